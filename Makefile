@@ -1,0 +1,267 @@
+# lunarray. `make run` and `make test` do everything on a fresh machine; `make help` lists the rest.
+#
+# BUILD=DIR    where everything goes (build)
+# SAN=LIST     sanitizers, e.g. make SAN=address,undefined BUILD=build/asan
+# T=NAME       make test T=NAME runs only the tests whose file or suite has NAME in it
+# PREFIX= DESTDIR=   for make install
+
+VERSION := 0.1.0
+CC      ?= cc
+BUILD   ?= build
+PREFIX  ?= /usr/local
+PYTHON  ?= python3
+SUDO    := $(if $(filter-out 0,$(shell id -u)),sudo)
+
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
+endif
+MAKEFLAGS += --no-print-directory
+
+# ---- where CUDA's headers are, of CUDA 13 or newer: a toolkit, else what `make deps` took from NVIDIA's Python wheels
+TOOLKITS := $(CUDA_HOME) $(CUDA_PATH) $(patsubst %/bin/nvcc,%,$(shell command -v nvcc 2>/dev/null)) /usr/local/cuda
+CUDA_H := $(wildcard $(TOOLKITS:%=%/include/cuda.h) build/cuda/nvidia/*/include/cuda.h)
+CUDA_INCLUDE ?= $(patsubst %/cuda.h,%,$(firstword $(shell awk '/define CUDA_VERSION/ && $$3 >= 13000 {print FILENAME}' $(CUDA_H) /dev/null)))
+
+PKGS := lua5.4 jansson libsodium libutf8proc libzmq
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror
+OPT  ?= -O2 -g1
+ifdef SAN
+# Checks of the sanitizers hide from the compiler what it knows elsewhere, and it then warns of what cannot happen.
+SANFLAGS := -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined -Wno-error
+endif
+# Thread-local storage of the initial-exec kind needs no allocation when a library is loaded late, and LeakSanitizer, which
+# guesses where such allocations begin and at times guesses wrong, has none to follow.
+ALL_CFLAGS = -std=gnu11 $(OPT) $(WARN) -ffp-contract=off -fPIC -fvisibility=hidden -ftls-model=initial-exec -pthread -I. \
+  $(CUDA_INCLUDE:%=-isystem %) $(PKG_CFLAGS) -DLUNARRAY_VERSION=\"$(VERSION)\" $(SANFLAGS) $(CFLAGS)
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+LIBS := -l:liblua5.4.a -ljansson -lsodium -lutf8proc -ldl -lm -pthread
+# The old kind of rpath also serves the libraries that a library in lib/ needs, and those opened by dlopen.
+LDFLAGS += -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib' -Wl,--as-needed
+
+SRC    := $(wildcard runtime/*.c runtime/simt/*.c kernels/*.c lang/*.c jupyter/*.c repl/*.c)
+OBJ    := $(SRC:%.c=$(BUILD)/obj/%.o)
+LIBOBJ := $(filter-out $(BUILD)/obj/repl/main.o,$(OBJ))
+MODOBJ := $(filter $(BUILD)/obj/runtime/% $(BUILD)/obj/kernels/% $(BUILD)/obj/lang/%,$(OBJ))
+# The software GPU's driver is compiled once more for libcuda-simt.so, with its entries under the real names; the rest of
+# the driver API is for that library alone.
+LIBCUDA := $(wildcard runtime/simt/libcuda/*.c)
+SIMT_EXPORT := $(patsubst %.c,$(BUILD)/export/%.o,$(wildcard runtime/simt/driver*.c) $(LIBCUDA))
+SIMTOBJ := $(SIMT_EXPORT) $(filter-out $(BUILD)/obj/runtime/simt/driver%,$(filter $(BUILD)/obj/runtime/simt/%,$(OBJ))) \
+  $(addprefix $(BUILD)/obj/runtime/,status.o threads.o host.o dtype.o alloc.o interrupt.o)
+UNIT   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
+FUZZ   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
+PRODUCTS := $(BUILD)/lunarray $(BUILD)/lunarray.so $(BUILD)/libcuda-simt.so
+# Programs written to the driver API and NVRTC, which know nothing of lunarray; only where NVRTC lies beside its headers.
+NVRTC   := $(firstword $(wildcard $(addprefix $(CUDA_INCLUDE)/../,lib64/libnvrtc.so.1? lib/libnvrtc.so.1?)))
+DRIVER  := $(if $(NVRTC),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/driver/test_*.c)))
+
+# One short line a file; V=1 shows the commands.
+Q := $(if $(V),,@)
+say = $(if $(V),,@echo "  $(1) $@")
+
+all: $(PRODUCTS) $(BUILD)/driver/libcuda.so.1
+objs: $(OBJ)
+.PHONY: all objs deps test-deps run test test-all notebook install uninstall bundle gpu-check bench fuzz format lint clean help
+
+help:
+	@echo "make            builds $(BUILD)/lunarray"
+	@echo "make run        installs what is missing, builds, opens the shell"
+	@echo "make test       installs what is missing, builds, runs every test (T=name runs some)"
+	@echo "make test-all   the same, then again under ASan and UBSan, and the threaded parts under TSan"
+	@echo "make notebook   JupyterLab with the tutorials, in a virtual environment below $(BUILD)/"
+	@echo "make deps       system packages, and NVRTC where there is no CUDA toolkit"
+	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)       make uninstall"
+	@echo "make bundle     $(BUILD)/bundle, which runs on other machines    make gpu-check   runs its checks on a GPU"
+	@echo "make bench      measurements    make fuzz T=ptx   fuzzing    make format    make lint    make clean"
+
+# ---- building
+$(BUILD)/lunarray: $(OBJ) Makefile
+	$(call say,LD)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -Wl,-E -o $@ $(OBJ) $(LIBS)
+# Its threads outlive the Lua state, so closing that must not unload the code they are in.
+$(BUILD)/lunarray.so: $(MODOBJ) Makefile
+	$(call say,LD)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $(MODOBJ) -lsodium -lutf8proc -ldl -lm -pthread
+$(BUILD)/libcuda-simt.so: $(SIMTOBJ) $(BUILD)/export/aliases.ld Makefile
+	$(call say,LD)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -o $@ $(SIMTOBJ) $(BUILD)/export/aliases.ld \
+	  -ldl -lm -pthread
+# A folder for LD_LIBRARY_PATH, where the software GPU stands in NVIDIA's library's place, and for -L.
+$(BUILD)/driver/libcuda.so.1: $(BUILD)/libcuda-simt.so
+	@mkdir -p $(@D)
+	$(Q)ln -sf ../libcuda-simt.so $@ && ln -sf libcuda.so.1 $(@D)/libcuda.so
+# Functions of libcuda that are there under two names, as a linker script.
+$(BUILD)/export/aliases.ld: runtime/simt/libcuda/aliases.h runtime/simt/libcuda/symbols.def | $(BUILD)/ready
+	@mkdir -p $(@D)
+	$(Q)$(CC) -E -P -I. -x c $< -o $@
+$(BUILD)/export/%.o: %.c | $(BUILD)/ready
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) -DSIMT_EXPORT -MMD -MP -c -o $@ $<
+# For C programs that embed the arrays, the kernels or a whole session; see the headers that `make install` copies.
+$(BUILD)/liblunarray.a: $(MODOBJ) Makefile
+	@rm -f $@
+	$(call say,AR)
+	$(Q)$(AR) rcs $@ $(MODOBJ)
+$(BUILD)/obj/%.o: %.c Makefile | $(BUILD)/ready
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/tests/unit/%: tests/unit/%.c $(LIBOBJ)
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP $(LDFLAGS) -Wl,-E -o $@ $< $(LIBOBJ) $(LIBS)
+$(BUILD)/tests/driver/%: tests/driver/%.c $(BUILD)/driver/libcuda.so.1
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< -L$(BUILD)/driver -lcuda $(NVRTC) \
+	  -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../driver',-rpath,$(abspath $(dir $(NVRTC))) -lm
+$(BUILD)/tests/bench/%: tests/bench/%.c $(LIBOBJ)
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,-E -o $@ $< $(LIBOBJ) $(LIBS)
+# The array loops are compiled for several instruction sets, and give the same bits in all of them.
+$(BUILD)/obj/kernels/loops_%.o: ALL_CFLAGS += -O3 -fno-math-errno -fno-trapping-math
+ifeq ($(shell uname -m),x86_64)
+$(BUILD)/obj/kernels/loops_v3.o: ALL_CFLAGS += -march=x86-64-v3
+$(BUILD)/obj/kernels/loops_v4.o: ALL_CFLAGS += -march=x86-64-v4 -mprefer-vector-width=512
+endif
+-include $(OBJ:.o=.d) $(UNIT:=.d) $(FUZZ:=.d) $(DRIVER:=.d) $(SIMT_EXPORT:.o=.d)
+
+# Says what is missing in one line each, before a compiler drowns it in errors.
+$(BUILD)/ready:
+	@mkdir -p $(BUILD)
+	@command -v pkg-config >/dev/null || { echo "pkg-config is missing: run 'make deps'"; exit 1; }
+	@for p in $(PKGS); do pkg-config --exists $$p || { echo "the library $$p is missing: run 'make deps'"; exit 1; }; done
+	@test -n "$(CUDA_INCLUDE)" || { echo "cuda.h of CUDA 13 is missing: run 'make deps', or set CUDA_HOME to a CUDA toolkit"; exit 1; }
+	@touch $@
+
+# ---- what the machine lacks
+DEBS := pkg-config lua5.4 liblua5.4-dev libzmq3-dev libjansson-dev libsodium-dev libutf8proc-dev libopenblas-dev libpng-dev \
+  python3 python3-venv python3-pip ca-certificates
+TEST_DEBS := chromium chromium-driver fonts-dejavu-core gcc libc6-dev procps
+LINT_DEBS := clang-format clang-tidy
+# Of one version, whose driver API libcuda-simt.so has whole.
+WHEELS := $(patsubst %,nvidia-cuda-%==13.0.*,nvrtc runtime crt cccl profiler-api)
+
+# $(call debian,PACKAGES): installs those that are not there; does nothing when all are.
+define debian
+@missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
+if [ -n "$$missing" ]; then \
+  command -v apt-get >/dev/null || { echo "please install what these Debian packages hold:$$missing"; exit 1; }; \
+  echo "installing:$$missing"; \
+  $(SUDO) apt-get update -qq && \
+  $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >$(BUILD)/apt.log 2>&1 || \
+    { tail -20 $(BUILD)/apt.log; exit 1; }; \
+fi
+endef
+
+deps:
+	@mkdir -p $(BUILD)
+	$(call debian,$(DEBS))
+	@if [ -z "$(CUDA_INCLUDE)" ] || [ -z "$(wildcard $(TOOLKITS:%=%/include/nvrtc.h) build/cuda/nvidia/*/include/nvrtc.h)" ]; then \
+	  echo "no toolkit of CUDA 13 found: taking NVRTC and the CUDA headers from NVIDIA's Python wheels"; \
+	  $(PYTHON) -m pip install -q --disable-pip-version-check --target build/cuda.part $(patsubst %,'%',$(WHEELS)) && mv build/cuda.part build/cuda; \
+	fi
+
+VENV := build/venv
+$(VENV)/ready: tests/requirements.txt
+	@echo "setting up $(VENV)"
+	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/python -m pip install -q --disable-pip-version-check -r tests/requirements.txt
+	@touch $@
+test-deps: deps
+	$(call debian,$(TEST_DEBS))
+	@$(MAKE) $(VENV)/ready
+
+# ---- using it
+run: deps
+	@$(MAKE) all
+	@$(BUILD)/lunarray $(ARGS)
+
+notebook: deps
+	@$(MAKE) all $(VENV)/ready
+	@$(BUILD)/lunarray jupyter install --prefix $(VENV)
+	@$(VENV)/bin/jupyter lab --notebook-dir=tutorials $(if $(SUDO),,--allow-root) $(ARGS)
+
+test: test-deps
+	@$(MAKE) test-build
+	@$(PYTHON) tests/run.py --build $(BUILD) $(if $(T),--only '$(T)')
+test-build: all $(UNIT) $(FUZZ) $(DRIVER)
+.PHONY: test-build
+test-all: test-deps
+	@$(MAKE) test-build
+	@$(MAKE) test-build SAN=address,undefined BUILD=build/asan OPT="-O1 -g"
+	@$(MAKE) $$($(PYTHON) tests/run.py --build build/tsan --threads --list) SAN=thread BUILD=build/tsan OPT="-O1 -g"
+	@status=0; for b in build build/asan "build/tsan --threads"; do $(PYTHON) tests/run.py --build $$b || status=1; done; exit $$status
+
+# Each fuzzer is built twice: by default with a driver of our own that runs its corpus and a fixed number of mutations
+# (that is the test), and by `make fuzz` with clang's libFuzzer, to search on.
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/standalone.c $(LIBOBJ)
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -MMD -MP $(LDFLAGS) -Wl,-E -o $@ $< tests/fuzz/standalone.c $(LIBOBJ) $(LIBS)
+fuzz:
+	@test -n "$(T)" || { echo "say which: make fuzz T=ptx (of: $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))"; exit 1; }
+	@$(MAKE) objs CC=clang BUILD=build/fuzz SAN=fuzzer-no-link,address,undefined OPT="-O1 -g" CFLAGS=-Wno-unknown-pragmas # GCC's
+	@mkdir -p build/fuzz/tests build/fuzz/corpus/$(T)
+	clang -std=gnu11 -g -O1 -I. $(PKG_CFLAGS) -fsanitize=fuzzer,address,undefined -Wl,-E -o build/fuzz/tests/$(T) tests/fuzz/fuzz_$(T).c \
+	  $(filter-out build/fuzz/obj/repl/main.o,$(SRC:%.c=build/fuzz/obj/%.o)) $(LIBS)
+	build/fuzz/tests/$(T) -max_total_time=$(or $(SECONDS),60) build/fuzz/corpus/$(T) $(wildcard tests/fuzz/corpus/$(T))
+
+bench: all $(BUILD)/tests/bench/bench_runtime
+	@$(BUILD)/tests/bench/bench_runtime
+	@$(PYTHON) tests/bench/run.py --build $(BUILD)
+
+# ---- installing
+INSTALL := install -D -m 644
+D = $(DESTDIR)$(PREFIX)
+HEADERS := $(addprefix runtime/,status.h dtype.h interrupt.h threads.h driver.h device.h memory.h array.h library.h compile.h kernel.h) \
+  kernels/kernels.h kernels/ops.def lang/session.h
+install: all $(BUILD)/liblunarray.a
+	install -D -m 755 $(BUILD)/lunarray $(D)/bin/lunarray
+	$(INSTALL) $(BUILD)/lunarray.so $(D)/lib/lua/5.4/lunarray.so
+	$(INSTALL) $(BUILD)/libcuda-simt.so $(D)/lib/lunarray/libcuda-simt.so
+	@mkdir -p $(D)/lib/lunarray/driver && cd $(D)/lib/lunarray/driver && ln -sf ../libcuda-simt.so libcuda.so.1 && ln -sf libcuda.so.1 libcuda.so
+	$(INSTALL) $(BUILD)/liblunarray.a $(D)/lib/liblunarray.a
+	@for h in $(HEADERS); do $(INSTALL) $$h $(D)/include/lunarray/$$h; done
+	@for f in $(wildcard tutorials/*.ipynb); do $(INSTALL) $$f $(D)/share/lunarray/$$f; done
+	@if [ -d build/cuda ] && [ -z "$(wildcard $(TOOLKITS:%=%/include/nvrtc.h))" ]; then mkdir -p $(D)/lib/lunarray && cp -r build/cuda $(D)/lib/lunarray/; fi
+	$(BUILD)/lunarray jupyter install --prefix $(D) --command $(PREFIX)/bin/lunarray
+uninstall:
+	rm -f $(D)/bin/lunarray $(D)/lib/lua/5.4/lunarray.so $(D)/lib/liblunarray.a
+	rm -rf $(D)/lib/lunarray $(D)/include/lunarray $(D)/share/lunarray $(D)/share/jupyter/kernels/lunarray
+
+# ---- a folder that runs on another x86-64 Linux: glibc and the NVIDIA driver are all it takes from there
+BUNDLE := $(BUILD)/bundle
+NOT_BUNDLED := linux-vdso|ld-linux|libc\.so|libm\.so|libpthread|libdl|librt
+bundle: all
+	@rm -rf $(BUNDLE) && mkdir -p $(BUNDLE)/lib $(BUNDLE)/tests
+	@cp $(PRODUCTS) $(BUNDLE)/
+	@cp -r tests/lua tests/simt tests/gpu $(BUNDLE)/tests/ && cp -r tutorials $(BUNDLE)/ && cp LICENSE README.md $(BUNDLE)/
+	@install -m 755 tests/gpu/gpu-check $(BUNDLE)/gpu-check
+	@for l in $$(ldconfig -p | awk '/libzmq.so.5 |libopenblas.so.0 / {print $$NF}'); do cp -L $$l $(BUNDLE)/lib/; done
+	@for f in $(BUNDLE)/lunarray $(BUNDLE)/lib/*.so*; do ldd $$f; done | awk '/=> \// {print $$3}' | sort -u | \
+	  grep -vE '/($(NOT_BUNDLED))' | xargs -I{} cp -L -n {} $(BUNDLE)/lib/
+	@for f in $(BUNDLE)/lib/*; do chmod u+w $$f; done; strip -S $(BUNDLE)/lib/* $(BUNDLE)/lunarray 2>/dev/null; true
+	@echo "$(BUNDLE): $$(du -sh $(BUNDLE) | cut -f1)"
+# Runs an existing bundle as it is: the GPU machine may lack what building one needs.
+gpu-check:
+	@test -x $(BUNDLE)/lunarray || $(MAKE) bundle
+	@$(BUNDLE)/gpu-check $(or $(REPORT),$(BUILD)/gpu)
+
+# ---- keeping it clean
+C_FILES := $(shell git ls-files '*.c' '*.h' '*.def' 2>/dev/null)
+format:
+	@clang-format -i $(filter-out %.def,$(C_FILES))
+lint: $(BUILD)/ready
+	$(call debian,$(LINT_DEBS))
+	@clang-format --dry-run -Werror $(filter-out %.def,$(C_FILES))
+	@printf '%s\n' $(SRC) $(LIBCUDA) | xargs -P $(shell nproc) -n 4 sh -c 'clang-tidy --quiet "$$@" -- $(filter-out -Werror,$(ALL_CFLAGS))' tidy
+clean:
+	rm -rf build
+
+# The compiler flag that finds cuda.h, for scripts.
+cuda-include:
+	@echo $(CUDA_INCLUDE:%=-isystem %)
+.PHONY: cuda-include

@@ -1,0 +1,30 @@
+/* The connection file: where the kernel listens, and the key that messages are signed with. */
+#ifndef JP_CONNECTION_H
+#define JP_CONNECTION_H
+
+#include "jupyter/wire.h"
+#include "runtime/status.h"
+
+struct jp_connection {
+    char *transport; /* "tcp" or "ipc" */
+    char *ip;        /* an address, or the path in front of -PORT for ipc */
+    char *key;
+    size_t key_length;
+    int ports[JP_CHANNELS]; /* 0 in a file that jp_connection_create is about to write */
+};
+
+/* Reads and checks a file. RT_IO when it can't be read, RT_INVALID when it says something that can't be. */
+enum rt_status jp_connection_read(struct jp_connection *c, const char *path, struct rt_error *e);
+/* A new connection on free ports of 127.0.0.1 with a random key, written to `path` for its owner's eyes only. The ports
+ * are given by the caller. */
+enum rt_status jp_connection_write(const struct jp_connection *c, const char *path, struct rt_error *e);
+/* Fills in a local connection with a fresh key and no ports. */
+enum rt_status jp_connection_local(struct jp_connection *c, struct rt_error *e);
+void jp_connection_free(struct jp_connection *c);
+
+/* The name of a channel's port in the file, without "_port". */
+const char *jp_channel_name(enum jp_channel channel);
+/* The endpoint to bind a channel to; a port of 0 asks for any free one. */
+void jp_connection_endpoint(const struct jp_connection *c, enum jp_channel channel, char *out, size_t size);
+
+#endif

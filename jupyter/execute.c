@@ -1,0 +1,249 @@
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "jupyter/kernel.h"
+#include "jupyter/text.h"
+#include "runtime/interrupt.h"
+#include "runtime/memory.h"
+
+/* Front ends send all cells of "Run All" at once, so after an error more may be on its way that the user wants
+ * stopped: what arrives within this time and was sent before the error is not run either. */
+#define ABORT_WINDOW_NS ((int64_t)250000000)
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Formats whose data is JSON travel as JSON, all others as strings. */
+static bool is_json(const char *type)
+{
+    size_t n = strlen(type);
+    return strcmp(type, "application/json") == 0 || (n > 5 && strcmp(type + n - 5, "+json") == 0);
+}
+
+json_t *jp_bundle_json(const struct lg_bundle *bundle)
+{
+    json_t *data = json_object();
+    for (size_t i = 0; i < bundle->count; i++) {
+        const struct lg_mime *item = &bundle->items[i];
+        json_t *value = NULL;
+        if (is_json(item->type)) value = json_loadb(item->data, item->length, JSON_DECODE_ANY, NULL);
+        if (!value) value = jp_text_json(item->data, item->length);
+        json_object_set_new(data, item->type, value);
+    }
+    return data;
+}
+
+static json_t *error_json(const struct lg_error *error)
+{
+    json_t *traceback = json_array();
+    for (size_t i = 0; i < error->traceback_count; i++)
+        json_array_append_new(traceback, jp_text_json(error->traceback[i], strlen(error->traceback[i])));
+    if (error->traceback_count == 0)
+        json_array_append_new(traceback, json_sprintf("%s: %s", error->name, error->value));
+    return json_pack("{s:s, s:o, s:o}", "ename", error->name, "evalue",
+                     jp_text_json(error->value, strlen(error->value)), "traceback", traceback);
+}
+
+/* The session's sink. */
+
+static void sink_stream(void *context, enum lg_stream which, const char *text, size_t length)
+{
+    struct jp_kernel *k = context;
+    jp_output_print(&k->output, which == LG_STDERR, text, length);
+}
+
+static void sink_display(void *context, const struct lg_bundle *bundle, const char *display_id, bool update)
+{
+    struct jp_kernel *k = context;
+    json_t *transient = display_id ? json_pack("{s:s}", "display_id", display_id) : json_object();
+    jp_output_publish(
+        &k->output, update ? "update_display_data" : "display_data",
+        json_pack("{s:o, s:{}, s:o}", "data", jp_bundle_json(bundle), "metadata", "transient", transient));
+}
+
+static void sink_result(void *context, int execution_count, const struct lg_bundle *bundle)
+{
+    struct jp_kernel *k = context;
+    json_t *data = jp_bundle_json(bundle);
+    if (k->captured) {
+        json_decref(*k->captured);
+        *k->captured = data;
+        return;
+    }
+    jp_output_publish(&k->output, "execute_result",
+                      json_pack("{s:i, s:o, s:{}}", "execution_count", execution_count, "data", data, "metadata"));
+}
+
+static void sink_clear_output(void *context, bool wait)
+{
+    struct jp_kernel *k = context;
+    jp_output_publish(&k->output, "clear_output", json_pack("{s:b}", "wait", wait));
+}
+
+static char *sink_input(void *context, const char *prompt, bool password)
+{
+    struct jp_kernel *k = context;
+    if (!k->request || !k->allow_stdin) {
+        static const char text[] =
+            "io.read: this front end takes no input for this cell; it reads as the end of input\n";
+        jp_output_print(&k->output, 1, text, sizeof text - 1);
+        return NULL;
+    }
+    jp_output_flush(&k->output);
+    json_t *content = json_pack("{s:o, s:b}", "prompt", jp_text_json(prompt ? prompt : "", prompt ? strlen(prompt) : 0),
+                                "password", password);
+    char *text = content ? json_dumps(content, JSON_COMPACT) : NULL;
+    json_decref(content);
+    if (!text) return NULL;
+    const struct jp_outgoing o = {.channel = JP_STDIN,
+                                  .type = "input_request",
+                                  .addresses = k->request->identities,
+                                  .address_count = k->request->identity_count,
+                                  .parent = &k->request->header_text,
+                                  .content = text,
+                                  .content_length = strlen(text)};
+    struct jp_packet *packet = jp_wire_build(jp_server_wire(k->server), &o, NULL);
+    free(text);
+    if (!packet || atomic_load(&k->interrupt_wanted)) {
+        free(packet);
+        return NULL;
+    }
+    struct jp_message *reply = jp_server_input(k->server, packet);
+    const char *value = reply ? json_string_value(json_object_get(reply->content, "value")) : NULL;
+    char *line = value ? rt_strdup(value) : NULL;
+    jp_message_free(reply);
+    return line;
+}
+
+/* A reply has room for one pager text, so several are joined as plain text. */
+static void sink_page(void *context, const struct lg_bundle *bundle)
+{
+    struct jp_kernel *k = context;
+    json_t *data = jp_bundle_json(bundle);
+    json_t *earlier = json_object_get(json_array_get(k->payload, 0), "data");
+    if (!earlier) {
+        json_array_append_new(k->payload, json_pack("{s:s, s:o, s:i}", "source", "page", "data", data, "start", 0));
+        return;
+    }
+    const char *before = json_string_value(json_object_get(earlier, "text/plain"));
+    const char *after = json_string_value(json_object_get(data, "text/plain"));
+    json_t *both = json_sprintf("%s\n%s", before ? before : "", after ? after : "");
+    json_object_clear(earlier);
+    json_object_set_new(earlier, "text/plain", both);
+    json_decref(data);
+}
+
+struct lg_sink jp_execute_sink(struct jp_kernel *k)
+{
+    return (struct lg_sink){.context = k,
+                            .stream = sink_stream,
+                            .display = sink_display,
+                            .result = sink_result,
+                            .clear_output = sink_clear_output,
+                            .input = sink_input,
+                            .page = sink_page};
+}
+
+/* execute_request. */
+
+static bool aborted(const struct jp_kernel *k, const struct jp_message *m)
+{
+    if (m->arrived < k->abort_queued_before) return true;
+    if (m->arrived >= k->abort_arrived_before) return false;
+    const char *date = json_string_value(json_object_get(m->header, "date"));
+    int64_t sent;
+    return date && jp_wire_date(date, &sent) && sent < k->abort_sent_before;
+}
+
+/* Without an execution count, so that front ends show the cell as not run. */
+static void reply_aborted(struct jp_kernel *k, const struct jp_message *m)
+{
+    jp_server_reply(k->server, m, "execute_reply",
+                    json_pack("{s:s, s:s, s:s, s:[]}", "status", "error", "ename", "Aborted", "evalue",
+                              "not run, because a cell before it failed", "traceback"));
+}
+
+static json_t *evaluate_expression(struct jp_kernel *k, const char *code)
+{
+    const struct lg_request request = {.code = code, .length = strlen(code), .name = "user expression"};
+    const struct lg_error *error = NULL;
+    json_t *data = NULL, *result;
+    k->captured = &data;
+    enum lg_status status = lg_session_evaluate(k->session, &request, &error);
+    k->captured = NULL;
+    if (status == LG_DONE)
+        return json_pack("{s:s, s:o, s:{}}", "status", "ok", "data", data ? data : json_object(), "metadata");
+    result = error_json(error);
+    json_object_set_new(result, "status", json_string("error"));
+    json_decref(data);
+    return result;
+}
+
+static json_t *user_expressions(struct jp_kernel *k, const struct jp_message *m)
+{
+    json_t *results = json_object(), *code;
+    const char *name;
+    json_object_foreach(json_object_get(m->content, "user_expressions"), name, code)
+    {
+        if (json_is_string(code)) json_object_set_new(results, name, evaluate_expression(k, json_string_value(code)));
+    }
+    return results;
+}
+
+static json_t *reply_ok(struct jp_kernel *k, const struct jp_message *m, int count)
+{
+    return json_pack("{s:s, s:i, s:o, s:O}", "status", "ok", "execution_count", count, "user_expressions",
+                     user_expressions(k, m), "payload", k->payload);
+}
+
+static json_t *reply_error(struct jp_kernel *k, const struct lg_error *error, int count)
+{
+    json_t *content = error_json(error);
+    jp_output_publish(&k->output, "error", json_incref(content));
+    json_t *reply = json_copy(content);
+    json_decref(content);
+    json_object_set_new(reply, "status", json_string("error"));
+    json_object_set_new(reply, "execution_count", json_integer(count));
+    json_object_set_new(reply, "user_expressions", json_object());
+    json_object_set(reply, "payload", k->payload);
+    return reply;
+}
+
+void jp_execute(struct jp_kernel *k, const struct jp_message *m)
+{
+    if (aborted(k, m)) {
+        reply_aborted(k, m);
+        return;
+    }
+    struct lg_request request = {.silent = jp_content_flag(m, "silent", false)};
+    request.code = jp_content_string(m, "code", &request.length);
+    request.store_history = !request.silent && jp_content_flag(m, "store_history", true);
+    k->request = m;
+    k->allow_stdin = jp_content_flag(m, "allow_stdin", true);
+    k->payload = json_array();
+    jp_output_begin(&k->output, &m->header_text, request.silent);
+    jp_output_publish(&k->output, "execute_input",
+                      json_pack("{s:o, s:i}", "code", jp_text_json(request.code, request.length), "execution_count",
+                                lg_session_count(k->session) + request.store_history));
+    const struct lg_error *error = NULL;
+    rt_interrupt_clear();
+    enum lg_status status = lg_session_evaluate(k->session, &request, &error);
+    int count = lg_session_count(k->session);
+    json_t *reply = status == LG_DONE ? reply_ok(k, m, count) : reply_error(k, error, count);
+    jp_output_end(&k->output);
+    if (status != LG_DONE && jp_content_flag(m, "stop_on_error", true)) {
+        k->abort_sent_before = clock_ns(CLOCK_REALTIME) / 1000;
+        k->abort_queued_before = clock_ns(CLOCK_MONOTONIC);
+        k->abort_arrived_before = k->abort_queued_before + ABORT_WINDOW_NS;
+    }
+    jp_server_reply(k->server, m, "execute_reply", reply);
+    json_decref(k->payload);
+    k->payload = NULL;
+    k->request = NULL;
+    atomic_store(&k->interrupt_wanted, false);
+}

@@ -1,0 +1,202 @@
+#include "jupyter/kernel.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "jupyter/capture.h"
+#include "runtime/interrupt.h"
+
+/* For signal handlers; set while a session exists. */
+static struct jp_kernel *_Atomic current;
+
+/* The flag is set again every tick until the request has ended, so an interrupt that comes just before the session
+ * starts to listen is late but not lost. An interrupt of an idle kernel does nothing. Async-signal-safe. */
+static void interrupt_session(struct jp_kernel *k)
+{
+    if (!k->session || jp_server_pending(k->server) == 0) return;
+    atomic_store(&k->interrupt_wanted, true);
+    lg_session_interrupt(k->session);
+    jp_server_cancel_input(k->server);
+}
+
+static void on_interrupt(int signal_number)
+{
+    (void)signal_number;
+    int saved = errno;
+    struct jp_kernel *k = atomic_load(&current);
+    if (k) interrupt_session(k);
+    errno = saved;
+}
+
+static void on_terminate(int signal_number)
+{
+    (void)signal_number;
+    int saved = errno;
+    struct jp_kernel *k = atomic_load(&current);
+    if (k)
+        jp_server_quit(k->server);
+    else
+        _exit(128 + signal_number);
+    errno = saved;
+}
+
+static void on_pipe(int signal_number)
+{
+    (void)signal_number; /* ignored by a handler and not by SIG_IGN, which child processes would inherit */
+}
+
+static void handle_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    action.sa_handler = on_terminate;
+    sigaction(SIGTERM, &action, NULL);
+    struct sigaction hangup;
+    sigaction(SIGHUP, NULL, &hangup);
+    if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, NULL);
+    action.sa_handler = on_pipe;
+    sigaction(SIGPIPE, &action, NULL);
+}
+
+/* The server's hooks, on the I/O thread. The lock keeps the session from being freed under them. */
+
+static void hook_interrupt(void *context)
+{
+    struct jp_kernel *k = context;
+    pthread_mutex_lock(&k->session_lock);
+    interrupt_session(k);
+    pthread_mutex_unlock(&k->session_lock);
+    /* Clients start a kernel as the leader of a process group; its children are to stop as well. */
+    if (jp_server_pending(k->server) && getpgrp() == getpid()) kill(0, SIGINT);
+}
+
+static void hook_tick(void *context)
+{
+    struct jp_kernel *k = context;
+    jp_output_tick(&k->output);
+    pthread_mutex_lock(&k->session_lock);
+    if (atomic_load(&k->interrupt_wanted)) interrupt_session(k);
+    pthread_mutex_unlock(&k->session_lock);
+}
+
+static void hook_readable(void *context)
+{
+    struct jp_kernel *k = context;
+    jp_output_readable(&k->output);
+}
+
+static json_t *hook_kernel_info(void *context)
+{
+    (void)context;
+    return jp_kernel_info();
+}
+
+/* Requests. */
+
+static const struct {
+    const char *type;
+    void (*answer)(struct jp_kernel *k, const struct jp_message *m);
+} handlers[] = {
+    {"execute_request", jp_execute},
+    {"kernel_info_request", jp_request_kernel_info},
+    {"complete_request", jp_request_complete},
+    {"inspect_request", jp_request_inspect},
+    {"is_complete_request", jp_request_is_complete},
+    {"history_request", jp_request_history},
+    {"comm_info_request", jp_request_comm_info},
+    {"comm_open", jp_request_comm_open},
+};
+
+static void answer(struct jp_kernel *k, const struct jp_message *m)
+{
+    for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++)
+        if (strcmp(m->type, handlers[i].type) == 0) {
+            handlers[i].answer(k, m);
+            return;
+        }
+    jp_server_reply_unknown(k->server, m);
+}
+
+static void publish_status(struct jp_kernel *k, const struct jp_message *m, const char *state)
+{
+    jp_server_publish(k->server, "status", &m->header_text, json_pack("{s:s}", "execution_state", state));
+}
+
+static void serve(struct jp_kernel *k)
+{
+    for (struct jp_message *m; (m = jp_server_next(k->server)) != NULL;) {
+        publish_status(k, m, "busy");
+        answer(k, m);
+        publish_status(k, m, "idle");
+        jp_message_free(m);
+        /* An interrupt that met nothing to stop must not wait for the next cell. */
+        if (jp_server_pending(k->server) == 1) atomic_store(&k->interrupt_wanted, false);
+        jp_server_done(k->server);
+    }
+}
+
+static bool open_session(struct jp_kernel *k, const char *device, struct rt_error *e)
+{
+    struct lg_options options = {.sink = jp_execute_sink(k), .device = device, .hosted = true, .interactive = true};
+    k->session = lg_session_new(&options);
+    if (!k->session) rt_fail(e, RT_NOMEM, "out of memory making a session");
+    return k->session != NULL;
+}
+
+static bool start(struct jp_kernel *k, struct jp_connection *c, const char *path, const char *device,
+                  struct rt_error *e)
+{
+    /* The session comes first: a client that finds the sockets open may ask at once. */
+    if (jp_capture_begin(k->output.captured, e) != RT_OK) return false;
+    jp_output_open(&k->output, (int[]){k->output.captured[0], k->output.captured[1]});
+    if (!open_session(k, device, e)) return false;
+    const struct jp_server_hooks hooks = {
+        .context = k,
+        .interrupt = hook_interrupt,
+        .tick = hook_tick,
+        .readable = hook_readable,
+        .kernel_info = hook_kernel_info,
+        .captured = {k->output.captured[0], k->output.captured[1]},
+        .log = jp_log,
+    };
+    k->server = k->output.server = jp_server_open(c, &hooks, e);
+    if (!k->server) return false;
+    if (path && jp_connection_write(c, path, e) != RT_OK) return false;
+    atomic_store(&current, k);
+    handle_signals();
+    return jp_server_start(k->server, e) == RT_OK;
+}
+
+int jp_kernel_run(struct jp_connection *c, const char *path, const char *device)
+{
+    static struct jp_kernel kernel = {.session_lock = PTHREAD_MUTEX_INITIALIZER};
+    struct jp_kernel *k = &kernel;
+    struct rt_error e = {0};
+    bool started = start(k, c, path, device, &e);
+    if (started) {
+        if (path) jp_log("to connect: jupyter console --existing %s", path);
+        serve(k);
+        if (path) unlink(path);
+    } else {
+        jp_log("%s", e.text);
+        rt_error_clear(&e);
+    }
+    /* While the session closes, the server still answers and ends the process if that takes too long. */
+    if (k->server) jp_server_quit(k->server);
+    signal(SIGINT, SIG_IGN);
+    pthread_mutex_lock(&k->session_lock);
+    struct lg_session *session = k->session;
+    k->session = NULL;
+    pthread_mutex_unlock(&k->session_lock);
+    lg_session_free(session);
+    atomic_store(&current, NULL);
+    if (k->server) jp_server_close(k->server);
+    jp_output_close(&k->output);
+    jp_capture_end(k->output.captured);
+    return started ? 0 : 1;
+}

@@ -1,0 +1,53 @@
+/* The kernel: one session, driven by the requests that come from the server. */
+#ifndef JP_KERNEL_H
+#define JP_KERNEL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include "jupyter/output.h"
+#include "jupyter/server.h"
+#include "lang/session.h"
+
+struct jp_kernel {
+    struct jp_server *server;
+    struct jp_output output;
+    struct lg_session *session; /* NULL while it is being closed */
+    pthread_mutex_t session_lock;
+    atomic_bool interrupt_wanted; /* an interrupt was asked for and the request that it is for has not ended */
+    /* The execute request being worked on. */
+    const struct jp_message *request;
+    bool allow_stdin;
+    json_t *payload;   /* pager texts */
+    json_t **captured; /* while an expression is evaluated: where its result goes in place of iopub */
+    /* After an error: execute requests that were queued then, or that arrive soon and were sent before it, are not run.
+     * Nanoseconds of the monotonic clock, but abort_sent_before: microseconds of the real-time clock. */
+    int64_t abort_queued_before, abort_arrived_before, abort_sent_before;
+};
+
+/* Runs a kernel on this connection until it is told to end; the exit status. `path` is where the connection is written
+ * when its ports are 0, else NULL. */
+struct jp_connection;
+int jp_kernel_run(struct jp_connection *c, const char *path, const char *device);
+
+/* execute.c: the session's sink, and execute_request. */
+struct lg_sink jp_execute_sink(struct jp_kernel *k);
+void jp_execute(struct jp_kernel *k, const struct jp_message *m);
+
+/* requests.c: the other requests, each answered with its reply. */
+void jp_request_kernel_info(struct jp_kernel *k, const struct jp_message *m);
+void jp_request_complete(struct jp_kernel *k, const struct jp_message *m);
+void jp_request_inspect(struct jp_kernel *k, const struct jp_message *m);
+void jp_request_is_complete(struct jp_kernel *k, const struct jp_message *m);
+void jp_request_history(struct jp_kernel *k, const struct jp_message *m);
+void jp_request_comm_info(struct jp_kernel *k, const struct jp_message *m);
+void jp_request_comm_open(struct jp_kernel *k, const struct jp_message *m);
+json_t *jp_kernel_info(void); /* the content of kernel_info_reply */
+
+/* Parts of contents. All return new references, NULL when out of memory. */
+json_t *jp_bundle_json(const struct lg_bundle *bundle);
+/* A string of the content, "" when it is missing or not a string. */
+const char *jp_content_string(const struct jp_message *m, const char *name, size_t *length);
+/* A boolean of the content. */
+bool jp_content_flag(const struct jp_message *m, const char *name, bool fallback);
+
+#endif

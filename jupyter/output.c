@@ -1,0 +1,188 @@
+#include "jupyter/output.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "jupyter/text.h"
+#include "runtime/memory.h"
+
+#define WAIT_NS  ((int64_t)80000000) /* the I/O thread looks every 100 ms */
+#define CAPACITY 65536               /* of a pipe: once so much was read, all that was in it before is out */
+
+static const char *const stream_names[] = {"stdout", "stderr"};
+
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void jp_output_open(struct jp_output *o, const int captured[2])
+{
+    memset(o, 0, sizeof *o);
+    pthread_mutex_init(&o->lock, NULL);
+    memcpy(o->captured, captured, sizeof o->captured);
+    const char *limit = getenv("LUNARRAY_OUTPUT_LIMIT");
+    o->limit = limit ? strtoull(limit, NULL, 10) : 0;
+    if (o->limit == 0) o->limit = JP_OUTPUT_LIMIT;
+}
+
+void jp_output_close(struct jp_output *o)
+{
+    free((char *)o->parent.data);
+    pthread_mutex_destroy(&o->lock);
+}
+
+/* The functions from here to the next comment are called with the lock held. */
+
+static void send_text(struct jp_output *o, int stream, const char *text, size_t length)
+{
+    if (length == 0) return;
+    json_t *content = json_pack("{s:s, s:o}", "name", stream_names[stream], "text", jp_text_json(text, length));
+    jp_server_publish(o->server, "stream", o->parent.data ? &o->parent : NULL, content);
+}
+
+/* Sends what is waiting; a code point that is not yet complete stays, unless it is the last chance. */
+static void flush(struct jp_output *o, bool all)
+{
+    size_t whole = all ? o->waiting : jp_text_whole(o->text, o->waiting);
+    send_text(o, o->stream, o->text, whole);
+    o->waiting -= whole;
+    memmove(o->text, o->text + whole, o->waiting);
+}
+
+static void note(struct jp_output *o, const char *text)
+{
+    flush(o, true);
+    send_text(o, 1, text, strlen(text));
+}
+
+static void add(struct jp_output *o, int stream, const char *text, size_t length)
+{
+    if (o->silent) return;
+    if (o->waiting && o->stream != stream) flush(o, true);
+    o->stream = stream;
+    size_t room = o->limit - o->printed, taken = length < room ? length : room;
+    o->printed += taken;
+    for (size_t at = 0; at < taken;) {
+        if (o->waiting == 0) o->since = now();
+        size_t n = sizeof o->text - o->waiting;
+        if (n > taken - at) n = taken - at;
+        memcpy(o->text + o->waiting, text + at, n);
+        o->waiting += n;
+        at += n;
+        if (o->waiting == sizeof o->text) flush(o, false);
+    }
+    if (taken == length) return;
+    if (o->left_out == 0) {
+        char line[200];
+        snprintf(line, sizeof line,
+                 "\n[this cell printed %zu bytes, the limit for one cell; what it prints from here on is left out]\n",
+                 o->limit);
+        note(o, line);
+    }
+    o->left_out += length - taken;
+}
+
+static void read_captured(struct jp_output *o, int stream)
+{
+    static char bytes[CAPACITY]; /* the lock guards it */
+    for (size_t all = 0; all < CAPACITY;) {
+        ssize_t n = read(o->captured[stream], bytes, sizeof bytes);
+        if (n <= 0) return;
+        add(o, stream, bytes, (size_t)n);
+        all += (size_t)n;
+    }
+}
+
+static void drain(struct jp_output *o)
+{
+    struct pollfd fds[2] = {{.fd = o->captured[0], .events = POLLIN}, {.fd = o->captured[1], .events = POLLIN}};
+    if (poll(fds, 2, 0) <= 0) return;
+    for (int i = 0; i < 2; i++)
+        if (fds[i].revents & POLLIN) read_captured(o, i);
+}
+
+/* The main thread. stdio is flushed before the lock is taken: it may have to wait until the I/O thread, which needs
+ * the lock, has emptied the pipe. */
+
+static void lock_and_drain(struct jp_output *o)
+{
+    fflush(stdout);
+    pthread_mutex_lock(&o->lock);
+    drain(o);
+}
+
+void jp_output_begin(struct jp_output *o, const struct jp_frame *header, bool silent)
+{
+    char *copy = rt_alloc(header->size);
+    if (copy) memcpy(copy, header->data, header->size);
+    lock_and_drain(o);
+    flush(o, true);
+    free((char *)o->parent.data);
+    o->parent = (struct jp_frame){copy, copy ? header->size : 0};
+    o->silent = silent;
+    o->printed = o->left_out = 0;
+    pthread_mutex_unlock(&o->lock);
+}
+
+void jp_output_print(struct jp_output *o, int stream, const char *text, size_t length)
+{
+    lock_and_drain(o);
+    add(o, stream, text, length);
+    pthread_mutex_unlock(&o->lock);
+}
+
+void jp_output_publish(struct jp_output *o, const char *type, json_t *content)
+{
+    lock_and_drain(o);
+    flush(o, true);
+    if (o->silent)
+        json_decref(content);
+    else
+        jp_server_publish(o->server, type, o->parent.data ? &o->parent : NULL, content);
+    pthread_mutex_unlock(&o->lock);
+}
+
+void jp_output_flush(struct jp_output *o)
+{
+    lock_and_drain(o);
+    flush(o, true);
+    pthread_mutex_unlock(&o->lock);
+}
+
+void jp_output_end(struct jp_output *o)
+{
+    lock_and_drain(o);
+    if (o->left_out) {
+        char line[200];
+        snprintf(line, sizeof line, "[%zu more bytes were left out; LUNARRAY_OUTPUT_LIMIT sets the limit]\n",
+                 o->left_out);
+        note(o, line);
+    }
+    flush(o, true);
+    pthread_mutex_unlock(&o->lock);
+}
+
+/* The I/O thread. */
+
+void jp_output_tick(struct jp_output *o)
+{
+    pthread_mutex_lock(&o->lock);
+    if (o->waiting && now() - o->since > WAIT_NS) flush(o, false);
+    pthread_mutex_unlock(&o->lock);
+}
+
+void jp_output_readable(struct jp_output *o)
+{
+    pthread_mutex_lock(&o->lock);
+    drain(o);
+    /* Between cells nothing else will flush it. */
+    if (jp_server_pending(o->server) == 0) flush(o, false);
+    pthread_mutex_unlock(&o->lock);
+}

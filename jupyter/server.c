@@ -1,0 +1,615 @@
+#include "jupyter/server.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "jupyter/zmq.h"
+#include "runtime/memory.h"
+
+#define TICK_MS     100
+#define LINGER_MS   1000
+#define END_SECONDS 3    /* how long a shutdown waits for the main thread */
+#define MAX_QUEUED  1000 /* requests; beyond that the shell socket is left unread */
+#define BATCH       64   /* messages read from one socket before the others get their turn */
+
+struct queue {
+    void *first, **end;
+};
+
+struct jp_server {
+    struct jp_zmq zmq;
+    void *context, *sockets[JP_CHANNELS];
+    struct jp_wire wire;
+    struct jp_server_hooks hooks;
+    pthread_t thread;
+    bool running; /* the thread was started */
+    int wake;     /* eventfd */
+    pid_t parent;
+    bool parent_direct;      /* `parent` is our parent process, so a new parent means that it died */
+    int64_t deadline;        /* when a shutdown stops waiting, 0 while none is under way */
+    struct jp_packet *kept;  /* an input request for a client that has not connected its stdin yet */
+    bool started;            /* the status "starting" was published */
+    atomic_uint pending;     /* requests not done */
+    atomic_bool quit_wanted; /* set by signal handlers, seen by the I/O thread */
+    atomic_bool cancel_wanted;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct jp_message *inbox, **inbox_end;
+    unsigned queued; /* messages in inbox */
+    struct jp_message *inputs, **inputs_end;
+    struct jp_packet *outbox, **outbox_end;
+    bool quitting, cancelled, main_done;
+};
+
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+struct jp_wire *jp_server_wire(struct jp_server *s)
+{
+    return &s->wire;
+}
+
+/* Queues, from the main thread's side. */
+
+static void wake(struct jp_server *s)
+{
+    uint64_t one = 1;
+    ssize_t written = write(s->wake, &one, sizeof one);
+    (void)written; /* it fails only when the counter is full, and then the thread is awake */
+}
+
+struct jp_message *jp_server_next(struct jp_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    while (!s->inbox && !s->quitting) pthread_cond_wait(&s->changed, &s->lock);
+    struct jp_message *m = s->quitting ? NULL : s->inbox;
+    if (m) {
+        s->inbox = m->next;
+        if (!s->inbox) s->inbox_end = &s->inbox;
+        s->queued--;
+    }
+    bool full = m && s->queued == MAX_QUEUED - 1;
+    pthread_mutex_unlock(&s->lock);
+    if (full) wake(s);
+    return m;
+}
+
+void jp_server_done(struct jp_server *s)
+{
+    atomic_fetch_sub(&s->pending, 1);
+}
+
+unsigned jp_server_pending(const struct jp_server *s)
+{
+    return atomic_load(&s->pending);
+}
+
+void jp_server_post(struct jp_server *s, struct jp_packet *packet)
+{
+    if (!packet) {
+        s->hooks.log("out of memory: a message is lost");
+        return;
+    }
+    pthread_mutex_lock(&s->lock);
+    bool idle = s->outbox == NULL;
+    packet->next = NULL;
+    *s->outbox_end = packet;
+    s->outbox_end = &packet->next;
+    pthread_mutex_unlock(&s->lock);
+    if (idle && !pthread_equal(pthread_self(), s->thread)) wake(s);
+}
+
+static void free_messages(struct jp_message *m)
+{
+    while (m) {
+        struct jp_message *next = m->next;
+        jp_message_free(m);
+        m = next;
+    }
+}
+
+struct jp_message *jp_server_input(struct jp_server *s, struct jp_packet *packet)
+{
+    pthread_mutex_lock(&s->lock);
+    free_messages(s->inputs);
+    s->inputs = NULL;
+    s->inputs_end = &s->inputs;
+    s->cancelled = false;
+    pthread_mutex_unlock(&s->lock);
+    jp_server_post(s, packet);
+    pthread_mutex_lock(&s->lock);
+    while (!s->inputs && !s->cancelled && !s->quitting) pthread_cond_wait(&s->changed, &s->lock);
+    struct jp_message *m = s->inputs;
+    if (m) {
+        s->inputs = m->next;
+        if (!s->inputs) s->inputs_end = &s->inputs;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return m;
+}
+
+void jp_server_cancel_input(struct jp_server *s)
+{
+    atomic_store(&s->cancel_wanted, true);
+    wake(s);
+}
+
+void jp_server_quit(struct jp_server *s)
+{
+    atomic_store(&s->quit_wanted, true);
+    wake(s);
+}
+
+/* Building messages, any thread. */
+
+static void post(struct jp_server *s, struct jp_outgoing *o, json_t *content)
+{
+    char *text = content ? json_dumps(content, JSON_COMPACT) : NULL;
+    json_decref(content);
+    o->content = text;
+    o->content_length = text ? strlen(text) : 0;
+    jp_server_post(s, text ? jp_wire_build(&s->wire, o, NULL) : NULL);
+    free(text);
+}
+
+void jp_server_publish(struct jp_server *s, const char *type, const struct jp_frame *parent, json_t *content)
+{
+    const struct jp_frame topic = {type, strlen(type)};
+    struct jp_outgoing o = {
+        .channel = JP_IOPUB, .type = type, .addresses = &topic, .address_count = 1, .parent = parent};
+    post(s, &o, content);
+}
+
+void jp_server_reply(struct jp_server *s, const struct jp_message *request, const char *type, json_t *content)
+{
+    struct jp_outgoing o = {.channel = request->channel,
+                            .type = type,
+                            .addresses = request->identities,
+                            .address_count = request->identity_count,
+                            .parent = &request->header_text};
+    post(s, &o, content);
+}
+
+void jp_server_reply_unknown(struct jp_server *s, const struct jp_message *m)
+{
+    const char *channel = jp_channel_name(m->channel), *suffix = strstr(m->type, "_request");
+    s->hooks.log("a message of unknown type on %s: %.100s", channel, m->type);
+    if (!suffix || suffix[8] || suffix - m->type > 100) return;
+    char type[128];
+    snprintf(type, sizeof type, "%.*s_reply", (int)(suffix - m->type), m->type);
+    json_t *text = json_sprintf("this kernel does not know the request %s on the %s channel", m->type, channel);
+    jp_server_reply(
+        s, m, type,
+        json_pack("{s:s, s:s, s:o, s:[]}", "status", "error", "ename", "UnknownRequest", "evalue", text, "traceback"));
+}
+
+static void publish_status(struct jp_server *s, const struct jp_frame *parent, const char *state)
+{
+    jp_server_publish(s, "status", parent, json_pack("{s:s}", "execution_state", state));
+}
+
+/* The I/O thread. */
+
+/* False when the packet should be tried again: the client that it is for has not connected this socket yet. */
+static bool send_packet(struct jp_server *s, const struct jp_packet *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        int flags = ZMQ_DONTWAIT | (i + 1 < p->count ? ZMQ_SNDMORE : 0);
+        int rc;
+        do rc = s->zmq.send_(s->sockets[p->channel], p->frames[i].data, p->frames[i].size, flags);
+        while (rc < 0 && s->zmq.errno_() == EINTR);
+        if (rc >= 0) continue;
+        if (s->zmq.errno_() == EHOSTUNREACH) return false;
+        s->hooks.log("cannot send on %s: %s", jp_channel_name(p->channel), s->zmq.strerror_(s->zmq.errno_()));
+        return true;
+    }
+    return true;
+}
+
+/* Only the stdin socket reports clients that are not there, so only an input request is ever kept; the next one takes
+ * its place. */
+static void send_or_keep(struct jp_server *s, struct jp_packet *p)
+{
+    if (p->channel == JP_STDIN) {
+        free(s->kept);
+        s->kept = NULL;
+    }
+    if (send_packet(s, p))
+        free(p);
+    else
+        s->kept = p;
+}
+
+static void send_queued(struct jp_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    struct jp_packet *p = s->outbox;
+    s->outbox = NULL;
+    s->outbox_end = &s->outbox;
+    pthread_mutex_unlock(&s->lock);
+    while (p) {
+        struct jp_packet *next = p->next;
+        send_or_keep(s, p);
+        p = next;
+    }
+}
+
+static void send_kept(struct jp_server *s)
+{
+    if (!s->kept || !send_packet(s, s->kept)) return;
+    free(s->kept);
+    s->kept = NULL;
+}
+
+/* The frames of one received message. */
+struct parts {
+    zmq_msg_t messages[JP_MAX_FRAMES];
+    struct jp_frame frames[JP_MAX_FRAMES];
+    size_t count; /* one more than JP_MAX_FRAMES when there were too many */
+};
+
+static void parts_close(struct jp_server *s, struct parts *p)
+{
+    for (size_t i = 0; i < p->count && i < JP_MAX_FRAMES; i++) s->zmq.msg_close_(&p->messages[i]);
+    p->count = 0;
+}
+
+/* False when nothing is there to be read. */
+static bool receive(struct jp_server *s, enum jp_channel channel, struct parts *p)
+{
+    p->count = 0;
+    for (bool more = true; more;) {
+        zmq_msg_t spare, *m = p->count < JP_MAX_FRAMES ? &p->messages[p->count] : &spare;
+        s->zmq.msg_init_(m);
+        int rc;
+        do rc = s->zmq.msg_recv_(m, s->sockets[channel], ZMQ_DONTWAIT);
+        while (rc < 0 && s->zmq.errno_() == EINTR);
+        if (rc < 0) {
+            s->zmq.msg_close_(m);
+            parts_close(s, p);
+            return false;
+        }
+        more = s->zmq.msg_more_(m);
+        if (m == &spare) {
+            s->zmq.msg_close_(m);
+            p->count = JP_MAX_FRAMES + 1;
+        } else {
+            p->frames[p->count++] = (struct jp_frame){s->zmq.msg_data_(m), s->zmq.msg_size_(m)};
+        }
+    }
+    return true;
+}
+
+static struct jp_message *parse(struct jp_server *s, enum jp_channel channel, const struct parts *p)
+{
+    struct jp_message *m = NULL;
+    enum jp_wire_status status = jp_wire_parse(&s->wire, p->frames, p->count, &m);
+    if (status != JP_WIRE_OK) {
+        s->hooks.log("dropped a message on %s: %s", jp_channel_name(channel), jp_wire_status_text(status));
+        return NULL;
+    }
+    m->channel = channel;
+    m->arrived = now();
+    return m;
+}
+
+static void begin_shutdown(struct jp_server *s)
+{
+    if (s->deadline) return;
+    s->deadline = now() + (int64_t)END_SECONDS * 1000000000;
+    pthread_mutex_lock(&s->lock);
+    s->quitting = true;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    s->hooks.interrupt(s->hooks.context);
+}
+
+static void handle_here(struct jp_server *s, const struct jp_message *m)
+{
+    const struct jp_frame *parent = &m->header_text;
+    publish_status(s, parent, "busy");
+    if (strcmp(m->type, "kernel_info_request") == 0) {
+        jp_server_reply(s, m, "kernel_info_reply", s->hooks.kernel_info(s->hooks.context));
+    } else if (strcmp(m->type, "interrupt_request") == 0) {
+        s->hooks.interrupt(s->hooks.context);
+        jp_server_reply(s, m, "interrupt_reply", json_pack("{s:s}", "status", "ok"));
+    } else if (strcmp(m->type, "shutdown_request") == 0) {
+        bool restart = json_is_true(json_object_get(m->content, "restart"));
+        json_t *content = json_pack("{s:s, s:b}", "status", "ok", "restart", restart);
+        jp_server_publish(s, "shutdown_reply", parent, json_incref(content));
+        jp_server_reply(s, m, "shutdown_reply", content);
+        begin_shutdown(s);
+    } else {
+        jp_server_reply_unknown(s, m);
+    }
+    publish_status(s, parent, "idle");
+}
+
+static void handle_shell(struct jp_server *s, struct jp_message *m)
+{
+    /* A shutdown must not wait for the cell that it is to end. */
+    if (strcmp(m->type, "shutdown_request") == 0) {
+        handle_here(s, m);
+        jp_message_free(m);
+        return;
+    }
+    atomic_fetch_add(&s->pending, 1);
+    pthread_mutex_lock(&s->lock);
+    *s->inbox_end = m;
+    s->inbox_end = &m->next;
+    s->queued++;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void handle_stdin(struct jp_server *s, struct jp_message *m)
+{
+    if (strcmp(m->type, "input_reply") != 0) {
+        s->hooks.log("a message of unknown type on stdin: %.100s", m->type);
+        jp_message_free(m);
+        return;
+    }
+    pthread_mutex_lock(&s->lock);
+    *s->inputs_end = m;
+    s->inputs_end = &m->next;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* XPUB reports each subscription as a frame: 1, then the topic. */
+static void handle_subscription(struct jp_server *s, const struct parts *p)
+{
+    const unsigned char *data = p->count ? p->frames[0].data : NULL;
+    if (p->count != 1 || p->frames[0].size == 0 || data[0] != 1) return;
+    const struct jp_frame topic = {data + 1, p->frames[0].size - 1};
+    json_t *name = json_stringn((const char *)topic.data, topic.size);
+    struct jp_outgoing o = {.channel = JP_IOPUB, .type = "iopub_welcome", .addresses = &topic, .address_count = 1};
+    post(s, &o, json_pack("{s:o}", "subscription", name ? name : json_string("")));
+    /* Earlier nobody would have heard it. */
+    if (!s->started) publish_status(s, NULL, "starting");
+    s->started = true;
+}
+
+static void echo(struct jp_server *s, const struct parts *p)
+{
+    for (size_t i = 0; i < p->count && i < JP_MAX_FRAMES; i++)
+        s->zmq.send_(s->sockets[JP_HEARTBEAT], p->frames[i].data, p->frames[i].size,
+                     ZMQ_DONTWAIT | (i + 1 < p->count ? ZMQ_SNDMORE : 0));
+}
+
+static void read_channel(struct jp_server *s, enum jp_channel channel)
+{
+    static struct parts p; /* only the I/O thread comes here */
+    for (int i = 0; i < BATCH && receive(s, channel, &p); i++) {
+        struct jp_message *m = NULL;
+        if (channel == JP_HEARTBEAT)
+            echo(s, &p);
+        else if (channel == JP_IOPUB)
+            handle_subscription(s, &p);
+        else
+            m = parse(s, channel, &p);
+        parts_close(s, &p);
+        if (!m) continue;
+        if (channel == JP_CONTROL) {
+            handle_here(s, m);
+            jp_message_free(m);
+        } else if (channel == JP_STDIN) {
+            handle_stdin(s, m);
+        } else {
+            handle_shell(s, m);
+        }
+    }
+}
+
+static bool parent_died(const struct jp_server *s)
+{
+    if (s->parent == 0) return false;
+    return s->parent_direct ? getppid() != s->parent : kill(s->parent, 0) < 0 && errno == ESRCH;
+}
+
+static void handle_wakes(struct jp_server *s)
+{
+    uint64_t count;
+    ssize_t got = read(s->wake, &count, sizeof count);
+    (void)got;
+    if (atomic_exchange(&s->cancel_wanted, false)) {
+        pthread_mutex_lock(&s->lock);
+        s->cancelled = true;
+        free(s->kept);
+        s->kept = NULL;
+        pthread_cond_broadcast(&s->changed);
+        pthread_mutex_unlock(&s->lock);
+    }
+    if (atomic_exchange(&s->quit_wanted, false)) begin_shutdown(s);
+}
+
+static void give_up(struct jp_server *s)
+{
+    s->hooks.log("the running cell did not stop within %d seconds; ending without it", END_SECONDS);
+    send_queued(s);
+    for (int i = 0; i < JP_CHANNELS; i++) s->zmq.close_(s->sockets[i]);
+    s->zmq.ctx_term_(s->context);
+    _exit(1);
+}
+
+/* One turn: wait, then read everything that is there. The order of the sockets is the order of urgency. */
+static void turn(struct jp_server *s)
+{
+    static const enum jp_channel order[] = {JP_CONTROL, JP_STDIN, JP_HEARTBEAT, JP_IOPUB, JP_SHELL};
+    enum { FIRST = 3 };
+    zmq_pollitem_t items[FIRST + JP_CHANNELS] = {{.fd = s->wake, .events = ZMQ_POLLIN}};
+    for (int i = 0; i < 2; i++) items[1 + i] = (zmq_pollitem_t){.fd = s->hooks.captured[i], .events = ZMQ_POLLIN};
+    int count = FIRST + JP_CHANNELS;
+    for (int i = 0; i < JP_CHANNELS; i++)
+        items[FIRST + i] = (zmq_pollitem_t){.socket = s->sockets[order[i]], .events = ZMQ_POLLIN};
+    pthread_mutex_lock(&s->lock);
+    if (s->queued >= MAX_QUEUED) count--;
+    pthread_mutex_unlock(&s->lock);
+    long timeout = atomic_load(&s->pending) || s->deadline ? TICK_MS : s->parent ? 1000 : -1;
+    s->zmq.poll_(items, count, timeout);
+    if (items[0].revents) handle_wakes(s);
+    send_queued(s);
+    for (int i = FIRST; i < count; i++)
+        if (items[i].revents) read_channel(s, order[i - FIRST]);
+    if (items[1].revents || items[2].revents) s->hooks.readable(s->hooks.context);
+    send_queued(s);
+}
+
+static void *io_thread(void *argument)
+{
+    struct jp_server *s = argument;
+    int64_t next_tick = now();
+    for (;;) {
+        turn(s);
+        int64_t time = now();
+        if (time >= next_tick) {
+            next_tick = time + (int64_t)TICK_MS * 1000000;
+            s->hooks.tick(s->hooks.context);
+            send_kept(s);
+            if (parent_died(s)) begin_shutdown(s);
+        }
+        if (!s->deadline) continue;
+        pthread_mutex_lock(&s->lock);
+        bool done = s->main_done;
+        pthread_mutex_unlock(&s->lock);
+        if (done) break;
+        if (time > s->deadline) give_up(s);
+    }
+    send_queued(s);
+    return NULL;
+}
+
+/* Opening and closing. */
+
+static enum rt_status bind_channel(struct jp_server *s, struct jp_connection *c, enum jp_channel channel,
+                                   struct rt_error *e)
+{
+    static const int types[JP_CHANNELS] = {[JP_SHELL] = ZMQ_ROUTER,
+                                           [JP_CONTROL] = ZMQ_ROUTER,
+                                           [JP_STDIN] = ZMQ_ROUTER,
+                                           [JP_IOPUB] = ZMQ_XPUB,
+                                           [JP_HEARTBEAT] = ZMQ_ROUTER};
+    const struct jp_zmq *z = &s->zmq;
+    void *socket = s->sockets[channel] = z->socket_(s->context, types[channel]);
+    if (!socket) return rt_fail(e, RT_IO, "cannot make a ZeroMQ socket: %s", z->strerror_(z->errno_()));
+    /* No high-water mark: a lost idle status hangs the client, and what a cell may print is limited elsewhere. */
+    const int one = 1, none = 0, linger = LINGER_MS;
+    const int64_t largest = (int64_t)JP_MAX_MESSAGE;
+    z->setsockopt_(socket, ZMQ_LINGER, &linger, sizeof linger);
+    z->setsockopt_(socket, ZMQ_SNDHWM, &none, sizeof none);
+    z->setsockopt_(socket, ZMQ_MAXMSGSIZE, &largest, sizeof largest);
+    if (strchr(c->ip, ':')) z->setsockopt_(socket, ZMQ_IPV6, &one, sizeof one);
+    if (types[channel] == ZMQ_ROUTER)
+        z->setsockopt_(socket, ZMQ_ROUTER_HANDOVER, &one, sizeof one);
+    else
+        z->setsockopt_(socket, ZMQ_XPUB_VERBOSE, &one, sizeof one);
+    if (channel == JP_STDIN) z->setsockopt_(socket, ZMQ_ROUTER_MANDATORY, &one, sizeof one);
+    char endpoint[300];
+    jp_connection_endpoint(c, channel, endpoint, sizeof endpoint);
+    if (z->bind_(socket, endpoint) != 0)
+        return rt_fail(e, RT_IO, "cannot listen on %s: %s", endpoint, z->strerror_(z->errno_()));
+    if (c->ports[channel] == 0) {
+        size_t size = sizeof endpoint;
+        z->getsockopt_(socket, ZMQ_LAST_ENDPOINT, endpoint, &size);
+        c->ports[channel] = atoi(strrchr(endpoint, ':') + 1);
+    }
+    return RT_OK;
+}
+
+/* A client that starts kernels names itself in JPY_PARENT_PID; the kernel must not outlive it. */
+static void find_parent(struct jp_server *s)
+{
+    const char *text = getenv("JPY_PARENT_PID");
+    long pid = text ? atol(text) : 0;
+    if (pid <= 1) return;
+    s->parent = (pid_t)pid;
+    s->parent_direct = getppid() == s->parent;
+}
+
+static void release(struct jp_server *s)
+{
+    for (int i = 0; i < JP_CHANNELS; i++)
+        if (s->sockets[i]) s->zmq.close_(s->sockets[i]);
+    if (s->context) s->zmq.ctx_term_(s->context);
+    free_messages(s->inbox);
+    free_messages(s->inputs);
+    while (s->outbox) {
+        struct jp_packet *next = s->outbox->next;
+        free(s->outbox);
+        s->outbox = next;
+    }
+    free(s->kept);
+    if (s->wake >= 0) close(s->wake);
+    pthread_cond_destroy(&s->changed);
+    pthread_mutex_destroy(&s->lock);
+    jp_wire_close(&s->wire);
+    free(s);
+}
+
+static enum rt_status open_all(struct jp_server *s, struct jp_connection *c, struct rt_error *e)
+{
+    if (!jp_wire_open(&s->wire, c->key, c->key_length)) return rt_fail(e, RT_NOMEM, "out of memory");
+    if (s->wake < 0) return rt_fail(e, RT_IO, "cannot make an eventfd: %s", strerror(errno));
+    enum rt_status status = jp_zmq_open(&s->zmq, e);
+    if (status != RT_OK) return status;
+    s->context = s->zmq.ctx_new_();
+    if (!s->context) return rt_fail(e, RT_IO, "cannot make a ZeroMQ context: %s", s->zmq.strerror_(s->zmq.errno_()));
+    for (int i = 0; i < JP_CHANNELS && status == RT_OK; i++) status = bind_channel(s, c, i, e);
+    return status;
+}
+
+struct jp_server *jp_server_open(struct jp_connection *c, const struct jp_server_hooks *hooks, struct rt_error *e)
+{
+    struct jp_server *s = rt_calloc(1, sizeof *s);
+    if (!s) {
+        rt_fail(e, RT_NOMEM, "out of memory");
+        return NULL;
+    }
+    s->hooks = *hooks;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->changed, NULL);
+    s->inbox_end = &s->inbox;
+    s->inputs_end = &s->inputs;
+    s->outbox_end = &s->outbox;
+    s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    find_parent(s);
+    if (open_all(s, c, e) == RT_OK) return s;
+    release(s);
+    return NULL;
+}
+
+enum rt_status jp_server_start(struct jp_server *s, struct rt_error *e)
+{
+    /* Signals belong to the main thread. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&s->thread, NULL, io_thread, s);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed) return rt_fail(e, RT_IO, "cannot start a thread: %s", strerror(failed));
+    s->running = true;
+    return RT_OK;
+}
+
+void jp_server_close(struct jp_server *s)
+{
+    if (s->running) {
+        pthread_mutex_lock(&s->lock);
+        s->main_done = true;
+        pthread_mutex_unlock(&s->lock);
+        jp_server_quit(s);
+        pthread_join(s->thread, NULL);
+    }
+    release(s);
+}

@@ -1,0 +1,59 @@
+/* The sockets of the kernel, all on one thread that never runs user code, so heartbeat, control and interrupts are
+ * answered whatever a cell does.
+ *
+ * Requests on the shell channel are verified, parsed and queued for the main thread, which takes them with
+ * jp_server_next; what it wants sent goes back by jp_server_post. Control requests and shutdown are handled here. */
+#ifndef JP_SERVER_H
+#define JP_SERVER_H
+
+#include "jupyter/connection.h"
+#include "jupyter/wire.h"
+
+struct jp_server;
+
+/* Called on the I/O thread. */
+struct jp_server_hooks {
+    void *context;
+    void (*interrupt)(void *context);      /* a client asked to stop what runs */
+    void (*tick)(void *context);           /* every 100 ms while requests are unanswered */
+    void (*readable)(void *context);       /* something is in captured[] */
+    json_t *(*kernel_info)(void *context); /* content of kernel_info_reply; NULL when out of memory */
+    int captured[2];                       /* descriptors to wait for, -1 for none */
+    void (*log)(const char *format, ...) __attribute__((format(printf, 1, 2))); /* any thread */
+};
+
+/* Loads ZeroMQ and binds all sockets (filling in ports that are 0). NULL with a reason. */
+struct jp_server *jp_server_open(struct jp_connection *c, const struct jp_server_hooks *hooks, struct rt_error *e);
+/* Starts the thread. */
+enum rt_status jp_server_start(struct jp_server *s, struct rt_error *e);
+/* Sends what is queued, ends the thread if it runs, closes everything and releases the server. */
+void jp_server_close(struct jp_server *s);
+
+struct jp_wire *jp_server_wire(struct jp_server *s);
+
+/* The next shell request, to be released by the caller and then counted by jp_server_done; waits for one. NULL when
+ * the kernel is to end. */
+struct jp_message *jp_server_next(struct jp_server *s);
+/* One request was answered to the end. */
+void jp_server_done(struct jp_server *s);
+/* Requests that were received and not yet done, the one being worked on included. Async-signal-safe. */
+unsigned jp_server_pending(const struct jp_server *s);
+
+/* Queues a packet for sending and owns it from then on. NULL (out of memory while building) is dropped and logged.
+ * Any thread. */
+void jp_server_post(struct jp_server *s, struct jp_packet *packet);
+/* Drops stale input replies, posts the packet and waits for an input_reply, which the caller releases. NULL when the
+ * wait was cancelled. */
+struct jp_message *jp_server_input(struct jp_server *s, struct jp_packet *packet);
+
+/* From signal handlers: ends a wait for input; ends the kernel. */
+void jp_server_cancel_input(struct jp_server *s);
+void jp_server_quit(struct jp_server *s);
+
+/* Builds and posts a message. Content is a new reference that is taken; NULL is dropped and logged. */
+void jp_server_publish(struct jp_server *s, const char *type, const struct jp_frame *parent, json_t *content);
+void jp_server_reply(struct jp_server *s, const struct jp_message *request, const char *type, json_t *content);
+/* An error reply to a request of a type that nobody knows; nothing for messages that are not requests. */
+void jp_server_reply_unknown(struct jp_server *s, const struct jp_message *m);
+
+#endif

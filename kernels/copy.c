@@ -1,0 +1,98 @@
+/* Copies, fills, conversions and sequences: programs of no operation, with faster ways where memory alone decides. */
+#include "kernels/program.h"
+#include <string.h>
+
+enum rt_status kn_copy(const struct rt_array *to, const struct rt_array *from, struct rt_error *e)
+{
+    struct kn_program p;
+    struct rt_array out = *to; /* a borrowed reference: the run writes through it and keeps nothing */
+    int node;
+    kn_program_start(&p);
+    enum rt_status status = kn_program_array(&p, from, &node, e);
+    return status == RT_OK ? kn_program_run(&p, &out, e) : status;
+}
+
+enum rt_status kn_fill(const struct rt_array *to, const struct kn_operand *number, struct rt_error *e)
+{
+    struct kn_program p;
+    int node;
+    kn_program_start(&p);
+    enum rt_status status = rt_array_alive(to, e);
+    if (status == RT_OK) status = kn_number_fits(to->dtype, number, "fill", e);
+    if (status == RT_OK) status = kn_program_number(&p, number, &node, e);
+    if (status == RT_OK) status = kn_program_convert(&p, node, to->dtype, &node, e);
+    return status == RT_OK ? kn_program_evaluate(&p, to, e) : status;
+}
+
+enum rt_status kn_convert(const struct rt_array *from, enum rt_dtype dtype, struct rt_device *d, struct rt_array *out,
+                          struct rt_error *e)
+{
+    struct rt_array there = {0}, result = {0};
+    const struct rt_array *source = from;
+    enum rt_status status = rt_array_alive(from, e);
+    *out = there;
+    if (status == RT_OK && rt_array_device(from) != d) {
+        /* Values travel as they are, contiguous, and are converted where they arrive. */
+        struct rt_array here;
+        status = kn_contiguous(from, &here, e);
+        if (status != RT_OK) return status;
+        status = rt_array_new(d, from->dtype, from->ndim, from->shape, &there, e);
+        if (status == RT_OK) status = rt_array_transfer(&there, &here, e);
+        rt_array_release(&here);
+        source = &there;
+        if (status == RT_OK && dtype == from->dtype) {
+            *out = there;
+            return RT_OK;
+        }
+    }
+    if (status == RT_OK) status = rt_array_new(d, dtype, from->ndim, from->shape, &result, e);
+    if (status == RT_OK) status = kn_copy(&result, source, e);
+    rt_array_release(&there);
+    if (status == RT_OK)
+        *out = result;
+    else
+        rt_array_release(&result);
+    return status;
+}
+
+enum rt_status kn_contiguous(const struct rt_array *a, struct rt_array *out, struct rt_error *e)
+{
+    if (rt_array_contiguous(a)) {
+        rt_array_share(a, out);
+        return RT_OK;
+    }
+    return kn_convert(a, a->dtype, rt_array_device(a), out, e);
+}
+
+/* start + index * step, computed in dtype `in`. */
+static enum rt_status sequence_program(struct kn_program *p, enum rt_dtype in, const struct kn_operand *start,
+                                       const struct kn_operand *step, enum rt_dtype out, struct rt_error *e)
+{
+    int index, number, product, sum;
+    kn_program_start(p);
+    enum rt_status status = kn_program_index(p, &index, e);
+    if (status == RT_OK) status = kn_program_convert(p, index, in, &index, e);
+    if (status == RT_OK) status = kn_program_number(p, step, &number, e);
+    if (status == RT_OK) status = kn_program_op(p, KN_MUL, (int[]){index, number}, &product, e);
+    if (status == RT_OK) status = kn_program_number(p, start, &number, e);
+    if (status == RT_OK) status = kn_program_op(p, KN_ADD, (int[]){number, product}, &sum, e);
+    return status == RT_OK ? kn_program_convert(p, sum, out, &sum, e) : status;
+}
+
+enum rt_status kn_sequence(const struct rt_array *to, const struct kn_operand *start, const struct kn_operand *step,
+                           struct rt_error *e)
+{
+    struct kn_program p;
+    struct rt_array whole;
+    enum rt_dtype in = start->is_float || step->is_float ? RT_FLOAT64 : RT_INT64;
+    enum rt_status status = rt_array_alive(to, e);
+    if (status == RT_OK) status = sequence_program(&p, in, start, step, to->dtype, e);
+    if (status != RT_OK) return status;
+    if (rt_array_contiguous(to)) return kn_program_evaluate(&p, to, e);
+    status = rt_array_new(rt_array_device(to), to->dtype, to->ndim, to->shape, &whole, e);
+    if (status != RT_OK) return status;
+    status = kn_program_evaluate(&p, &whole, e);
+    if (status == RT_OK) status = kn_copy(to, &whole, e);
+    rt_array_release(&whole);
+    return status;
+}

@@ -1,0 +1,112 @@
+/* Copying on the host between any two layouts of one dtype: bytes only, nothing is computed. Where one side runs along
+ * another axis than the other (a transposed matrix), it goes by tiles that fit the cache both ways. */
+#include "kernels/host.h"
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/interrupt.h"
+#include "runtime/threads.h"
+
+#define TILE 64 /* elements along each of the two axes of a tile */
+
+struct copy {
+    struct kn_space s;
+    int across;            /* the axis that the source runs along; ndim - 1 when it is the output's too */
+    int64_t rows, columns; /* of a tile: along `across`, along the last axis */
+    int64_t row_tiles, column_tiles;
+    size_t size; /* bytes of an element */
+    char *to;
+    const char *from;
+};
+
+/* to[i * to_row + j * to_column] = from[...] for a tile; strides in elements. */
+#define COPY_TILE(name, TYPE)                                                                                          \
+    static void name(void *to, const int64_t *to_stride, const void *from, const int64_t *from_stride, int64_t rows,   \
+                     int64_t columns)                                                                                  \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < rows; i++) {                                                                           \
+            TYPE *out = (TYPE *)to + i * to_stride[0];                                                                 \
+            const TYPE *in = (const TYPE *)from + i * from_stride[0];                                                  \
+            for (int64_t j = 0; j < columns; j++) out[j * to_stride[1]] = in[j * from_stride[1]];                      \
+        }                                                                                                              \
+    }
+COPY_TILE(copy_1, uint8_t)
+COPY_TILE(copy_2, uint16_t)
+COPY_TILE(copy_4, uint32_t)
+COPY_TILE(copy_8, uint64_t)
+
+static void copy_tile(const struct copy *c, char *to, const char *from, int64_t rows, int64_t columns)
+{
+    const struct kn_space *s = &c->s;
+    int last = s->ndim - 1;
+    bool one_axis = c->across == last;
+    int64_t to_stride[2] = {one_axis ? 0 : s->strides[1][c->across], s->strides[1][last]};
+    int64_t from_stride[2] = {one_axis ? 0 : s->strides[0][c->across], s->strides[0][last]};
+    if (to_stride[1] == 1 && from_stride[1] == 1) {
+        for (int64_t i = 0; i < rows; i++)
+            memcpy(to + i * to_stride[0] * (int64_t)c->size, from + i * from_stride[0] * (int64_t)c->size,
+                   (size_t)columns * c->size);
+        return;
+    }
+    switch (c->size) {
+    case 1: copy_1(to, to_stride, from, from_stride, rows, columns); break;
+    case 2: copy_2(to, to_stride, from, from_stride, rows, columns); break;
+    case 4: copy_4(to, to_stride, from, from_stride, rows, columns); break;
+    default: copy_8(to, to_stride, from, from_stride, rows, columns); break;
+    }
+}
+
+/* Items are tiles, in the order of the axes with the tiled ones last. */
+static void copy_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct copy *c = context;
+    const struct kn_space *s = &c->s;
+    int last = s->ndim - 1;
+    (void)worker;
+    if (rt_interrupted()) return;
+    for (int64_t item = (int64_t)begin; item < (int64_t)end; item++) {
+        int64_t rest = item / c->column_tiles, column = item % c->column_tiles * c->columns, row = 0;
+        int64_t rows = 1, columns = s->shape[last] - column < c->columns ? s->shape[last] - column : c->columns;
+        int64_t to = column * s->strides[1][last], from = column * s->strides[0][last];
+        if (c->across != last) {
+            row = rest % c->row_tiles * c->rows;
+            rest /= c->row_tiles;
+            rows = s->shape[c->across] - row < c->rows ? s->shape[c->across] - row : c->rows;
+            to += row * s->strides[1][c->across];
+            from += row * s->strides[0][c->across];
+        }
+        for (int i = last - 1; i >= 0; i--) {
+            if (i == c->across) continue;
+            to += rest % s->shape[i] * s->strides[1][i];
+            from += rest % s->shape[i] * s->strides[0][i];
+            rest /= s->shape[i];
+        }
+        copy_tile(c, c->to + to * (int64_t)c->size, c->from + from * (int64_t)c->size, rows, columns);
+    }
+}
+
+enum rt_status kn_host_copy(const struct rt_array *to, const struct rt_array *from, struct rt_error *e)
+{
+    struct copy c = {.size = rt_dtypes[to->dtype].size, .to = rt_array_host(to), .from = rt_array_host(from)};
+    struct kn_space *s = &c.s;
+    kn_space_make(&from, 1, to, s);
+    int last = s->ndim - 1;
+    c.across = last;
+    for (int i = 0; i < last; i++) /* the last axis wins a draw, and strides of 0 cost nothing anywhere */
+        if (s->strides[0][i] != 0 && s->strides[0][last] != 0 &&
+            llabs(s->strides[0][i]) < llabs(s->strides[0][c.across]))
+            c.across = i;
+    bool tiled = c.across != last;
+    c.rows = c.row_tiles = 1;
+    c.columns = tiled ? TILE : KN_GRAIN;
+    c.column_tiles = (s->shape[last] + c.columns - 1) / c.columns;
+    if (tiled) {
+        c.rows = TILE;
+        c.row_tiles = (s->shape[c.across] + TILE - 1) / TILE;
+    }
+    int64_t items = c.column_tiles * c.row_tiles,
+            each = c.rows * (s->shape[last] < c.columns ? s->shape[last] : c.columns);
+    for (int i = 0; i < last; i++)
+        if (i != c.across) items *= s->shape[i];
+    rt_parallel_for((size_t)items, each >= KN_GRAIN ? 1 : (size_t)(KN_GRAIN / each), copy_piece, &c);
+    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+}

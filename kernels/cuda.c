@@ -1,0 +1,250 @@
+/* Programs as generated CUDA C: one kernel for each structure of operations, dtypes and layouts. */
+#include <stdio.h>
+#include <string.h>
+#include "kernels/generate.h"
+
+#define UNROLL 4 /* elements that a thread has on their way at once */
+
+/* What the text depends on, and nothing else; its bytes are the key. */
+enum layout { LINEAR, CONSTANT, STRIDED };
+struct node_key {
+    uint8_t kind, dtype, op, leaf, args[3];
+};
+struct shape_key {
+    uint8_t what; /* 'p', apart from the keys of other kinds of kernels */
+    uint8_t count, leaves, ndim, wide, out, layout[KN_MAX_LEAVES + 1];
+    struct node_key nodes[KN_MAX_NODES];
+};
+
+struct generated {
+    const struct kn_program *program;
+    struct shape_key key;
+    size_t key_bytes;
+};
+
+static enum layout layout_of(const struct kn_space *s, int leaf)
+{
+    if (leaf < s->leaves && kn_space_constant(s, leaf)) return CONSTANT;
+    return kn_space_linear(s, leaf) ? LINEAR : STRIDED;
+}
+
+/* Whether offsets may need 64 bits. */
+static bool wide_offsets(const struct kn_space *s)
+{
+    int64_t limit = INT32_MAX / 2;
+    if (s->size >= limit) return true;
+    for (int k = 0; k <= s->leaves; k++) {
+        int64_t reach = 0;
+        for (int i = 0; i < s->ndim; i++) {
+            int64_t stride = s->strides[k][i] < 0 ? -s->strides[k][i] : s->strides[k][i];
+            if (stride >= limit) return true;
+            reach += stride * (s->shape[i] - 1);
+        }
+        if (reach >= limit) return true;
+    }
+    return false;
+}
+
+static void make_key(const struct kn_program *p, const struct kn_space *s, enum rt_dtype out, struct generated *g)
+{
+    struct shape_key *k = &g->key;
+    memset(k, 0, sizeof *k);
+    g->program = p;
+    k->what = 'p';
+    k->count = (uint8_t)p->count;
+    k->leaves = (uint8_t)p->leaves;
+    k->wide = wide_offsets(s);
+    k->out = (uint8_t)out;
+    for (int i = 0; i <= p->leaves; i++) {
+        k->layout[i] = (uint8_t)layout_of(s, i);
+        if (k->layout[i] == STRIDED) k->ndim = (uint8_t)s->ndim;
+    }
+    for (int i = 0; i < p->count; i++) {
+        const struct kn_node *n = &p->nodes[i];
+        struct node_key *to = &k->nodes[i];
+        to->kind = (uint8_t)n->kind;
+        to->dtype = (uint8_t)n->dtype;
+        if (n->kind == KN_NODE_OP) to->op = (uint8_t)n->op;
+        if (n->kind == KN_NODE_ARRAY) to->leaf = (uint8_t)n->leaf;
+        int arity = n->kind == KN_NODE_OP ? kn_ops[n->op].arity : n->kind == KN_NODE_CONVERT ? 1 : 0;
+        for (int j = 0; j < arity; j++) to->args[j] = (uint8_t)n->args[j];
+    }
+    g->key_bytes = offsetof(struct shape_key, nodes) + (size_t)p->count * sizeof *k->nodes;
+}
+
+/* The struct's members, in the order in which kn_cuda_run fills the words. */
+static void write_struct(const struct generated *g, struct kn_text *t)
+{
+    const struct kn_program *p = g->program;
+    kn_put(t, "struct Arguments {\nlong long n;\n");
+    for (int i = 0; i < p->leaves; i++) kn_put(t, "const %s *a%d;\n", kn_memory_type(p->arrays[i]->dtype), i);
+    kn_put(t, "%s *out;\n", kn_memory_type((enum rt_dtype)g->key.out));
+    for (int i = 0; i < p->count; i++) {
+        const struct kn_node *n = &p->nodes[i];
+        if (n->kind == KN_NODE_NUMBER)
+            kn_put(t, "%s c%d;\n", rt_dtypes[n->dtype].kind == 'f' ? "double" : "long long", i);
+    }
+    if (g->key.ndim) kn_put(t, "long long shape[%d];\n", g->key.ndim);
+    for (int i = 0; i <= p->leaves; i++)
+        if (g->key.layout[i] == STRIDED) kn_put(t, "long long s%d[%d];\n", i, g->key.ndim);
+    kn_put(t, "};\n");
+}
+
+/* Where a leaf's (or the output's) element is, as an expression over i and the coordinates x0, x1, ... */
+static void index_text(const struct generated *g, int leaf, char *out, size_t size)
+{
+    size_t used = 0;
+    if (g->key.layout[leaf] != STRIDED) {
+        snprintf(out, size, g->key.layout[leaf] == LINEAR ? "i" : "0");
+        return;
+    }
+    for (int d = 0; d < g->key.ndim && used < size; d++)
+        used += (size_t)snprintf(out + used, size - used, "%sx%d * (I)p.s%d[%d]", d ? " + " : "", d, leaf, d);
+}
+
+static void write_coordinates(const struct generated *g, struct kn_text *t)
+{
+    if (!g->key.ndim) return;
+    kn_put(t, "I rest = i;\n");
+    for (int d = g->key.ndim - 1; d > 0; d--)
+        kn_put(t, "const I x%d = rest %% (I)p.shape[%d]; rest /= (I)p.shape[%d];\n", d, d, d);
+    kn_put(t, "const I x0 = rest;\n");
+}
+
+static void write_node(const struct generated *g, int i, struct kn_text *t)
+{
+    const struct kn_program *p = g->program;
+    const struct kn_node *n = &p->nodes[i];
+    char result[16], names[3][16], index[1024], pointer[16];
+    const char *args[3] = {names[0], names[1], names[2]};
+    if (n->kind == KN_NODE_WEAK) return; /* it has no dtype; the operation took a number of its own */
+    enum kn_class class = kn_class_of(n->dtype);
+    snprintf(result, sizeof result, "r%d", i);
+    for (int k = 0; k < 3; k++) snprintf(names[k], sizeof names[k], "r%d", n->args[k]);
+    switch (n->kind) {
+    case KN_NODE_WEAK: return;
+    case KN_NODE_ARRAY:
+        snprintf(pointer, sizeof pointer, "p.a%d", n->leaf);
+        index_text(g, n->leaf, index, sizeof index);
+        kn_put(t, "const %s r%d = ", kn_classes[class].cuda, i);
+        kn_put_load(t, n->dtype, pointer, index);
+        kn_put(t, ";\n");
+        return;
+    case KN_NODE_NUMBER:
+        kn_put(t, "const %s r%d = (%s)p.c%d;\n", kn_classes[class].cuda, i, kn_classes[class].cuda, i);
+        return;
+    case KN_NODE_INDEX: kn_put(t, "const long long r%d = i;\n", i); return;
+    case KN_NODE_CONVERT:
+        kn_put(t, "const %s r%d = ", kn_classes[class].cuda, i);
+        kn_put_convert(t, kn_class_of(p->nodes[n->args[0]].dtype), n->dtype, args[0]);
+        kn_put(t, ";\n");
+        return;
+    case KN_NODE_OP:
+        kn_put(t, "%s %s;\n", kn_classes[class].cuda, result);
+        kn_put_op(t, n->op, kn_class_of(p->nodes[n->args[kn_ops[n->op].arity - 1]].dtype), n->dtype, result, args);
+        return;
+    }
+}
+
+static bool all_linear(const struct generated *g)
+{
+    return g->key.ndim == 0 && g->program->leaves > 0 && g->program->leaves <= 4;
+}
+
+/* Linear programs load several elements before they store the first, so that memory is kept busy. */
+static void write_unrolled(const struct generated *g, struct kn_text *t)
+{
+    const struct kn_program *p = g->program;
+    char result[16];
+    kn_put(t,
+           "for (I first = (I)blockIdx.x * (%d * %d) + threadIdx.x; first < n; first += (I)gridDim.x * (%d * %d)) {\n",
+           KN_THREADS, UNROLL, KN_THREADS, UNROLL);
+    for (int i = 0; i < p->leaves; i++) kn_put(t, "%s v%d[%d];\n", kn_memory_type(p->arrays[i]->dtype), i, UNROLL);
+    kn_put(t, "#pragma unroll\nfor (int k = 0; k < %d; k++) {\nI i = first + k * %d; if (i >= n) i = n - 1;\n", UNROLL,
+           KN_THREADS);
+    for (int i = 0; i < p->leaves; i++)
+        kn_put(t, "v%d[k] = p.a%d[%s];\n", i, i, g->key.layout[i] == LINEAR ? "i" : "0");
+    kn_put(t, "}\n#pragma unroll\nfor (int k = 0; k < %d; k++) {\nconst I i = first + k * %d; if (i >= n) break;\n",
+           UNROLL, KN_THREADS);
+    for (int i = 0; i < p->count; i++) {
+        const struct kn_node *n = &p->nodes[i];
+        if (n->kind != KN_NODE_ARRAY) {
+            write_node(g, i, t);
+            continue;
+        }
+        char pointer[16];
+        snprintf(pointer, sizeof pointer, "v%d", n->leaf);
+        kn_put(t, "const %s r%d = ", kn_classes[kn_class_of(n->dtype)].cuda, i);
+        kn_put_load(t, n->dtype, pointer, "k");
+        kn_put(t, ";\n");
+    }
+    snprintf(result, sizeof result, "r%d", p->count - 1);
+    kn_put_store(t, (enum rt_dtype)g->key.out, "p.out", "i", result);
+    kn_put(t, "}\n}\n");
+}
+
+/* A copy moves bits; loading and storing could change a NaN's. */
+static void write_copy(const struct generated *g, struct kn_text *t)
+{
+    char to[1024], from[1024];
+    index_text(g, 0, from, sizeof from);
+    index_text(g, 1, to, sizeof to);
+    kn_put(t, "for (I i = (I)blockIdx.x * %d + threadIdx.x; i < n; i += (I)gridDim.x * %d) {\n", KN_THREADS,
+           KN_THREADS);
+    write_coordinates(g, t);
+    kn_put(t, "p.out[%s] = p.a0[%s];\n}\n", to, from);
+}
+
+static void write_program(const void *context, struct kn_text *t)
+{
+    const struct generated *g = context;
+    const struct kn_program *p = g->program;
+    char index[1024], result[16];
+    kn_put_prelude(t);
+    kn_put(t, "typedef %s I;\n", g->key.wide ? "long long" : "int");
+    write_struct(g, t);
+    kn_put(t, "extern \"C\" __global__ void __launch_bounds__(%d) kn(const Arguments p) {\nconst I n = (I)p.n;\n",
+           KN_THREADS);
+    if (p->count == 1 && p->nodes[0].kind == KN_NODE_ARRAY) {
+        write_copy(g, t);
+    } else if (all_linear(g)) {
+        write_unrolled(g, t);
+    } else {
+        kn_put(t, "for (I i = (I)blockIdx.x * %d + threadIdx.x; i < n; i += (I)gridDim.x * %d) {\n", KN_THREADS,
+               KN_THREADS);
+        write_coordinates(g, t);
+        for (int i = 0; i < p->count; i++) write_node(g, i, t);
+        index_text(g, p->leaves, index, sizeof index);
+        snprintf(result, sizeof result, "r%d", p->count - 1);
+        kn_put_store(t, (enum rt_dtype)g->key.out, "p.out", index, result);
+        kn_put(t, "}\n");
+    }
+    kn_put(t, "}\n");
+}
+
+enum rt_status kn_cuda_run(const struct kn_program *p, const struct rt_array *out, struct rt_error *e)
+{
+    struct kn_space s;
+    struct generated g;
+    struct kn_words w;
+    kn_space_make(p->arrays, p->leaves, out, &s);
+    make_key(p, &s, out->dtype, &g);
+    w.count = 0;
+    kn_word(&w, (uint64_t)s.size);
+    for (int i = 0; i < p->leaves; i++) kn_word(&w, rt_array_address(p->arrays[i]));
+    kn_word(&w, rt_array_address(out));
+    for (int i = 0; i < p->count; i++)
+        if (p->nodes[i].kind == KN_NODE_NUMBER) kn_word_number(&w, p->nodes[i].dtype, &p->nodes[i].number);
+    for (int d = 0; d < g.key.ndim; d++) kn_word(&w, (uint64_t)s.shape[d]);
+    for (int i = 0; i <= p->leaves; i++)
+        for (int d = 0; g.key.layout[i] == STRIDED && d < s.ndim; d++) kn_word(&w, (uint64_t)s.strides[i][d]);
+    int64_t each = all_linear(&g) ? KN_THREADS * UNROLL : KN_THREADS;
+    return kn_launch(rt_array_device(out),
+                     &(struct kn_launch){.key = &g.key,
+                                         .key_bytes = g.key_bytes,
+                                         .write = write_program,
+                                         .context = &g,
+                                         .words = &w,
+                                         .blocks = (s.size + each - 1) / each},
+                     e);
+}

@@ -1,0 +1,298 @@
+/* The graph of expressions, and how it becomes a program. */
+#include "kernels/expression.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct operand {
+    struct kn_expression *expression; /* one reference */
+    struct rt_array array;            /* one reference, when expression is NULL and this has a storage */
+    struct kn_operand number;
+};
+
+struct kn_expression {
+    int references;
+    struct rt_array form, value;
+    bool converts; /* to form.dtype; else it is an operation */
+    enum kn_op op;
+    int arity, cost, leaves;
+    bool inlined;  /* computed on the way to another node's value, and not kept */
+    unsigned seen; /* the last walk that came by, and what it noted: */
+    int node;
+    struct operand args[];
+};
+
+/* Walks are numbered, so that a node is visited once however many others use it. */
+static unsigned walks;
+
+static unsigned new_walk(void)
+{
+    return ++walks ? walks : ++walks;
+}
+
+static bool evaluated(const struct kn_expression *x)
+{
+    return x->value.storage != NULL;
+}
+
+struct kn_expression *kn_expression_retain(struct kn_expression *x)
+{
+    x->references++;
+    return x;
+}
+
+static void drop_args(struct kn_expression *x)
+{
+    int arity = x->arity;
+    x->arity = 0;
+    for (int i = 0; i < arity; i++) {
+        kn_expression_release(x->args[i].expression);
+        rt_array_release(&x->args[i].array);
+    }
+}
+
+/* The depth of the recursion is bounded by the cost of a graph. */
+void kn_expression_release(struct kn_expression *x)
+{
+    if (!x || --x->references > 0) return;
+    drop_args(x);
+    rt_array_release(&x->form);
+    rt_array_release(&x->value);
+    free(x);
+}
+
+const struct rt_array *kn_expression_form(const struct kn_expression *x)
+{
+    return &x->form;
+}
+
+const struct rt_array *kn_expression_value(const struct kn_expression *x)
+{
+    return evaluated(x) ? &x->value : NULL;
+}
+
+int kn_expression_cost(const struct kn_expression *x)
+{
+    return evaluated(x) ? 1 : x->cost;
+}
+
+bool kn_expression_inlined(const struct kn_expression *x)
+{
+    return x->inlined && !evaluated(x);
+}
+
+static int leaves_of(const struct kn_expression *x)
+{
+    return evaluated(x) ? 1 : x->leaves;
+}
+
+/* A contiguous array without elements behind it. */
+static enum rt_status make_form(struct rt_device *d, enum rt_dtype dtype, int ndim, const int64_t *shape,
+                                struct rt_array *out, struct rt_error *e)
+{
+    *out = (struct rt_array){.storage = rt_storage_new(d, 0, e), .dtype = dtype, .ndim = ndim};
+    if (!out->storage) return RT_NOMEM;
+    int64_t stride = 1;
+    for (int i = ndim; i-- > 0;) {
+        out->shape[i] = shape[i];
+        out->strides[i] = stride;
+        stride *= shape[i] > 0 ? shape[i] : 1;
+    }
+    return RT_OK;
+}
+
+/* Every operand may need a node for itself and one for its conversion. */
+static enum rt_status measure(struct kn_expression *x, const struct kn_source *args, int arity, struct rt_error *e)
+{
+    x->cost = 1;
+    for (int i = 0; i < arity; i++) {
+        x->cost += args[i].expression ? kn_expression_cost(args[i].expression) + 1 : 2;
+        x->leaves += args[i].expression ? leaves_of(args[i].expression) : args[i].operand.array != NULL;
+    }
+    if (x->cost > KN_MAX_NODES || x->leaves > KN_MAX_LEAVES)
+        return rt_fail(e, RT_UNSUPPORTED, "the expression is too large to be evaluated at once");
+    return RT_OK;
+}
+
+static void keep_args(struct kn_expression *x, const struct kn_source *args, int arity)
+{
+    for (int i = 0; i < arity; i++) {
+        struct operand *to = &x->args[i];
+        const struct kn_source *from = &args[i];
+        *to = (struct operand){.number = from->operand};
+        to->number.array = NULL;
+        if (from->expression && !evaluated(from->expression))
+            to->expression = kn_expression_retain(from->expression);
+        else if (from->expression)
+            rt_array_share(&from->expression->value, &to->array);
+        else if (from->operand.array)
+            rt_array_share(from->operand.array, &to->array);
+    }
+    x->arity = arity;
+}
+
+static const struct rt_array *form_of(const struct kn_source *s)
+{
+    return s->expression ? &s->expression->form : s->operand.array;
+}
+
+/* The dtype and shape of the result, by a program of this one operation over operands without elements. */
+static enum rt_status infer(enum kn_op op, const struct kn_source *args, struct rt_array *form, struct rt_error *e)
+{
+    struct kn_program p;
+    int nodes[3], node, ndim;
+    int64_t shape[RT_MAX_DIMS];
+    enum rt_status status = RT_OK;
+    kn_program_start(&p);
+    for (int i = 0; i < kn_ops[op].arity && status == RT_OK; i++)
+        status = form_of(&args[i]) ? kn_program_array(&p, form_of(&args[i]), &nodes[i], e)
+                                   : kn_program_number(&p, &args[i].operand, &nodes[i], e);
+    if (status == RT_OK) status = kn_program_op(&p, op, nodes, &node, e);
+    if (status == RT_OK) status = kn_check_devices(p.arrays, p.leaves, e);
+    if (status == RT_OK) status = kn_program_shape(&p, &ndim, shape, e);
+    if (status != RT_OK) return status;
+    return make_form(rt_array_device(p.arrays[0]), p.nodes[node].dtype, ndim, shape, form, e);
+}
+
+static struct kn_expression *new_node(int arity, struct rt_error *e)
+{
+    struct kn_expression *x = rt_calloc(1, sizeof *x + (size_t)arity * sizeof x->args[0]);
+    if (!x)
+        rt_fail(e, RT_NOMEM, "out of host memory");
+    else
+        x->references = 1;
+    return x;
+}
+
+enum rt_status kn_expression_new(enum kn_op op, const struct kn_source *args, struct kn_expression **out,
+                                 struct rt_error *e)
+{
+    int arity = kn_ops[op].arity;
+    struct kn_expression *x = new_node(arity, e);
+    if (!x) return RT_NOMEM;
+    x->op = op;
+    enum rt_status status = infer(op, args, &x->form, e);
+    if (status == RT_OK) status = measure(x, args, arity, e);
+    if (status == RT_OK) {
+        keep_args(x, args, arity);
+        *out = x;
+    } else {
+        kn_expression_release(x);
+    }
+    return status;
+}
+
+enum rt_status kn_expression_convert(const struct kn_source *from, enum rt_dtype dtype, struct kn_expression **out,
+                                     struct rt_error *e)
+{
+    const struct rt_array *form = form_of(from);
+    struct kn_expression *x = new_node(1, e);
+    if (!x) return RT_NOMEM;
+    x->converts = true;
+    enum rt_status status = make_form(rt_array_device(form), dtype, form->ndim, form->shape, &x->form, e);
+    if (status == RT_OK) status = rt_array_alive(form, e);
+    if (status == RT_OK) status = measure(x, from, 1, e);
+    if (status == RT_OK) {
+        keep_args(x, from, 1);
+        *out = x;
+    } else {
+        kn_expression_release(x);
+    }
+    return status;
+}
+
+static bool walk_reads(struct kn_expression *x, const struct rt_storage *s, unsigned walk)
+{
+    if (evaluated(x)) return x->value.storage == s;
+    if (x->seen == walk) return false;
+    x->seen = walk;
+    for (int i = 0; i < x->arity; i++) {
+        const struct operand *a = &x->args[i];
+        if (a->expression ? walk_reads(a->expression, s, walk) : a->array.storage == s) return true;
+    }
+    return false;
+}
+
+bool kn_expression_reads(struct kn_expression *x, const struct rt_storage *s)
+{
+    return !evaluated(x) && walk_reads(x, s, new_walk());
+}
+
+static enum rt_status add_node(struct kn_expression *x, struct kn_program *p, unsigned walk, int *node,
+                               struct rt_error *e)
+{
+    int nodes[3] = {0};
+    enum rt_status status = RT_OK;
+    if (evaluated(x)) return kn_program_array(p, &x->value, node, e);
+    if (x->seen != walk) {
+        for (int i = 0; i < x->arity && status == RT_OK; i++) {
+            struct operand *a = &x->args[i];
+            if (a->expression)
+                status = add_node(a->expression, p, walk, &nodes[i], e);
+            else if (a->array.storage)
+                status = kn_program_array(p, &a->array, &nodes[i], e);
+            else
+                status = kn_program_number(p, &a->number, &nodes[i], e);
+        }
+        if (status == RT_OK)
+            status = x->converts ? kn_program_convert(p, nodes[0], x->form.dtype, &x->node, e)
+                                 : kn_program_op(p, x->op, nodes, &x->node, e);
+        x->seen = walk;
+    }
+    *node = x->node;
+    return status;
+}
+
+/* The graph as a program, whose leaves are borrowed from it. */
+static enum rt_status make_program(struct kn_expression *x, struct kn_program *p, struct rt_error *e)
+{
+    int node;
+    kn_program_start(p);
+    return add_node(x, p, new_walk(), &node, e);
+}
+
+static enum rt_status settle(struct kn_expression *x, struct rt_error *e);
+
+/* Evaluates for themselves the parts that are needed for the second time, and notes the others. */
+static enum rt_status settle_parts(struct kn_expression *x, struct rt_error *e)
+{
+    enum rt_status status = RT_OK;
+    for (int i = 0; i < x->arity && status == RT_OK; i++) {
+        struct kn_expression *part = x->args[i].expression;
+        if (!part || evaluated(part)) continue;
+        if (part->inlined && part->references > 1)
+            status = settle(part, e);
+        else if (!part->inlined) /* the parts of one that is noted are noted, too */
+            status = settle_parts(part, e);
+        part->inlined = true;
+    }
+    return status;
+}
+
+static enum rt_status settle(struct kn_expression *x, struct rt_error *e)
+{
+    struct kn_program p;
+    enum rt_status status = settle_parts(x, e);
+    if (status == RT_OK) status = make_program(x, &p, e);
+    if (status == RT_OK) status = kn_program_run(&p, &x->value, e);
+    if (status == RT_OK) drop_args(x);
+    return status;
+}
+
+enum rt_status kn_expression_evaluate(struct kn_expression *x, struct rt_error *e)
+{
+    return evaluated(x) ? RT_OK : settle(x, e);
+}
+
+enum rt_status kn_expression_write(struct kn_expression *x, struct rt_array *out, struct rt_error *e)
+{
+    struct kn_program p;
+    enum rt_status status = RT_OK;
+    for (int i = 0; i < x->arity && status == RT_OK; i++) { /* the operands, whatever they are made of */
+        const struct operand *a = &x->args[i];
+        const struct rt_array *form = a->expression ? &a->expression->form : a->array.storage ? &a->array : NULL;
+        if (form) status = kn_check_fits(form, out, e);
+    }
+    if (status == RT_OK) status = settle_parts(x, e);
+    if (status == RT_OK) status = make_program(x, &p, e);
+    return status == RT_OK ? kn_program_run(&p, out, e) : status;
+}

@@ -1,0 +1,48 @@
+/* Elementwise results that are not computed yet: a graph whose inner nodes are operations of ops.def and whose leaves
+ * are arrays and numbers. Types, shapes and devices are worked out, and mistakes reported, when a node is made; the
+ * elements are computed when somebody asks, by one program (kernels/program.h) for the whole graph, and are the very
+ * bits that evaluating node by node gives.
+ *
+ * A graph holds references to the arrays that it reads, and whoever writes to their storage must evaluate first
+ * (kn_expression_reads). Counted references; one thread at a time works on the graphs of a Lua state. */
+#ifndef KN_EXPRESSION_H
+#define KN_EXPRESSION_H
+
+#include "kernels/program.h"
+
+struct kn_expression;
+
+/* An operand: an expression when that is not NULL, else an array or a number. All are borrowed. */
+struct kn_source {
+    struct kn_expression *expression;
+    struct kn_operand operand;
+};
+
+/* A new node with one reference. Errors as for kn_apply, but for memory: only the node's own is needed. RT_UNSUPPORTED
+ * when the graph would be larger than one program: evaluate the operand of the greatest cost and try again. */
+enum rt_status kn_expression_new(enum kn_op op, const struct kn_source *args, struct kn_expression **out,
+                                 struct rt_error *e);
+/* The elements of an array or expression in another dtype, on the same device; otherwise likewise. */
+enum rt_status kn_expression_convert(const struct kn_source *from, enum rt_dtype dtype, struct kn_expression **out,
+                                     struct rt_error *e);
+struct kn_expression *kn_expression_retain(struct kn_expression *x);
+void kn_expression_release(struct kn_expression *x); /* NULL is fine */
+
+/* dtype, shape and device as of the evaluated array, contiguous, over an empty storage: elements are not there. */
+const struct rt_array *kn_expression_form(const struct kn_expression *x);
+/* How many nodes of a program it takes, at most; 1 when it is evaluated. */
+int kn_expression_cost(const struct kn_expression *x);
+/* Another evaluation has computed it on its way, and not kept it. */
+bool kn_expression_inlined(const struct kn_expression *x);
+/* It is not evaluated yet and the evaluation will read this storage. */
+bool kn_expression_reads(struct kn_expression *x, const struct rt_storage *s);
+
+/* Evaluates, once; afterwards the node is its value alone. Parts that another evaluation has computed on its way before
+ * are kept this time. */
+enum rt_status kn_expression_evaluate(struct kn_expression *x, struct rt_error *e);
+/* The evaluated array, borrowed; NULL before. */
+const struct rt_array *kn_expression_value(const struct kn_expression *x);
+/* Writes the elements into an array, as kn_apply does; the node stays as it is. */
+enum rt_status kn_expression_write(struct kn_expression *x, struct rt_array *out, struct rt_error *e);
+
+#endif

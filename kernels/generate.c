@@ -1,0 +1,269 @@
+/* The pieces of generated CUDA C, and the table of kernels made from it. */
+#include "kernels/generate.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "kernels/functions.h"
+
+/* Text */
+
+static bool text_reserve(struct kn_text *t, size_t more)
+{
+    if (t->failed) return false;
+    if (t->length + more + 1 <= t->capacity) return true;
+    size_t capacity = t->capacity ? t->capacity : 4096;
+    while (capacity < t->length + more + 1) capacity *= 2;
+    char *data = rt_realloc(t->data, capacity);
+    if (!data) {
+        t->failed = true;
+        return false;
+    }
+    t->data = data;
+    t->capacity = capacity;
+    return true;
+}
+
+void kn_put(struct kn_text *t, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    if (n >= 0 && text_reserve(t, (size_t)n)) {
+        vsnprintf(t->data + t->length, (size_t)n + 1, format, again);
+        t->length += (size_t)n;
+    }
+    va_end(again);
+    va_end(args);
+}
+
+void kn_text_free(struct kn_text *t)
+{
+    free(t->data);
+    memset(t, 0, sizeof *t);
+}
+
+/* Expressions */
+
+#define TEXT_(...)          #__VA_ARGS__
+#define TEXT(...)           TEXT_(__VA_ARGS__)
+#define KN_FN               static __device__ inline
+#define SIGNED_TEXT(T, U)   TEXT(KN_SIGNED_FUNCTIONS(T, U, ))
+#define UNSIGNED_TEXT(T, U) TEXT(KN_UNSIGNED_FUNCTIONS(T, U, ))
+#define FLOATING_TEXT(T, U) TEXT(KN_FLOAT_FUNCTIONS(T, U, ))
+
+static const char prelude[] =
+    SIGNED_TEXT(int, unsigned int) "\n" SIGNED_TEXT(long long, unsigned long long) "\n" UNSIGNED_TEXT(unsigned long long, unsigned long long) "\n" FLOATING_TEXT(
+        float,
+        unsigned int) "\n" FLOATING_TEXT(double,
+                                         unsigned long long) "\n"
+                                                             "#define exp_ exp\n#define log_ log\n"
+                                                             "static __device__ inline float lgamma_(float a) { return lgammaf(a); }\n"
+                                                             "static __device__ inline double lgamma_(double a) { return lgamma(a); }\n"
+                                                             "static __device__ inline float largest_(float) { return 0x1.fffffep127f; }\n"
+                                                             "static __device__ inline double largest_(double) { return 0x1.fffffffffffffp1023; }\n"
+                                                             "template <class T, class S> static __device__ inline T saturated_(S v, T min, T max, S low, S limit)\n"
+                                                             "{ return v >= limit ? max : v > low ? (T)v : v != v ? (T)0 : min; }\n"
+                                                             "static __device__ inline float half_(unsigned short h)\n"
+                                                             "{ float f; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(h)); return f; }\n"
+                                                             "static __device__ inline unsigned short half_bits_(float f)\n"
+                                                             "{ unsigned short h; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(f)); return h; }\n"
+                                                             "static __device__ inline float bfloat_(unsigned short h) { return __uint_as_float((unsigned)h << 16); }\n"
+                                                             "static __device__ inline unsigned short bfloat_bits_(float f)\n"
+                                                             "{ unsigned u = __float_as_uint(f); if (f != f) return u >> 16 | 64; return (u + 0x7fff + (u >> 16 & 1)) >> 16; }\n";
+
+void kn_put_prelude(struct kn_text *t)
+{
+    kn_put(t, "%s", prelude);
+}
+
+const char *kn_memory_type(enum rt_dtype t)
+{
+    return t == RT_BOOL ? "unsigned char" : t == RT_FLOAT16 || t == RT_BFLOAT16 ? "unsigned short" : rt_dtypes[t].cuda;
+}
+
+void kn_put_load(struct kn_text *t, enum rt_dtype dtype, const char *pointer, const char *index)
+{
+    const char *call = dtype == RT_FLOAT16 ? "half_" : dtype == RT_BFLOAT16 ? "bfloat_" : "";
+    kn_put(t, "%s(%s[%s])%s", call, pointer, index, dtype == RT_BOOL ? " != 0" : "");
+}
+
+void kn_put_store(struct kn_text *t, enum rt_dtype dtype, const char *pointer, const char *index, const char *value)
+{
+    const char *call = dtype == RT_FLOAT16 ? "half_bits_" : dtype == RT_BFLOAT16 ? "bfloat_bits_" : "";
+    if (!*call)
+        kn_put(t, "%s[%s] = (%s)(%s);\n", pointer, index, kn_memory_type(dtype), value);
+    else
+        kn_put(t, "%s[%s] = %s(%s);\n", pointer, index, call, value);
+}
+
+/* Rows of limits for floats that become integers: smallest, largest, what is out of range below and above. */
+static const struct {
+    const char *min, *max, *low, *limit;
+} limits[RT_DTYPE_COUNT] = {
+    [RT_INT8] = {"-128", "127", "-0x1p7", "0x1p7"},
+    [RT_INT16] = {"-32768", "32767", "-0x1p15", "0x1p15"},
+    [RT_INT32] = {"-2147483647 - 1", "2147483647", "-0x1p31", "0x1p31"},
+    [RT_INT64] = {"-9223372036854775807ll - 1", "9223372036854775807ll", "-0x1p63", "0x1p63"},
+    [RT_UINT8] = {"0", "255", "0", "0x1p8"},
+    [RT_UINT16] = {"0", "65535", "0", "0x1p16"},
+    [RT_UINT32] = {"0", "4294967295ll", "0", "0x1p32"},
+    [RT_UINT64] = {"0", "18446744073709551615ull", "0", "0x1p64"},
+};
+
+void kn_put_convert(struct kn_text *t, enum kn_class from, enum rt_dtype to, const char *value)
+{
+    const char *class = kn_classes[kn_class_of(to)].cuda;
+    if (to == RT_BOOL)
+        kn_put(t, "(%s != 0)", value);
+    else if (to == RT_FLOAT16)
+        kn_put(t, "half_(half_bits_((float)%s))", value);
+    else if (to == RT_BFLOAT16)
+        kn_put(t, "bfloat_(bfloat_bits_((float)%s))", value);
+    else if (rt_dtypes[to].kind == 'f' || (from != KN_F32 && from != KN_F64))
+        kn_put(t, "(%s)(%s)%s", class, kn_memory_type(to), value);
+    else
+        kn_put(t, "saturated_<%s, %s>(%s, %s, %s, %s, %s)", class, kn_classes[from].cuda, value, limits[to].min,
+               limits[to].max, limits[to].low, limits[to].limit);
+}
+
+void kn_put_op(struct kn_text *t, enum kn_op op, enum kn_class class, enum rt_dtype dtype, const char *result,
+               const char *const *args)
+{
+    static const char names[] = "abc";
+    const struct kn_class_info *c = &kn_classes[class];
+    bool where = kn_op_texts[op].rule == KN_RULE_WHERE;
+    kn_put(t, "{ typedef %s T; typedef %s U; ", c->cuda, c->cuda_unsigned);
+    for (int i = 0; i < kn_ops[op].arity; i++)
+        kn_put(t, "const %s %c = %s; ", where && i == 0 ? "bool" : "T", names[i], args[i]);
+    kn_put(t, "%s = (%s)(%s); }\n", result, kn_classes[kn_class_of(dtype)].cuda,
+           class == KN_F32 || class == KN_F64 ? kn_op_texts[op].floats : kn_op_texts[op].ints);
+    if (kn_class_exact(dtype)) return;
+    kn_put(t, "%s = ", result);
+    kn_put_convert(t, class, dtype, result);
+    kn_put(t, ";\n");
+}
+
+void kn_word_number(struct kn_words *w, enum rt_dtype t, const struct kn_operand *number)
+{
+    char element[8] = {0};
+    uint64_t bits;
+    if (number->is_float)
+        rt_store_double(t, element, number->f);
+    else
+        rt_store_int(t, element, number->i);
+    if (rt_dtypes[t].kind == 'f') {
+        double v = rt_load_double(t, element);
+        memcpy(&bits, &v, sizeof bits);
+    } else {
+        bits = (uint64_t)rt_load_int(t, element);
+    }
+    kn_word(w, bits);
+}
+
+/* The table of kernels */
+
+struct kept {
+    struct kept *next;
+    struct rt_device *device;
+    struct rt_kernel kernel;
+    uint64_t hash;
+    size_t bytes;
+    char key[];
+};
+
+#define BUCKETS 256
+static struct kept *table[BUCKETS];
+static size_t kept_count;
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+
+size_t kn_generated_count(void)
+{
+    pthread_mutex_lock(&table_lock);
+    size_t count = kept_count;
+    pthread_mutex_unlock(&table_lock);
+    return count;
+}
+
+static uint64_t hash_bytes(const unsigned char *p, size_t n)
+{
+    uint64_t h = 1469598103934665603u; /* FNV-1a */
+    for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 1099511628211u;
+    return h ^ h >> 29;
+}
+
+static struct kept *table_find(const struct rt_device *d, const struct kn_launch *l, uint64_t hash)
+{
+    for (struct kept *k = table[hash % BUCKETS]; k; k = k->next)
+        if (k->hash == hash && k->device == d && k->bytes == l->key_bytes && memcmp(k->key, l->key, k->bytes) == 0)
+            return k;
+    return NULL;
+}
+
+static enum rt_status make_kernel(struct rt_device *d, const struct kn_launch *l, struct rt_kernel *out,
+                                  struct rt_error *e)
+{
+    /* Contracting a * b + c into one rounding would give other results than the host's. */
+    static const char *const options[] = {"--fmad=false"};
+    struct kn_text t = {0};
+    l->write(l->context, &t);
+    if (t.failed) {
+        kn_text_free(&t);
+        return rt_fail(e, RT_NOMEM, "out of memory for the text of a generated kernel");
+    }
+    struct rt_source source = {.text = t.data,
+                               .length = t.length,
+                               .name = "generated.cu",
+                               .first_line = 1,
+                               .options = options,
+                               .option_count = l->contract ? 0 : 1};
+    struct rt_program *program = rt_compile(d, &source, e);
+    kn_text_free(&t);
+    if (!program) return e ? e->status : RT_COMPILE;
+    struct rt_module *module = rt_module_load(d, program, e);
+    if (!module) return e ? e->status : RT_DEVICE;
+    enum rt_status status = rt_module_kernel(module, "kn", out, e);
+    rt_module_release(module);
+    return status;
+}
+
+static enum rt_status table_get(struct rt_device *d, const struct kn_launch *l, struct kept **out, struct rt_error *e)
+{
+    uint64_t hash = hash_bytes(l->key, l->key_bytes);
+    if ((*out = table_find(d, l, hash))) return RT_OK;
+    struct kept *k = rt_alloc(sizeof *k + l->key_bytes);
+    if (!k) return rt_fail(e, RT_NOMEM, "out of memory for a generated kernel");
+    k->device = d;
+    k->hash = hash;
+    k->bytes = l->key_bytes;
+    memcpy(k->key, l->key, l->key_bytes);
+    struct rt_error mine = {0};
+    enum rt_status status = make_kernel(d, l, &k->kernel, e ? e : &mine);
+    rt_error_clear(&mine);
+    if (status != RT_OK) {
+        free(k);
+        return status;
+    }
+    k->next = table[hash % BUCKETS];
+    *out = table[hash % BUCKETS] = k;
+    kept_count++;
+    return RT_OK;
+}
+
+enum rt_status kn_launch(struct rt_device *d, const struct kn_launch *l, struct rt_error *e)
+{
+    struct kept *k;
+    if (l->words->count == KN_MAX_WORDS)
+        return rt_fail(e, RT_UNSUPPORTED, "an expression over so many axes cannot be evaluated at once");
+    pthread_mutex_lock(&table_lock);
+    enum rt_status status = table_get(d, l, &k, e);
+    pthread_mutex_unlock(&table_lock);
+    if (status != RT_OK) return status;
+    int64_t most = (int64_t)(d->multiprocessors > 0 ? d->multiprocessors : 1) * 32;
+    struct rt_launch launch = {.grid = {(unsigned)(l->blocks < most ? l->blocks : most), 1, 1},
+                               .block = {KN_THREADS, 1, 1}};
+    struct rt_arg arg = {.kind = RT_ARG_BYTES,
+                         .as.bytes = {.data = l->words->word, .size = l->words->count * sizeof *l->words->word}};
+    return rt_kernel_launch(&k->kernel, &launch, &arg, 1, e);
+}

@@ -1,0 +1,63 @@
+/* Writing CUDA C and running it: a growing text, the pieces that all generated kernels are made of, and the table of
+ * compiled ones. A generated kernel takes one struct by value, so nothing of sizes, strides or numbers is in the text
+ * and one compilation serves all calls of the same structure. */
+#ifndef KN_GENERATE_H
+#define KN_GENERATE_H
+
+#include "kernels/program.h"
+#include "runtime/kernel.h"
+
+#define KN_THREADS 256 /* of every generated block */
+
+/* Text that grows; `failed` stays set once memory has run out, and is looked at once at the end. Release with
+ * kn_text_free. Starts as all zeros. */
+struct kn_text {
+    char *data;
+    size_t length, capacity;
+    bool failed;
+};
+void kn_put(struct kn_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void kn_text_free(struct kn_text *t);
+
+/* The C type that an element of dtype t has in a device's memory, e.g. "unsigned short" for float16. */
+const char *kn_memory_type(enum rt_dtype t);
+/* The expression that loads element `pointer[index]` as a value of its class, and the statement that stores one. */
+void kn_put_load(struct kn_text *t, enum rt_dtype dtype, const char *pointer, const char *index);
+void kn_put_store(struct kn_text *t, enum rt_dtype dtype, const char *pointer, const char *index, const char *value);
+/* The expression that converts `value` of a class to a dtype. */
+void kn_put_convert(struct kn_text *t, enum kn_class from, enum rt_dtype to, const char *value);
+/* The statement `result = op(args)` for values computed in a class; rounded to `dtype`. */
+void kn_put_op(struct kn_text *t, enum kn_op op, enum kn_class class, enum rt_dtype dtype, const char *result,
+               const char *const *args);
+/* Declares nothing: adds the functions that expressions of ops.def call. First thing in every text. */
+void kn_put_prelude(struct kn_text *t);
+
+/* The struct argument, filled in the order of its members; every member takes 8 bytes. */
+#define KN_MAX_WORDS 448
+struct kn_words {
+    size_t count;
+    uint64_t word[KN_MAX_WORDS];
+};
+static inline void kn_word(struct kn_words *w, uint64_t value)
+{
+    if (w->count < KN_MAX_WORDS) w->word[w->count++] = value;
+}
+/* A number of a dtype as the 8 bytes that kernels read: double for floating classes, else long long. */
+void kn_word_number(struct kn_words *w, enum rt_dtype t, const struct kn_operand *number);
+
+/* Launches the kernel `kn` of a generated text over blocks of KN_THREADS threads. The key says which text: on its first
+ * use on a device write(context, text) makes the text, which is compiled and kept. */
+struct kn_launch {
+    const void *key;
+    size_t key_bytes;
+    void (*write)(const void *context, struct kn_text *t);
+    const void *context;
+    const struct kn_words *words;
+    bool contract;  /* a * b + c may be rounded once: for what promises no bits */
+    int64_t blocks; /* cut to what fills the device: kernels loop over their work */
+};
+enum rt_status kn_launch(struct rt_device *d, const struct kn_launch *l, struct rt_error *e);
+/* How many kernels were compiled or taken from the disk cache so far (for tests). */
+size_t kn_generated_count(void);
+
+#endif

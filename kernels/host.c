@@ -1,0 +1,330 @@
+/* Blocked evaluation of programs on the host threads. A block's values go from loop to loop inside the cache; leaves
+ * that already lie in memory as the loops want them are read in place, and the last loop writes to the output itself.
+ */
+#include "kernels/host.h"
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/interrupt.h"
+#include "runtime/threads.h"
+
+#define LONG_ROW      256 /* rows from this length on are not mixed within a block */
+#define STACK_SCRATCH 32768
+
+const struct kn_loops *kn_host_loops(void)
+{
+    static const struct kn_loops *_Atomic chosen;
+    const struct kn_loops *l = chosen;
+    if (l) return l;
+    l = &kn_loops_base;
+#if defined __x86_64__
+    const char *v = getenv("LUNARRAY_ISA");
+    __builtin_cpu_init();
+    bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+              __builtin_cpu_supports("avx512cd");
+    if (v3 && !(v && strcmp(v, "base") == 0)) l = &kn_loops_v3;
+    if (v4 && !(v && (strcmp(v, "base") == 0 || strcmp(v, "v3") == 0))) l = &kn_loops_v4;
+#endif
+    chosen = l;
+    return l;
+}
+
+void kn_fill_block(void *block, enum rt_dtype t, const struct kn_operand *number, size_t n)
+{
+    char element[8]; /* one element in memory, so that the number is rounded or wrapped to the dtype */
+    const struct kn_loops *loops = kn_host_loops();
+    if (number->is_float)
+        rt_store_double(t, element, number->f);
+    else
+        rt_store_int(t, element, number->i);
+    loops->load[t](block, element, 0, n);
+}
+
+static int arity_of(const struct kn_node *n)
+{
+    return n->kind == KN_NODE_OP ? kn_ops[n->op].arity : n->kind == KN_NODE_CONVERT ? 1 : 0;
+}
+
+/* Its block is filled once for all blocks. */
+static bool fixed(const struct kn_plan *plan, const struct kn_node *n)
+{
+    return n->kind == KN_NODE_NUMBER || (n->kind == KN_NODE_ARRAY && plan->constant[n->leaf]);
+}
+
+/* Its values are always read where the array has them. */
+static bool read_in_place(const struct kn_plan *plan, const struct kn_node *n)
+{
+    return n->kind == KN_NODE_ARRAY && plan->linear[n->leaf] && kn_class_exact(n->dtype);
+}
+
+static void assign_slots(struct kn_plan *plan)
+{
+    const struct kn_program *p = plan->program;
+    int last_use[KN_MAX_NODES], free_slots[KN_MAX_NODES], free_count = 0, count = p->count;
+    for (int i = 0; i < count; i++) {
+        plan->used[i] = i == count - 1;
+        last_use[i] = i;
+    }
+    for (int i = count; i-- > 0;) {
+        const struct kn_node *n = &p->nodes[i];
+        for (int k = 0; plan->used[i] && k < arity_of(n); k++) {
+            /* A conversion may pass its operand's block on, so the last use of the one is that of the other. */
+            int use = n->kind == KN_NODE_CONVERT ? last_use[i] : i, arg = n->args[k];
+            plan->used[arg] = true;
+            if (last_use[arg] < use) last_use[arg] = use;
+        }
+    }
+    plan->slots = 0;
+    for (int i = 0; i < count; i++) {
+        const struct kn_node *n = &p->nodes[i];
+        plan->slot[i] = -1;
+        if (!plan->used[i] || read_in_place(plan, n)) continue;
+        plan->slot[i] = (short)(free_count && !fixed(plan, n) ? free_slots[--free_count] : plan->slots++);
+        for (int j = 0; j < i; j++)
+            if (plan->slot[j] >= 0 && !fixed(plan, &p->nodes[j]) && last_use[j] == i)
+                free_slots[free_count++] = plan->slot[j];
+    }
+}
+
+void kn_plan_make(const struct kn_program *p, const struct rt_array *out, struct kn_plan *plan)
+{
+    plan->program = p;
+    plan->loops = kn_host_loops();
+    kn_space_make(p->arrays, p->leaves, out, &plan->space);
+    for (int i = 0; i < p->leaves; i++) {
+        plan->base[i] = rt_array_host(p->arrays[i]);
+        plan->constant[i] = kn_space_constant(&plan->space, i);
+        plan->linear[i] = !plan->constant[i] && kn_space_linear(&plan->space, i);
+    }
+    size_t block = plan->space.size < KN_BLOCK ? (size_t)plan->space.size : KN_BLOCK;
+    plan->slot_bytes = (block * 8 + 63) / 64 * 64 + 64; /* the odd line keeps blocks off each other's cache sets */
+    assign_slots(plan);
+}
+
+size_t kn_plan_scratch(const struct kn_plan *plan)
+{
+    return (size_t)plan->slots * plan->slot_bytes;
+}
+
+static void *slot(const struct kn_walk *w, int node)
+{
+    return w->scratch + (size_t)w->plan->slot[node] * w->plan->slot_bytes;
+}
+
+void kn_walk_start(const struct kn_plan *plan, char *scratch, int64_t begin, int64_t end, struct kn_walk *w)
+{
+    const struct kn_program *p = plan->program;
+    const struct kn_space *s = &plan->space;
+    w->plan = plan;
+    w->scratch = scratch;
+    w->position = begin;
+    w->end = end;
+    w->shift = 0;
+    int axis = s->ndim - 1; /* a space has one at least */
+    do {
+        w->coordinates[axis] = begin % s->shape[axis];
+        begin /= s->shape[axis];
+    } while (--axis >= 0);
+    size_t n = end - w->position < KN_BLOCK ? (size_t)(end - w->position) : KN_BLOCK;
+    for (int i = 0; i < p->count; i++) {
+        const struct kn_node *node = &p->nodes[i];
+        if (!plan->used[i]) continue;
+        if (node->kind == KN_NODE_NUMBER) {
+            kn_fill_block(slot(w, i), node->dtype, &node->number, n);
+            w->values[i] = slot(w, i);
+        } else if (node->kind == KN_NODE_ARRAY && plan->constant[node->leaf]) {
+            plan->loops->load[node->dtype](slot(w, i), plan->base[node->leaf], 0, n);
+            w->values[i] = slot(w, i);
+        }
+    }
+}
+
+size_t kn_walk_next(const struct kn_walk *w)
+{
+    const struct kn_space *s = &w->plan->space;
+    int64_t n = w->end - w->position, row = s->shape[s->ndim - 1];
+    if (n > KN_BLOCK) n = KN_BLOCK;
+    if (s->ndim > 1 && row >= LONG_ROW) {
+        int64_t rest = row - w->coordinates[s->ndim - 1];
+        if (n > rest) n = rest;
+    }
+    return (size_t)n;
+}
+
+/* Moves the coordinates on by n elements, at most to the row's end; returns false when that was not all. */
+static void advance_row(const struct kn_space *s, int64_t *coordinates, int64_t n)
+{
+    int i = s->ndim - 1;
+    coordinates[i] += n;
+    while (i > 0 && coordinates[i] == s->shape[i]) {
+        coordinates[i--] = 0;
+        coordinates[i]++;
+    }
+}
+
+void kn_walk_advance(struct kn_walk *w, size_t n)
+{
+    const struct kn_space *s = &w->plan->space;
+    int last = s->ndim - 1;
+    w->position += (int64_t)n;
+    for (int64_t left = (int64_t)n; left > 0;) {
+        int64_t part = s->shape[last] - w->coordinates[last];
+        if (part > left) part = left;
+        advance_row(s, w->coordinates, part);
+        left -= part;
+    }
+}
+
+static int64_t offset_of(const struct kn_space *s, int leaf, const int64_t *coordinates)
+{
+    int64_t offset = 0;
+    for (int i = 0; i < s->ndim; i++) offset += coordinates[i] * s->strides[leaf][i];
+    return offset;
+}
+
+/* Calls load or store for each piece of a row that the next n elements have. Only one of the two is given. */
+static void transfer(const struct kn_walk *w, int leaf, enum rt_dtype t, char *memory, char *block, size_t n,
+                     bool storing)
+{
+    const struct kn_space *s = &w->plan->space;
+    const struct kn_loops *loops = w->plan->loops;
+    size_t element = rt_dtypes[t].size, value = kn_classes[kn_class_of(t)].size;
+    int last = s->ndim - 1;
+    int64_t coordinates[RT_MAX_DIMS];
+    memcpy(coordinates, w->coordinates, (size_t)s->ndim * sizeof *coordinates);
+    for (size_t done = 0; done < n;) {
+        size_t part = (size_t)(s->shape[last] - coordinates[last]);
+        if (part > n - done) part = n - done;
+        char *at = memory + offset_of(s, leaf, coordinates) * (int64_t)element;
+        if (storing)
+            loops->store[t](at, s->strides[leaf][last], block + done * value, part);
+        else
+            loops->load[t](block + done * value, at, s->strides[leaf][last], part);
+        advance_row(s, coordinates, (int64_t)part);
+        done += part;
+    }
+}
+
+/* Where the next n elements lie in memory one after the other, or NULL. */
+static char *in_place(const struct kn_walk *w, int leaf, bool linear, size_t element, char *base, size_t n)
+{
+    const struct kn_space *s = &w->plan->space;
+    int last = s->ndim - 1;
+    if (linear) return base + w->position * (int64_t)element;
+    if (s->strides[leaf][last] != 1 || w->coordinates[last] + (int64_t)n > s->shape[last]) return NULL;
+    return base + offset_of(s, leaf, w->coordinates) * (int64_t)element;
+}
+
+static const void *leaf_values(struct kn_walk *w, int node, size_t n)
+{
+    const struct kn_node *d = &w->plan->program->nodes[node];
+    int leaf = d->leaf;
+    char *base = (char *)(uintptr_t)w->plan->base[leaf] + w->shift;
+    if (w->plan->constant[leaf]) return w->values[node];
+    char *at = in_place(w, leaf, w->plan->linear[leaf], rt_dtypes[d->dtype].size, base, n);
+    if (at && kn_class_exact(d->dtype)) return at;
+    if (at)
+        w->plan->loops->load[d->dtype](slot(w, node), at, 1, n);
+    else
+        transfer(w, leaf, d->dtype, base, slot(w, node), n, false);
+    return slot(w, node);
+}
+
+/* A conversion that changes no bits of a block: within a class, to a dtype that holds all the values. */
+static bool passes_on(enum rt_dtype from, enum rt_dtype to)
+{
+    return kn_class_of(from) == kn_class_of(to) && (kn_class_exact(to) || kn_promote(from, to) == to);
+}
+
+const void *kn_walk_evaluate(struct kn_walk *w, size_t n, void *out)
+{
+    const struct kn_program *p = w->plan->program;
+    const struct kn_loops *loops = w->plan->loops;
+    for (int i = 0; i < p->count; i++) {
+        const struct kn_node *d = &p->nodes[i];
+        if (!w->plan->used[i] || d->kind == KN_NODE_NUMBER) continue;
+        if (d->kind == KN_NODE_ARRAY) {
+            w->values[i] = leaf_values(w, i, n);
+            continue;
+        }
+        if (d->kind == KN_NODE_INDEX) {
+            loops->index(slot(w, i), w->position, n);
+            w->values[i] = slot(w, i);
+            continue;
+        }
+        const void *a = w->values[d->args[0]];
+        enum rt_dtype from = p->nodes[d->args[0]].dtype;
+        if (d->kind == KN_NODE_CONVERT && passes_on(from, d->dtype)) {
+            w->values[i] = a;
+            continue;
+        }
+        void *to = out && i == p->count - 1 ? out : slot(w, i);
+        if (d->kind == KN_NODE_CONVERT) {
+            loops->convert[kn_class_of(from)][d->dtype](to, a, n);
+        } else {
+            int arity = kn_ops[d->op].arity;
+            /* The class computed in is the last operand's; where's first one is bool. */
+            enum kn_class class = kn_class_of(p->nodes[d->args[arity - 1]].dtype);
+            loops->ops[d->op][class](to, a, arity > 1 ? w->values[d->args[1]] : NULL,
+                                     arity > 2 ? w->values[d->args[2]] : NULL, n);
+            if (!kn_class_exact(d->dtype)) loops->convert[class][d->dtype](to, to, n);
+        }
+        w->values[i] = to;
+    }
+    return w->values[p->count - 1];
+}
+
+/* One run of a program into an array. */
+struct run {
+    struct kn_plan plan;
+    const struct rt_array *out;
+    char *base, *scratch;
+    size_t scratch_bytes; /* a worker's */
+    bool linear;          /* the output is */
+};
+
+static void run_piece(void *context, size_t begin, size_t end, int worker)
+{
+    struct run *r = context;
+    const struct kn_program *p = r->plan.program;
+    enum rt_dtype t = p->nodes[p->count - 1].dtype;
+    size_t element = rt_dtypes[t].size;
+    struct kn_walk w;
+    if (rt_interrupted()) return;
+    kn_walk_start(&r->plan, r->scratch + (size_t)worker * r->scratch_bytes, (int64_t)begin, (int64_t)end, &w);
+    for (size_t n; (n = kn_walk_next(&w)) > 0; kn_walk_advance(&w, n)) {
+        char *at = in_place(&w, p->leaves, r->linear, element, r->base, n);
+        void *direct = at && kn_class_exact(t) ? at : NULL;
+        const void *values = kn_walk_evaluate(&w, n, direct);
+        if (values == direct) continue;
+        if (at && kn_class_exact(t))
+            memmove(at, values, n * element);
+        else if (at)
+            r->plan.loops->store[t](at, 1, values, n);
+        else
+            transfer(&w, p->leaves, t, r->base, (char *)(uintptr_t)values, n, true);
+    }
+}
+
+enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *out, struct rt_error *e)
+{
+    struct run r = {.out = out, .base = rt_array_host(out)};
+    _Alignas(64) char stack[STACK_SCRATCH];
+    kn_plan_make(p, out, &r.plan);
+    r.linear = kn_space_linear(&r.plan.space, p->leaves);
+    size_t n = (size_t)r.plan.space.size;
+    int workers = n > KN_GRAIN ? rt_thread_count() : 1;
+    r.scratch_bytes = kn_plan_scratch(&r.plan);
+    char *heap = NULL;
+    r.scratch = stack;
+    if (r.scratch_bytes * (size_t)workers > sizeof stack) {
+        heap = r.scratch = rt_alloc(r.scratch_bytes * (size_t)workers);
+        if (!heap)
+            return rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for evaluating in blocks",
+                           r.scratch_bytes * (size_t)workers);
+    }
+    rt_parallel_for(n, KN_GRAIN, run_piece, &r);
+    free(heap);
+    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+}

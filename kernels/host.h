@@ -1,0 +1,47 @@
+/* Evaluating a program on the host block by block; reductions consume the blocks, everything else stores them. */
+#ifndef KN_HOST_H
+#define KN_HOST_H
+
+#include "kernels/loops.h"
+#include "kernels/program.h"
+
+#define KN_BLOCK 2048  /* elements of a block: a few blocks fit the first-level cache */
+#define KN_GRAIN 32768 /* elements that one piece of parallel work has */
+
+/* A program prepared for blocks over a space. */
+struct kn_plan {
+    const struct kn_program *program;
+    const struct kn_loops *loops;
+    struct kn_space space;
+    const char *base[KN_MAX_LEAVES]; /* host address of each leaf's first element */
+    bool linear[KN_MAX_LEAVES], constant[KN_MAX_LEAVES];
+    bool used[KN_MAX_NODES];
+    short slot[KN_MAX_NODES]; /* where a node's block is kept, in blocks; -1: another node's or the leaf's own memory */
+    int slots;
+    size_t slot_bytes;
+};
+
+/* Fills *plan for result node `last`. */
+void kn_plan_make(const struct kn_program *p, const struct rt_array *out, struct kn_plan *plan);
+/* Bytes of scratch memory that one worker needs. */
+size_t kn_plan_scratch(const struct kn_plan *plan);
+
+/* A worker's walk over the elements [position, end) in row-major order of the space. */
+struct kn_walk {
+    const struct kn_plan *plan;
+    char *scratch;
+    int64_t position, end;
+    int64_t shift; /* bytes added to the leaves' addresses: reductions walk over other parts of an array by it */
+    int64_t coordinates[RT_MAX_DIMS];
+    const void *values[KN_MAX_NODES]; /* of the current block, by node */
+};
+/* Positions the walk and fills the blocks of numbers. */
+void kn_walk_start(const struct kn_plan *plan, char *scratch, int64_t begin, int64_t end, struct kn_walk *w);
+/* How many elements the next block has: KN_BLOCK at most, to the row's end where rows are long; 0 at the end. */
+size_t kn_walk_next(const struct kn_walk *w);
+/* Evaluates the last node over the next n elements. The result lies in `out` when that is not NULL and the last node
+ * computes anything, else where it happens to be; returns its address. */
+const void *kn_walk_evaluate(struct kn_walk *w, size_t n, void *out);
+void kn_walk_advance(struct kn_walk *w, size_t n);
+
+#endif

@@ -1,0 +1,89 @@
+/* Array operations: what lang/ calls. An operation on the cpu and simt devices runs natively on the host threads; on
+ * cuda it runs as CUDA C generated from the same table (ops.def). kn_force_generated(true) sends the generated CUDA C
+ * through the software GPU as well, so that path is tested on machines without a GPU.
+ *
+ * An operand is an array or a number. Numbers are weak: an integer never changes an array's dtype, a float changes an
+ * integer array's to float32 (int64: float64) and no floating one's. All arrays of one call are on one device, else
+ * RT_INVALID names both. Elementwise work goes through a program of one or more operations (kn_program), which
+ * expressions that wait become (kernels/expression.h); kn_apply is the program of one operation. */
+#ifndef KN_KERNELS_H
+#define KN_KERNELS_H
+
+#include "runtime/array.h"
+
+enum kn_op { /* one per row of ops.def */
+#define KN_OP(id, ...) KN_##id,
+#include "kernels/ops.def"
+#undef KN_OP
+             KN_OP_COUNT
+};
+
+struct kn_op_info {
+    const char *name;    /* Lua method name: "sqrt", "add", "gt" */
+    int arity;           /* 1, 2 or 3 */
+    const char *doc;     /* one line */
+    const char *example; /* a Lua expression that is true, or NULL */
+    const char *symbol;  /* the Lua metamethod that means it: "__add"; NULL when none */
+};
+extern const struct kn_op_info kn_ops[KN_OP_COUNT];
+
+struct kn_operand {
+    const struct rt_array *array; /* NULL: a number */
+    bool is_float;                /* for a number: which of the two below */
+    double f;
+    int64_t i;
+};
+
+/* The dtype of op over these operands. RT_INVALID when the op has no meaning for them (names op and dtypes). */
+enum rt_status kn_result_dtype(enum kn_op op, const struct kn_operand *args, enum rt_dtype *out, struct rt_error *e);
+
+/* out = op(args) with broadcasting. When out->storage is NULL a new contiguous array of the result's dtype is made;
+ * otherwise the result is written into *out (any strides, converted to its dtype, args broadcast to its shape; out may
+ * overlap the arguments: they are read as they were). At least one operand must be an array. */
+enum rt_status kn_apply(enum kn_op op, const struct kn_operand *args, struct rt_array *out, struct rt_error *e);
+
+/* to[...] = from, broadcast to `to`'s shape, converted, any strides, same device; overlap is safe. Any dtypes. */
+enum rt_status kn_copy(const struct rt_array *to, const struct rt_array *from, struct rt_error *e);
+enum rt_status kn_fill(const struct rt_array *to, const struct kn_operand *number, struct rt_error *e);
+/* A new contiguous array: from converted to dtype and on device d. */
+enum rt_status kn_convert(const struct rt_array *from, enum rt_dtype dtype, struct rt_device *d, struct rt_array *out,
+                          struct rt_error *e);
+/* *out is `a` itself (shared) when contiguous, else a contiguous copy. */
+enum rt_status kn_contiguous(const struct rt_array *a, struct rt_array *out, struct rt_error *e);
+/* to[i] = start + i * step for the i-th element in row-major order (from 0), computed in double or, when start and step
+ * are integers, in int64. */
+enum rt_status kn_sequence(const struct rt_array *to, const struct kn_operand *start, const struct kn_operand *step,
+                           struct rt_error *e);
+
+enum kn_reduction {
+    KN_SUM,
+    KN_PROD,
+    KN_MIN,
+    KN_MAX,
+    KN_MEAN,
+    KN_ARGMIN,
+    KN_ARGMAX,
+    KN_ANY,
+    KN_ALL,
+    KN_REDUCTION_COUNT
+};
+struct kn_reduction_info {
+    const char *name, *doc, *example;
+};
+extern const struct kn_reduction_info kn_reductions[KN_REDUCTION_COUNT];
+/* Reduces one axis (from 0) or, with axis -1, all elements (out is then 0-dimensional). argmin and argmax give int64
+ * indices that count from 1 (within the axis, or in row-major order). Sums of floats are pairwise; those of
+ * uint64 are uint64, of the other integers and of bools int64; mean is floating. NaN wins in min and max, as in NumPy.
+ * min, max, argmin, argmax, mean of nothing: RT_INVALID. */
+enum rt_status kn_reduce(enum kn_reduction r, const struct rt_array *a, int axis, bool keepdims, struct rt_array *out,
+                         struct rt_error *e);
+
+/* Matrix product of 1-D or 2-D arrays, NumPy's rules; floating dtypes of one kind, others are converted as by `*`. BLAS
+ * on the host when there is one (LUNARRAY_OPENBLAS), else our own loops; a tiled kernel on cuda. */
+enum rt_status kn_matmul(const struct rt_array *a, const struct rt_array *b, struct rt_array *out, struct rt_error *e);
+
+/* For tests: run array operations on simt as generated CUDA C through the software GPU. */
+void kn_force_generated(bool on);
+bool kn_generated(void);
+
+#endif

@@ -1,0 +1,267 @@
+/* The typed inner loops, expanded from ops.def. This text is included by loops_base.c, loops_v3.c and loops_v4.c, which
+ * set KN_LEVEL to the name of their table; the Makefile compiles them with the instruction sets that the names say. It
+ * is empty when compiled by itself. */
+#ifdef KN_LEVEL
+#include "kernels/loops.h"
+#include "kernels/functions.h"
+#include "kernels/math_f32.h"
+#include <string.h>
+#include <tgmath.h>
+
+#pragma GCC diagnostic ignored "-Wtype-limits" /* a < 0 of unsigned types, in expressions that serve all types */
+
+/* Iterations are independent: an output is an operand's block itself or apart from it. */
+#if defined __clang__
+#define INDEPENDENT    /* its pragma demands vectorising and complains where that cannot be; it checks at run time     \
+                          instead */
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+#define KN_FN static inline __attribute__((unused))
+KN_SIGNED_FUNCTIONS(int32_t, uint32_t, I32)
+KN_SIGNED_FUNCTIONS(int64_t, uint64_t, I64)
+KN_UNSIGNED_FUNCTIONS(uint64_t, uint64_t, U64)
+KN_FLOAT_FUNCTIONS(float, uint32_t, F32)
+KN_FLOAT_FUNCTIONS(double, uint64_t, F64)
+#define INTS(f, a)         _Generic((a), int32_t : f##I32, int64_t : f##I64, uint64_t : f##U64)
+#define FLOATS(f, a)       _Generic((a), float : f##F32, double : f##F64)
+#define abs_(a)            INTS(abs_, a)(a)
+#define floordiv_(a, b)    INTS(floordiv_, a)(a, b)
+#define left_shift_(a, b)  INTS(left_shift_, a)(a, b)
+#define right_shift_(a, b) INTS(right_shift_, a)(a, b)
+#define mod_(a, b)                                                                                                     \
+    _Generic((a), int32_t : mod_I32, int64_t : mod_I64, uint64_t : mod_U64, float : mod_F32, double : mod_F64)(a, b)
+#define pow_(a, b)  FLOATS(pow_, a)(a, b)
+#define exp_(a)     _Generic((a), float : exp_f32, double : exp)(a)
+#define log_(a)     _Generic((a), float : log_f32, double : log)(a)
+#define largest_(a) _Generic((a), float : __FLT_MAX__, double : __DBL_MAX__)
+
+/* lgamma of C stores a sign in a global variable; these do not, so threads do not meet there. */
+KN_FN float lgamma_F32(float a)
+{
+    int sign;
+    return lgammaf_r(a, &sign);
+}
+KN_FN double lgamma_F64(double a)
+{
+    int sign;
+    return lgamma_r(a, &sign);
+}
+#define lgamma_(a) FLOATS(lgamma_, a)(a)
+
+/* One loop for each arity. FIRST is the type of operand 0, TYPE of the others, OUT of the result. */
+#define BODY(OUT, expression) ((OUT *)out)[i] = (OUT)(expression)
+#define LOOP(name, TYPE, COMPANION, operands, assignment)                                                              \
+    static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)                              \
+    {                                                                                                                  \
+        typedef TYPE T __attribute__((unused));                                                                        \
+        typedef COMPANION U __attribute__((unused));                                                                   \
+        (void)pb, (void)pc;                                                                                            \
+        INDEPENDENT for (size_t i = 0; i < n; i++)                                                                     \
+        {                                                                                                              \
+            operands;                                                                                                  \
+            assignment;                                                                                                \
+        }                                                                                                              \
+    }
+#define OPERANDS_1(FIRST, TYPE) const FIRST a = ((const FIRST *)pa)[i]
+#define OPERANDS_2(FIRST, TYPE)                                                                                        \
+    OPERANDS_1(FIRST, TYPE);                                                                                           \
+    const TYPE b = ((const TYPE *)pb)[i]
+#define OPERANDS_3(FIRST, TYPE)                                                                                        \
+    OPERANDS_2(FIRST, TYPE);                                                                                           \
+    const TYPE c = ((const TYPE *)pc)[i]
+
+/* Types of operand 0 and of the result by rule. */
+#define FIRST_ARITH(TYPE)     TYPE
+#define FIRST_FLOAT(TYPE)     TYPE
+#define FIRST_COMPARE(TYPE)   TYPE
+#define FIRST_PREDICATE(TYPE) TYPE
+#define FIRST_LOGICAL(TYPE)   TYPE
+#define FIRST_BITWISE(TYPE)   TYPE
+#define FIRST_SHIFT(TYPE)     TYPE
+#define FIRST_WHERE(TYPE)     uint8_t
+#define OUT_ARITH(TYPE)       TYPE
+#define OUT_FLOAT(TYPE)       TYPE
+#define OUT_COMPARE(TYPE)     uint8_t
+#define OUT_PREDICATE(TYPE)   uint8_t
+#define OUT_LOGICAL(TYPE)     TYPE
+#define OUT_BITWISE(TYPE)     TYPE
+#define OUT_SHIFT(TYPE)       TYPE
+#define OUT_WHERE(TYPE)       TYPE
+
+/* A row's loop in one class exists when the rule computes in that kind of class: EMIT_1, else EMIT_0. */
+#define EMIT_0(id, class, arity, rule, TYPE, COMPANION, expression)
+#define EMIT_1(id, class, arity, rule, TYPE, COMPANION, expression)                                                    \
+    LOOP(id##_##class, TYPE, COMPANION, OPERANDS_##arity(FIRST_##rule(TYPE), TYPE), BODY(OUT_##rule(TYPE), expression))
+#define EMIT_(exists, ...) EMIT_##exists(__VA_ARGS__)
+#define EMIT(exists, ...)  EMIT_(exists, __VA_ARGS__)
+#define KN_OP(id, name, arity, rule, ints, floats, symbol, doc, example)                                               \
+    EMIT(KN_BOOLS_##rule, id, B, arity, rule, uint8_t, uint8_t, ints)                                                  \
+    EMIT(KN_INTS_##rule, id, I32, arity, rule, int32_t, uint32_t, ints)                                                \
+    EMIT(KN_INTS_##rule, id, I64, arity, rule, int64_t, uint64_t, ints)                                                \
+    EMIT(KN_INTS_##rule, id, U64, arity, rule, uint64_t, uint64_t, ints)                                               \
+    EMIT(KN_FLOATS_##rule, id, F32, arity, rule, float, uint32_t, floats)                                              \
+    EMIT(KN_FLOATS_##rule, id, F64, arity, rule, double, uint64_t, floats)
+#include "kernels/ops.def"
+#undef KN_OP
+
+/* sin and cos of float32 by our own functions where all of a block are in their range, else by the C library. */
+#define TRIG_PART 256
+#define TRIG(name, library, expression)                                                                                \
+    static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)                              \
+    {                                                                                                                  \
+        for (size_t begin = 0; begin < n; begin += TRIG_PART) {                                                        \
+            size_t part = n - begin < TRIG_PART ? n - begin : TRIG_PART;                                               \
+            const float *from = (const float *)pa + begin;                                                             \
+            float *to = (float *)out + begin;                                                                          \
+            if (!trig_fits(from, part)) {                                                                              \
+                library(to, from, pb, pc, part);                                                                       \
+                continue;                                                                                              \
+            }                                                                                                          \
+            INDEPENDENT for (size_t i = 0; i < part; i++)                                                              \
+            {                                                                                                          \
+                const float a = from[i];                                                                               \
+                to[i] = expression;                                                                                    \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+TRIG(sin_f32, SIN_F32, a == 0 ? a : sin_turned(a, 0))
+TRIG(cos_f32, COS_F32, sin_turned(a, 1))
+#define SIN_F32 sin_f32
+#define COS_F32 cos_f32
+
+/* Loads and stores. MEMORY is the type in memory, TYPE the class's; get and put convert one value `v`. */
+#define LOAD(id, MEMORY, TYPE, get)                                                                                    \
+    static void load_##id(void *out, const void *memory, ptrdiff_t stride, size_t n)                                   \
+    {                                                                                                                  \
+        const MEMORY *from = memory;                                                                                   \
+        TYPE *to = out;                                                                                                \
+        if (stride == 1) {                                                                                             \
+            INDEPENDENT for (size_t i = 0; i < n; i++)                                                                 \
+            {                                                                                                          \
+                const MEMORY v = from[i];                                                                              \
+                to[i] = get;                                                                                           \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            INDEPENDENT for (size_t i = 0; i < n; i++)                                                                 \
+            {                                                                                                          \
+                const MEMORY v = from[(ptrdiff_t)i * stride];                                                          \
+                to[i] = get;                                                                                           \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+#define STORE(id, MEMORY, TYPE, put)                                                                                   \
+    static void store_##id(void *memory, ptrdiff_t stride, const void *in, size_t n)                                   \
+    {                                                                                                                  \
+        MEMORY *to = memory;                                                                                           \
+        const TYPE *from = in;                                                                                         \
+        if (stride == 1) {                                                                                             \
+            INDEPENDENT for (size_t i = 0; i < n; i++)                                                                 \
+            {                                                                                                          \
+                const TYPE v = from[i];                                                                                \
+                to[i] = put;                                                                                           \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            INDEPENDENT for (size_t i = 0; i < n; i++)                                                                 \
+            {                                                                                                          \
+                const TYPE v = from[i];                                                                                \
+                to[(ptrdiff_t)i * stride] = put;                                                                       \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+/* How each dtype lies in memory: id, type there, class, class's type, loading, storing. */
+#define MEMORY_TYPES(X)                                                                                                \
+    X(BOOL, uint8_t, B, uint8_t, v != 0, v)                                                                            \
+    X(INT8, int8_t, I32, int32_t, v, (int8_t)v)                                                                        \
+    X(INT16, int16_t, I32, int32_t, v, (int16_t)v)                                                                     \
+    X(INT32, int32_t, I32, int32_t, v, v)                                                                              \
+    X(INT64, int64_t, I64, int64_t, v, v)                                                                              \
+    X(UINT8, uint8_t, I32, int32_t, v, (uint8_t)v)                                                                     \
+    X(UINT16, uint16_t, I32, int32_t, v, (uint16_t)v)                                                                  \
+    X(UINT32, uint32_t, I64, int64_t, v, (uint32_t)v)                                                                  \
+    X(UINT64, uint64_t, U64, uint64_t, v, v)                                                                           \
+    X(FLOAT16, uint16_t, F32, float, rt_half_to_float(v), rt_half_from_float(v))                                       \
+    X(BFLOAT16, uint16_t, F32, float, rt_bfloat_to_float(v), rt_bfloat_from_float(v))                                  \
+    X(FLOAT32, float, F32, float, v, v)                                                                                \
+    X(FLOAT64, double, F64, double, v, v)
+#define X(id, MEMORY, class, TYPE, get, put) LOAD(id, MEMORY, TYPE, get) STORE(id, MEMORY, TYPE, put)
+MEMORY_TYPES(X)
+#undef X
+
+/* Conversions. Floats to integers truncate and saturate, NaN gives 0; integers wrap. */
+#define SATURATED(TYPE, min, max, low, limit)                                                                          \
+    (v >= limit ? (TYPE)max : v > low ? (TYPE)v : v != v ? (TYPE)0 : (TYPE)min)
+#define HALF(v)   rt_half_to_float(rt_half_from_float((float)(v)))
+#define BFLOAT(v) rt_bfloat_to_float(rt_bfloat_from_float((float)(v)))
+/* To each dtype: id, its class's type, the value from an integer v, from a floating v. */
+#define TARGETS(X, ...)                                                                                                \
+    X(BOOL, uint8_t, v != 0, v != 0, __VA_ARGS__)                                                                      \
+    X(INT8, int32_t, (int8_t)v, SATURATED(int32_t, INT8_MIN, INT8_MAX, -0x1p7f, 0x1p7f), __VA_ARGS__)                  \
+    X(INT16, int32_t, (int16_t)v, SATURATED(int32_t, INT16_MIN, INT16_MAX, -0x1p15f, 0x1p15f), __VA_ARGS__)            \
+    X(INT32, int32_t, (int32_t)v, SATURATED(int32_t, INT32_MIN, INT32_MAX, -0x1p31f, 0x1p31f), __VA_ARGS__)            \
+    X(INT64, int64_t, (int64_t)v, SATURATED(int64_t, INT64_MIN, INT64_MAX, -0x1p63f, 0x1p63f), __VA_ARGS__)            \
+    X(UINT8, int32_t, (uint8_t)v, SATURATED(int32_t, 0, UINT8_MAX, 0, 0x1p8f), __VA_ARGS__)                            \
+    X(UINT16, int32_t, (uint16_t)v, SATURATED(int32_t, 0, UINT16_MAX, 0, 0x1p16f), __VA_ARGS__)                        \
+    X(UINT32, int64_t, (uint32_t)v, SATURATED(int64_t, 0, UINT32_MAX, 0, 0x1p32f), __VA_ARGS__)                        \
+    X(UINT64, uint64_t, (uint64_t)v, SATURATED(uint64_t, 0, UINT64_MAX, 0, 0x1p64f), __VA_ARGS__)                      \
+    X(FLOAT16, float, HALF(v), HALF(v), __VA_ARGS__)                                                                   \
+    X(BFLOAT16, float, BFLOAT(v), BFLOAT(v), __VA_ARGS__)                                                              \
+    X(FLOAT32, float, (float)v, (float)v, __VA_ARGS__)                                                                 \
+    X(FLOAT64, double, (double)v, (double)v, __VA_ARGS__)
+#define CONVERT(class, id, FROM, TYPE, value)                                                                          \
+    static void convert_##class##_##id(void *out, const void *in, size_t n)                                            \
+    {                                                                                                                  \
+        const FROM *from = in;                                                                                         \
+        TYPE *to = out;                                                                                                \
+        INDEPENDENT for (size_t i = 0; i < n; i++)                                                                     \
+        {                                                                                                              \
+            const FROM v = from[i];                                                                                    \
+            to[i] = (TYPE)(value);                                                                                     \
+        }                                                                                                              \
+    }
+#define FROM_INT(id, TYPE, ints, floats, class, FROM)   CONVERT(class, id, FROM, TYPE, ints)
+#define FROM_FLOAT(id, TYPE, ints, floats, class, FROM) CONVERT(class, id, FROM, TYPE, floats)
+TARGETS(FROM_INT, B, uint8_t)
+TARGETS(FROM_INT, I32, int32_t)
+TARGETS(FROM_INT, I64, int64_t)
+TARGETS(FROM_INT, U64, uint64_t)
+TARGETS(FROM_FLOAT, F32, float)
+TARGETS(FROM_FLOAT, F64, double)
+
+static void index_block(int64_t *block, int64_t first, size_t n)
+{
+    for (size_t i = 0; i < n; i++) block[i] = first + (int64_t)i;
+}
+
+/* The table. */
+#define ENTRY_0(id, class)                                 NULL
+#define ENTRY_1(id, class)                                 id##_##class
+#define ENTRY_(exists, id, class)                          ENTRY_##exists(id, class)
+#define ENTRY(exists, id, class)                           ENTRY_(exists, id, class)
+#define CONVERT_ENTRY(id, TYPE, ints, floats, class, FROM) [RT_##id] = convert_##class##_##id,
+
+const struct kn_loops KN_LEVEL = {
+    .ops =
+        {
+#define KN_OP(id, name, arity, rule, ints, floats, symbol, doc, example)                                               \
+    {ENTRY(KN_BOOLS_##rule, id, B),  ENTRY(KN_INTS_##rule, id, I32),   ENTRY(KN_INTS_##rule, id, I64),                 \
+     ENTRY(KN_INTS_##rule, id, U64), ENTRY(KN_FLOATS_##rule, id, F32), ENTRY(KN_FLOATS_##rule, id, F64)},
+#include "kernels/ops.def"
+#undef KN_OP
+        },
+#define X(id, MEMORY, class, TYPE, get, put) [RT_##id] = load_##id,
+    .load = {MEMORY_TYPES(X)},
+#undef X
+#define X(id, MEMORY, class, TYPE, get, put) [RT_##id] = store_##id,
+    .store = {MEMORY_TYPES(X)},
+#undef X
+    .convert = {{TARGETS(CONVERT_ENTRY, B, uint8_t)},
+                {TARGETS(CONVERT_ENTRY, I32, int32_t)},
+                {TARGETS(CONVERT_ENTRY, I64, int64_t)},
+                {TARGETS(CONVERT_ENTRY, U64, uint64_t)},
+                {TARGETS(CONVERT_ENTRY, F32, float)},
+                {TARGETS(CONVERT_ENTRY, F64, double)}},
+    .index = index_block,
+};
+#endif

@@ -1,0 +1,37 @@
+/* The host's inner loops: every operation, conversion, load and store over one block of elements, compiled for several
+ * instruction sets (loops_base.c, loops_v3.c, loops_v4.c; loops.c says how). All give the same bits.
+ *
+ * Blocks hold values in the type of their class (kn_class): bool as bytes of 0 and 1, int8 to int32, uint8 and uint16
+ * as int32, and so on. An output block may be the very block that an operand is in, never a part of one. */
+#ifndef KN_LOOPS_H
+#define KN_LOOPS_H
+
+#include "kernels/ops.h"
+#include <stddef.h>
+
+typedef void kn_op_loop(void *out, const void *a, const void *b, const void *c, size_t n);
+/* n elements of one dtype, `stride` elements apart in memory, to or from a block. */
+typedef void kn_load_loop(void *out, const void *memory, ptrdiff_t stride, size_t n);
+typedef void kn_store_loop(void *memory, ptrdiff_t stride, const void *in, size_t n);
+/* A block of one class to a block of a dtype's class, rounded, wrapped or saturated to that dtype. */
+typedef void kn_convert_loop(void *out, const void *in, size_t n);
+
+struct kn_loops {
+    kn_op_loop *ops[KN_OP_COUNT][KN_CLASS_COUNT]; /* NULL where the operation's rule never computes in that class */
+    kn_load_loop *load[RT_DTYPE_COUNT];
+    kn_store_loop *store[RT_DTYPE_COUNT];
+    kn_convert_loop *convert[KN_CLASS_COUNT][RT_DTYPE_COUNT];
+    void (*index)(int64_t *block, int64_t first, size_t n); /* first, first + 1, ... */
+};
+
+extern const struct kn_loops kn_loops_base;
+#if defined __x86_64__
+extern const struct kn_loops kn_loops_v3, kn_loops_v4;
+#endif
+/* The best for this processor (LUNARRAY_ISA=base, v3 or v4 chooses another). */
+const struct kn_loops *kn_host_loops(void);
+
+/* Fills a block with one number of a dtype, in the type of its class. */
+void kn_fill_block(void *block, enum rt_dtype t, const struct kn_operand *number, size_t n);
+
+#endif

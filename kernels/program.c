@@ -1,0 +1,292 @@
+/* Building programs, their types, shapes and aliasing; the evaluation itself is in host.c and cuda.c. */
+#include "kernels/program.h"
+#include <stdlib.h>
+#include <string.h>
+
+static int forced_generated = -1; /* -1: ask the environment */
+
+void kn_force_generated(bool on)
+{
+    forced_generated = on;
+}
+
+bool kn_generated(void)
+{
+    if (forced_generated < 0) {
+        const char *v = getenv("LUNARRAY_GENERATED");
+        forced_generated = v && *v && strcmp(v, "0") != 0;
+    }
+    return forced_generated;
+}
+
+bool kn_runs_generated(const struct rt_device *d)
+{
+    return d->kind == RT_CUDA || (d->kind == RT_SIMT && kn_generated());
+}
+
+enum rt_status kn_check_devices(const struct rt_array *const *arrays, int count, struct rt_error *e)
+{
+    for (int i = 0; i < count; i++) {
+        enum rt_status status = rt_array_alive(arrays[i], e);
+        if (status != RT_OK) return status;
+        const struct rt_device *d = rt_array_device(arrays[0]), *o = rt_array_device(arrays[i]);
+        if (d != o)
+            return rt_fail(e, RT_INVALID,
+                           "the arrays are on different devices, %s and %s; move one with :to(\"%s\") or :to(\"%s\")",
+                           d->name, o->name, o->name, d->name);
+    }
+    return RT_OK;
+}
+
+void kn_program_start(struct kn_program *p)
+{
+    p->count = p->leaves = 0;
+}
+
+static enum rt_status add_node(struct kn_program *p, const struct kn_node *n, int *node, struct rt_error *e)
+{
+    if (p->count == KN_MAX_NODES)
+        return rt_fail(e, RT_UNSUPPORTED, "an expression of more than %d operations cannot be evaluated at once",
+                       KN_MAX_NODES);
+    *node = p->count;
+    p->nodes[p->count++] = *n;
+    return RT_OK;
+}
+
+/* Both see the same element at each step of a pass, so writing one after reading the other is safe. */
+static bool same_elements(const struct rt_array *a, const struct rt_array *b)
+{
+    if (a->dtype != b->dtype || a->storage != b->storage || a->offset != b->offset || a->ndim != b->ndim) return false;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->shape[i] != b->shape[i] || (a->shape[i] > 1 && a->strides[i] != b->strides[i])) return false;
+    return true;
+}
+
+enum rt_status kn_program_array(struct kn_program *p, const struct rt_array *a, int *node, struct rt_error *e)
+{
+    int leaf = 0;
+    while (leaf < p->leaves && p->arrays[leaf] != a && !same_elements(p->arrays[leaf], a)) leaf++;
+    if (leaf == KN_MAX_LEAVES)
+        return rt_fail(e, RT_UNSUPPORTED, "an expression over more than %d arrays cannot be evaluated at once",
+                       KN_MAX_LEAVES);
+    enum rt_status status =
+        add_node(p, &(struct kn_node){.kind = KN_NODE_ARRAY, .dtype = a->dtype, .leaf = leaf}, node, e);
+    if (status == RT_OK && leaf == p->leaves) p->arrays[p->leaves++] = a;
+    return status;
+}
+
+enum rt_status kn_program_number(struct kn_program *p, const struct kn_operand *number, int *node, struct rt_error *e)
+{
+    struct kn_node n = {.kind = KN_NODE_WEAK, .dtype = RT_DTYPE_COUNT, .number = *number};
+    n.number.array = NULL;
+    return add_node(p, &n, node, e);
+}
+
+enum rt_status kn_program_index(struct kn_program *p, int *node, struct rt_error *e)
+{
+    return add_node(p, &(struct kn_node){.kind = KN_NODE_INDEX, .dtype = RT_INT64}, node, e);
+}
+
+enum rt_status kn_program_convert(struct kn_program *p, int arg, enum rt_dtype dtype, int *node, struct rt_error *e)
+{
+    const struct kn_node *from = &p->nodes[arg];
+    if (from->dtype == dtype) {
+        *node = arg;
+        return RT_OK;
+    }
+    struct kn_node n = {.kind = KN_NODE_CONVERT, .dtype = dtype, .args = {arg}};
+    if (from->kind == KN_NODE_WEAK) {
+        n = *from;
+        n.kind = KN_NODE_NUMBER;
+        n.dtype = dtype;
+    }
+    return add_node(p, &n, node, e);
+}
+
+enum rt_status kn_program_op(struct kn_program *p, enum kn_op op, const int *args, int *node, struct rt_error *e)
+{
+    int arity = kn_ops[op].arity;
+    struct kn_type types[3];
+    struct kn_signature s;
+    struct kn_node n = {.kind = KN_NODE_OP};
+    bool arrays = false;
+    for (int i = 0; i < arity; i++) {
+        const struct kn_node *a = &p->nodes[args[i]];
+        types[i] = (struct kn_type){
+            .dtype = a->dtype, .number = a->kind == KN_NODE_WEAK, .is_float = a->number.is_float, .i = a->number.i};
+        arrays |= a->kind != KN_NODE_WEAK;
+    }
+    if (!arrays) return rt_fail(e, RT_INVALID, "%s needs an array among its operands", kn_ops[op].name);
+    enum rt_status status = kn_infer(op, types, &s, e);
+    if (status != RT_OK) return status;
+    /* x ^ 2 is common, and a product is both faster than pow and as exact as can be. */
+    const struct kn_operand *second = arity > 1 && types[1].number ? &p->nodes[args[1]].number : NULL;
+    if (op == KN_POW && second && (second->is_float ? second->f == 2 : second->i == 2)) {
+        s.op = KN_SQUARE;
+        arity = 1;
+    }
+    for (int i = 0; i < arity; i++) {
+        enum rt_dtype t = i == 0 ? s.first : s.others;
+        if (types[i].number && (status = kn_number_fits(t, &p->nodes[args[i]].number, kn_ops[op].name, e)) != RT_OK)
+            return status;
+        if ((status = kn_program_convert(p, args[i], t, &n.args[i], e)) != RT_OK) return status;
+    }
+    n.op = s.op;
+    n.dtype = s.result;
+    return add_node(p, &n, node, e);
+}
+
+enum rt_status kn_program_shape(const struct kn_program *p, int *ndim, int64_t *shape, struct rt_error *e)
+{
+    return rt_broadcast_shape(p->arrays, p->leaves, ndim, shape, e);
+}
+
+enum rt_status kn_program_evaluate(const struct kn_program *p, const struct rt_array *out, struct rt_error *e)
+{
+    if (rt_array_size(out) == 0) return RT_OK;
+    if (kn_runs_generated(rt_array_device(out))) return kn_cuda_run(p, out, e);
+    if (p->count == 1 && p->nodes[0].kind == KN_NODE_ARRAY) return kn_host_copy(out, p->arrays[0], e);
+    return kn_host_run(p, out, e);
+}
+
+enum rt_status kn_check_fits(const struct rt_array *a, const struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array fits;
+    enum rt_status status = rt_array_broadcast(a, out->ndim, out->shape, &fits, e);
+    if (status == RT_OK) rt_array_release(&fits);
+    return status;
+}
+
+/* Writes into the caller's array, through a temporary where it overlaps what is still to be read. */
+static enum rt_status run_into(struct kn_program *p, const struct rt_array *out, struct rt_error *e)
+{
+    const struct rt_array *pair[2] = {p->arrays[0], out};
+    enum rt_status status = kn_check_devices(pair, 2, e);
+    if (status != RT_OK) return status;
+    for (int i = 0; i < p->leaves; i++)
+        if ((status = kn_check_fits(p->arrays[i], out, e)) != RT_OK) return status;
+    bool clash = false;
+    for (int i = 0; i < p->leaves; i++)
+        clash |= rt_array_overlap(p->arrays[i], out) && !same_elements(p->arrays[i], out);
+    if (!clash) return kn_program_evaluate(p, out, e);
+    struct rt_array whole;
+    status = rt_array_new(rt_array_device(out), out->dtype, out->ndim, out->shape, &whole, e);
+    if (status != RT_OK) return status;
+    status = kn_program_evaluate(p, &whole, e);
+    if (status == RT_OK) status = kn_copy(out, &whole, e);
+    rt_array_release(&whole);
+    return status;
+}
+
+enum rt_status kn_program_run(struct kn_program *p, struct rt_array *out, struct rt_error *e)
+{
+    if (p->leaves == 0) return rt_fail(e, RT_INVALID, "an expression needs an array among its operands");
+    enum rt_status status = kn_check_devices(p->arrays, p->leaves, e);
+    if (status != RT_OK) return status;
+    int ndim, count = p->count, last = p->count - 1;
+    int64_t shape[RT_MAX_DIMS];
+    if (out->storage) {
+        /* The conversion to out's dtype is one more node; it goes again so that the program stays the caller's. */
+        status = kn_program_convert(p, last, out->dtype, &last, e);
+        if (status == RT_OK) status = run_into(p, out, e);
+        p->count = count;
+        return status;
+    }
+    status = kn_program_shape(p, &ndim, shape, e);
+    if (status != RT_OK) return status;
+    status = rt_array_new(rt_array_device(p->arrays[0]), p->nodes[last].dtype, ndim, shape, out, e);
+    if (status != RT_OK) return status;
+    status = kn_program_evaluate(p, out, e);
+    if (status != RT_OK) rt_array_release(out);
+    return status;
+}
+
+enum rt_status kn_apply(enum kn_op op, const struct kn_operand *args, struct rt_array *out, struct rt_error *e)
+{
+    struct kn_program p;
+    int nodes[3], result;
+    kn_program_start(&p);
+    for (int i = 0; i < kn_ops[op].arity; i++) {
+        enum rt_status status = args[i].array ? kn_program_array(&p, args[i].array, &nodes[i], e)
+                                              : kn_program_number(&p, &args[i], &nodes[i], e);
+        if (status != RT_OK) return status;
+    }
+    enum rt_status status = kn_program_op(&p, op, nodes, &result, e);
+    return status == RT_OK ? kn_program_run(&p, out, e) : status;
+}
+
+/* Space */
+
+static void swap_axes(struct kn_space *s, int i, int j)
+{
+    int64_t t = s->shape[i];
+    s->shape[i] = s->shape[j], s->shape[j] = t;
+    for (int k = 0; k <= s->leaves; k++) {
+        t = s->strides[k][i];
+        s->strides[k][i] = s->strides[k][j], s->strides[k][j] = t;
+    }
+}
+
+static bool mergeable(const struct kn_space *s, int axis, const int64_t *size)
+{
+    for (int k = 0; k <= s->leaves; k++)
+        if (s->strides[k][axis] != s->strides[k][axis + 1] * size[axis + 1]) return false;
+    return true;
+}
+
+/* Merges neighbouring axes, from the last to the first, in place. */
+static void merge_axes(struct kn_space *s)
+{
+    for (int i = s->ndim - 2; i >= 0; i--) {
+        if (!mergeable(s, i, s->shape)) continue;
+        s->shape[i] *= s->shape[i + 1];
+        for (int k = 0; k <= s->leaves; k++) s->strides[k][i] = s->strides[k][i + 1];
+        for (int j = i + 1; j < s->ndim - 1; j++) {
+            s->shape[j] = s->shape[j + 1];
+            for (int k = 0; k <= s->leaves; k++) s->strides[k][j] = s->strides[k][j + 1];
+        }
+        s->ndim--;
+    }
+}
+
+void kn_space_make(const struct rt_array *const *arrays, int count, const struct rt_array *out, struct kn_space *s)
+{
+    s->ndim = 0;
+    s->leaves = count;
+    s->size = rt_array_size(out);
+    for (int i = 0; i < out->ndim; i++) {
+        if (out->shape[i] == 1) continue;
+        s->shape[s->ndim] = out->shape[i];
+        for (int k = 0; k < count; k++) {
+            int axis = i - (out->ndim - arrays[k]->ndim);
+            s->strides[k][s->ndim] = axis < 0 || arrays[k]->shape[axis] == 1 ? 0 : arrays[k]->strides[axis];
+        }
+        s->strides[count][s->ndim++] = out->strides[i];
+    }
+    for (int i = 1; i < s->ndim; i++) /* insertion sort by the output's strides, largest first */
+        for (int j = i; j > 0 && llabs(s->strides[count][j]) > llabs(s->strides[count][j - 1]); j--)
+            swap_axes(s, j, j - 1);
+    merge_axes(s);
+    if (s->ndim == 0) {
+        s->ndim = 1;
+        s->shape[0] = 1;
+        for (int k = 0; k <= count; k++) s->strides[k][0] = 0;
+    }
+}
+
+bool kn_space_linear(const struct kn_space *s, int leaf)
+{
+    int64_t expected = 1;
+    for (int i = s->ndim - 1; i >= 0; i--) {
+        if (s->strides[leaf][i] != expected && s->shape[i] != 1) return false;
+        expected *= s->shape[i];
+    }
+    return true;
+}
+
+bool kn_space_constant(const struct kn_space *s, int leaf)
+{
+    for (int i = 0; i < s->ndim; i++)
+        if (s->strides[leaf][i] != 0) return false;
+    return true;
+}

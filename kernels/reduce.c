@@ -1,0 +1,139 @@
+/* What each reduction means: its types, its result for nothing, its shapes. */
+#include "kernels/reduce.h"
+#include <stdlib.h>
+#include <string.h>
+
+const struct kn_reduction_info kn_reductions[KN_REDUCTION_COUNT] = {
+    [KN_SUM] = {"sum", "Sum of the elements; integers and bools give int64.", "gpu.array({1, 2, 3}):sum() == 6"},
+    [KN_PROD] = {"prod", "Product of the elements; integers and bools give int64.", "gpu.array({2, 3}):prod() == 6"},
+    [KN_MIN] = {"min", "The smallest element; NaN when there is one.", "gpu.array({3, 1, 2}):min() == 1"},
+    [KN_MAX] = {"max", "The largest element; NaN when there is one.", "gpu.array({3, 1, 2}):max() == 3"},
+    [KN_MEAN] = {"mean", "Mean of the elements, always floating.", "gpu.array({1, 2}):mean() == 1.5"},
+    [KN_ARGMIN] = {"argmin", "Index of the first smallest element, counted from 1.",
+                   "gpu.array({3, 1, 1}):argmin() == 2"},
+    [KN_ARGMAX] = {"argmax", "Index of the first largest element, counted from 1.",
+                   "gpu.array({3, 1, 3}):argmax() == 1"},
+    [KN_ANY] = {"any", "Whether any element is true (not zero).", "gpu.array({0, 2}):any()"},
+    [KN_ALL] = {"all", "Whether all elements are true (not zero).", "not gpu.array({0, 2}):all()"},
+};
+
+/* Integers and bools are summed as int64, unsigned 64-bit ones as uint64. */
+static enum rt_dtype sum_dtype(enum rt_dtype t)
+{
+    return rt_dtypes[t].kind == 'f' ? t : t == RT_UINT64 ? RT_UINT64 : RT_INT64;
+}
+
+static void choose_types(struct kn_reducer *r, enum rt_dtype t)
+{
+    bool floating = rt_dtypes[t].kind == 'f';
+    /* The 16-bit floats are combined in float32 and rounded once. */
+    enum rt_dtype wide = t == RT_FLOAT16 || t == RT_BFLOAT16 ? RT_FLOAT32 : t;
+    switch (r->reduction) {
+    case KN_SUM:
+    case KN_PROD:
+        r->combine = r->reduction == KN_SUM ? KN_ADD : KN_MUL;
+        r->accumulate = sum_dtype(wide);
+        r->result = sum_dtype(t);
+        break;
+    case KN_MEAN:
+        r->combine = KN_ADD;
+        r->accumulate = floating ? wide : RT_FLOAT64;
+        r->result = floating ? t : rt_dtypes[t].size == 8 ? RT_FLOAT64 : RT_FLOAT32;
+        break;
+    case KN_ANY:
+    case KN_ALL:
+        r->combine = r->reduction == KN_ANY ? KN_LOGICAL_OR : KN_LOGICAL_AND;
+        r->accumulate = r->result = RT_BOOL;
+        break;
+    default:
+        r->indices = r->reduction == KN_ARGMIN || r->reduction == KN_ARGMAX;
+        r->combine = r->reduction == KN_MIN || r->reduction == KN_ARGMIN ? KN_MINIMUM : KN_MAXIMUM;
+        r->accumulate = t == RT_BOOL ? RT_INT32 : t;
+        r->result = r->indices ? RT_INT64 : t;
+    }
+}
+
+/* Splits the array into rows; axis -1 makes one row of everything. */
+static void choose_rows(struct kn_reducer *r, const struct rt_array *a, int axis)
+{
+    r->rows = r->row = *a;
+    if (axis < 0) {
+        r->rows.ndim = 0;
+        r->length = rt_array_size(a);
+        r->count = 1;
+        return;
+    }
+    r->rows.ndim = a->ndim - 1;
+    for (int i = axis; i < a->ndim - 1; i++) {
+        r->rows.shape[i] = a->shape[i + 1];
+        r->rows.strides[i] = a->strides[i + 1];
+    }
+    r->row.ndim = 1;
+    r->row.shape[0] = r->length = a->shape[axis];
+    r->row.strides[0] = a->strides[axis];
+    r->count = rt_array_size(&r->rows);
+}
+
+static enum rt_status reduce_nothing(const struct kn_reducer *r, const struct rt_array *a, const struct rt_array *out,
+                                     struct rt_error *e)
+{
+    char shape[256];
+    enum kn_reduction k = r->reduction;
+    if (k == KN_SUM || k == KN_PROD || k == KN_ANY || k == KN_ALL)
+        return kn_fill(out, &(struct kn_operand){.i = k == KN_PROD || k == KN_ALL}, e);
+    return rt_fail(e, RT_INVALID, "%s of no elements has no value (the array's shape is %s)", kn_reductions[k].name,
+                   rt_shape_text(a->ndim, a->shape, shape, sizeof shape));
+}
+
+/* out = sum / length, in the accumulating dtype; out may have a smaller one. */
+static enum rt_status divide(const struct rt_array *sum, int64_t length, struct rt_array *out, struct rt_error *e)
+{
+    struct kn_operand args[2] = {{.array = sum}, {.is_float = true, .f = (double)length}};
+    return kn_apply(KN_DIV, args, out, e);
+}
+
+static enum rt_status run(const struct kn_reducer *r, struct rt_array *out, struct rt_error *e)
+{
+    struct rt_device *d = rt_array_device(&r->row);
+    bool generated = kn_runs_generated(d);
+    struct rt_array sum = {0};
+    const struct rt_array *to = out;
+    if (r->reduction == KN_MEAN) {
+        enum rt_status status = rt_array_new(d, r->accumulate, out->ndim, out->shape, &sum, e);
+        if (status != RT_OK) return status;
+        to = &sum;
+    }
+    enum rt_status status = generated ? kn_reduce_cuda(r, to, e) : kn_reduce_host(r, to, e);
+    if (status == RT_OK && r->reduction == KN_MEAN) status = divide(&sum, r->length, out, e);
+    rt_array_release(&sum);
+    return status;
+}
+
+enum rt_status kn_reduce(enum kn_reduction reduction, const struct rt_array *a, int axis, bool keepdims,
+                         struct rt_array *out, struct rt_error *e)
+{
+    struct kn_reducer r = {.reduction = reduction};
+    int64_t shape[RT_MAX_DIMS];
+    int ndim = 0;
+    memset(out, 0, sizeof *out);
+    enum rt_status status = rt_array_alive(a, e);
+    if (status != RT_OK) return status;
+    if (axis < -1 || axis >= a->ndim)
+        return rt_fail(e, RT_INVALID, "%s: axis %d does not exist, the array has %d", kn_reductions[reduction].name,
+                       axis + 1, a->ndim);
+    for (int i = 0; i < a->ndim; i++) {
+        bool gone = axis < 0 || i == axis;
+        if (gone && keepdims) shape[ndim++] = 1;
+        if (!gone) shape[ndim++] = a->shape[i];
+    }
+    choose_types(&r, a->dtype);
+    choose_rows(&r, a, axis);
+    status = rt_array_new(rt_array_device(a), r.result, ndim, shape, out, e);
+    if (status != RT_OK) return status;
+    if (r.length == 0)
+        status = reduce_nothing(&r, a, out, e);
+    else if (r.count > 0)
+        status = run(&r, out, e);
+    if (status != RT_OK) rt_array_release(out);
+    return status;
+}

@@ -1,0 +1,316 @@
+/* Reductions on the host threads, out of the same loops as everything else.
+ *
+ * Long rows are cut into chunks. A chunk's elements are combined block by block into as many lanes as a block has, then
+ * the lanes by halves; then the chunks' partial results by halves. So a sum has a few dozen roundings one after the
+ * other, not millions; of float32, the last lanes and the chunks are added in double, which costs nothing by then.
+ * Short or far-apart rows are instead combined many rows at a time, element by element. */
+#include "kernels/host.h"
+#include "kernels/reduce.h"
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/interrupt.h"
+#include "runtime/threads.h"
+
+#define BLOCK_BYTES ((size_t)KN_BLOCK * 8 + 64)
+#define CHUNK       65536 /* elements of a row that are reduced to one partial result */
+#define WIDE_LANES  64    /* so many lanes of float32 sums go on in double */
+#define GROUP       16    /* rows combined one after the other before partial results are combined in pairs */
+#define LEVELS      48    /* log2 of any number of groups */
+
+struct pass {
+    const struct kn_reducer *r;
+    struct kn_program program;
+    struct kn_plan plan;
+    enum kn_class class;
+    size_t value; /* bytes of one value of the class */
+    enum kn_class partial_class;
+    size_t partial_value;
+    char *scratch;
+    size_t scratch_bytes; /* of one worker */
+    int64_t chunks;       /* of a row */
+    char *partial;        /* chunks of each row, values of partial_class */
+    int64_t *index;       /* likewise, for argmin and argmax: where in the row, from 0 */
+    const struct rt_array *out;
+    int levels;
+};
+
+static void combine(const struct pass *p, enum kn_class class, void *to, const void *with, size_t n)
+{
+    p->plan.loops->ops[p->r->combine][class](to, to, with, NULL, n);
+    if (class == p->class && !kn_class_exact(p->r->accumulate))
+        p->plan.loops->convert[p->class][p->r->accumulate](to, to, n);
+}
+
+/* Combines n values of a class into the first `last` by halves; returns how many there are then. */
+static size_t fold(const struct pass *p, enum kn_class class, char *values, size_t n, size_t last)
+{
+    while (n > last) {
+        size_t half = (n + 1) / 2;
+        combine(p, class, values, values + half * kn_classes[class].size, n - half);
+        n = half;
+    }
+    return n;
+}
+
+/* The first of n values that is `target` (any NaN when it is NaN), or n. `block` and `mask` are scratch. */
+static size_t find(const struct pass *p, const void *values, const void *target, size_t n, char *block, char *mask)
+{
+    const struct kn_loops *l = p->plan.loops;
+    uint8_t is_number = 1;
+    if (p->class == KN_F32 || p->class == KN_F64) l->ops[KN_EQ][p->class](&is_number, target, target, NULL, 1);
+    if (is_number) {
+        l->load[kn_classes[p->class].dtype](block, target, 0, n);
+        l->ops[KN_EQ][p->class](mask, values, block, NULL, n);
+    } else {
+        l->ops[KN_NE][p->class](mask, values, values, NULL, n);
+    }
+    const char *at = memchr(mask, 1, n);
+    return at ? (size_t)(at - mask) : n;
+}
+
+/* Bytes from the first row's first element to that of row number `row`. */
+static int64_t row_shift(const struct kn_reducer *r, int64_t row)
+{
+    int64_t offset = 0;
+    for (int i = r->rows.ndim - 1; i >= 0; i--) {
+        offset += row % r->rows.shape[i] * r->rows.strides[i];
+        row /= r->rows.shape[i];
+    }
+    return offset * rt_dtypes[r->row.dtype].size;
+}
+
+static void find_chunk(const struct pass *p, int64_t item, int64_t begin, int64_t end, char *scratch)
+{
+    struct kn_walk w;
+    char *block = scratch + kn_plan_scratch(&p->plan), *mask = block + BLOCK_BYTES;
+    kn_walk_start(&p->plan, scratch, begin, end, &w);
+    w.shift = row_shift(p->r, item / p->chunks);
+    for (size_t n; (n = kn_walk_next(&w)) > 0; kn_walk_advance(&w, n)) {
+        size_t i = find(p, kn_walk_evaluate(&w, n, NULL), p->partial + (size_t)item * p->value, n, block, mask);
+        if (i < n) {
+            p->index[item] = w.position + (int64_t)i;
+            return;
+        }
+    }
+}
+
+/* Items are the chunks of all rows. */
+static void chunk_piece(void *context, size_t begin, size_t end, int worker)
+{
+    struct pass *p = context;
+    char *scratch = p->scratch + (size_t)worker * p->scratch_bytes, *lanes = scratch + kn_plan_scratch(&p->plan);
+    for (size_t item = begin; item < end && !rt_interrupted(); item++) {
+        int64_t first = (int64_t)item % p->chunks * CHUNK;
+        int64_t last = first + CHUNK < p->r->length ? first + CHUNK : p->r->length;
+        size_t filled = 0;
+        struct kn_walk w;
+        kn_walk_start(&p->plan, scratch, first, last, &w);
+        w.shift = row_shift(p->r, (int64_t)item / p->chunks);
+        for (size_t n; (n = kn_walk_next(&w)) > 0; kn_walk_advance(&w, n)) {
+            const char *values = kn_walk_evaluate(&w, n, NULL);
+            size_t common = n < filled ? n : filled;
+            combine(p, p->class, lanes, values, common);
+            memcpy(lanes + common * p->value, values + common * p->value, (n - common) * p->value);
+            if (n > filled) filled = n;
+        }
+        char *folded = lanes;
+        if (p->partial_class != p->class) {
+            folded = lanes + BLOCK_BYTES;
+            filled = fold(p, p->class, lanes, filled, WIDE_LANES);
+            p->plan.loops->convert[p->class][kn_classes[p->partial_class].dtype](folded, lanes, filled);
+        }
+        fold(p, p->partial_class, folded, filled, 1);
+        memcpy(p->partial + item * p->partial_value, folded, p->partial_value);
+        if (p->index) find_chunk(p, (int64_t)item, first, last, scratch);
+    }
+}
+
+/* The chunks' partial results of each row to one, at the front of the row's. */
+static void combine_chunks(const struct pass *p)
+{
+    for (int64_t row = 0; row < p->r->count && p->chunks > 1; row++) {
+        char *partial = p->partial + (size_t)(row * p->chunks) * p->partial_value;
+        if (p->index) {
+            /* The best of all is some chunk's, and the first chunk that has it has the first place. */
+            char best[8], block[BLOCK_BYTES], mask[KN_BLOCK];
+            memcpy(best, partial, p->value);
+            for (int64_t i = 1; i < p->chunks; i++) combine(p, p->class, best, partial + (size_t)i * p->value, 1);
+            int64_t i = 0;
+            while (find(p, partial + (size_t)i * p->value, best, 1, block, mask) != 0) i++;
+            p->index[row * p->chunks] = p->index[row * p->chunks + i];
+        } else {
+            fold(p, p->partial_class, partial, (size_t)p->chunks, 1);
+        }
+    }
+}
+
+/* Writes n values of a class, `stride` values apart, as elements of the output from `first` on. */
+static void write_results(const struct pass *p, enum kn_class class, const char *values, int64_t stride, int64_t first,
+                          size_t n, char *block, char *converted)
+{
+    const struct kn_loops *l = p->plan.loops;
+    enum rt_dtype exact = kn_classes[class].dtype, t = p->out->dtype;
+    char *to = (char *)rt_array_host(p->out) + first * (int64_t)rt_dtypes[t].size;
+    l->load[exact](block, values, stride, n);
+    l->convert[class][t](converted, block, n);
+    l->store[t](to, 1, converted, n);
+}
+
+static enum rt_status scratch_new(struct pass *p, size_t bytes, struct rt_error *e)
+{
+    size_t all = bytes * (size_t)rt_thread_count();
+    p->scratch_bytes = bytes;
+    p->scratch = rt_alloc(all);
+    return p->scratch ? RT_OK : rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for a reduction", all);
+}
+
+static enum rt_status reduce_chunks(struct pass *p, struct rt_error *e)
+{
+    const struct kn_reducer *r = p->r;
+    p->chunks = (r->length + CHUNK - 1) / CHUNK;
+    size_t items = (size_t)(r->count * p->chunks);
+    enum rt_status status = scratch_new(p, kn_plan_scratch(&p->plan) + 3 * BLOCK_BYTES, e);
+    if (status != RT_OK) return status;
+    p->partial = rt_alloc(items * p->partial_value);
+    if (r->indices) p->index = rt_alloc(items * sizeof *p->index);
+    if (!p->partial || (r->indices && !p->index))
+        return rt_fail(e, RT_NOMEM, "out of memory: %zu partial results of a reduction", items);
+    rt_parallel_for(items, r->length >= CHUNK ? 1 : (size_t)(CHUNK / r->length), chunk_piece, p);
+    if (rt_interrupted()) return RT_OK;
+    combine_chunks(p);
+    char *block = p->scratch, *converted = block + BLOCK_BYTES;
+    for (int64_t i = 0; i < r->count; i += KN_BLOCK) {
+        size_t n = r->count - i < KN_BLOCK ? (size_t)(r->count - i) : KN_BLOCK;
+        if (p->index) {
+            int64_t *to = (int64_t *)rt_array_host(p->out) + i;
+            for (size_t k = 0; k < n; k++) to[k] = p->index[(i + (int64_t)k) * p->chunks] + 1;
+        } else {
+            write_results(p, p->partial_class, p->partial + (size_t)(i * p->chunks) * p->partial_value, p->chunks, i, n,
+                          block, converted);
+        }
+    }
+    return RT_OK;
+}
+
+/* Many rows at a time: lane i of every block belongs to row i. Groups of GROUP elements are combined one after the
+ * other, groups in pairs, pairs in pairs, by a stack whose levels are the bits of the number of groups. */
+static void combine_rows(const struct pass *p, struct kn_walk *w, size_t n, char *stack)
+{
+    int64_t step = p->r->row.strides[0] * (int64_t)rt_dtypes[p->r->row.dtype].size, groups = 0;
+    int top = 0;
+    for (int64_t i = 0; i < p->r->length && !rt_interrupted();) {
+        char *lanes = stack + (size_t)top * BLOCK_BYTES;
+        for (int k = 0; k < GROUP && i < p->r->length; k++, i++) {
+            w->shift = i * step;
+            const void *values = kn_walk_evaluate(w, n, NULL);
+            if (k == 0)
+                memcpy(lanes, values, n * p->value);
+            else
+                combine(p, p->class, lanes, values, n);
+        }
+        top++;
+        for (int64_t bits = groups++; bits & 1; bits >>= 1, top--)
+            combine(p, p->class, stack + (size_t)(top - 2) * BLOCK_BYTES, stack + (size_t)(top - 1) * BLOCK_BYTES, n);
+    }
+    for (; top > 1; top--)
+        combine(p, p->class, stack + (size_t)(top - 2) * BLOCK_BYTES, stack + (size_t)(top - 1) * BLOCK_BYTES, n);
+}
+
+/* argmin and argmax of n rows at a time. stack: best values, best indices, the current index, masks. */
+static void search_rows(const struct pass *p, struct kn_walk *w, size_t n, char *stack)
+{
+    const struct kn_loops *l = p->plan.loops;
+    int64_t step = p->r->row.strides[0] * (int64_t)rt_dtypes[p->r->row.dtype].size;
+    char *best = stack, *where = stack + BLOCK_BYTES, *here = where + BLOCK_BYTES, *better = here + BLOCK_BYTES;
+    char *nan = better + KN_BLOCK, *number = nan + KN_BLOCK;
+    enum kn_op order = p->r->combine == KN_MINIMUM ? KN_LT : KN_GT;
+    for (int64_t i = 0; i < p->r->length && !rt_interrupted(); i++) {
+        int64_t index = i + 1;
+        w->shift = i * step;
+        const void *values = kn_walk_evaluate(w, n, NULL);
+        if (i == 0) {
+            memcpy(best, values, n * p->value);
+            l->load[RT_INT64](where, &index, 0, n);
+            continue;
+        }
+        l->ops[order][p->class](better, values, best, NULL, n);
+        if (p->class == KN_F32 || p->class == KN_F64) { /* the first NaN is the best there is */
+            l->ops[KN_NE][p->class](nan, values, values, NULL, n);
+            l->ops[KN_EQ][p->class](number, best, best, NULL, n);
+            l->ops[KN_LOGICAL_AND][KN_B](nan, nan, number, NULL, n);
+            l->ops[KN_LOGICAL_OR][KN_B](better, better, nan, NULL, n);
+        }
+        l->load[RT_INT64](here, &index, 0, n);
+        l->ops[KN_WHERE][p->class](best, better, values, best, n);
+        l->ops[KN_WHERE][KN_I64](where, better, here, where, n);
+    }
+}
+
+static void rows_piece(void *context, size_t begin, size_t end, int worker)
+{
+    struct pass *p = context;
+    char *scratch = p->scratch + (size_t)worker * p->scratch_bytes, *stack = scratch + kn_plan_scratch(&p->plan);
+    struct kn_walk w;
+    kn_walk_start(&p->plan, scratch, (int64_t)begin, (int64_t)end, &w);
+    for (size_t n; (n = kn_walk_next(&w)) > 0 && !rt_interrupted(); kn_walk_advance(&w, n)) {
+        if (p->index) {
+            search_rows(p, &w, n, stack);
+            memcpy((int64_t *)rt_array_host(p->out) + w.position, stack + BLOCK_BYTES, n * sizeof(int64_t));
+        } else {
+            combine_rows(p, &w, n, stack);
+            write_results(p, p->class, stack, 1, w.position, n, stack + BLOCK_BYTES, stack + 2 * BLOCK_BYTES);
+        }
+    }
+}
+
+static enum rt_status reduce_rows(struct pass *p, struct rt_error *e)
+{
+    static int64_t marker;
+    int levels = 4;
+    for (int64_t groups = p->r->length / GROUP; groups > 0; groups >>= 1) levels++;
+    enum rt_status status = scratch_new(p, kn_plan_scratch(&p->plan) + (size_t)levels * BLOCK_BYTES, e);
+    if (status != RT_OK) return status;
+    if (p->r->indices) p->index = &marker;
+    size_t grain = (size_t)p->r->count / (size_t)rt_thread_count() + 1;
+    grain = grain < 256 ? 256 : grain > KN_BLOCK ? KN_BLOCK : grain;
+    rt_parallel_for((size_t)p->r->count, grain, rows_piece, p);
+    p->index = NULL;
+    return RT_OK;
+}
+
+/* Whether many rows at a time is faster: when rows are short, or their elements farther apart than the rows. */
+static bool many_rows(const struct kn_reducer *r)
+{
+    if (r->row.ndim != 1 || r->count < 64) return false;
+    if (r->length < 32) return true;
+    int64_t nearest = INT64_MAX;
+    for (int i = 0; i < r->rows.ndim; i++)
+        if (r->rows.shape[i] > 1 && llabs(r->rows.strides[i]) < nearest) nearest = llabs(r->rows.strides[i]);
+    return nearest < llabs(r->row.strides[0]);
+}
+
+enum rt_status kn_reduce_host(const struct kn_reducer *r, const struct rt_array *out, struct rt_error *e)
+{
+    struct pass p = {.r = r, .class = kn_class_of(r->accumulate), .out = out};
+    bool many = many_rows(r);
+    struct rt_array order = many ? r->rows : r->row;
+    const struct rt_array *leaf = many ? &r->rows : &r->row;
+    int node;
+    p.value = kn_classes[p.class].size;
+    p.partial_class = r->combine == KN_ADD && r->accumulate == RT_FLOAT32 ? KN_F64 : p.class;
+    p.partial_value = kn_classes[p.partial_class].size;
+    if (many || r->indices) /* the output's order, else whatever order the memory has */
+        for (int64_t i = order.ndim - 1, stride = 1; i >= 0; stride *= order.shape[i--]) order.strides[i] = stride;
+    kn_program_start(&p.program);
+    enum rt_status status = kn_program_array(&p.program, leaf, &node, e);
+    if (status == RT_OK) status = kn_program_convert(&p.program, node, r->accumulate, &node, e);
+    if (status != RT_OK) return status;
+    kn_plan_make(&p.program, &order, &p.plan);
+    p.plan.constant[0] = false; /* the walk is moved from row to row */
+    status = many ? reduce_rows(&p, e) : reduce_chunks(&p, e);
+    free(p.scratch);
+    free(p.partial);
+    free(p.index);
+    if (status == RT_OK && rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");
+    return status;
+}

@@ -1,0 +1,77 @@
+/* What the files of the array type in lang/ share with each other. All functions here may raise a Lua error unless they
+ * say otherwise. */
+#ifndef LG_ARRAY_H
+#define LG_ARRAY_H
+
+#include "lang/lang.h"
+
+/* Rows for the gpu table (functions) and for the methods of arrays, by file. Ended by a NULL name. */
+extern const struct lg_function lg_create_functions[], lg_reduce_functions[], lg_memory_functions[],
+    lg_random_functions[], lg_join_functions[], lg_lazy_functions[];
+extern const struct lg_function lg_topics[]; /* documentation alone */
+extern const struct lg_function lg_array_methods[], lg_shape_methods[], lg_reduce_methods[];
+
+/* Adds the functions, methods and metamethods of ops.def: the gpu table, the methods and the metatable are at the top
+ * of the stack, in this order from below. */
+void lg_open_ops(lua_State *L);
+/* The reductions, likewise: the gpu table and the methods are at the top. */
+void lg_open_reductions(lua_State *L);
+
+/* Where a new array goes and what it is made of: trailing arguments of creation functions. Strings and device objects
+ * in any order, nil, or one table {dtype = ..., device = ...}. Reads arguments first..top. */
+struct lg_placement {
+    enum rt_dtype dtype; /* RT_DTYPE_COUNT: not said */
+    struct rt_device *device;
+};
+void lg_check_placement(lua_State *L, int first, struct lg_placement *p);
+/* The fields dtype and device of the table at idx, checked; other named fields are errors, a list part is not. */
+void lg_placement_fields(lua_State *L, int idx, struct lg_placement *p);
+
+/* A shape from integers in the arguments from `first` on, or from one table of them. Returns ndim; *next is the first
+ * argument behind it. */
+int lg_check_shape(lua_State *L, int first, bool allow_any, int64_t *shape, int *next);
+/* An axis from 0 for the user's axis (from 1, negative from the end) at idx. */
+int lg_check_axis(lua_State *L, int idx, int ndim);
+
+/* lang/memory.c: makes this state the one whose garbage is collected when a device is full while it allocates. */
+void lg_memory_enter(lua_State *L);
+/* Collects garbage when that costs less than computing or copying so many bytes; returns whether it did. */
+bool lg_memory_collect(lua_State *L, size_t bytes);
+/* Gives up what the array refers to. Never raises. */
+void lg_array_drop(struct rt_array *a);
+
+/* Raises when an array in the stack frame was freed. Making any object may run Lua's collector, and a finalizer written
+ * in Lua may free an array that the function running now has checked already: lg_new_array and lg_push_host_copy look
+ * at the frame again when they have made theirs. [raises] */
+void lg_check_frame(lua_State *L);
+
+/* Where host code reads and writes the elements of `a` in place, NULL where they must be transferred. The test switch
+ * that treats the software GPU as a GPU makes its memory unreachable, too. Never raises. */
+static inline void *lg_array_host(const struct rt_array *a)
+{
+    return rt_array_device(a)->kind == RT_SIMT && kn_generated() ? NULL : rt_array_host(a);
+}
+
+/* The element at `p` as a Lua boolean, integer or float. */
+void lg_push_scalar(lua_State *L, enum rt_dtype dtype, const void *p);
+/* The only element of `a` (any shape of one element). */
+void lg_push_element(lua_State *L, const struct rt_array *a);
+/* Stores the number or boolean at idx, already checked, as one element at p. Never raises. */
+void lg_store_scalar(lua_State *L, int idx, enum rt_dtype dtype, void *p);
+bool lg_is_scalar(lua_State *L, int idx); /* a number or a boolean */
+/* Whether an integer at idx is in the dtype's range, which is then not left in *low and *high; floats, which are cut to
+ * the range, and booleans always are, and so are integers for uint64, where Lua writes the upper half as negative. */
+bool lg_scalar_fits(lua_State *L, int idx, enum rt_dtype dtype, lua_Integer *low, lua_Integer *high);
+
+/* Pushes a new array from the nested table at idx; dtype RT_DTYPE_COUNT: bool for booleans, else float32. */
+struct rt_array *lg_push_from_table(lua_State *L, int idx, enum rt_dtype dtype, struct rt_device *device);
+/* Pushes an object that keeps the elements of `a`, contiguous, where host code reads them; NULL when there are none. */
+const void *lg_push_host_copy(lua_State *L, const struct rt_array *a);
+/* Pushes a table with the sizes that prints as a shape. */
+void lg_push_shape(lua_State *L, int ndim, const int64_t *shape);
+
+/* lang/index.c */
+int lg_array_index(lua_State *L);    /* x[key] for keys that are not names */
+int lg_array_newindex(lua_State *L); /* x[key] = value */
+
+#endif

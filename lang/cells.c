@@ -1,0 +1,156 @@
+#include "lang/cells.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lang/array.h"
+
+#define MOST_SHOWN    300 /* elements of an array that is not shown whole */
+#define MOST_DECIMALS 6
+
+/* Which elements. */
+
+/* Shown at either end of a long axis: of the last two axes, which make a table, more than of the outer ones. */
+static int64_t edge_of(int axis, int ndim)
+{
+    return axis >= ndim - 2 ? 3 : 1;
+}
+
+static int64_t product(int n, const int64_t *v)
+{
+    int64_t p = 1;
+    for (int i = 0; i < n; i++) p *= v[i];
+    return p;
+}
+
+static void choose(const struct rt_array *a, int64_t threshold, struct lg_cells *c)
+{
+    int gaps = 0;
+    bool all = rt_array_size(a) <= threshold;
+    for (int i = 0; i < a->ndim; i++) {
+        int64_t edge = edge_of(i, a->ndim);
+        c->shape[i] = c->count[i] = c->front[i] = a->shape[i];
+        /* Each gap makes two axes of one where the elements are fetched; an array has at most RT_MAX_DIMS. */
+        if (all || a->shape[i] <= 2 * edge || a->ndim + gaps >= RT_MAX_DIMS) continue;
+        c->count[i] = 2 * edge;
+        c->front[i] = edge;
+        gaps++;
+    }
+    /* Many axes: of the outer ones only the first index. */
+    for (int i = 0; i < a->ndim && !all && product(a->ndim, c->count) > MOST_SHOWN; i++) {
+        int64_t most = edge_of(i, a->ndim);
+        if (c->count[i] > most) c->count[i] = c->front[i] = most;
+    }
+    c->ndim = a->ndim;
+    c->size = product(a->ndim, c->count);
+}
+
+/* A view of the shown elements: an axis with a gap becomes two, front or back and which of them. */
+static void narrow(const struct rt_array *a, const struct lg_cells *c, struct rt_array *view)
+{
+    int n = 0;
+    for (int i = 0; i < a->ndim; i++) {
+        if (c->front[i] < c->count[i]) {
+            view->shape[n] = 2;
+            view->strides[n++] = (a->shape[i] - c->front[i]) * a->strides[i];
+        }
+        view->shape[n] = c->front[i];
+        view->strides[n++] = a->strides[i];
+    }
+    view->ndim = n;
+}
+
+int64_t lg_cell_index(const struct lg_cells *c, int axis, int64_t i)
+{
+    return i < c->front[axis] ? i + 1 : c->shape[axis] - c->count[axis] + i + 1;
+}
+
+/* How they are written. */
+
+struct measure {
+    double largest, smallest; /* of the absolute values; the smallest that is not 0 */
+    int decimals;             /* that the numbers need behind the point */
+    int mantissa;             /* and in scientific notation */
+};
+
+/* Of the numbers themselves: more would show how binary rounds decimal. */
+static int significant_digits(enum rt_dtype t)
+{
+    return t == RT_FLOAT16 || t == RT_BFLOAT16 ? 3 : 6;
+}
+
+static void measure_number(double v, int digits, struct measure *m)
+{
+    char text[64];
+    v = fabs(v);
+    if (!isfinite(v) || v == 0) return;
+    if (v > m->largest) m->largest = v;
+    if (v < m->smallest) m->smallest = v;
+    snprintf(text, sizeof text, "%.*e", digits - 1, v); /* d.ddddde+xx */
+    int mantissa = digits - 1, exponent = atoi(strchr(text, 'e') + 1);
+    while (mantissa > 0 && text[1 + mantissa] == '0') mantissa--;
+    if (mantissa > m->mantissa) m->mantissa = mantissa;
+    if (mantissa - exponent > m->decimals) m->decimals = mantissa - exponent;
+}
+
+static void choose_float_style(struct lg_cells *c)
+{
+    struct measure m = {.smallest = HUGE_VAL};
+    size_t size = rt_dtypes[c->dtype].size;
+    for (int64_t i = 0; i < c->size; i++)
+        measure_number(rt_load_double(c->dtype, c->data + (size_t)i * size), significant_digits(c->dtype), &m);
+    bool whole = m.decimals == 0;
+    int leading = m.largest >= 1 ? (int)floor(log10(m.largest)) + 1 : 1;
+    int most = c->dtype == RT_FLOAT64 ? 9 : 7; /* digits of a column, before and after the point */
+    int room = most - leading > 1 ? most - leading : 1;
+    c->style = LG_CELL_FIXED;
+    c->decimals = m.decimals < MOST_DECIMALS ? m.decimals : MOST_DECIMALS;
+    if (c->decimals > room) c->decimals = room;
+    bool fits = whole ? m.largest < 1e10 : m.largest < 1e8;
+    bool tiny = m.decimals > c->decimals && m.smallest < (c->decimals < 4 ? pow(10, -c->decimals) : 1e-4);
+    if (fits && !tiny) return;
+    c->style = LG_CELL_SCIENTIFIC;
+    c->decimals = m.mantissa < 4 ? m.mantissa : 4;
+}
+
+int lg_cell_text(const struct lg_cells *c, int64_t i, char text[LG_CELL_TEXT])
+{
+    const void *p = c->data + (size_t)i * rt_dtypes[c->dtype].size;
+    if (c->style == LG_CELL_BOOL)
+        return snprintf(text, LG_CELL_TEXT, "%s", rt_load_int(c->dtype, p) ? "true" : "false");
+    if (c->dtype == RT_UINT64) return snprintf(text, LG_CELL_TEXT, "%" PRIu64, (uint64_t)rt_load_int(c->dtype, p));
+    if (c->style == LG_CELL_INTEGER) return snprintf(text, LG_CELL_TEXT, "%" PRId64, rt_load_int(c->dtype, p));
+    double v = rt_load_double(c->dtype, p);
+    if (isnan(v)) return snprintf(text, LG_CELL_TEXT, "nan");
+    return snprintf(text, LG_CELL_TEXT, c->style == LG_CELL_FIXED ? "%.*f" : "%.*e", c->decimals, v);
+}
+
+static void choose_style(struct lg_cells *c)
+{
+    char text[LG_CELL_TEXT];
+    char kind = rt_dtypes[c->dtype].kind;
+    c->style = kind == 'b' ? LG_CELL_BOOL : LG_CELL_INTEGER;
+    if (kind == 'f') choose_float_style(c);
+    for (int64_t i = 0; i < c->size; i++) {
+        int n = lg_cell_text(c, i, text);
+        if (n > c->width) c->width = n;
+    }
+}
+
+void lg_push_cells(lua_State *L, const struct rt_array *a, int64_t threshold, struct lg_cells *c)
+{
+    *c = (struct lg_cells){.dtype = a->dtype};
+    choose(a, threshold, c);
+    struct rt_array view = *a; /* borrowed */
+    narrow(a, c, &view);
+    c->data = lg_push_host_copy(L, &view);
+    choose_style(c);
+}
+
+void lg_push_array_title(lua_State *L, const struct rt_array *a)
+{
+    char shape[RT_MAX_DIMS * 22];
+    lua_pushfstring(L, "array %s %s on %s", rt_dtypes[a->dtype].name,
+                    rt_shape_text(a->ndim, a->shape, shape, sizeof shape), rt_array_device(a)->name);
+}

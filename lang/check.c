@@ -1,0 +1,232 @@
+/* gpu.check: launches on the software GPU that say what is wrong with a kernel. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lang/check.h"
+
+#define SHOWN 10 /* reports in an error's text; all are in the list that gpu.check(f) gives */
+
+/* The addresses are the keys in Lua's registry. */
+static const char enabled_key, list_key, findings_key;
+
+bool lg_checks_enabled(lua_State *L)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &enabled_key);
+    bool on = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return on;
+}
+
+void lg_enable_checks(lua_State *L, bool on)
+{
+    lua_pushboolean(L, on);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &enabled_key);
+}
+
+/* ---- reports as tables ---- */
+static void set_text(lua_State *L, const char *key, const char *text)
+{
+    if (!text || !*text) return;
+    lua_pushstring(L, text);
+    lua_setfield(L, -2, key);
+}
+
+static void set_integer(lua_State *L, const char *key, lua_Integer value)
+{
+    lua_pushinteger(L, value);
+    lua_setfield(L, -2, key);
+}
+
+static void set_position(lua_State *L, const char *key, const unsigned v[3])
+{
+    lua_createtable(L, 0, 3);
+    for (int d = 0; d < 3; d++) set_integer(L, (const char *[]){"x", "y", "z"}[d], v[d]);
+    lua_setfield(L, -2, key);
+}
+
+static void set_party(lua_State *L, const struct rt_party *p)
+{
+    set_text(L, "file", p->file);
+    set_text(L, "source", p->source);
+    set_text(L, "access", p->access);
+    if (p->line > 0) set_integer(L, "line", p->line);
+    if (p->column > 0) set_integer(L, "column", p->column);
+    set_position(L, "thread", p->thread);
+    set_position(L, "block", p->block);
+}
+
+static void push_report(lua_State *L, const struct rt_report *r, const char *kernel)
+{
+    lua_createtable(L, 0, 16);
+    set_text(L, "kind", r->kind);
+    set_text(L, "message", r->message);
+    set_text(L, "kernel", kernel);
+    set_text(L, "space", r->space);
+    set_text(L, "name", r->name);
+    set_text(L, "hint", r->hint);
+    set_integer(L, "count", (lua_Integer)r->count);
+    if (r->has_index) set_integer(L, "index", r->index);
+    if (r->has_index) set_integer(L, "length", r->length);
+    set_party(L, &r->first);
+    if (!r->has_other) return;
+    lua_createtable(L, 0, 6);
+    set_party(L, &r->other);
+    lua_setfield(L, -2, "other");
+}
+
+/* A fault that ended the launch, among the reports. */
+static void push_fault(lua_State *L, struct rt_error *e, const char *kernel)
+{
+    lua_createtable(L, 0, 4);
+    set_text(L, "kind", "fault");
+    set_text(L, "message", e->text);
+    set_text(L, "kernel", kernel);
+    set_integer(L, "count", 1);
+    rt_error_clear(e);
+}
+
+/* ---- launches ---- */
+static int clear_findings(lua_State *L)
+{
+    rt_findings_clear(lua_touserdata(L, 1));
+    return 0;
+}
+
+/* The state's findings, empty. */
+static struct rt_findings *findings_box(lua_State *L)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &findings_key);
+    struct rt_findings *f = lua_touserdata(L, -1);
+    if (!f) {
+        f = lua_newuserdatauv(L, sizeof *f, 0);
+        *f = (struct rt_findings){0};
+        lua_createtable(L, 0, 1);
+        lua_pushcfunction(L, clear_findings);
+        lua_setfield(L, -2, "__gc");
+        lua_setmetatable(L, -2);
+        lua_pushvalue(L, -1);
+        lua_rawsetp(L, LUA_REGISTRYINDEX, &findings_key);
+        lua_remove(L, -2);
+    }
+    lua_pop(L, 1);
+    rt_findings_clear(f);
+    return f;
+}
+
+static void add_to_list(lua_State *L, int list, const struct rt_findings *f, const char *kernel)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        push_report(L, &f->items[i], kernel);
+        lua_rawseti(L, list, (lua_Integer)lua_rawlen(L, list) + 1);
+    }
+}
+
+static int raise_findings(lua_State *L, const struct rt_findings *f, const char *kernel)
+{
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    for (size_t i = 0; i < f->count && i < SHOWN; i++) {
+        char text[2048];
+        rt_report_text(&f->items[i], kernel, text, sizeof text);
+        if (i) luaL_addchar(&b, '\n');
+        luaL_addstring(&b, text);
+    }
+    if (f->count > SHOWN) {
+        lua_pushfstring(L, "\nand %d reports more; gpu.check(function() ... end) gives all of them as a list",
+                        (int)(f->count - SHOWN));
+        luaL_addvalue(&b);
+    }
+    luaL_pushresult(&b);
+    lg_note_status(L, RT_FAULT);
+    return lua_error(L);
+}
+
+int lg_run_call(lua_State *L, struct lg_call *call, enum lg_checked checked)
+{
+    struct rt_error *e = lg_error_box(L);
+    bool collects = lua_rawgetp(L, LUA_REGISTRYINDEX, &list_key) == LUA_TTABLE;
+    int list = lua_gettop(L);
+    bool on = checked == LG_CHECKED_DEFAULT ? collects || lg_checks_enabled(L) : checked == LG_CHECKED;
+    const char *kernel = call->on->entry->name;
+    struct rt_findings *f = on ? findings_box(L) : NULL;
+    call->launch.findings = f;
+    enum rt_status status = rt_kernel_launch(call->on, &call->launch, call->args, call->count, e);
+    if (on && collects) {
+        add_to_list(L, list, f, kernel);
+        if (status == RT_FAULT) {
+            push_fault(L, e, kernel);
+            lua_rawseti(L, list, (lua_Integer)lua_rawlen(L, list) + 1);
+            status = RT_OK;
+        }
+    }
+    if (status != RT_OK) return lg_raise_kernel(L, e);
+    if (on && !collects && f->count) return raise_findings(L, f, kernel);
+    if (on) rt_findings_clear(f);
+    return 0;
+}
+
+/* ---- gpu.check ---- */
+static int collect(lua_State *L)
+{
+    lua_settop(L, 1);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &list_key); /* 2: the list around this one, or nil */
+    lua_newtable(L);                              /* 3 */
+    lua_pushvalue(L, 3);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &list_key);
+    lua_pushvalue(L, 1);
+    int status = lua_pcall(L, 0, 0, 0);
+    lua_pushvalue(L, 2);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &list_key);
+    if (status != LUA_OK) return lua_error(L);
+    lua_settop(L, 3);
+    return 1;
+}
+
+static int check(lua_State *L)
+{
+    if (lua_isfunction(L, 1)) return collect(L);
+    bool before = lg_checks_enabled(L);
+    if (!lua_isnoneornil(L, 1)) {
+        if (!lua_isboolean(L, 1))
+            return luaL_error(L, "check: expected true, false or a function, got %s", luaL_typename(L, 1));
+        lg_enable_checks(L, lua_toboolean(L, 1));
+    }
+    lua_pushboolean(L, before);
+    return 1;
+}
+
+static const struct lg_function functions[] = {
+    {"check", check, "gpu.check([true | false | f])",
+     "Launches on the software GPU that say what is wrong with a kernel: out of bounds and misaligned accesses, use of "
+     "freed and of never written memory, data races in shared and global memory, barriers that not all threads reach, "
+     "lanes missing from a _sync mask, integer division by zero.\n"
+     "gpu.check(true) and gpu.check(false) switch the checks and give back what they were; gpu.check() tells. With "
+     "checks on, a launch that finds something raises an error that lists it; the kernel ran to its end, without the "
+     "accesses that were wrong. k(grid, block, {check = true}) checks one launch. A GPU cannot: such a launch on one is "
+     "an error.\n"
+     "gpu.check(f) calls f with checks on and gives a list of what was found in its launches, empty when nothing was: "
+     "tables with kind, message, hint, kernel, file, line, column, source (the line's text), access (\"read\", "
+     "\"write\" or \"atomic\"), space, name, index and length (in elements, from 0), thread and block (tables of x, y, "
+     "z), count, and of a second thread, where one takes part, the same in other. kind is \"out of bounds\", "
+     "\"misaligned\", \"use after free\", \"uninitialized read\", \"race\", \"barrier divergence\", \"missing lane\", "
+     "\"division by zero\", or \"fault\" for what ends a kernel, such as an assertion.\n"
+     "A race is two accesses by different threads to the same memory, not both reads or both atomic, that no barrier, "
+     "and no fence with an atomic, puts in order, whichever came first; lanes of one warp are not in step. Writes of "
+     "the same value are no race. What is found does not depend on the order that threads ran in.",
+     "local shift = gpu.kernel [[\n"
+     "  __global__ void shift(float *x) {\n"
+     "    __shared__ float s[64];\n"
+     "    s[threadIdx.x] = x[threadIdx.x];\n"
+     "    x[threadIdx.x] = s[63 - threadIdx.x];   // no __syncthreads() before it\n"
+     "  }\n"
+     "]]\n"
+     "local x = gpu.ones(64, {device = \"simt\"})\n"
+     "local found = gpu.check(function() shift(1, 64)(x) end)\n"
+     "assert(found[1].kind == \"race\" and found[1].name == \"s\")\n"
+     "print(found[1].message, found[1].hint)"},
+    {0}};
+
+void lg_open_check(lua_State *L)
+{
+    lg_register(L, "gpu", functions);
+}

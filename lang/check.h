@@ -1,0 +1,21 @@
+/* Checked launches: gpu.check and the option `check` of a launch. */
+#ifndef LG_CHECK_H
+#define LG_CHECK_H
+
+#include "lang/kernel.h"
+#include "runtime/report.h"
+
+/* Whether checks are on when a shell or a notebook starts; in scripts they are off. They take some times as long. */
+#define LG_CHECK_SESSIONS false
+
+/* Are launches checked that do not say otherwise? Off at first. */
+bool lg_checks_enabled(lua_State *L);
+void lg_enable_checks(lua_State *L, bool on);
+
+/* Launches. With checks it raises what they found, or adds it to the list that gpu.check(f) gives. [raises] */
+int lg_run_call(lua_State *L, struct lg_call *call, enum lg_checked checked);
+
+/* Adds gpu.check to the gpu table on top of the stack. [raises] */
+void lg_open_check(lua_State *L);
+
+#endif

@@ -1,0 +1,78 @@
+/* Which known name was meant by a misspelt one. */
+#include <lauxlib.h>
+#include <stdbool.h>
+#include <string.h>
+#include "lang/closest.h"
+
+int lg_spelling_distance(const char *a, const char *b)
+{
+    enum { LIMIT = 24 };
+    int row[LIMIT + 1];
+    size_t n = strlen(b);
+    if (strlen(a) > LIMIT || n > LIMIT) return LIMIT;
+    for (size_t j = 0; j <= n; j++) row[j] = (int)j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        int diagonal = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= n; j++) {
+            int change = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            int least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+            row[j] = change < least ? change : least;
+        }
+    }
+    return row[n];
+}
+
+const char *lg_closest_key(lua_State *L, int table, const char *name, const char *best)
+{
+    size_t length = strlen(name);
+    int limit = length < 3 ? 0 : length < 6 ? 1 : 2;
+    int least = best ? lg_spelling_distance(name, best) : limit + 1;
+    table = lua_absindex(L, table);
+    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
+        if (lua_type(L, -2) != LUA_TSTRING) continue;
+        const char *key = lua_tostring(L, -2);
+        int distance = lg_spelling_distance(name, key);
+        /* Of equally close ones the first in the alphabet, so that the order of a table does not show. */
+        if (distance > least || (distance == least && (!best || strcmp(key, best) >= 0))) continue;
+        least = distance;
+        best = key;
+    }
+    return best;
+}
+
+/* What users of NumPy and PyTorch look for, and its name here. */
+static const char *synonym(const char *name)
+{
+    static const char *const names[][2] = {
+        {"arange", "range"}, {"astype", "to"},       {"tolist", "totable"},     {"numpy", "totable"},
+        {"random", "rand"},  {"cat", "concatenate"}, {"concat", "concatenate"}, {"tensor", "array"},
+        {"normal", "randn"}, {"power", "pow"},       {"multiply", "mul"},       {"subtract", "sub"},
+        {"divide", "div"},   {"negative", "neg"},    {"copy", "clone"},         {"cuda", "to"},
+        {"cpu", "to"},       {"nbytes", "bytes"},    {"numel", "size"},         {"expand", "broadcast_to"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i][0]) == 0) return names[i][1];
+    return NULL;
+}
+
+static bool has(lua_State *L, int table, const char *key)
+{
+    if (!table) return false;
+    lua_pushstring(L, key);
+    bool found = lua_rawget(L, table) != LUA_TNIL;
+    lua_pop(L, 1);
+    return found;
+}
+
+int lg_raise_unknown(lua_State *L, const char *what, const char *name, int idx, int other)
+{
+    const char *best = synonym(name);
+    if (best && !has(L, idx, best) && !has(L, other, best)) best = NULL;
+    if (!best) {
+        best = lg_closest_key(L, idx, name, NULL);
+        if (other) best = lg_closest_key(L, other, name, best);
+    }
+    if (best) return luaL_error(L, "%s '%s'; did you mean '%s'?", what, name, best);
+    return luaL_error(L, "%s '%s'; gpu.help() lists what there is", what, name);
+}

@@ -1,0 +1,17 @@
+/* Which known name was meant by a misspelt one, for messages that say "did you mean". */
+#ifndef LG_CLOSEST_H
+#define LG_CLOSEST_H
+
+#include <lua.h>
+
+/* How many letters must change to make one word of the other, up to a limit that is "very different". */
+int lg_spelling_distance(const char *a, const char *b);
+/* The string key of the table at idx that is spelt nearly as `name`, when it is closer than `best` (an earlier answer
+ * or NULL), else `best`. It belongs to the table. */
+const char *lg_closest_key(lua_State *L, int table, const char *name, const char *best);
+
+/* Raises "<what> '<name>'", and what may have been meant: NumPy's or PyTorch's name of something that the table
+ * at idx or the one at other (0: none) has, or one of their keys that is spelt nearly so. [raises] */
+int lg_raise_unknown(lua_State *L, const char *what, const char *name, int idx, int other);
+
+#endif

@@ -1,0 +1,97 @@
+#define _GNU_SOURCE /* pipe2 */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "lang/magic.h"
+#include "runtime/interrupt.h"
+
+#define POLL_MS      50
+#define PATIENCE     20 /* polls after an interrupt until the process is killed */
+#define LINGER_POLLS 2  /* polls for output after its end: what it left running may hold the pipes for ever */
+
+/* Starts it in a process group of its own, so that an interrupt reaches all that it starts, with nothing to read. */
+static int start(char *const argv[], int out, int err, pid_t *pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, defaults;
+    sigemptyset(&none);
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGINT);
+    sigaddset(&defaults, SIGPIPE);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, out, 1);
+    posix_spawn_file_actions_adddup2(&actions, err, 2);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    int failed = posix_spawnp(pid, argv[0], &actions, &attributes, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return failed;
+}
+
+/* Passes on what there is to read. False when the pipe has ended. */
+static bool forward(struct lg_session *s, enum lg_stream which, int fd)
+{
+    char piece[8192];
+    ssize_t n = read(fd, piece, sizeof piece);
+    if (n > 0) lg_output(s, which, piece, (size_t)n);
+    return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+/* Forwards until the process has ended and its output is read. Its wait status. */
+static int attend(struct lg_session *s, pid_t pid, struct pollfd fds[2])
+{
+    int status = 0, interrupted = 0, quiet = 0;
+    bool ended = false;
+    while (fds[0].fd >= 0 || fds[1].fd >= 0 || !ended) {
+        int ready = poll(fds, 2, POLL_MS);
+        for (int i = 0; ready > 0 && i < 2; i++)
+            if (fds[i].fd >= 0 && fds[i].revents && !forward(s, i == 0 ? LG_STDOUT : LG_STDERR, fds[i].fd)) {
+                close(fds[i].fd);
+                fds[i].fd = -1;
+            }
+        if (rt_interrupted() && !ended) {
+            if (interrupted == 0) kill(-pid, SIGINT);
+            if (++interrupted == PATIENCE) kill(-pid, SIGKILL);
+        }
+        if (!ended) ended = waitpid(pid, &status, WNOHANG) == pid;
+        quiet = ended && ready <= 0 ? quiet + 1 : 0;
+        if (quiet > LINGER_POLLS) break;
+    }
+    for (int i = 0; i < 2; i++)
+        if (fds[i].fd >= 0) close(fds[i].fd);
+    return status;
+}
+
+int lg_run_command(struct lg_session *s, char *const argv[])
+{
+    int out[2], err[2];
+    pid_t pid;
+    if (pipe2(out, O_CLOEXEC) != 0) return -1;
+    if (pipe2(err, O_CLOEXEC) != 0) {
+        close(out[0]);
+        close(out[1]);
+        return -1;
+    }
+    int failed = start(argv, out[1], err[1], &pid);
+    close(out[1]);
+    close(err[1]);
+    if (failed) {
+        close(out[0]);
+        close(err[0]);
+        errno = failed;
+        return -1;
+    }
+    struct pollfd fds[2] = {{.fd = out[0], .events = POLLIN}, {.fd = err[0], .events = POLLIN}};
+    int status = attend(s, pid, fds);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

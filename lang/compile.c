@@ -1,0 +1,328 @@
+/* gpu.kernel: from a string of CUDA C to kernel objects; gpu.time and gpu.synchronize. */
+#define _GNU_SOURCE /* memmem */
+#include <stdio.h>
+#include <string.h>
+#include "lang/check.h"
+#include "lang/kernel.h"
+#include "lang/lazy.h"
+
+#define MAX_LEVELS 20 /* callers that are searched for the text of a kernel */
+
+int lg_raise_kernel(lua_State *L, struct rt_error *e)
+{
+    if (e->status != RT_COMPILE && e->status != RT_FAULT && e->status != RT_UNSUPPORTED) return lg_raise(L, e);
+    enum rt_status status = e->status;
+    lua_pushstring(L, e->text);
+    rt_error_clear(e);
+    lg_note_status(L, status);
+    return lua_error(L);
+}
+
+/* ---- where the source stands ---- */
+
+static int count_lines(const char *from, const char *to)
+{
+    int n = 0;
+    for (; from < to && (from = memchr(from, '\n', (size_t)(to - from))); from++) n++;
+    return n;
+}
+
+static const char *line_start(const char *text, size_t length, int line)
+{
+    const char *s = text, *end = text + length;
+    while (--line > 0 && (s = memchr(s, '\n', (size_t)(end - s)))) s++;
+    return s ? s : end;
+}
+
+/* The line of the chunk that the kernel's text begins on: searched from the caller's line on, then in all of it. */
+static int find_text(const char *chunk, size_t chunk_length, const char *text, size_t length, int caller_line)
+{
+    const char *from = line_start(chunk, chunk_length, caller_line);
+    const char *at = length ? memmem(from, (size_t)(chunk + chunk_length - from), text, length) : NULL;
+    if (!at && length) at = memmem(chunk, chunk_length, text, length);
+    return at ? 1 + count_lines(chunk, at) : 0;
+}
+
+/* Fills name and first_line from the calling function whose chunk has the text in it, the nearest first; the name lives
+ * in *ar. A text that was put together or has escapes stands in no chunk: its lines are its own, and its name, which is
+ * then pushed, tells where it was compiled. Where the chunk itself is not known, a text of several lines is taken for a
+ * long string that begins behind the line of the call, as they are mostly written. */
+static void find_position(lua_State *L, lua_Debug *ar, struct rt_source *source)
+{
+    lua_Debug nearest = {.currentline = 0};
+    bool known = false;
+    source->name = "kernel";
+    source->first_line = 1;
+    for (int level = 1; level < MAX_LEVELS && lua_getstack(L, level, ar); level++) {
+        lua_getinfo(L, "Sl", ar);
+        if (ar->currentline <= 0) continue; /* a C function such as pcall */
+        size_t length;
+        const char *chunk = lg_chunk_source(L, ar->source, &length);
+        int line = chunk ? find_text(chunk, length, source->text, source->length, ar->currentline) : 0;
+        lua_pop(L, 1);
+        if (!nearest.currentline) {
+            nearest = *ar;
+            known = chunk != NULL;
+        }
+        if (!line) continue;
+        source->name = ar->short_src;
+        source->first_line = line;
+        return;
+    }
+    if (!nearest.currentline) return;
+    *ar = nearest;
+    source->name = ar->short_src;
+    source->first_line = ar->currentline + (memchr(source->text, '\n', source->length) != NULL);
+    if (!known) return;
+    source->name = lua_pushfstring(L, "(kernel at %s:%d)", ar->short_src, ar->currentline);
+    source->first_line = 1;
+}
+
+/* ---- arguments ---- */
+
+/* The table's list of strings as C strings, which it keeps alive. Leaves one value on the stack. */
+static const char *const *string_list(lua_State *L, int table, const char *key, size_t *count)
+{
+    *count = 0;
+    int type = lua_getfield(L, table, key);
+    if (type == LUA_TNIL) return NULL;
+    if (type == LUA_TSTRING) { /* a single one needs no list */
+        const char **one = lua_newuserdatauv(L, sizeof *one, 1);
+        *one = lua_tostring(L, -2);
+        lua_insert(L, -2);
+        lua_setiuservalue(L, -2, 1);
+        *count = 1;
+        return one;
+    }
+    if (type != LUA_TTABLE) luaL_error(L, "kernel: '%s' must be a list of strings, got %s", key, luaL_typename(L, -1));
+    size_t n = (size_t)lua_rawlen(L, -1);
+    const char **list = lua_newuserdatauv(L, (n + 1) * sizeof *list, 1);
+    for (size_t i = 0; i < n; i++) {
+        if (lua_rawgeti(L, -2, (lua_Integer)i + 1) != LUA_TSTRING)
+            luaL_error(L, "kernel: '%s' must be a list of strings, got %s", key, luaL_typename(L, -1));
+        list[i] = lua_tostring(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_insert(L, -2);
+    lua_setiuservalue(L, -2, 1);
+    *count = n;
+    return list;
+}
+
+static void check_keys(lua_State *L, int table)
+{
+    static const char *const known[] = {"source", "file",  "name", "options", "instantiate",
+                                        "device", "chunk", "line", NULL};
+    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
+        if (lua_type(L, -2) == LUA_TNUMBER && lua_tointeger(L, -2) == 1) continue;
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+        bool found = false;
+        for (const char *const *k = known; *k && !found; k++) found = strcmp(*k, key) == 0;
+        if (!found)
+            luaL_error(L, "kernel: there is no option '%s'; there are source, file, name, options, instantiate, device",
+                       key);
+    }
+}
+
+/* Pushes the text of kernel{file = "saxpy.cu"} and makes it the source. */
+static void read_source_file(lua_State *L, struct rt_source *source, const char *path)
+{
+    char chunk[4096];
+    if ((size_t)snprintf(chunk, sizeof chunk, "@%s", path) >= sizeof chunk)
+        luaL_error(L, "kernel: the path is too long");
+    source->text = lg_chunk_source(L, chunk, &source->length);
+    if (!source->text) luaL_error(L, "kernel: cannot read the file '%s'", path);
+    source->name = path;
+    source->first_line = 1;
+}
+
+struct request {
+    struct rt_source source;
+    const char *kernel; /* the one that is wanted, or NULL */
+    struct rt_device *device;
+    lua_Debug ar;
+};
+
+static void read_options(lua_State *L, int table, struct request *r)
+{
+    check_keys(L, table);
+    r->source.options = string_list(L, table, "options", &r->source.option_count);
+    r->source.instantiations = string_list(L, table, "instantiate", &r->source.instantiation_count);
+    if (lua_getfield(L, table, "name") != LUA_TNIL) {
+        if (lua_type(L, -1) != LUA_TSTRING) luaL_error(L, "kernel: 'name' must be a string");
+        r->kernel = lua_tostring(L, -1);
+    }
+    if (lua_getfield(L, table, "device") != LUA_TNIL) r->device = lg_check_device(L, -1);
+    if (lua_getfield(L, table, "chunk") == LUA_TSTRING) r->source.name = lua_tostring(L, -1);
+    if (lua_getfield(L, table, "line") == LUA_TNUMBER) r->source.first_line = (int)lua_tointeger(L, -1);
+}
+
+static void read_request(lua_State *L, struct request *r)
+{
+    *r = (struct request){0};
+    bool table_only = lua_istable(L, 1);
+    int options = table_only ? 1 : 2;
+    lua_settop(L, 2); /* what is pushed below must not look like an argument */
+    if (table_only) {
+        if (lua_getfield(L, 1, "file") == LUA_TSTRING) {
+            read_source_file(L, &r->source, lua_tostring(L, -1));
+        } else if (lua_getfield(L, 1, "source") == LUA_TSTRING || lua_rawgeti(L, 1, 1) == LUA_TSTRING) {
+            r->source.text = lua_tolstring(L, -1, &r->source.length);
+        }
+    } else if (lua_type(L, 1) == LUA_TSTRING) {
+        r->source.text = lua_tolstring(L, 1, &r->source.length);
+    }
+    if (!r->source.text)
+        luaL_error(L, "kernel: expected a string of CUDA C, or a table with it as source, got %s", luaL_typename(L, 1));
+    if (!r->source.name) find_position(L, &r->ar, &r->source);
+    if (!table_only && !lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
+    if (lua_istable(L, options)) read_options(L, options, r);
+    if (!r->device) r->device = lg_check_device(L, lua_gettop(L) + 1);
+}
+
+/* ---- compiling ---- */
+
+/* A family in a userdata box that releases it should something raise; pushes the box. */
+static int release_box(lua_State *L)
+{
+    struct lg_family **box = lua_touserdata(L, 1);
+    lg_family_release(*box);
+    *box = NULL;
+    return 0;
+}
+
+static struct lg_family *push_family(lua_State *L)
+{
+    struct lg_family **box = lua_newuserdatauv(L, sizeof *box, 0);
+    *box = NULL;
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, release_box);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    *box = rt_calloc(1, sizeof **box);
+    if (!*box) luaL_error(L, "out of memory");
+    (*box)->references = 1;
+    return *box;
+}
+
+/* __index of a table of kernels, for names that it does not have. */
+static int no_such_kernel(lua_State *L)
+{
+    const char *name = luaL_tolstring(L, 2, NULL);
+    lua_pushstring(L, "");
+    for (lua_pushnil(L); lua_next(L, 1);) {
+        lua_pop(L, 1);
+        lua_pushvalue(L, -2);
+        lua_pushfstring(L, "%s%s%s", lua_tostring(L, -1), *lua_tostring(L, -1) ? ", " : "", lua_tostring(L, -2));
+        lua_replace(L, -4);
+        lua_pop(L, 1);
+    }
+    return luaL_error(L, "the source has no kernel '%s'; it has %s", name, lua_tostring(L, -1));
+}
+
+static void push_kernels(lua_State *L, struct lg_family *f, const struct rt_program *p)
+{
+    lua_createtable(L, 0, (int)p->entry_count);
+    for (size_t i = 0; i < p->entry_count; i++) {
+        lg_push_kernel(L, f, p->entries[i].name);
+        lua_setfield(L, -2, p->entries[i].name);
+    }
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, no_such_kernel);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+}
+
+static int kernel(lua_State *L)
+{
+    struct request r;
+    struct rt_error *e = lg_error_box(L);
+    read_request(L, &r);
+    struct lg_family *f = push_family(L);
+    struct rt_program *p = rt_compile(r.device, &r.source, e);
+    if (!p) return lg_raise_kernel(L, e);
+    f->modules[0] = rt_module_load(r.device, p, e);
+    if (!f->modules[0]) return lg_raise_kernel(L, e);
+    f->devices[0] = r.device;
+    f->count = 1;
+    if (r.kernel || p->entry_count <= 1)
+        lg_push_kernel(L, f, r.kernel);
+    else
+        push_kernels(L, f, p);
+    return 1;
+}
+
+/* ---- time ---- */
+
+static int release_timer(lua_State *L)
+{
+    rt_timer_release(lua_touserdata(L, 1));
+    return 0;
+}
+
+static int time_function(lua_State *L)
+{
+    struct rt_error *e = lg_error_box(L);
+    luaL_checkany(L, 1);
+    struct rt_device *d = lg_check_device(L, 2);
+    double milliseconds = 0;
+    lua_settop(L, 1);
+    struct rt_timer *t = lua_newuserdatauv(L, sizeof *t, 0);
+    *t = (struct rt_timer){0};
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, release_timer);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    lg_evaluate_all(L);
+    lg_check(L, rt_device_synchronize(d, e));
+    lg_check(L, rt_timer_start(d, t, e));
+    lua_pushvalue(L, 1);
+    lua_call(L, 0, 1);
+    lg_evaluate_all(L);
+    lg_check(L, rt_timer_stop(t, &milliseconds, e));
+    rt_timer_release(t);
+    lua_pushnumber(L, milliseconds);
+    return 1;
+}
+
+static int synchronize(lua_State *L)
+{
+    struct rt_device *d = lg_check_device(L, 1);
+    lg_evaluate_all(L);
+    if (rt_device_synchronize(d, lg_error_box(L)) != RT_OK) return lg_raise_kernel(L, lg_error_box(L));
+    return 0;
+}
+
+static const struct lg_function functions[] = {
+    {"kernel", kernel, "gpu.kernel(source [, options])",
+     "Compiles CUDA C and gives back its kernel; with several __global__ functions a table of kernels by name.\n"
+     "k(grid, block [, shared])(...) launches it as <<<grid, block, shared>>> does: grid and block are numbers or "
+     "{x, y, z}, shared is bytes of dynamic shared memory. k:forall(n)(...) chooses the launch size for n threads.\n"
+     "In place of shared may stand {shared = bytes, cooperative = true}: in a cooperative launch all blocks are "
+     "resident at once, so that cooperative_groups' grid().sync() works. {check = true} or false: see gpu.check.\n"
+     "Options: name = the kernel wanted of several, options = {\"-DN=4\", ...} for the compiler, instantiate = "
+     "{\"scale<float>\"} for templates, device. A table with source or file in it may stand for both arguments.\n"
+     "Source that does not compile raises the compiler's messages with the lines of the cell or file.",
+     "local twice = gpu.kernel [[\n"
+     "  __global__ void twice(int n, float *x) {\n"
+     "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+     "    if (i < n) x[i] *= 2;\n"
+     "  }\n"
+     "]]\n"
+     "local x = gpu.ones(5)\n"
+     "twice(1, 32)(5, x)\n"
+     "assert(x:sum() == 10)"},
+    {"time", time_function, "gpu.time(f [, device])",
+     "Calls f() and gives the device time that its work took, in milliseconds.\n"
+     "Waits for earlier work first and for f's work after, so the figure is of f alone. On the cpu it is wall time.",
+     "assert(gpu.time(function() local x = gpu.zeros(10) + 1 end) >= 0)"},
+    {"synchronize", synchronize, "gpu.synchronize([device])",
+     "Waits until all work given to the device is done, and reports what went wrong in it.", "gpu.synchronize()"},
+    {0}};
+
+void lg_open_kernel(lua_State *L)
+{
+    lg_open_kernel_objects(L);
+    lg_register(L, "gpu", functions);
+    lg_open_check(L);
+}

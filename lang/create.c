@@ -1,0 +1,445 @@
+/* Making arrays: from Lua values, filled, as sequences. */
+#include <math.h>
+#include <string.h>
+#include "lang/array.h"
+
+/* Placement: dtype and device as trailing arguments. */
+
+/* A string is a dtype when it names one, else a device; an unknown word is told as both. */
+static void check_place(lua_State *L, int idx, struct lg_placement *p)
+{
+    struct rt_error *e = lg_error_box(L);
+    if (lua_type(L, idx) != LUA_TSTRING) {
+        if (!luaL_testudata(L, idx, LG_DEVICE))
+            luaL_argerror(L, idx,
+                          "expected a dtype such as \"float32\", a device, or a table {dtype = ..., device = ...}");
+        p->device = lg_check_device(L, idx);
+        return;
+    }
+    const char *name = lua_tostring(L, idx);
+    enum rt_dtype dtype = rt_dtype_find(name);
+    if (dtype != RT_DTYPE_COUNT) {
+        p->dtype = dtype;
+        return;
+    }
+    p->device = rt_device_open(name, e);
+    if (!p->device && e->status == RT_INVALID) {
+        rt_error_clear(e);
+        luaL_error(L, "'%s' is neither a dtype (such as \"float32\") nor a device (such as \"cpu\")", name);
+    }
+    if (!p->device) lg_raise(L, e);
+}
+
+void lg_placement_fields(lua_State *L, int idx, struct lg_placement *p)
+{
+    idx = lua_absindex(L, idx);
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
+        if (lua_type(L, -2) != LUA_TSTRING) continue;
+        const char *key = lua_tostring(L, -2);
+        if (!strcmp(key, "dtype"))
+            p->dtype = lg_check_dtype(L, -1, p->dtype);
+        else if (!strcmp(key, "device"))
+            p->device = lg_check_device(L, -1);
+        else
+            luaL_error(L, "there is no option '%s'; there are dtype and device", key);
+    }
+}
+
+void lg_check_placement(lua_State *L, int first, struct lg_placement *p)
+{
+    for (int idx = first; idx <= lua_gettop(L); idx++) {
+        if (lua_isnil(L, idx)) continue;
+        if (lua_istable(L, idx))
+            lg_placement_fields(L, idx, p);
+        else
+            check_place(L, idx, p);
+    }
+    if (!p->device) p->device = lg_check_device(L, lua_gettop(L) + 1);
+}
+
+/* Shapes. */
+
+static int64_t check_size(lua_State *L, int idx, int axis, bool allow_any)
+{
+    int is_integer;
+    lua_Integer n = lua_tointegerx(L, idx, &is_integer);
+    if (!is_integer || lua_type(L, idx) != LUA_TNUMBER)
+        luaL_error(L, "the size of axis %d must be an integer, got %s", axis,
+                   lua_type(L, idx) == LUA_TNUMBER ? lua_tostring(L, idx) : luaL_typename(L, idx));
+    if (n < 0 && !(allow_any && n == -1)) luaL_error(L, "the size of axis %d is negative: %I", axis, (LUAI_UACINT)n);
+    return n;
+}
+
+int lg_check_shape(lua_State *L, int first, bool allow_any, int64_t *shape, int *next)
+{
+    int ndim = 0;
+    if (lua_istable(L, first)) {
+        size_t n = lua_rawlen(L, first);
+        if (n > RT_MAX_DIMS) luaL_error(L, "a shape has at most %d axes, got %d", RT_MAX_DIMS, (int)n);
+        for (; ndim < (int)n; ndim++) {
+            lua_rawgeti(L, first, ndim + 1);
+            shape[ndim] = check_size(L, -1, ndim + 1, allow_any);
+            lua_pop(L, 1);
+        }
+        *next = first + 1;
+        return ndim;
+    }
+    int idx = first;
+    for (; lua_type(L, idx) == LUA_TNUMBER; idx++, ndim++) {
+        if (ndim == RT_MAX_DIMS) luaL_error(L, "a shape has at most %d axes", RT_MAX_DIMS);
+        shape[ndim] = check_size(L, idx, ndim + 1, allow_any);
+    }
+    if (ndim == 0) luaL_argerror(L, first, "expected a shape: sizes as numbers, or one table of them; {} is a scalar");
+    *next = idx;
+    return ndim;
+}
+
+static struct rt_array *push_empty(lua_State *L, const struct lg_placement *p, int ndim, const int64_t *shape)
+{
+    struct rt_array *out = lg_new_array(L);
+    enum rt_dtype dtype = p->dtype == RT_DTYPE_COUNT ? RT_FLOAT32 : p->dtype;
+    lg_check(L, rt_array_new(p->device, dtype, ndim, shape, out, lg_error_box(L)));
+    return out;
+}
+
+/* Nested tables. */
+
+#define POLL_EVERY 65536 /* elements between looks at whether the user wants to stop */
+
+struct nest {
+    int ndim;
+    int64_t shape[RT_MAX_DIMS];
+    int64_t at[RT_MAX_DIMS]; /* where the walk is, from 1, for messages */
+    bool is_bool;            /* the first element is a boolean */
+    enum rt_dtype dtype;
+    char *next; /* where the next element goes */
+};
+
+static int fail_at(lua_State *L, const struct nest *n, int depth, const char *format, ...)
+{
+    va_list args;
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    luaL_addstring(&b, depth ? "element " : "the table");
+    for (int i = 0; i < depth; i++) {
+        lua_pushfstring(L, "[%I]", (LUAI_UACINT)n->at[i]);
+        luaL_addvalue(&b);
+    }
+    va_start(args, format);
+    lua_pushvfstring(L, format, args);
+    va_end(args);
+    luaL_addvalue(&b);
+    luaL_pushresult(&b);
+    return luaL_error(L, "%s", lua_tostring(L, -1));
+}
+
+/* The shape, from the first element of each level. */
+static void measure(lua_State *L, int idx, struct nest *n)
+{
+    lua_pushvalue(L, idx);
+    while (lua_istable(L, -1)) {
+        if (n->ndim == RT_MAX_DIMS) luaL_error(L, "tables are nested more than %d deep", RT_MAX_DIMS);
+        n->shape[n->ndim++] = (int64_t)lua_rawlen(L, -1);
+        n->at[n->ndim - 1] = 1;
+        if (n->shape[n->ndim - 1] == 0) break;
+        lua_rawgeti(L, -1, 1);
+        lua_remove(L, -2);
+    }
+    n->is_bool = lua_isboolean(L, -1);
+    lua_pop(L, 1);
+}
+
+static void fill_element(lua_State *L, struct nest *n)
+{
+    int type = lua_type(L, -1);
+    if (type == LUA_TTABLE) fail_at(L, n, n->ndim, " is a table, but the elements before it are not");
+    if (type != LUA_TNUMBER && type != LUA_TBOOLEAN)
+        fail_at(L, n, n->ndim, " is %s, expected a number or a boolean", luaL_typename(L, -1));
+    if ((type == LUA_TBOOLEAN) != n->is_bool)
+        fail_at(L, n, n->ndim, " is a %s, but the first element is a %s", luaL_typename(L, -1),
+                n->is_bool ? "boolean" : "number");
+    lua_Integer low, high;
+    if (!lg_scalar_fits(L, -1, n->dtype, &low, &high))
+        fail_at(L, n, n->ndim,
+                " is %I, and %s holds integers from %I to %I; choose another dtype, or write a float, which is cut to "
+                "that range",
+                (LUAI_UACINT)lua_tointeger(L, -1), rt_dtypes[n->dtype].name, (LUAI_UACINT)low, (LUAI_UACINT)high);
+    lg_store_scalar(L, -1, n->dtype, n->next);
+    n->next += rt_dtypes[n->dtype].size;
+}
+
+static void fill(lua_State *L, struct nest *n, int depth)
+{
+    if (depth == n->ndim) {
+        fill_element(L, n);
+        return;
+    }
+    if (!lua_istable(L, -1))
+        fail_at(L, n, depth, " is %s, expected a table of %I elements like the first one", luaL_typename(L, -1),
+                (LUAI_UACINT)n->shape[depth]);
+    if ((int64_t)lua_rawlen(L, -1) != n->shape[depth])
+        fail_at(L, n, depth, " has %I elements, but the first one has %I", (LUAI_UACINT)lua_rawlen(L, -1),
+                (LUAI_UACINT)n->shape[depth]);
+    for (int64_t i = 1; i <= n->shape[depth]; i++) {
+        if (i % POLL_EVERY == 0) lg_poll(L);
+        lua_rawgeti(L, -1, i);
+        n->at[depth] = i;
+        fill(L, n, depth + 1);
+        lua_pop(L, 1);
+    }
+}
+
+struct rt_array *lg_push_from_table(lua_State *L, int idx, enum rt_dtype dtype, struct rt_device *device)
+{
+    struct nest n = {0};
+    idx = lua_absindex(L, idx);
+    luaL_checkstack(L, RT_MAX_DIMS + 8, NULL);
+    measure(L, idx, &n);
+    n.dtype = dtype != RT_DTYPE_COUNT ? dtype : n.is_bool ? RT_BOOL : RT_FLOAT32;
+    struct rt_array *out = push_empty(L, &(struct lg_placement){n.dtype, device}, n.ndim, n.shape);
+    char *host = lg_array_host(out);
+    size_t bytes = (size_t)rt_array_size(out) * rt_dtypes[n.dtype].size;
+    char *buffer = host ? host : lua_newuserdatauv(L, bytes + 1, 0);
+    n.next = buffer;
+    lua_pushvalue(L, idx);
+    fill(L, &n, 0);
+    lua_pop(L, 1);
+    if (host) return out;
+    lg_check(L, rt_array_write(out, buffer, lg_error_box(L)));
+    lua_pop(L, 1);
+    return out;
+}
+
+static int make_array(lua_State *L)
+{
+    struct lg_placement p = {RT_DTYPE_COUNT, NULL};
+    luaL_checkany(L, 1);
+    struct rt_array *from = lg_test_array(L, 1);
+    if (from)
+        p = (struct lg_placement){lg_check_array(L, 1)->dtype, rt_array_device(from)};
+    else if (lua_istable(L, 1))
+        lg_placement_fields(L, 1, &p);
+    lg_check_placement(L, 2, &p);
+    if (from) {
+        struct rt_array *out = lg_new_array(L);
+        lg_check(L, kn_convert(from, p.dtype, p.device, out, lg_error_box(L)));
+    } else if (lua_istable(L, 1)) {
+        lg_push_from_table(L, 1, p.dtype, p.device);
+    } else {
+        struct kn_operand number;
+        if (!lg_is_scalar(L, 1)) luaL_typeerror(L, 1, "table, number, boolean or array");
+        lg_check_operand(L, 1, &number);
+        if (p.dtype == RT_DTYPE_COUNT && lua_isboolean(L, 1)) p.dtype = RT_BOOL;
+        struct rt_array *out = push_empty(L, &p, 0, NULL);
+        lg_check(L, kn_fill(out, &number, lg_error_box(L)));
+    }
+    return 1;
+}
+
+/* Filled arrays. */
+
+static struct rt_array *push_by_shape(lua_State *L)
+{
+    int64_t shape[RT_MAX_DIMS];
+    int next;
+    struct lg_placement p = {RT_DTYPE_COUNT, NULL};
+    int ndim = lg_check_shape(L, 1, false, shape, &next);
+    if (lua_istable(L, 1)) lg_placement_fields(L, 1, &p);
+    lg_check_placement(L, next, &p);
+    return push_empty(L, &p, ndim, shape);
+}
+
+static struct rt_array *push_like(lua_State *L, int next)
+{
+    const struct rt_array *a = lg_check_form(L, 1);
+    struct lg_placement p = {a->dtype, rt_array_device(a)};
+    lg_check_placement(L, next, &p);
+    return push_empty(L, &p, a->ndim, a->shape);
+}
+
+static int filled(lua_State *L, const struct rt_array *a, int64_t value)
+{
+    struct kn_operand number = {.i = value};
+    lg_check(L, kn_fill(a, &number, lg_error_box(L)));
+    return 1;
+}
+
+static int zeros(lua_State *L)
+{
+    return filled(L, push_by_shape(L), 0);
+}
+static int ones(lua_State *L)
+{
+    return filled(L, push_by_shape(L), 1);
+}
+static int empty(lua_State *L)
+{
+    push_by_shape(L);
+    return 1;
+}
+static int zeros_like(lua_State *L)
+{
+    return filled(L, push_like(L, 2), 0);
+}
+static int ones_like(lua_State *L)
+{
+    return filled(L, push_like(L, 2), 1);
+}
+static int empty_like(lua_State *L)
+{
+    push_like(L, 2);
+    return 1;
+}
+
+static void check_fill_value(lua_State *L, int idx, struct kn_operand *value)
+{
+    if (!lg_is_scalar(L, idx)) luaL_typeerror(L, idx, "number or boolean");
+    lg_check_operand(L, idx, value);
+}
+
+static int full(lua_State *L)
+{
+    int64_t shape[RT_MAX_DIMS];
+    int ndim = 1, next;
+    struct lg_placement p = {RT_DTYPE_COUNT, NULL};
+    struct kn_operand value;
+    if (lua_istable(L, 1))
+        ndim = lg_check_shape(L, 1, false, shape, &next);
+    else if (lua_type(L, 1) == LUA_TNUMBER)
+        shape[0] = check_size(L, 1, 1, false);
+    else
+        luaL_typeerror(L, 1, "shape (a table of sizes, or one size)");
+    check_fill_value(L, 2, &value);
+    if (lua_isboolean(L, 2)) p.dtype = RT_BOOL;
+    lg_check_placement(L, 3, &p);
+    struct rt_array *out = push_empty(L, &p, ndim, shape);
+    lg_check(L, kn_fill(out, &value, lg_error_box(L)));
+    return 1;
+}
+
+static int full_like(lua_State *L)
+{
+    struct kn_operand value;
+    lg_check_form(L, 1);
+    check_fill_value(L, 2, &value);
+    struct rt_array *out = push_like(L, 3);
+    lg_check(L, kn_fill(out, &value, lg_error_box(L)));
+    return 1;
+}
+
+static int eye(lua_State *L)
+{
+    struct lg_placement p = {RT_DTYPE_COUNT, NULL};
+    int64_t shape[2] = {check_size(L, 1, 1, false), 0};
+    bool square = lua_type(L, 2) != LUA_TNUMBER;
+    shape[1] = square ? shape[0] : check_size(L, 2, 2, false);
+    lg_check_placement(L, square ? 2 : 3, &p);
+    struct rt_array *out = push_empty(L, &p, 2, shape);
+    filled(L, out, 0);
+    struct rt_array diagonal = *out; /* borrowed */
+    diagonal.ndim = 1;
+    diagonal.shape[0] = shape[0] < shape[1] ? shape[0] : shape[1];
+    diagonal.strides[0] = shape[1] + 1;
+    return filled(L, &diagonal, 1);
+}
+
+/* Sequences. */
+
+/* How many of start, start + step, ... reach stop, stop included; a last one that misses stop by rounding counts. */
+static int64_t count_steps(lua_State *L, double start, double stop, double step)
+{
+    double q = (stop - start) / step;
+    if (!isfinite(q)) luaL_error(L, "a range needs finite bounds and a finite step");
+    q += 1e-10 * fmax(1, fabs(q));
+    if (q < 0) return 0;
+    if (q > 9e15) luaL_error(L, "a range of %f elements is too long", q);
+    return (int64_t)floor(q) + 1;
+}
+
+static int range(lua_State *L)
+{
+    struct lg_placement p = {RT_DTYPE_COUNT, NULL};
+    int numbers = 0;
+    luaL_checknumber(L, 1);
+    while (numbers < 3 && lua_type(L, numbers + 1) == LUA_TNUMBER) numbers++;
+    lg_check_placement(L, numbers + 1, &p);
+    struct kn_operand start = {.i = 1}, step = {.i = 1};
+    if (numbers > 1) lg_check_operand(L, 1, &start);
+    if (numbers > 2) lg_check_operand(L, 3, &step);
+    double first = start.is_float ? start.f : (double)start.i, by = step.is_float ? step.f : (double)step.i;
+    luaL_argcheck(L, by != 0, 3, "the step of a range cannot be 0");
+    int64_t count = count_steps(L, first, lua_tonumber(L, numbers > 1 ? 2 : 1), by);
+    struct rt_array *out = push_empty(L, &p, 1, &count);
+    lg_check(L, kn_sequence(out, &start, &step, lg_error_box(L)));
+    return 1;
+}
+
+static int linspace(lua_State *L)
+{
+    struct lg_placement p = {RT_DTYPE_COUNT, NULL};
+    double start = luaL_checknumber(L, 1), stop = luaL_checknumber(L, 2);
+    bool counted = lua_type(L, 3) == LUA_TNUMBER;
+    int64_t count = counted ? luaL_checkinteger(L, 3) : 50;
+    luaL_argcheck(L, count >= 0, 3, "the count is negative");
+    lg_check_placement(L, counted ? 4 : 3, &p);
+    struct rt_array *out = push_empty(L, &p, 1, &count);
+    struct kn_operand first = {.is_float = true, .f = start}, last = {.is_float = true, .f = stop},
+                      step = {.is_float = true, .f = count > 1 ? (stop - start) / (double)(count - 1) : 0};
+    lg_check(L, kn_sequence(out, &first, &step, lg_error_box(L)));
+    if (count > 1) { /* exactly stop, not start + (count - 1) * step */
+        struct rt_array end = *out;
+        end.ndim = 0;
+        end.offset += count - 1;
+        lg_check(L, kn_fill(&end, &last, lg_error_box(L)));
+    }
+    return 1;
+}
+
+#define PLACEMENT                                                                                                       \
+    "dtype and device may come in any order, or as a table {dtype = ..., device = ...}; without them it is float32 on " \
+    "the default device."
+
+const struct lg_function lg_create_functions[] = {
+    {"array", make_array, "gpu.array(value [, dtype] [, device])",
+     "A new array from nested tables, a number, a boolean or another array.\n"
+     "Tables give float32, of booleans bool, unless a dtype is named; an array keeps its dtype and device and is always "
+     "copied. Rows of different lengths and mixtures of numbers and booleans are errors that tell the place, "
+     "and so are integers that the dtype does not hold; floats are cut to its range.",
+     "local x = gpu.array({{1, 2, 3}, {4, 5, 6}})\n"
+     "assert(x.shape[1] == 2 and x.shape[2] == 3 and x[{2, 3}] == 6 and x.dtype == 'float32')\n"
+     "assert(gpu.array({true, false}).dtype == 'bool' and gpu.array(7, 'int64'):item() == 7)"},
+    {"zeros", zeros, "gpu.zeros(shape... [, dtype] [, device])",
+     "An array of zeros. The shape is given as numbers or as one table.\n" PLACEMENT,
+     "assert(gpu.zeros(3, 4):sum() == 0 and gpu.zeros({2}, 'int32').dtype == 'int32')"},
+    {"ones", ones, "gpu.ones(shape... [, dtype] [, device])",
+     "An array of ones. The shape is given as numbers or as one table.\n" PLACEMENT,
+     "assert(gpu.ones(3, 4):sum() == 12)"},
+    {"empty", empty, "gpu.empty(shape... [, dtype] [, device])",
+     "An array whose elements are not set: what was in the memory before.\n" PLACEMENT,
+     "local x = gpu.empty(3, 4)\nx:fill(2)\nassert(x:sum() == 24)"},
+    {"full", full, "gpu.full(shape, value [, dtype] [, device])",
+     "An array of one value. The shape is a table or, for one axis, a number.\nA boolean gives bool. " PLACEMENT,
+     "assert(gpu.full({2, 2}, 7)[{2, 1}] == 7 and gpu.full(3, true).dtype == 'bool')"},
+    {"zeros_like", zeros_like, "gpu.zeros_like(x [, dtype] [, device])",
+     "Zeros with the shape and, unless told otherwise, the dtype and device of x.",
+     "assert(gpu.zeros_like(gpu.ones(2, 3)).shape == gpu.ones(2, 3).shape)"},
+    {"ones_like", ones_like, "gpu.ones_like(x [, dtype] [, device])",
+     "Ones with the shape and, unless told otherwise, the dtype and device of x.",
+     "assert(gpu.ones_like(gpu.zeros(2, 3), 'int32'):sum() == 6)"},
+    {"empty_like", empty_like, "gpu.empty_like(x [, dtype] [, device])",
+     "An array, not set, with the shape and, unless told otherwise, the dtype and device of x.",
+     "assert(#gpu.empty_like(gpu.zeros(5)) == 5)"},
+    {"full_like", full_like, "gpu.full_like(x, value [, dtype] [, device])",
+     "One value with the shape and, unless told otherwise, the dtype and device of x.",
+     "assert(gpu.full_like(gpu.zeros(2, 3), 4):sum() == 24)"},
+    {"eye", eye, "gpu.eye(rows [, columns] [, dtype] [, device])",
+     "A matrix with ones on the diagonal and zeros elsewhere.\n" PLACEMENT,
+     "local x = gpu.eye(3)\nassert(x[{2, 2}] == 1 and x[{2, 3}] == 0 and x:sum() == 3)"},
+    {"range", range, "gpu.range([start,] stop [, step] [, dtype] [, device])",
+     "The numbers from start (1 unless told otherwise) to stop, stop included, as in Lua's numeric for.\n" PLACEMENT
+     " float32 holds whole numbers up to 16777216 exactly; name \"int64\" or \"float64\" for larger ones.",
+     "local x = gpu.range(0, 10, 2)\nassert(#x == 6 and x[6] == 10)\nassert(gpu.range(5):sum() == 15)"},
+    {"linspace", linspace, "gpu.linspace(start, stop [, count] [, dtype] [, device])",
+     "Evenly spaced numbers from start to stop, both included; 50 unless told otherwise.\n" PLACEMENT,
+     "local x = gpu.linspace(0, 1, 5)\nassert(x[1] == 0 and x[2] == 0.25 and x[5] == 1)"},
+    {0}};

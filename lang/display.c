@@ -1,0 +1,280 @@
+/* Bundles: a value in every form that a face may show it in. The result of a cell, and the display functions. */
+#include "lang/session_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_FORMS 16
+
+/* A bundle under construction. Its strings are kept alive by the table at `anchors`. */
+struct bundle {
+    lua_State *L;
+    struct lg_mime *items;
+    size_t count;
+    int anchors;
+};
+
+/* Pushes the items and the anchors. */
+static struct bundle new_bundle(lua_State *L)
+{
+    struct bundle b = {.L = L};
+    b.items = lua_newuserdatauv(L, MAX_FORMS * sizeof *b.items, 0);
+    lua_newtable(L);
+    b.anchors = lua_gettop(L);
+    return b;
+}
+
+/* Adds the string on top of the stack, and pops it. A type comes once, the first one counts. */
+static void add_form(struct bundle *b, const char *type)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (strcmp(b->items[i].type, type) == 0) {
+            lua_pop(b->L, 1);
+            return;
+        }
+    luaL_argcheck(b->L, b->count < MAX_FORMS, 1, "too many forms to display");
+    struct lg_mime *m = &b->items[b->count++];
+    m->type = type;
+    m->data = lua_tolstring(b->L, -1, &m->length);
+    lua_rawseti(b->L, b->anchors, (lua_Integer)lua_rawlen(b->L, b->anchors) + 1);
+}
+
+/* Adds the fields of the table at idx, type -> text. */
+static void add_table(struct bundle *b, int idx)
+{
+    lua_State *L = b->L;
+    for (lua_pushnil(L); lua_next(L, idx);) {
+        if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING)
+            luaL_error(L, "a table of forms to display maps types such as \"text/html\" to strings, not %s to %s",
+                       luaL_typename(L, -2), luaL_typename(L, -1));
+        lua_pushvalue(L, -2); /* keeps the type's name alive too */
+        lua_rawseti(L, b->anchors, (lua_Integer)lua_rawlen(L, b->anchors) + 1);
+        add_form(b, lua_tostring(L, -2));
+    }
+}
+
+/* Whether every key of the table at idx is a type such as "text/html". */
+static bool is_forms(lua_State *L, int idx)
+{
+    bool any = false;
+    if (!lua_istable(L, idx)) return false;
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
+        any = lua_type(L, -2) == LUA_TSTRING && lua_type(L, -1) == LUA_TSTRING && strchr(lua_tostring(L, -2), '/');
+        if (any) continue;
+        lua_pop(L, 2);
+        return false;
+    }
+    return any;
+}
+
+/* The forms that the metamethod __display returns. */
+static void add_own_forms(struct bundle *b, int idx)
+{
+    lua_State *L = b->L;
+    if (luaL_getmetafield(L, idx, "__display") == LUA_TNIL) return;
+    lua_pushvalue(L, idx);
+    lua_call(L, 1, 1);
+    if (!lua_istable(L, -1))
+        luaL_error(L, "__display must return a table from types to texts, not %s", luaL_typename(L, -1));
+    add_table(b, lua_gettop(L));
+    lua_pop(L, 1);
+}
+
+void lg_push_bundle(lua_State *L, int idx, struct lg_bundle *out)
+{
+    idx = lua_absindex(L, idx);
+    luaL_checkstack(L, 12, NULL);
+    struct bundle b = new_bundle(L);
+    if (is_forms(L, idx)) {
+        add_table(&b, idx);
+    } else {
+        add_own_forms(&b, idx);
+        const struct rt_array *a = lg_test_array(L, idx);
+        if (a && a->storage) {
+            lg_push_array_html(L, lg_check_array(L, idx));
+            add_form(&b, "text/html");
+        }
+    }
+    bool plain = false;
+    for (size_t i = 0; i < b.count; i++) plain |= strcmp(b.items[i].type, "text/plain") == 0;
+    if (!plain) {
+        lg_push_value_text(L, idx);
+        add_form(&b, "text/plain");
+    }
+    *out = (struct lg_bundle){b.items, b.count};
+}
+
+/* Several values: side by side, or below each other when one of them has several lines. */
+static void push_values_bundle(lua_State *L, int first, int last, struct lg_bundle *out)
+{
+    bool lines = false;
+    luaL_checkstack(L, last - first + 12, "too many results to show");
+    struct bundle b = new_bundle(L);
+    for (int i = first; i <= last; i++) {
+        lg_push_value_text(L, i);
+        lines |= strchr(lua_tostring(L, -1), '\n') != NULL;
+    }
+    struct lg_buffer *text = lg_push_buffer(L);
+    for (int i = first; i <= last; i++) {
+        size_t n;
+        const char *one = lua_tolstring(L, b.anchors + 1 + i - first, &n);
+        if (i > first) lg_buffer_puts(text, lines ? "\n" : "\t");
+        lg_buffer_add(text, one, n);
+    }
+    lg_push_buffer_text(L, text);
+    lua_replace(L, b.anchors + 1);
+    lua_settop(L, b.anchors + 1);
+    add_form(&b, "text/plain");
+    *out = (struct lg_bundle){b.items, b.count};
+}
+
+/* ___ = __, __ = _, _ = the value at idx; not where the user has a variable of that name. */
+static void remember(lua_State *L, int idx)
+{
+    static const char *const names[] = {"___", "__", "_"};
+    lg_push_env(L);
+    lg_push_known(L);
+    int env = lua_gettop(L) - 1;
+    for (int i = 0; i < 3; i++) {
+        lua_getfield(L, env + 1, names[i]);
+        bool taken = !lua_isnil(L, -1);
+        lua_pop(L, 1);
+        if (taken) continue;
+        lua_pushstring(L, names[i]);
+        if (i < 2) {
+            lua_pushstring(L, names[i + 1]);
+            lua_rawget(L, env);
+        } else {
+            lua_pushvalue(L, idx);
+        }
+        lua_rawset(L, env);
+    }
+    lua_settop(L, env - 1);
+}
+
+/* io.write and its like return the file for chaining; nobody wants to see it. */
+static bool is_stdout(lua_State *L, int idx)
+{
+    lua_getfield(L, LUA_REGISTRYINDEX, "_IO_output");
+    bool same = lua_rawequal(L, -1, idx);
+    lua_pop(L, 1);
+    return same;
+}
+
+void lg_show_result(lua_State *L, struct lg_session *s, int first, int last)
+{
+    if (last < first || (first == last && (lua_isnil(L, first) || is_stdout(L, first)))) return;
+    struct lg_bundle bundle;
+    if (first == last) {
+        lg_push_bundle(L, first, &bundle);
+    } else {
+        push_values_bundle(L, first, last, &bundle);
+    }
+    remember(L, first);
+    fflush(stdout);
+    if (s->sink.result) s->sink.result(s->sink.context, s->count, &bundle);
+}
+
+/* Shows a bundle; a face without displays gets the plain text. */
+static void send(struct lg_session *s, const struct lg_bundle *b, const char *id, bool update)
+{
+    if (s->sink.display) {
+        fflush(stdout);
+        s->sink.display(s->sink.context, b, id, update);
+        return;
+    }
+    for (size_t i = 0; i < b->count; i++) {
+        if (strcmp(b->items[i].type, "text/plain") != 0) continue;
+        lg_output(s, LG_STDOUT, b->items[i].data, b->items[i].length);
+        lg_output(s, LG_STDOUT, "\n", 1);
+    }
+}
+
+static int display(lua_State *L)
+{
+    struct lg_bundle bundle;
+    lua_remove(L, 1); /* the display table itself */
+    luaL_checkany(L, 1);
+    const char *id = luaL_optstring(L, 2, NULL);
+    lg_push_bundle(L, 1, &bundle);
+    send(lg_session_of(L), &bundle, id, false);
+    return 0;
+}
+
+static int display_update(lua_State *L)
+{
+    struct lg_bundle bundle;
+    const char *id = luaL_checkstring(L, 1);
+    luaL_checkany(L, 2);
+    lg_push_bundle(L, 2, &bundle);
+    send(lg_session_of(L), &bundle, id, true);
+    return 0;
+}
+
+static int display_as(lua_State *L, const char *type)
+{
+    size_t n;
+    const char *text = luaL_checklstring(L, 1, &n);
+    const char *id = luaL_optstring(L, 2, NULL);
+    struct lg_mime items[] = {{type, text, n}, {"text/plain", text, n}};
+    send(lg_session_of(L), &(struct lg_bundle){items, 2}, id, false);
+    return 0;
+}
+
+static int display_html(lua_State *L)
+{
+    return display_as(L, "text/html");
+}
+
+static int display_markdown(lua_State *L)
+{
+    return display_as(L, "text/markdown");
+}
+
+static int display_svg(lua_State *L)
+{
+    return display_as(L, "image/svg+xml");
+}
+
+static int display_clear(lua_State *L)
+{
+    struct lg_session *s = lg_session_of(L);
+    fflush(stdout);
+    if (s->sink.clear_output) s->sink.clear_output(s->sink.context, lua_toboolean(L, 1));
+    return 0;
+}
+
+static const struct lg_function functions[] = {
+    {"update", display_update, "display.update(id, value)",
+     "Replaces what display(value, id) showed.\nFaces that cannot change what they have shown print the new value.",
+     "display.update('progress', 50)"},
+    {"html", display_html, "display.html(text [, id])", "Shows a piece of HTML.\nA terminal shows the text as it is.",
+     "display.html('<b>done</b>')"},
+    {"markdown", display_markdown, "display.markdown(text [, id])",
+     "Shows a piece of Markdown.\nA terminal shows the text as it is.", "display.markdown('**done**')"},
+    {"svg", display_svg, "display.svg(text [, id])", "Shows an SVG picture.\nA terminal shows the text as it is.",
+     "display.svg('<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>')"},
+    {"clear", display_clear, "display.clear([wait])",
+     "Removes the cell's output so far.\nWith `wait`, only when the next output comes, so that nothing flickers.",
+     "display.clear(true)"},
+    {0}};
+
+static const struct lg_function display_row = {
+    "display", display, "display(value [, id])",
+    "Shows a value as a cell's result is shown, at any time.\n"
+    "Arrays show as a table. A table whose keys are types, {[\"text/html\"] = \"<b>x</b>\"}, shows as that; so does an "
+    "object whose metamethod __display returns such a table. With an id, display.update can replace it later.",
+    "display(gpu.zeros(3))"};
+
+void lg_open_display(lua_State *L, struct lg_session *s)
+{
+    (void)s;
+    lua_newtable(L);
+    lg_register(L, "display", functions);
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, display);
+    lua_setfield(L, -2, "__call");
+    lua_setmetatable(L, -2);
+    lua_setglobal(L, "display");
+    lg_document(L, "session", &display_row);
+}

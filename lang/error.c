@@ -1,0 +1,69 @@
+#include "lang/lang.h"
+#include "runtime/interrupt.h"
+
+/* The address is the key in Lua's registry. */
+static const char box_key, message_key, status_key;
+
+static int clear_box(lua_State *L)
+{
+    rt_error_clear(lua_touserdata(L, 1));
+    return 0;
+}
+
+static struct rt_error *make_box(lua_State *L)
+{
+    struct rt_error *box = lua_newuserdatauv(L, sizeof *box, 0);
+    *box = (struct rt_error){0};
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, clear_box);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &box_key);
+    return box;
+}
+
+struct rt_error *lg_error_box(lua_State *L)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &box_key);
+    struct rt_error *box = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return box ? box : make_box(L);
+}
+
+void lg_note_status(lua_State *L, enum rt_status status)
+{
+    lua_pushinteger(L, status);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &status_key);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &message_key);
+}
+
+enum rt_status lg_status_of(lua_State *L, int idx)
+{
+    idx = lua_absindex(L, idx);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &message_key);
+    bool same = lua_isstring(L, -1) && lua_rawequal(L, -1, idx);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &status_key);
+    enum rt_status status = same ? (enum rt_status)lua_tointeger(L, -1) : RT_OK;
+    lua_pop(L, 2);
+    return status;
+}
+
+int lg_raise(lua_State *L, struct rt_error *e)
+{
+    enum rt_status status = e->status;
+    luaL_where(L, 1);
+    lua_pushstring(L, e->text ? e->text : rt_status_name(status));
+    rt_error_clear(e);
+    lua_concat(L, 2);
+    lg_note_status(L, status);
+    return lua_error(L);
+}
+
+void lg_poll(lua_State *L)
+{
+    if (!rt_interrupted()) return;
+    struct rt_error *e = lg_error_box(L);
+    rt_fail(e, RT_INTERRUPTED, "interrupted");
+    lg_raise(L, e);
+}

@@ -1,0 +1,321 @@
+/* Evaluating one cell: compile, run, show. Everything happens in protected calls; whatever goes wrong ends as a report
+ * in the session. */
+#include "lang/session_state.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "lang/magic.h"
+#include "lang/rewrite.h"
+
+/* How many places are tried as the start of a trailing expression. */
+#define MAX_TRIES 64
+
+/* A cell on its way to a function. The buffers are C memory, so they are released by whoever made it, after every
+ * protected call. */
+struct loading {
+    const struct lg_source *source;
+    struct lg_cell cell;
+    struct lg_buffer scratch;
+};
+
+static int load(lua_State *L, const char *text, size_t length, const char *chunk)
+{
+    return luaL_loadbufferx(L, text ? text : "", length, chunk, "t");
+}
+
+/* Whether the text compiles; leaves nothing on the stack. */
+static bool compiles(lua_State *L, const char *text, size_t length)
+{
+    bool good = load(L, text, length, "=?") == LUA_OK;
+    lua_pop(L, 1);
+    return good;
+}
+
+/* Whether the cell's end from `at` is an expression, and what is before it is complete. */
+static bool is_trailing_expression(lua_State *L, struct loading *l, size_t at)
+{
+    const struct lg_cell *c = &l->cell;
+    l->scratch.length = 0;
+    lg_buffer_puts(&l->scratch, "return ");
+    lg_buffer_add(&l->scratch, c->text.data + at, c->end - at);
+    if (l->scratch.failed || !compiles(L, l->scratch.data, l->scratch.length)) return false;
+    return compiles(L, c->text.data, at);
+}
+
+/* Finds where the cell's trailing expression starts. A cell that compiles as it is shows the value of its last
+ * statement only if that is a call that certainly begins there: `a = 1` and `-b` on the next line is one statement. */
+static bool find_expression(lua_State *L, struct loading *l, bool whole_compiles, size_t *at)
+{
+    const struct lg_cell *c = &l->cell;
+    size_t tries = 0;
+    for (size_t i = c->start_count; i-- > 0 && tries < MAX_TRIES;) {
+        const struct lg_start *start = &c->starts[i];
+        if (start->kind == LG_START_STATEMENT) return false;
+        if (start->at >= c->end || (whole_compiles && start->kind != LG_START_CERTAIN)) continue;
+        tries++;
+        if (is_trailing_expression(L, l, start->at)) {
+            *at = start->at;
+            return true;
+        }
+        if (whole_compiles && compiles(L, c->text.data, start->at)) return false;
+    }
+    return false;
+}
+
+/* Replaces the function (or error) on the stack by one that returns the trailing expression, if there is one. */
+static int load_expression(lua_State *L, struct loading *l, int status)
+{
+    size_t at;
+    const struct lg_cell *c = &l->cell;
+    if (!find_expression(L, l, status == LUA_OK, &at)) return status;
+    l->scratch.length = 0;
+    lg_buffer_add(&l->scratch, c->text.data, at);
+    lg_buffer_puts(&l->scratch, LG_RETURN_GUARD "return ");
+    lg_buffer_add(&l->scratch, c->text.data + at, c->end - at);
+    if (l->scratch.failed) return status;
+    int again = load(L, l->scratch.data, l->scratch.length, l->source->chunk);
+    if (again != LUA_OK) {
+        lua_pop(L, 1);
+        return status;
+    }
+    lua_remove(L, -2);
+    return LUA_OK;
+}
+
+/* In protected mode, job at 1: what a compiled cell needs before it runs. The function is at 2. */
+static int prepare(lua_State *L)
+{
+    struct loading *l = lua_touserdata(L, 1);
+    lg_declare(L, l->cell.names.data, l->cell.names.length);
+    lg_push_env(L);
+    lua_setupvalue(L, 2, 1);
+    return 1;
+}
+
+/* In protected mode, job at 1: a cell of a magic is a function that calls it. */
+static int load_magic(lua_State *L)
+{
+    const struct loading *l = lua_touserdata(L, 1);
+    lua_pushlstring(L, l->source->text, l->source->length);
+    lua_pushinteger(L, l->source->first_line);
+    lua_pushcclosure(L, lg_run_cell_magic, 2);
+    return 1;
+}
+
+static int load_lua(lua_State *L, struct loading *l, bool *show)
+{
+    const struct lg_source *source = l->source;
+    for (int i = 1; i < source->first_line; i++) lg_buffer_puts(&l->cell.text, "\n");
+    if (!lg_rewrite(source->text, source->length, &l->cell)) {
+        lua_pushnil(L);
+        return LUA_ERRMEM;
+    }
+    *show = !l->cell.silenced;
+    int status = load(L, l->cell.text.data, l->cell.text.length, source->chunk);
+    if (status == LUA_ERRMEM) return status;
+    if (!l->cell.silenced || status != LUA_OK) status = load_expression(L, l, status);
+    if (status != LUA_OK && !l->cell.magic && source->first_line == 1) {
+        /* The message is to speak of what the user wrote. */
+        if (load(L, source->text, source->length, source->chunk) == status) {
+            lua_remove(L, -2);
+        } else {
+            lua_pop(L, 1);
+        }
+    }
+    if (status != LUA_OK) return status;
+    lua_pushcfunction(L, prepare);
+    lua_pushlightuserdata(L, l);
+    lua_rotate(L, -3, -1);
+    return lua_pcall(L, 2, 1, 0);
+}
+
+int lg_load_cell(lua_State *L, const struct lg_source *source, bool *show)
+{
+    struct loading l = {.source = source};
+    *show = true;
+    if (!lua_checkstack(L, 6)) {
+        lua_pushnil(L);
+        return LUA_ERRMEM;
+    }
+    if (source->length >= 2 && memcmp(source->text, "%%", 2) == 0) {
+        lua_pushcfunction(L, load_magic);
+        lua_pushlightuserdata(L, &l);
+        return lua_pcall(L, 1, 1, 0);
+    }
+    int status = load_lua(L, &l, show);
+    lg_cell_release(&l.cell);
+    lg_buffer_release(&l.scratch);
+    return status;
+}
+
+/* A first line of a script that starts with '#' is for the operating system; its newline stays, so that lines count
+ * right. */
+static int load_script(lua_State *L, const struct lg_source *source)
+{
+    const char *text = source->text;
+    size_t length = source->length;
+    if (length && *text == '#') {
+        const char *end = memchr(text, '\n', length);
+        size_t n = end ? (size_t)(end - text) : length;
+        text += n;
+        length -= n;
+    }
+    return load(L, text, length, source->chunk);
+}
+
+static int remember(lua_State *L)
+{
+    const struct lg_source *source = lua_touserdata(L, 1);
+    lg_remember_source(L, source->chunk, source->text, source->length);
+    return 0;
+}
+
+static int show_results(lua_State *L)
+{
+    lg_show_result(L, lg_session_of(L), 1, lua_gettop(L));
+    return 0;
+}
+
+static int settle(lua_State *L)
+{
+    lg_settle(L);
+    return 0;
+}
+
+/* A script is called with its arguments, as by a stock lua: pushes arg[1], arg[2], ... and returns how many. */
+static int push_arguments(lua_State *L, const char *chunk)
+{
+    if (*chunk != '@' && strcmp(chunk, "=stdin") != 0) return 0;
+    lua_pushglobaltable(L);
+    lua_pushliteral(L, "arg");
+    lua_rawget(L, -2);
+    lua_remove(L, -2);
+    int table = lua_gettop(L), n = lua_istable(L, table) ? (int)lua_rawlen(L, table) : 0;
+    if (!lua_checkstack(L, n + 4)) n = 0;
+    for (int i = 1; i <= n; i++) lua_rawgeti(L, table, i);
+    lua_remove(L, table);
+    return n;
+}
+
+/* Compiles and runs; the status of the step that failed, its error value on top of the stack. */
+static int run(struct lg_session *s, const struct lg_source *source, bool silent, bool *syntax)
+{
+    lua_State *L = s->L;
+    bool show = false;
+    lua_pushcfunction(L, lg_traceback_handler);
+    int handler = lua_gettop(L);
+    lg_protect(s, remember, (void *)source);
+    int status = s->interactive ? lg_load_cell(L, source, &show) : load_script(L, source);
+    *syntax = status == LUA_ERRSYNTAX;
+    if (status != LUA_OK) return status;
+    int arguments = push_arguments(L, source->chunk);
+    status = lua_pcall(L, arguments, LUA_MULTRET, handler);
+    if (status != LUA_OK || !show || silent || lua_gettop(L) == handler) return status;
+    if (!lua_checkstack(L, 2)) return LUA_OK;
+    lua_pushcfunction(L, show_results);
+    lua_insert(L, handler + 1);
+    return lua_pcall(L, lua_gettop(L) - handler - 1, 0, handler);
+}
+
+static void name_chunk(struct lg_session *s, const struct lg_request *r)
+{
+    if (r->name) {
+        snprintf(s->chunk, sizeof s->chunk, "%s%s", *r->name == '@' || *r->name == '=' ? "" : "=", r->name);
+    } else if (r->silent) {
+        snprintf(s->chunk, sizeof s->chunk, "=expression");
+    } else {
+        snprintf(s->chunk, sizeof s->chunk, "=cell %d", s->count);
+    }
+}
+
+enum lg_status lg_session_evaluate(struct lg_session *s, const struct lg_request *r, const struct lg_error **error)
+{
+    lg_arena_reset(&s->answers);
+    s->frame_count = s->frame_line = 0;
+    if (!r->silent && r->store_history) lg_history_add(s->history, ++s->count, r->code, r->length);
+    name_chunk(s, r);
+    struct lg_source source = {r->code, r->length, s->chunk, 1};
+    bool syntax = false;
+    lua_State *L = s->L;
+    int top = lua_gettop(L);
+    lg_interrupt_begin(s);
+    int status = lua_checkstack(L, 8) ? run(s, &source, r->silent, &syntax) : LUA_ERRMEM;
+    lg_interrupt_end(s);
+    fflush(stdout);
+    enum lg_status result = LG_DONE;
+    if (status != LUA_OK) {
+        lg_report_error(s, status, syntax);
+        result = atomic_load(&s->interrupted) ? LG_INTERRUPTED : LG_ERROR;
+    }
+    lua_settop(L, top);
+    if (s->interactive) lg_protect(s, settle, NULL);
+    *error = status == LUA_OK ? NULL : &s->error;
+    return result;
+}
+
+/* How many blocks and brackets are open at the text's end; -1 when a quoted string is, which no further line can end
+ * unless a backslash is the last byte. */
+static int open_blocks(const char *code, size_t length)
+{
+    struct lg_lexer x;
+    struct lg_token t;
+    int depth = 0;
+    lg_lexer_init(&x, code, length);
+    while (lg_lexer_code(&x, &t)) {
+        depth += lg_token_block(&t) + lg_token_bracket(&x, &t);
+        if (depth < 0) depth = 0;
+        if (t.kind == LG_TOKEN_STRING && t.unfinished && !t.is_long && code[t.end - 1] != '\\') return -1;
+    }
+    return depth;
+}
+
+static bool ends_early(lua_State *L)
+{
+    size_t n;
+    const char *message = lua_tolstring(L, -1, &n);
+    return n >= 5 && strcmp(message + n - 5, "<eof>") == 0;
+}
+
+/* Whether the cell's end is the beginning of an expression: `1 +` is no beginning of a statement. */
+static bool expression_ends_early(lua_State *L, struct loading *l)
+{
+    const struct lg_cell *c = &l->cell;
+    size_t tries = 0;
+    for (size_t i = c->start_count; i-- > 0 && tries++ < MAX_TRIES;) {
+        if (c->starts[i].kind == LG_START_STATEMENT) return false;
+        l->scratch.length = 0;
+        lg_buffer_puts(&l->scratch, "return ");
+        lg_buffer_add(&l->scratch, c->text.data + c->starts[i].at, c->text.length - c->starts[i].at);
+        if (l->scratch.failed) return false;
+        bool early = load(L, l->scratch.data, l->scratch.length, "=?") == LUA_ERRSYNTAX && ends_early(L);
+        lua_pop(L, 1);
+        if (early && compiles(L, c->text.data, c->starts[i].at)) return true;
+    }
+    return false;
+}
+
+enum lg_completeness lg_session_is_complete(struct lg_session *s, const char *code, size_t length, int *indent)
+{
+    struct lg_source source = {code, length, "=input", 1};
+    struct loading l = {.source = &source};
+    lua_State *L = s->L;
+    *indent = 0;
+    if (length >= 2 && memcmp(code, "%%", 2) == 0) return LG_COMPLETE;
+    if (!lua_checkstack(L, 6) || !lg_rewrite(code, length, &l.cell)) {
+        lg_cell_release(&l.cell);
+        return LG_UNKNOWN;
+    }
+    int status = load(L, l.cell.text.data, l.cell.text.length, source.chunk);
+    bool early = status == LUA_ERRSYNTAX && ends_early(L);
+    if (status != LUA_OK) status = load_expression(L, &l, status);
+    lua_pop(L, 1);
+    if (status == LUA_ERRSYNTAX && !early) early = expression_ends_early(L, &l);
+    lg_cell_release(&l.cell);
+    lg_buffer_release(&l.scratch);
+    if (status == LUA_OK) return LG_COMPLETE;
+    if (status != LUA_ERRSYNTAX) return LG_UNKNOWN;
+    int depth = open_blocks(code, length);
+    if (!early || depth < 0) return LG_INVALID;
+    *indent = 2 * depth;
+    return LG_INCOMPLETE;
+}

@@ -1,0 +1,291 @@
+/* The history of cells, kept in a file that all sessions of a user share.
+ *
+ * The file is text, one line a cell: session number, tab, execution count, tab, the code with backslash, newline and
+ * carriage return escaped. Lines that do not read so are skipped, so damage costs one cell. A cell is appended by one
+ * write under a lock; a file that has grown too long is shortened under it, by a new file that takes its name. It is
+ * read when somebody first asks, or when the first cell is added, never at start-up. Consecutive equal cells are
+ * written once. Trouble with the file is never an error: the session then remembers for itself. */
+#include "lang/session_state.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "runtime/memory.h"
+
+#define MAX_FILE    (4 << 20)   /* bytes; a longer file is cut to its newer half */
+#define MAX_CELL    (256 << 10) /* bytes of a cell that goes to the file */
+#define MAX_TRIES   8           /* to open a file that others replace meanwhile */
+#define MAX_SESSION 999999999   /* the number that all later ones share: what parse reads */
+
+struct entry {
+    long session;
+    int line;
+    char *code;
+};
+
+struct lg_history {
+    char *path; /* NULL: nothing on disk */
+    bool loaded;
+    long session; /* the number of this one in the file, 0 until it has written */
+    char *last;   /* the code last written, to leave out its repetition */
+    struct entry *entries;
+    size_t count, capacity;
+};
+
+/* The file's path, malloc'd; NULL where there is to be none. Makes its folder, for the user alone. */
+static char *find_path(const char *option)
+{
+    char path[4096];
+    const char *set = option ? option : getenv("LUNARRAY_HISTORY");
+    if (set) return *set ? rt_strdup(set) : NULL;
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    int n = -1;
+    if (state && *state == '/')
+        n = snprintf(path, sizeof path, "%s/lunarray/history", state);
+    else if (home && *home)
+        n = snprintf(path, sizeof path, "%s/.local/state/lunarray/history", home);
+    if (n < 0 || (size_t)n >= sizeof path) return NULL;
+    return rt_strdup(path);
+}
+
+static void make_folders(const char *path)
+{
+    char folder[4096];
+    for (const char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
+        if ((size_t)(p - path) >= sizeof folder) return;
+        memcpy(folder, path, (size_t)(p - path));
+        folder[p - path] = '\0';
+        mkdir(folder, 0700);
+    }
+}
+
+struct lg_history *lg_history_new(const char *path)
+{
+    struct lg_history *h = rt_calloc(1, sizeof *h);
+    if (h) h->path = find_path(path);
+    return h;
+}
+
+void lg_history_free(struct lg_history *h)
+{
+    if (!h) return;
+    for (size_t i = 0; i < h->count; i++) free(h->entries[i].code);
+    free(h->entries);
+    free(h->path);
+    free(h->last);
+    free(h);
+}
+
+/* Takes the code; false (and it is freed) when out of memory. */
+static bool push(struct lg_history *h, long session, int line, char *code)
+{
+    if (code && h->count == h->capacity) {
+        size_t wanted = h->capacity ? 2 * h->capacity : 64;
+        struct entry *entries = rt_realloc(h->entries, wanted * sizeof *entries);
+        if (entries) {
+            h->entries = entries;
+            h->capacity = wanted;
+        }
+    }
+    if (!code || h->count == h->capacity) {
+        free(code);
+        return false;
+    }
+    h->entries[h->count++] = (struct entry){session, line, code};
+    return true;
+}
+
+/* The record of a cell. */
+static void escape(struct lg_buffer *b, long session, int line, const char *code, size_t length)
+{
+    lg_buffer_printf(b, "%ld\t%d\t", session, line);
+    for (size_t i = 0; i < length; i++) {
+        switch (code[i]) {
+        case '\\': lg_buffer_puts(b, "\\\\"); break;
+        case '\n': lg_buffer_puts(b, "\\n"); break;
+        case '\r': lg_buffer_puts(b, "\\r"); break;
+        case '\0': lg_buffer_puts(b, "\\0"); break;
+        default: lg_buffer_add(b, code + i, 1);
+        }
+    }
+    lg_buffer_puts(b, "\n");
+}
+
+static char *unescape(const char *text, size_t length)
+{
+    char *code = rt_alloc(length + 1), *out = code;
+    if (!code) return NULL;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] != '\\' || i + 1 == length) {
+            *out++ = text[i];
+            continue;
+        }
+        char c = text[++i];
+        *out++ = (char)(c == 'n' ? '\n' : c == 'r' ? '\r' : c == '0' ? ' ' : c);
+    }
+    *out = '\0';
+    return code;
+}
+
+/* Reads one record; false when the line is none. */
+static bool parse(const char *text, size_t length, long *session, int *line, const char **code)
+{
+    char head[48];
+    int used = 0;
+    size_t n = length < sizeof head - 1 ? length : sizeof head - 1;
+    memcpy(head, text, n);
+    head[n] = '\0';
+    if (sscanf(head, "%9ld\t%9d%n", session, line, &used) != 2 || head[used] != '\t') return false;
+    *code = text + used + 1;
+    return *session > 0 && *line > 0 && *code <= text + length;
+}
+
+/* The whole file, malloc'd; NULL when there is none. */
+static char *read_whole(int fd, size_t *length)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > 16 * (off_t)MAX_FILE) return NULL;
+    char *text = rt_alloc((size_t)st.st_size + 1);
+    size_t n = 0;
+    for (ssize_t got = 1; text && got > 0 && n<(size_t)st.st_size; n += got> 0 ? (size_t)got : 0)
+        got = read(fd, text + n, (size_t)st.st_size - n);
+    *length = n;
+    return text;
+}
+
+/* Shortens a file to its newer half, if it is too long: the rest goes to a new file that replaces it. `text` is its
+ * contents, the exclusive lock is held. */
+static void shorten(const struct lg_history *h, const char *text, size_t length)
+{
+    char temporary[4200];
+    if (length <= MAX_FILE) return;
+    const char *from = memchr(text + length / 2, '\n', length - length / 2);
+    if (!from++) return;
+    snprintf(temporary, sizeof temporary, "%s.%ld", h->path, (long)getpid());
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) return;
+    size_t n = (size_t)(text + length - from);
+    bool good = write(fd, from, n) == (ssize_t)n;
+    good = close(fd) == 0 && good;
+    if (!good || rename(temporary, h->path) != 0) unlink(temporary);
+}
+
+/* Opens the file for appending, locked, being sure that it still has its name. -1 when that cannot be. */
+static int open_locked(const struct lg_history *h)
+{
+    for (int i = 0; i < MAX_TRIES; i++) {
+        struct stat opened, named;
+        int fd = open(h->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+        if (fd < 0 && i == 0) {
+            make_folders(h->path);
+            continue;
+        }
+        if (fd < 0) return -1;
+        if (flock(fd, LOCK_EX) == 0 && fstat(fd, &opened) == 0 && stat(h->path, &named) == 0 &&
+            opened.st_ino == named.st_ino && opened.st_dev == named.st_dev)
+            return fd;
+        close(fd);
+    }
+    return -1;
+}
+
+/* Reads the cells of earlier sessions: those in the file now. */
+static void load(struct lg_history *h)
+{
+    if (h->loaded) return;
+    h->loaded = true;
+    int fd = h->path ? open(h->path, O_RDONLY | O_CLOEXEC) : -1;
+    size_t length = 0;
+    char *text = fd >= 0 ? read_whole(fd, &length) : NULL;
+    for (char *p = text, *end; p && p < text + length; p = end + 1) {
+        long session;
+        int line;
+        const char *code;
+        end = memchr(p, '\n', (size_t)(text + length - p));
+        if (!end) end = text + length;
+        if (!parse(p, (size_t)(end - p), &session, &line, &code)) continue;
+        push(h, session, line, unescape(code, (size_t)(end - code)));
+    }
+    free(text);
+    if (fd >= 0) close(fd);
+}
+
+/* The number after the highest session in the file, which is open and locked. */
+static long next_session(const struct lg_history *h, int fd)
+{
+    size_t length = 0;
+    long highest = 0;
+    char *text = read_whole(fd, &length);
+    for (char *p = text, *end; p && p < text + length; p = end + 1) {
+        long session;
+        int line;
+        const char *code;
+        end = memchr(p, '\n', (size_t)(text + length - p));
+        if (!end) end = text + length;
+        if (parse(p, (size_t)(end - p), &session, &line, &code) && session > highest) highest = session;
+    }
+    if (text) shorten(h, text, length);
+    free(text);
+    return highest < MAX_SESSION ? highest + 1 : MAX_SESSION;
+}
+
+static void append(struct lg_history *h, int line, const char *code, size_t length)
+{
+    struct lg_buffer record = {0};
+    int fd = open_locked(h);
+    if (fd >= 0 && !h->session) {
+        h->session = next_session(h, fd);
+        /* Shortening has given the name to another file. */
+        close(fd);
+        fd = open_locked(h);
+    }
+    if (fd < 0) return;
+    escape(&record, h->session, line, code, length);
+    if (!record.failed) {
+        char last = '\n';
+        off_t size = lseek(fd, 0, SEEK_END);
+        /* A line that was cut off must not swallow this one. */
+        if (size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n') {
+            if (write(fd, "\n", 1) != 1) last = '\n';
+        }
+        ssize_t written = write(fd, record.data, record.length);
+        (void)written; /* a full disk costs the cell its place in the file */
+    }
+    close(fd);
+    lg_buffer_release(&record);
+}
+
+void lg_history_add(struct lg_history *h, int line, const char *code, size_t length)
+{
+    while (length && strchr(" \t\r\n", code[length - 1])) length--;
+    if (!h || !length) return;
+    char *copy = rt_alloc(length + 1);
+    if (!copy) return;
+    memcpy(copy, code, length);
+    copy[length] = '\0';
+    bool repeated = h->last && strcmp(h->last, copy) == 0;
+    load(h);
+    if (!repeated && h->path && length <= MAX_CELL) append(h, line, code, length);
+    free(h->last);
+    h->last = rt_strdup(copy);
+    push(h, 0, line, copy);
+}
+
+size_t lg_history_count(struct lg_session *s)
+{
+    if (!s->history) return 0;
+    load(s->history);
+    return s->history->count;
+}
+
+bool lg_history_get(struct lg_session *s, size_t i, struct lg_history_entry *out)
+{
+    if (i >= lg_history_count(s)) return false;
+    const struct entry *e = &s->history->entries[i];
+    *out = (struct lg_history_entry){e->session, e->line, e->code};
+    return true;
+}

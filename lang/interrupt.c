@@ -1,0 +1,175 @@
+/* Stopping what a session runs. A hook on the running coroutine raises "interrupted"; nothing is hooked before, so
+ * running code pays nothing. Setting a hook is safe only on the thread that runs the state, so other threads send that
+ * thread a signal whose handler sets it. */
+#include "lang/session_state.h"
+
+#include <signal.h>
+#include "runtime/interrupt.h"
+
+/* Delivered to the session's thread only by pthread_kill below; its default action is to be ignored. */
+#define WAKE_SIGNAL SIGURG
+
+/* After the first raise, handlers of <close> variables may run this many instructions before the next one. */
+#define GRACE_INSTRUCTIONS 1000000
+
+static _Thread_local struct lg_session *volatile current;
+
+static void raise_interrupted(lua_State *L, lua_Debug *ar)
+{
+    (void)ar;
+    struct lg_session *s = current;
+    if (!s || !atomic_load(&s->interrupted)) { /* a hook left over in a coroutine of an earlier cell */
+        lua_sethook(L, NULL, 0, 0);
+        return;
+    }
+    /* A pcall in the cell may swallow this. The hook stays, so that the next raise comes, and from the third on it
+     * comes at every instruction, which nothing survives. */
+    s->interrupts_raised++;
+    lua_sethook(L, raise_interrupted, LUA_MASKCOUNT, s->interrupts_raised == 1 ? GRACE_INSTRUCTIONS : 1);
+    luaL_error(L, "interrupted");
+}
+
+/* Async-signal-safe on the session's own thread, as lua.c does it: lua_sethook only writes fields and marks the frames
+ * that are active. */
+static void hook_running(struct lg_session *s)
+{
+    lua_State *L = s->running;
+    if (L && lua_gethook(L) != raise_interrupted) lua_sethook(L, raise_interrupted, LUA_MASKCOUNT, 1);
+}
+
+static void on_wake(int signal)
+{
+    (void)signal;
+    struct lg_session *s = current;
+    if (s && atomic_load(&s->interrupted)) hook_running(s);
+}
+
+void lg_session_interrupt(struct lg_session *s)
+{
+    if (!atomic_load(&s->evaluating)) return;
+    atomic_store(&s->interrupted, true);
+    rt_interrupt();
+    if (pthread_equal(pthread_self(), s->thread)) {
+        hook_running(s);
+    } else {
+        pthread_kill(s->thread, WAKE_SIGNAL);
+    }
+}
+
+void lg_interrupt_begin(struct lg_session *s)
+{
+    struct sigaction old;
+    if (sigaction(WAKE_SIGNAL, NULL, &old) == 0 && old.sa_handler != on_wake) {
+        /* No SA_RESTART: a read that waits comes back. */
+        struct sigaction action = {.sa_handler = on_wake};
+        sigemptyset(&action.sa_mask);
+        sigaction(WAKE_SIGNAL, &action, NULL);
+    }
+    s->thread = pthread_self();
+    s->running = s->L;
+    s->interrupts_raised = 0;
+    current = s;
+    rt_interrupt_clear();
+    atomic_store(&s->interrupted, false);
+    atomic_store(&s->evaluating, true);
+}
+
+void lg_interrupt_end(struct lg_session *s)
+{
+    atomic_store(&s->evaluating, false);
+    current = NULL;
+    s->running = NULL;
+    lua_sethook(s->L, NULL, 0, 0);
+    rt_interrupt_clear();
+}
+
+/* Enters or leaves a coroutine. The order matters: an interrupt that came before `running` changed has hooked the other
+ * one, and is seen by the test after it. */
+static void set_running(struct lg_session *s, lua_State *L)
+{
+    s->running = L;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (atomic_load(&s->interrupted)) hook_running(s);
+}
+
+/* The rest replaces coroutine.resume, wrap and close by functions that keep `running` right; they behave as the stock
+ * ones do. */
+static struct lg_session *upvalue_session(lua_State *L)
+{
+    return lua_touserdata(L, lua_upvalueindex(1));
+}
+
+/* Resumes co with the top `narg` values; leaves its results (or the error value) on L's stack. Their count, or -1. */
+static int resume(lua_State *L, struct lg_session *s, lua_State *co, int narg)
+{
+    if (!lua_checkstack(co, narg)) {
+        lua_pushliteral(L, "too many arguments to resume");
+        return -1;
+    }
+    lua_xmove(L, co, narg);
+    lua_State *previous = s->running;
+    int results = 0;
+    set_running(s, co);
+    int status = lua_resume(co, L, narg, &results);
+    set_running(s, previous);
+    if (status != LUA_OK && status != LUA_YIELD) {
+        lua_xmove(co, L, 1);
+        return -1;
+    }
+    if (!lua_checkstack(L, results + 1)) {
+        lua_pop(co, results);
+        lua_pushliteral(L, "too many results to resume");
+        return -1;
+    }
+    lua_xmove(co, L, results);
+    return results;
+}
+
+static int coroutine_resume(lua_State *L)
+{
+    lua_State *co = lua_tothread(L, 1);
+    luaL_argexpected(L, co, 1, "coroutine");
+    int n = resume(L, upvalue_session(L), co, lua_gettop(L) - 1);
+    lua_pushboolean(L, n >= 0);
+    if (n < 0) n = 1;
+    lua_insert(L, -(n + 1));
+    return n + 1;
+}
+
+static int wrapped(lua_State *L)
+{
+    lua_State *co = lua_tothread(L, lua_upvalueindex(2));
+    int n = resume(L, upvalue_session(L), co, lua_gettop(L));
+    if (n >= 0) return n;
+    int status = lua_status(co);
+    if (status != LUA_OK && status != LUA_YIELD) { /* dead by an error: close its variables */
+        status = lua_resetthread(co);
+        if (status != LUA_OK) lua_xmove(co, L, 1);
+    }
+    if (status != LUA_ERRMEM && lua_type(L, -1) == LUA_TSTRING) {
+        luaL_where(L, 1);
+        lua_insert(L, -2);
+        lua_concat(L, 2);
+    }
+    return lua_error(L);
+}
+
+static int coroutine_wrap(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_State *co = lua_newthread(L);
+    lua_pushvalue(L, 1);
+    lua_xmove(L, co, 1);
+    lua_pushcclosure(L, wrapped, 2);
+    return 1;
+}
+
+void lg_open_coroutines(lua_State *L, struct lg_session *s)
+{
+    static const luaL_Reg functions[] = {{"resume", coroutine_resume}, {"wrap", coroutine_wrap}, {NULL, NULL}};
+    lua_getglobal(L, "coroutine");
+    lua_pushlightuserdata(L, s);
+    luaL_setfuncs(L, functions, 1);
+    lua_pop(L, 1);
+}

@@ -1,0 +1,122 @@
+/* Several arrays put together into one. */
+#include "lang/array.h"
+
+/* The dtype that holds the elements of both: what `where` gives for them. */
+static enum rt_dtype common_dtype(lua_State *L, enum rt_dtype a, enum rt_dtype b)
+{
+    if (a == b) return a;
+    struct rt_array condition = {.dtype = RT_BOOL}, x = {.dtype = a}, y = {.dtype = b};
+    struct kn_operand args[3] = {{.array = &condition}, {.array = &x}, {.array = &y}};
+    enum rt_dtype out = a;
+    lg_check(L, kn_result_dtype(KN_WHERE, args, &out, lg_error_box(L)));
+    return out;
+}
+
+/* Leaves the list at idx 1 and the axis, 1 unless given, at idx 2. Returns the length of the list. */
+static lua_Integer check_list(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
+    luaL_argcheck(L, n > 0, 1, "the list holds no arrays");
+    lua_settop(L, 2);
+    if (!lua_isnil(L, 2)) return n;
+    lua_pushinteger(L, 1);
+    lua_replace(L, 2);
+    return n;
+}
+
+/* Leaves the i-th array of the list at idx 1 on the stack. */
+static const struct rt_array *push_part(lua_State *L, lua_Integer i)
+{
+    lua_rawgeti(L, 1, i);
+    const struct rt_array *a = lg_test_array(L, -1);
+    if (!a) luaL_error(L, "item %I of the list is %s, expected an array", (LUAI_UACINT)i, luaL_typename(L, -1));
+    if (!a->storage) luaL_error(L, "item %I of the list was freed", (LUAI_UACINT)i);
+    return lg_check_array(L, -1);
+}
+
+static void check_fits(lua_State *L, const struct rt_array *first, const struct rt_array *a, lua_Integer i, int except)
+{
+    char left[256], right[256];
+    bool fits = a->ndim == first->ndim;
+    for (int axis = 0; fits && axis < a->ndim; axis++) fits = axis == except || a->shape[axis] == first->shape[axis];
+    if (!fits)
+        luaL_error(L, "item %I has the shape %s, which does not go with %s of the first", (LUAI_UACINT)i,
+                   rt_shape_text(a->ndim, a->shape, left, sizeof left),
+                   rt_shape_text(first->ndim, first->shape, right, sizeof right));
+    if (rt_array_device(a) != rt_array_device(first))
+        luaL_error(L, "item %I is on %s and the first on %s; move it by :to(\"%s\")", (LUAI_UACINT)i,
+                   rt_array_device(a)->name, rt_array_device(first)->name, rt_array_device(first)->name);
+}
+
+static int concatenate(lua_State *L)
+{
+    lua_Integer n = check_list(L);
+    const struct rt_array *first = push_part(L, 1);
+    int axis = lg_check_axis(L, 2, first->ndim);
+    struct rt_array shape = {.dtype = first->dtype};
+    int64_t total = 0;
+    for (lua_Integer i = 1; i <= n; i++) {
+        const struct rt_array *a = push_part(L, i);
+        check_fits(L, first, a, i, axis);
+        shape.dtype = common_dtype(L, shape.dtype, a->dtype);
+        total += a->shape[axis];
+        lua_pop(L, 1);
+    }
+    for (int i = 0; i < first->ndim; i++) shape.shape[i] = i == axis ? total : first->shape[i];
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, rt_array_new(rt_array_device(first), shape.dtype, first->ndim, shape.shape, out, lg_error_box(L)));
+    struct rt_array place = *out; /* borrowed */
+    for (lua_Integer i = 1; i <= n; i++) {
+        const struct rt_array *a = push_part(L, i);
+        place.shape[axis] = a->shape[axis];
+        lg_check(L, kn_copy(&place, a, lg_error_box(L)));
+        place.offset += a->shape[axis] * place.strides[axis];
+        lua_pop(L, 1);
+    }
+    return 1;
+}
+
+static int stack(lua_State *L)
+{
+    lua_Integer n = check_list(L);
+    const struct rt_array *first = push_part(L, 1);
+    if (first->ndim == RT_MAX_DIMS) return luaL_error(L, "an array has at most %d axes", RT_MAX_DIMS);
+    int axis = lg_check_axis(L, 2, first->ndim + 1);
+    enum rt_dtype dtype = first->dtype;
+    for (lua_Integer i = 1; i <= n; i++) {
+        const struct rt_array *a = push_part(L, i);
+        check_fits(L, first, a, i, -1);
+        dtype = common_dtype(L, dtype, a->dtype);
+        lua_pop(L, 1);
+    }
+    int64_t shape[RT_MAX_DIMS];
+    for (int i = 0; i <= first->ndim; i++) shape[i] = i == axis ? n : first->shape[i - (i > axis)];
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, rt_array_new(rt_array_device(first), dtype, first->ndim + 1, shape, out, lg_error_box(L)));
+    for (lua_Integer i = 1; i <= n; i++) {
+        struct rt_array place = {0};
+        const struct rt_array *a = push_part(L, i);
+        place = *out; /* borrowed: the i-th index of the new axis */
+        place.offset += (i - 1) * out->strides[axis];
+        place.ndim = first->ndim;
+        for (int k = axis; k < first->ndim; k++) {
+            place.shape[k] = out->shape[k + 1];
+            place.strides[k] = out->strides[k + 1];
+        }
+        lg_check(L, kn_copy(&place, a, lg_error_box(L)));
+        lua_pop(L, 1);
+    }
+    return 1;
+}
+
+const struct lg_function lg_join_functions[] = {
+    {"concatenate", concatenate, "gpu.concatenate(list [, axis])",
+     "Arrays one behind the other along an axis that they have, the first unless told otherwise.\n"
+     "Their other sizes must agree and they must be on one device; the dtype is the common one.",
+     "local x = gpu.concatenate({gpu.ones(2, 3), gpu.zeros(1, 3)})\nassert(x.shape[1] == 3 and x:sum() == 6)"},
+    {"stack", stack, "gpu.stack(list [, axis])",
+     "Arrays of one shape side by side along a new axis, the first unless told otherwise.\n"
+     "They must be on one device; the dtype is the common one.",
+     "local x = gpu.stack({gpu.zeros(3), gpu.ones(3)}, -1)\nassert(x.shape[1] == 3 and x[{2, 2}] == 1)"},
+    {0}};

@@ -1,0 +1,514 @@
+/* Kernel objects: their fields, and launching them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lang/check.h"
+
+#define LG_LAUNCHER "lunarray.launcher"
+
+/* k(grid, block, options) or k:forall(n, options): what is to be called with the arguments. Its user value is the
+ * kernel, whose user value in turn is the launcher made last, so that a launch in a loop makes no garbage. It is a
+ * struct lg_launch. */
+void lg_family_release(struct lg_family *f)
+{
+    if (!f || --f->references > 0) return;
+    for (int i = 0; i < f->count; i++) rt_module_release(f->modules[i]);
+    free(f);
+}
+
+void lg_push_kernel(lua_State *L, struct lg_family *f, const char *name)
+{
+    struct rt_error *e = lg_error_box(L);
+    struct lg_kernel *k = lua_newuserdatauv(L, sizeof *k, 1);
+    memset(k, 0, sizeof *k);
+    luaL_setmetatable(L, LG_KERNEL);
+    k->family = f;
+    f->references++;
+    lg_check(L, rt_module_kernel(f->modules[0], name, &k->loaded[0], e));
+}
+
+static int kernel_gc(lua_State *L)
+{
+    struct lg_kernel *k = luaL_checkudata(L, 1, LG_KERNEL);
+    for (int i = 0; i < LG_MAX_LOADED; i++) {
+        if (k->loaded[i].module) rt_kernel_release(&k->loaded[i]);
+    }
+    lg_family_release(k->family);
+    k->family = NULL;
+    return 0;
+}
+
+static struct lg_kernel *check_kernel(lua_State *L, int idx)
+{
+    return luaL_checkudata(L, idx, LG_KERNEL);
+}
+
+/* ---- launching ---- */
+
+/* Compiles and loads the family's source for one more device. [raises] */
+static int load_for(lua_State *L, struct lg_family *f, struct rt_device *d)
+{
+    struct rt_error *e = lg_error_box(L);
+    const struct rt_program *p = ((struct lg_kernel *)lua_touserdata(L, 1))->loaded[0].program;
+    if (f->count == LG_MAX_LOADED) return luaL_error(L, "a kernel can be loaded on %d devices", LG_MAX_LOADED);
+    struct rt_source source = {.text = p->text,
+                               .length = strlen(p->text),
+                               .name = p->name,
+                               .first_line = p->first_line,
+                               .options = (const char *const *)p->options,
+                               .option_count = p->option_count,
+                               .instantiations = (const char *const *)p->instantiations,
+                               .instantiation_count = p->instantiation_count};
+    struct rt_program *fresh = rt_compile(d, &source, e);
+    struct rt_module *m = fresh ? rt_module_load(d, fresh, e) : NULL;
+    if (!m) return lg_raise_kernel(L, e);
+    f->modules[f->count] = m;
+    f->devices[f->count] = d;
+    return f->count++;
+}
+
+/* The kernel as it is loaded on the device, loading it when it is not. The kernel object is at index 1. [raises] */
+static const struct rt_kernel *kernel_on(lua_State *L, struct lg_kernel *k, struct rt_device *d)
+{
+    struct lg_family *f = k->family;
+    int i = 0;
+    while (i < f->count && f->devices[i] != d) i++;
+    if (i == f->count) i = load_for(L, f, d);
+    if (!k->loaded[i].module) {
+        struct rt_error *e = lg_error_box(L);
+        const char *name = k->loaded[0].entry->mangled;
+        if (rt_module_kernel(f->modules[i], name, &k->loaded[i], e) != RT_OK) lg_raise_kernel(L, e);
+    }
+    return &k->loaded[i];
+}
+
+static void read_argument(lua_State *L, int idx, struct rt_arg *a)
+{
+    *a = (struct rt_arg){0};
+    switch (lua_type(L, idx)) {
+    case LUA_TNUMBER:
+        if (lua_isinteger(L, idx)) {
+            a->kind = RT_ARG_INT;
+            a->as.i = lua_tointeger(L, idx);
+        } else {
+            a->kind = RT_ARG_FLOAT;
+            a->as.f = lua_tonumber(L, idx);
+        }
+        return;
+    case LUA_TUSERDATA:
+        if ((a->as.texture = lg_test_texture(L, idx))) {
+            a->as.texture = lg_check_texture(L, idx); /* refuses freed ones */
+            a->kind = RT_ARG_TEXTURE;
+            return;
+        }
+        if (!(a->as.array = lg_test_array(L, idx))) break;
+        a->as.array = lg_check_target(L, idx); /* the kernel may write to it */
+        a->kind = RT_ARG_ARRAY;
+        return;
+    case LUA_TBOOLEAN:
+        a->kind = RT_ARG_BOOL;
+        a->as.b = lua_toboolean(L, idx);
+        return;
+    case LUA_TSTRING:
+        a->kind = RT_ARG_BYTES;
+        a->as.bytes.data = lua_tolstring(L, idx, &a->as.bytes.size);
+        return;
+    case LUA_TNIL: a->kind = RT_ARG_NULL; return;
+    default: break;
+    }
+    a->kind = RT_ARG_NULL;
+    a->what = lua_type(L, idx) == LUA_TTABLE      ? "a table; gpu.array makes an array of one"
+              : lua_type(L, idx) == LUA_TFUNCTION ? "a function"
+                                                  : luaL_typename(L, idx);
+}
+
+/* Where the arguments say that the kernel runs: on the first array's device, else where it was compiled for. */
+static struct rt_device *choose_device(const struct lg_kernel *k, const struct rt_arg *args, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (args[i].kind != RT_ARG_ARRAY && args[i].kind != RT_ARG_TEXTURE) continue;
+        struct rt_device *d =
+            args[i].kind == RT_ARG_ARRAY ? rt_array_device(args[i].as.array) : args[i].as.texture->device;
+        if (rt_device_runs_kernels(d)) return d;
+    }
+    return k->family->devices[0];
+}
+
+void lg_read_call(lua_State *L, const struct lg_launch *l, struct lg_call *out)
+{
+    struct lg_kernel *k = check_kernel(L, 1);
+    struct rt_error *e = lg_error_box(L);
+    out->count = (size_t)lua_gettop(L) - 1;
+    out->args = out->count > LG_ARGS_ON_STACK ? lua_newuserdatauv(L, out->count * sizeof *out->args, 0) : out->small;
+    for (size_t i = 0; i < out->count; i++) read_argument(L, (int)i + 2, &out->args[i]);
+    out->device = choose_device(k, out->args, out->count);
+    out->on = kernel_on(L, k, out->device);
+    out->launch = l->launch;
+    if (l->forall >= 0 && rt_kernel_forall(out->on, l->forall, &out->launch, e) != RT_OK) lg_raise_kernel(L, e);
+}
+
+/* Puts the kernel in place of its launcher. */
+static struct lg_launch take_launcher(lua_State *L)
+{
+    const struct lg_launch l = *(struct lg_launch *)luaL_checkudata(L, 1, LG_LAUNCHER);
+    lua_getiuservalue(L, 1, 1);
+    lua_replace(L, 1);
+    return l;
+}
+
+static int launcher_call(lua_State *L)
+{
+    struct lg_call call;
+    const struct lg_launch l = take_launcher(L);
+    lg_read_call(L, &l, &call);
+    return lg_run_call(L, &call, l.checked);
+}
+
+/* One of grid and block: n, or {x}, {x, y}, {x, y, z}. [raises] */
+static void read_size(lua_State *L, int idx, const char *what, unsigned out[3])
+{
+    out[1] = out[2] = 1;
+    int n = 1, ok = 1;
+    if (lua_istable(L, idx)) {
+        n = (int)lua_rawlen(L, idx);
+        if (n < 1 || n > 3) luaL_error(L, "%s: expected a number or {x, y, z}, got a table of %d elements", what, n);
+    }
+    for (int i = 0; i < n; i++) {
+        if (lua_istable(L, idx))
+            lua_rawgeti(L, idx, i + 1);
+        else
+            lua_pushvalue(L, idx);
+        lua_Integer v = lua_tointegerx(L, -1, &ok);
+        if (!ok && lua_type(L, -1) == LUA_TNUMBER)
+            luaL_error(L, "%s: %f is not a whole number; divide with //, as in (n + 255) // 256", what,
+                       lua_tonumber(L, -1));
+        if (!ok || lua_type(L, -1) != LUA_TNUMBER)
+            luaL_error(L, "%s: expected a number or {x, y, z}, got %s", what, luaL_typename(L, -1));
+        if (v < 1 || v > UINT32_MAX) luaL_error(L, "%s: %I along %c; it must be 1 or more", what, v, 'x' + i);
+        out[i] = (unsigned)v;
+        lua_pop(L, 1);
+    }
+}
+
+/* Bytes of dynamic shared memory. [raises] */
+static unsigned read_shared(lua_State *L, int idx)
+{
+    int ok;
+    lua_Integer bytes = lua_tointegerx(L, idx, &ok);
+    if (!ok || lua_type(L, idx) != LUA_TNUMBER || bytes < 0 || bytes > INT32_MAX)
+        luaL_error(L, "shared: expected bytes of shared memory, 0 or more, got %s", luaL_tolstring(L, idx, NULL));
+    return (unsigned)bytes;
+}
+
+static bool read_flag(lua_State *L, int idx, const char *name)
+{
+    if (!lua_isboolean(L, idx)) luaL_error(L, "%s: expected true or false, got %s", name, luaL_typename(L, idx));
+    return lua_toboolean(L, idx);
+}
+
+/* What may follow the size of a launch: bytes of shared memory, or a table of options. [raises] */
+static void read_options(lua_State *L, int idx, struct lg_launch *l)
+{
+    struct rt_launch *out = &l->launch;
+    if (lua_isnoneornil(L, idx)) return;
+    if (!lua_istable(L, idx)) {
+        out->shared = read_shared(L, idx);
+        return;
+    }
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+        if (!strcmp(key, "shared"))
+            out->shared = read_shared(L, lua_gettop(L));
+        else if (!strcmp(key, "cooperative"))
+            out->cooperative = read_flag(L, lua_gettop(L), key);
+        else if (!strcmp(key, "check"))
+            l->checked = read_flag(L, lua_gettop(L), key) ? LG_CHECKED : LG_UNCHECKED;
+        else
+            luaL_error(L, "a launch has no option '%s'; there are shared, cooperative and check",
+                       luaL_tolstring(L, -2, NULL));
+    }
+}
+
+static bool same_launch(const struct lg_launch *a, const struct lg_launch *b)
+{
+    const struct rt_launch *x = &a->launch, *y = &b->launch;
+    return a->forall == b->forall && memcmp(x->grid, y->grid, sizeof x->grid) == 0 &&
+           memcmp(x->block, y->block, sizeof x->block) == 0 && x->shared == y->shared &&
+           x->cooperative == y->cooperative && a->checked == b->checked;
+}
+
+/* Pushes the launcher that the kernel at index 1 made last when it is the same, else a new one. */
+static int push_launcher(lua_State *L, const struct lg_launch *wanted)
+{
+    lua_getiuservalue(L, 1, 1);
+    const struct lg_launch *last = lua_touserdata(L, -1);
+    if (last && same_launch(last, wanted)) return 1;
+    struct lg_launch *l = lua_newuserdatauv(L, sizeof *l, 1);
+    *l = *wanted;
+    luaL_setmetatable(L, LG_LAUNCHER);
+    lua_pushvalue(L, 1);
+    lua_setiuservalue(L, -2, 1);
+    lua_pushvalue(L, -1);
+    lua_setiuservalue(L, 1, 1);
+    return 1;
+}
+
+/* Grid, block and options from the arguments 2 to 4. */
+static void read_configuration(lua_State *L, struct lg_launch *l)
+{
+    *l = (struct lg_launch){.forall = -1};
+    read_size(L, 2, "grid", l->launch.grid);
+    read_size(L, 3, "block", l->launch.block);
+    read_options(L, 4, l);
+}
+
+void lg_read_launch(lua_State *L, const char *usage, struct lg_launch *out)
+{
+    int count = lua_gettop(L);
+    if (count == 1 && luaL_testudata(L, 1, LG_LAUNCHER)) {
+        *out = take_launcher(L);
+        return;
+    }
+    if (count < 3 || count > 4 || !luaL_testudata(L, 1, LG_KERNEL)) luaL_error(L, "expected %s", usage);
+    read_configuration(L, out);
+}
+
+static int kernel_call(lua_State *L)
+{
+    const struct lg_kernel *k = check_kernel(L, 1);
+    struct lg_launch l;
+    int count = lua_gettop(L) - 1;
+    if (count < 2 || count > 3) {
+        const char *name = k->loaded[0].entry->name;
+        return luaL_error(L, "%s: a launch is %s(grid, block [, options])(arguments) or %s:forall(n)(arguments)", name,
+                          name, name);
+    }
+    read_configuration(L, &l);
+    return push_launcher(L, &l);
+}
+
+static int kernel_forall(lua_State *L)
+{
+    check_kernel(L, 1);
+    struct lg_launch l = {.forall = luaL_checkinteger(L, 2)};
+    luaL_argcheck(L, l.forall >= 0, 2, "a number of threads, 0 or more");
+    read_options(L, 3, &l);
+    return push_launcher(L, &l);
+}
+
+static int kernel_global(lua_State *L)
+{
+    struct lg_kernel *k = check_kernel(L, 1);
+    const char *name = luaL_checkstring(L, 2);
+    enum rt_dtype dtype = lg_check_dtype(L, 3, RT_DTYPE_COUNT);
+    struct rt_error *e = lg_error_box(L);
+    struct rt_array *a = lg_new_array(L);
+    if (rt_kernel_global(&k->loaded[0], name, dtype, a, e) != RT_OK) return lg_raise_kernel(L, e);
+    return 1;
+}
+
+static int launcher_tostring(lua_State *L)
+{
+    const struct lg_launch *l = luaL_checkudata(L, 1, LG_LAUNCHER);
+    lua_getiuservalue(L, 1, 1);
+    const char *name = ((struct lg_kernel *)lua_touserdata(L, -1))->loaded[0].entry->name;
+    const unsigned *g = l->launch.grid, *b = l->launch.block;
+    char text[160];
+    if (l->forall >= 0)
+        snprintf(text, sizeof text, ":forall(%lld)", (long long)l->forall);
+    else
+        snprintf(text, sizeof text, "({%u, %u, %u}, {%u, %u, %u}, %s%u%s)", g[0], g[1], g[2], b[0], b[1], b[2],
+                 l->launch.cooperative ? "{cooperative = true, shared = " : "", l->launch.shared,
+                 l->launch.cooperative ? "}" : "");
+    lua_pushfstring(L, "launch of %s%s; call it with the kernel's arguments", name, text);
+    return 1;
+}
+
+/* ---- fields ---- */
+
+/* "int n, float a, const float *x" in parentheses, of any length. */
+static void push_signature(lua_State *L, const struct rt_entry *entry)
+{
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    luaL_addchar(&b, '(');
+    for (size_t i = 0; i < entry->param_count; i++) {
+        const struct rt_param *p = &entry->params[i];
+        size_t n = strlen(p->type);
+        char last = n ? p->type[n - 1] : 0;
+        if (i) luaL_addstring(&b, ", ");
+        luaL_addlstring(&b, p->type, n);
+        if (!p->name || last == ')' || last == ']') continue;
+        if (last != '*' && last != '&') luaL_addchar(&b, ' ');
+        luaL_addstring(&b, p->name);
+    }
+    luaL_addchar(&b, ')');
+    luaL_pushresult(&b);
+}
+
+static void push_params(lua_State *L, const struct rt_entry *entry)
+{
+    static const char *const kinds[] = {[RT_PARAM_POINTER] = "pointer",
+                                        [RT_PARAM_VALUE] = "value",
+                                        [RT_PARAM_STRUCT] = "struct",
+                                        [RT_PARAM_TEXTURE] = "texture",
+                                        [RT_PARAM_SURFACE] = "surface"};
+    lua_createtable(L, (int)entry->param_count, 0);
+    for (size_t i = 0; i < entry->param_count; i++) {
+        const struct rt_param *p = &entry->params[i];
+        lua_createtable(L, 0, 6);
+        lua_pushstring(L, p->name);
+        lua_setfield(L, -2, "name");
+        lua_pushstring(L, p->type);
+        lua_setfield(L, -2, "type");
+        lua_pushstring(L, kinds[p->kind]);
+        lua_setfield(L, -2, "kind");
+        if (p->dtype != RT_DTYPE_COUNT) lua_pushstring(L, rt_dtypes[p->dtype].name);
+        if (p->dtype != RT_DTYPE_COUNT) lua_setfield(L, -2, "dtype");
+        lua_pushinteger(L, (lua_Integer)p->size);
+        lua_setfield(L, -2, "size");
+        lua_pushinteger(L, (lua_Integer)p->offset);
+        lua_setfield(L, -2, "offset");
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+}
+
+static const char *const fields[] = {"name",      "signature", "params",      "source",      "ptx",    "log",
+                                     "registers", "shared",    "local_bytes", "max_threads", "device", "compile_ms",
+                                     "load_ms",   "cached",    "forall",      "global",      NULL};
+
+static bool push_field(lua_State *L, const struct lg_kernel *k, const char *key)
+{
+    const struct rt_kernel *r = &k->loaded[0];
+    const struct rt_program *p = r->program;
+    if (!strcmp(key, "forall"))
+        lua_pushcfunction(L, kernel_forall);
+    else if (!strcmp(key, "global"))
+        lua_pushcfunction(L, kernel_global);
+    else if (!strcmp(key, "name"))
+        lua_pushstring(L, r->entry->name);
+    else if (!strcmp(key, "signature"))
+        push_signature(L, r->entry);
+    else if (!strcmp(key, "params"))
+        push_params(L, r->entry);
+    else if (!strcmp(key, "source"))
+        lua_pushstring(L, p->text);
+    else if (!strcmp(key, "ptx"))
+        lua_pushstring(L, p->ptx);
+    else if (!strcmp(key, "log"))
+        lua_pushstring(L, p->log);
+    else if (!strcmp(key, "registers"))
+        lua_pushinteger(L, r->registers);
+    else if (!strcmp(key, "shared"))
+        lua_pushinteger(L, r->shared_bytes);
+    else if (!strcmp(key, "local_bytes"))
+        lua_pushinteger(L, r->local_bytes);
+    else if (!strcmp(key, "max_threads"))
+        lua_pushinteger(L, r->max_threads);
+    else if (!strcmp(key, "device"))
+        lg_push_device(L, k->family->devices[0]);
+    else if (!strcmp(key, "compile_ms"))
+        lua_pushnumber(L, p->compile_ms);
+    else if (!strcmp(key, "load_ms"))
+        lua_pushnumber(L, p->load_ms);
+    else if (!strcmp(key, "cached"))
+        lua_pushboolean(L, p->cached);
+    else
+        return false;
+    return true;
+}
+
+static int kernel_index(lua_State *L)
+{
+    const struct lg_kernel *k = check_kernel(L, 1);
+    if (lua_type(L, 2) == LUA_TSTRING && push_field(L, k, lua_tostring(L, 2))) return 1;
+    return luaL_error(L, "a kernel has no field '%s'", luaL_tolstring(L, 2, NULL));
+}
+
+static int kernel_fields(lua_State *L)
+{
+    lua_newtable(L);
+    for (int i = 0; fields[i]; i++) {
+        lua_pushstring(L, fields[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}
+
+static int kernel_tostring(lua_State *L)
+{
+    const struct lg_kernel *k = check_kernel(L, 1);
+    const struct rt_kernel *r = &k->loaded[0];
+    push_signature(L, r->entry);
+    lua_pushfstring(L, "kernel %s%s on %s: %d registers", r->entry->name, lua_tostring(L, -1),
+                    k->family->devices[0]->name, r->registers);
+    if (r->shared_bytes) {
+        lua_pushfstring(L, ", %d bytes shared", r->shared_bytes);
+        lua_concat(L, 2);
+    }
+    return 1;
+}
+
+static const struct lg_function methods[] = {
+    {"forall", kernel_forall, "k:forall(n [, options])",
+     "Chooses block and grid for n threads in one dimension; call the result with the kernel's arguments.\n"
+     "There may be more threads than n in the last block: the kernel checks its index.\n"
+     "Options: as in k(grid, block, options).",
+     "local k = gpu.kernel [[__global__ void one(int n, int *x) {\n"
+     "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+     "  if (i < n) x[i] = 1;\n"
+     "}]]\n"
+     "local x = gpu.zeros(1000, 'int32')\n"
+     "k:forall(1000)(1000, x)\n"
+     "assert(x:sum() == 1000)"},
+    {"global", kernel_global, "k:global(name [, dtype])",
+     "A __device__ or __constant__ variable of the kernel's source as an array over its memory, to read and write.\n"
+     "Type and shape are those of the source; what is no array has one element, float4 and the like a last axis of 4. "
+     "With a dtype, of a struct for example, it is seen as one axis of such elements. The variable is that of the "
+     "device which the kernel was compiled for; the kernels of one source share it.",
+     "local k = gpu.kernel [[\n"
+     "  __constant__ float weights[3] = {1, 2, 3};\n"
+     "  __device__ int calls;\n"
+     "  __global__ void weigh(float *x) { x[threadIdx.x] *= weights[threadIdx.x]; atomicAdd(&calls, 1); }\n"
+     "]]\n"
+     "k:global('weights')[2] = 20\n"
+     "local x = gpu.ones(3)\n"
+     "k(1, 3)(x)\n"
+     "assert(x:sum() == 24 and k:global('calls')[1] == 3)"},
+    {0}};
+
+/* Documentation of fields, which are not functions. */
+static const struct lg_function documented[] = {
+    {"name", NULL, "k.name", "The kernel's name, with template arguments.", NULL},
+    {"signature", NULL, "k.signature", "The parameters as CUDA C writes them.", NULL},
+    {"params", NULL, "k.params", "A list of the parameters: name, type, kind, dtype, size and offset in bytes.", NULL},
+    {"source", NULL, "k.source", "The CUDA C that it was compiled from.", NULL},
+    {"ptx", NULL, "k.ptx", "The PTX that the compiler made of the source.", NULL},
+    {"log", NULL, "k.log", "The compiler's warnings, empty when there were none.", NULL},
+    {"registers", NULL, "k.registers", "32-bit registers that one thread uses (on simt an estimate).", NULL},
+    {"shared", NULL, "k.shared", "Bytes of shared memory that a block uses, the dynamic ones not counted.", NULL},
+    {"local_bytes", NULL, "k.local_bytes", "Bytes of local memory that one thread uses.", NULL},
+    {"max_threads", NULL, "k.max_threads", "The largest block that it can be launched with, in threads.", NULL},
+    {"device", NULL, "k.device", "The device that it was compiled for first.", NULL},
+    {"compile_ms", NULL, "k.compile_ms", "Milliseconds that NVRTC took, now or when the cached PTX was made.", NULL},
+    {"load_ms", NULL, "k.load_ms", "Milliseconds that gpu.kernel took to get the PTX, from the cache or by compiling.",
+     NULL},
+    {"cached", NULL, "k.cached", "Whether the PTX came from the disk cache.", NULL},
+    {0}};
+
+void lg_open_kernel_objects(lua_State *L)
+{
+    static const luaL_Reg kernel_meta[] = {{"__gc", kernel_gc},         {"__call", kernel_call},
+                                           {"__index", kernel_index},   {"__tostring", kernel_tostring},
+                                           {"__fields", kernel_fields}, {NULL, NULL}};
+    static const luaL_Reg launcher_meta[] = {
+        {"__call", launcher_call}, {"__tostring", launcher_tostring}, {NULL, NULL}};
+    luaL_newmetatable(L, LG_KERNEL);
+    luaL_setfuncs(L, kernel_meta, 0);
+    luaL_newmetatable(L, LG_LAUNCHER);
+    luaL_setfuncs(L, launcher_meta, 0);
+    lua_newtable(L);
+    lg_register(L, "kernel", methods);
+    lua_pop(L, 3);
+    for (const struct lg_function *row = documented; row->name; row++) lg_document(L, "kernel", row);
+}

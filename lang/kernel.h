@@ -1,0 +1,57 @@
+/* Kernel objects inside lang/: compile.c makes them, kernel.c launches them and answers for their fields. */
+#ifndef LG_KERNEL_H
+#define LG_KERNEL_H
+
+#include "lang/lang.h"
+
+#define LG_MAX_LOADED 16 /* devices that one source is loaded on */
+
+/* The kernels of one source share what is compiled and loaded of it, one module per device. */
+struct lg_family {
+    int references;
+    int count;
+    struct rt_module *modules[LG_MAX_LOADED]; /* [0] is of the device that gpu.kernel compiled for */
+    struct rt_device *devices[LG_MAX_LOADED];
+};
+void lg_family_release(struct lg_family *f); /* NULL is fine */
+
+struct lg_kernel {
+    struct lg_family *family;
+    struct rt_kernel loaded[LG_MAX_LOADED]; /* beside family->modules; module is NULL until asked for */
+};
+
+enum lg_checked { LG_CHECKED_DEFAULT, LG_CHECKED, LG_UNCHECKED };
+
+/* A launch: <<<grid, block, shared>>>, or a number of threads. */
+struct lg_launch {
+    struct rt_launch launch;
+    int64_t forall; /* threads wanted, -1 when `launch` says it all */
+    enum lg_checked checked;
+};
+/* Reads a launch from the arguments: a launcher at 1 (what k(grid, block) and k:forall(n) give), or a kernel at 1 and
+ * grid, block and options (shared memory...) behind it. Leaves the kernel at 1 in place of the launcher, and pushes
+ * nothing. `usage` tells how it is written. [raises] */
+void lg_read_launch(lua_State *L, const char *usage, struct lg_launch *out);
+
+/* A launch with its arguments. */
+#define LG_ARGS_ON_STACK 32
+struct lg_call {
+    struct rt_device *device;   /* that the arguments are on */
+    const struct rt_kernel *on; /* as the kernel is loaded there */
+    struct rt_launch launch;
+    struct rt_arg *args;
+    size_t count;
+    struct rt_arg small[LG_ARGS_ON_STACK];
+};
+/* Reads the arguments from 2 to the top for the kernel at 1. What *out points to lives as long as the stack frame.
+ * [raises] */
+void lg_read_call(lua_State *L, const struct lg_launch *l, struct lg_call *out);
+
+/* Pushes a kernel object of the family's first module. name NULL: its only kernel. [raises] */
+void lg_push_kernel(lua_State *L, struct lg_family *f, const char *name);
+/* Raises a message that starts with a position of its own, or else like lg_raise. [raises] */
+int lg_raise_kernel(lua_State *L, struct rt_error *e);
+/* Makes the metatables of kernels and launchers. [raises] */
+void lg_open_kernel_objects(lua_State *L);
+
+#endif

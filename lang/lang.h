@@ -1,0 +1,101 @@
+/* Shared by the files of lang/: how C functions become documented Lua functions, how errors are raised, how the
+ * userdata types are reached. Functions marked [raises] may raise a Lua error. */
+#ifndef LG_LANG_H
+#define LG_LANG_H
+
+#include <lua.h>
+#include <lauxlib.h>
+#include <lualib.h>
+#include "kernels/kernels.h"
+#include "runtime/kernel.h"
+
+#ifdef __clang_analyzer__ /* Lua's header does not tell it that these never return */
+int luaL_error(lua_State *L, const char *format, ...) __attribute__((analyzer_noreturn));         // NOLINT
+int luaL_argerror(lua_State *L, int arg, const char *message) __attribute__((analyzer_noreturn)); // NOLINT
+#endif
+
+/* One public Lua function and its documentation, in one row. Docs are data: ?name, inspect, completion and the printed
+ * reference read them; a test runs every example. */
+struct lg_function {
+    const char *name; /* "linspace" */
+    lua_CFunction call;
+    const char *signature; /* "gpu.linspace(start, stop [, count [, dtype]])" */
+    const char *doc;       /* first line is the summary; then shapes, units, errors */
+    const char *example; /* Lua that raises when it is wrong: uses assert; `gpu` is in scope. NULL only with a reason */
+};
+/* Sets every function of the rows (ended by a NULL name) into the table at the top of the stack and records its doc
+ * under "scope.name" (scope "gpu", "array", "kernel", ...). [raises] */
+void lg_register(lua_State *L, const char *scope, const struct lg_function *rows);
+/* Records a doc alone, for things that are not C functions (ops, types, fields). Texts must be static. [raises] */
+void lg_document(lua_State *L, const char *scope, const struct lg_function *row);
+/* The row recorded for a name ("gpu.linspace", "array.sum") or for a C function value at idx; NULL when none. */
+void lg_document_value(lua_State *L, int idx, const struct lg_function *row); /* the function at idx. [raises] */
+const struct lg_function *lg_doc_by_name(lua_State *L, const char *name);
+const struct lg_function *lg_doc_of_value(lua_State *L, int idx);
+void lg_push_doc_names(lua_State *L); /* an unsorted list of all recorded names. [raises] */
+
+/* The state's error struct for calls into runtime/ and kernels/. */
+struct rt_error *lg_error_box(lua_State *L);
+/* Raises the error in the box, with the position of the Lua caller in front. [raises] */
+int lg_raise(lua_State *L, struct rt_error *e);
+/* Notes the status that the message on top of the stack, about to be raised, stands for; and the status noted for the
+ * error value at idx, RT_OK for others. A session names errors by it. [raises] */
+void lg_note_status(lua_State *L, enum rt_status status);
+enum rt_status lg_status_of(lua_State *L, int idx);
+/* lg_check(L, status): raises unless RT_OK. */
+static inline void lg_check(lua_State *L, enum rt_status status)
+{
+    if (status != RT_OK) lg_raise(L, lg_error_box(L));
+}
+
+/* Raises when the user wants to stop; for loops over many Lua values. [raises] */
+void lg_poll(lua_State *L);
+
+/* Userdata. The new_ functions push an empty object (all zeros, metatable set); fill it in place, so an error in
+ * between leaks nothing. [raises] */
+#define LG_ARRAY   "lunarray.array"
+#define LG_KERNEL  "lunarray.kernel"
+#define LG_DEVICE  "lunarray.device"
+#define LG_TEXTURE "lunarray.texture"
+struct rt_array *lg_new_array(lua_State *L);
+/* An array to read: its elements are there. Raises for other values and freed arrays. */
+struct rt_array *lg_check_array(lua_State *L, int idx);
+/* An array to write to: nothing waits to read its former elements either (lang/lazy.c). */
+struct rt_array *lg_check_target(lua_State *L, int idx);
+/* Only dtype, shape and device can be relied on. */
+struct rt_array *lg_check_form(lua_State *L, int idx);
+struct rt_array *lg_test_array(lua_State *L, int idx);      /* likewise; NULL for other values */
+struct rt_texture *lg_check_texture(lua_State *L, int idx); /* a texture or surface; raises for others and freed ones */
+struct rt_texture *lg_test_texture(lua_State *L, int idx);  /* NULL for other values */
+void lg_push_device(lua_State *L, struct rt_device *d);
+/* A device from a name, a device object, or nil (the default). [raises] */
+struct rt_device *lg_check_device(lua_State *L, int idx);
+enum rt_dtype lg_check_dtype(lua_State *L, int idx, enum rt_dtype fallback); /* nil or none gives fallback */
+/* A number or the form of an array at idx as an operand. [raises] */
+void lg_check_operand(lua_State *L, int idx, struct kn_operand *out);
+
+/* lang/print.c: the text form of an array, pushed as a Lua string; copies only what it shows. [raises] */
+void lg_push_array_text(lua_State *L, const struct rt_array *a);
+/* The HTML table, likewise. [raises] */
+void lg_push_array_html(lua_State *L, const struct rt_array *a);
+/* Adds text with <, >, & and " as HTML writes them. [raises] */
+void lg_add_html(luaL_Buffer *b, const char *text, size_t length);
+/* Pops an HTML text and, from below it, a plain one: the forms that the table at the top then shows itself in. [raises]
+ */
+void lg_set_forms(lua_State *L);
+
+/* Opens the library: pushes the gpu table. `require "lunarray"` in a stock lua5.4 comes here. */
+int luaopen_lunarray(lua_State *L);
+/* Parts of it, each adding to the gpu table at the top of the stack. [raises] */
+void lg_open_array(lua_State *L);
+void lg_open_kernel(lua_State *L);
+void lg_open_profile(lua_State *L);
+void lg_open_trace(lua_State *L);
+void lg_open_texture(lua_State *L);
+void lg_open_device(lua_State *L);
+
+/* The text of a loaded chunk by its chunk name ("=cell 3", "@file.lua"), or NULL: the session's registry of cells, or
+ * the file. Pushes the string that keeps it alive (or nil). */
+const char *lg_chunk_source(lua_State *L, const char *chunkname, size_t *length);
+
+#endif

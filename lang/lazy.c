@@ -1,0 +1,160 @@
+/* Arrays whose elements are computed when somebody looks. Elementwise operations on large arrays, and on arrays of a
+ * GPU, make an expression (kernels/expression.h); whatever needs elements evaluates it, the whole chain in one pass.
+ * All arrays that wait are in a list, so that who writes to an array can first evaluate those that still read it:
+ * nothing but time and memory tells a waiting array from another. */
+#include <string.h>
+#include "lang/lazy.h"
+
+#define LARGE 4096 /* elements from which a pass over memory costs more than an expression */
+
+struct waiting {
+    struct lg_array *first;
+    enum lg_laziness mode;
+};
+
+static const char waiting_key;
+static const char *const mode_names[] = {"never", "large", "always", NULL};
+
+static struct waiting *find_waiting(lua_State *L)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &waiting_key);
+    struct waiting *w = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    if (w) return w;
+    const char *v = getenv("LUNARRAY_LAZY");
+    w = lua_newuserdatauv(L, sizeof *w, 0);
+    *w = (struct waiting){.mode = LG_LAZY_LARGE};
+    for (int i = 0; v && mode_names[i]; i++)
+        if (!strcmp(v, mode_names[i])) w->mode = (enum lg_laziness)i;
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &waiting_key);
+    return w;
+}
+
+enum lg_laziness lg_laziness(lua_State *L)
+{
+    return find_waiting(L)->mode;
+}
+
+bool lg_waits(const struct rt_array *a)
+{
+    return ((const struct lg_array *)a)->expression != NULL;
+}
+
+/* ---- the list ---- */
+void lg_wait(lua_State *L, struct rt_array *a, struct kn_expression *x)
+{
+    struct waiting *w = find_waiting(L);
+    struct lg_array *l = (struct lg_array *)a;
+    rt_array_share(kn_expression_form(x), &l->array);
+    l->expression = x;
+    l->next = w->first;
+    l->link = &w->first;
+    if (l->next) l->next->link = &l->next;
+    w->first = l;
+}
+
+void lg_wait_no_more(struct rt_array *a)
+{
+    struct lg_array *l = (struct lg_array *)a;
+    if (!l->expression) return;
+    *l->link = l->next;
+    if (l->next) l->next->link = l->link;
+    kn_expression_release(l->expression);
+    l->expression = NULL;
+}
+
+/* ---- evaluating ---- */
+void lg_evaluate(lua_State *L, struct rt_array *a)
+{
+    struct lg_array *l = (struct lg_array *)a;
+    if (!l->expression) return;
+    lg_memory_enter(L);
+    lg_check(L, kn_expression_evaluate(l->expression, lg_error_box(L)));
+    struct rt_array value;
+    rt_array_share(kn_expression_value(l->expression), &value);
+    lg_wait_no_more(a);
+    rt_array_release(a);
+    *a = value;
+}
+
+/* The next of the list whose elements are wanted: those that read s or, when that is NULL, all that nobody has computed
+ * yet. The newest come first, so the parts of a chain are seen when the whole of it is done. */
+static struct lg_array *next_wanted(const struct waiting *w, const struct rt_storage *s)
+{
+    for (struct lg_array *l = w->first; l; l = l->next) {
+        if (kn_expression_value(l->expression)) continue;
+        if (s ? kn_expression_reads(l->expression, s) : !kn_expression_inlined(l->expression)) return l;
+    }
+    return NULL;
+}
+
+/* Evaluating may run Lua's collector, whose finalizers take arrays off the list: so it is searched from its start each
+ * time, and what is evaluated is held here. A part of a chain is most often garbage that is not collected yet. */
+static void evaluate_list(lua_State *L, const struct rt_storage *s)
+{
+    struct waiting *w = find_waiting(L);
+    bool collected = false;
+    for (;;) {
+        if (w->first) lg_memory_enter(L);
+        const struct lg_array *l = next_wanted(w, s);
+        if (!l) return;
+        const struct rt_array *form = kn_expression_form(l->expression);
+        size_t bytes = (size_t)rt_array_size(form) * rt_dtypes[form->dtype].size;
+        if (!collected && kn_expression_inlined(l->expression) && (collected = lg_memory_collect(L, bytes))) continue;
+        struct kn_expression *x = kn_expression_retain(l->expression);
+        enum rt_status status = kn_expression_evaluate(x, lg_error_box(L));
+        kn_expression_release(x);
+        lg_check(L, status);
+    }
+}
+
+void lg_before_write(lua_State *L, const struct rt_array *a)
+{
+    evaluate_list(L, a->storage);
+}
+
+void lg_evaluate_all(lua_State *L)
+{
+    evaluate_list(L, NULL);
+}
+
+/* ---- gpu.lazy ---- */
+static int lazy(lua_State *L)
+{
+    struct waiting *w = find_waiting(L);
+    enum lg_laziness former = w->mode;
+    if (!lua_isnoneornil(L, 1)) w->mode = (enum lg_laziness)luaL_checkoption(L, 1, NULL, mode_names);
+    if (w->mode == LG_LAZY_NEVER) lg_evaluate_all(L);
+    lua_pushstring(L, mode_names[former]);
+    return 1;
+}
+
+static int evaluate(lua_State *L)
+{
+    int n = lua_gettop(L);
+    for (int i = 1; i <= n; i++) lg_check_array(L, i);
+    if (n == 0) lg_evaluate_all(L);
+    return n;
+}
+
+bool lg_worth_waiting(lua_State *L, const struct rt_array *const *arrays, int count)
+{
+    enum lg_laziness mode = lg_laziness(L);
+    if (mode != LG_LAZY_LARGE) return mode == LG_LAZY_ALWAYS;
+    for (int i = 0; i < count; i++)
+        if (rt_array_size(arrays[i]) >= LARGE || kn_runs_generated(rt_array_device(arrays[i]))) return true;
+    return false;
+}
+
+const struct lg_function lg_lazy_functions[] = {
+    {"lazy", lazy, "gpu.lazy([mode])",
+     "Which elementwise operations wait until their elements are needed, so that a chain of them is one pass.\n"
+     "\"large\", the default: those on large arrays, and all on a GPU; \"always\"; \"never\": each operation is computed "
+     "at once. Sets the mode when one is given and returns the former. Results are the same bits in every mode.",
+     "local former = gpu.lazy('never')\nassert(gpu.lazy(former) == 'never')"},
+    {"evaluate", evaluate, "gpu.evaluate([array...])",
+     "Computes arrays that wait for somebody to look at their elements, and returns them; without arguments, all.\n"
+     "Never needed for a right result: printing, indexing, reductions, kernels and copies do it by themselves. "
+     "gpu.time, gpu.synchronize, %time and %timeit count what waits as work to be done.",
+     "local x = gpu.ones(100000)\nlocal y = gpu.evaluate(2 * x + 1)\nassert(y[1] == 3)"},
+    {0}};

@@ -1,0 +1,33 @@
+/* Arrays that wait for their evaluation: see lazy.c. [raises] as in lang.h. */
+#ifndef LG_LAZY_H
+#define LG_LAZY_H
+
+#include "kernels/expression.h"
+#include "lang/array.h"
+
+/* The userdata behind every struct rt_array * of lang/. While it waits, `array` has dtype, shape and device, over a
+ * storage without elements. */
+struct lg_array {
+    struct rt_array array;
+    struct kn_expression *expression; /* NULL: it does not wait */
+    struct lg_array *next, **link;    /* in the list of those that wait */
+};
+
+enum lg_laziness { LG_LAZY_NEVER, LG_LAZY_LARGE, LG_LAZY_ALWAYS };
+enum lg_laziness lg_laziness(lua_State *L);
+
+bool lg_waits(const struct rt_array *a);
+/* An operation on these arrays is to wait, by the mode and their sizes. */
+bool lg_worth_waiting(lua_State *L, const struct rt_array *const *arrays, int count);
+/* Gives a new, empty array the expression, whose reference it takes. Never raises. */
+void lg_wait(lua_State *L, struct rt_array *a, struct kn_expression *x);
+/* Takes it off the list and gives up its expression. Never raises. */
+void lg_wait_no_more(struct rt_array *a);
+/* Makes its elements be there. lg_check_array does it. [raises] */
+void lg_evaluate(lua_State *L, struct rt_array *a);
+/* Before anything writes to the array's storage: evaluates what reads it. [raises] */
+void lg_before_write(lua_State *L, const struct rt_array *a);
+/* Everything that waits. [raises] */
+void lg_evaluate_all(lua_State *L);
+
+#endif

@@ -1,0 +1,479 @@
+#include "lang/magic.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lang/closest.h"
+#include "lang/lookup.h"
+
+static void show_page(struct lg_session *s, const struct lg_mime *forms, size_t count)
+{
+    if (s->sink.page) {
+        s->sink.page(s->sink.context, &(struct lg_bundle){forms, count});
+        return;
+    }
+    const char *text = forms[0].data;
+    size_t length = forms[0].length;
+    lg_output(s, LG_STDOUT, text, length);
+    if (length && text[length - 1] != '\n') lg_output(s, LG_STDOUT, "\n", 1);
+}
+
+void lg_page(lua_State *L, struct lg_session *s, const char *text, size_t length)
+{
+    (void)L;
+    show_page(s, &(struct lg_mime){"text/plain", text, length}, 1);
+}
+
+static void page_buffer(struct lg_magic_call *call, const struct lg_buffer *b, const struct lg_buffer *html)
+{
+    struct lg_mime forms[2] = {{.type = "text/plain"}, {.type = "text/html"}};
+    bool both = html && html->length;
+    lg_push_buffer_text(call->L, b);
+    forms[0].data = lua_tolstring(call->L, -1, &forms[0].length);
+    if (both) {
+        lg_push_buffer_text(call->L, html);
+        forms[1].data = lua_tolstring(call->L, -1, &forms[1].length);
+    }
+    show_page(call->session, forms, both ? 2 : 1);
+}
+
+void lg_push_code(struct lg_magic_call *call, const char *code, int line)
+{
+    lua_State *L = call->L;
+    bool show;
+    struct lg_source source = {code, strlen(code), call->session->chunk, line};
+    int status = lg_load_cell(L, &source, &show);
+    if (status == LUA_ERRMEM) luaL_error(L, "not enough memory");
+    if (status != LUA_OK) lua_error(L);
+}
+
+static void need(struct lg_magic_call *call, const char *what, const char *name)
+{
+    if (!*call->rest) luaL_error(call->L, "%s needs %s; ?%s tells more", name, what, name);
+}
+
+/* The variables of the user: the session's, and globals that were not there at the start. */
+
+struct listing {
+    struct lg_buffer *out;
+    bool details;
+    int count;
+};
+
+static void list_variable(lua_State *L, const char *name, void *context)
+{
+    struct listing *l = context;
+    char note[256];
+    if (*name == '_') return;
+    l->count++;
+    if (!l->details) {
+        lg_buffer_printf(l->out, "%s%s", l->count > 1 ? "  " : "", name);
+        return;
+    }
+    const char *kind = lg_describe(L, -1, note, sizeof note);
+    lg_buffer_printf(l->out, "%-20s %-10s %s\n", name, kind, note);
+}
+
+/* Pushes a table of the user's variables, sorted by name when iterated by its list part. */
+static void push_variables(lua_State *L)
+{
+    lua_newtable(L);
+    int variables = lua_gettop(L);
+    lg_push_initial_globals(L);
+    lua_pushglobaltable(L);
+    for (lua_pushnil(L); lua_next(L, variables + 2); lua_settop(L, variables + 3)) {
+        if (lua_type(L, -2) != LUA_TSTRING) continue;
+        lua_pushvalue(L, -2);
+        if (lua_rawget(L, variables + 1) != LUA_TNIL) continue;
+        lua_pop(L, 1);
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, variables);
+    }
+    lua_settop(L, variables);
+    lg_push_env(L);
+    for (lua_pushnil(L); lua_next(L, variables + 1); lua_settop(L, variables + 2)) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, variables);
+    }
+    lua_settop(L, variables);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int list_variables(struct lg_magic_call *call, bool details)
+{
+    lua_State *L = call->L;
+    struct listing l = {.out = lg_push_buffer(L), .details = details};
+    push_variables(L);
+    int variables = lua_gettop(L);
+    size_t count = 0, i = 0;
+    for (lua_pushnil(L); lua_next(L, variables); lua_pop(L, 1)) count++;
+    const char **names = lua_newuserdatauv(L, (count + 1) * sizeof *names, 0);
+    for (lua_pushnil(L); lua_next(L, variables) && i < count; lua_pop(L, 1)) names[i++] = lua_tostring(L, -2);
+    qsort(names, count, sizeof *names, compare_names);
+    for (i = 0; i < count; i++) {
+        lua_getfield(L, variables, names[i]);
+        list_variable(L, names[i], &l);
+        lua_pop(L, 1);
+    }
+    if (!l.count) lg_buffer_puts(l.out, "There are no variables yet.");
+    if (!details || !l.count) lg_buffer_puts(l.out, "\n");
+    lg_push_buffer_text(L, l.out);
+    lg_output(call->session, LG_STDOUT, lua_tostring(L, -1), l.out->length);
+    return 0;
+}
+
+static int magic_who(struct lg_magic_call *call)
+{
+    return list_variables(call, false);
+}
+
+static int magic_whos(struct lg_magic_call *call)
+{
+    return list_variables(call, true);
+}
+
+static int magic_reset(struct lg_magic_call *call)
+{
+    lua_State *L = call->L;
+    push_variables(L);
+    int variables = lua_gettop(L);
+    lg_push_env(L);
+    for (lua_pushnil(L); lua_next(L, variables); lua_pop(L, 1)) {
+        lua_pushvalue(L, -2);
+        if (lua_rawget(L, variables + 1) == LUA_TNIL) {
+            lua_pushglobaltable(L);
+            lua_pushvalue(L, -4);
+            lua_pushnil(L);
+            lua_rawset(L, -3);
+            lua_pop(L, 1);
+        }
+        lua_pop(L, 1);
+    }
+    lua_settop(L, 0);
+    lg_clear_locals(L);
+    lua_gc(L, LUA_GCCOLLECT);
+    return 0;
+}
+
+/* Devices */
+
+static void put_size(struct lg_buffer *b, double bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    int unit = 0;
+    for (; bytes >= 1024 && unit < 4; unit++) bytes /= 1024;
+    lg_buffer_printf(b, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+}
+
+static void put_memory(lua_State *L, struct rt_device *d, struct lg_buffer *b)
+{
+    struct rt_memory_stats m;
+    size_t free_bytes = 0, total = 0;
+    rt_memory_stats(d, &m);
+    lg_check(L, rt_device_memory(d, &free_bytes, &total, lg_error_box(L)));
+    lg_buffer_printf(b, "%s: ", d->name);
+    put_size(b, (double)m.in_use);
+    lg_buffer_puts(b, " in use, ");
+    put_size(b, (double)m.cached);
+    lg_buffer_puts(b, " cached, at most ");
+    put_size(b, (double)m.peak);
+    lg_buffer_puts(b, " so far; ");
+    put_size(b, (double)free_bytes);
+    lg_buffer_puts(b, " free of ");
+    put_size(b, (double)total);
+    lg_buffer_puts(b, "\n");
+}
+
+static int magic_memory(struct lg_magic_call *call)
+{
+    lua_State *L = call->L;
+    lua_pushstring(L, *call->rest ? call->rest : NULL);
+    struct rt_device *d = lg_check_device(L, lua_gettop(L));
+    struct lg_buffer *b = lg_push_buffer(L);
+    put_memory(L, d, b);
+    lg_buffer_puts(b, "Lua: ");
+    put_size(b, (double)lua_gc(L, LUA_GCCOUNT) * 1024 + lua_gc(L, LUA_GCCOUNTB));
+    lg_buffer_puts(b, " in use\n");
+    lg_push_buffer_text(L, b);
+    lg_output(call->session, LG_STDOUT, lua_tostring(L, -1), b->length);
+    return 0;
+}
+
+static int magic_device(struct lg_magic_call *call)
+{
+    lua_State *L = call->L;
+    struct lg_buffer *b = lg_push_buffer(L);
+    if (*call->rest) {
+        lua_pushstring(L, call->rest);
+        rt_device_set_default(lg_check_device(L, lua_gettop(L)));
+    }
+    struct rt_device *chosen = rt_device_default(lg_error_box(L));
+    if (!chosen) lg_raise(L, lg_error_box(L));
+    for (int i = 0; i < rt_device_count(); i++) {
+        struct rt_device *d = rt_device_at(i, NULL);
+        if (d) lg_buffer_printf(b, "%c %-8s %s\n", d == chosen ? '*' : ' ', d->name, d->model);
+    }
+    lg_push_buffer_text(L, b);
+    lg_output(call->session, LG_STDOUT, lua_tostring(L, -1), b->length);
+    return 0;
+}
+
+/* Files and programs */
+
+static int run_shell(struct lg_magic_call *call, const char *shell, const char *text)
+{
+    struct lg_session *s = call->session;
+    char *argv[] = {(char *)shell, "-c", (char *)text, NULL};
+    int status = lg_run_command(s, argv);
+    if (status < 0) return luaL_error(call->L, "%s could not be started: %s", shell, strerror(errno));
+    if (atomic_load(&s->interrupted)) return luaL_error(call->L, "interrupted");
+    if (status) {
+        char said[64];
+        int n = snprintf(said, sizeof said, "exit status %d\n", status);
+        lg_output(s, LG_STDERR, said, (size_t)n);
+    }
+    return 0;
+}
+
+static int magic_bash(struct lg_magic_call *call)
+{
+    return run_shell(call, "bash", call->body);
+}
+
+static int magic_writefile(struct lg_magic_call *call)
+{
+    lua_State *L = call->L;
+    const char *path = call->rest;
+    bool append = strncmp(path, "-a ", 3) == 0;
+    if (append) path += 3 + strspn(path + 3, " \t");
+    need(call, "the name of a file", "%%writefile");
+    FILE *f = fopen(path, append ? "a" : "w");
+    bool good = f && fwrite(call->body, 1, strlen(call->body), f) == strlen(call->body);
+    if (f && fclose(f) != 0) good = false;
+    if (!good) return luaL_error(L, "cannot write %s: %s", path, strerror(errno));
+    lua_pushfstring(L, "%s %s\n", append ? "Appended to" : "Wrote", path);
+    lg_output(call->session, LG_STDOUT, lua_tostring(L, -1), lua_rawlen(L, -1));
+    return 0;
+}
+
+static int magic_load(struct lg_magic_call *call)
+{
+    size_t n = 0;
+    need(call, "the name of a file", "%load");
+    lua_pushfstring(call->L, "@%s", call->rest);
+    const char *text = lg_chunk_source(call->L, lua_tostring(call->L, -1), &n);
+    if (!text) return luaL_error(call->L, "cannot read %s: %s", call->rest, strerror(errno));
+    lg_page(call->L, call->session, text, n);
+    return 0;
+}
+
+/* Splits the arguments into the global table arg, as for a script; pushes the file's name. */
+static void set_arguments(struct lg_magic_call *call)
+{
+    lua_State *L = call->L;
+    lua_newtable(L);
+    int n = 0;
+    for (const char *p = call->rest; *p; n++) {
+        size_t length = strcspn(p, " \t");
+        lua_pushlstring(L, p, length);
+        lua_rawseti(L, -2, n);
+        p += length + strspn(p + length, " \t");
+    }
+    lua_rawgeti(L, -1, 0);
+    lua_insert(L, -2);
+    lua_setglobal(L, "arg");
+}
+
+static int magic_run(struct lg_magic_call *call)
+{
+    lua_State *L = call->L;
+    need(call, "the name of a file", "%run");
+    set_arguments(call);
+    if (luaL_loadfile(L, lua_tostring(L, -1)) != LUA_OK) return lua_error(L);
+    lua_call(L, 0, 0);
+    return 0;
+}
+
+/* Makes the value on top of the stack a variable of the session, says what it is, and pops it. */
+static void define_kernel(struct lg_magic_call *call, const char *name)
+{
+    lua_State *L = call->L;
+    int value = lua_gettop(L);
+    lg_declare(L, name, strlen(name) + 1);
+    lg_push_env(L);
+    lua_pushvalue(L, value);
+    lua_setfield(L, -2, name);
+    luaL_tolstring(L, value, NULL);
+    lua_pushliteral(L, "\n");
+    lua_concat(L, 2);
+    lg_output(call->session, LG_STDOUT, lua_tostring(L, -1), lua_rawlen(L, -1));
+    lua_settop(L, value - 1);
+}
+
+/* %%cuda: the kernels of the text become variables of the session. gpu.kernel gives one, or a table of them. */
+static int magic_cuda(struct lg_magic_call *call)
+{
+    lua_State *L = call->L;
+    static const char code[] = "local compile, text = ... ; local k = compile(text) ; return k";
+    lua_getglobal(L, "gpu");
+    if (!lua_istable(L, -1)) return luaL_error(L, "%%%%cuda needs the gpu module, which did not open");
+    lua_getfield(L, -1, "kernel");
+    struct lg_buffer *b = lg_push_buffer(L);
+    for (int i = 1; i < call->line; i++) lg_buffer_puts(b, "\n");
+    lg_buffer_puts(b, code);
+    if (b->failed) return luaL_error(L, "not enough memory");
+    /* The caller is a chunk of this cell, so that messages name the lines of the cell. */
+    if (luaL_loadbufferx(L, b->data, b->length, call->session->chunk, "t") != LUA_OK) return lua_error(L);
+    lua_pushvalue(L, -3);
+    lua_pushstring(L, call->body);
+    lua_call(L, 2, 1);
+    int made = lua_gettop(L);
+    if (!lua_istable(L, made)) {
+        lua_getfield(L, made, "name");
+        lua_pushvalue(L, made);
+        define_kernel(call, luaL_checkstring(L, made + 1));
+        return 0;
+    }
+    for (lua_pushnil(L); lua_next(L, made);) define_kernel(call, luaL_checkstring(L, made + 1));
+    return 0;
+}
+
+/* Help */
+
+static int magic_lsmagic(struct lg_magic_call *call)
+{
+    struct lg_buffer *b = lg_push_buffer(call->L);
+    for (const struct lg_magic *m = lg_magics; m->name; m++)
+        lg_buffer_printf(b, "%-34s %.*s\n", m->usage, (int)strcspn(m->doc, "\n"), m->doc);
+    lg_buffer_puts(b, "!command                           Runs a shell command and shows its output.\n"
+                      "?name, name?                       Shows what is known of a name; ??name adds its source.\n");
+    page_buffer(call, b, NULL);
+    return 0;
+}
+
+static int magic_history(struct lg_magic_call *call)
+{
+    struct lg_buffer *b = lg_push_buffer(call->L);
+    struct lg_history_entry e;
+    size_t count = lg_history_count(call->session);
+    for (size_t i = 0; i < count; i++)
+        if (lg_history_get(call->session, i, &e) && e.session == 0) lg_buffer_printf(b, "%4d: %s\n", e.line, e.code);
+    page_buffer(call, b, NULL);
+    return 0;
+}
+
+const struct lg_magic lg_magics[] = {
+    {"cuda", "%%cuda", "Compiles the cell as CUDA C; its kernels become variables by their names.", false, true, false,
+     magic_cuda},
+    {"time", "%time code", "Runs Lua code once and says how long it took.\nAs %%time it takes the rest of the cell.",
+     true, true, false, lg_magic_time},
+    {"timeit", "%timeit [-n N] [-r R] code",
+     "Runs Lua code many times and says how long it takes.\n"
+     "R runs (7) of N loops each, as many as give a measurable time. Work on the default device is waited for at the "
+     "end of each run. As %%timeit it takes the rest of the cell.",
+     true, true, false, lg_magic_timeit},
+    {"who", "%who", "Lists the names of the variables that you have made.", true, false, false, magic_who},
+    {"whos", "%whos", "Lists your variables with what they are.", true, false, false, magic_whos},
+    {"reset", "%reset", "Forgets all your variables and collects what they held.", true, false, false, magic_reset},
+    {"memory", "%memory [device]", "Shows the memory in use on a device and by Lua.", true, false, false, magic_memory},
+    {"device", "%device [name]", "Lists the devices, or chooses the default one.", true, false, false, magic_device},
+    {"run", "%run file [arguments]", "Runs a Lua file in this session.", true, false, true, magic_run},
+    {"load", "%load file", "Shows the text of a file.", true, false, true, magic_load},
+    {"writefile", "%%writefile [-a] file", "Writes the rest of the cell to a file; -a appends.", false, true, true,
+     magic_writefile},
+    {"bash", "%%bash", "Runs the rest of the cell by bash.", false, true, false, magic_bash},
+    {"history", "%history", "Shows the cells of this session.", true, false, false, magic_history},
+    {"lsmagic", "%lsmagic", "Lists the magics.", true, false, false, magic_lsmagic},
+    {NULL, NULL, NULL, false, false, false, NULL},
+};
+
+const struct lg_magic *lg_magic_find(const char *name, size_t length)
+{
+    for (const struct lg_magic *m = lg_magics; m->name; m++)
+        if (strlen(m->name) == length && memcmp(m->name, name, length) == 0) return m;
+    return NULL;
+}
+
+static int unknown_magic(lua_State *L, const char *name, bool cell)
+{
+    const struct lg_magic *best = NULL;
+    const char *sign = cell ? "%%" : "%";
+    for (const struct lg_magic *m = lg_magics; m->name; m++)
+        if ((cell ? m->cell : m->line) && lg_spelling_distance(name, m->name) <= 2 &&
+            (!best || lg_spelling_distance(name, m->name) < lg_spelling_distance(name, best->name)))
+            best = m;
+    const struct lg_magic *other = lg_magic_find(name, strlen(name));
+    if (other)
+        return luaL_error(L, cell ? "%s%s works on a line: %s" : "%s%s takes a cell, from its first line on: %s", sign,
+                          name, other->usage);
+    if (best) return luaL_error(L, "there is no magic %s%s; did you mean %s%s?", sign, name, sign, best->name);
+    return luaL_error(L, "there is no magic %s%s; %%lsmagic lists them", sign, name);
+}
+
+/* ?name, ??name, name?, name?? */
+static int ask(struct lg_magic_call *call, const char *text, size_t length)
+{
+    lua_State *L = call->L;
+    int marks = 0;
+    while (length && *text == '?') text++, length--, marks++;
+    while (length && (*text == ' ' || *text == '\t')) text++, length--;
+    while (length && text[length - 1] == '?') length--, marks++;
+    struct lg_buffer *b = lg_push_buffer(L), *html = lg_push_buffer(L);
+    if (!length) {
+        lg_buffer_puts(b, "?name shows what is known of a name, ??name adds its source. %lsmagic lists the commands of "
+                          "cells, gpu.help() the functions of the gpu module.\n");
+    } else if (!lg_inspect_text(L, text, length, length, marks > 1, b, html)) {
+        lua_pushlstring(L, text, length);
+        return luaL_error(L, "nothing is known of '%s'", lua_tostring(L, -1));
+    }
+    page_buffer(call, b, html);
+    return 0;
+}
+
+/* Pushes the text between the spaces around it. */
+static const char *push_trimmed(lua_State *L, const char *from, const char *to)
+{
+    while (from < to && strchr(" \t", *from)) from++;
+    while (to > from && strchr(" \t\r", to[-1])) to--;
+    return lua_pushlstring(L, from, (size_t)(to - from));
+}
+
+int lg_run_line_magic(lua_State *L)
+{
+    size_t n;
+    const char *text = luaL_checklstring(L, 1, &n);
+    struct lg_magic_call call = {.L = L, .session = lg_session_of(L), .line = (int)luaL_optinteger(L, 2, 1)};
+    if (*text == '!') return run_shell(&call, "/bin/sh", text + 1);
+    if (*text != '%') return ask(&call, text, n);
+    const char *name = text + 1;
+    size_t length = strcspn(name, " \t");
+    const struct lg_magic *m = lg_magic_find(name, length);
+    call.rest = push_trimmed(L, name + length, text + n);
+    if (!m || !m->line) return unknown_magic(L, lua_pushlstring(L, name, length), false);
+    return m->run(&call);
+}
+
+int lg_run_cell_magic(lua_State *L)
+{
+    size_t n;
+    lua_pushvalue(L, lua_upvalueindex(1));
+    const char *text = lua_tolstring(L, -1, &n), *end = text + n;
+    struct lg_magic_call call = {
+        .L = L, .session = lg_session_of(L), .line = (int)lua_tointeger(L, lua_upvalueindex(2))};
+    const char *line_end = memchr(text, '\n', n);
+    if (!line_end) line_end = end;
+    const char *name = text + 2;
+    size_t length = strcspn(name, " \t\r\n");
+    const struct lg_magic *m = lg_magic_find(name, length);
+    call.rest = push_trimmed(L, name + length, line_end);
+    call.body = line_end < end ? line_end + 1 : "";
+    if (!m || !m->cell) return unknown_magic(L, lua_pushlstring(L, name, length), true);
+    return m->run(&call);
+}

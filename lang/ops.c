@@ -1,0 +1,221 @@
+/* The elementwise operations of ops.def as methods, functions of the gpu table and metamethods. Their results may wait
+ * (lazy.c). */
+#include <string.h>
+#include "lang/lazy.h"
+
+#define MAX_ARITY 3
+
+static void check_operands(lua_State *L, enum kn_op op, struct kn_operand *args)
+{
+    bool any = false;
+    for (int i = 0; i < kn_ops[op].arity; i++) {
+        lg_check_operand(L, i + 1, &args[i]);
+        any = any || args[i].array;
+    }
+    if (!any) luaL_error(L, "%s needs an array; of numbers Lua's own math library computes it", kn_ops[op].name);
+}
+
+static bool any_waits(enum kn_op op, const struct kn_operand *args)
+{
+    for (int i = 0; i < kn_ops[op].arity; i++)
+        if (args[i].array && lg_waits(args[i].array)) return true;
+    return false;
+}
+
+/* Nobody knows when foreign memory changes, so what reads it is computed now. */
+static bool is_to_wait(lua_State *L, enum kn_op op, const struct kn_operand *args)
+{
+    const struct rt_array *arrays[MAX_ARITY];
+    int count = 0;
+    bool foreign = false;
+    for (int i = 0; i < kn_ops[op].arity; i++) {
+        if (!args[i].array) continue;
+        foreign |= args[i].array->storage->foreign;
+        arrays[count++] = args[i].array;
+    }
+    for (int i = 0; foreign && i < count; i++) lg_evaluate(L, (struct rt_array *)(uintptr_t)arrays[i]);
+    return !foreign && (any_waits(op, args) || lg_worth_waiting(L, arrays, count));
+}
+
+static void find_sources(enum kn_op op, const struct kn_operand *args, struct kn_source *sources)
+{
+    for (int i = 0; i < kn_ops[op].arity; i++) {
+        const struct lg_array *l = (const struct lg_array *)args[i].array;
+        sources[i] = (struct kn_source){l ? l->expression : NULL, args[i]};
+    }
+}
+
+/* Where the graph would be too large its greatest part is evaluated first: in the end all operands are. */
+static struct kn_expression *new_expression(lua_State *L, enum kn_op op, const struct kn_operand *args)
+{
+    struct kn_source sources[MAX_ARITY] = {{0}};
+    struct kn_expression *x = NULL;
+    for (;;) {
+        int greatest = -1;
+        find_sources(op, args, sources);
+        enum rt_status status = kn_expression_new(op, sources, &x, lg_error_box(L));
+        for (int i = 0; i < kn_ops[op].arity; i++)
+            if (sources[i].expression && (greatest < 0 || kn_expression_cost(sources[i].expression) >
+                                                              kn_expression_cost(sources[greatest].expression)))
+                greatest = i;
+        if (status != RT_UNSUPPORTED || greatest < 0) {
+            lg_check(L, status);
+            return x;
+        }
+        rt_error_clear(lg_error_box(L));
+        lg_evaluate(L, (struct rt_array *)(uintptr_t)args[greatest].array);
+    }
+}
+
+static int call_op(lua_State *L)
+{
+    enum kn_op op = (enum kn_op)lua_tointeger(L, lua_upvalueindex(1));
+    struct kn_operand args[MAX_ARITY];
+    check_operands(L, op, args);
+    struct rt_array *out = lg_new_array(L);
+    if (is_to_wait(L, op, args))
+        lg_wait(L, out, new_expression(L, op, args));
+    else
+        lg_check(L, kn_apply(op, args, out, lg_error_box(L)));
+    return 1;
+}
+
+static int call_in_place(lua_State *L)
+{
+    enum kn_op op = (enum kn_op)lua_tointeger(L, lua_upvalueindex(1));
+    struct kn_operand args[MAX_ARITY];
+    enum rt_dtype result;
+    struct rt_error *e = lg_error_box(L);
+    struct rt_array out = *lg_check_target(L, 1); /* borrowed */
+    check_operands(L, op, args);
+    lg_check(L, kn_result_dtype(op, args, &result, e));
+    if (rt_dtypes[result].kind == 'f' && rt_dtypes[out.dtype].kind != 'f')
+        return luaL_error(
+            L, "x:%s_() gives %s, which the %s elements of x cannot hold; use y = x:%s(), or x:to(\"%s\") first",
+            kn_ops[op].name, rt_dtypes[result].name, rt_dtypes[out.dtype].name, kn_ops[op].name,
+            rt_dtypes[result].name);
+    if (any_waits(op, args)) {
+        struct kn_expression *x = new_expression(L, op, args);
+        enum rt_status status = kn_expression_write(x, &out, e);
+        kn_expression_release(x);
+        lg_check(L, status);
+    } else {
+        lg_check(L, kn_apply(op, args, &out, e));
+    }
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* Documentation. The texts are made here from the rows of ops.def and kept in Lua's registry. */
+
+static const char *keep(lua_State *L) /* the string at the top, popped */
+{
+    const char *s = lua_tostring(L, -1);
+    luaL_ref(L, LUA_REGISTRYINDEX);
+    return s;
+}
+
+static const char *arguments(enum kn_op op)
+{
+    static const char *const by_arity[] = {"", "", "y", "a, b"};
+    return op == KN_CLIP ? "low, high" : by_arity[kn_ops[op].arity];
+}
+
+static const char *signature(lua_State *L, enum kn_op op)
+{
+    static const struct {
+        const char *event, *text;
+    } symbols[] = {{"__add", "x + y"},  {"__sub", "x - y"}, {"__mul", "x * y"},  {"__div", "x / y"},
+                   {"__mod", "x % y"},  {"__pow", "x ^ y"}, {"__unm", "-x"},     {"__idiv", "x // y"},
+                   {"__band", "x & y"}, {"__bor", "x | y"}, {"__bxor", "x ~ y"}, {"__bnot", "~x"},
+                   {"__shl", "x << y"}, {"__shr", "x >> y"}};
+    const struct kn_op_info *o = &kn_ops[op];
+    const char *args = arguments(op), *symbol = "";
+    for (size_t i = 0; o->symbol && i < sizeof symbols / sizeof *symbols; i++)
+        if (!strcmp(symbols[i].event, o->symbol)) symbol = symbols[i].text;
+    lua_pushfstring(L, "%s%sx:%s(%s)   gpu.%s(x%s%s)", symbol, *symbol ? "   " : "", o->name, args, o->name,
+                    *args ? ", " : "", args);
+    return keep(L);
+}
+
+static const struct lg_function *make_row(lua_State *L, enum kn_op op)
+{
+    const struct kn_op_info *o = &kn_ops[op];
+    struct lg_function *row = lua_newuserdatauv(L, sizeof *row, 0);
+    luaL_ref(L, LUA_REGISTRYINDEX);
+    *row = (struct lg_function){.name = o->name, .signature = signature(L, op)};
+    lua_pushfstring(L, "%s\n%s", o->doc,
+                    o->arity == 1
+                        ? "A new array of the same shape."
+                        : "A new array. Operands are arrays, whose shapes broadcast, or numbers, which do not "
+                          "change an array's dtype unless a float meets integers.");
+    row->doc = keep(L);
+    if (o->example) {
+        lua_pushfstring(L, "assert(%s)", o->example);
+        row->example = keep(L);
+    }
+    return row;
+}
+
+static bool takes_floats(enum kn_op op)
+{
+    enum rt_dtype result;
+    struct rt_array a = {.dtype = RT_FLOAT32};
+    struct kn_operand args[MAX_ARITY] = {{.array = &a}, {.i = 1}, {.i = 1}};
+    return kn_result_dtype(op, args, &result, NULL) == RT_OK;
+}
+
+static const struct lg_function *make_in_place_row(lua_State *L, enum kn_op op)
+{
+    static const char *const numbers[] = {"", "", "1", "1, 1"};
+    const struct kn_op_info *o = &kn_ops[op];
+    const char *args = numbers[o->arity];
+    struct lg_function *row = lua_newuserdatauv(L, sizeof *row, 0);
+    luaL_ref(L, LUA_REGISTRYINDEX);
+    *row = (struct lg_function){0};
+    lua_pushfstring(L, "%s_", o->name);
+    row->name = keep(L);
+    lua_pushfstring(L, "x:%s_(%s)", o->name, arguments(op));
+    row->signature = keep(L);
+    lua_pushfstring(L,
+                    "x:%s, written into x itself.\nThe other operands broadcast to the shape of x, which keeps its "
+                    "dtype; a floating result for integers is an error. Returns x.",
+                    o->name);
+    row->doc = keep(L);
+    lua_pushfstring(L, "local x = gpu.array({1, 1}%s)\nlocal y = x:%s(%s)\nassert(x:%s_(%s):equal(y))",
+                    takes_floats(op) ? "" : ", 'int32'", o->name, args, o->name, args);
+    row->example = keep(L);
+    return row;
+}
+
+static void push_op(lua_State *L, lua_CFunction call, enum kn_op op, const struct lg_function *row)
+{
+    lua_pushinteger(L, op);
+    lua_pushcclosure(L, call, 1);
+    lg_document_value(L, -1, row);
+}
+
+void lg_open_ops(lua_State *L)
+{
+    int gpu = lua_gettop(L) - 2, methods = gpu + 1, meta = gpu + 2;
+    for (int op = 0; op < KN_OP_COUNT; op++) {
+        const struct lg_function *row = make_row(L, op);
+        push_op(L, call_op, op, row);
+        lua_pushvalue(L, -1);
+        lua_setfield(L, gpu, row->name);
+        lua_pushvalue(L, -1);
+        lua_setfield(L, methods, row->name);
+        if (kn_ops[op].symbol) {
+            lua_pushvalue(L, -1);
+            lua_setfield(L, meta, kn_ops[op].symbol);
+        }
+        lua_pop(L, 1);
+        lg_document(L, "gpu", row);
+        lg_document(L, "array", row);
+        if (op == KN_WHERE) continue; /* its result does not belong into the condition */
+        row = make_in_place_row(L, op);
+        push_op(L, call_in_place, op, row);
+        lua_setfield(L, methods, row->name);
+        lg_document(L, "array", row);
+    }
+}

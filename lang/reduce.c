@@ -1,0 +1,272 @@
+/* Reductions, matrix products and comparisons of whole arrays. */
+#include <math.h>
+#include <string.h>
+#include "lang/array.h"
+
+/* Pushes the only element of the array at the top of the stack, which is not needed any more. */
+static int push_number_of(lua_State *L)
+{
+    struct rt_array *a = lua_touserdata(L, -1);
+    lg_push_element(L, a);
+    lg_array_drop(a);
+    return 1;
+}
+
+struct request {
+    int axes[RT_MAX_DIMS]; /* from 0 */
+    int count;             /* 0: all elements */
+    bool keepdims;
+};
+
+static void add_axis(lua_State *L, int idx, int ndim, struct request *r)
+{
+    int axis = lg_check_axis(L, idx, ndim);
+    for (int i = 0; i < r->count; i++)
+        if (r->axes[i] == axis) luaL_error(L, "axis %d is named twice", axis + 1);
+    r->axes[r->count++] = axis;
+}
+
+static void check_axes(lua_State *L, int idx, int ndim, struct request *r)
+{
+    if (lua_isnoneornil(L, idx)) return;
+    if (!lua_istable(L, idx)) {
+        add_axis(L, idx, ndim, r);
+        return;
+    }
+    idx = lua_absindex(L, idx);
+    for (lua_Integer i = 1; lua_rawgeti(L, idx, i) != LUA_TNIL; i++) {
+        add_axis(L, -1, ndim, r);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
+/* x:sum(), x:sum(2), x:sum({1, 2}), x:sum(2, true), x:sum{axis = 2, keepdims = true} */
+static void check_request(lua_State *L, int ndim, struct request *r)
+{
+    bool named = lua_istable(L, 2) && lua_rawlen(L, 2) == 0;
+    *r = (struct request){0};
+    if (!named) {
+        check_axes(L, 2, ndim, r);
+        r->keepdims = lua_toboolean(L, 3);
+        return;
+    }
+    for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+        if (!strcmp(key, "axis"))
+            check_axes(L, lua_gettop(L), ndim, r);
+        else if (!strcmp(key, "keepdims"))
+            r->keepdims = lua_toboolean(L, -1);
+        else
+            luaL_error(L, "there is no option '%s'; there are axis and keepdims", key);
+    }
+}
+
+static const struct rt_array *push_reduced(lua_State *L, enum kn_reduction op, const struct rt_array *a, int axis,
+                                           bool keepdims)
+{
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_reduce(op, a, axis, keepdims, out, lg_error_box(L)));
+    return out;
+}
+
+static int reduce_all(lua_State *L, enum kn_reduction op, const struct rt_array *a, bool keepdims)
+{
+    push_reduced(L, op, a, -1, false);
+    if (!keepdims) return push_number_of(L);
+    struct rt_array *out = lua_touserdata(L, -1);
+    out->ndim = a->ndim;
+    for (int i = 0; i < a->ndim; i++) out->shape[i] = out->strides[i] = 1;
+    return 1;
+}
+
+static int reduce(lua_State *L)
+{
+    enum kn_reduction op = (enum kn_reduction)lua_tointeger(L, lua_upvalueindex(1));
+    struct request r;
+    const struct rt_array *a = lg_check_array(L, 1);
+    check_request(L, a->ndim, &r);
+    if (r.count == 0 || (r.count == a->ndim && a->ndim == 1 && !r.keepdims)) return reduce_all(L, op, a, r.keepdims);
+    if (r.count > 1 && (op == KN_ARGMIN || op == KN_ARGMAX))
+        return luaL_error(L, "%s works along one axis or over all elements", kn_reductions[op].name);
+    /* From the last axis to the first, so that the numbers of those to come stay true. */
+    for (int axis = a->ndim - 1; axis >= 0; axis--)
+        for (int i = 0; i < r.count; i++)
+            if (r.axes[i] == axis) a = push_reduced(L, op, a, axis, r.keepdims);
+    return 1;
+}
+
+static int matmul(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, 1), *b = lg_check_array(L, 2);
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_matmul(a, b, out, lg_error_box(L)));
+    return out->ndim == 0 ? push_number_of(L) : 1;
+}
+
+/* Two arrays of one shape as doubles on the host. Comparing arrays is for tests, where plain beats fast. */
+struct pair {
+    const struct rt_array *a, *b; /* broadcast to one shape */
+    const char *x, *y;            /* contiguous elements */
+    int64_t size;
+};
+
+static void push_pair(lua_State *L, struct pair *p)
+{
+    int ndim;
+    int64_t shape[RT_MAX_DIMS];
+    struct rt_error *e = lg_error_box(L);
+    lg_check(L, rt_broadcast_shape((const struct rt_array *[]){p->a, p->b}, 2, &ndim, shape, e));
+    const struct rt_array *sides[2] = {p->a, p->b};
+    const char *host[2];
+    for (int i = 0; i < 2; i++) {
+        struct rt_array *spread = lg_new_array(L);
+        lg_check(L, rt_array_broadcast(sides[i], ndim, shape, spread, e));
+        host[i] = lg_push_host_copy(L, spread);
+        p->size = rt_array_size(spread);
+    }
+    p->x = host[0];
+    p->y = host[1];
+}
+
+static bool is_close(double x, double y, double rtol, double atol)
+{
+    if (x == y) return true;
+    return isfinite(x) && isfinite(y) && fabs(x - y) <= atol + rtol * fabs(y);
+}
+
+static bool pair_close(const struct pair *p, double rtol, double atol)
+{
+    size_t nx = rt_dtypes[p->a->dtype].size, ny = rt_dtypes[p->b->dtype].size;
+    for (int64_t i = 0; i < p->size; i++) {
+        double x = rt_load_double(p->a->dtype, p->x + (size_t)i * nx);
+        double y = rt_load_double(p->b->dtype, p->y + (size_t)i * ny);
+        if (!is_close(x, y, rtol, atol)) return false;
+    }
+    return true;
+}
+
+/* The array at idx, or the number there as an array of no axes on the device of `beside`. */
+static const struct rt_array *check_side(lua_State *L, int idx, int beside)
+{
+    struct kn_operand number;
+    if (!lg_is_scalar(L, idx)) return lg_check_array(L, idx);
+    struct rt_device *d = rt_array_device(lg_check_array(L, beside));
+    lg_check_operand(L, idx, &number);
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, rt_array_new(d, number.is_float ? RT_FLOAT64 : RT_INT64, 0, NULL, out, lg_error_box(L)));
+    lg_check(L, kn_fill(out, &number, lg_error_box(L)));
+    return out;
+}
+
+static int allclose(lua_State *L)
+{
+    double rtol = luaL_optnumber(L, 3, 1e-5), atol = luaL_optnumber(L, 4, 1e-8);
+    struct pair p = {.a = check_side(L, 1, 2), .b = check_side(L, 2, 1)};
+    push_pair(L, &p);
+    lua_pushboolean(L, pair_close(&p, rtol, atol));
+    return 1;
+}
+
+static bool is_integral(enum rt_dtype t)
+{
+    return rt_dtypes[t].kind != 'f';
+}
+
+static bool pair_equal(const struct pair *p)
+{
+    enum rt_dtype ta = p->a->dtype, tb = p->b->dtype;
+    bool whole = is_integral(ta) && is_integral(tb);
+    for (int64_t i = 0; i < p->size; i++) {
+        const char *x = p->x + (size_t)i * rt_dtypes[ta].size, *y = p->y + (size_t)i * rt_dtypes[tb].size;
+        if (whole ? rt_load_int(ta, x) != rt_load_int(tb, y) : rt_load_double(ta, x) != rt_load_double(tb, y))
+            return false;
+    }
+    return true;
+}
+
+static int equal(lua_State *L)
+{
+    struct pair p = {.a = lg_check_array(L, 1), .b = lg_check_array(L, 2)};
+    bool same = rt_array_same_shape(p.a, p.b);
+    if (same) push_pair(L, &p);
+    lua_pushboolean(L, same && pair_equal(&p));
+    return 1;
+}
+
+#define MATMUL_DOC                                                                                                     \
+    "Two matrices give a matrix, a matrix and a vector a vector, two vectors a Lua number. The inner sizes must agree."
+#define ALLCLOSE_DOC                                                                                                   \
+    "Whether |a - b| <= atol + rtol * |b| for all elements.\n"                                                         \
+    "Shapes broadcast; either may be a number; the arrays may be on different devices. rtol is 1e-5 and atol 1e-8 "    \
+    "unless told otherwise. NaN is close to nothing, infinity to itself."
+
+const struct lg_function lg_reduce_methods[] = {
+    {"matmul", matmul, "x:matmul(y)", "The matrix product.\n" MATMUL_DOC,
+     "local x = gpu.array({{1, 2}, {3, 4}})\nassert(x:matmul(gpu.eye(2)):equal(x))"},
+    {"dot", matmul, "x:dot(y)", "The dot product of vectors; of matrices the matrix product.\n" MATMUL_DOC,
+     "assert(gpu.array({1, 2}):dot(gpu.array({3, 4})) == 11)"},
+    {"allclose", allclose, "x:allclose(y [, rtol [, atol]])", ALLCLOSE_DOC,
+     "assert(gpu.ones(3):allclose(1 + 1e-7) and not gpu.ones(3):allclose(1.1))"},
+    {"equal", equal, "x:equal(y)",
+     "Whether the two arrays have the same shape and equal elements; dtypes and devices may differ.\n"
+     "x:eq(y) compares element by element; Lua's x == y says whether both are the same object.",
+     "assert(gpu.ones(3):equal(gpu.ones(3, 'int32')) and not gpu.ones(3):equal(gpu.ones(4)))"},
+    {0}};
+
+const struct lg_function lg_reduce_functions[] = {
+    {"matmul", matmul, "gpu.matmul(x, y)", "The matrix product.\n" MATMUL_DOC,
+     "local x = gpu.array({{1, 2}, {3, 4}})\nassert(gpu.matmul(x, gpu.array({1, 1}))[2] == 7)"},
+    {"dot", matmul, "gpu.dot(x, y)", "The dot product of vectors; of matrices the matrix product.\n" MATMUL_DOC,
+     "assert(gpu.dot(gpu.array({1, 2}), gpu.array({3, 4})) == 11)"},
+    {"allclose", allclose, "gpu.allclose(x, y [, rtol [, atol]])", ALLCLOSE_DOC,
+     "assert(gpu.allclose(gpu.ones(3), 1 + 1e-7))"},
+    {"equal", equal, "gpu.equal(x, y)",
+     "Whether the two arrays have the same shape and equal elements; dtypes and devices may differ.",
+     "assert(gpu.equal(gpu.ones(3), gpu.array({1, 1, 1})))"},
+    {0}};
+
+static const char *keep(lua_State *L)
+{
+    const char *s = lua_tostring(L, -1);
+    luaL_ref(L, LUA_REGISTRYINDEX);
+    return s;
+}
+
+static const struct lg_function *make_row(lua_State *L, enum kn_reduction op)
+{
+    const struct kn_reduction_info *info = &kn_reductions[op];
+    struct lg_function *row = lua_newuserdatauv(L, sizeof *row, 0);
+    luaL_ref(L, LUA_REGISTRYINDEX);
+    *row = (struct lg_function){.name = info->name};
+    lua_pushfstring(L, "x:%s([axis [, keepdims]])   gpu.%s(x [, axis [, keepdims]])", info->name, info->name);
+    row->signature = keep(L);
+    lua_pushfstring(
+        L,
+        "%s\nOver all elements it is a Lua value, along an axis an array. Axes count from 1, from the end with "
+        "-1; several are given as a table. With keepdims reduced axes stay, with size 1. Both also as "
+        "x:%s{axis = ..., keepdims = ...}.",
+        info->doc, info->name);
+    row->doc = keep(L);
+    if (info->example) {
+        lua_pushfstring(L, "assert(%s)", info->example);
+        row->example = keep(L);
+    }
+    return row;
+}
+
+void lg_open_reductions(lua_State *L)
+{
+    int gpu = lua_gettop(L) - 1, methods = gpu + 1;
+    for (int op = 0; op < KN_REDUCTION_COUNT; op++) {
+        const struct lg_function *row = make_row(L, op);
+        lua_pushinteger(L, op);
+        lua_pushcclosure(L, reduce, 1);
+        lg_document_value(L, -1, row);
+        lua_pushvalue(L, -1);
+        lua_setfield(L, gpu, row->name);
+        lua_setfield(L, methods, row->name);
+        lg_document(L, "gpu", row);
+        lg_document(L, "array", row);
+    }
+}

@@ -1,0 +1,113 @@
+/* One interpreter session: what the terminal shell, the script runner and the notebook kernel all drive.
+ *
+ * Not thread-safe: one thread owns a session; only lg_session_interrupt may be called from signal handlers and other
+ * threads. No function here raises a Lua error or longjmps into the caller. Texts are UTF-8; positions are byte offsets
+ * from 0 (the wire turns code points into bytes). */
+#ifndef LG_SESSION_H
+#define LG_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct lua_State;
+struct lg_session;
+
+struct lg_mime {
+    const char *type; /* "text/plain", "text/html", ... */
+    const char *data; /* text (binary types are base64), not NUL-terminated by promise */
+    size_t length;
+};
+struct lg_bundle {
+    const struct lg_mime *items; /* "text/plain" is always there */
+    size_t count;
+};
+
+enum lg_stream { LG_STDOUT, LG_STDERR };
+
+/* Where a session's output goes. Called on the session's thread while it evaluates, in the order in which things
+ * happen. All members are optional but stream. Pointers are valid during the call only. */
+struct lg_sink {
+    void *context;
+    void (*stream)(void *context, enum lg_stream which, const char *text,
+                   size_t length); /* print, io.write, warnings */
+    void (*display)(void *context, const struct lg_bundle *bundle, const char *display_id, bool update);
+    void (*result)(void *context, int execution_count, const struct lg_bundle *bundle); /* the trailing expression */
+    void (*clear_output)(void *context, bool wait);
+    /* A line from the user for io.read, malloc'd without its newline; NULL at end of input. Absent: io.read reads
+     * stdin. */
+    char *(*input)(void *context, const char *prompt, bool password);
+    /* The pager: text that ?name and %magics show. Absent: goes to stream. */
+    void (*page)(void *context, const struct lg_bundle *bundle);
+};
+
+struct lg_options {
+    struct lg_sink sink;
+    const char *device;  /* default device name or NULL */
+    bool hosted;         /* the process is not the cells' to end: os.exit is an error */
+    bool interactive;    /* cells: trailing expressions shown, top-level locals persist, magics; false: plain Lua */
+    const char *history; /* file of the cells (interactive); NULL: the default place, "": none */
+    int argc;            /* for the `arg` table of scripts: argv[0] is the script */
+    char **argv;
+    int before; /* how many of the program's words stand before argv[0]: arg[-1], arg[-2], ... */
+};
+
+struct lg_session *lg_session_new(const struct lg_options *options); /* NULL: out of memory */
+void lg_session_free(struct lg_session *s);
+struct lua_State *lg_session_state(struct lg_session *s);
+
+enum lg_status { LG_DONE, LG_ERROR, LG_INTERRUPTED };
+
+struct lg_error {                 /* owned by the session until its next call */
+    const char *name;             /* "LuaError", "SyntaxError", "KernelError", "Interrupted", ... */
+    const char *value;            /* the message, without traceback */
+    const char *const *traceback; /* lines to show: the message (one or more), then the calls, innermost last */
+    size_t traceback_count;
+    int line; /* of the cell, from 1; 0 when it is not in the cell */
+};
+struct lg_request {
+    const char *code;
+    size_t length;
+    const char *name;   /* chunk name for messages: NULL means "cell N" by the execution count; "@file.lua" for files */
+    bool silent;        /* no result, no history, count stays */
+    bool store_history; /* false: not in the history, and the count stays */
+};
+/* Evaluates one cell (or, when not interactive, a chunk of plain Lua; a first line that starts with # is skipped).
+ * Output is in the sink before it returns. *error is set for LG_ERROR and LG_INTERRUPTED. Clears the interrupt flag. */
+enum lg_status lg_session_evaluate(struct lg_session *s, const struct lg_request *r, const struct lg_error **error);
+/* The count of the cell being or last evaluated, from 1; 0 before the first. */
+int lg_session_count(const struct lg_session *s);
+
+enum lg_completeness { LG_COMPLETE, LG_INCOMPLETE, LG_INVALID, LG_UNKNOWN };
+/* *indent gets the number of spaces to continue by when incomplete. */
+enum lg_completeness lg_session_is_complete(struct lg_session *s, const char *code, size_t length, int *indent);
+
+struct lg_match {
+    const char *text; /* replaces code[start..end) */
+    const char *kind; /* "function", "array", "keyword", "field", "magic", "path", ... */
+    const char *note; /* signature or shape, may be "" */
+};
+struct lg_completion { /* owned by the session until its next call */
+    size_t start, end;
+    const struct lg_match *matches;
+    size_t count;
+};
+void lg_session_complete(struct lg_session *s, const char *code, size_t length, size_t cursor,
+                         struct lg_completion *out);
+/* What is known of the name at the cursor: a bundle of text/plain (and text/html), false when nothing. detail 0 is the
+ * signature and doc, 1 adds the source. */
+bool lg_session_inspect(struct lg_session *s, const char *code, size_t length, size_t cursor, int detail,
+                        struct lg_bundle *out);
+
+/* Stops what the session runs, now or soon. Async-signal-safe. */
+void lg_session_interrupt(struct lg_session *s);
+
+/* History: cells kept on disk and in memory, shared by shell and notebooks (lang/history.c). */
+struct lg_history_entry {
+    long session; /* sessions count from 1; 0 is the current one */
+    int line;     /* execution count within its session */
+    const char *code;
+};
+size_t lg_history_count(struct lg_session *s); /* oldest first, this session's last */
+bool lg_history_get(struct lg_session *s, size_t i, struct lg_history_entry *out);
+
+#endif

@@ -1,0 +1,131 @@
+/* What the files that make up a session (lang/session.c, evaluate.c, traceback.c, output.c, display.c, complete.c,
+ * inspect.c, magic.c, history.c, source.c) share. Faces see lang/session.h only. */
+#ifndef LG_SESSION_STATE_H
+#define LG_SESSION_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include "lang/lang.h"
+#include "lang/buffer.h"
+#include "lang/session.h"
+
+/* Memory for answers that are valid until the session's next call. */
+struct lg_arena {
+    struct lg_arena_block *blocks;
+};
+void *lg_arena_get(struct lg_arena *a, size_t bytes); /* aligned for pointers; NULL when out of memory */
+/* A NUL-terminated copy; NULL when out of memory. */
+char *lg_arena_text(struct lg_arena *a, const char *text, size_t length);
+void lg_arena_reset(struct lg_arena *a);
+
+#define LG_TRACE_FRAMES 24 /* calls shown of a deeper stack: the outermost and innermost halves */
+
+struct lg_history;
+
+struct lg_session {
+    lua_State *L;
+    struct lg_sink sink;
+    bool interactive;
+    int count;
+    struct lg_arena answers;
+
+    /* Interruption (lang/interrupt.c). `running` is the coroutine that runs now. */
+    lua_State *volatile running;
+    pthread_t thread;
+    atomic_bool evaluating, interrupted;
+    int interrupts_raised; /* in this cell */
+
+    /* The failure being reported; texts are in `answers`. */
+    struct lg_error error;
+    const char *frames[LG_TRACE_FRAMES + 1]; /* innermost first, as the message handler met them */
+    int frame_count, frame_line;             /* line of the innermost frame inside the cell, 0 when none */
+    char chunk[64];                          /* the chunk name being evaluated: "=cell 3" */
+
+    /* Input (lang/input.c): lines asked for and not read yet. */
+    struct lg_buffer input;
+    size_t input_at;
+
+    struct lg_buffer warning; /* pieces of the one being put together */
+    bool warnings_off;
+    struct lg_history *history;
+};
+
+/* The session that a state belongs to; NULL in a stock Lua interpreter. */
+struct lg_session *lg_session_of(lua_State *L);
+
+/* Calls f(job) in protected mode: job is the light userdata at index 1. False when it raised. */
+bool lg_protect(struct lg_session *s, lua_CFunction f, void *job);
+
+/* lang/interrupt.c */
+void lg_interrupt_begin(struct lg_session *s); /* a cell starts on this thread */
+void lg_interrupt_end(struct lg_session *s);
+void lg_open_coroutines(lua_State *L, struct lg_session *s); /* [raises] */
+
+/* lang/output.c */
+void lg_output(struct lg_session *s, enum lg_stream which, const char *text, size_t length);
+void lg_open_output(lua_State *L, struct lg_session *s); /* print, io.write, io.read, warn into the sink. [raises] */
+
+/* lang/input.c: io.read and io.lines; upvalues are the session, the stock function, io.stdin. */
+int lg_sink_read(lua_State *L);
+int lg_sink_lines(lua_State *L);
+
+/* lang/traceback.c: the message handler of cells, and the report it leads to. */
+int lg_traceback_handler(lua_State *L);
+/* Fills s->error from the error value on top of the stack and the frames collected; pops nothing, never raises. */
+void lg_report_error(struct lg_session *s, int status, bool syntax);
+
+/* lang/pretty.c: pushes the readable text of a value: strings quoted, tables opened, long things cut. [raises] */
+void lg_push_value_text(lua_State *L, int idx);
+
+/* lang/display.c, all raise. Pushes what keeps a bundle alive and fills it: text/plain and whatever else shows the
+ * value at idx. */
+void lg_push_bundle(lua_State *L, int idx, struct lg_bundle *out);
+/* Sends values first..last to the sink as the cell's result, and remembers the first as _, __, ___. */
+void lg_show_result(lua_State *L, struct lg_session *s, int first, int last);
+void lg_open_display(lua_State *L, struct lg_session *s);
+/* A buffer that Lua collects: pushed, empty. */
+struct lg_buffer *lg_push_buffer(lua_State *L);
+/* Pushes its text as a Lua string; raises when memory for it ran out. */
+void lg_push_buffer_text(lua_State *L, const struct lg_buffer *b);
+
+/* lang/locals.c: the environment of cells. All raise. */
+void lg_open_locals(lua_State *L);
+void lg_push_env(lua_State *L);   /* the table of the session's variables, which falls back to the globals */
+void lg_push_known(lua_State *L); /* the table whose keys are the variables' names, nil ones included */
+/* Names that the cell about to run declares, each ended by a NUL; and after it: those it never came to are dropped. */
+void lg_declare(lua_State *L, const char *names, size_t length);
+void lg_settle(lua_State *L);
+void lg_clear_locals(lua_State *L);
+void lg_note_globals(lua_State *L);         /* remembers which globals there are at the start */
+void lg_push_initial_globals(lua_State *L); /* pushes the table whose keys are those */
+
+/* lang/evaluate.c: compiles a cell for the session's environment and pushes the function, or the error value. The
+ * status is lua_load's. *show says that its results are to be shown. Line breaks are put before the text so that it
+ * begins on first_line of the chunk. Never raises. */
+struct lg_source {
+    const char *text;
+    size_t length;
+    const char *chunk; /* "=cell 3" */
+    int first_line;
+};
+int lg_load_cell(lua_State *L, const struct lg_source *source, bool *show);
+
+/* lang/inspect.c: adds what is known of the name at the cursor to `out`, and documentation to `html` too (not NULL);
+ * false when nothing is known. [raises] */
+bool lg_inspect_text(lua_State *L, const char *code, size_t length, size_t cursor, int detail, struct lg_buffer *out,
+                     struct lg_buffer *html);
+
+/* lang/history.c. The path is that of lg_options; NULL when out of memory, and then nothing is remembered. */
+struct lg_history *lg_history_new(const char *path);
+void lg_history_free(struct lg_history *h);
+void lg_history_add(struct lg_history *h, int line, const char *code, size_t length);
+
+/* lang/stdlib_doc.c: records the docs of Lua's own functions; whether a row is one of those. */
+void lg_document_stdlib(lua_State *L); /* [raises] */
+bool lg_is_stdlib(const struct lg_function *row);
+
+/* lang/source.c */
+void lg_remember_source(lua_State *L, const char *chunkname, const char *text, size_t length); /* [raises] */
+
+#endif

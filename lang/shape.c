@@ -1,0 +1,379 @@
+/* Views of an array in another shape, and copies of arrays. Views share storage: writing through one is seen by all. */
+#include <stdlib.h>
+#include <string.h>
+#include "lang/lazy.h"
+
+int lg_check_axis(lua_State *L, int idx, int ndim)
+{
+    lua_Integer axis = luaL_checkinteger(L, idx);
+    lua_Integer from_zero = axis > 0 ? axis - 1 : axis + ndim;
+    if (axis == 0 || from_zero < 0 || from_zero >= ndim)
+        luaL_error(L, "there is no axis %I: the array has %d (axes count from 1, or from the end with -1)",
+                   (LUAI_UACINT)axis, ndim);
+    return (int)from_zero;
+}
+
+static struct rt_array *push_shared(lua_State *L, const struct rt_array *a)
+{
+    struct rt_array *out = lg_new_array(L);
+    rt_array_share(a, out);
+    return out;
+}
+
+static void push_contiguous(lua_State *L, const struct rt_array *a)
+{
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_contiguous(a, out, lg_error_box(L)));
+}
+
+static int reshape_to(lua_State *L, const struct rt_array *a, int ndim, const int64_t *shape, bool may_copy)
+{
+    struct rt_error *e = lg_error_box(L);
+    struct rt_array *out = lg_new_array(L);
+    enum rt_status status = rt_array_reshape(a, ndim, shape, out, e);
+    if (status != RT_UNSUPPORTED || !may_copy) {
+        lg_check(L, status);
+        return 1;
+    }
+    rt_error_clear(e);
+    push_contiguous(L, a);
+    lg_check(L, rt_array_reshape(lua_touserdata(L, -1), ndim, shape, out, e));
+    lua_pop(L, 1);
+    return 1;
+}
+
+static int reshape_by(lua_State *L, bool may_copy)
+{
+    int64_t shape[RT_MAX_DIMS];
+    int next;
+    const struct rt_array *a = lg_check_array(L, 1);
+    int ndim = lg_check_shape(L, 2, true, shape, &next);
+    return reshape_to(L, a, ndim, shape, may_copy);
+}
+
+static int reshape(lua_State *L)
+{
+    return reshape_by(L, true);
+}
+static int view(lua_State *L)
+{
+    return reshape_by(L, false);
+}
+static int flatten(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    return reshape_to(L, a, 1, (int64_t[]){rt_array_size(a)}, true);
+}
+
+static int permute_by(lua_State *L, const struct rt_array *a, const int *axes)
+{
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, rt_array_permute(a, axes, out, lg_error_box(L)));
+    return 1;
+}
+
+static int transpose(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    int axes[RT_MAX_DIMS];
+    for (int i = 0; i < a->ndim; i++) axes[i] = i;
+    if (lua_isnoneornil(L, 2)) {
+        for (int i = 0; i < a->ndim; i++) axes[i] = a->ndim - 1 - i;
+    } else {
+        int i = lg_check_axis(L, 2, a->ndim), j = lg_check_axis(L, 3, a->ndim);
+        axes[i] = j;
+        axes[j] = i;
+    }
+    return permute_by(L, a, axes);
+}
+
+static int permute(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    int axes[RT_MAX_DIMS], count = 0;
+    if (lua_istable(L, 2)) {
+        lua_Integer n = (lua_Integer)lua_rawlen(L, 2);
+        luaL_checkstack(L, a->ndim + 4, NULL);
+        for (lua_Integer i = 1; i <= n && i <= a->ndim + 1; i++) lua_rawgeti(L, 2, i);
+        lua_remove(L, 2);
+    }
+    count = lua_gettop(L) - 1;
+    if (count != a->ndim)
+        return luaL_error(L, "permute takes all %d axes of the array in their new order, got %d", a->ndim, count);
+    bool seen[RT_MAX_DIMS] = {false};
+    for (int i = 0; i < count; i++) {
+        axes[i] = lg_check_axis(L, i + 2, a->ndim);
+        if (seen[axes[i]]) return luaL_error(L, "axis %d comes twice in the order", axes[i] + 1);
+        seen[axes[i]] = true;
+    }
+    return permute_by(L, a, axes);
+}
+
+static void drop_axis(struct rt_array *a, int axis)
+{
+    a->ndim--;
+    memmove(a->shape + axis, a->shape + axis + 1, (size_t)(a->ndim - axis) * sizeof *a->shape);
+    memmove(a->strides + axis, a->strides + axis + 1, (size_t)(a->ndim - axis) * sizeof *a->strides);
+}
+
+static int squeeze(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    int only = lua_isnoneornil(L, 2) ? -1 : lg_check_axis(L, 2, a->ndim);
+    if (only >= 0 && a->shape[only] != 1)
+        return luaL_error(L, "axis %d has %I elements; only an axis of 1 can be squeezed", only + 1,
+                          (LUAI_UACINT)a->shape[only]);
+    struct rt_array *out = push_shared(L, a);
+    for (int i = a->ndim - 1; i >= 0; i--)
+        if (only < 0 ? out->shape[i] == 1 : i == only) drop_axis(out, i);
+    return 1;
+}
+
+static int unsqueeze(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    if (a->ndim == RT_MAX_DIMS) return luaL_error(L, "an array has at most %d axes", RT_MAX_DIMS);
+    int axis = lg_check_axis(L, 2, a->ndim + 1);
+    struct rt_array *out = push_shared(L, a);
+    size_t behind = (size_t)(a->ndim - axis);
+    memmove(out->shape + axis + 1, out->shape + axis, behind * sizeof *out->shape);
+    memmove(out->strides + axis + 1, out->strides + axis, behind * sizeof *out->strides);
+    out->shape[axis] = 1;
+    out->strides[axis] = 0;
+    out->ndim++;
+    return 1;
+}
+
+static int64_t check_position(lua_State *L, int idx, const struct rt_array *a, int axis)
+{
+    lua_Integer i = luaL_checkinteger(L, idx);
+    int64_t n = a->shape[axis], from_zero = i > 0 ? i - 1 : i + n;
+    if (i == 0 || from_zero < 0 || from_zero >= n)
+        luaL_error(L, "index %I is outside of axis %d, which has %I elements", (LUAI_UACINT)i, axis + 1,
+                   (LUAI_UACINT)n);
+    return from_zero;
+}
+
+static int select_index(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    int axis = lg_check_axis(L, 2, a->ndim);
+    int64_t i = check_position(L, 3, a, axis);
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, rt_array_select(a, axis, i, out, lg_error_box(L)));
+    return 1;
+}
+
+static int narrow(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    int axis = lg_check_axis(L, 2, a->ndim);
+    lua_Integer length = luaL_checkinteger(L, 4);
+    int64_t start = length == 0 ? 0 : check_position(L, 3, a, axis);
+    if (length < 0 || length > a->shape[axis] - start)
+        return luaL_error(L, "%I elements from index %I do not fit into axis %d, which has %I", (LUAI_UACINT)length,
+                          (LUAI_UACINT)luaL_checkinteger(L, 3), axis + 1, (LUAI_UACINT)a->shape[axis]);
+    struct rt_array *out = push_shared(L, a);
+    out->offset += start * a->strides[axis];
+    out->shape[axis] = length;
+    return 1;
+}
+
+static int broadcast_to(lua_State *L)
+{
+    int64_t shape[RT_MAX_DIMS];
+    int next;
+    const struct rt_array *a = lg_check_array(L, 1);
+    int ndim = lg_check_shape(L, 2, false, shape, &next);
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, rt_array_broadcast(a, ndim, shape, out, lg_error_box(L)));
+    return 1;
+}
+
+static int is_contiguous(lua_State *L)
+{
+    lua_pushboolean(L, rt_array_contiguous(lg_check_array(L, 1)));
+    return 1;
+}
+
+static int contiguous(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    if (rt_array_contiguous(a))
+        lua_settop(L, 1);
+    else
+        push_contiguous(L, a);
+    return 1;
+}
+
+static int convert(lua_State *L, const struct rt_array *a, enum rt_dtype dtype, struct rt_device *device)
+{
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_convert(a, dtype, device, out, lg_error_box(L)));
+    return 1;
+}
+
+static int clone(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    return convert(L, a, a->dtype, rt_array_device(a));
+}
+
+/* Another dtype on the same device may wait, as an operation. */
+static int convert_here(lua_State *L, const struct rt_array *a, enum rt_dtype dtype)
+{
+    struct rt_array *out = lg_new_array(L);
+    struct kn_expression *x = NULL;
+    struct kn_source from = {((const struct lg_array *)a)->expression, {.array = a}};
+    enum rt_status status = kn_expression_convert(&from, dtype, &x, lg_error_box(L));
+    if (status == RT_UNSUPPORTED && from.expression) {
+        rt_error_clear(lg_error_box(L));
+        lg_evaluate(L, lg_check_form(L, 1));
+        from.expression = NULL;
+        status = kn_expression_convert(&from, dtype, &x, lg_error_box(L));
+    }
+    lg_check(L, status);
+    lg_wait(L, out, x);
+    return 1;
+}
+
+static int to(lua_State *L)
+{
+    const struct rt_array *a = lg_check_form(L, 1);
+    struct lg_placement p = {a->dtype, rt_array_device(a)};
+    if (lua_gettop(L) < 2) return luaL_error(L, "x:to needs a device, a dtype or both");
+    lg_check_placement(L, 2, &p);
+    bool here = p.device == rt_array_device(a), may_wait = lg_waits(a) || lg_worth_waiting(L, &a, 1);
+    if (here && p.dtype != a->dtype && may_wait && !a->storage->foreign) return convert_here(L, a, p.dtype);
+    if (!here || p.dtype != a->dtype) return convert(L, lg_check_array(L, 1), p.dtype, p.device);
+    lua_settop(L, 1);
+    return 1;
+}
+
+static int fill(lua_State *L)
+{
+    struct kn_operand number;
+    const struct rt_array *a = lg_check_target(L, 1);
+    if (!lg_is_scalar(L, 2)) luaL_typeerror(L, 2, "number or boolean");
+    lg_check_operand(L, 2, &number);
+    lg_check(L, kn_fill(a, &number, lg_error_box(L)));
+    lua_settop(L, 1);
+    return 1;
+}
+
+static int copy_into(lua_State *L)
+{
+    const struct rt_array *from = lg_check_array(L, 2);
+    const struct rt_array *to_array = lg_check_target(L, 1);
+    if (rt_array_device(from) != rt_array_device(to_array)) {
+        convert(L, from, to_array->dtype, rt_array_device(to_array));
+        from = lua_touserdata(L, -1);
+    }
+    lg_check(L, kn_copy(to_array, from, lg_error_box(L)));
+    lua_settop(L, 1);
+    return 1;
+}
+
+static int item(lua_State *L)
+{
+    char text[256];
+    const struct rt_array *a = lg_check_array(L, 1);
+    if (rt_array_size(a) != 1)
+        return luaL_error(L, "x:item() needs an array of one element; this one has the shape %s",
+                          rt_shape_text(a->ndim, a->shape, text, sizeof text));
+    lg_push_element(L, a);
+    return 1;
+}
+
+#define POLL_EVERY 65536 /* elements between looks at whether the user wants to stop */
+
+/* Pushes the nested table of axis `axis`; *p walks through the contiguous elements. */
+static void push_nested(lua_State *L, const struct rt_array *a, int axis, const char **p)
+{
+    if (axis == a->ndim) {
+        lg_push_scalar(L, a->dtype, *p);
+        *p += rt_dtypes[a->dtype].size;
+        return;
+    }
+    int64_t n = a->shape[axis];
+    lua_createtable(L, n < INT32_MAX ? (int)n : INT32_MAX, 0);
+    for (int64_t i = 1; i <= n; i++) {
+        if (i % POLL_EVERY == 0) lg_poll(L);
+        push_nested(L, a, axis + 1, p);
+        lua_rawseti(L, -2, i);
+    }
+}
+
+const void *lg_push_host_copy(lua_State *L, const struct rt_array *a)
+{
+    push_contiguous(L, a);
+    const struct rt_array *c = lua_touserdata(L, -1);
+    lg_check(L, rt_array_alive(c, lg_error_box(L)));
+    const void *host = lg_array_host(c);
+    if (host || rt_array_size(c) == 0) return host;
+    void *buffer = lua_newuserdatauv(L, (size_t)rt_array_size(c) * rt_dtypes[c->dtype].size, 0);
+    lg_check_frame(L);
+    lg_check(L, rt_array_read(c, buffer, lg_error_box(L)));
+    lua_remove(L, -2);
+    return buffer;
+}
+
+static int totable(lua_State *L)
+{
+    const struct rt_array a = *lg_check_array(L, 1); /* a copy: a finalizer may free it while tables are made */
+    luaL_checkstack(L, RT_MAX_DIMS + 8, NULL);
+    const char *p = lg_push_host_copy(L, &a);
+    push_nested(L, &a, 0, &p);
+    return 1;
+}
+
+#define VIEW "A view: it shares the elements of x."
+
+const struct lg_function lg_shape_methods[] = {
+    {"reshape", reshape, "x:reshape(shape...)",
+     "The same elements, in row-major order, in another shape.\n"
+     "One size may be -1 and is then computed. A view where that is possible, else a copy; view never copies.",
+     "local x = gpu.range(6):reshape(2, -1)\nassert(x.shape[2] == 3 and x[{2, 1}] == 4)"},
+    {"view", view, "x:view(shape...)", "Like reshape, but an error where only a copy could have that shape.\n" VIEW,
+     "local x = gpu.zeros(6)\nx:view(2, 3)[{2, 1}] = 5\nassert(x[4] == 5)"},
+    {"flatten", flatten, "x:flatten()", "All elements along one axis.\nA view where that is possible, else a copy.",
+     "assert(#gpu.zeros(2, 3):flatten() == 6)"},
+    {"transpose", transpose, "x:transpose([axis1, axis2])",
+     "Two axes exchanged or, without arguments, all axes in reverse order, as x.T.\n" VIEW,
+     "local x = gpu.zeros(2, 3, 4)\nassert(x:transpose().shape[1] == 4 and x:transpose(1, 2).shape[1] == 3)"},
+    {"permute", permute, "x:permute(axis...)", "The axes in another order: all of them, each once.\n" VIEW,
+     "assert(gpu.zeros(2, 3, 4):permute(3, 1, 2).shape[1] == 4)"},
+    {"squeeze", squeeze, "x:squeeze([axis])", "Without the axes of size 1, or without this one.\n" VIEW,
+     "assert(gpu.zeros(1, 3, 1):squeeze().ndim == 1)"},
+    {"unsqueeze", unsqueeze, "x:unsqueeze(axis)", "With an axis of size 1 put in at this place.\n" VIEW,
+     "local x = gpu.zeros(3)\nassert(x:unsqueeze(1).shape[1] == 1 and x:unsqueeze(-1).shape[2] == 1)"},
+    {"select", select_index, "x:select(axis, index)", "One index of an axis; the axis is gone.\n" VIEW,
+     "assert(gpu.array({{1, 2}, {3, 4}}):select(2, 1):sum() == 4)"},
+    {"narrow", narrow, "x:narrow(axis, start, length)", "A stretch of an axis.\n" VIEW,
+     "assert(gpu.range(10):narrow(1, 3, 4):sum() == 3 + 4 + 5 + 6)"},
+    {"broadcast_to", broadcast_to, "x:broadcast_to(shape...)",
+     "Repeated along axes of size 1 and along new axes in front, without copying.\n"
+     "A view: elements that appear several times are one element of x.",
+     "local x = gpu.array({1, 2}):broadcast_to(3, 2)\nassert(x.shape[1] == 3 and x:sum() == 9)"},
+    {"is_contiguous", is_contiguous, "x:is_contiguous()",
+     "Whether the elements lie one behind the other in row-major order, as kernels expect them.",
+     "local x = gpu.zeros(2, 3)\nassert(x:is_contiguous() and not x.T:is_contiguous())"},
+    {"contiguous", contiguous, "x:contiguous()", "x itself where its elements are contiguous, else a contiguous copy.",
+     "assert(gpu.zeros(2, 3).T:contiguous():is_contiguous())"},
+    {"clone", clone, "x:clone()", "A copy with elements of its own, contiguous.",
+     "local x = gpu.zeros(3)\nlocal y = x:clone()\ny[1] = 5\nassert(x[1] == 0)"},
+    {"to", to, "x:to([device] [, dtype])",
+     "The array on another device, in another dtype, or both.\n"
+     "x itself when nothing changes, else a copy. Floats become integers by cutting off the fraction.",
+     "local x = gpu.array({1.5, 2.5}):to('cpu', 'int32')\nassert(x.device == 'cpu' and x[2] == 2)"},
+    {"fill", fill, "x:fill(value)", "Sets all elements to a number or boolean. Returns x.",
+     "assert(gpu.empty(3):fill(2):sum() == 6)"},
+    {"copy_", copy_into, "x:copy_(y)",
+     "Sets the elements of x to those of y, which is broadcast, converted, and brought from another device if need be. "
+     "Returns x.",
+     "local x = gpu.zeros(2, 3)\nx:copy_(gpu.range(3):to('cpu'))\nassert(x[{2, 3}] == 3)"},
+    {"item", item, "x:item()", "The only element as a Lua number or boolean; an error if there are more.",
+     "assert(gpu.array({{5}}):item() == 5)"},
+    {"totable", totable, "x:totable()", "Nested Lua tables with the elements; of no axes, the element itself.",
+     "local t = gpu.array({{1, 2}, {3, 4}}):totable()\nassert(t[2][1] == 3)"},
+    {0}};

@@ -1,0 +1,49 @@
+/* Help on subjects that are no function: gpu.help "indexing". */
+#include "lang/array.h"
+
+const struct lg_function lg_topics[] = {
+    {"indexing", NULL, "x[i]   x[{i, j}]   x[{{first, last, step}, {}}]   x[\"1:2, ::2\"]   x[mask]",
+     "Reading and writing parts of an array.\n"
+     "Indices count from 1, or from the end with -1. A number takes one index of an axis and drops the axis; when all axes "
+     "are gone the result is a Lua number. In a table there is one item per axis: a number, {} for all, {i} for one index "
+     "that keeps its axis, {first, last} for a range with both ends, {first, last, step} for one with steps, which may be "
+     "negative. Axes that are not named are taken whole. The same as a string: \"2\", \":\", \"1:3\", \"::2\", \"::-1\", "
+     "\"...\" for all axes between.\n"
+     "Everything but a single element is a view: writing into it writes into x. A mask, a bool array with the sizes of "
+     "the first axes of x, picks elements into a new array. Numbers, arrays and nested tables can be assigned through "
+     "all forms; arrays and tables broadcast.",
+     "local x = gpu.range(12):reshape(3, 4)\n"
+     "assert(x[{2, 3}] == 7 and x[2][3] == 7 and x[-1][-1] == 12)\n"
+     "assert(x[{{1, 2}, 1}]:sum() == 1 + 5 and x['::2, -1']:sum() == 4 + 12)\n"
+     "x[x:gt(6)] = 0\n"
+     "x[{{}, 1}] = {7, 8, 9}\n"
+     "assert(x:sum() == 7 + 2 + 3 + 4 + 8 + 6 + 9)"},
+    {"dtypes", NULL, "\"float32\"   \"int64\"   \"bool\"   ...",
+     "The types of elements.\n"
+     "bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64. New arrays are "
+     "float32 unless told otherwise. Two arrays meet in the smallest type that holds both. Numbers are weak: int32 times 2 "
+     "stays int32, float32 times 2.5 stays float32; a float makes float32 of integers (of 64-bit ones float64). / and ^ "
+     "give floats, // and % round down, as in Lua. x:to(\"int32\") converts, cutting off fractions.",
+     "local i = gpu.array({1, 2}, 'int32')\n"
+     "assert((i * 2).dtype == 'int32' and (i * 2.5).dtype == 'float32' and (i / 2).dtype == 'float32')"},
+    {"broadcasting", NULL, "x + y",
+     "How arrays of different shapes meet.\n"
+     "Shapes are compared from the last axis on. Two sizes go together when they are equal or one of them is 1, which is "
+     "then repeated; a missing axis counts as 1.",
+     "local row, column = gpu.array({1, 2, 3}), gpu.array({{10}, {20}})\n"
+     "assert((row + column).shape[1] == 2 and (row + column)[{2, 3}] == 23)"},
+    {"devices", NULL, "\"cuda:0\"   \"simt\"   \"cpu\"",
+     "Where arrays live and kernels run.\n"
+     "cuda:N is a GPU. simt is the software GPU: it runs the same kernels on the CPU. cpu has arrays but runs no kernels. "
+     "New arrays are on gpu.device(): cuda:0 where there is a GPU, else simt. Arrays of different devices do not mix; "
+     "x:to(\"cpu\") copies.",
+     "local x = gpu.ones(3):to('cpu')\nassert(x.device == 'cpu')"},
+    {"memory", NULL, "x:free()   local x <close> = ...   gpu.memory()",
+     "When the memory of arrays is released.\n"
+     "When Lua collects the array; when x:free() is called or a <close> variable goes out of scope, at once. Lua's collector "
+     "is told how large arrays are, and a full device asks it to run, so dropping the last reference is enough. Views keep "
+     "the memory that they show.",
+     "local used = gpu.memory().in_use\n"
+     "do local x <close> = gpu.zeros(1000) end\n"
+     "assert(gpu.memory().in_use <= used)"},
+    {0}};

@@ -1,0 +1,250 @@
+/* How a trace reads in a terminal. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "lang/profile.h"
+#include "lang/trace.h"
+
+#define LINE_WIDTH  120
+#define MOST_SOURCE 42 /* characters of a source line */
+#define LISTED      4  /* values of lanes that follow no rule */
+
+/* ---- values ---- */
+static void put(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void put(char *out, size_t size, const char *format, ...)
+{
+    size_t n = strlen(out);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(out + n, size - n, format, args);
+    va_end(args);
+}
+
+static int64_t as_integer(const struct simt_debug_variable *v, uint64_t bits)
+{
+    int unused = 64 - 8 * (int)v->size;
+    return v->kind == SIMT_VALUE_SIGNED ? (int64_t)(bits << unused) >> unused : (int64_t)bits;
+}
+
+/* A pointer into an argument is named by it. */
+static void put_pointer(const struct lg_trace *t, uint64_t address, char *out, size_t size)
+{
+    for (size_t k = 0; k < t->array_count; k++) {
+        const struct lg_trace_array *a = &t->arrays[k];
+        if (!a->name || address < a->address || address - a->address > a->bytes) continue;
+        if ((address - a->address) % a->element) continue;
+        put(out, size, "&%s[%llu]", a->name, (unsigned long long)((address - a->address) / a->element));
+        return;
+    }
+    put(out, size, "0x%llx", (unsigned long long)address);
+}
+
+static void put_scalar(const struct lg_trace *t, const struct simt_debug_variable *v, uint64_t bits, char *out,
+                       size_t size)
+{
+    float f;
+    double d;
+    uint32_t low = (uint32_t)bits;
+    switch (v->kind) {
+    case SIMT_VALUE_BOOL: put(out, size, "%s", bits ? "true" : "false"); return;
+    case SIMT_VALUE_POINTER: put_pointer(t, bits, out, size); return;
+    case SIMT_VALUE_FLOAT:
+        memcpy(&f, &low, sizeof f);
+        memcpy(&d, &bits, sizeof d);
+        put(out, size, "%.6g", v->size == 4 ? (double)f : d);
+        return;
+    case SIMT_VALUE_UNSIGNED: put(out, size, "%llu", (unsigned long long)bits); return;
+    default: put(out, size, "%lld", (long long)as_integer(v, bits));
+    }
+}
+
+static double as_number(const struct simt_debug_variable *v, uint64_t bits)
+{
+    float f;
+    double d;
+    uint32_t low = (uint32_t)bits;
+    memcpy(&f, &low, sizeof f);
+    memcpy(&d, &bits, sizeof d);
+    return v->kind != SIMT_VALUE_FLOAT ? (double)as_integer(v, bits) : v->size == 4 ? (double)f : d;
+}
+
+/* first, first + step .. last: numbers that rise or fall evenly from lane to lane. */
+static bool is_even(const struct simt_debug_variable *v, const struct simt_trace_value *value, double *step)
+{
+    int first = __builtin_ctz(value->lanes), previous = -1, lanes = __builtin_popcount(value->lanes);
+    if (v->kind == SIMT_VALUE_BOOL || lanes < 3) return false;
+    for (int l = first; l < 32; l++) {
+        if (!(value->lanes >> l & 1)) continue;
+        if (previous >= 0) {
+            double d = as_number(v, value->bits[l]) - as_number(v, value->bits[previous]);
+            if (previous == first) *step = d;
+            if (d != *step || d == 0) return false;
+        }
+        previous = l;
+    }
+    return true;
+}
+
+static bool are_same(const struct simt_trace_value *v)
+{
+    uint64_t first = v->bits[__builtin_ctz(v->lanes)];
+    for (int l = 0; l < 32; l++)
+        if (v->lanes >> l & 1 && v->bits[l] != first) return false;
+    return true;
+}
+
+void lg_trace_value_text(const struct lg_trace *t, const struct simt_trace_value *v, char *out, size_t size)
+{
+    const struct simt_debug_variable *variable = &t->result->debug->variables[v->variable];
+    int first = __builtin_ctz(v->lanes), last = 31 - __builtin_clz(v->lanes), listed = 0;
+    uint32_t rest = v->lanes & (v->lanes - 1), wanted = t->shown ? v->lanes & t->shown : v->lanes;
+    double step = 0;
+    snprintf(out, size, "%s = ", variable->name);
+    if (!wanted || (are_same(v) && !t->shown)) {
+        if (wanted) put_scalar(t, variable, v->bits[first], out, size);
+        if (!wanted) put(out, size, "(not of these lanes)");
+    } else if (!t->shown && is_even(variable, v, &step)) {
+        put_scalar(t, variable, v->bits[first], out, size);
+        bool one = step == 1 && variable->kind != SIMT_VALUE_FLOAT;
+        put(out, size, one ? ".." : ", ");
+        if (!one) put_scalar(t, variable, v->bits[__builtin_ctz(rest)], out, size);
+        if (!one) put(out, size, " .. ");
+        put_scalar(t, variable, v->bits[last], out, size);
+    } else {
+        for (int l = 0; l < 32; l++) {
+            if (!(wanted >> l & 1)) continue;
+            if (!t->shown && listed == LISTED) {
+                put(out, size, " ...");
+                break;
+            }
+            if (listed++) put(out, size, " ");
+            put_scalar(t, variable, v->bits[l], out, size);
+        }
+    }
+}
+
+/* ---- parts ---- */
+void lg_trace_title(const struct lg_trace *t, char *out, size_t size)
+{
+    const unsigned *b = t->launch.block, *at = t->request.block;
+    unsigned first = t->request.warp * 32;
+    uint32_t exists = t->result->exists ? t->result->exists : 1;
+    unsigned last = first + 31 - (unsigned)__builtin_clz(exists);
+    snprintf(out, size, "block (%u, %u, %u), warp %u, threads (%u, %u, %u) to (%u, %u, %u)", at[0], at[1], at[2],
+             t->request.warp, first % b[0], first / b[0] % b[1], first / b[0] / b[1], last % b[0], last / b[0] % b[1],
+             last / b[0] / b[1]);
+}
+
+bool lg_trace_rest(const struct lg_trace *t, size_t shown, char *out, size_t size)
+{
+    unsigned long long all = t->result->all_steps;
+    if (shown >= all) return false;
+    if (shown < t->result->step_count)
+        snprintf(out, size, "and %llu more steps, which print(...) shows", all - shown);
+    else
+        snprintf(out, size, "and %llu more steps; gpu.trace(...){steps = %llu} keeps them", all - shown, all);
+    return true;
+}
+
+const char *lg_trace_source(const struct lg_trace *t, const struct simt_trace_step *s, size_t *length)
+{
+    const char *text = lg_source_line(t->kernel->program->text, s->line, length);
+    size_t blanks = text ? strspn(text, " \t") : 0;
+    if (!text) return NULL;
+    if (blanks > *length) blanks = *length;
+    *length -= blanks;
+    return text + blanks;
+}
+
+/* ---- the text ---- */
+static void add_format(luaL_Buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_format(luaL_Buffer *b, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    luaL_addstring(b, text);
+}
+
+static size_t indent_of(const struct simt_trace_step *s)
+{
+    return s->depth < 4 ? 2 * s->depth : 8;
+}
+
+static size_t characters(const char *text, size_t length)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < length; i++) n += (text[i] & 0xC0) != 0x80;
+    return n;
+}
+
+static size_t source_width(const struct lg_trace *t)
+{
+    size_t most = 6;
+    for (uint32_t k = 0; k < t->result->step_count; k++) {
+        size_t length = 0;
+        const char *text = lg_trace_source(t, &t->result->steps[k], &length);
+        size_t n = text ? characters(text, length) + indent_of(&t->result->steps[k]) : 0;
+        if (n > most) most = n;
+    }
+    return most < MOST_SOURCE ? most : MOST_SOURCE;
+}
+
+static void add_source(luaL_Buffer *b, const struct lg_trace *t, const struct simt_trace_step *s, size_t width)
+{
+    size_t length = 0, column = indent_of(s);
+    const char *text = lg_trace_source(t, s, &length);
+    size_t all = text ? characters(text, length) + column : column;
+    for (size_t i = 0; i < column; i++) luaL_addchar(b, i % 2 ? ' ' : '>');
+    for (size_t i = 0; text && i < length; i++) {
+        bool starts = (text[i] & 0xC0) != 0x80;
+        if (starts && all > width && column == width - 3) {
+            luaL_addstring(b, "...");
+            return;
+        }
+        column += starts;
+        luaL_addchar(b, (unsigned char)text[i] < 32 || text[i] == 127 ? ' ' : text[i]);
+    }
+    for (; column < width; column++) luaL_addchar(b, ' ');
+}
+
+static void add_values(luaL_Buffer *b, const struct lg_trace *t, const struct simt_trace_step *s, int margin)
+{
+    size_t room = (size_t)(LINE_WIDTH - margin - 2), used = 0;
+    for (uint32_t k = 0; k < s->value_count; k++) {
+        char text[160];
+        lg_trace_value_text(t, &t->result->values[s->first_value + k], text, sizeof text);
+        size_t n = characters(text, strlen(text));
+        if (used && used + 3 + n > room) {
+            add_format(b, "\n%*s| ", margin, "");
+            used = 0;
+        }
+        add_format(b, used ? "   %s" : "%s", text);
+        used += (used ? 3 : 0) + n;
+    }
+}
+
+void lg_push_trace_text(lua_State *L, const struct lg_trace *t)
+{
+    const struct simt_trace *r = t->result;
+    char text[200];
+    luaL_Buffer b;
+    size_t width = source_width(t);
+    luaL_buffinit(L, &b);
+    lg_trace_title(t, text, sizeof text);
+    add_format(&b, "trace of %.300s: %s\n\n", t->kernel->entry->name, text);
+    add_format(&b, "%5s %5s  %-32s  %-*s | changes", "step", "line", "lanes", (int)width, "source");
+    for (uint32_t k = 0; k < r->step_count; k++) {
+        const struct simt_trace_step *s = &r->steps[k];
+        char cells[33] = "";
+        for (int l = 0; l < 32; l++) cells[l] = s->lanes >> l & 1 ? '#' : '.';
+        add_format(&b, "\n%5u %5d  %s  ", k + 1, s->line + t->kernel->program->first_line - 1, cells);
+        add_source(&b, t, s, width);
+        luaL_addstring(&b, s->value_count ? " | " : " |");
+        add_values(&b, t, s, (int)width + 48);
+    }
+    if (lg_trace_rest(t, r->step_count, text, sizeof text)) add_format(&b, "\n%s", text);
+    luaL_pushresult(&b);
+}

@@ -1,0 +1,151 @@
+/* From a Lua error to the report that users read. The message handler notes the calls while they are still on the
+ * stack, in C memory, since the error may be that Lua has none left; the rest happens after the stack is unwound. */
+#include "lang/session_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The number of the last level of a stack that may be very deep. */
+static int last_level(lua_State *L)
+{
+    lua_Debug ar;
+    int low = 1, high = 1;
+    while (lua_getstack(L, high, &ar)) {
+        low = high;
+        high *= 2;
+    }
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (lua_getstack(L, middle, &ar)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return high - 1;
+}
+
+static void describe_function(const lua_Debug *ar, char *out, size_t size)
+{
+    if (*ar->what == 'm') {
+        snprintf(out, size, "in the %s", strncmp(ar->source, "=cell", 5) == 0 ? "cell" : "main chunk");
+    } else if (*ar->namewhat && strcmp(ar->name, "?") != 0) {
+        snprintf(out, size, "in %s '%s'", strcmp(ar->namewhat, "method") == 0 ? "method" : "function", ar->name);
+    } else {
+        snprintf(out, size, "in the function at line %d", ar->linedefined);
+    }
+}
+
+/* Notes one call; functions written in C are left out. */
+static void note_frame(struct lg_session *s, lua_State *L, lua_Debug *ar)
+{
+    if (!lua_getinfo(L, "Slnt", ar) || *ar->what == 'C') return;
+    char what[160], line[320];
+    describe_function(ar, what, sizeof what);
+    int n = snprintf(line, sizeof line, "  %s:%d: %s%s", ar->short_src, ar->currentline, what,
+                     ar->istailcall ? " (after tail calls)" : "");
+    const char *kept = lg_arena_text(&s->answers, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
+    if (kept && s->frame_count <= LG_TRACE_FRAMES) s->frames[s->frame_count++] = kept;
+    if (!s->frame_line && strcmp(ar->source, s->chunk) == 0) s->frame_line = ar->currentline;
+}
+
+int lg_traceback_handler(lua_State *L)
+{
+    struct lg_session *s = lg_session_of(L);
+    s->frame_count = 0;
+    s->frame_line = 0;
+    int last = last_level(L);
+    lua_Debug ar;
+    for (int level = 1; level <= last && lua_getstack(L, level, &ar); level++) {
+        if (last > LG_TRACE_FRAMES && level == LG_TRACE_FRAMES / 2 + 1) {
+            int skipped = last - LG_TRACE_FRAMES;
+            char text[64];
+            int n = snprintf(text, sizeof text, "  ... (%d more calls)", skipped);
+            const char *kept = lg_arena_text(&s->answers, text, (size_t)n);
+            if (kept) s->frames[s->frame_count++] = kept;
+            level += skipped;
+            if (!lua_getstack(L, level, &ar)) break;
+        }
+        note_frame(s, L, &ar);
+    }
+    return 1;
+}
+
+/* The text of the error value: job is the session, index 2 the value. */
+static int error_text(lua_State *L)
+{
+    struct lg_session *s = lua_touserdata(L, 1);
+    switch (lg_status_of(L, 2)) {
+    case RT_COMPILE:
+    case RT_FAULT: s->error.name = "KernelError"; break;
+    case RT_NOMEM: s->error.name = "OutOfMemory"; break;
+    default: break;
+    }
+    size_t n;
+    const char *text;
+    if (lua_isnil(L, 2)) {
+        lua_pushliteral(L, "nil (an error without a message)");
+    } else if (lua_type(L, 2) != LUA_TSTRING && luaL_getmetafield(L, 2, "__tostring") == LUA_TNIL) {
+        lg_push_value_text(L, 2);
+    } else {
+        lua_settop(L, 2);
+        luaL_tolstring(L, 2, NULL);
+    }
+    text = lua_tolstring(L, -1, &n);
+    s->error.value = lg_arena_text(&s->answers, text, n);
+    return 0;
+}
+
+/* The line that a message's position names, when that is in the chunk being evaluated; else 0. */
+static int message_line(const struct lg_session *s, const char *message)
+{
+    const char *chunk = s->chunk + (*s->chunk == '=' || *s->chunk == '@');
+    size_t n = strlen(chunk);
+    return strncmp(message, chunk, n) == 0 && message[n] == ':' ? (int)strtol(message + n + 1, NULL, 10) : 0;
+}
+
+static const char *error_name(int status, bool syntax)
+{
+    if (syntax) return "SyntaxError";
+    return status == LUA_ERRMEM ? "OutOfMemory" : "LuaError";
+}
+
+/* The message's lines, then the calls with the innermost last. */
+static void fill_traceback(struct lg_session *s)
+{
+    size_t lines = 1;
+    for (const char *p = s->error.value; *p; p++) lines += *p == '\n';
+    const char **all = lg_arena_get(&s->answers, (lines + (size_t)s->frame_count) * sizeof *all);
+    if (!all) return;
+    size_t count = 0;
+    for (const char *p = s->error.value, *end;; p = end + 1) {
+        end = strchr(p, '\n');
+        size_t n = end ? (size_t)(end - p) : strlen(p);
+        const char *line = lg_arena_text(&s->answers, p, n);
+        if (line) all[count++] = line;
+        if (!end) break;
+    }
+    for (int i = s->frame_count; i-- > 0;) all[count++] = s->frames[i];
+    s->error.traceback = all;
+    s->error.traceback_count = count;
+}
+
+void lg_report_error(struct lg_session *s, int status, bool syntax)
+{
+    lua_State *L = s->L;
+    s->error = (struct lg_error){.name = error_name(status, syntax)};
+    if (status == LUA_ERRMEM) {
+        s->error.value = "not enough memory";
+    } else if (lua_checkstack(L, 4)) {
+        lua_pushcfunction(L, error_text);
+        lua_pushlightuserdata(L, s);
+        lua_pushvalue(L, -3);
+        if (lua_pcall(L, 2, 0, 0) != LUA_OK) lua_pop(L, 1);
+    }
+    if (atomic_load(&s->interrupted)) s->error.name = "Interrupted";
+    if (!s->error.value) s->error.value = "an error whose message could not be made";
+    s->error.line = message_line(s, s->error.value);
+    if (!s->error.line) s->error.line = s->frame_line;
+    fill_traceback(s);
+}

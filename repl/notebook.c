@@ -1,0 +1,161 @@
+#include "repl/notebook.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "repl/output.h"
+#include "repl/repl.h"
+#include "repl/text.h"
+
+/* A cell's source: one string, or a list of strings that are joined. */
+static bool read_source(const json_t *source, struct sh_cell *cell)
+{
+    struct sh_text text = {0};
+    bool ok = sh_text_set(&text, "", 0);
+    if (json_is_string(source)) {
+        ok = ok && sh_text_append(&text, json_string_value(source), json_string_length(source));
+    } else if (json_is_array(source)) {
+        size_t i;
+        json_t *line;
+        json_array_foreach((json_t *)source, i, line)
+        {
+            ok = ok && json_is_string(line) && sh_text_append(&text, json_string_value(line), json_string_length(line));
+        }
+    } else {
+        ok = false;
+    }
+    cell->code = text.bytes;
+    cell->length = text.length;
+    return ok;
+}
+
+static bool has_tag(const json_t *cell, const char *tag)
+{
+    const json_t *tags = json_object_get(json_object_get(cell, "metadata"), "tags");
+    for (size_t i = 0; i < json_array_size(tags); i++) {
+        const char *name = json_string_value(json_array_get(tags, i));
+        if (name && strcmp(name, tag) == 0) return true;
+    }
+    return false;
+}
+
+static bool read_cells(const json_t *cells, struct sh_notebook *out, char *why, size_t why_size)
+{
+    out->cells = calloc(json_array_size(cells) + 1, sizeof *out->cells);
+    if (!out->cells) return snprintf(why, why_size, "out of memory") < 0;
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        const json_t *cell = json_array_get(cells, i);
+        const char *type = json_string_value(json_object_get(cell, "cell_type"));
+        if (!type) return snprintf(why, why_size, "not a notebook: cell %zu has no cell_type", i + 1) < 0;
+        if (strcmp(type, "code") != 0) continue;
+        struct sh_cell *c = &out->cells[out->count++];
+        c->may_fail = has_tag(cell, "raises-exception");
+        if (!read_source(json_object_get(cell, "source"), c))
+            return snprintf(why, why_size, "not a notebook: cell %zu has no source text", i + 1) < 0;
+    }
+    return true;
+}
+
+bool sh_notebook_parse(const char *text, size_t length, struct sh_notebook *out, char *why, size_t why_size)
+{
+    json_error_t error;
+    *out = (struct sh_notebook){0};
+    json_t *root = json_loadb(text, length, 0, &error);
+    if (!root) {
+        snprintf(why, why_size, "not a notebook: not JSON: line %d: %s", error.line, error.text);
+        return false;
+    }
+    const json_t *major = json_object_get(root, "nbformat"), *cells = json_object_get(root, "cells");
+    bool ok = false;
+    if (!json_is_object(root))
+        snprintf(why, why_size, "not a notebook: the JSON is no object");
+    else if (!json_is_integer(major))
+        snprintf(why, why_size, "not a notebook: it has no nbformat number");
+    else if (json_integer_value(major) != 4)
+        snprintf(why, why_size,
+                 "notebook format %lld, only 4 is understood; jupyter nbconvert --to notebook --nbformat 4 converts it",
+                 (long long)json_integer_value(major));
+    else if (!json_is_array(cells))
+        snprintf(why, why_size, "not a notebook: it has no list of cells");
+    else
+        ok = read_cells(cells, out, why, why_size);
+    json_decref(root);
+    if (!ok) sh_notebook_free(out);
+    return ok;
+}
+
+void sh_notebook_free(struct sh_notebook *n)
+{
+    for (size_t i = 0; i < n->count; i++) free(n->cells[i].code);
+    free(n->cells);
+    *n = (struct sh_notebook){0};
+}
+
+/* Somebody who watches sees which cell the output below belongs to. */
+static void print_heading(struct sh_output *out, int number)
+{
+    if (!sh_takes_color(STDOUT_FILENO)) return;
+    sh_output_newline(out);
+    printf("\033[2mIn [%d]\033[0m\n", number);
+}
+
+static bool run_cells(struct lg_session *s, struct sh_output *out, const struct sh_notebook *n)
+{
+    for (size_t i = 0; i < n->count; i++) {
+        const struct sh_cell *cell = &n->cells[i];
+        if (strspn(cell->code, " \t\r\n") == cell->length) continue; /* Jupyter doesn't run empty cells either */
+        struct lg_request request = {.code = cell->code, .length = cell->length, .store_history = true};
+        const struct lg_error *error = NULL;
+        print_heading(out, lg_session_count(s) + 1);
+        enum lg_status status = lg_session_evaluate(s, &request, &error);
+        if (status != LG_DONE) {
+            out->errors_out = cell->may_fail && status == LG_ERROR;
+            sh_output_error(out, error);
+            if (!out->errors_out) return false;
+        }
+        sh_output_newline(out);
+        fflush(stdout);
+    }
+    return true;
+}
+
+int sh_run_notebook(const struct sh_options *o)
+{
+    struct sh_notebook notebook;
+    char why[512];
+    size_t length;
+    char *text = sh_read_file(o->argv[0], &length);
+    if (!text) {
+        fprintf(stderr, "lunarray: cannot open %s: %s\n", o->argv[0], strerror(errno));
+        return 1;
+    }
+    bool ok = sh_notebook_parse(text, length, &notebook, why, sizeof why);
+    free(text);
+    if (!ok) {
+        fprintf(stderr, "lunarray: %s: %s\n", o->argv[0], why);
+        return 1;
+    }
+    struct sh_output out = {.color = sh_takes_color(STDERR_FILENO), .flush = true};
+    struct lg_options options = {.sink = sh_output_sink(&out),
+                                 .device = o->device,
+                                 .interactive = true,
+                                 .history = "",
+                                 .argc = o->argc,
+                                 .before = o->before,
+                                 .argv = o->argv};
+    struct lg_session *s = lg_session_new(&options);
+    if (s) {
+        sh_interrupts(s, true);
+        ok = run_cells(s, &out, &notebook);
+        sh_interrupts(NULL, false);
+        lg_session_free(s);
+    } else {
+        fprintf(stderr, "lunarray: out of memory\n");
+        ok = false;
+    }
+    sh_notebook_free(&notebook);
+    return sh_output_finish() && ok ? 0 : 1;
+}

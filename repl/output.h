@@ -1,0 +1,31 @@
+/* Where a session's output goes when there is a terminal, a pipe or a file: streams as they come, results and displays
+ * as their plain text, errors on standard error. */
+#ifndef SH_OUTPUT_H
+#define SH_OUTPUT_H
+
+#include "lang/session.h"
+
+struct sh_output {
+    bool color;          /* escape codes may be written to standard error */
+    bool flush;          /* somebody watches: unfinished lines are shown at once */
+    bool open_line;      /* the last byte written was not a newline */
+    bool errors_out;     /* errors go to standard output too (a notebook's expected ones) */
+    const char *program; /* put before error messages, or NULL */
+};
+
+/* A sink that writes to standard output and standard error. `o` must outlive the session. */
+struct lg_sink sh_output_sink(struct sh_output *o);
+
+/* Ends an unfinished line, so that what follows starts at column 0. */
+void sh_output_newline(struct sh_output *o);
+
+/* The error with its traceback. */
+void sh_output_error(struct sh_output *o, const struct lg_error *error);
+
+/* True when the descriptor is a terminal that takes escape codes: not TERM=dumb, and NO_COLOR is not set. */
+bool sh_takes_color(int fd);
+
+/* Flushes standard output; false (with a line on standard error) when what was written could not be delivered. */
+bool sh_output_finish(void);
+
+#endif

@@ -1,0 +1,128 @@
+#include "repl/render.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* SGR codes of the styles. Without colour only what carries meaning stays: the selected row in reverse, the found text
+ * underlined. */
+static const char *const colored[SH_STYLE_COUNT] = {
+    [SH_PLAIN] = "",          [SH_PROMPT] = "\033[1;32m", [SH_DIM] = "\033[2m",     [SH_SELECTED] = "\033[7m",
+    [SH_MATCH] = "\033[4m",   [SH_KEYWORD] = "\033[35m",  [SH_STRING] = "\033[32m", [SH_NUMBER] = "\033[36m",
+    [SH_COMMENT] = "\033[2m", [SH_FUNCTION] = "\033[34m",
+};
+static const char *const uncolored[SH_STYLE_COUNT] = {[SH_SELECTED] = "\033[7m", [SH_MATCH] = "\033[4m"};
+
+static void put(struct sh_text *out, const char *s)
+{
+    sh_text_append(out, s, strlen(s));
+}
+
+static void put_number(struct sh_text *out, const char *format, int n)
+{
+    char s[24];
+    snprintf(s, sizeof s, format, n);
+    put(out, s);
+}
+
+static const char *code(const struct sh_screen *s, unsigned char style)
+{
+    const char *c = style < SH_STYLE_COUNT ? (s->color ? colored : uncolored)[style] : NULL;
+    return c ? c : "";
+}
+
+static void put_row(const struct sh_screen *s, const struct sh_frame *f, const struct sh_row *row, struct sh_text *out)
+{
+    const char *current = "";
+    for (size_t at = row->start; at < row->end;) {
+        unsigned char style = (unsigned char)f->styles.bytes[at];
+        size_t end = at;
+        while (end < row->end && (unsigned char)f->styles.bytes[end] == style) end++;
+        const char *wanted = code(s, style);
+        if (wanted != current) {
+            if (*current) put(out, "\033[0m");
+            put(out, wanted);
+            current = wanted;
+        }
+        sh_text_append(out, f->text.bytes + at, end - at);
+        at = end;
+    }
+    if (*current) put(out, "\033[0m");
+}
+
+static bool same_row(const struct sh_frame *a, const struct sh_frame *b, size_t i)
+{
+    const struct sh_row *x = &a->rows[i], *y = &b->rows[i];
+    size_t n = x->end - x->start;
+    return n == y->end - y->start &&
+           (n == 0 || (memcmp(a->text.bytes + x->start, b->text.bytes + y->start, n) == 0 &&
+                       memcmp(a->styles.bytes + x->start, b->styles.bytes + y->start, n) == 0));
+}
+
+static void remember(struct sh_screen *s, const struct sh_frame *f)
+{
+    struct sh_frame *to = &s->shown;
+    sh_frame_begin(to, f->columns);
+    to->count = 0;
+    bool ok = sh_text_set(&to->text, f->text.bytes ? f->text.bytes : "", f->text.length) &&
+              sh_text_set(&to->styles, f->styles.bytes ? f->styles.bytes : "", f->styles.length);
+    for (size_t i = 0; i < f->count && ok && !to->failed; i++) {
+        sh_frame_newline(to);
+        if (!to->failed) to->rows[i] = f->rows[i];
+    }
+    if (!ok || to->failed) to->count = 0; /* no memory for a copy: nothing compares equal, all is drawn again */
+    to->cursor_row = f->cursor_row;
+    to->cursor_column = f->cursor_column;
+}
+
+void sh_render(struct sh_screen *s, const struct sh_frame *f, struct sh_text *out)
+{
+    size_t shown = s->drawn ? s->shown.count : 0;
+    put(out, "\033[?25l\r");
+    if (s->drawn && s->shown.cursor_row) put_number(out, "\033[%dA", (int)s->shown.cursor_row);
+    for (size_t i = 0; i < f->count; i++) {
+        if (i) put(out, "\r\n");
+        if (i < shown && same_row(f, &s->shown, i)) continue;
+        put_row(s, f, &f->rows[i], out);
+        /* A full row leaves the cursor on its last column, where erasing would take the last character. */
+        if (f->rows[i].width < f->columns) put(out, "\033[K");
+    }
+    if (f->count < shown) {
+        put(out, "\r\n\033[J\033[A");
+    }
+    if (f->count && f->cursor_row + 1 < f->count) put_number(out, "\033[%dA", (int)(f->count - 1 - f->cursor_row));
+    put(out, "\r");
+    if (f->cursor_column) put_number(out, "\033[%dC", f->cursor_column);
+    put(out, "\033[?25h");
+    remember(s, f);
+    s->drawn = true;
+}
+
+void sh_render_resize(struct sh_screen *s, int columns, struct sh_text *out)
+{
+    if (!s->drawn) return;
+    int above = 0;
+    if (columns < 1) columns = 1;
+    for (size_t i = 0; i < s->shown.cursor_row && i < s->shown.count; i++) {
+        int width = s->shown.rows[i].width;
+        above += width > columns ? (width + columns - 1) / columns : 1;
+    }
+    above += s->shown.cursor_column / columns;
+    put(out, "\r");
+    if (above) put_number(out, "\033[%dA", above);
+    put(out, "\033[J");
+    s->drawn = false;
+}
+
+void sh_render_leave(struct sh_screen *s, struct sh_text *out)
+{
+    if (!s->drawn) return;
+    size_t below = s->shown.count ? s->shown.count - 1 - s->shown.cursor_row : 0;
+    if (below) put_number(out, "\033[%dB", (int)below);
+    put(out, "\r\n");
+    s->drawn = false;
+}
+
+void sh_screen_free(struct sh_screen *s)
+{
+    sh_frame_free(&s->shown);
+}

@@ -1,0 +1,38 @@
+/* The terminal face: what main.c hands to the parts of repl/. Each part runs one way of use from start to end and
+ * returns the process's exit status. */
+#ifndef SH_REPL_H
+#define SH_REPL_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include "lang/session.h"
+
+/* The command line, parsed. All strings belong to argv. */
+struct sh_options {
+    const char *device; /* --device, or NULL */
+    const char **codes; /* each -e, in order */
+    int code_count;
+    bool interactive; /* -i: the shell follows the script */
+    int argc;         /* the script and its arguments; 0 when none is named */
+    char **argv;
+    int before; /* words before argv[0]: the program and its options */
+};
+
+/* main.c's parts */
+int sh_run_script(const struct sh_options *o);   /* -e, FILE.lua, or standard input ("-") */
+int sh_run_notebook(const struct sh_options *o); /* FILE.ipynb */
+int sh_run_shell(const struct sh_options *o);    /* -e, FILE.lua where given, then the loop */
+int sh_print_info(FILE *out);                    /* --info */
+
+/* script.c: evaluates each -e and then the script in the session; false after an error, which has been printed. */
+bool sh_evaluate_given(struct lg_session *s, const struct sh_options *o);
+/* The bytes of a file or of standard input ("-"), malloc'd and NUL-terminated; NULL with errno set. */
+char *sh_read_file(const char *path, size_t *length);
+
+/* signals.c: Ctrl-C stops what `s` runs from here on; NULL puts the default back. `again` is what a second Ctrl-C does
+ * before the first was answered: true ends the process, as in lua. */
+void sh_interrupts(struct lg_session *s, bool again);
+/* True once when SIGINT came since the last call. */
+bool sh_interrupted(void);
+
+#endif

@@ -1,0 +1,324 @@
+/* The interactive loop: a prompt, a cell, its output. On a terminal cells are edited by editor.c; anywhere else lines
+ * are taken as they come. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "repl/editor.h"
+#include "repl/highlight.h"
+#include "repl/output.h"
+#include "repl/render.h"
+#include "repl/repl.h"
+#include "repl/terminal.h"
+#include "runtime/device.h"
+
+enum { ESCAPE_WAIT_MS = 40 }; /* how long the rest of an escape sequence may take */
+
+struct shell {
+    struct lg_session *session;
+    struct sh_output out;
+    struct sh_editor editor;
+    struct sh_decoder decoder;
+    struct sh_screen screen;
+    struct sh_frame frame;
+    char input[4096]; /* read from the terminal, not all of it used yet */
+    size_t used, have;
+    char prompt[16], more[16];
+    bool leave;
+};
+
+/* The editor's questions, answered by the session. */
+
+static size_t host_history_count(void *context)
+{
+    return lg_history_count(((struct shell *)context)->session);
+}
+
+static const char *host_history(void *context, size_t i)
+{
+    struct lg_history_entry entry;
+    return lg_history_get(((struct shell *)context)->session, i, &entry) ? entry.code : NULL;
+}
+
+/* Cells of another language, "%%cuda" and the like, could always go on: an empty last line ends them. */
+static bool goes_on(const char *code, size_t length)
+{
+    size_t end = length;
+    while (end > 0 && strchr(" \t", code[end - 1])) end--;
+    return length >= 2 && memcmp(code, "%%", 2) == 0 && (end == 0 || code[end - 1] != '\n');
+}
+
+static enum lg_completeness host_completeness(void *context, const char *code, size_t length, int *indent)
+{
+    *indent = 0;
+    if (goes_on(code, length)) return LG_INCOMPLETE;
+    return lg_session_is_complete(((struct shell *)context)->session, code, length, indent);
+}
+
+static void host_complete(void *context, const char *code, size_t length, size_t cursor, struct lg_completion *out)
+{
+    lg_session_complete(((struct shell *)context)->session, code, length, cursor, out);
+}
+
+static char *host_inspect(void *context, const char *code, size_t length, size_t cursor)
+{
+    struct lg_bundle bundle;
+    if (!lg_session_inspect(((struct shell *)context)->session, code, length, cursor, 0, &bundle)) return NULL;
+    for (size_t i = 0; i < bundle.count; i++)
+        if (strcmp(bundle.items[i].type, "text/plain") == 0)
+            return strndup(bundle.items[i].data, bundle.items[i].length);
+    return NULL;
+}
+
+static void host_highlight(void *context, const char *code, size_t length, unsigned char *styles)
+{
+    (void)context;
+    sh_highlight(code, length, styles);
+}
+
+/* Drawing */
+
+static void draw(struct shell *sh, bool final)
+{
+    int columns, rows;
+    struct sh_text bytes = {0};
+    sh_terminal_size(&columns, &rows);
+    if (sh->screen.drawn && columns != sh->frame.columns) sh_render_resize(&sh->screen, columns, &bytes);
+    sh_editor_frame(&sh->editor, columns, final ? 0 : rows, &sh->frame);
+    sh_render(&sh->screen, &sh->frame, &bytes);
+    if (final) sh_render_leave(&sh->screen, &bytes);
+    if (bytes.length) sh_terminal_write(bytes.bytes, bytes.length);
+    sh_text_free(&bytes);
+}
+
+static void clear_screen(struct shell *sh)
+{
+    static const char clear[] = "\033[H\033[2J";
+    sh_terminal_write(clear, sizeof clear - 1);
+    sh->screen.drawn = false;
+}
+
+/* Makes sure that the prompt starts a row, also after programs and C code whose output we did not see: a row's worth of
+ * blanks wraps into the next row unless the cursor stood at the start of one. */
+static void start_row(void)
+{
+    int columns, rows;
+    struct sh_text bytes = {0};
+    sh_terminal_size(&columns, &rows);
+    for (int i = 0; i < columns; i++) sh_text_append(&bytes, " ", 1);
+    sh_text_append(&bytes, "\r\033[K", 4);
+    if (bytes.bytes) sh_terminal_write(bytes.bytes, bytes.length);
+    sh_text_free(&bytes);
+}
+
+static void suspend(struct shell *sh)
+{
+    draw(sh, true);
+    sh_terminal_restore();
+    sh_terminal_suspend();
+    sh_terminal_raw();
+}
+
+/* Reading a cell */
+
+/* The next key in *key: true. False when the terminal has gone. Draws before it waits. */
+static bool next_key(struct shell *sh, struct sh_key *key)
+{
+    for (;;) {
+        while (sh->used < sh->have)
+            if (sh_decode(&sh->decoder, (unsigned char)sh->input[sh->used++], key)) return true;
+        bool waiting = sh_decoder_waiting(&sh->decoder);
+        if (!waiting) draw(sh, false);
+        switch (sh_terminal_wait(waiting ? ESCAPE_WAIT_MS : -1)) {
+        case SH_WAIT_TIMEOUT:
+            if (sh_decoder_flush(&sh->decoder, key)) return true;
+            break;
+        case SH_WAIT_RESIZED: break;
+        case SH_WAIT_END: return false;
+        case SH_WAIT_INPUT:
+            sh->used = 0;
+            sh->have = sh_terminal_read(sh->input, sizeof sh->input);
+            if (sh->have == 0) return false;
+        }
+    }
+}
+
+/* True: the editor holds a cell to run. */
+static bool read_cell(struct shell *sh)
+{
+    struct sh_key key;
+    int width = snprintf(sh->prompt, sizeof sh->prompt, "%d> ", lg_session_count(sh->session) + 1) - 1;
+    snprintf(sh->more, sizeof sh->more, "%.*s ", width, "............");
+    sh_editor_start(&sh->editor);
+    while (next_key(sh, &key)) {
+        switch (sh_editor_key(&sh->editor, &key)) {
+        case SH_CONTINUE: break;
+        case SH_ACCEPT: draw(sh, true); return true;
+        case SH_CANCEL:
+            draw(sh, true);
+            sh_editor_start(&sh->editor);
+            break;
+        case SH_LEAVE: draw(sh, true); return !(sh->leave = true);
+        case SH_SUSPEND: suspend(sh); break;
+        case SH_CLEAR: clear_screen(sh); break;
+        }
+    }
+    return !(sh->leave = true);
+}
+
+/* Running a cell */
+
+static bool is_blank(const char *code, size_t length)
+{
+    return strspn(code, " \t\r\n") >= length;
+}
+
+/* The words that people try first to get out. */
+static bool is_farewell(const char *code, size_t length)
+{
+    static const char *const words[] = {"exit", "quit", "exit()", "quit()"};
+    while (length > 0 && strchr(" \t\r\n", code[length - 1])) length--;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == length && memcmp(words[i], code, length) == 0) return true;
+    return false;
+}
+
+static const char help[] =
+    "A cell is Lua 5.4; the value of a last expression is shown and kept in _. gpu is the array module.\n"
+    "\n"
+    "  ?name             what is known of a name, e.g. ?gpu.linspace; Shift-Tab shows it while typing\n"
+    "  %time  %timeit    measure an expression         %%cuda    a cell of CUDA C\n"
+    "  !command          run a shell command\n"
+    "\n"
+    "  Enter             runs the cell when it is complete, else opens a line; Alt-Enter always opens one\n"
+    "  Tab               completes; again and again goes through the list, Escape leaves it\n"
+    "  Up, Down          lines of the cell, then earlier cells; Page Up: those that begin like this one\n"
+    "  Ctrl-R            searches earlier cells\n"
+    "  Ctrl-C            stops what runs; at the prompt gives the cell up\n"
+    "  Ctrl-_            undoes; Ctrl-A E B F K U W Y T and Alt-B F D as in Emacs\n"
+    "  Ctrl-D            leaves, on an empty cell\n";
+
+static bool is_help(const char *code, size_t length)
+{
+    while (length > 0 && strchr(" \t\r\n", code[length - 1])) length--;
+    return length == 1 && code[0] == '?';
+}
+
+static void run_cell(struct shell *sh, const char *code, size_t length)
+{
+    struct lg_request request = {.code = code, .length = length, .store_history = true};
+    const struct lg_error *error = NULL;
+    if (is_help(code, length)) {
+        fputs(help, stdout);
+        return;
+    }
+    enum lg_status status = lg_session_evaluate(sh->session, &request, &error);
+    /* The terminal has shown ^C where the cursor was. */
+    if (sh_interrupted() && isatty(STDOUT_FILENO)) sh->out.open_line = true;
+    if (status != LG_DONE) sh_output_error(&sh->out, error);
+    sh_output_newline(&sh->out);
+    fflush(stdout);
+}
+
+static void edited_loop(struct shell *sh)
+{
+    while (!sh->leave && sh_terminal_raw()) {
+        if (!read_cell(sh)) break;
+        sh_terminal_restore();
+        const struct sh_text *cell = &sh->editor.text;
+        if (cell->length == 0 || is_blank(cell->bytes, cell->length)) continue;
+        if (is_farewell(cell->bytes, cell->length)) break;
+        run_cell(sh, cell->bytes, cell->length);
+        start_row();
+    }
+    sh_terminal_restore();
+}
+
+/* Lines as a dumb terminal or a pipe gives them. */
+static void plain_loop(struct shell *sh)
+{
+    struct sh_text cell = {0};
+    char *line = NULL;
+    size_t capacity = 0;
+    for (;;) {
+        fputs(cell.length ? ".. " : ">> ", stdout);
+        fflush(stdout);
+        ssize_t got = getline(&line, &capacity, stdin);
+        if (got < 0 && errno == EINTR && sh_interrupted()) {
+            clearerr(stdin);
+            cell.length = 0;
+            putchar('\n');
+            continue;
+        }
+        if (got < 0 || !sh_text_append(&cell, line, (size_t)got)) break;
+        int indent;
+        bool blank = is_blank(cell.bytes, cell.length);
+        size_t length = cell.length - (cell.length > 0 && cell.bytes[cell.length - 1] == '\n');
+        if (!blank && host_completeness(sh, cell.bytes, length, &indent) == LG_INCOMPLETE) continue;
+        if (is_farewell(cell.bytes, cell.length)) break;
+        if (!blank) run_cell(sh, cell.bytes, cell.length);
+        cell.length = 0;
+    }
+    putchar('\n');
+    if (cell.length && !is_farewell(cell.bytes, cell.length)) run_cell(sh, cell.bytes, cell.length);
+    sh_text_free(&cell);
+    free(line);
+}
+
+static void banner(void)
+{
+    struct rt_error e = {0};
+    struct rt_device *d = rt_device_default(&e);
+    printf("lunarray %s, Lua 5.4, device %s; ? for help, Ctrl-D to leave\n", LUNARRAY_VERSION, d ? d->name : "none");
+    if (!d) fprintf(stderr, "%s\n", e.text);
+    rt_error_clear(&e);
+    fflush(stdout);
+}
+
+/* A program that a cell talks to may end early; that is an error of the write, not the end of the session. A handler,
+ * unlike SIG_IGN, is not inherited by the programs that cells start. */
+static void on_broken_pipe(int number)
+{
+    (void)number;
+}
+
+int sh_run_shell(const struct sh_options *o)
+{
+    static struct shell sh;
+    static struct sh_host host = {&sh,           host_history_count, host_history,  host_completeness,
+                                  host_complete, host_inspect,       host_highlight};
+    sh.out = (struct sh_output){.color = sh_takes_color(STDERR_FILENO), .flush = true};
+    sh.screen.color = sh_takes_color(STDOUT_FILENO);
+    sh.editor.host = &host;
+    sh.editor.prompt = sh.prompt;
+    sh.editor.more = sh.more;
+    if (!sh.screen.color) host.highlight = NULL;
+    struct lg_options options = {.sink = sh_output_sink(&sh.out),
+                                 .device = o->device,
+                                 .interactive = true,
+                                 .argc = o->argc,
+                                 .argv = o->argv,
+                                 .before = o->before};
+    sh.session = lg_session_new(&options);
+    if (!sh.session) {
+        fprintf(stderr, "lunarray: out of memory\n");
+        return 1;
+    }
+    struct sigaction action = {.sa_handler = on_broken_pipe};
+    sigaction(SIGPIPE, &action, NULL);
+    sh_interrupts(sh.session, false);
+    if (o->argc == 0 && o->code_count == 0) banner();
+    sh_evaluate_given(sh.session, o);
+    if (sh_terminal_usable())
+        edited_loop(&sh);
+    else
+        plain_loop(&sh);
+    sh_interrupts(NULL, false);
+    lg_session_free(sh.session);
+    sh_editor_free(&sh.editor);
+    sh_screen_free(&sh.screen);
+    sh_frame_free(&sh.frame);
+    return sh_output_finish() ? 0 : 1;
+}

@@ -1,0 +1,31 @@
+/* Ctrl-C while a session runs. The handler only raises the session's flag; whatever runs polls it. */
+#include <signal.h>
+#include <stddef.h>
+#include "repl/repl.h"
+
+static struct lg_session *volatile running;
+static volatile sig_atomic_t seen;
+
+static void on_interrupt(int signal)
+{
+    (void)signal;
+    seen = 1;
+    if (running) lg_session_interrupt(running);
+}
+
+void sh_interrupts(struct lg_session *s, bool again)
+{
+    running = s;
+    struct sigaction action = {.sa_handler = s ? on_interrupt : SIG_DFL};
+    sigemptyset(&action.sa_mask);
+    /* No SA_RESTART: a read that waits must return, so that the interrupt is noticed. */
+    action.sa_flags = again && s ? (int)SA_RESETHAND : 0;
+    sigaction(SIGINT, &action, NULL);
+}
+
+bool sh_interrupted(void)
+{
+    bool was = seen;
+    seen = 0;
+    return was;
+}

@@ -1,0 +1,145 @@
+#define _GNU_SOURCE /* ppoll */
+#include "repl/terminal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+static const char paste_on[] = "\033[?2004h", paste_off[] = "\033[?2004l\033[?25h";
+
+static struct termios original;
+static volatile sig_atomic_t raw, resized;
+
+bool sh_terminal_usable(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+/* Async-signal-safe. TCSADRAIN keeps what was typed ahead and lets output out first. */
+void sh_terminal_restore(void)
+{
+    if (!raw) return;
+    raw = 0;
+    ssize_t ignored = write(STDOUT_FILENO, paste_off, sizeof paste_off - 1);
+    (void)ignored;
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &original);
+}
+
+static void on_fatal(int number)
+{
+    int error = errno;
+    sh_terminal_restore();
+    errno = error;
+    /* SA_RESETHAND made the signal deadly again; it is delivered when this handler returns. */
+    raise(number);
+}
+
+static void on_resize(int number)
+{
+    (void)number;
+    resized = 1;
+}
+
+/* Once: whoever ends the process finds the terminal as it was. Signals that somebody handles or ignores stay so. */
+static void guard(void)
+{
+    static const int fatal[] = {SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    static bool done;
+    if (done) return;
+    done = true;
+    atexit(sh_terminal_restore);
+    struct sigaction action = {.sa_handler = on_fatal, .sa_flags = (int)SA_RESETHAND}, was;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+        if (sigaction(fatal[i], NULL, &was) == 0 && !(was.sa_flags & SA_SIGINFO) && was.sa_handler == SIG_DFL)
+            sigaction(fatal[i], &action, NULL);
+    /* Restarting: what a cell waits for is not to end because a window changed its size. */
+    struct sigaction size = {.sa_handler = on_resize, .sa_flags = SA_RESTART};
+    sigemptyset(&size.sa_mask);
+    sigaction(SIGWINCH, &size, NULL);
+}
+
+bool sh_terminal_raw(void)
+{
+    if (raw) return true;
+    if (tcgetattr(STDIN_FILENO, &original) != 0) return false;
+    guard();
+    struct termios t = original;
+    t.c_iflag &= ~(tcflag_t)(BRKINT | ICRNL | INLCR | IGNCR | INPCK | ISTRIP | IXON);
+    t.c_lflag &= ~(tcflag_t)(ECHO | ICANON | IEXTEN | ISIG);
+    t.c_cflag |= CS8;
+    t.c_cc[VMIN] = 1;
+    t.c_cc[VTIME] = 0;
+    while (tcsetattr(STDIN_FILENO, TCSADRAIN, &t) != 0)
+        if (errno != EINTR) return false;
+    raw = 1;
+    sh_terminal_write(paste_on, sizeof paste_on - 1);
+    return true;
+}
+
+void sh_terminal_size(int *columns, int *rows)
+{
+    struct winsize w;
+    bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0;
+    *columns = known && w.ws_col > 0 ? w.ws_col : 80;
+    *rows = known && w.ws_row > 0 ? w.ws_row : 24;
+}
+
+enum sh_wait sh_terminal_wait(int milliseconds)
+{
+    /* Blocked between looking at the flag and waiting, so that no change of size is lost there. */
+    sigset_t block, before;
+    sigemptyset(&block);
+    sigaddset(&block, SIGWINCH);
+    sigprocmask(SIG_BLOCK, &block, &before);
+    enum sh_wait result = SH_WAIT_RESIZED;
+    if (!resized) {
+        struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+        struct timespec limit = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+        int n = ppoll(&in, 1, milliseconds < 0 ? NULL : &limit, &before);
+        if (n > 0)
+            result = in.revents & POLLIN ? SH_WAIT_INPUT : SH_WAIT_END;
+        else if (n == 0)
+            result = SH_WAIT_TIMEOUT;
+        else
+            result = resized || errno == EINTR ? SH_WAIT_RESIZED : SH_WAIT_END;
+    }
+    resized = 0;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return result;
+}
+
+size_t sh_terminal_read(char *bytes, size_t size)
+{
+    for (;;) {
+        ssize_t n = read(STDIN_FILENO, bytes, size);
+        if (n >= 0) return (size_t)n;
+        if (errno != EINTR && errno != EAGAIN) return 0;
+        if (errno == EAGAIN) poll(&(struct pollfd){.fd = STDIN_FILENO, .events = POLLIN}, 1, -1);
+    }
+}
+
+void sh_terminal_write(const char *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t n = write(STDOUT_FILENO, bytes, length);
+        if (n < 0 && errno == EAGAIN) poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, -1);
+        if (n < 0 && errno != EINTR && errno != EAGAIN) return;
+        if (n > 0) {
+            bytes += n;
+            length -= (size_t)n;
+        }
+    }
+}
+
+void sh_terminal_suspend(void)
+{
+    /* The whole group, as the terminal would: a program that started us stops, too. */
+    kill(0, SIGTSTP);
+}

@@ -1,0 +1,29 @@
+/* The terminal: raw mode while a cell is edited, its size, and putting it back whatever happens. One per process. */
+#ifndef SH_TERMINAL_H
+#define SH_TERMINAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Standard input and output are a terminal that understands escape codes. */
+bool sh_terminal_usable(void);
+/* Raw mode on, with bracketed paste; from here on any exit, and any signal that ends the process, puts the terminal
+ * back. False when the terminal refuses. */
+bool sh_terminal_raw(void);
+/* Back to how the terminal was at the start. Keeps what was typed ahead. */
+void sh_terminal_restore(void);
+/* In columns and rows; 80 by 24 where the terminal doesn't say. */
+void sh_terminal_size(int *columns, int *rows);
+
+enum sh_wait { SH_WAIT_INPUT, SH_WAIT_TIMEOUT, SH_WAIT_RESIZED, SH_WAIT_END };
+/* Waits for input for `milliseconds` (-1: for ever). SH_WAIT_RESIZED once after each change of size. */
+enum sh_wait sh_terminal_wait(int milliseconds);
+/* Bytes read; 0 when the terminal has gone. */
+size_t sh_terminal_read(char *bytes, size_t size);
+/* Writes all of it, in one write where the system takes it in one. */
+void sh_terminal_write(const char *bytes, size_t length);
+/* Stops the process as Ctrl-Z does; returns when it goes on. To be called with the terminal restored. */
+void sh_terminal_suspend(void);
+
+#endif

@@ -1,0 +1,388 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "runtime/cache.h"
+#include "runtime/compile.h"
+#include "runtime/kernel.h"
+#include "runtime/library.h"
+#include "runtime/memory.h"
+#include "runtime/nvrtc.h"
+#include "runtime/prelude.h"
+#include "runtime/signature.h"
+
+#define MAX_OPTIONS      256
+#define MAX_INCLUDE_SIZE ((size_t)16 << 20)
+#define MAX_INCLUDES     256
+
+static enum rt_status no_memory(struct rt_error *e)
+{
+    return rt_fail(e, RT_NOMEM, "out of memory while compiling");
+}
+
+/* ---- target and options ---- */
+
+/* simt runs what is compiled for 8.0; a GPU gets its own architecture or the newest that NVRTC knows below it. */
+static enum rt_status choose_target(const struct rt_device *d, const struct rt_nvrtc_info *info, int *out,
+                                    struct rt_error *e)
+{
+    int wanted = d->kind == RT_SIMT ? 80 : d->compute_major * 10 + d->compute_minor, best = 0;
+    for (const int *a = info->architectures; *a; a++) {
+        if (*a <= wanted && *a > best) best = *a;
+    }
+    *out = best;
+    if (best) return RT_OK;
+    return rt_fail(
+        e, RT_UNSUPPORTED,
+        "NVRTC %d.%d compiles for compute capability %d.%d and later, but %s (%s) has %d.%d; install an older "
+        "NVRTC and set LUNARRAY_NVRTC to it",
+        info->major, info->minor, info->architectures[0] / 10, info->architectures[0] % 10, d->name, d->model,
+        wanted / 10, wanted % 10);
+}
+
+struct options {
+    const char *list[MAX_OPTIONS];
+    size_t count;
+    char target[64], include[4096], cccl[4096];
+};
+
+static bool has_option(const struct rt_program *p, const char *a, const char *b)
+{
+    for (size_t i = 0; i < p->option_count; i++) {
+        if (strncmp(p->options[i], a, strlen(a)) == 0 || strncmp(p->options[i], b, strlen(b)) == 0) return true;
+    }
+    return false;
+}
+
+/* CUDA's headers, and since CUDA 13 the C++ library that some of them stand on, in a folder of its own. */
+static void add_include_paths(struct options *o)
+{
+    const char *cuda = rt_cuda_include();
+    if (!cuda || (size_t)snprintf(o->include, sizeof o->include, "-I%s", cuda) >= sizeof o->include) return;
+    o->list[o->count++] = o->include;
+    if ((size_t)snprintf(o->cccl, sizeof o->cccl, "-I%s/cccl", cuda) < sizeof o->cccl && access(o->cccl + 2, X_OK) == 0)
+        o->list[o->count++] = o->cccl;
+}
+
+/* Ours come first, so that what the user gives is looked at later. */
+static enum rt_status make_options(const struct rt_program *p, const char *architecture, struct options *o,
+                                   struct rt_error *e)
+{
+    o->count = 0;
+    snprintf(o->target, sizeof o->target, "--gpu-architecture=%s", architecture);
+    o->list[o->count++] = o->target;
+    o->list[o->count++] = "-lineinfo";
+    o->list[o->count++] = "-default-device";
+    o->list[o->count++] = "--pre-include=" RT_PRELUDE_NAME;
+    o->list[o->count++] = "-I.";
+    if (!has_option(p, "--std", "-std")) o->list[o->count++] = "--std=c++17";
+    add_include_paths(o);
+    if (p->option_count > MAX_OPTIONS - o->count) return rt_fail(e, RT_INVALID, "more than %d options", MAX_OPTIONS);
+    for (size_t i = 0; i < p->option_count; i++) {
+        if (strstr(p->options[i], "gpu-architecture") || strncmp(p->options[i], "-arch", 5) == 0)
+            return rt_fail(e, RT_INVALID,
+                           "the option '%s' is not for users: kernels are compiled for the device that runs them",
+                           p->options[i]);
+        o->list[o->count++] = p->options[i];
+    }
+    return RT_OK;
+}
+
+/* ---- the key: everything that the result depends on ---- */
+
+struct includes { /* the files that a source names and their files in turn */
+    struct rt_cache_hash *hash;
+    const struct rt_program *program;
+    int count, depth;
+};
+
+static char *read_file(const char *path, size_t *length)
+{
+    FILE *f = fopen(path, "re");
+    if (!f) return NULL;
+    char *text = NULL;
+    long size = fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
+    if (size >= 0 && (size_t)size <= MAX_INCLUDE_SIZE && fseek(f, 0, SEEK_SET) == 0) text = rt_alloc((size_t)size + 1);
+    if (text) {
+        *length = fread(text, 1, (size_t)size, f);
+        text[*length] = 0;
+    }
+    fclose(f);
+    return text;
+}
+
+static void hash_includes(struct includes *in, const char *text);
+
+static bool hash_file(struct includes *in, const char *folder, size_t folder_length, const char *name, size_t length)
+{
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%.*s/%.*s", (int)folder_length, folder, (int)length, name);
+    if (n < 0 || (size_t)n >= sizeof path) return false;
+    size_t size = 0;
+    char *text = read_file(*name == '/' ? path + folder_length + 1 : path, &size);
+    if (!text) return false;
+    in->count++;
+    rt_cache_hash_add(in->hash, path, (size_t)n);
+    rt_cache_hash_add(in->hash, text, size);
+    in->depth++;
+    if (in->depth < 16) hash_includes(in, text);
+    in->depth--;
+    free(text);
+    return true;
+}
+
+/* Looked for where NVRTC looks: the working directory, then the folders that the user's options name. What is found in
+ * the toolkit belongs to its version. */
+static void hash_include(struct includes *in, const char *name, size_t length)
+{
+    const struct rt_program *p = in->program;
+    if (in->count >= MAX_INCLUDES || hash_file(in, ".", 1, name, length)) return;
+    for (size_t i = 0; i < p->option_count; i++) {
+        const char *o = p->options[i];
+        const char *folder = strncmp(o, "-I", 2) == 0 ? o + 2 : strncmp(o, "--include-path=", 15) == 0 ? o + 15 : NULL;
+        if (folder && hash_file(in, folder, strlen(folder), name, length)) return;
+    }
+}
+
+static void hash_includes(struct includes *in, const char *text)
+{
+    for (const char *s = text; (s = strstr(s, "include")); s += 7) {
+        const char *before = s;
+        while (before > text && (before[-1] == ' ' || before[-1] == '\t')) before--;
+        if (before == text || before[-1] != '#') continue;
+        const char *name = s + 7 + strspn(s + 7, " \t");
+        if (*name != '"' && *name != '<') continue;
+        size_t length = strcspn(name + 1, *name == '"' ? "\"\n" : ">\n");
+        if (length && length < 1024 && name[1 + length] != '\n') hash_include(in, name + 1, length);
+    }
+}
+
+static void make_key(const struct rt_program *p, const struct options *o, const struct rt_nvrtc_info *info,
+                     struct rt_cache_key *key)
+{
+    struct rt_cache_hash h;
+    rt_cache_hash_start(&h);
+    rt_cache_hash_add(&h, "ptx 1", 5);
+    rt_cache_hash_add(&h, info, sizeof *info);
+    rt_cache_hash_add(&h, rt_prelude, strlen(rt_prelude));
+    rt_cache_hash_add(&h, p->text, strlen(p->text));
+    for (size_t i = 0; i < o->count; i++) rt_cache_hash_add(&h, o->list[i], strlen(o->list[i]));
+    for (size_t i = 0; i < p->instantiation_count; i++) {
+        rt_cache_hash_add(&h, "<>", 2);
+        rt_cache_hash_add(&h, p->instantiations[i], strlen(p->instantiations[i]));
+    }
+    struct includes in = {.hash = &h, .program = p};
+    hash_includes(&in, p->text);
+    rt_cache_hash_end(&h, key);
+}
+
+/* ---- the result, from the cache or from NVRTC ---- */
+
+/* Fields of an entry: PTX, log, compile_ms, then the mangled name of each instantiation. */
+static bool from_cache(const struct rt_cache_key *key, size_t expressions, struct rt_nvrtc_result *out)
+{
+    struct rt_cache_entry entry;
+    if (!rt_cache_load(key, &entry)) return false;
+    bool ok = entry.count == 3 + expressions && entry.fields[2].length == sizeof out->milliseconds;
+    if (ok) {
+        memcpy(&out->milliseconds, entry.fields[2].data, sizeof out->milliseconds);
+        out->image = rt_strdup(entry.fields[0].data);
+        out->log = rt_strdup(entry.fields[1].data);
+        out->lowered = rt_calloc(expressions + 1, sizeof *out->lowered);
+        ok = out->image && out->log && out->lowered;
+        for (size_t i = 0; ok && i < expressions; i++) {
+            ok = (out->lowered[i] = rt_strdup(entry.fields[3 + i].data)) != NULL;
+            if (ok) out->lowered_count++;
+        }
+    }
+    free(entry.memory);
+    if (!ok) rt_nvrtc_result_clear(out);
+    return ok;
+}
+
+static void to_cache(const struct rt_cache_key *key, const struct rt_nvrtc_result *r)
+{
+    struct rt_cache_entry entry = {.count = 3 + r->lowered_count};
+    if (entry.count > RT_CACHE_FIELDS) return;
+    entry.fields[0] = (struct rt_cache_field){r->image, strlen(r->image)};
+    entry.fields[1] = (struct rt_cache_field){r->log, strlen(r->log)};
+    entry.fields[2] = (struct rt_cache_field){(const char *)&r->milliseconds, sizeof r->milliseconds};
+    for (size_t i = 0; i < r->lowered_count; i++)
+        entry.fields[3 + i] = (struct rt_cache_field){r->lowered[i], strlen(r->lowered[i])};
+    rt_cache_store(key, &entry);
+}
+
+static enum rt_status compilation_failed(const struct rt_program *p, const char *log, struct rt_error *e)
+{
+    char *text = rt_map_positions(log, p->name, p->first_line);
+    if (!text) return no_memory(e);
+    rt_fail(e, RT_COMPILE, "%s", text);
+    free(text);
+    return RT_COMPILE;
+}
+
+static enum rt_status compile(struct rt_program *p, const struct options *o, struct rt_nvrtc_result *out,
+                              struct rt_error *e)
+{
+    struct rt_nvrtc_job job = {.source = p->text,
+                               .options = o->list,
+                               .option_count = o->count,
+                               .expressions = (const char *const *)p->instantiations,
+                               .expression_count = p->instantiation_count};
+    enum rt_status status = rt_nvrtc_compile(&job, out, e);
+    if (status != RT_OK || out->compiled) return status;
+    status = compilation_failed(p, out->log, e);
+    rt_nvrtc_result_clear(out);
+    return status;
+}
+
+/* Takes image and log out of the result. */
+static enum rt_status take_result(struct rt_program *p, struct rt_nvrtc_result *r, struct rt_error *e)
+{
+    struct rt_lowered *lowered = rt_calloc(r->lowered_count + 1, sizeof *lowered);
+    if (!lowered) return no_memory(e);
+    for (size_t i = 0; i < r->lowered_count; i++)
+        lowered[i] = (struct rt_lowered){.expression = p->instantiations[i], .mangled = r->lowered[i]};
+    p->ptx = r->image;
+    r->image = NULL;
+    p->compile_ms = r->milliseconds;
+    p->log = rt_map_positions(r->log, p->name, p->first_line);
+    enum rt_status status = p->log ? rt_signatures(p, lowered, r->lowered_count, e) : no_memory(e);
+    free(lowered);
+    return status;
+}
+
+static enum rt_status fill(struct rt_device *d, struct rt_program *p, struct rt_error *e)
+{
+    struct rt_nvrtc_info info;
+    struct rt_nvrtc_result result = {0};
+    struct rt_cache_key key;
+    struct options options;
+    char target[32];
+    int architecture;
+    enum rt_status status = rt_nvrtc_info(&info, e);
+    if (status == RT_OK) status = choose_target(d, &info, &architecture, e);
+    if (status != RT_OK) return status;
+    snprintf(target, sizeof target, "compute_%d", architecture);
+    p->target = rt_strdup(target);
+    if (!p->target) return no_memory(e);
+    status = make_options(p, target, &options, e);
+    if (status != RT_OK) return status;
+    make_key(p, &options, &info, &key);
+    p->cached = from_cache(&key, p->instantiation_count, &result);
+    if (!p->cached) {
+        status = compile(p, &options, &result, e);
+        if (status != RT_OK) return status;
+        to_cache(&key, &result);
+    }
+    status = take_result(p, &result, e);
+    rt_nvrtc_result_clear(&result);
+    return status;
+}
+
+/* ---- programs ---- */
+
+static char **copy_list(const char *const *list, size_t count)
+{
+    char **out = rt_calloc(count + 1, sizeof *out);
+    for (size_t i = 0; out && i < count; i++) {
+        out[i] = rt_strdup(list[i]);
+        if (out[i]) continue;
+        while (i-- > 0) free(out[i]);
+        free(out);
+        return NULL;
+    }
+    return out;
+}
+
+static void free_list(char **list, size_t count)
+{
+    for (size_t i = 0; list && i < count; i++) free(list[i]);
+    free(list);
+}
+
+static struct rt_program *new_program(const struct rt_source *source)
+{
+    struct rt_program *p = rt_calloc(1, sizeof *p);
+    if (!p) return NULL;
+    p->first_line = source->first_line > 0 ? source->first_line : 1;
+    p->name = rt_strdup(source->name ? source->name : "kernel");
+    p->text = rt_alloc(source->length + 1);
+    if (p->text) {
+        memcpy(p->text, source->text, source->length);
+        p->text[source->length] = 0;
+    }
+    p->options = copy_list(source->options, source->option_count);
+    p->option_count = p->options ? source->option_count : 0;
+    p->instantiations = copy_list(source->instantiations, source->instantiation_count);
+    p->instantiation_count = p->instantiations ? source->instantiation_count : 0;
+    if (p->name && p->text && p->options && p->instantiations) return p;
+    rt_program_free(p);
+    return NULL;
+}
+
+void rt_program_free(struct rt_program *p)
+{
+    if (!p) return;
+    rt_entries_free(p->entries, p->entry_count);
+    free_list(p->options, p->option_count);
+    free_list(p->instantiations, p->instantiation_count);
+    free(p->ptx);
+    free(p->name);
+    free(p->text);
+    free(p->target);
+    free(p->log);
+    free(p);
+}
+
+struct rt_program *rt_compile(struct rt_device *d, const struct rt_source *source, struct rt_error *e)
+{
+    double start = rt_now_ms();
+    if (!rt_device_runs_kernels(d)) {
+        rt_fail(e, RT_INVALID, "the device %s runs no kernels; use simt or a GPU", d->name);
+        return NULL;
+    }
+    if (memchr(source->text, 0, source->length)) {
+        rt_fail(e, RT_INVALID, "the kernel's source has a NUL byte in it");
+        return NULL;
+    }
+    struct rt_program *p = new_program(source);
+    if (!p) {
+        no_memory(e);
+        return NULL;
+    }
+    if (fill(d, p, e) != RT_OK) {
+        rt_program_free(p);
+        return NULL;
+    }
+    p->load_ms = rt_now_ms() - start;
+    return p;
+}
+
+enum rt_status rt_compile_cubin(struct rt_device *d, const struct rt_program *p, char **image, size_t *size,
+                                struct rt_error *e)
+{
+    struct options options;
+    struct rt_nvrtc_result result;
+    char architecture[32];
+    snprintf(architecture, sizeof architecture, "sm_%d", d->compute_major * 10 + d->compute_minor);
+    enum rt_status status = make_options(p, architecture, &options, e);
+    if (status != RT_OK) return status;
+    struct rt_nvrtc_job job = {.source = p->text,
+                               .options = options.list,
+                               .option_count = options.count,
+                               .expressions = (const char *const *)p->instantiations,
+                               .expression_count = p->instantiation_count,
+                               .want_cubin = true};
+    status = rt_nvrtc_compile(&job, &result, e);
+    if (status != RT_OK) return status;
+    if (!result.compiled) {
+        status = compilation_failed(p, result.log, e);
+    } else {
+        *image = result.image;
+        *size = result.image_size;
+        result.image = NULL;
+    }
+    rt_nvrtc_result_clear(&result);
+    return status;
+}

@@ -1,0 +1,61 @@
+/* Element types. One row of RT_DTYPES is all that stands anywhere about a type's name, size and class. */
+#ifndef RT_DTYPE_H
+#define RT_DTYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Rows: id, Lua and NumPy name, C type that stores it on the host, CUDA C type, kind letter as in NumPy
+ * (b bool, i signed, u unsigned, f floating), Itanium mangling. float16 and bfloat16 are stored as their 16 bits. */
+#define RT_DTYPES(X)                                                                                                   \
+    X(BOOL, "bool", uint8_t, "bool", 'b', "b")                                                                         \
+    X(INT8, "int8", int8_t, "signed char", 'i', "a")                                                                   \
+    X(INT16, "int16", int16_t, "short", 'i', "s")                                                                      \
+    X(INT32, "int32", int32_t, "int", 'i', "i")                                                                        \
+    X(INT64, "int64", int64_t, "long long", 'i', "x")                                                                  \
+    X(UINT8, "uint8", uint8_t, "unsigned char", 'u', "h")                                                              \
+    X(UINT16, "uint16", uint16_t, "unsigned short", 'u', "t")                                                          \
+    X(UINT32, "uint32", uint32_t, "unsigned int", 'u', "j")                                                            \
+    X(UINT64, "uint64", uint64_t, "unsigned long long", 'u', "y")                                                      \
+    X(FLOAT16, "float16", uint16_t, "__half", 'f', "6__half")                                                          \
+    X(BFLOAT16, "bfloat16", uint16_t, "__nv_bfloat16", 'f', "13__nv_bfloat16")                                         \
+    X(FLOAT32, "float32", float, "float", 'f', "f")                                                                    \
+    X(FLOAT64, "float64", double, "double", 'f', "d")
+
+enum rt_dtype {
+#define X(id, name, ctype, cuda, kind, mangled) RT_##id,
+    RT_DTYPES(X)
+#undef X
+        RT_DTYPE_COUNT
+};
+
+struct rt_dtype_info {
+    const char *name;    /* "float32" */
+    const char *cuda;    /* "float" */
+    const char *mangled; /* "f" */
+    uint8_t size;        /* bytes of one element */
+    char kind;           /* 'b', 'i', 'u', 'f' */
+};
+
+extern const struct rt_dtype_info rt_dtypes[RT_DTYPE_COUNT];
+
+/* The dtype called `name`, or RT_DTYPE_COUNT. Accepts the aliases "int" (int32), "long" (int64), "half" (float16),
+ * "float" (float32) and "double" (float64). */
+enum rt_dtype rt_dtype_find(const char *name);
+
+/* One element at `p` (any alignment) as a double, or as an int64 (floats truncate, uint64 wraps). */
+double rt_load_double(enum rt_dtype t, const void *p);
+int64_t rt_load_int(enum rt_dtype t, const void *p);
+/* Stores a number as one element. Integers wrap, floats to integers truncate and saturate (NaN gives 0), as cvt.rzi
+ * does in PTX; bool is "not zero"; the 16-bit floats round to nearest even. */
+void rt_store_double(enum rt_dtype t, void *p, double v);
+void rt_store_int(enum rt_dtype t, void *p, int64_t v);
+
+/* IEEE binary16 and bfloat16 bits to and from float, rounding to nearest even. */
+float rt_half_to_float(uint16_t h);
+uint16_t rt_half_from_float(float f);
+float rt_bfloat_to_float(uint16_t h);
+uint16_t rt_bfloat_from_float(float f);
+
+#endif

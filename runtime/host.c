@@ -1,0 +1,156 @@
+#define _GNU_SOURCE /* CPU_COUNT */
+#include "runtime/host.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+/* ---- cgroups, version 2 and 1 ---- */
+
+/* The first or second number in a file; -1 when it is not there or not a number ("max"). */
+static int64_t read_number(const char *folder, const char *name, int index)
+{
+    char path[PATH_MAX + 128], words[2][32] = {"", ""};
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "re");
+    if (!f) return -1;
+    int got = fscanf(f, "%31s %31s", words[0], words[1]);
+    fclose(f);
+    if (got <= index) return -1;
+    char *end;
+    long long value = strtoll(words[index], &end, 10);
+    return end != words[index] && *end == '\0' ? value : -1;
+}
+
+/* CPUs that a quota allows, rounded up. */
+static int64_t cpu_limit(const char *folder)
+{
+    int64_t quota = read_number(folder, "cpu.max", 0), period = read_number(folder, "cpu.max", 1);
+    if (quota <= 0 || period <= 0) {
+        quota = read_number(folder, "cpu.cfs_quota_us", 0);
+        period = read_number(folder, "cpu.cfs_period_us", 0);
+    }
+    return quota > 0 && period > 0 ? (quota + period - 1) / period : INT64_MAX;
+}
+
+static int64_t memory_limit(const char *folder)
+{
+    int64_t limit = read_number(folder, "memory.max", 0);
+    if (limit < 0) limit = read_number(folder, "memory.limit_in_bytes", 0);
+    return limit > 0 ? limit : INT64_MAX;
+}
+
+/* Bytes of files that the kernel keeps in memory for the group and would drop for something better. */
+static int64_t droppable(const char *folder)
+{
+    char path[PATH_MAX + 128], line[128];
+    snprintf(path, sizeof path, "%s/memory.stat", folder);
+    FILE *f = fopen(path, "re");
+    if (!f) return 0;
+    int64_t sum = 0;
+    while (fgets(line, sizeof line, f)) {
+        long long bytes;
+        if (sscanf(line, "active_file %lld", &bytes) == 1 || sscanf(line, "inactive_file %lld", &bytes) == 1)
+            sum += bytes;
+    }
+    fclose(f);
+    return sum;
+}
+
+/* What a group's limit leaves. */
+static int64_t memory_left(const char *folder)
+{
+    int64_t limit = memory_limit(folder), used = read_number(folder, "memory.current", 0);
+    if (used < 0) used = read_number(folder, "memory.usage_in_bytes", 0);
+    if (limit == INT64_MAX || used < 0) return INT64_MAX;
+    used -= droppable(folder);
+    return used < limit ? limit - used : 0;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The tightest limit of the process's group and of those above it. `controller` is "cpu" or "memory". */
+static int64_t tightest(const char *controller, int64_t (*limit)(const char *folder))
+{
+    char folder[PATH_MAX + 64], line[PATH_MAX];
+    int64_t best = limit("/sys/fs/cgroup");
+    snprintf(folder, sizeof folder, "/sys/fs/cgroup/%s", controller);
+    best = smaller(best, limit(folder));
+    FILE *f = fopen("/proc/self/cgroup", "re");
+    if (!f) return best;
+    while (fgets(line, sizeof line, f)) { /* "0::/path", or "4:cpu,cpuacct:/path" in version 1 */
+        line[strcspn(line, "\n")] = '\0';
+        char *controllers = strchr(line, ':');
+        char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!path) continue;
+        *path++ = '\0';
+        bool unified = controllers[1] == '\0';
+        if (!unified && !strstr(controllers, controller)) continue;
+        while (path[0] == '/' && path[1] != '\0') {
+            snprintf(folder, sizeof folder, "/sys/fs/cgroup%s%s%s", unified ? "" : "/", unified ? "" : controller,
+                     path);
+            best = smaller(best, limit(folder));
+            *strrchr(path, '/') = '\0';
+        }
+    }
+    fclose(f);
+    return best;
+}
+
+/* ---- The answers ---- */
+
+int rt_host_cpus(void)
+{
+    cpu_set_t set;
+    int64_t cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
+    cpus = smaller(cpus, tightest("cpu", cpu_limit));
+    return cpus < 1 ? 1 : (int)smaller(cpus, INT_MAX);
+}
+
+size_t rt_host_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    int64_t bytes = pages > 0 && page > 0 ? (int64_t)pages * page : (int64_t)4 << 30;
+    return (size_t)smaller(bytes, tightest("memory", memory_limit));
+}
+
+size_t rt_host_free_memory(void)
+{
+    FILE *f = fopen("/proc/meminfo", "re");
+    if (!f) return rt_host_memory();
+    char line[128];
+    long long kilobytes = 0;
+    while (fgets(line, sizeof line, f) && sscanf(line, "MemAvailable: %lld", &kilobytes) != 1) {
+    }
+    fclose(f);
+    return (size_t)smaller((int64_t)kilobytes << 10, tightest("memory", memory_left));
+}
+
+void rt_cpu_model(char *out, size_t size)
+{
+    snprintf(out, size, "CPU");
+#if defined(__x86_64__) || defined(__i386__)
+    unsigned words[12];
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned *w = words + 4 * (size_t)i;
+        if (!__get_cpuid(0x80000002u + i, &w[0], &w[1], &w[2], &w[3])) return;
+    }
+    char text[sizeof words + 1];
+    memcpy(text, words, sizeof words);
+    text[sizeof words] = '\0';
+    const char *start = text + strspn(text, " ");
+    if (*start) snprintf(out, size, "%s", start);
+    for (size_t n = strlen(out); n > 0 && out[n - 1] == ' '; n--) out[n - 1] = '\0';
+#endif
+}

@@ -1,0 +1,3 @@
+#include "runtime/interrupt.h"
+
+atomic_bool rt_interrupt_flag;

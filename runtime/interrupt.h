@@ -1,0 +1,25 @@
+/* One process-wide wish to stop. A signal handler or another thread calls rt_interrupt; whatever can run long (software
+ * GPU, waits for a real one, array loops, Lua's hook) polls rt_interrupted, stops, and reports RT_INTERRUPTED. The
+ * session clears it once, when it has come back. Async-signal-safe. */
+#ifndef RT_INTERRUPT_H
+#define RT_INTERRUPT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+extern atomic_bool rt_interrupt_flag;
+
+static inline void rt_interrupt(void)
+{
+    atomic_store_explicit(&rt_interrupt_flag, true, memory_order_relaxed);
+}
+static inline bool rt_interrupted(void)
+{
+    return atomic_load_explicit(&rt_interrupt_flag, memory_order_relaxed);
+}
+static inline void rt_interrupt_clear(void)
+{
+    atomic_store_explicit(&rt_interrupt_flag, false, memory_order_relaxed);
+}
+
+#endif

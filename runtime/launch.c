@@ -1,0 +1,487 @@
+/* The checked launch: every argument against the compiled signature, the configuration against the device. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/module.h"
+#include "runtime/report.h"
+#include "runtime/simt/check.h"
+#include "runtime/simt/simt.h"
+
+#define BLOCK_BYTES  4096 /* a parameter block of this size is on the stack, larger ones are allocated */
+#define BLOCK_PARAMS 256
+
+/* ---- messages ---- */
+
+/* "saxpy: parameter 3 'x' (const float *) " in front of what is wrong. */
+static enum rt_status refuse(const struct rt_kernel *k, size_t i, struct rt_error *e, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static enum rt_status refuse(const struct rt_kernel *k, size_t i, struct rt_error *e, const char *format, ...)
+{
+    const struct rt_param *p = &k->entry->params[i];
+    va_list args;
+    va_start(args, format);
+    rt_failv(e, RT_INVALID, format, args);
+    va_end(args);
+    if (p->name)
+        rt_error_prefix(e, "%s: parameter %zu '%s' (%s) ", k->entry->name, i + 1, p->name, p->type);
+    else
+        rt_error_prefix(e, "%s: parameter %zu (%s) ", k->entry->name, i + 1, p->type);
+    return RT_INVALID;
+}
+
+static const char *name_or(const struct rt_param *p, const char *other)
+{
+    return p->name ? p->name : other;
+}
+
+/* "a float64 array", "2.5", "nil": what came. */
+static const char *what_came(const struct rt_arg *a, char *buffer, size_t size)
+{
+    switch (a->kind) {
+    case RT_ARG_ARRAY: snprintf(buffer, size, "a %s array", rt_dtypes[a->as.array->dtype].name); break;
+    case RT_ARG_INT: snprintf(buffer, size, "%lld", (long long)a->as.i); break;
+    case RT_ARG_FLOAT: snprintf(buffer, size, "%.14g", a->as.f); break;
+    case RT_ARG_BOOL: snprintf(buffer, size, "%s", a->as.b ? "true" : "false"); break;
+    case RT_ARG_NULL: snprintf(buffer, size, "%s", a->what ? a->what : "nil"); break;
+    case RT_ARG_TEXTURE: snprintf(buffer, size, a->as.texture->surface ? "a surface" : "a texture"); break;
+    case RT_ARG_BYTES:
+        if (a->what)
+            snprintf(buffer, size, "%s", a->what);
+        else
+            snprintf(buffer, size, "a string of %zu bytes", a->as.bytes.size);
+        break;
+    }
+    return buffer;
+}
+
+/* ---- arrays ---- */
+
+/* char is a type of its own in C; it takes bytes of both signs. */
+static bool is_plain_char(const struct rt_param *p)
+{
+    const char *s = p->type;
+    if (strncmp(s, "const ", 6) == 0) s += 6;
+    if (strncmp(s, "volatile ", 9) == 0) s += 9;
+    return strncmp(s, "char", 4) == 0 && (s[4] == ' ' || s[4] == 0);
+}
+
+static bool dtype_fits(const struct rt_param *p, enum rt_dtype t)
+{
+    if (p->dtype == RT_DTYPE_COUNT || p->dtype == t) return true;
+    return t == RT_UINT8 && p->dtype == RT_INT8 && is_plain_char(p);
+}
+
+static enum rt_status check_array(const struct rt_kernel *k, size_t i, const struct rt_array *a, struct rt_error *e)
+{
+    const struct rt_param *p = &k->entry->params[i];
+    const struct rt_device *here = k->module->device, *there = rt_array_device(a);
+    const char *x = name_or(p, "x");
+    if (!dtype_fits(p, a->dtype)) {
+        const char *want = rt_dtypes[p->dtype].name;
+        return refuse(k, i, e, "expects a %s array, got %s; convert it with %s:to(\"%s\")", want,
+                      rt_dtypes[a->dtype].name, x, want);
+    }
+    if (there != here)
+        return refuse(k, i, e, "got an array on %s, but the kernel runs on %s; move it with %s:to(\"%s\")", there->name,
+                      here->name, x, here->name);
+    if (!rt_array_contiguous(a))
+        return refuse(k, i, e,
+                      "got a strided or broadcast view, whose elements do not follow each other; pass %s:contiguous()",
+                      x);
+    return rt_array_alive(a, e);
+}
+
+static enum rt_status set_pointer(const struct rt_kernel *k, size_t i, const struct rt_arg *a, unsigned char *to,
+                                  struct rt_error *e)
+{
+    char came[64];
+    uint64_t address = 0;
+    if (a->kind == RT_ARG_ARRAY) {
+        enum rt_status status = check_array(k, i, a->as.array, e);
+        if (status != RT_OK) return status;
+        address = rt_array_address(a->as.array);
+    } else if (a->kind != RT_ARG_NULL || a->what) {
+        const struct rt_param *p = &k->entry->params[i];
+        if (p->dtype == RT_DTYPE_COUNT)
+            return refuse(k, i, e, "expects an array, got %s", what_came(a, came, sizeof came));
+        return refuse(k, i, e, "expects a %s array, got %s", rt_dtypes[p->dtype].name, what_came(a, came, sizeof came));
+    }
+    memcpy(to, &address, sizeof address);
+    return RT_OK;
+}
+
+/* ---- numbers ---- */
+
+/* The smallest and largest value of an integer type; unsigned 64-bit ones take negative Lua integers as their bits. */
+static void integer_range(enum rt_dtype t, int64_t *low, int64_t *high)
+{
+    int bits = rt_dtypes[t].size * 8;
+    if (rt_dtypes[t].kind == 'u') {
+        *low = bits == 64 ? INT64_MIN : 0;
+        *high = bits == 64 ? INT64_MAX : (int64_t)((UINT64_C(1) << bits) - 1);
+    } else {
+        *high = (int64_t)(UINT64_MAX >> (65 - bits));
+        *low = -*high - 1;
+    }
+}
+
+static enum rt_status set_integer(const struct rt_kernel *k, size_t i, const struct rt_arg *a, unsigned char *to,
+                                  struct rt_error *e)
+{
+    enum rt_dtype t = k->entry->params[i].dtype;
+    int64_t value = a->as.i, low, high;
+    integer_range(t, &low, &high);
+    if (a->kind == RT_ARG_FLOAT) {
+        double f = a->as.f;
+        if (f != floor(f))
+            return refuse(k, i, e, "expects an integer, got %.14g; round it, as in math.floor(%.14g)", f, f);
+        if (!(f >= -0x1p63 && f < 0x1p63)) return refuse(k, i, e, "expects an integer, got %.14g", f);
+        value = (int64_t)f;
+    }
+    if (value < low || value > high)
+        return refuse(k, i, e, "takes %lld to %lld, got %lld", (long long)low, (long long)high, (long long)value);
+    rt_store_int(t, to, value);
+    return RT_OK;
+}
+
+static enum rt_status set_float(const struct rt_kernel *k, size_t i, const struct rt_arg *a, unsigned char *to,
+                                struct rt_error *e)
+{
+    enum rt_dtype t = k->entry->params[i].dtype;
+    double value = a->kind == RT_ARG_INT ? (double)a->as.i : a->as.f;
+    rt_store_double(t, to, value);
+    if (isfinite(value) && !isfinite(rt_load_double(t, to)))
+        return refuse(k, i, e, "got %.14g, which is over the largest %s", value, rt_dtypes[t].name);
+    return RT_OK;
+}
+
+static enum rt_status set_value(const struct rt_kernel *k, size_t i, const struct rt_arg *a, unsigned char *to,
+                                struct rt_error *e)
+{
+    char came[64];
+    enum rt_dtype t = k->entry->params[i].dtype;
+    bool number = a->kind == RT_ARG_INT || a->kind == RT_ARG_FLOAT;
+    char kind = rt_dtypes[t].kind;
+    if (kind == 'b' && (a->kind == RT_ARG_BOOL || (a->kind == RT_ARG_INT && (a->as.i == 0 || a->as.i == 1)))) {
+        *to = a->kind == RT_ARG_BOOL ? a->as.b : a->as.i != 0;
+        return RT_OK;
+    }
+    if (number && kind == 'f') return set_float(k, i, a, to, e);
+    if (number && kind != 'b') return set_integer(k, i, a, to, e);
+    what_came(a, came, sizeof came);
+    if (a->kind == RT_ARG_ARRAY)
+        return refuse(k, i, e, "expects a number, got %s; an element is a number, as in %s[1] or %s:item()", came,
+                      name_or(&k->entry->params[i], "x"), name_or(&k->entry->params[i], "x"));
+    return refuse(k, i, e, "expects %s, got %s",
+                  kind == 'b'   ? "true or false"
+                  : kind == 'f' ? "a number"
+                                : "an integer",
+                  came);
+}
+
+static enum rt_status set_struct(const struct rt_kernel *k, size_t i, const struct rt_arg *a, unsigned char *to,
+                                 struct rt_error *e)
+{
+    char came[64];
+    size_t size = k->entry->params[i].size;
+    if (a->kind != RT_ARG_BYTES)
+        return refuse(k, i, e, "expects a string with the %zu bytes of the value (see string.pack), got %s", size,
+                      what_came(a, came, sizeof came));
+    if (a->as.bytes.size != size)
+        return refuse(k, i, e, "is %zu bytes long, got a string of %zu; see string.pack", size, a->as.bytes.size);
+    memcpy(to, a->as.bytes.data, size);
+    return RT_OK;
+}
+
+/* ---- textures and surfaces ---- */
+
+static enum rt_status set_texture(const struct rt_kernel *k, size_t i, const struct rt_arg *a, unsigned char *to,
+                                  struct rt_error *e)
+{
+    char came[64];
+    bool surface = k->entry->params[i].kind == RT_PARAM_SURFACE;
+    const struct rt_device *here = k->module->device;
+    if (a->kind != RT_ARG_TEXTURE || a->as.texture->surface != surface)
+        return refuse(k, i, e, "expects a %s, as gpu.%s makes them, got %s", surface ? "surface" : "texture",
+                      surface ? "surface" : "texture", what_came(a, came, sizeof came));
+    if (a->as.texture->device != here)
+        return refuse(k, i, e, "got a %s on %s, but the kernel runs on %s", surface ? "surface" : "texture",
+                      a->as.texture->device->name, here->name);
+    memcpy(to, &a->as.texture->handle, sizeof a->as.texture->handle);
+    return rt_texture_alive(a->as.texture, e);
+}
+
+/* ---- the configuration ---- */
+
+static unsigned long long threads_of(const unsigned v[3])
+{
+    return (unsigned long long)v[0] * v[1] * v[2];
+}
+
+static enum rt_status check_sizes(const struct rt_kernel *k, const struct rt_function *f, const struct rt_launch *l,
+                                  struct rt_error *e)
+{
+    const struct rt_device *d = k->module->device;
+    const char *name = k->entry->name;
+    const unsigned *b = l->block, *g = l->grid;
+    unsigned long long threads = threads_of(b);
+    int limit = d->max_threads_per_block;
+    if (threads == 0 || (b[0] | b[1] | b[2]) > INT32_MAX)
+        return rt_fail(e, RT_INVALID, "%s: a block of (%u, %u, %u) threads; each must be 1 or more", name, b[0], b[1],
+                       b[2]);
+    if (threads > (unsigned long long)limit)
+        return rt_fail(e, RT_INVALID,
+                       "%s: a block of %llu threads (%u, %u, %u) is over %s's limit of %d; use more blocks of fewer "
+                       "threads",
+                       name, threads, b[0], b[1], b[2], d->name, limit);
+    if (f->max_threads > 0 && threads > (unsigned long long)f->max_threads)
+        return rt_fail(
+            e, RT_INVALID,
+            "%s: a block of %llu threads (%u, %u, %u) is over this kernel's limit of %d, which its registers or "
+            "its __launch_bounds__ set",
+            name, threads, b[0], b[1], b[2], f->max_threads);
+    for (int i = 0; i < 3; i++) {
+        if (b[i] > (unsigned)d->max_block[i])
+            return rt_fail(e, RT_INVALID, "%s: %u threads along %c are over %s's limit of %d", name, b[i], 'x' + i,
+                           d->name, d->max_block[i]);
+        if (g[i] > (unsigned)d->max_grid[i])
+            return rt_fail(
+                e, RT_INVALID,
+                "%s: a grid of %u blocks along %c is over %s's limit of %d; let each thread do several elements", name,
+                g[i], 'x' + i, d->name, d->max_grid[i]);
+    }
+    return RT_OK;
+}
+
+/* More than the usual 48 KiB must be asked for, and not every GPU has more. */
+static enum rt_status check_shared(const struct rt_kernel *k, struct rt_function *f, unsigned dynamic,
+                                   struct rt_error *e)
+{
+    struct rt_device *d = k->module->device;
+    size_t total = (size_t)dynamic + (size_t)f->shared_bytes, limit = d->max_shared_per_block;
+    int most = 0;
+    if (total <= limit || dynamic <= (unsigned)f->shared_limit) return RT_OK;
+    if (d->driver->DeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, d->handle) ==
+            CUDA_SUCCESS &&
+        (size_t)most > limit)
+        limit = (size_t)most;
+    if (total > limit)
+        return rt_fail(e, RT_INVALID,
+                       "%s: %zu bytes of shared memory (%d of its own and %u dynamic) are over %s's limit of %zu for a "
+                       "block",
+                       k->entry->name, total, f->shared_bytes, dynamic, d->name, limit);
+    enum rt_status status = rt_device_check(
+        d, d->driver->FuncSetAttribute(f->handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)dynamic), e,
+        k->entry->name);
+    if (status == RT_OK) f->shared_limit = (int)dynamic;
+    return status;
+}
+
+/* A cooperative grid waits for all of its blocks, so all must be resident. */
+static enum rt_status check_resident(const struct rt_kernel *k, const struct rt_function *f, const struct rt_launch *l,
+                                     struct rt_error *e)
+{
+    struct rt_device *d = k->module->device;
+    unsigned long long blocks = threads_of(l->grid);
+    int resident = 0, threads = (int)threads_of(l->block);
+    enum rt_status status = rt_device_check(
+        d, d->driver->OccupancyMaxActiveBlocksPerMultiprocessor(&resident, f->handle, threads, l->shared), e,
+        k->entry->name);
+    if (status != RT_OK || blocks <= (unsigned long long)resident * (unsigned)d->multiprocessors) return status;
+    return rt_fail(e, RT_INVALID,
+                   "%s: a cooperative grid of %llu blocks of %d threads, but only %d of them are resident at once on "
+                   "%s (%d on each of %d multiprocessors); let each block do more",
+                   k->entry->name, blocks, threads, resident * d->multiprocessors, d->name, resident,
+                   d->multiprocessors);
+}
+
+/* ---- faults of the software GPU ---- */
+
+/* "that is x[1024], and x has 1024 elements" when the address lies near one of the arrays; empty else. */
+static void name_element(const struct rt_kernel *k, const struct rt_arg *args, uint64_t address, char *out, size_t size)
+{
+    uint64_t nearest = 1 << 20; /* bytes; what is further away says little */
+    for (size_t i = 0; i < k->entry->param_count; i++) {
+        if (args[i].kind != RT_ARG_ARRAY) continue;
+        const struct rt_array *a = args[i].as.array;
+        const struct rt_param *p = &k->entry->params[i];
+        int64_t element = rt_dtypes[a->dtype].size, count = rt_array_size(a);
+        uint64_t start = rt_array_address(a), end = start + (uint64_t)(count * element);
+        uint64_t distance = address >= end ? address - end : address < start ? start - address : nearest;
+        if (!start || distance >= nearest) continue;
+        nearest = distance;
+        int64_t offset = (int64_t)(address - start);
+        int64_t index = offset >= 0 ? offset / element : -((-offset + element - 1) / element);
+        if (p->name)
+            snprintf(out, size, "\nthat is %s[%lld], and %s has %lld elements", p->name, (long long)index, p->name,
+                     (long long)count);
+        else
+            snprintf(out, size, "\nthat is element %lld of argument %zu, which has %lld elements", (long long)index,
+                     i + 1, (long long)count);
+    }
+}
+
+static enum rt_status report_fault(const struct rt_kernel *k, const struct rt_arg *args, const struct simt_fault *f,
+                                   struct rt_error *e)
+{
+    const struct rt_program *p = k->program;
+    const char *name = strncmp(f->kernel, k->entry->mangled, sizeof f->kernel - 1) == 0 ? k->entry->name : f->kernel;
+    char place[256] = "", element[200] = "";
+    if (f->kind == SIMT_FAULT_INTERRUPTED) return rt_fail(e, RT_INTERRUPTED, "interrupted in kernel %s", name);
+    if (f->line > 0 && (!f->file[0] || rt_is_source_name(f->file)))
+        snprintf(place, sizeof place, "%.200s:%d: ", p->name, f->line + p->first_line - 1);
+    else if (f->line > 0)
+        snprintf(place, sizeof place, "%s:%d: ", f->file, f->line);
+    if (f->kind == SIMT_FAULT_ADDRESS) name_element(k, args, f->address, element, sizeof element);
+    char what[sizeof f->text];
+    snprintf(what, sizeof what, "%s", f->text);
+    if (element[0]) what[f->access_length] = 0; /* the array says more than what lies next to the address */
+    char *text = rt_map_positions(what, p->name, p->first_line);
+    enum rt_status status =
+        rt_fail(e, f->kind == SIMT_FAULT_NOMEM ? RT_NOMEM : RT_FAULT,
+                "%s%s\nin kernel %s, block (%u, %u, %u), thread (%u, %u, %u)%s", place, text ? text : what, name,
+                f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2], element);
+    free(text);
+    return status;
+}
+
+/* ---- launching ---- */
+
+/* What the array arguments point to. */
+static struct simt_check *new_check(const struct rt_kernel *k, const struct rt_arg *args, struct rt_error *e)
+{
+    struct simt_extent extents[BLOCK_PARAMS];
+    size_t count = 0;
+    for (size_t i = 0; i < k->entry->param_count && count < BLOCK_PARAMS; i++) {
+        if (args[i].kind != RT_ARG_ARRAY) continue;
+        const struct rt_array *a = args[i].as.array;
+        extents[count++] =
+            (struct simt_extent){rt_array_address(a), (uint64_t)rt_array_size(a) * (uint64_t)rt_dtypes[a->dtype].size};
+    }
+    return simt_check_new(extents, count, e);
+}
+
+static enum rt_status launch_plain(const struct rt_kernel *k, const struct rt_function *f, const struct rt_launch *l,
+                                   const struct rt_arg *args, void **pointers, struct rt_error *e)
+{
+    struct rt_device *d = k->module->device;
+    struct simt_fault fault;
+    const unsigned *g = l->grid, *b = l->block;
+    CUresult r = l->cooperative ? d->driver->LaunchCooperativeKernel(f->handle, g[0], g[1], g[2], b[0], b[1], b[2],
+                                                                     l->shared, d->stream, pointers)
+                                : d->driver->LaunchKernel(f->handle, g[0], g[1], g[2], b[0], b[1], b[2], l->shared,
+                                                          d->stream, pointers, NULL);
+    if (d->kind == RT_SIMT && r == CUDA_SUCCESS) r = d->driver->StreamSynchronize(d->stream);
+    if (r == CUDA_SUCCESS) return RT_OK;
+    if (d->kind == RT_SIMT && simt_take_fault(&fault)) return report_fault(k, args, &fault, e);
+    return rt_device_check(d, r, e, k->entry->name);
+}
+
+static enum rt_status launch(const struct rt_kernel *k, const struct rt_function *f, const struct rt_launch *l,
+                             const struct rt_arg *args, void **pointers, struct rt_error *e)
+{
+    const struct rt_device *d = k->module->device;
+    if (!l->findings) return launch_plain(k, f, l, args, pointers, e);
+    if (d->kind != RT_SIMT)
+        return rt_fail(
+            e, RT_UNSUPPORTED,
+            "%s: checks need the software GPU, and this launch is on %s; give it arrays that are there, as by "
+            "x:to(\"simt\"), or switch the checks off",
+            k->entry->name, d->name);
+    struct simt_check *c = new_check(k, args, e);
+    if (!c) return RT_NOMEM;
+    simt_observe_next(simt_check_observer(c));
+    enum rt_status status = launch_plain(k, f, l, args, pointers, e);
+    simt_observe_next(NULL);
+    enum rt_status read = rt_findings_read(k, l, args, c, l->findings, status == RT_OK ? e : NULL);
+    simt_check_free(c);
+    return status == RT_OK ? read : status;
+}
+
+static enum rt_status set_arguments(const struct rt_kernel *k, const struct rt_arg *args, unsigned char *block,
+                                    void **pointers, struct rt_error *e)
+{
+    const struct rt_entry *entry = k->entry;
+    for (size_t i = 0; i < entry->param_count; i++) {
+        const struct rt_param *p = &entry->params[i];
+        unsigned char *to = block + p->offset;
+        enum rt_status status = p->kind == RT_PARAM_POINTER  ? set_pointer(k, i, &args[i], to, e)
+                                : p->kind == RT_PARAM_VALUE  ? set_value(k, i, &args[i], to, e)
+                                : p->kind == RT_PARAM_STRUCT ? set_struct(k, i, &args[i], to, e)
+                                                             : set_texture(k, i, &args[i], to, e);
+        if (status != RT_OK) return status;
+        pointers[i] = to;
+    }
+    return RT_OK;
+}
+
+static enum rt_status check_and_launch(const struct rt_kernel *k, const struct rt_launch *l, const struct rt_arg *args,
+                                       unsigned char *block, void **pointers, struct rt_error *e)
+{
+    enum rt_status status = set_arguments(k, args, block, pointers, e);
+    if (status == RT_OK) status = rt_device_enter(k->module->device, e);
+    if (status != RT_OK) return status;
+    struct rt_function *f = rt_module_function(k, e);
+    if (!f) return e ? e->status : RT_DEVICE;
+    status = check_sizes(k, f, l, e);
+    if (status == RT_OK) status = check_shared(k, f, l->shared, e);
+    if (status == RT_OK && l->cooperative) status = check_resident(k, f, l, e);
+    if (status != RT_OK || threads_of(l->grid) == 0) return status;
+    return launch(k, f, l, args, pointers, e);
+}
+
+enum rt_status rt_kernel_launch(const struct rt_kernel *k, const struct rt_launch *l, const struct rt_arg *args,
+                                size_t count, struct rt_error *e)
+{
+    const struct rt_entry *entry = k->entry;
+    if (count != entry->param_count) {
+        char text[1024];
+        return rt_fail(e, RT_INVALID, "%s: takes %zu argument%s %s, got %zu", entry->name, entry->param_count,
+                       entry->param_count == 1 ? "" : "s", rt_entry_text(entry, text, sizeof text), count);
+    }
+    size_t bytes = count ? entry->params[count - 1].offset + entry->params[count - 1].size : 0;
+    if (bytes <= BLOCK_BYTES && count <= BLOCK_PARAMS) {
+        _Alignas(16) unsigned char block[BLOCK_BYTES];
+        void *pointers[BLOCK_PARAMS];
+        return check_and_launch(k, l, args, block, pointers, e);
+    }
+    void **pointers = rt_alloc(count * sizeof *pointers);
+    unsigned char *block = rt_alloc(bytes);
+    enum rt_status status = pointers && block ? check_and_launch(k, l, args, block, pointers, e)
+                                              : rt_fail(e, RT_NOMEM, "out of memory while launching %s", entry->name);
+    free(pointers);
+    free(block);
+    return status;
+}
+
+enum rt_status rt_kernel_forall(const struct rt_kernel *k, int64_t n, struct rt_launch *out, struct rt_error *e)
+{
+    struct rt_device *d = k->module->device;
+    for (int i = 0; i < 3; i++) {
+        out->grid[i] = i > 0;
+        out->block[i] = 1;
+    }
+    if (n < 0)
+        return rt_fail(e, RT_INVALID, "%s: forall(%lld); the count must not be negative", k->entry->name, (long long)n);
+    enum rt_status status = rt_device_enter(d, e);
+    if (status != RT_OK) return status;
+    struct rt_function *f = rt_module_function(k, e);
+    if (!f) return e ? e->status : RT_DEVICE;
+    if (!f->forall_block) {
+        int grid = 0, block = 0;
+        status = rt_device_check(d, d->driver->OccupancyMaxPotentialBlockSize(&grid, &block, f->handle, NULL, 0, 0), e,
+                                 k->entry->name);
+        if (status != RT_OK) return status;
+        f->forall_block = block > 0 ? block : d->warp_size;
+    }
+    int64_t blocks = n / f->forall_block + (n % f->forall_block != 0);
+    if (blocks > d->max_grid[0])
+        return rt_fail(e, RT_INVALID, "%s: forall(%lld) needs %lld blocks, over %s's limit of %d", k->entry->name,
+                       (long long)n, (long long)blocks, d->name, d->max_grid[0]);
+    out->grid[0] = (unsigned)blocks;
+    out->block[0] = (unsigned)f->forall_block;
+    return RT_OK;
+}

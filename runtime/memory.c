@@ -1,0 +1,370 @@
+/* The caching allocator. A released storage goes into its size class with its block and is handed out again as it is,
+ * so neither malloc nor the driver is asked on the way that programs take over and over. There are eight classes to a
+ * doubling of the size: at most an eighth is wasted. */
+#include "runtime/memory.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "runtime/simt/simt.h"
+
+#define SMALLEST_LOG 8 /* 256 bytes */
+#define LARGEST_LOG  47
+#define STEPS        8
+#define CLASSES      ((LARGEST_LOG - SMALLEST_LOG) * STEPS + 1)
+#define LARGEST      ((size_t)1 << LARGEST_LOG)
+#define HUGE_PAGE    ((size_t)2 << 20)
+#define LOOK_FROM    ((size_t)64 << 20) /* for host blocks of this size the system is asked what is free */
+#define MAP_FROM     ((size_t)1 << 20)  /* host blocks of this size come from mmap */
+
+struct block {
+    struct rt_storage storage; /* first: a storage of bytes > 0 is its block */
+    struct block *next;
+    void *owner; /* of memory that is not the pool's */
+    void (*release)(void *owner);
+};
+
+struct rt_pool {
+    pthread_mutex_t lock;
+    struct block *cached[CLASSES];
+    struct rt_memory_stats stats;
+};
+
+static pthread_mutex_t collector_lock = PTHREAD_MUTEX_INITIALIZER;
+static void (*collector)(void *context, size_t bytes);
+static void *collector_context;
+
+struct rt_pool *rt_pool_new(void)
+{
+    struct rt_pool *p = rt_calloc(1, sizeof *p);
+    if (p) pthread_mutex_init(&p->lock, NULL);
+    return p;
+}
+
+/* The class of a size and the bytes that blocks of that class have. */
+static int class_of(size_t bytes, size_t *capacity)
+{
+    if (bytes <= (size_t)1 << SMALLEST_LOG) {
+        *capacity = (size_t)1 << SMALLEST_LOG;
+        return 0;
+    }
+    int log = 63 - __builtin_clzl(bytes - 1); /* 2^log < bytes <= 2^(log+1) */
+    size_t base = (size_t)1 << log, step = base / STEPS;
+    size_t steps = (bytes - base + step - 1) / step;
+    *capacity = base + steps * step;
+    return (log - SMALLEST_LOG) * STEPS + (int)steps;
+}
+
+/* ---- The blocks' source: host memory or the driver ---- */
+
+static void *host_alloc(size_t capacity)
+{
+    if (capacity < MAP_FROM) {
+        void *p = NULL;
+        return posix_memalign(&p, 64, capacity) == 0 ? p : NULL;
+    }
+    size_t whole = (capacity + 4095) / 4096 * 4096 + HUGE_PAGE;
+    char *p = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    size_t before = (HUGE_PAGE - (uintptr_t)p % HUGE_PAGE) % HUGE_PAGE;
+    size_t after = HUGE_PAGE - before;
+    if (before) munmap(p, before);
+    if (after) munmap(p + whole - after, after);
+    madvise(p + before, whole - HUGE_PAGE, MADV_HUGEPAGE);
+    return p + before;
+}
+
+static void host_free(void *p, size_t capacity)
+{
+    if (capacity < MAP_FROM) {
+        free(p);
+    } else {
+        munmap(p, (capacity + 4095) / 4096 * 4096);
+    }
+}
+
+static enum rt_status source_alloc(struct rt_device *d, size_t capacity, uint64_t *address, struct rt_error *e)
+{
+    *address = 0;
+    if (d->driver) {
+        CUdeviceptr p = 0;
+        enum rt_status status = rt_device_enter(d, e);
+        if (status == RT_OK) status = driver_check(d->driver, d->driver->MemAlloc(&p, capacity), e, "cuMemAlloc");
+        *address = p;
+        return status;
+    }
+    void *p = host_alloc(capacity);
+    *address = (uintptr_t)p;
+    return p ? RT_OK : rt_fail(e, RT_NOMEM, "the operating system refused %zu bytes", capacity);
+}
+
+static void source_free(struct rt_device *d, uint64_t address, size_t capacity)
+{
+    if (!d->driver) {
+        host_free((void *)(uintptr_t)address, capacity);
+    } else if (rt_device_enter(d, NULL) == RT_OK) {
+        d->driver->MemFree(address);
+    }
+}
+
+/* ---- The pool ---- */
+
+/* Kernels on the software GPU may touch exactly what was asked for, and nothing of a cached block. */
+static void set_visible(const struct rt_device *d, uint64_t address, size_t bytes)
+{
+    if (d->kind == RT_SIMT) simt_resize(address, bytes);
+}
+
+static struct block *take_cached(struct rt_device *d, int class)
+{
+    struct rt_pool *p = d->pool;
+    struct block *b = p->cached[class];
+    if (!b) return NULL;
+    p->cached[class] = b->next;
+    p->stats.cached -= b->storage.capacity;
+    return b;
+}
+
+static void count_use(struct rt_pool *p, size_t bytes)
+{
+    p->stats.allocations++;
+    p->stats.in_use += bytes;
+    if (p->stats.in_use > p->stats.peak) p->stats.peak = p->stats.in_use;
+}
+
+/* All cached blocks of the pool, as one list; the caller frees them without the lock. */
+static struct block *empty_cache(struct rt_pool *p)
+{
+    struct block *all = NULL;
+    for (int i = 0; i < CLASSES; i++) {
+        while (p->cached[i]) {
+            struct block *b = p->cached[i];
+            p->cached[i] = b->next;
+            b->next = all;
+            all = b;
+        }
+    }
+    p->stats.cached = 0;
+    return all;
+}
+
+void rt_memory_trim(struct rt_device *d)
+{
+    pthread_mutex_lock(&d->pool->lock);
+    struct block *all = empty_cache(d->pool);
+    pthread_mutex_unlock(&d->pool->lock);
+    while (all) {
+        struct block *next = all->next;
+        source_free(d, all->storage.address, all->storage.capacity);
+        free(all);
+        all = next;
+    }
+}
+
+void rt_memory_lost(struct rt_device *d)
+{
+    pthread_mutex_lock(&d->pool->lock);
+    struct block *all = empty_cache(d->pool);
+    d->pool->stats.in_use = 0;
+    d->generation++;
+    pthread_mutex_unlock(&d->pool->lock);
+    while (all) {
+        struct block *next = all->next;
+        free(all);
+        all = next;
+    }
+}
+
+void rt_memory_set_collector(void (*collect)(void *context, size_t bytes), void *context)
+{
+    pthread_mutex_lock(&collector_lock);
+    collector = collect;
+    collector_context = context;
+    pthread_mutex_unlock(&collector_lock);
+}
+
+/* The hook runs without locks, since it releases storages; one that allocates does not start another. */
+static void run_collector(size_t bytes)
+{
+    static _Thread_local bool running;
+    if (running) return;
+    pthread_mutex_lock(&collector_lock);
+    void (*collect)(void *, size_t) = collector;
+    void *context = collector_context;
+    pthread_mutex_unlock(&collector_lock);
+    if (!collect) return;
+    running = true;
+    collect(context, bytes);
+    running = false;
+}
+
+/* Linux hands out more host memory than there is and kills the process later, so the limit is ours to keep. What the
+ * cache holds counts too: when it would not all fit into half of the memory, the cache goes first. */
+static bool host_is_full(struct rt_device *d, size_t capacity)
+{
+    if (d->kind != RT_CPU) return false;
+    struct rt_memory_stats s;
+    rt_memory_stats(d, &s);
+    if (s.cached > 0 && s.in_use + s.cached + capacity > d->total_memory / 2) rt_memory_trim(d);
+    if (capacity > d->total_memory || s.in_use > d->total_memory - capacity) return true;
+    size_t available, total;
+    return capacity >= LOOK_FROM && rt_device_memory(d, &available, &total, NULL) == RT_OK && capacity > available;
+}
+
+static enum rt_status try_source(struct rt_device *d, size_t capacity, uint64_t *address, struct rt_error *e)
+{
+    if (host_is_full(d, capacity)) return rt_fail(e, RT_NOMEM, "the host's memory is full");
+    return source_alloc(d, capacity, address, e);
+}
+
+static enum rt_status report_full(struct rt_device *d, size_t bytes, struct rt_error *e)
+{
+    struct rt_memory_stats s;
+    rt_memory_stats(d, &s);
+    size_t free_bytes = 0, total = 0;
+    char free_text[64] = "";
+    if (rt_device_memory(d, &free_bytes, &total, NULL) == RT_OK)
+        snprintf(free_text, sizeof free_text, ", %.1f of %.1f MiB are free", (double)free_bytes / 0x1p20,
+                 (double)total / 0x1p20);
+    return rt_fail(
+        e, RT_NOMEM,
+        "out of memory on %s: %zu bytes (%.1f MiB) wanted; arrays use %.1f MiB%s. Free arrays with x:free(), "
+        "or work in smaller pieces",
+        d->name, bytes, (double)bytes / 0x1p20, (double)s.in_use / 0x1p20, free_text);
+}
+
+/* From the device itself; when it is full: the collector, the cache, once more. */
+static enum rt_status fresh_block(struct rt_device *d, size_t bytes, size_t capacity, uint64_t *address,
+                                  struct rt_error *e)
+{
+    if (rt_allocation_fails()) return report_full(d, bytes, e);
+    enum rt_status status = try_source(d, capacity, address, e);
+    if (status != RT_NOMEM) return status;
+    run_collector(bytes);
+    rt_memory_trim(d);
+    status = try_source(d, capacity, address, e);
+    return status == RT_NOMEM ? report_full(d, bytes, e) : status;
+}
+
+static struct rt_storage *empty_storage(struct rt_device *d, struct rt_error *e)
+{
+    struct block *b = rt_calloc(1, sizeof *b);
+    if (!b) {
+        rt_fail(e, RT_NOMEM, "out of host memory");
+        return NULL;
+    }
+    b->storage.device = d;
+    b->storage.generation = d->generation;
+    atomic_init(&b->storage.references, 1);
+    return &b->storage;
+}
+
+static atomic_size_t held; /* bytes of all storages */
+
+size_t rt_memory_held(void)
+{
+    return atomic_load_explicit(&held, memory_order_relaxed);
+}
+
+struct rt_storage *rt_storage_new(struct rt_device *d, size_t bytes, struct rt_error *e)
+{
+    if (bytes == 0) return empty_storage(d, e);
+    if (bytes > LARGEST) {
+        rt_fail(e, RT_INVALID, "an array of %zu bytes is beyond any device", bytes);
+        return NULL;
+    }
+    size_t capacity;
+    int class = class_of(bytes, &capacity);
+    struct rt_pool *p = d->pool;
+    pthread_mutex_lock(&p->lock);
+    struct block *b = take_cached(d, class);
+    if (b) count_use(p, bytes);
+    pthread_mutex_unlock(&p->lock);
+    if (!b) {
+        struct rt_storage *s = empty_storage(d, e);
+        if (!s) return NULL;
+        b = (struct block *)s;
+        if (fresh_block(d, bytes, capacity, &s->address, e) != RT_OK) {
+            free(b);
+            return NULL;
+        }
+        s->capacity = capacity;
+        pthread_mutex_lock(&p->lock);
+        count_use(p, bytes);
+        p->stats.driver_allocations++;
+        pthread_mutex_unlock(&p->lock);
+    }
+    b->storage.bytes = bytes;
+    b->storage.generation = d->generation;
+    atomic_store(&b->storage.references, 1);
+    atomic_fetch_add_explicit(&held, bytes, memory_order_relaxed);
+    set_visible(d, b->storage.address, bytes);
+    return &b->storage;
+}
+
+struct rt_storage *rt_storage_over(struct rt_device *d, uint64_t address, size_t bytes, void *owner,
+                                   void (*release)(void *owner), struct rt_error *e)
+{
+    struct rt_storage *s = empty_storage(d, e);
+    if (!s) return NULL;
+    struct block *b = (struct block *)s;
+    s->address = address;
+    s->bytes = s->capacity = bytes;
+    s->foreign = true;
+    b->owner = owner;
+    b->release = release;
+    return s;
+}
+
+struct rt_storage *rt_storage_retain(struct rt_storage *s)
+{
+    if (s) atomic_fetch_add_explicit(&s->references, 1, memory_order_relaxed);
+    return s;
+}
+
+void rt_storage_release(struct rt_storage *s)
+{
+    if (!s || atomic_fetch_sub_explicit(&s->references, 1, memory_order_acq_rel) != 1) return;
+    struct block *b = (struct block *)s;
+    struct rt_device *d = s->device;
+    struct rt_pool *p = d->pool;
+    if (b->release) b->release(b->owner);
+    if (s->bytes == 0 || b->release) {
+        free(b);
+        return;
+    }
+    atomic_fetch_sub_explicit(&held, s->bytes, memory_order_relaxed);
+    pthread_mutex_lock(&p->lock);
+    bool lost = s->generation != d->generation;
+    if (!lost) {
+        set_visible(d, s->address, 0);
+        p->stats.in_use -= s->bytes;
+        p->stats.cached += s->capacity;
+        size_t capacity;
+        int class = class_of(s->capacity, &capacity);
+        b->next = p->cached[class];
+        p->cached[class] = b;
+    }
+    pthread_mutex_unlock(&p->lock);
+    if (lost) free(b);
+}
+
+void *rt_storage_host(const struct rt_storage *s)
+{
+    if (!s || s->bytes == 0) return NULL;
+    switch (s->device->kind) {
+    case RT_CPU: return (void *)(uintptr_t)s->address;
+    case RT_SIMT: simt_wrote(s->address, s->bytes); return simt_host(s->address);
+    case RT_CUDA: break;
+    }
+    return NULL;
+}
+
+void rt_memory_stats(struct rt_device *d, struct rt_memory_stats *out)
+{
+    pthread_mutex_lock(&d->pool->lock);
+    *out = d->pool->stats;
+    pthread_mutex_unlock(&d->pool->lock);
+}

@@ -1,0 +1,137 @@
+/* The compiler's messages as users read them: positions of the source, and nothing that says nothing. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/compile.h"
+#include "runtime/memory.h"
+
+struct output {
+    char *text;
+    size_t length, room;
+    bool failed;
+};
+
+static void put(struct output *o, const char *s, size_t n)
+{
+    if (o->failed) return;
+    if (o->length + n + 1 > o->room) {
+        size_t room = (o->length + n + 1) * 2;
+        char *more = rt_realloc(o->text, room);
+        if (!more) {
+            o->failed = true;
+            return;
+        }
+        o->text = more;
+        o->room = room;
+    }
+    memcpy(o->text + o->length, s, n);
+    o->length += n;
+    o->text[o->length] = 0;
+}
+
+static void put_position(struct output *o, const char *name, long line)
+{
+    char number[32];
+    put(o, name, strlen(name));
+    if (line > 0) put(o, number, (size_t)snprintf(number, sizeof number, ":%ld", line));
+}
+
+/* Lines that repeat what the error says already. */
+static bool is_noise(const char *line, size_t length)
+{
+    size_t digits = 0;
+    while (digits < length && isdigit((unsigned char)line[digits])) digits++;
+    char copy[128];
+    size_t n = length < sizeof copy - 1 ? length : sizeof copy - 1;
+    memcpy(copy, line, n);
+    copy[n] = 0;
+    if (digits && strstr(copy, "detected in the compilation of")) return true;
+    return length == 0 || strncmp(copy, "Compilation terminated", 22) == 0 ||
+           strncmp(copy, "Remark: The warnings can be suppressed", 38) == 0;
+}
+
+/* A line number at s; absurd ones count as none. */
+static long line_number(const char *s, char **end)
+{
+    long line = strtol(s, end, 10);
+    return line > 0 && line < 1000000000 ? line : 0;
+}
+
+/* "(12)" or ":12" at s: the number, and how many characters it takes. */
+static long position_number(const char *s, size_t *used)
+{
+    char *end;
+    *used = 0;
+    if ((*s != '(' && *s != ':') || !isdigit((unsigned char)s[1])) return 0;
+    long line = line_number(s + 1, &end);
+    if (*s == '(' && *end != ')') return 0;
+    *used = (size_t)(end - s) + (*s == '(');
+    return line;
+}
+
+/* "name(12): " at the start of a line becomes "name:12: ", as for the source itself. */
+static size_t put_other_position(struct output *o, const char *line, size_t length)
+{
+    size_t n = 0, used;
+    while (n < length && line[n] != '(' && line[n] != ' ') n++;
+    long number = n && n < length ? position_number(line + n, &used) : 0;
+    if (!number || line[n + used] != ':') return 0;
+    size_t skip = n > 2 && memcmp(line, "./", 2) == 0 ? 2 : 0; /* headers found in the working directory */
+    char text[32];
+    put(o, line + skip, n - skip);
+    put(o, text, (size_t)snprintf(text, sizeof text, ":%ld", number));
+    return n + used;
+}
+
+static void put_line(struct output *o, const char *line, size_t length, const char *name, int first_line)
+{
+    const char *at = line, *end = line + length;
+    size_t own = strlen(RT_SOURCE_NAME), used;
+    long shift = first_line > 0 ? first_line - 1 : 0;
+    if (strncmp(line, RT_SOURCE_NAME, own) != 0) at += put_other_position(o, line, length);
+    while (at < end) {
+        if ((size_t)(end - at) >= own && memcmp(at, RT_SOURCE_NAME, own) == 0) {
+            long number = position_number(at + own, &used);
+            put_position(o, name, number ? number + shift : 0);
+            at += own + used;
+        } else if (end - at > 8 && memcmp(at, "at line ", 8) == 0 && isdigit((unsigned char)at[8])) {
+            char *stop;
+            long number = line_number(at + 8, &stop);
+            bool other = strncmp(stop, " of \"", 5) == 0, ours = other && strncmp(stop + 5, RT_SOURCE_NAME, own) == 0;
+            put(o, "at ", 3);
+            if (other && !ours) {
+                put(o, at + 3, (size_t)(stop - at) - 3);
+            } else {
+                put_position(o, name, number + shift);
+                if (ours) stop += 5 + own + (stop[5 + own] == '"');
+            }
+            at = stop;
+        } else {
+            put(o, at++, 1);
+        }
+    }
+}
+
+char *rt_map_positions(const char *text, const char *name, int first_line)
+{
+    struct output o = {0};
+    put(&o, "", 0);
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        if (!is_noise(text, length)) {
+            if (o.length) put(&o, "\n", 1);
+            put_line(&o, text, length, name, first_line);
+        }
+        text += length + (text[length] == '\n');
+    }
+    if (!o.failed) return o.text;
+    free(o.text);
+    return NULL;
+}
+
+bool rt_is_source_name(const char *file)
+{
+    size_t n = file ? strlen(file) : 0, own = strlen(RT_SOURCE_NAME);
+    return n >= own - 1 && strcmp(file + n - (own - 1), &RT_SOURCE_NAME[1]) == 0;
+}

@@ -1,0 +1,29 @@
+/* A loaded module inside: shared by kernel.c, which loads, and launch.c. */
+#ifndef RT_MODULE_H
+#define RT_MODULE_H
+
+#include <stdatomic.h>
+#include "runtime/kernel.h"
+
+struct rt_module {
+    atomic_int references;
+    struct rt_device *device;
+    struct rt_program *program;
+    CUmodule handle;
+    unsigned generation; /* of the device when it was loaded: a fault on a GPU takes the modules with it */
+    struct rt_function {
+        CUfunction handle; /* NULL until asked for */
+        int registers, shared_bytes, local_bytes, max_threads;
+        int forall_block; /* rt_kernel_forall's answer, 0 until asked for */
+        int shared_limit; /* dynamic shared memory it may be launched with so far */
+    } * functions;        /* one per entry of the program */
+};
+
+/* The kernel's function, loaded anew when the device lost it. NULL: error in e. */
+struct rt_function *rt_module_function(const struct rt_kernel *k, struct rt_error *e);
+/* "(int n, const float *x)": a kernel's parameters into the buffer. */
+char *rt_entry_text(const struct rt_entry *entry, char *buffer, size_t size);
+/* "const float *x": a type with a name where C puts it (functions' pointers aside, whose name is left out). */
+void rt_param_text(const struct rt_param *p, char *buffer, size_t size);
+
+#endif

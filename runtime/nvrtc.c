@@ -1,0 +1,221 @@
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "runtime/cache.h"
+#include "runtime/compile.h"
+#include "runtime/kernel.h"
+#include "runtime/memory.h"
+#include "runtime/nvrtc.h"
+#include "runtime/prelude.h"
+
+#define ENTRIES(X)                                                                                                     \
+    X(Version)                                                                                                         \
+    X(GetErrorString)                                                                                                  \
+    X(CreateProgram)                                                                                                   \
+    X(DestroyProgram)                                                                                                  \
+    X(AddNameExpression)                                                                                               \
+    X(CompileProgram)                                                                                                  \
+    X(GetLoweredName)                                                                                                  \
+    X(GetProgramLogSize)                                                                                               \
+    X(GetProgramLog)                                                                                                   \
+    X(GetPTXSize)                                                                                                      \
+    X(GetPTX)                                                                                                          \
+    X(GetCUBINSize)                                                                                                    \
+    X(GetCUBIN)                                                                                                        \
+    X(GetNumSupportedArchs)                                                                                            \
+    X(GetSupportedArchs)
+
+static struct {
+#define X(name) __typeof__(nvrtc##name) *name;
+    ENTRIES(X)
+#undef X
+} nvrtc;
+static bool opened;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* NVRTC opens the library of its built-in functions by name alone, which finds it only on the loader's path. The one
+ * that lies beside it, as in Python's wheels, is found when it is open already. */
+static void open_builtins(const struct rt_library *l)
+{
+    char path[PATH_MAX], builtins[PATH_MAX + 64];
+    int major, minor;
+    if (!l->path || !realpath(l->path, path) || nvrtc.Version(&major, &minor) != NVRTC_SUCCESS) return;
+    *(strrchr(path, '/') + 1) = '\0';
+    snprintf(builtins, sizeof builtins, "%slibnvrtc-builtins.so.%d.%d", path, major, minor);
+    dlopen(builtins, RTLD_NOW | RTLD_LOCAL); /* where it is elsewhere NVRTC finds it, or says so */
+}
+
+static enum rt_status open_entries(struct rt_error *e)
+{
+    const struct rt_library *l = rt_library_open(RT_LIB_NVRTC, e);
+    if (!l) return RT_MISSING;
+#define X(name)                                                                                                        \
+    nvrtc.name = (__typeof__(nvrtc.name))rt_library_symbol(l, "nvrtc" #name, e);                                       \
+    if (!nvrtc.name) return RT_MISSING;
+    ENTRIES(X)
+#undef X
+    open_builtins(l);
+    opened = true;
+    return RT_OK;
+}
+
+static enum rt_status open_nvrtc(struct rt_error *e)
+{
+    pthread_mutex_lock(&lock);
+    enum rt_status status = opened ? RT_OK : open_entries(e);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+/* ---- version and architectures ---- */
+
+/* The library is known by its file: the same path, size and time mean the same version. */
+static bool identity_key(struct rt_cache_key *key)
+{
+    const struct rt_library *l = rt_library_find(RT_LIB_NVRTC);
+    struct stat s;
+    char path[PATH_MAX];
+    if (!l || !l->path || !realpath(l->path, path) || stat(path, &s) != 0) return false;
+    struct rt_cache_hash h;
+    rt_cache_hash_start(&h);
+    rt_cache_hash_add(&h, "nvrtc 1", 7);
+    rt_cache_hash_add(&h, path, strlen(path));
+    rt_cache_hash_add(&h, &s.st_size, sizeof s.st_size);
+    rt_cache_hash_add(&h, &s.st_mtim, sizeof s.st_mtim);
+    rt_cache_hash_end(&h, key);
+    return true;
+}
+
+static enum rt_status ask_library(struct rt_nvrtc_info *out, struct rt_error *e)
+{
+    enum rt_status status = open_nvrtc(e);
+    if (status != RT_OK) return status;
+    int count = 0;
+    memset(out, 0, sizeof *out);
+    if (nvrtc.Version(&out->major, &out->minor) != NVRTC_SUCCESS ||
+        nvrtc.GetNumSupportedArchs(&count) != NVRTC_SUCCESS || count < 1 || count > 63 ||
+        nvrtc.GetSupportedArchs(out->architectures) != NVRTC_SUCCESS)
+        return rt_fail(e, RT_DEVICE, "NVRTC does not tell its version and architectures");
+    return RT_OK;
+}
+
+enum rt_status rt_nvrtc_info(struct rt_nvrtc_info *out, struct rt_error *e)
+{
+    static struct rt_nvrtc_info known;
+    struct rt_cache_entry entry;
+    struct rt_cache_key key;
+    enum rt_status status = RT_OK;
+    pthread_mutex_lock(&lock);
+    *out = known;
+    pthread_mutex_unlock(&lock);
+    if (out->major) return RT_OK;
+    bool has_key = identity_key(&key);
+    if (has_key && rt_cache_load(&key, &entry) && entry.count == 1 && entry.fields[0].length == sizeof *out) {
+        memcpy(out, entry.fields[0].data, sizeof *out);
+        free(entry.memory);
+    } else {
+        status = ask_library(out, e);
+        if (status == RT_OK && has_key) {
+            entry = (struct rt_cache_entry){.fields = {{(const char *)out, sizeof *out}}, .count = 1};
+            rt_cache_store(&key, &entry);
+        }
+    }
+    pthread_mutex_lock(&lock);
+    if (status == RT_OK) known = *out;
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+/* ---- one compilation ---- */
+
+void rt_nvrtc_result_clear(struct rt_nvrtc_result *r)
+{
+    for (size_t i = 0; i < r->lowered_count; i++) free(r->lowered[i]);
+    free(r->lowered);
+    free(r->image);
+    free(r->log);
+    *r = (struct rt_nvrtc_result){0};
+}
+
+static enum rt_status refused(nvrtcResult result, const char *what, struct rt_error *e)
+{
+    return rt_fail(e, result == NVRTC_ERROR_OUT_OF_MEMORY ? RT_NOMEM : RT_COMPILE, "%s: %s", what,
+                   nvrtc.GetErrorString(result));
+}
+
+static enum rt_status create(const struct rt_nvrtc_job *job, nvrtcProgram *program, struct rt_error *e)
+{
+    static const char *const names[] = {RT_PRELUDE_NAME, RT_PRELUDE_HEADERS};
+    const char *texts[sizeof names / sizeof *names] = {rt_prelude};
+    for (size_t i = 1; i < sizeof names / sizeof *names; i++) texts[i] = "";
+    nvrtcResult result =
+        nvrtc.CreateProgram(program, job->source, RT_SOURCE_NAME, (int)(sizeof names / sizeof *names), texts, names);
+    for (size_t i = 0; result == NVRTC_SUCCESS && i < job->expression_count; i++) {
+        result = nvrtc.AddNameExpression(*program, job->expressions[i]);
+        if (result != NVRTC_SUCCESS) return refused(result, job->expressions[i], e);
+    }
+    return result == NVRTC_SUCCESS ? RT_OK : refused(result, "NVRTC", e);
+}
+
+static enum rt_status take_log(nvrtcProgram program, struct rt_nvrtc_result *out, struct rt_error *e)
+{
+    size_t size = 0;
+    if (nvrtc.GetProgramLogSize(program, &size) != NVRTC_SUCCESS) size = 0;
+    out->log = rt_calloc(size + 1, 1);
+    if (!out->log) return rt_fail(e, RT_NOMEM, "out of memory");
+    if (size) nvrtc.GetProgramLog(program, out->log);
+    return RT_OK;
+}
+
+static enum rt_status take_image(nvrtcProgram program, bool cubin, struct rt_nvrtc_result *out, struct rt_error *e)
+{
+    nvrtcResult result =
+        cubin ? nvrtc.GetCUBINSize(program, &out->image_size) : nvrtc.GetPTXSize(program, &out->image_size);
+    if (result != NVRTC_SUCCESS) return refused(result, "NVRTC", e);
+    out->image = rt_calloc(out->image_size + 1, 1);
+    if (!out->image) return rt_fail(e, RT_NOMEM, "out of memory");
+    result = cubin ? nvrtc.GetCUBIN(program, out->image) : nvrtc.GetPTX(program, out->image);
+    return result == NVRTC_SUCCESS ? RT_OK : refused(result, "NVRTC", e);
+}
+
+static enum rt_status take_lowered(nvrtcProgram program, const struct rt_nvrtc_job *job, struct rt_nvrtc_result *out,
+                                   struct rt_error *e)
+{
+    if (!job->expression_count) return RT_OK;
+    out->lowered = rt_calloc(job->expression_count, sizeof *out->lowered);
+    if (!out->lowered) return rt_fail(e, RT_NOMEM, "out of memory");
+    for (size_t i = 0; i < job->expression_count; i++) {
+        const char *name = NULL;
+        nvrtcResult result = nvrtc.GetLoweredName(program, job->expressions[i], &name);
+        if (result != NVRTC_SUCCESS || !name) return refused(result, job->expressions[i], e);
+        out->lowered[i] = rt_strdup(name);
+        if (!out->lowered[i]) return rt_fail(e, RT_NOMEM, "out of memory");
+        out->lowered_count++;
+    }
+    return RT_OK;
+}
+
+enum rt_status rt_nvrtc_compile(const struct rt_nvrtc_job *job, struct rt_nvrtc_result *out, struct rt_error *e)
+{
+    nvrtcProgram program = NULL;
+    *out = (struct rt_nvrtc_result){0};
+    enum rt_status status = open_nvrtc(e);
+    if (status == RT_OK) status = create(job, &program, e);
+    if (status == RT_OK) {
+        double start = rt_now_ms();
+        nvrtcResult result = nvrtc.CompileProgram(program, (int)job->option_count, job->options);
+        out->milliseconds = rt_now_ms() - start;
+        out->compiled = result == NVRTC_SUCCESS;
+        status = take_log(program, out, e);
+        if (status == RT_OK && !out->compiled && !*out->log) status = refused(result, "NVRTC", e);
+    }
+    if (status == RT_OK && out->compiled) status = take_image(program, job->want_cubin, out, e);
+    if (status == RT_OK && out->compiled) status = take_lowered(program, job, out, e);
+    if (program) nvrtc.DestroyProgram(&program);
+    if (status != RT_OK) rt_nvrtc_result_clear(out);
+    return status;
+}

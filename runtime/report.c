@@ -1,0 +1,406 @@
+#include "runtime/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/module.h"
+#include "runtime/signature.h"
+#include "runtime/simt/check.h"
+
+#define NEAR ((uint64_t)1 << 20) /* bytes; an array further away than this was hardly meant */
+
+struct context {
+    const struct rt_kernel *kernel;
+    const struct rt_launch *launch;
+    const struct rt_arg *args;
+};
+
+/* ---- where ---- */
+/* The text of a line of the source, from 1, without white space around it; *indent: characters in front. */
+static void copy_line(const char *text, int line, char *out, size_t size, int *indent)
+{
+    const char *s = text;
+    while (--line > 0 && (s = strchr(s, '\n'))) s++;
+    *indent = 0;
+    out[0] = 0;
+    if (!s) return;
+    size_t skip = strspn(s, " \t"), n = strcspn(s + skip, "\n");
+    while (n > 0 && strchr(" \t\r", s[skip + n - 1])) n--;
+    if (n >= size) n = size - 1;
+    memcpy(out, s + skip, n);
+    out[n] = 0;
+    *indent = (int)skip;
+}
+
+static const char *access_name(enum simt_access a)
+{
+    return a == ACCESS_READ ? "read" : a == ACCESS_WRITE ? "write" : a == ACCESS_ATOMIC ? "atomic" : NULL;
+}
+
+static void read_party(const struct context *x, const struct simt_party *p, struct rt_party *out)
+{
+    const struct rt_program *program = x->kernel->program;
+    *out = (struct rt_party){.access = access_name(p->access)};
+    memcpy(out->thread, p->thread, sizeof out->thread);
+    memcpy(out->block, p->block, sizeof out->block);
+    if (p->line <= 0) return;
+    if (p->file && !rt_is_source_name(p->file)) {
+        snprintf(out->file, sizeof out->file, "%s", p->file);
+        out->line = p->line;
+        return;
+    }
+    int indent;
+    snprintf(out->file, sizeof out->file, "%s", program->name);
+    out->line = p->line + program->first_line - 1;
+    copy_line(program->text, p->line, out->source, sizeof out->source, &indent);
+    if (p->column > indent && (size_t)(p->column - indent) <= strlen(out->source)) out->column = p->column - indent;
+}
+
+/* ---- what ---- */
+/* A variable's own name out of its symbol: "tile" of "_ZZ6kernelPfE4tile". */
+static void plain_name(const char *symbol, char *out, size_t size)
+{
+    size_t n = strlen(symbol);
+    if (strncmp(symbol, "_Z", 2) == 0) {
+        const char *end = symbol + n;
+        const char *suffix = strstr(symbol, "_$_"); /* "s_$_0", "s_0": the second s of its function */
+        if (!suffix) suffix = strrchr(symbol, '_');
+        for (const char *p = symbol + 2; *p; p++) {
+            char *name;
+            long length = *p >= '1' && *p <= '9' ? strtol(p, &name, 10) : 0;
+            if (length <= 0) continue;
+            bool last = name + length == end || (name + length + 1 == end && end[-1] == 'E') ||
+                        (suffix > symbol + 1 && name + length == suffix);
+            if (last) {
+                snprintf(out, size, "%.*s", (int)length, name);
+                return;
+            }
+        }
+    }
+    snprintf(out, size, "%s", symbol);
+}
+
+static void set_index(struct rt_report *out, uint64_t address, uint64_t start, uint64_t bytes, unsigned element)
+{
+    int64_t offset = (int64_t)(address - start);
+    out->has_index = true;
+    out->index = offset >= 0 ? offset / element : -((-offset + element - 1) / element);
+    out->length = (int64_t)(bytes / element);
+}
+
+static void name_argument(const struct rt_entry *entry, size_t i, struct rt_report *out)
+{
+    if (entry->params[i].name)
+        snprintf(out->name, sizeof out->name, "%s", entry->params[i].name);
+    else
+        snprintf(out->name, sizeof out->name, "argument %zu", i + 1);
+}
+
+/* Bytes of what the parameter points to, as the kernel indexes it: 16 for a float4 over an array of float32. */
+static unsigned element_bytes(const struct rt_param *p, const struct rt_array *a)
+{
+    unsigned bytes = (unsigned)rt_dtypes[a->dtype].size;
+    char type[64];
+    int lanes;
+    size_t n = p->type ? strcspn(p->type, "*") : 0;
+    while (n > 0 && p->type[n - 1] == ' ') n--;
+    if (n == 0 || n >= sizeof type || p->dtype != RT_DTYPE_COUNT) return bytes;
+    snprintf(type, sizeof type, "%.*s", (int)n, p->type);
+    return rt_type_dtype(type, &lanes) == a->dtype ? bytes * (unsigned)lanes : bytes;
+}
+
+/* The array that an address is of, or lies near: the one that was passed for `parameter` (from 1), when that is
+ * known; false when
+ * there is none. */
+static bool name_array(const struct context *x, uint64_t address, int parameter, struct rt_report *out)
+{
+    const struct rt_entry *entry = x->kernel->entry;
+    uint64_t nearest = NEAR;
+    bool known =
+        parameter > 0 && (size_t)parameter <= entry->param_count && x->args[parameter - 1].kind == RT_ARG_ARRAY;
+    for (size_t i = 0; i < entry->param_count; i++) {
+        if (x->args[i].kind != RT_ARG_ARRAY || (known && i + 1 != (size_t)parameter)) continue;
+        const struct rt_array *a = x->args[i].as.array;
+        unsigned element = element_bytes(&entry->params[i], a);
+        uint64_t start = rt_array_address(a), bytes = (uint64_t)rt_array_size(a) * rt_dtypes[a->dtype].size;
+        uint64_t end = start + bytes;
+        uint64_t distance = address >= end ? address - end : address < start ? start - address : 0;
+        if (!start || (distance >= nearest && !known)) continue;
+        nearest = known ? 0 : distance;
+        name_argument(entry, i, out);
+        set_index(out, address, start, bytes, element);
+    }
+    return nearest < NEAR;
+}
+
+/* nil was passed for the pointer, when there is only one of them. */
+static bool name_null(const struct context *x, uint64_t address, struct rt_report *out)
+{
+    const struct rt_entry *entry = x->kernel->entry;
+    size_t found = entry->param_count;
+    for (size_t i = 0; i < entry->param_count; i++) {
+        if (entry->params[i].kind != RT_PARAM_POINTER || x->args[i].kind != RT_ARG_NULL) continue;
+        if (found < entry->param_count) return false;
+        found = i;
+    }
+    if (found == entry->param_count) return false;
+    enum rt_dtype t = entry->params[found].dtype;
+    name_argument(entry, found, out);
+    set_index(out, address, 0, 0, t == RT_DTYPE_COUNT ? 1 : (unsigned)rt_dtypes[t].size);
+    return true;
+}
+
+static bool is_null(const struct simt_report *r)
+{
+    return r->space == PTX_GLOBAL && r->address < 65536;
+}
+
+static void name_place(const struct context *x, const struct simt_report *r, struct rt_report *out)
+{
+    if (r->kind == CHECK_FREED) return;
+    if (r->symbol) {
+        plain_name(r->symbol, out->name, sizeof out->name);
+        uint64_t address = r->address;
+        if (r->space == PTX_SHARED && address >> 31 == 1) address -= UINT64_C(1) << 32; /* before the start */
+        set_index(out, address, r->start, r->bytes, r->size);
+    } else if (is_null(r)) {
+        name_null(x, r->address, out);
+    } else if (r->space == PTX_GLOBAL) {
+        name_array(x, r->address, r->parameter, out);
+    }
+}
+
+/* "x[12]", or "4 bytes at 0x...". */
+static void describe(const struct simt_report *r, const struct rt_report *out, char *text, size_t size)
+{
+    if (out->has_index)
+        snprintf(text, size, "%s[%lld]", out->name, (long long)out->index);
+    else
+        snprintf(text, size, "%u bytes at %s0x%llx", r->size,
+                 r->space == PTX_SHARED  ? "shared "
+                 : r->space == PTX_LOCAL ? "local "
+                                         : "",
+                 (unsigned long long)r->address);
+}
+
+static const char *past(const struct rt_party *p)
+{
+    return !p->access ? "" : *p->access == 'r' ? "read" : *p->access == 'w' ? "written" : "updated by an atomic";
+}
+
+static void describe_bounds(const struct simt_report *r, struct rt_report *out, const char *what)
+{
+    const char *verb = past(&out->first);
+    char *text = out->message;
+    size_t size = sizeof out->message;
+    if (is_null(r) && out->has_index)
+        snprintf(text, size, "%s %s, but %s is nil", what, verb, out->name);
+    else if (is_null(r))
+        snprintf(text, size, "%s %s, through a null pointer", what, verb);
+    else if (r->in_view)
+        snprintf(text, size, "%s %s, %s is a view of %lld elements", what, verb, out->name, (long long)out->length);
+    else if (out->has_index)
+        snprintf(text, size, "%s %s, %s has %lld", what, verb, out->name, (long long)out->length);
+    else if (r->space == PTX_LOCAL)
+        snprintf(text, size, "%s %s, beyond the thread's local memory", what, verb);
+    else if (r->space == PTX_SHARED)
+        snprintf(text, size, "%s %s, beyond the block's shared memory", what, verb);
+    else if (r->bytes && r->address >= r->start)
+        snprintf(text, size, "%s %s, %llu bytes past the end of an allocation of %llu", what, verb,
+                 (unsigned long long)(r->address - r->start - r->bytes), (unsigned long long)r->bytes);
+    else if (r->bytes)
+        snprintf(text, size, "%s %s, %llu bytes before an allocation of %llu", what, verb,
+                 (unsigned long long)(r->start - r->address), (unsigned long long)r->bytes);
+    else
+        snprintf(text, size, "%s %s, where nothing is allocated", what, verb);
+    if (out->has_index && out->index == out->length && out->length > 0)
+        snprintf(out->hint, sizeof out->hint,
+                 "the last element is %s[%lld]: is it < where it says <=, or is a check "
+                 "of the index missing?",
+                 out->name, (long long)out->length - 1);
+}
+
+static unsigned linear(const struct context *x, const unsigned t[3])
+{
+    const unsigned *b = x->launch->block;
+    return t[0] + b[0] * (t[1] + b[1] * t[2]);
+}
+
+static void describe_race(const struct simt_report *r, struct rt_report *out, const char *what)
+{
+    const struct rt_party *a = &out->first, *b = &out->other;
+    bool one_line = a->line == b->line && !strcmp(a->file, b->file);
+    char lines[80] = "";
+    if (!one_line && a->line < b->line) snprintf(lines, sizeof lines, " between lines %d and %d", a->line, b->line);
+    if (!one_line && a->line > b->line) snprintf(lines, sizeof lines, " between lines %d and %d", b->line, a->line);
+    if (one_line && a->access == b->access)
+        snprintf(out->message, sizeof out->message, "%s %s by several threads, with nothing that orders them", what,
+                 past(a));
+    else if (one_line)
+        snprintf(out->message, sizeof out->message, "%s %s and %s by different threads, with nothing that orders them",
+                 what, past(a), past(b));
+    else
+        snprintf(out->message, sizeof out->message,
+                 "%s %s here and %s in line %d by another thread, with nothing that "
+                 "orders them",
+                 what, past(a), past(b), b->line);
+    if (one_line && strcmp(a->access, b->access) == 0)
+        snprintf(out->hint, sizeof out->hint, "let one thread write, or use an atomic function such as atomicAdd");
+    else if (r->across_blocks)
+        snprintf(out->hint, sizeof out->hint,
+                 "blocks are not ordered: use atomic functions (with __threadfence() for what goes with them), or two "
+                 "launches");
+    else if (one_line)
+        snprintf(out->hint, sizeof out->hint,
+                 "%s is missing between reading and writing; where threads update the same element, use an atomic "
+                 "function such as atomicAdd",
+                 r->across_warps ? "__syncthreads()" : "__syncwarp()");
+    else if (!r->across_warps)
+        snprintf(out->hint, sizeof out->hint, "lanes of a warp are not in step: __syncwarp() is missing%s", lines);
+    else
+        snprintf(out->hint, sizeof out->hint, "__syncthreads() is missing%s", lines);
+}
+
+static void describe_barrier(const struct simt_report *r, struct rt_report *out)
+{
+    if (r->exited)
+        snprintf(out->message, sizeof out->message,
+                 "threads wait at a barrier here while others of their block have returned in line %d",
+                 out->other.line);
+    else
+        snprintf(out->message, sizeof out->message,
+                 "threads wait at a barrier here while others of their block wait at another one in line %d",
+                 out->other.line);
+    snprintf(out->hint, sizeof out->hint,
+             "all threads of a block must come to the same __syncthreads(): put it outside of the condition");
+}
+
+static void describe_lane(const struct context *x, const struct simt_report *r, struct rt_report *out)
+{
+    unsigned lane = linear(x, out->first.thread) % 32;
+    if (r->has_other) {
+        snprintf(out->message, sizeof out->message,
+                 "lane %u waits here with the mask 0x%08x for lane %u, which is in line %d", lane, r->lanes,
+                 linear(x, out->other.thread) % 32, out->other.line);
+        snprintf(out->hint, sizeof out->hint,
+                 "all lanes of the mask must execute the same instruction: call it outside of the condition, or with a "
+                 "mask of the lanes that are there");
+        return;
+    }
+    snprintf(out->message, sizeof out->message, "lane %u executes this with the mask 0x%08x, which lacks it", lane,
+             r->lanes);
+    snprintf(out->hint, sizeof out->hint, "the mask must name every lane that comes here");
+}
+
+static void describe_report(const struct context *x, const struct simt_report *r, struct rt_report *out)
+{
+    char what[160];
+    describe(r, out, what, sizeof what);
+    switch (r->kind) {
+    case CHECK_BOUNDS: describe_bounds(r, out, what); break;
+    case CHECK_ALIGNMENT:
+        snprintf(out->message, sizeof out->message, "%u bytes %s at %s, whose address is not a multiple of %u", r->size,
+                 past(&out->first), what, r->size);
+        break;
+    case CHECK_FREED:
+        snprintf(out->message, sizeof out->message, "%s %s in memory that was freed (an allocation of %llu bytes)",
+                 what, past(&out->first), (unsigned long long)r->bytes);
+        break;
+    case CHECK_UNWRITTEN: snprintf(out->message, sizeof out->message, "%s read, but never written", what); break;
+    case CHECK_RACE: describe_race(r, out, what); break;
+    case CHECK_BARRIER: describe_barrier(r, out); break;
+    case CHECK_LANE: describe_lane(x, r, out); break;
+    case CHECK_DIVISION: snprintf(out->message, sizeof out->message, "an integer is divided by zero"); break;
+    }
+}
+
+static void read_report(const struct context *x, const struct simt_report *r, struct rt_report *out)
+{
+    *out = (struct rt_report){.kind = simt_check_kind_name(r->kind), .has_other = r->has_other, .count = r->count};
+    read_party(x, &r->first, &out->first);
+    if (r->has_other) read_party(x, &r->other, &out->other);
+    if (r->first.access != ACCESS_NONE)
+        out->space = r->space == PTX_SHARED ? "shared" : r->space == PTX_LOCAL ? "local" : "global";
+    name_place(x, r, out);
+    describe_report(x, r, out);
+}
+
+enum rt_status rt_findings_read(const struct rt_kernel *k, const struct rt_launch *l, const struct rt_arg *args,
+                                struct simt_check *c, struct rt_findings *out, struct rt_error *e)
+{
+    const struct context x = {k, l, args};
+    size_t count;
+    *out = (struct rt_findings){0};
+    const struct simt_report *all = simt_check_reports(c, &count, &out->more);
+    if (!count) return RT_OK;
+    out->items = rt_calloc(count, sizeof *out->items);
+    if (!out->items) return rt_fail(e, RT_NOMEM, "out of memory for what the checks of %s found", k->entry->name);
+    for (out->count = 0; out->count < count; out->count++) read_report(&x, &all[out->count], &out->items[out->count]);
+    return RT_OK;
+}
+
+void rt_findings_clear(struct rt_findings *f)
+{
+    free(f->items);
+    *f = (struct rt_findings){0};
+}
+
+/* ---- as text ---- */
+struct writer {
+    char *at;
+    size_t left;
+    int length;
+};
+
+static void add(struct writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct writer *w, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(w->at, w->left, format, args);
+    va_end(args);
+    size_t done = (size_t)n < w->left ? (size_t)n : w->left ? w->left - 1 : 0;
+    w->at += done;
+    w->left -= done;
+    w->length += n;
+}
+
+static void add_source(struct writer *w, const struct rt_party *p)
+{
+    if (!*p->source) return;
+    add(w, "\n%5d | %s", p->line, p->source);
+    if (p->column > 0) add(w, "\n      | %*s", p->column, "^");
+}
+
+static void add_thread(struct writer *w, const unsigned v[3])
+{
+    add(w, "(%u, %u, %u)", v[0], v[1], v[2]);
+}
+
+int rt_report_text(const struct rt_report *r, const char *kernel, char *buffer, size_t size)
+{
+    struct writer w = {buffer, size, 0};
+    const struct rt_party *a = &r->first, *b = &r->other;
+    if (a->line > 0) add(&w, "%s:%d: ", a->file, a->line);
+    add(&w, "%s: %s", r->kind, r->message);
+    if (r->count > 1) add(&w, " (%llu times)", (unsigned long long)r->count);
+    add_source(&w, a);
+    if (r->has_other && (b->line != a->line || b->column != a->column)) add_source(&w, b);
+    add(&w, "\n  in kernel %s, block ", kernel);
+    add_thread(&w, a->block);
+    add(&w, ", thread ");
+    add_thread(&w, a->thread);
+    if (r->has_other && memcmp(a->block, b->block, sizeof a->block) != 0) {
+        add(&w, " and block ");
+        add_thread(&w, b->block);
+        add(&w, ", thread ");
+        add_thread(&w, b->thread);
+    } else if (r->has_other) {
+        add(&w, " and thread ");
+        add_thread(&w, b->thread);
+    }
+    if (*r->hint) add(&w, "\n  hint: %s", r->hint);
+    return w.length;
+}

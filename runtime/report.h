@@ -1,0 +1,44 @@
+/* What the checks of a launch found, in the words of the source: lines of the cell or file, names of parameters,
+ * indices of elements. */
+#ifndef RT_REPORT_H
+#define RT_REPORT_H
+
+#include "runtime/kernel.h"
+
+struct simt_check;
+
+struct rt_party {       /* a thread that takes part */
+    char file[160];     /* "cell 3" */
+    int line, column;   /* 0 when they are not known */
+    char source[160];   /* the line's text, shortened when it is very long; "" when it is not known */
+    const char *access; /* "read", "write", "atomic"; NULL when memory is not what it is about */
+    unsigned thread[3], block[3];
+};
+
+struct rt_report {
+    const char *kind; /* "out of bounds", ...: simt/check.h has them */
+    char message[400], hint[240];
+    struct rt_party first, other;
+    bool has_other, has_index;
+    const char *space;     /* "global", "shared", "local"; NULL when memory is not what it is about */
+    char name[96];         /* of the parameter or variable; "" when it is not known */
+    int64_t index, length; /* in elements, from 0 */
+    uint64_t count;        /* how often it was seen */
+};
+
+struct rt_findings { /* of one launch; all zeros at first */
+    struct rt_report *items;
+    size_t count;
+    uint64_t more; /* seen, but of groups beyond the limit */
+};
+void rt_findings_clear(struct rt_findings *f);
+
+/* Translates what was found. RT_NOMEM leaves *out empty. */
+enum rt_status rt_findings_read(const struct rt_kernel *k, const struct rt_launch *l, const struct rt_arg *args,
+                                struct simt_check *c, struct rt_findings *out, struct rt_error *e);
+
+/* A report as text of several lines: place and message, the source lines with carets, threads, hint. Returns what
+ * snprintf would. */
+int rt_report_text(const struct rt_report *r, const char *kernel, char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,261 @@
+/* The observer that checks a launch: what it watches, and what it keeps of each block. */
+#include "runtime/simt/check.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/threads.h"
+#include "runtime/simt/check_cells.h"
+
+static atomic_uint_fast64_t launches;
+
+/* ---- what is watched ---- */
+static bool starts_with(const char *s, const char *prefix)
+{
+    return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+/* Does the instruction write memory in ways that are not followed? */
+static bool is_untracked(const char *opcode)
+{
+    static const char *const known[] = {"wmma.store", "stmatrix",  "cp.",     "st.async",
+                                        "st.bulk",    "red.async", "multimem"};
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        if (starts_with(opcode, known[k])) return true;
+    return false;
+}
+
+static enum watched sync_of(const struct insn *i)
+{
+    for (size_t k = 0; k < simt_ops_warp.count; k++) {
+        const struct op_row *row = &simt_ops_warp.rows[k];
+        if (row->run != i->run) continue;
+        if (!strcmp(row->key, "+activemask")) return WATCH_NOT;
+        return strcmp(row->key, "+warp_sync") ? WATCH_SYNC : WATCH_WARP_SYNC;
+    }
+    return WATCH_NOT;
+}
+
+static bool is_division(const struct insn *i, const char *opcode)
+{
+    return (starts_with(opcode, "div.") || starts_with(opcode, "rem.")) && i->type >= PTX_U8 && i->type <= PTX_S64;
+}
+
+static enum watched watched_of(const struct insn *i, const char *opcode)
+{
+    switch ((enum memory_kind)i->memory) {
+    case MEMORY_LOAD:
+    case MEMORY_STORE:
+    case MEMORY_ATOMIC:
+        if (i->space == PTX_PARAM || (i->space == PTX_LOCAL && i->flags & F_UNIFORM)) return WATCH_NOT;
+        return WATCH_ACCESS;
+    case MEMORY_FENCE: return WATCH_FENCE;
+    case MEMORY_NONE: break;
+    }
+    if (i->run == simt_op_barrier) return WATCH_BARRIER;
+    if (i->run == simt_op_exit || i->run == simt_op_ret) return WATCH_EXIT;
+    return is_division(i, opcode) ? WATCH_DIVISION : sync_of(i);
+}
+
+/* The number of the line and what is done there. Beyond the last number lines are not told apart. */
+static unsigned add_site(struct simt_check *c, uint32_t pc)
+{
+    const struct insn *i = &c->program->code[pc];
+    const struct place *at = &c->program->places[pc];
+    struct site s = {.pc = pc,
+                     .access = i->memory == MEMORY_LOAD    ? ACCESS_READ
+                               : i->memory == MEMORY_STORE ? ACCESS_WRITE
+                                                           : ACCESS_ATOMIC};
+    s.is_volatile = s.access != ACCESS_ATOMIC && i->flags & F_SPIN;
+    s.strong = s.access == ACCESS_ATOMIC || s.is_volatile;
+    for (unsigned k = c->site_count; k-- > 1;) {
+        const struct site *o = &c->sites[k];
+        const struct place *there = &c->program->places[o->pc];
+        if (o->access == s.access && o->is_volatile == s.is_volatile && there->file == at->file &&
+            there->line == at->line && there->column == at->column)
+            return k;
+    }
+    if (c->site_count == MAX_SITES) return MAX_SITES - 1;
+    c->sites[c->site_count] = s;
+    return c->site_count++;
+}
+
+static bool no_memory(struct simt_fault *f, const struct simt_launch *l)
+{
+    memset(f, 0, sizeof *f);
+    f->kind = SIMT_FAULT_NOMEM;
+    snprintf(f->kernel, sizeof f->kernel, "%s", l->function->info.name);
+    snprintf(f->text, sizeof f->text, "out of host memory for the checks of a launch; gpu.check(false) does without");
+    return false;
+}
+
+static bool launch_start(struct simt_observer *o, const struct simt_launch *l, struct simt_fault *fault)
+{
+    struct simt_check *c = (struct simt_check *)o;
+    const struct simt_program *p = c->program = l->function->program;
+    c->launch = l;
+    c->number = atomic_fetch_add(&launches, 1) + 1;
+    c->parallel = rt_thread_count() > 1;
+    c->judge = simt_vector_judge();
+    const struct op_table *ops = simt_vector_ops();
+    for (size_t k = 0; k < ops->count; k++)
+        if (!strcmp(ops->rows[k].key, "+offset")) c->narrow = ops->rows[k].run;
+    c->site_count = 1;
+    c->watch = rt_calloc(p->code_count + 1, sizeof *c->watch);
+    c->site_of = rt_calloc(p->code_count + 1, sizeof *c->site_of);
+    c->sites = rt_calloc(MAX_SITES, sizeof *c->sites);
+    if (!c->watch || !c->site_of || !c->sites) return no_memory(fault, l);
+    for (uint32_t pc = 0; pc < p->code_count; pc++) {
+        const char *opcode = p->places[pc].opcode;
+        c->watch[pc] = (uint8_t)watched_of(&p->code[pc], opcode);
+        if (c->watch[pc] == WATCH_ACCESS) c->site_of[pc] = (uint16_t)add_site(c, pc);
+        c->untracked |= is_untracked(opcode);
+    }
+    c->observer.watch = c->watch;
+    return true;
+}
+
+static void free_block(struct block *b)
+{
+    simt_sync_free(b);
+    simt_race_free_shared(b);
+    free(b->spans);
+    free(b->exit_pc);
+    free(b);
+}
+
+static void launch_end(struct simt_observer *o)
+{
+    struct simt_check *c = (struct simt_check *)o;
+    while (c->blocks) {
+        struct block *next = c->blocks->next;
+        free_block(c->blocks);
+        c->blocks = next;
+    }
+    if (c->untracked) simt_wrote_everything();
+    simt_written_settle();
+    simt_race_trim();
+}
+
+/* ---- blocks ---- */
+static struct block *new_block(struct simt_check *c, struct worker *k)
+{
+    struct block *b = rt_calloc(1, sizeof *b);
+    if (!b) return NULL;
+    b->check = c;
+    b->worker = k;
+    b->spans = rt_calloc(c->program->cache_count + 1, sizeof *b->spans);
+    b->exit_pc = rt_calloc((size_t)k->warp_count * SIMT_WARP, sizeof *b->exit_pc);
+    if (!b->spans || !b->exit_pc) {
+        free_block(b);
+        return NULL;
+    }
+    pthread_mutex_lock(&c->lock);
+    b->next = c->blocks;
+    c->blocks = b;
+    pthread_mutex_unlock(&c->lock);
+    return b;
+}
+
+static bool block_start(struct simt_observer *o, struct worker *k)
+{
+    struct simt_check *c = (struct simt_check *)o;
+    struct block *b = k->observed;
+    if (!b) b = k->observed = new_block(c, k);
+    if (!b) return no_memory(&k->fault, c->launch);
+    b->id = (record)(1 + k->block_index % BLOCK_IDS) << BLOCK_AT;
+    simt_sync_start(b);
+    simt_race_start(b);
+    return true;
+}
+
+/* ---- instructions ---- */
+static void check_division(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t m)
+{
+    bool wide = ptx_type_size((enum ptx_type)i->type) == 8;
+    EACH_LANE(l, m)
+    {
+        if (wide ? u64_at(w->frame->regs, i->b)[l] != 0 : u32_at(w->frame->regs, i->b)[l] != 0) continue;
+        if (!(w->exists >> l & 1)) continue;
+        struct simt_report r = {.kind = CHECK_DIVISION, .first = simt_party_at(w, w->pc, l, ACCESS_NONE)};
+        simt_check_report(c, &r);
+    }
+}
+
+/* Lanes that are not in the mask that they give are left out. */
+static uint32_t check_masks(struct simt_check *c, struct warp *w, const uint32_t *masks, uint32_t m)
+{
+    uint32_t missing = 0;
+    EACH_LANE(l, m) missing |= (~masks[l] >> l & 1) << l;
+    EACH_LANE(l, missing)
+    {
+        struct simt_report r = {
+            .kind = CHECK_LANE, .lanes = masks[l], .first = simt_party_at(w, w->pc, l, ACCESS_NONE)};
+        simt_check_report(c, &r);
+    }
+    return m & ~missing;
+}
+
+static enum event before(struct simt_observer *o, struct warp *w, const struct insn *i, uint32_t *m)
+{
+    struct simt_check *c = (struct simt_check *)o;
+    struct block *b = w->worker->observed;
+    if (b->pending_lanes[w->index]) simt_check_settle(b, w);
+    switch ((enum watched)c->watch[w->pc]) {
+    case WATCH_ACCESS: simt_check_access(c, w, i, m); break;
+    case WATCH_FENCE: simt_check_fence(b, w, *m); break;
+    case WATCH_BARRIER: simt_check_arrive(b, w, i, *m); break;
+    case WATCH_SYNC: *m = check_masks(c, w, u32_at(w->frame->regs, i->extra), *m); break;
+    case WATCH_WARP_SYNC: *m = check_masks(c, w, u32_at(w->frame->regs, i->a), *m); break;
+    case WATCH_DIVISION: check_division(c, w, i, *m); break;
+    case WATCH_EXIT: EACH_LANE(l, *m) b->exit_pc[(unsigned)w->index * SIMT_WARP + l] = w->pc; break;
+    case WATCH_NOT: break;
+    }
+    if (!atomic_load_explicit(&c->no_memory, memory_order_relaxed)) return EV_NEXT;
+    no_memory(&w->worker->fault, c->launch);
+    return EV_FAULT;
+}
+
+/* ---- a check ---- */
+struct simt_check *simt_check_new(const struct simt_extent *extents, size_t count, struct rt_error *e)
+{
+    struct simt_check *c = rt_calloc(1, sizeof *c);
+    if (c) {
+        pthread_mutex_init(&c->lock, NULL);
+        for (int k = 0; k < LOG_STRIPES; k++) pthread_mutex_init(&c->stripes[k].lock, NULL);
+        c->observer = (struct simt_observer){.before = before,
+                                             .launch_start = launch_start,
+                                             .launch_end = launch_end,
+                                             .block_start = block_start,
+                                             .barrier = simt_check_barrier,
+                                             .warp_sync = simt_check_warp_sync,
+                                             .deadlock = simt_check_deadlock,
+                                             .tracks_writes = true};
+        c->extents = rt_alloc((count + 1) * sizeof *extents);
+    }
+    if (!c || !c->extents) {
+        simt_check_free(c);
+        rt_fail(e, RT_NOMEM, "out of memory for the checks of a launch");
+        return NULL;
+    }
+    if (count) memcpy(c->extents, extents, count * sizeof *extents);
+    c->extent_count = count;
+    return c;
+}
+
+void simt_check_free(struct simt_check *c)
+{
+    if (!c) return;
+    simt_releases_free(c);
+    pthread_mutex_destroy(&c->lock);
+    free(c->watch);
+    free(c->site_of);
+    free(c->sites);
+    free(c->extents);
+    free(c);
+}
+
+struct simt_observer *simt_check_observer(struct simt_check *c)
+{
+    return &c->observer;
+}

@@ -1,0 +1,76 @@
+/* Checks: an observer that finds what a GPU would not tell. Out of bounds and misaligned accesses, use of freed and of
+ * never written memory, data races in shared and global memory, divergent barriers, lanes missing from a _sync mask,
+ * integer division by zero.
+ *
+ * A race is two accesses of different threads to the same bytes, at least one of them a write, that nothing orders:
+ * neither barriers (of the block, or of lanes of a warp) nor a fence and an atomic or volatile access that another
+ * thread sees. Which of them ran first does not matter, so a race is found in every run. Lanes of a warp are not in
+ * step. Atomic and volatile accesses don't race with each other, nor do writes of the same value.
+ *
+ * A wrong access is left out (a load gives 0) and the launch goes on. */
+#ifndef SIMT_CHECK_H
+#define SIMT_CHECK_H
+
+#include "runtime/simt/simt.h"
+
+/* One row per kind of report: enumerator, the words that users and tests see. */
+#define SIMT_CHECK_KINDS(X)                                                                                            \
+    X(CHECK_BOUNDS, "out of bounds")                                                                                   \
+    X(CHECK_ALIGNMENT, "misaligned")                                                                                   \
+    X(CHECK_FREED, "use after free")                                                                                   \
+    X(CHECK_UNWRITTEN, "uninitialized read")                                                                           \
+    X(CHECK_RACE, "race")                                                                                              \
+    X(CHECK_BARRIER, "barrier divergence")                                                                             \
+    X(CHECK_LANE, "missing lane")                                                                                      \
+    X(CHECK_DIVISION, "division by zero")
+enum simt_check_kind {
+#define X(name, text) name,
+    SIMT_CHECK_KINDS(X)
+#undef X
+};
+const char *simt_check_kind_name(enum simt_check_kind k);
+
+enum simt_access { ACCESS_NONE, ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
+
+struct simt_party {   /* a thread that takes part in what is reported */
+    const char *file; /* the program's; NULL when the PTX has no .loc */
+    int line, column;
+    enum simt_access access;
+    unsigned thread[3], block[3];
+};
+
+struct simt_report {
+    enum simt_check_kind kind;
+    struct simt_party first, other;
+    bool has_other;                   /* other is filled */
+    bool across_warps, across_blocks; /* CHECK_RACE: seen between threads of different ones */
+    bool exited;                      /* CHECK_BARRIER: the other thread has ended, at its line */
+    bool in_view;          /* CHECK_BOUNDS: outside of the array that was passed, but inside of its allocation */
+    enum ptx_space space;  /* of the access: PTX_GLOBAL, PTX_SHARED, PTX_LOCAL */
+    int parameter;         /* of the kernel, from 1, that the address was made of; 0: not known */
+    uint64_t address;      /* of the access; an offset when the space is shared or local */
+    uint32_t size;         /* bytes of the access */
+    uint64_t start, bytes; /* the allocation or variable meant, 0 bytes when none is near */
+    const char *symbol;    /* its name when it is a variable of the program (as in the PTX), else NULL */
+    uint32_t lanes;        /* CHECK_LANE: the mask that the thread gave */
+    uint64_t count;        /* how often it was seen */
+};
+
+/* What an argument of the launch points to, when that is known. An access whose address is made of an
+ * argument must lie within what that points to; others, to an allocation that arguments point into, within one of them.
+ */
+struct simt_extent {
+    uint64_t address, bytes;
+};
+
+struct simt_check;
+/* Checks for one launch. NULL: RT_NOMEM. */
+struct simt_check *simt_check_new(const struct simt_extent *extents, size_t count, struct rt_error *e);
+void simt_check_free(struct simt_check *c); /* NULL is fine */
+/* For simt_observe_next. */
+struct simt_observer *simt_check_observer(struct simt_check *c);
+/* What was found, ordered by line; one report for a pair of lines. Texts are the program's. *more counts those beyond
+ * the limit of 256 groups. */
+const struct simt_report *simt_check_reports(struct simt_check *c, size_t *count, uint64_t *more);
+
+#endif

@@ -1,0 +1,305 @@
+/* Addresses: inside of what, aligned, written before? Then check_race.c looks who else was there. */
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/check_inside.h"
+#include "runtime/simt/heap.h"
+
+#define OUT_OF_OFFSETS 0xfffffff0u /* what the decoder's narrowing makes of addresses of more than 32 bits */
+#define FAR_BACK       4096        /* instructions between an access and that */
+
+/* What an address may belong to, at its first sight. ELSEWHERE has no shadow: the heap of malloc, host memory. */
+enum place_kind { PLACE_NOWHERE, PLACE_FREED, PLACE_ELSEWHERE, PLACE_VIEW, PLACE_INSIDE };
+
+/* ---- reports ---- */
+/* The parameter that the instruction's address is made of, from 1; 0 when it is not known. */
+static int parameter_of(const struct access *a)
+{
+    const struct worker *k = a->block->worker;
+    const struct function *f = k->run->entry;
+    int origin = k->program->places[a->warp->pc].origin;
+    for (uint32_t n = 0; origin >= 0 && n < f->param_count; n++)
+        if (f->param_offset[n] == (uint32_t)origin) return (int)n + 1;
+    return 0;
+}
+
+/* What the pointer that the address is made of points to, when both are known. */
+static const struct simt_extent *meant_by(const struct access *a)
+{
+    const struct worker *k = a->block->worker;
+    int origin = k->program->places[a->warp->pc].origin;
+    uint64_t pointer;
+    if (origin < 0 || (uint32_t)origin + sizeof pointer > k->param_bytes) return NULL;
+    memcpy(&pointer, k->params + origin, sizeof pointer);
+    for (size_t n = 0; n < a->check->extent_count; n++)
+        if (a->check->extents[n].address == pointer) return &a->check->extents[n];
+    return NULL;
+}
+
+static void report(const struct access *a, unsigned lane, enum simt_check_kind kind, enum ptx_space space, bool in_view)
+{
+    struct simt_report r = {.kind = kind,
+                            .space = space,
+                            .parameter = space == PTX_GLOBAL ? parameter_of(a) : 0,
+                            .address = a->at[lane],
+                            .size = a->bytes,
+                            .in_view = in_view,
+                            .first = simt_party_at(a->warp, a->warp->pc, lane, a->kind)};
+    const struct simt_extent *meant = kind == CHECK_BOUNDS && space == PTX_GLOBAL ? meant_by(a) : NULL;
+    if (meant) {
+        r.start = meant->address;
+        r.bytes = meant->bytes;
+    } else {
+        simt_check_name(a->check, &r);
+    }
+    simt_check_report(a->check, &r);
+}
+
+/* A lane that does not run a load gets 0. */
+static void give_zero(const struct access *a, unsigned lane)
+{
+    const struct insn *i = a->insn;
+    if (a->kind == ACCESS_WRITE || (a->kind == ACCESS_ATOMIC && i->extra)) return;
+    bool several = i->count > 1 && a->kind == ACCESS_READ;
+    const uint32_t *slots = several ? a->block->worker->program->extra + i->extra : &i->d;
+    for (unsigned k = 0; k < (several ? i->count : 1u); k++)
+        fill_lanes(a->regs, slots[k], i->flags & F_WIDE, 1u << lane, 0);
+}
+
+/* ---- global memory ---- */
+static bool inside(const struct span *s, uint64_t address, uint32_t bytes)
+{
+    return address - s->low < s->high - s->low && s->high - address >= bytes;
+}
+
+/* Where the arguments point to in an allocation, when they do. */
+static bool within_extents(const struct simt_check *c, const struct simt_block *b, uint64_t address, struct span *out,
+                           bool *any)
+{
+    *any = false;
+    for (size_t k = 0; k < c->extent_count; k++) {
+        const struct simt_extent *e = &c->extents[k];
+        if (e->address < b->address || e->address - b->address >= b->bytes) continue;
+        *any = true;
+        if (address < e->address || address - e->address >= e->bytes) continue;
+        out->low = e->address;
+        out->high = e->address + e->bytes;
+        return true;
+    }
+    return false;
+}
+
+/* So near to an array that was passed that its index is wrong, rather than that freed memory is meant. */
+static bool is_near_extent(const struct simt_check *c, uint64_t address)
+{
+    for (size_t k = 0; k < c->extent_count; k++) {
+        const struct simt_extent *e = &c->extents[k];
+        uint64_t near = e->bytes > 4096 ? e->bytes : 4096;
+        if (address < e->address ? e->address - address <= near : address - e->address <= e->bytes + near) return true;
+    }
+    return false;
+}
+
+static enum place_kind find_place(const struct access *a, uint64_t address, struct span *out)
+{
+    struct simt_check *c = a->check;
+    const struct simt_extent *meant = meant_by(a);
+    struct simt_block b, own;
+    bool live, any;
+    *out = (struct span){0};
+    if (meant && simt_find(meant->address, &own)) { /* wherever else it may lead */
+        if (address < own.address || address - own.address >= own.bytes) return PLACE_NOWHERE;
+        *out = (struct span){.low = meant->address, .high = meant->address + meant->bytes, .start = own.address};
+        if (!simt_written_bits(own.address, &out->written)) atomic_store(&c->no_memory, true);
+        if (address - meant->address < meant->bytes) return PLACE_INSIDE;
+        *out = (struct span){.low = own.address, .high = own.address + own.bytes, .start = own.address};
+        return PLACE_VIEW;
+    }
+    if (simt_heap_find(address, &b, &live)) {
+        if (!b.bytes || !live) return PLACE_FREED;
+        *out = (struct span){.low = b.address, .high = b.address + b.bytes, .start = b.address};
+        return PLACE_ELSEWHERE;
+    }
+    struct simt_mapped m;
+    if (address < SIMT_GLOBAL_BASE && simt_mapped_find(address, &m)) { /* host memory: only its bounds are checked */
+        *out = (struct span){.low = m.start, .high = m.start + m.bytes, .start = m.start};
+        return PLACE_ELSEWHERE;
+    }
+    if (!simt_find(address, &b))
+        return simt_find_freed(address, &b) && !is_near_extent(c, address) ? PLACE_FREED : PLACE_NOWHERE;
+    *out = (struct span){.low = b.address, .high = b.address + b.bytes, .start = b.address};
+    if (!simt_written_bits(b.address, &out->written)) atomic_store(&c->no_memory, true);
+    if (within_extents(c, &b, address, out, &any) || !any) return PLACE_INSIDE;
+    return PLACE_VIEW;
+}
+
+/* Notes what is written; true when something that is read never was. */
+static bool touch_bits(const struct access *a, const struct span *s, uint64_t address)
+{
+    if (!s->written) return false;
+    uint64_t at = address - s->start, bits = ((UINT64_C(1) << a->bytes) - 1) << at % 64;
+    _Atomic uint64_t *word = &s->written[at / 64];
+    uint64_t there = atomic_load_explicit(word, memory_order_relaxed);
+    bool lacking = (there & bits) != bits;
+    if (lacking && a->kind != ACCESS_READ) atomic_fetch_or_explicit(word, bits, memory_order_relaxed);
+    return lacking && a->kind != ACCESS_WRITE;
+}
+
+/* May the lane go there? *race: and can it be seen who else did? */
+static bool allow_lane(const struct access *a, unsigned lane, struct span *cached, bool *race)
+{
+    uint64_t address = a->at[lane];
+    struct span found, *s = cached;
+    *race = true;
+    if (address & (a->bytes - 1)) {
+        report(a, lane, CHECK_ALIGNMENT, PTX_GLOBAL, false);
+        return false;
+    }
+    if (!inside(s, address, a->bytes)) {
+        enum place_kind place = find_place(a, address, &found);
+        bool fits = place >= PLACE_ELSEWHERE && inside(&found, address, a->bytes);
+        if (!fits || place == PLACE_VIEW)
+            report(a, lane, place == PLACE_FREED ? CHECK_FREED : CHECK_BOUNDS, PTX_GLOBAL, fits);
+        *race = place == PLACE_INSIDE;
+        if (place == PLACE_INSIDE && fits) *cached = found;
+        if (place != PLACE_INSIDE || !fits) return fits;
+        s = &found;
+    }
+    if (touch_bits(a, s, address) && !a->check->untracked) report(a, lane, CHECK_UNWRITTEN, PTX_GLOBAL, false);
+    return true;
+}
+
+/* Where a shared address of 64 bits points whose offset, narrowed to 32, was out of all bounds: for reports. */
+static void widen(struct access *a, unsigned lane)
+{
+    const struct insn *i = a->insn, *first = a->warp->code;
+    if (u32_at(a->regs, i->a)[lane] != OUT_OF_OFFSETS) return;
+    for (const struct insn *n = i; n-- > first && i - n < FAR_BACK;) {
+        if (n->run != a->check->narrow || n->d != i->a) continue;
+        a->at[lane] = (uint64_t)((int64_t)(int32_t)u64_at(a->regs, n->a)[lane] + i->imm);
+        return;
+    }
+}
+
+/* The lanes that may go on. */
+static uint32_t check_global(const struct access *a, uint32_t m)
+{
+    struct span *s = &a->block->spans[a->insn->d2];
+    uint64_t bad = s->written ? 1 : 0;
+    if (s->high - s->low < a->bytes) {
+        bad = 1;
+    } else if (m == FULL) {
+        uint64_t low = s->low, room = s->high - s->low - a->bytes, odd = a->bytes - 1;
+        for (int l = 0; l < SIMT_WARP; l++) bad |= (uint64_t)(a->at[l] - low > room) | (a->at[l] & odd);
+    } else {
+        EACH_LANE(l, m)
+        bad |= (uint64_t)(a->at[l] - s->low > s->high - s->low - a->bytes) | (a->at[l] & (a->bytes - 1));
+    }
+    if (!bad) {
+        simt_race_touch(a, m, false);
+        return m;
+    }
+    uint32_t allowed = 0, racing = 0;
+    EACH_LANE(l, m)
+    {
+        bool race;
+        if (allow_lane(a, l, s, &race))
+            allowed |= 1u << l, racing |= (uint32_t)race << l;
+        else
+            give_zero(a, l);
+    }
+    if (racing) simt_race_touch(a, racing, false);
+    return allowed;
+}
+
+/* ---- shared and local memory ---- */
+static uint32_t check_window(struct access *a, uint32_t m, enum ptx_space space)
+{
+    const struct worker *k = a->block->worker;
+    uint32_t limit = space == PTX_SHARED ? k->shared_bytes : k->local_bytes, allowed = 0;
+    uint64_t bad = limit < a->bytes || m != FULL;
+    for (int l = 0; l < SIMT_WARP && !bad; l += 8) /* pieces that become vectors */
+        for (int j = l; j < l + 8; j++) bad |= (uint64_t)(a->at[j] > limit - a->bytes) | (a->at[j] & (a->bytes - 1));
+    if (!bad) allowed = m;
+    EACH_LANE(l, m & ~allowed)
+    {
+        bool aligned = !(a->at[l] & (a->bytes - 1)), fits = a->at[l] < limit && limit - a->at[l] >= a->bytes;
+        allowed |= (uint32_t)(aligned && fits) << l;
+        if (aligned && fits) continue;
+        if (space == PTX_SHARED && a->insn->space == PTX_SHARED) widen(a, l);
+        report(a, l, aligned ? CHECK_BOUNDS : CHECK_ALIGNMENT, space, false);
+        give_zero(a, l);
+    }
+    if (allowed && space == PTX_SHARED) simt_race_touch(a, allowed, true);
+    return allowed;
+}
+
+/* ---- instructions ---- */
+static enum ptx_space window_of(uint64_t address)
+{
+    uint64_t window = address >> 48;
+    return window == 1 ? PTX_SHARED : window == 2 ? PTX_LOCAL : window == 3 ? PTX_PARAM : PTX_GLOBAL;
+}
+
+/* Lanes by the windows that their addresses lie in. */
+static uint32_t check_generic(struct access *a, uint32_t m)
+{
+    uint32_t shared = 0, local = 0, global = 0, allowed = 0;
+    EACH_LANE(l, m)
+    {
+        enum ptx_space space = window_of(a->at[l]);
+        shared |= (uint32_t)(space == PTX_SHARED) << l;
+        local |= (uint32_t)(space == PTX_LOCAL) << l;
+        global |= (uint32_t)(space == PTX_GLOBAL) << l;
+    }
+    allowed = m & ~(shared | local | global);
+    if (global) allowed |= check_global(a, global);
+    EACH_LANE(l, shared | local) a->at[l] &= (UINT64_C(1) << 48) - 1;
+    if (shared) allowed |= check_window(a, shared, PTX_SHARED);
+    if (local) allowed |= check_window(a, local, PTX_LOCAL);
+    return allowed;
+}
+
+static void read_addresses(struct access *a, uint32_t m)
+{
+    const struct insn *i = a->insn;
+    bool wide = i->space == PTX_GLOBAL || i->space == PTX_GENERIC;
+    int64_t imm = i->imm + (i->flags & F_FRAME ? a->warp->local_base : 0);
+    if (wide) {
+        const uint64_t *from = u64_at(a->regs, i->a);
+        if (m == FULL)
+            for (int l = 0; l < SIMT_WARP; l++) a->at[l] = from[l] + (uint64_t)imm;
+        else
+            EACH_LANE(l, m) a->at[l] = from[l] + (uint64_t)imm;
+    } else {
+        const uint32_t *from = u32_at(a->regs, i->a);
+        if (m == FULL)
+            for (int l = 0; l < SIMT_WARP; l++) a->at[l] = (uint64_t)from[l] + (uint64_t)imm;
+        else
+            EACH_LANE(l, m) a->at[l] = (uint64_t)from[l] + (uint64_t)imm;
+    }
+}
+
+enum event simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m)
+{
+    struct block *b = w->worker->observed;
+    unsigned site = c->site_of[w->pc];
+    struct access a = {.check = c,
+                       .block = b,
+                       .warp = w,
+                       .insn = i,
+                       .regs = w->frame->regs,
+                       .kind = c->sites[site].access,
+                       .site = &c->sites[site],
+                       .me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site,
+                       .bytes = (uint32_t)i->size * i->count};
+    read_addresses(&a, *m);
+    if (a.site->strong) simt_check_strong(&a, *m);
+    switch (i->space) {
+    case PTX_GLOBAL: *m = check_global(&a, *m); break;
+    case PTX_SHARED: *m = check_window(&a, *m, PTX_SHARED); break;
+    case PTX_LOCAL: *m = check_window(&a, *m, PTX_LOCAL); break;
+    default: *m = check_generic(&a, *m); break;
+    }
+    return EV_NEXT;
+}

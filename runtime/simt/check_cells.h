@@ -1,0 +1,80 @@
+/* The rule for one cell of shadow memory: may a thread touch it, and what is recorded. Written without branches, so
+ * that loops over it become vector code. */
+#ifndef SIMT_CHECK_CELLS_H
+#define SIMT_CHECK_CELLS_H
+
+#include "runtime/simt/check_inside.h"
+
+#define WARP_MASK (~(BLOCK_SPAN - 1) | (UINT64_C(31) << (THREAD_AT + 5)))
+#define WITHIN    (BLOCK_SPAN - 1)
+
+enum { CELLS_BAD = 1, CELLS_CHANGED = 2 };
+
+struct cells { /* those that 32 lanes touch; changed to what they are afterwards */
+    _Alignas(64) record w[SIMT_WARP], a[SIMT_WARP], b[SIMT_WARP], me[SIMT_WARP];
+};
+
+struct now { /* what tells an ordered record from others, for a warp */
+    record id;
+    uint64_t before;      /* records of the block below it are ordered */
+    uint64_t warp_before; /* the same of the warp, without the block's number */
+    uint64_t seen;        /* when the warp met others last, likewise */
+    bool shared;
+};
+
+/* All of these answer with 0 or 1 in 64 bits, as vectors of records do. */
+static inline uint64_t cell_none(record r, const struct now *t, bool shared)
+{
+    return shared ? (uint64_t)(r - t->id >= BLOCK_SPAN) : (uint64_t)(r == 0);
+}
+/* Nothing there, or ordered because block or warp met, or by the same thread. */
+static inline uint64_t cell_gone(record r, record me, const struct now *t, bool shared)
+{
+    uint64_t block = r - t->id < t->before, thread = ((r ^ me) & WHO_MASK) == 0;
+    uint64_t warp = ((r ^ me) & WARP_MASK) == 0, early = (r & WITHIN) < t->warp_before;
+    return cell_none(r, t, shared) | block | thread | (warp & early);
+}
+/* Of the block since its threads met; of the warp since that met others. */
+static inline uint64_t cell_recent(record r, record me, const struct now *t)
+{
+    uint64_t block = r - t->id - t->before < BLOCK_SPAN - t->before;
+    uint64_t other_warp = ((r ^ me) & WARP_MASK) != 0, late = (r & WITHIN) >= t->seen;
+    return block & (other_warp | late);
+}
+
+static inline __attribute__((always_inline)) uint64_t judge_write(struct cells *c, int k, const struct now *t,
+                                                                  bool shared)
+{
+    record me = c->me[k];
+    uint64_t good =
+        cell_gone(c->w[k], me, t, shared) & cell_gone(c->a[k], me, t, shared) & cell_gone(c->b[k], me, t, shared);
+    c->w[k] = me;
+    c->a[k] = 0;
+    c->b[k] = 0;
+    return (good ^ 1) * CELLS_BAD | CELLS_CHANGED;
+}
+
+/* Readers that are ordered before the new one give way to it. Of two that are not both stay, except when both are of
+ * one block and the new one is of another. */
+static inline __attribute__((always_inline)) uint64_t judge_read(struct cells *c, int k, const struct now *t,
+                                                                 bool shared)
+{
+    record me = c->me[k], w = c->w[k], a = c->a[k], b = c->b[k];
+    uint64_t bad = (cell_gone(w, me, t, shared) ^ 1) | (shared ? cell_none(w, t, shared) : 0);
+    uint64_t same = (uint64_t)(((a ^ me) & WHO_MASK) == 0) & (uint64_t)((a & WITHIN) >= t->seen);
+    uint64_t settled = cell_recent(a, me, t) & cell_recent(b, me, t);
+    uint64_t one_block = (a ^ b) < BLOCK_SPAN, mine = (a ^ me) < BLOCK_SPAN;
+    if (!shared) settled |= (one_block ^ 1) & (uint64_t)(a != 0) & (uint64_t)(b != 0);
+    uint64_t keep = same | settled, old_a = cell_gone(a, me, t, shared), old_b = cell_gone(b, me, t, shared);
+    uint64_t first = (keep ^ 1) & old_a, second = (keep ^ 1) & (old_a ^ 1) & (old_b | (one_block & (mine ^ 1)));
+    c->a[k] = a ^ ((a ^ me) & -first);
+    c->b[k] = (b & ~-(first & old_b) & ~-second) | (me & -second);
+    return bad * CELLS_BAD | (first | second) * CELLS_CHANGED;
+}
+
+/* For all 32 lanes: what came of it, by flags. With CELLS_BAD one must look closer; the cells are of no use then. */
+typedef uint64_t judge_function(struct cells *c, const struct now *t, bool write);
+judge_function simt_judge_base, simt_judge_avx2, simt_judge_avx512;
+judge_function *simt_vector_judge(void); /* the best for this machine */
+
+#endif

@@ -1,0 +1,216 @@
+/* Inside the checks: check.c is the observer and dispatches, check_access.c looks at addresses, check_race.c keeps who
+ * touched which bytes, check_sync.c when threads met, check_report.c collects what is found.
+ *
+ * A `record` says who touched something, in 64 bits: block, time, thread of the block, site. Times count the
+ * synchronisations within a block: what was recorded before a time at which threads met is ordered before what they do
+ * later. A site is a line of the source and what it does there. */
+#ifndef SIMT_CHECK_INSIDE_H
+#define SIMT_CHECK_INSIDE_H
+
+#include "runtime/simt/check.h"
+#include "runtime/simt/exec.h"
+
+#define SITE_BITS   12
+#define THREAD_BITS 10
+#define TIME_BITS   24
+#define BLOCK_BITS  17
+#define THREAD_AT   SITE_BITS
+#define TIME_AT     (THREAD_AT + THREAD_BITS)
+#define BLOCK_AT    (TIME_AT + TIME_BITS)
+#define MAX_SITES   (1u << SITE_BITS)
+#define LAST_TIME   ((1u << TIME_BITS) - 1)
+#define BLOCK_IDS   ((1u << BLOCK_BITS) - 1) /* blocks are numbered from 1; larger grids use numbers again */
+#define BLOCK_SPAN  (UINT64_C(1) << BLOCK_AT)
+#define WHO_MASK    (~(BLOCK_SPAN - 1) | ((UINT64_C(1) << TIME_AT) - (UINT64_C(1) << THREAD_AT)))
+
+#define LINE        128 /* bytes that share a lock in the shadow */
+#define MAX_REPORTS 256
+#define OBJECTS     4096 /* what threads synchronise through, hashed */
+#define LOG_STRIPES 64
+
+typedef uint64_t record;
+static inline unsigned record_block(record r)
+{
+    return (unsigned)(r >> BLOCK_AT);
+}
+static inline uint32_t record_time(record r)
+{
+    return (uint32_t)(r >> TIME_AT) & LAST_TIME;
+}
+static inline unsigned record_thread(record r)
+{
+    return (unsigned)(r >> THREAD_AT) & ((1u << THREAD_BITS) - 1);
+}
+static inline unsigned record_site(record r)
+{
+    return (unsigned)r & (MAX_SITES - 1);
+}
+
+struct cells;
+struct now;
+
+struct site {
+    uint32_t pc; /* of the first instruction that is one */
+    enum simt_access access;
+    bool strong;      /* atomic or volatile */
+    bool is_volatile; /* and not atomic */
+};
+
+/* ---- shadow memory ---- */
+/* Who touched LINE bytes of global memory, or all of a block's shared memory: three records for each cell of 1 << log
+ * bytes. */
+#define RECORDS 3
+struct line {
+    _Atomic uint8_t lock;
+    uint8_t log;
+    bool whole;          /* global memory: `all` stands for the cells */
+    uint8_t shift, skip; /* `all` is of word 0; word k is touched ((skip + k) >> shift) - (skip >> shift) lanes on */
+    uint64_t launch;     /* whose records they are; others are as none */
+    record *writes;      /* of all cells, then as many first and second readers; NULL: not touched yet */
+    record all[RECORDS];
+};
+
+/* ---- what the checks keep of a block while it runs ---- */
+struct fence { /* what a thread's last fence ordered */
+    uint32_t time, block_time, warp_time;
+};
+struct span { /* a stretch of global memory that may be touched */
+    uint64_t low, high;
+    uint64_t start;            /* of its allocation */
+    _Atomic uint64_t *written; /* a bit for each byte of the allocation; NULL: all of it was written */
+};
+struct released { /* a thread's last release: one with the same fence needs no other entry in the log */
+    struct fence fence;
+    uint64_t number;
+};
+struct block {
+    struct block *next; /* of the check */
+    struct simt_check *check;
+    struct worker *worker;
+    record id, shared_id; /* the block's number where a record has it; that for shared memory, which is used again */
+    uint32_t now, met;    /* time; all threads met last at */
+    uint32_t warp_met[32];
+    uint32_t warp_seen[32];    /* when the warp took part in any synchronisation last */
+    uint32_t (*warps)[32];     /* [w][v]: warp w has seen what v did before; NULL until a barrier of some warps */
+    uint32_t (*lanes[32])[32]; /* [warp][l][j]: the same for lanes; NULL until some lanes of a warp meet */
+    uint32_t arrived[MAX_BARRIERS][32]; /* when a warp arrived without waiting, 0: it waits */
+    struct line shared;                 /* of the block's shared memory */
+    uint32_t shared_turn;
+    struct span *spans;    /* by an instruction's d2 */
+    bool fences, acquires; /* the block has any of them */
+    uint32_t fenced;       /* a barrier with fences before it: what all threads have released by it, as time */
+    bool fence_before_barrier;
+    struct fence *fence;       /* by thread; NULL until there is one */
+    struct released *released; /* by thread, likewise */
+    uint64_t *acquired;        /* by thread: has seen the releases up to this number */
+    uint16_t (*pending)[32];   /* by warp: objects whose value it is about to read */
+    uint32_t pending_lanes[32];
+    uint32_t *exit_pc; /* by thread */
+};
+
+struct release {
+    uint64_t number;
+    uint32_t thread;
+    struct fence fence;
+};
+struct release_log {
+    unsigned block;
+    struct release *items;
+    size_t count, capacity;
+    struct release_log *next;
+};
+
+struct simt_check {
+    struct simt_observer observer; /* first */
+    const struct simt_launch *launch;
+    const struct simt_program *program;
+    struct simt_extent *extents;
+    size_t extent_count;
+    uint8_t *watch;    /* enum watched, by pc */
+    uint16_t *site_of; /* by pc */
+    struct site *sites;
+    unsigned site_count;
+    uint64_t number; /* of the launch */
+    bool parallel;
+    op_function narrow;                                                  /* makes an offset of an address */
+    uint64_t (*judge)(struct cells *c, const struct now *t, bool write); /* check_cells.h */
+    bool untracked; /* there are instructions that write memory unseen */
+    _Atomic bool no_memory;
+    pthread_mutex_t lock; /* of blocks and reports */
+    struct block *blocks;
+    struct simt_report reports[MAX_REPORTS];
+    uint64_t keys[MAX_REPORTS]; /* of reports: what groups them */
+    size_t report_count;
+    uint64_t more;
+    /* releases: by an atomic or volatile write behind a fence */
+    _Atomic uint64_t releases;
+    _Atomic uint64_t objects[OBJECTS]; /* the last release there */
+    struct {
+        pthread_mutex_t lock;
+        struct release_log *logs;
+    } stripes[LOG_STRIPES];
+};
+
+enum watched {
+    WATCH_NOT,
+    WATCH_ACCESS,
+    WATCH_FENCE,
+    WATCH_BARRIER,
+    WATCH_SYNC,
+    WATCH_WARP_SYNC,
+    WATCH_DIVISION,
+    WATCH_EXIT
+};
+
+/* A set of lanes at a memory instruction. */
+struct access {
+    struct simt_check *check;
+    struct block *block;
+    struct warp *warp;
+    const struct insn *insn;
+    char *regs;
+    enum simt_access kind;
+    const struct site *site;
+    record me;      /* lane 0's */
+    uint32_t bytes; /* of one lane */
+    uint64_t at[SIMT_WARP];
+};
+
+/* ---- check_access.c ---- */
+enum event simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m);
+
+/* ---- check_race.c ---- */
+/* Lanes m touch a->bytes at a->at[lane], which lies in memory that is there: offsets in shared memory, or global
+ * addresses. */
+void simt_race_touch(const struct access *a, uint32_t m, bool shared);
+/* A block begins: nobody has touched its shared memory. */
+void simt_race_start(struct block *b);
+/* Gives back the memory of shadows when there is much of it. */
+void simt_race_trim(void);
+void simt_race_free_shared(struct block *b);
+
+/* ---- check_sync.c ---- */
+/* Is what the record says ordered before what a thread of the block does now? */
+bool simt_check_ordered(const struct block *b, record r, unsigned warp, unsigned lane);
+void simt_check_barrier(struct simt_observer *o, struct worker *k, uint32_t id);
+void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m);
+void simt_check_arrive(struct block *b, struct warp *w, const struct insn *i, uint32_t m);
+/* Nobody can go on: reports who waits for whom. False: it is nothing that is known here. */
+bool simt_check_deadlock(struct simt_observer *o, struct worker *k);
+void simt_check_fence(struct block *b, struct warp *w, uint32_t m);
+/* A strong access: what the lanes released goes with what they write; what they read comes with what was released. */
+void simt_check_strong(const struct access *a, uint32_t m);
+/* What the warp's last strong reads brought. */
+void simt_check_settle(struct block *b, struct warp *w);
+void simt_sync_start(struct block *b);
+void simt_sync_free(struct block *b);
+void simt_releases_free(struct simt_check *c);
+
+/* ---- check_report.c ---- */
+void simt_check_report(struct simt_check *c, const struct simt_report *r);
+struct simt_party simt_party_of(struct simt_check *c, const struct block *b, record r);
+struct simt_party simt_party_at(const struct warp *w, uint32_t pc, unsigned lane, enum simt_access access);
+/* Fills symbol, start and bytes for an address. */
+void simt_check_name(struct simt_check *c, struct simt_report *r);
+
+#endif

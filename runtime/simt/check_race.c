@@ -1,0 +1,590 @@
+/* Who touched which bytes: the shadow of shared and global memory, and the rule for what is a race.
+ *
+ * Each cell of a line (4 bytes, or fewer where bytes are written one by one) has three records: the last write, and two
+ * readers since. Two are enough to find out whether any reader races with a later write: readers that are ordered
+ * before a new one give way to it, and of readers in one block one gives way to a reader in another. The common case, a
+ * warp that touches neighbours and races with nobody, compares and updates all cells of a line in one loop that the
+ * compiler makes vector code of. */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/check_cells.h"
+
+#define CHUNK_BITS 16 /* bytes of global memory that share an array of lines */
+#define PART_BITS  12 /* chunks that share an array of pointers */
+#define PARTS      65536
+#define CHUNKS     (1u << PART_BITS)
+#define LINES      ((1u << CHUNK_BITS) / LINE)
+#define FEW        4                   /* cells that are better looked at one by one */
+#define KEEP       ((size_t)256 << 20) /* shadows of this size are not kept for the next launch */
+
+struct chunk {
+    struct line lines[LINES];
+};
+struct part {
+    _Atomic(void *) chunks[CHUNKS];
+};
+static _Atomic(void *) parts[PARTS]; /* by address; launches run one after the other */
+static _Atomic size_t shadow_bytes;
+static _Atomic(record *) retired; /* cells that are no longer in use; each begins with the next one's address */
+
+/* ---- the shadow ---- */
+static void *get_or_make(_Atomic(void *) *slot, size_t bytes)
+{
+    void *p = atomic_load_explicit(slot, memory_order_acquire), *other = NULL;
+    if (p) return p;
+    p = rt_calloc(1, bytes);
+    if (!p) return NULL;
+    if (atomic_compare_exchange_strong(slot, &other, p)) {
+        atomic_fetch_add(&shadow_bytes, bytes);
+        return p;
+    }
+    free(p);
+    return other;
+}
+
+static struct line *global_line(uint64_t address)
+{
+    uint64_t chunk = (address - SIMT_GLOBAL_BASE) >> CHUNK_BITS, part = chunk >> PART_BITS;
+    if (part >= PARTS) return NULL;
+    struct part *p = get_or_make(&parts[part], sizeof *p);
+    struct chunk *c = p ? get_or_make(&p->chunks[chunk % CHUNKS], sizeof *c) : NULL;
+    return c ? &c->lines[address % (1u << CHUNK_BITS) / LINE] : NULL;
+}
+
+void simt_race_trim(void)
+{
+    for (record *r = atomic_exchange(&retired, NULL), *next; r; r = next) {
+        memcpy(&next, r, sizeof next);
+        free(r);
+    }
+    if (atomic_load(&shadow_bytes) <= KEEP) return;
+    for (size_t i = 0; i < PARTS; i++) {
+        struct part *p = atomic_exchange(&parts[i], NULL);
+        for (size_t k = 0; p && k < CHUNKS; k++) {
+            struct chunk *c = p->chunks[k];
+            for (size_t l = 0; c && l < LINES; l++) free(c->lines[l].writes);
+            free(c);
+        }
+        free(p);
+    }
+    atomic_store(&shadow_bytes, 0);
+}
+
+void simt_race_free_shared(struct block *b)
+{
+    free(b->shared.writes);
+}
+
+void simt_race_start(struct block *b)
+{
+    if (++b->shared_turn > BLOCK_IDS) { /* numbers are used again: their records must go */
+        free(b->shared.writes);
+        b->shared.writes = NULL;
+        b->shared_turn = 1;
+    }
+    b->shared_id = (record)b->shared_turn << BLOCK_AT;
+}
+
+static void lock_line(const struct simt_check *c, struct line *l)
+{
+    if (!c->parallel) return;
+    for (int tries = 0; atomic_exchange_explicit(&l->lock, 1, memory_order_acquire); tries++)
+        if (tries > 100) sched_yield();
+}
+
+static void unlock_line(const struct simt_check *c, struct line *l)
+{
+    if (c->parallel) atomic_store_explicit(&l->lock, 0, memory_order_release);
+}
+
+static record *new_cells(uint32_t cells)
+{
+    size_t bytes = RECORDS * sizeof(record) * cells;
+    record *all = rt_calloc(1, bytes);
+    if (all) atomic_fetch_add_explicit(&shadow_bytes, bytes, memory_order_relaxed);
+    return all;
+}
+
+/* Memory that other threads may still be looking at, until the launch is over. */
+static void retire(record *cells)
+{
+    if (!cells) return;
+    record *first = atomic_load(&retired);
+    do memcpy(cells, &first, sizeof first);
+    while (!atomic_compare_exchange_weak(&retired, &first, cells));
+}
+
+/* Cells of a smaller size, each with the records of the one it was part of. */
+static bool refine(struct line *l, uint32_t bytes, unsigned log)
+{
+    uint32_t n = bytes >> log, factor = 1u << (l->log - log);
+    record *fine = new_cells(n);
+    if (!fine) return false;
+    for (uint32_t k = 0; k < RECORDS * n; k++) fine[k] = l->writes[k / factor];
+    retire(l->writes);
+    l->writes = fine;
+    l->log = (uint8_t)log;
+    return true;
+}
+
+/* Cells that one warp touched as a whole get records of their own. */
+static bool spread(struct line *l, unsigned log)
+{
+    unsigned n = LINE >> log;
+    if (!l->writes || l->log != log) {
+        record *cells = new_cells(n);
+        if (!cells) return false;
+        retire(l->writes);
+        l->writes = cells;
+        l->log = (uint8_t)log;
+    }
+    for (unsigned r = 0; r < RECORDS; r++)
+        for (unsigned k = 0; k < n; k++) {
+            unsigned word = k << log >> 2;
+            uint64_t lanes = ((l->skip + word) >> l->shift) - (l->skip >> l->shift);
+            l->writes[r * n + k] = l->all[r] ? l->all[r] + (lanes << THREAD_AT) : 0;
+        }
+    l->whole = false;
+    return true;
+}
+
+/* Records of earlier launches are as none. */
+static void refresh(const struct simt_check *c, struct line *l)
+{
+    if (l->launch == c->number) return;
+    l->launch = c->number;
+    l->whole = true;
+    l->shift = l->skip = 0;
+    memset(l->all, 0, sizeof l->all);
+}
+
+/* Makes cells of at most 1 << log bytes. */
+static bool prepare_line(struct line *l, unsigned log)
+{
+    if (l->whole) return spread(l, log);
+    return l->log <= log || refine(l, LINE, log);
+}
+
+static bool prepare_shared(struct line *l, uint32_t bytes, unsigned log)
+{
+    if (l->writes) return l->log <= log || refine(l, bytes, log);
+    l->log = (uint8_t)log;
+    l->writes = new_cells(bytes >> log);
+    return l->writes != NULL;
+}
+
+static struct now now_of(const struct access *a, bool shared)
+{
+    const struct block *b = a->block;
+    int w = a->warp->index;
+    return (struct now){.id = shared ? b->shared_id : b->id,
+                        .before = (uint64_t)b->met << TIME_AT,
+                        .warp_before = (uint64_t)b->warp_met[w] << TIME_AT,
+                        .seen = (uint64_t)b->warp_seen[w] << TIME_AT,
+                        .shared = shared};
+}
+
+/* ---- one cell ---- */
+struct actor {
+    const struct access *access;
+    unsigned lane;
+    record me;
+    bool shared;
+    bool raced, unwritten; /* once for an access */
+};
+
+/* With the number that the block has in global memory's records. */
+static record as_global(const struct actor *x, record r)
+{
+    return x->shared ? (r & (BLOCK_SPAN - 1)) | x->access->block->id : r;
+}
+
+static bool absent(const struct actor *x, record r)
+{
+    return x->shared ? r - x->access->block->shared_id >= BLOCK_SPAN : r == 0;
+}
+
+static bool gone(const struct actor *x, record r)
+{
+    return absent(x, r) ||
+           simt_check_ordered(x->access->block, as_global(x, r), (unsigned)x->access->warp->index, x->lane);
+}
+
+/* Atomic and volatile accesses don't race with each other; but lanes of one warp that pass values through volatile
+ * shared memory rely on being in step. */
+static bool excused(const struct actor *x, record r)
+{
+    const struct site *mine = x->access->site, *theirs = &x->access->check->sites[record_site(r)];
+    if (!mine->strong || !theirs->strong) return false;
+    bool in_step = x->shared && record_thread(r) / SIMT_WARP == (unsigned)x->access->warp->index;
+    return !in_step || !mine->is_volatile || !theirs->is_volatile;
+}
+
+static uint64_t stored_value(const struct access *a, unsigned lane, unsigned element)
+{
+    const uint32_t *slots = a->insn->count == 1 ? &a->insn->d : a->block->worker->program->extra + a->insn->extra;
+    uint64_t v =
+        a->insn->flags & F_WIDE ? u64_at(a->regs, slots[element])[lane] : u32_at(a->regs, slots[element])[lane];
+    return a->insn->size < 8 ? v & ((UINT64_C(1) << 8 * a->insn->size) - 1) : v;
+}
+
+/* Did another lane of this very instruction make the record? */
+static bool is_of_this(const struct actor *x, record r)
+{
+    const struct access *a = x->access;
+    unsigned other = record_thread(r) % SIMT_WARP;
+    return ((r ^ x->me) & ~(UINT64_C(31) << THREAD_AT)) == 0 && a->at[other] == a->at[x->lane];
+}
+
+/* Would the store leave memory as it is, or as the other lane's store leaves it? */
+static bool same_value(const struct actor *x, record r)
+{
+    const struct access *a = x->access;
+    if (a->kind != ACCESS_WRITE) return false;
+    bool lanes = is_of_this(x, r);
+    const char *p = x->shared ? a->warp->shared + a->at[x->lane] : (const char *)simt_host(a->at[x->lane]);
+    for (unsigned k = 0; k < a->insn->count; k++) {
+        uint64_t there = 0, v = stored_value(a, x->lane, k);
+        if (lanes)
+            there = stored_value(a, record_thread(r) % SIMT_WARP, k);
+        else
+            memcpy(&there, p + k * a->insn->size, a->insn->size);
+        if (there != v) return false;
+    }
+    return true;
+}
+
+static void report_race(struct actor *x, record other)
+{
+    const struct access *a = x->access;
+    struct simt_check *c = a->check;
+    if (x->raced) return;
+    x->raced = true;
+    struct simt_report r = {.kind = CHECK_RACE,
+                            .space = x->shared ? PTX_SHARED : PTX_GLOBAL,
+                            .address = a->at[x->lane],
+                            .size = a->bytes,
+                            .has_other = true,
+                            .first = simt_party_of(c, a->block, as_global(x, x->me)),
+                            .other = simt_party_of(c, a->block, as_global(x, other))};
+    simt_check_name(c, &r);
+    simt_check_report(c, &r);
+}
+
+static void report_unwritten(struct actor *x)
+{
+    const struct access *a = x->access;
+    if (x->unwritten || a->check->untracked) return;
+    x->unwritten = true;
+    struct simt_report r = {.kind = CHECK_UNWRITTEN,
+                            .space = PTX_SHARED,
+                            .address = a->at[x->lane],
+                            .size = a->bytes,
+                            .first = simt_party_of(a->check, a->block, as_global(x, x->me))};
+    simt_check_name(a->check, &r);
+    simt_check_report(a->check, &r);
+}
+
+static void note_reader(const struct actor *x, record *a, record *b)
+{
+    if (gone(x, *a)) {
+        *a = x->me;
+        if (gone(x, *b)) *b = 0;
+    } else if (gone(x, *b)) {
+        *b = x->me;
+    } else if (record_block(*a) == record_block(*b) && record_block(*a) != record_block(x->me)) {
+        *b = x->me;
+    }
+}
+
+static void read_cell(struct actor *x, record *w, record *a, record *b)
+{
+    if (x->shared && absent(x, *w)) report_unwritten(x);
+    if (!gone(x, *w) && !excused(x, *w)) report_race(x, *w);
+    note_reader(x, a, b);
+}
+
+static void write_cell(struct actor *x, record *w, record *a, record *b)
+{
+    bool atomic = x->access->kind == ACCESS_ATOMIC;
+    if (atomic && x->shared && absent(x, *w)) report_unwritten(x);
+    if (!gone(x, *a) && !excused(x, *a)) report_race(x, *a);
+    if (!gone(x, *b) && !excused(x, *b)) report_race(x, *b);
+    bool apart = !gone(x, *w), fine = apart && excused(x, *w);
+    if (apart && !fine && !same_value(x, *w)) report_race(x, *w);
+    *w = x->me;
+    /* An atomic sees those before it: what comes after it comes after them. But not after their readers. */
+    if (!atomic || !fine) *a = *b = 0;
+}
+
+static void touch(struct actor *x, record *w, uint32_t all, unsigned n)
+{
+    record *a = w + all, *b = a + all;
+    for (unsigned k = 0; k < n; k++) {
+        if (x->access->kind == ACCESS_READ)
+            read_cell(x, w + k, a + k, b + k);
+        else
+            write_cell(x, w + k, a + k, b + k);
+    }
+}
+
+/* ---- accesses ---- */
+static record me_of(const struct access *a, bool shared)
+{
+    return shared ? (a->me & WITHIN) | a->block->shared_id : a->me;
+}
+
+static unsigned log_of(uint32_t bytes)
+{
+    return bytes >= 4 ? 2 : bytes >= 2 ? 1 : 0;
+}
+
+static bool made(const struct access *a, bool ok)
+{
+    if (!ok) atomic_store(&a->check->no_memory, true);
+    return ok;
+}
+
+static void touch_lane(const struct access *a, unsigned lane, bool shared, const struct line *l, uint32_t first,
+                       uint32_t all)
+{
+    struct actor x = {
+        .access = a, .lane = lane, .me = me_of(a, shared) + ((uint64_t)lane << THREAD_AT), .shared = shared};
+    touch(&x, l->writes + first, all, a->bytes >> l->log);
+}
+
+/* n <= 32 cells side by side; cell k is touched by lane first + ((skip + k) >> shift). False: look closer. */
+static bool touch_cells(const struct access *a, record *w, uint32_t all, unsigned n, unsigned first, unsigned skip,
+                        unsigned shift, const struct now *t)
+{
+    struct cells c;
+    record me = me_of(a, t->shared) + ((uint64_t)first << THREAD_AT), *x = w + all, *y = x + all;
+    memcpy(c.w, w, n * sizeof *w);
+    memcpy(c.a, x, n * sizeof *w);
+    memcpy(c.b, y, n * sizeof *w);
+    for (unsigned k = 0; k < SIMT_WARP; k++) c.me[k] = me + ((uint64_t)((skip + k) >> shift) << THREAD_AT);
+    for (unsigned k = n; k < SIMT_WARP; k++) { /* as the first */
+        c.w[k] = c.w[0], c.a[k] = c.a[0], c.b[k] = c.b[0], c.me[k] = c.me[0];
+    }
+    bool write = a->kind == ACCESS_WRITE;
+    uint64_t flags = a->check->judge(&c, t, write);
+    if (flags & CELLS_BAD) return false;
+    if (!(flags & CELLS_CHANGED)) return true;
+    if (write) memcpy(w, c.w, n * sizeof *w);
+    memcpy(x, c.a, n * sizeof *w);
+    memcpy(y, c.b, n * sizeof *w);
+    return true;
+}
+
+/* Neighbours from lane `first` on; `bytes` of them from cell on, `offset` bytes behind what the first lane touches. */
+static void touch_run(const struct access *a, struct line *l, uint32_t all, uint32_t cell, unsigned bytes,
+                      unsigned first, unsigned offset, bool shared)
+{
+    unsigned n = bytes >> l->log, shift = (unsigned)__builtin_ctz(a->bytes) - l->log, skip = offset >> l->log;
+    struct now t = now_of(a, shared);
+    for (unsigned k = 0, part; k < n; k += part) {
+        part = n - k < SIMT_WARP ? n - k : SIMT_WARP;
+        if (a->kind != ACCESS_ATOMIC && part > FEW &&
+            touch_cells(a, l->writes + cell + k, all, part, first, skip + k, shift, &t))
+            continue;
+        unsigned step = a->bytes >> l->log;
+        for (unsigned j = 0; j < part; j += step)
+            touch_lane(a, first + ((skip + k + j) >> shift), shared, l, cell + k + j, all);
+    }
+}
+
+/* A warp that touches a line as it did before, or as the first: one record stands for all cells. */
+static bool touch_whole(const struct access *a, struct line *l, unsigned first, unsigned offset)
+{
+    unsigned shift = (unsigned)__builtin_ctz(a->bytes) - 2, skip = offset / 4;
+    bool fresh = !l->all[0] && !l->all[1] && !l->all[2];
+    if (!l->whole || a->kind == ACCESS_ATOMIC || (!fresh && (l->shift != shift || l->skip != skip))) return false;
+    struct now t = now_of(a, false);
+    struct cells c;
+    c.w[0] = l->all[0], c.a[0] = l->all[1], c.b[0] = l->all[2];
+    c.me[0] = a->me + ((uint64_t)(first + (skip >> shift)) << THREAD_AT);
+    bool write = a->kind == ACCESS_WRITE;
+    uint64_t flags = write ? judge_write(&c, 0, &t, false) : judge_read(&c, 0, &t, false);
+    if (flags & CELLS_BAD) return false;
+    l->all[0] = c.w[0], l->all[1] = c.a[0], l->all[2] = c.b[0];
+    l->shift = (uint8_t)shift;
+    l->skip = (uint8_t)skip;
+    return true;
+}
+
+/* Stores `bytes` bytes at an address, those of the lanes from `lane` on, before the instruction does: who finds the
+ * record of a write, on another host thread, finds its value too, and can tell that it would write the same. */
+static void store_now(const struct access *a, uint64_t address, unsigned bytes, unsigned lane)
+{
+    char *p = simt_host(address);
+    for (const char *end = p + bytes; p < end; lane++)
+        for (unsigned k = 0; k < a->insn->count; k++, p += a->insn->size) {
+            uint64_t v = stored_value(a, lane, k);
+            memcpy(p, &v, a->insn->size);
+        }
+}
+
+static void global_run(const struct access *a, unsigned first, unsigned n)
+{
+    uint64_t start = a->at[first], end = start + (uint64_t)n * a->bytes;
+    for (uint64_t at = start, next; at < end; at = next) {
+        next = (at / LINE + 1) * LINE;
+        if (next > end) next = end;
+        unsigned offset = (unsigned)(at - start), bytes = (unsigned)(next - at);
+        struct line *l = global_line(at);
+        if (!made(a, l != NULL)) return;
+        lock_line(a->check, l);
+        refresh(a->check, l);
+        if ((bytes < LINE || a->bytes < 4 || !touch_whole(a, l, first, offset)) &&
+            made(a, prepare_line(l, log_of(a->bytes))))
+            touch_run(a, l, LINE >> l->log, (uint32_t)(at % LINE) >> l->log, bytes, first, offset, false);
+        if (a->kind == ACCESS_WRITE && a->check->parallel) store_now(a, at, bytes, first + offset / a->bytes);
+        unlock_line(a->check, l);
+    }
+}
+
+static void shared_run(const struct access *a, unsigned first, unsigned n)
+{
+    struct line *l = &a->block->shared;
+    uint32_t bytes = (a->block->worker->shared_bytes + 31) & ~31u;
+    if (!made(a, prepare_shared(l, bytes, log_of(a->bytes)))) return;
+    touch_run(a, l, bytes >> l->log, (uint32_t)a->at[first] >> l->log, n * a->bytes, first, 0, true);
+}
+
+static void run_of(const struct access *a, unsigned first, unsigned n, bool shared)
+{
+    if (shared)
+        shared_run(a, first, n);
+    else
+        global_run(a, first, n);
+}
+
+/* ---- lanes that are no neighbours ---- */
+/* Where the records of the cells stand that lanes touch. False: some have none of this size. */
+static bool shared_cells(const struct access *a, const uint64_t *at, record **cells, uint32_t *all)
+{
+    struct line *l = &a->block->shared;
+    unsigned log = log_of(a->bytes);
+    uint32_t bytes = (a->block->worker->shared_bytes + 31) & ~31u;
+    if (!made(a, prepare_shared(l, bytes, log)) || l->log != log) return false;
+    *all = bytes >> log;
+    for (int k = 0; k < SIMT_WARP; k++) cells[k] = l->writes + (at[k] >> log);
+    return true;
+}
+
+static __attribute__((no_sanitize_thread)) bool global_cells(const struct access *a, const uint64_t *at, record **cells,
+                                                             uint32_t *all)
+{
+    unsigned log = log_of(a->bytes);
+    *all = LINE >> log;
+    for (int k = 0; k < SIMT_WARP; k++) {
+        struct line *l = global_line(at[k]);
+        if (!l || l->launch != a->check->number || l->whole || l->log != log) return false;
+        cells[k] = l->writes + (at[k] % LINE >> log);
+    }
+    return true;
+}
+
+/* Lanes whose cell another lane of the instruction recorded itself for. */
+static uint32_t overtaken(record *const *cells, const struct cells *c, uint32_t m, uint32_t offset)
+{
+    uint32_t lost = 0;
+    EACH_LANE(l, m) lost |= (uint32_t)(cells[l][offset] != c->me[l]) << l;
+    return lost;
+}
+
+/* Shared memory: stores what was judged. What several lanes of a read touch has two readers; what several lanes write
+ * is looked at more closely. */
+static void store_cells(const struct access *a, record *const *cells, const struct cells *c, uint32_t m, uint32_t all)
+{
+    const struct line *line = &a->block->shared;
+    bool write = a->kind == ACCESS_WRITE;
+    uint32_t offset = write ? 0 : all, first = 0;
+    EACH_LANE(l, m)
+    {
+        bool mine = (write ? c->w[l] : c->a[l]) == c->me[l];
+        first |= (uint32_t)mine << l;
+        if (write) cells[l][0] = c->w[l];
+        if (write || mine) cells[l][all] = c->a[l];
+        if (write || mine || c->b[l] == c->me[l]) cells[l][2 * all] = c->b[l];
+    }
+    EACH_LANE_OF(lane, overtaken(cells, c, first, offset))
+    {
+        if (write)
+            touch_lane(a, lane, true, line, (uint32_t)(cells[lane] - line->writes), all);
+        else
+            cells[lane][2 * all] = c->me[lane];
+    }
+}
+
+/* Looks at the lanes' cells all at once. In global memory, whose lines others may change meanwhile, that is enough only
+ * when nothing is to be changed. */
+static __attribute__((no_sanitize_thread)) bool touch_scattered(const struct access *a, uint32_t m, bool shared)
+{
+    if (a->kind == ACCESS_ATOMIC || a->bytes > 4 || (!shared && a->kind == ACCESS_WRITE)) return false;
+    const uint64_t *at = a->at;
+    uint64_t filled[SIMT_WARP];
+    unsigned one = (unsigned)__builtin_ctz(m);
+    if (m != FULL) { /* the others do as one of them does */
+        for (unsigned l = 0; l < SIMT_WARP; l++) filled[l] = at[m >> l & 1 ? l : one];
+        at = filled;
+    }
+    record *cells[SIMT_WARP], me = me_of(a, shared);
+    struct now t = now_of(a, shared);
+    struct cells c;
+    uint32_t all;
+    if (!(shared ? shared_cells(a, at, cells, &all) : global_cells(a, at, cells, &all))) return false;
+    for (unsigned l = 0; l < SIMT_WARP; l++) {
+        c.w[l] = cells[l][0], c.a[l] = cells[l][all], c.b[l] = cells[l][2 * all];
+        c.me[l] = me + ((uint64_t)l << THREAD_AT);
+    }
+    EACH_LANE(l, ~m) c.me[l] = c.me[one];
+    uint64_t flags = a->check->judge(&c, &t, a->kind == ACCESS_WRITE);
+    if (flags & CELLS_BAD || (flags & CELLS_CHANGED && !shared)) return false;
+    if (flags & CELLS_CHANGED) store_cells(a, cells, &c, m, all);
+    return true;
+}
+
+static bool neighbours(const struct access *a, unsigned first, unsigned n)
+{
+    uint64_t apart = 0;
+    for (unsigned k = 0; k < n; k++) apart |= a->at[first + k] ^ (a->at[first] + (uint64_t)k * a->bytes);
+    return !apart;
+}
+
+/* Of lanes that read one address two stand for all. */
+static uint32_t without_repeats(const struct access *a, uint32_t m)
+{
+    uint32_t kept = 0;
+    uint64_t last = 0, before = 0;
+    EACH_LANE(l, m)
+    {
+        bool repeats = kept && a->at[l] == last && a->at[l] == before;
+        kept |= (uint32_t)!repeats << l;
+        before = last;
+        last = a->at[l];
+    }
+    return kept;
+}
+
+void simt_race_touch(const struct access *a, uint32_t m, bool shared)
+{
+    unsigned first = (unsigned)__builtin_ctz(m), n = lane_count(m);
+    bool side_by_side = m >> first == (n == 32 ? FULL : (1u << n) - 1);
+    if (side_by_side && neighbours(a, first, n)) {
+        run_of(a, first, n, shared);
+        return;
+    }
+    bool rows = n == SIMT_WARP && a->at[0] == a->at[15] && a->at[16] == a->at[31]; /* a value for each half */
+    if (a->kind == ACCESS_READ && rows) m = without_repeats(a, m);
+    if (lane_count(m) > FEW && touch_scattered(a, m, shared)) return;
+    if (m == FULL && neighbours(a, 0, 16) && neighbours(a, 16, 16)) {
+        run_of(a, 0, 16, shared);
+        run_of(a, 16, 16, shared);
+        return;
+    }
+    if (a->kind == ACCESS_READ) m = without_repeats(a, m);
+    EACH_LANE(l, m) run_of(a, l, 1, shared);
+}

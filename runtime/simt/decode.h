@@ -1,0 +1,157 @@
+/* The decoder's own state, and what its files do for each other: decode.c places a module's functions and variables,
+ * decode_registers.c its registers, decode_operand.c turns operands into slots of a frame, decode_ops.c instructions
+ * into ops, those with operands of their own kind in decode_memory.c and decode_control.c. */
+#ifndef SIMT_DECODE_H
+#define SIMT_DECODE_H
+
+#include "runtime/simt/exec.h"
+
+#define SLOT_TRUE 0u /* a predicate that is true */
+#define SLOT_SINK 4u /* a predicate that nobody reads */
+#define MAX_ITEMS 16 /* elements of a vector operand, arguments of a call */
+
+struct decoder {
+    const struct ptx_module *module;
+    struct simt_program *program;
+    struct rt_error *e;
+    uint32_t code_capacity, constant_capacity, extra_capacity, shared_capacity;
+    const struct op_table *vectors;
+    const struct simt_program *base; /* whose variables the program shares; NULL: it has its own */
+    bool plain;                      /* every instruction where it stands, nothing computed ahead */
+    bool apart;                      /* no two registers share a slot */
+    uint32_t **slots_of;             /* where to keep the slots of a function's registers, by function; or NULL */
+    uint64_t *var_address;           /* of the module's variables: global address or shared offset */
+    uint32_t *shared_start;          /* by function */
+    uint32_t shared_common;          /* module and device functions' shared memory ends here */
+
+    /* the function at hand */
+    const struct ptx_func *f;
+    struct function *fn;
+    const struct ptx_insn *in;
+    uint32_t index; /* of f */
+    uint32_t *slots;
+    char *classes;        /* w, q or p by register */
+    bool *hoisted;        /* by PTX instruction: run once, when a warp's frame is made */
+    uint64_t *var_offset; /* by f->vars */
+    uint32_t temps[3][8], temp_count[3], temp_used[3];
+    struct {
+        int reg; /* -1: free */
+        uint32_t slot;
+    } narrowed[8]; /* 64-bit addresses whose 32-bit offset is at hand, within a stretch of code without labels */
+    uint32_t narrowed_next;
+    uint32_t *pc_of;  /* by PTX instruction */
+    int *origins;     /* by register: the parameter that it points by (decode_origin.c); NULL in functions */
+    uint32_t scratch; /* local memory for what calls get and give in registers */
+};
+
+struct symbol {
+    enum ptx_space space; /* PTX_GENERIC for a function's address */
+    uint64_t value;       /* address or offset */
+    bool frame;           /* relative to the frame's local memory */
+    bool entry_param;
+    uint64_t size;
+};
+
+/* The modifiers of an instruction, sorted: flags, types, and the words that stay in the key of the tables of ops. */
+struct shape {
+    uint32_t flags;
+    enum ptx_type types[4];
+    int type_count;
+    const char *words[12];
+    int word_count;
+    char key[128]; /* opcode.words.types */
+};
+
+/* ---- decode.c ---- */
+/* Reports the instruction at hand. Returns false. */
+bool simt_decode_fail(struct decoder *d, enum rt_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+bool simt_decode_unsupported(struct decoder *d);
+/* Makes room for one more element of an array that grows. */
+bool simt_grow(struct decoder *d, void *array, uint32_t count, uint32_t *capacity, size_t size);
+struct insn *simt_emit(struct decoder *d, op_function run);
+bool simt_extra(struct decoder *d, const uint32_t *values, uint32_t count, uint32_t *index);
+
+/* ---- decode_operand.c ---- */
+uint32_t simt_new_slot(struct decoder *d, char class);
+bool simt_find_symbol(struct decoder *d, const char *name, struct symbol *out);
+/* Operands as slots. `class` is w, q or p; `type` that of the instruction, for immediates. */
+bool simt_source(struct decoder *d, const struct ptx_operand *o, char class, enum ptx_type type, uint32_t *slot);
+bool simt_destination(struct decoder *d, const struct ptx_operand *o, char class, uint32_t *slot);
+/* The same of 128 bits: the slots of the two halves, the low one first. */
+bool simt_wide_source(struct decoder *d, const struct ptx_operand *o, uint32_t slots[2]);
+bool simt_wide_destination(struct decoder *d, const struct ptx_operand *o, uint32_t slots[2]);
+bool simt_constant(struct decoder *d, uint64_t value, char class, uint32_t *slot);
+bool simt_temp(struct decoder *d, char class, uint32_t *slot);
+char simt_class_of(enum ptx_type t);
+bool simt_find_special(const char *name, enum special *out);
+/* Emits the reading of a special register into a slot. */
+struct insn *simt_emit_special(struct decoder *d, const char *name, char class, uint32_t slot);
+/* The register class of an operand; 0 when it is no register. */
+char simt_operand_class(const struct decoder *d, const struct ptx_operand *o);
+/* The 32-bit offset of a 64-bit address register, computed once for a stretch of code. */
+bool simt_narrow(struct decoder *d, int reg, uint32_t *slot);
+/* Those offsets no longer hold: of one register, of all (reg < 0), of what the instruction at hand writes. */
+void simt_forget_narrowed(struct decoder *d, int reg);
+void simt_forget_written(struct decoder *d);
+
+/* ---- decode_registers.c: the function at hand ---- */
+bool simt_find_invariants(struct decoder *d); /* fills d->hoisted */
+bool simt_place_registers(struct decoder *d); /* fills d->slots and d->classes */
+
+/* ---- decode_origin.c: the function at hand ---- */
+bool simt_find_origins(struct decoder *d);
+/* The offset, in the buffer of arguments, of the parameter that the instruction's address is made of; -1: not known. */
+int simt_origin_of(const struct decoder *d, const struct ptx_insn *in);
+
+/* ---- decode_ops.c ---- */
+/* The instruction at hand, whatever it is. */
+bool simt_decode_insn(struct decoder *d);
+/* One that is looked up in the tables of ops by its key. */
+bool simt_decode_plain(struct decoder *d, const struct shape *s);
+bool simt_has_word(const struct shape *s, const char *word);
+bool simt_is_vector(const struct ptx_operand *o);
+/* Every instruction's guard goes onto its last op; those before it write temporaries only. False when i is NULL. */
+bool simt_guard(struct decoder *d, struct insn *i);
+bool simt_want_operands(struct decoder *d, size_t low, size_t high);
+const struct op_row *simt_find_row(struct decoder *d, const char *key, uint32_t flags, op_function *run);
+/* Emits the row of that key, which must exist. */
+struct insn *simt_emit_key(struct decoder *d, const char *key);
+
+/* ---- decode_memory.c, decode_matrix.c, decode_control.c: the instruction at hand, of one kind ---- */
+bool simt_decode_memory(struct decoder *d, const struct shape *s);
+/* An address operand of that space: its base is a slot of class w in shared memory, else q. */
+struct simt_address {
+    uint32_t base, flags; /* flags: F_GENERIC, F_FRAME */
+    int64_t imm;
+};
+bool simt_address(struct decoder *d, const struct ptx_operand *o, enum ptx_space space, struct simt_address *out);
+bool simt_decode_atomic(struct decoder *d, const struct shape *s);
+bool simt_decode_texture(struct decoder *d, const struct shape *s); /* decode_texture.c, as the next two */
+bool simt_decode_texture_query(struct decoder *d, const struct shape *s);
+bool simt_decode_surface(struct decoder *d, const struct shape *s);
+bool simt_decode_cvta(struct decoder *d, const struct shape *s);
+bool simt_decode_isspacep(struct decoder *d, const struct shape *s);
+bool simt_decode_mapa(struct decoder *d, const struct shape *s); /* getctarank */
+bool simt_decode_wmma(struct decoder *d, const struct shape *s);
+bool simt_decode_mma(struct decoder *d, const struct shape *s);
+bool simt_decode_matrix_rows(struct decoder *d, const struct shape *s); /* ldmatrix, stmatrix */
+bool simt_decode_movmatrix(struct decoder *d, const struct shape *s);
+bool simt_decode_video(struct decoder *d, const struct shape *s);
+bool simt_decode_cp(struct decoder *d, const struct shape *s);
+bool simt_decode_mbarrier(struct decoder *d, const struct shape *s);
+bool simt_decode_bra(struct decoder *d, const struct shape *s);
+bool simt_decode_brx(struct decoder *d, const struct shape *s);
+/* Parameters and results that are registers, at the start of a function and before it returns. */
+bool simt_take_parameters(struct decoder *d);
+bool simt_give_results(struct decoder *d);
+bool simt_decode_call(struct decoder *d, const struct shape *s);
+bool simt_decode_barrier(struct decoder *d, const struct shape *s);
+bool simt_decode_shfl(struct decoder *d, const struct shape *s);
+bool simt_decode_vote(struct decoder *d, const struct shape *s);
+bool simt_decode_match(struct decoder *d, const struct shape *s);
+bool simt_decode_redux(struct decoder *d, const struct shape *s);
+bool simt_decode_activemask(struct decoder *d, const struct shape *s);
+bool simt_decode_elect(struct decoder *d, const struct shape *s);
+
+#endif

@@ -1,0 +1,122 @@
+/* Which parameter of a kernel an address is made of, where that can be told from the code alone: then an access far
+ * past the end of an array is known for what it is, even where it hits another array.
+ *
+ * A register's origin is the parameter that its pointer was loaded from, whatever was added to it; all definitions of
+ * the register must agree. What is multiplied, shifted or converted is an index and no pointer. */
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/decode.h"
+
+#define NO_POINTER (-1)
+#define UNKNOWN    (-2) /* several, or from memory */
+
+static int join(int a, int b)
+{
+    return a == NO_POINTER ? b : b == NO_POINTER || a == b ? a : UNKNOWN;
+}
+
+static bool has_mod(const struct ptx_insn *in, const char *mod)
+{
+    for (size_t k = 0; k < in->mod_count; k++)
+        if (!strncmp(in->mods[k], mod, strlen(mod))) return true;
+    return false;
+}
+
+/* Loads a value, or several, of a pointer's size. */
+static bool is_parameter(const struct ptx_insn *in)
+{
+    bool wide = has_mod(in, "u64") || has_mod(in, "b64") || has_mod(in, "s64");
+    return !strcmp(in->opcode, "ld") && has_mod(in, "param") && wide && in->operand_count == 2;
+}
+
+static int of_operand(const struct decoder *d, const struct ptx_operand *o)
+{
+    if (o->kind == PTX_OP_IMM || o->kind == PTX_OP_SPECIAL) return NO_POINTER;
+    if (o->kind != PTX_OP_REG || o->reg < 0 || (size_t)o->reg >= d->f->reg_count) return UNKNOWN;
+    return d->origins[o->reg];
+}
+
+/* Of operands first to last, together. */
+static int of_operands(const struct decoder *d, const struct ptx_insn *in, size_t first, size_t last)
+{
+    int origin = NO_POINTER;
+    for (size_t k = first; k <= last; k++)
+        origin = k < in->operand_count ? join(origin, of_operand(d, &in->operands[k])) : UNKNOWN;
+    return origin;
+}
+
+/* The parameter's offset in the buffer of arguments. */
+static int of_parameter(struct decoder *d, const struct ptx_insn *in)
+{
+    const struct ptx_operand *from = &in->operands[in->operand_count - 1];
+    struct symbol s;
+    if (from->kind != PTX_OP_ADDRESS || !from->symbol || !simt_find_symbol(d, from->symbol, &s) || !s.entry_param)
+        return UNKNOWN;
+    int64_t offset = (int64_t)s.value + from->imm;
+    return offset >= 0 && offset < INT32_MAX ? (int)offset : UNKNOWN;
+}
+
+static int of_result(struct decoder *d, const struct ptx_insn *in)
+{
+    static const char *const keep_both[] = {"add", "and", "or", "selp"}, *const keep[] = {"mov", "cvta"},
+                             *const indices[] = {"mul", "shl", "shr", "cvt", "bfe", "bfi", "div", "rem", "popc", "clz"};
+    if (is_parameter(in)) return of_parameter(d, in);
+    if (!strcmp(in->opcode, "ld") && has_mod(in, "param")) return NO_POINTER;
+    if (!strcmp(in->opcode, "mad") && in->operand_count == 4) return of_operand(d, &in->operands[3]);
+    if (!strcmp(in->opcode, "sub") && in->operand_count == 3 && of_operand(d, &in->operands[2]) == NO_POINTER)
+        return of_operand(d, &in->operands[1]);
+    for (size_t k = 0; k < sizeof keep / sizeof *keep; k++)
+        if (!strcmp(in->opcode, keep[k])) return of_operands(d, in, 1, 1);
+    for (size_t k = 0; k < sizeof keep_both / sizeof *keep_both; k++)
+        if (!strcmp(in->opcode, keep_both[k])) return of_operands(d, in, 1, 2);
+    for (size_t k = 0; k < sizeof indices / sizeof *indices; k++)
+        if (!strcmp(in->opcode, indices[k])) return NO_POINTER;
+    return UNKNOWN;
+}
+
+static bool note(struct decoder *d, const struct ptx_operand *to, int origin)
+{
+    if (to->kind != PTX_OP_REG || to->reg < 0 || (size_t)to->reg >= d->f->reg_count) return false;
+    int *of = &d->origins[to->reg], joined = join(*of, origin);
+    bool changed = *of != joined;
+    *of = joined;
+    return changed;
+}
+
+static bool flow(struct decoder *d, const struct ptx_insn *in)
+{
+    if (!in->operand_count) return false;
+    const struct ptx_operand *to = &in->operands[0];
+    int origin = of_result(d, in);
+    bool changed = note(d, to, origin);
+    for (size_t k = 0; k < to->item_count; k++)
+        changed |= note(d, &to->items[k], is_parameter(in) && origin >= 0 ? origin + 8 * (int)k : UNKNOWN);
+    return changed;
+}
+
+bool simt_find_origins(struct decoder *d)
+{
+    free(d->origins);
+    d->origins = NULL;
+    if (!d->f->is_entry) return true;
+    d->origins = rt_alloc((d->f->reg_count + 1) * sizeof *d->origins);
+    if (!d->origins) return simt_decode_fail(d, RT_NOMEM, "out of host memory");
+    for (size_t k = 0; k < d->f->reg_count; k++) d->origins[k] = NO_POINTER;
+    bool changed = true;
+    while (changed) { /* origins only ever move up, twice each */
+        changed = false;
+        for (size_t k = 0; k < d->f->insn_count; k++) changed |= flow(d, &d->f->insns[k]);
+    }
+    return true;
+}
+
+int simt_origin_of(const struct decoder *d, const struct ptx_insn *in)
+{
+    for (size_t k = 0; d->origins && k < in->operand_count; k++) {
+        const struct ptx_operand *o = &in->operands[k];
+        if (o->kind != PTX_OP_ADDRESS || o->reg < 0 || (size_t)o->reg >= d->f->reg_count) continue;
+        return d->origins[o->reg] < 0 ? -1 : d->origins[o->reg];
+    }
+    return -1;
+}

@@ -1,0 +1,298 @@
+/* A launch: the grid's blocks handed to the host threads, each with scratch memory of its own. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/interrupt.h"
+#include "runtime/memory.h"
+#include "runtime/threads.h"
+#include "runtime/simt/exec.h"
+#include "runtime/simt/jit.h"
+#include "runtime/simt/heap.h"
+
+#define MAX_BLOCK_THREADS 1024
+#define WORKSPACE         64 /* bytes of what the barriers of a cooperative grid count in */
+#define MAX_DELAYS        64 /* times that a block may wait for others after one of them faulted */
+
+static void place_threads(struct warp *w, const unsigned block[3])
+{
+    uint32_t n = block[0] * block[1] * block[2];
+    w->exists = 0;
+    for (uint32_t l = 0; l < SIMT_WARP; l++) {
+        uint32_t t = (uint32_t)w->index * SIMT_WARP + l;
+        w->tid[0][l] = t % block[0];
+        w->tid[1][l] = t / block[0] % block[1];
+        w->tid[2][l] = t / block[0] / block[1];
+        if (t < n) w->exists |= 1u << l;
+    }
+}
+
+/* ---- workers ---- */
+static void worker_free(struct worker *k)
+{
+    for (uint32_t j = 0; k->warps && j < k->warp_count; j++) simt_warp_free(&k->warps[j]);
+    free(k->warps);
+    free(k->ranges);
+    free(k->jit_ranges);
+    free(k->shared);
+    free(k->local);
+    free(k);
+}
+
+static struct worker *worker_new(struct run *r)
+{
+    const struct simt_launch *l = r->launch;
+    uint32_t threads = l->block[0] * l->block[1] * l->block[2];
+    struct worker *k = rt_calloc(1, sizeof *k);
+    if (!k) return NULL;
+    k->run = r;
+    k->program = r->program;
+    k->observer = l->observer;
+    k->params = l->params;
+    k->param_bytes = (uint32_t)l->function->info.param_bytes;
+    k->bias = simt_bias();
+    k->warp_count = (threads + SIMT_WARP - 1) / SIMT_WARP;
+    k->shared_bytes = l->dynamic_shared ? r->program->dynamic_base + (uint32_t)l->dynamic_shared : r->entry->shared_end;
+    k->local_bytes = (r->entry->stack_bytes + 15u) & ~15u;
+    k->warps = rt_calloc(k->warp_count, sizeof *k->warps);
+    k->ranges = rt_calloc(r->program->cache_count + 1, sizeof *k->ranges);
+    k->shared = rt_calloc(1, (size_t)k->shared_bytes + 64);
+    k->local = rt_calloc((size_t)k->warp_count * SIMT_WARP, (size_t)k->local_bytes + 1);
+    k->jit = r->jit;
+    k->jit_ranges = rt_calloc(r->jit ? simt_jit_ranges(r->jit) + 1 : 1, sizeof *k->jit_ranges);
+    if (!k->warps || !k->ranges || !k->jit_ranges || !k->shared || !k->local) {
+        worker_free(k);
+        return NULL;
+    }
+    for (uint32_t j = 0; j < k->warp_count; j++) {
+        struct warp *w = &k->warps[j];
+        w->worker = k;
+        w->code = r->program->code;
+        w->index = (int)j;
+        w->shared = k->shared;
+        w->local = k->local + (size_t)j * SIMT_WARP * k->local_bytes;
+        place_threads(w, l->block);
+    }
+    return k;
+}
+
+/* ---- faults ---- */
+/* Keeps the fault of the lowest block. */
+static void report(struct run *r, const struct simt_fault *f, uint64_t block)
+{
+    if (f->kind == SIMT_FAULT_NONE) return;
+    pthread_mutex_lock(r->lock);
+    if (r->fault.kind == SIMT_FAULT_NONE || block < r->fault_block) {
+        r->fault = *f;
+        r->fault_block = block;
+    }
+    pthread_mutex_unlock(r->lock);
+}
+
+static void report_plain(struct run *r, uint64_t block, enum simt_fault_kind kind, const char *text)
+{
+    struct simt_fault f = {.kind = kind};
+    snprintf(f.kernel, sizeof f.kernel, "%s", r->entry->name);
+    snprintf(f.text, sizeof f.text, "%s", text);
+    report(r, &f, block);
+}
+
+static bool faulted(struct run *r)
+{
+    return atomic_load_explicit(&r->fault_block, memory_order_relaxed) != UINT64_MAX;
+}
+
+/* ---- which block next ---- */
+struct thread { /* a host thread's part in a run */
+    struct run *run;
+    struct worker *idle;
+    uint64_t next, end; /* blocks that it has taken from the run and not yet started */
+};
+
+/* Has the thread a block to start? Takes some more when it has none. */
+static bool more_blocks(struct thread *t)
+{
+    struct run *r = t->run;
+    if (t->next == t->end && atomic_load_explicit(&r->next, memory_order_relaxed) < r->blocks) {
+        uint64_t n = atomic_fetch_add_explicit(&r->next, r->grain, memory_order_relaxed);
+        if (n < r->blocks) {
+            t->next = n;
+            t->end = r->blocks - n > r->grain ? n + r->grain : r->blocks;
+        }
+    }
+    if (t->next == t->end) return false;
+    if (atomic_load_explicit(&r->fault_block, memory_order_relaxed) >= t->next) return true;
+    t->next = t->end; /* as later ones need not run either */
+    return false;
+}
+
+/* A worker for the next block; NULL when as many blocks are resident as the device has room for, or without memory,
+ * which is a fault. */
+static struct worker *get_worker(struct thread *t)
+{
+    struct run *r = t->run;
+    struct worker *k = t->idle;
+    if (k) {
+        t->idle = k->waiting;
+        return k;
+    }
+    pthread_mutex_lock(r->lock);
+    int n = r->worker_count < r->worker_limit ? r->worker_count++ : -1;
+    pthread_mutex_unlock(r->lock);
+    if (n < 0) return NULL;
+    k = worker_new(r);
+    if (!k) {
+        report_plain(r, t->next, SIMT_FAULT_NOMEM, "out of host memory for the registers and shared memory of a block");
+        return NULL;
+    }
+    k->multiprocessor = n % rt_thread_count();
+    pthread_mutex_lock(r->lock);
+    k->all = r->workers;
+    r->workers = k;
+    pthread_mutex_unlock(r->lock);
+    return k;
+}
+
+static struct worker *start_block(struct thread *t)
+{
+    struct run *r = t->run;
+    const unsigned *grid = r->launch->grid;
+    struct worker *k;
+    while (more_blocks(t) && (k = get_worker(t))) {
+        uint64_t b = k->block_index = t->next++;
+        k->block[0] = (unsigned)(b % grid[0]);
+        k->block[1] = (unsigned)(b / grid[0] % grid[1]);
+        k->block[2] = (unsigned)(b / grid[0] / grid[1]);
+        if (rt_interrupted())
+            report_plain(r, b, SIMT_FAULT_INTERRUPTED, "interrupted");
+        else if (simt_block_start(k))
+            return k;
+        else
+            report(r, &k->fault, b);
+        k->waiting = t->idle;
+        t->idle = k;
+    }
+    return NULL;
+}
+
+/* The first of those that wait, NULL when there is none. */
+static struct worker *take_waiting(struct run *r)
+{
+    pthread_mutex_lock(r->lock);
+    struct worker *first = r->first_waiting;
+    if (first) r->first_waiting = first->waiting;
+    if (!r->first_waiting) r->last_waiting = &r->first_waiting;
+    pthread_mutex_unlock(r->lock);
+    return first;
+}
+
+static void put_aside(struct run *r, struct worker *k)
+{
+    pthread_mutex_lock(r->lock);
+    k->waiting = NULL;
+    *r->last_waiting = k;
+    r->last_waiting = &k->waiting;
+    pthread_mutex_unlock(r->lock);
+}
+
+/* The block of k waits: what is to run now, a block that has not started or the one that waits longest. */
+static struct worker *switch_from(struct thread *t, struct worker *k)
+{
+    struct worker *other = start_block(t);
+    put_aside(t->run, k);
+    if (!other) other = take_waiting(t->run);
+    if (other == k) sched_yield(); /* what it waits for runs on another thread */
+    return other;
+}
+
+/* Takes part in a run until nothing is left to start or to resume. */
+static void run_blocks(void *context, size_t begin, size_t end, int index)
+{
+    struct thread t = {.run = context};
+    struct run *r = t.run;
+    (void)begin;
+    (void)end;
+    (void)index;
+    for (struct worker *k = NULL;;) {
+        if (!k) k = start_block(&t);
+        if (!k) k = take_waiting(r);
+        if (!k) return;
+        enum block_outcome outcome = simt_block_run(k);
+        if (outcome == BLOCK_WAITS && (!faulted(r) || ++k->delays < MAX_DELAYS)) {
+            k = switch_from(&t, k); /* NULL when another thread was faster */
+            continue;
+        }
+        if (outcome == BLOCK_WAITS) simt_block_abandon(k);
+        if (outcome == BLOCK_STOPPED) report(r, &k->fault, k->block_index);
+        k->waiting = t.idle;
+        t.idle = k;
+        k = NULL;
+    }
+}
+
+/* ---- launches ---- */
+int simt_resident_blocks(const struct simt_function *f, int threads, size_t dynamic_shared)
+{
+    int warps = (threads + SIMT_WARP - 1) / SIMT_WARP;
+    int blocks = 2 * SIMT_MAX_THREADS / (warps * SIMT_WARP);
+    size_t shared = f->info.shared_bytes + dynamic_shared;
+    if (shared > 0 && (size_t)blocks > (SIMT_SHARED_OPTIN + 1024) / shared)
+        blocks = (int)((SIMT_SHARED_OPTIN + 1024) / shared);
+    return blocks < 1 ? 1 : blocks < SIMT_MAX_BLOCKS ? blocks : SIMT_MAX_BLOCKS;
+}
+
+static bool refuse(struct simt_fault *fault, const struct function *f, const char *text)
+{
+    memset(fault, 0, sizeof *fault);
+    fault->kind = SIMT_FAULT_NOMEM;
+    snprintf(fault->kernel, sizeof fault->kernel, "%s", f->name);
+    snprintf(fault->text, sizeof fault->text, "%s", text);
+    return false;
+}
+
+bool simt_run(const struct simt_launch *l, struct simt_fault *fault)
+{
+    const struct simt_function *f = l->function;
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    struct run r = {.launch = l, .program = f->program, .entry = f->code, .lock = &lock};
+    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    memset(fault, 0, sizeof *fault);
+    for (int d = 0; d < 3; d++)
+        if (!l->grid[d] || !l->block[d] || l->block[d] > MAX_BLOCK_THREADS)
+            return refuse(fault, f->code, "a launch needs at least one block of 1 to 1024 threads");
+    if (threads > MAX_BLOCK_THREADS) return refuse(fault, f->code, "a block has at most 1024 threads");
+    if (l->dynamic_shared > 1u << 28) return refuse(fault, f->code, "a block has not that much shared memory");
+    uint64_t plane = (uint64_t)l->grid[0] * l->grid[1];
+    if (plane > UINT64_MAX / l->grid[2] || plane * l->grid[2] > SIZE_MAX / 2)
+        return refuse(fault, f->code, "the grid has too many blocks");
+    if (f->program->uses_heap && !simt_heap_ready())
+        return refuse(fault, f->code, "out of memory for the heap that the kernel's malloc uses");
+    r.blocks = plane * l->grid[2];
+    r.fault_block = UINT64_MAX;
+    r.last_waiting = &r.first_waiting;
+    size_t host_threads = (size_t)rt_thread_count(), grain = r.blocks / (host_threads * 16);
+    r.grain = grain < 1 ? 1 : grain > 64 ? 64 : grain;
+    r.worker_limit = simt_resident_blocks(f, (int)threads, l->dynamic_shared) * (int)host_threads;
+    if (l->cooperative && simt_alloc(WORKSPACE, &r.workspace, NULL) != RT_OK)
+        return refuse(fault, f->code, "out of memory for the barrier of a cooperative grid");
+    if (l->cooperative) {
+        memset(simt_host(r.workspace), 0, WORKSPACE);
+        simt_wrote(r.workspace, WORKSPACE);
+    }
+    struct simt_observer *o = l->observer;
+    if (!o) r.jit = simt_jit_code(f->program, f->code, l->block);
+    if (o && o->launch_start && !o->launch_start(o, l, &r.fault)) r.blocks = 0;
+    rt_parallel_for(r.blocks < host_threads ? r.blocks : host_threads, 1, run_blocks, &r);
+    if (o && o->launch_end) o->launch_end(o);
+    while (r.workers) {
+        struct worker *next = r.workers->all;
+        worker_free(r.workers);
+        r.workers = next;
+    }
+    if (l->cooperative) simt_free(r.workspace);
+    simt_output_flush(&r.output);
+    free(r.output.text);
+    *fault = r.fault;
+    return r.fault.kind == SIMT_FAULT_NONE;
+}

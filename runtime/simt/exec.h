@@ -1,0 +1,517 @@
+/* Inside the executor: what decode.c makes of a program and how warps, blocks and launches run it.
+ *
+ * A function's registers live in a frame. Each is a vector of 32 lanes, of 4 bytes (types up to 32 bits) or of 8; a
+ * predicate is one 32-bit mask. Immediates are vectors filled in when the frame is made, so an operand is always the
+ * byte offset of a vector. Every instruction is a function (an `op`) over the lanes of a mask.
+ *
+ * A warp is a set of splits: lanes that share pc and frame. The deepest, then lowest pc runs first, and splits that
+ * meet merge; one that keeps jumping back yields to the others, so that lanes may wait for each other.
+ *
+ * A host thread runs a block to its end, unless all its warps only wait for what other blocks do: then it puts the
+ * block aside and starts or resumes another, so that blocks that are resident at once make progress beside each other.
+ */
+#ifndef SIMT_EXEC_H
+#define SIMT_EXEC_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "runtime/simt/simt.h"
+
+#define FULL            0xffffffffu
+#define RESERVED_SHARED 1024 /* bytes at the start, in programs that ask where it is: cooperative groups */
+#define FUNCTION_BASE   0x0000100000000000u /* what the address of function i is: FUNCTION_BASE + 16 * i */
+#define MAX_BARRIERS    17
+#define CLUSTER_BARRIER 16     /* after the 16 that a block has */
+#define MAX_DEPTH       1024   /* nested calls */
+#define MAX_LOCAL       524288 /* bytes a thread, as on a GPU */
+#define RECURSIVE_LOCAL 32768  /* bytes a thread for programs whose depth of calls is not known */
+#define SLICE           2048   /* jumps back before a warp or split yields */
+#define SPIN_COST       24     /* what an atomic or volatile access adds to a jump's cost: such loops wait for others */
+#define TURNS           64     /* slices of each of its warps before a block lets others run that have not started */
+
+struct warp;
+struct insn;
+
+/* What an op answers. */
+enum event {
+    EV_NEXT,     /* go on with the next instruction */
+    EV_TAKE,     /* the whole split goes on at insn->target */
+    EV_SCHEDULE, /* splits changed (their pc are set): choose again */
+    EV_FAULT     /* worker->fault is filled */
+};
+typedef enum event (*op_function)(char *R, const struct insn *i, uint32_t m, struct warp *w);
+
+/* Flag bits of an instruction. */
+enum {
+    F_FTZ = 1 << 0,
+    F_SAT = 1 << 1,
+    F_RN = 1 << 2,
+    F_RZ = 1 << 3,
+    F_RM = 1 << 4,
+    F_RP = 1 << 5,
+    F_RNI = 1 << 6,
+    F_RZI = 1 << 7,
+    F_RMI = 1 << 8,
+    F_RPI = 1 << 9,
+    F_APPROX = 1 << 10,
+    F_FULLRANGE = 1 << 11, /* .full */
+    F_NAN = 1 << 12,
+    F_RELU = 1 << 13,
+    F_XORSIGN = 1 << 14,
+    F_RNA = 1 << 15,
+    F_SATFINITE = 1 << 16,
+    F_ROUND = F_RZ | F_RM | F_RP, /* a rounding other than to nearest */
+    F_CC = 1 << 17,
+    F_SPIN = 1 << 18,  /* volatile, acquire and the like: may be waiting for another thread */
+    F_FRAME = 1 << 19, /* the address is relative to the frame's local memory */
+    F_GENERIC = 1 << 20,
+    F_STORE = 1 << 21,
+    F_UNIFORM = 1 << 22, /* address or barrier is the same for all lanes */
+    F_ACQUIRE = 1 << 23, /* .acquire, .acq_rel */
+    F_RELEASE = 1 << 24, /* .release, .acq_rel */
+    F_WIDE = 1 << 25,    /* of memory: elements are in registers of 64 bits */
+};
+
+/* What an instruction does to memory. Lane l's address is that of slot a (64 bits when the space is global or generic,
+ * else 32) plus imm, plus the frame's local base with F_FRAME; it moves `count` elements of `size` bytes. */
+enum memory_kind { MEMORY_NONE, MEMORY_LOAD, MEMORY_STORE, MEMORY_ATOMIC, MEMORY_FENCE };
+
+struct insn {
+    op_function run;
+    uint32_t d, a, b, c; /* offsets of operands in the frame */
+    uint32_t guard, guard_flip;
+    union {
+        int64_t imm;     /* address offset */
+        uint32_t target; /* branch */
+    };
+    uint32_t flags;
+    uint32_t extra; /* index into program->extra: more operands; or the index of a range cache for memory */
+    uint32_t d2;    /* second destination: predicate of setp and shfl */
+    uint8_t count;  /* vector elements */
+    uint8_t size;   /* bytes of one element of a memory access */
+    uint8_t type;   /* enum ptx_type */
+    uint8_t mode;   /* comparison, shuffle mode, barrier kind, special register, atomic operation... */
+    uint8_t memory; /* enum memory_kind */
+    uint8_t space;  /* enum ptx_space of a memory access; PTX_GENERIC: the lane's address tells. Constants are global */
+};
+
+struct place { /* where an instruction comes from */
+    int file, line, column, ptx_line;
+    uint32_t index; /* of the PTX instruction in its function; several of ours may come from one */
+    int origin;     /* offset of the kernel's parameter that its address is made of; -1: not known */
+    const char *opcode;
+};
+
+struct function {
+    char *name;
+    bool is_entry;
+    uint32_t start, end;  /* code range */
+    uint32_t setup;       /* from here to start: what entries run once, for all lanes, when a frame is made */
+    uint32_t frame_bytes; /* of registers */
+    uint32_t registers;   /* of 32 bits alive at once; 0: not known */
+    uint32_t const_start; /* slots that hold immediates: program->constants[first..] */
+    uint32_t const_first, const_count;
+    uint32_t local_bytes;                /* of .local variables and parameters, one thread */
+    uint32_t *param_offset, *param_size; /* in local memory (functions) or the parameter buffer (entries) */
+    uint32_t param_count;
+    uint32_t *return_offset, *return_size, return_count;
+    uint32_t shared_end;  /* entries: static shared memory ends here */
+    uint32_t stack_bytes; /* entries: local memory a thread needs */
+    uint32_t max_threads;
+    char *refused; /* an instruction in it is not known, or in what an entry calls: what to say; NULL else */
+};
+
+struct constant {
+    uint32_t slot;
+    uint32_t wide; /* 8-byte lanes */
+    uint64_t value;
+};
+
+struct call_site {
+    int function; /* -1 when indirect, -2 - n for built-in n */
+    uint32_t arg_count, return_count;
+    uint32_t *arg_offset, *arg_size; /* in the caller's local memory */
+    uint32_t *return_offset, *return_size;
+    uint32_t target; /* slot of the function's address when indirect */
+};
+
+struct branch_table {
+    uint32_t *targets;
+    uint32_t count;
+};
+
+struct global {
+    char *name;
+    uint64_t address;
+    size_t bytes;
+    bool borrowed; /* of another program */
+};
+
+struct shared_variable {
+    char *name;
+    int function;           /* -1: of the module */
+    uint32_t offset, bytes; /* 0 bytes: dynamic shared memory */
+};
+
+struct simt_function {
+    struct simt_function_info info;
+    const struct simt_program *program;
+    const struct function *code;
+};
+
+struct simt_program {
+    struct insn *code;
+    struct place *places;
+    uint32_t code_count;
+    struct function *functions;
+    uint32_t function_count;
+    struct simt_function *entries;
+    uint32_t entry_count;
+    struct constant *constants;
+    uint32_t constant_count;
+    uint32_t *extra;
+    uint32_t extra_count;
+    struct call_site *calls;
+    uint32_t call_count;
+    struct branch_table *tables;
+    uint32_t table_count;
+    struct shared_variable *shared;
+    uint32_t shared_count;
+    struct global *globals;
+    uint32_t global_count;
+    uint32_t cache_count;  /* range caches that a worker needs */
+    uint32_t dynamic_base; /* offset of dynamic shared memory */
+    bool uses_heap;        /* calls malloc or free */
+    struct jit_code *jit;  /* code generated so far */
+    char **files;
+    size_t file_count;
+    struct string_list {
+        struct string_list *next;
+        char text[];
+    } * strings;
+};
+
+struct frame {
+    struct frame *parent;
+    struct frame *next_free, *next; /* next: all frames of the warp */
+    const struct function *function;
+    uint32_t return_pc;
+    const struct call_site *site;
+    uint32_t lanes; /* that have not returned */
+    uint32_t local_base;
+    int depth;
+    char *regs;
+};
+
+enum split_state { SPLIT_RUN, SPLIT_BARRIER, SPLIT_SYNC };
+struct split {
+    uint32_t pc, mask;
+    struct frame *frame;
+    enum split_state state;
+    uint32_t barrier; /* id, while state is SPLIT_BARRIER */
+    uint64_t stamp;   /* when it last ran */
+};
+
+struct range {
+    uint64_t low, high; /* a live allocation: [low, high) */
+};
+
+enum special {
+    SR_TID_X,
+    SR_TID_Y,
+    SR_TID_Z,
+    SR_NTID_X,
+    SR_NTID_Y,
+    SR_NTID_Z,
+    SR_CTAID_X,
+    SR_CTAID_Y,
+    SR_CTAID_Z,
+    SR_NCTAID_X,
+    SR_NCTAID_Y,
+    SR_NCTAID_Z,
+    SR_LANEID,
+    SR_WARPID,
+    SR_NWARPID,
+    SR_SMID,
+    SR_NSMID,
+    SR_GRIDID,
+    SR_LANEMASK_EQ,
+    SR_LANEMASK_LE,
+    SR_LANEMASK_LT,
+    SR_LANEMASK_GE,
+    SR_LANEMASK_GT,
+    SR_CLOCK,
+    SR_CLOCK64,
+    SR_GLOBALTIMER,
+    SR_GLOBALTIMER_LO,
+    SR_GLOBALTIMER_HI,
+    SR_DYNAMIC_SMEM,
+    SR_TOTAL_SMEM,
+    SR_ENVREG1,
+    SR_ENVREG2,
+    SR_ZERO,
+    SR_ONE,
+    SR_RESERVED_MIDDLE,
+    SR_RESERVED_END,
+    SR_COUNT
+};
+
+struct worker;
+struct warp {
+    struct worker *worker;
+    const void *resume; /* where generated code goes on, when it came back for a barrier or at the end of a slice */
+    bool generated;     /* code was generated that fits this warp */
+    int misfits;        /* in this block: how often values had not the shapes that the code expects */
+    const struct insn *code;
+    int index; /* in the block */
+    uint32_t alive, exists;
+    uint32_t pc, mask; /* of the running split */
+    uint32_t current, split_count;
+    uint32_t stop; /* the running split may merge or must yield at this pc */
+    bool forced;   /* a split runs out of order, for fairness */
+    int budget;
+    int waited; /* so much of the slice's budget went into looking at what others may change */
+    uint32_t local_base;
+    char *local; /* host memory: lane l's local memory is local + l * worker->local_bytes */
+    char *shared;
+    uint64_t clock;
+    struct frame *frame; /* of the running split */
+    struct frame *entry_frame, *free_frames, *all_frames;
+    uint32_t carry; /* condition code of add.cc and the like, by lane */
+    struct split splits[SIMT_WARP];
+    uint32_t tid[3][SIMT_WARP];
+};
+
+struct barrier {
+    uint32_t arrived[32]; /* lanes by warp */
+    uint32_t total;       /* threads arrived */
+    uint32_t expected;    /* threads, when a count was given; else 0 */
+    uint32_t count;       /* of true predicates: bar.red */
+};
+
+struct run;
+struct worker { /* what runs one block: its registers, memory and barriers, used again for the next */
+    struct run *run;
+    const struct simt_program *program;
+    char *shared;
+    uint32_t shared_bytes, local_bytes;
+    char *local;
+    struct warp *warps;
+    uint32_t warp_count, live; /* threads of the block that have not exited */
+    struct barrier barriers[MAX_BARRIERS];
+    uint32_t barriers_used; /* those that threads have arrived at, by bits */
+    struct range *ranges;
+    const struct jit_code *jit; /* NULL: none */
+    bool quick;                 /* the block has no splits: simt_jit_block_run */
+    struct jit_range *jit_ranges;
+    const char *params;
+    uint32_t param_bytes;
+    ptrdiff_t bias;
+    unsigned block[3];
+    uint64_t block_index;
+    int multiprocessor;     /* %smid */
+    uint32_t turn;          /* the warp to go on with */
+    int delays;             /* times that it waited since another block faulted */
+    struct worker *all;     /* the next of all of a run */
+    struct worker *waiting; /* the next that waits, or that is idle */
+    struct simt_fault fault;
+    struct simt_observer *observer; /* NULL: none */
+    void *observed;                 /* the observer's own */
+};
+
+struct output {
+    char *text;
+    size_t length, capacity;
+};
+
+struct run { /* one launch */
+    const struct simt_launch *launch;
+    const struct simt_program *program;
+    const struct function *entry;
+    const struct jit_code *jit;
+    uint64_t blocks, grain;
+    _Atomic uint64_t next;        /* the first block that no thread has taken */
+    _Atomic uint64_t fault_block; /* blocks above it need not run */
+    uint64_t workspace;           /* device address of what grid-wide barriers count in; 0: no cooperative launch */
+    pthread_mutex_t *lock;        /* of all below */
+    struct worker *workers;
+    int worker_count, worker_limit; /* as many as blocks are resident on the device */
+    struct worker *first_waiting, **last_waiting;
+    struct simt_fault fault;
+    struct output output;
+};
+
+/* Watches a launch: checks, profiles and traces are observers. An observed launch runs in an instance of the loop of
+ * its own, so that others pay nothing. Several host threads call the same observer at once; what it keeps of a block
+ * hangs on worker->observed. Members but `before` may be NULL. */
+struct simt_observer {
+    bool tracks_writes;   /* it tells simt_written_bits what is written: simt_wrote_everything is not wanted */
+    const uint8_t *watch; /* by pc: not 0 where `before` is to be called; NULL: everywhere */
+    /* About to run instruction i for lanes *m (never none); w->pc is its place. It may take lanes of instructions that
+     * don't jump out of *m: they go on behind it. EV_NEXT, or EV_FAULT with the worker's fault filled. Instructions
+     * that wait (_sync, those of another branch) come here again when they are tried again. What an entry computes
+     * once for all blocks (function->setup) comes here when a worker runs its first block. */
+    enum event (*before)(struct simt_observer *o, struct warp *w, const struct insn *i, uint32_t *m);
+    /* A watched instruction whose guard excludes all lanes of the running split is passed over; w->pc is its place. */
+    void (*skipped)(struct simt_observer *o, struct warp *w, const struct insn *i);
+    /* Before anything runs, from simt_run's thread. False: the fault is filled, nothing runs. launch_end is called
+     * after all else in any case. */
+    bool (*launch_start)(struct simt_observer *o, const struct simt_launch *l, struct simt_fault *fault);
+    void (*launch_end)(struct simt_observer *o);
+    /* A block begins; false: the worker's fault is filled. */
+    bool (*block_start)(struct simt_observer *o, struct worker *k);
+    void (*block_end)(struct simt_observer *o, struct worker *k); /* also after a fault */
+    /* Barrier `id` is complete; its splits still stand at it (SPLIT_BARRIER). */
+    void (*barrier)(struct simt_observer *o, struct worker *k, uint32_t id);
+    /* Lanes m of the warp meet at a _sync instruction; *masks are the member masks they gave, by lane. */
+    void (*warp_sync)(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m);
+    /* Nobody can go on; the worker's fault says so. True: the observer reported it, the block ends without a fault. */
+    bool (*deadlock)(struct simt_observer *o, struct worker *k);
+};
+
+/* Decodes a module, the same source as `base` is of, once more for observers: every instruction runs where it stands,
+ * and the variables of the device are those of `base`, which must live on. With `slots` (an element for each function
+ * of the module, NULL at first) every register has a slot of its own: slots[f][r] is that of register r of function f,
+ * and behind the registers come the offsets of f's variables in local or shared memory. slots[f] is to be freed, also
+ * on failure. */
+struct simt_program *simt_program_again(const struct ptx_module *m, const struct simt_program *base, uint32_t **slots,
+                                        struct rt_error *e);
+
+/* One instruction as the tables of ops name it: "add.s32". */
+struct op_row {
+    const char *key;      /* opcode, words and types; flags are left out */
+    const char *operands; /* destination first: w 4-byte lanes, q 8-byte lanes, p predicate */
+    op_function run;      /* without flags, or with .rn alone */
+    op_function flagged;  /* with flags; NULL when `run` does them all */
+    uint32_t flags;       /* those that it knows */
+};
+struct op_table {
+    const struct op_row *rows;
+    size_t count;
+};
+
+/* Vector ops, compiled for several instruction sets; the best for this machine, or what LUNARRAY_ISA (base, v3 or avx2,
+ * v4 or avx512) allows. */
+extern const struct op_table simt_ops_base, simt_ops_avx2, simt_ops_avx512;
+const struct op_table *simt_vector_ops(void);
+/* Ops of the lane by lane kind. */
+extern const struct op_table simt_ops_integer, simt_ops_float, simt_ops_half, simt_ops_warp, simt_ops_memory,
+    simt_ops_matrix, simt_ops_async, simt_ops_video, simt_ops_narrow, simt_ops_packed;
+/* A conversion; NULL when it does not exist. */
+op_function simt_op_convert(enum ptx_type to, enum ptx_type from, uint32_t flags);
+op_function simt_op_atomic(const char *operation, enum ptx_type type, bool shared, uint8_t *mode);
+/* exec_control.c, exec_call.c, exec_special.c. */
+enum event simt_op_bra(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_brx(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_exit(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_ret(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_call(char *R, const struct insn *i, uint32_t m, struct warp *w);
+/* Its mode; POPC, AND and OR have a result. */
+enum { BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_POPC, BARRIER_AND, BARRIER_OR, BARRIER_CLUSTER };
+enum event simt_op_barrier(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_trap(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_nop(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_fence(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_yield(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_special(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_local_address(char *R, const struct insn *i, uint32_t m, struct warp *w);
+/* Built-in functions, printf.c. */
+enum { BUILTIN_VPRINTF, BUILTIN_ASSERTFAIL, BUILTIN_MALLOC, BUILTIN_FREE, BUILTIN_COUNT };
+int simt_builtin_find(const char *name); /* -1 when there is none */
+enum event simt_builtin_call(struct warp *w, const struct call_site *site, uint32_t m);
+void simt_output_flush(struct output *o);
+
+/* Memory, exec_memory.c. Host address of `size` bytes at a device address of one lane, or NULL with the fault filled.
+ * space: PTX_GENERIC, GLOBAL, SHARED, LOCAL (offsets in the latter two). */
+void *simt_lane_address(struct warp *w, const struct insn *i, int lane, enum ptx_space space, uint64_t address,
+                        uint32_t size, bool store);
+/* A string of device memory; copies at most n - 1 bytes. */
+bool simt_lane_string(struct warp *w, int lane, uint64_t address, char *out, size_t n);
+
+/* warp.c: fills the worker's fault for a lane of the running instruction. Returns EV_FAULT. */
+enum event simt_fault_set(struct warp *w, int lane, enum simt_fault_kind kind, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Splits the running split: lanes of `m` stay current, the others go on at `pc` in state `state`. */
+void simt_fork(struct warp *w, uint32_t m, uint32_t pc, enum split_state state);
+/* Which of the lanes m may run a .sync instruction whose member masks are at `masks`: those whose whole group is here.
+ * The others are put aside to wait. The op works on *ready and returns what this returned. */
+enum event simt_sync(struct warp *w, const uint32_t *masks, uint32_t m, uint32_t *ready);
+/* Lets lanes go on that wait at bar.warp.sync instructions of different lines. True when there were some. */
+bool simt_sync_release(struct warp *w);
+/* Puts the block's warps at their start. False without memory, with the fault filled. */
+bool simt_block_start(struct worker *k);
+enum block_outcome {
+    BLOCK_DONE,
+    BLOCK_WAITS,  /* all its warps wait for other blocks, or it had its turn: to be called again */
+    BLOCK_STOPPED /* by its fault, or without one because a block before it has one */
+};
+/* Runs the warps of a block that was started. */
+enum block_outcome simt_block_run(struct worker *k);
+/* Ends a block that waits. */
+void simt_block_abandon(struct worker *k);
+bool simt_warp_start(struct warp *w);
+/* Makes what the warp keeps from block to block, if it has not been made: its frame, with what is the same in all. */
+bool simt_warp_ready(struct warp *w);
+void simt_warp_free(struct warp *w);
+struct frame *simt_frame_new(struct warp *w, const struct function *f);
+
+/* The end of a comparison: combines r with the predicate at c as mode says (and, or, xor) and stores it and its
+ * opposite. */
+void simt_set_predicate(char *R, const struct insn *i, uint32_t m, uint32_t r);
+
+/* Rounding a double to a narrower format and back, exactly, in any rounding mode (F_RN when none). */
+uint16_t simt_half_from(double x, uint32_t flags);
+uint16_t simt_bfloat_from(double x, uint32_t flags);
+float simt_half_to(uint16_t h);
+float simt_bfloat_to(uint16_t h);
+/* Floats of 8 bits and fewer. */
+enum narrow_format { NARROW_E4M3, NARROW_E5M2, NARROW_E2M3, NARROW_E3M2, NARROW_E2M1 };
+float simt_narrow_to(enum narrow_format f, uint8_t code);
+
+/* The instruction at hand looks at what other threads may change, and so may be what a loop waits for. */
+static inline void simt_waits(struct warp *w, int cost)
+{
+    w->budget -= cost;
+    w->waited += cost;
+}
+static inline uint32_t lane_count(uint32_t m)
+{
+    return m == FULL ? 32 : (uint32_t)__builtin_popcount(m);
+}
+static inline uint32_t *u32_at(char *R, uint32_t slot)
+{
+    return (uint32_t *)(void *)(R + slot);
+}
+static inline uint64_t *u64_at(char *R, uint32_t slot)
+{
+    return (uint64_t *)(void *)(R + slot);
+}
+/* The same value for all lanes of a mask. */
+static inline void fill_lanes(char *R, uint32_t slot, bool wide, uint32_t m, uint64_t v)
+{
+    uint32_t *w = u32_at(R, slot);
+    uint64_t *q = u64_at(R, slot);
+    if (m == FULL && wide) {
+        for (int l = 0; l < SIMT_WARP; l++) q[l] = v;
+    } else if (m == FULL) {
+        for (int l = 0; l < SIMT_WARP; l++) w[l] = (uint32_t)v;
+    } else {
+        for (; m; m &= m - 1) {
+            if (wide)
+                q[__builtin_ctz(m)] = v;
+            else
+                w[__builtin_ctz(m)] = (uint32_t)v;
+        }
+    }
+}
+
+/* Runs the statement for every lane of a mask, from the lowest. EACH_LANE_OF may stand inside an EACH_LANE. */
+#define EACH_LANE(l, m)                                                                                                \
+    for (uint32_t rest_ = (m), l; rest_ && (l = (uint32_t)__builtin_ctz(rest_), true); rest_ &= rest_ - 1)
+#define EACH_LANE_OF(l, m)                                                                                             \
+    for (uint32_t inner_ = (m), l; inner_ && (l = (uint32_t)__builtin_ctz(inner_), true); inner_ &= inner_ - 1)
+
+#endif

@@ -1,0 +1,250 @@
+/* Atomics. On global memory they are the host's own, as blocks run at once; a block's shared memory belongs to one host
+ * thread, so there plain ones do. */
+#include <math.h>
+#include <string.h>
+#include "runtime/simt/exec.h"
+
+enum { AT_ADD, AT_EXCH, AT_CAS, AT_MIN, AT_MAX, AT_AND, AT_OR, AT_XOR, AT_INC, AT_DEC };
+static const char *const names[] = {"add", "exch", "cas", "min", "max", "and", "or", "xor", "inc", "dec"};
+
+static float as_float(uint32_t v)
+{
+    float x;
+    memcpy(&x, &v, 4);
+    return x;
+}
+static uint32_t float_bits(float x)
+{
+    uint32_t v;
+    memcpy(&v, &x, 4);
+    return v;
+}
+static double as_double(uint64_t v)
+{
+    double x;
+    memcpy(&x, &v, 8);
+    return x;
+}
+static uint64_t double_bits(double x)
+{
+    uint64_t v;
+    memcpy(&v, &x, 8);
+    return v;
+}
+
+static uint16_t half_op(int mode, bool brain, uint16_t x, uint16_t y)
+{
+    double a = (double)(brain ? simt_bfloat_to(x) : simt_half_to(x));
+    double b = (double)(brain ? simt_bfloat_to(y) : simt_half_to(y));
+    double r = mode == AT_ADD ? a + b : mode == AT_MIN ? fmin(a, b) : fmax(a, b);
+    return brain ? simt_bfloat_from(r, 0) : simt_half_from(r, 0);
+}
+
+/* The new value of a cell of up to 8 bytes. */
+static uint64_t apply(const struct insn *i, uint64_t old, uint64_t b, uint64_t c)
+{
+    enum ptx_type t = (enum ptx_type)i->type;
+    bool is_signed = t == PTX_S32 || t == PTX_S64, wide = i->size == 8;
+    bool less = is_signed ? (wide ? (int64_t)old < (int64_t)b : (int32_t)old < (int32_t)b) : old < b;
+    bool halves = t >= PTX_F16 && t <= PTX_BF16X2, two = t == PTX_F16X2 || t == PTX_BF16X2;
+    if (halves && (i->mode == AT_ADD || i->mode == AT_MIN || i->mode == AT_MAX)) {
+        bool brain = t == PTX_BF16 || t == PTX_BF16X2;
+        uint32_t low = half_op(i->mode, brain, (uint16_t)old, (uint16_t)b);
+        return two ? low | (uint32_t)half_op(i->mode, brain, (uint16_t)(old >> 16), (uint16_t)(b >> 16)) << 16 : low;
+    }
+    switch (i->mode) {
+    case AT_ADD:
+        if (t == PTX_F32) return float_bits(as_float((uint32_t)old) + as_float((uint32_t)b));
+        if (t == PTX_F64) return double_bits(as_double(old) + as_double(b));
+        return old + b;
+    case AT_EXCH: return b;
+    case AT_CAS: return old == b ? c : old;
+    case AT_MIN: return less ? old : b;
+    case AT_MAX: return less ? b : old;
+    case AT_AND: return old & b;
+    case AT_OR: return old | b;
+    case AT_XOR: return old ^ b;
+    case AT_INC: return old >= b ? 0 : old + 1;
+    default: return old == 0 || old > b ? b : old - 1;
+    }
+}
+
+#define CELL(bits)                                                                                                     \
+    static uint64_t update##bits(const struct insn *i, void *p, uint64_t b, uint64_t c, bool *changed)                 \
+    {                                                                                                                  \
+        uint##bits##_t *cell = p, old = __atomic_load_n(cell, __ATOMIC_RELAXED), now;                                  \
+        do now = (uint##bits##_t)apply(i, old, (uint##bits##_t)b, (uint##bits##_t)c);                                  \
+        while (!__atomic_compare_exchange_n(cell, &old, now, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));              \
+        *changed |= now != old;                                                                                        \
+        return old;                                                                                                    \
+    }
+CELL(16)
+CELL(32)
+CELL(64)
+
+/* An atomic that changes nothing, as the attempt to take a lock that is held, may be what a loop waits with. */
+static enum event finish(struct warp *w, const struct insn *i, bool changed)
+{
+    if (!changed && !i->extra) w->waited += SPIN_COST;
+    return EV_NEXT;
+}
+
+static uint64_t operand(char *R, uint32_t slot, uint32_t lane, uint32_t size)
+{
+    return size == 8 ? u64_at(R, slot)[lane] : u32_at(R, slot)[lane];
+}
+
+static enum event op_global(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    const uint64_t *a = u64_at(R, i->a);
+    enum ptx_space space = i->flags & F_GENERIC ? PTX_GENERIC : PTX_GLOBAL;
+    bool changed = false;
+    w->budget -= SPIN_COST;
+    EACH_LANE(l, m)
+    {
+        void *p = simt_lane_address(w, i, (int)l, space, a[l] + (uint64_t)i->imm, i->size, true);
+        if (!p) return EV_FAULT;
+        uint64_t b = operand(R, i->b, l, i->size), c = i->mode == AT_CAS ? operand(R, i->c, l, i->size) : 0;
+        uint64_t old = i->size == 8   ? update64(i, p, b, c, &changed)
+                       : i->size == 4 ? update32(i, p, b, c, &changed)
+                                      : update16(i, p, b, c, &changed);
+        if (i->extra) continue;
+        if (i->size == 8)
+            u64_at(R, i->d)[l] = old;
+        else
+            u32_at(R, i->d)[l] = (uint32_t)old;
+    }
+    return finish(w, i, changed);
+}
+
+/* The one that histograms live on: 32-bit integer addition. */
+static enum event op_global_add(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    const uint64_t *a = u64_at(R, i->a);
+    const uint32_t *b = u32_at(R, i->b);
+    uint32_t *d = u32_at(R, i->d);
+    const struct range *g = &w->worker->ranges[i->d2];
+    enum ptx_space space = i->flags & F_GENERIC ? PTX_GENERIC : PTX_GLOBAL;
+    bool wanted = !i->extra, changed = false;
+    w->budget -= SPIN_COST;
+    EACH_LANE(l, m)
+    {
+        uint64_t address = a[l] + (uint64_t)i->imm;
+        bool quick = address >= g->low && address < g->high && g->high - address >= 4 && !(address & 3);
+        uint32_t *p = quick ? (uint32_t *)(void *)((char *)address + w->worker->bias)
+                            : simt_lane_address(w, i, (int)l, space, address, 4, true);
+        if (!p) return EV_FAULT;
+        uint32_t old = __atomic_fetch_add(p, b[l], __ATOMIC_ACQ_REL);
+        changed |= b[l] != 0;
+        if (wanted) d[l] = old;
+    }
+    return finish(w, i, changed);
+}
+
+static enum event op_shared(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    const uint32_t *a = u32_at(R, i->a);
+    w->budget -= SPIN_COST;
+    EACH_LANE(l, m)
+    {
+        uint64_t old = 0;
+        void *p = simt_lane_address(w, i, (int)l, PTX_SHARED, (uint64_t)a[l] + (uint64_t)i->imm, i->size, true);
+        if (!p) return EV_FAULT;
+        memcpy(&old, p, i->size);
+        uint64_t now =
+            apply(i, old, operand(R, i->b, l, i->size), i->mode == AT_CAS ? operand(R, i->c, l, i->size) : 0);
+        memcpy(p, &now, i->size);
+        if (i->extra) continue;
+        if (i->size == 8)
+            u64_at(R, i->d)[l] = old;
+        else
+            u32_at(R, i->d)[l] = (uint32_t)old;
+    }
+    return EV_NEXT;
+}
+
+static enum event op_shared_add(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    const uint32_t *a = u32_at(R, i->a), *b = u32_at(R, i->b);
+    uint32_t *d = u32_at(R, i->d), limit = w->worker->shared_bytes;
+    bool wanted = !i->extra;
+    w->budget -= SPIN_COST;
+    EACH_LANE(l, m)
+    {
+        uint64_t address = (uint64_t)a[l] + (uint64_t)i->imm;
+        uint32_t *p = address + 4 <= limit && !(address & 3)
+                          ? (uint32_t *)(void *)(w->shared + address)
+                          : simt_lane_address(w, i, (int)l, PTX_SHARED, address, 4, true);
+        if (!p) return EV_FAULT;
+        uint32_t old = *p;
+        *p = old + b[l];
+        if (wanted) d[l] = old;
+    }
+    return EV_NEXT;
+}
+
+/* ---- 128 bits: exch and cas ---- */
+typedef unsigned __int128 wide;
+
+#ifdef __x86_64__
+__attribute__((target("cx16"))) static wide swap_wide(wide *p, wide expected, wide b)
+{
+    return __sync_val_compare_and_swap(p, expected, b);
+}
+#else
+#include <pthread.h>
+static wide swap_wide(wide *p, wide expected, wide b)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    wide old = *p;
+    if (old == expected) *p = b;
+    pthread_mutex_unlock(&lock);
+    return old;
+}
+#endif
+
+static wide wide_at(char *R, const uint32_t *slots, uint32_t lane)
+{
+    return (wide)u64_at(R, slots[1])[lane] << 64 | u64_at(R, slots[0])[lane];
+}
+
+static enum event op_wide(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    const uint32_t *slots = w->worker->program->extra + i->c; /* of the result, b and c */
+    enum ptx_space space = i->flags & F_GENERIC ? PTX_GENERIC : (enum ptx_space)i->space;
+    w->budget -= SPIN_COST;
+    EACH_LANE(l, m)
+    {
+        uint64_t address = space == PTX_SHARED ? u32_at(R, i->a)[l] : u64_at(R, i->a)[l];
+        wide *p = simt_lane_address(w, i, (int)l, space, address + (uint64_t)i->imm, 16, true), old = 0, seen;
+        if (!p) return EV_FAULT;
+        wide b = wide_at(R, slots + 2, l);
+        if (i->mode == AT_CAS) {
+            old = swap_wide(p, b, wide_at(R, slots + 4, l));
+        } else {
+            while ((seen = swap_wide(p, old, b)) != old) old = seen;
+        }
+        u64_at(R, slots[0])[l] = (uint64_t)old;
+        u64_at(R, slots[1])[l] = (uint64_t)(old >> 64);
+    }
+    return EV_NEXT;
+}
+
+op_function simt_op_atomic(const char *operation, enum ptx_type type, bool shared, uint8_t *mode)
+{
+    size_t size = ptx_type_size(type);
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        if (strcmp(names[k], operation)) continue;
+        *mode = (uint8_t)k;
+        bool real = type >= PTX_F16 && type <= PTX_F64;
+        bool halves = type >= PTX_F16 && type <= PTX_BF16X2;
+        if (size == 16) return k == AT_CAS || k == AT_EXCH ? op_wide : NULL;
+        if (size != 2 && size != 4 && size != 8) return NULL;
+        if (real && k != AT_ADD && !(halves && (k == AT_MIN || k == AT_MAX))) return NULL;
+        if (size == 2 && !(real || k == AT_CAS || k == AT_EXCH)) return NULL;
+        if (k == AT_ADD && size == 4 && !real) return shared ? op_shared_add : op_global_add;
+        return shared ? op_shared : op_global;
+    }
+    return NULL;
+}

@@ -1,0 +1,117 @@
+/* Calls: frames of registers, made once for a function and depth and used again, and the bytes that go in and out. */
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/exec.h"
+
+/* ---- calls ---- */
+static struct frame *frame_make(struct warp *w, const struct function *f)
+{
+    struct frame *n = rt_alloc(sizeof *n + f->frame_bytes + 64);
+    if (!n) return NULL;
+    *n = (struct frame){.function = f, .next = w->all_frames};
+    w->all_frames = n;
+    n->regs = (char *)(((uintptr_t)(n + 1) + 63) & ~(uintptr_t)63);
+    memset(n->regs, 0, f->frame_bytes);
+    *u32_at(n->regs, 0) = FULL;
+    const struct constant *c = w->worker->program->constants + f->const_first;
+    for (uint32_t k = 0; k < f->const_count; k++)
+        for (int l = 0; l < SIMT_WARP; l++) {
+            if (c[k].wide)
+                u64_at(n->regs, c[k].slot)[l] = c[k].value;
+            else
+                u32_at(n->regs, c[k].slot)[l] = (uint32_t)c[k].value;
+        }
+    return n;
+}
+
+struct frame *simt_frame_new(struct warp *w, const struct function *f)
+{
+    for (struct frame **p = &w->free_frames; *p; p = &(*p)->next_free)
+        if ((*p)->function == f) {
+            struct frame *n = *p;
+            *p = n->next_free;
+            return n;
+        }
+    return frame_make(w, f);
+}
+
+static char *lane_local(const struct warp *w, uint32_t lane, uint32_t offset)
+{
+    return w->local + (size_t)lane * w->worker->local_bytes + offset;
+}
+
+static enum event enter_function(struct warp *w, const struct function *f, const struct call_site *c, uint32_t m)
+{
+    struct worker *k = w->worker;
+    struct split *s = &w->splits[w->current];
+    uint32_t base = w->local_base + w->frame->function->local_bytes;
+    int lane = __builtin_ctz(m);
+    if (c->arg_count != f->param_count || c->return_count != f->return_count)
+        return simt_fault_set(w, lane, SIMT_FAULT_TRAP, "%s is called through a pointer of another type", f->name);
+    if (w->frame->depth >= MAX_DEPTH || (uint64_t)base + f->local_bytes > k->local_bytes)
+        return simt_fault_set(w, lane, SIMT_FAULT_NOMEM, "the stack is full: calls of %s are nested %d deep", f->name,
+                              w->frame->depth + 1);
+    struct frame *n = simt_frame_new(w, f);
+    if (!n) return simt_fault_set(w, lane, SIMT_FAULT_NOMEM, "out of host memory in a call of %s", f->name);
+    n->parent = w->frame;
+    n->return_pc = w->pc + 1;
+    n->site = c;
+    n->lanes = m;
+    n->local_base = base;
+    n->depth = w->frame->depth + 1;
+    for (uint32_t a = 0; a < c->arg_count; a++) {
+        uint32_t size = c->arg_size[a] < f->param_size[a] ? c->arg_size[a] : f->param_size[a];
+        EACH_LANE(l, m)
+        memcpy(lane_local(w, l, base + f->param_offset[a]), lane_local(w, l, w->local_base + c->arg_offset[a]), size);
+    }
+    if (m != s->mask) simt_fork(w, m, w->pc + 1, SPLIT_RUN);
+    s->frame = n;
+    s->pc = f->start;
+    w->budget--;
+    return EV_SCHEDULE;
+}
+
+enum event simt_op_call(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    const struct simt_program *p = w->worker->program;
+    const struct call_site *c = &p->calls[i->extra];
+    if (c->function <= -2) return simt_builtin_call(w, c, m);
+    if (c->function >= 0) return enter_function(w, &p->functions[c->function], c, m);
+    const uint64_t *targets = u64_at(R, c->target);
+    int lane = __builtin_ctz(m);
+    uint64_t target = targets[lane], index = (target - FUNCTION_BASE) / 16;
+    uint32_t here = 0;
+    if (target < FUNCTION_BASE || (target & 15) || index >= p->function_count || p->functions[index].is_entry ||
+        p->functions[index].end == p->functions[index].start)
+        return simt_fault_set(w, lane, SIMT_FAULT_ADDRESS, "a call of 0x%llx, which is no function",
+                              (unsigned long long)target);
+    EACH_LANE(l, m) here |= (uint32_t)(targets[l] == target) << l;
+    if (here != m) { /* the others come here again */
+        simt_fork(w, w->mask & ~(m & ~here), w->pc, SPLIT_RUN);
+    }
+    return enter_function(w, &p->functions[index], c, here);
+}
+
+enum event simt_op_ret(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    struct frame *f = w->frame;
+    struct split *s = &w->splits[w->current];
+    if (!f->parent) return simt_op_exit(R, i, m, w);
+    const struct call_site *c = f->site;
+    for (uint32_t a = 0; a < c->return_count; a++) {
+        const struct function *fn = f->function;
+        uint32_t size = c->return_size[a] < fn->return_size[a] ? c->return_size[a] : fn->return_size[a];
+        EACH_LANE(l, m)
+        memcpy(lane_local(w, l, f->parent->local_base + c->return_offset[a]),
+               lane_local(w, l, f->local_base + fn->return_offset[a]), size);
+    }
+    if (m != s->mask) simt_fork(w, m, w->pc + 1, SPLIT_RUN);
+    s->frame = f->parent;
+    s->pc = f->return_pc;
+    f->lanes &= ~m;
+    if (!f->lanes) {
+        f->next_free = w->free_frames;
+        w->free_frames = f;
+    }
+    return EV_SCHEDULE;
+}

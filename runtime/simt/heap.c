@@ -1,0 +1,207 @@
+/* The heap of malloc, free, new and delete in kernels: one allocation of the arena, cut into chunks of whole units.
+ * What is known of a chunk stands beside the heap, at the indices of its first and its last unit, where no kernel can
+ * write. A used chunk begins with a unit that nobody may touch, so that an overrun of its neighbour is noticed. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/heap.h"
+
+#define UNIT    16u /* bytes, and the alignment of what malloc returns */
+#define BINS    32
+#define NOTHING UINT32_MAX
+
+struct chunk {
+    uint32_t units; /* at the first and at the last unit; 0 elsewhere */
+    bool used;
+    uint64_t bytes;      /* that were asked for, of a used chunk; at the first unit as all below */
+    uint32_t next, last; /* of a free chunk in its bin */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    size_t size;   /* bytes, for when it is made */
+    uint64_t base; /* device address, 0 while there is none */
+    uint32_t units;
+    struct chunk *chunks;
+    uint64_t *starts; /* bits: a chunk starts at the unit */
+    uint32_t bins[BINS];
+} heap = {.lock = PTHREAD_MUTEX_INITIALIZER, .size = SIMT_HEAP_SIZE};
+
+/* ---- chunks ---- */
+static uint32_t bin_of(uint32_t units)
+{
+    return 31 - (uint32_t)__builtin_clz(units);
+}
+
+static void set_chunk(uint32_t at, uint32_t units, bool used)
+{
+    struct chunk *first = &heap.chunks[at], *last = &heap.chunks[at + units - 1];
+    first->units = last->units = units;
+    first->used = last->used = used;
+    heap.starts[at / 64] |= UINT64_C(1) << at % 64;
+}
+
+static void insert(uint32_t at, uint32_t units)
+{
+    set_chunk(at, units, false);
+    uint32_t *bin = &heap.bins[bin_of(units)];
+    heap.chunks[at].next = *bin;
+    heap.chunks[at].last = NOTHING;
+    if (*bin != NOTHING) heap.chunks[*bin].last = at;
+    *bin = at;
+}
+
+static void take_out(uint32_t at)
+{
+    struct chunk *c = &heap.chunks[at];
+    if (c->last == NOTHING)
+        heap.bins[bin_of(c->units)] = c->next;
+    else
+        heap.chunks[c->last].next = c->next;
+    if (c->next != NOTHING) heap.chunks[c->next].last = c->last;
+    heap.starts[at / 64] &= ~(UINT64_C(1) << at % 64);
+}
+
+/* A free chunk of at least so many units: in the bin of that size the first that is large enough, then any. */
+static uint32_t find_free(uint32_t units)
+{
+    for (uint32_t b = bin_of(units); b < BINS; b++)
+        for (uint32_t at = heap.bins[b]; at != NOTHING; at = heap.chunks[at].next)
+            if (heap.chunks[at].units >= units) return at;
+    return NOTHING;
+}
+
+/* The chunk that holds a unit. */
+static uint32_t chunk_of(uint32_t unit)
+{
+    uint32_t word = unit / 64;
+    uint64_t bits = heap.starts[word] & (UINT64_MAX >> (63 - unit % 64));
+    while (!bits) bits = heap.starts[--word]; /* one starts at 0 */
+    return word * 64 + 63 - (uint32_t)__builtin_clzll(bits);
+}
+
+/* ---- the heap ---- */
+static void drop(void)
+{
+    free(heap.chunks);
+    free(heap.starts);
+    heap.chunks = NULL;
+    heap.starts = NULL;
+    heap.base = 0;
+    heap.units = 0;
+}
+
+static bool make(void)
+{
+    uint64_t base;
+    uint32_t units = (uint32_t)(heap.size / UNIT);
+    heap.chunks = rt_calloc(units, sizeof *heap.chunks);
+    heap.starts = rt_calloc(units / 64 + 1, sizeof *heap.starts);
+    if (!heap.chunks || !heap.starts || simt_alloc((size_t)units * UNIT, &base, NULL) != RT_OK) {
+        drop();
+        return false;
+    }
+    simt_mark_heap(base);
+    heap.base = base;
+    heap.units = units;
+    for (int b = 0; b < BINS; b++) heap.bins[b] = NOTHING;
+    insert(0, units);
+    return true;
+}
+
+bool simt_heap_ready(void)
+{
+    pthread_mutex_lock(&heap.lock);
+    bool ready = heap.base || make();
+    pthread_mutex_unlock(&heap.lock);
+    return ready;
+}
+
+void simt_heap_reset(void)
+{
+    pthread_mutex_lock(&heap.lock);
+    drop();
+    heap.size = SIMT_HEAP_SIZE;
+    pthread_mutex_unlock(&heap.lock);
+}
+
+size_t simt_heap_size(void)
+{
+    pthread_mutex_lock(&heap.lock);
+    size_t size = heap.size;
+    pthread_mutex_unlock(&heap.lock);
+    return size;
+}
+
+bool simt_heap_set_size(size_t bytes)
+{
+    pthread_mutex_lock(&heap.lock);
+    bool free_to_change = !heap.base;
+    if (free_to_change) {
+        size_t most = (size_t)(UINT32_MAX / 2) * UNIT, size = (bytes + 4095) / 4096 * 4096;
+        heap.size = bytes > most ? most : size ? size : 4096;
+    }
+    pthread_mutex_unlock(&heap.lock);
+    return free_to_change;
+}
+
+uint64_t simt_heap_malloc(uint64_t bytes)
+{
+    uint64_t address = 0;
+    pthread_mutex_lock(&heap.lock);
+    uint64_t units = bytes / UNIT + (bytes % UNIT != 0) + 1;
+    uint32_t at = bytes && units <= heap.units ? find_free((uint32_t)units) : NOTHING;
+    if (at != NOTHING) {
+        uint32_t all = heap.chunks[at].units;
+        take_out(at);
+        set_chunk(at, (uint32_t)units, true);
+        heap.chunks[at].bytes = bytes;
+        if (all > units) insert(at + (uint32_t)units, all - (uint32_t)units);
+        address = heap.base + (uint64_t)(at + 1) * UNIT;
+    }
+    pthread_mutex_unlock(&heap.lock);
+    return address;
+}
+
+bool simt_heap_free(uint64_t address)
+{
+    bool found = false;
+    pthread_mutex_lock(&heap.lock);
+    uint64_t unit = (address - heap.base) / UNIT;
+    if (heap.base && address % UNIT == 0 && unit >= 1 && unit < heap.units) {
+        uint32_t at = (uint32_t)unit - 1;
+        found = heap.chunks[at].used && heap.starts[at / 64] >> at % 64 & 1;
+        if (found) {
+            uint32_t units = heap.chunks[at].units, after = at + units;
+            if (after < heap.units && !heap.chunks[after].used) {
+                units += heap.chunks[after].units;
+                take_out(after);
+            }
+            if (at > 0 && !heap.chunks[at - 1].used) {
+                heap.starts[at / 64] &= ~(UINT64_C(1) << at % 64);
+                at -= heap.chunks[at - 1].units;
+                units += heap.chunks[at].units;
+                take_out(at);
+            }
+            insert(at, units);
+        }
+    }
+    pthread_mutex_unlock(&heap.lock);
+    return found;
+}
+
+bool simt_heap_find(uint64_t address, struct simt_block *out, bool *live)
+{
+    pthread_mutex_lock(&heap.lock);
+    bool inside = heap.base && address - heap.base < (uint64_t)heap.units * UNIT;
+    if (inside) {
+        uint32_t unit = (uint32_t)((address - heap.base) / UNIT), at = chunk_of(unit);
+        if (unit == at && at > 0 && heap.chunks[at - 1].used) at -= heap.chunks[at - 1].units;
+        const struct chunk *c = &heap.chunks[at];
+        *out = (struct simt_block){heap.base + (uint64_t)at * UNIT + (c->used ? UNIT : 0), c->used ? c->bytes : 0};
+        *live = address - out->address < out->bytes;
+    }
+    pthread_mutex_unlock(&heap.lock);
+    return inside;
+}

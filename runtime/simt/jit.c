@@ -1,0 +1,264 @@
+/* Machine code for kernels, generated when an entry is first launched with blocks of some shape.
+ *
+ * Why a generator of our own. Interpreted, each instruction costs about 5 ns for a warp, and a streaming kernel has ten
+ * for every three that move data: that was 6 to 10 times slower than compiled code. LLVM would close the gap too, but
+ * building six small kernels with it takes 69 ms (PoCL, on the machine where this code generates them in well under a
+ * millisecond each), loading it 100 MB of library, and its results would depend on its version. Most of what an
+ * optimising compiler does has been done by NVRTC; what is left to win is to keep values in registers, and to see that
+ * most of a kernel's integers are the same for all lanes, or grow by a constant from lane to lane. That is what
+ * jit_analyse.c finds out: such values are one number in a general register, an address among them needs one check for
+ * the warp, and its access is a vector move.
+ *
+ * Code is generated once, on the launching thread, before the launch: a launch is as deterministic as before. It needs
+ * AVX-512; LUNARRAY_JIT=0, or LUNARRAY_ISA=base or avx2, turns it off. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "runtime/memory.h"
+#include "runtime/simt/jit_build.h"
+
+/* What a piece of code takes for granted of a slot. */
+struct claim {
+    uint32_t offset;
+    char class;
+    struct jit_form form;
+};
+struct entry {
+    uint32_t pc;
+    size_t at;
+    uint32_t first, count; /* claims */
+};
+struct jit_code {
+    struct jit_code *next;
+    const struct function *function;
+    struct jit_form special[SR_TID_Z + 1];
+    uint8_t *bytes; /* NULL: there is none for this shape */
+    size_t size;
+    struct entry *entries;
+    struct claim *claims;
+    uint32_t entry_count, claim_count, fixed_claims, range_count;
+    const void *start;
+};
+
+#define MAX_FRAME 262144
+#define MAX_CODE  20000
+
+/* ---- what thread indices look like ---- */
+static uint32_t thread_index(const unsigned block[3], int dimension, uint32_t t)
+{
+    return dimension == 0 ? t % block[0] : dimension == 1 ? t / block[0] % block[1] : t / block[0] / block[1];
+}
+
+/* The form of a thread index in the full warps of a block. */
+static struct jit_form thread_form(const unsigned block[3], int dimension)
+{
+    uint32_t warps = block[0] * block[1] * block[2] / SIMT_WARP;
+    struct jit_form f = {FORM_LINEAR, 0, 0};
+    for (uint32_t w = 0; w < warps; w++) {
+        uint32_t t[SIMT_WARP];
+        for (uint32_t l = 0; l < SIMT_WARP; l++) t[l] = thread_index(block, dimension, w * SIMT_WARP + l);
+        if (w == 0) f = (struct jit_form){FORM_LINEAR, (int32_t)(t[1] - t[0]), (int32_t)(t[16] - t[0])};
+        for (uint32_t l = 0; l < SIMT_WARP; l++)
+            if ((int64_t)(int32_t)(t[l] - t[l & 16]) != f.step * (l & 15)) return (struct jit_form){FORM_ANY, 0, 0};
+        if ((int32_t)(t[16] - t[0]) != f.skip) f.kind = FORM_PAIR;
+    }
+    if (f.kind == FORM_PAIR) f.skip = 0;
+    return f;
+}
+
+/* ---- making ---- */
+static void free_build(struct jit *j)
+{
+    x86_free(&j->x);
+    free(j->code);
+    free(j->slots);
+    free(j->slot_of);
+    free(j->blocks);
+    free(j->sets);
+    free(j->forms);
+    free(j->places);
+}
+
+static void free_code(struct jit_code *c)
+{
+    if (c->bytes) munmap(c->bytes, c->size);
+    free(c->entries);
+    free(c->claims);
+    free(c);
+}
+
+/* Memory that may be written, then run. */
+static uint8_t *install(const struct x86 *x, size_t size)
+{
+    uint8_t *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    if (x86_finish(x, p) && !mprotect(p, size, PROT_READ | PROT_EXEC)) return p;
+    munmap(p, size);
+    return NULL;
+}
+
+static void add_claim(struct jit_code *c, const struct jit *j, uint32_t slot, struct jit_form f)
+{
+    if (f.kind == FORM_ANY || f.kind == FORM_NONE || !j->slots[slot].class) return;
+    c->claims[c->claim_count++] = (struct claim){j->slots[slot].offset, j->slots[slot].class, f};
+}
+
+static bool list_entries(struct jit_code *c, const struct jit *j)
+{
+    size_t claims = j->slot_count;
+    for (uint32_t b = 0; b < j->block_count; b++)
+        for (uint32_t s = 0; s < j->slot_count; s++) claims += in_set(j->blocks[b].in, s);
+    c->entries = rt_calloc(j->block_count + 1, sizeof *c->entries);
+    c->claims = rt_calloc(claims + 1, sizeof *c->claims);
+    if (!c->entries || !c->claims) return false;
+    for (uint32_t s = 0; s < j->slot_count; s++)
+        if (j->slots[s].fixed) add_claim(c, j, s, j->slots[s].form);
+    c->fixed_claims = c->claim_count;
+    for (uint32_t b = 0; b < j->block_count; b++) {
+        const struct jit_block *block = &j->blocks[b];
+        if (!block->reached) continue;
+        struct entry *e = &c->entries[c->entry_count++];
+        *e = (struct entry){block->start + j->first, x86_offset(&j->x, block->label), c->claim_count, 0};
+        for (uint32_t s = 0; s < j->slot_count; s++)
+            if (in_set(block->in, s) && !j->slots[s].fixed) add_claim(c, j, s, block->forms[s]);
+        e->count = c->claim_count - e->first;
+    }
+    return true;
+}
+
+static void build(struct jit_code *c, const struct simt_program *p)
+{
+    struct jit j = {.program = p, .function = c->function};
+    const struct function *f = c->function;
+    memcpy(j.special, c->special, sizeof j.special);
+    if (f->frame_bytes <= MAX_FRAME && f->end - f->setup <= MAX_CODE && simt_jit_describe(&j) && simt_jit_analyse(&j) &&
+        simt_jit_write(&j) && list_entries(c, &j)) {
+        c->size = x86_size(&j.x);
+        c->bytes = install(&j.x, c->size);
+        c->range_count = j.range_count;
+        const struct entry *first = c->entries; /* of the function's start */
+        if (c->bytes && !j.impure && !first->count) c->start = c->bytes + first->at;
+    }
+    free_build(&j);
+}
+
+static bool is_wanted(void)
+{
+    const char *jit = getenv("LUNARRAY_JIT"), *isa = getenv("LUNARRAY_ISA");
+    if (jit && !strcmp(jit, "0")) return false;
+    if (isa && *isa && strcmp(isa, "avx512") && strcmp(isa, "v4")) return false;
+#ifdef __x86_64__
+    return simt_vector_ops() == &simt_ops_avx512;
+#else
+    return false;
+#endif
+}
+
+static bool same_forms(const struct jit_form *a, const struct jit_form *b)
+{
+    for (int d = 0; d <= SR_TID_Z; d++)
+        if (a[d].kind != b[d].kind || a[d].step != b[d].step || a[d].skip != b[d].skip) return false;
+    return true;
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+const struct jit_code *simt_jit_code(const struct simt_program *p, const struct function *f, const unsigned block[3])
+{
+    if (!is_wanted() || block[0] * block[1] * block[2] < SIMT_WARP) return NULL;
+    struct jit_form special[SR_TID_Z + 1];
+    for (int d = 0; d <= SR_TID_Z; d++) special[d] = thread_form(block, d);
+    struct jit_code **list = &((struct simt_program *)(uintptr_t)p)->jit, *c;
+    pthread_mutex_lock(&lock);
+    for (c = *list; c; c = c->next)
+        if (c->function == f && same_forms(c->special, special)) break;
+    if (!c && (c = rt_calloc(1, sizeof *c))) {
+        c->function = f;
+        memcpy(c->special, special, sizeof special);
+        build(c, p);
+        c->next = *list;
+        *list = c;
+    }
+    pthread_mutex_unlock(&lock);
+    return c && c->bytes ? c : NULL;
+}
+
+void simt_jit_free(struct simt_program *p)
+{
+    while (p->jit) {
+        struct jit_code *next = p->jit->next;
+        free_code(p->jit);
+        p->jit = next;
+    }
+}
+
+uint32_t simt_jit_ranges(const struct jit_code *c)
+{
+    return c->range_count;
+}
+const void *simt_jit_start(const struct jit_code *c)
+{
+    return c->start;
+}
+/* ---- running ---- */
+static bool holds_narrow(const uint32_t *v, struct jit_form f)
+{
+    uint32_t differ = 0, first = f.kind == FORM_CONST ? (uint32_t)f.step : v[0];
+    uint32_t step = f.kind == FORM_CONST ? 0 : (uint32_t)f.step, skip = f.kind == FORM_CONST ? 0 : (uint32_t)f.skip;
+    uint32_t second = f.kind == FORM_PAIR ? v[16] : first + skip;
+    for (uint32_t l = 0; l < 16; l++) differ |= v[l] ^ (first + step * l);
+    for (uint32_t l = 0; l < 16; l++) differ |= v[16 + l] ^ (second + step * l);
+    return !differ;
+}
+
+static bool holds_wide(const uint64_t *v, struct jit_form f)
+{
+    uint64_t differ = 0, first = f.kind == FORM_CONST ? (uint64_t)f.step : v[0];
+    uint64_t step = f.kind == FORM_CONST ? 0 : (uint64_t)f.step, skip = f.kind == FORM_CONST ? 0 : (uint64_t)f.skip;
+    uint64_t second = f.kind == FORM_PAIR ? v[16] : first + skip;
+    for (uint64_t l = 0; l < 16; l++) differ |= v[l] ^ (first + step * l);
+    for (uint64_t l = 0; l < 16; l++) differ |= v[16 + l] ^ (second + step * l);
+    return !differ;
+}
+
+static bool holds(char *R, const struct claim *c)
+{
+    if (c->class == 'p') {
+        uint32_t p = *u32_at(R, c->offset);
+        return c->form.kind == FORM_CONST ? p == (uint32_t)c->form.step : p == 0 || p == FULL;
+    }
+    return c->class == 'q' ? holds_wide(u64_at(R, c->offset), c->form) : holds_narrow(u32_at(R, c->offset), c->form);
+}
+
+bool simt_jit_frame_fits(const struct jit_code *c, const struct frame *f)
+{
+    for (uint32_t k = 0; k < c->fixed_claims; k++)
+        if (!holds(f->regs, &c->claims[k])) return false;
+    return true;
+}
+
+const void *simt_jit_entry(const struct jit_code *c, const struct frame *f, uint32_t pc)
+{
+    uint32_t low = 0, high = c->entry_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (c->entries[middle].pc < pc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == c->entry_count || c->entries[low].pc != pc) return NULL;
+    const struct entry *e = &c->entries[low];
+    for (uint32_t k = 0; k < e->count; k++)
+        if (!holds(f->regs, &c->claims[e->first + k])) return NULL;
+    return c->bytes + e->at;
+}
+
+enum jit_exit simt_jit_run(const struct jit_code *c, struct warp *w, char *R, const void *at)
+{
+    enum jit_exit (*enter)(char *R, struct warp *w, const void *at);
+    const void *start = c->bytes;
+    memcpy(&enter, &start, sizeof enter);
+    return enter(R, w, at);
+}

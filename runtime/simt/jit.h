@@ -1,0 +1,50 @@
+/* Generated machine code for kernels: jit.c says what is generated, and why.
+ *
+ * Code runs for warps all of whose 32 lanes stand at one place, and leaves to the interpreter whatever it cannot do:
+ * then every register is in its slot of the frame, as the interpreter wants it. */
+#ifndef SIMT_JIT_H
+#define SIMT_JIT_H
+
+#include "runtime/simt/exec.h"
+
+struct jit_code; /* of one entry, for blocks of some shapes */
+
+/* Why generated code came back. */
+enum jit_exit {
+    JIT_LEFT,     /* w->pc is where the interpreter goes on */
+    JIT_SCHEDULE, /* an op answered EV_SCHEDULE, and has set the splits */
+    JIT_EXIT,     /* the lanes exit */
+    JIT_BARRIER,  /* w->pc is a bar.sync; behind it, the code goes on at w->resume */
+    JIT_SLICE,    /* the budget is used up; the code goes on at w->resume, which is w->pc */
+    JIT_FAULT
+};
+
+/* What a memory instruction of generated code knows of the allocation it last touched: an access at `low` + n, n below
+ * `room`, is right. */
+struct jit_range {
+    uint64_t low, room;
+};
+
+/* The code of a program's entry for blocks of this shape, generated at the first call. NULL when there is none: the
+ * processor or the system does not allow it, LUNARRAY_JIT is 0, or memory ran out. Any thread may ask. */
+const struct jit_code *simt_jit_code(const struct simt_program *p, const struct function *f, const unsigned block[3]);
+void simt_jit_free(struct simt_program *p);
+/* How many ranges a worker needs. */
+uint32_t simt_jit_ranges(const struct jit_code *c);
+/* Where the kernel begins, when its code does all by itself: it calls no op that needs the warp's splits, and its only
+ * barrier is bar.sync 0. NULL when it does not. */
+const void *simt_jit_start(const struct jit_code *c);
+/* Is what the code takes for granted of values that are the same in all blocks true of this frame? */
+bool simt_jit_frame_fits(const struct jit_code *c, const struct frame *f);
+/* Where code for an instruction begins, when it has one and the values in the frame have the shapes it expects. */
+const void *simt_jit_entry(const struct jit_code *c, const struct frame *f, uint32_t pc);
+enum jit_exit simt_jit_run(const struct jit_code *c, struct warp *w, char *R, const void *at);
+
+/* Blocks all of whose warps run code that does all by itself need no splits, as long as it never leaves. */
+/* Gets the block ready; false when it must be started as others are. */
+bool simt_jit_block_start(struct worker *k);
+/* Runs it to its end (true), or to where the interpreter has to go on: the block is then as simt_warp_start and the
+ * interpreter would have left it. */
+bool simt_jit_block_run(struct worker *k);
+
+#endif

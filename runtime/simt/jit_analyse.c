@@ -1,0 +1,340 @@
+/* Blocks of a kernel's code, which slots are alive where, and the forms of their values. */
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/jit_build.h"
+
+#define MAX_SET_WORDS ((size_t)1 << 19)
+#define MAX_FORMS     ((size_t)1 << 18)
+
+/* ---- blocks ---- */
+static bool leaves_block(const struct jit_insn *n)
+{
+    return n->kind == JK_BRANCH || n->kind == JK_EXIT || n->kind == JK_BARRIER || n->kind == JK_LEAVE;
+}
+
+static void mark_leader(struct jit *j, uint32_t pc)
+{
+    if (pc >= j->first + j->start && pc < j->first + j->count) j->code[pc - j->first].leader = true;
+}
+
+static void mark_leaders(struct jit *j)
+{
+    j->code[j->start].leader = true;
+    for (uint32_t k = j->start; k < j->count; k++) {
+        const struct jit_insn *n = &j->code[k];
+        if (leaves_block(n) && k + 1 < j->count) j->code[k + 1].leader = true;
+        if (n->kind == JK_BRANCH) mark_leader(j, n->i->target);
+        if (n->i->run != simt_op_brx) continue;
+        const struct branch_table *t = &j->program->tables[n->i->extra];
+        for (uint32_t e = 0; e < t->count; e++) mark_leader(j, t->targets[e]);
+    }
+}
+
+static int block_at(const struct jit *j, uint32_t k)
+{
+    uint32_t low = 0, high = j->block_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (j->blocks[middle].start < k)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < j->block_count && j->blocks[low].start == k ? (int)low : -1;
+}
+
+static bool find_blocks(struct jit *j)
+{
+    mark_leaders(j);
+    for (uint32_t k = j->start; k < j->count; k++) j->block_count += j->code[k].leader;
+    j->blocks = rt_calloc(j->block_count + 1, sizeof *j->blocks);
+    j->words = j->slot_count / 64 + 1;
+    if (!j->blocks || (size_t)j->block_count * j->words > MAX_SET_WORDS ||
+        (size_t)j->block_count * j->slot_count > MAX_FORMS)
+        return false;
+    j->sets = rt_calloc((size_t)(j->block_count + 2) * j->words, sizeof *j->sets);
+    j->forms = rt_calloc((size_t)(j->block_count + 1) * j->slot_count, sizeof *j->forms);
+    if (!j->sets || !j->forms) return false;
+    for (uint32_t k = j->start, b = 0; k < j->count; k++) {
+        if (j->code[k].leader) j->blocks[b++].start = k;
+        j->blocks[b - 1].end = k + 1;
+    }
+    for (uint32_t b = 0; b < j->block_count; b++) {
+        struct jit_block *block = &j->blocks[b];
+        const struct jit_insn *last = &j->code[block->end - 1];
+        block->in = j->sets + (size_t)b * j->words;
+        block->forms = j->forms + (size_t)b * j->slot_count;
+        block->label = x86_label(&j->x);
+        block->next[0] = last->kind == JK_BRANCH ? block_at(j, last->i->target - j->first) : -1;
+        bool goes_on = last->kind != JK_EXIT && (last->kind != JK_BRANCH || last->i->guard != SLOT_TRUE);
+        block->next[1] = goes_on && b + 1 < j->block_count ? (int)b + 1 : -1;
+    }
+    return true;
+}
+
+/* ---- lives ---- */
+static void step_back(struct jit *j, struct jit_insn *n, uint64_t *live)
+{
+    n->dies = n->dead = 0;
+    for (int k = 0; k < n->write_count; k++) {
+        if (!in_set(live, n->writes[k])) n->dead |= (uint16_t)(1u << k);
+        live[n->writes[k] >> 6] &= ~((uint64_t)1 << (n->writes[k] & 63));
+    }
+    for (int k = 0; k < n->read_count; k++)
+        if (!in_set(live, n->reads[k])) n->dies |= (uint16_t)(1u << k);
+    for (int k = 0; k < n->read_count; k++) live[n->reads[k] >> 6] |= (uint64_t)1 << (n->reads[k] & 63);
+    if (n->kind == JK_UNKNOWN || n->kind == JK_LEAVE) memset(live, 0xff, j->words * sizeof *live);
+}
+
+static void leave_live(const struct jit *j, const struct jit_block *b, uint64_t *live)
+{
+    memset(live, 0, j->words * sizeof *live);
+    for (int s = 0; s < 2; s++)
+        for (uint32_t w = 0; b->next[s] >= 0 && w < j->words; w++) live[w] |= j->blocks[b->next[s]].in[w];
+    const struct jit_insn *last = &j->code[b->end - 1];
+    if (last->kind == JK_LEAVE) memset(live, 0xff, j->words * sizeof *live);
+}
+
+static void find_lives(struct jit *j)
+{
+    uint64_t *live = j->sets + (size_t)j->block_count * j->words;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t b = j->block_count; b-- > 0;) {
+            struct jit_block *block = &j->blocks[b];
+            leave_live(j, block, live);
+            for (uint32_t k = block->end; k-- > block->start;) step_back(j, &j->code[k], live);
+            changed |= memcmp(live, block->in, j->words * sizeof *live) != 0;
+            memcpy(block->in, live, j->words * sizeof *live);
+        }
+    }
+}
+
+/* ---- forms ---- */
+static struct jit_form any(void)
+{
+    return (struct jit_form){FORM_ANY, 0, 0};
+}
+/* Steps go round as the numbers do. */
+static struct jit_form linear(bool pair, uint64_t step, uint64_t skip, bool wide)
+{
+    if (!wide) step = (uint64_t)(int32_t)step, skip = (uint64_t)(int32_t)skip;
+    return (struct jit_form){pair ? FORM_PAIR : FORM_LINEAR, (int64_t)step, pair ? 0 : (int64_t)skip};
+}
+static bool same_form(struct jit_form a, struct jit_form b)
+{
+    return a.kind == b.kind && a.step == b.step && a.skip == b.skip;
+}
+
+/* What can be said where two ways meet. */
+static struct jit_form meet(struct jit_form a, struct jit_form b, char class)
+{
+    if (a.kind == FORM_NONE) return b;
+    if (b.kind == FORM_NONE || same_form(a, b)) return a;
+    if (!form_is_scalar(a) || !form_is_scalar(b) || form_step(a) != form_step(b)) return any();
+    int64_t p = a.kind == FORM_CONST ? 0 : a.skip, q = b.kind == FORM_CONST ? 0 : b.skip;
+    bool pair = a.kind == FORM_PAIR || b.kind == FORM_PAIR || p != q;
+    if (class == 'p' && pair) return any();
+    return linear(pair, (uint64_t)form_step(a), (uint64_t)p, true);
+}
+
+static uint64_t skip_of(struct jit_form f)
+{
+    return f.kind == FORM_LINEAR ? (uint64_t)f.skip : 0;
+}
+
+static struct jit_form sum(struct jit_form a, struct jit_form b, bool minus, bool wide)
+{
+    uint64_t sign = minus ? UINT64_MAX : 1;
+    return linear(a.kind == FORM_PAIR || b.kind == FORM_PAIR, (uint64_t)form_step(a) + sign * (uint64_t)form_step(b),
+                  skip_of(a) + sign * skip_of(b), wide);
+}
+
+static struct jit_form product(struct jit_form a, struct jit_form b, bool wide)
+{
+    if (a.kind == FORM_CONST && b.kind != FORM_CONST) return product(b, a, wide);
+    if (b.kind == FORM_CONST)
+        return linear(a.kind == FORM_PAIR, (uint64_t)form_step(a) * (uint64_t)b.step, skip_of(a) * (uint64_t)b.step,
+                      wide);
+    if (!form_is_flat(a) || !form_is_flat(b)) return any();
+    return linear(!form_is_uniform(a) || !form_is_uniform(b), 0, 0, wide);
+}
+
+/* Of the 32 bits a step can have, those that a wide result keeps right. */
+static bool is_small(struct jit_form f)
+{
+    int64_t most = 1 << 24;
+    return f.kind == FORM_CONST || (f.step < most && f.step > -most && f.skip < most && f.skip > -most);
+}
+
+static struct jit_form integer_result(const struct jit_insn *n, const struct jit_form *f)
+{
+    int operands = n->read_count;
+    for (int k = 0; k < operands; k++)
+        if (!form_is_scalar(f[k])) return any();
+    switch ((enum jit_integer)n->op) {
+    case JI_ADD: return sum(f[0], f[1], false, n->wide);
+    case JI_SUB: return sum(f[0], f[1], true, n->wide);
+    case JI_MUL: return product(f[0], f[1], n->wide);
+    case JI_MAD: {
+        struct jit_form p = product(f[0], f[1], n->wide);
+        return form_is_scalar(p) ? sum(p, f[2], false, n->wide) : p;
+    }
+    case JI_WIDE_U:
+    case JI_WIDE_S:
+    case JI_MAD_WIDE_U:
+    case JI_MAD_WIDE_S: {
+        if (!is_small(f[0]) || !is_small(f[1])) return any();
+        struct jit_form a = f[0], b = f[1];
+        if (n->op == JI_WIDE_U || n->op == JI_MAD_WIDE_U) { /* constants count without sign */
+            if (a.kind == FORM_CONST) a.step = (uint32_t)a.step;
+            if (b.kind == FORM_CONST) b.step = (uint32_t)b.step;
+        }
+        struct jit_form p = product(a, b, true);
+        if (n->op < JI_MAD_WIDE_U || !form_is_scalar(p)) return p;
+        return sum(p, f[2], false, true);
+    }
+    case JI_MOV: return f[0];
+    case JI_NEG: return sum((struct jit_form){FORM_CONST, 0, 0}, f[0], true, n->wide);
+    case JI_SHL:
+        if (f[1].kind == FORM_CONST && f[1].step >= 0 && f[1].step < (n->wide ? 64 : 32))
+            return product(f[0], (struct jit_form){FORM_CONST, (int64_t)((uint64_t)1 << f[1].step), 0}, n->wide);
+        break;
+    case JI_EXTEND_U:
+    case JI_EXTEND_S:
+        if (f[0].kind == FORM_CONST) return linear(false, 0, 0, true);
+        return is_small(f[0]) ? f[0] : any();
+    case JI_NARROW:
+    case JI_OFFSET:
+        if (n->op == JI_OFFSET && !is_small(f[0])) return any();
+        return f[0].kind == FORM_CONST
+                   ? linear(false, 0, 0, false)
+                   : linear(f[0].kind == FORM_PAIR, (uint64_t)f[0].step, (uint64_t)f[0].skip, false);
+    case JI_ABS: return any();
+    default: break;
+    }
+    bool pair = false; /* what has no rule of its own can be done once for each half, when lanes do not differ */
+    for (int k = 0; k < operands; k++) {
+        if (!form_is_flat(f[k])) return any();
+        pair |= !form_is_uniform(f[k]);
+    }
+    return linear(pair, 0, 0, n->wide);
+}
+
+struct jit_form simt_jit_form_of(const struct jit *j, const struct jit_insn *n, const struct jit_form *f)
+{
+    const struct insn *i = n->i;
+    if (n->guarded) return any();
+    switch ((enum jit_kind)n->kind) {
+    case JK_SPECIAL:
+        if (n >= j->code + j->start && (n->wide || i->mode < SR_CTAID_X || i->mode > SR_CTAID_Z)) return any();
+        if (i->mode <= SR_TID_Z) return j->special[i->mode];
+        if (i->mode == SR_LANEID) return linear(false, 1, 16, true);
+        return i->mode >= SR_LANEMASK_EQ && i->mode <= SR_LANEMASK_GT ? any() : linear(false, 0, 0, true);
+    case JK_INTEGER: return integer_result(n, f);
+    case JK_COMPARE:
+        if (n->op == JT_F || !form_is_uniform(f[0]) || !form_is_uniform(f[1])) return any();
+        return n->read_count < 3 || form_is_uniform(f[2]) ? linear(false, 0, 0, true) : any();
+    case JK_VOTE: return linear(false, 0, 0, true);
+    case JK_PREDICATE:
+        for (int k = 0; k < n->read_count; k++)
+            if (!form_is_uniform(f[k])) return any();
+        return linear(false, 0, 0, true);
+    case JK_SELECT:
+        if (!form_is_flat(f[0]) || !form_is_flat(f[1]) || !form_is_uniform(f[2])) return any();
+        return linear(!form_is_uniform(f[0]) || !form_is_uniform(f[1]), 0, 0, n->wide);
+    case JK_LOAD:
+        if (i->type >= PTX_F16 || !form_is_flat(f[0]) || !simt_jit_is_native_access(j, n, f[0])) return any();
+        return linear(!form_is_uniform(f[0]), 0, 0, n->wide);
+    default: return any();
+    }
+}
+
+static void run_forms(const struct jit *j, const struct jit_insn *n, struct jit_form *forms)
+{
+    struct jit_form f[JIT_READS];
+    for (int k = 0; k < n->read_count; k++) f[k] = forms[n->reads[k]];
+    if (n->kind == JK_UNKNOWN)
+        for (uint32_t s = 0; s < j->slot_count; s++)
+            if (!j->slots[s].fixed) forms[s] = any();
+    if (!n->write_count) return;
+    struct jit_form r = simt_jit_form_of(j, n, f);
+    for (int k = 0; k < n->write_count; k++)
+        if (!j->slots[n->writes[k]].fixed) forms[n->writes[k]] = r;
+}
+
+/* What a kernel computes once for all blocks. */
+static void find_fixed(struct jit *j, struct jit_form *forms)
+{
+    for (uint32_t s = 0; s < j->slot_count; s++) forms[s] = j->slots[s].fixed ? j->slots[s].form : any();
+    for (uint32_t k = 0; k < j->start; k++) {
+        const struct jit_insn *n = &j->code[k];
+        run_forms(j, n, forms);
+        if (n->write_count == 1 && n->kind == JK_CALL && (n->i->flags & F_UNIFORM) && n->i->run && n->read_count == 1 &&
+            j->slots[n->reads[0]].form.kind == FORM_CONST)
+            forms[n->writes[0]] = linear(false, 0, 0, true); /* a parameter */
+    }
+    uint64_t *written = j->sets + (size_t)(j->block_count + 1) * j->words;
+    for (uint32_t k = j->start; k < j->count; k++)
+        for (int w = 0; w < j->code[k].write_count; w++)
+            written[j->code[k].writes[w] >> 6] |= (uint64_t)1 << (j->code[k].writes[w] & 63);
+    for (uint32_t k = 0; k < j->start; k++)
+        for (int w = 0; w < j->code[k].write_count; w++) {
+            uint16_t s = j->code[k].writes[w];
+            if (in_set(written, s)) continue;
+            j->slots[s].fixed = true;
+            j->slots[s].form = forms[s];
+        }
+}
+
+static bool flow(struct jit *j, int to, const struct jit_form *forms)
+{
+    bool changed = false;
+    if (to < 0) return false;
+    struct jit_block *b = &j->blocks[to];
+    for (uint32_t s = 0; s < j->slot_count; s++) {
+        if (!in_set(b->in, s)) continue;
+        struct jit_form f = j->slots[s].fixed ? j->slots[s].form : meet(b->forms[s], forms[s], j->slots[s].class);
+        changed |= !same_form(f, b->forms[s]);
+        b->forms[s] = f;
+    }
+    changed |= !b->reached;
+    b->reached = true;
+    return changed;
+}
+
+static void find_forms(struct jit *j)
+{
+    struct jit_form *forms = j->forms + (size_t)j->block_count * j->slot_count;
+    find_fixed(j, forms);
+    for (uint32_t s = 0; s < j->slot_count; s++) forms[s] = j->slots[s].fixed ? j->slots[s].form : any();
+    flow(j, 0, forms);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t b = 0; b < j->block_count; b++) {
+            struct jit_block *block = &j->blocks[b];
+            if (!block->reached) continue;
+            memcpy(forms, block->forms, j->slot_count * sizeof *forms);
+            for (uint32_t s = 0; s < j->slot_count; s++)
+                if (forms[s].kind == FORM_NONE) forms[s] = j->slots[s].fixed ? j->slots[s].form : any();
+            for (uint32_t k = block->start; k < block->end; k++) run_forms(j, &j->code[k], forms);
+            changed |= flow(j, block->next[0], forms);
+            changed |= flow(j, block->next[1], forms);
+            if (j->code[block->end - 1].i->run != simt_op_brx) continue;
+            const struct branch_table *t = &j->program->tables[j->code[block->end - 1].i->extra];
+            for (uint32_t e = 0; e < t->count; e++) changed |= flow(j, block_at(j, t->targets[e] - j->first), forms);
+        }
+    }
+}
+
+bool simt_jit_analyse(struct jit *j)
+{
+    if (!find_blocks(j)) return false;
+    j->places = rt_calloc(j->slot_count + 1, sizeof *j->places);
+    if (!j->places) return false;
+    find_lives(j);
+    find_forms(j);
+    j->live = j->sets + (size_t)j->block_count * j->words;
+    return true;
+}

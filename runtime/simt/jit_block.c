@@ -1,0 +1,80 @@
+/* Blocks that run generated code alone. The warps of a streaming kernel live for tens of nanoseconds: what the splits
+ * of a warp need would take longer than the kernel. */
+#include <string.h>
+#include "runtime/simt/jit.h"
+
+bool simt_jit_block_start(struct worker *k)
+{
+    const void *start = k->jit ? simt_jit_start(k->jit) : NULL;
+    k->quick = false;
+    if (!start) return false;
+    for (uint32_t j = 0; j < k->warp_count; j++) {
+        struct warp *w = &k->warps[j];
+        if (!simt_warp_ready(w) || !w->generated) return false;
+        w->resume = start;
+        w->pc = w->entry_frame->function->start - 1;
+    }
+    k->quick = true;
+    return true;
+}
+
+/* Gives the warps their splits. Warp `odd` has left its code; those before it have come to a barrier or their end,
+ * those behind it stand where they did. */
+static void give_splits(struct worker *k, uint32_t odd, enum jit_exit why)
+{
+    k->quick = false;
+    memset(k->barriers, 0, sizeof k->barriers);
+    k->barriers_used = k->live = k->turn = 0;
+    k->delays = 0;
+    for (uint32_t j = 0; j < k->warp_count; j++) {
+        struct warp *w = &k->warps[j];
+        const void *resume = w->resume;
+        uint32_t pc = w->pc;
+        simt_warp_start(w);
+        struct split *s = &w->splits[0];
+        if (j == odd) {
+            s->pc = pc;
+            w->resume = why == JIT_SLICE ? resume : NULL;
+        } else if (!resume) {
+            s->mask = w->alive = w->entry_frame->lanes = 0;
+            continue;
+        } else if (j < odd && odd != UINT32_MAX) {
+            struct barrier *b = &k->barriers[0];
+            *s = (struct split){.pc = pc, .mask = FULL, .frame = w->entry_frame, .state = SPLIT_BARRIER};
+            k->barriers_used = 1;
+            b->arrived[j] = FULL;
+            b->total += SIMT_WARP;
+            b->count += SIMT_WARP;
+            w->resume = resume;
+        } else {
+            s->pc = pc + 1;
+            w->resume = resume;
+        }
+        k->live += SIMT_WARP;
+    }
+}
+
+bool simt_jit_block_run(struct worker *k)
+{
+    uint32_t rounds = 0;
+    for (uint32_t left = k->warp_count; left;) {
+        if (++rounds == SLICE) { /* it may be endless */
+            give_splits(k, UINT32_MAX, JIT_BARRIER);
+            return false;
+        }
+        for (uint32_t j = 0; j < k->warp_count; j++) {
+            struct warp *w = &k->warps[j];
+            if (!w->resume) continue;
+            w->budget = SLICE;
+            enum jit_exit why = simt_jit_run(k->jit, w, w->entry_frame->regs, w->resume);
+            if (why == JIT_EXIT) {
+                w->resume = NULL;
+                left--;
+            } else if (why != JIT_BARRIER) {
+                give_splits(k, j, why);
+                return false;
+            }
+        }
+    }
+    return true;
+}

@@ -1,0 +1,241 @@
+/* Inside the code generator: jit_table.c says what instructions are, jit_analyse.c what is known of values, jit_state.c
+ * keeps values in registers, jit_integer.c, jit_vector.c and jit_memory.c write the instructions, jit.c puts it all
+ * together.
+ *
+ * What is known of a slot at a place of the code is its form: a constant, one number and a step from lane to lane, or
+ * anything. Lanes 0 to 15 and 16 to 31 are its halves. Where a slot is linear, only its numbers are kept: in a general
+ * register, or in lane 0 (and, for a pair, lane 16) of the slot; the slot's other lanes are stale. */
+#ifndef SIMT_JIT_BUILD_H
+#define SIMT_JIT_BUILD_H
+
+#include "runtime/simt/decode.h"
+#include "runtime/simt/jit.h"
+#include "runtime/simt/x86.h"
+
+enum jit_kind {
+    JK_UNKNOWN, /* calls the op; reads and writes anything */
+    JK_CALL,    /* calls the op, whose operands are known */
+    JK_LEAVE,   /* the interpreter does it */
+    JK_NOP,
+    JK_BRANCH,
+    JK_EXIT,
+    JK_BARRIER,
+    JK_SPECIAL,
+    JK_INTEGER,
+    JK_FLOAT,
+    JK_CONVERT,
+    JK_COMPARE,
+    JK_SELECT,
+    JK_PREDICATE,
+    JK_LOAD,
+    JK_STORE,
+    JK_SHUFFLE,
+    JK_VOTE
+};
+enum jit_integer {
+    JI_ADD,
+    JI_SUB,
+    JI_MUL,
+    JI_MAD,
+    JI_AND,
+    JI_OR,
+    JI_XOR,
+    JI_NOT,
+    JI_NEG,
+    JI_ABS,
+    JI_MOV,
+    JI_SHL,
+    JI_SHR,
+    JI_SAR,
+    JI_MIN_U,
+    JI_MAX_U,
+    JI_MIN_S,
+    JI_MAX_S,
+    JI_WIDE_U, /* 32 bits times 32 bits */
+    JI_WIDE_S,
+    JI_MAD_WIDE_U,
+    JI_MAD_WIDE_S,
+    JI_EXTEND_U,
+    JI_EXTEND_S,
+    JI_NARROW,
+    JI_OFFSET
+};
+enum jit_float { JF_ADD, JF_SUB, JF_MUL, JF_DIV, JF_FMA, JF_MIN, JF_MAX, JF_NEG, JF_ABS, JF_SQRT, JF_RCP, JF_RSQRT };
+enum jit_convert { JC_F32_S32, JC_F32_U32, JC_F64_S32, JC_F64_U32, JC_F64_F32, JC_F32_F64, JC_S32_F32 };
+enum jit_compare { JT_U, JT_S, JT_F }; /* kinds of numbers; the comparison itself is that of vcmp or vpcmp */
+
+/* What the generator knows of an op. */
+struct jit_native {
+    const char *key;
+    uint8_t kind, op, detail;
+    const char *operands; /* when the row does not say */
+};
+struct jit_op {
+    op_function run;
+    const char *operands;            /* NULL: not known */
+    const struct jit_native *native; /* NULL: only to be called */
+};
+const struct jit_op *simt_jit_op(op_function run);
+
+#define JIT_READS  12
+#define JIT_WRITES 9
+struct jit_insn {
+    const struct insn *i;
+    uint8_t kind, op, detail;
+    bool wide;            /* the result, or what is compared, has 64 bits */
+    bool leader, guarded; /* starts a block of the code; runs under a predicate */
+    uint8_t read_count, write_count;
+    uint16_t dies, dead; /* by bits: reads that are the last of a value, writes that nobody reads */
+    uint16_t reads[JIT_READS], writes[JIT_WRITES];
+};
+
+enum jit_form_kind { FORM_NONE, FORM_CONST, FORM_LINEAR, FORM_PAIR, FORM_ANY };
+struct jit_form {
+    enum jit_form_kind kind;
+    int64_t step; /* from lane to lane; the value of a constant */
+    int64_t skip; /* linear: from half to half */
+};
+
+struct jit_slot {
+    uint32_t offset;
+    char class; /* w, q or p; 0 not known */
+    bool fixed; /* an immediate, or the same in all blocks: its slot is never written, and all lanes are right */
+    struct jit_form form; /* of fixed slots */
+};
+
+struct jit_block {
+    uint32_t start, end; /* instructions, counted from the function's start */
+    int next[2];         /* blocks; -1 none. First where a branch leads, then the one behind */
+    uint64_t *in;        /* slots alive at the start */
+    struct jit_form *forms;
+    bool reached;
+    int label;
+};
+
+/* Where a slot's value is while code is written. */
+struct jit_place {
+    struct jit_form form;
+    int8_t scalar[2]; /* general registers by half, or of a predicate; -1 none */
+    int8_t vector[8]; /* vector registers by part; -1 none */
+    uint8_t in_slot;  /* parts that are right in the frame, by bits */
+    uint8_t at_home;  /* halves whose number is right in the frame; predicates use bit 0 */
+    bool checked;     /* addresses from it are right: */
+    int64_t low, high, align;
+};
+
+#define JIT_VECTORS 31 /* the last is for moments */
+#define JIT_SCRATCH 31
+struct jit {
+    const struct simt_program *program;
+    const struct function *function;
+    struct jit_form special[SR_TID_Z + 1];
+    struct x86 x;
+    struct jit_insn *code; /* [count], those of setup first */
+    uint32_t first, count; /* the function's code, with its setup */
+    uint32_t start;        /* where the setup ends, counted from first */
+    struct jit_slot *slots;
+    uint32_t slot_count, slot_capacity, words; /* words of a set of slots */
+    uint16_t *slot_of;                         /* by frame offset / 4; 0xffff none */
+    struct jit_block *blocks;
+    uint32_t block_count;
+    uint64_t *sets;
+    struct jit_form *forms;
+
+    /* while code is written */
+    struct jit_place *places;
+    uint64_t *live;              /* at the instruction at hand */
+    int32_t gpr_owner[X86_GPRS]; /* slot * 2 + half; -1 none */
+    int32_t vector_owner[32];    /* slot * 8 + part */
+    uint32_t gpr_stamp[X86_GPRS], vector_stamp[32], stamp;
+    uint32_t gpr_pins, vector_pins;
+    uint32_t pc;
+    struct jit_block *block;
+    int leave_label, fill_label;
+    uint32_t range_count;
+    bool impure, failed;
+};
+
+/* ---- jit_table.c ---- */
+bool simt_jit_describe(struct jit *j); /* fills j->code and j->slots */
+
+/* ---- jit_analyse.c ---- */
+bool simt_jit_analyse(struct jit *j); /* blocks, lives and forms */
+/* The form of what an instruction writes, from those of what it reads. */
+struct jit_form simt_jit_form_of(const struct jit *j, const struct jit_insn *n, const struct jit_form *f);
+
+static inline bool form_is_scalar(struct jit_form f)
+{
+    return f.kind == FORM_CONST || f.kind == FORM_LINEAR || f.kind == FORM_PAIR;
+}
+/* No step from lane to lane. */
+static inline bool form_is_flat(struct jit_form f)
+{
+    return f.kind == FORM_CONST || ((f.kind == FORM_LINEAR || f.kind == FORM_PAIR) && !f.step);
+}
+static inline bool form_is_uniform(struct jit_form f)
+{
+    return f.kind == FORM_CONST || (f.kind == FORM_LINEAR && !f.step && !f.skip);
+}
+static inline int64_t form_step(struct jit_form f)
+{
+    return f.kind == FORM_CONST ? 0 : f.step;
+}
+static inline bool in_set(const uint64_t *set, uint32_t k)
+{
+    return set[k >> 6] >> (k & 63) & 1;
+}
+
+/* ---- jit_state.c: registers. The machine's: rbx the frame, r12 the warp, r13 the worker, r14 the bias from device to
+ * host addresses, r15 shared memory; rax, rcx, rdx and zmm31 are for moments. ---- */
+#define REG_FRAME  RBX
+#define REG_WARP   R12
+#define REG_WORKER R13
+#define REG_BIAS   R14
+#define REG_SHARED R15
+void simt_jit_begin_block(struct jit *j, struct jit_block *b);
+int simt_jit_parts(const struct jit *j, uint16_t slot);
+/* The number of a half in a register: the slot's own, or `scratch`. Not for slots of any form. */
+int simt_jit_scalar(struct jit *j, uint16_t slot, int half, int scratch);
+int simt_jit_predicate(struct jit *j, uint16_t slot);
+/* A register for a number that the instruction at hand computes; it is the slot's once simt_jit_define says so. */
+int simt_jit_new_gpr(struct jit *j);
+void simt_jit_define_scalar(struct jit *j, uint16_t slot, struct jit_form f, const int regs[2]);
+/* 16 lanes of 4 bytes or 8 of 8. */
+int simt_jit_part(struct jit *j, uint16_t slot, int part);
+int simt_jit_new_vector(struct jit *j);
+void simt_jit_define_vector(struct jit *j, uint16_t slot, const int *regs); /* all parts */
+void simt_jit_define_in_frame(struct jit *j, uint16_t slot);                /* a call wrote it */
+/* A vector of equal numbers, or of 8-byte lanes made of a part's 4-byte ones, in a register of its own. */
+int simt_jit_equal(struct jit *j, int64_t value, bool wide);
+int simt_jit_widened(struct jit *j, uint16_t slot, int part, bool is_signed);
+/* The register of a part that nobody needs any more, to be overwritten; -1 when it must be kept. */
+int simt_jit_take_part(struct jit *j, const struct jit_insn *n, int read, int part);
+void simt_jit_drop(struct jit *j, uint16_t slot);      /* forgets what registers hold of it */
+void simt_jit_store_all(struct jit *j, uint16_t slot); /* all lanes are right in the frame */
+void simt_jit_flush(struct jit *j, const struct jit_block *a, const struct jit_block *b);
+void simt_jit_spill_live(struct jit *j, const struct jit_insn *n); /* before a call: registers hold nothing */
+/* Code, out of the way, that writes everything to the frame as the interpreter wants it, and leaves: with w->pc set to
+ * the instruction at hand, or, after an op, as it is. */
+int simt_jit_leaving(struct jit *j, enum jit_exit why, bool after);
+void simt_jit_wide_constant(struct jit *j, int reg, uint64_t value, bool wide);
+
+/* ---- jit_vector.c, jit_warp.c, jit_integer.c, jit_memory.c, jit_gather.c: one instruction ---- */
+struct x86_evex simt_jit_full(void);                          /* 512 bits, no mask */
+void simt_jit_mask_to_gpr(struct jit *j, int reg, bool wide); /* mask registers 1 to 2 or 4, a part each */
+void simt_jit_vector(struct jit *j, const struct jit_insn *n);
+void simt_jit_compare(struct jit *j, const struct jit_insn *n);
+void simt_jit_select(struct jit *j, const struct jit_insn *n);
+void simt_jit_predicates(struct jit *j, const struct jit_insn *n);
+void simt_jit_shuffle(struct jit *j, const struct jit_insn *n);
+void simt_jit_vote(struct jit *j, const struct jit_insn *n);
+void simt_jit_integer(struct jit *j, const struct jit_insn *n, struct jit_form f);
+/* False when the op is to be called instead. */
+bool simt_jit_memory(struct jit *j, const struct jit_insn *n);
+/* From addresses of any form. False when the op is to be called instead. */
+bool simt_jit_gather(struct jit *j, const struct jit_insn *n);
+bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, struct jit_form address);
+
+/* ---- jit_emit.c: the whole function; the way in is at the start of the code ---- */
+bool simt_jit_write(struct jit *j);
+
+#endif

@@ -1,0 +1,305 @@
+/* The code of a kernel: its blocks one after the other, calls of ops, branches, and the ways in and out. */
+#include <string.h>
+#include "runtime/simt/jit_build.h"
+
+#define MAX_BYTES ((size_t)8 << 20) /* a kernel of more is interpreted */
+
+static struct x86_mem of_warp(size_t offset)
+{
+    return x86_at(REG_WARP, (int32_t)offset);
+}
+static struct x86_mem of_worker(size_t offset)
+{
+    return x86_at(REG_WORKER, (int32_t)offset);
+}
+#define WARP(member)   of_warp(offsetof(struct warp, member))
+#define WORKER(member) of_worker(offsetof(struct worker, member))
+
+/* ---- ways in and out ---- */
+static const int saved[] = {RBX, RBP, R12, R13, R14, R15};
+#define SAVED_COUNT ((int)(sizeof saved / sizeof *saved))
+
+/* enum jit_exit enter(char *R, struct warp *w, const void *at) */
+static void write_entrance(struct jit *j)
+{
+    struct x86 *x = &j->x;
+    for (int k = 0; k < SAVED_COUNT; k++) x86_push(x, saved[k]);
+    x86_imm(x, ALU_SUB, true, RSP, 8);
+    x86_rr(x, ALU_MOV, true, REG_FRAME, RDI);
+    x86_rr(x, ALU_MOV, true, REG_WARP, RSI);
+    x86_rm(x, ALU_MOV, true, REG_WORKER, WARP(worker));
+    x86_rm(x, ALU_MOV, true, REG_SHARED, WARP(shared));
+    x86_rm(x, ALU_MOV, true, REG_BIAS, WORKER(bias));
+    x86_jump_to(x, RDX);
+    x86_bind(x, j->leave_label);
+    x86_vzeroupper(x);
+    x86_imm(x, ALU_ADD, true, RSP, 8);
+    for (int k = SAVED_COUNT; k-- > 0;) x86_pop(x, saved[k]);
+    x86_return(x);
+}
+
+static bool fill_range(struct worker *k, uint32_t index, uint64_t address, uint64_t span)
+{
+    struct simt_block b;
+    if (!simt_find(address, &b) || b.bytes < span || address - b.address > b.bytes - span) return false;
+    k->jit_ranges[index] = (struct jit_range){b.address, b.bytes - span + 1};
+    return true;
+}
+
+/* Calls fill_range for index rax, address rcx and span rdx, and keeps all other registers. */
+static void write_filler(struct jit *j)
+{
+    static const int kept[] = {RSI, RDI, R8, R9, R10, R11};
+    const struct x86_vop load = {1, 0, 0, 0x10}, store = {1, 0, 0, 0x11};
+    struct x86 *x = &j->x;
+    int32_t room = 32 * 64 + 8;
+    x->now = X86_COLD;
+    x86_bind(x, j->fill_label);
+    for (int k = 0; k < 6; k++) x86_push(x, kept[k]);
+    x86_imm(x, ALU_SUB, true, RSP, room);
+    for (int v = 0; v < 32; v++) x86_evex_mem(x, store, simt_jit_full(), v, 0, x86_at(RSP, 64 * v));
+    x86_rr(x, ALU_MOV, true, RDI, REG_WORKER);
+    x86_rr(x, ALU_MOV, true, RSI, RAX);
+    x86_rr(x, ALU_MOV, true, R8, RDX);
+    x86_rr(x, ALU_MOV, true, RDX, RCX);
+    x86_rr(x, ALU_MOV, true, RCX, R8);
+    x86_vzeroupper(x);
+    x86_load_imm(x, RAX, (uint64_t)(uintptr_t)fill_range);
+    x86_call(x, RAX);
+    x86_movzx_byte(x, RAX, RAX);
+    for (int v = 0; v < 32; v++) x86_evex_mem(x, load, simt_jit_full(), v, 0, x86_at(RSP, 64 * v));
+    x86_imm(x, ALU_ADD, true, RSP, room);
+    for (int k = 6; k-- > 0;) x86_pop(x, kept[k]);
+    x86_return(x);
+    x->now = X86_HOT;
+}
+
+static void leave_with(struct jit *j, enum jit_exit why)
+{
+    x86_load_imm(&j->x, RAX, (uint64_t)why);
+    x86_jump(&j->x, j->leave_label);
+}
+
+/* Goes back to come again at a block of the code. */
+static void suspend(struct jit *j, enum jit_exit why, uint32_t pc, const struct jit_block *to)
+{
+    x86_mem_imm(&j->x, ALU_MOV, false, WARP(pc), (int32_t)pc);
+    x86_lea_label(&j->x, RAX, to->label);
+    x86_store(&j->x, true, WARP(resume), RAX);
+    leave_with(j, why);
+}
+
+/* ---- calls ---- */
+static void call_op(struct jit *j, const struct jit_insn *n)
+{
+    struct x86 *x = &j->x;
+    const struct insn *i = n->i;
+    int skip = -1;
+    j->impure = true;
+    simt_jit_spill_live(j, n);
+    if (n->guarded || (n->kind == JK_UNKNOWN && i->guard != SLOT_TRUE)) {
+        skip = x86_label(x);
+        x86_rm(x, ALU_MOV, false, RDX, x86_at(REG_FRAME, (int32_t)i->guard));
+        if (i->guard_flip) x86_unary(x, UNARY_NOT, false, RDX);
+        x86_test(x, false, RDX, RDX);
+        x86_jump_if(x, CC_E, skip);
+    } else {
+        x86_load_imm(x, RDX, FULL);
+    }
+    x86_mem_imm(x, ALU_MOV, false, WARP(pc), (int32_t)j->pc);
+    x86_rr(x, ALU_MOV, true, RDI, REG_FRAME);
+    x86_load_imm(x, RSI, (uint64_t)(uintptr_t)i);
+    x86_rr(x, ALU_MOV, true, RCX, REG_WARP);
+    x86_load_imm(x, RAX, (uint64_t)(uintptr_t)i->run);
+    x86_vzeroupper(x);
+    x86_call(x, RAX);
+    for (int k = 0; k < n->write_count; k++) simt_jit_define_in_frame(j, n->writes[k]);
+    for (uint32_t s = 0; n->kind == JK_UNKNOWN && s < j->slot_count; s++)
+        if (!j->slots[s].fixed) simt_jit_define_in_frame(j, (uint16_t)s);
+    x86_test(x, false, RAX, RAX);
+    int odd = x86_label(x);
+    x86_jump_if(x, CC_NE, odd);
+    int scheduled = simt_jit_leaving(j, JIT_SCHEDULE, true);
+    x->now = X86_COLD;
+    x86_bind(x, odd);
+    x86_imm(x, ALU_CMP, false, RAX, EV_FAULT);
+    x86_jump_if(x, CC_NE, scheduled);
+    leave_with(j, JIT_FAULT);
+    x->now = X86_HOT;
+    if (skip >= 0) x86_bind(x, skip);
+}
+
+static void special(struct jit *j, const struct jit_insn *n)
+{
+    uint32_t r = n->i->mode;
+    struct jit_form f = simt_jit_form_of(j, n, NULL);
+    if (!n->write_count) return;
+    if (r < SR_CTAID_X || r > SR_CTAID_Z || n->wide) {
+        call_op(j, n);
+        return;
+    }
+    int regs[2] = {simt_jit_new_gpr(j), 0};
+    x86_rm(&j->x, ALU_MOV, false, regs[0], of_worker(offsetof(struct worker, block) + 4 * (r - SR_CTAID_X)));
+    simt_jit_define_scalar(j, n->writes[0], f, regs);
+}
+
+/* ---- the ends of blocks ---- */
+/* Goes to a block, unless it lies right behind; back only while the budget lasts. */
+static void go_to(struct jit *j, const struct jit_block *to)
+{
+    struct x86 *x = &j->x;
+    if (to->start == j->block->end) return;
+    if (to->start < j->block->end) {
+        int spent = x86_label(x);
+        x86_mem_imm(x, ALU_SUB, false, WARP(budget), 1);
+        x86_jump_if(x, CC_LE, spent);
+        x->now = X86_COLD;
+        x86_bind(x, spent);
+        suspend(j, JIT_SLICE, to->start + j->first, to);
+        x->now = X86_HOT;
+    }
+    x86_jump(x, to->label);
+}
+
+static void branch(struct jit *j, const struct jit_insn *n)
+{
+    struct x86 *x = &j->x;
+    const struct jit_block *b = j->block, *to = b->next[0] < 0 ? NULL : &j->blocks[b->next[0]];
+    const struct jit_block *behind = b->next[1] < 0 ? NULL : &j->blocks[b->next[1]];
+    if (!to) {
+        x86_jump(x, simt_jit_leaving(j, JIT_LEFT, false));
+        return;
+    }
+    if (n->i->guard == SLOT_TRUE) {
+        simt_jit_flush(j, to, NULL);
+        if (n->i->guard_flip) {
+            x86_jump(x, simt_jit_leaving(j, JIT_LEFT, false));
+            return;
+        }
+        go_to(j, to);
+        return;
+    }
+    simt_jit_flush(j, to, behind);
+    int p = simt_jit_predicate(j, n->reads[0]);
+    bool uniform = form_is_uniform(j->places[n->reads[0]].form), flip = n->i->guard_flip;
+    int not_taken = x86_label(x), leave = uniform ? -1 : simt_jit_leaving(j, JIT_LEFT, false);
+    if (flip)
+        x86_test(x, false, p, p);
+    else
+        x86_imm(x, ALU_CMP, false, p, -1);
+    x86_jump_if(x, CC_NE, not_taken);
+    go_to(j, to);
+    x86_bind(x, not_taken);
+    if (!uniform) {
+        if (flip)
+            x86_imm(x, ALU_CMP, false, p, -1);
+        else
+            x86_test(x, false, p, p);
+        x86_jump_if(x, CC_NE, leave);
+    }
+    if (!behind) x86_jump(x, simt_jit_leaving(j, JIT_LEFT, false));
+}
+
+static void end_block(struct jit *j, const struct jit_insn *n)
+{
+    const struct jit_block *b = j->block, *behind = b->next[1] < 0 ? NULL : &j->blocks[b->next[1]];
+    switch ((enum jit_kind)n->kind) {
+    case JK_BRANCH: branch(j, n); break;
+    case JK_EXIT: leave_with(j, JIT_EXIT); break;
+    case JK_LEAVE: x86_jump(&j->x, simt_jit_leaving(j, JIT_LEFT, false)); break;
+    case JK_BARRIER:
+        if (!behind) {
+            x86_jump(&j->x, simt_jit_leaving(j, JIT_LEFT, false));
+            break;
+        }
+        if (j->slots[n->reads[0]].form.step != 0) j->impure = true;
+        simt_jit_flush(j, behind, NULL);
+        suspend(j, JIT_BARRIER, j->pc, behind);
+        break;
+    default: /* the next block begins here */
+        if (behind) simt_jit_flush(j, behind, NULL);
+        break;
+    }
+}
+
+/* ---- one instruction, one block ---- */
+static void write_insn(struct jit *j, const struct jit_insn *n)
+{
+    struct jit_form f[JIT_READS];
+    for (int k = 0; k < n->read_count; k++) f[k] = j->places[n->reads[k]].form;
+    switch ((enum jit_kind)n->kind) {
+    case JK_UNKNOWN:
+    case JK_CALL: call_op(j, n); break;
+    case JK_SPECIAL: special(j, n); break;
+    case JK_INTEGER: simt_jit_integer(j, n, simt_jit_form_of(j, n, f)); break;
+    case JK_FLOAT:
+    case JK_CONVERT:
+        if (n->write_count) simt_jit_vector(j, n);
+        break;
+    case JK_COMPARE: simt_jit_compare(j, n); break;
+    case JK_SELECT:
+        if (n->write_count) simt_jit_select(j, n);
+        break;
+    case JK_PREDICATE: simt_jit_predicates(j, n); break;
+    case JK_LOAD:
+    case JK_STORE:
+        if (!simt_jit_memory(j, n) && !simt_jit_gather(j, n)) call_op(j, n);
+        break;
+    case JK_SHUFFLE: simt_jit_shuffle(j, n); break;
+    case JK_VOTE: simt_jit_vote(j, n); break;
+    default: break;
+    }
+}
+
+/* What is alive behind an instruction. */
+static void pass_lives(struct jit *j, const struct jit_insn *n)
+{
+    for (int k = 0; k < n->read_count; k++) {
+        uint16_t s = n->reads[k];
+        if (!(n->dies >> k & 1)) continue;
+        j->live[s >> 6] &= ~((uint64_t)1 << (s & 63));
+        bool written = false;
+        for (int w = 0; w < n->write_count; w++) written |= n->writes[w] == s;
+        if (!written && !j->slots[s].fixed) simt_jit_drop(j, s);
+    }
+    for (int w = 0; w < n->write_count; w++) {
+        uint16_t s = n->writes[w];
+        if (n->dead >> w & 1) {
+            j->live[s >> 6] &= ~((uint64_t)1 << (s & 63));
+            simt_jit_drop(j, s);
+        } else {
+            j->live[s >> 6] |= (uint64_t)1 << (s & 63);
+        }
+    }
+}
+
+static void write_block(struct jit *j, struct jit_block *b)
+{
+    x86_bind(&j->x, b->label);
+    simt_jit_begin_block(j, b);
+    for (uint32_t k = b->start; k < b->end && !j->x.failed && !j->failed; k++) {
+        const struct jit_insn *n = &j->code[k];
+        j->pc = j->first + k;
+        j->gpr_pins = j->vector_pins = 0;
+        write_insn(j, n);
+        j->gpr_pins = j->vector_pins = 0;
+        if (k + 1 == b->end) end_block(j, n);
+        pass_lives(j, n);
+    }
+}
+
+bool simt_jit_write(struct jit *j)
+{
+    j->leave_label = x86_label(&j->x);
+    j->fill_label = x86_label(&j->x);
+    write_entrance(j);
+    write_filler(j);
+    for (uint32_t b = 0; b < j->block_count; b++) {
+        if (j->blocks[b].reached)
+            write_block(j, &j->blocks[b]);
+        else
+            x86_bind(&j->x, j->blocks[b].label); /* only ways that nothing takes lead here */
+        j->failed |= x86_size(&j->x) > MAX_BYTES;
+    }
+    return !j->failed && !j->x.failed;
+}

@@ -1,0 +1,297 @@
+/* Loads and stores from linear addresses: one check for a whole warp, or for all accesses of a block of code from the
+ * same address, and then vector moves, broadcasts, or gathers by a constant index. */
+#include <string.h>
+#include "runtime/simt/jit_build.h"
+
+#define MAX_SPAN (1 << 20)
+
+/* The bytes that the lanes of an access touch, from the number of its address. */
+struct extent {
+    int64_t low, high;
+};
+static struct extent extent_of(const struct insn *i, struct jit_form f)
+{
+    int64_t step = form_step(f), skip = f.kind == FORM_LINEAR ? f.skip : 0;
+    int64_t low = (step < 0 ? 15 * step : 0) + (skip < 0 ? skip : 0);
+    int64_t high = (step > 0 ? 15 * step : 0) + (skip > 0 ? skip : 0);
+    return (struct extent){i->imm + low, i->imm + high + (int64_t)i->size * i->count};
+}
+
+static bool is_small(int64_t n)
+{
+    return n > -MAX_SPAN && n < MAX_SPAN;
+}
+
+bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, struct jit_form f)
+{
+    const struct insn *i = n->i;
+    int64_t bytes = (int64_t)i->size * i->count, step = form_step(f), skip = f.kind == FORM_LINEAR ? f.skip : 0;
+    (void)j;
+    if (n->guarded || !form_is_scalar(f) || n->op > 1 || (i->flags & F_SPIN)) return false;
+    if (!is_small(step) || !is_small(skip) || i->imm >= 1 << 30 || i->imm <= -(1 << 30) || step % bytes ||
+        skip % bytes || i->imm % bytes)
+        return false;
+    if (f.kind == FORM_CONST && n->op && f.step + i->imm != (int32_t)(f.step + i->imm)) return false;
+    bool contiguous = step == bytes && i->count == 1, gathers = step && !contiguous;
+    if (gathers && !((i->size == 4 && !n->wide) || (i->size == 8 && n->wide))) return false;
+    return n->kind == JK_LOAD ? n->write_count == i->count : step != 0;
+}
+
+/* ---- checks ---- */
+/* What the accesses of the rest of this block of code touch, from the same address. */
+static struct extent all_from_here(const struct jit *j, const struct jit_insn *n, struct jit_form f, int64_t *align)
+{
+    struct extent all = extent_of(n->i, f);
+    *align = (int64_t)n->i->size * n->i->count;
+    const struct jit_insn *end = j->code + j->block->end;
+    for (const struct jit_insn *m = n; m < end; m++) {
+        bool same = (m->kind == JK_LOAD || m->kind == JK_STORE) && m->op == n->op && m->reads[0] == n->reads[0];
+        if (same && simt_jit_is_native_access(j, m, f)) {
+            struct extent one = extent_of(m->i, f);
+            if (one.low < all.low) all.low = one.low;
+            if (one.high > all.high) all.high = one.high;
+            if ((int64_t)m->i->size * m->i->count > *align) *align = (int64_t)m->i->size * m->i->count;
+        }
+        if (m->kind == JK_UNKNOWN) return all;
+        for (int k = 0; k < m->write_count; k++)
+            if (m->writes[k] == n->reads[0]) return all;
+    }
+    return all;
+}
+
+static void check_global(struct jit *j, int base, struct extent all, int leave)
+{
+    uint32_t index = j->range_count++;
+    int32_t at = (int32_t)(index * sizeof(struct jit_range));
+    struct x86 *x = &j->x;
+    int miss = x86_label(x), found = x86_label(x);
+    x86_lea(x, true, RCX, x86_at(base, (int32_t)all.low));
+    x86_rm(x, ALU_MOV, true, RAX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges)));
+    x86_rr(x, ALU_MOV, true, RDX, RCX);
+    x86_rm(x, ALU_SUB, true, RDX, x86_at(RAX, at));
+    x86_rm(x, ALU_CMP, true, RDX, x86_at(RAX, at + 8));
+    x86_jump_if(x, CC_AE, miss);
+    x86_bind(x, found);
+    x->now = X86_COLD;
+    x86_bind(x, miss);
+    x86_load_imm(x, RAX, index);
+    x86_load_imm(x, RDX, (uint64_t)(all.high - all.low));
+    x86_call_label(x, j->fill_label);
+    x86_test(x, false, RAX, RAX);
+    x86_jump_if(x, CC_NE, found);
+    x86_jump(x, leave);
+    x->now = X86_HOT;
+}
+
+static void check_shared(struct jit *j, int base, struct extent all, int leave)
+{
+    struct x86 *x = &j->x;
+    if (all.low < 0) {
+        x86_rr(x, ALU_MOV, true, RCX, base);
+        x86_imm(x, ALU_ADD, true, RCX, (int32_t)all.low);
+        x86_jump_if(x, CC_S, leave);
+    }
+    x86_lea(x, true, RCX, x86_at(base, (int32_t)all.high));
+    x86_rm(x, ALU_MOV, false, RAX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, shared_bytes)));
+    x86_rr(x, ALU_CMP, true, RCX, RAX);
+    x86_jump_if(x, CC_A, leave);
+}
+
+/* Checks the halves' addresses, unless an access before has. A wrong one is the interpreter's. `bases`: registers of
+ * the halves' numbers. */
+static void check(struct jit *j, const struct jit_insn *n, const int bases[2])
+{
+    struct jit_place *p = &j->places[n->reads[0]];
+    struct extent need = extent_of(n->i, p->form);
+    int64_t align = (int64_t)n->i->size * n->i->count;
+    if (p->checked && need.low >= p->low && need.high <= p->high && align <= p->align) return;
+    struct extent all = all_from_here(j, n, p->form, &align);
+    int leave = simt_jit_leaving(j, JIT_LEFT, false);
+    for (int h = 0; h < (p->form.kind == FORM_PAIR ? 2 : 1); h++) {
+        if (align > 1) {
+            x86_test_imm(&j->x, bases[h], (int32_t)align - 1);
+            x86_jump_if(&j->x, CC_NE, leave);
+        }
+        if (n->op)
+            check_shared(j, bases[h], all, leave);
+        else
+            check_global(j, bases[h], all, leave);
+    }
+    p->checked = p->form.kind != FORM_CONST;
+    p->low = all.low;
+    p->high = all.high;
+    p->align = align;
+}
+
+/* ---- where the halves lie in host memory ---- */
+static void find_bases(struct jit *j, const struct jit_insn *n, struct x86_mem at[2])
+{
+    uint16_t slot = n->reads[0];
+    struct jit_form f = j->places[slot].form;
+    int bases[2];
+    bases[0] = bases[1] = simt_jit_scalar(j, slot, 0, RDX);
+    if (f.kind == FORM_PAIR) bases[1] = simt_jit_scalar(j, slot, 1, RDX);
+    if (f.kind == FORM_CONST) { /* kept out of the way of the checks */
+        bases[0] = bases[1] = simt_jit_new_gpr(j);
+        x86_rr(&j->x, ALU_MOV, true, bases[0], RDX);
+    }
+    check(j, n, bases);
+    for (int h = 0; h < 2; h++) {
+        int32_t offset = (int32_t)(n->i->imm + (h && f.kind == FORM_LINEAR ? f.skip : 0));
+        at[h] = x86_at_index(n->op ? REG_SHARED : bases[h], n->op ? bases[h] : REG_BIAS, offset);
+    }
+}
+
+static struct x86_mem further(struct x86_mem m, int64_t bytes)
+{
+    m.offset += (int32_t)bytes;
+    return m;
+}
+
+/* ---- moves ---- */
+/* Loads and stores of lanes that lie side by side, by bytes in memory; 0: in the order 1, 2, 4, 8. */
+static const struct x86_vop load_u[2][4] = {
+    {{2, 1, 0, 0x31}, {2, 1, 0, 0x33}, {1, 0, 0, 0x10}, {0, 0, 0, 0}},
+    {{2, 1, 0, 0x32}, {2, 1, 0, 0x34}, {2, 1, 0, 0x35}, {1, 0, 0, 0x10}},
+};
+static const struct x86_vop load_s[2][4] = {
+    {{2, 1, 0, 0x21}, {2, 1, 0, 0x23}, {1, 0, 0, 0x10}, {0, 0, 0, 0}},
+    {{2, 1, 0, 0x22}, {2, 1, 0, 0x24}, {2, 1, 0, 0x25}, {1, 0, 0, 0x10}},
+};
+static const struct x86_vop store_lanes[2][4] = {
+    {{2, 2, 0, 0x31}, {2, 2, 0, 0x33}, {1, 0, 0, 0x11}, {0, 0, 0, 0}},
+    {{2, 2, 0, 0x32}, {2, 2, 0, 0x34}, {2, 2, 0, 0x35}, {1, 0, 0, 0x11}},
+};
+static const struct x86_vop spread_w = {2, 1, 0, 0x58}, spread_q = {2, 1, 1, 0x59}, from_gpr_w = {2, 1, 0, 0x7c},
+                            from_gpr_q = {2, 1, 1, 0x7c}, gather_w = {2, 1, 0, 0x90}, gather_q = {2, 1, 1, 0x90},
+                            scatter_w = {2, 1, 0, 0xa0}, scatter_q = {2, 1, 1, 0xa0}, all_lanes = {1, 0, 0, 0x46},
+                            load = {1, 0, 0, 0x10};
+
+static int log_size(const struct insn *i)
+{
+    return __builtin_ctz(i->size);
+}
+
+/* The lanes' distances from the first, in bytes: 16 of 4 bytes (the first 8 for 8-byte lanes). */
+static int index_vector(struct jit *j, int64_t step)
+{
+    int32_t w[16];
+    for (int l = 0; l < 16; l++) w[l] = (int32_t)(step * l);
+    int r = simt_jit_new_vector(j);
+    x86_evex_mem(&j->x, load, simt_jit_full(), r, 0, x86_at_label(x86_constant(&j->x, w)));
+    return r;
+}
+
+static void move_gathered(struct jit *j, struct x86_vop op, int reg, int index, struct x86_mem at)
+{
+    struct x86_evex by_mask = simt_jit_full();
+    by_mask.mask = 1;
+    x86_lea(&j->x, true, RAX, at);
+    x86_vex(&j->x, all_lanes, 256, 1, 1, 1, -1); /* kxnorw: gathers clear their mask */
+    x86_evex_sib(&j->x, op, by_mask, reg, (struct x86_mem){RAX, index, 0, 0, -1});
+}
+
+static int load_same(struct jit *j, const struct jit_insn *n, struct x86_mem at)
+{
+    const struct insn *i = n->i;
+    int r = simt_jit_new_vector(j);
+    if (i->size == (n->wide ? 8 : 4)) {
+        x86_evex_mem(&j->x, n->wide ? spread_q : spread_w, simt_jit_full(), r, 0, at);
+        return r;
+    }
+    x86_load_part(&j->x, RAX, at, i->size, n->detail, n->wide);
+    x86_evex(&j->x, n->wide ? from_gpr_q : from_gpr_w, simt_jit_full(), r, 0, RAX);
+    return r;
+}
+
+static void load_vectors(struct jit *j, const struct jit_insn *n, const struct x86_mem at[2], struct jit_form f, int e,
+                         int *regs)
+{
+    const struct insn *i = n->i;
+    int64_t step = form_step(f), bytes = (int64_t)i->size * i->count;
+    int parts = n->wide ? 4 : 2, index = -1;
+    bool same_halves = f.kind == FORM_CONST || (f.kind == FORM_LINEAR && !f.skip);
+    for (int p = 0; p < parts; p++) {
+        int half = p / (parts / 2), first = n->wide ? (p & 1) * 8 : 0;
+        struct x86_mem m = further(at[half], (int64_t)e * i->size + step * first);
+        if (!step) {
+            bool again = p && (same_halves || (n->wide && (p & 1)));
+            regs[p] = again ? simt_jit_new_vector(j) : load_same(j, n, m);
+            if (again) x86_evex(&j->x, load, simt_jit_full(), regs[p], 0, regs[p - 1]);
+            continue;
+        }
+        if (step != bytes || i->count > 1) {
+            if (index < 0) index = index_vector(j, step);
+            regs[p] = simt_jit_new_vector(j);
+            move_gathered(j, n->wide ? gather_q : gather_w, regs[p], index, m);
+            continue;
+        }
+        regs[p] = simt_jit_new_vector(j);
+        bool again = same_halves && half;
+        if (again)
+            x86_evex(&j->x, load, simt_jit_full(), regs[p], 0, regs[p - parts / 2]);
+        else
+            x86_evex_mem(&j->x, (n->detail ? load_s : load_u)[n->wide][log_size(i)], simt_jit_full(), regs[p], 0, m);
+    }
+}
+
+static void load_numbers(struct jit *j, const struct jit_insn *n, const struct x86_mem at[2], struct jit_form f, int e,
+                         int *regs)
+{
+    for (int h = 0; h < (f.kind == FORM_PAIR ? 2 : 1); h++) {
+        regs[h] = simt_jit_new_gpr(j);
+        x86_load_part(&j->x, regs[h], further(at[h], (int64_t)e * n->i->size), n->i->size, n->detail, n->wide);
+    }
+}
+
+static void load_all(struct jit *j, const struct jit_insn *n, const struct x86_mem at[2], struct jit_form f)
+{
+    struct jit_form result = simt_jit_form_of(j, n, &f);
+    int regs[8][4], w = 0;
+    uint32_t pins = j->gpr_pins;
+    for (int e = 0; e < n->i->count; e++) {
+        if (form_is_scalar(result)) {
+            load_numbers(j, n, at, result, e, regs[0]);
+            if (n->i->count > 1 && n->writes[w] == n->reads[0]) j->failed = true; /* decoding sees to it */
+            simt_jit_define_scalar(j, n->writes[w++], result, regs[0]);
+            j->gpr_pins = pins;
+        } else {
+            load_vectors(j, n, at, f, e, regs[0]);
+            simt_jit_define_vector(j, n->writes[w++], regs[0]);
+            j->vector_pins = 0;
+        }
+    }
+}
+
+static void store_all(struct jit *j, const struct jit_insn *n, const struct x86_mem at[2], struct jit_form f)
+{
+    const struct insn *i = n->i;
+    int64_t step = form_step(f);
+    int parts = n->wide ? 4 : 2, index = -1;
+    bool scatters = step != i->size;
+    if (scatters) index = index_vector(j, step);
+    for (int e = 0; e < i->count; e++)
+        for (int p = 0; p < parts; p++) {
+            int half = p / (parts / 2), first = n->wide ? (p & 1) * 8 : 0;
+            struct x86_mem m = further(at[half], (int64_t)e * i->size + step * first);
+            int r = simt_jit_part(j, n->reads[1 + e], p);
+            if (scatters)
+                move_gathered(j, n->wide ? scatter_q : scatter_w, r, index, m);
+            else
+                x86_evex_mem(&j->x, store_lanes[n->wide][log_size(i)], simt_jit_full(), r, 0, m);
+            j->vector_pins = index < 0 ? 0 : 1u << index;
+        }
+}
+
+bool simt_jit_memory(struct jit *j, const struct jit_insn *n)
+{
+    struct jit_form f = j->places[n->reads[0]].form;
+    struct x86_mem at[2];
+    if (!simt_jit_is_native_access(j, n, f)) return false;
+    find_bases(j, n, at);
+    if (n->kind == JK_LOAD)
+        load_all(j, n, at, f);
+    else
+        store_all(j, n, at, f);
+    return true;
+}

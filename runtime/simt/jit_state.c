@@ -1,0 +1,418 @@
+/* Which registers hold what while code is written; when values go to the frame and come from there. */
+#include <string.h>
+#include "runtime/simt/jit_build.h"
+
+static const int gprs[] = {RSI, RDI, R8, R9, R10, R11, RBP};
+#define GPR_COUNT ((int)(sizeof gprs / sizeof *gprs))
+
+static const struct x86_vop move = {1, 0, 0, 0x10}, store = {1, 0, 0, 0x11};
+static const struct x86_vop broadcast_w = {2, 1, 0, 0x7c}, broadcast_q = {2, 1, 1, 0x7c};
+static const struct x86_vop spread_w = {2, 1, 0, 0x58}, spread_q = {2, 1, 1, 0x59}; /* from memory */
+static const struct x86_vop add_w = {1, 1, 0, 0xfe}, add_q = {1, 1, 1, 0xd4};
+
+struct x86_evex simt_jit_full(void)
+{
+    return (struct x86_evex){.bits = 512, .imm = -1};
+}
+
+static bool is_wide(const struct jit *j, uint16_t slot)
+{
+    return j->slots[slot].class == 'q';
+}
+int simt_jit_parts(const struct jit *j, uint16_t slot)
+{
+    return is_wide(j, slot) ? 4 : 2;
+}
+static uint8_t all_parts(const struct jit *j, uint16_t slot)
+{
+    return (uint8_t)((1u << simt_jit_parts(j, slot)) - 1);
+}
+static struct x86_mem part_home(const struct jit *j, uint16_t slot, int part)
+{
+    return x86_at(REG_FRAME, (int32_t)j->slots[slot].offset + 64 * part);
+}
+static struct x86_mem scalar_home(const struct jit *j, uint16_t slot, int half)
+{
+    return x86_at(REG_FRAME, (int32_t)j->slots[slot].offset + half * (is_wide(j, slot) ? 128 : 64));
+}
+
+void simt_jit_begin_block(struct jit *j, struct jit_block *b)
+{
+    j->block = b;
+    for (uint32_t s = 0; s < j->slot_count; s++) {
+        struct jit_place *p = &j->places[s];
+        struct jit_form f = b->forms[s];
+        bool fixed = j->slots[s].fixed;
+        if (fixed) f = j->slots[s].form;
+        if (f.kind == FORM_NONE) f.kind = FORM_ANY;
+        *p = (struct jit_place){.form = f, .scalar = {-1, -1}, .at_home = f.kind == FORM_CONST && !fixed ? 0 : 3};
+        memset(p->vector, -1, sizeof p->vector);
+        p->in_slot = fixed || f.kind == FORM_ANY ? 0xff : 0;
+    }
+    for (int r = 0; r < X86_GPRS; r++) j->gpr_owner[r] = -1;
+    for (int r = 0; r < 32; r++) j->vector_owner[r] = -1;
+    j->gpr_pins = j->vector_pins = 0;
+    memcpy(j->live, b->in, j->words * sizeof *j->live);
+}
+
+/* ---- general registers ---- */
+static void write_scalar(struct jit *j, uint16_t slot, int half)
+{
+    struct jit_place *p = &j->places[slot];
+    if (p->at_home >> half & 1) return;
+    x86_store(&j->x, is_wide(j, slot), scalar_home(j, slot, half), p->scalar[half]);
+    p->at_home |= (uint8_t)(1 << half);
+}
+
+static void release_gpr(struct jit *j, int reg)
+{
+    int owner = j->gpr_owner[reg];
+    if (owner < 0) return;
+    j->places[owner / 2].scalar[owner & 1] = -1;
+    j->gpr_owner[reg] = -1;
+}
+
+int simt_jit_new_gpr(struct jit *j)
+{
+    int best = -1;
+    for (int k = 0; k < GPR_COUNT; k++) {
+        int r = gprs[k];
+        if (j->gpr_pins >> r & 1) continue;
+        if (j->gpr_owner[r] < 0) {
+            best = r;
+            break;
+        }
+        if (best < 0 || j->gpr_stamp[r] < j->gpr_stamp[best]) best = r;
+    }
+    if (best < 0) {
+        j->failed = true;
+        return RSI;
+    }
+    int owner = j->gpr_owner[best];
+    if (owner >= 0) write_scalar(j, (uint16_t)(owner / 2), owner & 1);
+    release_gpr(j, best);
+    j->gpr_pins |= 1u << best;
+    j->gpr_stamp[best] = ++j->stamp;
+    return best;
+}
+
+static void own_gpr(struct jit *j, uint16_t slot, int half, int reg)
+{
+    j->gpr_owner[reg] = slot * 2 + half;
+    j->places[slot].scalar[half] = (int8_t)reg;
+    j->gpr_pins |= 1u << reg;
+    j->gpr_stamp[reg] = ++j->stamp;
+}
+
+static int load_scalar(struct jit *j, uint16_t slot, int half)
+{
+    struct jit_place *p = &j->places[slot];
+    int r = p->scalar[half];
+    if (r >= 0) {
+        own_gpr(j, slot, half, r);
+        return r;
+    }
+    r = simt_jit_new_gpr(j);
+    x86_rm(&j->x, ALU_MOV, is_wide(j, slot), r, scalar_home(j, slot, half));
+    own_gpr(j, slot, half, r);
+    return r;
+}
+
+void simt_jit_wide_constant(struct jit *j, int reg, uint64_t value, bool wide)
+{
+    x86_load_imm(&j->x, reg, wide ? value : (uint32_t)value);
+}
+
+int simt_jit_scalar(struct jit *j, uint16_t slot, int half, int scratch)
+{
+    struct jit_place *p = &j->places[slot];
+    bool wide = is_wide(j, slot);
+    if (p->form.kind == FORM_CONST) {
+        simt_jit_wide_constant(j, scratch, (uint64_t)p->form.step, wide);
+        return scratch;
+    }
+    if (p->form.kind == FORM_PAIR || !half || !p->form.skip)
+        return load_scalar(j, slot, p->form.kind == FORM_PAIR && half);
+    int r = load_scalar(j, slot, 0);
+    if (p->form.skip == (int32_t)p->form.skip) {
+        x86_lea(&j->x, wide, scratch, x86_at(r, (int32_t)p->form.skip));
+        return scratch;
+    }
+    x86_load_imm(&j->x, scratch, (uint64_t)p->form.skip);
+    x86_rr(&j->x, ALU_ADD, wide, scratch, r);
+    return scratch;
+}
+
+int simt_jit_predicate(struct jit *j, uint16_t slot)
+{
+    struct jit_place *p = &j->places[slot];
+    if (p->form.kind != FORM_CONST || p->scalar[0] >= 0) return load_scalar(j, slot, 0);
+    int r = simt_jit_new_gpr(j);
+    x86_load_imm(&j->x, r, (uint32_t)p->form.step);
+    own_gpr(j, slot, 0, r);
+    return r;
+}
+
+void simt_jit_drop(struct jit *j, uint16_t slot)
+{
+    struct jit_place *p = &j->places[slot];
+    for (int h = 0; h < 2; h++)
+        if (p->scalar[h] >= 0) release_gpr(j, p->scalar[h]);
+    for (int k = 0; k < 8; k++)
+        if (p->vector[k] >= 0) {
+            j->vector_owner[(int)p->vector[k]] = -1;
+            p->vector[k] = -1;
+        }
+    p->checked = false;
+}
+
+void simt_jit_define_scalar(struct jit *j, uint16_t slot, struct jit_form f, const int regs[2])
+{
+    struct jit_place *p = &j->places[slot];
+    simt_jit_drop(j, slot);
+    p->form = f;
+    p->in_slot = p->at_home = 0;
+    if (f.kind == FORM_CONST) return;
+    own_gpr(j, slot, 0, regs[0]);
+    if (f.kind == FORM_PAIR) own_gpr(j, slot, 1, regs[1]);
+}
+
+/* ---- vector registers ---- */
+int simt_jit_new_vector(struct jit *j)
+{
+    int best = -1;
+    for (int r = 0; r < JIT_VECTORS; r++) {
+        if (j->vector_pins >> r & 1) continue;
+        if (j->vector_owner[r] < 0) {
+            best = r;
+            break;
+        }
+        if (best < 0 || j->vector_stamp[r] < j->vector_stamp[best]) best = r;
+    }
+    if (best < 0) {
+        j->failed = true;
+        return 0;
+    }
+    int owner = j->vector_owner[best];
+    if (owner >= 0) {
+        struct jit_place *p = &j->places[owner / 8];
+        if (p->form.kind == FORM_ANY && !(p->in_slot >> (owner & 7) & 1)) {
+            x86_evex_mem(&j->x, store, simt_jit_full(), best, 0, part_home(j, (uint16_t)(owner / 8), owner & 7));
+            p->in_slot |= (uint8_t)(1 << (owner & 7));
+        }
+        p->vector[owner & 7] = -1;
+        j->vector_owner[best] = -1;
+    }
+    j->vector_pins |= 1u << best;
+    j->vector_stamp[best] = ++j->stamp;
+    return best;
+}
+
+static void own_vector(struct jit *j, uint16_t slot, int part, int reg)
+{
+    j->vector_owner[reg] = slot * 8 + part;
+    j->places[slot].vector[part] = (int8_t)reg;
+    j->vector_pins |= 1u << reg;
+    j->vector_stamp[reg] = ++j->stamp;
+}
+
+/* What is added to the number of a half to make a part of a linear slot; label of the constant, -1 for nothing. */
+static int part_steps(struct jit *j, struct jit_form f, bool wide, int part)
+{
+    int64_t q[8];
+    int32_t w[16];
+    int half = wide ? part / 2 : part;
+    uint64_t base = (uint64_t)(f.kind == FORM_LINEAR && half ? f.skip : 0), step = (uint64_t)f.step;
+    for (unsigned l = 0; wide && l < 8; l++) q[l] = (int64_t)(base + step * (l + 8 * ((unsigned)part & 1)));
+    for (unsigned l = 0; !wide && l < 16; l++) w[l] = (int32_t)(base + step * l);
+    if (!base && !f.step) return -1;
+    return x86_constant(&j->x, wide ? (void *)q : (void *)w);
+}
+
+static int constant_part(struct jit *j, int64_t value, bool wide)
+{
+    int64_t q[8];
+    int32_t w[16];
+    for (int l = 0; l < 8; l++) q[l] = value;
+    for (int l = 0; l < 16; l++) w[l] = (int32_t)value;
+    return x86_constant(&j->x, wide ? (void *)q : (void *)w);
+}
+
+/* Writes the lanes of a part of a linear slot into a vector register. Changes no state. */
+static void spread(struct jit *j, uint16_t slot, int part, int reg)
+{
+    const struct jit_place *p = &j->places[slot];
+    bool wide = is_wide(j, slot);
+    struct jit_form f = p->form;
+    int half = f.kind == FORM_PAIR ? (wide ? part / 2 : part) : 0;
+    if (f.kind == FORM_CONST) {
+        x86_evex_mem(&j->x, move, simt_jit_full(), reg, 0, x86_at_label(constant_part(j, f.step, wide)));
+        return;
+    }
+    if (p->scalar[half] >= 0)
+        x86_evex(&j->x, wide ? broadcast_q : broadcast_w, simt_jit_full(), reg, 0, p->scalar[half]);
+    else
+        x86_evex_mem(&j->x, wide ? spread_q : spread_w, simt_jit_full(), reg, 0, scalar_home(j, slot, half));
+    int steps = part_steps(j, f, wide, part);
+    if (steps >= 0) x86_evex_mem(&j->x, wide ? add_q : add_w, simt_jit_full(), reg, reg, x86_at_label(steps));
+}
+
+int simt_jit_part(struct jit *j, uint16_t slot, int part)
+{
+    struct jit_place *p = &j->places[slot];
+    if (form_is_uniform(p->form)) part = 0;
+    int r = p->vector[part];
+    if (r < 0) {
+        r = simt_jit_new_vector(j);
+        if (p->in_slot >> part & 1)
+            x86_evex_mem(&j->x, move, simt_jit_full(), r, 0, part_home(j, slot, part));
+        else
+            spread(j, slot, part, r);
+    }
+    own_vector(j, slot, part, r);
+    return r;
+}
+
+void simt_jit_define_vector(struct jit *j, uint16_t slot, const int *regs)
+{
+    struct jit_place *p = &j->places[slot];
+    simt_jit_drop(j, slot);
+    p->form = (struct jit_form){FORM_ANY, 0, 0};
+    p->in_slot = p->at_home = 0;
+    for (int k = 0; k < simt_jit_parts(j, slot); k++) own_vector(j, slot, k, regs[k]);
+}
+
+void simt_jit_define_in_frame(struct jit *j, uint16_t slot)
+{
+    struct jit_place *p = &j->places[slot];
+    simt_jit_drop(j, slot);
+    p->form = (struct jit_form){FORM_ANY, 0, 0};
+    p->in_slot = 0xff;
+    p->at_home = 3;
+}
+
+int simt_jit_take_part(struct jit *j, const struct jit_insn *n, int read, int part)
+{
+    uint16_t slot = n->reads[read];
+    struct jit_place *p = &j->places[slot];
+    if (!(n->dies >> read & 1) || p->form.kind != FORM_ANY || p->vector[part] < 0) return -1;
+    for (int k = 0; k < n->read_count; k++)
+        if (k != read && n->reads[k] == slot) return -1;
+    int r = p->vector[part];
+    j->vector_owner[r] = -1;
+    p->vector[part] = -1;
+    return r;
+}
+
+/* ---- to the frame ---- */
+static void store_part(struct jit *j, uint16_t slot, int part, int reg)
+{
+    x86_evex_mem(&j->x, store, simt_jit_full(), reg, 0, part_home(j, slot, part));
+}
+
+/* Everything of a slot to the frame, as the interpreter wants it. Changes no state. */
+static void write_all(struct jit *j, uint16_t slot)
+{
+    const struct jit_place *p = &j->places[slot];
+    if (j->slots[slot].class == 0) return;
+    if (j->slots[slot].class == 'p') {
+        if (p->form.kind == FORM_CONST && !j->slots[slot].fixed)
+            x86_mem_imm(&j->x, ALU_MOV, false, scalar_home(j, slot, 0), (int32_t)p->form.step);
+        else if (!(p->at_home & 1))
+            x86_store(&j->x, false, scalar_home(j, slot, 0), p->scalar[0]);
+        return;
+    }
+    for (int k = 0; k < simt_jit_parts(j, slot); k++) {
+        if (p->in_slot >> k & 1) continue;
+        int r = p->vector[form_is_uniform(p->form) ? 0 : k];
+        if (r < 0) {
+            r = JIT_SCRATCH;
+            spread(j, slot, k, r);
+        }
+        store_part(j, slot, k, r);
+    }
+}
+
+void simt_jit_store_all(struct jit *j, uint16_t slot)
+{
+    write_all(j, slot);
+    j->places[slot].in_slot = all_parts(j, slot);
+    if (j->slots[slot].class == 'p') j->places[slot].at_home |= 1;
+    if (form_is_scalar(j->places[slot].form) && j->slots[slot].class != 'p') j->places[slot].at_home = 3;
+}
+
+/* The numbers of a linear slot to the frame, as code that expects `want` finds them. */
+static void write_numbers(struct jit *j, uint16_t slot, struct jit_form want)
+{
+    struct jit_place *p = &j->places[slot];
+    bool wide = is_wide(j, slot);
+    int halves = want.kind == FORM_PAIR ? 2 : 1;
+    for (int h = 0; h < halves; h++) {
+        if (p->form.kind == FORM_CONST) {
+            if (j->slots[slot].fixed) continue;
+            if (!wide || p->form.step == (int32_t)p->form.step) {
+                x86_mem_imm(&j->x, ALU_MOV, wide, scalar_home(j, slot, h), (int32_t)p->form.step);
+                continue;
+            }
+            x86_load_imm(&j->x, RAX, (uint64_t)p->form.step);
+            x86_store(&j->x, true, scalar_home(j, slot, h), RAX);
+        } else if (h && p->form.kind == FORM_LINEAR) {
+            if (p->in_slot) continue;
+            x86_store(&j->x, wide, scalar_home(j, slot, 1), simt_jit_scalar(j, slot, 1, RAX));
+        } else {
+            write_scalar(j, slot, h);
+        }
+    }
+}
+
+void simt_jit_flush(struct jit *j, const struct jit_block *a, const struct jit_block *b)
+{
+    for (uint32_t s = 0; s < j->slot_count; s++) {
+        bool in_a = a && in_set(a->in, s), in_b = b && in_set(b->in, s);
+        if ((!in_a && !in_b) || j->slots[s].fixed || !j->slots[s].class) continue;
+        struct jit_form x = in_a ? a->forms[s] : b->forms[s], y = in_b ? b->forms[s] : x;
+        struct jit_form want = x.kind > y.kind ? x : y;
+        if (want.kind == FORM_CONST) continue;
+        if (want.kind == FORM_ANY || j->slots[s].class == 'p')
+            simt_jit_store_all(j, (uint16_t)s);
+        else
+            write_numbers(j, (uint16_t)s, want);
+    }
+}
+
+/* A call keeps no register of those that hold values. */
+void simt_jit_spill_live(struct jit *j, const struct jit_insn *n)
+{
+    bool anything = n->kind == JK_UNKNOWN;
+    for (uint32_t s = 0; s < j->slot_count; s++) {
+        if (!in_set(j->live, s) || !j->slots[s].class) continue;
+        bool read = anything;
+        for (int k = 0; k < n->read_count; k++) read |= n->reads[k] == s;
+        struct jit_place *p = &j->places[s];
+        if (read || p->form.kind == FORM_ANY || j->slots[s].class == 'p')
+            simt_jit_store_all(j, (uint16_t)s);
+        else if (p->form.kind != FORM_CONST)
+            write_numbers(j, (uint16_t)s, p->form);
+    }
+    for (uint32_t s = 0; s < j->slot_count; s++) {
+        bool checked = j->places[s].checked;
+        simt_jit_drop(j, (uint16_t)s);
+        j->places[s].checked = checked;
+    }
+}
+
+int simt_jit_leaving(struct jit *j, enum jit_exit why, bool after)
+{
+    enum x86_section was = j->x.now;
+    j->x.now = X86_COLD;
+    int label = x86_label(&j->x);
+    x86_bind(&j->x, label);
+    for (uint32_t s = 0; s < j->slot_count; s++)
+        if (in_set(j->live, s) && !j->slots[s].fixed) write_all(j, (uint16_t)s);
+    if (!after)
+        x86_mem_imm(&j->x, ALU_MOV, false, x86_at(REG_WARP, (int32_t)offsetof(struct warp, pc)), (int32_t)j->pc);
+    x86_load_imm(&j->x, RAX, (uint64_t)why);
+    x86_jump(&j->x, j->leave_label);
+    j->x.now = was;
+    return label;
+}

@@ -1,0 +1,481 @@
+/* What the code generator knows of the ops: those it writes itself, by the keys of their rows, and for the others which
+ * slots they read and write. */
+#include <pthread.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/jit_build.h"
+
+#define INT2(name, op)                                                                                                 \
+    {name ".u32", JK_INTEGER, op, 0, NULL}, {name ".s32", JK_INTEGER, op, 0, NULL},                                    \
+        {name ".u64", JK_INTEGER, op, 0, NULL},                                                                        \
+    {                                                                                                                  \
+        name ".s64", JK_INTEGER, op, 0, NULL                                                                           \
+    }
+#define BITS(name, op)                                                                                                 \
+    {name ".b32", JK_INTEGER, op, 0, NULL},                                                                            \
+    {                                                                                                                  \
+        name ".b64", JK_INTEGER, op, 0, NULL                                                                           \
+    }
+#define ONE(name, kind, op)                                                                                            \
+    {                                                                                                                  \
+        name, kind, op, 0, NULL                                                                                        \
+    }
+#define FLOATS(name, op) ONE(name ".f32", JK_FLOAT, op), ONE(name ".f64", JK_FLOAT, op)
+#define COMPARE(name, type, kind, immediate)                                                                           \
+    {                                                                                                                  \
+        "setp." name "." type, JK_COMPARE, kind, immediate, NULL                                                       \
+    }
+#define COMPARE_INT(name, immediate)                                                                                   \
+    COMPARE(name, "u32", JT_U, immediate), COMPARE(name, "u64", JT_U, immediate),                                      \
+        COMPARE(name, "s32", JT_S, immediate), COMPARE(name, "s64", JT_S, immediate)
+#define COMPARE_FLOAT(name, immediate) COMPARE(name, "f32", JT_F, immediate), COMPARE(name, "f64", JT_F, immediate)
+/* op: 0 global, 1 shared, 2 local; detail: is it signed. */
+#define LOAD(name, operands, sign)                                                                                     \
+    {"+ld.global." name, JK_LOAD, 0, sign, operands}, {"+ld.global." name "_v", JK_LOAD, 0, sign, operands},           \
+        {"+ld.shared." name, JK_LOAD, 1, sign, operands},                                                              \
+    {                                                                                                                  \
+        "+ld.shared." name "_v", JK_LOAD, 1, sign, operands                                                            \
+    }
+#define STORE(name, operands)                                                                                          \
+    {"+st.global." name, JK_STORE, 0, 0, operands}, {"+st.global." name "_v", JK_STORE, 0, 0, operands},               \
+        {"+st.shared." name, JK_STORE, 1, 0, operands},                                                                \
+    {                                                                                                                  \
+        "+st.shared." name "_v", JK_STORE, 1, 0, operands                                                              \
+    }
+/* The ops know where local memory is. */
+#define LOCAL(type)                                                                                                    \
+    {"+ld.local." type "_w", JK_LOAD, 2, 0, "w"}, {"+ld.local." type "_q", JK_LOAD, 2, 0, "q"},                        \
+        {"+st.local." type "_w", JK_STORE, 2, 0, "w"},                                                                 \
+    {                                                                                                                  \
+        "+st.local." type "_q", JK_STORE, 2, 0, "q"                                                                    \
+    }
+#define PARAMETER(type)                                                                                                \
+    {"+ld.param." type "_w", JK_LOAD, 2, 0, "w"},                                                                      \
+    {                                                                                                                  \
+        "+ld.param." type "_q", JK_LOAD, 2, 0, "q"                                                                     \
+    }
+
+static const struct jit_native natives[] = {
+    INT2("add", JI_ADD),
+    INT2("sub", JI_SUB),
+    INT2("mul.lo", JI_MUL),
+    INT2("mad.lo", JI_MAD),
+    BITS("and", JI_AND),
+    BITS("or", JI_OR),
+    BITS("xor", JI_XOR),
+    BITS("not", JI_NOT),
+    BITS("shl", JI_SHL),
+    BITS("shr", JI_SHR),
+    BITS("mov", JI_MOV),
+    ONE("shr.u32", JK_INTEGER, JI_SHR),
+    ONE("shr.u64", JK_INTEGER, JI_SHR),
+    ONE("shr.s32", JK_INTEGER, JI_SAR),
+    ONE("shr.s64", JK_INTEGER, JI_SAR),
+    ONE("neg.s32", JK_INTEGER, JI_NEG),
+    ONE("neg.s64", JK_INTEGER, JI_NEG),
+    ONE("abs.s32", JK_INTEGER, JI_ABS),
+    ONE("abs.s64", JK_INTEGER, JI_ABS),
+    ONE("min.u32", JK_INTEGER, JI_MIN_U),
+    ONE("min.u64", JK_INTEGER, JI_MIN_U),
+    ONE("max.u32", JK_INTEGER, JI_MAX_U),
+    ONE("max.u64", JK_INTEGER, JI_MAX_U),
+    ONE("min.s32", JK_INTEGER, JI_MIN_S),
+    ONE("min.s64", JK_INTEGER, JI_MIN_S),
+    ONE("max.s32", JK_INTEGER, JI_MAX_S),
+    ONE("max.s64", JK_INTEGER, JI_MAX_S),
+    ONE("mul.wide.u32", JK_INTEGER, JI_WIDE_U),
+    ONE("mul.wide.s32", JK_INTEGER, JI_WIDE_S),
+    ONE("mad.wide.u32", JK_INTEGER, JI_MAD_WIDE_U),
+    ONE("mad.wide.s32", JK_INTEGER, JI_MAD_WIDE_S),
+    ONE("cvt.u64.u32", JK_INTEGER, JI_EXTEND_U),
+    ONE("cvt.s64.s32", JK_INTEGER, JI_EXTEND_S),
+    ONE("cvt.u32.u64", JK_INTEGER, JI_NARROW),
+    {"+offset", JK_INTEGER, JI_OFFSET, 0, "wq"},
+    FLOATS("add", JF_ADD),
+    FLOATS("sub", JF_SUB),
+    FLOATS("mul", JF_MUL),
+    FLOATS("div", JF_DIV),
+    FLOATS("fma", JF_FMA),
+    FLOATS("min", JF_MIN),
+    FLOATS("max", JF_MAX),
+    FLOATS("neg", JF_NEG),
+    FLOATS("abs", JF_ABS),
+    FLOATS("sqrt", JF_SQRT),
+    FLOATS("rcp", JF_RCP),
+    ONE("rsqrt.f32", JK_FLOAT, JF_RSQRT),
+    ONE("cvt.f32.s32", JK_CONVERT, JC_F32_S32),
+    ONE("cvt.f32.u32", JK_CONVERT, JC_F32_U32),
+    ONE("cvt.f64.s32", JK_CONVERT, JC_F64_S32),
+    ONE("cvt.f64.u32", JK_CONVERT, JC_F64_U32),
+    ONE("cvt.f64.f32", JK_CONVERT, JC_F64_F32),
+    ONE("cvt.f32.f64", JK_CONVERT, JC_F32_F64),
+    ONE("cvt.s32.f32", JK_CONVERT, JC_S32_F32),
+    COMPARE_INT("eq", 0),
+    COMPARE_INT("lt", 1),
+    COMPARE_INT("le", 2),
+    COMPARE_INT("ne", 4),
+    COMPARE_INT("ge", 5),
+    COMPARE_INT("gt", 6),
+    COMPARE_FLOAT("eq", 0x00),
+    COMPARE_FLOAT("ne", 0x0c),
+    COMPARE_FLOAT("lt", 0x11),
+    COMPARE_FLOAT("le", 0x12),
+    COMPARE_FLOAT("gt", 0x1e),
+    COMPARE_FLOAT("ge", 0x1d),
+    COMPARE_FLOAT("equ", 0x08),
+    COMPARE_FLOAT("neu", 0x04),
+    COMPARE_FLOAT("ltu", 0x19),
+    COMPARE_FLOAT("leu", 0x1a),
+    COMPARE_FLOAT("gtu", 0x16),
+    COMPARE_FLOAT("geu", 0x15),
+    COMPARE_FLOAT("num", 0x07),
+    COMPARE_FLOAT("nan", 0x03),
+    ONE("selp.b32", JK_SELECT, 0),
+    ONE("selp.b64", JK_SELECT, 0),
+    ONE("and.pred", JK_PREDICATE, JI_AND),
+    ONE("or.pred", JK_PREDICATE, JI_OR),
+    ONE("xor.pred", JK_PREDICATE, JI_XOR),
+    ONE("not.pred", JK_PREDICATE, JI_NOT),
+    ONE("mov.pred", JK_PREDICATE, JI_MOV),
+    LOAD("u8_w", "w", 0),
+    LOAD("s8_w", "w", 1),
+    LOAD("u16_w", "w", 0),
+    LOAD("s16_w", "w", 1),
+    LOAD("u32_w", "w", 0),
+    LOAD("u8_q", "q", 0),
+    LOAD("s8_q", "q", 1),
+    LOAD("u16_q", "q", 0),
+    LOAD("s16_q", "q", 1),
+    LOAD("u32_q", "q", 0),
+    LOAD("s32_q", "q", 1),
+    LOAD("u64_q", "q", 0),
+    STORE("u8_w", "w"),
+    STORE("u16_w", "w"),
+    STORE("u32_w", "w"),
+    STORE("u8_q", "q"),
+    STORE("u16_q", "q"),
+    STORE("u32_q", "q"),
+    STORE("u64_q", "q"),
+    LOCAL("u8"),
+    LOCAL("u16"),
+    LOCAL("u32"),
+    LOCAL("u64"),
+    LOCAL("s8"),
+    LOCAL("s16"),
+    LOCAL("s32"),
+    PARAMETER("u8"),
+    PARAMETER("u16"),
+    PARAMETER("u32"),
+    PARAMETER("u64"),
+    PARAMETER("s8"),
+    PARAMETER("s16"),
+    PARAMETER("s32"),
+    {"+shfl", JK_SHUFFLE, 0, 0, "wwwww"},
+    {"+vote", JK_VOTE, 0, 0, "pp"},
+    {"+redux", JK_CALL, 0, 0, "ww--w"},
+    {"+pack32", JK_CALL, 0, 0, "www"},
+    {"+pack64", JK_CALL, 0, 0, "qww"},
+    {"+warp_sync", JK_NOP, 0, 0, "-w"},
+    {"+activemask", JK_CALL, 0, 0, "w"},
+};
+
+/* ---- finding an op by its function ---- */
+#define TABLE_SIZE 2048
+static struct jit_op ops[TABLE_SIZE];
+static uint16_t keys[512]; /* natives by the hash of their keys, plus one */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static uint32_t hash_text(const char *s)
+{
+    uint32_t h = 2166136261u;
+    for (; *s; s++) h = (h ^ (uint8_t)*s) * 16777619u;
+    return h ^ h >> 15;
+}
+static uint32_t hash_function(op_function f)
+{
+    uint64_t n = (uint64_t)(uintptr_t)f * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(n >> 40) % TABLE_SIZE;
+}
+
+static const struct jit_native *find_native(const char *key)
+{
+    for (uint32_t h = hash_text(key) % 512; keys[h]; h = (h + 1) % 512)
+        if (!strcmp(natives[keys[h] - 1].key, key)) return &natives[keys[h] - 1];
+    return NULL;
+}
+
+static void add_op(op_function run, const char *operands, const struct jit_native *native)
+{
+    if (!run) return;
+    uint32_t h = hash_function(run);
+    while (ops[h].run && ops[h].run != run) h = (h + 1) % TABLE_SIZE;
+    if (ops[h].run && (ops[h].native || !native)) return;
+    ops[h] = (struct jit_op){run, operands, native};
+}
+
+static void add_table(const struct op_table *t)
+{
+    for (size_t k = 0; k < t->count; k++) {
+        const struct op_row *row = &t->rows[k];
+        const struct jit_native *n = find_native(row->key);
+        const char *operands = row->operands[0] ? row->operands : n ? n->operands : NULL;
+        /* Rows of the same key elsewhere, or that have only flagged ops, mean .cc, .sat or .ftz. */
+        bool native = n && (t == simt_vector_ops() || row->key[0] == '+');
+        bool flushes = !row->flagged && (row->flags & F_FTZ), towards_zero = !row->run && row->flags == F_RZI;
+        add_op(row->run, operands, native && !flushes ? n : NULL);
+        add_op(row->flagged, operands, native && towards_zero ? n : NULL);
+    }
+}
+
+static void fill_tables(void)
+{
+    const struct op_table *tables[] = {simt_vector_ops(), &simt_ops_integer, &simt_ops_float,
+                                       &simt_ops_half,    &simt_ops_warp,    &simt_ops_memory};
+    for (size_t k = 0; k < sizeof natives / sizeof *natives; k++) {
+        uint32_t h = hash_text(natives[k].key) % 512;
+        while (keys[h]) h = (h + 1) % 512;
+        keys[h] = (uint16_t)(k + 1);
+    }
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) add_table(tables[t]);
+}
+
+const struct jit_op *simt_jit_op(op_function run)
+{
+    pthread_once(&once, fill_tables);
+    for (uint32_t h = hash_function(run); ops[h].run; h = (h + 1) % TABLE_SIZE)
+        if (ops[h].run == run) return &ops[h];
+    return NULL;
+}
+
+/* ---- one instruction ---- */
+/* The slot's number; 0xffff when the frame has no such slot, or it is used as two kinds. */
+static uint16_t slot_at(struct jit *j, uint32_t offset, char class)
+{
+    if (offset >= j->function->frame_bytes || offset % 4) return 0xffff;
+    uint16_t *k = &j->slot_of[offset / 4];
+    if (*k == 0xffff) {
+        if (j->slot_count == j->slot_capacity) return 0xffff;
+        *k = (uint16_t)j->slot_count++;
+        j->slots[*k] = (struct jit_slot){.offset = offset, .class = class};
+    }
+    if (class && j->slots[*k].class && j->slots[*k].class != class) return 0xffff;
+    if (class) j->slots[*k].class = class;
+    return *k;
+}
+
+static bool add_read(struct jit *j, struct jit_insn *n, uint32_t offset, char class)
+{
+    uint16_t k = slot_at(j, offset, class);
+    if (k == 0xffff || n->read_count == JIT_READS) return false;
+    n->reads[n->read_count++] = k;
+    return true;
+}
+static bool add_write(struct jit *j, struct jit_insn *n, uint32_t offset, char class)
+{
+    if (offset == SLOT_SINK) return true;
+    uint16_t k = slot_at(j, offset, class);
+    if (k == 0xffff || n->write_count == JIT_WRITES) return false;
+    n->writes[n->write_count++] = k;
+    return true;
+}
+
+/* By the letters of a row: first the destination, then a, b, c and extra. '-' is none. */
+static bool add_operands(struct jit *j, struct jit_insn *n, const char *letters)
+{
+    const struct insn *i = n->i;
+    const uint32_t from[] = {i->a, i->b, i->c, i->extra};
+    size_t count = strlen(letters);
+    if (count > 5) return false;
+    for (size_t k = 1; k < count; k++)
+        if (letters[k] != '-' && !add_read(j, n, from[k - 1], letters[k])) return false;
+    return letters[0] == '-' || add_write(j, n, i->d, letters[0]);
+}
+
+static bool add_memory(struct jit *j, struct jit_insn *n, const char *letters)
+{
+    const struct insn *i = n->i;
+    const uint32_t *data = i->count == 1 ? &i->d : j->program->extra + i->extra;
+    n->wide = letters[0] == 'q';
+    n->kind = i->flags & F_STORE ? JK_STORE : JK_LOAD; /* local memory's ops do both */
+    if (!add_read(j, n, i->a, n->op ? 'w' : 'q')) return false;
+    for (int k = 0; k < i->count; k++)
+        if (!(n->kind == JK_LOAD ? add_write(j, n, data[k], letters[0]) : add_read(j, n, data[k], letters[0])))
+            return false;
+    if ((i->flags & F_SPIN) || n->op == 2) n->kind = JK_CALL;
+    return true;
+}
+
+static bool add_atomic(struct jit *j, struct jit_insn *n, bool shared)
+{
+    const struct insn *i = n->i;
+    char class = simt_class_of((enum ptx_type)i->type);
+    return class != 'x' && add_read(j, n, i->a, shared ? 'w' : 'q') && add_read(j, n, i->b, class) &&
+           (!i->c || add_read(j, n, i->c, class)) && (i->extra || add_write(j, n, i->d, class));
+}
+
+/* Conversions and atomics are not in the tables: the words of the instruction tell. */
+static bool add_by_name(struct jit *j, struct jit_insn *n, const char *opcode)
+{
+    char words[96], *save = NULL;
+    enum ptx_type types[2] = {PTX_NONE, PTX_NONE};
+    int type_count = 0;
+    bool shared = false;
+    strncpy(words, opcode, sizeof words - 1);
+    words[sizeof words - 1] = 0;
+    for (char *w = strtok_r(words, ".", &save); w; w = strtok_r(NULL, ".", &save)) {
+        enum ptx_type t = ptx_type_find(w);
+        if (t != PTX_NONE && type_count < 2) types[type_count++] = t;
+        shared |= !strncmp(w, "shared", 6);
+    }
+    n->kind = JK_CALL;
+    if (!strcmp(words, "atom") || !strcmp(words, "red")) return add_atomic(j, n, shared);
+    if (strcmp(words, "cvt") || type_count != 2) return false;
+    char to = simt_class_of(types[0]), from = simt_class_of(types[1]);
+    return (to == 'w' || to == 'q') && (from == 'w' || from == 'q') && add_read(j, n, n->i->a, from) &&
+           add_write(j, n, n->i->d, to);
+}
+
+static bool describe_compare(struct jit *j, struct jit_insn *n, const char *letters)
+{
+    const struct insn *i = n->i;
+    n->wide = letters[1] == 'q';
+    return add_read(j, n, i->a, letters[1]) && add_read(j, n, i->b, letters[2]) &&
+           (i->mode == 0 || i->mode == 4 || add_read(j, n, i->c, 'p')) && add_write(j, n, i->d, 'p') &&
+           (i->mode == 0 || add_write(j, n, i->d2, 'p'));
+}
+
+static bool describe_control(struct jit *j, struct jit_insn *n)
+{
+    const struct insn *i = n->i;
+    bool plain = i->guard == SLOT_TRUE && !i->guard_flip;
+    n->kind = JK_LEAVE;
+    if (i->run == simt_op_bra) {
+        n->kind = JK_BRANCH;
+        return add_read(j, n, i->guard, 'p');
+    }
+    if (i->run == simt_op_exit || i->run == simt_op_ret) {
+        if (plain) n->kind = JK_EXIT;
+    } else if (i->run == simt_op_nop) {
+        n->kind = JK_NOP;
+    } else if (i->run == simt_op_barrier) {
+        if (plain && (i->flags & F_UNIFORM) && !i->mode && !i->b) n->kind = JK_BARRIER;
+        return n->kind == JK_BARRIER && add_read(j, n, i->a, 'w');
+    } else if (i->run == simt_op_special) {
+        n->kind = i->mode < SR_CLOCK || i->mode > SR_GLOBALTIMER_HI ? JK_SPECIAL : JK_CALL;
+        n->wide = i->size == 8;
+        return add_write(j, n, i->d, n->wide ? 'q' : 'w');
+    } else if (i->run == simt_op_yield) {
+        n->kind = JK_CALL;
+    } else if (i->run == simt_op_local_address) {
+        n->kind = JK_CALL;
+        return add_write(j, n, i->d, i->size == 8 ? 'q' : 'w');
+    } else {
+        return false;
+    }
+    return plain || n->kind == JK_NOP;
+}
+
+static bool is_control(op_function run)
+{
+    return run == simt_op_bra || run == simt_op_exit || run == simt_op_ret || run == simt_op_brx ||
+           run == simt_op_call || run == simt_op_barrier || run == simt_op_trap || run == simt_op_nop ||
+           run == simt_op_yield || run == simt_op_special || run == simt_op_local_address;
+}
+
+static bool is_memory_row(const struct jit_op *op)
+{
+    return op->native && (op->native->kind == JK_LOAD || op->native->kind == JK_STORE);
+}
+
+static bool is_constant(struct jit *j, uint32_t offset)
+{
+    uint16_t s = slot_at(j, offset, 0);
+    return s != 0xffff && j->slots[s].fixed && j->slots[s].form.kind == FORM_CONST;
+}
+
+/* An exchange among all lanes that is known by now needs no call: for a full warp nobody has to wait. */
+static bool describe_exchange(struct jit *j, struct jit_insn *n, const char *letters)
+{
+    const struct insn *i = n->i;
+    uint32_t members = n->kind == JK_NOP ? i->a : i->extra;
+    bool full = is_constant(j, members) && (uint32_t)j->slots[slot_at(j, members, 0)].form.step == FULL, ok;
+    if (n->kind == JK_VOTE) {
+        ok = add_read(j, n, i->a, 'p') && add_read(j, n, i->extra, 'w') && add_write(j, n, i->d, i->mode ? 'p' : 'w');
+    } else {
+        ok = add_operands(j, n, letters);
+        if (n->kind == JK_SHUFFLE) ok = ok && add_write(j, n, i->d2, 'p');
+        full &= n->kind == JK_NOP || (is_constant(j, i->b) && is_constant(j, i->c));
+    }
+    if (!full || i->guard != SLOT_TRUE) n->kind = JK_CALL;
+    return ok;
+}
+
+static bool describe_op(struct jit *j, struct jit_insn *n, const struct jit_op *op)
+{
+    n->kind = JK_CALL;
+    if (op->native) {
+        n->kind = op->native->kind;
+        n->op = op->native->op;
+        n->detail = op->native->detail;
+    }
+    if (is_memory_row(op)) return add_memory(j, n, op->operands);
+    if (n->kind == JK_SHUFFLE || n->kind == JK_VOTE || n->kind == JK_NOP) return describe_exchange(j, n, op->operands);
+    if (n->kind == JK_COMPARE || !strncmp(op->operands, "pww", 3) || !strncmp(op->operands, "pqq", 3))
+        return describe_compare(j, n, op->operands);
+    n->wide = op->operands[0] == 'q';
+    if (!add_operands(j, n, op->operands)) return false;
+    if (n->i->d2 == SLOT_SINK || n->kind != JK_CALL) return true;
+    return add_read(j, n, n->i->d2, 0) && add_write(j, n, n->i->d2, 0); /* perhaps some lanes only */
+}
+
+static void describe_one(struct jit *j, struct jit_insn *n, const struct insn *i, const struct place *at)
+{
+    *n = (struct jit_insn){.i = i};
+    const struct jit_op *op = is_control(i->run) ? NULL : simt_jit_op(i->run);
+    bool known = is_control(i->run)   ? describe_control(j, n)
+                 : op && op->operands ? describe_op(j, n, op)
+                 : op                 ? false
+                                      : add_by_name(j, n, at->opcode);
+    if (!known) {
+        n->read_count = n->write_count = 0;
+        if (n->kind != JK_LEAVE) n->kind = JK_UNKNOWN;
+        if (is_control(i->run)) n->kind = JK_LEAVE;
+    }
+    if (n->kind == JK_BRANCH || i->guard == SLOT_TRUE || n->kind == JK_UNKNOWN || n->kind == JK_LEAVE) return;
+    n->guarded = true; /* what it writes keeps its other lanes: those are read */
+    n->kind = n->kind == JK_NOP ? JK_NOP : JK_CALL;
+    bool ok = add_read(j, n, i->guard, 'p');
+    for (int k = 0; k < n->write_count; k++) ok &= add_read(j, n, j->slots[n->writes[k]].offset, 0);
+    if (!ok) {
+        n->kind = JK_UNKNOWN;
+        n->read_count = n->write_count = 0;
+    }
+}
+
+bool simt_jit_describe(struct jit *j)
+{
+    const struct function *f = j->function;
+    j->first = f->setup;
+    j->count = f->end - f->setup;
+    j->start = f->start - f->setup;
+    j->code = rt_calloc(j->count + 1, sizeof *j->code);
+    j->slot_capacity = f->frame_bytes / 4 < 4000 ? f->frame_bytes / 4 : 4000;
+    if (j->slot_capacity > 2 + f->const_count + 8 * j->count) j->slot_capacity = 2 + f->const_count + 8 * j->count;
+    j->slots = rt_calloc(j->slot_capacity + 1, sizeof *j->slots);
+    j->slot_of = rt_alloc((f->frame_bytes / 4 + 1) * sizeof *j->slot_of);
+    if (!j->code || !j->slots || !j->slot_of) return false;
+    memset(j->slot_of, 0xff, (f->frame_bytes / 4 + 1) * sizeof *j->slot_of);
+    if (slot_at(j, SLOT_TRUE, 'p')) return false;
+    j->slots[0].fixed = true;
+    j->slots[0].form = (struct jit_form){FORM_CONST, -1, 0};
+    for (uint32_t k = 0; k < f->const_count; k++) {
+        const struct constant *c = &j->program->constants[f->const_first + k];
+        uint16_t s = slot_at(j, c->slot, c->wide ? 'q' : 'w');
+        if (s == 0xffff) continue;
+        j->slots[s].fixed = true;
+        j->slots[s].form = (struct jit_form){FORM_CONST, c->wide ? (int64_t)c->value : (int32_t)c->value, 0};
+    }
+    for (uint32_t k = 0; k < j->count; k++)
+        describe_one(j, &j->code[k], &j->program->code[j->first + k], &j->program->places[j->first + k]);
+    return true;
+}

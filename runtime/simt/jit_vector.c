@@ -1,0 +1,277 @@
+/* Floats, conversions, comparisons, choices and predicates. */
+#include <string.h>
+#include "runtime/simt/jit_build.h"
+
+static const struct x86_vop load = {1, 0, 0, 0x10}, xor_w = {1, 1, 0, 0xef}, xor_q = {1, 1, 1, 0xef},
+                            and_w = {1, 1, 0, 0xdb}, and_q = {1, 1, 1, 0xdb}, or_w = {1, 1, 0, 0xeb},
+                            or_q = {1, 1, 1, 0xeb}, high_half = {3, 1, 1, 0x3b}, join = {3, 1, 1, 0x3a};
+
+static struct x86_vop float_op(uint8_t opcode, bool wide)
+{
+    return (struct x86_vop){1, wide, wide, opcode};
+}
+static struct x86_evex masked(int mask, int imm)
+{
+    return (struct x86_evex){.bits = 512, .mask = mask, .imm = imm};
+}
+static void op3(struct jit *j, struct x86_vop op, int d, int a, int b)
+{
+    x86_evex(&j->x, op, simt_jit_full(), d, a, b);
+}
+
+/* ---- floats ---- */
+static int fused(struct jit *j, const struct jit_insn *n, int part)
+{
+    int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part);
+    int c = simt_jit_part(j, n->reads[2], part), r = simt_jit_take_part(j, n, 2, part);
+    struct x86_vop to_c = {2, 1, n->wide, 0xb8}, to_a = {2, 1, n->wide, 0xa8};
+    if (r < 0) {
+        int d = simt_jit_take_part(j, n, 0, part);
+        if (d >= 0) { /* a = b * a + c */
+            j->vector_pins |= 1u << d;
+            op3(j, to_a, d, b, c);
+            return d;
+        }
+        r = simt_jit_new_vector(j);
+        op3(j, load, r, 0, c);
+    }
+    j->vector_pins |= 1u << r;
+    op3(j, to_c, r, a, b);
+    return r;
+}
+
+/* The smaller or larger one: of equal ones (zeros) the negative or positive, and the number where the other is none. */
+static int extreme(struct jit *j, const struct jit_insn *n, int part)
+{
+    bool least = n->op == JF_MIN;
+    int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part), r = simt_jit_new_vector(j);
+    op3(j, float_op(least ? 0x5d : 0x5f, n->wide), r, a, b);
+    x86_evex(&j->x, float_op(0xc2, n->wide), masked(0, 0), 1, a, b);
+    x86_evex(&j->x, least ? (n->wide ? or_q : or_w) : (n->wide ? and_q : and_w), masked(1, -1), r, a, b);
+    x86_evex(&j->x, float_op(0xc2, n->wide), masked(0, 3), 1, b, b);
+    x86_evex(&j->x, float_op(0x10, n->wide), masked(1, -1), r, 0, a);
+    return r;
+}
+
+/* Through doubles, as the op does it. */
+static int reciprocal_root(struct jit *j, const struct jit_insn *n, int part)
+{
+    int a = simt_jit_part(j, n->reads[0], part), one = simt_jit_equal(j, 0x3ff0000000000000, true), r[2];
+    for (int k = 0; k < 2; k++) {
+        r[k] = simt_jit_new_vector(j);
+        if (k) x86_evex(&j->x, high_half, masked(0, 1), a, 0, r[k]);
+        op3(j, float_op(0x5a, false), r[k], 0, k ? r[k] : a);
+        op3(j, float_op(0x51, true), r[k], 0, r[k]);
+        op3(j, float_op(0x5e, true), r[k], one, r[k]);
+        op3(j, float_op(0x5a, true), r[k], 0, r[k]);
+    }
+    x86_evex(&j->x, join, masked(0, 1), r[0], r[0], r[1]);
+    return r[0];
+}
+
+static int float_part(struct jit *j, const struct jit_insn *n, int part)
+{
+    static const uint8_t opcodes[] = {[JF_ADD] = 0x58, [JF_SUB] = 0x5c, [JF_MUL] = 0x59, [JF_DIV] = 0x5e};
+    int64_t sign = n->wide ? INT64_MIN : INT32_MIN, one = n->wide ? 0x3ff0000000000000 : 0x3f800000;
+    if (n->op == JF_FMA) return fused(j, n, part);
+    if (n->op == JF_MIN || n->op == JF_MAX) return extreme(j, n, part);
+    if (n->op == JF_RSQRT) return reciprocal_root(j, n, part);
+    int a = simt_jit_part(j, n->reads[0], part);
+    int b = n->read_count > 1 ? simt_jit_part(j, n->reads[1], part)
+            : n->op == JF_NEG ? simt_jit_equal(j, sign, n->wide)
+            : n->op == JF_ABS ? simt_jit_equal(j, ~sign, n->wide)
+            : n->op == JF_RCP ? simt_jit_equal(j, one, n->wide)
+                              : 0;
+    int r = simt_jit_new_vector(j);
+    switch ((enum jit_float)n->op) {
+    case JF_NEG: op3(j, n->wide ? xor_q : xor_w, r, a, b); break;
+    case JF_ABS: op3(j, n->wide ? and_q : and_w, r, a, b); break;
+    case JF_RCP: op3(j, float_op(0x5e, n->wide), r, b, a); break;
+    case JF_SQRT: op3(j, float_op(0x51, n->wide), r, 0, a); break;
+    default: op3(j, float_op(opcodes[n->op], n->wide), r, a, b); break;
+    }
+    return r;
+}
+
+/* ---- conversions ---- */
+/* From 4-byte lanes to 8-byte ones. */
+static int converted_up(struct jit *j, const struct jit_insn *n, struct x86_vop op, int part)
+{
+    int from = simt_jit_part(j, n->reads[0], part / 2), r = simt_jit_new_vector(j);
+    if (part & 1) x86_evex(&j->x, high_half, masked(0, 1), from, 0, r);
+    op3(j, op, r, 0, part & 1 ? r : from);
+    return r;
+}
+
+static int converted_down(struct jit *j, const struct jit_insn *n, struct x86_vop op, int part)
+{
+    int r[2];
+    for (int k = 0; k < 2; k++) {
+        int from = simt_jit_part(j, n->reads[0], 2 * part + k);
+        r[k] = simt_jit_new_vector(j);
+        op3(j, op, r[k], 0, from);
+    }
+    x86_evex(&j->x, join, masked(0, 1), r[0], r[0], r[1]);
+    return r[0];
+}
+
+/* Towards zero; what is too large becomes the largest, what is no number zero. */
+static int to_integer(struct jit *j, const struct jit_insn *n, int part)
+{
+    int a = simt_jit_part(j, n->reads[0], part), limit = simt_jit_equal(j, 0x4f000000, false);
+    int most = simt_jit_equal(j, INT32_MAX, false), r = simt_jit_new_vector(j);
+    op3(j, (struct x86_vop){1, 2, 0, 0x5b}, r, 0, a);
+    x86_evex(&j->x, float_op(0xc2, false), masked(0, 0x1d), 1, a, limit);
+    x86_evex(&j->x, load, masked(1, -1), r, 0, most);
+    x86_evex(&j->x, float_op(0xc2, false), masked(0, 3), 1, a, a);
+    x86_evex(&j->x, xor_w, masked(1, -1), r, r, r);
+    return r;
+}
+
+static int convert_part(struct jit *j, const struct jit_insn *n, int part)
+{
+    static const struct x86_vop ops[] = {
+        [JC_F32_S32] = {1, 0, 0, 0x5b}, [JC_F32_U32] = {1, 3, 0, 0x7a}, [JC_F64_S32] = {1, 2, 0, 0xe6},
+        [JC_F64_U32] = {1, 2, 0, 0x7a}, [JC_F64_F32] = {1, 0, 0, 0x5a}, [JC_F32_F64] = {1, 1, 1, 0x5a},
+    };
+    if (n->op == JC_S32_F32) return to_integer(j, n, part);
+    if (n->op == JC_F32_F64) return converted_down(j, n, ops[n->op], part);
+    if (n->wide) return converted_up(j, n, ops[n->op], part);
+    int a = simt_jit_part(j, n->reads[0], part), r = simt_jit_new_vector(j);
+    op3(j, ops[n->op], r, 0, a);
+    return r;
+}
+
+void simt_jit_vector(struct jit *j, const struct jit_insn *n)
+{
+    int regs[4];
+    uint32_t keep = 0;
+    for (int p = 0; p < simt_jit_parts(j, n->writes[0]); p++) {
+        regs[p] = n->kind == JK_FLOAT ? float_part(j, n, p) : convert_part(j, n, p);
+        keep |= 1u << regs[p];
+        j->vector_pins = keep;
+    }
+    simt_jit_define_vector(j, n->writes[0], regs);
+}
+
+/* ---- predicates ---- */
+void simt_jit_mask_to_gpr(struct jit *j, int reg, bool wide)
+{
+    const struct x86_vop join_bytes = {1, 1, 0, 0x4b}, join_words = {1, 0, 0, 0x4b}, to_gpr = {1, 3, 0, 0x93};
+    if (wide) {
+        x86_vex(&j->x, join_bytes, 256, 1, 2, 1, -1);
+        x86_vex(&j->x, join_bytes, 256, 2, 4, 3, -1);
+    }
+    x86_vex(&j->x, join_words, 256, 1, 2, 1, -1);
+    x86_vex(&j->x, to_gpr, 128, reg, 0, 1, -1);
+}
+
+static void compare_vectors(struct jit *j, const struct jit_insn *n, int reg)
+{
+    struct x86_vop op =
+        n->op == JT_F ? float_op(0xc2, n->wide) : (struct x86_vop){3, 1, n->wide, n->op == JT_S ? 0x1f : 0x1e};
+    for (int p = 0; p < simt_jit_parts(j, n->reads[0]); p++) {
+        int a = simt_jit_part(j, n->reads[0], p), b = simt_jit_part(j, n->reads[1], p);
+        x86_evex(&j->x, op, masked(0, n->detail), 1 + p, a, b);
+        j->vector_pins = 0;
+    }
+    simt_jit_mask_to_gpr(j, reg, n->wide);
+}
+
+static void compare_numbers(struct jit *j, const struct jit_insn *n, int reg)
+{
+    static const enum x86_condition signed_[] = {CC_E, CC_L, CC_LE, 0, CC_NE, CC_GE, CC_G};
+    static const enum x86_condition unsigned_[] = {CC_E, CC_B, CC_BE, 0, CC_NE, CC_AE, CC_A};
+    int a = simt_jit_scalar(j, n->reads[0], 0, RAX);
+    struct jit_form b = j->places[n->reads[1]].form;
+    if (b.kind == FORM_CONST && b.step == (int32_t)b.step)
+        x86_imm(&j->x, ALU_CMP, n->wide, a, (int32_t)b.step);
+    else
+        x86_rr(&j->x, ALU_CMP, n->wide, a, simt_jit_scalar(j, n->reads[1], 0, RCX));
+    x86_setcc(&j->x, n->op == JT_S ? signed_[n->detail] : unsigned_[n->detail], RAX);
+    x86_movzx_byte(&j->x, reg, RAX);
+    x86_unary(&j->x, UNARY_NEG, false, reg);
+}
+
+static void combine(struct jit *j, int mode, int reg, int with)
+{
+    x86_rr(&j->x, mode == 1 ? ALU_AND : mode == 2 ? ALU_OR : ALU_XOR, false, reg, with);
+}
+
+void simt_jit_compare(struct jit *j, const struct jit_insn *n)
+{
+    const struct insn *i = n->i;
+    struct jit_form f[JIT_READS];
+    for (int k = 0; k < n->read_count; k++) f[k] = j->places[n->reads[k]].form;
+    struct jit_form result = simt_jit_form_of(j, n, f);
+    int with = n->read_count > 2 ? simt_jit_predicate(j, n->reads[2]) : -1;
+    int p[2] = {simt_jit_new_gpr(j), 0}, q[2] = {0, 0};
+    bool second = i->mode && i->d2 != SLOT_SINK;
+    if (n->op != JT_F && form_is_uniform(f[0]) && form_is_uniform(f[1]))
+        compare_numbers(j, n, p[0]);
+    else
+        compare_vectors(j, n, p[0]);
+    if (second) {
+        q[0] = simt_jit_new_gpr(j);
+        x86_rr(&j->x, ALU_MOV, false, q[0], p[0]);
+        x86_unary(&j->x, UNARY_NOT, false, q[0]);
+        if (with >= 0) combine(j, i->mode, q[0], with);
+    }
+    if (with >= 0) combine(j, i->mode, p[0], with);
+    int w = 0;
+    if (i->d != SLOT_SINK) simt_jit_define_scalar(j, n->writes[w++], result, p);
+    if (second) simt_jit_define_scalar(j, n->writes[w], result, q);
+}
+
+void simt_jit_predicates(struct jit *j, const struct jit_insn *n)
+{
+    struct jit_form f[JIT_READS];
+    if (!n->write_count) return;
+    for (int k = 0; k < n->read_count; k++) f[k] = j->places[n->reads[k]].form;
+    int a = simt_jit_predicate(j, n->reads[0]), b = n->read_count > 1 ? simt_jit_predicate(j, n->reads[1]) : a;
+    int r[2] = {simt_jit_new_gpr(j), 0};
+    x86_rr(&j->x, ALU_MOV, false, r[0], a);
+    if (n->op == JI_NOT)
+        x86_unary(&j->x, UNARY_NOT, false, r[0]);
+    else if (n->op != JI_MOV)
+        x86_rr(&j->x, n->op == JI_AND ? ALU_AND : n->op == JI_OR ? ALU_OR : ALU_XOR, false, r[0], b);
+    simt_jit_define_scalar(j, n->writes[0], simt_jit_form_of(j, n, f), r);
+}
+
+/* ---- choices ---- */
+static void select_numbers(struct jit *j, const struct jit_insn *n, struct jit_form f)
+{
+    int regs[2] = {0, 0}, p = simt_jit_predicate(j, n->reads[2]);
+    for (int h = 0; h < (f.kind == FORM_PAIR ? 2 : 1); h++) {
+        int a = simt_jit_scalar(j, n->reads[0], h, RAX), b = simt_jit_scalar(j, n->reads[1], h, RCX);
+        regs[h] = simt_jit_new_gpr(j);
+        x86_rr(&j->x, ALU_MOV, n->wide, regs[h], b);
+        x86_test(&j->x, false, p, p);
+        x86_cmov(&j->x, CC_NE, n->wide, regs[h], a);
+    }
+    simt_jit_define_scalar(j, n->writes[0], f, regs);
+}
+
+void simt_jit_select(struct jit *j, const struct jit_insn *n)
+{
+    const struct x86_vop to_mask = {1, 3, 0, 0x92}, shift = {3, 1, 0, 0x31}, blend = {2, 1, n->wide, 0x64};
+    struct jit_form f[JIT_READS];
+    for (int k = 0; k < n->read_count; k++) f[k] = j->places[n->reads[k]].form;
+    struct jit_form result = simt_jit_form_of(j, n, f);
+    if (form_is_scalar(result)) {
+        select_numbers(j, n, result);
+        return;
+    }
+    int regs[4], parts = simt_jit_parts(j, n->writes[0]);
+    uint32_t keep = 0;
+    x86_vex(&j->x, to_mask, 128, 1, 0, simt_jit_predicate(j, n->reads[2]), -1);
+    for (int p = 0; p < parts; p++) {
+        int a = simt_jit_part(j, n->reads[0], p), b = simt_jit_part(j, n->reads[1], p);
+        regs[p] = simt_jit_new_vector(j);
+        if (p) x86_vex(&j->x, shift, 128, 2, 0, 1, 32 / parts * p);
+        x86_evex(&j->x, blend, masked(p ? 2 : 1, -1), regs[p], b, a);
+        keep |= 1u << regs[p];
+        j->vector_pins = keep;
+    }
+    simt_jit_define_vector(j, n->writes[0], regs);
+}

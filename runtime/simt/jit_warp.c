@@ -1,0 +1,64 @@
+/* Exchanges between the lanes of a full warp: shuffles whose pattern is known, votes. */
+#include "runtime/simt/jit_build.h"
+
+/* Which lane each one reads, as op_shfl does it; returns the lanes whose source is in range. */
+static uint32_t shuffle_pattern(uint32_t mode, uint32_t b, uint32_t c, uint32_t from[SIMT_WARP])
+{
+    uint32_t segment = c >> 8 & 31, clamp = c & 31, delta = b & 31, inside = 0;
+    for (uint32_t l = 0; l < SIMT_WARP; l++) {
+        uint32_t least = l & segment, most = least | (clamp & ~segment);
+        uint32_t to = mode == 0   ? l - delta
+                      : mode == 1 ? l + delta
+                      : mode == 2 ? l ^ delta
+                                  : least | (delta & ~segment);
+        bool ok = mode == 0 ? l >= delta + most : to <= most; /* up: the clamp is the lowest lane */
+        from[l] = ok ? to : l;
+        inside |= (uint32_t)ok << l;
+    }
+    return inside;
+}
+
+void simt_jit_shuffle(struct jit *j, const struct jit_insn *n)
+{
+    const struct x86_vop load = {1, 0, 0, 0x10}, permute = {2, 1, 0, 0x76}; /* vpermi2d */
+    uint32_t from[SIMT_WARP];
+    uint32_t inside = shuffle_pattern(n->i->mode, (uint32_t)j->places[n->reads[1]].form.step,
+                                      (uint32_t)j->places[n->reads[2]].form.step, from);
+    int low = simt_jit_part(j, n->reads[0], 0), high = simt_jit_part(j, n->reads[0], 1), regs[2], p[2] = {0, 0}, w = 0;
+    if (n->i->d2 != SLOT_SINK) {
+        p[0] = simt_jit_new_gpr(j);
+        x86_load_imm(&j->x, p[0], inside);
+    }
+    for (int k = 0; k < 2; k++) {
+        regs[k] = simt_jit_new_vector(j);
+        x86_evex_mem(&j->x, load, simt_jit_full(), regs[k], 0, x86_at_label(x86_constant(&j->x, from + 16 * k)));
+        x86_evex(&j->x, permute, simt_jit_full(), regs[k], low, high);
+    }
+    simt_jit_define_vector(j, n->writes[w++], regs);
+    if (n->i->d2 != SLOT_SINK) simt_jit_define_scalar(j, n->writes[w], (struct jit_form){FORM_ANY, 0, 0}, p);
+}
+
+void simt_jit_vote(struct jit *j, const struct jit_insn *n)
+{
+    enum { BALLOT, ALL, ANY, SAME };
+    struct x86 *x = &j->x;
+    if (!n->write_count) return;
+    int p = simt_jit_predicate(j, n->reads[0]), r[2] = {simt_jit_new_gpr(j), 0};
+    if (n->i->mode == BALLOT) {
+        x86_rr(x, ALU_MOV, false, r[0], p);
+    } else {
+        if (n->i->mode == ANY)
+            x86_test(x, false, p, p);
+        else
+            x86_imm(x, ALU_CMP, false, p, -1);
+        x86_setcc(x, n->i->mode == ANY ? CC_NE : CC_E, RAX);
+        if (n->i->mode == SAME) {
+            x86_test(x, false, p, p);
+            x86_setcc(x, CC_E, RCX);
+            x86_rr(x, ALU_OR, false, RAX, RCX);
+        }
+        x86_movzx_byte(x, r[0], RAX);
+        x86_unary(x, UNARY_NEG, false, r[0]);
+    }
+    simt_jit_define_scalar(j, n->writes[0], (struct jit_form){FORM_LINEAR, 0, 0}, r);
+}

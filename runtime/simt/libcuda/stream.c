@@ -1,0 +1,249 @@
+/* Streams, events and launches beyond the plain ones. */
+#include "runtime/simt/libcuda/libcuda.h"
+#include <string.h>
+#include "runtime/threads.h"
+
+static bool is_own(CUstream stream)
+{
+    return stream && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD;
+}
+
+/* ---- Streams ---- */
+
+CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority)
+{
+    TRY(simt_StreamCreate(stream, flags));
+    (*stream)->priority = priority > 0 ? 0 : priority < SIMT_HIGHEST_PRIORITY ? SIMT_HIGHEST_PRIORITY : priority;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetPriority(CUstream stream, int *priority)
+{
+    TRY(simt_stream_ready(stream));
+    if (!priority) return CUDA_ERROR_INVALID_VALUE;
+    *priority = is_own(stream) ? stream->priority : 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetFlags(CUstream stream, unsigned int *flags)
+{
+    TRY(simt_stream_ready(stream));
+    if (!flags) return CUDA_ERROR_INVALID_VALUE;
+    *flags = is_own(stream) ? stream->flags : 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetId(CUstream stream, unsigned long long *id)
+{
+    TRY(simt_stream_ready(stream));
+    if (!id) return CUDA_ERROR_INVALID_VALUE;
+    *id = is_own(stream) ? stream->id : stream == CU_STREAM_PER_THREAD ? 2 : 1;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetDevice(CUstream stream, CUdevice *device)
+{
+    TRY(simt_stream_ready(stream));
+    if (!device) return CUDA_ERROR_INVALID_VALUE;
+    *device = 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
+{
+    TRY(simt_stream_ready(stream));
+    if (!context) return CUDA_ERROR_INVALID_VALUE;
+    *context = is_own(stream) ? stream->context : simt_current();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext *context, CUgreenCtx *green)
+{
+    if (green) *green = NULL;
+    return cuStreamGetCtx(stream, context);
+}
+
+/* Attributes are hints that are kept by nobody, but for the priority. */
+CUresult cuStreamGetAttribute(CUstream stream, CUstreamAttrID attribute, CUstreamAttrValue *value)
+{
+    TRY(simt_stream_ready(stream));
+    if (!value) return CUDA_ERROR_INVALID_VALUE;
+    memset(value, 0, sizeof *value);
+    switch (attribute) {
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY: return cuStreamGetPriority(stream, &value->priority);
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: value->syncPolicy = CU_SYNC_POLICY_AUTO; return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: return CUDA_SUCCESS;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult cuStreamSetAttribute(CUstream stream, CUstreamAttrID attribute, const CUstreamAttrValue *value)
+{
+    CUstreamAttrValue now;
+    TRY(cuStreamGetAttribute(stream, attribute, &now));
+    if (!value) return CUDA_ERROR_INVALID_VALUE;
+    if (attribute == CU_LAUNCH_ATTRIBUTE_PRIORITY && is_own(stream)) stream->priority = value->priority;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCopyAttributes(CUstream to, CUstream from)
+{
+    TRY(simt_stream_ready(to));
+    TRY(simt_stream_ready(from));
+    if (is_own(to) && is_own(from)) to->priority = from->priority;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *data, unsigned int flags)
+{
+    TRY(simt_stream_ready(stream));
+    if (!callback || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (libcuda_capturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    callback(stream, CUDA_SUCCESS, data);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
+{
+    TRY(simt_stream_ready(stream));
+    if (!function) return CUDA_ERROR_INVALID_VALUE;
+    return simt_issue(stream, &(struct simt_work){.kind = SIMT_WORK_HOST, .host = {function, data}});
+}
+
+/* ---- A stream's own writes and waits. A wait for a value that is not there would never end ---- */
+
+static CUresult word_of(CUstream stream, CUdeviceptr address, size_t bytes, void **word)
+{
+    TRY(simt_stream_ready(stream));
+    if (libcuda_capturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    *word = address % bytes == 0 ? simt_range(address, bytes) : NULL;
+    return *word ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult write_value(CUstream stream, CUdeviceptr address, uint64_t value, size_t bytes, unsigned flags)
+{
+    void *word;
+    if (flags > CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER) return CUDA_ERROR_INVALID_VALUE;
+    simt_lock();
+    CUresult r = word_of(stream, address, bytes, &word);
+    if (r == CUDA_SUCCESS) memcpy(word, &value, bytes);
+    simt_unlock();
+    return r;
+}
+
+static bool holds(uint64_t now, uint64_t value, size_t bytes, unsigned how)
+{
+    uint64_t mask = bytes == 4 ? UINT32_MAX : UINT64_MAX;
+    switch (how) {
+    case CU_STREAM_WAIT_VALUE_GEQ: return bytes == 4 ? (int32_t)(now - value) >= 0 : (int64_t)(now - value) >= 0;
+    case CU_STREAM_WAIT_VALUE_EQ: return now == value;
+    case CU_STREAM_WAIT_VALUE_AND: return (now & value) != 0;
+    default: return (~(now | value) & mask) != 0;
+    }
+}
+
+static CUresult wait_value(CUstream stream, CUdeviceptr address, uint64_t value, size_t bytes, unsigned flags)
+{
+    void *word;
+    uint64_t now = 0;
+    if ((flags & ~(unsigned)CU_STREAM_WAIT_VALUE_FLUSH) > CU_STREAM_WAIT_VALUE_NOR) return CUDA_ERROR_INVALID_VALUE;
+    simt_lock();
+    CUresult r = word_of(stream, address, bytes, &word);
+    if (r == CUDA_SUCCESS) memcpy(&now, word, bytes);
+    simt_unlock();
+    if (r != CUDA_SUCCESS) return r;
+    return holds(now, value, bytes, flags & 3) ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags)
+{
+    return write_value(stream, address, value, sizeof value, flags);
+}
+
+CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags)
+{
+    return write_value(stream, address, value, sizeof value, flags);
+}
+
+CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags)
+{
+    return wait_value(stream, address, value, sizeof value, flags);
+}
+
+CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags)
+{
+    return wait_value(stream, address, value, sizeof value, flags);
+}
+
+/* ---- Events ---- */
+
+CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags)
+{
+    if (flags > CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
+    return flags == CU_EVENT_RECORD_EXTERNAL ? libcuda_record_external(event, stream) : simt_EventRecord(event, stream);
+}
+
+CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end)
+{
+    return simt_EventElapsedTime(milliseconds, start, end);
+}
+
+/* ---- Launches ---- */
+
+/* What an attribute asks for; hints need nothing. */
+static CUresult apply(const CUlaunchAttribute *a, struct simt_kernel *k, CUevent *done)
+{
+    switch (a->id) {
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: k->cooperative = a->value.cooperative != 0; return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
+        bool one = a->value.clusterDim.x == 1 && a->value.clusterDim.y == 1 && a->value.clusterDim.z == 1;
+        return one ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    }
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT: *done = a->value.programmaticEvent.event; return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT: *done = a->value.launchCompletionEvent.event; return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_IGNORE:
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: return CUDA_SUCCESS;
+    default: return CUDA_ERROR_NOT_SUPPORTED;
+    }
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction function, void **parameters, void **extra)
+{
+    if (!c || (c->numAttrs > 0 && !c->attrs)) return CUDA_ERROR_INVALID_VALUE;
+    struct simt_kernel k = {.function = function,
+                            .grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
+                            .block = {c->blockDimX, c->blockDimY, c->blockDimZ},
+                            .shared = c->sharedMemBytes};
+    CUevent done = NULL;
+    for (unsigned i = 0; i < c->numAttrs; i++) TRY(apply(&c->attrs[i], &k, &done));
+    TRY(simt_launch(&k, c->hStream, parameters, extra));
+    return done ? simt_EventRecord(done, c->hStream) : CUDA_SUCCESS;
+}
+
+/* A cluster is one block. */
+CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction function, const CUlaunchConfig *config)
+{
+    TRY(simt_check_function(function));
+    if (!size || !config) return CUDA_ERROR_INVALID_VALUE;
+    *size = 1;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction function, const CUlaunchConfig *c)
+{
+    TRY(simt_check_function(function));
+    if (!clusters || !c) return CUDA_ERROR_INVALID_VALUE;
+    int threads = (int)(c->blockDimX * c->blockDimY * c->blockDimZ);
+    if (threads <= 0) return CUDA_ERROR_INVALID_VALUE;
+    *clusters = simt_active_blocks(function, threads, c->sharedMemBytes) * rt_thread_count();
+    return CUDA_SUCCESS;
+}

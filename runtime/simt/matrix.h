@@ -1,0 +1,95 @@
+/* Matrix instructions: how the elements of a small matrix are spread over the registers of a warp.
+ *
+ * All fragments are made of blocks of 8 rows, where lane l = 4g + t holds 32 bits (one register) of row g, the t-th of
+ * four. Of a matrix A (M x K) rows are rows; of B (K x N) they are its columns, so that both hold neighbours along K.
+ * Accumulators (M x N) are blocks of 8 x 8, two neighbours in a lane: a pair of registers, or one of two halves. This
+ * is the layout that PTX documents for mma.sync; wmma, whose layout is nobody's business, uses several such tiles.
+ * Fragments of f64 have registers of 64 bits. */
+#ifndef SIMT_MATRIX_H
+#define SIMT_MATRIX_H
+
+#include "runtime/simt/exec.h"
+
+#define MATRIX_TYPES(X)                                                                                                \
+    X(F16, "f16", 16)                                                                                                  \
+    X(BF16, "bf16", 16)                                                                                                \
+    X(TF32, "tf32", 32)                                                                                                \
+    X(E4M3, "e4m3", 8)                                                                                                 \
+    X(E5M2, "e5m2", 8)                                                                                                 \
+    X(S8, "s8", 8)                                                                                                     \
+    X(U8, "u8", 8)                                                                                                     \
+    X(S4, "s4", 4)                                                                                                     \
+    X(U4, "u4", 4)                                                                                                     \
+    X(B1, "b1", 1)                                                                                                     \
+    X(F64, "f64", 64)                                                                                                  \
+    X(F32, "f32", 32)                                                                                                  \
+    X(S32, "s32", 32)
+enum matrix_type {
+#define ENUM(name, text, bits) MATRIX_##name,
+    MATRIX_TYPES(ENUM)
+#undef ENUM
+        MATRIX_TYPE_COUNT
+};
+static inline uint32_t matrix_bits(enum matrix_type t)
+{
+    static const uint8_t bits[] = {
+#define BITS(name, text, n) n,
+        MATRIX_TYPES(BITS)
+#undef BITS
+    };
+    return bits[t];
+}
+/* Elements of A or B in a register of a lane. */
+static inline uint32_t matrix_packed(enum matrix_type t)
+{
+    return t == MATRIX_F64 ? 1 : 32 / matrix_bits(t);
+}
+
+enum { MATRIX_SATURATES = 1, MATRIX_XOR = 2 }; /* flags of struct matrix_mma: clamp integers; popc of xor, not and */
+
+/* What follows an instruction in program->extra: this, then the slots of D, A, B and C in this order. */
+struct matrix_mma {
+    uint32_t m, n, k;
+    uint32_t a_type, b_type, c_type, d_type;
+    uint32_t a_count, b_count, c_count, d_count; /* registers */
+    uint32_t flags;
+    uint32_t slots[];
+};
+/* The same for loads and stores of a fragment: which is 'a', 'b' or 'c'. A matrix of `rows` x `columns` lies in memory
+ * in lines of `length` elements. */
+struct matrix_move {
+    uint32_t which, type, m, n, k;
+    uint32_t lines, length;
+    uint32_t along;  /* lines go in the direction in which registers hold neighbours */
+    uint32_t stride; /* slot of the distance of two lines in elements; 0: lines touch */
+    uint32_t space;
+    uint32_t count, slots[];
+};
+
+/* Where block `index` of a fragment lies: its first row, and its first column (counted in elements) of rows as above.
+ */
+struct matrix_block {
+    uint32_t row, column;
+};
+/* Of A or B, where a register is a block; packed: matrix_packed. `rows` is M or N. */
+static inline struct matrix_block matrix_input_block(char which, uint32_t rows, uint32_t k, uint32_t packed,
+                                                     uint32_t index)
+{
+    uint32_t width = 4 * packed, deep = k / width;
+    if (which == 'b' || rows == 8) return (struct matrix_block){8 * (index / deep), width * (index % deep)};
+    uint32_t tile = index / (2 * deep), r = index % (2 * deep);
+    return (struct matrix_block){16 * tile + 8 * (r & 1), width * (r >> 1)};
+}
+/* Of an accumulator, where two elements of a lane are a block. */
+static inline struct matrix_block matrix_sum_block(uint32_t m, uint32_t n, uint32_t index)
+{
+    if (m == 8) return (struct matrix_block){0, 8 * index};
+    uint32_t tile = index / 2, across = n / 8;
+    return (struct matrix_block){16 * (tile / across) + 8 * (index & 1), 8 * (tile % across)};
+}
+
+/* Begins a .sync.aligned instruction, which all lanes of the warp execute together; the op works only when this is
+ * EV_NEXT, and else returns it. */
+enum event simt_matrix_sync(char *R, const struct insn *i, uint32_t m, struct warp *w);
+
+#endif

@@ -1,0 +1,179 @@
+/* mbarrier objects and asynchronous copies. Copies are done at once, which is one of the orders that the hardware may
+ * choose; so waiting for them needs nothing.
+ *
+ * An mbarrier is 64 bits of shared memory, which PTX leaves to the implementation. */
+#include <string.h>
+#include "runtime/simt/async.h"
+
+#define OP(name) static enum event name(char *R, const struct insn *i, uint32_t m, struct warp *w)
+
+/* ---- mbarrier ---- */
+struct mbarrier {
+    uint32_t expected, pending; /* arrivals of a phase; those still to come */
+    int32_t bytes;              /* of copies still to come */
+    uint32_t phase;             /* modulo 4 */
+    bool valid;
+};
+#define COUNT_BITS 20
+#define COUNT_MOST ((1u << COUNT_BITS) - 1)
+
+static struct mbarrier unpack(uint64_t v)
+{
+    return (struct mbarrier){.expected = (uint32_t)v & COUNT_MOST,
+                             .pending = (uint32_t)(v >> COUNT_BITS) & COUNT_MOST,
+                             .bytes = (int32_t)((int64_t)(v << 3) >> 43),
+                             .phase = (uint32_t)(v >> 61) & 3,
+                             .valid = v >> 63};
+}
+static uint64_t pack(struct mbarrier b)
+{
+    return b.expected | (uint64_t)b.pending << COUNT_BITS | ((uint64_t)(uint32_t)b.bytes & 0x1fffff) << 2 * COUNT_BITS |
+           (uint64_t)(b.phase & 3) << 61 | (b.valid ? (uint64_t)1 << 63 : 0);
+}
+
+static enum event wrong_use(struct warp *w, uint32_t lane, const char *what, unsigned count, unsigned most)
+{
+    return simt_fault_set(w, (int)lane, SIMT_FAULT_BARRIER, "%s: %s (%u of at most %u)",
+                          w->worker->program->places[w->pc].opcode, what, count, most);
+}
+
+static enum event change(struct warp *w, const struct insn *i, uint32_t lane, uint32_t n, struct mbarrier *b)
+{
+    bool arrives = i->mode == MBARRIER_ARRIVE || i->mode == MBARRIER_DROP || i->mode == MBARRIER_ARRIVE_EXPECT ||
+                   i->mode == MBARRIER_DROP_EXPECT;
+    uint32_t count = i->mode == MBARRIER_ARRIVE || i->mode == MBARRIER_DROP ? n : 1;
+    if (!b->valid)
+        return simt_fault_set(w, (int)lane, SIMT_FAULT_BARRIER, "%s on an mbarrier that mbarrier.init did not set up",
+                              w->worker->program->places[w->pc].opcode);
+    if (i->mode == MBARRIER_EXPECT || i->mode == MBARRIER_ARRIVE_EXPECT || i->mode == MBARRIER_DROP_EXPECT)
+        b->bytes += (int32_t)n;
+    if (i->mode == MBARRIER_COMPLETE) b->bytes -= (int32_t)n;
+    if (arrives && (!count || count > b->pending))
+        return wrong_use(w, lane, "more arrivals than the phase waits for", count, b->pending);
+    if (arrives) b->pending -= count;
+    if (i->mode == MBARRIER_DROP || i->mode == MBARRIER_DROP_EXPECT) b->expected -= count;
+    if (!b->pending && !b->bytes) {
+        b->phase++;
+        b->pending = b->expected;
+    }
+    return EV_NEXT;
+}
+
+static uint64_t *cell_at(char *R, const struct insn *i, uint32_t lane, struct warp *w)
+{
+    bool generic = i->flags & F_GENERIC;
+    uint64_t address = (generic ? u64_at(R, i->a)[lane] : u32_at(R, i->a)[lane]) + (uint64_t)i->imm;
+    return simt_lane_address(w, i, (int)lane, generic ? PTX_GENERIC : PTX_SHARED, address, 8, true);
+}
+
+OP(mbarrier)
+{
+    const uint32_t *n = u32_at(R, i->b);
+    EACH_LANE(l, m)
+    {
+        uint64_t *cell = cell_at(R, i, l, w), old;
+        if (!cell) return EV_FAULT;
+        old = *cell;
+        struct mbarrier b = unpack(old);
+        if (i->mode == MBARRIER_INVAL) {
+            b.valid = false;
+        } else if (i->mode == MBARRIER_INIT) {
+            if (!n[l] || n[l] > COUNT_MOST) return wrong_use(w, l, "a count out of range", n[l], COUNT_MOST);
+            b = (struct mbarrier){.expected = n[l], .pending = n[l], .valid = true};
+        } else if (change(w, i, l, n[l], &b) != EV_NEXT) {
+            return EV_FAULT;
+        }
+        *cell = pack(b);
+        if (i->d != SLOT_NOWHERE) u64_at(R, i->d)[l] = old;
+    }
+    return EV_NEXT;
+}
+
+/* Is the phase over that the token was taken in, or that has the parity? */
+OP(mbarrier_test)
+{
+    uint32_t done = 0, *d = u32_at(R, i->d);
+    EACH_LANE(l, m)
+    {
+        const uint64_t *cell = cell_at(R, i, l, w);
+        if (!cell) return EV_FAULT;
+        struct mbarrier b = unpack(*cell);
+        if (!b.valid) return change(w, i, l, 0, &b);
+        bool over = i->mode ? (b.phase & 1) != (u32_at(R, i->b)[l] & 1) : b.phase != unpack(u64_at(R, i->b)[l]).phase;
+        done |= (uint32_t)over << l;
+    }
+    *d = (*d & ~m) | done;
+    if (done != m) simt_waits(w, SLICE / 8);
+    return EV_NEXT;
+}
+
+OP(mbarrier_pending)
+{
+    (void)w;
+    EACH_LANE(l, m) u32_at(R, i->d)[l] = unpack(u64_at(R, i->a)[l]).pending;
+    return EV_NEXT;
+}
+
+/* ---- copies ---- */
+static void *address_at(char *R, const struct insn *i, uint32_t slot, enum ptx_space space, uint32_t lane,
+                        uint64_t offset, uint32_t size, struct warp *w)
+{
+    uint64_t base = space == PTX_SHARED ? u32_at(R, slot)[lane] : u64_at(R, slot)[lane];
+    return simt_lane_address(w, i, (int)lane, space, base + offset, size, i->flags & F_STORE);
+}
+
+/* What a cp.async reads whose source may be shorter than its destination, which is filled with zeros, or left out by a
+ * predicate. */
+OP(load_fill)
+{
+    const uint32_t *slots = w->worker->program->extra + i->extra;
+    EACH_LANE(l, m)
+    {
+        uint32_t n = i->mode ? (*u32_at(R, i->c) >> l & 1 ? 0 : i->size) : u32_at(R, i->c)[l];
+        if (n > i->size) return wrong_use(w, l, "a source longer than the destination", n, i->size);
+        uint32_t words[4] = {0}, piece = n == i->size ? n : 1;
+        for (uint32_t at = 0; at < n; at += piece) {
+            const void *from = address_at(R, i, i->b, PTX_GLOBAL, l, at, piece, w);
+            if (!from) return EV_FAULT;
+            memcpy((char *)words + at, from, piece);
+        }
+        for (uint32_t k = 0; k < i->size / 4u; k++) u32_at(R, slots[k])[l] = words[k];
+    }
+    return EV_NEXT;
+}
+
+/* cp.async.bulk: any multiple of 16 bytes, counted off at an mbarrier when there is one. */
+OP(copy_bulk)
+{
+    const struct async_bulk *x = (const void *)(w->worker->program->extra + i->extra);
+    struct insn from = *i, barrier = *i;
+    from.flags &= ~(uint32_t)F_STORE;
+    barrier.mode = MBARRIER_COMPLETE;
+    EACH_LANE(l, m)
+    {
+        uint32_t n = u32_at(R, i->c)[l];
+        if (n & 15) return wrong_use(w, l, "a number of bytes that 16 does not divide", n, UINT32_MAX);
+        for (uint32_t at = 0; at < n; at += 16) {
+            const void *s = address_at(R, &from, i->b, (enum ptx_space)x->source, l, at, 16, w);
+            void *d = s ? address_at(R, i, i->a, (enum ptx_space)x->destination, l, at, 16, w) : NULL;
+            if (!d) return EV_FAULT;
+            memmove(d, s, 16);
+        }
+        if (!x->barrier) continue;
+        uint64_t *cell = address_at(R, i, x->barrier, PTX_SHARED, l, 0, 8, w);
+        if (!cell) return EV_FAULT;
+        struct mbarrier b = unpack(*cell);
+        if (change(w, &barrier, l, n, &b) != EV_NEXT) return EV_FAULT;
+        *cell = pack(b);
+    }
+    return EV_NEXT;
+}
+
+static const struct op_row rows[] = {
+    {"+mbarrier", "", mbarrier, NULL, 0},
+    {"+mbarrier_test", "", mbarrier_test, NULL, 0},
+    {"mbarrier.pending_count.b64", "wq", mbarrier_pending, NULL, 0},
+    {"+load_fill", "", load_fill, NULL, 0},
+    {"+copy_bulk", "", copy_bulk, NULL, 0},
+};
+const struct op_table simt_ops_async = {rows, sizeof rows / sizeof *rows};

@@ -1,0 +1,189 @@
+/* Matrix fragments between registers and memory: wmma.load and wmma.store, ldmatrix, stmatrix, movmatrix. Memory is
+ * touched in pieces of 16 bytes, whose alignment all of them ask for. */
+#include <string.h>
+#include "runtime/simt/matrix.h"
+
+#define OP(name)  static enum event name(char *R, const struct insn *i, uint32_t m, struct warp *w)
+#define PIECE     16u
+#define MOST_LINE 256 /* bytes */
+
+enum event simt_matrix_sync(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    uint32_t ready;
+    enum event ev = simt_sync(w, u32_at(R, i->c), m, &ready);
+    if (ev != EV_NEXT || m == FULL) return ev;
+    return simt_fault_set(w, __builtin_ctz(m), SIMT_FAULT_BARRIER,
+                          "%s is executed by the lanes 0x%08x of a warp, but needs all 32; use whole warps",
+                          w->worker->program->places[w->pc].opcode, m);
+}
+
+/* `bytes` bytes at an address as lane `lane` sees it, to or from `text`. */
+static bool move_line(struct warp *w, const struct insn *i, int lane, enum ptx_space space, uint64_t address,
+                      uint8_t *text, uint32_t bytes)
+{
+    bool store = i->flags & F_STORE;
+    uint32_t piece = bytes < PIECE ? bytes : PIECE;
+    for (uint32_t at = 0; at < bytes; at += piece) {
+        char *p = simt_lane_address(w, i, lane, space, address + at, piece, store);
+        if (!p) return false;
+        if (store)
+            memcpy(p, text + at, piece);
+        else
+            memcpy(text + at, p, piece);
+    }
+    return true;
+}
+
+static uint64_t address_of(char *R, const struct insn *i, enum ptx_space space, uint32_t lane)
+{
+    uint64_t base = space == PTX_SHARED ? u32_at(R, i->a)[lane] : u64_at(R, i->a)[lane];
+    return base + (uint64_t)i->imm;
+}
+
+/* ---- wmma: lines of memory to and from registers ---- */
+#define INLINE static inline __attribute__((always_inline))
+
+/* A register of A or B holds 16 bytes of each of 8 rows, of f64 32. */
+static void copy_rows(char *R, uint32_t slot, uint8_t lines[][MOST_LINE], uint32_t row, size_t at, size_t bytes)
+{
+    for (uint32_t g = 0; g < 8; g++) memcpy(R + slot + g * bytes, lines[row + g] + at, bytes);
+}
+/* The same when lines are columns. */
+INLINE void turn_rows(char *R, uint32_t slot, uint8_t lines[][MOST_LINE], uint32_t row, uint32_t column, uint32_t bytes)
+{
+    uint32_t width = bytes == 8 ? 4 : 16 / bytes;
+    for (uint32_t g = 0; g < 8; g++)
+        for (uint32_t e = 0; e < width; e++)
+            memcpy(R + slot + (size_t)(g * width + e) * bytes, lines[column + e] + (size_t)(row + g) * bytes, bytes);
+}
+
+static void fill_input(char *R, const struct matrix_move *x, uint8_t lines[][MOST_LINE])
+{
+    enum matrix_type type = (enum matrix_type)x->type;
+    uint32_t bits = matrix_bits(type), packed = matrix_packed(type), rows = x->which == 'a' ? x->m : x->n;
+    uint32_t own = rows / 8 * (x->k / (4 * packed)); /* f16 has more registers than it needs: copies */
+    for (uint32_t r = 0; r < x->count; r++) {
+        struct matrix_block b = matrix_input_block((char)x->which, rows, x->k, packed, r % own);
+        if (r >= own)
+            memcpy(R + x->slots[r], R + x->slots[r % own], 4 * SIMT_WARP);
+        else if (x->along)
+            copy_rows(R, x->slots[r], lines, b.row, (size_t)b.column * bits / 8, bits == 64 ? 32 : 16);
+        else if (bits == 8)
+            turn_rows(R, x->slots[r], lines, b.row, b.column, 1);
+        else if (bits == 16)
+            turn_rows(R, x->slots[r], lines, b.row, b.column, 2);
+        else if (bits == 32)
+            turn_rows(R, x->slots[r], lines, b.row, b.column, 4);
+        else
+            turn_rows(R, x->slots[r], lines, b.row, b.column, 8);
+    }
+}
+
+/* Where in memory's lines element h (0 or 1) of a lane is, in a block of an accumulator. */
+INLINE uint8_t *sum_at(const struct matrix_move *x, uint8_t lines[][MOST_LINE], struct matrix_block b, uint32_t lane,
+                       uint32_t h, uint32_t bytes)
+{
+    uint32_t row = b.row + lane / 4, column = b.column + 2 * (lane % 4) + h;
+    return x->along ? lines[row] + (size_t)column * bytes : lines[column] + (size_t)row * bytes;
+}
+/* Between an accumulator's registers and lines. Two halves are the two halves of a register. */
+INLINE void move_sums(char *R, const struct matrix_move *x, uint8_t lines[][MOST_LINE], uint32_t bytes, bool store)
+{
+    for (uint32_t p = 0; p < x->m * x->n / 64; p++) {
+        struct matrix_block b = matrix_sum_block(x->m, x->n, p);
+        for (uint32_t h = 0; h < 2; h++) {
+            char *slot = bytes == 2 ? R + x->slots[p] + 2 * h : R + x->slots[2 * p + h];
+            size_t step = bytes == 2 ? 4 : bytes;
+            for (uint32_t l = 0; l < SIMT_WARP; l++) {
+                uint8_t *at = sum_at(x, lines, b, l, h, bytes);
+                if (store)
+                    memcpy(at, slot + l * step, bytes);
+                else
+                    memcpy(slot + l * step, at, bytes);
+            }
+        }
+    }
+}
+static void move_accumulator(char *R, const struct matrix_move *x, uint8_t lines[][MOST_LINE], bool store)
+{
+    uint32_t bits = matrix_bits((enum matrix_type)x->type);
+    if (bits == 16)
+        move_sums(R, x, lines, 2, store);
+    else if (bits == 32)
+        move_sums(R, x, lines, 4, store);
+    else
+        move_sums(R, x, lines, 8, store);
+}
+
+OP(wmma_move)
+{
+    const struct matrix_move *x = (const void *)(w->worker->program->extra + i->extra);
+    enum event ev = simt_matrix_sync(R, i, m, w);
+    if (ev != EV_NEXT) return ev;
+    uint8_t lines[32][MOST_LINE];
+    uint32_t bits = matrix_bits((enum matrix_type)x->type);
+    uint64_t address = address_of(R, i, (enum ptx_space)x->space, 0);
+    uint64_t stride = x->stride ? u32_at(R, x->stride)[0] : x->length;
+    if (i->flags & F_STORE) move_accumulator(R, x, lines, true);
+    for (uint32_t k = 0; k < x->lines; k++, address += stride * bits / 8)
+        if (!move_line(w, i, 0, (enum ptx_space)x->space, address, lines[k], x->length * bits / 8)) return EV_FAULT;
+    if (i->flags & F_STORE) return EV_NEXT;
+    if (x->which == 'c')
+        move_accumulator(R, x, lines, false);
+    else
+        fill_input(R, x, lines);
+    return EV_NEXT;
+}
+
+/* ---- 8 x 8 matrices of 16-bit elements; lane 8j + r has the address of row r of the j-th ---- */
+static void transpose(const uint32_t *in, uint32_t *out)
+{
+    uint16_t from[8][8], to[8][8];
+    memcpy(from, in, sizeof from);
+    for (int r = 0; r < 8; r++)
+        for (int c = 0; c < 8; c++) to[c][r] = from[r][c];
+    memcpy(out, to, sizeof to);
+}
+
+/* ldmatrix and stmatrix: i->count matrices, i->mode says whether they are transposed. */
+OP(matrix_rows)
+{
+    const uint32_t *slots = w->worker->program->extra + i->extra;
+    enum ptx_space space = i->flags & F_GENERIC ? PTX_GENERIC : PTX_SHARED;
+    enum event ev = simt_matrix_sync(R, i, m, w);
+    if (ev != EV_NEXT) return ev;
+    uint32_t rows[4][SIMT_WARP];
+    for (uint32_t j = 0; j < i->count && i->flags & F_STORE; j++) {
+        if (i->mode)
+            transpose(u32_at(R, slots[j]), rows[j]);
+        else
+            memcpy(rows[j], R + slots[j], sizeof rows[j]);
+    }
+    for (uint32_t l = 0; l < 8 * (uint32_t)i->count; l++)
+        if (!move_line(w, i, (int)l, space, address_of(R, i, space, l), (uint8_t *)&rows[l / 8][l % 8 * 4], PIECE))
+            return EV_FAULT;
+    for (uint32_t j = 0; j < i->count && !(i->flags & F_STORE); j++) {
+        if (i->mode)
+            transpose(rows[j], u32_at(R, slots[j]));
+        else
+            memcpy(R + slots[j], rows[j], sizeof rows[j]);
+    }
+    return EV_NEXT;
+}
+
+OP(matrix_transpose)
+{
+    enum event ev = simt_matrix_sync(R, i, m, w);
+    if (ev != EV_NEXT) return ev;
+    uint32_t in[SIMT_WARP];
+    memcpy(in, R + i->a, sizeof in);
+    transpose(in, u32_at(R, i->d));
+    return EV_NEXT;
+}
+
+static const struct op_row rows[] = {
+    {"+wmma", "", wmma_move, NULL, 0},
+    {"+matrix_rows", "", matrix_rows, NULL, 0},
+    {"+matrix_transpose", "", matrix_transpose, NULL, 0},
+};
+const struct op_table simt_ops_matrix = {rows, sizeof rows / sizeof *rows};

@@ -1,0 +1,288 @@
+/* Instructions on texture and surface objects: tex, tld4, txq, suld, sust, sured, suq. A lane at a time: the object may
+ * differ from lane to lane, and its memory is not checked by address but by coordinate. */
+#include <string.h>
+#include "runtime/simt/exec.h"
+#include "runtime/simt/ops_texture.h"
+
+/* program->extra of such an instruction: what it writes or stores, then the coordinates. */
+static const uint32_t *slots_of(const struct warp *w, const struct insn *i)
+{
+    return w->worker->program->extra + i->extra;
+}
+
+static const char *kind_name(enum simt_texture_kind kind)
+{
+    static const char *const names[] = {[SIMT_TEXTURE_LINEAR] = "linear memory",
+                                        [SIMT_TEXTURE_PITCH] = "pitched memory",
+                                        [SIMT_TEXTURE_1D] = "a 1-D array",
+                                        [SIMT_TEXTURE_2D] = "a 2-D array",
+                                        [SIMT_TEXTURE_3D] = "a 3-D array",
+                                        [SIMT_TEXTURE_1D_LAYERED] = "a layered 1-D array",
+                                        [SIMT_TEXTURE_2D_LAYERED] = "a layered 2-D array"};
+    return names[kind];
+}
+
+static const char *geometry_name(enum geometry g)
+{
+    static const char *const names[] = {"1d", "2d", "3d", "a1d", "a2d"};
+    return names[g];
+}
+
+static bool fits(enum geometry g, const struct insn *i, const struct simt_texture *t)
+{
+    switch (t->kind) {
+    case SIMT_TEXTURE_LINEAR: return g == GEOMETRY_1D && (i->flags & F_INDEX);
+    case SIMT_TEXTURE_PITCH: return g == GEOMETRY_2D;
+    default: return (enum geometry)(t->kind - SIMT_TEXTURE_1D) == g;
+    }
+}
+
+/* The lane's object; NULL with the fault filled when there is none or it has another shape. */
+static const struct simt_texture *object_of(struct warp *w, const struct insn *i, uint32_t lane, uint64_t handle,
+                                            bool surface, bool any_shape)
+{
+    const struct simt_texture *t = simt_texture_find(handle);
+    const char *what = surface ? "surface" : "texture";
+    if (!t || t->surface != surface) {
+        simt_fault_set(w, (int)lane, SIMT_FAULT_ADDRESS, "0x%llx is no live %s object", (unsigned long long)handle,
+                       what);
+        return NULL;
+    }
+    if (any_shape || fits(i->mode & GEOMETRY_MASK, i, t)) return t;
+    simt_fault_set(w, (int)lane, SIMT_FAULT_ADDRESS, "a %s.%s instruction%s, but the %s object is over %s",
+                   surface ? "surface" : "tex", geometry_name(i->mode & GEOMETRY_MASK),
+                   i->flags & F_INDEX || surface ? "" : " with coordinates that are floats", what, kind_name(t->kind));
+    return NULL;
+}
+
+/* Coordinates without the layer, and the layer, which comes first where there is one. */
+static uint32_t coordinates(char *R, const struct insn *i, const uint32_t *slots, uint32_t lane, uint32_t c[3])
+{
+    enum geometry g = i->mode & GEOMETRY_MASK;
+    uint32_t layered = g >= GEOMETRY_A1D, axes = g == GEOMETRY_3D ? 3 : g == GEOMETRY_2D || g == GEOMETRY_A2D ? 2 : 1;
+    for (uint32_t a = 0; a < 3; a++) c[a] = a < axes ? u32_at(R, slots[layered + a])[lane] : 0;
+    return layered ? u32_at(R, slots[0])[lane] : 0;
+}
+
+/* ---- textures ---- */
+enum event simt_op_tex(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    const uint32_t *slots = slots_of(w, i);
+    const uint64_t *handles = u64_at(R, i->a);
+    EACH_LANE(l, m)
+    {
+        const struct simt_texture *t = object_of(w, i, l, handles[l], false, false);
+        uint32_t c[3], out[4];
+        if (!t) return EV_FAULT;
+        uint32_t layer = coordinates(R, i, slots + i->count, l, c);
+        if (i->flags & F_INDEX) {
+            simt_texture_index(t, (const int32_t *)c, layer, out);
+        } else {
+            float x[3];
+            memcpy(x, c, sizeof x);
+            if (i->flags & F_GATHER)
+                simt_texture_gather(t, x, i->mode / GEOMETRY_SHIFT, out);
+            else
+                simt_texture_sample(t, x, layer, out);
+        }
+        for (uint32_t k = 0; k < i->count; k++) u32_at(R, slots[k])[l] = out[k];
+    }
+    return EV_NEXT;
+}
+
+/* OpenCL's numbers for formats and orders of channels, which txq and suq give. */
+static uint32_t channel_type(const struct simt_texture *t)
+{
+    bool raw = t->surface || t->raw;
+    switch (t->format) {
+    case CU_AD_FORMAT_SIGNED_INT8: return raw ? 0x10D7 : 0x10D0;
+    case CU_AD_FORMAT_SIGNED_INT16: return raw ? 0x10D8 : 0x10D1;
+    case CU_AD_FORMAT_SIGNED_INT32: return 0x10D9;
+    case CU_AD_FORMAT_UNSIGNED_INT8: return raw ? 0x10DA : 0x10D2;
+    case CU_AD_FORMAT_UNSIGNED_INT16: return raw ? 0x10DB : 0x10D3;
+    case CU_AD_FORMAT_UNSIGNED_INT32: return 0x10DC;
+    case CU_AD_FORMAT_HALF: return 0x10DD;
+    default: return 0x10DE;
+    }
+}
+
+static uint32_t query(const struct simt_texture *t, enum query q)
+{
+    bool layered = t->kind >= SIMT_TEXTURE_1D_LAYERED;
+    switch (q) {
+    case QUERY_WIDTH: return (uint32_t)t->width;
+    case QUERY_HEIGHT: return (uint32_t)t->height;
+    case QUERY_DEPTH: return layered ? 1 : (uint32_t)t->depth;
+    case QUERY_LAYERS: return layered ? (uint32_t)t->depth : 0;
+    case QUERY_TYPE: return channel_type(t);
+    case QUERY_ORDER: return t->channels == 1 ? 0x10B0 : t->channels == 2 ? 0x10B2 : 0x10B5;
+    case QUERY_NORMALIZED: return t->normalized;
+    case QUERY_FILTER: return t->filter == CU_TR_FILTER_MODE_LINEAR;
+    case QUERY_ADDRESS_0:
+    case QUERY_ADDRESS_1:
+    case QUERY_ADDRESS_2: return t->address[q - QUERY_ADDRESS_0];
+    case QUERY_ONE: break;
+    }
+    return 1;
+}
+
+enum event simt_op_texture_query(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    const uint64_t *handles = u64_at(R, i->a);
+    EACH_LANE(l, m)
+    {
+        const struct simt_texture *t = object_of(w, i, l, handles[l], i->flags & F_SURFACE, true);
+        if (!t) return EV_FAULT;
+        u32_at(R, i->d)[l] = query(t, i->mode);
+    }
+    return EV_NEXT;
+}
+
+/* ---- surfaces ---- */
+static bool outside(int64_t x, int64_t limit, bool clamp, int64_t *out)
+{
+    *out = clamp ? (x < 0 ? 0 : x >= limit ? limit - 1 : x) : x;
+    return *out < 0 || *out >= limit;
+}
+
+/* Where an access of `bytes` lies. *skip: outside, where that gives zeros and stores nothing. */
+static char *surface_address(char *R, const struct insn *i, uint32_t lane, const uint32_t *slots, uint32_t bytes,
+                             struct warp *w, bool *skip)
+{
+    const struct simt_texture *t = object_of(w, i, lane, u64_at(R, i->a)[lane], true, false);
+    uint32_t c[3];
+    int64_t x, y, z;
+    *skip = false;
+    if (!t) return NULL;
+    int64_t unit = i->flags & F_FORMATTED ? t->element : 1;
+    uint32_t layer = coordinates(R, i, slots, lane, c);
+    enum geometry g = i->mode & GEOMETRY_MASK;
+    bool clamp = i->flags & F_CLAMP, layered = g >= GEOMETRY_A1D;
+    int64_t at = (int64_t)(int32_t)c[0] * unit, row = (int64_t)(t->width * t->element);
+    if (at % bytes && unit == 1) {
+        simt_fault_set(w, (int)lane, SIMT_FAULT_MISALIGNED,
+                       "a surface access of %u bytes at byte %lld of a row, which is not a multiple of %u", bytes,
+                       (long long)at, bytes);
+        return NULL;
+    }
+    bool off = outside(at / bytes - (at % bytes < 0), row / bytes, clamp, &x);
+    off |= outside((int32_t)c[1], (int64_t)t->height, clamp, &y);
+    off |= outside(layered ? (int64_t)(int32_t)layer : (int32_t)c[2], (int64_t)t->depth, clamp, &z);
+    if (!off) return t->base + (size_t)z * t->slice + (size_t)y * t->pitch + (size_t)x * bytes;
+    *skip = i->flags & F_ZERO;
+    if (!*skip)
+        simt_fault_set(w, (int)lane, SIMT_FAULT_ADDRESS,
+                       "a surface access of %u bytes at byte %lld of row %d%s%d, outside of its %zu x %zu x %zu "
+                       "elements of %u bytes (x counts in bytes)",
+                       bytes, (long long)at, (int)c[1], layered ? ", layer " : ", slice ",
+                       layered ? (int)layer : (int)c[2], t->width, t->height, t->depth, t->element);
+    return NULL;
+}
+
+enum event simt_op_surface_load(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    const uint32_t *slots = slots_of(w, i);
+    EACH_LANE(l, m)
+    {
+        bool skip;
+        const char *p = surface_address(R, i, l, slots + i->count, (uint32_t)i->count * i->size, w, &skip);
+        if (!p && !skip) return EV_FAULT;
+        for (uint32_t k = 0; k < i->count; k++) {
+            uint64_t v = 0;
+            if (p) memcpy(&v, p + (size_t)k * i->size, i->size);
+            if (i->size == 8)
+                u64_at(R, slots[k])[l] = v;
+            else
+                u32_at(R, slots[k])[l] = (uint32_t)v;
+        }
+    }
+    return EV_NEXT;
+}
+
+enum event simt_op_surface_store(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    const uint32_t *slots = slots_of(w, i);
+    EACH_LANE(l, m)
+    {
+        bool skip;
+        char *p = surface_address(R, i, l, slots + i->count, (uint32_t)i->count * i->size, w, &skip);
+        if (!p && !skip) return EV_FAULT;
+        for (uint32_t k = 0; p && k < i->count; k++) {
+            uint64_t v = i->size == 8 ? u64_at(R, slots[k])[l] : u32_at(R, slots[k])[l];
+            memcpy(p + (size_t)k * i->size, &v, i->size);
+        }
+    }
+    return EV_NEXT;
+}
+
+/* One channel of a formatted store: 32 bits, a float where the surface has floats, else an integer, to its format. */
+static void store_channel(const struct simt_texture *t, char *p, uint32_t v)
+{
+    float x;
+    int32_t s = (int32_t)v;
+    uint16_t half;
+    memcpy(&x, &v, 4);
+    switch (t->format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8: *p = (char)(v > 255 ? 255 : v); return;
+    case CU_AD_FORMAT_SIGNED_INT8: *p = (char)(s > 127 ? 127 : s < -128 ? -128 : s); return;
+    case CU_AD_FORMAT_UNSIGNED_INT16: half = (uint16_t)(v > 65535 ? 65535 : v); break;
+    case CU_AD_FORMAT_SIGNED_INT16: half = (uint16_t)(s > 32767 ? 32767 : s < -32768 ? -32768 : s); break;
+    case CU_AD_FORMAT_HALF: half = simt_half_from((double)x, 0); break;
+    default: memcpy(p, &v, 4); return;
+    }
+    memcpy(p, &half, 2);
+}
+
+enum event simt_op_surface_store_formatted(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    const uint32_t *slots = slots_of(w, i);
+    EACH_LANE(l, m)
+    {
+        bool skip;
+        const struct simt_texture *t = object_of(w, i, l, u64_at(R, i->a)[l], true, false);
+        if (!t) return EV_FAULT;
+        char *p = surface_address(R, i, l, slots + i->count, t->element, w, &skip);
+        if (!p && !skip) return EV_FAULT;
+        for (uint32_t k = 0; p && k < i->count && k < t->channels; k++)
+            store_channel(t, p + (size_t)k * (t->element / t->channels), u32_at(R, slots[k])[l]);
+    }
+    return EV_NEXT;
+}
+
+/* ---- reductions on surfaces ---- */
+static uint64_t reduce(const struct insn *i, uint64_t a, uint64_t b)
+{
+    bool is_signed = i->type == PTX_S32 || i->type == PTX_S64, wide = i->size == 8;
+    bool less = !is_signed ? a < b : wide ? (int64_t)a < (int64_t)b : (int32_t)a < (int32_t)b;
+    switch ((enum surface_reduction)(i->mode / GEOMETRY_SHIFT)) {
+    case SURFACE_ADD: return a + b;
+    case SURFACE_MIN: return less ? a : b;
+    case SURFACE_MAX: return less ? b : a;
+    case SURFACE_AND: return a & b;
+    case SURFACE_OR: break;
+    }
+    return a | b;
+}
+
+enum event simt_op_surface_reduce(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    const uint32_t *slots = slots_of(w, i);
+    EACH_LANE(l, m)
+    {
+        bool skip;
+        char *p = surface_address(R, i, l, slots + 1, i->size, w, &skip);
+        if (!p && !skip) return EV_FAULT;
+        if (p && i->size == 8) {
+            uint64_t *cell = (uint64_t *)(void *)p, old = __atomic_load_n(cell, __ATOMIC_RELAXED);
+            while (!__atomic_compare_exchange_n(cell, &old, reduce(i, old, u64_at(R, slots[0])[l]), false,
+                                                __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+            }
+        } else if (p) {
+            uint32_t *cell = (uint32_t *)(void *)p, old = __atomic_load_n(cell, __ATOMIC_RELAXED);
+            while (!__atomic_compare_exchange_n(cell, &old, (uint32_t)reduce(i, old, u32_at(R, slots[0])[l]), false,
+                                                __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+            }
+        }
+    }
+    return EV_NEXT;
+}

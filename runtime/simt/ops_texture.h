@@ -1,0 +1,49 @@
+/* Between decode_texture.c, which reads instructions on textures and surfaces, and ops_texture.c, which runs them.
+ *
+ * insn.a is the slot of the object's handle, insn.extra where program->extra lists the slots of the elements (count of
+ * them) and of the coordinates, insn.mode the geometry and above it the channel of tld4 or what a reduction does. */
+#ifndef SIMT_OPS_TEXTURE_H
+#define SIMT_OPS_TEXTURE_H
+
+#include "runtime/simt/exec.h"
+#include "runtime/simt/sample.h"
+
+enum geometry { GEOMETRY_1D, GEOMETRY_2D, GEOMETRY_3D, GEOMETRY_A1D, GEOMETRY_A2D };
+#define GEOMETRY_MASK  7
+#define GEOMETRY_SHIFT 8 /* a factor */
+
+enum surface_reduction { SURFACE_ADD, SURFACE_MIN, SURFACE_MAX, SURFACE_AND, SURFACE_OR };
+
+enum query { /* of txq and suq */
+             QUERY_WIDTH,
+             QUERY_HEIGHT,
+             QUERY_DEPTH,
+             QUERY_LAYERS,
+             QUERY_TYPE,
+             QUERY_ORDER,
+             QUERY_NORMALIZED,
+             QUERY_FILTER,
+             QUERY_ADDRESS_0,
+             QUERY_ADDRESS_1,
+             QUERY_ADDRESS_2,
+             QUERY_ONE /* levels and samples */
+};
+
+/* insn.flags of these instructions alone. */
+enum {
+    F_INDEX = 1 << 0,     /* coordinates are integers */
+    F_GATHER = 1 << 1,    /* tld4 */
+    F_CLAMP = 1 << 2,     /* outside of a surface: the nearest element */
+    F_ZERO = 1 << 3,      /* zeros, and stores are dropped; without either it is a fault */
+    F_FORMATTED = 1 << 4, /* x counts elements, not bytes */
+    F_SURFACE = 1 << 5    /* suq */
+};
+
+enum event simt_op_tex(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_texture_query(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_surface_load(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_surface_store(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_surface_store_formatted(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_surface_reduce(char *R, const struct insn *i, uint32_t m, struct warp *w);
+
+#endif

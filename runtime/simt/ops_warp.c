@@ -1,0 +1,250 @@
+/* Ops that look across the lanes of a warp: shuffles, votes, matches, reductions, and the waiting of lanes for each
+ * other that all of them begin with. */
+#include "runtime/simt/exec.h"
+
+/* Lanes of m whose whole group, as their masks name it, is here. */
+static uint32_t complete_groups(const struct warp *w, const uint32_t *masks, uint32_t m)
+{
+    uint32_t ready = 0;
+    EACH_LANE(l, m)
+    {
+        uint32_t need = masks[l] & w->alive;
+        ready |= (uint32_t)((need & ~m) == 0) << l;
+    }
+    return ready;
+}
+
+static void tell_observer(struct warp *w, const uint32_t *masks, uint32_t m)
+{
+    struct simt_observer *o = w->worker->observer;
+    if (o && o->warp_sync && m) o->warp_sync(o, w, masks, m);
+}
+
+enum event simt_sync(struct warp *w, const uint32_t *masks, uint32_t m, uint32_t *ready)
+{
+    struct split *s = &w->splits[w->current];
+    *ready = 0;
+    EACH_LANE(l, m)
+    if (!(masks[l] >> l & 1))
+        return simt_fault_set(w, (int)l, SIMT_FAULT_BARRIER, "lane %u executes %s with the mask 0x%08x, which lacks it",
+                              l, w->worker->program->places[w->pc].opcode, masks[l]);
+    *ready = complete_groups(w, masks, m);
+    if (w->worker->observer) tell_observer(w, masks, *ready);
+    uint32_t wait = m & ~*ready;
+    if (!wait) return EV_NEXT;
+    if (wait == s->mask) {
+        s->pc = w->pc;
+        s->state = SPLIT_SYNC;
+        return EV_SCHEDULE;
+    }
+    simt_fork(w, s->mask & ~wait, w->pc, SPLIT_SYNC);
+    s->pc = w->pc + 1;
+    return EV_SCHEDULE;
+}
+
+static enum event op_warp_sync(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    uint32_t ready;
+    return simt_sync(w, u32_at(R, i->a), m, &ready);
+}
+
+bool simt_sync_release(struct warp *w)
+{
+    uint32_t here = 0, mask[SIMT_WARP];
+    bool some = false;
+    for (uint32_t k = 0; k < w->split_count; k++) {
+        const struct split *s = &w->splits[k];
+        const struct insn *i = &w->code[s->pc];
+        if (s->state != SPLIT_SYNC || i->run != op_warp_sync) continue;
+        here |= s->mask;
+        EACH_LANE(l, s->mask) mask[l] = u32_at(s->frame->regs, i->a)[l];
+    }
+    if (!here) return false;
+    uint32_t ready = complete_groups(w, mask, here), count = w->split_count;
+    tell_observer(w, mask, ready);
+    for (uint32_t k = 0; k < count; k++) {
+        struct split *s = &w->splits[k];
+        if (s->state != SPLIT_SYNC || w->code[s->pc].run != op_warp_sync || !(s->mask & ready)) continue;
+        some = true;
+        if (s->mask & ~ready) {
+            w->current = k;
+            simt_fork(w, ready, s->pc, SPLIT_SYNC);
+        }
+        s->state = SPLIT_RUN;
+        s->pc++;
+    }
+    return some;
+}
+
+enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
+
+static enum event op_shfl(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    const uint32_t *a = u32_at(R, i->a), *b = u32_at(R, i->b), *c = u32_at(R, i->c);
+    const uint32_t *masks = u32_at(R, i->extra);
+    uint32_t *d = u32_at(R, i->d), *pred = u32_at(R, i->d2), ready, inside = 0, out[SIMT_WARP];
+    enum event ev = simt_sync(w, masks, m, &ready);
+    if (ev == EV_FAULT) return ev;
+    EACH_LANE(l, ready)
+    {
+        uint32_t segment = c[l] >> 8 & 31, clamp = c[l] & 31, delta = b[l] & 31;
+        uint32_t most = (l & segment) | (clamp & ~segment), least = l & segment, from = l;
+        bool ok = false;
+        switch (i->mode) {
+        case SHFL_UP:
+            ok = l >= delta + most; /* here the clamp is the lowest lane */
+            from = l - delta;
+            break;
+        case SHFL_DOWN:
+            ok = l + delta <= most;
+            from = l + delta;
+            break;
+        case SHFL_BFLY:
+            from = l ^ delta;
+            ok = from <= most;
+            break;
+        case SHFL_IDX:
+            from = least | (delta & ~segment);
+            ok = from <= most;
+            break;
+        }
+        /* What a lane that takes no part would give is undefined, and harmless where nobody uses it: reductions over
+         * fewer lanes than 32 read past their end. The reader gets its own value, as it does out of range. */
+        if (!ok || !(masks[l] & ready & 1u << from)) from = l;
+        out[l] = a[from];
+        inside |= (uint32_t)ok << l;
+    }
+    EACH_LANE(l, ready) d[l] = out[l];
+    *pred = (*pred & ~ready) | inside;
+    return ev;
+}
+
+enum { VOTE_BALLOT, VOTE_ALL, VOTE_ANY, VOTE_UNI };
+
+static enum event op_vote(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    const uint32_t *masks = u32_at(R, i->extra);
+    uint32_t *d = u32_at(R, i->d), yes = *u32_at(R, i->a), ready, result = 0;
+    enum event ev = simt_sync(w, masks, m, &ready);
+    if (ev == EV_FAULT) return ev;
+    uint32_t group[SIMT_WARP];
+    EACH_LANE(l, ready) group[l] = masks[l] & ready;
+    EACH_LANE(l, ready)
+    {
+        uint32_t votes = yes & group[l];
+        if (i->mode == VOTE_BALLOT) d[l] = votes;
+        bool all = votes == group[l];
+        result |= (uint32_t)(i->mode == VOTE_ALL ? all : i->mode == VOTE_ANY ? votes != 0 : all || !votes) << l;
+    }
+    if (i->mode != VOTE_BALLOT) *d = (*d & ~ready) | result;
+    return ev;
+}
+
+static enum event match(char *R, const struct insn *i, uint32_t m, struct warp *w, bool wide)
+{
+    uint32_t ready, inside = 0, out[SIMT_WARP], masks[SIMT_WARP];
+    enum event ev = simt_sync(w, u32_at(R, i->extra), m, &ready);
+    if (ev == EV_FAULT) return ev;
+    EACH_LANE(l, ready) masks[l] = u32_at(R, i->extra)[l] & ready;
+    EACH_LANE(l, ready)
+    {
+        uint32_t same = 0;
+        EACH_LANE_OF(j, masks[l])
+        {
+            bool equal = wide ? u64_at(R, i->a)[j] == u64_at(R, i->a)[l] : u32_at(R, i->a)[j] == u32_at(R, i->a)[l];
+            same |= (uint32_t)equal << j;
+        }
+        bool all = same == masks[l];
+        out[l] = i->mode ? (all ? masks[l] : 0) : same;
+        inside |= (uint32_t)all << l;
+    }
+    EACH_LANE(l, ready) u32_at(R, i->d)[l] = out[l];
+    uint32_t *pred = u32_at(R, i->d2);
+    *pred = (*pred & ~ready) | inside;
+    return ev;
+}
+static enum event op_match32(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    return match(R, i, m, w, false);
+}
+static enum event op_match64(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    return match(R, i, m, w, true);
+}
+
+enum { REDUX_ADD, REDUX_MIN, REDUX_MAX, REDUX_AND, REDUX_OR, REDUX_XOR };
+
+/* The smaller or larger float; one that is not NaN, unless .NaN asks for it. -0 is less than +0. */
+static uint32_t combine_floats(const struct insn *i, uint32_t x, uint32_t y)
+{
+    bool x_nan = (x & 0x7fffffff) > 0x7f800000, y_nan = (y & 0x7fffffff) > 0x7f800000;
+    if (x_nan && y_nan) return 0x7fffffff;
+    if (x_nan || y_nan) return i->flags & F_NAN ? 0x7fffffff : x_nan ? y : x;
+    uint32_t p = x >> 31 ? ~x : x | 1u << 31, q = y >> 31 ? ~y : y | 1u << 31; /* bits in the order of the numbers */
+    return (p < q) == (i->mode == REDUX_MIN) ? x : y;
+}
+
+static uint32_t combine(const struct insn *i, uint32_t x, uint32_t y)
+{
+    if (i->type == PTX_F32) return combine_floats(i, x, y);
+    bool is_signed = i->type == PTX_S32;
+    bool less = is_signed ? (int32_t)x < (int32_t)y : x < y;
+    switch (i->mode) {
+    case REDUX_ADD: return x + y;
+    case REDUX_MIN: return less ? x : y;
+    case REDUX_MAX: return less ? y : x;
+    case REDUX_AND: return x & y;
+    case REDUX_OR: return x | y;
+    default: return x ^ y;
+    }
+}
+
+static enum event op_redux(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    const uint32_t *masks = u32_at(R, i->extra), *a = u32_at(R, i->a);
+    uint32_t ready, out[SIMT_WARP];
+    enum event ev = simt_sync(w, masks, m, &ready);
+    if (ev == EV_FAULT) return ev;
+    EACH_LANE(l, ready)
+    {
+        uint32_t group = masks[l] & ready, bits = i->count > 1 ? 0x7fffffff : FULL; /* .abs */
+        uint32_t value = a[__builtin_ctz(group)] & bits;
+        group &= group - 1;
+        EACH_LANE_OF(j, group) value = combine(i, value, a[j] & bits);
+        out[l] = value;
+    }
+    EACH_LANE(l, ready) u32_at(R, i->d)[l] = out[l];
+    return ev;
+}
+
+static enum event op_elect(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    const uint32_t *masks = u32_at(R, i->extra);
+    uint32_t ready, leaders = 0;
+    enum event ev = simt_sync(w, masks, m, &ready);
+    if (ev == EV_FAULT) return ev;
+    EACH_LANE(l, ready)
+    {
+        uint32_t leader = (uint32_t)__builtin_ctz(masks[l] & ready);
+        u32_at(R, i->d)[l] = leader;
+        leaders |= (uint32_t)(leader == l) << l;
+    }
+    uint32_t *p = u32_at(R, i->d2);
+    *p = (*p & ~ready) | leaders;
+    return ev;
+}
+
+static enum event op_activemask(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    (void)w;
+    EACH_LANE(l, m) u32_at(R, i->d)[l] = m;
+    return EV_NEXT;
+}
+
+static const struct op_row rows[] = {
+    {"+warp_sync", "", op_warp_sync, NULL, 0}, {"+shfl", "", op_shfl, NULL, 0},
+    {"+vote", "", op_vote, NULL, 0},           {"+match32", "", op_match32, NULL, 0},
+    {"+match64", "", op_match64, NULL, 0},     {"+redux", "", op_redux, NULL, 0},
+    {"+elect", "", op_elect, NULL, 0},         {"+activemask", "", op_activemask, NULL, 0},
+};
+const struct op_table simt_ops_warp = {rows, sizeof rows / sizeof *rows};

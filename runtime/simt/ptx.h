@@ -1,0 +1,152 @@
+/* PTX text to a syntax tree: what the text says, nothing about what it means. Meaning is given by simt/decode.c.
+ *
+ * Reads both dialects that NVRTC emits: typed registers (.f32 %f) for targets up to sm_90, untyped ones (.b32 %f,
+ * `.ptr .align` parameters, nested scopes whose .reg names shadow) from sm_100. Survives any bytes: every limit is
+ * checked, every error names its line. */
+#ifndef SIMT_PTX_H
+#define SIMT_PTX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "runtime/status.h"
+
+enum ptx_type { /* the type suffixes, in one order for the whole software GPU */
+                PTX_NONE,
+                PTX_PRED,
+                PTX_B8,
+                PTX_B16,
+                PTX_B32,
+                PTX_B64,
+                PTX_B128,
+                PTX_U8,
+                PTX_U16,
+                PTX_U32,
+                PTX_U64,
+                PTX_S8,
+                PTX_S16,
+                PTX_S32,
+                PTX_S64,
+                PTX_F16,
+                PTX_F16X2,
+                PTX_BF16,
+                PTX_BF16X2,
+                PTX_TF32,
+                PTX_F32,
+                PTX_F64,
+                PTX_TYPE_COUNT
+};
+enum ptx_space { PTX_GENERIC, PTX_REG, PTX_PARAM, PTX_GLOBAL, PTX_CONST, PTX_SHARED, PTX_LOCAL };
+
+size_t ptx_type_size(enum ptx_type t);         /* bytes; .pred is 1 */
+const char *ptx_type_name(enum ptx_type t);    /* "f32" */
+enum ptx_type ptx_type_find(const char *name); /* without the dot; PTX_NONE when unknown */
+
+struct ptx_reg {
+    char *name; /* unique within its function; the parser renames shadowed ones */
+    enum ptx_type type;
+};
+
+struct ptx_var { /* a .param, .shared, .local, .global or .const variable */
+    char *name;
+    enum ptx_space space;
+    enum ptx_type type;
+    uint32_t align; /* bytes */
+    uint64_t size;  /* bytes; 0 for an extern array of unknown length (dynamic shared memory) */
+    uint32_t lanes; /* elements of a vector type, else 1 */
+    bool is_extern;
+    bool is_array;
+    uint8_t *init;     /* `size` bytes, or NULL when not initialised */
+    struct ptx_reloc { /* addresses inside an initialiser */
+        uint64_t offset;
+        char *symbol;
+        int64_t addend;
+        uint64_t mask; /* written 0xFF00(symbol): these bits, shifted down; 0 for the whole address */
+        uint32_t size; /* bytes of the element that it is for */
+        bool generic;  /* written generic(symbol) */
+    } * relocs;
+    size_t reloc_count;
+};
+
+enum ptx_operand_kind {
+    PTX_OP_REG,     /* index into fn->regs; negate for !%p */
+    PTX_OP_SPECIAL, /* %tid.x and the like: name without '%' */
+    PTX_OP_IMM,     /* integer bits, also the bits of 0d... literals (imm_type F64) and 0f... (imm_type F32) */
+    PTX_OP_SYMBOL,  /* a variable's or function's name, plus an offset: address of */
+    PTX_OP_ADDRESS, /* [reg+imm], [symbol+imm], [imm] */
+    PTX_OP_VECTOR,  /* {a, b, c, d}: items */
+    PTX_OP_LABEL,   /* branch target: imm is the index into fn->insns, or insn_count for a label at the end; for brx
+                       the label list's name is a SYMBOL that names one of branch_tables */
+    PTX_OP_SINK,    /* _ */
+    PTX_OP_PAIR     /* d|p: items[0] and items[1] */
+};
+struct ptx_operand {
+    enum ptx_operand_kind kind;
+    bool negate;            /* !%p or -%r */
+    int reg;                /* REG, and ADDRESS with a register base; -1 when there is none */
+    char *symbol;           /* SYMBOL, SPECIAL, ADDRESS with a symbol base; NULL when there is none */
+    int64_t imm;            /* IMM, offset of SYMBOL and ADDRESS, target of LABEL */
+    enum ptx_type imm_type; /* PTX_S64, PTX_U64, PTX_F32 or PTX_F64 for IMM */
+    char *select;           /* REG: the part that it names, "b0" or "h10", else NULL */
+    struct ptx_operand *items;
+    size_t item_count;
+};
+
+struct ptx_insn {
+    char *opcode; /* first word: "add", "ld", "setp" */
+    char **mods;  /* the words after it, without dots: "rn", "f32", "shared::cta" stays one word */
+    size_t mod_count;
+    int guard; /* predicate register, -1 when unconditional */
+    bool guard_negate;
+    struct ptx_operand *operands; /* a call has: PTX_OP_VECTOR of results, SYMBOL or REG callee, VECTOR of arguments,
+                                     optional SYMBOL prototype */
+    size_t operand_count;
+    int line;                             /* in the PTX text */
+    int file, source_line, source_column; /* from .loc; file 0 when there was none. What is inlined from the toolkit's
+                                             headers has the line where the user's code calls it */
+};
+
+struct ptx_func {
+    char *name;
+    bool is_entry, is_extern; /* extern and forward declarations have no insns */
+    bool has_body;
+    struct ptx_var *params;
+    size_t param_count;
+    struct ptx_var *returns;
+    size_t return_count; /* .func (.param ...) or .reg results */
+    struct ptx_var *vars;
+    size_t var_count; /* .shared, .local, and .param of call scopes, names made unique */
+    struct ptx_reg *regs;
+    size_t reg_count;
+    struct ptx_insn *insns;
+    size_t insn_count;
+    struct ptx_label {
+        char *name;
+        size_t insn; /* index; insn_count when the label stands at the end */
+    } * labels;
+    size_t label_count;
+    struct ptx_targets {
+        char *name;
+        size_t *insns;
+        size_t count;
+    } * branch_tables;
+    size_t branch_table_count;                                /* .branchtargets */
+    uint32_t max_threads[3], required_threads[3], min_blocks; /* .maxntid .reqntid .minnctapersm; 0 when not given */
+};
+
+struct ptx_module {
+    int version_major, version_minor;
+    char *target; /* "sm_80" */
+    struct ptx_var *vars;
+    size_t var_count; /* .global and .const, and module-level .shared */
+    struct ptx_func *funcs;
+    size_t func_count;
+    char **files;
+    size_t file_count; /* .file N "name": files[N], NULL where N is not given */
+};
+
+/* Parses `length` bytes. NULL: RT_COMPILE with "line N: what was expected, what came". */
+struct ptx_module *ptx_parse(const char *text, size_t length, struct rt_error *e);
+void ptx_free(struct ptx_module *m);
+
+#endif

@@ -1,0 +1,581 @@
+/* PTX inside a function: scopes, registers, labels, instructions and their operands. Scopes are flattened: what is
+ * declared in an inner one gets a name of its own, "param0@3", since no PTX name holds an '@'. */
+#include <stdlib.h>
+#include <string.h>
+#include <stdio.h>
+#include "runtime/memory.h"
+#include "runtime/simt/ptx_read.h"
+
+/* ---- names and scopes ---- */
+
+static struct symbol *symbol_slot(const struct ptx_parser *p, const struct ptx_name *name, int scope)
+{
+    size_t at = (size_t)(name->hash ^ (uint64_t)scope * 0x9e3779b97f4a7c15u) & (p->symbol_slots - 1);
+    while (p->symbols[at].name && (p->symbols[at].name != name || p->symbols[at].scope != scope))
+        at = (at + 1) & (p->symbol_slots - 1);
+    return &p->symbols[at];
+}
+
+static const struct symbol *find_in_scope(const struct ptx_parser *p, const struct ptx_name *name, int scope)
+{
+    if (!p->symbol_slots) return NULL;
+    const struct symbol *s = symbol_slot(p, name, scope);
+    return s->name ? s : NULL;
+}
+
+static bool grow_symbols(struct ptx_parser *p)
+{
+    struct symbol *old = p->symbols;
+    size_t old_slots = p->symbol_slots, slots = old_slots ? old_slots * 2 : 64;
+    struct symbol *fresh = rt_calloc(slots, sizeof *fresh);
+    if (!fresh) return ptx_fail_memory(p);
+    p->symbols = fresh;
+    p->symbol_slots = slots;
+    for (size_t i = 0; i < old_slots; i++) {
+        if (old[i].name) *symbol_slot(p, old[i].name, old[i].scope) = old[i];
+    }
+    free(old);
+    return true;
+}
+
+bool ptx_symbol_add(struct ptx_parser *p, const struct ptx_name *name, enum symbol_kind kind, size_t index,
+                    size_t count)
+{
+    if (p->symbol_count * 2 >= p->symbol_slots && !grow_symbols(p)) return false;
+    struct symbol *s = symbol_slot(p, name, p->scope);
+    if (s->name) return ptx_fail(p, "'%s' is declared twice in one scope", name->text);
+    *s = (struct symbol){.name = name, .scope = p->scope, .kind = kind, .index = index, .count = count};
+    p->symbol_count++;
+    return true;
+}
+
+/* The register number of %r12 when .reg %r<N> stands in the scope: every way to split off a number is tried, the
+ * longest number first. */
+static bool find_in_range(const struct ptx_parser *p, const struct ptx_name *name, int scope, size_t *reg)
+{
+    size_t digits = 0, number = 0;
+    while (digits < name->length && name->text[name->length - digits - 1] >= '0' &&
+           name->text[name->length - digits - 1] <= '9')
+        digits++;
+    if (digits > 7) digits = 7;
+    for (size_t i = name->length - digits; i < name->length; i++) {
+        if (name->text[i] == '0' && i + 1 < name->length) continue; /* numbers have no leading zeros */
+        number = 0;
+        for (size_t k = i; k < name->length; k++) number = number * 10 + (size_t)(name->text[k] - '0');
+        const struct ptx_name *prefix = ptx_known(p, name->text, i);
+        const struct symbol *s = prefix ? find_in_scope(p, prefix, scope) : NULL;
+        if (s && s->kind == SYMBOL_RANGE && number < s->count) return *reg = s->index + number, true;
+    }
+    return false;
+}
+
+/* What a name means here: fills *out, or returns false when nothing in the function is called so. */
+static bool lookup(const struct ptx_parser *p, const struct ptx_name *name, struct symbol *out)
+{
+    for (int scope = p->scope; scope >= 0; scope = p->scope_parent[scope]) {
+        const struct symbol *s = find_in_scope(p, name, scope);
+        if (s && s->kind != SYMBOL_RANGE) return *out = *s, true;
+        size_t reg;
+        if (find_in_range(p, name, scope, &reg)) return *out = (struct symbol){.kind = SYMBOL_REG, .index = reg}, true;
+    }
+    return false;
+}
+
+static struct ptx_name *take_name(struct ptx_parser *p, const char *what)
+{
+    if (p->token.kind != TOKEN_NAME) return ptx_expected(p, what), NULL;
+    struct ptx_name *name = ptx_intern(p, p->token.start, p->token.length);
+    return name && ptx_next(p) ? name : NULL;
+}
+
+/* The name as the tree has it: with its number after a range's prefix, with its scope when that is an inner one. */
+static char *unique_name(struct ptx_parser *p, const struct ptx_name *name, long number)
+{
+    char tail[48];
+    int n = 0;
+    if (number < 0 && p->scope == 0) return (char *)name->text;
+    if (number >= 0) n = snprintf(tail, sizeof tail, "%ld", number);
+    if (p->scope) n += snprintf(tail + n, sizeof tail - (size_t)n, "@%d", p->scope);
+    char *text = ptx_new(p, name->length + (size_t)n + 1, 1);
+    if (!text) return NULL;
+    memcpy(text, name->text, name->length);
+    memcpy(text + name->length, tail, (size_t)n + 1);
+    return text;
+}
+
+static bool open_scope(struct ptx_parser *p)
+{
+    if (++p->depth >= PTX_MAX_SCOPES) return ptx_fail(p, "more than %d nested scopes", PTX_MAX_SCOPES);
+    if (!ptx_grow_table(p, (void **)&p->scope_parent, p->scope_count, &p->scope_room, sizeof(int))) return false;
+    p->scope_parent[p->scope_count] = p->scope;
+    p->scope = (int)p->scope_count++;
+    return true;
+}
+
+/* ---- declarations ---- */
+
+static bool add_registers(struct ptx_parser *p, const struct ptx_name *name, enum ptx_type type, enum symbol_kind kind,
+                          size_t count)
+{
+    struct ptx_func *f = p->func;
+    if (count > PTX_MAX_REGISTERS - p->register_total)
+        return ptx_fail(p, "more than %zu registers in all", PTX_MAX_REGISTERS);
+    p->register_total += count;
+    if (!ptx_symbol_add(p, name, kind, f->reg_count, count)) return false;
+    for (size_t i = 0; i < count; i++) {
+        f->regs = ptx_grow(p, f->regs, f->reg_count, &p->reg_room, sizeof *f->regs);
+        if (!f->regs) return false;
+        char *text = unique_name(p, name, kind == SYMBOL_REG ? -1 : (long)i);
+        if (!text) return false;
+        f->regs[f->reg_count++] = (struct ptx_reg){.name = text, .type = type};
+    }
+    return true;
+}
+
+bool ptx_registers(struct ptx_parser *p, bool in_list, struct ptx_var *out)
+{
+    bool vector = ptx_is_dot(p, "v2") || ptx_is_dot(p, "v4");
+    size_t lanes = vector ? (size_t)(p->token.start[1] - '0') : 1;
+    if (vector && !ptx_next(p)) return false;
+    enum ptx_type type = ptx_type_token(p);
+    if (type == PTX_NONE) return ptx_expected(p, "a register's type");
+    if (!ptx_next(p)) return false;
+    do {
+        const struct ptx_name *name = take_name(p, "a register's name");
+        if (!name) return false;
+        uint64_t count = 1;
+        bool range = ptx_accept(p, '<');
+        if (range && (!ptx_take_int(p, PTX_MAX_REGISTERS, &count) || !ptx_expect(p, '>'))) return false;
+        if (vector && (range || in_list)) return ptx_fail(p, "'%s' cannot be a vector", name->text);
+        enum symbol_kind kind = vector ? SYMBOL_VECTOR : range ? SYMBOL_RANGE : SYMBOL_REG;
+        if (!add_registers(p, name, type, kind, vector ? lanes : count)) return false;
+        if (in_list) {
+            *out = (struct ptx_var){.name = (char *)name->text, .space = PTX_REG, .type = type};
+            out->size = out->align = (uint32_t)ptx_type_size(type);
+            return true;
+        }
+    } while (ptx_accept(p, ','));
+    return ptx_expect(p, ';');
+}
+
+static bool local_variable(struct ptx_parser *p, const struct ptx_var *type)
+{
+    struct ptx_func *f = p->func;
+    struct ptx_var v = *type;
+    if (!ptx_variable(p, false, &v)) return false;
+    const struct ptx_name *name = ptx_intern(p, v.name, strlen(v.name));
+    if (!name || !ptx_symbol_add(p, name, SYMBOL_VAR, f->var_count, 1)) return false;
+    v.name = unique_name(p, name, -1);
+    if (!v.name) return false;
+    f->vars = ptx_grow(p, f->vars, f->var_count, &p->fvar_room, sizeof v);
+    if (!f->vars) return false;
+    f->vars[f->var_count++] = v;
+    return true;
+}
+
+static bool local_variables(struct ptx_parser *p, enum ptx_space space)
+{
+    struct ptx_var type;
+    if (!ptx_variable_type(p, space, &type)) return false;
+    do
+        if (!local_variable(p, &type)) return false;
+    while (ptx_accept(p, ','));
+    return ptx_expect(p, ';');
+}
+
+static bool body_directive(struct ptx_parser *p)
+{
+    static const struct {
+        const char *word;
+        enum ptx_space space;
+    } spaces[] = {{"param", PTX_PARAM},
+                  {"shared", PTX_SHARED},
+                  {"local", PTX_LOCAL},
+                  {"global", PTX_GLOBAL},
+                  {"const", PTX_CONST}};
+    bool reg = ptx_is_dot(p, "reg"), loc = ptx_is_dot(p, "loc"), pragma = ptx_is_dot(p, "pragma");
+    if (reg) return ptx_next(p) && ptx_registers(p, false, NULL);
+    if (loc) return ptx_next(p) && ptx_location(p);
+    if (pragma) return ptx_skip_statement(p);
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
+        if (ptx_is_dot(p, spaces[i].word)) return ptx_next(p) && local_variables(p, spaces[i].space);
+    }
+    return ptx_fail(p, "the directive '.%.*s' is not supported inside a function",
+                    p->token.length > 40 ? 40 : (int)p->token.length, p->token.start);
+}
+
+/* ---- operands ---- */
+
+struct operand_list {
+    struct ptx_operand small[16], *items; /* items is NULL while `small` is enough */
+    size_t count, room;
+};
+
+static struct ptx_operand *list_add(struct ptx_parser *p, struct operand_list *l)
+{
+    if (l->count < 16 && !l->items) return &l->small[l->count++];
+    if (!l->items) {
+        l->items = ptx_new(p, 64, sizeof *l->items);
+        if (!l->items) return NULL;
+        memcpy(l->items, l->small, sizeof l->small);
+        l->room = 64;
+    }
+    l->items = ptx_grow(p, l->items, l->count, &l->room, sizeof *l->items);
+    return l->items ? &l->items[l->count++] : NULL;
+}
+
+static bool list_finish(struct ptx_parser *p, struct operand_list *l, struct ptx_operand **out, size_t *count)
+{
+    *count = l->count;
+    *out = l->items;
+    if (l->items || l->count == 0) return true;
+    *out = ptx_new(p, l->count, sizeof **out);
+    if (!*out) return false;
+    memcpy(*out, l->small, l->count * sizeof **out);
+    return true;
+}
+
+static bool read_operand(struct ptx_parser *p, struct ptx_operand *o, int depth);
+
+/* Operands up to the closing character; the opening one is taken. */
+static bool read_group(struct ptx_parser *p, char close, struct ptx_operand *o, int depth)
+{
+    struct operand_list list;
+    list.items = NULL;
+    list.count = 0;
+    if (depth > 3) return ptx_fail(p, "operands nested too deeply");
+    while (!ptx_is_char(p, close)) {
+        struct ptx_operand *item = list_add(p, &list);
+        if (!item || !read_operand(p, item, depth + 1)) return false;
+        if (!ptx_accept(p, ',')) break;
+    }
+    return list_finish(p, &list, &o->items, &o->item_count) && ptx_expect(p, close);
+}
+
+static bool read_constant(struct ptx_parser *p, char sign, struct ptx_operand *o)
+{
+    struct ptx_value v;
+    if (!ptx_constant(p, sign, &v)) return false;
+    o->kind = PTX_OP_IMM;
+    o->imm_type = v.type;
+    o->imm = (int64_t)v.bits;
+    return true;
+}
+
+/* +4, +-4, -4 after a symbol or an address's base. */
+static bool read_offset(struct ptx_parser *p, int64_t *offset)
+{
+    while (ptx_is_char(p, '+') || ptx_is_char(p, '-')) {
+        int64_t term;
+        if (!ptx_take_term(p, UINT64_MAX, &term)) return false;
+        *offset = (int64_t)((uint64_t)*offset + (uint64_t)term);
+    }
+    return !p->failed;
+}
+
+/* %tid.x and the like: the part after the dot belongs to the name when no space is between. */
+static bool read_special(struct ptx_parser *p, const struct ptx_name *name, struct ptx_operand *o)
+{
+    char text[64];
+    int n = snprintf(text, sizeof text, "%.40s", name->text + 1);
+    if (p->token.kind == TOKEN_DOT && !p->token.space) {
+        n += snprintf(text + n, sizeof text - (size_t)n, ".%.*s", p->token.length > 8 ? 8 : (int)p->token.length,
+                      p->token.start);
+        if (!ptx_next(p)) return false;
+    }
+    struct ptx_name *full = ptx_intern(p, text, (size_t)n);
+    if (!full) return false;
+    o->kind = PTX_OP_SPECIAL;
+    o->symbol = full->text;
+    return true;
+}
+
+/* %r.b0 and the like. */
+static bool read_select(struct ptx_parser *p, struct ptx_operand *o)
+{
+    struct ptx_name *part = ptx_intern(p, p->token.start, p->token.length);
+    if (!part) return false;
+    o->select = part->text;
+    return ptx_next(p);
+}
+
+/* A vector register, or one of its lanes. */
+static bool read_vector(struct ptx_parser *p, const struct symbol *s, struct ptx_operand *o)
+{
+    static const char lanes[] = "xyzwrgba";
+    if (p->token.kind == TOKEN_DOT && !p->token.space) {
+        const char *at = p->token.length == 1 ? memchr(lanes, *p->token.start, 8) : NULL;
+        size_t lane = at ? (size_t)(at - lanes) % 4 : 4;
+        if (lane >= s->count) return ptx_fail(p, "a vector of %zu has no such part", s->count);
+        o->kind = PTX_OP_REG;
+        o->reg = (int)(s->index + lane);
+        return ptx_next(p);
+    }
+    o->kind = PTX_OP_VECTOR;
+    o->items = ptx_new(p, s->count, sizeof *o->items);
+    if (!o->items) return false;
+    o->item_count = s->count;
+    for (size_t k = 0; k < s->count; k++)
+        o->items[k] = (struct ptx_operand){.kind = PTX_OP_REG, .reg = (int)(s->index + k)};
+    return true;
+}
+
+/* A register, variable, function, special register or _; with its offset when it is a symbol. */
+static bool read_named(struct ptx_parser *p, struct ptx_operand *o)
+{
+    struct symbol s;
+    bool sink = ptx_is_name(p, "_");
+    struct ptx_name *name = take_name(p, "an operand");
+    if (!name) return false;
+    if (sink) return o->kind = PTX_OP_SINK, true;
+    bool found = lookup(p, name, &s);
+    if (found && s.kind == SYMBOL_VECTOR) return read_vector(p, &s, o);
+    if (found && s.kind == SYMBOL_REG) {
+        o->kind = PTX_OP_REG;
+        o->reg = (int)s.index;
+        return p->token.kind != TOKEN_DOT || p->token.space || read_select(p, o);
+    }
+    if (!found && name->text[0] == '%') return read_special(p, name, o);
+    o->kind = PTX_OP_SYMBOL;
+    o->symbol = found && s.kind == SYMBOL_VAR ? p->func->vars[s.index].name : name->text;
+    return read_offset(p, &o->imm);
+}
+
+/* [reg+imm], [symbol+imm], [imm], and the texture form [name, {coordinates}] with the coordinates as items. */
+static bool read_address(struct ptx_parser *p, struct ptx_operand *o, int depth)
+{
+    if (ptx_starts_constant(p)) {
+        if (!read_constant(p, 0, o)) return false;
+    } else {
+        if (!read_named(p, o)) return false;
+        if (o->kind != PTX_OP_REG && o->kind != PTX_OP_SYMBOL) return ptx_fail(p, "this cannot be an address");
+    }
+    o->kind = PTX_OP_ADDRESS;
+    if (!read_offset(p, &o->imm)) return false;
+    if (ptx_accept(p, ',')) return read_group(p, ']', o, depth + 1);
+    return ptx_expect(p, ']');
+}
+
+static bool read_pair(struct ptx_parser *p, struct ptx_operand *o, int depth)
+{
+    struct ptx_operand *items = ptx_new(p, 2, sizeof *items);
+    if (!items || !ptx_next(p)) return false;
+    if (depth > 3) return ptx_fail(p, "operands nested too deeply");
+    items[0] = *o;
+    *o = (struct ptx_operand){.kind = PTX_OP_PAIR, .reg = -1, .items = items, .item_count = 2};
+    return read_operand(p, &items[1], 4);
+}
+
+static bool read_operand(struct ptx_parser *p, struct ptx_operand *o, int depth)
+{
+    *o = (struct ptx_operand){.reg = -1};
+    if (ptx_is_char(p, '{') || ptx_is_char(p, '[')) {
+        bool vector = ptx_is_char(p, '{');
+        o->kind = PTX_OP_VECTOR;
+        if (!ptx_next(p)) return false;
+        return vector ? read_group(p, '}', o, depth) : read_address(p, o, depth);
+    }
+    bool minus = ptx_is_char(p, '-'), not = ptx_is_char(p, '!');
+    if ((minus || not ) && !ptx_next(p)) return false;
+    if (ptx_starts_constant(p) || ptx_is_name(p, "WARP_SZ"))
+        return read_constant(p, (char)(minus ? '-' : not ? '!' : 0), o);
+    if (!read_named(p, o)) return false;
+    if ((minus || not ) && o->kind != PTX_OP_REG) return ptx_expected(p, minus ? "a register or number" : "a register");
+    o->negate = minus || not ;
+    return !ptx_is_char(p, '|') || read_pair(p, o, depth);
+}
+
+/* ---- labels ---- */
+
+static bool add_fixup(struct ptx_parser *p, struct ptx_operand *operand, size_t *target, const struct ptx_name *name)
+{
+    if (!ptx_grow_table(p, (void **)&p->fixups, p->fixup_count, &p->fixup_room, sizeof *p->fixups)) return false;
+    p->fixups[p->fixup_count++] =
+        (struct fixup){.name = name, .scope = p->scope, .line = p->token.line, .operand = operand, .target = target};
+    return true;
+}
+
+/* name: .branchtargets L1, L2; */
+static bool read_targets(struct ptx_parser *p, const struct ptx_name *name)
+{
+    struct ptx_func *f = p->func;
+    size_t room = 0, count = 0;
+    const struct ptx_name **labels = NULL;
+    do {
+        labels = ptx_grow(p, labels, count, &room, sizeof *labels);
+        if (!labels) return false;
+        labels[count] = take_name(p, "a label");
+        if (!labels[count++]) return false;
+    } while (ptx_accept(p, ','));
+    size_t *insns = ptx_new(p, count, sizeof *insns);
+    if (!insns || !ptx_symbol_add(p, name, SYMBOL_TABLE, f->branch_table_count, 1)) return false;
+    for (size_t i = 0; i < count; i++) {
+        if (!add_fixup(p, NULL, &insns[i], labels[i])) return false;
+    }
+    f->branch_tables = ptx_grow(p, f->branch_tables, f->branch_table_count, &p->table_room, sizeof *f->branch_tables);
+    char *text = unique_name(p, name, -1);
+    if (!f->branch_tables || !text) return false;
+    f->branch_tables[f->branch_table_count++] = (struct ptx_targets){.name = text, .insns = insns, .count = count};
+    return ptx_expect(p, ';');
+}
+
+/* What follows `name:`. */
+static bool read_label(struct ptx_parser *p, const struct ptx_name *name)
+{
+    struct ptx_func *f = p->func;
+    if (ptx_is_dot(p, "branchtargets")) return ptx_next(p) && read_targets(p, name);
+    if (ptx_is_dot(p, "callprototype") || ptx_is_dot(p, "calltargets")) return ptx_skip_statement(p);
+    if (!ptx_symbol_add(p, name, SYMBOL_LABEL, f->label_count, 1)) return false;
+    f->labels = ptx_grow(p, f->labels, f->label_count, &p->label_room, sizeof *f->labels);
+    char *text = unique_name(p, name, -1);
+    if (!f->labels || !text) return false;
+    f->labels[f->label_count++] = (struct ptx_label){.name = text, .insn = f->insn_count};
+    return true;
+}
+
+static bool settle_labels(struct ptx_parser *p)
+{
+    struct ptx_func *f = p->func;
+    for (size_t i = 0; i < p->fixup_count; i++) {
+        const struct fixup *fix = &p->fixups[i];
+        bool table = fix->operand && fix->operand->kind == PTX_OP_SYMBOL;
+        const struct symbol *s = NULL;
+        for (int scope = fix->scope; scope >= 0 && !s; scope = p->scope_parent[scope]) {
+            s = find_in_scope(p, fix->name, scope);
+            if (s && s->kind != (table ? SYMBOL_TABLE : SYMBOL_LABEL)) s = NULL;
+        }
+        if (!s) {
+            p->token.line = fix->line;
+            return ptx_fail(p, "there is no label '%s'", fix->name->text);
+        }
+        if (table)
+            fix->operand->symbol = f->branch_tables[s->index].name;
+        else if (fix->operand)
+            fix->operand->imm = (int64_t)f->labels[s->index].insn;
+        else
+            *fix->target = f->labels[s->index].insn;
+    }
+    return true;
+}
+
+/* ---- instructions ---- */
+
+/* call (results), callee, (arguments), prototype: always results, callee and arguments, even when there are none. */
+static bool read_call(struct ptx_parser *p, struct ptx_insn *insn)
+{
+    struct ptx_operand *o = ptx_new(p, 4, sizeof *o);
+    if (!o) return false;
+    for (int i = 0; i < 4; i++) o[i] = (struct ptx_operand){.kind = PTX_OP_VECTOR, .reg = -1};
+    insn->operands = o;
+    insn->operand_count = 3;
+    if (ptx_accept(p, '(') && (!read_group(p, ')', &o[0], 0) || !ptx_expect(p, ','))) return false;
+    if (!read_operand(p, &o[1], 0)) return false;
+    if (o[1].kind != PTX_OP_REG && o[1].kind != PTX_OP_SYMBOL) return ptx_fail(p, "this cannot be called");
+    if (!ptx_accept(p, ',')) return ptx_expect(p, ';');
+    if (ptx_accept(p, '(')) {
+        if (!read_group(p, ')', &o[2], 0)) return false;
+        if (!ptx_accept(p, ',')) return ptx_expect(p, ';');
+    }
+    insn->operand_count = 4;
+    return read_operand(p, &o[3], 0) && ptx_expect(p, ';');
+}
+
+static bool read_operands(struct ptx_parser *p, struct ptx_insn *insn)
+{
+    struct ptx_operand group = {0};
+    if (!read_group(p, ';', &group, 0)) return false;
+    insn->operands = group.items;
+    insn->operand_count = group.item_count;
+    return true;
+}
+
+/* bra L; the label is looked up when the function is complete. */
+static bool read_branch(struct ptx_parser *p, struct ptx_insn *insn)
+{
+    const struct ptx_name *name = take_name(p, "a label");
+    struct ptx_operand *o = ptx_new(p, 1, sizeof *o);
+    if (!name || !o) return false;
+    *o = (struct ptx_operand){.kind = PTX_OP_LABEL, .reg = -1, .symbol = (char *)name->text};
+    insn->operands = o;
+    insn->operand_count = 1;
+    return add_fixup(p, o, NULL, name) && ptx_expect(p, ';');
+}
+
+static bool read_modifiers(struct ptx_parser *p, struct ptx_insn *insn)
+{
+    char *words[16];
+    while (p->token.kind == TOKEN_DOT) {
+        if (insn->mod_count == 16) return ptx_fail(p, "more than 16 words in an instruction's name");
+        struct ptx_name *word = ptx_intern(p, p->token.start, p->token.length);
+        if (!word || !ptx_next(p)) return false;
+        words[insn->mod_count++] = word->text;
+    }
+    if (!insn->mod_count) return !p->failed;
+    insn->mods = ptx_new(p, insn->mod_count, sizeof *words);
+    if (!insn->mods) return false;
+    memcpy(insn->mods, words, insn->mod_count * sizeof *words);
+    return true;
+}
+
+static bool read_instruction(struct ptx_parser *p, const struct ptx_name *opcode, struct ptx_insn *insn)
+{
+    struct ptx_func *f = p->func;
+    insn->opcode = (char *)opcode->text;
+    insn->file = p->location; /* settle_locations makes it a file, line and column */
+    if (!read_modifiers(p, insn)) return false;
+    if (strcmp(opcode->text, "call") == 0) {
+        if (!read_call(p, insn)) return false;
+    } else if (strcmp(opcode->text, "bra") == 0) {
+        if (!read_branch(p, insn)) return false;
+    } else {
+        if (!read_operands(p, insn)) return false;
+        if (strcmp(opcode->text, "brx") == 0 && insn->operand_count == 2 && insn->operands[1].kind == PTX_OP_SYMBOL) {
+            struct ptx_operand *o = &insn->operands[1];
+            struct ptx_name *table = ptx_intern(p, o->symbol, strlen(o->symbol));
+            if (!table || !add_fixup(p, o, NULL, table)) return false;
+        }
+    }
+    f->insns = ptx_grow(p, f->insns, f->insn_count, &p->insn_room, sizeof *f->insns);
+    if (!f->insns) return false;
+    f->insns[f->insn_count++] = *insn;
+    return true;
+}
+
+static bool read_statement(struct ptx_parser *p)
+{
+    struct ptx_insn insn = {.guard = -1, .line = p->token.line};
+    if (ptx_is_char(p, '@')) {
+        struct symbol s;
+        if (!ptx_next(p)) return false;
+        insn.guard_negate = ptx_accept(p, '!');
+        struct ptx_name *name = take_name(p, "a predicate");
+        if (!name) return false;
+        if (!lookup(p, name, &s) || s.kind != SYMBOL_REG) return ptx_fail(p, "'%s' is not a register", name->text);
+        insn.guard = (int)s.index;
+    }
+    struct ptx_name *name = take_name(p, "an instruction");
+    if (!name) return false;
+    if (insn.guard < 0 && ptx_accept(p, ':')) return read_label(p, name);
+    return read_instruction(p, name, &insn);
+}
+
+bool ptx_body(struct ptx_parser *p)
+{
+    while (!p->failed) {
+        if (p->token.kind == TOKEN_DOT) {
+            if (!body_directive(p)) return false;
+        } else if (ptx_is_char(p, '{')) {
+            if (!open_scope(p) || !ptx_next(p)) return false;
+        } else if (ptx_is_char(p, '}')) {
+            if (p->depth == 0) return settle_labels(p) && ptx_next(p);
+            p->depth--;
+            p->scope = p->scope_parent[p->scope];
+            if (!ptx_next(p)) return false;
+        } else if (ptx_is_char(p, ';')) {
+            if (!ptx_next(p)) return false;
+        } else if (!read_statement(p)) {
+            return false;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,17 @@
+/* Reading textures: one fetch of one thread. Results are the 32 bits that registers get, floats (of float and half
+ * textures, and of integer ones that are read normalised) or integers; channels that the texture lacks are 0, 0 and 1.
+ * Coordinates run as tex instructions give them, x first. The layer is clamped, and 0 where there are none. */
+#ifndef SIMT_SAMPLE_H
+#define SIMT_SAMPLE_H
+
+#include "runtime/simt/texture.h"
+
+bool simt_texture_gives_floats(const struct simt_texture *t);
+int simt_texture_axes(const struct simt_texture *t); /* 1 to 3, layers not counted */
+void simt_texture_sample(const struct simt_texture *t, const float c[3], uint32_t layer, uint32_t out[4]);
+/* At integer coordinates, without filter; 0 outside of linear memory. */
+void simt_texture_index(const struct simt_texture *t, const int32_t c[3], uint32_t layer, uint32_t out[4]);
+/* One channel of the four texels that linear filtering would take, in tld4's order. */
+void simt_texture_gather(const struct simt_texture *t, const float c[2], int channel, uint32_t out[4]);
+
+#endif

@@ -1,0 +1,223 @@
+/* Loads and stores of the vector ops: part of vector_ops.h.
+ *
+ * A full warp's addresses are looked at in halves of 16 lanes: one address, neighbours, or anything. The first two are
+ * one check and one copy. Any doubt, and every partial mask, goes lane by lane through simt_lane_address, which
+ * also knows the other windows and reports faults. */
+
+enum shape { SHAPE_ANY, SHAPE_UNIFORM, SHAPE_UNIT };
+#define HALF 16
+
+static inline __attribute__((always_inline)) enum shape shape64(const u64 *a, unsigned stride)
+{
+#ifdef __AVX512F__
+    __m512i first = _mm512_set1_epi64((long long)a[0]);
+    __m512i lo = _mm512_sub_epi64(_mm512_loadu_si512(a), first);
+    __m512i hi = _mm512_sub_epi64(_mm512_loadu_si512(a + 8), first);
+    __m512i step = _mm512_mullo_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(stride));
+    __m512i eight = _mm512_set1_epi64(8 * (long long)stride);
+    if (!(_mm512_cmpneq_epi64_mask(lo, step) | _mm512_cmpneq_epi64_mask(_mm512_sub_epi64(hi, eight), step)))
+        return SHAPE_UNIT;
+    return _mm512_test_epi64_mask(lo, lo) | _mm512_test_epi64_mask(hi, hi) ? SHAPE_ANY : SHAPE_UNIFORM;
+#else
+    uint64_t differ = 0, skew = 0;
+    for (int l = 0; l < HALF; l++) {
+        uint64_t d = a[l] - a[0];
+        differ |= d;
+        skew |= d ^ (uint64_t)(l * (int)stride);
+    }
+    return !skew ? SHAPE_UNIT : !differ ? SHAPE_UNIFORM : SHAPE_ANY;
+#endif
+}
+static inline __attribute__((always_inline)) enum shape shape32(const u32 *a, unsigned stride)
+{
+#ifdef __AVX512F__
+    __m512i d = _mm512_sub_epi32(_mm512_loadu_si512(a), _mm512_set1_epi32((int)a[0]));
+    __m512i step = _mm512_mullo_epi32(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
+                                      _mm512_set1_epi32((int)stride));
+    if (!_mm512_cmpneq_epi32_mask(d, step)) return SHAPE_UNIT;
+    return _mm512_test_epi32_mask(d, d) ? SHAPE_ANY : SHAPE_UNIFORM;
+#else
+    uint32_t differ = 0, skew = 0;
+    for (int l = 0; l < HALF; l++) {
+        uint32_t d = a[l] - a[0];
+        differ |= d;
+        skew |= d ^ (uint32_t)(l * (int)stride);
+    }
+    return !skew ? SHAPE_UNIT : !differ ? SHAPE_UNIFORM : SHAPE_ANY;
+#endif
+}
+static inline bool inside(const struct range *g, uint64_t address, uint64_t bytes)
+{
+    return address >= g->low && address <= g->high && g->high - address >= bytes;
+}
+/* Remembers the allocation that holds the address. */
+static __attribute__((noinline)) bool find_range(struct range *g, uint64_t address, uint64_t bytes)
+{
+    struct simt_block b;
+    if (!simt_find(address, &b)) return false;
+    *g = (struct range){b.address, b.address + b.bytes};
+    return inside(g, address, bytes);
+}
+/* Where 16 lanes' data lie, when that can be said at once: their shape and the first lane's host address. */
+static inline __attribute__((always_inline)) bool locate_global(const struct warp *w, const u64 *a, int64_t imm,
+                                                                struct range *g, unsigned bytes, enum shape *shape)
+{
+    *shape = shape64(a, bytes);
+    uint64_t first = a[0] + (uint64_t)imm;
+    if (first & (bytes - 1)) return false;
+    uint64_t span = *shape == SHAPE_UNIT ? HALF * (uint64_t)bytes : bytes;
+    if (!inside(g, first, span) && !find_range(g, first, span)) return false;
+    if (*shape == SHAPE_ANY) {
+        uint64_t bad = 0, low = g->low - (uint64_t)imm, room = g->high - g->low - bytes;
+        for (int l = 0; l < HALF; l++) bad |= (uint64_t)(a[l] - low > room) | ((a[l] + (uint64_t)imm) & (bytes - 1));
+        if (bad) return false;
+    }
+    (void)w;
+    return true;
+}
+static inline __attribute__((always_inline)) bool locate_shared(const struct warp *w, const u32 *a, int64_t imm,
+                                                                unsigned bytes, enum shape *shape)
+{
+    uint32_t limit = w->worker->shared_bytes, first = a[0] + (uint32_t)imm;
+    *shape = shape32(a, bytes);
+    if (first & (bytes - 1)) return false;
+    uint32_t span = *shape == SHAPE_UNIT ? HALF * bytes : bytes;
+    if (span > limit || first > limit - span) return false;
+    if (*shape == SHAPE_ANY) {
+        uint32_t bad = 0, last = limit - bytes;
+        for (int l = 0; l < HALF; l++) {
+            uint32_t x = a[l] + (uint32_t)imm;
+            bad |= (uint32_t)(x > last) | (x & (bytes - 1));
+        }
+        if (bad) return false;
+    }
+    return true;
+}
+
+/* Moves 16 lanes of n elements between registers and memory. `at` is lane l's address there. The local copy tells the
+ * compiler that registers and memory do not overlap. */
+#define MOVE_LOAD(memory, DT, n, at)                                                                                   \
+    for (unsigned k = 0; k < (n); k++) {                                                                               \
+        DT t[HALF];                                                                                                    \
+        for (int l = 0; l < HALF; l++) t[l] = (DT)((const memory *)(at))[k];                                           \
+        memcpy((DT *)(R + slots[k]) + h, t, sizeof t);                                                                 \
+    }
+#define MOVE_STORE(memory, DT, n, at)                                                                                  \
+    for (unsigned k = 0; k < (n); k++) {                                                                               \
+        DT t[HALF];                                                                                                    \
+        memcpy(t, (const DT *)(R + slots[k]) + h, sizeof t);                                                           \
+        for (int l = 0; l < HALF; l++) ((memory *)(at))[k] = (memory)t[l];                                             \
+    }
+/* Lane by lane is also how threads of different blocks pass each other data. */
+#define MOVE_LANE_0(memory, DT)                                                                                        \
+    for (unsigned k = 0; k < n; k++) ((DT *)(R + slots[k]))[l] = (DT)__atomic_load_n(&p[k], __ATOMIC_ACQUIRE);
+#define MOVE_LANE_1(memory, DT)                                                                                        \
+    for (unsigned k = 0; k < n; k++) __atomic_store_n(&p[k], (memory)((const DT *)(R + slots[k]))[l], __ATOMIC_RELEASE);
+
+#define FULL_WARP(memory, name, N, DT, AT, MOVE, LOCATE, HOST)                                                         \
+    OP(name)                                                                                                           \
+    {                                                                                                                  \
+        const unsigned n = (N), bytes = n * (unsigned)sizeof(memory);                                                  \
+        const AT *a = (const AT *)(R + i->a);                                                                          \
+        const int64_t imm = i->imm;                                                                                    \
+        const uint32_t *slots = (N) == 1 ? &i->d : w->worker->program->extra + i->extra;                               \
+        uint32_t left = m;                                                                                             \
+        if (__builtin_expect(m == FULL && !(i->flags & F_SPIN), 1))                                                    \
+            for (int h = 0; h < SIMT_WARP; h += HALF) {                                                                \
+                enum shape shape;                                                                                      \
+                if (!LOCATE) break;                                                                                    \
+                char *host = HOST(a[h]);                                                                               \
+                if (shape == SHAPE_UNIT) {                                                                             \
+                    MOVE(memory, DT, n, host + (unsigned)l * bytes)                                                    \
+                } else if (shape == SHAPE_UNIFORM) {                                                                   \
+                    MOVE(memory, DT, n, host)                                                                          \
+                } else {                                                                                               \
+                    MOVE(memory, DT, n, HOST(a[h + l]))                                                                \
+                }                                                                                                      \
+                left = h ? 0 : 0xffff0000u;                                                                            \
+            }                                                                                                          \
+        return left ? name##_lanes(R, i, left, w) : EV_NEXT;                                                           \
+    }
+#define EACH_ACCESS(memory, name, N, DT, AT, QUICK, STORE, SPACE)                                                      \
+    static                                                                                                             \
+        __attribute__((noinline)) enum event name##_lanes(char *R, const struct insn *i, uint32_t m, struct warp *w)   \
+    {                                                                                                                  \
+        const unsigned n = (N), bytes = n * (unsigned)sizeof(memory);                                                  \
+        const AT *a = (const AT *)(R + i->a);                                                                          \
+        const uint32_t *slots = (N) == 1 ? &i->d : w->worker->program->extra + i->extra;                               \
+        if ((i->flags & F_SPIN) && (STORE || SPACE == PTX_SHARED)) w->budget -= SPIN_COST;                             \
+        if ((i->flags & F_SPIN) && !STORE && SPACE != PTX_SHARED) simt_waits(w, SPIN_COST);                            \
+        EACH_LANE(l, m)                                                                                                \
+        {                                                                                                              \
+            uint64_t address = (uint64_t)a[l] + (uint64_t)i->imm;                                                      \
+            memory *p = QUICK;                                                                                         \
+            if (!p) p = simt_lane_address(w, i, (int)l, SPACE, address, bytes, STORE);                                 \
+            if (!p) return EV_FAULT;                                                                                   \
+            MOVE_LANE_##STORE(memory, DT)                                                                              \
+        }                                                                                                              \
+        return EV_NEXT;                                                                                                \
+    }
+#define MEMORY_OP(name, MT, DT, AT, MOVE, LOCATE, HOST, QUICK, STORE, SPACE)                                           \
+    typedef MT memory_##name __attribute__((may_alias));                                                               \
+    MEMORY_OP_(name, memory_##name, DT, AT, MOVE, LOCATE, HOST, QUICK, STORE, SPACE)
+#define MEMORY_OP_(name, memory, DT, AT, MOVE, LOCATE, HOST, QUICK, STORE, SPACE)                                      \
+    EACH_ACCESS(memory, name, 1, DT, AT, QUICK, STORE, SPACE)                                                          \
+    FULL_WARP(memory, name, 1, DT, AT, MOVE, LOCATE, HOST)                                                             \
+    EACH_ACCESS(memory, name##_v, i->count, DT, AT, QUICK, STORE, SPACE)                                               \
+    FULL_WARP(memory, name##_v, i->count, DT, AT, MOVE, LOCATE, HOST)
+
+static inline void *quick_global(const struct warp *w, const struct insn *i, uint64_t address, uint32_t bytes)
+{
+    bool ok = inside(&w->worker->ranges[i->d2], address, bytes) && !(address & (bytes - 1));
+    return ok ? (char *)address + w->worker->bias : NULL;
+}
+static inline void *quick_shared(const struct warp *w, uint64_t address, uint32_t bytes)
+{
+    return address + bytes <= w->worker->shared_bytes && address < SIMT_SHARED_BASE && !(address & (bytes - 1))
+               ? w->shared + address
+               : NULL;
+}
+#define GLOBAL_AT    locate_global(w, a + h, imm, &w->worker->ranges[i->d2], bytes, &shape)
+#define SHARED_AT    locate_shared(w, a + h, imm, bytes, &shape)
+#define ON_GLOBAL(x) ((char *)((x) + (uint64_t)imm) + w->worker->bias)
+#define ON_SHARED(x) (w->shared + (uint32_t)((x) + (uint32_t)imm))
+#define PLACE_OF(i)  ((i)->flags & F_GENERIC ? PTX_GENERIC : PTX_GLOBAL)
+#define ANY_GLOBAL   quick_global(w, i, address, bytes)
+#define ANY_SHARED   quick_shared(w, address, bytes)
+#define LOAD_PAIR(name, MT, DT)                                                                                        \
+    MEMORY_OP(ld_global_##name, MT, DT, u64, MOVE_LOAD, GLOBAL_AT, ON_GLOBAL, ANY_GLOBAL, 0, PLACE_OF(i))              \
+    MEMORY_OP(ld_shared_##name, MT, DT, u32, MOVE_LOAD, SHARED_AT, ON_SHARED, ANY_SHARED, 0, PTX_SHARED)
+#define STORE_PAIR(name, MT, DT)                                                                                       \
+    MEMORY_OP(st_global_##name, MT, DT, u64, MOVE_STORE, GLOBAL_AT, ON_GLOBAL, ANY_GLOBAL, 1, PLACE_OF(i))             \
+    MEMORY_OP(st_shared_##name, MT, DT, u32, MOVE_STORE, SHARED_AT, ON_SHARED, ANY_SHARED, 1, PTX_SHARED)
+LOAD_PAIR(u8_w, uint8_t, u32)
+LOAD_PAIR(s8_w, int8_t, s32)
+LOAD_PAIR(u16_w, uint16_t, u32)
+LOAD_PAIR(s16_w, int16_t, s32)
+LOAD_PAIR(u32_w, uint32_t, u32)
+LOAD_PAIR(u8_q, uint8_t, u64)
+LOAD_PAIR(s8_q, int8_t, s64)
+LOAD_PAIR(u16_q, uint16_t, u64)
+LOAD_PAIR(s16_q, int16_t, s64)
+LOAD_PAIR(u32_q, uint32_t, u64)
+LOAD_PAIR(s32_q, int32_t, s64)
+LOAD_PAIR(u64_q, uint64_t, u64)
+STORE_PAIR(u8_w, uint8_t, u32)
+STORE_PAIR(u16_w, uint16_t, u32)
+STORE_PAIR(u32_w, uint32_t, u32)
+STORE_PAIR(u8_q, uint8_t, u64)
+STORE_PAIR(u16_q, uint16_t, u64)
+STORE_PAIR(u32_q, uint32_t, u64)
+STORE_PAIR(u64_q, uint64_t, u64)
+
+#define MEM_ROW(op, space, name)                                                                                       \
+    {"+" #op "." #space "." #name, "", op##_##space##_##name, NULL, 0},                                                \
+    {                                                                                                                  \
+        "+" #op "." #space "." #name "_v", "", op##_##space##_##name##_v, NULL, 0                                      \
+    }
+#define MEM_PAIR(op, name) MEM_ROW(op, global, name), MEM_ROW(op, shared, name)
+#define MEMORY_ROWS                                                                                                    \
+    MEM_PAIR(ld, u8_w), MEM_PAIR(ld, s8_w), MEM_PAIR(ld, u16_w), MEM_PAIR(ld, s16_w), MEM_PAIR(ld, u32_w),             \
+        MEM_PAIR(ld, u8_q), MEM_PAIR(ld, s8_q), MEM_PAIR(ld, u16_q), MEM_PAIR(ld, s16_q), MEM_PAIR(ld, u32_q),         \
+        MEM_PAIR(ld, s32_q), MEM_PAIR(ld, u64_q), MEM_PAIR(st, u8_w), MEM_PAIR(st, u16_w), MEM_PAIR(st, u32_w),        \
+        MEM_PAIR(st, u8_q), MEM_PAIR(st, u16_q), MEM_PAIR(st, u32_q), MEM_PAIR(st, u64_q)

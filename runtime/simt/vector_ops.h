@@ -1,0 +1,585 @@
+/* The ops that decide speed, written as plain loops over 32 lanes. vector_base.c, vector_avx2.c and vector_avx512.c
+ * include this file, each compiled for its instruction set, and name the table by VECTOR_TABLE. */
+#include <math.h>
+#include <string.h>
+#include "runtime/simt/matrix.h"
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
+typedef uint32_t u32 __attribute__((may_alias));
+typedef int32_t s32 __attribute__((may_alias));
+typedef uint64_t u64 __attribute__((may_alias));
+typedef int64_t s64 __attribute__((may_alias));
+typedef float f32 __attribute__((may_alias));
+typedef double f64 __attribute__((may_alias));
+typedef uint16_t u16 __attribute__((may_alias));
+typedef int16_t s16 __attribute__((may_alias));
+
+#define IVDEP _Pragma("GCC ivdep")
+/* Runs the statement for every lane l of the mask. */
+#define LANES(m, ...)                                                                                                  \
+    if (__builtin_expect((m) == FULL, 1)) {                                                                            \
+        IVDEP for (int l = 0; l < SIMT_WARP; l++)                                                                      \
+        {                                                                                                              \
+            __VA_ARGS__;                                                                                               \
+        }                                                                                                              \
+    } else {                                                                                                           \
+        IVDEP for (int l = 0; l < SIMT_WARP; l++) if ((m) >> l & 1)                                                    \
+        {                                                                                                              \
+            __VA_ARGS__;                                                                                               \
+        }                                                                                                              \
+    }
+
+#define OP(name)    static enum event name(char *R, const struct insn *i, uint32_t m, struct warp *w)
+#define UNUSED_WARP (void)w
+
+#define UNARY(name, DT, AT, expr)                                                                                      \
+    OP(name)                                                                                                           \
+    {                                                                                                                  \
+        UNUSED_WARP;                                                                                                   \
+        DT *d = (DT *)(R + i->d);                                                                                      \
+        const AT *a = (const AT *)(R + i->a);                                                                          \
+        LANES(m, AT x = a[l]; d[l] = (expr))                                                                           \
+        return EV_NEXT;                                                                                                \
+    }
+#define BINARY(name, DT, AT, BT, expr)                                                                                 \
+    OP(name)                                                                                                           \
+    {                                                                                                                  \
+        UNUSED_WARP;                                                                                                   \
+        DT *d = (DT *)(R + i->d);                                                                                      \
+        const AT *a = (const AT *)(R + i->a);                                                                          \
+        const BT *b = (const BT *)(R + i->b);                                                                          \
+        LANES(m, AT x = a[l]; BT y = b[l]; d[l] = (expr))                                                              \
+        return EV_NEXT;                                                                                                \
+    }
+#define TERNARY(name, DT, AT, CT, expr)                                                                                \
+    OP(name)                                                                                                           \
+    {                                                                                                                  \
+        UNUSED_WARP;                                                                                                   \
+        DT *d = (DT *)(R + i->d);                                                                                      \
+        const AT *a = (const AT *)(R + i->a);                                                                          \
+        const AT *b = (const AT *)(R + i->b);                                                                          \
+        const CT *c = (const CT *)(R + i->c);                                                                          \
+        LANES(m, AT x = a[l]; AT y = b[l]; CT z = c[l]; d[l] = (expr))                                                 \
+        return EV_NEXT;                                                                                                \
+    }
+
+/* ---- integers ---- */
+BINARY(add_32, u32, u32, u32, x + y)
+BINARY(sub_32, u32, u32, u32, x - y)
+BINARY(mul_32, u32, u32, u32, x *y)
+BINARY(mul_hi_u32, u32, u32, u32, (uint32_t)((uint64_t)x *y >> 32))
+BINARY(mul_hi_s32, s32, s32, s32, (int32_t)((int64_t)x *y >> 32))
+BINARY(mul_wide_u32, u64, u32, u32, (uint64_t)x *y)
+BINARY(mul_wide_s32, s64, s32, s32, (int64_t)x *y)
+BINARY(mul_wide_u16, u32, u32, u32, (uint32_t)(uint16_t)x *(uint16_t)y)
+BINARY(mul_wide_s16, s32, s32, s32, (int32_t)(int16_t)x *(int16_t)y)
+TERNARY(mad_32, u32, u32, u32, x *y + z)
+TERNARY(mad_hi_u32, u32, u32, u32, (uint32_t)((uint64_t)x *y >> 32) + z)
+TERNARY(mad_hi_s32, s32, s32, s32, (int32_t)((uint32_t)((int64_t)x *y >> 32) + (uint32_t)z))
+TERNARY(mad_wide_u32, u64, u32, u64, (uint64_t)x *y + z)
+TERNARY(mad_wide_s32, u64, s32, u64, (uint64_t)((int64_t)x *y) + z)
+TERNARY(mad_wide_u16, u32, u32, u32, (uint32_t)(uint16_t)x *(uint16_t)y + z)
+TERNARY(mad_wide_s16, u32, s32, u32, (uint32_t)((int32_t)(int16_t)x *(int16_t)y) + z)
+BINARY(min_u32, u32, u32, u32, x < y ? x : y)
+BINARY(max_u32, u32, u32, u32, x > y ? x : y)
+BINARY(min_s32, s32, s32, s32, x < y ? x : y)
+BINARY(max_s32, s32, s32, s32, x > y ? x : y)
+UNARY(neg_32, u32, u32, 0u - x)
+UNARY(abs_s32, u32, s32, x < 0 ? 0u - (uint32_t)x : (uint32_t)x)
+BINARY(and_32, u32, u32, u32, x &y)
+BINARY(or_32, u32, u32, u32, x | y)
+BINARY(xor_32, u32, u32, u32, x ^ y)
+UNARY(not_32, u32, u32, ~x)
+UNARY(mov_32, u32, u32, x)
+BINARY(shl_32, u32, u32, u32, y > 31 ? 0 : x << (y & 31))
+BINARY(shr_u32, u32, u32, u32, y > 31 ? 0 : x >> (y & 31))
+BINARY(shr_s32, s32, s32, u32, x >> (y > 31 ? 31 : y))
+
+BINARY(add_64, u64, u64, u64, x + y)
+BINARY(sub_64, u64, u64, u64, x - y)
+BINARY(mul_64, u64, u64, u64, x *y)
+TERNARY(mad_64, u64, u64, u64, x *y + z)
+BINARY(min_u64, u64, u64, u64, x < y ? x : y)
+BINARY(max_u64, u64, u64, u64, x > y ? x : y)
+BINARY(min_s64, s64, s64, s64, x < y ? x : y)
+BINARY(max_s64, s64, s64, s64, x > y ? x : y)
+UNARY(neg_64, u64, u64, 0u - x)
+UNARY(abs_s64, u64, s64, x < 0 ? 0u - (uint64_t)x : (uint64_t)x)
+BINARY(and_64, u64, u64, u64, x &y)
+BINARY(or_64, u64, u64, u64, x | y)
+BINARY(xor_64, u64, u64, u64, x ^ y)
+UNARY(not_64, u64, u64, ~x)
+UNARY(mov_64, u64, u64, x)
+BINARY(shl_64, u64, u64, u32, y > 63 ? 0 : x << (y & 63))
+BINARY(shr_u64, u64, u64, u32, y > 63 ? 0 : x >> (y & 63))
+BINARY(shr_s64, s64, s64, u32, x >> (y > 63 ? 63 : y))
+
+/* Conversions between widths that the compiler writes everywhere. */
+UNARY(cvt_u64_u32, u64, u32, x)
+UNARY(cvt_s64_s32, s64, s32, x)
+UNARY(cvt_32_64, u32, u64, (uint32_t)x)
+/* A 64-bit offset into a window as 32 bits; what does not fit points past every window. */
+UNARY(narrow_offset, u32, u64, x > 0xfffffff0u ? 0xfffffff0u : (uint32_t)x)
+UNARY(cvt_f32_s32, f32, s32, (float)x)
+UNARY(cvt_f32_u32, f32, u32, (float)x)
+UNARY(cvt_f64_s32, f64, s32, (double)x)
+UNARY(cvt_f64_u32, f64, u32, (double)x)
+UNARY(cvt_f64_f32, f64, f32, (double)x)
+UNARY(cvt_f32_f64, f32, f64, (float)x)
+UNARY(cvt_rzi_s32_f32, s32, f32,
+      x != x               ? 0
+      : x >= 2147483648.0f ? INT32_MAX
+      : x < -2147483648.0f ? INT32_MIN
+                           : (int32_t)x)
+
+/* ---- floats ---- */
+static inline __attribute__((always_inline)) float flush(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, 4);
+    if ((bits & 0x7fffffffu) < 0x00800000u) bits &= 0x80000000u;
+    memcpy(&x, &bits, 4);
+    return x;
+}
+static inline __attribute__((always_inline)) float saturate(float x)
+{
+    return !(x > 0) ? 0 : x > 1 ? 1 : x;
+}
+static inline __attribute__((always_inline)) float modify(float x, bool ftz, bool sat)
+{
+    if (ftz) x = flush(x);
+    return sat ? saturate(x) : x;
+}
+#define FLAGGED2(name, expr)                                                                                           \
+    OP(name)                                                                                                           \
+    {                                                                                                                  \
+        UNUSED_WARP;                                                                                                   \
+        f32 *d = (f32 *)(R + i->d);                                                                                    \
+        const f32 *a = (const f32 *)(R + i->a), *b = (const f32 *)(R + i->b);                                          \
+        bool ftz = i->flags & F_FTZ, sat = i->flags & F_SAT;                                                           \
+        LANES(m, float x = modify(a[l], ftz, false); float y = modify(b[l], ftz, false);                               \
+              d[l] = modify(expr, ftz, sat))                                                                           \
+        return EV_NEXT;                                                                                                \
+    }
+static inline __attribute__((always_inline)) float min_float(float x, float y)
+{
+    uint32_t p, q;
+    memcpy(&p, &x, 4);
+    memcpy(&q, &y, 4);
+    p |= q;
+    float both;
+    memcpy(&both, &p, 4);
+    return x != x ? y : y != y ? x : x == y ? both : x < y ? x : y;
+}
+static inline __attribute__((always_inline)) float max_float(float x, float y)
+{
+    uint32_t p, q;
+    memcpy(&p, &x, 4);
+    memcpy(&q, &y, 4);
+    p &= q;
+    float both;
+    memcpy(&both, &p, 4);
+    return x != x ? y : y != y ? x : x == y ? both : x > y ? x : y;
+}
+static inline __attribute__((always_inline)) double min_double(double x, double y)
+{
+    return x != x ? y : y != y ? x : x == y ? (signbit(x) ? x : y) : x < y ? x : y;
+}
+static inline __attribute__((always_inline)) double max_double(double x, double y)
+{
+    return x != x ? y : y != y ? x : x == y ? (signbit(x) ? y : x) : x > y ? x : y;
+}
+BINARY(add_f32, f32, f32, f32, x + y)
+BINARY(sub_f32, f32, f32, f32, x - y)
+BINARY(mul_f32, f32, f32, f32, x *y)
+BINARY(div_f32, f32, f32, f32, x / y)
+TERNARY(fma_f32, f32, f32, f32, __builtin_fmaf(x, y, z))
+BINARY(min_f32, f32, f32, f32, min_float(x, y))
+BINARY(max_f32, f32, f32, f32, max_float(x, y))
+UNARY(neg_f32, u32, u32, x ^ 0x80000000u)
+UNARY(abs_f32, u32, u32, x & 0x7fffffffu)
+UNARY(sqrt_f32, f32, f32, __builtin_sqrtf(x))
+UNARY(rcp_f32, f32, f32, 1.0f / x)
+UNARY(rsqrt_f32, f32, f32, (float)(1.0 / __builtin_sqrt((double)x)))
+FLAGGED2(add_f32_flagged, x + y)
+FLAGGED2(sub_f32_flagged, x - y)
+FLAGGED2(mul_f32_flagged, x *y)
+FLAGGED2(div_f32_flagged, x / y)
+FLAGGED2(min_f32_flagged, min_float(x, y))
+FLAGGED2(max_f32_flagged, max_float(x, y))
+OP(fma_f32_flagged)
+{
+    UNUSED_WARP;
+    f32 *d = (f32 *)(R + i->d);
+    const f32 *a = (const f32 *)(R + i->a), *b = (const f32 *)(R + i->b), *c = (const f32 *)(R + i->c);
+    bool ftz = i->flags & F_FTZ, sat = i->flags & F_SAT;
+    LANES(m, float x = modify(a[l], ftz, false); float y = modify(b[l], ftz, false); float z = modify(c[l], ftz, false);
+          d[l] = modify(__builtin_fmaf(x, y, z), ftz, sat))
+    return EV_NEXT;
+}
+UNARY(neg_f32_ftz, f32, f32, -flush(x))
+UNARY(abs_f32_ftz, f32, f32, fabsf(flush(x)))
+UNARY(sqrt_f32_ftz, f32, f32, flush(__builtin_sqrtf(flush(x))))
+UNARY(rcp_f32_ftz, f32, f32, flush(1.0f / flush(x)))
+UNARY(rsqrt_f32_ftz, f32, f32, flush((float)(1.0 / __builtin_sqrt((double)flush(x)))))
+
+/* Powers and logarithms of 2 in doubles, without branches: right to the last place of a float but for rare roundings,
+ * and the same bits with every instruction set. */
+static inline __attribute__((always_inline)) double of_bits(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, 8);
+    return x;
+}
+static inline __attribute__((always_inline)) uint64_t to_bits(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, 8);
+    return bits;
+}
+static inline __attribute__((always_inline)) float power_of_2(float x)
+{
+    double y = x > 129 ? 129 : x < -151 ? -151 : (double)x;
+    double t = y + 0x1.8p52, f = y - (t - 0x1.8p52); /* the low bits of t are the nearest integer */
+    double p = 1 + f * (0x1.62e42fefa39efp-1 +
+                        f * (0x1.ebfbdff82c58fp-3 +
+                             f * (0x1.c6b08d704a0cp-5 +
+                                  f * (0x1.3b2ab6fba4e77p-7 +
+                                       f * (0x1.5d87fe78a6731p-10 +
+                                            f * (0x1.430912f86c787p-13 +
+                                                 f * (0x1.ffcbfc588b0c7p-17 + f * 0x1.62c0223a5c824p-20)))))));
+    return (float)(p * of_bits((to_bits(t) << 52) + ((uint64_t)1023 << 52)));
+}
+static inline __attribute__((always_inline)) float logarithm_to_2(float x)
+{
+    uint64_t bits = to_bits((double)x), one = (uint64_t)1023 << 52;
+    double m = of_bits((bits & 0xfffffffffffff) | one);
+    double e = of_bits((bits >> 52) | 0x4330000000000000) - (0x1p52 + 1023); /* the exponent as a number */
+    bool large = m > 0x1.6a09e667f3bcdp0;
+    m = large ? m * 0.5 : m;
+    e = large ? e + 1 : e;
+    double t = (m - 1) / (m + 1), s = t * t;
+    double p = 1 + s * (1.0 / 3 + s * (1.0 / 5 + s * (1.0 / 7 + s * (1.0 / 9 + s * (1.0 / 11 + s * (1.0 / 13))))));
+    float r = (float)(e + t * 0x1.71547652b82fep1 * p);
+    r = x == INFINITY ? x : r;
+    return x > 0 ? r : x == 0 ? -INFINITY : NAN;
+}
+UNARY(ex2_f32, f32, f32, power_of_2(x))
+UNARY(lg2_f32, f32, f32, logarithm_to_2(x))
+UNARY(ex2_f32_ftz, f32, f32, flush(power_of_2(flush(x))))
+UNARY(lg2_f32_ftz, f32, f32, flush(logarithm_to_2(flush(x))))
+
+BINARY(add_f64, f64, f64, f64, x + y)
+BINARY(sub_f64, f64, f64, f64, x - y)
+BINARY(mul_f64, f64, f64, f64, x *y)
+BINARY(div_f64, f64, f64, f64, x / y)
+TERNARY(fma_f64, f64, f64, f64, __builtin_fma(x, y, z))
+BINARY(min_f64, f64, f64, f64, min_double(x, y))
+BINARY(max_f64, f64, f64, f64, max_double(x, y))
+UNARY(neg_f64, u64, u64, x ^ 0x8000000000000000u)
+UNARY(abs_f64, u64, u64, x & 0x7fffffffffffffffu)
+UNARY(sqrt_f64, f64, f64, __builtin_sqrt(x))
+UNARY(rcp_f64, f64, f64, 1.0 / x)
+UNARY(rsqrt_f64, f64, f64, 1.0 / __builtin_sqrt(x))
+
+/* ---- predicates ---- */
+static inline __attribute__((always_inline)) uint32_t pack(const uint32_t *t)
+{
+#ifdef __AVX512F__
+    __m512i lo = _mm512_loadu_si512(t), hi = _mm512_loadu_si512(t + 16);
+    return (uint32_t)_mm512_test_epi32_mask(lo, lo) | (uint32_t)_mm512_test_epi32_mask(hi, hi) << 16;
+#else
+    uint32_t r = 0;
+    for (int l = 0; l < SIMT_WARP; l++) r |= (t[l] & 1u) << l;
+    return r;
+#endif
+}
+static inline uint32_t merge(uint32_t old, uint32_t now, uint32_t m)
+{
+    return (old & ~m) | (now & m);
+}
+static __attribute__((noinline)) void set_combined(char *R, const struct insn *i, uint32_t m, uint32_t r)
+{
+    uint32_t c = *u32_at(R, i->c), p = r, q = ~r;
+    switch (i->mode) {
+    case 1:
+        p &= c;
+        q &= c;
+        break;
+    case 2:
+        p |= c;
+        q |= c;
+        break;
+    case 3:
+        p ^= c;
+        q ^= c;
+        break;
+    }
+    *u32_at(R, i->d) = merge(*u32_at(R, i->d), p, m);
+    *u32_at(R, i->d2) = merge(*u32_at(R, i->d2), q, m);
+}
+#define COMPARE(name, T, expr)                                                                                         \
+    OP(name)                                                                                                           \
+    {                                                                                                                  \
+        UNUSED_WARP;                                                                                                   \
+        const T *a = (const T *)(R + i->a);                                                                            \
+        const T *b = (const T *)(R + i->b);                                                                            \
+        uint32_t t[SIMT_WARP];                                                                                         \
+        IVDEP for (int l = 0; l < SIMT_WARP; l++)                                                                      \
+        {                                                                                                              \
+            T x = a[l];                                                                                                \
+            T y = b[l];                                                                                                \
+            t[l] = (expr);                                                                                             \
+        }                                                                                                              \
+        uint32_t r = pack(t);                                                                                          \
+        if (i->mode)                                                                                                   \
+            set_combined(R, i, m, r);                                                                                  \
+        else                                                                                                           \
+            *u32_at(R, i->d) = merge(*u32_at(R, i->d), r, m);                                                          \
+        return EV_NEXT;                                                                                                \
+    }
+#define COMPARES(suffix, T)                                                                                            \
+    COMPARE(setp_eq_##suffix, T, x == y)                                                                               \
+    COMPARE(setp_ne_##suffix, T, x != y)                                                                               \
+    COMPARE(setp_lt_##suffix, T, x < y)                                                                                \
+    COMPARE(setp_le_##suffix, T, x <= y)                                                                               \
+    COMPARE(setp_gt_##suffix, T, x > y)                                                                                \
+    COMPARE(setp_ge_##suffix, T, x >= y)
+#define COMPARES_FLOAT(suffix, T, f)                                                                                   \
+    COMPARE(setp_eq_##suffix, T, f(x) == f(y))                                                                         \
+    COMPARE(setp_ne_##suffix, T, f(x) < f(y) || f(x) > f(y))                                                           \
+    COMPARE(setp_lt_##suffix, T, f(x) < f(y))                                                                          \
+    COMPARE(setp_le_##suffix, T, f(x) <= f(y))                                                                         \
+    COMPARE(setp_gt_##suffix, T, f(x) > f(y))                                                                          \
+    COMPARE(setp_ge_##suffix, T, f(x) >= f(y))                                                                         \
+    COMPARE(setp_equ_##suffix, T, !(f(x) < f(y) || f(x) > f(y)))                                                       \
+    COMPARE(setp_neu_##suffix, T, f(x) != f(y))                                                                        \
+    COMPARE(setp_ltu_##suffix, T, !(f(x) >= f(y)))                                                                     \
+    COMPARE(setp_leu_##suffix, T, !(f(x) > f(y)))                                                                      \
+    COMPARE(setp_gtu_##suffix, T, !(f(x) <= f(y)))                                                                     \
+    COMPARE(setp_geu_##suffix, T, !(f(x) < f(y)))                                                                      \
+    COMPARE(setp_num_##suffix, T, x == x && y == y)                                                                    \
+    COMPARE(setp_nan_##suffix, T, x != x || y != y)
+COMPARES(u32, u32)
+COMPARES(s32, s32)
+COMPARES(u64, u64)
+COMPARES(s64, s64)
+COMPARES_FLOAT(f32, f32, )
+COMPARES_FLOAT(f32_ftz, f32, flush)
+COMPARES_FLOAT(f64, f64, )
+
+OP(selp_32)
+{
+    UNUSED_WARP;
+    u32 *d = (u32 *)(R + i->d);
+    const u32 *a = (const u32 *)(R + i->a), *b = (const u32 *)(R + i->b);
+    uint32_t p = *u32_at(R, i->c);
+    LANES(m, d[l] = p >> l & 1 ? a[l] : b[l])
+    return EV_NEXT;
+}
+OP(selp_64)
+{
+    UNUSED_WARP;
+    u64 *d = (u64 *)(R + i->d);
+    const u64 *a = (const u64 *)(R + i->a), *b = (const u64 *)(R + i->b);
+    uint32_t p = *u32_at(R, i->c);
+    LANES(m, d[l] = p >> l & 1 ? a[l] : b[l])
+    return EV_NEXT;
+}
+#define PREDICATE(name, expr)                                                                                          \
+    OP(name)                                                                                                           \
+    {                                                                                                                  \
+        UNUSED_WARP;                                                                                                   \
+        uint32_t x = *u32_at(R, i->a), y = *u32_at(R, i->b);                                                           \
+        (void)y;                                                                                                       \
+        *u32_at(R, i->d) = merge(*u32_at(R, i->d), (expr), m);                                                         \
+        return EV_NEXT;                                                                                                \
+    }
+PREDICATE(and_pred, x &y)
+PREDICATE(or_pred, x | y)
+PREDICATE(xor_pred, x ^ y)
+PREDICATE(not_pred, ~x)
+PREDICATE(mov_pred, x)
+
+#include "runtime/simt/vector_memory.h"
+#include "runtime/simt/vector_matrix.h"
+
+/* ---- the table ---- */
+#define BOTH32(op, f)                                                                                                  \
+    {op ".u32", "www", f, NULL, 0},                                                                                    \
+    {                                                                                                                  \
+        op ".s32", "www", f, NULL, 0                                                                                   \
+    }
+#define BOTH64(op, f)                                                                                                  \
+    {op ".u64", "qqq", f, NULL, 0},                                                                                    \
+    {                                                                                                                  \
+        op ".s64", "qqq", f, NULL, 0                                                                                   \
+    }
+#define MODS (F_FTZ | F_SAT | F_RN)
+#define SETP3(cmp, f, t, width)                                                                                        \
+    {                                                                                                                  \
+        "setp." cmp "." #t, "p" width width, setp_##f##_##t, NULL, 0                                                   \
+    }
+#define SETP_INT(cmp, f)                                                                                               \
+    SETP3(cmp, f, u32, "w"), SETP3(cmp, f, s32, "w"), SETP3(cmp, f, u64, "q"), SETP3(cmp, f, s64, "q")
+#define SETP_B(cmp)                                                                                                    \
+    {"setp." #cmp ".b32", "pww", setp_##cmp##_u32, NULL, 0},                                                           \
+    {                                                                                                                  \
+        "setp." #cmp ".b64", "pqq", setp_##cmp##_u64, NULL, 0                                                          \
+    }
+#define SETP_FLOAT(cmp)                                                                                                \
+    {"setp." #cmp ".f32", "pww", setp_##cmp##_f32, setp_##cmp##_f32_ftz, F_FTZ},                                       \
+    {                                                                                                                  \
+        "setp." #cmp ".f64", "pqq", setp_##cmp##_f64, NULL, 0                                                          \
+    }
+#define WIDTHS(op, f32_, f64_, a, b)                                                                                   \
+    {op ".b32", a, f32_, NULL, 0}, {op ".u32", a, f32_, NULL, 0}, {op ".s32", a, f32_, NULL, 0},                       \
+        {op ".f32", a, f32_, NULL, 0}, {op ".b16", a, f32_, NULL, 0}, {op ".u16", a, f32_, NULL, 0},                   \
+        {op ".s16", a, f32_, NULL, 0}, {op ".f16", a, f32_, NULL, 0}, {op ".bf16", a, f32_, NULL, 0},                  \
+        {op ".f16x2", a, f32_, NULL, 0}, {op ".bf16x2", a, f32_, NULL, 0}, {op ".b64", b, f64_, NULL, 0},              \
+        {op ".u64", b, f64_, NULL, 0}, {op ".s64", b, f64_, NULL, 0},                                                  \
+    {                                                                                                                  \
+        op ".f64", b, f64_, NULL, 0                                                                                    \
+    }
+#define LOGIC(op)                                                                                                      \
+    {#op ".b32", "www", op##_32, NULL, 0}, {#op ".b16", "www", op##_32, NULL, 0},                                      \
+        {#op ".b64", "qqq", op##_64, NULL, 0},                                                                         \
+    {                                                                                                                  \
+#op ".pred", "ppp", op##_pred, NULL, 0                                                                         \
+    }
+static const struct op_row rows[] = {
+    BOTH32("add", add_32),
+    BOTH32("sub", sub_32),
+    BOTH32("mul.lo", mul_32),
+    {"mul.hi.u32", "www", mul_hi_u32, NULL, 0},
+    {"mul.hi.s32", "www", mul_hi_s32, NULL, 0},
+    {"mul.wide.u32", "qww", mul_wide_u32, NULL, 0},
+    {"mul.wide.s32", "qww", mul_wide_s32, NULL, 0},
+    {"mul.wide.u16", "www", mul_wide_u16, NULL, 0},
+    {"mul.wide.s16", "www", mul_wide_s16, NULL, 0},
+    {"mad.lo.u32", "wwww", mad_32, NULL, 0},
+    {"mad.lo.s32", "wwww", mad_32, NULL, 0},
+    {"mad.hi.u32", "wwww", mad_hi_u32, NULL, 0},
+    {"mad.hi.s32", "wwww", mad_hi_s32, NULL, 0},
+    {"mad.wide.u32", "qwwq", mad_wide_u32, NULL, 0},
+    {"mad.wide.s32", "qwwq", mad_wide_s32, NULL, 0},
+    {"mad.wide.u16", "wwww", mad_wide_u16, NULL, 0},
+    {"mad.wide.s16", "wwww", mad_wide_s16, NULL, 0},
+    {"min.u32", "www", min_u32, NULL, 0},
+    {"min.s32", "www", min_s32, NULL, 0},
+    {"max.u32", "www", max_u32, NULL, 0},
+    {"max.s32", "www", max_s32, NULL, 0},
+    {"neg.s32", "ww", neg_32, NULL, 0},
+    {"abs.s32", "ww", abs_s32, NULL, 0},
+    LOGIC(and),
+    LOGIC(or),
+    LOGIC(xor),
+    {"not.b32", "ww", not_32, NULL, 0},
+    {"not.b16", "ww", not_32, NULL, 0},
+    {"not.b64", "qq", not_64, NULL, 0},
+    {"not.pred", "pp", not_pred, NULL, 0},
+    {"shl.b32", "www", shl_32, NULL, 0},
+    {"shr.u32", "www", shr_u32, NULL, 0},
+    {"shr.b32", "www", shr_u32, NULL, 0},
+    {"shr.s32", "www", shr_s32, NULL, 0},
+    BOTH64("add", add_64),
+    BOTH64("sub", sub_64),
+    BOTH64("mul.lo", mul_64),
+    {"mad.lo.u64", "qqqq", mad_64, NULL, 0},
+    {"mad.lo.s64", "qqqq", mad_64, NULL, 0},
+    {"min.u64", "qqq", min_u64, NULL, 0},
+    {"min.s64", "qqq", min_s64, NULL, 0},
+    {"max.u64", "qqq", max_u64, NULL, 0},
+    {"max.s64", "qqq", max_s64, NULL, 0},
+    {"neg.s64", "qq", neg_64, NULL, 0},
+    {"abs.s64", "qq", abs_s64, NULL, 0},
+    {"shl.b64", "qqw", shl_64, NULL, 0},
+    {"shr.u64", "qqw", shr_u64, NULL, 0},
+    {"shr.b64", "qqw", shr_u64, NULL, 0},
+    {"shr.s64", "qqw", shr_s64, NULL, 0},
+    WIDTHS("mov", mov_32, mov_64, "ww", "qq"),
+    {"mov.pred", "pp", mov_pred, NULL, 0},
+    WIDTHS("selp", selp_32, selp_64, "wwwp", "qqqp"),
+    {"+offset", "", narrow_offset, NULL, 0},
+    {"cvt.u64.u32", "qw", cvt_u64_u32, NULL, 0},
+    {"cvt.s64.u32", "qw", cvt_u64_u32, NULL, 0},
+    {"cvt.s64.s32", "qw", cvt_s64_s32, NULL, 0},
+    {"cvt.u64.s32", "qw", cvt_s64_s32, NULL, 0},
+    {"cvt.u32.u64", "wq", cvt_32_64, NULL, 0},
+    {"cvt.s32.s64", "wq", cvt_32_64, NULL, 0},
+    {"cvt.u32.s64", "wq", cvt_32_64, NULL, 0},
+    {"cvt.s32.u64", "wq", cvt_32_64, NULL, 0},
+    {"cvt.f32.s32", "ww", cvt_f32_s32, NULL, F_RN},
+    {"cvt.f32.u32", "ww", cvt_f32_u32, NULL, F_RN},
+    {"cvt.f64.s32", "qw", cvt_f64_s32, NULL, F_RN},
+    {"cvt.f64.u32", "qw", cvt_f64_u32, NULL, F_RN},
+    {"cvt.f64.f32", "qw", cvt_f64_f32, NULL, 0},
+    {"cvt.f32.f64", "wq", cvt_f32_f64, NULL, F_RN},
+    {"cvt.s32.f32", "ww", NULL, cvt_rzi_s32_f32, F_RZI},
+    {"add.f32", "www", add_f32, add_f32_flagged, MODS},
+    {"sub.f32", "www", sub_f32, sub_f32_flagged, MODS},
+    {"mul.f32", "www", mul_f32, mul_f32_flagged, MODS},
+    {"div.f32", "www", div_f32, div_f32_flagged, F_RN | F_FTZ | F_APPROX | F_FULLRANGE},
+    {"fma.f32", "wwww", fma_f32, fma_f32_flagged, MODS},
+    {"mad.f32", "wwww", fma_f32, fma_f32_flagged, MODS},
+    {"min.f32", "www", min_f32, min_f32_flagged, F_FTZ},
+    {"max.f32", "www", max_f32, max_f32_flagged, F_FTZ},
+    {"neg.f32", "ww", neg_f32, neg_f32_ftz, F_FTZ},
+    {"abs.f32", "ww", abs_f32, abs_f32_ftz, F_FTZ},
+    {"sqrt.f32", "ww", sqrt_f32, NULL, F_RN | F_APPROX},
+    {"sqrt.f32", "ww", sqrt_f32_ftz, NULL, F_RN | F_APPROX | F_FTZ},
+    {"rcp.f32", "ww", rcp_f32, NULL, F_RN | F_APPROX},
+    {"rcp.f32", "ww", rcp_f32_ftz, NULL, F_RN | F_APPROX | F_FTZ},
+    {"rsqrt.f32", "ww", rsqrt_f32, NULL, F_APPROX},
+    {"rsqrt.f32", "ww", rsqrt_f32_ftz, NULL, F_APPROX | F_FTZ},
+    {"ex2.f32", "ww", ex2_f32, ex2_f32_ftz, F_APPROX | F_FTZ},
+    {"lg2.f32", "ww", lg2_f32, lg2_f32_ftz, F_APPROX | F_FTZ},
+    {"add.f64", "qqq", add_f64, NULL, F_RN},
+    {"sub.f64", "qqq", sub_f64, NULL, F_RN},
+    {"mul.f64", "qqq", mul_f64, NULL, F_RN},
+    {"div.f64", "qqq", div_f64, NULL, F_RN},
+    {"fma.f64", "qqqq", fma_f64, NULL, F_RN},
+    {"mad.f64", "qqqq", fma_f64, NULL, F_RN},
+    {"min.f64", "qqq", min_f64, NULL, 0},
+    {"max.f64", "qqq", max_f64, NULL, 0},
+    {"neg.f64", "qq", neg_f64, NULL, 0},
+    {"abs.f64", "qq", abs_f64, NULL, 0},
+    {"sqrt.f64", "qq", sqrt_f64, NULL, F_RN},
+    {"rcp.f64", "qq", rcp_f64, NULL, F_RN},
+    {"rsqrt.f64", "qq", rsqrt_f64, NULL, F_APPROX},
+    SETP_INT("eq", eq),
+    SETP_INT("ne", ne),
+    SETP_INT("lt", lt),
+    SETP_INT("le", le),
+    SETP_INT("gt", gt),
+    SETP_INT("ge", ge),
+    SETP3("lo", lt, u32, "w"),
+    SETP3("ls", le, u32, "w"),
+    SETP3("hi", gt, u32, "w"),
+    SETP3("hs", ge, u32, "w"),
+    SETP3("lo", lt, u64, "q"),
+    SETP3("ls", le, u64, "q"),
+    SETP3("hi", gt, u64, "q"),
+    SETP3("hs", ge, u64, "q"),
+    SETP_B(eq),
+    SETP_B(ne),
+    SETP_FLOAT(eq),
+    SETP_FLOAT(ne),
+    SETP_FLOAT(lt),
+    SETP_FLOAT(le),
+    SETP_FLOAT(gt),
+    SETP_FLOAT(ge),
+    SETP_FLOAT(equ),
+    SETP_FLOAT(neu),
+    SETP_FLOAT(ltu),
+    SETP_FLOAT(leu),
+    SETP_FLOAT(gtu),
+    SETP_FLOAT(geu),
+    SETP_FLOAT(num),
+    SETP_FLOAT(nan),
+    MEMORY_ROWS,
+    MATRIX_ROWS,
+};
+const struct op_table VECTOR_TABLE = {rows, sizeof rows / sizeof *rows};

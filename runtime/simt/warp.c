@@ -1,0 +1,399 @@
+/* Warps and blocks: which lanes run next, where they part and meet, barriers, calls, and the end of it. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "runtime/interrupt.h"
+#include "runtime/memory.h"
+#include "runtime/simt/exec.h"
+#include "runtime/simt/jit.h"
+
+/* ---- faults ---- */
+enum event simt_fault_set(struct warp *w, int lane, enum simt_fault_kind kind, const char *format, ...)
+{
+    struct worker *k = w->worker;
+    const struct simt_program *p = k->program;
+    const struct place *at = &p->places[w->pc];
+    struct simt_fault *f = &k->fault;
+    memset(f, 0, sizeof *f);
+    f->kind = kind;
+    snprintf(f->kernel, sizeof f->kernel, "%s", k->run->entry->name);
+    if (at->file > 0 && (size_t)at->file < p->file_count && p->files[at->file]) {
+        snprintf(f->file, sizeof f->file, "%s", p->files[at->file]);
+        f->line = at->line;
+        f->column = at->column;
+    }
+    for (int d = 0; d < 3; d++) {
+        f->block[d] = k->block[d];
+        f->thread[d] = w->tid[d][lane];
+    }
+    va_list args;
+    va_start(args, format);
+    vsnprintf(f->text, sizeof f->text, format, args);
+    va_end(args);
+    return EV_FAULT;
+}
+
+/* ---- splits ---- */
+void simt_fork(struct warp *w, uint32_t m, uint32_t pc, enum split_state state)
+{
+    struct split *s = &w->splits[w->current], *n = &w->splits[w->split_count++];
+    *n = *s;
+    n->mask = s->mask & ~m;
+    n->pc = pc;
+    n->state = state;
+    s->mask &= m;
+}
+
+/* Splits that stand at the same place become one. */
+static void merge_splits(struct warp *w)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < w->split_count; k++) {
+        struct split s = w->splits[k];
+        if (!s.mask) continue;
+        uint32_t j = 0;
+        while (j < n && (w->splits[j].pc != s.pc || w->splits[j].frame != s.frame || s.state == SPLIT_BARRIER ||
+                         w->splits[j].state == SPLIT_BARRIER))
+            j++;
+        if (j == n) {
+            w->splits[n++] = s;
+        } else {
+            w->splits[j].mask |= s.mask;
+            w->splits[j].state = SPLIT_RUN;
+        }
+    }
+    w->split_count = n;
+}
+
+static bool runs_before(const struct split *a, const struct split *b)
+{
+    if (a->frame->depth != b->frame->depth) return a->frame->depth > b->frame->depth;
+    return a->pc < b->pc;
+}
+
+/* The next split to run. `fair` takes the one that waited longest and lets it run out of order. */
+static int pick(struct warp *w, bool fair)
+{
+    int best = -1;
+    for (uint32_t k = 0; k < w->split_count; k++) {
+        const struct split *s = &w->splits[k];
+        if (s->state != SPLIT_RUN) continue;
+        if (best < 0 || (fair ? s->stamp < w->splits[best].stamp : runs_before(s, &w->splits[best]))) best = (int)k;
+    }
+    return best;
+}
+
+static void enter(struct warp *w, uint32_t k)
+{
+    struct split *s = &w->splits[k];
+    w->current = k;
+    w->mask = s->mask;
+    w->frame = s->frame;
+    w->local_base = s->frame->local_base;
+    s->stamp = ++w->clock;
+    w->stop = UINT32_MAX;
+    for (uint32_t j = 0; j < w->split_count; j++) {
+        const struct split *o = &w->splits[j];
+        if (o->frame == s->frame && o->pc > s->pc && o->pc < w->stop && o->state != SPLIT_BARRIER) w->stop = o->pc;
+    }
+}
+
+/* Chooses the split to run. False when none can. */
+static bool choose(struct warp *w, bool fair)
+{
+    if (w->split_count == 1 && w->splits[0].state == SPLIT_RUN && w->splits[0].mask) {
+        w->forced = false;
+        enter(w, 0);
+        return true;
+    }
+    uint32_t mask = w->splits[w->current].mask, lane = mask ? (uint32_t)__builtin_ctz(mask) : 0;
+    merge_splits(w);
+    if (w->forced && !fair)
+        for (uint32_t k = 0; k < w->split_count; k++)
+            if (w->splits[k].mask >> lane & 1 && w->splits[k].mask == mask && w->splits[k].state == SPLIT_RUN) {
+                enter(w, k);
+                return true;
+            }
+    int k = pick(w, fair);
+    if (k < 0 && simt_sync_release(w)) {
+        merge_splits(w);
+        k = pick(w, fair);
+    }
+    if (k < 0) {
+        w->current = 0;
+        w->forced = false;
+        return false;
+    }
+    w->forced = fair && w->split_count > 1;
+    enter(w, (uint32_t)k);
+    return true;
+}
+
+/* ---- running ---- */
+enum outcome { WARP_DONE, WARP_BLOCKED, WARP_SLICE, WARP_FAULT };
+
+/* At the end of a slice: is there a reason to stop? */
+static bool may_go_on(struct warp *w)
+{
+    struct worker *k = w->worker;
+    if (rt_interrupted()) {
+        simt_fault_set(w, __builtin_ctz(w->mask ? w->mask : 1), SIMT_FAULT_INTERRUPTED, "interrupted");
+        return false;
+    }
+    return atomic_load_explicit(&k->run->fault_block, memory_order_relaxed) >= k->block_index;
+}
+
+#define MISFITS 16 /* after so many the warp stays in the interpreter for the rest of the block */
+
+/* Runs generated code from where the split stands, if there is some and all lanes are there. EV_NEXT: the interpreter
+ * goes on; EV_TAKE: the slice is over. */
+static enum event run_generated(struct warp *w, struct split *s)
+{
+    const struct jit_code *code = w->worker->jit;
+    const void *at = w->resume;
+    w->resume = NULL;
+    if (!at && !(at = simt_jit_entry(code, s->frame, s->pc))) {
+        w->misfits++;
+        return EV_NEXT;
+    }
+    switch (simt_jit_run(code, w, s->frame->regs, at)) {
+    case JIT_LEFT: s->pc = w->pc; return EV_NEXT;
+    case JIT_SLICE: s->pc = w->pc; return EV_TAKE;
+    case JIT_SCHEDULE: return EV_SCHEDULE;
+    case JIT_EXIT: return simt_op_exit(s->frame->regs, NULL, FULL, w);
+    case JIT_BARRIER: return simt_op_barrier(s->frame->regs, &w->code[w->pc], FULL, w);
+    case JIT_FAULT: break;
+    }
+    return EV_FAULT;
+}
+
+/* The loop, compiled twice: `watched` is a constant. */
+static inline __attribute__((always_inline)) enum outcome run_splits(struct warp *w, bool watched)
+{
+    struct simt_observer *observer = watched ? w->worker->observer : NULL;
+    const struct insn *code = w->code;
+    if (!choose(w, false)) return w->alive ? WARP_BLOCKED : WARP_DONE;
+    w->budget = SLICE;
+    w->waited = 0;
+    for (;;) {
+        struct split *s = &w->splits[w->current];
+        char *R = s->frame->regs;
+        const uint32_t mask = s->mask, stop = w->stop;
+        enum event ev = EV_SCHEDULE;
+        bool generated = !watched && mask == FULL && w->generated && !w->forced && w->misfits < MISFITS &&
+                         s->frame == w->entry_frame;
+        if (generated) ev = run_generated(w, s);
+        uint32_t pc = s->pc;
+        while (pc < stop && (!generated || ev == EV_NEXT)) {
+            const struct insn *i = &code[pc];
+            uint32_t m = mask & (*u32_at(R, i->guard) ^ i->guard_flip);
+            if (!m) {
+                if (watched && observer->skipped && (!observer->watch || observer->watch[pc])) {
+                    w->pc = pc;
+                    observer->skipped(observer, w, i);
+                }
+                pc++;
+                continue;
+            }
+            w->pc = pc;
+            if (watched && (!observer->watch || observer->watch[pc])) {
+                ev = observer->before(observer, w, i, &m);
+                if (ev == EV_FAULT) break;
+                if (!m) {
+                    pc++;
+                    continue;
+                }
+            }
+            ev = i->run(R, i, m, w);
+            if (__builtin_expect(ev == EV_NEXT, 1)) {
+                pc++;
+                continue;
+            }
+            if (ev != EV_TAKE) break;
+            bool back = i->target <= pc;
+            pc = i->target;
+            if (back && (--w->budget <= 0 || w->forced || generated)) break;
+        }
+        if (ev == EV_FAULT) return WARP_FAULT;
+        if (!w->alive) return WARP_DONE;
+        if (ev != EV_SCHEDULE || pc >= stop) s->pc = pc;
+        if (w->budget > 0) {
+            if (!choose(w, false)) return w->alive ? WARP_BLOCKED : WARP_DONE;
+            continue;
+        }
+        if (!may_go_on(w)) return WARP_FAULT;
+        if (!choose(w, w->split_count > 1)) return w->alive ? WARP_BLOCKED : WARP_DONE;
+        return WARP_SLICE;
+    }
+}
+
+static enum outcome run_warp(struct warp *w)
+{
+    return run_splits(w, false);
+}
+
+static enum outcome run_watched(struct warp *w)
+{
+    return run_splits(w, true);
+}
+
+static bool make_entry_frame(struct warp *w)
+{
+    const struct function *f = w->worker->run->entry;
+    struct simt_observer *o = w->worker->observer;
+    w->entry_frame = w->frame = simt_frame_new(w, f);
+    if (!w->entry_frame) return false;
+    w->local_base = 0;
+    for (w->pc = f->setup; w->pc < f->start; w->pc++) {
+        const struct insn *i = &w->code[w->pc];
+        uint32_t m = FULL;
+        if (o && (!o->watch || o->watch[w->pc]) && o->before(o, w, i, &m) != EV_NEXT) return false;
+        if (m && i->run(w->entry_frame->regs, i, m, w) != EV_NEXT) return false;
+    }
+    w->generated = w->worker->jit && w->exists == FULL && simt_jit_frame_fits(w->worker->jit, w->entry_frame);
+    return true;
+}
+
+bool simt_warp_ready(struct warp *w)
+{
+    return w->entry_frame || make_entry_frame(w);
+}
+
+bool simt_warp_start(struct warp *w)
+{
+    w->free_frames = NULL;
+    for (struct frame *f = w->all_frames; f; f = f->next)
+        if (f != w->entry_frame) {
+            f->next_free = w->free_frames;
+            w->free_frames = f;
+        }
+    if (!simt_warp_ready(w)) return false;
+    w->alive = w->exists;
+    w->current = 0;
+    w->split_count = 1;
+    w->forced = false;
+    w->pc = w->entry_frame->function->start;
+    w->entry_frame->lanes = w->exists;
+    w->resume = NULL;
+    w->misfits = 0;
+    w->splits[0] = (struct split){.pc = w->pc, .mask = w->exists, .frame = w->entry_frame};
+    return true;
+}
+
+void simt_warp_free(struct warp *w)
+{
+    while (w->all_frames) {
+        struct frame *next = w->all_frames->next;
+        free(w->all_frames);
+        w->all_frames = next;
+    }
+}
+
+/* Nobody can go on: names what they wait for. */
+static void report_deadlock(struct worker *k)
+{
+    struct warp *w = NULL;
+    const struct split *s = NULL;
+    uint32_t waiting = 0;
+    for (uint32_t j = 0; j < k->warp_count; j++)
+        for (uint32_t n = 0; n < k->warps[j].split_count; n++) {
+            const struct split *o = &k->warps[j].splits[n];
+            if (!o->mask) continue;
+            waiting += (uint32_t)__builtin_popcount(o->mask);
+            if (s && (s->state == SPLIT_SYNC || o->state != SPLIT_SYNC)) continue;
+            s = o;
+            w = &k->warps[j];
+        }
+    if (!s) return;
+    w->pc = s->pc;
+    int lane = __builtin_ctz(s->mask);
+    const char *op = k->program->places[s->pc].opcode;
+    if (s->state == SPLIT_SYNC) {
+        simt_fault_set(w, lane, SIMT_FAULT_DEADLOCK,
+                       "deadlock: lanes 0x%08x of a warp wait at %s for lanes of its mask that never arrive", s->mask,
+                       op);
+        return;
+    }
+    const struct barrier *b = &k->barriers[s->barrier];
+    simt_fault_set(w, lane, SIMT_FAULT_DEADLOCK,
+                   "deadlock: %u threads wait at %s (barrier %u), where %u of %u have arrived; the others never will",
+                   waiting, op, s->barrier, b->total, b->expected ? b->expected : k->live);
+}
+
+static bool start_warps(struct worker *k)
+{
+    if (k->barriers_used) memset(k->barriers, 0, sizeof k->barriers); /* left by bar.arrive, or a fault */
+    k->barriers_used = 0;
+    k->live = 0;
+    k->turn = 0;
+    k->delays = 0;
+    for (uint32_t j = 0; j < k->warp_count; j++) {
+        if (!simt_warp_start(&k->warps[j])) {
+            if (k->fault.kind != SIMT_FAULT_NONE) return false;
+            k->fault = (struct simt_fault){.kind = SIMT_FAULT_NOMEM};
+            snprintf(k->fault.kernel, sizeof k->fault.kernel, "%s", k->run->entry->name);
+            snprintf(k->fault.text, sizeof k->fault.text, "out of host memory for the registers of a block");
+            return false;
+        }
+        k->live += lane_count(k->warps[j].exists);
+    }
+    return true;
+}
+
+/* Runs the started warps in turn. */
+static enum block_outcome run_warps(struct worker *k, enum outcome (*run)(struct warp *w))
+{
+    uint32_t blocked = 0, waiting = 0, turns = 0, slices = 0; /* the first two: warps in a row */
+    for (uint32_t j = k->turn; k->live; j = k->turn) {
+        struct warp *w = &k->warps[j];
+        uint64_t before = w->clock;
+        k->turn = j + 1 == k->warp_count ? 0 : j + 1;
+        if (!(++turns & 255) && !may_go_on(w)) return BLOCK_STOPPED;
+        enum outcome outcome = w->alive ? run(w) : WARP_DONE;
+        if (outcome == WARP_FAULT) return BLOCK_STOPPED;
+        bool ran = w->clock != before, sliced = outcome == WARP_SLICE;
+        blocked = ran ? 0 : blocked + 1;
+        waiting = ran && !(sliced && w->waited > SLICE / 2) ? 0 : waiting + 1;
+        slices += sliced;
+        if (!k->live) break;
+        if (blocked > k->warp_count) {
+            report_deadlock(k);
+            return BLOCK_STOPPED;
+        }
+        if ((waiting >= k->warp_count && blocked < k->warp_count) || slices > TURNS * k->warp_count) return BLOCK_WAITS;
+    }
+    return BLOCK_DONE;
+}
+
+bool simt_block_start(struct worker *k)
+{
+    struct simt_observer *o = k->observer;
+    k->fault.kind = SIMT_FAULT_NONE;
+    if (simt_jit_block_start(k)) return true;
+    if ((!o || !o->block_start || o->block_start(o, k)) && start_warps(k)) return true;
+    if (o && o->block_end) o->block_end(o, k);
+    return false;
+}
+
+enum block_outcome simt_block_run(struct worker *k)
+{
+    struct simt_observer *o = k->observer;
+    if (k->quick && simt_jit_block_run(k)) return BLOCK_DONE;
+    if (!o) return run_warps(k, run_warp);
+    enum block_outcome outcome = run_warps(k, run_watched);
+    if (outcome == BLOCK_WAITS) return outcome;
+    if (outcome == BLOCK_STOPPED && k->fault.kind == SIMT_FAULT_DEADLOCK && o->deadlock && o->deadlock(o, k)) {
+        k->fault = (struct simt_fault){0};
+        outcome = BLOCK_DONE;
+    }
+    if (o->block_end) o->block_end(o, k);
+    return outcome;
+}
+
+void simt_block_abandon(struct worker *k)
+{
+    struct simt_observer *o = k->observer;
+    if (o && o->block_end) o->block_end(o, k);
+}

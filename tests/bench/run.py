@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Measures lunarray beside its rivals on this machine, in one run, and prints the ratios: `make bench`.
+
+Absolute times mean nothing on another machine; the ratio to a rival measured in the same minutes does. Rivals are the
+NumPy and ipykernel of build/venv, and OpenCL's first device (left out, and said so, where they are missing).
+"""
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+SAXPY = """
+local k = gpu.kernel [[
+__global__ void saxpy(int n, float a, const float *x, float *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i] + y[i];
+}]]
+local x, y = gpu.ones(1000), gpu.ones(1000)
+k(4, 256)(1000, 2.0, x, y)
+assert(y:sum() == 3000)
+"""
+
+NUMPY = """
+import json, sys, time
+import numpy as np
+n = 1 << 24
+r = np.random.default_rng(1)
+x, y = r.random(n, np.float32), r.random(n, np.float32)
+m = r.random((4096, 4096), np.float32)
+a = r.random((1024, 1024), np.float32)
+small, small2 = x[:1000].copy(), y[:1000].copy()
+cases = {
+    "2x+1 16M": lambda: 2 * x + 1, "axpb 16M": lambda: 2 * x + y,
+    "chain 16M": lambda: np.sqrt(x * x + y * y) / (1 + np.abs(x - y)),
+    "trig 16M": lambda: np.sin(x) ** 2 + np.cos(y) ** 2, "exp 16M": lambda: np.exp(x), "sum 16M": lambda: x.sum(),
+    "mean axis1 4096": lambda: m.mean(axis=0), "mean axis2 4096": lambda: m.mean(axis=1),
+    "broadcast 4096": lambda: m + m[0] * 2, "transpose copy 4096": lambda: np.ascontiguousarray(m.T),
+    "matmul 1024": lambda: a @ a, "small add 1000": lambda: small + small2,
+}
+out = {}
+for name, f in cases.items():
+    f(), f()
+    ts = []
+    for _ in range(9):
+        t = time.perf_counter()
+        f()
+        ts.append(time.perf_counter() - t)
+    out[name] = sorted(ts)[4] * 1e3
+print(json.dumps(out))
+"""
+
+
+def median_ms(f, rounds=15):
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        f()
+        times.append((time.perf_counter() - start) * 1e3)
+    return statistics.median(times)
+
+
+def row(name, ours, rival="", theirs=None):
+    text = f"{name:34} {ours:10.3f} ms"
+    if theirs:
+        text += f"   {rival} {theirs:10.3f} ms   ratio {ours / theirs:6.3f}"
+    print(text, flush=True)
+
+
+def shell(binary, code, env):
+    subprocess.run([binary, "-e", code], env=env, check=True, stdout=subprocess.DEVNULL)
+
+
+def start_and_launch(binary, scratch):
+    env = dict(os.environ, LUNARRAY_CACHE_DIR=os.path.join(scratch, "cache"), LUNARRAY_DEVICE="simt")
+    row("start: -e 'return 1'", median_ms(lambda: shell(binary, "return 1", env), 40), "lua5.4",
+        median_ms(lambda: subprocess.run(["lua5.4", "-e", "return 1"], check=True), 40) if shutil.which("lua5.4") else None)
+
+    def cold():
+        shutil.rmtree(env["LUNARRAY_CACHE_DIR"], ignore_errors=True)
+        shell(binary, SAXPY, env)
+
+    base = median_ms(lambda: shell(binary, "return 1", env), 40)
+    row("first launch from source", median_ms(cold, 7) - base)
+    row("first launch from the disk cache", median_ms(lambda: shell(binary, SAXPY, env), 15) - base)
+
+
+def lua_bench(binary, script):
+    p = subprocess.run([binary, script], stdout=subprocess.PIPE, text=True, check=True)
+    return p.stdout
+
+
+def arrays(binary, python):
+    ours = {}
+    for line in lua_bench(binary, "tests/bench/array_bench.lua").splitlines():
+        name, _, value = line.rpartition(" ")
+        ours[name.strip()] = float(value)
+    theirs = {}
+    if os.path.exists(python):
+        theirs = json.loads(subprocess.run([python, "-c", NUMPY], stdout=subprocess.PIPE, text=True, check=True).stdout)
+    else:
+        print("NumPy is not in build/venv: no ratios for arrays")
+    for name, value in ours.items():
+        row(name, value, "NumPy", theirs.get(name))
+
+
+def kernel_times(command, env=None):
+    """What a program prints of the six kernels: {"build": [ms], "saxpy": [best, median], ...}; None when it can't run."""
+    p = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True)
+    if p.returncode:
+        return None
+    return {name: [float(v) for v in rest] for name, *rest in (line.split() for line in p.stdout.splitlines())}
+
+
+def opencl(scratch):
+    program = os.path.join(scratch, "bench_opencl")
+    if subprocess.run(["cc", "-O2", "-o", program, "tests/bench/bench_opencl.c", "-lOpenCL"],
+                      stderr=subprocess.DEVNULL).returncode:
+        return None
+    env = dict(os.environ, POCL_CACHE_DIR=os.path.join(scratch, "pocl"))  # so that its build is a real one
+    os.makedirs(env["POCL_CACHE_DIR"])
+    return kernel_times([program], env)
+
+
+def software_gpu(binary, scratch):
+    """Best times in ms by kernel: as users have it, by one thread, interpreted, with all checks; and OpenCL's."""
+    script = [binary, "tests/bench/simt_bench.lua"]
+    env = dict(os.environ, LUNARRAY_DEVICE="simt", LUNARRAY_CACHE_DIR=os.path.join(scratch, "simt"))
+    ways = {
+        "lunarray": kernel_times(script, env),
+        "1 thread": kernel_times(script, dict(env, LUNARRAY_THREADS="1")),
+        "no JIT": kernel_times(script, dict(env, LUNARRAY_JIT="0")),
+        "checked": kernel_times(script + ["checked"], env),
+        "OpenCL": opencl(scratch),
+    }
+    if not ways["OpenCL"]:
+        print("no OpenCL device or headers: no ratios for the software GPU")
+    ways = {name: times for name, times in ways.items() if times}
+    print(f"{'software GPU, best ms':24}" + "".join(f"{name:>11}" for name in ways) + ("  ratio" if "OpenCL" in ways else ""))
+    for kernel, ours in ways["lunarray"].items():
+        cells = "".join(f"{times[kernel][0]:11.2f}" for times in ways.values())
+        ratio = f"{ours[0] / ways['OpenCL'][kernel][0]:7.2f}" if "OpenCL" in ways else ""
+        print(f"{kernel:24}{cells}{ratio}", flush=True)
+    for line in subprocess.run(script + ["threads"], env=env, stdout=subprocess.PIPE, text=True).stdout.splitlines():
+        count, cost = line.split()
+        print(f"saxpy, {int(count):>9} threads {float(cost):10.3f} ns a thread", flush=True)
+
+
+def notebook(binary, python, scratch):
+    if not os.path.exists(python):
+        print("jupyter_client is not in build/venv: the notebook kernel is not measured")
+        return
+    subprocess.run([binary, "jupyter", "install", "--prefix", scratch], check=True, stdout=subprocess.DEVNULL)
+    env = dict(os.environ, JUPYTER_PATH=os.path.join(scratch, "share", "jupyter"))
+    rows = {}
+    for kernel in ("lunarray", "python3"):
+        out = subprocess.run([python, "tests/bench/kernel_bench.py", kernel], env=env, stdout=subprocess.PIPE, text=True,
+                             check=True).stdout
+        rows[kernel] = json.loads(out)
+    for name in rows["lunarray"]:
+        unit = {"stdout_MBps": "MB/s", "rss_mb": "MB"}.get(name, "ms")
+        print(f"notebook kernel: {name:17} {rows['lunarray'][name]:10.3f} {unit}   ipykernel {rows['python3'][name]:10.3f} {unit}")
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--build", default="build")
+    a = ap.parse_args()
+    binary, python = os.path.abspath(os.path.join(a.build, "lunarray")), os.path.abspath("build/venv/bin/python")
+    scratch = tempfile.mkdtemp(prefix="lunarray-bench-")
+    try:
+        start_and_launch(binary, scratch)
+        arrays(binary, python)
+        software_gpu(binary, scratch)
+        notebook(binary, python, scratch)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,374 @@
+#include <fcntl.h>
+#include "tests/driver/program.h"
+
+static const char source[] = "__device__ int counter = 42;\n"
+                             "__constant__ float scale[3];\n"
+                             "extern \"C\" __global__ void count(int n) { atomicAdd(&counter, n); }\n"
+                             "extern \"C\" __global__ void scaled(const float *x, float *y, char tail) {\n"
+                             "  y[threadIdx.x] = scale[threadIdx.x] * x[threadIdx.x] + tail;\n"
+                             "}\n";
+
+static void write_file(const char *path, const char *text, size_t length)
+{
+    FILE *f = fopen(path, "w");
+    CHECK(f && fwrite(text, 1, length, f) == length);
+    fclose(f);
+}
+
+TEST(globals_and_constants)
+{
+    start();
+    CUmodule m = load(source);
+    CUdeviceptr p, x, y;
+    size_t bytes;
+    int value, n = 3;
+    float in[3] = {1, 2, 3}, scale[3] = {10, 20, 30}, out[3];
+    char tail = 5;
+    OK(cuModuleGetGlobal(&p, &bytes, m, "counter"));
+    CHECK_INT(bytes, sizeof value);
+    void *one[] = {&n};
+    OK(cuLaunchKernel(function_of(m, "count"), 2, 1, 1, 4, 1, 1, 0, NULL, one, NULL));
+    OK(cuMemcpyDtoH(&value, p, sizeof value));
+    CHECK_INT(value, 42 + 24);
+    OK(cuModuleGetGlobal(&p, NULL, m, "scale"));
+    OK(cuMemcpyHtoD(p, scale, sizeof scale));
+    OK(cuMemAlloc(&x, sizeof in));
+    OK(cuMemAlloc(&y, sizeof in));
+    OK(cuMemcpyHtoD(x, in, sizeof in));
+    void *three[] = {&x, &y, &tail};
+    OK(cuLaunchKernel(function_of(m, "scaled"), 1, 1, 1, 3, 1, 1, 0, NULL, three, NULL));
+    OK(cuMemcpyDtoH(out, y, sizeof out));
+    for (int i = 0; i < 3; i++) CHECK_NEAR(out[i], in[i] * scale[i] + 5, 0);
+    CHECK_INT(cuModuleGetGlobal(&p, &bytes, m, "nothing"), CUDA_ERROR_NOT_FOUND);
+    CHECK_INT(cuModuleGetGlobal(NULL, NULL, m, "counter"), CUDA_ERROR_INVALID_VALUE);
+    CHECK_INT(cuModuleGetGlobal(&p, &bytes, (CUmodule)&n, "counter"), CUDA_ERROR_INVALID_HANDLE);
+    OK(cuModuleUnload(m));
+    CHECK_INT(cuModuleUnload(m), CUDA_ERROR_INVALID_HANDLE);
+    stop();
+}
+
+TEST(functions_of_a_module)
+{
+    start();
+    CUmodule m = load(source), of;
+    CUfunction f, all[4], late;
+    unsigned count;
+    const char *name;
+    int value;
+    size_t offset, size;
+    CUfunctionLoadingState state;
+    CHECK_INT(cuModuleGetFunction(&f, m, "nothing"), CUDA_ERROR_NOT_FOUND);
+    CHECK_INT(cuModuleGetFunction(&f, NULL, "count"), CUDA_ERROR_INVALID_HANDLE);
+    CHECK_INT(cuModuleGetFunction(NULL, m, "count"), CUDA_ERROR_INVALID_VALUE);
+    OK(cuModuleGetFunctionCount(&count, m));
+    CHECK_INT(count, 2);
+    OK(cuModuleEnumerateFunctions(all, count, m));
+    f = function_of(m, "scaled");
+    CHECK((all[0] == f) + (all[1] == f) == 1);
+    OK(cuFuncGetName(&name, f));
+    CHECK_STR(name, "scaled");
+    OK(cuFuncGetModule(&of, f));
+    CHECK(of == m);
+    OK(cuFuncGetParamInfo(f, 2, &offset, &size));
+    CHECK(offset == 16 && size == 1);
+    CHECK_INT(cuFuncGetParamInfo(f, 3, &offset, &size), CUDA_ERROR_INVALID_VALUE);
+    OK(cuFuncIsLoaded(&state, f));
+    OK(cuFuncLoad(f));
+    OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f));
+    CHECK_INT(value, 1024);
+    OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
+    CHECK(value > 0 && value < 256);
+    OK(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 64 * 1024));
+    OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, f));
+    CHECK_INT(value, 64 * 1024);
+    OK(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50));
+    OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, f));
+    CHECK_INT(value, 50);
+    CHECK_INT(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_NUM_REGS, 4), CUDA_ERROR_INVALID_VALUE);
+    CHECK_INT(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX, f), CUDA_ERROR_INVALID_VALUE);
+    OK(cuFuncSetCacheConfig(f, CU_FUNC_CACHE_PREFER_SHARED));
+    late = f;
+    OK(cuModuleUnload(m));
+    CHECK_INT(cuFuncGetName(&name, late), CUDA_ERROR_INVALID_HANDLE);
+    CHECK_INT(cuLaunchKernel(late, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), CUDA_ERROR_INVALID_HANDLE);
+    stop();
+}
+
+TEST(modules_from_files)
+{
+    start();
+    CUmodule m;
+    char path[] = "/tmp/module-XXXXXX", *ptx = compile(source, false);
+    CUmoduleLoadingMode mode;
+    close(mkstemp(path));
+    write_file(path, ptx, strlen(ptx));
+    OK(cuModuleLoad(&m, path));
+    function_of(m, "count");
+    CHECK_INT(cuModuleLoad(&m, "/nowhere/at/all"), CUDA_ERROR_FILE_NOT_FOUND);
+    CHECK_INT(cuModuleLoad(&m, "/tmp"), CUDA_ERROR_INVALID_IMAGE);
+    OK(cuModuleGetLoadingMode(&mode));
+    unlink(path);
+    free(ptx);
+    stop();
+}
+
+TEST(what_is_wrong_with_an_image)
+{
+    start();
+    CUmodule m;
+    char error[500] = "", info[100] = "x";
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_INFO_LOG_BUFFER,
+                              CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_WALL_TIME};
+    void *values[] = {error, (void *)sizeof error, info, (void *)sizeof info, NULL};
+    CHECK_INT(cuModuleLoadDataEx(&m, ".version 7.0\n.target sm_80\nnonsense;\n", 5, options, values),
+              CUDA_ERROR_INVALID_PTX);
+    CHECK_HAS(error, "line 3");
+    CHECK_INT((size_t)values[1], strlen(error));
+    CHECK_INT(cuModuleLoadData(&m, "\177ELF and more"), CUDA_ERROR_NO_BINARY_FOR_GPU);
+    CHECK_INT(cuModuleLoadData(&m, NULL), CUDA_ERROR_INVALID_VALUE);
+    CHECK_INT(cuModuleLoadDataEx(&m, "", 1, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+    CHECK_INT(cuModuleLoadData(&m, ""), CUDA_ERROR_INVALID_PTX);
+    char *ptx = compile(source, false);
+    values[1] = (void *)sizeof error, values[4] = NULL;
+    OK(cuModuleLoadDataEx(&m, ptx, 5, options, values));
+    float ms;
+    memcpy(&ms, &values[4], sizeof ms);
+    CHECK(ms > 0 && ms < 10000);
+    CHECK_STR(error, "");
+    free(ptx);
+    stop();
+}
+
+/* A fat binary as nvcc makes it, with one entry, stored as it is or as LZ4 of literals only. */
+static void *fatbin_of(const char *ptx, bool packed)
+{
+    size_t n = strlen(ptx), stored = n + (packed ? 2 + (n - 15) / 255 : 0), room = (stored + 7) / 8 * 8;
+    unsigned char *image = calloc(1, 16 + 80 + room), *e = image + 16, *data = e + 80;
+    uint64_t size = 80 + room, flags = packed ? 0x2011 : 0x11, length = n;
+    uint32_t magic = 0xBA55ED50, header = 80, target = 80, used = packed ? (uint32_t)stored : 0;
+    memcpy(image, &magic, 4);
+    image[4] = 1, image[6] = 16;
+    memcpy(image + 8, &size, 8);
+    e[0] = 1, e[2] = 1, e[3] = 1;
+    memcpy(e + 4, &header, 4);
+    memcpy(e + 8, &room, 8);
+    memcpy(e + 16, &used, 4);
+    memcpy(e + 28, &target, 4);
+    memcpy(e + 40, &flags, 8);
+    memcpy(e + 56, &length, 8);
+    if (packed) {
+        *data++ = 0xF0;
+        size_t left = n - 15;
+        for (; left >= 255; left -= 255) *data++ = 255;
+        *data++ = (unsigned char)left;
+    }
+    memcpy(data, ptx, n);
+    return image;
+}
+
+TEST(fat_binaries)
+{
+    start();
+    CUmodule m;
+    char *ptx = compile(source, false), error[200] = "";
+    for (int packed = 0; packed < 2; packed++) {
+        unsigned char *image = fatbin_of(ptx, packed);
+        struct {
+            uint32_t magic, version;
+            void *data, *name;
+        } wrapper = {0x466243B1, 1, image, NULL};
+        OK(cuModuleLoadFatBinary(&m, image));
+        function_of(m, "scaled");
+        OK(cuModuleLoadData(&m, &wrapper));
+        CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+        void *values[] = {error, (void *)sizeof error};
+        image[16] = 2; /* binary code */
+        CHECK_INT(cuModuleLoadDataEx(&m, image, 2, options, values), CUDA_ERROR_NO_BINARY_FOR_GPU);
+        CHECK_HAS(error, "compute_80");
+        if (packed) {
+            image[16] = 1, image[16 + 80 + 1] = 3; /* too few literals, and then what was text is lengths */
+            CHECK_INT(cuModuleLoadData(&m, image), CUDA_ERROR_INVALID_PTX);
+        }
+        free(image);
+    }
+    free(ptx);
+    stop();
+}
+
+/* ---- The linker ---- */
+
+static const char caller[] = "extern __device__ float twice(float x);\n"
+                             "extern __device__ int shared_count;\n"
+                             "static __device__ int own = 1;\n"
+                             "extern \"C\" __global__ void run(float *x) {\n"
+                             "  *x = twice(*x); shared_count += own;\n"
+                             "}\n";
+static const char callee[] = "__device__ int shared_count = 100;\n"
+                             "static __device__ int own = 2;\n"
+                             "__device__ float twice(float x) { return own * x; }\n"
+                             "extern \"C\" __global__ void reset() { shared_count = own; }\n";
+
+static CUmodule linked(char **ptx, size_t count, bool by_file)
+{
+    CUlinkState link;
+    CUmodule m;
+    void *cubin;
+    size_t size;
+    OK(cuLinkCreate(0, NULL, NULL, &link));
+    for (size_t i = 0; i < count; i++) {
+        char path[] = "/tmp/link-XXXXXX";
+        if (by_file) {
+            close(mkstemp(path));
+            write_file(path, ptx[i], strlen(ptx[i]));
+            OK(cuLinkAddFile(link, CU_JIT_INPUT_PTX, path, 0, NULL, NULL));
+            unlink(path);
+        } else {
+            OK(cuLinkAddData(link, CU_JIT_INPUT_PTX, ptx[i], strlen(ptx[i]) + 1, "part", 0, NULL, NULL));
+        }
+    }
+    OK(cuLinkComplete(link, &cubin, &size));
+    CHECK(size > 100);
+    OK(cuModuleLoadData(&m, cubin));
+    OK(cuLinkDestroy(link));
+    CHECK_INT(cuLinkDestroy(link), CUDA_ERROR_INVALID_HANDLE);
+    return m;
+}
+
+TEST(several_texts_become_one_module)
+{
+    start();
+    char *ptx[] = {compile(caller, true), compile(callee, true)}, *swapped[] = {ptx[1], ptx[0]};
+    for (int i = 0; i < 2; i++) {
+        CUmodule m = linked(i ? swapped : ptx, 2, i);
+        CUdeviceptr x, count;
+        float value = 21;
+        int n;
+        OK(cuMemAlloc(&x, sizeof value));
+        OK(cuMemcpyHtoD(x, &value, sizeof value));
+        void *parameters[] = {&x};
+        OK(cuLaunchKernel(function_of(m, "run"), 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
+        OK(cuMemcpyDtoH(&value, x, sizeof value));
+        CHECK_NEAR(value, 42, 0);
+        OK(cuModuleGetGlobal(&count, NULL, m, "shared_count"));
+        OK(cuMemcpyDtoH(&n, count, sizeof n));
+        CHECK_INT(n, 101);
+        OK(cuModuleUnload(m));
+    }
+    free(ptx[0]);
+    free(ptx[1]);
+    stop();
+}
+
+TEST(the_device_runtimes_barrier_of_the_grid)
+{
+    start();
+    CUlinkState link;
+    CUmodule m;
+    CUdeviceptr x;
+    void *cubin;
+    int in[4] = {10, 11, 12, 13}, out[4];
+    char *ptx = compile("extern \"C\" __device__ unsigned long long cudaCGGetIntrinsicHandle(cudaCGScope scope);\n"
+                        "extern \"C\" __device__ cudaError_t cudaCGSynchronize(unsigned long long g, unsigned flags);\n"
+                        "extern \"C\" __global__ void ring(volatile int *x) {\n"
+                        "  for (int i = 0; i < 3; i++) {\n"
+                        "    int v = x[(blockIdx.x + 1) % gridDim.x];\n"
+                        "    cudaCGSynchronize(cudaCGGetIntrinsicHandle(cudaCGScopeGrid), 0);\n"
+                        "    x[blockIdx.x] = v;\n"
+                        "    cudaCGSynchronize(cudaCGGetIntrinsicHandle(cudaCGScopeGrid), 0);\n"
+                        "  }\n"
+                        "}\n",
+                        true);
+    OK(cuLinkCreate(0, NULL, NULL, &link));
+    OK(cuLinkAddData(link, CU_JIT_INPUT_PTX, ptx, strlen(ptx), "ring", 0, NULL, NULL));
+    for (int i = 0; i < 2; i++)
+        OK(cuLinkAddData(link, CU_JIT_INPUT_LIBRARY, "!<arch>", 7, "lib/libcudadevrt.a", 0, NULL, NULL));
+    CHECK_INT(cuLinkAddData(link, CU_JIT_INPUT_LIBRARY, "!<arch>", 7, "lib/libother.a", 0, NULL, NULL),
+              CUDA_ERROR_NO_BINARY_FOR_GPU);
+    OK(cuLinkComplete(link, &cubin, NULL));
+    OK(cuModuleLoadData(&m, cubin));
+    OK(cuMemAlloc(&x, sizeof in));
+    OK(cuMemcpyHtoD(x, in, sizeof in));
+    void *parameters[] = {&x};
+    OK(cuLaunchCooperativeKernel(function_of(m, "ring"), 4, 1, 1, 33, 1, 1, 0, NULL, parameters));
+    OK(cuMemcpyDtoH(out, x, sizeof out));
+    for (int i = 0; i < 4; i++) CHECK_INT(out[i], in[(i + 3) % 4]);
+    OK(cuLinkDestroy(link));
+    free(ptx);
+    stop();
+}
+
+TEST(what_the_linker_refuses)
+{
+    start();
+    CUlinkState link;
+    char *ptx = compile(caller, true), error[400] = "";
+    void *cubin;
+    size_t size;
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {error, (void *)sizeof error};
+    OK(cuLinkCreate(2, options, values, &link));
+    CHECK_INT(cuLinkComplete(link, &cubin, &size), CUDA_ERROR_INVALID_VALUE); /* nothing to link */
+    CHECK_INT(cuLinkAddData(link, CU_JIT_INPUT_PTX, NULL, 5, "", 0, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+    CHECK_INT(cuLinkAddData(link, CU_JIT_INPUT_OBJECT, ptx, 5, "some.o", 0, NULL, NULL), CUDA_ERROR_NO_BINARY_FOR_GPU);
+    CHECK_HAS(error, "some.o");
+    CHECK_INT(cuLinkAddFile(link, CU_JIT_INPUT_PTX, "/nowhere", 0, NULL, NULL), CUDA_ERROR_FILE_NOT_FOUND);
+    OK(cuLinkAddData(link, CU_JIT_INPUT_PTX, ptx, strlen(ptx), NULL, 0, NULL, NULL));
+    CHECK(cuLinkComplete(link, &cubin, &size) != CUDA_SUCCESS);
+    CHECK_HAS(error, "shared_count");
+    OK(cuLinkDestroy(link));
+    CHECK_INT(cuLinkAddData(link, CU_JIT_INPUT_PTX, ptx, 4, NULL, 0, NULL, NULL), CUDA_ERROR_INVALID_HANDLE);
+    free(ptx);
+    stop();
+}
+
+/* ---- Libraries ---- */
+
+TEST(libraries_need_no_context)
+{
+    CUlibrary library, of;
+    CUkernel kernel, kernels[3];
+    CUfunction f;
+    CUmodule m;
+    CUdeviceptr p;
+    size_t bytes, offset;
+    unsigned count;
+    const char *name;
+    int value, n = 5;
+    CHECK_INT(cuLibraryLoadData(&library, source, NULL, NULL, 0, NULL, NULL, 0), CUDA_ERROR_NOT_INITIALIZED);
+    OK(cuInit(0));
+    char *ptx = compile(source, false);
+    OK(cuLibraryLoadData(&library, ptx, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuLibraryGetKernel(&kernel, library, "count"));
+    CHECK_INT(cuLibraryGetKernel(&kernel, library, "nothing"), CUDA_ERROR_NOT_FOUND);
+    OK(cuLibraryGetKernelCount(&count, library));
+    CHECK_INT(count, 2);
+    OK(cuLibraryEnumerateKernels(kernels, 2, library));
+    OK(cuKernelGetName(&name, kernel));
+    CHECK_STR(name, "count");
+    OK(cuKernelGetLibrary(&of, kernel));
+    CHECK(of == library);
+    OK(cuKernelGetParamInfo(kernel, 0, &offset, &bytes));
+    CHECK(offset == 0 && bytes == sizeof n);
+    OK(cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel, 0));
+    OK(cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 50000, kernel, 0));
+    CHECK_INT(cuKernelGetFunction(&f, kernel), CUDA_ERROR_INVALID_CONTEXT);
+    for (int i = 0; i < 2; i++) { /* it outlives a context */
+        start();
+        OK(cuKernelGetFunction(&f, kernel));
+        OK(cuLibraryGetModule(&m, library));
+        function_of(m, "scaled");
+        OK(cuLibraryGetGlobal(&p, &bytes, library, "counter"));
+        CHECK_INT(cuLibraryGetManaged(&p, &bytes, library, "counter"), CUDA_ERROR_NOT_FOUND);
+        OK(cuLibraryGetGlobal(&p, &bytes, library, "counter"));
+        void *parameters[] = {&n};
+        OK(cuLaunchKernel(i ? f : (CUfunction)kernel, 1, 1, 1, 2, 1, 1, 0, NULL, parameters, NULL));
+        OK(cuMemcpyDtoH(&value, p, sizeof value));
+        CHECK_INT(value, 42 + 10 * (i + 1));
+        stop();
+    }
+    OK(cuLibraryUnload(library));
+    CHECK_INT(cuLibraryUnload(library), CUDA_ERROR_INVALID_HANDLE);
+    CHECK_INT(cuKernelGetName(&name, kernel), CUDA_ERROR_INVALID_HANDLE);
+    CHECK_INT(cuLibraryLoadFromFile(&library, "/nowhere", NULL, NULL, 0, NULL, NULL, 0), CUDA_ERROR_FILE_NOT_FOUND);
+    free(ptx);
+}

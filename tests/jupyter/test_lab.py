@@ -1,0 +1,205 @@
+"""JupyterLab in a real browser: a notebook is opened, all its cells are run, and the page is looked at."""
+import contextlib
+import glob
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+import nbformat
+import pytest
+
+pytest.importorskip("jupyterlab")
+webdriver = pytest.importorskip("selenium.webdriver")
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TUTORIALS = sorted(glob.glob(os.path.join(HERE, "..", "..", "tutorials", "*.ipynb")))
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+DRIVER = shutil.which("chromedriver")
+TIMEOUT = 60  # seconds for a page or a notebook to be done
+
+if not CHROMIUM or not DRIVER:
+    pytest.skip("chromium and chromedriver are needed to test JupyterLab", allow_module_level=True)
+
+CELLS = [
+    ("print('hello from a cell')", []),
+    ("gpu.linspace(0, 1, 5)", []),
+    ("display.html('<b id=\"shown\">shown as HTML</b>')", []),
+    ("for i = 1, 3000 do print('line', i) end", []),
+    ("error('as the tag says')", ["raises-exception"]),
+    ("io.stdout:write('from C\\n') last = true", []),
+    # Runs until JupyterLab has sent the last cell, too: what it sends after an error is a new request and is run.
+    ("local start = os.clock() while os.clock() - start < 1.5 do end error('this stops Run All')", []),
+    ("print('never')", []),
+]
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+@contextlib.contextmanager
+def lab_server(folder, settings):
+    def write(plugin, values):
+        path = os.path.join(settings, "@jupyterlab", plugin + ".jupyterlab-settings")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as f:
+            json.dump(values, f)
+
+    # Cells out of sight are part of the page too; nothing is fetched from outside.
+    write("notebook-extension/tracker", {"windowingMode": "none"})
+    write("apputils-extension/notification", {"fetchNews": "false", "checkForUpdates": False})
+    port = free_port()
+    log = open(os.path.join(settings, "log"), "wb")
+    server = subprocess.Popen(
+        [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}",
+         "--ServerApp.port_retries=0", "--IdentityProvider.token=", "--expose-app-in-browser", f"--notebook-dir={folder}"],
+        stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    url = f"http://127.0.0.1:{port}"
+    end = time.monotonic() + TIMEOUT
+    try:
+        while True:
+            assert server.poll() is None and time.monotonic() < end, "JupyterLab did not start"
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(url + "/api/status", timeout=5).close()
+                break
+            time.sleep(0.1)
+        yield url
+    finally:
+        server.terminate()
+        try:
+            server.wait(15)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+        log.close()
+
+
+@pytest.fixture(scope="module")
+def lab(kernelspec):
+    folder = tempfile.mkdtemp(prefix="lunarray-lab-")
+    for path in TUTORIALS:
+        shutil.copy(path, folder)
+    cells = [nbformat.v4.new_code_cell(source, metadata={"tags": tags}) for source, tags in CELLS]
+    spec = {"name": "lunarray", "display_name": "Lua (lunarray)", "language": "lua"}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": spec}), os.path.join(folder, "cells.ipynb"))
+    with lab_server(folder, os.environ["JUPYTERLAB_SETTINGS_DIR"]) as url:
+        yield url
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def browser(lab):
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    profile = tempfile.mkdtemp(prefix="lunarray-chromium-")
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1300,2000",
+                     f"--user-data-dir={profile}"):
+        options.add_argument(argument)
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    driver.set_script_timeout(TIMEOUT)
+    # JupyterLab's current notebook is the one with the focus, which a page without a window may never get by itself.
+    driver.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
+    yield driver
+    driver.quit()
+    shutil.rmtree(profile, ignore_errors=True)
+
+
+# The notebook is loaded and its kernel waits for work.
+READY = """
+const widget = window.jupyterapp && window.jupyterapp.shell.currentWidget;
+const session = widget && widget.context && widget.context.isReady && widget.context.sessionContext;
+return !!(session && session.isReady && session.session && session.session.kernel.status === 'idle');
+"""
+
+# JupyterLab counts a run as ended at its first error, though cells after a tagged one go on. The kernel answers in
+# order, so this reply comes after theirs.
+RUN = """
+const kernel = window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel;
+const ended = () => kernel.requestKernelInfo().then(() => { window.runEnded = true; });
+window.jupyterapp.commands.execute('notebook:run-all-cells').then(ended, ended);
+"""
+
+# Each code cell of the page: its prompt, the text and tables shown below it, and how many of its outputs are errors.
+STATE = """
+const cells = window.jupyterapp.shell.currentWidget.content.widgets.filter(w => w.model.type === 'code');
+const outputs = model => Array.from({length: model.outputs.length}, (_, i) => model.outputs.get(i));
+return cells.map(cell => ({
+  prompt: cell.node.querySelector('.jp-InputPrompt').textContent,
+  text: Array.from(cell.node.querySelectorAll('.jp-OutputArea-output')).map(o => o.textContent).join('\\n'),
+  tables: cell.node.querySelectorAll('.jp-OutputArea-output table').length,
+  errors: outputs(cell.model).filter(o => o.type === 'error').length,
+}));
+"""
+
+
+def wait_for(browser, what, test, timeout=TIMEOUT):
+    end = time.monotonic() + timeout
+    while not (value := test()):
+        if time.monotonic() > end:
+            screenshot(browser, "failed")
+            pytest.fail(f"{what} did not come (see build/lab-failed.png): {browser.execute_script(STATE)}")
+        time.sleep(0.1)
+    return value
+
+
+def open_and_run(lab, browser, name, check):
+    """Runs all cells of a notebook, then calls check with the state of its code cells. The page draws outputs some time
+    after the messages came, so a check that fails is tried again for a while."""
+    browser.get(f"{lab}/lab/tree/{name}?reset")
+    wait_for(browser, "the notebook", lambda: browser.execute_script(READY))
+    browser.execute_script(RUN)
+    wait_for(browser, "the end of the run", lambda: browser.execute_script("return !!window.runEnded"))
+    wait_for(browser, "the idle kernel", lambda: browser.execute_script(READY))
+    end = time.monotonic() + TIMEOUT
+    while True:
+        try:
+            check(browser.execute_script(STATE))
+            break
+        except AssertionError:
+            if time.monotonic() > end:
+                screenshot(browser, "failed")
+                raise
+        time.sleep(0.2)
+    screenshot(browser, name.removesuffix(".ipynb"))
+
+
+def screenshot(browser, name):
+    folder = os.path.join(HERE, "..", "..", "build")
+    os.makedirs(folder, exist_ok=True)
+    browser.save_screenshot(os.path.join(folder, f"lab-{name}.png"))
+
+
+def test_cells(lab, browser):
+    def check(cells):
+        assert [c["prompt"] for c in cells] == [f"[{i}]:" for i in range(1, 8)] + ["[ ]:"]
+        assert cells[0]["text"] == "hello from a cell\n"
+        assert cells[1]["tables"] == 1 and "0.25" in cells[1]["text"]
+        assert "shown as HTML" in cells[2]["text"] and browser.execute_script("return !!document.getElementById('shown')")
+        assert cells[3]["text"].endswith("line\t3000\n")
+        assert cells[4]["errors"] == 1 and "as the tag says" in cells[4]["text"]
+        assert cells[5]["text"] == "from C\n" and cells[5]["errors"] == 0
+        assert cells[6]["errors"] == 1 and cells[7]["text"] == ""
+
+    open_and_run(lab, browser, "cells.ipynb", check)
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=os.path.basename)
+def test_tutorial(lab, browser, path):
+    sources = [c for c in nbformat.read(path, 4).cells if c.cell_type == "code"]
+
+    def check(cells):
+        assert len(cells) == len(sources)
+        for source, cell in zip(sources, cells):
+            assert cell["errors"] == ("raises-exception" in source.metadata.get("tags", [])), (source.source, cell)
+            assert cell["prompt"].strip("[]: ").isdigit() or not source.source.strip(), (source.source, cell)
+        assert any(c["text"].strip() for c in cells)
+
+    open_and_run(lab, browser, os.path.basename(path), check)

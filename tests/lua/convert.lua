@@ -1,0 +1,99 @@
+-- Between dtypes, between devices, and into Lua values.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+
+local INTEGERS = {
+  { "int8", 8, true }, { "int16", 16, true }, { "int32", 32, true }, { "int64", 64, true },
+  { "uint8", 8, false }, { "uint16", 16, false }, { "uint32", 32, false }, { "uint64", 64, false },
+}
+local FLOATS = { "float16", "bfloat16", "float32", "float64" }
+
+local function wrap(v, bits, signed)
+  if bits == 64 then return v end
+  local low = v & ((1 << bits) - 1)
+  if signed and low >> (bits - 1) == 1 then low = low - (1 << bits) end
+  return low
+end
+
+for _, device in ipairs(t.devices()) do
+  local function test(name, body) t.test(name .. " on " .. device, body) end
+
+  test("integers wrap", function()
+    local values = { 0, 1, -1, 127, 128, 255, 256, 32768, 65536, -129, 1 << 31, 1 << 40, math.maxinteger, math.mininteger }
+    local x = gpu.array(values, "int64", device)
+    for _, row in ipairs(INTEGERS) do
+      local dtype, bits, signed = table.unpack(row)
+      local want = {}
+      for i, v in ipairs(values) do want[i] = wrap(v, bits, signed) end
+      t.same(x:to(dtype):totable(), want, dtype)
+    end
+    local want = {}
+    for i, v in ipairs(values) do want[i] = v ~= 0 end
+    t.same(x:to("bool"):totable(), want)
+  end)
+
+  test("floats to integers cut off and saturate", function()
+    local x = gpu.array({ 1.9, -1.9, 0 / 0, 1e30, -1e30, 200.5 }, "float64", device)
+    t.same(x:to("int32"):totable(), { 1, -1, 0, 2147483647, -2147483648, 200 })
+    t.same(x:to("int64"):totable(), { 1, -1, 0, math.maxinteger, math.mininteger, 200 })
+    t.same(x:to("bool"):totable(), { true, true, true, true, true, true })
+  end)
+
+  test("small integers survive every dtype", function()
+    local x = gpu.range(0, 100, "int32", device)
+    for _, row in ipairs(INTEGERS) do assert(x:to(row[1]):to("int32"):equal(x), row[1]) end
+    for _, dtype in ipairs(FLOATS) do assert(x:to(dtype):to("int32"):equal(x), dtype) end
+  end)
+
+  test("rounding of floats", function()
+    local x = gpu.array({ 0.1, 1 / 3, 65504, 1e10, 1e-10 }, "float64", device)
+    t.same(x:to("float32"):totable(), (function()
+      local out = {}
+      for i, v in ipairs(x:totable()) do out[i] = string.unpack("f", string.pack("f", v)) end
+      return out
+    end)())
+    local h = x:to("float16"):totable()
+    t.eq(h[1], 0.0999755859375)
+    t.eq(h[3], 65504.0)
+    t.eq(h[4], 1 / 0)
+    t.eq(x:to("bfloat16"):totable()[1], 0.10009765625)
+  end)
+
+  test("to", function()
+    local x = gpu.array({ { 1, 2 }, { 3, 4 } }, device)
+    t.eq(x:to(device), x)
+    t.eq(x:to("float32"), x)
+    t.eq(x:to(device, "float32"), x)
+    t.eq(x:to(gpu.devices()[x.device] or gpu.device(device)), x)
+    local y = x.T:to("cpu", "int64")
+    t.eq(y.device, "cpu")
+    t.eq(y.dtype, "int64")
+    t.same(y:totable(), { { 1, 3 }, { 2, 4 } })
+    t.same(y:to({ device = device, dtype = "float64" }):totable(), { { 1, 3 }, { 2, 4 } })
+    for _, other in ipairs(t.devices()) do
+      assert(x.T:to(other):to(device):equal(x.T))
+      t.eq(gpu.zeros(0, 3, device):to(other).size, 0)
+    end
+    t.raises("needs a device, a dtype or both", x.to, x)
+    t.raises({ "'floaty'", "neither" }, x.to, x, "floaty")
+  end)
+
+  test("totable and item", function()
+    local x = gpu.range(24, "int32", device):reshape(2, 3, 4)
+    local value = x:totable()
+    for i = 1, 2 do
+      for j = 1, 3 do
+        for k = 1, 4 do t.eq(value[i][j][k], x[{ i, j, k }]) end
+      end
+    end
+    t.same(gpu.array(value, "int32", device):totable(), value)
+    t.same(x["..., ::-2"]:totable()[2][3], { 24, 22 })
+    t.same(gpu.zeros(2, 0, device):totable(), { {}, {} })
+    t.eq(gpu.array(3, "int8", device):totable(), 3)
+    t.eq(gpu.array({ { true } }, device):item(), true)
+    t.eq(x[{ { 2 }, { 1 }, { 1 } }]:item(), 13)
+    t.raises({ "one element", "(2, 3, 4)" }, x.item, x)
+  end)
+end
+
+t.done()

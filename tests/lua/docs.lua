@@ -1,0 +1,81 @@
+-- Every documented function, method and field has a text, and its example runs.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+
+local docs = gpu.docs()
+
+-- Runs an example with `device` as the default; what it prints is thrown away.
+local function run(d, device)
+  local before, print_before = gpu.device(), print
+  gpu.device(device)
+  print = function() end
+  local chunk = assert(load(d.example, "=example of " .. d.name, "t", setmetatable({ gpu = gpu }, { __index = _G })))
+  local ok, e = pcall(chunk)
+  print = print_before
+  gpu.device(before)
+  assert(ok, e)
+end
+
+for _, device in ipairs(t.devices()) do
+  for _, d in ipairs(docs) do
+    local needs_kernels = d.name:find("^kernel") or d.name:find("^texture") or d.example and d.example:find("gpu.kernel", 1, true)
+    if d.example and (device ~= "cpu" or not needs_kernels) then
+      t.test("example of " .. d.name .. " on " .. device, function() run(d, device) end)
+    end
+  end
+end
+
+t.test("texts are complete", function()
+  assert(#docs > 150)
+  for _, d in ipairs(docs) do
+    assert(d.signature and #d.signature > 0, d.name .. " has no signature")
+    assert(d.doc and d.doc:find("%.") and #d.doc > 4, d.name .. " has no doc")
+    local scope = d.name:match("^(%w+)%.")
+    if scope == "gpu" or scope == "array" then assert(d.example, d.name .. " has no example") end
+  end
+end)
+
+t.test("everything in the gpu table is documented", function()
+  local known = {}
+  for _, d in ipairs(docs) do known[d.name] = true end
+  for name, value in pairs(gpu) do
+    if type(value) == "function" then assert(known["gpu." .. name], "gpu." .. name .. " has no documentation") end
+  end
+  for name in pairs(getmetatable(gpu.zeros(1)).__methods) do
+    assert(known["array." .. name], "array." .. name .. " has no documentation")
+  end
+end)
+
+-- What gpu.help(...) prints.
+local function help(...)
+  local shown, print_before = {}, print
+  print = function(...) shown[#shown + 1] = table.concat({ ... }, "\t") end
+  local ok, e = pcall(gpu.help, ...)
+  print = print_before
+  assert(ok, e)
+  return table.concat(shown, "\n")
+end
+
+t.test("help", function()
+  local by_name = help("linspace")
+  assert(by_name:find("gpu.linspace(start, stop", 1, true))
+  t.eq(help(gpu.linspace), by_name)
+  assert(help("array.sum"):find("keepdims", 1, true))
+  local all = help()
+  assert(all:find("gpu.zeros ", 1, true) and all:find("array.reshape ", 1, true))
+  t.raises("there is no help on 'nothing'", gpu.help, "nothing")
+end)
+
+t.test("names that do not exist", function()
+  local x = gpu.ones(2)
+  t.raises({ "gpu has no function 'linspac'", "did you mean 'linspace'?" }, function() return gpu.linspac(0, 1) end)
+  t.raises("did you mean 'range'?", function() return gpu.arange(3) end)
+  t.raises("gpu.help()", function() return gpu.entirely_unknown end)
+  t.raises("did you mean 'shape'?", function() return x.shap end)
+  t.raises("did you mean 'to'?", function() return x:astype("int32") end)
+  t.raises("did you mean 'reshape'?", function() return x:reshap(1) end)
+  t.raises({ "no method or field 'q'", "gpu.help()" }, function() return x:q() end)
+  t.eq(rawget(gpu, "linspac"), nil)
+end)
+
+t.done()

@@ -1,0 +1,64 @@
+-- Errors carry the position of the Lua code that made them, and devices that are not there say so.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+
+t.test("positions", function()
+  local code = "local gpu = ...\nlocal x = gpu.zeros(3)\n"
+  for _, line in ipairs({ "return x[4]", "x[4] = 1", "return x + gpu.zeros(2)", "return x:reshape(2)", "return x:sum(2)",
+    "return gpu.zeros(-1)", "return gpu.array({1, 'a'})", "return x < 1", "return x.nothing", "return x:to('nowhere')",
+    "return gpu.device('nowhere')", "return x:matmul(gpu.zeros(2))", "return x:sqrt(), gpu.sqrt(1)" }) do
+    -- A local keeps the call from being a tail call, whose position Lua does not know.
+    local body = line:gsub("^return (.*)$", "local y = %1; return y")
+    local ok, e = pcall(assert(load(code .. body, "=here")), gpu)
+    assert(not ok, line)
+    assert(e:find("^here:3: "), line .. " gave " .. e)
+  end
+end)
+
+t.test("errors are short and whole", function()
+  local x = gpu.zeros(3)
+  local e = t.raises("out of range", function() return x[4] end)
+  assert(#e < 200 and not e:find("\n"))
+  assert(not t.raises("", function() return x + gpu.zeros(2) end):find("%%"))
+end)
+
+t.test("devices", function()
+  t.raises({ "nowhere", "simt" }, gpu.device, "nowhere")
+  t.raises("expected a device name", gpu.device, 3)
+  t.raises("expected a device name", gpu.device, {})
+  local d = gpu.device()
+  t.raises("no field 'speed'", function() return d.speed end)
+  t.eq(gpu.device(d), d)
+  t.eq(gpu.devices().nowhere, nil)
+  for _, device in ipairs(gpu.devices()) do
+    assert(#device.name > 0 and #device.model > 0 and device.memory > 0)
+    assert(device.kind == "cpu" or device.kind == "simt" or device.kind == "cuda")
+    t.eq(device.runs_kernels, device.kind ~= "cpu")
+    if device.runs_kernels then
+      t.eq(device.warp_size, 32)
+      t.eq(#device.max_grid, 3)
+      assert(device.compute_capability:find("^%d+%.%d+$"))
+    else
+      t.eq(device.warp_size, nil)
+    end
+  end
+  local before = gpu.device()
+  gpu.device("cpu")
+  t.eq(gpu.zeros(1).device, "cpu")
+  gpu.device(before)
+  t.eq(gpu.zeros(1).device, before.name)
+end)
+
+t.test("foreign values", function()
+  local x = gpu.zeros(3)
+  for _, bad in ipairs({ "text", {}, print, io.stdout, coroutine.create(print) }) do
+    t.raises("", function() return x + bad end)
+    t.raises("array expected", x.sum, bad)
+    t.raises("", gpu.zeros, 3, bad ~= nil and (type(bad) == "table" and { nonsense = 1 } or bad))
+  end
+  t.raises("array expected", getmetatable(x).__len, io.stdout)
+  t.raises("expected", getmetatable(x).__gc, io.stdout)
+  t.raises("expected", getmetatable(gpu.device()).__index, x, "name")
+end)
+
+t.done()

@@ -1,0 +1,313 @@
+-- Kernel strings: launching, checked arguments, messages with the lines of this file, templates, the cache.
+local gpu = gpu or require "lunarray"
+local t = dofile("tests/lua/test.lua")
+local device = t.kernel_device()
+gpu.device(device)
+
+local function line() return debug.getinfo(2, "l").currentline end
+
+local saxpy_line = line() + 3
+local saxpy = gpu.kernel [[
+  __global__ void saxpy(int n, float a, const float *x, float *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+  }
+]]
+local x, y = gpu.ones(1000), gpu.ones(1000)
+
+t.test("a launch with numbers, with tables, with shared memory and by forall", function()
+  local function run(launch)
+    local z = gpu.ones(1000)
+    launch(1000, 2.0, x, z)
+    t.eq(z:sum(), 3000)
+  end
+  run(saxpy(4, 256))
+  run(saxpy({4, 1, 1}, {256}))
+  run(saxpy({2, 1}, {500}, 64))
+  run(saxpy:forall(1000))
+  run(saxpy(1, 1000))
+  local z = gpu.ones(10)
+  saxpy:forall(0)(0, 1, x, z)
+  t.eq(z:sum(), 10)
+  local launcher = saxpy(4, 256)
+  t.eq(rawequal(launcher, saxpy(4, 256)), true, "the same launcher again")
+  assert(tostring(launcher):find("launch of saxpy"))
+end)
+
+t.test("fields and text of a kernel", function()
+  t.eq(saxpy.name, "saxpy")
+  t.eq(saxpy.signature, "(int n, float a, const float *x, float *y)")
+  t.eq(saxpy.device.name, gpu.device().name)
+  t.eq(#saxpy.params, 4)
+  t.same(saxpy.params[3], { name = "x", type = "const float *", kind = "pointer", dtype = "float32", size = 8, offset = 8 })
+  assert(saxpy.ptx:find(".entry", 1, true) and saxpy.source:find("__global__", 1, true))
+  assert(saxpy.registers > 0 and saxpy.max_threads >= 256 and saxpy.compile_ms > 0 and saxpy.load_ms > 0)
+  t.eq(saxpy.log, "")
+  t.eq(type(saxpy.cached), "boolean")
+  local text = tostring(saxpy)
+  assert(text:find("kernel saxpy(int n, float a, const float *x, float *y) on " .. gpu.device().name .. ": ", 1, true), text)
+  t.raises("a kernel has no field 'nothing'", function() return saxpy.nothing end)
+end)
+
+t.test("every kind of wrong argument names the parameter and both sides", function()
+  local k = saxpy(4, 256)
+  t.raises("saxpy: takes 4 arguments (int n, float a, const float *x, float *y), got 3", k, 1, 2, x)
+  t.raises("saxpy: parameter 3 'x' (const float *) expects a float32 array, got float64; convert it with x:to(\"float32\")",
+    k, 1, 2, x:to("float64"), y)
+  t.raises({ "parameter 3 'x'", "on cpu", "runs on " .. gpu.device().name, "move it with x:to(" }, k, 1, 2, x:to("cpu"), y)
+  t.raises({ "parameter 4 'y'", "strided", "y:contiguous()" }, k, 1, 2, x, gpu.ones(20)["::2"])
+  t.raises("parameter 1 'n' (int) expects an integer, got 2.5", k, 2.5, 2, x, y)
+  t.raises("parameter 1 'n' (int) takes -2147483648 to 2147483647, got 2147483648", k, 2 ^ 31 | 0, 2, x, y)
+  t.raises("parameter 1 'n' (int) expects an integer, got nil", k, nil, 2, x, y)
+  t.raises("parameter 1 'n' (int) expects a number, got a float32 array", k, x, 2, x, y)
+  t.raises("parameter 2 'a' (float) got 1e+300, which is over the largest float32", k, 1, 1e300, x, y)
+  t.raises("parameter 2 'a' (float) expects a number, got true", k, 1, true, x, y)
+  t.raises("parameter 3 'x' (const float *) expects a float32 array, got 5", k, 1, 2, 5, y)
+  t.raises({ "expects a float32 array, got a table", "gpu.array" }, k, 1, 2, { 1 }, y)
+  t.raises("expects a float32 array, got a function", k, 1, 2, print, y)
+  k(0, 2, nil, nil) -- a null pointer is one
+  k(3.0, 2, x, y) -- a whole number is an integer
+end)
+
+t.test("launch limits are explained", function()
+  t.raises({ "saxpy: a block of 2048 threads (2048, 1, 1) is over", "use more blocks of fewer threads" }, saxpy(1, 2048), 0, 0, x, y)
+  t.raises("a block of 2048 threads (64, 32, 1)", saxpy(1, { 64, 32 }), 0, 0, x, y)
+  t.raises("threads along z", saxpy(1, { 1, 1, 128 }), 0, 0, x, y)
+  t.raises("blocks along y", saxpy({ 1, 100000 }, 1), 0, 0, x, y)
+  t.raises("bytes of shared memory", saxpy(1, 1, 100 << 20), 0, 0, x, y)
+  t.raises("grid: 0 along x; it must be 1 or more", saxpy, 0, 1)
+  t.raises({ "is not a whole number", "//" }, saxpy, 1000 / 256, 256)
+  t.raises("block: expected a number or {x, y, z}, got string", saxpy, 1, "x")
+  t.raises("a table of 4 elements", saxpy, 1, { 1, 2, 3, 4 })
+  t.raises("a launch is saxpy(grid, block [, options])(arguments)", saxpy, 1)
+  local small = gpu.kernel [[__global__ void __launch_bounds__(64) small(int n) {}]]
+  t.raises("over this kernel's limit of 64", small(1, 128), 1)
+end)
+
+t.test("integer widths, bool, char and 64-bit types", function()
+  local k = gpu.kernel [[
+    __global__ void kinds(unsigned char c, bool b, short s, long long n, unsigned u, double d, char *text, long *out) {
+      out[0] = c; out[1] = b; out[2] = s; out[3] = n; out[4] = u; out[5] = (long)d; out[6] = text[0];
+    }
+  ]]
+  local out, text = gpu.zeros(7, "int64"), gpu.full(3, 65, "uint8")
+  k(1, 1)(200, true, -5, 1 << 40, 4000000000, 2.75, text, out)
+  t.same(out:totable(), { 200, 1, -5, 1 << 40, 4000000000, 2, 65 })
+  k(1, 1)(200, 1, -5, 1, 1, 1, text:to("int8"), out)
+  t.raises("parameter 1 'c' (unsigned char) takes 0 to 255, got 300", k(1, 1), 300, true, 0, 0, 0, 0, text, out)
+  t.raises("parameter 2 'b' (bool) expects true or false, got 7", k(1, 1), 3, 7, 0, 0, 0, 0, text, out)
+  t.raises("parameter 3 's' (short) takes -32768 to 32767", k(1, 1), 3, true, 40000, 0, 0, 0, text, out)
+  t.raises("parameter 5 'u' (unsigned int) takes 0 to 4294967295, got -1", k(1, 1), 3, true, 0, 0, -1, 0, text, out)
+  t.raises("expects a int8 array, got int32", k(1, 1), 3, true, 0, 0, 0, 0, gpu.zeros(1, "int32"), out)
+end)
+
+t.test("structs by string.pack, pointers to anything", function()
+  local k = gpu.kernel [[
+    struct P { int a; float b; };
+    __global__ void take(P p, const void *any, float *out) { out[0] = p.a + p.b; out[1] = ((const int *)any)[1]; }
+  ]]
+  local out = gpu.zeros(2)
+  k(1, 1)(string.pack("if", 3, 0.5), gpu.array({ 7, 8 }, "int32"), out)
+  t.same(out:totable(), { 3.5, 8 })
+  t.raises("parameter 1 'p' (P) is 8 bytes long, got a string of 3", k(1, 1), "abc", nil, out)
+  t.raises({ "parameter 1 'p' (P) expects a string with the 8 bytes", "string.pack" }, k(1, 1), 5, nil, out)
+end)
+
+t.test("compile errors have the lines of this file", function()
+  local first = line() + 2
+  local e = t.raises("tests/lua/kernel.lua:" .. first + 2 .. ": error: identifier \"foo\" is undefined", gpu.kernel, [[
+    __global__ void broken(int n) {
+      int unused;
+      foo(n);
+    }
+  ]])
+  -- found from the line of the call on, through pcall
+  assert(not e:find("detected in the compilation", 1, true) and not e:find("lunarray-kernel", 1, true), e)
+  assert(e:find("foo(n);\n", 1, true) and e:find("^", 1, true), e)
+  local at = line() + 1 -- a text that is not found has lines of its own
+  local _, escaped = pcall(gpu.kernel, "__global__ void escaped(int n) {\n  bar(n);\n}")
+  assert(escaped:find("(kernel at tests/lua/kernel.lua:" .. at .. "):2: error", 1, true), escaped)
+  e = t.raises({ "detected during instantiation", " at tests/lua/kernel.lua:" }, gpu.kernel, [[
+    template <class T> __device__ void bad(T x) { x.foo(); }
+    __global__ void k(int n) { bad(n); }
+  ]])
+  t.raises("unrecognized option", gpu.kernel, "__global__ void k() {}", { options = { "--no-such-option" } })
+  t.raises("is not for users", gpu.kernel, "__global__ void k() {}", { options = { "--gpu-architecture=sm_90" } })
+end)
+
+t.test("warnings are kept with their lines", function()
+  local at = line() + 2
+  local k = gpu.kernel [[
+    __global__ void warns(int n) { int unused; }
+  ]]
+  assert(k.log:find("tests/lua/kernel.lua:" .. at .. ": warning", 1, true), k.log)
+  assert(not k.log:find("Remark", 1, true), k.log)
+end)
+
+t.test("what is no kernel source", function()
+  t.raises("expected a string of CUDA C", gpu.kernel, 5)
+  t.raises("expected a string of CUDA C", gpu.kernel, {})
+  t.raises("no function is marked __global__", gpu.kernel, "__device__ int f() { return 1; }")
+  t.raises({ "a template", "instantiate" }, gpu.kernel, "template <class T> __global__ void k(T x) {}")
+  t.raises("there is no option 'optoins'", gpu.kernel, "", { optoins = {} })
+  t.raises("'options' must be a list of strings", gpu.kernel, "", { options = 5 })
+  t.raises("NUL byte", gpu.kernel, "__global__ void k() {}\0")
+end)
+
+t.test("templates by instantiate", function()
+  local m = gpu.kernel([[
+    template <typename T> __global__ void scale(int n, T *x, T a) { if (threadIdx.x < n) x[threadIdx.x] *= a; }
+  ]], { instantiate = { "scale<float>", "scale<double>" } })
+  local f, d = gpu.ones(3), gpu.ones(3, "float64")
+  m["scale<float>"](1, 32)(3, f, 2)
+  m["scale<double>"](1, 32)(3, d, 3)
+  t.eq(f:sum(), 6)
+  t.eq(d:sum(), 9)
+  t.eq(m["scale<double>"].signature, "(int n, double *x, double a)")
+  t.raises({ "has no kernel 'scale<int>'", "scale<float>" }, function() return m["scale<int>"] end)
+  local one = gpu.kernel { "template <int N> __global__ void fill(int *x) { x[threadIdx.x] = N; }", instantiate = "fill<7>" }
+  local x7 = gpu.zeros(4, "int32")
+  one(1, 4)(x7)
+  t.eq(x7:sum(), 28)
+end)
+
+t.test("several kernels in one string, options, names", function()
+  local source = [[
+    __device__ int counter;
+    __global__ void set(int v) { counter = v * FACTOR; }
+    __global__ void get(int *out) { *out = counter; }
+  ]]
+  local m = gpu.kernel(source, { options = { "-DFACTOR=3" } })
+  local out = gpu.zeros(1, "int32")
+  m.set(1, 1)(14)
+  m.get(1, 1)(out) -- they share one module and so its variables
+  t.eq(out:item(), 42)
+  t.eq(gpu.kernel({ source = source, options = { "-DFACTOR=1" }, name = "get" }).name, "get")
+  t.raises({ "there is no kernel 'put'", "set", "get" }, gpu.kernel, source, { options = { "-DFACTOR=1" }, name = "put" })
+end)
+
+t.test("extern \"C\" kernels take their types from the source", function()
+  local k = gpu.kernel [[
+    extern "C" __global__ void c_kernel(unsigned int n, const float *__restrict__ x, double *out) {
+      double s = 0;
+      for (unsigned i = 0; i < n; i++) s += x[i];
+      *out = s;
+    }
+  ]]
+  t.eq(k.signature, "(unsigned int n, const float *x, double *out)")
+  local out = gpu.zeros(1, "float64")
+  k(1, 1)(1000, x, out)
+  t.eq(out:item(), 1000)
+  t.raises("parameter 1 'n' (unsigned int) takes 0 to 4294967295, got -1", k(1, 1), -1, x, out)
+  t.raises("expects a float64 array, got float32", k(1, 1), 1, x, x)
+end)
+
+t.test("what C programs take for granted is there", function()
+  local k = gpu.kernel [[
+    #include <stdio.h>
+    #include <stdint.h>
+    #include <math.h>
+    #include <assert.h>
+    __global__ void k(int32_t n, uint64_t *out, size_t m) {
+      assert(n > 0);
+      out[0] = (uint64_t)INT_MAX + (isinf(INFINITY) ? 1 : 0) + (M_PI > 3) + m + (FLT_MAX > 1e38f);
+    }
+  ]]
+  local out = gpu.zeros(1, "uint64")
+  k(1, 1)(1, out, 4)
+  t.eq(out:item(), 0x7fffffff + 7)
+end)
+
+t.test("quoted includes are found and are part of the cache's key", function()
+  local path = "lunarray_test_include_" .. tostring(os.time()) .. ".h"
+  local function write(text)
+    local f = assert(io.open(path, "w"))
+    f:write(text)
+    f:close()
+  end
+  local source = '#include "' .. path .. '"\n__global__ void k(int *out) { *out = VALUE; }'
+  local out = gpu.zeros(1, "int32")
+  local ok, e = pcall(function()
+    write("#define VALUE 1\n")
+    gpu.kernel(source)(1, 1)(out)
+    t.eq(out:item(), 1)
+    write("#define VALUE 2\n")
+    gpu.kernel(source)(1, 1)(out)
+    t.eq(out:item(), 2)
+    write("#error no\n")
+    t.raises(path .. ":1: ", gpu.kernel, source)
+  end)
+  os.remove(path)
+  assert(ok, e)
+end)
+
+t.test("the second compile comes from the cache and runs the same", function()
+  local source = "__global__ void cached(int *out) { *out = " .. os.time() .. "; } // " .. tostring({})
+  local first, second = gpu.kernel(source), gpu.kernel(source)
+  if os.getenv("LUNARRAY_CACHE_DIR") == "" then t.skip("the cache is switched off") end
+  t.eq(first.cached, false)
+  if not second.cached then t.skip("there is no folder for the cache") end
+  t.eq(second.ptx, first.ptx)
+  t.eq(second.compile_ms, first.compile_ms)
+  local out = gpu.zeros(1, "int32")
+  second(1, 1)(out)
+  assert(out:item() > 1000000)
+  t.eq(gpu.kernel(source, { options = { "-DX" } }).cached, false)
+end)
+
+t.test("faults name source line, block, thread and element; the session goes on", function()
+  if device ~= "simt" then t.skip("a GPU says less") end
+  local first = line() + 2
+  local k = gpu.kernel [[
+    __global__ void past(int n, float *data) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      assert(n < 5000);
+      data[i] = n;
+    }
+  ]]
+  local data = gpu.zeros(1024)
+  t.raises({ "tests/lua/kernel.lua:" .. first + 3 .. ": write of 4 bytes", "in kernel past, block (4, 0, 0), thread (0, 0, 0)",
+    "that is data[1024], and data has 1024 elements" }, k(5, 256), 1, data)
+  t.raises({ "tests/lua/kernel.lua:" .. first + 2 .. ": assertion `n < 5000' failed", "in kernel past, block (0, 0, 0)" },
+    k(4, 256), 5000, data)
+  k(4, 256)(7, data)
+  t.eq(data:sum(), 7 * 1024)
+end)
+
+t.test("an instruction that the software GPU lacks is named with its line", function()
+  if device ~= "simt" then t.skip("a GPU has it") end
+  local at = line() + 3
+  local e = t.raises({ "kernel.lua:" .. at, "in odd" }, gpu.kernel, [[
+    __global__ void odd(int *x) {
+      asm volatile("multimem.red.relaxed.sys.global.add.u32 [%0], %1;" :: "l"(x), "r"(1));
+    }
+  ]])
+  assert(e:find("multimem", 1, true), e)
+end)
+
+t.test("checks on a GPU are refused with the way out", function()
+  if device == "simt" then t.skip("the software GPU has them") end
+  t.raises({ "checks need the software GPU", device, 'x:to("simt")' }, saxpy(4, 256, { check = true }), 1000, 2, x, y)
+end)
+
+t.test("time and synchronize", function()
+  local ms = gpu.time(function() saxpy(4, 256)(1000, 2, x, y) end)
+  assert(ms >= 0 and ms < 10000)
+  assert(gpu.time(function() end, "cpu") >= 0)
+  t.raises("value expected", gpu.time)
+  t.raises("inside", gpu.time, function() error("inside") end)
+  gpu.synchronize()
+  gpu.synchronize("cpu")
+end)
+
+t.test("many kernels come and go", function()
+  for i = 1, 20 do
+    local k = gpu.kernel("__global__ void k(int *x) { *x = 5; }")
+    local out = gpu.zeros(1, "int32")
+    k(1, 1)(out)
+    assert(out:item() == 5)
+    if i % 5 == 0 then collectgarbage() end
+  end
+end)
+
+t.done()

@@ -1,0 +1,189 @@
+-- Arrays that wait: whatever a program does, it sees what it would see if each operation were computed at once.
+local test = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+local device
+
+local function every(name, f)
+  for _, d in ipairs(test.devices()) do
+    test.test(name .. " on " .. d, function()
+      device = d
+      f()
+    end)
+  end
+end
+
+-- ---- random programs: the same steps in every mode, all arrays compared in the end
+local shapes = { { 7 }, { 5, 7 }, { 5, 1 }, { 1, 7 }, {} }
+local dtypes = { "float32", "float32", "float64", "int32", "int64", "bool", "float16", "uint8" }
+local unary = { "neg", "abs", "sqrt", "exp", "sin", "floor", "sigmoid", "square", "relu", "isnan", "logical_not" }
+local binary = { "add", "sub", "mul", "div", "floordiv", "mod", "minimum", "maximum", "lt", "ge", "eq", "hypot",
+  "logical_or", "pow" }
+
+local function generator(seed)
+  local state = seed
+  return function(n)
+    state = (state * 6364136223846793005 + 1442695040888963407)
+    return (state >> 33) % n + 1
+  end
+end
+
+local function make(random)
+  local shape, dtype = shapes[random(#shapes)], dtypes[random(#dtypes)]
+  local size = 1
+  for _, n in ipairs(shape) do size = size * n end
+  local values = {}
+  for i = 1, size do values[i] = random(9) - (dtype == "uint8" and 1 or 5) end
+  local flat = gpu.array(values, "float64", device):to(dtype)
+  return #shape == 0 and flat:reshape({}) or flat:reshape(shape)
+end
+
+-- One step; errors are part of what a program sees.
+local function step(random, arrays)
+  local what, i, j = random(16), random(#arrays), random(#arrays)
+  local x, y = arrays[i], arrays[j]
+  if what <= 5 then
+    return x[binary[random(#binary)]](x, y)
+  elseif what <= 8 then
+    return x[unary[random(#unary)]](x)
+  elseif what == 9 then
+    return x[binary[random(#binary)]](x, random(4) / (random(2) == 1 and 1 or 2))
+  elseif what == 10 then
+    return x:gt(y):where(y, 2)
+  elseif what == 11 then
+    return x:to(dtypes[random(#dtypes)])
+  elseif what == 12 then
+    local op = ({ "add_", "mul_", "maximum_" })[random(3)]
+    return x[op](x, y)
+  elseif what == 13 then
+    local value = random(9)
+    if x.ndim > 0 then x[random(x.shape[1])] = value else x:fill(value) end
+    return x
+  elseif what == 14 then
+    if x.ndim > 0 then x[random(x.shape[1])] = y end
+    return x
+  elseif what == 15 then
+    return x.ndim > 0 and x[{ { 1, x.shape[1] } }] or x.T
+  end
+  return gpu.array(x:sum(), "float64", device)
+end
+
+local function text_of(x)
+  local out = { x.dtype, tostring(x.shape) }
+  local function put(v)
+    if type(v) == "table" then
+      for _, w in ipairs(v) do put(w) end
+    else
+      out[#out + 1] = type(v) == "number" and v ~= v and "nan" or string.format("%q", v)
+    end
+  end
+  put(x:totable())
+  return table.concat(out, " ")
+end
+
+local function run(seed, steps)
+  local random, arrays, seen = generator(seed), {}, {}
+  for i = 1, 4 do arrays[i] = make(random) end
+  for _ = 1, steps do
+    local ok, result = pcall(step, random, arrays)
+    if not ok then
+      seen[#seen + 1] = tostring(result)
+    else
+      arrays[#arrays < 10 and #arrays + 1 or random(10)] = result
+    end
+    if random(8) == 1 then collectgarbage() end
+  end
+  for i, x in ipairs(arrays) do seen[#seen + 1] = text_of(x) end
+  return table.concat(seen, "\n")
+end
+
+every("random programs give the same bits lazily and at once", function()
+  local former = gpu.lazy("never")
+  local compiles = device:find "cuda" or os.getenv "LUNARRAY_GENERATED" -- each chain anew, for tens of milliseconds
+  for seed = 1, tonumber(os.getenv "LUNARRAY_TEST_PROGRAMS") or compiles and 2 or 60 do
+    gpu.lazy("never")
+    local want = run(seed, 30)
+    gpu.lazy("always")
+    local got = run(seed, 30)
+    if got ~= want then
+      gpu.lazy(former)
+      error(("program %d\n-- at once:\n%s\n-- lazily:\n%s"):format(seed, want, got))
+    end
+  end
+  gpu.lazy(former)
+end)
+
+local function lazily(name, f)
+  every(name, function()
+    local former = setmetatable({ gpu.lazy("always") }, { __close = function(m) gpu.lazy(m[1]) end })
+    local restore <close> = former
+    f()
+  end)
+end
+
+lazily("a waiting array keeps what it was made of", function()
+  local x = gpu.array({ 1, 2, 3 }, device)
+  local y = x * 2
+  x:add_(10)
+  assert(y[1] == 2 and x[1] == 11)
+  local z, v = x + 1, x[{ { 2, 3 } }]
+  v:fill(0)
+  assert(z[2] == 13 and x[2] == 0)
+  local w = x - 1
+  x:free()
+  assert(w[1] == 10)
+end)
+
+lazily("shapes, dtypes and mistakes are known at once", function()
+  local x, y = gpu.ones({ 2, 3 }, device), gpu.ones({ 4 }, device)
+  local z = x:gt(0)
+  assert(z.dtype == "bool" and tostring(z.shape) == "(2, 3)" and z.size == 6 and #z == 2 and z.device == x.device)
+  assert(not pcall(function() return x + y end) and not pcall(function() return x & 1 end))
+end)
+
+lazily("chains longer than one program", function()
+  local x = gpu.zeros({ 3 }, device)
+  for i = 1, 500 do x = x + 1 end
+  assert(x[3] == 500)
+  local y = gpu.ones({ 3 }, device)
+  for i = 1, 40 do y = y * y + y - y end
+  assert(y[1] == 1)
+  local many = gpu.zeros({ 2 }, device)
+  for i = 1, 40 do many = many + gpu.full(2, i, device) end
+  assert(many[2] == 820)
+end)
+
+lazily("a value used twice after it was fused once", function()
+  local x = gpu.range(5, "float32", device)
+  local y = x:exp()
+  local a, b, c = y + 1, y + 2, y + 3
+  local e = math.exp(2)
+  assert(math.abs(a[2] - e - 1) < 1e-4 and math.abs(b[2] - e - 2) < 1e-4 and math.abs(c[2] - e - 3) < 1e-4)
+  assert(math.abs(y[2] - e) < 1e-4)
+end)
+
+lazily("in place with a chain that reads the target", function()
+  local x = gpu.array({ 1, 2, 3, 4 }, device)
+  x:add_(x * 2 + x:flatten())
+  assert(x[4] == 16)
+  local y = gpu.array({ 1, 2, 3, 4 }, device)
+  y[{ { 1, 3 } }] = y[{ { 2, 4 } }] * 10
+  assert(y[1] == 20 and y[3] == 40 and y[4] == 4)
+end)
+
+every("small expressions without end stay flat", function()
+  local before
+  local x = gpu.ones({ 8 }, device)
+  local former = gpu.lazy("always")
+  for i = 1, 20000 do
+    local _ = x + i
+    if i == 5000 then
+      collectgarbage()
+      before = gpu.memory(device).in_use
+    end
+  end
+  gpu.lazy(former)
+  collectgarbage()
+  assert(gpu.memory(device).in_use <= before)
+end)
+
+test.done()

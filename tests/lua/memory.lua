@@ -1,0 +1,142 @@
+-- Releasing arrays, and Lua's collector knowing what they hold.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+
+for _, device in ipairs(t.devices()) do
+  local function test(name, body) t.test(name .. " on " .. device, body) end
+  local function in_use()
+    return gpu.memory(device).in_use
+  end
+  local function collect()
+    collectgarbage()
+    collectgarbage()
+  end
+
+  test("free", function()
+    collect()
+    local before = in_use()
+    local x = gpu.zeros(1 << 18, device)
+    assert(in_use() - before >= 1 << 20)
+    x:free()
+    t.eq(in_use(), before)
+    x:free()
+    for _, use in ipairs({
+      function() return x[1] end, function() x[1] = 1 end, function() return x + 1 end, function() return 1 + x end,
+      function() return x:sum() end, function() return x.shape end, function() return #x end,
+      function() return gpu.matmul(x, x) end, function() return x:to("cpu") end, function() return gpu.array(x) end,
+      function() return gpu.zeros(3, device)[x] end, function() gpu.zeros(3, device)[1] = x end,
+    }) do
+      t.raises("freed", use)
+    end
+    t.eq(tostring(x), "array (freed)")
+  end)
+
+  test("close", function()
+    collect()
+    local before = in_use()
+    do
+      local x <close> = gpu.zeros(1 << 18, device)
+      local y <close> = x + 1
+      assert(y[1] == 1)
+    end
+    t.eq(in_use(), before)
+    pcall(function()
+      local x <close> = gpu.zeros(1 << 18, device)
+      error("left by an error" .. tostring(x.size))
+    end)
+    t.eq(in_use(), before)
+  end)
+
+  test("views keep the memory", function()
+    collect()
+    local before = in_use()
+    local x = gpu.ones(1 << 18, device)
+    local view = x[{ { 1, 10 } }]
+    x:free()
+    t.eq(view:sum(), 10.0)
+    assert(in_use() > before)
+    view:free()
+    t.eq(in_use(), before)
+  end)
+
+  test("garbage is collected as memory grows", function()
+    collect()
+    local before = in_use()
+    local most = 0
+    for _ = 1, 400 do
+      local x = gpu.empty(1 << 18, device) -- 1 MiB each, and nothing for Lua to see
+      most = math.max(most, in_use() - before)
+      assert(x)
+    end
+    assert(most < 64 << 20, "400 MiB of garbage were not collected: " .. most)
+  end)
+
+  test("a stopped collector stays stopped", function()
+    collect()
+    collectgarbage("stop")
+    local before, count = in_use(), 100
+    for _ = 1, count do gpu.empty(1 << 18, device) end
+    local grown = in_use() - before
+    collectgarbage("restart")
+    t.eq(grown, count << 20)
+    collect()
+    t.eq(in_use(), before)
+  end)
+
+  test("memory_trim and statistics", function()
+    gpu.zeros(1 << 18, device):free()
+    assert(gpu.memory(device).cached > 0)
+    gpu.memory_trim(device)
+    local m = gpu.memory(device)
+    t.eq(m.cached, 0)
+    assert(m.peak >= m.in_use and m.total >= m.free and m.allocations >= m.driver_allocations)
+  end)
+
+  test("finalizers that free an array in use", function()
+    local freed = 0
+    local function handed_out() -- an array whose owner is garbage as soon as it is used, and then frees it
+      local x = gpu.ones(4, 4, device)
+      setmetatable({}, { __gc = function() x:free() freed = freed + 1 end })
+      return x
+    end
+    collectgarbage("generational")
+    for _ = 1, 300 do
+      pcall(function() return handed_out() + 1 end)
+      pcall(function() return handed_out().T[{ {}, 1 }]:clone() end)
+      pcall(function() return tostring(handed_out()) end)
+      pcall(function() return gpu.matmul(handed_out(), handed_out()) end)
+      pcall(function() handed_out()[1] = { 1, 2, 3, 4 } end)
+      pcall(function() local x = handed_out() x[x:gt(0)] = gpu.zeros(16, device) end)
+      pcall(function() return gpu.allclose(handed_out(), handed_out()) end)
+      pcall(function() return handed_out():totable() end)
+      pcall(function() return handed_out():equal(handed_out()) end)
+      pcall(function() return gpu.stack({ handed_out(), handed_out() }) end)
+      pcall(function() return handed_out():sum(1, true) end)
+    end
+    collectgarbage("incremental")
+    collect()
+    assert(freed > 1000)
+  end)
+
+  test("failed calls leave nothing behind", function()
+    collect()
+    local x, y = gpu.zeros(1000, device), gpu.zeros(999, device)
+    local before = in_use()
+    for _ = 1, 20 do
+      pcall(function() return x + y end)
+      pcall(gpu.array, { { 1, 2 }, { 3 } }, device)
+      pcall(function() x[x:gt(0)] = { 1, 2 } end)
+      pcall(gpu.matmul, x, y)
+      pcall(x.reshape, x, 7)
+    end
+    collect()
+    t.eq(in_use(), before)
+  end)
+
+  test("more than there is", function()
+    t.raises("4503599627370496 bytes", gpu.empty, 1 << 50, device)
+    t.eq(gpu.zeros(3, device):sum(), 0.0)
+  end)
+end
+
+t.done()

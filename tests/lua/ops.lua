@@ -1,0 +1,191 @@
+-- Operators, their broadcasting and dtypes, and every elementwise operation in place and in strides.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+
+-- Shapes that are awkward for blocks, warps and vectors.
+local SHAPES = { { 1 }, { 7 }, { 33 }, { 1000 }, { 5, 7 }, { 3, 1, 11 }, { 0 }, { 2, 0 }, {} }
+
+local function numbers(shape, dtype, device, from)
+  local n = 1
+  for _, size in ipairs(shape) do n = n * size end
+  return gpu.range(from or 1, (from or 1) + n - 1, dtype, device):reshape(shape)
+end
+
+-- f over the elements of x and y, which have the same shape or are numbers.
+local function map(f, x, y)
+  if type(x) ~= "table" and type(y) ~= "table" then return f(x, y) end
+  local out = {}
+  for i = 1, #(type(x) == "table" and x or y) do
+    out[i] = map(f, type(x) == "table" and x[i] or x, type(y) == "table" and y[i] or y)
+  end
+  return out
+end
+
+local OPERATORS = {
+  ["+"] = function(a, b) return a + b end,
+  ["-"] = function(a, b) return a - b end,
+  ["*"] = function(a, b) return a * b end,
+  ["/"] = function(a, b) return a / b end,
+  ["//"] = function(a, b) return a // b end,
+  ["%"] = function(a, b) return a % b end,
+  ["^"] = function(a, b) return a ^ b end,
+}
+local BITS = {
+  ["&"] = function(a, b) return a & b end,
+  ["|"] = function(a, b) return a | b end,
+  ["~"] = function(a, b) return a ~ b end,
+  ["<<"] = function(a, b) return a << (b & 7) end,
+}
+local COMPARISONS = {
+  lt = function(a, b) return a < b end,
+  le = function(a, b) return a <= b end,
+  gt = function(a, b) return a > b end,
+  ge = function(a, b) return a >= b end,
+  eq = function(a, b) return a == b end,
+  ne = function(a, b) return a ~= b end,
+}
+
+local function same_numbers(got, want, what)
+  if type(want) ~= "table" then
+    if want ~= want then assert(got ~= got, what) return end
+    if got == want then return end
+    return t.near(got, want, 1e-14 * math.max(1, math.abs(want)), what)
+  end
+  for i = 1, #want do same_numbers(got[i], want[i], what) end
+  t.eq(#got, #want, what)
+end
+
+for _, device in ipairs(t.devices()) do
+  local function test(name, body) t.test(name .. " on " .. device, body) end
+
+  test("operators on float64 follow Lua", function()
+    for name, f in pairs(OPERATORS) do
+      for _, shape in ipairs(SHAPES) do
+        local x, y = numbers(shape, "float64", device, -3), numbers(shape, "float64", device, 2)
+        local a, b = x:totable(), y:totable()
+        same_numbers(f(x, y):totable(), map(f, a, b), name)
+        same_numbers(f(x, 3):totable(), map(f, a, 3.0), name)
+        same_numbers(f(2.5, y):totable(), map(f, 2.5, b), name)
+      end
+    end
+    t.same((-numbers({ 3 }, "float64", device)):totable(), { -1, -2, -3 })
+  end)
+
+  test("operators on int64 follow Lua", function()
+    for _, name in ipairs({ "+", "-", "*", "//", "%" }) do
+      local f = OPERATORS[name]
+      local x, y = numbers({ 40 }, "int64", device, -20), numbers({ 40 }, "int64", device, 1)
+      t.same(f(x, y):totable(), map(f, x:totable(), y:totable()), name)
+      t.same(f(x, -3):totable(), map(f, x:totable(), -3), name)
+      t.eq(f(x, y).dtype, "int64")
+    end
+    for name, f in pairs(BITS) do
+      local x, y = numbers({ 40 }, "int64", device, -20), numbers({ 40 }, "int64", device, 1)
+      t.same(f(x, y):totable(), map(f, x:totable(), y:totable()), name)
+    end
+    t.same((~gpu.array({ 0, 5 }, "int64", device)):totable(), { -1, -6 })
+    t.same((gpu.array({ -8, 8 }, "int32", device) >> 1):totable(), { -4, 4 })
+  end)
+
+  test("comparisons", function()
+    for name, f in pairs(COMPARISONS) do
+      local x, y = gpu.array({ 1, 2, 3 }, device), gpu.array({ 3, 2, 1 }, device)
+      t.same(x[name](x, y):totable(), map(f, { 1, 2, 3 }, { 3, 2, 1 }), name)
+      t.same(gpu[name](2, y):totable(), map(f, 2, { 3, 2, 1 }), name)
+      t.eq(x[name](x, 1).dtype, "bool")
+    end
+    local mask = gpu.array({ true, false, true }, device)
+    t.same((mask & gpu.array({ true, true, false }, device)):totable(), { true, false, false })
+    t.same((~mask):totable(), { false, true, false })
+  end)
+
+  test("broadcasting", function()
+    local row, column = gpu.array({ 1, 2, 3 }, device), gpu.array({ { 10 }, { 20 } }, device)
+    t.same((row + column):totable(), { { 11, 12, 13 }, { 21, 22, 23 } })
+    t.same((column * row):totable(), { { 10, 20, 30 }, { 20, 40, 60 } })
+    t.eq(tostring((gpu.zeros(4, 1, 3, device) + gpu.zeros(2, 1, device)).shape), "(4, 2, 3)")
+    t.eq((gpu.zeros(0, 3, device) + row).size, 0)
+    t.raises({ "(3,)", "(2,)" }, function() return row + gpu.zeros(2, device) end)
+  end)
+
+  test("strided operands", function()
+    local x = numbers({ 6, 8 }, "float64", device)
+    local all = x:totable()
+    for i, row in ipairs(all) do t.eq((x.T * 2)[{ 3, i }], 2 * row[3]) end
+    t.same((x["::2, ::-1"] + 1)[2]:totable(), map(function(i) return all[3][i] + 1 end, { 8, 7, 6, 5, 4, 3, 2, 1 }))
+    local y = gpu.zeros(6, 8, "float64", device)
+    y["::2, 1"]:add_(x["::2, 2"])
+    t.eq(y:sum(), all[1][2] + all[3][2] + all[5][2])
+  end)
+
+  test("dtypes", function()
+    local function dtype_of(x) return x.dtype end
+    local i32, i64 = gpu.ones(2, "int32", device), gpu.ones(2, "int64", device)
+    local f32, f64 = gpu.ones(2, "float32", device), gpu.ones(2, "float64", device)
+    local b = gpu.ones(2, "bool", device)
+    t.eq(dtype_of(i32 * 2), "int32")
+    t.eq(dtype_of(i32 * 2.5), "float32")
+    t.eq(dtype_of(i64 * 2.5), "float64")
+    t.eq(dtype_of(f32 * 2.5), "float32")
+    t.eq(dtype_of(f32 * f64), "float64")
+    t.eq(dtype_of(i32 + i64), "int64")
+    t.eq(dtype_of(i32 / i32), "float32")
+    t.eq(dtype_of(b + i32), "int32")
+    t.eq(dtype_of(f32:gt(0)), "bool")
+    t.eq(dtype_of(b & b), "bool")
+  end)
+
+  test("in place", function()
+    local x = gpu.array({ { 1, 2 }, { 3, 4 } }, device)
+    local view = x[1]
+    t.eq(x:add_(1), x)
+    t.same(view:totable(), { 2, 3 })
+    x:mul_(gpu.array({ 10, 100 }, device))
+    t.same(x:totable(), { { 20, 300 }, { 40, 500 } })
+    x:sub_(x.T)
+    t.same(x:totable(), { { 0, 260 }, { -260, 0 } })
+    x:fill(9):sqrt_():neg_()
+    t.eq(x:sum(), -12.0)
+    local i = gpu.array({ 5, 6 }, "int32", device)
+    t.same(i:mul_(2):totable(), { 10, 12 })
+    t.raises({ "x:div_()", "float32", "int32" }, i.div_, i, 2)
+    t.raises({ "x:add_()", "float32", "int32" }, i.add_, i, 0.5)
+    assert(not pcall(i.add_, i, gpu.zeros(2, 2, "int32", device)))
+    t.raises("no method or field 'where_'", function() return i.where_ end)
+  end)
+
+  test("functions", function()
+    local x = gpu.array({ 0.25, 1, 4 }, "float64", device)
+    for _, name in ipairs({ "sqrt", "exp", "log", "sin", "cos", "tan", "floor", "ceil", "abs" }) do
+      local f = math[name]
+      same_numbers(x[name](x):totable(), map(function(v) return f(v) * 1.0 end, x:totable()), name)
+      assert(gpu[name](x):equal(x[name](x)))
+    end
+    t.same(gpu.maximum(x, 1):totable(), { 1, 1, 4 })
+    t.same(gpu.minimum(1, x):totable(), { 0.25, 1, 1 })
+    t.same(x:clip(0.5, 2):totable(), { 0.5, 1, 2 })
+    t.same(gpu.where(x:gt(0.5), x, -1):totable(), { -1, 1, 4 })
+    t.raises("array or number expected", gpu.sqrt)
+    t.raises("array or number expected", gpu.sqrt, "4")
+    t.raises({ "sqrt needs an array", "math" }, gpu.sqrt, 4)
+    t.raises("array or number expected", function() return x + nil end)
+    t.raises("array or number expected", function() return {} + x end)
+  end)
+
+  test("mixed devices", function()
+    local other = device == "cpu" and t.kernel_device() or "cpu"
+    local x, y = gpu.zeros(2, device), gpu.zeros(2, other)
+    t.raises({ device, other, ":to(" }, function() return x + y end)
+    t.raises({ device, other, ":to(" }, function() x[1] = y[{ { 1 } }] end)
+    t.raises({ device, other, ":to(" }, function() return x[y:gt(0)] end)
+  end)
+end
+
+t.test("Lua's own comparisons", function()
+  local x = gpu.zeros(2)
+  t.raises("x:lt(y)", function() return x < x end)
+  t.raises("x:le(y)", function() return x >= 1 end)
+  assert(x == x and x ~= gpu.zeros(2))
+end)
+
+t.done()

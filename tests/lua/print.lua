@@ -1,0 +1,96 @@
+-- What arrays look like.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+
+local function shown(x, title, ...)
+  t.eq(tostring(x), table.concat({ title, ... }, "\n"))
+end
+
+for _, device in ipairs(t.devices()) do
+  local function test(name, body) t.test(name .. " on " .. device, body) end
+  local function title(rest) return "array " .. rest .. " on " .. device end
+
+  test("tables and rows", function()
+    shown(gpu.array({ { 1, 2, 3 }, { 4, 5, 60 } }, device), title "float32 (2, 3)", "   1   2   3", "   4   5  60")
+    shown(gpu.array({ 1, -2 }, "int8", device), title "int8 (2,)", "   1  -2")
+    shown(gpu.array({ true, false }, device), title "bool (2,)", "   true  false")
+    shown(gpu.array(1.5, device), title "float32 ()", "  1.5")
+    shown(gpu.zeros(0, 3, device), title "float32 (0, 3)", "  no elements")
+    shown(gpu.array({ { 1, 2 }, { 3, 4 } }, "int32", device).T, title "int32 (2, 2)", "  1  3", "  2  4")
+    shown(gpu.range(8, "int32", device):reshape(2, 2, 2), title "int32 (2, 2, 2)", "(1, :, :)", "  1  2", "  3  4",
+      "(2, :, :)", "  5  6", "  7  8")
+  end)
+
+  test("numbers", function()
+    local function row(values, dtype)
+      return tostring(gpu.array(values, dtype or "float32", device)):match("\n%s*(.*)")
+    end
+    t.eq(row({ 0.1, 0.25, 10 }), "0.10   0.25  10.00")
+    t.eq(row({ 1 / 3 }), "0.333333")
+    t.eq(row({ 1 / 3 }, "float64"), "0.333333")
+    t.eq(row({ 1e-8, 1 }), "1e-08  1e+00")
+    t.eq(row({ 1.5e20 }), "1.5e+20")
+    t.eq(row({ 123456789 }, "float64"), "123456789")
+    t.eq(row({ 0 / 0, 1 / 0, -1 / 0, 1 }), "nan   inf  -inf     1")
+    t.eq(row({ 1234.5, 0.001 }), "1234.500     0.001")
+    t.eq(row({ 1234567, 0.5 }), "1234567.0        0.5")
+    t.eq(row({ -507.022095, 0.977971 }), "-507.0221     0.9780")
+    t.eq(row({ -1 }, "uint64"), "18446744073709551615")
+    t.eq(row({ math.mininteger }, "int64"), "-9223372036854775808")
+    t.eq(row({ 0.1, 2 }, "float16"), "0.1  2.0")
+    t.eq(row({ 0.1, 2 }, "bfloat16"), "0.1  2.0")
+    t.eq(row({ 1, 2.5, 1e-300 }, "float64"), "1.0e+00   2.5e+00  1.0e-300")
+  end)
+
+  test("edges of large arrays", function()
+    shown(gpu.range(1000, device), title "float32 (1000,)", "     1     2     3  ...   998   999  1000")
+    shown(gpu.range(100 * 100, "int32", device):reshape(100, 100), title "int32 (100, 100)",
+      "      1      2      3  ...     98     99    100", "    101    102    103  ...    198    199    200",
+      "    201    202    203  ...    298    299    300", "  ...",
+      "   9701   9702   9703  ...   9798   9799   9800", "   9801   9802   9803  ...   9898   9899   9900",
+      "   9901   9902   9903  ...   9998   9999  10000")
+    local text = tostring(gpu.zeros(5, 40, 2, 40, device))
+    for _, part in ipairs({ "(1, 1, :, :)", "(1, 40, :, :)", "(5, 1, :, :)", "(5, 40, :, :)" }) do
+      assert(text:find(part, 1, true), part)
+    end
+    assert(not text:find("(2, ", 1, true))
+    assert(#text < 2000)
+    -- The view's own edges, not those of what it views.
+    local x = gpu.range(2000, device)
+    assert(tostring(x["::-1"]):find("2000  1999  1998", 1, true))
+    local deep = gpu.zeros({ 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3 }, "int8", device)
+    assert(#tostring(deep) < 5000)
+    assert(#tostring(gpu.zeros({ 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2 }, "int8", device)) < 200000)
+    assert(#tostring(gpu.zeros({ 8, 8, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 8, 8 }, "int8", device)) < 200000)
+  end)
+
+  test("lines fit", function()
+    for _, x in ipairs({ gpu.rand(300, device), gpu.rand(4, 70, device), gpu.randn(3, 3, 30, device), gpu.rand(90, 90, device) }) do
+      for line in tostring(x):gmatch("[^\n]+") do assert(#line <= 84, line) end
+    end
+  end)
+
+  test("printing copies only what it shows", function()
+    local x = gpu.zeros(1 << 20, device)
+    local before = gpu.memory(device).peak
+    tostring(x)
+    assert(gpu.memory(device).peak - before < 1 << 16)
+  end)
+
+  test("other forms", function()
+    local x = gpu.array({ 1 }, device)
+    t.eq("x: " .. x, "x: " .. tostring(x))
+    t.eq(x .. "!", tostring(x) .. "!")
+    x:free()
+    t.eq(tostring(x), "array (freed)")
+    t.eq(tostring(gpu.zeros(3, 4).shape), "(3, 4)")
+  end)
+end
+
+t.test("devices and the module", function()
+  assert(tostring(gpu):find(gpu.version, 1, true))
+  assert(tostring(gpu.devices()):find("cpu", 1, true))
+  assert(tostring(gpu.devices().cpu):find("^cpu"))
+end)
+
+t.done()

@@ -1,0 +1,154 @@
+-- Reductions, matrix products and comparisons of whole arrays.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+
+local function list_of(x)
+  local out = {}
+  for i = 1, x.size do out[i] = x:flatten()[i] end
+  return out
+end
+
+local REFERENCE = {
+  sum = function(v) local s = 0 for _, x in ipairs(v) do s = s + x end return s end,
+  prod = function(v) local p = 1 for _, x in ipairs(v) do p = p * x end return p end,
+  min = function(v) return math.min(table.unpack(v)) end,
+  max = function(v) return math.max(table.unpack(v)) end,
+  mean = function(v) local s = 0 for _, x in ipairs(v) do s = s + x end return s / #v end,
+  argmin = function(v) local best = 1 for i, x in ipairs(v) do if x < v[best] then best = i end end return best end,
+  argmax = function(v) local best = 1 for i, x in ipairs(v) do if x > v[best] then best = i end end return best end,
+  any = function(v) for _, x in ipairs(v) do if x ~= 0 then return true end end return false end,
+  all = function(v) for _, x in ipairs(v) do if x == 0 then return false end end return true end,
+}
+
+local function near(got, want, what)
+  if type(want) == "boolean" then return t.eq(got, want, what) end
+  t.near(got, want, 1e-12 * math.max(1, math.abs(want)), what)
+end
+
+for _, device in ipairs(t.devices()) do
+  local function test(name, body) t.test(name .. " on " .. device, body) end
+
+  test("of all elements and along axes", function()
+    gpu.seed(3)
+    for _, shape in ipairs({ { 1 }, { 5 }, { 33 }, { 3, 7 }, { 2, 3, 5 } }) do
+      local x = gpu.randn(shape, "float64", device)
+      for name, f in pairs(REFERENCE) do
+        near(x[name](x), f(list_of(x)), name)
+        near(gpu[name](x), f(list_of(x)), name)
+        for axis = 1, #shape do
+          local r = x[name](x, axis, true)
+          t.eq(r.shape[axis], 1)
+          -- Compare each result with the reduction of the elements along its line.
+          local moved = x:transpose(axis, -1):reshape(-1, shape[axis])
+          local results = list_of(r:transpose(axis, -1))
+          for i = 1, #moved do near(results[i], f(list_of(moved[i])), name .. " along " .. axis) end
+          if #shape > 1 then assert(x[name](x, axis - #shape - 1):equal(r:squeeze(axis))) end
+        end
+      end
+    end
+  end)
+
+  test("results", function()
+    local x = gpu.array({ { 1, 2 }, { 3, 4 } }, "int32", device)
+    t.eq(math.type(x:sum()), "integer")
+    t.eq(x:sum(1).dtype, "int64")
+    t.eq(math.type(x:mean()), "float")
+    t.eq(gpu.array({ true, true, false }, device):sum(), 2)
+    t.eq(x:gt(0):all(), true)
+    t.same(x:gt(3):any(1):totable(), { false, true })
+    t.same(x:sum({ 1, 2 }):totable(), 10)
+    t.same(x:sum({ axis = 1, keepdims = true }):totable(), { { 4, 6 } })
+    t.same(x:sum(nil, true):totable(), { { 10 } })
+    t.same(x:max({ keepdims = true }):totable(), { { 4 } })
+    t.same(x.T:sum(1):totable(), { 3, 7 })
+    t.eq(gpu.array({ 1, 0 / 0, 2 }, device):isnan():any(), true)
+    local m = gpu.array({ 1, 0 / 0, 2 }, device):max()
+    assert(m ~= m, "NaN wins")
+  end)
+
+  test("of nothing", function()
+    local x = gpu.zeros(0, device)
+    t.eq(x:sum(), 0.0)
+    t.eq(x:prod(), 1.0)
+    t.eq(x:any(), false)
+    t.eq(x:all(), true)
+    for _, name in ipairs({ "min", "max", "argmin", "argmax", "mean" }) do
+      assert(not pcall(x[name], x), name .. " of nothing")
+    end
+    t.same(gpu.zeros(3, 0, device):sum(2):totable(), { 0, 0, 0 })
+    t.eq(gpu.zeros(3, 0, device):sum(1).size, 0)
+  end)
+
+  test("arguments", function()
+    local x = gpu.zeros(2, 3, device)
+    t.raises({ "no axis 3", "has 2" }, x.sum, x, 3)
+    t.raises("no axis 0", x.sum, x, 0)
+    t.raises("named twice", x.sum, x, { 1, -2 })
+    t.raises("option 'axes'", x.sum, x, { axes = 1 })
+    t.raises("along one axis", x.argmax, x, { 1, 2 })
+    t.raises("array expected", gpu.sum, 3)
+  end)
+
+  test("float32 sums are accurate", function()
+    local n = 1000003
+    t.near(gpu.full(n, 0.1, "float32", device):sum(), n * 0.1, n * 0.1 * 1e-6)
+  end)
+
+  test("matmul", function()
+    gpu.seed(5)
+    for _, s in ipairs({ { 1, 1, 1 }, { 2, 3, 4 }, { 17, 5, 33 }, { 64, 64, 64 }, { 3, 0, 2 } }) do
+      local m, k, n = table.unpack(s)
+      for dtype, tolerance in pairs({ float32 = 1e-5, float64 = 1e-13 }) do
+        local a, b = gpu.randn(m, k, dtype, device), gpu.randn(k, n, dtype, device)
+        local c, ta, tb = gpu.matmul(a, b):totable(), a:totable(), b:totable()
+        for i = 1, m do
+          for j = 1, n do
+            local sum = 0
+            for l = 1, k do sum = sum + ta[i][l] * tb[l][j] end
+            t.near(c[i][j], sum, tolerance * (1 + k))
+          end
+        end
+        assert(gpu.matmul(b.T, a.T):allclose(gpu.matmul(a, b).T, 1e-4, 1e-5))
+      end
+    end
+    local a = gpu.array({ { 1, 2 }, { 3, 4 } }, device)
+    t.same(a:matmul(gpu.array({ 1, 1 }, device)):totable(), { 3, 7 })
+    t.same(gpu.array({ 1, 1 }, device):matmul(a):totable(), { 4, 6 })
+    t.eq(gpu.array({ 1, 2 }, device):dot(gpu.array({ 3, 4 }, device)), 11.0)
+    t.raises({ "(2, 2)", "(3,)" }, a.matmul, a, gpu.zeros(3, device))
+    t.raises("array expected", a.matmul, a, 3)
+  end)
+
+  test("allclose and equal", function()
+    local x = gpu.array({ 1, 2, 3 }, device)
+    t.eq(gpu.allclose(x, x + 1e-6), true)
+    t.eq(gpu.allclose(x, x + 1e-3), false)
+    t.eq(gpu.allclose(x, x + 1e-3, 1e-2), true)
+    t.eq(gpu.allclose(x, x + 1e-3, 0, 1e-2), true)
+    t.eq(gpu.allclose(x, 1), false)
+    t.eq(gpu.allclose(1, gpu.ones(2, 2, device)), true)
+    t.eq(x:allclose(gpu.array({ 1, 2, 3 }, "float64", "cpu")), true)
+    local inf, nan = 1 / 0, 0 / 0
+    t.eq(gpu.allclose(gpu.array({ inf }, device), gpu.array({ inf }, device)), true)
+    t.eq(gpu.allclose(gpu.array({ inf }, device), gpu.array({ 1 }, device)), false)
+    t.eq(gpu.allclose(gpu.array({ 1 }, device), gpu.array({ inf }, device)), false)
+    t.eq(gpu.allclose(gpu.array({ nan }, device), gpu.array({ nan }, device)), false)
+    t.raises({ "(3,)", "(2,)" }, gpu.allclose, x, gpu.zeros(2, device))
+    t.eq(x:equal(gpu.array({ 1, 2, 3 }, "int64", "cpu")), true)
+    t.eq(x:equal(x[{ { 1, 2 } }]), false)
+    t.eq(x:equal(gpu.array({ 1, 2, 4 }, device)), false)
+    local big = gpu.array({ (1 << 53) + 1 }, "int64", device)
+    t.eq(big:equal(gpu.array({ 1 << 53 }, "int64", device)), false)
+    t.raises("array expected", x.equal, x, 3)
+  end)
+
+  test("sums of many float32", function()
+    local x = gpu.linspace(0, 1, 1000000, device) * 2 + 1
+    local exact = x:to("float64"):sum()
+    assert(math.abs(x:sum() / exact - 1) < 1e-7 and math.abs(x:mean() - exact / 1000000) < 2e-7)
+    local rows = gpu.linspace(0, 1, 300000, device):reshape(3, 100000)
+    assert(gpu.allclose(rows:sum(2):to("float64"), rows:to("float64"):sum(2), 1e-7, 0))
+  end)
+end
+
+t.done()

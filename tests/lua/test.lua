@@ -1,0 +1,120 @@
+-- The Lua tests' harness. A test file starts with `local t = dofile("tests/lua/test.lua")`, calls t.test(name, function)
+-- and ends with t.done(). One line a test for the runner: "ok NAME", "not ok NAME", "skip NAME"; details after "# ".
+local t = { failed = 0 }
+local skip_mark = {}
+
+-- Every launch is checked, and a report is an error.
+if os.getenv("LUNARRAY_TEST_CHECK") then (gpu or require "lunarray").check(true) end
+
+-- The devices that array tests run on, from LUNARRAY_TEST_DEVICES ("cpu,simt" unless told otherwise).
+function t.devices()
+  local list = {}
+  for name in (os.getenv("LUNARRAY_TEST_DEVICES") or "cpu,simt"):gmatch("[^,]+") do list[#list + 1] = name end
+  return list
+end
+
+-- The device that kernel tests run on: the first that is not cpu.
+function t.kernel_device()
+  for _, name in ipairs(t.devices()) do
+    if name ~= "cpu" then return name end
+  end
+  return "simt"
+end
+
+function t.skip(why) error({ skip_mark, why }, 0) end
+
+local function handler(e)
+  if type(e) == "table" and e[1] == skip_mark then return e end
+  return debug.traceback(tostring(e), 2)
+end
+
+function t.test(name, body)
+  if arg and arg[1] and not name:find(arg[1], 1, true) then return end
+  local ok, e = xpcall(body, handler)
+  if ok then
+    print("ok " .. name)
+  elseif type(e) == "table" then
+    print("# skip: " .. e[2] .. "\nskip " .. name)
+  else
+    print("# " .. e:gsub("\n", "\n# ") .. "\nnot ok " .. name)
+    t.failed = t.failed + 1
+  end
+  io.stdout:flush()
+end
+
+local function show(v)
+  return type(v) == "string" and string.format("%q", v) or tostring(v)
+end
+
+function t.eq(got, want, what)
+  if got ~= want then error((what or "value") .. " is " .. show(got) .. ", expected " .. show(want), 2) end
+end
+
+function t.near(got, want, tolerance, what)
+  if not (math.abs(got - want) <= (tolerance or 1e-6)) then
+    error((what or "value") .. " is " .. show(got) .. ", expected " .. show(want), 2)
+  end
+end
+
+-- Nested tables, compared element by element.
+function t.same(got, want, path)
+  path = path or "value"
+  if type(want) ~= "table" then
+    if got ~= want and not (got ~= got and want ~= want) then error(path .. " is " .. show(got) .. ", expected " .. show(want), 2) end
+    return
+  end
+  if type(got) ~= "table" then error(path .. " is " .. show(got) .. ", expected a table", 2) end
+  for k in pairs(got) do
+    if want[k] == nil then error(path .. " has an unexpected [" .. tostring(k) .. "]", 2) end
+  end
+  for k, v in pairs(want) do t.same(got[k], v, path .. "[" .. tostring(k) .. "]") end
+end
+
+-- Lists of numbers, element by element within tolerance * max(1, |want|). Either may be an array.
+function t.close(got, want, tolerance, what)
+  if type(got) == "userdata" then got = got:flatten():totable() end
+  if type(want) == "userdata" then want = want:flatten():totable() end
+  if #got ~= #want then error((what or "the list") .. " has " .. #got .. " elements, expected " .. #want, 2) end
+  for i, w in ipairs(want) do
+    if not (got[i] == w or math.abs(got[i] - w) <= tolerance * math.max(1, math.abs(w))) then
+      error(("%s[%d] is %s, expected %s"):format(what or "value", i, show(got[i]), show(w)), 2)
+    end
+  end
+end
+
+-- {f(0), ..., f(n - 1)}
+function t.list(n, f)
+  local list = {}
+  for i = 1, n do list[i] = f(i - 1) end
+  return list
+end
+
+-- Calls f(...), which must raise an error whose text holds every string of `parts` (one string or a list). Returns it.
+function t.raises(parts, f, ...)
+  local ok, e = pcall(f, ...)
+  if ok then error("no error was raised", 2) end
+  e = tostring(e)
+  for _, part in ipairs(type(parts) == "table" and parts or { parts }) do
+    if not e:find(part, 1, true) then error("the error " .. show(e) .. " lacks " .. show(part), 2) end
+  end
+  return e
+end
+
+-- A test that runs f() with checks on, more than once: gpu.check must report nothing, and what f returns must be `want`.
+function t.clean(name, want, f)
+  t.test(name, function()
+    for _ = 1, 2 do
+      local got
+      local messages = {}
+      for i, r in ipairs((gpu or require "lunarray").check(function() got = f() end)) do messages[i] = r.message end
+      if #messages > 0 then error("reports of what is right:\n" .. table.concat(messages, "\n"), 0) end
+      t.close(got, want, 0)
+    end
+  end)
+end
+
+function t.done()
+  os.exit(t.failed == 0 and 0 or 1, true)
+end
+
+return t

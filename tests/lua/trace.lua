@@ -1,0 +1,254 @@
+-- gpu.trace: the steps of one warp, their lanes, and the values of the source's own variables.
+local gpu = gpu or require "lunarray"
+local t = dofile("tests/lua/test.lua")
+gpu.device("simt")
+
+local function line() return debug.getinfo(2, "l").currentline end
+
+-- The steps at the line with `text` in it.
+local function at(steps, text)
+  local found = {}
+  for _, s in ipairs(steps) do
+    if s.source:find(text, 1, true) then found[#found + 1] = s end
+  end
+  assert(#found > 0, "no step at " .. text)
+  return found
+end
+
+local first_line = line() + 2
+local branch = gpu.kernel [[
+  __global__ void branch(int n, const float *x, float *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int j = 0; j < 2; j++) {
+      if (i + j < n)
+        sum += x[i + j];
+      else
+        sum -= 1;
+    }
+    y[i] = sum;
+  }
+]]
+
+t.test("lanes part and meet, and variables change", function()
+  local x, y = gpu.range(1, 64), gpu.zeros(64)
+  local steps = gpu.trace(branch, 2, 32){ block = 1 }(40, x, y)
+  t.eq(steps.kernel, "branch")
+  t.same(steps.block, { 1, 0, 0 })
+  t.eq(steps.warp, 0)
+  t.eq(steps.total, #steps)
+  local i = at(steps, "int i =")[1]
+  t.eq(i.line, first_line + 1)
+  t.eq(i.active, 32)
+  t.same(i.changed, { "i" })
+  t.eq(i.values.i[0], 32)
+  t.eq(i.values.i[31], 63)
+  t.eq(i.values.n, 40)
+  t.eq(i.func, "branch")
+  t.eq(i.depth, 0)
+  t.eq(at(steps, "float sum = 0")[1].values.sum, 0.0)
+  local adds, subtracts = at(steps, "sum += x"), at(steps, "sum -= 1")
+  t.eq(#adds, 2)
+  t.eq(adds[1].mask, 0x000000ff) -- i < 40: the first eight of the block
+  t.eq(adds[2].mask, 0x0000007f)
+  t.eq(adds[2].active, 7)
+  t.eq(subtracts[1].mask, 0xffffff00)
+  t.eq(subtracts[2].mask, 0xffffff80)
+  t.eq(adds[1].values.sum[0], 33.0)
+  t.eq(adds[2].values.sum[6], 39.0 + 40.0)
+  t.eq(subtracts[1].values.sum, -1.0)
+  t.eq(subtracts[2].values.sum[7], 40.0 - 1)
+  t.eq(subtracts[2].values.sum[31], -2.0)
+  t.eq(subtracts[2].values.sum[0], nil) -- a lane that took no part
+  local loop = at(steps, "for (int j")
+  t.eq(#loop, 3)
+  for k, s in ipairs(loop) do
+    t.eq(s.values.j, k - 1)
+    t.eq(s.active, 32)
+  end
+  local last = at(steps, "y[i] = sum")[1]
+  t.eq(last.active, 32)
+  t.same(last.changed, {})
+  t.eq(y[33], 33.0 + 34.0)
+  t.eq(y[1], 1.0 + 2.0) -- the other block ran, too
+end)
+
+t.test("the other block's and warp's values", function()
+  local k = gpu.kernel [[
+    __global__ void where(int *out) {
+      int id = (blockIdx.y * gridDim.x + blockIdx.x) * 100 + threadIdx.y * 50 + threadIdx.x;
+      out[0] = id;
+    }
+  ]]
+  local out = gpu.zeros(1, "int32")
+  local steps = gpu.trace(k, { 2, 3 }, { 50, 2 }){ block = { 1, 2 }, warp = 1 }(out)
+  local id = at(steps, "int id")[1].values.id
+  t.eq(id[0], 532)
+  t.eq(id[17], 549)
+  t.eq(id[18], 550)
+  assert(tostring(steps):find("block (1, 2, 0), warp 1, threads (32, 0, 0) to (13, 1, 0)", 1, true))
+  local partial = gpu.trace(k, { 2, 3 }, { 50, 2 }){ warp = 3 }(out)
+  t.eq(partial[1].mask, 15)
+end)
+
+t.test("types", function()
+  local k = gpu.kernel [[
+    struct pair { float x; short n; };
+    enum color { red, green, blue };
+    __global__ void types(pair p, const bool *flags, const float *x, unsigned char *bytes) {
+      unsigned char c = threadIdx.x + 250;
+      signed char s = (signed char)c;
+      long long big = -5000000000LL;
+      unsigned u = 4000000000u;
+      double d = 0.1;
+      bool b = flags[threadIdx.x];
+      color col = blue;
+      const float *q = x + threadIdx.x;
+      pair r = p;
+      r.x += 1;
+      float few[3];
+      for (int j = 0; j < 3; j++)
+        few[j] = x[j];
+      bytes[threadIdx.x] = c + s + big + u + d + b + col + *q + r.x + few[p.n];
+    }
+  ]]
+  local x, flags = gpu.range(10, 19), gpu.array({ false, false, true, true }, "bool")
+  local steps = gpu.trace(k, 1, 4)(string.pack("fi2xx", 1.5, 2), flags, x, gpu.zeros(4, "uint8"))
+  local function value(text, name) return at(steps, text)[1].values[name] end
+  t.same(value("unsigned char c", "c"), { [0] = 250, 251, 252, 253 })
+  t.eq(value("signed char s", "s")[0], -6)
+  t.eq(value("long long big", "big"), -5000000000)
+  t.eq(value("unsigned u", "u"), 4000000000)
+  t.eq(value("double d", "d"), 0.1)
+  t.same(value("bool b", "b"), { [0] = false, false, true, true })
+  t.eq(value("color col", "col"), 2)
+  t.eq(value("const float *q", "q")[3] - value("const float *q", "q")[0], 12)
+  t.eq(value("pair r", "r.x"), 1.5)
+  t.eq(value("pair r", "r.n"), 2)
+  t.eq(value("r.x += 1", "r.x"), 2.5)
+  local few = at(steps, "few[j] =")
+  t.same(few[3].changed, { "few[2]" })
+  t.eq(few[3].values["few[2]"], 12.0)
+  t.eq(few[3].values["few[0]"], 10.0)
+  local text = tostring(steps)
+  for _, part in ipairs { "b = false false true true", "q = &x[0], &x[1] .. &x[3]", "c = 250..253", "p.x = 1.5   p.n = 2" } do
+    assert(text:find(part, 1, true), "no '" .. part .. "' in\n" .. text)
+  end
+end)
+
+t.test("calls, recursion, and what a function changes through a pointer", function()
+  local k = gpu.kernel [[
+    __device__ void bump(int *count, int by) {
+      *count += by;
+    }
+    __device__ int fact(int n) {
+      if (n <= 1) return 1;
+      int rest = fact(n - 1);
+      return n * rest;
+    }
+    __global__ void calls(int *out) {
+      int count = 0;
+      bump(&count, 3);
+      int f = fact(3);
+      *out = count + f;
+    }
+  ]]
+  local out = gpu.zeros(1, "int32")
+  local steps = gpu.trace(k, 1, 1)(out)
+  t.eq(out[1], 9)
+  local body = at(steps, "*count += by")[1]
+  t.eq(body.func, "bump")
+  t.eq(body.depth, 1)
+  t.eq(body.values.by, 3)
+  t.eq(at(steps, "int f = fact(3)")[1].values.count, 3)
+  local deepest = 0
+  for _, s in ipairs(steps) do deepest = math.max(deepest, s.depth) end
+  t.eq(deepest, 3)
+  local n = {}
+  for _, s in ipairs(at(steps, "__device__ int fact(int n)")) do n[#n + 1] = s.values.n end
+  t.same(n, { 3, 2, 1 })
+  local results = at(steps, "int f = fact(3)")
+  t.eq(results[#results].values.f, 6)
+end)
+
+t.test("a loop on one line is one step a round, and steps are limited", function()
+  local k = gpu.kernel [[
+    __global__ void count(int n, int *out) {
+      int i = 0;
+      while (i < n) i++;
+      *out = i;
+    }
+  ]]
+  local out = gpu.zeros(1, "int32")
+  local steps = gpu.trace(k, 1, 1)(20, out)
+  t.eq(#at(steps, "while"), 21)
+  local few = gpu.trace(k, 1, 1){ steps = 5 }(20, out)
+  t.eq(#few, 5)
+  t.eq(few.total, #steps)
+  local text = tostring(few)
+  assert(text:find(("and %d more steps; gpu.trace(...){steps = %d} keeps them"):format(#steps - 5, #steps), 1, true), text)
+  local default = gpu.trace(k, 1, 1)(2000, out)
+  t.eq(#default, 1000)
+  t.eq(out[1], 2000)
+  local html = getmetatable(default).__display(default)["text/html"]
+  assert(html:find("more steps", 1, true) and #html < 300000)
+end)
+
+t.test("text, lanes by choice, and HTML", function()
+  local x, y = gpu.range(1, 64), gpu.zeros(64)
+  local steps = gpu.trace(branch, 2, 32){ block = 1 }(40, x, y)
+  local text = tostring(steps)
+  for _, part in ipairs { "trace of branch: block (1, 0, 0), warp 0, threads (0, 0, 0) to (31, 0, 0)", "i = 32..63", "n = 40   x = &x[0]",
+    "########........................  sum += x[i + j];", "sum = 33, 34 .. 40", ("%5d  ################################  int i ="):format(first_line + 1) } do
+    assert(text:find(part, 1, true), "no '" .. part .. "' in\n" .. text)
+  end
+  for one in text:gmatch("[^\n]+") do assert(#one <= 120, one) end
+  local some = tostring(gpu.trace(branch, 2, 32){ block = 1 }{ lanes = { 2, 5 } }(40, x, y))
+  assert(some:find("i = 34 37", 1, true) and some:find("sum = 35 38", 1, true), some)
+  local html = getmetatable(steps).__display(steps)["text/html"]
+  assert(html:find("if (i + j &lt; n)", 1, true) and not html:find("j < n", 1, true))
+  local _, squares = html:gsub("&#9632;", "")
+  t.eq(squares, 32 * #steps)
+end)
+
+t.test("device variables, shared memory, templates, launchers", function()
+  local k = gpu.kernel {
+    [[
+      __device__ int total = 1;
+      template <typename T> __global__ void sum(T *out) {
+        extern __shared__ int s[];
+        s[threadIdx.x] = threadIdx.x;
+        __syncthreads();
+        T v = s[threadIdx.x ^ 1] + total;
+        if (threadIdx.x == 0) total = v;
+        out[threadIdx.x] = v;
+      }
+    ]],
+    instantiate = { "sum<int>" },
+  }
+  local out = gpu.zeros(64, "int32")
+  k(1, 64, 256)(out)
+  t.eq(out[1], 2)
+  local steps = gpu.trace(k(1, 64, 256)){ warp = 1 }(out)
+  t.eq(at(steps, "T v =")[1].values.v[0], 33 + 2)
+  t.eq(out[1], 3)
+  k(1, 64, 256)(out)
+  t.eq(out[1], 4)
+end)
+
+t.test("mistakes are named", function()
+  local x, y = gpu.zeros(64), gpu.zeros(64)
+  local tracer = gpu.trace(branch, 2, 32)
+  t.raises("gpu.trace(kernel, grid, block [, options])", gpu.trace, branch)
+  t.raises("no block (2, 0, 0) in a grid of (2, 1, 1)", tracer { block = 2 }, 1, x, y)
+  t.raises("no warp 1 in a block of 1", tracer { warp = 1 }, 1, x, y)
+  t.raises("there is no option 'wrap'; there are block, warp, steps and lanes", tracer, { wrap = 1 })
+  t.raises("steps: expected a whole number from 1 to 100000, got 0", tracer, { steps = 0 })
+  t.raises("lanes: expected a whole number from 0 to 31, got 32", tracer, { lanes = { 1, 32 } })
+  t.raises("block: expected a whole number from 0", tracer, { block = { 1.5 } })
+  t.raises("branch: takes 3 arguments", tracer, 1, x)
+  t.raises({ "read of 4 bytes", "x[64]" }, tracer, 1000, x, y)
+  t.eq(#tracer(1, x, y) > 0, true) -- and the session goes on
+end)
+
+t.done()

@@ -1,0 +1,131 @@
+"""The binary under test, a private home for each test, and a terminal that is read as a person reads it."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pexpect
+import pyte
+import pytest
+
+BINARY = os.path.abspath(os.environ.get("LUNARRAY", "build/lunarray"))
+PATIENCE = 20  # seconds until something that should appear counts as missing
+
+
+@pytest.fixture
+def env(tmp_path):
+    e = dict(os.environ, HOME=str(tmp_path), TERM="xterm-256color", LC_ALL="C.UTF-8")
+    for name in list(e):
+        if name.startswith(("LUNARRAY", "XDG_", "LUA")) or name == "NO_COLOR":
+            del e[name]
+    e["LUNARRAY_CACHE_DIR"] = str(tmp_path / "cache")
+    e["LUNARRAY_DEVICE"] = "cpu"
+    # A build with AddressSanitizer would keep SIGSEGV from the handler that is under test.
+    e["ASAN_OPTIONS"] = ":".join(filter(None, [e.get("ASAN_OPTIONS"), "handle_segv=0"]))
+    return e
+
+
+class Terminal:
+    """A shell in a pseudo-terminal, and the screen that it makes."""
+
+    def __init__(self, args, env, columns=80, rows=24, command=BINARY):
+        self.screen = pyte.Screen(columns, rows)
+        self.stream = pyte.ByteStream(self.screen)
+        self.child = pexpect.spawn(command, args, env=env, dimensions=(rows, columns), timeout=PATIENCE)
+        self.child.delaybeforesend = None
+        self.raw = b""
+
+    def pump(self, seconds=0.02):
+        try:
+            data = self.child.read_nonblocking(65536, seconds)
+        except pexpect.TIMEOUT:
+            return False
+        except pexpect.EOF:
+            return None
+        self.raw += data
+        self.stream.feed(data)
+        return True
+
+    def wait(self, condition):
+        """Reads until condition(self) holds; fails with the screen."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            if condition(self):
+                return
+            if self.pump(0.1) is None and not condition(self):
+                break
+        if not condition(self):
+            pytest.fail("the screen never came to be right:\n" + "\n".join(self.lines()) + f"\ncursor {self.cursor}")
+
+    def lines(self):
+        """The rows down to the last that is not blank, without blanks at their ends."""
+        rows = [row.rstrip() for row in self.screen.display]
+        while rows and not rows[-1]:
+            rows.pop()
+        return rows
+
+    @property
+    def cursor(self):
+        return (self.screen.cursor.y, self.screen.cursor.x)
+
+    def at_prompt(self, number):
+        """The cursor stands behind the empty prompt of that cell."""
+        def holds(t):
+            y, x = t.cursor
+            prompt = f"{number}>"
+            return t.screen.display[y].rstrip() == prompt and x == len(prompt) + 1
+        self.wait(holds)
+
+    def shows(self, *rows):
+        """The last rows of the screen are these."""
+        self.wait(lambda t: t.lines()[-len(rows):] == list(rows))
+
+    def send(self, keys):
+        self.child.send(keys)
+
+    def resize(self, columns, rows):
+        self.screen.resize(rows, columns)
+        self.child.setwinsize(rows, columns)
+
+    def ended(self):
+        """Waits for the end; the exit status, or minus the signal."""
+        self.wait_end()
+        return self.child.exitstatus if self.child.signalstatus is None else -self.child.signalstatus
+
+    def wait_end(self):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and self.pump(0.1) is not None:
+            pass
+        self.child.wait() if self.child.isalive() else None
+
+    def close(self):
+        if self.child.isalive():
+            self.child.kill(signal.SIGKILL)
+        self.child.close(force=True)
+
+
+@pytest.fixture
+def terminal(env):
+    """terminal(...) starts a shell; all of them are ended after the test."""
+    started = []
+
+    def start(*args, columns=80, rows=24, command=BINARY, **changes):
+        t = Terminal(list(args), {**env, **changes}, columns, rows, command)
+        started.append(t)
+        return t
+
+    yield start
+    for t in started:
+        t.close()
+
+
+@pytest.fixture
+def cli(env, tmp_path):
+    """cli(*arguments) runs the binary without a terminal and gives its result."""
+
+    def run(*args, stdin="", **changes):
+        return subprocess.run([BINARY, *args], input=stdin, capture_output=True, text=True, env={**env, **changes},
+                              cwd=tmp_path, timeout=60)
+
+    return run

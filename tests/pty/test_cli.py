@@ -1,0 +1,257 @@
+"""The command line without a terminal: options, scripts, notebooks, output and exit statuses."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import BINARY
+
+
+def notebook(path, *cells, **top):
+    """Writes a notebook; a cell is its source, or (source, tags), or a whole dictionary."""
+    def cell(c):
+        if isinstance(c, dict):
+            return c
+        source, tags = c if isinstance(c, tuple) else (c, [])
+        return {"cell_type": "code", "source": source, "metadata": {"tags": tags}, "outputs": [], "execution_count": None}
+
+    book = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell(c) for c in cells], **top}
+    path.write_text(json.dumps(book))
+    return str(path)
+
+
+def test_version(cli):
+    r = cli("--version")
+    assert r.returncode == 0 and r.stdout.startswith("lunarray ") and r.stderr == ""
+
+
+def test_help(cli):
+    r = cli("--help")
+    assert r.returncode == 0 and r.stderr == ""
+    for option in ("-e", "-i", "--device", "--info", "--version", "jupyter"):
+        assert option in r.stdout
+
+
+@pytest.mark.parametrize("option, meant", [("--versoin", "--version"), ("--inf", "--info"), ("--devcie=cpu", "--device"), ("-help", "--help")])
+def test_misspelt_option(cli, option, meant):
+    r = cli(option)
+    assert r.returncode == 2 and r.stdout == ""
+    assert len(r.stderr.splitlines()) == 1 and option in r.stderr and f"did you mean {meant}?" in r.stderr
+
+
+def test_unknown_option(cli):
+    r = cli("--frobnicate")
+    assert r.returncode == 2 and "--frobnicate" in r.stderr and "--help" in r.stderr
+
+
+@pytest.mark.parametrize("option", ["-e", "--device"])
+def test_option_without_value(cli, option):
+    r = cli(option)
+    assert r.returncode == 2 and option in r.stderr and "needs" in r.stderr
+
+
+def test_wrong_device(cli):
+    r = cli("--device", "gpu9", "-e", "print(1)")
+    assert r.returncode == 2 and r.stdout == ""
+    assert "gpu9" in r.stderr and "cpu" in r.stderr and "simt" in r.stderr
+
+
+def test_device(cli):
+    r = cli("--device", "cpu", "-e", "print(gpu.device().name)")
+    assert (r.returncode, r.stdout, r.stderr) == (0, "cpu\n", "")
+
+
+def test_info(cli):
+    r = cli("--info")
+    assert r.returncode == 0 and r.stderr == ""
+    for word in ("Devices", "cpu", "simt", "default", "NVRTC", "OpenBLAS", "ZeroMQ", "cache", "CUDA headers"):
+        assert word in r.stdout, word
+
+
+def test_info_says_how_to_get_what_is_missing(cli, tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    r = cli("--info", LUNARRAY_NVRTC=str(empty))
+    assert r.returncode == 0 and "NVRTC" in r.stdout
+
+
+def test_code_is_silent_unless_it_prints(cli):
+    r = cli("-e", "return 1")
+    assert (r.returncode, r.stdout, r.stderr) == (0, "", "")
+    r = cli("-e", "print(6 * 7)")
+    assert (r.returncode, r.stdout) == (0, "42\n")
+
+
+def test_codes_share_globals_and_precede_the_file(cli, tmp_path):
+    (tmp_path / "a.lua").write_text("print(x, ...)")
+    r = cli("-e", "x = 1", "-e", "x = x + 1", "a.lua", "argument")
+    assert (r.returncode, r.stdout) == (0, "2\targument\n")
+
+
+def test_script_arguments(cli, tmp_path):
+    (tmp_path / "a.lua").write_text("#!/usr/bin/env lunarray\nprint(arg[0], #arg, arg[1], arg[2], select('#', ...), ...)")
+    r = cli("a.lua", "-e", "--help")
+    assert (r.returncode, r.stdout, r.stderr) == (0, "a.lua\t2\t-e\t--help\t2\t-e\t--help\n", "")
+
+
+def test_arguments_before_the_script(cli, tmp_path):
+    (tmp_path / "a.lua").write_text("print(arg[-1], arg[-2], arg[-3]:match('[^/]*$'), arg[-4])")
+    r = cli("--device", "cpu", "a.lua")
+    assert (r.returncode, r.stdout) == (0, "cpu\t--device\tlunarray\tnil\n")
+
+
+def test_file_with_a_dash(cli, tmp_path):
+    (tmp_path / "-x.lua").write_text("print 'ran'")
+    r = cli("--", "-x.lua")
+    assert (r.returncode, r.stdout) == (0, "ran\n")
+
+
+def test_standard_input(cli):
+    r = cli(stdin="print('from', 'stdin')")
+    assert (r.returncode, r.stdout) == (0, "from\tstdin\n")
+    r = cli("-", "a", stdin="print(...)")
+    assert (r.returncode, r.stdout) == (0, "a\n")
+
+
+def test_error_of_a_script(cli, tmp_path):
+    (tmp_path / "bad.lua").write_text("local function deep()\n  error('a mistake')\nend\nprint 'before'\ndeep()\n")
+    r = cli("bad.lua")
+    assert r.returncode == 1 and r.stdout == "before\n"
+    first, *rest = r.stderr.splitlines()
+    assert first == "lunarray: bad.lua:2: a mistake"
+    assert any("bad.lua:5" in line for line in rest) and any("deep" in line for line in rest)
+
+
+def test_syntax_error(cli):
+    r = cli("-e", "x = = 1")
+    assert r.returncode == 1 and r.stdout == "" and r.stderr.startswith("lunarray: (command line):1: ")
+
+
+@pytest.mark.parametrize("code", ["error()", "error({})", "error(setmetatable({}, {__tostring = function() return 'text' end}))", "error(nil)"])
+def test_odd_error_values(cli, code):
+    r = cli("-e", code)
+    assert r.returncode == 1 and r.stderr.startswith("lunarray: ")
+
+
+def test_missing_file(cli):
+    r = cli("nowhere.lua")
+    assert r.returncode == 1 and "nowhere.lua" in r.stderr and "No such file" in r.stderr and len(r.stderr.splitlines()) == 1
+
+
+def test_a_folder(cli, tmp_path):
+    r = cli(str(tmp_path))
+    assert r.returncode == 1 and str(tmp_path) in r.stderr
+
+
+@pytest.mark.parametrize("code, status", [("os.exit(7)", 7), ("os.exit(true)", 0), ("os.exit(false)", 1), ("os.exit(3, true)", 3)])
+def test_exit_flushes(cli, code, status):
+    r = cli("-e", "print 'printed' io.write('written') " + code)
+    assert (r.returncode, r.stdout) == (status, "printed\nwritten")
+
+
+def test_order_of_streams(env):
+    r = subprocess.run([BINARY, "-e", "print(1) io.stderr:write('2\\n') print(3) io.write('4\\n') io.stdout:write('5\\n')"],
+                       env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+    assert sorted(r.stdout.split()) == ["1", "2", "3", "4", "5"]
+    assert [n for n in r.stdout.split() if n != "2"] == ["1", "3", "4", "5"]
+
+
+def test_closed_pipe_ends_quietly(env):
+    r = subprocess.run(["sh", "-c", '"$0" -e "for i = 1, 1e6 do print(i) end" | head -1; echo done', BINARY], env=env,
+                       capture_output=True, text=True, timeout=60)
+    assert r.stdout == "1\ndone\n" and r.stderr == ""
+
+
+def test_full_disk_is_reported(env):
+    with open("/dev/full", "w") as full:
+        r = subprocess.run([BINARY, "-e", "print(1)"], env=env, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert r.returncode == 1 and "standard output" in r.stderr
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_descriptors(env, closed, tmp_path):
+    """A file that a script opens must not take the place of standard output."""
+    code = "local f = io.open('file', 'w') print('output') f:write('content') f:close()"
+    subprocess.run(["sh", "-c", f'"$0" -e "{code}" {closed}', BINARY], env=env, cwd=tmp_path, timeout=60,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert (tmp_path / "file").read_text() == "content"
+
+
+def test_interrupt_of_a_script(env):
+    p = subprocess.Popen([BINARY, "-e", "print 'running' io.stdout:flush() while true do end"], env=env, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True)
+    assert p.stdout.readline() == "running\n"
+    p.send_signal(signal.SIGINT)
+    _, err = p.communicate(timeout=30)
+    assert p.returncode == 1 and "interrupted" in err.lower() and "(command line):1" in err
+
+
+def test_shell_on_a_pipe(cli):
+    r = cli("-i", stdin="x = 20\nfor i = 1, 2 do\n  x = x + 1\nend\nx\nerror('bad')\nx + 1\n")
+    assert r.returncode == 0
+    assert "22" in r.stdout and "23" in r.stdout and "bad" in r.stderr
+
+
+def test_notebook(cli, tmp_path):
+    path = notebook(tmp_path / "n.ipynb", {"cell_type": "markdown", "source": "# Not printed", "metadata": {}},
+                    ["local x = 20\n", "print('in a cell')"], "", "x + 1")
+    r = cli(path)
+    assert (r.returncode, r.stdout, r.stderr) == (0, "in a cell\n21\n", "")
+
+
+def test_notebook_stops_at_an_error(cli, tmp_path):
+    path = notebook(tmp_path / "n.ipynb", "print(1)", "error('a mistake')", "print(3)")
+    r = cli(path)
+    assert r.returncode == 1 and r.stdout == "1\n"
+    assert "a mistake" in r.stderr and "cell 2" in r.stderr
+
+
+def test_notebook_goes_on_where_an_error_is_expected(cli, tmp_path):
+    path = notebook(tmp_path / "n.ipynb", "print(1)", ("error('a mistake')", ["raises-exception"]), "print(3)")
+    r = cli(path)
+    assert r.returncode == 0 and r.stderr == ""
+    first, *middle, last = r.stdout.splitlines()
+    assert (first, last) == ("1", "3") and "a mistake" in middle[0]
+
+
+@pytest.mark.parametrize("text, why", [
+    ("this is not JSON", "not JSON"),
+    ("", "not JSON"),
+    ("[1, 2]", "not a notebook"),
+    ('{"cells": []}', "nbformat"),
+    ('{"nbformat": 3, "worksheets": []}', "format 3"),
+    ('{"nbformat": 5, "cells": []}', "format 5"),
+    ('{"nbformat": 4}', "cells"),
+    ('{"nbformat": 4, "cells": [3]}', "cell 1"),
+    ('{"nbformat": 4, "cells": [{"cell_type": "code"}]}', "cell 1"),
+    ('{"nbformat": 4, "cells": [{"cell_type": "code", "source": [1]}]}', "cell 1"),
+])
+def test_no_notebook(cli, tmp_path, text, why):
+    (tmp_path / "n.ipynb").write_text(text)
+    r = cli("n.ipynb")
+    assert r.returncode == 1 and r.stdout == ""
+    assert len(r.stderr.splitlines()) == 1 and r.stderr.startswith("lunarray: n.ipynb: ") and why in r.stderr
+
+
+def test_missing_notebook(cli):
+    r = cli("nowhere.ipynb")
+    assert r.returncode == 1 and "nowhere.ipynb" in r.stderr and "No such file" in r.stderr
+
+
+def test_jupyter_is_handed_over(cli):
+    r = cli("jupyter")
+    assert r.returncode == 2 and "install" in r.stdout + r.stderr
+
+
+def test_device_before_jupyter(cli):
+    r = cli("--device", "cpu", "jupyter", "--help")
+    assert r.returncode == 0 and "install" in r.stdout
+
+
+def test_options_that_do_not_go_with_notebooks(cli, tmp_path):
+    path = notebook(tmp_path / "n.ipynb", "print(1)")
+    r = cli("-e", "x = 1", path)
+    assert r.returncode == 2 and r.stdout == "" and "notebook" in r.stderr

@@ -1,0 +1,348 @@
+"""The shell in a real pseudo-terminal, its screen read through a terminal emulator."""
+
+import os
+import re
+import signal
+import termios
+
+import pytest
+
+UP, DOWN, LEFT = "\033[A", "\033[B", "\033[D"
+
+
+def ready(terminal, *args, **options):
+    t = terminal(*args, **options)
+    t.at_prompt(1)
+    return t
+
+
+def test_banner_and_result(terminal):
+    t = ready(terminal)
+    assert t.lines()[0].startswith("lunarray ") and "cpu" in t.lines()[0]
+    t.send("1 + 1\r")
+    t.at_prompt(2)
+    t.shows("1> 1 + 1", "2", "2>")
+
+
+def test_print_and_unfinished_line(terminal):
+    t = ready(terminal)
+    t.send("do io.write('abc') end\r")
+    t.at_prompt(2)
+    t.shows("abc", "2>")
+    t.send("os.execute('printf def')\r")
+    t.at_prompt(3)
+    assert any(line.startswith("def") for line in t.lines())
+
+
+def test_several_lines(terminal):
+    t = ready(terminal)
+    t.send("for i = 1, 2 do\r")
+    t.shows("1> for i = 1, 2 do", "..")
+    assert t.cursor[1] == 5
+    t.send("print('line', i)\rend\r")
+    t.at_prompt(2)
+    t.shows("1> for i = 1, 2 do", "..   print('line', i)", ".. end", "line\t1".expandtabs(8), "line\t2".expandtabs(8), "2>")
+
+
+def test_the_block_is_edited_as_a_whole(terminal):
+    t = ready(terminal)
+    t.send("do\rprint('x')\r" + UP + "\x05" + LEFT + LEFT + "y" + DOWN + "end\r")
+    t.at_prompt(2)
+    t.shows("..   print('xy')", "..   end", "xy", "2>")
+
+
+def test_errors(terminal):
+    t = ready(terminal)
+    t.send("error('a mistake')\r")
+    t.at_prompt(2)
+    assert any("a mistake" in line for line in t.lines())
+    t.send("x = = 1\r")
+    t.at_prompt(3)
+    assert any("near '='" in line for line in t.lines())
+    t.send("'alive'\r")
+    t.at_prompt(4)
+    assert any("alive" in line for line in t.lines()[-2:])
+
+
+def test_interrupt_keeps_the_state(terminal):
+    t = ready(terminal)
+    t.send("x = 42\r")
+    t.at_prompt(2)
+    t.send("print 'running' while true do end\r")
+    t.wait(lambda t: "running" in t.lines())
+    t.send("\x03")
+    t.at_prompt(3)
+    assert any("interrupted" in line.lower() for line in t.lines())
+    t.send("x\r")
+    t.at_prompt(4)
+    t.shows("3> x", "42", "4>")
+
+
+SPIN = "gpu.kernel [[__global__ void spin(float *x) { while (true) x[0] += 1; }]]"
+
+
+def test_interrupt_of_a_kernel_keeps_the_arrays(terminal, cli):
+    if cli("-e", SPIN, LUNARRAY_DEVICE="simt").returncode != 0:
+        pytest.skip("no NVRTC here")
+    t = ready(terminal, LUNARRAY_DEVICE="simt")
+    t.send(f"x = gpu.ones(3) spin = {SPIN}\r")
+    t.at_prompt(2)
+    t.send("print 'running' spin(1, 1)(gpu.zeros(1))\r")
+    t.wait(lambda t: "running" in t.lines())
+    t.send("\x03")
+    t.at_prompt(3)
+    assert any("interrupted" in line.lower() for line in t.lines())
+    t.send("x:sum()\r")
+    t.at_prompt(4)
+    t.shows("3> x:sum()", "3.0", "4>")
+
+
+def test_control_c_clears_the_line(terminal):
+    t = ready(terminal)
+    t.send("some text\x03")
+    t.shows("1> some text", "1>")
+    t.at_prompt(1)
+    t.send("7\r")
+    t.at_prompt(2)
+    t.shows("1> 7", "7", "2>")
+
+
+def test_control_d_leaves(terminal):
+    t = ready(terminal)
+    t.send("\x04")
+    assert t.ended() == 0
+
+
+def test_exit_word_leaves(terminal):
+    t = ready(terminal)
+    t.send("exit\r")
+    assert t.ended() == 0
+
+
+def test_os_exit_status(terminal):
+    t = ready(terminal)
+    t.send("print 'last words' os.exit(3)\r")
+    assert t.ended() == 3
+    assert any(line == "last words" for line in t.lines())
+
+
+def test_help(terminal):
+    t = ready(terminal)
+    t.send("?\r")
+    t.wait(lambda t: any("Ctrl-R" in line for line in t.lines()) and t.lines()[-1] == "1>")
+
+
+def test_paste_inserts_and_runs_nothing(terminal):
+    t = ready(terminal)
+    assert b"\033[?2004h" in t.raw
+    t.send("\033[200~print('one')\rprint('two')\r\033[201~")
+    t.shows("1> print('one')", ".. print('two')", "..")
+    t.send("\r")
+    t.at_prompt(2)
+    t.shows("..", "one", "two", "2>")
+
+
+def test_history_lives_across_starts(terminal):
+    t = ready(terminal)
+    t.send("first = 'entry'\r")
+    t.at_prompt(2)
+    t.send("do\rsecond = 2\rend\r")
+    t.at_prompt(3)
+    t.send("\x04")
+    assert t.ended() == 0
+    t = ready(terminal)
+    t.send(UP)
+    t.shows("1> do", "..   second = 2", ".. end")
+    t.send(UP)
+    t.wait(lambda t: t.lines()[-1] == "1> first = 'entry'")
+    t.send(DOWN + DOWN)
+    t.at_prompt(1)
+    t.send("\x12seco")
+    t.shows("1> do", "..   second = 2", ".. end", "search: seco")
+    t.send("\r")
+    t.at_prompt(2)
+
+
+def test_completion(terminal):
+    t = ready(terminal)
+    t.send("string.form\t")
+    t.wait(lambda t: t.lines()[-1].startswith("1> string.format"))
+    t.send("\x15string.re\t")
+    t.wait(lambda t: any(line.startswith("rep") for line in t.lines()) and any("reverse" in line for line in t.lines()))
+    assert "string.rep(s, n" in " ".join(t.lines())  # the note beside it
+    t.send("\t")
+    t.wait(lambda t: any(line == "1> string.rep" for line in t.lines()))
+    t.send("\033")
+    t.wait(lambda t: t.lines()[-1] == "1> string.re")
+
+
+def test_wide_characters(terminal):
+    t = ready(terminal, columns=20)
+    t.send("'漢字漢字漢字漢字é'")
+    t.wait(lambda t: "'" in t.lines()[-1] and t.cursor[1] > 0 and len(t.lines()) >= 2 and "é" in t.lines()[-1])
+    t.send("\r")
+    t.at_prompt(2)
+    t.wait(lambda t: any("é" in line for line in t.lines()[-3:-1]))
+
+
+def test_twenty_columns(terminal):
+    t = ready(terminal, columns=20, rows=10)
+    t.send("x = 1234567890123456789")
+    t.shows("1> x = 1234567890123", "456789")
+    assert t.cursor[1] == 6
+    t.send("\x01y")
+    t.shows("1> yx = 123456789012", "3456789")
+    assert t.cursor[1] == 4
+    t.send("\x0b")
+    t.wait(lambda t: t.lines()[-1] == "1> y")
+
+
+def test_resize(terminal):
+    t = ready(terminal, columns=60)
+    t.send("a = '" + "x" * 40)
+    t.wait(lambda t: t.lines()[-1] == "1> a = '" + "x" * 40)
+    t.resize(30, 24)
+    t.wait(lambda t: t.lines()[-2:] == ["1> a = '" + "x" * 22, "x" * 18])
+    t.send("'\r")
+    t.at_prompt(2)
+
+
+def test_tall_blocks(terminal):
+    t = ready(terminal, rows=8)
+    t.send("\033[200~do\n" + "\n".join(f"x{i} = {i}" for i in range(20)) + "\nend\033[201~")
+    t.wait(lambda t: t.lines()[-1] == ".. end")
+    t.send("\033<")
+    t.wait(lambda t: t.screen.display[t.cursor[0]].rstrip() == "1> do")
+    t.send("\r")
+    t.at_prompt(2)
+    t.send("x19\r")
+    t.at_prompt(3)
+    t.shows("2> x19", "19", "3>")
+
+
+def test_clear_screen(terminal):
+    t = ready(terminal)
+    t.send("1\r")
+    t.at_prompt(2)
+    t.send("abc\x0c")
+    t.wait(lambda t: t.lines() == ["2> abc"])
+
+
+def test_no_color(terminal):
+    t = ready(terminal, NO_COLOR="1")
+    t.send("for i = 1, 2 do end error('x')\r")
+    t.at_prompt(2)
+    assert not re.search(rb"\033\[[0-9;]*m", t.raw)
+
+
+def test_color(terminal):
+    t = ready(terminal)
+    t.send("for")
+    t.wait(lambda t: t.lines()[-1] == "1> for")
+    assert b"\033[35mfor" in t.raw
+
+
+def test_dumb_terminal(terminal):
+    t = terminal(TERM="dumb")
+    t.wait(lambda t: t.lines() and t.lines()[-1].startswith(">>"))
+    t.send("for i = 1, 2 do\nprint(i)\nend\n")
+    t.wait(lambda t: t.lines()[-1] == ">>" and "2" in t.lines())
+    assert b"\033" not in t.raw
+    t.send("\x04")
+    assert t.ended() == 0
+
+
+def modes(t):
+    return termios.tcgetattr(t.child.child_fd)
+
+
+def test_signals_leave_the_terminal_sane(terminal):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGSEGV):
+        t = terminal("-c", "stty sane; \"$0\"; echo \"status $?\"; read x", binary(),
+                     command="/bin/sh")
+        t.at_prompt(1)
+        raw = modes(t)
+        assert not raw[3] & termios.ICANON and not raw[3] & termios.ECHO
+        os.kill(shell_of(t), number)
+        t.wait(lambda t: any("status" in line for line in t.lines()))
+        cooked = modes(t)
+        assert cooked[3] & termios.ICANON and cooked[3] & termios.ECHO and cooked[3] & termios.ISIG
+        assert f"status {128 + number}" in " ".join(t.lines())
+        assert t.raw.rfind(b"\033[?2004l") > t.raw.rfind(b"\033[?2004h")
+
+
+def binary():
+    return os.path.abspath(os.environ.get("LUNARRAY", "build/lunarray"))
+
+
+def shell_of(t):
+    """The process id of the only child of the terminal's process."""
+    with open(f"/proc/{t.child.pid}/task/{t.child.pid}/children") as f:
+        return int(f.read().split()[0])
+
+
+def test_suspend_and_continue(terminal):
+    t = terminal("--norc", "--noprofile", "-i", command="/bin/bash", PS1="$ ")
+    t.send(binary() + "\n")
+    t.at_prompt(1)
+    t.send("abc\x1a")
+    t.wait(lambda t: t.lines()[-1] == "$")
+    assert any("Stopped" in line for line in t.lines())
+    t.send("fg\n")
+    t.wait(lambda t: t.lines()[-1] == "1> abc")
+    t.send("\x03\x04")
+    t.wait(lambda t: t.lines()[-1] == "$")
+    t.send("exit\n")
+    t.wait_end()
+
+
+def test_the_terminal_is_cooked_while_a_cell_runs(terminal):
+    t = ready(terminal)
+    t.send("os.execute('stty -a')\r")
+    t.at_prompt(2)
+    text = " ".join(t.lines())
+    assert " icanon" in text and " echo " in text and " isig" in text
+
+
+def test_reading_a_line_in_a_cell(terminal):
+    t = ready(terminal)
+    t.send("name = io.read()\r")
+    t.wait(lambda t: t.cursor[1] == 0)
+    t.send("someone\n")
+    t.at_prompt(2)
+    t.send("'hello ' .. name\r")
+    t.at_prompt(3)
+    assert any("hello someone" in line for line in t.lines())
+
+
+def test_script_then_shell(terminal, tmp_path):
+    (tmp_path / "script.lua").write_text("answer = 42 print('from the script', ...)")
+    t = terminal("-i", str(tmp_path / "script.lua"), "an argument")
+    t.at_prompt(1)
+    assert any("from the script" in line for line in t.lines())
+    t.send("answer\r")
+    t.at_prompt(2)
+    t.shows("1> answer", "42", "2>")
+
+
+def test_what_is_typed_ahead_is_not_lost(terminal):
+    t = ready(terminal)
+    t.send("print 'busy' os.execute('sleep 0.3')\r")
+    t.wait(lambda t: "busy" in t.lines())
+    t.send("'typed ' .. 'ahead'")
+    t.wait(lambda t: t.lines()[-1] == "2> 'typed ' .. 'ahead'")
+    t.send("\r")
+    t.at_prompt(3)
+    assert any("typed ahead" in line for line in t.lines())
+
+
+def test_documentation_is_broken_at_words(terminal):
+    t = ready(terminal, columns=50, rows=40)
+    t.send("?gpu.linspace\r")
+    t.at_prompt(2)
+    rows = t.lines()
+    first = next(i for i, row in enumerate(rows) if row.startswith("Evenly spaced numbers"))
+    words = " ".join(rows[first:]).split()
+    assert rows[first].endswith("both") and rows[first + 1].startswith("included;")
+    assert "unless" in words and "dtype" in words
+    assert "    local x = gpu.linspace(0, 1, 5)" in rows

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Runs the tests and counts them.
+
+usage: tests/run.py [--build DIR] [--only NAME] [--threads]      from the repository's root, after a build
+
+A suite is a kind of test; what a suite consists of is found by looking, so a new file is a new test:
+  unit       DIR/tests/unit/test_*           C, one process a test
+  driver     DIR/tests/driver/test_*         C programs for the CUDA driver API, with the software GPU as their libcuda
+  fuzz       DIR/tests/fuzz/fuzz_*           every parser of foreign bytes over its corpus and fixed mutations of it
+  lua        tests/lua/*.lua                 scripts through the binary
+  generated  those of tests/lua that use array operations, computed by generated CUDA C on the software GPU
+  stock      tests/lua/create.lua and kernel.lua by the system's lua5.4 and require "lunarray"
+  simt       tests/simt/*.lua                kernels with expected results
+  checked    those of tests/simt that have nothing wrong, with gpu.check(true): a report is a failure
+  cuda       both of the above on cuda:0, with DIR/libcuda-simt.so in the place of NVIDIA's driver
+  tutorials  tutorials/*.ipynb               by `lunarray FILE.ipynb`
+  python     tests/wire, pty, jupyter        pytest: real clients, a real terminal, a real browser
+  gpu        tests/gpu/check.lua             what only a GPU shows: skipped, one by one, where there is none
+Each test prints "ok NAME", "not ok NAME" or "skip NAME"; a program that ends badly without saying so is one failure.
+"""
+import argparse
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ET
+
+GENERATED = ["ops", "reduce", "convert", "index"]
+STOCK = ["create", "kernel"]
+CHECKED = ["cooperative", "graph", "grid", "guide", "image", "language", "learning", "linear", "matmul", "physics", "reduction",
+           "scan", "signal", "sort", "sparse", "warps"]
+THREADS = ["test_threads", "test_memory", "test_simt_exec", "test_simt_driver", "test_session"]
+
+
+class Runner:
+    def __init__(self, build, only):
+        self.build, self.only = build, only
+        self.counts = {"passed": 0, "failed": 0, "skipped": 0}
+        self.failures = []
+        self.scratch = tempfile.mkdtemp(prefix="lunarray-test-")
+        self.binary = os.path.join(build, "lunarray")
+        self.env = dict(os.environ)
+        self.env.update(
+            LUNARRAY=os.path.abspath(self.binary),
+            LUNARRAY_CACHE_DIR=os.path.join(self.scratch, "cache"),
+            LUNARRAY_HISTORY="",
+            XDG_STATE_HOME=os.path.join(self.scratch, "state"),
+            XDG_CONFIG_HOME=os.path.join(self.scratch, "config"),
+            JUPYTER_CONFIG_DIR=os.path.join(self.scratch, "jupyter"),
+            IPYTHONDIR=os.path.join(self.scratch, "ipython"),
+            # LeakSanitizer takes thread-local storage that begins 16 bytes into a page for glibc 2.19's and follows what
+            # stands before it; red zones of 256 bytes let none begin there.
+            ASAN_OPTIONS="detect_stack_use_after_return=0:allocator_may_return_null=1:redzone=256",
+            UBSAN_OPTIONS="print_stacktrace=1",
+        )
+        self.venv = os.path.join("build", "venv", "bin", "python")
+
+    def wanted(self, *names):
+        return not self.only or any(self.only in n for n in names)
+
+    def count(self, kind, name, detail=""):
+        self.counts[kind] += 1
+        if kind == "failed":
+            self.failures.append(name)
+            print(f"  FAILED {name}\n{detail}", flush=True)
+
+    def read_lines(self, program, output):
+        """Counts the lines of the protocol; returns how many there were."""
+        seen, detail = 0, []
+        for line in output.splitlines():
+            word, _, rest = line.partition(" ")
+            if line.startswith("not ok "):
+                self.count("failed", f"{program}: {line[7:]}", "\n".join("    " + d for d in detail[-40:]))
+            elif word == "ok" and rest:
+                self.count("passed", rest)
+            elif word == "skip" and rest:
+                self.count("skipped", rest)
+            else:
+                detail.append(line)
+                continue
+            seen, detail = seen + 1, []
+        return seen
+
+    def program(self, name, command, env=None, timeout=300):
+        start = time.monotonic()
+        failed_before = self.counts["failed"]
+        try:
+            p = subprocess.run(command, env={**self.env, **(env or {})}, timeout=timeout, text=True, errors="replace",
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            output, status = p.stdout, p.returncode
+        except subprocess.TimeoutExpired as e:
+            output = e.stdout.decode(errors="replace") if isinstance(e.stdout, bytes) else (e.stdout or "")
+            status = f"no end within {timeout} s"
+        seen = self.read_lines(name, output)
+        if self.counts["failed"] == failed_before and (status != 0 or seen == 0):
+            why = f"exit status {status}" if status != 0 else "it reported no test"
+            self.count("failed", f"{name}: {why}", "\n".join("    " + l for l in output.splitlines()[-40:]))
+        print(f"{time.monotonic() - start:7.2f} s  {name}", flush=True)
+
+    def programs(self, suite, pattern, names=None):
+        for path in sorted(glob.glob(os.path.join(self.build, "tests", suite, pattern))):
+            name = os.path.basename(path)
+            if not name.endswith(".d") and self.wanted(suite, name) and (names is None or name in names):
+                self.program(name, [path])
+
+    def scripts(self, suite, folder, names=None, command=None, env=None):
+        for path in sorted(glob.glob(f"tests/{folder}/*.lua")):
+            name = os.path.basename(path)[:-4]
+            if name != "test" and (names is None or name in names) and self.wanted(suite, name):
+                self.program(f"{suite}/{name}", (command or [self.binary]) + [path], env)
+
+    def stock(self):
+        lua = shutil.which("lua5.4")
+        if not lua or "asan" in self.build:  # a sanitizer's runtime must be in the program itself
+            return
+        self.scripts("stock", "lua", STOCK, [lua], {"LUA_CPATH": os.path.abspath(self.build) + "/?.so"})
+
+    def tutorials(self):
+        for path in sorted(glob.glob("tutorials/*.ipynb")):
+            if not self.wanted("tutorials", path):
+                continue
+            p = subprocess.run([self.binary, path], env=self.env, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
+            self.count("passed" if p.returncode == 0 else "failed", path, p.stdout[-2000:])
+
+    def python(self):
+        if not os.path.exists(self.venv):
+            self.count("failed", "python tests", f"    {self.venv} is missing: make test-deps")
+            return
+        for folder in ("wire", "pty", "jupyter"):
+            if not glob.glob(f"tests/{folder}/test_*.py"):
+                continue
+            if self.only and not self.wanted("python", folder, *glob.glob(f"tests/{folder}/test_*.py")):
+                continue
+            report = os.path.join(self.build, f"pytest-{folder}.xml")
+            if os.path.exists(report):
+                os.remove(report)
+            start = time.monotonic()
+            files = [f for f in sorted(glob.glob(f"tests/{folder}/test_*.py")) if self.wanted("python", folder, f)]
+            p = subprocess.run([self.venv, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=240", "--tb=short",
+                                f"--junit-xml={report}", *files],
+                               env={**self.env, "PYTHONDONTWRITEBYTECODE": "1"}, text=True, errors="replace",
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            failed_before = self.counts["failed"]
+            seen = self.read_junit(folder, report)
+            if self.counts["failed"] == failed_before and (p.returncode != 0 or seen == 0):
+                self.count("failed", f"pytest tests/{folder}: exit status {p.returncode}", p.stdout[-3000:])
+            print(f"{time.monotonic() - start:7.2f} s  pytest tests/{folder}", flush=True)
+
+    def read_junit(self, folder, report):
+        if not os.path.exists(report):
+            return 0
+        cases = list(ET.parse(report).getroot().iter("testcase"))
+        for case in cases:
+            bad = [c for c in case if c.tag in ("failure", "error")]
+            skip = [c for c in case if c.tag == "skipped"]
+            kind = "failed" if bad else "skipped" if skip else "passed"
+            self.count(kind, f"{folder}: {case.get('classname')}.{case.get('name')}",
+                       "\n".join("    " + l for c in bad for l in (c.text or "").splitlines()[-40:]))
+        return len(cases)
+
+    def gpu(self):
+        if os.path.exists("tests/gpu/check.lua") and self.wanted("gpu"):
+            self.program("gpu", [self.binary, "tests/gpu/check.lua", "--list"])
+
+    def everything(self):
+        self.programs("unit", "test_*")
+        self.programs("driver", "test_*")
+        self.programs("fuzz", "fuzz_*")
+        self.scripts("lua", "lua")
+        self.scripts("generated", "lua", GENERATED, env={"LUNARRAY_GENERATED": "1", "LUNARRAY_TEST_DEVICES": "simt"})
+        self.scripts("simt", "simt")
+        self.scripts("checked", "simt", CHECKED, env={"LUNARRAY_TEST_CHECK": "1"})
+        cuda = {"LUNARRAY_CUDA": os.path.join(self.build, "libcuda-simt.so"), "LUNARRAY_DEVICE": "cuda",
+                "LUNARRAY_TEST_DEVICES": "cuda:0"}
+        self.scripts("cuda", "lua", env=cuda)
+        self.scripts("cuda", "simt", env=cuda)
+        self.stock()
+        self.tutorials()
+        if not self.only or self.wanted("python", "wire", "pty", "jupyter", *glob.glob("tests/*/test_*.py")):
+            self.python()
+        self.gpu()
+
+    def close(self):
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        with open(os.path.join(self.build, "test-counts.json"), "w") as f:
+            json.dump(self.counts, f)
+        for name in self.failures:
+            print(f"failed: {name}")
+        print("{passed} passed, {failed} failed, {skipped} skipped".format(**self.counts))
+        return 1 if self.counts["failed"] or not sum(self.counts.values()) else 0
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--build", default="build")
+    ap.add_argument("--only")
+    ap.add_argument("--threads", action="store_true", help="only the tests of threaded code")
+    ap.add_argument("--list", action="store_true", help="with --threads: names the programs to build instead")
+    a = ap.parse_args()
+    if a.list:
+        print(*[os.path.join(a.build, "tests", "unit", name) for name in THREADS])
+        return 0
+    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    r = Runner(a.build, a.only)
+    try:
+        r.programs("unit", "test_*", THREADS) if a.threads else r.everything()
+    finally:
+        status = r.close()
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

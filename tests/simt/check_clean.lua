@@ -1,0 +1,456 @@
+-- Kernels that look like those with mistakes and are right: gpu.check must have nothing to say.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+gpu.device("simt")
+
+local function clean(name, source, launch)
+  t.test(name, function()
+    local k = gpu.kernel { source = source, chunk = "case", line = 1 }
+    local verify
+    local found = gpu.check(function() verify = launch(k) end)
+    if found[1] then
+      local r = found[1]
+      error(("%s in line %s (other %s): %s (%d reports)"):format(r.kind, r.line, r.other and r.other.line, r.message, #found), 2)
+    end
+    if verify then verify() end
+  end)
+end
+
+local function floats(n) return gpu.ones(n) end
+local function ints(n) return gpu.zeros(n, "int32") end
+
+---- bounds, memory
+clean("a guarded index", [[__global__ void k(int n, float *x) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] = 1;
+}]], function(k) k(4, 32)(100, floats(100)) end)
+
+clean("a whole view, and a view's neighbours by the array", [[__global__ void k(const float *x, float *y) {
+  y[threadIdx.x] = x[threadIdx.x] + x[threadIdx.x + 2];
+}]], function(k)
+  local x = floats(34)
+  k(1, 32)(x, floats(100)["11:42"])
+end)
+
+clean("aligned float4", [[__global__ void k(const float *x, float *y) {
+  float4 v = ((const float4 *)x)[threadIdx.x];
+  v.x += v.w;
+  ((float4 *)y)[threadIdx.x] = v;
+}]], function(k) k(1, 8)(floats(32), gpu.empty(32)) end)
+
+clean("an array that is filled before it is read", [[__global__ void fill(float *x) {
+  x[blockIdx.x * blockDim.x + threadIdx.x] = 3;
+}
+__global__ void use(const float *x, float *y) {
+  y[threadIdx.x] = x[threadIdx.x];
+}]], function(k)
+  local x, y = gpu.empty(64), gpu.empty(64)
+  k.fill(2, 32)(x)
+  k.use(1, 64)(x, y)
+  return function() t.eq(y:sum(), 192) end
+end)
+
+clean("memory used again after it was freed", [[__global__ void k(float *x) { x[threadIdx.x] += 1; }]], function(k)
+  for _ = 1, 3 do
+    local x = gpu.ones(64)
+    k(1, 64)(x)
+    x:free()
+  end
+end)
+
+clean("an array that host code filled in part", [[__global__ void k(const float *x, float *y) { y[threadIdx.x] = x[threadIdx.x]; }]], function(k)
+  local x = gpu.empty(32)
+  x["1:16"] = 1
+  x["17:32"] = 2
+  k(1, 32)(x, gpu.empty(32))
+end)
+
+clean("shared memory written by some, read where written", [[__global__ void k(float *x) {
+  __shared__ float s[64];
+  if (threadIdx.x % 2) s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x % 2 == 0) x[threadIdx.x] = s[threadIdx.x + 1];
+}]], function(k) k(1, 64)(floats(64)) end)
+
+clean("dynamic shared memory cut in two", [[__global__ void k(int n, float *x, int *y) {
+  extern __shared__ char pool[];
+  float *f = (float *)pool;
+  int *i = (int *)(f + n);
+  f[threadIdx.x] = x[threadIdx.x];
+  i[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  x[threadIdx.x] = f[n - 1 - threadIdx.x];
+  y[threadIdx.x] = i[n - 1 - threadIdx.x];
+}]], function(k) k(1, 64, 512)(64, floats(64), ints(64)) end)
+
+---- shared memory and barriers
+clean("a tile with its barrier", [[__global__ void k(float *x) {
+  __shared__ float s[256];
+  s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  x[threadIdx.x] = s[255 - threadIdx.x];
+}]], function(k) k(1, 256)(floats(256)) end)
+
+clean("a tile in a loop", [[__global__ void k(const float *x, float *y) {
+  __shared__ float s[64];
+  float sum = 0;
+  for (int i = 0; i < 4; i++) {
+    s[threadIdx.x] = x[i * 64 + threadIdx.x];
+    __syncthreads();
+    sum += s[threadIdx.x ^ 33];
+    __syncthreads();
+  }
+  y[threadIdx.x] = sum;
+}]], function(k) k(3, 64)(floats(256), gpu.empty(64)["1:64"]) end)
+
+clean("two buffers and one barrier a turn", [[__global__ void k(const float *x, float *y) {
+  __shared__ float s[2][64];
+  float sum = 0;
+  for (int i = 0; i < 6; i++) {
+    s[i % 2][threadIdx.x] = x[i * 64 + threadIdx.x];
+    __syncthreads();
+    sum += s[i % 2][63 - threadIdx.x];
+  }
+  y[blockIdx.x * 64 + threadIdx.x] = sum;
+}]], function(k) k(2, 64)(floats(384), gpu.empty(128)) end)
+
+clean("a reduction with barriers", [[__global__ void k(const float *x, float *out) {
+  __shared__ float s[128];
+  s[threadIdx.x] = x[blockIdx.x * 128 + threadIdx.x];
+  __syncthreads();
+  for (int n = 64; n > 0; n /= 2) {
+    if (threadIdx.x < n) s[threadIdx.x] += s[threadIdx.x + n];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = s[0];
+}]], function(k)
+  local out = gpu.empty(8)
+  k(8, 128)(floats(1024), out)
+  return function() t.eq(out:sum(), 1024) end
+end)
+
+clean("a reduction whose last warp uses shuffles", [[__global__ void k(const float *x, float *out) {
+  __shared__ float s[128];
+  s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x < 64) s[threadIdx.x] += s[threadIdx.x + 64];
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    float v = s[threadIdx.x] + s[threadIdx.x + 32];
+    for (int n = 16; n > 0; n /= 2) v += __shfl_down_sync(0xffffffff, v, n);
+    if (threadIdx.x == 0) *out = v;
+  }
+}]], function(k) k(1, 128)(floats(128), gpu.empty(1)) end)
+
+clean("a warp that synchronises", [[__global__ void k(float *x) {
+  __shared__ float s[32];
+  s[threadIdx.x] = x[threadIdx.x];
+  __syncwarp();
+  if (threadIdx.x < 16) s[threadIdx.x] += s[threadIdx.x + 16];
+  __syncwarp();
+  if (threadIdx.x < 8) s[threadIdx.x] += s[threadIdx.x + 8];
+  __syncwarp();
+  x[threadIdx.x] = s[threadIdx.x % 8];
+}]], function(k) k(1, 32)(floats(32)) end)
+
+clean("half warps that synchronise", [[__global__ void k(float *x) {
+  __shared__ float s[64];
+  unsigned half = threadIdx.x & 16 ? 0xffff0000u : 0x0000ffffu;
+  s[threadIdx.x] = x[threadIdx.x];
+  __syncwarp(half);
+  x[threadIdx.x] = s[threadIdx.x ^ 15];
+  __syncwarp(half);
+  s[threadIdx.x] = 0;
+}]], function(k) k(1, 64)(floats(64)) end)
+
+clean("warps with tiles of their own", [[__global__ void k(float *x) {
+  __shared__ float s[4][32];
+  int w = threadIdx.x / 32, l = threadIdx.x % 32;
+  for (int i = 0; i < 3; i++) {
+    s[w][l] = x[threadIdx.x] + i;
+    __syncwarp();
+    float v = s[w][31 - l];
+    __syncwarp();
+    x[threadIdx.x] = v;
+  }
+}]], function(k) k(1, 128)(floats(128)) end)
+
+clean("a transpose through a padded tile", [[__global__ void k(int n, const float *a, float *b) {
+  __shared__ float s[32][33];
+  int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+  for (int j = 0; j < 32; j += 8) s[threadIdx.y + j][threadIdx.x] = a[(y + j) * n + x];
+  __syncthreads();
+  x = blockIdx.y * 32 + threadIdx.x, y = blockIdx.x * 32 + threadIdx.y;
+  for (int j = 0; j < 32; j += 8) b[(y + j) * n + x] = s[threadIdx.x][threadIdx.y + j];
+}]], function(k)
+  local a, b = gpu.range(0, 64 * 64 - 1):reshape(64, 64):to("float32"), gpu.empty(64, 64)
+  k({ 2, 2 }, { 32, 8 })(64, a, b)
+  return function() t.eq(b[{ 3, 5 }], a[{ 5, 3 }]) end
+end)
+
+clean("a matrix product with tiles", [[__global__ void k(int n, const float *a, const float *b, float *c) {
+  __shared__ float s[16][16], t[16][16];
+  int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 16 + y, col = blockIdx.x * 16 + x;
+  float v = 0;
+  for (int k = 0; k < n; k += 16) {
+    s[y][x] = a[row * n + k + x];
+    t[y][x] = b[(k + y) * n + col];
+    __syncthreads();
+    for (int j = 0; j < 16; j++) v += s[y][j] * t[j][x];
+    __syncthreads();
+  }
+  c[row * n + col] = v;
+}]], function(k)
+  local c = gpu.empty(48, 48)
+  k({ 3, 3 }, { 16, 16 })(48, gpu.ones(48, 48), gpu.ones(48, 48), c)
+  return function() t.eq(c:sum(), 48 ^ 3) end
+end)
+
+clean("a barrier in a branch that all take", [[__global__ void k(int n, float *x) {
+  __shared__ float s[64];
+  s[threadIdx.x] = x[threadIdx.x];
+  if (n > 10) {
+    __syncthreads();
+    x[threadIdx.x] = s[63 - threadIdx.x];
+  }
+}]], function(k) k(1, 64)(11, floats(64)) end)
+
+clean("threads that return when no barrier follows", [[__global__ void k(int n, float *x) {
+  __syncthreads();
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  x[i] = 2;
+}]], function(k) k(2, 64)(100, floats(100)) end)
+
+clean("producers and consumers at a named barrier", [[__global__ void k(float *x) {
+  __shared__ float s[32];
+  if (threadIdx.x < 32) {
+    s[threadIdx.x] = x[threadIdx.x];
+    asm volatile("bar.arrive 1, 64;" ::: "memory");
+  } else {
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+    x[threadIdx.x] = s[63 - threadIdx.x];
+  }
+}]], function(k) k(1, 64)(floats(64)) end)
+
+clean("the same value by all threads", [[__global__ void k(const int *x, int *found) {
+  __shared__ int any;
+  if (threadIdx.x == 0) any = 0;
+  __syncthreads();
+  if (x[threadIdx.x] > 5) any = 1;
+  __syncthreads();
+  if (any) *found = 1;
+}]], function(k) k(3, 64)(gpu.full(64, 7, "int32"), ints(1)) end)
+
+clean("the same value by blocks that write at the same time", [[__global__ void k(int *found, int *out) {
+  int s = 0;
+  for (int i = 0; i < 60; i++) s += (i * s) ^ 3;
+  out[blockIdx.x * blockDim.x + threadIdx.x] = s;
+  *found = 1;
+}]], function(k)
+  local found, out = ints(1), ints(8 * 32)
+  for _ = 1, 200 do
+    found:fill(0)
+    k(8, 32)(found, out)
+  end
+end)
+
+clean("bytes side by side", [[__global__ void k(unsigned char *x) {
+  __shared__ unsigned char s[64];
+  s[threadIdx.x] = x[threadIdx.x];
+  x[threadIdx.x] = s[threadIdx.x] + 1;
+}]], function(k) k(1, 64)(gpu.zeros(64, "uint8")) end)
+
+---- atomics, fences
+clean("a histogram", [=[__global__ void k(int n, const int *x, int *h) {
+  __shared__ int s[32];
+  if (threadIdx.x < 32) s[threadIdx.x] = 0;
+  __syncthreads();
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) atomicAdd(&s[x[i] & 31], 1);
+  __syncthreads();
+  if (threadIdx.x < 32) atomicAdd(&h[threadIdx.x], s[threadIdx.x]);
+}]=], function(k)
+  local h = ints(32)
+  k(4, 64)(1000, gpu.range(0, 999):to("int32"), h)
+  return function() t.eq(h:sum(), 1000) end
+end)
+
+clean("the last block adds up", [[__device__ unsigned done = 0;
+__global__ void k(const float *x, volatile float *part, float *out) {
+  __shared__ float s[64];
+  __shared__ bool last;
+  s[threadIdx.x] = x[blockIdx.x * 64 + threadIdx.x];
+  __syncthreads();
+  for (int n = 32; n > 0; n /= 2) {
+    if (threadIdx.x < n) s[threadIdx.x] += s[threadIdx.x + n];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) {
+    part[blockIdx.x] = s[0];
+    __threadfence();
+    last = atomicInc(&done, gridDim.x - 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (last && threadIdx.x == 0) {
+    float sum = 0;
+    for (int i = 0; i < gridDim.x; i++) sum += part[i];
+    *out = sum;
+  }
+}]], function(k)
+  local out = gpu.empty(1)
+  k(16, 64)(floats(1024), gpu.empty(16), out)
+  return function() t.eq(out:item(), 1024) end
+end)
+
+clean("the last block, with plain reads by all threads", [[__device__ unsigned done = 0;
+__global__ void k(float *part, float *out) {
+  __shared__ unsigned ticket;
+  part[blockIdx.x * 32 + threadIdx.x] = blockIdx.x;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) ticket = atomicAdd(&done, 1);
+  __syncthreads();
+  if (ticket == gridDim.x - 1) {
+    float sum = 0;
+    for (int i = 0; i < gridDim.x; i++) sum += part[i * 32 + (31 - threadIdx.x)];
+    out[threadIdx.x] = sum;
+  }
+}]], function(k) k(8, 32)(gpu.empty(256), gpu.empty(32)) end)
+
+clean("a flag with fences", [[__global__ void k(int *data, volatile int *flag, int *out) {
+  if (blockIdx.x == 0) {
+    data[threadIdx.x] = 42;
+    __syncthreads();
+    __threadfence();
+    if (threadIdx.x == 0) *flag = 1;
+  } else {
+    if (threadIdx.x == 0) {
+      while (*flag == 0) { }
+      __threadfence();
+    }
+    __syncthreads();
+    out[threadIdx.x] = data[63 - threadIdx.x];
+  }
+}]], function(k)
+  local out = ints(64)
+  k(2, 64)(ints(64), ints(1), out)
+  return function() t.eq(out:sum(), 42 * 64) end
+end)
+
+clean("a chain of flags from block to block", [[__global__ void k(int *sum, int *flag) {
+  if (threadIdx.x == 0) {
+    int before = 0;
+    if (blockIdx.x > 0) {
+      while (atomicAdd(&flag[blockIdx.x - 1], 0) == 0) { }
+      __threadfence();
+      before = sum[blockIdx.x - 1];
+    }
+    sum[blockIdx.x] = before + 1;
+    __threadfence();
+    atomicExch(&flag[blockIdx.x], 1);
+  }
+}]], function(k)
+  local sum = gpu.empty(12, "int32")
+  k(12, 32)(sum, ints(12))
+  return function() t.eq(sum:sum(), 78) end
+end)
+
+clean("a spin lock", [[__device__ int lock = 0;
+__global__ void k(int *x) {
+  bool mine = false;
+  while (!mine) {
+    if (atomicCAS(&lock, 0, 1) == 0) {
+      __threadfence();
+      x[0] += 1;
+      x[1] = x[0] * 2;
+      __threadfence();
+      atomicExch(&lock, 0);
+      mine = true;
+    }
+  }
+}]], function(k)
+  local x = ints(2)
+  k(4, 32)(x)
+  return function() t.eq(x[1], 128) t.eq(x[2], 256) end
+end)
+
+clean("a lock in shared memory", [[__global__ void k(int *out) {
+  __shared__ int lock, sum;
+  if (threadIdx.x == 0) lock = sum = 0;
+  __syncthreads();
+  for (bool mine = false; !mine;)
+    if (atomicCAS(&lock, 0, 1) == 0) {
+      __threadfence_block();
+      sum = sum + 1;
+      __threadfence_block();
+      atomicExch(&lock, 0);
+      mine = true;
+    }
+  __syncthreads();
+  if (threadIdx.x == 0) *out = sum;
+}]], function(k)
+  local x = ints(1)
+  k(2, 64)(x)
+  return function() t.eq(x[1], 64) end
+end)
+
+clean("compare and swap as an atomic maximum", [[__global__ void k(float *m, const float *x) {
+  int *a = (int *)m, old = *(volatile int *)a, seen;
+  do {
+    seen = old;
+    if (__int_as_float(seen) >= x[blockIdx.x * 32 + threadIdx.x]) break;
+    old = atomicCAS(a, seen, __float_as_int(x[blockIdx.x * 32 + threadIdx.x]));
+  } while (old != seen);
+}]], function(k)
+  local m = gpu.zeros(1)
+  k(4, 32)(m, gpu.range(1, 128):to("float32"))
+  return function() t.eq(m:item(), 128) end
+end)
+
+clean("a grid that synchronises", [[#include <cooperative_groups.h>
+__global__ void k(float *x, float *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
+  x[i] = i;
+  cooperative_groups::this_grid().sync();
+  y[i] = x[n - 1 - i];
+  cooperative_groups::this_grid().sync();
+  x[i] = y[n - 1 - i];
+}]], function(k)
+  local x = gpu.empty(128)
+  k(4, 32, { cooperative = true })(x, gpu.empty(128))
+  return function() t.eq(x[1], 0) end
+end)
+
+---- masks, division
+clean("a shuffle by the first half", [[__global__ void k(int *x) {
+  if (threadIdx.x < 16) x[threadIdx.x] += __shfl_xor_sync(0x0000ffff, x[threadIdx.x], 1);
+}]], function(k) k(1, 32)(ints(32)) end)
+
+clean("a ballot in a loop whose lanes leave", [[__global__ void k(int *x) {
+  unsigned mask = 0xffffffff;
+  for (int i = 0; i < 8; i++) {
+    mask = __ballot_sync(mask, (int)threadIdx.x > i * 4);
+    if ((int)threadIdx.x <= i * 4) break;
+    x[threadIdx.x] = __popc(mask);
+  }
+}]], function(k) k(1, 32)(ints(32)) end)
+
+clean("a division that is guarded", [[__global__ void k(int *x, const int *d) {
+  if (d[threadIdx.x]) x[threadIdx.x] = 100 / d[threadIdx.x];
+}]], function(k) k(1, 4)(ints(4), gpu.array({ 1, 0, 2, 0 }, "int32")) end)
+
+clean("a list in device memory", [[struct node { int value; node *next; };
+__global__ void k(int *out) {
+  node *head = nullptr;
+  for (int i = 0; i < 4; i++) head = new node{i + (int)threadIdx.x, head};
+  int sum = 0;
+  while (head) {
+    node *next = head->next;
+    sum += head->value;
+    delete head;
+    head = next;
+  }
+  out[threadIdx.x] = sum;
+}]], function(k) k(2, 32)(ints(32)) end)
+
+t.done()

@@ -1,0 +1,85 @@
+-- What a kernel does wrong is named by the software GPU, with line, block and thread, and the session goes on.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+gpu.device("simt") -- a GPU says less, and loses its arrays
+
+local x = gpu.ones(100)
+
+local function here() return debug.getinfo(2, "l").currentline end
+
+t.test("an index out of bounds", function()
+  local line = here() + 4
+  local k = gpu.kernel [[
+__global__ void beyond(float *x) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  x[i] = 1;
+}]]
+  local e = t.raises({ "beyond", "faults.lua:" .. line .. ":", "write of 4 bytes", "that is x[100], and x has 100 elements", "block (1, 0, 0), thread (36, 0, 0)" }, function()
+    k(4, 64)(x)
+  end)
+  t.eq(e:find("past the end of an allocation", 1, true), nil) -- of a neighbour
+  t.eq(x:sum(), 100)
+end)
+
+t.test("a null pointer", function()
+  local k = gpu.kernel "__global__ void null(const float *p, float *o) { o[0] = p[threadIdx.x]; }"
+  t.raises({ "null pointer", "read of 4 bytes" }, function() k(1, 32)(nil, x) end)
+end)
+
+t.test("an assertion that fails", function()
+  local line = here() + 5
+  local k = gpu.kernel [[
+#include <cassert>
+__global__ void checked(int n) {
+  int i = threadIdx.x;
+  assert(i < n);
+}]]
+  k(1, 32)(32)
+  t.raises({ "i < n", "checked", "faults.lua:" .. line .. ":" }, function() k(1, 33)(32) end)
+  k(1, 32)(32)
+end)
+
+t.test("a trap, a barrier that not all reach, recursion without an end", function()
+  t.raises("trap", function() gpu.kernel("__global__ void k() { __trap(); }")(1, 1)() end)
+  t.raises({ "deadlock", "faults.lua:" .. here() + 3 .. ":" }, function()
+    gpu.kernel [[
+__global__ void k() {
+  if (threadIdx.x < 32) asm volatile("bar.sync 1, 64;");
+  else asm volatile("bar.sync 2, 64;");
+}]](1, 64)()
+  end)
+  t.raises("nested", function()
+    gpu.kernel "__device__ __noinline__ int f(int n, volatile int *p) { *p = n; return f(n + 1, p) + *p; } __global__ void k(int *o) { o[0] = f(0, o); }" (1, 1)(gpu.zeros(1, "int32"))
+  end)
+end)
+
+t.test("an instruction that the software GPU lacks", function()
+  t.raises({ "does not know the instruction", "sin.nothing" }, function()
+    gpu.kernel([[__global__ void k(float *x) { asm("sin.nothing.f32 %0, %0;" : "+f"(x[0])); }]])(1, 1)(x)
+  end)
+end)
+
+t.test("a kernel beside one that needs such an instruction", function()
+  local line = here() + 3
+  local k = gpu.kernel [[
+__device__ __noinline__ float lacking(float x) {
+  asm volatile("sin.nothing.f32 %0, %0;" : "+f"(x));
+  return x;
+}
+__global__ void good(float *x) { x[threadIdx.x] += 1; }
+__global__ void bad(float *x) { x[0] = lacking(x[0]); }]]
+  local y = gpu.ones(10)
+  k.good(1, 10)(y)
+  t.eq(y:sum(), 20)
+  t.raises({ "does not know the instruction sin.nothing", "faults.lua:" .. line .. ":", "lacking" }, function() k.bad(1, 1)(y) end)
+  k.good(1, 10)(y)
+  t.eq(y:sum(), 30)
+end)
+
+t.test("the session goes on", function()
+  local k = gpu.kernel "__global__ void k(float *x) { x[threadIdx.x] += 1; }"
+  k(1, 100)(x)
+  t.eq(x:sum(), 200)
+end)
+
+t.done()

@@ -1,0 +1,147 @@
+-- Device functions, templates, function pointers, half floats, special functions, locks, cooperative groups, printf.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+
+t.test("a device function that is not inlined, recursion, a pointer to a function", function()
+  local k = gpu.kernel [[
+  __device__ __noinline__ int gcd(int a, int b) { return b ? gcd(b, a % b) : a; }
+  __device__ __noinline__ float twice(float x) { return 2 * x; }
+  __device__ __noinline__ float square(float x) { return x * x; }
+  __global__ void k(const int *a, const int *b, int *out, float *f) {
+    float (*table[2])(float) = {twice, square};
+    int i = threadIdx.x;
+    out[i] = gcd(a[i], b[i]);
+    f[i] = table[a[i] & 1]((float)a[i]);
+  }]]
+  local a, b, want, wantf = {}, {}, {}, {}
+  local function gcd(x, y) return y == 0 and x or gcd(y, x % y) end
+  for i = 1, 40 do
+    a[i], b[i] = i * 6, i * i + 4
+    if i % 3 == 0 then a[i] = a[i] + 1 end
+    want[i] = gcd(a[i], b[i])
+    wantf[i] = a[i] % 2 == 0 and 2.0 * a[i] or 1.0 * a[i] * a[i]
+  end
+  local out, f = gpu.zeros(40, "int32"), gpu.zeros(40)
+  k(1, 40)(gpu.array(a, "int32"), gpu.array(b, "int32"), out, f)
+  t.same(out:totable(), want)
+  t.same(f:totable(), wantf)
+end)
+
+t.test("a template for two types", function()
+  for type, dtype in pairs { float = "float32", int = "int32" } do
+    local k = gpu.kernel("template <class T> __global__ void scale(T *x, T f) { x[threadIdx.x] *= f; }",
+      { instantiate = { "scale<" .. type .. ">" } })
+    local x = gpu.range(0, 10 - 1, 1, dtype)
+    k(1, 10)(x, 3)
+    t.eq(x:sum(), 135)
+  end
+end)
+
+t.test("elementary functions", function()
+  local k = gpu.kernel [[
+  __global__ void k(const float *x, float *o, const double *y, double *p) {
+    int i = threadIdx.x;
+    o[i] = sinf(x[i]) + expf(x[i]) + logf(x[i]) + sqrtf(x[i]) + powf(x[i], 1.5f) + __sinf(x[i]) + tanhf(x[i]);
+    p[i] = sin(y[i]) + exp(y[i]) + log(y[i]) + sqrt(y[i]) + pow(y[i], 1.5) + atan2(y[i], 2.0) + erf(y[i]);
+  }]]
+  local v = {}
+  for i = 1, 32 do v[i] = i / 7 end
+  local o, p = gpu.zeros(32), gpu.zeros(32, "float64")
+  k(1, 32)(gpu.array(v), o, gpu.array(v, "float64"), p)
+  for i = 1, 32 do
+    local x = v[i]
+    local e = math.exp(2 * x)
+    t.near(o[i], 2 * math.sin(x) + math.exp(x) + math.log(x) + x ^ 0.5 + x ^ 1.5 + (e - 1) / (e + 1), 1e-4 * math.exp(x) + 1e-4)
+    t.eq(p[i] == p[i] and p[i] > math.exp(x) + x ^ 1.5 - 3, true)
+  end
+end)
+
+t.test("half precision arithmetic", function()
+  local k = gpu.kernel [[
+  #include <cuda_fp16.h>
+  __global__ void k(const float *x, float *o) {
+    int i = threadIdx.x;
+    __half h = __float2half(x[i]);
+    __half2 two = __halves2half2(h, __float2half(2.0f));
+    two = __hfma2(two, two, two);
+    o[i] = __low2float(two) + __high2float(two) + (h > __float2half(4.0f) ? 100.0f : 0.0f);
+  }]]
+  local x, o = gpu.range(0, 8 - 1, 1, "float32"), gpu.zeros(8)
+  k(1, 8)(x, o)
+  for i = 0, 7 do t.eq(o[i + 1], i * i + i + 6.0 + (i > 4 and 100 or 0)) end
+end)
+
+t.test("a lock that every thread takes", function()
+  local k = gpu.kernel [[
+  __global__ void k(int *lock, int *count) {
+    while (atomicCAS(lock, 0, 1)) ;
+    volatile int *c = count;
+    *c = *c + 1;
+    __threadfence();
+    atomicExch(lock, 0);
+  }]]
+  local lock, count = gpu.zeros(1, "int32"), gpu.zeros(1, "int32")
+  k(4, 64)(lock, count)
+  t.eq(count[1], 256)
+end)
+
+t.test("warps of a block wait for each other's flags", function()
+  local k = gpu.kernel [[
+  __global__ void k(int *out) {
+    __shared__ volatile int flag;
+    if (threadIdx.x == 0) flag = 0;
+    __syncthreads();
+    if (threadIdx.x < 32) { while (flag == 0) ; out[threadIdx.x] = flag; }
+    else if (threadIdx.x == 32) flag = 7;
+  }]]
+  local out = gpu.zeros(32, "int32")
+  k(1, 64)(out)
+  t.eq(out:sum(), 7 * 32)
+end)
+
+t.test("cooperative groups: tiles of a warp", function()
+  local ok, k = pcall(gpu.kernel, [[
+  #include <cooperative_groups.h>
+  namespace cg = cooperative_groups;
+  __global__ void k(int *out) {
+    auto block = cg::this_thread_block();
+    auto tile = cg::tiled_partition<8>(block);
+    int v = threadIdx.x;
+    for (int d = tile.size() / 2; d; d /= 2) v += tile.shfl_down(v, d);
+    if (tile.thread_rank() == 0) out[threadIdx.x / 8] = v;
+    block.sync();
+  }]])
+  if not ok and tostring(k):find("cannot open source file \"cooperative_groups", 1, true) then
+    t.skip("NVRTC has no cooperative_groups.h here")
+  end
+  assert(ok, k)
+  local out = gpu.zeros(8, "int32")
+  k(1, 64)(out)
+  for i = 0, 7 do t.eq(out[i + 1], 8 * 8 * i + 28) end
+end)
+
+t.test("printf prints whole lines in every format", function()
+  local program = os.getenv("LUNARRAY") or "build/lunarray"
+  local file = os.tmpname()
+  local f = assert(io.open(file, "w"))
+  f:write [=[
+  local k = gpu.kernel [[
+  #include <cstdio>
+  __global__ void k(float x) {
+    if (threadIdx.x == 0)
+      printf("%d|%5d|%-5d|%05d|%+d|%u|%x|%#X|%o|%c|%s|%10s|%.2s|%%|%lld|%f|%8.3f|%e|%g|%*d|%hd\n", -3, 42, 42, 42, 7, 4000000000u,
+             255, 255, 8, 'c', "text", "right", "cut", 1LL << 40, x, x, x, x, 6, 12, 70000);
+    printf("thread %d\n", threadIdx.x);
+  }]]
+  k(1, 3)(1.5)
+  ]=]
+  f:close()
+  local p = io.popen(program .. " " .. file)
+  local got = p:read("a")
+  p:close()
+  os.remove(file)
+  t.eq(got, "-3|   42|42   |00042|+7|4000000000|ff|0XFF|10|c|text|     right|cu|%|1099511627776|1.500000|   1.500|1.500000e+00|1.5|    12|4464\n" ..
+    "thread 0\nthread 1\nthread 2\n")
+end)
+
+t.done()

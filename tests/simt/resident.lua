@@ -1,0 +1,216 @@
+-- Threads that wait for each other: lanes of a warp, warps of a block, blocks of a grid.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+gpu.device(t.kernel_device())
+
+local k = gpu.kernel [[
+__device__ void grid_barrier(unsigned *count, unsigned goal) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicAdd(count, 1);
+    while (*(volatile unsigned *)count < goal) {}
+    __threadfence();
+  }
+  __syncthreads();
+}
+__global__ void heat(int n, int steps, unsigned *count, float *a, float *b) {  // a barrier made by hand between steps
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int s = 1; s <= steps; s++) {
+    if (i < n) b[i] = (a[max(i - 1, 0)] + a[i] + a[min(i + 1, n - 1)]) / 3;
+    grid_barrier(count, s * gridDim.x);
+    float *c = a; a = b; b = c;
+  }
+}
+__global__ void ring(int rounds, volatile int *token, int *trace) {  // a token goes round, against the order of blocks
+  for (int r = 0; r < rounds; r++) {
+    int mine = r * gridDim.x + gridDim.x - 1 - blockIdx.x;
+    if (threadIdx.x == 0) {
+      while (*token != mine) __nanosleep(20);
+      trace[mine] = blockIdx.x;
+      __threadfence();
+      *token = mine + 1;
+    }
+  }
+}
+__global__ void scan(int n, const int *x, int *y, volatile int *state, volatile int *sums) {  // chained, block by block
+  __shared__ int s[64], before;
+  int t = threadIdx.x, i = blockIdx.x * 64 + t;
+  s[t] = i < n ? x[i] : 0;
+  __syncthreads();
+  for (int d = 1; d < 64; d *= 2) {
+    int v = t >= d ? s[t - d] : 0;
+    __syncthreads();
+    s[t] += v;
+    __syncthreads();
+  }
+  if (t == 0) {
+    int b = 0;
+    if (blockIdx.x > 0) {
+      while (state[blockIdx.x - 1] == 0) {}
+      __threadfence();
+      b = sums[blockIdx.x - 1];
+    }
+    sums[blockIdx.x] = b + s[63];
+    __threadfence();
+    state[blockIdx.x] = 1;
+    before = b;
+  }
+  __syncthreads();
+  if (i < n) y[i] = s[t] + before;
+}
+__global__ void queue(int n, unsigned *head, volatile int *ready, int *items, int *got) {  // the first block produces
+  if (blockIdx.x == gridDim.x - 1) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+      items[i] = i * i;
+      __threadfence();
+      ready[i] = 1;
+    }
+    return;
+  }
+  for (;;) {
+    unsigned i = atomicAdd(head, 1);
+    if (i >= n) return;
+    while (ready[i] == 0) {}
+    __threadfence();
+    got[i] = items[i] + 1;
+  }
+}
+__global__ void lanes(int *lock, int *count) {  // every thread takes the one lock
+  for (bool done = false; !done;) {
+    if (atomicCAS(lock, 0, 1) == 0) {
+      int c = *(volatile int *)count;
+      *(volatile int *)count = c + 1;
+      __threadfence();
+      atomicExch(lock, 0);
+      done = true;
+    }
+  }
+}
+__global__ void lanes_simple(int *lock, int *count) {  // the unlock comes after the loop
+  while (atomicCAS(lock, 0, 1)) {}
+  __threadfence();
+  *(volatile int *)count += 1;
+  __threadfence();
+  atomicExch(lock, 0);
+}
+__global__ void warps(int rounds, int *out) {  // two warps hand a value to and fro in shared memory
+  __shared__ volatile int turn, value;
+  if (threadIdx.x == 0) turn = value = 0;
+  __syncthreads();
+  int me = threadIdx.x / 32;
+  if (threadIdx.x % 32 == 0)
+    for (int r = 0; r < rounds; r++) {
+      while (turn != me) {}
+      value = value + 1;
+      __threadfence_block();
+      turn = 1 - me;
+    }
+  __syncthreads();
+  if (threadIdx.x == 0) *out = value;
+}
+__global__ void lock_and_trap(volatile int *never) {
+  if (blockIdx.x == 1) __trap();
+  while (*never == 0) {}
+}]]
+
+t.test("a barrier of all blocks, made by hand", function()
+  local n, steps = 500, 10
+  local a = t.list(n, function(i) return i % 7 == 0 and 1 or 0 end)
+  local da, db, count = gpu.array(a), gpu.zeros(n), gpu.zeros(1, "uint32")
+  k.heat(8, 64)(n, steps, count, da, db)
+  for _ = 1, steps do
+    local b = {}
+    for i = 1, n do b[i] = (a[math.max(i - 1, 1)] + a[i] + a[math.min(i + 1, n)]) / 3 end
+    a = b
+  end
+  t.close(da, a, 1e-5)
+end)
+
+t.test("a token that goes round the blocks", function()
+  local token, trace = gpu.zeros(1, "int32"), gpu.zeros(12 * 8, "int32")
+  k.ring(12, 32)(8, token, trace)
+  t.close(trace, t.list(12 * 8, function(i) return 11 - i % 12 end), 0)
+end)
+
+t.test("a chained scan of many blocks", function()
+  local n = 64 * 300 - 5
+  local y, state, sums = gpu.zeros(n, "int32"), gpu.zeros(300, "int32"), gpu.zeros(300, "int32")
+  k.scan(300, 64)(n, gpu.ones(n, "int32"), y, state, sums)
+  t.eq(y[1], 1)
+  t.eq(y[64], 64)
+  t.eq(y[65], 65)
+  t.eq(y[n], n)
+  t.eq(y:sum(), n * (n + 1) // 2)
+end)
+
+t.test("consumers that start before their producer", function()
+  local n = 1000
+  local head, ready, items, got = gpu.zeros(1, "uint32"), gpu.zeros(n, "int32"), gpu.zeros(n, "int32"), gpu.zeros(n, "int32")
+  k.queue(6, 64)(n, head, ready, items, got)
+  t.close(got, t.list(n, function(i) return i * i + 1 end), 0)
+end)
+
+t.test("a lock that the lanes of all warps take", function()
+  for _, kernel in ipairs { k.lanes, k.lanes_simple } do
+    local lock, count = gpu.zeros(1, "int32"), gpu.zeros(1, "int32")
+    kernel(4, 64)(lock, count)
+    t.eq(count:item(), 256, kernel.name)
+    t.eq(lock:item(), 0)
+  end
+end)
+
+t.test("two warps take turns", function()
+  local out = gpu.zeros(1, "int32")
+  k.warps(3, 64)(50, out)
+  t.eq(out:item(), 100)
+end)
+
+t.test("blocks that wait for one that faulted", function()
+  if gpu.device().name ~= "simt" then t.skip("it would cost the context") end
+  local never = gpu.zeros(1, "int32")
+  t.raises({ "trap", "block (1, 0, 0)" }, function() k.lock_and_trap(4, 64)(never) end)
+end)
+
+t.test("grid.sync() of cooperative groups", function()
+  local found, cg = pcall(gpu.kernel, [[
+#include <cooperative_groups.h>
+__global__ void total(int n, const int *x, int *partial, int *out) {
+  auto grid = cooperative_groups::this_grid();
+  for (int round = 0; round < 3; round++) {
+    int sum = 0;
+    for (int i = grid.thread_rank(); i < n; i += grid.size()) sum += x[i];
+    partial[grid.thread_rank()] = sum;
+    grid.sync();
+    if (grid.thread_rank() == 0) {
+      for (int i = 0; i < grid.size(); i++) out[round] += partial[i];
+    }
+    grid.sync();
+  }
+}
+__global__ void valid(int *out) { *out = cooperative_groups::this_grid().is_valid(); }]])
+  if not found then t.skip("CUDA's headers are not there") end
+  local n, out, partial = 1000, gpu.zeros(3, "int32"), gpu.zeros(8 * 32, "int32")
+  cg.total(8, 32, { cooperative = true })(n, gpu.ones(n, "int32"), partial, out)
+  t.close(out, { n, n, n }, 0)
+  local valid = gpu.zeros(1, "int32")
+  cg.valid(1, 32, { cooperative = true })(valid)
+  t.eq(valid:item(), 1)
+  cg.valid(1, 32, { shared = 16 })(valid)
+  t.eq(valid:item(), 0)
+end)
+
+t.test("options of a launch are checked", function()
+  local count = gpu.zeros(1, "uint32")
+  local x = gpu.zeros(1)
+  t.raises({ "cooperative grid of 100000 blocks", "resident at once" }, function()
+    k.heat(100000, 64, { cooperative = true })(1, 1, count, x, x)
+  end)
+  t.raises("has no option 'share'", k.heat, 1, 64, { share = 1 })
+  t.raises("cooperative: expected true or false, got number", k.heat, 1, 64, { cooperative = 1 })
+  t.raises("shared: expected bytes of shared memory, 0 or more, got -1", k.heat, 1, 64, { shared = -1 })
+  t.raises("shared: expected bytes", k.heat, 1, 64, "x")
+  t.eq(tostring(k.heat(2, 64, { cooperative = true })):find("cooperative = true", 1, true) ~= nil, true)
+end)
+
+t.done()

@@ -1,0 +1,123 @@
+/* Drives the editor as a terminal would: bytes go through the decoder, frames come back as text. */
+#ifndef EDITOR_DRIVER_H
+#define EDITOR_DRIVER_H
+
+#include "repl/editor.h"
+#include "tests/unit/test.h"
+
+static const char *driver_history[64];
+static size_t driver_history_used;
+static struct lg_match driver_matches[64];
+static size_t driver_match_count;
+static const char *driver_doc;
+
+static size_t driver_history_count(void *context)
+{
+    (void)context;
+    return driver_history_used;
+}
+
+static const char *driver_history_get(void *context, size_t i)
+{
+    (void)context;
+    return driver_history[i];
+}
+
+/* A cell is complete when it has as many "end" as "do". */
+static enum lg_completeness driver_completeness(void *context, const char *code, size_t length, int *indent)
+{
+    int depth = 0;
+    (void)context;
+    for (size_t i = 0; i < length; i++) {
+        if (length - i >= 2 && memcmp(code + i, "do", 2) == 0) depth++;
+        if (length - i >= 3 && memcmp(code + i, "end", 3) == 0) depth--;
+    }
+    *indent = depth * 2;
+    return depth > 0 ? LG_INCOMPLETE : depth < 0 ? LG_INVALID : LG_COMPLETE;
+}
+
+/* All of driver_matches that begin with the letters before the cursor. */
+static void driver_complete(void *context, const char *code, size_t length, size_t cursor, struct lg_completion *out)
+{
+    static struct lg_match found[64];
+    size_t start = cursor;
+    (void)context;
+    (void)length;
+    while (start > 0 && ((code[start - 1] >= 'a' && code[start - 1] <= 'z') || (code[start - 1] & 0x80))) start--;
+    *out = (struct lg_completion){.start = start, .end = cursor, .matches = found};
+    for (size_t i = 0; i < driver_match_count; i++)
+        if (strncmp(driver_matches[i].text, code + start, cursor - start) == 0) found[out->count++] = driver_matches[i];
+}
+
+static char *driver_inspect(void *context, const char *code, size_t length, size_t cursor)
+{
+    (void)context;
+    (void)code;
+    (void)length;
+    (void)cursor;
+    return driver_doc ? strdup(driver_doc) : NULL;
+}
+
+static const struct sh_host driver_host = {
+    .history_count = driver_history_count,
+    .history = driver_history_get,
+    .completeness = driver_completeness,
+    .complete = driver_complete,
+    .inspect = driver_inspect,
+};
+
+static struct sh_editor driver_editor = {.host = &driver_host, .prompt = ">> ", .more = ".. "};
+static struct sh_decoder driver_decoder;
+
+/* Feeds bytes; the first action that is more than "go on", the rest of the bytes is then not read. */
+static enum sh_action driver_type_bytes(const char *bytes, size_t length)
+{
+    struct sh_key key;
+    for (size_t i = 0; i < length; i++) {
+        if (!sh_decode(&driver_decoder, (unsigned char)bytes[i], &key)) continue;
+        enum sh_action action = sh_editor_key(&driver_editor, &key);
+        if (action != SH_CONTINUE) return action;
+    }
+    if (sh_decoder_flush(&driver_decoder, &key)) return sh_editor_key(&driver_editor, &key);
+    return SH_CONTINUE;
+}
+#define TYPE(s) driver_type_bytes(s, sizeof(s) - 1)
+
+/* The cell with | where the cursor is. */
+static const char *driver_cell(void)
+{
+    static char out[8192];
+    const struct sh_editor *e = &driver_editor;
+    snprintf(out, sizeof out, "%.*s|%s", (int)e->cursor, e->text.bytes ? e->text.bytes : "",
+             e->text.bytes ? e->text.bytes + e->cursor : "");
+    return out;
+}
+
+/* The frame's rows, each ended by a newline, with | where the cursor is. */
+static const char *driver_screen(int columns, int rows)
+{
+    static char out[16384];
+    static struct sh_frame f;
+    size_t n = 0;
+    sh_editor_frame(&driver_editor, columns, rows, &f);
+    for (size_t i = 0; i < f.count; i++) {
+        int column = 0;
+        bool cursor_row = i == f.cursor_row, placed = false;
+        for (size_t at = f.rows[i].start, next; at < f.rows[i].end; at = next) {
+            next = sh_next_grapheme(f.text.bytes, f.rows[i].end, at);
+            if (cursor_row && column == f.cursor_column && !placed) {
+                out[n++] = '|';
+                placed = true;
+            }
+            memcpy(out + n, f.text.bytes + at, next - at);
+            n += next - at;
+            column += sh_grapheme_width(f.text.bytes + at, next - at);
+        }
+        if (cursor_row && !placed) out[n++] = '|';
+        out[n++] = '\n';
+    }
+    out[n] = '\0';
+    return out;
+}
+
+#endif

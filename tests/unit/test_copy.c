@@ -1,0 +1,223 @@
+/* Copies, conversions, fills and sequences between all dtypes and layouts. */
+#include "tests/unit/reference.h"
+
+static void check_conversion(enum rt_dtype from, enum rt_dtype to, bool special)
+{
+    int64_t shape[] = {13, 70};
+    ARRAYS a = test_array(from, 2, shape, 5, special), out = {0};
+    OK(kn_convert(&a, to, test_device(), &out, e));
+    CHECK_INT(out.dtype, to);
+    CHECK(rt_array_contiguous(&out) && rt_array_same_shape(&a, &out));
+    for (int64_t i = 0; i < 13 * 70; i++) {
+        char want[8] = {0}, got[8] = {0};
+        /* uint64 to a floating dtype is the one case that neither double nor int64 carries. */
+        bool floating = rt_dtypes[from].kind == 'f';
+        if (from == RT_UINT64 && rt_dtypes[to].kind == 'f')
+            rt_store_double(to, want, (double)(uint64_t)get_int(&a, i));
+        else if (floating)
+            rt_store_double(to, want, get(&a, i));
+        else
+            rt_store_int(to, want, get_int(&a, i));
+        memcpy(got, element(&out, i), rt_dtypes[to].size);
+        double x = rt_load_double(to, want), y = rt_load_double(to, got);
+        if (isnan(x) ? !isnan(y) : memcmp(want, got, sizeof want) != 0)
+            FAIL("%s to %s: %.17g gives %.17g, expected %.17g", rt_dtypes[from].name, rt_dtypes[to].name, get(&a, i), y,
+                 x);
+    }
+    rt_array_release(&a);
+    rt_array_release(&out);
+}
+
+TEST(convert_every_pair)
+{
+    for (int from = 0; from < RT_DTYPE_COUNT; from++)
+        for (int to = 0; to < RT_DTYPE_COUNT; to++) {
+            check_conversion((enum rt_dtype)from, (enum rt_dtype)to, false);
+            check_conversion((enum rt_dtype)from, (enum rt_dtype)to, true);
+        }
+}
+
+static void check_copy(const struct rt_array *to, const struct rt_array *from)
+{
+    OK(kn_copy(to, from, e));
+    int64_t n = rt_array_size(to);
+    for (int64_t i = 0; i < n; i++) {
+        const char *source = element_in(from, to->ndim, to->shape, i);
+        if (memcmp(element(to, i), source, rt_dtypes[to->dtype].size) != 0)
+            FAIL("%s [%lld] of %lld is wrong", rt_dtypes[to->dtype].name, (long long)i, (long long)n);
+    }
+}
+
+static void check_transposed(enum rt_dtype t, int64_t rows, int64_t columns)
+{
+    int64_t shape[] = {rows, columns}, turned[] = {columns, rows};
+    ARRAYS a = test_array(t, 2, shape, 3, false), p = {0}, out = {0}, back = {0};
+    OK(rt_array_permute(&a, (int[]){1, 0}, &p, e));
+    OK(rt_array_new(test_device(), t, 2, turned, &out, e));
+    check_copy(&out, &p);
+    OK(rt_array_permute(&out, (int[]){1, 0}, &back, e));
+    check_copy(&back, &a);
+    check_copy(&p, &out);
+    rt_array_release(&a), rt_array_release(&p), rt_array_release(&out), rt_array_release(&back);
+}
+
+TEST(copy_transposed)
+{
+    for (int t = 0; t < RT_DTYPE_COUNT; t++) check_transposed((enum rt_dtype)t, 67, 130);
+    check_transposed(RT_FLOAT32, 1, 500);
+    check_transposed(RT_FLOAT32, 700, 300);
+    check_transposed(RT_INT16, 3, 5000);
+    check_transposed(RT_FLOAT64, 5000, 2);
+}
+
+TEST(copy_three_axes)
+{
+    static const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    int64_t shape[] = {35, 40, 37};
+    for (size_t o = 0; o < 6; o++) {
+        ARRAYS a = test_array(RT_FLOAT32, 3, shape, 3, false), p = {0}, s = {0}, out = {0};
+        OK(rt_array_permute(&a, orders[o], &p, e));
+        OK(rt_array_slice(&p, 1, p.shape[1] - 1, p.shape[1] / 2, -2, &s, e));
+        OK(rt_array_new(test_device(), RT_FLOAT32, 3, s.shape, &out, e));
+        check_copy(&out, &s);
+        check_copy(&s, &out);
+        rt_array_release(&a), rt_array_release(&p), rt_array_release(&s), rt_array_release(&out);
+    }
+}
+
+TEST(copy_broadcast)
+{
+    int64_t shape[] = {30, 400}, column[] = {30, 1};
+    ARRAYS out = test_array(RT_INT32, 2, shape, 3, false), c = test_array(RT_INT32, 2, column, 4, false);
+    ARRAYS r = test_array(RT_INT32, 1, shape + 1, 5, false), one = test_array(RT_INT32, 0, NULL, 6, false);
+    check_copy(&out, &c);
+    check_copy(&out, &r);
+    check_copy(&out, &one);
+    FAILS(RT_INVALID, "", kn_copy(&c, &out, e));
+}
+
+TEST(copy_overlapping)
+{
+    int64_t n = 100000, part = 60000, square[] = {100, 100};
+    ARRAYS a = {0}, left = {0}, right = {0}, t = {0};
+    OK(rt_array_new(test_device(), RT_INT64, 1, &n, &a, e));
+    for (int turn = 0; turn < 3; turn++) {
+        OK(kn_sequence(&a, &(struct kn_operand){.i = 5}, &(struct kn_operand){.i = 3}, e));
+        OK(rt_array_slice(&a, 0, turn == 2 ? part - 1 : 0, part, turn == 2 ? -1 : 1, &left, e));
+        OK(rt_array_slice(&a, 0, turn == 2 ? 0 : 7, part, 1, &right, e));
+        OK(turn == 1 ? kn_copy(&right, &left, e) : kn_copy(&left, &right, e));
+        for (int64_t i = 0; i < part; i++) {
+            int64_t from = turn == 0 ? i + 7 : i; /* what the i-th element written was */
+            CHECK_INT(get_int(turn == 1 ? &right : &left, i), 5 + 3 * from);
+        }
+        rt_array_release(&left);
+        rt_array_release(&right);
+    }
+    ARRAYS m = test_array(RT_FLOAT32, 2, square, 3, false), was = {0};
+    OK(kn_convert(&m, RT_FLOAT32, test_device(), &was, e));
+    OK(rt_array_permute(&m, (int[]){1, 0}, &t, e));
+    OK(kn_copy(&m, &t, e));
+    for (int64_t i = 0; i < 100; i++)
+        for (int64_t j = 0; j < 100; j++) CHECK(get(&m, i * 100 + j) == get(&was, j * 100 + i));
+}
+
+TEST(fill_every_dtype)
+{
+    int64_t shape[] = {31, 90};
+    for (int t = 0; t < RT_DTYPE_COUNT; t++) {
+        ARRAYS a = test_array((enum rt_dtype)t, 2, shape, 3, false), s = {0};
+        OK(kn_fill(&a, &(struct kn_operand){.i = 1}, e));
+        for (int64_t i = 0; i < 31 * 90; i++) CHECK(get(&a, i) == 1);
+        OK(rt_array_slice(&a, 1, 1, 30, 3, &s, e));
+        OK(kn_fill(&s, &(struct kn_operand){.i = 0}, e));
+        for (int64_t i = 0; i < 31 * 90; i++) CHECK(get(&a, i) == (i % 90 % 3 == 1 ? 0 : 1));
+        rt_array_release(&a);
+        rt_array_release(&s);
+    }
+}
+
+TEST(fill_large_and_empty)
+{
+    int64_t n = 200000, none = 0;
+    ARRAYS a = {0}, b = {0};
+    OK(rt_array_new(test_device(), RT_FLOAT64, 1, &n, &a, e));
+    OK(kn_fill(&a, &(struct kn_operand){.is_float = true, .f = -0.25}, e));
+    for (int64_t i = 0; i < n; i++) CHECK(get(&a, i) == -0.25);
+    OK(rt_array_new(test_device(), RT_FLOAT64, 1, &none, &b, e));
+    OK(kn_fill(&b, &(struct kn_operand){.i = 1}, e));
+    OK(kn_copy(&b, &b, e));
+}
+
+TEST(sequences)
+{
+    int64_t shape[] = {100, 700};
+    for (int t = 1; t < RT_DTYPE_COUNT; t++) {
+        ARRAYS a = test_array((enum rt_dtype)t, 2, shape, 3, false), p = {0};
+        OK(kn_sequence(&a, &(struct kn_operand){.i = -3}, &(struct kn_operand){.i = 2}, e));
+        char want[8];
+        for (int64_t i = 0; i < 70000; i++) {
+            rt_store_int((enum rt_dtype)t, want, -3 + 2 * i);
+            CHECK(rt_load_double((enum rt_dtype)t, want) == get(&a, i));
+        }
+        OK(rt_array_permute(&a, (int[]){1, 0}, &p, e));
+        OK(kn_sequence(&p, &(struct kn_operand){.is_float = true, .f = 0.5},
+                       &(struct kn_operand){.is_float = true, .f = 0.001}, e));
+        for (int64_t i = 0; i < 70000; i += 7) {
+            rt_store_double((enum rt_dtype)t, want, 0.5 + (double)i * 0.001);
+            CHECK(rt_load_double((enum rt_dtype)t, want) == get(&p, i));
+        }
+        rt_array_release(&a);
+        rt_array_release(&p);
+    }
+}
+
+TEST(contiguous_shares_or_copies)
+{
+    int64_t shape[] = {20, 30};
+    ARRAYS a = test_array(RT_INT8, 2, shape, 3, false), p = {0}, c = {0};
+    OK(kn_contiguous(&a, &c, e));
+    CHECK(c.storage == a.storage);
+    rt_array_release(&c);
+    OK(rt_array_permute(&a, (int[]){1, 0}, &p, e));
+    OK(kn_contiguous(&p, &c, e));
+    CHECK(c.storage != a.storage && rt_array_contiguous(&c));
+    for (int64_t i = 0; i < 600; i++) CHECK_INT(get_int(&c, i), get_int(&p, i));
+}
+
+TEST(convert_between_devices)
+{
+    struct rt_error error = {0};
+    struct rt_device *simt = rt_device_open("simt", &error), *cpu = rt_device_open("cpu", &error);
+    int64_t shape[] = {20, 30};
+    if (!simt) SKIP("no software GPU");
+    ARRAYS a = {0}, p = {0}, there = {0}, back = {0};
+    OK(rt_array_new(cpu, RT_FLOAT32, 2, shape, &a, e));
+    OK(kn_sequence(&a, &(struct kn_operand){.i = 1}, &(struct kn_operand){.i = 1}, e));
+    OK(rt_array_permute(&a, (int[]){1, 0}, &p, e));
+    OK(kn_convert(&p, RT_INT16, simt, &there, e));
+    CHECK(rt_array_device(&there) == simt);
+    OK(kn_convert(&there, RT_FLOAT64, cpu, &back, e));
+    for (int64_t i = 0; i < 600; i++) CHECK(get(&back, i) == get(&p, i));
+}
+
+TEST(copy_allocations_fail)
+{
+    int64_t shape[] = {300, 200};
+    ARRAYS a = test_array(RT_FLOAT32, 2, shape, 3, false), p = {0}, out = {0};
+    struct rt_error error = {0};
+    OK(rt_array_permute(&a, (int[]){1, 0}, &p, e));
+    for (int which = 0; which < 3; which++)
+        for (long nth = 1;; nth++) {
+            rt_fail_allocation(nth);
+            enum rt_status status =
+                which == 0   ? kn_convert(&p, RT_FLOAT64, test_device(), &out, &error)
+                : which == 1 ? kn_contiguous(&p, &out, &error)
+                             : kn_sequence(&p, &(struct kn_operand){.i = 1}, &(struct kn_operand){.i = 1}, &error);
+            rt_fail_allocation(0);
+            rt_array_release(&out);
+            if (status == RT_OK) break;
+            CHECK_INT(status, RT_NOMEM);
+            CHECK(nth < 100);
+            rt_error_clear(&error);
+        }
+}

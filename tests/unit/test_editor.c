@@ -1,0 +1,424 @@
+#include "tests/unit/editor_driver.h"
+
+#define UP    "\033[A"
+#define DOWN  "\033[B"
+#define RIGHT "\033[C"
+#define LEFT  "\033[D"
+
+static void history(const char *a, const char *b, const char *c)
+{
+    driver_history[0] = a;
+    driver_history[1] = b;
+    driver_history[2] = c;
+    driver_history_used = 3;
+}
+
+static void completions(const char *const *names)
+{
+    for (; *names; names++) driver_matches[driver_match_count++] = (struct lg_match){*names, "function", "a note"};
+}
+
+TEST(typing_and_moving)
+{
+    TYPE("hello");
+    CHECK_STR(driver_cell(), "hello|");
+    TYPE("\x02\x02X");
+    CHECK_STR(driver_cell(), "helX|lo");
+    TYPE("\x01>\x05<");
+    CHECK_STR(driver_cell(), ">helXlo<|");
+    TYPE("\033[H" RIGHT RIGHT "\033[3~");
+    CHECK_STR(driver_cell(), ">h|lXlo<");
+    TYPE("\x04\x06\x08");
+    CHECK_STR(driver_cell(), ">h|lo<");
+}
+
+TEST(words)
+{
+    TYPE("one two_3 four.five");
+    TYPE("\033b");
+    CHECK_STR(driver_cell(), "one two_3 four.|five");
+    TYPE("\033[1;5D\033[1;5D");
+    CHECK_STR(driver_cell(), "one |two_3 four.five");
+    TYPE("\033f");
+    CHECK_STR(driver_cell(), "one two_3| four.five");
+    TYPE("\033d");
+    CHECK_STR(driver_cell(), "one two_3|.five");
+    TYPE("\033\x7f");
+    CHECK_STR(driver_cell(), "one |.five");
+    TYPE("\x19");
+    CHECK_STR(driver_cell(), "one two_3 four|.five");
+    TYPE("\x05\x17");
+    CHECK_STR(driver_cell(), "one two_3 |");
+}
+
+TEST(kills_in_a_row_are_one)
+{
+    TYPE("a b c\x17\x17");
+    CHECK_STR(driver_cell(), "a |");
+    TYPE("\x19\x19");
+    CHECK_STR(driver_cell(), "a b cb c|");
+    TYPE("\x15");
+    CHECK_STR(driver_cell(), "|");
+    TYPE("x\x19");
+    CHECK_STR(driver_cell(), "xa b cb c|");
+}
+
+TEST(transposing)
+{
+    TYPE("abc\x14");
+    CHECK_STR(driver_cell(), "acb|");
+    TYPE("\x01\x14");
+    CHECK_STR(driver_cell(), "|acb");
+    TYPE(RIGHT "\x14");
+    CHECK_STR(driver_cell(), "ca|b");
+    TYPE("\x15\x0b"
+         "\xC3\xA9x\x14");
+    CHECK_STR(driver_cell(), "x\xC3\xA9|");
+}
+
+TEST(graphemes_are_moved_over_and_erased_whole)
+{
+    TYPE("ae\xCC\x81"
+         "b"); /* e with a combining accent */
+    TYPE(LEFT LEFT);
+    CHECK_STR(driver_cell(), "a|e\xCC\x81"
+                             "b");
+    TYPE(RIGHT "\x7f");
+    CHECK_STR(driver_cell(), "a|b");
+    TYPE("\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x92\xBB" LEFT "<"); /* a woman at a computer: one grapheme */
+    CHECK_STR(driver_cell(), "a<|\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x92\xBB"
+                             "b");
+}
+
+TEST(enter_accepts_what_is_complete)
+{
+    CHECK_INT(TYPE("x = 1\r"), SH_ACCEPT);
+    CHECK_STR(driver_cell(), "x = 1|");
+    sh_editor_start(&driver_editor);
+    CHECK_STR(driver_cell(), "|");
+    CHECK_INT(TYPE("\r"), SH_ACCEPT);
+    CHECK_INT(TYPE("end\r"), SH_ACCEPT); /* invalid: the session says why */
+}
+
+TEST(enter_continues_what_is_not)
+{
+    CHECK_INT(TYPE("do\r"), SH_CONTINUE);
+    CHECK_STR(driver_cell(), "do\n  |");
+    CHECK_INT(TYPE("do\rx\r"), SH_CONTINUE);
+    CHECK_STR(driver_cell(), "do\n  do\n    x\n    |");
+    TYPE("en");
+    CHECK_STR(driver_cell(), "do\n  do\n    x\n    en|");
+    TYPE("d");
+    CHECK_STR(driver_cell(), "do\n  do\n    x\n  end|");
+    CHECK_INT(TYPE("\rend"), SH_CONTINUE);
+    CHECK_STR(driver_cell(), "do\n  do\n    x\n  end\nend|");
+    CHECK_INT(TYPE("\r"), SH_ACCEPT);
+}
+
+TEST(enter_in_the_middle_keeps_the_indent)
+{
+    TYPE("do\r");
+    TYPE("x\ry" UP "\x05");
+    CHECK_STR(driver_cell(), "do\n  x|\n  y");
+    TYPE("\r");
+    CHECK_STR(driver_cell(), "do\n  x\n  |\n  y");
+}
+
+TEST(alt_enter_opens_a_line)
+{
+    CHECK_INT(TYPE("x\033\ry"), SH_CONTINUE);
+    CHECK_STR(driver_cell(), "x\ny|");
+    CHECK_INT(TYPE("\r"), SH_ACCEPT);
+}
+
+TEST(indent_is_erased_by_steps)
+{
+    TYPE("do\r  x\x7f\x7f");
+    CHECK_STR(driver_cell(), "do\n  |");
+    TYPE("\x7f");
+    CHECK_STR(driver_cell(), "do\n|");
+    TYPE("\t\t");
+    CHECK_STR(driver_cell(), "do\n    |");
+    TYPE("\x7f\x7f\x7f");
+    CHECK_STR(driver_cell(), "do|");
+}
+
+TEST(up_and_down_in_the_block)
+{
+    TYPE("do\rlong line\rx");
+    TYPE(UP);
+    CHECK_STR(driver_cell(), "do\n  l|ong line\n  x");
+    TYPE("\x05" DOWN);
+    CHECK_STR(driver_cell(), "do\n  long line\n  x|");
+    TYPE(UP); /* the column is kept over the short line */
+    CHECK_STR(driver_cell(), "do\n  long line|\n  x");
+    TYPE("\x10\x10");
+    CHECK_STR(driver_cell(), "do|\n  long line\n  x");
+}
+
+TEST(killing_lines)
+{
+    TYPE("do\rx\ry" UP "\x01\x0b");
+    CHECK_STR(driver_cell(), "do\n|\n  y");
+    TYPE("\x0b");
+    CHECK_STR(driver_cell(), "do\n|  y");
+    TYPE("\x19");
+    CHECK_STR(driver_cell(), "do\n  x\n|  y");
+}
+
+TEST(history_walks)
+{
+    history("one", "two\nlines", "three");
+    TYPE("draft" UP);
+    CHECK_STR(driver_cell(), "three|");
+    TYPE(UP UP);
+    CHECK_STR(driver_cell(), "one|");
+    TYPE(UP);
+    CHECK_STR(driver_cell(), "one|");
+    TYPE(DOWN);
+    CHECK_STR(driver_cell(), "two\nlines|");
+    TYPE(DOWN DOWN);
+    CHECK_STR(driver_cell(), "draft|");
+    TYPE(DOWN);
+    CHECK_STR(driver_cell(), "draft|");
+}
+
+TEST(a_recalled_block_can_be_edited)
+{
+    history("one", "two\nlines", "three");
+    TYPE(UP UP LEFT UP "X");
+    CHECK_STR(driver_cell(), "twoX|\nlines");
+    CHECK_INT(TYPE("\r"), SH_ACCEPT);
+    CHECK_STR(driver_editor.text.bytes, "twoX\nlines");
+}
+
+TEST(repeated_entries_are_passed_once)
+{
+    history("one", "two", "two");
+    TYPE(UP UP);
+    CHECK_STR(driver_cell(), "one|");
+}
+
+TEST(page_up_finds_the_same_beginning)
+{
+    history("print(1)", "x = 2", "print(3)");
+    TYPE("pr\033[5~");
+    CHECK_STR(driver_cell(), "pr|int(3)");
+    TYPE("\033[5~");
+    CHECK_STR(driver_cell(), "pr|int(1)");
+    TYPE("\033[6~\033[6~");
+    CHECK_STR(driver_cell(), "pr|");
+}
+
+TEST(search)
+{
+    history("alpha = 1", "beta = 2", "alphabet = 3");
+    TYPE("draft\x12"
+         "alp");
+    CHECK_STR(driver_cell(), "|alphabet = 3");
+    CHECK_STR(driver_screen(40, 10), ">> |alphabet = 3\nsearch: alp\n");
+    TYPE("\x12");
+    CHECK_STR(driver_cell(), "|alpha = 1");
+    TYPE("\x12"); /* no older one */
+    CHECK_STR(driver_cell(), "|alpha = 1");
+    TYPE("\x13");
+    CHECK_STR(driver_cell(), "|alphabet = 3");
+    TYPE("zzz");
+    CHECK_HAS(driver_screen(40, 10), "not found: alpzzz");
+    TYPE("\x07");
+    CHECK_STR(driver_cell(), "draft|");
+    TYPE("\x12"
+         "bet\x05!");
+    CHECK_STR(driver_cell(), "alphabet = 3!|");
+    TYPE(UP); /* goes on from what was found */
+    CHECK_STR(driver_cell(), "beta = 2|");
+}
+
+TEST(search_and_run)
+{
+    history("alpha", "beta", "gamma");
+    CHECK_INT(TYPE("\x12"
+                   "be\r"),
+              SH_ACCEPT);
+    CHECK_STR(driver_editor.text.bytes, "beta");
+}
+
+TEST(cancelled_search_keeps_the_cell)
+{
+    history("alpha", "beta", "gamma");
+    CHECK_INT(TYPE("mine\x12"
+                   "be\x03"),
+              SH_CONTINUE);
+    CHECK_STR(driver_cell(), "mine|");
+}
+
+TEST(undo)
+{
+    TYPE("abc\x17\x1f");
+    CHECK_STR(driver_cell(), "abc|");
+    TYPE("\x1f");
+    CHECK_STR(driver_cell(), "|");
+    TYPE("\x1f");
+    CHECK_STR(driver_cell(), "|");
+}
+
+TEST(control_c_d_z_l)
+{
+    CHECK_INT(TYPE("\x04"), SH_LEAVE);
+    CHECK_INT(TYPE("x\x01\x04\x04"), SH_LEAVE); /* the first one erases */
+    CHECK_INT(TYPE("abc\x03"), SH_CANCEL);
+    CHECK_INT(TYPE("\x1a"), SH_SUSPEND);
+    CHECK_INT(TYPE("\x0c"), SH_CLEAR);
+}
+
+TEST(pasting_inserts_and_runs_nothing)
+{
+    CHECK_INT(TYPE("\033[200~x = 1\r\n\ty = 2\nend\n\033[201~"), SH_CONTINUE);
+    CHECK_STR(driver_cell(), "x = 1\n\ty = 2\nend\n|");
+    CHECK_STR(driver_screen(40, 10), ">> x = 1\n..  y = 2\n.. end\n.. |\n");
+    TYPE("\x1f");
+    CHECK_STR(driver_cell(), "|");
+}
+
+TEST(one_match_is_put_in)
+{
+    completions((const char *[]){"linspace", "zeros", NULL});
+    TYPE("x = lin\t");
+    CHECK_STR(driver_cell(), "x = linspace|");
+    CHECK_STR(driver_screen(40, 10), ">> x = linspace|\n");
+}
+
+TEST(common_beginning_then_list_then_choice)
+{
+    completions((const char *[]){"mean", "median", "max", NULL});
+    TYPE("me\t");
+    CHECK_STR(driver_cell(), "me|");
+    CHECK_STR(driver_screen(40, 10), ">> me|\nmean    a note\nmedian  a note\n");
+    TYPE("\t");
+    CHECK_STR(driver_cell(), "mean|");
+    TYPE("\t");
+    CHECK_STR(driver_cell(), "median|");
+    TYPE("\t");
+    CHECK_STR(driver_cell(), "mean|");
+    TYPE("\033[Z");
+    CHECK_STR(driver_cell(), "median|");
+    CHECK_INT(TYPE("\r"), SH_CONTINUE); /* takes the choice, runs nothing */
+    CHECK_STR(driver_screen(40, 10), ">> median|\n");
+}
+
+TEST(the_list_follows_what_is_typed)
+{
+    completions((const char *[]){"mean", "median", "max", NULL});
+    TYPE("m\t");
+    CHECK_HAS(driver_screen(40, 10), "max");
+    TYPE("e");
+    CHECK_STR(driver_screen(40, 10), ">> me|\nmean    a note\nmedian  a note\n");
+    TYPE("d");
+    CHECK_STR(driver_screen(40, 10), ">> med|\nmedian  a note\n");
+    TYPE("ian");
+    CHECK_STR(driver_screen(40, 10), ">> median|\n");
+    TYPE("\x7f");
+    CHECK_STR(driver_screen(40, 10), ">> media|\n");
+}
+
+TEST(escape_gives_the_typed_text_back)
+{
+    completions((const char *[]){"mean", "median", NULL});
+    TYPE("m\t\t\033");
+    CHECK_STR(driver_cell(), "me|");
+    CHECK_STR(driver_screen(40, 10), ">> me|\n");
+}
+
+TEST(typing_on_takes_the_choice)
+{
+    completions((const char *[]){"mean", "median", NULL});
+    TYPE("m\t\t(");
+    CHECK_STR(driver_cell(), "mean(|");
+}
+
+TEST(enter_with_only_a_list_runs)
+{
+    completions((const char *[]){"mean", "median", NULL});
+    CHECK_INT(TYPE("m\t\r"), SH_ACCEPT);
+    CHECK_STR(driver_cell(), "me|");
+}
+
+TEST(completion_does_not_split_characters)
+{
+    completions((const char *[]){"\xC3\xA9t\xC3\xA9", "\xC3\xA8re", NULL});
+    TYPE("x = \t");
+    CHECK_STR(driver_cell(), "x = |");
+}
+
+TEST(long_lists_are_a_grid)
+{
+    static char names[30][8];
+    for (int i = 0; i < 30; i++) {
+        snprintf(names[i], sizeof names[i], "name%c%c", 'a' + i / 26, 'a' + i % 26);
+        driver_matches[driver_match_count++] = (struct lg_match){names[i], "function", names[i]};
+    }
+    TYPE("n\t");
+    CHECK_STR(driver_screen(24, 10),
+              ">> name|\nnameaa  nameae  nameai\nnameab  nameaf  nameaj\n"
+              "nameac  nameag  nameak\nnamead  nameah  nameal\n18 more; Tab goes throu\xE2\x80\xA6\n");
+    for (int i = 0; i < 13; i++) TYPE("\t");
+    CHECK_HAS(driver_screen(24, 10), ">> nameam|\nnameam  nameaq  nameau\n");
+}
+
+TEST(hint)
+{
+    driver_doc = "first\nsecond\nthird\nfourth";
+    TYPE("x\033[Z");
+    CHECK_STR(driver_screen(20, 6), ">> x|\nfirst\nsecond\n\xE2\x80\xA6\n");
+    TYPE("y");
+    CHECK_STR(driver_screen(20, 6), ">> xy|\n");
+}
+
+TEST(hints_break_between_words)
+{
+    driver_doc = "some words here\n\nunbreakable_name";
+    TYPE("x\033[Z");
+    CHECK_STR(driver_screen(12, 20), ">> x|\nsome words \nhere\n\nunbreakable_\nname\n");
+}
+
+TEST(long_lines_wrap)
+{
+    TYPE("0123456789");
+    CHECK_STR(driver_screen(8, 10), ">> 01234\n56789|\n");
+    TYPE("abc"); /* the row is full: the cursor goes to the next one */
+    CHECK_STR(driver_screen(8, 10), ">> 01234\n56789abc\n|\n");
+    TYPE("\x01");
+    CHECK_STR(driver_screen(8, 10), ">> |01234\n56789abc\n");
+}
+
+TEST(wide_characters_wrap_whole)
+{
+    TYPE("abcd\xE6\xBC\xA2\xE5\xAD\x97");
+    CHECK_STR(driver_screen(8, 10), ">> abcd\n\xE6\xBC\xA2\xE5\xAD\x97|\n");
+    TYPE(LEFT);
+    CHECK_STR(driver_screen(8, 10), ">> abcd\n\xE6\xBC\xA2|\xE5\xAD\x97\n");
+}
+
+TEST(control_characters_are_visible)
+{
+    sh_text_set(&driver_editor.text, "a\033[31m\x7f\xC2\x9B\xFF", 10);
+    driver_editor.cursor = 1;
+    CHECK_STR(driver_screen(40, 10), ">> a|^[[31m^?\xEF\xBF\xBD\xEF\xBF\xBD\n");
+}
+
+TEST(tall_cells_show_what_is_around_the_cursor)
+{
+    TYPE("\033[200~1\n2\n3\n4\n5\n6\n7\n8\033[201~");
+    CHECK_STR(driver_screen(20, 4), ".. 5\n.. 6\n.. 7\n.. 8|\n");
+    TYPE("\033<");
+    CHECK_STR(driver_screen(20, 4), ">> |1\n.. 2\n.. 3\n.. 4\n");
+    CHECK_STR(driver_screen(20, 0), ">> |1\n.. 2\n.. 3\n.. 4\n.. 5\n.. 6\n.. 7\n.. 8\n");
+}
+
+TEST(one_column_is_survived)
+{
+    completions((const char *[]){"mean", "median", NULL});
+    TYPE("a\xE6\xBC\xA2 m\t\t");
+    for (int columns = 1; columns < 12; columns++)
+        for (int rows = 1; rows < 5; rows++) CHECK(strlen(driver_screen(columns, rows)) > 0);
+}

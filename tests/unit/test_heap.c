@@ -1,0 +1,75 @@
+/* The heap of kernels' malloc: what it gives out never overlaps, comes back whole, and is found again by its addresses.
+ */
+#include "runtime/simt/heap.h"
+#include "tests/unit/test.h"
+
+#define KEPT 300
+
+static uint32_t seed = 1;
+static uint32_t next_random(void)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return seed >> 8;
+}
+
+TEST(blocks_keep_their_bytes)
+{
+    uint64_t address[KEPT] = {0};
+    size_t bytes[KEPT] = {0};
+    CHECK(simt_heap_ready());
+    for (int round = 0; round < 20000; round++) {
+        size_t k = next_random() % KEPT;
+        if (address[k]) {
+            const unsigned char *p = simt_host(address[k]);
+            for (size_t i = 0; i < bytes[k]; i++) CHECK_INT(p[i], (unsigned char)k);
+            CHECK(simt_heap_free(address[k]));
+            CHECK(!simt_heap_free(address[k]));
+        }
+        bytes[k] = next_random() % (k % 10 ? 200 : 20000) + 1;
+        address[k] = simt_heap_malloc(bytes[k]);
+        CHECK(address[k] != 0 && address[k] % 16 == 0);
+        memset(simt_host(address[k]), (int)k, bytes[k]);
+        struct simt_block b;
+        bool live;
+        CHECK(simt_heap_find(address[k] + bytes[k] - 1, &b, &live) && live);
+        CHECK(b.address == address[k] && b.bytes == bytes[k]);
+        CHECK(simt_heap_find(address[k] + bytes[k], &b, &live) && !live);
+        CHECK(simt_find(address[k], &b) && !simt_find(address[k] + bytes[k], &b));
+        CHECK(!simt_heap_free(address[k] + 1));
+    }
+    for (size_t k = 0; k < KEPT; k++) CHECK(!address[k] || simt_heap_free(address[k]));
+    uint64_t all = simt_heap_malloc(SIMT_HEAP_SIZE - 16); /* it is in one piece again */
+    CHECK(all != 0);
+    CHECK(simt_heap_malloc(1) == 0);
+    CHECK(simt_heap_free(all));
+}
+
+TEST(wrong_sizes_and_pointers)
+{
+    CHECK(simt_heap_malloc(0) == 0);
+    CHECK(simt_heap_malloc(UINT64_MAX) == 0);
+    CHECK(simt_heap_malloc(SIMT_HEAP_SIZE) == 0);
+    CHECK(!simt_heap_free(0));
+    CHECK(!simt_heap_free(UINT64_MAX - 15));
+    CHECK(!simt_heap_free(SIMT_GLOBAL_BASE));
+    struct simt_block b;
+    bool live;
+    CHECK(!simt_heap_find(0, &b, &live));
+    CHECK(!simt_heap_find(UINT64_MAX, &b, &live));
+}
+
+TEST(the_size_is_set_before_the_first_use)
+{
+    CHECK(simt_heap_ready());
+    CHECK(!simt_heap_set_size(1 << 20));
+    CHECK_INT(simt_heap_size(), SIMT_HEAP_SIZE);
+    simt_memory_reset();
+    CHECK(simt_heap_malloc(16) == 0);
+    CHECK(simt_heap_set_size(100000));
+    CHECK_INT(simt_heap_size(), 102400);
+    CHECK(simt_heap_ready());
+    uint64_t all = simt_heap_malloc(102400 - 16);
+    CHECK(all != 0 && simt_heap_free(all));
+    simt_memory_reset();
+    CHECK_INT(simt_heap_size(), SIMT_HEAP_SIZE);
+}

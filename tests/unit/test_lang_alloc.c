@@ -1,0 +1,183 @@
+/* Array code in Lua with every allocation failing in turn: Lua's own, and those of runtime/ and kernels/. Whatever
+ * fails, there is a Lua error, nothing leaks, and the state goes on working. */
+#include "test.h"
+#include "lang/lang.h"
+
+/* Touches creation, views, masks, operators, reductions, printing and conversion, on both devices. */
+static const char script[] = "local gpu = ...\n"
+                             "for _, device in ipairs({'cpu', 'simt'}) do\n"
+                             "  gpu.lazy(device == 'simt' and 'always' or 'never')\n"
+                             "  local x = gpu.array({{1, 2, 3}, {4, 5, 6}}, device)\n"
+                             "  local y = (2 * x + 1):sqrt()\n"
+                             "  y:add_(x.T.T)\n"
+                             "  x[{1, 2}] = 7\n"
+                             "  x[x:gt(4)] = {10, 20, 30}\n"
+                             "  assert(#x[x:gt(5)] == 3)\n"
+                             "  x[{{}, {2, 3}}] = {{1, 2}, {3, 4}}\n"
+                             "  assert(x:sum() == 15 and x:sum(1)[2] == 4, x:sum())\n"
+                             "  assert(#tostring(x) > 10 and #x:totable() == 2)\n"
+                             "  assert(gpu.allclose(gpu.matmul(x, gpu.eye(3, device)), x))\n"
+                             "  assert(x.T:reshape(6):to('cpu', 'int64')[1] == 1)\n"
+                             "  assert(gpu.rand(5, device):max() < 1 and gpu.linspace(0, 1, 3, device)[3] == 1)\n"
+                             "end\n";
+
+struct countdown {
+    long left; /* allocations that still succeed; negative: all do */
+    size_t bytes;
+    bool failed;
+};
+
+static void *count_down(void *context, void *p, size_t old, size_t size)
+{
+    struct countdown *c = context;
+    if (!p) old = 0;
+    if (size == 0) {
+        free(p);
+        c->bytes -= old;
+        return NULL;
+    }
+    if (size > old && c->left == 0) {
+        c->failed = true;
+        return NULL;
+    }
+    if (size > old && c->left > 0) c->left--;
+    void *q = realloc(p, size);
+    if (q) c->bytes += size - old;
+    return q;
+}
+
+/* Lua never lets an allocation that shrinks fail, and neither do we. */
+static lua_State *open_state(struct countdown *c)
+{
+    lua_State *L = lua_newstate(count_down, c);
+    CHECK(L != NULL);
+    luaL_openlibs(L);
+    luaL_requiref(L, "lunarray", luaopen_lunarray, 0);
+    return L;
+}
+
+static int run_script(lua_State *L)
+{
+    luaL_loadstring(L, script);
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 0);
+    return 0;
+}
+
+static int protected_run(lua_State *L)
+{
+    lua_pushcfunction(L, run_script);
+    lua_pushvalue(L, 1);
+    int status = lua_pcall(L, 1, 0, 0);
+    if (status == LUA_OK) return LUA_OK;
+    CHECK(lua_type(L, -1) == LUA_TSTRING);
+    const char *message = lua_tostring(L, -1);
+    if (!strstr(message, "memory")) FAIL("the message is \"%s\", expected one on memory", message);
+    lua_pop(L, 1);
+    return status;
+}
+
+static size_t bytes_in_use(void)
+{
+    size_t sum = 0;
+    struct rt_memory_stats s;
+    const char *const names[] = {"cpu", "simt"};
+    for (int i = 0; i < 2; i++) {
+        rt_memory_stats(rt_device_open(names[i], NULL), &s);
+        sum += s.in_use;
+    }
+    return sum;
+}
+
+static void collect_and_check(lua_State *L)
+{
+    lua_gc(L, LUA_GCCOLLECT);
+    lua_gc(L, LUA_GCCOLLECT);
+    CHECK_INT(bytes_in_use(), 0);
+}
+
+TEST(allocations_of_lua)
+{
+    struct countdown c = {.left = -1};
+    lua_State *L = open_state(&c);
+    CHECK_INT(protected_run(L), LUA_OK); /* what is made once is made now */
+    long n = 0;
+    for (;; n++) {
+        collect_and_check(L);
+        c.left = n;
+        c.failed = false;
+        int status = protected_run(L);
+        c.left = -1;
+        if (!c.failed) {
+            CHECK_INT(status, LUA_OK);
+            break;
+        }
+    }
+    CHECK(n > 100);
+    collect_and_check(L);
+    lua_close(L);
+    CHECK_INT(c.bytes, 0);
+}
+
+TEST(opening_the_library)
+{
+    long n = 0;
+    for (bool failed = true; failed; n += 1 + n / 8) {
+        struct countdown c = {.left = -1};
+        lua_State *L = lua_newstate(count_down, &c);
+        CHECK(L != NULL);
+        lua_pushcfunction(L, luaopen_lunarray);
+        c.left = n;
+        int status = lua_pcall(L, 0, 1, 0);
+        failed = c.failed;
+        CHECK(failed || status == LUA_OK);
+        c.left = -1;
+        lua_close(L);
+        CHECK_INT(c.bytes, 0);
+    }
+    CHECK(n > 100);
+}
+
+TEST(allocations_of_the_runtime)
+{
+    struct countdown c = {.left = -1};
+    lua_State *L = open_state(&c);
+    CHECK_INT(protected_run(L), LUA_OK);
+    int failures = 0;
+    for (long n = 1, passes = 0; passes < 20; n++) {
+        collect_and_check(L);
+        rt_fail_allocation(n);
+        int status = protected_run(L);
+        rt_fail_allocation(0);
+        /* Some failures are survived by collecting or by computing without scratch memory, so one pass is not the end.
+         */
+        if (status == LUA_OK) {
+            passes++;
+        } else {
+            passes = 0;
+            failures++;
+        }
+    }
+    CHECK(failures > 10);
+    collect_and_check(L);
+    lua_close(L);
+}
+
+TEST(a_full_device_collects)
+{
+    struct countdown c = {.left = -1};
+    lua_State *L = open_state(&c);
+    lua_setglobal(L, "gpu");
+    /* 20 MB of garbage of which the device cannot know; the collector is stopped so that nobody else takes it away. */
+    CHECK(luaL_dostring(L, "collectgarbage('stop'); for i = 1, 50 do gpu.empty(100000, 'cpu') end") == LUA_OK);
+    CHECK(bytes_in_use() >= 20000000);
+    rt_device_open("cpu", NULL)->total_memory = 25000000;
+    CHECK(luaL_dostring(L, "big = gpu.empty(2000000, 'cpu')") == LUA_OK);
+    CHECK(bytes_in_use() < 9000000);
+    /* What is in use stays, and the error tells how much that is. */
+    CHECK(luaL_dostring(L, "bigger = gpu.empty(6000000, 'cpu')") != LUA_OK);
+    CHECK_HAS(lua_tostring(L, -1), "out of memory on cpu");
+    CHECK(luaL_dostring(L, "assert(big:fill(1):sum() == 2000000)") == LUA_OK);
+    lua_close(L);
+    CHECK_INT(bytes_in_use(), 0);
+}

@@ -1,0 +1,150 @@
+/* Matrix products of all shapes, dtypes and layouts, against sums in long double. */
+#include "tests/unit/reference.h"
+
+static double at(const struct rt_array *a, int64_t row, int64_t column)
+{
+    return rt_load_double(a->dtype, (char *)rt_array_host(a) +
+                                        (row * a->strides[0] + (a->ndim == 2 ? column * a->strides[1] : 0)) *
+                                            rt_dtypes[a->dtype].size);
+}
+
+static void check_product(const struct rt_array *a, const struct rt_array *b, enum rt_dtype want_dtype, double unit)
+{
+    ARRAYS c = {0};
+    OK(kn_matmul(a, b, &c, e));
+    CHECK_INT(c.dtype, want_dtype);
+    CHECK_INT(c.ndim, a->ndim + b->ndim - 2);
+    int64_t rows = a->ndim == 2 ? a->shape[0] : 1, inner = b->shape[0], columns = b->ndim == 2 ? b->shape[1] : 1;
+    CHECK_INT(rt_array_size(&c), rows * columns);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++) {
+            long double sum = 0, sizes = 0;
+            for (int64_t k = 0; k < inner; k++) {
+                long double term = (long double)(a->ndim == 2 ? at(a, i, k) : at(a, k, 0)) * at(b, k, j);
+                sum += term;
+                sizes += fabsl(term);
+            }
+            double got = get(&c, i * columns + j);
+            if (!(fabsl(got - sum) <= sizes * unit))
+                FAIL("(%lld, %lld) is %g, expected %Lg", (long long)i, (long long)j, got, sum);
+        }
+    rt_array_release(&c);
+}
+
+static struct rt_array matrix(enum rt_dtype t, int64_t rows, int64_t columns, bool turned, uint32_t seed)
+{
+    int64_t shape[] = {turned ? columns : rows, turned ? rows : columns};
+    struct rt_array m = test_array(t, 2, shape, seed, false), v;
+    if (!turned) return m;
+    OK(rt_array_permute(&m, (int[]){1, 0}, &v, e));
+    rt_array_release(&m);
+    return v;
+}
+
+static void check_sizes(enum rt_dtype t, int64_t m, int64_t k, int64_t n, double unit)
+{
+    for (int turned = 0; turned < 4; turned++) {
+        ARRAYS a = matrix(t, m, k, turned & 1, 1), b = matrix(t, k, n, turned & 2, 2);
+        check_product(&a, &b, t, unit);
+        rt_array_release(&a);
+        rt_array_release(&b);
+    }
+}
+
+TEST(matmul_small)
+{
+    check_sizes(RT_FLOAT32, 1, 1, 1, 1e-6);
+    check_sizes(RT_FLOAT32, 3, 5, 2, 1e-6);
+    check_sizes(RT_FLOAT64, 17, 1, 9, 1e-14);
+    check_sizes(RT_INT32, 17, 13, 9, 0);
+    check_sizes(RT_INT8, 2, 3, 2, 1e9); /* wraps: only that it runs */
+    check_sizes(RT_FLOAT16, 9, 8, 7, 1e-2);
+    check_sizes(RT_UINT64, 5, 6, 7, 0);
+}
+
+TEST(matmul_large)
+{
+    check_sizes(RT_FLOAT32, 65, 100, 67, 1e-5);
+    check_sizes(RT_FLOAT64, 130, 33, 65, 1e-13);
+    check_sizes(RT_INT64, 33, 65, 40, 0);
+}
+
+TEST(matmul_many_columns)
+{
+    check_sizes(RT_INT32, 2, 3, 1100, 0);
+    check_sizes(RT_FLOAT32, 40, 40, 600, 1e-5);
+}
+
+TEST(matmul_vectors)
+{
+    int64_t n = 70, shape[] = {70, 30};
+    ARRAYS x = test_array(RT_FLOAT32, 1, &n, 1, false), m = test_array(RT_FLOAT32, 2, shape, 2, false), t = {0},
+           r = {0};
+    check_product(&x, &x, RT_FLOAT32, 1e-5);
+    check_product(&x, &m, RT_FLOAT32, 1e-5);
+    OK(rt_array_permute(&m, (int[]){1, 0}, &t, e));
+    check_product(&t, &x, RT_FLOAT32, 1e-5);
+    OK(rt_array_slice(&x, 0, 69, 35, -2, &r, e));
+    check_product(&r, &r, RT_FLOAT32, 1e-5);
+}
+
+TEST(matmul_views)
+{
+    int64_t shape[] = {120, 90}, row[] = {90}, square[] = {90, 90};
+    ARRAYS m = test_array(RT_FLOAT32, 2, shape, 1, false), s = {0}, half = {0}, v = {0}, b = {0};
+    OK(rt_array_slice(&m, 0, 1, 59, 2, &half, e));
+    OK(rt_array_slice(&half, 1, 0, 45, 2, &s, e)); /* no stride is 1 */
+    OK(rt_array_slice(&m, 0, 40, 45, 1, &v, e));
+    check_product(&s, &v, RT_FLOAT32, 1e-5);
+    ARRAYS r = test_array(RT_FLOAT32, 1, row, 1, false);
+    OK(rt_array_broadcast(&r, 2, square, &b, e));
+    check_product(&m, &b, RT_FLOAT32, 1e-5);
+    check_product(&b, &b, RT_FLOAT32, 1e-5);
+    rt_array_release(&half);
+    OK(rt_array_slice(&m, 0, 119, 60, -1, &half, e));
+    ARRAYS t = {0};
+    OK(rt_array_permute(&m, (int[]){1, 0}, &t, e));
+    check_product(&half, &t, RT_FLOAT32, 1e-5);
+}
+
+TEST(matmul_mixed)
+{
+    ARRAYS a = matrix(RT_INT32, 20, 30, false, 1), b = matrix(RT_FLOAT64, 30, 10, true, 2);
+    ARRAYS c = matrix(RT_BOOL, 30, 10, false, 2);
+    check_product(&a, &b, RT_FLOAT64, 1e-14);
+    check_product(&a, &c, RT_INT32, 0);
+}
+
+TEST(matmul_nothing)
+{
+    ARRAYS a = matrix(RT_FLOAT32, 3, 0, false, 1), b = matrix(RT_FLOAT32, 0, 4, false, 2);
+    check_product(&a, &b, RT_FLOAT32, 0);
+    check_product(&b, &(struct rt_array){.storage = b.storage, .dtype = RT_FLOAT32, .ndim = 2, .shape = {4, 0}},
+                  RT_FLOAT32, 0);
+}
+
+TEST(matmul_refusals)
+{
+    ARRAYS a = matrix(RT_FLOAT32, 3, 4, false, 1), b = matrix(RT_FLOAT32, 3, 4, false, 2), c = {0};
+    FAILS(RT_INVALID, "(3, 4) and (3, 4)", kn_matmul(&a, &b, &c, e));
+    int64_t shape[] = {2, 3, 4};
+    ARRAYS d = test_array(RT_FLOAT32, 3, shape, 1, false);
+    FAILS(RT_INVALID, "1 or 2 axes", kn_matmul(&d, &b, &c, e));
+    CHECK(c.storage == NULL);
+}
+
+TEST(matmul_allocations_fail)
+{
+    ARRAYS a = matrix(RT_INT32, 5, 30, false, 1), b = matrix(RT_FLOAT64, 30, 10, true, 2), c = {0};
+    struct rt_error error = {0};
+    for (long nth = 1;; nth++) {
+        rt_fail_allocation(nth);
+        enum rt_status status = kn_matmul(&a, &b, &c, &error);
+        rt_fail_allocation(0);
+        if (status == RT_OK) break;
+        CHECK_INT(status, RT_NOMEM);
+        CHECK(c.storage == NULL);
+        CHECK(nth < 100);
+        rt_error_clear(&error);
+    }
+}

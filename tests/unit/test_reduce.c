@@ -1,0 +1,293 @@
+/* Reductions over every dtype, axis and layout, against a plain reference. */
+#include "runtime/interrupt.h"
+#include "tests/unit/reference.h"
+
+/* The reference: one element after the other, in long double or int64, of row number `row` along `axis` (-1: all). */
+
+struct row {
+    const struct rt_array *a;
+    int axis;
+    int64_t index, length;
+};
+
+static struct row row_of(const struct rt_array *a, int axis, int64_t index)
+{
+    return (struct row){a, axis, index, axis < 0 ? rt_array_size(a) : a->shape[axis]};
+}
+
+/* Row-major number in the whole array of the row's i-th element. */
+static int64_t place(const struct row *r, int64_t i)
+{
+    if (r->axis < 0) return i;
+    int64_t inner = 1;
+    for (int d = r->axis + 1; d < r->a->ndim; d++) inner *= r->a->shape[d];
+    return (r->index / inner * r->length + i) * inner + r->index % inner;
+}
+
+static bool better(double x, double best, bool smallest)
+{
+    if (isnan(best)) return false;
+    return isnan(x) || (smallest ? x < best : x > best);
+}
+
+static double reference(enum kn_reduction k, const struct row *r)
+{
+    long double sum = 0, product = 1;
+    int64_t whole = 0, whole_product = 1, where = 0;
+    double best = get(r->a, place(r, 0));
+    bool any = false, all = true, floating = rt_dtypes[r->a->dtype].kind == 'f';
+    bool smallest = k == KN_MIN || k == KN_ARGMIN;
+    for (int64_t i = 0; i < r->length; i++) {
+        double x = get(r->a, place(r, i));
+        sum += x;
+        product *= x;
+        whole = (int64_t)((uint64_t)whole + (uint64_t)get_int(r->a, place(r, i)));
+        whole_product = (int64_t)((uint64_t)whole_product * (uint64_t)get_int(r->a, place(r, i)));
+        if (better(x, best, smallest)) best = x, where = i;
+        any |= x != 0;
+        all &= x != 0;
+    }
+    switch (k) {
+    case KN_SUM: return floating ? (double)sum : (double)whole;
+    case KN_PROD: return floating ? (double)product : (double)whole_product;
+    case KN_MEAN: return (double)(sum / r->length);
+    case KN_MIN:
+    case KN_MAX: return best;
+    case KN_ARGMIN:
+    case KN_ARGMAX: return (double)(where + 1);
+    case KN_ANY: return any;
+    default: return all;
+    }
+}
+
+static enum rt_dtype expected_dtype(enum kn_reduction k, enum rt_dtype t)
+{
+    bool floating = rt_dtypes[t].kind == 'f';
+    switch (k) {
+    case KN_SUM:
+    case KN_PROD: return floating ? t : t == RT_UINT64 ? RT_UINT64 : RT_INT64;
+    case KN_MEAN: return floating ? t : rt_dtypes[t].size == 8 ? RT_FLOAT64 : RT_FLOAT32;
+    case KN_ARGMIN:
+    case KN_ARGMAX: return RT_INT64;
+    case KN_ANY:
+    case KN_ALL: return RT_BOOL;
+    default: return t;
+    }
+}
+
+/* Sums and products round; how much is allowed, relative to the sum of sizes. */
+static double allowed(enum kn_reduction k, const struct row *r, enum rt_dtype result, double want)
+{
+    double unit = result == RT_FLOAT64   ? 0x1p-52
+                  : result == RT_FLOAT32 ? 0x1p-23
+                  : result == RT_FLOAT16 ? 0x1p-10
+                                         : 0x1p-7;
+    double sizes = 0;
+    if (rt_dtypes[result].kind != 'f' || k == KN_MIN || k == KN_MAX) return 0;
+    if (k == KN_PROD) return fabs(want) * unit * (double)r->length;
+    for (int64_t i = 0; i < r->length; i++) sizes += fabs(get(r->a, place(r, i)));
+    if (k == KN_MEAN) sizes /= (double)r->length;
+    return (fabs(want) * 2 + (result == RT_FLOAT16 || result == RT_BFLOAT16 ? 0 : sizes * 4)) * unit;
+}
+
+static void check(enum kn_reduction k, const struct rt_array *a, int axis)
+{
+    ARRAYS out = {0};
+    OK(kn_reduce(k, a, axis, false, &out, e));
+    CHECK_INT(out.dtype, expected_dtype(k, a->dtype));
+    CHECK_INT(out.ndim, axis < 0 ? 0 : a->ndim - 1);
+    int64_t n = rt_array_size(&out);
+    for (int64_t i = 0; i < n; i++) {
+        struct row r = row_of(a, axis, i);
+        double want = reference(k, &r), got = get(&out, i);
+        if (rt_dtypes[a->dtype].kind != 'f' && k == KN_PROD)
+            want = (double)(int64_t)want, got = (double)get_int(&out, i);
+        if (isnan(want) ? isnan(got) : got == want || fabs(got - want) <= allowed(k, &r, out.dtype, want)) continue;
+        FAIL("%s of %s, axis %d, [%lld]: %.17g, expected %.17g", kn_reductions[k].name, rt_dtypes[a->dtype].name, axis,
+             (long long)i, got, want);
+    }
+    rt_array_release(&out);
+}
+
+static void check_all(const struct rt_array *a)
+{
+    for (int k = 0; k < KN_REDUCTION_COUNT; k++)
+        for (int axis = -1; axis < a->ndim; axis++)
+            if (k != KN_PROD) check((enum kn_reduction)k, a, axis); /* these values' products overflow */
+}
+
+TEST(reduce_every_dtype)
+{
+    int64_t shape[] = {7, 70, 3};
+    for (int t = 0; t < RT_DTYPE_COUNT; t++) {
+        ARRAYS a = test_array((enum rt_dtype)t, 3, shape, 3, false);
+        check_all(&a);
+        rt_array_release(&a);
+    }
+}
+
+TEST(reduce_special_values)
+{
+    int64_t shape[] = {40, 90};
+    static const enum rt_dtype dtypes[] = {RT_FLOAT32, RT_FLOAT64, RT_FLOAT16, RT_INT8, RT_INT64, RT_UINT32};
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        ARRAYS a = test_array(dtypes[i], 2, shape, 9, true);
+        for (int axis = -1; axis < 2; axis++) {
+            check(KN_MIN, &a, axis);
+            check(KN_MAX, &a, axis);
+            check(KN_ARGMIN, &a, axis);
+            check(KN_ARGMAX, &a, axis);
+            check(KN_ANY, &a, axis);
+            check(KN_ALL, &a, axis);
+        }
+        rt_array_release(&a);
+    }
+}
+
+TEST(reduce_products)
+{
+    static const enum rt_dtype dtypes[] = {RT_FLOAT32, RT_FLOAT64, RT_FLOAT16, RT_BFLOAT16};
+    int64_t shape[] = {20, 70};
+    for (int i = 0; i < 4; i++) {
+        ARRAYS a = test_array(dtypes[i], 2, shape, 9, false);
+        for (int64_t k = 0; k < 1400; k++) rt_store_double(dtypes[i], element(&a, k), 1 + get(&a, k) / 256);
+        for (int axis = -1; axis < 2; axis++) check(KN_PROD, &a, axis);
+        rt_array_release(&a);
+    }
+}
+
+TEST(reduce_integer_products)
+{
+    int64_t shape[] = {5, 80};
+    ARRAYS a = test_array(RT_INT32, 2, shape, 3, false), small = {0}, out = {0};
+    OK(rt_array_slice(&a, 1, 3, 4, 7, &small, e));
+    check(KN_PROD, &small, 0);
+    check(KN_PROD, &small, 1);
+    OK(kn_reduce(KN_PROD, &a, -1, false, &out, e)); /* wraps: compare all 64 bits */
+    uint64_t want = 1;
+    for (int64_t i = 0; i < 400; i++) want *= (uint64_t)get_int(&a, i);
+    CHECK_INT(get_int(&out, 0), (int64_t)want);
+}
+
+TEST(reduce_views)
+{
+    int64_t shape[] = {90, 6, 75};
+    ARRAYS a = test_array(RT_FLOAT32, 3, shape, 3, false), p = {0}, s = {0}, b = {0};
+    OK(rt_array_permute(&a, (int[]){2, 0, 1}, &p, e));
+    check_all(&p);
+    OK(rt_array_slice(&p, 0, 74, 37, -2, &s, e));
+    check_all(&s);
+    OK(rt_array_select(&s, 2, 3, &b, e));
+    check_all(&b);
+    rt_array_release(&b);
+    int64_t row[] = {5}, wide[] = {80, 5};
+    ARRAYS r = test_array(RT_INT16, 1, row, 3, false);
+    OK(rt_array_broadcast(&r, 2, wide, &b, e));
+    check_all(&b);
+}
+
+TEST(reduce_long_rows)
+{
+    int64_t n = 3 * 65536 + 17, shape[] = {2, 150001}, turned[] = {150001, 2}, sides[] = {300, 301};
+    ARRAYS a = test_array(RT_FLOAT32, 1, &n, 3, false), b = test_array(RT_FLOAT64, 2, shape, 4, true);
+    ARRAYS c = test_array(RT_INT8, 2, turned, 5, true), d = test_array(RT_FLOAT32, 2, sides, 6, false);
+    check_all(&a);
+    check(KN_ARGMAX, &b, 1);
+    check(KN_ARGMIN, &b, -1);
+    check(KN_MAX, &b, 0);
+    check(KN_SUM, &c, 0);
+    check(KN_ARGMIN, &c, 0);
+    check(KN_ARGMIN, &c, 1);
+    check(KN_ARGMAX, &c, -1);
+    check_all(&d);
+}
+
+TEST(reduce_accurately)
+{
+    /* One million times 0.1 in float32: adding one after the other is off by hundreds. */
+    int64_t shape[] = {1000, 1000};
+    ARRAYS a = {0}, out = {0};
+    OK(rt_array_new(test_device(), RT_FLOAT32, 2, shape, &a, e));
+    OK(kn_fill(&a, &(struct kn_operand){.is_float = true, .f = 0.1}, e));
+    OK(kn_reduce(KN_SUM, &a, -1, false, &out, e));
+    CHECK_NEAR(get(&out, 0), 100000.00149, 0.1);
+    rt_array_release(&out);
+    OK(kn_reduce(KN_MEAN, &a, 0, false, &out, e));
+    CHECK_NEAR(get(&out, 999), 0.1f, 1e-7);
+}
+
+TEST(reduce_shapes)
+{
+    int64_t shape[] = {2, 3, 4};
+    ARRAYS a = test_array(RT_FLOAT32, 3, shape, 3, false), out = {0};
+    char text[64];
+    OK(kn_reduce(KN_SUM, &a, 1, true, &out, e));
+    CHECK_STR(rt_shape_text(out.ndim, out.shape, text, sizeof text), "(2, 1, 4)");
+    rt_array_release(&out);
+    OK(kn_reduce(KN_SUM, &a, -1, true, &out, e));
+    CHECK_STR(rt_shape_text(out.ndim, out.shape, text, sizeof text), "(1, 1, 1)");
+    rt_array_release(&out);
+    OK(kn_reduce(KN_ARGMAX, &a, 2, false, &out, e));
+    CHECK_STR(rt_shape_text(out.ndim, out.shape, text, sizeof text), "(2, 3)");
+    rt_array_release(&out);
+    FAILS(RT_INVALID, "axis", kn_reduce(KN_SUM, &a, 3, false, &out, e));
+}
+
+TEST(reduce_nothing)
+{
+    int64_t shape[] = {3, 0};
+    ARRAYS a = {0}, out = {0};
+    OK(rt_array_new(test_device(), RT_FLOAT32, 2, shape, &a, e));
+    static const double sum_prod_any_all[][2] = {{KN_SUM, 0}, {KN_PROD, 1}, {KN_ANY, 0}, {KN_ALL, 1}};
+    for (int i = 0; i < 4; i++) {
+        OK(kn_reduce((enum kn_reduction)sum_prod_any_all[i][0], &a, 1, false, &out, e));
+        CHECK_INT(rt_array_size(&out), 3);
+        CHECK_NEAR(get(&out, 2), sum_prod_any_all[i][1], 0);
+        rt_array_release(&out);
+        OK(kn_reduce((enum kn_reduction)sum_prod_any_all[i][0], &a, -1, false, &out, e));
+        CHECK_NEAR(get(&out, 0), sum_prod_any_all[i][1], 0);
+        rt_array_release(&out);
+    }
+    OK(kn_reduce(KN_MIN, &a, 0, false, &out, e)); /* no rows, so nothing is without a value */
+    CHECK_INT(rt_array_size(&out), 0);
+    rt_array_release(&out);
+    FAILS(RT_INVALID, "(3, 0)", kn_reduce(KN_MIN, &a, 1, false, &out, e));
+    FAILS(RT_INVALID, "mean", kn_reduce(KN_MEAN, &a, -1, false, &out, e));
+    FAILS(RT_INVALID, "argmax", kn_reduce(KN_ARGMAX, &a, -1, false, &out, e));
+    CHECK(out.storage == NULL);
+}
+
+TEST(reduce_scalars)
+{
+    ARRAYS a = test_array(RT_INT16, 0, NULL, 3, false);
+    for (int k = 0; k < KN_REDUCTION_COUNT; k++) check((enum kn_reduction)k, &a, -1);
+}
+
+TEST(reduce_interrupted)
+{
+    int64_t n = 1 << 20;
+    ARRAYS a = test_array(RT_FLOAT32, 1, &n, 3, false), out = {0};
+    rt_interrupt();
+    FAILS(RT_INTERRUPTED, "interrupted", kn_reduce(KN_SUM, &a, -1, false, &out, e));
+    rt_interrupt_clear();
+    CHECK(out.storage == NULL);
+}
+
+TEST(reduce_allocations_fail)
+{
+    int64_t shape[] = {70, 300};
+    ARRAYS a = test_array(RT_INT16, 2, shape, 3, false), out = {0};
+    struct rt_error error = {0};
+    static const enum kn_reduction kinds[] = {KN_SUM, KN_ARGMAX, KN_MEAN};
+    for (int i = 0; i < 9; i++)
+        for (long nth = 1;; nth++) {
+            rt_fail_allocation(nth);
+            enum rt_status status = kn_reduce(kinds[i % 3], &a, i / 3 - 1, false, &out, &error);
+            rt_fail_allocation(0);
+            rt_array_release(&out);
+            if (status == RT_OK) break;
+            CHECK_INT(status, RT_NOMEM);
+            CHECK(nth < 100);
+            rt_error_clear(&error);
+        }
+}

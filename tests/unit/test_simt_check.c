@@ -1,0 +1,129 @@
+/* Checks below the driver: what is found in PTX, by one host thread or several, and what happens without memory. */
+#include "runtime/memory.h"
+#include "runtime/simt/check.h"
+#include "tests/unit/test.h"
+
+#define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
+
+/* Fills a tile, synchronises or not, reads it backwards; then counts with an atomic behind a fence. */
+static const char *tile_kernel(bool barrier)
+{
+    static char text[2048];
+    snprintf(text, sizeof text,
+             HEAD ".shared .align 4 .b8 tile[256];\n"
+                  ".visible .entry k(.param .u64 out, .param .u64 count)\n{\n"
+                  ".reg .b32 %%r<8>; .reg .b64 %%rd<8>;\n"
+                  "mov.u32 %%r1, %%tid.x; shl.b32 %%r2, %%r1, 2; mov.u32 %%r3, tile; add.s32 %%r4, %%r3, %%r2;\n"
+                  "st.shared.u32 [%%r4], %%r1;\n%s"
+                  "sub.s32 %%r5, 252, %%r2; add.s32 %%r5, %%r5, %%r3; ld.shared.u32 %%r6, [%%r5];\n"
+                  "ld.param.u64 %%rd1, [out]; mul.wide.u32 %%rd2, %%r2, 1; add.s64 %%rd3, %%rd1, %%rd2;\n"
+                  "st.global.u32 [%%rd3], %%r6; membar.gl; ld.param.u64 %%rd4, [count];\n"
+                  "atom.global.add.u32 %%r7, [%%rd4], 1; ret;\n}\n",
+             barrier ? "bar.sync 0;\n" : "");
+    return text;
+}
+
+static struct simt_program *load(const char *text)
+{
+    struct rt_error e = {0};
+    struct ptx_module *m = ptx_parse(text, strlen(text), &e);
+    if (!m) FAIL("%s", e.text);
+    struct simt_program *p = simt_program_new(m, &e);
+    if (!p) FAIL("%s", e.text);
+    ptx_free(m);
+    return p;
+}
+
+static uint64_t device(size_t bytes)
+{
+    uint64_t a;
+    if (simt_alloc(bytes, &a, NULL) != RT_OK) FAIL("no device memory");
+    memset(simt_host(a), 0, bytes);
+    simt_wrote(a, bytes);
+    return a;
+}
+
+/* Runs the program's kernel with checks; the fault is filled when it did not end. */
+static bool run_checked(const struct simt_program *p, const uint64_t *params, struct simt_check *c,
+                        struct simt_fault *fault)
+{
+    struct simt_launch l = {.function = simt_program_function(p, "k"),
+                            .grid = {1, 1, 1},
+                            .block = {64, 1, 1},
+                            .params = params,
+                            .observer = simt_check_observer(c)};
+    return simt_run(&l, fault);
+}
+
+TEST(a_race_and_its_absence)
+{
+    for (int barrier = 0; barrier < 2; barrier++) {
+        struct simt_program *p = load(tile_kernel(barrier));
+        uint64_t params[] = {device(256), device(4)}, more;
+        struct simt_fault fault;
+        struct simt_check *c = simt_check_new(NULL, 0, NULL);
+        size_t count;
+        CHECK(run_checked(p, params, c, &fault));
+        const struct simt_report *r = simt_check_reports(c, &count, &more);
+        CHECK_INT(count, barrier ? 0 : 1);
+        CHECK_INT(more, 0);
+        if (!barrier) {
+            CHECK_INT(r->kind, CHECK_RACE);
+            CHECK_INT(r->first.access, ACCESS_WRITE);
+            CHECK_INT(r->other.access, ACCESS_READ);
+            CHECK_STR(r->symbol, "tile");
+            CHECK_INT(r->count, 64);
+        }
+        simt_check_free(c);
+        simt_free(params[0]);
+        simt_free(params[1]);
+        simt_program_free(p);
+    }
+}
+
+/* Addresses outside of what the launch was given are found, and left out. */
+TEST(extents)
+{
+    struct simt_program *p = load(tile_kernel(true));
+    uint64_t params[] = {device(128), device(4)}, more;
+    struct simt_extent extents[] = {{params[0], 128}, {params[1], 4}};
+    struct simt_check *c = simt_check_new(extents, 2, NULL);
+    struct simt_fault fault;
+    size_t count;
+    CHECK(run_checked(p, params, c, &fault));
+    const struct simt_report *r = simt_check_reports(c, &count, &more);
+    CHECK_INT(count, 1);
+    CHECK_INT(r->kind, CHECK_BOUNDS);
+    CHECK_INT(r->count, 32);
+    CHECK_INT(r->address - params[0], 128);
+    CHECK_INT(*(uint32_t *)simt_host(params[1]), 64); /* the rest went on */
+    simt_check_free(c);
+    simt_free(params[0]);
+    simt_free(params[1]);
+    simt_program_free(p);
+}
+
+/* Whatever allocation fails, the launch says so and nothing is lost; in the end none fails. */
+TEST(without_memory)
+{
+    struct simt_program *p = load(tile_kernel(true));
+    uint64_t params[] = {device(256), device(4)};
+    long n = 1;
+    for (bool done = false; !done; n++) {
+        struct simt_fault fault = {0};
+        struct rt_error e = {0};
+        rt_fail_allocation(n);
+        struct simt_check *c = simt_check_new(NULL, 0, &e);
+        bool ok = c && run_checked(p, params, c, &fault);
+        done = !rt_allocation_fails() && ok && n > 20;
+        rt_fail_allocation(0);
+        if (!c) CHECK_INT(e.status, RT_NOMEM);
+        if (c && !ok) CHECK_INT(fault.kind, SIMT_FAULT_NOMEM);
+        rt_error_clear(&e);
+        simt_check_free(c);
+    }
+    CHECK(n > 10);
+    simt_free(params[0]);
+    simt_free(params[1]);
+    simt_program_free(p);
+}

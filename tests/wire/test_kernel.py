@@ -1,0 +1,737 @@
+"""The notebook kernel on the wire: what it answers, in which order, and what it lives through."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from kernel import BINARY, DELIMITER, TIMEOUT, Kernel, execute_content, kinds, stream
+
+
+@pytest.fixture(scope="module")
+def shared():
+    k = Kernel()
+    yield k
+    status = k.client.ask("shutdown_request", {"restart": False}, "control")[0]["status"]
+    code = k.wait()
+    log = k.log()
+    k.close()
+    assert (status, code) == ("ok", 0), log
+
+
+@pytest.fixture
+def client(shared):
+    made = shared.connect()
+    yield made
+    made.close()
+    assert shared.process.poll() is None, shared.log()
+
+
+@pytest.fixture
+def fresh():
+    made = []
+
+    def make(*args, **more):
+        made.append(Kernel(*args, **more))
+        return made[-1]
+
+    yield make
+    for k in made:
+        k.close()
+
+
+# ---- what each request gets
+
+def test_kernel_info_on_both_channels(client):
+    for channel in ("shell", "control"):
+        content, between = client.ask("kernel_info_request", {}, channel)
+        assert between == []
+        assert content["status"] == "ok"
+        assert content["protocol_version"] == "5.5"
+        assert content["implementation"] == "lunarray"
+        info = content["language_info"]
+        assert (info["name"], info["file_extension"], info["mimetype"]) == ("lua", ".lua", "text/x-lua")
+        assert info["version"].startswith("5.4")
+        assert content["help_links"] and all(set(l) == {"text", "url"} for l in content["help_links"])
+
+
+def test_headers(client):
+    msg_id = client.send("shell", "kernel_info_request")
+    reply, seen = client.reply(msg_id), client.outputs(msg_id)
+    header = reply["header"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", header["date"])
+    assert header["session"] != client.session and header["version"] == "5.5"
+    assert set(header) >= {"msg_id", "msg_type", "session", "username", "date", "version"}
+    assert len(seen) == 2
+
+
+def test_message_ids_are_unique(client):
+    ids = set()
+    for _ in range(3):
+        sent = client.send("shell", "execute_request", execute_content("print(1) return 2"))
+        ids.add(client.reply(sent)["header"]["msg_id"])
+        for _ in range(5):
+            ids.add(client.recv("iopub")["header"]["msg_id"])
+    assert len(ids) == 18
+
+
+def test_execute_in_order(client):
+    content, between = client.execute("print('hello') return 6 * 7")
+    assert kinds(between) == ["execute_input", "stream", "execute_result"]
+    assert between[0][1]["code"] == "print('hello') return 6 * 7"
+    count = between[0][1]["execution_count"]
+    assert between[1][1] == {"name": "stdout", "text": "hello\n"}
+    assert between[2][1] == {"execution_count": count, "data": {"text/plain": "42"}, "metadata": {}}
+    assert content == {"status": "ok", "execution_count": count, "user_expressions": {}, "payload": []}
+    assert client.execute("x = 1")[0]["execution_count"] == count + 1
+
+
+def test_the_state_stays(client):
+    client.execute("kept = {1, 2, 3}")
+    assert client.execute("return #kept")[1][-1][1]["data"]["text/plain"] == "3"
+
+
+def test_an_error_is_one_output(client):
+    content, between = client.execute("error('it broke')")
+    assert kinds(between) == ["execute_input", "error"]
+    error = between[1][1]
+    assert content["status"] == "error"
+    for key in ("ename", "evalue", "traceback"):
+        assert content[key] == error[key]
+    assert "it broke" in error["evalue"]
+    assert error["ename"] and any("it broke" in line for line in error["traceback"])
+
+
+def test_a_syntax_error(client):
+    content, between = client.execute("for for")
+    assert content["status"] == "error" and kinds(between) == ["execute_input", "error"]
+    assert "cell" in content["evalue"] or "near" in content["evalue"]
+
+
+def test_output_before_the_error_comes_before_it(client):
+    _, between = client.execute("print('first') error('second')")
+    assert kinds(between) == ["execute_input", "stream", "error"]
+
+
+def test_silent_says_nothing(client):
+    before = client.execute("x = 0")[0]["execution_count"]
+    content, between = client.execute("print('unheard') x = 5 return 1", silent=True)
+    assert content["status"] == "ok" and between == []
+    after = client.execute("return x")
+    assert after[0]["execution_count"] == before + 1
+    assert after[1][-1][1]["data"]["text/plain"] == "5"
+
+
+def test_a_failing_silent_request_shows_nothing_either(client):
+    content, between = client.execute("error('unheard')", silent=True, stop_on_error=False)
+    assert content["status"] == "error" and between == []
+
+
+def test_without_history_the_count_stays(client):
+    before = client.execute("x = 0")[0]["execution_count"]
+    content, between = client.execute("return 'shown'", store_history=False)
+    assert kinds(between) == ["execute_input", "execute_result"]
+    assert content["execution_count"] == before
+
+
+def test_user_expressions(client):
+    expressions = {"sum": "1 + 1", "bad": "nothing.at.all", "number": 5}
+    content, between = client.execute("a = 1", user_expressions=expressions)
+    assert kinds(between) == ["execute_input"]
+    results = content["user_expressions"]
+    assert results["sum"] == {"status": "ok", "data": {"text/plain": "2"}, "metadata": {}}
+    assert results["bad"]["status"] == "error" and "nothing" in results["bad"]["evalue"]
+    assert set(results) == {"sum", "bad"}
+    failed = client.execute("error('no')", user_expressions={"sum": "1 + 1"})[0]
+    assert failed["status"] == "error" and failed["user_expressions"] == {}
+
+
+def test_display_update_and_clear(client):
+    code = "display('one', 'an-id') print('text') display.clear(true) display.update('an-id', 'two')"
+    content, between = client.execute(code)
+    assert content["status"] == "ok", content
+    assert kinds(between) == ["execute_input", "display_data", "stream", "clear_output", "update_display_data"]
+    shown, updated = between[1][1], between[4][1]
+    assert shown["transient"] == updated["transient"] == {"display_id": "an-id"}
+    assert shown["metadata"] == {} and "one" in shown["data"]["text/plain"] and "two" in updated["data"]["text/plain"]
+    assert between[3][1] == {"wait": True}
+    code = "display({['text/plain'] = 'p', ['application/json'] = '{\"a\": [1]}', ['text/html'] = '<b>'})"
+    data = client.execute(code)[1][-1][1]
+    assert data == {"data": {"text/plain": "p", "application/json": {"a": [1]}, "text/html": "<b>"}, "metadata": {}, "transient": {}}
+
+
+def test_complete(client):
+    client.execute("completion_test = {alpha = 1, alphabet = 2, beta = 3}")
+    content, _ = client.ask("complete_request", {"code": "x = completion_test.al", "cursor_pos": 22})
+    assert content["status"] == "ok"
+    assert content["cursor_end"] == 22
+    completed = {"x = completion_test.al"[:content["cursor_start"]] + m for m in content["matches"]}
+    assert completed == {"x = completion_test.alpha", "x = completion_test.alphabet"}
+    types = content["metadata"]["_jupyter_types_experimental"]
+    assert [t["text"] for t in types] == content["matches"]
+    assert all(t["start"] == content["cursor_start"] and t["end"] == 22 and t["type"] for t in types)
+
+
+def test_cursor_positions_are_code_points(client):
+    code = "s = 'h\u00e4\u20ac\U0001f600' string.form .. 'tail'"
+    at = code.index("form") + 4
+    content, _ = client.ask("complete_request", {"code": code, "cursor_pos": at})
+    assert content["matches"], content
+    for match in content["matches"]:
+        done = code[:content["cursor_start"]] + match + code[content["cursor_end"]:]
+        assert done == code.replace("string.form", "string.format")
+    content, _ = client.ask("inspect_request", {"code": code.replace("form", "format"), "cursor_pos": at, "detail_level": 0})
+    assert content["found"] is True and "format" in content["data"]["text/plain"]
+
+
+def test_positions_out_of_range_are_clamped(client):
+    for position in (10**9, -5, "x", None):
+        content, _ = client.ask("complete_request", {"code": "string.f", "cursor_pos": position})
+        assert content["status"] == "ok" and content["cursor_end"] == 8
+
+
+def test_inspect(client):
+    content, _ = client.ask("inspect_request", {"code": "string.format", "cursor_pos": 13, "detail_level": 0})
+    assert content["status"] == "ok" and content["found"] is True and content["data"]["text/plain"]
+    content, _ = client.ask("inspect_request", {"code": "no_such_name_anywhere", "cursor_pos": 5, "detail_level": 0})
+    assert content == {"status": "ok", "found": False, "data": {}, "metadata": {}}
+
+
+@pytest.mark.parametrize("code, status", [
+    ("print(1)", "complete"), ("1 + 1", "complete"), ("", "complete"), ("for i = 1, 3 do", "incomplete"),
+    ("f(", "incomplete"), ("x = [[", "incomplete"), ("x = = 1", "invalid"), ("end", "invalid")])
+def test_is_complete(client, code, status):
+    content, _ = client.ask("is_complete_request", {"code": code})
+    assert content["status"] == status
+    if status == "incomplete":
+        assert set(content["indent"]) <= {" "}
+    else:
+        assert "indent" not in content
+
+
+def test_indent_after_a_block_opens(client):
+    assert client.ask("is_complete_request", {"code": "for i = 1, 3 do"})[0]["indent"]
+
+
+def test_history(client):
+    for i in range(3):
+        client.execute(f"history_mark = {i}")
+    client.execute("history_mark = 2")
+
+    def history(**more):
+        content = client.ask("history_request", {"output": False, "raw": True, **more})[0]
+        assert content["status"] == "ok"
+        return content["history"]
+
+    tail = history(hist_access_type="tail", n=4)
+    assert [h[2] for h in tail] == [f"history_mark = {i}" for i in (0, 1, 2, 2)]
+    session, line = tail[0][:2]
+    assert [h[1] for h in tail] == [line, line + 1, line + 2, line + 3]
+    assert history(hist_access_type="range", session=session, start=line, stop=line + 2) == tail[:2]
+    assert history(hist_access_type="range", session=0, start=line, stop=line + 2) == tail[:2]
+    assert history(hist_access_type="search", pattern="history_mark = [01]") == tail[:2]
+    assert len(history(hist_access_type="search", pattern="*_mark = 2")) == 2
+    assert history(hist_access_type="search", pattern="*_mark = 2", unique=True) == tail[3:]
+    assert history(hist_access_type="search", pattern="*_mark*", n=3) == tail[1:]
+    assert history(hist_access_type="tail", n=1, output=True)[0][2] == ["history_mark = 2", None]
+    assert history(hist_access_type="search", pattern="no such cell") == []
+    assert history(hist_access_type="tail", n=0) == []
+
+
+def test_silent_cells_are_not_in_the_history(client):
+    client.execute("history_last = 1")
+    client.execute("history_silent = 1", silent=True)
+    client.execute("history_unstored = 1", store_history=False)
+    tail = client.ask("history_request", {"hist_access_type": "tail", "n": 1, "raw": True, "output": False})[0]["history"]
+    assert tail[0][2] == "history_last = 1"
+
+
+def test_comms(client):
+    assert client.ask("comm_info_request", {"target_name": "x"})[0] == {"status": "ok", "comms": {}}
+    sent = client.send("shell", "comm_open", {"comm_id": "c1", "target_name": "unknown", "data": {}})
+    seen = client.outputs(sent)
+    assert kinds(seen) == ["status", "comm_close", "status"]
+    assert seen[1][1] == {"comm_id": "c1", "data": {}}
+
+
+def test_unknown_messages_get_busy_and_idle(client):
+    content, between = client.ask("frobnicate_request", {})
+    assert content["status"] == "error" and "frobnicate_request" in content["evalue"] and between == []
+    content, between = client.ask("frobnicate_request", {}, "control")
+    assert content["status"] == "error" and between == []
+    for kind in ("comm_msg", "comm_close", "nonsense"):
+        assert kinds(client.outputs(client.send("shell", kind, {"comm_id": "c1", "data": {}}))) == ["status"] * 2
+
+
+def test_contents_of_the_wrong_shape(client):
+    for kind in ("execute", "complete", "inspect", "is_complete", "history", "comm_info"):
+        content, _ = client.ask(kind + "_request", {})
+        assert content["status"] in ("ok", "error", "complete", "incomplete", "invalid", "unknown")
+        content, _ = client.ask(kind + "_request", {"code": 1, "cursor_pos": "a", "n": [], "silent": "yes",
+                                                    "hist_access_type": None, "user_expressions": 3, "pattern": {}})
+        assert content["status"]
+
+
+def test_the_heartbeat_echoes(client):
+    for payload in (b"ping", b"", b"\0" * 1000):
+        client.sockets["hb"].send(payload)
+        assert client.sockets["hb"].poll(TIMEOUT * 1000)
+        assert client.sockets["hb"].recv() == payload
+
+
+# ---- output
+
+def test_c_level_output_reaches_its_cell(client):
+    _, between = client.execute("io.stdout:write('from C') io.stderr:write('and stderr') os.execute('echo a child')")
+    assert "from C" in stream(between) and "a child\n" in stream(between)
+    assert stream(between, "stderr") == "and stderr"
+
+
+def test_c_level_output_keeps_its_place(client):
+    _, between = client.execute("print('one') io.stdout:write('two\\n') print('three') os.execute('echo four') print('five')")
+    assert stream(between) == "one\ntwo\nthree\nfour\nfive\n"
+
+
+def test_much_c_level_output(client):
+    _, between = client.execute("for i = 1, 20000 do io.stdout:write('0123456789') end io.stdout:write('end')")
+    assert stream(between) == "0123456789" * 20000 + "end"
+
+
+def test_output_comes_while_the_cell_runs(client):
+    sent = client.begin("print('early') io.stdout:write('c') io.stdout:flush() while true do end")
+    text = ""
+    while "early" not in text or "c" not in text.replace("early", ""):
+        m = client.recv("iopub")
+        assert m and m["type"] == "stream", m
+        text += m["content"]["text"]
+    client.ask("interrupt_request", {}, "control")
+    assert client.reply(sent)["content"]["status"] == "error"
+    client.outputs(sent)
+
+
+def test_prints_are_gathered(client):
+    _, between = client.execute("for i = 1, 20000 do print('line', i) end")
+    assert stream(between) == "".join(f"line\t{i}\n" for i in range(1, 20001))
+    assert len(between) < 40
+
+
+def test_a_flood_is_cut_and_says_so(fresh):
+    k = fresh(LUNARRAY_OUTPUT_LIMIT="100000")
+    content, between = k.client.execute("for i = 1, 50000 do print('0123456789') end return 'still here'")
+    assert content["status"] == "ok"
+    assert len(stream(between)) == 100000
+    note = stream(between, "stderr")
+    assert "100000" in note and "450000 more bytes" in note
+    assert "still here" in dict(between)["execute_result"]["data"]["text/plain"]
+    assert stream(k.client.execute("print('next')")[1]) == "next\n"
+
+
+def test_streams_alternate_in_order(client):
+    _, between = client.execute("for i = 1, 3 do print(i) io.stderr:write('e' .. i .. '\\n') end")
+    assert [c["text"] for t, c in between if t == "stream"] == ["1\n", "e1\n", "2\n", "e2\n", "3\n", "e3\n"]
+
+
+def test_bytes_that_are_no_text(client):
+    _, between = client.execute(r"print('a\xff\xfez') print('h\u{e4}\u{1F600}\0!')")
+    assert stream(between) == "a\ufffd\ufffdz\nh\u00e4\U0001f600\0!\n"
+    content, between = client.execute(r"error('\xff')")
+    assert content["status"] == "error" and "\ufffd" in content["evalue"]
+
+
+def test_characters_are_not_cut_in_two(client):
+    _, between = client.execute("print(('\u20ac'):rep(50000))")
+    assert stream(between) == "\u20ac" * 50000 + "\n"
+    assert len(between) > 2
+
+
+def test_output_after_the_cell_belongs_to_it(client):
+    sent = client.send("shell", "execute_request", execute_content("io.popen('sleep 0.3; echo late >&2')"))
+    client.reply(sent)
+    client.outputs(sent)
+    m = client.recv("iopub")
+    assert m and m["parent"]["msg_id"] == sent and m["content"]["text"] == "late\n"
+
+
+# ---- stopping
+
+def test_os_exit_does_not_end_the_kernel(client):
+    client.execute("kept = 5")
+    content, _ = client.execute("os.exit(3)")
+    assert content["status"] == "error" and "os.exit would end the kernel" in content["evalue"]
+    assert client.execute("return kept")[1][-1][1]["data"]["text/plain"] == "5"
+
+
+def test_an_interrupt_message_stops_a_loop(client):
+    sent = client.begin("interrupt_state = 1 while true do interrupt_state = interrupt_state + 1 end")
+    content, between = client.ask("interrupt_request", {}, "control")
+    assert content == {"status": "ok"} and between == []
+    assert client.reply(sent)["content"]["ename"] == "Interrupted"
+    assert kinds(client.outputs(sent)) == ["error", "status"]
+    assert client.execute("return interrupt_state > 1")[1][-1][1]["data"]["text/plain"] == "true"
+
+
+def test_a_signal_stops_a_loop(shared, client):
+    sent = client.begin("while true do end")
+    os.kill(shared.process.pid, signal.SIGINT)
+    assert client.reply(sent)["content"]["ename"] == "Interrupted"
+    client.outputs(sent)
+
+
+def test_an_interrupt_stops_child_processes(client):
+    sent = client.begin("os.execute('sleep 100; sleep 100')")
+    time.sleep(0.2)  # until the shell has started
+    client.ask("interrupt_request", {}, "control")
+    client.reply(sent, timeout=10)
+    client.outputs(sent)
+
+
+def test_an_interrupt_between_cells_does_nothing(shared, client):
+    client.ask("interrupt_request", {}, "control")
+    os.kill(shared.process.pid, signal.SIGINT)
+    assert client.execute("return 'fine'")[0]["status"] == "ok"
+
+
+def test_no_interrupt_is_lost(client):
+    """The message may come at any moment of the request's life."""
+    for i in range(20):
+        sent = client.send("shell", "execute_request", execute_content("while true do end"))
+        time.sleep(i * 0.0002)
+        while True:
+            client.ask("interrupt_request", {}, "control")
+            if client.sockets["shell"].poll(1000):
+                break
+        assert client.reply(sent)["content"]["ename"] == "Interrupted"
+    assert client.execute("return 1")[0]["status"] == "ok"
+
+
+def test_control_and_heartbeat_answer_while_a_cell_runs(client):
+    sent = client.begin("while true do end")
+    assert client.ask("kernel_info_request", {}, "control")[0]["status"] == "ok"
+    client.sockets["hb"].send(b"alive?")
+    assert client.sockets["hb"].poll(TIMEOUT * 1000) and client.sockets["hb"].recv() == b"alive?"
+    client.ask("interrupt_request", {}, "control")
+    client.reply(sent)
+    client.outputs(sent)
+
+
+def test_stop_on_error_aborts_what_is_queued(client):
+    first = client.send("shell", "execute_request", execute_content("for i = 1, 1e6 do end error('stop here')"))
+    queued = [client.send("shell", "execute_request", execute_content(f"aborted_ran = {i}")) for i in range(3)]
+    other = client.send("shell", "kernel_info_request")
+    assert client.reply(first)["content"]["status"] == "error"
+    for sent in queued:
+        content = client.reply(sent)["content"]
+        assert content["status"] == "error" and content["ename"] == "Aborted"
+    assert client.reply(other)["content"]["status"] == "ok"
+    client.outputs(first)
+    for sent in queued + [other]:
+        assert kinds(client.outputs(sent)) == ["status", "status"]
+    assert client.execute("return aborted_ran == nil")[1][-1][1]["data"]["text/plain"] == "true"
+
+
+def test_requests_on_their_way_at_an_error_are_aborted(client):
+    """Sent before the error, arriving after it: a fast error must stop Run All as a slow one does."""
+    msg_id, frames = client.frames("execute_request", execute_content("late_ran = true"))
+    assert client.execute("error('quick')")[0]["status"] == "error"
+    client.raw("shell", frames)
+    assert client.reply(msg_id)["content"]["ename"] == "Aborted"
+    client.outputs(msg_id)
+    assert client.execute("return late_ran == nil")[1][-1][1]["data"]["text/plain"] == "true"
+
+
+def test_without_stop_on_error_the_queue_goes_on(client):
+    first = client.send("shell", "execute_request", execute_content("error('go on')", stop_on_error=False))
+    second = client.send("shell", "execute_request", execute_content("return 'ran'"))
+    assert client.reply(first)["content"]["status"] == "error"
+    assert client.reply(second)["content"]["status"] == "ok"
+    client.outputs(first)
+    client.outputs(second)
+
+
+# ---- input
+
+def answer_input(client, sent, value):
+    request = client.recv("stdin")
+    assert request and request["type"] == "input_request" and request["parent"]["msg_id"] == sent
+    client.send("stdin", "input_reply", {"status": "ok", "value": value}, parent=request["header"])
+    return request["content"]
+
+
+def test_input(client):
+    sent = client.send("shell", "execute_request", execute_content("print('before') line = io.read() return line", allow_stdin=True))
+    content = answer_input(client, sent, "typed h\u00e4")
+    assert content["password"] is False and isinstance(content["prompt"], str)
+    assert client.reply(sent)["content"]["status"] == "ok"
+    seen = client.outputs(sent)
+    assert stream(seen) == "before\n"
+    assert "typed h\u00e4" in dict(seen)["execute_result"]["data"]["text/plain"]
+
+
+def test_stale_input_is_dropped(client):
+    client.send("stdin", "input_reply", {"status": "ok", "value": "stale"})
+    time.sleep(0.1)
+    sent = client.send("shell", "execute_request", execute_content("return io.read()", allow_stdin=True))
+    answer_input(client, sent, "fresh")
+    client.reply(sent)
+    assert "fresh" in dict(client.outputs(sent))["execute_result"]["data"]["text/plain"]
+
+
+def test_output_comes_before_the_question(client):
+    sent = client.send("shell", "execute_request", execute_content("print('the question') return io.read()", allow_stdin=True))
+    request = client.recv("stdin")
+    texts = []
+    while "the question\n" not in texts:
+        m = client.recv("iopub")
+        assert m, "the text before the question did not come"
+        texts.append(m["content"].get("text"))
+    client.send("stdin", "input_reply", {"status": "ok", "value": ""}, parent=request["header"])
+    client.reply(sent)
+    client.outputs(sent)
+
+
+@pytest.mark.parametrize("how", ["message", "signal"])
+def test_an_interrupt_ends_a_wait_for_input(shared, client, how):
+    sent = client.send("shell", "execute_request", execute_content("return io.read()", allow_stdin=True))
+    assert client.recv("stdin")["type"] == "input_request"
+    if how == "message":
+        client.ask("interrupt_request", {}, "control")
+    else:
+        os.kill(shared.process.pid, signal.SIGINT)
+    assert client.reply(sent)["content"]["ename"] == "Interrupted"
+    client.outputs(sent)
+
+
+def test_without_allow_stdin_input_is_at_its_end(client):
+    content, between = client.execute("return io.read() == nil")
+    assert content["status"] == "ok"
+    assert "input" in stream(between, "stderr")
+    assert between[-1][1]["data"]["text/plain"] == "true"
+
+
+# ---- what bad messages get
+
+def garbage(client):
+    _, good = client.frames("kernel_info_request")
+    wrong = list(good)
+    wrong[1] = b"0" * 64
+    _, unsigned = client.frames("execute_request", execute_content("garbage_ran = true"))
+    unsigned[1] = b""
+    _, changed = client.frames("execute_request", execute_content("return 1"))
+    changed[5] = changed[5].replace(b"return 1", b"garbage_ran = 1")
+    body = [b"not json", b"{}", b"{}", b"{}"]
+    header = [b'{"msg_id": 5}', b"{}", b"{}", b"{}"]
+    content = [good[2], b"{}", b"{}", b"[]"]
+    return [wrong, unsigned, changed, [b""], [b"x"] * 5, [DELIMITER], [DELIMITER, b""], good[:4], [b"x"] * 300,
+            [b"i"] * 20 + good, [DELIMITER, client.sign(body), *body], [DELIMITER, client.sign(header), *header],
+            [DELIMITER, client.sign(content), *content], [os.urandom(100) for _ in range(8)], [b"\0" * 1_000_000]]
+
+
+@pytest.mark.parametrize("channel", ["shell", "control", "stdin"])
+def test_garbage_is_dropped(shared, client, channel):
+    before = shared.log().count("dropped a message on " + channel)
+    messages = garbage(client)
+    for frames in messages:
+        client.raw(channel, frames)
+    assert client.execute("return garbage_ran == nil")[1][-1][1]["data"]["text/plain"] == "true"
+    assert client.ask("kernel_info_request", {}, "control")[0]["status"] == "ok"
+    end = time.monotonic() + TIMEOUT
+    while shared.log().count("dropped a message on " + channel) < before + len(messages):
+        assert time.monotonic() < end, shared.log()
+        time.sleep(0.01)
+    assert not client.sockets[channel].poll(50)
+
+
+def test_a_replayed_message_is_dropped(shared, client):
+    msg_id, frames = client.frames("execute_request", execute_content("replayed = (replayed or 0) + 1"))
+    client.raw("shell", frames)
+    client.reply(msg_id)
+    client.outputs(msg_id)
+    client.raw("shell", frames)
+    assert client.execute("return replayed")[1][-1][1]["data"]["text/plain"] == "1"
+    assert "was used before" in shared.log()
+
+
+def test_garbage_on_the_other_sockets(shared, client):
+    import socket
+
+    for name in ("shell_port", "iopub_port", "hb_port"):
+        with socket.create_connection(("127.0.0.1", shared.connection[name])) as s:
+            s.sendall(b"GET / HTTP/1.1\r\n\r\n" + os.urandom(1000))
+    assert client.execute("return 1")[0]["status"] == "ok"
+
+
+# ---- more than one client
+
+def test_identities_are_kept_apart(shared, client):
+    other = shared.connect(b"\x01\x00with zeros\x00")
+    mine, theirs = client.send("shell", "kernel_info_request"), other.send("shell", "kernel_info_request")
+    assert client.reply(mine) and other.reply(theirs)
+    client.outputs(mine)
+    other.outputs(theirs)
+    assert client.outputs(theirs) and other.execute("return 1")[0]["status"] == "ok"
+
+
+def test_a_reconnecting_identity_takes_over(shared, client):
+    first = shared.connect(b"the same identity")
+    assert first.execute("return 1")[0]["status"] == "ok"
+    second = shared.connect(b"the same identity")
+    assert second.execute("return 2")[0]["status"] == "ok"
+    first.close()
+    assert second.execute("return 3")[0]["status"] == "ok"
+
+
+def test_starting_is_said_once(fresh):
+    k = fresh()
+    m = k.client.recv("iopub")
+    assert (m["type"], m["content"], m["parent"]) == ("status", {"execution_state": "starting"}, {})
+    second = k.connect()
+    assert second.early[0]["content"] == {"subscription": ""}
+    second.execute("return 1")
+    assert all(m["content"].get("execution_state") != "starting" for m in second.early)
+
+
+# ---- beginning and ending
+
+@pytest.mark.parametrize("channel", ["shell", "control"])
+@pytest.mark.parametrize("restart", [True, False])
+def test_shutdown(fresh, channel, restart):
+    k = fresh()
+    content, between = k.client.ask("shutdown_request", {"restart": restart}, channel)
+    assert content == {"status": "ok", "restart": restart}
+    assert between == [("shutdown_reply", content)]
+    assert k.wait() == 0
+
+
+def test_shutdown_of_a_busy_kernel(fresh):
+    k = fresh()
+    sent = k.client.begin("while true do end")
+    assert k.client.ask("shutdown_request", {"restart": False}, "control")[0]["status"] == "ok"
+    assert k.client.reply(sent)["content"]["status"] == "error"
+    assert k.wait() == 0
+
+
+def test_shutdown_while_waiting_for_input(fresh):
+    k = fresh()
+    k.client.send("shell", "execute_request", execute_content("io.read()", allow_stdin=True))
+    assert k.client.recv("stdin")
+    k.client.send("control", "shutdown_request", {"restart": False})
+    assert k.wait() == 0
+
+
+def test_a_cell_that_does_not_stop_cannot_keep_the_kernel(fresh):
+    k = fresh()
+    k.client.begin("setmetatable({}, {__gc = function() while true do end end}) collectgarbage() ")
+    k.client.send("control", "shutdown_request", {"restart": False})
+    k.wait()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_that_end_it(fresh, number):
+    k = fresh()
+    k.client.begin("while true do end")
+    k.process.send_signal(number)
+    assert k.wait() == 0
+
+
+def test_it_ends_with_its_parent(fresh, tmp_path):
+    k = fresh()
+    k.process.kill()
+    k.process.wait()
+    program = ("import os, subprocess, sys\n"
+               "os.environ['JPY_PARENT_PID'] = str(os.getpid())\n"
+               f"p = subprocess.Popen([{BINARY!r}, 'jupyter', 'start', '-f', {k.file!r}], start_new_session=True)\n"
+               "print(p.pid, flush=True)\n"
+               "sys.stdin.read()\n")
+    parent = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    pid = int(parent.stdout.readline())
+    client = k.connect()
+    client.begin("while true do end")
+    parent.kill()
+    parent.wait()
+    end = time.monotonic() + TIMEOUT
+    while alive(pid):
+        assert time.monotonic() < end, "the kernel outlived its parent"
+        time.sleep(0.05)
+    parent.stdin.close()
+    parent.stdout.close()
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_ipc_and_no_key(fresh):
+    k = fresh(transport="ipc", key="")
+    assert k.client.execute("return 1")[0]["status"] == "ok"
+    assert k.client.ask("shutdown_request", {"restart": False}, "control")[0]["status"] == "ok"
+    assert k.wait() == 0
+
+
+def test_without_a_file_it_writes_a_private_one(tmp_path):
+    environment = {**os.environ, "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime")}
+    p = subprocess.Popen([BINARY, "jupyter", "start"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)
+    line = p.stderr.readline()
+    path = line.split("--existing ")[1].strip()
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    p.terminate()
+    assert p.wait(TIMEOUT) == 0
+    p.stderr.close()
+    assert not os.path.exists(path)
+
+
+@pytest.mark.parametrize("text, why", [
+    (None, "cannot read the connection file"), ("", "not a connection file"), ("{}", "there is no integer"),
+    ('{"shell_port":1,"iopub_port":1,"stdin_port":1,"control_port":1,"hb_port":1,"transport":"carrier pigeon"}', "tcp or ipc")])
+def test_bad_connection_files(tmp_path, text, why):
+    path = tmp_path / "connection.json"
+    if text is not None:
+        path.write_text(text)
+    p = subprocess.run([BINARY, "jupyter", "start", "-f", str(path)], capture_output=True, text=True, timeout=TIMEOUT)
+    assert p.returncode == 1 and why in p.stderr and str(path) in p.stderr
+
+
+def test_a_port_that_is_taken(shared):
+    p = subprocess.run([BINARY, "jupyter", "start", "-f", shared.file], capture_output=True, text=True, timeout=TIMEOUT)
+    assert p.returncode == 1 and "cannot listen on" in p.stderr and "in use" in p.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["frob"], ["start", "--frob"], ["install", "--user", "--prefix", "x"], ["start", "-f"],
+                                       ["install", "--prefix"], ["start", "--device="]])
+def test_misuse(arguments):
+    p = subprocess.run([BINARY, "jupyter", *arguments], capture_output=True, text=True, timeout=TIMEOUT)
+    assert p.returncode == 2 and "usage:" in p.stderr
+
+
+def test_install(tmp_path):
+    import json
+
+    for _ in range(2):  # again over itself
+        p = subprocess.run([BINARY, "jupyter", "install", "--prefix", str(tmp_path)], capture_output=True, text=True, timeout=TIMEOUT)
+        assert p.returncode == 0, p.stderr
+    folder = tmp_path / "share/jupyter/kernels/lunarray"
+    assert str(folder) in p.stdout
+    assert sorted(f.name for f in folder.iterdir()) == ["kernel.json", "logo-32x32.png", "logo-64x64.png", "logo-svg.svg"]
+    spec = json.loads((folder / "kernel.json").read_text())
+    assert spec["argv"] == [os.path.realpath(BINARY), "jupyter", "start", "-f", "{connection_file}"]
+    assert (spec["language"], spec["interrupt_mode"]) == ("lua", "message")
+
+
+def test_install_for_the_user(tmp_path):
+    environment = {k: v for k, v in os.environ.items() if k not in ("JUPYTER_DATA_DIR", "XDG_DATA_HOME")}
+    environment["HOME"] = str(tmp_path)
+    p = subprocess.run([BINARY, "jupyter", "install", "--user"], capture_output=True, text=True, env=environment, timeout=TIMEOUT)
+    assert p.returncode == 0
+    assert (tmp_path / ".local/share/jupyter/kernels/lunarray/kernel.json").exists()
+
+
+def test_install_where_it_cannot_write(tmp_path):
+    (tmp_path / "share").write_text("a file")
+    p = subprocess.run([BINARY, "jupyter", "install", "--prefix", str(tmp_path)], capture_output=True, text=True, timeout=TIMEOUT)
+    assert p.returncode == 1 and "cannot make the folder" in p.stderr
