@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the tests and counts them.
 
-usage: tests/run.py [--build DIR] [--only NAME] [--threads]      from the repository's root, after a build
+usage: tests/run.py [--build DIR] [--only NAME] [--threads] [--jobs N]      from the repository's root, after a build
 
 A suite is a kind of test; what a suite consists of is found by looking, so a new file is a new test:
   unit       DIR/tests/unit/test_*           C, one process a test
@@ -16,9 +16,11 @@ A suite is a kind of test; what a suite consists of is found by looking, so a ne
   tutorials  tutorials/*.ipynb               by `lunarray FILE.ipynb`
   python     tests/wire, pty, jupyter        pytest: real clients, a real terminal, a real browser
   gpu        tests/gpu/check.lua             what only a GPU shows: skipped, one by one, where there is none
+As many programs run beside each other as the machine has cores (--jobs 1: one by one).
 Each test prints "ok NAME", "not ok NAME" or "skip NAME"; a program that ends badly without saying so is one failure.
 """
 import argparse
+import concurrent.futures
 import glob
 import json
 import os
@@ -26,6 +28,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree as ET
 
@@ -37,8 +40,11 @@ THREADS = ["test_threads", "test_memory", "test_simt_exec", "test_simt_driver", 
 
 
 class Runner:
-    def __init__(self, build, only):
+    def __init__(self, build, only, jobs):
         self.build, self.only = build, only
+        self.pool = concurrent.futures.ThreadPoolExecutor(jobs)
+        self.waiting = []
+        self.reporting = threading.Lock()  # held by the one that reads a program's results
         self.counts = {"passed": 0, "failed": 0, "skipped": 0}
         self.failures = []
         self.scratch = tempfile.mkdtemp(prefix="lunarray-test-")
@@ -85,9 +91,16 @@ class Runner:
             seen, detail = seen + 1, []
         return seen
 
-    def program(self, name, command, env=None, timeout=300):
+    def later(self, task, *args):
+        self.waiting.append(self.pool.submit(task, *args))
+
+    def wait(self):
+        for task in self.waiting:
+            task.result()
+
+    def run(self, command, timeout, env=None):
+        """Returns a program's output, its exit status or why it has none, and the seconds it took."""
         start = time.monotonic()
-        failed_before = self.counts["failed"]
         try:
             p = subprocess.run(command, env={**self.env, **(env or {})}, timeout=timeout, text=True, errors="replace",
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -95,23 +108,29 @@ class Runner:
         except subprocess.TimeoutExpired as e:
             output = e.stdout.decode(errors="replace") if isinstance(e.stdout, bytes) else (e.stdout or "")
             status = f"no end within {timeout} s"
-        seen = self.read_lines(name, output)
-        if self.counts["failed"] == failed_before and (status != 0 or seen == 0):
-            why = f"exit status {status}" if status != 0 else "it reported no test"
-            self.count("failed", f"{name}: {why}", "\n".join("    " + l for l in output.splitlines()[-40:]))
-        print(f"{time.monotonic() - start:7.2f} s  {name}", flush=True)
+        return output, status, time.monotonic() - start
+
+    def program(self, name, command, env=None):
+        output, status, seconds = self.run(command, 300, env)
+        with self.reporting:
+            failed_before = self.counts["failed"]
+            seen = self.read_lines(name, output)
+            if self.counts["failed"] == failed_before and (status != 0 or seen == 0):
+                why = f"exit status {status}" if status != 0 else "it reported no test"
+                self.count("failed", f"{name}: {why}", "\n".join("    " + l for l in output.splitlines()[-40:]))
+            print(f"{seconds:7.2f} s  {name}", flush=True)
 
     def programs(self, suite, pattern, names=None):
         for path in sorted(glob.glob(os.path.join(self.build, "tests", suite, pattern))):
             name = os.path.basename(path)
             if not name.endswith(".d") and self.wanted(suite, name) and (names is None or name in names):
-                self.program(name, [path])
+                self.later(self.program, name, [path])
 
     def scripts(self, suite, folder, names=None, command=None, env=None):
         for path in sorted(glob.glob(f"tests/{folder}/*.lua")):
             name = os.path.basename(path)[:-4]
             if name != "test" and (names is None or name in names) and self.wanted(suite, name):
-                self.program(f"{suite}/{name}", (command or [self.binary]) + [path], env)
+                self.later(self.program, f"{suite}/{name}", (command or [self.binary]) + [path], env)
 
     def stock(self):
         lua = shutil.which("lua5.4")
@@ -121,37 +140,38 @@ class Runner:
 
     def tutorials(self):
         for path in sorted(glob.glob("tutorials/*.ipynb")):
-            if not self.wanted("tutorials", path):
-                continue
-            p = subprocess.run([self.binary, path], env=self.env, text=True, errors="replace", stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
-            self.count("passed" if p.returncode == 0 else "failed", path, p.stdout[-2000:])
+            if self.wanted("tutorials", path):
+                self.later(self.tutorial, path)
+
+    def tutorial(self, path):
+        output, status, _ = self.run([self.binary, path], 600)
+        with self.reporting:
+            self.count("passed" if status == 0 else "failed", path, output[-2000:])
 
     def python(self):
-        if not os.path.exists(self.venv):
-            self.count("failed", "python tests", f"    {self.venv} is missing: make test-deps")
-            return
-        for folder in ("wire", "pty", "jupyter"):
-            if not glob.glob(f"tests/{folder}/test_*.py"):
-                continue
-            if self.only and not self.wanted("python", folder, *glob.glob(f"tests/{folder}/test_*.py")):
-                continue
-            report = os.path.join(self.build, f"pytest-{folder}.xml")
-            if os.path.exists(report):
-                os.remove(report)
-            start = time.monotonic()
+        """The slowest: to be started first. The browser's tests are one process, the others one for each file."""
+        for folder, together in ("jupyter", True), ("wire", False), ("pty", False):
             files = [f for f in sorted(glob.glob(f"tests/{folder}/test_*.py")) if self.wanted("python", folder, f)]
-            p = subprocess.run([self.venv, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=240", "--tb=short",
-                                f"--junit-xml={report}", *files],
-                               env={**self.env, "PYTHONDONTWRITEBYTECODE": "1"}, text=True, errors="replace",
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-            failed_before = self.counts["failed"]
-            seen = self.read_junit(folder, report)
-            if self.counts["failed"] == failed_before and (p.returncode != 0 or seen == 0):
-                self.count("failed", f"pytest tests/{folder}: exit status {p.returncode}", p.stdout[-3000:])
-            print(f"{time.monotonic() - start:7.2f} s  pytest tests/{folder}", flush=True)
+            for part in [files] if together and files else [[f] for f in files]:
+                self.later(self.pytest, part)
 
-    def read_junit(self, folder, report):
+    def pytest(self, files):
+        name = " ".join(files)
+        if not os.path.exists(self.venv):
+            with self.reporting:
+                self.count("failed", name, f"    {self.venv} is missing: make test-deps")
+            return
+        report = os.path.join(self.scratch, os.path.basename(files[0]) + ".xml")
+        output, status, seconds = self.run([self.venv, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=240", "--tb=short",
+                                            f"--junit-xml={report}", *files], 900, {"PYTHONDONTWRITEBYTECODE": "1"})
+        with self.reporting:
+            failed_before = self.counts["failed"]
+            seen = self.read_junit(report)
+            if self.counts["failed"] == failed_before and (status != 0 or seen == 0):
+                self.count("failed", f"pytest {name}: exit status {status}", output[-3000:])
+            print(f"{seconds:7.2f} s  pytest {name}", flush=True)
+
+    def read_junit(self, report):
         if not os.path.exists(report):
             return 0
         cases = list(ET.parse(report).getroot().iter("testcase"))
@@ -159,15 +179,16 @@ class Runner:
             bad = [c for c in case if c.tag in ("failure", "error")]
             skip = [c for c in case if c.tag == "skipped"]
             kind = "failed" if bad else "skipped" if skip else "passed"
-            self.count(kind, f"{folder}: {case.get('classname')}.{case.get('name')}",
+            self.count(kind, f"{case.get('classname')}.{case.get('name')}",
                        "\n".join("    " + l for c in bad for l in (c.text or "").splitlines()[-40:]))
         return len(cases)
 
     def gpu(self):
         if os.path.exists("tests/gpu/check.lua") and self.wanted("gpu"):
-            self.program("gpu", [self.binary, "tests/gpu/check.lua", "--list"])
+            self.later(self.program, "gpu", [self.binary, "tests/gpu/check.lua", "--list"])
 
     def everything(self):
+        self.python()
         self.programs("unit", "test_*")
         self.programs("driver", "test_*")
         self.programs("fuzz", "fuzz_*")
@@ -181,8 +202,6 @@ class Runner:
         self.scripts("cuda", "simt", env=cuda)
         self.stock()
         self.tutorials()
-        if not self.only or self.wanted("python", "wire", "pty", "jupyter", *glob.glob("tests/*/test_*.py")):
-            self.python()
         self.gpu()
 
     def close(self):
@@ -199,6 +218,7 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--build", default="build")
     ap.add_argument("--only")
+    ap.add_argument("--jobs", type=int, default=os.cpu_count())
     ap.add_argument("--threads", action="store_true", help="only the tests of threaded code")
     ap.add_argument("--list", action="store_true", help="with --threads: names the programs to build instead")
     a = ap.parse_args()
@@ -206,9 +226,10 @@ def main():
         print(*[os.path.join(a.build, "tests", "unit", name) for name in THREADS])
         return 0
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-    r = Runner(a.build, a.only)
+    r = Runner(a.build, a.only, a.jobs)
     try:
         r.programs("unit", "test_*", THREADS) if a.threads else r.everything()
+        r.wait()
     finally:
         status = r.close()
     return status

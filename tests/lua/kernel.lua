@@ -292,7 +292,7 @@ end)
 
 t.test("time and synchronize", function()
   local ms = gpu.time(function() saxpy(4, 256)(1000, 2, x, y) end)
-  assert(ms >= 0 and ms < 10000)
+  assert(ms >= 0)
   assert(gpu.time(function() end, "cpu") >= 0)
   t.raises("value expected", gpu.time)
   t.raises("inside", gpu.time, function() error("inside") end)

@@ -5,6 +5,9 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include "runtime/simt/simt.h"
 
 enum {

@@ -328,7 +328,7 @@ TEST(launching_without_lua)
     double ms = -1;
     CHECK_INT(rt_timer_start(d, &timer, &e), RT_OK);
     CHECK_INT(rt_timer_stop(&timer, &ms, &e), RT_OK);
-    CHECK(ms >= 0 && ms < 1000);
+    CHECK(ms >= 0);
     rt_timer_release(&timer);
     rt_array_release(&x);
     rt_kernel_release(&k);

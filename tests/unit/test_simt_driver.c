@@ -191,7 +191,7 @@ TEST(streams_and_events)
     CHECK_INT(d->StreamWaitEvent(s, b, 0), CUDA_SUCCESS);
     CHECK_INT(d->EventSynchronize(b), CUDA_SUCCESS);
     CHECK_INT(d->EventElapsedTime(&ms, a, b), CUDA_SUCCESS);
-    CHECK(ms >= 2 && ms < 60000);
+    CHECK(ms >= 2);
     CHECK_INT(d->EventElapsedTime(&ms, a, silent), CUDA_ERROR_INVALID_HANDLE);
     CHECK_INT(d->EventRecord((CUevent)s, NULL), CUDA_ERROR_INVALID_HANDLE);
     CHECK_INT(d->StreamSynchronize((CUstream)a), CUDA_ERROR_INVALID_HANDLE);
