@@ -191,8 +191,8 @@ test-build: all $(UNIT) $(FUZZ) $(DRIVER)
 .PHONY: test-build
 test-all: test-deps
 	@$(MAKE) test-build
-	@$(MAKE) test-build SAN=address,undefined BUILD=build/asan OPT="-O1 -g"
-	@$(MAKE) $$($(PYTHON) tests/run.py --build build/tsan --threads --list) SAN=thread BUILD=build/tsan OPT="-O1 -g"
+	@$(MAKE) test-build SAN=address,undefined BUILD=build/asan OPT="-O1 -g1"
+	@$(MAKE) $$($(PYTHON) tests/run.py --build build/tsan --threads --list) SAN=thread BUILD=build/tsan OPT="-O1 -g1"
 	@status=0; for b in build build/asan "build/tsan --threads"; do $(PYTHON) tests/run.py --build $$b || status=1; done; exit $$status
 
 # Each fuzzer is built twice: by default with a driver of our own that runs its corpus and a fixed number of mutations
