@@ -71,12 +71,34 @@ struct kn_reduction_info {
     const char *name, *doc, *example;
 };
 extern const struct kn_reduction_info kn_reductions[KN_REDUCTION_COUNT];
-/* Reduces one axis (from 0) or, with axis -1, all elements (out is then 0-dimensional). argmin and argmax give int64
- * indices that count from 1 (within the axis, or in row-major order). Sums of floats are pairwise; those of
- * uint64 are uint64, of the other integers and of bools int64; mean is floating. NaN wins in min and max, as in NumPy.
- * min, max, argmin, argmax, mean of nothing: RT_INVALID. */
-enum rt_status kn_reduce(enum kn_reduction r, const struct rt_array *a, int axis, bool keepdims, struct rt_array *out,
-                         struct rt_error *e);
+/* Axes to reduce: bit i stands for axis i (from 0). No axes: every element is a row of its own. */
+#define KN_ALL_AXES (~0u)
+/* Reduces the axes, which go or, with keepdims, stay with size 1. argmin and argmax, of one axis or all, give int64
+ * indices that count from 1 (within the axis, or in row-major order). Sums of uint64 are uint64, of the other integers
+ * and of bools int64; mean is floating. On the host a sum of n floats is off by at most 32 + log2(n) roundings of the
+ * sum of the absolute values; of float32 by 40 and of the 16-bit floats, which are added as float32, by one of their
+ * own, however many there are. NaN wins in min and max, as in NumPy. min, max, argmin, argmax, mean of nothing:
+ * RT_INVALID. */
+enum rt_status kn_reduce(enum kn_reduction r, const struct rt_array *a, unsigned axes, bool keepdims,
+                         struct rt_array *out, struct rt_error *e);
+/* What is made of several reductions. All take the axes and keepdims as kn_reduce does and give floating results: the
+ * array's own floating dtype, of which the 16-bit ones are computed in float32; of integers, computed in float64,
+ * float32 or for 64-bit ones float64.
+ * Variance, or with `root` the standard deviation: the sum of squared distances from the mean over n - ddof (0 at
+ * least, so that too few elements give NaN or infinity). RT_INVALID for nothing. */
+enum rt_status kn_variance(const struct rt_array *a, unsigned axes, bool keepdims, double ddof, bool root,
+                           struct rt_array *out, struct rt_error *e);
+/* (sum of |x| ^ order) ^ (1 / order); infinity: the greatest |x|, -infinity: the least, 0: how many are not 0. */
+enum rt_status kn_norm(const struct rt_array *a, unsigned axes, bool keepdims, double order, struct rt_array *out,
+                       struct rt_error *e);
+/* log(sum of exp(x)) without overflow in between; of nothing -infinity. */
+enum rt_status kn_logsumexp(const struct rt_array *a, unsigned axes, bool keepdims, struct rt_array *out,
+                            struct rt_error *e);
+/* How many elements are not 0, as int64. */
+enum rt_status kn_count_nonzero(const struct rt_array *a, unsigned axes, bool keepdims, struct rt_array *out,
+                                struct rt_error *e);
+/* The shape that a reduction's result has. */
+void kn_reduced_shape(const struct rt_array *a, unsigned axes, bool keepdims, int *ndim, int64_t *shape);
 
 /* Matrix product of 1-D or 2-D arrays, NumPy's rules; floating dtypes of one kind, others are converted as by `*`. BLAS
  * on the host when there is one (LUNARRAY_OPENBLAS), else our own loops; a tiled kernel on cuda. */

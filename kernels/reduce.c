@@ -53,25 +53,28 @@ static void choose_types(struct kn_reducer *r, enum rt_dtype t)
     }
 }
 
-/* Splits the array into rows; axis -1 makes one row of everything. */
-static void choose_rows(struct kn_reducer *r, const struct rt_array *a, int axis)
+/* Splits the array into rows, and merges a row's axes where they make one. A row has one axis at least. */
+static void choose_rows(struct kn_reducer *r, const struct rt_array *a, unsigned axes)
 {
-    r->rows = r->row = *a;
-    if (axis < 0) {
-        r->rows.ndim = 0;
-        r->length = rt_array_size(a);
-        r->count = 1;
-        return;
+    struct rt_array *row = &r->row, *rows = &r->rows;
+    *rows = *row = *a;
+    rows->ndim = row->ndim = 0;
+    for (int i = 0; i < a->ndim; i++) {
+        struct rt_array *to = axes >> i & 1 ? row : rows;
+        if (to == row && row->ndim > 0 && row->strides[row->ndim - 1] == a->shape[i] * a->strides[i]) {
+            row->shape[row->ndim - 1] *= a->shape[i];
+            row->strides[row->ndim - 1] = a->strides[i];
+        } else if (to == rows || a->shape[i] != 1) {
+            to->shape[to->ndim] = a->shape[i];
+            to->strides[to->ndim++] = a->strides[i];
+        }
     }
-    r->rows.ndim = a->ndim - 1;
-    for (int i = axis; i < a->ndim - 1; i++) {
-        r->rows.shape[i] = a->shape[i + 1];
-        r->rows.strides[i] = a->strides[i + 1];
+    if (row->ndim == 0) {
+        row->shape[0] = 1;
+        row->strides[row->ndim++] = 0;
     }
-    r->row.ndim = 1;
-    r->row.shape[0] = r->length = a->shape[axis];
-    r->row.strides[0] = a->strides[axis];
-    r->count = rt_array_size(&r->rows);
+    r->length = rt_array_size(row);
+    r->count = rt_array_size(rows);
 }
 
 static enum rt_status reduce_nothing(const struct kn_reducer *r, const struct rt_array *a, const struct rt_array *out,
@@ -109,28 +112,38 @@ static enum rt_status run(const struct kn_reducer *r, struct rt_array *out, stru
     return status;
 }
 
-enum rt_status kn_reduce(enum kn_reduction reduction, const struct rt_array *a, int axis, bool keepdims,
+void kn_reduced_shape(const struct rt_array *a, unsigned axes, bool keepdims, int *ndim, int64_t *shape)
+{
+    *ndim = 0;
+    for (int i = 0; i < a->ndim; i++) {
+        bool gone = axes >> i & 1;
+        if (gone && keepdims) shape[(*ndim)++] = 1;
+        if (!gone) shape[(*ndim)++] = a->shape[i];
+    }
+}
+
+enum rt_status kn_reduce(enum kn_reduction reduction, const struct rt_array *a, unsigned axes, bool keepdims,
                          struct rt_array *out, struct rt_error *e)
 {
     struct kn_reducer r = {.reduction = reduction};
     int64_t shape[RT_MAX_DIMS];
-    int ndim = 0;
+    int ndim;
     memset(out, 0, sizeof *out);
     enum rt_status status = rt_array_alive(a, e);
     if (status != RT_OK) return status;
-    if (axis < -1 || axis >= a->ndim)
-        return rt_fail(e, RT_INVALID, "%s: axis %d does not exist, the array has %d", kn_reductions[reduction].name,
-                       axis + 1, a->ndim);
-    for (int i = 0; i < a->ndim; i++) {
-        bool gone = axis < 0 || i == axis;
-        if (gone && keepdims) shape[ndim++] = 1;
-        if (!gone) shape[ndim++] = a->shape[i];
-    }
+    unsigned all = (1u << a->ndim) - 1;
+    if (axes != KN_ALL_AXES && axes & ~all)
+        return rt_fail(e, RT_INVALID, "%s: there is no axis %d, the array has %d", kn_reductions[reduction].name,
+                       32 - __builtin_clz(axes & ~all), a->ndim);
+    axes &= all;
     choose_types(&r, a->dtype);
-    choose_rows(&r, a, axis);
+    if (r.indices && axes != all && (axes & (axes - 1)))
+        return rt_fail(e, RT_INVALID, "%s works along one axis or over all elements", kn_reductions[reduction].name);
+    choose_rows(&r, a, axes);
+    kn_reduced_shape(a, axes, keepdims, &ndim, shape);
     status = rt_array_new(rt_array_device(a), r.result, ndim, shape, out, e);
     if (status != RT_OK) return status;
-    if (r.length == 0)
+    if (r.length == 0 && r.count > 0)
         status = reduce_nothing(&r, a, out, e);
     else if (r.count > 0)
         status = run(&r, out, e);

@@ -387,9 +387,12 @@ void lg_open_array(lua_State *L)
     static const struct lg_function *const functions[] = {lg_create_functions, lg_reduce_functions, lg_memory_functions,
                                                           lg_random_functions, lg_join_functions,   lg_lazy_functions};
     static const struct lg_function *const methods[] = {lg_array_methods, lg_shape_methods, lg_reduce_methods};
+    static const struct lg_function *const both[] = {lg_statistics_functions};
     lg_memory_enter(L);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) lg_register(L, "gpu", functions[i]);
+    for (size_t i = 0; i < sizeof both / sizeof *both; i++) lg_register(L, "gpu", both[i]);
     lua_newtable(L); /* the methods */
+    for (size_t i = 0; i < sizeof both / sizeof *both; i++) lg_register(L, "array", both[i]);
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) lg_register(L, "array", methods[i]);
     lg_open_reductions(L);
     luaL_newmetatable(L, LG_ARRAY);

@@ -1,10 +1,9 @@
 /* Reductions, matrix products and comparisons of whole arrays. */
 #include <math.h>
 #include <string.h>
-#include "lang/array.h"
+#include "lang/reduce.h"
 
-/* Pushes the only element of the array at the top of the stack, which is not needed any more. */
-static int push_number_of(lua_State *L)
+int lg_push_number_of(lua_State *L)
 {
     struct rt_array *a = lua_touserdata(L, -1);
     lg_push_element(L, a);
@@ -12,21 +11,16 @@ static int push_number_of(lua_State *L)
     return 1;
 }
 
-struct request {
-    int axes[RT_MAX_DIMS]; /* from 0 */
-    int count;             /* 0: all elements */
-    bool keepdims;
-};
-
-static void add_axis(lua_State *L, int idx, int ndim, struct request *r)
+/* ---- which axes ---- */
+static void add_axis(lua_State *L, int idx, int ndim, struct lg_reduction *r)
 {
     int axis = lg_check_axis(L, idx, ndim);
-    for (int i = 0; i < r->count; i++)
-        if (r->axes[i] == axis) luaL_error(L, "axis %d is named twice", axis + 1);
-    r->axes[r->count++] = axis;
+    if (r->named && r->axes >> axis & 1) luaL_error(L, "axis %d is named twice", axis + 1);
+    r->axes = r->named ? r->axes | 1u << axis : 1u << axis;
+    r->named = true;
 }
 
-static void check_axes(lua_State *L, int idx, int ndim, struct request *r)
+static void check_axes(lua_State *L, int idx, int ndim, struct lg_reduction *r)
 {
     if (lua_isnoneornil(L, idx)) return;
     if (!lua_istable(L, idx)) {
@@ -41,67 +35,54 @@ static void check_axes(lua_State *L, int idx, int ndim, struct request *r)
     lua_pop(L, 1);
 }
 
-/* x:sum(), x:sum(2), x:sum({1, 2}), x:sum(2, true), x:sum{axis = 2, keepdims = true} */
-static void check_request(lua_State *L, int ndim, struct request *r)
+static void check_option(lua_State *L, const char *key, int ndim, const char *number, struct lg_reduction *r)
 {
-    bool named = lua_istable(L, 2) && lua_rawlen(L, 2) == 0;
-    *r = (struct request){0};
-    if (!named) {
-        check_axes(L, 2, ndim, r);
-        r->keepdims = lua_toboolean(L, 3);
-        return;
-    }
-    for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
-        if (!strcmp(key, "axis"))
-            check_axes(L, lua_gettop(L), ndim, r);
-        else if (!strcmp(key, "keepdims"))
-            r->keepdims = lua_toboolean(L, -1);
-        else
-            luaL_error(L, "there is no option '%s'; there are axis and keepdims", key);
-    }
+    if (!strcmp(key, "axis"))
+        check_axes(L, lua_gettop(L), ndim, r);
+    else if (!strcmp(key, "keepdims"))
+        r->keepdims = lua_toboolean(L, -1);
+    else if (!number || strcmp(key, number))
+        luaL_error(L, "there is no option '%s'; there are axis%s keepdims%s%s", key, number ? "," : " and",
+                   number ? " and " : "", number ? number : "");
+    else if (!lua_isnumber(L, -1))
+        luaL_error(L, "the option %s is %s, expected a number", number, luaL_typename(L, -1));
+    else
+        r->number = lua_tonumber(L, -1);
 }
 
-static const struct rt_array *push_reduced(lua_State *L, enum kn_reduction op, const struct rt_array *a, int axis,
-                                           bool keepdims)
+void lg_check_reduction(lua_State *L, int idx, int ndim, const char *number, struct lg_reduction *r)
 {
-    struct rt_array *out = lg_new_array(L);
-    lg_check(L, kn_reduce(op, a, axis, keepdims, out, lg_error_box(L)));
-    return out;
-}
-
-static int reduce_all(lua_State *L, enum kn_reduction op, const struct rt_array *a, bool keepdims)
-{
-    push_reduced(L, op, a, -1, false);
-    if (!keepdims) return push_number_of(L);
-    struct rt_array *out = lua_touserdata(L, -1);
-    out->ndim = a->ndim;
-    for (int i = 0; i < a->ndim; i++) out->shape[i] = out->strides[i] = 1;
-    return 1;
+    bool table = lua_istable(L, idx) && lua_rawlen(L, idx) == 0;
+    r->axes = KN_ALL_AXES;
+    r->named = r->keepdims = false;
+    if (!table) {
+        check_axes(L, idx, ndim, r);
+        r->keepdims = lua_toboolean(L, idx + 1);
+    } else {
+        for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1))
+            check_option(L, lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?", ndim, number, r);
+    }
+    r->value = !r->keepdims && (!r->named || ndim == 1);
 }
 
 static int reduce(lua_State *L)
 {
     enum kn_reduction op = (enum kn_reduction)lua_tointeger(L, lua_upvalueindex(1));
-    struct request r;
+    struct lg_reduction r;
     const struct rt_array *a = lg_check_array(L, 1);
-    check_request(L, a->ndim, &r);
-    if (r.count == 0 || (r.count == a->ndim && a->ndim == 1 && !r.keepdims)) return reduce_all(L, op, a, r.keepdims);
-    if (r.count > 1 && (op == KN_ARGMIN || op == KN_ARGMAX))
-        return luaL_error(L, "%s works along one axis or over all elements", kn_reductions[op].name);
-    /* From the last axis to the first, so that the numbers of those to come stay true. */
-    for (int axis = a->ndim - 1; axis >= 0; axis--)
-        for (int i = 0; i < r.count; i++)
-            if (r.axes[i] == axis) a = push_reduced(L, op, a, axis, r.keepdims);
-    return 1;
+    lg_check_reduction(L, 2, a->ndim, NULL, &r);
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_reduce(op, a, r.axes, r.keepdims, out, lg_error_box(L)));
+    return r.value ? lg_push_number_of(L) : 1;
 }
 
+/* ---- products and comparisons ---- */
 static int matmul(lua_State *L)
 {
     const struct rt_array *a = lg_check_array(L, 1), *b = lg_check_array(L, 2);
     struct rt_array *out = lg_new_array(L);
     lg_check(L, kn_matmul(a, b, out, lg_error_box(L)));
-    return out->ndim == 0 ? push_number_of(L) : 1;
+    return out->ndim == 0 ? lg_push_number_of(L) : 1;
 }
 
 /* Two arrays of one shape as doubles on the host. Comparing arrays is for tests, where plain beats fast. */

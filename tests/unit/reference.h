@@ -39,6 +39,12 @@ static inline struct kn_operand of_array(const struct rt_array *a)
     return (struct kn_operand){.array = a};
 }
 
+/* One axis from 0, or -1 for all. */
+static inline unsigned axes_of(int axis)
+{
+    return axis < 0 ? KN_ALL_AXES : 1u << axis;
+}
+
 /* Host address of the i-th element in row-major order of the array's shape. */
 static inline char *element(const struct rt_array *a, int64_t i)
 {

@@ -262,9 +262,9 @@ TEST(generated_scalars_fills_sequences)
 static void check_reduction(enum kn_reduction k, const struct rt_array *a, int axis, double ulps)
 {
     ARRAYS native = {0}, generated = {0};
-    OK(kn_reduce(k, a, axis, false, &generated, e));
+    OK(kn_reduce(k, a, axes_of(axis), false, &generated, e));
     kn_force_generated(false);
-    OK(kn_reduce(k, a, axis, false, &native, e));
+    OK(kn_reduce(k, a, axes_of(axis), false, &native, e));
     kn_force_generated(true);
     same(&native, &generated, ulps, kn_reductions[k].name);
 }

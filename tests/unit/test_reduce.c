@@ -93,7 +93,7 @@ static double allowed(enum kn_reduction k, const struct row *r, enum rt_dtype re
 static void check(enum kn_reduction k, const struct rt_array *a, int axis)
 {
     ARRAYS out = {0};
-    OK(kn_reduce(k, a, axis, false, &out, e));
+    OK(kn_reduce(k, a, axes_of(axis), false, &out, e));
     CHECK_INT(out.dtype, expected_dtype(k, a->dtype));
     CHECK_INT(out.ndim, axis < 0 ? 0 : a->ndim - 1);
     int64_t n = rt_array_size(&out);
@@ -163,7 +163,7 @@ TEST(reduce_integer_products)
     OK(rt_array_slice(&a, 1, 3, 4, 7, &small, e));
     check(KN_PROD, &small, 0);
     check(KN_PROD, &small, 1);
-    OK(kn_reduce(KN_PROD, &a, -1, false, &out, e)); /* wraps: compare all 64 bits */
+    OK(kn_reduce(KN_PROD, &a, KN_ALL_AXES, false, &out, e)); /* wraps: compare all 64 bits */
     uint64_t want = 1;
     for (int64_t i = 0; i < 400; i++) want *= (uint64_t)get_int(&a, i);
     CHECK_INT(get_int(&out, 0), (int64_t)want);
@@ -209,10 +209,10 @@ TEST(reduce_accurately)
     ARRAYS a = {0}, out = {0};
     OK(rt_array_new(test_device(), RT_FLOAT32, 2, shape, &a, e));
     OK(kn_fill(&a, &(struct kn_operand){.is_float = true, .f = 0.1}, e));
-    OK(kn_reduce(KN_SUM, &a, -1, false, &out, e));
+    OK(kn_reduce(KN_SUM, &a, KN_ALL_AXES, false, &out, e));
     CHECK_NEAR(get(&out, 0), 100000.00149, 0.1);
     rt_array_release(&out);
-    OK(kn_reduce(KN_MEAN, &a, 0, false, &out, e));
+    OK(kn_reduce(KN_MEAN, &a, axes_of(0), false, &out, e));
     CHECK_NEAR(get(&out, 999), 0.1f, 1e-7);
 }
 
@@ -221,16 +221,16 @@ TEST(reduce_shapes)
     int64_t shape[] = {2, 3, 4};
     ARRAYS a = test_array(RT_FLOAT32, 3, shape, 3, false), out = {0};
     char text[64];
-    OK(kn_reduce(KN_SUM, &a, 1, true, &out, e));
+    OK(kn_reduce(KN_SUM, &a, axes_of(1), true, &out, e));
     CHECK_STR(rt_shape_text(out.ndim, out.shape, text, sizeof text), "(2, 1, 4)");
     rt_array_release(&out);
-    OK(kn_reduce(KN_SUM, &a, -1, true, &out, e));
+    OK(kn_reduce(KN_SUM, &a, KN_ALL_AXES, true, &out, e));
     CHECK_STR(rt_shape_text(out.ndim, out.shape, text, sizeof text), "(1, 1, 1)");
     rt_array_release(&out);
-    OK(kn_reduce(KN_ARGMAX, &a, 2, false, &out, e));
+    OK(kn_reduce(KN_ARGMAX, &a, axes_of(2), false, &out, e));
     CHECK_STR(rt_shape_text(out.ndim, out.shape, text, sizeof text), "(2, 3)");
     rt_array_release(&out);
-    FAILS(RT_INVALID, "axis", kn_reduce(KN_SUM, &a, 3, false, &out, e));
+    FAILS(RT_INVALID, "axis", kn_reduce(KN_SUM, &a, axes_of(3), false, &out, e));
 }
 
 TEST(reduce_nothing)
@@ -240,20 +240,20 @@ TEST(reduce_nothing)
     OK(rt_array_new(test_device(), RT_FLOAT32, 2, shape, &a, e));
     static const double sum_prod_any_all[][2] = {{KN_SUM, 0}, {KN_PROD, 1}, {KN_ANY, 0}, {KN_ALL, 1}};
     for (int i = 0; i < 4; i++) {
-        OK(kn_reduce((enum kn_reduction)sum_prod_any_all[i][0], &a, 1, false, &out, e));
+        OK(kn_reduce((enum kn_reduction)sum_prod_any_all[i][0], &a, axes_of(1), false, &out, e));
         CHECK_INT(rt_array_size(&out), 3);
         CHECK_NEAR(get(&out, 2), sum_prod_any_all[i][1], 0);
         rt_array_release(&out);
-        OK(kn_reduce((enum kn_reduction)sum_prod_any_all[i][0], &a, -1, false, &out, e));
+        OK(kn_reduce((enum kn_reduction)sum_prod_any_all[i][0], &a, KN_ALL_AXES, false, &out, e));
         CHECK_NEAR(get(&out, 0), sum_prod_any_all[i][1], 0);
         rt_array_release(&out);
     }
-    OK(kn_reduce(KN_MIN, &a, 0, false, &out, e)); /* no rows, so nothing is without a value */
+    OK(kn_reduce(KN_MIN, &a, axes_of(0), false, &out, e)); /* no rows, so nothing is without a value */
     CHECK_INT(rt_array_size(&out), 0);
     rt_array_release(&out);
-    FAILS(RT_INVALID, "(3, 0)", kn_reduce(KN_MIN, &a, 1, false, &out, e));
-    FAILS(RT_INVALID, "mean", kn_reduce(KN_MEAN, &a, -1, false, &out, e));
-    FAILS(RT_INVALID, "argmax", kn_reduce(KN_ARGMAX, &a, -1, false, &out, e));
+    FAILS(RT_INVALID, "(3, 0)", kn_reduce(KN_MIN, &a, axes_of(1), false, &out, e));
+    FAILS(RT_INVALID, "mean", kn_reduce(KN_MEAN, &a, KN_ALL_AXES, false, &out, e));
+    FAILS(RT_INVALID, "argmax", kn_reduce(KN_ARGMAX, &a, KN_ALL_AXES, false, &out, e));
     CHECK(out.storage == NULL);
 }
 
@@ -268,7 +268,7 @@ TEST(reduce_interrupted)
     int64_t n = 1 << 20;
     ARRAYS a = test_array(RT_FLOAT32, 1, &n, 3, false), out = {0};
     rt_interrupt();
-    FAILS(RT_INTERRUPTED, "interrupted", kn_reduce(KN_SUM, &a, -1, false, &out, e));
+    FAILS(RT_INTERRUPTED, "interrupted", kn_reduce(KN_SUM, &a, KN_ALL_AXES, false, &out, e));
     rt_interrupt_clear();
     CHECK(out.storage == NULL);
 }
@@ -282,7 +282,7 @@ TEST(reduce_allocations_fail)
     for (int i = 0; i < 9; i++)
         for (long nth = 1;; nth++) {
             rt_fail_allocation(nth);
-            enum rt_status status = kn_reduce(kinds[i % 3], &a, i / 3 - 1, false, &out, &error);
+            enum rt_status status = kn_reduce(kinds[i % 3], &a, axes_of(i / 3 - 1), false, &out, &error);
             rt_fail_allocation(0);
             rt_array_release(&out);
             if (status == RT_OK) break;

@@ -1,0 +1,251 @@
+/* Reductions that are made of others: variance, norms, logsumexp, counts. Each is one program for the elements that are
+ * reduced, and one for what becomes of the result. */
+#include <math.h>
+#include <string.h>
+#include "kernels/program.h"
+
+/* A program under construction; the first failure stays. */
+struct build {
+    struct kn_program p;
+    enum rt_status status;
+    struct rt_error *e;
+};
+
+static void start(struct build *b, struct rt_error *e)
+{
+    kn_program_start(&b->p);
+    b->status = RT_OK;
+    b->e = e;
+}
+
+static int leaf(struct build *b, const struct rt_array *a)
+{
+    int node = 0;
+    if (b->status == RT_OK) b->status = kn_program_array(&b->p, a, &node, b->e);
+    return node;
+}
+
+static int number(struct build *b, double value)
+{
+    int node = 0;
+    struct kn_operand n = {.is_float = true, .f = value};
+    if (b->status == RT_OK) b->status = kn_program_number(&b->p, &n, &node, b->e);
+    return node;
+}
+
+static int convert(struct build *b, int x, enum rt_dtype t)
+{
+    int node = 0;
+    if (b->status == RT_OK) b->status = kn_program_convert(&b->p, x, t, &node, b->e);
+    return node;
+}
+
+static int op(struct build *b, enum kn_op operation, int x, int y)
+{
+    int node = 0;
+    if (b->status == RT_OK) b->status = kn_program_op(&b->p, operation, (int[]){x, y, y}, &node, b->e);
+    return node;
+}
+
+static enum rt_status run(struct build *b, struct rt_array *out)
+{
+    return b->status == RT_OK ? kn_program_run(&b->p, out, b->e) : b->status;
+}
+
+/* Reduces what the program computes. */
+static enum rt_status reduce(struct build *b, enum kn_reduction k, unsigned axes, bool keepdims, struct rt_array *out)
+{
+    struct rt_array elements = {0};
+    if (b->status == RT_OK && b->p.count == 1) return kn_reduce(k, b->p.arrays[0], axes, keepdims, out, b->e);
+    enum rt_status status = run(b, &elements);
+    if (status == RT_OK) status = kn_reduce(k, &elements, axes, keepdims, out, b->e);
+    rt_array_release(&elements);
+    return status;
+}
+
+/* What is computed in, and what the result is rounded to. */
+static enum rt_dtype wide_dtype(enum rt_dtype t)
+{
+    if (rt_dtypes[t].kind != 'f') return RT_FLOAT64;
+    return rt_dtypes[t].size == 2 ? RT_FLOAT32 : t;
+}
+static enum rt_dtype result_dtype(enum rt_dtype t)
+{
+    if (rt_dtypes[t].kind == 'f') return t;
+    return rt_dtypes[t].size == 8 ? RT_FLOAT64 : RT_FLOAT32;
+}
+
+static int64_t reduced_length(const struct rt_array *a, unsigned axes)
+{
+    int64_t n = 1;
+    for (int i = 0; i < a->ndim; i++)
+        if (axes >> i & 1) n *= a->shape[i];
+    return n;
+}
+
+static enum rt_status check(const char *what, const struct rt_array *a, unsigned *axes, struct rt_error *e)
+{
+    unsigned all = (1u << a->ndim) - 1;
+    if (*axes != KN_ALL_AXES && *axes & ~all)
+        return rt_fail(e, RT_INVALID, "%s: there is no axis %d, the array has %d", what,
+                       32 - __builtin_clz(*axes & ~all), a->ndim);
+    *axes &= all;
+    return rt_array_alive(a, e);
+}
+
+static enum rt_status finish_variance(const struct rt_array *sum, double divisor, bool root, enum rt_dtype t,
+                                      struct rt_array *out, struct rt_error *e)
+{
+    struct build b;
+    start(&b, e);
+    int x = op(&b, KN_DIV, leaf(&b, sum), number(&b, divisor));
+    if (root) x = op(&b, KN_SQRT, x, x);
+    convert(&b, x, t);
+    return run(&b, out);
+}
+
+enum rt_status kn_variance(const struct rt_array *a, unsigned axes, bool keepdims, double ddof, bool root,
+                           struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array mean = {0}, sum = {0};
+    struct build b;
+    enum rt_dtype wide = wide_dtype(a->dtype);
+    const char *name = root ? "std" : "var";
+    memset(out, 0, sizeof *out);
+    enum rt_status status = check(name, a, &axes, e);
+    if (status != RT_OK) return status;
+    int64_t n = reduced_length(a, axes);
+    if (n == 0) return rt_fail(e, RT_INVALID, "%s of no elements has no value", name);
+    start(&b, e);
+    convert(&b, leaf(&b, a), wide);
+    status = reduce(&b, KN_MEAN, axes, true, &mean);
+    if (status == RT_OK) {
+        start(&b, e);
+        int x = op(&b, KN_SUB, convert(&b, leaf(&b, a), wide), leaf(&b, &mean));
+        op(&b, KN_SQUARE, x, x);
+        status = reduce(&b, KN_SUM, axes, keepdims, &sum);
+    }
+    if (status == RT_OK)
+        status = finish_variance(&sum, fmax((double)n - ddof, 0), root, result_dtype(a->dtype), out, e);
+    rt_array_release(&mean);
+    rt_array_release(&sum);
+    return status;
+}
+
+static enum rt_status finish_norm(const struct rt_array *sum, double order, enum rt_dtype t, struct rt_array *out,
+                                  struct rt_error *e)
+{
+    struct build b;
+    start(&b, e);
+    int x = leaf(&b, sum);
+    if (order == 2)
+        x = op(&b, KN_SQRT, x, x);
+    else if (order != 0 && order != 1 && isfinite(order))
+        x = op(&b, KN_POW, x, number(&b, 1 / order));
+    convert(&b, x, t);
+    return run(&b, out);
+}
+
+enum rt_status kn_norm(const struct rt_array *a, unsigned axes, bool keepdims, double order, struct rt_array *out,
+                       struct rt_error *e)
+{
+    struct rt_array sum = {0};
+    struct build b;
+    memset(out, 0, sizeof *out);
+    enum rt_status status = check("norm", a, &axes, e);
+    if (status != RT_OK) return status;
+    if (isnan(order)) return rt_fail(e, RT_INVALID, "norm: the order is NaN");
+    start(&b, e);
+    int x = convert(&b, leaf(&b, a), wide_dtype(a->dtype));
+    enum kn_reduction k = order == INFINITY ? KN_MAX : order == -INFINITY ? KN_MIN : KN_SUM;
+    if (order == 2) {
+        op(&b, KN_SQUARE, x, x);
+    } else if (order == 0) {
+        convert(&b, op(&b, KN_NE, x, number(&b, 0)), wide_dtype(a->dtype));
+    } else {
+        x = op(&b, KN_ABS, x, x);
+        if (order != 1 && isfinite(order)) op(&b, KN_POW, x, number(&b, order));
+    }
+    status = reduce(&b, k, axes, keepdims, &sum);
+    if (status == RT_OK) status = finish_norm(&sum, order, result_dtype(a->dtype), out, e);
+    rt_array_release(&sum);
+    return status;
+}
+
+/* The greatest element, or 0 where that is infinite or NaN: subtracting it must give no NaN where there was none. */
+static enum rt_status finite_max(const struct rt_array *a, unsigned axes, struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array max = {0};
+    struct build b;
+    enum rt_status status;
+    start(&b, e);
+    convert(&b, leaf(&b, a), wide_dtype(a->dtype));
+    status = reduce(&b, KN_MAX, axes, true, &max);
+    if (status == RT_OK) {
+        int node = 0;
+        start(&b, e);
+        int x = leaf(&b, &max), zero = number(&b, 0), finite = op(&b, KN_ISFINITE, x, x);
+        if (b.status == RT_OK) b.status = kn_program_op(&b.p, KN_WHERE, (int[]){finite, x, zero}, &node, e);
+        status = run(&b, out);
+    }
+    rt_array_release(&max);
+    return status;
+}
+
+static enum rt_status finish_logsumexp(const struct rt_array *sum, const struct rt_array *max, enum rt_dtype t,
+                                       struct rt_array *out, struct rt_error *e)
+{
+    struct build b;
+    start(&b, e);
+    int x = leaf(&b, sum);
+    convert(&b, op(&b, KN_ADD, op(&b, KN_LOG, x, x), leaf(&b, max)), t);
+    return run(&b, out);
+}
+
+enum rt_status kn_logsumexp(const struct rt_array *a, unsigned axes, bool keepdims, struct rt_array *out,
+                            struct rt_error *e)
+{
+    struct rt_array max = {0}, sum = {0};
+    struct build b;
+    memset(out, 0, sizeof *out);
+    enum rt_status status = check("logsumexp", a, &axes, e);
+    if (status != RT_OK) return status;
+    if (reduced_length(a, axes) == 0) {
+        int ndim;
+        int64_t shape[RT_MAX_DIMS];
+        kn_reduced_shape(a, axes, keepdims, &ndim, shape);
+        status = rt_array_new(rt_array_device(a), result_dtype(a->dtype), ndim, shape, out, e);
+        if (status == RT_OK) status = kn_fill(out, &(struct kn_operand){.is_float = true, .f = -INFINITY}, e);
+        if (status != RT_OK) rt_array_release(out);
+        return status;
+    }
+    status = finite_max(a, axes, &max, e);
+    if (status == RT_OK) {
+        start(&b, e);
+        int x = op(&b, KN_SUB, convert(&b, leaf(&b, a), wide_dtype(a->dtype)), leaf(&b, &max));
+        op(&b, KN_EXP, x, x);
+        status = reduce(&b, KN_SUM, axes, true, &sum);
+    }
+    if (status == RT_OK) status = finish_logsumexp(&sum, &max, result_dtype(a->dtype), out, e);
+    if (status == RT_OK) /* the axes of one element go last, when sum and max need not be matched any more */
+        kn_reduced_shape(a, axes, keepdims, &out->ndim, out->shape);
+    if (status == RT_OK)
+        for (int i = out->ndim; i-- > 0;)
+            out->strides[i] =
+                i == out->ndim - 1 ? 1 : out->strides[i + 1] * (out->shape[i + 1] > 0 ? out->shape[i + 1] : 1);
+    rt_array_release(&max);
+    rt_array_release(&sum);
+    return status;
+}
+
+enum rt_status kn_count_nonzero(const struct rt_array *a, unsigned axes, bool keepdims, struct rt_array *out,
+                                struct rt_error *e)
+{
+    struct build b;
+    memset(out, 0, sizeof *out);
+    enum rt_status status = check("count_nonzero", a, &axes, e);
+    if (status != RT_OK) return status;
+    start(&b, e);
+    convert(&b, leaf(&b, a), RT_BOOL);
+    return reduce(&b, KN_SUM, axes, keepdims, out);
+}

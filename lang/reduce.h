@@ -1,0 +1,25 @@
+/* How the reductions of lang/ read their arguments and give their results. [raises] as in lang.h. */
+#ifndef LG_REDUCE_H
+#define LG_REDUCE_H
+
+#include "lang/array.h"
+
+struct lg_reduction {
+    unsigned axes; /* bits, as kn_reduce takes them */
+    bool named;    /* the user named axes */
+    bool keepdims;
+    bool value; /* the result is to be one Lua value */
+    double number;
+};
+/* Arguments idx and idx + 1 are an axis (or a list of axes, or nil for all) and keepdims; or argument idx is one table
+ * {axis = ..., keepdims = ...}, which may have one more option, called `number` unless that is NULL: it is left in
+ * r->number, which stays as it is otherwise. */
+void lg_check_reduction(lua_State *L, int idx, int ndim, const char *number, struct lg_reduction *r);
+/* Pushes the only element of the array at the top of the stack, which is not needed any more. Returns 1. */
+int lg_push_number_of(lua_State *L);
+
+#define LG_AXES_DOC                                                                                                    \
+    "Over all elements it is a Lua value, along an axis an array. Axes count from 1, from the end with -1; several "   \
+    "are given as a table. With keepdims reduced axes stay, with size 1."
+
+#endif

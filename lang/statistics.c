@@ -1,0 +1,85 @@
+/* Variance, norms and other statistics of arrays along their axes. */
+#include <math.h>
+#include "lang/reduce.h"
+
+static int variance_or(lua_State *L, bool root)
+{
+    struct lg_reduction r = {.number = 0};
+    const struct rt_array *a = lg_check_array(L, 1);
+    lg_check_reduction(L, 2, a->ndim, "ddof", &r);
+    if (!lua_istable(L, 2) || lua_rawlen(L, 2) > 0) r.number = luaL_optnumber(L, 4, 0);
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_variance(a, r.axes, r.keepdims, r.number, root, out, lg_error_box(L)));
+    return r.value ? lg_push_number_of(L) : 1;
+}
+
+static int variance(lua_State *L)
+{
+    return variance_or(L, false);
+}
+static int deviation(lua_State *L)
+{
+    return variance_or(L, true);
+}
+
+/* x:norm(), x:norm(1), x:norm(2, axis, keepdims), x:norm{ord = ..., axis = ...} */
+static int norm(lua_State *L)
+{
+    struct lg_reduction r = {.number = 2};
+    const struct rt_array *a = lg_check_array(L, 1);
+    if (lua_istable(L, 2)) {
+        lg_check_reduction(L, 2, a->ndim, "ord", &r);
+    } else {
+        r.number = luaL_optnumber(L, 2, 2);
+        lg_check_reduction(L, 3, a->ndim, NULL, &r);
+    }
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_norm(a, r.axes, r.keepdims, r.number, out, lg_error_box(L)));
+    return r.value ? lg_push_number_of(L) : 1;
+}
+
+static int logsumexp(lua_State *L)
+{
+    struct lg_reduction r;
+    const struct rt_array *a = lg_check_array(L, 1);
+    lg_check_reduction(L, 2, a->ndim, NULL, &r);
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_logsumexp(a, r.axes, r.keepdims, out, lg_error_box(L)));
+    return r.value ? lg_push_number_of(L) : 1;
+}
+
+static int count_nonzero(lua_State *L)
+{
+    struct lg_reduction r;
+    const struct rt_array *a = lg_check_array(L, 1);
+    lg_check_reduction(L, 2, a->ndim, NULL, &r);
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_count_nonzero(a, r.axes, r.keepdims, out, lg_error_box(L)));
+    return r.value ? lg_push_number_of(L) : 1;
+}
+
+#define VAR_DOC                                                                                                        \
+    "The squared distances from the mean are added and divided by n - ddof, where ddof is 0 unless told otherwise (1 " \
+    "for a sample's). Integers give a floating result. " LG_AXES_DOC
+
+const struct lg_function lg_statistics_functions[] = {
+    {"var", variance, "x:var([axis [, keepdims [, ddof]]])   gpu.var(x, ...)",
+     "Variance.\n" VAR_DOC " Also as x:var{axis = ..., keepdims = ..., ddof = ...}.",
+     "assert(gpu.array({1, 2, 3, 4}):var() == 1.25 and gpu.array({1, 3}):var{ddof = 1} == 2)"},
+    {"std", deviation, "x:std([axis [, keepdims [, ddof]]])   gpu.std(x, ...)",
+     "Standard deviation: the root of the variance.\n" VAR_DOC
+     " Also as x:std{axis = ..., keepdims = ..., ddof = ...}.",
+     "assert(gpu.array({{1, 5}, {3, 3}}):std(2)[1] == 2)"},
+    {"norm", norm, "x:norm([ord [, axis [, keepdims]]])   x:norm{ord = ..., axis = ..., keepdims = ...}",
+     "The norm of the elements as a vector.\nord 2, unless told otherwise, is the root of the sum of squares, 1 the sum "
+     "of sizes, math.huge the greatest size, -math.huge the least, 0 the number of elements that are not 0, and another "
+     "p the p-th root of the sum of the p-th powers of sizes. " LG_AXES_DOC,
+     "local x = gpu.array({3, -4})\nassert(x:norm() == 5 and x:norm(1) == 7 and x:norm(math.huge) == 4)"},
+    {"logsumexp", logsumexp, "x:logsumexp([axis [, keepdims]])   gpu.logsumexp(x [, axis [, keepdims]])",
+     "log(sum(exp(x))), without overflow in between; of nothing it is -inf.\n" LG_AXES_DOC,
+     "local x = gpu.array({1000, 1000})\nassert(math.abs(x:logsumexp() - 1000 - math.log(2)) < 1e-3)"},
+    {"count_nonzero", count_nonzero,
+     "x:count_nonzero([axis [, keepdims]])   gpu.count_nonzero(x [, axis [, keepdims]])",
+     "How many elements are not 0; NaN is none of the zeros.\n" LG_AXES_DOC,
+     "assert(gpu.array({0, 3, 0, 4}):count_nonzero() == 2)"},
+    {0}};
