@@ -123,8 +123,8 @@ $(BUILD)/tests/bench/%: tests/bench/%.c $(LIBOBJ)
 # The array loops are compiled for several instruction sets, and give the same bits in all of them.
 $(BUILD)/obj/kernels/loops_%.o: ALL_CFLAGS += -O3 -fno-math-errno -fno-trapping-math
 ifeq ($(shell uname -m),x86_64)
-$(BUILD)/obj/kernels/loops_v3.o: ALL_CFLAGS += -march=x86-64-v3
-$(BUILD)/obj/kernels/loops_v4.o: ALL_CFLAGS += -march=x86-64-v4 -mprefer-vector-width=512
+$(BUILD)/obj/kernels/loops_v3.o $(BUILD)/obj/kernels/loops_random_v3.o: ALL_CFLAGS += -march=x86-64-v3
+$(BUILD)/obj/kernels/loops_v4.o $(BUILD)/obj/kernels/loops_random_v4.o: ALL_CFLAGS += -march=x86-64-v4 -mprefer-vector-width=512
 endif
 -include $(OBJ:.o=.d) $(UNIT:=.d) $(FUZZ:=.d) $(DRIVER:=.d) $(SIMT_EXPORT:.o=.d)
 

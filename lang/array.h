@@ -19,6 +19,9 @@ void lg_open_ops(lua_State *L);
 /* The reductions, likewise: the gpu table and the methods are at the top. */
 void lg_open_reductions(lua_State *L);
 
+/* gpu.random and its generators: the gpu table is at the top. */
+void lg_open_random(lua_State *L);
+
 /* Where a new array goes and what it is made of: trailing arguments of creation functions. Strings and device objects
  * in any order, nil, or one table {dtype = ..., device = ...}. Reads arguments first..top. */
 struct lg_placement {

@@ -26,6 +26,11 @@ local cases = {
   {"transpose copy 4096", function() return m:transpose():clone() end},
   {"matmul 1024", function() return a:matmul(a) end},
   {"small add 1000", function() return small + small2 end, 1000},
+  {"random 16M", function() return gpu.rand(n, "float32", device) end},
+  {"normal 16M", function() return gpu.randn(n, "float32", device) end},
+  {"random64 16M", function() return gpu.rand(n, "float64", device) end},
+  {"normal64 16M", function() return gpu.randn(n, "float64", device) end},
+  {"integers 16M", function() return gpu.random.integers(1, 6, n, device) end},
 }
 
 -- The time of one call; the result is released inside, as NumPy's reference count does.

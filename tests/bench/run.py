@@ -41,6 +41,9 @@ cases = {
     "mean axis1 4096": lambda: m.mean(axis=0), "mean axis2 4096": lambda: m.mean(axis=1),
     "broadcast 4096": lambda: m + m[0] * 2, "transpose copy 4096": lambda: np.ascontiguousarray(m.T),
     "matmul 1024": lambda: a @ a, "small add 1000": lambda: small + small2,
+    "random 16M": lambda: r.random(n, np.float32), "normal 16M": lambda: r.standard_normal(n, np.float32),
+    "random64 16M": lambda: r.random(n), "normal64 16M": lambda: r.standard_normal(n),
+    "integers 16M": lambda: r.integers(1, 7, n),
 }
 out = {}
 for name, f in cases.items():

@@ -4,22 +4,25 @@
 #include "lang/lang.h"
 
 /* Touches creation, views, masks, operators, reductions, printing and conversion, on both devices. */
-static const char script[] = "local gpu = ...\n"
-                             "for _, device in ipairs({'cpu', 'simt'}) do\n"
-                             "  gpu.lazy(device == 'simt' and 'always' or 'never')\n"
-                             "  local x = gpu.array({{1, 2, 3}, {4, 5, 6}}, device)\n"
-                             "  local y = (2 * x + 1):sqrt()\n"
-                             "  y:add_(x.T.T)\n"
-                             "  x[{1, 2}] = 7\n"
-                             "  x[x:gt(4)] = {10, 20, 30}\n"
-                             "  assert(#x[x:gt(5)] == 3)\n"
-                             "  x[{{}, {2, 3}}] = {{1, 2}, {3, 4}}\n"
-                             "  assert(x:sum() == 15 and x:sum(1)[2] == 4, x:sum())\n"
-                             "  assert(#tostring(x) > 10 and #x:totable() == 2)\n"
-                             "  assert(gpu.allclose(gpu.matmul(x, gpu.eye(3, device)), x))\n"
-                             "  assert(x.T:reshape(6):to('cpu', 'int64')[1] == 1)\n"
-                             "  assert(gpu.rand(5, device):max() < 1 and gpu.linspace(0, 1, 3, device)[3] == 1)\n"
-                             "end\n";
+static const char script[] =
+    "local gpu = ...\n"
+    "for _, device in ipairs({'cpu', 'simt'}) do\n"
+    "  gpu.lazy(device == 'simt' and 'always' or 'never')\n"
+    "  local x = gpu.array({{1, 2, 3}, {4, 5, 6}}, device)\n"
+    "  local y = (2 * x + 1):sqrt()\n"
+    "  y:add_(x.T.T)\n"
+    "  x[{1, 2}] = 7\n"
+    "  x[x:gt(4)] = {10, 20, 30}\n"
+    "  assert(#x[x:gt(5)] == 3)\n"
+    "  x[{{}, {2, 3}}] = {{1, 2}, {3, 4}}\n"
+    "  assert(x:sum() == 15 and x:sum(1)[2] == 4, x:sum())\n"
+    "  assert(#tostring(x) > 10 and #x:totable() == 2)\n"
+    "  assert(gpu.allclose(gpu.matmul(x, gpu.eye(3, device)), x))\n"
+    "  assert(x.T:reshape(6):to('cpu', 'int64')[1] == 1)\n"
+    "  assert(gpu.rand(5, device):max() < 1 and gpu.linspace(0, 1, 3, device)[3] == 1)\n"
+    "  local g = gpu.random.generator(1)\n"
+    "  assert(g:choice(x, 4, {p = {1, 2}}).size == 12 and g:poisson(3, 4, device):min() >= 0)\n"
+    "end\n";
 
 struct countdown {
     long left; /* allocations that still succeed; negative: all do */

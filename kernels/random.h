@@ -1,0 +1,38 @@
+/* Random arrays from a counter-based generator, Philox 4x32-10 (random.def): element i of an array depends on the seed,
+ * the stream and i alone, so the numbers are the same bits on every device, whatever the number of threads. Whoever
+ * draws counts the streams: one for each array, below KN_STREAMS. */
+#ifndef KN_RANDOM_H
+#define KN_RANDOM_H
+
+#include "kernels/kernels.h"
+
+#define KN_STREAMS ((uint64_t)1 << 48)
+
+enum kn_distribution {
+    KN_DRAW_UNIFORM,     /* from x to below y; floating dtypes, like the next three */
+    KN_DRAW_NORMAL,      /* mean x, standard deviation y */
+    KN_DRAW_EXPONENTIAL, /* mean x */
+    KN_DRAW_GAMMA,       /* shape x > 0, scale y */
+    KN_DRAW_POISSON,     /* mean x, at most KN_MOST_MEAN; integers or floats */
+    KN_DRAW_INTEGERS,    /* from low to high, both included; dtypes that hold them */
+    KN_DRAW_BERNOULLI,   /* 1 with probability x, else 0, to 32 bits; any dtype */
+};
+#define KN_MOST_MEAN 1e15
+
+struct kn_draw {
+    enum kn_distribution distribution;
+    uint64_t seed, stream;
+    double x, y;
+    int64_t low, high;
+};
+
+/* Fills a contiguous array. Parameters are the caller's to check. */
+enum rt_status kn_random(const struct kn_draw *draw, const struct rt_array *to, struct rt_error *e);
+
+/* A random order of the indices first, first + 1, ..., of which the first `count` are stored: Fisher and Yates's
+ * method, on the caller's thread. `indices` has room for all n. */
+void kn_shuffle(uint64_t seed, uint64_t stream, int64_t first, int64_t n, int64_t count, int64_t *indices);
+/* The four words of a counter and a key: what all numbers are made of. */
+void kn_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+
+#endif

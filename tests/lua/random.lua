@@ -1,0 +1,233 @@
+-- Random numbers: the same on every device, and distributed as they should be. All seeds are fixed, so a test that
+-- passes once passes always.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+local random = gpu.random
+local devices = t.devices()
+
+-- Each as a function of a generator, a shape and where to.
+local draws = {
+  rand = function(g, ...) return g:rand(...) end,
+  randn = function(g, ...) return g:randn(...) end,
+  uniform = function(g, ...) return g:uniform(-3, 5.5, ...) end,
+  normal = function(g, ...) return g:normal(100, 0.5, ...) end,
+  exponential = function(g, ...) return g:exponential(2, ...) end,
+  gamma = function(g, ...) return g:gamma(0.7, 3, ...) end,
+  integers = function(g, ...) return g:integers(-10, 10, ...) end,
+  bernoulli = function(g, ...) return g:bernoulli(0.3, ...) end,
+  poisson = function(g, ...) return g:poisson(17, ...) end,
+}
+local names = {}
+for name in pairs(draws) do names[#names + 1] = name end
+table.sort(names)
+
+for _, name in ipairs(names) do
+  t.test(name .. " is the same on all devices", function()
+    local want = draws[name](random.generator(11), 3, 67, "cpu")
+    for _, device in ipairs(devices) do
+      local got = draws[name](random.generator(11), 3, 67, { device = device })
+      t.eq(got.device, device)
+      t.eq(got.dtype, want.dtype)
+      t.same(got:totable(), want:totable())
+    end
+  end)
+  t.test(name .. " takes shapes", function()
+    local g = random.generator(1)
+    t.eq(tostring(draws[name](g, {}, "cpu").shape), "()")
+    t.eq(draws[name](g, 0, "cpu").size, 0)
+    t.eq(tostring(draws[name](g, { 2, 3 }, "cpu").shape), "(2, 3)")
+    t.raises("expected a shape", draws[name], g)
+    t.raises("negative", draws[name], g, -1)
+  end)
+end
+
+t.test("generators", function()
+  local a, b = random.generator(5), random.generator(5)
+  local first = a:rand(4)
+  gpu.rand(3) -- of no concern to them
+  assert(b:rand(4):equal(first))
+  assert(not a:rand(4):equal(first), "the next array has the same numbers")
+  a:seed(5)
+  assert(a:rand(4):equal(first))
+  assert(not random.generator(6):rand(4):equal(first))
+  t.eq(tostring(a), "generator of random numbers, seed 5, 1 arrays drawn")
+  -- The session's generator draws what one of the same seed does, and failures draw nothing.
+  gpu.seed(5)
+  t.raises("floating dtype", gpu.rand, 4, "int32")
+  assert(gpu.rand(4):equal(first))
+  gpu.seed(5)
+  assert(random.uniform(0, 1, 4):equal(first))
+  local big = random.generator(-1)
+  assert(big:rand(2):equal(random.generator(-1):rand(2)))
+end)
+
+t.test("arguments", function()
+  t.raises({ "low", "expected a number", "shape" }, random.uniform, { 3 })
+  t.raises("finite", random.uniform, 0, 1 / 0, 3)
+  t.raises("above high", random.uniform, 2, 1, 3)
+  t.raises("deviation is negative", random.normal, 0, -1, 3)
+  t.raises("floating dtype, not int32", random.normal, 0, 1, 3, "int32")
+  t.raises("mean is negative", random.exponential, -1, 3)
+  t.raises("above 0", random.gamma, 0, 1, 3)
+  t.raises("scale is negative", random.gamma, 1, -1, 3)
+  t.raises("from 0 to", random.poisson, -1, 3)
+  t.raises("from 0 to", random.poisson, 1e16, 3)
+  t.raises("from 0 to 1", random.bernoulli, 1.5, 3)
+  t.raises("above high", random.integers, 3, 1, 3)
+  t.raises({ "int8", "-200" }, random.integers, -200, 1, 3, "int8")
+  t.raises("uint32", random.integers, -1, 1, 3, "uint32")
+  t.raises("integer dtype, not float32", random.integers, 0, 1, 3, "float32")
+  t.raises("array or count", random.permutation, "x")
+  t.raises("negative", random.permutation, -1)
+  t.raises("no axes", random.permutation, gpu.array(1))
+  t.raises("no option 'replac'", random.choice, 3, 2, { replac = true })
+  t.raises("without replacement", random.choice, 3, 4, { replace = false })
+  t.raises("nothing to choose from", random.choice, 0, 1)
+  t.raises("one weight for each", random.choice, 3, 1, { p = { 1, 2 } })
+  t.raises("weight 2 is -1", random.choice, 3, 1, { p = { 1, -1, 1 } })
+  t.raises("above 0", random.choice, 2, 1, { p = { 0, 0 } })
+  t.raises("replacement only", random.choice, 2, 1, { p = { 1, 1 }, replace = false })
+  t.raises("expected a shape", random.choice, 3)
+end)
+
+-- Statistics of n draws on the host, in Lua's doubles.
+local function sorted(x)
+  local list = x:flatten():totable()
+  table.sort(list)
+  return list
+end
+
+local function moments(list)
+  local n, mean, square = #list, 0, 0
+  for _, v in ipairs(list) do mean = mean + v / n end
+  for _, v in ipairs(list) do square = square + (v - mean) ^ 2 / (n - 1) end
+  return mean, square
+end
+
+-- Kolmogorov and Smirnov's distance from a distribution, times sqrt(n): above 1.63 by chance once in a hundred.
+local function distance(list, cdf)
+  local n, most = #list, 0
+  for i, v in ipairs(list) do
+    local p = cdf(v)
+    most = math.max(most, i / n - p, p - (i - 1) / n)
+  end
+  return most * math.sqrt(n)
+end
+
+-- The normal distribution, by integrating its density (Simpson) from 0.
+local function phi(x)
+  local steps, sum = 60, 0
+  local h = x / steps
+  for i = 0, steps do sum = sum + (i % steps == 0 and 1 or i % 2 == 1 and 4 or 2) * math.exp(-(i * h) ^ 2 / 2) end
+  return 0.5 + sum * h / 3 / math.sqrt(2 * math.pi)
+end
+
+local N = 20000
+-- draw(generator, dtype), mean, variance, cdf
+local continuous = {
+  { "uniform", function(g, d) return g:uniform(2, 6, N, d, "cpu") end, 4, 16 / 12, function(x) return (x - 2) / 4 end },
+  { "normal", function(g, d) return g:normal(1, 2, N, d, "cpu") end, 1, 4, function(x) return phi((x - 1) / 2) end },
+  { "exponential", function(g, d) return g:exponential(3, N, d, "cpu") end, 3, 9, function(x) return 1 - math.exp(-x / 3) end },
+  { "gamma 1", function(g, d) return g:gamma(1, 2, N, d, "cpu") end, 2, 4, function(x) return 1 - math.exp(-x / 2) end },
+  { "gamma 2", function(g, d) return g:gamma(2, 1, N, d, "cpu") end, 2, 2, function(x) return 1 - math.exp(-x) * (1 + x) end },
+  { "gamma 1/2", function(g, d) return g:gamma(0.5, 2, N, d, "cpu") end, 1, 2, function(x) return 2 * phi(math.sqrt(x)) - 1 end },
+}
+for _, case in ipairs(continuous) do
+  for _, dtype in ipairs({ "float32", "float64" }) do
+    t.test(case[1] .. " " .. dtype .. " is distributed as it should be", function()
+      local list = sorted(case[2](random.generator(42), dtype))
+      local mean, variance = moments(list)
+      t.near(mean, case[3], 5 * math.sqrt(case[4] / N), "mean")
+      t.near(variance, case[4], 0.12 * case[4], "variance")
+      local d = distance(list, case[5])
+      assert(d < 1.8, "the distance is " .. d)
+      assert(d > 0.2, "too even to be random: " .. d)
+    end)
+  end
+end
+
+-- Counts against their probabilities: Pearson's sum over those that are expected often enough, per degree of freedom.
+local function pearson(list, probability, from, to)
+  local counts, sum, freedom = {}, 0, 0
+  for _, v in ipairs(list) do counts[v] = (counts[v] or 0) + 1 end
+  for k = from, to do
+    local want = probability(k) * #list
+    if want >= 10 then
+      sum, freedom = sum + ((counts[k] or 0) - want) ^ 2 / want, freedom + 1
+    end
+  end
+  return sum / freedom
+end
+
+local function poisson_probability(mean)
+  return function(k)
+    local log = -mean + k * math.log(mean)
+    for i = 2, k do log = log - math.log(i) end
+    return math.exp(log)
+  end
+end
+
+for _, mean in ipairs({ 0.4, 9.5, 10.5, 60 }) do
+  t.test("poisson " .. mean .. " is distributed as it should be", function()
+    local list = random.generator(8):poisson(mean, N, "cpu"):totable()
+    local got_mean, variance = moments(list)
+    t.near(got_mean, mean, 5 * math.sqrt(mean / N), "mean")
+    t.near(variance, mean, 0.1 * mean, "variance")
+    local x = pearson(list, poisson_probability(mean), 0, 200)
+    assert(x < 2.2, "Pearson's sum by degree of freedom is " .. x)
+  end)
+end
+
+t.test("a large Poisson mean", function()
+  local mean, variance = moments(random.generator(8):poisson(1e6, N, "float64", "cpu"):totable())
+  t.near(mean, 1e6, 5 * math.sqrt(1e6 / N))
+  t.near(variance, 1e6, 1e5)
+  t.eq(random.poisson(0, 5, "cpu"):sum(), 0)
+end)
+
+t.test("integers and choices are even", function()
+  local g = random.generator(3)
+  local even = function() return 1 / 12 end
+  local x = pearson(g:integers(1, 12, N, "cpu"):totable(), even, 1, 12)
+  assert(x < 2.5, "integers: " .. x)
+  x = pearson(g:choice(12, N, { device = "cpu" }):totable(), even, 1, 12)
+  assert(x < 2.5, "choice: " .. x)
+  local weights = { 1, 0, 2, 5 }
+  local list = g:choice(4, N, { p = weights, device = "cpu" }):totable()
+  x = pearson(list, function(k) return weights[k] / 8 end, 1, 4)
+  assert(x < 3.5, "weighted: " .. x)
+  for _, k in ipairs(list) do assert(k ~= 2, "chosen with weight 0") end
+end)
+
+for _, device in ipairs(devices) do
+  t.test("permutations and choices on " .. device, function()
+    local g = random.generator(2)
+    local p = g:permutation(100, device)
+    t.eq(p.device, device)
+    t.eq(p.dtype, "int64")
+    t.same(sorted(p), t.list(100, function(i) return i + 1 end))
+    t.eq(g:permutation(5, "float32", device).dtype, "float32")
+    t.eq(g:permutation(0, device).size, 0)
+    local x = gpu.range(12, "int32", device):reshape(4, 3)
+    for _, view in ipairs({ x, x.T, x["::-1"], (x + 0) }) do
+      local rows = g:permutation(view)
+      t.same(tostring(rows.shape), tostring(view.shape))
+      local sums = {}
+      for i = 1, #view do sums[i] = table.concat(view[i]:totable(), " ") end
+      local got = {}
+      for i = 1, #rows do got[i] = table.concat(rows[i]:totable(), " ") end
+      table.sort(sums)
+      table.sort(got)
+      t.same(got, sums)
+    end
+    local chosen = g:choice(x, 2, 5)
+    t.eq(tostring(chosen.shape), "(2, 5, 3)")
+    t.eq(chosen.device, device)
+    for _, i in ipairs(chosen:reshape(10, 3):totable()) do t.eq(i[1] % 3, 1) end
+    local few = sorted(g:choice(x:flatten(), 12, { replace = false }))
+    t.same(few, t.list(12, function(i) return i + 1 end))
+    t.eq(g:choice(3, { 0 }, { device = device }).size, 0)
+  end)
+end
+
+t.done()
