@@ -396,6 +396,7 @@ void lg_open_array(lua_State *L)
     for (size_t i = 0; i < sizeof both / sizeof *both; i++) lg_register(L, "array", both[i]);
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) lg_register(L, "array", methods[i]);
     lg_open_reductions(L);
+    lg_open_scans(L);
     luaL_newmetatable(L, LG_ARRAY);
     luaL_setfuncs(L, meta, 0);
     lua_pushvalue(L, -1);

@@ -18,6 +18,8 @@ extern const struct lg_function lg_statistics_functions[];
 void lg_open_ops(lua_State *L);
 /* The reductions, likewise: the gpu table and the methods are at the top. */
 void lg_open_reductions(lua_State *L);
+/* The scans, likewise. */
+void lg_open_scans(lua_State *L);
 
 /* gpu.random and its generators: the gpu table is at the top. */
 void lg_open_random(lua_State *L);
