@@ -110,8 +110,9 @@ extern const struct kn_scan_info kn_scans[KN_SCAN_COUNT];
  * are computed in float64, each element rounded to its dtype once. NaN stays from where it comes. */
 enum rt_status kn_scan(enum kn_scan s, const struct rt_array *a, int axis, struct rt_array *out, struct rt_error *e);
 
-/* Matrix product of 1-D or 2-D arrays, NumPy's rules; floating dtypes of one kind, others are converted as by `*`. BLAS
- * on the host when there is one (LUNARRAY_OPENBLAS), else our own loops; a tiled kernel on cuda. */
+/* Matrix product by NumPy's rules: of the last two axes, a 1-D array being one row or one column, with the axes before
+ * them broadcast; floating dtypes of one kind, others are converted as by `*`. BLAS on the host when there is one
+ * (LUNARRAY_OPENBLAS), else our own loops; a tiled kernel on cuda. */
 enum rt_status kn_matmul(const struct rt_array *a, const struct rt_array *b, struct rt_array *out, struct rt_error *e);
 
 /* For tests: run array operations on simt as generated CUDA C through the software GPU. */

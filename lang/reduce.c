@@ -1,4 +1,4 @@
-/* Reductions, matrix products and comparisons of whole arrays. */
+/* Reductions and comparisons of whole arrays. */
 #include <math.h>
 #include <string.h>
 #include "lang/reduce.h"
@@ -76,15 +76,7 @@ static int reduce(lua_State *L)
     return r.value ? lg_push_number_of(L) : 1;
 }
 
-/* ---- products and comparisons ---- */
-static int matmul(lua_State *L)
-{
-    const struct rt_array *a = lg_check_array(L, 1), *b = lg_check_array(L, 2);
-    struct rt_array *out = lg_new_array(L);
-    lg_check(L, kn_matmul(a, b, out, lg_error_box(L)));
-    return out->ndim == 0 ? lg_push_number_of(L) : 1;
-}
-
+/* ---- comparisons ---- */
 /* Two arrays of one shape as doubles on the host. Comparing arrays is for tests, where plain beats fast. */
 struct pair {
     const struct rt_array *a, *b; /* broadcast to one shape */
@@ -175,18 +167,12 @@ static int equal(lua_State *L)
     return 1;
 }
 
-#define MATMUL_DOC                                                                                                     \
-    "Two matrices give a matrix, a matrix and a vector a vector, two vectors a Lua number. The inner sizes must agree."
 #define ALLCLOSE_DOC                                                                                                   \
     "Whether |a - b| <= atol + rtol * |b| for all elements.\n"                                                         \
     "Shapes broadcast; either may be a number; the arrays may be on different devices. rtol is 1e-5 and atol 1e-8 "    \
     "unless told otherwise. NaN is close to nothing, infinity to itself."
 
 const struct lg_function lg_reduce_methods[] = {
-    {"matmul", matmul, "x:matmul(y)", "The matrix product.\n" MATMUL_DOC,
-     "local x = gpu.array({{1, 2}, {3, 4}})\nassert(x:matmul(gpu.eye(2)):equal(x))"},
-    {"dot", matmul, "x:dot(y)", "The dot product of vectors; of matrices the matrix product.\n" MATMUL_DOC,
-     "assert(gpu.array({1, 2}):dot(gpu.array({3, 4})) == 11)"},
     {"allclose", allclose, "x:allclose(y [, rtol [, atol]])", ALLCLOSE_DOC,
      "assert(gpu.ones(3):allclose(1 + 1e-7) and not gpu.ones(3):allclose(1.1))"},
     {"equal", equal, "x:equal(y)",
@@ -196,10 +182,6 @@ const struct lg_function lg_reduce_methods[] = {
     {0}};
 
 const struct lg_function lg_reduce_functions[] = {
-    {"matmul", matmul, "gpu.matmul(x, y)", "The matrix product.\n" MATMUL_DOC,
-     "local x = gpu.array({{1, 2}, {3, 4}})\nassert(gpu.matmul(x, gpu.array({1, 1}))[2] == 7)"},
-    {"dot", matmul, "gpu.dot(x, y)", "The dot product of vectors; of matrices the matrix product.\n" MATMUL_DOC,
-     "assert(gpu.dot(gpu.array({1, 2}), gpu.array({3, 4})) == 11)"},
     {"allclose", allclose, "gpu.allclose(x, y [, rtol [, atol]])", ALLCLOSE_DOC,
      "assert(gpu.allclose(gpu.ones(3), 1 + 1e-7))"},
     {"equal", equal, "gpu.equal(x, y)",

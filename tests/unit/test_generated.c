@@ -304,6 +304,21 @@ TEST(generated_matmul)
     }
 }
 
+TEST(generated_matmul_batches)
+{
+    start();
+    int64_t left[] = {3, 1, 5, 4}, right[] = {2, 4, 67};
+    ARRAYS a = test_array(RT_FLOAT64, 4, left, 1, false), b = test_array(RT_FLOAT64, 3, right, 2, false), v = {0},
+           native = {0}, generated = {0};
+    OK(rt_array_slice(&a, 0, 2, 3, -1, &v, e));
+    OK(kn_matmul(&v, &b, &generated, e));
+    kn_force_generated(false);
+    OK(kn_matmul(&v, &b, &native, e));
+    kn_force_generated(true);
+    CHECK_INT(rt_array_size(&native), 3 * 2 * 5 * 67);
+    for (int64_t k = 0; k < 3 * 2 * 5 * 67; k++) CHECK_NEAR(get(&generated, k), get(&native, k), 1e-12);
+}
+
 TEST(generated_allocations_fail)
 {
     start();

@@ -18,6 +18,7 @@ static const char script[] =
     "  assert(x:sum() == 15 and x:sum(1)[2] == 4, x:sum())\n"
     "  assert(#tostring(x) > 10 and #x:totable() == 2)\n"
     "  assert(gpu.allclose(gpu.matmul(x, gpu.eye(3, device)), x))\n"
+    "  assert(gpu.einsum('bij,jk,kl->bl', gpu.ones(2, 1, 3, device), x.T, x):sum() > 0)\n"
     "  assert(x.T:reshape(6):to('cpu', 'int64')[1] == 1)\n"
     "  assert(gpu.rand(5, device):max() < 1 and gpu.linspace(0, 1, 3, device)[3] == 1)\n"
     "  local g = gpu.random.generator(1)\n"

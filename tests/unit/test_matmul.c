@@ -115,6 +115,45 @@ TEST(matmul_mixed)
     check_product(&a, &c, RT_INT32, 0);
 }
 
+/* Every product of a batch is what it is alone, whatever the strides of the batch axes. */
+static void check_batches(enum rt_dtype t, int64_t m, int64_t k, int64_t n, double unit)
+{
+    int64_t sa[] = {2, 3, m, k}, sb[] = {3, k, n, 2}, wide[] = {2, 3, k, n};
+    int64_t alone[] = {k, n};
+    ARRAYS a = test_array(t, 4, sa, 1, false), last = test_array(t, 4, sb, 2, false), b = {0}, c = {0}, v = {0};
+    ARRAYS one = test_array(t, 2, alone, 3, false), spread = {0};
+    OK(rt_array_permute(&last, (int[]){3, 0, 1, 2}, &b, e));
+    OK(rt_array_slice(&b, 1, 2, 3, -1, &v, e));
+    OK(rt_array_broadcast(&one, 4, wide, &spread, e));
+    const struct rt_array *others[] = {&b, &v, &spread};
+    for (int which = 0; which < 3; which++) {
+        OK(kn_matmul(&a, others[which], &c, e));
+        CHECK_INT(c.ndim, 4);
+        for (int64_t i = 0; i < 6; i++) {
+            ARRAYS x = {0}, y = {0}, z = {0}, x2 = {0}, y2 = {0}, z2 = {0}, product = {0};
+            OK(rt_array_select(&a, 0, i / 3, &x, e));
+            OK(rt_array_select(&x, 0, i % 3, &x2, e));
+            OK(rt_array_select(others[which], 0, i / 3, &y, e));
+            OK(rt_array_select(&y, 0, i % 3, &y2, e));
+            OK(rt_array_select(&c, 0, i / 3, &z, e));
+            OK(rt_array_select(&z, 0, i % 3, &z2, e));
+            OK(kn_matmul(&x2, &y2, &product, e));
+            for (int64_t q = 0; q < m * n; q++) CHECK_NEAR(get(&z2, q), get(&product, q), unit * 225 * (double)k);
+        }
+        rt_array_release(&c);
+    }
+}
+
+TEST(matmul_batches)
+{
+    check_batches(RT_FLOAT32, 3, 4, 5, 1e-6);
+    check_batches(RT_FLOAT32, 1, 7, 1, 1e-6);
+    check_batches(RT_FLOAT64, 33, 20, 40, 1e-15);
+    check_batches(RT_INT32, 5, 6, 600, 0);
+    check_batches(RT_BFLOAT16, 5, 6, 7, 1e-2);
+    check_batches(RT_FLOAT64, 260, 257, 270, 1e-15);
+}
+
 TEST(matmul_nothing)
 {
     ARRAYS a = matrix(RT_FLOAT32, 3, 0, false, 1), b = matrix(RT_FLOAT32, 0, 4, false, 2);
@@ -127,9 +166,11 @@ TEST(matmul_refusals)
 {
     ARRAYS a = matrix(RT_FLOAT32, 3, 4, false, 1), b = matrix(RT_FLOAT32, 3, 4, false, 2), c = {0};
     FAILS(RT_INVALID, "(3, 4) and (3, 4)", kn_matmul(&a, &b, &c, e));
-    int64_t shape[] = {2, 3, 4};
-    ARRAYS d = test_array(RT_FLOAT32, 3, shape, 1, false);
-    FAILS(RT_INVALID, "1 or 2 axes", kn_matmul(&d, &b, &c, e));
+    int64_t shape[] = {2, 4, 3}, other[] = {3, 3, 5};
+    ARRAYS d = test_array(RT_FLOAT32, 3, shape, 1, false), f = test_array(RT_FLOAT32, 3, other, 1, false);
+    FAILS(RT_INVALID, "before the last two", kn_matmul(&d, &f, &c, e));
+    ARRAYS none = test_array(RT_FLOAT32, 0, NULL, 1, false);
+    FAILS(RT_INVALID, "second array has no axes", kn_matmul(&a, &none, &c, e));
     CHECK(c.storage == NULL);
 }
 
