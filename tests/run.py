@@ -111,7 +111,7 @@ class Runner:
         return output, status, time.monotonic() - start
 
     def program(self, name, command, env=None):
-        output, status, seconds = self.run(command, 300, env)
+        output, status, seconds = self.run(command, 900, env)
         with self.reporting:
             failed_before = self.counts["failed"]
             seen = self.read_lines(name, output)
@@ -162,8 +162,8 @@ class Runner:
                 self.count("failed", name, f"    {self.venv} is missing: make test-deps")
             return
         report = os.path.join(self.scratch, os.path.basename(files[0]) + ".xml")
-        output, status, seconds = self.run([self.venv, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=240", "--tb=short",
-                                            f"--junit-xml={report}", *files], 900, {"PYTHONDONTWRITEBYTECODE": "1"})
+        output, status, seconds = self.run([self.venv, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=600", "--tb=short",
+                                            f"--junit-xml={report}", *files], 1800, {"PYTHONDONTWRITEBYTECODE": "1"})
         with self.reporting:
             failed_before = self.counts["failed"]
             seen = self.read_junit(report)

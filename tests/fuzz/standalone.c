@@ -37,6 +37,25 @@ static void read_seed(const char *path)
     fclose(f);
 }
 
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* In the order of their names: that of the folder differs between file systems. */
+static void read_seeds(const char *folder)
+{
+    struct dirent **entries;
+    char path[1024];
+    int n = scandir(folder, &entries, NULL, by_name);
+    for (int i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
+        if (entries[i]->d_name[0] != '.') read_seed(path);
+        free(entries[i]);
+    }
+    if (n >= 0) free(entries);
+}
+
 /* The parser gets an exact-size heap copy, so that a sanitizer sees one byte too many. */
 static void run(const uint8_t *data, size_t size)
 {
@@ -80,15 +99,9 @@ int main(int argc, char **argv)
     const char *name = strrchr(argv[0], '/');
     name = name ? name + 1 : argv[0];
     name = strncmp(name, "fuzz_", 5) == 0 ? name + 5 : name;
-    char folder[512], path[1024];
+    char folder[512];
     snprintf(folder, sizeof folder, "tests/fuzz/corpus/%s", name);
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        if (e->d_name[0] == '.') continue;
-        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        read_seed(path);
-    }
-    if (d) closedir(d);
+    read_seeds(folder);
     if (seed_count == 0) {
         printf("# no seeds in %s\nnot ok fuzz_%s\n", folder, name);
         return 1;

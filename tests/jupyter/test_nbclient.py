@@ -8,11 +8,12 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+TIMEOUT = 240  # seconds for a cell
 TUTORIALS = sorted(glob.glob(os.path.join(HERE, "..", "..", "tutorials", "*.ipynb")))
 
 
 def run(notebook, **more):
-    NotebookClient(notebook, kernel_name="lunarray", timeout=120, **more).execute()
+    NotebookClient(notebook, kernel_name="lunarray", timeout=TIMEOUT, **more).execute()
     return notebook
 
 
@@ -55,7 +56,8 @@ def test_it_stops_at_the_first_error():
 
 def test_a_cell_that_takes_too_long_is_interrupted():
     notebook = code("while true do end", "return 'after'")
-    client = NotebookClient(notebook, kernel_name="lunarray", timeout=1, interrupt_on_timeout=True, allow_errors=True)
+    client = NotebookClient(notebook, kernel_name="lunarray", interrupt_on_timeout=True, allow_errors=True,
+                            timeout_func=lambda cell: 1 if "while" in cell.source else TIMEOUT)
     client.execute()
     assert notebook.cells[0].outputs[-1].ename == "Interrupted"
     assert "after" in notebook.cells[1].outputs[0].data["text/plain"]

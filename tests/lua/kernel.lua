@@ -219,7 +219,9 @@ t.test("what C programs take for granted is there", function()
 end)
 
 t.test("quoted includes are found and are part of the cache's key", function()
-  local path = "lunarray_test_include_" .. tostring(os.time()) .. ".h"
+  local unique = os.tmpname() -- other runs of this test may stand beside it
+  os.remove(unique)
+  local path = "lunarray_test_include_" .. unique:match("[^/]+$") .. ".h"
   local function write(text)
     local f = assert(io.open(path, "w"))
     f:write(text)

@@ -10,7 +10,7 @@ import pyte
 import pytest
 
 BINARY = os.path.abspath(os.environ.get("LUNARRAY", "build/lunarray"))
-PATIENCE = 20  # seconds until something that should appear counts as missing
+PATIENCE = 90  # seconds until something that should appear counts as missing
 
 
 @pytest.fixture
@@ -126,6 +126,6 @@ def cli(env, tmp_path):
 
     def run(*args, stdin="", **changes):
         return subprocess.run([BINARY, *args], input=stdin, capture_output=True, text=True, env={**env, **changes},
-                              cwd=tmp_path, timeout=60)
+                              cwd=tmp_path, timeout=PATIENCE)
 
     return run

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import BINARY
+from conftest import BINARY, PATIENCE
 
 
 def notebook(path, *cells, **top):
@@ -154,20 +154,20 @@ def test_exit_flushes(cli, code, status):
 
 def test_order_of_streams(env):
     r = subprocess.run([BINARY, "-e", "print(1) io.stderr:write('2\\n') print(3) io.write('4\\n') io.stdout:write('5\\n')"],
-                       env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+                       env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE)
     assert sorted(r.stdout.split()) == ["1", "2", "3", "4", "5"]
     assert [n for n in r.stdout.split() if n != "2"] == ["1", "3", "4", "5"]
 
 
 def test_closed_pipe_ends_quietly(env):
     r = subprocess.run(["sh", "-c", '"$0" -e "for i = 1, 1e6 do print(i) end" | head -1; echo done', BINARY], env=env,
-                       capture_output=True, text=True, timeout=60)
+                       capture_output=True, text=True, timeout=PATIENCE)
     assert r.stdout == "1\ndone\n" and r.stderr == ""
 
 
 def test_full_disk_is_reported(env):
     with open("/dev/full", "w") as full:
-        r = subprocess.run([BINARY, "-e", "print(1)"], env=env, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        r = subprocess.run([BINARY, "-e", "print(1)"], env=env, stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
     assert r.returncode == 1 and "standard output" in r.stderr
 
 
@@ -175,7 +175,7 @@ def test_full_disk_is_reported(env):
 def test_closed_descriptors(env, closed, tmp_path):
     """A file that a script opens must not take the place of standard output."""
     code = "local f = io.open('file', 'w') print('output') f:write('content') f:close()"
-    subprocess.run(["sh", "-c", f'"$0" -e "{code}" {closed}', BINARY], env=env, cwd=tmp_path, timeout=60,
+    subprocess.run(["sh", "-c", f'"$0" -e "{code}" {closed}', BINARY], env=env, cwd=tmp_path, timeout=PATIENCE,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     assert (tmp_path / "file").read_text() == "content"
 
@@ -185,7 +185,7 @@ def test_interrupt_of_a_script(env):
                          stderr=subprocess.PIPE, text=True)
     assert p.stdout.readline() == "running\n"
     p.send_signal(signal.SIGINT)
-    _, err = p.communicate(timeout=30)
+    _, err = p.communicate(timeout=PATIENCE)
     assert p.returncode == 1 and "interrupted" in err.lower() and "(command line):1" in err
 
 

@@ -148,7 +148,8 @@ t.test("clocks go on", function()
   local out = gpu.zeros(3, "int64")
   k.clocks(1, 1)(out)
   t.eq(out[1] >= 10000, true)
-  t.eq(out[2] > 0 and out[2] < 1e10, true)
+  t.eq(out[2] >= 0, true)
+  if simt then t.eq(out[2] > 0 and out[2] <= out[1], true) end -- both count nanoseconds, the other one from before to after
   t.eq(out[3] >= 10000, true)
 end)
 

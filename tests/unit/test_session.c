@@ -3,6 +3,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include "lang/session.h"
 #include "runtime/memory.h"
@@ -12,6 +13,7 @@ static struct lg_session *session;
 static char out[1 << 18];      /* what the last cell sent: "o|..." "e|..." "r|..." "d|..." in order */
 static const char *answers[8]; /* what the user types */
 static int asked;
+static atomic_bool begun; /* a cell has printed "begun" */
 
 static void note(const char *kind, const char *text, size_t length)
 {
@@ -34,6 +36,7 @@ static void on_stream(void *context, enum lg_stream which, const char *text, siz
 {
     (void)context;
     note(which == LG_STDOUT ? "o|" : "e|", text, length);
+    if (length >= 5 && memcmp(text, "begun", 5) == 0) atomic_store(&begun, true);
 }
 
 static void note_bundle(const char *kind, const struct lg_bundle *b)
@@ -303,21 +306,28 @@ TEST(an_error_in_a_finalizer_is_a_warning)
     CHECK_STR(run("warn('@off') warn('x') warn('@on')"), "");
 }
 
-static void *interrupt_later(void *code)
+static void *interrupt_once_begun(void *unused)
 {
-    (void)code;
-    struct timespec wait = {.tv_nsec = 50 * 1000 * 1000};
-    nanosleep(&wait, NULL);
+    while (!atomic_load(&begun)) usleep(1000);
     lg_session_interrupt(session);
-    return NULL;
+    return unused;
+}
+
+/* The cell must say when it has begun: before that, an interrupt means nothing. */
+static enum lg_status evaluate_and_interrupt(const char *code)
+{
+    pthread_t thread;
+    atomic_store(&begun, false);
+    CHECK_INT(pthread_create(&thread, NULL, interrupt_once_begun, NULL), 0);
+    enum lg_status status = evaluate(code);
+    if (!atomic_load(&begun)) FAIL("%s did not begin: %s", code, out);
+    pthread_join(thread, NULL);
+    return status;
 }
 
 static void check_interrupted(const char *code)
 {
-    pthread_t thread;
-    CHECK_INT(pthread_create(&thread, NULL, interrupt_later, NULL), 0);
-    enum lg_status status = evaluate(code);
-    pthread_join(thread, NULL);
+    enum lg_status status = evaluate_and_interrupt(code);
     if (status != LG_INTERRUPTED) FAIL("%s ended with status %d", code, status);
     CHECK_STR(failure->name, "Interrupted");
     CHECK_STR(run("kept"), "r|1");
@@ -335,8 +345,8 @@ TEST(an_interrupt_from_another_thread_stops_waiting)
 {
     start();
     run("kept = 1");
-    check_interrupted("!sleep 30");
-    check_interrupted("%timeit x = 1");
+    check_interrupted("!echo begun; sleep 1000");
+    check_interrupted("%timeit told = told or print('begun') or true");
 }
 
 TEST(an_interrupt_from_another_thread_stops_everything)
@@ -353,12 +363,16 @@ TEST(an_interrupt_from_another_thread_stops_everything)
         "while true do xpcall(function() while true do end end, function(e) return e end) end",
         "local t = setmetatable({}, {__index = function(_, k) while true do end end}) print(t.x)",
         "table.sort({3, 2, 1}, function() while true do end end)",
-        "%%time\nwhile true do end",
         "local c <close> = setmetatable({}, {__close = function() while true do end end}) while true do end",
     };
     start();
     run("kept = 1");
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) check_interrupted(table[i]);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char code[256];
+        snprintf(code, sizeof code, "print('begun') %s", table[i]);
+        check_interrupted(code);
+    }
+    check_interrupted("%%time\nprint('begun') while true do end");
     lg_session_interrupt(session); /* between cells it means nothing */
     CHECK_STR(run("for i = 1, 1e5 do kept = kept end kept"), "r|1");
 }
@@ -367,14 +381,12 @@ TEST(closing_a_variable_may_finish_after_an_interrupt)
 {
     skip_loops_of_lua();
     start();
-    pthread_t thread;
-    CHECK_INT(pthread_create(&thread, NULL, interrupt_later, NULL), 0);
-    CHECK_INT(
-        evaluate("p = print\n"
-                 "local c <close> = setmetatable({}, {__close = function() for i = 1, 100 do end p('closed') end})\n"
-                 "while true do end"),
-        LG_INTERRUPTED);
-    pthread_join(thread, NULL);
+    CHECK_INT(evaluate_and_interrupt("p = print\n"
+                                     "local c <close> = setmetatable({}, {__close = function()\n"
+                                     "  for i = 1, 100 do end p('closed')\n"
+                                     "end})\n"
+                                     "p('begun') while true do end"),
+              LG_INTERRUPTED);
     CHECK_HAS(out, "closed");
 }
 

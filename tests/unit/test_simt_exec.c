@@ -2,7 +2,6 @@
 #include <fenv.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <time.h>
 #include "runtime/interrupt.h"
 #include "tests/unit/simt_text.h"
 
@@ -633,24 +632,27 @@ TEST(traps_and_unknown_instructions)
     rt_error_clear(&e);
 }
 
-static void *interrupt_soon(void *unused)
+static void *interrupt_once_running(void *word)
 {
-    nanosleep(&(struct timespec){0, 20000000}, NULL);
+    wait_for_word(word);
     rt_interrupt();
-    return unused;
+    return NULL;
 }
 
 TEST(endless_loops_can_be_interrupted)
 {
-    static const char *const loops[] = {KERNEL(OUT, "L: bra L;"), KERNEL(OUT, "L: bar.sync 0; bra L;"),
-                                        KERNEL(OUT, GET "L: atom.global.add.u32 %r2, [%rd1], 1; bra L;"),
-                                        KERNEL(OUT, GET "L: ld.volatile.global.u32 %r2, [%rd1]; bra L;")};
+#define RUNNING GET "st.volatile.global.u32 [%rd1+32], 1;\n"
+    static const char *const loops[] = {KERNEL(OUT, RUNNING "L: bra L;"), KERNEL(OUT, RUNNING "L: bar.sync 0; bra L;"),
+                                        KERNEL(OUT, RUNNING "L: atom.global.add.u32 %r2, [%rd1], 1; bra L;"),
+                                        KERNEL(OUT, RUNNING "L: ld.volatile.global.u32 %r2, [%rd1]; bra L;")};
     uint64_t out = device(64);
+    uint32_t *running = (uint32_t *)simt_host(out) + 8;
     for (size_t k = 0; k < sizeof loops / sizeof *loops; k++) {
         struct simt_fault fault;
         pthread_t t;
         rt_interrupt_clear();
-        pthread_create(&t, NULL, interrupt_soon, NULL);
+        *running = 0;
+        CHECK_INT(pthread_create(&t, NULL, interrupt_once_running, running), 0);
         CHECK(!run_text(loops[k], k < 3 ? 3 : 1000, 64, &out, &fault)); /* the last: more blocks than are resident */
         pthread_join(t, NULL);
         CHECK_INT(fault.kind, SIMT_FAULT_INTERRUPTED);

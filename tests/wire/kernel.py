@@ -2,6 +2,7 @@
 import functools
 import hashlib
 import hmac
+import itertools
 import json
 import os
 import shutil
@@ -18,13 +19,21 @@ import zmq
 DELIMITER = b"<IDS|MSG>"
 CHANNELS = ("shell", "control", "stdin", "iopub", "hb")
 BINARY = os.path.abspath(os.environ.get("LUNARRAY", "build/lunarray"))
-TIMEOUT = 20  # seconds until something that does not come is given up
+TIMEOUT = 90  # seconds until something that does not come is given up
 
 
-def free_ports(count):
+addresses = itertools.count(2)
+
+
+def own_address():
+    """An address of this machine that no other program uses: what listens there finds its ports free."""
+    return f"127.{os.getpid() >> 8 & 255}.{os.getpid() & 255}.{next(addresses)}"
+
+
+def free_ports(address, count):
     sockets = [socket.socket() for _ in range(count)]
     for s in sockets:
-        s.bind(("127.0.0.1", 0))
+        s.bind((address, 0))
     ports = [s.getsockname()[1] for s in sockets]
     for s in sockets:
         s.close()
@@ -37,10 +46,11 @@ class Kernel:
     def __init__(self, transport="tcp", key="a test key", new_session=True, **env):
         self.folder = tempfile.mkdtemp(prefix="lunarray-kernel-")
         self.key = key.encode()
-        ports = free_ports(5)
+        self.address = own_address()
+        ports = free_ports(self.address, 5)
         self.connection = dict(
             transport=transport,
-            ip="127.0.0.1" if transport == "tcp" else os.path.join(self.folder, "k"),
+            ip=self.address if transport == "tcp" else os.path.join(self.folder, "k"),
             key=key,
             signature_scheme="hmac-sha256",
             kernel_name="lunarray",
