@@ -1,0 +1,66 @@
+/* Sorting along any axis: the axis is moved to the end, so that rows lie one behind the other, and back again. */
+#include "kernels/sort.h"
+#include <string.h>
+#include "kernels/program.h"
+
+/* A view with the axis `from` moved to the place `to`. */
+static enum rt_status move_axis(const struct rt_array *a, int from, int to, struct rt_array *out, struct rt_error *e)
+{
+    int axes[RT_MAX_DIMS], n = 0;
+    for (int i = 0; i < a->ndim; i++) {
+        if (n == to) axes[n++] = from;
+        if (i != from) axes[n++] = i;
+    }
+    if (n == to) axes[n] = from;
+    return rt_array_permute(a, axes, out, e);
+}
+
+/* Contiguous, as all results are, with the last axis at its former place. */
+static enum rt_status move_back(struct rt_array *sorted, int axis, struct rt_error *e)
+{
+    struct rt_array moved = {0}, out = {0};
+    if (!sorted->storage || axis == sorted->ndim - 1) return RT_OK;
+    enum rt_status status = move_axis(sorted, sorted->ndim - 1, axis, &moved, e);
+    if (status == RT_OK) status = kn_contiguous(&moved, &out, e);
+    rt_array_release(&moved);
+    if (status != RT_OK) return status;
+    rt_array_release(sorted);
+    *sorted = out;
+    return RT_OK;
+}
+
+static enum rt_status sort_rows(const struct rt_array *rows, bool descending, struct rt_array *values,
+                                struct rt_array *indices, struct rt_error *e)
+{
+    struct rt_device *d = rt_array_device(rows);
+    int64_t size = rt_array_size(rows);
+    enum rt_status status = RT_OK;
+    if (values) status = rt_array_new(d, rows->dtype, rows->ndim, rows->shape, values, e);
+    if (status == RT_OK && indices) status = rt_array_new(d, RT_INT64, rows->ndim, rows->shape, indices, e);
+    if (status != RT_OK || size == 0) return status;
+    struct kn_sorter s = {.a = rows, .length = rows->shape[rows->ndim - 1], .descending = descending};
+    s.rows = size / s.length;
+    return kn_runs_generated(d) ? kn_sort_cuda(&s, values, indices, e) : kn_sort_host(&s, values, indices, e);
+}
+
+enum rt_status kn_sort(const struct rt_array *a, int axis, bool descending, struct rt_array *values,
+                       struct rt_array *indices, struct rt_error *e)
+{
+    struct rt_array moved = {0}, rows = {0};
+    if (values) memset(values, 0, sizeof *values);
+    if (indices) memset(indices, 0, sizeof *indices);
+    enum rt_status status = rt_array_alive(a, e);
+    if (status == RT_OK && (axis < 0 || axis >= a->ndim))
+        status = rt_fail(e, RT_INVALID, "sort: there is no axis %d, the array has %d", axis + 1, a->ndim);
+    if (status == RT_OK) status = move_axis(a, axis, a->ndim - 1, &moved, e);
+    if (status == RT_OK) status = kn_contiguous(&moved, &rows, e);
+    if (status == RT_OK) status = sort_rows(&rows, descending, values, indices, e);
+    if (status == RT_OK && values) status = move_back(values, axis, e);
+    if (status == RT_OK && indices) status = move_back(indices, axis, e);
+    rt_array_release(&moved);
+    rt_array_release(&rows);
+    if (status == RT_OK) return status;
+    if (values) rt_array_release(values);
+    if (indices) rt_array_release(indices);
+    return status;
+}

@@ -1,0 +1,22 @@
+/* Sorting: what is shared by the two ways of doing it. */
+#ifndef KN_SORT_H
+#define KN_SORT_H
+
+#include "kernels/keys.h"
+#include "kernels/order.h"
+
+/* `rows` rows of `length` elements each, one behind the other in `a`. */
+struct kn_sorter {
+    const struct rt_array *a;
+    int64_t rows, length; /* 1 at least */
+    bool descending;
+};
+
+/* Each row sorted, to `values`, and as int64 indices from 1, to `indices`: contiguous arrays of a's size, one of which
+ * may be NULL. Equal elements stay in their order. */
+enum rt_status kn_sort_host(const struct kn_sorter *s, const struct rt_array *values, const struct rt_array *indices,
+                            struct rt_error *e);
+enum rt_status kn_sort_cuda(const struct kn_sorter *s, const struct rt_array *values, const struct rt_array *indices,
+                            struct rt_error *e);
+
+#endif

@@ -1,0 +1,132 @@
+-- Sorting, against table.sort with the index as the last word.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+
+local DTYPES = { "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
+  "float32", "float64" }
+
+-- A number that orders as the element at v[i] does: booleans as 0 and 1, uint64 as unsigned.
+local function before(a, b, dtype)
+  if a == true or a == false then return not a and b end
+  if dtype == "uint64" then return math.ult(a, b) end
+  if a == 0 and b == 0 and math.type(a) == "float" then return 1 / a < 1 / b end
+  return a < b
+end
+
+-- The indices that sort the list.
+local function order_of(v, dtype, descending)
+  local order = {}
+  for i = 1, #v do order[i] = i end
+  table.sort(order, function(i, j)
+    local a, b = v[i], v[j]
+    if a ~= a or b ~= b then
+      if (a ~= a) ~= (b ~= b) then return b ~= b end
+      return i < j
+    end
+    if descending then a, b = b, a end
+    if before(a, b, dtype) then return true end
+    if before(b, a, dtype) then return false end
+    return i < j
+  end)
+  return order
+end
+
+local function same_bits(a, b)
+  return a ~= a and b ~= b or a == b and (a ~= 0 or math.type(a) ~= "float" or 1 / a == 1 / b)
+end
+
+local function check(x, axis, descending, what)
+  local values, indices = x:sort(axis, descending), x:argsort { axis = axis, descending = descending }
+  t.eq(values.dtype, x.dtype)
+  t.eq(indices.dtype, "int64")
+  t.eq(tostring(values.shape), tostring(x.shape))
+  t.eq(values:is_contiguous() and indices:is_contiguous(), true)
+  local n = x.shape[axis]
+  local function lines(a) return a:transpose(axis, -1):clone():reshape(-1, n):totable() end
+  local from, sorted, order = lines(x:clone()), lines(values), lines(indices)
+  for r, v in ipairs(from) do
+    local want = order_of(v, x.dtype, descending)
+    for i = 1, n do
+      if order[r][i] ~= want[i] or not same_bits(sorted[r][i], v[want[i]]) then
+        error(("%s, line %d: [%d] is %s, index %s; expected %s, index %d"):format(what, r, i, sorted[r][i], order[r][i],
+          v[want[i]], want[i]), 2)
+      end
+    end
+  end
+end
+
+for _, device in ipairs(t.devices()) do
+  local function test(name, body) t.test(name .. " on " .. device, body) end
+
+  local function make(dtype, ...)
+    local x = gpu.randn({ ... }, "float32", device) * 40
+    if dtype == "bool" then return x:gt(0) end
+    if dtype:find("^u") then x = x:abs() end
+    return x:to(dtype)
+  end
+
+  test("sort every dtype", function()
+    gpu.seed(31)
+    for _, dtype in ipairs(DTYPES) do
+      local x = make(dtype, 3, 300)
+      check(x, 2, false, dtype)
+      check(x, 2, true, dtype .. ", descending")
+    end
+  end)
+
+  test("sort odd lengths", function()
+    gpu.seed(32)
+    for _, n in ipairs({ 1, 5, 7, 11, 13, 48, 49, 4097 }) do
+      check(make("float32", n), 1, false, "float32, " .. n)
+      check(make("int64", 2, n), 2, true, "int64, " .. n)
+      check(make("int16", n, 3), 1, false, "int16, " .. n)
+    end
+  end)
+
+  test("sort views", function()
+    gpu.seed(33)
+    local x = make("float32", 11, 26)
+    check(x.T, 1, false, "a transposed array")
+    check(x["::3, ::-2"], 2, true, "a reversed array")
+    check(x[{ {}, { 4, 4 } }]:broadcast_to(11, 9), 2, false, "a broadcast array")
+    check(make("uint8", 4, 5, 6), 2, false, "the middle axis")
+  end)
+
+  test("sort long rows", function()
+    gpu.seed(34)
+    for _, dtype in ipairs({ "float32", "float64", "uint16", "int64", "bool" }) do
+      check(make(dtype, 70001), 1, false, dtype)
+      check(make(dtype, 70001), 1, true, dtype .. ", descending")
+    end
+    check(gpu.full(70001, 7, "int32", device), 1, false, "equal elements")
+    check(gpu.range(1, 70001, "int32", device)["::-1"], 1, false, "a row in reverse")
+  end)
+
+  test("sort special values", function()
+    local nan, inf = 0 / 0, math.huge
+    for _, dtype in ipairs({ "float16", "bfloat16", "float32", "float64" }) do
+      local x = gpu.array({ 1, nan, -inf, 0.0, -0.0, inf, -nan, 0.0, -1, -0.0, nan }, dtype, device)
+      check(x, 1, false, dtype)
+      check(x, 1, true, dtype .. ", descending")
+    end
+    local whole = gpu.array({ math.maxinteger, -1, math.mininteger, 0, 1 }, "int64", device)
+    check(whole, 1, false, "int64")
+    check(whole:to("uint64"), 1, true, "uint64")
+  end)
+
+  test("sort nothing", function()
+    t.eq(gpu.zeros(0, device):sort().size, 0)
+    t.eq(tostring(gpu.zeros(0, 3, device):argsort(1).shape), "(0, 3)")
+    t.eq(tostring(gpu.zeros(3, 0, device):sort(1).shape), "(3, 0)")
+  end)
+
+  test("arguments of sort", function()
+    local x = gpu.zeros(2, 3, device)
+    t.raises("no axis 3", x.sort, x, 3)
+    t.raises({ "no option 'reverse'", "axis and descending" }, x.sort, x, { reverse = true })
+    t.raises("no axes", x.sort, x:sum({ 1, 2 }))
+    t.raises("array expected", gpu.argsort, { 1, 2 })
+  end)
+end
+
+t.done()
