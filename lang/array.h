@@ -23,6 +23,8 @@ void lg_open_scans(lua_State *L);
 
 /* gpu.random and its generators: the gpu table is at the top. */
 void lg_open_random(lua_State *L);
+/* gpu.linalg, likewise. */
+void lg_open_linalg(lua_State *L);
 
 /* Where a new array goes and what it is made of: trailing arguments of creation functions. Strings and device objects
  * in any order, nil, or one table {dtype = ..., device = ...}. Reads arguments first..top. */

@@ -19,6 +19,7 @@ static const char script[] =
     "  assert(#tostring(x) > 10 and #x:totable() == 2)\n"
     "  assert(gpu.allclose(gpu.matmul(x, gpu.eye(3, device)), x))\n"
     "  assert(gpu.einsum('bij,jk,kl->bl', gpu.ones(2, 1, 3, device), x.T, x):sum() > 0)\n"
+    "  assert(math.abs(gpu.linalg.cond(gpu.eye(2, device) * 3) - 1) < 1e-6)\n"
     "  assert(x.T:reshape(6):to('cpu', 'int64')[1] == 1)\n"
     "  assert(gpu.rand(5, device):max() < 1 and gpu.linspace(0, 1, 3, device)[3] == 1)\n"
     "  local g = gpu.random.generator(1)\n"

@@ -1,0 +1,287 @@
+/* The calls of LAPACK. Numbers are passed by address, so one declaration serves both float and double; behind the
+ * arguments come the lengths of the letters, as Fortran has them. */
+#include "kernels/lapack.h"
+#include <math.h>
+#include <string.h>
+
+const char *const kn_lapack_routines[KN_FACTORING_COUNT][2] = {
+    [KN_SOLVE] = {"gesv_"},     [KN_TRIANGULAR] = {"trtrs_"},   [KN_INV] = {"getrf_", "getri_"}, [KN_DET] = {"getrf_"},
+    [KN_CHOLESKY] = {"potrf_"}, [KN_QR] = {"geqrf_", "orgqr_"}, [KN_SVD] = {"gesdd_"},           [KN_EIGH] = {"syevd_"},
+    [KN_EIG] = {"geev_"},       [KN_LSTSQ] = {"gelsd_"}};
+
+typedef const int *in;
+typedef void gesv(in n, in k, void *a, in lda, int *pivots, void *b, in ldb, int *info);
+typedef void trtrs(const char *uplo, const char *trans, const char *diag, in n, in k, const void *a, in lda, void *b,
+                   in ldb, int *info, size_t, size_t, size_t);
+typedef void getrf(in m, in n, void *a, in lda, int *pivots, int *info);
+typedef void getri(in n, void *a, in lda, in pivots, void *work, in lwork, int *info);
+typedef void potrf(const char *uplo, in n, void *a, in lda, int *info, size_t);
+typedef void geqrf(in m, in n, void *a, in lda, void *tau, void *work, in lwork, int *info);
+typedef void orgqr(in m, in n, in k, void *a, in lda, const void *tau, void *work, in lwork, int *info);
+typedef void gesdd(const char *job, in m, in n, void *a, in lda, void *s, void *u, in ldu, void *vt, in ldvt,
+                   void *work, in lwork, int *iwork, int *info, size_t);
+typedef void syevd(const char *job, const char *uplo, in n, void *a, in lda, void *w, void *work, in lwork, int *iwork,
+                   in liwork, int *info, size_t, size_t);
+typedef void geev(const char *left, const char *right, in n, void *a, in lda, void *wr, void *wi, void *vl, in ldvl,
+                  void *vr, in ldvr, void *work, in lwork, int *info, size_t, size_t);
+typedef void gelsd(in m, in n, in k, void *a, in lda, void *b, in ldb, void *s, const void *rcond, int *rank,
+                   void *work, in lwork, int *iwork, int *info);
+
+static double number(const struct kn_matrix *m, const char *p, size_t i)
+{
+    return m->l->single ? (double)((const float *)p)[i] : ((const double *)p)[i];
+}
+
+static void set_number(const struct kn_matrix *m, char *p, size_t i, double v)
+{
+    if (m->l->single)
+        ((float *)p)[i] = (float)v;
+    else
+        ((double *)p)[i] = v;
+}
+
+static int at_least_1(int n)
+{
+    return n > 1 ? n : 1;
+}
+
+static bool asks(const struct kn_matrix *m)
+{
+    return m->numbers < 0;
+}
+
+/* Notes what a call asked for: numbers, as it left them in work[0], and integers. */
+static void note(struct kn_matrix *m, double numbers, size_t more, size_t ints)
+{
+    size_t n = (size_t)ceil(numbers * (1 + 0x1p-23)); /* a float32 may be rounded down */
+    if (n > m->need_numbers) m->need_numbers = n;
+    if (more > m->need_more) m->need_more = more;
+    if (ints > m->need_ints) m->need_ints = ints;
+}
+
+static bool all_finite(const struct kn_matrix *m, const char *p, size_t n)
+{
+    bool finite = true;
+    if (m->l->single)
+        for (size_t i = 0; i < n; i++) finite &= fabsf(((const float *)p)[i]) <= __FLT_MAX__;
+    else
+        for (size_t i = 0; i < n; i++) finite &= fabs(((const double *)p)[i]) <= __DBL_MAX__;
+    return finite;
+}
+
+static bool matrix_finite(const struct kn_matrix *m)
+{
+    return all_finite(m, m->a, (size_t)m->l->rows * (size_t)m->l->columns);
+}
+
+static void copy(const struct kn_matrix *m, char *to, const char *from, size_t n)
+{
+    if (n > 0) memcpy(to, from, n * m->l->size);
+}
+
+static void clear(const struct kn_matrix *m, char *to, size_t n)
+{
+    if (n > 0) memset(to, 0, n * m->l->size);
+}
+
+static char *column(const struct kn_matrix *m, char *matrix, int rows, int j)
+{
+    return rows > 0 && j > 0 ? matrix + (size_t)rows * (size_t)j * m->l->size : matrix;
+}
+
+static void set_identity(const struct kn_matrix *m, char *to, int n)
+{
+    clear(m, to, (size_t)n * (size_t)n);
+    for (int i = 0; i < n; i++) set_number(m, to, (size_t)i * (size_t)(n + 1), 1);
+}
+
+static int solve(struct kn_matrix *m)
+{
+    const struct kn_lapack *l = m->l;
+    int n = l->rows, ld = at_least_1(n), info = 0;
+    if (asks(m)) {
+        note(m, 0, 0, (size_t)n);
+        return 0;
+    }
+    ((gesv *)l->routine[0])(&n, &l->rhs, m->a, &ld, m->ints, m->b, &ld, &info);
+    copy(m, m->out[0], m->b, (size_t)n * (size_t)l->rhs);
+    return info;
+}
+
+static int triangular(struct kn_matrix *m)
+{
+    const struct kn_lapack *l = m->l;
+    int n = l->rows, ld = at_least_1(n), info = 0;
+    if (asks(m)) return 0;
+    ((trtrs *)l->routine[0])(l->options.upper ? "U" : "L", "N", "N", &n, &l->rhs, m->a, &ld, m->b, &ld, &info, 1, 1, 1);
+    copy(m, m->out[0], m->b, (size_t)n * (size_t)l->rhs);
+    return info;
+}
+
+static int inverse(struct kn_matrix *m)
+{
+    const struct kn_lapack *l = m->l;
+    int n = l->rows, ld = at_least_1(n), info = 0;
+    size_t count = (size_t)n * (size_t)n;
+    if (asks(m)) {
+        ((getri *)l->routine[1])(&n, m->a, &ld, m->ints, m->work, &m->numbers, &info);
+        note(m, number(m, m->work, 0), 0, (size_t)n);
+        return info;
+    }
+    ((getrf *)l->routine[0])(&n, &n, m->a, &ld, m->ints, &info);
+    if (info == 0) ((getri *)l->routine[1])(&n, m->a, &ld, m->ints, m->work, &m->numbers, &info);
+    if (info > 0 && l->options.infinite) {
+        for (size_t i = 0; i < count; i++) set_number(m, m->out[0], i, INFINITY);
+        return 0;
+    }
+    copy(m, m->out[0], m->a, count);
+    return info;
+}
+
+/* The product of the pivots, its exponent kept apart so that nothing overflows in between. */
+static int determinant(struct kn_matrix *m)
+{
+    const struct kn_lapack *l = m->l;
+    int n = l->rows, ld = at_least_1(n), info = 0, part;
+    double product = 1, logarithm = 0, exponent = 0;
+    if (asks(m)) {
+        note(m, 0, 0, (size_t)n);
+        return 0;
+    }
+    ((getrf *)l->routine[0])(&n, &n, m->a, &ld, m->ints, &info);
+    for (int i = 0; i < n; i++) {
+        double pivot = number(m, m->a, (size_t)i * (size_t)(n + 1));
+        product = frexp(m->ints[i] == i + 1 ? product * pivot : -product * pivot, &part);
+        if (product != 0 && isfinite(product)) exponent += part;
+        logarithm += log(fabs(pivot));
+    }
+    double limited = exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : exponent;
+    set_number(m, m->out[0], 0, ldexp(product, (int)limited));
+    set_number(m, m->out[1], 0, isnan(product) ? product : (product > 0) - (product < 0));
+    set_number(m, m->out[2], 0, logarithm);
+    return 0;
+}
+
+static int cholesky(struct kn_matrix *m)
+{
+    const struct kn_lapack *l = m->l;
+    int n = l->rows, ld = at_least_1(n), info = 0;
+    if (asks(m)) return 0;
+    ((potrf *)l->routine[0])("L", &n, m->a, &ld, &info, 1);
+    copy(m, m->out[0], m->a, (size_t)n * (size_t)n);
+    for (int j = 1; j < n; j++) clear(m, column(m, m->out[0], n, j), (size_t)j);
+    return info;
+}
+
+static int qr(struct kn_matrix *m)
+{
+    const struct kn_lapack *l = m->l;
+    int rows = l->rows, columns = l->columns, ld = at_least_1(rows), info = 0;
+    int wide = l->options.full ? rows : l->least, tall = wide; /* columns of Q, rows of R */
+    char *tau = asks(m) ? m->work : m->work + (size_t)m->numbers * l->size;
+    ((geqrf *)l->routine[0])(&rows, &columns, m->a, &ld, tau, m->work, &m->numbers, &info);
+    if (asks(m)) {
+        note(m, number(m, m->work, 0), (size_t)l->least, 0);
+    } else {
+        for (int j = 0; j < columns; j++) {
+            char *to = column(m, m->out[1], tall, j);
+            int above = j < tall ? j + 1 : tall;
+            clear(m, to, (size_t)tall);
+            copy(m, to, column(m, m->a, rows, j), (size_t)(above < rows ? above : rows));
+        }
+        copy(m, m->out[0], m->a, (size_t)rows * (size_t)(wide < columns ? wide : columns));
+    }
+    if (info == 0) ((orgqr *)l->routine[1])(&rows, &wide, &l->least, m->out[0], &ld, tau, m->work, &m->numbers, &info);
+    if (asks(m)) note(m, number(m, m->work, 0), 0, 0);
+    return info;
+}
+
+static int singular_values(struct kn_matrix *m)
+{
+    const struct kn_lapack *l = m->l;
+    bool values = l->options.values;
+    const char *job = values ? "N" : l->options.full ? "A" : "S";
+    int rows = l->rows, columns = l->columns, ld = at_least_1(rows), info = 0;
+    int ldvt = at_least_1(l->options.full ? columns : l->least);
+    char *u = m->out[0], *s = m->out[values ? 0 : 1], *vt = m->out[2];
+    if (!asks(m) && !matrix_finite(m)) return KN_NOT_FINITE;
+    if (l->least == 0 && !asks(m)) {
+        if (l->options.full && !values) set_identity(m, u, rows);
+        if (l->options.full && !values) set_identity(m, vt, columns);
+        return 0;
+    }
+    ((gesdd *)l->routine[0])(job, &rows, &columns, m->a, &ld, s, u, &ld, vt, &ldvt, m->work, &m->numbers, m->ints,
+                             &info, 1);
+    if (asks(m)) note(m, number(m, m->work, 0), 0, 8 * (size_t)l->least);
+    return info;
+}
+
+static int symmetric_eigen(struct kn_matrix *m)
+{
+    const struct kn_lapack *l = m->l;
+    int n = l->rows, ld = at_least_1(n), info = 0, ints = asks(m) ? -1 : 5 * n + 3;
+    /* Only the lower triangle counts, so only that must be finite; the other is left as if it were the same. */
+    for (int j = 0; j < n && !asks(m); j++)
+        if (!all_finite(m, column(m, m->a, n, j) + (size_t)j * l->size, (size_t)(n - j))) return KN_NOT_FINITE;
+    ((syevd *)l->routine[0])(l->options.values ? "N" : "V", "L", &n, m->a, &ld, m->out[0], m->work, &m->numbers,
+                             m->ints, &ints, &info, 1, 1);
+    if (asks(m))
+        note(m, number(m, m->work, 0), 0, 5 * (size_t)n + 3);
+    else if (!l->options.values)
+        copy(m, m->out[1], m->a, (size_t)n * (size_t)n);
+    return info;
+}
+
+static int eigen(struct kn_matrix *m)
+{
+    const struct kn_lapack *l = m->l;
+    int n = l->rows, ld = at_least_1(n), info = 0;
+    char *imaginary = asks(m) ? m->work : m->work + (size_t)m->numbers * l->size;
+    char *vectors = l->options.values ? NULL : m->out[1];
+    if (!asks(m) && !matrix_finite(m)) return KN_NOT_FINITE;
+    ((geev *)l->routine[0])("N", vectors ? "V" : "N", &n, m->a, &ld, m->out[0], imaginary, NULL, &ld, vectors, &ld,
+                            m->work, &m->numbers, &info, 1, 1);
+    if (asks(m)) note(m, number(m, m->work, 0), (size_t)n, 0);
+    for (int i = 0; i < n && info == 0 && !asks(m); i++) {
+        m->value[0] = number(m, m->out[0], (size_t)i);
+        m->value[1] = number(m, imaginary, (size_t)i);
+        if (m->value[1] != 0) return KN_COMPLEX;
+    }
+    return info;
+}
+
+static int least_squares(struct kn_matrix *m)
+{
+    const struct kn_lapack *l = m->l;
+    int rows = l->rows, columns = l->columns, lda = at_least_1(rows), ldb = at_least_1(l->most), info = 0, rank = 0;
+    double rcond = l->options.rcond < 0 ? l->most * (l->single ? 0x1p-23 : 0x1p-52) : l->options.rcond;
+    float rcond_single = (float)rcond;
+    char *x = asks(m) ? m->work : m->work + (size_t)m->numbers * l->size; /* b, with rows for the longer of b and x */
+    size_t right = (size_t)l->most * (size_t)l->rhs;
+    if (!asks(m)) {
+        if (!matrix_finite(m) || !all_finite(m, m->b, (size_t)rows * (size_t)l->rhs)) return KN_NOT_FINITE;
+        clear(m, x, right);
+        for (int j = 0; j < l->rhs; j++) copy(m, column(m, x, l->most, j), column(m, m->b, rows, j), (size_t)rows);
+    }
+    ((gelsd *)l->routine[0])(&rows, &columns, &l->rhs, m->a, &lda, x, &ldb, m->out[2],
+                             l->single ? (const void *)&rcond_single : &rcond, &rank, m->work, &m->numbers, m->ints,
+                             &info);
+    if (asks(m)) {
+        note(m, number(m, m->work, 0), right, (size_t)m->ints[0]);
+        return info;
+    }
+    for (int j = 0; j < l->rhs; j++)
+        copy(m, column(m, m->out[0], columns, j), column(m, x, l->most, j), (size_t)columns);
+    *(int64_t *)m->out[1] = rank;
+    return info;
+}
+
+int kn_lapack_run(struct kn_matrix *m)
+{
+    static int (*const run[KN_FACTORING_COUNT])(struct kn_matrix *) = {
+        [KN_SOLVE] = solve,         [KN_TRIANGULAR] = triangular, [KN_INV] = inverse,
+        [KN_DET] = determinant,     [KN_CHOLESKY] = cholesky,     [KN_QR] = qr,
+        [KN_SVD] = singular_values, [KN_EIGH] = symmetric_eigen,  [KN_EIG] = eigen,
+        [KN_LSTSQ] = least_squares};
+    return run[m->l->what](m);
+}

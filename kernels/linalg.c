@@ -1,0 +1,330 @@
+/* Matrices and batches of them for lapack.c: shapes, dtypes, copies, threads, messages. */
+#include "kernels/linalg.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "kernels/blas.h"
+#include "kernels/lapack.h"
+#include "kernels/program.h"
+#include "runtime/interrupt.h"
+#include "runtime/threads.h"
+
+static const struct {
+    const char *name;
+    bool square;
+} infos[KN_FACTORING_COUNT] = {[KN_SOLVE] = {"solve", true},       [KN_TRIANGULAR] = {"solve_triangular", true},
+                               [KN_INV] = {"inv", true},           [KN_DET] = {"det", true},
+                               [KN_CHOLESKY] = {"cholesky", true}, [KN_QR] = {"qr", false},
+                               [KN_SVD] = {"svd", false},          [KN_EIGH] = {"eigh", true},
+                               [KN_EIG] = {"eig", true},           [KN_LSTSQ] = {"lstsq", false}};
+
+/* A batch on its way. */
+struct batch {
+    struct kn_lapack l;
+    int ndim; /* of the batch axes */
+    int64_t shape[RT_MAX_DIMS], count;
+    struct rt_array a, b, out[KN_FACTORS]; /* on the host, matrices column by column */
+    size_t numbers, more, ints;            /* that one matrix takes */
+    char *scratch;                         /* of all workers */
+    size_t scratch_each;
+    pthread_mutex_t lock;
+    int64_t failed; /* the first matrix that did, -1: none; why, and two numbers for the message */
+    int code;
+    double value[2];
+};
+
+/* The axes and sizes of a result; -1 when there is none. */
+static int result_form(const struct kn_lapack *l, int which, int64_t shape[2])
+{
+    int rows = l->rows, columns = l->columns, least = l->least;
+    bool values = l->options.values, full = l->options.full;
+    int64_t first = -1, second = -1; /* -1: no such axis */
+    switch (l->what) {
+    case KN_SOLVE:
+    case KN_TRIANGULAR:
+        if (which > 0) return -1;
+        first = columns, second = l->rhs;
+        break;
+    case KN_INV:
+    case KN_CHOLESKY:
+        if (which > 0) return -1;
+        first = second = rows;
+        break;
+    case KN_DET: return 0;
+    case KN_QR:
+        if (which > 1) return -1;
+        first = which == 0 || full ? rows : least;
+        second = which == 1 ? columns : full ? rows : least;
+        break;
+    case KN_SVD:
+        if (values && which > 0) return -1;
+        first = values || which == 1 ? least : which == 0 ? rows : full ? columns : least;
+        if (!values && which != 1) second = which == 2 ? columns : full ? rows : least;
+        break;
+    case KN_EIGH:
+    case KN_EIG:
+        if (which > !values) return -1;
+        first = rows;
+        if (which == 1) second = rows;
+        break;
+    case KN_LSTSQ:
+        if (which == 1) return 0;
+        first = which == 0 ? columns : least;
+        if (which == 0) second = l->rhs;
+        break;
+    default: return -1;
+    }
+    shape[0] = first;
+    shape[1] = second;
+    return second < 0 ? 1 : 2;
+}
+
+static enum rt_status check_shapes(struct batch *x, const struct rt_array *a, const struct rt_array *b,
+                                   struct rt_error *e)
+{
+    const char *name = infos[x->l.what].name;
+    char left[256], right[256];
+    rt_shape_text(a->ndim, a->shape, left, sizeof left);
+    if (a->ndim < 2)
+        return rt_fail(e, RT_INVALID, "%s: a matrix or a batch of them was expected, not the shape %s", name, left);
+    int64_t rows = a->shape[a->ndim - 2], columns = a->shape[a->ndim - 1], rhs = 1;
+    struct rt_array first = *a, second = {.ndim = 0};
+    first.ndim -= 2;
+    if (infos[x->l.what].square && rows != columns)
+        return rt_fail(e, RT_INVALID, "%s: the matrix must be square, the shape is %s", name, left);
+    if (b) {
+        second = *b;
+        second.ndim = b->ndim > 1 ? b->ndim - 2 : 0;
+        if (b->ndim > 1) rhs = b->shape[b->ndim - 1];
+        rt_shape_text(b->ndim, b->shape, right, sizeof right);
+        if (b->ndim == 0 || b->shape[b->ndim > 1 ? b->ndim - 2 : 0] != rows)
+            return rt_fail(e, RT_INVALID, "%s: the shapes %s and %s do not fit, both must have the same number of rows",
+                           name, left, right);
+    }
+    if (rt_broadcast_shape((const struct rt_array *[]){&first, &second}, 2, &x->ndim, x->shape, NULL) != RT_OK)
+        return rt_fail(e, RT_INVALID, "%s: the axes before the last two of %s and %s must be equal or of one element",
+                       name, left, right);
+    if (rows > INT32_MAX / 8 || columns > INT32_MAX / 8 || rhs > INT32_MAX)
+        return rt_fail(e, RT_UNSUPPORTED, "%s: the matrices %s are too large for LAPACK", name, left);
+    x->l.rows = (int)rows;
+    x->l.columns = (int)columns;
+    x->l.least = (int)(rows < columns ? rows : columns);
+    x->l.most = (int)(rows < columns ? columns : rows);
+    x->l.rhs = (int)rhs;
+    x->count = 1;
+    for (int i = 0; i < x->ndim; i++) x->count *= x->shape[i];
+    return RT_OK;
+}
+
+/* A copy on the host, over all batch axes, column by column: row by row with the last two axes exchanged. */
+static enum rt_status take(const struct batch *x, const struct rt_array *from, enum rt_dtype dtype,
+                           struct rt_device *host, struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array matrices = *from, spread = {0}; /* the first is borrowed */
+    int64_t shape[RT_MAX_DIMS];
+    int ndim = x->ndim;
+    if (from->ndim == 1) {
+        matrices.ndim = 2;
+        matrices.shape[1] = matrices.strides[1] = 1;
+    }
+    if (ndim + 2 > RT_MAX_DIMS) return rt_fail(e, RT_INVALID, "an array has at most %d axes", RT_MAX_DIMS);
+    memcpy(shape, x->shape, sizeof shape);
+    shape[ndim] = matrices.shape[matrices.ndim - 2];
+    shape[ndim + 1] = matrices.shape[matrices.ndim - 1];
+    enum rt_status status = rt_array_broadcast(&matrices, ndim + 2, shape, &spread, e);
+    if (status != RT_OK) return status;
+    int64_t stride = spread.strides[ndim];
+    spread.shape[ndim] = shape[ndim + 1];
+    spread.shape[ndim + 1] = shape[ndim];
+    spread.strides[ndim] = spread.strides[ndim + 1];
+    spread.strides[ndim + 1] = stride;
+    status = kn_convert(&spread, dtype, host, out, e);
+    rt_array_release(&spread);
+    return status;
+}
+
+static enum rt_status make_results(struct batch *x, enum rt_dtype dtype, struct rt_device *host, struct rt_error *e)
+{
+    enum rt_status status = RT_OK;
+    for (int i = 0; i < KN_FACTORS && status == RT_OK; i++) {
+        int64_t form[2], shape[RT_MAX_DIMS];
+        int ndim = result_form(&x->l, i, form);
+        if (ndim < 0) break;
+        memcpy(shape, x->shape, sizeof shape);
+        for (int k = 0; k < ndim; k++) shape[x->ndim + k] = form[ndim - 1 - k]; /* columns first */
+        bool rank = x->l.what == KN_LSTSQ && i == 1;
+        status = rt_array_new(host, rank ? RT_INT64 : dtype, x->ndim + ndim, shape, &x->out[i], e);
+    }
+    return status;
+}
+
+static char *item_of(const struct batch *x, const struct rt_array *all, int64_t item)
+{
+    char *base = all->storage ? rt_array_host(all) : NULL;
+    return base ? base + item * (rt_array_size(all) / x->count) * rt_dtypes[all->dtype].size : NULL;
+}
+
+static struct kn_matrix matrix_of(const struct batch *x, int64_t item, char *scratch)
+{
+    struct kn_matrix m = {.l = &x->l, .a = item_of(x, &x->a, item), .b = item_of(x, &x->b, item), .work = scratch};
+    for (int i = 0; i < KN_FACTORS; i++) m.out[i] = item_of(x, &x->out[i], item);
+    m.numbers = (int)x->numbers;
+    m.ints = (int *)(void *)(scratch + (x->numbers + x->more) * x->l.size);
+    return m;
+}
+
+static void note_failure(struct batch *x, int64_t item, int code, const struct kn_matrix *m)
+{
+    pthread_mutex_lock(&x->lock);
+    if (x->failed < 0 || item < x->failed) {
+        x->failed = item;
+        x->code = code;
+        memcpy(x->value, m->value, sizeof x->value);
+    }
+    pthread_mutex_unlock(&x->lock);
+}
+
+static void run_some(void *context, size_t begin, size_t end, int worker)
+{
+    struct batch *x = context;
+    for (size_t item = begin; item < end && !rt_interrupted(); item++) {
+        struct kn_matrix m = matrix_of(x, (int64_t)item, x->scratch + (size_t)worker * x->scratch_each);
+        int code = kn_lapack_run(&m);
+        if (code != 0) note_failure(x, (int64_t)item, code, &m);
+    }
+}
+
+static enum rt_status explain(const struct batch *x, struct rt_error *e)
+{
+    char which[64] = "the matrix";
+    const char *name = infos[x->l.what].name;
+    if (x->count > 1) snprintf(which, sizeof which, "matrix %lld of the batch", (long long)x->failed + 1);
+    if (x->code == KN_NOT_FINITE)
+        return rt_fail(e, RT_INVALID, "%s: %s holds NaN or infinity%s", name, which,
+                       x->l.what == KN_LSTSQ ? ", or its right side does" : "");
+    if (x->code == KN_COMPLEX)
+        return rt_fail(e, RT_INVALID,
+                       "%s: %s has complex eigenvalues, %g %c %gi among them, and there are no complex dtypes; "
+                       "symmetric matrices, for which gpu.linalg.eigh is, have real ones",
+                       name, which, x->value[0], x->value[1] < 0 ? '-' : '+',
+                       x->value[1] < 0 ? -x->value[1] : x->value[1]);
+    switch (x->code > 0 ? x->l.what : KN_FACTORING_COUNT) {
+    case KN_SOLVE:
+        return rt_fail(e, RT_INVALID, "%s: %s is singular (pivot %d of %d is 0); gpu.linalg.lstsq gives the best x",
+                       name, which, x->code, x->l.rows);
+    case KN_TRIANGULAR:
+        return rt_fail(e, RT_INVALID, "%s: %s is singular (element %d of its diagonal is 0)", name, which, x->code);
+    case KN_INV:
+        return rt_fail(e, RT_INVALID,
+                       "%s: %s is singular (pivot %d of %d is 0); gpu.linalg.pinv gives a pseudo-inverse", name, which,
+                       x->code, x->l.rows);
+    case KN_CHOLESKY:
+        return rt_fail(e, RT_INVALID, "%s: %s is not positive definite (its first %d rows and columns are not)", name,
+                       which, x->code);
+    case KN_SVD:
+    case KN_EIGH:
+    case KN_EIG:
+    case KN_LSTSQ: return rt_fail(e, RT_INVALID, "%s: the iteration for %s did not converge", name, which);
+    default: return rt_fail(e, RT_UNSUPPORTED, "%s: LAPACK refuses argument %d", name, -x->code);
+    }
+}
+
+/* Asks LAPACK what it needs for one matrix, and gets that for every worker. */
+static enum rt_status prepare(struct batch *x, struct rt_error *e)
+{
+    double number[2] = {0};
+    int ints[4] = {0};
+    for (int i = 0; i < 2 && kn_lapack_routines[x->l.what][i]; i++) {
+        char symbol[16];
+        snprintf(symbol, sizeof symbol, "%c%s", x->l.single ? 's' : 'd', kn_lapack_routines[x->l.what][i]);
+        x->l.routine[i] = kn_blas(symbol, e);
+        if (!x->l.routine[i]) return RT_MISSING;
+    }
+    struct kn_matrix m = matrix_of(x, 0, NULL);
+    m.work = (char *)number;
+    m.ints = ints;
+    m.numbers = -1;
+    int code = kn_lapack_run(&m);
+    if (code != 0 || m.need_numbers > INT32_MAX)
+        return rt_fail(e, RT_UNSUPPORTED, "%s: matrices of %d x %d are too large for LAPACK", infos[x->l.what].name,
+                       x->l.rows, x->l.columns);
+    x->numbers = m.need_numbers + 1;
+    x->more = m.need_more;
+    x->scratch_each = ((x->numbers + x->more) * x->l.size + m.need_ints * sizeof(int) + 127) / 64 * 64;
+    size_t bytes = x->scratch_each * (size_t)(x->count > 1 ? rt_thread_count() : 1);
+    x->scratch = rt_alloc(bytes);
+    return x->scratch ? RT_OK : rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for %s", bytes, infos[x->l.what].name);
+}
+
+#define SMALL (192 * 192) /* elements of matrices that are worth one thread each */
+
+static enum rt_status run(struct batch *x, struct rt_error *e)
+{
+    if (x->count == 0) return RT_OK;
+    enum rt_status status = prepare(x, e);
+    if (status != RT_OK) return status;
+    size_t elements = (size_t)x->l.rows * (size_t)x->l.columns;
+    bool spread = x->count > 1 && elements <= SMALL;
+    x->failed = -1;
+    kn_blas_threads(spread ? 1 : rt_thread_count());
+    if (spread)
+        rt_parallel_for((size_t)x->count, 1 + 1024 / (elements + 1), run_some, x);
+    else
+        run_some(x, 0, (size_t)x->count, 0);
+    if (rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");
+    return x->failed < 0 ? RT_OK : explain(x, e);
+}
+
+/* The result row by row, in its dtype, on the device of the operands; without its last axis for a vector. */
+static enum rt_status give(const struct batch *x, int which, enum rt_dtype dtype, struct rt_device *d, bool vector,
+                           struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array from = x->out[which]; /* borrowed */
+    int n = from.ndim;
+    if (n - x->ndim == 2) {
+        int64_t size = from.shape[n - 1], stride = from.strides[n - 1];
+        from.shape[n - 1] = from.shape[n - 2];
+        from.strides[n - 1] = from.strides[n - 2];
+        from.shape[n - 2] = size;
+        from.strides[n - 2] = stride;
+        if (vector) from.ndim--;
+    }
+    if (from.dtype == RT_INT64) dtype = RT_INT64;
+    if (from.dtype == dtype && rt_array_device(&from) == d) return kn_contiguous(&from, out, e);
+    return kn_convert(&from, dtype, d, out, e);
+}
+
+enum rt_status kn_factor(enum kn_factoring what, const struct rt_array *a, const struct rt_array *b,
+                         const struct kn_factor_options *options, struct rt_array *out, struct rt_error *e)
+{
+    struct batch x = {.l = {.what = what}, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct kn_operand both[2] = {{.array = a}, {.array = b ? b : a}};
+    struct rt_device *d = rt_array_device(a), *host = d;
+    enum rt_dtype result, computed;
+    memset(out, 0, KN_FACTORS * sizeof *out);
+    if (options) x.l.options = *options;
+    enum rt_status status = kn_check_devices((const struct rt_array *const[]){a, both[1].array}, 2, e);
+    if (status == RT_OK) status = kn_result_dtype(KN_DIV, both, &result, e);
+    if (status == RT_OK) status = check_shapes(&x, a, b, e);
+    if (status == RT_OK && kn_runs_generated(d)) {
+        host = rt_device_open("cpu", e);
+        if (!host) status = RT_DEVICE;
+    }
+    if (status != RT_OK) return status;
+    x.l.single = result != RT_FLOAT64;
+    computed = x.l.single ? RT_FLOAT32 : RT_FLOAT64;
+    x.l.size = rt_dtypes[computed].size;
+    status = take(&x, a, computed, host, &x.a, e);
+    if (status == RT_OK && b) status = take(&x, b, computed, host, &x.b, e);
+    if (status == RT_OK) status = make_results(&x, computed, host, e);
+    if (status == RT_OK) status = run(&x, e);
+    for (int i = 0; i < KN_FACTORS && status == RT_OK; i++)
+        if (x.out[i].storage) status = give(&x, i, result, d, b && b->ndim == 1 && i == 0, &out[i], e);
+    for (int i = 0; i < KN_FACTORS && status != RT_OK; i++) rt_array_release(&out[i]);
+    for (int i = 0; i < KN_FACTORS; i++) rt_array_release(&x.out[i]);
+    rt_array_release(&x.a);
+    rt_array_release(&x.b);
+    free(x.scratch);
+    return status;
+}
