@@ -249,6 +249,7 @@ static bool decode_body(struct decoder *d)
     const struct ptx_func *f = d->f;
     d->pc_of = rt_calloc(f->insn_count + 1, sizeof *d->pc_of);
     if (!d->pc_of) return out_of_memory(d);
+    d->tally_count = 0;
     memset(d->temp_count, 0, sizeof d->temp_count);
     memset(d->narrowed, 0, sizeof d->narrowed);
     simt_forget_narrowed(d, -1);
@@ -323,12 +324,14 @@ static bool decode_function(struct decoder *d, uint32_t index)
     else
         free(d->slots);
     free(d->hoisted);
+    free(d->wanted);
     free(d->classes);
     free(d->var_offset);
     free(d->pc_of);
     free(d->origins);
     d->slots = NULL;
     d->hoisted = NULL;
+    d->wanted = NULL;
     d->classes = NULL;
     d->var_offset = NULL;
     d->pc_of = NULL;

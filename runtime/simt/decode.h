@@ -31,6 +31,8 @@ struct decoder {
     uint32_t index; /* of f */
     uint32_t *slots;
     char *classes;        /* w, q or p by register */
+    bool *wanted;         /* by register: something reads it, or may */
+    uint32_t tally_count; /* additions that have a tally */
     bool *hoisted;        /* by PTX instruction: run once, when a warp's frame is made */
     uint64_t *var_offset; /* by f->vars */
     uint32_t temps[3][8], temp_count[3], temp_used[3];
@@ -96,7 +98,7 @@ void simt_forget_narrowed(struct decoder *d, int reg);
 void simt_forget_written(struct decoder *d);
 
 /* ---- decode_registers.c: the function at hand ---- */
-bool simt_find_invariants(struct decoder *d); /* fills d->hoisted */
+bool simt_find_invariants(struct decoder *d); /* fills d->hoisted and d->wanted */
 bool simt_place_registers(struct decoder *d); /* fills d->slots and d->classes */
 
 /* ---- decode_origin.c: the function at hand ---- */

@@ -266,9 +266,35 @@ static bool read_atomic(struct decoder *d, const struct shape *s, struct atomic 
     return x->run ? true : simt_decode_unsupported(d);
 }
 
-static struct insn *emit_atomic(struct decoder *d, const struct atomic *x)
+/* Does anything look at what the instruction returns? */
+static bool is_wanted(const struct decoder *d, const struct ptx_operand *to)
 {
-    struct insn *i = simt_emit(d, x->run);
+    return to->kind == PTX_OP_REG && to->reg >= 0 && (size_t)to->reg < d->f->reg_count && d->wanted[to->reg];
+}
+
+/* The op of an addition: in shared memory, or by a tally (2 + *tally is the instruction's `extra`). */
+static void find_addition(struct decoder *d, const struct atomic *x, bool wanted, op_function *run, uint32_t *extra)
+{
+    bool shared = x->at.space == PTX_SHARED, wide = ptx_type_size(x->type) == 8;
+    bool real = x->type == PTX_F32 || x->type == PTX_F64, integer = x->type < PTX_F16 || x->type > PTX_F64;
+    char key[32];
+    if (strcmp(x->operation, "add") || (!real && !integer)) return;
+    if (shared) {
+        snprintf(key, sizeof key, "+shared.add.%s%s", real ? "f" : "", wide ? "64" : "32");
+        simt_find_row(d, key, 0, run);
+    } else if (integer && !wanted && !d->plain && d->tally_count < TALLIES &&
+               !(x->at.flags & (F_ACQUIRE | F_RELEASE))) {
+        simt_find_row(d, wide ? "+tally.64" : "+tally.32", 0, run);
+        *extra = 2 + d->tally_count++;
+    }
+}
+
+static struct insn *emit_atomic(struct decoder *d, const struct atomic *x, bool wanted)
+{
+    op_function run = x->run;
+    uint32_t extra = !wanted;
+    find_addition(d, x, wanted, &run, &extra);
+    struct insn *i = simt_emit(d, run);
     if (!simt_guard(d, i)) return NULL;
     i->a = x->at.base;
     i->imm = x->at.imm;
@@ -276,7 +302,7 @@ static struct insn *emit_atomic(struct decoder *d, const struct atomic *x)
     i->type = (uint8_t)x->type;
     i->size = (uint8_t)ptx_type_size(x->type);
     i->mode = x->mode;
-    i->extra = x->reduction;
+    i->extra = extra;
     i->memory = MEMORY_ATOMIC;
     i->space = (uint8_t)x->at.space;
     i->d2 = d->program->cache_count++;
@@ -290,7 +316,7 @@ static bool decode_wide_atomic(struct decoder *d, const struct atomic *x, const 
     if (!simt_wide_source(d, &o[2], slots + 2) || (cas && !simt_wide_source(d, &o[3], slots + 4)) ||
         !simt_wide_destination(d, &o[0], slots) || !simt_extra(d, slots, 6, &extra))
         return false;
-    struct insn *i = emit_atomic(d, x);
+    struct insn *i = emit_atomic(d, x, true);
     if (!i) return false;
     i->c = extra; /* an index, not a slot: i->extra says that no vector takes the result */
     i->extra = 1;
@@ -312,11 +338,12 @@ bool simt_decode_atomic(struct decoder *d, const struct shape *s)
     char class = simt_class_of(x.type);
     for (uint32_t k = 0; k < x.at.count; k++, x.at.imm += (int64_t)ptx_type_size(x.type)) {
         uint32_t out = SLOT_SINK, slot, c = 0;
+        bool wanted = !x.reduction && is_wanted(d, &to[k]);
         if (!simt_source(d, &b[k], class, x.type, &slot) ||
             (cas && !simt_source(d, &o[first + 2], class, x.type, &c)) ||
-            (!x.reduction && !simt_destination(d, &to[k], class, &out)))
+            (wanted && !simt_destination(d, &to[k], class, &out)))
             return false;
-        struct insn *i = emit_atomic(d, &x);
+        struct insn *i = emit_atomic(d, &x, wanted);
         if (!i) return false;
         i->b = slot;
         i->c = c;

@@ -73,13 +73,35 @@ static bool is_invariant(struct decoder *d, const struct ptx_insn *in, const uin
     return true;
 }
 
+/* ---- what nobody reads ---- */
+static void want(void *context, int reg)
+{
+    ((bool *)context)[reg] = true;
+}
+
+/* Compilers write atomics with a result also where the source has no use for it. Registers of functions, where they may
+ * be results, and all of a program that is watched, are wanted in any case. */
+static void find_wanted(struct decoder *d)
+{
+    const struct ptx_func *f = d->f;
+    for (size_t k = 0; k < f->insn_count; k++) {
+        const struct ptx_insn *in = &f->insns[k];
+        if (in->guard >= 0 && (size_t)in->guard < f->reg_count) d->wanted[in->guard] = true;
+        for (size_t o = !strcmp(in->opcode, "atom"); o < in->operand_count; o++)
+            visit_operand(f, &in->operands[o], want, d->wanted);
+    }
+    for (size_t r = 0; r < f->reg_count; r++) d->wanted[r] |= d->plain || !f->is_entry;
+}
+
 bool simt_find_invariants(struct decoder *d)
 {
     const struct ptx_func *f = d->f;
     d->hoisted = rt_calloc(f->insn_count + 1, sizeof *d->hoisted);
+    d->wanted = rt_calloc(f->reg_count + 1, sizeof *d->wanted);
     uint8_t *definitions = rt_calloc(f->reg_count + 1, 1);
     bool *invariant = rt_calloc(f->reg_count + 1, sizeof *invariant);
-    bool ok = d->hoisted && definitions && invariant;
+    bool ok = d->hoisted && d->wanted && definitions && invariant;
+    if (ok) find_wanted(d);
     for (size_t k = 0; ok && k < f->insn_count; k++)
         if (f->insns[k].operand_count) visit_operand(f, &f->insns[k].operands[0], count_definition, definitions);
     for (size_t k = 0; ok && f->is_entry && !d->plain && k < f->insn_count; k++) {

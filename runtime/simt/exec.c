@@ -10,6 +10,7 @@
 #include "runtime/simt/exec.h"
 #include "runtime/simt/jit.h"
 #include "runtime/simt/heap.h"
+#include "runtime/simt/tally.h"
 
 #define MAX_BLOCK_THREADS 1024
 #define WORKSPACE         64 /* bytes of what the barriers of a cooperative grid count in */
@@ -33,6 +34,7 @@ static void worker_free(struct worker *k)
 {
     for (uint32_t j = 0; k->warps && j < k->warp_count; j++) simt_warp_free(&k->warps[j]);
     free(k->warps);
+    simt_tally_free(k);
     free(k->ranges);
     free(k->jit_ranges);
     free(k->shared);
@@ -170,6 +172,7 @@ static struct worker *start_block(struct thread *t)
             return k;
         else
             report(r, &k->fault, b);
+        simt_tally_settle(k);
         k->waiting = t->idle;
         t->idle = k;
     }
@@ -219,6 +222,7 @@ static void run_blocks(void *context, size_t begin, size_t end, int index)
         if (!k) k = take_waiting(r);
         if (!k) return;
         enum block_outcome outcome = simt_block_run(k);
+        if (outcome != BLOCK_DONE || !more_blocks(&t)) simt_tally_settle(k);
         if (outcome == BLOCK_WAITS && (!faulted(r) || ++k->delays < MAX_DELAYS)) {
             k = switch_from(&t, k); /* NULL when another thread was faster */
             continue;

@@ -88,7 +88,8 @@ struct insn {
         uint32_t target; /* branch */
     };
     uint32_t flags;
-    uint32_t extra; /* index into program->extra: more operands; or the index of a range cache for memory */
+    uint32_t extra; /* index into program->extra: more operands. Of an atomic: 0 when its result is wanted, else 1, or
+                       2 + n when tally n of the worker is its */
     uint32_t d2;    /* second destination: predicate of setp and shfl */
     uint8_t count;  /* vector elements */
     uint8_t size;   /* bytes of one element of a memory access */
@@ -217,6 +218,18 @@ struct split {
 
 struct range {
     uint64_t low, high; /* a live allocation: [low, high) */
+    uint64_t last;      /* where the last full warp's load began */
+};
+
+#define TALLIES 8             /* instructions of a function that may have one */
+struct tally {                /* of a worker: what one instruction is still to add to an allocation (tally.h) */
+    const struct insn *owner; /* NULL: none at present */
+    uint64_t low, bytes;      /* the allocation, as whole cells; 0 bytes: none at present */
+    void *cells;              /* the sums */
+    size_t capacity;
+    uint32_t size;           /* of a cell */
+    uint32_t tries, strikes; /* warps that added in memory since the last tally; tallies that did not pay */
+    uint64_t added;          /* warps that added to the sums since they were poured out */
 };
 
 enum special {
@@ -304,6 +317,8 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     struct barrier barriers[MAX_BARRIERS];
     uint32_t barriers_used; /* those that threads have arrived at, by bits */
     struct range *ranges;
+    bool tallied; /* some of the tallies have something to add */
+    struct tally tallies[TALLIES];
     const struct jit_code *jit; /* NULL: none */
     bool quick;                 /* the block has no splits: simt_jit_block_run */
     struct jit_range *jit_ranges;
@@ -403,6 +418,10 @@ extern const struct op_table simt_ops_integer, simt_ops_float, simt_ops_half, si
 /* A conversion; NULL when it does not exist. */
 op_function simt_op_convert(enum ptx_type to, enum ptx_type from, uint32_t flags);
 op_function simt_op_atomic(const char *operation, enum ptx_type type, bool shared, uint8_t *mode);
+/* Of exec_atomic.c, for the vector ops: additions in global memory, any atomic in shared memory. */
+enum event simt_op_atomic_shared(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_add_32(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_add_64(char *R, const struct insn *i, uint32_t m, struct warp *w);
 /* exec_control.c, exec_call.c, exec_special.c. */
 enum event simt_op_bra(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_brx(char *R, const struct insn *i, uint32_t m, struct warp *w);

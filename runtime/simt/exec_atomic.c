@@ -1,8 +1,9 @@
-/* Atomics. On global memory they are the host's own, as blocks run at once; a block's shared memory belongs to one host
- * thread, so there plain ones do. */
+/* Atomics. On global memory they are the host's own, as blocks run at once, but for additions that are put off
+ * (tally.h); a block's shared memory belongs to one host thread, so there plain ones do. */
 #include <math.h>
 #include <string.h>
 #include "runtime/simt/exec.h"
+#include "runtime/simt/tally.h"
 
 enum { AT_ADD, AT_EXCH, AT_CAS, AT_MIN, AT_MAX, AT_AND, AT_OR, AT_XOR, AT_INC, AT_DEC };
 static const char *const names[] = {"add", "exch", "cas", "min", "max", "and", "or", "xor", "inc", "dec"};
@@ -94,15 +95,26 @@ static uint64_t operand(char *R, uint32_t slot, uint32_t lane, uint32_t size)
     return size == 8 ? u64_at(R, slot)[lane] : u32_at(R, slot)[lane];
 }
 
+/* Where a lane's cell lies in host memory; NULL with the fault filled. */
+static inline __attribute__((always_inline)) void *find_cell(struct warp *w, const struct insn *i, uint32_t lane,
+                                                             uint64_t address)
+{
+    const struct range *g = &w->worker->ranges[i->d2];
+    if (address >= g->low && address < g->high && g->high - address >= i->size && !(address & (i->size - 1u)))
+        return (char *)address + w->worker->bias;
+    enum ptx_space space = i->flags & F_GENERIC ? PTX_GENERIC : PTX_GLOBAL;
+    return simt_lane_address(w, i, (int)lane, space, address, i->size, true);
+}
+
 static enum event op_global(char *R, const struct insn *i, uint32_t m, struct warp *w)
 {
     const uint64_t *a = u64_at(R, i->a);
-    enum ptx_space space = i->flags & F_GENERIC ? PTX_GENERIC : PTX_GLOBAL;
     bool changed = false;
     w->budget -= SPIN_COST;
+    simt_tally_settle(w->worker);
     EACH_LANE(l, m)
     {
-        void *p = simt_lane_address(w, i, (int)l, space, a[l] + (uint64_t)i->imm, i->size, true);
+        void *p = find_cell(w, i, l, a[l] + (uint64_t)i->imm);
         if (!p) return EV_FAULT;
         uint64_t b = operand(R, i->b, l, i->size), c = i->mode == AT_CAS ? operand(R, i->c, l, i->size) : 0;
         uint64_t old = i->size == 8   ? update64(i, p, b, c, &changed)
@@ -117,31 +129,85 @@ static enum event op_global(char *R, const struct insn *i, uint32_t m, struct wa
     return finish(w, i, changed);
 }
 
-/* The one that histograms live on: 32-bit integer addition. */
-static enum event op_global_add(char *R, const struct insn *i, uint32_t m, struct warp *w)
-{
-    const uint64_t *a = u64_at(R, i->a);
-    const uint32_t *b = u32_at(R, i->b);
-    uint32_t *d = u32_at(R, i->d);
-    const struct range *g = &w->worker->ranges[i->d2];
-    enum ptx_space space = i->flags & F_GENERIC ? PTX_GENERIC : PTX_GLOBAL;
-    bool wanted = !i->extra, changed = false;
-    w->budget -= SPIN_COST;
-    EACH_LANE(l, m)
-    {
-        uint64_t address = a[l] + (uint64_t)i->imm;
-        bool quick = address >= g->low && address < g->high && g->high - address >= 4 && !(address & 3);
-        uint32_t *p = quick ? (uint32_t *)(void *)((char *)address + w->worker->bias)
-                            : simt_lane_address(w, i, (int)l, space, address, 4, true);
-        if (!p) return EV_FAULT;
-        uint32_t old = __atomic_fetch_add(p, b[l], __ATOMIC_ACQ_REL);
-        changed |= b[l] != 0;
-        if (wanted) d[l] = old;
+/* What counters and histograms live on: integer addition. All lanes at one address, as those of a counter, make one
+ * addition; each gets the old value that the order of the lanes gives it. */
+#define ADD_OP(name, CELL)                                                                                             \
+    static void name##_together(char *R, const struct insn *i, uint32_t m, CELL *p)                                    \
+    {                                                                                                                  \
+        typedef CELL cell __attribute__((may_alias));                                                                  \
+        const cell *b = (const cell *)(const void *)(R + i->b);                                                        \
+        cell *d = (cell *)(void *)(R + i->d);                                                                          \
+        CELL sum = 0;                                                                                                  \
+        EACH_LANE(l, m) sum += b[l];                                                                                   \
+        CELL old = __atomic_fetch_add(p, sum, __ATOMIC_ACQ_REL);                                                       \
+        if (i->extra) return;                                                                                          \
+        EACH_LANE(l, m)                                                                                                \
+        {                                                                                                              \
+            CELL more = b[l];                                                                                          \
+            d[l] = old;                                                                                                \
+            old += more;                                                                                               \
+        }                                                                                                              \
+    }                                                                                                                  \
+    enum event name(char *R, const struct insn *i, uint32_t m, struct warp *w)                                         \
+    {                                                                                                                  \
+        typedef CELL cell __attribute__((may_alias));                                                                  \
+        const uint64_t *a = u64_at(R, i->a);                                                                           \
+        const cell *b = (const cell *)(const void *)(R + i->b);                                                        \
+        cell *d = (cell *)(void *)(R + i->d);                                                                          \
+        bool changed = false;                                                                                          \
+        uint64_t differ = 0, first = a[__builtin_ctz(m)];                                                              \
+        if (!i->extra) w->budget -= SPIN_COST;                                                                         \
+        if (!i->extra || (i->flags & (F_ACQUIRE | F_RELEASE))) simt_tally_settle(w->worker);                           \
+        EACH_LANE(l, m)                                                                                                \
+        {                                                                                                              \
+            differ |= a[l] ^ first;                                                                                    \
+            changed |= b[l] != 0;                                                                                      \
+        }                                                                                                              \
+        EACH_LANE(l, m)                                                                                                \
+        {                                                                                                              \
+            cell *p = find_cell(w, i, l, a[l] + (uint64_t)i->imm);                                                     \
+            if (!p) return EV_FAULT;                                                                                   \
+            if (!differ) {                                                                                             \
+                name##_together(R, i, m, p);                                                                           \
+                break;                                                                                                 \
+            }                                                                                                          \
+            CELL old = __atomic_fetch_add(p, b[l], __ATOMIC_ACQ_REL);                                                  \
+            if (!i->extra) d[l] = old;                                                                                 \
+        }                                                                                                              \
+        simt_tally_try(w, i, first + (uint64_t)i->imm);                                                                \
+        return finish(w, i, changed);                                                                                  \
     }
-    return finish(w, i, changed);
-}
+ADD_OP(simt_op_add_32, uint32_t)
+ADD_OP(simt_op_add_64, uint64_t)
 
-static enum event op_shared(char *R, const struct insn *i, uint32_t m, struct warp *w)
+/* Floating point addition, which the host has no instruction for. */
+#define REAL_OP(name, CELL, REAL, as_real, real_bits)                                                                  \
+    static enum event name(char *R, const struct insn *i, uint32_t m, struct warp *w)                                  \
+    {                                                                                                                  \
+        typedef CELL cell __attribute__((may_alias));                                                                  \
+        const uint64_t *a = u64_at(R, i->a);                                                                           \
+        const cell *b = (const cell *)(const void *)(R + i->b);                                                        \
+        cell *d = (cell *)(void *)(R + i->d);                                                                          \
+        bool changed = false;                                                                                          \
+        if (!i->extra) w->budget -= SPIN_COST;                                                                         \
+        if (!i->extra || (i->flags & (F_ACQUIRE | F_RELEASE))) simt_tally_settle(w->worker);                           \
+        EACH_LANE(l, m)                                                                                                \
+        {                                                                                                              \
+            cell *p = find_cell(w, i, l, a[l] + (uint64_t)i->imm);                                                     \
+            if (!p) return EV_FAULT;                                                                                   \
+            CELL old = __atomic_load_n(p, __ATOMIC_RELAXED), now;                                                      \
+            REAL more = as_real(b[l]);                                                                                 \
+            do now = real_bits(as_real(old) + more);                                                                   \
+            while (!__atomic_compare_exchange_n(p, &old, now, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));             \
+            changed |= now != old;                                                                                     \
+            if (!i->extra) d[l] = old;                                                                                 \
+        }                                                                                                              \
+        return finish(w, i, changed);                                                                                  \
+    }
+REAL_OP(op_add_f32, uint32_t, float, as_float, float_bits)
+REAL_OP(op_add_f64, uint64_t, double, as_double, double_bits)
+
+enum event simt_op_atomic_shared(char *R, const struct insn *i, uint32_t m, struct warp *w)
 {
     const uint32_t *a = u32_at(R, i->a);
     w->budget -= SPIN_COST;
@@ -159,26 +225,6 @@ static enum event op_shared(char *R, const struct insn *i, uint32_t m, struct wa
             u64_at(R, i->d)[l] = old;
         else
             u32_at(R, i->d)[l] = (uint32_t)old;
-    }
-    return EV_NEXT;
-}
-
-static enum event op_shared_add(char *R, const struct insn *i, uint32_t m, struct warp *w)
-{
-    const uint32_t *a = u32_at(R, i->a), *b = u32_at(R, i->b);
-    uint32_t *d = u32_at(R, i->d), limit = w->worker->shared_bytes;
-    bool wanted = !i->extra;
-    w->budget -= SPIN_COST;
-    EACH_LANE(l, m)
-    {
-        uint64_t address = (uint64_t)a[l] + (uint64_t)i->imm;
-        uint32_t *p = address + 4 <= limit && !(address & 3)
-                          ? (uint32_t *)(void *)(w->shared + address)
-                          : simt_lane_address(w, i, (int)l, PTX_SHARED, address, 4, true);
-        if (!p) return EV_FAULT;
-        uint32_t old = *p;
-        *p = old + b[l];
-        if (wanted) d[l] = old;
     }
     return EV_NEXT;
 }
@@ -214,6 +260,7 @@ static enum event op_wide(char *R, const struct insn *i, uint32_t m, struct warp
     const uint32_t *slots = w->worker->program->extra + i->c; /* of the result, b and c */
     enum ptx_space space = i->flags & F_GENERIC ? PTX_GENERIC : (enum ptx_space)i->space;
     w->budget -= SPIN_COST;
+    simt_tally_settle(w->worker);
     EACH_LANE(l, m)
     {
         uint64_t address = space == PTX_SHARED ? u32_at(R, i->a)[l] : u64_at(R, i->a)[l];
@@ -243,8 +290,9 @@ op_function simt_op_atomic(const char *operation, enum ptx_type type, bool share
         if (size != 2 && size != 4 && size != 8) return NULL;
         if (real && k != AT_ADD && !(halves && (k == AT_MIN || k == AT_MAX))) return NULL;
         if (size == 2 && !(real || k == AT_CAS || k == AT_EXCH)) return NULL;
-        if (k == AT_ADD && size == 4 && !real) return shared ? op_shared_add : op_global_add;
-        return shared ? op_shared : op_global;
+        if (k != AT_ADD || halves || shared) return shared ? simt_op_atomic_shared : op_global;
+        if (real) return size == 4 ? op_add_f32 : op_add_f64;
+        return size == 4 ? simt_op_add_32 : simt_op_add_64;
     }
     return NULL;
 }

@@ -1,6 +1,7 @@
 /* Barriers, branches, and the end of threads. */
 #include <string.h>
 #include "runtime/simt/exec.h"
+#include "runtime/simt/tally.h"
 
 /* ---- barriers ---- */
 static bool barrier_complete(const struct worker *k, const struct barrier *b)
@@ -146,6 +147,7 @@ enum event simt_op_fence(char *R, const struct insn *i, uint32_t m, struct warp 
     (void)R;
     (void)i;
     (void)m;
+    simt_tally_settle(w->worker);
     atomic_thread_fence(memory_order_seq_cst);
     simt_waits(w, SPIN_COST);
     return EV_NEXT;

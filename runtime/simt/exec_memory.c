@@ -4,6 +4,7 @@
 #include <string.h>
 #include "runtime/simt/exec.h"
 #include "runtime/simt/heap.h"
+#include "runtime/simt/tally.h"
 
 /* ---- faults ---- */
 /* "N bytes past the end of an allocation of M bytes". */
@@ -84,7 +85,8 @@ static void *global_address(struct warp *w, const struct insn *i, int lane, uint
         if (simt_mapped_find(address, &m) && within(address - m.start, size, m.bytes)) return (char *)address;
         if (!simt_find(address, &b) || !within(address - b.address, size, b.bytes))
             return fault_global(w, i, lane, address, size);
-        *g = (struct range){b.address, b.address + b.bytes};
+        simt_tally_found(w->worker, &b);
+        *g = (struct range){.low = b.address, .high = b.address + b.bytes};
     }
     return (char *)address + w->worker->bias;
 }

@@ -1,6 +1,7 @@
 /* The code of a kernel: its blocks one after the other, calls of ops, branches, and the ways in and out. */
 #include <string.h>
 #include "runtime/simt/jit_build.h"
+#include "runtime/simt/tally.h"
 
 #define MAX_BYTES ((size_t)8 << 20) /* a kernel of more is interpreted */
 
@@ -42,6 +43,7 @@ static bool fill_range(struct worker *k, uint32_t index, uint64_t address, uint6
 {
     struct simt_block b;
     if (!simt_find(address, &b) || b.bytes < span || address - b.address > b.bytes - span) return false;
+    simt_tally_found(k, &b);
     k->jit_ranges[index] = (struct jit_range){b.address, b.bytes - span + 1};
     return true;
 }

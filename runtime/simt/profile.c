@@ -21,8 +21,8 @@ struct repeats {
     uint32_t lanes; /* that were counted at `pc` and have run nothing else since */
     uint32_t pc[SIMT_WARP];
 };
-struct tally { /* of one host thread */
-    struct tally *next;
+struct profile_part { /* of one host thread */
+    struct profile_part *next;
     struct repeats *repeats;     /* by warp of the block */
     struct simt_counts counts[]; /* by pc */
 };
@@ -31,7 +31,7 @@ struct profiler {
     uint8_t *kinds; /* by pc: what the observer watches */
     uint32_t code_count;
     pthread_mutex_t lock;
-    struct tally *tallies;
+    struct profile_part *tallies;
 };
 
 /* ---- what to count ---- */
@@ -175,7 +175,7 @@ static bool same_entry(char *R, const struct insn *i, uint32_t m)
 static enum event before(struct simt_observer *o, struct warp *w, const struct insn *i, uint32_t *lanes)
 {
     const struct profiler *p = (const struct profiler *)o;
-    struct tally *t = w->worker->observed;
+    struct profile_part *t = w->worker->observed;
     struct repeats *r = &t->repeats[w->index];
     struct simt_counts *c = &t->counts[w->pc];
     const struct split *s = &w->splits[w->current];
@@ -218,7 +218,7 @@ static enum event before(struct simt_observer *o, struct warp *w, const struct i
 static void skipped(struct simt_observer *o, struct warp *w, const struct insn *i)
 {
     const struct profiler *p = (const struct profiler *)o;
-    struct tally *t = w->worker->observed;
+    struct profile_part *t = w->worker->observed;
     struct simt_counts *c = &t->counts[w->pc];
     uint32_t mask = w->splits[w->current].mask;
     (void)i;
@@ -233,7 +233,7 @@ static void skipped(struct simt_observer *o, struct warp *w, const struct insn *
 static void warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m)
 {
     const struct profiler *p = (const struct profiler *)o;
-    struct tally *t = w->worker->observed;
+    struct profile_part *t = w->worker->observed;
     struct simt_counts *c = &t->counts[w->pc];
     (void)masks;
     if (KIND_OF(p->kinds[w->pc]) != KIND_SYNC) return;
@@ -246,7 +246,7 @@ static void warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *m
 static bool block_start(struct simt_observer *o, struct worker *k)
 {
     struct profiler *p = (struct profiler *)o;
-    struct tally *t = k->observed;
+    struct profile_part *t = k->observed;
     if (!t) {
         t = rt_calloc(1, sizeof *t + p->code_count * sizeof *t->counts);
         if (t && !(t->repeats = rt_alloc(k->warp_count * sizeof *t->repeats))) {
@@ -319,7 +319,7 @@ static bool fold(struct simt_profile *out, const struct simt_program *p, const s
 static bool merge(struct simt_profile *out, struct profiler *p, struct simt_program *program)
 {
     struct simt_counts *sums = rt_calloc(p->code_count + 1, sizeof *sums);
-    for (const struct tally *t = p->tallies; sums && t; t = t->next)
+    for (const struct profile_part *t = p->tallies; sums && t; t = t->next)
         for (uint32_t pc = 0; pc < p->code_count; pc++) add_counts(&sums[pc], &t->counts[pc]);
     out->files = program->files; /* taken over: the lines point to them */
     out->file_count = program->file_count;
@@ -353,7 +353,7 @@ static bool run(struct simt_study *s, const struct simt_launch *l, struct simt_f
         }
     }
     while (p.tallies) {
-        struct tally *next = p.tallies->next;
+        struct profile_part *next = p.tallies->next;
         free(p.tallies->repeats);
         free(p.tallies);
         p.tallies = next;

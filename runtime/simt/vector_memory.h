@@ -5,7 +5,8 @@
  * also knows the other windows and reports faults. */
 
 enum shape { SHAPE_ANY, SHAPE_UNIFORM, SHAPE_UNIT };
-#define HALF 16
+#define HALF  16
+#define AHEAD 4 /* steps of a loop that loads are fetched before they are wanted */
 
 static inline __attribute__((always_inline)) enum shape shape64(const u64 *a, unsigned stride)
 {
@@ -51,28 +52,39 @@ static inline bool inside(const struct range *g, uint64_t address, uint64_t byte
     return address >= g->low && address <= g->high && g->high - address >= bytes;
 }
 /* Remembers the allocation that holds the address. */
-static __attribute__((noinline)) bool find_range(struct range *g, uint64_t address, uint64_t bytes)
+static __attribute__((noinline)) bool find_range(struct worker *k, struct range *g, uint64_t address, uint64_t bytes)
 {
     struct simt_block b;
     if (!simt_find(address, &b)) return false;
-    *g = (struct range){b.address, b.address + b.bytes};
+    simt_tally_found(k, &b);
+    *g = (struct range){.low = b.address, .high = b.address + b.bytes};
     return inside(g, address, bytes);
 }
-/* Where 16 lanes' data lie, when that can be said at once: their shape and the first lane's host address. */
+/* A loop that strides over memory by more than a page, as one over a grid does, outruns the processor's own guesses. */
+static inline __attribute__((always_inline)) void look_ahead(const struct warp *w, struct range *g, uint64_t first,
+                                                             unsigned bytes)
+{
+    uint64_t step = first - g->last, then = first + AHEAD * step;
+    g->last = first;
+    if (step + 4096 <= 8192 || then < g->low || then >= g->high) return;
+    for (unsigned k = 0; k < SIMT_WARP * bytes; k += 64) __builtin_prefetch((char *)then + w->worker->bias + k);
+}
+/* Where 16 lanes' data lie, when that can be said at once: their shape. `begins`: they are the warp's first. */
 static inline __attribute__((always_inline)) bool locate_global(const struct warp *w, const u64 *a, int64_t imm,
-                                                                struct range *g, unsigned bytes, enum shape *shape)
+                                                                struct range *g, unsigned bytes, bool begins,
+                                                                enum shape *shape)
 {
     *shape = shape64(a, bytes);
     uint64_t first = a[0] + (uint64_t)imm;
     if (first & (bytes - 1)) return false;
     uint64_t span = *shape == SHAPE_UNIT ? HALF * (uint64_t)bytes : bytes;
-    if (!inside(g, first, span) && !find_range(g, first, span)) return false;
+    if (!inside(g, first, span) && !find_range(w->worker, g, first, span)) return false;
+    if (begins && *shape == SHAPE_UNIT) look_ahead(w, g, first, bytes);
     if (*shape == SHAPE_ANY) {
         uint64_t bad = 0, low = g->low - (uint64_t)imm, room = g->high - g->low - bytes;
         for (int l = 0; l < HALF; l++) bad |= (uint64_t)(a[l] - low > room) | ((a[l] + (uint64_t)imm) & (bytes - 1));
         if (bad) return false;
     }
-    (void)w;
     return true;
 }
 static inline __attribute__((always_inline)) bool locate_shared(const struct warp *w, const u32 *a, int64_t imm,
@@ -145,6 +157,7 @@ static inline __attribute__((always_inline)) bool locate_shared(const struct war
         const unsigned n = (N), bytes = n * (unsigned)sizeof(memory);                                                  \
         const AT *a = (const AT *)(R + i->a);                                                                          \
         const uint32_t *slots = (N) == 1 ? &i->d : w->worker->program->extra + i->extra;                               \
+        if (i->flags & F_SPIN) simt_tally_settle(w->worker);                                                           \
         if ((i->flags & F_SPIN) && (STORE || SPACE == PTX_SHARED)) w->budget -= SPIN_COST;                             \
         if ((i->flags & F_SPIN) && !STORE && SPACE != PTX_SHARED) simt_waits(w, SPIN_COST);                            \
         EACH_LANE(l, m)                                                                                                \
@@ -177,7 +190,7 @@ static inline void *quick_shared(const struct warp *w, uint64_t address, uint32_
                ? w->shared + address
                : NULL;
 }
-#define GLOBAL_AT    locate_global(w, a + h, imm, &w->worker->ranges[i->d2], bytes, &shape)
+#define GLOBAL_AT    locate_global(w, a + h, imm, &w->worker->ranges[i->d2], bytes, !h, &shape)
 #define SHARED_AT    locate_shared(w, a + h, imm, bytes, &shape)
 #define ON_GLOBAL(x) ((char *)((x) + (uint64_t)imm) + w->worker->bias)
 #define ON_SHARED(x) (w->shared + (uint32_t)((x) + (uint32_t)imm))

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "runtime/simt/matrix.h"
+#include "runtime/simt/tally.h"
 #ifdef __AVX512F__
 #include <immintrin.h>
 #endif
@@ -404,6 +405,7 @@ PREDICATE(not_pred, ~x)
 PREDICATE(mov_pred, x)
 
 #include "runtime/simt/vector_memory.h"
+#include "runtime/simt/vector_atomic.h"
 #include "runtime/simt/vector_matrix.h"
 
 /* ---- the table ---- */
@@ -580,6 +582,7 @@ static const struct op_row rows[] = {
     SETP_FLOAT(num),
     SETP_FLOAT(nan),
     MEMORY_ROWS,
+    ATOMIC_ROWS,
     MATRIX_ROWS,
 };
 const struct op_table VECTOR_TABLE = {rows, sizeof rows / sizeof *rows};

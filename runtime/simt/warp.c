@@ -8,6 +8,7 @@
 #include "runtime/memory.h"
 #include "runtime/simt/exec.h"
 #include "runtime/simt/jit.h"
+#include "runtime/simt/tally.h"
 
 /* ---- faults ---- */
 enum event simt_fault_set(struct warp *w, int lane, enum simt_fault_kind kind, const char *format, ...)
@@ -354,6 +355,7 @@ static enum block_outcome run_warps(struct worker *k, enum outcome (*run)(struct
         enum outcome outcome = w->alive ? run(w) : WARP_DONE;
         if (outcome == WARP_FAULT) return BLOCK_STOPPED;
         bool ran = w->clock != before, sliced = outcome == WARP_SLICE;
+        if (sliced) simt_tally_settle(k);
         blocked = ran ? 0 : blocked + 1;
         waiting = ran && !(sliced && w->waited > SLICE / 2) ? 0 : waiting + 1;
         slices += sliced;
