@@ -234,6 +234,34 @@ static void index_block(int64_t *block, int64_t first, size_t n)
     for (size_t i = 0; i < n; i++) block[i] = first + (int64_t)i;
 }
 
+/* Indices. One that is 0 becomes `length`, which is as bad as any other outside. */
+#define FROM_ZERO(i) ((uint64_t)from[i] + (uint64_t)(from[i] > 0 ? -1 : length))
+#define INDICES(name, TYPE)                                                                                            \
+    static bool name(int64_t *offsets, const void *index, ptrdiff_t stride, int64_t step, int64_t length, bool more,   \
+                     int64_t first, int64_t run, size_t n)                                                             \
+    {                                                                                                                  \
+        const TYPE *from = index;                                                                                      \
+        bool bad = false;                                                                                              \
+        if (!offsets) {                                                                                                \
+            for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) bad |= FROM_ZERO(i * stride) >= (uint64_t)length;             \
+        } else if (stride == 1 && step == 1 && run == 0 && !more) {                                                    \
+            for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) {                                                             \
+                uint64_t v = FROM_ZERO(i);                                                                             \
+                bad |= v >= (uint64_t)length;                                                                          \
+                offsets[i] = (int64_t)((uint64_t)first + v);                                                           \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) {                                                             \
+                uint64_t v = FROM_ZERO(i * stride), base = more ? (uint64_t)offsets[i] : (uint64_t)(first + i * run);  \
+                bad |= v >= (uint64_t)length;                                                                          \
+                offsets[i] = (int64_t)(base + v * (uint64_t)step);                                                     \
+            }                                                                                                          \
+        }                                                                                                              \
+        return !bad;                                                                                                   \
+    }
+INDICES(indices_32, int32_t)
+INDICES(indices_64, int64_t)
+
 /* The table. */
 #define ENTRY_0(id, class)                                 NULL
 #define ENTRY_1(id, class)                                 id##_##class
@@ -263,5 +291,7 @@ const struct kn_loops KN_LEVEL = {
                 {TARGETS(CONVERT_ENTRY, F32, float)},
                 {TARGETS(CONVERT_ENTRY, F64, double)}},
     .index = index_block,
+    .indices_32 = indices_32,
+    .indices_64 = indices_64,
 };
 #endif

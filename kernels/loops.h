@@ -13,6 +13,11 @@ typedef void kn_op_loop(void *out, const void *a, const void *b, const void *c, 
 /* n elements of one dtype, `stride` elements apart in memory, to or from a block. */
 typedef void kn_load_loop(void *out, const void *memory, ptrdiff_t stride, size_t n);
 typedef void kn_store_loop(void *memory, ptrdiff_t stride, const void *in, size_t n);
+/* n indices, `stride` apart, of an axis of `length` elements, counted from 1 or from the end with negative ones: adds
+ * step times each, from 0, to offsets[i], which first becomes first + i * run unless `more`. offsets NULL: only looks
+ * at them. Returns whether all are within the axis; otherwise the offsets mean nothing. */
+typedef bool kn_indices_loop(int64_t *offsets, const void *index, ptrdiff_t stride, int64_t step, int64_t length,
+                             bool more, int64_t first, int64_t run, size_t n);
 /* A block of one class to a block of a dtype's class, rounded, wrapped or saturated to that dtype. */
 typedef void kn_convert_loop(void *out, const void *in, size_t n);
 
@@ -22,6 +27,7 @@ struct kn_loops {
     kn_store_loop *store[RT_DTYPE_COUNT];
     kn_convert_loop *convert[KN_CLASS_COUNT][RT_DTYPE_COUNT];
     void (*index)(int64_t *block, int64_t first, size_t n); /* first, first + 1, ... */
+    kn_indices_loop *indices_32, *indices_64;               /* of int32 and int64 */
 };
 
 extern const struct kn_loops kn_loops_base;

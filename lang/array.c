@@ -5,6 +5,7 @@
 #include <string.h>
 #include "lang/array.h"
 #include "lang/closest.h"
+#include "lang/index.h"
 #include "lang/lazy.h"
 
 /* The metatable's place in the registry besides its name: found by address, without hashing a string each time. */
@@ -283,7 +284,7 @@ static int array_get(lua_State *L)
         return 1;
     }
     const char *key = lua_tostring(L, 2);
-    if (strspn(key, " \t-:.,0123456789") == strlen(key)) {
+    if (lg_is_key_text(key)) {
         lua_settop(L, 2);
         return lg_array_index(L);
     }
@@ -294,7 +295,7 @@ static int array_set(lua_State *L)
 {
     if (lua_type(L, 2) == LUA_TSTRING) {
         const char *key = lua_tostring(L, 2);
-        if (strspn(key, " \t-:.,0123456789") != strlen(key))
+        if (!lg_is_key_text(key))
             return luaL_error(L, "cannot set '%s': an array takes indices, such as x[1] or x[\"2:3\"]", key);
     }
     return lg_array_newindex(L);
@@ -399,6 +400,7 @@ void lg_open_array(lua_State *L)
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) lg_register(L, "array", methods[i]);
     lg_open_reductions(L);
     lg_open_scans(L);
+    lg_open_indexing(L);
     luaL_newmetatable(L, LG_ARRAY);
     luaL_setfuncs(L, meta, 0);
     lua_pushvalue(L, -1);

@@ -82,5 +82,7 @@ void lg_push_shape(lua_State *L, int ndim, const int64_t *shape);
 /* lang/index.c */
 int lg_array_index(lua_State *L);    /* x[key] for keys that are not names */
 int lg_array_newindex(lua_State *L); /* x[key] = value */
+void lg_open_indexing(lua_State *L); /* adds the methods that index; the gpu table and the methods are at the top */
+int lg_where_true(lua_State *L);     /* gpu.where(x): lang/mask.c */
 
 #endif

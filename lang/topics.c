@@ -2,19 +2,24 @@
 #include "lang/array.h"
 
 const struct lg_function lg_topics[] = {
-    {"indexing", NULL, "x[i]   x[{i, j}]   x[{{first, last, step}, {}}]   x[\"1:2, ::2\"]   x[mask]",
+    {"indexing", NULL, "x[i]   x[{i, j}]   x[{{first, last, step}, {}}]   x[\"1:2, ::2\"]   x[mask]   x[{indices, {}}]",
      "Reading and writing parts of an array.\n"
      "Indices count from 1, or from the end with -1. A number takes one index of an axis and drops the axis; when all axes "
      "are gone the result is a Lua number. In a table there is one item per axis: a number, {} for all, {i} for one index "
      "that keeps its axis, {first, last} for a range with both ends, {first, last, step} for one with steps, which may be "
      "negative. Axes that are not named are taken whole. The same as a string: \"2\", \":\", \"1:3\", \"::2\", \"::-1\", "
      "\"...\" for all axes between.\n"
-     "Everything but a single element is a view: writing into it writes into x. A mask, a bool array with the sizes of "
-     "the first axes of x, picks elements into a new array. Numbers, arrays and nested tables can be assigned through "
-     "all forms; arrays and tables broadcast.",
+     "gpu.newaxis, in a table, or newaxis, in a string, is a new axis of size 1. A single element is a Lua number; all the "
+     "rest so far are views: writing into one writes into x.\n"
+     "An array of whole numbers, in a table beside other items or alone, picks those indices of its axis into a new array; "
+     "several such arrays broadcast, and their axes take the place of the first or, where ranges stand between them, "
+     "come in front, as in NumPy. A mask, a bool array with the sizes of the axes it stands for, picks where it is true. "
+     "Numbers, arrays and nested tables can be assigned through all forms; arrays and tables broadcast. Where an element is "
+     "meant twice, the last value stays. Indices are checked before anything is written.",
      "local x = gpu.range(12):reshape(3, 4)\n"
      "assert(x[{2, 3}] == 7 and x[2][3] == 7 and x[-1][-1] == 12)\n"
      "assert(x[{{1, 2}, 1}]:sum() == 1 + 5 and x['::2, -1']:sum() == 4 + 12)\n"
+     "assert(x[{gpu.array({3, 1}), 1}]:sum() == 9 + 1 and x['newaxis, 2'].ndim == 2)\n"
      "x[x:gt(6)] = 0\n"
      "x[{{}, 1}] = {7, 8, 9}\n"
      "assert(x:sum() == 7 + 2 + 3 + 4 + 8 + 6 + 9)"},

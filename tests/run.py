@@ -14,7 +14,7 @@ A suite is a kind of test; what a suite consists of is found by looking, so a ne
   checked    those of tests/simt that have nothing wrong, with gpu.check(true): a report is a failure
   cuda       both of the above on cuda:0, with DIR/libcuda-simt.so in the place of NVIDIA's driver
   tutorials  tutorials/*.ipynb               by `lunarray FILE.ipynb`
-  python     tests/wire, pty, jupyter        pytest: real clients, a real terminal, a real browser
+  python     tests/wire, pty, jupyter, numpy  pytest: real clients, a real terminal, a real browser, NumPy as a reference
   gpu        tests/gpu/check.lua             what only a GPU shows: skipped, one by one, where there is none
 As many programs run beside each other as the machine has cores (--jobs 1: one by one).
 Each test prints "ok NAME", "not ok NAME" or "skip NAME"; a program that ends badly without saying so is one failure.
@@ -32,7 +32,7 @@ import threading
 import time
 import xml.etree.ElementTree as ET
 
-GENERATED = ["ops", "reduce", "statistics", "convert", "index", "random", "scan", "contract", "sort", "linalg"]
+GENERATED = ["ops", "reduce", "statistics", "convert", "index", "gather", "random", "scan", "contract", "sort", "linalg"]
 STOCK = ["create", "kernel"]
 CHECKED = ["cooperative", "graph", "grid", "guide", "image", "language", "learning", "linear", "matmul", "physics", "reduction",
            "scan", "signal", "sort", "sparse", "warps"]
@@ -150,7 +150,7 @@ class Runner:
 
     def python(self):
         """The slowest: to be started first. The browser's tests are one process, the others one for each file."""
-        for folder, together in ("jupyter", True), ("wire", False), ("pty", False):
+        for folder, together in ("jupyter", True), ("numpy", False), ("wire", False), ("pty", False):
             files = [f for f in sorted(glob.glob(f"tests/{folder}/test_*.py")) if self.wanted("python", folder, f)]
             for part in [files] if together and files else [[f] for f in files]:
                 self.later(self.pytest, part)

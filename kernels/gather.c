@@ -1,0 +1,187 @@
+/* What an indexed access means: its geometry, which errors it has, and which way it is run. */
+#include "kernels/gather.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether the strides keep all elements apart; sizes below 2 do not count. */
+static bool elements_apart(const struct rt_array *a)
+{
+    int order[RT_MAX_DIMS], n = 0;
+    for (int i = 0; i < a->ndim; i++) {
+        if (a->shape[i] < 2) continue;
+        int at = n++;
+        for (; at > 0 && llabs(a->strides[order[at - 1]]) > llabs(a->strides[i]); at--) order[at] = order[at - 1];
+        order[at] = i;
+    }
+    int64_t reach = 0;
+    for (int k = 0; k < n; k++) {
+        int64_t stride = llabs(a->strides[order[k]]);
+        if (stride <= reach) return false;
+        reach += stride * (a->shape[order[k]] - 1);
+    }
+    return true;
+}
+
+static void find_span(const struct rt_array *a, int64_t *low, int64_t *span)
+{
+    int64_t high = 0;
+    *low = 0;
+    for (int i = 0; i < a->ndim; i++) {
+        int64_t reach = (a->shape[i] - 1) * a->strides[i];
+        *(reach < 0 ? low : &high) += reach;
+    }
+    *span = high - *low + 1;
+}
+
+/* The places have a size, and so has data then. */
+static void make_trip(const struct kn_indexing *x, const struct rt_array *dense, struct kn_trip *t)
+{
+    struct rt_array order = {.ndim = x->ndim}, data = {.ndim = x->ndim}; /* shapes and strides alone */
+    const struct rt_array *leaves[KN_TRIP_INDEX + KN_MAX_PICKS] = {&data, dense ? dense : &order};
+    int64_t stride = 1;
+    *t = (struct kn_trip){.x = x, .dense = dense, .apart = elements_apart(x->data)};
+    for (int i = x->ndim - 1; i >= 0; i--) {
+        order.shape[i] = data.shape[i] = x->shape[i];
+        order.strides[i] = stride;
+        stride *= x->shape[i];
+        data.strides[i] = x->runs[i] < 0 ? 0 : x->data->strides[x->runs[i]];
+    }
+    for (int i = 0; i < x->count; i++) {
+        const struct kn_pick *p = &x->picks[i];
+        leaves[KN_TRIP_INDEX + i] = p->index;
+        t->step[i] = x->data->strides[p->axis];
+        t->length[i] = x->data->shape[p->axis];
+    }
+    find_span(x->data, &t->low, &t->span);
+    kn_space_make(leaves, KN_TRIP_INDEX + x->count, &order, &t->space);
+}
+
+/* The index that pick p has at a place, which is given by its row-major number. */
+static enum rt_status index_at(const struct kn_indexing *x, int p, int64_t place, int64_t *out, struct rt_error *e)
+{
+    struct rt_array one = *x->picks[p].index; /* borrowed */
+    char element[8];
+    for (int i = x->ndim - 1; i >= 0; i--) {
+        one.offset += place % x->shape[i] * one.strides[i];
+        place /= x->shape[i];
+    }
+    one.ndim = 0;
+    enum rt_status status = rt_array_read(&one, element, e);
+    if (status == RT_OK) *out = rt_load_int(one.dtype, element);
+    return status;
+}
+
+static enum rt_status bad_index(const struct kn_indexing *x, int64_t place, struct rt_error *e)
+{
+    for (int p = 0; p < x->count; p++) {
+        int64_t i, n = x->data->shape[x->picks[p].axis];
+        enum rt_status status = index_at(x, p, place, &i, e);
+        if (status != RT_OK) return status;
+        if (i == 0)
+            return rt_fail(e, RT_INVALID,
+                           "index 0 on axis %d, in an array of indices: indices count from 1, or from the end with -1",
+                           x->picks[p].named + 1);
+        if (i < -n || i > n)
+            return rt_fail(e, RT_INVALID,
+                           "index %lld, in an array of indices, is out of range for axis %d, which has %lld element%s",
+                           (long long)i, x->picks[p].named + 1, (long long)n, n == 1 ? "" : "s");
+    }
+    return rt_fail(e, RT_INVALID, "an array of indices was changed while it was in use");
+}
+
+static enum rt_status travel(const struct kn_indexing *x, const struct rt_array *dense, enum kn_access access,
+                             struct rt_error *e)
+{
+    struct kn_trip t;
+    int64_t bad = -1;
+    make_trip(x, dense, &t);
+    enum rt_status status = kn_runs_generated(rt_array_device(x->data)) ? kn_gather_cuda(&t, access, &bad, e)
+                                                                        : kn_gather_host(&t, access, &bad, e);
+    return status == RT_OK && bad >= 0 ? bad_index(x, bad, e) : status;
+}
+
+static enum rt_status check(const struct kn_indexing *x, const struct rt_array *dense, struct rt_error *e)
+{
+    const struct rt_array *arrays[KN_MAX_PICKS + 2] = {x->data, dense};
+    for (int i = 0; i < x->count; i++) arrays[i + 2] = x->picks[i].index;
+    return kn_check_devices(arrays, x->count + 2, e);
+}
+
+static int64_t place_count(const struct kn_indexing *x)
+{
+    int64_t n = 1;
+    for (int i = 0; i < x->ndim; i++) n *= x->shape[i];
+    return n;
+}
+
+enum rt_status kn_gather(const struct kn_indexing *x, const struct rt_array *out, struct rt_error *e)
+{
+    enum rt_status status = check(x, out, e);
+    return status == RT_OK && place_count(x) > 0 ? travel(x, out, KN_READ, e) : status;
+}
+
+/* Copies of what a write would change while it is read; *a then points to its copy. */
+static enum rt_status set_apart(const struct rt_array *data, const struct rt_array **a, struct rt_array *copy,
+                                struct rt_error *e)
+{
+    if (!rt_array_overlap(data, *a)) return RT_OK;
+    enum rt_status status = kn_convert(*a, (*a)->dtype, rt_array_device(*a), copy, e);
+    *a = copy;
+    return status;
+}
+
+static enum rt_status write(const struct kn_indexing *x, const struct rt_array *value, enum kn_access access,
+                            struct rt_error *e)
+{
+    struct kn_indexing mine = *x;
+    struct rt_array copies[KN_MAX_PICKS + 1] = {{0}}, spread = {0};
+    const struct rt_array *dense = value;
+    enum rt_status status = check(x, value, e);
+    if (status == RT_OK) status = set_apart(x->data, &dense, &copies[0], e);
+    for (int i = 0; i < x->count && status == RT_OK; i++)
+        status = set_apart(x->data, &mine.picks[i].index, &copies[i + 1], e);
+    if (status == RT_OK) status = rt_array_broadcast(dense, x->ndim, x->shape, &spread, e);
+    if (status == RT_OK && place_count(x) > 0) {
+        status = travel(&mine, NULL, KN_CHECK, e);
+        if (status == RT_OK) status = travel(&mine, &spread, access, e);
+    }
+    rt_array_release(&spread);
+    for (int i = 0; i <= x->count; i++) rt_array_release(&copies[i]);
+    return status;
+}
+
+enum rt_status kn_scatter(const struct kn_indexing *x, const struct rt_array *value, struct rt_error *e)
+{
+    return write(x, value, KN_WRITE, e);
+}
+
+/* Sums of floats keep their order, so a GPU, whose threads have none, leaves them to the host; so it does with elements
+ * that it has no atomic addition for. */
+static enum rt_status add_on_host(const struct kn_indexing *x, const struct rt_array *value, struct rt_error *e)
+{
+    struct kn_indexing mine = *x;
+    struct rt_array copies[KN_MAX_PICKS + 2] = {{0}}, back = {0};
+    struct rt_device *host = rt_device_open("cpu", e), *here = rt_array_device(x->data);
+    enum rt_status status = host ? kn_convert(x->data, x->data->dtype, host, &copies[0], e) : RT_MISSING;
+    if (status == RT_OK) status = kn_convert(value, value->dtype, host, &copies[1], e);
+    for (int i = 0; i < x->count && status == RT_OK; i++) {
+        status = kn_convert(x->picks[i].index, x->picks[i].index->dtype, host, &copies[i + 2], e);
+        mine.picks[i].index = &copies[i + 2];
+    }
+    mine.data = &copies[0];
+    if (status == RT_OK) status = kn_scatter_add(&mine, &copies[1], e);
+    if (status == RT_OK) status = kn_convert(&copies[0], x->data->dtype, here, &back, e);
+    if (status == RT_OK) status = kn_copy(x->data, &back, e);
+    rt_array_release(&back);
+    for (int i = 0; i < x->count + 2; i++) rt_array_release(&copies[i]);
+    return status;
+}
+
+enum rt_status kn_scatter_add(const struct kn_indexing *x, const struct rt_array *value, struct rt_error *e)
+{
+    const struct rt_dtype_info *d = &rt_dtypes[x->data->dtype];
+    bool atomic = (d->kind == 'i' || d->kind == 'u') && d->size >= 4;
+    if (!kn_runs_generated(rt_array_device(x->data)) || atomic) return write(x, value, KN_ACCUMULATE, e);
+    enum rt_status status = check(x, value, e);
+    return status == RT_OK ? add_on_host(x, value, e) : status;
+}

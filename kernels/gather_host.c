@@ -1,0 +1,316 @@
+/* Indexed access on the host threads. Offsets into data are worked out for a block of places at a time, then elements
+ * are moved; rows that run along with the last axis are copied whole. Writers share the elements of data between them,
+ * not the places: each goes through all places and writes those that lead into its part, so that the order of writes to
+ * one element is that of the places, however many threads there are. */
+#include "kernels/gather.h"
+#include <string.h>
+#include "kernels/host.h"
+#include "runtime/interrupt.h"
+#include "runtime/threads.h"
+
+#define BLOCK 1024    /* places whose offsets are worked out at once */
+#define NEAR  1048576 /* bytes that one core's cache keeps */
+
+struct pass {
+    const struct kn_trip *trip;
+    enum kn_access access;
+    size_t size; /* bytes of an element */
+    const struct kn_loops *loops;
+    char *data, *dense;
+    const char *index[KN_MAX_PICKS];
+    bool rows;   /* no index changes along the last axis */
+    int parts;   /* of data, for writers; 1: whoever comes to a place writes */
+    int64_t bad; /* the first bad place, INT64_MAX: none */
+};
+
+/* A worker's stretch of places, and the offsets in data that it may write to. */
+struct stretch {
+    int64_t position, end, low, high;
+    int64_t coordinates[RT_MAX_DIMS];
+};
+
+static void note_bad(struct pass *p, int64_t place)
+{
+    int64_t seen = __atomic_load_n(&p->bad, __ATOMIC_RELAXED);
+    while (place < seen &&
+           !__atomic_compare_exchange_n(&p->bad, &seen, place, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
+/* How many of n indices come before the first bad one. */
+static size_t good_indices(const struct rt_array *index, const char *at, int64_t stride, int64_t length, size_t n)
+{
+    int64_t size = rt_dtypes[index->dtype].size;
+    for (size_t i = 0; i < n; i++) {
+        int64_t v = rt_load_int(index->dtype, at + (int64_t)i * stride * size);
+        if (v == 0 || v > length || v < -length) return i;
+    }
+    return n;
+}
+
+/* Offsets of the n places from s->position on, which lie in one row, or NULL where they are only checked; returns how
+ * many come before a bad index. */
+static size_t find_offsets(const struct pass *p, const struct stretch *s, int64_t *offsets, size_t n)
+{
+    const struct kn_trip *t = p->trip;
+    const struct kn_space *space = &t->space;
+    int last = space->ndim - 1;
+    size_t good = n;
+    int64_t first = 0, run = space->strides[KN_TRIP_DATA][last];
+    for (int i = 0; i <= last; i++) first += s->coordinates[i] * space->strides[KN_TRIP_DATA][i];
+    for (int k = 0; k < t->x->count; k++) {
+        const struct rt_array *index = t->x->picks[k].index;
+        const int64_t *strides = space->strides[KN_TRIP_INDEX + k];
+        kn_indices_loop *loop = index->dtype == RT_INT32 ? p->loops->indices_32 : p->loops->indices_64;
+        const char *at = p->index[k];
+        for (int i = 0; i <= last; i++) at += s->coordinates[i] * strides[i] * (int64_t)rt_dtypes[index->dtype].size;
+        if (loop(offsets, at, strides[last], t->step[k], t->length[k], k > 0, first, run, n)) continue;
+        size_t until = good_indices(index, at, strides[last], t->length[k], n);
+        if (until < good) good = until;
+    }
+    return good;
+}
+
+/* Moves between data[offsets[i]] and the dense elements, i * stride from the first of the block or, where only some of
+ * it are moved, which[i] * stride. */
+#define MOVERS(bits)                                                                                                   \
+    static void read_##bits(const char *data, const int64_t *offsets, char *dense, int64_t stride, size_t n)           \
+    {                                                                                                                  \
+        const uint##bits##_t *from = (const uint##bits##_t *)data;                                                     \
+        uint##bits##_t *to = (uint##bits##_t *)dense;                                                                  \
+        for (size_t i = 0; i < n; i++) to[(int64_t)i * stride] = from[offsets[i]];                                     \
+    }                                                                                                                  \
+    static void write_##bits(char *data, const int64_t *offsets, const char *dense, const uint16_t *which,             \
+                             int64_t stride, size_t n)                                                                 \
+    {                                                                                                                  \
+        uint##bits##_t *to = (uint##bits##_t *)data;                                                                   \
+        const uint##bits##_t *from = (const uint##bits##_t *)dense;                                                    \
+        if (which)                                                                                                     \
+            for (size_t i = 0; i < n; i++) to[offsets[i]] = from[which[i] * stride];                                   \
+        else                                                                                                           \
+            for (size_t i = 0; i < n; i++) to[offsets[i]] = from[(int64_t)i * stride];                                 \
+    }
+MOVERS(8)
+MOVERS(16)
+MOVERS(32)
+MOVERS(64)
+
+/* One addition for each kind of element, as the operation `add` has it: integers wrap, the 16-bit floats are rounded
+ * each time, bools meet in "or". */
+#define PLUS_BOOL(a, b)     ((a) | (b))
+#define PLUS_INT(a, b)      ((uint64_t)(a) + (uint64_t)(b))
+#define PLUS_FLOAT(a, b)    ((a) + (b))
+#define PLUS_FLOAT16(a, b)  rt_half_from_float(rt_half_to_float(a) + rt_half_to_float(b))
+#define PLUS_BFLOAT16(a, b) rt_bfloat_from_float(rt_bfloat_to_float(a) + rt_bfloat_to_float(b))
+#define ADDERS(X)                                                                                                      \
+    X(BOOL, uint8_t, PLUS_BOOL)                                                                                        \
+    X(INT8, int8_t, PLUS_INT)                                                                                          \
+    X(INT16, int16_t, PLUS_INT)                                                                                        \
+    X(INT32, int32_t, PLUS_INT)                                                                                        \
+    X(INT64, int64_t, PLUS_INT)                                                                                        \
+    X(UINT8, uint8_t, PLUS_INT)                                                                                        \
+    X(UINT16, uint16_t, PLUS_INT)                                                                                      \
+    X(UINT32, uint32_t, PLUS_INT)                                                                                      \
+    X(UINT64, uint64_t, PLUS_INT)                                                                                      \
+    X(FLOAT16, uint16_t, PLUS_FLOAT16)                                                                                 \
+    X(BFLOAT16, uint16_t, PLUS_BFLOAT16)                                                                               \
+    X(FLOAT32, float, PLUS_FLOAT)                                                                                      \
+    X(FLOAT64, double, PLUS_FLOAT)
+
+#define ADDER(id, TYPE, PLUS)                                                                                          \
+    static void add_##id(char *data, const int64_t *offsets, const char *dense, const uint16_t *which, int64_t stride, \
+                         size_t n)                                                                                     \
+    {                                                                                                                  \
+        TYPE *to = (TYPE *)data;                                                                                       \
+        const TYPE *from = (const TYPE *)dense;                                                                        \
+        if (which)                                                                                                     \
+            for (size_t i = 0; i < n; i++) to[offsets[i]] = (TYPE)PLUS(to[offsets[i]], from[which[i] * stride]);       \
+        else                                                                                                           \
+            for (size_t i = 0; i < n; i++) to[offsets[i]] = (TYPE)PLUS(to[offsets[i]], from[(int64_t)i * stride]);     \
+    }
+ADDERS(ADDER)
+
+typedef void write_loop(char *data, const int64_t *offsets, const char *dense, const uint16_t *which, int64_t stride,
+                        size_t n);
+static write_loop *const adders[RT_DTYPE_COUNT] = {
+#define ROW(id, TYPE, PLUS) [RT_##id] = add_##id,
+    ADDERS(ROW)
+#undef ROW
+};
+
+static void read_block(const struct pass *p, const int64_t *offsets, char *dense, int64_t stride, size_t n)
+{
+    switch (p->size) {
+    case 1: read_8(p->data, offsets, dense, stride, n); break;
+    case 2: read_16(p->data, offsets, dense, stride, n); break;
+    case 4: read_32(p->data, offsets, dense, stride, n); break;
+    default: read_64(p->data, offsets, dense, stride, n); break;
+    }
+}
+
+/* Keeps those of n offsets that are in [low, high), and which they were. */
+static size_t keep_own(const struct stretch *s, int64_t *offsets, uint16_t *which, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t offset = offsets[i];
+        which[kept] = (uint16_t)i;
+        offsets[kept] = offset;
+        kept += offset >= s->low && offset < s->high;
+    }
+    return kept;
+}
+
+static void write_block(const struct pass *p, const struct stretch *s, int64_t *offsets, const char *dense,
+                        int64_t stride, size_t n)
+{
+    uint16_t which[BLOCK] = {0};
+    write_loop *loop = write_64;
+    bool all = s->low == INT64_MIN;
+    if (!all) n = keep_own(s, offsets, which, n);
+    if (p->access == KN_ACCUMULATE)
+        loop = adders[p->trip->x->data->dtype];
+    else if (p->size < 8)
+        loop = p->size == 1 ? write_8 : p->size == 2 ? write_16 : write_32;
+    loop(p->data, offsets, dense, all ? NULL : which, stride, n);
+}
+
+/* The dense element at the position. */
+static char *dense_at(const struct pass *p, const struct stretch *s)
+{
+    const struct kn_space *space = &p->trip->space;
+    int64_t at = 0;
+    for (int i = 0; i < space->ndim; i++) at += s->coordinates[i] * space->strides[KN_TRIP_DENSE][i];
+    return p->dense + at * (int64_t)p->size;
+}
+
+/* Copies n elements of a row whose indices are all the same when both sides lie in memory one behind the other. */
+static bool copy_row(const struct pass *p, const struct stretch *s, int64_t offset, size_t n)
+{
+    const struct kn_space *space = &p->trip->space;
+    int last = space->ndim - 1;
+    if (p->access == KN_ACCUMULATE || space->strides[KN_TRIP_DATA][last] != 1 ||
+        space->strides[KN_TRIP_DENSE][last] != 1)
+        return false;
+    char *data = p->data + offset * (int64_t)p->size, *dense = dense_at(p, s);
+    if (p->access == KN_READ)
+        memcpy(dense, data, n * p->size);
+    else
+        memcpy(data, dense, n * p->size);
+    return true;
+}
+
+/* A row, or what the stretch has of it. Writers own rows whole, by the offset of their first element. */
+static bool do_row(struct pass *p, const struct stretch *s, size_t n)
+{
+    const struct kn_space *space = &p->trip->space;
+    int last = space->ndim - 1;
+    int64_t offset = 0, offsets[BLOCK] = {0}, run = space->strides[KN_TRIP_DATA][last];
+    if (find_offsets(p, s, &offset, 1) == 0) {
+        note_bad(p, s->position);
+        return false;
+    }
+    if (p->access == KN_CHECK) return true;
+    int64_t first = offset - s->coordinates[last] * run;
+    if (p->access != KN_READ && (first < s->low || first >= s->high)) return true;
+    if (copy_row(p, s, offset, n)) return true;
+    const struct stretch whole = {.low = INT64_MIN, .high = INT64_MAX};
+    int64_t stride = space->strides[KN_TRIP_DENSE][last];
+    char *dense = dense_at(p, s);
+    for (size_t done = 0; done < n;) {
+        size_t part = n - done < BLOCK ? n - done : BLOCK;
+        for (size_t i = 0; i < part; i++) offsets[i] = offset + (int64_t)(done + i) * run;
+        if (p->access == KN_READ)
+            read_block(p, offsets, dense, stride, part);
+        else
+            write_block(p, &whole, offsets, dense, stride, part);
+        dense += (int64_t)part * stride * (int64_t)p->size;
+        done += part;
+    }
+    return true;
+}
+
+static bool do_block(struct pass *p, const struct stretch *s, size_t n)
+{
+    const struct kn_space *space = &p->trip->space;
+    int64_t offsets[BLOCK] = {0}, stride = space->strides[KN_TRIP_DENSE][space->ndim - 1];
+    size_t good = find_offsets(p, s, p->access == KN_CHECK ? NULL : offsets, n);
+    if (good < n) {
+        note_bad(p, s->position + (int64_t)good);
+        return false;
+    }
+    if (p->access == KN_READ)
+        read_block(p, offsets, dense_at(p, s), stride, n);
+    else if (p->access != KN_CHECK)
+        write_block(p, s, offsets, dense_at(p, s), stride, n);
+    return true;
+}
+
+static void walk(struct pass *p, struct stretch *s)
+{
+    const struct kn_space *space = &p->trip->space;
+    int last = space->ndim - 1;
+    int64_t rest = s->position;
+    for (int i = last; i >= 0; i--) {
+        s->coordinates[i] = rest % space->shape[i];
+        rest /= space->shape[i];
+    }
+    while (s->position < s->end) {
+        int64_t n = space->shape[last] - s->coordinates[last];
+        if (n > s->end - s->position) n = s->end - s->position;
+        if (!p->rows && n > BLOCK) n = BLOCK;
+        if (!(p->rows ? do_row(p, s, (size_t)n) : do_block(p, s, (size_t)n))) return;
+        s->position += n;
+        s->coordinates[last] += n;
+        for (int i = last; i > 0 && s->coordinates[i] == space->shape[i]; i--) {
+            s->coordinates[i] = 0;
+            s->coordinates[i - 1]++;
+        }
+        if (s->coordinates[last] == 0 && rt_interrupted()) return;
+    }
+}
+
+static void places_piece(void *context, size_t begin, size_t end, int worker)
+{
+    struct stretch s = {.position = (int64_t)begin, .end = (int64_t)end, .low = INT64_MIN, .high = INT64_MAX};
+    (void)worker;
+    if (!rt_interrupted()) walk(context, &s);
+}
+
+static void parts_piece(void *context, size_t begin, size_t end, int worker)
+{
+    struct pass *p = context;
+    const struct kn_trip *t = p->trip;
+    (void)worker;
+    for (size_t part = begin; part < end && !rt_interrupted(); part++) {
+        int64_t each = t->span / p->parts, first = t->low + (int64_t)part * each;
+        bool final = part + 1 == (size_t)p->parts;
+        struct stretch s = {.end = t->space.size, .low = first, .high = final ? t->low + t->span : first + each};
+        if (p->parts == 1) s.low = INT64_MIN, s.high = INT64_MAX;
+        walk(p, &s);
+    }
+}
+
+enum rt_status kn_gather_host(const struct kn_trip *t, enum kn_access access, int64_t *bad, struct rt_error *e)
+{
+    struct pass p = {.trip = t, .access = access, .size = rt_dtypes[t->x->data->dtype].size, .rows = true};
+    p.loops = kn_host_loops();
+    bool writes = access == KN_WRITE || access == KN_ACCUMULATE;
+    p.bad = INT64_MAX;
+    p.data = rt_array_host(t->x->data);
+    p.dense = t->dense ? rt_array_host(t->dense) : NULL;
+    for (int i = 0; i < t->x->count; i++) {
+        p.index[i] = rt_array_host(t->x->picks[i].index);
+        p.rows &= t->space.strides[KN_TRIP_INDEX + i][t->space.ndim - 1] == 0;
+    }
+    if (writes && !(t->x->once && t->apart)) {
+        bool worth = t->space.size > KN_GRAIN && (size_t)t->span * p.size > NEAR; /* else the finding costs most */
+        p.parts = t->apart && worth ? rt_thread_count() : 1;
+        if (p.parts > t->span) p.parts = (int)t->span;
+        rt_parallel_for((size_t)p.parts, 1, parts_piece, &p);
+    } else {
+        rt_parallel_for((size_t)t->space.size, KN_GRAIN, places_piece, &p);
+    }
+    *bad = p.bad == INT64_MAX ? -1 : p.bad;
+    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+}

@@ -1,0 +1,162 @@
+/* Masks on the host threads, chunk by chunk; eight elements of a mask are looked at as one word. */
+#include "kernels/nonzero.h"
+#include <string.h>
+#include "runtime/interrupt.h"
+#include "runtime/threads.h"
+
+#define CHUNKS_AT_ONCE 8 /* chunks that one piece of parallel work has */
+
+struct masked {
+    const struct kn_mask *m;
+    const uint8_t *bits;
+    int64_t *before;
+    const char *from; /* where elements come from and go to; which of the two has all places depends on the direction */
+    char *to;
+    size_t size;
+};
+
+/* The highest bit of each byte that is not zero; the first element's byte is the lowest. */
+static uint64_t true_bytes(const uint8_t *bits)
+{
+    uint64_t w;
+    memcpy(&w, bits, sizeof w);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    w = __builtin_bswap64(w);
+#endif
+    return (((w & 0x7f7f7f7f7f7f7f7fu) + 0x7f7f7f7f7f7f7f7fu) | w) & 0x8080808080808080u;
+}
+
+static int64_t chunk_end(const struct masked *w, int64_t chunk)
+{
+    int64_t end = (chunk + 1) * KN_MASK_CHUNK;
+    return end < w->m->places ? end : w->m->places;
+}
+
+static void count_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct masked *w = context;
+    (void)worker;
+    for (int64_t chunk = (int64_t)begin; chunk < (int64_t)end && !rt_interrupted(); chunk++) {
+        int64_t i = chunk * KN_MASK_CHUNK, last = chunk_end(w, chunk), count = 0;
+        for (; i + 8 <= last; i += 8) count += __builtin_popcountll(true_bytes(w->bits + i));
+        for (; i < last; i++) count += w->bits[i] != 0;
+        w->before[chunk] = count;
+    }
+}
+
+/* The places of a chunk's true elements, from its first; returns how many. Writing one that is not kept and stepping
+ * over it costs less than guessing which are. */
+static size_t find_places(const struct masked *w, int64_t chunk, uint16_t *places)
+{
+    const uint8_t *bits = w->bits + chunk * KN_MASK_CHUNK;
+    int64_t n = chunk_end(w, chunk) - chunk * KN_MASK_CHUNK, i = 0;
+    size_t count = 0;
+    for (; i + 8 <= n; i += 8) {
+        uint64_t set = true_bytes(bits + i) >> 7;
+        for (int k = 0; k < 8; k++) {
+            places[count] = (uint16_t)(i + k);
+            count += set >> 8 * k & 1;
+        }
+    }
+    for (; i < n; i++) {
+        places[count] = (uint16_t)i;
+        count += bits[i] != 0;
+    }
+    return count;
+}
+
+static void places_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct masked *w = context;
+    uint16_t places[KN_MASK_CHUNK] = {0};
+    (void)worker;
+    for (int64_t chunk = (int64_t)begin; chunk < (int64_t)end && !rt_interrupted(); chunk++) {
+        int64_t *to = (int64_t *)(void *)w->to + w->before[chunk], first = chunk * KN_MASK_CHUNK + 1;
+        size_t n = find_places(w, chunk, places);
+        for (size_t i = 0; i < n; i++) to[i] = first + places[i];
+    }
+}
+
+#define MOVERS(bits)                                                                                                   \
+    static void read_##bits(const void *from, void *to, const uint16_t *places, size_t n)                              \
+    {                                                                                                                  \
+        for (size_t i = 0; i < n; i++) ((uint##bits##_t *)to)[i] = ((const uint##bits##_t *)from)[places[i]];          \
+    }                                                                                                                  \
+    static void write_##bits(const void *from, void *to, const uint16_t *places, size_t n)                             \
+    {                                                                                                                  \
+        for (size_t i = 0; i < n; i++) ((uint##bits##_t *)to)[places[i]] = ((const uint##bits##_t *)from)[i];          \
+    }
+MOVERS(8)
+MOVERS(16)
+MOVERS(32)
+MOVERS(64)
+
+static void read_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct masked *w = context;
+    uint16_t places[KN_MASK_CHUNK] = {0};
+    size_t size = w->size;
+    (void)worker;
+    for (int64_t chunk = (int64_t)begin; chunk < (int64_t)end && !rt_interrupted(); chunk++) {
+        const char *from = w->from + (size_t)chunk * KN_MASK_CHUNK * size;
+        char *to = w->to + (size_t)w->before[chunk] * size;
+        size_t n = find_places(w, chunk, places);
+        switch (size) {
+        case 1: read_8(from, to, places, n); break;
+        case 2: read_16(from, to, places, n); break;
+        case 4: read_32(from, to, places, n); break;
+        case 8: read_64(from, to, places, n); break;
+        default:
+            for (size_t i = 0; i < n; i++) memcpy(to + i * size, from + places[i] * size, size);
+        }
+    }
+}
+
+static void write_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct masked *w = context;
+    uint16_t places[KN_MASK_CHUNK] = {0};
+    size_t size = w->size;
+    (void)worker;
+    for (int64_t chunk = (int64_t)begin; chunk < (int64_t)end && !rt_interrupted(); chunk++) {
+        char *to = w->to + (size_t)chunk * KN_MASK_CHUNK * size;
+        const char *from = w->from + (size_t)w->before[chunk] * size;
+        size_t n = find_places(w, chunk, places);
+        switch (size) {
+        case 1: write_8(from, to, places, n); break;
+        case 2: write_16(from, to, places, n); break;
+        case 4: write_32(from, to, places, n); break;
+        case 8: write_64(from, to, places, n); break;
+        default:
+            for (size_t i = 0; i < n; i++) memcpy(to + places[i] * size, from + i * size, size);
+        }
+    }
+}
+
+static void run(const struct kn_mask *m, const char *from, char *to, size_t size,
+                void (*piece)(void *context, size_t begin, size_t end, int worker))
+{
+    struct masked w = {m, rt_array_host(&m->bits), rt_array_host(&m->before), from, to, size};
+    size_t chunks = (size_t)((m->places + KN_MASK_CHUNK - 1) / KN_MASK_CHUNK);
+    rt_parallel_for(chunks, CHUNKS_AT_ONCE, piece, &w);
+}
+
+void kn_mask_count_host(const struct kn_mask *m)
+{
+    run(m, NULL, NULL, 0, count_piece);
+}
+
+void kn_mask_places_host(const struct kn_mask *m, const struct rt_array *out)
+{
+    run(m, NULL, rt_array_host(out), sizeof(int64_t), places_piece);
+}
+
+void kn_mask_read_host(const struct kn_mask *m, const char *rows, char *picked, size_t size)
+{
+    run(m, rows, picked, size, read_piece);
+}
+
+void kn_mask_write_host(const struct kn_mask *m, char *rows, const char *picked, size_t size)
+{
+    run(m, picked, rows, size, write_piece);
+}

@@ -1,0 +1,213 @@
+"""Random indexing, read and written, on cpu, simt and through generated CUDA C: NumPy says what is right."""
+import os
+import random
+import subprocess
+
+import numpy as np
+import pytest
+
+LUNARRAY = os.environ["LUNARRAY"]
+SIZES = [0, 1, 1, 2, 3, 4, 5, 7]
+DTYPES = ["int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64"]
+
+PRELUDE = """
+local function show(v)
+  if type(v) ~= "userdata" then return "() " .. string.format("%d", v // 1) end
+  local text, flat = {}, v:flatten():totable()
+  for i, e in ipairs(flat) do text[i] = string.format("%d", e // 1) end
+  return tostring(v.shape) .. " " .. table.concat(text, " ")
+end
+local function case(f)
+  local ok, v = pcall(f)
+  print(ok and show(v) or "error " .. tostring(v))
+end
+local I = function(t, shape) return gpu.array(t, "int64"):reshape(shape) end
+local B = function(t, shape) return gpu.array(t, "int32"):reshape(shape):ne(0) end
+"""
+
+
+def show(v):
+    v = np.asarray(v)
+    shape = "(" + ", ".join(map(str, v.shape)) + (",)" if v.ndim == 1 else ")")
+    return shape + " " + " ".join(str(int(e)) for e in v.ravel())
+
+
+def table(values):
+    return "{" + ", ".join(str(int(v)) for v in values) + "}"
+
+
+class Base:
+    """A Lua array and NumPy's, alike: a range in a random shape, then a few views of it."""
+
+    def __init__(self, r, most=4):
+        shape = [r.choice(SIZES) for _ in range(r.randint(1, most))]
+        self.dtype = r.choice(DTYPES)
+        n = int(np.prod(shape))
+        self.lua = f"local base = gpu.range({n}, '{self.dtype}'):reshape({table(shape)})\nlocal x = base\n"
+        self.base = self.x = np.arange(1, n + 1).astype(self.dtype).reshape(shape)
+        for _ in range(r.randint(0, 2)):
+            self.view(r)
+
+    def view(self, r):
+        kind = r.choice(["turn", "flip", "step"])
+        axis = r.randrange(self.x.ndim)
+        if kind == "turn":
+            order = r.sample(range(self.x.ndim), self.x.ndim)
+            self.lua += f"x = x:permute({table(np.array(order) + 1)})\n"
+            self.x = self.x.transpose(order)
+        else:
+            step = -1 if kind == "flip" else 2
+            self.lua += "x = x[{" + "{}, " * axis + f"'::{step}'" + "}]\n"
+            self.x = self.x[(slice(None),) * axis + (slice(None, None, step),)]
+
+
+def indices(r, n, shape):
+    """Of an axis of n: NumPy's, counting from 0, and Lua's; half of them from the end."""
+    ours = [r.choice([i + 1, i - n]) for i in (r.randrange(n) for _ in range(int(np.prod(shape))))]
+    theirs = np.array([i - 1 if i > 0 else i for i in ours], np.int64).reshape(shape)
+    return theirs, f"I({table(ours)}, {table(shape)})"
+
+
+def stretch(r, n):
+    """A range that is not empty, as NumPy's slice and Lua's {first, last, step}."""
+    first, last = r.randrange(n), r.randrange(n)
+    step = r.choice([1, 1, 2, 3]) * (1 if first <= last else -1)
+    stop = last + (1 if step > 0 else -1)
+    lua = [r.choice([first + 1, first - n]), r.choice([last + 1, last - n])] + ([step] if step != 1 else [])
+    return slice(first, None if stop < 0 else stop, step), table(lua)
+
+
+def make_key(r, x, arrays):
+    """A key for x, as NumPy's tuple and the items of a Lua table."""
+    common = [r.choice([1, 2, 3]) for _ in range(r.randint(0, 2))]  # what index arrays broadcast to
+    theirs, ours, axis, dots = [], [], 0, False
+    while axis < x.ndim and (dots or r.random() < 0.9):
+        n = x.shape[axis]
+        kinds = ["whole", "new"] + ([] if dots else ["dots"]) + (["number", "stretch"] if n else [])
+        if arrays:
+            kinds += ["mask"] + (["indices"] * 3 if n else [])
+        kind = r.choice(kinds)
+        if kind == "whole":
+            item = slice(None), "{}"
+        elif kind == "new":
+            item = None, "gpu.newaxis"
+        elif kind == "dots":
+            dots = True  # the axes behind them are all named
+            theirs.append(Ellipsis), ours.append("'...'")
+            axis = r.randint(axis, x.ndim)
+            continue
+        elif kind == "number":
+            i = r.choice([r.randrange(n) + 1, r.randrange(n) - n])
+            item = (i - 1 if i > 0 else i), str(i)
+        elif kind == "stretch":
+            item = stretch(r, n)
+        elif kind == "indices":
+            shape = [r.choice([1, s]) for s in common[r.randint(0, len(common)):]]
+            item = indices(r, n, shape)
+        else:
+            axes = r.randint(1, x.ndim - axis)
+            bits = np.array([r.random() < 0.5 for _ in range(int(np.prod(x.shape[axis:axis + axes])))], bool)
+            shape = x.shape[axis:axis + axes]
+            item = bits.reshape(shape), f"B({table(bits)}, {table(shape)})"
+            axis += axes - 1
+        axis += kind != "new"
+        theirs.append(item[0]), ours.append(item[1])
+    return tuple(theirs), ours
+
+
+def read_case(r):
+    b = Base(r)
+    theirs, ours = make_key(r, b.x, r.random() < 0.8)
+    text = b.lua + "return x[{" + ", ".join(ours) + "}]"
+    try:
+        return text, show(b.x[theirs])
+    except IndexError:  # masks and indices that do not broadcast
+        return text, "error"
+
+
+def write_case(r):
+    """NumPy's numbering of the elements says which are meant; the last value for one stays."""
+    b = Base(r)
+    theirs, ours = make_key(r, b.x, r.random() < 0.8)
+    add = r.random() < 0.2
+    try:
+        places = np.arange(b.x.size).reshape(b.x.shape)[theirs]
+    except IndexError:
+        return b.lua + "x[{" + ", ".join(ours) + "}] = 0\nreturn x", "error"
+    shape = [r.choice([1, n, n, n]) for n in places.shape[r.randint(0, places.ndim):]]
+    values = np.array([r.randrange(100) for _ in range(int(np.prod(shape)))], np.int64).reshape(shape)
+    flat = b.x.ravel()
+    for place, value in zip(np.ravel(places), np.broadcast_to(values, np.shape(places)).ravel()):
+        flat[place] = value
+    b.x[...] = flat.reshape(b.x.shape)
+    value = str(values.ravel()[0]) if values.size == 1 and add else f"I({table(values.ravel())}, {table(shape)})"
+    return b.lua + "x[{" + ", ".join(ours) + "}] = " + value + "\nreturn base", show(b.base)
+
+
+def along_case(r):
+    """gather, scatter and scatter_add along an axis."""
+    b = Base(r, 3)
+    axis = r.randrange(b.x.ndim)
+    if b.x.size == 0:
+        return read_case(r)
+    shape = [r.randint(0, n) if i != axis else r.randint(0, 9) for i, n in enumerate(b.x.shape)]
+    index, lua = indices(r, b.x.shape[axis], shape)
+    coordinates = list(np.indices(shape))
+    coordinates[axis] = index
+    kind = r.choice(["gather", "scatter_", "scatter_add_"])
+    if kind == "gather":
+        return b.lua + f"return x:gather({axis + 1}, {lua})", show(b.x[tuple(coordinates)])
+    values = np.array([r.randrange(3) for _ in range(int(np.prod(shape)))], b.dtype).reshape(shape)
+    if kind == "scatter_add_":
+        np.add.at(b.x, tuple(coordinates), values)
+    else:
+        for place in np.ndindex(*shape):
+            b.x[tuple(int(c[place]) for c in coordinates)] = values[place]
+    return b.lua + f"x:{kind}({axis + 1}, {lua}, I({table(values.ravel())}, {table(shape)}))\nreturn base", show(b.base)
+
+
+def flat_case(r):
+    """take and put, along an axis or through all elements."""
+    b = Base(r, 3)
+    if b.x.size == 0:
+        return read_case(r)
+    axis = r.choice([None, r.randrange(b.x.ndim)])
+    shape = [r.choice([0, 1, 2, 5]) for _ in range(r.randint(0, 2))]
+    index, lua = indices(r, b.x.size if axis is None else b.x.shape[axis], shape)
+    if axis is not None or r.random() < 0.5:
+        last = "" if axis is None else f", {axis + 1}"
+        return b.lua + f"return x:take({lua}{last})", show(np.take(b.x, index, axis))
+    flat = b.x.ravel()
+    values = np.arange(index.size) % 50
+    for i, v in zip(index.ravel(), values):
+        flat[i] = v
+    b.x[...] = flat.reshape(b.x.shape)
+    return b.lua + f"x:put_({lua}, I({table(values)}, {table(shape)}))\nreturn base", show(b.base)
+
+
+CASES = {"read": read_case, "write": write_case, "along": along_case, "flat": flat_case}
+WAYS = {"cpu": ("cpu", {}, 400), "simt": ("simt", {"LUNARRAY_THREADS": "2"}, 100),
+        "generated": ("simt", {"LUNARRAY_GENERATED": "1"}, 60)}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", CASES)
+def test_random_indexing(kind, way, tmp_path):
+    device, env, count = WAYS[way]
+    r = random.Random(f"{kind} {way}")
+    cases = [CASES[kind](r) for _ in range(count)]
+    script = tmp_path / "cases.lua"
+    script.write_text(PRELUDE + f"gpu.device '{device}'\n" +
+                      "\n".join(f"case(function()\n{text}\nend)" for text, _ in cases))
+    p = subprocess.run([LUNARRAY, str(script)], env={**os.environ, **env}, text=True, stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT, timeout=200)
+    lines = p.stdout.splitlines()
+    assert len(lines) == count, p.stdout[-2000:]
+    errors = 0
+    for (text, want), line in zip(cases, lines):
+        errors += want == "error"
+        if want == "error":
+            assert line.startswith("error "), f"{text}\ngave {line}"
+        else:
+            assert line.rstrip() == want.rstrip(), text
+    assert errors < count / 2
