@@ -20,6 +20,21 @@
         T m = a % b;                                                                                                   \
         return m != 0 && (m ^ b) < 0 ? m + b : m;                                                                      \
     }                                                                                                                  \
+    KN_FN T gcd_##S(T a, T b)                                                                                          \
+    {                                                                                                                  \
+        U x = a < 0 ? 0 - (U)a : (U)a, y = b < 0 ? 0 - (U)b : (U)b;                                                    \
+        while (y != 0) {                                                                                               \
+            const U rest = x % y;                                                                                      \
+            x = y;                                                                                                     \
+            y = rest;                                                                                                  \
+        }                                                                                                              \
+        return (T)x;                                                                                                   \
+    }                                                                                                                  \
+    KN_FN T lcm_##S(T a, T b)                                                                                          \
+    {                                                                                                                  \
+        const U x = a < 0 ? 0 - (U)a : (U)a, y = b < 0 ? 0 - (U)b : (U)b;                                              \
+        return x == 0 || y == 0 ? 0 : (T)(x / (U)gcd_##S(a, b) * y);                                                   \
+    }                                                                                                                  \
     KN_FN T left_shift_##S(T a, T b)                                                                                   \
     {                                                                                                                  \
         const T bits = 8 * sizeof(T);                                                                                  \
@@ -38,6 +53,16 @@
     KN_FN T abs_##S(T a) { return a; }                                                                                 \
     KN_FN T floordiv_##S(T a, T b) { return b == 0 ? 0 : a / b; }                                                      \
     KN_FN T mod_##S(T a, T b) { return b == 0 ? 0 : a % b; }                                                           \
+    KN_FN T gcd_##S(T a, T b)                                                                                          \
+    {                                                                                                                  \
+        while (b != 0) {                                                                                               \
+            const T rest = a % b;                                                                                      \
+            a = b;                                                                                                     \
+            b = rest;                                                                                                  \
+        }                                                                                                              \
+        return a;                                                                                                      \
+    }                                                                                                                  \
+    KN_FN T lcm_##S(T a, T b) { return a == 0 || b == 0 ? 0 : a / gcd_##S(a, b) * b; }                                 \
     KN_FN T left_shift_##S(T a, T b) { return b >= 8 * sizeof(T) ? 0 : a << b; }                                       \
     KN_FN T right_shift_##S(T a, T b) { return b >= 8 * sizeof(T) ? 0 : a >> b; }
 
@@ -46,6 +71,62 @@
     {                                                                                                                  \
         T m = fmod(a, b);                                                                                              \
         return (m > 0 ? b < 0 : m < 0 && b > 0) ? m + b : m;                                                           \
+    }                                                                                                                  \
+    KN_FN T ldexp_##S(T a, T b)                                                                                        \
+    {                                                                                                                  \
+        return b != b ? b : ldexp(a, b > 5000 ? 5000 : b < -5000 ? -5000 : (int)b);                                    \
+    }                                                                                                                  \
+    KN_FN T logaddexp_##S(T a, T b)                                                                                    \
+    {                                                                                                                  \
+        const T d = a - b;                                                                                             \
+        if (a == b) return a + (T)0.69314718055994530942; /* infinities too */                                         \
+        return d > 0 ? a + log1p(exp(-d)) : d <= 0 ? b + log1p(exp(d)) : d;                                            \
+    }                                                                                                                  \
+    KN_FN T logaddexp2_##S(T a, T b)                                                                                   \
+    {                                                                                                                  \
+        const T d = a - b, factor = (T)1.44269504088896340736;                                                         \
+        if (a == b) return a + 1;                                                                                      \
+        return d > 0 ? a + log1p(exp2(-d)) * factor : d <= 0 ? b + log1p(exp2(d)) * factor : d;                        \
+    }                                                                                                                  \
+    /* The sine is that of what is left of x beside the nearest even number, folded into a quarter turn. */            \
+    KN_FN T sinc_##S(T a)                                                                                              \
+    {                                                                                                                  \
+        const double x = a, pi = 3.14159265358979323846;                                                               \
+        double r = x - 2 * rint(x / 2);                                                                                \
+        if (x == 0) return 1;                                                                                          \
+        r = r > 0.5 ? 1 - r : r < -0.5 ? -1 - r : r;                                                                   \
+        return (T)(sin(pi * r) / (pi * x));                                                                            \
+    }                                                                                                                  \
+    /* Halley's method on erf, or on erfc where that is the more accurate, from Winitzki's approximation. */           \
+    KN_FN T erfinv_##S(T a)                                                                                            \
+    {                                                                                                                  \
+        const double x = fabs((double)a), l = log1p(-x * x), t = 4.3307467508 + l / 2;                                 \
+        double y = sqrt(sqrt(t * t - l / 0.147) - t);                                                                  \
+        if (!(x < 1)) return x == 1 ? (T)(a / (1 - x)) : (a - a) / (a - a);                                            \
+        if (x < 1e-9) return (T)(a * 0.88622692545275801365);                                                          \
+        for (int i = 0; i < 3; i++) {                                                                                  \
+            const double off = x > 0.5 ? 1 - x - erfc(y) : erf(y) - x;                                                 \
+            const double u = off / (1.12837916709551257390 * exp(-y * y));                                             \
+            y -= u / (1 + y * u);                                                                                      \
+        }                                                                                                              \
+        return (T)(a < 0 ? -y : y);                                                                                    \
+    }                                                                                                                  \
+    /* Upwards by psi(x) = psi(x + 1) - 1 / x to where the asymptotic series is exact; below 0 by reflection. */       \
+    KN_FN T digamma_##S(T a)                                                                                           \
+    {                                                                                                                  \
+        const double pi = 3.14159265358979323846;                                                                      \
+        double x = a, sum = 0, r, z;                                                                                   \
+        if (x <= 0) {                                                                                                  \
+            r = x - rint(x);                                                                                           \
+            if (r == 0) return (T)(r / r);                                                                             \
+            sum = -pi / tan(pi * r);                                                                                   \
+            x = 1 - x;                                                                                                 \
+        }                                                                                                              \
+        for (; x < 10; x += 1) sum -= 1 / x;                                                                           \
+        z = 1 / (x * x);                                                                                               \
+        r = 1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12));                                                \
+        r = z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * r)));                                                \
+        return (T)(sum + (log(x) - 0.5 / x - r));                                                                      \
     }                                                                                                                  \
     KN_FN T pow_##S(T a, T b) { return b == 2 ? a * a : pow(a, b); }
 /* clang-format on */
