@@ -19,6 +19,16 @@ static inline __attribute__((always_inline)) enum shape shape64(const u64 *a, un
     if (!(_mm512_cmpneq_epi64_mask(lo, step) | _mm512_cmpneq_epi64_mask(_mm512_sub_epi64(hi, eight), step)))
         return SHAPE_UNIT;
     return _mm512_test_epi64_mask(lo, lo) | _mm512_test_epi64_mask(hi, hi) ? SHAPE_ANY : SHAPE_UNIFORM;
+#elif defined(__AVX2__)
+    long long s = stride;
+    __m256i first = _mm256_set1_epi64x((long long)a[0]), step = _mm256_set_epi64x(3 * s, 2 * s, s, 0);
+    __m256i differ = _mm256_setzero_si256(), skew = differ;
+    for (int k = 0; k < HALF; k += 4) {
+        __m256i d = _mm256_sub_epi64(_mm256_loadu_si256((const __m256i *)(const void *)(a + k)), first);
+        differ = _mm256_or_si256(differ, d);
+        skew = _mm256_or_si256(skew, _mm256_xor_si256(d, _mm256_add_epi64(step, _mm256_set1_epi64x(k * s))));
+    }
+    return _mm256_testz_si256(skew, skew) ? SHAPE_UNIT : _mm256_testz_si256(differ, differ) ? SHAPE_UNIFORM : SHAPE_ANY;
 #else
     uint64_t differ = 0, skew = 0;
     for (int l = 0; l < HALF; l++) {
@@ -37,6 +47,15 @@ static inline __attribute__((always_inline)) enum shape shape32(const u32 *a, un
                                       _mm512_set1_epi32((int)stride));
     if (!_mm512_cmpneq_epi32_mask(d, step)) return SHAPE_UNIT;
     return _mm512_test_epi32_mask(d, d) ? SHAPE_ANY : SHAPE_UNIFORM;
+#elif defined(__AVX2__)
+    int s = (int)stride;
+    __m256i first = _mm256_set1_epi32((int)a[0]);
+    __m256i step = _mm256_set_epi32(7 * s, 6 * s, 5 * s, 4 * s, 3 * s, 2 * s, s, 0);
+    __m256i low = _mm256_sub_epi32(_mm256_loadu_si256((const __m256i *)(const void *)a), first);
+    __m256i high = _mm256_sub_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(a + 8)), first);
+    __m256i later = _mm256_xor_si256(high, _mm256_add_epi32(step, _mm256_set1_epi32(8 * s)));
+    __m256i skew = _mm256_or_si256(_mm256_xor_si256(low, step), later), differ = _mm256_or_si256(low, high);
+    return _mm256_testz_si256(skew, skew) ? SHAPE_UNIT : _mm256_testz_si256(differ, differ) ? SHAPE_UNIFORM : SHAPE_ANY;
 #else
     uint32_t differ = 0, skew = 0;
     for (int l = 0; l < HALF; l++) {
@@ -81,9 +100,14 @@ static inline __attribute__((always_inline)) bool locate_global(const struct war
     if (!inside(g, first, span) && !find_range(w->worker, g, first, span)) return false;
     if (begins && *shape == SHAPE_UNIT) look_ahead(w, g, first, bytes);
     if (*shape == SHAPE_ANY) {
-        uint64_t bad = 0, low = g->low - (uint64_t)imm, room = g->high - g->low - bytes;
-        for (int l = 0; l < HALF; l++) bad |= (uint64_t)(a[l] - low > room) | ((a[l] + (uint64_t)imm) & (bytes - 1));
-        if (bad) return false;
+        /* an address is inside when neither it nor what is left behind it is below 0 */
+        uint64_t bits = 0, out = 0, low = g->low - (uint64_t)imm, room = g->high - g->low - bytes;
+        for (int l = 0; l < HALF; l++) {
+            uint64_t d = a[l] - low;
+            out |= d | (room - d);
+            bits |= a[l] + (uint64_t)imm;
+        }
+        if (out >> 63 || (bits & (bytes - 1))) return false;
     }
     return true;
 }
@@ -120,6 +144,15 @@ static inline __attribute__((always_inline)) bool locate_shared(const struct war
         memcpy(t, (const DT *)(R + slots[k]) + h, sizeof t);                                                           \
         for (int l = 0; l < HALF; l++) ((memory *)(at))[k] = (memory)t[l];                                             \
     }
+/* The same from neighbours of the registers' size, which the compiler would not see through. */
+#define WHOLE_MOVE_LOAD(memory, DT, n)                                                                                 \
+    if ((n) == 1 && sizeof(memory) == sizeof(DT))                                                                      \
+        memcpy((DT *)(R + slots[0]) + h, host, HALF * sizeof(DT));                                                     \
+    else
+#define WHOLE_MOVE_STORE(memory, DT, n)                                                                                \
+    if ((n) == 1 && sizeof(memory) == sizeof(DT))                                                                      \
+        memcpy(host, (const DT *)(R + slots[0]) + h, HALF * sizeof(DT));                                               \
+    else
 /* Lane by lane is also how threads of different blocks pass each other data. */
 #define MOVE_LANE_0(memory, DT)                                                                                        \
     for (unsigned k = 0; k < n; k++) ((DT *)(R + slots[k]))[l] = (DT)__atomic_load_n(&p[k], __ATOMIC_ACQUIRE);
@@ -140,7 +173,7 @@ static inline __attribute__((always_inline)) bool locate_shared(const struct war
                 if (!LOCATE) break;                                                                                    \
                 char *host = HOST(a[h]);                                                                               \
                 if (shape == SHAPE_UNIT) {                                                                             \
-                    MOVE(memory, DT, n, host + (unsigned)l * bytes)                                                    \
+                    WHOLE_##MOVE(memory, DT, n) MOVE(memory, DT, n, host + (unsigned)l * bytes)                        \
                 } else if (shape == SHAPE_UNIFORM) {                                                                   \
                     MOVE(memory, DT, n, host)                                                                          \
                 } else {                                                                                               \

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "runtime/simt/matrix.h"
 #include "runtime/simt/tally.h"
-#ifdef __AVX512F__
+#ifdef __AVX2__
 #include <immintrin.h>
 #endif
 
