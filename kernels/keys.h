@@ -46,4 +46,14 @@ static inline uint64_t kn_key_infinity(enum rt_dtype t)
     }
 }
 
+/* The type names of a dtype's bits in CUDA C. */
+static inline const char *kn_key_type(enum rt_dtype t)
+{
+    int size = rt_dtypes[t].size;
+    return size == 1   ? "unsigned char"
+           : size == 2 ? "unsigned short"
+           : size == 4 ? "unsigned int"
+                       : "unsigned long long";
+}
+
 #endif

@@ -9,4 +9,27 @@
 enum rt_status kn_sort(const struct rt_array *a, int axis, bool descending, struct rt_array *values,
                        struct rt_array *indices, struct rt_error *e);
 
+/* The first k of the sorted elements of each row, and their indices; k is at most the axis's length. */
+enum rt_status kn_topk(const struct rt_array *a, int64_t k, int axis, bool descending, struct rt_array *values,
+                       struct rt_array *indices, struct rt_error *e);
+/* For each value (any shape, on the same device) the first index of the sorted 1-D array that it could be inserted
+ * before without disorder, from 1, as int64; with `right` the last such. Compared in the common dtype. */
+enum rt_status kn_search(const struct rt_array *sorted, const struct rt_array *values, bool right, struct rt_array *out,
+                         struct rt_error *e);
+/* The different elements in order, 1-D. Unless NULL: `inverse` (a's shape) the index of each element among them,
+ * `counts` how often each comes; int64. 0.0 and -0.0 are one, and so are all NaN. */
+enum rt_status kn_unique(const struct rt_array *a, struct rt_array *values, struct rt_array *inverse,
+                         struct rt_array *counts, struct rt_error *e);
+/* How often each integer from 0 on comes, as int64: as many as the greatest element plus 1, or `least`. RT_INVALID for
+ * floats and negative elements. */
+enum rt_status kn_bincount(const struct rt_array *a, int64_t least, struct rt_array *out, struct rt_error *e);
+/* How many elements lie in each of the equal bins between the first and the last of the edges (1-D float64, one more
+ * than bins; edge[i] <= x < edge[i + 1], in the last bin also its upper edge), as int64. */
+enum rt_status kn_histogram(const struct rt_array *a, const struct rt_array *edges, struct rt_array *out,
+                            struct rt_error *e);
+/* Quantiles (q from 0 to 1, linear between neighbours) over axes as in kn_reduce, in the dtypes of kn_variance; `list`:
+ * the result's first axis is that of the q's, else there is one. NaN where there is one. RT_INVALID for nothing. */
+enum rt_status kn_quantile(const struct rt_array *a, unsigned axes, bool keepdims, const double *q, int64_t count,
+                           bool list, struct rt_array *out, struct rt_error *e);
+
 #endif

@@ -64,3 +64,25 @@ enum rt_status kn_sort(const struct rt_array *a, int axis, bool descending, stru
     if (indices) rt_array_release(indices);
     return status;
 }
+
+enum rt_status kn_topk(const struct rt_array *a, int64_t k, int axis, bool descending, struct rt_array *values,
+                       struct rt_array *indices, struct rt_error *e)
+{
+    struct rt_array sorted[2] = {{0}}, first = {0}, *out[2] = {values, indices};
+    memset(values, 0, sizeof *values);
+    memset(indices, 0, sizeof *indices);
+    enum rt_status status = kn_sort(a, axis, descending, &sorted[0], &sorted[1], e);
+    if (status == RT_OK && (k < 0 || k > a->shape[axis]))
+        status = rt_fail(e, RT_INVALID, "topk: axis %d has %lld elements, and %lld are asked for", axis + 1,
+                         (long long)a->shape[axis], (long long)k);
+    for (int i = 0; i < 2 && status == RT_OK; i++) {
+        status = rt_array_slice(&sorted[i], axis, 0, k, 1, &first, e);
+        if (status == RT_OK) status = kn_convert(&first, first.dtype, rt_array_device(a), out[i], e); /* not a view */
+        rt_array_release(&first);
+    }
+    for (int i = 0; i < 2; i++) {
+        rt_array_release(&sorted[i]);
+        if (status != RT_OK) rt_array_release(out[i]);
+    }
+    return status;
+}

@@ -3,7 +3,7 @@
  * there; each thread moves neighbours one after the other, so that equal keys stay in order. */
 #include <stdio.h>
 #include <string.h>
-#include "kernels/generate.h"
+#include "kernels/keys_cuda.h"
 #include "kernels/scan.h"
 #include "kernels/sort.h"
 
@@ -16,7 +16,7 @@ enum step { MAKE_KEYS, COUNT, MOVE, WRITE };
 /* What the text depends on. */
 struct sort_key {
     uint8_t what; /* 'o' */
-    uint8_t step, bytes, kind, values, indices;
+    uint8_t step, dtype, values, indices;
 };
 
 struct sort_run {
@@ -26,20 +26,14 @@ struct sort_run {
     struct rt_array keys[2], order[2], counts, places;
 };
 
-#define TEXT_(...) #__VA_ARGS__
-#define TEXT(...)  TEXT_(__VA_ARGS__)
-#define KN_FN      static __device__ inline
-static const char key_functions[] = TEXT(KN_KEY_FUNCTIONS(U, TOP, key_of, same_of)) "\n";
-
 /* Common to all steps; `shift` is the digit's first bit. */
-static const char arguments[] =
-    "struct Arguments {\nlong long rows, length, tiles, shift; unsigned long long inf, flip;\n"
-    "const U *a; const K *keys; const unsigned *order; K *to_keys; unsigned *to_order;\n"
-    "const long long *places; long long *counts; U *values; long long *indices;\n};\n";
+static const char arguments[] = "struct Arguments {\nlong long rows, length, tiles, shift; unsigned long long flip;\n"
+                                "const U *a; const U *keys; const unsigned *order; U *to_keys; unsigned *to_order;\n"
+                                "const long long *places; long long *counts; U *values; long long *indices;\n};\n";
 
 static const char make_text[] =
     "for (long long i = (long long)blockIdx.x * 256 + threadIdx.x; i < p.rows * p.length; i += (long long)gridDim.x * 256) {\n"
-    "p.to_keys[i] = key_of(p.a[i], KIND, (U)p.inf, (U)p.flip);\np.to_order[i] = (unsigned)(i % p.length);\n}\n";
+    "p.to_keys[i] = key_of(p.a[i], KIND, INF, (U)p.flip);\np.to_order[i] = (unsigned)(i % p.length);\n}\n";
 
 static const char write_text[] =
     "for (long long i = (long long)blockIdx.x * 256 + threadIdx.x; i < p.rows * p.length; i += (long long)gridDim.x * 256) {\n"
@@ -73,22 +67,25 @@ static const char move_text[] =
     "for (int k = 0; k < 16; k++) { const int n = counts[lane * 16 + k]; counts[lane * 16 + k] = before; before += n; }\n"
     "__syncthreads();\nif (lane < 16) begins[lane] -= counts[lane * 256];\n__syncthreads();\n"
     "for (long long i = first; i < last; i++) {\n"
-    "const K key = p.keys[row * p.length + i]; const int d = (int)(key >> p.shift & 15);\n"
+    "const U key = p.keys[row * p.length + i]; const int d = (int)(key >> p.shift & 15);\n"
     "const long long to = row * p.length + begins[d] + counts[d * 256 + lane]++;\n"
     "p.to_keys[to] = key; p.to_order[to] = p.order[row * p.length + i];\n}\n__syncthreads();\n}\n";
 
 static void write_step(const void *context, struct kn_text *t)
 {
-    static const char *const types[] = {"unsigned char", "unsigned short", "unsigned int", "unsigned long long"};
     static const char *const texts[] = {make_text, count_text, move_text, write_text};
     const struct sort_key *k = context;
-    const char *type = types[k->bytes == 1 ? 0 : k->bytes == 2 ? 1 : k->bytes == 4 ? 2 : 3];
-    kn_put(
-        t,
-        "typedef %s U; typedef %s K;\n#define TOP (1ull << %d)\n#define KIND %d\n#define VALUES %d\n#define INDICES %d\n",
-        type, type, 8 * k->bytes - 1, k->kind, k->values, k->indices);
-    kn_put(t, "%s%sextern \"C\" __global__ void __launch_bounds__(%d) kn(const Arguments p) {\n%s}\n", key_functions,
-           arguments, KN_THREADS, texts[k->step]);
+    kn_put_keys(t, (enum rt_dtype)k->dtype);
+    kn_put(t, "#define VALUES %d\n#define INDICES %d\n", k->values, k->indices);
+    kn_put(t, "%sextern \"C\" __global__ void __launch_bounds__(%d) kn(const Arguments p) {\n%s}\n", arguments,
+           KN_THREADS, texts[k->step]);
+}
+
+/* Keys are moved by their size alone, so dtypes of one size share those kernels. */
+static enum rt_dtype representative(enum rt_dtype t, enum step step)
+{
+    static const enum rt_dtype by_size[] = {[1] = RT_UINT8, [2] = RT_UINT16, [4] = RT_UINT32, [8] = RT_UINT64};
+    return step == MAKE_KEYS ? t : by_size[rt_dtypes[t].size];
 }
 
 static enum rt_status launch(const struct sort_run *r, enum step step, int bit, const struct rt_array *values,
@@ -99,8 +96,7 @@ static enum rt_status launch(const struct sort_run *r, enum step step, int bit, 
     int from = bit / 4 % 2; /* which of the two copies the keys are in before this step */
     struct sort_key k = {.what = 'o',
                          .step = (uint8_t)step,
-                         .bytes = rt_dtypes[t].size,
-                         .kind = step == MAKE_KEYS ? (uint8_t)kn_key_kind(t) : 0,
+                         .dtype = (uint8_t)representative(t, step),
                          .values = values != NULL,
                          .indices = indices != NULL};
     struct kn_words w = {0};
@@ -108,7 +104,6 @@ static enum rt_status launch(const struct sort_run *r, enum step step, int bit, 
                               (uint64_t)s->length,
                               (uint64_t)r->tiles,
                               (uint64_t)bit,
-                              kn_key_infinity(t),
                               s->descending ? ~(uint64_t)0 : 0,
                               rt_array_address(s->a),
                               rt_array_address(&r->keys[from]),

@@ -2,6 +2,7 @@
  * reduced, and one for what becomes of the result. */
 #include <math.h>
 #include <string.h>
+#include "kernels/order.h"
 #include "kernels/program.h"
 
 /* A program under construction; the first failure stays. */
@@ -248,4 +249,99 @@ enum rt_status kn_count_nonzero(const struct rt_array *a, unsigned axes, bool ke
     start(&b, e);
     convert(&b, leaf(&b, a), RT_BOOL);
     return reduce(&b, KN_SUM, axes, keepdims, out);
+}
+
+/* ---- quantiles ---- */
+
+/* The array as rows of what is to be reduced: contiguous, the reduced axes merged and last, in the wide dtype. */
+static enum rt_status make_rows(const struct rt_array *a, unsigned axes, struct rt_array *rows, struct rt_error *e)
+{
+    struct rt_array moved = {0}, whole = {0};
+    int order[RT_MAX_DIMS], n = 0, kept;
+    int64_t shape[RT_MAX_DIMS + 1];
+    for (int i = 0; i < a->ndim; i++)
+        if (!(axes >> i & 1)) order[n++] = i;
+    kept = n;
+    for (int i = 0; i < a->ndim; i++)
+        if (axes >> i & 1) order[n++] = i;
+    for (int i = 0; i < kept; i++) shape[i] = a->shape[order[i]];
+    shape[kept] = reduced_length(a, axes);
+    if (kept == RT_MAX_DIMS) return rt_fail(e, RT_INVALID, "quantile: no axis is named");
+    enum rt_dtype wide = wide_dtype(a->dtype);
+    enum rt_status status = rt_array_permute(a, order, &moved, e);
+    if (status == RT_OK)
+        status = wide == a->dtype ? kn_contiguous(&moved, &whole, e)
+                                  : kn_convert(&moved, wide, rt_array_device(a), &whole, e);
+    if (status == RT_OK) status = rt_array_reshape(&whole, kept + 1, shape, rows, e);
+    rt_array_release(&moved);
+    rt_array_release(&whole);
+    return status;
+}
+
+/* Writes one quantile of sorted rows. */
+static enum rt_status write_quantile(const struct rt_array *sorted, double q, struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array parts[3] = {{0}};
+    int last = sorted->ndim - 1, node;
+    int64_t n = sorted->shape[last];
+    double place = q * (double)(n - 1);
+    int64_t at = (int64_t)floor(place);
+    double rest = place - (double)at;
+    const int64_t places[3] = {at, at + 1 < n ? at + 1 : at, n - 1};
+    enum rt_status status = RT_OK;
+    for (int i = 0; i < 3 && status == RT_OK; i++) status = rt_array_select(sorted, last, places[i], &parts[i], e);
+    if (status == RT_OK) {
+        struct build b;
+        start(&b, e);
+        int low = leaf(&b, &parts[0]), high = leaf(&b, &parts[1]), greatest = leaf(&b, &parts[2]);
+        int distance = op(&b, KN_SUB, high, low), equal = op(&b, KN_EQ, low, high);
+        int between = rest < 0.5 ? op(&b, KN_ADD, low, op(&b, KN_MUL, distance, number(&b, rest)))
+                                 : op(&b, KN_SUB, high, op(&b, KN_MUL, distance, number(&b, 1 - rest)));
+        int is_nan = op(&b, KN_NE, greatest, greatest); /* NaN is last */
+        if (rest == 0) between = low;
+        if (b.status == RT_OK) b.status = kn_program_op(&b.p, KN_WHERE, (int[]){equal, low, between}, &node, e);
+        if (b.status == RT_OK) b.status = kn_program_op(&b.p, KN_WHERE, (int[]){is_nan, greatest, node}, &node, e);
+        status = run(&b, out);
+    }
+    for (int i = 0; i < 3; i++) rt_array_release(&parts[i]);
+    return status;
+}
+
+static enum rt_status write_quantiles(const struct rt_array *sorted, const double *q, int64_t count,
+                                      const struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array flat = {0}, place = {0};
+    int64_t shape[RT_MAX_DIMS + 1] = {count};
+    for (int i = 0; i + 1 < sorted->ndim; i++) shape[i + 1] = sorted->shape[i];
+    enum rt_status status = rt_array_reshape(out, sorted->ndim, shape, &flat, e);
+    for (int64_t i = 0; i < count && status == RT_OK; i++) {
+        status = rt_array_select(&flat, 0, i, &place, e);
+        if (status == RT_OK) status = write_quantile(sorted, q[i], &place, e);
+        rt_array_release(&place);
+    }
+    rt_array_release(&flat);
+    return status;
+}
+
+enum rt_status kn_quantile(const struct rt_array *a, unsigned axes, bool keepdims, const double *q, int64_t count,
+                           bool list, struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array rows = {0}, sorted = {0};
+    int64_t shape[RT_MAX_DIMS + 1] = {count};
+    int ndim;
+    memset(out, 0, sizeof *out);
+    enum rt_status status = check("quantile", a, &axes, e);
+    if (status != RT_OK) return status;
+    for (int64_t i = 0; i < count; i++)
+        if (!(q[i] >= 0 && q[i] <= 1)) return rt_fail(e, RT_INVALID, "a quantile is from 0 to 1, not %.17g", q[i]);
+    if (reduced_length(a, axes) == 0) return rt_fail(e, RT_INVALID, "quantiles of no elements have no value");
+    kn_reduced_shape(a, axes, keepdims, &ndim, shape + list);
+    status = make_rows(a, axes, &rows, e);
+    if (status == RT_OK) status = kn_sort(&rows, rows.ndim - 1, false, &sorted, NULL, e);
+    if (status == RT_OK) status = rt_array_new(rt_array_device(a), result_dtype(a->dtype), ndim + list, shape, out, e);
+    if (status == RT_OK && rt_array_size(out) > 0) status = write_quantiles(&sorted, q, count, out, e);
+    rt_array_release(&rows);
+    rt_array_release(&sorted);
+    if (status != RT_OK) rt_array_release(out);
+    return status;
 }

@@ -389,7 +389,8 @@ void lg_open_array(lua_State *L)
                                                           lg_random_functions, lg_join_functions,   lg_lazy_functions,
                                                           lg_einsum_functions};
     static const struct lg_function *const methods[] = {lg_array_methods, lg_shape_methods, lg_reduce_methods};
-    static const struct lg_function *const both[] = {lg_statistics_functions, lg_contract_functions, lg_sort_functions};
+    static const struct lg_function *const both[] = {lg_statistics_functions, lg_contract_functions, lg_sort_functions,
+                                                     lg_histogram_functions};
     lg_memory_enter(L);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) lg_register(L, "gpu", functions[i]);
     for (size_t i = 0; i < sizeof both / sizeof *both; i++) lg_register(L, "gpu", both[i]);

@@ -45,6 +45,65 @@ static int argsort(lua_State *L)
     return 1;
 }
 
+/* x:topk(k [, axis [, smallest]]) */
+static int topk(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    lua_Integer k = luaL_checkinteger(L, 2);
+    if (a->ndim == 0) return luaL_error(L, "an array of no axes has nothing to choose from");
+    int axis = lua_isnoneornil(L, 3) ? a->ndim - 1 : lg_check_axis(L, 3, a->ndim);
+    bool smallest = lua_toboolean(L, 4);
+    struct rt_array *values = lg_new_array(L), *indices = lg_new_array(L);
+    lg_check(L, kn_topk(a, k, axis, !smallest, values, indices, lg_error_box(L)));
+    return 2;
+}
+
+/* The array at idx, or the number there as an array of no axes that goes with `beside`. */
+static const struct rt_array *check_values(lua_State *L, int idx, const struct rt_array *beside)
+{
+    struct kn_operand number;
+    if (!lg_is_scalar(L, idx)) return lg_check_array(L, idx);
+    lg_check_operand(L, idx, &number);
+    bool floating = rt_dtypes[beside->dtype].kind == 'f';
+    enum rt_dtype t = floating ? beside->dtype : number.is_float ? RT_FLOAT64 : RT_INT64;
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, rt_array_new(rt_array_device(beside), t, 0, NULL, out, lg_error_box(L)));
+    lg_check(L, kn_fill(out, &number, lg_error_box(L)));
+    return out;
+}
+
+static int searchsorted(lua_State *L)
+{
+    static const char *const sides[] = {"left", "right", NULL};
+    const struct rt_array *sorted = lg_check_array(L, 1);
+    bool right = luaL_checkoption(L, 3, "left", sides) == 1, number = lg_is_scalar(L, 2);
+    const struct rt_array *values = check_values(L, 2, sorted);
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_search(sorted, values, right, out, lg_error_box(L)));
+    if (number) lg_push_element(L, out);
+    return 1;
+}
+
+/* x:unique(), x:unique{counts = true, inverse = true}: values [, inverse] [, counts] */
+static int unique(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    bool wants[2] = {false};
+    if (!lua_isnoneornil(L, 2)) {
+        luaL_checktype(L, 2, LUA_TTABLE);
+        for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
+            const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+            if (strcmp(key, "inverse") && strcmp(key, "counts"))
+                luaL_error(L, "there is no option '%s'; there are inverse and counts", key);
+            wants[!strcmp(key, "counts")] = lua_toboolean(L, -1);
+        }
+    }
+    struct rt_array *values = lg_new_array(L), *inverse = wants[0] ? lg_new_array(L) : NULL,
+                    *counts = wants[1] ? lg_new_array(L) : NULL;
+    lg_check(L, kn_unique(a, values, inverse, counts, lg_error_box(L)));
+    return 1 + wants[0] + wants[1];
+}
+
 #define ORDER_DOC                                                                                                      \
     "Along the last axis unless told otherwise; upwards unless `descending` is true. Equal elements stay in their "    \
     "order, -0.0 comes before 0.0, and NaN is last either way. Also with a table {axis = ..., descending = ...}."
@@ -56,4 +115,21 @@ const struct lg_function lg_sort_functions[] = {
     {"argsort", argsort, "x:argsort([axis [, descending]])   gpu.argsort(x [, axis [, descending]])",
      "The indices, from 1, that put the elements in order.\n" ORDER_DOC,
      "assert(gpu.array({30, 10, 20}):argsort():equal(gpu.array({2, 3, 1})))"},
+    {"topk", topk, "x:topk(k [, axis [, smallest]])   gpu.topk(x, k [, axis [, smallest]])",
+     "The k greatest elements, the greatest first, and their indices; with `smallest` the k smallest.\n"
+     "Along the last axis unless told otherwise. NaN is neither, and comes when nothing else is left.",
+     "local values, indices = gpu.array({4, 9, 2, 7}):topk(2)\n"
+     "assert(values:equal(gpu.array({9, 7})) and indices:equal(gpu.array({2, 4})))"},
+    {"searchsorted", searchsorted, "x:searchsorted(values [, side])   gpu.searchsorted(x, values [, side])",
+     "Where values would go in a sorted array of one axis: the index, from 1, of the element that each comes before.\n"
+     "Among equal elements that is the first with the side \"left\", which is the default, and behind the last with "
+     "\"right\". An array gives an int64 array of its shape, a number a number.",
+     "local x = gpu.array({10, 20, 20, 30})\n"
+     "assert(x:searchsorted(20) == 2 and x:searchsorted(20, 'right') == 4 and x:searchsorted(99) == 5)"},
+    {"unique", unique, "x:unique([{inverse = ..., counts = ...}])   gpu.unique(x [, {...}])",
+     "The different elements in order, as an array of one axis.\n"
+     "With inverse = true also, for each element of x, its index among them; with counts = true also how often each "
+     "comes. 0.0 and -0.0 are one element, and so are all NaN.",
+     "local values, counts = gpu.array({3, 1, 3}):unique{counts = true}\n"
+     "assert(values:equal(gpu.array({1, 3})) and counts:equal(gpu.array({1, 2})))"},
     {0}};

@@ -1,5 +1,6 @@
 /* Variance, norms and other statistics of arrays along their axes. */
 #include <math.h>
+#include "kernels/order.h"
 #include "lang/reduce.h"
 
 static int variance_or(lua_State *L, bool root)
@@ -58,6 +59,53 @@ static int count_nonzero(lua_State *L)
     return r.value ? lg_push_number_of(L) : 1;
 }
 
+/* The q's at idx, a number or a list or array of numbers, as doubles; pushes what keeps them. */
+static const double *push_quantiles(lua_State *L, int idx, int64_t *count, bool *list)
+{
+    *list = !lua_isnumber(L, idx);
+    *count = 1;
+    if (!*list) {
+        double *q = lua_newuserdatauv(L, sizeof *q, 0);
+        *q = lua_tonumber(L, idx);
+        return q;
+    }
+    if (lg_test_array(L, idx)) lg_check_array(L, idx);
+    const struct rt_array *a = lua_istable(L, idx)
+                                   ? lg_push_from_table(L, idx, RT_FLOAT64, rt_device_open("cpu", lg_error_box(L)))
+                                   : lg_check_array(L, idx);
+    if (a->ndim != 1) luaL_error(L, "quantiles are a number or a list of numbers, not an array of %d axes", a->ndim);
+    struct rt_array *wide = lg_new_array(L);
+    lg_check(L, kn_convert(a, RT_FLOAT64, rt_array_device(a), wide, lg_error_box(L)));
+    *count = wide->shape[0];
+    return lg_push_host_copy(L, wide);
+}
+
+/* The axes are at idx. */
+static int quantiles(lua_State *L, const struct rt_array *a, int idx, const double *q, int64_t count, bool list)
+{
+    struct lg_reduction r;
+    lg_check_reduction(L, idx, a->ndim, NULL, &r);
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_quantile(a, r.axes, r.keepdims, q, count, list, out, lg_error_box(L)));
+    return r.value && !list ? lg_push_number_of(L) : 1;
+}
+
+static int quantile(lua_State *L)
+{
+    int64_t count;
+    bool list;
+    const struct rt_array *a = lg_check_array(L, 1);
+    lua_settop(L, 4);
+    const double *q = push_quantiles(L, 2, &count, &list);
+    return quantiles(L, a, 3, q, count, list);
+}
+
+static int median(lua_State *L)
+{
+    const double half = 0.5;
+    return quantiles(L, lg_check_array(L, 1), 2, &half, 1, false);
+}
+
 #define VAR_DOC                                                                                                        \
     "The squared distances from the mean are added and divided by n - ddof, where ddof is 0 unless told otherwise (1 " \
     "for a sample's). Integers give a floating result. " LG_AXES_DOC
@@ -82,4 +130,11 @@ const struct lg_function lg_statistics_functions[] = {
      "x:count_nonzero([axis [, keepdims]])   gpu.count_nonzero(x [, axis [, keepdims]])",
      "How many elements are not 0; NaN is none of the zeros.\n" LG_AXES_DOC,
      "assert(gpu.array({0, 3, 0, 4}):count_nonzero() == 2)"},
+    {"median", median, "x:median([axis [, keepdims]])   gpu.median(x [, axis [, keepdims]])",
+     "The middle one of the elements in order, or the mean of the two in the middle; NaN where there is one.\n" LG_AXES_DOC,
+     "assert(gpu.array({5, 1, 3, 2}):median() == 2.5)"},
+    {"quantile", quantile, "x:quantile(q [, axis [, keepdims]])   gpu.quantile(x, q [, axis [, keepdims]])",
+     "The element that the part q of all is below, linear between neighbours; NaN where there is one.\n"
+     "q is from 0 to 1; a list of them gives an array whose first axis is theirs. " LG_AXES_DOC,
+     "local x = gpu.array({4, 1, 3, 2})\nassert(x:quantile(0.5) == 2.5 and x:quantile({0, 1})[2] == 4)"},
     {0}};

@@ -1,4 +1,5 @@
-/* Sorting where memory runs out, or the user loses patience. What it computes is tested in tests/lua/sort.lua. */
+/* Sorting, and what rests on it, where memory runs out or the user loses patience. What is computed is tested in
+ * tests/lua/sort.lua and order.lua. */
 #include "kernels/order.h"
 #include "runtime/interrupt.h"
 #include "tests/unit/reference.h"
@@ -34,4 +35,61 @@ TEST(sort_interrupted)
     rt_interrupt_clear();
     CHECK(out.storage == NULL);
     FAILS(RT_INVALID, "no axis 3", kn_sort(&a, 2, false, &out, NULL, e));
+}
+
+/* Everything of order.h once; out has what was made. */
+static enum rt_status call(int which, const struct rt_array *a, struct rt_array out[3], struct rt_error *e)
+{
+    static const double q[] = {0.25, 1};
+    switch (which) {
+    case 0: return kn_topk(a, 2, 1, true, &out[0], &out[1], e);
+    case 1: return kn_search(&out[2], a, true, &out[0], e);
+    case 2: return kn_unique(a, &out[0], &out[1], NULL, e);
+    case 3: return kn_unique(a, &out[0], NULL, &out[1], e);
+    case 4: return kn_bincount(a, 5, &out[0], e);
+    case 5: return kn_histogram(a, &out[2], &out[0], e);
+    case 6: return kn_quantile(a, 2, true, q, 2, true, &out[0], e);
+    case 7: return kn_variance(a, 2, false, 1, true, &out[0], e);
+    case 8: return kn_norm(a, 1, false, 3, &out[0], e);
+    default: return kn_logsumexp(a, KN_ALL_AXES, false, &out[0], e);
+    }
+}
+
+TEST(order_allocations_fail)
+{
+    int64_t shape[] = {30, 40}, edges = 4;
+    ARRAYS a = test_array(RT_UINT16, 2, shape, 3, false), turned = {0}, sorted = {0};
+    struct rt_error error = {0};
+    OK(rt_array_permute(&a, (int[]){1, 0}, &turned, e));
+    OK(rt_array_new(test_device(), RT_FLOAT64, 1, &edges, &sorted, e));
+    OK(kn_sequence(&sorted, &(struct kn_operand){.i = 0}, &(struct kn_operand){.i = 5}, e));
+    for (int i = 0; i < 10; i++)
+        for (long nth = 1;; nth++) {
+            struct rt_array out[3] = {{0}, {0}, sorted};
+            rt_fail_allocation(nth);
+            enum rt_status status = call(i, &turned, out, &error);
+            rt_fail_allocation(0);
+            CHECK((status == RT_OK) == (out[0].storage != NULL));
+            rt_array_release(&out[0]);
+            rt_array_release(&out[1]);
+            if (status == RT_OK) break;
+            CHECK_INT(status, RT_NOMEM);
+            CHECK(nth < 100);
+            rt_error_clear(&error);
+        }
+}
+
+TEST(order_interrupted)
+{
+    int64_t n = 300000, edges = 4;
+    ARRAYS a = test_array(RT_UINT16, 1, &n, 3, false), sorted = {0};
+    OK(rt_array_new(test_device(), RT_FLOAT64, 1, &edges, &sorted, e));
+    OK(kn_sequence(&sorted, &(struct kn_operand){.i = 0}, &(struct kn_operand){.i = 5}, e));
+    rt_interrupt();
+    for (int i = 1; i < 6; i++) {
+        struct rt_array out[3] = {{0}, {0}, sorted};
+        FAILS(RT_INTERRUPTED, "interrupted", call(i, &a, out, e));
+        CHECK(out[0].storage == NULL && out[1].storage == NULL);
+    }
+    rt_interrupt_clear();
 }

@@ -1,0 +1,229 @@
+/* Counting elements by what they are (bincount) or by the bin they lie in (histogram). Each host thread counts in a
+ * table of its own where those are small beside the elements, so results do not depend on the number of threads. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "kernels/generate.h"
+#include "kernels/host.h"
+#include "kernels/order.h"
+#include "runtime/interrupt.h"
+#include "runtime/threads.h"
+
+#define PIECE       65536
+#define BLOCK_BYTES ((size_t)KN_BLOCK * 8 + 64)
+#define SHARED_BINS 4096 /* that a block of the GPU counts in its shared memory */
+
+/* edges NULL: an integer is its bin's number. */
+struct counter {
+    const struct rt_array *a; /* contiguous */
+    const struct rt_array *edges;
+    double low, high; /* the first and the last edge */
+    int64_t bins;
+};
+
+struct pass {
+    const struct counter *c;
+    const struct kn_loops *loops;
+    const char *in;
+    const double *edges;
+    int64_t *counts; /* a table for each worker */
+    char *scratch;
+};
+
+/* The bin by arithmetic may be off by one next to an edge; the edges themselves decide. */
+static void count_floats(const struct pass *p, const double *values, size_t n, int64_t *counts)
+{
+    const struct counter *c = p->c;
+    double scale = (double)c->bins / (c->high - c->low);
+    for (size_t i = 0; i < n; i++) {
+        double x = values[i];
+        if (!(x >= c->low && x <= c->high)) continue;
+        int64_t bin = (int64_t)((x - c->low) * scale);
+        if (bin >= c->bins) bin = c->bins - 1;
+        if (x < p->edges[bin])
+            bin--;
+        else if (bin + 1 < c->bins && x >= p->edges[bin + 1])
+            bin++;
+        counts[bin]++;
+    }
+}
+
+static void count_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct pass *p = context;
+    enum rt_dtype t = p->c->a->dtype, to = p->edges ? RT_FLOAT64 : RT_INT64;
+    char *block = p->scratch + (size_t)worker * 2 * BLOCK_BYTES, *converted = block + BLOCK_BYTES;
+    int64_t *counts = p->counts + (int64_t)worker * p->c->bins;
+    for (size_t i = begin; i < end && !rt_interrupted(); i += KN_BLOCK) {
+        size_t n = end - i < KN_BLOCK ? end - i : KN_BLOCK;
+        p->loops->load[t](block, p->in + i * rt_dtypes[t].size, 1, n);
+        p->loops->convert[kn_class_of(t)][to](converted, block, n);
+        if (p->edges)
+            count_floats(p, (const double *)(void *)converted, n, counts);
+        else
+            for (size_t k = 0; k < n; k++) counts[((const int64_t *)(void *)converted)[k]]++;
+    }
+}
+
+static enum rt_status count_host(const struct counter *c, const struct rt_array *out, struct rt_error *e)
+{
+    int64_t n = rt_array_size(c->a), workers = rt_thread_count();
+    if (workers * c->bins > (n > PIECE ? n : PIECE)) workers = 1;
+    struct pass p = {.c = c,
+                     .loops = kn_host_loops(),
+                     .in = rt_array_host(c->a),
+                     .edges = c->edges ? rt_array_host(c->edges) : NULL,
+                     .counts = rt_calloc((size_t)(workers * c->bins), sizeof *p.counts),
+                     .scratch = rt_alloc(2 * BLOCK_BYTES * (size_t)workers)};
+    enum rt_status status = RT_OK;
+    if (!p.counts || !p.scratch) {
+        status = rt_fail(e, RT_NOMEM, "out of memory for counting in %" PRId64 " bins", c->bins);
+    } else {
+        rt_parallel_for((size_t)n, workers > 1 ? PIECE : (size_t)n, count_piece, &p);
+        int64_t *to = rt_array_host(out);
+        memcpy(to, p.counts, (size_t)c->bins * sizeof *to);
+        for (int64_t w = 1; w < workers; w++)
+            for (int64_t i = 0; i < c->bins; i++) to[i] += p.counts[w * c->bins + i];
+        if (rt_interrupted()) status = rt_fail(e, RT_INTERRUPTED, "interrupted");
+    }
+    free(p.counts);
+    free(p.scratch);
+    return status;
+}
+
+struct count_key {
+    uint8_t what; /* 'h' */
+    uint8_t dtype, edges, shared;
+};
+
+static void write_count(const void *context, struct kn_text *t)
+{
+    const struct count_key *k = context;
+    enum rt_dtype from = (enum rt_dtype)k->dtype;
+    kn_put_prelude(t);
+    kn_put(t,
+           "struct Arguments { long long n, bins; double low, high; const %s *a; const double *edges;\n"
+           "unsigned long long *counts; };\n"
+           "extern \"C\" __global__ void __launch_bounds__(256) kn(const Arguments p) {\n",
+           kn_memory_type(from));
+    if (k->shared)
+        kn_put(t,
+               "__shared__ unsigned mine[%d];\n"
+               "for (int b = threadIdx.x; b < p.bins; b += 256) mine[b] = 0;\n__syncthreads();\n",
+               SHARED_BINS);
+    kn_put(t,
+           "for (long long i = (long long)blockIdx.x * 256 + threadIdx.x; i < p.n; i += (long long)gridDim.x * 256) {\n"
+           "const %s raw = ",
+           kn_classes[kn_class_of(from)].cuda);
+    kn_put_load(t, from, "p.a", "i");
+    if (k->edges)
+        kn_put(t, ";\nconst double x = (double)raw;\nif (!(x >= p.low && x <= p.high)) continue;\n"
+                  "long long bin = (long long)((x - p.low) * ((double)p.bins / (p.high - p.low)));\n"
+                  "if (bin >= p.bins) bin = p.bins - 1;\n"
+                  "if (x < p.edges[bin]) bin--; else if (bin + 1 < p.bins && x >= p.edges[bin + 1]) bin++;\n");
+    else
+        kn_put(t, ";\nconst long long bin = (long long)raw;\n");
+    kn_put(t, "%s;\n}\n", k->shared ? "atomicAdd(&mine[bin], 1u)" : "atomicAdd(&p.counts[bin], 1ull)");
+    if (k->shared)
+        kn_put(
+            t,
+            "__syncthreads();\n"
+            "for (int b = threadIdx.x; b < p.bins; b += 256) if (mine[b]) atomicAdd(&p.counts[b], (unsigned long long)mine[b]);\n");
+    kn_put(t, "}\n");
+}
+
+static enum rt_status count_cuda(const struct counter *c, const struct rt_array *out, struct rt_error *e)
+{
+    int64_t n = rt_array_size(c->a);
+    struct count_key k = {'h', (uint8_t)c->a->dtype, c->edges != NULL, c->bins <= SHARED_BINS};
+    struct kn_words w = {0};
+    kn_word(&w, (uint64_t)n);
+    kn_word(&w, (uint64_t)c->bins);
+    kn_word_number(&w, RT_FLOAT64, &(struct kn_operand){.is_float = true, .f = c->low});
+    kn_word_number(&w, RT_FLOAT64, &(struct kn_operand){.is_float = true, .f = c->high});
+    kn_word(&w, rt_array_address(c->a));
+    kn_word(&w, c->edges ? rt_array_address(c->edges) : 0);
+    kn_word(&w, rt_array_address(out));
+    enum rt_status status = kn_fill(out, &(struct kn_operand){.i = 0}, e);
+    if (status != RT_OK) return status;
+    return kn_launch(rt_array_device(out),
+                     &(struct kn_launch){.key = &k,
+                                         .key_bytes = sizeof k,
+                                         .write = write_count,
+                                         .context = &k,
+                                         .words = &w,
+                                         .blocks = (n + PIECE / 16 - 1) / (PIECE / 16)},
+                     e);
+}
+
+static enum rt_status count(struct counter c, const struct rt_array *a, struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array whole = {0};
+    enum rt_status status = rt_array_new(rt_array_device(a), RT_INT64, 1, &c.bins, out, e);
+    if (status == RT_OK) status = kn_contiguous(a, &whole, e);
+    c.a = &whole;
+    if (status != RT_OK || c.bins == 0)
+        ;
+    else if (rt_array_size(a) == 0)
+        status = kn_fill(out, &(struct kn_operand){.i = 0}, e);
+    else
+        status = kn_runs_generated(rt_array_device(a)) ? count_cuda(&c, out, e) : count_host(&c, out, e);
+    rt_array_release(&whole);
+    if (status != RT_OK) rt_array_release(out);
+    return status;
+}
+
+/* The only element of a reduction over all axes, as an integer. */
+static enum rt_status reduce_to_integer(enum kn_reduction k, const struct rt_array *a, int64_t *value,
+                                        struct rt_error *e)
+{
+    struct rt_array one = {0};
+    uint64_t element = 0;
+    enum rt_status status = kn_reduce(k, a, KN_ALL_AXES, false, &one, e);
+    if (status == RT_OK) status = rt_array_read(&one, &element, e);
+    *value = rt_load_int(a->dtype, &element);
+    rt_array_release(&one);
+    return status;
+}
+
+enum rt_status kn_bincount(const struct rt_array *a, int64_t least, struct rt_array *out, struct rt_error *e)
+{
+    struct counter c = {.bins = least};
+    int64_t low = 0, high = -1;
+    memset(out, 0, sizeof *out);
+    enum rt_status status = rt_array_alive(a, e);
+    if (status != RT_OK) return status;
+    if (rt_dtypes[a->dtype].kind == 'f')
+        return rt_fail(e, RT_INVALID, "bincount counts integers, not %s; convert with :to(\"int64\")",
+                       rt_dtypes[a->dtype].name);
+    if (rt_array_size(a) > 0) {
+        status = reduce_to_integer(KN_MIN, a, &low, e);
+        if (status == RT_OK) status = reduce_to_integer(KN_MAX, a, &high, e);
+        if (status != RT_OK) return status;
+    }
+    if (low < 0 || high < -1)
+        return rt_fail(e, RT_INVALID, "bincount counts integers from 0 on, and there is %" PRId64,
+                       low < 0 ? low : high);
+    if (high >= INT64_MAX / 16) return rt_fail(e, RT_INVALID, "bincount would need %" PRId64 " bins", high);
+    if (high >= c.bins) c.bins = high + 1;
+    return count(c, a, out, e);
+}
+
+enum rt_status kn_histogram(const struct rt_array *a, const struct rt_array *edges, struct rt_array *out,
+                            struct rt_error *e)
+{
+    struct rt_array whole = {0};
+    struct counter c = {.edges = &whole, .bins = edges->shape[0] - 1};
+    memset(out, 0, sizeof *out);
+    enum rt_status status = kn_check_devices((const struct rt_array *[]){a, edges}, 2, e);
+    if (status == RT_OK) status = kn_contiguous(edges, &whole, e);
+    struct rt_array first = whole, last = whole; /* borrowed */
+    first.ndim = last.ndim = 0;
+    last.offset += c.bins;
+    if (status == RT_OK) status = rt_array_read(&first, &c.low, e);
+    if (status == RT_OK) status = rt_array_read(&last, &c.high, e);
+    if (status == RT_OK) status = count(c, a, out, e);
+    rt_array_release(&whole);
+    return status;
+}

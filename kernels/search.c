@@ -1,0 +1,138 @@
+/* Binary search of many values in a sorted array, by the keys of keys.h: one loop for all dtypes of a size. */
+#include <stdlib.h>
+#include <string.h>
+#include "kernels/keys_cuda.h"
+#include "kernels/order.h"
+#include "kernels/program.h"
+#include "runtime/interrupt.h"
+#include "runtime/threads.h"
+
+#define PIECE 4096 /* values that are searched for at a time */
+
+struct search {
+    const void *sorted, *values;
+    int64_t *out;
+    size_t n;
+    int kind;
+    uint64_t inf;
+    bool right;
+};
+
+#undef KN_FN
+#define KN_FN static inline
+KN_KEY_FUNCTIONS(uint8_t, 0x80, key_8, same_8)
+KN_KEY_FUNCTIONS(uint16_t, 0x8000, key_16, same_16)
+KN_KEY_FUNCTIONS(uint32_t, 0x80000000, key_32, same_32)
+KN_KEY_FUNCTIONS(uint64_t, 0x8000000000000000, key_64, same_64)
+
+#define SEARCH(U, KEY, SAME)                                                                                           \
+    static void find_##KEY(void *context, size_t begin, size_t end, int worker)                                        \
+    {                                                                                                                  \
+        const struct search *s = context;                                                                              \
+        const U *sorted = s->sorted, *values = s->values, inf = (U)s->inf;                                             \
+        const int kind = s->kind;                                                                                      \
+        (void)worker;                                                                                                  \
+        for (size_t i = begin; i < end && !rt_interrupted(); i++) {                                                    \
+            const U key = KEY(SAME(values[i], kind, inf), kind, inf, 0);                                               \
+            size_t first = 0;                                                                                          \
+            for (size_t n = s->n; n > 0;) {                                                                            \
+                size_t half = n / 2;                                                                                   \
+                const U other = KEY(SAME(sorted[first + half], kind, inf), kind, inf, 0);                              \
+                bool behind = s->right ? other <= key : other < key;                                                   \
+                first = behind ? first + half + 1 : first;                                                             \
+                n = behind ? n - half - 1 : half;                                                                      \
+            }                                                                                                          \
+            s->out[i] = (int64_t)first + 1;                                                                            \
+        }                                                                                                              \
+    }
+SEARCH(uint8_t, key_8, same_8)
+SEARCH(uint16_t, key_16, same_16)
+SEARCH(uint32_t, key_32, same_32)
+SEARCH(uint64_t, key_64, same_64)
+
+static enum rt_status search_host(const struct rt_array *sorted, const struct rt_array *values, bool right,
+                                  const struct rt_array *out, struct rt_error *e)
+{
+    static void (*const loops[])(void *, size_t, size_t,
+                                 int) = {[1] = find_key_8, [2] = find_key_16, [4] = find_key_32, [8] = find_key_64};
+    struct search s = {rt_array_host(sorted),
+                       rt_array_host(values),
+                       rt_array_host(out),
+                       (size_t)sorted->shape[0],
+                       (int)kn_key_kind(sorted->dtype),
+                       kn_key_infinity(sorted->dtype),
+                       right};
+    rt_parallel_for((size_t)rt_array_size(out), PIECE, loops[rt_dtypes[sorted->dtype].size], &s);
+    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+}
+
+struct search_key {
+    uint8_t what; /* 'b' */
+    uint8_t dtype, right;
+};
+
+static void write_search(const void *context, struct kn_text *t)
+{
+    const struct search_key *k = context;
+    kn_put_keys(t, (enum rt_dtype)k->dtype);
+    kn_put(
+        t,
+        "struct Arguments { long long n, count; const U *sorted, *values; long long *out; };\n"
+        "static __device__ inline U key(U u) { return key_of(same_of(u, KIND, INF), KIND, INF, 0); }\n"
+        "extern \"C\" __global__ void __launch_bounds__(256) kn(const Arguments p) {\n"
+        "for (long long i = (long long)blockIdx.x * 256 + threadIdx.x; i < p.count; i += (long long)gridDim.x * 256) {\n"
+        "const U wanted = key(p.values[i]);\nlong long first = 0;\n"
+        "for (long long n = p.n; n > 0;) {\nconst long long half = n / 2;\n"
+        "if (key(p.sorted[first + half]) %s wanted) { first += half + 1; n -= half + 1; } else n = half;\n}\n"
+        "p.out[i] = first + 1;\n}\n}\n",
+        k->right ? "<=" : "<");
+}
+
+static enum rt_status search_cuda(const struct rt_array *sorted, const struct rt_array *values, bool right,
+                                  const struct rt_array *out, struct rt_error *e)
+{
+    struct search_key k = {'b', (uint8_t)sorted->dtype, right};
+    struct kn_words w = {0};
+    int64_t count = rt_array_size(out);
+    kn_word(&w, (uint64_t)sorted->shape[0]);
+    kn_word(&w, (uint64_t)count);
+    kn_word(&w, rt_array_address(sorted));
+    kn_word(&w, rt_array_address(values));
+    kn_word(&w, rt_array_address(out));
+    return kn_launch(rt_array_device(out),
+                     &(struct kn_launch){.key = &k,
+                                         .key_bytes = sizeof k,
+                                         .write = write_search,
+                                         .context = &k,
+                                         .words = &w,
+                                         .blocks = (count + KN_THREADS - 1) / KN_THREADS},
+                     e);
+}
+
+/* Contiguous and of the dtype. */
+static enum rt_status prepare(const struct rt_array *a, enum rt_dtype t, struct rt_array *out, struct rt_error *e)
+{
+    return a->dtype == t ? kn_contiguous(a, out, e) : kn_convert(a, t, rt_array_device(a), out, e);
+}
+
+enum rt_status kn_search(const struct rt_array *sorted, const struct rt_array *values, bool right, struct rt_array *out,
+                         struct rt_error *e)
+{
+    struct rt_array s = {0}, v = {0};
+    memset(out, 0, sizeof *out);
+    enum rt_status status = kn_check_devices((const struct rt_array *[]){sorted, values}, 2, e);
+    if (status != RT_OK) return status;
+    if (sorted->ndim != 1)
+        return rt_fail(e, RT_INVALID, "searchsorted looks in an array of one axis, this one has %d", sorted->ndim);
+    enum rt_dtype common = kn_promote(sorted->dtype, values->dtype);
+    status = rt_array_new(rt_array_device(sorted), RT_INT64, values->ndim, values->shape, out, e);
+    if (status == RT_OK) status = prepare(sorted, common, &s, e);
+    if (status == RT_OK) status = prepare(values, common, &v, e);
+    if (status == RT_OK && rt_array_size(out) > 0)
+        status = kn_runs_generated(rt_array_device(sorted)) ? search_cuda(&s, &v, right, out, e)
+                                                            : search_host(&s, &v, right, out, e);
+    rt_array_release(&s);
+    rt_array_release(&v);
+    if (status != RT_OK) rt_array_release(out);
+    return status;
+}

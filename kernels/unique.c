@@ -1,0 +1,217 @@
+/* The different elements of an array. It is sorted; where an element differs from the one before it a group begins; a
+ * scan of these marks numbers the groups, and each group's first element goes to its number's place. */
+#include <string.h>
+#include "kernels/keys_cuda.h"
+#include "kernels/order.h"
+#include "kernels/program.h"
+#include "runtime/interrupt.h"
+#include "runtime/threads.h"
+
+#define PIECE 32768
+
+enum step { MARK, FILL, COUNT };
+
+/* All of them contiguous; those not needed by a step, or not wanted, are all zeros. */
+struct groups {
+    int64_t n, count;                                /* elements, groups */
+    struct rt_array sorted, order, marks, numbers;   /* the array, its argsort, where groups begin, 1, 1, 2, ... */
+    struct rt_array values, begins, inverse, counts; /* by group, begins from 0; inverse by element */
+};
+
+struct host {
+    const void *sorted;
+    void *values;
+    const int64_t *order, *numbers;
+    int64_t *begins, *inverse, *counts, n, count;
+    uint8_t *marks;
+    size_t bytes;
+    int kind;
+    uint64_t inf;
+};
+
+#undef KN_FN
+#define KN_FN static inline __attribute__((unused))
+KN_KEY_FUNCTIONS(uint8_t, 0x80, key_8, same_8)
+KN_KEY_FUNCTIONS(uint16_t, 0x8000, key_16, same_16)
+KN_KEY_FUNCTIONS(uint32_t, 0x80000000, key_32, same_32)
+KN_KEY_FUNCTIONS(uint64_t, 0x8000000000000000, key_64, same_64)
+
+#define MARKS(U, SAME)                                                                                                 \
+    for (size_t i = begin; i < end; i++) {                                                                             \
+        const U *at = (const U *)h->sorted + i, inf = (U)h->inf;                                                       \
+        h->marks[i] = i == 0 || SAME(at[0], h->kind, inf) != SAME(at[-1], h->kind, inf);                               \
+    }
+static void mark_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct host *h = context;
+    (void)worker;
+    switch (h->bytes) {
+    case 1: MARKS(uint8_t, same_8) break;
+    case 2: MARKS(uint16_t, same_16) break;
+    case 4: MARKS(uint32_t, same_32) break;
+    default: MARKS(uint64_t, same_64)
+    }
+}
+
+static void fill_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct host *h = context;
+    (void)worker;
+    for (size_t i = begin; i < end; i++) {
+        int64_t group = h->numbers[i] - 1;
+        if (h->inverse) h->inverse[h->order[i] - 1] = group + 1;
+        if (!h->marks[i]) continue;
+        memcpy((char *)h->values + (size_t)group * h->bytes, (const char *)h->sorted + i * h->bytes, h->bytes);
+        if (h->begins) h->begins[group] = (int64_t)i;
+    }
+}
+
+static void count_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct host *h = context;
+    (void)worker;
+    for (size_t i = begin; i < end; i++)
+        h->counts[i] = ((int64_t)i + 1 < h->count ? h->begins[i + 1] : h->n) - h->begins[i];
+}
+
+static void *host_of(const struct rt_array *a)
+{
+    return a->storage ? rt_array_host(a) : NULL;
+}
+
+static enum rt_status run_host(const struct groups *g, enum step step, struct rt_error *e)
+{
+    static void (*const pieces[])(void *, size_t, size_t, int) = {mark_piece, fill_piece, count_piece};
+    struct host h = {.sorted = host_of(&g->sorted),
+                     .values = host_of(&g->values),
+                     .order = host_of(&g->order),
+                     .numbers = host_of(&g->numbers),
+                     .begins = host_of(&g->begins),
+                     .inverse = host_of(&g->inverse),
+                     .counts = host_of(&g->counts),
+                     .marks = host_of(&g->marks),
+                     .n = g->n,
+                     .count = g->count,
+                     .bytes = rt_dtypes[g->sorted.dtype].size,
+                     .kind = (int)kn_key_kind(g->sorted.dtype),
+                     .inf = kn_key_infinity(g->sorted.dtype)};
+    rt_parallel_for((size_t)(step == COUNT ? g->count : g->n), PIECE, pieces[step], &h);
+    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+}
+
+struct unique_key {
+    uint8_t what; /* 'u' */
+    uint8_t step, dtype;
+};
+
+static void write_step(const void *context, struct kn_text *t)
+{
+    static const char *const texts[] = {
+        "if (i < p.n) p.marks[i] = i == 0 || same_of(p.sorted[i], KIND, INF) != same_of(p.sorted[i - 1], KIND, INF);\n",
+        "if (i < p.n) { const long long group = p.numbers[i] - 1;\n"
+        "if (p.inverse) p.inverse[p.order[i] - 1] = group + 1;\n"
+        "if (p.marks[i]) { p.values[group] = p.sorted[i]; if (p.begins) p.begins[group] = i; } }\n",
+        "if (i < p.count) p.counts[i] = (i + 1 < p.count ? p.begins[i + 1] : p.n) - p.begins[i];\n"};
+    const struct unique_key *k = context;
+    kn_put_keys(t, (enum rt_dtype)k->dtype);
+    kn_put(
+        t,
+        "struct Arguments { long long n, count; const U *sorted; const long long *order; unsigned char *marks;\n"
+        "const long long *numbers; U *values; long long *begins, *inverse, *counts; };\n"
+        "extern \"C\" __global__ void __launch_bounds__(256) kn(const Arguments p) {\n"
+        "for (long long i = (long long)blockIdx.x * 256 + threadIdx.x; i < p.n; i += (long long)gridDim.x * 256) {\n%s}\n}\n",
+        texts[k->step]);
+}
+
+static enum rt_status run_cuda(const struct groups *g, enum step step, struct rt_error *e)
+{
+    struct unique_key k = {'u', (uint8_t)step, (uint8_t)g->sorted.dtype};
+    const struct rt_array *arrays[] = {&g->sorted, &g->order,  &g->marks,   &g->numbers,
+                                       &g->values, &g->begins, &g->inverse, &g->counts};
+    struct kn_words w = {0};
+    kn_word(&w, (uint64_t)g->n);
+    kn_word(&w, (uint64_t)g->count);
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        kn_word(&w, arrays[i]->storage ? rt_array_address(arrays[i]) : 0);
+    return kn_launch(rt_array_device(&g->sorted),
+                     &(struct kn_launch){.key = &k,
+                                         .key_bytes = sizeof k,
+                                         .write = write_step,
+                                         .context = &k,
+                                         .words = &w,
+                                         .blocks = (g->n + KN_THREADS - 1) / KN_THREADS},
+                     e);
+}
+
+static enum rt_status run(const struct groups *g, enum step step, struct rt_error *e)
+{
+    return kn_runs_generated(rt_array_device(&g->sorted)) ? run_cuda(g, step, e) : run_host(g, step, e);
+}
+
+/* The last group's number. */
+static enum rt_status read_count(struct groups *g, struct rt_error *e)
+{
+    struct rt_array last = g->numbers; /* borrowed */
+    last.ndim = 0;
+    last.offset += g->n - 1;
+    return rt_array_read(&last, &g->count, e);
+}
+
+static enum rt_status fill(struct groups *g, bool inverse, bool counts, const struct rt_array *a, struct rt_error *e)
+{
+    struct rt_device *d = rt_array_device(a);
+    enum rt_status status = rt_array_new(d, RT_BOOL, 1, &g->n, &g->marks, e);
+    if (status == RT_OK) status = run(g, MARK, e);
+    if (status == RT_OK) status = kn_scan(KN_CUMSUM, &g->marks, 0, &g->numbers, e);
+    if (status == RT_OK) status = read_count(g, e);
+    if (status == RT_OK) status = rt_array_new(d, a->dtype, 1, &g->count, &g->values, e);
+    if (status == RT_OK && inverse) status = rt_array_new(d, RT_INT64, a->ndim, a->shape, &g->inverse, e);
+    if (status == RT_OK && counts) status = rt_array_new(d, RT_INT64, 1, &g->count, &g->begins, e);
+    if (status == RT_OK && counts) status = rt_array_new(d, RT_INT64, 1, &g->count, &g->counts, e);
+    if (status == RT_OK) status = run(g, FILL, e);
+    if (status == RT_OK && counts) status = run(g, COUNT, e);
+    return status;
+}
+
+static enum rt_status of_nothing(struct groups *g, const struct rt_array *a, struct rt_error *e)
+{
+    struct rt_device *d = rt_array_device(a);
+    int64_t none = 0;
+    enum rt_status status = rt_array_new(d, a->dtype, 1, &none, &g->values, e);
+    if (status == RT_OK) status = rt_array_new(d, RT_INT64, a->ndim, a->shape, &g->inverse, e);
+    return status == RT_OK ? rt_array_new(d, RT_INT64, 1, &none, &g->counts, e) : status;
+}
+
+/* The array goes to the caller, or is not wanted. */
+static void give(struct rt_array *a, struct rt_array *to, enum rt_status status)
+{
+    if (to && status == RT_OK)
+        *to = *a;
+    else
+        rt_array_release(a);
+}
+
+enum rt_status kn_unique(const struct rt_array *a, struct rt_array *values, struct rt_array *inverse,
+                         struct rt_array *counts, struct rt_error *e)
+{
+    struct groups g = {.n = rt_array_size(a)};
+    struct rt_array whole = {0}, flat = {0};
+    struct rt_array *const outs[] = {values, inverse, counts};
+    for (int i = 0; i < 3; i++)
+        if (outs[i]) memset(outs[i], 0, sizeof *outs[i]);
+    enum rt_status status = rt_array_alive(a, e);
+    if (status == RT_OK) status = kn_contiguous(a, &whole, e);
+    if (status == RT_OK) status = rt_array_reshape(&whole, 1, &g.n, &flat, e);
+    if (status == RT_OK && g.n == 0) {
+        status = of_nothing(&g, a, e);
+    } else if (status == RT_OK) {
+        status = kn_sort(&flat, 0, false, &g.sorted, inverse ? &g.order : NULL, e);
+        if (status == RT_OK) status = fill(&g, inverse != NULL, counts != NULL, a, e);
+    }
+    struct rt_array *const mine[] = {&whole, &flat, &g.sorted, &g.order, &g.marks, &g.numbers, &g.begins};
+    for (size_t i = 0; i < sizeof mine / sizeof *mine; i++) rt_array_release(mine[i]);
+    give(&g.values, values, status);
+    give(&g.inverse, inverse, status);
+    give(&g.counts, counts, status);
+    return status;
+}

@@ -1,0 +1,165 @@
+/* Counting elements: bincount and histograms. */
+#include <math.h>
+#include <string.h>
+#include "kernels/order.h"
+#include "lang/array.h"
+
+static int bincount(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    lua_Integer least = luaL_optinteger(L, 2, 0);
+    luaL_argcheck(L, least >= 0, 2, "the least number of bins is negative");
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_bincount(a, least, out, lg_error_box(L)));
+    return 1;
+}
+
+/* The smallest and the greatest element as the range of bins; 0 to 1 of nothing, and one around a single value. */
+static void find_range(lua_State *L, const struct rt_array *a, double *low, double *high)
+{
+    double ends[2] = {0, 1};
+    for (int i = 0; i < 2 && rt_array_size(a) > 0; i++) {
+        uint64_t element = 0;
+        struct rt_array *one = lg_new_array(L);
+        lg_check(L, kn_reduce(i ? KN_MAX : KN_MIN, a, KN_ALL_AXES, false, one, lg_error_box(L)));
+        lg_check(L, rt_array_read(one, &element, lg_error_box(L)));
+        ends[i] = rt_load_double(a->dtype, &element);
+        if (a->dtype == RT_UINT64) ends[i] = (double)element;
+        lua_pop(L, 1);
+    }
+    *low = ends[0];
+    *high = ends[1];
+}
+
+/* A new float64 array of bins + 1 edges, evenly spaced. */
+static struct rt_array *push_edges(lua_State *L, struct rt_device *d, int64_t bins, double low, double high)
+{
+    int64_t n = bins + 1;
+    struct rt_array *edges = lg_new_array(L);
+    lg_check(L, rt_array_new(d, RT_FLOAT64, 1, &n, edges, lg_error_box(L)));
+    double *at = lua_newuserdatauv(L, (size_t)n * sizeof *at, 0);
+    for (int64_t i = 0; i < n; i++) at[i] = i == bins ? high : low + (double)i * ((high - low) / (double)bins);
+    lg_check(L, rt_array_write(edges, at, lg_error_box(L)));
+    lua_pop(L, 1);
+    return edges;
+}
+
+/* Bins for the elements of `a`: a number of them at `bins` (10 when nil), within {low, high} at `range` or within the
+ * elements when that is nil. Pushes the edges. */
+static struct rt_array *push_bins(lua_State *L, const struct rt_array *a, int bins, int range)
+{
+    lua_Integer n = luaL_optinteger(L, bins, 10);
+    double low, high;
+    luaL_argcheck(L, n >= 1 && n < INT32_MAX, bins, "the number of bins is from 1 to 2147483646");
+    if (lua_isnoneornil(L, range)) {
+        find_range(L, a, &low, &high);
+        if (!isfinite(low) || !isfinite(high))
+            luaL_error(L, "the elements reach from %f to %f; name a range, as {low, high}, that is finite", low, high);
+    } else {
+        luaL_checktype(L, range, LUA_TTABLE);
+        bool numbers = lua_rawgeti(L, range, 1) == LUA_TNUMBER && lua_rawgeti(L, range, 2) == LUA_TNUMBER;
+        luaL_argcheck(L, numbers, range, "a range is two numbers, {low, high}");
+        low = lua_tonumber(L, -2);
+        high = lua_tonumber(L, -1);
+        lua_pop(L, 2);
+        luaL_argcheck(L, isfinite(low) && isfinite(high) && low <= high, range,
+                      "the range's low is not below its high, or they are not finite");
+    }
+    if (low == high) {
+        low -= 0.5;
+        high += 0.5;
+    }
+    return push_edges(L, rt_array_device(a), n, low, high);
+}
+
+static int histogram(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    lua_settop(L, 3);
+    struct rt_array *edges = push_bins(L, a, 2, 3);
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_histogram(a, edges, out, lg_error_box(L)));
+    lua_insert(L, -2);
+    return 2;
+}
+
+/* How many edges are at or below each element, 0 to bins + 1; the last edge counts as a bit higher than it is, so that
+ * what lies on it is in the last bin. */
+static struct rt_array *push_places(lua_State *L, const struct rt_array *a, struct rt_device *d, int64_t bins,
+                                    double low, double high)
+{
+    struct rt_array *edges = push_edges(L, d, bins, low, high), *wide = lg_new_array(L), *places = lg_new_array(L);
+    struct rt_array last = *edges; /* borrowed */
+    last.ndim = 0;
+    last.offset += bins;
+    double above = nextafter(high, INFINITY);
+    lg_check(L, rt_array_write(&last, &above, lg_error_box(L)));
+    lg_check(L, kn_convert(a, RT_FLOAT64, d, wide, lg_error_box(L)));
+    lg_check(L, kn_search(edges, wide, true, places, lg_error_box(L)));
+    struct kn_operand args[2] = {{.array = places}, {.i = 1}};
+    lg_check(L, kn_apply(KN_SUB, args, places, lg_error_box(L)));
+    lua_replace(L, -3);
+    lua_pop(L, 1);
+    return places;
+}
+
+static void ends_of(lua_State *L, const struct rt_array *edges, double *low, double *high)
+{
+    const double *host = lg_push_host_copy(L, edges);
+    *low = host[0];
+    *high = host[edges->shape[0] - 1];
+    lua_pop(L, 1);
+}
+
+/* gpu.histogram2d(x, y [, bins [, xrange [, yrange]]]) */
+static int histogram2d(lua_State *L)
+{
+    const struct rt_array *x = lg_check_array(L, 1), *y = lg_check_array(L, 2);
+    struct rt_error *e = lg_error_box(L);
+    double low[2], high[2];
+    if (!rt_array_same_shape(x, y)) return luaL_error(L, "histogram2d takes two arrays of one shape");
+    lua_settop(L, 5);
+    struct rt_array *xedges = push_bins(L, x, 3, 4), *yedges = push_bins(L, y, 3, 5); /* at 6 and 7 */
+    ends_of(L, xedges, &low[0], &high[0]);
+    ends_of(L, yedges, &low[1], &high[1]);
+    int64_t bins = xedges->shape[0] - 1, cells = bins + 2;
+    if (bins > 30000) return luaL_error(L, "histogram2d has at most 30000 bins along each axis");
+    struct rt_array *column = push_places(L, x, rt_array_device(x), bins, low[0], high[0]);
+    struct rt_array *row = push_places(L, y, rt_array_device(y), bins, low[1], high[1]);
+    struct kn_operand scale[2] = {{.array = column}, {.i = cells}}, add[2] = {{.array = column}, {.array = row}};
+    lg_check(L, kn_apply(KN_MUL, scale, column, e));
+    lg_check(L, kn_apply(KN_ADD, add, column, e));
+    struct rt_array *all = lg_new_array(L), *out = lg_new_array(L);
+    lg_check(L, kn_bincount(column, cells * cells, all, e));
+    struct rt_array inner = *all; /* borrowed: without what lies beside the bins */
+    inner.ndim = 2;
+    inner.shape[0] = inner.shape[1] = bins;
+    inner.strides[0] = cells;
+    inner.strides[1] = 1;
+    inner.offset += cells + 1;
+    lg_check(L, kn_convert(&inner, RT_INT64, rt_array_device(x), out, e));
+    lua_pushvalue(L, 6);
+    lua_pushvalue(L, 7);
+    return 3;
+}
+
+#define BINS_DOC                                                                                                       \
+    "There are 10 bins unless told otherwise, all of one width, from the smallest to the greatest element or as the "  \
+    "range {low, high} says. A bin has its lower edge and not its upper one; the last has both. What is outside, or "  \
+    "NaN, is not counted."
+
+const struct lg_function lg_histogram_functions[] = {
+    {"bincount", bincount, "x:bincount([least])   gpu.bincount(x [, least])",
+     "How often each integer from 0 on comes in x: element i + 1 of the result is for i.\n"
+     "The result reaches to the greatest element, and has at least `least` elements. Negative ones are an error.",
+     "assert(gpu.array({0, 2, 2}, 'int32'):bincount():equal(gpu.array({1, 0, 2})))"},
+    {"histogram", histogram, "x:histogram([bins [, range]])   gpu.histogram(x [, bins [, range]])",
+     "How many elements lie in each bin, and the edges of the bins (float64, one more than bins).\n" BINS_DOC,
+     "local counts, edges = gpu.array({0, 1, 1, 4}):histogram(2)\n"
+     "assert(counts:equal(gpu.array({3, 1})) and edges:equal(gpu.array({0, 2, 4})))"},
+    {"histogram2d", histogram2d, "gpu.histogram2d(x, y [, bins [, xrange [, yrange]]])",
+     "How many pairs of elements lie in each cell of a grid, and the edges along x and along y.\n"
+     "The first axis of the counts is x's. " BINS_DOC,
+     "local counts = gpu.histogram2d(gpu.array({0, 1, 1}), gpu.array({0, 1, 1}), 2)\n"
+     "assert(counts:equal(gpu.array({{1, 0}, {0, 2}})))"},
+    {0}};

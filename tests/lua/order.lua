@@ -1,0 +1,249 @@
+-- What rests on the order of elements (topk, searchsorted, unique, median, quantile), and counting, against plain Lua.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+
+local DTYPES = { "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
+  "float32", "float64" }
+local nan, inf = 0 / 0, math.huge
+
+local function number(e) return e == true and 1 or e == false and 0 or e end
+
+-- NaN after all else.
+local function less(a, b)
+  a, b = number(a), number(b)
+  if a ~= a or b ~= b then return b ~= b and a == a end
+  return a < b
+end
+
+local function sorted(v)
+  local s = table.move(v, 1, #v, 1, {})
+  table.sort(s, less)
+  return s
+end
+
+local function quantile(v, q)
+  local s = sorted(v)
+  if s[#s] ~= s[#s] then return nan end
+  local place = q * (#s - 1)
+  local i, rest = math.floor(place), place - math.floor(place)
+  local a, b = number(s[i + 1]), number(s[math.min(i + 2, #s)])
+  return a == b and a or a + (b - a) * rest
+end
+
+-- Values, the index of each element among them, and how often each comes.
+local function unique(v)
+  local s, values, counts, inverse = sorted(v), {}, {}, {}
+  for _, e in ipairs(s) do
+    local last = values[#values]
+    if #values > 0 and (last == e or last ~= last and e ~= e) then
+      counts[#counts] = counts[#counts] + 1
+    else
+      values[#values + 1], counts[#counts + 1] = e, 1
+    end
+  end
+  for i, e in ipairs(v) do
+    for k, value in ipairs(values) do
+      if value == e or value ~= value and e ~= e then inverse[i] = k end
+    end
+  end
+  return values, inverse, counts
+end
+
+local function near(got, want, tolerance, what)
+  if want ~= want then return assert(got ~= got, what .. " is NaN") end
+  if got ~= want then t.near(got, want, tolerance * math.max(1, math.abs(want)), what) end
+end
+
+for _, device in ipairs(t.devices()) do
+  local function test(name, body) t.test(name .. " on " .. device, body) end
+
+  local function make(dtype, ...)
+    local x = gpu.randn({ ... }, "float32", device) * 4
+    if dtype == "bool" then return x:gt(0) end
+    if dtype:find("^u") then x = x:abs() end
+    return x:to(dtype)
+  end
+
+  test("topk", function()
+    gpu.seed(41)
+    for _, dtype in ipairs({ "int16", "float32", "uint64" }) do
+      local x = make(dtype, 5, 40)
+      local sorted_rows, order = x:sort { descending = true }, x:argsort { descending = true }
+      local values, indices = x:topk(7)
+      assert(values:equal(sorted_rows[{ {}, { 1, 7 } }]) and indices:equal(order[{ {}, { 1, 7 } }]), dtype)
+      values, indices = gpu.topk(x, 2, 1, true)
+      assert(values:equal(x:sort(1)[{ { 1, 2 } }]) and indices:equal(x:argsort(1)[{ { 1, 2 } }]), dtype)
+    end
+    local values = gpu.array({ nan, 1, 2 }, device):topk(3)
+    t.same(values:totable(), { 2, 1, nan })
+    t.eq(gpu.zeros(3, device):topk(0).size, 0)
+    t.raises({ "axis 1 has 3", "4 are asked" }, values.topk, gpu.zeros(3, device), 4)
+  end)
+
+  test("searchsorted", function()
+    gpu.seed(42)
+    for _, dtype in ipairs(DTYPES) do
+      local x, v = make(dtype, 300):sort(), make(dtype, 3, 50)
+      local list, wanted = x:totable(), v:flatten():totable()
+      local left, right = x:searchsorted(v):flatten():totable(), gpu.searchsorted(x, v, "right"):flatten():totable()
+      for i, e in ipairs(wanted) do
+        local first, behind = 1, 1
+        for _, other in ipairs(list) do
+          if less(other, e) then first = first + 1 end
+          if not less(e, other) then behind = behind + 1 end
+        end
+        t.eq(left[i], first, dtype)
+        t.eq(right[i], behind, dtype)
+      end
+    end
+    local x = gpu.array({ -inf, -1, -0.0, 0, 0, 5, inf, nan }, device)
+    t.same({ x:searchsorted(0), x:searchsorted(-0.0), x:searchsorted(0, "right"), x:searchsorted(inf),
+      x:searchsorted(nan), x:searchsorted(nan, "right"), x:searchsorted(4.5) }, { 3, 3, 6, 7, 8, 9, 6 })
+    local whole = gpu.array({ 1, 2, 3 }, "int32", device)
+    t.eq(whole:searchsorted(2.5), 3)
+    t.same(whole:searchsorted(gpu.array({ 0.5, 9 }, device)):totable(), { 1, 4 })
+    t.eq(gpu.zeros(0, device):searchsorted(1), 1)
+    t.eq(whole:searchsorted(gpu.zeros(0, device)).size, 0)
+    t.raises("one axis", x.searchsorted, gpu.zeros(2, 2, device), 1)
+    t.raises("middle", x.searchsorted, x, 1, "middle")
+  end)
+
+  test("unique", function()
+    gpu.seed(43)
+    for _, dtype in ipairs(DTYPES) do
+      local x = make(dtype, 7, 30)
+      if dtype:find("float") then x = x:floor() end
+      local values, inverse, counts = x:unique { inverse = true, counts = true }
+      local want, want_inverse, want_counts = unique(x:clone():flatten():totable())
+      t.eq(values.dtype, dtype)
+      t.same(values:totable(), want, dtype)
+      t.same(inverse:flatten():totable(), want_inverse, dtype)
+      t.eq(tostring(inverse.shape), "(7, 30)")
+      t.same(counts:totable(), want_counts, dtype)
+      t.same(x.T:unique():totable(), want, dtype)
+    end
+    local values, counts = gpu.array({ nan, 0, -0.0, nan, 1 }, device):unique { counts = true }
+    t.same(values:totable(), { 0, 1, nan })
+    t.same(counts:totable(), { 2, 1, 2 })
+    local long = (gpu.range(0, 70000, "int32", device) * 7919) % 1000
+    assert(long:unique():equal(gpu.range(0, 999, "int32", device)))
+    t.eq(gpu.range(1, 70001, "float32", device):unique().size, 70001)
+    local none, where, often = gpu.zeros(0, 2, device):unique { inverse = true, counts = true }
+    t.same({ none.size, tostring(where.shape), often.size }, { 0, "(0, 2)", 0 })
+    t.raises("no option 'count'", none.unique, none, { count = true })
+  end)
+
+  test("median and quantile", function()
+    gpu.seed(44)
+    for _, dtype in ipairs(DTYPES) do
+      local x = make(dtype, 4, 5, 7)
+      local flat, tolerance = x:clone():flatten():totable(), dtype == "bfloat16" and 8e-3 or dtype == "float16" and 1e-3 or 1e-6
+      near(x:median(), quantile(flat, 0.5), tolerance, "median of " .. dtype)
+      for _, q in ipairs({ 0, 0.1, 0.37, 0.5, 0.9, 1 }) do near(x:quantile(q), quantile(flat, q), tolerance, dtype) end
+      local rows = x:transpose(1, 2):clone():reshape(5, 28):totable()
+      local got = x:quantile({ 0.25, 0.8 }, { 1, 3 })
+      t.eq(tostring(got.shape), "(2, 5)")
+      for i, v in ipairs(rows) do
+        near(got[{ 1, i }], quantile(v, 0.25), tolerance, dtype)
+        near(got[{ 2, i }], quantile(v, 0.8), tolerance, dtype)
+      end
+      t.eq(tostring(x:median({ 1, 3 }, true).shape), "(1, 5, 1)")
+      near(x:median({ 1, 3 })[4], quantile(rows[4], 0.5), tolerance, dtype)
+    end
+    t.eq(gpu.array({ 1, 2 }, "int32", device):median(), 1.5)
+    near(gpu.array({ 1, nan, 2 }, device):median(), nan, 0, "the median with a NaN")
+    t.eq(gpu.array({ inf, inf, 1 }, device):median(), inf)
+    t.eq(gpu.array({ -inf, 1, 2, inf }, device):median(), 1.5)
+    t.same(gpu.array({ 1, 2, 3 }, device):quantile(gpu.array({ 0, 0.5 }, device)):totable(), { 1, 2 })
+    t.eq(gpu.zeros(0, 3, device):median(2).size, 0)
+    t.raises("no elements", gpu.median, gpu.zeros(0, device))
+    t.raises("from 0 to 1, not 1.5", gpu.quantile, gpu.zeros(3, device), 1.5)
+    t.raises("from 0 to 1", gpu.quantile, gpu.zeros(3, device), { 0, nan })
+  end)
+
+  test("bincount", function()
+    gpu.seed(45)
+    for _, dtype in ipairs(DTYPES) do
+      local x = make(dtype, 11, 13)
+      if dtype:find("float") then
+        t.raises("counts integers", x.bincount, x)
+      else
+        if dtype ~= "bool" then x = x:abs() end
+        local want, v = {}, x:flatten():totable()
+        for i = 1, 20 do want[i] = 0 end
+        for _, e in ipairs(v) do want[number(e) + 1] = want[number(e) + 1] + 1 end
+        local got = x:bincount(20)
+        assert(#got >= 20 and got:sum() == 143, dtype)
+        for i = 1, 20 do t.eq(got[i], want[i], dtype) end
+      end
+    end
+    local long = gpu.range(0, 299999, "int32", device) % 1000
+    assert(long:bincount():equal(gpu.full(1000, 300, "int64", device)))
+    local wide = gpu.array({ 100000, 0 }, "int32", device):bincount()
+    t.same({ #wide, wide[1], wide[2], wide[100001] }, { 100001, 1, 0, 1 })
+    t.eq(#gpu.zeros(0, "int32", device):bincount(), 0)
+    t.same(gpu.zeros(0, "int32", device):bincount(2):totable(), { 0, 0 })
+    t.raises("there is -3", gpu.bincount, gpu.array({ 1, -3 }, "int32", device))
+    t.raises("negative", gpu.bincount, gpu.zeros(1, "int32", device), -1)
+  end)
+
+  local function bin_of(x, edges)
+    local n = #edges - 1
+    if not (x >= edges[1] and x <= edges[n + 1]) then return nil end
+    for i = 1, n do
+      if x < edges[i + 1] then return i end
+    end
+    return n
+  end
+
+  test("histogram", function()
+    gpu.seed(46)
+    for _, dtype in ipairs(DTYPES) do
+      local x = make(dtype, 11, 31)
+      for _, range in ipairs({ false, { -2, 3 } }) do
+        local counts, edges = x:histogram(7, range or nil)
+        local bounds, want = edges:totable(), { 0, 0, 0, 0, 0, 0, 0 }
+        t.eq(#bounds, 8)
+        t.eq(edges.dtype, "float64")
+        for _, e in ipairs(x:clone():flatten():totable()) do
+          local bin = bin_of(number(e), bounds)
+          if bin then want[bin] = want[bin] + 1 end
+        end
+        t.same(counts:totable(), want, dtype)
+        if not range then t.eq(counts:sum(), x.size, dtype) end
+      end
+    end
+    -- Every element lies on an edge, where arithmetic alone is wrong for some.
+    local x = gpu.range(0, 1000, "float64", device) / 1000
+    local counts = x:histogram(1000, { 0, 1 })
+    t.same({ counts[1], counts[500], counts[1000], counts:sum() }, { 1, 1, 2, 1001 })
+    local many = gpu.range(0, 99999, "float32", device):histogram(5000)
+    assert(many:equal(gpu.full(5000, 20, "int64", device)))
+    local _, edges = gpu.full(3, 2, device):histogram(2)
+    t.same(edges:totable(), { 1.5, 2, 2.5 })
+    t.same(gpu.zeros(0, device):histogram(2):totable(), { 0, 0 })
+    t.same(gpu.array({ nan, 0.5, inf }, device):histogram(1, { 0, 1 }):totable(), { 1 })
+    t.raises("range", gpu.histogram, gpu.array({ nan, 1 }, device))
+    t.raises("low", gpu.histogram, x, 3, { 2, 1 })
+    t.raises("two numbers", gpu.histogram, x, 3, { 2 })
+    t.raises("number of bins", gpu.histogram, x, 0)
+  end)
+
+  test("histogram2d", function()
+    gpu.seed(47)
+    local x, y = make("float32", 500), make("float64", 500)
+    local counts, xedges, yedges = gpu.histogram2d(x, y, 5, { -3, 4 })
+    local want, xs, ys = {}, xedges:totable(), yedges:totable()
+    for i = 1, 5 do want[i] = { 0, 0, 0, 0, 0 } end
+    local xv, yv = x:totable(), y:totable()
+    for i = 1, 500 do
+      local row, column = bin_of(xv[i], xs), bin_of(yv[i], ys)
+      if row and column then want[row][column] = want[row][column] + 1 end
+    end
+    t.same(counts:totable(), want)
+    t.eq(gpu.histogram2d(x, y):sum(), 500)
+    t.raises("one shape", gpu.histogram2d, x, y[{ { 1, 3 } }])
+  end)
+end
+
+t.done()
