@@ -9,8 +9,10 @@
  * jit_analyse.c finds out: such values are one number in a general register, an address among them needs one check for
  * the warp, and its access is a vector move.
  *
- * Code is generated once, on the launching thread, before the launch: a launch is as deterministic as before. It needs
- * AVX-512; LUNARRAY_JIT=0, or LUNARRAY_ISA=base or avx2, turns it off. */
+ * Code is generated once, on the launching thread, before the launch: a launch is as deterministic as before. It is for
+ * AVX-512 where the processor has it, else for AVX2: a slot then has twice as many parts of half the size in half as
+ * many registers, and what AVX2 has no instruction for takes a few (jit_avx2.c, jit_avx2_memory.c). LUNARRAY_ISA=avx2
+ * asks for the latter; LUNARRAY_JIT=0, or LUNARRAY_ISA=base, turns it off. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,9 +129,9 @@ static bool list_entries(struct jit_code *c, const struct jit *j)
     return true;
 }
 
-static void build(struct jit_code *c, const struct simt_program *p)
+static void build(struct jit_code *c, const struct simt_program *p, int bits)
 {
-    struct jit j = {.program = p, .function = c->function};
+    struct jit j = {.bits = bits, .program = p, .function = c->function};
     const struct function *f = c->function;
     memcpy(j.special, c->special, sizeof j.special);
     if (f->frame_bytes <= MAX_FRAME && f->end - f->setup <= MAX_CODE && simt_jit_describe(&j) && simt_jit_analyse(&j) &&
@@ -143,15 +145,16 @@ static void build(struct jit_code *c, const struct simt_program *p)
     free_build(&j);
 }
 
-static bool is_wanted(void)
+/* The bits of the vectors that code is generated for; 0: none is. */
+static int vector_bits(void)
 {
-    const char *jit = getenv("LUNARRAY_JIT"), *isa = getenv("LUNARRAY_ISA");
-    if (jit && !strcmp(jit, "0")) return false;
-    if (isa && *isa && strcmp(isa, "avx512") && strcmp(isa, "v4")) return false;
+    const char *jit = getenv("LUNARRAY_JIT");
+    if (jit && !strcmp(jit, "0")) return 0;
 #ifdef __x86_64__
-    return simt_vector_ops() == &simt_ops_avx512;
+    const struct op_table *ops = simt_vector_ops();
+    return ops == &simt_ops_avx512 ? 512 : ops == &simt_ops_avx2 ? 256 : 0;
 #else
-    return false;
+    return 0;
 #endif
 }
 
@@ -166,7 +169,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 const struct jit_code *simt_jit_code(const struct simt_program *p, const struct function *f, const unsigned block[3])
 {
-    if (!is_wanted() || block[0] * block[1] * block[2] < SIMT_WARP) return NULL;
+    int bits = vector_bits();
+    if (!bits || block[0] * block[1] * block[2] < SIMT_WARP) return NULL;
     struct jit_form special[SR_TID_Z + 1];
     for (int d = 0; d <= SR_TID_Z; d++) special[d] = thread_form(block, d);
     struct jit_code **list = &((struct simt_program *)(uintptr_t)p)->jit, *c;
@@ -176,7 +180,7 @@ const struct jit_code *simt_jit_code(const struct simt_program *p, const struct 
     if (!c && (c = rt_calloc(1, sizeof *c))) {
         c->function = f;
         memcpy(c->special, special, sizeof special);
-        build(c, p);
+        build(c, p, bits);
         c->next = *list;
         *list = c;
     }

@@ -112,20 +112,20 @@ struct jit_block {
     int label;
 };
 
+#define JIT_PARTS 8 /* of a slot, at most */
 /* Where a slot's value is while code is written. */
 struct jit_place {
     struct jit_form form;
-    int8_t scalar[2]; /* general registers by half, or of a predicate; -1 none */
-    int8_t vector[8]; /* vector registers by part; -1 none */
-    uint8_t in_slot;  /* parts that are right in the frame, by bits */
-    uint8_t at_home;  /* halves whose number is right in the frame; predicates use bit 0 */
-    bool checked;     /* addresses from it are right: */
+    int8_t scalar[2];         /* general registers by half, or of a predicate; -1 none */
+    int8_t vector[JIT_PARTS]; /* vector registers by part; -1 none */
+    uint8_t in_slot;          /* parts that are right in the frame, by bits */
+    uint8_t at_home;          /* halves whose number is right in the frame; predicates use bit 0 */
+    bool checked;             /* addresses from it are right: */
     int64_t low, high, align;
 };
 
-#define JIT_VECTORS 31 /* the last is for moments */
-#define JIT_SCRATCH 31
 struct jit {
+    int bits; /* of a vector: 512 with AVX-512, 256 with AVX2 */
     const struct simt_program *program;
     const struct function *function;
     struct jit_form special[SR_TID_Z + 1];
@@ -145,7 +145,7 @@ struct jit {
     struct jit_place *places;
     uint64_t *live;              /* at the instruction at hand */
     int32_t gpr_owner[X86_GPRS]; /* slot * 2 + half; -1 none */
-    int32_t vector_owner[32];    /* slot * 8 + part */
+    int32_t vector_owner[32];    /* slot * JIT_PARTS + part */
     uint32_t gpr_stamp[X86_GPRS], vector_stamp[32], stamp;
     uint32_t gpr_pins, vector_pins;
     uint32_t pc;
@@ -185,8 +185,51 @@ static inline bool in_set(const uint64_t *set, uint32_t k)
     return set[k >> 6] >> (k & 63) & 1;
 }
 
+/* ---- jit_lanes.c: instructions on full vectors, in either instruction set ---- */
+static inline bool simt_jit_is_avx2(const struct jit *j)
+{
+    return j->bits == 256;
+}
+/* The vector register for moments; those below it hold values. */
+static inline int simt_jit_scratch(const struct jit *j)
+{
+    return simt_jit_is_avx2(j) ? 15 : 31;
+}
+static inline int simt_jit_lanes(const struct jit *j, bool wide)
+{
+    return j->bits / (wide ? 64 : 32);
+}
+static inline int simt_jit_part_count(const struct jit *j, bool wide)
+{
+    return SIMT_WARP / simt_jit_lanes(j, wide);
+}
+/* Where a part lies: its half, and its first lane there. */
+static inline int simt_jit_half(const struct jit *j, bool wide, int part)
+{
+    return part / (simt_jit_part_count(j, wide) / 2);
+}
+static inline int simt_jit_first(const struct jit *j, bool wide, int part)
+{
+    return part % (simt_jit_part_count(j, wide) / 2) * simt_jit_lanes(j, wide);
+}
+void simt_jit_put(struct jit *j, struct x86_vop op, int d, int a, int b);
+void simt_jit_put_imm(struct jit *j, struct x86_vop op, int d, int a, int b, int imm);
+void simt_jit_put_mem(struct jit *j, struct x86_vop op, int d, int a, struct x86_mem m);
+void simt_jit_move(struct jit *j, int d, int from);
+void simt_jit_load(struct jit *j, int d, struct x86_mem m);
+void simt_jit_store(struct jit *j, struct x86_mem m, int from);
+/* All lanes from a general register, from memory, or a constant. */
+void simt_jit_spread(struct jit *j, bool wide, int d, int gpr);
+void simt_jit_spread_from(struct jit *j, bool wide, int d, struct x86_mem m);
+void simt_jit_set(struct jit *j, bool wide, int d, int64_t value);
+/* d's low half is the high one of `from`; d's halves are the low ones of two vectors. */
+void simt_jit_high_half(struct jit *j, int d, int from);
+void simt_jit_join(struct jit *j, int d, int low, int high);
+/* A constant of equal numbers in memory. */
+struct x86_mem simt_jit_equal_at(struct jit *j, int64_t value, bool wide);
+
 /* ---- jit_state.c: registers. The machine's: rbx the frame, r12 the warp, r13 the worker, r14 the bias from device to
- * host addresses, r15 shared memory; rax, rcx, rdx and zmm31 are for moments. ---- */
+ * host addresses, r15 shared memory; rax, rcx, rdx and the last vector register are for moments. ---- */
 #define REG_FRAME  RBX
 #define REG_WARP   R12
 #define REG_WORKER R13
@@ -200,9 +243,11 @@ int simt_jit_predicate(struct jit *j, uint16_t slot);
 /* A register for a number that the instruction at hand computes; it is the slot's once simt_jit_define says so. */
 int simt_jit_new_gpr(struct jit *j);
 void simt_jit_define_scalar(struct jit *j, uint16_t slot, struct jit_form f, const int regs[2]);
-/* 16 lanes of 4 bytes or 8 of 8. */
+/* As many lanes as a vector has. */
 int simt_jit_part(struct jit *j, uint16_t slot, int part);
 int simt_jit_new_vector(struct jit *j);
+/* The same without a change of what registers hold: it may be in `moment`. */
+int simt_jit_peek(struct jit *j, uint16_t slot, int part, int moment);
 void simt_jit_define_vector(struct jit *j, uint16_t slot, const int *regs); /* all parts */
 void simt_jit_define_in_frame(struct jit *j, uint16_t slot);                /* a call wrote it */
 /* A vector of equal numbers, or of 8-byte lanes made of a part's 4-byte ones, in a register of its own. */
@@ -234,6 +279,21 @@ bool simt_jit_memory(struct jit *j, const struct jit_insn *n);
 /* From addresses of any form. False when the op is to be called instead. */
 bool simt_jit_gather(struct jit *j, const struct jit_insn *n);
 bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, struct jit_form address);
+
+/* ---- jit_avx2.c, jit_avx2_memory.c: what the functions above come to with AVX2 ---- */
+int simt_jit_avx2_integer(struct jit *j, const struct jit_insn *n, int part); /* -1: as with AVX-512 */
+int simt_jit_avx2_narrowed(struct jit *j, uint16_t slot, int part, bool saturate);
+int simt_jit_avx2_extreme(struct jit *j, const struct jit_insn *n, int part);
+int simt_jit_avx2_to_integer(struct jit *j, const struct jit_insn *n, int part);
+int simt_jit_avx2_from_unsigned(struct jit *j, const struct jit_insn *n, int part);
+void simt_jit_avx2_compare(struct jit *j, const struct jit_insn *n, int reg);
+void simt_jit_avx2_select(struct jit *j, const struct jit_insn *n);
+void simt_jit_avx2_shuffle(struct jit *j, const int *parts, const uint32_t from[SIMT_WARP], int *regs);
+/* Lanes that lie `step` bytes apart, or that are narrower in memory. */
+void simt_jit_avx2_load_lanes(struct jit *j, bool wide, int reg, struct x86_mem m, int64_t step);
+void simt_jit_avx2_store_lanes(struct jit *j, bool wide, int reg, struct x86_mem m, int64_t step);
+void simt_jit_avx2_store_narrow(struct jit *j, bool wide, int reg, struct x86_mem m, int size);
+void simt_jit_avx2_gather(struct jit *j, const struct jit_insn *n);
 
 /* ---- jit_emit.c: the whole function; the way in is at the start of the code ---- */
 bool simt_jit_write(struct jit *j);

@@ -52,14 +52,14 @@ static bool fill_range(struct worker *k, uint32_t index, uint64_t address, uint6
 static void write_filler(struct jit *j)
 {
     static const int kept[] = {RSI, RDI, R8, R9, R10, R11};
-    const struct x86_vop load = {1, 0, 0, 0x10}, store = {1, 0, 0, 0x11};
     struct x86 *x = &j->x;
-    int32_t room = 32 * 64 + 8;
+    int vectors = simt_jit_scratch(j) + 1, bytes = j->bits / 8;
+    int32_t room = vectors * bytes + 8;
     x->now = X86_COLD;
     x86_bind(x, j->fill_label);
     for (int k = 0; k < 6; k++) x86_push(x, kept[k]);
     x86_imm(x, ALU_SUB, true, RSP, room);
-    for (int v = 0; v < 32; v++) x86_evex_mem(x, store, simt_jit_full(), v, 0, x86_at(RSP, 64 * v));
+    for (int v = 0; v < vectors; v++) simt_jit_store(j, x86_at(RSP, bytes * v), v);
     x86_rr(x, ALU_MOV, true, RDI, REG_WORKER);
     x86_rr(x, ALU_MOV, true, RSI, RAX);
     x86_rr(x, ALU_MOV, true, R8, RDX);
@@ -69,7 +69,7 @@ static void write_filler(struct jit *j)
     x86_load_imm(x, RAX, (uint64_t)(uintptr_t)fill_range);
     x86_call(x, RAX);
     x86_movzx_byte(x, RAX, RAX);
-    for (int v = 0; v < 32; v++) x86_evex_mem(x, load, simt_jit_full(), v, 0, x86_at(RSP, 64 * v));
+    for (int v = 0; v < vectors; v++) simt_jit_load(j, v, x86_at(RSP, bytes * v));
     x86_imm(x, ALU_ADD, true, RSP, room);
     for (int k = 6; k-- > 0;) x86_pop(x, kept[k]);
     x86_return(x);

@@ -3,32 +3,16 @@
 #include "runtime/simt/jit_build.h"
 
 static const struct x86_vop add_w = {1, 1, 0, 0xfe}, add_q = {1, 1, 1, 0xd4}, max_w = {2, 1, 0, 0x3f},
-                            max_q = {2, 1, 1, 0x3f}, or_w = {1, 1, 0, 0xeb}, spread_w = {2, 1, 0, 0x7c},
-                            spread_q = {2, 1, 1, 0x7c}, test_w = {2, 1, 0, 0x27}, test_q = {2, 1, 1, 0x27},
-                            compare_w = {3, 1, 0, 0x1e}, compare_q = {3, 1, 1, 0x1e}, all_lanes = {1, 0, 0, 0x46},
-                            any_lane = {1, 0, 0, 0x98}, to_gpr = {1, 1, 1, 0x7e}, high_half = {3, 1, 1, 0x3b},
-                            join = {3, 1, 1, 0x3a};
+                            max_q = {2, 1, 1, 0x3f}, or_w = {1, 1, 0, 0xeb}, test_w = {2, 1, 0, 0x27},
+                            test_q = {2, 1, 1, 0x27}, compare_w = {3, 1, 0, 0x1e}, compare_q = {3, 1, 1, 0x1e},
+                            all_lanes = {1, 0, 0, 0x46}, any_lane = {1, 0, 0, 0x98}, to_gpr = {1, 1, 1, 0x7e};
 static const struct x86_vop gather_q_w = {2, 1, 0, 0x91}, gather_q_q = {2, 1, 1, 0x91}, gather_w_w = {2, 1, 0, 0x90},
                             gather_w_q = {2, 1, 1, 0x90}, scatter_q_w = {2, 1, 0, 0xa1}, scatter_q_q = {2, 1, 1, 0xa1},
                             scatter_w_w = {2, 1, 0, 0xa0}, scatter_w_q = {2, 1, 1, 0xa0};
 
-static void op3(struct jit *j, struct x86_vop op, int d, int a, int b)
-{
-    x86_evex(&j->x, op, simt_jit_full(), d, a, b);
-}
 static struct x86_evex with_imm(int mask, int imm)
 {
     return (struct x86_evex){.bits = 512, .mask = mask, .imm = imm};
-}
-
-static void equal(struct jit *j, int reg, int64_t value, bool wide)
-{
-    int64_t q[8];
-    int32_t w[16];
-    for (int l = 0; l < 8; l++) q[l] = value;
-    for (int l = 0; l < 16; l++) w[l] = (int32_t)value;
-    x86_evex_mem(&j->x, (struct x86_vop){1, 0, 0, 0x10}, simt_jit_full(), reg, 0,
-                 x86_at_label(x86_constant(&j->x, wide ? (void *)q : (void *)w)));
 }
 
 /* Registers for a check. All are taken before the code for leaving is written, which must find values where they are.
@@ -52,16 +36,16 @@ static void reject(struct jit *j, const struct moments *t, bool wide, int limit,
 {
     struct x86 *x = &j->x;
     int parts = wide ? 4 : 2;
-    equal(j, t->odd, size - 1, wide);
-    op3(j, wide ? max_q : max_w, t->most, t->d[0], t->d[1]);
-    op3(j, or_w, t->bits, t->d[0], t->d[1]);
+    simt_jit_set(j, wide, t->odd, size - 1);
+    simt_jit_put(j, wide ? max_q : max_w, t->most, t->d[0], t->d[1]);
+    simt_jit_put(j, or_w, t->bits, t->d[0], t->d[1]);
     for (int k = 2; k < parts; k++) {
-        op3(j, wide ? max_q : max_w, t->most, t->most, t->d[k]);
-        op3(j, or_w, t->bits, t->bits, t->d[k]);
+        simt_jit_put(j, wide ? max_q : max_w, t->most, t->most, t->d[k]);
+        simt_jit_put(j, or_w, t->bits, t->bits, t->d[k]);
     }
-    op3(j, wide ? spread_q : spread_w, t->bound, 0, limit);
+    simt_jit_spread(j, wide, t->bound, limit);
     x86_evex(x, wide ? compare_q : compare_w, with_imm(0, 5), 1, t->most, t->bound);
-    op3(j, wide ? test_q : test_w, 2, t->bits, t->odd);
+    simt_jit_put(j, wide ? test_q : test_w, 2, t->bits, t->odd);
     x86_vex(x, (struct x86_vop){1, 0, 0, 0x45}, 256, 1, 1, 2, -1); /* korw */
     x86_vex(x, any_lane, 128, 1, 0, 1, -1);                        /* kortestw */
     x86_jump_if(x, CC_NE, label);
@@ -71,8 +55,8 @@ static void distances(struct jit *j, const int *a, int *d, struct x86_mem range,
 {
     x86_load_imm(&j->x, RAX, (uint64_t)imm);
     x86_rm(&j->x, ALU_SUB, true, RAX, range);
-    op3(j, spread_q, d[0], 0, RAX);
-    for (int k = 3; k >= 0; k--) op3(j, add_q, d[k], d[0], a[k]);
+    simt_jit_spread(j, true, d[0], RAX);
+    for (int k = 3; k >= 0; k--) simt_jit_put(j, add_q, d[k], d[0], a[k]);
 }
 
 static void check_global(struct jit *j, const struct jit_insn *n, const int *a)
@@ -117,8 +101,8 @@ static void check_shared(struct jit *j, const struct jit_insn *n, const int *a, 
     int leave = simt_jit_leaving(j, JIT_LEFT, false);
     for (int k = 0; k < 2; k++) {
         d[k] = t.d[k];
-        equal(j, d[k], n->i->imm, false);
-        op3(j, add_w, d[k], d[k], a[k]);
+        simt_jit_set(j, false, d[k], n->i->imm);
+        simt_jit_put(j, add_w, d[k], d[k], a[k]);
     }
     x86_rm(x, ALU_MOV, false, RDX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, shared_bytes)));
     x86_imm(x, ALU_SUB, false, RDX, n->i->size - 1);
@@ -136,11 +120,11 @@ static void move(struct jit *j, struct x86_vop op, int reg, struct x86_mem at)
 static void move_by_halves(struct jit *j, bool is_load, const int *a, int part, int reg, int32_t imm)
 {
     int high = simt_jit_new_vector(j);
-    if (!is_load) x86_evex(&j->x, high_half, with_imm(0, 1), reg, 0, high);
+    if (!is_load) simt_jit_high_half(j, high, reg);
     for (int k = 0; k < 2; k++)
         move(j, is_load ? gather_q_w : scatter_q_w, k ? high : reg,
              (struct x86_mem){REG_BIAS, a[2 * part + k], 0, imm, -1});
-    if (is_load) x86_evex(&j->x, join, with_imm(0, 1), reg, reg, high);
+    if (is_load) simt_jit_join(j, reg, reg, high);
 }
 
 /* Data of 8 bytes at offsets of 4. */
@@ -149,7 +133,7 @@ static void move_wide(struct jit *j, bool is_load, const int *d, int part, int r
     int index = d[part / 2];
     if (part & 1) {
         index = simt_jit_new_vector(j);
-        x86_evex(&j->x, high_half, with_imm(0, 1), d[part / 2], 0, index);
+        simt_jit_high_half(j, index, d[part / 2]);
     }
     move(j, is_load ? gather_w_q : scatter_w_q, reg, (struct x86_mem){REG_SHARED, index, 0, 0, -1});
 }
@@ -175,6 +159,10 @@ bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
     if (n->guarded || i->count != 1 || i->size != (n->wide ? 8 : 4) || i->imm != (int32_t)i->imm ||
         (n->kind == JK_LOAD && !n->write_count))
         return false;
+    if (simt_jit_is_avx2(j)) {
+        simt_jit_avx2_gather(j, n);
+        return true;
+    }
     for (int k = 0; k < (n->op ? 2 : 4); k++) a[k] = simt_jit_part(j, n->reads[0], k);
     if (n->op)
         check_shared(j, n, a, d);

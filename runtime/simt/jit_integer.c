@@ -225,24 +225,14 @@ static const struct vops two[] = {
     [JI_MAX_U] = {{2, 1, 0, 0x3f}, {2, 1, 1, 0x3f}}, [JI_MIN_S] = {{2, 1, 0, 0x39}, {2, 1, 1, 0x39}},
     [JI_MAX_S] = {{2, 1, 0, 0x3d}, {2, 1, 1, 0x3d}}, [JI_ABS] = {{2, 1, 0, 0x1e}, {2, 1, 1, 0x1f}},
 };
-static const struct x86_vop extend_s = {2, 1, 0, 0x25}, extend_u = {2, 1, 0, 0x35}, high_half = {3, 1, 1, 0x3b},
-                            low_half_of_lanes = {2, 2, 0, 0x35}, join = {3, 1, 1, 0x3a}, ternary = {3, 1, 0, 0x25},
-                            multiply_s = {2, 1, 1, 0x28}, multiply_u = {1, 1, 1, 0xf4}, least_u = {2, 1, 1, 0x3b},
-                            load = {1, 0, 0, 0x10};
-
-static void op3(struct jit *j, struct x86_vop op, int d, int a, int b)
-{
-    x86_evex(&j->x, op, simt_jit_full(), d, a, b);
-}
+static const struct x86_vop extend_s = {2, 1, 0, 0x25}, extend_u = {2, 1, 0, 0x35}, low_half_of_lanes = {2, 2, 0, 0x35},
+                            ternary = {3, 1, 0, 0x25}, multiply_s = {2, 1, 1, 0x28}, multiply_u = {1, 1, 1, 0xf4},
+                            least_u = {2, 1, 1, 0x3b};
 
 int simt_jit_equal(struct jit *j, int64_t value, bool wide)
 {
-    int64_t q[8];
-    int32_t w[16];
-    for (int l = 0; l < 8; l++) q[l] = value;
-    for (int l = 0; l < 16; l++) w[l] = (int32_t)value;
     int r = simt_jit_new_vector(j);
-    x86_evex_mem(&j->x, load, simt_jit_full(), r, 0, x86_at_label(x86_constant(&j->x, wide ? (void *)q : (void *)w)));
+    simt_jit_set(j, wide, r, value);
     return r;
 }
 
@@ -251,29 +241,26 @@ int simt_jit_widened(struct jit *j, uint16_t slot, int part, bool is_signed)
     struct jit_form f = j->places[slot].form;
     if (f.kind == FORM_CONST) return simt_jit_equal(j, is_signed ? f.step : (int64_t)(uint32_t)f.step, true);
     int from = simt_jit_part(j, slot, part / 2), r = simt_jit_new_vector(j);
-    struct x86_evex high = simt_jit_full();
-    high.imm = 1;
-    if (part & 1) x86_evex(&j->x, high_half, high, from, 0, r);
-    op3(j, is_signed ? extend_s : extend_u, r, 0, part & 1 ? r : from);
+    if (part & 1) simt_jit_high_half(j, r, from);
+    simt_jit_put(j, is_signed ? extend_s : extend_u, r, 0, part & 1 ? r : from);
     return r;
 }
 
-/* 16 lanes of 4 bytes from two parts of 8. */
+/* Lanes of 4 bytes from two parts of 8-byte ones. */
 static int narrowed(struct jit *j, uint16_t slot, int part, bool saturate)
 {
     int r[2];
+    if (simt_jit_is_avx2(j)) return simt_jit_avx2_narrowed(j, slot, part, saturate);
     for (int k = 0; k < 2; k++) {
         int from = simt_jit_part(j, slot, 2 * part + k);
         r[k] = simt_jit_new_vector(j);
         if (saturate) {
-            op3(j, least_u, r[k], from, simt_jit_equal(j, 0xfffffff0, true));
+            simt_jit_put(j, least_u, r[k], from, simt_jit_equal(j, 0xfffffff0, true));
             from = r[k];
         }
         x86_evex(&j->x, low_half_of_lanes, simt_jit_full(), from, 0, r[k]);
     }
-    struct x86_evex high = simt_jit_full();
-    high.imm = 1;
-    x86_evex(&j->x, join, high, r[0], r[0], r[1]);
+    simt_jit_join(j, r[0], r[0], r[1]);
     return r[0];
 }
 
@@ -281,14 +268,15 @@ static int wide_product(struct jit *j, const struct jit_insn *n, int part)
 {
     bool is_signed = n->op == JI_WIDE_S || n->op == JI_MAD_WIDE_S;
     int a = simt_jit_widened(j, n->reads[0], part, is_signed), b = simt_jit_widened(j, n->reads[1], part, is_signed);
-    op3(j, is_signed ? multiply_s : multiply_u, a, a, b);
+    simt_jit_put(j, is_signed ? multiply_s : multiply_u, a, a, b);
     return a;
 }
 
 static int vector_part(struct jit *j, const struct jit_insn *n, int part)
 {
     uint16_t a = n->reads[0], b = n->reads[n->read_count > 1];
-    int r, s;
+    int r = simt_jit_is_avx2(j) ? simt_jit_avx2_integer(j, n, part) : -1, s;
+    if (r >= 0) return r;
     switch ((enum jit_integer)n->op) {
     case JI_MOV:
         s = simt_jit_take_part(j, n, 0, part);
@@ -298,7 +286,7 @@ static int vector_part(struct jit *j, const struct jit_insn *n, int part)
         }
         s = simt_jit_part(j, a, part);
         r = simt_jit_new_vector(j);
-        op3(j, load, r, 0, s);
+        simt_jit_move(j, r, s);
         return r;
     case JI_NOT:
     case JI_NEG: {
@@ -310,20 +298,20 @@ static int vector_part(struct jit *j, const struct jit_insn *n, int part)
             x86_evex(&j->x, ternary, invert, r, s, s);
             return r;
         }
-        op3(j, two[JI_XOR].narrow, r, r, r);
-        op3(j, n->wide ? two[JI_SUB].wide : two[JI_SUB].narrow, r, r, s);
+        simt_jit_put(j, two[JI_XOR].narrow, r, r, r);
+        simt_jit_put(j, n->wide ? two[JI_SUB].wide : two[JI_SUB].narrow, r, r, s);
         return r;
     }
     case JI_ABS:
         s = simt_jit_part(j, a, part);
         r = simt_jit_new_vector(j);
-        op3(j, n->wide ? two[JI_ABS].wide : two[JI_ABS].narrow, r, 0, s);
+        simt_jit_put(j, n->wide ? two[JI_ABS].wide : two[JI_ABS].narrow, r, 0, s);
         return r;
     case JI_MAD: {
         int x = simt_jit_part(j, a, part), y = simt_jit_part(j, b, part), z = simt_jit_part(j, n->reads[2], part);
         r = simt_jit_new_vector(j);
-        op3(j, n->wide ? two[JI_MUL].wide : two[JI_MUL].narrow, r, x, y);
-        op3(j, n->wide ? two[JI_ADD].wide : two[JI_ADD].narrow, r, r, z);
+        simt_jit_put(j, n->wide ? two[JI_MUL].wide : two[JI_MUL].narrow, r, x, y);
+        simt_jit_put(j, n->wide ? two[JI_ADD].wide : two[JI_ADD].narrow, r, r, z);
         return r;
     }
     case JI_WIDE_U:
@@ -331,7 +319,7 @@ static int vector_part(struct jit *j, const struct jit_insn *n, int part)
     case JI_MAD_WIDE_U:
     case JI_MAD_WIDE_S:
         r = wide_product(j, n, part);
-        op3(j, two[JI_ADD].wide, r, r, simt_jit_part(j, n->reads[2], part));
+        simt_jit_put(j, two[JI_ADD].wide, r, r, simt_jit_part(j, n->reads[2], part));
         return r;
     case JI_EXTEND_U:
     case JI_EXTEND_S: return simt_jit_widened(j, a, part, n->op == JI_EXTEND_S);
@@ -343,7 +331,7 @@ static int vector_part(struct jit *j, const struct jit_insn *n, int part)
     bool is_shift = n->op >= JI_SHL && n->op <= JI_SAR;
     int y = is_shift && n->wide ? simt_jit_widened(j, b, part, false) : simt_jit_part(j, b, part);
     r = simt_jit_new_vector(j);
-    op3(j, n->wide ? two[n->op].wide : two[n->op].narrow, r, x, y);
+    simt_jit_put(j, n->wide ? two[n->op].wide : two[n->op].narrow, r, x, y);
     return r;
 }
 
@@ -358,7 +346,7 @@ void simt_jit_integer(struct jit *j, const struct jit_insn *n, struct jit_form f
         numbers(j, n, f);
         return;
     }
-    int regs[4];
+    int regs[JIT_PARTS];
     for (int p = 0; p < simt_jit_parts(j, n->writes[0]); p++) {
         regs[p] = vector_part(j, n, p);
         uint32_t keep = 0;

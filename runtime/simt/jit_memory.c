@@ -162,10 +162,8 @@ static const struct x86_vop store_lanes[2][4] = {
     {{2, 2, 0, 0x31}, {2, 2, 0, 0x33}, {1, 0, 0, 0x11}, {0, 0, 0, 0}},
     {{2, 2, 0, 0x32}, {2, 2, 0, 0x34}, {2, 2, 0, 0x35}, {1, 0, 0, 0x11}},
 };
-static const struct x86_vop spread_w = {2, 1, 0, 0x58}, spread_q = {2, 1, 1, 0x59}, from_gpr_w = {2, 1, 0, 0x7c},
-                            from_gpr_q = {2, 1, 1, 0x7c}, gather_w = {2, 1, 0, 0x90}, gather_q = {2, 1, 1, 0x90},
-                            scatter_w = {2, 1, 0, 0xa0}, scatter_q = {2, 1, 1, 0xa0}, all_lanes = {1, 0, 0, 0x46},
-                            load = {1, 0, 0, 0x10};
+static const struct x86_vop gather_w = {2, 1, 0, 0x90}, gather_q = {2, 1, 1, 0x90}, scatter_w = {2, 1, 0, 0xa0},
+                            scatter_q = {2, 1, 1, 0xa0}, all_lanes = {1, 0, 0, 0x46};
 
 static int log_size(const struct insn *i)
 {
@@ -178,7 +176,7 @@ static int index_vector(struct jit *j, int64_t step)
     int32_t w[16];
     for (int l = 0; l < 16; l++) w[l] = (int32_t)(step * l);
     int r = simt_jit_new_vector(j);
-    x86_evex_mem(&j->x, load, simt_jit_full(), r, 0, x86_at_label(x86_constant(&j->x, w)));
+    simt_jit_load(j, r, x86_at_label(x86_constant(&j->x, w)));
     return r;
 }
 
@@ -196,11 +194,11 @@ static int load_same(struct jit *j, const struct jit_insn *n, struct x86_mem at)
     const struct insn *i = n->i;
     int r = simt_jit_new_vector(j);
     if (i->size == (n->wide ? 8 : 4)) {
-        x86_evex_mem(&j->x, n->wide ? spread_q : spread_w, simt_jit_full(), r, 0, at);
+        simt_jit_spread_from(j, n->wide, r, at);
         return r;
     }
     x86_load_part(&j->x, RAX, at, i->size, n->detail, n->wide);
-    x86_evex(&j->x, n->wide ? from_gpr_q : from_gpr_w, simt_jit_full(), r, 0, RAX);
+    simt_jit_spread(j, n->wide, r, RAX);
     return r;
 }
 
@@ -209,15 +207,20 @@ static void load_vectors(struct jit *j, const struct jit_insn *n, const struct x
 {
     const struct insn *i = n->i;
     int64_t step = form_step(f), bytes = (int64_t)i->size * i->count;
-    int parts = n->wide ? 4 : 2, index = -1;
+    int parts = simt_jit_part_count(j, n->wide), index = -1;
     bool same_halves = f.kind == FORM_CONST || (f.kind == FORM_LINEAR && !f.skip);
     for (int p = 0; p < parts; p++) {
-        int half = p / (parts / 2), first = n->wide ? (p & 1) * 8 : 0;
+        int half = simt_jit_half(j, n->wide, p), first = simt_jit_first(j, n->wide, p);
         struct x86_mem m = further(at[half], (int64_t)e * i->size + step * first);
         if (!step) {
-            bool again = p && (same_halves || (n->wide && (p & 1)));
+            bool again = p && (same_halves || first);
             regs[p] = again ? simt_jit_new_vector(j) : load_same(j, n, m);
-            if (again) x86_evex(&j->x, load, simt_jit_full(), regs[p], 0, regs[p - 1]);
+            if (again) simt_jit_move(j, regs[p], regs[p - 1]);
+            continue;
+        }
+        if (simt_jit_is_avx2(j) && (step != bytes || i->count > 1)) {
+            regs[p] = simt_jit_new_vector(j);
+            simt_jit_avx2_load_lanes(j, n->wide, regs[p], m, step);
             continue;
         }
         if (step != bytes || i->count > 1) {
@@ -229,9 +232,9 @@ static void load_vectors(struct jit *j, const struct jit_insn *n, const struct x
         regs[p] = simt_jit_new_vector(j);
         bool again = same_halves && half;
         if (again)
-            x86_evex(&j->x, load, simt_jit_full(), regs[p], 0, regs[p - parts / 2]);
+            simt_jit_move(j, regs[p], regs[p - parts / 2]);
         else
-            x86_evex_mem(&j->x, (n->detail ? load_s : load_u)[n->wide][log_size(i)], simt_jit_full(), regs[p], 0, m);
+            simt_jit_put_mem(j, (n->detail ? load_s : load_u)[n->wide][log_size(i)], regs[p], 0, m);
     }
 }
 
@@ -247,35 +250,48 @@ static void load_numbers(struct jit *j, const struct jit_insn *n, const struct x
 static void load_all(struct jit *j, const struct jit_insn *n, const struct x86_mem at[2], struct jit_form f)
 {
     struct jit_form result = simt_jit_form_of(j, n, &f);
-    int regs[8][4], w = 0;
+    int regs[JIT_PARTS], w = 0;
     uint32_t pins = j->gpr_pins;
     for (int e = 0; e < n->i->count; e++) {
         if (form_is_scalar(result)) {
-            load_numbers(j, n, at, result, e, regs[0]);
+            load_numbers(j, n, at, result, e, regs);
             if (n->i->count > 1 && n->writes[w] == n->reads[0]) j->failed = true; /* decoding sees to it */
-            simt_jit_define_scalar(j, n->writes[w++], result, regs[0]);
+            simt_jit_define_scalar(j, n->writes[w++], result, regs);
             j->gpr_pins = pins;
         } else {
-            load_vectors(j, n, at, f, e, regs[0]);
-            simt_jit_define_vector(j, n->writes[w++], regs[0]);
+            load_vectors(j, n, at, f, e, regs);
+            simt_jit_define_vector(j, n->writes[w++], regs);
             j->vector_pins = 0;
         }
     }
+}
+
+static void store_avx2(struct jit *j, const struct jit_insn *n, int reg, struct x86_mem m, int64_t step)
+{
+    int size = n->i->size;
+    if (step != size)
+        simt_jit_avx2_store_lanes(j, n->wide, reg, m, step);
+    else if (size == (n->wide ? 8 : 4))
+        simt_jit_store(j, m, reg);
+    else
+        simt_jit_avx2_store_narrow(j, n->wide, reg, m, size);
 }
 
 static void store_all(struct jit *j, const struct jit_insn *n, const struct x86_mem at[2], struct jit_form f)
 {
     const struct insn *i = n->i;
     int64_t step = form_step(f);
-    int parts = n->wide ? 4 : 2, index = -1;
-    bool scatters = step != i->size;
-    if (scatters) index = index_vector(j, step);
+    int parts = simt_jit_part_count(j, n->wide), index = -1;
+    bool scatters = step != i->size, avx2 = simt_jit_is_avx2(j);
+    if (scatters && !avx2) index = index_vector(j, step);
     for (int e = 0; e < i->count; e++)
         for (int p = 0; p < parts; p++) {
-            int half = p / (parts / 2), first = n->wide ? (p & 1) * 8 : 0;
+            int half = simt_jit_half(j, n->wide, p), first = simt_jit_first(j, n->wide, p);
             struct x86_mem m = further(at[half], (int64_t)e * i->size + step * first);
             int r = simt_jit_part(j, n->reads[1 + e], p);
-            if (scatters)
+            if (avx2)
+                store_avx2(j, n, r, m, step);
+            else if (scatters)
                 move_gathered(j, n->wide ? scatter_q : scatter_w, r, index, m);
             else
                 x86_evex_mem(&j->x, store_lanes[n->wide][log_size(i)], simt_jit_full(), r, 0, m);

@@ -5,15 +5,7 @@
 static const int gprs[] = {RSI, RDI, R8, R9, R10, R11, RBP};
 #define GPR_COUNT ((int)(sizeof gprs / sizeof *gprs))
 
-static const struct x86_vop move = {1, 0, 0, 0x10}, store = {1, 0, 0, 0x11};
-static const struct x86_vop broadcast_w = {2, 1, 0, 0x7c}, broadcast_q = {2, 1, 1, 0x7c};
-static const struct x86_vop spread_w = {2, 1, 0, 0x58}, spread_q = {2, 1, 1, 0x59}; /* from memory */
 static const struct x86_vop add_w = {1, 1, 0, 0xfe}, add_q = {1, 1, 1, 0xd4};
-
-struct x86_evex simt_jit_full(void)
-{
-    return (struct x86_evex){.bits = 512, .imm = -1};
-}
 
 static bool is_wide(const struct jit *j, uint16_t slot)
 {
@@ -21,7 +13,7 @@ static bool is_wide(const struct jit *j, uint16_t slot)
 }
 int simt_jit_parts(const struct jit *j, uint16_t slot)
 {
-    return is_wide(j, slot) ? 4 : 2;
+    return simt_jit_part_count(j, is_wide(j, slot));
 }
 static uint8_t all_parts(const struct jit *j, uint16_t slot)
 {
@@ -29,7 +21,7 @@ static uint8_t all_parts(const struct jit *j, uint16_t slot)
 }
 static struct x86_mem part_home(const struct jit *j, uint16_t slot, int part)
 {
-    return x86_at(REG_FRAME, (int32_t)j->slots[slot].offset + 64 * part);
+    return x86_at(REG_FRAME, (int32_t)j->slots[slot].offset + j->bits / 8 * part);
 }
 static struct x86_mem scalar_home(const struct jit *j, uint16_t slot, int half)
 {
@@ -158,7 +150,7 @@ void simt_jit_drop(struct jit *j, uint16_t slot)
     struct jit_place *p = &j->places[slot];
     for (int h = 0; h < 2; h++)
         if (p->scalar[h] >= 0) release_gpr(j, p->scalar[h]);
-    for (int k = 0; k < 8; k++)
+    for (int k = 0; k < JIT_PARTS; k++)
         if (p->vector[k] >= 0) {
             j->vector_owner[(int)p->vector[k]] = -1;
             p->vector[k] = -1;
@@ -181,7 +173,7 @@ void simt_jit_define_scalar(struct jit *j, uint16_t slot, struct jit_form f, con
 int simt_jit_new_vector(struct jit *j)
 {
     int best = -1;
-    for (int r = 0; r < JIT_VECTORS; r++) {
+    for (int r = 0; r < simt_jit_scratch(j); r++) {
         if (j->vector_pins >> r & 1) continue;
         if (j->vector_owner[r] < 0) {
             best = r;
@@ -195,12 +187,13 @@ int simt_jit_new_vector(struct jit *j)
     }
     int owner = j->vector_owner[best];
     if (owner >= 0) {
-        struct jit_place *p = &j->places[owner / 8];
-        if (p->form.kind == FORM_ANY && !(p->in_slot >> (owner & 7) & 1)) {
-            x86_evex_mem(&j->x, store, simt_jit_full(), best, 0, part_home(j, (uint16_t)(owner / 8), owner & 7));
-            p->in_slot |= (uint8_t)(1 << (owner & 7));
+        int part = owner % JIT_PARTS;
+        struct jit_place *p = &j->places[owner / JIT_PARTS];
+        if (p->form.kind == FORM_ANY && !(p->in_slot >> part & 1)) {
+            simt_jit_store(j, part_home(j, (uint16_t)(owner / JIT_PARTS), part), best);
+            p->in_slot |= (uint8_t)(1 << part);
         }
-        p->vector[owner & 7] = -1;
+        p->vector[part] = -1;
         j->vector_owner[best] = -1;
     }
     j->vector_pins |= 1u << best;
@@ -210,7 +203,7 @@ int simt_jit_new_vector(struct jit *j)
 
 static void own_vector(struct jit *j, uint16_t slot, int part, int reg)
 {
-    j->vector_owner[reg] = slot * 8 + part;
+    j->vector_owner[reg] = slot * JIT_PARTS + part;
     j->places[slot].vector[part] = (int8_t)reg;
     j->vector_pins |= 1u << reg;
     j->vector_stamp[reg] = ++j->stamp;
@@ -219,22 +212,14 @@ static void own_vector(struct jit *j, uint16_t slot, int part, int reg)
 /* What is added to the number of a half to make a part of a linear slot; label of the constant, -1 for nothing. */
 static int part_steps(struct jit *j, struct jit_form f, bool wide, int part)
 {
-    int64_t q[8];
-    int32_t w[16];
-    int half = wide ? part / 2 : part;
-    uint64_t base = (uint64_t)(f.kind == FORM_LINEAR && half ? f.skip : 0), step = (uint64_t)f.step;
-    for (unsigned l = 0; wide && l < 8; l++) q[l] = (int64_t)(base + step * (l + 8 * ((unsigned)part & 1)));
-    for (unsigned l = 0; !wide && l < 16; l++) w[l] = (int32_t)(base + step * l);
+    int64_t q[8] = {0};
+    int32_t w[16] = {0};
+    unsigned lanes = (unsigned)simt_jit_lanes(j, wide), first = (unsigned)simt_jit_first(j, wide, part);
+    uint64_t base = (uint64_t)(f.kind == FORM_LINEAR && simt_jit_half(j, wide, part) ? f.skip : 0);
+    uint64_t step = (uint64_t)f.step;
+    for (unsigned l = 0; wide && l < lanes; l++) q[l] = (int64_t)(base + step * (l + first));
+    for (unsigned l = 0; !wide && l < lanes; l++) w[l] = (int32_t)(base + step * (l + first));
     if (!base && !f.step) return -1;
-    return x86_constant(&j->x, wide ? (void *)q : (void *)w);
-}
-
-static int constant_part(struct jit *j, int64_t value, bool wide)
-{
-    int64_t q[8];
-    int32_t w[16];
-    for (int l = 0; l < 8; l++) q[l] = value;
-    for (int l = 0; l < 16; l++) w[l] = (int32_t)value;
     return x86_constant(&j->x, wide ? (void *)q : (void *)w);
 }
 
@@ -244,17 +229,17 @@ static void spread(struct jit *j, uint16_t slot, int part, int reg)
     const struct jit_place *p = &j->places[slot];
     bool wide = is_wide(j, slot);
     struct jit_form f = p->form;
-    int half = f.kind == FORM_PAIR ? (wide ? part / 2 : part) : 0;
+    int half = f.kind == FORM_PAIR ? simt_jit_half(j, wide, part) : 0;
     if (f.kind == FORM_CONST) {
-        x86_evex_mem(&j->x, move, simt_jit_full(), reg, 0, x86_at_label(constant_part(j, f.step, wide)));
+        simt_jit_set(j, wide, reg, f.step);
         return;
     }
     if (p->scalar[half] >= 0)
-        x86_evex(&j->x, wide ? broadcast_q : broadcast_w, simt_jit_full(), reg, 0, p->scalar[half]);
+        simt_jit_spread(j, wide, reg, p->scalar[half]);
     else
-        x86_evex_mem(&j->x, wide ? spread_q : spread_w, simt_jit_full(), reg, 0, scalar_home(j, slot, half));
+        simt_jit_spread_from(j, wide, reg, scalar_home(j, slot, half));
     int steps = part_steps(j, f, wide, part);
-    if (steps >= 0) x86_evex_mem(&j->x, wide ? add_q : add_w, simt_jit_full(), reg, reg, x86_at_label(steps));
+    if (steps >= 0) simt_jit_put_mem(j, wide ? add_q : add_w, reg, reg, x86_at_label(steps));
 }
 
 int simt_jit_part(struct jit *j, uint16_t slot, int part)
@@ -265,12 +250,24 @@ int simt_jit_part(struct jit *j, uint16_t slot, int part)
     if (r < 0) {
         r = simt_jit_new_vector(j);
         if (p->in_slot >> part & 1)
-            x86_evex_mem(&j->x, move, simt_jit_full(), r, 0, part_home(j, slot, part));
+            simt_jit_load(j, r, part_home(j, slot, part));
         else
             spread(j, slot, part, r);
     }
     own_vector(j, slot, part, r);
     return r;
+}
+
+int simt_jit_peek(struct jit *j, uint16_t slot, int part, int moment)
+{
+    const struct jit_place *p = &j->places[slot];
+    if (form_is_uniform(p->form)) part = 0;
+    if (p->vector[part] >= 0) return p->vector[part];
+    if (p->in_slot >> part & 1)
+        simt_jit_load(j, moment, part_home(j, slot, part));
+    else
+        spread(j, slot, part, moment);
+    return moment;
 }
 
 void simt_jit_define_vector(struct jit *j, uint16_t slot, const int *regs)
@@ -305,11 +302,6 @@ int simt_jit_take_part(struct jit *j, const struct jit_insn *n, int read, int pa
 }
 
 /* ---- to the frame ---- */
-static void store_part(struct jit *j, uint16_t slot, int part, int reg)
-{
-    x86_evex_mem(&j->x, store, simt_jit_full(), reg, 0, part_home(j, slot, part));
-}
-
 /* Everything of a slot to the frame, as the interpreter wants it. Changes no state. */
 static void write_all(struct jit *j, uint16_t slot)
 {
@@ -326,10 +318,10 @@ static void write_all(struct jit *j, uint16_t slot)
         if (p->in_slot >> k & 1) continue;
         int r = p->vector[form_is_uniform(p->form) ? 0 : k];
         if (r < 0) {
-            r = JIT_SCRATCH;
+            r = simt_jit_scratch(j);
             spread(j, slot, k, r);
         }
-        store_part(j, slot, k, r);
+        simt_jit_store(j, part_home(j, slot, k), r);
     }
 }
 

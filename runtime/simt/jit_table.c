@@ -180,7 +180,7 @@ static const struct jit_native natives[] = {
 };
 
 /* ---- finding an op by its function ---- */
-#define TABLE_SIZE 2048
+#define TABLE_SIZE 4096
 static struct jit_op ops[TABLE_SIZE];
 static uint16_t keys[512]; /* natives by the hash of their keys, plus one */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -213,6 +213,16 @@ static void add_op(op_function run, const char *operands, const struct jit_nativ
     ops[h] = (struct jit_op){run, operands, native};
 }
 
+static bool is_vector_table(const struct op_table *t)
+{
+#ifdef __x86_64__
+    return t == &simt_ops_avx2 || t == &simt_ops_avx512;
+#else
+    (void)t;
+    return false;
+#endif
+}
+
 static void add_table(const struct op_table *t)
 {
     for (size_t k = 0; k < t->count; k++) {
@@ -220,7 +230,7 @@ static void add_table(const struct op_table *t)
         const struct jit_native *n = find_native(row->key);
         const char *operands = row->operands[0] ? row->operands : n ? n->operands : NULL;
         /* Rows of the same key elsewhere, or that have only flagged ops, mean .cc, .sat or .ftz. */
-        bool native = n && (t == simt_vector_ops() || row->key[0] == '+');
+        bool native = n && (is_vector_table(t) || row->key[0] == '+');
         bool flushes = !row->flagged && (row->flags & F_FTZ), towards_zero = !row->run && row->flags == F_RZI;
         add_op(row->run, operands, native && !flushes ? n : NULL);
         add_op(row->flagged, operands, native && towards_zero ? n : NULL);
@@ -229,8 +239,11 @@ static void add_table(const struct op_table *t)
 
 static void fill_tables(void)
 {
-    const struct op_table *tables[] = {simt_vector_ops(), &simt_ops_integer, &simt_ops_float,
-                                       &simt_ops_half,    &simt_ops_warp,    &simt_ops_memory};
+    static const struct op_table *const tables[] = {
+#ifdef __x86_64__
+        &simt_ops_avx2,    &simt_ops_avx512,
+#endif
+        &simt_ops_integer, &simt_ops_float,  &simt_ops_half, &simt_ops_warp, &simt_ops_memory};
     for (size_t k = 0; k < sizeof natives / sizeof *natives; k++) {
         uint32_t h = hash_text(natives[k].key) % 512;
         while (keys[h]) h = (h + 1) % 512;

@@ -4,7 +4,7 @@
 
 static const struct x86_vop load = {1, 0, 0, 0x10}, xor_w = {1, 1, 0, 0xef}, xor_q = {1, 1, 1, 0xef},
                             and_w = {1, 1, 0, 0xdb}, and_q = {1, 1, 1, 0xdb}, or_w = {1, 1, 0, 0xeb},
-                            or_q = {1, 1, 1, 0xeb}, high_half = {3, 1, 1, 0x3b}, join = {3, 1, 1, 0x3a};
+                            or_q = {1, 1, 1, 0xeb};
 
 static struct x86_vop float_op(uint8_t opcode, bool wide)
 {
@@ -13,10 +13,6 @@ static struct x86_vop float_op(uint8_t opcode, bool wide)
 static struct x86_evex masked(int mask, int imm)
 {
     return (struct x86_evex){.bits = 512, .mask = mask, .imm = imm};
-}
-static void op3(struct jit *j, struct x86_vop op, int d, int a, int b)
-{
-    x86_evex(&j->x, op, simt_jit_full(), d, a, b);
 }
 
 /* ---- floats ---- */
@@ -29,23 +25,24 @@ static int fused(struct jit *j, const struct jit_insn *n, int part)
         int d = simt_jit_take_part(j, n, 0, part);
         if (d >= 0) { /* a = b * a + c */
             j->vector_pins |= 1u << d;
-            op3(j, to_a, d, b, c);
+            simt_jit_put(j, to_a, d, b, c);
             return d;
         }
         r = simt_jit_new_vector(j);
-        op3(j, load, r, 0, c);
+        simt_jit_move(j, r, c);
     }
     j->vector_pins |= 1u << r;
-    op3(j, to_c, r, a, b);
+    simt_jit_put(j, to_c, r, a, b);
     return r;
 }
 
 /* The smaller or larger one: of equal ones (zeros) the negative or positive, and the number where the other is none. */
 static int extreme(struct jit *j, const struct jit_insn *n, int part)
 {
+    if (simt_jit_is_avx2(j)) return simt_jit_avx2_extreme(j, n, part);
     bool least = n->op == JF_MIN;
     int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part), r = simt_jit_new_vector(j);
-    op3(j, float_op(least ? 0x5d : 0x5f, n->wide), r, a, b);
+    simt_jit_put(j, float_op(least ? 0x5d : 0x5f, n->wide), r, a, b);
     x86_evex(&j->x, float_op(0xc2, n->wide), masked(0, 0), 1, a, b);
     x86_evex(&j->x, least ? (n->wide ? or_q : or_w) : (n->wide ? and_q : and_w), masked(1, -1), r, a, b);
     x86_evex(&j->x, float_op(0xc2, n->wide), masked(0, 3), 1, b, b);
@@ -59,13 +56,13 @@ static int reciprocal_root(struct jit *j, const struct jit_insn *n, int part)
     int a = simt_jit_part(j, n->reads[0], part), one = simt_jit_equal(j, 0x3ff0000000000000, true), r[2];
     for (int k = 0; k < 2; k++) {
         r[k] = simt_jit_new_vector(j);
-        if (k) x86_evex(&j->x, high_half, masked(0, 1), a, 0, r[k]);
-        op3(j, float_op(0x5a, false), r[k], 0, k ? r[k] : a);
-        op3(j, float_op(0x51, true), r[k], 0, r[k]);
-        op3(j, float_op(0x5e, true), r[k], one, r[k]);
-        op3(j, float_op(0x5a, true), r[k], 0, r[k]);
+        if (k) simt_jit_high_half(j, r[k], a);
+        simt_jit_put(j, float_op(0x5a, false), r[k], 0, k ? r[k] : a);
+        simt_jit_put(j, float_op(0x51, true), r[k], 0, r[k]);
+        simt_jit_put(j, float_op(0x5e, true), r[k], one, r[k]);
+        simt_jit_put(j, float_op(0x5a, true), r[k], 0, r[k]);
     }
-    x86_evex(&j->x, join, masked(0, 1), r[0], r[0], r[1]);
+    simt_jit_join(j, r[0], r[0], r[1]);
     return r[0];
 }
 
@@ -84,11 +81,11 @@ static int float_part(struct jit *j, const struct jit_insn *n, int part)
                               : 0;
     int r = simt_jit_new_vector(j);
     switch ((enum jit_float)n->op) {
-    case JF_NEG: op3(j, n->wide ? xor_q : xor_w, r, a, b); break;
-    case JF_ABS: op3(j, n->wide ? and_q : and_w, r, a, b); break;
-    case JF_RCP: op3(j, float_op(0x5e, n->wide), r, b, a); break;
-    case JF_SQRT: op3(j, float_op(0x51, n->wide), r, 0, a); break;
-    default: op3(j, float_op(opcodes[n->op], n->wide), r, a, b); break;
+    case JF_NEG: simt_jit_put(j, n->wide ? xor_q : xor_w, r, a, b); break;
+    case JF_ABS: simt_jit_put(j, n->wide ? and_q : and_w, r, a, b); break;
+    case JF_RCP: simt_jit_put(j, float_op(0x5e, n->wide), r, b, a); break;
+    case JF_SQRT: simt_jit_put(j, float_op(0x51, n->wide), r, 0, a); break;
+    default: simt_jit_put(j, float_op(opcodes[n->op], n->wide), r, a, b); break;
     }
     return r;
 }
@@ -98,8 +95,8 @@ static int float_part(struct jit *j, const struct jit_insn *n, int part)
 static int converted_up(struct jit *j, const struct jit_insn *n, struct x86_vop op, int part)
 {
     int from = simt_jit_part(j, n->reads[0], part / 2), r = simt_jit_new_vector(j);
-    if (part & 1) x86_evex(&j->x, high_half, masked(0, 1), from, 0, r);
-    op3(j, op, r, 0, part & 1 ? r : from);
+    if (part & 1) simt_jit_high_half(j, r, from);
+    simt_jit_put(j, op, r, 0, part & 1 ? r : from);
     return r;
 }
 
@@ -109,18 +106,19 @@ static int converted_down(struct jit *j, const struct jit_insn *n, struct x86_vo
     for (int k = 0; k < 2; k++) {
         int from = simt_jit_part(j, n->reads[0], 2 * part + k);
         r[k] = simt_jit_new_vector(j);
-        op3(j, op, r[k], 0, from);
+        simt_jit_put(j, op, r[k], 0, from);
     }
-    x86_evex(&j->x, join, masked(0, 1), r[0], r[0], r[1]);
+    simt_jit_join(j, r[0], r[0], r[1]);
     return r[0];
 }
 
 /* Towards zero; what is too large becomes the largest, what is no number zero. */
 static int to_integer(struct jit *j, const struct jit_insn *n, int part)
 {
+    if (simt_jit_is_avx2(j)) return simt_jit_avx2_to_integer(j, n, part);
     int a = simt_jit_part(j, n->reads[0], part), limit = simt_jit_equal(j, 0x4f000000, false);
     int most = simt_jit_equal(j, INT32_MAX, false), r = simt_jit_new_vector(j);
-    op3(j, (struct x86_vop){1, 2, 0, 0x5b}, r, 0, a);
+    simt_jit_put(j, (struct x86_vop){1, 2, 0, 0x5b}, r, 0, a);
     x86_evex(&j->x, float_op(0xc2, false), masked(0, 0x1d), 1, a, limit);
     x86_evex(&j->x, load, masked(1, -1), r, 0, most);
     x86_evex(&j->x, float_op(0xc2, false), masked(0, 3), 1, a, a);
@@ -134,17 +132,19 @@ static int convert_part(struct jit *j, const struct jit_insn *n, int part)
         [JC_F32_S32] = {1, 0, 0, 0x5b}, [JC_F32_U32] = {1, 3, 0, 0x7a}, [JC_F64_S32] = {1, 2, 0, 0xe6},
         [JC_F64_U32] = {1, 2, 0, 0x7a}, [JC_F64_F32] = {1, 0, 0, 0x5a}, [JC_F32_F64] = {1, 1, 1, 0x5a},
     };
+    bool is_unsigned = n->op == JC_F32_U32 || n->op == JC_F64_U32;
+    if (simt_jit_is_avx2(j) && is_unsigned) return simt_jit_avx2_from_unsigned(j, n, part);
     if (n->op == JC_S32_F32) return to_integer(j, n, part);
     if (n->op == JC_F32_F64) return converted_down(j, n, ops[n->op], part);
     if (n->wide) return converted_up(j, n, ops[n->op], part);
     int a = simt_jit_part(j, n->reads[0], part), r = simt_jit_new_vector(j);
-    op3(j, ops[n->op], r, 0, a);
+    simt_jit_put(j, ops[n->op], r, 0, a);
     return r;
 }
 
 void simt_jit_vector(struct jit *j, const struct jit_insn *n)
 {
-    int regs[4];
+    int regs[JIT_PARTS];
     uint32_t keep = 0;
     for (int p = 0; p < simt_jit_parts(j, n->writes[0]); p++) {
         regs[p] = n->kind == JK_FLOAT ? float_part(j, n, p) : convert_part(j, n, p);
@@ -168,6 +168,10 @@ void simt_jit_mask_to_gpr(struct jit *j, int reg, bool wide)
 
 static void compare_vectors(struct jit *j, const struct jit_insn *n, int reg)
 {
+    if (simt_jit_is_avx2(j)) {
+        simt_jit_avx2_compare(j, n, reg);
+        return;
+    }
     struct x86_vop op =
         n->op == JT_F ? float_op(0xc2, n->wide) : (struct x86_vop){3, 1, n->wide, n->op == JT_S ? 0x1f : 0x1e};
     for (int p = 0; p < simt_jit_parts(j, n->reads[0]); p++) {
@@ -262,7 +266,11 @@ void simt_jit_select(struct jit *j, const struct jit_insn *n)
         select_numbers(j, n, result);
         return;
     }
-    int regs[4], parts = simt_jit_parts(j, n->writes[0]);
+    if (simt_jit_is_avx2(j)) {
+        simt_jit_avx2_select(j, n);
+        return;
+    }
+    int regs[JIT_PARTS], parts = simt_jit_parts(j, n->writes[0]);
     uint32_t keep = 0;
     x86_vex(&j->x, to_mask, 128, 1, 0, simt_jit_predicate(j, n->reads[2]), -1);
     for (int p = 0; p < parts; p++) {

@@ -18,22 +18,31 @@ static uint32_t shuffle_pattern(uint32_t mode, uint32_t b, uint32_t c, uint32_t 
     return inside;
 }
 
+static void permute(struct jit *j, const int *parts, const uint32_t from[SIMT_WARP], int *regs)
+{
+    const struct x86_vop permute_both = {2, 1, 0, 0x76}; /* vpermi2d */
+    for (int k = 0; k < 2; k++) {
+        regs[k] = simt_jit_new_vector(j);
+        simt_jit_load(j, regs[k], x86_at_label(x86_constant(&j->x, from + 16 * k)));
+        simt_jit_put(j, permute_both, regs[k], parts[0], parts[1]);
+    }
+}
+
 void simt_jit_shuffle(struct jit *j, const struct jit_insn *n)
 {
-    const struct x86_vop load = {1, 0, 0, 0x10}, permute = {2, 1, 0, 0x76}; /* vpermi2d */
     uint32_t from[SIMT_WARP];
     uint32_t inside = shuffle_pattern(n->i->mode, (uint32_t)j->places[n->reads[1]].form.step,
                                       (uint32_t)j->places[n->reads[2]].form.step, from);
-    int low = simt_jit_part(j, n->reads[0], 0), high = simt_jit_part(j, n->reads[0], 1), regs[2], p[2] = {0, 0}, w = 0;
+    int parts[JIT_PARTS] = {0}, regs[JIT_PARTS], p[2] = {0, 0}, w = 0;
+    for (int k = 0; k < simt_jit_part_count(j, false); k++) parts[k] = simt_jit_part(j, n->reads[0], k);
     if (n->i->d2 != SLOT_SINK) {
         p[0] = simt_jit_new_gpr(j);
         x86_load_imm(&j->x, p[0], inside);
     }
-    for (int k = 0; k < 2; k++) {
-        regs[k] = simt_jit_new_vector(j);
-        x86_evex_mem(&j->x, load, simt_jit_full(), regs[k], 0, x86_at_label(x86_constant(&j->x, from + 16 * k)));
-        x86_evex(&j->x, permute, simt_jit_full(), regs[k], low, high);
-    }
+    if (simt_jit_is_avx2(j))
+        simt_jit_avx2_shuffle(j, parts, from, regs);
+    else
+        permute(j, parts, from, regs);
     simt_jit_define_vector(j, n->writes[w++], regs);
     if (n->i->d2 != SLOT_SINK) simt_jit_define_scalar(j, n->writes[w], (struct jit_form){FORM_ANY, 0, 0}, p);
 }

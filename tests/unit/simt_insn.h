@@ -415,7 +415,8 @@ static const struct variant {
                 {"AVX2", "v3", "0"},
                 {"AVX-512", "v4", "0"},
 #endif
-                {"generated code", "v4", "1"}};
+                {"code for AVX2", "v3", "1"},
+                {"code for AVX-512", "v4", "1"}};
 
 static inline bool run_variant(const char *text, const struct ptx_module *module, const struct variant *how,
                                enum match m)

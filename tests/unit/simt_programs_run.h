@@ -95,7 +95,11 @@ static inline bool gen_run_engine(struct gen_memory *m, const struct ptx_module 
 /* The ways the software GPU runs programs. */
 static const struct gen_variant {
     const char *name, *isa, *jit;
-} gen_variants[] = {{"base", "base", "0"}, {"AVX2", "v3", "0"}, {"AVX-512", "v4", "0"}, {"generated code", "v4", "1"}};
+} gen_variants[] = {{"base", "base", "0"},
+                    {"AVX2", "v3", "0"},
+                    {"AVX-512", "v4", "0"},
+                    {"code for AVX2", "v3", "1"},
+                    {"code for AVX-512", "v4", "1"}};
 
 /* Runs the program of a seed both ways, in one of the shapes. False with the reason when the two differ. */
 static inline bool gen_check(struct gen *g, struct gen_memory *m, uint64_t seed, int statements, char *why, size_t size)

@@ -302,23 +302,25 @@ static void compare(const uint32_t *got, const uint32_t *want, const struct text
 static void run_both(const struct text *t, uint32_t seed, uint64_t in, uint64_t out)
 {
     static const unsigned shapes[][3] = {{64, 1, 1}, {16, 4, 1}, {32, 2, 1}, {8, 8, 1}, {48, 2, 1}, {100, 1, 1}};
+    static const char *const ways[][2] = {{"0", ""}, {"1", "avx2"}, {"1", ""}};
     static uint32_t results[2 * THREADS * PER];
-    struct simt_program *p = must_load(t->s);
     const unsigned *block = shapes[seed % 6];
     uint64_t params[] = {in, out, 5};
-    struct simt_launch l = {.function = simt_program_function(p, "k"),
-                            .grid = {2, 1, 1},
-                            .block = {block[0], block[1], block[2]},
-                            .params = params};
-    for (int generated = 0; generated < 2; generated++) {
+    for (int way = 0; way < 3; way++) {
         struct simt_fault fault;
+        setenv("LUNARRAY_JIT", ways[way][0], 1);
+        setenv("LUNARRAY_ISA", ways[way][1], 1);
+        struct simt_program *p = must_load(t->s);
+        struct simt_launch l = {.function = simt_program_function(p, "k"),
+                                .grid = {2, 1, 1},
+                                .block = {block[0], block[1], block[2]},
+                                .params = params};
         memset(simt_host(out), 0, sizeof results);
-        setenv("LUNARRAY_JIT", generated ? "1" : "0", 1);
         if (!simt_run(&l, &fault)) FAIL("program %u: %s\n%s", seed, fault.text, t->s);
-        if (!generated) memcpy(results, simt_host(out), sizeof results);
+        if (!way) memcpy(results, simt_host(out), sizeof results);
+        compare(simt_host(out), results, t, seed, block);
+        simt_program_free(p);
     }
-    compare(simt_host(out), results, t, seed, block);
-    simt_program_free(p);
 }
 
 TEST(random_kernels_do_what_the_interpreter_does)

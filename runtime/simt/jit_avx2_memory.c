@@ -1,0 +1,238 @@
+/* Memory where AVX2 lacks the instruction: lanes that lie apart or are narrower in memory, and addresses of any form.
+ */
+#include <string.h>
+#include "runtime/simt/jit_build.h"
+
+static const struct x86_vop add_w = {1, 1, 0, 0xfe}, add_q = {1, 1, 0, 0xd4}, sub_q = {1, 1, 0, 0xfb},
+                            or_w = {1, 1, 0, 0xeb}, max_u = {2, 1, 0, 0x3f}, equal_w = {1, 1, 0, 0x76},
+                            any_bit = {2, 1, 0, 0x17};
+
+static struct x86_mem further(struct x86_mem m, int64_t bytes)
+{
+    m.offset += (int32_t)bytes;
+    return m;
+}
+
+/* ---- lanes that lie apart ---- */
+/* The 16 bytes of a half of a vector. */
+static void load_half(struct jit *j, bool wide, int reg, struct x86_mem m, int64_t step)
+{
+    const struct x86_vop first = {1, wide ? 2 : 1, 0, wide ? 0x7e : 0x6e}, insert = {3, 1, wide, 0x22};
+    x86_vex_mem(&j->x, first, 128, reg, 0, m, -1);
+    for (int l = 1; l < (wide ? 2 : 4); l++) x86_vex_mem(&j->x, insert, 128, reg, reg, further(m, step * l), l);
+}
+
+void simt_jit_avx2_load_lanes(struct jit *j, bool wide, int reg, struct x86_mem m, int64_t step)
+{
+    int high = simt_jit_scratch(j);
+    load_half(j, wide, reg, m, step);
+    load_half(j, wide, high, further(m, step * (wide ? 2 : 4)), step);
+    simt_jit_join(j, reg, reg, high);
+}
+
+static void store_half(struct jit *j, bool wide, int reg, struct x86_mem m, int64_t step)
+{
+    const struct x86_vop low_q = {1, 0, 0, 0x13}, high_q = {1, 0, 0, 0x17}, first = {1, 2, 0, 0x11},
+                         extract = {3, 1, 0, 0x17};
+    x86_vex_mem(&j->x, wide ? low_q : first, 128, reg, 0, m, -1);
+    if (wide) x86_vex_mem(&j->x, high_q, 128, reg, 0, further(m, step), -1);
+    for (int l = 1; !wide && l < 4; l++) x86_vex_mem(&j->x, extract, 128, reg, 0, further(m, step * l), l);
+}
+
+void simt_jit_avx2_store_lanes(struct jit *j, bool wide, int reg, struct x86_mem m, int64_t step)
+{
+    int high = simt_jit_scratch(j);
+    store_half(j, wide, reg, m, step);
+    simt_jit_high_half(j, high, reg);
+    store_half(j, wide, high, further(m, step * (wide ? 2 : 4)), step);
+}
+
+/* ---- narrower in memory ---- */
+static void store_packed(struct jit *j, int bytes, int reg, struct x86_mem m)
+{
+    const struct x86_vop two = {3, 1, 0, 0x15}, four = {1, 1, 0, 0x7e}, eight = {1, 1, 0, 0xd6};
+    x86_vex_mem(&j->x, bytes == 2 ? two : bytes == 4 ? four : eight, 128, reg, 0, m, bytes == 2 ? 0 : -1);
+}
+
+void simt_jit_avx2_store_narrow(struct jit *j, bool wide, int reg, struct x86_mem m, int size)
+{
+    const struct x86_vop shuffle = {2, 1, 0, 0x00};
+    uint8_t order[64];
+    int lane = wide ? 8 : 4, bytes = 16 / lane * size, t = simt_jit_scratch(j);
+    memset(order, 0x80, sizeof order);
+    for (int b = 0; b < bytes; b++) order[b] = (uint8_t)(b / size * lane + b % size);
+    int label = x86_constant(&j->x, order);
+    x86_vex_mem(&j->x, shuffle, 128, t, reg, x86_at_label(label), -1);
+    store_packed(j, bytes, t, m);
+    simt_jit_high_half(j, t, reg);
+    x86_vex_mem(&j->x, shuffle, 128, t, t, x86_at_label(label), -1);
+    store_packed(j, bytes, t, further(m, bytes));
+}
+
+/* ---- checks of addresses of any form; they leave registers as they are, but for some of their own ---- */
+struct moments {
+    int base, bound, low,
+        high; /* `low`: all distances' bits; `high`: their largest, or bits of what is left behind them */
+};
+static struct moments take_moments(struct jit *j)
+{
+    struct moments t;
+    t.base = simt_jit_new_vector(j);
+    t.bound = simt_jit_new_vector(j);
+    t.low = simt_jit_new_vector(j);
+    t.high = simt_jit_new_vector(j);
+    return t;
+}
+
+static void jump_if_any(struct jit *j, int reg, int64_t bits, bool wide, int label)
+{
+    x86_vex_mem(&j->x, any_bit, 256, reg, 0, simt_jit_equal_at(j, bits, wide), -1);
+    x86_jump_if(&j->x, CC_NE, label);
+}
+
+/* Jumps unless all distances from the range's start are below its room and multiples of the size. */
+static void check_distances(struct jit *j, const struct jit_insn *n, const struct moments *t, int32_t at, int label)
+{
+    struct x86 *x = &j->x;
+    x86_rm(x, ALU_MOV, true, RCX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges)));
+    x86_load_imm(x, RAX, (uint64_t)n->i->imm);
+    x86_rm(x, ALU_SUB, true, RAX, x86_at(RCX, at));
+    simt_jit_spread(j, true, t->base, RAX);
+    x86_rm(x, ALU_MOV, true, RDX, x86_at(RCX, at + 8));
+    x86_imm(x, ALU_SUB, true, RDX, 1);
+    simt_jit_spread(j, true, t->bound, RDX);
+    for (int p = 0; p < JIT_PARTS; p++) {
+        int d = simt_jit_scratch(j), a = simt_jit_peek(j, n->reads[0], p, d);
+        simt_jit_put(j, add_q, p ? d : t->low, t->base, a);
+        if (p) simt_jit_put(j, or_w, t->low, t->low, d);
+        simt_jit_put(j, sub_q, p ? d : t->high, t->bound, p ? d : t->low);
+        if (p) simt_jit_put(j, or_w, t->high, t->high, d);
+    }
+    jump_if_any(j, t->low, INT64_MIN | (n->i->size - 1), true, label);
+    jump_if_any(j, t->high, INT64_MIN, true, label);
+}
+
+static void check_global(struct jit *j, const struct jit_insn *n)
+{
+    struct x86 *x = &j->x;
+    uint32_t index = j->range_count++;
+    int32_t at = (int32_t)(index * sizeof(struct jit_range));
+    struct moments t = take_moments(j);
+    int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(x), found = x86_label(x);
+    check_distances(j, n, &t, at, miss);
+    x86_bind(x, found);
+    x->now = X86_COLD;
+    x86_bind(x, miss);
+    int first = simt_jit_peek(j, n->reads[0], 0, simt_jit_scratch(j));
+    x86_vex(x, (struct x86_vop){1, 1, 1, 0x7e}, 128, first, 0, RCX, -1);
+    x86_imm(x, ALU_ADD, true, RCX, (int32_t)n->i->imm);
+    x86_load_imm(x, RAX, index);
+    x86_load_imm(x, RDX, n->i->size);
+    x86_call_label(x, j->fill_label);
+    x86_test(x, false, RAX, RAX);
+    x86_jump_if(x, CC_E, leave);
+    check_distances(j, n, &t, at, leave);
+    x86_jump(x, found);
+    x->now = X86_HOT;
+}
+
+static void check_shared(struct jit *j, const struct jit_insn *n)
+{
+    struct x86 *x = &j->x;
+    struct moments t = take_moments(j);
+    int leave = simt_jit_leaving(j, JIT_LEFT, false), d = simt_jit_scratch(j);
+    struct x86_mem imm = simt_jit_equal_at(j, n->i->imm, false);
+    x86_rm(x, ALU_MOV, false, RDX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, shared_bytes)));
+    x86_imm(x, ALU_SUB, false, RDX, n->i->size - 1);
+    x86_jump_if(x, CC_BE, leave);
+    for (int p = 0; p < 4; p++) {
+        int a = simt_jit_peek(j, n->reads[0], p, d);
+        simt_jit_put_mem(j, add_w, p ? d : t.low, a, imm);
+        if (p) simt_jit_put(j, or_w, t.low, t.low, d);
+        simt_jit_put(j, max_u, t.high, p ? t.high : t.low, p ? d : t.low);
+    }
+    jump_if_any(j, t.low, n->i->size - 1, false, leave);
+    simt_jit_spread(j, false, t.bound, RDX);
+    simt_jit_put(j, max_u, t.bound, t.bound, t.high);
+    simt_jit_put(j, equal_w, t.bound, t.bound, t.high);
+    jump_if_any(j, t.bound, -1, false, leave);
+}
+
+/* ---- loads ---- */
+static void gather(struct jit *j, struct x86_vop op, int reg, int mask, int base, int index, int32_t imm)
+{
+    simt_jit_put(j, equal_w, mask, mask, mask); /* gathers clear it */
+    x86_vex_mem(&j->x, op, 256, reg, mask, (struct x86_mem){base, index, 0, imm, -1}, -1);
+}
+
+static void load_global(struct jit *j, const struct jit_insn *n, int part, int reg, int mask)
+{
+    const struct x86_vop by_q = {2, 1, n->wide, 0x91};
+    int32_t imm = (int32_t)n->i->imm;
+    if (n->wide) {
+        gather(j, by_q, reg, mask, REG_BIAS, simt_jit_part(j, n->reads[0], part), imm);
+        return;
+    }
+    int high = simt_jit_scratch(j), low_index = simt_jit_part(j, n->reads[0], 2 * part);
+    gather(j, by_q, reg, mask, REG_BIAS, low_index, imm);
+    int high_index = simt_jit_part(j, n->reads[0], 2 * part + 1);
+    gather(j, by_q, high, mask, REG_BIAS, high_index, imm);
+    simt_jit_join(j, reg, reg, high);
+}
+
+static void load_shared(struct jit *j, const struct jit_insn *n, int part, int reg, int mask)
+{
+    const struct x86_vop by_w = {2, 1, n->wide, 0x90};
+    int index = simt_jit_scratch(j), a = simt_jit_part(j, n->reads[0], n->wide ? part / 2 : part);
+    if (n->wide && part & 1) {
+        simt_jit_high_half(j, index, a);
+        a = index;
+    }
+    simt_jit_put_mem(j, add_w, index, a, simt_jit_equal_at(j, n->i->imm, false));
+    gather(j, by_w, reg, mask, REG_SHARED, index, 0);
+}
+
+static void load_all(struct jit *j, const struct jit_insn *n)
+{
+    int regs[JIT_PARTS], mask = simt_jit_new_vector(j);
+    uint32_t keep = 1u << mask;
+    for (int p = 0; p < simt_jit_part_count(j, n->wide); p++) {
+        regs[p] = simt_jit_new_vector(j);
+        if (n->op)
+            load_shared(j, n, p, regs[p], mask);
+        else
+            load_global(j, n, p, regs[p], mask);
+        keep |= 1u << regs[p];
+        j->vector_pins = keep;
+    }
+    simt_jit_define_vector(j, n->writes[0], regs);
+}
+
+/* ---- stores, by lanes from the frame ---- */
+static void store_all(struct jit *j, const struct jit_insn *n)
+{
+    struct x86 *x = &j->x;
+    int32_t addresses = (int32_t)j->slots[n->reads[0]].offset, data = (int32_t)j->slots[n->reads[1]].offset;
+    int32_t imm = (int32_t)n->i->imm;
+    simt_jit_store_all(j, n->reads[0]);
+    simt_jit_store_all(j, n->reads[1]);
+    for (int l = 0; l < SIMT_WARP; l++) {
+        x86_rm(x, ALU_MOV, !n->op, RAX, x86_at(REG_FRAME, addresses + l * (n->op ? 4 : 8)));
+        if (n->op && imm) x86_imm(x, ALU_ADD, false, RAX, imm);
+        x86_rm(x, ALU_MOV, n->wide, RCX, x86_at(REG_FRAME, data + l * (n->wide ? 8 : 4)));
+        x86_store(x, n->wide, x86_at_index(n->op ? REG_SHARED : REG_BIAS, RAX, n->op ? 0 : imm), RCX);
+    }
+}
+
+void simt_jit_avx2_gather(struct jit *j, const struct jit_insn *n)
+{
+    if (n->op)
+        check_shared(j, n);
+    else
+        check_global(j, n);
+    j->vector_pins = 0;
+    if (n->kind == JK_LOAD)
+        load_all(j, n);
+    else
+        store_all(j, n);
+}
