@@ -41,7 +41,7 @@ static void copy_tile(const struct copy *c, char *to, const char *from, int64_t 
     bool one_axis = c->across == last;
     int64_t to_stride[2] = {one_axis ? 0 : s->strides[1][c->across], s->strides[1][last]};
     int64_t from_stride[2] = {one_axis ? 0 : s->strides[0][c->across], s->strides[0][last]};
-    if (to_stride[1] == 1 && from_stride[1] == 1) {
+    if (to_stride[1] == 1 && from_stride[1] == 1 && columns >= TILE / 4) {
         for (int64_t i = 0; i < rows; i++)
             memcpy(to + i * to_stride[0] * (int64_t)c->size, from + i * from_stride[0] * (int64_t)c->size,
                    (size_t)columns * c->size);
@@ -95,13 +95,14 @@ enum rt_status kn_host_copy(const struct rt_array *to, const struct rt_array *fr
         if (s->strides[0][i] != 0 && s->strides[0][last] != 0 &&
             llabs(s->strides[0][i]) < llabs(s->strides[0][c.across]))
             c.across = i;
-    bool tiled = c.across != last;
+    bool tiled = c.across != last, flat = !tiled && last > 0 && s->shape[last] < TILE;
+    if (flat) c.across = last - 1; /* rows so short that a call for each would cost most of the time */
     c.rows = c.row_tiles = 1;
     c.columns = tiled ? TILE : KN_GRAIN;
     c.column_tiles = (s->shape[last] + c.columns - 1) / c.columns;
-    if (tiled) {
-        c.rows = TILE;
-        c.row_tiles = (s->shape[c.across] + TILE - 1) / TILE;
+    if (tiled || flat) {
+        c.rows = flat ? KN_GRAIN / s->shape[last] : TILE;
+        c.row_tiles = (s->shape[c.across] + c.rows - 1) / c.rows;
     }
     int64_t items = c.column_tiles * c.row_tiles,
             each = c.rows * (s->shape[last] < c.columns ? s->shape[last] : c.columns);

@@ -37,9 +37,18 @@ void lg_check_placement(lua_State *L, int first, struct lg_placement *p);
 /* The fields dtype and device of the table at idx, checked; other named fields are errors, a list part is not. */
 void lg_placement_fields(lua_State *L, int idx, struct lg_placement *p);
 
+/* lang/create.c: pushes `count` numbers from start to stop, both included. */
+struct rt_array *lg_push_linspace(lua_State *L, const struct lg_placement *p, double start, double stop, int64_t count);
+/* Pushes an array that is not set; float32 when no dtype is said. */
+struct rt_array *lg_push_empty(lua_State *L, const struct lg_placement *p, int ndim, const int64_t *shape);
+
 /* A shape from integers in the arguments from `first` on, or from one table of them. Returns ndim; *next is the first
  * argument behind it. */
 int lg_check_shape(lua_State *L, int first, bool allow_any, int64_t *shape, int *next);
+/* lang/view.c: distinct axes from the arguments from idx on, or from one table of them. Returns how many. */
+int lg_check_axes(lua_State *L, int idx, int ndim, int *axes);
+/* Makes a borrowed array or view its own diagonal, which becomes the last axis. Never raises. */
+void lg_diagonal(struct rt_array *a, int64_t offset, int row, int column);
 /* An axis from 0 for the user's axis (from 1, negative from the end) at idx. */
 int lg_check_axis(lua_State *L, int idx, int ndim);
 
@@ -83,7 +92,8 @@ void lg_push_shape(lua_State *L, int ndim, const int64_t *shape);
 /* lang/index.c */
 int lg_array_index(lua_State *L);    /* x[key] for keys that are not names */
 int lg_array_newindex(lua_State *L); /* x[key] = value */
-void lg_open_indexing(lua_State *L); /* adds the methods that index; the gpu table and the methods are at the top */
-int lg_where_true(lua_State *L);     /* gpu.where(x): lang/mask.c */
+/* Adds the functions that index, view and rearrange: the gpu table and the methods are at the top. */
+void lg_open_indexing(lua_State *L);
+int lg_where_true(lua_State *L); /* gpu.where(x): lang/mask.c */
 
 #endif

@@ -94,7 +94,7 @@ int lg_check_shape(lua_State *L, int first, bool allow_any, int64_t *shape, int 
     return ndim;
 }
 
-static struct rt_array *push_empty(lua_State *L, const struct lg_placement *p, int ndim, const int64_t *shape)
+struct rt_array *lg_push_empty(lua_State *L, const struct lg_placement *p, int ndim, const int64_t *shape)
 {
     struct rt_array *out = lg_new_array(L);
     enum rt_dtype dtype = p->dtype == RT_DTYPE_COUNT ? RT_FLOAT32 : p->dtype;
@@ -196,7 +196,7 @@ struct rt_array *lg_push_from_table(lua_State *L, int idx, enum rt_dtype dtype, 
     luaL_checkstack(L, RT_MAX_DIMS + 8, NULL);
     measure(L, idx, &n);
     n.dtype = dtype != RT_DTYPE_COUNT ? dtype : n.is_bool ? RT_BOOL : RT_FLOAT32;
-    struct rt_array *out = push_empty(L, &(struct lg_placement){n.dtype, device}, n.ndim, n.shape);
+    struct rt_array *out = lg_push_empty(L, &(struct lg_placement){n.dtype, device}, n.ndim, n.shape);
     char *host = lg_array_host(out);
     size_t bytes = (size_t)rt_array_size(out) * rt_dtypes[n.dtype].size;
     char *buffer = host ? host : lua_newuserdatauv(L, bytes + 1, 0);
@@ -208,6 +208,29 @@ struct rt_array *lg_push_from_table(lua_State *L, int idx, enum rt_dtype dtype, 
     lg_check(L, rt_array_write(out, buffer, lg_error_box(L)));
     lua_pop(L, 1);
     return out;
+}
+
+/* The string at idx 1 as elements one behind the other. */
+static void push_from_bytes(lua_State *L, const struct lg_placement *p)
+{
+    size_t length;
+    const char *bytes = lua_tolstring(L, 1, &length);
+    if (p->dtype == RT_DTYPE_COUNT)
+        luaL_error(L, "a string of bytes needs the dtype of its elements, as in gpu.array(bytes, \"uint8\")");
+    const struct rt_dtype_info *d = &rt_dtypes[p->dtype];
+    int64_t count = (int64_t)(length / d->size);
+    if (length % d->size != 0)
+        luaL_error(L, "a string of %I bytes is no whole number of %s elements, which have %d", (LUAI_UACINT)length,
+                   d->name, d->size);
+    struct rt_array *out = lg_push_empty(L, p, 1, &count);
+    if (p->dtype != RT_BOOL) {
+        lg_check(L, rt_array_write(out, bytes, lg_error_box(L)));
+        return;
+    }
+    char *bits = lua_newuserdatauv(L, length + 1, 0);
+    for (size_t i = 0; i < length; i++) bits[i] = bytes[i] != 0;
+    lg_check(L, rt_array_write(out, bits, lg_error_box(L)));
+    lua_pop(L, 1);
 }
 
 static int make_array(lua_State *L)
@@ -225,12 +248,14 @@ static int make_array(lua_State *L)
         lg_check(L, kn_convert(from, p.dtype, p.device, out, lg_error_box(L)));
     } else if (lua_istable(L, 1)) {
         lg_push_from_table(L, 1, p.dtype, p.device);
+    } else if (lua_type(L, 1) == LUA_TSTRING) {
+        push_from_bytes(L, &p);
     } else {
         struct kn_operand number;
-        if (!lg_is_scalar(L, 1)) luaL_typeerror(L, 1, "table, number, boolean or array");
+        if (!lg_is_scalar(L, 1)) luaL_typeerror(L, 1, "table, number, boolean, array or string of bytes");
         lg_check_operand(L, 1, &number);
         if (p.dtype == RT_DTYPE_COUNT && lua_isboolean(L, 1)) p.dtype = RT_BOOL;
-        struct rt_array *out = push_empty(L, &p, 0, NULL);
+        struct rt_array *out = lg_push_empty(L, &p, 0, NULL);
         lg_check(L, kn_fill(out, &number, lg_error_box(L)));
     }
     return 1;
@@ -246,7 +271,7 @@ static struct rt_array *push_by_shape(lua_State *L)
     int ndim = lg_check_shape(L, 1, false, shape, &next);
     if (lua_istable(L, 1)) lg_placement_fields(L, 1, &p);
     lg_check_placement(L, next, &p);
-    return push_empty(L, &p, ndim, shape);
+    return lg_push_empty(L, &p, ndim, shape);
 }
 
 static struct rt_array *push_like(lua_State *L, int next)
@@ -254,7 +279,7 @@ static struct rt_array *push_like(lua_State *L, int next)
     const struct rt_array *a = lg_check_form(L, 1);
     struct lg_placement p = {a->dtype, rt_array_device(a)};
     lg_check_placement(L, next, &p);
-    return push_empty(L, &p, a->ndim, a->shape);
+    return lg_push_empty(L, &p, a->ndim, a->shape);
 }
 
 static int filled(lua_State *L, const struct rt_array *a, int64_t value)
@@ -312,7 +337,7 @@ static int full(lua_State *L)
     check_fill_value(L, 2, &value);
     if (lua_isboolean(L, 2)) p.dtype = RT_BOOL;
     lg_check_placement(L, 3, &p);
-    struct rt_array *out = push_empty(L, &p, ndim, shape);
+    struct rt_array *out = lg_push_empty(L, &p, ndim, shape);
     lg_check(L, kn_fill(out, &value, lg_error_box(L)));
     return 1;
 }
@@ -334,7 +359,7 @@ static int eye(lua_State *L)
     bool square = lua_type(L, 2) != LUA_TNUMBER;
     shape[1] = square ? shape[0] : check_size(L, 2, 2, false);
     lg_check_placement(L, square ? 2 : 3, &p);
-    struct rt_array *out = push_empty(L, &p, 2, shape);
+    struct rt_array *out = lg_push_empty(L, &p, 2, shape);
     filled(L, out, 0);
     struct rt_array diagonal = *out; /* borrowed */
     diagonal.ndim = 1;
@@ -369,9 +394,24 @@ static int range(lua_State *L)
     double first = start.is_float ? start.f : (double)start.i, by = step.is_float ? step.f : (double)step.i;
     luaL_argcheck(L, by != 0, 3, "the step of a range cannot be 0");
     int64_t count = count_steps(L, first, lua_tonumber(L, numbers > 1 ? 2 : 1), by);
-    struct rt_array *out = push_empty(L, &p, 1, &count);
+    struct rt_array *out = lg_push_empty(L, &p, 1, &count);
     lg_check(L, kn_sequence(out, &start, &step, lg_error_box(L)));
     return 1;
+}
+
+struct rt_array *lg_push_linspace(lua_State *L, const struct lg_placement *p, double start, double stop, int64_t count)
+{
+    struct rt_array *out = lg_push_empty(L, p, 1, &count);
+    struct kn_operand first = {.is_float = true, .f = start}, last = {.is_float = true, .f = stop},
+                      step = {.is_float = true, .f = count > 1 ? (stop - start) / (double)(count - 1) : 0};
+    lg_check(L, kn_sequence(out, &first, &step, lg_error_box(L)));
+    if (count > 1) { /* exactly stop, not start + (count - 1) * step */
+        struct rt_array end = *out;
+        end.ndim = 0;
+        end.offset += count - 1;
+        lg_check(L, kn_fill(&end, &last, lg_error_box(L)));
+    }
+    return out;
 }
 
 static int linspace(lua_State *L)
@@ -382,16 +422,7 @@ static int linspace(lua_State *L)
     int64_t count = counted ? luaL_checkinteger(L, 3) : 50;
     luaL_argcheck(L, count >= 0, 3, "the count is negative");
     lg_check_placement(L, counted ? 4 : 3, &p);
-    struct rt_array *out = push_empty(L, &p, 1, &count);
-    struct kn_operand first = {.is_float = true, .f = start}, last = {.is_float = true, .f = stop},
-                      step = {.is_float = true, .f = count > 1 ? (stop - start) / (double)(count - 1) : 0};
-    lg_check(L, kn_sequence(out, &first, &step, lg_error_box(L)));
-    if (count > 1) { /* exactly stop, not start + (count - 1) * step */
-        struct rt_array end = *out;
-        end.ndim = 0;
-        end.offset += count - 1;
-        lg_check(L, kn_fill(&end, &last, lg_error_box(L)));
-    }
+    lg_push_linspace(L, &p, start, stop, count);
     return 1;
 }
 
@@ -401,13 +432,15 @@ static int linspace(lua_State *L)
 
 const struct lg_function lg_create_functions[] = {
     {"array", make_array, "gpu.array(value [, dtype] [, device])",
-     "A new array from nested tables, a number, a boolean or another array.\n"
+     "A new array from nested tables, a number, a boolean, another array, or a string of bytes.\n"
      "Tables give float32, of booleans bool, unless a dtype is named; an array keeps its dtype and device and is always "
      "copied. Rows of different lengths and mixtures of numbers and booleans are errors that tell the place, "
-     "and so are integers that the dtype does not hold; floats are cut to its range.",
+     "and so are integers that the dtype does not hold; floats are cut to its range. A string has its elements as "
+     "they lie in memory and needs a dtype; x:tobytes() is the way back.",
      "local x = gpu.array({{1, 2, 3}, {4, 5, 6}})\n"
      "assert(x.shape[1] == 2 and x.shape[2] == 3 and x[{2, 3}] == 6 and x.dtype == 'float32')\n"
-     "assert(gpu.array({true, false}).dtype == 'bool' and gpu.array(7, 'int64'):item() == 7)"},
+     "assert(gpu.array({true, false}).dtype == 'bool' and gpu.array(7, 'int64'):item() == 7)\n"
+     "assert(gpu.array('\\1\\0\\2\\0', 'int16')[2] == 2)"},
     {"zeros", zeros, "gpu.zeros(shape... [, dtype] [, device])",
      "An array of zeros. The shape is given as numbers or as one table.\n" PLACEMENT,
      "assert(gpu.zeros(3, 4):sum() == 0 and gpu.zeros({2}, 'int32').dtype == 'int32')"},

@@ -172,8 +172,6 @@ __attribute__((visibility("default"))) int luaopen_lunarray(lua_State *L)
     lua_newtable(L);
     lua_pushstring(L, LUNARRAY_VERSION);
     lua_setfield(L, -2, "version");
-    lua_pushliteral(L, "newaxis"); /* what stands for it in a key */
-    lua_setfield(L, -2, "newaxis");
     lg_register(L, "gpu", functions);
     lg_open_device(L);
     lg_open_array(L);

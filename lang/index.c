@@ -360,6 +360,14 @@ int lg_array_newindex(lua_State *L)
 
 void lg_open_indexing(lua_State *L)
 {
+    static const struct lg_function *const both[] = {lg_view_functions, lg_rearrange_functions, lg_diagonal_functions};
+    for (size_t i = 0; i < sizeof both / sizeof *both; i++) lg_register(L, "array", both[i]);
     lg_register(L, "array", lg_mask_methods);
     lg_register(L, "array", lg_gather_methods);
+    lua_pushvalue(L, -2);
+    for (size_t i = 0; i < sizeof both / sizeof *both; i++) lg_register(L, "gpu", both[i]);
+    lg_register(L, "gpu", lg_grid_functions);
+    lua_pushliteral(L, "newaxis"); /* what stands for it in a key */
+    lua_setfield(L, -2, "newaxis");
+    lua_pop(L, 1);
 }

@@ -115,6 +115,8 @@ const struct lg_function lg_join_functions[] = {
      "Arrays one behind the other along an axis that they have, the first unless told otherwise.\n"
      "Their other sizes must agree and they must be on one device; the dtype is the common one.",
      "local x = gpu.concatenate({gpu.ones(2, 3), gpu.zeros(1, 3)})\nassert(x.shape[1] == 3 and x:sum() == 6)"},
+    {"cat", concatenate, "gpu.cat(list [, axis])", "The same as gpu.concatenate, by Torch's name.",
+     "assert(#gpu.cat({gpu.ones(2), gpu.zeros(3)}) == 5)"},
     {"stack", stack, "gpu.stack(list [, axis])",
      "Arrays of one shape side by side along a new axis, the first unless told otherwise.\n"
      "They must be on one device; the dtype is the common one.",

@@ -318,6 +318,14 @@ const void *lg_push_host_copy(lua_State *L, const struct rt_array *a)
     return buffer;
 }
 
+static int tobytes(lua_State *L)
+{
+    const struct rt_array a = *lg_check_array(L, 1); /* a copy, as in totable */
+    const char *p = lg_push_host_copy(L, &a);
+    lua_pushlstring(L, p ? p : "", (size_t)rt_array_size(&a) * rt_dtypes[a.dtype].size);
+    return 1;
+}
+
 static int totable(lua_State *L)
 {
     const struct rt_array a = *lg_check_array(L, 1); /* a copy: a finalizer may free it while tables are made */
@@ -362,6 +370,8 @@ const struct lg_function lg_shape_methods[] = {
      "assert(gpu.zeros(2, 3).T:contiguous():is_contiguous())"},
     {"clone", clone, "x:clone()", "A copy with elements of its own, contiguous.",
      "local x = gpu.zeros(3)\nlocal y = x:clone()\ny[1] = 5\nassert(x[1] == 0)"},
+    {"copy", clone, "x:copy()", "The same as x:clone(), by NumPy's name.",
+     "local x = gpu.zeros(3)\nx:copy():fill(1)\nassert(x:sum() == 0)"},
     {"to", to, "x:to([device] [, dtype])",
      "The array on another device, in another dtype, or both.\n"
      "x itself when nothing changes, else a copy. Floats become integers by cutting off the fraction.",
@@ -376,4 +386,7 @@ const struct lg_function lg_shape_methods[] = {
      "assert(gpu.array({{5}}):item() == 5)"},
     {"totable", totable, "x:totable()", "Nested Lua tables with the elements; of no axes, the element itself.",
      "local t = gpu.array({{1, 2}, {3, 4}}):totable()\nassert(t[2][1] == 3)"},
+    {"tobytes", tobytes, "x:tobytes()",
+     "The elements as they lie in memory, in row-major order, as a string; gpu.array(bytes, dtype) reads it.",
+     "local x = gpu.array({1, 258}, 'int16')\nassert(x:tobytes() == '\\1\\0\\2\\1')"},
     {0}};

@@ -64,7 +64,7 @@ for _, device in ipairs(t.devices()) do
       for _ = 1, 20 do deep = { deep } end
       return deep
     end)())
-    t.raises("table, number, boolean or array", gpu.array, "1")
+    t.raises("string of bytes needs the dtype", gpu.array, "1")
     t.raises("value expected", gpu.array)
   end)
 

@@ -1,0 +1,203 @@
+/* Arrays made from where their elements are: triangles, diagonals, grids of coordinates, functions of them. */
+#include <string.h>
+#include "lang/index.h"
+
+/* Pushes first, first + 1, ... as a column, of a number for each row, or as a row. */
+static struct rt_array *push_numbers(lua_State *L, struct rt_device *d, int64_t count, int64_t first, bool rows)
+{
+    struct rt_error *e = lg_error_box(L);
+    struct rt_array *out = lg_new_array(L);
+    struct kn_operand start = {.i = first}, step = {.i = 1};
+    lg_check(L, rt_array_new(d, RT_INT64, 2, (int64_t[]){rows ? count : 1, rows ? 1 : count}, out, e));
+    lg_check(L, kn_sequence(out, &start, &step, e));
+    return out;
+}
+
+/* Pushes where a matrix is at or below its k-th diagonal: row + k >= column. */
+static struct rt_array *push_lower(lua_State *L, struct rt_device *d, int64_t rows, int64_t columns, int64_t k)
+{
+    int64_t most = rows > columns ? rows : columns;
+    k = k > most ? most : k < -most ? -most : k;
+    struct kn_operand args[2] = {{.array = push_numbers(L, d, rows, k, true)},
+                                 {.array = push_numbers(L, d, columns, 0, false)}};
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_apply(KN_GE, args, out, lg_error_box(L)));
+    return out;
+}
+
+static int tri(lua_State *L)
+{
+    struct lg_placement p = {RT_DTYPE_COUNT, NULL};
+    int numbers = 0;
+    while (numbers < 3 && lua_type(L, numbers + 1) == LUA_TNUMBER) numbers++;
+    lua_Integer rows = luaL_checkinteger(L, 1), columns = numbers > 1 ? luaL_checkinteger(L, 2) : rows;
+    lua_Integer k = numbers > 2 ? luaL_checkinteger(L, 3) : 0;
+    luaL_argcheck(L, rows >= 0 && columns >= 0, rows < 0 ? 1 : 2, "a size is negative");
+    lg_check_placement(L, numbers + 1, &p);
+    const struct rt_array *lower = push_lower(L, p.device, rows, columns, k);
+    struct rt_array *out = lg_push_empty(L, &p, 2, lower->shape);
+    lg_check(L, kn_copy(out, lower, lg_error_box(L)));
+    return 1;
+}
+
+/* x where `lower` says so (or does not), else 0. */
+static int triangle(lua_State *L, bool upper)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    lua_Integer k = luaL_optinteger(L, 2, 0);
+    if (a->ndim < 2) return luaL_error(L, "a triangle needs two axes; the array has %d", a->ndim);
+    if (upper && k == LUA_MININTEGER) k++;
+    const struct rt_array *lower =
+        push_lower(L, rt_array_device(a), a->shape[a->ndim - 2], a->shape[a->ndim - 1], upper ? k - 1 : k);
+    struct lg_placement p = {a->dtype, rt_array_device(a)};
+    struct rt_array *out = lg_push_empty(L, &p, a->ndim, a->shape);
+    struct kn_operand zero = {.i = 0}, same = {.array = a};
+    struct kn_operand args[3] = {{.array = lower}, upper ? zero : same, upper ? same : zero};
+    lg_check(L, kn_apply(KN_WHERE, args, out, lg_error_box(L)));
+    return 1;
+}
+
+static int tril(lua_State *L)
+{
+    return triangle(L, false);
+}
+static int triu(lua_State *L)
+{
+    return triangle(L, true);
+}
+
+static int diag(lua_State *L)
+{
+    struct rt_error *e = lg_error_box(L);
+    const struct rt_array *a = lg_check_array(L, 1);
+    lua_Integer k = luaL_optinteger(L, 2, 0);
+    if (a->ndim == 2) {
+        struct rt_array view = *a; /* borrowed */
+        lg_diagonal(&view, k, 0, 1);
+        rt_array_share(&view, lg_new_array(L));
+        return 1;
+    }
+    if (a->ndim != 1) return luaL_error(L, "gpu.diag takes an array of one or two axes; this one has %d", a->ndim);
+    if (k > INT32_MAX || k < -INT32_MAX) return luaL_error(L, "the diagonal %I is too far out", k);
+    int64_t size = a->shape[0] + (k < 0 ? -k : k);
+    struct lg_placement p = {a->dtype, rt_array_device(a)};
+    struct rt_array *out = lg_push_empty(L, &p, 2, (int64_t[]){size, size}), view = *out;
+    lg_check(L, kn_fill(out, &(struct kn_operand){.i = 0}, e));
+    lg_diagonal(&view, k, 0, 1);
+    lg_check(L, kn_copy(&view, a, e));
+    return 1;
+}
+
+static int logspace(lua_State *L)
+{
+    struct lg_placement p = {RT_DTYPE_COUNT, NULL}, exact = {RT_FLOAT64, NULL};
+    double start = luaL_checknumber(L, 1), stop = luaL_checknumber(L, 2), base = 10;
+    int numbers = 2;
+    while (numbers < 4 && lua_type(L, numbers + 1) == LUA_TNUMBER) numbers++;
+    int64_t count = numbers > 2 ? luaL_checkinteger(L, 3) : 50;
+    if (numbers > 3) base = luaL_checknumber(L, 4);
+    luaL_argcheck(L, count >= 0, 3, "the count is negative");
+    lg_check_placement(L, numbers + 1, &p);
+    exact.device = p.device;
+    const struct rt_array *exponents = lg_push_linspace(L, &exact, start, stop, count);
+    struct rt_array *out = lg_push_empty(L, &p, 1, &count);
+    struct kn_operand args[2] = {{.is_float = true, .f = base}, {.array = exponents}};
+    lg_check(L, kn_apply(KN_POW, args, out, lg_error_box(L)));
+    return 1;
+}
+
+static int meshgrid(lua_State *L)
+{
+    static const char *const orders[] = {"xy", "ij", NULL};
+    int n = lua_gettop(L), order = 0;
+    struct rt_error *e = lg_error_box(L);
+    int64_t shape[RT_MAX_DIMS];
+    if (n > 0 && lua_type(L, n) == LUA_TSTRING) order = luaL_checkoption(L, n--, NULL, orders);
+    luaL_argcheck(L, n <= RT_MAX_DIMS, RT_MAX_DIMS + 1, "more arrays than axes");
+    luaL_checkstack(L, n + 4, NULL);
+    for (int i = 0; i < n; i++) {
+        const struct rt_array *a = lg_check_array(L, i + 1);
+        luaL_argcheck(L, a->ndim == 1, i + 1, "expected an array of one axis");
+        shape[order == 0 && i < 2 && n > 1 ? 1 - i : i] = a->shape[0];
+    }
+    for (int i = 0; i < n; i++) {
+        const struct rt_array *a = lg_check_array(L, i + 1);
+        struct lg_placement p = {a->dtype, rt_array_device(a)};
+        int axis = order == 0 && i < 2 && n > 1 ? 1 - i : i;
+        struct rt_array line = *a, *out = lg_push_empty(L, &p, n, shape); /* the line is borrowed */
+        line.ndim = n;
+        for (int k = 0; k < n; k++) {
+            line.shape[k] = shape[k];
+            line.strides[k] = k == axis ? a->strides[0] : 0;
+        }
+        lg_check(L, kn_copy(out, &line, e));
+    }
+    return n;
+}
+
+static int fromfunction(lua_State *L)
+{
+    struct lg_placement p = {RT_DTYPE_COUNT, NULL};
+    struct rt_error *e = lg_error_box(L);
+    int64_t shape[RT_MAX_DIMS];
+    int next;
+    luaL_checkany(L, 1);
+    int ndim = lg_check_shape(L, 2, false, shape, &next);
+    if (lua_istable(L, 2)) lg_placement_fields(L, 2, &p);
+    lg_check_placement(L, next, &p);
+    luaL_checkstack(L, ndim + 8, NULL);
+    lua_pushvalue(L, 1);
+    int call = lua_gettop(L);
+    for (int i = 0; i < ndim; i++) {
+        struct kn_operand one = {.i = 1};
+        struct rt_array *line = lg_push_empty(L, &p, 1, &shape[i]), *out = lg_new_array(L);
+        lg_check(L, kn_sequence(line, &one, &one, e));
+        int64_t stride = line->strides[0];
+        rt_array_share(line, out);
+        out->ndim = ndim;
+        for (int k = 0; k < ndim; k++) {
+            out->shape[k] = shape[k];
+            out->strides[k] = k == i ? stride : 0;
+        }
+        lua_remove(L, -2);
+    }
+    lua_call(L, ndim, 1);
+    if (!lg_is_scalar(L, call)) return 1;
+    struct kn_operand number;
+    lg_check_operand(L, call, &number);
+    lg_check(L, kn_fill(lg_push_empty(L, &p, ndim, shape), &number, e));
+    return 1;
+}
+
+const struct lg_function lg_diagonal_functions[] = {
+    {"diag", diag, "gpu.diag(x [, k])   x:diag([k])",
+     "Of one axis, the matrix with x on its k-th diagonal and zeros elsewhere; of two, the k-th diagonal, a view.\n"
+     "k counts from the main diagonal, 0, upwards; negative ones are below.",
+     "local x = gpu.diag(gpu.array({1, 2}), 1)\nassert(x.shape[1] == 3 and x[{2, 3}] == 2 and x:sum() == 3)\n"
+     "assert(gpu.eye(3):diag():sum() == 3)"},
+    {"tril", tril, "x:tril([k])   gpu.tril(x, k)",
+     "A copy with zeros above the k-th diagonal of the last two axes; 0 is the main one, negative ones are below.",
+     "assert(gpu.ones(3, 3):tril():sum() == 6 and gpu.ones(3, 3):tril(-1):sum() == 3)"},
+    {"triu", triu, "x:triu([k])   gpu.triu(x, k)",
+     "A copy with zeros below the k-th diagonal of the last two axes; 0 is the main one, negative ones are below.",
+     "assert(gpu.ones(3, 3):triu():sum() == 6 and gpu.ones(3, 3):triu(1):sum() == 3)"},
+    {0}};
+
+const struct lg_function lg_grid_functions[] = {
+    {"tri", tri, "gpu.tri(rows [, columns [, k]] [, dtype] [, device])",
+     "A matrix with ones at and below the k-th diagonal and zeros above it.",
+     "assert(gpu.tri(3):sum() == 6 and gpu.tri(2, 3, 1):sum() == 5)"},
+    {"logspace", logspace, "gpu.logspace(start, stop [, count [, base]] [, dtype] [, device])",
+     "base, 10 unless told otherwise, to the power of evenly spaced exponents from start to stop, both included; 50 unless "
+     "told otherwise.",
+     "local x = gpu.logspace(0, 3, 4)\nassert(x[1] == 1 and x[3] == 100)\nassert(gpu.logspace(0, 4, 5, 2)[5] == 16)"},
+    {"meshgrid", meshgrid, "gpu.meshgrid(x, y, ... [, \"xy\" | \"ij\"])",
+     "The coordinates of a grid from those of its axes: as many arrays as were given, each of the grid's shape.\n"
+     "With \"xy\", as in NumPy unless told otherwise, x runs along the second axis and y along the first; with \"ij\" each "
+     "array runs along its own axis.",
+     "local x, y = gpu.meshgrid(gpu.range(3), gpu.range(2))\nassert(x.shape[1] == 2 and x[{1, 3}] == 3 and y[{2, 1}] == 2)"},
+    {"fromfunction", fromfunction, "gpu.fromfunction(f, shape... [, dtype] [, device])",
+     "What f gives for the indices of all elements: it is called once, with an array of indices for each axis.\n"
+     "The indices count from 1, have the whole shape, and are float32 unless told otherwise.",
+     "local x = gpu.fromfunction(function(i, j) return 10 * i + j end, 2, 3)\nassert(x[{2, 3}] == 23)"},
+    {0}};

@@ -1,0 +1,176 @@
+-- Views and rearrangements, and arrays made from where their elements are. tests/numpy/test_shape.py has the random ones.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+
+local DTYPES = { "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
+  "float32", "float64" }
+local SIZES = { 0, 1, 5, 7, 11, 13, 4097 }
+
+for _, device in ipairs(t.devices()) do
+  local function test(name, body) t.test(name .. " on " .. device, body) end
+  local function cube() return gpu.range(24, "int32", device):reshape(2, 3, 4) end
+  local function shares(x, y)
+    local before = x:clone()
+    y:fill(-7)
+    local changed = not x:equal(before)
+    x:copy_(before)
+    return changed
+  end
+
+  test("every dtype and size", function()
+    for _, dtype in ipairs(DTYPES) do
+      for _, n in ipairs(SIZES) do
+        local x = (gpu.range(n, "int32", device) % 2):to(dtype)
+        local list = x:totable()
+        local flipped, rolled, twice, padded = {}, {}, {}, {}
+        for i, v in ipairs(list) do
+          flipped[n + 1 - i] = v
+          rolled[(i + 2) % n + 1] = v
+          twice[2 * i - 1], twice[2 * i] = v, v
+          padded[i + 1] = v
+        end
+        t.same(x:flip():totable(), flipped, dtype)
+        t.same(x:roll(3):totable(), rolled, dtype)
+        t.same(x:repeat_interleave(2):totable(), twice, dtype)
+        t.same(x:tile(2):totable(), gpu.cat({ x, x }):totable(), dtype)
+        if n > 1 then
+          padded[1], padded[n + 2] = list[2], list[n - 1]
+          t.same(x:pad(1, "reflect"):totable(), padded, dtype)
+        end
+        t.same(gpu.array(x:tobytes(), dtype, device):totable(), list, dtype)
+      end
+    end
+  end)
+
+  test("which are views", function()
+    local x = cube()
+    for _, view in ipairs({ x:flip(2), x:moveaxis(1, 3), x:unfold(3, 2), x:diagonal(0, 2, 3), x:split(3, 2)[2],
+      x:chunk(2, 3)[2], x:expand(5, -1, -1, -1), x[1]:diag() }) do
+      assert(shares(x, view))
+    end
+    for _, copy in ipairs({ x:roll(1), x:roll(1, 2), x:tile(1), x:repeat_interleave(1), x:pad(0), x:tril(9), x:copy() }) do
+      assert(not shares(x, copy))
+    end
+    assert(x:pad(0):equal(x) and x:tile(1):equal(x) and x:tril(9):equal(x))
+  end)
+
+  test("windows", function()
+    local x = gpu.range(7, device)
+    t.same(x:unfold(1, 3, 2):totable(), { { 1, 2, 3 }, { 3, 4, 5 }, { 5, 6, 7 } })
+    t.same(x:unfold(-1, 7):totable(), { { 1, 2, 3, 4, 5, 6, 7 } })
+    t.eq(tostring(x:unfold(1, 0).shape), "(8, 0)")
+    t.same(x:unfold(1, 2, math.maxinteger):totable(), { { 1, 2 } })
+    t.same((x:unfold(1, 3):sum(2) / 3):totable(), { 2, 3, 4, 5, 6 })
+    t.raises({ "8 elements", "axis 1", "has 7" }, x.unfold, x, 1, 8)
+    t.raises("positive step", x.unfold, x, 1, 2, 0)
+    t.raises("no axis 2", x.unfold, x, 2, 2)
+  end)
+
+  test("parts", function()
+    local x = cube()
+    t.same(gpu.split(x, 2, -1)[2][{ 1, 1 }]:totable(), { 3, 4 })
+    t.eq(#x:split({}, 3), 1)
+    t.eq(x:split({ 0, 4 }, 3)[3].size, 0)
+    t.raises({ "axis 2 of 3 elements", "2 equal parts", "chunk" }, x.split, x, 2, 2)
+    t.raises({ "cut 2", "from 2 to 4", "axis 3" }, x.split, x, { 2, 1 }, 3)
+    t.raises({ "cut 1", "from 0 to 4" }, x.split, x, { 5 }, 3)
+    t.raises("cut 1", x.split, x, { "a" })
+    t.raises("must be positive", x.split, x, 0)
+    t.raises("must be positive", x.chunk, x, 0)
+    t.eq(#gpu.zeros(0, device):chunk(3), 1)
+    t.eq(#gpu.zeros(5, device):chunk(4), 3)
+    t.raises("no axes", gpu.split, gpu.array(1, device), 1)
+  end)
+
+  test("what does not fit", function()
+    local x = cube()
+    t.raises({ "no axis 4", "has 3" }, x.flip, x, 4)
+    t.raises("axis 2 is named twice", x.flip, x, 2, -2)
+    t.raises({ "2 shifts", "1 axes" }, x.roll, x, { 1, 2 }, { 1 })
+    t.raises("no axis 0", x.roll, x, 1, 0)
+    t.raises("a shift must be an integer", x.roll, x, { "a" }, { 1 })
+    t.raises("must not be negative, got -1", x.repeat_interleave, x, -1)
+    t.raises({ "3 elements of axis 2" }, x.repeat_interleave, x, { 1, 2 }, 2)
+    t.raises("must not be negative", x.repeat_interleave, x, { 1, -2 }, 1)
+    t.raises("count", x.repeat_interleave, x, "2")
+    t.raises("more elements than any memory", x.repeat_interleave, x, math.maxinteger)
+    t.raises("more elements than any memory", x.repeat_interleave, x, { math.maxinteger, 1 }, 1)
+    t.raises("more elements than any memory", x.tile, x, math.maxinteger)
+    t.raises("must not be negative, got -1", x.pad, x, -1)
+    t.raises("no pair for axis 3", x.pad, x, { { 1, 1 }, { 1, 1 } })
+    t.raises("must be an integer", x.pad, x, { "a" })
+    t.raises("invalid option 'mirror'", x.pad, x, 1, "mirror")
+    t.raises({ "axis 1", "no elements", "constant" }, gpu.pad, gpu.zeros(0, device), 1, "edge")
+    t.raises("more elements than any memory", x.pad, x, math.maxinteger)
+    t.raises("needs two axes", gpu.diagonal, gpu.zeros(3, device))
+    t.raises("axis 2 was named twice", x.diagonal, x, 0, 2, 2)
+    t.raises("one or two axes", gpu.diag, x)
+    t.raises("needs two axes", gpu.tril, gpu.zeros(3, device))
+    t.raises({ "(2, 3, 4)", "(2, 5, 4)" }, x.expand, x, 2, 5, 4)
+    t.raises("axis 1 of the new shape", x.expand, x, -1, 2, 3, 4)
+    t.same(gpu.array(5, device):flip():item(), 5.0)
+    t.same(gpu.array(5, device):tile(2):totable(), { 5, 5 })
+    t.same(gpu.array(5, device):repeat_interleave(2):totable(), { 5, 5 })
+    t.same(gpu.array(5, device):roll(2):item(), 5.0)
+    t.same(gpu.array(5, device):pad(3):item(), 5.0)
+  end)
+
+  test("diagonals and triangles", function()
+    local x = gpu.range(12, "int32", device):reshape(3, 4)
+    t.same(x:diagonal(-1):totable(), { 5, 10 })
+    t.same(x:diagonal(math.maxinteger):totable(), {})
+    t.same(x:diagonal(math.mininteger):totable(), {})
+    t.same(x:tril(math.mininteger):sum(), 0)
+    t.same(x:triu(math.mininteger):sum(), 78)
+    t.same(x:triu(math.maxinteger):sum(), 0)
+    t.same(gpu.stack({ x, -x }):triu(1)[2]:totable(), { { 0, -2, -3, -4 }, { 0, 0, -7, -8 }, { 0, 0, 0, -12 } })
+    local m = gpu.ones(2, 2, "bool", device):tril()
+    t.eq(m.dtype, "bool")
+    t.same(m:totable(), { { true, false }, { true, true } })
+    t.eq(gpu.tri(2, "float64", device).dtype, "float64")
+    t.eq(gpu.tri(2, device).dtype, "float32")
+    t.same(gpu.diag(gpu.array({ 1, 2 }, device), -1):totable(), { { 0, 0, 0 }, { 1, 0, 0 }, { 0, 2, 0 } })
+    t.raises("too far out", gpu.diag, gpu.zeros(2, device), math.mininteger)
+    local nan = gpu.full({ 2, 2 }, 0 / 0, device):tril()
+    t.eq(nan[{ 1, 2 }], 0.0)
+  end)
+
+  test("grids", function()
+    local x, y = gpu.meshgrid(gpu.array({ 1, 2, 3 }, "int64", device), gpu.array({ 7, 8 }, device))
+    t.same(x:totable(), { { 1, 2, 3 }, { 1, 2, 3 } })
+    t.same(y:totable(), { { 7, 7, 7 }, { 8, 8, 8 } })
+    t.eq(x.dtype .. y.dtype, "int64float32")
+    t.eq(select("#", gpu.meshgrid()), 0)
+    t.raises("one axis", gpu.meshgrid, gpu.zeros(2, 2, device))
+    t.raises("invalid option 'yx'", gpu.meshgrid, gpu.zeros(2, device), "yx")
+    local f = gpu.fromfunction(function(i, j) return i * 10 + j end, { 2, 3 }, "int32", device)
+    t.same(f:totable(), { { 11, 12, 13 }, { 21, 22, 23 } })
+    t.same(gpu.fromfunction(function() return 5 end, 2, device):totable(), { 5, 5 })
+    t.eq(gpu.fromfunction(function() return 5 end, {}, device):item(), 5.0)
+    t.raises("boom", gpu.fromfunction, function() error("boom") end, 2, device)
+  end)
+
+  test("logspace", function()
+    for _, base in ipairs({ 10, 2, 0.5 }) do
+      local x = gpu.logspace(-2, 3, 11, base, "float64", device):totable()
+      for i = 1, 11 do t.near(x[i], base ^ (-2 + (i - 1) * 0.5), 1e-12 * base ^ 3 + 1e-12) end
+    end
+    t.same(gpu.logspace(0, 3, 4, "int32", device):totable(), { 1, 10, 100, 1000 })
+    t.eq(#gpu.logspace(0, 1, device), 50)
+    t.raises("count is negative", gpu.logspace, 0, 1, -1)
+  end)
+
+  test("bytes", function()
+    t.same(gpu.array("\1\2\255", "uint8", device):totable(), { 1, 2, 255 })
+    t.same(gpu.array("\0\0\128\63\0\0\0\192", "float32", device):totable(), { 1, -2 })
+    t.same(gpu.array("\0\7", "bool", device):totable(), { false, true })
+    t.eq(gpu.array("\0\7", "bool", device):tobytes(), "\0\1")
+    t.eq(gpu.array("", "float64", device).size, 0)
+    t.eq(gpu.zeros(0, device):tobytes(), "")
+    t.eq(gpu.array({ { 1, 2 }, { 3, 4 } }, "int8", device).T:tobytes(), "\1\3\2\4")
+    t.raises({ "3 bytes", "int16", "2" }, gpu.array, "abc", "int16")
+    t.raises("needs the dtype", gpu.array, "abc")
+  end)
+end
+
+t.done()
