@@ -1,7 +1,11 @@
+/* What is documented: tables of rows by scope, found by looking through them, so that opening the library costs one
+ * entry for each table; and for functions that are no rows of such a table, and for docs alone, entries one by one. */
+#include <string.h>
 #include "lang/lang.h"
 
-/* Two tables in Lua's registry: from "scope.name" and from the function itself to the row. */
-static const char by_name_key, by_value_key;
+/* Tables in Lua's registry: from "scope.name" to the row, from a function to the row, and the list of row tables, with
+ * the scope before each. */
+static const char by_name_key, by_value_key, tables_key;
 
 static void push_table(lua_State *L, const void *key)
 {
@@ -31,23 +35,74 @@ void lg_document_value(lua_State *L, int idx, const struct lg_function *row)
     lua_pop(L, 1);
 }
 
+void lg_document_rows(lua_State *L, const char *scope, const struct lg_function *rows)
+{
+    push_table(L, &tables_key);
+    lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
+    lua_pushlightuserdata(L, (void *)scope);
+    lua_rawseti(L, -2, n + 1);
+    lua_pushlightuserdata(L, (void *)rows);
+    lua_rawseti(L, -2, n + 2);
+    lua_pop(L, 1);
+}
+
 void lg_register(lua_State *L, const char *scope, const struct lg_function *rows)
 {
     for (const struct lg_function *row = rows; row->name; row++) {
         lua_pushcfunction(L, row->call);
-        lg_document_value(L, -1, row);
         lua_setfield(L, -2, row->name);
-        lg_document(L, scope, row);
     }
+    lg_document_rows(L, scope, rows);
+}
+
+/* The i-th row table, from 0, and its scope; NULL beyond the last. The list is at the top of the stack. */
+static const struct lg_function *rows_at(lua_State *L, lua_Integer i, const char **scope)
+{
+    lua_rawgeti(L, -1, 2 * i + 1);
+    lua_rawgeti(L, -2, 2 * i + 2);
+    *scope = lua_touserdata(L, -2);
+    const struct lg_function *rows = lua_touserdata(L, -1);
+    lua_pop(L, 2);
+    return rows;
+}
+
+static lua_Integer push_row_tables(lua_State *L)
+{
+    push_table(L, &tables_key);
+    return (lua_Integer)lua_rawlen(L, -1) / 2;
+}
+
+/* The row of a table that has the name or, where that is NULL, the function; the table added last wins. */
+static const struct lg_function *find_row(lua_State *L, const char *name, lua_CFunction call)
+{
+    const struct lg_function *found = NULL;
+    for (lua_Integer i = push_row_tables(L) - 1; i >= 0 && !found; i--) {
+        const char *scope;
+        const struct lg_function *rows = rows_at(L, i, &scope);
+        size_t length = strlen(scope);
+        if (name && (strncmp(name, scope, length) != 0 || name[length] != '.')) continue;
+        for (const struct lg_function *row = rows; row->name && !found; row++)
+            if (name ? strcmp(row->name, name + length + 1) == 0 : row->call == call) found = row;
+    }
+    lua_pop(L, 1);
+    return found;
+}
+
+/* Rows of operations get their texts when somebody asks for them. */
+static const struct lg_function *complete(lua_State *L, const struct lg_function *row)
+{
+    if (row && !row->doc) lg_complete_op_row(L, (struct lg_function *)(uintptr_t)row);
+    return row;
 }
 
 const struct lg_function *lg_doc_by_name(lua_State *L, const char *name)
 {
     push_table(L, &by_name_key);
-    lua_getfield(L, -1, name);
+    lua_pushstring(L, name);
+    lua_rawget(L, -2);
     const struct lg_function *row = lua_touserdata(L, -1);
     lua_pop(L, 2);
-    return row;
+    return complete(L, row ? row : find_row(L, name, NULL));
 }
 
 const struct lg_function *lg_doc_of_value(lua_State *L, int idx)
@@ -58,13 +113,32 @@ const struct lg_function *lg_doc_of_value(lua_State *L, int idx)
     lua_pushvalue(L, idx);
     lua_rawget(L, -2);
     const struct lg_function *row = lua_touserdata(L, -1);
+    lua_CFunction call = lua_tocfunction(L, idx);
     lua_pop(L, 2);
-    return row;
+    return complete(L, row || !call ? row : find_row(L, NULL, call));
 }
 
 void lg_push_doc_names(lua_State *L)
 {
+    lua_newtable(L); /* the names as keys: each once */
     push_table(L, &by_name_key);
+    for (lua_pushnil(L); lua_next(L, -2);) {
+        lua_pop(L, 1);
+        lua_pushvalue(L, -1);
+        lua_pushboolean(L, 1);
+        lua_rawset(L, -5);
+    }
+    lua_pop(L, 1);
+    lua_Integer tables = push_row_tables(L);
+    for (lua_Integer i = 0; i < tables; i++) {
+        const char *scope;
+        for (const struct lg_function *row = rows_at(L, i, &scope); row->name; row++) {
+            lua_pushfstring(L, "%s.%s", scope, row->name);
+            lua_pushboolean(L, 1);
+            lua_rawset(L, -4);
+        }
+    }
+    lua_pop(L, 1);
     lua_newtable(L);
     lua_Integer n = 0;
     for (lua_pushnil(L); lua_next(L, -3);) {

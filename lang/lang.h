@@ -23,13 +23,16 @@ struct lg_function {
     const char *doc;       /* first line is the summary; then shapes, units, errors */
     const char *example; /* Lua that raises when it is wrong: uses assert; `gpu` is in scope. NULL only with a reason */
 };
-/* Sets every function of the rows (ended by a NULL name) into the table at the top of the stack and records its doc
- * under "scope.name" (scope "gpu", "array", "kernel", ...). [raises] */
+/* Sets every function of the rows (ended by a NULL name) into the table at the top of the stack and documents them as
+ * "scope.name" (scope "gpu", "array", "kernel", ...). The rows must stay. [raises] */
 void lg_register(lua_State *L, const char *scope, const struct lg_function *rows);
-/* Records a doc alone, for things that are not C functions (ops, types, fields). Texts must be static. [raises] */
+/* Documents alone: rows, which may lack their texts where they are operations; one row; the function at idx. [raises] */
+void lg_document_rows(lua_State *L, const char *scope, const struct lg_function *rows);
 void lg_document(lua_State *L, const char *scope, const struct lg_function *row);
-/* The row recorded for a name ("gpu.linspace", "array.sum") or for a C function value at idx; NULL when none. */
-void lg_document_value(lua_State *L, int idx, const struct lg_function *row); /* the function at idx. [raises] */
+void lg_document_value(lua_State *L, int idx, const struct lg_function *row);
+/* lang/ops.c: gives the row of an operation, by its name, its texts. [raises] */
+void lg_complete_op_row(lua_State *L, struct lg_function *row);
+/* The row recorded for a name ("gpu.linspace", "array.sum") or for a function value at idx; NULL when none. [raises] */
 const struct lg_function *lg_doc_by_name(lua_State *L, const char *name);
 const struct lg_function *lg_doc_of_value(lua_State *L, int idx);
 void lg_push_doc_names(lua_State *L); /* an unsorted list of all recorded names. [raises] */

@@ -107,7 +107,8 @@ static int call_in_place(lua_State *L)
     return 1;
 }
 
-/* Documentation. The texts are made here from the rows of ops.def and kept in Lua's registry. */
+/* Documentation. The texts are made from the rows of ops.def when somebody asks for them, and kept in Lua's registry.
+ */
 
 static const char *keep(lua_State *L) /* the string at the top, popped */
 {
@@ -139,23 +140,20 @@ static const char *signature(lua_State *L, enum kn_op op)
     return keep(L);
 }
 
-static const struct lg_function *make_row(lua_State *L, enum kn_op op)
+static void complete_row(lua_State *L, enum kn_op op, struct lg_function *row)
 {
     const struct kn_op_info *o = &kn_ops[op];
-    struct lg_function *row = lua_newuserdatauv(L, sizeof *row, 0);
-    luaL_ref(L, LUA_REGISTRYINDEX);
-    *row = (struct lg_function){.name = o->name, .signature = signature(L, op)};
+    row->signature = signature(L, op);
+    if (o->example) {
+        lua_pushfstring(L, "assert(%s)", o->example);
+        row->example = keep(L);
+    }
     lua_pushfstring(L, "%s\n%s", o->doc,
                     o->arity == 1
                         ? "A new array of the same shape."
                         : "A new array. Operands are arrays, whose shapes broadcast, or numbers, which do not "
                           "change an array's dtype unless a float meets integers.");
     row->doc = keep(L);
-    if (o->example) {
-        lua_pushfstring(L, "assert(%s)", o->example);
-        row->example = keep(L);
-    }
-    return row;
 }
 
 static bool takes_floats(enum kn_op op)
@@ -166,27 +164,31 @@ static bool takes_floats(enum kn_op op)
     return kn_result_dtype(op, args, &result, NULL) == RT_OK;
 }
 
-static const struct lg_function *make_in_place_row(lua_State *L, enum kn_op op)
+static void complete_in_place_row(lua_State *L, enum kn_op op, struct lg_function *row)
 {
     static const char *const numbers[] = {"", "", "1", "1, 1"};
     const struct kn_op_info *o = &kn_ops[op];
     const char *args = numbers[o->arity];
-    struct lg_function *row = lua_newuserdatauv(L, sizeof *row, 0);
-    luaL_ref(L, LUA_REGISTRYINDEX);
-    *row = (struct lg_function){0};
-    lua_pushfstring(L, "%s_", o->name);
-    row->name = keep(L);
     lua_pushfstring(L, "x:%s_(%s)", o->name, arguments(op));
     row->signature = keep(L);
+    lua_pushfstring(L, "local x = gpu.array({1, 1}%s)\nlocal y = x:%s(%s)\nassert(x:%s_(%s):equal(y))",
+                    takes_floats(op) ? "" : ", 'int32'", o->name, args, o->name, args);
+    row->example = keep(L);
     lua_pushfstring(L,
                     "x:%s, written into x itself.\nThe other operands broadcast to the shape of x, which keeps its "
                     "dtype; a floating result for integers is an error. Returns x.",
                     o->name);
     row->doc = keep(L);
-    lua_pushfstring(L, "local x = gpu.array({1, 1}%s)\nlocal y = x:%s(%s)\nassert(x:%s_(%s):equal(y))",
-                    takes_floats(op) ? "" : ", 'int32'", o->name, args, o->name, args);
-    row->example = keep(L);
-    return row;
+}
+
+void lg_complete_op_row(lua_State *L, struct lg_function *row)
+{
+    for (int op = 0; op < KN_OP_COUNT; op++) {
+        size_t length = strlen(kn_ops[op].name);
+        if (strncmp(row->name, kn_ops[op].name, length) != 0) continue;
+        if (row->name[length] == '\0') complete_row(L, op, row);
+        if (strcmp(row->name + length, "_") == 0) complete_in_place_row(L, op, row);
+    }
 }
 
 static void push_op(lua_State *L, lua_CFunction call, enum kn_op op, const struct lg_function *row)
@@ -196,27 +198,39 @@ static void push_op(lua_State *L, lua_CFunction call, enum kn_op op, const struc
     lg_document_value(L, -1, row);
 }
 
+/* Pushes nothing: rows without texts live in the registry. */
+static struct lg_function *new_rows(lua_State *L)
+{
+    struct lg_function *rows = lua_newuserdatauv(L, (KN_OP_COUNT + 1) * sizeof *rows, 0);
+    memset(rows, 0, (KN_OP_COUNT + 1) * sizeof *rows);
+    luaL_ref(L, LUA_REGISTRYINDEX);
+    return rows;
+}
+
 void lg_open_ops(lua_State *L)
 {
     int gpu = lua_gettop(L) - 2, methods = gpu + 1, meta = gpu + 2;
+    struct lg_function *rows = new_rows(L), *in_place = new_rows(L), *next = in_place;
     for (int op = 0; op < KN_OP_COUNT; op++) {
-        const struct lg_function *row = make_row(L, op);
-        push_op(L, call_op, op, row);
+        rows[op].name = kn_ops[op].name;
+        push_op(L, call_op, op, &rows[op]);
         lua_pushvalue(L, -1);
-        lua_setfield(L, gpu, row->name);
+        lua_setfield(L, gpu, rows[op].name);
         lua_pushvalue(L, -1);
-        lua_setfield(L, methods, row->name);
+        lua_setfield(L, methods, rows[op].name);
         if (kn_ops[op].symbol) {
             lua_pushvalue(L, -1);
             lua_setfield(L, meta, kn_ops[op].symbol);
         }
         lua_pop(L, 1);
-        lg_document(L, "gpu", row);
-        lg_document(L, "array", row);
         if (op == KN_WHERE) continue; /* its result does not belong into the condition */
-        row = make_in_place_row(L, op);
-        push_op(L, call_in_place, op, row);
-        lua_setfield(L, methods, row->name);
-        lg_document(L, "array", row);
+        lua_pushfstring(L, "%s_", kn_ops[op].name);
+        next->name = keep(L);
+        push_op(L, call_in_place, op, next);
+        lua_setfield(L, methods, next->name);
+        next++;
     }
+    lg_document_rows(L, "gpu", rows);
+    lg_document_rows(L, "array", rows);
+    lg_document_rows(L, "array", in_place);
 }
