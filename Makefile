@@ -132,12 +132,12 @@ endif
 $(BUILD)/ready:
 	@mkdir -p $(BUILD)
 	@command -v pkg-config >/dev/null || { echo "pkg-config is missing: run 'make deps'"; exit 1; }
-	@for p in $(PKGS); do pkg-config --exists $$p || { echo "the library $$p is missing: run 'make deps'"; exit 1; }; done
+	@for p in $(PKGS) libpng zlib; do pkg-config --exists $$p || { echo "the library $$p is missing: run 'make deps'"; exit 1; }; done
 	@test -n "$(CUDA_INCLUDE)" || { echo "cuda.h of CUDA 13 is missing: run 'make deps', or set CUDA_HOME to a CUDA toolkit"; exit 1; }
 	@touch $@
 
 # ---- what the machine lacks
-DEBS := pkg-config lua5.4 liblua5.4-dev libzmq3-dev libjansson-dev libsodium-dev libutf8proc-dev libopenblas-dev libpng-dev \
+DEBS := pkg-config lua5.4 liblua5.4-dev libzmq3-dev libjansson-dev libsodium-dev libutf8proc-dev libopenblas-dev libpng-dev zlib1g-dev \
   python3 python3-venv python3-pip ca-certificates
 TEST_DEBS := chromium chromium-driver fonts-dejavu-core gcc libc6-dev procps
 LINT_DEBS := clang-format clang-tidy
@@ -240,7 +240,7 @@ bundle: all
 	@cp $(PRODUCTS) $(BUNDLE)/
 	@cp -r tests/lua tests/simt tests/gpu $(BUNDLE)/tests/ && cp -r tutorials $(BUNDLE)/ && cp LICENSE README.md $(BUNDLE)/
 	@install -m 755 tests/gpu/gpu-check $(BUNDLE)/gpu-check
-	@for l in $$(ldconfig -p | awk '/libzmq.so.5 |libopenblas.so.0 / {print $$NF}'); do cp -L $$l $(BUNDLE)/lib/; done
+	@for l in $$(ldconfig -p | awk '/libzmq.so.5 |libopenblas.so.0 |libpng16.so.16 |libz.so.1 / {print $$NF}'); do cp -L $$l $(BUNDLE)/lib/; done
 	@for f in $(BUNDLE)/lunarray $(BUNDLE)/lib/*.so*; do ldd $$f; done | awk '/=> \// {print $$3}' | sort -u | \
 	  grep -vE '/($(NOT_BUNDLED))' | xargs -I{} cp -L -n {} $(BUNDLE)/lib/
 	@for f in $(BUNDLE)/lib/*; do chmod u+w $$f; done; strip -S $(BUNDLE)/lib/* $(BUNDLE)/lunarray 2>/dev/null; true

@@ -387,7 +387,7 @@ void lg_open_array(lua_State *L)
         {"__fields", array_fields}, {"__pairs", array_pairs}, {"__call", array_call},    {0}};
     static const struct lg_function *const functions[] = {lg_create_functions, lg_reduce_functions, lg_memory_functions,
                                                           lg_random_functions, lg_join_functions,   lg_lazy_functions,
-                                                          lg_einsum_functions};
+                                                          lg_einsum_functions, lg_io_functions};
     static const struct lg_function *const methods[] = {lg_array_methods, lg_shape_methods, lg_reduce_methods};
     static const struct lg_function *const both[] = {lg_statistics_functions, lg_contract_functions, lg_sort_functions,
                                                      lg_histogram_functions};

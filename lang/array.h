@@ -7,7 +7,7 @@
 
 /* Rows for the gpu table (functions) and for the methods of arrays, by file. Ended by a NULL name. */
 extern const struct lg_function lg_create_functions[], lg_reduce_functions[], lg_memory_functions[],
-    lg_random_functions[], lg_join_functions[], lg_lazy_functions[], lg_einsum_functions[];
+    lg_random_functions[], lg_join_functions[], lg_lazy_functions[], lg_einsum_functions[], lg_io_functions[];
 extern const struct lg_function lg_topics[]; /* documentation alone */
 extern const struct lg_function lg_array_methods[], lg_shape_methods[], lg_reduce_methods[];
 /* Rows that are both functions of the gpu table and methods. */

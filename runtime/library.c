@@ -47,6 +47,16 @@ static const struct row {
                     "Get it by `apt install libzmq5`, or set LUNARRAY_ZMQ to its file or folder.",
                     {"libzmq.so.5", NULL},
                     FROM_SYSTEM},
+    [RT_LIB_ZLIB] = {"zlib",
+                     "LUNARRAY_ZLIB",
+                     "Get it by `apt install zlib1g`, or set LUNARRAY_ZLIB to its file or folder.",
+                     {"libz.so.1", NULL},
+                     FROM_SYSTEM},
+    [RT_LIB_PNG] = {"libpng",
+                    "LUNARRAY_PNG",
+                    "Get it by `apt install libpng16-16`, or set LUNARRAY_PNG to its file or folder.",
+                    {"libpng16.so.16", NULL},
+                    FROM_SYSTEM},
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

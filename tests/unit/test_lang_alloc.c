@@ -51,9 +51,25 @@ static void *count_down(void *context, void *p, size_t old, size_t size)
     return q;
 }
 
+static char file[64];
+
+static void remove_file(void)
+{
+    unlink(file);
+}
+
+static void name_file(void)
+{
+    if (*file) return;
+    snprintf(file, sizeof file, "/tmp/lunarray-alloc-%ld", (long)getpid());
+    setenv("LUNARRAY_TEST_FILE", file, 1);
+    atexit(remove_file);
+}
+
 /* Lua never lets an allocation that shrinks fail, and neither do we. */
 static lua_State *open_state(struct countdown *c)
 {
+    name_file();
     lua_State *L = lua_newstate(count_down, c);
     CHECK(L != NULL);
     luaL_openlibs(L);

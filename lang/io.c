@@ -1,0 +1,369 @@
+/* gpu.load and gpu.save: which format a file is in, and the formats of NumPy and of bare bytes. */
+#include "lang/io.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define LG_FILE "lunarray.file"
+
+static int file_gc(lua_State *L)
+{
+    struct lg_file *f = lua_touserdata(L, 1);
+    rt_zip_close(&f->zip);
+    rt_zip_finish(&f->writer, false, NULL);
+    free(f->text);
+    f->text = NULL;
+    return 0;
+}
+
+struct lg_file *lg_push_file(lua_State *L)
+{
+    struct lg_file *f = lua_newuserdatauv(L, sizeof *f, 0);
+    memset(f, 0, sizeof *f);
+    f->writer.file.handle = -1;
+    if (luaL_newmetatable(L, LG_FILE)) {
+        lua_pushcfunction(L, file_gc);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    return f;
+}
+
+void *lg_fill_start(lua_State *L, const struct rt_array *a)
+{
+    void *host = lg_array_host(a);
+    if (host)
+        lua_pushnil(L);
+    else
+        host = lua_newuserdatauv(L, (size_t)rt_array_size(a) * rt_dtypes[a->dtype].size + 1, 0);
+    return host;
+}
+
+void lg_fill_done(lua_State *L, const struct rt_array *a, const void *elements)
+{
+    if (!lua_isnil(L, -1)) lg_check(L, rt_array_write(a, elements, lg_error_box(L)));
+    lua_pop(L, 1);
+}
+
+void lg_to_wanted(lua_State *L, const struct lg_placement *p)
+{
+    const struct rt_array *a = lg_check_array(L, -1);
+    if (p->dtype == RT_DTYPE_COUNT || p->dtype == a->dtype) return;
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_convert(a, p->dtype, rt_array_device(a), out, lg_error_box(L)));
+    lua_remove(L, -2);
+}
+
+/* ---- NumPy's formats ---- */
+static int load_npy(lua_State *L, const char *path, const struct lg_file_options *o)
+{
+    struct rt_error *e = lg_error_box(L);
+    struct rt_array *out = lg_new_array(L);
+    if (o->map && o->place.device->kind != RT_CPU)
+        return luaL_error(L, "a file is mapped into the host's memory: map = true needs device = \"cpu\", not \"%s\"",
+                          o->place.device->name);
+    if (o->map)
+        lg_check(L, rt_npy_map(path, o->place.device, out, e));
+    else
+        lg_check(L, rt_npy_load(path, o->place.device, out, e));
+    lg_to_wanted(L, &o->place);
+    return 1;
+}
+
+static void save_npy(lua_State *L, const char *path, const struct lg_file_options *o)
+{
+    const struct rt_array a = *lg_check_array(L, 2);
+    (void)o;
+    const void *data = lg_push_host_copy(L, &a);
+    lg_check(L, rt_npy_save(path, a.dtype, a.ndim, a.shape, data, lg_error_box(L)));
+}
+
+static enum rt_status load_member(const struct rt_zip *z, const struct rt_zip_member *m, const char *name,
+                                  struct rt_device *d, struct rt_array *out, struct rt_error *e)
+{
+    struct rt_zip_input in;
+    struct rt_npy h;
+    enum rt_status status = rt_zip_member_open(z, m, name, &in, e);
+    if (status != RT_OK) return status;
+    status = rt_npy_header(&in.input, &h, e);
+    if (status == RT_OK) status = rt_npy_elements(&in.input, &h, d, out, e);
+    enum rt_status closed = rt_zip_member_close(&in, status == RT_OK ? e : NULL);
+    if (status == RT_OK && closed != RT_OK) rt_array_release(out);
+    return status == RT_OK ? closed : status;
+}
+
+static int load_npz(lua_State *L, const char *path, const struct lg_file_options *o)
+{
+    struct lg_file *f = lg_push_file(L);
+    lg_check(L, rt_zip_open(path, &f->zip, lg_error_box(L)));
+    lua_newtable(L);
+    for (size_t i = 0; i < f->zip.count; i++) {
+        const struct rt_zip_member *m = &f->zip.members[i];
+        if (m->name_length < 4 || memcmp(m->name + m->name_length - 4, ".npy", 4) != 0) continue;
+        lua_pushlstring(L, m->name, m->name_length - 4);
+        const char *name = lua_pushfstring(L, "'%s' of %s", lua_tostring(L, -1), path);
+        struct rt_array *out = lg_new_array(L);
+        lg_check(L, load_member(&f->zip, m, name, o->place.device, out, lg_error_box(L)));
+        lg_to_wanted(L, &o->place);
+        lua_remove(L, -2);
+        lua_rawset(L, -3);
+    }
+    rt_zip_close(&f->zip);
+    return 1;
+}
+
+/* A list of the table's keys, sorted, so that the same arrays make the same file. */
+static void push_names(lua_State *L, int idx)
+{
+    lua_newtable(L);
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
+        if (lua_type(L, -2) != LUA_TSTRING)
+            luaL_error(L, "an .npz file holds arrays by names, and a key of the table is a %s", luaL_typename(L, -2));
+        if (!lg_test_array(L, -1))
+            luaL_error(L, "an .npz file holds arrays, and '%s' is a %s", lua_tostring(L, -2), luaL_typename(L, -1));
+        lua_pushvalue(L, -2);
+        lua_rawseti(L, -4, (lua_Integer)lua_rawlen(L, -4) + 1);
+    }
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lua_getfield(L, -1, LUA_TABLIBNAME);
+    lua_getfield(L, -1, "sort");
+    lua_replace(L, -3);
+    lua_pop(L, 1);
+    lua_pushvalue(L, -2);
+    lua_call(L, 1, 0);
+}
+
+static void save_npz(lua_State *L, const char *path, const struct lg_file_options *o)
+{
+    struct rt_error *e = lg_error_box(L);
+    if (!lua_istable(L, 2)) luaL_error(L, "an .npz file holds a table of arrays by names, such as {x = x, y = y}");
+    push_names(L, 2);
+    int names = lua_gettop(L);
+    struct lg_file *f = lg_push_file(L);
+    lg_check(L, rt_zip_create(path, o->compress, &f->writer, e));
+    for (lua_Integer i = 1; lua_rawgeti(L, names, i) != LUA_TNIL; i++) {
+        char header[RT_NPY_HEADER];
+        lua_pushvalue(L, -1);
+        lua_rawget(L, 2);
+        const struct rt_array a = *lg_check_array(L, -1);
+        const void *data = lg_push_host_copy(L, &a);
+        const char *name = lua_pushfstring(L, "%s.npy", lua_tostring(L, names + 2));
+        size_t n = rt_npy_write_header(a.dtype, a.ndim, a.shape, header);
+        lg_check(L,
+                 rt_zip_add(&f->writer, name, header, n, data, (size_t)rt_array_size(&a) * rt_dtypes[a.dtype].size, e));
+        lua_settop(L, names + 1);
+    }
+    lg_check(L, rt_zip_finish(&f->writer, true, e));
+}
+
+/* ---- bytes ---- */
+static enum rt_status read_raw(const char *path, int64_t offset, int64_t count, struct rt_npy *h, struct rt_device *d,
+                               struct rt_array *out, struct rt_error *e)
+{
+    struct rt_file f;
+    struct rt_input in;
+    size_t size = rt_dtypes[h->dtype].size;
+    enum rt_status status = rt_file_open(path, &f, e);
+    if (status != RT_OK) return status;
+    rt_input_of_file(&f, &in);
+    if ((uint64_t)offset > f.size)
+        status = rt_fail(e, RT_INVALID, "%s ends at byte %llu, before the offset %lld", path,
+                         (unsigned long long)f.size, (long long)offset);
+    in.at = (uint64_t)offset;
+    in.left = status == RT_OK ? f.size - in.at : 0;
+    if (count < 0) {
+        h->ndim = 1;
+        count = h->shape[0] = (int64_t)(in.left / size);
+        if (status == RT_OK && in.left % size)
+            status = rt_fail(e, RT_INVALID, "%s: %llu bytes are no whole number of elements of %s, which have %zu",
+                             path, (unsigned long long)in.left, rt_dtypes[h->dtype].name, size);
+    }
+    h->bytes = (uint64_t)count * size;
+    if (status == RT_OK && h->bytes > in.left)
+        status = rt_fail(e, RT_INVALID, "%s: %llu bytes follow byte %lld, but the shape needs %llu", path,
+                         (unsigned long long)in.left, (long long)offset, (unsigned long long)h->bytes);
+    if (status == RT_OK) status = rt_npy_elements(&in, h, d, out, e);
+    rt_file_close(&f);
+    return status;
+}
+
+static int load_raw(lua_State *L, const char *path, const struct lg_file_options *o)
+{
+    struct rt_npy h = {.dtype = o->place.dtype == RT_DTYPE_COUNT ? RT_UINT8 : o->place.dtype};
+    int64_t count = -1;
+    int next;
+    if (o->shape) {
+        h.ndim = lg_check_shape(L, o->shape, false, h.shape, &next);
+        count = 1;
+        for (int i = 0; i < h.ndim; i++)
+            if (__builtin_mul_overflow(count, h.shape[i], &count) || count > INT64_MAX / 16)
+                return luaL_error(L, "so large a shape is in no file");
+    }
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, read_raw(path, o->offset, count, &h, o->place.device, out, lg_error_box(L)));
+    return 1;
+}
+
+static void save_raw(lua_State *L, const char *path, const struct lg_file_options *o)
+{
+    const struct rt_array a = *lg_check_array(L, 2);
+    struct rt_error *e = lg_error_box(L);
+    struct rt_writer w;
+    (void)o;
+    const void *data = lg_push_host_copy(L, &a);
+    lg_check(L, rt_writer_open(path, &w, e));
+    rt_writer_put(&w, data, (size_t)rt_array_size(&a) * rt_dtypes[a.dtype].size);
+    lg_check(L, rt_writer_finish(&w, true, e));
+}
+
+/* ---- which format ---- */
+static const struct lg_file_format formats[] = {
+    {"npy", ".npy", load_npy, save_npy},
+    {"npz", ".npz", load_npz, save_npz},
+    {"csv", ".csv .tsv .txt", lg_load_csv, lg_save_csv},
+    {"json", ".json", lg_load_json, lg_save_json},
+    {"png", ".png", lg_load_png, lg_save_png},
+    {"raw", ".bin .raw", load_raw, save_raw},
+};
+#define FORMATS (sizeof formats / sizeof *formats)
+
+static bool has_ending(const char *endings, const char *ending)
+{
+    size_t n = strlen(ending);
+    for (const char *at = endings; (at = strstr(at, ending)); at++)
+        if (at[n] == ' ' || at[n] == '\0') return true;
+    return false;
+}
+
+static const struct lg_file_format *find_format(lua_State *L, const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    for (size_t i = 0; i < FORMATS; i++)
+        if (name ? !strcmp(name, formats[i].name) : dot && dot[1] && has_ending(formats[i].endings, dot))
+            return &formats[i];
+    if (name) luaL_error(L, "there is no file format '%s'; there are npy, npz, csv, json, png, raw", name);
+    luaL_error(
+        L,
+        "the format of '%s' is not known by its end: .npy, .npz, .csv, .tsv, .txt, .json, .png, .bin or .raw; or "
+        "name it, as in {format = \"npy\"}",
+        path);
+    return NULL;
+}
+
+/* ---- options ---- */
+static const char *check_text(lua_State *L, const char *key)
+{
+    if (lua_type(L, -1) != LUA_TSTRING)
+        luaL_error(L, "option '%s': expected a string, got %s", key, luaL_typename(L, -1));
+    return lua_tostring(L, -1);
+}
+
+static int64_t check_count(lua_State *L, const char *key)
+{
+    int is_integer;
+    lua_Integer n = lua_tointegerx(L, -1, &is_integer);
+    if (!is_integer || n < 0) luaL_error(L, "option '%s': expected an integer of 0 or more", key);
+    return n;
+}
+
+/* The option on top of the stack. */
+static void read_option(lua_State *L, const char *key, struct lg_file_options *o)
+{
+    if (!strcmp(key, "dtype"))
+        o->place.dtype = lg_check_dtype(L, -1, RT_DTYPE_COUNT);
+    else if (!strcmp(key, "device"))
+        o->place.device = lg_check_device(L, -1);
+    else if (!strcmp(key, "format"))
+        o->format = check_text(L, key);
+    else if (!strcmp(key, "map"))
+        o->map = lua_toboolean(L, -1);
+    else if (!strcmp(key, "compress"))
+        o->compress = lua_toboolean(L, -1);
+    else if (!strcmp(key, "delimiter"))
+        o->delimiter = check_text(L, key);
+    else if (!strcmp(key, "comment"))
+        o->comment = lua_toboolean(L, -1) ? check_text(L, key) : "";
+    else if (!strcmp(key, "skip"))
+        o->skip = check_count(L, key);
+    else if (!strcmp(key, "offset"))
+        o->offset = check_count(L, key);
+    else if (strcmp(key, "header") != 0 && strcmp(key, "shape") != 0)
+        luaL_error(L,
+                   "there is no option '%s'; there are dtype, device, format, map, compress, delimiter, comment, "
+                   "header, skip, shape, offset",
+                   key);
+}
+
+static void read_options(lua_State *L, int idx, struct lg_file_options *o)
+{
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1))
+        read_option(L, lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "", o);
+    lua_getfield(L, idx, "header");
+    o->has_header = !lua_isnil(L, -1);
+    o->header_value = lua_toboolean(L, -1);
+    o->header = lua_istable(L, -1) ? lua_gettop(L) : 0;
+    lua_getfield(L, idx, "shape");
+    o->shape = lua_isnil(L, -1) ? 0 : lua_gettop(L);
+}
+
+static const char *check_path(lua_State *L)
+{
+    size_t n;
+    const char *path = luaL_checklstring(L, 1, &n);
+    luaL_argcheck(L, n > 0 && strlen(path) == n, 1, "expected the path of a file");
+    return path;
+}
+
+static int load(lua_State *L)
+{
+    struct lg_file_options o = {.place = {RT_DTYPE_COUNT, NULL}};
+    const char *path = check_path(L);
+    if (lua_istable(L, 2)) {
+        lua_settop(L, 2);
+        read_options(L, 2, &o);
+        if (!o.place.device) o.place.device = lg_check_device(L, lua_gettop(L) + 1);
+    } else {
+        lg_check_placement(L, 2, &o.place);
+    }
+    return find_format(L, path, o.format)->load(L, path, &o);
+}
+
+static int save(lua_State *L)
+{
+    struct lg_file_options o = {.place = {RT_DTYPE_COUNT, NULL}};
+    const char *path = check_path(L);
+    luaL_checkany(L, 2);
+    lua_settop(L, 3);
+    if (!lua_isnil(L, 3)) {
+        luaL_checktype(L, 3, LUA_TTABLE);
+        read_options(L, 3, &o);
+        if (o.place.dtype != RT_DTYPE_COUNT || o.place.device || o.map || o.shape)
+            return luaL_error(L, "dtype, device, map and shape are options of gpu.load; x:to(...) converts");
+    }
+    find_format(L, path, o.format)->save(L, path, &o);
+    return 0;
+}
+
+const struct lg_function lg_io_functions[] = {
+    {"load", load, "gpu.load(path [, dtype] [, device] | {options})",
+     "An array, or a table of arrays, from a file; what it is in follows from the path's end, or from the option format.\n"
+     ".npy: NumPy's, of versions 1 to 3, both byte orders and both element orders; bfloat16 is its \"<V2\". With map = "
+     "true, on the cpu device, elements are read from the file when they are looked at; writes stay in memory, and the "
+     "file must not be cut shorter while it is used.\n"
+     ".npz: a table of arrays by name, from stored and deflated members.\n"
+     ".csv, .tsv, .txt: an array of rows and columns, float32 unless told otherwise, and a list of the header's names. "
+     "Fields are parted by commas, tabs, blanks, or by delimiter; header is true or false, or guessed; lines that begin "
+     "with comment (\"#\") and the first `skip` lines are left out; missing values are NaN.\n"
+     ".json: lists of lists of numbers, float32 unless told otherwise; null is NaN.\n"
+     ".png: rows, columns and, unless grey, channels, as uint8 or uint16.\n"
+     ".bin, .raw: bytes; dtype, shape and offset say what they are.",
+     "local path = os.tmpname() .. '.npy'\ngpu.save(path, gpu.range(6):reshape(2, 3))\n"
+     "assert(gpu.load(path):sum() == 21 and gpu.load(path, 'int32', 'cpu').dtype == 'int32')\nos.remove(path)"},
+    {"save", save, "gpu.save(path, x [, {options}])",
+     "Writes an array, or for .npz a table of arrays, to a file in the format of the path's end (see gpu.load).\n"
+     "The file is written under another name and then renamed, so that nobody sees half of it. compress = true deflates "
+     ".npz members. Text files take delimiter and header, a list of names; numbers are as short as they can be and still "
+     "read as the same. PNG images are of bool, uint8, uint16, or of floats from 0 to 1, of shape (rows, columns) or "
+     "(rows, columns, channels). JSON has no NaN and no infinity: they become null. .bin and .raw hold the bare elements.",
+     "local path = os.tmpname() .. '.npz'\ngpu.save(path, {x = gpu.ones(3), y = gpu.zeros(2)}, {compress = true})\n"
+     "local t = gpu.load(path)\nassert(t.x:sum() == 3 and #t.y == 2)\nos.remove(path)"},
+    {0}};

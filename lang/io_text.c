@@ -1,0 +1,123 @@
+/* Arrays in text files: CSV and JSON. */
+#include <string.h>
+#include "lang/io.h"
+#include "runtime/csv.h"
+#include "runtime/json.h"
+
+/* Pushes what keeps the file's text. */
+static struct lg_file *push_text(lua_State *L, const char *path)
+{
+    struct lg_file *f = lg_push_file(L);
+    f->text = rt_file_load(path, &f->size, lg_error_box(L));
+    if (!f->text) lg_raise(L, lg_error_box(L));
+    return f;
+}
+
+static char one_character(lua_State *L, const char *text, const char *what)
+{
+    if (strlen(text) != 1) luaL_error(L, "option '%s': expected one character, got '%s'", what, text);
+    return *text;
+}
+
+static char delimiter_of(lua_State *L, const char *path, const struct lg_file_options *o)
+{
+    if (!o->delimiter) {
+        const char *dot = strrchr(path, '.');
+        return dot && !strcmp(dot, ".tsv") ? '\t' : dot && !strcmp(dot, ".txt") ? ' ' : ',';
+    }
+    char c = one_character(L, o->delimiter, "delimiter");
+    if (strchr("\"\r\n+-.0123456789eE", c)) luaL_error(L, "option 'delimiter': '%s' is part of numbers", o->delimiter);
+    return c;
+}
+
+static void push_header(lua_State *L, const struct rt_csv *c)
+{
+    char name[256];
+    lua_newtable(L);
+    for (const char *at = c->names; rt_csv_name(c, &at, name, sizeof name);) {
+        lua_pushstring(L, name);
+        lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+    }
+}
+
+int lg_load_csv(lua_State *L, const char *path, const struct lg_file_options *o)
+{
+    struct rt_error *e = lg_error_box(L);
+    struct rt_csv_form form = {.delimiter = delimiter_of(L, path, o), .comment = '#', .skip = o->skip};
+    if (o->comment) form.comment = *o->comment ? one_character(L, o->comment, "comment") : '\0';
+    if (o->has_header) form.header = o->header_value ? RT_CSV_HEADER_YES : RT_CSV_HEADER_NO;
+    const struct lg_file *f = push_text(L, path);
+    struct rt_csv c;
+    lg_check(L, rt_csv_measure(path, f->text, f->size, &form, &c, e));
+    const int64_t shape[] = {c.rows, c.columns};
+    struct rt_array *out = lg_new_array(L);
+    enum rt_dtype t = o->place.dtype == RT_DTYPE_COUNT ? RT_FLOAT32 : o->place.dtype;
+    lg_check(L, rt_array_new(o->place.device, t, 2, shape, out, e));
+    void *to = lg_fill_start(L, out);
+    lg_check(L, rt_csv_read(&c, t, to, e));
+    lg_fill_done(L, out, to);
+    if (!c.names) return 1;
+    push_header(L, &c);
+    return 2;
+}
+
+/* Pushes the header's line. */
+static const char *push_header_line(lua_State *L, int names, char delimiter, int64_t columns)
+{
+    luaL_Buffer b;
+    lua_Integer count = (lua_Integer)lua_rawlen(L, names);
+    if (count != columns)
+        luaL_error(L, "the header has %I names, and the array has %I columns", (LUAI_UACINT)count,
+                   (LUAI_UACINT)columns);
+    luaL_buffinit(L, &b);
+    for (lua_Integer i = 1; i <= count; i++) {
+        lua_rawgeti(L, names, i);
+        const char *name = luaL_tolstring(L, -1, NULL);
+        if (strpbrk(name, "\r\n")) luaL_error(L, "a name of the header has more than one line");
+        bool quotes = strchr(name, '"') || strchr(name, delimiter) || strchr(name, ' ') || !*name;
+        const char *doubled = luaL_gsub(L, name, "\"", "\"\"");
+        const char first[] = {delimiter, '\0'};
+        lua_pushfstring(L, "%s%s%s%s", i > 1 ? first : "", quotes ? "\"" : "", doubled, quotes ? "\"" : "");
+        lua_replace(L, -4);
+        lua_pop(L, 2);
+        luaL_addvalue(&b);
+    }
+    luaL_pushresult(&b);
+    return lua_tostring(L, -1);
+}
+
+void lg_save_csv(lua_State *L, const char *path, const struct lg_file_options *o)
+{
+    const struct rt_array a = *lg_check_array(L, 2);
+    char delimiter = delimiter_of(L, path, o);
+    if (a.ndim > 2) luaL_error(L, "a table of numbers has 1 or 2 axes, and the array has %d; reshape it", a.ndim);
+    int64_t rows = a.ndim ? a.shape[0] : 1, columns = a.ndim == 2 ? a.shape[1] : 1;
+    if (o->has_header && o->header_value && !o->header)
+        luaL_error(L, "option 'header': expected a list of names to write");
+    const char *header = o->header ? push_header_line(L, o->header, delimiter, columns) : NULL;
+    const void *data = lg_push_host_copy(L, &a);
+    lg_check(L, rt_csv_save(path, delimiter, header, a.dtype, rows, columns, data, lg_error_box(L)));
+}
+
+int lg_load_json(lua_State *L, const char *path, const struct lg_file_options *o)
+{
+    struct rt_error *e = lg_error_box(L);
+    struct rt_json j;
+    const struct lg_file *f = push_text(L, path);
+    lg_check(L, rt_json_measure(path, f->text, f->size, &j, e));
+    enum rt_dtype t = o->place.dtype != RT_DTYPE_COUNT ? o->place.dtype : j.booleans ? RT_BOOL : RT_FLOAT32;
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, rt_array_new(o->place.device, t, j.ndim, j.shape, out, e));
+    void *to = lg_fill_start(L, out);
+    lg_check(L, rt_json_read(&j, t, to, e));
+    lg_fill_done(L, out, to);
+    return 1;
+}
+
+void lg_save_json(lua_State *L, const char *path, const struct lg_file_options *o)
+{
+    const struct rt_array a = *lg_check_array(L, 2);
+    (void)o;
+    const void *data = lg_push_host_copy(L, &a);
+    lg_check(L, rt_json_save(path, a.dtype, a.ndim, a.shape, data, lg_error_box(L)));
+}

@@ -1,0 +1,201 @@
+#include "runtime/csv.h"
+#include <inttypes.h>
+#include <string.h>
+#include "runtime/interrupt.h"
+#include "runtime/number.h"
+
+#define POLL_EVERY 4096 /* rows between looks at whether the user wants to stop */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static bool is_line_end(const struct rt_csv *c, const char *at)
+{
+    return at == c->end || *at == '\n' || *at == '\r';
+}
+
+static const char *skip_blanks(const struct rt_csv *c, const char *at)
+{
+    while (at < c->end && is_blank(*at) && *at != c->form.delimiter) at++;
+    return at;
+}
+
+/* Behind the line's end. */
+static const char *next_line(const struct rt_csv *c, const char *at)
+{
+    const char *newline = memchr(at, '\n', (size_t)(c->end - at)), *end = newline ? newline : c->end;
+    const char *back = memchr(at, '\r', (size_t)(end - at));
+    if (back && back + 1 < end) return back + 1; /* of old Macs */
+    return newline ? newline + 1 : c->end;
+}
+
+/* The first line from `at` on that holds a row; counts lines. */
+static const char *find_row(const struct rt_csv *c, const char *at, int64_t *line)
+{
+    for (; at < c->end; at = next_line(c, at), (*line)++) {
+        const char *s = at;
+        while (s < c->end && is_blank(*s)) s++;
+        if (!is_line_end(c, s) && !(c->form.comment && *s == c->form.comment)) return at;
+    }
+    return NULL;
+}
+
+struct field {
+    const char *start, *end; /* without blanks and quotes */
+    bool quoted;
+};
+
+/* Takes a field; *at is then behind it and its delimiter, or NULL when it was the line's last. False for a quote that
+ * is not closed on the line, or closed too early. */
+static bool take_field(const struct rt_csv *c, const char **at, struct field *f)
+{
+    const char *s = *at;
+    bool blanks = c->form.delimiter == ' ';
+    s = blanks ? s + strspn(s, " \t") : skip_blanks(c, s);
+    f->quoted = s < c->end && *s == '"';
+    f->start = s += f->quoted;
+    if (f->quoted) {
+        for (; !is_line_end(c, s); s++) {
+            if (*s == '"' && s + 1 < c->end && s[1] == '"')
+                s++;
+            else if (*s == '"')
+                break;
+        }
+        if (is_line_end(c, s)) return false;
+        f->end = s++;
+        s = blanks ? s : skip_blanks(c, s);
+    } else {
+        while (!is_line_end(c, s) && *s != c->form.delimiter && !(blanks && is_blank(*s))) s++;
+        for (f->end = s; f->end > f->start && is_blank(f->end[-1]);) f->end--;
+    }
+    if (blanks)
+        while (s < c->end && is_blank(*s)) s++;
+    if (is_line_end(c, s)) {
+        *at = NULL;
+        return true;
+    }
+    *at = s + !blanks;
+    return blanks || *s == c->form.delimiter;
+}
+
+static enum rt_status bad_quote(const struct rt_csv *c, int64_t line, struct rt_error *e)
+{
+    return rt_fail(e, RT_INVALID, "%s, line %" PRId64 ": a quote is not closed before the field ends", c->name, line);
+}
+
+static enum rt_status count_fields(const struct rt_csv *c, const char *row, int64_t line, int64_t *count,
+                                   struct rt_error *e)
+{
+    struct field f;
+    for (*count = 0; row; (*count)++)
+        if (!take_field(c, &row, &f)) return bad_quote(c, line, e);
+    return RT_OK;
+}
+
+/* Whether a field of the row is no number. */
+static bool looks_like_names(const struct rt_csv *c, const char *row)
+{
+    struct field f;
+    double v;
+    while (row && take_field(c, &row, &f))
+        if (rt_number_parse(f.start, (size_t)(f.end - f.start), RT_FLOAT64, &v) != RT_NUMBER_OK) return true;
+    return false;
+}
+
+enum rt_status rt_csv_measure(const char *name, const char *text, size_t size, const struct rt_csv_form *form,
+                              struct rt_csv *out, struct rt_error *e)
+{
+    *out = (struct rt_csv){.name = name, .text = text, .end = text + size, .form = *form, .line = 1};
+    if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3;
+    for (int64_t i = 0; i < form->skip && text < out->end; i++, out->line++) text = next_line(out, text);
+    const char *row = find_row(out, text, &out->line);
+    int64_t line;
+    if (row &&
+        (form->header == RT_CSV_HEADER_YES || (form->header == RT_CSV_HEADER_GUESS && looks_like_names(out, row)))) {
+        out->names = row;
+        out->line++;
+        row = find_row(out, next_line(out, row), &out->line);
+    }
+    out->first = row;
+    line = out->line;
+    for (; row; row = find_row(out, next_line(out, row), (line++, &line))) {
+        int64_t count;
+        enum rt_status status = count_fields(out, row, line, &count, e);
+        if (status != RT_OK) return status;
+        if (out->rows++ == 0) out->columns = count;
+        if (count != out->columns)
+            return rt_fail(e, RT_INVALID,
+                           "%s, line %" PRId64 ": %" PRId64 " field%s, expected %" PRId64 " as in line %" PRId64, name,
+                           line, count, count == 1 ? "" : "s", out->columns, out->line);
+        if (out->rows % POLL_EVERY == 0 && rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");
+    }
+    return RT_OK;
+}
+
+static enum rt_status bad_number(const struct rt_csv *c, int64_t line, int64_t column, const struct field *f,
+                                 enum rt_number why, enum rt_dtype t, struct rt_error *e)
+{
+    int n = f->end - f->start < 32 ? (int)(f->end - f->start) : 32;
+    if (why == RT_NUMBER_MISSING)
+        return rt_fail(e, RT_INVALID,
+                       "%s, line %" PRId64 ", field %" PRId64 " is missing, and %s has no value for that; load a "
+                       "floating dtype, which has NaN",
+                       c->name, line, column, rt_dtypes[t].name);
+    if (why == RT_NUMBER_RANGE)
+        return rt_fail(e, RT_INVALID, "%s, line %" PRId64 ", field %" PRId64 " is %.*s, which %s does not hold",
+                       c->name, line, column, n, f->start, rt_dtypes[t].name);
+    return rt_fail(e, RT_INVALID, "%s, line %" PRId64 ", field %" PRId64 " is '%.*s', expected a number", c->name, line,
+                   column, n, f->start);
+}
+
+enum rt_status rt_csv_read(const struct rt_csv *c, enum rt_dtype t, void *elements, struct rt_error *e)
+{
+    int64_t line = c->line, rows = 0;
+    char *to = elements;
+    for (const char *row = c->first; row; row = find_row(c, next_line(c, row), (line++, &line))) {
+        const char *at = row;
+        for (int64_t column = 1; at; column++, to += rt_dtypes[t].size) {
+            struct field f;
+            if (!take_field(c, &at, &f)) return bad_quote(c, line, e);
+            enum rt_number result = rt_number_parse(f.start, (size_t)(f.end - f.start), t, to);
+            if (result != RT_NUMBER_OK) return bad_number(c, line, column, &f, result, t, e);
+        }
+        if (++rows % POLL_EVERY == 0 && rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");
+    }
+    return RT_OK;
+}
+
+bool rt_csv_name(const struct rt_csv *c, const char **at, char *out, size_t size)
+{
+    struct field f;
+    size_t n = 0;
+    if (!*at || !take_field(c, at, &f)) return false;
+    for (const char *s = f.start; s < f.end && n + 1 < size; s++) {
+        if (f.quoted && *s == '"' && s + 1 < f.end) s++; /* two quotes are one */
+        out[n++] = *s;
+    }
+    out[n] = '\0';
+    return true;
+}
+
+enum rt_status rt_csv_save(const char *path, char delimiter, const char *header, enum rt_dtype t, int64_t rows,
+                           int64_t columns, const void *elements, struct rt_error *e)
+{
+    struct rt_writer w;
+    const char *from = elements;
+    enum rt_status status = rt_writer_open(path, &w, e);
+    if (status != RT_OK) return status;
+    if (header) rt_writer_put(&w, header, strlen(header));
+    if (header) rt_writer_put(&w, "\n", 1);
+    for (int64_t i = 0; i < rows && !w.failure; i++) {
+        for (int64_t j = 0; j < columns; j++, from += rt_dtypes[t].size) {
+            char text[RT_NUMBER_TEXT];
+            if (j) rt_writer_put(&w, &delimiter, 1);
+            rt_writer_put(&w, text, (size_t)rt_number_text(t, from, text));
+        }
+        rt_writer_put(&w, "\n", 1);
+    }
+    return rt_writer_finish(&w, true, e);
+}

@@ -1,0 +1,39 @@
+/* Tables of numbers as text: lines of fields, parted by a character or by blanks. */
+#ifndef RT_CSV_H
+#define RT_CSV_H
+
+#include "runtime/array.h"
+#include "runtime/file.h"
+
+enum rt_csv_header { RT_CSV_HEADER_GUESS, RT_CSV_HEADER_NO, RT_CSV_HEADER_YES };
+
+struct rt_csv_form {
+    char delimiter; /* ' ': any run of blanks */
+    char comment;   /* lines that begin with it are left out; 0: none */
+    enum rt_csv_header header;
+    int64_t skip; /* lines to leave out at the start */
+};
+
+/* A text that was measured. It is borrowed and has a NUL behind it. */
+struct rt_csv {
+    const char *name, *text, *end; /* name: for messages */
+    struct rt_csv_form form;
+    int64_t rows, columns;
+    const char *first; /* the first row's line */
+    int64_t line;      /* its number, from 1 */
+    const char *names; /* the header's line, or NULL */
+};
+/* Counts rows and columns; RT_INVALID where a row has another number of fields than the first. A header is guessed to
+ * be there when a field of the first line is no number. */
+enum rt_status rt_csv_measure(const char *name, const char *text, size_t size, const struct rt_csv_form *form,
+                              struct rt_csv *out, struct rt_error *e);
+/* Stores all rows as elements of a dtype. RT_INVALID that tells line and column of what is no number. */
+enum rt_status rt_csv_read(const struct rt_csv *c, enum rt_dtype t, void *elements, struct rt_error *e);
+/* The header's next field, from *at on (names at first): its text without quotes, in out; false behind the last. */
+bool rt_csv_name(const struct rt_csv *c, const char **at, char *out, size_t size);
+
+/* Writes rows of elements, contiguous; `header` is the first line, or NULL. */
+enum rt_status rt_csv_save(const char *path, char delimiter, const char *header, enum rt_dtype t, int64_t rows,
+                           int64_t columns, const void *elements, struct rt_error *e);
+
+#endif

@@ -1,0 +1,135 @@
+#define _GNU_SOURCE /* strtod_l */
+#include "runtime/number.h"
+#include <inttypes.h>
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define LONGEST 400 /* characters of a number that is worth reading */
+
+static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+static locale_t c_locale;
+
+static void make_locale(void)
+{
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+/* The general case: by the C library, from a copy that ends where the number does. */
+static bool parse_slowly(const char *text, size_t length, double *v)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    char copy[LONGEST + 1], *end;
+    pthread_once(&once, make_locale);
+    if (length > LONGEST || strspn(text, "0123456789+-.eE") < length) return false;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    *v = c_locale ? strtod_l(copy, &end, c_locale) : strtod(copy, &end);
+    return end == copy + length && length > 0;
+}
+
+/* Few digits and a small power of ten make an exact product or quotient, rounded once. */
+static bool parse_float(const char *text, size_t length, double *v)
+{
+    const char *s = text, *end = text + length;
+    bool negative = s < end && *s == '-';
+    if (s < end && (*s == '-' || *s == '+')) s++;
+    uint64_t digits = 0;
+    int count = 0, scale = 0;
+    for (; s < end && *s >= '0' && *s <= '9'; s++, count++) digits = digits * 10 + (uint64_t)(*s - '0');
+    if (s < end && *s == '.')
+        for (s++; s < end && *s >= '0' && *s <= '9'; s++, count++, scale--) digits = digits * 10 + (uint64_t)(*s - '0');
+    if (s != end || count == 0 || count > 18 || digits > (uint64_t)1 << 53) return parse_slowly(text, length, v);
+    *v = scale < 0 ? (double)digits / powers[-scale] : (double)digits;
+    if (negative) *v = -*v;
+    return true;
+}
+
+static enum rt_number parse_integer(const char *text, size_t length, enum rt_dtype t, void *element)
+{
+    const char *s = text, *end = text + length;
+    bool negative = s < end && *s == '-', is_signed = rt_dtypes[t].kind == 'i';
+    uint64_t v = 0, most = ~(uint64_t)0 >> (64 - 8 * rt_dtypes[t].size);
+    if (s < end && (*s == '-' || *s == '+')) s++;
+    if (s == end) return RT_NUMBER_WRONG;
+    bool large = false;
+    for (; s < end && *s >= '0' && *s <= '9'; s++)
+        large |= __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(*s - '0'), &v);
+    if (s != end) return RT_NUMBER_WRONG;
+    if (is_signed) most = most / 2 + negative;
+    if (large || v > most || (negative && !is_signed && v)) return RT_NUMBER_RANGE;
+    rt_store_int(t, element, (int64_t)(negative ? 0 - v : v));
+    return RT_NUMBER_OK;
+}
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && strncasecmp(text, word, length) == 0;
+}
+
+static bool is_missing(const char *text, size_t length)
+{
+    static const char *const words[] = {"", "na", "n/a", "nan", "null"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (is_word(text, length, words[i])) return true;
+    return false;
+}
+
+/* What is no plain number. */
+static bool parse_word(const char *text, size_t length, double *v)
+{
+    bool sign = length > 1 && (*text == '-' || *text == '+');
+    if (is_word(text + sign, length - sign, "inf") || is_word(text + sign, length - sign, "infinity"))
+        *v = *text == '-' ? -INFINITY : INFINITY;
+    else if (is_word(text, length, "true") || is_word(text, length, "false"))
+        *v = length == 4;
+    else
+        return false;
+    return true;
+}
+
+enum rt_number rt_number_parse(const char *text, size_t length, enum rt_dtype t, void *element)
+{
+    char kind = rt_dtypes[t].kind;
+    double v, limit;
+    if (length && ((*text >= '0' && *text <= '9') || *text == '-' || *text == '+' || *text == '.')) {
+        if (kind == 'i' || kind == 'u') {
+            enum rt_number result = parse_integer(text, length, t, element);
+            if (result != RT_NUMBER_WRONG) return result;
+        }
+        if (!parse_float(text, length, &v) && !parse_word(text, length, &v)) return RT_NUMBER_WRONG;
+    } else if (is_missing(text, length)) {
+        if (kind != 'f') return RT_NUMBER_MISSING;
+        v = NAN;
+    } else if (!parse_word(text, length, &v)) {
+        return RT_NUMBER_WRONG;
+    }
+    limit = ldexp(1, 8 * rt_dtypes[t].size - (kind == 'i'));
+    if ((kind == 'i' || kind == 'u') && !(v > (kind == 'i' ? -limit - 1 : -1) && v < limit)) return RT_NUMBER_RANGE;
+    rt_store_double(t, element, v);
+    return RT_NUMBER_OK;
+}
+
+int rt_number_text(enum rt_dtype t, const void *element, char out[RT_NUMBER_TEXT])
+{
+    if (t == RT_UINT64) return snprintf(out, RT_NUMBER_TEXT, "%" PRIu64, (uint64_t)rt_load_int(t, element));
+    if (rt_dtypes[t].kind != 'f') return snprintf(out, RT_NUMBER_TEXT, "%" PRId64, rt_load_int(t, element));
+    double v = rt_load_double(t, element);
+    if (isnan(v)) return snprintf(out, RT_NUMBER_TEXT, "nan");
+    int n = 0, most = t == RT_FLOAT64 ? 17 : t == RT_FLOAT32 ? 9 : t == RT_FLOAT16 ? 5 : 4;
+    for (int digits = t == RT_FLOAT64 ? 15 : t == RT_FLOAT32 ? 6 : 3; digits <= most; digits++) {
+        char again[8];
+        n = snprintf(out, RT_NUMBER_TEXT, "%.*g", digits, v);
+        rt_store_double(t, again, strtod(out, NULL));
+        if (memcmp(again, element, rt_dtypes[t].size) == 0) break;
+    }
+    char *comma = strchr(out, ','); /* a locale's */
+    if (comma) *comma = '.';
+    return n;
+}

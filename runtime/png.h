@@ -1,0 +1,16 @@
+/* PNG images through libpng, which is opened at its first use. An image is rows of pixels of 1 to 4 channels (grey,
+ * grey and opacity, red green blue, and opacity) of 8 or 16 bits; palettes and fewer bits are widened to 8. Values are
+ * what the file holds: no gamma is applied. */
+#ifndef RT_PNG_H
+#define RT_PNG_H
+
+#include "runtime/array.h"
+#include "runtime/file.h"
+
+/* A new array of uint8 or uint16 on d: rows, columns and, unless it is one, channels. */
+enum rt_status rt_png_load(const char *path, struct rt_device *d, struct rt_array *out, struct rt_error *e);
+/* Writes contiguous pixels of uint8 or, wide, of uint16. */
+enum rt_status rt_png_save(const char *path, int64_t rows, int64_t columns, int channels, bool wide, const void *pixels,
+                           struct rt_error *e);
+
+#endif

@@ -1,0 +1,401 @@
+"""Files of arrays, written by lunarray and read by NumPy and the standard library, and the other way round."""
+import csv
+import json
+import os
+import struct
+import subprocess
+import zipfile
+import zlib
+
+import numpy as np
+import pytest
+
+DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
+SHAPES = [(), (0,), (5,), (2, 3), (3, 1, 4), (2, 0, 3), (1, 2, 1, 3, 1)]
+DEVICES = ["cpu", "simt"]
+
+
+def run(code, folder, **env):
+    """What a script prints; `d` is the folder in it."""
+    path = os.path.join(folder, "script.lua")
+    with open(path, "w") as f:
+        f.write(f"local d = {json.dumps(str(folder) + '/')}\n{code}")
+    p = subprocess.run([os.environ.get("LUNARRAY", "build/lunarray"), path], text=True, capture_output=True, timeout=200,
+                       env={**os.environ, **env})
+    assert p.returncode == 0, p.stderr + p.stdout
+    return p.stdout
+
+
+def values(dtype, shape, seed=0):
+    r = np.random.default_rng(seed)
+    if dtype == "bool":
+        return r.integers(0, 2, shape).astype(bool)
+    if dtype.startswith("float"):
+        a = np.asarray(r.standard_normal(shape) * 100).astype(dtype)
+        flat = a.reshape(-1)
+        flat[:3] = np.array([np.nan, np.inf, -0.0])[: flat.size]
+        return a
+    info = np.iinfo(dtype)
+    a = np.asarray(r.integers(info.min, info.max, shape, dtype=dtype, endpoint=True))
+    a.reshape(-1)[:2] = np.array([info.min, info.max], dtype=dtype)[: a.size]
+    return a
+
+
+def same(a, b):
+    assert a.shape == b.shape and a.dtype == b.dtype, (a.dtype, a.shape, b.dtype, b.shape)
+    np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_npy_both_ways(tmp_path, device):
+    """NumPy writes every dtype, shape, order and byte order; what lunarray saved again is the same."""
+    want = {}
+    for t in DTYPES:
+        for k, shape in enumerate(SHAPES):
+            a = values(t, shape, k)
+            swapped = a.astype(a.dtype.newbyteorder(">"))
+            forms = {"c": a, "s": swapped} if a.ndim < 2 else {"c": a, "f": np.asfortranarray(a), "sf": np.asfortranarray(swapped)}
+            for form, x in forms.items():
+                name = f"{t}-{k}-{form}"
+                version = [(1, 0), (2, 0), (3, 0)][k % 3]
+                with open(tmp_path / f"{name}.npy", "wb") as f:
+                    np.lib.format.write_array(f, x, version=version)
+                want[name] = a
+    (tmp_path / "names").write_text("\n".join(want))
+    run(f"""
+      for name in io.lines(d .. "names") do
+        local x = gpu.load(d .. name .. ".npy", "{device}")
+        assert(x.dtype == name:match("^[^-]+") and x.device == "{device}")
+        gpu.save(d .. name .. "-again.npy", x)
+      end""", tmp_path)
+    for name, a in want.items():
+        same(np.load(tmp_path / f"{name}-again.npy"), a)
+
+
+def test_mapped(tmp_path):
+    a = values("float64", (300, 7))
+    np.save(tmp_path / "c.npy", a)
+    np.save(tmp_path / "f.npy", np.asfortranarray(a))
+    np.save(tmp_path / "e.npy", a[:0])
+    np.save(tmp_path / "s.npy", a.astype(">f8"))
+    run("""
+      for _, name in ipairs({"c", "f", "e"}) do
+        local path = d .. name .. ".npy"
+        local x = gpu.load(path, {map = true, device = "cpu"})
+        local y = gpu.load(path, "cpu")
+        assert(tostring(x.shape) == tostring(y.shape) and tostring(x) == tostring(y))
+        gpu.save(d .. name .. "-again.npy", x * 1)
+        if name ~= "e" then
+          x[{2, 3}] = 7                         -- in memory alone
+          assert(x[{2, 3}] == 7 and gpu.load(path, "cpu")[{2, 3}] == y[{2, 3}])
+        end
+        x = nil
+        collectgarbage()
+      end
+      local ok, e = pcall(gpu.load, d .. "s.npy", {map = true, device = "cpu"})
+      assert(not ok and e:find("byte order"), e)
+      ok, e = pcall(gpu.load, d .. "c.npy", {map = true, device = "simt"})
+      assert(not ok and e:find('device = "cpu"'), e)
+    """, tmp_path)
+    same(np.load(tmp_path / "c-again.npy"), a)
+    same(np.load(tmp_path / "f-again.npy"), a)
+    same(np.load(tmp_path / "e-again.npy"), a[:0])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_npz_both_ways(tmp_path, device):
+    arrays = {f"{t} {k}": values(t, s, k) for t in DTYPES for k, s in enumerate(SHAPES)}
+    arrays["zeros"] = np.zeros((400, 300), "float32")
+    np.savez(tmp_path / "stored.npz", **arrays)
+    np.savez_compressed(tmp_path / "deflated.npz", **arrays)
+    run(f"""
+      for _, name in ipairs({{"stored", "deflated"}}) do
+        local t = gpu.load(d .. name .. ".npz", "{device}")
+        gpu.save(d .. name .. "-again.npz", t, {{compress = name == "deflated"}})
+      end""", tmp_path)
+    for name in "stored", "deflated":
+        path = tmp_path / f"{name}-again.npz"
+        with zipfile.ZipFile(path) as z:
+            assert z.testzip() is None
+            assert {i.compress_type for i in z.infolist()} == {8 if name == "deflated" else 0}
+        again = np.load(path)
+        assert sorted(again.files) == sorted(arrays)
+        for key, a in arrays.items():
+            same(again[key], a)
+    assert os.path.getsize(tmp_path / "deflated-again.npz") < os.path.getsize(tmp_path / "stored-again.npz") / 2
+
+
+def test_npz_as_others_write_them(tmp_path):
+    """A comment, a member that is no array, sizes behind the data, 64-bit sizes."""
+    np.save(tmp_path / "a.npy", np.arange(5))
+    with zipfile.ZipFile(tmp_path / "x.npz", "w", zipfile.ZIP_DEFLATED) as z:
+        z.comment = b"hello"
+        z.writestr("readme.txt", "text")
+        with z.open("a.npy", "w", force_zip64=True) as f:
+            f.write((tmp_path / "a.npy").read_bytes())
+        z.write(tmp_path / "a.npy", "folder/b.npy")
+    out = run("""
+      local t = gpu.load(d .. "x.npz")
+      assert(t.a:sum() == 10 and t["folder/b"]:sum() == 10 and t.readme == nil)
+      local n = 0
+      for _ in pairs(t) do n = n + 1 end
+      print(n)""", tmp_path)
+    assert out == "2\n"
+
+
+def test_damage_is_told(tmp_path):
+    np.savez_compressed(tmp_path / "x.npz", a=np.arange(1000))
+    data = bytearray((tmp_path / "x.npz").read_bytes())
+    data[200] ^= 1
+    (tmp_path / "bad.npz").write_bytes(data)
+    np.savez(tmp_path / "y.npz", a=np.arange(1000))
+    data = bytearray((tmp_path / "y.npz").read_bytes())
+    data[3000] ^= 1
+    (tmp_path / "sum.npz").write_bytes(data)
+    (tmp_path / "cut.npz").write_bytes(data[:4000])
+    np.save(tmp_path / "a.npy", np.arange(100))
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "a.npy").read_bytes()[:500])
+    (tmp_path / "text.npy").write_text("not an array at all")
+    np.save(tmp_path / "objects.npy", np.array([{}, []], dtype=object), allow_pickle=True)
+    np.save(tmp_path / "records.npy", np.zeros(2, [("a", "f4")]))
+    np.save(tmp_path / "names.npy", np.array(["a", "bc"]))
+    (tmp_path / "folder.npy").mkdir()
+    cases = {
+        "bad.npz": "'a' of", "sum.npz": "checksum", "cut.npz": "no whole zip archive",
+        "cut.npy": "promises 800 bytes of elements, but 372 follow it at byte 128", "text.npy": "does not begin with",
+        "objects.npy": "'|O'", "records.npy": "records", "names.npy": "no dtype here", "folder.npy": "not a file",
+        "missing.npy": "No such file", "x.xyz": "format", "new/x.npy": "No such file",
+    }
+    (tmp_path / "cases").write_text("\n".join(f"{k}\t{v}" for k, v in cases.items()))
+    run("""
+      for line in io.lines(d .. "cases") do
+        local name, part = line:match("^(.-)\\t(.*)$")
+        local ok, e = pcall(gpu.load, d .. name)
+        assert(not ok and e:find(part, 1, true) and e:find(name, 1, true), name .. ": " .. tostring(e))
+      end
+      local ok, e = pcall(gpu.save, d .. "new/x.npy", gpu.zeros(2))
+      assert(not ok and e:find("cannot write", 1, true) and e:find("No such file", 1, true), e)
+      ok, e = pcall(gpu.save, d .. "folder.npy", gpu.zeros(2))
+      assert(not ok and e:find("no file that could be replaced", 1, true), e)
+      ok, e = pcall(gpu.save, d .. "x.npz", {a = gpu.zeros(2), b = 3})
+      assert(not ok and e:find("'b' is a number", 1, true), e)
+      ok, e = pcall(gpu.save, d .. "x.npz", {gpu.zeros(2)})
+      assert(not ok and e:find("a key of the table is a number", 1, true), e)
+      assert(gpu.load(d .. "x.npz").a:sum() == 499500)   -- as it was
+    """, tmp_path)
+    assert not [n for n in os.listdir(tmp_path) if ".part-" in n]
+
+
+def test_saving_replaces_the_file_and_keeps_links_and_modes(tmp_path):
+    path, link = tmp_path / "a.npy", tmp_path / "link.npy"
+    np.save(path, np.zeros(3))
+    os.chmod(path, 0o640)
+    link.symlink_to(path)
+    run('gpu.save(d .. "link.npy", gpu.ones(2))', tmp_path)
+    assert link.is_symlink() and os.stat(path).st_mode & 0o777 == 0o640
+    same(np.load(path), np.ones(2, "float32"))
+
+
+def test_raw(tmp_path):
+    a = values("int16", (4, 6))
+    (tmp_path / "a.bin").write_bytes(b"head" + a.tobytes())
+    out = run("""
+      local x = gpu.load(d .. "a.bin", {dtype = "int16", shape = {4, 6}, offset = 4})
+      gpu.save(d .. "b.raw", x.T)
+      print(gpu.load(d .. "a.bin").dtype, #gpu.load(d .. "a.bin"))
+      for _, o in ipairs({{dtype = "int16", shape = {40, 60}}, {offset = 100}, {dtype = "int32", offset = 1}}) do
+        print(select(2, pcall(gpu.load, d .. "a.bin", o)))
+      end""", tmp_path)
+    same(np.fromfile(tmp_path / "b.raw", "int16").reshape(6, 4), a.T)
+    lines = out.splitlines()
+    assert lines[0] == "uint8\t52"
+    assert "the shape needs 4800" in lines[1] and "ends at byte 52" in lines[2] and "no whole number" in lines[3]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_csv_both_ways(tmp_path, device):
+    r = np.random.default_rng(1)
+    wide = r.standard_normal((200, 5)) * 10.0 ** r.integers(-300, 300, (200, 5))
+    wide[3, 1], wide[4, 2], wide[5, 3] = np.nan, np.inf, -np.inf
+    narrow = np.float32(1e-30) * r.standard_normal((200, 5)).astype("float32") ** 9 + r.standard_normal((200, 5)).astype("float32")
+    whole = r.integers(-2**63, 2**63 - 1, (50, 3))
+    np.savetxt(tmp_path / "wide.csv", wide, delimiter=",", fmt="%.17g")
+    np.savetxt(tmp_path / "narrow.txt", narrow, fmt="%.9g")
+    np.savetxt(tmp_path / "whole.tsv", whole, delimiter="\t", fmt="%d")
+    run(f"""
+      local wide = gpu.load(d .. "wide.csv", "float64", "{device}")
+      gpu.save(d .. "wide-again.csv", wide)
+      gpu.save(d .. "wide.npy", wide)
+      gpu.save(d .. "narrow-again.txt", gpu.load(d .. "narrow.txt", "{device}"))
+      gpu.save(d .. "whole.npy", gpu.load(d .. "whole.tsv", "int64", "{device}"))
+      gpu.save(d .. "whole-again.tsv", gpu.load(d .. "whole.npy"))
+    """, tmp_path)
+    np.testing.assert_array_equal(np.load(tmp_path / "wide.npy"), wide)
+    np.testing.assert_array_equal(np.loadtxt(tmp_path / "wide-again.csv", delimiter=","), wide)
+    np.testing.assert_array_equal(np.loadtxt(tmp_path / "narrow-again.txt", dtype="float32"), narrow)
+    np.testing.assert_array_equal(np.load(tmp_path / "whole.npy"), whole)
+    np.testing.assert_array_equal(np.loadtxt(tmp_path / "whole-again.tsv", dtype="int64"), whole)
+
+
+def test_csv_headers_comments_and_missing_values(tmp_path):
+    with open(tmp_path / "t.csv", "w", newline="") as f:
+        f.write("# a comment\r\n\r\n")
+        w = csv.writer(f)
+        w.writerow(["time", 'a "b"', "c, d"])
+        w.writerow([1, "", "NA"])
+        w.writerow([" 2.5", "-1e3", "true"])
+    out = run("""
+      local x, names = gpu.load(d .. "t.csv")
+      print(table.concat(names, "|"), x.dtype, x.shape, x[{2, 2}], x[{2, 3}], x[{1, 2}] ~= x[{1, 2}], x[{1, 3}] ~= x[{1, 3}])
+      print(select("#", gpu.load(d .. "t.csv", {header = true, skip = 3, comment = false})))
+      gpu.save(d .. "u.csv", x, {header = names})
+      gpu.save(d .. "v.csv", gpu.range(3, "uint8"), {delimiter = ";"})
+      gpu.save(d .. "empty.csv", gpu.zeros(0, 3))
+      print(gpu.load(d .. "empty.csv").shape)
+      print(select(2, pcall(gpu.load, d .. "t.csv", "int32")))
+      print(select(2, pcall(gpu.load, d .. "t.csv", {header = false})))
+      print(select(2, pcall(gpu.save, d .. "w.csv", x, {header = {"a"}})))
+      print(select(2, pcall(gpu.save, d .. "w.csv", gpu.zeros(2, 2, 2))))
+      print(select(2, pcall(gpu.load, d .. "t.csv", {delimiter = "ab"})))
+      local f = io.open(d .. "r.csv", "w")
+      f:write("1,2\\n3,4,5\\n")
+      f:close()
+      print(select(2, pcall(gpu.load, d .. "r.csv")))
+      f = io.open(d .. "big.csv", "w")
+      f:write("1\\n300\\n")
+      f:close()
+      print(select(2, pcall(gpu.load, d .. "big.csv", "uint8")))
+    """, tmp_path)
+    lines = out.splitlines()
+    assert lines[0] == 'time|a "b"|c, d\tfloat32\t(2, 3)\t-1000.0\t1.0\ttrue\ttrue'
+    assert lines[1] == "2" and lines[2] == "(0, 0)"
+    parts = ["line 4, field 2 is missing, and int32", "line 3, field 1 is 'time', expected a number", "1 names, and the array has 3",
+             "has 3; reshape", "one character", "line 2: 3 fields, expected 2 as in line 1", "line 2, field 1 is 300, which uint8"]
+    for line, part in zip(lines[3:], parts):
+        assert part in line
+    with open(tmp_path / "u.csv", newline="") as f:
+        rows = list(csv.reader(f))
+    assert rows[0] == ["time", 'a "b"', "c, d"] and rows[2] == ["2.5", "-1000", "1"]
+    assert (tmp_path / "v.csv").read_text() == "1\n2\n3\n"
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_json_both_ways(tmp_path, device):
+    a = values("float64", (3, 2, 4))
+    plain = json.loads(json.dumps([[[None if not np.isfinite(v) else v for v in row] for row in m] for m in a.tolist()]))
+    (tmp_path / "a.json").write_text(json.dumps(plain, indent=1))
+    (tmp_path / "b.json").write_text("[[true], [false]]")
+    (tmp_path / "n.json").write_text(" -12.5 ")
+    (tmp_path / "e.json").write_text("[[], []]")
+    bad = {"[1, [2]]": "byte 4", "[[1], [2, 3]]": "as long as", '["a"]': "a number", "[1,]": "a number", "[1 2]": "a comma",
+           "[1]]": "the end of the file", "": "a number", "[" * 20: "no more than 16", "[[1], []]": "as long as", "{}": "a number",
+           "[1": "a comma", "[nan]": "a number", "[inf]": "a number"}
+    for k, text in enumerate(bad):
+        (tmp_path / f"bad{k}.json").write_text(text)
+    out = run(f"""
+      gpu.save(d .. "a-again.json", gpu.load(d .. "a.json", "float64", "{device}"))
+      local b = gpu.load(d .. "b.json")
+      print(b.dtype, b.shape, b[{{1, 1}}], gpu.load(d .. "n.json").ndim, gpu.load(d .. "e.json").shape)
+      gpu.save(d .. "b-again.json", b)
+      gpu.save(d .. "i.json", gpu.array({{-9223372036854775807}}, "int64"))
+      print(gpu.load(d .. "i.json", "int64")[1])
+      for k = 0, {len(bad) - 1} do print(select(2, pcall(gpu.load, d .. "bad" .. k .. ".json"))) end
+    """, tmp_path)
+    lines = out.splitlines()
+    assert json.loads((tmp_path / "a-again.json").read_text()) == plain
+    assert json.loads((tmp_path / "b-again.json").read_text()) == [[True], [False]]
+    assert lines[0] == "bool\t(2, 1)\ttrue\t0\t(2, 0)" and lines[1] == "-9223372036854775807"
+    for line, part in zip(lines[2:], bad.values(), strict=True):
+        assert part in line and ".json" in line
+
+
+def png_pixels(path):
+    """The pixels of a PNG image without interlacing, by the specification."""
+    data = path.read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    at, body = 8, b""
+    while at < len(data):
+        n, kind = struct.unpack(">I4s", data[at:at + 8])
+        chunk = data[at + 8:at + 8 + n]
+        assert struct.unpack(">I", data[at + 8 + n:at + 12 + n])[0] == zlib.crc32(kind + chunk)
+        if kind == b"IHDR":
+            width, height, depth, color = struct.unpack(">IIBB", chunk[:10])
+        body += chunk if kind == b"IDAT" else b""
+        at += 12 + n
+    channels = {0: 1, 4: 2, 2: 3, 6: 4}[color]
+    step = channels * depth // 8
+    raw, before, rows = zlib.decompress(body), bytearray(width * step), []
+    for y in range(height):
+        kind, line = raw[y * (width * step + 1)], bytearray(raw[y * (width * step + 1) + 1:(y + 1) * (width * step + 1)])
+        for x in range(width * step):
+            a, b, c = line[x - step] if x >= step else 0, before[x], before[x - step] if x >= step else 0
+            p = min((abs(b - c), 0, a), (abs(a - c), 1, b), (abs(a + b - 2 * c), 2, c))[2]
+            line[x] = (line[x] + [0, a, b, (a + b) // 2, p][kind]) & 255
+        before = line
+        rows.append(bytes(line))
+    return np.frombuffer(b"".join(rows), ">u2" if depth == 16 else "u1").reshape(height, width, channels)
+
+
+def write_png(path, width, height, depth, color, rows, extra=b""):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    body = zlib.compress(b"".join(b"\0" + row for row in rows))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, 0)) + extra
+                     + chunk(b"IDAT", body) + chunk(b"IEND", b""))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_png_both_ways(tmp_path, device):
+    r = np.random.default_rng(2)
+    images = {}
+    for t, top in ("uint8", 256), ("uint16", 65536):
+        for channels in 1, 2, 3, 4:
+            a = r.integers(0, top, (17, 23, channels)).astype(t)
+            images[f"{t}-{channels}"] = a
+            np.save(tmp_path / f"{t}-{channels}.npy", a[:, :, 0] if channels == 1 else a)
+    np.save(tmp_path / "floats.npy", np.array([[-1, 0, 0.5], [1, 2, np.nan]], "float32"))
+    np.save(tmp_path / "bools.npy", np.array([[True, False]]))
+    write_png(tmp_path / "bits.png", 4, 2, 1, 0, [b"\xa0", b"\x50"])
+    write_png(tmp_path / "palette.png", 2, 1, 8, 3, [b"\1\0"],
+              b"\0\0\0\6PLTE\1\2\3\4\5\6" + struct.pack(">I", zlib.crc32(b"PLTE\1\2\3\4\5\6")))
+    write_png(tmp_path / "huge.png", 2**31 - 1, 2**31 - 1, 8, 6, [b"\0"])
+    write_png(tmp_path / "short.png", 50, 50, 8, 0, [b"\0"])
+    (tmp_path / "text.png").write_text("this is no image, but text")
+    names = list(images)
+    out = run(f"""
+      for _, name in ipairs({{{", ".join(json.dumps(n) for n in [*names, "floats", "bools"])}}}) do
+        local x = gpu.load(d .. name .. ".npy", "{device}")
+        gpu.save(d .. name .. ".png", x)
+        if x.dtype:find("uint") then assert(gpu.load(d .. name .. ".png", "{device}"):equal(x), name) end
+      end
+      for _, name in ipairs({{"bits", "palette"}}) do
+        gpu.save(d .. name .. ".npy", gpu.load(d .. name .. ".png", "{device}"))
+      end
+      assert(gpu.load(d .. "bits.png", "float32").dtype == "float32")
+      for _, name in ipairs({{"huge", "short", "text"}}) do print(select(2, pcall(gpu.load, d .. name .. ".png"))) end
+      for _, x in ipairs({{gpu.zeros(3), gpu.zeros(2, 2, 5), gpu.zeros(0, 2), gpu.zeros({{2, 2}}, "int32")}}) do
+        print(select(2, pcall(gpu.save, d .. "x.png", x)))
+      end""", tmp_path)
+    for name, a in images.items():
+        np.testing.assert_array_equal(png_pixels(tmp_path / f"{name}.png"), a)
+    assert png_pixels(tmp_path / "floats.png")[:, :, 0].tolist() == [[0, 0, 128], [255, 255, 0]]
+    assert png_pixels(tmp_path / "bools.png")[:, :, 0].tolist() == [[255, 0]]
+    assert np.load(tmp_path / "bits.npy").tolist() == [[255, 0, 255, 0], [0, 255, 0, 255]]
+    assert np.load(tmp_path / "palette.npy").tolist() == [[[4, 5, 6], [1, 2, 3]]]
+    lines = out.splitlines()
+    for line, part in zip(lines, ["is not in a file of", "no whole PNG", "no whole PNG", "(3,)", "(2, 2, 5)", "(0, 2)", "not of int32"],
+                          strict=True):
+        assert part in line
+
+
+def test_libraries_are_opened_when_they_are_needed(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros(2))
+    maps = 'local s = io.open("/proc/self/maps"):read("a")\n'
+    out = run('gpu.load(d .. "a.npy")\n' + maps + 'print(s:find("libpng", 1, true), s:find("libz.so", 1, true))', tmp_path)
+    assert out == "nil\tnil\n"
+    empty = tmp_path / "nothing"
+    empty.mkdir()
+    out = run('print(select(2, pcall(gpu.save, d .. "a.png", gpu.zeros(2, 2))))\n'
+              'print(select(2, pcall(gpu.save, d .. "a.npz", {a = gpu.zeros(2, 2)})))', tmp_path,
+              LUNARRAY_PNG=str(empty), LUNARRAY_ZLIB=str(empty))
+    assert "libpng was not found" in out and "apt install" in out and "zlib was not found" in out
