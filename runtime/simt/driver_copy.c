@@ -169,6 +169,8 @@ CUresult simt_MemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
 
 /* ---- Filling ---- */
 
+#define FILL_PIECE ((size_t)2 << 20) /* bytes that a thread takes at a time: a huge page */
+
 CUresult simt_check_fill(const CUDA_MEMSET_NODE_PARAMS *f)
 {
     size_t bytes, all;
@@ -179,17 +181,31 @@ CUresult simt_check_fill(const CUDA_MEMSET_NODE_PARAMS *f)
     return __builtin_mul_overflow(f->pitch, f->height, &all) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
+struct fill {
+    char *row;
+    unsigned value, size; /* of an element */
+};
+
+static void fill_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct fill *f = context;
+    bool bytes = f->size == 1 || (uint8_t)f->value * 0x01010101u >> (32 - 8 * f->size) == f->value;
+    (void)worker;
+    if (bytes) {
+        memset(f->row + begin * f->size, (int)f->value, (end - begin) * f->size);
+    } else if (f->size == 2) {
+        for (size_t i = begin; i < end; i++) ((uint16_t *)(void *)f->row)[i] = (uint16_t)f->value;
+    } else {
+        for (size_t i = begin; i < end; i++) ((uint32_t *)(void *)f->row)[i] = f->value;
+    }
+}
+
+/* Host threads share a long row: also the work of getting its pages, when it is touched for the first time. */
 static void fill_row(void *row, const CUDA_MEMSET_NODE_PARAMS *f)
 {
-    switch (f->elementSize) {
-    case 1: memset(row, (int)f->value, f->width); break;
-    case 2:
-        for (size_t i = 0; i < f->width; i++) ((uint16_t *)row)[i] = (uint16_t)f->value;
-        break;
-    default:
-        for (size_t i = 0; i < f->width; i++) ((uint32_t *)row)[i] = f->value;
-        break;
-    }
+    struct fill fill = {row, f->value, f->elementSize};
+    if (f->elementSize == 2) fill.value &= 0xffff;
+    rt_parallel_for(f->width, FILL_PIECE / f->elementSize, fill_piece, &fill);
 }
 
 CUresult simt_fill(const CUDA_MEMSET_NODE_PARAMS *f)

@@ -99,6 +99,34 @@ TEST(fills)
     stop();
 }
 
+TEST(long_fills_are_whole)
+{
+    enum { BYTES = (9 << 20) + 12 };
+    static unsigned char b[BYTES];
+    static const unsigned values[] = {0x5A, 0xABCD, 0x7777, 0x01020304, 0x33333333, 0};
+    static const unsigned sizes[] = {1, 2, 2, 4, 4, 4};
+    start();
+    CUdeviceptr p;
+    OK(cuMemAlloc(&p, BYTES));
+    for (int k = 0; k < 6; k++) {
+        unsigned size = sizes[k];
+        OK(cuMemsetD8(p, 0xEE, BYTES));
+        if (size == 1)
+            OK(cuMemsetD8(p + 4, (unsigned char)values[k], BYTES - 8));
+        else if (size == 2)
+            OK(cuMemsetD16(p + 4, (unsigned short)values[k], (BYTES - 8) / 2));
+        else
+            OK(cuMemsetD32(p + 4, values[k], (BYTES - 8) / 4));
+        OK(cuMemcpyDtoH(b, p, BYTES));
+        for (size_t n = 0; n < BYTES; n++) {
+            unsigned want = n < 4 || n >= BYTES - 4 ? 0xEE : values[k] >> 8 * (n % size) & 0xFF;
+            if (b[n] != want) FAIL("elements of %u bytes: byte %zu is %u, not %u", size, n, b[n], want);
+        }
+    }
+    OK(cuMemFree(p));
+    stop();
+}
+
 TEST(pitched_memory_and_rectangles)
 {
     start();
