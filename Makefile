@@ -67,7 +67,7 @@ help:
 	@echo "make            builds $(BUILD)/lunarray"
 	@echo "make run        installs what is missing, builds, opens the shell"
 	@echo "make test       installs what is missing, builds, runs every test (T=name runs some)"
-	@echo "make test-all   the same, then again under ASan and UBSan, and the threaded parts under TSan"
+	@echo "make test-all   the same, then again under ASan and UBSan, and what has threads under TSan"
 	@echo "make notebook   JupyterLab with the tutorials, in a virtual environment below $(BUILD)/"
 	@echo "make deps       system packages, and NVRTC where there is no CUDA toolkit"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)       make uninstall"
@@ -187,12 +187,13 @@ notebook: deps
 test: test-deps
 	@$(MAKE) test-build
 	@$(PYTHON) tests/run.py --build $(BUILD) $(if $(T),--only '$(T)')
-test-build: all $(UNIT) $(FUZZ) $(DRIVER)
-.PHONY: test-build
+test-build: all drivers $(UNIT) $(FUZZ)
+drivers: $(DRIVER)
+.PHONY: test-build drivers
 test-all: test-deps
 	@$(MAKE) test-build
 	@$(MAKE) test-build SAN=address,undefined BUILD=build/asan OPT="-O1 -g1"
-	@$(MAKE) $$($(PYTHON) tests/run.py --build build/tsan --threads --list) SAN=thread BUILD=build/tsan OPT="-O1 -g1"
+	@$(MAKE) all drivers $$($(PYTHON) tests/run.py --build build/tsan --threads --list) SAN=thread BUILD=build/tsan OPT="-O1 -g1"
 	@status=0; for b in build build/asan "build/tsan --threads"; do $(PYTHON) tests/run.py --build $$b || status=1; done; exit $$status
 
 # Each fuzzer is built twice: by default with a driver of our own that runs its corpus and a fixed number of mutations

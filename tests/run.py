@@ -16,6 +16,7 @@ A suite is a kind of test; what a suite consists of is found by looking, so a ne
   tutorials  tutorials/*.ipynb               by `lunarray FILE.ipynb`
   python     tests/wire, pty, jupyter, numpy  pytest: real clients, a real terminal, a real browser, NumPy as a reference
   gpu        tests/gpu/check.lua             what only a GPU shows: skipped, one by one, where there is none
+With --threads, for builds with ThreadSanitizer, it is a part of these: where the product's own threads meet.
 As many programs run beside each other as the machine has cores (--jobs 1: one by one).
 Each test prints "ok NAME", "not ok NAME" or "skip NAME"; a program that ends badly without saying so is one failure.
 """
@@ -36,7 +37,15 @@ GENERATED = ["ops", "reduce", "statistics", "convert", "index", "gather", "rearr
 STOCK = ["create", "kernel"]
 CHECKED = ["cooperative", "graph", "grid", "guide", "image", "language", "learning", "linear", "matmul", "physics", "reduction",
            "scan", "signal", "sort", "sparse", "warps"]
-THREADS = ["test_threads", "test_memory", "test_simt_exec", "test_simt_driver", "test_session"]
+# What ThreadSanitizer watches, on several threads whatever the machine has. None of these leaves its work to a library
+# that it can't see into (OpenBLAS, ZeroMQ).
+THREADS = {
+    "unit": ["test_threads", "test_memory", "test_simt_exec", "test_simt_driver", "test_session", "test_study"],
+    "driver": ["test_contexts", "test_launches", "test_memory"],
+    "lua": ["profile", "trace", "reduce", "convert", "ops"],
+    "simt": ["atomics", "cooperative", "grid", "printf", "reduction", "scan", "warps"],
+    "checked": ["graph", "grid", "reduction", "scan", "sort"],
+}
 
 
 class Runner:
@@ -120,11 +129,11 @@ class Runner:
                 self.count("failed", f"{name}: {why}", "\n".join("    " + l for l in output.splitlines()[-40:]))
             print(f"{seconds:7.2f} s  {name}", flush=True)
 
-    def programs(self, suite, pattern, names=None):
+    def programs(self, suite, pattern, names=None, env=None):
         for path in sorted(glob.glob(os.path.join(self.build, "tests", suite, pattern))):
             name = os.path.basename(path)
             if not name.endswith(".d") and self.wanted(suite, name) and (names is None or name in names):
-                self.later(self.program, name, [path])
+                self.later(self.program, name, [path], env)
 
     def scripts(self, suite, folder, names=None, command=None, env=None):
         for path in sorted(glob.glob(f"tests/{folder}/*.lua")):
@@ -187,6 +196,14 @@ class Runner:
         if os.path.exists("tests/gpu/check.lua") and self.wanted("gpu"):
             self.later(self.program, "gpu", [self.binary, "tests/gpu/check.lua", "--list"])
 
+    def threads(self):
+        env = {"LUNARRAY_THREADS": "4", "TSAN_OPTIONS": "suppressions=tests/threads.supp"}
+        self.programs("unit", "test_*", THREADS["unit"], {"TSAN_OPTIONS": env["TSAN_OPTIONS"]})
+        self.programs("driver", "test_*", THREADS["driver"], env)
+        self.scripts("lua", "lua", THREADS["lua"], env=env)
+        self.scripts("simt", "simt", THREADS["simt"], env=env)
+        self.scripts("checked", "simt", THREADS["checked"], env={**env, "LUNARRAY_TEST_CHECK": "1"})
+
     def everything(self):
         self.python()
         self.programs("unit", "test_*")
@@ -220,15 +237,15 @@ def main():
     ap.add_argument("--only")
     ap.add_argument("--jobs", type=int, default=os.cpu_count())
     ap.add_argument("--threads", action="store_true", help="only the tests of threaded code")
-    ap.add_argument("--list", action="store_true", help="with --threads: names the programs to build instead")
+    ap.add_argument("--list", action="store_true", help="with --threads: names the unit tests to build instead")
     a = ap.parse_args()
     if a.list:
-        print(*[os.path.join(a.build, "tests", "unit", name) for name in THREADS])
+        print(*[os.path.join(a.build, "tests", "unit", name) for name in THREADS["unit"]])
         return 0
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
     r = Runner(a.build, a.only, a.jobs)
     try:
-        r.programs("unit", "test_*", THREADS) if a.threads else r.everything()
+        r.threads() if a.threads else r.everything()
         r.wait()
     finally:
         status = r.close()

@@ -31,7 +31,7 @@ static const char source[] =
     "extern \"C\" __global__ void work(int n, float *x) {\n"
     "  float v = threadIdx.x;\n"
     "  for (int i = 0; i < n; i++) v = v * 1.000001f + 0.5f;\n"
-    "  x[threadIdx.x] = v;\n"
+    "  x[blockIdx.x * blockDim.x + threadIdx.x] = v;\n"
     "}\n"
     "__device__ unsigned long long now() { unsigned long long t; asm volatile(\"mov.u64 %0, %globaltimer;\" : \"=l\"(t)); return t; }\n"
     "extern \"C\" __global__ void last(unsigned long long ns) { for (auto end = now() + ns; now() < end;); }\n"
@@ -347,14 +347,14 @@ static void *launch_some(void *context)
     CUdeviceptr x;
     CUstream s;
     int n = 1000;
-    float out[32];
+    float out[4 * 32];
     OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
     OK(cuMemAlloc(&x, sizeof out));
     void *parameters[] = {&n, &x};
     for (int i = 0; i < 20; i++) OK(cuLaunchKernel(f, 4, 1, 1, 32, 1, 1, 0, s, parameters, NULL));
     OK(cuMemcpyDtoHAsync(out, x, sizeof out, s));
     OK(cuStreamSynchronize(s));
-    CHECK(out[31] > 31);
+    CHECK(out[31] > 31 && out[127] == out[31]);
     return NULL;
 }
 

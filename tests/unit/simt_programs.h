@@ -1,4 +1,4 @@
-/* Random programs of PTX for tests, valid and with one result: computations, memory, branches, loops that end, calls. */
+/* Random programs of PTX for tests, valid and with one result: computations, memory, branches, loops, calls. */
 #ifndef SIMT_PROGRAMS_H
 #define SIMT_PROGRAMS_H
 
