@@ -79,7 +79,7 @@ for _, device in ipairs(t.devices()) do
       "  max        3  6" }, "\n"))
     t.eq(tostring(gpu.zeros({ 0 }, "int32", device):describe()), "array int32 (0,) on " .. device .. "\n  count    0")
     local wide = tostring(gpu.zeros(2, 100, device):describe(1))
-    assert(wide:find("1  2  3  ...   98  99  100", 1, true), wide)
+    assert(wide:find("1  2  3  ...  98  99  100", 1, true), wide)
     for line in wide:gmatch("[^\n]+") do assert(#line < 60) end
   end)
 end
