@@ -4,10 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-const char *const kn_lapack_routines[KN_FACTORING_COUNT][2] = {
-    [KN_SOLVE] = {"gesv_"},     [KN_TRIANGULAR] = {"trtrs_"},   [KN_INV] = {"getrf_", "getri_"}, [KN_DET] = {"getrf_"},
-    [KN_CHOLESKY] = {"potrf_"}, [KN_QR] = {"geqrf_", "orgqr_"}, [KN_SVD] = {"gesdd_"},           [KN_EIGH] = {"syevd_"},
-    [KN_EIG] = {"geev_"},       [KN_LSTSQ] = {"gelsd_"}};
+const char *const kn_lapack_routines[KN_FACTORING_COUNT][KN_ROUTINES] = {
+    [KN_SOLVE] = {"gesv_"}, [KN_TRIANGULAR] = {"trtrs_"}, [KN_INV] = {"getrf_", "getri_", "gesv_"},
+    [KN_DET] = {"getrf_"},  [KN_CHOLESKY] = {"potrf_"},   [KN_QR] = {"geqrf_", "orgqr_"},
+    [KN_SVD] = {"gesdd_"},  [KN_EIGH] = {"syevd_"},       [KN_EIG] = {"geev_"},
+    [KN_LSTSQ] = {"gelsd_"}};
 
 typedef const int *in;
 typedef void gesv(in n, in k, void *a, in lda, int *pivots, void *b, in ldb, int *info);
@@ -128,13 +129,18 @@ static int inverse(struct kn_matrix *m)
         note(m, number(m, m->work, 0), 0, (size_t)n);
         return info;
     }
-    ((getrf *)l->routine[0])(&n, &n, m->a, &ld, m->ints, &info);
-    if (info == 0) ((getri *)l->routine[1])(&n, m->a, &ld, m->ints, m->work, &m->numbers, &info);
+    if (n <= 64) { /* small ones sooner as solutions for the identity */
+        set_identity(m, m->out[0], n);
+        ((gesv *)l->routine[2])(&n, &n, m->a, &ld, m->ints, m->out[0], &ld, &info);
+    } else {
+        ((getrf *)l->routine[0])(&n, &n, m->a, &ld, m->ints, &info);
+        if (info == 0) ((getri *)l->routine[1])(&n, m->a, &ld, m->ints, m->work, &m->numbers, &info);
+        copy(m, m->out[0], m->a, count);
+    }
     if (info > 0 && l->options.infinite) {
         for (size_t i = 0; i < count; i++) set_number(m, m->out[0], i, INFINITY);
         return 0;
     }
-    copy(m, m->out[0], m->a, count);
     return info;
 }
 

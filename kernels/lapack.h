@@ -4,6 +4,8 @@
 
 #include "kernels/linalg.h"
 
+#define KN_ROUTINES 3
+
 /* What every matrix of a batch has in common. */
 struct kn_lapack {
     enum kn_factoring what;
@@ -11,7 +13,7 @@ struct kn_lapack {
     bool single; /* float32, else float64 */
     size_t size; /* bytes of a number */
     int rows, columns, least, most, rhs;
-    void *routine[2];
+    void *routine[KN_ROUTINES];
 };
 
 /* One matrix and what it takes. `a` and `b` are overwritten. */
@@ -28,8 +30,8 @@ struct kn_matrix {
 /* Codes besides LAPACK's own, which say which pivot, block or iteration failed. */
 enum { KN_NOT_FINITE = -1001, KN_COMPLEX = -1002 };
 
-/* The symbols, without the letter of the type in front; the second may be NULL. */
-extern const char *const kn_lapack_routines[KN_FACTORING_COUNT][2];
+/* The symbols, without the letter of the type in front; NULL where there are fewer. */
+extern const char *const kn_lapack_routines[KN_FACTORING_COUNT][KN_ROUTINES];
 /* 0, or why there is no result. */
 int kn_lapack_run(struct kn_matrix *m);
 

@@ -235,7 +235,7 @@ static enum rt_status prepare(struct batch *x, struct rt_error *e)
 {
     double number[2] = {0};
     int ints[4] = {0};
-    for (int i = 0; i < 2 && kn_lapack_routines[x->l.what][i]; i++) {
+    for (int i = 0; i < KN_ROUTINES && kn_lapack_routines[x->l.what][i]; i++) {
         char symbol[16];
         snprintf(symbol, sizeof symbol, "%c%s", x->l.single ? 's' : 'd', kn_lapack_routines[x->l.what][i]);
         x->l.routine[i] = kn_blas(symbol, e);

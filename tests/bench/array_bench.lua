@@ -11,6 +11,10 @@ local x = gpu.rand(n, "float32", device)
 local y = gpu.rand(n, "float32", device)
 local m = gpu.rand({4096, 4096}, "float32", device)
 local a = gpu.rand({1024, 1024}, "float32", device)
+local batch = gpu.rand({64, 128, 128}, "float32", device)
+local tiny = gpu.rand({10000, 4, 4}, "float64", device) + 4 * gpu.eye(4, "float64", device)
+local square = gpu.rand({500, 500}, "float64", device) + 500 * gpu.eye(500, "float64", device)
+local slim = gpu.rand({1000, 20}, "float64", device)
 local small, small2 = x[{{1, 1000}}]:clone(), y[{{1, 1000}}]:clone()
 
 local cases = {
@@ -25,6 +29,14 @@ local cases = {
   {"broadcast 4096", function() return m + m[1] * 2 end},
   {"transpose copy 4096", function() return m:transpose():clone() end},
   {"matmul 1024", function() return a:matmul(a) end},
+  {"matmul 64x128x128", function() return batch:matmul(batch) end},
+  {"matmul 10000x4x4", function() return tiny:matmul(tiny) end},
+  {"einsum bij,bjk->bk", function() return gpu.einsum("bij,bjk->bk", batch, batch) end},
+  {"einsum ij,jk,kl->il", function() return gpu.einsum("ij,jk,kl->il", slim, slim.T, slim) end},
+  {"solve 500", function() return gpu.linalg.solve(square, square[1]) end},
+  {"solve 10000x4x4", function() return gpu.linalg.solve(tiny, tiny) end},
+  {"svd 200", function() return (gpu.linalg.svd(square[{{1, 200}, {1, 200}}])) end},
+  {"eigh 200", function() return (gpu.linalg.eigh(square[{{1, 200}, {1, 200}}])) end},
   {"small add 1000", function() return small + small2 end, 1000},
   {"random 16M", function() return gpu.rand(n, "float32", device) end},
   {"normal 16M", function() return gpu.randn(n, "float32", device) end},

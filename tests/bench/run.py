@@ -33,6 +33,8 @@ r = np.random.default_rng(1)
 x, y = r.random(n, np.float32), r.random(n, np.float32)
 m = r.random((4096, 4096), np.float32)
 a = r.random((1024, 1024), np.float32)
+batch, tiny = r.random((64, 128, 128), np.float32), r.random((10000, 4, 4)) + 4 * np.eye(4)
+square, slim = r.random((500, 500)) + 500 * np.eye(500), r.random((1000, 20))
 small, small2 = x[:1000].copy(), y[:1000].copy()
 cases = {
     "2x+1 16M": lambda: 2 * x + 1, "axpb 16M": lambda: 2 * x + y,
@@ -44,6 +46,12 @@ cases = {
     "random 16M": lambda: r.random(n, np.float32), "normal 16M": lambda: r.standard_normal(n, np.float32),
     "random64 16M": lambda: r.random(n), "normal64 16M": lambda: r.standard_normal(n),
     "integers 16M": lambda: r.integers(1, 7, n),
+    "matmul 64x128x128": lambda: batch @ batch, "matmul 10000x4x4": lambda: tiny @ tiny,
+    "einsum bij,bjk->bk": lambda: np.einsum("bij,bjk->bk", batch, batch, optimize=True),
+    "einsum ij,jk,kl->il": lambda: np.einsum("ij,jk,kl->il", slim, slim.T, slim, optimize=True),
+    "solve 500": lambda: np.linalg.solve(square, square[0]), "solve 10000x4x4": lambda: np.linalg.solve(tiny, tiny),
+    "svd 200": lambda: np.linalg.svd(square[:200, :200], full_matrices=False),
+    "eigh 200": lambda: np.linalg.eigh(square[:200, :200]),
 }
 out = {}
 for name, f in cases.items():

@@ -126,6 +126,9 @@ for _, device in ipairs(t.devices()) do
         end
       end
     end)
+    local large = regular({ 2, 70, 70 }, "float64")
+    close(gpu.matmul(large, la.inv(large)), eye(70, "float64"):broadcast_to(2, 70, 70), 1e-12)
+    t.raises("matrix 2 of the batch is singular (pivot 70 of 70", la.inv, gpu.stack({ eye(70, "float64"), gpu.where(gpu.range(70, device):lt(70), eye(70, "float64"), 0) }))
     t.near(la.det(array({ { 1, 2 }, { 3, 4 } })), -2, 1e-14)
     t.near(la.det(array({ { 0, 1, 0 }, { 0, 0, 1 }, { 1, 0, 0 } })), 1, 0)
     t.eq(la.det(array({ { 1, 2 }, { 2, 4 } })), 0.0)
