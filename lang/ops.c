@@ -67,12 +67,52 @@ static struct kn_expression *new_expression(lua_State *L, enum kn_op op, const s
     }
 }
 
+/* Writes the result into an array that there is, borrowed by the caller; `what` is how the user calls that. */
+static void write_into(lua_State *L, enum kn_op op, const struct kn_operand *args, struct rt_array *out,
+                       const char *what)
+{
+    enum rt_dtype result;
+    struct rt_error *e = lg_error_box(L);
+    lg_check(L, kn_result_dtype(op, args, &result, e));
+    if (rt_dtypes[result].kind == 'f' && rt_dtypes[out->dtype].kind != 'f')
+        luaL_error(L,
+                   "x:%s%s) gives %s, which the %s elements of %s cannot hold; use y = x:%s(), or %s:to(\"%s\") first",
+                   kn_ops[op].name, what, rt_dtypes[result].name, rt_dtypes[out->dtype].name,
+                   *what == '_' ? "x" : "out", kn_ops[op].name, *what == '_' ? "x" : "out", rt_dtypes[result].name);
+    if (!any_waits(op, args)) {
+        lg_check(L, kn_apply(op, args, out, e));
+        return;
+    }
+    struct kn_expression *x = new_expression(L, op, args);
+    enum rt_status status = kn_expression_write(x, out, e);
+    kn_expression_release(x);
+    lg_check(L, status);
+}
+
+/* Leaves the array of the option `out`, a table behind the operands, at the top of the stack; false without one.
+ * Metamethods of one operand get it twice, so what is no table there means nothing. */
+static bool push_out(lua_State *L, enum kn_op op)
+{
+    int idx = kn_ops[op].arity + 1;
+    if (!lua_istable(L, idx)) return false;
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1))
+        if (lua_type(L, -2) != LUA_TSTRING || strcmp(lua_tostring(L, -2), "out") != 0)
+            luaL_error(L, "%s: there is no option '%s'; there is out", kn_ops[op].name, luaL_tolstring(L, -2, NULL));
+    lua_getfield(L, idx, "out");
+    if (!lg_test_array(L, -1)) luaL_error(L, "%s: out must be an array, not %s", kn_ops[op].name, luaL_typename(L, -1));
+    return true;
+}
+
 static int call_op(lua_State *L)
 {
     enum kn_op op = (enum kn_op)lua_tointeger(L, lua_upvalueindex(1));
     struct kn_operand args[MAX_ARITY];
-    if (op == KN_WHERE && lua_gettop(L) == 1) return lg_where_true(L);
     check_operands(L, op, args);
+    if (push_out(L, op)) {
+        struct rt_array out = *lg_check_target(L, lua_gettop(L)); /* borrowed */
+        write_into(L, op, args, &out, "(..., {out = out}");
+        return 1;
+    }
     struct rt_array *out = lg_new_array(L);
     if (is_to_wait(L, op, args))
         lg_wait(L, out, new_expression(L, op, args));
@@ -85,24 +125,9 @@ static int call_in_place(lua_State *L)
 {
     enum kn_op op = (enum kn_op)lua_tointeger(L, lua_upvalueindex(1));
     struct kn_operand args[MAX_ARITY];
-    enum rt_dtype result;
-    struct rt_error *e = lg_error_box(L);
     struct rt_array out = *lg_check_target(L, 1); /* borrowed */
     check_operands(L, op, args);
-    lg_check(L, kn_result_dtype(op, args, &result, e));
-    if (rt_dtypes[result].kind == 'f' && rt_dtypes[out.dtype].kind != 'f')
-        return luaL_error(
-            L, "x:%s_() gives %s, which the %s elements of x cannot hold; use y = x:%s(), or x:to(\"%s\") first",
-            kn_ops[op].name, rt_dtypes[result].name, rt_dtypes[out.dtype].name, kn_ops[op].name,
-            rt_dtypes[result].name);
-    if (any_waits(op, args)) {
-        struct kn_expression *x = new_expression(L, op, args);
-        enum rt_status status = kn_expression_write(x, &out, e);
-        kn_expression_release(x);
-        lg_check(L, status);
-    } else {
-        lg_check(L, kn_apply(op, args, &out, e));
-    }
+    write_into(L, op, args, &out, "_(");
     lua_settop(L, 1);
     return 1;
 }
@@ -148,11 +173,12 @@ static void complete_row(lua_State *L, enum kn_op op, struct lg_function *row)
         lua_pushfstring(L, "assert(%s)", o->example);
         row->example = keep(L);
     }
-    lua_pushfstring(L, "%s\n%s", o->doc,
-                    o->arity == 1
-                        ? "A new array of the same shape."
-                        : "A new array. Operands are arrays, whose shapes broadcast, or numbers, which do not "
-                          "change an array's dtype unless a float meets integers.");
+    lua_pushfstring(
+        L, "%s\n%s", o->doc,
+        o->arity == 1
+            ? "A new array of the same shape; with {out = y} as the last argument y, written into."
+            : "A new array; with {out = z} as the last argument z, written into. Operands are arrays, whose shapes broadcast, or numbers, which do not "
+              "change an array's dtype unless a float meets integers.");
     row->doc = keep(L);
 }
 

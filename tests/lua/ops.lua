@@ -154,6 +154,54 @@ for _, device in ipairs(t.devices()) do
     t.raises("no method or field 'where_'", function() return i.where_ end)
   end)
 
+  test("out", function()
+    for _, mode in ipairs({ "never", "always" }) do
+      local before = gpu.lazy(mode)
+      local x, z = gpu.array({ 1, 4, 9 }, device), gpu.zeros(3, device)
+      t.eq(x:sqrt({ out = z }), z)
+      t.same(z:totable(), { 1, 2, 3 })
+      t.eq(gpu.add(x, z * 2, { out = z }), z)
+      t.same(z:totable(), { 3, 8, 15 })
+      local rows = gpu.zeros(2, 3, "float64", device)
+      gpu.mul(x, 2, { out = rows }) -- broadcast and converted
+      t.same(rows:totable(), { { 2, 8, 18 }, { 2, 8, 18 } })
+      x:add(1, { out = rows["2, ::-1"] })
+      t.same(rows[2]:totable(), { 10, 5, 2 })
+      local later = x + 0
+      x:mul(10, { out = x })
+      t.same(later:totable(), { 1, 4, 9 })
+      t.same(x:totable(), { 10, 40, 90 })
+      t.raises({ "x:sqrt(..., {out = out})", "int32", "out:to(" }, x.sqrt, x, { out = gpu.zeros(3, "int32", device) })
+      t.raises("there is no option 'into'; there is out", x.sqrt, x, { into = z })
+      t.raises("out must be an array, not number", x.add, x, 1, { out = 3 })
+      assert(not pcall(x.add, x, 1, { out = gpu.zeros(2, device) }))
+      gpu.lazy(before)
+    end
+  end)
+
+  test("isclose and nan_to_num", function()
+    local inf, nan = math.huge, 0 / 0
+    local x = gpu.array({ 1, 1, inf, inf, -inf, nan, 1, inf }, device)
+    local y = gpu.array({ 1 + 5e-6, 1.1, inf, -inf, -inf, nan, inf, 1 }, device)
+    t.same(x:isclose(y):totable(), { true, false, true, false, true, false, false, false })
+    t.same(gpu.isclose(1, gpu.array({ 1, 2 }, device)):totable(), { true, false })
+    t.same(x:isclose(inf):totable(), { false, false, true, true, false, false, false, true })
+    t.same(gpu.array({ 100, 90 }, device):isclose(99, 0, 1):totable(), { true, false })
+    t.same(gpu.array({ 100, 90 }, device):isclose(99, 0.011, 0):totable(), { true, false })
+    t.same(gpu.array({ 0, 255 }, "uint8", device):isclose(gpu.array({ 1, 255 }, "uint8", device)):totable(), { false, true })
+    local big = gpu.array({ 1 << 62 }, "int64", device)
+    t.same(big:isclose(big - 1):totable(), { true })
+    t.raises("isclose needs an array", gpu.isclose, 1, 1)
+    for dtype, largest in pairs({ float16 = 65504, bfloat16 = 0x1.fep127, float32 = 0x1.fffffep127, float64 = 0x1.fffffffffffffp1023 }) do
+      local z = gpu.array({ nan, inf, -inf, 2 }, dtype, device)
+      t.same(z:nan_to_num():totable(), { 0, largest, -largest, 2 })
+      t.eq(z:nan_to_num().dtype, dtype)
+      t.same(z:nan_to_num(7, nil, -8):totable(), { 7, largest, -8, 2 })
+    end
+    local i = gpu.array({ 1, 2 }, "int32", device)
+    t.same(gpu.nan_to_num(i):totable(), { 1, 2 })
+  end)
+
   test("functions", function()
     local x = gpu.array({ 0.25, 1, 4 }, "float64", device)
     for _, name in ipairs({ "sqrt", "exp", "log", "sin", "cos", "tan", "floor", "ceil", "abs" }) do
