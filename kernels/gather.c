@@ -130,6 +130,27 @@ static enum rt_status set_apart(const struct rt_array *data, const struct rt_arr
     return status;
 }
 
+/* Many values for few elements: keeping those costs less than looking at all indices before. */
+static bool worth_undoing(const struct kn_indexing *x)
+{
+    return !kn_runs_generated(rt_array_device(x->data)) && rt_array_size(x->data) < place_count(x) / 8;
+}
+
+static enum rt_status write_or_undo(const struct kn_indexing *x, const struct rt_array *dense, enum kn_access access,
+                                    struct rt_error *e)
+{
+    struct rt_array before;
+    enum rt_status status = kn_convert(x->data, x->data->dtype, rt_array_device(x->data), &before, e);
+    if (status != RT_OK) return status;
+    status = travel(x, dense, access, e);
+    if (status == RT_INVALID) {
+        enum rt_status undone = kn_copy(x->data, &before, NULL);
+        if (undone != RT_OK) status = rt_fail(e, undone, "a bad index, and what was written before it was kept");
+    }
+    rt_array_release(&before);
+    return status;
+}
+
 static enum rt_status write(const struct kn_indexing *x, const struct rt_array *value, enum kn_access access,
                             struct rt_error *e)
 {
@@ -142,8 +163,12 @@ static enum rt_status write(const struct kn_indexing *x, const struct rt_array *
         status = set_apart(x->data, &mine.picks[i].index, &copies[i + 1], e);
     if (status == RT_OK) status = rt_array_broadcast(dense, x->ndim, x->shape, &spread, e);
     if (status == RT_OK && place_count(x) > 0) {
-        status = travel(&mine, NULL, KN_CHECK, e);
-        if (status == RT_OK) status = travel(&mine, &spread, access, e);
+        if (worth_undoing(x)) {
+            status = write_or_undo(&mine, &spread, access, e);
+        } else {
+            status = travel(&mine, NULL, KN_CHECK, e);
+            if (status == RT_OK) status = travel(&mine, &spread, access, e);
+        }
     }
     rt_array_release(&spread);
     for (int i = 0; i <= x->count; i++) rt_array_release(&copies[i]);

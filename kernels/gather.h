@@ -47,8 +47,8 @@ struct kn_trip {
 };
 enum { KN_TRIP_DATA, KN_TRIP_DENSE, KN_TRIP_INDEX }; /* leaves of the space */
 
-/* Sets *bad to the first place that has a bad index, or to -1; then nothing is to be relied on. A pass that writes
- * takes the indices for checked. */
+/* Sets *bad to the first place that has a bad index, or to -1. When there is one, nothing that was read or written is
+ * to be relied on. A GPU's writing takes the indices for checked. */
 enum rt_status kn_gather_host(const struct kn_trip *t, enum kn_access access, int64_t *bad, struct rt_error *e);
 enum rt_status kn_gather_cuda(const struct kn_trip *t, enum kn_access access, int64_t *bad, struct rt_error *e);
 

@@ -1,10 +1,12 @@
 /* Masks on the host threads, chunk by chunk; eight elements of a mask are looked at as one word. */
 #include "kernels/nonzero.h"
+#include <pthread.h>
 #include <string.h>
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define CHUNKS_AT_ONCE 8 /* chunks that one piece of parallel work has */
+#define ROOM           (KN_MASK_CHUNK + 8) /* for the places of a chunk, and what is written behind the last */
+#define CHUNKS_AT_ONCE 8                   /* chunks that one piece of parallel work has */
 
 struct masked {
     const struct kn_mask *m;
@@ -44,19 +46,33 @@ static void count_piece(void *context, size_t begin, size_t end, int worker)
     }
 }
 
-/* The places of a chunk's true elements, from its first; returns how many. Writing one that is not kept and stepping
- * over it costs less than guessing which are. */
+/* For each byte of eight flags the numbers of those that are set, in order. */
+typedef uint16_t eight __attribute__((vector_size(16)));
+static eight numbers_of[256];
+static pthread_once_t numbers_once = PTHREAD_ONCE_INIT;
+
+static void make_numbers(void)
+{
+    for (unsigned flags = 0; flags < 256; flags++) {
+        unsigned n = 0;
+        for (unsigned k = 0; k < 8; k++)
+            if (flags >> k & 1) numbers_of[flags][n++] = (uint16_t)k;
+    }
+}
+
+/* The places of a chunk's true elements, from its first; returns how many. Eight are written whether they are wanted or
+ * not, and the next ones over those that are not: that costs less than guessing which. */
 static size_t find_places(const struct masked *w, int64_t chunk, uint16_t *places)
 {
     const uint8_t *bits = w->bits + chunk * KN_MASK_CHUNK;
     int64_t n = chunk_end(w, chunk) - chunk * KN_MASK_CHUNK, i = 0;
     size_t count = 0;
     for (; i + 8 <= n; i += 8) {
-        uint64_t set = true_bytes(bits + i) >> 7;
-        for (int k = 0; k < 8; k++) {
-            places[count] = (uint16_t)(i + k);
-            count += set >> 8 * k & 1;
-        }
+        /* One bit of each byte, gathered in the highest byte of a product. */
+        unsigned flags = (unsigned)((true_bytes(bits + i) >> 7) * 0x0102040810204080u >> 56);
+        eight found = numbers_of[flags] + (uint16_t)i;
+        memcpy(places + count, &found, sizeof found);
+        count += (size_t)__builtin_popcount(flags);
     }
     for (; i < n; i++) {
         places[count] = (uint16_t)i;
@@ -68,7 +84,7 @@ static size_t find_places(const struct masked *w, int64_t chunk, uint16_t *place
 static void places_piece(void *context, size_t begin, size_t end, int worker)
 {
     const struct masked *w = context;
-    uint16_t places[KN_MASK_CHUNK] = {0};
+    uint16_t places[ROOM] = {0};
     (void)worker;
     for (int64_t chunk = (int64_t)begin; chunk < (int64_t)end && !rt_interrupted(); chunk++) {
         int64_t *to = (int64_t *)(void *)w->to + w->before[chunk], first = chunk * KN_MASK_CHUNK + 1;
@@ -94,7 +110,7 @@ MOVERS(64)
 static void read_piece(void *context, size_t begin, size_t end, int worker)
 {
     const struct masked *w = context;
-    uint16_t places[KN_MASK_CHUNK] = {0};
+    uint16_t places[ROOM] = {0};
     size_t size = w->size;
     (void)worker;
     for (int64_t chunk = (int64_t)begin; chunk < (int64_t)end && !rt_interrupted(); chunk++) {
@@ -115,7 +131,7 @@ static void read_piece(void *context, size_t begin, size_t end, int worker)
 static void write_piece(void *context, size_t begin, size_t end, int worker)
 {
     const struct masked *w = context;
-    uint16_t places[KN_MASK_CHUNK] = {0};
+    uint16_t places[ROOM] = {0};
     size_t size = w->size;
     (void)worker;
     for (int64_t chunk = (int64_t)begin; chunk < (int64_t)end && !rt_interrupted(); chunk++) {
@@ -137,6 +153,7 @@ static void run(const struct kn_mask *m, const char *from, char *to, size_t size
                 void (*piece)(void *context, size_t begin, size_t end, int worker))
 {
     struct masked w = {m, rt_array_host(&m->bits), rt_array_host(&m->before), from, to, size};
+    pthread_once(&numbers_once, make_numbers);
     size_t chunks = (size_t)((m->places + KN_MASK_CHUNK - 1) / KN_MASK_CHUNK);
     rt_parallel_for(chunks, CHUNKS_AT_ONCE, piece, &w);
 }

@@ -15,6 +15,12 @@ local batch = gpu.rand({64, 128, 128}, "float32", device)
 local tiny = gpu.rand({10000, 4, 4}, "float64", device) + 4 * gpu.eye(4, "float64", device)
 local square = gpu.rand({500, 500}, "float64", device) + 500 * gpu.eye(500, "float64", device)
 local slim = gpu.rand({1000, 20}, "float64", device)
+local i = gpu.random.integers(1, n, n // 4, device):to("int64")
+local mask = x:gt(0.5)
+local rows = gpu.random.integers(1, 4096, 4096, device):to("int64")
+local bins, sums = i % 1000 + 1, gpu.zeros(1000, "float32", device)
+local v, target = y[{{1, n // 4}}]:clone(), y:clone()
+gpu.evaluate(mask, bins)
 local small, small2 = x[{{1, 1000}}]:clone(), y[{{1, 1000}}]:clone()
 
 local cases = {
@@ -38,6 +44,19 @@ local cases = {
   {"svd 200", function() return (gpu.linalg.svd(square[{{1, 200}, {1, 200}}])) end},
   {"eigh 200", function() return (gpu.linalg.eigh(square[{{1, 200}, {1, 200}}])) end},
   {"small add 1000", function() return small + small2 end, 1000},
+  {"gather 4M", function() return x[i] end},
+  {"gather columns 4096", function() return m[{{}, rows}] end},
+  {"put 4M", function() target[i] = v end},
+  {"scatter add 4M", function() sums:scatter_add_(1, bins, v) end},
+  {"mask select 16M", function() return x[mask] end},
+  {"mask write 16M", function() target[mask] = 0 end},
+  {"nonzero 16M", function() return mask:nonzero() end},
+  {"roll 16M", function() return x:roll(1000) end},
+  {"roll axis2 4096", function() return m:roll(7, 2) end},
+  {"concatenate 2x16M", function() return gpu.concatenate({x, y}) end},
+  {"repeat 16Mx2", function() return x:repeat_interleave(2) end},
+  {"tile 4096 2x2", function() return m:tile(2, 2) end},
+  {"pad 4096", function() return m:pad(3, "reflect") end},
   {"random 16M", function() return gpu.rand(n, "float32", device) end},
   {"normal 16M", function() return gpu.randn(n, "float32", device) end},
   {"random64 16M", function() return gpu.rand(n, "float64", device) end},

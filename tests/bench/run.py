@@ -35,7 +35,12 @@ m = r.random((4096, 4096), np.float32)
 a = r.random((1024, 1024), np.float32)
 batch, tiny = r.random((64, 128, 128), np.float32), r.random((10000, 4, 4)) + 4 * np.eye(4)
 square, slim = r.random((500, 500)) + 500 * np.eye(500), r.random((1000, 20))
+i, rows = r.integers(0, n, n // 4), r.integers(0, 4096, 4096)
+mask, bins, sums = x > 0.5, i % 1000, np.zeros(1000, np.float32)
+v, target = y[: n // 4].copy(), y.copy()
 small, small2 = x[:1000].copy(), y[:1000].copy()
+def write(key, value):
+    target[key] = value
 cases = {
     "2x+1 16M": lambda: 2 * x + 1, "axpb 16M": lambda: 2 * x + y,
     "chain 16M": lambda: np.sqrt(x * x + y * y) / (1 + np.abs(x - y)),
@@ -43,6 +48,12 @@ cases = {
     "mean axis1 4096": lambda: m.mean(axis=0), "mean axis2 4096": lambda: m.mean(axis=1),
     "broadcast 4096": lambda: m + m[0] * 2, "transpose copy 4096": lambda: np.ascontiguousarray(m.T),
     "matmul 1024": lambda: a @ a, "small add 1000": lambda: small + small2,
+    "gather 4M": lambda: x[i], "gather columns 4096": lambda: m[:, rows], "put 4M": lambda: write(i, v),
+    "scatter add 4M": lambda: np.add.at(sums, bins, v), "mask select 16M": lambda: x[mask],
+    "mask write 16M": lambda: write(mask, 0), "nonzero 16M": lambda: mask.nonzero(), "roll 16M": lambda: np.roll(x, 1000),
+    "roll axis2 4096": lambda: np.roll(m, 7, 1), "concatenate 2x16M": lambda: np.concatenate([x, y]),
+    "repeat 16Mx2": lambda: np.repeat(x, 2), "tile 4096 2x2": lambda: np.tile(m, (2, 2)),
+    "pad 4096": lambda: np.pad(m, 3, "reflect"),
     "random 16M": lambda: r.random(n, np.float32), "normal 16M": lambda: r.standard_normal(n, np.float32),
     "random64 16M": lambda: r.random(n), "normal64 16M": lambda: r.standard_normal(n),
     "integers 16M": lambda: r.integers(1, 7, n),

@@ -153,6 +153,10 @@ for _, device in ipairs(t.devices()) do
     local far = gpu.ones(100000, "int64", device)
     far[70000], far[90000] = 4, 3
     t.raises({ "index 4", "axis 1" }, function() return x[far] end)
+    local few = gpu.range(3, device)
+    t.raises({ "index 4", "axis 1" }, function() few[far] = 7 end)
+    t.raises({ "index 4", "axis 1" }, few.scatter_add_, few, 1, far, 1)
+    t.same(few:totable(), { 1, 2, 3 })
   end)
 
   test("take and put", function()
