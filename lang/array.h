@@ -26,6 +26,7 @@ void lg_open_scans(lua_State *L);
 void lg_open_random(lua_State *L);
 /* gpu.linalg, likewise. */
 void lg_open_linalg(lua_State *L);
+void lg_open_dtypes(lua_State *L); /* gpu.dtypes */
 
 /* Where a new array goes and what it is made of: trailing arguments of creation functions. Strings and device objects
  * in any order, nil, or one table {dtype = ..., device = ...}. Reads arguments first..top. */

@@ -88,10 +88,14 @@ static const struct lg_function *find_row(lua_State *L, const char *name, lua_CF
     return found;
 }
 
-/* Rows of operations get their texts when somebody asks for them. */
+/* The rows of operations and of gpu.dtypes get their texts when somebody asks for them. */
 static const struct lg_function *complete(lua_State *L, const struct lg_function *row)
 {
-    if (row && !row->doc) lg_complete_op_row(L, (struct lg_function *)(uintptr_t)row);
+    if (!row || row->doc) return row;
+    if (row->call)
+        lg_complete_dtypes_row();
+    else
+        lg_complete_op_row(L, (struct lg_function *)(uintptr_t)row);
     return row;
 }
 

@@ -32,6 +32,8 @@ void lg_document(lua_State *L, const char *scope, const struct lg_function *row)
 void lg_document_value(lua_State *L, int idx, const struct lg_function *row);
 /* lang/ops.c: gives the row of an operation, by its name, its texts. [raises] */
 void lg_complete_op_row(lua_State *L, struct lg_function *row);
+/* lang/dtypes.c: the same for that of gpu.dtypes. Never raises. */
+void lg_complete_dtypes_row(void);
 /* The row recorded for a name ("gpu.linspace", "array.sum") or for a function value at idx; NULL when none. [raises] */
 const struct lg_function *lg_doc_by_name(lua_State *L, const char *name);
 const struct lg_function *lg_doc_of_value(lua_State *L, int idx);

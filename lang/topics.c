@@ -26,7 +26,7 @@ const struct lg_function lg_topics[] = {
     {"dtypes", NULL, "\"float32\"   \"int64\"   \"bool\"   ...",
      "The types of elements.\n"
      "bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64. New arrays are "
-     "float32 unless told otherwise. Two arrays meet in the smallest type that holds both. Numbers are weak: int32 times 2 "
+     "float32 unless told otherwise. Two arrays meet in the smallest type that holds both: ?gpu.dtypes has the table. Numbers are weak: int32 times 2 "
      "stays int32, float32 times 2.5 stays float32; a float makes float32 of integers (of 64-bit ones float64). / and ^ "
      "give floats, // and % round down, as in Lua. x:to(\"int32\") converts, cutting off fractions.",
      "local i = gpu.array({1, 2}, 'int32')\n"

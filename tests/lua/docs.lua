@@ -66,6 +66,28 @@ t.test("help", function()
   t.raises("there is no help on 'nothing'", gpu.help, "nothing")
 end)
 
+t.test("the table of dtypes says what operators do", function()
+  local text = help("gpu.dtypes")
+  local function short(name) return name == "bool" and "b" or (name:gsub("^uint", "u"):gsub("^int", "i"):gsub("^bfloat", "bf"):gsub("^float", "f")) end
+  local names, columns = gpu.dtypes(), {}
+  text = text:sub(text:find("\n+", 1, true), -1)
+  for word in text:match("^\n%+([^\n]*)"):gmatch("%S+") do columns[#columns + 1] = word end
+  t.eq(#columns, #names)
+  for _, a in ipairs(names) do
+    local row, i = text:match("\n" .. short(a) .. " ([^\n]*)"), 0
+    for word in row:gmatch("%S+") do
+      i = i + 1
+      t.eq(columns[i], short(names[i]))
+      t.eq(word, short(gpu.dtypes(a, names[i])))
+      -- of bools arithmetic makes int32; maximum and the others follow the table
+      local both = a == "bool" and names[i] == "bool"
+      t.eq(gpu.maximum(gpu.ones(1, a), gpu.ones(1, names[i])).dtype, both and "int32" or gpu.dtypes(a, names[i]))
+    end
+    t.eq(i, #names)
+  end
+  t.raises("a dtype or an array expected", gpu.dtypes, "int8")
+end)
+
 t.test("names that do not exist", function()
   local x = gpu.ones(2)
   t.raises({ "gpu has no function 'linspac'", "did you mean 'linspace'?" }, function() return gpu.linspac(0, 1) end)
