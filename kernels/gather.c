@@ -180,33 +180,7 @@ enum rt_status kn_scatter(const struct kn_indexing *x, const struct rt_array *va
     return write(x, value, KN_WRITE, e);
 }
 
-/* Sums of floats keep their order, so a GPU, whose threads have none, leaves them to the host; so it does with elements
- * that it has no atomic addition for. */
-static enum rt_status add_on_host(const struct kn_indexing *x, const struct rt_array *value, struct rt_error *e)
-{
-    struct kn_indexing mine = *x;
-    struct rt_array copies[KN_MAX_PICKS + 2] = {{0}}, back = {0};
-    struct rt_device *host = rt_device_open("cpu", e), *here = rt_array_device(x->data);
-    enum rt_status status = host ? kn_convert(x->data, x->data->dtype, host, &copies[0], e) : RT_MISSING;
-    if (status == RT_OK) status = kn_convert(value, value->dtype, host, &copies[1], e);
-    for (int i = 0; i < x->count && status == RT_OK; i++) {
-        status = kn_convert(x->picks[i].index, x->picks[i].index->dtype, host, &copies[i + 2], e);
-        mine.picks[i].index = &copies[i + 2];
-    }
-    mine.data = &copies[0];
-    if (status == RT_OK) status = kn_scatter_add(&mine, &copies[1], e);
-    if (status == RT_OK) status = kn_convert(&copies[0], x->data->dtype, here, &back, e);
-    if (status == RT_OK) status = kn_copy(x->data, &back, e);
-    rt_array_release(&back);
-    for (int i = 0; i < x->count + 2; i++) rt_array_release(&copies[i]);
-    return status;
-}
-
 enum rt_status kn_scatter_add(const struct kn_indexing *x, const struct rt_array *value, struct rt_error *e)
 {
-    const struct rt_dtype_info *d = &rt_dtypes[x->data->dtype];
-    bool atomic = (d->kind == 'i' || d->kind == 'u') && d->size >= 4;
-    if (!kn_runs_generated(rt_array_device(x->data)) || atomic) return write(x, value, KN_ACCUMULATE, e);
-    enum rt_status status = check(x, value, e);
-    return status == RT_OK ? add_on_host(x, value, e) : status;
+    return write(x, value, KN_ACCUMULATE, e);
 }

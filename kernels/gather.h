@@ -35,7 +35,7 @@ enum rt_status kn_scatter(const struct kn_indexing *x, const struct rt_array *va
 enum rt_status kn_scatter_add(const struct kn_indexing *x, const struct rt_array *value, struct rt_error *e);
 
 /* For the files of kernels/: one such pass. */
-enum kn_access { KN_READ, KN_CHECK, KN_WRITE, KN_ACCUMULATE };
+enum kn_access { KN_READ, KN_CHECK, KN_WRITE, KN_ACCUMULATE, KN_LOCATE };
 
 struct kn_trip {
     const struct kn_indexing *x;
@@ -51,5 +51,9 @@ enum { KN_TRIP_DATA, KN_TRIP_DENSE, KN_TRIP_INDEX }; /* leaves of the space */
  * to be relied on. A GPU's writing takes the indices for checked. */
 enum rt_status kn_gather_host(const struct kn_trip *t, enum kn_access access, int64_t *bad, struct rt_error *e);
 enum rt_status kn_gather_cuda(const struct kn_trip *t, enum kn_access access, int64_t *bad, struct rt_error *e);
+/* The elements that places lead to, as offsets from t->low, to an int64 array with one for each place. */
+enum rt_status kn_gather_locate_cuda(const struct kn_trip *t, const struct rt_array *elements, struct rt_error *e);
+/* The additions of a pass of KN_ACCUMULATE, in the places' order; see gather_add_cuda.c. */
+enum rt_status kn_gather_add_cuda(const struct kn_trip *t, struct rt_error *e);
 
 #endif

@@ -57,7 +57,7 @@ static void write_place(const struct gather_key *k, struct kn_text *t)
         kn_put(t, "if (v == 0 || from_zero < 0 || from_zero >= p.length%d) bad = true;\n", j);
         kn_put(t, "at += from_zero * p.step%d; }\n", j);
     }
-    if (k->access == KN_CHECK) return;
+    if (k->access == KN_CHECK || k->access == KN_LOCATE) return;
     write_offset(k, t, "from", "dense_stride");
 }
 
@@ -70,6 +70,7 @@ static void write_access(const struct gather_key *k, struct kn_text *t)
     case KN_CHECK:
         if (k->owned) kn_put(t, "atomicMax(p.owner + (at - p.low), i);\n");
         return;
+    case KN_LOCATE: kn_put(t, "p.owner[i] = at - p.low;\n"); return;
     case KN_WRITE:
         if (k->owned) kn_put(t, "if (p.owner[at - p.low] == i)\n");
         kn_put(t, "p.data[at] = p.dense[from];\n");
@@ -156,11 +157,19 @@ static enum rt_status checked(const struct kn_trip *t, enum kn_access access, co
     return status;
 }
 
+enum rt_status kn_gather_locate_cuda(const struct kn_trip *t, const struct rt_array *elements, struct rt_error *e)
+{
+    return launch(t, KN_LOCATE, NULL, elements, e);
+}
+
 enum rt_status kn_gather_cuda(const struct kn_trip *t, enum kn_access access, int64_t *bad, struct rt_error *e)
 {
     struct rt_array owner = {0};
     *bad = -1;
     if (access == KN_READ || access == KN_CHECK) return checked(t, access, NULL, bad, e);
+    const struct rt_dtype_info *d = &rt_dtypes[t->x->data->dtype];
+    bool atomic = (d->kind == 'i' || d->kind == 'u') && d->size >= 4; /* and in any order the same */
+    if (access == KN_ACCUMULATE && !atomic) return kn_gather_add_cuda(t, e);
     if (access == KN_ACCUMULATE || t->x->once) return launch(t, access, NULL, NULL, e);
     enum rt_status status = new_marks(rt_array_device(t->x->data), t->span, &owner, e);
     if (status == RT_OK) status = checked(t, KN_CHECK, &owner, bad, e);

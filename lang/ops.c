@@ -107,6 +107,7 @@ static int call_op(lua_State *L)
 {
     enum kn_op op = (enum kn_op)lua_tointeger(L, lua_upvalueindex(1));
     struct kn_operand args[MAX_ARITY];
+    if (op == KN_WHERE && lua_gettop(L) == 1) return lg_where_true(L);
     check_operands(L, op, args);
     if (push_out(L, op)) {
         struct rt_array out = *lg_check_target(L, lua_gettop(L)); /* borrowed */
