@@ -74,18 +74,18 @@ static void read_options(lua_State *L, int idx, struct tracer *out)
 }
 
 /* ---- as a table ---- */
-static void push_scalar(lua_State *L, const struct simt_debug_variable *v, uint64_t bits)
+static void push_scalar(lua_State *L, enum simt_value_kind kind, uint32_t size, uint64_t bits)
 {
     float f;
     double d;
     uint32_t low = (uint32_t)bits;
-    int unused = 64 - 8 * (int)v->size;
-    switch (v->kind) {
+    int unused = 64 - 8 * (int)size;
+    switch (kind) {
     case SIMT_VALUE_BOOL: lua_pushboolean(L, bits != 0); return;
     case SIMT_VALUE_FLOAT:
         memcpy(&f, &low, sizeof f);
         memcpy(&d, &bits, sizeof d);
-        lua_pushnumber(L, v->size == 4 ? (double)f : d);
+        lua_pushnumber(L, size == 4 ? (double)f : d);
         return;
     case SIMT_VALUE_SIGNED: lua_pushinteger(L, (int64_t)(bits << unused) >> unused); return;
     default: lua_pushinteger(L, (lua_Integer)bits);
@@ -99,13 +99,13 @@ static void push_value(lua_State *L, const struct simt_debug_variable *variable,
     bool same = true;
     for (int l = 0; l < 32; l++) same = same && (!(v->lanes >> l & 1) || v->bits[l] == first);
     if (same) {
-        push_scalar(L, variable, first);
+        push_scalar(L, variable->kind, variable->size, first);
         return;
     }
     lua_createtable(L, 31, 1);
     for (int l = 0; l < 32; l++) {
         if (!(v->lanes >> l & 1)) continue;
-        push_scalar(L, variable, v->bits[l]);
+        push_scalar(L, variable->kind, variable->size, v->bits[l]);
         lua_rawseti(L, -2, l);
     }
 }
@@ -136,6 +136,26 @@ static void set_values(lua_State *L, const struct simt_trace *t, const struct si
     lua_pushvalue(L, -1);
     lua_setfield(L, latest, s->function);
     lua_setfield(L, -2, "values");
+}
+
+/* Sets `shared` into the step on top: by name the elements of shared memory that it wrote, by index. */
+static void set_shared(lua_State *L, const struct simt_trace *t, const struct simt_trace_step *s)
+{
+    lua_newtable(L);
+    for (uint32_t k = 0; k < s->cell_count; k++) {
+        const struct simt_trace_cell *c = &t->cells[s->first_cell + k];
+        const char *name = t->arrays[c->array].name;
+        if (lua_getfield(L, -1, name) != LUA_TTABLE) {
+            lua_pop(L, 1);
+            lua_newtable(L);
+            lua_pushvalue(L, -1);
+            lua_setfield(L, -3, name);
+        }
+        push_scalar(L, c->kind, c->size, c->bits);
+        lua_rawseti(L, -2, c->index);
+        lua_pop(L, 1);
+    }
+    lua_setfield(L, -2, "shared");
 }
 
 static void set_function(lua_State *L, const struct simt_trace_step *s)
@@ -180,6 +200,7 @@ static void push_steps(lua_State *L, const struct lg_trace *t)
         lua_setfield(L, -2, "depth");
         set_function(L, s);
         set_values(L, r, s, latest);
+        set_shared(L, r, s);
         lua_rawseti(L, latest - 1, k + 1);
     }
     lua_pop(L, 1);
@@ -290,11 +311,13 @@ static const struct lg_function functions[] = {
      "values are listed one by one. Then come the kernel's arguments.\n"
      "A step is a stretch of one source line that the same lanes run, so that one sees lanes part at a branch and meet "
      "behind it. The trace prints as a listing: # is a lane that takes part, and behind the source stand the variables "
-     "that the step changed, 0..31 being values that rise from lane to lane. The kernel is compiled once more for this, "
-     "without optimisation.\n"
+     "that the step changed, 0..31 being values that rise from lane to lane, and the elements of shared memory that it wrote. The kernel is "
+     "compiled once more for this, without optimisation.\n"
      "The trace is a list of steps with line, source, mask, active (how many lanes), func, depth (of calls), changed (a "
      "list of names) and values: by name a value, or a table by lane (from 0) where lanes differ; a variable that the "
-     "step left alone has the value it had. Fields besides: kernel, block, warp, total (steps, also those not kept).",
+     "step left alone has the value it had. shared has by name a table of the elements of shared memory that the step "
+     "wrote, by index; indices count from 0 and one after the other, whatever the dimensions, and without the element's "
+     "type, which a kernel does not keep: integers stand with a sign. Fields besides: kernel, block, warp, total (steps, also those not kept).",
      "local k = gpu.kernel [[\n"
      "  __global__ void halve(int *x) {\n"
      "    int i = threadIdx.x;\n"

@@ -21,8 +21,13 @@ struct lg_trace {
 
 /* "block (0, 0, 0), warp 1, threads (32, 0, 0) to (63, 0, 0)". */
 void lg_trace_title(const struct lg_trace *t, char *out, size_t size);
-/* "i = 0..31" of a value; cut where it does not fit. */
-void lg_trace_value_text(const struct lg_trace *t, const struct simt_trace_value *v, char *out, size_t size);
+/* The step's next change, from *at, which is all zeros at first: "i = 0..31" of a variable, "tile[0..31] = 1..32" of
+ * shared memory; cut where it does not fit. False: there are no more. */
+struct lg_trace_change {
+    uint32_t value, cell, runs;
+};
+bool lg_trace_change_text(const struct lg_trace *t, const struct simt_trace_step *s, struct lg_trace_change *at,
+                          char *out, size_t size);
 /* What is to be said when steps were left out; false when none were. */
 bool lg_trace_rest(const struct lg_trace *t, size_t shown, char *out, size_t size);
 /* The source of a step, without the blanks in front. */

@@ -37,9 +37,9 @@ static void add_step(luaL_Buffer *b, const struct lg_trace *t, uint32_t k)
     for (uint32_t d = 0; d < s->depth && d < 4; d++) luaL_addstring(b, "&rsaquo; ");
     if (source) lg_add_html(b, source, length);
     luaL_addstring(b, "</td><td " CELL ">");
-    for (uint32_t v = 0; v < s->value_count; v++) {
-        if (v) luaL_addstring(b, "   ");
-        lg_trace_value_text(t, &t->result->values[s->first_value + v], text, sizeof text);
+    struct lg_trace_change at = {0};
+    for (bool first = true; lg_trace_change_text(t, s, &at, text, sizeof text); first = false) {
+        if (!first) luaL_addstring(b, "   ");
         add_text(b, text);
     }
     luaL_addstring(b, "</td></tr>");

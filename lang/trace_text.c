@@ -8,6 +8,7 @@
 #define LINE_WIDTH  120
 #define MOST_SOURCE 42 /* characters of a source line */
 #define LISTED      4  /* values of lanes that follow no rule */
+#define MOST_RUNS   8  /* of a step's elements of shared memory */
 
 /* ---- values ---- */
 static void put(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -93,17 +94,17 @@ static bool are_same(const struct simt_trace_value *v)
     return true;
 }
 
-void lg_trace_value_text(const struct lg_trace *t, const struct simt_trace_value *v, char *out, size_t size)
+/* Adds the values of a variable; `shown`: only of these lanes, one by one. */
+static void put_values(const struct lg_trace *t, const struct simt_debug_variable *variable,
+                       const struct simt_trace_value *v, uint32_t shown, char *out, size_t size)
 {
-    const struct simt_debug_variable *variable = &t->result->debug->variables[v->variable];
     int first = __builtin_ctz(v->lanes), last = 31 - __builtin_clz(v->lanes), listed = 0;
-    uint32_t rest = v->lanes & (v->lanes - 1), wanted = t->shown ? v->lanes & t->shown : v->lanes;
+    uint32_t rest = v->lanes & (v->lanes - 1), wanted = shown ? v->lanes & shown : v->lanes;
     double step = 0;
-    snprintf(out, size, "%s = ", variable->name);
-    if (!wanted || (are_same(v) && !t->shown)) {
+    if (!wanted || (are_same(v) && !shown)) {
         if (wanted) put_scalar(t, variable, v->bits[first], out, size);
         if (!wanted) put(out, size, "(not of these lanes)");
-    } else if (!t->shown && is_even(variable, v, &step)) {
+    } else if (!shown && is_even(variable, v, &step)) {
         put_scalar(t, variable, v->bits[first], out, size);
         bool one = step == 1 && variable->kind != SIMT_VALUE_FLOAT;
         put(out, size, one ? ".." : ", ");
@@ -113,7 +114,7 @@ void lg_trace_value_text(const struct lg_trace *t, const struct simt_trace_value
     } else {
         for (int l = 0; l < 32; l++) {
             if (!(wanted >> l & 1)) continue;
-            if (!t->shown && listed == LISTED) {
+            if (!shown && listed == LISTED) {
                 put(out, size, " ...");
                 break;
             }
@@ -121,6 +122,67 @@ void lg_trace_value_text(const struct lg_trace *t, const struct simt_trace_value
             put_scalar(t, variable, v->bits[l], out, size);
         }
     }
+}
+
+static void put_variable(const struct lg_trace *t, const struct simt_trace_value *v, char *out, size_t size)
+{
+    const struct simt_debug_variable *variable = &t->result->debug->variables[v->variable];
+    snprintf(out, size, "%s = ", variable->name);
+    put_values(t, variable, v, t->shown, out, size);
+}
+
+/* ---- shared memory ---- */
+static bool is_shown(const struct lg_trace *t, const struct simt_trace_cell *c)
+{
+    return !t->shown || (t->shown & c->lanes);
+}
+
+/* How many elements from c on rise evenly: 32 at most, and two only when they are neighbours. */
+static uint32_t run_of(const struct lg_trace *t, const struct simt_trace_cell *c, uint32_t room)
+{
+    uint32_t n = 1, step = room > 1 ? c[1].index - c[0].index : 0;
+    while (n < 32 && n < room && c[n].array == c->array && c[n].size == c->size && c[n].kind == c->kind &&
+           c[n].index - c[n - 1].index == step && is_shown(t, &c[n]))
+        n++;
+    return n == 2 && step != 1 ? 1 : n;
+}
+
+/* The elements from *at on that belong together, and sets *at behind them; "" when there are no more in the step. */
+static void put_run(const struct lg_trace *t, const struct simt_trace_step *s, uint32_t *at, char *out, size_t size)
+{
+    const struct simt_trace_cell *cells = t->result->cells + s->first_cell;
+    *out = 0;
+    while (*at < s->cell_count && !is_shown(t, &cells[*at])) ++*at;
+    if (*at >= s->cell_count) return;
+    const struct simt_trace_cell *c = &cells[*at];
+    const struct simt_trace_array *a = &t->result->arrays[c->array];
+    uint32_t n = run_of(t, c, s->cell_count - *at), step = n > 1 ? c[1].index - c[0].index : 1;
+    struct simt_debug_variable element = {.name = a->name, .kind = c->kind, .size = c->size};
+    struct simt_trace_value v = {.lanes = UINT32_MAX >> (32 - n)};
+    for (uint32_t k = 0; k < n; k++) v.bits[k] = c[k].bits;
+    snprintf(out, size, "%.60s", a->name);
+    if (n > 1 && step == 1)
+        put(out, size, "[%u..%u]", c->index, c[n - 1].index);
+    else if (n > 1)
+        put(out, size, "[%u, %u .. %u]", c->index, c[1].index, c[n - 1].index);
+    else if (a->bytes > c->size)
+        put(out, size, "[%u]", c->index);
+    put(out, size, " = ");
+    put_values(t, &element, &v, 0, out, size);
+    *at += n;
+}
+
+bool lg_trace_change_text(const struct lg_trace *t, const struct simt_trace_step *s, struct lg_trace_change *at,
+                          char *out, size_t size)
+{
+    if (at->value < s->value_count) {
+        put_variable(t, &t->result->values[s->first_value + at->value++], out, size);
+        return true;
+    }
+    if (at->runs > MOST_RUNS) return false;
+    put_run(t, s, &at->cell, out, size);
+    if (*out && at->runs++ == MOST_RUNS) snprintf(out, size, "...");
+    return *out;
 }
 
 /* ---- parts ---- */
@@ -210,18 +272,17 @@ static void add_source(luaL_Buffer *b, const struct lg_trace *t, const struct si
     for (; column < width; column++) luaL_addchar(b, ' ');
 }
 
-static void add_values(luaL_Buffer *b, const struct lg_trace *t, const struct simt_trace_step *s, int margin)
+static void add_changes(luaL_Buffer *b, const struct lg_trace *t, const struct simt_trace_step *s, int margin)
 {
     size_t room = (size_t)(LINE_WIDTH - margin - 2), used = 0;
-    for (uint32_t k = 0; k < s->value_count; k++) {
-        char text[160];
-        lg_trace_value_text(t, &t->result->values[s->first_value + k], text, sizeof text);
+    struct lg_trace_change at = {0};
+    for (char text[160]; lg_trace_change_text(t, s, &at, text, sizeof text);) {
         size_t n = characters(text, strlen(text));
         if (used && used + 3 + n > room) {
-            add_format(b, "\n%*s| ", margin, "");
+            add_format(b, "\n%*s|", margin, "");
             used = 0;
         }
-        add_format(b, used ? "   %s" : "%s", text);
+        add_format(b, used ? "   %s" : " %s", text);
         used += (used ? 3 : 0) + n;
     }
 }
@@ -242,8 +303,8 @@ void lg_push_trace_text(lua_State *L, const struct lg_trace *t)
         for (int l = 0; l < 32; l++) cells[l] = s->lanes >> l & 1 ? '#' : '.';
         add_format(&b, "\n%5u %5d  %s  ", k + 1, s->line + t->kernel->program->first_line - 1, cells);
         add_source(&b, t, s, width);
-        luaL_addstring(&b, s->value_count ? " | " : " |");
-        add_values(&b, t, s, (int)width + 48);
+        luaL_addstring(&b, " |");
+        add_changes(&b, t, s, (int)width + 48);
     }
     if (lg_trace_rest(t, r->step_count, text, sizeof text)) add_format(&b, "\n%s", text);
     luaL_pushresult(&b);

@@ -58,8 +58,7 @@ static void read_party(const struct context *x, const struct simt_party *p, stru
 }
 
 /* ---- what ---- */
-/* A variable's own name out of its symbol: "tile" of "_ZZ6kernelPfE4tile". */
-static void plain_name(const char *symbol, char *out, size_t size)
+void rt_variable_name(const char *symbol, char *out, size_t size)
 {
     size_t n = strlen(symbol);
     if (strncmp(symbol, "_Z", 2) == 0) {
@@ -160,7 +159,7 @@ static void name_place(const struct context *x, const struct simt_report *r, str
 {
     if (r->kind == CHECK_FREED) return;
     if (r->symbol) {
-        plain_name(r->symbol, out->name, sizeof out->name);
+        rt_variable_name(r->symbol, out->name, sizeof out->name);
         uint64_t address = r->address;
         if (r->space == PTX_SHARED && address >> 31 == 1) address -= UINT64_C(1) << 32; /* before the start */
         set_index(out, address, r->start, r->bytes, r->size);

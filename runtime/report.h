@@ -37,6 +37,9 @@ void rt_findings_clear(struct rt_findings *f);
 enum rt_status rt_findings_read(const struct rt_kernel *k, const struct rt_launch *l, const struct rt_arg *args,
                                 struct simt_check *c, struct rt_findings *out, struct rt_error *e);
 
+/* A variable's own name out of its symbol: "tile" of "_ZZ6kernelPfE4tile"; never longer than that. */
+void rt_variable_name(const char *symbol, char *out, size_t size);
+
 /* A report as text of several lines: place and message, the source lines with carets, threads, hint. Returns what
  * snprintf would. */
 int rt_report_text(const struct rt_report *r, const char *kernel, char *buffer, size_t size);

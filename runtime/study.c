@@ -3,6 +3,7 @@
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/module.h"
+#include "runtime/report.h"
 
 static uint64_t bytes_of(const struct rt_arg *args, size_t count)
 {
@@ -119,6 +120,15 @@ static enum rt_status check_place(const struct rt_kernel *k, const struct rt_lau
     return RT_OK;
 }
 
+static void name_arrays(struct simt_trace *t)
+{
+    for (uint32_t k = 0; k < t->array_count; k++) {
+        char name[96];
+        rt_variable_name(t->arrays[k].name, name, sizeof name);
+        memcpy(t->arrays[k].name, name, strlen(name) + 1);
+    }
+}
+
 struct simt_trace *rt_kernel_trace(const struct rt_kernel *k, const struct rt_launch *l, const struct rt_arg *args,
                                    size_t count, const struct rt_trace_request *request, struct rt_error *e)
 {
@@ -137,6 +147,7 @@ struct simt_trace *rt_kernel_trace(const struct rt_kernel *k, const struct rt_la
         status = rt_kernel_launch(k, l, args, count, e);
         simt_study_launches(NULL);
         t->ptx = NULL;
+        name_arrays(t);
     }
     rt_program_free(debug);
     if (status == RT_OK) return t;

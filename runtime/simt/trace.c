@@ -11,6 +11,7 @@ struct tracer {
     struct simt_observer observer;
     struct simt_trace *out;
     struct trace_watch watch;
+    struct trace_shared shared;
     uint64_t block;  /* the one that is traced */
     bool *in_source; /* by pc: an instruction of the source's own file */
     bool *jumps;     /* by pc: where control does not go straight on */
@@ -53,10 +54,13 @@ static void end_step(struct tracer *t, const struct warp *w)
                                      .lanes = t->lanes,
                                      .function = out->functions[t->frame->function - t->watch.program->functions],
                                      .depth = (uint32_t)t->frame->depth,
-                                     .first_value = out->value_count};
+                                     .first_value = out->value_count,
+                                     .first_cell = out->cell_count};
     t->failed = !simt_watch_read(&t->watch, w, t->frame, last, t->jumps[t->last_pc] ? last : last + 1, t->lanes,
-                                 t->number, out);
+                                 t->number, out) ||
+                !simt_shared_read(&t->shared, w, out);
     step->value_count = out->value_count - step->first_value;
+    step->cell_count = out->cell_count - step->first_cell;
 }
 
 static bool is_traced(const struct tracer *t, const struct worker *k)
@@ -75,6 +79,7 @@ static enum event before(struct simt_observer *o, struct warp *w, const struct i
                     (line == t->line || !line || !t->line) && t->seen[w->pc] != t->number;
         if (!same) {
             end_step(t, w);
+            t->shared.count = 0;
             t->number++;
             t->line = line;
             t->lanes = s->mask;
@@ -89,6 +94,7 @@ static enum event before(struct simt_observer *o, struct warp *w, const struct i
     }
     if (s->frame->depth > 0 && w->pc == s->frame->function->start) simt_watch_enter(&t->watch, s->frame, *m);
     simt_watch_note(&t->watch, w, i, *m, t->number);
+    if (!t->failed) t->failed = !simt_shared_note(&t->shared, &t->watch, w, i, *m, t->out);
     return EV_NEXT;
 }
 
@@ -148,7 +154,8 @@ static bool trace_launch(struct tracer *t, struct simt_launch *l, uint32_t local
     struct rt_error e = {0};
     out->debug = simt_debug_read(out->ptx, strlen(out->ptx), &e);
     rt_error_clear(&e);
-    if (!out->debug || !prepare(t, t->watch.program) || !simt_watch_open(&t->watch, out->debug, local_bytes))
+    if (!out->debug || !prepare(t, t->watch.program) || !simt_shared_open(t->watch.program, l, out) ||
+        !simt_watch_open(&t->watch, out->debug, local_bytes))
         return no_memory(fault, l);
     t->observer = (struct simt_observer){.before = before, .block_start = block_start, .block_end = block_end};
     t->block = (uint64_t)out->block[0] + (uint64_t)l->grid[0] * (out->block[1] + (uint64_t)l->grid[1] * out->block[2]);
@@ -173,6 +180,7 @@ static bool run(struct simt_study *s, const struct simt_launch *l, struct simt_f
     simt_watch_close(&t.watch);
     for (size_t f = 0; t.watch.slots && f < module->func_count; f++) free(t.watch.slots[f]);
     free(t.watch.slots);
+    simt_shared_close(&t.shared, out);
     free(t.in_source);
     free(t.jumps);
     free(t.seen);
@@ -192,9 +200,12 @@ void simt_trace_free(struct simt_trace *t)
 {
     if (!t) return;
     for (uint32_t f = 0; t->functions && f < t->function_count; f++) free(t->functions[f]);
+    for (uint32_t k = 0; k < t->array_count; k++) free(t->arrays[k].name);
     simt_debug_free(t->debug);
     free(t->functions);
     free(t->steps);
     free(t->values);
+    free(t->arrays);
+    free(t->cells);
     free(t);
 }

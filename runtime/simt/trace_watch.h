@@ -1,4 +1,5 @@
-/* Inside the tracer: which variables there are at a place of the program, and which of them a step has written. */
+/* Inside the tracer: which variables there are at a place of the program, and which of them a step has written; and
+ * which elements of shared memory. */
 #ifndef SIMT_TRACE_WATCH_H
 #define SIMT_TRACE_WATCH_H
 
@@ -46,5 +47,25 @@ void simt_watch_note(struct trace_watch *t, struct warp *w, const struct insn *i
  * `position` is it or, when control went straight on, the next. Adds them to the trace's values. False: no memory. */
 bool simt_watch_read(struct trace_watch *t, const struct warp *w, const struct frame *f, uint32_t last,
                      uint32_t position, uint32_t m, uint32_t step, struct simt_trace *out);
+
+/* ---- trace_shared.c ---- */
+struct trace_write { /* to shared memory, in the step at hand */
+    uint32_t address, lanes;
+    uint8_t size;
+    bool floats;
+};
+struct trace_shared {
+    struct trace_write *writes;
+    uint32_t count, room;
+};
+/* Lists the arrays of shared memory that the launch has. This and the others return false when there is no memory. */
+bool simt_shared_open(const struct simt_program *p, const struct simt_launch *l, struct simt_trace *out);
+/* The instruction, about to be run by lanes m, will have read or written. */
+bool simt_shared_note(struct trace_shared *s, const struct trace_watch *t, struct warp *w, const struct insn *i,
+                      uint32_t m, const struct simt_trace *out);
+/* Adds what the step wrote to the trace's cells. */
+bool simt_shared_read(struct trace_shared *s, const struct warp *w, struct simt_trace *out);
+/* All is seen: what the arrays hold is clearer now. */
+void simt_shared_close(struct trace_shared *s, struct simt_trace *out);
 
 #endif

@@ -15,6 +15,13 @@ local function at(steps, text)
   return found
 end
 
+-- By lane, or index, from 0: first, first + step and so on.
+local function lanes(n, first, step)
+  local list = {}
+  for i = 0, n - 1 do list[i] = first + i * (step or 1) end
+  return list
+end
+
 local first_line = line() + 2
 local branch = gpu.kernel [[
   __global__ void branch(int n, const float *x, float *y) {
@@ -231,9 +238,70 @@ t.test("device variables, shared memory, templates, launchers", function()
   t.eq(out[1], 2)
   local steps = gpu.trace(k(1, 64, 256)){ warp = 1 }(out)
   t.eq(at(steps, "T v =")[1].values.v[0], 33 + 2)
+  local s = at(steps, "s[threadIdx.x] =")[1].shared.s
+  for i = 0, 63 do t.eq(s[i], i >= 32 and i or nil) end -- the other half is another warp's
   t.eq(out[1], 3)
   k(1, 64, 256)(out)
   t.eq(out[1], 4)
+end)
+
+t.test("the elements of shared memory that a step writes", function()
+  local k = gpu.kernel [[
+    __device__ void set(short *p, int i) { *p = -i; }
+    __global__ void tiles(float *out) {
+      __shared__ float tile[64];
+      __shared__ int grid[2][32];
+      __shared__ double one;
+      __shared__ float4 four[2];
+      __shared__ short some[32];
+      __shared__ int count;
+      int i = threadIdx.x;
+      tile[i] = i * 0.5f;
+      grid[i / 32][i % 32] = 64 - i;
+      if (i == 0) one = 0.25;
+      if (i < 2) four[i] = make_float4(1, 2, 3, i);
+      if (i < 32) some[i] = 7;
+      if (i % 8 == 0) set(&some[i / 2], i);
+      if (i == 3) count = 0;
+      __syncthreads();
+      atomicAdd(&count, 2);
+      __syncthreads();
+      if (i < 16) tile[i * 4] += tile[i];
+      if (i == 0) out[0] = tile[i + 1] + grid[1][2] + one + four[1].w + some[4] + count;
+      tile[i ^ 1] = 1.5f;
+    }
+  ]]
+  local out = gpu.zeros(1)
+  local steps = gpu.trace(k, 1, 64)(out)
+  t.eq(out[1], 0.5 + 30 + 0.25 + 1 - 8 + 128)
+  local function shared(text)
+    local found = at(steps, text)
+    return found[#found].shared
+  end
+  t.same(shared("tile[i] = i"), { tile = lanes(32, 0, 0.5) })
+  t.same(shared("grid[i / 32]"), { grid = lanes(32, 64, -1) })
+  t.same(shared("one = 0.25"), { one = { [0] = 0.25 } })
+  t.same(shared("make_float4"), { four = { [0] = 1.0, 2.0, 3.0, 0.0, 1.0, 2.0, 3.0, 1.0 } })
+  t.same(shared("some[i] = 7"), { some = lanes(32, 7, 0) })
+  t.same(at(steps, "*p = -i")[1].shared, { some = { [0] = 0, [4] = -8, [8] = -16, [12] = -24 } })
+  t.same(shared("count = 0"), { count = { [0] = 0 } })
+  t.eq(shared("atomicAdd").count[0] % 2, 0)
+  t.same(shared("__syncthreads"), {})
+  local sums = {}
+  for i = 0, 15 do sums[4 * i] = 2 * i + i / 2 end
+  t.same(shared("tile[i * 4] +="), { tile = sums })
+  t.eq(shared("tile[i ^ 1]").tile[5], 1.5) -- a constant, which an instruction on integers writes
+  local text = tostring(steps)
+  for _, part in ipairs { "| tile[0..31] = 0, 0.5 .. 15.5", "| grid[0..31] = 64, 63 .. 33", "| one = 0.25", "| some[0..31] = 7",
+    "| some[0, 4 .. 12] = 0, -8 .. -24", "| tile[0, 4 .. 60] = 0, 2.5 .. 37.5" } do
+    assert(text:find(part, 1, true), "no '" .. part .. "' in\n" .. text)
+  end
+  assert(getmetatable(steps).__display(steps)["text/html"]:find("tile[0..31] = 0, 0.5 .. 15.5", 1, true))
+  local some = tostring(gpu.trace(k, 1, 64){ warp = 1, lanes = { 2, 9 } }(out))
+  for _, part in ipairs { "tile[34] = 17", "tile[41] = 20.5", "grid[34] = 30", "count = " } do
+    assert(some:find(part, 1, true), "no '" .. part .. "' in\n" .. some)
+  end
+  assert(not some:find("tile[35] = 17.5", 1, true) and not some:find(" \n", 1, true), some)
 end)
 
 t.test("mistakes are named", function()

@@ -4,27 +4,29 @@
 #include "runtime/simt/trace.h"
 #include "tests/unit/test.h"
 
-static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
-                          ".global .u32 counter = 7;\n"
-                          ".func helper(.param .u32 pa) { .reg .u32 %r<3>; ld.param.u32 %r1, [pa]; ret; }\n"
-                          ".visible .entry k(.param .u64 pd)\n{\n"
-                          ".local .b8 depot[16]; .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n"
-                          ".loc 1 2 0\n$L0: ld.param.u64 %rd1, [pd]; mov.u32 %r1, %tid.x;\n"
-                          ".loc 1 3 0\n$L1: mul.wide.u32 %rd2, %r1, 4; add.u64 %rd1, %rd1, %rd2;\n"
-                          "setp.lt.u32 %p1, %r1, 8; @%p1 bra $L2;\n"
-                          ".loc 1 4 0\n st.global.u32 [%rd1], %r1;\n"
-                          "$L2:\n.loc 1 5 0\n atom.global.add.u32 %r2, [counter], 1; st.local.u32 [depot+4], %r2;\n"
-                          "$L3: ret;\n$L4:\n}\n"
-                          ".file 1 \"/test.cu\"\n"
-                          ".section .debug_abbrev\n{\n.b8 1,17,1,0,0\n.b8 2,46,1,17,1,18,1,0,0\n"
-                          ".b8 3,52,0,3,8,2,10,73,19,0,0\n.b8 4,36,0,62,11,11,11,0,0\n.b8 0\n}\n"
-                          ".section .debug_info\n{\n.b32 81\n.b8 2,0\n.b32 .debug_abbrev\n.b8 8\n"
-                          ".b8 1\n"                                                /* 11: the unit */
-                          ".b8 4,7,4\n"                                            /* 12: unsigned, 4 bytes */
-                          ".b8 2\n.b64 $L0\n.b64 $L4\n"                            /* 15: the function */
-                          ".b8 3,105,0\n.b8 5,144,177,228,149,1\n.b32 12\n"        /* i in %r1 */
-                          ".b8 3,109,0\n.b8 11,3\n.b64 depot\n.b8 35,4\n.b32 12\n" /* m in depot + 4 */
-                          ".b8 0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0\n}\n";
+static const char ptx[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n"
+    ".global .u32 counter = 7;\n"
+    ".func helper(.param .u32 pa) { .reg .u32 %r<3>; ld.param.u32 %r1, [pa]; ret; }\n"
+    ".visible .entry k(.param .u64 pd)\n{\n"
+    ".local .b8 depot[16]; .shared .align 4 .b8 room[16]; .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n"
+    ".loc 1 2 0\n$L0: ld.param.u64 %rd1, [pd]; mov.u32 %r1, %tid.x;\n"
+    ".loc 1 3 0\n$L1: mul.wide.u32 %rd2, %r1, 4; add.u64 %rd1, %rd1, %rd2;\n"
+    "setp.lt.u32 %p1, %r1, 8; @%p1 bra $L2;\n"
+    ".loc 1 4 0\n st.global.u32 [%rd1], %r1;\n"
+    "$L2:\n.loc 1 5 0\n atom.global.add.u32 %r2, [counter], 1; st.local.u32 [depot+4], %r2;\n"
+    "st.shared.u32 [room+8], %r2;\n"
+    "$L3: ret;\n$L4:\n}\n"
+    ".file 1 \"/test.cu\"\n"
+    ".section .debug_abbrev\n{\n.b8 1,17,1,0,0\n.b8 2,46,1,17,1,18,1,0,0\n"
+    ".b8 3,52,0,3,8,2,10,73,19,0,0\n.b8 4,36,0,62,11,11,11,0,0\n.b8 0\n}\n"
+    ".section .debug_info\n{\n.b32 81\n.b8 2,0\n.b32 .debug_abbrev\n.b8 8\n"
+    ".b8 1\n"                                                /* 11: the unit */
+    ".b8 4,7,4\n"                                            /* 12: unsigned, 4 bytes */
+    ".b8 2\n.b64 $L0\n.b64 $L4\n"                            /* 15: the function */
+    ".b8 3,105,0\n.b8 5,144,177,228,149,1\n.b32 12\n"        /* i in %r1 */
+    ".b8 3,109,0\n.b8 11,3\n.b64 depot\n.b8 35,4\n.b32 12\n" /* m in depot + 4 */
+    ".b8 0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0\n}\n";
 
 static struct simt_program *program;
 static uint64_t out;
@@ -70,7 +72,7 @@ static bool profile_once(struct simt_fault *fault)
         CHECK_INT(p->lines[2].counts.store.sectors, 2 * 3);
         CHECK_INT(p->lines[3].counts.atomic_turns, 2 * 32);
         CHECK_INT(p->lines[3].counts.local_bytes, 2 * 32 * 4);
-        CHECK_INT(p->total.instructions, 2 * (2 + 4 + 1 + 3));
+        CHECK_INT(p->total.instructions, 2 * (2 + 4 + 1 + 4));
     }
     simt_profile_free(p);
     return ok;
@@ -99,6 +101,11 @@ static bool trace_once(struct simt_fault *fault)
         CHECK_STR(t->debug->variables[t->values[1].variable].name, "m");
         CHECK_INT(t->values[1].bits[1], t->values[1].bits[0] + 1);
         CHECK_STR(t->steps[3].function, "k");
+        CHECK_INT(t->cell_count, 1);
+        CHECK_INT(t->steps[3].first_cell + t->steps[3].cell_count, 1);
+        CHECK_STR(t->arrays[t->cells[0].array].name, "room");
+        CHECK_INT(t->cells[0].index, 2);
+        CHECK(t->cells[0].bits - t->values[1].bits[0] < 32); /* of one of the lanes */
     }
     simt_trace_free(t);
     return ok;
