@@ -3,6 +3,9 @@
 #ifdef KN_DRAW_LEVEL
 #include <math.h>
 #include <string.h>
+#if defined __AVX2__
+#include <immintrin.h>
+#endif
 #include "kernels/random_draw.h"
 
 #define KN_FN          static inline __attribute__((always_inline, unused))
@@ -45,16 +48,99 @@ KN_FN u64_ mulhi_(u64_ a, u64_ b)
 
 #include "kernels/random.def"
 
-#define DRAW(id, function, class, type, per)                                                                           \
+/* The words of many blocks, each kind in an array of its own. Products of 32 bits are lanes of 64 bits, of which only
+ * the lower halves are looked at until the end. */
+#define MANY 256
+
+#if defined __AVX512F__
+#define LANES                8
+#define LANE_OP(name)        _mm512_##name
+#define LANE_SUM(a, b)       _mm512_add_epi64(a, b)
+#define LANE_XOR(a, b)       _mm512_xor_si512(a, b)
+#define LANE_COUNT           _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0)
+#define LANE_STORE(to, from) _mm256_storeu_si256((__m256i *)(to), _mm512_cvtepi64_epi32(from))
+typedef __m512i lanes;
+#elif defined __AVX2__
+#define LANES          4
+#define LANE_OP(name)  _mm256_##name
+#define LANE_SUM(a, b) _mm256_add_epi64(a, b)
+#define LANE_XOR(a, b) _mm256_xor_si256(a, b)
+#define LANE_COUNT     _mm256_set_epi64x(3, 2, 1, 0)
+#define LANE_STORE(to, from)                                                                                           \
+    _mm_storeu_si128((__m128i *)(to), _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(                              \
+                                          from, _mm256_set_epi32(7, 5, 3, 1, 6, 4, 2, 0))))
+#define _mm256_set1_epi64 _mm256_set1_epi64x
+typedef __m256i lanes;
+#endif
+
+#ifdef LANES
+#define GROUPS 2 /* on their way at once: a product takes its time */
+
+static void fill_words(const struct draw_ *p, u64_ first, size_t n, u32_ (*w)[MANY])
+{
+    const lanes m0 = LANE_OP(set1_epi64)(0xD2511F53), m1 = LANE_OP(set1_epi64)(0xCD9E8D57);
+    for (size_t i = 0; i < n; i += (size_t)GROUPS * LANES) {
+        lanes a[GROUPS], b[GROUPS], c[GROUPS], d[GROUPS];
+        u32_ k0 = (u32_)p->seed, k1 = (u32_)(p->seed >> 32);
+        for (size_t g = 0; g < GROUPS; g++) {
+            a[g] = LANE_SUM(LANE_OP(set1_epi64)((i64_)(first + i + g * LANES)), LANE_COUNT);
+            b[g] = LANE_OP(srli_epi64)(a[g], 32);
+            c[g] = LANE_OP(set1_epi64)((i64_)p->stream);
+            d[g] = LANE_OP(srli_epi64)(c[g], 32);
+        }
+        for (int round = 0; round < 10; round++) {
+            const lanes key0 = LANE_OP(set1_epi64)((i64_)k0), key1 = LANE_OP(set1_epi64)((i64_)k1);
+            for (size_t g = 0; g < GROUPS; g++) {
+                lanes x = LANE_OP(mul_epu32)(a[g], m0), y = LANE_OP(mul_epu32)(c[g], m1);
+                a[g] = LANE_XOR(LANE_XOR(LANE_OP(srli_epi64)(y, 32), b[g]), key0);
+                c[g] = LANE_XOR(LANE_XOR(LANE_OP(srli_epi64)(x, 32), d[g]), key1);
+                b[g] = y;
+                d[g] = x;
+            }
+            k0 += 0x9E3779B9u;
+            k1 += 0xBB67AE85u;
+        }
+        for (size_t g = 0; g < GROUPS; g++) {
+            LANE_STORE(w[0] + i + g * LANES, a[g]);
+            LANE_STORE(w[1] + i + g * LANES, b[g]);
+            LANE_STORE(w[2] + i + g * LANES, c[g]);
+            LANE_STORE(w[3] + i + g * LANES, d[g]);
+        }
+    }
+}
+#else
+static void fill_words(const struct draw_ *p, u64_ first, size_t n, u32_ (*w)[MANY])
+{
+    for (size_t i = 0; i < n; i++) {
+        struct words_ x = draw_words_(p, first + i, 0);
+        w[0][i] = x.a;
+        w[1][i] = x.b;
+        w[2][i] = x.c;
+        w[3][i] = x.d;
+    }
+}
+#endif
+
+#define DRAW_WORDS(function, type, per)                                                                                \
+    u32_ w[4][MANY];                                                                                                   \
+    for (size_t at = 0; at < blocks; at += MANY, out += (size_t)MANY * (per)) {                                        \
+        size_t n = blocks - at < MANY ? blocks - at : MANY;                                                            \
+        fill_words(&p, first + at, n, w);                                                                              \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            type v[per];                                                                                               \
+            function(&p, (struct words_){w[0][i], w[1][i], w[2][i], w[3][i]}, v);                                      \
+            for (int k = 0; k < (per); k++) out[i * (per) + (size_t)k] = v[k];                                         \
+        }                                                                                                              \
+    }
+#define DRAW_NUMBER(function, type, per)                                                                               \
+    for (size_t i = 0; i < blocks; i++) function(&p, first + i, out + i * (per));
+
+#define DRAW(id, function, takes, class, type, per)                                                                    \
     static void draw_##function(const struct draw_ *from, u64_ first, size_t blocks, void *to)                         \
     {                                                                                                                  \
         const struct draw_ p = *from;                                                                                  \
         type *out = to;                                                                                                \
-        for (size_t i = 0; i < blocks; i++) {                                                                          \
-            type v[per];                                                                                               \
-            function(&p, first + i, v);                                                                                \
-            for (int k = 0; k < per; k++) out[i * per + (size_t)k] = v[k];                                             \
-        }                                                                                                              \
+        DRAW_##takes(function, type, per)                                                                              \
     }
 KN_DRAWS(DRAW)
 
@@ -62,7 +148,7 @@ void KN_DRAW_LEVEL(const struct kn_draw_values *v, uint64_t first, size_t blocks
 {
     const struct draw_ p = {v->seed, v->stream, v->x, v->y, v->limit, v->low, v->range, v->bits};
     switch (v->kind) {
-#define X(id, function, class, type, per)                                                                              \
+#define X(id, function, takes, class, type, per)                                                                       \
     case KN_BLOCK_##id: draw_##function(&p, first, blocks, out); break;
         KN_DRAWS(X)
 #undef X

@@ -32,8 +32,8 @@ static void write_draw(const void *context, struct kn_text *t)
            "for (long long b = (long long)blockIdx.x * %d + threadIdx.x; b * %d < p.n; b += (long long)gridDim.x * %d) "
            "{\n",
            KN_THREADS, KN_THREADS, info->per, KN_THREADS);
-    kn_put(t, "%s v[%d];\n%s(&p.draw, b, v);\n", info->class == KN_B ? "unsigned char" : kn_classes[info->class].cuda,
-           info->per, info->function);
+    kn_put(t, "%s v[%d];\n%s(&p.draw, %s, v);\n", info->class == KN_B ? "unsigned char" : kn_classes[info->class].cuda,
+           info->per, info->function, info->takes_number ? "b" : "draw_words_(&p.draw, b, 0)");
     kn_put(t, "#pragma unroll\nfor (int k = 0; k < %d; k++) if (b * %d + k < p.n) {\nconst %s r = ", info->per,
            info->per, kn_classes[kn_class_of(dtype)].cuda);
     kn_put_convert(t, info->class, dtype, "v[k]");

@@ -6,22 +6,22 @@
 #include "kernels/ops.h"
 #include "kernels/random.h"
 
-/* Rows: id, function, class, C type, numbers of a block. */
+/* Rows: id, function, what it takes (a block's WORDS or its NUMBER), class, C type, numbers of a block. */
 #define KN_DRAWS(X)                                                                                                    \
-    X(UNIFORM_F, uniform_f_, F32, float, 4)                                                                            \
-    X(UNIFORM_D, uniform_d_, F64, double, 2)                                                                           \
-    X(NORMAL_F, normal_f_, F32, float, 4)                                                                              \
-    X(NORMAL_D, normal_d_, F64, double, 2)                                                                             \
-    X(EXPONENTIAL_F, exponential_f_, F32, float, 4)                                                                    \
-    X(EXPONENTIAL_D, exponential_d_, F64, double, 2)                                                                   \
-    X(BERNOULLI, bernoulli_, B, uint8_t, 4)                                                                            \
-    X(INTEGERS, integers_, I64, int64_t, 2)                                                                            \
-    X(WIDE_INTEGERS, wide_integers_, I64, int64_t, 1)                                                                  \
-    X(GAMMA, gamma_, F64, double, 1)                                                                                   \
-    X(POISSON, poisson_, F64, double, 1)
+    X(UNIFORM_F, uniform_f_, WORDS, F32, float, 4)                                                                     \
+    X(UNIFORM_D, uniform_d_, WORDS, F64, double, 2)                                                                    \
+    X(NORMAL_F, normal_f_, WORDS, F32, float, 4)                                                                       \
+    X(NORMAL_D, normal_d_, WORDS, F64, double, 2)                                                                      \
+    X(EXPONENTIAL_F, exponential_f_, WORDS, F32, float, 4)                                                             \
+    X(EXPONENTIAL_D, exponential_d_, WORDS, F64, double, 2)                                                            \
+    X(BERNOULLI, bernoulli_, WORDS, B, uint8_t, 4)                                                                     \
+    X(INTEGERS, integers_, WORDS, I64, int64_t, 2)                                                                     \
+    X(WIDE_INTEGERS, wide_integers_, WORDS, I64, int64_t, 1)                                                           \
+    X(GAMMA, gamma_, NUMBER, F64, double, 1)                                                                           \
+    X(POISSON, poisson_, NUMBER, F64, double, 1)
 
 enum kn_draw_kind {
-#define X(id, function, class, type, per) KN_BLOCK_##id,
+#define X(id, function, takes, class, type, per) KN_BLOCK_##id,
     KN_DRAWS(X)
 #undef X
         KN_DRAW_KINDS
@@ -39,6 +39,7 @@ struct kn_draw_values {
 
 struct kn_draw_info {
     const char *function;
+    bool takes_number;
     enum kn_class class;
     int per;
 };
