@@ -68,16 +68,17 @@ static unsigned add_site(struct simt_check *c, uint32_t pc)
                                                            : ACCESS_ATOMIC};
     s.is_volatile = s.access != ACCESS_ATOMIC && i->flags & F_SPIN;
     s.strong = s.access == ACCESS_ATOMIC || s.is_volatile;
-    for (unsigned k = c->site_count; k-- > 1;) {
-        const struct site *o = &c->sites[k];
+    unsigned atomic = s.access == ACCESS_ATOMIC, base = atomic * MAX_SITES / 2, *count = &c->site_count[atomic];
+    for (unsigned k = *count; k-- > 1;) {
+        const struct site *o = &c->sites[base + k];
         const struct place *there = &c->program->places[o->pc];
         if (o->access == s.access && o->is_volatile == s.is_volatile && there->file == at->file &&
             there->line == at->line && there->column == at->column)
-            return k;
+            return base + k;
     }
-    if (c->site_count == MAX_SITES) return MAX_SITES - 1;
-    c->sites[c->site_count] = s;
-    return c->site_count++;
+    if (*count == MAX_SITES / 2) return base + MAX_SITES / 2 - 1;
+    c->sites[base + *count] = s;
+    return base + (*count)++;
 }
 
 static bool no_memory(struct simt_fault *f, const struct simt_launch *l)
@@ -94,13 +95,14 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     struct simt_check *c = (struct simt_check *)o;
     const struct simt_program *p = c->program = l->function->program;
     c->launch = l;
-    c->number = atomic_fetch_add(&launches, 1) + 1;
+    while (!(c->number = (uint32_t)atomic_fetch_add(&launches, 1) + 1)) {
+    }
     c->parallel = rt_thread_count() > 1;
-    c->judge = simt_vector_judge();
+    c->vectors = simt_check_vectors();
     const struct op_table *ops = simt_vector_ops();
     for (size_t k = 0; k < ops->count; k++)
         if (!strcmp(ops->rows[k].key, "+offset")) c->narrow = ops->rows[k].run;
-    c->site_count = 1;
+    c->site_count[0] = c->site_count[1] = 1;
     c->watch = rt_calloc(p->code_count + 1, sizeof *c->watch);
     c->site_of = rt_calloc(p->code_count + 1, sizeof *c->site_of);
     c->sites = rt_calloc(MAX_SITES, sizeof *c->sites);
@@ -110,6 +112,7 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
         c->watch[pc] = (uint8_t)watched_of(&p->code[pc], opcode);
         if (c->watch[pc] == WATCH_ACCESS) c->site_of[pc] = (uint16_t)add_site(c, pc);
         c->untracked |= is_untracked(opcode);
+        c->releases_some |= c->watch[pc] == WATCH_FENCE || (p->code[pc].memory && p->code[pc].flags & F_RELEASE);
     }
     c->observer.watch = c->watch;
     return true;
@@ -118,7 +121,8 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
 static void free_block(struct block *b)
 {
     simt_sync_free(b);
-    simt_race_free_shared(b);
+    simt_shadow_free(b);
+    simt_shared_free(b);
     free(b->spans);
     free(b->exit_pc);
     free(b);
@@ -134,7 +138,7 @@ static void launch_end(struct simt_observer *o)
     }
     if (c->untracked) simt_wrote_everything();
     simt_written_settle();
-    simt_race_trim();
+    simt_shadow_trim();
 }
 
 /* ---- blocks ---- */
@@ -146,7 +150,7 @@ static struct block *new_block(struct simt_check *c, struct worker *k)
     b->worker = k;
     b->spans = rt_calloc(c->program->cache_count + 1, sizeof *b->spans);
     b->exit_pc = rt_calloc((size_t)k->warp_count * SIMT_WARP, sizeof *b->exit_pc);
-    if (!b->spans || !b->exit_pc) {
+    if (!b->spans || !b->exit_pc || !simt_shared_new(b)) {
         free_block(b);
         return NULL;
     }
@@ -165,7 +169,8 @@ static bool block_start(struct simt_observer *o, struct worker *k)
     if (!b) return no_memory(&k->fault, c->launch);
     b->id = (record)(1 + k->block_index % BLOCK_IDS) << BLOCK_AT;
     simt_sync_start(b);
-    simt_race_start(b);
+    simt_shadow_start(b);
+    simt_shared_start(b);
     return true;
 }
 

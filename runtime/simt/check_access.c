@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
-#include "runtime/simt/check_inside.h"
+#include "runtime/simt/check_cells.h"
 #include "runtime/simt/heap.h"
 
 #define OUT_OF_OFFSETS 0xfffffff0u /* what the decoder's narrowing makes of addresses of more than 32 bits */
@@ -181,6 +181,33 @@ static void widen(struct access *a, unsigned lane)
     }
 }
 
+/* Have the lines at the address been written that are to be read? What is to be written will have been. */
+static bool lines_written(const struct access *a, const struct span *s, uint64_t address, unsigned bytes)
+{
+    for (uint64_t at = address - s->start; s->written && at < address - s->start + bytes; at += LINE) {
+        _Atomic uint64_t *word = &s->written[at / 64];
+        if (atomic_load_explicit(word, memory_order_relaxed) == UINT64_MAX) continue;
+        if (a->kind == ACCESS_READ) return false;
+        atomic_store_explicit(word, UINT64_MAX, memory_order_relaxed);
+    }
+    return true;
+}
+
+/* All lanes touch what `from` holds, each half of them neighbours and whole lines that nothing is to be said about. */
+static bool check_rows(const struct access *a, const uint64_t *from)
+{
+    const struct span *s = &a->block->spans[a->insn->d2];
+    uint64_t at[2] = {from[0] + (uint64_t)a->insn->imm, from[16] + (uint64_t)a->insn->imm};
+    unsigned bytes = 16 * a->bytes;
+    if ((at[0] | at[1]) % LINE || a->bytes < 4 || a->kind == ACCESS_ATOMIC) return false;
+    if (a->check->vectors->rows64(from, a->bytes) != (ROW_UNIT | ROW_UNIT << ROW_BITS)) return false;
+    bool one = at[1] - at[0] == bytes;
+    if (!inside(s, at[0], bytes) || !inside(s, at[1], bytes)) return false;
+    if (!lines_written(a, s, at[0], bytes) || !lines_written(a, s, at[1], bytes)) return false;
+    if (one) return simt_race_row(a, at[0], 0, SIMT_WARP);
+    return simt_race_row(a, at[0], 0, 16) && simt_race_row(a, at[1], 16, 16);
+}
+
 /* The lanes that may go on. */
 static uint32_t check_global(const struct access *a, uint32_t m)
 {
@@ -189,8 +216,7 @@ static uint32_t check_global(const struct access *a, uint32_t m)
     if (s->high - s->low < a->bytes) {
         bad = 1;
     } else if (m == FULL) {
-        uint64_t low = s->low, room = s->high - s->low - a->bytes, odd = a->bytes - 1;
-        for (int l = 0; l < SIMT_WARP; l++) bad |= (uint64_t)(a->at[l] - low > room) | (a->at[l] & odd);
+        bad |= !a->check->vectors->within(a->at, s->low, s->high - s->low - a->bytes, a->bytes - 1);
     } else {
         EACH_LANE(l, m)
         bad |= (uint64_t)(a->at[l] - s->low > s->high - s->low - a->bytes) | (a->at[l] & (a->bytes - 1));
@@ -230,7 +256,7 @@ static uint32_t check_window(struct access *a, uint32_t m, enum ptx_space space)
         report(a, l, aligned ? CHECK_BOUNDS : CHECK_ALIGNMENT, space, false);
         give_zero(a, l);
     }
-    if (allowed && space == PTX_SHARED) simt_race_touch(a, allowed, true);
+    if (allowed && space == PTX_SHARED) simt_shared_touch(a, allowed);
     return allowed;
 }
 
@@ -284,17 +310,21 @@ enum event simt_check_access(struct simt_check *c, struct warp *w, const struct 
 {
     struct block *b = w->worker->observed;
     unsigned site = c->site_of[w->pc];
-    struct access a = {.check = c,
-                       .block = b,
-                       .warp = w,
-                       .insn = i,
-                       .regs = w->frame->regs,
-                       .kind = c->sites[site].access,
-                       .site = &c->sites[site],
-                       .me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site,
-                       .bytes = (uint32_t)i->size * i->count};
+    struct access a; /* its addresses follow */
+    a.check = c;
+    a.block = b;
+    a.warp = w;
+    a.insn = i;
+    a.regs = w->frame->regs;
+    a.kind = c->sites[site].access;
+    a.site = &c->sites[site];
+    a.me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
+    a.bytes = (uint32_t)i->size * i->count;
+    if (*m == FULL && i->space == PTX_SHARED && simt_shared_rows(&a, u32_at(a.regs, i->a))) return EV_NEXT;
+    bool global = i->space == PTX_GLOBAL && !(i->flags & F_FRAME) && !a.site->strong;
+    if (*m == FULL && global && check_rows(&a, u64_at(a.regs, i->a))) return EV_NEXT;
     read_addresses(&a, *m);
-    if (a.site->strong) simt_check_strong(&a, *m);
+    if (a.site->strong && c->releases_some) simt_check_strong(&a, *m);
     switch (i->space) {
     case PTX_GLOBAL: *m = check_global(&a, *m); break;
     case PTX_SHARED: *m = check_window(&a, *m, PTX_SHARED); break;

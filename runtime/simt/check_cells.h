@@ -1,5 +1,5 @@
-/* The rule for one cell of shadow memory: may a thread touch it, and what is recorded. Written without branches, so
- * that loops over it become vector code. */
+/* The rules for one cell of shadow memory and for one tag: may a thread touch it, and what is recorded. Written without
+ * branches, so that loops over them become vector code. */
 #ifndef SIMT_CHECK_CELLS_H
 #define SIMT_CHECK_CELLS_H
 
@@ -60,21 +60,62 @@ static inline __attribute__((always_inline)) uint64_t judge_read(struct cells *c
                                                                  bool shared)
 {
     record me = c->me[k], w = c->w[k], a = c->a[k], b = c->b[k];
-    uint64_t bad = (cell_gone(w, me, t, shared) ^ 1) | (shared ? cell_none(w, t, shared) : 0);
+    uint64_t old_a = cell_gone(a, me, t, shared), old_b = cell_gone(b, me, t, shared);
+    uint64_t bad = cell_gone(w, me, t, shared) ^ 1;
     uint64_t same = (uint64_t)(((a ^ me) & WHO_MASK) == 0) & (uint64_t)((a & WITHIN) >= t->seen);
     uint64_t settled = cell_recent(a, me, t) & cell_recent(b, me, t);
     uint64_t one_block = (a ^ b) < BLOCK_SPAN, mine = (a ^ me) < BLOCK_SPAN;
     if (!shared) settled |= (one_block ^ 1) & (uint64_t)(a != 0) & (uint64_t)(b != 0);
-    uint64_t keep = same | settled, old_a = cell_gone(a, me, t, shared), old_b = cell_gone(b, me, t, shared);
+    uint64_t keep = same | settled;
     uint64_t first = (keep ^ 1) & old_a, second = (keep ^ 1) & (old_a ^ 1) & (old_b | (one_block & (mine ^ 1)));
     c->a[k] = a ^ ((a ^ me) & -first);
     c->b[k] = (b & ~-(first & old_b) & ~-second) | (me & -second);
     return bad * CELLS_BAD | (first | second) * CELLS_CHANGED;
 }
 
-/* For all 32 lanes: what came of it, by flags. With CELLS_BAD one must look closer; the cells are of no use then. */
-typedef uint64_t judge_function(struct cells *c, const struct now *t, bool write);
-judge_function simt_judge_base, simt_judge_avx2, simt_judge_avx512;
-judge_function *simt_vector_judge(void); /* the best for this machine */
+/* ---- tags (check_shared.c) ---- */
+#define TAG_BITS   12         /* who; above them the epoch */
+#define TAG_ATOMIC 1024u      /* and the thread: an atomic of it */
+#define TAG_MANY   2048u      /* several threads read it */
+#define TAG_ATOMS  2049u      /* several threads' atomics */
+#define TAG_MIXED  UINT32_MAX /* some of its bytes were written: look at the cells */
+
+struct tag_rule {
+    uint32_t base, now; /* the block's first epoch, and this one */
+};
+
+static inline uint32_t tag_read_bad(uint32_t written, uint32_t me, const struct tag_rule *t)
+{
+    return (uint32_t)(written - t->base >= t->now - t->base) & (uint32_t)(written != me);
+}
+static inline uint32_t tag_reader(uint32_t read, uint32_t me, const struct tag_rule *t)
+{
+    return read < t->now || read == me ? me : t->now | TAG_MANY;
+}
+static inline uint32_t tag_write_bad(uint32_t written, uint32_t read, uint32_t me, const struct tag_rule *t)
+{
+    uint32_t w = (uint32_t)(written >= t->now) & (uint32_t)(written != me);
+    return w | ((uint32_t)(read >= t->now) & (uint32_t)(read != me));
+}
+
+/* ---- loops over lanes, for each instruction set ---- */
+enum { ROW_UNIT = 1, ROW_UNIFORM = 2, ROW_MASK = 3, ROW_BITS = 2 }; /* of 16 lanes: neighbours, one place */
+
+struct check_vectors {
+    /* For all 32 lanes: what came of it, by flags. With CELLS_BAD one must look closer; the cells are of no use then.
+     */
+    uint64_t (*judge)(struct cells *c, const struct now *t, bool write);
+    /* n words side by side (a multiple of 16), word k touched by the thread `me` + (k >> shift), by the same flags.
+     * With CELLS_BAD the tags are of no use but for who wrote. */
+    unsigned (*tags)(uint32_t *written, uint32_t *read, unsigned n, unsigned shift, const struct tag_rule *t,
+                     uint32_t me, bool write);
+    /* Of 32 addresses: what each half is, the upper half ROW_BITS up. */
+    unsigned (*rows32)(const uint32_t *a, uint32_t bytes);
+    unsigned (*rows64)(const uint64_t *a, uint32_t bytes);
+    /* Lie 32 addresses within `room` of `low`, without the bits of `odd`? */
+    bool (*within)(const uint64_t *a, uint64_t low, uint64_t room, uint64_t odd);
+};
+extern const struct check_vectors simt_check_base, simt_check_avx2, simt_check_avx512;
+const struct check_vectors *simt_check_vectors(void); /* the best for this machine */
 
 #endif

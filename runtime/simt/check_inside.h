@@ -1,5 +1,6 @@
 /* Inside the checks: check.c is the observer and dispatches, check_access.c looks at addresses, check_race.c keeps who
- * touched which bytes, check_sync.c when threads met, check_report.c collects what is found.
+ * touched which bytes in the memory of check_shadow.c, check_shared.c sees what needs no closer look there,
+ * check_sync.c keeps when threads met, check_report.c collects what is found.
  *
  * A `record` says who touched something, in 64 bits: block, time, thread of the block, site. Times count the
  * synchronisations within a block: what was recorded before a time at which threads met is ordered before what they do
@@ -23,7 +24,7 @@
 #define BLOCK_SPAN  (UINT64_C(1) << BLOCK_AT)
 #define WHO_MASK    (~(BLOCK_SPAN - 1) | ((UINT64_C(1) << TIME_AT) - (UINT64_C(1) << THREAD_AT)))
 
-#define LINE        128 /* bytes that share a lock in the shadow */
+#define LINE        64 /* bytes that share a lock in the shadow */
 #define MAX_REPORTS 256
 #define OBJECTS     4096 /* what threads synchronise through, hashed */
 #define LOG_STRIPES 64
@@ -41,13 +42,17 @@ static inline unsigned record_thread(record r)
 {
     return (unsigned)(r >> THREAD_AT) & ((1u << THREAD_BITS) - 1);
 }
+/* Atomics have the upper half of the sites' numbers. */
+static inline bool record_atomic(record r)
+{
+    return r & (MAX_SITES / 2);
+}
 static inline unsigned record_site(record r)
 {
     return (unsigned)r & (MAX_SITES - 1);
 }
 
-struct cells;
-struct now;
+struct check_vectors;
 
 struct site {
     uint32_t pc; /* of the first instruction that is one */
@@ -61,12 +66,12 @@ struct site {
  * bytes. */
 #define RECORDS 3
 struct line {
+    uint32_t launch; /* whose records they are; others are as none */
     _Atomic uint8_t lock;
     uint8_t log;
-    bool whole;          /* global memory: `all` stands for the cells */
-    uint8_t shift, skip; /* `all` is of word 0; word k is touched ((skip + k) >> shift) - (skip >> shift) lanes on */
-    uint64_t launch;     /* whose records they are; others are as none */
-    record *writes;      /* of all cells, then as many first and second readers; NULL: not touched yet */
+    bool whole;     /* global memory: `all` stands for the cells */
+    uint8_t shift;  /* `all` is of word 0; word k is touched k >> shift lanes on */
+    record *writes; /* of all cells, then as many first and second readers; NULL: not touched yet */
     record all[RECORDS];
 };
 
@@ -78,10 +83,20 @@ struct span { /* a stretch of global memory that may be touched */
     uint64_t low, high;
     uint64_t start;            /* of its allocation */
     _Atomic uint64_t *written; /* a bit for each byte of the allocation; NULL: all of it was written */
+    uint64_t chunk;            /* what was touched last: check_race.c */
+    struct line *lines;        /* of it; NULL: none yet */
 };
 struct released { /* a thread's last release: one with the same fence needs no other entry in the log */
     struct fence fence;
     uint64_t number;
+};
+struct tags { /* of a block's shared memory: check_shared.c */
+    uint32_t *written, *read, words;
+    uint32_t base, now; /* epochs, as in tags: the block's first, and this */
+    bool slow;          /* the cells are kept until all threads meet */
+    bool warp_met;      /* since all threads met */
+    char *log;
+    size_t used, room;
 };
 struct block {
     struct block *next; /* of the check */
@@ -96,6 +111,7 @@ struct block {
     uint32_t arrived[MAX_BARRIERS][32]; /* when a warp arrived without waiting, 0: it waits */
     struct line shared;                 /* of the block's shared memory */
     uint32_t shared_turn;
+    struct tags tags;
     struct span *spans;    /* by an instruction's d2 */
     bool fences, acquires; /* the block has any of them */
     uint32_t fenced;       /* a barrier with fences before it: what all threads have released by it, as time */
@@ -129,12 +145,13 @@ struct simt_check {
     uint8_t *watch;    /* enum watched, by pc */
     uint16_t *site_of; /* by pc */
     struct site *sites;
-    unsigned site_count;
-    uint64_t number; /* of the launch */
+    unsigned site_count[2]; /* of others, of atomics */
+    uint32_t number;        /* of the launch */
     bool parallel;
-    op_function narrow;                                                  /* makes an offset of an address */
-    uint64_t (*judge)(struct cells *c, const struct now *t, bool write); /* check_cells.h */
-    bool untracked; /* there are instructions that write memory unseen */
+    op_function narrow;                  /* makes an offset of an address */
+    const struct check_vectors *vectors; /* check_cells.h */
+    bool releases_some;                  /* there are instructions that release */
+    bool untracked;                      /* there are instructions that write memory unseen */
     _Atomic bool no_memory;
     pthread_mutex_t lock; /* of blocks and reports */
     struct block *blocks;
@@ -179,15 +196,42 @@ struct access {
 /* ---- check_access.c ---- */
 enum event simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m);
 
+/* ---- check_shadow.c ---- */
+#define SHADOW_CHUNK 16 /* log of the bytes of global memory that share an array of lines */
+/* The lines of a chunk, which is counted from the start of global memory; NULL: no memory. */
+struct line *simt_shadow_lines(uint64_t chunk);
+/* Makes cells of at most 1 << log bytes: of a line of global memory; of `bytes` bytes of shared memory. */
+bool simt_shadow_line(struct line *l, unsigned log);
+bool simt_shadow_shared(struct line *l, uint32_t bytes, unsigned log);
+/* A block begins: nobody has touched its shared memory. */
+void simt_shadow_start(struct block *b);
+/* Was all written that `bytes` bytes of shared memory hold, by accesses that came to simt_race_touch? */
+bool simt_shadow_written(const struct block *b, uint64_t at, uint32_t bytes);
+/* Gives back the memory of shadows when there is much of it. */
+void simt_shadow_trim(void);
+void simt_shadow_free(struct block *b);
+
 /* ---- check_race.c ---- */
 /* Lanes m touch a->bytes at a->at[lane], which lies in memory that is there: offsets in shared memory, or global
  * addresses. */
 void simt_race_touch(const struct access *a, uint32_t m, bool shared);
-/* A block begins: nobody has touched its shared memory. */
-void simt_race_start(struct block *b);
-/* Gives back the memory of shadows when there is much of it. */
-void simt_race_trim(void);
-void simt_race_free_shared(struct block *b);
+/* `lanes` neighbours from lane `first` on touch whole lines of global memory at the address. False: look closer, with
+ * simt_race_touch. */
+bool simt_race_row(const struct access *a, uint64_t address, unsigned first, unsigned lanes);
+/* Of lanes m that read one address two stand for all. */
+uint32_t simt_race_distinct(const struct access *a, uint32_t m);
+
+/* ---- check_shared.c ---- */
+/* Lanes m touch a->bytes at a->at[lane] of shared memory, offsets in it. */
+void simt_shared_touch(const struct access *a, uint32_t m);
+/* All lanes do, at what `from` holds and the instruction adds. False: nothing was done, it is no simple case. */
+bool simt_shared_rows(const struct access *a, const uint32_t *from);
+bool simt_shared_new(struct block *b); /* false: no memory */
+void simt_shared_free(struct block *b);
+void simt_shared_start(struct block *b); /* a block begins */
+void simt_shared_meet(struct block *b);  /* all its threads met */
+/* Before some others than all met: what was put off is done, in the cells. */
+void simt_shared_flush(struct block *b);
 
 /* ---- check_sync.c ---- */
 /* Is what the record says ordered before what a thread of the block does now? */

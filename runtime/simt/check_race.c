@@ -1,4 +1,4 @@
-/* Who touched which bytes: the shadow of shared and global memory, and the rule for what is a race.
+/* Who touched which bytes of shared and global memory, and the rule for what is a race.
  *
  * Each cell of a line (4 bytes, or fewer where bytes are written one by one) has three records: the last write, and two
  * readers since. Two are enough to find out whether any reader races with a later write: readers that are ordered
@@ -11,80 +11,18 @@
 #include "runtime/memory.h"
 #include "runtime/simt/check_cells.h"
 
-#define CHUNK_BITS 16 /* bytes of global memory that share an array of lines */
-#define PART_BITS  12 /* chunks that share an array of pointers */
-#define PARTS      65536
-#define CHUNKS     (1u << PART_BITS)
-#define LINES      ((1u << CHUNK_BITS) / LINE)
-#define FEW        4                   /* cells that are better looked at one by one */
-#define KEEP       ((size_t)256 << 20) /* shadows of this size are not kept for the next launch */
+#define FEW 4 /* cells that are better looked at one by one */
 
-struct chunk {
-    struct line lines[LINES];
-};
-struct part {
-    _Atomic(void *) chunks[CHUNKS];
-};
-static _Atomic(void *) parts[PARTS]; /* by address; launches run one after the other */
-static _Atomic size_t shadow_bytes;
-static _Atomic(record *) retired; /* cells that are no longer in use; each begins with the next one's address */
-
-/* ---- the shadow ---- */
-static void *get_or_make(_Atomic(void *) *slot, size_t bytes)
+/* ---- lines ---- */
+static inline struct line *global_line(const struct access *a, uint64_t address)
 {
-    void *p = atomic_load_explicit(slot, memory_order_acquire), *other = NULL;
-    if (p) return p;
-    p = rt_calloc(1, bytes);
-    if (!p) return NULL;
-    if (atomic_compare_exchange_strong(slot, &other, p)) {
-        atomic_fetch_add(&shadow_bytes, bytes);
-        return p;
+    struct span *s = &a->block->spans[a->insn->d2];
+    uint64_t chunk = (address - SIMT_GLOBAL_BASE) >> SHADOW_CHUNK;
+    if (!s->lines || s->chunk != chunk) {
+        s->lines = simt_shadow_lines(chunk);
+        s->chunk = chunk;
     }
-    free(p);
-    return other;
-}
-
-static struct line *global_line(uint64_t address)
-{
-    uint64_t chunk = (address - SIMT_GLOBAL_BASE) >> CHUNK_BITS, part = chunk >> PART_BITS;
-    if (part >= PARTS) return NULL;
-    struct part *p = get_or_make(&parts[part], sizeof *p);
-    struct chunk *c = p ? get_or_make(&p->chunks[chunk % CHUNKS], sizeof *c) : NULL;
-    return c ? &c->lines[address % (1u << CHUNK_BITS) / LINE] : NULL;
-}
-
-void simt_race_trim(void)
-{
-    for (record *r = atomic_exchange(&retired, NULL), *next; r; r = next) {
-        memcpy(&next, r, sizeof next);
-        free(r);
-    }
-    if (atomic_load(&shadow_bytes) <= KEEP) return;
-    for (size_t i = 0; i < PARTS; i++) {
-        struct part *p = atomic_exchange(&parts[i], NULL);
-        for (size_t k = 0; p && k < CHUNKS; k++) {
-            struct chunk *c = p->chunks[k];
-            for (size_t l = 0; c && l < LINES; l++) free(c->lines[l].writes);
-            free(c);
-        }
-        free(p);
-    }
-    atomic_store(&shadow_bytes, 0);
-}
-
-void simt_race_free_shared(struct block *b)
-{
-    free(b->shared.writes);
-}
-
-void simt_race_start(struct block *b)
-{
-    if (++b->shared_turn > BLOCK_IDS) { /* numbers are used again: their records must go */
-        free(b->shared.writes);
-        b->shared.writes = NULL;
-        b->shared_turn = 1;
-    }
-    b->shared_id = (record)b->shared_turn << BLOCK_AT;
+    return s->lines ? &s->lines[address % (1u << SHADOW_CHUNK) / LINE] : NULL;
 }
 
 static void lock_line(const struct simt_check *c, struct line *l)
@@ -99,80 +37,14 @@ static void unlock_line(const struct simt_check *c, struct line *l)
     if (c->parallel) atomic_store_explicit(&l->lock, 0, memory_order_release);
 }
 
-static record *new_cells(uint32_t cells)
-{
-    size_t bytes = RECORDS * sizeof(record) * cells;
-    record *all = rt_calloc(1, bytes);
-    if (all) atomic_fetch_add_explicit(&shadow_bytes, bytes, memory_order_relaxed);
-    return all;
-}
-
-/* Memory that other threads may still be looking at, until the launch is over. */
-static void retire(record *cells)
-{
-    if (!cells) return;
-    record *first = atomic_load(&retired);
-    do memcpy(cells, &first, sizeof first);
-    while (!atomic_compare_exchange_weak(&retired, &first, cells));
-}
-
-/* Cells of a smaller size, each with the records of the one it was part of. */
-static bool refine(struct line *l, uint32_t bytes, unsigned log)
-{
-    uint32_t n = bytes >> log, factor = 1u << (l->log - log);
-    record *fine = new_cells(n);
-    if (!fine) return false;
-    for (uint32_t k = 0; k < RECORDS * n; k++) fine[k] = l->writes[k / factor];
-    retire(l->writes);
-    l->writes = fine;
-    l->log = (uint8_t)log;
-    return true;
-}
-
-/* Cells that one warp touched as a whole get records of their own. */
-static bool spread(struct line *l, unsigned log)
-{
-    unsigned n = LINE >> log;
-    if (!l->writes || l->log != log) {
-        record *cells = new_cells(n);
-        if (!cells) return false;
-        retire(l->writes);
-        l->writes = cells;
-        l->log = (uint8_t)log;
-    }
-    for (unsigned r = 0; r < RECORDS; r++)
-        for (unsigned k = 0; k < n; k++) {
-            unsigned word = k << log >> 2;
-            uint64_t lanes = ((l->skip + word) >> l->shift) - (l->skip >> l->shift);
-            l->writes[r * n + k] = l->all[r] ? l->all[r] + (lanes << THREAD_AT) : 0;
-        }
-    l->whole = false;
-    return true;
-}
-
 /* Records of earlier launches are as none. */
 static void refresh(const struct simt_check *c, struct line *l)
 {
     if (l->launch == c->number) return;
     l->launch = c->number;
     l->whole = true;
-    l->shift = l->skip = 0;
+    l->shift = 0;
     memset(l->all, 0, sizeof l->all);
-}
-
-/* Makes cells of at most 1 << log bytes. */
-static bool prepare_line(struct line *l, unsigned log)
-{
-    if (l->whole) return spread(l, log);
-    return l->log <= log || refine(l, LINE, log);
-}
-
-static bool prepare_shared(struct line *l, uint32_t bytes, unsigned log)
-{
-    if (l->writes) return l->log <= log || refine(l, bytes, log);
-    l->log = (uint8_t)log;
-    l->writes = new_cells(bytes >> log);
-    return l->writes != NULL;
 }
 
 static struct now now_of(const struct access *a, bool shared)
@@ -192,7 +64,7 @@ struct actor {
     unsigned lane;
     record me;
     bool shared;
-    bool raced, unwritten; /* once for an access */
+    bool raced; /* once for an access */
 };
 
 /* With the number that the block has in global memory's records. */
@@ -273,20 +145,6 @@ static void report_race(struct actor *x, record other)
     simt_check_report(c, &r);
 }
 
-static void report_unwritten(struct actor *x)
-{
-    const struct access *a = x->access;
-    if (x->unwritten || a->check->untracked) return;
-    x->unwritten = true;
-    struct simt_report r = {.kind = CHECK_UNWRITTEN,
-                            .space = PTX_SHARED,
-                            .address = a->at[x->lane],
-                            .size = a->bytes,
-                            .first = simt_party_of(a->check, a->block, as_global(x, x->me))};
-    simt_check_name(a->check, &r);
-    simt_check_report(a->check, &r);
-}
-
 static void note_reader(const struct actor *x, record *a, record *b)
 {
     if (gone(x, *a)) {
@@ -301,7 +159,6 @@ static void note_reader(const struct actor *x, record *a, record *b)
 
 static void read_cell(struct actor *x, record *w, record *a, record *b)
 {
-    if (x->shared && absent(x, *w)) report_unwritten(x);
     if (!gone(x, *w) && !excused(x, *w)) report_race(x, *w);
     note_reader(x, a, b);
 }
@@ -309,7 +166,6 @@ static void read_cell(struct actor *x, record *w, record *a, record *b)
 static void write_cell(struct actor *x, record *w, record *a, record *b)
 {
     bool atomic = x->access->kind == ACCESS_ATOMIC;
-    if (atomic && x->shared && absent(x, *w)) report_unwritten(x);
     if (!gone(x, *a) && !excused(x, *a)) report_race(x, *a);
     if (!gone(x, *b) && !excused(x, *b)) report_race(x, *b);
     bool apart = !gone(x, *w), fine = apart && excused(x, *w);
@@ -369,7 +225,7 @@ static bool touch_cells(const struct access *a, record *w, uint32_t all, unsigne
         c.w[k] = c.w[0], c.a[k] = c.a[0], c.b[k] = c.b[0], c.me[k] = c.me[0];
     }
     bool write = a->kind == ACCESS_WRITE;
-    uint64_t flags = a->check->judge(&c, t, write);
+    uint64_t flags = a->check->vectors->judge(&c, t, write);
     if (flags & CELLS_BAD) return false;
     if (!(flags & CELLS_CHANGED)) return true;
     if (write) memcpy(w, c.w, n * sizeof *w);
@@ -396,34 +252,68 @@ static void touch_run(const struct access *a, struct line *l, uint32_t all, uint
 }
 
 /* A warp that touches a line as it did before, or as the first: one record stands for all cells. */
-static bool touch_whole(const struct access *a, struct line *l, unsigned first, unsigned offset)
+static bool touch_whole(const struct access *a, struct line *l, unsigned lane)
 {
-    unsigned shift = (unsigned)__builtin_ctz(a->bytes) - 2, skip = offset / 4;
-    bool fresh = !l->all[0] && !l->all[1] && !l->all[2];
-    if (!l->whole || a->kind == ACCESS_ATOMIC || (!fresh && (l->shift != shift || l->skip != skip))) return false;
+    unsigned shift = (unsigned)__builtin_ctz(a->bytes) - 2;
+    bool fresh = !(l->all[0] | l->all[1] | l->all[2]);
+    if (!l->whole || a->kind == ACCESS_ATOMIC || (!fresh && l->shift != shift)) return false;
     struct now t = now_of(a, false);
     struct cells c;
     c.w[0] = l->all[0], c.a[0] = l->all[1], c.b[0] = l->all[2];
-    c.me[0] = a->me + ((uint64_t)(first + (skip >> shift)) << THREAD_AT);
+    c.me[0] = a->me + ((uint64_t)lane << THREAD_AT);
     bool write = a->kind == ACCESS_WRITE;
     uint64_t flags = write ? judge_write(&c, 0, &t, false) : judge_read(&c, 0, &t, false);
     if (flags & CELLS_BAD) return false;
     l->all[0] = c.w[0], l->all[1] = c.a[0], l->all[2] = c.b[0];
     l->shift = (uint8_t)shift;
-    l->skip = (uint8_t)skip;
     return true;
+}
+
+/* Would touch_whole change nothing for a read? Others may change the line meanwhile: then it is as if they came later.
+ */
+static inline __attribute__((no_sanitize_thread)) bool is_settled(const struct access *a, const struct line *l,
+                                                                  unsigned lane)
+{
+    if (a->kind != ACCESS_READ || l->launch != a->check->number || !l->whole) return false;
+    struct now t = now_of(a, false);
+    struct cells c;
+    c.w[0] = l->all[0], c.a[0] = l->all[1], c.b[0] = l->all[2];
+    c.me[0] = a->me + ((uint64_t)lane << THREAD_AT);
+    return l->shift == __builtin_ctz(a->bytes) - 2 && !judge_read(&c, 0, &t, false);
 }
 
 /* Stores `bytes` bytes at an address, those of the lanes from `lane` on, before the instruction does: who finds the
  * record of a write, on another host thread, finds its value too, and can tell that it would write the same. */
 static void store_now(const struct access *a, uint64_t address, unsigned bytes, unsigned lane)
 {
+    const struct insn *i = a->insn;
     char *p = simt_host(address);
+    if (i->count == 1 && i->size == (i->flags & F_WIDE ? 8 : 4)) {
+        memcpy(p, a->regs + i->d + (size_t)lane * i->size, bytes);
+        return;
+    }
     for (const char *end = p + bytes; p < end; lane++)
-        for (unsigned k = 0; k < a->insn->count; k++, p += a->insn->size) {
+        for (unsigned k = 0; k < i->count; k++, p += i->size) {
             uint64_t v = stored_value(a, lane, k);
-            memcpy(p, &v, a->insn->size);
+            memcpy(p, &v, i->size);
         }
+}
+
+bool simt_race_row(const struct access *a, uint64_t address, unsigned first, unsigned lanes)
+{
+    unsigned step = LINE / a->bytes;
+    bool ok = true;
+    for (unsigned lane = first; ok && lane < first + lanes; lane += step, address += LINE) {
+        struct line *l = global_line(a, address);
+        if (!made(a, l != NULL)) return true;
+        if (is_settled(a, l, lane)) continue;
+        lock_line(a->check, l);
+        refresh(a->check, l);
+        ok = touch_whole(a, l, lane);
+        if (ok && a->kind == ACCESS_WRITE && a->check->parallel) store_now(a, address, LINE, lane);
+        unlock_line(a->check, l);
+    }
+    return ok;
 }
 
 static void global_run(const struct access *a, unsigned first, unsigned n)
@@ -433,12 +323,12 @@ static void global_run(const struct access *a, unsigned first, unsigned n)
         next = (at / LINE + 1) * LINE;
         if (next > end) next = end;
         unsigned offset = (unsigned)(at - start), bytes = (unsigned)(next - at);
-        struct line *l = global_line(at);
+        struct line *l = global_line(a, at);
         if (!made(a, l != NULL)) return;
         lock_line(a->check, l);
         refresh(a->check, l);
-        if ((bytes < LINE || a->bytes < 4 || !touch_whole(a, l, first, offset)) &&
-            made(a, prepare_line(l, log_of(a->bytes))))
+        if ((bytes < LINE || a->bytes < 4 || !touch_whole(a, l, first + offset / a->bytes)) &&
+            made(a, simt_shadow_line(l, log_of(a->bytes))))
             touch_run(a, l, LINE >> l->log, (uint32_t)(at % LINE) >> l->log, bytes, first, offset, false);
         if (a->kind == ACCESS_WRITE && a->check->parallel) store_now(a, at, bytes, first + offset / a->bytes);
         unlock_line(a->check, l);
@@ -449,7 +339,7 @@ static void shared_run(const struct access *a, unsigned first, unsigned n)
 {
     struct line *l = &a->block->shared;
     uint32_t bytes = (a->block->worker->shared_bytes + 31) & ~31u;
-    if (!made(a, prepare_shared(l, bytes, log_of(a->bytes)))) return;
+    if (!made(a, simt_shadow_shared(l, bytes, log_of(a->bytes)))) return;
     touch_run(a, l, bytes >> l->log, (uint32_t)a->at[first] >> l->log, n * a->bytes, first, 0, true);
 }
 
@@ -468,7 +358,7 @@ static bool shared_cells(const struct access *a, const uint64_t *at, record **ce
     struct line *l = &a->block->shared;
     unsigned log = log_of(a->bytes);
     uint32_t bytes = (a->block->worker->shared_bytes + 31) & ~31u;
-    if (!made(a, prepare_shared(l, bytes, log)) || l->log != log) return false;
+    if (!made(a, simt_shadow_shared(l, bytes, log)) || l->log != log) return false;
     *all = bytes >> log;
     for (int k = 0; k < SIMT_WARP; k++) cells[k] = l->writes + (at[k] >> log);
     return true;
@@ -480,7 +370,7 @@ static __attribute__((no_sanitize_thread)) bool global_cells(const struct access
     unsigned log = log_of(a->bytes);
     *all = LINE >> log;
     for (int k = 0; k < SIMT_WARP; k++) {
-        struct line *l = global_line(at[k]);
+        struct line *l = global_line(a, at[k]);
         if (!l || l->launch != a->check->number || l->whole || l->log != log) return false;
         cells[k] = l->writes + (at[k] % LINE >> log);
     }
@@ -541,7 +431,7 @@ static __attribute__((no_sanitize_thread)) bool touch_scattered(const struct acc
         c.me[l] = me + ((uint64_t)l << THREAD_AT);
     }
     EACH_LANE(l, ~m) c.me[l] = c.me[one];
-    uint64_t flags = a->check->judge(&c, &t, a->kind == ACCESS_WRITE);
+    uint64_t flags = a->check->vectors->judge(&c, &t, a->kind == ACCESS_WRITE);
     if (flags & CELLS_BAD || (flags & CELLS_CHANGED && !shared)) return false;
     if (flags & CELLS_CHANGED) store_cells(a, cells, &c, m, all);
     return true;
@@ -554,8 +444,7 @@ static bool neighbours(const struct access *a, unsigned first, unsigned n)
     return !apart;
 }
 
-/* Of lanes that read one address two stand for all. */
-static uint32_t without_repeats(const struct access *a, uint32_t m)
+uint32_t simt_race_distinct(const struct access *a, uint32_t m)
 {
     uint32_t kept = 0;
     uint64_t last = 0, before = 0;
@@ -569,6 +458,23 @@ static uint32_t without_repeats(const struct access *a, uint32_t m)
     return kept;
 }
 
+/* One lane of an atomic on a cell of global memory that nothing but atomics touched. */
+static bool touch_counter(const struct access *a, unsigned lane)
+{
+    struct line *l = global_line(a, a->at[lane]);
+    if (!l) return false;
+    lock_line(a->check, l);
+    bool counts = l->launch == a->check->number && !l->whole && a->bytes >> l->log == 1;
+    if (counts) {
+        unsigned n = LINE >> l->log;
+        record *w = l->writes + (a->at[lane] % LINE >> l->log);
+        counts = record_atomic(w[0]) && !(w[n] | w[2 * n]);
+        if (counts) w[0] = a->me + ((uint64_t)lane << THREAD_AT);
+    }
+    unlock_line(a->check, l);
+    return counts;
+}
+
 void simt_race_touch(const struct access *a, uint32_t m, bool shared)
 {
     unsigned first = (unsigned)__builtin_ctz(m), n = lane_count(m);
@@ -578,13 +484,15 @@ void simt_race_touch(const struct access *a, uint32_t m, bool shared)
         return;
     }
     bool rows = n == SIMT_WARP && a->at[0] == a->at[15] && a->at[16] == a->at[31]; /* a value for each half */
-    if (a->kind == ACCESS_READ && rows) m = without_repeats(a, m);
+    if (a->kind == ACCESS_READ && rows) m = simt_race_distinct(a, m);
     if (lane_count(m) > FEW && touch_scattered(a, m, shared)) return;
     if (m == FULL && neighbours(a, 0, 16) && neighbours(a, 16, 16)) {
         run_of(a, 0, 16, shared);
         run_of(a, 16, 16, shared);
         return;
     }
-    if (a->kind == ACCESS_READ) m = without_repeats(a, m);
-    EACH_LANE(l, m) run_of(a, l, 1, shared);
+    if (a->kind == ACCESS_READ) m = simt_race_distinct(a, m);
+    bool atomic = a->kind == ACCESS_ATOMIC && !shared;
+    EACH_LANE(l, m)
+    if (!atomic || !touch_counter(a, l)) run_of(a, l, 1, shared);
 }

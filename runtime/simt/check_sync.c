@@ -202,7 +202,10 @@ void simt_check_settle(struct block *b, struct warp *w)
     {
         uint64_t seen = atomic_load(&b->check->objects[b->pending[w->index][l]]);
         uint64_t *mine = &b->acquired[(unsigned)w->index * SIMT_WARP + l];
-        if (seen > *mine) *mine = seen;
+        if (seen > *mine) {
+            simt_shared_flush(b);
+            *mine = seen;
+        }
         b->acquires |= seen != 0;
     }
 }
@@ -238,6 +241,7 @@ static void meet(struct block *b)
 {
     struct worker *k = b->worker;
     b->met = tick(b);
+    simt_shared_meet(b);
     for (uint32_t w = 0; w < k->warp_count; w++) b->warp_seen[w] = b->now;
     if (b->fence_before_barrier) b->fenced = b->met;
     b->fence_before_barrier = false;
@@ -254,6 +258,7 @@ static void meet_some(struct block *b, uint32_t id, const uint32_t *here, const 
     uint32_t known[32] = {0}, now = tick(b);
     uint64_t most = 0;
     if (!want(b, &b->warps, 32, sizeof *b->warps)) return;
+    simt_shared_flush(b);
     for (uint32_t w = 0; w < k->warp_count; w++) {
         if (!here[w]) continue;
         for (uint32_t v = 0; v < 32; v++) known[v] = larger(known[v], b->warps[w][v]);
@@ -398,6 +403,7 @@ static void meet_lanes(struct block *b, struct warp *w, uint32_t group, uint32_t
 {
     uint32_t known[32] = {0};
     if (!want(b, &b->lanes[w->index], 32, sizeof *b->lanes[0])) return;
+    simt_shared_flush(b);
     uint32_t(*lanes)[32] = b->lanes[w->index];
     EACH_LANE(l, group)
     {
@@ -439,5 +445,6 @@ void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_
         }
         if (b->fences) share_fences(b, w, group, now);
         b->warp_met[w->index] = now;
+        b->tags.warp_met = true;
     }
 }

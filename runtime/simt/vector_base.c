@@ -2,7 +2,7 @@
 #pragma GCC optimize("O3", "fp-contract=off", "no-trapping-math", "no-math-errno")
 #define VECTOR_TABLE simt_ops_base
 #include <stdlib.h>
-#define JUDGE_CELLS simt_judge_base
+#define CHECK_VECTORS simt_check_base
 #include "runtime/simt/vector_ops.h"
 #include "runtime/simt/vector_cells.h"
 
@@ -20,11 +20,11 @@ const struct op_table *simt_vector_ops(void)
     return &simt_ops_base;
 }
 
-judge_function *simt_vector_judge(void)
+const struct check_vectors *simt_check_vectors(void)
 {
 #ifdef __x86_64__
-    if (simt_vector_ops() == &simt_ops_avx512) return simt_judge_avx512;
-    if (simt_vector_ops() == &simt_ops_avx2) return simt_judge_avx2;
+    if (simt_vector_ops() == &simt_ops_avx512) return &simt_check_avx512;
+    if (simt_vector_ops() == &simt_ops_avx2) return &simt_check_avx2;
 #endif
-    return simt_judge_base;
+    return &simt_check_base;
 }

@@ -1,8 +1,8 @@
-/* What an access of up to 32 lanes means for the records of what they touch (check_race.c): compiled for each
- * instruction set by the file that includes this, which sets JUDGE_CELLS to the function's name. */
+/* What an access of up to 32 lanes means for the shadow of what they touch (check_race.c, check_shared.c): compiled for
+ * each instruction set by the file that includes this, which sets CHECK_VECTORS to the table's name. */
 #include "runtime/simt/check_cells.h"
 
-uint64_t JUDGE_CELLS(struct cells *c, const struct now *t, bool write)
+static uint64_t judge_cells(struct cells *c, const struct now *t, bool write)
 {
     uint64_t flags = 0;
     if (write && t->shared)
@@ -15,3 +15,58 @@ uint64_t JUDGE_CELLS(struct cells *c, const struct now *t, bool write)
         for (int k = 0; k < SIMT_WARP; k++) flags |= judge_read(c, k, t, false);
     return flags;
 }
+
+static inline __attribute__((always_inline)) unsigned tag_run(uint32_t *written, uint32_t *read, unsigned n,
+                                                              unsigned shift, const struct tag_rule *rule, uint32_t me,
+                                                              bool write)
+{
+    const struct tag_rule t = *rule;
+    uint32_t bad = 0, changed = 0, w[16], r[16], old;
+    for (unsigned k = 0; k < n; k += 16) {
+        memcpy(w, written + k, sizeof w);
+        memcpy(r, read + k, sizeof r);
+        for (unsigned j = 0; j < 16; j++) {
+            uint32_t mine = me + ((k + j) >> shift);
+            bad |= write ? tag_write_bad(w[j], r[j], mine, &t) : tag_read_bad(w[j], mine, &t);
+            old = r[j];
+            r[j] = write ? mine : tag_reader(old, mine, &t);
+            changed |= r[j] ^ old;
+        }
+        memcpy(write ? written + k : read + k, r, sizeof r);
+    }
+    return (bad ? CELLS_BAD : 0) | (write || changed ? CELLS_CHANGED : 0);
+}
+
+static unsigned judge_tags(uint32_t *written, uint32_t *read, unsigned n, unsigned shift, const struct tag_rule *t,
+                           uint32_t me, bool write)
+{
+    if (write) return tag_run(written, read, n, shift, t, me, true);
+    return shift ? tag_run(written, read, n, shift, t, me, false) : tag_run(written, read, n, 0, t, me, false);
+}
+
+#define ROWS(name, type)                                                                                               \
+    static unsigned name(const type *a, uint32_t bytes)                                                                \
+    {                                                                                                                  \
+        unsigned kinds = 0;                                                                                            \
+        for (int h = 0; h < SIMT_WARP; h += 16) {                                                                      \
+            type differ = 0, skew = 0;                                                                                 \
+            for (int l = 0; l < 16; l++) {                                                                             \
+                type d = a[h + l] - a[h];                                                                              \
+                differ |= d;                                                                                           \
+                skew |= d ^ (type)((uint32_t)l * bytes);                                                               \
+            }                                                                                                          \
+            kinds |= (unsigned)(!skew ? ROW_UNIT : !differ ? ROW_UNIFORM : 0) << (h ? ROW_BITS : 0);                   \
+        }                                                                                                              \
+        return kinds;                                                                                                  \
+    }
+ROWS(rows32, uint32_t)
+ROWS(rows64, uint64_t)
+
+static bool within_room(const uint64_t *a, uint64_t low, uint64_t room, uint64_t odd)
+{
+    uint64_t bad = 0;
+    for (int l = 0; l < SIMT_WARP; l++) bad |= (uint64_t)(a[l] - low > room) | (a[l] & odd);
+    return !bad;
+}
+
+const struct check_vectors CHECK_VECTORS = {judge_cells, judge_tags, rows32, rows64, within_room};

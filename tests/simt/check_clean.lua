@@ -453,4 +453,56 @@ __global__ void k(int *out) {
   out[threadIdx.x] = sum;
 }]], function(k) k(2, 32)(ints(32)) end)
 
+---- shared memory, in epochs
+clean("lanes of a warp meet between barriers of the block", [[__global__ void k(int *x) {
+  __shared__ int s[64];
+  int t = threadIdx.x, lane = t % 32, v = 0;
+  for (int r = 0; r < 4; r++) {
+    s[t] = t + r;
+    __syncwarp();
+    v += s[t - lane + 31 - lane];
+    __syncwarp();
+    s[t] = v;
+    __syncthreads();
+    v += s[63 - t];
+    __syncthreads();
+  }
+  x[64 * blockIdx.x + t] = v;
+}]], function(k) k(3, 64)(gpu.zeros(192, "int32")) end)
+
+clean("a thread's own words, many times", [[__global__ void k(int *x) {
+  __shared__ int s[4][64];
+  int t = threadIdx.x;
+  for (int k = 0; k < 4; k++) s[k][t] = k;
+  for (int i = 0; i < 5000; i++) s[i % 4][t] += s[(i + 1) % 4][t];
+  x[64 * blockIdx.x + t] = s[0][t];
+}]], function(k) k(2, 64)(ints(128)) end)
+
+clean("bytes side by side, read as words behind the barrier", [[__global__ void k(unsigned *x) {
+  __shared__ unsigned s[16];
+  ((unsigned char *)s)[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  if (threadIdx.x < 16) x[16 * blockIdx.x + threadIdx.x] = s[threadIdx.x];
+  __syncthreads();
+  ((unsigned short *)s)[threadIdx.x % 32] = 1;
+  __syncthreads();
+  if (threadIdx.x < 16) x[16 * blockIdx.x + threadIdx.x] += s[threadIdx.x];
+}]], function(k) k(2, 64)(gpu.zeros(32, "uint32")) end)
+
+clean("a histogram in shared memory, with odd vectors", [[__global__ void k(const int4 *in, int *x) {
+  __shared__ int s[8];
+  __shared__ int4 q[32];
+  int t = threadIdx.x;
+  if (t < 8) s[t] = 0;
+  q[t] = in[t];
+  __syncthreads();
+  for (int r = 0; r < 100; r++) atomicAdd(&s[(t * r) % 8], q[31 - t].x + 1);
+  __syncthreads();
+  if (t < 8) atomicAdd(&x[t], s[t]);
+}]], function(k)
+  local x = ints(8)
+  k(4, 32)(ints(128), x)
+  return function() t.eq(x:sum(), 4 * 32 * 100) end
+end)
+
 t.done()

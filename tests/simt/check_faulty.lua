@@ -294,4 +294,58 @@ faulty("a long long divided by zero", [[__global__ void k(long long *x, long lon
   x[threadIdx.x] = x[threadIdx.x] / d;
 }]], function(k) k(1, 4)(gpu.ones(4, "int64"), 0) end, { kind = "division by zero", line = 2 })
 
+---- shared memory, after much that was right
+faulty("a barrier that is missing in the last round only", [[__global__ void k(int *x) {
+  __shared__ int s[64];
+  int t = threadIdx.x, v = 0;
+  for (int r = 0; r < 50; r++) {
+    s[t] = v + r;
+    __syncthreads();
+    v += s[63 - t];
+    if (r < 48) __syncthreads();
+  }
+  x[t] = v;
+}]], function(k) k(3, 64)(ints(64)) end, { kind = "race", line = 5, other = 7, name = "s", count = 192 })
+
+faulty("a word that several threads read, then one of them writes", [[__global__ void k(int *x) {
+  __shared__ int s[32];
+  int t = threadIdx.x;
+  s[t] = t;
+  __syncthreads();
+  x[t] = s[0] + s[t / 16 * 3] + s[t / 16 * 3];
+  if (t == 0) s[3] = 7;
+}]], function(k) k(1, 32)(ints(32)) end, { kind = "race", line = 7, other = 6, name = "s", count = 1 })
+
+faulty("atomics, then a read by one of their threads", [[__global__ void k(int *x) {
+  __shared__ int s[4];
+  if (threadIdx.x < 4) s[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&s[threadIdx.x % 4], 1);
+  if (threadIdx.x == 1) x[0] = s[1];
+}]], function(k) k(1, 64)(ints(1)) end, { kind = "race", line = 5, other = 6, name = "s" })
+
+faulty("three bytes of four are written", [[__global__ void k(unsigned *x) {
+  __shared__ unsigned s[32];
+  char *b = (char *)&s[threadIdx.x];
+  for (int i = 0; i < 3 + (threadIdx.x != 5); i++) b[i] = i;
+  unsigned v = s[threadIdx.x];
+  __syncthreads();
+  x[32 * blockIdx.x + threadIdx.x] = v + s[threadIdx.x];
+}]], function(k) k(2, 32)(gpu.zeros(64, "uint32")) end,
+  { { kind = "uninitialized read", line = 5, count = 2 }, { kind = "uninitialized read", line = 7, count = 2 } })
+
+faulty("written in the block before only", [[__global__ void k(int *x) {
+  __shared__ int s[32];
+  if (blockIdx.x == 0) s[threadIdx.x] = 1;
+  __syncthreads();
+  x[32 * blockIdx.x + threadIdx.x] = s[threadIdx.x];
+}]], function(k) k(4, 32)(ints(128)) end, { kind = "uninitialized read", line = 5, count = 96, name = "s" })
+
+faulty("a race behind a very long way", [[__global__ void k(int *x) {
+  __shared__ int s[256];
+  int t = threadIdx.x;
+  for (int i = 0; i < 20000; i++) s[i % 4 * 64 + t] = i;
+  x[t] = s[(t + 32) % 64];
+}]], function(k) k(1, 64)(ints(64)) end, { kind = "race", line = 4, other = 5, name = "s" })
+
 t.done()

@@ -1,0 +1,268 @@
+/* Shared memory: what surely concerns no other thread is found out by tags, and only the rest by the cells of
+ * check_race.c.
+ *
+ * Between two barriers of the whole block, an epoch, a word is nobody's business but one thread's, or only read. Two
+ * tags of a word say when it was written and read last, and by whom or that it was several: enough to see that an
+ * access is fine, not enough to say what is wrong with it. So accesses are noted in a log, and when one does not look
+ * fine the log goes to the cells, and with it all that comes until the threads meet. Then log and cells are of no
+ * interest any more, and a new epoch begins.
+ *
+ * The log leaves out what changes no tag: a third thread that reads, or the same one again. */
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/check_cells.h"
+
+#define EPOCH      (1u << TAG_BITS)
+#define LAST_EPOCH (UINT32_MAX - 4 * EPOCH)
+#define FIRST_ROOM 8192
+#define LAST_ROOM  (1u << 20) /* bytes of a log; an epoch with more goes to the cells */
+
+struct note { /* in the log: an access, and behind it where */
+    const struct insn *insn;
+    struct warp *warp;
+    record me;
+    uint32_t mask, rows; /* rows: the two places where the halves begin; without, that of each lane */
+    uint32_t at[];
+};
+
+/* ---- the log ---- */
+static struct note *add_note(const struct access *a, uint32_t m, uint32_t rows)
+{
+    struct tags *t = &a->block->tags;
+    size_t bytes = sizeof(struct note) + (rows ? 2 : SIMT_WARP) * sizeof(uint32_t);
+    if (t->room - t->used < bytes) {
+        size_t room = t->room ? 2 * t->room : FIRST_ROOM;
+        char *more = room <= LAST_ROOM ? rt_realloc(t->log, room) : NULL;
+        if (!more) return NULL;
+        t->log = more;
+        t->room = room;
+    }
+    struct note *n = (struct note *)(void *)(t->log + t->used);
+    t->used += bytes;
+    *n = (struct note){.insn = a->insn, .warp = a->warp, .me = a->me, .mask = m, .rows = rows};
+    return n;
+}
+
+static void replay(struct block *b, const struct note *n)
+{
+    struct access a;
+    a.check = b->check;
+    a.block = b;
+    a.warp = n->warp;
+    a.insn = n->insn;
+    a.regs = n->warp->entry_frame->regs;
+    a.site = &b->check->sites[record_site(n->me)];
+    a.kind = a.site->access;
+    a.me = n->me;
+    a.bytes = (uint32_t)n->insn->size * n->insn->count;
+    for (unsigned l = 0; l < SIMT_WARP; l++) {
+        unsigned row = n->rows >> (l / 16 * ROW_BITS) & ROW_MASK;
+        a.at[l] = !n->rows ? n->at[l] : n->at[l / 16] + (row == ROW_UNIT ? l % 16 * a.bytes : 0);
+    }
+    simt_race_touch(&a, n->mask, true);
+}
+
+void simt_shared_flush(struct block *b)
+{
+    struct tags *t = &b->tags;
+    for (size_t at = 0; at < t->used;) {
+        const struct note *n = (const struct note *)(void *)(t->log + at);
+        replay(b, n);
+        at += sizeof *n + (n->rows ? 2 : SIMT_WARP) * sizeof(uint32_t);
+    }
+    t->used = 0;
+    t->slow = true;
+}
+
+/* ---- epochs ---- */
+bool simt_shared_new(struct block *b)
+{
+    struct tags *t = &b->tags;
+    t->words = (b->worker->shared_bytes + 31) / 32 * 8;
+    t->written = rt_calloc(2 * (size_t)t->words + 1, sizeof *t->written);
+    t->read = t->written + t->words;
+    return t->written != NULL;
+}
+
+void simt_shared_free(struct block *b)
+{
+    free(b->tags.written);
+    free(b->tags.log);
+}
+
+/* Epochs are counted from the beginning again; what was written in this block remains so. */
+static void count_again(struct tags *t)
+{
+    for (uint32_t k = 0; k < t->words; k++) {
+        if (t->written[k] != TAG_MIXED) t->written[k] = t->written[k] >= t->base ? EPOCH : 0;
+        t->read[k] = 0;
+    }
+    t->base = EPOCH;
+    t->now = 2 * EPOCH;
+}
+
+void simt_shared_meet(struct block *b)
+{
+    struct tags *t = &b->tags;
+    t->now += EPOCH;
+    t->used = 0;
+    t->slow = t->warp_met = false;
+    if (t->now >= LAST_EPOCH) count_again(t);
+}
+
+void simt_shared_start(struct block *b)
+{
+    simt_shared_meet(b);
+    b->tags.base = b->tags.now;
+}
+
+/* ---- accesses ---- */
+static uint32_t tag_of(const struct access *a, unsigned lane)
+{
+    return a->block->tags.now | ((uint32_t)a->warp->index * SIMT_WARP + lane);
+}
+
+/* What an atomic makes of a word's tag; 0 when one must look closer. */
+static uint32_t tag_atomic(uint32_t written, uint32_t read, uint32_t me, const struct tag_rule *t)
+{
+    if (read >= t->now && read != me) return 0;
+    if (written < t->base || written == TAG_MIXED) return 0;
+    if (written < t->now || written == me || written == (me | TAG_ATOMIC)) return me | TAG_ATOMIC;
+    return written & (TAG_ATOMIC | TAG_MANY) ? t->now | TAG_ATOMS : 0;
+}
+
+/* One word; false: look closer. */
+static bool touch_word(struct tags *t, enum simt_access kind, const struct tag_rule *rule, uint32_t word, uint32_t me,
+                       bool *changed)
+{
+    uint32_t *written = &t->written[word], *read = &t->read[word], tag;
+    switch (kind) {
+    case ACCESS_READ:
+        tag = tag_reader(*read, me, rule);
+        *changed |= tag != *read;
+        *read = tag;
+        return !tag_read_bad(*written, me, rule);
+    case ACCESS_WRITE:
+        if (tag_write_bad(*written, *read, me, rule)) return false;
+        *written = me;
+        return *changed = true;
+    default:
+        tag = tag_atomic(*written, *read, me, rule);
+        if (!tag) return false;
+        *changed |= tag != *written;
+        *written = tag;
+        return true;
+    }
+}
+
+static bool is_simple(const struct access *a)
+{
+    return !a->block->tags.slow && a->bytes >= 4 && !a->site->is_volatile;
+}
+
+static bool touch_lanes(const struct access *a, uint32_t m)
+{
+    struct tags *t = &a->block->tags;
+    struct tag_rule rule = {t->base, t->now};
+    bool changed = t->warp_met;
+    if (!is_simple(a)) return false;
+    EACH_LANE(l, m)
+    {
+        uint32_t word = (uint32_t)a->at[l] / 4, me = tag_of(a, l);
+        for (uint32_t k = 0; k < a->bytes / 4; k++)
+            if (!touch_word(t, a->kind, &rule, word + k, me, &changed)) return false;
+    }
+    struct note *n = changed ? add_note(a, m, 0) : NULL;
+    for (int l = 0; n && l < SIMT_WARP; l++) n->at[l] = (uint32_t)a->at[l];
+    return n || !changed;
+}
+
+/* The words that 16 lanes read at one place. */
+static unsigned touch_spot(const struct access *a, uint32_t word, const struct tag_rule *rule)
+{
+    struct tags *t = &a->block->tags;
+    unsigned flags = 0;
+    for (uint32_t k = 0; k < a->bytes / 4; k++) {
+        if (t->written[word + k] - rule->base >= rule->now - rule->base) flags |= CELLS_BAD;
+        if (t->read[word + k] != (rule->now | TAG_MANY)) flags |= CELLS_CHANGED;
+        t->read[word + k] = rule->now | TAG_MANY;
+    }
+    return flags;
+}
+
+bool simt_shared_rows(const struct access *a, const uint32_t *from)
+{
+    struct tags *t = &a->block->tags;
+    const struct check_vectors *v = a->check->vectors;
+    struct tag_rule rule = {t->base, t->now};
+    if (!is_simple(a) || a->kind == ACCESS_ATOMIC) return false;
+    uint32_t limit = a->block->worker->shared_bytes;
+    unsigned rows = v->rows32(from, a->bytes), shift = (unsigned)__builtin_ctz(a->bytes) - 2;
+    uint64_t at[2];
+    for (int h = 0; h < 2; h++) {
+        unsigned row = rows >> h * ROW_BITS & ROW_MASK;
+        at[h] = (uint64_t)from[16 * h] + (uint64_t)a->insn->imm;
+        uint32_t bytes = row == ROW_UNIT ? 16 * a->bytes : a->bytes;
+        if (!row || (row == ROW_UNIFORM && a->kind == ACCESS_WRITE)) return false;
+        if (at[h] & (a->bytes - 1) || bytes > limit || at[h] > limit - bytes) return false;
+    }
+    unsigned flags = t->warp_met ? CELLS_CHANGED : 0;
+    for (int h = 0; h < 2; h++) {
+        uint32_t word = (uint32_t)at[h] / 4;
+        flags |= (rows >> h * ROW_BITS & ROW_MASK) == ROW_UNIT
+                     ? v->tags(t->written + word, t->read + word, 16u << shift, shift, &rule,
+                               tag_of(a, (unsigned)h * 16), a->kind == ACCESS_WRITE)
+                     : touch_spot(a, word, &rule);
+    }
+    struct note *n = !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? add_note(a, FULL, rows) : NULL;
+    if (n) n->at[0] = (uint32_t)at[0], n->at[1] = (uint32_t)at[1];
+    if (n || !flags) return true;
+    simt_shared_flush(a->block);
+    return false;
+}
+
+/* ---- never written ---- */
+static bool was_written(const struct block *b, uint64_t at, uint32_t bytes)
+{
+    const struct tags *t = &b->tags;
+    for (uint32_t word = (uint32_t)at / 4; word <= (at + bytes - 1) / 4; word++) {
+        if (t->written[word] < t->base) return false;
+        if (t->written[word] == TAG_MIXED && !simt_shadow_written(b, at, bytes)) return false;
+    }
+    return true;
+}
+
+static void set_written(struct tags *t, uint64_t at, uint32_t bytes)
+{
+    for (uint32_t word = (uint32_t)at / 4; word <= (at + bytes - 1) / 4; word++) {
+        bool whole = bytes >= 4 || (t->written[word] >= t->base && t->written[word] != TAG_MIXED);
+        t->written[word] = whole ? t->now | TAG_MANY : TAG_MIXED;
+    }
+}
+
+static void report_unwritten(const struct access *a, unsigned lane)
+{
+    struct simt_report r = {.kind = CHECK_UNWRITTEN,
+                            .space = PTX_SHARED,
+                            .address = a->at[lane],
+                            .size = a->bytes,
+                            .first = simt_party_of(a->check, a->block, a->me + ((record)lane << THREAD_AT))};
+    simt_check_name(a->check, &r);
+    simt_check_report(a->check, &r);
+}
+
+void simt_shared_touch(const struct access *a, uint32_t m)
+{
+    struct tags *t = &a->block->tags;
+    if (!t->slow && touch_lanes(a, m)) return;
+    if (!t->slow) simt_shared_flush(a->block);
+    uint32_t reading = a->kind == ACCESS_READ ? simt_race_distinct(a, m) : a->kind == ACCESS_ATOMIC ? m : 0;
+    EACH_LANE(l, reading)
+    {
+        if (!was_written(a->block, a->at[l], a->bytes) && !a->check->untracked) report_unwritten(a, l);
+        if (a->kind == ACCESS_ATOMIC) set_written(t, a->at[l], a->bytes);
+    }
+    simt_race_touch(a, m, true);
+    if (a->kind == ACCESS_WRITE) EACH_LANE(l, m) set_written(t, a->at[l], a->bytes);
+}
