@@ -66,4 +66,20 @@ const struct lg_function lg_topics[] = {
      "assert((gpu.ones(1, 'int32') + x).dtype == 'float32' and (gpu.ones(1, 'int32') // 0)[1] == 0)\n"
      "assert(not pcall(function() gpu.zeros(1, 'int8')[1] = 128 end))\n"
      "x[gpu.array({2, 2})] = {7, 8}\nassert(x[2] == 8 and x:argmax() == 2 and math.type(x:sum()) == 'float')"},
+    {"random", NULL, "gpu.rand   gpu.randn   gpu.seed   gpu.random.normal   gpu.random.generator   ...",
+     "Random numbers.\n"
+     "They come from a generator that counts, Philox 4x32-10: what an element is depends on the seed, on how many arrays "
+     "were drawn since it was set, and on the element's place. So for one seed all devices give the same bits, whatever "
+     "the number of threads. gpu.rand(shape...) and gpu.randn(shape...) are the short forms; gpu.random has uniform, "
+     "normal, integers, bernoulli, exponential, gamma, poisson, permutation and choice, whose parameters come first and "
+     "then the shape. gpu.random.generator(seed) makes a generator of its own, with all of these as methods.",
+     "gpu.seed(1)\nlocal x = gpu.random.normal(5, 2, {3, 4}, 'float64')\n"
+     "local g = gpu.random.generator(7)\nassert(x.size == 12 and g:integers(1, 6, 10):max() <= 6)"},
+    {"files", NULL, "gpu.load(path)   gpu.save(path, x)",
+     "Arrays in files.\n"
+     "The path's end says the format: .npy and .npz as in NumPy, .csv, .tsv and .txt for tables of numbers, .json for "
+     "nested lists, .png for images, .bin and .raw for bare bytes. A dtype and a device may follow the path, or a table of "
+     "options. A file is replaced whole or not at all.",
+     "local path = os.tmpname() .. '.csv'\ngpu.save(path, gpu.eye(2), {header = {'a', 'b'}})\n"
+     "local x, names = gpu.load(path)\nassert(x:sum() == 2 and names[2] == 'b')\nos.remove(path)"},
     {0}};
