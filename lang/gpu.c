@@ -157,7 +157,7 @@ static const struct lg_function functions[] = {
     {"help", help, "gpu.help([name])",
      "Prints what is known of a function, or a list of all functions.\n"
      "`name` is a string such as \"linspace\" or \"array.sum\", the function itself, or one of the topics \"indexing\", "
-     "\"dtypes\", \"broadcasting\", \"devices\", \"memory\" and \"numpy\".",
+     "\"dtypes\", \"broadcasting\", \"devices\", \"memory\", \"numpy\", \"random\" and \"files\".",
      "gpu.help('linspace')\ngpu.help(gpu.zeros)"},
     {"docs", docs, "gpu.docs()",
      "The documentation as data: a list, sorted by name, of tables with name, signature, doc and example.",
