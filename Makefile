@@ -121,6 +121,7 @@ $(BUILD)/tests/bench/%: tests/bench/%.c $(LIBOBJ)
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,-E -o $@ $< $(LIBOBJ) $(LIBS)
 # The array loops are compiled for several instruction sets, and give the same bits in all of them.
+$(BUILD)/obj/kernels/sort_host.o: ALL_CFLAGS += -O3
 $(BUILD)/obj/kernels/loops_%.o: ALL_CFLAGS += -O3 -fno-math-errno -fno-trapping-math
 ifeq ($(shell uname -m),x86_64)
 $(BUILD)/obj/kernels/loops_v3.o $(BUILD)/obj/kernels/loops_random_v3.o: ALL_CFLAGS += -march=x86-64-v3

@@ -1,6 +1,8 @@
-/* Sorting on the host threads: a radix sort of keys (keys.h), which looks at every byte of a key once and so needs no
- * comparisons. Values are sorted as keys alone and made from the keys again; indices as records of key and index. Short
- * rows are sorted beside each other, a long row by all threads. */
+/* Sorting on the host threads, by keys (keys.h). Values are sorted as keys alone and made from the keys again; indices
+ * as records of key and index. Keys of 4 and 8 bytes, and records of 8, are sorted in place by vectors where the
+ * processor can (quicksort.h); all else by a radix sort, which looks at every byte of a key once. Short rows are sorted
+ * beside each other, a long row by all threads. */
+#include "kernels/quicksort.h"
 #include "kernels/sort.h"
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +77,10 @@ struct job {
     const char *in;
     char *values;
     int64_t *indices;
-    char *scratch; /* two rows of records; for each worker where rows are sorted beside each other */
+    bool quick;       /* sorted in place, as integers */
+    bool in_values;   /* the records of a row are where its results will be */
+    size_t row_bytes; /* of scratch memory for a row */
+    char *scratch;    /* that; for each worker where rows are sorted beside each other */
     /* Of the long row that is sorted now: */
     const char *row;
     char *records;
@@ -91,15 +96,15 @@ KN_KEY_FUNCTIONS(uint64_t, 0x8000000000000000, key_64, same_64)
 /* What follows is expanded for each size of elements and record, so that the inner loops have nothing to decide. */
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE uint64_t key_of(const struct job *j, const char *at, size_t bytes)
+INLINE uint64_t key_of(int kind, uint64_t inf, uint64_t flip, const char *at, size_t bytes)
 {
     uint64_t bits = 0;
     memcpy(&bits, at, bytes); /* the low bytes come first on all machines that this runs on */
     switch (bytes) {
-    case 1: return key_8((uint8_t)bits, j->kind, (uint8_t)j->inf, (uint8_t)j->flip);
-    case 2: return key_16((uint16_t)bits, j->kind, (uint16_t)j->inf, (uint16_t)j->flip);
-    case 4: return key_32((uint32_t)bits, j->kind, (uint32_t)j->inf, (uint32_t)j->flip);
-    default: return key_64(bits, j->kind, j->inf, j->flip);
+    case 1: return key_8((uint8_t)bits, kind, (uint8_t)inf, (uint8_t)flip);
+    case 2: return key_16((uint16_t)bits, kind, (uint16_t)inf, (uint16_t)flip);
+    case 4: return key_32((uint32_t)bits, kind, (uint32_t)inf, (uint32_t)flip);
+    default: return key_64(bits, kind, inf, flip);
     }
 }
 
@@ -107,8 +112,10 @@ INLINE uint64_t key_of(const struct job *j, const char *at, size_t bytes)
 INLINE void make_sized(const struct job *j, const char *row, void *records, size_t begin, size_t end, size_t bytes,
                        enum record record)
 {
+    const int kind = j->kind; /* no store can change these copies */
+    const uint64_t inf = j->inf, flip = j->flip;
     for (size_t i = begin; i < end; i++) {
-        uint64_t key = key_of(j, row + i * bytes, bytes);
+        uint64_t key = key_of(kind, inf, flip, row + i * bytes, bytes);
         switch (record) {
         case KEY32: ((uint32_t *)records)[i] = (uint32_t)key; break;
         case KEY64: ((uint64_t *)records)[i] = key; break;
@@ -118,14 +125,13 @@ INLINE void make_sized(const struct job *j, const char *row, void *records, size
     }
 }
 
-static inline uint64_t bits_of(const struct job *j, uint64_t key)
+INLINE uint64_t bits_of(int kind, uint64_t top, uint64_t nan, uint64_t flip, uint64_t key)
 {
-    uint64_t all = j->top | (j->top - 1);
-    if (j->kind == KN_KEY_FLOAT && key == all) return j->nan;
-    key ^= j->flip & all;
-    if (j->kind == KN_KEY_UNSIGNED) return key;
-    if (j->kind == KN_KEY_SIGNED) return key ^ j->top;
-    return key & j->top ? key ^ j->top : ~key & all;
+    uint64_t all = top | (top - 1);
+    if (kind == KN_KEY_FLOAT && key == all) return nan;
+    key ^= flip & all;
+    if (kind == KN_KEY_UNSIGNED) return key;
+    return kind == KN_KEY_SIGNED || key & top ? key ^ top : ~key & all;
 }
 
 /* The results of row number r from its sorted records. */
@@ -134,11 +140,13 @@ INLINE void write_sized(const struct job *j, int64_t r, const void *records, siz
 {
     size_t first = (size_t)(r * j->s->length);
     const char *row = j->in + first * bytes;
+    const int kind = j->kind;
+    const uint64_t top = j->top, nan = j->nan, flip = j->flip;
     for (size_t i = begin; i < end; i++) {
         char *to = j->values + (first + i) * bytes;
         if (record == KEY32 || record == KEY64) {
-            uint64_t bits =
-                bits_of(j, record == KEY32 ? ((const uint32_t *)records)[i] : ((const uint64_t *)records)[i]);
+            uint64_t bits = bits_of(kind, top, nan, flip,
+                                    record == KEY32 ? ((const uint32_t *)records)[i] : ((const uint64_t *)records)[i]);
             memcpy(to, &bits, bytes);
             continue;
         }
@@ -172,21 +180,67 @@ INLINE void write_sized(const struct job *j, int64_t r, const void *records, siz
             function(__VA_ARGS__, size, PAIR64);                                                                       \
     } while (0)
 
+/* Floats as keys alone are what is sorted most, so these loops have no jumps and become vectors. */
+#define FLOAT_KEYS(U, S, TOP_BIT)                                                                                      \
+    static void make_float_##U(const struct job *j, const U *restrict from, U *restrict to, size_t n)                  \
+    {                                                                                                                  \
+        const U top = TOP_BIT, inf = (U)j->inf, flip = (U)j->flip;                                                     \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            U u = from[i], sign = (U)((S)u >> (8 * sizeof u - 1)), nan = (S)(u & ~top) > (S)inf ? (U) ~(U)0 : (U)0;    \
+            to[i] = (u ^ (sign | top) ^ flip) | nan;                                                                   \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void write_float_##U(const struct job *j, const U *from, U *to, size_t n)                                   \
+    {                                                                                                                  \
+        const U top = TOP_BIT, nan = (U)j->nan, flip = (U)j->flip;                                                     \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            U k = from[i], x = k ^ flip, sign = (U)((S)x >> (8 * sizeof x - 1)), u = x ^ (~sign | top);                \
+            to[i] = k == (U) ~(U)0 ? nan : u;                                                                          \
+        }                                                                                                              \
+    }
+FLOAT_KEYS(uint32_t, int32_t, 0x80000000)
+FLOAT_KEYS(uint64_t, int64_t, 0x8000000000000000)
+
 static void make_records(const struct job *j, const char *row, void *records, size_t begin, size_t end)
 {
-    SIZES(make_sized, j, row, records, begin, end);
+    const void *from = row + begin * j->element_bytes;
+    if (j->kind == KN_KEY_FLOAT && j->record == KEY32 && j->element_bytes == 4)
+        make_float_uint32_t(j, from, (uint32_t *)records + begin, end - begin);
+    else if (j->kind == KN_KEY_FLOAT && j->record == KEY64)
+        make_float_uint64_t(j, from, (uint64_t *)records + begin, end - begin);
+    else
+        SIZES(make_sized, j, row, records, begin, end);
 }
 
 static void write_results(const struct job *j, int64_t r, const void *records, size_t begin, size_t end)
 {
-    SIZES(write_sized, j, r, records, begin, end);
+    void *to = j->values + ((size_t)(r * j->s->length) + begin) * j->element_bytes;
+    if (j->kind == KN_KEY_FLOAT && j->record == KEY32 && j->element_bytes == 4)
+        write_float_uint32_t(j, (const uint32_t *)records + begin, to, end - begin);
+    else if (j->kind == KN_KEY_FLOAT && j->record == KEY64)
+        write_float_uint64_t(j, (const uint64_t *)records + begin, to, end - begin);
+    else
+        SIZES(write_sized, j, r, records, begin, end);
 }
 
 /* ---- rows beside each other ---- */
+static char *records_of(const struct job *j, int64_t r, int worker)
+{
+    if (j->in_values) return j->values + (size_t)(r * j->s->length) * j->element_bytes;
+    return j->scratch + (size_t)worker * j->row_bytes;
+}
+
 static const void *sort_serial(const struct job *j, void *records, size_t n)
 {
     void *other = (char *)records + n * j->record_bytes;
     int bytes = (int)j->element_bytes;
+    if (j->quick) {
+        if (j->record == KEY32)
+            kn_quick_sort_32(records, n);
+        else
+            kn_quick_sort_64(records, n);
+        return records;
+    }
     switch (j->record) {
     case KEY32: return serial_key32(records, other, n, bytes);
     case KEY64: return serial_key64(records, other, n, bytes);
@@ -199,8 +253,8 @@ static void rows_piece(void *context, size_t begin, size_t end, int worker)
 {
     const struct job *j = context;
     size_t n = (size_t)j->s->length;
-    char *records = j->scratch + (size_t)worker * 2 * n * j->record_bytes;
     for (size_t r = begin; r < end && !rt_interrupted(); r++) {
+        char *records = records_of(j, (int64_t)r, worker);
         make_records(j, j->in + r * n * j->element_bytes, records, 0, n);
         write_results(j, (int64_t)r, sort_serial(j, records, n), 0, n);
     }
@@ -221,22 +275,69 @@ static void write_piece(void *context, size_t begin, size_t end, int worker)
     write_results(j, j->row_number, j->records, begin, end);
 }
 
+/* Parts of the row, each of which is sorted for itself: split again and again, all parts at a time. */
+#define ROUNDS 9
+struct parts {
+    const struct job *j;
+    size_t begins[(1 << ROUNDS) + 1]; /* part i is from begins[i * step] to begins[(i + 1) * step] */
+    size_t step;
+};
+
+static void split_piece(void *context, size_t begin, size_t end, int worker)
+{
+    struct parts *p = context;
+    (void)worker;
+    for (size_t i = begin; i < end; i++) {
+        size_t *at = p->begins + i * p->step, first = at[0], n = at[p->step] - first, small = 0;
+        if (n > KN_QUICK_FEW && p->j->record == KEY32)
+            small = kn_quick_split_32((uint32_t *)p->j->records + first, n);
+        else if (n > KN_QUICK_FEW)
+            small = kn_quick_split_64((uint64_t *)p->j->records + first, n);
+        at[p->step / 2] = first + small;
+    }
+}
+
+static void part_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct parts *p = context;
+    (void)worker;
+    for (size_t i = begin; i < end && !rt_interrupted(); i++)
+        sort_serial(p->j, p->j->records + p->begins[i] * p->j->record_bytes, p->begins[i + 1] - p->begins[i]);
+}
+
+static void sort_parts(const struct job *j, size_t n)
+{
+    struct parts p = {.j = j};
+    size_t count = 1;
+    while (rt_thread_count() > 1 && count < 8 * (size_t)rt_thread_count() && count < 1 << ROUNDS) count *= 2;
+    p.begins[count] = n;
+    for (p.step = count; p.step > 1 && !rt_interrupted(); p.step /= 2)
+        rt_parallel_for(count / p.step, 1, split_piece, &p);
+    rt_parallel_for(count, 1, part_piece, &p);
+}
+
+static void *sort_slices(const struct job *j, struct slices *s)
+{
+    char *other = j->records + s->n * j->record_bytes;
+    int bytes = (int)j->element_bytes;
+    switch (j->record) {
+    case KEY32: return parallel_key32((uint32_t *)j->records, (uint32_t *)other, s, bytes);
+    case KEY64: return parallel_key64((uint64_t *)j->records, (uint64_t *)other, s, bytes);
+    case PAIR32: return parallel_pair32((uint64_t *)j->records, (uint64_t *)other, s, bytes);
+    default: return parallel_pair64((struct pair *)j->records, (struct pair *)other, s, bytes);
+    }
+}
+
 static void sort_long(struct job *j, int64_t r, struct slices *s)
 {
-    char *other = j->scratch + s->n * j->record_bytes;
-    int bytes = (int)j->element_bytes;
     j->row = j->in + (size_t)r * s->n * j->element_bytes;
-    j->records = j->scratch;
+    j->records = records_of(j, r, 0);
     j->row_number = r;
     rt_parallel_for(s->n, PIECE, make_piece, j);
-    void *sorted;
-    switch (j->record) {
-    case KEY32: sorted = parallel_key32((uint32_t *)j->scratch, (uint32_t *)other, s, bytes); break;
-    case KEY64: sorted = parallel_key64((uint64_t *)j->scratch, (uint64_t *)other, s, bytes); break;
-    case PAIR32: sorted = parallel_pair32((uint64_t *)j->scratch, (uint64_t *)other, s, bytes); break;
-    default: sorted = parallel_pair64((struct pair *)j->scratch, (struct pair *)other, s, bytes);
-    }
-    j->records = sorted;
+    if (j->quick)
+        sort_parts(j, s->n);
+    else
+        j->records = sort_slices(j, s);
     if (!rt_interrupted()) rt_parallel_for(s->n, PIECE, write_piece, j);
 }
 
@@ -244,12 +345,12 @@ static enum rt_status sort_all(struct job *j, struct rt_error *e)
 {
     size_t n = (size_t)j->s->length, workers = (size_t)rt_thread_count();
     bool together = n >= LONG && j->s->rows < 2 * (int64_t)workers;
-    size_t bytes = 2 * n * j->record_bytes * (together ? 1 : workers);
+    size_t bytes = j->row_bytes * (together ? 1 : workers);
     struct slices s = {.n = n, .count = workers};
-    j->scratch = rt_alloc(bytes);
-    s.counts = rt_alloc(workers * sizeof *s.counts);
+    if (bytes > 0) j->scratch = rt_alloc(bytes);
+    if (!j->quick) s.counts = rt_alloc(workers * sizeof *s.counts);
     enum rt_status status = RT_OK;
-    if (!j->scratch || !s.counts)
+    if ((bytes > 0 && !j->scratch) || (!j->quick && !s.counts))
         status = rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for sorting", bytes);
     else if (together)
         for (int64_t r = 0; r < j->s->rows && !rt_interrupted(); r++) sort_long(j, r, &s);
@@ -280,6 +381,10 @@ enum rt_status kn_sort_host(const struct kn_sorter *s, const struct rt_array *va
     else
         j.record = narrow && s->length <= UINT32_MAX ? PAIR32 : PAIR64;
     j.record_bytes = j.record == KEY32 ? 4 : j.record == PAIR64 ? sizeof(struct pair) : 8;
+    bool integers = j.record == PAIR32 || (j.record != PAIR64 && j.record_bytes == j.element_bytes);
+    j.quick = integers && kn_quick_available();
+    j.in_values = j.quick && !indices;
+    j.row_bytes = j.in_values ? 0 : (j.quick ? 1 : 2) * (size_t)s->length * j.record_bytes;
     if (j.kind == KN_KEY_FLOAT) j.nan = j.inf | (j.inf & -j.inf) >> 1; /* a quiet one */
     return sort_all(&j, e);
 }

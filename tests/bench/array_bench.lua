@@ -23,6 +23,9 @@ local v, target = y[{{1, n // 4}}]:clone(), y:clone()
 gpu.evaluate(mask, bins)
 local small, small2 = x[{{1, 1000}}]:clone(), y[{{1, 1000}}]:clone()
 
+local part, whole = x[{{1, n // 4}}], (x * 1000):to("int32")
+local part_sorted = part:sort()
+
 local cases = {
   {"2x+1 16M", function() return 2 * x + 1 end},
   {"axpb 16M", function() return 2 * x + y end},
@@ -32,6 +35,18 @@ local cases = {
   {"sum 16M", function() return x:sum() end},
   {"mean axis1 4096", function() return m:mean(1) end},
   {"mean axis2 4096", function() return m:mean(2) end},
+  {"var 16M", function() return x:var() end},
+  {"logsumexp axis2 4096", function() return m:logsumexp(2) end},
+  {"cumsum 16M", function() return x:cumsum() end},
+  {"cumsum axis1 4096", function() return m:cumsum(1) end},
+  {"sort 16M", function() return x:sort() end},
+  {"sort axis2 4096", function() return m:sort() end},
+  {"argsort 4M", function() return part:argsort() end},
+  {"unique 4M", function() return part:unique() end},
+  {"searchsorted 4M", function() return part_sorted:searchsorted(part) end},
+  {"median 16M", function() return x:median() end},
+  {"bincount 16M", function() return whole:bincount() end},
+  {"histogram 16M", function() return (x:histogram(100)) end},
   {"broadcast 4096", function() return m + m[1] * 2 end},
   {"transpose copy 4096", function() return m:transpose():clone() end},
   {"matmul 1024", function() return a:matmul(a) end},

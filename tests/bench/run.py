@@ -39,6 +39,8 @@ i, rows = r.integers(0, n, n // 4), r.integers(0, 4096, 4096)
 mask, bins, sums = x > 0.5, i % 1000, np.zeros(1000, np.float32)
 v, target = y[: n // 4].copy(), y.copy()
 small, small2 = x[:1000].copy(), y[:1000].copy()
+part, whole = x[: n // 4], (x * 1000).astype(np.int32)
+part_sorted = np.sort(part)
 def write(key, value):
     target[key] = value
 cases = {
@@ -46,6 +48,13 @@ cases = {
     "chain 16M": lambda: np.sqrt(x * x + y * y) / (1 + np.abs(x - y)),
     "trig 16M": lambda: np.sin(x) ** 2 + np.cos(y) ** 2, "exp 16M": lambda: np.exp(x), "sum 16M": lambda: x.sum(),
     "mean axis1 4096": lambda: m.mean(axis=0), "mean axis2 4096": lambda: m.mean(axis=1),
+    "var 16M": lambda: x.var(),
+    "logsumexp axis2 4096": lambda: (lambda t: np.log(np.exp(m - t).sum(axis=1, keepdims=True)) + t)(m.max(axis=1, keepdims=True)),
+    "cumsum 16M": lambda: np.cumsum(x), "cumsum axis1 4096": lambda: np.cumsum(m, axis=0),
+    "sort 16M": lambda: np.sort(x), "sort axis2 4096": lambda: np.sort(m),
+    "argsort 4M": lambda: np.argsort(part, kind="stable"), "unique 4M": lambda: np.unique(part),
+    "searchsorted 4M": lambda: np.searchsorted(part_sorted, part), "median 16M": lambda: np.median(x),
+    "bincount 16M": lambda: np.bincount(whole), "histogram 16M": lambda: np.histogram(x, 100),
     "broadcast 4096": lambda: m + m[0] * 2, "transpose copy 4096": lambda: np.ascontiguousarray(m.T),
     "matmul 1024": lambda: a @ a, "small add 1000": lambda: small + small2,
     "gather 4M": lambda: x[i], "gather columns 4096": lambda: m[:, rows], "put 4M": lambda: write(i, v),

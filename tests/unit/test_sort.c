@@ -1,6 +1,7 @@
 /* Sorting, and what rests on it, where memory runs out or the user loses patience. What is computed is tested in
  * tests/lua/sort.lua and order.lua. */
 #include "kernels/order.h"
+#include "kernels/quicksort.h"
 #include "runtime/interrupt.h"
 #include "tests/unit/reference.h"
 
@@ -92,4 +93,47 @@ TEST(order_interrupted)
         CHECK(out[0].storage == NULL && out[1].storage == NULL);
     }
     rt_interrupt_clear();
+}
+
+static int compare_32(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+static int compare_64(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* All lengths that are sorted in registers, and longer ones; few and many different keys, the greatest among them. */
+TEST(sort_in_place_by_vectors)
+{
+    static const uint32_t masks[] = {0xffffffff, 0xff, 3, 0};
+    static uint32_t a[3000], want_a[3000];
+    static uint64_t b[3000], want_b[3000];
+    uint32_t state = 5;
+    if (!kn_quick_available()) SKIP("the processor has no AVX2");
+    for (size_t n = 0; n <= 3000; n += n < 300 ? 1 : 900)
+        for (int m = 0; m < 4; m++) {
+            for (size_t i = 0; i < n; i++) {
+                uint32_t bits = random_bits(&state) * 2654435761u;
+                a[i] = want_a[i] = bits & 64 ? bits & masks[m] : ~(bits & masks[m]);
+                b[i] = want_b[i] = (uint64_t)a[i] << 32 | (bits >> 7 & masks[m]);
+            }
+            qsort(want_a, n, sizeof *a, compare_32);
+            qsort(want_b, n, sizeof *b, compare_64);
+            if (n > KN_QUICK_FEW) {
+                size_t small_a = kn_quick_split_32(a, n), small_b = kn_quick_split_64(b, n);
+                kn_quick_sort_32(a, small_a);
+                kn_quick_sort_32(a + small_a, n - small_a);
+                kn_quick_sort_64(b, small_b);
+                kn_quick_sort_64(b + small_b, n - small_b);
+            } else {
+                kn_quick_sort_32(a, n);
+                kn_quick_sort_64(b, n);
+            }
+            if (memcmp(a, want_a, n * sizeof *a) != 0) FAIL("%zu keys of 32 bits are not in order", n);
+            if (memcmp(b, want_b, n * sizeof *b) != 0) FAIL("%zu keys of 64 bits are not in order", n);
+        }
 }

@@ -1,0 +1,21 @@
+/* Sorting unsigned integers in place by vectors of 32 bytes (AVX2): a vector is split about a pivot by one permutation,
+ * and what fits eight vectors is sorted in registers. */
+#ifndef KN_QUICKSORT_H
+#define KN_QUICKSORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Whether this processor can (and LUNARRAY_ISA lets it); nothing else here may be called where not. */
+bool kn_quick_available(void);
+
+void kn_quick_sort_32(uint32_t *a, size_t n);
+void kn_quick_sort_64(uint64_t *a, size_t n);
+/* Moves smaller ones to the front and returns how many; both parts can then be sorted for themselves. 0 or n is
+ * possible: nothing is known then. n is more than KN_QUICK_FEW. */
+#define KN_QUICK_FEW 64
+size_t kn_quick_split_32(uint32_t *a, size_t n);
+size_t kn_quick_split_64(uint64_t *a, size_t n);
+
+#endif
