@@ -242,30 +242,40 @@ static void index_block(int64_t *block, int64_t first, size_t n)
     for (size_t i = 0; i < n; i++) block[i] = first + (int64_t)i;
 }
 
-/* Indices. One that is 0 becomes `length`, which is as bad as any other outside. */
-#define FROM_ZERO(i) ((uint64_t)from[i] + (uint64_t)(from[i] > 0 ? -1 : length))
+/* Indices. `bad` gets a sign when one is outside: then it, from 0, or its distance from the last one is negative. One
+ * that is 0 becomes `length`, which is as far outside as any other. */
+#define FROM_ZERO(i)                                                                                                   \
+    int64_t given = from[i], v = given + (given > 0 ? -1 : length);                                                    \
+    bad |= v | (length - 1 - v);
 #define INDICES(name, TYPE)                                                                                            \
     static bool name(int64_t *offsets, const void *index, ptrdiff_t stride, int64_t step, int64_t length, bool more,   \
                      int64_t first, int64_t run, size_t n)                                                             \
     {                                                                                                                  \
         const TYPE *from = index;                                                                                      \
-        bool bad = false;                                                                                              \
-        if (!offsets) {                                                                                                \
-            for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) bad |= FROM_ZERO(i * stride) >= (uint64_t)length;             \
-        } else if (stride == 1 && step == 1 && run == 0 && !more) {                                                    \
+        int64_t bad = 0;                                                                                               \
+        if (!offsets && stride == 1) {                                                                                 \
             for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) {                                                             \
-                uint64_t v = FROM_ZERO(i);                                                                             \
-                bad |= v >= (uint64_t)length;                                                                          \
-                offsets[i] = (int64_t)((uint64_t)first + v);                                                           \
+                FROM_ZERO(i)                                                                                           \
+            }                                                                                                          \
+        } else if (!offsets) {                                                                                         \
+            for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) {                                                             \
+                FROM_ZERO(i *stride)                                                                                   \
+            }                                                                                                          \
+        } else if (stride == 1 && step == 1 && run == 0 && !more) {                                                    \
+            INDEPENDENT for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++)                                                   \
+            {                                                                                                          \
+                FROM_ZERO(i)                                                                                           \
+                offsets[i] = (int64_t)((uint64_t)first + (uint64_t)v);                                                 \
             }                                                                                                          \
         } else {                                                                                                       \
-            for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) {                                                             \
-                uint64_t v = FROM_ZERO(i * stride), base = more ? (uint64_t)offsets[i] : (uint64_t)(first + i * run);  \
-                bad |= v >= (uint64_t)length;                                                                          \
-                offsets[i] = (int64_t)(base + v * (uint64_t)step);                                                     \
+            INDEPENDENT for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++)                                                   \
+            {                                                                                                          \
+                uint64_t base = more ? (uint64_t)offsets[i] : (uint64_t)(first + i * run);                             \
+                FROM_ZERO(i *stride)                                                                                   \
+                offsets[i] = (int64_t)(base + (uint64_t)v * (uint64_t)step);                                           \
             }                                                                                                          \
         }                                                                                                              \
-        return !bad;                                                                                                   \
+        return bad >= 0;                                                                                               \
     }
 INDICES(indices_32, int32_t)
 INDICES(indices_64, int64_t)
