@@ -32,7 +32,7 @@ for _, device in ipairs(t.devices()) do
   -- far from singular
   local function regular(shape, dtype)
     local n = shape[#shape]
-    return random(shape, dtype) + n * eye(n, dtype)
+    return 0.3 * random(shape, dtype) + n * eye(n, dtype)
   end
   local function symmetric(shape, dtype)
     local a = random(shape, dtype)
