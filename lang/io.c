@@ -195,8 +195,9 @@ static int load_raw(lua_State *L, const char *path, const struct lg_file_options
         h.ndim = lg_check_shape(L, o->shape, false, h.shape, &next);
         count = 1;
         for (int i = 0; i < h.ndim; i++)
-            if (__builtin_mul_overflow(count, h.shape[i], &count) || count > INT64_MAX / 16)
+            if (__builtin_mul_overflow(count, h.shape[i] ? h.shape[i] : 1, &count) || count > INT64_MAX / 16)
                 return luaL_error(L, "so large a shape is in no file");
+        for (int i = 0; i < h.ndim; i++) count = h.shape[i] ? count : 0;
     }
     struct rt_array *out = lg_new_array(L);
     lg_check(L, read_raw(path, o->offset, count, &h, o->place.device, out, lg_error_box(L)));

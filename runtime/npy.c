@@ -154,13 +154,13 @@ static enum rt_status count_bytes(struct text *t, struct rt_npy *h)
 {
     bool empty = false, overflow = false;
     h->bytes = rt_dtypes[h->dtype].size;
-    for (int i = 0; i < h->ndim; i++) {
+    for (int i = 0; i < h->ndim; i++) { /* strides must fit, too, those of arrays without elements among them */
         empty |= h->shape[i] == 0;
-        overflow |= __builtin_mul_overflow(h->bytes, (uint64_t)h->shape[i], &h->bytes);
+        overflow |= __builtin_mul_overflow(h->bytes, h->shape[i] ? (uint64_t)h->shape[i] : 1, &h->bytes);
     }
-    if (empty) h->bytes = 0;
-    if ((overflow && !empty) || h->bytes > INT64_MAX)
+    if (overflow || h->bytes > INT64_MAX)
         return rt_fail(t->e, RT_INVALID, "%s: the shape in the header is larger than any array", t->name);
+    if (empty) h->bytes = 0;
     return RT_OK;
 }
 
