@@ -30,6 +30,7 @@
 #define RECURSIVE_LOCAL 32768  /* bytes a thread for programs whose depth of calls is not known */
 #define SLICE           2048   /* jumps back before a warp or split yields */
 #define SPIN_COST       24     /* what an atomic or volatile access adds to a jump's cost: such loops wait for others */
+#define LOOK_AHEAD      4      /* steps of a loop over memory that data are fetched before they are wanted */
 #define TURNS           64     /* slices of each of its warps before a block lets others run that have not started */
 
 struct warp;
@@ -218,7 +219,7 @@ struct split {
 
 struct range {
     uint64_t low, high; /* a live allocation: [low, high) */
-    uint64_t last;      /* where the last full warp's load began */
+    uint64_t last;      /* where the last full warp's access began */
 };
 
 #define TALLIES 8             /* instructions of a function that may have one */

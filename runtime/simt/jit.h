@@ -23,6 +23,7 @@ enum jit_exit {
  * `room`, is right. */
 struct jit_range {
     uint64_t low, room;
+    uint64_t last; /* where it began, of loads in loops */
 };
 
 /* The code of a program's entry for blocks of this shape, generated at the first call. NULL when there is none: the

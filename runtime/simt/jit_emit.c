@@ -44,7 +44,7 @@ static bool fill_range(struct worker *k, uint32_t index, uint64_t address, uint6
     struct simt_block b;
     if (!simt_find(address, &b) || b.bytes < span || address - b.address > b.bytes - span) return false;
     simt_tally_found(k, &b);
-    k->jit_ranges[index] = (struct jit_range){b.address, b.bytes - span + 1};
+    k->jit_ranges[index] = (struct jit_range){.low = b.address, .room = b.bytes - span + 1};
     return true;
 }
 

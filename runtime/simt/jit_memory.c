@@ -3,7 +3,8 @@
 #include <string.h>
 #include "runtime/simt/jit_build.h"
 
-#define MAX_SPAN (1 << 20)
+#define MAX_SPAN   (1 << 20)
+#define MOST_AHEAD 512 /* bytes */
 
 /* The bytes that the lanes of an access touch, from the number of its address. */
 struct extent {
@@ -59,7 +60,38 @@ static struct extent all_from_here(const struct jit *j, const struct jit_insn *n
     return all;
 }
 
-static void check_global(struct jit *j, int base, struct extent all, int leave)
+/* May the block of code run again before the warp is done? */
+static bool repeats(const struct jit *j)
+{
+    int here = (int)(j->block - j->blocks);
+    for (uint32_t b = (uint32_t)here; b < j->block_count; b++)
+        for (int k = 0; k < 2; k++)
+            if (j->blocks[b].next[k] >= 0 && j->blocks[b].next[k] <= here) return true;
+    return false;
+}
+
+/* A loop that strides over memory by more than a page, as one over a grid does, outruns the processor's own guesses.
+ * `last`: where in the ranges the last address is kept. */
+static void look_ahead(struct jit *j, int base, struct extent all, int32_t last)
+{
+    struct x86 *x = &j->x;
+    int near = x86_label(x);
+    x86_lea(x, true, RCX, x86_at(base, (int32_t)all.low));
+    x86_rm(x, ALU_MOV, true, RDX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges)));
+    x86_rr(x, ALU_MOV, true, RAX, RCX);
+    x86_rm(x, ALU_SUB, true, RAX, x86_at(RDX, last));
+    x86_store(x, true, x86_at(RDX, last), RCX);
+    x86_lea(x, true, RDX, x86_at(RAX, 4096));
+    x86_imm(x, ALU_CMP, true, RDX, 8192);
+    x86_jump_if(x, CC_BE, near);
+    x86_imul_imm(x, true, RAX, RAX, LOOK_AHEAD);
+    x86_rr(x, ALU_ADD, true, RCX, RAX);
+    for (int64_t k = 0; k < all.high - all.low && k < MOST_AHEAD; k += 64)
+        x86_prefetch(x, x86_at_index(RCX, REG_BIAS, (int32_t)k));
+    x86_bind(x, near);
+}
+
+static void check_global(struct jit *j, int base, struct extent all, int leave, bool ahead)
 {
     uint32_t index = j->range_count++;
     int32_t at = (int32_t)(index * sizeof(struct jit_range));
@@ -81,6 +113,7 @@ static void check_global(struct jit *j, int base, struct extent all, int leave)
     x86_jump_if(x, CC_NE, found);
     x86_jump(x, leave);
     x->now = X86_HOT;
+    if (ahead) look_ahead(j, base, all, at + (int32_t)offsetof(struct jit_range, last));
 }
 
 static void check_shared(struct jit *j, int base, struct extent all, int leave)
@@ -107,6 +140,7 @@ static void check(struct jit *j, const struct jit_insn *n, const int bases[2])
     if (p->checked && need.low >= p->low && need.high <= p->high && align <= p->align) return;
     struct extent all = all_from_here(j, n, p->form, &align);
     int leave = simt_jit_leaving(j, JIT_LEFT, false);
+    bool ahead = n->kind == JK_LOAD && p->form.kind != FORM_CONST && repeats(j);
     for (int h = 0; h < (p->form.kind == FORM_PAIR ? 2 : 1); h++) {
         if (align > 1) {
             x86_test_imm(&j->x, bases[h], (int32_t)align - 1);
@@ -115,7 +149,7 @@ static void check(struct jit *j, const struct jit_insn *n, const int bases[2])
         if (n->op)
             check_shared(j, bases[h], all, leave);
         else
-            check_global(j, bases[h], all, leave);
+            check_global(j, bases[h], all, leave, ahead && !h);
     }
     p->checked = p->form.kind != FORM_CONST;
     p->low = all.low;

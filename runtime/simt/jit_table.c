@@ -444,7 +444,8 @@ static bool describe_op(struct jit *j, struct jit_insn *n, const struct jit_op *
 static void describe_one(struct jit *j, struct jit_insn *n, const struct insn *i, const struct place *at)
 {
     *n = (struct jit_insn){.i = i};
-    const struct jit_op *op = is_control(i->run) ? NULL : simt_jit_op(i->run);
+    /* The words of an atomic tell more than a row of vector_atomic.h, if it has one. */
+    const struct jit_op *op = is_control(i->run) || i->memory == MEMORY_ATOMIC ? NULL : simt_jit_op(i->run);
     bool known = is_control(i->run)   ? describe_control(j, n)
                  : op && op->operands ? describe_op(j, n, op)
                  : op                 ? false

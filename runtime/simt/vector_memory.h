@@ -5,8 +5,7 @@
  * also knows the other windows and reports faults. */
 
 enum shape { SHAPE_ANY, SHAPE_UNIFORM, SHAPE_UNIT };
-#define HALF  16
-#define AHEAD 4 /* steps of a loop that loads are fetched before they are wanted */
+#define HALF 16
 
 static inline __attribute__((always_inline)) enum shape shape64(const u64 *a, unsigned stride)
 {
@@ -83,7 +82,7 @@ static __attribute__((noinline)) bool find_range(struct worker *k, struct range 
 static inline __attribute__((always_inline)) void look_ahead(const struct warp *w, struct range *g, uint64_t first,
                                                              unsigned bytes)
 {
-    uint64_t step = first - g->last, then = first + AHEAD * step;
+    uint64_t step = first - g->last, then = first + LOOK_AHEAD * step;
     g->last = first;
     if (step + 4096 <= 8192 || then < g->low || then >= g->high) return;
     for (unsigned k = 0; k < SIMT_WARP * bytes; k += 64) __builtin_prefetch((char *)then + w->worker->bias + k);

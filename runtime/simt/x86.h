@@ -97,6 +97,7 @@ void x86_mem_imm(struct x86 *x, int opcode, bool wide, struct x86_mem m, int32_t
 void x86_load_imm(struct x86 *x, int reg, uint64_t value);
 void x86_store(struct x86 *x, bool wide, struct x86_mem m, int reg);
 void x86_lea(struct x86 *x, bool wide, int reg, struct x86_mem m);
+void x86_prefetch(struct x86 *x, struct x86_mem m); /* the address may be any */
 void x86_imul(struct x86 *x, bool wide, int reg, int rm);
 void x86_imul_imm(struct x86 *x, bool wide, int reg, int rm, int32_t value);
 enum { SHIFT_LEFT = 4, SHIFT_RIGHT = 5, SHIFT_SIGNED = 7 };
