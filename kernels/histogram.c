@@ -31,7 +31,7 @@ struct pass {
     char *scratch;
 };
 
-/* The bin by arithmetic may be off by one next to an edge; the edges themselves decide. */
+/* The bin by arithmetic may be wrong next to an edge; the edges themselves decide. */
 static void count_floats(const struct pass *p, const double *values, size_t n, int64_t *counts)
 {
     const struct counter *c = p->c;
@@ -39,12 +39,10 @@ static void count_floats(const struct pass *p, const double *values, size_t n, i
     for (size_t i = 0; i < n; i++) {
         double x = values[i];
         if (!(x >= c->low && x <= c->high)) continue;
-        int64_t bin = (int64_t)((x - c->low) * scale);
-        if (bin >= c->bins) bin = c->bins - 1;
-        if (x < p->edges[bin])
-            bin--;
-        else if (bin + 1 < c->bins && x >= p->edges[bin + 1])
-            bin++;
+        double place = (x - c->low) * scale; /* NaN where the range is so narrow that scale is infinite */
+        int64_t bin = place >= (double)c->bins ? c->bins - 1 : place > 0 ? (int64_t)place : 0;
+        while (bin > 0 && x < p->edges[bin]) bin--;
+        while (bin + 1 < c->bins && x >= p->edges[bin + 1]) bin++;
         counts[bin]++;
     }
 }
@@ -118,10 +116,12 @@ static void write_count(const void *context, struct kn_text *t)
            kn_classes[kn_class_of(from)].cuda);
     kn_put_load(t, from, "p.a", "i");
     if (k->edges)
-        kn_put(t, ";\nconst double x = (double)raw;\nif (!(x >= p.low && x <= p.high)) continue;\n"
-                  "long long bin = (long long)((x - p.low) * ((double)p.bins / (p.high - p.low)));\n"
-                  "if (bin >= p.bins) bin = p.bins - 1;\n"
-                  "if (x < p.edges[bin]) bin--; else if (bin + 1 < p.bins && x >= p.edges[bin + 1]) bin++;\n");
+        kn_put(
+            t,
+            ";\nconst double x = (double)raw;\nif (!(x >= p.low && x <= p.high)) continue;\n"
+            "const double place = (x - p.low) * ((double)p.bins / (p.high - p.low));\n"
+            "long long bin = place >= (double)p.bins ? p.bins - 1 : place > 0 ? (long long)place : 0;\n"
+            "while (bin > 0 && x < p.edges[bin]) bin--;\nwhile (bin + 1 < p.bins && x >= p.edges[bin + 1]) bin++;\n");
     else
         kn_put(t, ";\nconst long long bin = (long long)raw;\n");
     kn_put(t, "%s;\n}\n", k->shared ? "atomicAdd(&mine[bin], 1u)" : "atomicAdd(&p.counts[bin], 1ull)");

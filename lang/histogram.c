@@ -65,6 +65,7 @@ static struct rt_array *push_bins(lua_State *L, const struct rt_array *a, int bi
         luaL_argcheck(L, isfinite(low) && isfinite(high) && low <= high, range,
                       "the range's low is not below its high, or they are not finite");
     }
+    if (!isfinite(high - low)) luaL_error(L, "the range from %f to %f is too wide to be divided", low, high);
     if (low == high) {
         low -= 0.5;
         high += 0.5;

@@ -219,6 +219,8 @@ for _, device in ipairs(t.devices()) do
     t.same({ counts[1], counts[500], counts[1000], counts:sum() }, { 1, 1, 2, 1001 })
     local many = gpu.range(0, 99999, "float32", device):histogram(5000)
     assert(many:equal(gpu.full(5000, 20, "int64", device)))
+    t.same(gpu.array({ 0, 0, 4e-310, 1e-309 }, "float64", device):histogram(2):totable(), { 3, 1 })
+    t.raises("too wide", gpu.histogram, x, 3, { -1e308, 1e308 })
     local _, edges = gpu.full(3, 2, device):histogram(2)
     t.same(edges:totable(), { 1.5, 2, 2.5 })
     t.same(gpu.zeros(0, device):histogram(2):totable(), { 0, 0 })
