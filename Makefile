@@ -121,9 +121,11 @@ $(BUILD)/tests/bench/%: tests/bench/%.c $(LIBOBJ)
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,-E -o $@ $< $(LIBOBJ) $(LIBS)
 # The array loops are compiled for several instruction sets, and give the same bits in all of them.
-$(BUILD)/obj/kernels/sort_host.o: ALL_CFLAGS += -O3
-$(BUILD)/obj/kernels/loops_%.o: ALL_CFLAGS += -O3 -fno-math-errno -fno-trapping-math
+LOOPS ?= -O3
+$(BUILD)/obj/kernels/sort_host.o: ALL_CFLAGS += $(LOOPS)
+$(BUILD)/obj/kernels/loops_%.o: ALL_CFLAGS += $(LOOPS) -fno-math-errno -fno-trapping-math
 ifeq ($(shell uname -m),x86_64)
+$(BUILD)/obj/runtime/simt/exec_atomic.o: ALL_CFLAGS += -mcx16
 $(BUILD)/obj/kernels/loops_v3.o $(BUILD)/obj/kernels/loops_random_v3.o: ALL_CFLAGS += -march=x86-64-v3
 $(BUILD)/obj/kernels/loops_v4.o $(BUILD)/obj/kernels/loops_random_v4.o: ALL_CFLAGS += -march=x86-64-v4 -mprefer-vector-width=512
 endif
@@ -205,7 +207,8 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/standalone.c $(LIBOBJ)
 	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -MMD -MP $(LDFLAGS) -Wl,-E -o $@ $< tests/fuzz/standalone.c $(LIBOBJ) $(LIBS)
 fuzz:
 	@test -n "$(T)" || { echo "say which: make fuzz T=ptx (of: $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))"; exit 1; }
-	@$(MAKE) objs CC=clang BUILD=build/fuzz SAN=fuzzer-no-link,address,undefined OPT="-O1 -g" CFLAGS=-Wno-unknown-pragmas # GCC's
+	@$(MAKE) objs CC=clang BUILD=build/fuzz SAN=fuzzer-no-link,address,undefined OPT="-O1 -g" LOOPS="-O1 -fno-sanitize=all" \
+	  CFLAGS=-Wno-unknown-pragmas # GCC's
 	@mkdir -p build/fuzz/tests build/fuzz/corpus/$(T)
 	clang -std=gnu11 -g -O1 -I. $(PKG_CFLAGS) -fsanitize=fuzzer,address,undefined -Wl,-E -o build/fuzz/tests/$(T) tests/fuzz/fuzz_$(T).c \
 	  $(filter-out build/fuzz/obj/repl/main.o,$(SRC:%.c=build/fuzz/obj/%.o)) $(LIBS)

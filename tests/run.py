@@ -40,7 +40,8 @@ CHECKED = ["cooperative", "graph", "grid", "guide", "image", "language", "learni
 # What ThreadSanitizer watches, on several threads whatever the machine has. None of these leaves its work to a library
 # that it can't see into (OpenBLAS, ZeroMQ).
 THREADS = {
-    "unit": ["test_threads", "test_memory", "test_simt_exec", "test_simt_driver", "test_session", "test_study"],
+    "unit": ["test_threads", "test_memory", "test_simt_exec", "test_simt_driver", "test_session", "test_study",
+             "test_simt_tally"],
     "driver": ["test_contexts", "test_launches", "test_memory"],
     "lua": ["profile", "trace", "reduce", "convert", "ops"],
     "simt": ["atomics", "cooperative", "grid", "printf", "reduction", "scan", "warps"],

@@ -232,8 +232,8 @@ enum event simt_op_atomic_shared(char *R, const struct insn *i, uint32_t m, stru
 /* ---- 128 bits: exch and cas ---- */
 typedef unsigned __int128 wide;
 
-#ifdef __x86_64__
-__attribute__((target("cx16"))) static wide swap_wide(wide *p, wide expected, wide b)
+#ifdef __x86_64__ /* built with -mcx16 */
+static wide swap_wide(wide *p, wide expected, wide b)
 {
     return __sync_val_compare_and_swap(p, expected, b);
 }
