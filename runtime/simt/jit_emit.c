@@ -99,6 +99,8 @@ static void call_op(struct jit *j, const struct jit_insn *n)
     int skip = -1;
     j->impure = true;
     simt_jit_spill_live(j, n);
+    /* Behind an atomic a tally may have begun, of which checks of addresses are told. */
+    for (uint32_t s = 0; i->memory == MEMORY_ATOMIC && s < j->slot_count; s++) j->places[s].checked = false;
     if (n->guarded || (n->kind == JK_UNKNOWN && i->guard != SLOT_TRUE)) {
         skip = x86_label(x);
         x86_rm(x, ALU_MOV, false, RDX, x86_at(REG_FRAME, (int32_t)i->guard));
