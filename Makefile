@@ -197,9 +197,10 @@ drivers: $(DRIVER)
 .PHONY: test-build drivers
 test-all: test-deps
 	@$(MAKE) test-build
-	@$(MAKE) test-build SAN=address,undefined BUILD=build/asan OPT="-O1 -g1"
-	@$(MAKE) all drivers $$($(PYTHON) tests/run.py --build build/tsan --threads --list) SAN=thread BUILD=build/tsan OPT="-O1 -g1"
-	@status=0; for b in build build/asan "build/tsan --threads"; do $(PYTHON) tests/run.py --build $$b || status=1; done; exit $$status
+	@$(MAKE) test-build SAN=address,undefined BUILD=build/asan OPT="-O1 -g1" LOOPS=-O1
+	@$(MAKE) all drivers $$($(PYTHON) tests/run.py --build build/tsan --threads --list) SAN=thread BUILD=build/tsan OPT="-O1 -g1" LOOPS=-O1
+	@rm -rf build/test-cache; status=0; for b in build build/asan "build/tsan --threads"; do \
+	  $(PYTHON) tests/run.py --cache build/test-cache --build $$b || status=1; done; exit $$status
 
 # Each fuzzer is built twice: by default with a driver of our own that runs its corpus and a fixed number of mutations
 # (that is the test), and by `make fuzz` with clang's libFuzzer, to search on.

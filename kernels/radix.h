@@ -83,10 +83,9 @@ static void RADIX(scatter_piece)(void *context, size_t begin, size_t end, int wo
 {
     struct slices *s = context;
     (void)worker;
-    for (size_t i = begin; i < end; i++)
-        RADIX(scatter)
-        ((const RADIX_T *)s->from + slice_begin(s, i), s->to, slice_begin(s, i + 1) - slice_begin(s, i), s->shift,
-         s->counts[i]);
+    for (size_t i = begin; i < end; i++) RADIX(scatter)
+    ((const RADIX_T *)s->from + slice_begin(s, i), s->to, slice_begin(s, i + 1) - slice_begin(s, i), s->shift,
+     s->counts[i]);
 }
 
 /* The same by all threads. Interrupted, it returns at once with the records in some order. */

@@ -204,12 +204,7 @@ static const struct lg_function *make_row(lua_State *L, enum kn_reduction op)
     *row = (struct lg_function){.name = info->name};
     lua_pushfstring(L, "x:%s([axis [, keepdims]])   gpu.%s(x [, axis [, keepdims]])", info->name, info->name);
     row->signature = keep(L);
-    lua_pushfstring(
-        L,
-        "%s\nOver all elements it is a Lua value, along an axis an array. Axes count from 1, from the end with "
-        "-1; several are given as a table. With keepdims reduced axes stay, with size 1. Both also as "
-        "x:%s{axis = ..., keepdims = ...}.",
-        info->doc, info->name);
+    lua_pushfstring(L, "%s\n" LG_AXES_DOC " Both also as x:%s{axis = ..., keepdims = ...}.", info->doc, info->name);
     row->doc = keep(L);
     if (info->example) {
         lua_pushfstring(L, "assert(%s)", info->example);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the tests and counts them.
 
-usage: tests/run.py [--build DIR] [--only NAME] [--threads] [--jobs N]      from the repository's root, after a build
+usage: tests/run.py [--build DIR] [--only NAME] [--threads] [--jobs N] [--cache DIR]      from the repository's root, after a build
 
 A suite is a kind of test; what a suite consists of is found by looking, so a new file is a new test:
   unit       DIR/tests/unit/test_*           C, one process a test
@@ -50,7 +50,7 @@ THREADS = {
 
 
 class Runner:
-    def __init__(self, build, only, jobs):
+    def __init__(self, build, only, jobs, cache):
         self.build, self.only = build, only
         self.pool = concurrent.futures.ThreadPoolExecutor(jobs)
         self.waiting = []
@@ -62,7 +62,7 @@ class Runner:
         self.env = dict(os.environ)
         self.env.update(
             LUNARRAY=os.path.abspath(self.binary),
-            LUNARRAY_CACHE_DIR=os.path.join(self.scratch, "cache"),
+            LUNARRAY_CACHE_DIR=os.path.abspath(cache) if cache else os.path.join(self.scratch, "cache"),
             LUNARRAY_HISTORY="",
             XDG_STATE_HOME=os.path.join(self.scratch, "state"),
             XDG_CONFIG_HOME=os.path.join(self.scratch, "config"),
@@ -237,6 +237,7 @@ def main():
     ap.add_argument("--build", default="build")
     ap.add_argument("--only")
     ap.add_argument("--jobs", type=int, default=os.cpu_count())
+    ap.add_argument("--cache", help="compiled kernels, kept for the next run; without it each run begins with none")
     ap.add_argument("--threads", action="store_true", help="only the tests of threaded code")
     ap.add_argument("--list", action="store_true", help="with --threads: names the unit tests to build instead")
     a = ap.parse_args()
@@ -244,7 +245,7 @@ def main():
         print(*[os.path.join(a.build, "tests", "unit", name) for name in THREADS["unit"]])
         return 0
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-    r = Runner(a.build, a.only, a.jobs)
+    r = Runner(a.build, a.only, a.jobs, a.cache)
     try:
         r.threads() if a.threads else r.everything()
         r.wait()

@@ -120,7 +120,7 @@ static bool read_cell(const struct trace_write *x, const struct warp *w, struct 
 
 bool simt_shared_read(struct trace_shared *s, const struct warp *w, struct simt_trace *out)
 {
-    qsort(s->writes, s->count, sizeof *s->writes, by_address);
+    if (s->count) qsort(s->writes, s->count, sizeof *s->writes, by_address);
     for (uint32_t k = 0; k < s->count; k++) {
         struct trace_write *x = &s->writes[k];
         for (; k + 1 < s->count && !by_address(x, &s->writes[k + 1]); k++) x->lanes |= s->writes[k + 1].lanes;

@@ -2,8 +2,7 @@
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 
-local DTYPES = { "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
-  "float32", "float64" }
+local DTYPES = t.dtypes
 
 for _, device in ipairs(t.devices()) do
   local function test(name, body) t.test(name .. " on " .. device, body) end

@@ -2,9 +2,8 @@
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 
-local DTYPES = { "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
-  "float32", "float64" }
-local SIZES = { 0, 1, 5, 7, 11, 13, 4097 }
+local DTYPES = t.dtypes
+local SIZES = t.sizes
 
 -- Numbers that look random and are the same every time.
 local function numbers(seed)

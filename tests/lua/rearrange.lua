@@ -2,20 +2,13 @@
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 
-local DTYPES = { "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
-  "float32", "float64" }
-local SIZES = { 0, 1, 5, 7, 11, 13, 4097 }
+local DTYPES = t.dtypes
+local SIZES = t.sizes
 
 for _, device in ipairs(t.devices()) do
   local function test(name, body) t.test(name .. " on " .. device, body) end
   local function cube() return gpu.range(24, "int32", device):reshape(2, 3, 4) end
-  local function shares(x, y)
-    local before = x:clone()
-    y:fill(-7)
-    local changed = not x:equal(before)
-    x:copy_(before)
-    return changed
-  end
+  local shares = t.shares
 
   test("every dtype and size", function()
     for _, dtype in ipairs(DTYPES) do

@@ -2,8 +2,7 @@
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 
-local DTYPES = { "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
-  "float32", "float64" }
+local DTYPES = t.dtypes
 local ROUNDING = { float16 = 1e-3, bfloat16 = 8e-3, float32 = 1.2e-7, float64 = 1e-12 }
 local LEAST = { float16 = 6.2e-5, bfloat16 = 1.2e-38, float32 = 1.2e-38, float64 = 2.3e-308 } -- smaller ones have fewer bits
 
@@ -56,10 +55,7 @@ for _, device in ipairs(t.devices()) do
   local function test(name, body) t.test(name .. " on " .. device, body) end
 
   local function make(dtype, ...)
-    local x = gpu.randn({ ... }, "float32", device) * 1.5 + 0.25
-    if dtype == "bool" then return x:gt(0) end
-    if dtype:find("^u") then x = x:abs() end
-    return x:to(dtype)
+    return t.as(gpu.randn({ ... }, "float32", device) * 1.5 + 0.25, dtype)
   end
 
   test("of every dtype", function()

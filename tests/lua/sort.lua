@@ -2,8 +2,7 @@
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 
-local DTYPES = { "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
-  "float32", "float64" }
+local DTYPES = t.dtypes
 
 -- A number that orders as the element at v[i] does: booleans as 0 and 1, uint64 as unsigned.
 local function before(a, b, dtype)
@@ -59,10 +58,7 @@ for _, device in ipairs(t.devices()) do
   local function test(name, body) t.test(name .. " on " .. device, body) end
 
   local function make(dtype, ...)
-    local x = gpu.randn({ ... }, "float32", device) * 40
-    if dtype == "bool" then return x:gt(0) end
-    if dtype:find("^u") then x = x:abs() end
-    return x:to(dtype)
+    return t.as(gpu.randn({ ... }, "float32", device) * 40, dtype)
   end
 
   test("sort every dtype", function()

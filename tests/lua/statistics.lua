@@ -2,8 +2,7 @@
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 
-local DTYPES = { "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
-  "float32", "float64" }
+local DTYPES = t.dtypes
 local TOLERANCE = { float16 = 2e-3, bfloat16 = 2e-2, float32 = 3e-6, float64 = 1e-12 }
 
 local function result_dtype(dtype)
@@ -105,10 +104,7 @@ for _, device in ipairs(t.devices()) do
   local function test(name, body) t.test(name .. " on " .. device, body) end
 
   local function make(dtype, ...)
-    local x = gpu.randn({ ... }, "float32", device) * 2.5 + 0.5
-    if dtype == "bool" then return x:gt(0) end
-    if dtype:find("^u") then x = x:abs() end
-    return x:to(dtype)
+    return t.as(gpu.randn({ ... }, "float32", device) * 2.5 + 0.5, dtype)
   end
 
   test("of every dtype", function()

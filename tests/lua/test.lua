@@ -42,6 +42,27 @@ function t.test(name, body)
   io.stdout:flush()
 end
 
+-- What tests of arrays go through.
+t.dtypes = { "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
+  "float32", "float64" }
+t.sizes = { 0, 1, 5, 7, 11, 13, 4097 }
+
+-- Whether writing through y changes x, which is left as it was.
+function t.shares(x, y)
+  local before = x:clone()
+  y:fill(-7)
+  local changed = not x:equal(before)
+  x:copy_(before)
+  return changed
+end
+
+-- x converted to a dtype that may not have its sign or its size.
+function t.as(x, dtype)
+  if dtype == "bool" then return x:gt(0) end
+  if dtype:find("^u") then x = x:abs() end
+  return x:to(dtype)
+end
+
 local function show(v)
   return type(v) == "string" and string.format("%q", v) or tostring(v)
 end

@@ -5,14 +5,7 @@ local gpu = gpu or require "lunarray"
 for _, device in ipairs(t.devices()) do
   local function test(name, body) t.test(name .. " on " .. device, body) end
   local function cube() return gpu.range(24, "int32", device):reshape(2, 3, 4) end
-  -- Whether writing through y changes x.
-  local function shares(x, y)
-    local before = x:clone()
-    y:fill(-7)
-    local changed = not x:equal(before)
-    x:copy_(before)
-    return changed
-  end
+  local shares = t.shares
 
   test("reshape and view", function()
     local x = gpu.range(24, device)
