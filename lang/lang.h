@@ -26,7 +26,8 @@ struct lg_function {
 /* Sets every function of the rows (ended by a NULL name) into the table at the top of the stack and documents them as
  * "scope.name" (scope "gpu", "array", "kernel", ...). The rows must stay. [raises] */
 void lg_register(lua_State *L, const char *scope, const struct lg_function *rows);
-/* Documents alone: rows, which may lack their texts where they are operations; one row; the function at idx. [raises] */
+/* Documents alone: rows, which may lack their texts where they are operations; one row; the function at idx. [raises]
+ */
 void lg_document_rows(lua_State *L, const char *scope, const struct lg_function *rows);
 void lg_document(lua_State *L, const char *scope, const struct lg_function *row);
 void lg_document_value(lua_State *L, int idx, const struct lg_function *row);
