@@ -25,6 +25,13 @@ void lg_document(lua_State *L, const char *scope, const struct lg_function *row)
     lua_pop(L, 1);
 }
 
+const char *lg_keep(lua_State *L)
+{
+    const char *s = lua_tostring(L, -1);
+    luaL_ref(L, LUA_REGISTRYINDEX);
+    return s;
+}
+
 void lg_document_value(lua_State *L, int idx, const struct lg_function *row)
 {
     idx = lua_absindex(L, idx);

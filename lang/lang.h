@@ -31,6 +31,8 @@ void lg_register(lua_State *L, const char *scope, const struct lg_function *rows
 void lg_document_rows(lua_State *L, const char *scope, const struct lg_function *rows);
 void lg_document(lua_State *L, const char *scope, const struct lg_function *row);
 void lg_document_value(lua_State *L, int idx, const struct lg_function *row);
+/* The text at the top of the stack, popped, and kept for ever. [raises] */
+const char *lg_keep(lua_State *L);
 /* lang/ops.c: gives the row of an operation, by its name, its texts. [raises] */
 void lg_complete_op_row(lua_State *L, struct lg_function *row);
 /* lang/dtypes.c: the same for that of gpu.dtypes. Never raises. */

@@ -136,13 +136,6 @@ static int call_in_place(lua_State *L)
 /* Documentation. The texts are made from the rows of ops.def when somebody asks for them, and kept in Lua's registry.
  */
 
-static const char *keep(lua_State *L) /* the string at the top, popped */
-{
-    const char *s = lua_tostring(L, -1);
-    luaL_ref(L, LUA_REGISTRYINDEX);
-    return s;
-}
-
 static const char *arguments(enum kn_op op)
 {
     static const char *const by_arity[] = {"", "", "y", "a, b"};
@@ -163,7 +156,7 @@ static const char *signature(lua_State *L, enum kn_op op)
         if (!strcmp(symbols[i].event, o->symbol)) symbol = symbols[i].text;
     lua_pushfstring(L, "%s%sx:%s(%s)   gpu.%s(x%s%s)", symbol, *symbol ? "   " : "", o->name, args, o->name,
                     *args ? ", " : "", args);
-    return keep(L);
+    return lg_keep(L);
 }
 
 static void complete_row(lua_State *L, enum kn_op op, struct lg_function *row)
@@ -172,7 +165,7 @@ static void complete_row(lua_State *L, enum kn_op op, struct lg_function *row)
     row->signature = signature(L, op);
     if (o->example) {
         lua_pushfstring(L, "assert(%s)", o->example);
-        row->example = keep(L);
+        row->example = lg_keep(L);
     }
     lua_pushfstring(
         L, "%s\n%s", o->doc,
@@ -180,7 +173,7 @@ static void complete_row(lua_State *L, enum kn_op op, struct lg_function *row)
             ? "A new array of the same shape; with {out = y} as the last argument y, written into."
             : "A new array; with {out = z} as the last argument z, written into. Operands are arrays, whose shapes broadcast, or numbers, which do not "
               "change an array's dtype unless a float meets integers.");
-    row->doc = keep(L);
+    row->doc = lg_keep(L);
 }
 
 static bool takes_floats(enum kn_op op)
@@ -197,15 +190,15 @@ static void complete_in_place_row(lua_State *L, enum kn_op op, struct lg_functio
     const struct kn_op_info *o = &kn_ops[op];
     const char *args = numbers[o->arity];
     lua_pushfstring(L, "x:%s_(%s)", o->name, arguments(op));
-    row->signature = keep(L);
+    row->signature = lg_keep(L);
     lua_pushfstring(L, "local x = gpu.array({1, 1}%s)\nlocal y = x:%s(%s)\nassert(x:%s_(%s):equal(y))",
                     takes_floats(op) ? "" : ", 'int32'", o->name, args, o->name, args);
-    row->example = keep(L);
+    row->example = lg_keep(L);
     lua_pushfstring(L,
                     "x:%s, written into x itself.\nThe other operands broadcast to the shape of x, which keeps its "
                     "dtype; a floating result for integers is an error. Returns x.",
                     o->name);
-    row->doc = keep(L);
+    row->doc = lg_keep(L);
 }
 
 void lg_complete_op_row(lua_State *L, struct lg_function *row)
@@ -252,7 +245,7 @@ void lg_open_ops(lua_State *L)
         lua_pop(L, 1);
         if (op == KN_WHERE) continue; /* its result does not belong into the condition */
         lua_pushfstring(L, "%s_", kn_ops[op].name);
-        next->name = keep(L);
+        next->name = lg_keep(L);
         push_op(L, call_in_place, op, next);
         lua_setfield(L, methods, next->name);
         next++;

@@ -189,13 +189,6 @@ const struct lg_function lg_reduce_functions[] = {
      "assert(gpu.equal(gpu.ones(3), gpu.array({1, 1, 1})))"},
     {0}};
 
-static const char *keep(lua_State *L)
-{
-    const char *s = lua_tostring(L, -1);
-    luaL_ref(L, LUA_REGISTRYINDEX);
-    return s;
-}
-
 static const struct lg_function *make_row(lua_State *L, enum kn_reduction op)
 {
     const struct kn_reduction_info *info = &kn_reductions[op];
@@ -203,12 +196,12 @@ static const struct lg_function *make_row(lua_State *L, enum kn_reduction op)
     luaL_ref(L, LUA_REGISTRYINDEX);
     *row = (struct lg_function){.name = info->name};
     lua_pushfstring(L, "x:%s([axis [, keepdims]])   gpu.%s(x [, axis [, keepdims]])", info->name, info->name);
-    row->signature = keep(L);
+    row->signature = lg_keep(L);
     lua_pushfstring(L, "%s\n" LG_AXES_DOC " Both also as x:%s{axis = ..., keepdims = ...}.", info->doc, info->name);
-    row->doc = keep(L);
+    row->doc = lg_keep(L);
     if (info->example) {
         lua_pushfstring(L, "assert(%s)", info->example);
-        row->example = keep(L);
+        row->example = lg_keep(L);
     }
     return row;
 }

@@ -11,28 +11,20 @@ static int scan(lua_State *L)
     return 1;
 }
 
-/* A text at the top of the stack that is kept for ever. */
-static const char *keep(lua_State *L)
-{
-    const char *s = lua_tostring(L, -1);
-    luaL_ref(L, LUA_REGISTRYINDEX);
-    return s;
-}
-
 static const struct lg_function *make_row(lua_State *L, const struct kn_scan_info *info)
 {
     struct lg_function *row = lua_newuserdatauv(L, sizeof *row, 0);
     luaL_ref(L, LUA_REGISTRYINDEX);
     *row = (struct lg_function){.name = info->name};
     lua_pushfstring(L, "x:%s([axis])   gpu.%s(x [, axis])", info->name, info->name);
-    row->signature = keep(L);
+    row->signature = lg_keep(L);
     lua_pushfstring(L,
                     "%s\nAlong an axis, or without one over all elements in row-major order, as an array of one axis. "
                     "Floats are summed and multiplied in float64.",
                     info->doc);
-    row->doc = keep(L);
+    row->doc = lg_keep(L);
     lua_pushfstring(L, "assert(%s)", info->example);
-    row->example = keep(L);
+    row->example = lg_keep(L);
     return row;
 }
 
