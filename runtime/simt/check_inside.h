@@ -237,7 +237,7 @@ void simt_shared_flush(struct block *b);
 /* Is what the record says ordered before what a thread of the block does now? */
 bool simt_check_ordered(const struct block *b, record r, unsigned warp, unsigned lane);
 void simt_check_barrier(struct simt_observer *o, struct worker *k, uint32_t id);
-void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m);
+void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m, bool orders);
 void simt_check_arrive(struct block *b, struct warp *w, const struct insn *i, uint32_t m);
 /* Nobody can go on: reports who waits for whom. False: it is nothing that is known here. */
 bool simt_check_deadlock(struct simt_observer *o, struct worker *k);

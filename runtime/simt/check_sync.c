@@ -1,4 +1,4 @@
-/* When threads met: barriers, the _sync instructions of a warp, and atomics or volatile accesses behind a fence. In
+/* When threads met: barriers, __syncwarp (but no shuffle or vote: those order no memory), and atomics or volatile accesses behind a fence. In
  * doubt something counts as ordered: no report is better than a false one. */
 #include <stdlib.h>
 #include <string.h>
@@ -423,11 +423,12 @@ static void share_fences(struct block *b, const struct warp *w, uint32_t group, 
     EACH_LANE(l, group) f[l].warp_time = now;
 }
 
-void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m)
+void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m, bool orders)
 {
     struct block *b = w->worker->observed;
-    uint32_t now = tick(b);
     (void)o;
+    if (!orders) return;
+    uint32_t now = tick(b);
     simt_check_settle(b, w);
     b->warp_seen[w->index] = now;
     while (m) {

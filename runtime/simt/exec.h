@@ -382,8 +382,9 @@ struct simt_observer {
     void (*block_end)(struct simt_observer *o, struct worker *k); /* also after a fault */
     /* Barrier `id` is complete; its splits still stand at it (SPLIT_BARRIER). */
     void (*barrier)(struct simt_observer *o, struct worker *k, uint32_t id);
-    /* Lanes m of the warp meet at a _sync instruction; *masks are the member masks they gave, by lane. */
-    void (*warp_sync)(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m);
+    /* Lanes m of the warp meet at a _sync instruction; *masks are the member masks they gave, by lane. Only the barrier
+     * of lanes, __syncwarp(), `orders` what they did to memory; shuffles and votes just wait for each other. */
+    void (*warp_sync)(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m, bool orders);
     /* Nobody can go on; the worker's fault says so. True: the observer reported it, the block ends without a fault. */
     bool (*deadlock)(struct simt_observer *o, struct worker *k);
 };

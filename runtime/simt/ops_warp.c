@@ -14,13 +14,13 @@ static uint32_t complete_groups(const struct warp *w, const uint32_t *masks, uin
     return ready;
 }
 
-static void tell_observer(struct warp *w, const uint32_t *masks, uint32_t m)
+static void tell_observer(struct warp *w, const uint32_t *masks, uint32_t m, bool orders)
 {
     struct simt_observer *o = w->worker->observer;
-    if (o && o->warp_sync && m) o->warp_sync(o, w, masks, m);
+    if (o && o->warp_sync && m) o->warp_sync(o, w, masks, m, orders);
 }
 
-enum event simt_sync(struct warp *w, const uint32_t *masks, uint32_t m, uint32_t *ready)
+static enum event sync_lanes(struct warp *w, const uint32_t *masks, uint32_t m, bool orders, uint32_t *ready)
 {
     struct split *s = &w->splits[w->current];
     *ready = 0;
@@ -29,7 +29,7 @@ enum event simt_sync(struct warp *w, const uint32_t *masks, uint32_t m, uint32_t
         return simt_fault_set(w, (int)l, SIMT_FAULT_BARRIER, "lane %u executes %s with the mask 0x%08x, which lacks it",
                               l, w->worker->program->places[w->pc].opcode, masks[l]);
     *ready = complete_groups(w, masks, m);
-    if (w->worker->observer) tell_observer(w, masks, *ready);
+    if (w->worker->observer) tell_observer(w, masks, *ready, orders);
     uint32_t wait = m & ~*ready;
     if (!wait) return EV_NEXT;
     if (wait == s->mask) {
@@ -42,10 +42,15 @@ enum event simt_sync(struct warp *w, const uint32_t *masks, uint32_t m, uint32_t
     return EV_SCHEDULE;
 }
 
+enum event simt_sync(struct warp *w, const uint32_t *masks, uint32_t m, uint32_t *ready)
+{
+    return sync_lanes(w, masks, m, false, ready);
+}
+
 static enum event op_warp_sync(char *R, const struct insn *i, uint32_t m, struct warp *w)
 {
     uint32_t ready;
-    return simt_sync(w, u32_at(R, i->a), m, &ready);
+    return sync_lanes(w, u32_at(R, i->a), m, true, &ready);
 }
 
 bool simt_sync_release(struct warp *w)
@@ -61,7 +66,7 @@ bool simt_sync_release(struct warp *w)
     }
     if (!here) return false;
     uint32_t ready = complete_groups(w, mask, here), count = w->split_count;
-    tell_observer(w, mask, ready);
+    tell_observer(w, mask, ready, true);
     for (uint32_t k = 0; k < count; k++) {
         struct split *s = &w->splits[k];
         if (s->state != SPLIT_SYNC || w->code[s->pc].run != op_warp_sync || !(s->mask & ready)) continue;

@@ -230,12 +230,12 @@ static void skipped(struct simt_observer *o, struct warp *w, const struct insn *
     c->lanes += lane_count(mask);
 }
 
-static void warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m)
+static void warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m, bool orders)
 {
     const struct profiler *p = (const struct profiler *)o;
     struct profile_part *t = w->worker->observed;
     struct simt_counts *c = &t->counts[w->pc];
-    (void)masks;
+    (void)masks, (void)orders;
     if (KIND_OF(p->kinds[w->pc]) != KIND_SYNC) return;
     t->repeats[w->index].lanes &= ~m;
     c->instructions++;

@@ -359,6 +359,13 @@ __global__ void lanes_by_ballot(int *out) {
   if (v < 20) v = __shfl_sync(mask, v, 19 - v);
   out[threadIdx.x] = v;
 }
+__global__ void syncwarp_beside_shuffle(const int *x, int *out) {  // a shuffle alone orders no memory
+  __shared__ int s[32];
+  s[threadIdx.x] = x[threadIdx.x];
+  int v = __shfl_xor_sync(FULL, (int)threadIdx.x, 1);
+  __syncwarp();
+  out[threadIdx.x] = s[v];
+}
 __global__ void lanes_that_are_here(int *out, int n) {
   if (threadIdx.x >= n) return;
   unsigned mask = __activemask();
@@ -446,6 +453,11 @@ end)
 clean("the lanes that are here", list(40, function(i) return i < 32 and 32 or 8 end), function()
   local out = ints(40)
   k.lanes_that_are_here(1, 64)(out, 40)
+  return out
+end)
+clean("a barrier of lanes beside a shuffle", list(32, function(i) return i ~ 1 end), function()
+  local out = ints(32)
+  k.syncwarp_beside_shuffle(1, 32)(x, out)
   return out
 end)
 clean("a mask that names lanes that have ended", list(40, function(i) return i < 32 and 32 or 8 end), function()

@@ -103,6 +103,18 @@ __global__ void missing_syncwarp(const int *x, int *out) {
   s[threadIdx.x] = x[threadIdx.x];                 //1
   out[threadIdx.x] = s[threadIdx.x ^ 1];           //2
 }
+__global__ void shuffle_for_syncwarp(const int *x, int *out) {
+  __shared__ int s[32];
+  s[threadIdx.x] = x[threadIdx.x];                 //1
+  int v = __shfl_xor_sync(0xffffffff, (int)threadIdx.x, 1);
+  out[threadIdx.x] = s[v];                         //2
+}
+__global__ void ballot_for_syncwarp(const int *x, int *out) {
+  __shared__ int s[32];
+  s[threadIdx.x] = x[threadIdx.x];                 //1
+  int n = __popc(__ballot_sync(0xffffffff, x[threadIdx.x] < 1000));
+  out[threadIdx.x] = s[(threadIdx.x + n / 2) % 32]; //2
+}
 __global__ void volatile_in_step(const int *x, int *out) {
   __shared__ volatile int s[32];
   s[threadIdx.x] = x[threadIdx.x];                 //1
@@ -205,6 +217,10 @@ faulty("last_warp_in_step", "the last warp is not in step", shared("s", "write",
   function() k.last_warp_in_step(1, 64)(x, out) end)
 faulty("missing_syncwarp", "lanes are not in step", shared("s", "write", "read", { hint = "__syncwarp", block = at(0) }),
   function() k.missing_syncwarp(1, 32)(x, out) end)
+faulty("shuffle_for_syncwarp", "shuffles don't order memory", shared("s", "write", "read", { hint = "__syncwarp" }),
+  function() k.shuffle_for_syncwarp(1, 32)(x, out) end)
+faulty("ballot_for_syncwarp", "votes don't, either", shared("s", "write", "read", { hint = "__syncwarp" }),
+  function() k.ballot_for_syncwarp(1, 32)(x, out) end)
 faulty("volatile_in_step", "volatile does not keep lanes in step", shared("s", "write", "read", { hint = "__syncwarp" }),
   function() k.volatile_in_step(1, 32)(x, out) end)
 faulty("warp_barrier_for_block", "__syncwarp does not order warps", shared("s", "write", "read", { hint = "__syncthreads" }),

@@ -56,6 +56,7 @@ __global__ void fft_warp(float2 *x) {  // 32 points by shuffles, the result in b
       v = {v.x + o.x, v.y + o.y};
     }
   }
+  __syncwarp();  // shuffles don't order what lanes read before what others write
   x[blockIdx.x * 32 + (__brev(lane) >> 27)] = v;
 }
 __global__ void radix4(float2 *x, int n) {  // one butterfly of four over n / 4 threads, twiddles included
