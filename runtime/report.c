@@ -35,7 +35,11 @@ static void copy_line(const char *text, int line, char *out, size_t size, int *i
 
 static const char *access_name(enum simt_access a)
 {
-    return a == ACCESS_READ ? "read" : a == ACCESS_WRITE ? "write" : a == ACCESS_ATOMIC ? "atomic" : NULL;
+    static const char *const names[] = {[ACCESS_READ] = "read",
+                                        [ACCESS_WRITE] = "write",
+                                        [ACCESS_ATOMIC] = "atomic",
+                                        [ACCESS_UPDATE] = "read and write"};
+    return names[a];
 }
 
 static void read_party(const struct context *x, const struct simt_party *p, struct rt_party *out)
@@ -185,7 +189,9 @@ static void describe(const struct simt_report *r, const struct rt_report *out, c
 
 static const char *past(const struct rt_party *p)
 {
-    return !p->access ? "" : *p->access == 'r' ? "read" : *p->access == 'w' ? "written" : "updated by an atomic";
+    if (!p->access) return "";
+    if (*p->access == 'r') return strchr(p->access, ' ') ? "read and written" : "read";
+    return *p->access == 'w' ? "written" : "updated by an atomic";
 }
 
 static void describe_bounds(const struct simt_report *r, struct rt_report *out, const char *what)

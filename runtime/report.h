@@ -11,7 +11,7 @@ struct rt_party {       /* a thread that takes part */
     char file[160];     /* "cell 3" */
     int line, column;   /* 0 when they are not known */
     char source[160];   /* the line's text, shortened when it is very long; "" when it is not known */
-    const char *access; /* "read", "write", "atomic"; NULL when memory is not what it is about */
+    const char *access; /* "read", "write", "read and write", "atomic"; NULL when memory is not what it is about */
     unsigned thread[3], block[3];
 };
 

@@ -57,28 +57,40 @@ static enum watched watched_of(const struct insn *i, const char *opcode)
     return is_division(i, opcode) ? WATCH_DIVISION : sync_of(i);
 }
 
-/* The number of the line and what is done there. Beyond the last number lines are not told apart. */
-static unsigned add_site(struct simt_check *c, uint32_t pc)
+/* The number of the site, which may be there already. Beyond the last number lines are not told apart. */
+static unsigned add_site(struct simt_check *c, const struct site *s)
+{
+    const struct place *at = &c->program->places[s->pc];
+    unsigned atomic = s->access == ACCESS_ATOMIC, base = atomic * MAX_SITES / 2, *count = &c->site_count[atomic];
+    for (unsigned k = *count; k-- > 1;) {
+        const struct site *o = &c->sites[base + k];
+        const struct place *there = &c->program->places[o->pc];
+        if (o->access == s->access && o->is_volatile == s->is_volatile && o->fails == s->fails &&
+            !o->failing == !s->failing && there->file == at->file && there->line == at->line &&
+            there->column == at->column)
+            return base + k;
+    }
+    if (*count == MAX_SITES / 2) return base + MAX_SITES / 2 - 1;
+    c->sites[base + *count] = *s;
+    return base + (*count)++;
+}
+
+/* The number of what an instruction does in its line. */
+static unsigned site_at(struct simt_check *c, uint32_t pc)
 {
     const struct insn *i = &c->program->code[pc];
-    const struct place *at = &c->program->places[pc];
     struct site s = {.pc = pc,
                      .access = i->memory == MEMORY_LOAD    ? ACCESS_READ
                                : i->memory == MEMORY_STORE ? ACCESS_WRITE
                                                            : ACCESS_ATOMIC};
     s.is_volatile = s.access != ACCESS_ATOMIC && i->flags & F_SPIN;
     s.strong = s.access == ACCESS_ATOMIC || s.is_volatile;
-    unsigned atomic = s.access == ACCESS_ATOMIC, base = atomic * MAX_SITES / 2, *count = &c->site_count[atomic];
-    for (unsigned k = *count; k-- > 1;) {
-        const struct site *o = &c->sites[base + k];
-        const struct place *there = &c->program->places[o->pc];
-        if (o->access == s.access && o->is_volatile == s.is_volatile && there->file == at->file &&
-            there->line == at->line && there->column == at->column)
-            return base + k;
+    if (simt_is_swap(i)) {
+        struct site failing = s;
+        failing.fails = true;
+        s.failing = (uint16_t)add_site(c, &failing);
     }
-    if (*count == MAX_SITES / 2) return base + MAX_SITES / 2 - 1;
-    c->sites[base + *count] = s;
-    return base + (*count)++;
+    return add_site(c, &s);
 }
 
 static bool no_memory(struct simt_fault *f, const struct simt_launch *l)
@@ -110,7 +122,7 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     for (uint32_t pc = 0; pc < p->code_count; pc++) {
         const char *opcode = p->places[pc].opcode;
         c->watch[pc] = (uint8_t)watched_of(&p->code[pc], opcode);
-        if (c->watch[pc] == WATCH_ACCESS) c->site_of[pc] = (uint16_t)add_site(c, pc);
+        if (c->watch[pc] == WATCH_ACCESS) c->site_of[pc] = (uint16_t)site_at(c, pc);
         c->untracked |= is_untracked(opcode);
         c->releases_some |= c->watch[pc] == WATCH_FENCE || (p->code[pc].memory && p->code[pc].flags & F_RELEASE);
     }

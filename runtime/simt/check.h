@@ -30,7 +30,8 @@ enum simt_check_kind {
 };
 const char *simt_check_kind_name(enum simt_check_kind k);
 
-enum simt_access { ACCESS_NONE, ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
+/* ACCESS_UPDATE is in reports only: what is read and then written in the same line. */
+enum simt_access { ACCESS_NONE, ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC, ACCESS_UPDATE };
 
 struct simt_party {   /* a thread that takes part in what is reported */
     const char *file; /* the program's; NULL when the PTX has no .loc */

@@ -66,6 +66,40 @@ static void give_zero(const struct access *a, unsigned lane)
         fill_lanes(a->regs, slots[k], i->flags & F_WIDE, 1u << lane, 0);
 }
 
+/* ---- who else was there ---- */
+/* Lanes of a compare-and-swap that find another value than they expect. */
+static uint32_t failing_lanes(const struct access *a, uint32_t m, bool shared)
+{
+    uint32_t failing = 0;
+    EACH_LANE(l, m)
+    {
+        const char *p = shared ? a->warp->shared + a->at[l] : (const char *)simt_host(a->at[l]);
+        failing |= (uint32_t)simt_swap_fails(a->insn, a->regs, l, p) << l;
+    }
+    return failing;
+}
+
+static void touch_lanes(const struct access *a, uint32_t m, bool shared)
+{
+    if (!m) return;
+    if (shared)
+        simt_shared_touch(a, m);
+    else
+        simt_race_touch(a, m, false);
+}
+
+static void touch(const struct access *a, uint32_t m, bool shared)
+{
+    uint32_t failing = a->site->failing ? failing_lanes(a, m, shared) : 0;
+    touch_lanes(a, m & ~failing, shared);
+    if (!failing) return;
+    struct access r = *a;
+    r.site = &a->check->sites[a->site->failing];
+    r.kind = access_of(r.site);
+    r.me = (a->me & ~(record)(MAX_SITES - 1)) | a->site->failing;
+    touch_lanes(&r, failing, shared);
+}
+
 /* ---- global memory ---- */
 static bool inside(const struct span *s, uint64_t address, uint32_t bytes)
 {
@@ -222,7 +256,7 @@ static uint32_t check_global(const struct access *a, uint32_t m)
         bad |= (uint64_t)(a->at[l] - s->low > s->high - s->low - a->bytes) | (a->at[l] & (a->bytes - 1));
     }
     if (!bad) {
-        simt_race_touch(a, m, false);
+        touch(a, m, false);
         return m;
     }
     uint32_t allowed = 0, racing = 0;
@@ -234,7 +268,7 @@ static uint32_t check_global(const struct access *a, uint32_t m)
         else
             give_zero(a, l);
     }
-    if (racing) simt_race_touch(a, racing, false);
+    touch(a, racing, false);
     return allowed;
 }
 
@@ -256,7 +290,7 @@ static uint32_t check_window(struct access *a, uint32_t m, enum ptx_space space)
         report(a, l, aligned ? CHECK_BOUNDS : CHECK_ALIGNMENT, space, false);
         give_zero(a, l);
     }
-    if (allowed && space == PTX_SHARED) simt_shared_touch(a, allowed);
+    if (space == PTX_SHARED) touch(a, allowed, true);
     return allowed;
 }
 

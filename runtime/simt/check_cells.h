@@ -55,13 +55,13 @@ static inline __attribute__((always_inline)) uint64_t judge_write(struct cells *
 }
 
 /* Readers that are ordered before the new one give way to it. Of two that are not both stay, except when both are of
- * one block and the new one is of another. */
+ * one block and the new one is of another; atomics that only read want a closer look. */
 static inline __attribute__((always_inline)) uint64_t judge_read(struct cells *c, int k, const struct now *t,
                                                                  bool shared)
 {
     record me = c->me[k], w = c->w[k], a = c->a[k], b = c->b[k];
     uint64_t old_a = cell_gone(a, me, t, shared), old_b = cell_gone(b, me, t, shared);
-    uint64_t bad = cell_gone(w, me, t, shared) ^ 1;
+    uint64_t bad = (cell_gone(w, me, t, shared) ^ 1) | ((a | b) / (MAX_SITES / 2) & 1);
     uint64_t same = (uint64_t)(((a ^ me) & WHO_MASK) == 0) & (uint64_t)((a & WITHIN) >= t->seen);
     uint64_t settled = cell_recent(a, me, t) & cell_recent(b, me, t);
     uint64_t one_block = (a ^ b) < BLOCK_SPAN, mine = (a ^ me) < BLOCK_SPAN;

@@ -59,7 +59,13 @@ struct site {
     enum simt_access access;
     bool strong;      /* atomic or volatile */
     bool is_volatile; /* and not atomic */
+    bool fails;       /* a compare-and-swap that finds another value: it only reads */
+    uint16_t failing; /* of a compare-and-swap: the site of those that fail; 0: it is none */
 };
+static inline enum simt_access access_of(const struct site *s)
+{
+    return s->fails ? ACCESS_READ : s->access;
+}
 
 /* ---- shadow memory ---- */
 /* Who touched LINE bytes of global memory, or all of a block's shared memory: three records for each cell of 1 << log

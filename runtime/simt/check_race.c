@@ -152,8 +152,9 @@ static void note_reader(const struct actor *x, record *a, record *b)
         if (gone(x, *b)) *b = 0;
     } else if (gone(x, *b)) {
         *b = x->me;
-    } else if (record_block(*a) == record_block(*b) && record_block(*a) != record_block(x->me)) {
-        *b = x->me;
+    } else if (record_atomic(*b) ? !record_atomic(x->me)
+                                 : record_block(*a) == record_block(*b) && record_block(*a) != record_block(x->me)) {
+        *b = x->me; /* atomics race with less than others do */
     }
 }
 

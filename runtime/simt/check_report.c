@@ -238,7 +238,6 @@ static bool same_places(const struct simt_report *a, const struct simt_report *b
 /* Threads that both read and write in the same lines race in two ways: the read tells more, the write goes with it. */
 static void join_writes(struct simt_check *c)
 {
-    size_t kept = 0;
     for (size_t k = 0; k < c->report_count; k++) {
         struct simt_report *r = &c->reports[k], *with = NULL;
         bool writes = r->kind == CHECK_RACE && r->first.access == ACCESS_WRITE && r->other.access == ACCESS_WRITE;
@@ -250,6 +249,32 @@ static void join_writes(struct simt_check *c)
         with->across_blocks |= r->across_blocks;
         r->count = 0;
     }
+}
+
+/* Is the write the second half of what `x[i] += 1` does, whose first half is the read? */
+static bool is_update(const struct simt_report *read, const struct simt_report *write)
+{
+    return read->first.access == ACCESS_READ && write->first.access == ACCESS_WRITE && same_places(read, write) &&
+           read->address == write->address && read->size == write->size && read->count == write->count &&
+           !compare_parties(&read->first, &write->first);
+}
+
+/* A wrong place is wrong in one way, however it is touched in a line. */
+static void join_updates(struct simt_check *c)
+{
+    for (size_t k = 0; k < c->report_count; k++)
+        for (size_t j = 0; j < c->report_count; j++) {
+            struct simt_report *read = &c->reports[j], *write = &c->reports[k];
+            bool place = write->kind == CHECK_BOUNDS || write->kind == CHECK_ALIGNMENT || write->kind == CHECK_FREED;
+            if (!place || !write->count || !is_update(read, write)) continue;
+            read->first.access = ACCESS_UPDATE;
+            write->count = 0;
+        }
+}
+
+static void drop_joined(struct simt_check *c)
+{
+    size_t kept = 0;
     for (size_t k = 0; k < c->report_count; k++)
         if (c->reports[k].count) c->reports[kept++] = c->reports[k];
     c->report_count = kept;
@@ -258,6 +283,8 @@ static void join_writes(struct simt_check *c)
 const struct simt_report *simt_check_reports(struct simt_check *c, size_t *count, uint64_t *more)
 {
     join_writes(c);
+    join_updates(c);
+    drop_joined(c);
     qsort(c->reports, c->report_count, sizeof *c->reports, by_line);
     for (size_t k = c->report_count; k-- > 0;)
         if (is_from_race(c, &c->reports[k]))

@@ -53,7 +53,7 @@ static void replay(struct block *b, const struct note *n)
     a.insn = n->insn;
     a.regs = n->warp->entry_frame->regs;
     a.site = &b->check->sites[record_site(n->me)];
-    a.kind = a.site->access;
+    a.kind = access_of(a.site);
     a.me = n->me;
     a.bytes = (uint32_t)n->insn->size * n->insn->count;
     for (unsigned l = 0; l < SIMT_WARP; l++) {
@@ -161,6 +161,7 @@ static bool is_simple(const struct access *a)
     return !a->block->tags.slow && a->bytes >= 4 && !a->site->is_volatile;
 }
 
+/* The log leaves readers out, of which one may be no atomic: a compare-and-swap that fails is as one that does not. */
 static bool touch_lanes(const struct access *a, uint32_t m)
 {
     struct tags *t = &a->block->tags;
@@ -171,7 +172,7 @@ static bool touch_lanes(const struct access *a, uint32_t m)
     {
         uint32_t word = (uint32_t)a->at[l] / 4, me = tag_of(a, l);
         for (uint32_t k = 0; k < a->bytes / 4; k++)
-            if (!touch_word(t, a->kind, &rule, word + k, me, &changed)) return false;
+            if (!touch_word(t, a->site->access, &rule, word + k, me, &changed)) return false;
     }
     struct note *n = changed ? add_note(a, m, 0) : NULL;
     for (int l = 0; n && l < SIMT_WARP; l++) n->at[l] = (uint32_t)a->at[l];

@@ -1,5 +1,5 @@
-/* When threads met: barriers, __syncwarp (but no shuffle or vote: those order no memory), and atomics or volatile accesses behind a fence. In
- * doubt something counts as ordered: no report is better than a false one. */
+/* When threads met: barriers, __syncwarp (but no shuffle or vote: those order no memory), and atomics or volatile
+ * accesses behind a fence. In doubt something counts as ordered: no report is better than a false one. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"

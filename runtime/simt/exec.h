@@ -420,6 +420,9 @@ extern const struct op_table simt_ops_integer, simt_ops_float, simt_ops_half, si
 /* A conversion; NULL when it does not exist. */
 op_function simt_op_convert(enum ptx_type to, enum ptx_type from, uint32_t flags);
 op_function simt_op_atomic(const char *operation, enum ptx_type type, bool shared, uint8_t *mode);
+bool simt_is_swap(const struct insn *i); /* atom.cas */
+/* Does the lane's compare-and-swap find another value at p than it expects? Those of 128 bits count as if not. */
+bool simt_swap_fails(const struct insn *i, char *R, unsigned lane, const void *p);
 /* Of exec_atomic.c, for the vector ops: additions in global memory, any atomic in shared memory. */
 enum event simt_op_atomic_shared(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_add_32(char *R, const struct insn *i, uint32_t m, struct warp *w);

@@ -278,6 +278,20 @@ static enum event op_wide(char *R, const struct insn *i, uint32_t m, struct warp
     return EV_NEXT;
 }
 
+bool simt_is_swap(const struct insn *i)
+{
+    return i->mode == AT_CAS && (i->run == op_global || i->run == simt_op_atomic_shared || i->run == op_wide);
+}
+
+bool simt_swap_fails(const struct insn *i, char *R, unsigned lane, const void *p)
+{
+    if (i->run == op_wide) return false;
+    uint64_t expected = operand(R, i->b, lane, i->size);
+    return i->size == 8   ? __atomic_load_n((const uint64_t *)p, __ATOMIC_RELAXED) != expected
+           : i->size == 4 ? __atomic_load_n((const uint32_t *)p, __ATOMIC_RELAXED) != (uint32_t)expected
+                          : __atomic_load_n((const uint16_t *)p, __ATOMIC_RELAXED) != (uint16_t)expected;
+}
+
 op_function simt_op_atomic(const char *operation, enum ptx_type type, bool shared, uint8_t *mode)
 {
     size_t size = ptx_type_size(type);

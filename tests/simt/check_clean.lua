@@ -142,6 +142,19 @@ clean("a reduction whose last warp uses shuffles", [[__global__ void k(const flo
   }
 }]], function(k) k(1, 128)(floats(128), gpu.empty(1)) end)
 
+clean("plain reads beside compare-and-swaps that fail", [[__global__ void k(int *keys, int *out) {
+  __shared__ int taken[2];
+  if (threadIdx.x < 2) taken[threadIdx.x] = 1;
+  __syncthreads();
+  int i = threadIdx.x % 32;
+  int old = atomicCAS(&keys[i], 0, 9), held = atomicCAS(&taken[i % 2], 0, 1);
+  out[threadIdx.x] = old + keys[(i + 1) % 32] + taken[0] + held;
+}]], function(k)
+  local keys, out = gpu.range(1, 32, 1, "int32"), gpu.zeros(64, "int32")
+  k(1, 64)(keys, out)
+  return function() t.eq(out:totable()[32], 32 + 1 + 2) end
+end)
+
 clean("a warp that synchronises", [[__global__ void k(float *x) {
   __shared__ float s[32];
   s[threadIdx.x] = x[threadIdx.x];

@@ -48,6 +48,19 @@ faulty("write past the end", [[__global__ void k(float *x) {
 }]], function(k) k(2, 32)(floats(40)) end,
   { kind = "out of bounds", line = 3, access = "write", name = "x", index = 40, length = 40, count = 24, space = "global", message = "x[40] written, x has 40" })
 
+faulty("an update past the end is told once", [[__global__ void k(int *x) {
+  x[threadIdx.x] *= 2;
+}]], function(k) k(1, 36)(ints(32)) end,
+  { kind = "out of bounds", line = 2, access = "read and write", name = "x", index = 32, count = 4,
+    message = "x[32] read and written, x has 32" })
+
+faulty("two places past the end in a line", [[__global__ void k(int *x) {
+  x[threadIdx.x + 1] = x[threadIdx.x];
+}]], function(k) k(1, 33)(ints(32)) end,
+  { { kind = "out of bounds", line = 2, access = "read", index = 32, count = 1 },
+    { kind = "out of bounds", line = 2, access = "write", index = 32, count = 2 },
+    { kind = "race", line = 2, other = 2 } })
+
 faulty("read past the end", [[__global__ void k(int n, const float *x, float *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i <= n)
@@ -224,6 +237,24 @@ faulty("an update in place", [[__global__ void k(int n, float *x) {
   if (i > 0 && i < n)
     x[i] = x[i - 1] * 0.5f;
 }]], function(k) k(2, 64)(128, floats(128)) end, { { kind = "race", line = 4, other = 4, name = "x", access = "write", other_access = "read" } })
+
+faulty("a compare-and-swap that succeeds once, and a plain read", [[__global__ void k(int *x, int *out) {
+  atomicCAS(x, 0, threadIdx.x);
+  out[threadIdx.x] = *x;
+}]], function(k) k(1, 64)(ints(1), ints(64)) end, { kind = "race", line = 2, other = 3, access = "atomic", other_access = "read", name = "x" })
+
+faulty("a compare-and-swap in shared memory and a plain read", [[__global__ void k(int *out) {
+  __shared__ int s[1];
+  if (threadIdx.x == 0) s[0] = 0;
+  __syncthreads();
+  out[threadIdx.x] = s[0];
+  atomicCAS(s, 0, threadIdx.x);
+}]], function(k) k(1, 64)(ints(64)) end, { kind = "race", line = 6, other = 5, access = "atomic", other_access = "read", name = "s" })
+
+faulty("a compare-and-swap that fails, and a plain write", [[__global__ void k(int *x) {
+  if (threadIdx.x < 32) atomicCAS(x, 5, 6);
+  else if (threadIdx.x == 32) *x = 1;
+}]], function(k) k(1, 64)(ints(1)) end, { kind = "race", line = 3, other = 2, access = "write", other_access = "atomic", name = "x" })
 
 faulty("an atomic and a plain read", [[__global__ void k(int *c, int *out) {
   atomicAdd(c, 1);
