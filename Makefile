@@ -124,7 +124,7 @@ $(BUILD)/tests/bench/%: tests/bench/%.c $(LIBOBJ)
 $(BUILD)/obj/runtime/simt/vector_avx%.o: ALL_CFLAGS += $(if $(findstring undefined,$(SAN)),-fno-sanitize=undefined)
 # The array loops are compiled for several instruction sets, and give the same bits in all of them.
 LOOPS ?= -O3
-$(BUILD)/obj/kernels/sort_host.o: ALL_CFLAGS += $(LOOPS)
+$(addprefix $(BUILD)/obj/kernels/,sort_host.o conv_host.o pool.o sparse_host.o): ALL_CFLAGS += $(LOOPS)
 $(BUILD)/obj/kernels/loops_%.o: ALL_CFLAGS += $(LOOPS) -fno-math-errno -fno-trapping-math
 ifeq ($(shell uname -m),x86_64)
 $(BUILD)/obj/runtime/simt/exec_atomic.o: ALL_CFLAGS += -mcx16

@@ -28,12 +28,6 @@ static struct operands operands_of(const struct kn_product *p, int64_t item)
 
 /* BLAS */
 
-enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 };
-typedef void sgemm_function(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a, int lda,
-                            const float *b, int ldb, float beta, float *c, int ldc);
-typedef void dgemm_function(int order, int ta, int tb, int m, int n, int k, double alpha, const double *a, int lda,
-                            const double *b, int ldb, double beta, double *c, int ldc);
-
 struct blas_job {
     const struct kn_product *p;
     int ta, tb, lda, ldb;
@@ -45,12 +39,12 @@ static bool blas_operand(const int64_t stride[2], int64_t rows, int64_t columns,
 {
     int64_t plain = rows == 1 ? columns : stride[0], turned = columns == 1 ? rows : stride[1];
     if ((stride[1] == 1 || columns == 1) && plain >= columns && plain <= INT32_MAX) {
-        *transposed = PLAIN;
+        *transposed = KN_BLAS_PLAIN;
         *leading = (int)(plain > 0 ? plain : 1);
         return true;
     }
     if ((stride[0] == 1 || rows == 1) && turned >= rows && turned <= INT32_MAX) {
-        *transposed = TRANSPOSED;
+        *transposed = KN_BLAS_TRANSPOSED;
         *leading = (int)(turned > 0 ? turned : 1);
         return true;
     }
@@ -73,11 +67,11 @@ static void multiply_by_blas(void *context, size_t begin, size_t end, int worker
     for (size_t item = begin; item < end && !rt_interrupted(); item++) {
         struct operands o = operands_of(p, (int64_t)item);
         if (p->dtype == RT_FLOAT32)
-            ((sgemm_function *)j->gemm)(ROW_MAJOR, j->ta, j->tb, m, n, k, 1, (const float *)o.a, j->lda,
-                                        (const float *)o.b, j->ldb, 0, (float *)o.c, n);
+            ((kn_sgemm *)j->gemm)(KN_BLAS_ROW_MAJOR, j->ta, j->tb, m, n, k, 1, (const float *)o.a, j->lda,
+                                  (const float *)o.b, j->ldb, 0, (float *)o.c, n);
         else
-            ((dgemm_function *)j->gemm)(ROW_MAJOR, j->ta, j->tb, m, n, k, 1, (const double *)o.a, j->lda,
-                                        (const double *)o.b, j->ldb, 0, (double *)o.c, n);
+            ((kn_dgemm *)j->gemm)(KN_BLAS_ROW_MAJOR, j->ta, j->tb, m, n, k, 1, (const double *)o.a, j->lda,
+                                  (const double *)o.b, j->ldb, 0, (double *)o.c, n);
     }
 }
 

@@ -1,0 +1,267 @@
+/* Convolutions on the host. With many filters in a group the windows are unfolded, one small block at a time, into the
+ * columns of a matrix that BLAS multiplies by the filters. Few filters, and small or no BLAS: rows of the result are
+ * summed up from rows of x. */
+#include <stdlib.h>
+#include <string.h>
+#include "kernels/blas.h"
+#include "kernels/conv.h"
+#include "kernels/loops.h"
+#include "runtime/interrupt.h"
+#include "runtime/threads.h"
+
+#define DEPTH  256     /* rows of an unfolded block, products of one call of BLAS */
+#define PIXELS 512     /* columns of it: together they fit the second-level cache */
+#define CHUNK  2048    /* elements of a row that are summed up at a time */
+#define SMALL  32768.0 /* multiplications that are not worth loading BLAS for */
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The places i in [begin, end) whose element i * stride + shift lies in [0, n), as [*first, *last). */
+static void inside(int64_t begin, int64_t end, int64_t stride, int64_t shift, int64_t n, int64_t *first, int64_t *last)
+{
+    int64_t low = shift < 0 ? (-shift + stride - 1) / stride : 0;
+    int64_t high = shift >= n ? 0 : (n - 1 - shift) / stride + 1;
+    *first = low < begin ? begin : least(low, end);
+    *last = high > end ? end : high;
+    if (*last < *first) *last = *first;
+}
+
+/* ---- rows from rows ---- */
+
+#define ADD_ROWS(name, T)                                                                                              \
+    static inline __attribute__((always_inline)) void name##_body(T *restrict to, const T *restrict from,              \
+                                                                  int64_t stride, T factor, int64_t n)                 \
+    {                                                                                                                  \
+        if (stride == 1)                                                                                               \
+            for (int64_t i = 0; i < n; i++) to[i] += factor * from[i];                                                 \
+        else                                                                                                           \
+            for (int64_t i = 0; i < n; i++) to[i] += factor * from[i * stride];                                        \
+    }                                                                                                                  \
+    static void name(void *to, const void *from, int64_t stride, double factor, int64_t n)                             \
+    {                                                                                                                  \
+        name##_body(to, from, stride, (T)factor, n);                                                                   \
+    }
+ADD_ROWS(add_f32, float)
+ADD_ROWS(add_f64, double)
+#if defined __x86_64__
+#define TARGET __attribute__((target("avx2")))
+#else
+#define TARGET
+#endif
+/* The same by wider vectors: the same products and sums, so the same bits. */
+TARGET static void add_f32_wide(void *to, const void *from, int64_t stride, double factor, int64_t n)
+{
+    add_f32_body(to, from, stride, (float)factor, n);
+}
+TARGET static void add_f64_wide(void *to, const void *from, int64_t stride, double factor, int64_t n)
+{
+    add_f64_body(to, from, stride, factor, n);
+}
+
+struct rows_job {
+    const struct kn_conv *c;
+    int64_t chunks; /* of each row */
+    void (*add)(void *to, const void *from, int64_t stride, double factor, int64_t n);
+};
+
+static double element(enum rt_dtype t, const void *p, int64_t i)
+{
+    return t == RT_FLOAT32 ? ((const float *)p)[i] : ((const double *)p)[i];
+}
+
+/* Elements [begin, end) of a row of the result, at `to` from its first on. */
+static void sum_row(const struct rows_job *j, int64_t image, int64_t filter, int64_t row, int64_t begin, int64_t end,
+                    char *to)
+{
+    const struct kn_conv *c = j->c;
+    const struct kn_window *v = &c->window;
+    int64_t size = rt_dtypes[c->dtype].size, group = filter / c->filters, plane = c->in[0] * c->in[1];
+    const char *x = (const char *)c->x + (image * c->groups + group) * c->channels * plane * size;
+    double bias = c->bias ? element(c->dtype, c->bias, filter) : 0;
+    for (int64_t i = begin; i < end; i++)
+        if (c->dtype == RT_FLOAT32)
+            ((float *)(void *)to)[i] = (float)bias;
+        else
+            ((double *)(void *)to)[i] = bias;
+    for (int64_t k = 0; k < c->depth; k++) {
+        int64_t channel = k / (v->size[0] * v->size[1]), kh = k / v->size[1] % v->size[0], kw = k % v->size[1];
+        int64_t h = row * v->stride[0] - v->before[0] + kh * v->dilation[0], first, last;
+        int64_t shift = kw * v->dilation[1] - v->before[1];
+        if (h < 0 || h >= c->in[0]) continue;
+        inside(begin, end, v->stride[1], shift, c->in[1], &first, &last);
+        if (first == last) continue;
+        j->add(to + first * size, x + (channel * plane + h * c->in[1] + first * v->stride[1] + shift) * size,
+               v->stride[1], element(c->dtype, c->w, filter * c->depth + k), last - first);
+    }
+}
+
+static void sum_rows(void *context, size_t begin, size_t end, int worker)
+{
+    const struct rows_job *j = context;
+    const struct kn_conv *c = j->c;
+    int64_t filters = c->groups * c->filters, height = c->window.places[0], width = c->window.places[1];
+    (void)worker;
+    for (size_t item = begin; item < end && !rt_interrupted(); item++) {
+        int64_t chunk = (int64_t)item % j->chunks, line = (int64_t)item / j->chunks, row = line % height;
+        int64_t filter = line / height % filters, image = line / height / filters;
+        char *to = (char *)c->out + line * width * rt_dtypes[c->dtype].size;
+        sum_row(j, image, filter, row, chunk * CHUNK, least(width, (chunk + 1) * CHUNK), to);
+    }
+}
+
+static void by_rows(const struct kn_conv *c)
+{
+    bool wide = kn_host_loops() != &kn_loops_base;
+    struct rows_job j = {.c = c, .chunks = (c->window.places[1] + CHUNK - 1) / CHUNK};
+    if (c->dtype == RT_FLOAT32)
+        j.add = wide ? add_f32_wide : add_f32;
+    else
+        j.add = wide ? add_f64_wide : add_f64;
+    size_t items = (size_t)(c->batch * c->groups * c->filters * c->window.places[0] * j.chunks);
+    double each = (double)least(CHUNK, c->window.places[1]) * (double)(c->depth + 1);
+    rt_parallel_for(items, (size_t)(2 * SMALL / each) + 1, sum_rows, &j);
+}
+
+/* ---- blocks for BLAS ---- */
+
+struct block_job {
+    const struct kn_conv *c;
+    void *gemm;
+    int64_t images, rows, row_pieces; /* blocks of pixels in an image; filters of a piece, pieces of a group */
+    int64_t pixels;                   /* of a block */
+    char *scratch;                    /* DEPTH * PIXELS elements for each worker */
+};
+
+#define UNFOLD_ROW(name, T)                                                                                            \
+    static void name(T *to, const T *from, int64_t stride, int64_t before, int64_t count, int64_t after)               \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < before; i++) *to++ = 0;                                                                \
+        if (stride == 1)                                                                                               \
+            memcpy(to, from, (size_t)count * sizeof *to);                                                              \
+        else                                                                                                           \
+            for (int64_t i = 0; i < count; i++) to[i] = from[i * stride];                                              \
+        to += count;                                                                                                   \
+        for (int64_t i = 0; i < after; i++) *to++ = 0;                                                                 \
+    }
+UNFOLD_ROW(unfold_f32, float)
+UNFOLD_ROW(unfold_f64, double)
+
+/* What product k of the sums of pixels [begin, end) multiplies, one element a pixel. */
+static void unfold(const struct kn_conv *c, const char *x, int64_t k, int64_t begin, int64_t end, char *to)
+{
+    const struct kn_window *v = &c->window;
+    int64_t size = rt_dtypes[c->dtype].size, width = v->places[1];
+    int64_t channel = k / (v->size[0] * v->size[1]), kh = k / v->size[1] % v->size[0], kw = k % v->size[1];
+    int64_t shift = kw * v->dilation[1] - v->before[1];
+    for (int64_t pixel = begin; pixel < end;) {
+        int64_t row = pixel / width, left = pixel % width, right = least(width, left + end - pixel), first, last;
+        int64_t h = row * v->stride[0] - v->before[0] + kh * v->dilation[0];
+        inside(left, right, v->stride[1], shift, h >= 0 && h < c->in[0] ? c->in[1] : 0, &first, &last);
+        const char *from = x;
+        if (first < last) from += ((channel * c->in[0] + h) * c->in[1] + first * v->stride[1] + shift) * size;
+        if (c->dtype == RT_FLOAT32)
+            unfold_f32((float *)(void *)to, (const float *)(const void *)from, v->stride[1], first - left, last - first,
+                       right - last);
+        else
+            unfold_f64((double *)(void *)to, (const double *)(const void *)from, v->stride[1], first - left,
+                       last - first, right - last);
+        to += (right - left) * size;
+        pixel += right - left;
+    }
+}
+
+/* A window of one element without padding or steps: x is unfolded as it is. */
+static bool is_flat(const struct kn_conv *c)
+{
+    const struct kn_window *v = &c->window;
+    return v->size[0] == 1 && v->size[1] == 1 && v->places[0] == c->in[0] && v->places[1] == c->in[1] &&
+           v->stride[0] == 1 && v->stride[1] == 1 && v->before[0] == 0 && v->before[1] == 0;
+}
+
+static void fill_bias(const struct kn_conv *c, int64_t filter, int64_t rows, char *to, int64_t n)
+{
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0; i < n; i++)
+            if (c->dtype == RT_FLOAT32)
+                ((float *)(void *)to)[r * c->pixels + i] = ((const float *)c->bias)[filter + r];
+            else
+                ((double *)(void *)to)[r * c->pixels + i] = ((const double *)c->bias)[filter + r];
+}
+
+/* One block: the given filters of a group over the pixels [begin, end) of an image. */
+static void sum_block(const struct block_job *j, int64_t image, int64_t group, int64_t filter, int64_t rows,
+                      int64_t begin, int64_t end, char *columns)
+{
+    const struct kn_conv *c = j->c;
+    int64_t size = rt_dtypes[c->dtype].size, n = end - begin, plane = c->in[0] * c->in[1];
+    const char *x = (const char *)c->x + (image * c->groups + group) * c->channels * plane * size;
+    int64_t all = group * c->filters + filter;
+    char *out = (char *)c->out + ((image * c->groups * c->filters + all) * c->pixels + begin) * size;
+    bool flat = is_flat(c);
+    if (c->bias) fill_bias(c, all, rows, out, n);
+    for (int64_t k = 0; k < c->depth; k += DEPTH) {
+        int64_t depth = least(DEPTH, c->depth - k), leading = flat ? plane : n;
+        const char *from = flat ? x + (k * plane + begin) * size : columns;
+        const char *w = (const char *)c->w + (all * c->depth + k) * size;
+        double beta = c->bias || k > 0;
+        for (int64_t i = 0; i < depth && !flat; i++) unfold(c, x, k + i, begin, end, columns + i * n * size);
+        if (c->dtype == RT_FLOAT32)
+            ((kn_sgemm *)j->gemm)(KN_BLAS_ROW_MAJOR, KN_BLAS_PLAIN, KN_BLAS_PLAIN, (int)rows, (int)n, (int)depth, 1,
+                                  (const float *)(const void *)w, (int)c->depth, (const float *)(const void *)from,
+                                  (int)leading, (float)beta, (float *)(void *)out, (int)c->pixels);
+        else
+            ((kn_dgemm *)j->gemm)(KN_BLAS_ROW_MAJOR, KN_BLAS_PLAIN, KN_BLAS_PLAIN, (int)rows, (int)n, (int)depth, 1,
+                                  (const double *)(const void *)w, (int)c->depth, (const double *)(const void *)from,
+                                  (int)leading, beta, (double *)(void *)out, (int)c->pixels);
+    }
+}
+
+static void sum_blocks(void *context, size_t begin, size_t end, int worker)
+{
+    const struct block_job *j = context;
+    const struct kn_conv *c = j->c;
+    char *columns = j->scratch + (int64_t)worker * DEPTH * PIXELS * rt_dtypes[c->dtype].size;
+    for (size_t item = begin; item < end && !rt_interrupted(); item++) {
+        int64_t i = (int64_t)item, filter = i % j->row_pieces * j->rows, block = i / j->row_pieces % j->images;
+        int64_t group = i / j->row_pieces / j->images % c->groups, image = i / j->row_pieces / j->images / c->groups;
+        sum_block(j, image, group, filter, least(j->rows, c->filters - filter), block * j->pixels,
+                  least(c->pixels, (block + 1) * j->pixels), columns);
+    }
+}
+
+/* False when BLAS cannot, for want of it or for its 32-bit sizes. */
+static bool by_blocks(const struct kn_conv *c, enum rt_status *status, struct rt_error *e)
+{
+    int64_t threads = rt_thread_count(), plane = c->in[0] * c->in[1];
+    struct block_job j = {.c = c, .pixels = least(PIXELS, c->pixels)};
+    if (c->filters > INT32_MAX || c->depth > INT32_MAX || c->pixels > INT32_MAX || plane > INT32_MAX) return false;
+    j.gemm = kn_blas(c->dtype == RT_FLOAT32 ? "cblas_sgemm" : "cblas_dgemm", NULL);
+    if (!j.gemm) return false;
+    j.images = (c->pixels + j.pixels - 1) / j.pixels;
+    int64_t blocks = c->batch * c->groups * j.images;
+    /* Few blocks: threads share the filters of each, and unfold it more than once. */
+    j.row_pieces = blocks < 2 * threads ? least(threads, (c->filters + 15) / 16) : 1;
+    j.rows = (c->filters + j.row_pieces - 1) / j.row_pieces;
+    j.row_pieces = (c->filters + j.rows - 1) / j.rows;
+    size_t bytes = (size_t)threads * DEPTH * PIXELS * rt_dtypes[c->dtype].size;
+    j.scratch = rt_alloc(bytes);
+    if (!j.scratch) {
+        *status = rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for a convolution", bytes);
+        return true;
+    }
+    kn_blas_threads(1);
+    rt_parallel_for((size_t)(blocks * j.row_pieces), 1, sum_blocks, &j);
+    free(j.scratch);
+    return true;
+}
+
+enum rt_status kn_conv_host(const struct kn_conv *c, struct rt_error *e)
+{
+    enum rt_status status = RT_OK;
+    double work = (double)c->depth * (double)c->pixels * (double)c->filters * (double)(c->groups * c->batch);
+    if (c->filters <= KN_FEW_FILTERS || work < SMALL || !by_blocks(c, &status, e)) by_rows(c);
+    return status == RT_OK && rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : status;
+}

@@ -1,0 +1,106 @@
+-- Convolutions and pooling against sums written out in Lua, and what they say of arguments that do not fit.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+
+-- conv2d of nested tables by its definition.
+local function reference(x, w, stride, padding, dilation, groups)
+  local height, width, kh, kw = #x[1][1], #x[1][1][1], #w[1][1], #w[1][1][1]
+  local out, list = #w // groups, {}
+  for n = 1, #x do
+    for o = 1, #w do
+      local first = (o - 1) // out * #w[1]
+      for row = 0, (height + 2 * padding - dilation * (kh - 1) - 1) // stride do
+        for column = 0, (width + 2 * padding - dilation * (kw - 1) - 1) // stride do
+          local sum = 0
+          for c = 1, #w[1] do
+            for i = 0, kh - 1 do
+              for j = 0, kw - 1 do
+                local line = x[n][first + c][row * stride - padding + i * dilation + 1]
+                sum = sum + w[o][c][i + 1][j + 1] * (line and line[column * stride - padding + j * dilation + 1] or 0)
+              end
+            end
+          end
+          list[#list + 1] = sum
+        end
+      end
+    end
+  end
+  return list
+end
+
+for _, device in ipairs(t.devices()) do
+  local function test(name, body)
+    t.test(name .. " on " .. device, function()
+      gpu.seed(5)
+      body()
+    end)
+  end
+  local function whole(...) return (gpu.rand({ ... }, "float64", device) * 9 - 4):floor() end
+
+  test("conv2d by its definition", function()
+    for _, case in ipairs { { 1, 0, 1, 1 }, { 2, 1, 1, 1 }, { 1, 2, 2, 2 }, { 3, 1, 1, 4 } } do
+      local stride, padding, dilation, groups = table.unpack(case)
+      local x, w = whole(2, 4, 7, 9), whole(20, 4 // groups, 3, 2)
+      local want = reference(x:totable(), w:totable(), stride, padding, dilation, groups)
+      for _, dtype in ipairs { "float32", "float64" } do
+        local y = gpu.conv2d(x:to(dtype), w:to(dtype), { stride = stride, padding = padding, dilation = dilation, groups = groups })
+        t.eq(y.dtype, dtype)
+        t.close(y, want, 1e-6)
+      end
+    end
+  end)
+
+  test("a deep sum over many places is parted into blocks", function()
+    local x, w = whole(1, 70, 30, 31):to("float32"), whole(33, 70, 3, 3):to("float32")
+    local y = x:conv2d(w, { padding = 1, bias = gpu.full(33, 2, "float32", device) })
+    local wide = x:to("float64"):pad({ { 0, 0 }, { 0, 0 }, { 1, 1 }, { 1, 1 } }):unfold(3, 3):unfold(4, 3)
+    local want = gpu.einsum("ncrskl,ockl->nors", wide, w:to("float64")) + 2
+    t.close(y, want, 1e-5)
+  end)
+
+  test("views, and lines of one channel", function()
+    local x, w = whole(9, 5, 2), whole(3, 5, 4)
+    t.close(x.T[{ { 2, 1, -1 } }]:conv1d(w, { padding = { 2 } }), x.T[{ { 2, 1, -1 } }]:clone():conv1d(w, { padding = 2 }), 0)
+    t.eq(tostring(gpu.conv1d(x.T[1], w).shape), "(3, 6)")
+    t.eq(tostring(gpu.conv1d(gpu.zeros(0, 5, 9, device), w:to("float32")).shape), "(0, 3, 6)")
+    t.close(gpu.convolve(gpu.range(1, 3, device), gpu.array({ 1, 1 }, "int32", device)), { 1, 3, 5, 3 }, 0)
+    t.eq(gpu.convolve(gpu.ones(2, "int64", device), gpu.ones(3, "int32", device)).dtype, "int64")
+  end)
+
+  test("pooling", function()
+    local x = whole(2, 3, 8, 8)
+    t.close(x:max_pool2d(2), x:reshape(2, 3, 4, 2, 4, 2):max({ 4, 6 }), 0)
+    t.close(x:avg_pool2d { window = { 2, 4 } }, x:reshape(2, 3, 4, 2, 2, 4):mean({ 4, 6 }), 1e-12)
+    t.close(gpu.max_pool1d(gpu.array({ { -3, -1, -2 } }, device), { window = 3, padding = 1, stride = 2 }), { -1, -1 }, 0)
+    local y = gpu.array({ { 1, 0 / 0, 3, 4 } }, device):max_pool1d(2)
+    assert(y[{ 1, 1 }] ~= y[{ 1, 1 }] and y[{ 1, 2 }] == 4)
+  end)
+
+  test("arguments that do not fit", function()
+    local x, w = gpu.zeros(1, 3, 8, 8, device), gpu.zeros(4, 3, 3, 3, device)
+    t.raises({ "conv2d: x has the shape (8, 8)", "(N, C, H, W)" }, gpu.conv2d, gpu.zeros(8, 8, device), w)
+    t.raises({ "conv2d: w has the shape (3, 3)", "(O, C, KH, KW)" }, gpu.conv2d, x, gpu.zeros(3, 3, device))
+    t.raises({ "(1, 3, 8, 8)", "3 channels", "(4, 2, 3, 3) takes 2" }, gpu.conv2d, x, gpu.zeros(4, 2, 3, 3, device))
+    t.raises("cannot both be parted into 2 groups", gpu.conv2d, x, w, { groups = 2 })
+    t.raises({ "bias has the shape (3,)", "4 filters" }, gpu.conv2d, x, w, { bias = gpu.zeros(3, device) })
+    t.raises("bias is a number, expected an array", gpu.conv2d, x, w, { bias = 3 })
+    t.raises({ "no option 'strides'", "stride" }, gpu.conv2d, x, w, { strides = 3 })
+    t.raises("stride is 0", gpu.conv2d, x, w, { stride = 0 })
+    t.raises("stride has 3 numbers, expected 2", gpu.conv2d, x, w, { stride = { 1, 1, 1 } })
+    t.raises("groups must be an integer of 1 or more, got 0", gpu.conv2d, x, w, { groups = 0 })
+    t.raises("padding is 'full'", gpu.conv2d, x, w, { padding = "full" })
+    t.raises("'same' needs a stride of 1, not 2", gpu.conv2d, x, w, { padding = "same", stride = 2 })
+    t.raises({ "reaches over 9 elements", "(1, 3, 8, 8)" }, gpu.conv2d, x, w, { dilation = 4 })
+    t.raises("the filters of shape (4, 3, 0, 3) are empty", gpu.conv2d, x, gpu.zeros(4, 3, 0, 3, device))
+    t.raises({ "conv2d takes floats, not int32", ":to(" }, gpu.conv2d, x:to("int32"), w)
+    t.raises({ "cpu", "simt" }, gpu.conv2d, x, w:to(device == "cpu" and "simt" or "cpu"))
+    t.raises("the size of the window is missing", gpu.max_pool2d, x)
+    t.raises("the size of the window is missing", gpu.max_pool2d, x, { stride = 2 })
+    t.raises("more than half of the window's 2", gpu.max_pool2d, x, { window = 2, padding = 2 })
+    t.raises("avg_pool1d takes floats, not bool", gpu.avg_pool1d, gpu.zeros(2, 4, "bool", device), 2)
+    t.raises("convolve: argument 2 has the shape (0,)", gpu.convolve, gpu.ones(2, device), gpu.zeros(0, device))
+    t.raises("correlate: argument 1 has the shape (2, 2)", gpu.correlate, gpu.ones(2, 2, device), gpu.ones(2, device))
+  end)
+end
+
+t.done()
