@@ -46,9 +46,12 @@ static void report(const struct access *a, unsigned lane, enum simt_check_kind k
                             .in_view = in_view,
                             .first = simt_party_at(a->warp, a->warp->pc, lane, a->kind)};
     const struct simt_extent *meant = kind == CHECK_BOUNDS && space == PTX_GLOBAL ? meant_by(a) : NULL;
+    int variable = a->block->worker->program->places[a->warp->pc].origin - SHARED_ORIGIN;
     if (meant) {
         r.start = meant->address;
         r.bytes = meant->bytes;
+    } else if (space == PTX_SHARED && variable >= 0) {
+        simt_check_name_variable(a->check, &r, &a->check->program->shared[variable]);
     } else {
         simt_check_name(a->check, &r);
     }
@@ -203,14 +206,17 @@ static bool allow_lane(const struct access *a, unsigned lane, struct span *cache
     return true;
 }
 
-/* Where a shared address of 64 bits points whose offset, narrowed to 32, was out of all bounds: for reports. */
+/* Where a shared address of 64 bits points whose offset, narrowed to 32, was out of all bounds: for reports. An unsigned
+ * index below 0 is taken for a signed one, unless its low 32 bits hit the mark by chance. */
 static void widen(struct access *a, unsigned lane)
 {
     const struct insn *i = a->insn, *first = a->warp->code;
     if (u32_at(a->regs, i->a)[lane] != OUT_OF_OFFSETS) return;
     for (const struct insn *n = i; n-- > first && i - n < FAR_BACK;) {
         if (n->run != a->check->narrow || n->d != i->a) continue;
-        a->at[lane] = (uint64_t)((int64_t)(int32_t)u64_at(a->regs, n->a)[lane] + i->imm);
+        uint64_t whole = u64_at(a->regs, n->a)[lane] + (uint64_t)i->imm;
+        struct window w = simt_check_window(a);
+        a->at[lane] = (uint32_t)whole - w.low < w.high - w.low ? whole : (uint64_t)(int64_t)(int32_t)whole;
         return;
     }
 }
@@ -275,15 +281,16 @@ static uint32_t check_global(const struct access *a, uint32_t m)
 /* ---- shared and local memory ---- */
 static uint32_t check_window(struct access *a, uint32_t m, enum ptx_space space)
 {
-    const struct worker *k = a->block->worker;
-    uint32_t limit = space == PTX_SHARED ? k->shared_bytes : k->local_bytes, allowed = 0;
-    uint64_t bad = limit < a->bytes || m != FULL;
+    struct window w = space == PTX_SHARED ? simt_check_window(a) : (struct window){0, a->block->worker->local_bytes};
+    uint64_t bad = w.high - w.low < a->bytes || m != FULL, room = w.high - w.low - a->bytes;
+    uint32_t allowed = 0;
     for (int l = 0; l < SIMT_WARP && !bad; l += 8) /* pieces that become vectors */
-        for (int j = l; j < l + 8; j++) bad |= (uint64_t)(a->at[j] > limit - a->bytes) | (a->at[j] & (a->bytes - 1));
+        for (int j = l; j < l + 8; j++) bad |= (uint64_t)(a->at[j] - w.low > room) | (a->at[j] & (a->bytes - 1));
     if (!bad) allowed = m;
     EACH_LANE(l, m & ~allowed)
     {
-        bool aligned = !(a->at[l] & (a->bytes - 1)), fits = a->at[l] < limit && limit - a->at[l] >= a->bytes;
+        bool aligned = !(a->at[l] & (a->bytes - 1));
+        bool fits = a->at[l] >= w.low && a->at[l] < w.high && w.high - a->at[l] >= a->bytes;
         allowed |= (uint32_t)(aligned && fits) << l;
         if (aligned && fits) continue;
         if (space == PTX_SHARED && a->insn->space == PTX_SHARED) widen(a, l);

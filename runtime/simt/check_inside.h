@@ -200,6 +200,19 @@ struct access {
 };
 
 /* ---- check_access.c ---- */
+/* Offsets in shared memory that the instruction may touch: of the variable that its address is made of, if that is
+ * known. A variable without a size is dynamic shared memory, and that of a launch reaches to the end. */
+struct window {
+    uint32_t low, high;
+};
+static inline struct window simt_check_window(const struct access *a)
+{
+    const struct worker *k = a->block->worker;
+    int n = k->program->places[a->warp->pc].origin - SHARED_ORIGIN;
+    if (n < 0) return (struct window){0, k->shared_bytes};
+    const struct shared_variable *v = &k->program->shared[n];
+    return (struct window){v->offset, v->bytes ? v->offset + v->bytes : k->shared_bytes};
+}
 enum event simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m);
 
 /* ---- check_shadow.c ---- */
@@ -260,7 +273,8 @@ void simt_releases_free(struct simt_check *c);
 void simt_check_report(struct simt_check *c, const struct simt_report *r);
 struct simt_party simt_party_of(struct simt_check *c, const struct block *b, record r);
 struct simt_party simt_party_at(const struct warp *w, uint32_t pc, unsigned lane, enum simt_access access);
-/* Fills symbol, start and bytes for an address. */
+/* Fills symbol, start and bytes for an address, or with those of a variable. */
 void simt_check_name(struct simt_check *c, struct simt_report *r);
+void simt_check_name_variable(const struct simt_check *c, struct simt_report *r, const struct shared_variable *v);
 
 #endif

@@ -70,6 +70,13 @@ static bool name_global(const struct simt_check *c, struct simt_report *r, const
     return false;
 }
 
+void simt_check_name_variable(const struct simt_check *c, struct simt_report *r, const struct shared_variable *v)
+{
+    r->symbol = v->name;
+    r->start = v->offset;
+    r->bytes = v->bytes ? v->bytes : c->launch->dynamic_shared;
+}
+
 /* The variable that holds the offset, or the last one before it. Dynamic shared memory reaches to the end; when the
  * launch has none, such a variable is meant only if there are no others. */
 static void name_shared(const struct simt_check *c, struct simt_report *r, bool empty)
@@ -82,9 +89,7 @@ static void name_shared(const struct simt_check *c, struct simt_report *r, bool 
         if (v->function >= 0 && (uint32_t)v->function != entry && p->functions[v->function].is_entry) continue;
         if (!empty && !v->bytes && !c->launch->dynamic_shared) continue;
         if (v->offset > address || (r->symbol && v->offset < r->start)) continue;
-        r->symbol = v->name;
-        r->start = v->offset;
-        r->bytes = v->bytes ? v->bytes : c->launch->dynamic_shared;
+        simt_check_name_variable(c, r, v);
     }
 }
 

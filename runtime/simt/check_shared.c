@@ -198,7 +198,7 @@ bool simt_shared_rows(const struct access *a, const uint32_t *from)
     const struct check_vectors *v = a->check->vectors;
     struct tag_rule rule = {t->base, t->now};
     if (!is_simple(a) || a->kind == ACCESS_ATOMIC) return false;
-    uint32_t limit = a->block->worker->shared_bytes;
+    struct window window = simt_check_window(a);
     unsigned rows = v->rows32(from, a->bytes), shift = (unsigned)__builtin_ctz(a->bytes) - 2;
     uint64_t at[2];
     for (int h = 0; h < 2; h++) {
@@ -206,7 +206,8 @@ bool simt_shared_rows(const struct access *a, const uint32_t *from)
         at[h] = (uint64_t)from[16 * h] + (uint64_t)a->insn->imm;
         uint32_t bytes = row == ROW_UNIT ? 16 * a->bytes : a->bytes;
         if (!row || (row == ROW_UNIFORM && a->kind == ACCESS_WRITE)) return false;
-        if (at[h] & (a->bytes - 1) || bytes > limit || at[h] > limit - bytes) return false;
+        if (at[h] & (a->bytes - 1) || at[h] < window.low || at[h] > window.high) return false;
+        if (window.high - at[h] < bytes) return false;
     }
     unsigned flags = t->warp_met ? CELLS_CHANGED : 0;
     for (int h = 0; h < 2; h++) {

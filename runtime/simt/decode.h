@@ -42,7 +42,7 @@ struct decoder {
     } narrowed[8]; /* 64-bit addresses whose 32-bit offset is at hand, within a stretch of code without labels */
     uint32_t narrowed_next;
     uint32_t *pc_of;  /* by PTX instruction */
-    int *origins;     /* by register: the parameter that it points by (decode_origin.c); NULL in functions */
+    int *origins;     /* by register: what it points to (decode_origin.c) */
     uint32_t scratch; /* local memory for what calls get and give in registers */
 };
 
@@ -103,8 +103,8 @@ bool simt_place_registers(struct decoder *d); /* fills d->slots and d->classes *
 
 /* ---- decode_origin.c: the function at hand ---- */
 bool simt_find_origins(struct decoder *d);
-/* The offset, in the buffer of arguments, of the parameter that the instruction's address is made of; -1: not known. */
-int simt_origin_of(const struct decoder *d, const struct ptx_insn *in);
+/* What the instruction's address is made of, as a struct place has it. */
+int simt_origin_of(struct decoder *d, const struct ptx_insn *in);
 
 /* ---- decode_ops.c ---- */
 /* The instruction at hand, whatever it is. */

@@ -1,8 +1,8 @@
-/* Which parameter of a kernel an address is made of, where that can be told from the code alone: then an access far
- * past the end of an array is known for what it is, even where it hits another array.
+/* Which parameter of a kernel, or which __shared__ variable, an address is made of, where that can be told from the code
+ * alone: then an access past the end of an array is known for what it is, even where it hits another array.
  *
- * A register's origin is the parameter that its pointer was loaded from, whatever was added to it; all definitions of
- * the register must agree. What is multiplied, shifted or converted is an index and no pointer. */
+ * A register's origin is the parameter that its pointer was loaded from, or the variable, whatever was added to it; all
+ * definitions of the register must agree. What is multiplied, shifted or converted is an index and no pointer. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -30,15 +30,27 @@ static bool is_parameter(const struct ptx_insn *in)
     return !strcmp(in->opcode, "ld") && has_mod(in, "param") && wide && in->operand_count == 2;
 }
 
-static int of_operand(const struct decoder *d, const struct ptx_operand *o)
+static int of_symbol(struct decoder *d, const char *name)
+{
+    struct symbol s;
+    if (!simt_find_symbol(d, name, &s) || s.space != PTX_SHARED) return UNKNOWN;
+    for (uint32_t k = 0; k < d->program->shared_count; k++) {
+        const struct shared_variable *v = &d->program->shared[k];
+        if (v->offset == s.value && !strcmp(v->name, name)) return SHARED_ORIGIN + (int)k;
+    }
+    return UNKNOWN;
+}
+
+static int of_operand(struct decoder *d, const struct ptx_operand *o)
 {
     if (o->kind == PTX_OP_IMM || o->kind == PTX_OP_SPECIAL) return NO_POINTER;
+    if (o->kind == PTX_OP_SYMBOL) return of_symbol(d, o->symbol);
     if (o->kind != PTX_OP_REG || o->reg < 0 || (size_t)o->reg >= d->f->reg_count) return UNKNOWN;
     return d->origins[o->reg];
 }
 
 /* Of operands first to last, together. */
-static int of_operands(const struct decoder *d, const struct ptx_insn *in, size_t first, size_t last)
+static int of_operands(struct decoder *d, const struct ptx_insn *in, size_t first, size_t last)
 {
     int origin = NO_POINTER;
     for (size_t k = first; k <= last; k++)
@@ -54,7 +66,7 @@ static int of_parameter(struct decoder *d, const struct ptx_insn *in)
     if (from->kind != PTX_OP_ADDRESS || !from->symbol || !simt_find_symbol(d, from->symbol, &s) || !s.entry_param)
         return UNKNOWN;
     int64_t offset = (int64_t)s.value + from->imm;
-    return offset >= 0 && offset < INT32_MAX ? (int)offset : UNKNOWN;
+    return offset >= 0 && offset < SHARED_ORIGIN ? (int)offset : UNKNOWN;
 }
 
 static int of_result(struct decoder *d, const struct ptx_insn *in)
@@ -99,7 +111,6 @@ bool simt_find_origins(struct decoder *d)
 {
     free(d->origins);
     d->origins = NULL;
-    if (!d->f->is_entry) return true;
     d->origins = rt_alloc((d->f->reg_count + 1) * sizeof *d->origins);
     if (!d->origins) return simt_decode_fail(d, RT_NOMEM, "out of host memory");
     for (size_t k = 0; k < d->f->reg_count; k++) d->origins[k] = NO_POINTER;
@@ -111,12 +122,14 @@ bool simt_find_origins(struct decoder *d)
     return true;
 }
 
-int simt_origin_of(const struct decoder *d, const struct ptx_insn *in)
+int simt_origin_of(struct decoder *d, const struct ptx_insn *in)
 {
     for (size_t k = 0; d->origins && k < in->operand_count; k++) {
         const struct ptx_operand *o = &in->operands[k];
-        if (o->kind != PTX_OP_ADDRESS || o->reg < 0 || (size_t)o->reg >= d->f->reg_count) continue;
-        return d->origins[o->reg] < 0 ? -1 : d->origins[o->reg];
+        if (o->kind != PTX_OP_ADDRESS) continue;
+        int origin = o->symbol ? of_symbol(d, o->symbol) : UNKNOWN;
+        if (!o->symbol && o->reg >= 0 && (size_t)o->reg < d->f->reg_count) origin = d->origins[o->reg];
+        return origin < 0 ? -1 : origin;
     }
     return -1;
 }

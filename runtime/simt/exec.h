@@ -100,10 +100,12 @@ struct insn {
     uint8_t space;  /* enum ptx_space of a memory access; PTX_GENERIC: the lane's address tells. Constants are global */
 };
 
+#define SHARED_ORIGIN (1 << 30)
 struct place { /* where an instruction comes from */
     int file, line, column, ptx_line;
     uint32_t index; /* of the PTX instruction in its function; several of ours may come from one */
-    int origin;     /* offset of the kernel's parameter that its address is made of; -1: not known */
+    int origin;     /* what its address is made of: the offset of a parameter of the kernel, or SHARED_ORIGIN + k for
+                       program->shared[k]; -1: not known */
     const char *opcode;
 };
 

@@ -155,6 +155,41 @@ clean("plain reads beside compare-and-swaps that fail", [[__global__ void k(int 
   return function() t.eq(out:totable()[32], 32 + 1 + 2) end
 end)
 
+clean("pointers that go from one shared array to another", [[__device__ void scale(float *p, float f) { p[threadIdx.x] *= f; }
+__global__ void k(float *x, int rounds) {
+  extern __shared__ float pool[];
+  __shared__ float a[64], b[64];
+  float *from = a, *to = b, *half = pool + 64;
+  pool[threadIdx.x] = half[threadIdx.x] = x[threadIdx.x];
+  a[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  for (int i = 0; i < rounds; i++) {
+    to[threadIdx.x] = from[63 - threadIdx.x] + half[63 - threadIdx.x];
+    __syncthreads();
+    float *t = from;
+    from = to;
+    to = t;
+  }
+  const float *end = b + 64;
+  float last = end[-1];
+  __syncthreads();
+  scale(from, 2), scale(half, 3);
+  x[threadIdx.x] = from[threadIdx.x] + half[(int)threadIdx.x - 64] + last;
+}]], function(k) k(1, 64, 512)(floats(64), 5) end)
+
+clean("structures and rows of shared memory", [[struct tile { float a[16][17]; int n; double d[4]; };
+__global__ void k(float *x) {
+  __shared__ tile t[2];
+  __shared__ float4 q[16];
+  int i = threadIdx.x % 16, j = threadIdx.x / 16;
+  t[j].a[i][16] = t[j].a[i][i] = i;
+  if (i < 4) t[j].d[i] = i;
+  if (i == 0) t[j].n = 4;
+  ((float *)q)[threadIdx.x] = ((float *)q)[threadIdx.x + 32] = 1;
+  __syncthreads();
+  x[threadIdx.x] = t[1 - j].a[15 - i][15 - i] + t[j].d[t[j].n - 1] + q[i].w + q[15 - i].x;
+}]], function(k) k(1, 32)(floats(32)) end)
+
 clean("a warp that synchronises", [[__global__ void k(float *x) {
   __shared__ float s[32];
   s[threadIdx.x] = x[threadIdx.x];

@@ -111,6 +111,43 @@ faulty("shared memory before its start", [[__global__ void k(float *x) {
 }]], function(k) k(1, 1)(floats(32)) end,
   { kind = "out of bounds", line = 4, name = "s", index = -1, length = 32, space = "shared", access = "read" })
 
+faulty("from one shared array into the next", [[__global__ void k(float *x) {
+  __shared__ float a[64], b[64];
+  a[threadIdx.x] = x[threadIdx.x];
+  b[threadIdx.x] = 1;
+  __syncthreads();
+  x[threadIdx.x] = a[threadIdx.x + 1] + b[63 - threadIdx.x] + b[threadIdx.x % 32 * 2];
+}]], function(k) k(1, 64)(floats(64)) end,
+  { kind = "out of bounds", line = 6, name = "a", index = 64, length = 64, space = "shared", access = "read", count = 1 })
+
+faulty("from a shared array back into the one before", [[__global__ void k(int *x) {
+  __shared__ int a[32], b[32];
+  a[threadIdx.x] = x[threadIdx.x];
+  b[threadIdx.x] = 0;
+  __syncthreads();
+  for (int i = -1; i < 2; i++) x[threadIdx.x] += b[min((int)threadIdx.x + i, 31)] + a[threadIdx.x];
+}]], function(k) k(1, 32)(ints(32)) end,
+  { kind = "out of bounds", line = 6, name = "b", index = -1, length = 32, space = "shared", access = "read", count = 1 })
+
+faulty("an unsigned index below 0 from the middle of shared memory", [[__global__ void k(int *x) {
+  __shared__ int s[128];
+  int *half = s + 64;
+  s[threadIdx.x] = half[threadIdx.x] = x[threadIdx.x];
+  x[threadIdx.x] = half[threadIdx.x - 64];
+}]], function(k) k(1, 64)(ints(64)) end,
+  { kind = "out of bounds", line = 5, name = "s", index = 4294967296, length = 128, space = "shared", access = "read", count = 64 })
+
+faulty("from a static into the dynamic shared array", [[__global__ void k(int *x) {
+  extern __shared__ int pool[];
+  __shared__ int a[32];
+  a[threadIdx.x] = pool[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  a[threadIdx.x + 8] = 3;
+  x[threadIdx.x] = a[threadIdx.x];
+}]], function(k) k(1, 32, 128)(ints(32)) end,
+  { { kind = "out of bounds", line = 6, name = "a", index = 32, length = 32, space = "shared", access = "write", count = 8 },
+    { kind = "race", line = 6 , other = 7 } })
+
 faulty("dynamic shared memory", [[__global__ void k(int *x) {
   extern __shared__ int pool[];
   pool[threadIdx.x] = x[threadIdx.x];
