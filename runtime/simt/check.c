@@ -247,7 +247,8 @@ struct simt_check *simt_check_new(const struct simt_extent *extents, size_t coun
                                              .barrier = simt_check_barrier,
                                              .warp_sync = simt_check_warp_sync,
                                              .deadlock = simt_check_deadlock,
-                                             .tracks_writes = true};
+                                             .tracks_writes = true,
+                                             .quick = true};
         c->extents = rt_alloc((count + 1) * sizeof *extents);
     }
     if (!c || !c->extents) {

@@ -285,8 +285,8 @@ bool simt_run(const struct simt_launch *l, struct simt_fault *fault)
         simt_wrote(r.workspace, WORKSPACE);
     }
     struct simt_observer *o = l->observer;
-    if (!o) r.jit = simt_jit_code(f->program, f->code, l->block);
     if (o && o->launch_start && !o->launch_start(o, l, &r.fault)) r.blocks = 0;
+    if (r.blocks) r.jit = simt_jit_code(f->program, f->code, l->block, o);
     rt_parallel_for(r.blocks < host_threads ? r.blocks : host_threads, 1, run_blocks, &r);
     if (o && o->launch_end) o->launch_end(o);
     while (r.workers) {

@@ -368,6 +368,7 @@ struct run { /* one launch */
 struct simt_observer {
     bool tracks_writes;   /* it tells simt_written_bits what is written: simt_wrote_everything is not wanted */
     const uint8_t *watch; /* by pc: not 0 where `before` is to be called; NULL: everywhere */
+    bool quick;           /* generated code may run what is not watched */
     /* About to run instruction i for lanes *m (never none); w->pc is its place. It may take lanes of instructions that
      * don't jump out of *m: they go on behind it. EV_NEXT, or EV_FAULT with the worker's fault filled. Instructions
      * that wait (_sync, those of another branch) come here again when they are tried again. What an entry computes

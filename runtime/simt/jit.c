@@ -34,6 +34,7 @@ struct entry {
 struct jit_code {
     struct jit_code *next;
     const struct function *function;
+    bool watched; /* for observers */
     struct jit_form special[SR_TID_Z + 1];
     uint8_t *bytes; /* NULL: there is none for this shape */
     size_t size;
@@ -129,9 +130,9 @@ static bool list_entries(struct jit_code *c, const struct jit *j)
     return true;
 }
 
-static void build(struct jit_code *c, const struct simt_program *p, int bits)
+static void build(struct jit_code *c, const struct simt_program *p, int bits, const uint8_t *watch)
 {
-    struct jit j = {.bits = bits, .program = p, .function = c->function};
+    struct jit j = {.bits = bits, .program = p, .function = c->function, .watch = watch};
     const struct function *f = c->function;
     memcpy(j.special, c->special, sizeof j.special);
     if (f->frame_bytes <= MAX_FRAME && f->end - f->setup <= MAX_CODE && simt_jit_describe(&j) && simt_jit_analyse(&j) &&
@@ -167,20 +168,22 @@ static bool same_forms(const struct jit_form *a, const struct jit_form *b)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-const struct jit_code *simt_jit_code(const struct simt_program *p, const struct function *f, const unsigned block[3])
+const struct jit_code *simt_jit_code(const struct simt_program *p, const struct function *f, const unsigned block[3],
+                                     const struct simt_observer *o)
 {
     int bits = vector_bits();
-    if (!bits || block[0] * block[1] * block[2] < SIMT_WARP) return NULL;
+    if ((o && !o->quick) || !bits || block[0] * block[1] * block[2] < SIMT_WARP) return NULL;
     struct jit_form special[SR_TID_Z + 1];
     for (int d = 0; d <= SR_TID_Z; d++) special[d] = thread_form(block, d);
     struct jit_code **list = &((struct simt_program *)(uintptr_t)p)->jit, *c;
     pthread_mutex_lock(&lock);
     for (c = *list; c; c = c->next)
-        if (c->function == f && same_forms(c->special, special)) break;
+        if (c->function == f && c->watched == (o != NULL) && same_forms(c->special, special)) break;
     if (!c && (c = rt_calloc(1, sizeof *c))) {
         c->function = f;
+        c->watched = o;
         memcpy(c->special, special, sizeof special);
-        build(c, p, bits);
+        build(c, p, bits, o ? o->watch : NULL);
         c->next = *list;
         *list = c;
     }

@@ -26,9 +26,12 @@ struct jit_range {
     uint64_t last; /* where it began, of loads in loops */
 };
 
-/* The code of a program's entry for blocks of this shape, generated at the first call. NULL when there is none: the
- * processor or the system does not allow it, LUNARRAY_JIT is 0, or memory ran out. Any thread may ask. */
-const struct jit_code *simt_jit_code(const struct simt_program *p, const struct function *f, const unsigned block[3]);
+/* The code of a program's entry for blocks of this shape, generated at the first call: for launches that nobody
+ * watches, or for those whose observer has `quick`, which watches the same in all launches of a program. NULL when
+ * there is none: the processor or the system does not allow it, LUNARRAY_JIT is 0, or memory ran out. Any thread may
+ * ask. */
+const struct jit_code *simt_jit_code(const struct simt_program *p, const struct function *f, const unsigned block[3],
+                                     const struct simt_observer *o);
 void simt_jit_free(struct simt_program *p);
 /* How many ranges a worker needs. */
 uint32_t simt_jit_ranges(const struct jit_code *c);
@@ -39,6 +42,8 @@ const void *simt_jit_start(const struct jit_code *c);
 bool simt_jit_frame_fits(const struct jit_code *c, const struct frame *f);
 /* Where code for an instruction begins, when it has one and the values in the frame have the shapes it expects. */
 const void *simt_jit_entry(const struct jit_code *c, const struct frame *f, uint32_t pc);
+/* Tells the observer, if there is one, that all lanes exit at w->pc. */
+void simt_jit_exits(struct warp *w);
 enum jit_exit simt_jit_run(const struct jit_code *c, struct warp *w, char *R, const void *at);
 
 /* Blocks all of whose warps run code that does all by itself need no splits, as long as it never leaves. */

@@ -7,15 +7,23 @@ bool simt_jit_block_start(struct worker *k)
 {
     const void *start = k->jit ? simt_jit_start(k->jit) : NULL;
     k->quick = false;
-    if (!start) return false;
+    if (!start || k->observer) return false;
     for (uint32_t j = 0; j < k->warp_count; j++) {
         struct warp *w = &k->warps[j];
         if (!simt_warp_ready(w) || !w->generated) return false;
         w->resume = start;
+        w->frame = w->entry_frame;
         w->pc = w->entry_frame->function->start - 1;
     }
     k->quick = true;
     return true;
+}
+
+void simt_jit_exits(struct warp *w)
+{
+    struct simt_observer *o = w->worker->observer;
+    uint32_t m = FULL;
+    if (o && o->watch[w->pc]) o->before(o, w, &w->code[w->pc], &m);
 }
 
 /* Gives the warps their splits. Warp `odd` has left its code; those before it have come to a barrier or their end,
@@ -68,6 +76,7 @@ bool simt_jit_block_run(struct worker *k)
             w->budget = SLICE;
             enum jit_exit why = simt_jit_run(k->jit, w, w->entry_frame->regs, w->resume);
             if (why == JIT_EXIT) {
+                simt_jit_exits(w);
                 w->resume = NULL;
                 left--;
             } else if (why != JIT_BARRIER) {

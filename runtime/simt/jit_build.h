@@ -128,6 +128,7 @@ struct jit {
     int bits; /* of a vector: 512 with AVX-512, 256 with AVX2 */
     const struct simt_program *program;
     const struct function *function;
+    const uint8_t *watch; /* of the observer; NULL: none */
     struct jit_form special[SR_TID_Z + 1];
     struct x86 x;
     struct jit_insn *code; /* [count], those of setup first */
@@ -179,6 +180,10 @@ static inline bool form_is_uniform(struct jit_form f)
 static inline int64_t form_step(struct jit_form f)
 {
     return f.kind == FORM_CONST ? 0 : f.step;
+}
+static inline bool simt_jit_is_watched(const struct jit *j, const struct insn *i)
+{
+    return j->watch && j->watch[i - j->program->code];
 }
 static inline bool in_set(const uint64_t *set, uint32_t k)
 {

@@ -92,6 +92,14 @@ static void suspend(struct jit *j, enum jit_exit why, uint32_t pc, const struct 
 }
 
 /* ---- calls ---- */
+/* An op that an observer watches: it may take lanes out. */
+static enum event run_watched(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    struct simt_observer *o = w->worker->observer;
+    enum event ev = o->before(o, w, i, &m);
+    return ev == EV_NEXT && m ? i->run(R, i, m, w) : ev;
+}
+
 static void call_op(struct jit *j, const struct jit_insn *n)
 {
     struct x86 *x = &j->x;
@@ -114,7 +122,7 @@ static void call_op(struct jit *j, const struct jit_insn *n)
     x86_rr(x, ALU_MOV, true, RDI, REG_FRAME);
     x86_load_imm(x, RSI, (uint64_t)(uintptr_t)i);
     x86_rr(x, ALU_MOV, true, RCX, REG_WARP);
-    x86_load_imm(x, RAX, (uint64_t)(uintptr_t)i->run);
+    x86_load_imm(x, RAX, (uint64_t)(uintptr_t)(simt_jit_is_watched(j, i) ? run_watched : i->run));
     x86_vzeroupper(x);
     x86_call(x, RAX);
     for (int k = 0; k < n->write_count; k++) simt_jit_define_in_frame(j, n->writes[k]);
@@ -209,7 +217,10 @@ static void end_block(struct jit *j, const struct jit_insn *n)
     const struct jit_block *b = j->block, *behind = b->next[1] < 0 ? NULL : &j->blocks[b->next[1]];
     switch ((enum jit_kind)n->kind) {
     case JK_BRANCH: branch(j, n); break;
-    case JK_EXIT: leave_with(j, JIT_EXIT); break;
+    case JK_EXIT:
+        if (j->watch) x86_mem_imm(&j->x, ALU_MOV, false, WARP(pc), (int32_t)j->pc);
+        leave_with(j, JIT_EXIT);
+        break;
     case JK_LEAVE: x86_jump(&j->x, simt_jit_leaving(j, JIT_LEFT, false)); break;
     case JK_BARRIER:
         if (!behind) {
@@ -247,7 +258,7 @@ static void write_insn(struct jit *j, const struct jit_insn *n)
     case JK_PREDICATE: simt_jit_predicates(j, n); break;
     case JK_LOAD:
     case JK_STORE:
-        if (!simt_jit_memory(j, n) && !simt_jit_gather(j, n)) call_op(j, n);
+        if (simt_jit_is_watched(j, n->i) || (!simt_jit_memory(j, n) && !simt_jit_gather(j, n))) call_op(j, n);
         break;
     case JK_SHUFFLE: simt_jit_shuffle(j, n); break;
     case JK_VOTE: simt_jit_vote(j, n); break;

@@ -419,7 +419,7 @@ static bool describe_exchange(struct jit *j, struct jit_insn *n, const char *let
         if (n->kind == JK_SHUFFLE) ok = ok && add_write(j, n, i->d2, 'p');
         full &= n->kind == JK_NOP || (is_constant(j, i->b) && is_constant(j, i->c));
     }
-    if (!full || i->guard != SLOT_TRUE) n->kind = JK_CALL;
+    if (!full || i->guard != SLOT_TRUE || simt_jit_is_watched(j, i)) n->kind = JK_CALL;
     return ok;
 }
 
@@ -455,10 +455,13 @@ static void describe_one(struct jit *j, struct jit_insn *n, const struct insn *i
         if (n->kind != JK_LEAVE) n->kind = JK_UNKNOWN;
         if (is_control(i->run)) n->kind = JK_LEAVE;
     }
-    if (n->kind == JK_BRANCH || i->guard == SLOT_TRUE || n->kind == JK_UNKNOWN || n->kind == JK_LEAVE) return;
-    n->guarded = true; /* what it writes keeps its other lanes: those are read */
-    n->kind = n->kind == JK_NOP ? JK_NOP : JK_CALL;
-    bool ok = add_read(j, n, i->guard, 'p');
+    if (n->kind == JK_BRANCH || n->kind == JK_UNKNOWN || n->kind == JK_LEAVE) return;
+    /* What it writes keeps its other lanes: those are read. */
+    n->guarded = i->guard != SLOT_TRUE;
+    bool partial = n->guarded || (n->kind == JK_CALL && !i->memory && simt_jit_is_watched(j, i));
+    if (!partial) return;
+    if (n->guarded) n->kind = n->kind == JK_NOP ? JK_NOP : JK_CALL;
+    bool ok = !n->guarded || add_read(j, n, i->guard, 'p');
     for (int k = 0; k < n->write_count; k++) ok &= add_read(j, n, j->slots[n->writes[k]].offset, 0);
     if (!ok) {
         n->kind = JK_UNKNOWN;

@@ -163,7 +163,7 @@ static enum event run_generated(struct warp *w, struct split *s)
     case JIT_LEFT: s->pc = w->pc; return EV_NEXT;
     case JIT_SLICE: s->pc = w->pc; return EV_TAKE;
     case JIT_SCHEDULE: return EV_SCHEDULE;
-    case JIT_EXIT: return simt_op_exit(s->frame->regs, NULL, FULL, w);
+    case JIT_EXIT: simt_jit_exits(w); return simt_op_exit(s->frame->regs, NULL, FULL, w);
     case JIT_BARRIER: return simt_op_barrier(s->frame->regs, &w->code[w->pc], FULL, w);
     case JIT_FAULT: break;
     }
@@ -183,8 +183,8 @@ static inline __attribute__((always_inline)) enum outcome run_splits(struct warp
         char *R = s->frame->regs;
         const uint32_t mask = s->mask, stop = w->stop;
         enum event ev = EV_SCHEDULE;
-        bool generated = !watched && mask == FULL && w->generated && !w->forced && w->misfits < MISFITS &&
-                         s->frame == w->entry_frame;
+        bool generated =
+            mask == FULL && w->generated && !w->forced && w->misfits < MISFITS && s->frame == w->entry_frame;
         if (generated) ev = run_generated(w, s);
         uint32_t pc = s->pc;
         while (pc < stop && (!generated || ev == EV_NEXT)) {
@@ -373,8 +373,7 @@ bool simt_block_start(struct worker *k)
 {
     struct simt_observer *o = k->observer;
     k->fault.kind = SIMT_FAULT_NONE;
-    if (simt_jit_block_start(k)) return true;
-    if ((!o || !o->block_start || o->block_start(o, k)) && start_warps(k)) return true;
+    if ((!o || !o->block_start || o->block_start(o, k)) && (simt_jit_block_start(k) || start_warps(k))) return true;
     if (o && o->block_end) o->block_end(o, k);
     return false;
 }
@@ -382,7 +381,10 @@ bool simt_block_start(struct worker *k)
 enum block_outcome simt_block_run(struct worker *k)
 {
     struct simt_observer *o = k->observer;
-    if (k->quick && simt_jit_block_run(k)) return BLOCK_DONE;
+    if (k->quick && simt_jit_block_run(k)) {
+        if (o && o->block_end) o->block_end(o, k);
+        return BLOCK_DONE;
+    }
     if (!o) return run_warps(k, run_warp);
     enum block_outcome outcome = run_warps(k, run_watched);
     if (outcome == BLOCK_WAITS) return outcome;
