@@ -389,7 +389,7 @@ void lg_open_array(lua_State *L)
                                                           lg_random_functions, lg_join_functions,   lg_lazy_functions,
                                                           lg_einsum_functions, lg_io_functions};
     static const struct lg_function *const methods[] = {lg_array_methods, lg_shape_methods, lg_reduce_methods,
-                                                        lg_describe_methods};
+                                                        lg_describe_methods, lg_sparse_array_methods};
     static const struct lg_function *const both[] = {lg_statistics_functions, lg_contract_functions,
                                                      lg_compose_functions,    lg_sort_functions,
                                                      lg_histogram_functions,  lg_conv_functions};
@@ -399,6 +399,7 @@ void lg_open_array(lua_State *L)
     lg_open_random(L);
     lg_open_linalg(L);
     lg_open_dtypes(L);
+    lg_open_sparse(L);
     lua_newtable(L); /* the methods */
     for (size_t i = 0; i < sizeof both / sizeof *both; i++) lg_register(L, "array", both[i]);
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) lg_register(L, "array", methods[i]);

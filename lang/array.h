@@ -9,7 +9,8 @@
 extern const struct lg_function lg_create_functions[], lg_reduce_functions[], lg_memory_functions[],
     lg_random_functions[], lg_join_functions[], lg_lazy_functions[], lg_einsum_functions[], lg_io_functions[];
 extern const struct lg_function lg_topics[]; /* documentation alone */
-extern const struct lg_function lg_array_methods[], lg_shape_methods[], lg_reduce_methods[], lg_describe_methods[];
+extern const struct lg_function lg_array_methods[], lg_shape_methods[], lg_reduce_methods[], lg_describe_methods[],
+    lg_sparse_array_methods[];
 /* Rows that are both functions of the gpu table and methods. */
 extern const struct lg_function lg_statistics_functions[], lg_contract_functions[], lg_compose_functions[],
     lg_sort_functions[], lg_histogram_functions[], lg_conv_functions[];
@@ -27,6 +28,10 @@ void lg_open_random(lua_State *L);
 /* gpu.linalg, likewise. */
 void lg_open_linalg(lua_State *L);
 void lg_open_dtypes(lua_State *L); /* gpu.dtypes */
+/* gpu.sparse, likewise; whether the value at idx is a sparse matrix; the product where argument 1 or 2 is one. */
+void lg_open_sparse(lua_State *L);
+bool lg_is_sparse(lua_State *L, int idx);
+int lg_sparse_matmul(lua_State *L);
 
 /* Where a new array goes and what it is made of: trailing arguments of creation functions. Strings and device objects
  * in any order, nil, or one table {dtype = ..., device = ...}. Reads arguments first..top. */

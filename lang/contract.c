@@ -12,6 +12,8 @@ static int finish(lua_State *L)
 
 static int matmul(lua_State *L)
 {
+    bool arrays = lg_test_array(L, 1) && lg_test_array(L, 2);
+    if (!arrays && (lg_is_sparse(L, 1) || lg_is_sparse(L, 2))) return lg_sparse_matmul(L);
     const struct rt_array *a = lg_check_array(L, 1), *b = lg_check_array(L, 2);
     struct rt_array *out = lg_new_array(L);
     lg_check(L, kn_matmul(a, b, out, lg_error_box(L)));

@@ -77,8 +77,8 @@ static void save_npy(lua_State *L, const char *path, const struct lg_file_option
     lg_check(L, rt_npy_save(path, a.dtype, a.ndim, a.shape, data, lg_error_box(L)));
 }
 
-static enum rt_status load_member(const struct rt_zip *z, const struct rt_zip_member *m, const char *name,
-                                  struct rt_device *d, struct rt_array *out, struct rt_error *e)
+enum rt_status lg_load_member(const struct rt_zip *z, const struct rt_zip_member *m, const char *name,
+                              struct rt_device *d, struct rt_array *out, struct rt_error *e)
 {
     struct rt_zip_input in;
     struct rt_npy h;
@@ -102,7 +102,7 @@ static int load_npz(lua_State *L, const char *path, const struct lg_file_options
         lua_pushlstring(L, m->name, m->name_length - 4);
         const char *name = lua_pushfstring(L, "'%s' of %s", lua_tostring(L, -1), path);
         struct rt_array *out = lg_new_array(L);
-        lg_check(L, load_member(&f->zip, m, name, o->place.device, out, lg_error_box(L)));
+        lg_check(L, lg_load_member(&f->zip, m, name, o->place.device, out, lg_error_box(L)));
         lg_to_wanted(L, &o->place);
         lua_remove(L, -2);
         lua_rawset(L, -3);

@@ -25,6 +25,9 @@ struct lg_file {
     size_t size;
 };
 struct lg_file *lg_push_file(lua_State *L);
+/* The array of a member that messages call `name`, on a device. Never raises. */
+enum rt_status lg_load_member(const struct rt_zip *z, const struct rt_zip_member *m, const char *name,
+                              struct rt_device *d, struct rt_array *out, struct rt_error *e);
 
 /* A format: each pushes what it loads and returns how many values that is, or saves the value at stack index 2. */
 struct lg_file_format {

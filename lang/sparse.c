@@ -1,0 +1,454 @@
+/* Sparse matrices: the userdata, its fields, operators and methods. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "lang/sparse.h"
+#include "lang/cells.h"
+#include "lang/closest.h"
+
+#define SHOWN 12 /* elements that are shown without a gap */
+
+struct kn_csr *lg_new_sparse(lua_State *L)
+{
+    lg_memory_enter(L);
+    struct kn_csr *a = lua_newuserdatauv(L, sizeof *a, 0);
+    memset(a, 0, sizeof *a);
+    luaL_setmetatable(L, LG_SPARSE);
+    return a;
+}
+
+struct kn_csr *lg_check_sparse(lua_State *L, int idx)
+{
+    return luaL_checkudata(L, idx, LG_SPARSE);
+}
+
+static int collect(lua_State *L)
+{
+    kn_csr_release(lg_check_sparse(L, 1));
+    return 0;
+}
+
+/* ---- single elements ---- */
+
+static int64_t integer_at(lua_State *L, const struct rt_array *a, int64_t i)
+{
+    uint64_t element = 0;
+    struct rt_array one = *a; /* borrowed */
+    one.ndim = 0;
+    one.offset += i;
+    lg_check(L, rt_array_read(&one, &element, lg_error_box(L)));
+    return rt_load_int(a->dtype, &element);
+}
+
+/* How many of the integers [low, high) of an ascending list are below `value` or, with `or_same`, not above it. */
+static int64_t place_of(lua_State *L, const struct rt_array *a, int64_t low, int64_t high, int64_t value, bool or_same)
+{
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2, v = integer_at(L, a, middle);
+        if (v < value || (or_same && v == value))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The integer on top of the stack, popped, as an index from 0. */
+static int64_t index_from(lua_State *L, int64_t n, const char *what)
+{
+    int is_integer;
+    lua_Integer i = lua_tointegerx(L, -1, &is_integer), from = i < 0 ? i + n : i - 1;
+    if (!is_integer || i == 0 || from < 0 || from >= n)
+        luaL_error(L, "there is no %s %s of a sparse matrix with %I of them", what, luaL_tolstring(L, -1, NULL),
+                   (LUAI_UACINT)n);
+    lua_pop(L, 1);
+    return from;
+}
+
+static int push_element(lua_State *L, const struct kn_csr *a)
+{
+    if (!lua_istable(L, 2) || lua_rawlen(L, 2) != 2)
+        return luaL_error(L, "a sparse matrix is read by A[{row, column}]; A:todense() has all that arrays have");
+    lua_rawgeti(L, 2, 1);
+    int64_t row = index_from(L, a->rows, "row");
+    lua_rawgeti(L, 2, 2);
+    int64_t column = index_from(L, a->columns, "column");
+    int64_t end = integer_at(L, &a->starts, row + 1);
+    int64_t at = place_of(L, &a->indices, integer_at(L, &a->starts, row), end, column, false);
+    if (at == end || integer_at(L, &a->indices, at) != column) {
+        lua_pushnumber(L, 0);
+        return 1;
+    }
+    struct rt_array one = a->data; /* borrowed */
+    one.ndim = 0;
+    one.offset += at;
+    lg_push_element(L, &one);
+    return 1;
+}
+
+/* ---- fields ---- */
+
+/* Pushes a list of integers counted from 1: the stored ones count from 0. */
+static void push_from_one(lua_State *L, const struct rt_array *a)
+{
+    struct rt_array *out = lg_new_array(L);
+    struct kn_operand args[2] = {{.array = out}, {.i = 1}};
+    lg_check(L, kn_convert(a, RT_INT64, rt_array_device(a), out, lg_error_box(L)));
+    lg_check(L, kn_apply(KN_ADD, args, out, lg_error_box(L)));
+}
+
+static void field_shape(lua_State *L, const struct kn_csr *a)
+{
+    lg_push_shape(L, 2, (int64_t[]){a->rows, a->columns});
+}
+static void field_nnz(lua_State *L, const struct kn_csr *a)
+{
+    lua_pushinteger(L, a->data.shape[0]);
+}
+static void field_dtype(lua_State *L, const struct kn_csr *a)
+{
+    lua_pushstring(L, rt_dtypes[a->data.dtype].name);
+}
+static void field_device(lua_State *L, const struct kn_csr *a)
+{
+    lua_pushstring(L, kn_csr_device(a)->name);
+}
+static void field_data(lua_State *L, const struct kn_csr *a)
+{
+    rt_array_share(&a->data, lg_new_array(L));
+}
+static void field_indices(lua_State *L, const struct kn_csr *a)
+{
+    push_from_one(L, &a->indices);
+}
+static void field_indptr(lua_State *L, const struct kn_csr *a)
+{
+    push_from_one(L, &a->starts);
+}
+static void field_T(lua_State *L, const struct kn_csr *a)
+{
+    struct kn_csr *out = lg_new_sparse(L);
+    lg_check(L, kn_csr_transpose(a, out, lg_error_box(L)));
+}
+
+#define EXAMPLE "local a = gpu.array({{0, 5, 0}, {7, 0, 8}}):to_sparse()\n"
+static const struct field {
+    const char *name;
+    void (*push)(lua_State *L, const struct kn_csr *a);
+    const char *doc, *example;
+} fields[] = {
+    {"shape", field_shape, "The numbers of rows and columns, as a table.",
+     EXAMPLE "assert(tostring(a.shape) == '(2, 3)')"},
+    {"nnz", field_nnz, "How many elements are stored.", EXAMPLE "assert(a.nnz == 3)"},
+    {"dtype", field_dtype, "The name of the elements' type, float32 or float64.",
+     EXAMPLE "assert(a.dtype == 'float32')"},
+    {"device", field_device, "The name of the device that holds the elements.",
+     EXAMPLE "assert(a.device == gpu.device().name)"},
+    {"data", field_data, "The stored elements, row by row.\nWriting to them changes the matrix.",
+     EXAMPLE "a.data:mul_(2)\nassert(a[{2, 3}] == 16)"},
+    {"indices", field_indices, "The column of each stored element, from 1: a new int64 array.",
+     EXAMPLE "assert(a.indices:equal(gpu.array({2, 1, 3})))"},
+    {"indptr", field_indptr,
+     "Where the rows start: elements indptr[i] to indptr[i + 1] - 1 are those of row i. A new int64 array.",
+     EXAMPLE "assert(a.indptr:equal(gpu.array({1, 2, 4})))"},
+    {"T", field_T, "The transposed matrix, a new one.", EXAMPLE "assert(a.T[{3, 2}] == 8)"},
+};
+#define FIELDS (sizeof fields / sizeof *fields)
+
+/* A.name, A:name(...), A[{i, j}]. Upvalue: the methods. */
+static int sparse_index(lua_State *L)
+{
+    const struct kn_csr *a = lg_check_sparse(L, 1);
+    if (lua_type(L, 2) != LUA_TSTRING) return push_element(L, a);
+    const char *key = lua_tostring(L, 2);
+    for (size_t i = 0; i < FIELDS; i++)
+        if (!strcmp(fields[i].name, key)) {
+            fields[i].push(L, a);
+            return 1;
+        }
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+    return lg_raise_unknown(L, "a sparse matrix has no method or field", key, lua_upvalueindex(1), 0);
+}
+
+static int sparse_newindex(lua_State *L)
+{
+    return luaL_error(L, "a sparse matrix takes no new elements; A + B adds some, A.data has those that are there");
+}
+
+static int sparse_fields(lua_State *L)
+{
+    lua_newtable(L);
+    for (size_t i = 0; i < FIELDS; i++) {
+        lua_pushstring(L, fields[i].name);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+static int sparse_len(lua_State *L)
+{
+    lua_pushinteger(L, lg_check_sparse(L, 1)->rows);
+    return 1;
+}
+
+static int sparse_tostring(lua_State *L)
+{
+    const struct kn_csr *a = lg_check_sparse(L, 1);
+    struct lg_cells c;
+    char place[64], cell[LG_CELL_TEXT], line[2 * sizeof place + 2 * sizeof cell];
+    luaL_Buffer b;
+    int width = snprintf(NULL, 0, "(%" PRId64 ", %" PRId64 ")", a->rows, a->columns);
+    lg_push_cells(L, &a->data, SHOWN, &c);
+    luaL_buffinit(L, &b);
+    lua_pushfstring(L, "sparse %s (%I, %I) on %s, %I elements", rt_dtypes[a->data.dtype].name, (LUAI_UACINT)a->rows,
+                    (LUAI_UACINT)a->columns, kn_csr_device(a)->name, (LUAI_UACINT)a->data.shape[0]);
+    luaL_addvalue(&b);
+    for (int64_t i = 0; i < c.size; i++) {
+        int64_t at = lg_cell_index(&c, 0, i) - 1;
+        if (i == c.front[0] && lg_has_gap(&c, 0)) luaL_addstring(&b, "\n  ...");
+        int64_t row = place_of(L, &a->starts, 0, a->rows + 1, at, true);
+        snprintf(place, sizeof place, "(%" PRId64 ", %" PRId64 ")", row, integer_at(L, &a->indices, at) + 1);
+        lg_cell_text(&c, i, cell);
+        snprintf(line, sizeof line, "\n  %-*s  %*s", width, place, c.width, cell);
+        luaL_addstring(&b, line);
+    }
+    luaL_pushresult(&b);
+    return 1;
+}
+
+/* ---- operators ---- */
+
+/* A with other elements, made of its own and a number. */
+static int with_elements(lua_State *L, enum kn_op op, const struct kn_csr *a, struct kn_operand number)
+{
+    struct kn_csr *out = lg_new_sparse(L);
+    struct kn_operand args[2] = {{.array = &a->data}, number};
+    lg_check(L, kn_apply(op, args, &out->data, lg_error_box(L)));
+    rt_array_share(&a->indices, &out->indices);
+    rt_array_share(&a->starts, &out->starts);
+    out->rows = a->rows;
+    out->columns = a->columns;
+    return 1;
+}
+
+static int scaled(lua_State *L, enum kn_op op, int matrix, int number)
+{
+    struct kn_operand factor;
+    if (lua_type(L, number) != LUA_TNUMBER)
+        return luaL_error(L,
+                          "a sparse matrix is multiplied and divided by a number, got %s; A:matmul(x) is the product "
+                          "of matrices",
+                          luaL_typename(L, number));
+    lg_check_operand(L, number, &factor);
+    return with_elements(L, op, lg_check_sparse(L, matrix), factor);
+}
+
+static int sparse_mul(lua_State *L)
+{
+    bool first = luaL_testudata(L, 1, LG_SPARSE);
+    return scaled(L, KN_MUL, first ? 1 : 2, first ? 2 : 1);
+}
+
+static int sparse_div(lua_State *L)
+{
+    if (!luaL_testudata(L, 1, LG_SPARSE)) return luaL_error(L, "nothing is divided by a sparse matrix");
+    return scaled(L, KN_DIV, 1, 2);
+}
+
+static int sparse_unm(lua_State *L)
+{
+    return with_elements(L, KN_MUL, lg_check_sparse(L, 1), (struct kn_operand){.i = -1});
+}
+
+static int added(lua_State *L, double factor)
+{
+    for (int i = 1; i <= 2; i++)
+        if (!luaL_testudata(L, i, LG_SPARSE))
+            return luaL_error(L, "a sparse matrix is added to another, got %s; A:todense() makes an array",
+                              luaL_typename(L, i));
+    const struct kn_csr *a = lg_check_sparse(L, 1), *b = lg_check_sparse(L, 2);
+    struct kn_csr *out = lg_new_sparse(L);
+    lg_check(L, kn_csr_add(a, b, factor, out, lg_error_box(L)));
+    return 1;
+}
+
+static int sparse_add(lua_State *L)
+{
+    return added(L, 1);
+}
+static int sparse_sub(lua_State *L)
+{
+    return added(L, -1);
+}
+
+/* ---- methods ---- */
+
+static int todense(lua_State *L)
+{
+    const struct kn_csr *a = lg_check_sparse(L, 1);
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_csr_to_dense(a, out, lg_error_box(L)));
+    return 1;
+}
+
+static int to(lua_State *L)
+{
+    const struct kn_csr *a = lg_check_sparse(L, 1);
+    struct lg_placement p = {a->data.dtype, kn_csr_device(a)};
+    lg_check_placement(L, 2, &p);
+    lg_check(L, kn_csr_dtype(p.dtype, &p.dtype, lg_error_box(L)));
+    struct kn_csr *out = lg_new_sparse(L);
+    lg_check(L, kn_csr_convert(a, p.dtype, p.device, out, lg_error_box(L)));
+    return 1;
+}
+
+static int coo(lua_State *L)
+{
+    const struct kn_csr *a = lg_check_sparse(L, 1);
+    field_data(L, a);
+    struct rt_array *rows = lg_new_array(L);
+    lg_check(L, kn_csr_rows(a, 1, rows, lg_error_box(L)));
+    field_indices(L, a);
+    return 3;
+}
+
+/* x times A is what A.T times x.T is, transposed. */
+static int times_from_left(lua_State *L, const struct rt_array *x, const struct kn_csr *a)
+{
+    char text[256];
+    struct rt_error *e = lg_error_box(L);
+    if (x->ndim < 1 || x->ndim > 2 || x->shape[x->ndim - 1] != a->rows)
+        return luaL_error(L, "matmul: an array of shape %s does not fit a sparse matrix of %I rows",
+                          rt_shape_text(x->ndim, x->shape, text, sizeof text), (LUAI_UACINT)a->rows);
+    struct rt_array right = *x; /* borrowed */
+    if (x->ndim == 2) {
+        right.shape[0] = x->shape[1];
+        right.shape[1] = x->shape[0];
+        right.strides[0] = x->strides[1];
+        right.strides[1] = x->strides[0];
+    }
+    struct kn_csr *turned = lg_new_sparse(L);
+    lg_check(L, kn_csr_transpose(a, turned, e));
+    struct rt_array *product = lg_new_array(L);
+    lg_check(L, kn_csr_matmul(turned, &right, product, e));
+    if (x->ndim == 1) return 1;
+    struct rt_array *view = lg_new_array(L), *out = lg_new_array(L);
+    lg_check(L, rt_array_permute(product, (const int[]){1, 0}, view, e));
+    lg_check(L, kn_contiguous(view, out, e));
+    return 1;
+}
+
+bool lg_is_sparse(lua_State *L, int idx)
+{
+    return luaL_testudata(L, idx, LG_SPARSE) != NULL;
+}
+
+int lg_sparse_matmul(lua_State *L)
+{
+    struct rt_error *e = lg_error_box(L);
+    if (!lg_is_sparse(L, 1)) return times_from_left(L, lg_check_array(L, 1), lg_check_sparse(L, 2));
+    const struct kn_csr *a = lg_check_sparse(L, 1);
+    if (lg_is_sparse(L, 2)) {
+        const struct kn_csr *b = lg_check_sparse(L, 2);
+        struct kn_csr *out = lg_new_sparse(L);
+        lg_check(L, kn_csr_product(a, b, out, e));
+        return 1;
+    }
+    const struct rt_array *x = lg_check_array(L, 2);
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_csr_matmul(a, x, out, e));
+    return 1;
+}
+
+/* Sums of rows are the product with a vector of ones. */
+static int sum(lua_State *L)
+{
+    const struct kn_csr *a = lg_check_sparse(L, 1);
+    struct rt_error *e = lg_error_box(L);
+    if (lua_isnoneornil(L, 2)) {
+        struct rt_array *all = lg_new_array(L);
+        lg_check(L, kn_reduce(KN_SUM, &a->data, KN_ALL_AXES, false, all, e));
+        lg_push_element(L, all);
+        return 1;
+    }
+    if (lg_check_axis(L, 2, 2) == 0) {
+        struct kn_csr *turned = lg_new_sparse(L);
+        lg_check(L, kn_csr_transpose(a, turned, e));
+        a = turned;
+    }
+    struct rt_array *ones = lg_new_array(L), *out = lg_new_array(L);
+    lg_check(L, rt_array_new(kn_csr_device(a), a->data.dtype, 1, &a->columns, ones, e));
+    lg_check(L, kn_fill(ones, &(struct kn_operand){.i = 1}, e));
+    lg_check(L, kn_csr_matmul(a, ones, out, e));
+    return 1;
+}
+
+static const struct lg_function methods[] = {
+    {"todense", todense, "A:todense()", "The matrix as an array of two axes.",
+     EXAMPLE "assert(a:todense():equal(gpu.array({{0, 5, 0}, {7, 0, 8}})))"},
+    {"matmul", lg_sparse_matmul, "A:matmul(x)   gpu.matmul(A, x)",
+     "The product with a vector or matrix, which is an array, or with a sparse matrix, which is one again.\n"
+     "gpu.matmul(x, A) takes the array on the left.",
+     EXAMPLE "assert(a:matmul(gpu.array({1, 2, 3})):equal(gpu.array({10, 31})))\n"
+             "assert(gpu.matmul(gpu.ones(2), a)[3] == 8 and a:matmul(a.T)[{2, 2}] == 113)"},
+    {"sum", sum, "A:sum([axis])", "The sum of all elements, or along an axis as an array: 1 adds rows up, 2 columns.",
+     EXAMPLE "assert(a:sum() == 20 and a:sum(2)[2] == 15 and a:sum(1)[1] == 7)"},
+    {"coo", coo, "A:coo()",
+     "Three arrays: the stored elements, and the row and the column of each, from 1.\ngpu.sparse.coo takes them back.",
+     EXAMPLE "local data, rows, columns = a:coo()\nassert(rows[3] == 2 and columns[3] == 3)\n"
+             "assert(gpu.sparse.coo(data, rows, columns, a.shape).nnz == 3)"},
+    {"to", to, "A:to([dtype] [, device])", "The matrix with another dtype or on another device.",
+     EXAMPLE "assert(a:to('float64', 'cpu').device == 'cpu')"},
+    {0}};
+
+static void document_fields(lua_State *L)
+{
+    struct lg_function *rows = lua_newuserdatauv(L, FIELDS * sizeof *rows, 0);
+    for (size_t i = 0; i < FIELDS; i++) {
+        const char *signature = lua_pushfstring(L, "A.%s", fields[i].name);
+        luaL_ref(L, LUA_REGISTRYINDEX);
+        rows[i] = (struct lg_function){fields[i].name, NULL, signature, fields[i].doc, fields[i].example};
+        lg_document(L, "sparse", &rows[i]);
+    }
+    luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+static int missing(lua_State *L)
+{
+    if (lua_type(L, 2) != LUA_TSTRING) return 0;
+    return lg_raise_unknown(L, "gpu.sparse has no function", lua_tostring(L, 2), 1, 0);
+}
+
+void lg_open_sparse(lua_State *L)
+{
+    static const luaL_Reg meta[] = {{"__gc", collect},
+                                    {"__newindex", sparse_newindex},
+                                    {"__len", sparse_len},
+                                    {"__tostring", sparse_tostring},
+                                    {"__fields", sparse_fields},
+                                    {"__mul", sparse_mul},
+                                    {"__div", sparse_div},
+                                    {"__unm", sparse_unm},
+                                    {"__add", sparse_add},
+                                    {"__sub", sparse_sub},
+                                    {NULL, NULL}};
+    lua_newtable(L);
+    lg_register(L, "gpu.sparse", lg_sparse_make_functions);
+    lg_register(L, "gpu.sparse", lg_sparse_io_functions);
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, missing);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+    lua_setfield(L, -2, "sparse");
+    luaL_newmetatable(L, LG_SPARSE);
+    luaL_setfuncs(L, meta, 0);
+    lua_newtable(L);
+    lg_register(L, "sparse", methods);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, "__methods"); /* for completion */
+    lua_pushcclosure(L, sparse_index, 1);
+    lua_setfield(L, -2, "__index");
+    lua_pop(L, 1);
+    document_fields(L);
+}

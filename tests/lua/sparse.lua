@@ -1,0 +1,152 @@
+-- Sparse matrices against the arrays that they stand for.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+
+for _, device in ipairs(t.devices()) do
+  local function test(name, body)
+    t.test(name .. " on " .. device, function()
+      gpu.seed(11)
+      body()
+    end)
+  end
+  -- An array with about one element in `every`, small whole numbers.
+  local function thin(rows, columns, every, dtype)
+    local x = gpu.random.integers(-9, 9, { rows, columns }, "int32", device)
+    local keep = gpu.rand({ rows, columns }, device):lt(1 / every)
+    return gpu.where(keep, x, 0):to(dtype or "float32")
+  end
+  local function same(a, x, what)
+    t.eq(tostring(a.shape), tostring(x.shape), what)
+    local dense = a:todense()
+    t.eq(dense.device, device, what)
+    assert(dense:equal(x), (what or "the matrix") .. " is\n" .. tostring(dense) .. "\nexpected\n" .. tostring(x))
+  end
+  local shapes = { { 0, 0 }, { 0, 5 }, { 5, 0 }, { 1, 1 }, { 7, 11 }, { 40, 3 }, { 3, 4097 }, { 70, 70 } }
+
+  test("from arrays and back, transposed, to triples", function()
+    for _, shape in ipairs(shapes) do
+      for _, every in ipairs { 1, 4, 1e9 } do
+        local x = thin(shape[1], shape[2], every)
+        local a = x:to_sparse()
+        t.eq(a.nnz, x:count_nonzero())
+        t.eq(a.dtype, "float32")
+        same(a, x)
+        same(a.T, x.T)
+        same(x.T:to_sparse(), x.T)
+        local data, rows, columns = a:coo()
+        same(gpu.sparse.coo(data, rows, columns, a.shape), x)
+        same(gpu.sparse.coo(data:flip(1), rows:flip(1), columns:flip(1), a.shape), x)
+        same(gpu.sparse.csr(a.data, a.indices, a.indptr, a.shape), x)
+      end
+    end
+  end)
+
+  test("products with arrays", function()
+    for _, shape in ipairs(shapes) do
+      local m, n = shape[1], shape[2]
+      for _, dtype in ipairs { "float32", "float64" } do
+        local x = thin(m, n, 3, dtype)
+        local a = x:to_sparse()
+        for _, right in ipairs { thin(n, 1, 1), thin(n, 5, 1, "float64"), thin(5, n, 1).T, thin(n, 0, 1), thin(n, 33, 1, "int32") } do
+          local y = a:matmul(right)
+          t.eq(y.dtype, (dtype == "float64" or right.dtype == "float64") and "float64" or "float32")
+          assert(y:equal(gpu.matmul(x, right:to(dtype))))
+        end
+        local vector = thin(n, 1, 1, dtype)[{ {}, 1 }]
+        t.eq(tostring(gpu.matmul(a, vector).shape), "(" .. m .. ",)")
+        if m > 0 and n > 0 then assert(gpu.matmul(a, vector):equal(x:matmul(vector))) end
+        local left, line = thin(4, m, 1, dtype), thin(1, m, 1, dtype)[1]
+        assert(gpu.matmul(left, a):equal(left:matmul(x)))
+        if m > 0 and n > 0 then assert(line:matmul(a):equal(line:matmul(x))) end
+        assert(a:sum(2):equal(x:sum(2)) and a:sum(1):equal(x:sum(1)) and a:sum() == x:sum())
+        assert(a:sum(-1):equal(x:sum(-1)))
+      end
+    end
+  end)
+
+  test("of two sparse matrices", function()
+    for _, shape in ipairs(shapes) do
+      local x, y, z = thin(shape[1], shape[2], 3), thin(shape[1], shape[2], 2, "float64"), thin(shape[2], 20, 5)
+      local a, b, c = x:to_sparse(), y:to_sparse(), z:to_sparse()
+      same(a + b, x + y, "the sum")
+      t.eq((a + b).dtype, "float64")
+      same(a - b, x - y, "the difference")
+      t.eq((a - a).nnz, 0)
+      same(a:matmul(c), x:matmul(z), "the product")
+      same(-a, -x)
+      same(3 * a, 3 * x)
+      same(a * 0.5, x / 2)
+      same(a / 4, x / 4)
+    end
+  end)
+
+  test("elements, fields and text", function()
+    local a = gpu.sparse.csr({ 5, 7, 8.5 }, { 2, 1, 3 }, { 1, 2, 4, 4 }, { 3, 4 }, device)
+    t.eq(tostring(a), "sparse float32 (3, 4) on " .. device .. ", 3 elements\n  (1, 2)  5.0\n  (2, 1)  7.0\n  (2, 3)  8.5")
+    t.eq(a[{ 2, 3 }], 8.5)
+    t.eq(a[{ -2, -2 }], 8.5)
+    t.eq(a[{ 3, 4 }], 0)
+    t.eq(#a, 3)
+    t.same(a.indptr:totable(), { 1, 2, 4, 4 })
+    t.same(a.indices:totable(), { 2, 1, 3 })
+    a.data:mul_(2)
+    t.eq(a[{ 1, 2 }], 10)
+    local long = gpu.eye(100, device):to_sparse()
+    assert(tostring(long):find("(3, 3)      1\n  ...\n  (98, 98)    1", 1, true), tostring(long))
+    t.eq(a:to("float64", "cpu").dtype .. a:to("float64", "cpu").device, "float64cpu")
+    t.eq(a:to("float16").dtype, "float32")
+  end)
+
+  test("what is unsorted or double is put in order", function()
+    local a = gpu.sparse.csr({ 1, 2, 3, 4 }, { 3, 1, 3, 2 }, { 1, 4, 5 }, { 2, 3 }, "float64", device)
+    t.same(a:todense():totable(), { { 2, 0, 4 }, { 0, 4, 0 } })
+    t.eq(a.nnz, 3)
+    local nan = gpu.array({ { 0 / 0, 0 }, { 0, 1 } }, device):to_sparse()
+    t.eq(nan.nnz, 2)
+  end)
+
+  test("what does not fit", function()
+    local csr, coo = gpu.sparse.csr, gpu.sparse.coo
+    t.raises({ "indices[2] is 4", "3 columns" }, csr, { 1, 2 }, { 1, 4 }, { 1, 3 }, { 1, 3 }, device)
+    t.raises({ "indices[1] is 0", "counted from 1" }, csr, { 1 }, { 0 }, { 1, 2 }, { 1, 3 }, device)
+    t.raises("indptr[1] is 0: it starts with 1", csr, { 1 }, { 1 }, { 0, 1 }, { 1, 3 }, device)
+    t.raises("indptr[3] is 1", csr, { 1 }, { 1 }, { 1, 2, 1 }, { 2, 3 }, device)
+    t.raises({ "indptr has the shape (2,)", "expected (4,)" }, csr, { 1 }, { 1 }, { 1, 2 }, { 3, 3 }, device)
+    t.raises({ "indices has the shape (1,)", "(2,)" }, csr, { 1, 2 }, { 1 }, { 1, 3 }, { 1, 3 }, device)
+    t.raises("rows[1] is 3, and there are 2 rows", coo, { 1 }, { 3 }, { 1 }, { 2, 2 }, device)
+    t.raises("the numbers are not whole", coo, { 1 }, gpu.array({ 1.5 }, device), { 1 }, { 2, 2 }, device)
+    t.raises("{rows, columns}", coo, { 1 }, { 1 }, { 1 }, { 2 }, device)
+    t.raises("less than 2147483647 rows", csr, {}, {}, { 1 }, { 0, 1 << 31 }, device)
+    t.raises("not of the shape (3,)", gpu.ones(3, device).to_sparse, gpu.ones(3, device))
+    local a = gpu.eye(3, device):to_sparse()
+    t.raises({ "(3, 3)", "not the shape (4,)" }, gpu.matmul, a, gpu.ones(4, device))
+    t.raises({ "(2, 4)", "3 rows" }, gpu.matmul, gpu.ones(2, 4, device), a)
+    t.raises({ "(3, 3) and (2, 2)", "added" }, function() return a + gpu.eye(2, device):to_sparse() end)
+    t.raises({ "(3, 3) and (2, 2)", "multiplied" }, a.matmul, a, gpu.eye(2, device):to_sparse())
+    t.raises("A:matmul(x)", function() return a * gpu.ones(3, device) end)
+    t.raises("A:todense()", function() return a + 1 end)
+    t.raises("A[{row, column}]", function() return a[1] end)
+    t.raises("there is no row 4", function() return a[{ 4, 1 }] end)
+    t.raises("takes no new elements", function() a[{ 1, 1 }] = 2 end)
+    t.raises({ "no method or field 'colums'" }, function() return a.colums end)
+    t.raises({ "cpu", "simt" }, gpu.matmul, a, gpu.ones(3, device == "cpu" and "simt" or "cpu"))
+    t.raises("gpu.sparse has no function 'bsr'", function() return gpu.sparse.bsr end)
+  end)
+
+  test("files", function()
+    local path = os.tmpname()
+    local a = thin(30, 20, 4, "float64"):to_sparse()
+    for _, compress in ipairs { false, true } do
+      gpu.sparse.save(path, a, { compress = compress })
+      local b = gpu.sparse.load(path, device)
+      t.eq(b.device .. b.dtype, device .. "float64")
+      t.eq((a - b).nnz, 0)
+      t.eq(gpu.sparse.load(path, "float32", device).dtype, "float32")
+    end
+    gpu.save(path, { x = gpu.ones(2) }, { format = "npz" })
+    t.raises({ path, "it holds no sparse matrix" }, gpu.sparse.load, path)
+    os.remove(path)
+  end)
+end
+
+t.done()
