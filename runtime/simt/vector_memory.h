@@ -158,7 +158,7 @@ static inline __attribute__((always_inline)) bool locate_shared(const struct war
 #define MOVE_LANE_1(memory, DT)                                                                                        \
     for (unsigned k = 0; k < n; k++) __atomic_store_n(&p[k], (memory)((const DT *)(R + slots[k]))[l], __ATOMIC_RELEASE);
 
-#define FULL_WARP(memory, name, N, DT, AT, MOVE, LOCATE, HOST)                                                         \
+#define FULL_WARP(memory, name, lanes, N, DT, AT, MOVE, LOCATE, HOST)                                                  \
     OP(name)                                                                                                           \
     {                                                                                                                  \
         const unsigned n = (N), bytes = n * (unsigned)sizeof(memory);                                                  \
@@ -180,15 +180,14 @@ static inline __attribute__((always_inline)) bool locate_shared(const struct war
                 }                                                                                                      \
                 left = h ? 0 : 0xffff0000u;                                                                            \
             }                                                                                                          \
-        return left ? name##_lanes(R, i, left, w) : EV_NEXT;                                                           \
+        return left ? lanes(R, i, left, w) : EV_NEXT;                                                                  \
     }
-#define EACH_ACCESS(memory, name, N, DT, AT, QUICK, STORE, SPACE)                                                      \
-    static                                                                                                             \
-        __attribute__((noinline)) enum event name##_lanes(char *R, const struct insn *i, uint32_t m, struct warp *w)   \
+#define EACH_ACCESS(memory, lanes, DT, AT, QUICK, STORE, SPACE)                                                        \
+    static __attribute__((noinline)) enum event lanes(char *R, const struct insn *i, uint32_t m, struct warp *w)       \
     {                                                                                                                  \
-        const unsigned n = (N), bytes = n * (unsigned)sizeof(memory);                                                  \
+        const unsigned n = i->count, bytes = n * (unsigned)sizeof(memory);                                             \
         const AT *a = (const AT *)(R + i->a);                                                                          \
-        const uint32_t *slots = (N) == 1 ? &i->d : w->worker->program->extra + i->extra;                               \
+        const uint32_t *slots = n == 1 ? &i->d : w->worker->program->extra + i->extra;                                 \
         if (i->flags & F_SPIN) simt_tally_settle(w->worker);                                                           \
         if ((i->flags & F_SPIN) && (STORE || SPACE == PTX_SHARED)) w->budget -= SPIN_COST;                             \
         if ((i->flags & F_SPIN) && !STORE && SPACE != PTX_SHARED) simt_waits(w, SPIN_COST);                            \
@@ -202,14 +201,19 @@ static inline __attribute__((always_inline)) bool locate_shared(const struct war
         }                                                                                                              \
         return EV_NEXT;                                                                                                \
     }
-#define MEMORY_OP(name, MT, DT, AT, MOVE, LOCATE, HOST, QUICK, STORE, SPACE)                                           \
+/* What kernels seldom do, narrow elements in wide registers and vectors of them, always goes lane by lane. */
+#define LANES_ONLY(memory, name, lanes, N, DT, AT, MOVE, LOCATE, HOST)                                                 \
+    OP(name)                                                                                                           \
+    {                                                                                                                  \
+        return lanes(R, i, m, w);                                                                                      \
+    }
+#define MEMORY_OP(name, ONE, MANY, MT, DT, AT, MOVE, LOCATE, HOST, QUICK, STORE, SPACE)                                \
     typedef MT memory_##name __attribute__((may_alias));                                                               \
-    MEMORY_OP_(name, memory_##name, DT, AT, MOVE, LOCATE, HOST, QUICK, STORE, SPACE)
-#define MEMORY_OP_(name, memory, DT, AT, MOVE, LOCATE, HOST, QUICK, STORE, SPACE)                                      \
-    EACH_ACCESS(memory, name, 1, DT, AT, QUICK, STORE, SPACE)                                                          \
-    FULL_WARP(memory, name, 1, DT, AT, MOVE, LOCATE, HOST)                                                             \
-    EACH_ACCESS(memory, name##_v, i->count, DT, AT, QUICK, STORE, SPACE)                                               \
-    FULL_WARP(memory, name##_v, i->count, DT, AT, MOVE, LOCATE, HOST)
+    MEMORY_OP_(name, ONE, MANY, memory_##name, DT, AT, MOVE, LOCATE, HOST, QUICK, STORE, SPACE)
+#define MEMORY_OP_(name, ONE, MANY, memory, DT, AT, MOVE, LOCATE, HOST, QUICK, STORE, SPACE)                           \
+    EACH_ACCESS(memory, name##_lanes, DT, AT, QUICK, STORE, SPACE)                                                     \
+    ONE(memory, name, name##_lanes, 1, DT, AT, MOVE, LOCATE, HOST)                                                     \
+    MANY(memory, name##_v, name##_lanes, i->count, DT, AT, MOVE, LOCATE, HOST)
 
 static inline void *quick_global(const struct warp *w, const struct insn *i, uint64_t address, uint32_t bytes)
 {
@@ -229,31 +233,31 @@ static inline void *quick_shared(const struct warp *w, uint64_t address, uint32_
 #define PLACE_OF(i)  ((i)->flags & F_GENERIC ? PTX_GENERIC : PTX_GLOBAL)
 #define ANY_GLOBAL   quick_global(w, i, address, bytes)
 #define ANY_SHARED   quick_shared(w, address, bytes)
-#define LOAD_PAIR(name, MT, DT)                                                                                        \
-    MEMORY_OP(ld_global_##name, MT, DT, u64, MOVE_LOAD, GLOBAL_AT, ON_GLOBAL, ANY_GLOBAL, 0, PLACE_OF(i))              \
-    MEMORY_OP(ld_shared_##name, MT, DT, u32, MOVE_LOAD, SHARED_AT, ON_SHARED, ANY_SHARED, 0, PTX_SHARED)
-#define STORE_PAIR(name, MT, DT)                                                                                       \
-    MEMORY_OP(st_global_##name, MT, DT, u64, MOVE_STORE, GLOBAL_AT, ON_GLOBAL, ANY_GLOBAL, 1, PLACE_OF(i))             \
-    MEMORY_OP(st_shared_##name, MT, DT, u32, MOVE_STORE, SHARED_AT, ON_SHARED, ANY_SHARED, 1, PTX_SHARED)
-LOAD_PAIR(u8_w, uint8_t, u32)
-LOAD_PAIR(s8_w, int8_t, s32)
-LOAD_PAIR(u16_w, uint16_t, u32)
-LOAD_PAIR(s16_w, int16_t, s32)
-LOAD_PAIR(u32_w, uint32_t, u32)
-LOAD_PAIR(u8_q, uint8_t, u64)
-LOAD_PAIR(s8_q, int8_t, s64)
-LOAD_PAIR(u16_q, uint16_t, u64)
-LOAD_PAIR(s16_q, int16_t, s64)
-LOAD_PAIR(u32_q, uint32_t, u64)
-LOAD_PAIR(s32_q, int32_t, s64)
-LOAD_PAIR(u64_q, uint64_t, u64)
-STORE_PAIR(u8_w, uint8_t, u32)
-STORE_PAIR(u16_w, uint16_t, u32)
-STORE_PAIR(u32_w, uint32_t, u32)
-STORE_PAIR(u8_q, uint8_t, u64)
-STORE_PAIR(u16_q, uint16_t, u64)
-STORE_PAIR(u32_q, uint32_t, u64)
-STORE_PAIR(u64_q, uint64_t, u64)
+#define LOAD_PAIR(name, MT, DT, ONE, MANY)                                                                             \
+    MEMORY_OP(ld_global_##name, ONE, MANY, MT, DT, u64, MOVE_LOAD, GLOBAL_AT, ON_GLOBAL, ANY_GLOBAL, 0, PLACE_OF(i))   \
+    MEMORY_OP(ld_shared_##name, ONE, MANY, MT, DT, u32, MOVE_LOAD, SHARED_AT, ON_SHARED, ANY_SHARED, 0, PTX_SHARED)
+#define STORE_PAIR(name, MT, DT, ONE, MANY)                                                                            \
+    MEMORY_OP(st_global_##name, ONE, MANY, MT, DT, u64, MOVE_STORE, GLOBAL_AT, ON_GLOBAL, ANY_GLOBAL, 1, PLACE_OF(i))  \
+    MEMORY_OP(st_shared_##name, ONE, MANY, MT, DT, u32, MOVE_STORE, SHARED_AT, ON_SHARED, ANY_SHARED, 1, PTX_SHARED)
+LOAD_PAIR(u8_w, uint8_t, u32, FULL_WARP, FULL_WARP)
+LOAD_PAIR(s8_w, int8_t, s32, FULL_WARP, LANES_ONLY)
+LOAD_PAIR(u16_w, uint16_t, u32, FULL_WARP, FULL_WARP)
+LOAD_PAIR(s16_w, int16_t, s32, FULL_WARP, LANES_ONLY)
+LOAD_PAIR(u32_w, uint32_t, u32, FULL_WARP, FULL_WARP)
+LOAD_PAIR(u8_q, uint8_t, u64, LANES_ONLY, LANES_ONLY)
+LOAD_PAIR(s8_q, int8_t, s64, LANES_ONLY, LANES_ONLY)
+LOAD_PAIR(u16_q, uint16_t, u64, LANES_ONLY, LANES_ONLY)
+LOAD_PAIR(s16_q, int16_t, s64, LANES_ONLY, LANES_ONLY)
+LOAD_PAIR(u32_q, uint32_t, u64, FULL_WARP, LANES_ONLY)
+LOAD_PAIR(s32_q, int32_t, s64, FULL_WARP, LANES_ONLY)
+LOAD_PAIR(u64_q, uint64_t, u64, FULL_WARP, FULL_WARP)
+STORE_PAIR(u8_w, uint8_t, u32, FULL_WARP, FULL_WARP)
+STORE_PAIR(u16_w, uint16_t, u32, FULL_WARP, FULL_WARP)
+STORE_PAIR(u32_w, uint32_t, u32, FULL_WARP, FULL_WARP)
+STORE_PAIR(u8_q, uint8_t, u64, LANES_ONLY, LANES_ONLY)
+STORE_PAIR(u16_q, uint16_t, u64, LANES_ONLY, LANES_ONLY)
+STORE_PAIR(u32_q, uint32_t, u64, FULL_WARP, LANES_ONLY)
+STORE_PAIR(u64_q, uint64_t, u64, FULL_WARP, FULL_WARP)
 
 #define MEM_ROW(op, space, name)                                                                                       \
     {"+" #op "." #space "." #name, "", op##_##space##_##name, NULL, 0},                                                \

@@ -31,6 +31,29 @@ typedef int16_t s16 __attribute__((may_alias));
             __VA_ARGS__;                                                                                               \
         }                                                                                                              \
     }
+/* Gives each lane l of the mask m the value of the expression in d[l], after the declarations. All lanes are computed,
+ * a partial warp's beside the register: one loop for the compiler to vectorise where each op would have two. */
+#define RESULT(T, declarations, expr)                                                                                  \
+    T held[SIMT_WARP], *to = __builtin_expect(m == FULL, 1) ? d : held;                                                \
+    IVDEP for (int l = 0; l < SIMT_WARP; l++)                                                                          \
+    {                                                                                                                  \
+        declarations;                                                                                                  \
+        to[l] = (expr);                                                                                                \
+    }                                                                                                                  \
+    if (to == held) put_##T(d, held, m);
+#define PUT(name, T)                                                                                                   \
+    static __attribute__((noinline)) void name(void *to, const void *from, uint32_t m)                                 \
+    {                                                                                                                  \
+        T *d = to;                                                                                                     \
+        const T *s = from;                                                                                             \
+        IVDEP for (int l = 0; l < SIMT_WARP; l++) d[l] = m >> l & 1 ? s[l] : d[l];                                     \
+    }
+PUT(put_u32, u32)
+PUT(put_u64, u64)
+#define put_s32     put_u32
+#define put_f32     put_u32
+#define put_s64     put_u64
+#define put_f64     put_u64
 
 #define OP(name)    static enum event name(char *R, const struct insn *i, uint32_t m, struct warp *w)
 #define UNUSED_WARP (void)w
@@ -41,7 +64,7 @@ typedef int16_t s16 __attribute__((may_alias));
         UNUSED_WARP;                                                                                                   \
         DT *d = (DT *)(R + i->d);                                                                                      \
         const AT *a = (const AT *)(R + i->a);                                                                          \
-        LANES(m, AT x = a[l]; d[l] = (expr))                                                                           \
+        RESULT(DT, AT x = a[l], expr)                                                                                  \
         return EV_NEXT;                                                                                                \
     }
 #define BINARY(name, DT, AT, BT, expr)                                                                                 \
@@ -51,7 +74,7 @@ typedef int16_t s16 __attribute__((may_alias));
         DT *d = (DT *)(R + i->d);                                                                                      \
         const AT *a = (const AT *)(R + i->a);                                                                          \
         const BT *b = (const BT *)(R + i->b);                                                                          \
-        LANES(m, AT x = a[l]; BT y = b[l]; d[l] = (expr))                                                              \
+        RESULT(DT, AT x = a[l]; BT y = b[l], expr)                                                                     \
         return EV_NEXT;                                                                                                \
     }
 #define TERNARY(name, DT, AT, CT, expr)                                                                                \
@@ -62,7 +85,7 @@ typedef int16_t s16 __attribute__((may_alias));
         const AT *a = (const AT *)(R + i->a);                                                                          \
         const AT *b = (const AT *)(R + i->b);                                                                          \
         const CT *c = (const CT *)(R + i->c);                                                                          \
-        LANES(m, AT x = a[l]; AT y = b[l]; CT z = c[l]; d[l] = (expr))                                                 \
+        RESULT(DT, AT x = a[l]; AT y = b[l]; CT z = c[l], expr)                                                        \
         return EV_NEXT;                                                                                                \
     }
 
@@ -160,8 +183,7 @@ static inline __attribute__((always_inline)) float modify(float x, bool ftz, boo
         f32 *d = (f32 *)(R + i->d);                                                                                    \
         const f32 *a = (const f32 *)(R + i->a), *b = (const f32 *)(R + i->b);                                          \
         bool ftz = i->flags & F_FTZ, sat = i->flags & F_SAT;                                                           \
-        LANES(m, float x = modify(a[l], ftz, false); float y = modify(b[l], ftz, false);                               \
-              d[l] = modify(expr, ftz, sat))                                                                           \
+        RESULT(f32, float x = modify(a[l], ftz, false); float y = modify(b[l], ftz, false), modify(expr, ftz, sat))    \
         return EV_NEXT;                                                                                                \
     }
 static inline __attribute__((always_inline)) float min_float(float x, float y)
@@ -216,8 +238,8 @@ OP(fma_f32_flagged)
     f32 *d = (f32 *)(R + i->d);
     const f32 *a = (const f32 *)(R + i->a), *b = (const f32 *)(R + i->b), *c = (const f32 *)(R + i->c);
     bool ftz = i->flags & F_FTZ, sat = i->flags & F_SAT;
-    LANES(m, float x = modify(a[l], ftz, false); float y = modify(b[l], ftz, false); float z = modify(c[l], ftz, false);
-          d[l] = modify(__builtin_fmaf(x, y, z), ftz, sat))
+    RESULT(f32, float x = modify(a[l], ftz, false); float y = modify(b[l], ftz, false);
+           float z = modify(c[l], ftz, false), modify(__builtin_fmaf(x, y, z), ftz, sat))
     return EV_NEXT;
 }
 UNARY(neg_f32_ftz, f32, f32, -flush(x))
@@ -377,7 +399,7 @@ OP(selp_32)
     u32 *d = (u32 *)(R + i->d);
     const u32 *a = (const u32 *)(R + i->a), *b = (const u32 *)(R + i->b);
     uint32_t p = *u32_at(R, i->c);
-    LANES(m, d[l] = p >> l & 1 ? a[l] : b[l])
+    RESULT(u32, uint32_t take = p >> l & 1, take ? a[l] : b[l])
     return EV_NEXT;
 }
 OP(selp_64)
@@ -386,7 +408,7 @@ OP(selp_64)
     u64 *d = (u64 *)(R + i->d);
     const u64 *a = (const u64 *)(R + i->a), *b = (const u64 *)(R + i->b);
     uint32_t p = *u32_at(R, i->c);
-    LANES(m, d[l] = p >> l & 1 ? a[l] : b[l])
+    RESULT(u64, uint32_t take = p >> l & 1, take ? a[l] : b[l])
     return EV_NEXT;
 }
 #define PREDICATE(name, expr)                                                                                          \
