@@ -125,7 +125,10 @@ $(BUILD)/obj/runtime/simt/vector_avx%.o: ALL_CFLAGS += $(if $(findstring undefin
 # The array loops are compiled for several instruction sets, and give the same bits in all of them.
 LOOPS ?= -O3
 $(addprefix $(BUILD)/obj/kernels/,sort_host.o conv_host.o pool.o sparse_host.o): ALL_CFLAGS += $(LOOPS)
-$(BUILD)/obj/kernels/loops_%.o: ALL_CFLAGS += $(LOOPS) -fno-math-errno -fno-trapping-math
+# Products and quotients of complex numbers as NumPy and the CUDA text have them, without C's look for infinities at each.
+COMPLEX = $(if $(findstring clang,$(CC)),,-fcx-fortran-rules)
+$(BUILD)/obj/kernels/loops_%.o: ALL_CFLAGS += $(LOOPS) $(COMPLEX) -fno-math-errno -fno-trapping-math
+$(BUILD)/obj/kernels/scan_host.o: ALL_CFLAGS += $(COMPLEX)
 ifeq ($(shell uname -m),x86_64)
 $(BUILD)/obj/runtime/simt/exec_atomic.o: ALL_CFLAGS += -mcx16
 $(BUILD)/obj/kernels/loops_v3.o $(BUILD)/obj/kernels/loops_random_v3.o: ALL_CFLAGS += -march=x86-64-v3

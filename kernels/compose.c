@@ -30,11 +30,14 @@ static int add_op(struct building *b, enum kn_op op, int x, int y, int z)
     return node;
 }
 
-/* An array's node in float64; a number is weak and takes that of what it meets. */
+/* An array's node in float64 or complex128; a number is weak and takes that of what it meets. */
 static int add_double(struct building *b, const struct kn_operand *o, int node)
 {
     int out = node;
-    if (o->array && b->status == RT_OK) b->status = kn_program_convert(&b->program, node, RT_FLOAT64, &out, b->e);
+    if (o->array && b->status == RT_OK) {
+        enum rt_dtype t = rt_is_complex(o->array->dtype) ? RT_COMPLEX128 : RT_FLOAT64;
+        b->status = kn_program_convert(&b->program, node, t, &out, b->e);
+    }
     return out;
 }
 
@@ -53,7 +56,7 @@ enum rt_status kn_isclose(const struct kn_operand *x, const struct kn_operand *y
         limit = add_op(&b, KN_MUL, add_op(&b, KN_ABS, right, 0, 0), add_number(&b, rtol), 0);
         limit = add_op(&b, KN_ADD, limit, add_number(&b, atol), 0);
     } else {
-        limit = add_number(&b, atol + rtol * fabs(y->is_float ? y->f : (double)y->i));
+        limit = add_number(&b, atol + rtol * (y->is_float ? hypot(y->f, y->im) : fabs((double)y->i)));
     }
     /* An infinite y has an infinite limit, an infinite x only an infinite distance. */
     int close = add_op(&b, KN_LE, distance, limit, 0);
@@ -77,6 +80,8 @@ enum rt_status kn_nan_to_num(const struct rt_array *x, double nan, const double 
 {
     struct building b = {.e = e};
     struct kn_operand operand = {.array = x};
+    enum rt_status status = kn_check_real(x, "nan_to_num", e);
+    if (status != RT_OK) return status;
     if (rt_dtypes[x->dtype].kind != 'f') return kn_convert(x, x->dtype, rt_array_device(x), out, e);
     kn_program_start(&b.program);
     int from = add_operand(&b, &operand);

@@ -33,6 +33,7 @@ COPY_TILE(copy_1, uint8_t)
 COPY_TILE(copy_2, uint16_t)
 COPY_TILE(copy_4, uint32_t)
 COPY_TILE(copy_8, uint64_t)
+COPY_TILE(copy_16, double _Complex)
 
 static void copy_tile(const struct copy *c, char *to, const char *from, int64_t rows, int64_t columns)
 {
@@ -51,7 +52,8 @@ static void copy_tile(const struct copy *c, char *to, const char *from, int64_t 
     case 1: copy_1(to, to_stride, from, from_stride, rows, columns); break;
     case 2: copy_2(to, to_stride, from, from_stride, rows, columns); break;
     case 4: copy_4(to, to_stride, from, from_stride, rows, columns); break;
-    default: copy_8(to, to_stride, from, from_stride, rows, columns); break;
+    case 8: copy_8(to, to_stride, from, from_stride, rows, columns); break;
+    default: copy_16(to, to_stride, from, from_stride, rows, columns); break;
     }
 }
 

@@ -82,7 +82,8 @@ static void write_struct(const struct generated *g, struct kn_text *t)
     for (int i = 0; i < p->count; i++) {
         const struct kn_node *n = &p->nodes[i];
         if (n->kind == KN_NODE_NUMBER)
-            kn_put(t, "%s c%d;\n", rt_dtypes[n->dtype].kind == 'f' ? "double" : "long long", i);
+            kn_put(t, "%s c%d%s;\n", kn_class_of(n->dtype) >= KN_F32 ? "double" : "long long", i,
+                   rt_is_complex(n->dtype) ? "[2]" : "");
     }
     if (g->key.ndim) kn_put(t, "long long shape[%d];\n", g->key.ndim);
     for (int i = 0; i <= p->leaves; i++)
@@ -131,7 +132,10 @@ static void write_node(const struct generated *g, int i, struct kn_text *t)
         kn_put(t, ";\n");
         return;
     case KN_NODE_NUMBER:
-        kn_put(t, "const %s r%d = (%s)p.c%d;\n", kn_classes[class].cuda, i, kn_classes[class].cuda, i);
+        if (rt_is_complex(n->dtype))
+            kn_put(t, "const %s r%d(p.c%d[0], p.c%d[1]);\n", kn_classes[class].cuda, i, i, i);
+        else
+            kn_put(t, "const %s r%d = (%s)p.c%d;\n", kn_classes[class].cuda, i, kn_classes[class].cuda, i);
         return;
     case KN_NODE_INDEX: kn_put(t, "const long long r%d = i;\n", i); return;
     case KN_NODE_CONVERT:

@@ -190,6 +190,7 @@ enum rt_status kn_expression_convert(const struct kn_source *from, enum rt_dtype
     x->converts = true;
     enum rt_status status = make_form(rt_array_device(form), dtype, form->ndim, form->shape, &x->form, e);
     if (status == RT_OK) status = rt_array_alive(form, e);
+    if (status == RT_OK) status = kn_check_conversion(form->dtype, dtype, e);
     if (status == RT_OK) status = measure(x, from, 1, e);
     if (status == RT_OK) {
         keep_args(x, from, 1);

@@ -128,7 +128,31 @@
         r = z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * r)));                                                \
         return (T)(sum + (log(x) - 0.5 / x - r));                                                                      \
     }                                                                                                                  \
-    KN_FN T pow_##S(T a, T b) { return b == 2 ? a * a : pow(a, b); }
+    KN_FN T pow_##S(T a, T b) { return b == 2 ? a * a : pow(a, b); }                                                   \
+    KN_FN T conj_##S(T a) { return a; }                                                                                \
+    KN_FN int isinf_##S(T a) { return (a == a) & (a - a != 0); }
+
+/* T has parts of type R. */
+#define KN_COMPLEX_FUNCTIONS(T, R, S)                                                                                  \
+    KN_FN T conj_##S(T a) { return make_##S(creal(a), -cimag(a)); }                                                    \
+    KN_FN int isinf_##S(T a)                                                                                          \
+    {                                                                                                                  \
+        const R x = creal(a), y = cimag(a);                                                                            \
+        return ((x == x) & (x - x != 0)) | ((y == y) & (y - y != 0));                                                  \
+    }                                                                                                                  \
+    /* Small whole powers are products, as exact as can be. */                                                         \
+    KN_FN T pow_##S(T a, T b)                                                                                          \
+    {                                                                                                                  \
+        const R x = creal(b);                                                                                          \
+        if (cimag(b) == 0 && fabs(x) <= 64 && x == rint(x)) {                                                          \
+            T r = make_##S((R)1, (R)0), f = a;                                                                         \
+            for (int n = (int)fabs(x); n > 0; n /= 2, f = f * f)                                                       \
+                if (n % 2) r = r * f;                                                                                  \
+            return x < 0 ? 1 / r : r;                                                                                  \
+        }                                                                                                              \
+        if (a == 0) return x > 0 ? a : make_##S((x - x) / (x - x), (x - x) / (x - x));                                 \
+        return exp(b * log(a));                                                                                        \
+    }
 /* clang-format on */
 
 #endif

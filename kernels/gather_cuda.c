@@ -19,7 +19,8 @@ static const char *element_type(const struct gather_key *k)
     case 1: return "unsigned char";
     case 2: return "unsigned short";
     case 4: return "unsigned int";
-    default: return "unsigned long long";
+    case 8: return "unsigned long long";
+    default: return "ulonglong2";
     }
 }
 

@@ -94,6 +94,8 @@ MOVERS(8)
 MOVERS(16)
 MOVERS(32)
 MOVERS(64)
+typedef double _Complex uint128_t; /* 16 bytes that are moved as they are */
+MOVERS(128)
 
 /* One addition for each kind of element, as the operation `add` has it: integers wrap, the 16-bit floats are rounded
  * each time, bools meet in "or". */
@@ -115,7 +117,9 @@ MOVERS(64)
     X(FLOAT16, uint16_t, PLUS_FLOAT16)                                                                                 \
     X(BFLOAT16, uint16_t, PLUS_BFLOAT16)                                                                               \
     X(FLOAT32, float, PLUS_FLOAT)                                                                                      \
-    X(FLOAT64, double, PLUS_FLOAT)
+    X(FLOAT64, double, PLUS_FLOAT)                                                                                     \
+    X(COMPLEX64, float _Complex, PLUS_FLOAT)                                                                           \
+    X(COMPLEX128, double _Complex, PLUS_FLOAT)
 
 #define ADDER(id, TYPE, PLUS)                                                                                          \
     static void add_##id(char *data, const int64_t *offsets, const char *dense, const uint16_t *which, int64_t stride, \
@@ -144,7 +148,8 @@ static void read_block(const struct pass *p, const int64_t *offsets, char *dense
     case 1: read_8(p->data, offsets, dense, stride, n); break;
     case 2: read_16(p->data, offsets, dense, stride, n); break;
     case 4: read_32(p->data, offsets, dense, stride, n); break;
-    default: read_64(p->data, offsets, dense, stride, n); break;
+    case 8: read_64(p->data, offsets, dense, stride, n); break;
+    default: read_128(p->data, offsets, dense, stride, n); break;
     }
 }
 
@@ -165,7 +170,7 @@ static void write_block(const struct pass *p, const struct stretch *s, int64_t *
                         int64_t stride, size_t n)
 {
     uint16_t which[BLOCK] = {0};
-    write_loop *loop = write_64;
+    write_loop *loop = p->size == 16 ? write_128 : write_64;
     bool all = s->low == INT64_MIN;
     if (!all) n = keep_own(s, offsets, which, n);
     if (p->access == KN_ACCUMULATE)

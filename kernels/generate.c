@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "kernels/complex_cuda.h"
 #include "kernels/functions.h"
 
 /* Text */
@@ -75,12 +76,15 @@ static const char prelude[] =
 
 void kn_put_prelude(struct kn_text *t)
 {
-    kn_put(t, "%s", prelude);
+    kn_put(t, "%s%s", prelude, kn_complex_text);
 }
 
 const char *kn_memory_type(enum rt_dtype t)
 {
-    return t == RT_BOOL ? "unsigned char" : t == RT_FLOAT16 || t == RT_BFLOAT16 ? "unsigned short" : rt_dtypes[t].cuda;
+    return t == RT_BOOL                          ? "unsigned char"
+           : t == RT_FLOAT16 || t == RT_BFLOAT16 ? "unsigned short"
+           : rt_is_complex(t)                    ? kn_classes[kn_class_of(t)].cuda
+                                                 : rt_dtypes[t].cuda;
 }
 
 void kn_put_load(struct kn_text *t, enum rt_dtype dtype, const char *pointer, const char *index)
@@ -121,7 +125,7 @@ void kn_put_convert(struct kn_text *t, enum kn_class from, enum rt_dtype to, con
         kn_put(t, "half_(half_bits_((float)%s))", value);
     else if (to == RT_BFLOAT16)
         kn_put(t, "bfloat_(bfloat_bits_((float)%s))", value);
-    else if (rt_dtypes[to].kind == 'f' || (from != KN_F32 && from != KN_F64))
+    else if (rt_dtypes[to].kind == 'f' || rt_is_complex(to) || (from != KN_F32 && from != KN_F64))
         kn_put(t, "(%s)(%s)%s", class, kn_memory_type(to), value);
     else
         kn_put(t, "saturated_<%s, %s>(%s, %s, %s, %s, %s)", class, kn_classes[from].cuda, value, limits[to].min,
@@ -138,7 +142,7 @@ void kn_put_op(struct kn_text *t, enum kn_op op, enum kn_class class, enum rt_dt
     for (int i = 0; i < kn_ops[op].arity; i++)
         kn_put(t, "const %s %c = %s; ", where && i == 0 ? "bool" : "T", names[i], args[i]);
     kn_put(t, "%s = (%s)(%s); }\n", result, kn_classes[kn_class_of(dtype)].cuda,
-           class == KN_F32 || class == KN_F64 ? kn_op_texts[op].floats : kn_op_texts[op].ints);
+           class >= KN_F32 ? kn_op_texts[op].floats : kn_op_texts[op].ints);
     if (kn_class_exact(dtype)) return;
     kn_put(t, "%s = ", result);
     kn_put_convert(t, class, dtype, result);
@@ -147,8 +151,15 @@ void kn_put_op(struct kn_text *t, enum kn_op op, enum kn_class class, enum rt_dt
 
 void kn_word_number(struct kn_words *w, enum rt_dtype t, const struct kn_operand *number)
 {
-    char element[8] = {0};
+    char element[RT_ELEMENT] = {0};
     uint64_t bits;
+    if (rt_is_complex(t)) {
+        struct kn_operand im = {.is_float = true, .f = number->im}, re = *number;
+        re.is_complex = false;
+        kn_word_number(w, rt_real_of(t), &re);
+        kn_word_number(w, rt_real_of(t), &im);
+        return;
+    }
     if (number->is_float)
         rt_store_double(t, element, number->f);
     else

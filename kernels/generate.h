@@ -42,7 +42,8 @@ static inline void kn_word(struct kn_words *w, uint64_t value)
 {
     if (w->count < KN_MAX_WORDS) w->word[w->count++] = value;
 }
-/* A number of a dtype as the 8 bytes that kernels read: double for floating classes, else long long. */
+/* A number of a dtype as the 8 bytes that kernels read: double for floating classes, two of them for complex ones, else
+ * long long. */
 void kn_word_number(struct kn_words *w, enum rt_dtype t, const struct kn_operand *number);
 
 /* Launches the kernel `kn` of a generated text over blocks of KN_THREADS threads. The key says which text: on its first

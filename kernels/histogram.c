@@ -194,7 +194,7 @@ enum rt_status kn_bincount(const struct rt_array *a, int64_t least, struct rt_ar
     memset(out, 0, sizeof *out);
     enum rt_status status = rt_array_alive(a, e);
     if (status != RT_OK) return status;
-    if (rt_dtypes[a->dtype].kind == 'f')
+    if (rt_dtypes[a->dtype].kind == 'f' || rt_is_complex(a->dtype))
         return rt_fail(e, RT_INVALID, "bincount counts integers, not %s; convert with :to(\"int64\")",
                        rt_dtypes[a->dtype].name);
     if (rt_array_size(a) > 0) {
@@ -217,6 +217,7 @@ enum rt_status kn_histogram(const struct rt_array *a, const struct rt_array *edg
     struct counter c = {.edges = &whole, .bins = edges->shape[0] - 1};
     memset(out, 0, sizeof *out);
     enum rt_status status = kn_check_devices((const struct rt_array *[]){a, edges}, 2, e);
+    if (status == RT_OK) status = kn_check_real(a, "histogram", e);
     if (status == RT_OK) status = kn_contiguous(edges, &whole, e);
     struct rt_array first = whole, last = whole; /* borrowed */
     first.ndim = last.ndim = 0;

@@ -32,9 +32,11 @@ const struct kn_loops *kn_host_loops(void)
 
 void kn_fill_block(void *block, enum rt_dtype t, const struct kn_operand *number, size_t n)
 {
-    char element[8]; /* one element in memory, so that the number is rounded or wrapped to the dtype */
+    char element[RT_ELEMENT]; /* one element in memory, so that the number is rounded or wrapped to the dtype */
     const struct kn_loops *loops = kn_host_loops();
-    if (number->is_float)
+    if (number->is_complex)
+        rt_store_complex(t, element, (struct rt_complex){number->f, number->im});
+    else if (number->is_float)
         rt_store_double(t, element, number->f);
     else
         rt_store_int(t, element, number->i);
@@ -98,7 +100,10 @@ void kn_plan_make(const struct kn_program *p, const struct rt_array *out, struct
         plan->linear[i] = !plan->constant[i] && kn_space_linear(&plan->space, i);
     }
     size_t block = plan->space.size < KN_BLOCK ? (size_t)plan->space.size : KN_BLOCK;
-    plan->slot_bytes = (block * 8 + 63) / 64 * 64 + 64; /* the odd line keeps blocks off each other's cache sets */
+    size_t value = 8;
+    for (int i = 0; i < p->count; i++)
+        if (p->nodes[i].dtype == RT_COMPLEX128) value = 16;
+    plan->slot_bytes = (block * value + 63) / 64 * 64 + 64; /* the odd line keeps blocks off each other's cache sets */
     assign_slots(plan);
 }
 

@@ -14,7 +14,6 @@
 enum kn_op { /* one per row of ops.def */
 #define KN_OP(id, ...) KN_##id,
 #include "kernels/ops.def"
-#undef KN_OP
              KN_OP_COUNT
 };
 
@@ -29,13 +28,16 @@ extern const struct kn_op_info kn_ops[KN_OP_COUNT];
 
 struct kn_operand {
     const struct rt_array *array; /* NULL: a number */
-    bool is_float;                /* for a number: which of the two below */
-    double f;
+    bool is_float, is_complex;    /* for a number: i, or f, or f + im * i; what is complex is a float, too */
+    double f, im;
     int64_t i;
 };
 
 /* The dtype of op over these operands. RT_INVALID when the op has no meaning for them (names op and dtypes). */
 enum rt_status kn_result_dtype(enum kn_op op, const struct kn_operand *args, enum rt_dtype *out, struct rt_error *e);
+
+/* RT_INVALID when the array is complex, for a function called `what` of a message that has no meaning then. */
+enum rt_status kn_check_real(const struct rt_array *a, const char *what, struct rt_error *e);
 
 /* out = op(args) with broadcasting. When out->storage is NULL a new contiguous array of the result's dtype is made;
  * otherwise the result is written into *out (any strides, converted to its dtype, args broadcast to its shape; out may
@@ -78,7 +80,7 @@ extern const struct kn_reduction_info kn_reductions[KN_REDUCTION_COUNT];
  * and of bools int64; mean is floating. On the host a sum of n floats is off by at most 32 + log2(n) roundings of the
  * sum of the absolute values; of float32 by 40 and of the 16-bit floats, which are added as float32, by one of their
  * own, however many there are. NaN wins in min and max, as in NumPy. min, max, argmin, argmax, mean of nothing:
- * RT_INVALID. */
+ * RT_INVALID; min, max, argmin, argmax of complex numbers, too. */
 enum rt_status kn_reduce(enum kn_reduction r, const struct rt_array *a, unsigned axes, bool keepdims,
                          struct rt_array *out, struct rt_error *e);
 /* What is made of several reductions. All take the axes and keepdims as kn_reduce does and give floating results: the

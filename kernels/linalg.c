@@ -306,6 +306,12 @@ enum rt_status kn_factor(enum kn_factoring what, const struct rt_array *a, const
     if (options) x.l.options = *options;
     enum rt_status status = kn_check_devices((const struct rt_array *const[]){a, both[1].array}, 2, e);
     if (status == RT_OK) status = kn_result_dtype(KN_DIV, both, &result, e);
+    if (status == RT_OK && rt_is_complex(result))
+        status =
+            rt_fail(e, RT_UNSUPPORTED,
+                    "gpu.linalg factors and solves real matrices, not %s; of complex ones there are matmul, einsum and "
+                    "norm, and [[re, -im], [im, re]] is a real matrix that stands for one",
+                    rt_dtypes[result].name);
     if (status == RT_OK) status = check_shapes(&x, a, b, e);
     if (status == RT_OK && kn_runs_generated(d)) {
         host = rt_device_open("cpu", e);

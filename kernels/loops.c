@@ -10,6 +10,11 @@
 
 #pragma GCC diagnostic ignored "-Wtype-limits" /* a < 0 of unsigned types, in expressions that serve all types */
 
+typedef float _Complex c64;
+typedef double _Complex c128;
+#define make_C64(x, y)  __builtin_complex((float)(x), (float)(y))
+#define make_C128(x, y) __builtin_complex((double)(x), (double)(y))
+
 /* Iterations are independent: an output is an operand's block itself or apart from it. */
 #if defined __clang__
 #define INDEPENDENT    /* its pragma demands vectorising and complains where that cannot be; it checks at run time     \
@@ -24,8 +29,11 @@ KN_SIGNED_FUNCTIONS(int64_t, uint64_t, I64)
 KN_UNSIGNED_FUNCTIONS(uint64_t, uint64_t, U64)
 KN_FLOAT_FUNCTIONS(float, uint32_t, F32)
 KN_FLOAT_FUNCTIONS(double, uint64_t, F64)
+KN_COMPLEX_FUNCTIONS(c64, float, C64)
+KN_COMPLEX_FUNCTIONS(c128, double, C128)
 #define INTS(f, a)         _Generic((a), int32_t : f##I32, int64_t : f##I64, uint64_t : f##U64)
 #define FLOATS(f, a)       _Generic((a), float : f##F32, double : f##F64)
+#define FIELDS(f, a)       _Generic((a), float : f##F32, double : f##F64, c64 : f##C64, c128 : f##C128)
 #define abs_(a)            INTS(abs_, a)(a)
 #define floordiv_(a, b)    INTS(floordiv_, a)(a, b)
 #define left_shift_(a, b)  INTS(left_shift_, a)(a, b)
@@ -40,9 +48,11 @@ KN_FLOAT_FUNCTIONS(double, uint64_t, F64)
 #define sinc_(a)          FLOATS(sinc_, a)(a)
 #define erfinv_(a)        FLOATS(erfinv_, a)(a)
 #define digamma_(a)       FLOATS(digamma_, a)(a)
-#define pow_(a, b)        FLOATS(pow_, a)(a, b)
-#define exp_(a)           _Generic((a), float : exp_f32, double : exp)(a)
-#define log_(a)           _Generic((a), float : log_f32, double : log)(a)
+#define pow_(a, b)        FIELDS(pow_, a)(a, b)
+#define conj_(a)          FIELDS(conj_, a)(a)
+#define isinf_(a)         FIELDS(isinf_, a)(a)
+#define exp_(a)           _Generic((a), float : exp_f32, double : exp, c64 : cexpf, c128 : cexp)(a)
+#define log_(a)           _Generic((a), float : log_f32, double : log, c64 : clogf, c128 : clog)(a)
 #define largest_(a)       _Generic((a), float : __FLT_MAX__, double : __DBL_MAX__)
 
 /* lgamma of C stores a sign in a global variable; these do not, so threads do not meet there. */
@@ -82,6 +92,7 @@ KN_FN double lgamma_F64(double a)
 
 /* Types of operand 0 and of the result by rule. */
 #define FIRST_ARITH(TYPE)     TYPE
+#define FIRST_MODULUS(TYPE)   TYPE
 #define FIRST_FLOAT(TYPE)     TYPE
 #define FIRST_COMPARE(TYPE)   TYPE
 #define FIRST_PREDICATE(TYPE) TYPE
@@ -90,6 +101,7 @@ KN_FN double lgamma_F64(double a)
 #define FIRST_SHIFT(TYPE)     TYPE
 #define FIRST_WHERE(TYPE)     uint8_t
 #define OUT_ARITH(TYPE)       TYPE
+#define OUT_MODULUS(TYPE)     __typeof__(_Generic((TYPE)0, c64 : 0.0f, c128 : 0.0, default : (TYPE)0))
 #define OUT_FLOAT(TYPE)       TYPE
 #define OUT_COMPARE(TYPE)     uint8_t
 #define OUT_PREDICATE(TYPE)   uint8_t
@@ -111,8 +123,11 @@ KN_FN double lgamma_F64(double a)
     EMIT(KN_INTS_##rule, id, U64, arity, rule, uint64_t, uint64_t, ints)                                               \
     EMIT(KN_FLOATS_##rule, id, F32, arity, rule, float, uint32_t, floats)                                              \
     EMIT(KN_FLOATS_##rule, id, F64, arity, rule, double, uint64_t, floats)
+#define KN_COMPLEX_OP(id, name, arity, rule, ints, floats, symbol, doc, example)                                       \
+    KN_OP(id, name, arity, rule, ints, floats, symbol, doc, example)                                                   \
+    EMIT_1(id, C64, arity, rule, c64, uint32_t, floats)                                                                \
+    EMIT_1(id, C128, arity, rule, c128, uint64_t, floats)
 #include "kernels/ops.def"
-#undef KN_OP
 
 /* sin and cos of float32 by our own functions where all of a block are in their range, else by the C library. */
 #define TRIG_PART 256
@@ -192,7 +207,9 @@ TRIG(cos_f32, COS_F32, sin_turned(a, 1))
     X(FLOAT16, uint16_t, F32, float, rt_half_to_float(v), rt_half_from_float(v))                                       \
     X(BFLOAT16, uint16_t, F32, float, rt_bfloat_to_float(v), rt_bfloat_from_float(v))                                  \
     X(FLOAT32, float, F32, float, v, v)                                                                                \
-    X(FLOAT64, double, F64, double, v, v)
+    X(FLOAT64, double, F64, double, v, v)                                                                              \
+    X(COMPLEX64, c64, C64, c64, v, v)                                                                                  \
+    X(COMPLEX128, c128, C128, c128, v, v)
 #define X(id, MEMORY, class, TYPE, get, put) LOAD(id, MEMORY, TYPE, get) STORE(id, MEMORY, TYPE, put)
 MEMORY_TYPES(X)
 #undef X
@@ -216,7 +233,15 @@ MEMORY_TYPES(X)
     X(FLOAT16, float, HALF(v), HALF(v), __VA_ARGS__)                                                                   \
     X(BFLOAT16, float, BFLOAT(v), BFLOAT(v), __VA_ARGS__)                                                              \
     X(FLOAT32, float, (float)v, (float)v, __VA_ARGS__)                                                                 \
-    X(FLOAT64, double, (double)v, (double)v, __VA_ARGS__)
+    X(FLOAT64, double, (double)v, (double)v, __VA_ARGS__)                                                              \
+    COMPLEX_TARGETS(X, __VA_ARGS__)
+#define COMPLEX_TARGETS(X, ...)                                                                                        \
+    X(COMPLEX64, c64, v, v, __VA_ARGS__)                                                                               \
+    X(COMPLEX128, c128, v, v, __VA_ARGS__)
+/* Complex numbers become no real ones but truths. */
+#define FROM_COMPLEX(X, ...)                                                                                           \
+    X(BOOL, uint8_t, v != 0, v != 0, __VA_ARGS__)                                                                      \
+    COMPLEX_TARGETS(X, __VA_ARGS__)
 #define CONVERT(class, id, FROM, TYPE, value)                                                                          \
     static void convert_##class##_##id(void *out, const void *in, size_t n)                                            \
     {                                                                                                                  \
@@ -236,6 +261,8 @@ TARGETS(FROM_INT, I64, int64_t)
 TARGETS(FROM_INT, U64, uint64_t)
 TARGETS(FROM_FLOAT, F32, float)
 TARGETS(FROM_FLOAT, F64, double)
+FROM_COMPLEX(FROM_FLOAT, C64, c64)
+FROM_COMPLEX(FROM_FLOAT, C128, c128)
 
 static void index_block(int64_t *block, int64_t first, size_t n)
 {
@@ -290,11 +317,13 @@ INDICES(indices_64, int64_t)
 const struct kn_loops KN_LEVEL = {
     .ops =
         {
-#define KN_OP(id, name, arity, rule, ints, floats, symbol, doc, example)                                               \
-    {ENTRY(KN_BOOLS_##rule, id, B),  ENTRY(KN_INTS_##rule, id, I32),   ENTRY(KN_INTS_##rule, id, I64),                 \
-     ENTRY(KN_INTS_##rule, id, U64), ENTRY(KN_FLOATS_##rule, id, F32), ENTRY(KN_FLOATS_##rule, id, F64)},
+#define REAL_ENTRIES(id, rule)                                                                                         \
+    ENTRY(KN_BOOLS_##rule, id, B), ENTRY(KN_INTS_##rule, id, I32), ENTRY(KN_INTS_##rule, id, I64),                     \
+        ENTRY(KN_INTS_##rule, id, U64), ENTRY(KN_FLOATS_##rule, id, F32), ENTRY(KN_FLOATS_##rule, id, F64)
+#define KN_OP(id, name, arity, rule, ints, floats, symbol, doc, example) {REAL_ENTRIES(id, rule), NULL, NULL},
+#define KN_COMPLEX_OP(id, name, arity, rule, ints, floats, symbol, doc, example)                                       \
+    {REAL_ENTRIES(id, rule), id##_C64, id##_C128},
 #include "kernels/ops.def"
-#undef KN_OP
         },
 #define X(id, MEMORY, class, TYPE, get, put) [RT_##id] = load_##id,
     .load = {MEMORY_TYPES(X)},
@@ -307,7 +336,9 @@ const struct kn_loops KN_LEVEL = {
                 {TARGETS(CONVERT_ENTRY, I64, int64_t)},
                 {TARGETS(CONVERT_ENTRY, U64, uint64_t)},
                 {TARGETS(CONVERT_ENTRY, F32, float)},
-                {TARGETS(CONVERT_ENTRY, F64, double)}},
+                {TARGETS(CONVERT_ENTRY, F64, double)},
+                {FROM_COMPLEX(CONVERT_ENTRY, C64, c64)},
+                {FROM_COMPLEX(CONVERT_ENTRY, C128, c128)}},
     .index = index_block,
     .indices_32 = indices_32,
     .indices_64 = indices_64,

@@ -69,6 +69,12 @@ static void multiply_by_blas(void *context, size_t begin, size_t end, int worker
         if (p->dtype == RT_FLOAT32)
             ((kn_sgemm *)j->gemm)(KN_BLAS_ROW_MAJOR, j->ta, j->tb, m, n, k, 1, (const float *)o.a, j->lda,
                                   (const float *)o.b, j->ldb, 0, (float *)o.c, n);
+        else if (p->dtype == RT_COMPLEX64)
+            ((kn_cgemm *)j->gemm)(KN_BLAS_ROW_MAJOR, j->ta, j->tb, m, n, k, (const float[]){1, 0}, o.a, j->lda, o.b,
+                                  j->ldb, (const float[]){0, 0}, o.c, n);
+        else if (p->dtype == RT_COMPLEX128)
+            ((kn_cgemm *)j->gemm)(KN_BLAS_ROW_MAJOR, j->ta, j->tb, m, n, k, (const double[]){1, 0}, o.a, j->lda, o.b,
+                                  j->ldb, (const double[]){0, 0}, o.c, n);
         else
             ((kn_dgemm *)j->gemm)(KN_BLAS_ROW_MAJOR, j->ta, j->tb, m, n, k, 1, (const double *)o.a, j->lda,
                                   (const double *)o.b, j->ldb, 0, (double *)o.c, n);
@@ -79,13 +85,18 @@ static void multiply_by_blas(void *context, size_t begin, size_t end, int worker
 static bool blas(const struct kn_product *p)
 {
     struct blas_job j = {.p = p};
-    if (p->dtype != RT_FLOAT32 && p->dtype != RT_FLOAT64) return false;
+    const char *symbol = p->dtype == RT_FLOAT32      ? "cblas_sgemm"
+                         : p->dtype == RT_FLOAT64    ? "cblas_dgemm"
+                         : p->dtype == RT_COMPLEX64  ? "cblas_cgemm"
+                         : p->dtype == RT_COMPLEX128 ? "cblas_zgemm"
+                                                     : NULL;
+    if (!symbol) return false;
     double each = (double)p->rows * (double)p->columns * (double)p->inner;
     if (each * (double)p->batches < SMALL || (each < SMALL_EACH && p->batches > 1)) return false;
     if (p->rows > INT32_MAX || p->columns > INT32_MAX || p->inner > INT32_MAX) return false;
     if (!blas_operand(p->a_stride, p->rows, p->inner, &j.ta, &j.lda)) return false;
     if (!blas_operand(p->b_stride, p->inner, p->columns, &j.tb, &j.ldb)) return false;
-    j.gemm = kn_blas(p->dtype == RT_FLOAT32 ? "cblas_sgemm" : "cblas_dgemm", NULL);
+    j.gemm = kn_blas(symbol, NULL);
     if (!j.gemm) return false;
     bool spread = p->batches > 1 && each < LARGE;
     kn_blas_threads(spread ? 1 : rt_thread_count());
@@ -113,7 +124,7 @@ static void multiply_panel(void *context, size_t begin, size_t end, int worker)
     const struct loops_job *j = context;
     const struct kn_product *p = j->p;
     const struct kn_loops *l = kn_host_loops();
-    size_t value = kn_classes[j->class].size, element = rt_dtypes[p->dtype].size, bytes = (size_t)PANEL * 8;
+    size_t value = kn_classes[j->class].size, element = rt_dtypes[p->dtype].size, bytes = (size_t)PANEL * RT_ELEMENT;
     char *sum = j->scratch + (size_t)worker * 4 * bytes, *row = sum + bytes, *factor = row + bytes,
          *term = factor + bytes;
     for (size_t item = begin; item < end && !rt_interrupted(); item++) {
@@ -161,7 +172,7 @@ MULTIPLY_NARROW(narrow_f64, double)
 static enum rt_status own_loops(const struct kn_product *p, struct rt_error *e)
 {
     struct loops_job j = {.p = p, .class = kn_class_of(p->dtype)};
-    size_t bytes = (size_t)PANEL * 8 * 4 * (size_t)rt_thread_count(), rows = (size_t)(p->rows * p->batches);
+    size_t bytes = (size_t)PANEL * RT_ELEMENT * 4 * (size_t)rt_thread_count(), rows = (size_t)(p->rows * p->batches);
     size_t grain = (size_t)(SMALL / ((double)p->inner * (double)p->columns)) + 1;
     j.panels = (size_t)((p->columns + PANEL - 1) / PANEL);
     if (p->columns < NARROW && (p->dtype == RT_FLOAT32 || p->dtype == RT_FLOAT64)) {

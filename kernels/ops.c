@@ -6,13 +6,12 @@
 const struct kn_op_info kn_ops[KN_OP_COUNT] = {
 #define KN_OP(id, name, arity, rule, ints, floats, symbol, doc, example) {name, arity, doc, example, symbol},
 #include "kernels/ops.def"
-#undef KN_OP
 };
 
 const struct kn_op_text kn_op_texts[KN_OP_COUNT] = {
-#define KN_OP(id, name, arity, rule, ints, floats, symbol, doc, example) {KN_RULE_##rule, #ints, #floats},
+#define KN_OP(id, name, arity, rule, ints, floats, symbol, doc, example)         {KN_RULE_##rule, false, #ints, #floats},
+#define KN_COMPLEX_OP(id, name, arity, rule, ints, floats, symbol, doc, example) {KN_RULE_##rule, true, #ints, #floats},
 #include "kernels/ops.def"
-#undef KN_OP
 };
 
 const struct kn_class_info kn_classes[KN_CLASS_COUNT] = {
@@ -27,6 +26,7 @@ enum kn_class kn_class_of(enum rt_dtype t)
     switch (d->kind) {
     case 'b': return KN_B;
     case 'f': return d->size == 8 ? KN_F64 : KN_F32;
+    case 'c': return d->size == 16 ? KN_C128 : KN_C64;
     case 'u': return d->size == 8 ? KN_U64 : d->size == 4 ? KN_I64 : KN_I32;
     default: return d->size == 8 ? KN_I64 : KN_I32;
     }
@@ -34,10 +34,10 @@ enum kn_class kn_class_of(enum rt_dtype t)
 
 static bool is_floating(enum rt_dtype t)
 {
-    return rt_dtypes[t].kind == 'f';
+    return rt_dtypes[t].kind == 'f' || rt_is_complex(t);
 }
 
-/* The floating dtype that takes the integers of t: what FLOAT operations compute in. */
+/* The floating dtype that takes the integers of t: what FLOAT operations compute in. Complex ones count as floating. */
 static enum rt_dtype floating(enum rt_dtype t)
 {
     if (is_floating(t)) return t;
@@ -54,6 +54,7 @@ enum rt_dtype kn_promote(enum rt_dtype a, enum rt_dtype b)
     const struct rt_dtype_info *x = &rt_dtypes[a], *y = &rt_dtypes[b];
     if (a == b || y->kind == 'b') return a;
     if (x->kind == 'b') return b;
+    if (x->kind == 'c' || y->kind == 'c') return rt_complex_of(kn_promote(rt_real_of(a), rt_real_of(b)));
     if (x->kind == 'f' && y->kind == 'f') {
         if (x->size == y->size) return RT_FLOAT32; /* float16 with bfloat16 */
         return x->size > y->size ? a : b;
@@ -71,6 +72,7 @@ enum rt_dtype kn_promote(enum rt_dtype a, enum rt_dtype b)
 /* The dtype that numbers take beside operands of no arrays, as in where(mask, 1, 0). */
 static enum rt_dtype number_dtype(const struct kn_type *t)
 {
+    if (t->is_complex) return RT_COMPLEX64;
     if (t->is_float) return RT_FLOAT32;
     return t->i >= INT32_MIN && t->i <= INT32_MAX ? RT_INT32 : RT_INT64;
 }
@@ -81,7 +83,9 @@ static enum rt_dtype common(const struct kn_type *args, int first, int count, bo
     enum rt_dtype t = RT_DTYPE_COUNT;
     for (int i = first; i < count; i++)
         if (!args[i].number) t = t == RT_DTYPE_COUNT ? args[i].dtype : kn_promote(t, args[i].dtype);
+    bool complex = false;
     *weak_float = false;
+    for (int i = first; i < count; i++) complex |= args[i].number && args[i].is_complex;
     for (int i = first; i < count; i++)
         if (args[i].number && args[i].is_float && t != RT_DTYPE_COUNT && !is_floating(t)) *weak_float = true;
     if (t == RT_DTYPE_COUNT) {
@@ -89,14 +93,15 @@ static enum rt_dtype common(const struct kn_type *args, int first, int count, bo
             enum rt_dtype n = number_dtype(&args[i]);
             t = t == RT_DTYPE_COUNT ? n : is_floating(t) || is_floating(n) ? RT_FLOAT32 : kn_promote(t, n);
         }
-        return t;
+        return complex ? rt_complex_of(t) : t;
     }
     if (t == RT_BOOL) {
         bool numbers = false;
         for (int i = first; i < count; i++) numbers |= args[i].number;
         if (bools_are_ints || numbers) t = RT_INT32;
     }
-    return *weak_float ? floating(t) : t;
+    if (*weak_float) t = floating(t);
+    return complex ? rt_complex_of(t) : t;
 }
 
 static enum rt_status no_meaning(enum kn_op op, const struct kn_type *args, struct rt_error *e)
@@ -126,18 +131,39 @@ enum rt_status kn_infer(enum kn_op op, const struct kn_type *args, struct kn_sig
     enum rt_dtype t = common(args, rule == KN_RULE_WHERE ? 1 : 0, arity, ints, &weak_float);
     if (rule == KN_RULE_FLOAT || rule == KN_RULE_PREDICATE) t = floating(t);
     if (rule == KN_RULE_BITWISE || rule == KN_RULE_SHIFT) {
-        if (is_floating(t)) return no_meaning(op, args, e);
+        if (is_floating(t) && !rt_is_complex(t)) return no_meaning(op, args, e);
         if (op == KN_BITWISE_NOT && t == RT_BOOL) out->op = KN_LOGICAL_NOT;
+    }
+    if (!kn_op_texts[op].complex) {
+        enum rt_status status = kn_check_real(&(struct rt_array){.dtype = t}, kn_ops[op].name, e);
+        if (status != RT_OK) return status;
     }
     if (rule == KN_RULE_COMPARE && is_floating(t)) {
         bool integers = weak_float;
         for (int i = 0; i < arity; i++) integers |= !args[i].number && !is_floating(args[i].dtype);
-        if (integers) t = RT_FLOAT64;
+        if (integers) t = rt_is_complex(t) ? RT_COMPLEX128 : RT_FLOAT64;
     }
     out->first = rule == KN_RULE_WHERE ? RT_BOOL : t;
     out->others = t;
-    out->result = rule == KN_RULE_COMPARE || rule == KN_RULE_PREDICATE ? RT_BOOL : t;
+    out->result = rule == KN_RULE_COMPARE || rule == KN_RULE_PREDICATE ? RT_BOOL
+                  : rule == KN_RULE_MODULUS                            ? rt_real_of(t)
+                                                                       : t;
     return RT_OK;
+}
+
+enum rt_status kn_check_conversion(enum rt_dtype from, enum rt_dtype to, struct rt_error *e)
+{
+    if (!rt_is_complex(from) || rt_is_complex(to) || to == RT_BOOL) return RT_OK;
+    return rt_fail(e, RT_INVALID, "%s elements do not become %s; take x.real, x.imag, x:abs() or x:angle() of them",
+                   rt_dtypes[from].name, rt_dtypes[to].name);
+}
+
+enum rt_status kn_check_real(const struct rt_array *a, const char *what, struct rt_error *e)
+{
+    if (!rt_is_complex(a->dtype)) return RT_OK;
+    return rt_fail(e, RT_INVALID,
+                   "%s has no meaning for complex numbers (%s); use x.real, x.imag, x:abs() or x:angle()", what,
+                   rt_dtypes[a->dtype].name);
 }
 
 enum rt_status kn_result_dtype(enum kn_op op, const struct kn_operand *args, enum rt_dtype *out, struct rt_error *e)
@@ -145,7 +171,8 @@ enum rt_status kn_result_dtype(enum kn_op op, const struct kn_operand *args, enu
     struct kn_type types[3];
     struct kn_signature s = {0};
     for (int i = 0; i < kn_ops[op].arity; i++) {
-        types[i] = (struct kn_type){.number = !args[i].array, .is_float = args[i].is_float, .i = args[i].i};
+        types[i] = (struct kn_type){
+            .number = !args[i].array, .is_float = args[i].is_float, .is_complex = args[i].is_complex, .i = args[i].i};
         if (args[i].array) types[i].dtype = args[i].array->dtype;
     }
     enum rt_status status = kn_infer(op, types, &s, e);
@@ -155,6 +182,9 @@ enum rt_status kn_result_dtype(enum kn_op op, const struct kn_operand *args, enu
 
 enum rt_status kn_number_fits(enum rt_dtype t, const struct kn_operand *number, const char *what, struct rt_error *e)
 {
+    if (number->is_complex && !rt_is_complex(t))
+        return rt_fail(e, RT_INVALID, "%s: %s holds no complex numbers; convert the array first, with :to(\"%s\")",
+                       what, rt_dtypes[t].name, rt_dtypes[rt_complex_of(t)].name);
     if (number->is_float || is_floating(t) || t == RT_BOOL) return RT_OK;
     const struct rt_dtype_info *d = &rt_dtypes[t];
     int bits = 8 * d->size;

@@ -99,6 +99,9 @@ enum rt_status kn_program_convert(struct kn_program *p, int arg, enum rt_dtype d
         n = *from;
         n.kind = KN_NODE_NUMBER;
         n.dtype = dtype;
+    } else {
+        enum rt_status status = kn_check_conversion(from->dtype, dtype, e);
+        if (status != RT_OK) return status;
     }
     return add_node(p, &n, node, e);
 }
@@ -112,8 +115,11 @@ enum rt_status kn_program_op(struct kn_program *p, enum kn_op op, const int *arg
     bool arrays = false;
     for (int i = 0; i < arity; i++) {
         const struct kn_node *a = &p->nodes[args[i]];
-        types[i] = (struct kn_type){
-            .dtype = a->dtype, .number = a->kind == KN_NODE_WEAK, .is_float = a->number.is_float, .i = a->number.i};
+        types[i] = (struct kn_type){.dtype = a->dtype,
+                                    .number = a->kind == KN_NODE_WEAK,
+                                    .is_float = a->number.is_float,
+                                    .is_complex = a->number.is_complex,
+                                    .i = a->number.i};
         arrays |= a->kind != KN_NODE_WEAK;
     }
     if (!arrays) return rt_fail(e, RT_INVALID, "%s needs an array among its operands", kn_ops[op].name);
@@ -121,7 +127,7 @@ enum rt_status kn_program_op(struct kn_program *p, enum kn_op op, const int *arg
     if (status != RT_OK) return status;
     /* x ^ 2 is common, and a product is both faster than pow and as exact as can be. */
     const struct kn_operand *second = arity > 1 && types[1].number ? &p->nodes[args[1]].number : NULL;
-    if (op == KN_POW && second && (second->is_float ? second->f == 2 : second->i == 2)) {
+    if (op == KN_POW && second && !second->is_complex && (second->is_float ? second->f == 2 : second->i == 2)) {
         s.op = KN_SQUARE;
         arity = 1;
     }

@@ -116,6 +116,9 @@ enum rt_status kn_random_host(const struct kn_draw_values *v, const struct rt_ar
 enum rt_status kn_random(const struct kn_draw *draw, const struct rt_array *to, struct rt_error *e)
 {
     enum rt_status status = rt_array_alive(to, e);
+    if (status == RT_OK && rt_is_complex(to->dtype))
+        status = rt_fail(e, RT_INVALID, "random numbers are real, not %s; gpu.complex makes complex ones of two arrays",
+                         rt_dtypes[to->dtype].name);
     if (status != RT_OK || rt_array_size(to) == 0) return status;
     struct kn_draw_values v = values_of(draw, to->dtype);
     return kn_runs_generated(rt_array_device(to)) ? kn_random_cuda(&v, to, e) : kn_random_host(&v, to, e);

@@ -20,12 +20,12 @@ const struct kn_reduction_info kn_reductions[KN_REDUCTION_COUNT] = {
 /* Integers and bools are summed as int64, unsigned 64-bit ones as uint64. */
 static enum rt_dtype sum_dtype(enum rt_dtype t)
 {
-    return rt_dtypes[t].kind == 'f' ? t : t == RT_UINT64 ? RT_UINT64 : RT_INT64;
+    return rt_dtypes[t].kind == 'f' || rt_is_complex(t) ? t : t == RT_UINT64 ? RT_UINT64 : RT_INT64;
 }
 
 static void choose_types(struct kn_reducer *r, enum rt_dtype t)
 {
-    bool floating = rt_dtypes[t].kind == 'f';
+    bool floating = rt_dtypes[t].kind == 'f' || rt_is_complex(t);
     /* The 16-bit floats are combined in float32 and rounded once. */
     enum rt_dtype wide = t == RT_FLOAT16 || t == RT_BFLOAT16 ? RT_FLOAT32 : t;
     switch (r->reduction) {
@@ -137,6 +137,10 @@ enum rt_status kn_reduce(enum kn_reduction reduction, const struct rt_array *a, 
                        32 - __builtin_clz(axes & ~all), a->ndim);
     axes &= all;
     choose_types(&r, a->dtype);
+    if (r.combine == KN_MINIMUM || r.combine == KN_MAXIMUM) {
+        status = kn_check_real(a, kn_reductions[reduction].name, e);
+        if (status != RT_OK) return status;
+    }
     if (r.indices && axes != all && (axes & (axes - 1)))
         return rt_fail(e, RT_INVALID, "%s works along one axis or over all elements", kn_reductions[reduction].name);
     choose_rows(&r, a, axes);

@@ -11,9 +11,9 @@
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define BLOCK_BYTES ((size_t)KN_BLOCK * 8 + 64)
+#define BLOCK_BYTES ((size_t)KN_BLOCK * RT_ELEMENT + 64)
 #define CHUNK       65536 /* elements of a row that are reduced to one partial result */
-#define WIDE_LANES  64    /* so many lanes of float32 sums go on in double */
+#define WIDE_LANES  64    /* so many lanes of float32 and complex64 sums go on in double */
 #define GROUP       16    /* rows combined one after the other before partial results are combined in pairs */
 #define LEVELS      48    /* log2 of any number of groups */
 
@@ -297,7 +297,9 @@ enum rt_status kn_reduce_host(const struct kn_reducer *r, const struct rt_array 
     const struct rt_array *leaf = many ? &r->rows : &r->row;
     int node;
     p.value = kn_classes[p.class].size;
-    p.partial_class = r->combine == KN_ADD && r->accumulate == RT_FLOAT32 ? KN_F64 : p.class;
+    p.partial_class = p.class;
+    if (r->combine == KN_ADD && r->accumulate == RT_FLOAT32) p.partial_class = KN_F64;
+    if (r->combine == KN_ADD && r->accumulate == RT_COMPLEX64) p.partial_class = KN_C128;
     p.partial_value = kn_classes[p.partial_class].size;
     if (many || r->indices) /* the output's order, else whatever order the memory has */
         for (int64_t i = order.ndim - 1, stride = 1; i >= 0; stride *= order.shape[i--]) order.strides[i] = stride;

@@ -23,6 +23,10 @@ static enum rt_dtype choose_types(struct kn_scanner *s, enum rt_dtype t)
         s->accumulate = t == RT_BOOL ? RT_INT32 : t;
         return t;
     }
+    if (rt_is_complex(t)) {
+        s->accumulate = RT_COMPLEX128;
+        return t;
+    }
     s->accumulate = floating ? RT_FLOAT64 : t == RT_UINT64 ? RT_UINT64 : RT_INT64;
     return floating ? t : s->accumulate;
 }
@@ -49,6 +53,10 @@ enum rt_status kn_scan(enum kn_scan scan, const struct rt_array *a, int axis, st
     if (axis < -1 || axis >= a->ndim)
         return rt_fail(e, RT_INVALID, "%s: there is no axis %d, the array has %d", kn_scans[scan].name, axis + 1,
                        a->ndim);
+    if (scan == KN_CUMMAX || scan == KN_CUMMIN) {
+        status = kn_check_real(a, kn_scans[scan].name, e);
+        if (status != RT_OK) return status;
+    }
     s.length = axis < 0 ? size : a->shape[axis];
     for (int i = axis + 1; axis >= 0 && i < a->ndim; i++) s.inner *= a->shape[i];
     enum rt_dtype result = choose_types(&s, a->dtype);

@@ -16,7 +16,7 @@
 #include "runtime/threads.h"
 
 #define CHUNK       32768 /* elements: with their values in float64 they fit the second-level cache */
-#define BLOCK_BYTES ((size_t)KN_BLOCK * 8 + 64)
+#define BLOCK_BYTES ((size_t)KN_BLOCK * RT_ELEMENT + 64)
 #define BLOCKS      4
 #define SIDE        16 /* rows that lie side by side from this number on are scanned together */
 
@@ -27,6 +27,7 @@ union value {
     uint64_t u64;
     float f32;
     double f64;
+    double _Complex c128;
 };
 
 /* to[i] = carry and in[0..i] combined; the last becomes the carry. Within groups of eight only one step waits for the
@@ -78,6 +79,8 @@ SCAN(sum_i64, uint64_t, u64, PLUS)
 SCAN(sum_f64, double, f64, PLUS)
 SCAN(prod_i64, uint64_t, u64, TIMES)
 SCAN(prod_f64, double, f64, TIMES)
+SCAN(sum_c128, double _Complex, c128, PLUS)
+SCAN(prod_c128, double _Complex, c128, TIMES)
 SCAN(max_i32, int32_t, i32, GREATER)
 SCAN(max_i64, int64_t, i64, GREATER)
 SCAN(max_u64, uint64_t, u64, GREATER)
@@ -97,10 +100,12 @@ static const struct loops {
 } loops[KN_SCAN_COUNT][KN_CLASS_COUNT] = {
     [KN_CUMSUM] = {[KN_I64] = {scan_sum_i64, total_sum_i64, {.i64 = 0}},
                    [KN_U64] = {scan_sum_i64, total_sum_i64, {.u64 = 0}},
-                   [KN_F64] = {scan_sum_f64, total_sum_f64, {.f64 = -0.0}}},
+                   [KN_F64] = {scan_sum_f64, total_sum_f64, {.f64 = -0.0}},
+                   [KN_C128] = {scan_sum_c128, total_sum_c128, {.c128 = 0}}},
     [KN_CUMPROD] = {[KN_I64] = {scan_prod_i64, total_prod_i64, {.i64 = 1}},
                     [KN_U64] = {scan_prod_i64, total_prod_i64, {.u64 = 1}},
-                    [KN_F64] = {scan_prod_f64, total_prod_f64, {.f64 = 1}}},
+                    [KN_F64] = {scan_prod_f64, total_prod_f64, {.f64 = 1}},
+                    [KN_C128] = {scan_prod_c128, total_prod_c128, {.c128 = 1}}},
     [KN_CUMMAX] = {[KN_I32] = {scan_max_i32, total_max_i32, {.i32 = INT32_MIN}},
                    [KN_I64] = {scan_max_i64, total_max_i64, {.i64 = INT64_MIN}},
                    [KN_U64] = {scan_max_u64, total_max_u64, {.u64 = 0}},

@@ -121,6 +121,8 @@ enum rt_status kn_search(const struct rt_array *sorted, const struct rt_array *v
     struct rt_array s = {0}, v = {0};
     memset(out, 0, sizeof *out);
     enum rt_status status = kn_check_devices((const struct rt_array *[]){sorted, values}, 2, e);
+    if (status == RT_OK) status = kn_check_real(sorted, "searchsorted", e);
+    if (status == RT_OK) status = kn_check_real(values, "searchsorted", e);
     if (status != RT_OK) return status;
     if (sorted->ndim != 1)
         return rt_fail(e, RT_INVALID, "searchsorted looks in an array of one axis, this one has %d", sorted->ndim);

@@ -50,6 +50,7 @@ enum rt_status kn_sort(const struct rt_array *a, int axis, bool descending, stru
     if (values) memset(values, 0, sizeof *values);
     if (indices) memset(indices, 0, sizeof *indices);
     enum rt_status status = rt_array_alive(a, e);
+    if (status == RT_OK) status = kn_check_real(a, "sort", e);
     if (status == RT_OK && (axis < 0 || axis >= a->ndim))
         status = rt_fail(e, RT_INVALID, "sort: there is no axis %d, the array has %d", axis + 1, a->ndim);
     if (status == RT_OK) status = move_axis(a, axis, a->ndim - 1, &moved, e);

@@ -67,12 +67,13 @@ static enum rt_status reduce(struct build *b, enum kn_reduction k, unsigned axes
 /* What is computed in, and what the result is rounded to. */
 static enum rt_dtype wide_dtype(enum rt_dtype t)
 {
+    if (rt_is_complex(t)) return t;
     if (rt_dtypes[t].kind != 'f') return RT_FLOAT64;
     return rt_dtypes[t].size == 2 ? RT_FLOAT32 : t;
 }
 static enum rt_dtype result_dtype(enum rt_dtype t)
 {
-    if (rt_dtypes[t].kind == 'f') return t;
+    if (rt_dtypes[t].kind == 'f' || rt_is_complex(t)) return rt_real_of(t);
     return rt_dtypes[t].size == 8 ? RT_FLOAT64 : RT_FLOAT32;
 }
 
@@ -123,6 +124,7 @@ enum rt_status kn_variance(const struct rt_array *a, unsigned axes, bool keepdim
     if (status == RT_OK) {
         start(&b, e);
         int x = op(&b, KN_SUB, convert(&b, leaf(&b, a), wide), leaf(&b, &mean));
+        if (rt_is_complex(wide)) x = op(&b, KN_ABS, x, x);
         op(&b, KN_SQUARE, x, x);
         status = reduce(&b, KN_SUM, axes, keepdims, &sum);
     }
@@ -158,11 +160,12 @@ enum rt_status kn_norm(const struct rt_array *a, unsigned axes, bool keepdims, d
     if (isnan(order)) return rt_fail(e, RT_INVALID, "norm: the order is NaN");
     start(&b, e);
     int x = convert(&b, leaf(&b, a), wide_dtype(a->dtype));
+    if (rt_is_complex(a->dtype)) x = op(&b, KN_ABS, x, x);
     enum kn_reduction k = order == INFINITY ? KN_MAX : order == -INFINITY ? KN_MIN : KN_SUM;
     if (order == 2) {
         op(&b, KN_SQUARE, x, x);
     } else if (order == 0) {
-        convert(&b, op(&b, KN_NE, x, number(&b, 0)), wide_dtype(a->dtype));
+        convert(&b, op(&b, KN_NE, x, number(&b, 0)), rt_real_of(wide_dtype(a->dtype)));
     } else {
         x = op(&b, KN_ABS, x, x);
         if (order != 1 && isfinite(order)) op(&b, KN_POW, x, number(&b, order));
@@ -210,6 +213,7 @@ enum rt_status kn_logsumexp(const struct rt_array *a, unsigned axes, bool keepdi
     struct build b;
     memset(out, 0, sizeof *out);
     enum rt_status status = check("logsumexp", a, &axes, e);
+    if (status == RT_OK) status = kn_check_real(a, "logsumexp", e);
     if (status != RT_OK) return status;
     if (reduced_length(a, axes) == 0) {
         int ndim;
@@ -331,6 +335,7 @@ enum rt_status kn_quantile(const struct rt_array *a, unsigned axes, bool keepdim
     int ndim;
     memset(out, 0, sizeof *out);
     enum rt_status status = check("quantile", a, &axes, e);
+    if (status == RT_OK) status = kn_check_real(a, "quantile", e);
     if (status != RT_OK) return status;
     for (int64_t i = 0; i < count; i++)
         if (!(q[i] >= 0 && q[i] <= 1)) return rt_fail(e, RT_INVALID, "a quantile is from 0 to 1, not %.17g", q[i]);

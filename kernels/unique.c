@@ -200,6 +200,7 @@ enum rt_status kn_unique(const struct rt_array *a, struct rt_array *values, stru
     for (int i = 0; i < 3; i++)
         if (outs[i]) memset(outs[i], 0, sizeof *outs[i]);
     enum rt_status status = rt_array_alive(a, e);
+    if (status == RT_OK) status = kn_check_real(a, "unique", e);
     if (status == RT_OK) status = kn_contiguous(a, &whole, e);
     if (status == RT_OK) status = rt_array_reshape(&whole, 1, &g.n, &flat, e);
     if (status == RT_OK && g.n == 0) {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "lang/array.h"
 #include "lang/closest.h"
+#include "lang/complex.h"
 #include "lang/index.h"
 #include "lang/lazy.h"
 
@@ -75,11 +76,12 @@ void lg_array_drop(struct rt_array *a)
 bool lg_is_scalar(lua_State *L, int idx)
 {
     int t = lua_type(L, idx);
-    return t == LUA_TNUMBER || t == LUA_TBOOLEAN;
+    return t == LUA_TNUMBER || t == LUA_TBOOLEAN || lg_test_complex(L, idx);
 }
 
 void lg_check_operand(lua_State *L, int idx, struct kn_operand *out)
 {
+    const struct rt_complex *z;
     *out = (struct kn_operand){0};
     switch (lua_type(L, idx)) {
     case LUA_TNUMBER:
@@ -91,6 +93,10 @@ void lg_check_operand(lua_State *L, int idx, struct kn_operand *out)
         break;
     case LUA_TBOOLEAN: out->i = lua_toboolean(L, idx); break;
     default:
+        if ((z = lg_test_complex(L, idx))) {
+            *out = (struct kn_operand){.is_float = true, .is_complex = true, .f = z->re, .im = z->im};
+            return;
+        }
         if (!lg_test_array(L, idx)) luaL_typeerror(L, idx, "array or number");
         out->array = lg_check_form(L, idx);
     }
@@ -101,13 +107,16 @@ void lg_push_scalar(lua_State *L, enum rt_dtype dtype, const void *p)
     switch (rt_dtypes[dtype].kind) {
     case 'b': lua_pushboolean(L, rt_load_int(dtype, p) != 0); break;
     case 'f': lua_pushnumber(L, rt_load_double(dtype, p)); break;
+    case 'c': lg_push_complex(L, rt_load_complex(dtype, p)); break;
     default: lua_pushinteger(L, rt_load_int(dtype, p));
     }
 }
 
 void lg_store_scalar(lua_State *L, int idx, enum rt_dtype dtype, void *p)
 {
-    if (lua_type(L, idx) == LUA_TBOOLEAN)
+    if (lua_type(L, idx) == LUA_TUSERDATA)
+        rt_store_complex(dtype, p, *lg_test_complex(L, idx));
+    else if (lua_type(L, idx) == LUA_TBOOLEAN)
         rt_store_int(dtype, p, lua_toboolean(L, idx));
     else if (lua_isinteger(L, idx))
         rt_store_int(dtype, p, lua_tointeger(L, idx));
@@ -129,14 +138,14 @@ bool lg_scalar_fits(lua_State *L, int idx, enum rt_dtype dtype, lua_Integer *low
 void lg_push_element(lua_State *L, const struct rt_array *a)
 {
     struct rt_error *e = lg_error_box(L);
-    uint64_t value;
+    char value[RT_ELEMENT];
     lg_check(L, rt_array_alive(a, e));
     const void *p = lg_array_host(a);
     if (!p) {
         struct rt_array one = *a; /* a borrowed view: any strides are contiguous for one element */
         one.ndim = 0;
-        lg_check(L, rt_array_read(&one, &value, e));
-        p = &value;
+        lg_check(L, rt_array_read(&one, value, e));
+        p = value;
     }
     lg_push_scalar(L, a->dtype, p);
 }
@@ -249,6 +258,17 @@ static void field_T(lua_State *L, const struct rt_array *a)
     }
 }
 
+static void field_real(lua_State *L, const struct rt_array *a)
+{
+    (void)a;
+    lg_push_part(L, 1, false);
+}
+static void field_imag(lua_State *L, const struct rt_array *a)
+{
+    (void)a;
+    lg_push_part(L, 1, true);
+}
+
 static const struct field {
     const char *name;
     void (*push)(lua_State *L, const struct rt_array *a);
@@ -267,6 +287,14 @@ static const struct field {
      "local s = gpu.zeros(3, 4).strides\nassert(s[1] == 4 and s[2] == 1)"},
     {"T", field_T, "The array with its axes in reverse order: a view.",
      "local x = gpu.array({{1, 2}, {3, 4}})\nassert(x.T[{1, 2}] == 3)"},
+    {"real", field_real,
+     "The real parts of complex elements: a view, which can be written to. A real array is its own.",
+     "local x = gpu.zeros(3, 'complex64')\nx.real:fill(2)\nassert(x[1] == gpu.complex(2, 0) and x.real.dtype == "
+     "'float32')"},
+    {"imag", field_imag,
+     "The imaginary parts of complex elements: a view, which can be written to.\n"
+     "Of a real array new zeros.",
+     "local x = gpu.complex(gpu.ones(3), gpu.range(3))\nassert(x.imag[3] == 3 and gpu.ones(3).imag:sum() == 0)"},
 };
 #define FIELD_COUNT (sizeof fields / sizeof *fields)
 
@@ -385,11 +413,12 @@ void lg_open_array(lua_State *L)
         {"__gc", collect},          {"__close", release},     {"__newindex", array_set}, {"__len", array_len},
         {"__lt", compare},          {"__le", compare},        {"__concat", concat},      {"__tostring", array_tostring},
         {"__fields", array_fields}, {"__pairs", array_pairs}, {"__call", array_call},    {0}};
-    static const struct lg_function *const functions[] = {lg_create_functions, lg_reduce_functions, lg_memory_functions,
-                                                          lg_random_functions, lg_join_functions,   lg_lazy_functions,
-                                                          lg_einsum_functions, lg_io_functions};
-    static const struct lg_function *const methods[] = {lg_array_methods, lg_shape_methods, lg_reduce_methods,
-                                                        lg_describe_methods, lg_sparse_array_methods};
+    static const struct lg_function *const functions[] = {
+        lg_create_functions, lg_reduce_functions, lg_memory_functions, lg_random_functions, lg_join_functions,
+        lg_lazy_functions,   lg_einsum_functions, lg_io_functions,     lg_complex_functions};
+    static const struct lg_function *const methods[] = {lg_array_methods,        lg_shape_methods,
+                                                        lg_reduce_methods,       lg_describe_methods,
+                                                        lg_sparse_array_methods, lg_complex_methods};
     static const struct lg_function *const both[] = {lg_statistics_functions, lg_contract_functions,
                                                      lg_compose_functions,    lg_sort_functions,
                                                      lg_histogram_functions,  lg_conv_functions};

@@ -98,11 +98,14 @@ static void choose_float_style(struct lg_cells *c)
 {
     struct measure m = {.smallest = HUGE_VAL};
     size_t size = rt_dtypes[c->dtype].size;
-    for (int64_t i = 0; i < c->size; i++)
-        measure_number(rt_load_double(c->dtype, c->data + (size_t)i * size), significant_digits(c->dtype), &m);
+    for (int64_t i = 0; i < c->size; i++) {
+        struct rt_complex v = rt_load_complex(c->dtype, c->data + (size_t)i * size);
+        measure_number(v.re, significant_digits(c->dtype), &m);
+        measure_number(v.im, significant_digits(c->dtype), &m);
+    }
     bool whole = m.decimals == 0;
     int leading = m.largest >= 1 ? (int)floor(log10(m.largest)) + 1 : 1;
-    int most = c->dtype == RT_FLOAT64 ? 9 : 7; /* digits of a column, before and after the point */
+    int most = rt_real_of(c->dtype) == RT_FLOAT64 ? 9 : 7; /* digits of a column, before and after the point */
     int room = most - leading > 1 ? most - leading : 1;
     c->style = LG_CELL_FIXED;
     c->decimals = m.decimals < MOST_DECIMALS ? m.decimals : MOST_DECIMALS;
@@ -114,6 +117,14 @@ static void choose_float_style(struct lg_cells *c)
     c->decimals = m.mantissa < 4 ? m.mantissa : 4;
 }
 
+/* A floating number; with its sign when it is an imaginary part. */
+static int part_text(const struct lg_cells *c, double v, bool imaginary, char *out, size_t size)
+{
+    if (isnan(v)) return snprintf(out, size, imaginary ? "+nan" : "nan");
+    if (c->style == LG_CELL_FIXED) return snprintf(out, size, imaginary ? "%+.*f" : "%.*f", c->decimals, v);
+    return snprintf(out, size, imaginary ? "%+.*e" : "%.*e", c->decimals, v);
+}
+
 int lg_cell_text(const struct lg_cells *c, int64_t i, char text[LG_CELL_TEXT])
 {
     const void *p = c->data + (size_t)i * rt_dtypes[c->dtype].size;
@@ -121,9 +132,12 @@ int lg_cell_text(const struct lg_cells *c, int64_t i, char text[LG_CELL_TEXT])
         return snprintf(text, LG_CELL_TEXT, "%s", rt_load_int(c->dtype, p) ? "true" : "false");
     if (c->dtype == RT_UINT64) return snprintf(text, LG_CELL_TEXT, "%" PRIu64, (uint64_t)rt_load_int(c->dtype, p));
     if (c->style == LG_CELL_INTEGER) return snprintf(text, LG_CELL_TEXT, "%" PRId64, rt_load_int(c->dtype, p));
-    double v = rt_load_double(c->dtype, p);
-    if (isnan(v)) return snprintf(text, LG_CELL_TEXT, "nan");
-    return snprintf(text, LG_CELL_TEXT, c->style == LG_CELL_FIXED ? "%.*f" : "%.*e", c->decimals, v);
+    struct rt_complex v = rt_load_complex(c->dtype, p);
+    int n = part_text(c, v.re, false, text, LG_CELL_TEXT);
+    if (!rt_is_complex(c->dtype)) return n;
+    char imaginary[LG_CELL_TEXT / 2];
+    part_text(c, v.im, true, imaginary, sizeof imaginary);
+    return n + snprintf(text + n, LG_CELL_TEXT - (size_t)n, "%*si", c->imaginary, imaginary);
 }
 
 static void choose_style(struct lg_cells *c)
@@ -131,7 +145,12 @@ static void choose_style(struct lg_cells *c)
     char text[LG_CELL_TEXT];
     char kind = rt_dtypes[c->dtype].kind;
     c->style = kind == 'b' ? LG_CELL_BOOL : LG_CELL_INTEGER;
-    if (kind == 'f') choose_float_style(c);
+    if (kind == 'f' || kind == 'c') choose_float_style(c);
+    for (int64_t i = 0; kind == 'c' && i < c->size; i++) {
+        struct rt_complex v = rt_load_complex(c->dtype, c->data + (size_t)i * rt_dtypes[c->dtype].size);
+        int n = part_text(c, v.im, true, text, sizeof text);
+        if (n > c->imaginary) c->imaginary = n;
+    }
     for (int64_t i = 0; i < c->size; i++) {
         int n = lg_cell_text(c, i, text);
         if (n > c->width) c->width = n;

@@ -17,7 +17,8 @@ struct lg_cells {
     int64_t size;               /* how many */
     enum lg_cell_style style;
     int decimals;
-    int width; /* of the longest text */
+    int width;     /* of the longest text */
+    int imaginary; /* of the longest imaginary part, its sign counted and its i not */
 };
 /* Pushes one value that keeps the elements. Arrays of up to `threshold` elements are shown whole. [raises] */
 void lg_push_cells(lua_State *L, const struct rt_array *a, int64_t threshold, struct lg_cells *c);
@@ -28,7 +29,7 @@ static inline bool lg_has_gap(const struct lg_cells *c, int axis)
 }
 /* The index (from 1) in the array of the i-th shown (from 0) along an axis. */
 int64_t lg_cell_index(const struct lg_cells *c, int axis, int64_t i);
-#define LG_CELL_TEXT 48
+#define LG_CELL_TEXT 80
 /* The text of shown element i, not padded; returns its length. */
 int lg_cell_text(const struct lg_cells *c, int64_t i, char text[LG_CELL_TEXT]);
 /* "array float32 (3, 4) on simt" */

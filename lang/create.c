@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 #include "lang/array.h"
+#include "lang/complex.h"
 
 /* Placement: dtype and device as trailing arguments. */
 
@@ -109,8 +110,8 @@ struct rt_array *lg_push_empty(lua_State *L, const struct lg_placement *p, int n
 struct nest {
     int ndim;
     int64_t shape[RT_MAX_DIMS];
-    int64_t at[RT_MAX_DIMS]; /* where the walk is, from 1, for messages */
-    bool is_bool;            /* the first element is a boolean */
+    int64_t at[RT_MAX_DIMS];  /* where the walk is, from 1, for messages */
+    bool is_bool, is_complex; /* the first element is a boolean, a complex number */
     enum rt_dtype dtype;
     char *next; /* where the next element goes */
 };
@@ -146,6 +147,7 @@ static void measure(lua_State *L, int idx, struct nest *n)
         lua_remove(L, -2);
     }
     n->is_bool = lua_isboolean(L, -1);
+    n->is_complex = lg_test_complex(L, -1);
     lua_pop(L, 1);
 }
 
@@ -153,7 +155,10 @@ static void fill_element(lua_State *L, struct nest *n)
 {
     int type = lua_type(L, -1);
     if (type == LUA_TTABLE) fail_at(L, n, n->ndim, " is a table, but the elements before it are not");
-    if (type != LUA_TNUMBER && type != LUA_TBOOLEAN)
+    bool complex = type == LUA_TUSERDATA && lg_test_complex(L, -1);
+    if (complex && !rt_is_complex(n->dtype))
+        fail_at(L, n, n->ndim, " is a complex number; name a dtype that holds it, complex64 or complex128");
+    if (type != LUA_TNUMBER && type != LUA_TBOOLEAN && !complex)
         fail_at(L, n, n->ndim, " is %s, expected a number or a boolean", luaL_typename(L, -1));
     if ((type == LUA_TBOOLEAN) != n->is_bool)
         fail_at(L, n, n->ndim, " is a %s, but the first element is a %s", luaL_typename(L, -1),
@@ -195,7 +200,7 @@ struct rt_array *lg_push_from_table(lua_State *L, int idx, enum rt_dtype dtype, 
     idx = lua_absindex(L, idx);
     luaL_checkstack(L, RT_MAX_DIMS + 8, NULL);
     measure(L, idx, &n);
-    n.dtype = dtype != RT_DTYPE_COUNT ? dtype : n.is_bool ? RT_BOOL : RT_FLOAT32;
+    n.dtype = dtype != RT_DTYPE_COUNT ? dtype : n.is_bool ? RT_BOOL : n.is_complex ? RT_COMPLEX64 : RT_FLOAT32;
     struct rt_array *out = lg_push_empty(L, &(struct lg_placement){n.dtype, device}, n.ndim, n.shape);
     char *host = lg_array_host(out);
     size_t bytes = (size_t)rt_array_size(out) * rt_dtypes[n.dtype].size;
@@ -255,6 +260,7 @@ static int make_array(lua_State *L)
         if (!lg_is_scalar(L, 1)) luaL_typeerror(L, 1, "table, number, boolean, array or string of bytes");
         lg_check_operand(L, 1, &number);
         if (p.dtype == RT_DTYPE_COUNT && lua_isboolean(L, 1)) p.dtype = RT_BOOL;
+        if (p.dtype == RT_DTYPE_COUNT && number.is_complex) p.dtype = RT_COMPLEX64;
         struct rt_array *out = lg_push_empty(L, &p, 0, NULL);
         lg_check(L, kn_fill(out, &number, lg_error_box(L)));
     }
@@ -336,6 +342,7 @@ static int full(lua_State *L)
         luaL_typeerror(L, 1, "shape (a table of sizes, or one size)");
     check_fill_value(L, 2, &value);
     if (lua_isboolean(L, 2)) p.dtype = RT_BOOL;
+    if (value.is_complex) p.dtype = RT_COMPLEX64;
     lg_check_placement(L, 3, &p);
     struct rt_array *out = lg_push_empty(L, &p, ndim, shape);
     lg_check(L, kn_fill(out, &value, lg_error_box(L)));
@@ -433,7 +440,7 @@ static int linspace(lua_State *L)
 const struct lg_function lg_create_functions[] = {
     {"array", make_array, "gpu.array(value [, dtype] [, device])",
      "A new array from nested tables, a number, a boolean, another array, or a string of bytes.\n"
-     "Tables give float32, of booleans bool, unless a dtype is named; an array keeps its dtype and device and is always "
+     "Tables give float32, of booleans bool, of complex numbers complex64, unless a dtype is named; an array keeps its dtype and device and is always "
      "copied. Rows of different lengths and mixtures of numbers and booleans are errors that tell the place, "
      "and so are integers that the dtype does not hold; floats are cut to its range. A string has its elements as "
      "they lie in memory and needs a dtype; x:tobytes() is the way back.",
@@ -451,7 +458,7 @@ const struct lg_function lg_create_functions[] = {
      "An array whose elements are not set: what was in the memory before.\n" PLACEMENT,
      "local x = gpu.empty(3, 4)\nx:fill(2)\nassert(x:sum() == 24)"},
     {"full", full, "gpu.full(shape, value [, dtype] [, device])",
-     "An array of one value. The shape is a table or, for one axis, a number.\nA boolean gives bool. " PLACEMENT,
+     "An array of one value. The shape is a table or, for one axis, a number.\nA boolean gives bool, a complex number complex64. " PLACEMENT,
      "assert(gpu.full({2, 2}, 7)[{2, 1}] == 7 and gpu.full(3, true).dtype == 'bool')"},
     {"zeros_like", zeros_like, "gpu.zeros_like(x [, dtype] [, device])",
      "Zeros with the shape and, unless told otherwise, the dtype and device of x.",

@@ -65,6 +65,7 @@ static void keep_quartiles(lua_State *L, int table)
 static void summarize(lua_State *L)
 {
     const struct rt_array *a = lg_check_array(L, -1);
+    lg_check(L, kn_check_real(a, "describe", lg_error_box(L)));
     enum rt_dtype t = a->dtype;
     bool floating = rt_dtypes[t].kind == 'f';
     lua_Integer size = rt_array_size(a), missing = 0;

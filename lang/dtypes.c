@@ -29,7 +29,7 @@ static int dtypes(lua_State *L)
 }
 
 static struct lg_function rows[] = {{"dtypes", dtypes, "gpu.dtypes([a, b])", NULL,
-                                     "assert(#gpu.dtypes() == 13 and gpu.dtypes('int32', 'float16') == 'float32')\n"
+                                     "assert(#gpu.dtypes() == 15 and gpu.dtypes('int32', 'float16') == 'float32')\n"
                                      "local x, y = gpu.ones(2, 'int8'), gpu.ones(2, 'uint8')\n"
                                      "assert(gpu.dtypes(x, y) == 'int16' and (x + y).dtype == 'int16')"},
                                     {0}};
@@ -47,12 +47,12 @@ static const char *short_name(int t, char out[8])
 
 static void write_doc(void)
 {
-    static char text[2048];
+    static char text[3072];
     char name[8];
     size_t used =
         (size_t)snprintf(text, sizeof text, "%s",
                          "The names of the dtypes or, of two dtypes or arrays, that of the dtype in which they meet.\n"
-                         "b is bool, i8 int8, u8 uint8, f16 float16, bf16 bfloat16 and so on:\n+   ");
+                         "b is bool, i8 int8, u8 uint8, f16 float16, bf16 bfloat16, c64 complex64 and so on:\n+   ");
     for (int b = 0; b < RT_DTYPE_COUNT; b++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%5s", short_name(b, name));
     for (int a = 0; a < RT_DTYPE_COUNT; a++) {
@@ -63,7 +63,8 @@ static void write_doc(void)
     snprintf(
         text + used, sizeof text - used, "%s",
         "\nArithmetic on bools is that of int32. / and ^ and functions such as sqrt make float32 of integers, of 64-bit "
-        "ones float64. Lua numbers are weak: an integer changes no dtype, a float makes floats of integers likewise. "
+        "ones float64. Lua numbers are weak: an integer changes no dtype, a float makes floats of integers likewise and a complex number "
+        "complex numbers. "
         "The 16-bit floats are computed in float32, and every operation rounds its result once.");
     rows[0].doc = text;
 }

@@ -49,6 +49,7 @@ const struct rt_array *lg_push_indices(lua_State *L, int idx, const struct rt_ar
         luaL_error(L, "the indices are on %s and the array on %s; move them by :to(\"%s\")",
                    rt_array_device(index)->name, d->name, d->name);
     if (index->dtype == RT_INT32 || index->dtype == RT_INT64) return index;
+    lg_check(L, kn_check_real(index, "indexing", lg_error_box(L)));
     struct rt_array *integers = lg_new_array(L);
     lg_check(L, kn_convert(index, RT_INT64, d, integers, lg_error_box(L)));
     if (rt_dtypes[index->dtype].kind == 'f') {
@@ -221,6 +222,12 @@ static void write_picked(lua_State *L, const struct lg_key *k, int idx)
 void lg_check_assigned(lua_State *L, int value, enum rt_dtype dtype)
 {
     lua_Integer low, high;
+    if (lua_isuserdata(L, value) && !rt_is_complex(dtype))
+        luaL_error(
+            L,
+            "cannot assign a complex number to %s elements; convert the array first, with :to(\"%s\"), or assign "
+            "z.re",
+            rt_dtypes[dtype].name, rt_dtypes[rt_complex_of(dtype)].name);
     if (!lg_scalar_fits(L, value, dtype, &low, &high))
         luaL_error(L,
                    "cannot assign %I: the %s elements of the array hold integers from %I to %I; convert the array "

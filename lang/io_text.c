@@ -96,6 +96,7 @@ void lg_save_csv(lua_State *L, const char *path, const struct lg_file_options *o
         luaL_error(L, "option 'header': expected a list of names to write");
     const char *header = o->header ? push_header_line(L, o->header, delimiter, columns) : NULL;
     const void *data = lg_push_host_copy(L, &a);
+    lg_check(L, kn_check_real(&a, "a table of numbers", lg_error_box(L)));
     lg_check(L, rt_csv_save(path, delimiter, header, a.dtype, rows, columns, data, lg_error_box(L)));
 }
 
@@ -119,5 +120,6 @@ void lg_save_json(lua_State *L, const char *path, const struct lg_file_options *
     const struct rt_array a = *lg_check_array(L, 2);
     (void)o;
     const void *data = lg_push_host_copy(L, &a);
+    lg_check(L, kn_check_real(&a, "JSON", lg_error_box(L)));
     lg_check(L, rt_json_save(path, a.dtype, a.ndim, a.shape, data, lg_error_box(L)));
 }

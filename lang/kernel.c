@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lang/check.h"
+#include "lang/complex.h"
 
 #define LG_LAUNCHER "lunarray.launcher"
 
@@ -99,6 +100,11 @@ static void read_argument(lua_State *L, int idx, struct rt_arg *a)
         if ((a->as.texture = lg_test_texture(L, idx))) {
             a->as.texture = lg_check_texture(L, idx); /* refuses freed ones */
             a->kind = RT_ARG_TEXTURE;
+            return;
+        }
+        if (lg_test_complex(L, idx)) {
+            a->kind = RT_ARG_COMPLEX;
+            a->as.z = *lg_test_complex(L, idx);
             return;
         }
         if (!(a->as.array = lg_test_array(L, idx))) break;

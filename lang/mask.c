@@ -101,7 +101,7 @@ static void write_number(lua_State *L, const struct rt_array *a, const struct rt
     struct rt_array spread = *mask; /* borrowed, with axes of size 1 for those that it does not cover */
     struct rt_array target = *a;
     struct kn_operand args[3];
-    uint64_t bits = 0;
+    char element[RT_ELEMENT] = {0};
     for (int i = mask->ndim; i < a->ndim; i++) {
         spread.shape[i] = 1;
         spread.strides[i] = 0;
@@ -110,10 +110,13 @@ static void write_number(lua_State *L, const struct rt_array *a, const struct rt
     args[0] = (struct kn_operand){.array = &spread};
     /* Rounded to the array's dtype first, so that the number cannot widen the computation. */
     lg_check_assigned(L, value, a->dtype);
-    lg_store_scalar(L, value, a->dtype, &bits);
-    args[1] = rt_dtypes[a->dtype].kind == 'f'
-                  ? (struct kn_operand){.is_float = true, .f = rt_load_double(a->dtype, &bits)}
-                  : (struct kn_operand){.i = rt_load_int(a->dtype, &bits)};
+    lg_store_scalar(L, value, a->dtype, element);
+    struct rt_complex z = rt_load_complex(a->dtype, element);
+    if (rt_is_complex(a->dtype))
+        args[1] = (struct kn_operand){.is_float = true, .is_complex = true, .f = z.re, .im = z.im};
+    else
+        args[1] = rt_dtypes[a->dtype].kind == 'f' ? (struct kn_operand){.is_float = true, .f = z.re}
+                                                  : (struct kn_operand){.i = rt_load_int(a->dtype, element)};
     args[2] = (struct kn_operand){.array = a};
     lg_check(L, kn_apply(KN_WHERE, args, &target, lg_error_box(L)));
 }

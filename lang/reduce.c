@@ -77,7 +77,7 @@ static int reduce(lua_State *L)
 }
 
 /* ---- comparisons ---- */
-/* Two arrays of one shape as doubles on the host. Comparing arrays is for tests, where plain beats fast. */
+/* Two arrays of one shape as numbers on the host. Comparing arrays is for tests, where plain beats fast. */
 struct pair {
     const struct rt_array *a, *b; /* broadcast to one shape */
     const char *x, *y;            /* contiguous elements */
@@ -102,18 +102,24 @@ static void push_pair(lua_State *L, struct pair *p)
     p->y = host[1];
 }
 
-static bool is_close(double x, double y, double rtol, double atol)
+static bool same(struct rt_complex x, struct rt_complex y)
 {
-    if (x == y) return true;
-    return isfinite(x) && isfinite(y) && fabs(x - y) <= atol + rtol * fabs(y);
+    return x.re == y.re && x.im == y.im;
+}
+
+static bool is_close(struct rt_complex x, struct rt_complex y, double rtol, double atol)
+{
+    double size = hypot(y.re, y.im);
+    if (same(x, y)) return true;
+    return isfinite(x.re) && isfinite(x.im) && isfinite(size) && hypot(x.re - y.re, x.im - y.im) <= atol + rtol * size;
 }
 
 static bool pair_close(const struct pair *p, double rtol, double atol)
 {
     size_t nx = rt_dtypes[p->a->dtype].size, ny = rt_dtypes[p->b->dtype].size;
     for (int64_t i = 0; i < p->size; i++) {
-        double x = rt_load_double(p->a->dtype, p->x + (size_t)i * nx);
-        double y = rt_load_double(p->b->dtype, p->y + (size_t)i * ny);
+        struct rt_complex x = rt_load_complex(p->a->dtype, p->x + (size_t)i * nx);
+        struct rt_complex y = rt_load_complex(p->b->dtype, p->y + (size_t)i * ny);
         if (!is_close(x, y, rtol, atol)) return false;
     }
     return true;
@@ -127,7 +133,8 @@ static const struct rt_array *check_side(lua_State *L, int idx, int beside)
     struct rt_device *d = rt_array_device(lg_check_array(L, beside));
     lg_check_operand(L, idx, &number);
     struct rt_array *out = lg_new_array(L);
-    lg_check(L, rt_array_new(d, number.is_float ? RT_FLOAT64 : RT_INT64, 0, NULL, out, lg_error_box(L)));
+    enum rt_dtype t = number.is_complex ? RT_COMPLEX128 : number.is_float ? RT_FLOAT64 : RT_INT64;
+    lg_check(L, rt_array_new(d, t, 0, NULL, out, lg_error_box(L)));
     lg_check(L, kn_fill(out, &number, lg_error_box(L)));
     return out;
 }
@@ -143,7 +150,7 @@ static int allclose(lua_State *L)
 
 static bool is_integral(enum rt_dtype t)
 {
-    return rt_dtypes[t].kind != 'f';
+    return rt_dtypes[t].kind != 'f' && !rt_is_complex(t);
 }
 
 static bool pair_equal(const struct pair *p)
@@ -152,7 +159,7 @@ static bool pair_equal(const struct pair *p)
     bool whole = is_integral(ta) && is_integral(tb);
     for (int64_t i = 0; i < p->size; i++) {
         const char *x = p->x + (size_t)i * rt_dtypes[ta].size, *y = p->y + (size_t)i * rt_dtypes[tb].size;
-        if (whole ? rt_load_int(ta, x) != rt_load_int(tb, y) : rt_load_double(ta, x) != rt_load_double(tb, y))
+        if (whole ? rt_load_int(ta, x) != rt_load_int(tb, y) : !same(rt_load_complex(ta, x), rt_load_complex(tb, y)))
             return false;
     }
     return true;
@@ -161,9 +168,9 @@ static bool pair_equal(const struct pair *p)
 static int equal(lua_State *L)
 {
     struct pair p = {.a = lg_check_array(L, 1), .b = lg_check_array(L, 2)};
-    bool same = rt_array_same_shape(p.a, p.b);
-    if (same) push_pair(L, &p);
-    lua_pushboolean(L, same && pair_equal(&p));
+    bool alike = rt_array_same_shape(p.a, p.b);
+    if (alike) push_pair(L, &p);
+    lua_pushboolean(L, alike && pair_equal(&p));
     return 1;
 }
 

@@ -312,6 +312,15 @@ enum rt_status rt_array_permute(const struct rt_array *a, const int *axes, struc
     return finish_view(&view, out);
 }
 
+void rt_array_part(const struct rt_array *a, bool imaginary, struct rt_array *out)
+{
+    rt_array_share(a, out);
+    if (!rt_is_complex(a->dtype)) return;
+    out->dtype = rt_real_of(a->dtype);
+    out->offset = 2 * a->offset + imaginary;
+    for (int i = 0; i < a->ndim; i++) out->strides[i] = 2 * a->strides[i];
+}
+
 enum rt_status rt_array_broadcast(const struct rt_array *a, int ndim, const int64_t *shape, struct rt_array *out,
                                   struct rt_error *e)
 {

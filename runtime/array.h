@@ -53,6 +53,8 @@ enum rt_status rt_array_slice(const struct rt_array *a, int axis, int64_t start,
 enum rt_status rt_array_reshape(const struct rt_array *a, int ndim, const int64_t *shape, struct rt_array *out,
                                 struct rt_error *e);
 enum rt_status rt_array_permute(const struct rt_array *a, const int *axes, struct rt_array *out, struct rt_error *e);
+/* The real or the imaginary parts of a complex array; of another array, itself. */
+void rt_array_part(const struct rt_array *a, bool imaginary, struct rt_array *out);
 enum rt_status rt_array_broadcast(const struct rt_array *a, int ndim, const int64_t *shape, struct rt_array *out,
                                   struct rt_error *e);
 /* The shape that arrays broadcast to, NumPy's rules; RT_INVALID names both shapes. */

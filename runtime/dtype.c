@@ -25,6 +25,16 @@ enum rt_dtype rt_dtype_find(const char *name)
     return RT_DTYPE_COUNT;
 }
 
+enum rt_dtype rt_real_of(enum rt_dtype t)
+{
+    return t == RT_COMPLEX64 ? RT_FLOAT32 : t == RT_COMPLEX128 ? RT_FLOAT64 : t;
+}
+
+enum rt_dtype rt_complex_of(enum rt_dtype t)
+{
+    return rt_is_complex(t) ? t : rt_dtypes[t].size == 8 ? RT_COMPLEX128 : RT_COMPLEX64;
+}
+
 static uint32_t float_bits(float f)
 {
     uint32_t u;
@@ -123,6 +133,8 @@ double rt_load_double(enum rt_dtype t, const void *p)
         memcpy(&v, p, sizeof v);
         return (double)v;
     }
+    case RT_COMPLEX64:
+    case RT_COMPLEX128: return rt_load_double(rt_real_of(t), p);
     default: return (double)rt_load_int(t, p);
     }
 }
@@ -165,7 +177,9 @@ int64_t rt_load_int(enum rt_dtype t, const void *p)
     case RT_FLOAT16:
     case RT_BFLOAT16:
     case RT_FLOAT32:
-    case RT_FLOAT64: return saturate(rt_load_double(t, p), INT64_MIN, INT64_MAX);
+    case RT_FLOAT64:
+    case RT_COMPLEX64:
+    case RT_COMPLEX128: return saturate(rt_load_double(t, p), INT64_MIN, INT64_MAX);
     case RT_DTYPE_COUNT: break;
     }
     return 0;
@@ -193,6 +207,8 @@ void rt_store_double(enum rt_dtype t, void *p, double v)
         STORE(RT_BFLOAT16, uint16_t, rt_bfloat_from_float(to_odd_float(v)))
         STORE(RT_FLOAT32, float, v)
         STORE(RT_FLOAT64, double, v)
+    case RT_COMPLEX64:
+    case RT_COMPLEX128: rt_store_complex(t, p, (struct rt_complex){v, 0}); return;
     case RT_DTYPE_COUNT: return;
     }
 }
@@ -214,6 +230,21 @@ void rt_store_int(enum rt_dtype t, void *p, int64_t v)
         STORE(RT_FLOAT32, float, v)
         STORE(RT_FLOAT64, double, v)
 #undef STORE
+    case RT_COMPLEX64:
+    case RT_COMPLEX128: rt_store_complex(t, p, (struct rt_complex){(double)v, 0}); return;
     case RT_DTYPE_COUNT: return;
     }
+}
+
+struct rt_complex rt_load_complex(enum rt_dtype t, const void *p)
+{
+    struct rt_complex v = {rt_load_double(t, p), 0};
+    if (rt_is_complex(t)) v.im = rt_load_double(rt_real_of(t), (const char *)p + rt_dtypes[t].size / 2);
+    return v;
+}
+
+void rt_store_complex(enum rt_dtype t, void *p, struct rt_complex v)
+{
+    rt_store_double(rt_real_of(t), p, v.re);
+    if (rt_is_complex(t)) rt_store_double(rt_real_of(t), (char *)p + rt_dtypes[t].size / 2, v.im);
 }

@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 /* Rows: id, Lua and NumPy name, C type that stores it on the host, CUDA C type, kind letter as in NumPy
- * (b bool, i signed, u unsigned, f floating), Itanium mangling. float16 and bfloat16 are stored as their 16 bits. */
+ * (b bool, i signed, u unsigned, f floating, c complex), Itanium mangling. float16 and bfloat16 are stored as their 16
+ * bits, complex numbers as their real part and the imaginary one behind it. */
 #define RT_DTYPES(X)                                                                                                   \
     X(BOOL, "bool", uint8_t, "bool", 'b', "b")                                                                         \
     X(INT8, "int8", int8_t, "signed char", 'i', "a")                                                                   \
@@ -21,7 +22,9 @@
     X(FLOAT16, "float16", uint16_t, "__half", 'f', "6__half")                                                          \
     X(BFLOAT16, "bfloat16", uint16_t, "__nv_bfloat16", 'f', "13__nv_bfloat16")                                         \
     X(FLOAT32, "float32", float, "float", 'f', "f")                                                                    \
-    X(FLOAT64, "float64", double, "double", 'f', "d")
+    X(FLOAT64, "float64", double, "double", 'f', "d")                                                                  \
+    X(COMPLEX64, "complex64", float _Complex, "float2", 'c', "6float2")                                                \
+    X(COMPLEX128, "complex128", double _Complex, "double2", 'c', "7double2")
 
 enum rt_dtype {
 #define X(id, name, ctype, cuda, kind, mangled) RT_##id,
@@ -35,22 +38,40 @@ struct rt_dtype_info {
     const char *cuda;    /* "float" */
     const char *mangled; /* "f" */
     uint8_t size;        /* bytes of one element */
-    char kind;           /* 'b', 'i', 'u', 'f' */
+    char kind;           /* 'b', 'i', 'u', 'f', 'c' */
 };
 
+#define RT_ELEMENT 16 /* bytes of the largest element */
+
 extern const struct rt_dtype_info rt_dtypes[RT_DTYPE_COUNT];
+
+static inline bool rt_is_complex(enum rt_dtype t)
+{
+    return t == RT_COMPLEX64 || t == RT_COMPLEX128;
+}
+/* The dtype of a complex dtype's parts, itself for others; and the complex dtype whose parts hold the values of t. */
+enum rt_dtype rt_real_of(enum rt_dtype t);
+enum rt_dtype rt_complex_of(enum rt_dtype t);
 
 /* The dtype called `name`, or RT_DTYPE_COUNT. Accepts the aliases "int" (int32), "long" (int64), "half" (float16),
  * "float" (float32) and "double" (float64). */
 enum rt_dtype rt_dtype_find(const char *name);
 
-/* One element at `p` (any alignment) as a double, or as an int64 (floats truncate, uint64 wraps). */
+/* One element at `p` (any alignment) as a double, or as an int64 (floats truncate, uint64 wraps); of complex numbers
+ * the real part. */
 double rt_load_double(enum rt_dtype t, const void *p);
 int64_t rt_load_int(enum rt_dtype t, const void *p);
 /* Stores a number as one element. Integers wrap, floats to integers truncate and saturate (NaN gives 0), as cvt.rzi
  * does in PTX; bool is "not zero"; the 16-bit floats round to nearest even. */
 void rt_store_double(enum rt_dtype t, void *p, double v);
 void rt_store_int(enum rt_dtype t, void *p, int64_t v);
+
+/* Real dtypes have no imaginary part: it is 0 when loaded and lost when stored. */
+struct rt_complex {
+    double re, im;
+};
+struct rt_complex rt_load_complex(enum rt_dtype t, const void *p);
+void rt_store_complex(enum rt_dtype t, void *p, struct rt_complex v);
 
 /* IEEE binary16 and bfloat16 bits to and from float, rounding to nearest even. */
 float rt_half_to_float(uint16_t h);

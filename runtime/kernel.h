@@ -32,7 +32,16 @@ void rt_kernel_release(struct rt_kernel *k);
 enum rt_status rt_kernel_global(const struct rt_kernel *k, const char *name, enum rt_dtype dtype, struct rt_array *out,
                                 struct rt_error *e);
 
-enum rt_arg_kind { RT_ARG_ARRAY, RT_ARG_INT, RT_ARG_FLOAT, RT_ARG_BOOL, RT_ARG_NULL, RT_ARG_BYTES, RT_ARG_TEXTURE };
+enum rt_arg_kind {
+    RT_ARG_ARRAY,
+    RT_ARG_INT,
+    RT_ARG_FLOAT,
+    RT_ARG_COMPLEX,
+    RT_ARG_BOOL,
+    RT_ARG_NULL,
+    RT_ARG_BYTES,
+    RT_ARG_TEXTURE
+};
 struct rt_arg {
     enum rt_arg_kind kind;
     union {
@@ -40,6 +49,7 @@ struct rt_arg {
         const struct rt_texture *texture; /* or surface */
         int64_t i;
         double f;
+        struct rt_complex z; /* for float2, double2 and what else is two parts */
         bool b;
         struct {
             const void *data;

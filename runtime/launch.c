@@ -46,6 +46,7 @@ static const char *what_came(const struct rt_arg *a, char *buffer, size_t size)
     case RT_ARG_FLOAT: snprintf(buffer, size, "%.14g", a->as.f); break;
     case RT_ARG_BOOL: snprintf(buffer, size, "%s", a->as.b ? "true" : "false"); break;
     case RT_ARG_NULL: snprintf(buffer, size, "%s", a->what ? a->what : "nil"); break;
+    case RT_ARG_COMPLEX: snprintf(buffer, size, "%.14g%+.14gi", a->as.z.re, a->as.z.im); break;
     case RT_ARG_TEXTURE: snprintf(buffer, size, a->as.texture->surface ? "a surface" : "a texture"); break;
     case RT_ARG_BYTES:
         if (a->what)
@@ -71,6 +72,7 @@ static bool is_plain_char(const struct rt_param *p)
 static bool dtype_fits(const struct rt_param *p, enum rt_dtype t)
 {
     if (p->dtype == RT_DTYPE_COUNT || p->dtype == t) return true;
+    if (rt_is_complex(p->dtype)) return t == rt_real_of(p->dtype); /* float2 is a pair of any floats */
     return t == RT_UINT8 && p->dtype == RT_INT8 && is_plain_char(p);
 }
 
@@ -187,6 +189,10 @@ static enum rt_status set_struct(const struct rt_kernel *k, size_t i, const stru
 {
     char came[64];
     size_t size = k->entry->params[i].size;
+    if (a->kind == RT_ARG_COMPLEX && (size == 8 || size == 16)) { /* float2, double2, or a struct of two parts */
+        rt_store_complex(size == 8 ? RT_COMPLEX64 : RT_COMPLEX128, to, a->as.z);
+        return RT_OK;
+    }
     if (a->kind != RT_ARG_BYTES)
         return refuse(k, i, e, "expects a string with the %zu bytes of the value (see string.pack), got %s", size,
                       what_came(a, came, sizeof came));

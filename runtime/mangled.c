@@ -136,6 +136,8 @@ static struct type named_type(const char *name)
     if (strcmp(name, "__half") == 0) t.dtype = RT_FLOAT16;
     if (strcmp(name, "__nv_bfloat16") == 0) t.dtype = RT_BFLOAT16;
     if (t.dtype != RT_DTYPE_COUNT) t.kind = RT_PARAM_VALUE;
+    if (strcmp(name, "float2") == 0) t.dtype = RT_COMPLEX64; /* cuComplex, too; by value it is a struct like others */
+    if (strcmp(name, "double2") == 0) t.dtype = RT_COMPLEX128;
     return t;
 }
 
@@ -440,7 +442,8 @@ static struct type declarator(struct reader *r, const struct type *base, const c
     t.kind = RT_PARAM_POINTER;
     t.target_const = base->is_const;
     /* what a pointer to a pointer points to is no element type */
-    t.dtype = base->kind == RT_PARAM_VALUE && !base->wraps ? base->dtype : RT_DTYPE_COUNT;
+    bool element = base->kind == RT_PARAM_VALUE || (base->kind == RT_PARAM_STRUCT && rt_is_complex(base->dtype));
+    t.dtype = element && !base->wraps ? base->dtype : RT_DTYPE_COUNT;
     t.is_const = t.wraps = t.is_void = false;
     return t;
 }

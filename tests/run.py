@@ -33,7 +33,7 @@ import threading
 import time
 import xml.etree.ElementTree as ET
 
-GENERATED = ["ops", "reduce", "statistics", "convert", "index", "gather", "rearrange", "random", "scan", "contract", "sort", "linalg", "order", "conv", "sparse"]
+GENERATED = ["ops", "reduce", "statistics", "convert", "index", "gather", "rearrange", "random", "scan", "contract", "sort", "linalg", "order", "conv", "sparse", "complex"]
 STOCK = ["create", "kernel"]
 CHECKED = ["cooperative", "graph", "grid", "guide", "image", "language", "learning", "linear", "matmul", "physics", "reduction",
            "scan", "signal", "sort", "sparse", "warps"]

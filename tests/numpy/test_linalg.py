@@ -15,7 +15,8 @@ def compare(folder, way, cases):
     device, env = WAYS[way]
     lua = [f"gpu.device('{device}')", "local la = gpu.linalg",
            "local function put(name, ...) for i, v in ipairs({...}) do",
-           "  if type(v) == 'number' then v = gpu.array({v}, 'float64') end",
+           "  if type(v) ~= 'userdata' then v = gpu.array({v}, type(v) == 'number' and 'float64' or nil)",
+           "  elseif not pcall(function() return v.dtype end) then v = gpu.array({v}, 'complex128') end",
            "  gpu.save(name .. '-' .. i .. '.npy', v) end end"]
     for k, (code, arrays, _) in enumerate(cases):
         lua.append("do")
@@ -36,7 +37,7 @@ def compare(folder, way, cases):
             if want.ndim == 0:
                 got = got.reshape(())
             assert got.shape == want.shape, (code, {n: a.shape for n, a in arrays.items()}, got.shape, want.shape)
-            narrow = any(a.dtype == np.float32 for a in arrays.values())
+            narrow = any(a.dtype in (np.float32, np.complex64) for a in [got, *arrays.values()])
             scale = max(1, np.abs(want[np.isfinite(want)]).max(initial=0))
             np.testing.assert_allclose(got, want, rtol=2e-4 if narrow else 1e-10, atol=scale * (2e-4 if narrow else 1e-11),
                                        err_msg=f"{code} result {i + 1}")

@@ -103,6 +103,10 @@ static inline struct rt_array test_array(enum rt_dtype t, int ndim, const int64_
         uint32_t r = random_bits(&seed);
         if (t == RT_BOOL) {
             rt_store_int(t, element(&a, i), r & 1);
+        } else if (rt_is_complex(t)) {
+            double im = (int)(random_bits(&seed) % 2001) / 64.0 - 15.0;
+            rt_store_complex(t, element(&a, i),
+                             (struct rt_complex){special && r % 3 == 0 ? floats[r / 3 % 12] : im / 2, im});
         } else if (rt_dtypes[t].kind == 'f') {
             double v = (int)(r % 2001) / 64.0 - 15.0;
             rt_store_double(t, element(&a, i), special && r % 3 == 0 ? floats[r / 3 % 12] : v);

@@ -9,10 +9,15 @@ static void check_conversion(enum rt_dtype from, enum rt_dtype to, bool special)
     CHECK_INT(out.dtype, to);
     CHECK(rt_array_contiguous(&out) && rt_array_same_shape(&a, &out));
     for (int64_t i = 0; i < 13 * 70; i++) {
-        char want[8] = {0}, got[8] = {0};
+        char want[RT_ELEMENT] = {0}, got[RT_ELEMENT] = {0};
         /* uint64 to a floating dtype is the one case that neither double nor int64 carries. */
         bool floating = rt_dtypes[from].kind == 'f';
-        if (from == RT_UINT64 && rt_dtypes[to].kind == 'f')
+        struct rt_complex z = rt_load_complex(from, element(&a, i));
+        if (rt_is_complex(from) && to == RT_BOOL)
+            rt_store_int(to, want, z.re != 0 || z.im != 0);
+        else if (rt_is_complex(from))
+            rt_store_complex(to, want, z);
+        else if (from == RT_UINT64 && (rt_dtypes[to].kind == 'f' || rt_is_complex(to)))
             rt_store_double(to, want, (double)(uint64_t)get_int(&a, i));
         else if (floating)
             rt_store_double(to, want, get(&a, i));
@@ -28,10 +33,20 @@ static void check_conversion(enum rt_dtype from, enum rt_dtype to, bool special)
     rt_array_release(&out);
 }
 
+TEST(complex_does_not_become_real)
+{
+    int64_t n = 3;
+    for (int to = RT_INT8; to < RT_COMPLEX64; to++) {
+        ARRAYS a = test_array(RT_COMPLEX64, 1, &n, 1, false), out = {0};
+        FAILS(RT_INVALID, "x.real", kn_convert(&a, (enum rt_dtype)to, test_device(), &out, e));
+    }
+}
+
 TEST(convert_every_pair)
 {
     for (int from = 0; from < RT_DTYPE_COUNT; from++)
         for (int to = 0; to < RT_DTYPE_COUNT; to++) {
+            if (rt_is_complex((enum rt_dtype)from) && !rt_is_complex((enum rt_dtype)to) && to != RT_BOOL) continue;
             check_conversion((enum rt_dtype)from, (enum rt_dtype)to, false);
             check_conversion((enum rt_dtype)from, (enum rt_dtype)to, true);
         }
@@ -154,7 +169,7 @@ TEST(sequences)
     for (int t = 1; t < RT_DTYPE_COUNT; t++) {
         ARRAYS a = test_array((enum rt_dtype)t, 2, shape, 3, false), p = {0};
         OK(kn_sequence(&a, &(struct kn_operand){.i = -3}, &(struct kn_operand){.i = 2}, e));
-        char want[8];
+        char want[RT_ELEMENT];
         for (int64_t i = 0; i < 70000; i++) {
             rt_store_int((enum rt_dtype)t, want, -3 + 2 * i);
             CHECK(rt_load_double((enum rt_dtype)t, want) == get(&a, i));

@@ -119,7 +119,7 @@ static void check_all(const struct rt_array *a)
 TEST(reduce_every_dtype)
 {
     int64_t shape[] = {7, 70, 3};
-    for (int t = 0; t < RT_DTYPE_COUNT; t++) {
+    for (int t = 0; t < RT_COMPLEX64; t++) { /* complex ones: tests/numpy/test_complex.py */
         ARRAYS a = test_array((enum rt_dtype)t, 3, shape, 3, false);
         check_all(&a);
         rt_array_release(&a);

@@ -1,0 +1,130 @@
+-- Complex numbers as Lua values, arrays of them beside real ones, how they print, what refuses them, and kernels over them.
+-- What NumPy computes with such arrays is in tests/numpy/test_complex.py.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+local z = gpu.complex(1, -2)
+
+t.test("complex numbers compute with each other and with numbers", function()
+  t.eq(tostring(z) .. " " .. tostring(z + 1) .. " " .. tostring(2 * z) .. " " .. z / 2, "1-2i 2-2i 2-4i 0.5-1i")
+  t.eq(tostring(z * z) .. " " .. tostring(z ^ 2) .. " " .. tostring(-z), "-3-4i -3-4i -1+2i")
+  t.eq(z / z, gpu.complex(1))
+  t.eq(z:abs() ^ 2 < 5.0001 and z:conj() == gpu.complex(1, 2), true)
+  t.near(z:angle(), math.atan(-2, 1))
+  t.near((z:sqrt() ^ 2 - z):abs(), 0, 1e-14)
+  t.eq(z == gpu.complex(1, 2) or z == 1, false)
+  t.eq(tostring(gpu.complex(0, -0.0)), "0-0i")
+  t.eq(z:isnan() or gpu.complex(0 / 0):isnan() == false, false)
+end)
+
+t.test("what complex numbers are not is said", function()
+  t.raises({ "no order", "z:abs()" }, function() return z < z end)
+  t.raises({ "no 'real'", "re, im" }, function() return z.real end)
+  t.raises({ "arithmetic" }, function() return z // 2 end)
+  t.raises({ "add of a complex number and table" }, function() return z + {} end)
+  t.raises({ "number expected" }, function() return gpu.complex("a") end)
+  t.raises({ "real numbers" }, function() return gpu.complex(gpu.ones(2), z) end)
+  t.raises({ "gpu.complex has no meaning for complex numbers" }, function() return gpu.complex(gpu.complex(gpu.ones(2))) end)
+end)
+
+for _, device in ipairs(t.devices()) do
+  local function test(name, body) t.test(name .. " on " .. device, body) end
+  local function array(values, dtype) return gpu.array(values, dtype, device) end
+
+  test("arrays of complex numbers and their dtypes", function()
+    local x = array({ { z, 2 }, { gpu.complex(0, 1), 3 } })
+    t.eq(x.dtype .. gpu.full(2, z, device).dtype .. gpu.array(z, device).dtype, "complex64complex64complex64")
+    t.eq(x[1][1], z)
+    t.eq(x[{ 1, 2 }], gpu.complex(2))
+    t.eq(x:totable()[2][1], gpu.complex(0, 1))
+    t.eq((x * array({ 1, 2 }, "float64")).dtype .. (x + array({ 1, 2 }, "int16")).dtype, "complex128complex64")
+    t.eq((array({ 1, 2 }, "float64") * z).dtype .. (array({ 1, 2 }, "int64") * z).dtype .. (array({ 1 }) + z).dtype,
+      "complex128complex128complex64")
+    t.eq((x + 1).dtype .. (x * 2.5).dtype .. x:abs().dtype .. x.real.dtype .. x:eq(2).dtype, "complex64complex64float32float32bool")
+    t.eq(gpu.complex(gpu.ones(2, "float16", device), 1).dtype .. gpu.complex(1, gpu.ones(2, "int64", device)).dtype,
+      "complex64complex128")
+    t.eq(x:equal(gpu.array(x:tobytes(), "complex64", device):reshape(2, 2)), true)
+    t.eq(x:allclose(x * (1 + 1e-7)) and not x:allclose(x:conj()) and not x:equal(x.real), true)
+  end)
+
+  test("the parts are views", function()
+    local x = gpu.zeros(3, 4, "complex128", device)
+    x.real:fill(2)
+    x.T.imag[{ {}, 2 }] = gpu.range(4, device)
+    t.eq(x[{ 2, 3 }], gpu.complex(2, 3))
+    t.eq(x[{ 1, 3 }], gpu.complex(2, 0))
+    x.real:copy_(x.imag) -- reads what it writes beside
+    t.eq(x[{ 2, 3 }], gpu.complex(3, 3))
+    local lazy = gpu.ones(5000, "complex64", device) * z
+    t.eq(lazy.imag:sum(), -10000.0)
+  end)
+
+  test("elements are written", function()
+    local x = gpu.zeros(4, "complex64", device)
+    x[1], x["2:3"], x[x:eq(0)] = z, gpu.complex(0, 1), 7
+    t.eq(tostring(x), "array complex64 (4,) on " .. device .. "\n  1-2i  0+1i  0+1i  7+0i")
+    x:mul_(2):add_(gpu.complex(0, 1))
+    t.eq(x[1], gpu.complex(2, -3))
+    local y = gpu.ones(2, device)
+    t.raises({ "complex number to float32", ":to(\"complex64\")" }, function() y[1] = z end)
+    t.raises({ "complex number to float32" }, function() y[{ {} }] = z end)
+    t.raises({ "complex number to float32" }, function() y[y:gt(0)] = z end)
+    t.raises({ "fill: float32 holds no complex numbers" }, function() y:fill(z) end)
+    t.raises({ "float32" }, function() y:add_(z) end)
+    t.raises({ "do not become float32", "x.real" }, function() y:copy_(x["1:2"]) end)
+    t.raises({ "element [2] is a complex number", "complex64" }, function() return array({ 1, z }) end)
+  end)
+
+  test("casts", function()
+    local x = array({ z, 0 })
+    t.eq(x:to("complex128")[1], z)
+    t.eq(x:to("bool")[1] and not x:to("bool")[2], true)
+    for _, dtype in ipairs({ "int32", "float16", "float64" }) do
+      t.raises({ "complex64 elements do not become " .. dtype, "x.real" }, function() return x:to(dtype) end)
+    end
+    t.raises({ "do not become float32" }, function() return gpu.evaluate((gpu.ones(5000, device) * z):to("float32")) end)
+    t.eq(gpu.ones(2, "int8", device):to("complex64")[2], gpu.complex(1))
+  end)
+
+  test("operations without a complex meaning say so", function()
+    local x = array({ z, 2 })
+    for _, op in ipairs({ "floor", "sign", "erf", "max", "argmin", "cummax", "sort", "unique", "logsumexp", "describe" }) do
+      t.raises({ op .. " has no meaning for complex numbers (complex64)" }, function() return x[op](x) end)
+    end
+    for _, op in ipairs({ "lt", "maximum", "atan2", "floordiv", "bitwise_and" }) do
+      t.raises({ op .. " has no meaning for complex numbers (complex64)" }, function() return x[op](x, z) end)
+    end
+    t.raises({ "real matrices, not complex64" }, function() return gpu.linalg.inv(x:reshape(2, 1):matmul(x:reshape(1, 2))) end)
+    t.raises({ "complex64" }, function() return gpu.random.normal(0, 1, { 2 }, "complex64", device) end)
+  end)
+
+  test("columns of complex numbers are aligned", function()
+    local x = array({ { gpu.complex(1.5, -20), gpu.complex(-100) }, { gpu.complex(0, 0 / 0), gpu.complex(1e-3, 1 / 0) } },
+      "complex128")
+    t.eq(tostring(x):gsub("^[^\n]*", ""), "\n" ..
+      "     1.500-20.000i  -100.000 +0.000i\n" ..
+      "     0.000   +nani     0.001   +infi")
+    t.eq(tostring(array({ gpu.complex(1e20, 1) })):match("\n(.*)"), "  1e+20+1e+00i")
+  end)
+end
+
+t.test("kernels take complex arrays and numbers", function()
+  local k = gpu.kernel [[
+    struct pair { double re, im; };
+    __global__ void f(const float2 *x, float2 *y, float2 a, int n) {
+      int i = threadIdx.x;
+      if (i < n) y[i] = {x[i].x * a.x - x[i].y * a.y, x[i].x * a.y + x[i].y * a.x};
+    }
+    __global__ void g(double2 *x, pair p) { x[threadIdx.x].x += p.re; x[threadIdx.x].y += p.im; }
+  ]]
+  local x, y = gpu.array({ z, 2 }), gpu.zeros(2, "complex64")
+  k.f(1, 32)(x, y, gpu.complex(0, 1), 2)
+  t.eq(y:equal(x * gpu.complex(0, 1)), true)
+  local w = gpu.zeros(2, "complex128")
+  k.g(1, 2)(w, z)
+  t.eq(w[2], z)
+  t.raises({ "expects a complex64 array, got complex128" }, function() k.f(1, 32)(w, y, z, 2) end)
+  t.raises({ "expects a complex64 array, got int32" }, function() k.f(1, 32)(gpu.ones(2, "int32"), y, z, 2) end)
+  k.f(1, 32)(gpu.ones(4), gpu.zeros(4), z, 2) -- pairs of floats
+end)
+
+t.done()

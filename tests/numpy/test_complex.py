@@ -1,0 +1,127 @@
+"""Complex arrays: creation, elementwise operations, reductions, scans, products and indexing, on random arrays of odd
+shapes and layouts. NumPy says what is right."""
+import random
+import subprocess
+
+import numpy as np
+import pytest
+
+from test_linalg import LUNARRAY, WAYS, compare
+
+SHAPES = [(), (0,), (1,), (7,), (4097,), (3, 0), (5, 13), (2, 3, 11)]
+DTYPES = [np.complex64, np.complex128]
+UNARY = ["conj", "sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
+         "atanh", "square", "reciprocal", "abs", "angle"]
+NUMPY = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
+         "atanh": np.arctanh}
+BINARY = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
+
+
+def numbers(g, shape, dtype):
+    return (g.standard_normal(shape) + 1j * g.standard_normal(shape)).astype(dtype)
+
+
+# The same elements in other orders of memory: Lua's expression for them, and NumPy's.
+LAYOUTS = [("{}", lambda a: a), ("{}.T", lambda a: a.T), ("{}:flip()", lambda a: np.flip(a)),
+           ("gpu.cat({{{0}, {0}}}, -1)[\"..., ::2\"]", lambda a: np.concatenate([a, a], -1)[..., ::2])]
+
+
+def laid_out(r, name, a):
+    code, view = r.choice(LAYOUTS[:3] if a.ndim == 0 else LAYOUTS)
+    return code.format(name), view(a)
+
+
+def elementwise(r, g, dtype):
+    for op in UNARY:
+        a = numbers(g, r.choice(SHAPES), dtype)
+        code, v = laid_out(r, "a", a)
+        yield f"({code}):{op}()", {"a": a}, NUMPY.get(op, getattr(np, op, None))(v)
+    shape = r.choice(SHAPES[1:])
+    a, b = numbers(g, shape, dtype), numbers(g, shape[-1:], r.choice(DTYPES))
+    real = g.standard_normal(shape).astype(r.choice([np.float32, np.int32, np.float64]))
+    z = complex(2, -0.5)
+    for symbol, f in BINARY.items():
+        yield f"a {symbol} b, b {symbol} a, a {symbol} x", {"a": a, "b": b, "x": np.abs(real) + 1}, [
+            f(a, b), f(b, a), f(a, np.abs(real) + 1)]
+        yield f"a {symbol} gpu.complex(2, -0.5), gpu.complex(2, -0.5) {symbol} a, x {symbol} gpu.complex(2, -0.5)", {
+            "a": a, "x": real}, [f(a, z), f(z, a), f(real, z)]
+    yield "a ^ 3, a ^ -2, a ^ 0.5, a ^ gpu.complex(2, -0.5)", {"a": a}, [a ** 3, a ** -2.0, a ** 0.5, a ** z]
+    c = a.copy()
+    c.flat[::2] += 1
+    yield "a:eq(c), a:ne(c), a:isnan(), a:isfinite()", {"a": a, "c": c}, [a == c, a != c, np.isnan(a), np.isfinite(a)]
+    yield "a.real, a.imag, gpu.complex(a.imag, a.real)", {"a": a}, [a.real, a.imag, a.imag + 1j * a.real]
+    yield "gpu.where(x:gt(0), a, b), a:lerp(b, 0.25)", {"a": a, "b": b, "x": real}, [
+        np.where(real > 0, a, b), a + 0.25 * (b - a)]
+
+
+def reductions(r, g, dtype):
+    a = numbers(g, r.choice(SHAPES[1:]), dtype)
+    code, v = laid_out(r, "a", a)
+    axis = r.randrange(a.ndim)
+    yield f"({code}):sum(), ({code}):sum({axis + 1}), ({code}):sum({{keepdims = true}})", {"a": a}, [
+        v.sum(), v.sum(axis), v.sum(keepdims=True)]
+    yield f"({code}):cumsum({axis + 1}), ({code}):any(), ({code}):all(), ({code}):count_nonzero()", {"a": a}, [
+        v.cumsum(axis), v.any(), v.all(), np.count_nonzero(v)]
+    b = numbers(g, (5, 13, 3), dtype)
+    yield "b:prod(2), b:cumprod(1), b:mean(3), b:mean(), b:var(1), b:std()", {"b": b}, [
+        b.prod(1), b.cumprod(0), b.mean(2), b.mean(), b.var(0), b.std()]
+    yield "b[1][1]:norm(), b:mean({1, 3})", {"b": b}, [
+        np.linalg.norm(b[0, 0]), b.mean((0, 2))]
+    long = numbers(g, (200_003,), dtype)
+    yield "b:sum(), b:cumsum()", {"b": long}, [long.sum(dtype=np.complex128), long.cumsum(dtype=np.complex128)]
+
+
+def products(r, g, dtype):
+    m, k, n = (r.choice([1, 2, 7, 33, 70]) for _ in range(3))
+    a, b = numbers(g, (3, m, k), dtype), numbers(g, (k, n), dtype)
+    yield "a:matmul(b), a[1]:dot(b), b.T:matmul(a[2].T)", {"a": a, "b": b}, [a @ b, a[0] @ b, b.T @ a[1].T]
+    x, real = numbers(g, (k,), dtype), g.standard_normal((k,))
+    yield "x:dot(x), b.T:matmul(x), x:outer(x), x:dot(y)", {"x": x, "b": b, "y": real}, [
+        x @ x, b.T @ x, np.outer(x, x), x @ real]
+    yield "gpu.einsum('bij,jk->ki', a, b), gpu.einsum('bij->b', a)", {"a": a, "b": b}, [
+        np.einsum("bij,jk->ki", a, b), a.sum((1, 2))]
+
+
+def indexing(r, g, dtype):
+    a, b = numbers(g, (9, 13), dtype), numbers(g, (4, 13), dtype)
+    rows = np.array([3, 0, 8, 3])
+    mask = g.random((9, 13)) < 0.4
+    yield "a[i], a:take(i, 1), a[m], a:compress(m[{{}, 1}], 1)", {"a": a, "i": rows + 1, "m": mask}, [
+        a[rows], a[rows], a[mask], a[mask[:, 0]]]
+    c, d, e = a.copy(), a.copy(), a.copy()
+    c[rows[1:]], d[mask] = b[1:], 2 - 3j
+    np.add.at(e, rows, b)
+    write = "(function() local c, d, e = a:clone(), a:clone(), a:clone() c[i['2:']] = b['2:'] d[m] = gpu.complex(2, -3) " \
+            "e:scatter_add_(1, i:reshape(4, 1):expand(4, 13), b) return c, d, e end)()"
+    yield write, {"a": a, "b": b, "i": rows + 1, "m": mask}, [c, d, e]
+    yield "gpu.cat({a, b}), gpu.stack({a, a}), a:flip(1), a:roll(2, 2), a:tile(2), a:reshape(13, 9).T", {"a": a, "b": b}, [
+        np.concatenate([a, b]), np.stack([a, a]), np.flip(a, 0), np.roll(a, 2, 1), np.tile(a, 2), a.reshape(13, 9).T]
+
+
+@pytest.mark.parametrize("kind", [elementwise, reductions, products, indexing])
+@pytest.mark.parametrize("way", WAYS)
+def test_complex(tmp_path, way, kind):
+    cases = []
+    for seed in range(2 if way == "generated" else 8):
+        r, g = random.Random(seed), np.random.default_rng(seed)
+        cases += kind(r, g, DTYPES[seed % 2])
+    compare(tmp_path, way, cases)
+
+
+@pytest.mark.parametrize("dtype", ["<c8", "<c16", ">c8", ">c16"])
+def test_files(tmp_path, dtype):
+    a = numbers(np.random.default_rng(1), (3, 1, 5), np.complex128).astype(dtype)
+    np.save(tmp_path / "a.npy", a)
+    np.save(tmp_path / "f.npy", np.asfortranarray(a))
+    np.savez(tmp_path / "a.npz", a=a, b=a[:0])
+    lua = tmp_path / "script.lua"
+    lua.write_text(f"""local d = '{tmp_path}/'
+        local a, f, z = gpu.load(d .. 'a.npy'), gpu.load(d .. 'f.npy'), gpu.load(d .. 'a.npz')
+        assert(a:equal(f) and a:equal(z.a) and z.b.size == 0 and a.dtype == 'complex{8 * a.dtype.itemsize}')
+        if ('{dtype}'):find('<') then assert(gpu.load(d .. 'a.npy', {{map = true, device = 'cpu'}}):to(a.device):equal(a)) end
+        gpu.save(d .. 'b.npy', a.T) gpu.save(d .. 'b.npz', {{a = a}})
+        assert(not pcall(gpu.save, d .. 'b.csv', a[1]) and not pcall(gpu.save, d .. 'b.json', a))""")
+    subprocess.run([LUNARRAY, str(lua)], check=True, timeout=200)
+    b = np.load(tmp_path / "b.npy")
+    assert b.dtype == a.dtype.newbyteorder("=") and np.array_equal(b, a.T)
+    assert np.array_equal(np.load(tmp_path / "b.npz")["a"], a)
