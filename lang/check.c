@@ -206,7 +206,7 @@ static const struct lg_function functions[] = {
      "an error.\n"
      "gpu.check(f) calls f with checks on and gives a list of what was found in its launches, empty when nothing was: "
      "tables with kind, message, hint, kernel, file, line, column, source (the line's text), access (\"read\", "
-     "\"write\" or \"atomic\"), space, name, index and length (in elements, from 0), thread and block (tables of x, y, "
+     "\"write\", \"read and write\" or \"atomic\"), space, name, index and length (in elements, from 0), thread and block (tables of x, y, "
      "z), count, and of a second thread, where one takes part, the same in other. kind is \"out of bounds\", "
      "\"misaligned\", \"use after free\", \"uninitialized read\", \"race\", \"barrier divergence\", \"missing lane\", "
      "\"division by zero\", or \"fault\" for what ends a kernel, such as an assertion.\n"

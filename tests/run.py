@@ -35,8 +35,9 @@ import xml.etree.ElementTree as ET
 
 GENERATED = ["ops", "reduce", "statistics", "convert", "index", "gather", "rearrange", "random", "scan", "contract", "sort", "linalg", "order", "conv", "sparse", "complex"]
 STOCK = ["create", "kernel"]
-CHECKED = ["cooperative", "graph", "grid", "guide", "image", "language", "learning", "linear", "matmul", "physics", "reduction",
-           "scan", "signal", "sort", "sparse", "warps"]
+CHECKED = ["async", "cooperative", "functions", "graph", "grid", "guide", "histogram", "image", "language",
+           "learning", "linear", "mandelbrot", "matmul", "matrix", "physics", "reduction", "saxpy",
+           "scan", "signal", "sort", "sparse", "stencil", "surface", "texture", "transpose", "warps"]
 # What ThreadSanitizer watches, on several threads whatever the machine has. None of these leaves its work to a library
 # that it can't see into (OpenBLAS, ZeroMQ).
 THREADS = {

@@ -22,5 +22,10 @@ struct async_bulk {
     uint32_t destination, source; /* enum ptx_space: shared or global */
     uint32_t barrier;             /* slot of the mbarrier's address; 0 when there is none */
 };
+bool simt_is_barrier_init(const struct insn *i); /* mbarrier.init, which finds nothing there */
+bool simt_is_fill(const struct insn *i);         /* the load of a cp.async that fills up with zeros */
+bool simt_is_bulk(const struct insn *i);         /* cp.async.bulk: extra is a struct async_bulk */
+/* Bytes that lane l reads of the instruction's i->size; more than that is a fault. */
+uint32_t simt_fill_bytes(char *R, const struct insn *i, uint32_t l);
 
 #endif

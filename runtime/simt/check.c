@@ -5,6 +5,7 @@
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/threads.h"
+#include "runtime/simt/async.h"
 #include "runtime/simt/check_cells.h"
 
 static atomic_uint_fast64_t launches;
@@ -18,8 +19,7 @@ static bool starts_with(const char *s, const char *prefix)
 /* Does the instruction write memory in ways that are not followed? */
 static bool is_untracked(const char *opcode)
 {
-    static const char *const known[] = {"wmma.store", "stmatrix",  "cp.",     "st.async",
-                                        "st.bulk",    "red.async", "multimem"};
+    static const char *const known[] = {"st.async", "st.bulk", "red.async", "multimem"};
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         if (starts_with(opcode, known[k])) return true;
     return false;
@@ -52,6 +52,7 @@ static enum watched watched_of(const struct insn *i, const char *opcode)
     case MEMORY_FENCE: return WATCH_FENCE;
     case MEMORY_NONE: break;
     }
+    if (simt_check_in_pieces(i)) return WATCH_PIECES;
     if (i->run == simt_op_barrier) return WATCH_BARRIER;
     if (i->run == simt_op_exit || i->run == simt_op_ret) return WATCH_EXIT;
     return is_division(i, opcode) ? WATCH_DIVISION : sync_of(i);
@@ -66,7 +67,7 @@ static unsigned add_site(struct simt_check *c, const struct site *s)
         const struct site *o = &c->sites[base + k];
         const struct place *there = &c->program->places[o->pc];
         if (o->access == s->access && o->is_volatile == s->is_volatile && o->fails == s->fails &&
-            !o->failing == !s->failing && there->file == at->file && there->line == at->line &&
+            !o->reading == !s->reading && there->file == at->file && there->line == at->line &&
             there->column == at->column)
             return base + k;
     }
@@ -75,21 +76,27 @@ static unsigned add_site(struct simt_check *c, const struct site *s)
     return base + (*count)++;
 }
 
+static enum simt_access access_by(const struct insn *i)
+{
+    switch ((enum memory_kind)i->memory) {
+    case MEMORY_LOAD: return ACCESS_READ;
+    case MEMORY_STORE: return ACCESS_WRITE;
+    case MEMORY_NONE: return i->flags & F_STORE ? ACCESS_WRITE : ACCESS_READ; /* in pieces */
+    default: return simt_is_barrier_init(i) ? ACCESS_WRITE : ACCESS_ATOMIC;
+    }
+}
+
 /* The number of what an instruction does in its line. */
 static unsigned site_at(struct simt_check *c, uint32_t pc)
 {
     const struct insn *i = &c->program->code[pc];
-    struct site s = {.pc = pc,
-                     .access = i->memory == MEMORY_LOAD    ? ACCESS_READ
-                               : i->memory == MEMORY_STORE ? ACCESS_WRITE
-                                                           : ACCESS_ATOMIC};
+    struct site s = {.pc = pc, .access = access_by(i)}, reading;
     s.is_volatile = s.access != ACCESS_ATOMIC && i->flags & F_SPIN;
     s.strong = s.access == ACCESS_ATOMIC || s.is_volatile;
-    if (simt_is_swap(i)) {
-        struct site failing = s;
-        failing.fails = true;
-        s.failing = (uint16_t)add_site(c, &failing);
-    }
+    reading = s;
+    reading.fails = simt_is_swap(i);
+    if (simt_is_bulk(i)) reading.access = ACCESS_READ;
+    if (simt_is_swap(i) || simt_is_bulk(i)) s.reading = (uint16_t)add_site(c, &reading);
     return add_site(c, &s);
 }
 
@@ -122,9 +129,10 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     for (uint32_t pc = 0; pc < p->code_count; pc++) {
         const char *opcode = p->places[pc].opcode;
         c->watch[pc] = (uint8_t)watched_of(&p->code[pc], opcode);
-        if (c->watch[pc] == WATCH_ACCESS) c->site_of[pc] = (uint16_t)site_at(c, pc);
+        if (c->watch[pc] == WATCH_ACCESS || c->watch[pc] == WATCH_PIECES) c->site_of[pc] = (uint16_t)site_at(c, pc);
         c->untracked |= is_untracked(opcode);
-        c->releases_some |= c->watch[pc] == WATCH_FENCE || (p->code[pc].memory && p->code[pc].flags & F_RELEASE);
+        c->releases_some |= c->watch[pc] == WATCH_FENCE || simt_is_bulk(&p->code[pc]) ||
+                            (p->code[pc].memory && p->code[pc].flags & F_RELEASE);
     }
     c->observer.watch = c->watch;
     return true;
@@ -220,6 +228,7 @@ static enum event before(struct simt_observer *o, struct warp *w, const struct i
     if (b->pending_lanes[w->index]) simt_check_settle(b, w);
     switch ((enum watched)c->watch[w->pc]) {
     case WATCH_ACCESS: simt_check_access(c, w, i, m); break;
+    case WATCH_PIECES: simt_check_pieces(c, w, i, m); break;
     case WATCH_FENCE: simt_check_fence(b, w, *m); break;
     case WATCH_BARRIER: simt_check_arrive(b, w, i, *m); break;
     case WATCH_SYNC: *m = check_masks(c, w, u32_at(w->frame->regs, i->extra), *m); break;

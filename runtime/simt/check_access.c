@@ -17,7 +17,7 @@ static int parameter_of(const struct access *a)
 {
     const struct worker *k = a->block->worker;
     const struct function *f = k->run->entry;
-    int origin = k->program->places[a->warp->pc].origin;
+    int origin = a->origin;
     for (uint32_t n = 0; origin >= 0 && n < f->param_count; n++)
         if (f->param_offset[n] == (uint32_t)origin) return (int)n + 1;
     return 0;
@@ -27,7 +27,7 @@ static int parameter_of(const struct access *a)
 static const struct simt_extent *meant_by(const struct access *a)
 {
     const struct worker *k = a->block->worker;
-    int origin = k->program->places[a->warp->pc].origin;
+    int origin = a->origin;
     uint64_t pointer;
     if (origin < 0 || (uint32_t)origin + sizeof pointer > k->param_bytes) return NULL;
     memcpy(&pointer, k->params + origin, sizeof pointer);
@@ -46,7 +46,7 @@ static void report(const struct access *a, unsigned lane, enum simt_check_kind k
                             .in_view = in_view,
                             .first = simt_party_at(a->warp, a->warp->pc, lane, a->kind)};
     const struct simt_extent *meant = kind == CHECK_BOUNDS && space == PTX_GLOBAL ? meant_by(a) : NULL;
-    int variable = a->block->worker->program->places[a->warp->pc].origin - SHARED_ORIGIN;
+    int variable = a->origin - SHARED_ORIGIN;
     if (meant) {
         r.start = meant->address;
         r.bytes = meant->bytes;
@@ -62,7 +62,7 @@ static void report(const struct access *a, unsigned lane, enum simt_check_kind k
 static void give_zero(const struct access *a, unsigned lane)
 {
     const struct insn *i = a->insn;
-    if (a->kind == ACCESS_WRITE || (a->kind == ACCESS_ATOMIC && i->extra)) return;
+    if (a->kind == ACCESS_WRITE || is_opaque(a) || (a->kind == ACCESS_ATOMIC && i->extra)) return;
     bool several = i->count > 1 && a->kind == ACCESS_READ;
     const uint32_t *slots = several ? a->block->worker->program->extra + i->extra : &i->d;
     for (unsigned k = 0; k < (several ? i->count : 1u); k++)
@@ -93,13 +93,14 @@ static void touch_lanes(const struct access *a, uint32_t m, bool shared)
 
 static void touch(const struct access *a, uint32_t m, bool shared)
 {
-    uint32_t failing = a->site->failing ? failing_lanes(a, m, shared) : 0;
+    bool swaps = a->kind == ACCESS_ATOMIC && a->site->reading;
+    uint32_t failing = swaps ? failing_lanes(a, m, shared) : 0;
     touch_lanes(a, m & ~failing, shared);
     if (!failing) return;
     struct access r = *a;
-    r.site = &a->check->sites[a->site->failing];
+    r.site = &a->check->sites[a->site->reading];
     r.kind = access_of(r.site);
-    r.me = (a->me & ~(record)(MAX_SITES - 1)) | a->site->failing;
+    r.me = (a->me & ~(record)(MAX_SITES - 1)) | a->site->reading;
     touch_lanes(&r, failing, shared);
 }
 
@@ -206,8 +207,8 @@ static bool allow_lane(const struct access *a, unsigned lane, struct span *cache
     return true;
 }
 
-/* Where a shared address of 64 bits points whose offset, narrowed to 32, was out of all bounds: for reports. An unsigned
- * index below 0 is taken for a signed one, unless its low 32 bits hit the mark by chance. */
+/* Where a shared address of 64 bits points whose offset, narrowed to 32, was out of all bounds: for reports. An
+ * unsigned index below 0 is taken for a signed one, unless its low 32 bits hit the mark by chance. */
 static void widen(struct access *a, unsigned lane)
 {
     const struct insn *i = a->insn, *first = a->warp->code;
@@ -347,30 +348,39 @@ static void read_addresses(struct access *a, uint32_t m)
     }
 }
 
-enum event simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m)
+uint32_t simt_check_lanes(struct access *a, uint32_t m, enum ptx_space space)
+{
+    switch (space) {
+    case PTX_GLOBAL: return check_global(a, m);
+    case PTX_SHARED: return check_window(a, m, PTX_SHARED);
+    case PTX_LOCAL: return check_window(a, m, PTX_LOCAL);
+    default: return check_generic(a, m);
+    }
+}
+
+void simt_check_begin(struct access *a, struct simt_check *c, struct warp *w, const struct insn *i, unsigned site)
 {
     struct block *b = w->worker->observed;
-    unsigned site = c->site_of[w->pc];
+    a->check = c;
+    a->block = b;
+    a->warp = w;
+    a->insn = i;
+    a->regs = w->frame->regs;
+    a->site = &c->sites[site];
+    a->kind = access_of(a->site);
+    a->me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
+    a->origin = c->program->places[w->pc].origin;
+}
+
+void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m)
+{
     struct access a; /* its addresses follow */
-    a.check = c;
-    a.block = b;
-    a.warp = w;
-    a.insn = i;
-    a.regs = w->frame->regs;
-    a.kind = c->sites[site].access;
-    a.site = &c->sites[site];
-    a.me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
+    simt_check_begin(&a, c, w, i, c->site_of[w->pc]);
     a.bytes = (uint32_t)i->size * i->count;
-    if (*m == FULL && i->space == PTX_SHARED && simt_shared_rows(&a, u32_at(a.regs, i->a))) return EV_NEXT;
+    if (*m == FULL && i->space == PTX_SHARED && simt_shared_rows(&a, u32_at(a.regs, i->a))) return;
     bool global = i->space == PTX_GLOBAL && !(i->flags & F_FRAME) && !a.site->strong;
-    if (*m == FULL && global && check_rows(&a, u64_at(a.regs, i->a))) return EV_NEXT;
+    if (*m == FULL && global && check_rows(&a, u64_at(a.regs, i->a))) return;
     read_addresses(&a, *m);
     if (a.site->strong && c->releases_some) simt_check_strong(&a, *m);
-    switch (i->space) {
-    case PTX_GLOBAL: *m = check_global(&a, *m); break;
-    case PTX_SHARED: *m = check_window(&a, *m, PTX_SHARED); break;
-    case PTX_LOCAL: *m = check_window(&a, *m, PTX_LOCAL); break;
-    default: *m = check_generic(&a, *m); break;
-    }
-    return EV_NEXT;
+    *m = simt_check_lanes(&a, *m, (enum ptx_space)i->space);
 }

@@ -1,6 +1,6 @@
-/* Inside the checks: check.c is the observer and dispatches, check_access.c looks at addresses, check_race.c keeps who
- * touched which bytes in the memory of check_shadow.c, check_shared.c sees what needs no closer look there,
- * check_sync.c keeps when threads met, check_report.c collects what is found.
+/* Inside the checks: check.c is the observer and dispatches, check_access.c looks at addresses, check_pieces.c at those
+ * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_shared.c
+ * sees what needs no closer look there, check_sync.c keeps when threads met, check_report.c collects what is found.
  *
  * A `record` says who touched something, in 64 bits: block, time, thread of the block, site. Times count the
  * synchronisations within a block: what was recorded before a time at which threads met is ordered before what they do
@@ -60,7 +60,7 @@ struct site {
     bool strong;      /* atomic or volatile */
     bool is_volatile; /* and not atomic */
     bool fails;       /* a compare-and-swap that finds another value: it only reads */
-    uint16_t failing; /* of a compare-and-swap: the site of those that fail; 0: it is none */
+    uint16_t reading; /* the site of compare-and-swaps that fail, or of a bulk copy's source; 0: it is none of these */
 };
 static inline enum simt_access access_of(const struct site *s)
 {
@@ -177,6 +177,7 @@ struct simt_check {
 enum watched {
     WATCH_NOT,
     WATCH_ACCESS,
+    WATCH_PIECES,
     WATCH_FENCE,
     WATCH_BARRIER,
     WATCH_SYNC,
@@ -195,6 +196,7 @@ struct access {
     enum simt_access kind;
     const struct site *site;
     record me;      /* lane 0's */
+    int origin;     /* as struct place has it */
     uint32_t bytes; /* of one lane */
     uint64_t at[SIMT_WARP];
 };
@@ -208,12 +210,25 @@ struct window {
 static inline struct window simt_check_window(const struct access *a)
 {
     const struct worker *k = a->block->worker;
-    int n = k->program->places[a->warp->pc].origin - SHARED_ORIGIN;
+    int n = a->origin - SHARED_ORIGIN;
     if (n < 0) return (struct window){0, k->shared_bytes};
     const struct shared_variable *v = &k->program->shared[n];
     return (struct window){v->offset, v->bytes ? v->offset + v->bytes : k->shared_bytes};
 }
-enum event simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m);
+void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m);
+/* Lanes m touch a->bytes at a->at[lane], addresses of that space, which this may change. The lanes that may. */
+uint32_t simt_check_lanes(struct access *a, uint32_t m, enum ptx_space space);
+/* Fills all but addresses and bytes, for the site. */
+void simt_check_begin(struct access *a, struct simt_check *c, struct warp *w, const struct insn *i, unsigned site);
+
+/* ---- check_pieces.c ---- */
+bool simt_check_in_pieces(const struct insn *i);
+void simt_check_pieces(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m);
+/* Are the values not known that the instruction loads or stores? */
+static inline bool is_opaque(const struct access *a)
+{
+    return a->insn->memory == MEMORY_NONE || (a->insn->memory == MEMORY_ATOMIC && a->kind == ACCESS_WRITE);
+}
 
 /* ---- check_shadow.c ---- */
 #define SHADOW_CHUNK 16 /* log of the bytes of global memory that share an array of lines */

@@ -114,7 +114,7 @@ static bool is_of_this(const struct actor *x, record r)
 static bool same_value(const struct actor *x, record r)
 {
     const struct access *a = x->access;
-    if (a->kind != ACCESS_WRITE) return false;
+    if (a->kind != ACCESS_WRITE || is_opaque(a)) return false;
     bool lanes = is_of_this(x, r);
     const char *p = x->shared ? a->warp->shared + a->at[x->lane] : (const char *)simt_host(a->at[x->lane]);
     for (unsigned k = 0; k < a->insn->count; k++) {
@@ -289,6 +289,7 @@ static void store_now(const struct access *a, uint64_t address, unsigned bytes, 
 {
     const struct insn *i = a->insn;
     char *p = simt_host(address);
+    if (is_opaque(a)) return;
     if (i->count == 1 && i->size == (i->flags & F_WIDE ? 8 : 4)) {
         memcpy(p, a->regs + i->d + (size_t)lane * i->size, bytes);
         return;

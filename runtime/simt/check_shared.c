@@ -22,6 +22,7 @@ struct note { /* in the log: an access, and behind it where */
     const struct insn *insn;
     struct warp *warp;
     record me;
+    uint32_t bytes;
     uint32_t mask, rows; /* rows: the two places where the halves begin; without, that of each lane */
     uint32_t at[];
 };
@@ -40,7 +41,7 @@ static struct note *add_note(const struct access *a, uint32_t m, uint32_t rows)
     }
     struct note *n = (struct note *)(void *)(t->log + t->used);
     t->used += bytes;
-    *n = (struct note){.insn = a->insn, .warp = a->warp, .me = a->me, .mask = m, .rows = rows};
+    *n = (struct note){.insn = a->insn, .warp = a->warp, .me = a->me, .bytes = a->bytes, .mask = m, .rows = rows};
     return n;
 }
 
@@ -55,7 +56,7 @@ static void replay(struct block *b, const struct note *n)
     a.site = &b->check->sites[record_site(n->me)];
     a.kind = access_of(a.site);
     a.me = n->me;
-    a.bytes = (uint32_t)n->insn->size * n->insn->count;
+    a.bytes = n->bytes;
     for (unsigned l = 0; l < SIMT_WARP; l++) {
         unsigned row = n->rows >> (l / 16 * ROW_BITS) & ROW_MASK;
         a.at[l] = !n->rows ? n->at[l] : n->at[l / 16] + (row == ROW_UNIT ? l % 16 * a.bytes : 0);
@@ -251,6 +252,7 @@ static void report_unwritten(const struct access *a, unsigned lane)
                             .size = a->bytes,
                             .first = simt_party_of(a->check, a->block, a->me + ((record)lane << THREAD_AT))};
     simt_check_name(a->check, &r);
+    if (!r.symbol && r.address < RESERVED_SHARED) return; /* cooperative groups' own, which begins as zeros */
     simt_check_report(a->check, &r);
 }
 

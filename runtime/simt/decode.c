@@ -98,8 +98,9 @@ struct insn *simt_emit(struct decoder *d, op_function run)
     *place = (struct place){.opcode = "", .origin = -1};
     if (d->in) {
         uint32_t index = (uint32_t)(d->in - d->f->insns);
-        *place = (struct place){
-            d->in->file, d->in->source_line, d->in->source_column, d->in->line, index, simt_origin_of(d, d->in), NULL};
+        int origin = simt_origin_of_first(d, d->in);
+        *place =
+            (struct place){d->in->file, d->in->source_line, d->in->source_column, d->in->line, index, origin, NULL};
         size_t length = strlen(d->in->opcode);
         for (size_t i = 0; i < d->in->mod_count; i++) length += 1 + strlen(d->in->mods[i]);
         struct string_list *s = p->strings;

@@ -103,8 +103,9 @@ bool simt_place_registers(struct decoder *d); /* fills d->slots and d->classes *
 
 /* ---- decode_origin.c: the function at hand ---- */
 bool simt_find_origins(struct decoder *d);
-/* What the instruction's address is made of, as a struct place has it. */
-int simt_origin_of(struct decoder *d, const struct ptx_insn *in);
+/* What an address is made of, as a struct place has it; and the first one of an instruction. */
+int simt_origin_of(struct decoder *d, const struct ptx_operand *o);
+int simt_origin_of_first(struct decoder *d, const struct ptx_insn *in);
 
 /* ---- decode_ops.c ---- */
 /* The instruction at hand, whatever it is. */

@@ -141,9 +141,11 @@ static bool emit_copy(struct decoder *d, const struct ptx_operand *o, uint32_t s
     uint32_t slots[4];
     for (uint32_t k = 0; k < size / 4; k++)
         if (!simt_temp(d, 'w', &slots[k])) return false;
-    return simt_address(d, &o[0], PTX_SHARED, &to) && simt_address(d, &o[1], PTX_GLOBAL, &from) &&
-           emit_move(d, "+ld.global.u32_w_v", &from, 0, slots, size / 4, PTX_GLOBAL) &&
-           emit_move(d, "+st.shared.u32_w_v", &to, F_STORE, slots, size / 4, PTX_SHARED);
+    if (!simt_address(d, &o[0], PTX_SHARED, &to) || !simt_address(d, &o[1], PTX_GLOBAL, &from) ||
+        !emit_move(d, "+ld.global.u32_w_v", &from, 0, slots, size / 4, PTX_GLOBAL))
+        return false;
+    d->program->places[d->program->code_count - 1].origin = simt_origin_of(d, &o[1]);
+    return emit_move(d, "+st.shared.u32_w_v", &to, F_STORE, slots, size / 4, PTX_SHARED);
 }
 
 static bool decode_copy(struct decoder *d, const struct shape *s)
@@ -165,6 +167,7 @@ static bool decode_copy(struct decoder *d, const struct shape *s)
         return false;
     struct insn *i = simt_emit_key(d, "+load_fill");
     if (!simt_guard(d, i)) return false;
+    d->program->places[d->program->code_count - 1].origin = simt_origin_of(d, &o[1]);
     i->b = b;
     i->c = c;
     i->extra = extra;

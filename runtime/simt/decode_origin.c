@@ -1,5 +1,5 @@
-/* Which parameter of a kernel, or which __shared__ variable, an address is made of, where that can be told from the code
- * alone: then an access past the end of an array is known for what it is, even where it hits another array.
+/* Which parameter of a kernel, or which __shared__ variable, an address is made of, where that can be told from the
+ * code alone: then an access past the end of an array is known for what it is, even where it hits another array.
  *
  * A register's origin is the parameter that its pointer was loaded from, or the variable, whatever was added to it; all
  * definitions of the register must agree. What is multiplied, shifted or converted is an index and no pointer. */
@@ -122,14 +122,17 @@ bool simt_find_origins(struct decoder *d)
     return true;
 }
 
-int simt_origin_of(struct decoder *d, const struct ptx_insn *in)
+int simt_origin_of(struct decoder *d, const struct ptx_operand *o)
 {
-    for (size_t k = 0; d->origins && k < in->operand_count; k++) {
-        const struct ptx_operand *o = &in->operands[k];
-        if (o->kind != PTX_OP_ADDRESS) continue;
-        int origin = o->symbol ? of_symbol(d, o->symbol) : UNKNOWN;
-        if (!o->symbol && o->reg >= 0 && (size_t)o->reg < d->f->reg_count) origin = d->origins[o->reg];
-        return origin < 0 ? -1 : origin;
-    }
+    if (!d->origins || o->kind != PTX_OP_ADDRESS) return -1;
+    int origin = o->symbol ? of_symbol(d, o->symbol) : UNKNOWN;
+    if (!o->symbol && o->reg >= 0 && (size_t)o->reg < d->f->reg_count) origin = d->origins[o->reg];
+    return origin < 0 ? -1 : origin;
+}
+
+int simt_origin_of_first(struct decoder *d, const struct ptx_insn *in)
+{
+    for (size_t k = 0; k < in->operand_count; k++)
+        if (in->operands[k].kind == PTX_OP_ADDRESS) return simt_origin_of(d, &in->operands[k]);
     return -1;
 }

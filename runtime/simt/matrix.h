@@ -88,6 +88,19 @@ static inline struct matrix_block matrix_sum_block(uint32_t m, uint32_t n, uint3
     return (struct matrix_block){16 * (tile / across) + 8 * (index & 1), 8 * (tile % across)};
 }
 
+/* What a wmma.load, wmma.store, ldmatrix or stmatrix touches, which a warp does as a whole: so many pieces of so many
+ * bytes, and the slots that a load fills. */
+struct simt_pieces {
+    enum ptx_space space;
+    uint32_t bytes, count;
+    uint64_t at[512];
+    const uint32_t *slots;
+    uint32_t slot_count;
+    bool wide; /* slots of 64 bits */
+};
+bool simt_is_matrix_move(const struct insn *i); /* is it one of them? */
+void simt_matrix_pieces(const struct warp *w, char *R, const struct insn *i, struct simt_pieces *out);
+
 /* Begins a .sync.aligned instruction, which all lanes of the warp execute together; the op works only when this is
  * EV_NEXT, and else returns it. */
 enum event simt_matrix_sync(char *R, const struct insn *i, uint32_t m, struct warp *w);

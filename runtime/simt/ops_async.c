@@ -122,6 +122,11 @@ static void *address_at(char *R, const struct insn *i, uint32_t slot, enum ptx_s
     return simt_lane_address(w, i, (int)lane, space, base + offset, size, i->flags & F_STORE);
 }
 
+uint32_t simt_fill_bytes(char *R, const struct insn *i, uint32_t l)
+{
+    return i->mode ? (*u32_at(R, i->c) >> l & 1 ? 0 : i->size) : u32_at(R, i->c)[l];
+}
+
 /* What a cp.async reads whose source may be shorter than its destination, which is filled with zeros, or left out by a
  * predicate. */
 OP(load_fill)
@@ -129,7 +134,7 @@ OP(load_fill)
     const uint32_t *slots = w->worker->program->extra + i->extra;
     EACH_LANE(l, m)
     {
-        uint32_t n = i->mode ? (*u32_at(R, i->c) >> l & 1 ? 0 : i->size) : u32_at(R, i->c)[l];
+        uint32_t n = simt_fill_bytes(R, i, l);
         if (n > i->size) return wrong_use(w, l, "a source longer than the destination", n, i->size);
         uint32_t words[4] = {0}, piece = n == i->size ? n : 1;
         for (uint32_t at = 0; at < n; at += piece) {
@@ -167,6 +172,21 @@ OP(copy_bulk)
         *cell = pack(b);
     }
     return EV_NEXT;
+}
+
+bool simt_is_barrier_init(const struct insn *i)
+{
+    return i->run == mbarrier && i->mode == MBARRIER_INIT;
+}
+
+bool simt_is_fill(const struct insn *i)
+{
+    return i->run == load_fill;
+}
+
+bool simt_is_bulk(const struct insn *i)
+{
+    return i->run == copy_bulk;
 }
 
 static const struct op_row rows[] = {

@@ -181,6 +181,42 @@ OP(matrix_transpose)
     return EV_NEXT;
 }
 
+/* ---- for observers ---- */
+static void add_line(struct simt_pieces *p, uint64_t address, uint32_t bytes)
+{
+    for (uint32_t at = 0; at < bytes; at += p->bytes) p->at[p->count++] = address + at;
+}
+
+bool simt_is_matrix_move(const struct insn *i)
+{
+    return i->run == wmma_move || i->run == matrix_rows;
+}
+
+void simt_matrix_pieces(const struct warp *w, char *R, const struct insn *i, struct simt_pieces *out)
+{
+    const uint32_t *extra = w->worker->program->extra + i->extra;
+    out->count = 0;
+    if (i->run == matrix_rows) {
+        out->space = i->flags & F_GENERIC ? PTX_GENERIC : PTX_SHARED;
+        out->bytes = PIECE;
+        out->slots = extra;
+        out->slot_count = i->count;
+        out->wide = false;
+        for (uint32_t l = 0; l < 8 * (uint32_t)i->count; l++) add_line(out, address_of(R, i, out->space, l), PIECE);
+        return;
+    }
+    const struct matrix_move *x = (const void *)extra;
+    uint32_t bits = matrix_bits((enum matrix_type)x->type), line = x->length * bits / 8;
+    uint64_t stride = (x->stride ? u32_at(R, x->stride)[0] : x->length) * (uint64_t)bits / 8;
+    out->space = (enum ptx_space)x->space;
+    out->bytes = line < PIECE ? line : PIECE;
+    out->slots = x->slots;
+    out->slot_count = x->count;
+    out->wide = x->type == MATRIX_F64;
+    uint64_t address = address_of(R, i, out->space, 0);
+    for (uint32_t k = 0; k < x->lines; k++, address += stride) add_line(out, address, line);
+}
+
 static const struct op_row rows[] = {
     {"+wmma", "", wmma_move, NULL, 0},
     {"+matrix_rows", "", matrix_rows, NULL, 0},

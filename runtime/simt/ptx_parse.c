@@ -116,12 +116,23 @@ bool ptx_location(struct ptx_parser *p)
     return add_location(p, &here);
 }
 
+/* In the headers of a toolkit, such as "/usr/local/cuda-13.0/include/". */
+static bool is_toolkit_file(const char *name)
+{
+    for (const char *s = name; (s = strstr(s, "/cuda")); s++) {
+        const char *end = s + 5;
+        if (*end == '-') end += 1 + strspn(end + 1, "0123456789.");
+        if (!strncmp(end, "/include/", 9)) return true;
+    }
+    return strstr(name, "/targets/") || strstr(name, "/nvidia/");
+}
+
 /* A file of the toolkit or of the compiler itself: what is inlined from one is reported at the user's line. */
 static bool is_system_file(const char *name)
 {
     static const char *const ends[] = {".hpp", "_functions.h", "_fp16.h", "_bf16.h"};
     if (!name) return true;
-    if (strstr(name, "/targets/") || strstr(name, "/cuda/include/") || strstr(name, "/nvidia/")) return true;
+    if (is_toolkit_file(name)) return true;
     if (strchr(name, '/')) return false;
     size_t length = strlen(name);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {

@@ -190,6 +190,31 @@ __global__ void k(float *x) {
   x[threadIdx.x] = t[1 - j].a[15 - i][15 - i] + t[j].d[t[j].n - 1] + q[i].w + q[15 - i].x;
 }]], function(k) k(1, 32)(floats(32)) end)
 
+clean("a product in place by tensor cores", [[#include <mma.h>
+using namespace nvcuda;
+__global__ void k(const half *a, float *c) {
+  __shared__ __align__(32) float s[2][256];
+  float *mine = s[threadIdx.x / 32];
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> fb;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> fc;
+  for (int i = threadIdx.x % 32; i < 256; i += 32) mine[i] = 1;
+  __syncwarp();
+  for (int round = 0; round < 3; round++) {
+    wmma::load_matrix_sync(fc, mine, 16, wmma::mem_row_major);
+    wmma::load_matrix_sync(fa, a, 16);
+    wmma::load_matrix_sync(fb, a, 16);
+    wmma::mma_sync(fc, fa, fb, fc);
+    wmma::store_matrix_sync(mine, fc, 16, wmma::mem_row_major);
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < 256; i += 64) c[i] = s[0][i] + s[1][i];
+}]], function(k)
+  local a, c = gpu.ones(256, "float16"), gpu.empty(256)
+  k(1, 64)(a, c)
+  return function() t.eq(c[256], 2 * (1 + 3 * 16)) end
+end)
+
 clean("a warp that synchronises", [[__global__ void k(float *x) {
   __shared__ float s[32];
   s[threadIdx.x] = x[threadIdx.x];

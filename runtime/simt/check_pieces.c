@@ -1,0 +1,121 @@
+/* Accesses that are not one of each lane: fragments of matrices, which a warp moves as a whole, copies of as many bytes
+ * as a register says. They are looked at in pieces of 16 bytes or less.
+ *
+ * Which lane moves which piece of a fragment is left to the hardware. Here the address says it, so that fragments which
+ * a warp loads and stores in one place are in order, as they are for all that programs can tell. */
+#include "runtime/simt/async.h"
+#include "runtime/simt/check_inside.h"
+#include "runtime/simt/matrix.h"
+
+#define PIECE 16u
+
+bool simt_check_in_pieces(const struct insn *i)
+{
+    return simt_is_matrix_move(i) || simt_is_fill(i) || simt_is_bulk(i);
+}
+
+/* ---- matrices ---- */
+/* Neighbours go together. */
+static bool check_matrix(struct access *a, const struct simt_pieces *p)
+{
+    bool fine = true;
+    a->bytes = p->bytes;
+    for (uint32_t k = 0; k < p->count;) {
+        uint32_t m = 0, lane = (uint32_t)(p->at[k] / p->bytes) % SIMT_WARP;
+        do {
+            a->at[lane] = p->at[k];
+            m |= 1u << lane++;
+            k++;
+        } while (k < p->count && lane < SIMT_WARP && p->at[k] == p->at[k - 1] + p->bytes);
+        fine &= simt_check_lanes(a, m, p->space) == m;
+    }
+    return fine;
+}
+
+/* All or nothing: a fragment of which a part is wrong is left out. */
+static void check_fragment(struct access *a, uint32_t *m)
+{
+    struct simt_pieces p;
+    if (*m != FULL) return; /* it waits, or is a fault */
+    simt_matrix_pieces(a->warp, a->regs, a->insn, &p);
+    if (check_matrix(a, &p)) return;
+    for (uint32_t k = 0; k < p.slot_count && a->kind == ACCESS_READ; k++)
+        fill_lanes(a->regs, p.slots[k], p.wide, FULL, 0);
+    *m = 0;
+}
+
+/* ---- copies ---- */
+static uint64_t address_in(const struct access *a, uint32_t slot, enum ptx_space space, uint32_t lane)
+{
+    return space == PTX_SHARED ? u32_at(a->regs, slot)[lane] : u64_at(a->regs, slot)[lane];
+}
+
+/* n bytes by one lane. */
+static bool check_stretch(struct access *a, uint32_t lane, enum ptx_space space, uint64_t address, uint32_t n,
+                          uint32_t piece)
+{
+    bool fine = true;
+    a->bytes = piece;
+    for (uint32_t at = 0; at < n && fine; at += piece) {
+        a->at[lane] = address + at;
+        fine = simt_check_lanes(a, 1u << lane, space) != 0;
+    }
+    return fine;
+}
+
+/* The source of a cp.async that may be shorter than what is written: the rest are zeros. */
+static void check_fill(struct access *a, uint32_t *m)
+{
+    const struct insn *i = a->insn;
+    const uint32_t *slots = a->block->worker->program->extra + i->extra;
+    uint32_t wrong = 0;
+    EACH_LANE(l, *m)
+    {
+        uint32_t n = simt_fill_bytes(a->regs, i, l);
+        if (n > i->size) continue; /* a fault */
+        bool fine = check_stretch(a, l, PTX_GLOBAL, u64_at(a->regs, i->b)[l], n, n == i->size ? n : 1);
+        wrong |= (uint32_t)!fine << l;
+    }
+    for (uint32_t k = 0; k < i->size / 4u; k++) fill_lanes(a->regs, slots[k], false, wrong, 0);
+    *m &= ~wrong;
+}
+
+/* The copy's bytes count at the mbarrier, and who waits there sees them. */
+static void release_at(struct access *a, uint32_t slot, uint32_t m)
+{
+    simt_check_fence(a->block, a->warp, m);
+    EACH_LANE(l, m) a->at[l] = address_in(a, slot, PTX_SHARED, l);
+    simt_check_strong(a, m);
+}
+
+static void check_bulk(struct access *to, uint32_t *m)
+{
+    const struct insn *i = to->insn;
+    const struct async_bulk *x = (const void *)(to->block->worker->program->extra + i->extra);
+    struct access from;
+    uint32_t wrong = 0;
+    simt_check_begin(&from, to->check, to->warp, i, to->site->reading);
+    from.origin = -1; /* the instruction has the destination's */
+    EACH_LANE(l, *m)
+    {
+        uint32_t n = u32_at(to->regs, i->c)[l];
+        enum ptx_space source = (enum ptx_space)x->source, destination = (enum ptx_space)x->destination;
+        bool fine = check_stretch(&from, l, source, address_in(to, i->b, source, l), n, PIECE) &&
+                    check_stretch(to, l, destination, address_in(to, i->a, destination, l), n, PIECE);
+        wrong |= (uint32_t)!fine << l;
+    }
+    *m &= ~wrong;
+    if (x->barrier && *m) release_at(to, x->barrier, *m);
+}
+
+void simt_check_pieces(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m)
+{
+    struct access a;
+    simt_check_begin(&a, c, w, i, c->site_of[w->pc]);
+    if (simt_is_matrix_move(i))
+        check_fragment(&a, m);
+    else if (simt_is_fill(i))
+        check_fill(&a, m);
+    else
+        check_bulk(&a, m);
+}
