@@ -7,13 +7,10 @@
 
 /* What the text depends on, and nothing else; its bytes are the key. */
 enum layout { LINEAR, CONSTANT, STRIDED };
-struct node_key {
-    uint8_t kind, dtype, op, leaf, args[3];
-};
 struct shape_key {
     uint8_t what; /* 'p', apart from the keys of other kinds of kernels */
     uint8_t count, leaves, ndim, wide, out, layout[KN_MAX_LEAVES + 1];
-    struct node_key nodes[KN_MAX_NODES];
+    struct kn_node_key nodes[KN_MAX_NODES];
 };
 
 struct generated {
@@ -59,16 +56,7 @@ static void make_key(const struct kn_program *p, const struct kn_space *s, enum 
         k->layout[i] = (uint8_t)layout_of(s, i);
         if (k->layout[i] == STRIDED) k->ndim = (uint8_t)s->ndim;
     }
-    for (int i = 0; i < p->count; i++) {
-        const struct kn_node *n = &p->nodes[i];
-        struct node_key *to = &k->nodes[i];
-        to->kind = (uint8_t)n->kind;
-        to->dtype = (uint8_t)n->dtype;
-        if (n->kind == KN_NODE_OP) to->op = (uint8_t)n->op;
-        if (n->kind == KN_NODE_ARRAY) to->leaf = (uint8_t)n->leaf;
-        int arity = n->kind == KN_NODE_OP ? kn_ops[n->op].arity : n->kind == KN_NODE_CONVERT ? 1 : 0;
-        for (int j = 0; j < arity; j++) to->args[j] = (uint8_t)n->args[j];
-    }
+    kn_node_keys(p, k->nodes);
     g->key_bytes = offsetof(struct shape_key, nodes) + (size_t)p->count * sizeof *k->nodes;
 }
 
@@ -77,14 +65,8 @@ static void write_struct(const struct generated *g, struct kn_text *t)
 {
     const struct kn_program *p = g->program;
     kn_put(t, "struct Arguments {\nlong long n;\n");
-    for (int i = 0; i < p->leaves; i++) kn_put(t, "const %s *a%d;\n", kn_memory_type(p->arrays[i]->dtype), i);
+    kn_put_members(t, p);
     kn_put(t, "%s *out;\n", kn_memory_type((enum rt_dtype)g->key.out));
-    for (int i = 0; i < p->count; i++) {
-        const struct kn_node *n = &p->nodes[i];
-        if (n->kind == KN_NODE_NUMBER)
-            kn_put(t, "%s c%d%s;\n", kn_class_of(n->dtype) >= KN_F32 ? "double" : "long long", i,
-                   rt_is_complex(n->dtype) ? "[2]" : "");
-    }
     if (g->key.ndim) kn_put(t, "long long shape[%d];\n", g->key.ndim);
     for (int i = 0; i <= p->leaves; i++)
         if (g->key.layout[i] == STRIDED) kn_put(t, "long long s%d[%d];\n", i, g->key.ndim);
@@ -112,44 +94,6 @@ static void write_coordinates(const struct generated *g, struct kn_text *t)
     kn_put(t, "const I x0 = rest;\n");
 }
 
-static void write_node(const struct generated *g, int i, struct kn_text *t)
-{
-    const struct kn_program *p = g->program;
-    const struct kn_node *n = &p->nodes[i];
-    char result[16], names[3][16], index[1024], pointer[16];
-    const char *args[3] = {names[0], names[1], names[2]};
-    if (n->kind == KN_NODE_WEAK) return; /* it has no dtype; the operation took a number of its own */
-    enum kn_class class = kn_class_of(n->dtype);
-    snprintf(result, sizeof result, "r%d", i);
-    for (int k = 0; k < 3; k++) snprintf(names[k], sizeof names[k], "r%d", n->args[k]);
-    switch (n->kind) {
-    case KN_NODE_WEAK: return;
-    case KN_NODE_ARRAY:
-        snprintf(pointer, sizeof pointer, "p.a%d", n->leaf);
-        index_text(g, n->leaf, index, sizeof index);
-        kn_put(t, "const %s r%d = ", kn_classes[class].cuda, i);
-        kn_put_load(t, n->dtype, pointer, index);
-        kn_put(t, ";\n");
-        return;
-    case KN_NODE_NUMBER:
-        if (rt_is_complex(n->dtype))
-            kn_put(t, "const %s r%d(p.c%d[0], p.c%d[1]);\n", kn_classes[class].cuda, i, i, i);
-        else
-            kn_put(t, "const %s r%d = (%s)p.c%d;\n", kn_classes[class].cuda, i, kn_classes[class].cuda, i);
-        return;
-    case KN_NODE_INDEX: kn_put(t, "const long long r%d = i;\n", i); return;
-    case KN_NODE_CONVERT:
-        kn_put(t, "const %s r%d = ", kn_classes[class].cuda, i);
-        kn_put_convert(t, kn_class_of(p->nodes[n->args[0]].dtype), n->dtype, args[0]);
-        kn_put(t, ";\n");
-        return;
-    case KN_NODE_OP:
-        kn_put(t, "%s %s;\n", kn_classes[class].cuda, result);
-        kn_put_op(t, n->op, kn_class_of(p->nodes[n->args[kn_ops[n->op].arity - 1]].dtype), n->dtype, result, args);
-        return;
-    }
-}
-
 static bool all_linear(const struct generated *g)
 {
     return g->key.ndim == 0 && g->program->leaves > 0 && g->program->leaves <= 4;
@@ -173,14 +117,12 @@ static void write_unrolled(const struct generated *g, struct kn_text *t)
     for (int i = 0; i < p->count; i++) {
         const struct kn_node *n = &p->nodes[i];
         if (n->kind != KN_NODE_ARRAY) {
-            write_node(g, i, t);
+            kn_put_node(t, p, i, NULL, NULL);
             continue;
         }
         char pointer[16];
         snprintf(pointer, sizeof pointer, "v%d", n->leaf);
-        kn_put(t, "const %s r%d = ", kn_classes[kn_class_of(n->dtype)].cuda, i);
-        kn_put_load(t, n->dtype, pointer, "k");
-        kn_put(t, ";\n");
+        kn_put_node(t, p, i, pointer, "k");
     }
     snprintf(result, sizeof result, "r%d", p->count - 1);
     kn_put_store(t, (enum rt_dtype)g->key.out, "p.out", "i", result);
@@ -203,7 +145,7 @@ static void write_program(const void *context, struct kn_text *t)
 {
     const struct generated *g = context;
     const struct kn_program *p = g->program;
-    char index[1024], result[16];
+    char index[1024], result[16], pointer[16];
     kn_put_prelude(t);
     kn_put(t, "typedef %s I;\n", g->key.wide ? "long long" : "int");
     write_struct(g, t);
@@ -217,7 +159,11 @@ static void write_program(const void *context, struct kn_text *t)
         kn_put(t, "for (I i = (I)blockIdx.x * %d + threadIdx.x; i < n; i += (I)gridDim.x * %d) {\n", KN_THREADS,
                KN_THREADS);
         write_coordinates(g, t);
-        for (int i = 0; i < p->count; i++) write_node(g, i, t);
+        for (int i = 0; i < p->count; i++) {
+            snprintf(pointer, sizeof pointer, "p.a%d", p->nodes[i].leaf);
+            index_text(g, p->nodes[i].kind == KN_NODE_ARRAY ? p->nodes[i].leaf : 0, index, sizeof index);
+            kn_put_node(t, p, i, pointer, index);
+        }
         index_text(g, p->leaves, index, sizeof index);
         snprintf(result, sizeof result, "r%d", p->count - 1);
         kn_put_store(t, (enum rt_dtype)g->key.out, "p.out", index, result);
@@ -235,10 +181,8 @@ enum rt_status kn_cuda_run(const struct kn_program *p, const struct rt_array *ou
     make_key(p, &s, out->dtype, &g);
     w.count = 0;
     kn_word(&w, (uint64_t)s.size);
-    for (int i = 0; i < p->leaves; i++) kn_word(&w, rt_array_address(p->arrays[i]));
+    kn_word_program(&w, p);
     kn_word(&w, rt_array_address(out));
-    for (int i = 0; i < p->count; i++)
-        if (p->nodes[i].kind == KN_NODE_NUMBER) kn_word_number(&w, p->nodes[i].dtype, &p->nodes[i].number);
     for (int d = 0; d < g.key.ndim; d++) kn_word(&w, (uint64_t)s.shape[d]);
     for (int i = 0; i <= p->leaves; i++)
         for (int d = 0; g.key.layout[i] == STRIDED && d < s.ndim; d++) kn_word(&w, (uint64_t)s.strides[i][d]);

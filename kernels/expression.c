@@ -15,11 +15,15 @@ struct kn_expression {
     bool converts; /* to form.dtype; else it is an operation */
     enum kn_op op;
     int arity, cost, leaves;
-    bool inlined;  /* computed on the way to another node's value, and not kept */
-    unsigned seen; /* the last walk that came by, and what it noted: */
+    int uses;             /* computations on the way to something else, which did not keep it: by weight */
+    unsigned noted, seen; /* the last walks that counted it and that came by, and what the latter noted: */
     int node;
     struct operand args[];
 };
+
+/* What is needed again when its uses weigh this much is kept. Computing it anew for a second reduction is cheaper than
+ * storing it: so a softmax, say, reads its operand three times and writes nothing but its result. */
+enum { USE_BY_REDUCTION = 1, USE_BY_ELEMENTS = 2, USES_TO_KEEP = 2 };
 
 /* Walks are numbered, so that a node is visited once however many others use it. */
 static unsigned walks;
@@ -77,12 +81,17 @@ int kn_expression_cost(const struct kn_expression *x)
 
 bool kn_expression_inlined(const struct kn_expression *x)
 {
-    return x->inlined && !evaluated(x);
+    return x->uses > 0 && !evaluated(x);
 }
 
 static int leaves_of(const struct kn_expression *x)
 {
     return evaluated(x) ? 1 : x->leaves;
+}
+
+int kn_expression_room(const struct kn_expression *x)
+{
+    return leaves_of(x) < KN_MAX_LEAVES ? KN_MAX_NODES - kn_expression_cost(x) : 0;
 }
 
 /* A contiguous array without elements behind it. */
@@ -253,18 +262,19 @@ static enum rt_status make_program(struct kn_expression *x, struct kn_program *p
 
 static enum rt_status settle(struct kn_expression *x, struct rt_error *e);
 
-/* Evaluates for themselves the parts that are needed for the second time, and notes the others. */
-static enum rt_status settle_parts(struct kn_expression *x, struct rt_error *e)
+/* Evaluates for themselves the parts that are needed once more and counts the others. */
+static enum rt_status settle_parts(struct kn_expression *x, int use, unsigned walk, struct rt_error *e)
 {
     enum rt_status status = RT_OK;
     for (int i = 0; i < x->arity && status == RT_OK; i++) {
         struct kn_expression *part = x->args[i].expression;
-        if (!part || evaluated(part)) continue;
-        if (part->inlined && part->references > 1)
+        if (!part || evaluated(part) || part->noted == walk) continue;
+        part->noted = walk;
+        if (part->uses >= USES_TO_KEEP && part->references > 1)
             status = settle(part, e);
-        else if (!part->inlined) /* the parts of one that is noted are noted, too */
-            status = settle_parts(part, e);
-        part->inlined = true;
+        else
+            status = settle_parts(part, use, walk, e);
+        if (part->uses < USES_TO_KEEP) part->uses += use;
     }
     return status;
 }
@@ -272,11 +282,21 @@ static enum rt_status settle_parts(struct kn_expression *x, struct rt_error *e)
 static enum rt_status settle(struct kn_expression *x, struct rt_error *e)
 {
     struct kn_program p;
-    enum rt_status status = settle_parts(x, e);
+    enum rt_status status = settle_parts(x, USE_BY_ELEMENTS, new_walk(), e);
     if (status == RT_OK) status = make_program(x, &p, e);
     if (status == RT_OK) status = kn_program_run(&p, &x->value, e);
     if (status == RT_OK) drop_args(x);
     return status;
+}
+
+enum rt_status kn_expression_program(struct kn_expression *x, struct kn_program *p, struct rt_error *e)
+{
+    enum rt_status status = RT_OK;
+    if (!evaluated(x)) {
+        status = x->uses >= USES_TO_KEEP ? settle(x, e) : settle_parts(x, USE_BY_REDUCTION, new_walk(), e);
+        if (x->uses < USES_TO_KEEP) x->uses += USE_BY_REDUCTION;
+    }
+    return status == RT_OK ? make_program(x, p, e) : status;
 }
 
 enum rt_status kn_expression_evaluate(struct kn_expression *x, struct rt_error *e)
@@ -293,7 +313,7 @@ enum rt_status kn_expression_write(struct kn_expression *x, struct rt_array *out
         const struct rt_array *form = a->expression ? &a->expression->form : a->array.storage ? &a->array : NULL;
         if (form) status = kn_check_fits(form, out, e);
     }
-    if (status == RT_OK) status = settle_parts(x, e);
+    if (status == RT_OK) status = settle_parts(x, USE_BY_ELEMENTS, new_walk(), e);
     if (status == RT_OK) status = make_program(x, &p, e);
     return status == RT_OK ? kn_program_run(&p, out, e) : status;
 }

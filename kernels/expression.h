@@ -32,17 +32,24 @@ void kn_expression_release(struct kn_expression *x); /* NULL is fine */
 const struct rt_array *kn_expression_form(const struct kn_expression *x);
 /* How many nodes of a program it takes, at most; 1 when it is evaluated. */
 int kn_expression_cost(const struct kn_expression *x);
-/* Another evaluation has computed it on its way, and not kept it. */
+/* How many nodes a program of it has room for, at least, if they bring in no more than one array; 0 when not even that.
+ */
+int kn_expression_room(const struct kn_expression *x);
+/* It has been computed on the way to something else, and not kept. */
 bool kn_expression_inlined(const struct kn_expression *x);
 /* It is not evaluated yet and the evaluation will read this storage. */
 bool kn_expression_reads(struct kn_expression *x, const struct rt_storage *s);
 
-/* Evaluates, once; afterwards the node is its value alone. Parts that another evaluation has computed on its way before
- * are kept this time. */
+/* Evaluates, once; afterwards the node is its value alone. Parts that another evaluation, or two reductions, have
+ * computed on their way before are kept this time. */
 enum rt_status kn_expression_evaluate(struct kn_expression *x, struct rt_error *e);
 /* The evaluated array, borrowed; NULL before. */
 const struct rt_array *kn_expression_value(const struct kn_expression *x);
 /* Writes the elements into an array, as kn_apply does; the node stays as it is. */
 enum rt_status kn_expression_write(struct kn_expression *x, struct rt_array *out, struct rt_error *e);
+
+/* The elements as a program, for reductions that need not have them stored; what it reads is borrowed from the node
+ * until that is evaluated or released. As with evaluating, parts that have been computed often enough are kept. */
+enum rt_status kn_expression_program(struct kn_expression *x, struct kn_program *p, struct rt_error *e);
 
 #endif

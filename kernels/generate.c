@@ -173,6 +173,72 @@ void kn_word_number(struct kn_words *w, enum rt_dtype t, const struct kn_operand
     kn_word(w, bits);
 }
 
+void kn_put_members(struct kn_text *t, const struct kn_program *p)
+{
+    for (int i = 0; i < p->leaves; i++) kn_put(t, "const %s *a%d;\n", kn_memory_type(p->arrays[i]->dtype), i);
+    for (int i = 0; i < p->count; i++) {
+        const struct kn_node *n = &p->nodes[i];
+        if (n->kind == KN_NODE_NUMBER)
+            kn_put(t, "%s c%d%s;\n", kn_class_of(n->dtype) >= KN_F32 ? "double" : "long long", i,
+                   rt_is_complex(n->dtype) ? "[2]" : "");
+    }
+}
+
+void kn_word_program(struct kn_words *w, const struct kn_program *p)
+{
+    for (int i = 0; i < p->leaves; i++) kn_word(w, rt_array_address(p->arrays[i]));
+    for (int i = 0; i < p->count; i++)
+        if (p->nodes[i].kind == KN_NODE_NUMBER) kn_word_number(w, p->nodes[i].dtype, &p->nodes[i].number);
+}
+
+void kn_put_node(struct kn_text *t, const struct kn_program *p, int i, const char *pointer, const char *index)
+{
+    const struct kn_node *n = &p->nodes[i];
+    char result[16], names[3][16];
+    const char *args[3] = {names[0], names[1], names[2]};
+    if (n->kind == KN_NODE_WEAK) return; /* it has no dtype; the operation took a number of its own */
+    const char *type = kn_classes[kn_class_of(n->dtype)].cuda;
+    snprintf(result, sizeof result, "r%d", i);
+    for (int k = 0; k < 3; k++) snprintf(names[k], sizeof names[k], "r%d", n->args[k]);
+    switch (n->kind) {
+    case KN_NODE_WEAK: return;
+    case KN_NODE_ARRAY:
+        kn_put(t, "const %s r%d = ", type, i);
+        kn_put_load(t, n->dtype, pointer, index);
+        kn_put(t, ";\n");
+        return;
+    case KN_NODE_NUMBER:
+        if (rt_is_complex(n->dtype))
+            kn_put(t, "const %s r%d(p.c%d[0], p.c%d[1]);\n", type, i, i, i);
+        else
+            kn_put(t, "const %s r%d = (%s)p.c%d;\n", type, i, type, i);
+        return;
+    case KN_NODE_INDEX: kn_put(t, "const long long r%d = i;\n", i); return;
+    case KN_NODE_CONVERT:
+        kn_put(t, "const %s r%d = ", type, i);
+        kn_put_convert(t, kn_class_of(p->nodes[n->args[0]].dtype), n->dtype, args[0]);
+        kn_put(t, ";\n");
+        return;
+    case KN_NODE_OP:
+        kn_put(t, "%s %s;\n", type, result);
+        kn_put_op(t, n->op, kn_class_of(p->nodes[n->args[kn_ops[n->op].arity - 1]].dtype), n->dtype, result, args);
+        return;
+    }
+}
+
+void kn_node_keys(const struct kn_program *p, struct kn_node_key *keys)
+{
+    for (int i = 0; i < p->count; i++) {
+        const struct kn_node *n = &p->nodes[i];
+        struct kn_node_key *to = &keys[i];
+        *to = (struct kn_node_key){.kind = (uint8_t)n->kind, .dtype = (uint8_t)n->dtype};
+        if (n->kind == KN_NODE_OP) to->op = (uint8_t)n->op;
+        if (n->kind == KN_NODE_ARRAY) to->leaf = (uint8_t)n->leaf;
+        int arity = n->kind == KN_NODE_OP ? kn_ops[n->op].arity : n->kind == KN_NODE_CONVERT ? 1 : 0;
+        for (int j = 0; j < arity; j++) to->args[j] = (uint8_t)n->args[j];
+    }
+}
+
 /* The table of kernels */
 
 struct kept {

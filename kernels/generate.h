@@ -29,9 +29,6 @@ void kn_put_convert(struct kn_text *t, enum kn_class from, enum rt_dtype to, con
 /* The statement `result = op(args)` for values computed in a class; rounded to `dtype`. */
 void kn_put_op(struct kn_text *t, enum kn_op op, enum kn_class class, enum rt_dtype dtype, const char *result,
                const char *const *args);
-/* Declares nothing: adds the functions that expressions of ops.def call. First thing in every text. */
-void kn_put_prelude(struct kn_text *t);
-
 /* The struct argument, filled in the order of its members; every member takes 8 bytes. */
 #define KN_MAX_WORDS 448
 struct kn_words {
@@ -45,6 +42,21 @@ static inline void kn_word(struct kn_words *w, uint64_t value)
 /* A number of a dtype as the 8 bytes that kernels read: double for floating classes, two of them for complex ones, else
  * long long. */
 void kn_word_number(struct kn_words *w, enum rt_dtype t, const struct kn_operand *number);
+
+/* The pieces of a program inside a kernel whose argument is p. The members that it reads: a0, a1, ... for the leaves
+ * and c0, ... for numbers, by node; kn_word_program fills them. The statement that computes node i as r<i>; an array's
+ * element is pointer[index]. */
+void kn_put_members(struct kn_text *t, const struct kn_program *p);
+void kn_word_program(struct kn_words *w, const struct kn_program *p);
+void kn_put_node(struct kn_text *t, const struct kn_program *p, int i, const char *pointer, const char *index);
+/* What the texts of nodes depend on, as part of a key. */
+struct kn_node_key {
+    uint8_t kind, dtype, op, leaf, args[3];
+};
+void kn_node_keys(const struct kn_program *p, struct kn_node_key *keys);
+
+/* Declares nothing: adds the functions that expressions of ops.def call. First thing in every text. */
+void kn_put_prelude(struct kn_text *t);
 
 /* Launches the kernel `kn` of a generated text over blocks of KN_THREADS threads. The key says which text: on its first
  * use on a device write(context, text) makes the text, which is compiled and kept. */

@@ -117,15 +117,33 @@ static void *slot(const struct kn_walk *w, int node)
     return w->scratch + (size_t)w->plan->slot[node] * w->plan->slot_bytes;
 }
 
-void kn_walk_start(const struct kn_plan *plan, char *scratch, int64_t begin, int64_t end, struct kn_walk *w)
+static void load_constants(struct kn_walk *w, size_t n)
 {
+    const struct kn_plan *plan = w->plan;
+    for (int i = 0; i < plan->program->count; i++) {
+        const struct kn_node *node = &plan->program->nodes[i];
+        if (!plan->used[i] || node->kind != KN_NODE_ARRAY || !plan->constant[node->leaf]) continue;
+        plan->loops->load[node->dtype](slot(w, i), plan->base[node->leaf] + w->shift[node->leaf], 0, n);
+        w->values[i] = slot(w, i);
+    }
+}
+
+void kn_walk_shift(struct kn_walk *w, const int64_t *shift, size_t n)
+{
+    memcpy(w->shift, shift, (size_t)w->plan->program->leaves * sizeof *shift);
+    load_constants(w, n);
+}
+
+void kn_walk_start(const struct kn_plan *plan, char *scratch, int64_t begin, int64_t end, const int64_t *shift,
+                   struct kn_walk *w)
+{
+    static const int64_t none[KN_MAX_LEAVES];
     const struct kn_program *p = plan->program;
     const struct kn_space *s = &plan->space;
     w->plan = plan;
     w->scratch = scratch;
     w->position = begin;
     w->end = end;
-    w->shift = 0;
     int axis = s->ndim - 1; /* a space has one at least */
     do {
         w->coordinates[axis] = begin % s->shape[axis];
@@ -134,15 +152,11 @@ void kn_walk_start(const struct kn_plan *plan, char *scratch, int64_t begin, int
     size_t n = end - w->position < KN_BLOCK ? (size_t)(end - w->position) : KN_BLOCK;
     for (int i = 0; i < p->count; i++) {
         const struct kn_node *node = &p->nodes[i];
-        if (!plan->used[i]) continue;
-        if (node->kind == KN_NODE_NUMBER) {
-            kn_fill_block(slot(w, i), node->dtype, &node->number, n);
-            w->values[i] = slot(w, i);
-        } else if (node->kind == KN_NODE_ARRAY && plan->constant[node->leaf]) {
-            plan->loops->load[node->dtype](slot(w, i), plan->base[node->leaf], 0, n);
-            w->values[i] = slot(w, i);
-        }
+        if (!plan->used[i] || node->kind != KN_NODE_NUMBER) continue;
+        kn_fill_block(slot(w, i), node->dtype, &node->number, n);
+        w->values[i] = slot(w, i);
     }
+    kn_walk_shift(w, shift ? shift : none, n);
 }
 
 size_t kn_walk_next(const struct kn_walk *w)
@@ -188,6 +202,23 @@ static int64_t offset_of(const struct kn_space *s, int leaf, const int64_t *coor
     return offset;
 }
 
+/* A block of n values from one element of an array. */
+static void load_spread(const struct kn_loops *loops, enum rt_dtype t, void *block, const char *element, size_t n)
+{
+    loops->load[t](block, element, 1, 1);
+    if (kn_classes[kn_class_of(t)].size == 16) {
+        for (size_t i = 1; i < n; i++) memcpy((char *)block + 16 * i, block, 16);
+    } else if (kn_classes[kn_class_of(t)].size == 8) {
+        const uint64_t bits = *(const uint64_t *)block;
+        for (size_t i = 1; i < n; i++) ((uint64_t *)block)[i] = bits;
+    } else if (kn_classes[kn_class_of(t)].size == 4) {
+        const uint32_t bits = *(const uint32_t *)block;
+        for (size_t i = 1; i < n; i++) ((uint32_t *)block)[i] = bits;
+    } else {
+        memset(block, *(const unsigned char *)block, n);
+    }
+}
+
 /* Calls load or store for each piece of a row that the next n elements have. Only one of the two is given. */
 static void transfer(const struct kn_walk *w, int leaf, enum rt_dtype t, char *memory, char *block, size_t n,
                      bool storing)
@@ -202,7 +233,9 @@ static void transfer(const struct kn_walk *w, int leaf, enum rt_dtype t, char *m
         size_t part = (size_t)(s->shape[last] - coordinates[last]);
         if (part > n - done) part = n - done;
         char *at = memory + offset_of(s, leaf, coordinates) * (int64_t)element;
-        if (storing)
+        if (!storing && s->strides[leaf][last] == 0)
+            load_spread(loops, t, block + done * value, at, part);
+        else if (storing)
             loops->store[t](at, s->strides[leaf][last], block + done * value, part);
         else
             loops->load[t](block + done * value, at, s->strides[leaf][last], part);
@@ -225,7 +258,7 @@ static const void *leaf_values(struct kn_walk *w, int node, size_t n)
 {
     const struct kn_node *d = &w->plan->program->nodes[node];
     int leaf = d->leaf;
-    char *base = (char *)(uintptr_t)w->plan->base[leaf] + w->shift;
+    char *base = (char *)(uintptr_t)w->plan->base[leaf] + w->shift[leaf];
     if (w->plan->constant[leaf]) return w->values[node];
     char *at = in_place(w, leaf, w->plan->linear[leaf], rt_dtypes[d->dtype].size, base, n);
     if (at && kn_class_exact(d->dtype)) return at;
@@ -297,7 +330,7 @@ static void run_piece(void *context, size_t begin, size_t end, int worker)
     size_t element = rt_dtypes[t].size;
     struct kn_walk w;
     if (rt_interrupted()) return;
-    kn_walk_start(&r->plan, r->scratch + (size_t)worker * r->scratch_bytes, (int64_t)begin, (int64_t)end, &w);
+    kn_walk_start(&r->plan, r->scratch + (size_t)worker * r->scratch_bytes, (int64_t)begin, (int64_t)end, NULL, &w);
     for (size_t n; (n = kn_walk_next(&w)) > 0; kn_walk_advance(&w, n)) {
         char *at = in_place(&w, p->leaves, r->linear, element, r->base, n);
         void *direct = at && kn_class_exact(t) ? at : NULL;

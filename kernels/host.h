@@ -31,12 +31,15 @@ struct kn_walk {
     const struct kn_plan *plan;
     char *scratch;
     int64_t position, end;
-    int64_t shift; /* bytes added to the leaves' addresses: reductions walk over other parts of an array by it */
+    int64_t shift[KN_MAX_LEAVES]; /* bytes added to the leaves' addresses: reductions walk over other rows by it */
     int64_t coordinates[RT_MAX_DIMS];
     const void *values[KN_MAX_NODES]; /* of the current block, by node */
 };
-/* Positions the walk and fills the blocks of numbers. */
-void kn_walk_start(const struct kn_plan *plan, char *scratch, int64_t begin, int64_t end, struct kn_walk *w);
+/* Positions the walk, with these shifts (NULL: none), and fills the blocks of numbers. */
+void kn_walk_start(const struct kn_plan *plan, char *scratch, int64_t begin, int64_t end, const int64_t *shift,
+                   struct kn_walk *w);
+/* Goes on with other shifts; the blocks to come have n elements at most. */
+void kn_walk_shift(struct kn_walk *w, const int64_t *shift, size_t n);
 /* How many elements the next block has: KN_BLOCK at most, to the row's end where rows are long; 0 at the end. */
 size_t kn_walk_next(const struct kn_walk *w);
 /* Evaluates the last node over the next n elements. The result lies in `out` when that is not NULL and the last node

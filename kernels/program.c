@@ -147,6 +147,16 @@ enum rt_status kn_program_shape(const struct kn_program *p, int *ndim, int64_t *
     return rt_broadcast_shape(p->arrays, p->leaves, ndim, shape, e);
 }
 
+enum rt_status kn_program_form(const struct kn_program *p, struct rt_array *form, struct rt_error *e)
+{
+    int64_t stride = 1;
+    *form = (struct rt_array){.dtype = p->nodes[p->count - 1].dtype};
+    enum rt_status status = kn_program_shape(p, &form->ndim, form->shape, e);
+    if (status != RT_OK) return status;
+    for (int i = form->ndim; i-- > 0; stride *= form->shape[i]) form->strides[i] = stride;
+    return RT_OK;
+}
+
 enum rt_status kn_program_evaluate(const struct kn_program *p, const struct rt_array *out, struct rt_error *e)
 {
     if (rt_array_size(out) == 0) return RT_OK;

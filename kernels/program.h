@@ -49,8 +49,15 @@ enum rt_status kn_program_convert(struct kn_program *p, int arg, enum rt_dtype d
 
 /* The shape that the program's arrays broadcast to. */
 enum rt_status kn_program_shape(const struct kn_program *p, int *ndim, int64_t *shape, struct rt_error *e);
+/* What the last node computes as a contiguous array without a storage. */
+enum rt_status kn_program_form(const struct kn_program *p, struct rt_array *form, struct rt_error *e);
 /* Evaluates the last node. `out` as for kn_apply; the program may be run again. */
 enum rt_status kn_program_run(struct kn_program *p, struct rt_array *out, struct rt_error *e);
+
+/* Reduces what the last node computes, which is stored nowhere: otherwise as kn_reduce, to the same bits as of an array
+ * of the program's values. RT_UNSUPPORTED when one more conversion makes the program too large. */
+enum rt_status kn_program_reduce(const struct kn_program *p, enum kn_reduction r, unsigned axes, bool keepdims,
+                                 struct rt_array *out, struct rt_error *e);
 
 /* For kernels/: the pass over elements. A leaf's and the output's strides over one iteration space, in which axes of
  * one element are dropped, axes are ordered by the output's strides, and neighbours that make one axis are merged. */

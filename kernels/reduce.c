@@ -28,6 +28,7 @@ static void choose_types(struct kn_reducer *r, enum rt_dtype t)
     bool floating = rt_dtypes[t].kind == 'f' || rt_is_complex(t);
     /* The 16-bit floats are combined in float32 and rounded once. */
     enum rt_dtype wide = t == RT_FLOAT16 || t == RT_BFLOAT16 ? RT_FLOAT32 : t;
+    r->indices = r->reduction == KN_ARGMIN || r->reduction == KN_ARGMAX;
     switch (r->reduction) {
     case KN_SUM:
     case KN_PROD:
@@ -46,35 +47,55 @@ static void choose_types(struct kn_reducer *r, enum rt_dtype t)
         r->accumulate = r->result = RT_BOOL;
         break;
     default:
-        r->indices = r->reduction == KN_ARGMIN || r->reduction == KN_ARGMAX;
         r->combine = r->reduction == KN_MIN || r->reduction == KN_ARGMIN ? KN_MINIMUM : KN_MAXIMUM;
         r->accumulate = t == RT_BOOL ? RT_INT32 : t;
         r->result = r->indices ? RT_INT64 : t;
     }
 }
 
-/* Splits the array into rows, and merges a row's axes where they make one. A row has one axis at least. */
-static void choose_rows(struct kn_reducer *r, const struct rt_array *a, unsigned axes)
+/* The axes of a leaf, broadcast to the shape of the values, apart: those of rows and those within a row, of which there
+ * is one at least. */
+static void split_axes(const struct rt_array *values, const struct rt_array *leaf, unsigned axes, struct rt_array *rows,
+                       struct rt_array *row)
 {
-    struct rt_array *row = &r->row, *rows = &r->rows;
-    *rows = *row = *a;
+    *rows = *row = *leaf;
     rows->ndim = row->ndim = 0;
-    for (int i = 0; i < a->ndim; i++) {
+    for (int i = 0; i < values->ndim; i++) {
         struct rt_array *to = axes >> i & 1 ? row : rows;
-        if (to == row && row->ndim > 0 && row->strides[row->ndim - 1] == a->shape[i] * a->strides[i]) {
-            row->shape[row->ndim - 1] *= a->shape[i];
-            row->strides[row->ndim - 1] = a->strides[i];
-        } else if (to == rows || a->shape[i] != 1) {
-            to->shape[to->ndim] = a->shape[i];
-            to->strides[to->ndim++] = a->strides[i];
-        }
+        int axis = i - (values->ndim - leaf->ndim);
+        to->shape[to->ndim] = values->shape[i];
+        to->strides[to->ndim++] = axis < 0 || leaf->shape[axis] == 1 ? 0 : leaf->strides[axis];
     }
     if (row->ndim == 0) {
         row->shape[0] = 1;
         row->strides[row->ndim++] = 0;
     }
-    r->length = rt_array_size(row);
-    r->count = rt_array_size(rows);
+}
+
+static void choose_rows(struct kn_reducer *r, const struct rt_array *values, unsigned axes)
+{
+    split_axes(values, values, axes, &r->rows, &r->row);
+    for (int i = 0; i < r->program.leaves; i++)
+        split_axes(values, r->program.arrays[i], axes, &r->leaves[i].rows, &r->leaves[i].row);
+    r->length = rt_array_size(&r->row);
+    r->count = rt_array_size(&r->rows);
+}
+
+bool kn_rows_are_near(const struct kn_reducer *r)
+{
+    const struct rt_array *row = &r->row;
+    int64_t nearest = INT64_MAX, step = 0;
+    bool first = true;
+    for (int i = 0; i < row->ndim; i++) {
+        if (row->shape[i] == 1) continue;
+        if (!first && step != row->shape[i] * row->strides[i]) return false; /* its axes do not make one */
+        step = row->strides[i];
+        first = false;
+    }
+    if (r->length < 32) return true;
+    for (int i = 0; i < r->rows.ndim; i++)
+        if (r->rows.shape[i] > 1 && llabs(r->rows.strides[i]) < nearest) nearest = llabs(r->rows.strides[i]);
+    return nearest < llabs(step);
 }
 
 static enum rt_status reduce_nothing(const struct kn_reducer *r, const struct rt_array *a, const struct rt_array *out,
@@ -95,19 +116,19 @@ static enum rt_status divide(const struct rt_array *sum, int64_t length, struct 
     return kn_apply(KN_DIV, args, out, e);
 }
 
-static enum rt_status run(const struct kn_reducer *r, struct rt_array *out, struct rt_error *e)
+static enum rt_status run(struct kn_reducer *r, struct rt_array *out, struct rt_error *e)
 {
-    struct rt_device *d = rt_array_device(&r->row);
-    bool generated = kn_runs_generated(d);
+    struct rt_device *d = rt_array_device(out);
     struct rt_array sum = {0};
     const struct rt_array *to = out;
+    int64_t length = r->length;
     if (r->reduction == KN_MEAN) {
         enum rt_status status = rt_array_new(d, r->accumulate, out->ndim, out->shape, &sum, e);
         if (status != RT_OK) return status;
         to = &sum;
     }
-    enum rt_status status = generated ? kn_reduce_cuda(r, to, e) : kn_reduce_host(r, to, e);
-    if (status == RT_OK && r->reduction == KN_MEAN) status = divide(&sum, r->length, out, e);
+    enum rt_status status = kn_runs_generated(d) ? kn_reduce_cuda(r, to, e) : kn_reduce_host(r, to, e);
+    if (status == RT_OK && r->reduction == KN_MEAN) status = divide(&sum, length, out, e);
     rt_array_release(&sum);
     return status;
 }
@@ -122,35 +143,62 @@ void kn_reduced_shape(const struct rt_array *a, unsigned axes, bool keepdims, in
     }
 }
 
+/* Reduces what r's program computes, of the dtype, shape and strides of `values`. */
+static enum rt_status reduce(struct kn_reducer *r, const struct rt_array *values, unsigned axes, bool keepdims,
+                             struct rt_array *out, struct rt_error *e)
+{
+    int64_t shape[RT_MAX_DIMS];
+    int ndim, node = r->program.count - 1;
+    unsigned all = (1u << values->ndim) - 1;
+    enum rt_status status = kn_check_devices(r->program.arrays, r->program.leaves, e);
+    if (status != RT_OK) return status;
+    if (axes != KN_ALL_AXES && axes & ~all)
+        return rt_fail(e, RT_INVALID, "%s: there is no axis %d, the array has %d", kn_reductions[r->reduction].name,
+                       32 - __builtin_clz(axes & ~all), values->ndim);
+    axes &= all;
+    choose_types(r, values->dtype);
+    if (r->combine == KN_MINIMUM || r->combine == KN_MAXIMUM) {
+        status = kn_check_real(values, kn_reductions[r->reduction].name, e);
+        if (status != RT_OK) return status;
+    }
+    if (r->indices && axes != all && (axes & (axes - 1)))
+        return rt_fail(e, RT_INVALID, "%s works along one axis or over all elements", kn_reductions[r->reduction].name);
+    status = kn_program_convert(&r->program, node, r->accumulate, &node, e);
+    if (status != RT_OK) return status;
+    choose_rows(r, values, axes);
+    kn_reduced_shape(values, axes, keepdims, &ndim, shape);
+    status = rt_array_new(rt_array_device(r->program.arrays[0]), r->result, ndim, shape, out, e);
+    if (status != RT_OK) return status;
+    if (r->length == 0 && r->count > 0)
+        status = reduce_nothing(r, values, out, e);
+    else if (r->count > 0)
+        status = run(r, out, e);
+    if (status != RT_OK) rt_array_release(out);
+    return status;
+}
+
 enum rt_status kn_reduce(enum kn_reduction reduction, const struct rt_array *a, unsigned axes, bool keepdims,
                          struct rt_array *out, struct rt_error *e)
 {
-    struct kn_reducer r = {.reduction = reduction};
-    int64_t shape[RT_MAX_DIMS];
-    int ndim;
+    struct kn_reducer r; /* large, and mostly unused */
+    int node;
+    r.reduction = reduction;
     memset(out, 0, sizeof *out);
-    enum rt_status status = rt_array_alive(a, e);
-    if (status != RT_OK) return status;
-    unsigned all = (1u << a->ndim) - 1;
-    if (axes != KN_ALL_AXES && axes & ~all)
-        return rt_fail(e, RT_INVALID, "%s: there is no axis %d, the array has %d", kn_reductions[reduction].name,
-                       32 - __builtin_clz(axes & ~all), a->ndim);
-    axes &= all;
-    choose_types(&r, a->dtype);
-    if (r.combine == KN_MINIMUM || r.combine == KN_MAXIMUM) {
-        status = kn_check_real(a, kn_reductions[reduction].name, e);
-        if (status != RT_OK) return status;
-    }
-    if (r.indices && axes != all && (axes & (axes - 1)))
-        return rt_fail(e, RT_INVALID, "%s works along one axis or over all elements", kn_reductions[reduction].name);
-    choose_rows(&r, a, axes);
-    kn_reduced_shape(a, axes, keepdims, &ndim, shape);
-    status = rt_array_new(rt_array_device(a), r.result, ndim, shape, out, e);
-    if (status != RT_OK) return status;
-    if (r.length == 0 && r.count > 0)
-        status = reduce_nothing(&r, a, out, e);
-    else if (r.count > 0)
-        status = run(&r, out, e);
-    if (status != RT_OK) rt_array_release(out);
-    return status;
+    kn_program_start(&r.program);
+    enum rt_status status = kn_program_array(&r.program, a, &node, e);
+    return status == RT_OK ? reduce(&r, a, axes, keepdims, out, e) : status;
+}
+
+enum rt_status kn_program_reduce(const struct kn_program *p, enum kn_reduction reduction, unsigned axes, bool keepdims,
+                                 struct rt_array *out, struct rt_error *e)
+{
+    const struct kn_node *last = &p->nodes[p->count - 1];
+    struct rt_array values;
+    memset(out, 0, sizeof *out);
+    if (last->kind == KN_NODE_ARRAY) return kn_reduce(reduction, p->arrays[last->leaf], axes, keepdims, out, e);
+    struct kn_reducer r;
+    r.reduction = reduction;
+    r.program = *p;
+    enum rt_status status = kn_program_form(p, &values, e);
+    return status != RT_OK ? status : reduce(&r, &values, axes, keepdims, out, e);
 }

@@ -1,6 +1,7 @@
-/* Reductions: what is shared by the two ways of running them. A reduction combines the elements of each row of the
- * array, converted to an accumulating dtype, with an operation of ops.def. The order of combining is fixed by shape and
- * strides alone, so results do not depend on the number of threads. */
+/* Reductions: what is shared by the two ways of running them. A reduction combines the values that a program computes,
+ * row by row, in an accumulating dtype, with an operation of ops.def; they are never stored. The order of combining is
+ * fixed by shape and strides of those values alone, as if they had been stored first: so results depend neither on the
+ * number of threads nor on what is computed on the way. */
 #ifndef KN_REDUCE_H
 #define KN_REDUCE_H
 
@@ -12,15 +13,22 @@ struct kn_reducer {
     bool indices;             /* argmin, argmax */
     enum rt_dtype accumulate; /* the dtype that elements are combined in */
     enum rt_dtype result;
-    /* The geometry: `rows` as an array of the first elements of all rows (borrowed storage), and one row. */
+    struct kn_program program; /* what is reduced; its last node has the accumulating dtype */
+    /* The axes of rows and those within one row, of the values: contiguous ones, or an array's when that is all there
+     * is to the program. Then those of each leaf, with the same shapes (borrowed storage). */
     struct rt_array rows, row;
+    struct {
+        struct rt_array rows, row;
+    } leaves[KN_MAX_LEAVES];
     int64_t length; /* of a row, 1 at least */
     int64_t count;  /* of rows, 1 at least */
 };
 
+/* Many rows at a time are faster: when rows are short, or their values farther apart than the rows. */
+bool kn_rows_are_near(const struct kn_reducer *r);
 /* Both write the combined values (or 1-based indices) of all rows to `out`, contiguous, of r->result; a mean is still
- * to be divided, so there it is of r->accumulate. */
-enum rt_status kn_reduce_host(const struct kn_reducer *r, const struct rt_array *out, struct rt_error *e);
-enum rt_status kn_reduce_cuda(const struct kn_reducer *r, const struct rt_array *out, struct rt_error *e);
+ * to be divided, so there it is of r->accumulate. They use up all that r holds. */
+enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, struct rt_error *e);
+enum rt_status kn_reduce_cuda(struct kn_reducer *r, const struct rt_array *out, struct rt_error *e);
 
 #endif

@@ -8,20 +8,39 @@
 
 #define CHUNK 16384 /* elements of a row that one block reduces: 64 for each thread */
 
-/* What the text depends on. */
+/* What the text depends on, and nothing else; its bytes are the key. */
 struct reduce_key {
     uint8_t what; /* 'r' */
-    uint8_t per_thread, combine, indices, from, accumulate, out, row_ndim, rows_ndim;
+    uint8_t per_thread, combine, indices, accumulate, out, row_ndim, rows_ndim;
     uint8_t with_places; /* the places of partial results are an array of their own */
+    uint8_t count, leaves;
+    struct kn_node_key nodes[KN_MAX_NODES];
 };
 
-static void write_offset(struct kn_text *t, const char *name, const char *number, int ndim, const char *member)
+struct generated {
+    const struct kn_program *program;
+    struct reduce_key key;
+};
+
+/* Declares where each leaf has element `number` of an iteration space, as <name>0, <name>1, ... beyond <from>0, ... */
+static void write_offsets(const struct generated *g, struct kn_text *t, const char *name, const char *from,
+                          const char *number, const char *space, int ndim)
 {
-    kn_put(t, "long long %s = 0; { long long rest = %s;\n", name, number);
-    for (int d = ndim - 1; d >= 0; d--)
-        kn_put(t, "%s += rest %% p.%s_shape[%d] * p.%s_stride[%d]; rest /= p.%s_shape[%d];\n", name, member, d, member,
-               d, member, d);
-    kn_put(t, "}\n");
+    int leaves = g->program->leaves;
+    if (ndim > 1) kn_put(t, "long long rest_%s = %s;\n", name, number);
+    for (int d = ndim - 1; d > 0; d--)
+        kn_put(t, "const long long %s_x%d = rest_%s %% p.%s_shape[%d]; rest_%s /= p.%s_shape[%d];\n", name, d, name,
+               space, d, name, space, d);
+    for (int k = 0; k < leaves; k++) {
+        kn_put(t, "const long long %s%d = ", name, k);
+        if (from) kn_put(t, "%s%d + ", from, k);
+        if (ndim > 1)
+            kn_put(t, "rest_%s * p.%s_stride%d[0]", name, space, k);
+        else
+            kn_put(t, "%s * p.%s_stride%d[0]", number, space, k);
+        for (int d = 1; d < ndim; d++) kn_put(t, " + %s_x%d * p.%s_stride%d[%d]", name, d, space, k, d);
+        kn_put(t, ";\n");
+    }
 }
 
 /* `value` combined with `next`; with indices the better one and its place, the first of equals. */
@@ -41,27 +60,26 @@ static void write_combine(const struct reduce_key *k, struct kn_text *t, const c
            value, value, next_place, place, value, next, place, next_place);
 }
 
-static void write_element(const struct reduce_key *k, struct kn_text *t)
+static void write_element(const struct generated *g, struct kn_text *t)
 {
-    if (k->row_ndim == 1)
-        kn_put(t, "const long long at = row_offset + e * p.row_stride[0];\n");
-    else {
-        write_offset(t, "at_row", "e", k->row_ndim, "row");
-        kn_put(t, "const long long at = row_offset + at_row;\n");
+    const struct kn_program *p = g->program;
+    char pointer[16], index[16];
+    write_offsets(g, t, "at", "first_at", "e", "row", g->key.row_ndim);
+    for (int i = 0; i < p->count; i++) {
+        snprintf(pointer, sizeof pointer, "p.a%d", p->nodes[i].leaf);
+        snprintf(index, sizeof index, "at%d", p->nodes[i].leaf);
+        kn_put_node(t, p, i, pointer, index);
     }
-    kn_put(t, "const %s raw = ", kn_classes[kn_class_of((enum rt_dtype)k->from)].cuda);
-    kn_put_load(t, (enum rt_dtype)k->from, "p.a", "at");
-    kn_put(t, ";\nconst V next = ");
-    kn_put_convert(t, kn_class_of((enum rt_dtype)k->from), (enum rt_dtype)k->accumulate, "raw");
-    kn_put(t, ";\n");
-    if (k->indices) kn_put(t, "const long long next_place = %s;\n", k->with_places ? "p.places[at]" : "e");
+    kn_put(t, "const V next = r%d;\n", p->count - 1);
+    if (g->key.indices) kn_put(t, "const long long next_place = %s;\n", g->key.with_places ? "p.places[at0]" : "e");
 }
 
 /* Combines elements first, first + step, ... below last into value and place. */
-static void write_loop(const struct reduce_key *k, struct kn_text *t, const char *first, const char *step)
+static void write_loop(const struct generated *g, struct kn_text *t, const char *first, const char *step)
 {
+    const struct reduce_key *k = &g->key;
     kn_put(t, "for (long long e = %s; e < last; e += %s) {\n", first, step);
-    write_element(k, t);
+    write_element(g, t);
     kn_put(t, "if (!filled) { value = next; filled = true; %s}\nelse {\n", k->indices ? "place = next_place; " : "");
     write_combine(k, t, "value", "place", "next", "next_place");
     kn_put(t, "}\n}\n");
@@ -82,17 +100,18 @@ static void write_result(const struct reduce_key *k, struct kn_text *t)
     kn_put(t, "}\n");
 }
 
-static void write_per_block(const struct reduce_key *k, struct kn_text *t)
+static void write_per_block(const struct generated *g, struct kn_text *t)
 {
+    const struct reduce_key *k = &g->key;
     kn_put(t, "__shared__ V values[%d]; __shared__ int holds[%d];\n", KN_THREADS, KN_THREADS);
     if (k->indices) kn_put(t, "__shared__ long long places[%d];\n", KN_THREADS);
     kn_put(t, "const int lane = threadIdx.x;\n");
     kn_put(t, "for (long long item = blockIdx.x; item < p.rows * p.chunks; item += gridDim.x) {\n");
     kn_put(t, "const long long row = item / p.chunks, start = item %% p.chunks * %d;\n", CHUNK);
     kn_put(t, "const long long last = start + %d < p.length ? start + %d : p.length;\n", CHUNK, CHUNK);
-    write_offset(t, "row_offset", "row", k->rows_ndim, "rows");
+    write_offsets(g, t, "first_at", NULL, "row", "rows", k->rows_ndim);
     kn_put(t, "V value = 0; long long place = -1; bool filled = false;\n");
-    write_loop(k, t, "start + lane", "256");
+    write_loop(g, t, "start + lane", "256");
     kn_put(t, "values[lane] = value; holds[lane] = filled;\n");
     if (k->indices) kn_put(t, "places[lane] = place;\n");
     kn_put(t, "__syncthreads();\nfor (int half = %d; half > 0; half /= 2) {\n", KN_THREADS / 2);
@@ -107,22 +126,23 @@ static void write_per_block(const struct reduce_key *k, struct kn_text *t)
     kn_put(t, "}\n__syncthreads();\n}\n");
 }
 
-static void write_per_thread(const struct reduce_key *k, struct kn_text *t)
+static void write_per_thread(const struct generated *g, struct kn_text *t)
 {
+    const struct reduce_key *k = &g->key;
     kn_put(
         t,
         "for (long long item = (long long)blockIdx.x * %d + threadIdx.x; item < p.rows; item += (long long)gridDim.x * %d) {\n",
         KN_THREADS, KN_THREADS);
-    write_offset(t, "row_offset", "item", k->rows_ndim, "rows");
+    write_offsets(g, t, "first_at", NULL, "item", "rows", k->rows_ndim);
     kn_put(t, "V value = 0; long long place = -1; bool filled = false;\n");
     if (k->indices) {
         kn_put(t, "const long long last = p.length;\n");
-        write_loop(k, t, "0", "1");
+        write_loop(g, t, "0", "1");
     } else {
         /* Groups first, so that a long row's sum has fewer roundings one after the other. */
         kn_put(t, "V all = 0;\nfor (long long start = 0; start < p.length; start += 32) {\n");
         kn_put(t, "const long long last = start + 32 < p.length ? start + 32 : p.length;\nfilled = false;\n");
-        write_loop(k, t, "start", "1");
+        write_loop(g, t, "start", "1");
         kn_put(t, "if (start == 0) all = value;\nelse {\n");
         write_combine(k, t, "all", "", "value", "");
         kn_put(t, "}\n}\nvalue = all;\n");
@@ -131,94 +151,98 @@ static void write_per_thread(const struct reduce_key *k, struct kn_text *t)
     kn_put(t, "}\n");
 }
 
-static void write_reduction(const void *context, struct kn_text *t)
+static void write_strides(const struct generated *g, struct kn_text *t, const char *space, int ndim)
 {
-    const struct reduce_key *k = context;
-    kn_put_prelude(t);
-    kn_put(t, "typedef %s V;\nstruct Arguments {\nlong long rows, chunks, length;\n",
-           kn_classes[kn_class_of((enum rt_dtype)k->accumulate)].cuda);
-    kn_put(t, "const %s *a; const long long *places;\nV *partial; long long *places_out; %s *out;\n",
-           kn_memory_type((enum rt_dtype)k->from), kn_memory_type((enum rt_dtype)k->out));
-    kn_put(t, "long long row_shape[%d], row_stride[%d];\n", k->row_ndim, k->row_ndim);
-    if (k->rows_ndim) kn_put(t, "long long rows_shape[%d], rows_stride[%d];\n", k->rows_ndim, k->rows_ndim);
-    kn_put(t, "};\nextern \"C\" __global__ void __launch_bounds__(%d) kn(const Arguments p) {\n", KN_THREADS);
-    if (k->per_thread)
-        write_per_thread(k, t);
-    else
-        write_per_block(k, t);
-    kn_put(t, "}\n");
+    kn_put(t, "long long %s_shape[%d];\n", space, ndim);
+    for (int k = 0; k < g->program->leaves; k++) kn_put(t, "long long %s_stride%d[%d];\n", space, k, ndim);
 }
 
-/* Drops axes of one element and merges neighbours; one axis is left at least. */
-static int merged(const struct rt_array *a, int64_t *shape, int64_t *strides)
+/* The members of the struct are in the order in which launch_one fills the words. */
+static void write_reduction(const void *context, struct kn_text *t)
 {
-    int n = 0;
-    for (int i = 0; i < a->ndim; i++) {
-        if (a->shape[i] == 1) continue;
-        if (n > 0 && strides[n - 1] == a->shape[i] * a->strides[i]) {
-            shape[n - 1] *= a->shape[i];
-            strides[n - 1] = a->strides[i];
-        } else {
-            shape[n] = a->shape[i];
-            strides[n++] = a->strides[i];
-        }
-    }
-    if (n == 0) {
-        shape[0] = 1;
-        strides[n++] = 0;
-    }
-    return n;
+    const struct generated *g = context;
+    kn_put_prelude(t);
+    kn_put(t, "typedef %s V;\nstruct Arguments {\nlong long rows, chunks, length;\n",
+           kn_classes[kn_class_of((enum rt_dtype)g->key.accumulate)].cuda);
+    kn_put_members(t, g->program);
+    kn_put(t, "const long long *places; V *partial; long long *places_out; %s *out;\n",
+           kn_memory_type((enum rt_dtype)g->key.out));
+    write_strides(g, t, "row", g->key.row_ndim);
+    write_strides(g, t, "rows", g->key.rows_ndim);
+    kn_put(t, "};\nextern \"C\" __global__ void __launch_bounds__(%d) kn(const Arguments p) {\n", KN_THREADS);
+    if (g->key.per_thread)
+        write_per_thread(g, t);
+    else
+        write_per_block(g, t);
+    kn_put(t, "}\n");
 }
 
 struct launch {
     struct rt_device *device;
-    enum kn_op combine;
-    bool indices, per_thread;
-    enum rt_dtype from, accumulate, out;
-    uint64_t a, places, partial, places_out, to;
-    int64_t rows, chunks, length;
-    struct rt_array row_axes, rows_axes; /* borrowed */
+    struct kn_reducer *r; /* the program and the axes change from launch to launch */
+    bool per_thread;
+    enum rt_dtype out;
+    uint64_t places, partial, places_out, to;
+    int64_t chunks;
 };
+
+/* The leaves' strides over the axes of rows, or of a row, as few as can be. */
+static void make_space(const struct kn_reducer *r, bool of_row, struct kn_space *s)
+{
+    const struct rt_array *leaves[KN_MAX_LEAVES];
+    struct rt_array order = of_row ? r->row : r->rows;
+    if (!of_row || r->indices) /* the output's order, else whatever order the memory has */
+        for (int64_t i = order.ndim - 1, stride = 1; i >= 0; stride *= order.shape[i--]) order.strides[i] = stride;
+    for (int i = 0; i < r->program.leaves; i++) leaves[i] = of_row ? &r->leaves[i].row : &r->leaves[i].rows;
+    kn_space_make(leaves, r->program.leaves, &order, s);
+}
+
+static void word_space(struct kn_words *w, const struct kn_space *s)
+{
+    for (int d = 0; d < s->ndim; d++) kn_word(w, (uint64_t)s->shape[d]);
+    for (int k = 0; k < s->leaves; k++)
+        for (int d = 0; d < s->ndim; d++) kn_word(w, (uint64_t)s->strides[k][d]);
+}
 
 static enum rt_status launch_one(const struct launch *l, struct rt_error *e)
 {
-    int64_t row_shape[RT_MAX_DIMS], row_stride[RT_MAX_DIMS], rows_shape[RT_MAX_DIMS], rows_stride[RT_MAX_DIMS];
-    int row_ndim = merged(&l->row_axes, row_shape, row_stride),
-        rows_ndim = merged(&l->rows_axes, rows_shape, rows_stride);
-    struct reduce_key k = {.what = 'r',
-                           .per_thread = l->per_thread,
-                           .combine = (uint8_t)l->combine,
-                           .indices = l->indices,
-                           .from = (uint8_t)l->from,
-                           .accumulate = (uint8_t)l->accumulate,
-                           .out = (uint8_t)l->out,
-                           .row_ndim = (uint8_t)row_ndim,
-                           .rows_ndim = (uint8_t)rows_ndim,
-                           .with_places = l->places != 0};
-    struct kn_words w = {0};
-    const uint64_t head[] = {(uint64_t)l->rows, (uint64_t)l->chunks, (uint64_t)l->length, l->a,
-                             l->places,         l->partial,          l->places_out,       l->to};
-    for (size_t i = 0; i < sizeof head / sizeof *head; i++) kn_word(&w, head[i]);
-    for (int i = 0; i < row_ndim; i++) kn_word(&w, (uint64_t)row_shape[i]);
-    for (int i = 0; i < row_ndim; i++) kn_word(&w, (uint64_t)row_stride[i]);
-    for (int i = 0; i < rows_ndim; i++) kn_word(&w, (uint64_t)rows_shape[i]);
-    for (int i = 0; i < rows_ndim; i++) kn_word(&w, (uint64_t)rows_stride[i]);
-    int64_t blocks = l->per_thread ? (l->rows + KN_THREADS - 1) / KN_THREADS : l->rows * l->chunks;
+    const struct kn_reducer *r = l->r;
+    const struct kn_program *p = &r->program;
+    struct kn_space row, rows;
+    struct generated g = {.program = p};
+    make_space(r, true, &row);
+    make_space(r, false, &rows);
+    g.key = (struct reduce_key){.what = 'r',
+                                .per_thread = l->per_thread,
+                                .combine = (uint8_t)r->combine,
+                                .indices = r->indices,
+                                .accumulate = (uint8_t)r->accumulate,
+                                .out = (uint8_t)l->out,
+                                .row_ndim = (uint8_t)row.ndim,
+                                .rows_ndim = (uint8_t)rows.ndim,
+                                .with_places = l->places != 0,
+                                .count = (uint8_t)p->count,
+                                .leaves = (uint8_t)p->leaves};
+    kn_node_keys(p, g.key.nodes);
+    struct kn_words w;
+    w.count = 0;
+    kn_word(&w, (uint64_t)r->count);
+    kn_word(&w, (uint64_t)l->chunks);
+    kn_word(&w, (uint64_t)r->length);
+    kn_word_program(&w, p);
+    const uint64_t outputs[] = {l->places, l->partial, l->places_out, l->to};
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) kn_word(&w, outputs[i]);
+    word_space(&w, &row);
+    word_space(&w, &rows);
     return kn_launch(
         l->device,
-        &(struct kn_launch){
-            .key = &k, .key_bytes = sizeof k, .write = write_reduction, .context = &k, .words = &w, .blocks = blocks},
+        &(struct kn_launch){.key = &g.key,
+                            .key_bytes = offsetof(struct reduce_key, nodes) + (size_t)p->count * sizeof *g.key.nodes,
+                            .write = write_reduction,
+                            .context = &g,
+                            .words = &w,
+                            .blocks = l->per_thread ? (r->count + KN_THREADS - 1) / KN_THREADS : r->count * l->chunks},
         e);
-}
-
-static bool per_thread(const struct kn_reducer *r)
-{
-    if (r->row.ndim != 1 || r->count < KN_THREADS) return false;
-    if (r->length < 32) return true;
-    int64_t nearest = INT64_MAX;
-    for (int i = 0; i < r->rows.ndim; i++)
-        if (r->rows.shape[i] > 1 && llabs(r->rows.strides[i]) < nearest) nearest = llabs(r->rows.strides[i]);
-    return nearest < llabs(r->row.strides[0]);
 }
 
 static int64_t chunks_of(int64_t length)
@@ -230,10 +254,31 @@ static int64_t chunks_of(int64_t length)
 static enum rt_status partial_new(const struct launch *l, struct rt_array *partial, struct rt_array *places,
                                   struct rt_error *e)
 {
-    int64_t shape[] = {l->rows, l->chunks};
-    enum rt_status status = rt_array_new(l->device, kn_classes[kn_class_of(l->accumulate)].dtype, 2, shape, partial, e);
-    if (status == RT_OK && l->indices) status = rt_array_new(l->device, RT_INT64, 2, shape, places, e);
+    int64_t shape[] = {l->r->count, l->chunks};
+    enum rt_dtype values = kn_classes[kn_class_of(l->r->accumulate)].dtype;
+    enum rt_status status = rt_array_new(l->device, values, 2, shape, partial, e);
+    if (status == RT_OK && l->r->indices) status = rt_array_new(l->device, RT_INT64, 2, shape, places, e);
     return status;
+}
+
+/* Makes the chunks' results what is to be reduced next. */
+static enum rt_status go_on_with(struct launch *l, const struct rt_array *partial, const struct rt_array *places,
+                                 struct rt_error *e)
+{
+    struct kn_reducer *r = l->r;
+    int node;
+    r->accumulate = partial->dtype;
+    r->length = l->chunks;
+    r->row = r->rows = *partial;
+    r->row.ndim = r->rows.ndim = 1;
+    r->row.shape[0] = partial->shape[1];
+    r->row.strides[0] = partial->strides[1];
+    r->leaves[0].row = r->row;
+    r->leaves[0].rows = r->rows;
+    l->places = r->indices ? rt_array_address(places) : 0;
+    l->chunks = chunks_of(r->length);
+    kn_program_start(&r->program);
+    return kn_program_array(&r->program, partial, &node, e);
 }
 
 /* Launches until each row is one value: every launch makes its chunks' results the next one's rows. */
@@ -244,8 +289,8 @@ static enum rt_status launch_all(struct launch *l, uint64_t to, struct rt_error 
     for (bool last = false; status == RT_OK && !last;) {
         last = l->chunks == 1;
         if (!last) status = partial_new(l, &partial, &places, e);
-        l->partial = last ? 0 : status == RT_OK ? rt_array_address(&partial) : 0;
-        l->places_out = last || !l->indices || status != RT_OK ? 0 : rt_array_address(&places);
+        l->partial = last || status != RT_OK ? 0 : rt_array_address(&partial);
+        l->places_out = last || !l->r->indices || status != RT_OK ? 0 : rt_array_address(&places);
         l->to = to;
         if (status == RT_OK) status = launch_one(l, e);
         rt_array_release(&from);
@@ -255,13 +300,7 @@ static enum rt_status launch_all(struct launch *l, uint64_t to, struct rt_error 
         from_places = places;
         memset(&partial, 0, sizeof partial);
         memset(&places, 0, sizeof places);
-        l->a = rt_array_address(&from);
-        l->places = l->indices ? rt_array_address(&from_places) : 0;
-        l->from = l->accumulate = from.dtype;
-        l->length = l->chunks;
-        l->row_axes = (struct rt_array){.ndim = 1, .shape = {l->length}, .strides = {1}};
-        l->rows_axes = (struct rt_array){.ndim = 1, .shape = {l->rows}, .strides = {l->length}};
-        l->chunks = chunks_of(l->length);
+        status = go_on_with(l, &from, &from_places, e);
     }
     rt_array_release(&from);
     rt_array_release(&from_places);
@@ -270,21 +309,13 @@ static enum rt_status launch_all(struct launch *l, uint64_t to, struct rt_error 
     return status;
 }
 
-enum rt_status kn_reduce_cuda(const struct kn_reducer *r, const struct rt_array *out, struct rt_error *e)
+enum rt_status kn_reduce_cuda(struct kn_reducer *r, const struct rt_array *out, struct rt_error *e)
 {
-    bool threads = per_thread(r);
+    bool threads = r->count >= KN_THREADS && kn_rows_are_near(r);
     struct launch l = {.device = rt_array_device(out),
-                       .combine = r->combine,
-                       .indices = r->indices,
+                       .r = r,
                        .per_thread = threads,
-                       .from = r->row.dtype,
-                       .accumulate = r->accumulate,
                        .out = out->dtype,
-                       .a = rt_array_address(&r->row),
-                       .rows = r->count,
-                       .length = r->length,
-                       .chunks = threads ? 1 : chunks_of(r->length),
-                       .row_axes = r->row,
-                       .rows_axes = r->rows};
+                       .chunks = threads ? 1 : chunks_of(r->length)};
     return launch_all(&l, rt_array_address(out), e);
 }

@@ -15,11 +15,10 @@
 #define CHUNK       65536 /* elements of a row that are reduced to one partial result */
 #define WIDE_LANES  64    /* so many lanes of float32 and complex64 sums go on in double */
 #define GROUP       16    /* rows combined one after the other before partial results are combined in pairs */
-#define LEVELS      48    /* log2 of any number of groups */
+#define MANY_ROWS   64    /* so many are worth reducing together */
 
 struct pass {
     const struct kn_reducer *r;
-    struct kn_program program;
     struct kn_plan plan;
     enum kn_class class;
     size_t value; /* bytes of one value of the class */
@@ -68,23 +67,34 @@ static size_t find(const struct pass *p, const void *values, const void *target,
     return at ? (size_t)(at - mask) : n;
 }
 
-/* Bytes from the first row's first element to that of row number `row`. */
-static int64_t row_shift(const struct kn_reducer *r, int64_t row)
+/* Bytes from an array's first element to its index-th one, in row-major order. */
+static int64_t bytes_to(const struct rt_array *a, int64_t index)
 {
     int64_t offset = 0;
-    for (int i = r->rows.ndim - 1; i >= 0; i--) {
-        offset += row % r->rows.shape[i] * r->rows.strides[i];
-        row /= r->rows.shape[i];
+    if (a->ndim == 1) return index * a->strides[0] * rt_dtypes[a->dtype].size;
+    for (int i = a->ndim - 1; i >= 0; i--) {
+        offset += index % a->shape[i] * a->strides[i];
+        index /= a->shape[i];
     }
-    return offset * rt_dtypes[r->row.dtype].size;
+    return offset * rt_dtypes[a->dtype].size;
 }
 
-static void find_chunk(const struct pass *p, int64_t item, int64_t begin, int64_t end, char *scratch)
+/* A walk over elements begin to end of a row. */
+static void start_in_row(const struct pass *p, int64_t row, int64_t begin, int64_t end, char *scratch,
+                         struct kn_walk *w)
+{
+    int64_t shift[KN_MAX_LEAVES];
+    for (int i = 0; i < p->r->program.leaves; i++) shift[i] = bytes_to(&p->r->leaves[i].rows, row);
+    kn_walk_start(&p->plan, scratch, begin, end, shift, w);
+}
+
+/* The place of what has become the item's partial result. */
+static void find_in_chunk(const struct pass *p, int64_t item, char *scratch)
 {
     struct kn_walk w;
     char *block = scratch + kn_plan_scratch(&p->plan), *mask = block + BLOCK_BYTES;
-    kn_walk_start(&p->plan, scratch, begin, end, &w);
-    w.shift = row_shift(p->r, item / p->chunks);
+    int64_t first = item % p->chunks * CHUNK, last = first + CHUNK < p->r->length ? first + CHUNK : p->r->length;
+    start_in_row(p, item / p->chunks, first, last, scratch, &w);
     for (size_t n; (n = kn_walk_next(&w)) > 0; kn_walk_advance(&w, n)) {
         size_t i = find(p, kn_walk_evaluate(&w, n, NULL), p->partial + (size_t)item * p->value, n, block, mask);
         if (i < n) {
@@ -92,6 +102,24 @@ static void find_chunk(const struct pass *p, int64_t item, int64_t begin, int64_
             return;
         }
     }
+}
+
+/* Combines a chunk into as many lanes as a block has: element i goes to lane i modulo that, however the walk's blocks
+ * are cut. Returns how many lanes there are. */
+static size_t fill_lanes(const struct pass *p, struct kn_walk *w, char *lanes)
+{
+    int64_t first = w->position;
+    size_t filled = 0;
+    for (size_t n; (n = kn_walk_next(w)) > 0; kn_walk_advance(w, n)) {
+        size_t at = (size_t)(w->position - first) % KN_BLOCK;
+        if (n > KN_BLOCK - at) n = KN_BLOCK - at;
+        const char *values = kn_walk_evaluate(w, n, NULL);
+        size_t common = n < filled - at ? n : filled - at;
+        combine(p, p->class, lanes + at * p->value, values, common);
+        memcpy(lanes + (at + common) * p->value, values + common * p->value, (n - common) * p->value);
+        if (at + n > filled) filled = at + n;
+    }
+    return filled;
 }
 
 /* Items are the chunks of all rows. */
@@ -102,17 +130,9 @@ static void chunk_piece(void *context, size_t begin, size_t end, int worker)
     for (size_t item = begin; item < end && !rt_interrupted(); item++) {
         int64_t first = (int64_t)item % p->chunks * CHUNK;
         int64_t last = first + CHUNK < p->r->length ? first + CHUNK : p->r->length;
-        size_t filled = 0;
         struct kn_walk w;
-        kn_walk_start(&p->plan, scratch, first, last, &w);
-        w.shift = row_shift(p->r, (int64_t)item / p->chunks);
-        for (size_t n; (n = kn_walk_next(&w)) > 0; kn_walk_advance(&w, n)) {
-            const char *values = kn_walk_evaluate(&w, n, NULL);
-            size_t common = n < filled ? n : filled;
-            combine(p, p->class, lanes, values, common);
-            memcpy(lanes + common * p->value, values + common * p->value, (n - common) * p->value);
-            if (n > filled) filled = n;
-        }
+        start_in_row(p, (int64_t)item / p->chunks, first, last, scratch, &w);
+        size_t filled = fill_lanes(p, &w, lanes);
         char *folded = lanes;
         if (p->partial_class != p->class) {
             folded = lanes + BLOCK_BYTES;
@@ -121,26 +141,32 @@ static void chunk_piece(void *context, size_t begin, size_t end, int worker)
         }
         fold(p, p->partial_class, folded, filled, 1);
         memcpy(p->partial + item * p->partial_value, folded, p->partial_value);
-        if (p->index) find_chunk(p, (int64_t)item, first, last, scratch);
+        if (p->index && p->chunks == 1) find_in_chunk(p, (int64_t)item, scratch);
     }
 }
 
-/* The chunks' partial results of each row to one, at the front of the row's. */
-static void combine_chunks(const struct pass *p)
+/* The best of all is some chunk's, and the first chunk that has it has the first place. */
+static void find_in_row(const struct pass *p, int64_t row, char *scratch)
 {
-    for (int64_t row = 0; row < p->r->count && p->chunks > 1; row++) {
-        char *partial = p->partial + (size_t)(row * p->chunks) * p->partial_value;
-        if (p->index) {
-            /* The best of all is some chunk's, and the first chunk that has it has the first place. */
-            char best[8], block[BLOCK_BYTES], mask[KN_BLOCK];
-            memcpy(best, partial, p->value);
-            for (int64_t i = 1; i < p->chunks; i++) combine(p, p->class, best, partial + (size_t)i * p->value, 1);
-            int64_t i = 0;
-            while (find(p, partial + (size_t)i * p->value, best, 1, block, mask) != 0) i++;
-            p->index[row * p->chunks] = p->index[row * p->chunks + i];
-        } else {
-            fold(p, p->partial_class, partial, (size_t)p->chunks, 1);
-        }
+    char *partial = p->partial + (size_t)(row * p->chunks) * p->value, best[8];
+    char *block = scratch + kn_plan_scratch(&p->plan), *mask = block + BLOCK_BYTES;
+    memcpy(best, partial, p->value);
+    for (int64_t i = 1; i < p->chunks; i++) combine(p, p->class, best, partial + (size_t)i * p->value, 1);
+    int64_t i = 0;
+    while (find(p, partial + (size_t)i * p->value, best, 1, block, mask) != 0) i++;
+    find_in_chunk(p, row * p->chunks + i, scratch);
+    p->index[row * p->chunks] = p->index[row * p->chunks + i];
+}
+
+/* The chunks' partial results of each row to one, at the front of the row's. */
+static void combine_piece(void *context, size_t begin, size_t end, int worker)
+{
+    struct pass *p = context;
+    for (size_t row = begin; row < end; row++) {
+        if (p->index)
+            find_in_row(p, (int64_t)row, p->scratch + (size_t)worker * p->scratch_bytes);
+        else
+            fold(p, p->partial_class, p->partial + row * (size_t)p->chunks * p->partial_value, (size_t)p->chunks, 1);
     }
 }
 
@@ -177,7 +203,7 @@ static enum rt_status reduce_chunks(struct pass *p, struct rt_error *e)
         return rt_fail(e, RT_NOMEM, "out of memory: %zu partial results of a reduction", items);
     rt_parallel_for(items, r->length >= CHUNK ? 1 : (size_t)(CHUNK / r->length), chunk_piece, p);
     if (rt_interrupted()) return RT_OK;
-    combine_chunks(p);
+    if (p->chunks > 1) rt_parallel_for((size_t)r->count, 1, combine_piece, p);
     char *block = p->scratch, *converted = block + BLOCK_BYTES;
     for (int64_t i = 0; i < r->count; i += KN_BLOCK) {
         size_t n = r->count - i < KN_BLOCK ? (size_t)(r->count - i) : KN_BLOCK;
@@ -192,16 +218,24 @@ static enum rt_status reduce_chunks(struct pass *p, struct rt_error *e)
     return RT_OK;
 }
 
+/* Moves a walk over rows to the i-th elements of the next n rows. */
+static void shift_in_rows(const struct pass *p, int64_t i, size_t n, struct kn_walk *w)
+{
+    int64_t shift[KN_MAX_LEAVES];
+    for (int k = 0; k < p->r->program.leaves; k++) shift[k] = bytes_to(&p->r->leaves[k].row, i);
+    kn_walk_shift(w, shift, n);
+}
+
 /* Many rows at a time: lane i of every block belongs to row i. Groups of GROUP elements are combined one after the
  * other, groups in pairs, pairs in pairs, by a stack whose levels are the bits of the number of groups. */
 static void combine_rows(const struct pass *p, struct kn_walk *w, size_t n, char *stack)
 {
-    int64_t step = p->r->row.strides[0] * (int64_t)rt_dtypes[p->r->row.dtype].size, groups = 0;
+    int64_t groups = 0;
     int top = 0;
     for (int64_t i = 0; i < p->r->length && !rt_interrupted();) {
         char *lanes = stack + (size_t)top * BLOCK_BYTES;
         for (int k = 0; k < GROUP && i < p->r->length; k++, i++) {
-            w->shift = i * step;
+            shift_in_rows(p, i, n, w);
             const void *values = kn_walk_evaluate(w, n, NULL);
             if (k == 0)
                 memcpy(lanes, values, n * p->value);
@@ -220,13 +254,12 @@ static void combine_rows(const struct pass *p, struct kn_walk *w, size_t n, char
 static void search_rows(const struct pass *p, struct kn_walk *w, size_t n, char *stack)
 {
     const struct kn_loops *l = p->plan.loops;
-    int64_t step = p->r->row.strides[0] * (int64_t)rt_dtypes[p->r->row.dtype].size;
     char *best = stack, *where = stack + BLOCK_BYTES, *here = where + BLOCK_BYTES, *better = here + BLOCK_BYTES;
     char *nan = better + KN_BLOCK, *number = nan + KN_BLOCK;
     enum kn_op order = p->r->combine == KN_MINIMUM ? KN_LT : KN_GT;
     for (int64_t i = 0; i < p->r->length && !rt_interrupted(); i++) {
         int64_t index = i + 1;
-        w->shift = i * step;
+        shift_in_rows(p, i, n, w);
         const void *values = kn_walk_evaluate(w, n, NULL);
         if (i == 0) {
             memcpy(best, values, n * p->value);
@@ -251,7 +284,7 @@ static void rows_piece(void *context, size_t begin, size_t end, int worker)
     struct pass *p = context;
     char *scratch = p->scratch + (size_t)worker * p->scratch_bytes, *stack = scratch + kn_plan_scratch(&p->plan);
     struct kn_walk w;
-    kn_walk_start(&p->plan, scratch, (int64_t)begin, (int64_t)end, &w);
+    kn_walk_start(&p->plan, scratch, (int64_t)begin, (int64_t)end, NULL, &w);
     for (size_t n; (n = kn_walk_next(&w)) > 0 && !rt_interrupted(); kn_walk_advance(&w, n)) {
         if (p->index) {
             search_rows(p, &w, n, stack);
@@ -278,24 +311,11 @@ static enum rt_status reduce_rows(struct pass *p, struct rt_error *e)
     return RT_OK;
 }
 
-/* Whether many rows at a time is faster: when rows are short, or their elements farther apart than the rows. */
-static bool many_rows(const struct kn_reducer *r)
-{
-    if (r->row.ndim != 1 || r->count < 64) return false;
-    if (r->length < 32) return true;
-    int64_t nearest = INT64_MAX;
-    for (int i = 0; i < r->rows.ndim; i++)
-        if (r->rows.shape[i] > 1 && llabs(r->rows.strides[i]) < nearest) nearest = llabs(r->rows.strides[i]);
-    return nearest < llabs(r->row.strides[0]);
-}
-
-enum rt_status kn_reduce_host(const struct kn_reducer *r, const struct rt_array *out, struct rt_error *e)
+enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, struct rt_error *e)
 {
     struct pass p = {.r = r, .class = kn_class_of(r->accumulate), .out = out};
-    bool many = many_rows(r);
+    bool many = r->count >= MANY_ROWS && kn_rows_are_near(r);
     struct rt_array order = many ? r->rows : r->row;
-    const struct rt_array *leaf = many ? &r->rows : &r->row;
-    int node;
     p.value = kn_classes[p.class].size;
     p.partial_class = p.class;
     if (r->combine == KN_ADD && r->accumulate == RT_FLOAT32) p.partial_class = KN_F64;
@@ -303,13 +323,9 @@ enum rt_status kn_reduce_host(const struct kn_reducer *r, const struct rt_array 
     p.partial_value = kn_classes[p.partial_class].size;
     if (many || r->indices) /* the output's order, else whatever order the memory has */
         for (int64_t i = order.ndim - 1, stride = 1; i >= 0; stride *= order.shape[i--]) order.strides[i] = stride;
-    kn_program_start(&p.program);
-    enum rt_status status = kn_program_array(&p.program, leaf, &node, e);
-    if (status == RT_OK) status = kn_program_convert(&p.program, node, r->accumulate, &node, e);
-    if (status != RT_OK) return status;
-    kn_plan_make(&p.program, &order, &p.plan);
-    p.plan.constant[0] = false; /* the walk is moved from row to row */
-    status = many ? reduce_rows(&p, e) : reduce_chunks(&p, e);
+    for (int i = 0; i < r->program.leaves; i++) r->program.arrays[i] = many ? &r->leaves[i].rows : &r->leaves[i].row;
+    kn_plan_make(&r->program, &order, &p.plan);
+    enum rt_status status = many ? reduce_rows(&p, e) : reduce_chunks(&p, e);
     free(p.scratch);
     free(p.partial);
     free(p.index);

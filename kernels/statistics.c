@@ -1,5 +1,5 @@
-/* Reductions that are made of others: variance, norms, logsumexp, counts. Each is one program for the elements that are
- * reduced, and one for what becomes of the result. */
+/* Reductions that are made of others: variance, norms, logsumexp, counts. Each adds to the program whose values it is
+ * given, reduces that, and makes one more program of what becomes of the result: no elements are stored. */
 #include <math.h>
 #include <string.h>
 #include "kernels/order.h"
@@ -12,11 +12,14 @@ struct build {
     struct rt_error *e;
 };
 
-static void start(struct build *b, struct rt_error *e)
+/* Goes on with a program, or starts anew; returns the last node of that. */
+static int start(struct build *b, const struct kn_program *p, struct rt_error *e)
 {
-    kn_program_start(&b->p);
     b->status = RT_OK;
     b->e = e;
+    kn_program_start(&b->p);
+    if (p) b->p = *p;
+    return b->p.count - 1;
 }
 
 static int leaf(struct build *b, const struct rt_array *a)
@@ -53,15 +56,9 @@ static enum rt_status run(struct build *b, struct rt_array *out)
     return b->status == RT_OK ? kn_program_run(&b->p, out, b->e) : b->status;
 }
 
-/* Reduces what the program computes. */
 static enum rt_status reduce(struct build *b, enum kn_reduction k, unsigned axes, bool keepdims, struct rt_array *out)
 {
-    struct rt_array elements = {0};
-    if (b->status == RT_OK && b->p.count == 1) return kn_reduce(k, b->p.arrays[0], axes, keepdims, out, b->e);
-    enum rt_status status = run(b, &elements);
-    if (status == RT_OK) status = kn_reduce(k, &elements, axes, keepdims, out, b->e);
-    rt_array_release(&elements);
-    return status;
+    return b->status == RT_OK ? kn_program_reduce(&b->p, k, axes, keepdims, out, b->e) : b->status;
 }
 
 /* What is computed in, and what the result is rounded to. */
@@ -85,51 +82,55 @@ static int64_t reduced_length(const struct rt_array *a, unsigned axes)
     return n;
 }
 
-static enum rt_status check(const char *what, const struct rt_array *a, unsigned *axes, struct rt_error *e)
+/* Finds out what the values are like. */
+static enum rt_status check(const char *what, const struct kn_program *p, unsigned *axes, struct rt_array *values,
+                            struct rt_error *e)
 {
-    unsigned all = (1u << a->ndim) - 1;
+    enum rt_status status = kn_check_devices(p->arrays, p->leaves, e);
+    if (status == RT_OK) status = kn_program_form(p, values, e);
+    if (status != RT_OK) return status;
+    unsigned all = (1u << values->ndim) - 1;
     if (*axes != KN_ALL_AXES && *axes & ~all)
         return rt_fail(e, RT_INVALID, "%s: there is no axis %d, the array has %d", what,
-                       32 - __builtin_clz(*axes & ~all), a->ndim);
+                       32 - __builtin_clz(*axes & ~all), values->ndim);
     *axes &= all;
-    return rt_array_alive(a, e);
+    return RT_OK;
 }
 
 static enum rt_status finish_variance(const struct rt_array *sum, double divisor, bool root, enum rt_dtype t,
                                       struct rt_array *out, struct rt_error *e)
 {
     struct build b;
-    start(&b, e);
+    start(&b, NULL, e);
     int x = op(&b, KN_DIV, leaf(&b, sum), number(&b, divisor));
     if (root) x = op(&b, KN_SQRT, x, x);
     convert(&b, x, t);
     return run(&b, out);
 }
 
-enum rt_status kn_variance(const struct rt_array *a, unsigned axes, bool keepdims, double ddof, bool root,
+enum rt_status kn_variance(const struct kn_program *p, unsigned axes, bool keepdims, double ddof, bool root,
                            struct rt_array *out, struct rt_error *e)
 {
-    struct rt_array mean = {0}, sum = {0};
+    struct rt_array values, mean = {0}, sum = {0};
     struct build b;
-    enum rt_dtype wide = wide_dtype(a->dtype);
     const char *name = root ? "std" : "var";
     memset(out, 0, sizeof *out);
-    enum rt_status status = check(name, a, &axes, e);
+    enum rt_status status = check(name, p, &axes, &values, e);
     if (status != RT_OK) return status;
-    int64_t n = reduced_length(a, axes);
+    enum rt_dtype wide = wide_dtype(values.dtype);
+    int64_t n = reduced_length(&values, axes);
     if (n == 0) return rt_fail(e, RT_INVALID, "%s of no elements has no value", name);
-    start(&b, e);
-    convert(&b, leaf(&b, a), wide);
+    convert(&b, start(&b, p, e), wide);
     status = reduce(&b, KN_MEAN, axes, true, &mean);
     if (status == RT_OK) {
-        start(&b, e);
-        int x = op(&b, KN_SUB, convert(&b, leaf(&b, a), wide), leaf(&b, &mean));
+        int x = convert(&b, start(&b, p, e), wide);
+        x = op(&b, KN_SUB, x, leaf(&b, &mean));
         if (rt_is_complex(wide)) x = op(&b, KN_ABS, x, x);
         op(&b, KN_SQUARE, x, x);
         status = reduce(&b, KN_SUM, axes, keepdims, &sum);
     }
     if (status == RT_OK)
-        status = finish_variance(&sum, fmax((double)n - ddof, 0), root, result_dtype(a->dtype), out, e);
+        status = finish_variance(&sum, fmax((double)n - ddof, 0), root, result_dtype(values.dtype), out, e);
     rt_array_release(&mean);
     rt_array_release(&sum);
     return status;
@@ -139,7 +140,7 @@ static enum rt_status finish_norm(const struct rt_array *sum, double order, enum
                                   struct rt_error *e)
 {
     struct build b;
-    start(&b, e);
+    start(&b, NULL, e);
     int x = leaf(&b, sum);
     if (order == 2)
         x = op(&b, KN_SQRT, x, x);
@@ -149,45 +150,45 @@ static enum rt_status finish_norm(const struct rt_array *sum, double order, enum
     return run(&b, out);
 }
 
-enum rt_status kn_norm(const struct rt_array *a, unsigned axes, bool keepdims, double order, struct rt_array *out,
+enum rt_status kn_norm(const struct kn_program *p, unsigned axes, bool keepdims, double order, struct rt_array *out,
                        struct rt_error *e)
 {
-    struct rt_array sum = {0};
+    struct rt_array values, sum = {0};
     struct build b;
     memset(out, 0, sizeof *out);
-    enum rt_status status = check("norm", a, &axes, e);
+    enum rt_status status = check("norm", p, &axes, &values, e);
     if (status != RT_OK) return status;
     if (isnan(order)) return rt_fail(e, RT_INVALID, "norm: the order is NaN");
-    start(&b, e);
-    int x = convert(&b, leaf(&b, a), wide_dtype(a->dtype));
-    if (rt_is_complex(a->dtype)) x = op(&b, KN_ABS, x, x);
+    enum rt_dtype wide = wide_dtype(values.dtype);
+    int x = convert(&b, start(&b, p, e), wide);
+    if (rt_is_complex(wide)) x = op(&b, KN_ABS, x, x);
     enum kn_reduction k = order == INFINITY ? KN_MAX : order == -INFINITY ? KN_MIN : KN_SUM;
     if (order == 2) {
         op(&b, KN_SQUARE, x, x);
     } else if (order == 0) {
-        convert(&b, op(&b, KN_NE, x, number(&b, 0)), rt_real_of(wide_dtype(a->dtype)));
+        convert(&b, op(&b, KN_NE, x, number(&b, 0)), rt_real_of(wide));
     } else {
         x = op(&b, KN_ABS, x, x);
         if (order != 1 && isfinite(order)) op(&b, KN_POW, x, number(&b, order));
     }
     status = reduce(&b, k, axes, keepdims, &sum);
-    if (status == RT_OK) status = finish_norm(&sum, order, result_dtype(a->dtype), out, e);
+    if (status == RT_OK) status = finish_norm(&sum, order, result_dtype(values.dtype), out, e);
     rt_array_release(&sum);
     return status;
 }
 
 /* The greatest element, or 0 where that is infinite or NaN: subtracting it must give no NaN where there was none. */
-static enum rt_status finite_max(const struct rt_array *a, unsigned axes, struct rt_array *out, struct rt_error *e)
+static enum rt_status finite_max(const struct kn_program *p, enum rt_dtype wide, unsigned axes, struct rt_array *out,
+                                 struct rt_error *e)
 {
     struct rt_array max = {0};
     struct build b;
     enum rt_status status;
-    start(&b, e);
-    convert(&b, leaf(&b, a), wide_dtype(a->dtype));
+    convert(&b, start(&b, p, e), wide);
     status = reduce(&b, KN_MAX, axes, true, &max);
     if (status == RT_OK) {
         int node = 0;
-        start(&b, e);
+        start(&b, NULL, e);
         int x = leaf(&b, &max), zero = number(&b, 0), finite = op(&b, KN_ISFINITE, x, x);
         if (b.status == RT_OK) b.status = kn_program_op(&b.p, KN_WHERE, (int[]){finite, x, zero}, &node, e);
         status = run(&b, out);
@@ -200,40 +201,41 @@ static enum rt_status finish_logsumexp(const struct rt_array *sum, const struct 
                                        struct rt_array *out, struct rt_error *e)
 {
     struct build b;
-    start(&b, e);
+    start(&b, NULL, e);
     int x = leaf(&b, sum);
     convert(&b, op(&b, KN_ADD, op(&b, KN_LOG, x, x), leaf(&b, max)), t);
     return run(&b, out);
 }
 
-enum rt_status kn_logsumexp(const struct rt_array *a, unsigned axes, bool keepdims, struct rt_array *out,
+enum rt_status kn_logsumexp(const struct kn_program *p, unsigned axes, bool keepdims, struct rt_array *out,
                             struct rt_error *e)
 {
-    struct rt_array max = {0}, sum = {0};
+    struct rt_array values, max = {0}, sum = {0};
     struct build b;
     memset(out, 0, sizeof *out);
-    enum rt_status status = check("logsumexp", a, &axes, e);
-    if (status == RT_OK) status = kn_check_real(a, "logsumexp", e);
+    enum rt_status status = check("logsumexp", p, &axes, &values, e);
+    if (status == RT_OK) status = kn_check_real(&values, "logsumexp", e);
     if (status != RT_OK) return status;
-    if (reduced_length(a, axes) == 0) {
+    if (reduced_length(&values, axes) == 0) {
         int ndim;
         int64_t shape[RT_MAX_DIMS];
-        kn_reduced_shape(a, axes, keepdims, &ndim, shape);
-        status = rt_array_new(rt_array_device(a), result_dtype(a->dtype), ndim, shape, out, e);
+        kn_reduced_shape(&values, axes, keepdims, &ndim, shape);
+        status = rt_array_new(rt_array_device(p->arrays[0]), result_dtype(values.dtype), ndim, shape, out, e);
         if (status == RT_OK) status = kn_fill(out, &(struct kn_operand){.is_float = true, .f = -INFINITY}, e);
         if (status != RT_OK) rt_array_release(out);
         return status;
     }
-    status = finite_max(a, axes, &max, e);
+    enum rt_dtype wide = wide_dtype(values.dtype);
+    status = finite_max(p, wide, axes, &max, e);
     if (status == RT_OK) {
-        start(&b, e);
-        int x = op(&b, KN_SUB, convert(&b, leaf(&b, a), wide_dtype(a->dtype)), leaf(&b, &max));
+        int x = convert(&b, start(&b, p, e), wide);
+        x = op(&b, KN_SUB, x, leaf(&b, &max));
         op(&b, KN_EXP, x, x);
         status = reduce(&b, KN_SUM, axes, true, &sum);
     }
-    if (status == RT_OK) status = finish_logsumexp(&sum, &max, result_dtype(a->dtype), out, e);
+    if (status == RT_OK) status = finish_logsumexp(&sum, &max, result_dtype(values.dtype), out, e);
     if (status == RT_OK) /* the axes of one element go last, when sum and max need not be matched any more */
-        kn_reduced_shape(a, axes, keepdims, &out->ndim, out->shape);
+        kn_reduced_shape(&values, axes, keepdims, &out->ndim, out->shape);
     if (status == RT_OK)
         for (int i = out->ndim; i-- > 0;)
             out->strides[i] =
@@ -243,15 +245,15 @@ enum rt_status kn_logsumexp(const struct rt_array *a, unsigned axes, bool keepdi
     return status;
 }
 
-enum rt_status kn_count_nonzero(const struct rt_array *a, unsigned axes, bool keepdims, struct rt_array *out,
+enum rt_status kn_count_nonzero(const struct kn_program *p, unsigned axes, bool keepdims, struct rt_array *out,
                                 struct rt_error *e)
 {
+    struct rt_array values;
     struct build b;
     memset(out, 0, sizeof *out);
-    enum rt_status status = check("count_nonzero", a, &axes, e);
+    enum rt_status status = check("count_nonzero", p, &axes, &values, e);
     if (status != RT_OK) return status;
-    start(&b, e);
-    convert(&b, leaf(&b, a), RT_BOOL);
+    convert(&b, start(&b, p, e), RT_BOOL);
     return reduce(&b, KN_SUM, axes, keepdims, out);
 }
 
@@ -296,7 +298,7 @@ static enum rt_status write_quantile(const struct rt_array *sorted, double q, st
     for (int i = 0; i < 3 && status == RT_OK; i++) status = rt_array_select(sorted, last, places[i], &parts[i], e);
     if (status == RT_OK) {
         struct build b;
-        start(&b, e);
+        start(&b, NULL, e);
         int low = leaf(&b, &parts[0]), high = leaf(&b, &parts[1]), greatest = leaf(&b, &parts[2]);
         int distance = op(&b, KN_SUB, high, low), equal = op(&b, KN_EQ, low, high);
         int between = rest < 0.5 ? op(&b, KN_ADD, low, op(&b, KN_MUL, distance, number(&b, rest)))
@@ -330,11 +332,14 @@ static enum rt_status write_quantiles(const struct rt_array *sorted, const doubl
 enum rt_status kn_quantile(const struct rt_array *a, unsigned axes, bool keepdims, const double *q, int64_t count,
                            bool list, struct rt_array *out, struct rt_error *e)
 {
-    struct rt_array rows = {0}, sorted = {0};
+    struct rt_array values, rows = {0}, sorted = {0};
+    struct build b;
     int64_t shape[RT_MAX_DIMS + 1] = {count};
     int ndim;
     memset(out, 0, sizeof *out);
-    enum rt_status status = check("quantile", a, &axes, e);
+    start(&b, NULL, e);
+    leaf(&b, a);
+    enum rt_status status = check("quantile", &b.p, &axes, &values, e);
     if (status == RT_OK) status = kn_check_real(a, "quantile", e);
     if (status != RT_OK) return status;
     for (int64_t i = 0; i < count; i++)

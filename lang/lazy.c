@@ -77,6 +77,22 @@ void lg_evaluate(lua_State *L, struct rt_array *a)
     *a = value;
 }
 
+void lg_elements(lua_State *L, const struct rt_array *a, struct kn_program *p)
+{
+    const struct lg_array *l = (const struct lg_array *)a;
+    struct rt_error *e = lg_error_box(L);
+    int node;
+    lg_memory_enter(L);
+    if (l->expression && kn_expression_room(l->expression) < KN_REDUCED_NODES)
+        lg_evaluate(L, (struct rt_array *)(uintptr_t)a);
+    if (l->expression) {
+        lg_check(L, kn_expression_program(l->expression, p, e));
+    } else {
+        kn_program_start(p);
+        lg_check(L, kn_program_array(p, a, &node, e));
+    }
+}
+
 /* The next of the list whose elements are wanted: those that read s or, when that is NULL, all that nobody has computed
  * yet. The newest come first, so the parts of a chain are seen when the whole of it is done. */
 static struct lg_array *next_wanted(const struct waiting *w, const struct rt_storage *s)

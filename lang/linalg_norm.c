@@ -1,6 +1,7 @@
 /* Norms and condition numbers: gpu.linalg.norm and gpu.linalg.cond. */
 #include <math.h>
 #include <string.h>
+#include "lang/lazy.h"
 #include "lang/linalg.h"
 
 struct norm {
@@ -24,8 +25,10 @@ static void check_order(lua_State *L, int idx, struct norm *n)
 static const struct rt_array *push_vector_norm(lua_State *L, const struct rt_array *a, unsigned axes, double order,
                                                bool keepdims)
 {
+    struct kn_program p;
     struct rt_array *out = lg_new_array(L);
-    lg_check(L, kn_norm(a, axes, keepdims, order, out, lg_error_box(L)));
+    lg_elements(L, a, &p);
+    lg_check(L, kn_norm(&p, axes, keepdims, order, out, lg_error_box(L)));
     return out;
 }
 
@@ -39,6 +42,7 @@ static const struct rt_array *push_spectral(lua_State *L, const struct rt_array 
     order[n++] = row;
     order[n] = column;
     struct rt_array *matrices = lg_new_array(L);
+    lg_evaluate(L, (struct rt_array *)(uintptr_t)a);
     lg_check(L, rt_array_permute(a, order, matrices, lg_error_box(L)));
     const struct rt_array *s = lg_push_values(L, KN_SVD, matrices);
     struct rt_array *out = (struct rt_array *)(uintptr_t)lg_push_reduced(L, r, s, lg_last_axis(s), false);
@@ -99,7 +103,7 @@ static void spread_options(lua_State *L)
 static int norm(lua_State *L)
 {
     struct norm n;
-    const struct rt_array *a = lg_check_array(L, 1);
+    const struct rt_array *a = lg_check_form(L, 1);
     spread_options(L);
     check_order(L, 2, &n);
     bool keepdims = lua_toboolean(L, 4);

@@ -83,6 +83,8 @@ static void write_into(lua_State *L, enum kn_op op, const struct kn_operand *arg
         lg_check(L, kn_apply(op, args, out, e));
         return;
     }
+    for (int i = 0; i < kn_ops[op].arity; i++) /* before they meet each other, as in kn_apply */
+        if (args[i].array) lg_check(L, kn_check_fits(args[i].array, out, e));
     struct kn_expression *x = new_expression(L, op, args);
     enum rt_status status = kn_expression_write(x, out, e);
     kn_expression_release(x);

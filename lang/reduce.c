@@ -1,6 +1,7 @@
 /* Reductions and comparisons of whole arrays. */
 #include <math.h>
 #include <string.h>
+#include "lang/lazy.h"
 #include "lang/reduce.h"
 
 int lg_push_number_of(lua_State *L)
@@ -69,10 +70,12 @@ static int reduce(lua_State *L)
 {
     enum kn_reduction op = (enum kn_reduction)lua_tointeger(L, lua_upvalueindex(1));
     struct lg_reduction r;
-    const struct rt_array *a = lg_check_array(L, 1);
+    struct kn_program p;
+    const struct rt_array *a = lg_check_form(L, 1);
     lg_check_reduction(L, 2, a->ndim, NULL, &r);
     struct rt_array *out = lg_new_array(L);
-    lg_check(L, kn_reduce(op, a, r.axes, r.keepdims, out, lg_error_box(L)));
+    lg_elements(L, a, &p);
+    lg_check(L, kn_program_reduce(&p, op, r.axes, r.keepdims, out, lg_error_box(L)));
     return r.value ? lg_push_number_of(L) : 1;
 }
 

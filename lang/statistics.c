@@ -1,16 +1,19 @@
 /* Variance, norms and other statistics of arrays along their axes. */
 #include <math.h>
 #include "kernels/order.h"
+#include "lang/lazy.h"
 #include "lang/reduce.h"
 
 static int variance_or(lua_State *L, bool root)
 {
     struct lg_reduction r = {.number = 0};
-    const struct rt_array *a = lg_check_array(L, 1);
+    struct kn_program p;
+    const struct rt_array *a = lg_check_form(L, 1);
     lg_check_reduction(L, 2, a->ndim, "ddof", &r);
     if (!lua_istable(L, 2) || lua_rawlen(L, 2) > 0) r.number = luaL_optnumber(L, 4, 0);
     struct rt_array *out = lg_new_array(L);
-    lg_check(L, kn_variance(a, r.axes, r.keepdims, r.number, root, out, lg_error_box(L)));
+    lg_elements(L, a, &p);
+    lg_check(L, kn_variance(&p, r.axes, r.keepdims, r.number, root, out, lg_error_box(L)));
     return r.value ? lg_push_number_of(L) : 1;
 }
 
@@ -27,7 +30,8 @@ static int deviation(lua_State *L)
 static int norm(lua_State *L)
 {
     struct lg_reduction r = {.number = 2};
-    const struct rt_array *a = lg_check_array(L, 1);
+    struct kn_program p;
+    const struct rt_array *a = lg_check_form(L, 1);
     if (lua_istable(L, 2)) {
         lg_check_reduction(L, 2, a->ndim, "ord", &r);
     } else {
@@ -35,27 +39,32 @@ static int norm(lua_State *L)
         lg_check_reduction(L, 3, a->ndim, NULL, &r);
     }
     struct rt_array *out = lg_new_array(L);
-    lg_check(L, kn_norm(a, r.axes, r.keepdims, r.number, out, lg_error_box(L)));
+    lg_elements(L, a, &p);
+    lg_check(L, kn_norm(&p, r.axes, r.keepdims, r.number, out, lg_error_box(L)));
     return r.value ? lg_push_number_of(L) : 1;
 }
 
 static int logsumexp(lua_State *L)
 {
     struct lg_reduction r;
-    const struct rt_array *a = lg_check_array(L, 1);
+    struct kn_program p;
+    const struct rt_array *a = lg_check_form(L, 1);
     lg_check_reduction(L, 2, a->ndim, NULL, &r);
     struct rt_array *out = lg_new_array(L);
-    lg_check(L, kn_logsumexp(a, r.axes, r.keepdims, out, lg_error_box(L)));
+    lg_elements(L, a, &p);
+    lg_check(L, kn_logsumexp(&p, r.axes, r.keepdims, out, lg_error_box(L)));
     return r.value ? lg_push_number_of(L) : 1;
 }
 
 static int count_nonzero(lua_State *L)
 {
     struct lg_reduction r;
-    const struct rt_array *a = lg_check_array(L, 1);
+    struct kn_program p;
+    const struct rt_array *a = lg_check_form(L, 1);
     lg_check_reduction(L, 2, a->ndim, NULL, &r);
     struct rt_array *out = lg_new_array(L);
-    lg_check(L, kn_count_nonzero(a, r.axes, r.keepdims, out, lg_error_box(L)));
+    lg_elements(L, a, &p);
+    lg_check(L, kn_count_nonzero(&p, r.axes, r.keepdims, out, lg_error_box(L)));
     return r.value ? lg_push_number_of(L) : 1;
 }
 

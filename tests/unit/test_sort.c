@@ -1,6 +1,7 @@
 /* Sorting, and what rests on it, where memory runs out or the user loses patience. What is computed is tested in
  * tests/lua/sort.lua and order.lua. */
 #include "kernels/order.h"
+#include "kernels/program.h"
 #include "kernels/quicksort.h"
 #include "runtime/interrupt.h"
 #include "tests/unit/reference.h"
@@ -42,6 +43,11 @@ TEST(sort_interrupted)
 static enum rt_status call(int which, const struct rt_array *a, struct rt_array out[3], struct rt_error *e)
 {
     static const double q[] = {0.25, 1};
+    struct kn_program p;
+    int node;
+    kn_program_start(&p);
+    enum rt_status status = kn_program_array(&p, a, &node, e);
+    if (status != RT_OK) return status;
     switch (which) {
     case 0: return kn_topk(a, 2, 1, true, &out[0], &out[1], e);
     case 1: return kn_search(&out[2], a, true, &out[0], e);
@@ -50,9 +56,9 @@ static enum rt_status call(int which, const struct rt_array *a, struct rt_array 
     case 4: return kn_bincount(a, 5, &out[0], e);
     case 5: return kn_histogram(a, &out[2], &out[0], e);
     case 6: return kn_quantile(a, 2, true, q, 2, true, &out[0], e);
-    case 7: return kn_variance(a, 2, false, 1, true, &out[0], e);
-    case 8: return kn_norm(a, 1, false, 3, &out[0], e);
-    default: return kn_logsumexp(a, KN_ALL_AXES, false, &out[0], e);
+    case 7: return kn_variance(&p, 2, false, 1, true, &out[0], e);
+    case 8: return kn_norm(&p, 1, false, 3, &out[0], e);
+    default: return kn_logsumexp(&p, KN_ALL_AXES, false, &out[0], e);
     }
 }
 
