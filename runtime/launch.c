@@ -399,6 +399,7 @@ static enum rt_status launch(const struct rt_kernel *k, const struct rt_function
             k->entry->name, d->name);
     struct simt_check *c = new_check(k, args, e);
     if (!c) return RT_NOMEM;
+    rt_memory_keep_released(k->module->device);
     simt_observe_next(simt_check_observer(c));
     enum rt_status status = launch_plain(k, f, l, args, pointers, e);
     simt_observe_next(NULL);

@@ -18,6 +18,7 @@
 #define HUGE_PAGE    ((size_t)2 << 20)
 #define LOOK_FROM    ((size_t)64 << 20) /* for host blocks of this size the system is asked what is free */
 #define MAP_FROM     ((size_t)1 << 20)  /* host blocks of this size come from mmap */
+#define KEEP         ((size_t)64 << 20) /* bytes of released blocks that are not handed out again */
 
 struct block {
     struct rt_storage storage; /* first: a storage of bytes > 0 is its block */
@@ -29,6 +30,9 @@ struct block {
 struct rt_pool {
     pthread_mutex_t lock;
     struct block *cached[CLASSES];
+    bool keeps; /* blocks go to `kept` first, the oldest in front, of so many bytes together */
+    struct block *kept, **kept_end;
+    size_t kept_bytes;
     struct rt_memory_stats stats;
 };
 
@@ -134,10 +138,47 @@ static void count_use(struct rt_pool *p, size_t bytes)
     if (p->stats.in_use > p->stats.peak) p->stats.peak = p->stats.in_use;
 }
 
+static void put_cached(struct rt_pool *p, struct block *b)
+{
+    size_t capacity;
+    int class = class_of(b->storage.capacity, &capacity);
+    b->next = p->cached[class];
+    p->cached[class] = b;
+}
+
+/* Those that were released longest ago, until the rest is `most` bytes. */
+static void release_kept(struct rt_pool *p, size_t most)
+{
+    while (p->kept_bytes > most) {
+        struct block *b = p->kept;
+        p->kept = b->next;
+        p->kept_bytes -= b->storage.capacity;
+        put_cached(p, b);
+    }
+}
+
+static void keep(struct rt_pool *p, struct block *b)
+{
+    if (!p->kept_bytes) p->kept_end = &p->kept;
+    b->next = NULL;
+    *p->kept_end = b;
+    p->kept_end = &b->next;
+    p->kept_bytes += b->storage.capacity;
+    release_kept(p, KEEP);
+}
+
+void rt_memory_keep_released(struct rt_device *d)
+{
+    pthread_mutex_lock(&d->pool->lock);
+    d->pool->keeps = true;
+    pthread_mutex_unlock(&d->pool->lock);
+}
+
 /* All cached blocks of the pool, as one list; the caller frees them without the lock. */
 static struct block *empty_cache(struct rt_pool *p)
 {
     struct block *all = NULL;
+    release_kept(p, 0);
     for (int i = 0; i < CLASSES; i++) {
         while (p->cached[i]) {
             struct block *b = p->cached[i];
@@ -342,10 +383,10 @@ void rt_storage_release(struct rt_storage *s)
         set_visible(d, s->address, 0);
         p->stats.in_use -= s->bytes;
         p->stats.cached += s->capacity;
-        size_t capacity;
-        int class = class_of(s->capacity, &capacity);
-        b->next = p->cached[class];
-        p->cached[class] = b;
+        if (p->keeps)
+            keep(p, b);
+        else
+            put_cached(p, b);
     }
     pthread_mutex_unlock(&p->lock);
     if (lost) free(b);

@@ -47,6 +47,9 @@ struct rt_memory_stats {
 void rt_memory_stats(struct rt_device *d, struct rt_memory_stats *out);
 /* Bytes of the storages that live, on all devices together. */
 size_t rt_memory_held(void);
+/* From now on a released block is not handed out again before 64 MiB of others were released after it, or memory is
+ * short: who still uses it is found out. */
+void rt_memory_keep_released(struct rt_device *d);
 /* Gives every cached block back to the driver. */
 void rt_memory_trim(struct rt_device *d);
 /* Called with the bytes wanted when a device is full; may free storages. One hook for the process; NULL removes it. */

@@ -7,6 +7,7 @@
 
 #define OUT_OF_OFFSETS 0xfffffff0u /* what the decoder's narrowing makes of addresses of more than 32 bits */
 #define FAR_BACK       4096        /* instructions between an access and that */
+#define NEAR           256         /* bytes beside an array */
 
 /* What an address may belong to, at its first sight. ELSEWHERE has no shadow: the heap of malloc, host memory. */
 enum place_kind { PLACE_NOWHERE, PLACE_FREED, PLACE_ELSEWHERE, PLACE_VIEW, PLACE_INSIDE };
@@ -132,8 +133,7 @@ static bool is_near_extent(const struct simt_check *c, uint64_t address)
 {
     for (size_t k = 0; k < c->extent_count; k++) {
         const struct simt_extent *e = &c->extents[k];
-        uint64_t near = e->bytes > 4096 ? e->bytes : 4096;
-        if (address < e->address ? e->address - address <= near : address - e->address <= e->bytes + near) return true;
+        if (address < e->address ? e->address - address <= NEAR : address - e->address <= e->bytes + NEAR) return true;
     }
     return false;
 }

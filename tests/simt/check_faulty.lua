@@ -182,6 +182,19 @@ __global__ void k(float *x, int use) {
   k(1, 1)(floats(10), 1)
 end, { kind = "use after free", line = 3, access = "read" })
 
+faulty("freed memory while another array of its size is made", [[struct list { float *items; };
+__device__ list kept;
+__global__ void k(float *x, float *y, int use) {
+  if (use) y[threadIdx.x] = kept.items[threadIdx.x];
+  else kept.items = x;
+}]], function(k)
+  local x, y = floats(1000), floats(64)
+  k(1, 1)(x, y, 0)
+  x:free()
+  local again = floats(1000)
+  k(1, 64)(again, y, 1)
+end, { kind = "use after free", line = 4, access = "read", count = 64 })
+
 faulty("a sum into what gpu.empty left", [[__global__ void k(float *sum) {
   atomicAdd(sum, 1.0f);
 }]], function(k) k(1, 32)(gpu.empty(1)) end, { kind = "uninitialized read", line = 2, name = "sum", index = 0, count = 1 })
