@@ -118,6 +118,7 @@ static int uniform(lua_State *L)
 {
     int first;
     struct generator *g = check_generator(L, &first);
+    if (lua_istable(L, first)) return uniform_from(L, 0, 1, g, first); /* a shape alone */
     double low = check_number(L, first, "low"), high = check_number(L, first + 1, "high");
     if (low > high) return luaL_error(L, "uniform: low is %f, above high, which is %f", low, high);
     return uniform_from(L, low, high, g, first + 2);
@@ -142,6 +143,7 @@ static int normal(lua_State *L)
 {
     int first;
     struct generator *g = check_generator(L, &first);
+    if (lua_istable(L, first)) return normal_from(L, 0, 1, g, first); /* a shape alone */
     double mean = check_number(L, first, "mean"), deviation = check_number(L, first + 1, "standard deviation");
     if (deviation < 0) return luaL_error(L, "normal: the standard deviation is negative: %f", deviation);
     return normal_from(L, mean, deviation, g, first + 2);
@@ -419,13 +421,15 @@ static int generator_tostring(lua_State *L)
 
 static const struct lg_function random_functions[] = {
     {"uniform", uniform, "gpu.random.uniform(low, high, shape... [, dtype] [, device])",
-     "Random numbers, evenly distributed from low (included) to high (not included).\n" SHAPED
+     "Random numbers, evenly distributed from low (included) to high (not included); a table with the shape alone means "
+     "from 0 to 1.\n" SHAPED
      "\nAll functions of gpu.random draw from one generator, Philox 4x32-10, which counts: a session starts with the seed "
      "0, gpu.seed sets another, and for one seed all devices give the same bits, whatever the number of threads. "
      "gpu.random.generator makes generators with seeds of their own, of which these functions are methods.",
      "local x = gpu.random.uniform(-1, 1, 1000)\nassert(x:min() >= -1 and x:max() < 1 and math.abs(x:mean()) < 0.1)"},
     {"normal", normal, "gpu.random.normal(mean, deviation, shape... [, dtype] [, device])",
-     "Random numbers, normally distributed with this mean and standard deviation.\n" SHAPED,
+     "Random numbers, normally distributed with this mean and standard deviation; a table with the shape alone means 0 "
+     "and 1.\n" SHAPED,
      "local x = gpu.random.normal(10, 2, {100, 100})\nassert(math.abs(x:mean() - 10) < 0.2)"},
     {"integers", integers, "gpu.random.integers(low, high, shape... [, dtype] [, device])",
      "Random integers from low to high, both included, as with Lua's math.random; int64 unless told otherwise.\n" SHAPED
