@@ -227,8 +227,8 @@ bench: all $(BUILD)/tests/bench/bench_runtime
 # ---- installing
 INSTALL := install -D -m 644
 D = $(DESTDIR)$(PREFIX)
-HEADERS := $(addprefix runtime/,status.h dtype.h interrupt.h threads.h driver.h device.h memory.h array.h library.h compile.h kernel.h) \
-  kernels/kernels.h kernels/ops.def lang/session.h
+HEADERS := $(addprefix runtime/,status.h dtype.h interrupt.h threads.h driver.h device.h memory.h array.h dlpack.h library.h compile.h kernel.h) \
+  kernels/kernels.h kernels/ops.def lang/session.h lang/dlpack.h
 install: all $(BUILD)/liblunarray.a
 	install -D -m 755 $(BUILD)/lunarray $(D)/bin/lunarray
 	$(INSTALL) $(BUILD)/lunarray.so $(D)/lib/lua/5.4/lunarray.so

@@ -298,6 +298,7 @@ static struct rt_storage *empty_storage(struct rt_device *d, struct rt_error *e)
     }
     b->storage.device = d;
     b->storage.generation = d->generation;
+    b->storage.foreign = false;
     atomic_init(&b->storage.references, 1);
     return &b->storage;
 }
