@@ -272,9 +272,10 @@ static int avg_pool2d(lua_State *L)
 
 enum mode { FULL, SAME, VALID };
 
-/* Sums of integers: products of the windows as a matrix that overlaps itself. `before` and `places` as in kn_window. */
-static void push_integer_sums(lua_State *L, const struct rt_array *x, const struct rt_array *w, int64_t before,
-                              int64_t places)
+/* Sums of integers and complex numbers: products of the windows as a matrix that overlaps itself. `before` and `places`
+ * as in kn_window. */
+static void push_matrix_sums(lua_State *L, const struct rt_array *x, const struct rt_array *w, int64_t before,
+                             int64_t places)
 {
     struct rt_error *e = lg_error_box(L);
     int64_t n = places + w->shape[0] - 1;
@@ -306,7 +307,7 @@ static void push_sums(lua_State *L, const char *what, const struct rt_array *x, 
         lg_check(L, kn_conv_operand(both[i].array, dtype, held[i], e));
     }
     if (rt_dtypes[dtype].kind != 'f') {
-        push_integer_sums(L, held[0], held[1], before, places);
+        push_matrix_sums(L, held[0], held[1], before, places);
         return;
     }
     struct kn_window v = {{1, w->shape[0]}, {1, 1}, {0, before}, {1, 1}, {1, places}};
@@ -332,6 +333,11 @@ static int sums_of_vectors(lua_State *L, const char *what, bool turned, enum mod
                               push_shape_text(L, a));
     }
     lg_check(L, kn_check_devices((const struct rt_array *const[]){x, y}, 2, lg_error_box(L)));
+    if (!turned && rt_dtypes[y->dtype].kind == 'c') {
+        struct rt_array *conjugate = lg_new_array(L);
+        lg_check(L, kn_apply(KN_CONJ, (struct kn_operand[]){{.array = y}}, conjugate, lg_error_box(L)));
+        y = conjugate;
+    }
     struct rt_array w = *y; /* borrowed */
     int64_t n = x->shape[0], m = w.shape[0], low = n < m ? n : m, high = n < m ? m : n, start = 0, places = n + m - 1;
     if (turned) {
@@ -408,6 +414,6 @@ const struct lg_function lg_conv_functions[] = {
      "assert(gpu.array({1, 2, 3}):convolve(gpu.array({0, 1, 0.5})):equal(gpu.array({0, 1, 2.5, 4, 1.5})))"},
     {"correlate", correlate, "x:correlate(y [, mode])   gpu.correlate(x, y [, mode])",
      "Sums of products of x with y moved along it: convolve without turning y round.\n"
-     "The modes are those of convolve; \"valid\" unless told otherwise, as in NumPy.",
+     "The modes are those of convolve; \"valid\" unless told otherwise, as in NumPy. Of a complex y it takes the conjugate.",
      "assert(gpu.array({1, 2, 3}):correlate(gpu.array({0, 1, 0.5}))[1] == 3.5)"},
     {0}};
