@@ -188,6 +188,7 @@ static bool block_start(struct simt_observer *o, struct worker *k)
     if (!b) b = k->observed = new_block(c, k);
     if (!b) return no_memory(&k->fault, c->launch);
     b->id = (record)(1 + k->block_index % BLOCK_IDS) << BLOCK_AT;
+    k->quiet.tags = b->tags.read;
     simt_sync_start(b);
     simt_shadow_start(b);
     simt_shared_start(b);
@@ -234,7 +235,10 @@ static enum event before(struct simt_observer *o, struct warp *w, const struct i
     case WATCH_SYNC: *m = check_masks(c, w, u32_at(w->frame->regs, i->extra), *m); break;
     case WATCH_WARP_SYNC: *m = check_masks(c, w, u32_at(w->frame->regs, i->a), *m); break;
     case WATCH_DIVISION: check_division(c, w, i, *m); break;
-    case WATCH_EXIT: EACH_LANE(l, *m) b->exit_pc[(unsigned)w->index * SIMT_WARP + l] = w->pc; break;
+    case WATCH_EXIT:
+        for (unsigned l = 0; l < SIMT_WARP; l++)
+            if (*m >> l & 1) b->exit_pc[(unsigned)w->index * SIMT_WARP + l] = w->pc;
+        break;
     case WATCH_NOT: break;
     }
     if (!atomic_load_explicit(&c->no_memory, memory_order_relaxed)) return EV_NEXT;
@@ -257,7 +261,8 @@ struct simt_check *simt_check_new(const struct simt_extent *extents, size_t coun
                                              .warp_sync = simt_check_warp_sync,
                                              .deadlock = simt_check_deadlock,
                                              .tracks_writes = true,
-                                             .quick = true};
+                                             .quick = simt_check_quick,
+                                             .met = simt_check_met};
         c->extents = rt_alloc((count + 1) * sizeof *extents);
     }
     if (!c || !c->extents) {

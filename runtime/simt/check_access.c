@@ -234,6 +234,15 @@ static bool lines_written(const struct access *a, const struct span *s, uint64_t
     return true;
 }
 
+/* Each half of the lanes touches whole lines. False: look closer. */
+static bool touch_lines(const struct access *a, const struct span *s, const uint64_t at[2])
+{
+    unsigned bytes = 16 * a->bytes;
+    if (!lines_written(a, s, at[0], bytes) || !lines_written(a, s, at[1], bytes)) return false;
+    if (at[1] - at[0] == bytes) return simt_race_row(a, at[0], 0, SIMT_WARP);
+    return simt_race_row(a, at[0], 0, 16) && simt_race_row(a, at[1], 16, 16);
+}
+
 /* All lanes touch what `from` holds, each half of them neighbours and whole lines that nothing is to be said about. */
 static bool check_rows(const struct access *a, const uint64_t *from)
 {
@@ -242,11 +251,7 @@ static bool check_rows(const struct access *a, const uint64_t *from)
     unsigned bytes = 16 * a->bytes;
     if ((at[0] | at[1]) % LINE || a->bytes < 4 || a->kind == ACCESS_ATOMIC) return false;
     if (a->check->vectors->rows64(from, a->bytes) != (ROW_UNIT | ROW_UNIT << ROW_BITS)) return false;
-    bool one = at[1] - at[0] == bytes;
-    if (!inside(s, at[0], bytes) || !inside(s, at[1], bytes)) return false;
-    if (!lines_written(a, s, at[0], bytes) || !lines_written(a, s, at[1], bytes)) return false;
-    if (one) return simt_race_row(a, at[0], 0, SIMT_WARP);
-    return simt_race_row(a, at[0], 0, 16) && simt_race_row(a, at[1], 16, 16);
+    return inside(s, at[0], bytes) && inside(s, at[1], bytes) && touch_lines(a, s, at);
 }
 
 /* The lanes that may go on. */
@@ -370,6 +375,44 @@ void simt_check_begin(struct access *a, struct simt_check *c, struct warp *w, co
     a->kind = access_of(a->site);
     a->me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
     a->origin = c->program->places[w->pc].origin;
+}
+
+/* Notes what is written; false when something that is read never was. */
+static bool touch_lanes_bits(const struct access *a, const struct span *s)
+{
+    bool lacking = false;
+    for (unsigned l = 0; s->written && l < SIMT_WARP; l++) lacking |= touch_bits(a, s, a->at[l]);
+    return !lacking;
+}
+
+/* Lanes 0 to 15 from at[0] on, the others from at[1] on. */
+static bool quick_global(struct access *a, int64_t step, const uint64_t at[2])
+{
+    const struct span *s = &a->block->spans[a->insn->d2];
+    unsigned reach = (unsigned)(step < 0 ? -step : step) * 15 + a->bytes;
+    int64_t back = step < 0 ? 15 * step : 0;
+    for (int h = 0; h < 2; h++)
+        if (!inside(s, at[h] + (uint64_t)back, reach) || at[h] & (a->bytes - 1)) return false;
+    if (step == a->bytes && !((at[0] | at[1]) % LINE) && touch_lines(a, s, at)) return true;
+    for (unsigned l = 0; l < SIMT_WARP; l++) a->at[l] = at[l / 16] + (uint64_t)step * (l % 16);
+    if (!touch_lanes_bits(a, s)) return false;
+    simt_race_touch(a, FULL, false);
+    return true;
+}
+
+bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more)
+{
+    struct block *b = w->worker->observed;
+    const uint64_t at[2] = {first, second};
+    struct access a;
+    w->pc = (uint32_t)pc;
+    if (atomic_load_explicit(&b->check->no_memory, memory_order_relaxed)) return false;
+    if (b->pending_lanes[w->index]) simt_check_settle(b, w);
+    simt_check_begin(&a, b->check, w, &w->code[pc], b->check->site_of[pc]);
+    a.bytes = (uint32_t)a.insn->size * a.insn->count;
+    if (a.insn->space == PTX_GLOBAL) return quick_global(&a, step, at);
+    simt_shared_series(&a, step, at, (uint32_t)more, (int32_t)(more >> 32));
+    return true;
 }
 
 void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m)

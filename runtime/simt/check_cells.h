@@ -90,7 +90,8 @@ static inline uint32_t tag_read_bad(uint32_t written, uint32_t me, const struct 
 }
 static inline uint32_t tag_reader(uint32_t read, uint32_t me, const struct tag_rule *t)
 {
-    return read < t->now || read == me ? me : t->now | TAG_MANY;
+    uint32_t mine = -((uint32_t)(read < t->now) | (uint32_t)(read == me));
+    return (me & mine) | ((t->now | TAG_MANY) & ~mine);
 }
 static inline uint32_t tag_write_bad(uint32_t written, uint32_t read, uint32_t me, const struct tag_rule *t)
 {
@@ -109,6 +110,8 @@ struct check_vectors {
      * With CELLS_BAD the tags are of no use but for who wrote. */
     unsigned (*tags)(uint32_t *written, uint32_t *read, unsigned n, unsigned shift, const struct tag_rule *t,
                      uint32_t me, bool write);
+    /* n words that several threads read, likewise. */
+    unsigned (*spots)(const uint32_t *written, uint32_t *read, unsigned n, const struct tag_rule *t);
     /* Of 32 addresses: what each half is, the upper half ROW_BITS up. */
     unsigned (*rows32)(const uint32_t *a, uint32_t bytes);
     unsigned (*rows64)(const uint64_t *a, uint32_t bytes);

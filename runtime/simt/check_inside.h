@@ -229,6 +229,8 @@ static inline bool is_opaque(const struct access *a)
 {
     return a->insn->memory == MEMORY_NONE || (a->insn->memory == MEMORY_ATOMIC && a->kind == ACCESS_WRITE);
 }
+/* For generated code: struct simt_observer. */
+bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more);
 
 /* ---- check_shadow.c ---- */
 #define SHADOW_CHUNK 16 /* log of the bytes of global memory that share an array of lines */
@@ -260,6 +262,11 @@ uint32_t simt_race_distinct(const struct access *a, uint32_t m);
 void simt_shared_touch(const struct access *a, uint32_t m);
 /* All lanes do, at what `from` holds and the instruction adds. False: nothing was done, it is no simple case. */
 bool simt_shared_rows(const struct access *a, const uint32_t *from);
+/* All lanes do, lanes 0 to 15 from at[0] on and the others from at[1] on, `step` bytes apart, and that `count` times,
+ * `stride` bytes further on each time; inside of it, aligned. */
+void simt_shared_series(struct access *a, int64_t step, const uint64_t at[2], uint32_t count, int32_t stride);
+/* Tells generated code which words all may read. */
+void simt_shared_quiet(struct block *b);
 bool simt_shared_new(struct block *b); /* false: no memory */
 void simt_shared_free(struct block *b);
 void simt_shared_start(struct block *b); /* a block begins */
@@ -271,6 +278,7 @@ void simt_shared_flush(struct block *b);
 /* Is what the record says ordered before what a thread of the block does now? */
 bool simt_check_ordered(const struct block *b, record r, unsigned warp, unsigned lane);
 void simt_check_barrier(struct simt_observer *o, struct worker *k, uint32_t id);
+void simt_check_met(struct simt_observer *o, struct worker *k);
 void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m, bool orders);
 void simt_check_arrive(struct block *b, struct warp *w, const struct insn *i, uint32_t m);
 /* Nobody can go on: reports who waits for whom. False: it is nothing that is known here. */

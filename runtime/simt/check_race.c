@@ -276,6 +276,8 @@ static inline __attribute__((no_sanitize_thread)) bool is_settled(const struct a
                                                                   unsigned lane)
 {
     if (a->kind != ACCESS_READ || l->launch != a->check->number || !l->whole) return false;
+    bool blocks = l->all[1] && l->all[2] && (l->all[1] ^ l->all[2]) >= BLOCK_SPAN; /* two of them read it */
+    if (blocks && !l->all[0] && l->shift == __builtin_ctz(a->bytes) - 2) return true;
     struct now t = now_of(a, false);
     struct cells c;
     c.w[0] = l->all[0], c.a[0] = l->all[1], c.b[0] = l->all[2];

@@ -24,6 +24,8 @@ struct note { /* in the log: an access, and behind it where */
     record me;
     uint32_t bytes;
     uint32_t mask, rows; /* rows: the two places where the halves begin; without, that of each lane */
+    uint32_t count;      /* so many accesses that follow each other, `stride` bytes apart */
+    int32_t stride;
     uint32_t at[];
 };
 
@@ -41,7 +43,8 @@ static struct note *add_note(const struct access *a, uint32_t m, uint32_t rows)
     }
     struct note *n = (struct note *)(void *)(t->log + t->used);
     t->used += bytes;
-    *n = (struct note){.insn = a->insn, .warp = a->warp, .me = a->me, .bytes = a->bytes, .mask = m, .rows = rows};
+    *n = (struct note){
+        .insn = a->insn, .warp = a->warp, .me = a->me, .bytes = a->bytes, .mask = m, .rows = rows, .count = 1};
     return n;
 }
 
@@ -61,7 +64,10 @@ static void replay(struct block *b, const struct note *n)
         unsigned row = n->rows >> (l / 16 * ROW_BITS) & ROW_MASK;
         a.at[l] = !n->rows ? n->at[l] : n->at[l / 16] + (row == ROW_UNIT ? l % 16 * a.bytes : 0);
     }
-    simt_race_touch(&a, n->mask, true);
+    for (uint32_t k = 0; k < n->count; k++) {
+        simt_race_touch(&a, n->mask, true);
+        for (unsigned l = 0; l < SIMT_WARP; l++) a.at[l] += (uint64_t)(int64_t)n->stride;
+    }
 }
 
 void simt_shared_flush(struct block *b)
@@ -74,9 +80,15 @@ void simt_shared_flush(struct block *b)
     }
     t->used = 0;
     t->slow = true;
+    simt_shared_quiet(b);
 }
 
 /* ---- epochs ---- */
+void simt_shared_quiet(struct block *b)
+{
+    b->worker->quiet.now = b->tags.slow || b->tags.warp_met ? UINT32_MAX : b->tags.now | TAG_MANY;
+}
+
 bool simt_shared_new(struct block *b)
 {
     struct tags *t = &b->tags;
@@ -110,6 +122,7 @@ void simt_shared_meet(struct block *b)
     t->used = 0;
     t->slow = t->warp_met = false;
     if (t->now >= LAST_EPOCH) count_again(t);
+    simt_shared_quiet(b);
 }
 
 void simt_shared_start(struct block *b)
@@ -180,27 +193,62 @@ static bool touch_lanes(const struct access *a, uint32_t m)
     return n || !changed;
 }
 
-/* The words that 16 lanes read at one place. */
-static unsigned touch_spot(const struct access *a, uint32_t word, const struct tag_rule *rule)
+/* One access of both halves; what several lanes read, and halves that are neighbours, are looked at together. */
+static unsigned touch_row(const struct access *a, unsigned rows, uint32_t low, uint32_t high,
+                          const struct tag_rule *rule)
+{
+    const struct check_vectors *v = a->check->vectors;
+    uint32_t *written = a->block->tags.written, *read = a->block->tags.read, words[2] = {low / 4, high / 4};
+    unsigned shift = (unsigned)__builtin_ctz(a->bytes) - 2, n = 16u << shift, flags = 0;
+    bool write = a->kind == ACCESS_WRITE, unit = rows == (ROW_UNIT | ROW_UNIT << ROW_BITS);
+    if (unit && high - low == 4 * n)
+        return v->tags(written + words[0], read + words[0], 2 * n, shift, rule, tag_of(a, 0), write);
+    if (unit && high == low && !write) return v->spots(written + words[0], read + words[0], n, rule);
+    for (unsigned h = 0; h < 2; h++)
+        flags |= (rows >> h * ROW_BITS & ROW_MASK) == ROW_UNIT
+                     ? v->tags(written + words[h], read + words[h], n, shift, rule, tag_of(a, h * 16), write)
+                     : v->spots(written + words[h], read + words[h], a->bytes / 4, rule);
+    return flags;
+}
+
+/* Accesses that follow each other, of words side by side which several lanes read. */
+static unsigned touch_stretch(const struct access *a, const uint64_t at[2], uint32_t bytes, const struct tag_rule *rule)
+{
+    const struct check_vectors *v = a->check->vectors;
+    uint32_t *written = a->block->tags.written + at[0] / 4, *read = a->block->tags.read + at[0] / 4;
+    unsigned flags = v->spots(written, read, bytes / 4, rule);
+    int64_t on = ((int64_t)at[1] - (int64_t)at[0]) / 4;
+    return on ? flags | v->spots(written + on, read + on, bytes / 4, rule) : flags;
+}
+
+/* Both halves touch rows, `count` times. False: look closer, at all of them. */
+static bool touch_rows(const struct access *a, unsigned rows, const uint64_t at[2], uint32_t count, int32_t stride)
 {
     struct tags *t = &a->block->tags;
-    unsigned flags = 0;
-    for (uint32_t k = 0; k < a->bytes / 4; k++) {
-        if (t->written[word + k] - rule->base >= rule->now - rule->base) flags |= CELLS_BAD;
-        if (t->read[word + k] != (rule->now | TAG_MANY)) flags |= CELLS_CHANGED;
-        t->read[word + k] = rule->now | TAG_MANY;
-    }
-    return flags;
+    struct tag_rule rule = {t->base, t->now};
+    unsigned flags = t->warp_met ? CELLS_CHANGED : 0;
+    uint32_t one = rows & ROW_UNIT ? 16 * a->bytes : a->bytes;
+    bool many = rows == (ROW_UNIFORM | ROW_UNIFORM << ROW_BITS) || at[0] == at[1];
+    if (a->kind == ACCESS_READ && many && stride == (int32_t)one)
+        flags |= touch_stretch(a, at, one * count, &rule);
+    else
+        for (uint32_t k = 0; k < count; k++) {
+            uint32_t on = k * (uint32_t)stride;
+            flags |= touch_row(a, rows, (uint32_t)at[0] + on, (uint32_t)at[1] + on, &rule);
+        }
+    struct note *n = !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? add_note(a, FULL, rows) : NULL;
+    if (n) n->at[0] = (uint32_t)at[0], n->at[1] = (uint32_t)at[1], n->count = count, n->stride = stride;
+    if (n || !flags) return true;
+    simt_shared_flush(a->block);
+    return false;
 }
 
 bool simt_shared_rows(const struct access *a, const uint32_t *from)
 {
-    struct tags *t = &a->block->tags;
     const struct check_vectors *v = a->check->vectors;
-    struct tag_rule rule = {t->base, t->now};
     if (!is_simple(a) || a->kind == ACCESS_ATOMIC) return false;
     struct window window = simt_check_window(a);
-    unsigned rows = v->rows32(from, a->bytes), shift = (unsigned)__builtin_ctz(a->bytes) - 2;
+    unsigned rows = v->rows32(from, a->bytes);
     uint64_t at[2];
     for (int h = 0; h < 2; h++) {
         unsigned row = rows >> h * ROW_BITS & ROW_MASK;
@@ -210,19 +258,18 @@ bool simt_shared_rows(const struct access *a, const uint32_t *from)
         if (at[h] & (a->bytes - 1) || at[h] < window.low || at[h] > window.high) return false;
         if (window.high - at[h] < bytes) return false;
     }
-    unsigned flags = t->warp_met ? CELLS_CHANGED : 0;
-    for (int h = 0; h < 2; h++) {
-        uint32_t word = (uint32_t)at[h] / 4;
-        flags |= (rows >> h * ROW_BITS & ROW_MASK) == ROW_UNIT
-                     ? v->tags(t->written + word, t->read + word, 16u << shift, shift, &rule,
-                               tag_of(a, (unsigned)h * 16), a->kind == ACCESS_WRITE)
-                     : touch_spot(a, word, &rule);
+    return touch_rows(a, rows, at, 1, 0);
+}
+
+void simt_shared_series(struct access *a, int64_t step, const uint64_t at[2], uint32_t count, int32_t stride)
+{
+    unsigned row = !step ? ROW_UNIFORM : step == a->bytes ? ROW_UNIT : 0;
+    if (row && is_simple(a) && touch_rows(a, row | row << ROW_BITS, at, count, stride)) return;
+    for (unsigned l = 0; l < SIMT_WARP; l++) a->at[l] = at[l / 16] + (uint64_t)step * (l % 16);
+    for (uint32_t k = 0; k < count; k++) {
+        simt_shared_touch(a, FULL);
+        for (unsigned l = 0; l < SIMT_WARP; l++) a->at[l] += (uint64_t)(int64_t)stride;
     }
-    struct note *n = !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? add_note(a, FULL, rows) : NULL;
-    if (n) n->at[0] = (uint32_t)at[0], n->at[1] = (uint32_t)at[1];
-    if (n || !flags) return true;
-    simt_shared_flush(a->block);
-    return false;
 }
 
 /* ---- never written ---- */

@@ -334,6 +334,15 @@ void simt_check_barrier(struct simt_observer *o, struct worker *k, uint32_t id)
     memset(b->arrived[id], 0, sizeof b->arrived[id]);
 }
 
+void simt_check_met(struct simt_observer *o, struct worker *k)
+{
+    struct block *b = k->observed;
+    (void)o;
+    for (uint32_t j = 0; j < k->warp_count; j++)
+        if (b->pending_lanes[j]) simt_check_settle(b, &k->warps[j]);
+    meet(b);
+}
+
 /* ---- deadlocks ---- */
 static const struct split *split_of(const struct warp *w, unsigned lane)
 {
@@ -447,5 +456,6 @@ void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_
         if (b->fences) share_fences(b, w, group, now);
         b->warp_met[w->index] = now;
         b->tags.warp_met = true;
+        simt_shared_quiet(b);
     }
 }

@@ -338,6 +338,10 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     struct simt_fault fault;
     struct simt_observer *observer; /* NULL: none */
     void *observed;                 /* the observer's own */
+    struct {                        /* of the observer, for generated code */
+        const uint32_t *tags;       /* of words of shared memory */
+        uint32_t now;               /* the tag of words that all may read */
+    } quiet;
 };
 
 struct output {
@@ -368,7 +372,14 @@ struct run { /* one launch */
 struct simt_observer {
     bool tracks_writes;   /* it tells simt_written_bits what is written: simt_wrote_everything is not wanted */
     const uint8_t *watch; /* by pc: not 0 where `before` is to be called; NULL: everywhere */
-    bool quick;           /* generated code may run what is not watched */
+    /* For generated code, which runs watched launches when there are both. All lanes of a warp are about to touch what
+     * the instruction says: lanes 0 to 15 from `first` on, the others from `second` on, `step` bytes apart; then so
+     * many times in all as the low half of `more` says, as many bytes further on as its high half says, for
+     * instructions that follow. Offsets in shared memory are right, of that variable, and aligned. True: go on. False:
+     * `before` is to see it. */
+    bool (*quick)(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more);
+    /* All threads of the block meet at a barrier, at one place: instead of `barrier`. */
+    void (*met)(struct simt_observer *o, struct worker *k);
     /* About to run instruction i for lanes *m (never none); w->pc is its place. It may take lanes of instructions that
      * don't jump out of *m: they go on behind it. EV_NEXT, or EV_FAULT with the worker's fault filled. Instructions
      * that wait (_sync, those of another branch) come here again when they are tried again. What an entry computes

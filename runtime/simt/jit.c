@@ -130,10 +130,11 @@ static bool list_entries(struct jit_code *c, const struct jit *j)
     return true;
 }
 
-static void build(struct jit_code *c, const struct simt_program *p, int bits, const uint8_t *watch)
+static void build(struct jit_code *c, const struct simt_program *p, int bits, const struct simt_observer *o)
 {
-    struct jit j = {.bits = bits, .program = p, .function = c->function, .watch = watch};
+    struct jit j = {.bits = bits, .program = p, .function = c->function};
     const struct function *f = c->function;
+    if (o) j.watch = o->watch, j.quick = o->quick;
     memcpy(j.special, c->special, sizeof j.special);
     if (f->frame_bytes <= MAX_FRAME && f->end - f->setup <= MAX_CODE && simt_jit_describe(&j) && simt_jit_analyse(&j) &&
         simt_jit_write(&j) && list_entries(c, &j)) {
@@ -183,7 +184,7 @@ const struct jit_code *simt_jit_code(const struct simt_program *p, const struct 
         c->function = f;
         c->watched = o;
         memcpy(c->special, special, sizeof special);
-        build(c, p, bits, o ? o->watch : NULL);
+        build(c, p, bits, o);
         c->next = *list;
         *list = c;
     }

@@ -7,7 +7,7 @@ bool simt_jit_block_start(struct worker *k)
 {
     const void *start = k->jit ? simt_jit_start(k->jit) : NULL;
     k->quick = false;
-    if (!start || k->observer) return false;
+    if (!start) return false;
     for (uint32_t j = 0; j < k->warp_count; j++) {
         struct warp *w = &k->warps[j];
         if (!simt_warp_ready(w) || !w->generated) return false;
@@ -62,6 +62,24 @@ static void give_splits(struct worker *k, uint32_t odd, enum jit_exit why)
     }
 }
 
+/* All warps that are left have come to a barrier: the observer is told. When some have ended, or they came by different
+ * ways, the last one arrives again, as others do: false. */
+static bool meet(struct worker *k)
+{
+    struct simt_observer *o = k->observer;
+    uint32_t last = 0;
+    bool together = true;
+    for (uint32_t j = 0; j < k->warp_count; j++) {
+        together &= k->warps[j].resume && k->warps[j].pc == k->warps[0].pc;
+        if (k->warps[j].resume) last = j;
+    }
+    if (together)
+        o->met(o, k);
+    else
+        give_splits(k, last, JIT_LEFT);
+    return together;
+}
+
 bool simt_jit_block_run(struct worker *k)
 {
     uint32_t rounds = 0;
@@ -84,6 +102,7 @@ bool simt_jit_block_run(struct worker *k)
                 return false;
             }
         }
+        if (k->observer && left && !meet(k)) return false;
     }
     return true;
 }

@@ -84,6 +84,7 @@ struct jit_insn {
     uint8_t kind, op, detail;
     bool wide;            /* the result, or what is compared, has 64 bits */
     bool leader, guarded; /* starts a block of the code; runs under a predicate */
+    bool asked;           /* the observer is, by an access before it */
     uint8_t read_count, write_count;
     uint16_t dies, dead; /* by bits: reads that are the last of a value, writes that nobody reads */
     uint16_t reads[JIT_READS], writes[JIT_WRITES];
@@ -128,7 +129,8 @@ struct jit {
     int bits; /* of a vector: 512 with AVX-512, 256 with AVX2 */
     const struct simt_program *program;
     const struct function *function;
-    const uint8_t *watch; /* of the observer; NULL: none */
+    const uint8_t *watch; /* of the observer, as `quick`; NULL: none */
+    bool (*quick)(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more);
     struct jit_form special[SR_TID_Z + 1];
     struct x86 x;
     struct jit_insn *code; /* [count], those of setup first */
@@ -262,6 +264,7 @@ int simt_jit_widened(struct jit *j, uint16_t slot, int part, bool is_signed);
 int simt_jit_take_part(struct jit *j, const struct jit_insn *n, int read, int part);
 void simt_jit_drop(struct jit *j, uint16_t slot);      /* forgets what registers hold of it */
 void simt_jit_store_all(struct jit *j, uint16_t slot); /* all lanes are right in the frame */
+void simt_jit_write_all(struct jit *j, uint16_t slot); /* the same without a change of what is known of it */
 void simt_jit_flush(struct jit *j, const struct jit_block *a, const struct jit_block *b);
 void simt_jit_spill_live(struct jit *j, const struct jit_insn *n); /* before a call: registers hold nothing */
 /* Code, out of the way, that writes everything to the frame as the interpreter wants it, and leaves: with w->pc set to
@@ -269,7 +272,7 @@ void simt_jit_spill_live(struct jit *j, const struct jit_insn *n); /* before a c
 int simt_jit_leaving(struct jit *j, enum jit_exit why, bool after);
 void simt_jit_wide_constant(struct jit *j, int reg, uint64_t value, bool wide);
 
-/* ---- jit_vector.c, jit_warp.c, jit_integer.c, jit_memory.c, jit_gather.c: one instruction ---- */
+/* ---- jit_vector.c, jit_warp.c, jit_integer.c, jit_memory.c, jit_watch.c, jit_gather.c: one instruction ---- */
 struct x86_evex simt_jit_full(void);                          /* 512 bits, no mask */
 void simt_jit_mask_to_gpr(struct jit *j, int reg, bool wide); /* mask registers 1 to 2 or 4, a part each */
 void simt_jit_vector(struct jit *j, const struct jit_insn *n);
@@ -281,6 +284,8 @@ void simt_jit_vote(struct jit *j, const struct jit_insn *n);
 void simt_jit_integer(struct jit *j, const struct jit_insn *n, struct jit_form f);
 /* False when the op is to be called instead. */
 bool simt_jit_memory(struct jit *j, const struct jit_insn *n);
+/* Asks the observer about an access from a linear address, whose halves begin in these registers. */
+void simt_jit_ask(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f);
 /* From addresses of any form. False when the op is to be called instead. */
 bool simt_jit_gather(struct jit *j, const struct jit_insn *n);
 bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, struct jit_form address);

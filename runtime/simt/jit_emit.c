@@ -258,7 +258,7 @@ static void write_insn(struct jit *j, const struct jit_insn *n)
     case JK_PREDICATE: simt_jit_predicates(j, n); break;
     case JK_LOAD:
     case JK_STORE:
-        if (simt_jit_is_watched(j, n->i) || (!simt_jit_memory(j, n) && !simt_jit_gather(j, n))) call_op(j, n);
+        if (!simt_jit_memory(j, n) && (simt_jit_is_watched(j, n->i) || !simt_jit_gather(j, n))) call_op(j, n);
         break;
     case JK_SHUFFLE: simt_jit_shuffle(j, n); break;
     case JK_VOTE: simt_jit_vote(j, n); break;

@@ -27,7 +27,9 @@ bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, st
 {
     const struct insn *i = n->i;
     int64_t bytes = (int64_t)i->size * i->count, step = form_step(f), skip = f.kind == FORM_LINEAR ? f.skip : 0;
-    if (n->guarded || simt_jit_is_watched(j, i) || !form_is_scalar(f) || n->op > 1 || (i->flags & F_SPIN)) return false;
+    bool watched = simt_jit_is_watched(j, i);
+    if (watched && (bytes < 4 || i->flags & F_FRAME || i->space != (n->op ? PTX_SHARED : PTX_GLOBAL))) return false;
+    if (n->guarded || !form_is_scalar(f) || n->op > 1 || (i->flags & F_SPIN)) return false;
     if (!is_small(step) || !is_small(skip) || i->imm >= 1 << 30 || i->imm <= -(1 << 30) || step % bytes ||
         skip % bytes || i->imm % bytes)
         return false;
@@ -168,7 +170,10 @@ static void find_bases(struct jit *j, const struct jit_insn *n, struct x86_mem a
         bases[0] = bases[1] = simt_jit_new_gpr(j);
         x86_rr(&j->x, ALU_MOV, true, bases[0], RDX);
     }
-    check(j, n, bases);
+    if (simt_jit_is_watched(j, n->i))
+        simt_jit_ask(j, n, bases, f);
+    else
+        check(j, n, bases);
     for (int h = 0; h < 2; h++) {
         int32_t offset = (int32_t)(n->i->imm + (h && f.kind == FORM_LINEAR ? f.skip : 0));
         at[h] = x86_at_index(n->op ? REG_SHARED : bases[h], n->op ? bases[h] : REG_BIAS, offset);

@@ -302,8 +302,7 @@ int simt_jit_take_part(struct jit *j, const struct jit_insn *n, int read, int pa
 }
 
 /* ---- to the frame ---- */
-/* Everything of a slot to the frame, as the interpreter wants it. Changes no state. */
-static void write_all(struct jit *j, uint16_t slot)
+void simt_jit_write_all(struct jit *j, uint16_t slot)
 {
     const struct jit_place *p = &j->places[slot];
     if (j->slots[slot].class == 0) return;
@@ -327,7 +326,7 @@ static void write_all(struct jit *j, uint16_t slot)
 
 void simt_jit_store_all(struct jit *j, uint16_t slot)
 {
-    write_all(j, slot);
+    simt_jit_write_all(j, slot);
     j->places[slot].in_slot = all_parts(j, slot);
     if (j->slots[slot].class == 'p') j->places[slot].at_home |= 1;
     if (form_is_scalar(j->places[slot].form) && j->slots[slot].class != 'p') j->places[slot].at_home = 3;
@@ -400,7 +399,7 @@ int simt_jit_leaving(struct jit *j, enum jit_exit why, bool after)
     int label = x86_label(&j->x);
     x86_bind(&j->x, label);
     for (uint32_t s = 0; s < j->slot_count; s++)
-        if (in_set(j->live, s) && !j->slots[s].fixed) write_all(j, (uint16_t)s);
+        if (in_set(j->live, s) && !j->slots[s].fixed) simt_jit_write_all(j, (uint16_t)s);
     if (!after)
         x86_mem_imm(&j->x, ALU_MOV, false, x86_at(REG_WARP, (int32_t)offsetof(struct warp, pc)), (int32_t)j->pc);
     x86_load_imm(&j->x, RAX, (uint64_t)why);

@@ -16,32 +16,50 @@ static uint64_t judge_cells(struct cells *c, const struct now *t, bool write)
     return flags;
 }
 
-static inline __attribute__((always_inline)) unsigned tag_run(uint32_t *written, uint32_t *read, unsigned n,
-                                                              unsigned shift, const struct tag_rule *rule, uint32_t me,
-                                                              bool write)
+static unsigned write_tags(uint32_t *restrict written, const uint32_t *restrict read, unsigned n, unsigned shift,
+                           const struct tag_rule *rule, uint32_t me)
 {
     const struct tag_rule t = *rule;
-    uint32_t bad = 0, changed = 0, w[16], r[16], old;
-    for (unsigned k = 0; k < n; k += 16) {
-        memcpy(w, written + k, sizeof w);
-        memcpy(r, read + k, sizeof r);
-        for (unsigned j = 0; j < 16; j++) {
-            uint32_t mine = me + ((k + j) >> shift);
-            bad |= write ? tag_write_bad(w[j], r[j], mine, &t) : tag_read_bad(w[j], mine, &t);
-            old = r[j];
-            r[j] = write ? mine : tag_reader(old, mine, &t);
-            changed |= r[j] ^ old;
-        }
-        memcpy(write ? written + k : read + k, r, sizeof r);
+    uint32_t bad = 0;
+    for (unsigned k = 0; k < n; k++) {
+        uint32_t mine = me + (k >> shift);
+        bad |= tag_write_bad(written[k], read[k], mine, &t);
+        written[k] = mine;
     }
-    return (bad ? CELLS_BAD : 0) | (write || changed ? CELLS_CHANGED : 0);
+    return (bad ? CELLS_BAD : 0) | CELLS_CHANGED;
+}
+
+static unsigned read_tags(const uint32_t *restrict written, uint32_t *restrict read, unsigned n, unsigned shift,
+                          const struct tag_rule *rule, uint32_t me)
+{
+    const struct tag_rule t = *rule;
+    uint32_t bad = 0, changed = 0;
+    for (unsigned k = 0; k < n; k++) {
+        uint32_t mine = me + (k >> shift), old = read[k], new = tag_reader(old, mine, &t);
+        bad |= tag_read_bad(written[k], mine, &t);
+        changed |= new ^ old;
+        read[k] = new;
+    }
+    return (bad ? CELLS_BAD : 0) | (changed ? CELLS_CHANGED : 0);
 }
 
 static unsigned judge_tags(uint32_t *written, uint32_t *read, unsigned n, unsigned shift, const struct tag_rule *t,
                            uint32_t me, bool write)
 {
-    if (write) return tag_run(written, read, n, shift, t, me, true);
-    return shift ? tag_run(written, read, n, shift, t, me, false) : tag_run(written, read, n, 0, t, me, false);
+    return write ? write_tags(written, read, n, shift, t, me) : read_tags(written, read, n, shift, t, me);
+}
+
+static unsigned read_by_many(const uint32_t *restrict written, uint32_t *restrict read, unsigned n,
+                             const struct tag_rule *rule)
+{
+    const struct tag_rule t = *rule;
+    uint32_t bad = 0, changed = 0, many = t.now | TAG_MANY;
+    for (unsigned k = 0; k < n; k++) {
+        bad |= (uint32_t)(written[k] - t.base >= t.now - t.base);
+        changed |= read[k] ^ many;
+        read[k] = many;
+    }
+    return (bad ? CELLS_BAD : 0) | (changed ? CELLS_CHANGED : 0);
 }
 
 #define ROWS(name, type)                                                                                               \
@@ -69,4 +87,4 @@ static bool within_room(const uint64_t *a, uint64_t low, uint64_t room, uint64_t
     return !bad;
 }
 
-const struct check_vectors CHECK_VECTORS = {judge_cells, judge_tags, rows32, rows64, within_room};
+const struct check_vectors CHECK_VECTORS = {judge_cells, judge_tags, read_by_many, rows32, rows64, within_room};

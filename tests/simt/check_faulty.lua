@@ -507,4 +507,38 @@ faulty("a race behind a very long way", [[__global__ void k(int *x) {
   x[t] = s[(t + 32) % 64];
 }]], function(k) k(1, 64)(ints(64)) end, { kind = "race", line = 4, other = 5, name = "s" })
 
+---- loads of an unrolled loop, which are looked at together
+faulty("the last round of an unrolled loop reads what another warp writes", [[__global__ void k(int *x, int n) {
+  __shared__ int s[64];
+  int t = threadIdx.x, v = 0;
+  s[t] = t;
+  __syncthreads();
+  if (t == 40) s[7] = 1;
+#pragma unroll
+  for (int r = 0; r < 8; r++) v += s[n + r];
+  x[t] = v;
+}]], function(k) k(2, 64)(ints(64), 0) end, { kind = "race", line = 6, other = 8, name = "s", count = 8 })
+
+faulty("an unrolled loop that runs past its array", [[__global__ void k(int *x, int n) {
+  __shared__ int s[8], u[64];
+  int t = threadIdx.x, v = 0;
+  u[t] = t;
+  if (t < 8) s[t] = t;
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < 8; r++) v += s[n + r];
+  x[t] = v + u[63 - t];
+}]], function(k) k(3, 64)(ints(64), 4) end, { kind = "out of bounds", line = 8, name = "s", count = 3 * 64 * 4 })
+
+faulty("an unrolled loop over rows of which one was never written", [[__global__ void k(int *x) {
+  __shared__ int s[8][32];
+  int t = threadIdx.x, v = 0;
+  for (int r = 0; r < 8; r++)
+    if (r != 5) s[r][t] = r;
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < 8; r++) v += s[r][t];
+  x[t] = v;
+}]], function(k) k(2, 32)(ints(32)) end, { kind = "uninitialized read", line = 8, name = "s", count = 64 })
+
 t.done()

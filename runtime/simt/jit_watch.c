@@ -1,0 +1,235 @@
+/* Accesses that an observer watches, from linear addresses: it is asked, by `quick`, before the vector moves. Words of
+ * shared memory that all may read are known by their tags, which code compares for itself; and loads that follow each
+ * other by equal steps from one address are asked for together. */
+#include "runtime/simt/jit_build.h"
+
+#define MOST_TOGETHER 64
+#define MOST_BYTES    1024 /* whose tags are compared at one place, for each half */
+
+static const struct x86_vop xor_w = {1, 1, 0, 0xef}, or_w = {1, 1, 0, 0xeb}, any_bit = {2, 1, 0, 0x17};
+
+/* What is asked for at once. */
+struct group {
+    int64_t step, bytes; /* from lane to lane; of a lane */
+    int count;           /* accesses */
+    int64_t stride;      /* from one to the next */
+};
+
+static int64_t least(int64_t n)
+{
+    return n < 0 ? n : 0;
+}
+static int64_t most(int64_t n)
+{
+    return n > 0 ? n : 0;
+}
+
+/* ---- together ---- */
+static bool same_line(const struct jit *j, const struct jit_insn *a, const struct jit_insn *b)
+{
+    const struct place *p = &j->program->places[a->i - j->program->code];
+    const struct place *q = &j->program->places[b->i - j->program->code];
+    return p->file == q->file && p->line == q->line && p->column == q->column;
+}
+
+static int origin_of(const struct jit *j, const struct jit_insn *n)
+{
+    return j->program->places[n->i - j->program->code].origin;
+}
+
+/* Does it end a stretch of loads from the same address? */
+static bool ends_stretch(const struct jit *j, const struct jit_insn *m, uint16_t address)
+{
+    if (m->kind == JK_UNKNOWN || m->kind == JK_CALL || m->kind == JK_STORE || m->guarded) return true;
+    if (m->kind == JK_LOAD && !simt_jit_is_native_access(j, m, j->places[m->reads[0]].form)) return true;
+    for (int k = 0; k < m->write_count; k++)
+        if (m->writes[k] == address) return true;
+    return false;
+}
+
+/* The loads of shared memory behind n that it speaks for; they are marked. */
+static void gather_group(struct jit *j, const struct jit_insn *n, struct group *g)
+{
+    if (n->kind != JK_LOAD || !n->op) return;
+    int64_t last = n->i->imm, limit = g->step ? MOST_BYTES / (16 * g->bytes) : MOST_TOGETHER;
+    uint32_t end = j->block->end;
+    for (uint32_t k = (uint32_t)(n - j->code) + 1; k < end && g->count < limit; k++) {
+        struct jit_insn *m = &j->code[k];
+        if (ends_stretch(j, m, n->reads[0])) return;
+        bool like = m->kind == JK_LOAD && m->op && m->reads[0] == n->reads[0] && m->i->size == n->i->size &&
+                    m->i->count == n->i->count && same_line(j, n, m) && origin_of(j, m) == origin_of(j, n);
+        if (!like) continue;
+        int64_t stride = m->i->imm - last;
+        if (g->count > 1 && stride != g->stride) return;
+        if (stride != (int32_t)stride) return;
+        g->stride = stride;
+        last = m->i->imm;
+        g->count++;
+        m->asked = true;
+    }
+}
+
+/* ---- bounds ---- */
+static struct x86_mem of_worker(size_t offset)
+{
+    return x86_at(REG_WORKER, (int32_t)offset);
+}
+
+/* Shared memory: leaves unless all lies in the variable that is meant, aligned. */
+static void check_window(struct jit *j, const struct jit_insn *n, int base, struct jit_form f, const struct group *g,
+                         int leave)
+{
+    struct x86 *x = &j->x;
+    int origin = origin_of(j, n) - SHARED_ORIGIN;
+    const struct shared_variable *v = origin >= 0 ? &j->program->shared[origin] : NULL;
+    int64_t skip = f.kind == FORM_LINEAR ? f.skip : 0, last = g->stride * (g->count - 1);
+    int64_t low = least(15 * g->step) + least(skip) + least(last);
+    int64_t bytes = most(15 * g->step) + most(skip) + most(last) + g->bytes - low;
+    int64_t start = v ? v->offset : 0, room = v && v->bytes ? (int64_t)v->bytes - bytes : INT32_MAX;
+    if (g->bytes > 1) {
+        x86_test_imm(x, base, (int32_t)g->bytes - 1);
+        x86_jump_if(x, CC_NE, leave);
+    }
+    x86_lea(x, true, RCX, x86_at(base, (int32_t)(n->i->imm + low - start)));
+    if (v && v->bytes) {
+        if (room < 0) {
+            x86_jump(x, leave);
+            return;
+        }
+        x86_imm(x, ALU_CMP, true, RCX, (int32_t)room);
+    } else {
+        x86_rm(x, ALU_MOV, false, RAX, of_worker(offsetof(struct worker, shared_bytes)));
+        x86_imm(x, ALU_SUB, true, RAX, (int32_t)(start + bytes));
+        x86_jump_if(x, CC_B, leave);
+        x86_rr(x, ALU_CMP, true, RCX, RAX);
+    }
+    x86_jump_if(x, CC_A, leave);
+}
+
+/* ---- tags ---- */
+/* Jumps unless all words from an address on have the tag. RAX: where the tags are. */
+static void compare_words(struct jit *j, int base, int64_t offset, int64_t bytes, const int moments[2], int label)
+{
+    struct x86 *x = &j->x;
+    int sum = simt_jit_scratch(j);
+    if (bytes % 32) x86_rm(x, ALU_MOV, false, RCX, of_worker(offsetof(struct worker, quiet.now)));
+    for (int64_t k = 0; bytes % 32 && k < bytes; k += 4) {
+        x86_rm(x, ALU_CMP, false, RCX, x86_at_index(RAX, base, (int32_t)(offset + k)));
+        x86_jump_if(x, CC_NE, label);
+    }
+    if (bytes % 32) return;
+    for (int64_t k = 0; k < bytes; k += 32) {
+        simt_jit_put_mem(j, xor_w, k ? moments[1] : sum, moments[0], x86_at_index(RAX, base, (int32_t)(offset + k)));
+        if (k) simt_jit_put(j, or_w, sum, sum, moments[1]);
+    }
+    x86_vex(x, any_bit, 256, sum, 0, sum, -1);
+    x86_jump_if(x, CC_NE, label);
+}
+
+/* The words that the lanes of a half touch, when they lie side by side; 0: they don't. */
+static int64_t words_of(const struct group *g)
+{
+    int64_t one = g->step ? 16 * g->bytes : g->bytes;
+    if (g->count > 1 && g->stride != one) return 0;
+    return one * g->count;
+}
+
+static bool has_tags(const struct jit *j, const struct jit_insn *n, const struct group *g)
+{
+    int64_t bytes = words_of(g);
+    if (!simt_jit_is_avx2(j) && bytes % 32 == 0) return false;
+    return n->kind == JK_LOAD && n->op && (!g->step || g->step == g->bytes) && bytes &&
+           bytes <= (bytes % 32 ? 32 : MOST_BYTES);
+}
+
+/* ---- the call ---- */
+static bool is_kept(const struct jit *j, int reg)
+{
+    bool by_callee = reg == RBX || reg == RBP || reg >= R12;
+    return !by_callee && (j->gpr_owner[reg] >= 0 || j->gpr_pins >> reg & 1);
+}
+
+/* Registers to the stack, or from there. */
+static void keep(struct jit *j, bool load)
+{
+    struct x86 *x = &j->x;
+    int32_t bytes = j->bits / 8, at = 0, room = 0;
+    for (int v = 0; v < 32; v++) room += j->vector_owner[v] >= 0 ? bytes : 0;
+    for (int r = 0; r < X86_GPRS; r++) room += is_kept(j, r) ? 8 : 0;
+    room = (room + 15) & ~15;
+    if (!load && room) x86_imm(x, ALU_SUB, true, RSP, room);
+    for (int v = 0; v < 32; v++) {
+        if (j->vector_owner[v] < 0) continue;
+        if (load)
+            simt_jit_load(j, v, x86_at(RSP, at));
+        else
+            simt_jit_store(j, x86_at(RSP, at), v);
+        at += bytes;
+    }
+    for (int r = 0; r < X86_GPRS; r++) {
+        if (!is_kept(j, r)) continue;
+        if (load)
+            x86_rm(x, ALU_MOV, true, r, x86_at(RSP, at));
+        else
+            x86_store(x, true, x86_at(RSP, at), r);
+        at += 8;
+    }
+    if (load && room) x86_imm(x, ALU_ADD, true, RSP, room);
+}
+
+static void ask(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, const struct group *g,
+                int leave)
+{
+    struct x86 *x = &j->x;
+    int32_t imm = (int32_t)n->i->imm, skip = f.kind == FORM_LINEAR ? (int32_t)f.skip : 0;
+    keep(j, false);
+    x86_lea(x, true, RAX, x86_at(bases[0], imm));
+    x86_lea(x, true, RCX, x86_at(bases[1], imm + skip));
+    x86_rr(x, ALU_MOV, true, R8, RCX);
+    x86_rr(x, ALU_MOV, true, RCX, RAX);
+    x86_rr(x, ALU_MOV, true, RDI, REG_WARP);
+    x86_load_imm(x, RSI, (uint64_t)(n->i - j->program->code));
+    x86_load_imm(x, RDX, (uint64_t)g->step);
+    x86_load_imm(x, R9, (uint64_t)g->stride << 32 | (uint64_t)g->count);
+    x86_load_imm(x, RAX, (uint64_t)(uintptr_t)j->quick);
+    x86_vzeroupper(x);
+    x86_call(x, RAX);
+    x86_movzx_byte(x, RAX, RAX);
+    keep(j, true);
+    x86_test(x, false, RAX, RAX);
+    x86_jump_if(x, CC_E, leave);
+}
+
+void simt_jit_ask(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f)
+{
+    struct x86 *x = &j->x;
+    struct group g = {form_step(f), (int64_t)n->i->size * n->i->count, 1, 0};
+    bool same = f.kind == FORM_CONST || (f.kind == FORM_LINEAR && !f.skip);
+    int32_t imm = (int32_t)n->i->imm, skip = f.kind == FORM_LINEAR ? (int32_t)f.skip : 0;
+    if (n->asked) return;
+    gather_group(j, n, &g);
+    bool tags = has_tags(j, n, &g);
+    int moments[2] = {0, 0};
+    uint32_t pins = j->vector_pins;
+    for (int k = 0; k < 2 && tags; k++) moments[k] = simt_jit_new_vector(j);
+    j->vector_pins = pins;
+    int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(x), fine = x86_label(x);
+    /* The observer looks in the frame for what is to be stored. */
+    for (int k = 1; n->kind == JK_STORE && k < n->read_count; k++) simt_jit_write_all(j, n->reads[k]);
+    for (int h = 0; n->op && h < (f.kind == FORM_PAIR ? 2 : 1); h++) check_window(j, n, bases[h], f, &g, leave);
+    if (!tags) {
+        ask(j, n, bases, f, &g, leave);
+        return;
+    }
+    x86_rm(x, ALU_MOV, true, RAX, of_worker(offsetof(struct worker, quiet.tags)));
+    if (words_of(&g) % 32 == 0)
+        simt_jit_spread_from(j, false, moments[0], of_worker(offsetof(struct worker, quiet.now)));
+    compare_words(j, bases[0], imm, words_of(&g), moments, miss);
+    if (!same) compare_words(j, bases[1], imm + skip, words_of(&g), moments, miss);
+    x86_bind(x, fine);
+    x->now = X86_COLD;
+    x86_bind(x, miss);
+    ask(j, n, bases, f, &g, leave);
+    x86_jump(x, fine);
+    x->now = X86_HOT;
+}
