@@ -1,5 +1,6 @@
 #include "runtime/report.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,6 +175,27 @@ static void name_place(const struct context *x, const struct simt_report *r, str
     }
 }
 
+/* The identifier in a text, from `from` on; NULL when it is not there. */
+static const char *find_name(const char *from, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *s = from; (s = strstr(s, name)); s += n) {
+        bool starts = s == from || !(isalnum((unsigned char)s[-1]) || s[-1] == '_');
+        if (starts && !isalnum((unsigned char)s[n]) && s[n] != '_') return s;
+    }
+    return NULL;
+}
+
+/* In a kernel of one line the compiler gives all that it does the place of the kernel's name. Then the caret goes to
+ * the first place behind the parameters that names the array, or nowhere. */
+static void aim_caret(const struct context *x, const struct rt_report *r, struct rt_party *p)
+{
+    const char *entry = x->kernel->entry->name, *at = p->source + p->column - 1;
+    if (p->column < 1 || find_name(at, entry) != at) return;
+    const char *body = strchr(at, '{'), *found = body && *r->name ? find_name(body, r->name) : NULL;
+    p->column = found ? (int)(found - p->source) + 1 : 0;
+}
+
 /* "x[12]", or "4 bytes at 0x...". */
 static void describe(const struct simt_report *r, const struct rt_report *out, char *text, size_t size)
 {
@@ -328,6 +350,8 @@ static void read_report(const struct context *x, const struct simt_report *r, st
     if (r->first.access != ACCESS_NONE)
         out->space = r->space == PTX_SHARED ? "shared" : r->space == PTX_LOCAL ? "local" : "global";
     name_place(x, r, out);
+    aim_caret(x, out, &out->first);
+    if (r->has_other) aim_caret(x, out, &out->other);
     describe_report(x, r, out);
 }
 

@@ -61,6 +61,10 @@ faulty("two places past the end in a line", [[__global__ void k(int *x) {
     { kind = "out of bounds", line = 2, access = "write", index = 32, count = 2 },
     { kind = "race", line = 2, other = 2 } })
 
+faulty("a kernel of one line, where the caret stands at the array", [[__global__ void k(float *x, const float *xx) { float v = xx[threadIdx.x + 1]; x[threadIdx.x] = v; }]],
+  function(k) k(1, 32)(floats(32), floats(32)) end,
+  { kind = "out of bounds", line = 1, column = 58, name = "xx", index = 32, access = "read" })
+
 faulty("read past the end", [[__global__ void k(int n, const float *x, float *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i <= n)
