@@ -286,3 +286,43 @@ enum event simt_op_surface_reduce(char *R, const struct insn *i, uint32_t m, str
     }
     return EV_NEXT;
 }
+
+/* ---- for observers ---- */
+bool simt_is_texture_access(const struct insn *i)
+{
+    return i->run == simt_op_tex || i->run == simt_op_surface_load || i->run == simt_op_surface_store ||
+           i->run == simt_op_surface_store_formatted;
+}
+
+/* The element of an axis that a coordinate is in, at the edge when it is outside. */
+static size_t element_of(const struct simt_texture *t, const struct insn *i, uint32_t bits, size_t limit, size_t unit)
+{
+    double x = (double)(int32_t)bits / (double)unit;
+    if (!t->surface && !(i->flags & F_INDEX)) {
+        float f;
+        memcpy(&f, &bits, 4);
+        x = t->normalized ? (double)f * (double)limit : (double)f;
+    }
+    return !(x > 0) ? 0 : x >= (double)limit ? limit - 1 : (size_t)x;
+}
+
+void simt_find_texels(const struct warp *w, char *R, const struct insn *i, uint32_t m, struct simt_texels *out)
+{
+    const uint32_t *slots = slots_of(w, i) + i->count;
+    out->store = i->run == simt_op_surface_store || i->run == simt_op_surface_store_formatted;
+    out->mask = out->bytes = 0;
+    EACH_LANE(l, m)
+    {
+        const struct simt_texture *t = simt_texture_find(u64_at(R, i->a)[l]);
+        if (!t) continue;
+        bool layered = (i->mode & GEOMETRY_MASK) >= GEOMETRY_A1D;
+        uint32_t c[3], layer = coordinates(R, i, slots, l, c);
+        size_t unit = t->surface && !(i->flags & F_FORMATTED) ? t->element : 1;
+        size_t z = layered ? layer : element_of(t, i, c[2], t->depth, 1);
+        out->at[l] = t->memory + (z < t->depth ? z : t->depth - 1) * t->slice +
+                     element_of(t, i, c[1], t->height, 1) * t->pitch +
+                     element_of(t, i, c[0], t->width, unit) * t->element;
+        out->bytes = t->element;
+        out->mask |= 1u << l;
+    }
+}

@@ -39,6 +39,16 @@ enum {
     F_SURFACE = 1 << 5    /* suq */
 };
 
+/* For profiles: what lanes m touch, the element that their coordinates are in. A filter wants its neighbours, too,
+ * which mostly lie in the same sectors. */
+struct simt_texels {
+    bool store;
+    uint32_t mask, bytes; /* lanes that touch something; an element */
+    uint64_t at[SIMT_WARP];
+};
+bool simt_is_texture_access(const struct insn *i);
+void simt_find_texels(const struct warp *w, char *R, const struct insn *i, uint32_t m, struct simt_texels *out);
+
 enum event simt_op_tex(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_texture_query(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_surface_load(char *R, const struct insn *i, uint32_t m, struct warp *w);

@@ -6,6 +6,8 @@
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/decode.h"
+#include "runtime/simt/matrix.h"
+#include "runtime/simt/ops_texture.h"
 #include "runtime/simt/profile_access.h"
 
 /* What to count at an instruction: what it is, and for memory also which. 0: not the one that stands for its PTX
@@ -126,28 +128,56 @@ static void count_access(struct simt_counts *c, int kind, int space, const uint6
     }
 }
 
+/* Of generic addresses, each of which tells its space. */
+static void count_windows(struct simt_counts *c, int kind, const uint64_t *address, uint32_t m, uint32_t size)
+{
+    uint32_t parts[4] = {0};
+    EACH_LANE(l, m)
+    {
+        uint64_t window = address[l] >> 48;
+        parts[window < 4 ? window : 0] |= 1u << l;
+    }
+    count_access(c, kind, IN_GLOBAL, address, parts[0], size);
+    count_access(c, kind, IN_SHARED, address, parts[SIMT_SHARED_BASE >> 48], size);
+    count_access(c, kind, IN_LOCAL, address, parts[SIMT_LOCAL_BASE >> 48], size);
+}
+
+/* A fragment or rows of a matrix: as many requests as 32 lanes with 16 bytes each need. */
+static void count_matrix(struct simt_counts *c, const struct warp *w, const struct insn *i)
+{
+    struct simt_pieces p;
+    int kind = i->flags & F_STORE ? KIND_STORE : KIND_LOAD;
+    simt_matrix_pieces(w, w->frame->regs, i, &p);
+    for (uint32_t k = 0; k < p.count; k += SIMT_WARP) {
+        uint32_t n = p.count - k < SIMT_WARP ? p.count - k : SIMT_WARP, m = n == SIMT_WARP ? FULL : (1u << n) - 1;
+        if (p.space == PTX_SHARED)
+            count_access(c, kind, IN_SHARED, p.at + k, m, p.bytes);
+        else
+            count_windows(c, kind, p.at + k, m, p.bytes);
+    }
+}
+
+static void count_texels(struct simt_counts *c, const struct warp *w, const struct insn *i, uint32_t m)
+{
+    struct simt_texels x;
+    simt_find_texels(w, w->frame->regs, i, m, &x);
+    count_access(c, x.store ? KIND_STORE : KIND_LOAD, IN_GLOBAL, x.at, x.mask, x.bytes);
+}
+
 static void count_memory(struct simt_counts *c, uint8_t kind, char *R, const struct insn *i, uint32_t m)
 {
     uint64_t address[SIMT_WARP];
-    uint32_t size = (uint32_t)i->size * i->count, parts[4] = {0};
+    uint32_t size = (uint32_t)i->size * i->count;
     int space = SPACE_OF(kind);
     if (space == IN_SHARED || space == IN_LOCAL) {
         EACH_LANE(l, m) address[l] = u32_at(R, i->a)[l] + (uint32_t)i->imm;
     } else {
         EACH_LANE(l, m) address[l] = u64_at(R, i->a)[l] + (uint64_t)i->imm;
     }
-    if (space != IN_GENERIC) {
+    if (space == IN_GENERIC)
+        count_windows(c, KIND_OF(kind), address, m, size);
+    else
         count_access(c, KIND_OF(kind), space, address, m, size);
-        return;
-    }
-    EACH_LANE(l, m)
-    {
-        uint64_t window = address[l] >> 48;
-        parts[window < 4 ? window : 0] |= 1u << l;
-    }
-    count_access(c, KIND_OF(kind), IN_GLOBAL, address, parts[0], size);
-    count_access(c, KIND_OF(kind), IN_SHARED, address, parts[SIMT_SHARED_BASE >> 48], size);
-    count_access(c, KIND_OF(kind), IN_LOCAL, address, parts[SIMT_LOCAL_BASE >> 48], size);
 }
 
 /* Were all lanes counted here already? Remembers those that were not. */
@@ -206,7 +236,9 @@ static enum event before(struct simt_observer *o, struct warp *w, const struct i
             c->barriers++;
         }
         return EV_NEXT;
-    case KIND_PLAIN: break;
+    case KIND_PLAIN:
+        if (simt_is_texture_access(i)) count_texels(c, w, i, m);
+        break;
     default: count_memory(c, kind, R, i, m);
     }
     r->lanes &= ~m;
@@ -240,6 +272,8 @@ static void warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *m
     t->repeats[w->index].lanes &= ~m;
     c->instructions++;
     c->lanes += lane_count(m);
+    const struct insn *i = &w->code[w->pc];
+    if (m == FULL && simt_is_matrix_move(i)) count_matrix(c, w, i);
 }
 
 /* The first block of a host thread: it gets its table. */

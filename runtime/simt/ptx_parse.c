@@ -124,7 +124,7 @@ static bool is_toolkit_file(const char *name)
         if (*end == '-') end += 1 + strspn(end + 1, "0123456789.");
         if (!strncmp(end, "/include/", 9)) return true;
     }
-    return strstr(name, "/targets/") || strstr(name, "/nvidia/");
+    return strstr(name, "/targets/") || strstr(name, "/nvidia/") || strstr(name, "__nv_nvrtc_builtin_header");
 }
 
 /* A file of the toolkit or of the compiler itself: what is inlined from one is reported at the user's line. */

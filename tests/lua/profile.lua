@@ -307,6 +307,49 @@ on_simt("local memory, included lines, device functions", function()
   assert(k.local_bytes >= 32 and p.local_bytes == k.local_bytes)
 end)
 
+on_simt("fragments of matrices", function()
+  local found, k = pcall(gpu.kernel, [[
+    #include <mma.h>
+    using namespace nvcuda;
+    __global__ void tile(const half *a, float *c) {
+      __shared__ __align__(32) float s[16 * 20];
+      wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;
+      wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> fb;
+      wmma::fragment<wmma::accumulator, 16, 16, 16, float> fc;
+      wmma::fill_fragment(fc, 0.0f);
+      wmma::load_matrix_sync(fa, a, 64);
+      wmma::load_matrix_sync(fb, a + 8, 24);
+      wmma::mma_sync(fc, fa, fb, fc);
+      wmma::store_matrix_sync(s, fc, 20, wmma::mem_row_major);
+      wmma::store_matrix_sync(c, fc, 16, wmma::mem_row_major);
+    }
+  ]])
+  if not found then t.skip("CUDA's headers are not there") end
+  local p = gpu.profile(k, 2, 32)(gpu.zeros(64 * 16, "float16"), gpu.ones(256))
+  t.same(at(p, "fa, a, 64").load, { requests = 2, sectors = 32, ideal = 32, bytes = 1024, moved = 1024, efficiency = 1 })
+  -- rows of 48 bytes that begin 16 bytes into a sector: one in two of 32 bytes lies in two of them
+  t.same(at(p, "a + 8, 24").load, { requests = 2, sectors = 48, ideal = 32, bytes = 1024, moved = 1536, efficiency = 32 / 48 })
+  t.same(at(p, "(c, fc").store, { requests = 4, sectors = 64, ideal = 64, bytes = 2048, moved = 2048, efficiency = 1 })
+  t.eq(at(p, "(s, fc").shared_store.requests, 4)
+  t.eq(at(p, "(s, fc").shared_store.bytes, 2048)
+end)
+
+on_simt("textures and surfaces", function()
+  local k = gpu.kernel [[
+    __global__ void fetch(cudaTextureObject_t t, cudaTextureObject_t line, float *out) {
+      float v = tex2D<float>(t, threadIdx.x + 0.5f, 2.5f);
+      v += tex2D<float>(t, 1.5f, threadIdx.x % 8 + 0.5f);
+      v += tex1Dfetch<float>(line, threadIdx.x * 8);
+      out[threadIdx.x] = v;
+    }
+  ]]
+  local t2, line = gpu.texture(gpu.zeros { 8, 32 }), gpu.texture(gpu.zeros(256), { fetch = true })
+  local p = gpu.profile(k, 1, 32)(t2, line, gpu.zeros(32))
+  t.same(at(p, "2.5f").load, { requests = 1, sectors = 4, ideal = 4, bytes = 128, moved = 128, efficiency = 1 })
+  t.same(at(p, "1.5f").load, { requests = 1, sectors = 8, ideal = 1, bytes = 128, moved = 256, efficiency = 1 / 8 })
+  t.same(at(p, "tex1Dfetch").load, { requests = 1, sectors = 32, ideal = 4, bytes = 128, moved = 1024, efficiency = 1 / 8 })
+end)
+
 on_simt("device variables keep their values", function()
   local k = gpu.kernel [[
     __device__ int total = 5;
