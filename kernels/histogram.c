@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "kernels/gather.h"
 #include "kernels/generate.h"
 #include "kernels/host.h"
 #include "kernels/order.h"
@@ -226,5 +227,33 @@ enum rt_status kn_histogram(const struct rt_array *a, const struct rt_array *edg
     if (status == RT_OK) status = rt_array_read(&last, &c.high, e);
     if (status == RT_OK) status = count(c, a, out, e);
     rt_array_release(&whole);
+    return status;
+}
+
+enum rt_status kn_weigh(const struct rt_array *places, const struct rt_array *weights, int64_t count,
+                        struct rt_array *out, struct rt_error *e)
+{
+    struct rt_device *d = rt_array_device(places);
+    struct rt_array index = {0}, values = {0};
+    int64_t n = rt_array_size(places);
+    memset(out, 0, sizeof *out);
+    enum rt_status status = kn_check_devices((const struct rt_array *[]){places, weights}, 2, e);
+    if (status == RT_OK) status = kn_check_real(weights, "bincount", e);
+    if (status == RT_OK) status = rt_array_new(d, RT_FLOAT64, 1, &count, out, e);
+    if (status == RT_OK) status = kn_fill(out, &(struct kn_operand){.i = 0}, e);
+    if (status == RT_OK) status = kn_convert(places, RT_INT64, d, &index, e);
+    if (status == RT_OK) status = kn_convert(weights, RT_FLOAT64, d, &values, e);
+    if (status == RT_OK) status = kn_apply(KN_ADD, (struct kn_operand[]){{.array = &index}, {.i = 1}}, &index, e);
+    if (status == RT_OK && n > 0) {
+        struct kn_indexing x = {.data = out, .ndim = 1, .shape = {n}, .runs = {-1}, .count = 1};
+        x.picks[0] = (struct kn_pick){.index = &index};
+        index.ndim = values.ndim = 1; /* both are contiguous */
+        index.shape[0] = values.shape[0] = n;
+        index.strides[0] = values.strides[0] = 1;
+        status = kn_scatter_add(&x, &values, e);
+    }
+    rt_array_release(&index);
+    rt_array_release(&values);
+    if (status != RT_OK) rt_array_release(out);
     return status;
 }

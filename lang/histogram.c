@@ -4,13 +4,30 @@
 #include "kernels/order.h"
 #include "lang/array.h"
 
+/* The weights at idx, one for each element of `a`; NULL when there are none. */
+static const struct rt_array *check_weights(lua_State *L, int idx, const struct rt_array *a)
+{
+    char x[256], y[256];
+    if (lua_isnoneornil(L, idx)) return NULL;
+    const struct rt_array *weights = lg_check_array(L, idx);
+    if (!rt_array_same_shape(weights, a))
+        luaL_error(L, "the weights have the shape %s, and the elements %s",
+                   rt_shape_text(weights->ndim, weights->shape, x, sizeof x),
+                   rt_shape_text(a->ndim, a->shape, y, sizeof y));
+    return weights;
+}
+
 static int bincount(lua_State *L)
 {
     const struct rt_array *a = lg_check_array(L, 1);
     lua_Integer least = luaL_optinteger(L, 2, 0);
     luaL_argcheck(L, least >= 0, 2, "the least number of bins is negative");
+    const struct rt_array *weights = check_weights(L, 3, a);
     struct rt_array *out = lg_new_array(L);
     lg_check(L, kn_bincount(a, least, out, lg_error_box(L)));
+    if (!weights) return 1;
+    struct rt_array *sums = lg_new_array(L);
+    lg_check(L, kn_weigh(a, weights, out->shape[0], sums, lg_error_box(L)));
     return 1;
 }
 
@@ -73,17 +90,6 @@ static struct rt_array *push_bins(lua_State *L, const struct rt_array *a, int bi
     return push_edges(L, rt_array_device(a), n, low, high);
 }
 
-static int histogram(lua_State *L)
-{
-    const struct rt_array *a = lg_check_array(L, 1);
-    lua_settop(L, 3);
-    struct rt_array *edges = push_bins(L, a, 2, 3);
-    struct rt_array *out = lg_new_array(L);
-    lg_check(L, kn_histogram(a, edges, out, lg_error_box(L)));
-    lua_insert(L, -2);
-    return 2;
-}
-
 /* How many edges are at or below each element, 0 to bins + 1; the last edge counts as a bit higher than it is, so that
  * what lies on it is in the last bin. */
 static struct rt_array *push_places(lua_State *L, const struct rt_array *a, struct rt_device *d, int64_t bins,
@@ -112,15 +118,46 @@ static void ends_of(lua_State *L, const struct rt_array *edges, double *low, dou
     lua_pop(L, 1);
 }
 
-/* gpu.histogram2d(x, y [, bins [, xrange [, yrange]]]) */
+/* Sums of weights: places of the bins and of one beside them on either side, which are left out. */
+static void push_weighed(lua_State *L, const struct rt_array *a, const struct rt_array *weights,
+                         const struct rt_array *edges)
+{
+    double low, high;
+    int64_t bins = edges->shape[0] - 1;
+    ends_of(L, edges, &low, &high);
+    const struct rt_array *places = push_places(L, a, rt_array_device(a), bins, low, high);
+    struct rt_array *all = lg_new_array(L), *out = lg_new_array(L);
+    lg_check(L, kn_weigh(places, weights, bins + 2, all, lg_error_box(L)));
+    struct rt_array inner = *all; /* borrowed */
+    inner.shape[0] = bins;
+    inner.offset++;
+    lg_check(L, kn_convert(&inner, RT_FLOAT64, rt_array_device(a), out, lg_error_box(L)));
+}
+
+static int histogram(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    lua_settop(L, 4);
+    const struct rt_array *weights = check_weights(L, 4, a);
+    struct rt_array *edges = push_bins(L, a, 2, 3); /* at 5 */
+    if (weights)
+        push_weighed(L, a, weights, edges);
+    else
+        lg_check(L, kn_histogram(a, edges, lg_new_array(L), lg_error_box(L)));
+    lua_pushvalue(L, 5);
+    return 2;
+}
+
+/* gpu.histogram2d(x, y [, bins [, xrange [, yrange [, weights]]]]) */
 static int histogram2d(lua_State *L)
 {
     const struct rt_array *x = lg_check_array(L, 1), *y = lg_check_array(L, 2);
     struct rt_error *e = lg_error_box(L);
     double low[2], high[2];
     if (!rt_array_same_shape(x, y)) return luaL_error(L, "histogram2d takes two arrays of one shape");
-    lua_settop(L, 5);
-    struct rt_array *xedges = push_bins(L, x, 3, 4), *yedges = push_bins(L, y, 3, 5); /* at 6 and 7 */
+    lua_settop(L, 6);
+    const struct rt_array *weights = check_weights(L, 6, x);
+    struct rt_array *xedges = push_bins(L, x, 3, 4), *yedges = push_bins(L, y, 3, 5); /* at 7 and 8 */
     ends_of(L, xedges, &low[0], &high[0]);
     ends_of(L, yedges, &low[1], &high[1]);
     int64_t bins = xedges->shape[0] - 1, cells = bins + 2;
@@ -131,34 +168,39 @@ static int histogram2d(lua_State *L)
     lg_check(L, kn_apply(KN_MUL, scale, column, e));
     lg_check(L, kn_apply(KN_ADD, add, column, e));
     struct rt_array *all = lg_new_array(L), *out = lg_new_array(L);
-    lg_check(L, kn_bincount(column, cells * cells, all, e));
+    if (weights)
+        lg_check(L, kn_weigh(column, weights, cells * cells, all, e));
+    else
+        lg_check(L, kn_bincount(column, cells * cells, all, e));
     struct rt_array inner = *all; /* borrowed: without what lies beside the bins */
     inner.ndim = 2;
     inner.shape[0] = inner.shape[1] = bins;
     inner.strides[0] = cells;
     inner.strides[1] = 1;
     inner.offset += cells + 1;
-    lg_check(L, kn_convert(&inner, RT_INT64, rt_array_device(x), out, e));
-    lua_pushvalue(L, 6);
+    lg_check(L, kn_convert(&inner, all->dtype, rt_array_device(x), out, e));
     lua_pushvalue(L, 7);
+    lua_pushvalue(L, 8);
     return 3;
 }
 
 #define BINS_DOC                                                                                                       \
     "There are 10 bins unless told otherwise, all of one width, from the smallest to the greatest element or as the "  \
     "range {low, high} says. A bin has its lower edge and not its upper one; the last has both. What is outside, or "  \
-    "NaN, is not counted."
+    "NaN, is not counted. Weights, one for each element, are added up instead of counted, in float64."
 
 const struct lg_function lg_histogram_functions[] = {
-    {"bincount", bincount, "x:bincount([least])   gpu.bincount(x [, least])",
+    {"bincount", bincount, "x:bincount([least [, weights]])   gpu.bincount(x [, least [, weights]])",
      "How often each integer from 0 on comes in x: element i + 1 of the result is for i.\n"
-     "The result reaches to the greatest element, and has at least `least` elements. Negative ones are an error.",
-     "assert(gpu.array({0, 2, 2}, 'int32'):bincount():equal(gpu.array({1, 0, 2})))"},
-    {"histogram", histogram, "x:histogram([bins [, range]])   gpu.histogram(x [, bins [, range]])",
+     "The result reaches to the greatest element, and has at least `least` elements. Negative ones are an error. "
+     "Weights, one for each element of x, are added up instead of counted, in float64.",
+     "local x = gpu.array({0, 2, 2}, 'int32')\nassert(x:bincount():equal(gpu.array({1, 0, 2})))\n"
+     "assert(x:bincount(0, gpu.array({5, 1, 2})):equal(gpu.array({5, 0, 3})))"},
+    {"histogram", histogram, "x:histogram([bins [, range [, weights]]])   gpu.histogram(x, ...)",
      "How many elements lie in each bin, and the edges of the bins (float64, one more than bins).\n" BINS_DOC,
      "local counts, edges = gpu.array({0, 1, 1, 4}):histogram(2)\n"
      "assert(counts:equal(gpu.array({3, 1})) and edges:equal(gpu.array({0, 2, 4})))"},
-    {"histogram2d", histogram2d, "gpu.histogram2d(x, y [, bins [, xrange [, yrange]]])",
+    {"histogram2d", histogram2d, "gpu.histogram2d(x, y [, bins [, xrange [, yrange [, weights]]]])",
      "How many pairs of elements lie in each cell of a grid, and the edges along x and along y.\n"
      "The first axis of the counts is x's. " BINS_DOC,
      "local counts = gpu.histogram2d(gpu.array({0, 1, 1}), gpu.array({0, 1, 1}), 2)\n"

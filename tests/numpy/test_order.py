@@ -1,0 +1,76 @@
+"""Counting, with weights and without, and what rests on the order of elements, of random arrays beside NumPy."""
+import os
+import random
+import subprocess
+
+import numpy as np
+import pytest
+
+LUNARRAY = os.environ.get("LUNARRAY", "build/lunarray")
+WAYS = {"cpu": ("cpu", {}), "simt": ("simt", {}), "generated": ("simt", {"LUNARRAY_GENERATED": "1"})}
+
+
+def counts(r, g):
+    n = r.choice([0, 1, 2, 7, 300, 5000])
+    least, bins, reach = r.choice([0, 3, 50]), r.choice([1, 2, 7, 40]), sorted(r.sample(range(-4, 5), 2))
+    shape = (n,) if r.random() < 0.7 else (n // 2, 2)
+    i = g.integers(0, 30, n).astype(r.choice(["int32", "int64", "uint8"]))
+    w = g.standard_normal(n).astype(r.choice(["float32", "float64", "int32"]))
+    x, y = (g.standard_normal(shape).astype(r.choice(["float32", "float64"])) for _ in range(2))
+    v = g.standard_normal(shape)
+    if n > 5:
+        x.flat[:3] = [np.nan, reach[0], reach[1]]
+    ends = f"{{{reach[0]}, {reach[1]}}}"
+    arrays = {"i": i, "w": w, "x": x, "y": y, "v": v}
+    yield f"i:bincount({least})", arrays, np.bincount(i, minlength=least)
+    yield f"i:bincount({least}, w)", arrays, np.bincount(i, w, least)
+    yield f"x:histogram({bins}, {ends})", arrays, np.histogram(x, bins, reach)
+    yield f"x:histogram({bins}, {ends}, v)", arrays, np.histogram(x, bins, reach, weights=v)
+    yield (f"gpu.histogram2d(x, y, {bins}, {ends}, {ends}, v)", arrays,
+           np.histogram2d(x.ravel(), y.ravel(), bins, [reach, reach], weights=v.ravel()))
+
+
+def selections(r, g):
+    shape = r.choice([(1,), (2,), (64,), (65,), (4097,), (300000,), (3, 1000), (40, 17), (5, 2, 300)])
+    x = g.standard_normal(shape)
+    if r.random() < 0.4:
+        x = np.round(x * 3)  # many equal ones
+    if r.random() < 0.2:
+        x.flat[g.integers(x.size)] = np.nan
+    x = x.astype(r.choice(["float32", "float64", "float32", "int32", "int64"]) if not np.isnan(x).any() else "float32")
+    axis, q = r.randrange(len(shape)), sorted(r.random() for _ in range(3)) + [0, 1]
+    k, down = r.randint(1, min(shape[axis], 200)), r.random() < 0.5
+    order = np.argsort(-x.astype(float) if down else x, axis=axis, kind="stable").take(range(k), axis)
+    wide = x.astype(float)
+    yield f"gpu.median(x, {axis + 1}, true)", {"x": x}, np.median(wide, axis, keepdims=True)
+    yield "gpu.median(x)", {"x": x}, np.median(wide)
+    yield f"x:quantile({{{', '.join(map(str, q))}}}, {axis + 1})", {"x": x}, np.quantile(wide, q, axis)
+    yield f"x:topk({k}, {axis + 1}, {str(not down).lower()})", {"x": x}, (np.take_along_axis(x, order, axis), order + 1)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("maker", [counts, selections])
+def test_against_numpy(tmp_path, way, maker):
+    device, env = WAYS[way]
+    script, wants = [f"gpu.device('{device}')", "local function put(name, ...)",
+                     "  for i, v in ipairs({...}) do if type(v) == 'number' then v = gpu.array(v, 'float64') end",
+                     "    gpu.save(name .. '-' .. i .. '.npy', v) end end"], []
+    for seed in range(40 if way == "cpu" else 12):
+        r, g = random.Random(seed), np.random.default_rng(seed)
+        for k, (code, arrays, want) in enumerate(maker(r, g)):
+            script.append("do")
+            for name, a in arrays.items():
+                if k == 0 or maker is selections:
+                    np.save(tmp_path / f"{seed}-{name}.npy", a)
+                script.append(f"local {name} = gpu.load('{tmp_path}/{seed}-{name}.npy')")
+            script.append(f"put('{tmp_path}/out-{seed}-{k}', {code})\nend")
+            wants.append((f"out-{seed}-{k}", code, want if isinstance(want, tuple) else (want,)))
+    (tmp_path / "script.lua").write_text("\n".join(script))
+    p = subprocess.run([LUNARRAY, str(tmp_path / "script.lua")], text=True, capture_output=True, timeout=300,
+                       env={**os.environ, **env})
+    assert p.returncode == 0, p.stderr + p.stdout
+    for file, code, parts in wants:
+        for i, want in enumerate(parts):
+            got = np.load(tmp_path / f"{file}-{i + 1}.npy")
+            assert got.shape == np.shape(want), (file, code, got.shape, np.shape(want))
+            np.testing.assert_allclose(got, want, rtol=2e-6, atol=1e-6, err_msg=f"{file}: {code}, result {i + 1}")
