@@ -427,6 +427,7 @@ void lg_open_array(lua_State *L)
     for (size_t i = 0; i < sizeof both / sizeof *both; i++) lg_register(L, "gpu", both[i]);
     lg_open_random(L);
     lg_open_linalg(L);
+    lg_open_fft(L);
     lg_open_dtypes(L);
     lg_open_sparse(L);
     lua_newtable(L); /* the methods */

@@ -1,0 +1,307 @@
+/* gpu.fft: discrete Fourier transforms, with NumPy's names and options. */
+#include <math.h>
+#include <string.h>
+#include "kernels/fft.h"
+#include "lang/array.h"
+#include "lang/closest.h"
+
+struct options {
+    int count; /* of axes */
+    int axes[RT_MAX_DIMS];
+    int64_t n[RT_MAX_DIMS]; /* of each; 0: as long as it is */
+    enum { BACKWARD, ORTHO, FORWARD } norm;
+};
+
+static const char *const norms[] = {"backward", "ortho", "forward", NULL};
+
+static int64_t check_length(lua_State *L, int idx)
+{
+    int whole;
+    lua_Integer n = lua_tointegerx(L, idx, &whole);
+    if (!whole || n < 1)
+        luaL_error(L, "the length of a transform is an integer from 1 on, not %s", luaL_tolstring(L, idx, NULL));
+    return n;
+}
+
+/* The last so many axes. */
+static void choose_last(const struct rt_array *a, int count, struct options *o)
+{
+    o->count = count;
+    for (int i = 0; i < count; i++) o->axes[i] = a->ndim - count + i;
+}
+
+/* ---- one axis ---- */
+static void check_option(lua_State *L, const char *key, const struct rt_array *a, struct options *o)
+{
+    if (!strcmp(key, "n"))
+        o->n[0] = check_length(L, -1);
+    else if (!strcmp(key, "axis"))
+        o->axes[0] = lg_check_axis(L, lua_gettop(L), a->ndim);
+    else if (!strcmp(key, "norm"))
+        o->norm = luaL_checkoption(L, lua_gettop(L), NULL, norms);
+    else
+        luaL_error(L, "there is no option '%s'; there are n, axis and norm", key);
+}
+
+/* x, n, axis, norm; or x and a table. */
+static void check_one(lua_State *L, const struct rt_array *a, struct options *o)
+{
+    if (a->ndim == 0) luaL_error(L, "an array of no axes has nothing to transform along");
+    *o = (struct options){.norm = BACKWARD};
+    choose_last(a, 1, o);
+    if (lua_istable(L, 2)) {
+        for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1))
+            check_option(L, lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?", a, o);
+        return;
+    }
+    if (!lua_isnoneornil(L, 2)) o->n[0] = check_length(L, 2);
+    if (!lua_isnoneornil(L, 3)) o->axes[0] = lg_check_axis(L, 3, a->ndim);
+    o->norm = luaL_checkoption(L, 4, "backward", norms);
+}
+
+/* ---- several axes ---- */
+
+/* The lengths at idx, a list of them; nothing for nil. Returns how many. */
+static int check_lengths(lua_State *L, int idx, int64_t *n)
+{
+    int count = 0;
+    if (lua_isnoneornil(L, idx)) return 0;
+    luaL_checktype(L, idx, LUA_TTABLE);
+    for (; lua_rawgeti(L, idx, count + 1) != LUA_TNIL; lua_pop(L, 1)) {
+        if (count == RT_MAX_DIMS) luaL_error(L, "an array has at most %d axes", RT_MAX_DIMS);
+        n[count++] = check_length(L, -1);
+    }
+    lua_pop(L, 1);
+    return count;
+}
+
+/* x, s, axes, norm; or x and a table with these fields. `count` axes unless told, 0: all. */
+static void check_many(lua_State *L, const struct rt_array *a, int count, struct options *o)
+{
+    bool table = lua_istable(L, 2) && lua_rawlen(L, 2) == 0;
+    *o = (struct options){.norm = BACKWARD};
+    for (lua_pushnil(L); table && lua_next(L, 2); lua_pop(L, 1)) {
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+        if (strcmp(key, "s") != 0 && strcmp(key, "axes") != 0 && strcmp(key, "norm") != 0)
+            luaL_error(L, "there is no option '%s'; there are s, axes and norm", key);
+    }
+    lua_settop(L, 4);
+    if (table) {
+        lua_getfield(L, 2, "axes");
+        lua_replace(L, 3);
+        lua_getfield(L, 2, "norm");
+        lua_replace(L, 4);
+        lua_getfield(L, 2, "s");
+        lua_replace(L, 2);
+    }
+    int lengths = check_lengths(L, 2, o->n);
+    if (!lua_isnil(L, 3)) {
+        luaL_checktype(L, 3, LUA_TTABLE);
+        o->count = lg_check_axes(L, 3, a->ndim, o->axes);
+    } else {
+        int wanted = lengths ? lengths : count ? count : a->ndim;
+        if (wanted > a->ndim) luaL_error(L, "a transform along %d axes, of an array that has %d", wanted, a->ndim);
+        choose_last(a, wanted, o);
+    }
+    if (lengths && lengths != o->count) luaL_error(L, "%d lengths for %d axes", lengths, o->count);
+    o->norm = luaL_checkoption(L, 4, "backward", norms);
+}
+
+/* ---- transforms ---- */
+static double scale_for(const struct options *o, bool inverse, int64_t n)
+{
+    if (o->norm == ORTHO) return 1 / sqrt((double)n);
+    return inverse == (o->norm == BACKWARD) ? 1 / (double)n : 1;
+}
+
+/* Pushes the transform of the array at the top, and takes that away. */
+static void transform(lua_State *L, enum kn_fft kind, const struct options *o, int which)
+{
+    const struct rt_array *a = lg_check_array(L, -1);
+    int axis = o->axes[which];
+    int64_t length = a->shape[axis], n = o->n[which] ? o->n[which] : kind == KN_IRFFT ? 2 * (length - 1) : length;
+    if (n < 1)
+        luaL_error(L, "axis %d has %I element%s, which is nothing to transform; give the length n", axis + 1,
+                   (LUAI_UACINT)length, length == 1 ? "" : "s");
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_fft(kind, a, axis, n, scale_for(o, kind == KN_IFFT || kind == KN_IRFFT, n), out, lg_error_box(L)));
+    lua_remove(L, -2);
+}
+
+/* Along all axes, the last one first but for irfft, which needs it whole. */
+static int run(lua_State *L, enum kn_fft kind, const struct options *o)
+{
+    static const enum kn_fft others[] = {KN_FFT, KN_IFFT, KN_FFT, KN_IFFT};
+    lua_pushvalue(L, 1);
+    if (o->count == 0) return 1;
+    if (kind != KN_IRFFT) transform(L, kind, o, o->count - 1);
+    for (int i = o->count - 2; i >= 0; i--) transform(L, others[kind], o, i);
+    if (kind == KN_IRFFT) transform(L, kind, o, o->count - 1);
+    return 1;
+}
+
+static int along_one(lua_State *L, enum kn_fft kind)
+{
+    struct options o;
+    check_one(L, lg_check_array(L, 1), &o);
+    return run(L, kind, &o);
+}
+
+static int along_many(lua_State *L, enum kn_fft kind, int count)
+{
+    struct options o;
+    check_many(L, lg_check_array(L, 1), count, &o);
+    return run(L, kind, &o);
+}
+
+#define TRANSFORMS(name, kind)                                                                                         \
+    static int name(lua_State *L)                                                                                      \
+    {                                                                                                                  \
+        return along_one(L, kind);                                                                                     \
+    }                                                                                                                  \
+    static int name##2(lua_State * L)                                                                                  \
+    {                                                                                                                  \
+        return along_many(L, kind, 2);                                                                                 \
+    }                                                                                                                  \
+    static int name##n(lua_State *L)                                                                                   \
+    {                                                                                                                  \
+        return along_many(L, kind, 0);                                                                                 \
+    }
+TRANSFORMS(fft, KN_FFT)
+TRANSFORMS(ifft, KN_IFFT)
+TRANSFORMS(rfft, KN_RFFT)
+TRANSFORMS(irfft, KN_IRFFT)
+
+/* ---- frequencies ---- */
+
+/* n, d, dtype, device: `count` numbers, of which those from number `positive` on count up to -1, over n d. */
+static int push_frequencies(lua_State *L, int64_t n, int64_t count, int64_t positive)
+{
+    bool spaced = lua_type(L, 2) == LUA_TNUMBER;
+    double d = spaced ? lua_tonumber(L, 2) : 1;
+    struct lg_placement p = {RT_DTYPE_COUNT, NULL};
+    struct rt_error *e = lg_error_box(L);
+    lg_check_placement(L, spaced ? 3 : 2, &p);
+    struct rt_array *out = lg_push_empty(L, &p, 1, &count), part = *out; /* borrowed */
+    struct kn_operand one = {.i = 1}, first = {.i = 0},
+                      args[2] = {{.array = out}, {.is_float = true, .f = 1 / (d * (double)n)}};
+    part.shape[0] = positive;
+    lg_check(L, kn_sequence(&part, &first, &one, e));
+    part.offset += positive;
+    part.shape[0] = count - positive;
+    first.i = positive - n;
+    lg_check(L, kn_sequence(&part, &first, &one, e));
+    lg_check(L, kn_apply(KN_MUL, args, out, e));
+    return 1;
+}
+
+static int fftfreq(lua_State *L)
+{
+    int64_t n = check_length(L, 1);
+    return push_frequencies(L, n, n, (n + 1) / 2);
+}
+
+static int rfftfreq(lua_State *L)
+{
+    int64_t n = check_length(L, 1);
+    return push_frequencies(L, n, n / 2 + 1, n / 2 + 1);
+}
+
+/* Rolls each axis by half its length, forwards or backwards. */
+static int shift(lua_State *L, int sign)
+{
+    const struct rt_array *a = lg_check_form(L, 1);
+    int axes[RT_MAX_DIMS], count = a->ndim;
+    for (int i = 0; i < count; i++) axes[i] = i;
+    if (!lua_isnoneornil(L, 2)) count = lg_check_axes(L, 2, a->ndim, axes);
+    lua_settop(L, 1);
+    for (int i = 0; i < count; i++) {
+        lua_getfield(L, -1, "roll");
+        lua_insert(L, -2);
+        lua_pushinteger(L, sign * (a->shape[axes[i]] / 2));
+        lua_pushinteger(L, axes[i] + 1);
+        lua_call(L, 3, 1);
+        a = lg_check_form(L, -1);
+    }
+    return 1;
+}
+
+static int fftshift(lua_State *L)
+{
+    return shift(L, 1);
+}
+static int ifftshift(lua_State *L)
+{
+    return shift(L, -1);
+}
+
+#define ONE                                                                                                                \
+    "\nThe axis (the last one unless told) is cut or filled with zeros to the length n. norm says what is divided by: "    \
+    "\"backward\" the inverse by n, \"forward\" the other by n, \"ortho\" both by its root. Also as (x, {n = ..., axis = " \
+    "..., norm = ...}). float32 and complex64 give complex64, wider ones complex128."
+#define MANY                                                                                                            \
+    "\ns is the list of lengths, axes that of axes, norm as for gpu.fft.fft; also as (x, {s = ..., axes = ..., norm = " \
+    "...})."
+
+static const struct lg_function rows[] = {
+    {"fft", fft, "gpu.fft.fft(x [, n [, axis [, norm]]])", "The discrete Fourier transform along an axis." ONE,
+     "local y = gpu.fft.fft(gpu.array({1, 0, 0, 0}))\nassert(y:allclose(gpu.ones(4)) and y.dtype == 'complex64')"},
+    {"ifft", ifft, "gpu.fft.ifft(x [, n [, axis [, norm]]])", "The inverse of gpu.fft.fft." ONE,
+     "local x = gpu.random.normal(0, 1, 100)\nassert(gpu.fft.ifft(gpu.fft.fft(x)).real:allclose(x, 1e-4, 1e-5))"},
+    {"rfft", rfft, "gpu.fft.rfft(x [, n [, axis [, norm]]])",
+     "The transform of real numbers: its first n // 2 + 1 elements, of which the others are the conjugates." ONE,
+     "assert(gpu.fft.rfft(gpu.array({1, 2, 3, 4})):allclose(gpu.fft.fft(gpu.array({1, 2, 3, 4}))['1:3'], 1e-5, 1e-5))"},
+    {"irfft", irfft, "gpu.fft.irfft(x [, n [, axis [, norm]]])",
+     "The inverse of gpu.fft.rfft: n real numbers, 2 (m - 1) of m elements unless told." ONE,
+     "local x = gpu.random.normal(0, 1, 10)\nassert(gpu.fft.irfft(gpu.fft.rfft(x)):allclose(x, 1e-4, 1e-5))"},
+    {"fft2", fft2, "gpu.fft.fft2(x [, s [, axes [, norm]]])",
+     "The transform along two axes, the last ones unless told." MANY,
+     "assert(gpu.fft.fft2(gpu.ones(4, 4))[{1, 1}] == gpu.complex(16))"},
+    {"ifft2", ifft2, "gpu.fft.ifft2(x [, s [, axes [, norm]]])", "The inverse of gpu.fft.fft2." MANY,
+     "local x = gpu.random.normal(0, 1, {4, 6})\nassert(gpu.fft.ifft2(gpu.fft.fft2(x)).real:allclose(x, 1e-4, 1e-5))"},
+    {"rfft2", rfft2, "gpu.fft.rfft2(x [, s [, axes [, norm]]])",
+     "The transform of real numbers along two axes: the last one's first half." MANY,
+     "assert(gpu.fft.rfft2(gpu.ones(4, 6)).shape[2] == 4)"},
+    {"irfft2", irfft2, "gpu.fft.irfft2(x [, s [, axes [, norm]]])",
+     "The inverse of gpu.fft.rfft2, as real numbers." MANY,
+     "local x = gpu.random.normal(0, 1, {4, 6})\nassert(gpu.fft.irfft2(gpu.fft.rfft2(x)):allclose(x, 1e-4, 1e-5))"},
+    {"fftn", fftn, "gpu.fft.fftn(x [, s [, axes [, norm]]])",
+     "The transform along several axes: all of them or, of given lengths, so many of the last." MANY,
+     "assert(gpu.fft.fftn(gpu.ones(2, 3, 4))[{1, 1, 1}] == gpu.complex(24))"},
+    {"ifftn", ifftn, "gpu.fft.ifftn(x [, s [, axes [, norm]]])", "The inverse of gpu.fft.fftn." MANY,
+     "local x = gpu.random.normal(0, 1, {2, 3, 4})\nassert(gpu.fft.ifftn(gpu.fft.fftn(x)).real:allclose(x, 1e-4, 1e-5))"},
+    {"rfftn", rfftn, "gpu.fft.rfftn(x [, s [, axes [, norm]]])",
+     "The transform of real numbers along several axes: the last one's first half." MANY,
+     "assert(gpu.fft.rfftn(gpu.ones(2, 3, 4)).shape[3] == 3)"},
+    {"irfftn", irfftn, "gpu.fft.irfftn(x [, s [, axes [, norm]]])",
+     "The inverse of gpu.fft.rfftn, as real numbers." MANY,
+     "local x = gpu.random.normal(0, 1, {2, 3, 4})\nassert(gpu.fft.irfftn(gpu.fft.rfftn(x)):allclose(x, 1e-4, 1e-5))"},
+    {"fftfreq", fftfreq, "gpu.fft.fftfreq(n [, d] [, dtype] [, device])",
+     "The frequencies of a transform's elements, in cycles per unit of the distance d between samples (1 unless told).",
+     "assert(gpu.fft.fftfreq(4, 0.5):equal(gpu.array({0, 0.5, -1, -0.5})))"},
+    {"rfftfreq", rfftfreq, "gpu.fft.rfftfreq(n [, d] [, dtype] [, device])",
+     "The frequencies of the elements that gpu.fft.rfft of n numbers gives.",
+     "assert(gpu.fft.rfftfreq(4, 0.5):equal(gpu.array({0, 0.5, 1})))"},
+    {"fftshift", fftshift, "gpu.fft.fftshift(x [, axes])",
+     "Frequency 0 in the middle: every axis, or those told, rolled by half its length.",
+     "assert(gpu.fft.fftshift(gpu.array({0, 1, -2, -1})):equal(gpu.array({-2, -1, 0, 1})))"},
+    {"ifftshift", ifftshift, "gpu.fft.ifftshift(x [, axes])", "The inverse of gpu.fft.fftshift.",
+     "local x = gpu.range(5)\nassert(gpu.fft.ifftshift(gpu.fft.fftshift(x)):equal(x))"},
+    {0}};
+
+static int missing(lua_State *L)
+{
+    if (lua_type(L, 2) != LUA_TSTRING) return 0;
+    return lg_raise_unknown(L, "gpu.fft has no function", lua_tostring(L, 2), 1, 0);
+}
+
+void lg_open_fft(lua_State *L)
+{
+    lua_newtable(L);
+    lg_register(L, "gpu.fft", rows);
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, missing);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+    lua_setfield(L, -2, "fft");
+}
