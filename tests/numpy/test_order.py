@@ -34,7 +34,7 @@ def selections(r, g):
     shape = r.choice([(1,), (2,), (64,), (65,), (4097,), (300000,), (3, 1000), (40, 17), (5, 2, 300)])
     x = g.standard_normal(shape)
     if r.random() < 0.4:
-        x = np.round(x * 3)  # many equal ones
+        x = np.round(x * 3) + 0.0  # many equal ones, and no -0.0
     if r.random() < 0.2:
         x.flat[g.integers(x.size)] = np.nan
     x = x.astype(r.choice(["float32", "float64", "float32", "int32", "int64"]) if not np.isnan(x).any() else "float32")
