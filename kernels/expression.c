@@ -15,6 +15,7 @@ struct kn_expression {
     bool converts; /* to form.dtype; else it is an operation */
     enum kn_op op;
     int arity, cost, leaves;
+    bool costly;          /* to compute, compared with storing it and reading it again on the host */
     int uses;             /* computations on the way to something else, which did not keep it: by weight */
     unsigned noted, seen; /* the last walks that counted it and that came by, and what the latter noted: */
     int node;
@@ -22,7 +23,7 @@ struct kn_expression {
 };
 
 /* What is needed again when its uses weigh this much is kept. Computing it anew for a second reduction is cheaper than
- * storing it: so a softmax, say, reads its operand three times and writes nothing but its result. */
+ * storing it: so a softmax on a GPU, say, reads its operand three times and writes nothing but its result. */
 enum { USE_BY_REDUCTION = 1, USE_BY_ELEMENTS = 2, USES_TO_KEEP = 2 };
 
 /* Walks are numbered, so that a node is visited once however many others use it. */
@@ -109,12 +110,29 @@ static enum rt_status make_form(struct rt_device *d, enum rt_dtype dtype, int nd
     return RT_OK;
 }
 
+static bool is_costly(enum kn_op op)
+{
+    switch (op) {
+    case KN_DIV:
+    case KN_RECIPROCAL:
+    case KN_COPYSIGN:
+    case KN_HEAVISIDE:
+    case KN_LERP:
+    case KN_SQRT:
+    case KN_DEG2RAD:
+    case KN_RAD2DEG:
+    case KN_LEAKY_RELU: return false;
+    default: return kn_op_texts[op].rule == KN_RULE_FLOAT; /* exp, sin and so on */
+    }
+}
+
 /* Every operand may need a node for itself and one for its conversion. */
 static enum rt_status measure(struct kn_expression *x, const struct kn_source *args, int arity, struct rt_error *e)
 {
     x->cost = 1;
     for (int i = 0; i < arity; i++) {
         x->cost += args[i].expression ? kn_expression_cost(args[i].expression) + 1 : 2;
+        x->costly |= args[i].expression && !evaluated(args[i].expression) && args[i].expression->costly;
         x->leaves += args[i].expression ? leaves_of(args[i].expression) : args[i].operand.array != NULL;
     }
     if (x->cost > KN_MAX_NODES || x->leaves > KN_MAX_LEAVES)
@@ -179,6 +197,7 @@ enum rt_status kn_expression_new(enum kn_op op, const struct kn_source *args, st
     struct kn_expression *x = new_node(arity, e);
     if (!x) return RT_NOMEM;
     x->op = op;
+    x->costly = is_costly(op);
     enum rt_status status = infer(op, args, &x->form, e);
     if (status == RT_OK) status = measure(x, args, arity, e);
     if (status == RT_OK) {
@@ -289,11 +308,12 @@ static enum rt_status settle(struct kn_expression *x, struct rt_error *e)
     return status;
 }
 
-enum rt_status kn_expression_program(struct kn_expression *x, struct kn_program *p, struct rt_error *e)
+enum rt_status kn_expression_program(struct kn_expression *x, bool again, struct kn_program *p, struct rt_error *e)
 {
     enum rt_status status = RT_OK;
     if (!evaluated(x)) {
-        status = x->uses >= USES_TO_KEEP ? settle(x, e) : settle_parts(x, USE_BY_REDUCTION, new_walk(), e);
+        bool keep = x->uses >= USES_TO_KEEP || (again && x->costly && !kn_runs_generated(rt_array_device(&x->form)));
+        status = keep ? settle(x, e) : settle_parts(x, USE_BY_REDUCTION, new_walk(), e);
         if (x->uses < USES_TO_KEEP) x->uses += USE_BY_REDUCTION;
     }
     return status == RT_OK ? make_program(x, p, e) : status;

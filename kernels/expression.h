@@ -49,7 +49,8 @@ const struct rt_array *kn_expression_value(const struct kn_expression *x);
 enum rt_status kn_expression_write(struct kn_expression *x, struct rt_array *out, struct rt_error *e);
 
 /* The elements as a program, for reductions that need not have them stored; what it reads is borrowed from the node
- * until that is evaluated or released. As with evaluating, parts that have been computed often enough are kept. */
-enum rt_status kn_expression_program(struct kn_expression *x, struct kn_program *p, struct rt_error *e);
+ * until that is evaluated or released. As with evaluating, parts that have been computed often enough are kept; with
+ * `again`, which says that the elements will be wanted once more, the whole when it is cheaper to store. */
+enum rt_status kn_expression_program(struct kn_expression *x, bool again, struct kn_program *p, struct rt_error *e);
 
 #endif

@@ -77,7 +77,7 @@ void lg_evaluate(lua_State *L, struct rt_array *a)
     *a = value;
 }
 
-void lg_elements(lua_State *L, const struct rt_array *a, struct kn_program *p)
+void lg_elements(lua_State *L, const struct rt_array *a, bool keepdims, struct kn_program *p)
 {
     const struct lg_array *l = (const struct lg_array *)a;
     struct rt_error *e = lg_error_box(L);
@@ -86,7 +86,7 @@ void lg_elements(lua_State *L, const struct rt_array *a, struct kn_program *p)
     if (l->expression && kn_expression_room(l->expression) < KN_REDUCED_NODES)
         lg_evaluate(L, (struct rt_array *)(uintptr_t)a);
     if (l->expression) {
-        lg_check(L, kn_expression_program(l->expression, p, e));
+        lg_check(L, kn_expression_program(l->expression, keepdims, p, e));
     } else {
         kn_program_start(p);
         lg_check(L, kn_program_array(p, a, &node, e));

@@ -26,8 +26,8 @@ void lg_wait_no_more(struct rt_array *a);
 /* Makes its elements be there. lg_check_array does it. [raises] */
 void lg_evaluate(lua_State *L, struct rt_array *a);
 /* The array's elements as a program, for reductions: of one that waits its expression, which need not be stored then.
- * Good until Lua runs again, so it comes last. [raises] */
-void lg_elements(lua_State *L, const struct rt_array *a, struct kn_program *p);
+ * Good until Lua runs again, so it comes last. A result with keepdims is there to meet the array again. [raises] */
+void lg_elements(lua_State *L, const struct rt_array *a, bool keepdims, struct kn_program *p);
 /* Before anything writes to the array's storage: evaluates what reads it. [raises] */
 void lg_before_write(lua_State *L, const struct rt_array *a);
 /* Everything that waits. [raises] */

@@ -27,7 +27,7 @@ static const struct rt_array *push_vector_norm(lua_State *L, const struct rt_arr
 {
     struct kn_program p;
     struct rt_array *out = lg_new_array(L);
-    lg_elements(L, a, &p);
+    lg_elements(L, a, keepdims, &p);
     lg_check(L, kn_norm(&p, axes, keepdims, order, out, lg_error_box(L)));
     return out;
 }

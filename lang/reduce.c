@@ -74,7 +74,7 @@ static int reduce(lua_State *L)
     const struct rt_array *a = lg_check_form(L, 1);
     lg_check_reduction(L, 2, a->ndim, NULL, &r);
     struct rt_array *out = lg_new_array(L);
-    lg_elements(L, a, &p);
+    lg_elements(L, a, r.keepdims, &p);
     lg_check(L, kn_program_reduce(&p, op, r.axes, r.keepdims, out, lg_error_box(L)));
     return r.value ? lg_push_number_of(L) : 1;
 }

@@ -12,7 +12,7 @@ static int variance_or(lua_State *L, bool root)
     lg_check_reduction(L, 2, a->ndim, "ddof", &r);
     if (!lua_istable(L, 2) || lua_rawlen(L, 2) > 0) r.number = luaL_optnumber(L, 4, 0);
     struct rt_array *out = lg_new_array(L);
-    lg_elements(L, a, &p);
+    lg_elements(L, a, r.keepdims, &p);
     lg_check(L, kn_variance(&p, r.axes, r.keepdims, r.number, root, out, lg_error_box(L)));
     return r.value ? lg_push_number_of(L) : 1;
 }
@@ -39,7 +39,7 @@ static int norm(lua_State *L)
         lg_check_reduction(L, 3, a->ndim, NULL, &r);
     }
     struct rt_array *out = lg_new_array(L);
-    lg_elements(L, a, &p);
+    lg_elements(L, a, r.keepdims, &p);
     lg_check(L, kn_norm(&p, r.axes, r.keepdims, r.number, out, lg_error_box(L)));
     return r.value ? lg_push_number_of(L) : 1;
 }
@@ -51,7 +51,7 @@ static int logsumexp(lua_State *L)
     const struct rt_array *a = lg_check_form(L, 1);
     lg_check_reduction(L, 2, a->ndim, NULL, &r);
     struct rt_array *out = lg_new_array(L);
-    lg_elements(L, a, &p);
+    lg_elements(L, a, r.keepdims, &p);
     lg_check(L, kn_logsumexp(&p, r.axes, r.keepdims, out, lg_error_box(L)));
     return r.value ? lg_push_number_of(L) : 1;
 }
@@ -63,7 +63,7 @@ static int count_nonzero(lua_State *L)
     const struct rt_array *a = lg_check_form(L, 1);
     lg_check_reduction(L, 2, a->ndim, NULL, &r);
     struct rt_array *out = lg_new_array(L);
-    lg_elements(L, a, &p);
+    lg_elements(L, a, r.keepdims, &p);
     lg_check(L, kn_count_nonzero(&p, r.axes, r.keepdims, out, lg_error_box(L)));
     return r.value ? lg_push_number_of(L) : 1;
 }
