@@ -141,12 +141,10 @@ static void write_copy(const struct generated *g, struct kn_text *t)
     kn_put(t, "p.out[%s] = p.a0[%s];\n}\n", to, from);
 }
 
-static void write_program(const void *context, struct kn_text *t)
+static void write_kernel(const struct generated *g, struct kn_text *t)
 {
-    const struct generated *g = context;
     const struct kn_program *p = g->program;
     char index[1024], result[16], pointer[16];
-    kn_put_prelude(t);
     kn_put(t, "typedef %s I;\n", g->key.wide ? "long long" : "int");
     write_struct(g, t);
     kn_put(t, "extern \"C\" __global__ void __launch_bounds__(%d) kn(const Arguments p) {\nconst I n = (I)p.n;\n",
@@ -170,6 +168,25 @@ static void write_program(const void *context, struct kn_text *t)
         kn_put(t, "}\n");
     }
     kn_put(t, "}\n");
+}
+
+static void write_program(const void *context, struct kn_text *t)
+{
+    kn_put_prelude(t);
+    write_kernel(context, t);
+}
+
+enum rt_status kn_program_source(const struct kn_program *p, struct kn_text *t, struct rt_error *e)
+{
+    struct rt_array form;
+    struct kn_space s;
+    struct generated g;
+    enum rt_status status = kn_program_form(p, &form, e);
+    if (status != RT_OK) return status;
+    kn_space_make(p->arrays, p->leaves, &form, &s);
+    make_key(p, &s, form.dtype, &g);
+    write_kernel(&g, t);
+    return t->failed ? rt_fail(e, RT_NOMEM, "out of memory for the text of a generated kernel") : RT_OK;
 }
 
 enum rt_status kn_cuda_run(const struct kn_program *p, const struct rt_array *out, struct rt_error *e)

@@ -7,6 +7,7 @@ struct operand {
     struct kn_expression *expression; /* one reference */
     struct rt_array array;            /* one reference, when expression is NULL and this has a storage */
     struct kn_operand number;
+    bool full; /* as in struct kn_source */
 };
 
 struct kn_expression {
@@ -145,7 +146,7 @@ static void keep_args(struct kn_expression *x, const struct kn_source *args, int
     for (int i = 0; i < arity; i++) {
         struct operand *to = &x->args[i];
         const struct kn_source *from = &args[i];
-        *to = (struct operand){.number = from->operand};
+        *to = (struct operand){.number = from->operand, .full = from->full};
         to->number.array = NULL;
         if (from->expression && !evaluated(from->expression))
             to->expression = kn_expression_retain(from->expression);
@@ -246,37 +247,93 @@ bool kn_expression_reads(struct kn_expression *x, const struct rt_storage *s)
     return !evaluated(x) && walk_reads(x, s, new_walk());
 }
 
-static enum rt_status add_node(struct kn_expression *x, struct kn_program *p, unsigned walk, int *node,
-                               struct rt_error *e)
+/* A program that grows out of a graph, and what is told of it when somebody asks. */
+struct builder {
+    struct kn_program *p;
+    struct kn_explanation *explanation; /* or NULL */
+    unsigned walk;
+    struct rt_error *e;
+};
+
+/* Bytes that reading or writing all elements moves: those that broadcasting repeats count once. */
+static int64_t bytes_of(const struct rt_array *a)
+{
+    int64_t bytes = rt_dtypes[a->dtype].size;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->strides[i] != 0 || a->shape[i] == 0) bytes *= a->shape[i];
+    return bytes;
+}
+
+static enum rt_status add_array(struct builder *b, const struct rt_array *a, enum kn_cut cut, int *node)
+{
+    enum rt_status status = kn_program_array(b->p, a, node, b->e);
+    if (status == RT_OK && b->explanation) b->explanation->cuts[b->p->nodes[*node].leaf] = cut;
+    return status;
+}
+
+static bool is_kept(const struct kn_expression *x)
+{
+    return x->uses >= USES_TO_KEEP && x->references > 1;
+}
+
+static void note_operation(struct kn_explanation *to, const struct kn_expression *x)
+{
+    to->operations++;
+    to->eager_written += bytes_of(&x->form);
+    for (int i = 0; i < x->arity; i++) {
+        const struct operand *a = &x->args[i];
+        if (a->expression || a->array.storage)
+            to->eager_read += bytes_of(a->expression ? &a->expression->form : &a->array);
+    }
+}
+
+static enum rt_status add_node(struct kn_expression *x, struct builder *b, int *node)
 {
     int nodes[3] = {0};
     enum rt_status status = RT_OK;
-    if (evaluated(x)) return kn_program_array(p, &x->value, node, e);
-    if (x->seen != walk) {
-        for (int i = 0; i < x->arity && status == RT_OK; i++) {
-            struct operand *a = &x->args[i];
-            if (a->expression)
-                status = add_node(a->expression, p, walk, &nodes[i], e);
-            else if (a->array.storage)
-                status = kn_program_array(p, &a->array, &nodes[i], e);
-            else
-                status = kn_program_number(p, &a->number, &nodes[i], e);
-        }
-        if (status == RT_OK)
-            status = x->converts ? kn_program_convert(p, nodes[0], x->form.dtype, &x->node, e)
-                                 : kn_program_op(p, x->op, nodes, &x->node, e);
-        x->seen = walk;
+    if (evaluated(x)) return add_array(b, &x->value, KN_CUT_NONE, node);
+    if (x->seen == b->walk) {
+        *node = x->node;
+        return RT_OK;
     }
+    for (int i = 0; i < x->arity && status == RT_OK; i++) {
+        struct operand *a = &x->args[i];
+        if (a->expression && b->explanation && !evaluated(a->expression) && is_kept(a->expression))
+            status = add_array(b, &a->expression->form, KN_CUT_AGAIN, &nodes[i]);
+        else if (a->expression)
+            status = add_node(a->expression, b, &nodes[i]);
+        else if (a->array.storage)
+            status = add_array(b, &a->array, a->full ? KN_CUT_FULL : KN_CUT_NONE, &nodes[i]);
+        else
+            status = kn_program_number(b->p, &a->number, &nodes[i], b->e);
+    }
+    if (status == RT_OK)
+        status = x->converts ? kn_program_convert(b->p, nodes[0], x->form.dtype, &x->node, b->e)
+                             : kn_program_op(b->p, x->op, nodes, &x->node, b->e);
+    x->seen = b->walk;
     *node = x->node;
+    if (b->explanation) note_operation(b->explanation, x);
     return status;
 }
 
 /* The graph as a program, whose leaves are borrowed from it. */
 static enum rt_status make_program(struct kn_expression *x, struct kn_program *p, struct rt_error *e)
 {
+    struct builder b = {.p = p, .walk = new_walk(), .e = e};
     int node;
     kn_program_start(p);
-    return add_node(x, p, new_walk(), &node, e);
+    return add_node(x, &b, &node);
+}
+
+enum rt_status kn_expression_explain(struct kn_expression *x, struct kn_explanation *out, struct rt_error *e)
+{
+    struct builder b = {.p = &out->program, .explanation = out, .walk = new_walk(), .e = e};
+    int node;
+    memset(out, 0, sizeof *out);
+    enum rt_status status = add_node(x, &b, &node);
+    for (int i = 0; i < out->program.leaves; i++) out->read += bytes_of(out->program.arrays[i]);
+    out->written = bytes_of(&x->form);
+    return status;
 }
 
 static enum rt_status settle(struct kn_expression *x, struct rt_error *e);
@@ -289,7 +346,7 @@ static enum rt_status settle_parts(struct kn_expression *x, int use, unsigned wa
         struct kn_expression *part = x->args[i].expression;
         if (!part || evaluated(part) || part->noted == walk) continue;
         part->noted = walk;
-        if (part->uses >= USES_TO_KEEP && part->references > 1)
+        if (is_kept(part))
             status = settle(part, e);
         else
             status = settle_parts(part, use, walk, e);

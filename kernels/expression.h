@@ -16,6 +16,7 @@ struct kn_expression;
 struct kn_source {
     struct kn_expression *expression;
     struct kn_operand operand;
+    bool full; /* the array was evaluated because the graph had become too large: told by explanations */
 };
 
 /* A new node with one reference. Errors as for kn_apply, but for memory: only the node's own is needed. RT_UNSUPPORTED
@@ -52,5 +53,20 @@ enum rt_status kn_expression_write(struct kn_expression *x, struct rt_array *out
  * until that is evaluated or released. As with evaluating, parts that have been computed often enough are kept; with
  * `again`, which says that the elements will be wanted once more, the whole when it is cheaper to store. */
 enum rt_status kn_expression_program(struct kn_expression *x, bool again, struct kn_program *p, struct rt_error *e);
+
+/* What evaluating would do. */
+struct kn_explanation {
+    struct kn_program program; /* borrowed from the expression, as by kn_expression_program */
+    enum kn_cut {
+        KN_CUT_NONE,  /* the leaf is an array of its own */
+        KN_CUT_AGAIN, /* a part that is evaluated first, since it has been computed on the way before */
+        KN_CUT_FULL   /* a part that was evaluated when the graph had become too large */
+    } cuts[KN_MAX_LEAVES];
+    int operations;
+    int64_t read, written;             /* bytes */
+    int64_t eager_read, eager_written; /* by one operation after the other */
+};
+/* Changes nothing: neither is anything evaluated, nor does it count as a use. */
+enum rt_status kn_expression_explain(struct kn_expression *x, struct kn_explanation *out, struct rt_error *e);
 
 #endif

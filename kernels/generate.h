@@ -55,6 +55,8 @@ struct kn_node_key {
 };
 void kn_node_keys(const struct kn_program *p, struct kn_node_key *keys);
 
+/* The kernel of a program that is evaluated into a new array, without those functions. */
+enum rt_status kn_program_source(const struct kn_program *p, struct kn_text *t, struct rt_error *e);
 /* Declares nothing: adds the functions that expressions of ops.def call. First thing in every text. */
 void kn_put_prelude(struct kn_text *t);
 

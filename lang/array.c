@@ -419,9 +419,9 @@ void lg_open_array(lua_State *L)
     static const struct lg_function *const methods[] = {
         lg_array_methods,        lg_shape_methods,   lg_reduce_methods, lg_describe_methods,
         lg_sparse_array_methods, lg_complex_methods, lg_dlpack_methods};
-    static const struct lg_function *const both[] = {lg_statistics_functions, lg_contract_functions,
-                                                     lg_compose_functions,    lg_sort_functions,
-                                                     lg_histogram_functions,  lg_conv_functions};
+    static const struct lg_function *const both[] = {
+        lg_statistics_functions, lg_contract_functions, lg_compose_functions, lg_sort_functions,
+        lg_histogram_functions,  lg_conv_functions,     lg_explain_functions};
     lg_memory_enter(L);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) lg_register(L, "gpu", functions[i]);
     for (size_t i = 0; i < sizeof both / sizeof *both; i++) lg_register(L, "gpu", both[i]);

@@ -41,7 +41,7 @@ static void find_sources(enum kn_op op, const struct kn_operand *args, struct kn
 {
     for (int i = 0; i < kn_ops[op].arity; i++) {
         const struct lg_array *l = (const struct lg_array *)args[i].array;
-        sources[i] = (struct kn_source){l ? l->expression : NULL, args[i]};
+        sources[i] = (struct kn_source){.expression = l ? l->expression : NULL, .operand = args[i]};
     }
 }
 
@@ -50,9 +50,11 @@ static struct kn_expression *new_expression(lua_State *L, enum kn_op op, const s
 {
     struct kn_source sources[MAX_ARITY] = {{0}};
     struct kn_expression *x = NULL;
+    bool full[MAX_ARITY] = {false};
     for (;;) {
         int greatest = -1;
         find_sources(op, args, sources);
+        for (int i = 0; i < kn_ops[op].arity; i++) sources[i].full = full[i];
         enum rt_status status = kn_expression_new(op, sources, &x, lg_error_box(L));
         for (int i = 0; i < kn_ops[op].arity; i++)
             if (sources[i].expression && (greatest < 0 || kn_expression_cost(sources[i].expression) >
@@ -64,6 +66,7 @@ static struct kn_expression *new_expression(lua_State *L, enum kn_op op, const s
         }
         rt_error_clear(lg_error_box(L));
         lg_evaluate(L, (struct rt_array *)(uintptr_t)args[greatest].array);
+        full[greatest] = true;
     }
 }
 

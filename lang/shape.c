@@ -224,12 +224,13 @@ static int convert_here(lua_State *L, const struct rt_array *a, enum rt_dtype dt
 {
     struct rt_array *out = lg_new_array(L);
     struct kn_expression *x = NULL;
-    struct kn_source from = {((const struct lg_array *)a)->expression, {.array = a}};
+    struct kn_source from = {.expression = ((const struct lg_array *)a)->expression, .operand = {.array = a}};
     enum rt_status status = kn_expression_convert(&from, dtype, &x, lg_error_box(L));
     if (status == RT_UNSUPPORTED && from.expression) {
         rt_error_clear(lg_error_box(L));
         lg_evaluate(L, lg_check_form(L, 1));
         from.expression = NULL;
+        from.full = true;
         status = kn_expression_convert(&from, dtype, &x, lg_error_box(L));
     }
     lg_check(L, status);

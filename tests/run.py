@@ -33,7 +33,7 @@ import threading
 import time
 import xml.etree.ElementTree as ET
 
-GENERATED = ["ops", "reduce", "statistics", "convert", "index", "gather", "rearrange", "random", "scan", "contract", "sort", "linalg", "order", "conv", "sparse", "complex", "fft"]
+GENERATED = ["ops", "reduce", "statistics", "convert", "index", "gather", "rearrange", "random", "scan", "contract", "sort", "linalg", "order", "explain", "conv", "sparse", "complex", "fft"]
 STOCK = ["create", "kernel"]
 CHECKED = ["async", "cooperative", "functions", "graph", "grid", "guide", "histogram", "image", "language",
            "learning", "linear", "mandelbrot", "matmul", "matrix", "physics", "reduction", "saxpy",

@@ -1,0 +1,83 @@
+-- gpu.explain: what waits, what evaluating it would do, and that asking changes nothing.
+local test = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+
+for _, device in ipairs(test.devices()) do
+  local function lazily(name, f)
+    test.test(name .. " on " .. device, function()
+      local former = gpu.lazy("always")
+      local restore <close> = setmetatable({}, { __close = function() gpu.lazy(former) end })
+      f()
+    end)
+  end
+
+  lazily("bytes, operations and arrays of a chain", function()
+    local x, y = gpu.ones({ 30, 40 }, device), gpu.ones({ 40 }, "float64", device)
+    local z = (x * y + 1):sqrt()
+    local e = gpu.explain(z)
+    test.eq(e.operations, 3)
+    test.eq(e.arrays, 2)
+    test.eq(e.read, 30 * 40 * 4 + 40 * 8)
+    test.eq(e.written, 30 * 40 * 8)
+    test.eq(e.eager, e.read + 5 * 30 * 40 * 8) -- two intermediate results, written and read, and the last one
+    local text = tostring(e)
+    for _, part in ipairs { "3 operations in one", "float64 (30, 40) on " .. device, "float64 (40,), broadcast",
+      "float32 (30, 40), contiguous", "= mul(", "= sqrt(", "__global__" } do
+      assert(text:find(part, 1, true), part .. " is missing in\n" .. text)
+    end
+    assert(e.source:find("\n  const I n = (I)p.n;", 1, true), e.source)
+    assert(e.source:find("p.out[", 1, true))
+    local html = getmetatable(e).__display(e)["text/html"]
+    assert(html:find("&lt; n", 1, true) and not html:find("< n", 1, true) and html:find("= mul(", 1, true))
+    test.eq(z:sum(), 30 * 40 * math.sqrt(2))
+  end)
+
+  lazily("layouts of what is read", function()
+    local x = gpu.ones({ 20, 20 }, device)
+    assert(tostring(gpu.explain(x.T + 1)):find("(20, 20), strided", 1, true))
+    assert(tostring(gpu.explain(x + x[1])):find("(20,), broadcast", 1, true))
+    assert(tostring(gpu.explain(x:to("int8") + gpu.ones({}, "int8", device))):find("int8 (), broadcast", 1, true))
+    assert(tostring(gpu.explain(x:gt(2):where(x, 3))):find(", 3)", 1, true))
+  end)
+
+  lazily("nothing waits", function()
+    local x = gpu.ones(5, device)
+    local e = x:explain()
+    assert(e.operations == 0 and e.read == 0 and e.written == 0 and e.source == nil)
+    assert(tostring(e):find("nothing waits", 1, true))
+    local y = x + 1
+    test.eq(y:explain().operations, 1)
+    gpu.evaluate(y)
+    test.eq(y:explain().operations, 0)
+    local empty = gpu.explain(gpu.zeros({ 0, 3 }, device) + 1)
+    assert(empty.read == 0 and empty.written == 0 and empty.operations == 1)
+    assert(not pcall(gpu.explain, 3))
+  end)
+
+  lazily("where an expression is cut off", function()
+    local x = gpu.ones(100, device)
+    local y = (x * 2):exp()
+    gpu.evaluate(y + 1)
+    local again = gpu.explain(y + 2)
+    assert(again.operations == 1 and tostring(again):find("needed again", 1, true), tostring(again))
+    test.eq(gpu.explain(y + 2).operations, 1) -- asking is no use of it
+    local many = x
+    for i = 1, 100 do many = many + i end
+    local full = many:explain()
+    assert(full.operations < 100 and tostring(full):find("too large for one kernel", 1, true))
+    test.eq(many[1], 1 + 100 * 101 / 2)
+  end)
+
+  lazily("asking evaluates nothing", function()
+    local x = gpu.ones(1000, device)
+    collectgarbage()
+    local before = gpu.memory(device).in_use
+    local y = x * 2 + 1
+    for _ = 1, 5 do tostring(y:explain()) end
+    assert(gpu.memory(device).in_use <= before)
+    x:fill(7)
+    test.eq(y[1], 3)
+  end)
+end
+
+test.done()
