@@ -116,6 +116,11 @@ $(BUILD)/tests/driver/%: tests/driver/%.c $(BUILD)/driver/libcuda.so.1
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< -L$(BUILD)/driver -lcuda $(NVRTC) \
 	  -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../driver',-rpath,$(abspath $(dir $(NVRTC))) -lm
+# Stands in for cuBLAS where there is no GPU.
+$(BUILD)/tests/driver/libcublas.so.13: tests/driver/cublas.c $(BUILD)/driver/libcuda.so.1
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) -shared -o $@ $< -L$(BUILD)/driver -lcuda
 $(BUILD)/tests/bench/%: tests/bench/%.c $(LIBOBJ)
 	@mkdir -p $(@D)
 	$(call say,LD)
@@ -196,7 +201,7 @@ test: test-deps
 	@$(MAKE) test-build
 	@$(PYTHON) tests/run.py --build $(BUILD) $(if $(T),--only '$(T)')
 test-build: all drivers $(UNIT) $(FUZZ)
-drivers: $(DRIVER)
+drivers: $(DRIVER) $(BUILD)/tests/driver/libcublas.so.13
 .PHONY: test-build drivers
 test-all: test-deps
 	@$(MAKE) test-build

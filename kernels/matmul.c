@@ -1,4 +1,4 @@
-/* Matrix products: shapes and types here; matmul_host.c and matmul_cuda.c multiply. */
+/* Matrix products: shapes and types here; matmul_host.c, matmul_cublas.c and matmul_cuda.c multiply. */
 #include "kernels/matmul.h"
 #include <string.h>
 
@@ -90,6 +90,7 @@ static enum rt_status multiply(struct kn_product *p, const struct rt_array *a, c
     choose_batches(a, b, out, p);
     join_rows(p);
     if (p->inner == 0) return kn_fill(out, &(struct kn_operand){0}, e);
+    if (kn_matmul_cublas(p, a, b, out)) return RT_OK;
     if (kn_runs_generated(rt_array_device(out))) return kn_matmul_cuda(p, a, b, out, e);
     p->a = rt_array_host(a);
     p->b = rt_array_host(b);

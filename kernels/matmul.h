@@ -1,4 +1,4 @@
-/* Matrix products: what matmul.c has worked out for those who multiply (matmul_host.c, matmul_cuda.c). */
+/* Matrix products: what matmul.c has worked out for those who multiply (matmul_host.c, matmul_cublas.c, matmul_cuda.c). */
 #ifndef KN_MATMUL_H
 #define KN_MATMUL_H
 
@@ -20,5 +20,8 @@ struct kn_product {
 enum rt_status kn_matmul_host(const struct kn_product *p, struct rt_error *e);
 enum rt_status kn_matmul_cuda(const struct kn_product *p, const struct rt_array *a, const struct rt_array *b,
                               const struct rt_array *out, struct rt_error *e);
+/* By cuBLAS, where it is there and can and the product is large; false where nothing was done. */
+bool kn_matmul_cublas(const struct kn_product *p, const struct rt_array *a, const struct rt_array *b,
+                      const struct rt_array *out);
 
 #endif

@@ -36,6 +36,12 @@ static const struct row {
          "file or folder.",
          {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so", NULL},
          FROM_CUDA},
+    [RT_LIB_CUBLAS] = {"cuBLAS",
+                       "LUNARRAY_CUBLAS",
+                       "Get it by `pip install nvidia-cublas` or with the CUDA toolkit, or set LUNARRAY_CUBLAS to its "
+                       "file or folder. GPUs multiply matrices without it, but slower.",
+                       {"libcublas.so.13", "libcublas.so.12", NULL},
+                       FROM_CUDA},
     [RT_LIB_OPENBLAS] =
         {"OpenBLAS",
          "LUNARRAY_OPENBLAS",
@@ -371,7 +377,7 @@ static void run_search(struct search *s, const struct row *row)
 
 static const char *const toolkit_libraries[] = {"lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "lib",
                                                 NULL};
-static const char *const wheel_libraries[] = {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib", NULL};
+static const char *const wheel_libraries[] = {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib", "nvidia/cublas/lib", NULL};
 static const char *const toolkit_includes[] = {"include", "targets/x86_64-linux/include", "targets/sbsa-linux/include",
                                                NULL};
 static const char *const wheel_includes[] = {"nvidia/cu13/include", "nvidia/cuda_runtime/include", NULL};

@@ -59,6 +59,18 @@ local comparisons = {
     local x = gpu.linspace(-1, 1, 130 * 70, "float32", d):reshape(130, 70)
     return gpu.matmul(x, x.T)
   end },
+  { "large matmul", 1e-3, function(d)
+    local x = gpu.linspace(-1, 1, 260 * 300, "float32", d):reshape(260, 300)
+    return gpu.matmul(x.T, x) + gpu.matmul(x.T["::, 1:200"], x["1:200, ::"]:copy())
+  end },
+  { "large matmul of float16", 1e-2, function(d)
+    local x = gpu.linspace(-1, 1, 300 * 300, "float32", d):reshape(300, 300):to("float16")
+    return gpu.matmul(x, x)
+  end },
+  { "batches of products", 1e-9, function(d)
+    local x = gpu.linspace(-1, 1, 30 * 70 * 50, "float64", d):reshape(30, 70, 50)
+    return gpu.matmul(x, x:transpose(2, 3))
+  end },
 }
 
 local kernels = {
