@@ -134,9 +134,9 @@ static bool emit_row(struct decoder *d, const struct op_row *row, op_function ru
 bool simt_decode_plain(struct decoder *d, const struct shape *s)
 {
     op_function run;
-    bool limit = !strcmp(s->key, "min.f32") || !strcmp(s->key, "max.f32");
-    char three[16];
-    snprintf(three, sizeof three, "+%.3s3.f32", s->key); /* of three numbers */
+    bool limit = !strncmp(s->key, "min.", 4) || !strncmp(s->key, "max.", 4);
+    char three[sizeof s->key + 2];
+    snprintf(three, sizeof three, "+%.3s3%s", s->key, s->key + 3); /* of three numbers */
     const struct op_row *row = simt_find_row(d, limit && d->in->operand_count == 4 ? three : s->key, s->flags, &run);
     if (!row) return simt_decode_unsupported(d);
     int immediates = strcmp(d->in->opcode, "slct") ? s->type_count - 1 : 0; /* the type that they have */

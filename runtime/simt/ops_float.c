@@ -100,6 +100,8 @@ SIMPLE(min_f32, extreme(i, x, y, false))
 SIMPLE(max_f32, extreme(i, x, y, true))
 SIMPLE(min_f32_3, extreme(i, extreme(i, x, y, false), enter(i, f32_at(R, i->c)[l]), false))
 SIMPLE(max_f32_3, extreme(i, extreme(i, x, y, true), enter(i, f32_at(R, i->c)[l]), true))
+SIMPLE(min_abs_f32_3, extreme(i, extreme(i, fabsf(x), fabsf(y), false), fabsf(enter(i, f32_at(R, i->c)[l])), false))
+SIMPLE(max_abs_f32_3, extreme(i, extreme(i, fabsf(x), fabsf(y), true), fabsf(enter(i, f32_at(R, i->c)[l])), true))
 SIMPLE(copysign_f32, copysignf(y, x))
 
 static double flush64(double x)
@@ -177,6 +179,8 @@ static const struct op_row rows[] = {
     {"max.abs.f32", "www", max_f32, NULL, F_NAN | F_XORSIGN | F_FTZ},
     {"+min3.f32", "wwww", min_f32_3, NULL, F_NAN | F_FTZ},
     {"+max3.f32", "wwww", max_f32_3, NULL, F_NAN | F_FTZ},
+    {"+min3.abs.f32", "wwww", min_abs_f32_3, NULL, F_NAN | F_FTZ},
+    {"+max3.abs.f32", "wwww", max_abs_f32_3, NULL, F_NAN | F_FTZ},
     {"rcp.f64", "qq", rcp_f64_ftz, NULL, F_APPROX | F_FTZ},
     {"rsqrt.f64", "qq", rsqrt_f64_ftz, NULL, F_APPROX | F_FTZ},
     {"copysign.f32", "www", copysign_f32, NULL, 0},

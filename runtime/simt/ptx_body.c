@@ -158,12 +158,25 @@ bool ptx_registers(struct ptx_parser *p, bool in_list, struct ptx_var *out)
     return ptx_expect(p, ';');
 }
 
+/* A variable of global or constant memory in a function is one of the module, under a name of its own. */
+static bool static_variable(struct ptx_parser *p, const struct ptx_name *name, struct ptx_var *v)
+{
+    const char *function = p->func->name, *local = unique_name(p, name, -1);
+    if (!local) return false;
+    size_t room = strlen(function) + strlen(local) + 2;
+    v->name = ptx_new(p, room, 1);
+    if (!v->name) return false;
+    snprintf(v->name, room, "%s.%s", function, local);
+    return ptx_add_variable(p, v) && ptx_symbol_add(p, name, SYMBOL_STATIC, p->module->var_count - 1, 1);
+}
+
 static bool local_variable(struct ptx_parser *p, const struct ptx_var *type)
 {
     struct ptx_func *f = p->func;
     struct ptx_var v = *type;
     if (!ptx_variable(p, false, &v)) return false;
     const struct ptx_name *name = ptx_intern(p, v.name, strlen(v.name));
+    if (name && (v.space == PTX_GLOBAL || v.space == PTX_CONST)) return static_variable(p, name, &v);
     if (!name || !ptx_symbol_add(p, name, SYMBOL_VAR, f->var_count, 1)) return false;
     v.name = unique_name(p, name, -1);
     if (!v.name) return false;
@@ -337,7 +350,9 @@ static bool read_named(struct ptx_parser *p, struct ptx_operand *o)
     }
     if (!found && name->text[0] == '%') return read_special(p, name, o);
     o->kind = PTX_OP_SYMBOL;
-    o->symbol = found && s.kind == SYMBOL_VAR ? p->func->vars[s.index].name : name->text;
+    o->symbol = found && s.kind == SYMBOL_VAR      ? p->func->vars[s.index].name
+                : found && s.kind == SYMBOL_STATIC ? p->module->vars[s.index].name
+                                                   : name->text;
     return read_offset(p, &o->imm);
 }
 

@@ -189,7 +189,7 @@ static bool read_file(struct ptx_parser *p)
 
 /* ---- variables ---- */
 
-static bool add_variable(struct ptx_parser *p, const struct ptx_var *v)
+bool ptx_add_variable(struct ptx_parser *p, const struct ptx_var *v)
 {
     struct ptx_module *m = p->module;
     struct ptx_name *name = ptx_intern(p, v->name, strlen(v->name));
@@ -215,7 +215,7 @@ static bool module_variable(struct ptx_parser *p, enum ptx_space space, bool is_
         v = type;
         if (!ptx_variable(p, false, &v)) return false;
         v.is_extern = is_extern;
-        if (!add_variable(p, &v)) return false;
+        if (!ptx_add_variable(p, &v)) return false;
     } while (ptx_accept(p, ','));
     return ptx_expect(p, ';');
 }

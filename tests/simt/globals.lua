@@ -123,6 +123,27 @@ t.test("an array keeps the module it lies in", function()
   t.raises("freed", function() return c[1] end)
 end)
 
+t.test("variables that PTX declares in a function are the module's, each for its scope", function()
+  local k = gpu.kernel [[
+__global__ void count(unsigned *out) {
+  unsigned v;
+  asm volatile("{ .global .align 4 .u32 n = 7; .const .u32 c[2] = {5, 6}; .reg .u32 r; atom.global.add.u32 %0, [n], 1;"
+               " ld.const.u32 r, [c+4]; add.u32 %0, %0, r; }" : "=r"(v));
+  out[threadIdx.x] = v;
+}
+__global__ void nested(unsigned *out) {
+  unsigned v;
+  asm volatile("{ .global .u32 n = 100; { .global .u32 n; st.global.u32 [n], 3; } ld.global.u32 %0, [n]; }" : "=r"(v));
+  *out = v;
+}]]
+  local out = gpu.zeros(2, "uint32")
+  k.count(1, 2)(out)
+  k.count(1, 2)(out)
+  t.same(out:totable(), { 15, 16 })
+  k.nested(1, 1)(out)
+  t.eq(out[1], 100)
+end)
+
 t.test("dynamic shared memory up to the device's limit", function()
   local s = gpu.kernel [[
 extern __shared__ int s[];

@@ -128,6 +128,22 @@ INSN_TEST(minimum_and_maximum)
     INSN("max.f64 %do, %dx, %dy;", FLOATS, soft_extreme(soft_f64, x, y, true, false));
 }
 
+static uint64_t magnitude(bool ftz, uint64_t x)
+{
+    return flush32(ftz, x) & INT32_MAX;
+}
+INSN_TEST(extremes_of_three_magnitudes)
+{
+    for (int k = 0; k < 8; k++) {
+        bool most = k & 1, nan = k & 2, ftz = k & 4;
+        INSN(sprint("%s%s%s.abs.f32 %%fo, %%fx, %%fy, %%fz;", most ? "max" : "min", ftz ? ".ftz" : "",
+                    nan ? ".NaN" : ""),
+             FLOATS,
+             soft_extreme(soft_f32, soft_extreme(soft_f32, magnitude(ftz, x), magnitude(ftz, y), most, nan),
+                          magnitude(ftz, z), most, nan));
+    }
+}
+
 INSN_TEST(signs_and_classes)
 {
     INSN("neg.f32 %fo, %fx;", FLOATS, (uint32_t)x ^ 0x80000000);
