@@ -1,4 +1,5 @@
-/* Matrix products: what matmul.c has worked out for those who multiply (matmul_host.c, matmul_cublas.c, matmul_cuda.c). */
+/* Matrix products: what matmul.c has worked out for those who multiply (matmul_host.c, matmul_cublas.c, matmul_cuda.c).
+ */
 #ifndef KN_MATMUL_H
 #define KN_MATMUL_H
 

@@ -23,8 +23,8 @@ enum rt_status kn_unique(const struct rt_array *a, struct rt_array *values, stru
 /* How often each integer from 0 on comes, as int64: as many as the greatest element plus 1, or `least`. RT_INVALID for
  * floats and negative elements. */
 enum rt_status kn_bincount(const struct rt_array *a, int64_t least, struct rt_array *out, struct rt_error *e);
-/* out[p] = the sum of the weights whose place is p, places of `count` from 0 on, as float64; added in row-major order. The
- * places, int64, are not checked here; both arrays have one shape. RT_INVALID for complex weights. */
+/* out[p] = the sum of the weights whose place is p, places of `count` from 0 on, as float64; added in row-major order.
+ * The places, int64, are not checked here; both arrays have one shape. RT_INVALID for complex weights. */
 enum rt_status kn_weigh(const struct rt_array *places, const struct rt_array *weights, int64_t count,
                         struct rt_array *out, struct rt_error *e);
 /* How many elements lie in each of the equal bins between the first and the last of the edges (1-D float64, one more

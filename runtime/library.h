@@ -11,7 +11,16 @@
 #include "runtime/status.h"
 
 /* Rows: id, name for users, sonames to try (newest first, NULL ends), environment variable, how to get it. */
-enum rt_library_id { RT_LIB_CUDA, RT_LIB_NVRTC, RT_LIB_CUBLAS, RT_LIB_OPENBLAS, RT_LIB_ZMQ, RT_LIB_ZLIB, RT_LIB_PNG, RT_LIB_COUNT };
+enum rt_library_id {
+    RT_LIB_CUDA,
+    RT_LIB_NVRTC,
+    RT_LIB_CUBLAS,
+    RT_LIB_OPENBLAS,
+    RT_LIB_ZMQ,
+    RT_LIB_ZLIB,
+    RT_LIB_PNG,
+    RT_LIB_COUNT
+};
 
 struct rt_library {
     const char *name;     /* "NVRTC" */

@@ -20,7 +20,8 @@ struct rt_storage {
     size_t bytes;     /* as asked for */
     size_t capacity;  /* as handed out by the pool */
     unsigned generation;
-    bool foreign; /* somebody else's memory (rt_storage_over) or handed out: it is written without the array being given */
+    bool foreign; /* somebody else's memory (rt_storage_over) or handed out: it is written without the array being given
+                   */
 };
 
 /* A new storage with one reference, or NULL (RT_NOMEM; RT_INVALID for absurd sizes). bytes may be 0. */
