@@ -1,4 +1,5 @@
 #include "lang/magic.h"
+#include "lang/largest.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -191,6 +192,20 @@ static void put_memory(lua_State *L, struct rt_device *d, struct lg_buffer *b)
     lg_buffer_puts(b, "\n");
 }
 
+static void put_largest(lua_State *L, struct rt_device *d, struct lg_buffer *b)
+{
+    char shape[256];
+    struct lg_largest largest;
+    lg_find_largest(L, d, &largest);
+    for (int i = 0; i < largest.count; i++) {
+        const struct lg_large *a = &largest.items[i];
+        lg_buffer_printf(b, "  %-20s %s %s, ", a->name, rt_dtypes[a->dtype].name,
+                         rt_shape_text(a->ndim, a->shape, shape, sizeof shape));
+        put_size(b, (double)a->storage->bytes);
+        lg_buffer_puts(b, "\n");
+    }
+}
+
 static int magic_memory(struct lg_magic_call *call)
 {
     lua_State *L = call->L;
@@ -201,6 +216,7 @@ static int magic_memory(struct lg_magic_call *call)
     lg_buffer_puts(b, "Lua: ");
     put_size(b, (double)lua_gc(L, LUA_GCCOUNT) * 1024 + lua_gc(L, LUA_GCCOUNTB));
     lg_buffer_puts(b, " in use\n");
+    put_largest(L, d, b);
     lg_push_buffer_text(L, b);
     lg_output(call->session, LG_STDOUT, lua_tostring(L, -1), b->length);
     return 0;

@@ -2,7 +2,7 @@
  * arrays hold, runs a collection when that has grown by more than what a collection costs, and lets a full device ask
  * for one. Collecting early keeps the intermediates of expressions few: their memory goes round
  * while it is still in the processor's caches. */
-#include "lang/array.h"
+#include "lang/largest.h"
 
 #define SLACK (16u << 20) /* bytes of garbage that are never worth a collection */
 #define WORTH 32          /* and so many for each byte of Lua's own heap, which a collection goes through, always are */
@@ -98,6 +98,28 @@ static int heap(lua_State *L)
     return 1;
 }
 
+/* Pushes a list of tables, one for each. */
+static void push_largest(lua_State *L, const struct rt_device *d)
+{
+    struct lg_largest largest;
+    lg_find_largest(L, d, &largest);
+    lua_createtable(L, largest.count, 0);
+    for (int i = 0; i < largest.count; i++) {
+        const struct lg_large *a = &largest.items[i];
+        lua_Integer bytes = (lua_Integer)a->storage->bytes;
+        lua_createtable(L, 0, 4);
+        lua_pushstring(L, a->name);
+        lua_setfield(L, -2, "name");
+        lua_pushinteger(L, bytes);
+        lua_setfield(L, -2, "bytes");
+        lua_pushstring(L, rt_dtypes[a->dtype].name);
+        lua_setfield(L, -2, "dtype");
+        lg_push_shape(L, a->ndim, a->shape);
+        lua_setfield(L, -2, "shape");
+        lua_rawseti(L, -2, i + 1);
+    }
+}
+
 static int memory(lua_State *L)
 {
     struct rt_device *d = lg_check_device(L, 1);
@@ -115,11 +137,13 @@ static int memory(lua_State *L)
                 {"driver_allocations", s.driver_allocations},
                 {"free", free_bytes},
                 {"total", total}};
-    lua_createtable(L, 0, sizeof rows / sizeof *rows);
+    lua_createtable(L, 0, sizeof rows / sizeof *rows + 1);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         lua_pushinteger(L, (lua_Integer)rows[i].value);
         lua_setfield(L, -2, rows[i].name);
     }
+    push_largest(L, d);
+    lua_setfield(L, -2, "arrays");
     return 1;
 }
 
@@ -141,9 +165,12 @@ const struct lg_function lg_memory_functions[] = {
      "Memory of a device in bytes, as a table.\n"
      "in_use: held by arrays; cached: freed by arrays and kept for the next; peak: the most that was ever in use; "
      "allocations and driver_allocations: how many were asked for, and how many of those the driver had to serve; "
-     "free and total: what the device says of itself, all processes together.",
-     "local x = gpu.zeros(1000, 'float64')\n"
-     "assert(gpu.memory().in_use >= x.bytes and gpu.memory().total > 0)"},
+     "free and total: what the device says of itself, all processes together.\n"
+     "arrays: a list of up to 10 tables with name, bytes, dtype and shape of those that hold most, by the variable, or field "
+     "of a table in one, that leads to them; arrays that share memory are one.",
+     "local model = {weights = gpu.zeros(1000, 'float64')}\n"
+     "local m = gpu.memory()\nassert(m.in_use >= 8000 and m.total > 0)\n"
+     "for _, a in ipairs(m.arrays) do assert(a.name and a.bytes > 0) end"},
     {"memory_trim", memory_trim, "gpu.memory_trim([device])",
      "Collects arrays that nothing refers to and gives all cached memory of the device back to it.\n"
      "Only other programs on the same device gain from this: arrays reuse the cached memory by themselves.",

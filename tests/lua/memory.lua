@@ -92,6 +92,35 @@ for _, device in ipairs(t.devices()) do
     assert(m.peak >= m.in_use and m.total >= m.free and m.allocations >= m.driver_allocations)
   end)
 
+  test("the largest arrays by name", function()
+    local function named(list)
+      local names = {}
+      for i, a in ipairs(list) do
+        if i > 1 then assert(list[i - 1].bytes >= a.bytes) end
+        names[a.name] = a
+      end
+      return names
+    end
+    local model = { weights = { gpu.zeros(1 << 16, device), gpu.zeros(3, 1 << 16, "float64", device) } }
+    model.itself = model
+    local big = gpu.zeros(1 << 20, device)
+    local _, view = big:reshape(1024, 1024), big[{ { 1, 10 } }]
+    large_global = gpu.zeros(1 << 17, device)
+    local names = named(gpu.memory(device).arrays)
+    large_global = nil
+    assert(not names._ and not names.view)
+    t.eq(names.big.bytes, 4 << 20)
+    t.eq(names.big.dtype .. tostring(names.big.shape), "float32(1048576,)")
+    t.eq(names.large_global.bytes, 4 << 17)
+    t.eq(names["model.weights[1]"].bytes, 4 << 16)
+    t.eq(tostring(names["model.weights[2]"].shape), "(3, 65536)")
+    local list = {}
+    for i = 1, 30 do list[i] = gpu.zeros(i, device) end
+    t.eq(#gpu.memory(device).arrays, 10)
+    local function below() assert(named(gpu.memory(device).arrays).big and view) end
+    below()
+  end)
+
   test("finalizers that free an array in use", function()
     local freed = 0
     local function handed_out() -- an array whose owner is garbage as soon as it is used, and then frees it

@@ -604,7 +604,10 @@ TEST(magics)
     CHECK_HAS(run("?gpu.zeros"), "p|gpu.zeros(");
     CHECK_HAS(run("w?"), "p|number");
     CHECK_HAS(run("%lsmagic"), "%timeit [-n N]");
-    CHECK_HAS(run("%memory"), "cpu: ");
+    run("weights = gpu.zeros(1000, 1000, 'cpu')");
+    CHECK_HAS(run("%memory cpu"), "cpu: ");
+    CHECK_HAS(run("%memory cpu"), "weights");
+    CHECK_HAS(run("%memory cpu"), "float32 (1000, 1000), 3.8 MiB");
     CHECK_HAS(run("%device"), "* cpu");
     CHECK_STR(run("x = 1\n!echo $((1+1))\nx"), "o|2\nr|1");
     CHECK_HAS(fails("%tmeit x"), "did you mean %timeit?");

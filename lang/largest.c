@@ -1,0 +1,136 @@
+/* The largest arrays by the names that they can be reached under: variables of the functions that run, of the session,
+ * and globals, and what is in tables there. Nothing of the user's is run. */
+#include <stdio.h>
+#include <string.h>
+#include "lang/largest.h"
+#include "lang/lazy.h"
+#include "lang/session_state.h"
+
+#define DEPTH 5      /* tables in tables */
+#define MOST  200000 /* values that are looked at */
+
+struct walk {
+    struct lg_largest *out;
+    const struct rt_device *device;
+    int seen; /* stack index of a table whose keys are the tables that were gone through */
+    size_t count;
+    char name[sizeof((struct lg_largest *)0)->items->name];
+};
+
+/* Which of two names of an array tells more: one that is not put aside by a '_', then the shorter. */
+static bool is_better(const char *name, const char *other)
+{
+    if ((*name == '_') != (*other == '_')) return *other == '_';
+    return strlen(name) < strlen(other);
+}
+
+/* Puts the array among the largest. */
+static void note(struct walk *w, const struct rt_array *a)
+{
+    struct lg_largest *out = w->out;
+    struct lg_large *items = out->items;
+    if (!a->storage || lg_waits(a) || a->storage->bytes == 0 || rt_array_device(a) != w->device) return;
+    for (int i = 0; i < out->count; i++)
+        if (items[i].storage == a->storage) {
+            if (is_better(w->name, items[i].name)) memcpy(items[i].name, w->name, sizeof w->name);
+            return;
+        }
+    int at = out->count;
+    while (at > 0 && items[at - 1].storage->bytes < a->storage->bytes) at--;
+    if (at == LG_LARGEST) return;
+    if (out->count < LG_LARGEST) out->count++;
+    memmove(items + at + 1, items + at, (size_t)(out->count - at - 1) * sizeof *items);
+    items[at] = (struct lg_large){.storage = a->storage, .dtype = a->dtype, .ndim = a->ndim};
+    memcpy(items[at].shape, a->shape, sizeof a->shape);
+    memcpy(items[at].name, w->name, sizeof w->name);
+}
+
+static void visit(lua_State *L, struct walk *w, int depth);
+
+/* The name of a field of what is called `w->name`, whose key is at idx; false when it would be too long or is no word
+ * or integer. */
+static bool add_key(lua_State *L, struct walk *w, size_t length, int idx)
+{
+    size_t room = sizeof w->name - length;
+    int n = -1;
+    if (lua_type(L, idx) == LUA_TSTRING)
+        n = snprintf(w->name + length, room, "%s%s", length ? "." : "", lua_tostring(L, idx));
+    else if (lua_isinteger(L, idx))
+        n = snprintf(w->name + length, room, "[" LUA_INTEGER_FMT "]", lua_tointeger(L, idx));
+    return n > 0 && (size_t)n < room;
+}
+
+/* The fields of the table on top. */
+static void visit_fields(lua_State *L, struct walk *w, int depth)
+{
+    int table = lua_gettop(L);
+    size_t length = strlen(w->name);
+    lua_pushvalue(L, table);
+    bool new = lua_rawget(L, w->seen) == LUA_TNIL;
+    lua_pop(L, 1);
+    if (!new) return;
+    lua_pushvalue(L, table);
+    lua_pushboolean(L, true);
+    lua_rawset(L, w->seen);
+    for (lua_pushnil(L); lua_next(L, table); lua_settop(L, table + 1)) {
+        if (++w->count > MOST) break;
+        if (add_key(L, w, length, table + 1)) visit(L, w, depth + 1);
+        w->name[length] = '\0';
+    }
+    lua_settop(L, table);
+}
+
+/* The value on top, which is called w->name. */
+static void visit(lua_State *L, struct walk *w, int depth)
+{
+    luaL_checkstack(L, 8, NULL);
+    const struct rt_array *a = lg_test_array(L, -1);
+    if (a)
+        note(w, a);
+    else if (lua_istable(L, -1) && depth < DEPTH && w->count < MOST)
+        visit_fields(L, w, depth);
+}
+
+static void visit_variable(lua_State *L, struct walk *w, const char *name)
+{
+    if (*name == '(' || *name == '\0' || strlen(name) >= sizeof w->name) return;
+    strcpy(w->name, name);
+    visit(L, w, 0);
+}
+
+/* The locals and upvalues of the functions that run. */
+static void visit_stack(lua_State *L, struct walk *w)
+{
+    lua_Debug d;
+    const char *name;
+    for (int level = 0; lua_getstack(L, level, &d); level++) {
+        for (int i = 1; (name = lua_getlocal(L, &d, i)); i++) {
+            visit_variable(L, w, name);
+            lua_pop(L, 1);
+        }
+        lua_getinfo(L, "f", &d);
+        for (int i = 1; (name = lua_getupvalue(L, -1, i)); i++) {
+            if (strcmp(name, "_ENV") != 0) visit_variable(L, w, name);
+            lua_pop(L, 1);
+        }
+        lua_pop(L, 1);
+    }
+}
+
+void lg_find_largest(lua_State *L, const struct rt_device *d, struct lg_largest *out)
+{
+    int top = lua_gettop(L);
+    struct walk w = {.out = out, .device = d};
+    memset(out, 0, sizeof *out);
+    luaL_checkstack(L, 16, NULL);
+    lua_newtable(L);
+    w.seen = lua_gettop(L);
+    visit_stack(L, &w);
+    *w.name = '\0';
+    lg_push_env(L);
+    visit(L, &w, 0);
+    lua_settop(L, w.seen);
+    lua_pushglobaltable(L);
+    visit(L, &w, 0);
+    lua_settop(L, top);
+}
