@@ -450,4 +450,5 @@ void lg_open_array(lua_State *L)
     lua_pop(L, 2);
     document_fields(L);
     for (const struct lg_function *topic = lg_topics; topic->name; topic++) lg_document(L, "topic", topic);
+    lg_document(L, "topic", lg_numpy_topic);
 }

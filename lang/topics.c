@@ -51,21 +51,6 @@ const struct lg_function lg_topics[] = {
      "local used = gpu.memory().in_use\n"
      "do local x <close> = gpu.zeros(1000) end\n"
      "assert(gpu.memory().in_use <= used)"},
-    {"numpy", NULL, "gpu.help(\"numpy\")",
-     "What is otherwise than in NumPy, on purpose.\n"
-     "Indices and axes count from 1, and a range, as gpu.range, has its last number. New arrays are float32. Comparisons are "
-     "methods, since Lua's own give one boolean. An operation in place has a trailing underscore: x:add_(1), x:put_(...).\n"
-     "int32 with float32 gives float32, not float64. Integers divided by zero with // and % give 0. "
-     "Integers that an array's dtype cannot hold are errors, not wrapped.\n"
-     "x[mask] takes a mask of the first axes, as there; x[{i, j}] takes arrays of indices, which may be float ones that are "
-     "whole numbers. Of several values for one element the last in row-major order stays, always. A bad index is an error "
-     "that leaves x as it was.\n"
-     "repeat is a word of Lua: x:repeat_interleave(n). x:nonzero() and gpu.meshgrid give several results, no list. A "
-     "reduction of all elements gives a Lua number, argmax an index from 1.",
-     "local x = gpu.range(0, 5)\nassert(x[1] == 0 and #x == 6 and #x['2:3'] == 2 and x.dtype == 'float32')\n"
-     "assert((gpu.ones(1, 'int32') + x).dtype == 'float32' and (gpu.ones(1, 'int32') // 0)[1] == 0)\n"
-     "assert(not pcall(function() gpu.zeros(1, 'int8')[1] = 128 end))\n"
-     "x[gpu.array({2, 2})] = {7, 8}\nassert(x[2] == 8 and x:argmax() == 2 and math.type(x:sum()) == 'float')"},
     {"random", NULL, "gpu.rand   gpu.randn   gpu.seed   gpu.random.normal   gpu.random.generator   ...",
      "Random numbers.\n"
      "They come from a generator that counts, Philox 4x32-10: what an element is depends on the seed, on how many arrays "

@@ -1,0 +1,57 @@
+/* What is otherwise than in NumPy: the topic gpu.help "numpy". Each row says how it is here and there, and has an
+ * assertion; tests/numpy/test_differences.py has what NumPy says beside it. */
+#include "lang/array.h"
+
+/* here, there, a Lua expression that is true */
+#define ROWS(X)                                                                                                        \
+    X("Indices and axes count from 1", "from 0", "gpu.array({7, 8, 9})[1] == 7")                                       \
+    X("A range has its last number: gpu.range(0, 5), x['2:3']", "it ends before it", "#gpu.range(0, 5) == 6")          \
+    X("New arrays are float32, those of integers in a table too", "float64 and int64",                                 \
+      "gpu.array({1, 2}).dtype == 'float32'")                                                                          \
+    X("int32 and int64 with float32 or a number with a fraction make float32 and float64", "float64",                  \
+      "(gpu.ones(1, 'int32') + gpu.ones(1)).dtype == 'float32'")                                                       \
+    X("Divided, averaged, under a root int32 becomes float32", "float64",                                              \
+      "(gpu.ones(1, 'int32') / 2).dtype == 'float32'")                                                                 \
+    X("x ^ y is floating, also of integers", "an integer, and negative powers are errors",                             \
+      "(gpu.array({2}, 'int32') ^ -1)[1] == 0.5")                                                                      \
+    X("uint64 with a signed type makes int64", "float64",                                                              \
+      "(gpu.ones(1, 'uint64') + gpu.ones(1, 'int64')).dtype == 'int64'")                                               \
+    X("Bools are added as int32", "bool", "(gpu.ones(1, 'bool') + gpu.ones(1, 'bool')).dtype == 'int32'")              \
+    X("Sums of uint8 to uint32 are int64", "uint64", "gpu.ones(2, 2, 'uint8'):sum(1).dtype == 'int64'")                \
+    X("Floats beyond an integer type's range become its nearest, NaN 0", "anything",                                   \
+      "gpu.array({300, -5, 0 / 0}):to('uint8'):sum() == 255")                                                          \
+    X("Comparisons of elements are methods, x:lt(y): Lua's own give one boolean", "operators",                         \
+      "gpu.ones(2) == gpu.ones(2) == false")                                                                           \
+    X("x:add(1) is new, x:add_(1) works in place", "x += 1 works in place",                                            \
+      "(function() local x = gpu.ones(1) x:add(1) x:add_(2) return x[1] end)() == 3")                                  \
+    X("A reduction to one element is a Lua number", "an array scalar", "math.type(gpu.ones(2, 2):sum()) == 'float'")   \
+    X("x:argmax(), x:argsort(), gpu.searchsorted count from 1", "from 0", "gpu.array({3, 9, 4}):argmax() == 2")        \
+    X("Sorting puts -0.0 before 0.0", "they are equal", "1 / gpu.array({0.0, -0.0}):sort()[1] == -math.huge")          \
+    X("gpu.random.integers(a, b) reaches b", "it ends before b", "gpu.random.integers(7, 7, 3):max() == 7")            \
+    X("x:nonzero() and gpu.meshgrid give several results", "a tuple, a list",                                          \
+      "select('#', gpu.ones(2, 2):nonzero()) == 2")                                                                    \
+    X("x:repeat_interleave(n), since repeat is a word of Lua", "repeat",                                               \
+      "gpu.array({1, 2}):repeat_interleave(2).size == 4 and not load('return x:repeat(2)')")                           \
+    X("Arrays of whole floats are indices, too", "an error", "gpu.array({7, 8, 9})[gpu.array({3.0})][1] == 9")         \
+    X("Of several values assigned to one element the last stays", "one of them does",                                  \
+      "(function() local x = gpu.zeros(2) x[gpu.array({2, 2})] = {7, 8} return x[2] end)() == 8")                      \
+    X("Complex numbers have no order: sort, max and their like are errors", "by real parts first",                     \
+      "pcall(function() return gpu.complex(gpu.ones(2), gpu.ones(2)):max() end) == false")                             \
+    X("Division by zero and overflow say nothing", "they warn", "(gpu.array({1}, 'int32') / 0)[1] == math.huge")       \
+    X("x:bincount(least, weights)", "bincount(x, weights, least)",                                                     \
+      "gpu.array({1}, 'int32'):bincount(3, gpu.array({5}))[2] == 5")                                                   \
+    X("x:histogram(bins, range, weights) has no density", "density before weights",                                    \
+      "select('#', gpu.ones(2):histogram(2)) == 2")                                                                    \
+    X("gpu.matmul of two vectors, and x:dot(y), are Lua numbers", "array scalars",                                     \
+      "math.type(gpu.matmul(gpu.ones(2), gpu.ones(2))) == 'float'")
+
+#define TEXT(here, there, check)      "\n- " here " | " there
+#define ASSERTION(here, there, check) "assert(" check ")\n"
+
+/* clang-format off */
+const struct lg_function lg_numpy_topic[] = {
+    {"numpy", NULL, "gpu.help(\"numpy\")",
+     "What is otherwise than in NumPy, on purpose: here | there." ROWS(TEXT),
+     ROWS(ASSERTION)},
+    {0}};
+/* clang-format on */

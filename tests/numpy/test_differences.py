@@ -1,0 +1,103 @@
+"""What is otherwise than in NumPy on purpose: each row of gpu.help "numpy", here and there."""
+import os
+import subprocess
+import warnings
+
+import numpy as np
+
+LUNARRAY = os.environ.get("LUNARRAY", "build/lunarray")
+
+
+def raises(f):
+    try:
+        f()
+    except Exception:
+        return True
+    return False
+
+
+def warns(f):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        f()
+    return len(caught) > 0
+
+
+def in_place():
+    x = np.ones(1)
+    y = x
+    y += 1
+    return float(x[0])
+
+
+# The row: an expression, and its text there. What is here the row itself asserts.
+ROWS = {
+    'Indices and axes count from 1':
+        ('int(np.array([7, 8, 9])[1])', '8'),
+    "A range has its last number: gpu.range(0, 5), x['2:3']":
+        ('len(np.arange(0, 5))', '5'),
+    'New arrays are float32, those of integers in a table too':
+        ('np.array([1, 2]).dtype', 'int64'),
+    'int32 and int64 with float32 or a number with a fraction make float32 and float64':
+        ("(np.ones(1, 'int32') + np.ones(1, 'float32')).dtype", 'float64'),
+    'Divided, averaged, under a root int32 becomes float32':
+        ("(np.ones(1, 'int32') / 2).dtype", 'float64'),
+    'x ^ y is floating, also of integers':
+        ('raises(lambda: np.array([2]) ** -1)', 'True'),
+    'uint64 with a signed type makes int64':
+        ("(np.ones(1, 'uint64') + np.ones(1, 'int64')).dtype", 'float64'),
+    'Bools are added as int32':
+        ("(np.ones(1, 'bool') + np.ones(1, 'bool')).dtype", 'bool'),
+    'Sums of uint8 to uint32 are int64':
+        ("np.ones((2, 2), 'uint8').sum(0).dtype", 'uint64'),
+    "Floats beyond an integer type's range become its nearest, NaN 0":
+        ("'undefined'", 'undefined'),
+    "Comparisons of elements are methods, x:lt(y): Lua's own give one boolean":
+        ('(np.ones(2) == np.ones(2)).tolist()', '[True, True]'),
+    'x:add(1) is new, x:add_(1) works in place':
+        ('in_place()', '2.0'),
+    'A reduction to one element is a Lua number':
+        ("type(np.ones((2, 2), 'float32').sum()).__name__", 'float32'),
+    'x:argmax(), x:argsort(), gpu.searchsorted count from 1':
+        ('np.array([3, 9, 4]).argmax()', '1'),
+    'Sorting puts -0.0 before 0.0':
+        ('float(np.divide(1, np.sort(np.array([0.0, -0.0]))[0]))', 'inf'),
+    'gpu.random.integers(a, b) reaches b':
+        ('raises(lambda: np.random.default_rng(0).integers(7, 7))', 'True'),
+    'x:nonzero() and gpu.meshgrid give several results':
+        ('type(np.ones((2, 2)).nonzero()).__name__', 'tuple'),
+    'x:repeat_interleave(n), since repeat is a word of Lua':
+        ('np.array([1, 2]).repeat(2).tolist()', '[1, 1, 2, 2]'),
+    'Arrays of whole floats are indices, too':
+        ('raises(lambda: np.array([7, 8, 9])[np.array([2.0])])', 'True'),
+    'Of several values assigned to one element the last stays':
+        ("'undefined'", 'undefined'),
+    'Complex numbers have no order: sort, max and their like are errors':
+        ('np.array([1 + 1j, 2]).max()', '(2+0j)'),
+    'Division by zero and overflow say nothing':
+        ('warns(lambda: np.array([1]) / 0)', 'True'),
+    'x:bincount(least, weights)':
+        ('np.bincount(np.array([1]), None, 3).size', '3'),
+    'x:histogram(bins, range, weights) has no density':
+        ('len(np.histogram(np.ones(2), 2, density=True))', '2'),
+    'gpu.matmul of two vectors, and x:dot(y), are Lua numbers':
+        ("type(np.ones(2, 'float32') @ np.ones(2, 'float32')).__name__", 'float32'),
+}
+
+
+def lua(code):
+    p = subprocess.run([LUNARRAY, "-e", code], text=True, capture_output=True, timeout=60)
+    assert p.returncode == 0, p.stderr
+    return p.stdout.splitlines()
+
+
+def test_every_row_is_known():
+    text = lua("for _, d in ipairs(gpu.docs()) do if d.name == 'topic.numpy' then print(d.doc) end end")
+    assert {line[2:].split(" | ")[0] for line in text if line.startswith("- ")} == set(ROWS)
+
+
+def test_there():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        got = {name: str(eval(row[0])) for name, row in ROWS.items()}
+    assert got == {name: row[1] for name, row in ROWS.items()}
