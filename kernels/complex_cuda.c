@@ -30,7 +30,6 @@ const char kn_complex_text[] =
 "#define CF template <class R> static __device__ inline complex_<R>\n"
 "template <class R> static __device__ inline R creal(complex_<R> a) { return a.x; }\n"
 "template <class R> static __device__ inline R cimag(complex_<R> a) { return a.y; }\n"
-"template <class R> static __device__ inline R fabs(complex_<R> a) { return hypot(a.x, a.y); }\n"
 "CF make_(R x, R y) { return complex_<R>(x, y); }\n"
 "CF exp(complex_<R> a) { const R e = exp(a.x); return a.y == 0 ? make_(e, a.y) : make_(e * cos(a.y), e * sin(a.y)); }\n"
 /* Near 1 the logarithm of the absolute value is that of its square, less 1. */

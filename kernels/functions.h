@@ -129,11 +129,19 @@
         return (T)(sum + (log(x) - 0.5 / x - r));                                                                      \
     }                                                                                                                  \
     KN_FN T pow_##S(T a, T b) { return b == 2 ? a * a : pow(a, b); }                                                   \
+    KN_FN T modulus_##S(T a) { return fabs(a); }                                                                       \
     KN_FN T conj_##S(T a) { return a; }                                                                                \
     KN_FN int isinf_##S(T a) { return (a == a) & (a - a != 0); }
 
 /* T has parts of type R. */
 #define KN_COMPLEX_FUNCTIONS(T, R, S)                                                                                  \
+    /* By the greater part, so that no square overflows; with an infinite part infinite, whatever the other is. */     \
+    KN_FN R modulus_##S(T a)                                                                                           \
+    {                                                                                                                  \
+        const R x = fabs((R)creal(a)), y = fabs((R)cimag(a)), great = x > y ? x : y, small = x > y ? y : x;            \
+        const R part = small / great, size = great == 0 ? great : great * sqrt(1 + part * part);                       \
+        return (x == x) & (x - x != 0) ? x : (y == y) & (y - y != 0) ? y : size;                                       \
+    }                                                                                                                  \
     KN_FN T conj_##S(T a) { return make_##S(creal(a), -cimag(a)); }                                                    \
     KN_FN int isinf_##S(T a)                                                                                          \
     {                                                                                                                  \

@@ -25,10 +25,11 @@ const struct lg_function lg_topics[] = {
      "assert(x:sum() == 7 + 2 + 3 + 4 + 8 + 6 + 9)"},
     {"dtypes", NULL, "\"float32\"   \"int64\"   \"bool\"   ...",
      "The types of elements.\n"
-     "bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64. New arrays are "
-     "float32 unless told otherwise. Two arrays meet in the smallest type that holds both: ?gpu.dtypes has the table. Numbers are weak: int32 times 2 "
+     "bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, "
+     "complex128. New arrays are float32 unless told otherwise. Two arrays meet in the smallest type that holds both: ?gpu.dtypes has the table. Numbers are weak: int32 times 2 "
      "stays int32, float32 times 2.5 stays float32; a float makes float32 of integers (of 64-bit ones float64). / and ^ "
-     "give floats, // and % round down, as in Lua. x:to(\"int32\") converts, cutting off fractions.",
+     "give floats, // and % round down, as in Lua. x:to(\"int32\") converts, cutting off fractions; "
+     "complex numbers become no real ones: x.real, x.imag, x:abs() and x:angle() say which is meant.",
      "local i = gpu.array({1, 2}, 'int32')\n"
      "assert((i * 2).dtype == 'int32' and (i * 2.5).dtype == 'float32' and (i / 2).dtype == 'float32')"},
     {"broadcasting", NULL, "x + y",

@@ -21,6 +21,9 @@ local rows = gpu.random.integers(1, 4096, 4096, device):to("int64")
 local bins, sums = i % 1000 + 1, gpu.zeros(1000, "float32", device)
 local v, target = y[{{1, n // 4}}]:clone(), y:clone()
 gpu.evaluate(mask, bins)
+local z = gpu.complex(x[{{1, n // 4}}], y[{{1, n // 4}}])
+local wave, waves, prime = z["1:1048576"], z["1:1024000"]:reshape(1000, 1024), z["1:100003"]
+local real_waves, plane = waves.real:clone(), z["1:1048576"]:reshape(1024, 1024)
 local small, small2 = x[{{1, 1000}}]:clone(), y[{{1, 1000}}]:clone()
 
 local part, whole = x[{{1, n // 4}}], (x * 1000):to("int32")
@@ -58,6 +61,12 @@ local cases = {
   {"solve 10000x4x4", function() return gpu.linalg.solve(tiny, tiny) end},
   {"svd 200", function() return (gpu.linalg.svd(square[{{1, 200}, {1, 200}}])) end},
   {"eigh 200", function() return (gpu.linalg.eigh(square[{{1, 200}, {1, 200}}])) end},
+  {"complex multiply 4M", function() return z * z end},
+  {"fft 1M", function() return gpu.fft.fft(wave) end},
+  {"fft 1000x1024", function() return gpu.fft.fft(waves) end},
+  {"fft 100003", function() return gpu.fft.fft(prime) end},
+  {"rfft 1000x1024", function() return gpu.fft.rfft(real_waves) end},
+  {"fft2 1024", function() return gpu.fft.fft2(plane) end},
   {"small add 1000", function() return small + small2 end, 1000},
   {"gather 4M", function() return x[i] end},
   {"gather columns 4096", function() return m[{{}, rows}] end},

@@ -39,6 +39,7 @@ i, rows = r.integers(0, n, n // 4), r.integers(0, 4096, 4096)
 mask, bins, sums = x > 0.5, i % 1000, np.zeros(1000, np.float32)
 v, target = y[: n // 4].copy(), y.copy()
 small, small2 = x[:1000].copy(), y[:1000].copy()
+z = x[: n // 4] + 1j * y[: n // 4]
 part, whole = x[: n // 4], (x * 1000).astype(np.int32)
 part_sorted = np.sort(part)
 def write(key, value):
@@ -72,6 +73,10 @@ cases = {
     "solve 500": lambda: np.linalg.solve(square, square[0]), "solve 10000x4x4": lambda: np.linalg.solve(tiny, tiny),
     "svd 200": lambda: np.linalg.svd(square[:200, :200], full_matrices=False),
     "eigh 200": lambda: np.linalg.eigh(square[:200, :200]),
+    "complex multiply 4M": lambda: z * z, "fft 1M": lambda: np.fft.fft(z[: 1 << 20]),
+    "fft 1000x1024": lambda: np.fft.fft(z[:1024000].reshape(1000, 1024)), "fft 100003": lambda: np.fft.fft(z[:100003]),
+    "rfft 1000x1024": lambda: np.fft.rfft(x[:1024000].reshape(1000, 1024)),
+    "fft2 1024": lambda: np.fft.fft2(z[: 1 << 20].reshape(1024, 1024)),
 }
 out = {}
 for name, f in cases.items():
