@@ -248,6 +248,31 @@ static enum rt_status complex_to_real(const struct rt_array *a, int axis, int64_
 }
 
 /* ---- devices ---- */
+static enum rt_status on_cuda(enum kn_fft kind, const struct rt_array *a, int axis, int64_t n, double scale,
+                              struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array rows = {0}, mine = {0}, result = {0};
+    enum rt_dtype t = rt_complex_of(a->dtype);
+    int64_t half = n / 2 + 1;
+    struct kn_operand factors[2] = {{.array = &result}, {.is_float = true, .f = scale}};
+    enum rt_status status =
+        prepare_rows(a, axis, kind == KN_IRFFT ? half : n, kind == KN_RFFT ? rt_real_of(t) : t, &rows, e);
+    if (status == RT_OK && kind == KN_IRFFT) /* which writes to its input */
+        status = kn_convert(&rows, rows.dtype, rt_array_device(a), &mine, e);
+    else if (status == RT_OK)
+        rt_array_share(&rows, &mine);
+    if (status == RT_OK)
+        status = new_like(&rows, rows.ndim - 1, kind == KN_RFFT ? half : n, kind == KN_IRFFT ? rt_real_of(t) : t,
+                          &result, e);
+    if (status == RT_OK && rt_array_size(&result) > 0) status = kn_fft_cuda(kind, &mine, n, &result, e);
+    if (status == RT_OK && scale != 1) status = kn_apply(KN_MUL, factors, &result, e);
+    if (status == RT_OK) status = put_back(&result, axis, out, e);
+    rt_array_release(&rows);
+    rt_array_release(&mine);
+    rt_array_release(&result);
+    return status;
+}
+
 static enum rt_status on_host(enum kn_fft kind, const struct rt_array *a, int axis, int64_t n, double scale,
                               struct rt_array *out, struct rt_error *e)
 {
@@ -273,7 +298,9 @@ enum rt_status kn_fft(enum kn_fft kind, const struct rt_array *a, int axis, int6
         return rt_fail(e, RT_INVALID, "rfft transforms real numbers, not %s; fft takes them, or x.real",
                        rt_dtypes[a->dtype].name);
     struct rt_device *d = rt_array_device(a);
-    if (!kn_runs_generated(d)) {
+    if (d->kind == RT_CUDA && kn_fft_has_cuda()) {
+        status = on_cuda(kind, a, axis, n, scale, out, e);
+    } else if (!kn_runs_generated(d)) {
         status = on_host(kind, a, axis, n, scale, out, e);
     } else {
         struct rt_device *cpu = rt_device_open("cpu", e);

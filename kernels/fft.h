@@ -16,6 +16,13 @@ enum rt_status kn_fft(enum kn_fft kind, const struct rt_array *a, int axis, int6
                       struct rt_array *out, struct rt_error *e);
 
 /* ---- for the files of fft ---- */
+
+/* A GPU's transforms are cuFFT's, where there is that library; else the host computes them, too. */
+bool kn_fft_has_cuda(void);
+/* out = the transforms of length n of rows; both contiguous, not scaled. Rows of KN_IRFFT are written to as well. */
+enum rt_status kn_fft_cuda(enum kn_fft kind, const struct rt_array *rows, int64_t n, const struct rt_array *out,
+                           struct rt_error *e);
+
 #define KN_FFT_LANES  16 /* transforms at once, of float32; half as many of float64 */
 #define KN_FFT_PASSES 64
 
