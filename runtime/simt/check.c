@@ -143,6 +143,7 @@ static void free_block(struct block *b)
     simt_sync_free(b);
     simt_shadow_free(b);
     simt_shared_free(b);
+    simt_counters_free(b);
     free(b->spans);
     free(b->exit_pc);
     free(b);
@@ -195,6 +196,13 @@ static bool block_start(struct simt_observer *o, struct worker *k)
     return true;
 }
 
+static void block_end(struct simt_observer *o, struct worker *k)
+{
+    struct block *b = k->observed;
+    (void)o;
+    if (b && b->counters.used) simt_counters_pour(b);
+}
+
 /* ---- instructions ---- */
 static void check_division(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t m)
 {
@@ -222,6 +230,15 @@ static uint32_t check_masks(struct simt_check *c, struct warp *w, const uint32_t
     return m & ~missing;
 }
 
+static void note_exits(struct block *b, const struct warp *w, uint32_t m)
+{
+    uint32_t *at = b->exit_pc + (unsigned)w->index * SIMT_WARP, pc = w->pc;
+    if (m == FULL)
+        for (unsigned l = 0; l < SIMT_WARP; l++) at[l] = pc;
+    else
+        EACH_LANE(l, m) at[l] = pc;
+}
+
 static enum event before(struct simt_observer *o, struct warp *w, const struct insn *i, uint32_t *m)
 {
     struct simt_check *c = (struct simt_check *)o;
@@ -235,10 +252,7 @@ static enum event before(struct simt_observer *o, struct warp *w, const struct i
     case WATCH_SYNC: *m = check_masks(c, w, u32_at(w->frame->regs, i->extra), *m); break;
     case WATCH_WARP_SYNC: *m = check_masks(c, w, u32_at(w->frame->regs, i->a), *m); break;
     case WATCH_DIVISION: check_division(c, w, i, *m); break;
-    case WATCH_EXIT:
-        for (unsigned l = 0; l < SIMT_WARP; l++)
-            if (*m >> l & 1) b->exit_pc[(unsigned)w->index * SIMT_WARP + l] = w->pc;
-        break;
+    case WATCH_EXIT: note_exits(b, w, *m); break;
     case WATCH_NOT: break;
     }
     if (!atomic_load_explicit(&c->no_memory, memory_order_relaxed)) return EV_NEXT;
@@ -257,6 +271,7 @@ struct simt_check *simt_check_new(const struct simt_extent *extents, size_t coun
                                              .launch_start = launch_start,
                                              .launch_end = launch_end,
                                              .block_start = block_start,
+                                             .block_end = block_end,
                                              .barrier = simt_check_barrier,
                                              .warp_sync = simt_check_warp_sync,
                                              .deadlock = simt_check_deadlock,

@@ -4,6 +4,7 @@
 #include "runtime/memory.h"
 #include "runtime/simt/check_cells.h"
 #include "runtime/simt/heap.h"
+#include "runtime/simt/tally.h"
 
 #define OUT_OF_OFFSETS 0xfffffff0u /* what the decoder's narrowing makes of addresses of more than 32 bits */
 #define FAR_BACK       4096        /* instructions between an access and that */
@@ -391,8 +392,11 @@ static bool quick_global(struct access *a, int64_t step, const uint64_t at[2])
     const struct span *s = &a->block->spans[a->insn->d2];
     unsigned reach = (unsigned)(step < 0 ? -step : step) * 15 + a->bytes;
     int64_t back = step < 0 ? 15 * step : 0;
-    for (int h = 0; h < 2; h++)
-        if (!inside(s, at[h] + (uint64_t)back, reach) || at[h] & (a->bytes - 1)) return false;
+    for (int h = 0; h < 2; h++) {
+        uint64_t low = at[h] + (uint64_t)back;
+        if (!inside(s, low, reach) || at[h] & (a->bytes - 1)) return false;
+        if (a->block->worker->tallied) simt_tally_reach(a->block->worker, low, low + reach);
+    }
     if (step == a->bytes && !((at[0] | at[1]) % LINE) && touch_lines(a, s, at)) return true;
     for (unsigned l = 0; l < SIMT_WARP; l++) a->at[l] = at[l / 16] + (uint64_t)step * (l % 16);
     if (!touch_lanes_bits(a, s)) return false;

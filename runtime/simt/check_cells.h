@@ -100,7 +100,8 @@ static inline uint32_t tag_write_bad(uint32_t written, uint32_t read, uint32_t m
 }
 
 /* ---- loops over lanes, for each instruction set ---- */
-enum { ROW_UNIT = 1, ROW_UNIFORM = 2, ROW_MASK = 3, ROW_BITS = 2 }; /* of 16 lanes: neighbours, one place */
+/* What 16 lanes touch: neighbours, one place, places by equal steps. */
+enum { ROW_UNIT = 1, ROW_UNIFORM = 2, ROW_STEPS = 3, ROW_MASK = 3, ROW_BITS = 2 };
 
 struct check_vectors {
     /* For all 32 lanes: what came of it, by flags. With CELLS_BAD one must look closer; the cells are of no use then.

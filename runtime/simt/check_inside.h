@@ -104,6 +104,28 @@ struct tags { /* of a block's shared memory: check_shared.c */
     char *log;
     size_t used, room;
 };
+/* A set of lanes at a memory instruction. */
+struct access {
+    struct simt_check *check;
+    struct block *block;
+    struct warp *warp;
+    const struct insn *insn;
+    char *regs;
+    enum simt_access kind;
+    const struct site *site;
+    record me;      /* lane 0's */
+    int origin;     /* as struct place has it */
+    uint32_t bytes; /* of one lane */
+    uint64_t at[SIMT_WARP];
+};
+struct counters {         /* check_counters.c */
+    uint32_t *last, room; /* by cell: the turn, and the thread that touched it last */
+    uint32_t *touched, used;
+    uint32_t turn, cells;
+    uint64_t low;         /* where the cells begin */
+    record me;            /* without a thread */
+    struct access access; /* an atomic that touched them */
+};
 struct block {
     struct block *next; /* of the check */
     struct simt_check *check;
@@ -115,9 +137,11 @@ struct block {
     uint32_t (*warps)[32];     /* [w][v]: warp w has seen what v did before; NULL until a barrier of some warps */
     uint32_t (*lanes[32])[32]; /* [warp][l][j]: the same for lanes; NULL until some lanes of a warp meet */
     uint32_t arrived[MAX_BARRIERS][32]; /* when a warp arrived without waiting, 0: it waits */
+    bool arrives;                       /* one did */
     struct line shared;                 /* of the block's shared memory */
     uint32_t shared_turn;
     struct tags tags;
+    struct counters counters;
     struct span *spans;    /* by an instruction's d2 */
     bool fences, acquires; /* the block has any of them */
     uint32_t fenced;       /* a barrier with fences before it: what all threads have released by it, as time */
@@ -186,21 +210,6 @@ enum watched {
     WATCH_EXIT
 };
 
-/* A set of lanes at a memory instruction. */
-struct access {
-    struct simt_check *check;
-    struct block *block;
-    struct warp *warp;
-    const struct insn *insn;
-    char *regs;
-    enum simt_access kind;
-    const struct site *site;
-    record me;      /* lane 0's */
-    int origin;     /* as struct place has it */
-    uint32_t bytes; /* of one lane */
-    uint64_t at[SIMT_WARP];
-};
-
 /* ---- check_access.c ---- */
 /* Offsets in shared memory that the instruction may touch: of the variable that its address is made of, if that is
  * known. A variable without a size is dynamic shared memory, and that of a launch reaches to the end. */
@@ -256,6 +265,18 @@ void simt_race_touch(const struct access *a, uint32_t m, bool shared);
 bool simt_race_row(const struct access *a, uint64_t address, unsigned first, unsigned lanes);
 /* Of lanes m that read one address two stand for all. */
 uint32_t simt_race_distinct(const struct access *a, uint32_t m);
+
+/* One lane of an atomic on a cell that nothing but atomics touched; false, and nothing is done, when it is none. */
+bool simt_race_counter(const struct access *a, unsigned lane);
+/* One lane, looked at closely. */
+void simt_race_lane(const struct access *a, unsigned lane);
+
+/* ---- check_counters.c ---- */
+/* Lanes m do an atomic on 4 bytes of global memory. Those that are to be looked at. */
+uint32_t simt_counters_touch(const struct access *a, uint32_t m);
+/* Writes to the shadow what was kept from it. */
+void simt_counters_pour(struct block *b);
+void simt_counters_free(struct block *b);
 
 /* ---- check_shared.c ---- */
 /* Lanes m touch a->bytes at a->at[lane] of shared memory, offsets in it. */

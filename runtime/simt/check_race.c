@@ -10,8 +10,10 @@
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/check_cells.h"
+#include "runtime/simt/tally.h"
 
-#define FEW 4 /* cells that are better looked at one by one */
+#define FEW   4  /* cells that are better looked at one by one */
+#define AHEAD 32 /* lines that are fetched before they are wanted */
 
 /* ---- lines ---- */
 static inline struct line *global_line(const struct access *a, uint64_t address)
@@ -116,6 +118,7 @@ static bool same_value(const struct actor *x, record r)
     const struct access *a = x->access;
     if (a->kind != ACCESS_WRITE || is_opaque(a)) return false;
     bool lanes = is_of_this(x, r);
+    simt_tally_settle(a->block->worker);
     const char *p = x->shared ? a->warp->shared + a->at[x->lane] : (const char *)simt_host(a->at[x->lane]);
     for (unsigned k = 0; k < a->insn->count; k++) {
         uint64_t there = 0, v = stored_value(a, x->lane, k);
@@ -252,12 +255,28 @@ static void touch_run(const struct access *a, struct line *l, uint32_t all, uint
     }
 }
 
+/* What judge_write and judge_read come to where nobody else was; false: somebody was. */
+static inline bool touch_own(struct line *l, record me, bool write, uint64_t seen)
+{
+    record w = l->all[0], r = l->all[1];
+    bool apart = (w && (w ^ me) & WHO_MASK) || (r && (r ^ me) & WHO_MASK);
+    if (apart || l->all[2]) return false;
+    if (write)
+        l->all[0] = me, l->all[1] = 0;
+    else if (!r || (r & WITHIN) < seen)
+        l->all[1] = me;
+    return true;
+}
+
 /* A warp that touches a line as it did before, or as the first: one record stands for all cells. */
 static bool touch_whole(const struct access *a, struct line *l, unsigned lane)
 {
     unsigned shift = (unsigned)__builtin_ctz(a->bytes) - 2;
-    bool fresh = !(l->all[0] | l->all[1] | l->all[2]);
-    if (!l->whole || a->kind == ACCESS_ATOMIC || (!fresh && l->shift != shift)) return false;
+    bool fresh = !(l->all[0] | l->all[1] | l->all[2]), one = fresh || l->shift == shift;
+    if (!l->whole || a->kind == ACCESS_ATOMIC || !one) return false;
+    l->shift = (uint8_t)shift;
+    uint64_t seen = (uint64_t)a->block->warp_seen[a->warp->index] << TIME_AT;
+    if (touch_own(l, a->me + ((uint64_t)lane << THREAD_AT), a->kind == ACCESS_WRITE, seen)) return true;
     struct now t = now_of(a, false);
     struct cells c;
     c.w[0] = l->all[0], c.a[0] = l->all[1], c.b[0] = l->all[2];
@@ -266,8 +285,20 @@ static bool touch_whole(const struct access *a, struct line *l, unsigned lane)
     uint64_t flags = write ? judge_write(&c, 0, &t, false) : judge_read(&c, 0, &t, false);
     if (flags & CELLS_BAD) return false;
     l->all[0] = c.w[0], l->all[1] = c.a[0], l->all[2] = c.b[0];
-    l->shift = (uint8_t)shift;
     return true;
+}
+
+/* The first access to a line. */
+static inline void begin_line(const struct access *a, struct line *l, unsigned lane)
+{
+    record me = a->me + ((uint64_t)lane << THREAD_AT);
+    bool write = a->kind == ACCESS_WRITE;
+    l->launch = a->check->number;
+    l->whole = true;
+    l->shift = (uint8_t)(__builtin_ctz(a->bytes) - 2);
+    l->all[0] = write ? me : 0;
+    l->all[1] = write ? 0 : me;
+    l->all[2] = 0;
 }
 
 /* Would touch_whole change nothing for a read? Others may change the line meanwhile: then it is as if they came later.
@@ -277,12 +308,19 @@ static inline __attribute__((no_sanitize_thread)) bool is_settled(const struct a
 {
     if (a->kind != ACCESS_READ || l->launch != a->check->number || !l->whole) return false;
     bool blocks = l->all[1] && l->all[2] && (l->all[1] ^ l->all[2]) >= BLOCK_SPAN; /* two of them read it */
-    if (blocks && !l->all[0] && l->shift == __builtin_ctz(a->bytes) - 2) return true;
+    if (l->shift != __builtin_ctz(a->bytes) - 2) return false;
+    if (!l->all[2]) {
+        record me = a->me + ((uint64_t)lane << THREAD_AT);
+        uint64_t seen = (uint64_t)a->block->warp_seen[a->warp->index] << TIME_AT;
+        bool alone = !l->all[0] || !((l->all[0] ^ me) & WHO_MASK);
+        return alone && !((l->all[1] ^ me) & WHO_MASK) && (l->all[1] & WITHIN) >= seen;
+    }
+    if (blocks && !l->all[0]) return true;
     struct now t = now_of(a, false);
     struct cells c;
     c.w[0] = l->all[0], c.a[0] = l->all[1], c.b[0] = l->all[2];
     c.me[0] = a->me + ((uint64_t)lane << THREAD_AT);
-    return l->shift == __builtin_ctz(a->bytes) - 2 && !judge_read(&c, 0, &t, false);
+    return !judge_read(&c, 0, &t, false);
 }
 
 /* Stores `bytes` bytes at an address, those of the lanes from `lane` on, before the instruction does: who finds the
@@ -305,15 +343,22 @@ static void store_now(const struct access *a, uint64_t address, unsigned bytes, 
 
 bool simt_race_row(const struct access *a, uint64_t address, unsigned first, unsigned lanes)
 {
+    const struct counters *t = &a->block->counters;
     unsigned step = LINE / a->bytes;
     bool ok = true;
+    struct line *l = NULL;
+    if (t->used && address - t->low + lanes * a->bytes < 4 * (uint64_t)t->cells + lanes * a->bytes)
+        simt_counters_pour(a->block);
     for (unsigned lane = first; ok && lane < first + lanes; lane += step, address += LINE) {
-        struct line *l = global_line(a, address);
+        l = l && address % (1u << SHADOW_CHUNK) ? l + 1 : global_line(a, address);
         if (!made(a, l != NULL)) return true;
+        __builtin_prefetch(l + AHEAD, 1);
         if (is_settled(a, l, lane)) continue;
         lock_line(a->check, l);
-        refresh(a->check, l);
-        ok = touch_whole(a, l, lane);
+        if (l->launch == a->check->number)
+            ok = touch_whole(a, l, lane);
+        else
+            begin_line(a, l, lane);
         if (ok && a->kind == ACCESS_WRITE && a->check->parallel) store_now(a, address, LINE, lane);
         unlock_line(a->check, l);
     }
@@ -462,8 +507,7 @@ uint32_t simt_race_distinct(const struct access *a, uint32_t m)
     return kept;
 }
 
-/* One lane of an atomic on a cell of global memory that nothing but atomics touched. */
-static bool touch_counter(const struct access *a, unsigned lane)
+bool simt_race_counter(const struct access *a, unsigned lane)
 {
     struct line *l = global_line(a, a->at[lane]);
     if (!l) return false;
@@ -479,8 +523,28 @@ static bool touch_counter(const struct access *a, unsigned lane)
     return counts;
 }
 
+void simt_race_lane(const struct access *a, unsigned lane)
+{
+    run_of(a, lane, 1, false);
+}
+
+/* Memory of counters is touched in another way. */
+static void leave_counters(const struct access *a, uint32_t m)
+{
+    const struct counters *t = &a->block->counters;
+    bool within = false;
+    EACH_LANE(l, t->used ? m : 0) within |= a->at[l] - t->low + a->bytes < 4 * (uint64_t)t->cells + a->bytes;
+    if (within) simt_counters_pour(a->block);
+}
+
 void simt_race_touch(const struct access *a, uint32_t m, bool shared)
 {
+    if (!shared && a->kind == ACCESS_ATOMIC && a->bytes == 4) {
+        m = simt_counters_touch(a, m);
+        if (!m) return;
+    } else if (!shared) {
+        leave_counters(a, m);
+    }
     unsigned first = (unsigned)__builtin_ctz(m), n = lane_count(m);
     bool side_by_side = m >> first == (n == 32 ? FULL : (1u << n) - 1);
     if (side_by_side && neighbours(a, first, n)) {
@@ -498,5 +562,5 @@ void simt_race_touch(const struct access *a, uint32_t m, bool shared)
     if (a->kind == ACCESS_READ) m = simt_race_distinct(a, m);
     bool atomic = a->kind == ACCESS_ATOMIC && !shared;
     EACH_LANE(l, m)
-    if (!atomic || !touch_counter(a, l)) run_of(a, l, 1, shared);
+    if (!atomic || !simt_race_counter(a, l)) run_of(a, l, 1, shared);
 }

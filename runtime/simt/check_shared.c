@@ -25,7 +25,7 @@ struct note { /* in the log: an access, and behind it where */
     uint32_t bytes;
     uint32_t mask, rows; /* rows: the two places where the halves begin; without, that of each lane */
     uint32_t count;      /* so many accesses that follow each other, `stride` bytes apart */
-    int32_t stride;
+    int32_t stride, step;
     uint32_t at[];
 };
 
@@ -62,7 +62,8 @@ static void replay(struct block *b, const struct note *n)
     a.bytes = n->bytes;
     for (unsigned l = 0; l < SIMT_WARP; l++) {
         unsigned row = n->rows >> (l / 16 * ROW_BITS) & ROW_MASK;
-        a.at[l] = !n->rows ? n->at[l] : n->at[l / 16] + (row == ROW_UNIT ? l % 16 * a.bytes : 0);
+        int32_t step = row == ROW_UNIT ? (int32_t)a.bytes : row == ROW_STEPS ? n->step : 0;
+        a.at[l] = !n->rows ? n->at[l] : n->at[l / 16] + (uint64_t)(step * (int32_t)(l % 16));
     }
     for (uint32_t k = 0; k < n->count; k++) {
         simt_race_touch(&a, n->mask, true);
@@ -243,6 +244,34 @@ static bool touch_rows(const struct access *a, unsigned rows, const uint64_t at[
     return false;
 }
 
+/* Lanes by equal steps. False: look closer. */
+static bool touch_steps(const struct access *a, int32_t step, const uint64_t at[2])
+{
+    struct tags *t = &a->block->tags;
+    const struct tag_rule rule = {t->base, t->now};
+    uint32_t bad = 0, changed = t->warp_met, me = tag_of(a, 0), words = a->bytes / 4;
+    for (unsigned l = 0; l < SIMT_WARP; l++, me++) {
+        uint32_t word = ((uint32_t)at[l / 16] + (uint32_t)(step * (int32_t)(l % 16))) / 4;
+        for (uint32_t *w = t->written + word, *r = t->read + word, *end = w + words; w < end; w++, r++) {
+            if (a->kind == ACCESS_WRITE) {
+                bad |= tag_write_bad(*w, *r, me, &rule);
+                *w = me;
+                changed = 1;
+                continue;
+            }
+            uint32_t old = *r, new = tag_reader(old, me, &rule);
+            bad |= tag_read_bad(*w, me, &rule);
+            changed |= old ^ new;
+            *r = new;
+        }
+    }
+    struct note *n = !bad && changed ? add_note(a, FULL, ROW_STEPS | ROW_STEPS << ROW_BITS) : NULL;
+    if (n) n->at[0] = (uint32_t)at[0], n->at[1] = (uint32_t)at[1], n->step = step;
+    if (n || !(bad | changed)) return true;
+    simt_shared_flush(a->block);
+    return false;
+}
+
 bool simt_shared_rows(const struct access *a, const uint32_t *from)
 {
     const struct check_vectors *v = a->check->vectors;
@@ -265,6 +294,7 @@ void simt_shared_series(struct access *a, int64_t step, const uint64_t at[2], ui
 {
     unsigned row = !step ? ROW_UNIFORM : step == a->bytes ? ROW_UNIT : 0;
     if (row && is_simple(a) && touch_rows(a, row | row << ROW_BITS, at, count, stride)) return;
+    if (!row && count == 1 && is_simple(a) && touch_steps(a, (int32_t)step, at)) return;
     for (unsigned l = 0; l < SIMT_WARP; l++) a->at[l] = at[l / 16] + (uint64_t)step * (l % 16);
     for (uint32_t k = 0; k < count; k++) {
         simt_shared_touch(a, FULL);

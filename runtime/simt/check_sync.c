@@ -15,6 +15,7 @@ static uint32_t larger(uint32_t a, uint32_t b)
 /* Time goes on. At its end, far away, it stands still, and everything counts as ordered. */
 static uint32_t tick(struct block *b)
 {
+    if (b->counters.used) simt_counters_pour(b);
     if (b->now < LAST_TIME) b->now++;
     return b->now;
 }
@@ -27,7 +28,8 @@ void simt_sync_start(struct block *b)
     b->fenced = 0;
     memset(b->warp_met, 0, sizeof b->warp_met);
     memset(b->warp_seen, 0, sizeof b->warp_seen);
-    memset(b->arrived, 0, sizeof b->arrived);
+    if (b->arrives) memset(b->arrived, 0, sizeof b->arrived);
+    b->arrives = false;
     memset(b->pending_lanes, 0, sizeof b->pending_lanes);
     if (b->warps) memset(b->warps, 0, 32 * sizeof *b->warps);
     for (int w = 0; w < 32; w++)
@@ -276,7 +278,9 @@ static void meet_some(struct block *b, uint32_t id, const uint32_t *here, const 
 void simt_check_arrive(struct block *b, struct warp *w, const struct insn *i, uint32_t m)
 {
     uint32_t id = u32_at(w->frame->regs, i->a)[__builtin_ctz(m)];
-    if (i->mode == 1 && id < MAX_BARRIERS) b->arrived[id][w->index] = tick(b);
+    if (i->mode != 1 || id >= MAX_BARRIERS) return;
+    b->arrived[id][w->index] = tick(b);
+    b->arrives = true;
 }
 
 /* Threads that came by different lines, or that never come: one report for a barrier. */

@@ -35,7 +35,8 @@ void simt_tally_try(struct warp *w, const struct insn *i, uint64_t address)
     if (t->bytes || ++t->tries < (uint32_t)PATIENCE << t->strikes) return;
     t->tries = 0;
     size_t bytes = simt_find(address, &b) ? b.bytes / i->size * i->size : 0;
-    if (k->observer || k->program->uses_heap || !bytes || bytes > TALLY_BYTES || !has_room(t, bytes)) {
+    if ((k->observer && !k->observer->quick) || k->program->uses_heap || !bytes || bytes > TALLY_BYTES ||
+        !has_room(t, bytes)) {
         strike(t);
         return;
     }
@@ -87,6 +88,15 @@ void simt_tally_found(struct worker *k, const struct simt_block *b)
         pour(k, t);
         t->bytes = 0;
         t->owner = NULL;
+    }
+}
+
+void simt_tally_reach(struct worker *k, uint64_t low, uint64_t high)
+{
+    for (int n = 0; n < TALLIES; n++) {
+        const struct tally *t = &k->tallies[n];
+        struct simt_block b = {t->low, t->bytes};
+        if (t->added && low < t->low + t->bytes && high > t->low) simt_tally_found(k, &b);
     }
 }
 

@@ -20,6 +20,8 @@
 void simt_tally_try(struct warp *w, const struct insn *i, uint64_t address);
 /* The worker is about to touch an allocation that it did not know: ends its tallies. */
 void simt_tally_found(struct worker *k, const struct simt_block *b);
+/* The same when it knows the allocation, and touches addresses from low to below high. */
+void simt_tally_reach(struct worker *k, uint64_t low, uint64_t high);
 /* Adds everything to memory. */
 void simt_tally_pour(struct worker *k);
 void simt_tally_free(struct worker *k);

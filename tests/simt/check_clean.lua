@@ -578,4 +578,22 @@ clean("a histogram in shared memory, with odd vectors", [[__global__ void k(cons
   return function() t.eq(x:sum(), 4 * 32 * 100) end
 end)
 
+clean("counters of a block, read behind its barrier, twice", [[__global__ void k(int *h, int *out) {
+  int t = threadIdx.x, *mine = h + 64 * blockIdx.x, sum = 0;
+  for (int round = 0; round < 2; round++) {
+    for (int i = 0; i < 100; i++) atomicAdd(&mine[t * i % 64], 1);
+    __syncthreads();
+    sum += mine[(t + 1) % 64];
+    __syncthreads();
+  }
+  out[64 * blockIdx.x + t] = sum;
+}]], function(k)
+  local h, out = gpu.zeros(384, "int32"), gpu.zeros(384, "int32")
+  k(6, 64)(h, out)
+  return function()
+    t.eq(h:sum(), 6 * 2 * 64 * 100)
+    t.eq(out:sum(), 6 * 3 * 64 * 100)
+  end
+end)
+
 t.done()

@@ -1,0 +1,84 @@
+/* Counters: cells of global memory that a block's atomics touch over and over, as a histogram's. Once a cell's records
+ * say that nothing but atomics touched it, another atomic of the same block, site and time changes nothing in them but
+ * the thread. So the block keeps the last thread of each cell for itself, and writes it to the cell's records when its
+ * time goes on, when it touches the memory in another way, and at its end. */
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/check_inside.h"
+
+#define MOST_BYTES 65536 /* of memory with counters, as with tallies */
+#define LAST_TURN  ((1u << (32 - THREAD_BITS)) - 1)
+#define THREADS    ((1u << THREAD_BITS) - 1)
+
+void simt_counters_free(struct block *b)
+{
+    free(b->counters.last);
+}
+
+void simt_counters_pour(struct block *b)
+{
+    struct counters *t = &b->counters;
+    for (uint32_t k = 0; k < t->used; k++) {
+        uint32_t cell = t->touched[k], thread = t->last[cell] & THREADS;
+        t->access.me = t->me;
+        t->access.at[thread % SIMT_WARP] = t->low + 4 * (uint64_t)cell;
+        t->access.warp = &b->worker->warps[thread / SIMT_WARP];
+        t->access.me += (record)(thread / SIMT_WARP * SIMT_WARP) << THREAD_AT;
+        if (!simt_race_counter(&t->access, thread % SIMT_WARP)) simt_race_lane(&t->access, thread % SIMT_WARP);
+    }
+    t->used = 0;
+    t->turn++;
+}
+
+/* Makes ready for the instruction's atomics. False: they are none for counters. */
+static bool begin(const struct access *a)
+{
+    struct block *b = a->block;
+    struct counters *t = &b->counters;
+    const struct span *s = &b->spans[a->insn->d2];
+    uint64_t bytes = s->high - s->low;
+    if (bytes > MOST_BYTES || bytes < 4 || s->low % 4) return false;
+    simt_counters_pour(b);
+    uint32_t cells = (uint32_t)(bytes / 4);
+    if (cells > t->room) {
+        uint32_t *all = rt_calloc(2 * (size_t)cells, sizeof *all);
+        if (!all) return false;
+        free(t->last);
+        t->last = all;
+        t->room = cells;
+        t->turn = 1;
+    }
+    if (t->turn >= LAST_TURN) {
+        memset(t->last, 0, t->room * sizeof *t->last);
+        t->turn = 1;
+    }
+    t->touched = t->last + t->room;
+    t->low = s->low;
+    t->cells = cells;
+    t->me = a->me & ~((record)THREADS << THREAD_AT);
+    t->access = *a;
+    return true;
+}
+
+uint32_t simt_counters_touch(const struct access *a, uint32_t m)
+{
+    struct counters *t = &a->block->counters;
+    record me = a->me & ~((record)THREADS << THREAD_AT);
+    bool same = t->cells && t->me == me && t->access.insn == a->insn && t->low == a->block->spans[a->insn->d2].low;
+    if (!same && !begin(a)) return m;
+    uint32_t left = 0, turn = t->turn, mine = turn << THREAD_BITS | (uint32_t)a->warp->index * SIMT_WARP;
+    EACH_LANE(l, m)
+    {
+        uint64_t cell = (a->at[l] - t->low) / 4;
+        if (cell < t->cells && t->last[cell] >> THREAD_BITS == turn) {
+            t->last[cell] = mine + l;
+        } else if (cell < t->cells && simt_race_counter(a, l)) {
+            t->last[cell] = mine + l;
+            t->touched[t->used++] = (uint32_t)cell;
+        } else {
+            left |= 1u << l;
+        }
+    }
+    return left;
+}
