@@ -1,4 +1,4 @@
--- Kernels with one mistake each, and the report that gpu.check gives of it. In a kernel's source //1 marks the line of the
+-- Kernels with one common mistake each, and the report that gpu.check gives of it. In a kernel's source //1 marks the line of the
 -- report and //2 the line of the other thread; without //2 both are one line.
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
@@ -429,7 +429,8 @@ faulty("before_the_start", "the first has no predecessor", bounds("read", "a", -
   function() k.before_the_start(1, 64)(ints(50), ints(50), 50) end)
 faulty("wrong_pitch", "the height for the width", bounds("read", "a", nil, 40, { count = 24 }),
   function() k.wrong_pitch(4, 10)(ints(40), ints(40), 4, 10) end)
-faulty("no_guard", "more threads than elements", bounds("write", "a", 100, 100, { count = 28, thread = at(36), block = at(1) }),
+faulty("no_guard", "more threads than elements",
+  bounds("write", "a", 100, 100, { count = 28, thread = at(36), block = at(1), message = "a[100] written, a has 100" }),
   function() k.no_guard(2, 64)(gpu.ones(100)) end)
 faulty("bad_index", "an index out of the data", bounds("read", "a", 9, 8, { count = 1, thread = at(2) }),
   function() k.bad_index(1, 4)(gpu.array({ 0, 7, 9, 3 }, "int32"), gpu.ones(8), gpu.zeros(4)) end)
