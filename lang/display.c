@@ -3,8 +3,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include "lang/display.h"
 
 #define MAX_FORMS 16
+#define HANDLE    "lunarray.display"
 
 /* A bundle under construction. Its strings are kept alive by the table at `anchors`. */
 struct bundle {
@@ -161,9 +164,20 @@ static bool is_stdout(lua_State *L, int idx)
     return same;
 }
 
+/* What display returns, for changing what it has shown; as a cell's value it would only be shown below that. */
+static bool is_handle(lua_State *L, int idx)
+{
+    if (!lua_istable(L, idx) || !lua_getmetatable(L, idx)) return false;
+    luaL_getmetatable(L, HANDLE);
+    bool same = lua_rawequal(L, -1, -2);
+    lua_pop(L, 2);
+    return same;
+}
+
 void lg_show_result(lua_State *L, struct lg_session *s, int first, int last)
 {
-    if (last < first || (first == last && (lua_isnil(L, first) || is_stdout(L, first)))) return;
+    if (last < first) return;
+    if (first == last && (lua_isnil(L, first) || is_stdout(L, first) || is_handle(L, first))) return;
     struct lg_bundle bundle;
     if (first == last) {
         lg_push_bundle(L, first, &bundle);
@@ -175,19 +189,68 @@ void lg_show_result(lua_State *L, struct lg_session *s, int first, int last)
     if (s->sink.result) s->sink.result(s->sink.context, s->count, &bundle);
 }
 
-/* Shows a bundle; a face without displays gets the plain text. */
-static void send(struct lg_session *s, const struct lg_bundle *b, const char *id, bool update)
+bool lg_shows_pictures(lua_State *L, struct lg_terminal *out)
 {
-    if (s->sink.display) {
+    const struct lg_session *s = lg_session_of(L);
+    *out = (struct lg_terminal){0};
+    if (s && s->sink.terminal) s->sink.terminal(s->sink.context, out);
+    return s && s->sink.display && !s->sink.terminal;
+}
+
+void lg_show_text(lua_State *L, const char *text, size_t length)
+{
+    struct lg_session *s = lg_session_of(L);
+    if (s) {
+        lg_output(s, LG_STDOUT, text, length);
+    } else {
+        fwrite(text, 1, length, stdout);
+        fflush(stdout);
+    }
+}
+
+void lg_show(lua_State *L, const struct lg_bundle *b, const char *id, bool update)
+{
+    struct lg_session *s = lg_session_of(L);
+    if (s && s->sink.display) {
         fflush(stdout);
         s->sink.display(s->sink.context, b, id, update);
         return;
     }
     for (size_t i = 0; i < b->count; i++) {
         if (strcmp(b->items[i].type, "text/plain") != 0) continue;
-        lg_output(s, LG_STDOUT, b->items[i].data, b->items[i].length);
-        lg_output(s, LG_STDOUT, "\n", 1);
+        lg_show_text(L, b->items[i].data, b->items[i].length);
+        lg_show_text(L, "\n", 1);
     }
+}
+
+/* Front ends keep ids beyond the end of a kernel, so the time is part of them. */
+const char *lg_push_display_id(lua_State *L)
+{
+    struct lg_session *s = lg_session_of(L);
+    char id[64];
+    if (!s) return lua_pushliteral(L, "display");
+    if (!s->displays++) {
+        struct timespec t;
+        clock_gettime(CLOCK_REALTIME, &t);
+        s->displays_since = (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+    }
+    snprintf(id, sizeof id, "lunarray-%llx-%u", s->displays_since, s->displays);
+    return lua_pushstring(L, id);
+}
+
+/* Shows a bundle as new, and pushes the handle to it; the id is the user's at idx, if there is one. */
+static int show_with_handle(lua_State *L, const struct lg_bundle *b, int idx)
+{
+    luaL_checkstack(L, 8, NULL);
+    lua_newtable(L);
+    if (lua_isnoneornil(L, idx))
+        lg_push_display_id(L);
+    else
+        lua_pushstring(L, luaL_checkstring(L, idx));
+    lg_show(L, b, lua_tostring(L, -1), false);
+    lua_setfield(L, -2, "id");
+    luaL_setmetatable(L, HANDLE);
+    return 1;
 }
 
 static int display(lua_State *L)
@@ -195,10 +258,9 @@ static int display(lua_State *L)
     struct lg_bundle bundle;
     lua_remove(L, 1); /* the display table itself */
     luaL_checkany(L, 1);
-    const char *id = luaL_optstring(L, 2, NULL);
+    lua_settop(L, 2);
     lg_push_bundle(L, 1, &bundle);
-    send(lg_session_of(L), &bundle, id, false);
-    return 0;
+    return show_with_handle(L, &bundle, 2);
 }
 
 static int display_update(lua_State *L)
@@ -207,18 +269,43 @@ static int display_update(lua_State *L)
     const char *id = luaL_checkstring(L, 1);
     luaL_checkany(L, 2);
     lg_push_bundle(L, 2, &bundle);
-    send(lg_session_of(L), &bundle, id, true);
+    lg_show(L, &bundle, id, true);
     return 0;
+}
+
+static const char *check_handle(lua_State *L)
+{
+    luaL_argexpected(L, is_handle(L, 1), 1, "what display(value) returned");
+    lua_getfield(L, 1, "id");
+    return luaL_checkstring(L, -1);
+}
+
+static int handle_update(lua_State *L)
+{
+    struct lg_bundle bundle;
+    luaL_checkany(L, 2);
+    const char *id = check_handle(L);
+    lg_push_bundle(L, 2, &bundle);
+    lg_show(L, &bundle, id, true);
+    lua_settop(L, 1);
+    return 1;
+}
+
+static int handle_clear(lua_State *L)
+{
+    static const struct lg_mime nothing = {"text/plain", "", 0};
+    lg_show(L, &(struct lg_bundle){&nothing, 1}, check_handle(L), true);
+    lua_settop(L, 1);
+    return 1;
 }
 
 static int display_as(lua_State *L, const char *type)
 {
     size_t n;
+    lua_settop(L, 2);
     const char *text = luaL_checklstring(L, 1, &n);
-    const char *id = luaL_optstring(L, 2, NULL);
     struct lg_mime items[] = {{type, text, n}, {"text/plain", text, n}};
-    send(lg_session_of(L), &(struct lg_bundle){items, 2}, id, false);
-    return 0;
+    return show_with_handle(L, &(struct lg_bundle){items, 2}, 2);
 }
 
 static int display_html(lua_State *L)
@@ -246,7 +333,8 @@ static int display_clear(lua_State *L)
 
 static const struct lg_function functions[] = {
     {"update", display_update, "display.update(id, value)",
-     "Replaces what display(value, id) showed.\nFaces that cannot change what they have shown print the new value.",
+     "Replaces what display(value, id) showed, in this cell or an earlier one.\nA terminal does so as long as nothing "
+     "was printed below, else it prints the new value.",
      "display.update('progress', 50)"},
     {"html", display_html, "display.html(text [, id])", "Shows a piece of HTML.\nA terminal shows the text as it is.",
      "display.html('<b>done</b>')"},
@@ -259,12 +347,19 @@ static const struct lg_function functions[] = {
      "display.clear(true)"},
     {0}};
 
+static const struct lg_function handle_methods[] = {
+    {"update", handle_update, "h:update(value)", "Shows the value in place of what h = display(...) showed. Returns h.",
+     "local h = display('working')\nh:update('done')"},
+    {"clear", handle_clear, "h:clear()", "Removes what h = display(...) showed. Returns h; h:update shows again.",
+     "display('for a moment'):clear()"},
+    {0}};
+
 static const struct lg_function display_row = {
     "display", display, "display(value [, id])",
-    "Shows a value as a cell's result is shown, at any time.\n"
+    "Shows a value as a cell's result is shown, at any time; returns a handle h with h:update(value) and h:clear().\n"
     "Arrays show as a table. A table whose keys are types, {[\"text/html\"] = \"<b>x</b>\"}, shows as that; so does an "
-    "object whose metamethod __display returns such a table. With an id, display.update can replace it later.",
-    "display(gpu.zeros(3))"};
+    "object whose metamethod __display returns such a table. With an id of yours, display.update(id, value) can replace it, too.",
+    "local h = display(gpu.zeros(3))\nh:update(gpu.ones(3))"};
 
 void lg_open_display(lua_State *L, struct lg_session *s)
 {
@@ -277,4 +372,9 @@ void lg_open_display(lua_State *L, struct lg_session *s)
     lua_setmetatable(L, -2);
     lua_setglobal(L, "display");
     lg_document(L, "session", &display_row);
+    luaL_newmetatable(L, HANDLE);
+    lua_newtable(L);
+    lg_register(L, "displayed", handle_methods);
+    lua_setfield(L, -2, "__index");
+    lua_pop(L, 1);
 }

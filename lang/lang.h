@@ -100,6 +100,7 @@ void lg_open_kernel(lua_State *L);
 void lg_open_profile(lua_State *L);
 void lg_open_trace(lua_State *L);
 void lg_open_texture(lua_State *L);
+void lg_open_progress(lua_State *L);
 void lg_open_device(lua_State *L);
 
 /* The text of a loaded chunk by its chunk name ("=cell 3", "@file.lua"), or NULL: the session's registry of cells, or

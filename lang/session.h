@@ -24,6 +24,12 @@ struct lg_bundle {
 
 enum lg_stream { LG_STDOUT, LG_STDERR };
 
+/* What text can look like where output is shown as text alone. */
+struct lg_terminal {
+    int columns, rows; /* 0: a pipe or a file */
+    bool color;        /* takes escape codes: colours of 24 bits, and the cursor's moves */
+};
+
 /* Where a session's output goes. Called on the session's thread while it evaluates, in the order in which things
  * happen. All members are optional but stream. Pointers are valid during the call only. */
 struct lg_sink {
@@ -33,6 +39,8 @@ struct lg_sink {
     void (*display)(void *context, const struct lg_bundle *bundle, const char *display_id, bool update);
     void (*result)(void *context, int execution_count, const struct lg_bundle *bundle); /* the trailing expression */
     void (*clear_output)(void *context, bool wait);
+    /* Present in faces that show text alone; absent where pictures and HTML are shown. */
+    void (*terminal)(void *context, struct lg_terminal *out);
     /* A line from the user for io.read, malloc'd without its newline; NULL at end of input. Absent: io.read reads
      * stdin. */
     char *(*input)(void *context, const char *prompt, bool password);

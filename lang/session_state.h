@@ -48,6 +48,8 @@ struct lg_session {
 
     struct lg_buffer warning; /* pieces of the one being put together */
     bool warnings_off;
+    long long displays_since; /* when the first display was, and how many there were: they make its id */
+    unsigned displays;
     struct lg_history *history;
 };
 

@@ -116,8 +116,7 @@ static bool run_cells(struct lg_session *s, struct sh_output *out, const struct 
             sh_output_error(out, error);
             if (!out->errors_out) return false;
         }
-        sh_output_newline(out);
-        fflush(stdout);
+        sh_output_end(out);
     }
     return true;
 }

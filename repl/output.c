@@ -11,6 +11,7 @@
 static void write_out(struct sh_output *o, FILE *file, const char *text, size_t length)
 {
     if (length == 0) return;
+    o->shown[0] = '\0';
     /* The two streams have buffers of their own; what was printed first must be seen first. */
     if (file == stderr) fflush(stdout);
     fwrite(text, 1, length, file);
@@ -35,11 +36,56 @@ static void write_plain(struct sh_output *o, const struct lg_bundle *bundle)
     }
 }
 
+/* How many rows of a terminal a text takes that ends with a newline; escape codes take no room. */
+static int rows_of(const char *text, size_t length, int columns)
+{
+    int rows = 0, used = 0;
+    for (size_t i = 0; i < length;) {
+        if (text[i] == '\033' && i + 1 < length && text[i + 1] == '[') {
+            for (i += 2; i < length && (text[i] < '@' || text[i] > '~');) i++;
+            i++;
+            continue;
+        }
+        size_t next = sh_next_grapheme(text, length, i);
+        int width = text[i] == '\n' ? 0 : text[i] == '\t' ? 8 - used % 8 : sh_grapheme_width(text + i, next - i);
+        if (text[i] == '\n' || used + width > columns) {
+            rows++;
+            used = 0;
+        }
+        used += width;
+        i = next;
+    }
+    return rows + (used > 0);
+}
+
+/* The lines of the last display are taken back, if they are still in sight. */
+static void take_back(struct sh_output *o, int rows)
+{
+    if (o->shown_rows > 0 && o->shown_rows < rows) printf("\033[%dA\r\033[J", o->shown_rows);
+}
+
+static void on_terminal(void *context, struct lg_terminal *out)
+{
+    (void)context;
+    *out = (struct lg_terminal){0};
+    if (!isatty(STDOUT_FILENO)) return;
+    sh_terminal_size(&out->columns, &out->rows);
+    out->color = sh_takes_color(STDOUT_FILENO);
+}
+
 static void on_display(void *context, const struct lg_bundle *bundle, const char *display_id, bool update)
 {
-    (void)display_id;
-    (void)update; /* a terminal cannot go back to what has scrolled away: an update is printed below */
-    write_plain(context, bundle);
+    struct sh_output *o = context;
+    struct lg_terminal terminal;
+    on_terminal(o, &terminal);
+    const char *id = display_id && strlen(display_id) < sizeof o->shown ? display_id : "";
+    if (update && terminal.color && *id && strcmp(o->shown, id) == 0) take_back(o, terminal.rows);
+    write_plain(o, bundle);
+    o->shown_rows = 0;
+    snprintf(o->shown, sizeof o->shown, "%s", id);
+    for (size_t i = 0; i < bundle->count && *id && terminal.color; i++)
+        if (strcmp(bundle->items[i].type, "text/plain") == 0)
+            o->shown_rows = rows_of(bundle->items[i].data, bundle->items[i].length, terminal.columns);
 }
 
 static void on_result(void *context, int execution_count, const struct lg_bundle *bundle)
@@ -90,6 +136,7 @@ struct lg_sink sh_output_sink(struct sh_output *o)
         .display = on_display,
         .result = on_result,
         .page = on_page,
+        .terminal = on_terminal,
     };
 }
 
@@ -98,6 +145,13 @@ void sh_output_newline(struct sh_output *o)
     if (!o->open_line) return;
     fputc('\n', stdout);
     o->open_line = false;
+}
+
+void sh_output_end(struct sh_output *o)
+{
+    sh_output_newline(o);
+    o->shown[0] = '\0';
+    fflush(stdout);
 }
 
 void sh_output_error(struct sh_output *o, const struct lg_error *error)

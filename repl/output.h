@@ -1,5 +1,6 @@
 /* Where a session's output goes when there is a terminal, a pipe or a file: streams as they come, results and displays
- * as their plain text, errors on standard error. */
+ * as their plain text, errors on standard error. A display is changed in place while it is the last that was written.
+ */
 #ifndef SH_OUTPUT_H
 #define SH_OUTPUT_H
 
@@ -11,6 +12,8 @@ struct sh_output {
     bool open_line;      /* the last byte written was not a newline */
     bool errors_out;     /* errors go to standard output too (a notebook's expected ones) */
     const char *program; /* put before error messages, or NULL */
+    char shown[64];      /* the id of the display that was written last, "" after anything else */
+    int shown_rows;      /* of the terminal, that it takes */
 };
 
 /* A sink that writes to standard output and standard error. `o` must outlive the session. */
@@ -18,6 +21,9 @@ struct lg_sink sh_output_sink(struct sh_output *o);
 
 /* Ends an unfinished line, so that what follows starts at column 0. */
 void sh_output_newline(struct sh_output *o);
+
+/* The end of a cell: what was displayed stays from here on. */
+void sh_output_end(struct sh_output *o);
 
 /* The error with its traceback. */
 void sh_output_error(struct sh_output *o, const struct lg_error *error);

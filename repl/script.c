@@ -69,7 +69,7 @@ bool sh_evaluate_given(struct lg_session *s, const struct sh_options *o)
 
 int sh_run_script(const struct sh_options *o)
 {
-    struct sh_output out = {0};
+    struct sh_output out = {.flush = true};
     struct lg_options options = {
         .sink = sh_output_sink(&out), .device = o->device, .argc = o->argc, .argv = o->argv, .before = o->before};
     struct lg_session *s = lg_session_new(&options);

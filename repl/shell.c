@@ -218,8 +218,7 @@ static void run_cell(struct shell *sh, const char *code, size_t length)
     /* The terminal has shown ^C where the cursor was. */
     if (sh_interrupted() && isatty(STDOUT_FILENO)) sh->out.open_line = true;
     if (status != LG_DONE) sh_output_error(&sh->out, error);
-    sh_output_newline(&sh->out);
-    fflush(stdout);
+    sh_output_end(&sh->out);
 }
 
 static void edited_loop(struct shell *sh)

@@ -342,3 +342,30 @@ def test_documentation_is_broken_at_words(terminal):
     assert rows[first].endswith("both") and rows[first + 1].startswith("included;")
     assert "unless" in words and "dtype" in words
     assert "    local x = gpu.linspace(0, 1, 5)" in rows
+
+
+def test_displays_change_in_place_until_something_follows(terminal):
+    t = ready(terminal)
+    t.send("h = display('one\\ntwo') h:update('three') g = display(1) g:update(2)\r")
+    t.at_prompt(2)
+    assert '"three"' in t.lines() and "2" in t.lines() and "1" not in t.lines()
+    assert not any("one" in line or "two" == line for line in t.lines()[2:])
+    t.send("h = display(10) print('between') h:update(20)\r")
+    t.at_prompt(3)
+    t.shows("10", "between", "20", "3>")
+    t.send("h = display(30) h:clear() h:update(('x'):rep(200)) h:update(40)\r")
+    t.at_prompt(4)
+    assert t.lines()[-2:] == ["40", "4>"] and "30" not in t.lines() and not any("xx" in line for line in t.lines())
+    t.send("h:update(50)\r")
+    t.at_prompt(5)
+    t.shows("40", "4> h:update(50)", "50", "5>")
+
+
+def test_progress_is_one_line_redrawn(terminal):
+    t = ready(terminal)
+    t.send("for i in gpu.progress(20000, 'steps') do end print('after')\r")
+    t.at_prompt(2)
+    bars = [line for line in t.lines() if line.startswith("steps ")]
+    assert len(bars) == 1 and "100%" in bars[0] and "20000/20000" in bars[0], t.lines()
+    assert b"steps   0%" in t.raw
+    t.shows(bars[0], "after", "2>")

@@ -557,12 +557,22 @@ TEST(errors_of_kernels_and_memory_have_names)
 TEST(displays)
 {
     start();
-    CHECK_STR(run("display(5)"), "d||5");
+    CHECK_HAS(run("display(5)"), "|5");
     CHECK_STR(run("display('x', 'id1')"), "d|id1|\"x\"");
     CHECK_STR(run("display.update('id1', {1})"), "u|id1|{1}");
     CHECK_HAS(run("display.html('<b>')"), "h|<b>");
-    CHECK_HAS(run("display{['text/html'] = '<i>', ['text/plain'] = 'i'}"), "d||ih|<i>");
+    CHECK_HAS(run("display{['text/html'] = '<i>', ['text/plain'] = 'i'}"), "|ih|<i>");
     CHECK_STR(run("display.clear(true)"), "c|wait");
+    CHECK_STR(run("h = display('a', 'id2')"), "d|id2|\"a\"");
+    CHECK_STR(run("h:update(7)"), "u|id2|7");
+    CHECK_STR(run("h:clear()"), "u|id2|");
+    run("h, g = display(1), display(2)");
+    CHECK_STR(run("h.id ~= g.id and #h.id > 8"), "r|true");
+    CHECK_HAS(run("n = 0 for _, d in ipairs(gpu.docs()) do if d.name:find('display') then n = n + 1 "
+                  "assert(load(d.example))() end end"),
+              "<b>done</b>");
+    CHECK_STR(run("n"), "r|8");
+    CHECK_HAS(fails("h.update(5, 5)"), "what display(value) returned expected");
     CHECK_HAS(
         run("setmetatable({}, {__display = function() return {['text/html'] = '<u>', ['text/plain'] = 'u'} end})"),
         "r|uh|<u>");

@@ -160,7 +160,31 @@ def test_display_update_and_clear(client):
     assert between[3][1] == {"wait": True}
     code = "display({['text/plain'] = 'p', ['application/json'] = '{\"a\": [1]}', ['text/html'] = '<b>'})"
     data = client.execute(code)[1][-1][1]
-    assert data == {"data": {"text/plain": "p", "application/json": {"a": [1]}, "text/html": "<b>"}, "metadata": {}, "transient": {}}
+    assert data == {"data": {"text/plain": "p", "application/json": {"a": [1]}, "text/html": "<b>"}, "metadata": {}, "transient": data["transient"]}
+
+
+def test_a_display_is_updated_from_a_later_cell(client):
+    first = client.execute("handle = display('one') other = display('more')")[1]
+    ids = [content["transient"]["display_id"] for kind, content in first if kind == "display_data"]
+    assert len(set(ids)) == 2
+    content, between = client.execute("handle:update{['text/html'] = '<i>', ['text/plain'] = 'two'}:clear()")
+    assert content["status"] == "ok", content
+    assert kinds(between) == ["execute_input", "update_display_data", "update_display_data"]
+    assert [c["transient"]["display_id"] for _, c in between[1:]] == [ids[0]] * 2
+    assert between[1][1]["data"] == {"text/plain": "two", "text/html": "<i>"}
+    assert between[2][1]["data"] == {"text/plain": ""}
+
+
+def test_progress_updates_one_display(client):
+    content, between = client.execute("for i in gpu.progress(20000, '<b>') do if i == 15001 then break end end")
+    assert content["status"] == "ok", content
+    first, *updates = between[1:]
+    assert first[0] == "display_data" and {kind for kind, _ in updates} == {"update_display_data"} and len(updates) < 1000
+    assert {c["transient"]["display_id"] for _, c in between[1:]} == {first[1]["transient"]["display_id"]}
+    assert "0/20000" in first[1]["data"]["text/plain"]
+    last = updates[-1][1]["data"]
+    assert "15000/20000" in last["text/plain"] and last["text/plain"].endswith("stopped")
+    assert "&lt;b&gt; <progress value=\"0.75\" max=\"1\"" in last["text/html"]
 
 
 def test_complete(client):

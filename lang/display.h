@@ -1,0 +1,18 @@
+/* Showing things: for functions of the gpu table that draw. They work in a session and in a stock Lua interpreter,
+ * which counts as a pipe. All functions raise. */
+#ifndef LG_DISPLAY_H
+#define LG_DISPLAY_H
+
+#include "lang/lang.h"
+#include "lang/session.h"
+
+/* Where displays go: true for a front end that shows pictures and HTML. Else *out says what text may look like. */
+bool lg_shows_pictures(lua_State *L, struct lg_terminal *out);
+/* Shows a bundle, as new or in place of what has that id. Without pictures its plain text is printed. */
+void lg_show(lua_State *L, const struct lg_bundle *b, const char *id, bool update);
+/* Prints text as it is; unfinished lines are seen at once. */
+void lg_show_text(lua_State *L, const char *text, size_t length);
+/* Pushes an id that no other display has, and returns it. */
+const char *lg_push_display_id(lua_State *L);
+
+#endif
