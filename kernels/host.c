@@ -7,7 +7,7 @@
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define LONG_ROW      256 /* rows from this length on are not mixed within a block */
+#define LONG_ROW      128 /* rows from this length on are not mixed within a block */
 #define STACK_SCRATCH 32768
 
 const struct kn_loops *kn_host_loops(void)
