@@ -1,4 +1,5 @@
--- Times of array work on the host, one line a case, median of 9 runs after 2, in milliseconds. The names are those of
+-- Times of array work on the host, one line a case, median of 9 runs after 2, in milliseconds; behind them, where memory
+-- decides, the floor: the bytes that must be moved over the bandwidth of the first case, a copy. The names are those of
 -- NumPy's list in tests/bench/run.py, so that the two can be laid side by side.
 --
 --   build/lunarray tests/bench/array_bench.lua [DEVICE]       (cpu unless said otherwise)
@@ -30,15 +31,21 @@ local part, whole = x[{{1, n // 4}}], (x * 1000):to("int32")
 local part_sorted = part:sort()
 
 local cases = {
+  {"copy 16M", function() return x:clone() end},
   {"2x+1 16M", function() return 2 * x + 1 end},
   {"axpb 16M", function() return 2 * x + y end},
   {"chain 16M", function() return (x * x + y * y):sqrt() / (1 + (x - y):abs()) end},
   {"trig 16M", function() return x:sin() ^ 2 + y:cos() ^ 2 end},
   {"exp 16M", function() return x:exp() end},
   {"sum 16M", function() return x:sum() end},
+  {"dot 16M", function() return x:dot(y) end},
   {"mean axis1 4096", function() return m:mean(1) end},
   {"mean axis2 4096", function() return m:mean(2) end},
   {"var 16M", function() return x:var() end},
+  {"softmax 4096", function()
+    local e = (m - m:max(2, true)):exp()
+    return e / e:sum(2, true)
+  end},
   {"logsumexp axis2 4096", function() return m:logsumexp(2) end},
   {"cumsum 16M", function() return x:cumsum() end},
   {"cumsum axis1 4096", function() return m:cumsum(1) end},
@@ -57,6 +64,7 @@ local cases = {
   {"matmul 10000x4x4", function() return tiny:matmul(tiny) end},
   {"einsum bij,bjk->bk", function() return gpu.einsum("bij,bjk->bk", batch, batch) end},
   {"einsum ij,jk,kl->il", function() return gpu.einsum("ij,jk,kl->il", slim, slim.T, slim) end},
+  {"solve 1024", function() return gpu.linalg.solve(a, a[1]) end},
   {"solve 500", function() return gpu.linalg.solve(square, square[1]) end},
   {"solve 10000x4x4", function() return gpu.linalg.solve(tiny, tiny) end},
   {"svd 200", function() return (gpu.linalg.svd(square[{{1, 200}, {1, 200}}])) end},
@@ -88,6 +96,19 @@ local cases = {
   {"integers 16M", function() return gpu.random.integers(1, 6, n, device) end},
 }
 
+-- Elements of 4 bytes that are read or written at least, in units of n.
+local moved = {
+  ["copy 16M"] = 2, ["2x+1 16M"] = 2, ["axpb 16M"] = 3, ["chain 16M"] = 3, ["trig 16M"] = 3, ["exp 16M"] = 2,
+  ["sum 16M"] = 1, ["dot 16M"] = 2, ["mean axis1 4096"] = 1, ["mean axis2 4096"] = 1, ["var 16M"] = 2,
+  ["softmax 4096"] = 2, ["logsumexp axis2 4096"] = 1, ["cumsum 16M"] = 2, ["cumsum axis1 4096"] = 2,
+  ["broadcast 4096"] = 2, ["transpose copy 4096"] = 2, ["gather 4M"] = 1, ["gather columns 4096"] = 2, ["put 4M"] = 1,
+  ["scatter add 4M"] = 0.75, ["mask select 16M"] = 1.75, ["mask write 16M"] = 1.25, ["nonzero 16M"] = 1.25,
+  ["roll 16M"] = 2, ["roll axis2 4096"] = 2, ["concatenate 2x16M"] = 4, ["repeat 16Mx2"] = 3, ["tile 4096 2x2"] = 5,
+  ["pad 4096"] = 2, ["random 16M"] = 1, ["normal 16M"] = 1, ["random64 16M"] = 2, ["normal64 16M"] = 2,
+  ["integers 16M"] = 2,
+}
+local unit -- milliseconds for n elements
+
 -- The time of one call; the result is released inside, as NumPy's reference count does.
 local function once(f, times)
   local timer = gpu.time(function()
@@ -108,5 +129,6 @@ for _, case in ipairs(cases) do
     collectgarbage()
   end
   table.sort(runs)
-  print(string.format("%-22s %10.4f", name, runs[5]))
+  unit = unit or runs[5] / moved[name]
+  print(string.format("%-22s %10.4f %10s", name, runs[5], moved[name] and ("%.4f"):format(moved[name] * unit) or "-"))
 end

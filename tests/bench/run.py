@@ -44,8 +44,12 @@ part, whole = x[: n // 4], (x * 1000).astype(np.int32)
 part_sorted = np.sort(part)
 def write(key, value):
     target[key] = value
+def softmax():
+    e = np.exp(m - m.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
 cases = {
-    "2x+1 16M": lambda: 2 * x + 1, "axpb 16M": lambda: 2 * x + y,
+    "copy 16M": lambda: x.copy(), "dot 16M": lambda: x @ y, "softmax 4096": softmax,
+    "solve 1024": lambda: np.linalg.solve(a, a[0]), "2x+1 16M": lambda: 2 * x + 1, "axpb 16M": lambda: 2 * x + y,
     "chain 16M": lambda: np.sqrt(x * x + y * y) / (1 + np.abs(x - y)),
     "trig 16M": lambda: np.sin(x) ** 2 + np.cos(y) ** 2, "exp 16M": lambda: np.exp(x), "sum 16M": lambda: x.sum(),
     "mean axis1 4096": lambda: m.mean(axis=0), "mean axis2 4096": lambda: m.mean(axis=1),
@@ -100,10 +104,12 @@ def median_ms(f, rounds=15):
     return statistics.median(times)
 
 
-def row(name, ours, rival="", theirs=None):
+def row(name, ours, rival="", theirs=None, floor=None):
     text = f"{name:34} {ours:10.3f} ms"
     if theirs:
         text += f"   {rival} {theirs:10.3f} ms   ratio {ours / theirs:6.3f}"
+    if floor:
+        text += f"   floor {floor:8.3f} ms   {ours / floor:6.2f} times that"
     print(text, flush=True)
 
 
@@ -131,17 +137,18 @@ def lua_bench(binary, script):
 
 
 def arrays(binary, python):
-    ours = {}
+    ours, floors = {}, {}
     for line in lua_bench(binary, "tests/bench/array_bench.lua").splitlines():
-        name, _, value = line.rpartition(" ")
-        ours[name.strip()] = float(value)
+        name, value, floor = line.rsplit(None, 2)
+        ours[name] = float(value)
+        floors[name] = None if floor == "-" else float(floor)
     theirs = {}
     if os.path.exists(python):
         theirs = json.loads(subprocess.run([python, "-c", NUMPY], stdout=subprocess.PIPE, text=True, check=True).stdout)
     else:
         print("NumPy is not in build/venv: no ratios for arrays")
     for name, value in ours.items():
-        row(name, value, "NumPy", theirs.get(name))
+        row(name, value, "NumPy", theirs.get(name), floors[name])
 
 
 def kernel_times(command, env=None):
