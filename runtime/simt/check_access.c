@@ -412,9 +412,12 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     w->pc = (uint32_t)pc;
     if (atomic_load_explicit(&b->check->no_memory, memory_order_relaxed)) return false;
     if (b->pending_lanes[w->index]) simt_check_settle(b, w);
-    simt_check_begin(&a, b->check, w, &w->code[pc], b->check->site_of[pc]);
-    a.bytes = (uint32_t)a.insn->size * a.insn->count;
-    if (a.insn->space == PTX_GLOBAL) return quick_global(&a, step, at);
+    const struct insn *i = &w->code[pc];
+    unsigned site = b->check->site_of[pc];
+    if (i->space == PTX_GLOBAL && step == 4 && simt_race_lines(w, i, site, at)) return true;
+    simt_check_begin(&a, b->check, w, i, site);
+    a.bytes = (uint32_t)i->size * i->count;
+    if (i->space == PTX_GLOBAL) return quick_global(&a, step, at);
     simt_shared_series(&a, step, at, (uint32_t)more, (int32_t)(more >> 32));
     return true;
 }

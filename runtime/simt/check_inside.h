@@ -263,6 +263,9 @@ void simt_race_touch(const struct access *a, uint32_t m, bool shared);
 /* `lanes` neighbours from lane `first` on touch whole lines of global memory at the address. False: look closer, with
  * simt_race_touch. */
 bool simt_race_row(const struct access *a, uint64_t address, unsigned first, unsigned lanes);
+/* The common cases of the same: each half of the lanes loads or stores a line, 4 bytes a lane, at at[0] and at[1], if
+ * these are right. False: look closer; nothing is lost. */
+bool simt_race_lines(const struct warp *w, const struct insn *i, unsigned site, const uint64_t at[2]);
 /* Of lanes m that read one address two stand for all. */
 uint32_t simt_race_distinct(const struct access *a, uint32_t m);
 

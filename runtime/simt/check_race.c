@@ -16,15 +16,19 @@
 #define AHEAD 32 /* lines that are fetched before they are wanted */
 
 /* ---- lines ---- */
-static inline struct line *global_line(const struct access *a, uint64_t address)
+static inline struct line *line_at(struct span *s, uint64_t address)
 {
-    struct span *s = &a->block->spans[a->insn->d2];
     uint64_t chunk = (address - SIMT_GLOBAL_BASE) >> SHADOW_CHUNK;
     if (!s->lines || s->chunk != chunk) {
         s->lines = simt_shadow_lines(chunk);
         s->chunk = chunk;
     }
     return s->lines ? &s->lines[address % (1u << SHADOW_CHUNK) / LINE] : NULL;
+}
+
+static inline struct line *global_line(const struct access *a, uint64_t address)
+{
+    return line_at(&a->block->spans[a->insn->d2], address);
 }
 
 static void lock_line(const struct simt_check *c, struct line *l)
@@ -289,13 +293,11 @@ static bool touch_whole(const struct access *a, struct line *l, unsigned lane)
 }
 
 /* The first access to a line. */
-static inline void begin_line(const struct access *a, struct line *l, unsigned lane)
+static inline void begin_line(const struct simt_check *c, struct line *l, unsigned shift, record me, bool write)
 {
-    record me = a->me + ((uint64_t)lane << THREAD_AT);
-    bool write = a->kind == ACCESS_WRITE;
-    l->launch = a->check->number;
+    l->launch = c->number;
     l->whole = true;
-    l->shift = (uint8_t)(__builtin_ctz(a->bytes) - 2);
+    l->shift = (uint8_t)shift;
     l->all[0] = write ? me : 0;
     l->all[1] = write ? 0 : me;
     l->all[2] = 0;
@@ -344,8 +346,8 @@ static void store_now(const struct access *a, uint64_t address, unsigned bytes, 
 bool simt_race_row(const struct access *a, uint64_t address, unsigned first, unsigned lanes)
 {
     const struct counters *t = &a->block->counters;
-    unsigned step = LINE / a->bytes;
-    bool ok = true;
+    unsigned step = LINE / a->bytes, shift = (unsigned)__builtin_ctz(a->bytes) - 2;
+    bool ok = true, write = a->kind == ACCESS_WRITE;
     struct line *l = NULL;
     if (t->used && address - t->low + lanes * a->bytes < 4 * (uint64_t)t->cells + lanes * a->bytes)
         simt_counters_pour(a->block);
@@ -358,9 +360,47 @@ bool simt_race_row(const struct access *a, uint64_t address, unsigned first, uns
         if (l->launch == a->check->number)
             ok = touch_whole(a, l, lane);
         else
-            begin_line(a, l, lane);
-        if (ok && a->kind == ACCESS_WRITE && a->check->parallel) store_now(a, address, LINE, lane);
+            begin_line(a->check, l, shift, a->me + ((uint64_t)lane << THREAD_AT), write);
+        if (ok && write && a->check->parallel) store_now(a, address, LINE, lane);
         unlock_line(a->check, l);
+    }
+    return ok;
+}
+
+/* Nothing would change, as the thread read it last, or two blocks do. As in is_settled. */
+static inline __attribute__((no_sanitize_thread)) bool is_quiet(const struct simt_check *c, const struct line *l,
+                                                                record me, uint64_t seen)
+{
+    record w = l->all[0], r = l->all[1], other = l->all[2];
+    if (l->launch != c->number || !l->whole || l->shift) return false;
+    if (other) return !w && r && (r ^ other) >= BLOCK_SPAN;
+    return (!w || !((w ^ me) & WHO_MASK)) && !((r ^ me) & WHO_MASK) && (r & WITHIN) >= seen;
+}
+
+bool simt_race_lines(const struct warp *w, const struct insn *i, unsigned site, const uint64_t at[2])
+{
+    struct block *b = w->worker->observed;
+    const struct simt_check *c = b->check;
+    struct span *s = &b->spans[i->d2];
+    uint64_t seen = (uint64_t)b->warp_seen[w->index] << TIME_AT, room = s->high - s->low;
+    record me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
+    bool write = i->memory == MEMORY_STORE, ok = true;
+    if (b->counters.used || w->worker->tallied || i->size != 4 || i->count != 1 || i->flags & F_WIDE) return false;
+    for (unsigned h = 0; ok && h < 2; h++, me += UINT64_C(16) << THREAD_AT) {
+        uint64_t from = at[h] - s->low;
+        if (at[h] % LINE || from >= room || room - from < LINE) return false;
+        if (s->written && s->written[(at[h] - s->start) / 64] != UINT64_MAX) return false;
+        struct line *l = line_at(s, at[h]);
+        if (!l) return false;
+        __builtin_prefetch(l + AHEAD, 1);
+        if (!write && is_quiet(c, l, me, seen)) continue;
+        lock_line(c, l);
+        if (l->launch != c->number)
+            begin_line(c, l, 0, me, write);
+        else
+            ok = l->whole && !l->shift && touch_own(l, me, write, seen);
+        if (ok && write && c->parallel) memcpy(simt_host(at[h]), w->frame->regs + i->d + (size_t)h * LINE, LINE);
+        unlock_line(c, l);
     }
     return ok;
 }

@@ -44,6 +44,8 @@ static void give_splits(struct worker *k, uint32_t odd, enum jit_exit why)
             s->pc = pc;
             w->resume = why == JIT_SLICE ? resume : NULL;
         } else if (!resume) {
+            w->pc = pc;
+            simt_jit_exits(w);
             s->mask = w->alive = w->entry_frame->lanes = 0;
             continue;
         } else if (j < odd && odd != UINT32_MAX) {
@@ -94,7 +96,6 @@ bool simt_jit_block_run(struct worker *k)
             w->budget = SLICE;
             enum jit_exit why = simt_jit_run(k->jit, w, w->entry_frame->regs, w->resume);
             if (why == JIT_EXIT) {
-                simt_jit_exits(w);
                 w->resume = NULL;
                 left--;
             } else if (why != JIT_BARRIER) {
