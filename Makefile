@@ -81,7 +81,7 @@ $(BUILD)/lunarray: $(OBJ) Makefile
 # Its threads outlive the Lua state, so closing that must not unload the code they are in.
 $(BUILD)/lunarray.so: $(MODOBJ) Makefile
 	$(call say,LD)
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $(MODOBJ) -lsodium -lutf8proc -ldl -lm -pthread
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $(MODOBJ) -ljansson -lsodium -lutf8proc -ldl -lm -pthread
 $(BUILD)/libcuda-simt.so: $(SIMTOBJ) $(BUILD)/export/aliases.ld Makefile
 	$(call say,LD)
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -o $@ $(SIMTOBJ) $(BUILD)/export/aliases.ld \

@@ -38,7 +38,7 @@ json_t *jp_bundle_json(const struct lg_bundle *bundle)
     return data;
 }
 
-static json_t *error_json(const struct lg_error *error)
+json_t *jp_error_json(const struct lg_error *error)
 {
     json_t *traceback = json_array();
     for (size_t i = 0; i < error->traceback_count; i++)
@@ -146,7 +146,8 @@ struct lg_sink jp_execute_sink(struct jp_kernel *k)
                             .result = sink_result,
                             .clear_output = sink_clear_output,
                             .input = sink_input,
-                            .page = sink_page};
+                            .page = sink_page,
+                            .comm = jp_comm_send};
 }
 
 /* execute_request. */
@@ -178,7 +179,7 @@ static json_t *evaluate_expression(struct jp_kernel *k, const char *code)
     k->captured = NULL;
     if (status == LG_DONE)
         return json_pack("{s:s, s:o, s:{}}", "status", "ok", "data", data ? data : json_object(), "metadata");
-    result = error_json(error);
+    result = jp_error_json(error);
     json_object_set_new(result, "status", json_string("error"));
     json_decref(data);
     return result;
@@ -203,7 +204,7 @@ static json_t *reply_ok(struct jp_kernel *k, const struct jp_message *m, int cou
 
 static json_t *reply_error(struct jp_kernel *k, const struct lg_error *error, int count)
 {
-    json_t *content = error_json(error);
+    json_t *content = jp_error_json(error);
     jp_output_publish(&k->output, "error", json_incref(content));
     json_t *reply = json_copy(content);
     json_decref(content);

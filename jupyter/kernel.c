@@ -109,7 +109,9 @@ static const struct {
     {"is_complete_request", jp_request_is_complete},
     {"history_request", jp_request_history},
     {"comm_info_request", jp_request_comm_info},
-    {"comm_open", jp_request_comm_open},
+    {"comm_open", jp_comm_receive},
+    {"comm_msg", jp_comm_receive},
+    {"comm_close", jp_comm_receive},
 };
 
 static void answer(struct jp_kernel *k, const struct jp_message *m)

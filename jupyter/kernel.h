@@ -39,12 +39,16 @@ void jp_request_complete(struct jp_kernel *k, const struct jp_message *m);
 void jp_request_inspect(struct jp_kernel *k, const struct jp_message *m);
 void jp_request_is_complete(struct jp_kernel *k, const struct jp_message *m);
 void jp_request_history(struct jp_kernel *k, const struct jp_message *m);
+
+/* comm.c: comms both ways. */
+void jp_comm_send(void *kernel, const struct lg_comm_message *m); /* of the session's sink */
 void jp_request_comm_info(struct jp_kernel *k, const struct jp_message *m);
-void jp_request_comm_open(struct jp_kernel *k, const struct jp_message *m);
+void jp_comm_receive(struct jp_kernel *k, const struct jp_message *m);
 json_t *jp_kernel_info(void); /* the content of kernel_info_reply */
 
 /* Parts of contents. All return new references, NULL when out of memory. */
 json_t *jp_bundle_json(const struct lg_bundle *bundle);
+json_t *jp_error_json(const struct lg_error *error); /* ename, evalue, traceback */
 /* A string of the content, "" when it is missing or not a string. */
 const char *jp_content_string(const struct jp_message *m, const char *name, size_t *length);
 /* A boolean of the content. */

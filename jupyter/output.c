@@ -149,6 +149,19 @@ void jp_output_publish(struct jp_output *o, const char *type, json_t *content)
     pthread_mutex_unlock(&o->lock);
 }
 
+void jp_output_send(struct jp_output *o, struct jp_outgoing *message, json_t *content)
+{
+    const struct jp_frame topic = {message->type, strlen(message->type)};
+    lock_and_drain(o);
+    flush(o, true);
+    message->channel = JP_IOPUB;
+    message->addresses = &topic;
+    message->address_count = 1;
+    message->parent = o->parent.data ? &o->parent : NULL;
+    jp_server_send(o->server, message, content);
+    pthread_mutex_unlock(&o->lock);
+}
+
 void jp_output_flush(struct jp_output *o)
 {
     lock_and_drain(o);

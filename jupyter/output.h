@@ -38,6 +38,8 @@ void jp_output_begin(struct jp_output *o, const struct jp_frame *header, bool si
 void jp_output_print(struct jp_output *o, int stream, const char *text, size_t length);
 /* Any other message, after all text before it. Takes the reference to content. */
 void jp_output_publish(struct jp_output *o, const char *type, json_t *content);
+/* A message to iopub that silent requests send, too. Channel, topic and parent are filled in. Takes the reference. */
+void jp_output_send(struct jp_output *o, struct jp_outgoing *message, json_t *content);
 /* Sends everything that was written until now. */
 void jp_output_flush(struct jp_output *o);
 /* The same at the end of the cell, with a line about what was left out. */

@@ -170,17 +170,3 @@ void jp_request_history(struct jp_kernel *k, const struct jp_message *m)
     }
     jp_server_reply(k->server, m, "history_reply", json_pack("{s:s, s:o}", "status", "ok", "history", list));
 }
-
-/* Comms: this kernel has no targets. */
-
-void jp_request_comm_info(struct jp_kernel *k, const struct jp_message *m)
-{
-    jp_server_reply(k->server, m, "comm_info_reply", json_pack("{s:s, s:{}}", "status", "ok", "comms"));
-}
-
-void jp_request_comm_open(struct jp_kernel *k, const struct jp_message *m)
-{
-    const json_t *id = json_object_get(m->content, "comm_id");
-    jp_server_publish(k->server, "comm_close", &m->header_text,
-                      json_pack("{s:s, s:{}}", "comm_id", json_is_string(id) ? json_string_value(id) : "", "data"));
-}

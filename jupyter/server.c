@@ -153,7 +153,7 @@ void jp_server_quit(struct jp_server *s)
 
 /* Building messages, any thread. */
 
-static void post(struct jp_server *s, struct jp_outgoing *o, json_t *content)
+void jp_server_send(struct jp_server *s, struct jp_outgoing *o, json_t *content)
 {
     char *text = content ? json_dumps(content, JSON_COMPACT) : NULL;
     json_decref(content);
@@ -168,7 +168,7 @@ void jp_server_publish(struct jp_server *s, const char *type, const struct jp_fr
     const struct jp_frame topic = {type, strlen(type)};
     struct jp_outgoing o = {
         .channel = JP_IOPUB, .type = type, .addresses = &topic, .address_count = 1, .parent = parent};
-    post(s, &o, content);
+    jp_server_send(s, &o, content);
 }
 
 void jp_server_reply(struct jp_server *s, const struct jp_message *request, const char *type, json_t *content)
@@ -178,7 +178,7 @@ void jp_server_reply(struct jp_server *s, const struct jp_message *request, cons
                             .addresses = request->identities,
                             .address_count = request->identity_count,
                             .parent = &request->header_text};
-    post(s, &o, content);
+    jp_server_send(s, &o, content);
 }
 
 void jp_server_reply_unknown(struct jp_server *s, const struct jp_message *m)
@@ -375,7 +375,7 @@ static void handle_subscription(struct jp_server *s, const struct parts *p)
     const struct jp_frame topic = {data + 1, p->frames[0].size - 1};
     json_t *name = json_stringn((const char *)topic.data, topic.size);
     struct jp_outgoing o = {.channel = JP_IOPUB, .type = "iopub_welcome", .addresses = &topic, .address_count = 1};
-    post(s, &o, json_pack("{s:o}", "subscription", name ? name : json_string("")));
+    jp_server_send(s, &o, json_pack("{s:o}", "subscription", name ? name : json_string("")));
     /* Earlier nobody would have heard it. */
     if (!s->started) publish_status(s, NULL, "starting");
     s->started = true;

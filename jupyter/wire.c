@@ -116,20 +116,32 @@ static const char *header_string(const json_t *header, const char *name)
     return json_string_value(json_object_get(header, name));
 }
 
-static struct jp_message *message_new(const struct jp_frame *identities, size_t count, const struct jp_frame *header)
+/* Copies frames behind each other to p; where the next bytes go. */
+static char *copy_frames(struct jp_frame *out, const struct jp_frame *frames, size_t count, char *p)
 {
-    size_t size = header->size + 1;
+    for (size_t i = 0; i < count; i++) {
+        if (frames[i].size) memcpy(p, frames[i].data, frames[i].size);
+        out[i] = (struct jp_frame){p, frames[i].size};
+        p += frames[i].size;
+    }
+    return p;
+}
+
+static struct jp_message *message_new(const struct jp_frame *identities, size_t count, const struct jp_frame *header,
+                                      const struct jp_frame *buffers, size_t buffer_count)
+{
+    size_t size = header->size + 1 + buffer_count * sizeof *buffers;
     for (size_t i = 0; i < count; i++) size += identities[i].size;
+    for (size_t i = 0; i < buffer_count; i++) size += buffers[i].size;
     struct jp_message *m = rt_alloc(sizeof *m + size);
     if (!m) return NULL;
     memset(m, 0, sizeof *m);
-    char *p = m->storage;
-    for (size_t i = 0; i < count; i++) {
-        if (identities[i].size) memcpy(p, identities[i].data, identities[i].size);
-        m->identities[i] = (struct jp_frame){p, identities[i].size};
-        p += identities[i].size;
-    }
+    char *p = (char *)(m->storage + buffer_count);
+    p = copy_frames(m->identities, identities, count, p);
     m->identity_count = count;
+    p = copy_frames(m->storage, buffers, buffer_count, p);
+    m->buffers = m->storage;
+    m->buffer_count = buffer_count;
     memcpy(p, header->data, header->size);
     p[header->size] = '\0';
     m->header_text = (struct jp_frame){p, header->size};
@@ -217,7 +229,7 @@ enum jp_wire_status jp_wire_parse(struct jp_wire *w, const struct jp_frame *fram
     if (body[0].size > JP_MAX_HEADER) return JP_WIRE_SIZE;
     enum jp_wire_status status = verify(w, &frames[at + 1], body);
     if (status != JP_WIRE_OK) return status;
-    struct jp_message *m = message_new(frames, at, &body[0]);
+    struct jp_message *m = message_new(frames, at, &body[0], body + SIGNED, count - at - 2 - SIGNED);
     if (!m) return JP_WIRE_MEMORY;
     status = parse_json(m, &body[3]);
     if (status == JP_WIRE_OK)
@@ -258,9 +270,10 @@ struct jp_packet *jp_wire_build(struct jp_wire *w, const struct jp_outgoing *o, 
         sign(w, body, digest);
         sodium_bin2hex(hex, sizeof hex, digest, DIGEST);
     }
-    size_t count = o->address_count + 2 + SIGNED, size = sizeof delimiter + sizeof hex;
+    size_t count = o->address_count + 2 + SIGNED + o->buffer_count, size = sizeof delimiter + sizeof hex;
     for (size_t i = 0; i < o->address_count; i++) size += o->addresses[i].size;
     for (int i = 0; i < SIGNED; i++) size += body[i].size;
+    for (size_t i = 0; i < o->buffer_count; i++) size += o->buffers[i].size;
     struct jp_packet *packet = rt_alloc(sizeof *packet + count * sizeof *packet->frames + size);
     if (!packet) return NULL;
     packet->next = NULL;
@@ -278,6 +291,7 @@ struct jp_packet *jp_wire_build(struct jp_wire *w, const struct jp_outgoing *o, 
     ADD(delimiter, sizeof delimiter - 1);
     ADD(hex, strlen(hex));
     for (int i = 0; i < SIGNED; i++) ADD(body[i].data, body[i].size);
+    for (size_t i = 0; i < o->buffer_count; i++) ADD(o->buffers[i].data, o->buffers[i].size);
 #undef ADD
     return packet;
 }

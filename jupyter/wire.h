@@ -56,8 +56,10 @@ struct jp_message {
     json_t *header;
     const char *type, *id, *session; /* strings of the header; session may be "" */
     json_t *content;
-    int64_t arrived; /* nanoseconds of the monotonic clock, set by the receiver */
-    char storage[];  /* identities and header bytes */
+    const struct jp_frame *buffers;
+    size_t buffer_count;
+    int64_t arrived;           /* nanoseconds of the monotonic clock, set by the receiver */
+    struct jp_frame storage[]; /* buffers, then the bytes of identities, header and buffers */
 };
 void jp_message_free(struct jp_message *m); /* NULL is fine */
 
@@ -101,6 +103,8 @@ struct jp_outgoing {
     const char *metadata;          /* JSON text; NULL means {} */
     const char *content;           /* JSON text */
     size_t content_length;
+    const struct jp_frame *buffers; /* sent behind the content, not signed */
+    size_t buffer_count;
 };
 /* Builds and signs. NULL when out of memory. id, when not NULL, gets the message id (at least JP_ID_SIZE bytes).
  * Any thread. */

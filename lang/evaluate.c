@@ -228,10 +228,47 @@ static void name_chunk(struct lg_session *s, const struct lg_request *r)
     }
 }
 
-enum lg_status lg_session_evaluate(struct lg_session *s, const struct lg_request *r, const struct lg_error **error)
+static void begin(struct lg_session *s)
 {
     lg_arena_reset(&s->answers);
     s->frame_count = s->frame_line = 0;
+}
+
+/* After the run: the report of what failed, and the stack as it was. */
+static enum lg_status end(struct lg_session *s, int status, bool syntax, int top, const struct lg_error **error)
+{
+    enum lg_status result = LG_DONE;
+    fflush(stdout);
+    if (status != LUA_OK) {
+        lg_report_error(s, status, syntax);
+        result = atomic_load(&s->interrupted) ? LG_INTERRUPTED : LG_ERROR;
+    }
+    lua_settop(s->L, top);
+    *error = status == LUA_OK ? NULL : &s->error;
+    return result;
+}
+
+enum lg_status lg_run(struct lg_session *s, const char *chunk, lua_CFunction f, void *job,
+                      const struct lg_error **error)
+{
+    begin(s);
+    snprintf(s->chunk, sizeof s->chunk, "%s", chunk);
+    lua_State *L = s->L;
+    int top = lua_gettop(L), status = LUA_ERRMEM;
+    lg_interrupt_begin(s);
+    if (lua_checkstack(L, 8)) {
+        lua_pushcfunction(L, lg_traceback_handler);
+        lua_pushcfunction(L, f);
+        lua_pushlightuserdata(L, job);
+        status = lua_pcall(L, 1, 0, top + 1);
+    }
+    lg_interrupt_end(s);
+    return end(s, status, false, top, error);
+}
+
+enum lg_status lg_session_evaluate(struct lg_session *s, const struct lg_request *r, const struct lg_error **error)
+{
+    begin(s);
     if (!r->silent && r->store_history) lg_history_add(s->history, ++s->count, r->code, r->length);
     name_chunk(s, r);
     struct lg_source source = {r->code, r->length, s->chunk, 1};
@@ -241,15 +278,8 @@ enum lg_status lg_session_evaluate(struct lg_session *s, const struct lg_request
     lg_interrupt_begin(s);
     int status = lua_checkstack(L, 8) ? run(s, &source, r->silent, &syntax) : LUA_ERRMEM;
     lg_interrupt_end(s);
-    fflush(stdout);
-    enum lg_status result = LG_DONE;
-    if (status != LUA_OK) {
-        lg_report_error(s, status, syntax);
-        result = atomic_load(&s->interrupted) ? LG_INTERRUPTED : LG_ERROR;
-    }
-    lua_settop(L, top);
+    enum lg_status result = end(s, status, syntax, top, error);
     if (s->interactive) lg_protect(s, settle, NULL);
-    *error = status == LUA_OK ? NULL : &s->error;
     return result;
 }
 

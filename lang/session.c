@@ -118,6 +118,7 @@ static int open_session(lua_State *L)
     if (s->interactive) {
         lg_open_locals(L);
         lg_open_display(L, s);
+        lg_open_comm(L);
         lg_document_stdlib(L);
     }
     open_gpu(L);

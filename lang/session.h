@@ -22,6 +22,22 @@ struct lg_bundle {
     size_t count;
 };
 
+/* A message of a comm: a channel between a cell's code and a front end's (lang/comm.c). data and metadata are JSON
+ * texts of objects. */
+struct lg_bytes {
+    const void *data;
+    size_t length;
+};
+enum lg_comm_kind { LG_COMM_OPEN, LG_COMM_MSG, LG_COMM_CLOSE };
+struct lg_comm_message {
+    enum lg_comm_kind kind;
+    const char *id, *target; /* target of LG_COMM_OPEN only */
+    const char *data, *metadata;
+    size_t data_length, metadata_length;
+    const struct lg_bytes *buffers;
+    size_t buffer_count;
+};
+
 enum lg_stream { LG_STDOUT, LG_STDERR };
 
 /* What text can look like where output is shown as text alone. */
@@ -46,6 +62,7 @@ struct lg_sink {
     char *(*input)(void *context, const char *prompt, bool password);
     /* The pager: text that ?name and %magics show. Absent: goes to stream. */
     void (*page)(void *context, const struct lg_bundle *bundle);
+    void (*comm)(void *context, const struct lg_comm_message *m); /* to the front end */
 };
 
 struct lg_options {
@@ -105,6 +122,13 @@ void lg_session_complete(struct lg_session *s, const char *code, size_t length, 
  * signature and doc, 1 adds the source. */
 bool lg_session_inspect(struct lg_session *s, const char *code, size_t length, size_t cursor, int detail,
                         struct lg_bundle *out);
+
+/* A message of a comm from the front end: calls the function that is to get it, as a cell is evaluated. A target that
+ * nobody registered is answered by a close. */
+enum lg_status lg_session_comm(struct lg_session *s, const struct lg_comm_message *m, const struct lg_error **error);
+/* The open comms, of one target or (NULL) of all. */
+void lg_session_comms(struct lg_session *s, const char *target,
+                      void (*visit)(void *context, const char *id, const char *target), void *context);
 
 /* Stops what the session runs, now or soon. Async-signal-safe. */
 void lg_session_interrupt(struct lg_session *s);

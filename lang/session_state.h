@@ -1,5 +1,5 @@
 /* What the files that make up a session (lang/session.c, evaluate.c, traceback.c, output.c, display.c, complete.c,
- * inspect.c, magic.c, history.c, source.c) share. Faces see lang/session.h only. */
+ * inspect.c, magic.c, history.c, source.c, comm.c) share. Faces see lang/session.h only. */
 #ifndef LG_SESSION_STATE_H
 #define LG_SESSION_STATE_H
 
@@ -112,6 +112,13 @@ struct lg_source {
     int first_line;
 };
 int lg_load_cell(lua_State *L, const struct lg_source *source, bool *show);
+/* Runs f(job) as a cell is run: it can be interrupted, and its error becomes a report. job is the light userdata at
+ * index 1. */
+enum lg_status lg_run(struct lg_session *s, const char *chunk, lua_CFunction f, void *job,
+                      const struct lg_error **error);
+
+/* lang/comm.c */
+void lg_open_comm(lua_State *L); /* [raises] */
 
 /* lang/inspect.c: adds what is known of the name at the cursor to `out`, and documentation to `html` too (not NULL);
  * false when nothing is known. [raises] */

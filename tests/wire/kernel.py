@@ -155,7 +155,7 @@ class Client:
         header, parent, metadata, content = map(json.loads, body[:4])
         assert parent is not None and isinstance(metadata, dict)
         return dict(topic=frames[:at], header=header, parent=parent, metadata=metadata, content=content,
-                    type=header["msg_type"])
+                    type=header["msg_type"], buffers=body[4:])
 
     def reply(self, msg_id, channel="shell", timeout=TIMEOUT):
         m = self.recv(channel, timeout)
