@@ -383,11 +383,15 @@ enum rt_status kn_fft_unpack(enum kn_fft kind, const struct rt_array *from, doub
 {
     const struct rt_array *halves = kind == KN_RFFT ? from : to;
     int64_t h = halves->shape[halves->ndim - 1];
-    struct kn_roots roots = {0};
+    struct kn_roots roots;
+    enum rt_status status = kn_roots_new(2 * h, &roots, e);
+    if (status != RT_OK) return status;
     char *table = rt_alloc((size_t)(h / 2 + 1) * rt_dtypes[from->dtype].size);
-    enum rt_status status = table ? kn_roots_new(2 * h, &roots, e)
-                                  : rt_fail(e, RT_NOMEM, "out of memory for the roots of a Fourier transform");
-    for (int64_t k = 0; status == RT_OK && k <= h / 2; k++) {
+    if (!table) {
+        kn_roots_free(&roots);
+        return rt_fail(e, RT_NOMEM, "out of memory for the roots of a Fourier transform");
+    }
+    for (int64_t k = 0; k <= h / 2; k++) {
         struct rt_complex w = kn_root(&roots, k);
         put_real(from->dtype, table, 2 * k, w.re);
         put_real(from->dtype, table, 2 * k + 1, w.im);
@@ -399,11 +403,10 @@ enum rt_status kn_fft_unpack(enum kn_fft kind, const struct rt_array *from, doub
                                  .roots = table,
                                  .from = rt_array_host(from),
                                  .to = rt_array_host(to)};
-    if (status == RT_OK)
-        rt_parallel_for((size_t)(rt_array_size(halves) / h), (size_t)(GRAIN / h + 1), unpack_piece, &u);
+    rt_parallel_for((size_t)(rt_array_size(halves) / h), (size_t)(GRAIN / h + 1), unpack_piece, &u);
     kn_roots_free(&roots);
     free(table);
-    return status == RT_OK && rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : status;
+    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
 }
 
 /* ---- chirps ---- */

@@ -28,17 +28,32 @@ typedef void geev(const char *left, const char *right, in n, void *a, in lda, vo
 typedef void gelsd(in m, in n, in k, void *a, in lda, void *b, in ldb, void *s, const void *rcond, int *rank,
                    void *work, in lwork, int *iwork, int *info);
 
+/* The real part of a complex number. */
 static double number(const struct kn_matrix *m, const char *p, size_t i)
 {
+    if (m->l->complex) i *= 2;
     return m->l->single ? (double)((const float *)p)[i] : ((const double *)p)[i];
+}
+
+static enum rt_dtype dtype_of(const struct kn_matrix *m)
+{
+    if (m->l->complex) return m->l->single ? RT_COMPLEX64 : RT_COMPLEX128;
+    return m->l->single ? RT_FLOAT32 : RT_FLOAT64;
+}
+
+static struct rt_complex complex_number(const struct kn_matrix *m, const char *p, size_t i)
+{
+    return rt_load_complex(dtype_of(m), p + i * m->l->size);
+}
+
+static void set_complex(const struct kn_matrix *m, char *p, size_t i, double re, double im)
+{
+    rt_store_complex(dtype_of(m), p + i * m->l->size, (struct rt_complex){re, im});
 }
 
 static void set_number(const struct kn_matrix *m, char *p, size_t i, double v)
 {
-    if (m->l->single)
-        ((float *)p)[i] = (float)v;
-    else
-        ((double *)p)[i] = v;
+    set_complex(m, p, i, v, 0);
 }
 
 static int at_least_1(int n)
@@ -149,21 +164,30 @@ static int determinant(struct kn_matrix *m)
 {
     const struct kn_lapack *l = m->l;
     int n = l->rows, ld = at_least_1(n), info = 0, part;
-    double product = 1, logarithm = 0, exponent = 0;
+    double re = 1, im = 0, logarithm = 0, exponent = 0;
     if (asks(m)) {
         note(m, 0, 0, (size_t)n);
         return 0;
     }
     ((getrf *)l->routine[0])(&n, &n, m->a, &ld, m->ints, &info);
     for (int i = 0; i < n; i++) {
-        double pivot = number(m, m->a, (size_t)i * (size_t)(n + 1));
-        product = frexp(m->ints[i] == i + 1 ? product * pivot : -product * pivot, &part);
-        if (product != 0 && isfinite(product)) exponent += part;
-        logarithm += log(fabs(pivot));
+        struct rt_complex pivot = complex_number(m, m->a, (size_t)i * (size_t)(n + 1));
+        double sign = m->ints[i] == i + 1 ? 1 : -1, x = l->complex ? re * pivot.re - im * pivot.im : re * pivot.re;
+        im = l->complex ? sign * (re * pivot.im + im * pivot.re) : 0;
+        re = sign * x;
+        double greater = fmax(fabs(re), fabs(im));
+        if (greater > 0 && isfinite(greater)) {
+            frexp(greater, &part);
+            re = ldexp(re, -part);
+            im = ldexp(im, -part);
+            exponent += part;
+        }
+        logarithm += log(hypot(pivot.re, pivot.im));
     }
-    double limited = exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : exponent;
-    set_number(m, m->out[0], 0, ldexp(product, (int)limited));
-    set_number(m, m->out[1], 0, isnan(product) ? product : (product > 0) - (product < 0));
+    int limited = (int)(exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : exponent);
+    double size = hypot(re, im);
+    set_complex(m, m->out[0], 0, ldexp(re, limited), ldexp(im, limited));
+    set_complex(m, m->out[1], 0, size == 0 ? 0 : isinf(re) ? copysign(1, re) : re / size, size == 0 ? 0 : im / size);
     set_number(m, m->out[2], 0, logarithm);
     return 0;
 }

@@ -10,8 +10,8 @@
 struct kn_lapack {
     enum kn_factoring what;
     struct kn_factor_options options;
-    bool single; /* float32, else float64 */
-    size_t size; /* bytes of a number */
+    bool single, complex; /* float32, else float64; or complex numbers of such parts */
+    size_t size;          /* bytes of a number */
     int rows, columns, least, most, rhs;
     void *routine[KN_ROUTINES];
 };

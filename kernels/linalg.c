@@ -12,12 +12,12 @@
 
 static const struct {
     const char *name;
-    bool square;
-} infos[KN_FACTORING_COUNT] = {[KN_SOLVE] = {"solve", true},       [KN_TRIANGULAR] = {"solve_triangular", true},
-                               [KN_INV] = {"inv", true},           [KN_DET] = {"det", true},
-                               [KN_CHOLESKY] = {"cholesky", true}, [KN_QR] = {"qr", false},
-                               [KN_SVD] = {"svd", false},          [KN_EIGH] = {"eigh", true},
-                               [KN_EIG] = {"eig", true},           [KN_LSTSQ] = {"lstsq", false}};
+    bool square, complex; /* only for square matrices; for complex ones, too */
+} infos[KN_FACTORING_COUNT] = {[KN_SOLVE] = {"solve", true, true}, [KN_TRIANGULAR] = {"solve_triangular", true, true},
+                               [KN_INV] = {"inv", true, true},     [KN_DET] = {"det", true, true},
+                               [KN_QR] = {"qr", false, true},      [KN_CHOLESKY] = {"cholesky", true, true},
+                               [KN_SVD] = {"svd", false, false},   [KN_EIGH] = {"eigh", true, false},
+                               [KN_EIG] = {"eig", true, false},    [KN_LSTSQ] = {"lstsq", false, false}};
 
 /* A batch on its way. */
 struct batch {
@@ -205,8 +205,8 @@ static enum rt_status explain(const struct batch *x, struct rt_error *e)
                        x->l.what == KN_LSTSQ ? ", or its right side does" : "");
     if (x->code == KN_COMPLEX)
         return rt_fail(e, RT_INVALID,
-                       "%s: %s has complex eigenvalues, %g %c %gi among them, and there are no complex dtypes; "
-                       "symmetric matrices, for which gpu.linalg.eigh is, have real ones",
+                       "%s: %s has complex eigenvalues, %g %c %gi among them, and only real ones are computed; "
+                       "symmetric matrices, for which gpu.linalg.eigh is, have those",
                        name, which, x->value[0], x->value[1] < 0 ? '-' : '+',
                        x->value[1] < 0 ? -x->value[1] : x->value[1]);
     switch (x->code > 0 ? x->l.what : KN_FACTORING_COUNT) {
@@ -233,11 +233,13 @@ static enum rt_status explain(const struct batch *x, struct rt_error *e)
 /* Asks LAPACK what it needs for one matrix, and gets that for every worker. */
 static enum rt_status prepare(struct batch *x, struct rt_error *e)
 {
-    double number[2] = {0};
+    double number[4] = {0};
     int ints[4] = {0};
     for (int i = 0; i < KN_ROUTINES && kn_lapack_routines[x->l.what][i]; i++) {
         char symbol[16];
-        snprintf(symbol, sizeof symbol, "%c%s", x->l.single ? 's' : 'd', kn_lapack_routines[x->l.what][i]);
+        const char *routine = kn_lapack_routines[x->l.what][i];
+        if (x->l.complex && !strcmp(routine, "orgqr_")) routine = "ungqr_"; /* orthogonal is unitary there */
+        snprintf(symbol, sizeof symbol, "%c%s", "sdcz"[2 * x->l.complex + !x->l.single], routine);
         x->l.routine[i] = kn_blas(symbol, e);
         if (!x->l.routine[i]) return RT_MISSING;
     }
@@ -291,6 +293,13 @@ static enum rt_status give(const struct batch *x, int which, enum rt_dtype dtype
         if (vector) from.ndim--;
     }
     if (from.dtype == RT_INT64) dtype = RT_INT64;
+    if (x->l.what == KN_DET && which == 2 && x->l.complex) { /* a logarithm of absolute values */
+        struct rt_array real;
+        rt_array_part(&from, false, &real);
+        enum rt_status status = kn_convert(&real, rt_real_of(dtype), d, out, e);
+        rt_array_release(&real);
+        return status;
+    }
     if (from.dtype == dtype && rt_array_device(&from) == d) return kn_contiguous(&from, out, e);
     return kn_convert(&from, dtype, d, out, e);
 }
@@ -306,20 +315,21 @@ enum rt_status kn_factor(enum kn_factoring what, const struct rt_array *a, const
     if (options) x.l.options = *options;
     enum rt_status status = kn_check_devices((const struct rt_array *const[]){a, both[1].array}, 2, e);
     if (status == RT_OK) status = kn_result_dtype(KN_DIV, both, &result, e);
-    if (status == RT_OK && rt_is_complex(result))
-        status =
-            rt_fail(e, RT_UNSUPPORTED,
-                    "gpu.linalg factors and solves real matrices, not %s; of complex ones there are matmul, einsum and "
-                    "norm, and [[re, -im], [im, re]] is a real matrix that stands for one",
-                    rt_dtypes[result].name);
+    if (status == RT_OK && rt_is_complex(result) && !infos[what].complex)
+        status = rt_fail(
+            e, RT_UNSUPPORTED,
+            "%s is for real matrices, not %s; of complex ones there are solve, inv, det, cholesky, qr and norm, "
+            "and [[re, -im], [im, re]] is a real matrix that stands for one",
+            infos[what].name, rt_dtypes[result].name);
     if (status == RT_OK) status = check_shapes(&x, a, b, e);
     if (status == RT_OK && kn_runs_generated(d)) {
         host = rt_device_open("cpu", e);
         if (!host) status = RT_DEVICE;
     }
     if (status != RT_OK) return status;
-    x.l.single = result != RT_FLOAT64;
-    computed = x.l.single ? RT_FLOAT32 : RT_FLOAT64;
+    x.l.single = rt_real_of(result) != RT_FLOAT64;
+    x.l.complex = rt_is_complex(result);
+    computed = x.l.complex ? result : x.l.single ? RT_FLOAT32 : RT_FLOAT64;
     x.l.size = rt_dtypes[computed].size;
     status = take(&x, a, computed, host, &x.a, e);
     if (status == RT_OK && b) status = take(&x, b, computed, host, &x.b, e);

@@ -82,7 +82,7 @@ static int value_tostring(lua_State *L)
 
 static int value_eq(lua_State *L)
 {
-    struct rt_complex a, b;
+    struct rt_complex a = {0}, b = {0};
     lua_pushboolean(L, read_value(L, 1, &a) && read_value(L, 2, &b) && a.re == b.re && a.im == b.im);
     return 1;
 }

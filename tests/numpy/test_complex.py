@@ -82,6 +82,24 @@ def products(r, g, dtype):
         np.einsum("bij,jk->ki", a, b), a.sum((1, 2))]
 
 
+def systems(r, g, dtype):
+    n, k = r.choice([1, 2, 5, 40, 70]), r.choice([1, 3])
+    b = r.choice([(), (3,), (2, 2)])
+    a, right = numbers(g, b + (n, n), dtype) * 0.3 + n * (1 - 0.5j) * np.eye(n).astype(dtype), numbers(g, b + (n, k), dtype)
+    a = a.astype(dtype)
+    sign, log = np.linalg.slogdet(a)
+    positive = (a @ np.conj(np.swapaxes(a, -1, -2))).astype(dtype)
+    yield "gpu.linalg.solve(a, b), gpu.linalg.inv(a), gpu.linalg.slogdet(a)", {"a": a, "b": right}, [
+        np.linalg.solve(a, right), np.linalg.inv(a), sign]
+    yield "select(2, gpu.linalg.slogdet(a))", {"a": a}, log
+    yield "gpu.linalg.det(a / 50), gpu.linalg.matrix_power(a / 50, -2)", {"a": a}, [
+        np.linalg.det(a / 50), np.linalg.matrix_power(a / 50, -2)] if n <= 5 else [None, None]
+    yield "gpu.linalg.cholesky(p)", {"p": positive}, np.linalg.cholesky(positive)
+    yield "(function() local q, r = gpu.linalg.qr(a) return q:matmul(r), q.T:conj():matmul(q) end)()", {
+        "a": a.reshape(-1, n, n)[0]}, [a.reshape(-1, n, n)[0], np.eye(n)]
+    yield "gpu.linalg.solve_triangular(a:tril(), b)", {"a": a, "b": right}, np.linalg.solve(np.tril(a), right)
+
+
 def indexing(r, g, dtype):
     a, b = numbers(g, (9, 13), dtype), numbers(g, (4, 13), dtype)
     rows = np.array([3, 0, 8, 3])
@@ -98,7 +116,7 @@ def indexing(r, g, dtype):
         np.concatenate([a, b]), np.stack([a, a]), np.flip(a, 0), np.roll(a, 2, 1), np.tile(a, 2), a.reshape(13, 9).T]
 
 
-@pytest.mark.parametrize("kind", [elementwise, reductions, products, indexing])
+@pytest.mark.parametrize("kind", [elementwise, reductions, products, systems, indexing])
 @pytest.mark.parametrize("way", WAYS)
 def test_complex(tmp_path, way, kind):
     cases = []
