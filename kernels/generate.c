@@ -139,7 +139,7 @@ void kn_put_op(struct kn_text *t, enum kn_op op, enum kn_class class, enum rt_dt
     const struct kn_class_info *c = &kn_classes[class];
     bool where = kn_op_texts[op].rule == KN_RULE_WHERE;
     kn_put(t, "{ typedef %s T; typedef %s U; ", c->cuda, c->cuda_unsigned);
-    for (int i = 0; i < kn_ops[op].arity; i++)
+    for (int i = 0; names[i] && i < kn_ops[op].arity; i++)
         kn_put(t, "const %s %c = %s; ", where && i == 0 ? "bool" : "T", names[i], args[i]);
     kn_put(t, "%s = (%s)(%s); }\n", result, kn_classes[kn_class_of(dtype)].cuda,
            class >= KN_F32 ? kn_op_texts[op].floats : kn_op_texts[op].ints);
