@@ -217,7 +217,8 @@ static bool put_magic(const char *text, size_t length, struct lg_buffer *out)
 /* A documented name that is no value: "array.sum", or a word such as "sum". */
 static bool put_documented(lua_State *L, const char *name, struct lg_buffer *out, struct lg_buffer *html)
 {
-    static const char *const scopes[] = {"", "gpu.", "array.", "kernel.", "texture.", "device.", "sparse.", "session."};
+    static const char *const scopes[] = {"",        "gpu.",    "array.",   "kernel.", "texture.",
+                                         "device.", "sparse.", "session.", "topic."};
     for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++) {
         const struct lg_function *row = lg_doc_by_name(L, lua_pushfstring(L, "%s%s", scopes[i], name));
         lua_pop(L, 1);

@@ -40,6 +40,14 @@ static const char script[] =
     "  assert(f.fftn(gpu.ones(2, 3, device))[{1, 1}].re == 6)\n"
     "  local g = gpu.random.generator(1)\n"
     "  assert(g:choice(x, 4, {p = {1, 2}}).size == 12 and g:poisson(3, 4, device):min() >= 0)\n"
+    "  local s = gpu.eye(3, device):to_sparse()\n"
+    "  assert((s + 2 * s):matmul(s.T):matmul(x.T):sum() == 45 and s:sum(1)[2] == 1)\n"
+    "  assert(#tostring(gpu.sparse.csr({1, 2}, {2, 1}, {1, 3}, {1, 2}, device)) > 10)\n"
+    "  assert(#gpu.conv1d(x, gpu.ones(6, 2, 2, device), {padding = 'same'}) == 6 and #x:max_pool1d(2) == 2)\n"
+    "  assert(gpu.ones(1, 8, 20, 20, device):conv2d(gpu.ones(8, 8, 3, 3, device)):max() == 72)\n"
+    "  assert(gpu.convolve(x[1], gpu.ones(2, 'int32', device)).size == 4)\n"
+    "  assert(gpu.array({0, 1}, 'int32', device):bincount(0, x[{1, {1, 2}}]).size == 2)\n"
+    "  assert(x[1]:median() and x[1]:topk(2).size == 2 and #gpu.memory(device).arrays > 0)\n"
     "end\n";
 
 struct countdown {

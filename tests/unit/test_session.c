@@ -613,6 +613,7 @@ TEST(magics)
     CHECK_STR(run("%%bash\nfor i in 1; do echo $i; done"), "o|1\n");
     CHECK_HAS(run("?gpu.zeros"), "p|gpu.zeros(");
     CHECK_HAS(run("w?"), "p|number");
+    CHECK_HAS(run("?broadcasting"), "different shapes");
     CHECK_HAS(run("%lsmagic"), "%timeit [-n N]");
     run("weights = gpu.zeros(1000, 1000, 'cpu')");
     CHECK_HAS(run("%memory cpu"), "cpu: ");
