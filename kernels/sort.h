@@ -10,6 +10,8 @@ struct kn_sorter {
     const struct rt_array *a;
     int64_t rows, length; /* 1 at least */
     bool descending;
+    const int64_t *places; /* ascending: what of each sorted row is wanted, the rest may be anything; NULL: all of it */
+    int64_t wanted;        /* how many places */
 };
 
 /* Each row sorted, to `values`, and as int64 indices from 1, to `indices`: contiguous arrays of a's size, one of which

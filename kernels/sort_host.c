@@ -223,6 +223,66 @@ static void write_results(const struct job *j, int64_t r, const void *records, s
         SIZES(write_sized, j, r, records, begin, end);
 }
 
+/* ---- what is wanted of a row ---- */
+
+/* The first of the wanted places that is not before `place`; there are s->wanted. */
+static int64_t next_wanted(const struct kn_sorter *s, size_t place)
+{
+    int64_t low = 0, high = s->wanted;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (s->places[middle] < (int64_t)place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_wanted(const struct kn_sorter *s, size_t begin, size_t end)
+{
+    if (!s->places) return true;
+    int64_t i = next_wanted(s, begin);
+    return i < s->wanted && s->places[i] < (int64_t)end;
+}
+
+/* Writes what is wanted of row r. */
+static void write_wanted(const struct job *j, int64_t r, const void *records)
+{
+    const struct kn_sorter *s = j->s;
+    if (!s->places) write_results(j, r, records, 0, (size_t)s->length);
+    for (int64_t i = 0; i < s->wanted; i++) {
+        size_t place = (size_t)s->places[i];
+        if (i == 0 || s->places[i - 1] != s->places[i]) write_results(j, r, records, place, place + 1);
+    }
+}
+
+static size_t split(const struct job *j, char *records, size_t n)
+{
+    if (n <= KN_QUICK_FEW) return 0;
+    return j->record == KEY32 ? kn_quick_split_32((uint32_t *)(void *)records, n)
+                              : kn_quick_split_64((uint64_t *)(void *)records, n);
+}
+
+/* Sorts records from place `base` of their row on, as far as they are wanted. */
+static void quick_sort(const struct job *j, char *records, size_t base, size_t n)
+{
+    while (is_wanted(j->s, base, base + n)) {
+        size_t small = j->s->places ? split(j, records, n) : 0;
+        if (small == 0 || small == n) {
+            if (j->record == KEY32)
+                kn_quick_sort_32((uint32_t *)(void *)records, n);
+            else
+                kn_quick_sort_64((uint64_t *)(void *)records, n);
+            return;
+        }
+        quick_sort(j, records, base, small);
+        records += small * j->record_bytes;
+        base += small;
+        n -= small;
+    }
+}
+
 /* ---- rows beside each other ---- */
 static char *records_of(const struct job *j, int64_t r, int worker)
 {
@@ -230,15 +290,12 @@ static char *records_of(const struct job *j, int64_t r, int worker)
     return j->scratch + (size_t)worker * j->row_bytes;
 }
 
-static const void *sort_serial(const struct job *j, void *records, size_t n)
+static const void *sort_serial(const struct job *j, void *records, size_t base, size_t n)
 {
     void *other = (char *)records + n * j->record_bytes;
     int bytes = (int)j->element_bytes;
     if (j->quick) {
-        if (j->record == KEY32)
-            kn_quick_sort_32(records, n);
-        else
-            kn_quick_sort_64(records, n);
+        quick_sort(j, records, base, n);
         return records;
     }
     switch (j->record) {
@@ -256,7 +313,7 @@ static void rows_piece(void *context, size_t begin, size_t end, int worker)
     for (size_t r = begin; r < end && !rt_interrupted(); r++) {
         char *records = records_of(j, (int64_t)r, worker);
         make_records(j, j->in + r * n * j->element_bytes, records, 0, n);
-        write_results(j, (int64_t)r, sort_serial(j, records, n), 0, n);
+        write_wanted(j, (int64_t)r, sort_serial(j, records, 0, n));
     }
 }
 
@@ -289,10 +346,7 @@ static void split_piece(void *context, size_t begin, size_t end, int worker)
     (void)worker;
     for (size_t i = begin; i < end; i++) {
         size_t *at = p->begins + i * p->step, first = at[0], n = at[p->step] - first, small = 0;
-        if (n > KN_QUICK_FEW && p->j->record == KEY32)
-            small = kn_quick_split_32((uint32_t *)p->j->records + first, n);
-        else if (n > KN_QUICK_FEW)
-            small = kn_quick_split_64((uint64_t *)p->j->records + first, n);
+        if (is_wanted(p->j->s, first, first + n)) small = split(p->j, p->j->records + first * p->j->record_bytes, n);
         at[p->step / 2] = first + small;
     }
 }
@@ -302,7 +356,8 @@ static void part_piece(void *context, size_t begin, size_t end, int worker)
     const struct parts *p = context;
     (void)worker;
     for (size_t i = begin; i < end && !rt_interrupted(); i++)
-        sort_serial(p->j, p->j->records + p->begins[i] * p->j->record_bytes, p->begins[i + 1] - p->begins[i]);
+        sort_serial(p->j, p->j->records + p->begins[i] * p->j->record_bytes, p->begins[i],
+                    p->begins[i + 1] - p->begins[i]);
 }
 
 static void sort_parts(const struct job *j, size_t n)
@@ -338,7 +393,11 @@ static void sort_long(struct job *j, int64_t r, struct slices *s)
         sort_parts(j, s->n);
     else
         j->records = sort_slices(j, s);
-    if (!rt_interrupted()) rt_parallel_for(s->n, PIECE, write_piece, j);
+    if (rt_interrupted()) return;
+    if (j->s->places)
+        write_wanted(j, r, j->records);
+    else
+        rt_parallel_for(s->n, PIECE, write_piece, j);
 }
 
 static enum rt_status sort_all(struct job *j, struct rt_error *e)

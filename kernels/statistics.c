@@ -1,6 +1,7 @@
 /* Reductions that are made of others: variance, norms, logsumexp, counts. Each adds to the program whose values it is
  * given, reduces that, and makes one more program of what becomes of the result: no elements are stored. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "kernels/order.h"
 #include "kernels/program.h"
@@ -329,6 +330,31 @@ static enum rt_status write_quantiles(const struct rt_array *sorted, const doubl
     return status;
 }
 
+static int by_place(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Rows of n elements in order, as far as quantiles look at them: where each lies, its neighbour, and the last. */
+static enum rt_status sort_for(const struct rt_array *rows, const double *q, int64_t count, struct rt_array *sorted,
+                               struct rt_error *e)
+{
+    int64_t n = rows->shape[rows->ndim - 1], wanted = 0;
+    int64_t *places = rt_alloc((size_t)(2 * count + 1) * sizeof *places);
+    if (!places) return rt_fail(e, RT_NOMEM, "out of memory for %lld quantiles", (long long)count);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = (int64_t)floor(q[i] * (double)(n - 1));
+        places[wanted++] = at;
+        places[wanted++] = at + 1 < n ? at + 1 : at;
+    }
+    places[wanted++] = n - 1;
+    qsort(places, (size_t)wanted, sizeof *places, by_place);
+    enum rt_status status = kn_select(rows, rows->ndim - 1, false, places, wanted, sorted, NULL, e);
+    free(places);
+    return status;
+}
+
 enum rt_status kn_quantile(const struct rt_array *a, unsigned axes, bool keepdims, const double *q, int64_t count,
                            bool list, struct rt_array *out, struct rt_error *e)
 {
@@ -347,7 +373,7 @@ enum rt_status kn_quantile(const struct rt_array *a, unsigned axes, bool keepdim
     if (reduced_length(a, axes) == 0) return rt_fail(e, RT_INVALID, "quantiles of no elements have no value");
     kn_reduced_shape(a, axes, keepdims, &ndim, shape + list);
     status = make_rows(a, axes, &rows, e);
-    if (status == RT_OK) status = kn_sort(&rows, rows.ndim - 1, false, &sorted, NULL, e);
+    if (status == RT_OK) status = sort_for(&rows, q, count, &sorted, e);
     if (status == RT_OK) status = rt_array_new(rt_array_device(a), result_dtype(a->dtype), ndim + list, shape, out, e);
     if (status == RT_OK && rt_array_size(out) > 0) status = write_quantiles(&sorted, q, count, out, e);
     rt_array_release(&rows);
