@@ -38,10 +38,13 @@ void jp_request_comm_info(struct jp_kernel *k, const struct jp_message *m)
 static void receive(struct jp_kernel *k, const struct jp_message *m, const struct lg_comm_message *received)
 {
     const struct lg_error *error = NULL;
-    jp_output_begin(&k->output, &m->header_text, false);
+    const struct jp_message *request = k->request;
+    k->request = NULL; /* io.read has nobody to ask */
+    struct jp_output_place place = jp_output_enter(&k->output, &m->header_text);
     if (lg_session_comm(k->session, received, &error) != LG_DONE)
         jp_output_publish(&k->output, "error", jp_error_json(error));
-    jp_output_end(&k->output);
+    jp_output_leave(&k->output, &place);
+    k->request = request;
 }
 
 void jp_comm_receive(struct jp_kernel *k, const struct jp_message *m)

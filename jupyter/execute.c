@@ -85,6 +85,13 @@ static void sink_clear_output(void *context, bool wait)
     jp_output_publish(&k->output, "clear_output", json_pack("{s:b}", "wait", wait));
 }
 
+/* While io.read waits. */
+static void meanwhile(void *context)
+{
+    struct jp_kernel *k = context;
+    lg_session_meanwhile(k->session);
+}
+
 static char *sink_input(void *context, const char *prompt, bool password)
 {
     struct jp_kernel *k = context;
@@ -113,7 +120,7 @@ static char *sink_input(void *context, const char *prompt, bool password)
         free(packet);
         return NULL;
     }
-    struct jp_message *reply = jp_server_input(k->server, packet);
+    struct jp_message *reply = jp_server_input(k->server, packet, meanwhile);
     const char *value = reply ? json_string_value(json_object_get(reply->content, "value")) : NULL;
     char *line = value ? rt_strdup(value) : NULL;
     jp_message_free(reply);
@@ -147,7 +154,8 @@ struct lg_sink jp_execute_sink(struct jp_kernel *k)
                             .clear_output = sink_clear_output,
                             .input = sink_input,
                             .page = sink_page,
-                            .comm = jp_comm_send};
+                            .comm = jp_comm_send,
+                            .attend = jp_kernel_attend};
 }
 
 /* execute_request. */

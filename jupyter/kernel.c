@@ -96,9 +96,9 @@ static json_t *hook_kernel_info(void *context)
     return jp_kernel_info();
 }
 
-/* Requests. */
+/* Requests. All but the first are answered while a cell runs, too. */
 
-static const struct {
+static const struct handler {
     const char *type;
     void (*answer)(struct jp_kernel *k, const struct jp_message *m);
 } handlers[] = {
@@ -114,14 +114,25 @@ static const struct {
     {"comm_close", jp_comm_receive},
 };
 
-static void answer(struct jp_kernel *k, const struct jp_message *m)
+static const struct handler *find_handler(const struct jp_message *m)
 {
     for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++)
-        if (strcmp(m->type, handlers[i].type) == 0) {
-            handlers[i].answer(k, m);
-            return;
-        }
-    jp_server_reply_unknown(k->server, m);
+        if (strcmp(m->type, handlers[i].type) == 0) return &handlers[i];
+    return NULL;
+}
+
+static bool urgent(const struct jp_message *m)
+{
+    const struct handler *h = find_handler(m);
+    return h && h->answer != jp_execute;
+}
+
+static void hook_attend(void *context)
+{
+    struct jp_kernel *k = context;
+    pthread_mutex_lock(&k->session_lock);
+    if (k->session) lg_session_attend(k->session);
+    pthread_mutex_unlock(&k->session_lock);
 }
 
 static void publish_status(struct jp_kernel *k, const struct jp_message *m, const char *state)
@@ -129,13 +140,31 @@ static void publish_status(struct jp_kernel *k, const struct jp_message *m, cons
     jp_server_publish(k->server, "status", &m->header_text, json_pack("{s:s}", "execution_state", state));
 }
 
+static void answer(struct jp_kernel *k, struct jp_message *m)
+{
+    const struct handler *h = find_handler(m);
+    publish_status(k, m, "busy");
+    if (h)
+        h->answer(k, m);
+    else
+        jp_server_reply_unknown(k->server, m);
+    publish_status(k, m, "idle");
+    jp_message_free(m);
+}
+
+void jp_kernel_attend(void *kernel)
+{
+    struct jp_kernel *k = kernel;
+    for (struct jp_message *m; (m = jp_server_take(k->server, urgent)) != NULL;) {
+        answer(k, m);
+        jp_server_done(k->server);
+    }
+}
+
 static void serve(struct jp_kernel *k)
 {
     for (struct jp_message *m; (m = jp_server_next(k->server)) != NULL;) {
-        publish_status(k, m, "busy");
         answer(k, m);
-        publish_status(k, m, "idle");
-        jp_message_free(m);
         /* An interrupt that met nothing to stop must not wait for the next cell. */
         if (jp_server_pending(k->server) == 1) atomic_store(&k->interrupt_wanted, false);
         jp_server_done(k->server);
@@ -163,6 +192,8 @@ static bool start(struct jp_kernel *k, struct jp_connection *c, const char *path
         .tick = hook_tick,
         .readable = hook_readable,
         .kernel_info = hook_kernel_info,
+        .urgent = urgent,
+        .attend = hook_attend,
         .captured = {k->output.captured[0], k->output.captured[1]},
         .log = jp_log,
     };

@@ -29,6 +29,9 @@ struct jp_kernel {
 struct jp_connection;
 int jp_kernel_run(struct jp_connection *c, const char *path, const char *device);
 
+/* Of the session's sink: answers what is queued and does not wait for the running cell. */
+void jp_kernel_attend(void *kernel);
+
 /* execute.c: the session's sink, and execute_request. */
 struct lg_sink jp_execute_sink(struct jp_kernel *k);
 void jp_execute(struct jp_kernel *k, const struct jp_message *m);

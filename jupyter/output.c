@@ -131,6 +131,29 @@ void jp_output_begin(struct jp_output *o, const struct jp_frame *header, bool si
     pthread_mutex_unlock(&o->lock);
 }
 
+struct jp_output_place jp_output_enter(struct jp_output *o, const struct jp_frame *header)
+{
+    lock_and_drain(o);
+    flush(o, true);
+    struct jp_output_place place = {o->parent, o->silent, o->printed, o->left_out};
+    o->parent = (struct jp_frame){NULL, 0};
+    pthread_mutex_unlock(&o->lock);
+    jp_output_begin(o, header, false);
+    return place;
+}
+
+void jp_output_leave(struct jp_output *o, const struct jp_output_place *place)
+{
+    jp_output_end(o);
+    pthread_mutex_lock(&o->lock);
+    free((char *)o->parent.data);
+    o->parent = place->parent;
+    o->silent = place->silent;
+    o->printed = place->printed;
+    o->left_out = place->left_out;
+    pthread_mutex_unlock(&o->lock);
+}
+
 void jp_output_print(struct jp_output *o, int stream, const char *text, size_t length)
 {
     lock_and_drain(o);

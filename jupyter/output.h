@@ -34,6 +34,15 @@ void jp_output_close(struct jp_output *o);
 
 /* The main thread: what follows belongs to the request whose header is given. */
 void jp_output_begin(struct jp_output *o, const struct jp_frame *header, bool silent);
+/* The same for a request that is answered in the middle of another one or between cells: jp_output_leave goes back to
+ * what belonged to the other. */
+struct jp_output_place {
+    struct jp_frame parent;
+    bool silent;
+    size_t printed, left_out;
+};
+struct jp_output_place jp_output_enter(struct jp_output *o, const struct jp_frame *header);
+void jp_output_leave(struct jp_output *o, const struct jp_output_place *place);
 /* Text of the session, 0 stdout, 1 stderr. */
 void jp_output_print(struct jp_output *o, int stream, const char *text, size_t length);
 /* Any other message, after all text before it. Takes the reference to content. */

@@ -43,6 +43,7 @@ struct jp_server {
     pthread_cond_t changed;
     struct jp_message *inbox, **inbox_end;
     unsigned queued; /* messages in inbox */
+    bool arrived;    /* one was added since `meanwhile` was last called */
     struct jp_message *inputs, **inputs_end;
     struct jp_packet *outbox, **outbox_end;
     bool quitting, cancelled, main_done;
@@ -85,6 +86,23 @@ struct jp_message *jp_server_next(struct jp_server *s)
     return m;
 }
 
+struct jp_message *jp_server_take(struct jp_server *s, bool (*wanted)(const struct jp_message *m))
+{
+    pthread_mutex_lock(&s->lock);
+    struct jp_message **at = &s->inbox;
+    while (*at && !wanted(*at)) at = &(*at)->next;
+    struct jp_message *m = *at;
+    if (m) {
+        *at = m->next;
+        if (!m->next) s->inbox_end = at;
+        s->queued--;
+    }
+    bool full = m && s->queued == MAX_QUEUED - 1;
+    pthread_mutex_unlock(&s->lock);
+    if (full) wake(s);
+    return m;
+}
+
 void jp_server_done(struct jp_server *s)
 {
     atomic_fetch_sub(&s->pending, 1);
@@ -119,7 +137,7 @@ static void free_messages(struct jp_message *m)
     }
 }
 
-struct jp_message *jp_server_input(struct jp_server *s, struct jp_packet *packet)
+struct jp_message *jp_server_input(struct jp_server *s, struct jp_packet *packet, void (*meanwhile)(void *context))
 {
     pthread_mutex_lock(&s->lock);
     free_messages(s->inputs);
@@ -129,7 +147,16 @@ struct jp_message *jp_server_input(struct jp_server *s, struct jp_packet *packet
     pthread_mutex_unlock(&s->lock);
     jp_server_post(s, packet);
     pthread_mutex_lock(&s->lock);
-    while (!s->inputs && !s->cancelled && !s->quitting) pthread_cond_wait(&s->changed, &s->lock);
+    while (!s->inputs && !s->cancelled && !s->quitting) {
+        if (s->arrived) {
+            s->arrived = false;
+            pthread_mutex_unlock(&s->lock);
+            meanwhile(s->hooks.context);
+            pthread_mutex_lock(&s->lock);
+        } else {
+            pthread_cond_wait(&s->changed, &s->lock);
+        }
+    }
     struct jp_message *m = s->inputs;
     if (m) {
         s->inputs = m->next;
@@ -344,13 +371,16 @@ static void handle_shell(struct jp_server *s, struct jp_message *m)
         jp_message_free(m);
         return;
     }
+    bool early = s->hooks.urgent(m); /* once it is queued it is the main thread's */
     atomic_fetch_add(&s->pending, 1);
     pthread_mutex_lock(&s->lock);
     *s->inbox_end = m;
     s->inbox_end = &m->next;
     s->queued++;
+    s->arrived = true;
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
+    if (early) s->hooks.attend(s->hooks.context);
 }
 
 static void handle_stdin(struct jp_server *s, struct jp_message *m)

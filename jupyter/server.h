@@ -14,11 +14,13 @@ struct jp_server;
 /* Called on the I/O thread. */
 struct jp_server_hooks {
     void *context;
-    void (*interrupt)(void *context);      /* a client asked to stop what runs */
-    void (*tick)(void *context);           /* every 100 ms while requests are unanswered */
-    void (*readable)(void *context);       /* something is in captured[] */
-    json_t *(*kernel_info)(void *context); /* content of kernel_info_reply; NULL when out of memory */
-    int captured[2];                       /* descriptors to wait for, -1 for none */
+    void (*interrupt)(void *context);           /* a client asked to stop what runs */
+    void (*tick)(void *context);                /* every 100 ms while requests are unanswered */
+    void (*readable)(void *context);            /* something is in captured[] */
+    bool (*urgent)(const struct jp_message *m); /* whether a shell request is answered while a cell runs */
+    void (*attend)(void *context);              /* such a one was queued */
+    json_t *(*kernel_info)(void *context);      /* content of kernel_info_reply; NULL when out of memory */
+    int captured[2];                            /* descriptors to wait for, -1 for none */
     void (*log)(const char *format, ...) __attribute__((format(printf, 1, 2))); /* any thread */
 };
 
@@ -34,6 +36,8 @@ struct jp_wire *jp_server_wire(struct jp_server *s);
 /* The next shell request, to be released by the caller and then counted by jp_server_done; waits for one. NULL when
  * the kernel is to end. */
 struct jp_message *jp_server_next(struct jp_server *s);
+/* The first queued request that is wanted, likewise; NULL when there is none. Does not wait. */
+struct jp_message *jp_server_take(struct jp_server *s, bool (*wanted)(const struct jp_message *m));
 /* One request was answered to the end. */
 void jp_server_done(struct jp_server *s);
 /* Requests that were received and not yet done, the one being worked on included. Async-signal-safe. */
@@ -43,8 +47,8 @@ unsigned jp_server_pending(const struct jp_server *s);
  * Any thread. */
 void jp_server_post(struct jp_server *s, struct jp_packet *packet);
 /* Drops stale input replies, posts the packet and waits for an input_reply, which the caller releases. NULL when the
- * wait was cancelled. */
-struct jp_message *jp_server_input(struct jp_server *s, struct jp_packet *packet);
+ * wait was cancelled. `meanwhile` is called on this thread when requests were queued. */
+struct jp_message *jp_server_input(struct jp_server *s, struct jp_packet *packet, void (*meanwhile)(void *context));
 
 /* From signal handlers: ends a wait for input; ends the kernel. */
 void jp_server_cancel_input(struct jp_server *s);

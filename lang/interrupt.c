@@ -1,13 +1,16 @@
-/* Stopping what a session runs. A hook on the running coroutine raises "interrupted"; nothing is hooked before, so
- * running code pays nothing. Setting a hook is safe only on the thread that runs the state, so other threads send that
- * thread a signal whose handler sets it. */
+/* Stopping what a session runs, and answering other requests meanwhile. A hook on the running coroutine raises
+ * "interrupted", or calls the sink; nothing is hooked before, so running code pays nothing. Setting a hook is safe only
+ * on the thread that runs the state, so other threads send that thread a signal whose handler sets it. */
 #include "lang/session_state.h"
 
 #include <signal.h>
+#include <string.h>
 #include "runtime/interrupt.h"
 
 /* Delivered to the session's thread only by pthread_kill below; its default action is to be ignored. */
 #define WAKE_SIGNAL SIGURG
+/* Likewise; a read that waits goes on after it. */
+#define ATTENTION_SIGNAL SIGWINCH
 
 /* After the first raise, handlers of <close> variables may run this many instructions before the next one. */
 #define GRACE_INSTRUCTIONS 1000000
@@ -44,6 +47,91 @@ static void on_wake(int signal)
     if (s && atomic_load(&s->interrupted)) hook_running(s);
 }
 
+static void attend_hook(lua_State *L, lua_Debug *ar);
+
+/* As hook_running; an interrupt comes first, and hooks of the user's own stay. */
+static void hook_attention(struct lg_session *s)
+{
+    lua_State *L = s->running;
+    if (L && !s->attending && s->sink.attend && !lua_gethook(L)) lua_sethook(L, attend_hook, LUA_MASKCOUNT, 1);
+}
+
+/* Enters or leaves a coroutine. The order matters: an interrupt that came before `running` changed has hooked the other
+ * one, and is seen by the test after it. */
+static void set_running(struct lg_session *s, lua_State *L)
+{
+    s->running = L;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (atomic_load(&s->interrupted))
+        hook_running(s);
+    else if (atomic_load(&s->attention))
+        hook_attention(s);
+}
+
+/* Runs the sink's attend in a coroutine of its own, as if nothing of the cell were there. What the cell's report is
+ * made of so far is kept: functions that close variables run between an error and its report. */
+static void attend(struct lg_session *s)
+{
+    if (s->attending || !s->sink.attend || !s->side) return;
+    lua_State *L = s->L, *running = s->running;
+    struct lg_arena answers = s->answers;
+    struct lg_error error = s->error;
+    int frame_count = s->frame_count, frame_line = s->frame_line;
+    const char *frames[LG_TRACE_FRAMES + 1];
+    char chunk[sizeof s->chunk];
+    memcpy(frames, s->frames, sizeof frames);
+    memcpy(chunk, s->chunk, sizeof chunk);
+    s->answers = (struct lg_arena){NULL};
+    s->attending = true;
+    s->L = s->side;
+    set_running(s, s->side);
+    do atomic_store(&s->attention, false);
+    while (s->sink.attend(s->sink.context), atomic_load(&s->attention));
+    lg_arena_reset(&s->answers);
+    s->answers = answers;
+    s->error = error;
+    s->frame_count = frame_count;
+    s->frame_line = frame_line;
+    memcpy(s->frames, frames, sizeof frames);
+    memcpy(s->chunk, chunk, sizeof chunk);
+    s->L = L;
+    s->attending = false;
+    set_running(s, running);
+}
+
+static void attend_hook(lua_State *L, lua_Debug *ar)
+{
+    (void)ar;
+    struct lg_session *s = current;
+    lua_sethook(L, NULL, 0, 0);
+    if (s && atomic_load(&s->attention)) attend(s);
+}
+
+static void on_attention(int signal)
+{
+    (void)signal;
+    struct lg_session *s = current;
+    if (s && atomic_load(&s->attention)) hook_attention(s);
+}
+
+void lg_session_attend(struct lg_session *s)
+{
+    atomic_store(&s->attention, true);
+    if (atomic_load(&s->evaluating)) pthread_kill(s->thread, ATTENTION_SIGNAL);
+}
+
+void lg_session_meanwhile(struct lg_session *s)
+{
+    if (s->running) attend(s);
+}
+
+void lg_open_side(lua_State *L, struct lg_session *s)
+{
+    static const char key;
+    s->side = lua_newthread(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &key);
+}
+
 void lg_session_interrupt(struct lg_session *s)
 {
     if (!atomic_load(&s->evaluating)) return;
@@ -56,15 +144,19 @@ void lg_session_interrupt(struct lg_session *s)
     }
 }
 
+static void handle(int number, void (*handler)(int), int flags)
+{
+    struct sigaction old, action = {.sa_handler = handler, .sa_flags = flags};
+    if (sigaction(number, NULL, &old) != 0 || old.sa_handler == handler) return;
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, NULL);
+}
+
 void lg_interrupt_begin(struct lg_session *s)
 {
-    struct sigaction old;
-    if (sigaction(WAKE_SIGNAL, NULL, &old) == 0 && old.sa_handler != on_wake) {
-        /* No SA_RESTART: a read that waits comes back. */
-        struct sigaction action = {.sa_handler = on_wake};
-        sigemptyset(&action.sa_mask);
-        sigaction(WAKE_SIGNAL, &action, NULL);
-    }
+    if (s->attending) return;        /* what the cell around it began goes on */
+    handle(WAKE_SIGNAL, on_wake, 0); /* no SA_RESTART: a read that waits comes back */
+    if (s->sink.attend) handle(ATTENTION_SIGNAL, on_attention, SA_RESTART);
     s->thread = pthread_self();
     s->running = s->L;
     s->interrupts_raised = 0;
@@ -72,24 +164,17 @@ void lg_interrupt_begin(struct lg_session *s)
     rt_interrupt_clear();
     atomic_store(&s->interrupted, false);
     atomic_store(&s->evaluating, true);
+    if (atomic_load(&s->attention)) hook_attention(s);
 }
 
 void lg_interrupt_end(struct lg_session *s)
 {
+    if (s->attending) return;
     atomic_store(&s->evaluating, false);
     current = NULL;
     s->running = NULL;
     lua_sethook(s->L, NULL, 0, 0);
     rt_interrupt_clear();
-}
-
-/* Enters or leaves a coroutine. The order matters: an interrupt that came before `running` changed has hooked the other
- * one, and is seen by the test after it. */
-static void set_running(struct lg_session *s, lua_State *L)
-{
-    s->running = L;
-    atomic_signal_fence(memory_order_seq_cst);
-    if (atomic_load(&s->interrupted)) hook_running(s);
 }
 
 /* The rest replaces coroutine.resume, wrap and close by functions that keep `running` right; they behave as the stock

@@ -114,6 +114,7 @@ static int open_session(lua_State *L)
         lua_pop(L, 1);
     }
     lg_open_coroutines(L, s);
+    lg_open_side(L, s);
     lg_open_output(L, s);
     if (s->interactive) {
         lg_open_locals(L);

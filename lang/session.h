@@ -63,6 +63,9 @@ struct lg_sink {
     /* The pager: text that ?name and %magics show. Absent: goes to stream. */
     void (*page)(void *context, const struct lg_bundle *bundle);
     void (*comm)(void *context, const struct lg_comm_message *m); /* to the front end */
+    /* In the middle of a cell, when lg_session_attend asked for it or inside lg_session_meanwhile. It may complete,
+     * inspect, ask is_complete, read the history, deliver and list comms; it may not evaluate. */
+    void (*attend)(void *context);
 };
 
 struct lg_options {
@@ -129,6 +132,11 @@ enum lg_status lg_session_comm(struct lg_session *s, const struct lg_comm_messag
 /* The open comms, of one target or (NULL) of all. */
 void lg_session_comms(struct lg_session *s, const char *target,
                       void (*visit)(void *context, const char *id, const char *target), void *context);
+
+/* Has sink.attend called soon, if a cell runs or when one does. Any thread but the session's. */
+void lg_session_attend(struct lg_session *s);
+/* Calls it now: for functions of the sink that wait in the middle of a cell. */
+void lg_session_meanwhile(struct lg_session *s);
 
 /* Stops what the session runs, now or soon. Async-signal-safe. */
 void lg_session_interrupt(struct lg_session *s);

@@ -36,6 +36,11 @@ struct lg_session {
     atomic_bool evaluating, interrupted;
     int interrupts_raised; /* in this cell */
 
+    /* Attention in the middle of a cell (lang/interrupt.c): `side` is the coroutine that what happens then runs in. */
+    lua_State *side;
+    atomic_bool attention;
+    bool attending;
+
     /* The failure being reported; texts are in `answers`. */
     struct lg_error error;
     const char *frames[LG_TRACE_FRAMES + 1]; /* innermost first, as the message handler met them */
@@ -62,6 +67,7 @@ bool lg_protect(struct lg_session *s, lua_CFunction f, void *job);
 /* lang/interrupt.c */
 void lg_interrupt_begin(struct lg_session *s); /* a cell starts on this thread */
 void lg_interrupt_end(struct lg_session *s);
+void lg_open_side(lua_State *L, struct lg_session *s);       /* [raises] */
 void lg_open_coroutines(lua_State *L, struct lg_session *s); /* [raises] */
 
 /* lang/output.c */

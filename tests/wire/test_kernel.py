@@ -538,13 +538,13 @@ def test_stop_on_error_aborts_what_is_queued(client, tmp_path):
     code = f"local f = io.open('{tmp_path}/end') f:read() f:close() error('stop here')"
     first = client.send("shell", "execute_request", execute_content(code))
     queued = [client.send("shell", "execute_request", execute_content(f"aborted_ran = {i}")) for i in range(3)]
-    other = client.send("shell", "kernel_info_request")
+    other = client.send("shell", "frobnicate_request")
     (tmp_path / "end").write_text("now\n")
     assert client.reply(first)["content"]["status"] == "error"
     for sent in queued:
         content = client.reply(sent)["content"]
         assert content["status"] == "error" and content["ename"] == "Aborted"
-    assert client.reply(other)["content"]["status"] == "ok"
+    assert client.reply(other)["content"]["ename"] == "UnknownRequest"
     client.outputs(first)
     for sent in queued + [other]:
         assert kinds(client.outputs(sent)) == ["status", "status"]
@@ -568,6 +568,117 @@ def test_without_stop_on_error_the_queue_goes_on(client):
     assert client.reply(second)["content"]["status"] == "ok"
     client.outputs(first)
     client.outputs(second)
+
+
+# ---- while a cell runs
+
+BUSY = {
+    "a loop": "while not stop do end",
+    "a coroutine": "coroutine.wrap(function() while not stop do end end)()",
+    "a loop of calls that fail": "while not stop do pcall(error, 'x') end",
+    "io.read": "line = io.read()",
+}
+
+
+@pytest.fixture(params=BUSY)
+def busy(request, client):
+    """A cell that runs until it is let go; it shows what it ends with."""
+    client.execute("""comm.target('stop', function() stop = true end)
+        comm.target('echo', function(c, data)
+          print('x', data.x)
+          c:send(data)
+          c.on_msg = function() error('in the middle') end
+          c.on_close = function() print('closed', io.read()) end
+        end)""")
+    code = f"stop = false mine = {{alpha = 1, alphabet = 2}} print('begun') {BUSY[request.param]} print('ended') return 'through'"
+    sent = client.begin(code, allow_stdin=True)
+    if request.param == "io.read":
+        assert client.recv("stdin")["type"] == "input_request"
+    yield sent
+    if request.param == "io.read":
+        client.send("stdin", "input_reply", {"value": ""})
+    else:
+        tell(client, "comm_open", {"comm_id": "s", "target_name": "stop", "data": {}})
+    assert client.reply(sent)["content"]["status"] == "ok"
+    seen = client.outputs(sent)
+    assert stream(seen).endswith("ended\n") and dict(seen)["execute_result"]["data"]["text/plain"] == '"through"'
+
+
+def test_requests_are_answered_while_a_cell_runs(client, busy):
+    client_asks_all(client)
+
+
+def client_asks_all(client):
+    matches = client.ask("complete_request", {"code": "mine.al", "cursor_pos": 7})[0]["matches"]
+    assert matches == ["alpha", "alphabet"]
+    assert "format" in client.ask("inspect_request", {"code": "string.format", "cursor_pos": 9})[0]["data"]["text/plain"]
+    assert client.ask("is_complete_request", {"code": "f("})[0]["status"] == "incomplete"
+    assert client.ask("kernel_info_request")[0]["status"] == "ok"
+    assert client.ask("comm_info_request")[0]["status"] == "ok"
+    assert "mine" in client.ask("history_request", {"hist_access_type": "tail", "n": 1})[0]["history"][0][2]
+
+
+def test_a_comm_message_while_a_cell_runs(client, busy):
+    """What its function shows belongs to the message, and its errors do not reach the cell."""
+    client_asks = {"comm_id": "m", "target_name": "middle", "data": {"x": 1}}
+    assert kinds(tell(client, "comm_open", client_asks)) == ["comm_close"]
+    seen = tell(client, "comm_open", {"comm_id": "m", "target_name": "echo", "data": {"x": 3}})
+    assert stream(seen) == "x\t3\n" and seen[-1] == ("comm_msg", {"comm_id": "m", "data": {"x": 3}})
+    assert tell(client, "comm_msg", {"comm_id": "m", "data": {}})[0][1]["ename"] == "LuaError"
+    seen = tell(client, "comm_close", {"comm_id": "m", "data": {}})
+    assert stream(seen) == "closed\tnil\n" and "no input" in stream(seen, "stderr")
+
+
+def test_an_error_beside_a_cell_keeps_the_cells_own_report(client):
+    """The function that closes the variable runs between the cell's error and its report."""
+    client.execute("comm.target('stop', function() stop = true error('beside') end)")
+    sent = client.begin("""stop = false
+        local function deep()
+          local guard <close> = setmetatable({}, {__close = function() while not stop do end end})
+          error("the cell's own")
+        end
+        deep()""")
+    assert tell(client, "comm_open", {"comm_id": "s", "target_name": "stop", "data": {}})[0][1]["evalue"].endswith("beside")
+    content = client.reply(sent)["content"]
+    assert content["evalue"].endswith(":4: the cell's own")
+    assert [line for line in content["traceback"] if "deep" in line and ":4" in line]
+    client.outputs(sent)
+
+
+def test_an_interrupt_ends_the_cell_and_what_is_beside_it(client):
+    client.execute("comm.target('loop', function() while true do end end)")
+    sent = client.begin("while true do end")
+    beside = client.send("shell", "comm_open", {"comm_id": "l2", "target_name": "loop", "data": {}})
+    while client.recv("iopub")["parent"].get("msg_id") != beside:
+        pass
+    client.ask("interrupt_request", {}, "control")
+    assert client.outputs(beside)[-2][1]["ename"] == "Interrupted"
+    assert client.reply(sent)["content"]["ename"] == "Interrupted"
+    client.outputs(sent)
+    assert client.execute("return 1")[0]["status"] == "ok"
+
+
+def test_a_read_goes_on_after_a_request_meanwhile(client, tmp_path):
+    os.mkfifo(tmp_path / "end")
+    sent = client.begin(f"local f = io.popen('cat {tmp_path}/end') local line = f:read() mine = 1 return line")
+    asked = client.send("shell", "kernel_info_request")
+    time.sleep(0.05)
+    (tmp_path / "end").write_text("a line\n")
+    replies = {m["parent"]["msg_id"]: m["content"] for m in (client.recv("shell"), client.recv("shell"))}
+    assert replies[asked]["status"] == replies[sent]["status"] == "ok"
+    client.outputs(asked)
+    assert dict(client.outputs(sent))["execute_result"]["data"]["text/plain"] == '"a line"'
+
+
+def test_many_requests_meanwhile(client):
+    client.execute("comm.target('stop', function() stop = true end)")
+    sent = client.begin("stop = false while not stop do local t = {} for i = 1, 10 do t[i] = {} end end")
+    for i in range(200):
+        client_id = client.send("shell", "complete_request", {"code": "string.", "cursor_pos": 7})
+        assert len(client.reply(client_id)["content"]["matches"]) > 10
+    tell(client, "comm_open", {"comm_id": "s", "target_name": "stop", "data": {}})
+    assert client.reply(sent)["content"]["status"] == "ok"
+    client.outputs(sent)
 
 
 # ---- input
