@@ -165,7 +165,7 @@ static bool is_stdout(lua_State *L, int idx)
 }
 
 /* What display returns, for changing what it has shown; as a cell's value it would only be shown below that. */
-static bool is_handle(lua_State *L, int idx)
+bool lg_is_handle(lua_State *L, int idx)
 {
     if (!lua_istable(L, idx) || !lua_getmetatable(L, idx)) return false;
     luaL_getmetatable(L, HANDLE);
@@ -177,7 +177,7 @@ static bool is_handle(lua_State *L, int idx)
 void lg_show_result(lua_State *L, struct lg_session *s, int first, int last)
 {
     if (last < first) return;
-    if (first == last && (lua_isnil(L, first) || is_stdout(L, first) || is_handle(L, first))) return;
+    if (first == last && (lua_isnil(L, first) || is_stdout(L, first) || lg_is_handle(L, first))) return;
     struct lg_bundle bundle;
     if (first == last) {
         lg_push_bundle(L, first, &bundle);
@@ -253,6 +253,20 @@ static int show_with_handle(lua_State *L, const struct lg_bundle *b, int idx)
     return 1;
 }
 
+void lg_show_with_handle(lua_State *L, const struct lg_bundle *b, int into)
+{
+    if (!into) {
+        lua_pushnil(L);
+        show_with_handle(L, b, lua_gettop(L));
+        lua_remove(L, -2);
+        return;
+    }
+    lua_getfield(L, into, "id");
+    lg_show(L, b, luaL_checkstring(L, -1), true);
+    lua_pop(L, 1);
+    lua_pushvalue(L, into);
+}
+
 static int display(lua_State *L)
 {
     struct lg_bundle bundle;
@@ -275,7 +289,7 @@ static int display_update(lua_State *L)
 
 static const char *check_handle(lua_State *L)
 {
-    luaL_argexpected(L, is_handle(L, 1), 1, "what display(value) returned");
+    luaL_argexpected(L, lg_is_handle(L, 1), 1, "what display(value) returned");
     lua_getfield(L, 1, "id");
     return luaL_checkstring(L, -1);
 }
@@ -348,10 +362,11 @@ static const struct lg_function functions[] = {
     {0}};
 
 static const struct lg_function handle_methods[] = {
-    {"update", handle_update, "h:update(value)", "Shows the value in place of what h = display(...) showed. Returns h.",
-     "local h = display('working')\nh:update('done')"},
-    {"clear", handle_clear, "h:clear()", "Removes what h = display(...) showed. Returns h; h:update shows again.",
-     "display('for a moment'):clear()"},
+    {"update", handle_update, "h:update(value)",
+     "Shows the value in place of what h = display(...) or h = gpu.imshow(...) showed. Returns h.",
+     "local h = gpu.imshow(gpu.eye(3))\nh:update('done')"},
+    {"clear", handle_clear, "h:clear()", "Removes what h showed. Returns h; h:update shows again.",
+     "gpu.imshow(gpu.eye(3)):clear()"},
     {0}};
 
 static const struct lg_function display_row = {
@@ -372,6 +387,10 @@ void lg_open_display(lua_State *L, struct lg_session *s)
     lua_setmetatable(L, -2);
     lua_setglobal(L, "display");
     lg_document(L, "session", &display_row);
+}
+
+void lg_open_handles(lua_State *L)
+{
     luaL_newmetatable(L, HANDLE);
     lua_newtable(L);
     lg_register(L, "displayed", handle_methods);

@@ -10,6 +10,10 @@
 bool lg_shows_pictures(lua_State *L, struct lg_terminal *out);
 /* Shows a bundle, as new or in place of what has that id. Without pictures its plain text is printed. */
 void lg_show(lua_State *L, const struct lg_bundle *b, const char *id, bool update);
+/* Shows it as new, or in place of what the handle at `into` (0: none) shows, and pushes the handle. */
+void lg_show_with_handle(lua_State *L, const struct lg_bundle *b, int into);
+/* Whether the value at idx is such a handle. */
+bool lg_is_handle(lua_State *L, int idx);
 /* Prints text as it is; unfinished lines are seen at once. */
 void lg_show_text(lua_State *L, const char *text, size_t length);
 /* Pushes an id that no other display has, and returns it. */

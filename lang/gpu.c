@@ -181,6 +181,8 @@ __attribute__((visibility("default"))) int luaopen_lunarray(lua_State *L)
     lg_open_trace(L);
     lg_open_texture(L);
     lg_open_progress(L);
+    lg_open_image(L);
+    lg_open_handles(L);
     lua_createtable(L, 0, 2);
     lua_pushcfunction(L, gpu_tostring);
     lua_setfield(L, -2, "__tostring");

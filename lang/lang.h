@@ -101,6 +101,8 @@ void lg_open_profile(lua_State *L);
 void lg_open_trace(lua_State *L);
 void lg_open_texture(lua_State *L);
 void lg_open_progress(lua_State *L);
+void lg_open_image(lua_State *L);
+void lg_open_handles(lua_State *L); /* what display and gpu.imshow return; adds nothing */
 void lg_open_device(lua_State *L);
 
 /* The text of a loaded chunk by its chunk name ("=cell 3", "@file.lua"), or NULL: the session's registry of cells, or

@@ -80,6 +80,9 @@ struct image {
     struct rt_file file;
     uint64_t at;
     struct rt_writer writer;
+    bool in_memory; /* written there, not to the writer */
+    unsigned char *memory;
+    size_t length, capacity;
     png_bytep *rows;
     char message[160];
     enum rt_status status; /* of a failure of ours, inside libpng */
@@ -110,7 +113,19 @@ static void read_data(png_structp p, png_bytep to, size_t n)
 static void write_data(png_structp p, png_bytep from, size_t n)
 {
     struct image *i = png.png_get_io_ptr(p);
-    rt_writer_put(&i->writer, from, n);
+    if (!i->in_memory) {
+        rt_writer_put(&i->writer, from, n);
+        return;
+    }
+    if (n > i->capacity - i->length) {
+        size_t capacity = 2 * i->capacity + n + 4096;
+        unsigned char *more = rt_realloc(i->memory, capacity);
+        if (!more) fail(p, "out of memory");
+        i->memory = more;
+        i->capacity = capacity;
+    }
+    memcpy(i->memory + i->length, from, n);
+    i->length += n;
 }
 
 static void flush_data(png_structp p)
@@ -241,6 +256,20 @@ static bool write_image(struct image *i, int64_t rows, int64_t columns, int chan
     return true;
 }
 
+static enum rt_status write_whole(struct image *i, const char *what, int64_t rows, int64_t columns, int channels,
+                                  bool wide, const void *pixels)
+{
+    enum rt_status status = RT_OK;
+    i->png = png.png_create_write_struct(PNG_LIBPNG_VER_STRING, i, fail, warn);
+    i->info = i->png ? png.png_create_info_struct(i->png) : NULL;
+    if (!i->info)
+        status = rt_fail(i->e, RT_NOMEM, "out of memory for %s", what);
+    else if (!write_image(i, rows, columns, channels, wide, pixels))
+        status = rt_fail(i->e, RT_INVALID, "%s cannot be written: %s", what, i->message);
+    if (i->png) png.png_destroy_write_struct(&i->png, &i->info);
+    return status;
+}
+
 enum rt_status rt_png_save(const char *path, int64_t rows, int64_t columns, int channels, bool wide, const void *pixels,
                            struct rt_error *e)
 {
@@ -248,13 +277,24 @@ enum rt_status rt_png_save(const char *path, int64_t rows, int64_t columns, int 
     if (!open_library(e)) return RT_MISSING;
     enum rt_status status = rt_writer_open(path, &i.writer, e);
     if (status != RT_OK) return status;
-    i.png = png.png_create_write_struct(PNG_LIBPNG_VER_STRING, &i, fail, warn);
-    i.info = i.png ? png.png_create_info_struct(i.png) : NULL;
-    if (!i.info)
-        status = rt_fail(e, RT_NOMEM, "out of memory for %s", path);
-    else if (!write_image(&i, rows, columns, channels, wide, pixels))
-        status = rt_fail(e, RT_INVALID, "%s cannot be written: %s", path, i.message);
-    if (i.png) png.png_destroy_write_struct(&i.png, &i.info);
+    status = write_whole(&i, path, rows, columns, channels, wide, pixels);
     enum rt_status finished = rt_writer_finish(&i.writer, status == RT_OK, status == RT_OK ? e : NULL);
     return status == RT_OK ? finished : status;
+}
+
+enum rt_status rt_png_encode(int64_t rows, int64_t columns, int channels, bool wide, const void *pixels, void **bytes,
+                             size_t *length, struct rt_error *e)
+{
+    struct image i = {.e = e, .in_memory = true};
+    *bytes = NULL;
+    *length = 0;
+    if (!open_library(e)) return RT_MISSING;
+    enum rt_status status = write_whole(&i, "an image", rows, columns, channels, wide, pixels);
+    if (status != RT_OK) {
+        free(i.memory);
+        return status;
+    }
+    *bytes = i.memory;
+    *length = i.length;
+    return RT_OK;
 }

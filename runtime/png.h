@@ -12,5 +12,8 @@ enum rt_status rt_png_load(const char *path, struct rt_device *d, struct rt_arra
 /* Writes contiguous pixels of uint8 or, wide, of uint16. */
 enum rt_status rt_png_save(const char *path, int64_t rows, int64_t columns, int channels, bool wide, const void *pixels,
                            struct rt_error *e);
+/* The same into memory: *bytes is to be freed, and NULL after an error. */
+enum rt_status rt_png_encode(int64_t rows, int64_t columns, int channels, bool wide, const void *pixels, void **bytes,
+                             size_t *length, struct rt_error *e);
 
 #endif

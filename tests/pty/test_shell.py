@@ -369,3 +369,17 @@ def test_progress_is_one_line_redrawn(terminal):
     assert len(bars) == 1 and "100%" in bars[0] and "20000/20000" in bars[0], t.lines()
     assert b"steps   0%" in t.raw
     t.shows(bars[0], "after", "2>")
+
+
+def test_images_are_half_blocks(terminal):
+    t = ready(terminal)
+    t.send("gpu.imshow(gpu.array({{0, 1}, {2, 3}}), {cmap = 'gray'})\r")
+    t.at_prompt(2)
+    rows = [y for y, line in enumerate(t.lines()) if "\u2580" in line]
+    assert len(rows) == 8 and all(t.lines()[y] == "\u2580" * 16 for y in rows)
+    corners = [t.screen.buffer[rows[y]][x] for y in (0, 7) for x in (0, 15)]
+    assert [(c.fg, c.bg) for c in corners] == [(c, c) for c in ("000000", "555555", "aaaaaa", "ffffff")]
+    t.send("gpu.imshow(gpu.zeros(2000, 1000))\r")
+    t.at_prompt(3)
+    picture = [line for line in t.lines() if line.startswith("\u2580")]
+    assert list(map(len, picture[-21:])) == [21] * 21  # all of the screen but three rows

@@ -1,4 +1,5 @@
 """The notebook kernel on the wire: what it answers, in which order, and what it lives through."""
+import base64
 import os
 import re
 import signal
@@ -185,6 +186,51 @@ def test_progress_updates_one_display(client):
     last = updates[-1][1]["data"]
     assert "15000/20000" in last["text/plain"] and last["text/plain"].endswith("stopped")
     assert "&lt;b&gt; <progress value=\"0.75\" max=\"1\"" in last["text/html"]
+
+
+def picture(client, code, path):
+    """Runs the cell, and gives the size of the PNG that it shows and its plain text; the pixels are then `shown`."""
+    content, between = client.execute(code)
+    assert content["status"] == "ok", content
+    assert kinds(between) == ["execute_input", "display_data"]
+    data = between[1][1]["data"]
+    assert set(data) == {"image/png", "text/plain"}
+    path.write_bytes(base64.b64decode(data["image/png"], validate=True))
+    client.execute(f"shown = gpu.load('{path}', 'cpu')")
+    return values(client, "shown.shape"), data["text/plain"]
+
+
+def values(client, expression):
+    content, between = client.execute(f"print(table.concat({expression}, ' '))")
+    assert content["status"] == "ok", content
+    return [float(word) for word in stream(between).split()]
+
+
+def test_images(client, tmp_path):
+    path = tmp_path / "image.png"
+    size, text = picture(client, "gpu.imshow(gpu.array({{0, 1}, {2, 3}}, 'cpu'), {cmap = 'gray'})", path)
+    assert size == [320, 320, 3] and text == "image of 2 x 2 values, float32 on cpu, gray from 0 to 3"
+    assert values(client, "shown['::80, ::80, 1']:flatten():totable()") == [0, 0, 85, 85] * 2 + [170, 170, 255, 255] * 2
+    size, text = picture(client, "gpu.imshow(gpu.array({{0/0, 5}, {-1, 1/0}}), {cmap = 'gray_r', vmin = 0, vmax = 10})", path)
+    assert size == [320, 320, 4] and "from 0 to 10" in text
+    assert values(client, "shown['::160, ::160, :']:flatten():totable()") == [0, 0, 0, 0, 127, 127, 127, 255, 255, 255, 255, 255, 0, 0, 0, 255]
+    # 1025 rows in blocks of two: the last stands for one
+    size, _ = picture(client, "gpu.imshow(gpu.range(0, 1024):reshape(1025, 1) // 2 % 2, {cmap = 'gray'})", path)
+    assert size == [513, 1, 3]
+    assert values(client, "shown[{{}, 1, 1}]:totable()") == [0, 255] * 256 + [0]
+    size, text = picture(client, "gpu.imshow(gpu.array({{{255, 0, 7}}}, 'uint8', 'cpu'))", path)
+    assert size == [320, 320, 3] and text == "image of 1 x 1 colours, uint8 on cpu"
+    assert values(client, "shown['1, 1']:totable()") == [255, 0, 7]
+    picture(client, "gpu.imshow(gpu.array({{{2, -1, 0.2, 0.6}}}))", path)
+    assert values(client, "shown['1, 1']:totable()") == [255, 0, 51, 153]
+
+
+def test_an_image_in_the_place_of_another(client):
+    code = "local h = gpu.imshow(gpu.zeros(2, 2)) gpu.imshow(gpu.ones(2, 2), {into = h})"
+    content, between = client.execute(code)
+    assert content["status"] == "ok", content
+    assert kinds(between) == ["execute_input", "display_data", "update_display_data"]
+    assert between[1][1]["transient"] == between[2][1]["transient"]
 
 
 def test_complete(client):
