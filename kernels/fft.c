@@ -283,10 +283,26 @@ static enum rt_status on_host(enum kn_fft kind, const struct rt_array *a, int ax
     }
 }
 
+/* Also for arrays that the host can't reach, by copies. */
+static enum rt_status by_host(enum kn_fft kind, const struct rt_array *a, int axis, int64_t n, double scale,
+                              struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array here = {0}, result = {0};
+    struct rt_device *d = rt_array_device(a);
+    if (!kn_runs_generated(d)) return on_host(kind, a, axis, n, scale, out, e);
+    struct rt_device *cpu = rt_device_open("cpu", e);
+    if (!cpu) return RT_DEVICE;
+    enum rt_status status = kn_convert(a, a->dtype, cpu, &here, e);
+    if (status == RT_OK) status = on_host(kind, &here, axis, n, scale, &result, e);
+    if (status == RT_OK) status = kn_convert(&result, result.dtype, d, out, e);
+    rt_array_release(&here);
+    rt_array_release(&result);
+    return status;
+}
+
 enum rt_status kn_fft(enum kn_fft kind, const struct rt_array *a, int axis, int64_t n, double scale,
                       struct rt_array *out, struct rt_error *e)
 {
-    struct rt_array here = {0}, result = {0};
     memset(out, 0, sizeof *out);
     enum rt_status status = rt_array_alive(a, e);
     if (status != RT_OK) return status;
@@ -298,18 +314,10 @@ enum rt_status kn_fft(enum kn_fft kind, const struct rt_array *a, int axis, int6
         return rt_fail(e, RT_INVALID, "rfft transforms real numbers, not %s; fft takes them, or x.real",
                        rt_dtypes[a->dtype].name);
     struct rt_device *d = rt_array_device(a);
-    if (d->kind == RT_CUDA && kn_fft_has_cuda()) {
-        status = on_cuda(kind, a, axis, n, scale, out, e);
-    } else if (!kn_runs_generated(d)) {
-        status = on_host(kind, a, axis, n, scale, out, e);
-    } else {
-        struct rt_device *cpu = rt_device_open("cpu", e);
-        if (!cpu) return RT_DEVICE;
-        status = kn_convert(a, a->dtype, cpu, &here, e);
-        if (status == RT_OK) status = on_host(kind, &here, axis, n, scale, &result, e);
-        if (status == RT_OK) status = kn_convert(&result, result.dtype, d, out, e);
-        rt_array_release(&here);
-        rt_array_release(&result);
+    status = d->kind == RT_CUDA && kn_fft_has_cuda() ? on_cuda(kind, a, axis, n, scale, out, e) : RT_UNSUPPORTED;
+    if (status == RT_UNSUPPORTED) {
+        rt_error_clear(e);
+        status = by_host(kind, a, axis, n, scale, out, e);
     }
     if (status != RT_OK) rt_array_release(out);
     return status;

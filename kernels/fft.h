@@ -19,7 +19,8 @@ enum rt_status kn_fft(enum kn_fft kind, const struct rt_array *a, int axis, int6
 
 /* A GPU's transforms are cuFFT's, where there is that library; else the host computes them, too. */
 bool kn_fft_has_cuda(void);
-/* out = the transforms of length n of rows; both contiguous, not scaled. Rows of KN_IRFFT are written to as well. */
+/* out = the transforms of length n of rows; both contiguous, not scaled. Rows of KN_IRFFT are written to as well.
+ * RT_UNSUPPORTED, without a message, where cuFFT has no plan for them. */
 enum rt_status kn_fft_cuda(enum kn_fft kind, const struct rt_array *rows, int64_t n, const struct rt_array *out,
                            struct rt_error *e);
 
