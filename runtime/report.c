@@ -257,6 +257,15 @@ static unsigned linear(const struct context *x, const unsigned t[3])
 static void describe_race(const struct simt_report *r, struct rt_report *out, const char *what)
 {
     const struct rt_party *a = &out->first, *b = &out->other;
+    if (r->under_way) {
+        snprintf(out->message, sizeof out->message, "%s %s in line %d while the copy begun here may still write it",
+                 what, past(b), b->line);
+        snprintf(
+            out->hint, sizeof out->hint,
+            "cp.async is under way until its thread waits: __pipeline_wait_prior() or cp.async.wait_group is missing, "
+            "with __syncthreads() behind it where other threads read");
+        return;
+    }
     bool one_line = a->line == b->line && !strcmp(a->file, b->file);
     char lines[80] = "";
     if (!one_line && a->line < b->line) snprintf(lines, sizeof lines, " between lines %d and %d", a->line, b->line);

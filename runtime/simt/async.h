@@ -22,6 +22,13 @@ struct async_bulk {
     uint32_t destination, source; /* enum ptx_space: shared or global */
     uint32_t barrier;             /* slot of the mbarrier's address; 0 when there is none */
 };
+/* The mode of what stands for instructions that wait for cp.async, which do nothing here: extra is the number of groups
+ * that may still be under way. */
+enum { COPY_COMMIT = 1, COPY_WAIT, COPY_WAIT_ALL };
+static inline int simt_copy_mode(const struct insn *i)
+{
+    return i->run == simt_op_nop ? i->mode : 0;
+}
 bool simt_is_barrier_init(const struct insn *i); /* mbarrier.init, which finds nothing there */
 bool simt_is_fill(const struct insn *i);         /* the load of a cp.async that fills up with zeros */
 bool simt_is_bulk(const struct insn *i);         /* cp.async.bulk: extra is a struct async_bulk */

@@ -53,6 +53,7 @@ static enum watched watched_of(const struct insn *i, const char *opcode)
     case MEMORY_NONE: break;
     }
     if (simt_check_in_pieces(i)) return WATCH_PIECES;
+    if (simt_copy_mode(i)) return WATCH_COPIES;
     if (i->run == simt_op_barrier) return WATCH_BARRIER;
     if (i->run == simt_op_exit || i->run == simt_op_ret) return WATCH_EXIT;
     return is_division(i, opcode) ? WATCH_DIVISION : sync_of(i);
@@ -93,6 +94,7 @@ static unsigned site_at(struct simt_check *c, uint32_t pc)
     struct site s = {.pc = pc, .access = access_by(i)}, reading;
     s.is_volatile = s.access != ACCESS_ATOMIC && i->flags & F_SPIN;
     s.strong = s.access == ACCESS_ATOMIC || s.is_volatile;
+    s.copies = i->memory == MEMORY_STORE && starts_with(c->program->places[pc].opcode, "cp.async.");
     reading = s;
     reading.fails = simt_is_swap(i);
     if (simt_is_bulk(i)) reading.access = ACCESS_READ;
@@ -143,6 +145,7 @@ static void free_block(struct block *b)
     simt_sync_free(b);
     simt_shadow_free(b);
     simt_shared_free(b);
+    simt_copies_free(b);
     simt_counters_free(b);
     free(b->spans);
     free(b->exit_pc);
@@ -193,6 +196,7 @@ static bool block_start(struct simt_observer *o, struct worker *k)
     simt_sync_start(b);
     simt_shadow_start(b);
     simt_shared_start(b);
+    simt_copies_start(b);
     return true;
 }
 
@@ -247,6 +251,7 @@ static enum event before(struct simt_observer *o, struct warp *w, const struct i
     switch ((enum watched)c->watch[w->pc]) {
     case WATCH_ACCESS: simt_check_access(c, w, i, m); break;
     case WATCH_PIECES: simt_check_pieces(c, w, i, m); break;
+    case WATCH_COPIES: simt_copies_wait(b, w, i, *m); break;
     case WATCH_FENCE: simt_check_fence(b, w, *m); break;
     case WATCH_BARRIER: simt_check_arrive(b, w, i, *m); break;
     case WATCH_SYNC: *m = check_masks(c, w, u32_at(w->frame->regs, i->extra), *m); break;

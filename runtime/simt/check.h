@@ -45,6 +45,7 @@ struct simt_report {
     struct simt_party first, other;
     bool has_other;                   /* other is filled */
     bool across_warps, across_blocks; /* CHECK_RACE: seen between threads of different ones */
+    bool under_way;                   /* CHECK_RACE: with a copy that nobody has waited for */
     bool exited;                      /* CHECK_BARRIER: the other thread has ended, at its line */
     bool in_view;          /* CHECK_BOUNDS: outside of the array that was passed, but inside of its allocation */
     enum ptx_space space;  /* of the access: PTX_GLOBAL, PTX_SHARED, PTX_LOCAL */

@@ -417,6 +417,7 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     if (i->space == PTX_GLOBAL && step == 4 && simt_race_lines(w, i, site, at)) return true;
     simt_check_begin(&a, b->check, w, i, site);
     a.bytes = (uint32_t)i->size * i->count;
+    if (a.site->copies) return false;
     if (i->space == PTX_GLOBAL) return quick_global(&a, step, at);
     simt_shared_series(&a, step, at, (uint32_t)more, (int32_t)(more >> 32));
     return true;
@@ -427,10 +428,11 @@ void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *
     struct access a; /* its addresses follow */
     simt_check_begin(&a, c, w, i, c->site_of[w->pc]);
     a.bytes = (uint32_t)i->size * i->count;
-    if (*m == FULL && i->space == PTX_SHARED && simt_shared_rows(&a, u32_at(a.regs, i->a))) return;
+    if (*m == FULL && i->space == PTX_SHARED && !a.site->copies && simt_shared_rows(&a, u32_at(a.regs, i->a))) return;
     bool global = i->space == PTX_GLOBAL && !(i->flags & F_FRAME) && !a.site->strong;
     if (*m == FULL && global && check_rows(&a, u64_at(a.regs, i->a))) return;
     read_addresses(&a, *m);
     if (a.site->strong && c->releases_some) simt_check_strong(&a, *m);
     *m = simt_check_lanes(&a, *m, (enum ptx_space)i->space);
+    if (a.site->copies) simt_copies_begin(&a, *m);
 }

@@ -59,6 +59,7 @@ struct site {
     enum simt_access access;
     bool strong;      /* atomic or volatile */
     bool is_volatile; /* and not atomic */
+    bool copies;      /* what cp.async writes */
     bool fails;       /* a compare-and-swap that finds another value: it only reads */
     uint16_t reading; /* the site of compare-and-swaps that fail, or of a bulk copy's source; 0: it is none of these */
 };
@@ -141,6 +142,7 @@ struct block {
     struct line shared;                 /* of the block's shared memory */
     uint32_t shared_turn;
     struct tags tags;
+    struct copies *copies; /* NULL until there is one */
     struct counters counters;
     struct span *spans;    /* by an instruction's d2 */
     bool fences, acquires; /* the block has any of them */
@@ -202,6 +204,7 @@ enum watched {
     WATCH_NOT,
     WATCH_ACCESS,
     WATCH_PIECES,
+    WATCH_COPIES,
     WATCH_FENCE,
     WATCH_BARRIER,
     WATCH_SYNC,
@@ -315,6 +318,16 @@ void simt_check_settle(struct block *b, struct warp *w);
 void simt_sync_start(struct block *b);
 void simt_sync_free(struct block *b);
 void simt_releases_free(struct simt_check *c);
+
+/* ---- check_copies.c ---- */
+/* A cp.async of lanes m writes to shared memory from now on until it is waited for. */
+void simt_copies_begin(const struct access *a, uint32_t m);
+/* cp.async.commit_group and the instructions that wait. */
+void simt_copies_wait(struct block *b, const struct warp *w, const struct insn *i, uint32_t m);
+/* The lanes that touch what a copy may still write, which is told. */
+uint32_t simt_copies_meet(const struct access *a, uint32_t m);
+void simt_copies_start(struct block *b); /* a block begins */
+void simt_copies_free(struct block *b);
 
 /* ---- check_report.c ---- */
 void simt_check_report(struct simt_check *c, const struct simt_report *r);

@@ -194,6 +194,7 @@ void simt_check_report(struct simt_check *c, const struct simt_report *report)
         r.count = group->count + 1;
         r.across_warps = group->across_warps |= r.across_warps;
         r.across_blocks = group->across_blocks |= r.across_blocks;
+        r.under_way = group->under_way |= r.under_way;
         if (comes_before(&r, group))
             *group = r;
         else

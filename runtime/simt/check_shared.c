@@ -338,6 +338,8 @@ void simt_shared_touch(const struct access *a, uint32_t m)
     struct tags *t = &a->block->tags;
     if (!t->slow && touch_lanes(a, m)) return;
     if (!t->slow) simt_shared_flush(a->block);
+    m &= ~simt_copies_meet(a, m);
+    if (!m) return;
     uint32_t reading = a->kind == ACCESS_READ ? simt_race_distinct(a, m) : a->kind == ACCESS_ATOMIC ? m : 0;
     EACH_LANE(l, reading)
     {

@@ -3,9 +3,13 @@
 #include "runtime/simt/async.h"
 #include "runtime/simt/decode.h"
 
-static bool emit_nop(struct decoder *d)
+static bool emit_nop(struct decoder *d, int mode, uint32_t groups)
 {
-    return simt_guard(d, simt_emit(d, simt_op_nop));
+    struct insn *i = simt_emit(d, simt_op_nop);
+    if (!simt_guard(d, i)) return false;
+    i->mode = (uint8_t)mode;
+    i->extra = groups;
+    return true;
 }
 
 /* An address as one slot. */
@@ -185,7 +189,7 @@ static bool decode_bulk(struct decoder *d, const struct shape *s)
     enum ptx_space spaces[2] = {PTX_GENERIC, PTX_GENERIC};
     int count = 0;
     if (simt_has_word(s, "commit_group") || simt_has_word(s, "wait_group") || simt_has_word(s, "prefetch"))
-        return emit_nop(d);
+        return emit_nop(d, 0, 0);
     for (int k = 0; k < s->word_count && count < 2; k++) {
         bool shared = is_shared_word(s->words[k]);
         if (shared || !strcmp(s->words[k], "global")) spaces[count++] = shared ? PTX_SHARED : PTX_GLOBAL;
@@ -217,11 +221,14 @@ bool simt_decode_cp(struct decoder *d, const struct shape *s)
 {
     if (!simt_has_word(s, "async") || simt_has_word(s, "reduce")) return simt_decode_unsupported(d);
     if (simt_has_word(s, "bulk")) return decode_bulk(d, s);
-    if (simt_has_word(s, "commit_group") || simt_has_word(s, "wait_group") || simt_has_word(s, "wait_all"))
-        return emit_nop(d);
+    if (simt_has_word(s, "commit_group")) return emit_nop(d, COPY_COMMIT, 0);
+    if (simt_has_word(s, "wait_all")) return emit_nop(d, COPY_WAIT_ALL, 0);
+    if (simt_has_word(s, "wait_group"))
+        return simt_want_operands(d, 1, 1) && emit_nop(d, COPY_WAIT, (uint32_t)d->in->operands[0].imm);
     if (!simt_has_word(s, "mbarrier")) return decode_copy(d, s);
     /* The arrival of this thread's copies, which are done: without .noinc it is expected by itself. */
-    if (!simt_has_word(s, "noinc")) return emit_nop(d);
+    if (!emit_nop(d, COPY_WAIT_ALL, 0)) return false;
+    if (!simt_has_word(s, "noinc")) return true;
     bool shared = false;
     uint32_t one;
     for (int k = 0; k < s->word_count; k++) shared |= is_shared_word(s->words[k]);

@@ -369,7 +369,7 @@ static bool describe_control(struct jit *j, struct jit_insn *n)
     if (i->run == simt_op_exit || i->run == simt_op_ret) {
         if (plain) n->kind = JK_EXIT;
     } else if (i->run == simt_op_nop) {
-        n->kind = JK_NOP;
+        n->kind = simt_jit_is_watched(j, i) ? JK_CALL : JK_NOP;
     } else if (i->run == simt_op_barrier) {
         if (plain && (i->flags & F_UNIFORM) && !i->mode && !i->b) n->kind = JK_BARRIER;
         return n->kind == JK_BARRIER && add_read(j, n, i->a, 'w');

@@ -160,6 +160,34 @@ __global__ void k(const half *a, float *c) {
   return function() t.eq(c[256], 2 * (1 + 3 * 16)) end
 end)
 
+clean("a pipeline of copies two tiles ahead", [[#include <cuda_pipeline.h>
+__global__ void k(const float *x, float *out, int tiles) {
+  __shared__ float s[3][64], own[64];
+  float sum = 0;
+  __pipeline_memcpy_async(&own[threadIdx.x], &x[threadIdx.x], 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  sum += own[threadIdx.x];
+  for (int i = 0; i < 2; i++) {
+    __pipeline_memcpy_async(&s[i][threadIdx.x], &x[i * 64 + threadIdx.x], 4);
+    __pipeline_commit();
+  }
+  for (int i = 0; i < tiles; i++) {
+    if (i + 2 < tiles)
+      __pipeline_memcpy_async(&s[(i + 2) % 3][threadIdx.x], &x[(i + 2) * 64 + threadIdx.x], 4);
+    __pipeline_commit();
+    __pipeline_wait_prior(2);
+    __syncthreads();
+    sum += s[i % 3][63 - threadIdx.x];
+    __syncthreads();
+  }
+  out[threadIdx.x] = sum;
+}]], function(k)
+  local out = gpu.empty(64)
+  k(2, 64)(floats(512), out, 8)
+  return function() t.eq(out[1], 9) end
+end)
+
 clean("warps with tiles of their own", [[__global__ void k(float *x) {
   __shared__ float s[4][32];
   int w = threadIdx.x / 32, l = threadIdx.x % 32;

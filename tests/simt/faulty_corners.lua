@@ -248,6 +248,57 @@ __global__ void k(const float *x, float *out) {
 }]], function(k) k(1, 32)(floats(20), floats(32)) end,
   { kind = "out of bounds", line = 4, name = "x", index = 20, length = 20, access = "read", count = 10 })
 
+faulty("a copy that its own thread doesn't wait for", [[#include <cuda_pipeline.h>
+__global__ void k(const float4 *x, float4 *out) {
+  __shared__ float4 s[64];
+  __pipeline_memcpy_async(&s[threadIdx.x], &x[threadIdx.x], 16);
+  __pipeline_commit();
+  out[threadIdx.x] = s[threadIdx.x];
+}]], function(k) k(1, 64)(floats(256), floats(256)) end,
+  { kind = "race", line = 4, other = 6, name = "s", space = "shared", access = "write", other_access = "read", count = 64,
+    message = "s[0] read in line 6 while the copy begun here may still write it" })
+
+faulty("a barrier does not wait for copies", [[#include <cuda_pipeline.h>
+__global__ void k(const float *x, float *out) {
+  __shared__ float s[64];
+  __pipeline_memcpy_async(&s[threadIdx.x], &x[threadIdx.x], 4);
+  __syncthreads();
+  out[threadIdx.x] = s[63 - threadIdx.x];
+}]], function(k) k(1, 64)(floats(64), floats(64)) end, { kind = "race", line = 4, other = 6, name = "s", count = 64 })
+
+faulty("a pipeline that waits for one group too few", [[#include <cuda_pipeline.h>
+__global__ void k(const float *x, float *out, int tiles) {
+  __shared__ float s[2][64];
+  float sum = 0;
+  __pipeline_memcpy_async(&s[0][threadIdx.x], &x[threadIdx.x], 4);
+  __pipeline_commit();
+  for (int i = 0; i < tiles; i++) {
+    if (i + 1 < tiles)
+      __pipeline_memcpy_async(&s[(i + 1) % 2][threadIdx.x], &x[(i + 1) * 64 + threadIdx.x], 4);
+    __pipeline_commit();
+    __pipeline_wait_prior(2);
+    __syncthreads();
+    sum += s[i % 2][63 - threadIdx.x];
+    __syncthreads();
+  }
+  out[threadIdx.x] = sum;
+}]], function(k) k(1, 64)(floats(256), floats(64), 4) end,
+  { { kind = "race", line = 5, other = 13, name = "s", other_access = "read" },
+    { kind = "race", line = 9, other = 13, name = "s", other_access = "read" },
+    -- and the next copy into the same tile begins before that
+    { kind = "race", line = 5, other = 9, name = "s", other_access = "write" },
+    { kind = "race", line = 9, other = 9, name = "s", other_access = "write" } })
+
+faulty("a copy that is waited for, but by the other threads", [[#include <cuda_pipeline.h>
+__global__ void k(const float *x, float *out) {
+  __shared__ float s[64];
+  __pipeline_memcpy_async(&s[threadIdx.x], &x[threadIdx.x], 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  out[threadIdx.x] = s[63 - threadIdx.x];
+}]], function(k) k(1, 64)(floats(64), floats(64)) end,
+  { kind = "race", line = 4, other = 7, name = "s", hint = "__syncthreads() is missing between lines 4 and 7" })
+
 ---- barriers, masks, division
 faulty("a barrier behind an early return", [[__global__ void k(int n, float *x) {
   int i = threadIdx.x;
