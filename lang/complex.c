@@ -115,6 +115,17 @@ static int value_index(lua_State *L)
                       luaL_tolstring(L, 2, NULL));
 }
 
+static int value_fields(lua_State *L)
+{
+    static const char *const names[] = {"re", "im"};
+    lua_createtable(L, 2, 0);
+    for (int i = 0; i < 2; i++) {
+        lua_pushstring(L, names[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}
+
 static void push_op(lua_State *L, lua_CFunction call, int op)
 {
     lua_pushinteger(L, op);
@@ -123,8 +134,13 @@ static void push_op(lua_State *L, lua_CFunction call, int op)
 
 static void push_metatable(lua_State *L)
 {
-    static const luaL_Reg meta[] = {{"__tostring", value_tostring}, {"__eq", value_eq},    {"__concat", value_concat},
-                                    {"__lt", value_order},          {"__le", value_order}, {0}};
+    static const luaL_Reg meta[] = {{"__tostring", value_tostring},
+                                    {"__eq", value_eq},
+                                    {"__concat", value_concat},
+                                    {"__lt", value_order},
+                                    {"__le", value_order},
+                                    {"__fields", value_fields},
+                                    {0}};
     if (!luaL_newmetatable(L, LG_COMPLEX)) return;
     luaL_setfuncs(L, meta, 0);
     lua_newtable(L);

@@ -1,6 +1,7 @@
 /* The elementwise operations of ops.def as methods, functions of the gpu table and metamethods. Their results may wait
  * (lazy.c). */
 #include <string.h>
+#include "kernels/ops.h"
 #include "lang/lazy.h"
 
 #define MAX_ARITY 3
@@ -173,11 +174,11 @@ static void complete_row(lua_State *L, enum kn_op op, struct lg_function *row)
         row->example = lg_keep(L);
     }
     lua_pushfstring(
-        L, "%s\n%s", o->doc,
+        L, "%s\n%s%s", o->doc, kn_op_texts[op].complex ? "Of complex numbers, too. " : "",
         o->arity == 1
             ? "A new array of the same shape; with {out = y} as the last argument y, written into."
             : "A new array; with {out = z} as the last argument z, written into. Operands are arrays, whose shapes broadcast, or numbers, which do not "
-              "change an array's dtype unless a float meets integers.");
+              "change an array's dtype unless a float meets integers, or a complex number real ones.");
     row->doc = lg_keep(L);
 }
 

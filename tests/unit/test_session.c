@@ -450,7 +450,7 @@ TEST(completion)
     size_t from;
     start();
     run("local session_x = 1 tt = {alpha = 1, beta = function(self) end, _hidden = 1, ['no name'] = 1}\n"
-        "arr = gpu.zeros(3, 4) s = 'text' nested = {tt, deep = {tt = tt}}");
+        "arr = gpu.zeros(3, 4) zz = gpu.complex(1, 2) s = 'text' nested = {tt, deep = {tt = tt}}");
     CHECK_STR(complete("session_", &from), "session_x");
     CHECK_INT(from, 0);
     CHECK_STR(complete("x = session_", &from), "session_x");
@@ -469,6 +469,8 @@ TEST(completion)
     CHECK_STR(complete("arr:su", NULL), "sub sum sub_");
     CHECK_STR(complete("arr.shap", NULL), "shape");
     CHECK_STR(complete("arr:shap", NULL), "");
+    CHECK_STR(complete("zz.r", NULL), "re reciprocal rsqrt");
+    CHECK_STR(complete("zz:conj", NULL), "conj");
     CHECK_STR(complete("gpu.zeros(3, 'float3", NULL), "float32");
     CHECK_STR(complete("arr:to('cp", NULL), "cpu");
     CHECK_STR(complete("loc", NULL), "local");
