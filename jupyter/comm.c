@@ -38,13 +38,13 @@ void jp_request_comm_info(struct jp_kernel *k, const struct jp_message *m)
 static void receive(struct jp_kernel *k, const struct jp_message *m, const struct lg_comm_message *received)
 {
     const struct lg_error *error = NULL;
-    const struct jp_message *request = k->request;
-    k->request = NULL; /* io.read has nobody to ask */
-    struct jp_output_place place = jp_output_enter(&k->output, &m->header_text);
+    struct jp_running outer = k->running;
+    k->running = (struct jp_running){NULL}; /* io.read has nobody to ask */
+    struct jp_output_place place = jp_output_enter(&k->output, &m->header_text, false);
     if (lg_session_comm(k->session, received, &error) != LG_DONE)
         jp_output_publish(&k->output, "error", jp_error_json(error));
     jp_output_leave(&k->output, &place);
-    k->request = request;
+    k->running = outer;
 }
 
 void jp_comm_receive(struct jp_kernel *k, const struct jp_message *m)

@@ -50,6 +50,9 @@ static enum rt_status check(const struct jp_connection *c, const json_t *file, c
     if (c->key_length && scheme && strcmp(scheme, "hmac-sha256") != 0)
         return rt_fail(e, RT_UNSUPPORTED, "%s: signature_scheme is \"%s\", this kernel signs with hmac-sha256 only",
                        path, scheme);
+    if (c->curve_secret && strlen(c->curve_secret) != JP_CURVE_KEY)
+        return rt_fail(e, RT_INVALID, "%s: curve_secretkey has %zu characters, expected %d", path,
+                       strlen(c->curve_secret), JP_CURVE_KEY);
     if (strcmp(c->transport, "tcp") != 0 && strcmp(c->transport, "ipc") != 0)
         return rt_fail(e, RT_UNSUPPORTED, "%s: transport is \"%s\", expected tcp or ipc", path, c->transport);
     /* Room for "-65535" and the NUL. */
@@ -76,6 +79,8 @@ enum rt_status jp_connection_read(struct jp_connection *c, const char *path, str
     enum rt_status status = copy_string(file, path, "transport", "tcp", &c->transport, e);
     if (status == RT_OK) status = copy_string(file, path, "ip", "127.0.0.1", &c->ip, e);
     if (status == RT_OK) status = copy_string(file, path, "key", "", &c->key, e);
+    if (status == RT_OK && json_object_get(file, "curve_secretkey"))
+        status = copy_string(file, path, "curve_secretkey", "", &c->curve_secret, e);
     if (status == RT_OK) {
         c->key_length = strlen(c->key);
         status = check(c, file, path, e);
@@ -127,6 +132,8 @@ void jp_connection_free(struct jp_connection *c)
     free(c->ip);
     if (c->key) sodium_memzero(c->key, c->key_length);
     free(c->key);
+    if (c->curve_secret) sodium_memzero(c->curve_secret, strlen(c->curve_secret));
+    free(c->curve_secret);
     memset(c, 0, sizeof *c);
 }
 

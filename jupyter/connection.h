@@ -5,11 +5,13 @@
 #include "jupyter/wire.h"
 #include "runtime/status.h"
 
+#define JP_CURVE_KEY 40
 struct jp_connection {
     char *transport; /* "tcp" or "ipc" */
     char *ip;        /* an address, or the path in front of -PORT for ipc */
     char *key;
     size_t key_length;
+    char *curve_secret;     /* the kernel's key for CurveZMQ in Z85, of JP_CURVE_KEY characters; NULL: no encryption */
     int ports[JP_CHANNELS]; /* 0 in a file that jp_connection_create is about to write */
 };
 

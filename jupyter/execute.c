@@ -70,9 +70,9 @@ static void sink_result(void *context, int execution_count, const struct lg_bund
 {
     struct jp_kernel *k = context;
     json_t *data = jp_bundle_json(bundle);
-    if (k->captured) {
-        json_decref(*k->captured);
-        *k->captured = data;
+    if (k->running.captured) {
+        json_decref(*k->running.captured);
+        *k->running.captured = data;
         return;
     }
     jp_output_publish(&k->output, "execute_result",
@@ -95,7 +95,7 @@ static void meanwhile(void *context)
 static char *sink_input(void *context, const char *prompt, bool password)
 {
     struct jp_kernel *k = context;
-    if (!k->request || !k->allow_stdin) {
+    if (!k->running.request || !k->running.allow_stdin) {
         static const char text[] =
             "io.read: this front end takes no input for this cell; it reads as the end of input\n";
         jp_output_print(&k->output, 1, text, sizeof text - 1);
@@ -109,9 +109,9 @@ static char *sink_input(void *context, const char *prompt, bool password)
     if (!text) return NULL;
     const struct jp_outgoing o = {.channel = JP_STDIN,
                                   .type = "input_request",
-                                  .addresses = k->request->identities,
-                                  .address_count = k->request->identity_count,
-                                  .parent = &k->request->header_text,
+                                  .addresses = k->running.request->identities,
+                                  .address_count = k->running.request->identity_count,
+                                  .parent = &k->running.request->header_text,
                                   .content = text,
                                   .content_length = strlen(text)};
     struct jp_packet *packet = jp_wire_build(jp_server_wire(k->server), &o, NULL);
@@ -132,9 +132,10 @@ static void sink_page(void *context, const struct lg_bundle *bundle)
 {
     struct jp_kernel *k = context;
     json_t *data = jp_bundle_json(bundle);
-    json_t *earlier = json_object_get(json_array_get(k->payload, 0), "data");
+    json_t *earlier = json_object_get(json_array_get(k->running.payload, 0), "data");
     if (!earlier) {
-        json_array_append_new(k->payload, json_pack("{s:s, s:o, s:i}", "source", "page", "data", data, "start", 0));
+        json_array_append_new(k->running.payload,
+                              json_pack("{s:s, s:o, s:i}", "source", "page", "data", data, "start", 0));
         return;
     }
     const char *before = json_string_value(json_object_get(earlier, "text/plain"));
@@ -182,9 +183,9 @@ static json_t *evaluate_expression(struct jp_kernel *k, const char *code)
     const struct lg_request request = {.code = code, .length = strlen(code), .name = "user expression"};
     const struct lg_error *error = NULL;
     json_t *data = NULL, *result;
-    k->captured = &data;
+    k->running.captured = &data;
     enum lg_status status = lg_session_evaluate(k->session, &request, &error);
-    k->captured = NULL;
+    k->running.captured = NULL;
     if (status == LG_DONE)
         return json_pack("{s:s, s:o, s:{}}", "status", "ok", "data", data ? data : json_object(), "metadata");
     result = jp_error_json(error);
@@ -207,7 +208,7 @@ static json_t *user_expressions(struct jp_kernel *k, const struct jp_message *m)
 static json_t *reply_ok(struct jp_kernel *k, const struct jp_message *m, int count)
 {
     return json_pack("{s:s, s:i, s:o, s:O}", "status", "ok", "execution_count", count, "user_expressions",
-                     user_expressions(k, m), "payload", k->payload);
+                     user_expressions(k, m), "payload", k->running.payload);
 }
 
 static json_t *reply_error(struct jp_kernel *k, const struct lg_error *error, int count)
@@ -219,40 +220,65 @@ static json_t *reply_error(struct jp_kernel *k, const struct lg_error *error, in
     json_object_set_new(reply, "status", json_string("error"));
     json_object_set_new(reply, "execution_count", json_integer(count));
     json_object_set_new(reply, "user_expressions", json_object());
-    json_object_set(reply, "payload", k->payload);
+    json_object_set(reply, "payload", k->running.payload);
     return reply;
 }
 
-void jp_execute(struct jp_kernel *k, const struct jp_message *m)
+/* What the request asks for. In the middle of another cell the count stays that one's. */
+static struct lg_request read_request(const struct jp_kernel *k, const struct jp_message *m)
 {
-    if (aborted(k, m)) {
-        reply_aborted(k, m);
-        return;
-    }
     struct lg_request request = {.silent = jp_content_flag(m, "silent", false)};
     request.code = jp_content_string(m, "code", &request.length);
-    request.store_history = !request.silent && jp_content_flag(m, "store_history", true);
-    k->request = m;
-    k->allow_stdin = jp_content_flag(m, "allow_stdin", true);
-    k->payload = json_array();
-    jp_output_begin(&k->output, &m->header_text, request.silent);
+    request.store_history = !request.silent && !k->nested && jp_content_flag(m, "store_history", true);
+    if (k->nested) request.name = "subshell";
+    return request;
+}
+
+static void evaluate(struct jp_kernel *k, const struct jp_message *m)
+{
+    const struct lg_request request = read_request(k, m);
+    k->running = (struct jp_running){
+        .request = m, .allow_stdin = !k->nested && jp_content_flag(m, "allow_stdin", true), .payload = json_array()};
     jp_output_publish(&k->output, "execute_input",
                       json_pack("{s:o, s:i}", "code", jp_text_json(request.code, request.length), "execution_count",
                                 lg_session_count(k->session) + request.store_history));
     const struct lg_error *error = NULL;
-    rt_interrupt_clear();
     enum lg_status status = lg_session_evaluate(k->session, &request, &error);
     int count = lg_session_count(k->session);
     json_t *reply = status == LG_DONE ? reply_ok(k, m, count) : reply_error(k, error, count);
     jp_output_end(&k->output);
-    if (status != LG_DONE && jp_content_flag(m, "stop_on_error", true)) {
+    if (status != LG_DONE && !m->subshell && jp_content_flag(m, "stop_on_error", true)) {
         k->abort_sent_before = clock_ns(CLOCK_REALTIME) / 1000;
         k->abort_queued_before = clock_ns(CLOCK_MONOTONIC);
         k->abort_arrived_before = k->abort_queued_before + ABORT_WINDOW_NS;
     }
     jp_server_reply(k->server, m, "execute_reply", reply);
-    json_decref(k->payload);
-    k->payload = NULL;
-    k->request = NULL;
+    json_decref(k->running.payload);
+}
+
+/* On a subshell, while something else runs. */
+static void execute_nested(struct jp_kernel *k, const struct jp_message *m)
+{
+    struct jp_running outer = k->running;
+    struct jp_output_place place = jp_output_enter(&k->output, &m->header_text, jp_content_flag(m, "silent", false));
+    evaluate(k, m);
+    jp_output_leave(&k->output, &place);
+    k->running = outer;
+}
+
+void jp_execute(struct jp_kernel *k, const struct jp_message *m)
+{
+    if (k->nested) {
+        execute_nested(k, m);
+        return;
+    }
+    if (!m->subshell && aborted(k, m)) {
+        reply_aborted(k, m);
+        return;
+    }
+    jp_output_begin(&k->output, &m->header_text, jp_content_flag(m, "silent", false));
+    rt_interrupt_clear();
+    evaluate(k, m);
+    k->running = (struct jp_running){NULL};
     atomic_store(&k->interrupt_wanted, false);
 }

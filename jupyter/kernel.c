@@ -96,7 +96,7 @@ static json_t *hook_kernel_info(void *context)
     return jp_kernel_info();
 }
 
-/* Requests. All but the first are answered while a cell runs, too. */
+/* Requests. All but the first are answered while a cell runs, too; so is that on a subshell. */
 
 static const struct handler {
     const char *type;
@@ -124,7 +124,7 @@ static const struct handler *find_handler(const struct jp_message *m)
 static bool urgent(const struct jp_message *m)
 {
     const struct handler *h = find_handler(m);
-    return h && h->answer != jp_execute;
+    return m->subshell || (h && h->answer != jp_execute);
 }
 
 static void hook_attend(void *context)
@@ -155,10 +155,13 @@ static void answer(struct jp_kernel *k, struct jp_message *m)
 void jp_kernel_attend(void *kernel)
 {
     struct jp_kernel *k = kernel;
+    bool nested = k->nested;
+    k->nested = true;
     for (struct jp_message *m; (m = jp_server_take(k->server, urgent)) != NULL;) {
         answer(k, m);
         jp_server_done(k->server);
     }
+    k->nested = nested;
 }
 
 static void serve(struct jp_kernel *k)

@@ -8,17 +8,22 @@
 #include "jupyter/server.h"
 #include "lang/session.h"
 
+/* The execute request being worked on. */
+struct jp_running {
+    const struct jp_message *request; /* NULL while there is none */
+    bool allow_stdin;
+    json_t *payload;   /* pager texts */
+    json_t **captured; /* while an expression is evaluated: where its result goes in place of iopub */
+};
+
 struct jp_kernel {
     struct jp_server *server;
     struct jp_output output;
     struct lg_session *session; /* NULL while it is being closed */
     pthread_mutex_t session_lock;
     atomic_bool interrupt_wanted; /* an interrupt was asked for and the request that it is for has not ended */
-    /* The execute request being worked on. */
-    const struct jp_message *request;
-    bool allow_stdin;
-    json_t *payload;   /* pager texts */
-    json_t **captured; /* while an expression is evaluated: where its result goes in place of iopub */
+    struct jp_running running;
+    bool nested; /* in the middle of what else runs, requests that do not wait for it are answered */
     /* After an error: execute requests that were queued then, or that arrive soon and were sent before it, are not run.
      * Nanoseconds of the monotonic clock, but abort_sent_before: microseconds of the real-time clock. */
     int64_t abort_queued_before, abort_arrived_before, abort_sent_before;

@@ -131,14 +131,14 @@ void jp_output_begin(struct jp_output *o, const struct jp_frame *header, bool si
     pthread_mutex_unlock(&o->lock);
 }
 
-struct jp_output_place jp_output_enter(struct jp_output *o, const struct jp_frame *header)
+struct jp_output_place jp_output_enter(struct jp_output *o, const struct jp_frame *header, bool silent)
 {
     lock_and_drain(o);
     flush(o, true);
     struct jp_output_place place = {o->parent, o->silent, o->printed, o->left_out};
     o->parent = (struct jp_frame){NULL, 0};
     pthread_mutex_unlock(&o->lock);
-    jp_output_begin(o, header, false);
+    jp_output_begin(o, header, silent);
     return place;
 }
 

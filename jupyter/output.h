@@ -41,7 +41,7 @@ struct jp_output_place {
     bool silent;
     size_t printed, left_out;
 };
-struct jp_output_place jp_output_enter(struct jp_output *o, const struct jp_frame *header);
+struct jp_output_place jp_output_enter(struct jp_output *o, const struct jp_frame *header, bool silent);
 void jp_output_leave(struct jp_output *o, const struct jp_output_place *place);
 /* Text of the session, 0 stdout, 1 stderr. */
 void jp_output_print(struct jp_output *o, int stream, const char *text, size_t length);

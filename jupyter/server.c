@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "jupyter/subshells.h"
 #include "jupyter/zmq.h"
 #include "runtime/memory.h"
 
@@ -38,6 +39,7 @@ struct jp_server {
     atomic_uint pending;     /* requests not done */
     atomic_bool quit_wanted; /* set by signal handlers, seen by the I/O thread */
     atomic_bool cancel_wanted;
+    struct jp_subshells subshells;
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -208,13 +210,21 @@ void jp_server_reply(struct jp_server *s, const struct jp_message *request, cons
     jp_server_send(s, &o, content);
 }
 
+/* "x_reply" for "x_request"; false for messages that are not requests. */
+static bool reply_type(const struct jp_message *m, char *type, size_t size)
+{
+    const char *suffix = strstr(m->type, "_request");
+    if (!suffix || suffix[8] || suffix - m->type > 100) return false;
+    snprintf(type, size, "%.*s_reply", (int)(suffix - m->type), m->type);
+    return true;
+}
+
 void jp_server_reply_unknown(struct jp_server *s, const struct jp_message *m)
 {
-    const char *channel = jp_channel_name(m->channel), *suffix = strstr(m->type, "_request");
-    s->hooks.log("a message of unknown type on %s: %.100s", channel, m->type);
-    if (!suffix || suffix[8] || suffix - m->type > 100) return;
+    const char *channel = jp_channel_name(m->channel);
     char type[128];
-    snprintf(type, sizeof type, "%.*s_reply", (int)(suffix - m->type), m->type);
+    s->hooks.log("a message of unknown type on %s: %.100s", channel, m->type);
+    if (!reply_type(m, type, sizeof type)) return;
     json_t *text = json_sprintf("this kernel does not know the request %s on the %s channel", m->type, channel);
     jp_server_reply(
         s, m, type,
@@ -345,6 +355,8 @@ static void begin_shutdown(struct jp_server *s)
 static void handle_here(struct jp_server *s, const struct jp_message *m)
 {
     const struct jp_frame *parent = &m->header_text;
+    const char *type;
+    json_t *answer = jp_subshells_answer(&s->subshells, m, &type);
     publish_status(s, parent, "busy");
     if (strcmp(m->type, "kernel_info_request") == 0) {
         jp_server_reply(s, m, "kernel_info_reply", s->hooks.kernel_info(s->hooks.context));
@@ -357,10 +369,21 @@ static void handle_here(struct jp_server *s, const struct jp_message *m)
         jp_server_publish(s, "shutdown_reply", parent, json_incref(content));
         jp_server_reply(s, m, "shutdown_reply", content);
         begin_shutdown(s);
+    } else if (answer) {
+        jp_server_reply(s, m, type, answer);
     } else {
         jp_server_reply_unknown(s, m);
     }
     publish_status(s, parent, "idle");
+}
+
+/* A request for a subshell that was deleted, or never was. */
+static void refuse(struct jp_server *s, const struct jp_message *m)
+{
+    char type[128];
+    publish_status(s, &m->header_text, "busy");
+    if (reply_type(m, type, sizeof type)) jp_server_reply(s, m, type, jp_subshells_unknown(m->subshell));
+    publish_status(s, &m->header_text, "idle");
 }
 
 static void handle_shell(struct jp_server *s, struct jp_message *m)
@@ -368,6 +391,11 @@ static void handle_shell(struct jp_server *s, struct jp_message *m)
     /* A shutdown must not wait for the cell that it is to end. */
     if (strcmp(m->type, "shutdown_request") == 0) {
         handle_here(s, m);
+        jp_message_free(m);
+        return;
+    }
+    if (m->subshell && !jp_subshells_has(&s->subshells, m->subshell)) {
+        refuse(s, m);
         jp_message_free(m);
         return;
     }
@@ -544,6 +572,10 @@ static enum rt_status bind_channel(struct jp_server *s, struct jp_connection *c,
         z->setsockopt_(socket, ZMQ_ROUTER_HANDOVER, &one, sizeof one);
     else
         z->setsockopt_(socket, ZMQ_XPUB_VERBOSE, &one, sizeof one);
+    if (c->curve_secret && (z->setsockopt_(socket, ZMQ_CURVE_SERVER, &one, sizeof one) != 0 ||
+                            z->setsockopt_(socket, ZMQ_CURVE_SECRETKEY, c->curve_secret, JP_CURVE_KEY + 1) != 0))
+        return rt_fail(e, RT_UNSUPPORTED, "cannot encrypt with the connection file's curve_secretkey: %s",
+                       z->strerror_(z->errno_()));
     if (channel == JP_STDIN) z->setsockopt_(socket, ZMQ_ROUTER_MANDATORY, &one, sizeof one);
     char endpoint[300];
     jp_connection_endpoint(c, channel, endpoint, sizeof endpoint);
@@ -583,6 +615,7 @@ static void release(struct jp_server *s)
     if (s->wake >= 0) close(s->wake);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);
+    jp_subshells_close(&s->subshells);
     jp_wire_close(&s->wire);
     free(s);
 }

@@ -204,6 +204,7 @@ static enum jp_wire_status parse_json(struct jp_message *m, const struct jp_fram
     m->type = header_string(m->header, "msg_type");
     m->id = header_string(m->header, "msg_id");
     m->session = header_string(m->header, "session");
+    m->subshell = header_string(m->header, "subshell_id");
     if (!m->type || !m->id) return JP_WIRE_HEADER;
     if (!m->session) m->session = "";
     m->content = parse_content(content);

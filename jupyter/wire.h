@@ -55,6 +55,7 @@ struct jp_message {
     struct jp_frame header_text; /* the header as sent: the parent header of all answers */
     json_t *header;
     const char *type, *id, *session; /* strings of the header; session may be "" */
+    const char *subshell;            /* likewise; NULL for the main one */
     json_t *content;
     const struct jp_frame *buffers;
     size_t buffer_count;

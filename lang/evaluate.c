@@ -279,7 +279,7 @@ enum lg_status lg_session_evaluate(struct lg_session *s, const struct lg_request
     int status = lua_checkstack(L, 8) ? run(s, &source, r->silent, &syntax) : LUA_ERRMEM;
     lg_interrupt_end(s);
     enum lg_status result = end(s, status, syntax, top, error);
-    if (s->interactive) lg_protect(s, settle, NULL);
+    if (s->interactive && !s->attending) lg_protect(s, settle, NULL);
     return result;
 }
 

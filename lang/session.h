@@ -64,7 +64,8 @@ struct lg_sink {
     void (*page)(void *context, const struct lg_bundle *bundle);
     void (*comm)(void *context, const struct lg_comm_message *m); /* to the front end */
     /* In the middle of a cell, when lg_session_attend asked for it or inside lg_session_meanwhile. It may complete,
-     * inspect, ask is_complete, read the history, deliver and list comms; it may not evaluate. */
+     * inspect, ask is_complete, read the history, deliver and list comms, and evaluate what has a name and is not to
+     * be stored in the history. */
     void (*attend)(void *context);
 };
 

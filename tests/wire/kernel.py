@@ -43,7 +43,8 @@ def free_ports(address, count):
 class Kernel:
     """Starts the binary on a connection of its own. Extra arguments are put into its environment."""
 
-    def __init__(self, transport="tcp", key="a test key", new_session=True, **env):
+    def __init__(self, transport="tcp", key="a test key", new_session=True, curve=None, **env):
+        self.curve = curve  # a pair of keys, public and secret
         self.folder = tempfile.mkdtemp(prefix="lunarray-kernel-")
         self.key = key.encode()
         self.address = own_address()
@@ -56,6 +57,8 @@ class Kernel:
             kernel_name="lunarray",
             **{c + "_port": p for c, p in zip(CHANNELS, ports)},
         )
+        if curve:
+            self.connection.update(curve_publickey=curve[0].decode(), curve_secretkey=curve[1].decode())
         self.file = os.path.join(self.folder, "connection.json")
         with open(self.file, "w") as f:
             json.dump(self.connection, f)
@@ -112,6 +115,9 @@ class Client:
             s.linger = 0
             if kind == zmq.DEALER:
                 s.identity = identity
+            if kernel.curve:
+                s.curve_serverkey = kernel.curve[0]
+                s.curve_publickey, s.curve_secretkey = zmq.curve_keypair()
             if kind == zmq.SUB:
                 s.subscribe(b"")
             separator = ":" if c["transport"] == "tcp" else "-"
@@ -178,9 +184,9 @@ class Client:
                 self.early += waiting
                 return seen
 
-    def ask(self, kind, content=None, channel="shell"):
+    def ask(self, kind, content=None, channel="shell", **more):
         """One request from busy to idle: the reply's content and what came between busy and idle on iopub."""
-        msg_id = self.send(channel, kind, content)
+        msg_id = self.send(channel, kind, content, **more)
         reply = self.reply(msg_id, channel)
         seen = self.outputs(msg_id)
         assert seen[0] == ("status", {"execution_state": "busy"}), seen

@@ -53,6 +53,7 @@ def test_kernel_info_on_both_channels(client):
         assert content["status"] == "ok"
         assert content["protocol_version"] == "5.5"
         assert content["implementation"] == "lunarray"
+        assert content["supported_features"] == ["kernel subshells"]
         info = content["language_info"]
         assert (info["name"], info["file_extension"], info["mimetype"]) == ("lua", ".lua", "text/x-lua")
         assert info["version"].startswith("5.4")
@@ -727,6 +728,73 @@ def test_many_requests_meanwhile(client):
     client.outputs(sent)
 
 
+# ---- subshells
+
+def subshells(client):
+    content = client.ask("list_subshell_request", {}, "control")[0]
+    assert content["status"] == "ok"
+    return content["subshell_id"]
+
+
+def test_subshells_are_made_and_deleted(client):
+    before = subshells(client)
+    made = [client.ask("create_subshell_request", {}, "control")[0]["subshell_id"] for _ in range(2)]
+    assert len(set(made)) == 2 and subshells(client) == before + made
+    assert client.ask("delete_subshell_request", {"subshell_id": made[0]}, "control")[0] == {"status": "ok"}
+    assert subshells(client) == before + made[1:]
+    for content in ({"subshell_id": made[0]}, {"subshell_id": 5}, {}):
+        assert client.ask("delete_subshell_request", content, "control")[0]["ename"] == "UnknownSubshell"
+    header = {"subshell_id": made[0]}
+    content, between = client.ask("execute_request", execute_content("gone = true"), header=header)
+    assert content["ename"] == "UnknownSubshell" and between == []
+    assert client.ask("execute_request", execute_content("return gone"), header={"subshell_id": made[1]})[0]["status"] == "ok"
+    client.ask("delete_subshell_request", {"subshell_id": made[1]}, "control")
+
+
+@pytest.fixture
+def subshell(client):
+    name = client.ask("create_subshell_request", {}, "control")[0]["subshell_id"]
+    yield {"subshell_id": name}
+    client.ask("delete_subshell_request", {"subshell_id": name}, "control")
+
+
+def test_a_subshell_executes_while_a_cell_runs(client, subshell, busy):
+    def execute(code, **more):
+        return client.ask("execute_request", execute_content(code, **more), header=subshell)
+
+    content, between = execute("local new = mine.alpha + 1 beside = new print('beside', new) return new",
+                               user_expressions={"a": "mine.alpha"})
+    assert content["status"] == "ok" and content["user_expressions"]["a"]["data"]["text/plain"] == "1"
+    assert kinds(between) == ["execute_input", "stream", "execute_result"]
+    assert stream(between) == "beside\t2\n" and between[2][1]["data"]["text/plain"] == "2"
+    content, between = execute("error('in the subshell')")
+    assert content["status"] == "error" and kinds(between) == ["execute_input", "error"]
+    assert execute("print('unheard') return 1", silent=True)[1] == []
+    content, between = execute("return io.read()", allow_stdin=True)
+    assert content["status"] == "ok" and "no input" in stream(between, "stderr")
+
+
+def test_a_subshell_does_not_end_what_the_main_shell_queued(client, subshell):
+    failed = client.send("shell", "execute_request", execute_content("error('x')"), header=subshell)
+    queued = client.send("shell", "execute_request", execute_content("return 'ran'"))
+    assert client.reply(failed)["content"]["status"] == "error"
+    assert client.reply(queued)["content"]["status"] == "ok"
+    client.outputs(failed)
+    client.outputs(queued)
+
+
+def test_an_interrupt_ends_a_subshells_cell_too(client, subshell):
+    sent = client.begin("while true do end")
+    beside = client.send("shell", "execute_request", execute_content("while true do end"), header=subshell)
+    while client.recv("iopub")["parent"].get("msg_id") != beside:
+        pass
+    client.ask("interrupt_request", {}, "control")
+    assert client.reply(beside)["content"]["ename"] == "Interrupted"
+    assert client.reply(sent)["content"]["ename"] == "Interrupted"
+    client.outputs(beside)
+    client.outputs(sent)
+
+
 # ---- input
 
 def answer_input(client, sent, value):
@@ -958,6 +1026,30 @@ def test_ipc_and_no_key(fresh):
     assert k.wait() == 0
 
 
+@pytest.mark.parametrize("transport", ["tcp", "ipc"])
+def test_encrypted(fresh, transport):
+    import zmq
+
+    k = fresh(transport=transport, curve=zmq.curve_keypair())
+    assert k.client.execute("return 1")[0]["status"] == "ok"
+    k.client.sockets["hb"].send(b"ping")
+    assert k.client.sockets["hb"].poll(TIMEOUT * 1000) and k.client.sockets["hb"].recv() == b"ping"
+    stranger = k.context.socket(zmq.DEALER)  # does not know the kernel's key, so it is not let in
+    stranger.linger = 0
+    separator = ":" if transport == "tcp" else "-"
+    stranger.connect(f"{transport}://{k.connection['ip']}{separator}{k.connection['shell_port']}")
+    monitor = stranger.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+                                          | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_DISCONNECTED)
+    assert monitor.poll(TIMEOUT * 1000)
+    from zmq.utils.monitor import recv_monitor_message
+    assert recv_monitor_message(monitor)["event"] != zmq.EVENT_HANDSHAKE_SUCCEEDED
+    stranger.disable_monitor()
+    monitor.close(0)
+    stranger.close(0)
+    assert k.client.ask("shutdown_request", {"restart": False}, "control")[0]["status"] == "ok"
+    assert k.wait() == 0
+
+
 def test_without_a_file_it_writes_a_private_one(tmp_path):
     environment = {**os.environ, "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime")}
     p = subprocess.Popen([BINARY, "jupyter", "start"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)
@@ -972,7 +1064,8 @@ def test_without_a_file_it_writes_a_private_one(tmp_path):
 
 @pytest.mark.parametrize("text, why", [
     (None, "cannot read the connection file"), ("", "not a connection file"), ("{}", "there is no integer"),
-    ('{"shell_port":1,"iopub_port":1,"stdin_port":1,"control_port":1,"hb_port":1,"transport":"carrier pigeon"}', "tcp or ipc")])
+    ('{"shell_port":1,"iopub_port":1,"stdin_port":1,"control_port":1,"hb_port":1,"transport":"carrier pigeon"}', "tcp or ipc"),
+    ('{"shell_port":1,"iopub_port":1,"stdin_port":1,"control_port":1,"hb_port":1,"curve_secretkey":"short"}', "expected 40")])
 def test_bad_connection_files(tmp_path, text, why):
     path = tmp_path / "connection.json"
     if text is not None:
@@ -1005,6 +1098,7 @@ def test_install(tmp_path):
     spec = json.loads((folder / "kernel.json").read_text())
     assert spec["argv"] == [os.path.realpath(BINARY), "jupyter", "start", "-f", "{connection_file}"]
     assert (spec["language"], spec["interrupt_mode"]) == ("lua", "message")
+    assert spec["metadata"]["supported_encryption"] == ["curve"]
 
 
 def test_install_for_the_user(tmp_path):
