@@ -105,20 +105,34 @@ static void find_in_chunk(const struct pass *p, int64_t item, char *scratch)
 }
 
 /* Combines a chunk into as many lanes as a block has: element i goes to lane i modulo that, however the walk's blocks
- * are cut. Returns how many lanes there are. */
+ * are cut. Returns how many lanes there are. The first block is only copied when it does not stay where it is until the
+ * second one comes. */
 static size_t fill_lanes(const struct pass *p, struct kn_walk *w, char *lanes)
 {
     int64_t first = w->position;
     size_t filled = 0;
+    const char *waiting = NULL; /* a block in the array's own memory, yet to be copied or combined */
     for (size_t n; (n = kn_walk_next(w)) > 0; kn_walk_advance(w, n)) {
         size_t at = (size_t)(w->position - first) % KN_BLOCK;
         if (n > KN_BLOCK - at) n = KN_BLOCK - at;
         const char *values = kn_walk_evaluate(w, n, NULL);
+        if (filled == 0 && n == KN_BLOCK && p->plan.slots == 0) {
+            waiting = values;
+            filled = n;
+            continue;
+        }
+        if (waiting) {
+            p->plan.loops->ops[p->r->combine][p->class](lanes, waiting, values, NULL, n);
+            memcpy(lanes + n * p->value, waiting + n * p->value, (KN_BLOCK - n) * p->value);
+            waiting = NULL;
+            continue;
+        }
         size_t common = n < filled - at ? n : filled - at;
         combine(p, p->class, lanes + at * p->value, values, common);
         memcpy(lanes + (at + common) * p->value, values + common * p->value, (n - common) * p->value);
         if (at + n > filled) filled = at + n;
     }
+    if (waiting) memcpy(lanes, waiting, KN_BLOCK * p->value);
     return filled;
 }
 

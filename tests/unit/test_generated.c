@@ -287,6 +287,32 @@ TEST(generated_reductions)
     check_reduction(KN_ARGMAX, &p, -1, 0);
 }
 
+/* The sum of (a - b)^2 along an axis, b being a row: no difference is stored, and other shapes compile nothing. */
+TEST(generated_reductions_of_programs)
+{
+    start();
+    size_t count = 0;
+    for (int rows = 4; rows < 8; rows++) {
+        int64_t shape[] = {rows, 40 + rows}, row = 40 + rows;
+        ARRAYS a = test_array(RT_INT32, 2, shape, 1, false), b = test_array(RT_INT64, 1, &row, 2, false),
+               native = {0}, generated = {0};
+        struct kn_program p;
+        int nodes[3];
+        kn_program_start(&p);
+        OK(kn_program_array(&p, &a, &nodes[0], e));
+        OK(kn_program_array(&p, &b, &nodes[1], e));
+        OK(kn_program_op(&p, KN_SUB, nodes, &nodes[0], e));
+        OK(kn_program_op(&p, KN_SQUARE, nodes, &nodes[0], e));
+        OK(kn_program_reduce(&p, KN_SUM, 2, false, &generated, e));
+        kn_force_generated(false);
+        OK(kn_program_reduce(&p, KN_SUM, 2, false, &native, e));
+        kn_force_generated(true);
+        same(&native, &generated, 0, "squared distances");
+        if (rows == 4) count = kn_generated_count();
+        CHECK_INT(kn_generated_count(), count);
+    }
+}
+
 TEST(generated_matmul)
 {
     start();
