@@ -294,8 +294,8 @@ TEST(generated_reductions_of_programs)
     size_t count = 0;
     for (int rows = 4; rows < 8; rows++) {
         int64_t shape[] = {rows, 40 + rows}, row = 40 + rows;
-        ARRAYS a = test_array(RT_INT32, 2, shape, 1, false), b = test_array(RT_INT64, 1, &row, 2, false),
-               native = {0}, generated = {0};
+        ARRAYS a = test_array(RT_INT32, 2, shape, 1, false), b = test_array(RT_INT64, 1, &row, 2, false), native = {0},
+               generated = {0};
         struct kn_program p;
         int nodes[3];
         kn_program_start(&p);
