@@ -31,48 +31,91 @@ static void inside(int64_t begin, int64_t end, int64_t stride, int64_t shift, in
 
 /* ---- rows from rows ---- */
 
-#define ADD_ROWS(name, T)                                                                                              \
-    static inline __attribute__((always_inline)) void name##_body(T *restrict to, const T *restrict from,              \
-                                                                  int64_t stride, T factor, int64_t n)                 \
+/* to += factor * from, and the same for four factors and starts, `step` apart, one after the other. */
+#define ADD_ROWS(T, S)                                                                                                 \
+    static inline __attribute__((always_inline)) void add_body_##S(T *restrict to, const T *restrict from,             \
+                                                                   int64_t stride, T factor, int64_t n)                \
     {                                                                                                                  \
         if (stride == 1)                                                                                               \
             for (int64_t i = 0; i < n; i++) to[i] += factor * from[i];                                                 \
         else                                                                                                           \
             for (int64_t i = 0; i < n; i++) to[i] += factor * from[i * stride];                                        \
     }                                                                                                                  \
-    static void name(void *to, const void *from, int64_t stride, double factor, int64_t n)                             \
+    static inline __attribute__((always_inline)) void add_four_body_##S(T *restrict to, const T *from, int64_t step,   \
+                                                                        const T *factors, int64_t n)                   \
     {                                                                                                                  \
-        name##_body(to, from, stride, (T)factor, n);                                                                   \
+        const T f0 = factors[0], f1 = factors[1], f2 = factors[2], f3 = factors[3];                                    \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            T t = to[i] + f0 * from[i];                                                                                \
+            t += f1 * from[i + step];                                                                                  \
+            t += f2 * from[i + 2 * step];                                                                              \
+            to[i] = t + f3 * from[i + 3 * step];                                                                       \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void add_##S(void *to, const void *from, int64_t stride, const void *factor, int64_t n)                     \
+    {                                                                                                                  \
+        add_body_##S(to, from, stride, *(const T *)factor, n);                                                         \
+    }                                                                                                                  \
+    static void add_four_##S(void *to, const void *from, int64_t step, const void *factors, int64_t n)                 \
+    {                                                                                                                  \
+        add_four_body_##S(to, from, step, factors, n);                                                                 \
+    }                                                                                                                  \
+    TARGET static void add_wide_##S(void *to, const void *from, int64_t stride, const void *factor, int64_t n)         \
+    {                                                                                                                  \
+        add_body_##S(to, from, stride, *(const T *)factor, n);                                                         \
+    }                                                                                                                  \
+    TARGET static void add_four_wide_##S(void *to, const void *from, int64_t step, const void *factors, int64_t n)     \
+    {                                                                                                                  \
+        add_four_body_##S(to, from, step, factors, n);                                                                 \
     }
-ADD_ROWS(add_f32, float)
-ADD_ROWS(add_f64, double)
+/* Wider vectors compute the same products and sums, so the same bits. */
 #if defined __x86_64__
 #define TARGET __attribute__((target("avx2")))
 #else
 #define TARGET
 #endif
-/* The same by wider vectors: the same products and sums, so the same bits. */
-TARGET static void add_f32_wide(void *to, const void *from, int64_t stride, double factor, int64_t n)
-{
-    add_f32_body(to, from, stride, (float)factor, n);
-}
-TARGET static void add_f64_wide(void *to, const void *from, int64_t stride, double factor, int64_t n)
-{
-    add_f64_body(to, from, stride, factor, n);
-}
+ADD_ROWS(float, f32)
+ADD_ROWS(double, f64)
+
+typedef void add_function(void *to, const void *from, int64_t stride, const void *factors, int64_t n);
 
 struct rows_job {
     const struct kn_conv *c;
     int64_t chunks; /* of each row */
-    void (*add)(void *to, const void *from, int64_t stride, double factor, int64_t n);
+    add_function *add, *add_four;
 };
 
-static double element(enum rt_dtype t, const void *p, int64_t i)
+/* One row of x, at `from`, times one row of a filter, at `w`: the products of elements [begin, end) of the result's
+ * row. */
+static void add_products(const struct rows_job *j, const char *from, const char *w, int64_t begin, int64_t end,
+                         char *to)
 {
-    return t == RT_FLOAT32 ? ((const float *)p)[i] : ((const double *)p)[i];
+    const struct kn_window *v = &j->c->window;
+    int64_t size = rt_dtypes[j->c->dtype].size, width = j->c->in[1], stride = v->stride[1], first[4], last[4];
+    for (int64_t kw = 0, taps; kw < v->size[1]; kw += taps) {
+        int64_t shift = kw * v->dilation[1] - v->before[1];
+        taps = stride == 1 && kw + 4 <= v->size[1] ? 4 : 1;
+        for (int t = 0; t < taps; t++)
+            inside(begin, end, stride, shift + t * v->dilation[1], width, &first[t], &last[t]);
+        /* All four have what the first does not lack in front and the last does not lack behind. */
+        int64_t low = first[0], high = last[taps - 1] > low ? last[taps - 1] : low;
+        for (int t = 0; t < taps && taps == 4; t++) {
+            int64_t s = shift + t * v->dilation[1], front = least(low, last[t]),
+                    back = high > first[t] ? high : first[t];
+            if (first[t] < front)
+                j->add(to + first[t] * size, from + (first[t] + s) * size, 1, w + (kw + t) * size, front - first[t]);
+            if (back < last[t])
+                j->add(to + back * size, from + (back + s) * size, 1, w + (kw + t) * size, last[t] - back);
+        }
+        if (low >= high) continue;
+        if (taps == 4)
+            j->add_four(to + low * size, from + (low + shift) * size, v->dilation[1], w + kw * size, high - low);
+        else
+            j->add(to + low * size, from + (low * stride + shift) * size, stride, w + kw * size, high - low);
+    }
 }
 
-/* Elements [begin, end) of a row of the result, at `to` from its first on. */
+/* Elements [begin, end) of a row of the result, which begins at `to`. */
 static void sum_row(const struct rows_job *j, int64_t image, int64_t filter, int64_t row, int64_t begin, int64_t end,
                     char *to)
 {
@@ -80,22 +123,17 @@ static void sum_row(const struct rows_job *j, int64_t image, int64_t filter, int
     const struct kn_window *v = &c->window;
     int64_t size = rt_dtypes[c->dtype].size, group = filter / c->filters, plane = c->in[0] * c->in[1];
     const char *x = (const char *)c->x + (image * c->groups + group) * c->channels * plane * size;
-    double bias = c->bias ? element(c->dtype, c->bias, filter) : 0;
+    const char *w = (const char *)c->w + filter * c->depth * size;
     for (int64_t i = begin; i < end; i++)
         if (c->dtype == RT_FLOAT32)
-            ((float *)(void *)to)[i] = (float)bias;
+            ((float *)(void *)to)[i] = c->bias ? ((const float *)c->bias)[filter] : 0;
         else
-            ((double *)(void *)to)[i] = bias;
-    for (int64_t k = 0; k < c->depth; k++) {
-        int64_t channel = k / (v->size[0] * v->size[1]), kh = k / v->size[1] % v->size[0], kw = k % v->size[1];
-        int64_t h = row * v->stride[0] - v->before[0] + kh * v->dilation[0], first, last;
-        int64_t shift = kw * v->dilation[1] - v->before[1];
-        if (h < 0 || h >= c->in[0]) continue;
-        inside(begin, end, v->stride[1], shift, c->in[1], &first, &last);
-        if (first == last) continue;
-        j->add(to + first * size, x + (channel * plane + h * c->in[1] + first * v->stride[1] + shift) * size,
-               v->stride[1], element(c->dtype, c->w, filter * c->depth + k), last - first);
-    }
+            ((double *)(void *)to)[i] = c->bias ? ((const double *)c->bias)[filter] : 0;
+    for (int64_t channel = 0; channel < c->channels; channel++)
+        for (int64_t kh = 0; kh < v->size[0]; kh++, w += v->size[1] * size) {
+            int64_t h = row * v->stride[0] - v->before[0] + kh * v->dilation[0];
+            if (h >= 0 && h < c->in[0]) add_products(j, x + (channel * plane + h * c->in[1]) * size, w, begin, end, to);
+        }
 }
 
 static void sum_rows(void *context, size_t begin, size_t end, int worker)
@@ -116,10 +154,13 @@ static void by_rows(const struct kn_conv *c)
 {
     bool wide = kn_host_loops() != &kn_loops_base;
     struct rows_job j = {.c = c, .chunks = (c->window.places[1] + CHUNK - 1) / CHUNK};
-    if (c->dtype == RT_FLOAT32)
-        j.add = wide ? add_f32_wide : add_f32;
-    else
-        j.add = wide ? add_f64_wide : add_f64;
+    if (c->dtype == RT_FLOAT32) {
+        j.add = wide ? add_wide_f32 : add_f32;
+        j.add_four = wide ? add_four_wide_f32 : add_four_f32;
+    } else {
+        j.add = wide ? add_wide_f64 : add_f64;
+        j.add_four = wide ? add_four_wide_f64 : add_four_f64;
+    }
     size_t items = (size_t)(c->batch * c->groups * c->filters * c->window.places[0] * j.chunks);
     double each = (double)least(CHUNK, c->window.places[1]) * (double)(c->depth + 1);
     rt_parallel_for(items, (size_t)(2 * SMALL / each) + 1, sum_rows, &j);
