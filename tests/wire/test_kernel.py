@@ -636,8 +636,9 @@ def busy(request, client):
           c:send(data)
           c.on_msg = function() error('in the middle') end
           c.on_close = function() print('closed', io.read()) end
-        end)""")
-    code = f"stop = false mine = {{alpha = 1, alphabet = 2}} print('begun') {BUSY[request.param]} print('ended') return 'through'"
+        end)
+        stop = false mine = {alpha = 1, alphabet = 2}""")
+    code = f"print('begun') {BUSY[request.param]} print('ended') return 'through'"
     sent = client.begin(code, allow_stdin=True)
     if request.param == "io.read":
         assert client.recv("stdin")["type"] == "input_request"
@@ -662,7 +663,7 @@ def client_asks_all(client):
     assert client.ask("is_complete_request", {"code": "f("})[0]["status"] == "incomplete"
     assert client.ask("kernel_info_request")[0]["status"] == "ok"
     assert client.ask("comm_info_request")[0]["status"] == "ok"
-    assert "mine" in client.ask("history_request", {"hist_access_type": "tail", "n": 1})[0]["history"][0][2]
+    assert "begun" in client.ask("history_request", {"hist_access_type": "tail", "n": 1})[0]["history"][0][2]
 
 
 def test_a_comm_message_while_a_cell_runs(client, busy):
@@ -678,8 +679,8 @@ def test_a_comm_message_while_a_cell_runs(client, busy):
 
 def test_an_error_beside_a_cell_keeps_the_cells_own_report(client):
     """The function that closes the variable runs between the cell's error and its report."""
-    client.execute("comm.target('stop', function() stop = true error('beside') end)")
-    sent = client.begin("""stop = false
+    client.execute("stop = false comm.target('stop', function() stop = true error('beside') end)")
+    sent = client.begin("""
         local function deep()
           local guard <close> = setmetatable({}, {__close = function() while not stop do end end})
           error("the cell's own")
@@ -718,8 +719,8 @@ def test_a_read_goes_on_after_a_request_meanwhile(client, tmp_path):
 
 
 def test_many_requests_meanwhile(client):
-    client.execute("comm.target('stop', function() stop = true end)")
-    sent = client.begin("stop = false while not stop do local t = {} for i = 1, 10 do t[i] = {} end end")
+    client.execute("stop = false comm.target('stop', function() stop = true end)")
+    sent = client.begin("while not stop do local t = {} for i = 1, 10 do t[i] = {} end end")
     for i in range(200):
         client_id = client.send("shell", "complete_request", {"code": "string.", "cursor_pos": 7})
         assert len(client.reply(client_id)["content"]["matches"]) > 10
