@@ -46,8 +46,8 @@ static inline struct rt_dl_tensor *rt_dl_tensor_of(const struct rt_dl_managed *m
 /* Calls the deleter, once: m is none afterwards. None is fine. */
 static inline void rt_dl_delete(struct rt_dl_managed *m)
 {
-    struct rt_dl_versioned *v = m->versioned ? m->pointer : 0;
-    struct rt_dl_unversioned *u = m->versioned ? 0 : m->pointer;
+    struct rt_dl_versioned *v = m->versioned ? (struct rt_dl_versioned *)m->pointer : 0; /* cast for C++ */
+    struct rt_dl_unversioned *u = m->versioned ? 0 : (struct rt_dl_unversioned *)m->pointer;
     m->pointer = 0;
     if (v && v->deleter) v->deleter(v);
     if (u && u->deleter) u->deleter(u);
