@@ -104,9 +104,9 @@ static inline uint32_t tag_write_bad(uint32_t written, uint32_t read, uint32_t m
 enum { ROW_UNIT = 1, ROW_UNIFORM = 2, ROW_STEPS = 3, ROW_MASK = 3, ROW_BITS = 2 };
 
 struct check_vectors {
-    /* For all 32 lanes: what came of it, by flags. With CELLS_BAD one must look closer; the cells are of no use then.
-     */
-    uint64_t (*judge)(struct cells *c, const struct now *t, bool write);
+    /* For n cells, 16 or 32: what came of it, by flags. With CELLS_BAD one must look closer; the cells are of no use
+     * then. */
+    uint64_t (*judge)(struct cells *c, unsigned n, const struct now *t, bool write);
     /* n words side by side (a multiple of 16), word k touched by the thread `me` + (k >> shift), by the same flags.
      * With CELLS_BAD the tags are of no use but for who wrote. */
     unsigned (*tags)(uint32_t *written, uint32_t *read, unsigned n, unsigned shift, const struct tag_rule *t,

@@ -228,12 +228,13 @@ static bool touch_cells(const struct access *a, record *w, uint32_t all, unsigne
     memcpy(c.w, w, n * sizeof *w);
     memcpy(c.a, x, n * sizeof *w);
     memcpy(c.b, y, n * sizeof *w);
-    for (unsigned k = 0; k < SIMT_WARP; k++) c.me[k] = me + ((uint64_t)((skip + k) >> shift) << THREAD_AT);
-    for (unsigned k = n; k < SIMT_WARP; k++) { /* as the first */
+    unsigned judged = n > 16 ? SIMT_WARP : 16;
+    for (unsigned k = 0; k < judged; k++) c.me[k] = me + ((uint64_t)((skip + k) >> shift) << THREAD_AT);
+    for (unsigned k = n; k < judged; k++) { /* as the first */
         c.w[k] = c.w[0], c.a[k] = c.a[0], c.b[k] = c.b[0], c.me[k] = c.me[0];
     }
     bool write = a->kind == ACCESS_WRITE;
-    uint64_t flags = a->check->vectors->judge(&c, t, write);
+    uint64_t flags = a->check->vectors->judge(&c, judged, t, write);
     if (flags & CELLS_BAD) return false;
     if (!(flags & CELLS_CHANGED)) return true;
     if (write) memcpy(w, c.w, n * sizeof *w);
@@ -520,7 +521,7 @@ static __attribute__((no_sanitize_thread)) bool touch_scattered(const struct acc
         c.me[l] = me + ((uint64_t)l << THREAD_AT);
     }
     EACH_LANE(l, ~m) c.me[l] = c.me[one];
-    uint64_t flags = a->check->vectors->judge(&c, &t, a->kind == ACCESS_WRITE);
+    uint64_t flags = a->check->vectors->judge(&c, SIMT_WARP, &t, a->kind == ACCESS_WRITE);
     if (flags & CELLS_BAD || (flags & CELLS_CHANGED && !shared)) return false;
     if (flags & CELLS_CHANGED) store_cells(a, cells, &c, m, all);
     return true;

@@ -2,18 +2,24 @@
  * each instruction set by the file that includes this, which sets CHECK_VECTORS to the table's name. */
 #include "runtime/simt/check_cells.h"
 
-static uint64_t judge_cells(struct cells *c, const struct now *t, bool write)
+static inline __attribute__((always_inline)) uint64_t judge_some(struct cells *c, const int n, const struct now *t,
+                                                                 bool write)
 {
     uint64_t flags = 0;
     if (write && t->shared)
-        for (int k = 0; k < SIMT_WARP; k++) flags |= judge_write(c, k, t, true);
+        for (int k = 0; k < n; k++) flags |= judge_write(c, k, t, true);
     else if (write)
-        for (int k = 0; k < SIMT_WARP; k++) flags |= judge_write(c, k, t, false);
+        for (int k = 0; k < n; k++) flags |= judge_write(c, k, t, false);
     else if (t->shared)
-        for (int k = 0; k < SIMT_WARP; k++) flags |= judge_read(c, k, t, true);
+        for (int k = 0; k < n; k++) flags |= judge_read(c, k, t, true);
     else
-        for (int k = 0; k < SIMT_WARP; k++) flags |= judge_read(c, k, t, false);
+        for (int k = 0; k < n; k++) flags |= judge_read(c, k, t, false);
     return flags;
+}
+
+static uint64_t judge_cells(struct cells *c, unsigned n, const struct now *t, bool write)
+{
+    return n == 16 ? judge_some(c, 16, t, write) : judge_some(c, SIMT_WARP, t, write);
 }
 
 static unsigned write_tags(uint32_t *restrict written, const uint32_t *restrict read, unsigned n, unsigned shift,
