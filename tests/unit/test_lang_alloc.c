@@ -47,6 +47,8 @@ static const char script[] =
     "  assert(gpu.ones(1, 8, 20, 20, device):conv2d(gpu.ones(8, 8, 3, 3, device)):max() == 72)\n"
     "  assert(gpu.convolve(x[1], gpu.ones(2, 'int32', device)).size == 4)\n"
     "  assert(gpu.array({0, 1}, 'int32', device):bincount(0, x[{1, {1, 2}}]).size == 2)\n"
+    "  assert((x - 1):std() > 0 and (x * x):max(1)[2] > 0 and (x / 2):exp():logsumexp(2)[1] > 0)\n"
+    "  assert(#tostring((x + x[1]:sqrt()):explain()) > 20)\n"
     "  assert(x[1]:median() and x[1]:topk(2).size == 2 and #gpu.memory(device).arrays > 0)\n"
     "end\n";
 
