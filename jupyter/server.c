@@ -388,8 +388,10 @@ static void refuse(struct jp_server *s, const struct jp_message *m)
 
 static void handle_shell(struct jp_server *s, struct jp_message *m)
 {
-    /* A shutdown must not wait for the cell that it is to end. */
-    if (strcmp(m->type, "shutdown_request") == 0) {
+    /* A shutdown must not wait for the cell that it is to end; kernel_info, which needs nothing of the session, for no
+     * call that takes long. */
+    bool busy = atomic_load(&s->pending) > 0;
+    if (strcmp(m->type, "shutdown_request") == 0 || (busy && strcmp(m->type, "kernel_info_request") == 0)) {
         handle_here(s, m);
         jp_message_free(m);
         return;

@@ -312,6 +312,24 @@ def test_history(client):
     assert history(hist_access_type="tail", n=0) == []
 
 
+def test_the_history_outlives_the_kernel(fresh, tmp_path):
+    where = {"XDG_STATE_HOME": str(tmp_path), "LUNARRAY_HISTORY": str(tmp_path / "history")}
+    first = fresh(**where)
+    first.client.execute("outlived = 1")
+    first.client.execute("outlived = 2")
+    first.client.ask("shutdown_request", {"restart": True}, "control")
+    first.wait()
+    second = fresh(**where)
+    second.client.execute("own = 3")
+
+    def history(**more):
+        return second.client.ask("history_request", {"output": False, "raw": True, **more})[0]["history"]
+
+    assert [h[2] for h in history(hist_access_type="tail", n=3)] == ["outlived = 1", "outlived = 2", "own = 3"]
+    assert [h[1:] for h in history(hist_access_type="range", session=-1, start=1, stop=3)] == [[1, "outlived = 1"], [2, "outlived = 2"]]
+    assert [h[2] for h in history(hist_access_type="search", pattern="outlived*", n=1)] == ["outlived = 2"]
+
+
 def test_silent_cells_are_not_in_the_history(client):
     client.execute("history_last = 1")
     client.execute("history_silent = 1", silent=True)
@@ -557,6 +575,31 @@ def test_an_interrupt_between_cells_does_nothing(shared, client):
     assert client.execute("return 'fine'")[0]["status"] == "ok"
 
 
+ENDLESS = {
+    "the software GPU": "gpu.device('simt') local k = gpu.kernel[[__global__ void spin(int *p) { while (atomicAdd(p, 0) == 0) ; }]] "
+                        "local p = gpu.zeros(1, 'int32') print('begun') k(1, 1)(p) gpu.synchronize() print(p:sum())",
+    "array loops": "gpu.device('cpu') local a = gpu.ones(100, 1000) print('begun') while true do a = (a * 2 + 1):sqrt():abs() a:sum() end",
+    "a protected call": "print('begun') while true do pcall(function() while true do end end) end",
+    "a coroutine": "print('begun') coroutine.wrap(function() while true do end end)()",
+}
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+def test_an_interrupt_message_stops(client, what):
+    sent = client.begin(ENDLESS[what])
+    while True:
+        m = client.recv("iopub")
+        assert m, "the cell did not begin"
+        if m["type"] == "error" and "NVRTC" in m["content"]["evalue"]:
+            pytest.skip("there is no NVRTC")
+        if m["type"] == "stream" and "begun" in m["content"]["text"]:
+            break
+    client.ask("interrupt_request", {}, "control")
+    assert client.reply(sent)["content"]["ename"] == "Interrupted"
+    client.outputs(sent)
+    assert client.execute("return 1")[0]["status"] == "ok"
+
+
 def test_no_interrupt_is_lost(client):
     """The message may come at any moment of the request's life."""
     for i in range(20):
@@ -709,8 +752,9 @@ def test_an_interrupt_ends_the_cell_and_what_is_beside_it(client):
 def test_a_read_goes_on_after_a_request_meanwhile(client, tmp_path):
     os.mkfifo(tmp_path / "end")
     sent = client.begin(f"local f = io.popen('cat {tmp_path}/end') local line = f:read() mine = 1 return line")
-    asked = client.send("shell", "kernel_info_request")
-    time.sleep(0.05)
+    assert client.ask("kernel_info_request")[0]["status"] == "ok"  # that one does not wait for the read
+    asked = client.send("shell", "complete_request", {"code": "string.for", "cursor_pos": 10})
+    client.ask("kernel_info_request", {}, "control")  # sent later, but the read is not over: it was not disturbed
     (tmp_path / "end").write_text("a line\n")
     replies = {m["parent"]["msg_id"]: m["content"] for m in (client.recv("shell"), client.recv("shell"))}
     assert replies[asked]["status"] == replies[sent]["status"] == "ok"
