@@ -182,6 +182,7 @@ __attribute__((visibility("default"))) int luaopen_lunarray(lua_State *L)
     lg_open_texture(L);
     lg_open_progress(L);
     lg_open_image(L);
+    lg_open_plot(L);
     lg_open_handles(L);
     lua_createtable(L, 0, 2);
     lua_pushcfunction(L, gpu_tostring);

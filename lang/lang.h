@@ -102,6 +102,7 @@ void lg_open_trace(lua_State *L);
 void lg_open_texture(lua_State *L);
 void lg_open_progress(lua_State *L);
 void lg_open_image(lua_State *L);
+void lg_open_plot(lua_State *L);
 void lg_open_handles(lua_State *L); /* what display and gpu.imshow return; adds nothing */
 void lg_open_device(lua_State *L);
 

@@ -65,6 +65,7 @@ class Runner:
             LUNARRAY=os.path.abspath(self.binary),
             LUNARRAY_CACHE_DIR=os.path.abspath(cache) if cache else os.path.join(self.scratch, "cache"),
             LUNARRAY_HISTORY="",
+            LUNARRAY_GNUPLOT="cat",  # plots show as what gnuplot would be told; tests that want it itself say so
             XDG_STATE_HOME=os.path.join(self.scratch, "state"),
             XDG_CONFIG_HOME=os.path.join(self.scratch, "config"),
             JUPYTER_CONFIG_DIR=os.path.join(self.scratch, "jupyter"),

@@ -21,6 +21,7 @@ def kernelspec():
         "JUPYTERLAB_WORKSPACES_DIR": os.path.join(folder, "workspaces"),
         "IPYTHONDIR": os.path.join(folder, "ipython"),
         "XDG_STATE_HOME": os.path.join(folder, "state"),
+        "LUNARRAY_GNUPLOT": "gnuplot",
         "LUNARRAY_CACHE_DIR": os.environ.get("LUNARRAY_CACHE_DIR", os.path.join(folder, "cache")),
     }
     before = {k: os.environ.get(k) for k in settings}

@@ -38,6 +38,14 @@ CELLS = [
     ("print('never')", []),
 ]
 
+PICTURES = [
+    "for i in gpu.progress(100, 'steps') do end",
+    "x, y = gpu.meshgrid(gpu.linspace(-2, 2, 200), gpu.linspace(-1, 1, 100))\ngpu.imshow((x * x - y * y):sin())",
+    "t = gpu.linspace(0, 10, 100000)\n"
+    "gpu.plot({{t, t:sin(), label = 'sin'}, {t, t:cos(), label = 'cos'}}, {title = 'waves', xlabel = 't'})",
+    "gpu.bar({'one', 'two', 'three'}, {3, 1, 2})",
+]
+
 
 # An address of this machine that no other program uses: what listens there finds its port free.
 ADDRESS = f"127.{os.getpid() >> 8 & 255}.{os.getpid() & 255}.1"
@@ -95,6 +103,8 @@ def lab(kernelspec):
     cells = [nbformat.v4.new_code_cell(source, metadata={"tags": tags}) for source, tags in CELLS]
     spec = {"name": "lunarray", "display_name": "Lua (lunarray)", "language": "lua"}
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": spec}), os.path.join(folder, "cells.ipynb"))
+    pictures = [nbformat.v4.new_code_cell(source) for source in PICTURES]
+    nbformat.write(nbformat.v4.new_notebook(cells=pictures, metadata={"kernelspec": spec}), os.path.join(folder, "pictures.ipynb"))
     with lab_server(folder, os.environ["JUPYTERLAB_SETTINGS_DIR"]) as url:
         yield url, folder
     shutil.rmtree(folder, ignore_errors=True)
@@ -204,6 +214,23 @@ def test_cells(lab, browser):
         assert cells[6]["errors"] == 1 and cells[7]["text"] == ""
 
     open_and_run(lab, browser, "cells.ipynb", check)
+
+
+# The sizes of the pictures below each code cell, as drawn: 0 where the browser could not.
+SIZES = """
+const cells = window.jupyterapp.shell.currentWidget.content.widgets.filter(w => w.model.type === 'code');
+return cells.map(cell => Array.from(cell.node.querySelectorAll('.jp-OutputArea-output img')).map(i => i.naturalWidth));
+"""
+
+
+@pytest.mark.skipif(not shutil.which("gnuplot"), reason="no gnuplot")
+def test_pictures(lab, browser):
+    def check(cells):
+        assert [c["errors"] for c in cells] == [0] * 4
+        assert "100/100" in cells[0]["text"] and "left" not in cells[0]["text"]
+        assert browser.execute_script(SIZES) == [[], [400], [640], [640]]
+
+    open_and_run(lab, browser, "pictures.ipynb", check)
 
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=os.path.basename)

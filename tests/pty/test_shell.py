@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import termios
 
@@ -383,3 +384,13 @@ def test_images_are_half_blocks(terminal):
     t.at_prompt(3)
     picture = [line for line in t.lines() if line.startswith("\u2580")]
     assert list(map(len, picture[-21:])) == [21] * 21  # all of the screen but three rows
+
+
+@pytest.mark.skipif(not shutil.which("gnuplot"), reason="no gnuplot")
+def test_plots_are_letters(terminal):
+    t = ready(terminal)
+    t.send("gpu.plot({0, 1, 4, 9}, {title = 'squares', ylabel = 'y'})\r")
+    t.at_prompt(2)
+    lines = t.lines()
+    assert any(line.strip() == "squares" for line in lines) and any(line.lstrip().startswith("9 +--") for line in lines)
+    assert sum("-" in line[12:-5] for line in lines) > 5, lines

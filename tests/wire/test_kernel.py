@@ -2,10 +2,12 @@
 import base64
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree
 
 import pytest
 
@@ -232,6 +234,33 @@ def test_an_image_in_the_place_of_another(client):
     assert content["status"] == "ok", content
     assert kinds(between) == ["execute_input", "display_data", "update_display_data"]
     assert between[1][1]["transient"] == between[2][1]["transient"]
+
+
+@pytest.mark.skipif(not shutil.which("gnuplot"), reason="no gnuplot")
+def test_plots(fresh):
+    client = fresh(LUNARRAY_GNUPLOT="gnuplot").connect()
+    content, between = client.execute("h = gpu.plot({1, 4, 9}, {title = '<i>a & b', label = \"it's\"})")
+    assert content["status"] == "ok", content
+    assert kinds(between) == ["execute_input", "display_data"]
+    data = between[1][1]["data"]
+    assert set(data) == {"image/svg+xml", "text/plain"}
+    assert data["text/plain"] == "plot \"<i>a & b\": lines \"it's\", 3 elements, y from 1 to 9"
+    texts = ["".join(e.itertext()).strip() for e in xml.etree.ElementTree.fromstring(data["image/svg+xml"]).iter("{http://www.w3.org/2000/svg}text")]
+    assert "<i>a & b" in texts and "it's" in texts and "9" in texts
+    content, between = client.execute("gpu.hist({1, 2, 2}, {bins = 2, format = 'png', into = h})")
+    assert content["status"] == "ok", content
+    assert kinds(between) == ["execute_input", "update_display_data"]
+    assert base64.b64decode(between[1][1]["data"]["image/png"], validate=True).startswith(b"\x89PNG\r\n")
+    assert "bars, 2 elements, y from 1 to 2" in between[1][1]["data"]["text/plain"]
+    client.close()
+
+
+def test_a_missing_gnuplot_says_how_to_get_it(fresh):
+    client = fresh(LUNARRAY_GNUPLOT="/nowhere/gnuplot").connect()
+    content, _ = client.execute("gpu.plot({1, 2})")
+    assert content["status"] == "error"
+    assert "no '/nowhere/gnuplot'" in content["evalue"] and "apt-get install gnuplot-nox" in content["evalue"]
+    client.close()
 
 
 def test_complete(client):
