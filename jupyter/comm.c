@@ -53,7 +53,7 @@ void jp_comm_receive(struct jp_kernel *k, const struct jp_message *m)
     struct lg_bytes buffers[JP_MAX_FRAMES];
     struct lg_comm_message received = {
         .kind = LG_COMM_OPEN, .metadata = "{}", .metadata_length = 2, .buffers = buffers};
-    while (strcmp(m->type, kinds[received.kind]) != 0) received.kind++;
+    while (received.kind < LG_COMM_CLOSE && strcmp(m->type, kinds[received.kind]) != 0) received.kind++;
     received.id = jp_content_string(m, "comm_id", &length);
     received.target = jp_content_string(m, "target_name", &length);
     for (size_t i = 0; i < m->buffer_count; i++) buffers[i] = (struct lg_bytes){m->buffers[i].data, m->buffers[i].size};

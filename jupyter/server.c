@@ -180,57 +180,6 @@ void jp_server_quit(struct jp_server *s)
     wake(s);
 }
 
-/* Building messages, any thread. */
-
-void jp_server_send(struct jp_server *s, struct jp_outgoing *o, json_t *content)
-{
-    char *text = content ? json_dumps(content, JSON_COMPACT) : NULL;
-    json_decref(content);
-    o->content = text;
-    o->content_length = text ? strlen(text) : 0;
-    jp_server_post(s, text ? jp_wire_build(&s->wire, o, NULL) : NULL);
-    free(text);
-}
-
-void jp_server_publish(struct jp_server *s, const char *type, const struct jp_frame *parent, json_t *content)
-{
-    const struct jp_frame topic = {type, strlen(type)};
-    struct jp_outgoing o = {
-        .channel = JP_IOPUB, .type = type, .addresses = &topic, .address_count = 1, .parent = parent};
-    jp_server_send(s, &o, content);
-}
-
-void jp_server_reply(struct jp_server *s, const struct jp_message *request, const char *type, json_t *content)
-{
-    struct jp_outgoing o = {.channel = request->channel,
-                            .type = type,
-                            .addresses = request->identities,
-                            .address_count = request->identity_count,
-                            .parent = &request->header_text};
-    jp_server_send(s, &o, content);
-}
-
-/* "x_reply" for "x_request"; false for messages that are not requests. */
-static bool reply_type(const struct jp_message *m, char *type, size_t size)
-{
-    const char *suffix = strstr(m->type, "_request");
-    if (!suffix || suffix[8] || suffix - m->type > 100) return false;
-    snprintf(type, size, "%.*s_reply", (int)(suffix - m->type), m->type);
-    return true;
-}
-
-void jp_server_reply_unknown(struct jp_server *s, const struct jp_message *m)
-{
-    const char *channel = jp_channel_name(m->channel);
-    char type[128];
-    s->hooks.log("a message of unknown type on %s: %.100s", channel, m->type);
-    if (!reply_type(m, type, sizeof type)) return;
-    json_t *text = json_sprintf("this kernel does not know the request %s on the %s channel", m->type, channel);
-    jp_server_reply(
-        s, m, type,
-        json_pack("{s:s, s:s, s:o, s:[]}", "status", "error", "ename", "UnknownRequest", "evalue", text, "traceback"));
-}
-
 static void publish_status(struct jp_server *s, const struct jp_frame *parent, const char *state)
 {
     jp_server_publish(s, "status", parent, json_pack("{s:s}", "execution_state", state));
@@ -382,7 +331,7 @@ static void refuse(struct jp_server *s, const struct jp_message *m)
 {
     char type[128];
     publish_status(s, &m->header_text, "busy");
-    if (reply_type(m, type, sizeof type)) jp_server_reply(s, m, type, jp_subshells_unknown(m->subshell));
+    if (jp_reply_type(m, type, sizeof type)) jp_server_reply(s, m, type, jp_subshells_unknown(m->subshell));
     publish_status(s, &m->header_text, "idle");
 }
 

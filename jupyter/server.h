@@ -54,11 +54,13 @@ struct jp_message *jp_server_input(struct jp_server *s, struct jp_packet *packet
 void jp_server_cancel_input(struct jp_server *s);
 void jp_server_quit(struct jp_server *s);
 
-/* Builds and posts a message, whose content is given apart. */
+/* send.c. Builds and posts a message, whose content is given apart. */
 void jp_server_send(struct jp_server *s, struct jp_outgoing *o, json_t *content);
 /* The same for the usual ones. Content is a new reference that is taken; NULL is dropped and logged. */
 void jp_server_publish(struct jp_server *s, const char *type, const struct jp_frame *parent, json_t *content);
 void jp_server_reply(struct jp_server *s, const struct jp_message *request, const char *type, json_t *content);
+/* "x_reply" for "x_request"; false for messages that are not requests. */
+bool jp_reply_type(const struct jp_message *m, char *type, size_t size);
 /* An error reply to a request of a type that nobody knows; nothing for messages that are not requests. */
 void jp_server_reply_unknown(struct jp_server *s, const struct jp_message *m);
 
