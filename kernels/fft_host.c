@@ -334,7 +334,9 @@ enum rt_status kn_fft_complex(const struct rt_array *a, int axis, bool inverse, 
 {
     int64_t n = out->shape[axis], count = row_count(out, axis), divisor = near_root(n);
     enum rt_status status;
-    if (divisor >= 4 && (n > IN_CACHE || count < lanes_of(a->dtype))) {
+    /* Rows far apart are better read together, side by side, even if they fill the cache. */
+    int64_t together = a->strides[axis] == 1 ? IN_CACHE : 8 * IN_CACHE;
+    if (divisor >= 4 && (n > together || count < lanes_of(a->dtype))) {
         struct long_rows x = {.a = a,
                               .out = out,
                               .axis = axis,
