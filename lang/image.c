@@ -180,7 +180,7 @@ static void copy_colors(struct picture *p, const struct rt_array *a, const char 
         p->pixels[4 * i + 3] = 255;
         for (int c = 0; c < channels; c++) {
             double v = rt_load_double(a->dtype, data + (i * channels + c) * size) * scale;
-            p->pixels[4 * i + c] = v >= 255 ? 255 : v > 0 ? (unsigned char)(v + 0.5) : 0;
+            p->pixels[4 * i + c] = v >= 255 ? 255 : v > 0 ? (unsigned char)rint(v) : 0;
         }
         if (p->pixels[4 * i + 3] != 255) p->opaque = false;
     }

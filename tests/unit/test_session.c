@@ -789,3 +789,18 @@ TEST(every_allocation_of_the_session_may_fail)
     CHECK(done);
     lg_session_free(session);
 }
+
+TEST(every_allocation_of_a_picture_may_fail)
+{
+    start();
+    bool done = false;
+    for (long n = 1; !done && n < 2000; n++) {
+        rt_fail_allocation(n);
+        done = evaluate("shown = gpu.imshow(gpu.eye(2)) for i in gpu.progress(2) do end") == LG_DONE;
+        rt_fail_allocation(0);
+        CHECK_STR(run("1 + 1"), "r|2");
+    }
+    CHECK(done);
+    CHECK_HAS(run("gpu.imshow(gpu.eye(2))"), "image of 2 x 2 values");
+    lg_session_free(session);
+}
