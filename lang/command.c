@@ -13,8 +13,7 @@
 #define PATIENCE     20 /* polls after an interrupt until the process is killed */
 #define LINGER_POLLS 2  /* polls for output after its end: what it left running may hold the pipes for ever */
 
-/* Starts it in a process group of its own, so that an interrupt reaches all that it starts, with nothing to read. */
-static int start(char *const argv[], int out, int err, pid_t *pid)
+int lg_spawn(char *const argv[], int in, int out, int err, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -24,7 +23,10 @@ static int start(char *const argv[], int out, int err, pid_t *pid)
     sigaddset(&defaults, SIGINT);
     sigaddset(&defaults, SIGPIPE);
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    if (in < 0)
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    else
+        posix_spawn_file_actions_adddup2(&actions, in, 0);
     posix_spawn_file_actions_adddup2(&actions, out, 1);
     posix_spawn_file_actions_adddup2(&actions, err, 2);
     posix_spawnattr_init(&attributes);
@@ -82,7 +84,7 @@ int lg_run_command(struct lg_session *s, char *const argv[])
         close(out[1]);
         return -1;
     }
-    int failed = start(argv, out[1], err[1], &pid);
+    int failed = lg_spawn(argv, -1, out[1], err[1], &pid);
     close(out[1]);
     close(err[1]);
     if (failed) {

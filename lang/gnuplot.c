@@ -1,45 +1,33 @@
-#define _GNU_SOURCE /* environ */
 #include "lang/gnuplot.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
+#include "lang/magic.h"
 #include "lang/session_state.h"
+#include "runtime/interrupt.h"
 
 #define MOST_COMPLAINT 500
+#define POLL_MS        2
 
 /* Files in place of pipes: whoever reads or writes first, nobody waits for the other. */
 struct run {
     FILE *script, *out, *complaint;
 };
 
-static int start(const char *program, const struct run *r, pid_t *pid)
+/* Until it has ended; an interrupt ends it. */
+static int wait_for(pid_t pid, int *status)
 {
-    char *argv[] = {(char *)program, NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, defaults;
-    sigemptyset(&none);
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGINT);
-    sigaddset(&defaults, SIGPIPE);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, fileno(r->script), 0);
-    posix_spawn_file_actions_adddup2(&actions, fileno(r->out), 1);
-    posix_spawn_file_actions_adddup2(&actions, fileno(r->complaint), 2);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    int failed = posix_spawnp(pid, program, &actions, &attributes, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    return failed;
+    pid_t ended;
+    while ((ended = waitpid(pid, status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
+        if (rt_interrupted()) kill(-pid, SIGKILL);
+        poll(NULL, 0, POLL_MS);
+    }
+    return ended < 0 ? errno : 0;
 }
 
 static void read_all(FILE *file, struct lg_buffer *to)
@@ -58,10 +46,10 @@ static int run(const char *program, struct run *r, const struct lg_buffer *scrip
     if (!r->script || !r->out || !r->complaint) return errno ? errno : EIO;
     if (fwrite(script->data, 1, script->length, r->script) != script->length || fflush(r->script)) return errno;
     rewind(r->script);
-    int failed = start(program, r, &pid);
+    char *argv[] = {(char *)program, NULL};
+    int failed = lg_spawn(argv, fileno(r->script), fileno(r->out), fileno(r->complaint), &pid);
+    if (!failed) failed = wait_for(pid, status);
     if (failed) return failed;
-    while (waitpid(pid, status, 0) < 0)
-        if (errno != EINTR) return errno;
     read_all(r->out, out);
     read_all(r->complaint, complaint);
     return 0;
