@@ -6,8 +6,8 @@
 enum rt_status kn_conv_dtype(const char *what, enum rt_dtype t, enum rt_dtype *compute, struct rt_error *e)
 {
     if (rt_dtypes[t].kind != 'f')
-        return rt_fail(e, RT_INVALID, "%s takes floats, not %s; convert with :to(\"float32\")", what,
-                       rt_dtypes[t].name);
+        return rt_fail(e, RT_INVALID, "%s takes floats, not %s; %s", what, rt_dtypes[t].name,
+                       rt_is_complex(t) ? "x.real and x.imag are its parts" : "convert with :to(\"float32\")");
     *compute = t == RT_FLOAT64 ? RT_FLOAT64 : RT_FLOAT32;
     return RT_OK;
 }

@@ -93,6 +93,7 @@ for _, device in ipairs(t.devices()) do
     t.raises({ "reaches over 9 elements", "(1, 3, 8, 8)" }, gpu.conv2d, x, w, { dilation = 4 })
     t.raises("the filters of shape (4, 3, 0, 3) are empty", gpu.conv2d, x, gpu.zeros(4, 3, 0, 3, device))
     t.raises({ "conv2d takes floats, not int32", ":to(" }, gpu.conv2d, x:to("int32"), w)
+    t.raises({ "conv2d takes floats, not complex64", ".real" }, gpu.conv2d, gpu.complex(x, x), w)
     t.raises({ "different devices", device }, gpu.conv2d, x, w:to(device == "cpu" and "simt" or "cpu"))
     t.raises("the size of the window is missing", gpu.max_pool2d, x)
     t.raises("the size of the window is missing", gpu.max_pool2d, x, { stride = 2 })
