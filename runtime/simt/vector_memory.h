@@ -201,19 +201,26 @@ static inline __attribute__((always_inline)) bool locate_shared(const struct war
         }                                                                                                              \
         return EV_NEXT;                                                                                                \
     }
-/* What kernels seldom do, narrow elements in wide registers and vectors of them, always goes lane by lane. */
+/* Elements narrower than the register always go lane by lane. */
 #define LANES_ONLY(memory, name, lanes, N, DT, AT, MOVE, LOCATE, HOST)                                                 \
     OP(name)                                                                                                           \
     {                                                                                                                  \
         return lanes(R, i, m, w);                                                                                      \
     }
-#define MEMORY_OP(name, ONE, MANY, MT, DT, AT, MOVE, LOCATE, HOST, QUICK, STORE, SPACE)                                \
+/* Where there is generated code, which does most accesses, only the usual ones are worth the time to compile the other.
+ */
+#ifdef __x86_64__
+#define NARROW LANES_ONLY
+#else
+#define NARROW FULL_WARP
+#endif
+#define MEMORY_OP(name, FULL, MT, DT, AT, MOVE, LOCATE, HOST, QUICK, STORE, SPACE)                                     \
     typedef MT memory_##name __attribute__((may_alias));                                                               \
-    MEMORY_OP_(name, ONE, MANY, memory_##name, DT, AT, MOVE, LOCATE, HOST, QUICK, STORE, SPACE)
-#define MEMORY_OP_(name, ONE, MANY, memory, DT, AT, MOVE, LOCATE, HOST, QUICK, STORE, SPACE)                           \
+    MEMORY_OP_(name, FULL, memory_##name, DT, AT, MOVE, LOCATE, HOST, QUICK, STORE, SPACE)
+#define MEMORY_OP_(name, FULL, memory, DT, AT, MOVE, LOCATE, HOST, QUICK, STORE, SPACE)                                \
     EACH_ACCESS(memory, name##_lanes, DT, AT, QUICK, STORE, SPACE)                                                     \
-    ONE(memory, name, name##_lanes, 1, DT, AT, MOVE, LOCATE, HOST)                                                     \
-    MANY(memory, name##_v, name##_lanes, i->count, DT, AT, MOVE, LOCATE, HOST)
+    FULL(memory, name, name##_lanes, 1, DT, AT, MOVE, LOCATE, HOST)                                                    \
+    FULL(memory, name##_v, name##_lanes, i->count, DT, AT, MOVE, LOCATE, HOST)
 
 static inline void *quick_global(const struct warp *w, const struct insn *i, uint64_t address, uint32_t bytes)
 {
@@ -233,31 +240,31 @@ static inline void *quick_shared(const struct warp *w, uint64_t address, uint32_
 #define PLACE_OF(i)  ((i)->flags & F_GENERIC ? PTX_GENERIC : PTX_GLOBAL)
 #define ANY_GLOBAL   quick_global(w, i, address, bytes)
 #define ANY_SHARED   quick_shared(w, address, bytes)
-#define LOAD_PAIR(name, MT, DT, ONE, MANY)                                                                             \
-    MEMORY_OP(ld_global_##name, ONE, MANY, MT, DT, u64, MOVE_LOAD, GLOBAL_AT, ON_GLOBAL, ANY_GLOBAL, 0, PLACE_OF(i))   \
-    MEMORY_OP(ld_shared_##name, ONE, MANY, MT, DT, u32, MOVE_LOAD, SHARED_AT, ON_SHARED, ANY_SHARED, 0, PTX_SHARED)
-#define STORE_PAIR(name, MT, DT, ONE, MANY)                                                                            \
-    MEMORY_OP(st_global_##name, ONE, MANY, MT, DT, u64, MOVE_STORE, GLOBAL_AT, ON_GLOBAL, ANY_GLOBAL, 1, PLACE_OF(i))  \
-    MEMORY_OP(st_shared_##name, ONE, MANY, MT, DT, u32, MOVE_STORE, SHARED_AT, ON_SHARED, ANY_SHARED, 1, PTX_SHARED)
-LOAD_PAIR(u8_w, uint8_t, u32, FULL_WARP, FULL_WARP)
-LOAD_PAIR(s8_w, int8_t, s32, FULL_WARP, LANES_ONLY)
-LOAD_PAIR(u16_w, uint16_t, u32, FULL_WARP, FULL_WARP)
-LOAD_PAIR(s16_w, int16_t, s32, FULL_WARP, LANES_ONLY)
-LOAD_PAIR(u32_w, uint32_t, u32, FULL_WARP, FULL_WARP)
-LOAD_PAIR(u8_q, uint8_t, u64, LANES_ONLY, LANES_ONLY)
-LOAD_PAIR(s8_q, int8_t, s64, LANES_ONLY, LANES_ONLY)
-LOAD_PAIR(u16_q, uint16_t, u64, LANES_ONLY, LANES_ONLY)
-LOAD_PAIR(s16_q, int16_t, s64, LANES_ONLY, LANES_ONLY)
-LOAD_PAIR(u32_q, uint32_t, u64, FULL_WARP, LANES_ONLY)
-LOAD_PAIR(s32_q, int32_t, s64, FULL_WARP, LANES_ONLY)
-LOAD_PAIR(u64_q, uint64_t, u64, FULL_WARP, FULL_WARP)
-STORE_PAIR(u8_w, uint8_t, u32, FULL_WARP, FULL_WARP)
-STORE_PAIR(u16_w, uint16_t, u32, FULL_WARP, FULL_WARP)
-STORE_PAIR(u32_w, uint32_t, u32, FULL_WARP, FULL_WARP)
-STORE_PAIR(u8_q, uint8_t, u64, LANES_ONLY, LANES_ONLY)
-STORE_PAIR(u16_q, uint16_t, u64, LANES_ONLY, LANES_ONLY)
-STORE_PAIR(u32_q, uint32_t, u64, FULL_WARP, LANES_ONLY)
-STORE_PAIR(u64_q, uint64_t, u64, FULL_WARP, FULL_WARP)
+#define LOAD_PAIR(name, MT, DT, FULL)                                                                                  \
+    MEMORY_OP(ld_global_##name, FULL, MT, DT, u64, MOVE_LOAD, GLOBAL_AT, ON_GLOBAL, ANY_GLOBAL, 0, PLACE_OF(i))        \
+    MEMORY_OP(ld_shared_##name, FULL, MT, DT, u32, MOVE_LOAD, SHARED_AT, ON_SHARED, ANY_SHARED, 0, PTX_SHARED)
+#define STORE_PAIR(name, MT, DT, FULL)                                                                                 \
+    MEMORY_OP(st_global_##name, FULL, MT, DT, u64, MOVE_STORE, GLOBAL_AT, ON_GLOBAL, ANY_GLOBAL, 1, PLACE_OF(i))       \
+    MEMORY_OP(st_shared_##name, FULL, MT, DT, u32, MOVE_STORE, SHARED_AT, ON_SHARED, ANY_SHARED, 1, PTX_SHARED)
+LOAD_PAIR(u8_w, uint8_t, u32, NARROW)
+LOAD_PAIR(s8_w, int8_t, s32, NARROW)
+LOAD_PAIR(u16_w, uint16_t, u32, NARROW)
+LOAD_PAIR(s16_w, int16_t, s32, NARROW)
+LOAD_PAIR(u32_w, uint32_t, u32, FULL_WARP)
+LOAD_PAIR(u8_q, uint8_t, u64, NARROW)
+LOAD_PAIR(s8_q, int8_t, s64, NARROW)
+LOAD_PAIR(u16_q, uint16_t, u64, NARROW)
+LOAD_PAIR(s16_q, int16_t, s64, NARROW)
+LOAD_PAIR(u32_q, uint32_t, u64, NARROW)
+LOAD_PAIR(s32_q, int32_t, s64, NARROW)
+LOAD_PAIR(u64_q, uint64_t, u64, FULL_WARP)
+STORE_PAIR(u8_w, uint8_t, u32, NARROW)
+STORE_PAIR(u16_w, uint16_t, u32, NARROW)
+STORE_PAIR(u32_w, uint32_t, u32, FULL_WARP)
+STORE_PAIR(u8_q, uint8_t, u64, NARROW)
+STORE_PAIR(u16_q, uint16_t, u64, NARROW)
+STORE_PAIR(u32_q, uint32_t, u64, NARROW)
+STORE_PAIR(u64_q, uint64_t, u64, FULL_WARP)
 
 #define MEM_ROW(op, space, name)                                                                                       \
     {"+" #op "." #space "." #name, "", op##_##space##_##name, NULL, 0},                                                \
