@@ -142,7 +142,7 @@ $(BUILD)/obj/kernels/scan_host.o: ALL_CFLAGS += $(COMPLEX)
 ifeq ($(shell uname -m),x86_64)
 $(BUILD)/obj/runtime/simt/exec_atomic.o: ALL_CFLAGS += -mcx16
 # Few machines need these; they are not worth the time that -O3 takes.
-$(BUILD)/obj/kernels/loops_%base.o: ALL_CFLAGS += $(LOOPS:-O3=-O2)
+$(BUILD)/obj/kernels/loops_%base.o: ALL_CFLAGS += -O1 -fno-tree-vectorize
 $(addprefix $(BUILD)/obj/kernels/,loops_v3.o loops_random_v3.o loops_fft_v3.o): ALL_CFLAGS += -march=x86-64-v3
 $(addprefix $(BUILD)/obj/kernels/,loops_v4.o loops_random_v4.o loops_fft_v4.o): ALL_CFLAGS += -march=x86-64-v4 -mprefer-vector-width=512
 endif

@@ -1,6 +1,6 @@
 /* The vector ops for any machine. On x86-64 few need them, and they are not worth the time that "O3" takes. */
 #ifdef __x86_64__
-#pragma GCC optimize("O2")
+#pragma GCC optimize("O1")
 #else
 #pragma GCC optimize("O3")
 #endif
