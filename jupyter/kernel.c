@@ -75,19 +75,20 @@ static void hook_interrupt(void *context)
     if (jp_server_pending(k->server) && getpgrp() == getpid()) kill(0, SIGINT);
 }
 
-static void hook_tick(void *context)
+static bool hook_tick(void *context)
 {
     struct jp_kernel *k = context;
-    jp_output_tick(&k->output);
+    bool waits = jp_output_tick(&k->output);
     pthread_mutex_lock(&k->session_lock);
     if (atomic_load(&k->interrupt_wanted)) interrupt_session(k);
     pthread_mutex_unlock(&k->session_lock);
+    return waits;
 }
 
-static void hook_readable(void *context)
+static bool hook_readable(void *context)
 {
     struct jp_kernel *k = context;
-    jp_output_readable(&k->output);
+    return jp_output_readable(&k->output);
 }
 
 static json_t *hook_kernel_info(void *context)

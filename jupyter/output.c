@@ -207,18 +207,22 @@ void jp_output_end(struct jp_output *o)
 
 /* The I/O thread. */
 
-void jp_output_tick(struct jp_output *o)
+bool jp_output_tick(struct jp_output *o)
 {
     pthread_mutex_lock(&o->lock);
     if (o->waiting && now() - o->since > WAIT_NS) flush(o, false);
+    bool waits = o->waiting > 0;
     pthread_mutex_unlock(&o->lock);
+    return waits;
 }
 
-void jp_output_readable(struct jp_output *o)
+bool jp_output_readable(struct jp_output *o)
 {
     pthread_mutex_lock(&o->lock);
     drain(o);
     /* Between cells nothing else will flush it. */
     if (jp_server_pending(o->server) == 0) flush(o, false);
+    bool waits = o->waiting > 0;
     pthread_mutex_unlock(&o->lock);
+    return waits;
 }

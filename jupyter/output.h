@@ -55,7 +55,8 @@ void jp_output_flush(struct jp_output *o);
 void jp_output_end(struct jp_output *o);
 
 /* The I/O thread: sends text that waited for 100 ms; reads what was captured. */
-void jp_output_tick(struct jp_output *o);
-void jp_output_readable(struct jp_output *o);
+/* Both return whether output waits for the next tick. */
+bool jp_output_tick(struct jp_output *o);
+bool jp_output_readable(struct jp_output *o);
 
 #endif

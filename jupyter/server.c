@@ -36,6 +36,7 @@ struct jp_server {
     int64_t deadline;        /* when a shutdown stops waiting, 0 while none is under way */
     struct jp_packet *kept;  /* an input request for a client that has not connected its stdin yet */
     bool started;            /* the status "starting" was published */
+    bool output_waits;       /* for a tick */
     atomic_uint pending;     /* requests not done */
     atomic_bool quit_wanted; /* set by signal handlers, seen by the I/O thread */
     atomic_bool cancel_wanted;
@@ -465,13 +466,13 @@ static void turn(struct jp_server *s)
     pthread_mutex_lock(&s->lock);
     if (s->queued >= MAX_QUEUED) count--;
     pthread_mutex_unlock(&s->lock);
-    long timeout = atomic_load(&s->pending) || s->deadline ? TICK_MS : s->parent ? 1000 : -1;
+    long timeout = atomic_load(&s->pending) || s->deadline || s->output_waits ? TICK_MS : s->parent ? 1000 : -1;
     s->zmq.poll_(items, count, timeout);
     if (items[0].revents) handle_wakes(s);
     send_queued(s);
     for (int i = FIRST; i < count; i++)
         if (items[i].revents) read_channel(s, order[i - FIRST]);
-    if (items[1].revents || items[2].revents) s->hooks.readable(s->hooks.context);
+    if (items[1].revents || items[2].revents) s->output_waits = s->hooks.readable(s->hooks.context);
     send_queued(s);
 }
 
@@ -484,8 +485,9 @@ static void *io_thread(void *argument)
         int64_t time = now();
         if (time >= next_tick) {
             next_tick = time + (int64_t)TICK_MS * 1000000;
-            s->hooks.tick(s->hooks.context);
+            s->output_waits = s->hooks.tick(s->hooks.context);
             send_kept(s);
+            send_queued(s);
             if (parent_died(s)) begin_shutdown(s);
         }
         if (!s->deadline) continue;

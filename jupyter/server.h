@@ -14,9 +14,10 @@ struct jp_server;
 /* Called on the I/O thread. */
 struct jp_server_hooks {
     void *context;
-    void (*interrupt)(void *context);           /* a client asked to stop what runs */
-    void (*tick)(void *context);                /* every 100 ms while requests are unanswered */
-    void (*readable)(void *context);            /* something is in captured[] */
+    void (*interrupt)(void *context); /* a client asked to stop what runs */
+    /* Both return whether output waits for the next tick. */
+    bool (*tick)(void *context);                /* every 100 ms while requests are unanswered or output waits */
+    bool (*readable)(void *context);            /* something is in captured[] */
     bool (*urgent)(const struct jp_message *m); /* whether a shell request is answered while a cell runs */
     void (*attend)(void *context);              /* such a one was queued */
     json_t *(*kernel_info)(void *context);      /* content of kernel_info_reply; NULL when out of memory */

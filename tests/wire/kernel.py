@@ -99,7 +99,7 @@ class Kernel:
         self.process.wait()
         for c in self.clients:
             c.close()
-        self.context.term()
+        self.context.destroy(0)  # also what a client that could not be made left open
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -123,9 +123,13 @@ class Client:
             separator = ":" if c["transport"] == "tcp" else "-"
             s.connect(f"{c['transport']}://{c['ip']}{separator}{c[name + '_port']}")
             self.sockets[name] = s
-        # Nothing that follows is missed. Messages that nobody asked for yet are kept.
-        self.early = [self.recv("iopub")]
-        assert self.early[0]["header"]["msg_type"] == "iopub_welcome", self.early
+        # After the welcome nothing is missed; what others asked for may come before it. Messages that nobody asked for
+        # yet are kept.
+        self.early = []
+        while not self.early or self.early[-1]["type"] != "iopub_welcome":
+            m = self.recv("iopub")
+            assert m, f"no welcome; the log: {kernel.log()}"
+            self.early.append(m)
 
     def close(self):
         for s in self.sockets.values():
