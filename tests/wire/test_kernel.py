@@ -574,7 +574,8 @@ def test_os_exit_does_not_end_the_kernel(client):
 
 
 def test_an_interrupt_message_stops_a_loop(client):
-    sent = client.begin("interrupt_state = 1 while true do interrupt_state = interrupt_state + 1 end")
+    sent = client.begin("interrupt_state = 1 print 'it loops' while true do interrupt_state = interrupt_state + 1 end")
+    assert client.recv("iopub")["content"]["text"] == "it loops\n"
     content, between = client.ask("interrupt_request", {}, "control")
     assert content == {"status": "ok"} and between == []
     assert client.reply(sent)["content"]["ename"] == "Interrupted"
@@ -1111,9 +1112,9 @@ def test_encrypted(fresh, transport):
     stranger = k.context.socket(zmq.DEALER)  # does not know the kernel's key, so it is not let in
     stranger.linger = 0
     separator = ":" if transport == "tcp" else "-"
-    stranger.connect(f"{transport}://{k.connection['ip']}{separator}{k.connection['shell_port']}")
     monitor = stranger.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
                                           | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_DISCONNECTED)
+    stranger.connect(f"{transport}://{k.connection['ip']}{separator}{k.connection['shell_port']}")
     assert monitor.poll(TIMEOUT * 1000)
     from zmq.utils.monitor import recv_monitor_message
     assert recv_monitor_message(monitor)["event"] != zmq.EVENT_HANDSHAKE_SUCCEEDED
