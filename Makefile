@@ -125,7 +125,7 @@ $(BUILD)/tests/bench/%: tests/bench/%.c $(LIBOBJ)
 	@mkdir -p $(@D)
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,-E -o $@ $< $(LIBOBJ) $(LIBS)
-# What waits for people, Lua or drivers is no faster by -O2, and compiles faster without.
+# What mostly waits for people, Lua or a driver: it compiles faster so, and `x + x` of small arrays takes as long.
 $(foreach d,obj/lang obj/jupyter obj/repl export/runtime/simt/libcuda,$(BUILD)/$(d)/%.o): ALL_CFLAGS += -O1
 # Of one text for three instruction sets, UBSan looks at the first: that takes compilers the longest of all files.
 $(BUILD)/obj/runtime/simt/vector_avx%.o: ALL_CFLAGS += $(if $(findstring undefined,$(SAN)),-fno-sanitize=undefined)

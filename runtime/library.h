@@ -1,5 +1,5 @@
-/* Finding and opening the libraries that are loaded on first use: libcuda, NVRTC, cuBLAS, OpenBLAS, ZeroMQ,
- * zlib, libpng, cuFFT.
+/* Finding and opening the libraries that are loaded on first use: libcuda, NVRTC, cuBLAS, cuFFT, OpenBLAS,
+ * ZeroMQ, zlib, libpng.
  *
  * Places are tried in this order: the environment variable of the library (a file or a folder), the folder lib/ beside
  * the executable and PREFIX/lib/lunarray, build/cuda of a source tree, the loader's own path, the CUDA toolkit
