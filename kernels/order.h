@@ -9,8 +9,8 @@
 enum rt_status kn_sort(const struct rt_array *a, int axis, bool descending, struct rt_array *values,
                        struct rt_array *indices, struct rt_error *e);
 
-/* The same where only these places (from 0, ascending, count of them) of each sorted row are wanted: what else is in the
- * results may be anything, and sorting costs less. places NULL: all. */
+/* The same where only these places (from 0, ascending, count of them) of each sorted row are wanted: what else is in
+ * the results may be anything, and sorting costs less. places NULL: all. */
 enum rt_status kn_select(const struct rt_array *a, int axis, bool descending, const int64_t *places, int64_t count,
                          struct rt_array *values, struct rt_array *indices, struct rt_error *e);
 
