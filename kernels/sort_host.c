@@ -250,7 +250,10 @@ static bool is_wanted(const struct kn_sorter *s, size_t begin, size_t end)
 static void write_wanted(const struct job *j, int64_t r, const void *records)
 {
     const struct kn_sorter *s = j->s;
-    if (!s->places) write_results(j, r, records, 0, (size_t)s->length);
+    if (!s->places) {
+        write_results(j, r, records, 0, (size_t)s->length);
+        return;
+    }
     for (int64_t i = 0; i < s->wanted; i++) {
         size_t place = (size_t)s->places[i];
         if (i == 0 || s->places[i - 1] != s->places[i]) write_results(j, r, records, place, place + 1);
