@@ -9,12 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "jupyter/channels.h"
 #include "jupyter/subshells.h"
-#include "jupyter/zmq.h"
 #include "runtime/memory.h"
 
 #define TICK_MS     100
-#define LINGER_MS   1000
 #define END_SECONDS 3    /* how long a shutdown waits for the main thread */
 #define MAX_QUEUED  1000 /* requests; beyond that the shell socket is left unread */
 #define BATCH       64   /* messages read from one socket before the others get their turn */
@@ -24,8 +23,7 @@ struct queue {
 };
 
 struct jp_server {
-    struct jp_zmq zmq;
-    void *context, *sockets[JP_CHANNELS];
+    struct jp_channels channels;
     struct jp_wire wire;
     struct jp_server_hooks hooks;
     pthread_t thread;
@@ -191,15 +189,11 @@ static void publish_status(struct jp_server *s, const struct jp_frame *parent, c
 /* False when the packet should be tried again: the client that it is for has not connected this socket yet. */
 static bool send_packet(struct jp_server *s, const struct jp_packet *p)
 {
-    for (size_t i = 0; i < p->count; i++) {
-        int flags = ZMQ_DONTWAIT | (i + 1 < p->count ? ZMQ_SNDMORE : 0);
-        int rc;
-        do rc = s->zmq.send_(s->sockets[p->channel], p->frames[i].data, p->frames[i].size, flags);
-        while (rc < 0 && s->zmq.errno_() == EINTR);
-        if (rc >= 0) continue;
-        if (s->zmq.errno_() == EHOSTUNREACH) return false;
-        s->hooks.log("cannot send on %s: %s", jp_channel_name(p->channel), s->zmq.strerror_(s->zmq.errno_()));
-        return true;
+    switch (jp_channels_send(&s->channels, p)) {
+    case JP_SENT: break;
+    case JP_NOBODY: return false;
+    case JP_NOT_SENT:
+        s->hooks.log("cannot send on %s: %s", jp_channel_name(p->channel), jp_channels_error(&s->channels));
     }
     return true;
 }
@@ -239,46 +233,7 @@ static void send_kept(struct jp_server *s)
     s->kept = NULL;
 }
 
-/* The frames of one received message. */
-struct parts {
-    zmq_msg_t messages[JP_MAX_FRAMES];
-    struct jp_frame frames[JP_MAX_FRAMES];
-    size_t count; /* one more than JP_MAX_FRAMES when there were too many */
-};
-
-static void parts_close(struct jp_server *s, struct parts *p)
-{
-    for (size_t i = 0; i < p->count && i < JP_MAX_FRAMES; i++) s->zmq.msg_close_(&p->messages[i]);
-    p->count = 0;
-}
-
-/* False when nothing is there to be read. */
-static bool receive(struct jp_server *s, enum jp_channel channel, struct parts *p)
-{
-    p->count = 0;
-    for (bool more = true; more;) {
-        zmq_msg_t spare, *m = p->count < JP_MAX_FRAMES ? &p->messages[p->count] : &spare;
-        s->zmq.msg_init_(m);
-        int rc;
-        do rc = s->zmq.msg_recv_(m, s->sockets[channel], ZMQ_DONTWAIT);
-        while (rc < 0 && s->zmq.errno_() == EINTR);
-        if (rc < 0) {
-            s->zmq.msg_close_(m);
-            parts_close(s, p);
-            return false;
-        }
-        more = s->zmq.msg_more_(m);
-        if (m == &spare) {
-            s->zmq.msg_close_(m);
-            p->count = JP_MAX_FRAMES + 1;
-        } else {
-            p->frames[p->count++] = (struct jp_frame){s->zmq.msg_data_(m), s->zmq.msg_size_(m)};
-        }
-    }
-    return true;
-}
-
-static struct jp_message *parse(struct jp_server *s, enum jp_channel channel, const struct parts *p)
+static struct jp_message *parse(struct jp_server *s, enum jp_channel channel, const struct jp_parts *p)
 {
     struct jp_message *m = NULL;
     enum jp_wire_status status = jp_wire_parse(&s->wire, p->frames, p->count, &m);
@@ -378,7 +333,7 @@ static void handle_stdin(struct jp_server *s, struct jp_message *m)
 }
 
 /* XPUB reports each subscription as a frame: 1, then the topic. */
-static void handle_subscription(struct jp_server *s, const struct parts *p)
+static void handle_subscription(struct jp_server *s, const struct jp_parts *p)
 {
     const unsigned char *data = p->count ? p->frames[0].data : NULL;
     if (p->count != 1 || p->frames[0].size == 0 || data[0] != 1) return;
@@ -391,25 +346,18 @@ static void handle_subscription(struct jp_server *s, const struct parts *p)
     s->started = true;
 }
 
-static void echo(struct jp_server *s, const struct parts *p)
-{
-    for (size_t i = 0; i < p->count && i < JP_MAX_FRAMES; i++)
-        s->zmq.send_(s->sockets[JP_HEARTBEAT], p->frames[i].data, p->frames[i].size,
-                     ZMQ_DONTWAIT | (i + 1 < p->count ? ZMQ_SNDMORE : 0));
-}
-
 static void read_channel(struct jp_server *s, enum jp_channel channel)
 {
-    static struct parts p; /* only the I/O thread comes here */
-    for (int i = 0; i < BATCH && receive(s, channel, &p); i++) {
+    static struct jp_parts p; /* only the I/O thread comes here */
+    for (int i = 0; i < BATCH && jp_channels_receive(&s->channels, channel, &p); i++) {
         struct jp_message *m = NULL;
         if (channel == JP_HEARTBEAT)
-            echo(s, &p);
+            jp_channels_send_back(&s->channels, channel, &p);
         else if (channel == JP_IOPUB)
             handle_subscription(s, &p);
         else
             m = parse(s, channel, &p);
-        parts_close(s, &p);
+        jp_parts_close(&s->channels, &p);
         if (!m) continue;
         if (channel == JP_CONTROL) {
             handle_here(s, m);
@@ -448,8 +396,7 @@ static void give_up(struct jp_server *s)
 {
     s->hooks.log("the running cell did not stop within %d seconds; ending without it", END_SECONDS);
     send_queued(s);
-    for (int i = 0; i < JP_CHANNELS; i++) s->zmq.close_(s->sockets[i]);
-    s->zmq.ctx_term_(s->context);
+    jp_channels_close(&s->channels);
     _exit(1);
 }
 
@@ -462,12 +409,12 @@ static void turn(struct jp_server *s)
     for (int i = 0; i < 2; i++) items[1 + i] = (zmq_pollitem_t){.fd = s->hooks.captured[i], .events = ZMQ_POLLIN};
     int count = FIRST + JP_CHANNELS;
     for (int i = 0; i < JP_CHANNELS; i++)
-        items[FIRST + i] = (zmq_pollitem_t){.socket = s->sockets[order[i]], .events = ZMQ_POLLIN};
+        items[FIRST + i] = (zmq_pollitem_t){.socket = s->channels.sockets[order[i]], .events = ZMQ_POLLIN};
     pthread_mutex_lock(&s->lock);
     if (s->queued >= MAX_QUEUED) count--;
     pthread_mutex_unlock(&s->lock);
     long timeout = atomic_load(&s->pending) || s->deadline || s->output_waits ? TICK_MS : s->parent ? 1000 : -1;
-    s->zmq.poll_(items, count, timeout);
+    s->channels.zmq.poll_(items, count, timeout);
     if (items[0].revents) handle_wakes(s);
     send_queued(s);
     for (int i = FIRST; i < count; i++)
@@ -503,45 +450,6 @@ static void *io_thread(void *argument)
 
 /* Opening and closing. */
 
-static enum rt_status bind_channel(struct jp_server *s, struct jp_connection *c, enum jp_channel channel,
-                                   struct rt_error *e)
-{
-    static const int types[JP_CHANNELS] = {[JP_SHELL] = ZMQ_ROUTER,
-                                           [JP_CONTROL] = ZMQ_ROUTER,
-                                           [JP_STDIN] = ZMQ_ROUTER,
-                                           [JP_IOPUB] = ZMQ_XPUB,
-                                           [JP_HEARTBEAT] = ZMQ_ROUTER};
-    const struct jp_zmq *z = &s->zmq;
-    void *socket = s->sockets[channel] = z->socket_(s->context, types[channel]);
-    if (!socket) return rt_fail(e, RT_IO, "cannot make a ZeroMQ socket: %s", z->strerror_(z->errno_()));
-    /* No high-water mark: a lost idle status hangs the client, and what a cell may print is limited elsewhere. */
-    const int one = 1, none = 0, linger = LINGER_MS;
-    const int64_t largest = (int64_t)JP_MAX_MESSAGE;
-    z->setsockopt_(socket, ZMQ_LINGER, &linger, sizeof linger);
-    z->setsockopt_(socket, ZMQ_SNDHWM, &none, sizeof none);
-    z->setsockopt_(socket, ZMQ_MAXMSGSIZE, &largest, sizeof largest);
-    if (strchr(c->ip, ':')) z->setsockopt_(socket, ZMQ_IPV6, &one, sizeof one);
-    if (types[channel] == ZMQ_ROUTER)
-        z->setsockopt_(socket, ZMQ_ROUTER_HANDOVER, &one, sizeof one);
-    else
-        z->setsockopt_(socket, ZMQ_XPUB_VERBOSE, &one, sizeof one);
-    if (c->curve_secret && (z->setsockopt_(socket, ZMQ_CURVE_SERVER, &one, sizeof one) != 0 ||
-                            z->setsockopt_(socket, ZMQ_CURVE_SECRETKEY, c->curve_secret, JP_CURVE_KEY + 1) != 0))
-        return rt_fail(e, RT_UNSUPPORTED, "cannot encrypt with the connection file's curve_secretkey: %s",
-                       z->strerror_(z->errno_()));
-    if (channel == JP_STDIN) z->setsockopt_(socket, ZMQ_ROUTER_MANDATORY, &one, sizeof one);
-    char endpoint[300];
-    jp_connection_endpoint(c, channel, endpoint, sizeof endpoint);
-    if (z->bind_(socket, endpoint) != 0)
-        return rt_fail(e, RT_IO, "cannot listen on %s: %s", endpoint, z->strerror_(z->errno_()));
-    if (c->ports[channel] == 0) {
-        size_t size = sizeof endpoint;
-        z->getsockopt_(socket, ZMQ_LAST_ENDPOINT, endpoint, &size);
-        c->ports[channel] = atoi(strrchr(endpoint, ':') + 1);
-    }
-    return RT_OK;
-}
-
 /* A client that starts kernels names itself in JPY_PARENT_PID; the kernel must not outlive it. */
 static void find_parent(struct jp_server *s)
 {
@@ -554,9 +462,7 @@ static void find_parent(struct jp_server *s)
 
 static void release(struct jp_server *s)
 {
-    for (int i = 0; i < JP_CHANNELS; i++)
-        if (s->sockets[i]) s->zmq.close_(s->sockets[i]);
-    if (s->context) s->zmq.ctx_term_(s->context);
+    jp_channels_close(&s->channels);
     free_messages(s->inbox);
     free_messages(s->inputs);
     while (s->outbox) {
@@ -577,12 +483,7 @@ static enum rt_status open_all(struct jp_server *s, struct jp_connection *c, str
 {
     if (!jp_wire_open(&s->wire, c->key, c->key_length)) return rt_fail(e, RT_NOMEM, "out of memory");
     if (s->wake < 0) return rt_fail(e, RT_IO, "cannot make an eventfd: %s", strerror(errno));
-    enum rt_status status = jp_zmq_open(&s->zmq, e);
-    if (status != RT_OK) return status;
-    s->context = s->zmq.ctx_new_();
-    if (!s->context) return rt_fail(e, RT_IO, "cannot make a ZeroMQ context: %s", s->zmq.strerror_(s->zmq.errno_()));
-    for (int i = 0; i < JP_CHANNELS && status == RT_OK; i++) status = bind_channel(s, c, i, e);
-    return status;
+    return jp_channels_open(&s->channels, c, e);
 }
 
 struct jp_server *jp_server_open(struct jp_connection *c, const struct jp_server_hooks *hooks, struct rt_error *e)

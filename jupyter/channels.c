@@ -1,0 +1,118 @@
+#include "jupyter/channels.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINGER_MS 1000
+
+static enum rt_status bind_channel(struct jp_channels *c, struct jp_connection *to, enum jp_channel channel,
+                                   struct rt_error *e)
+{
+    static const int types[JP_CHANNELS] = {[JP_SHELL] = ZMQ_ROUTER,
+                                           [JP_CONTROL] = ZMQ_ROUTER,
+                                           [JP_STDIN] = ZMQ_ROUTER,
+                                           [JP_IOPUB] = ZMQ_XPUB,
+                                           [JP_HEARTBEAT] = ZMQ_ROUTER};
+    const struct jp_zmq *z = &c->zmq;
+    void *socket = c->sockets[channel] = z->socket_(c->context, types[channel]);
+    if (!socket) return rt_fail(e, RT_IO, "cannot make a ZeroMQ socket: %s", z->strerror_(z->errno_()));
+    /* No high-water mark: a lost idle status hangs the client, and what a cell may print is limited elsewhere. */
+    const int one = 1, none = 0, linger = LINGER_MS;
+    const int64_t largest = (int64_t)JP_MAX_MESSAGE;
+    z->setsockopt_(socket, ZMQ_LINGER, &linger, sizeof linger);
+    z->setsockopt_(socket, ZMQ_SNDHWM, &none, sizeof none);
+    z->setsockopt_(socket, ZMQ_MAXMSGSIZE, &largest, sizeof largest);
+    if (strchr(to->ip, ':')) z->setsockopt_(socket, ZMQ_IPV6, &one, sizeof one);
+    if (types[channel] == ZMQ_ROUTER)
+        z->setsockopt_(socket, ZMQ_ROUTER_HANDOVER, &one, sizeof one);
+    else
+        z->setsockopt_(socket, ZMQ_XPUB_VERBOSE, &one, sizeof one);
+    if (to->curve_secret && (z->setsockopt_(socket, ZMQ_CURVE_SERVER, &one, sizeof one) != 0 ||
+                             z->setsockopt_(socket, ZMQ_CURVE_SECRETKEY, to->curve_secret, JP_CURVE_KEY + 1) != 0))
+        return rt_fail(e, RT_UNSUPPORTED, "cannot encrypt with the connection file's curve_secretkey: %s",
+                       z->strerror_(z->errno_()));
+    if (channel == JP_STDIN) z->setsockopt_(socket, ZMQ_ROUTER_MANDATORY, &one, sizeof one);
+    char endpoint[300];
+    jp_connection_endpoint(to, channel, endpoint, sizeof endpoint);
+    if (z->bind_(socket, endpoint) != 0)
+        return rt_fail(e, RT_IO, "cannot listen on %s: %s", endpoint, z->strerror_(z->errno_()));
+    if (to->ports[channel] == 0) {
+        size_t size = sizeof endpoint;
+        z->getsockopt_(socket, ZMQ_LAST_ENDPOINT, endpoint, &size);
+        to->ports[channel] = atoi(strrchr(endpoint, ':') + 1);
+    }
+    return RT_OK;
+}
+
+enum rt_status jp_channels_open(struct jp_channels *c, struct jp_connection *to, struct rt_error *e)
+{
+    enum rt_status status = jp_zmq_open(&c->zmq, e);
+    if (status != RT_OK) return status;
+    c->context = c->zmq.ctx_new_();
+    if (!c->context) return rt_fail(e, RT_IO, "cannot make a ZeroMQ context: %s", jp_channels_error(c));
+    for (int i = 0; i < JP_CHANNELS && status == RT_OK; i++) status = bind_channel(c, to, i, e);
+    return status;
+}
+
+void jp_channels_close(struct jp_channels *c)
+{
+    for (int i = 0; i < JP_CHANNELS; i++)
+        if (c->sockets[i]) c->zmq.close_(c->sockets[i]);
+    if (c->context) c->zmq.ctx_term_(c->context);
+}
+
+const char *jp_channels_error(const struct jp_channels *c)
+{
+    return c->zmq.strerror_(c->zmq.errno_());
+}
+
+enum jp_sent jp_channels_send(const struct jp_channels *c, const struct jp_packet *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        int flags = ZMQ_DONTWAIT | (i + 1 < p->count ? ZMQ_SNDMORE : 0);
+        int rc;
+        do rc = c->zmq.send_(c->sockets[p->channel], p->frames[i].data, p->frames[i].size, flags);
+        while (rc < 0 && c->zmq.errno_() == EINTR);
+        if (rc < 0) return c->zmq.errno_() == EHOSTUNREACH ? JP_NOBODY : JP_NOT_SENT;
+    }
+    return JP_SENT;
+}
+
+void jp_parts_close(const struct jp_channels *c, struct jp_parts *p)
+{
+    for (size_t i = 0; i < p->count && i < JP_MAX_FRAMES; i++) c->zmq.msg_close_(&p->messages[i]);
+    p->count = 0;
+}
+
+bool jp_channels_receive(const struct jp_channels *c, enum jp_channel channel, struct jp_parts *p)
+{
+    p->count = 0;
+    for (bool more = true; more;) {
+        zmq_msg_t spare, *m = p->count < JP_MAX_FRAMES ? &p->messages[p->count] : &spare;
+        c->zmq.msg_init_(m);
+        int rc;
+        do rc = c->zmq.msg_recv_(m, c->sockets[channel], ZMQ_DONTWAIT);
+        while (rc < 0 && c->zmq.errno_() == EINTR);
+        if (rc < 0) {
+            c->zmq.msg_close_(m);
+            jp_parts_close(c, p);
+            return false;
+        }
+        more = c->zmq.msg_more_(m);
+        if (m == &spare) {
+            c->zmq.msg_close_(m);
+            p->count = JP_MAX_FRAMES + 1;
+        } else {
+            p->frames[p->count++] = (struct jp_frame){c->zmq.msg_data_(m), c->zmq.msg_size_(m)};
+        }
+    }
+    return true;
+}
+
+void jp_channels_send_back(const struct jp_channels *c, enum jp_channel channel, const struct jp_parts *p)
+{
+    for (size_t i = 0; i < p->count && i < JP_MAX_FRAMES; i++)
+        c->zmq.send_(c->sockets[channel], p->frames[i].data, p->frames[i].size,
+                     ZMQ_DONTWAIT | (i + 1 < p->count ? ZMQ_SNDMORE : 0));
+}

@@ -1,0 +1,39 @@
+/* The sockets of the kernel: made and bound as the connection file says, and messages as frames in and out of them.
+ * All but opening belongs to one thread. */
+#ifndef JP_CHANNELS_H
+#define JP_CHANNELS_H
+
+#include "jupyter/connection.h"
+#include "jupyter/wire.h"
+#include "jupyter/zmq.h"
+
+struct jp_channels {
+    struct jp_zmq zmq;
+    void *context, *sockets[JP_CHANNELS];
+};
+
+/* Loads ZeroMQ and binds all sockets, filling in ports of the connection that are 0. What a failure leaves is released
+ * by jp_channels_close. */
+enum rt_status jp_channels_open(struct jp_channels *c, struct jp_connection *to, struct rt_error *e);
+void jp_channels_close(struct jp_channels *c);
+
+/* ZeroMQ's words for what failed last. */
+const char *jp_channels_error(const struct jp_channels *c);
+
+/* JP_NOBODY: the client that it is for has not connected this socket (stdin alone tells). */
+enum jp_sent { JP_SENT, JP_NOBODY, JP_NOT_SENT };
+enum jp_sent jp_channels_send(const struct jp_channels *c, const struct jp_packet *p);
+
+/* The frames of one received message. */
+struct jp_parts {
+    zmq_msg_t messages[JP_MAX_FRAMES];
+    struct jp_frame frames[JP_MAX_FRAMES];
+    size_t count; /* one more than JP_MAX_FRAMES when there were too many */
+};
+/* False when nothing is there to be read. */
+bool jp_channels_receive(const struct jp_channels *c, enum jp_channel channel, struct jp_parts *p);
+void jp_parts_close(const struct jp_channels *c, struct jp_parts *p);
+/* Sends them back as they came. */
+void jp_channels_send_back(const struct jp_channels *c, enum jp_channel channel, const struct jp_parts *p);
+
+#endif
