@@ -1,5 +1,6 @@
 /* The calls of LAPACK. Numbers are passed by address, so one declaration serves both float and double; behind the
- * arguments come the lengths of the letters, as Fortran has them. */
+ * arguments come the lengths of the letters, as Fortran has them. Where complex matrices take real numbers to work
+ * with, besides, there are two. */
 #include "kernels/lapack.h"
 #include <math.h>
 #include <string.h>
@@ -21,12 +22,20 @@ typedef void geqrf(in m, in n, void *a, in lda, void *tau, void *work, in lwork,
 typedef void orgqr(in m, in n, in k, void *a, in lda, const void *tau, void *work, in lwork, int *info);
 typedef void gesdd(const char *job, in m, in n, void *a, in lda, void *s, void *u, in ldu, void *vt, in ldvt,
                    void *work, in lwork, int *iwork, int *info, size_t);
+typedef void complex_gesdd(const char *job, in m, in n, void *a, in lda, void *s, void *u, in ldu, void *vt, in ldvt,
+                           void *work, in lwork, void *reals, int *iwork, int *info, size_t);
 typedef void syevd(const char *job, const char *uplo, in n, void *a, in lda, void *w, void *work, in lwork, int *iwork,
                    in liwork, int *info, size_t, size_t);
+typedef void heevd(const char *job, const char *uplo, in n, void *a, in lda, void *w, void *work, in lwork, void *reals,
+                   in lreals, int *iwork, in liwork, int *info, size_t, size_t);
 typedef void geev(const char *left, const char *right, in n, void *a, in lda, void *wr, void *wi, void *vl, in ldvl,
                   void *vr, in ldvr, void *work, in lwork, int *info, size_t, size_t);
+typedef void complex_geev(const char *left, const char *right, in n, void *a, in lda, void *w, void *vl, in ldvl,
+                          void *vr, in ldvr, void *work, in lwork, void *reals, int *info, size_t, size_t);
 typedef void gelsd(in m, in n, in k, void *a, in lda, void *b, in ldb, void *s, const void *rcond, int *rank,
                    void *work, in lwork, int *iwork, int *info);
+typedef void complex_gelsd(in m, in n, in k, void *a, in lda, void *b, in ldb, void *s, const void *rcond, int *rank,
+                           void *work, in lwork, void *reals, int *iwork, int *info);
 
 /* The real part of a complex number. */
 static double number(const struct kn_matrix *m, const char *p, size_t i)
@@ -66,6 +75,18 @@ static bool asks(const struct kn_matrix *m)
     return m->numbers < 0;
 }
 
+/* What lies behind the numbers that a call works with. */
+static char *more_of(const struct kn_matrix *m)
+{
+    return asks(m) ? m->work : m->work + (size_t)m->numbers * m->l->size;
+}
+
+/* How many numbers take the room of so many real ones. */
+static size_t room_for(const struct kn_matrix *m, size_t reals)
+{
+    return m->l->complex ? (reals + 1) / 2 : reals;
+}
+
 /* Notes what a call asked for: numbers, as it left them in work[0], and integers. */
 static void note(struct kn_matrix *m, double numbers, size_t more, size_t ints)
 {
@@ -78,6 +99,7 @@ static void note(struct kn_matrix *m, double numbers, size_t more, size_t ints)
 static bool all_finite(const struct kn_matrix *m, const char *p, size_t n)
 {
     bool finite = true;
+    if (m->l->complex) n *= 2;
     if (m->l->single)
         for (size_t i = 0; i < n; i++) finite &= fabsf(((const float *)p)[i]) <= __FLT_MAX__;
     else
@@ -188,7 +210,7 @@ static int determinant(struct kn_matrix *m)
     double size = hypot(re, im);
     set_complex(m, m->out[0], 0, ldexp(re, limited), ldexp(im, limited));
     set_complex(m, m->out[1], 0, size == 0 ? 0 : isinf(re) ? copysign(1, re) : re / size, size == 0 ? 0 : im / size);
-    set_number(m, m->out[2], 0, logarithm);
+    rt_store_double(rt_real_of(dtype_of(m)), m->out[2], logarithm);
     return 0;
 }
 
@@ -208,7 +230,7 @@ static int qr(struct kn_matrix *m)
     const struct kn_lapack *l = m->l;
     int rows = l->rows, columns = l->columns, ld = at_least_1(rows), info = 0;
     int wide = l->options.full ? rows : l->least, tall = wide; /* columns of Q, rows of R */
-    char *tau = asks(m) ? m->work : m->work + (size_t)m->numbers * l->size;
+    char *tau = more_of(m);
     ((geqrf *)l->routine[0])(&rows, &columns, m->a, &ld, tau, m->work, &m->numbers, &info);
     if (asks(m)) {
         note(m, number(m, m->work, 0), (size_t)l->least, 0);
@@ -234,15 +256,21 @@ static int singular_values(struct kn_matrix *m)
     int rows = l->rows, columns = l->columns, ld = at_least_1(rows), info = 0;
     int ldvt = at_least_1(l->options.full ? columns : l->least);
     char *u = m->out[0], *s = m->out[values ? 0 : 1], *vt = m->out[2];
+    size_t least = (size_t)l->least, most = (size_t)l->most, square = least * (5 * least + 7);
+    size_t reals = least * (2 * (most + least) + 1) > square ? least * (2 * (most + least) + 1) : square;
     if (!asks(m) && !matrix_finite(m)) return KN_NOT_FINITE;
     if (l->least == 0 && !asks(m)) {
         if (l->options.full && !values) set_identity(m, u, rows);
         if (l->options.full && !values) set_identity(m, vt, columns);
         return 0;
     }
-    ((gesdd *)l->routine[0])(job, &rows, &columns, m->a, &ld, s, u, &ld, vt, &ldvt, m->work, &m->numbers, m->ints,
-                             &info, 1);
-    if (asks(m)) note(m, number(m, m->work, 0), 0, 8 * (size_t)l->least);
+    if (l->complex)
+        ((complex_gesdd *)l->routine[0])(job, &rows, &columns, m->a, &ld, s, u, &ld, vt, &ldvt, m->work, &m->numbers,
+                                         more_of(m), m->ints, &info, 1);
+    else
+        ((gesdd *)l->routine[0])(job, &rows, &columns, m->a, &ld, s, u, &ld, vt, &ldvt, m->work, &m->numbers, m->ints,
+                                 &info, 1);
+    if (asks(m)) note(m, number(m, m->work, 0), l->complex ? room_for(m, reals) : 0, 8 * least);
     return info;
 }
 
@@ -250,33 +278,62 @@ static int symmetric_eigen(struct kn_matrix *m)
 {
     const struct kn_lapack *l = m->l;
     int n = l->rows, ld = at_least_1(n), info = 0, ints = asks(m) ? -1 : 5 * n + 3;
+    const char *job = l->options.values ? "N" : "V";
+    size_t most = l->options.values ? (size_t)n + 1 : (size_t)n * (2 * (size_t)n + 5) + 1;
+    int reals = asks(m) ? -1 : (int)most;
     /* Only the lower triangle counts, so only that must be finite; the other is left as if it were the same. */
     for (int j = 0; j < n && !asks(m); j++)
         if (!all_finite(m, column(m, m->a, n, j) + (size_t)j * l->size, (size_t)(n - j))) return KN_NOT_FINITE;
-    ((syevd *)l->routine[0])(l->options.values ? "N" : "V", "L", &n, m->a, &ld, m->out[0], m->work, &m->numbers,
-                             m->ints, &ints, &info, 1, 1);
+    if (l->complex && most > INT32_MAX) return -1;
+    if (l->complex)
+        ((heevd *)l->routine[0])(job, "L", &n, m->a, &ld, m->out[0], m->work, &m->numbers,
+                                 asks(m) ? m->work + l->size : more_of(m), &reals, m->ints, &ints, &info, 1, 1);
+    else
+        ((syevd *)l->routine[0])(job, "L", &n, m->a, &ld, m->out[0], m->work, &m->numbers, m->ints, &ints, &info, 1, 1);
     if (asks(m))
-        note(m, number(m, m->work, 0), 0, 5 * (size_t)n + 3);
+        note(m, number(m, m->work, 0), l->complex ? room_for(m, most) : 0, 5 * (size_t)n + 3);
     else if (!l->options.values)
         copy(m, m->out[1], m->a, (size_t)n * (size_t)n);
     return info;
+}
+
+/* What geev says of a real matrix, as complex numbers: of two that are each other's conjugates it has the real and the
+ * imaginary part of the first one's vector as two columns. */
+static void pair_up(const struct kn_matrix *m, const char *re, const char *im, char *vectors)
+{
+    size_t n = (size_t)m->l->rows, wide = 2 * m->l->size;
+    enum rt_dtype t = rt_complex_of(dtype_of(m));
+    for (size_t j = 0; j < n; j++) {
+        double imaginary = number(m, im, j);
+        bool second = imaginary < 0;
+        rt_store_complex(t, m->out[0] + j * wide, (struct rt_complex){number(m, re, j), imaginary});
+        for (size_t i = 0; i < n && vectors; i++) {
+            size_t at = j * n + i;
+            struct rt_complex v = {number(m, vectors, second ? at - n : at), 0};
+            if (imaginary != 0) v.im = second ? -number(m, vectors, at) : number(m, vectors, at + n);
+            rt_store_complex(t, m->out[1] + at * wide, v);
+        }
+    }
 }
 
 static int eigen(struct kn_matrix *m)
 {
     const struct kn_lapack *l = m->l;
     int n = l->rows, ld = at_least_1(n), info = 0;
-    char *imaginary = asks(m) ? m->work : m->work + (size_t)m->numbers * l->size;
-    char *vectors = l->options.values ? NULL : m->out[1];
+    bool values = l->options.values;
+    char *re = more_of(m), *im = asks(m) ? re : re + (size_t)n * l->size, *vectors = NULL;
+    const char *job = values ? "N" : "V";
     if (!asks(m) && !matrix_finite(m)) return KN_NOT_FINITE;
-    ((geev *)l->routine[0])("N", vectors ? "V" : "N", &n, m->a, &ld, m->out[0], imaginary, NULL, &ld, vectors, &ld,
-                            m->work, &m->numbers, &info, 1, 1);
-    if (asks(m)) note(m, number(m, m->work, 0), (size_t)n, 0);
-    for (int i = 0; i < n && info == 0 && !asks(m); i++) {
-        m->value[0] = number(m, m->out[0], (size_t)i);
-        m->value[1] = number(m, imaginary, (size_t)i);
-        if (m->value[1] != 0) return KN_COMPLEX;
+    if (l->complex) {
+        ((complex_geev *)l->routine[0])("N", job, &n, m->a, &ld, m->out[0], NULL, &ld, m->out[1], &ld, m->work,
+                                        &m->numbers, more_of(m), &info, 1, 1);
+    } else {
+        if (!values) vectors = asks(m) ? re : im + (size_t)n * l->size;
+        ((geev *)l->routine[0])("N", job, &n, m->a, &ld, re, im, NULL, &ld, vectors, &ld, m->work, &m->numbers, &info,
+                                1, 1);
+        if (!asks(m) && info == 0) pair_up(m, re, im, vectors);
     }
+    if (asks(m)) note(m, number(m, m->work, 0), (size_t)n * (values || l->complex ? 2 : 2 + (size_t)n), 0);
     return info;
 }
 
@@ -286,18 +343,24 @@ static int least_squares(struct kn_matrix *m)
     int rows = l->rows, columns = l->columns, lda = at_least_1(rows), ldb = at_least_1(l->most), info = 0, rank = 0;
     double rcond = l->options.rcond < 0 ? l->most * (l->single ? 0x1p-23 : 0x1p-52) : l->options.rcond;
     float rcond_single = (float)rcond;
-    char *x = asks(m) ? m->work : m->work + (size_t)m->numbers * l->size; /* b, with rows for the longer of b and x */
+    const void *limit = l->single ? (const void *)&rcond_single : &rcond;
+    char *x = more_of(m); /* b, with rows for the longer of b and x */
     size_t right = (size_t)l->most * (size_t)l->rhs;
+    char *reals = x + (asks(m) ? 1 : right) * l->size;
     if (!asks(m)) {
         if (!matrix_finite(m) || !all_finite(m, m->b, (size_t)rows * (size_t)l->rhs)) return KN_NOT_FINITE;
         clear(m, x, right);
         for (int j = 0; j < l->rhs; j++) copy(m, column(m, x, l->most, j), column(m, m->b, rows, j), (size_t)rows);
     }
-    ((gelsd *)l->routine[0])(&rows, &columns, &l->rhs, m->a, &lda, x, &ldb, m->out[2],
-                             l->single ? (const void *)&rcond_single : &rcond, &rank, m->work, &m->numbers, m->ints,
-                             &info);
+    if (l->complex)
+        ((complex_gelsd *)l->routine[0])(&rows, &columns, &l->rhs, m->a, &lda, x, &ldb, m->out[2], limit, &rank,
+                                         m->work, &m->numbers, reals, m->ints, &info);
+    else
+        ((gelsd *)l->routine[0])(&rows, &columns, &l->rhs, m->a, &lda, x, &ldb, m->out[2], limit, &rank, m->work,
+                                 &m->numbers, m->ints, &info);
     if (asks(m)) {
-        note(m, number(m, m->work, 0), right, (size_t)m->ints[0]);
+        size_t real = l->complex ? (size_t)number(m, reals, 0) + 1 : 0;
+        note(m, number(m, m->work, 0), right + room_for(m, real), (size_t)m->ints[0]);
         return info;
     }
     for (int j = 0; j < l->rhs; j++)

@@ -24,11 +24,10 @@ struct kn_matrix {
     int *ints;
     int numbers; /* -1: asks for what is needed, which is added up in the three below */
     size_t need_numbers, need_more, need_ints;
-    double value[2]; /* for messages */
 };
 
-/* Codes besides LAPACK's own, which say which pivot, block or iteration failed. */
-enum { KN_NOT_FINITE = -1001, KN_COMPLEX = -1002 };
+/* A code besides LAPACK's own, which say which pivot, block or iteration failed. */
+enum { KN_NOT_FINITE = -1001 };
 
 /* The symbols, without the letter of the type in front; NULL where there are fewer. */
 extern const char *const kn_lapack_routines[KN_FACTORING_COUNT][KN_ROUTINES];

@@ -12,12 +12,12 @@
 
 static const struct {
     const char *name;
-    bool square, complex; /* only for square matrices; for complex ones, too */
-} infos[KN_FACTORING_COUNT] = {[KN_SOLVE] = {"solve", true, true}, [KN_TRIANGULAR] = {"solve_triangular", true, true},
-                               [KN_INV] = {"inv", true, true},     [KN_DET] = {"det", true, true},
-                               [KN_QR] = {"qr", false, true},      [KN_CHOLESKY] = {"cholesky", true, true},
-                               [KN_SVD] = {"svd", false, false},   [KN_EIGH] = {"eigh", true, false},
-                               [KN_EIG] = {"eig", true, false},    [KN_LSTSQ] = {"lstsq", false, false}};
+    bool square; /* only for square matrices */
+} infos[KN_FACTORING_COUNT] = {[KN_SOLVE] = {"solve", true}, [KN_TRIANGULAR] = {"solve_triangular", true},
+                               [KN_INV] = {"inv", true},     [KN_DET] = {"det", true},
+                               [KN_QR] = {"qr", false},      [KN_CHOLESKY] = {"cholesky", true},
+                               [KN_SVD] = {"svd", false},    [KN_EIGH] = {"eigh", true},
+                               [KN_EIG] = {"eig", true},     [KN_LSTSQ] = {"lstsq", false}};
 
 /* A batch on its way. */
 struct batch {
@@ -26,12 +26,12 @@ struct batch {
     int64_t shape[RT_MAX_DIMS], count;
     struct rt_array a, b, out[KN_FACTORS]; /* on the host, matrices column by column */
     size_t numbers, more, ints;            /* that one matrix takes */
+    bool real_eigenvalues;                 /* of real matrices: those and the vectors are given as real numbers */
     char *scratch;                         /* of all workers */
     size_t scratch_each;
     pthread_mutex_t lock;
-    int64_t failed; /* the first matrix that did, -1: none; why, and two numbers for the message */
+    int64_t failed; /* the first matrix that did, -1: none; and why */
     int code;
-    double value[2];
 };
 
 /* The axes and sizes of a result; -1 when there is none. */
@@ -78,6 +78,24 @@ static int result_form(const struct kn_lapack *l, int which, int64_t shape[2])
     shape[0] = first;
     shape[1] = second;
     return second < 0 ? 1 : 2;
+}
+
+/* The dtype of a result for matrices of the dtype; that of real eigenvalues is up to what they turn out to be. */
+static enum rt_dtype result_dtype(const struct kn_lapack *l, int which, enum rt_dtype dtype)
+{
+    bool real = false;
+    switch (l->what) {
+    case KN_DET: real = which == 2; break;
+    case KN_SVD: real = l->options.values || which == 1; break;
+    case KN_EIGH: real = which == 0; break;
+    case KN_EIG: return rt_complex_of(dtype);
+    case KN_LSTSQ:
+        if (which == 1) return RT_INT64;
+        real = which == 2;
+        break;
+    default: break;
+    }
+    return real ? rt_real_of(dtype) : dtype;
 }
 
 static enum rt_status check_shapes(struct batch *x, const struct rt_array *a, const struct rt_array *b,
@@ -153,8 +171,7 @@ static enum rt_status make_results(struct batch *x, enum rt_dtype dtype, struct 
         if (ndim < 0) break;
         memcpy(shape, x->shape, sizeof shape);
         for (int k = 0; k < ndim; k++) shape[x->ndim + k] = form[ndim - 1 - k]; /* columns first */
-        bool rank = x->l.what == KN_LSTSQ && i == 1;
-        status = rt_array_new(host, rank ? RT_INT64 : dtype, x->ndim + ndim, shape, &x->out[i], e);
+        status = rt_array_new(host, result_dtype(&x->l, i, dtype), x->ndim + ndim, shape, &x->out[i], e);
     }
     return status;
 }
@@ -174,13 +191,12 @@ static struct kn_matrix matrix_of(const struct batch *x, int64_t item, char *scr
     return m;
 }
 
-static void note_failure(struct batch *x, int64_t item, int code, const struct kn_matrix *m)
+static void note_failure(struct batch *x, int64_t item, int code)
 {
     pthread_mutex_lock(&x->lock);
     if (x->failed < 0 || item < x->failed) {
         x->failed = item;
         x->code = code;
-        memcpy(x->value, m->value, sizeof x->value);
     }
     pthread_mutex_unlock(&x->lock);
 }
@@ -191,7 +207,7 @@ static void run_some(void *context, size_t begin, size_t end, int worker)
     for (size_t item = begin; item < end && !rt_interrupted(); item++) {
         struct kn_matrix m = matrix_of(x, (int64_t)item, x->scratch + (size_t)worker * x->scratch_each);
         int code = kn_lapack_run(&m);
-        if (code != 0) note_failure(x, (int64_t)item, code, &m);
+        if (code != 0) note_failure(x, (int64_t)item, code);
     }
 }
 
@@ -203,12 +219,6 @@ static enum rt_status explain(const struct batch *x, struct rt_error *e)
     if (x->code == KN_NOT_FINITE)
         return rt_fail(e, RT_INVALID, "%s: %s holds NaN or infinity%s", name, which,
                        x->l.what == KN_LSTSQ ? ", or its right side does" : "");
-    if (x->code == KN_COMPLEX)
-        return rt_fail(e, RT_INVALID,
-                       "%s: %s has complex eigenvalues, %g %c %gi among them, and only real ones are computed; "
-                       "symmetric matrices, for which gpu.linalg.eigh is, have those",
-                       name, which, x->value[0], x->value[1] < 0 ? '-' : '+',
-                       x->value[1] < 0 ? -x->value[1] : x->value[1]);
     switch (x->code > 0 ? x->l.what : KN_FACTORING_COUNT) {
     case KN_SOLVE:
         return rt_fail(e, RT_INVALID, "%s: %s is singular (pivot %d of %d is 0); gpu.linalg.lstsq gives the best x",
@@ -238,7 +248,8 @@ static enum rt_status prepare(struct batch *x, struct rt_error *e)
     for (int i = 0; i < KN_ROUTINES && kn_lapack_routines[x->l.what][i]; i++) {
         char symbol[16];
         const char *routine = kn_lapack_routines[x->l.what][i];
-        if (x->l.complex && !strcmp(routine, "orgqr_")) routine = "ungqr_"; /* orthogonal is unitary there */
+        if (x->l.complex && !strcmp(routine, "orgqr_")) routine = "ungqr_"; /* orthogonal is unitary there, */
+        if (x->l.complex && !strcmp(routine, "syevd_")) routine = "heevd_"; /* symmetric Hermitian */
         snprintf(symbol, sizeof symbol, "%c%s", "sdcz"[2 * x->l.complex + !x->l.single], routine);
         x->l.routine[i] = kn_blas(symbol, e);
         if (!x->l.routine[i]) return RT_MISSING;
@@ -278,6 +289,16 @@ static enum rt_status run(struct batch *x, struct rt_error *e)
     return x->failed < 0 ? RT_OK : explain(x, e);
 }
 
+/* Whether all eigenvalues of real matrices turned out real. */
+static bool all_real(const struct rt_array *values)
+{
+    const char *p = rt_array_host(values);
+    size_t size = rt_dtypes[values->dtype].size;
+    for (int64_t i = 0; i < rt_array_size(values); i++)
+        if (rt_load_complex(values->dtype, p + (size_t)i * size).im != 0) return false;
+    return true;
+}
+
 /* The result row by row, in its dtype, on the device of the operands; without its last axis for a vector. */
 static enum rt_status give(const struct batch *x, int which, enum rt_dtype dtype, struct rt_device *d, bool vector,
                            struct rt_array *out, struct rt_error *e)
@@ -292,14 +313,14 @@ static enum rt_status give(const struct batch *x, int which, enum rt_dtype dtype
         from.strides[n - 2] = stride;
         if (vector) from.ndim--;
     }
-    if (from.dtype == RT_INT64) dtype = RT_INT64;
-    if (x->l.what == KN_DET && which == 2 && x->l.complex) { /* a logarithm of absolute values */
+    if (x->real_eigenvalues) {
         struct rt_array real;
         rt_array_part(&from, false, &real);
-        enum rt_status status = kn_convert(&real, rt_real_of(dtype), d, out, e);
+        enum rt_status status = kn_convert(&real, dtype, d, out, e);
         rt_array_release(&real);
         return status;
     }
+    dtype = result_dtype(&x->l, which, dtype);
     if (from.dtype == dtype && rt_array_device(&from) == d) return kn_contiguous(&from, out, e);
     return kn_convert(&from, dtype, d, out, e);
 }
@@ -315,12 +336,6 @@ enum rt_status kn_factor(enum kn_factoring what, const struct rt_array *a, const
     if (options) x.l.options = *options;
     enum rt_status status = kn_check_devices((const struct rt_array *const[]){a, both[1].array}, 2, e);
     if (status == RT_OK) status = kn_result_dtype(KN_DIV, both, &result, e);
-    if (status == RT_OK && rt_is_complex(result) && !infos[what].complex)
-        status = rt_fail(
-            e, RT_UNSUPPORTED,
-            "%s is for real matrices, not %s; of complex ones there are solve, inv, det, cholesky, qr and norm, "
-            "and [[re, -im], [im, re]] is a real matrix that stands for one",
-            infos[what].name, rt_dtypes[result].name);
     if (status == RT_OK) status = check_shapes(&x, a, b, e);
     if (status == RT_OK && kn_runs_generated(d)) {
         host = rt_device_open("cpu", e);
@@ -335,6 +350,7 @@ enum rt_status kn_factor(enum kn_factoring what, const struct rt_array *a, const
     if (status == RT_OK && b) status = take(&x, b, computed, host, &x.b, e);
     if (status == RT_OK) status = make_results(&x, computed, host, e);
     if (status == RT_OK) status = run(&x, e);
+    if (status == RT_OK && what == KN_EIG && !x.l.complex) x.real_eigenvalues = all_real(&x.out[0]);
     for (int i = 0; i < KN_FACTORS && status == RT_OK; i++)
         if (x.out[i].storage) status = give(&x, i, result, d, b && b->ndim == 1 && i == 0, &out[i], e);
     for (int i = 0; i < KN_FACTORS && status != RT_OK; i++) rt_array_release(&out[i]);

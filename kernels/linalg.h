@@ -1,9 +1,9 @@
 /* Solving and factoring matrices by LAPACK, as OpenBLAS has it: on the host. The arrays of a GPU are copied there and
  * the results back. The last two axes are the matrices, those in front of them a batch, worked on by all threads.
  *
- * float32 is computed in float32 and float64 in float64; integers become floating as by `/`, and the 16-bit floats are
- * computed in float32 and rounded once. RT_MISSING without OpenBLAS. RT_INVALID for shapes that do not fit and for
- * matrices that have no such result, saying which of a batch and why. */
+ * float32 is computed in float32 and float64 in float64, complex numbers of them likewise; integers become floating as
+ * by `/`, and the 16-bit floats are computed in float32 and rounded once. RT_MISSING without OpenBLAS. RT_INVALID for
+ * shapes that do not fit and for matrices that have no such result, saying which of a batch and why. */
 #ifndef KN_LINALG_H
 #define KN_LINALG_H
 
@@ -14,13 +14,14 @@
  *   TRIANGULAR  the same for a triangular a, of which only that triangle is read
  *   INV         the inverse
  *   DET         the determinant, its sign, the logarithm of its absolute value
- *   CHOLESKY    lower L with a = L L^T, of which only the lower triangle is read
+ *   CHOLESKY    lower L with a = L L^H, of which only the lower triangle is read
  *   QR          Q (m x k, with `full` m x m), R (k x n, with `full` m x n)
- *   SVD         U (m x k, with `full` m x m), the singular values from the largest down, V^T (k x n, with `full` n x n)
- *   EIGH        eigenvalues upwards, eigenvectors as columns, of a symmetric a of which only the lower triangle is read
- *   EIG         eigenvalues, eigenvectors as columns; RT_INVALID where they are complex
+ *   SVD         U (m x k, with `full` m x m), the singular values from the largest down, V^H (k x n, with `full` n x n)
+ *   EIGH        eigenvalues upwards, eigenvectors as columns, of a symmetric (complex: Hermitian) a of which only the
+ *               lower triangle is read
+ *   EIG         eigenvalues, eigenvectors as columns; complex unless all of the batch are real
  *   LSTSQ       the shortest x of those that make a x - b least, the rank of a (int64), its singular values; those up
- * to rcond times the largest count as 0 */
+ *               to rcond times the largest count as 0 */
 enum kn_factoring {
     KN_SOLVE,
     KN_TRIANGULAR,

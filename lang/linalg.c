@@ -78,6 +78,13 @@ static struct rt_array turned(const struct rt_array *a)
     return out;
 }
 
+/* The same of the complex conjugate, which is pushed; real numbers are their own. */
+static struct rt_array push_adjoint(lua_State *L, const struct rt_array *a)
+{
+    if (rt_is_complex(a->dtype)) a = lg_push_op(L, KN_CONJ, lg_of_array(a), lg_of_number(0), lg_of_number(0));
+    return turned(a);
+}
+
 /* A borrowed view of the diagonals of the last two axes. */
 static struct rt_array diagonals(const struct rt_array *a)
 {
@@ -215,6 +222,8 @@ static int lstsq(lua_State *L)
     }
     const struct rt_array *difference =
         lg_push_op(L, KN_SUB, lg_of_array(&right), lg_of_array(product), lg_of_number(0));
+    if (rt_is_complex(difference->dtype))
+        difference = lg_push_op(L, KN_ABS, lg_of_array(difference), lg_of_number(0), lg_of_number(0));
     const struct rt_array *squares =
         lg_push_op(L, KN_SQUARE, lg_of_array(difference), lg_of_number(0), lg_of_number(0));
     unsigned rows = lg_last_axis(squares) >> 1;
@@ -261,13 +270,13 @@ static int pinv(lua_State *L)
     if (s->shape[s->ndim - 1] == 0) { /* of an empty matrix: the empty matrix turned */
         struct rt_array empty = turned(a);
         out = lg_new_array(L);
-        lg_check(L, rt_array_new(rt_array_device(a), s->dtype, empty.ndim, empty.shape, out, lg_error_box(L)));
+        lg_check(L, rt_array_new(rt_array_device(a), u->dtype, empty.ndim, empty.shape, out, lg_error_box(L)));
         return 1;
     }
     const struct rt_array *limit = push_limit(L, s, rcond < 0 ? default_tolerance(a, s) : rcond);
     const struct rt_array *counts = lg_push_op(L, KN_GT, lg_of_array(s), lg_of_array(limit), lg_of_number(0));
     const struct rt_array *inverted = lg_push_op(L, KN_RECIPROCAL, lg_of_array(s), lg_of_number(0), lg_of_number(0));
-    struct rt_array v = turned(vt), ut = turned(u); /* borrowed */
+    struct rt_array v = push_adjoint(L, vt), ut = push_adjoint(L, u);
     struct rt_array factors = *lg_push_op(L, KN_WHERE, lg_of_array(counts), lg_of_array(inverted), lg_of_number(0));
     factors.shape[factors.ndim] = factors.shape[factors.ndim - 1]; /* across the columns of v */
     factors.strides[factors.ndim] = factors.strides[factors.ndim - 1];
@@ -374,8 +383,9 @@ static const struct lg_function linalg_functions[] = {
      "local sign, log = gpu.linalg.slogdet(1000 * gpu.eye(100))\n"
      "assert(sign == 1 and math.abs(log - 100 * math.log(1000)) < 0.01)"},
     {"cholesky", cholesky, "gpu.linalg.cholesky(a)",
-     "The lower triangular L with L L.T = a.\n"
-     "a is symmetric, and only its lower triangle is read; one that is not positive definite is an error." LG_BATCH_DOC,
+     "The lower triangular L with L L.T = a, of complex matrices L L.T:conj() = a.\n"
+     "a is symmetric (of complex numbers, Hermitian), and only its lower triangle is read; one that is not positive "
+     "definite is an error." LG_BATCH_DOC,
      "local l = gpu.linalg.cholesky(gpu.array({{4, 2}, {2, 5}}))\nassert(l:equal(gpu.array({{2, 0}, {1, 2}})))"},
     {"qr", qr, "gpu.linalg.qr(a [, {full = false}])",
      "Q with orthogonal columns and upper triangular R, with Q R = a.\n"
@@ -385,26 +395,27 @@ static const struct lg_function linalg_functions[] = {
     {"svd", svd, "gpu.linalg.svd(a [, {full = false}])",
      "The singular value decomposition: U, s and Vt with U diag(s) Vt = a.\n"
      "s is a vector with the singular values from the largest down. U and Vt have as many columns and rows as there are "
-     "singular values; with full they are square, as NumPy's are without being asked." LG_BATCH_DOC,
+     "singular values, which are real; with full they are square, as NumPy's are without being asked." LG_BATCH_DOC,
      "local a = gpu.rand(5, 3)\nlocal u, s, vt = gpu.linalg.svd(a)\n"
      "assert(gpu.matmul(u * s, vt):allclose(a, 1e-4, 1e-5))"},
     {"svdvals", svdvals, "gpu.linalg.svdvals(a)", "The singular values alone, from the largest down." LG_BATCH_DOC,
      "assert(gpu.linalg.svdvals(gpu.array({{0, 2}, {3, 0}})):allclose(gpu.array({3, 2})))"},
     {"eigh", eigh, "gpu.linalg.eigh(a)",
      "The eigenvalues of a symmetric matrix, upwards, and the eigenvectors as columns.\n"
-     "Only the lower triangle is read." LG_BATCH_DOC,
+     "A complex matrix is Hermitian: transposed, it is its own conjugate; its eigenvalues are real, too. Only the lower "
+     "triangle is read." LG_BATCH_DOC,
      "local a = gpu.array({{2, 1}, {1, 2}})\nlocal w, v = gpu.linalg.eigh(a)\n"
      "assert(w:allclose(gpu.array({1, 3})) and gpu.matmul(a, v):allclose(v * w, 1e-4, 1e-5))"},
     {"eigvalsh", eigvalsh, "gpu.linalg.eigvalsh(a)",
-     "The eigenvalues of a symmetric matrix alone, upwards." LG_BATCH_DOC,
+     "The eigenvalues of a symmetric (of complex numbers, Hermitian) matrix alone, upwards." LG_BATCH_DOC,
      "assert(gpu.linalg.eigvalsh(gpu.array({{2, 1}, {1, 2}})):allclose(gpu.array({1, 3})))"},
     {"eig", eig, "gpu.linalg.eig(a)",
      "The eigenvalues of any square matrix, and the eigenvectors as columns, in no order.\n"
-     "Complex eigenvalues are an error, as there are no complex dtypes." LG_BATCH_DOC,
-     "local a = gpu.array({{1, 2}, {0, 3}})\nlocal w, v = gpu.linalg.eig(a)\n"
-     "assert(gpu.matmul(a, v):allclose(v * w, 1e-4, 1e-5))"},
+     "Both are complex unless all eigenvalues of a real matrix, or of a batch of them, are real." LG_BATCH_DOC,
+     "local a = gpu.array({{1, -2}, {2, 1}})\nlocal w, v = gpu.linalg.eig(a)\n"
+     "assert(w.dtype == 'complex64' and gpu.matmul(a, v):allclose(v * w, 1e-4, 1e-5))"},
     {"eigvals", eigvals, "gpu.linalg.eigvals(a)",
-     "The eigenvalues of any square matrix alone, in no order.\nComplex ones are an error." LG_BATCH_DOC,
+     "The eigenvalues of any square matrix alone, in no order, complex unless all of them are real." LG_BATCH_DOC,
      "assert(gpu.linalg.eigvals(gpu.array({{1, 2}, {0, 3}})):sum() == 4)"},
     {"lstsq", lstsq, "gpu.linalg.lstsq(a, b [, rcond])",
      "The x that makes the squares of a x - b least: x, their sums, the rank of a, its singular values.\n"

@@ -43,7 +43,9 @@
     X("x:histogram(bins, range, weights) has no density", "density before weights",                                    \
       "select('#', gpu.ones(2):histogram(2)) == 2")                                                                    \
     X("gpu.matmul of two vectors, and x:dot(y), are Lua numbers", "array scalars",                                     \
-      "math.type(gpu.matmul(gpu.ones(2), gpu.ones(2))) == 'float'")
+      "math.type(gpu.matmul(gpu.ones(2), gpu.ones(2))) == 'float'")                                                    \
+    X("gpu.linalg.svd and qr give thin factors, full ones by {full = true}", "svd gives full ones",                    \
+      "gpu.linalg.svd(gpu.ones(3, 2)).shape[2] == 2")
 
 #define TEXT(here, there, check)      "\n- " here " | " there
 #define ASSERTION(here, there, check) "assert(" check ")\n"

@@ -100,6 +100,46 @@ def systems(r, g, dtype):
     yield "gpu.linalg.solve_triangular(a:tril(), b)", {"a": a, "b": right}, np.linalg.solve(np.tril(a), right)
 
 
+def eigen(r, g, dtype):
+    """Vectors are known up to a factor, so products of them with what belongs to them are compared; eigenvalues of no
+    order by sums of their powers."""
+    n = r.choice([1, 2, 5, 40])
+    b = r.choice([(), (3,), (2, 2)])
+    a = numbers(g, b + (n, n), dtype)
+    hermitian = (a + np.conj(np.swapaxes(a, -1, -2))).astype(dtype)
+    yield "gpu.linalg.eigvalsh(h), gpu.linalg.eigh(h)", {"h": hermitian}, [np.linalg.eigvalsh(hermitian)] * 2
+    yield "(function() local w, v = gpu.linalg.eigh(h) return h:matmul(v) - v * w:unsqueeze(-2), " \
+          "v:transpose(-1, -2):conj():matmul(v) end)()", {"h": hermitian}, [
+        np.zeros_like(a), np.broadcast_to(np.eye(n, dtype=dtype), a.shape)]
+    for x in (a, a.real.copy(), np.tril(a.real)):
+        w = np.linalg.eigvals(x)
+        code = "(function() local w, v = gpu.linalg.eig(x) assert(w.dtype == v.dtype) " \
+               "return x:to(w.dtype):matmul(v) - v * w:unsqueeze(-2), w:sum(-1), (gpu.linalg.eigvals(x) ^ 2):sum(-1), w end)()"
+        yield code, {"x": x}, [np.zeros(x.shape), w.sum(-1), (w ** 2).sum(-1), None]
+        yield "gpu.array({gpu.linalg.eigvals(x).dtype == '%s'})" % w.dtype, {"x": x}, [np.array([True])]
+
+
+def rectangles(r, g, dtype):
+    b, m, n = r.choice([(), (3,), (2, 2)]), r.choice([1, 2, 5, 9, 40]), r.choice([1, 2, 5, 9])
+    u, _, vt = np.linalg.svd(numbers(g, b + (m, n), dtype), full_matrices=False)
+    a = ((u * np.arange(1, min(m, n) + 1)) @ vt).astype(dtype)
+    s = np.linalg.svd(a, compute_uv=False)
+    yield "gpu.linalg.svdvals(a), select(2, gpu.linalg.svd(a))", {"a": a}, [s, s]
+    for full, k in (("false", min(m, n)), ("true", m)):
+        yield "(function() local u, s, vt = gpu.linalg.svd(a, {full = %s}) local k = s.shape[#s.shape] " \
+              "return (u['..., 1:' .. k] * s:unsqueeze(-2)):matmul(vt:narrow(-2, 1, k)), " \
+              "u:transpose(-1, -2):conj():matmul(u) end)()" % full, {"a": a}, [
+            a, np.broadcast_to(np.eye(k, dtype=dtype), b + (k, k))]
+    yield "gpu.linalg.pinv(a), gpu.linalg.matrix_rank(a), gpu.linalg.cond(a)", {"a": a}, [
+        np.linalg.pinv(a), np.linalg.matrix_rank(a), np.linalg.cond(a)]
+    for order in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
+        text = {np.inf: "math.huge", -np.inf: "-math.huge"}.get(order, repr(order))
+        yield f"gpu.linalg.norm(a, {text}, {{-2, -1}})", {"a": a}, np.linalg.norm(a, order, (-2, -1))
+    one, right = a[(0,) * len(b)], numbers(g, (m, 2), dtype)
+    x, _, rank, s = np.linalg.lstsq(one, right, rcond=None)
+    yield "gpu.linalg.lstsq(a, b)", {"a": one, "b": right}, [x, (np.abs(right - one @ x) ** 2).sum(0), rank, s]
+
+
 def indexing(r, g, dtype):
     a, b = numbers(g, (9, 13), dtype), numbers(g, (4, 13), dtype)
     rows = np.array([3, 0, 8, 3])
@@ -116,7 +156,7 @@ def indexing(r, g, dtype):
         np.concatenate([a, b]), np.stack([a, a]), np.flip(a, 0), np.roll(a, 2, 1), np.tile(a, 2), a.reshape(13, 9).T]
 
 
-@pytest.mark.parametrize("kind", [elementwise, reductions, products, systems, indexing])
+@pytest.mark.parametrize("kind", [elementwise, reductions, products, systems, eigen, rectangles, indexing])
 @pytest.mark.parametrize("way", WAYS)
 def test_complex(tmp_path, way, kind):
     cases = []

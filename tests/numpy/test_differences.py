@@ -82,6 +82,8 @@ ROWS = {
         ('len(np.histogram(np.ones(2), 2, density=True))', '2'),
     'gpu.matmul of two vectors, and x:dot(y), are Lua numbers':
         ("type(np.ones(2, 'float32') @ np.ones(2, 'float32')).__name__", 'float32'),
+    'gpu.linalg.svd and qr give thin factors, full ones by {full = true}':
+        ('np.linalg.svd(np.ones((3, 2)))[0].shape[1]', '3'),
 }
 
 
