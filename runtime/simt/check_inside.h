@@ -92,6 +92,7 @@ struct span { /* a stretch of global memory that may be touched */
     _Atomic uint64_t *written; /* a bit for each byte of the allocation; NULL: all of it was written */
     uint64_t chunk;            /* what was touched last: check_race.c */
     struct line *lines;        /* of it; NULL: none yet */
+    uint64_t last[32];         /* where each warp was last */
 };
 struct released { /* a thread's last release: one with the same fence needs no other entry in the log */
     struct fence fence;
@@ -245,7 +246,7 @@ static inline bool is_opaque(const struct access *a)
 bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more);
 
 /* ---- check_shadow.c ---- */
-#define SHADOW_CHUNK 16 /* log of the bytes of global memory that share an array of lines */
+#define SHADOW_CHUNK 24 /* log of the bytes of global memory that share an array of lines */
 /* The lines of a chunk, which is counted from the start of global memory; NULL: no memory. */
 struct line *simt_shadow_lines(uint64_t chunk);
 /* Makes cells of at most 1 << log bytes: of a line of global memory; of `bytes` bytes of shared memory. */

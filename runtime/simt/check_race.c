@@ -378,6 +378,22 @@ static inline __attribute__((no_sanitize_thread)) bool is_quiet(const struct sim
     return (!w || !((w ^ me) & WHO_MASK)) && !((r ^ me) & WHO_MASK) && (r & WITHIN) >= seen;
 }
 
+/* A warp in a loop goes on by equal steps: what it will want next is fetched. */
+static inline void look_ahead(struct span *s, int warp, const uint64_t at[2])
+{
+    uint64_t step = at[0] - s->last[warp];
+    s->last[warp] = at[0];
+    for (unsigned h = 0; h < 2; h++) {
+        uint64_t next = at[h] + step;
+        if (next - s->low >= s->high - s->low) return;
+        struct line *lines = simt_shadow_lines((next - SIMT_GLOBAL_BASE) >> SHADOW_CHUNK);
+        if (!lines) return;
+        struct line *l = &lines[next % (1u << SHADOW_CHUNK) / LINE];
+        __builtin_prefetch(l, 1); /* it may lie in two lines of the cache */
+        __builtin_prefetch(&l->all[2], 1);
+    }
+}
+
 bool simt_race_lines(const struct warp *w, const struct insn *i, unsigned site, const uint64_t at[2])
 {
     struct block *b = w->worker->observed;
@@ -387,6 +403,7 @@ bool simt_race_lines(const struct warp *w, const struct insn *i, unsigned site, 
     record me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
     bool write = i->memory == MEMORY_STORE, ok = true;
     if (b->counters.used || w->worker->tallied || i->size != 4 || i->count != 1 || i->flags & F_WIDE) return false;
+    look_ahead(s, w->index, at);
     for (unsigned h = 0; ok && h < 2; h++, me += UINT64_C(16) << THREAD_AT) {
         uint64_t from = at[h] - s->low;
         if (at[h] % LINE || from >= room || room - from < LINE) return false;

@@ -1,13 +1,15 @@
 /* The shadow: lines of records for global and shared memory, made when they are touched first. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "runtime/memory.h"
 #include "runtime/simt/check_inside.h"
 
 #define PART_BITS 12 /* chunks that share an array of pointers */
-#define PARTS     65536
+#define PARTS     256
 #define CHUNKS    (1u << PART_BITS)
 #define LINES     ((1u << SHADOW_CHUNK) / LINE)
+#define HUGE_PAGE ((size_t)2 << 20)
 #define KEEP      ((size_t)256 << 20) /* shadows of this size are not kept for the next launch */
 
 struct chunk {
@@ -21,12 +23,20 @@ static _Atomic size_t shadow_bytes;
 static _Atomic(record *) retired; /* cells that are no longer in use; each begins with the next one's address */
 
 /* ---- lines ---- */
+/* A warp that goes down a column touches a page with every row. No harm where they are refused. */
+static void want_huge_pages(void *p, size_t bytes)
+{
+    size_t skip = -(uintptr_t)p % HUGE_PAGE;
+    if (bytes >= skip + HUGE_PAGE) madvise((char *)p + skip, (bytes - skip) / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+}
+
 static void *get_or_make(_Atomic(void *) *slot, size_t bytes)
 {
     void *p = atomic_load_explicit(slot, memory_order_acquire), *other = NULL;
     if (p) return p;
     p = rt_calloc(1, bytes);
     if (!p) return NULL;
+    want_huge_pages(p, bytes);
     if (atomic_compare_exchange_strong(slot, &other, p)) {
         atomic_fetch_add(&shadow_bytes, bytes);
         return p;
