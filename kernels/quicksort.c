@@ -11,25 +11,35 @@ bool kn_quick_available(void)
     return kn_host_loops() != &kn_loops_base;
 }
 
-#define TARGET  __attribute__((target("avx2,popcnt")))
-#define LOAD(p) _mm256_loadu_si256((const __m256i *)(p))
-#define ALWAYS  static inline __attribute__((always_inline))
+#define TARGET    __attribute__((target("avx2,popcnt")))
+#define LOAD(p)   _mm256_loadu_si256((const __m256i *)(p))
+#define MOST_ROWS 16 /* of a table, so many vectors are sorted in registers */
+#define ALWAYS    static inline __attribute__((always_inline))
 
-/* For each set of lanes, as bits: the numbers of the lanes that are not in it, then of those that are. */
-static uint8_t orders_32[256][8], orders_64[16][8];
+/* For each set of lanes, as bits: the numbers of the lanes that are in it, then of those that are not. */
+static uint32_t orders_32[256][8], orders_64[16][8];
 
 /* From 32 - k on: a mask of k bytes. */
 static const uint8_t edge[64] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
                                  255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
 
-static void fill_orders(uint8_t (*orders)[8], unsigned lanes, unsigned words)
+/* Batcher's network for 16 rows: pairs to be put in order. It begins with the one for 8. */
+static const uint8_t network[][2] = {
+    {0, 1},   {2, 3},   {0, 2},   {1, 3},   {1, 2},   {4, 5},   {6, 7},   {4, 6},  {5, 7},   {5, 6},   {0, 4},
+    {2, 6},   {2, 4},   {1, 5},   {3, 7},   {3, 5},   {1, 2},   {3, 4},   {5, 6},  {8, 9},   {10, 11}, {8, 10},
+    {9, 11},  {9, 10},  {12, 13}, {14, 15}, {12, 14}, {13, 15}, {13, 14}, {8, 12}, {10, 14}, {10, 12}, {9, 13},
+    {11, 15}, {11, 13}, {9, 10},  {11, 12}, {13, 14}, {0, 8},   {4, 12},  {4, 8},  {2, 10},  {6, 14},  {6, 10},
+    {2, 4},   {6, 8},   {10, 12}, {1, 9},   {5, 13},  {5, 9},   {3, 11},  {7, 15}, {7, 11},  {3, 5},   {7, 9},
+    {11, 13}, {1, 2},   {3, 4},   {5, 6},   {7, 8},   {9, 10},  {11, 12}, {13, 14}};
+
+static void fill_orders(uint32_t (*orders)[8], unsigned lanes, unsigned words)
 {
     for (unsigned set = 0; set < 1u << lanes; set++) {
         unsigned at = 0;
-        for (unsigned in = 0; in < 2; in++)
+        for (unsigned out = 0; out < 2; out++)
             for (unsigned i = 0; i < lanes; i++)
-                if ((set >> i & 1) == in)
-                    for (unsigned k = 0; k < words; k++) orders[set][at++] = (uint8_t)(i * words + k);
+                if ((set >> i & 1) != out)
+                    for (unsigned k = 0; k < words; k++) orders[set][at++] = i * words + k;
     }
 }
 
@@ -39,41 +49,95 @@ __attribute__((constructor)) static void make_orders(void)
     fill_orders(orders_64, 4, 2);
 }
 
-#define T                  uint32_t
-#define LANES              8
-#define NAME(x)            x##_32
-#define MIN(a, b)          _mm256_min_epu32(a, b)
-#define MAX(a, b)          _mm256_max_epu32(a, b)
-#define SPREAD(key)        _mm256_set1_epi32((int)(key))
-#define WIDE_ORDER(v)      (v)
-#define LOAD_ORDER(bytes)  _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(bytes)))
-#define PERMUTE(v, order)  _mm256_permutevar8x32_epi32(v, order)
-#define GREATER_BITS(v, p) (unsigned)(255 & ~_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(MAX(v, p), p))))
+#define T                uint32_t
+#define LANES            8
+#define NAME(x)          x##_32
+#define MIN(a, b)        _mm256_min_epu32(a, b)
+#define MAX(a, b)        _mm256_max_epu32(a, b)
+#define RANK(v)          (v)
+#define SPREAD(key)      _mm256_set1_epi32((int)(key))
+#define SMALL_BITS(v, p) (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(MAX(v, p), p)))
+
+/* Lane i gets lane i ^ other. */
+TARGET ALWAYS __m256i swap_lanes_32(__m256i v, const int other)
+{
+    if (other & 4) v = _mm256_permute4x64_epi64(v, 0x4e);
+    switch (other & 3) {
+    case 1: return _mm256_shuffle_epi32(v, 0xb1);
+    case 2: return _mm256_shuffle_epi32(v, 0x4e);
+    case 3: return _mm256_shuffle_epi32(v, 0x1b);
+    default: return v;
+    }
+}
+/* The lanes of b whose number has the bit, the others of a. */
+TARGET ALWAYS __m256i choose_lanes_32(__m256i a, __m256i b, const int bit)
+{
+    return bit == 1   ? _mm256_blend_epi32(a, b, 0xaa)
+           : bit == 2 ? _mm256_blend_epi32(a, b, 0xcc)
+                      : _mm256_blend_epi32(a, b, 0xf0);
+}
+/* Lane i of row j to lane j of row i, for 8 rows. */
+TARGET ALWAYS void transpose_32(__m256i *v)
+{
+    __m256i pairs[8], fours[8];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) { /* 2 i and 2 i + 1: lanes 0, 1 and 4, 5; 2, 3 and 6, 7 of rows 2 i and 2 i + 1 */
+        pairs[2 * i] = _mm256_unpacklo_epi32(v[2 * i], v[2 * i + 1]);
+        pairs[2 * i + 1] = _mm256_unpackhi_epi32(v[2 * i], v[2 * i + 1]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) { /* lanes i and i + 4 of rows 0 to 3, then of rows 4 to 7 */
+        const int low = i / 2, rows = 4 * (i % 2);
+        fours[2 * low + rows] = _mm256_unpacklo_epi64(pairs[low + rows], pairs[low + rows + 2]);
+        fours[2 * low + rows + 1] = _mm256_unpackhi_epi64(pairs[low + rows], pairs[low + rows + 2]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        v[i] = _mm256_permute2x128_si256(fours[i], fours[i + 4], 0x20);
+        v[i + 4] = _mm256_permute2x128_si256(fours[i], fours[i + 4], 0x31);
+    }
+}
 #include "kernels/quicksort_body.h"
 
-/* There is only a signed comparison of 64 bits. */
-TARGET ALWAYS __m256i greater_64(__m256i a, __m256i b)
+/* There is only a signed comparison of 64 bits: keys in registers have their top bit turned. */
+TARGET ALWAYS __m256i turned_64(__m256i v)
 {
-    const __m256i top = _mm256_set1_epi64x(INT64_MIN);
-    return _mm256_cmpgt_epi64(_mm256_xor_si256(a, top), _mm256_xor_si256(b, top));
-}
-/* Numbers of lanes of 64 bits as numbers of their halves. */
-TARGET ALWAYS __m256i halves_64(__m256i lanes)
-{
-    __m256i twice = _mm256_add_epi64(lanes, lanes);
-    return _mm256_or_si256(twice, _mm256_slli_epi64(_mm256_add_epi64(twice, _mm256_set1_epi64x(1)), 32));
+    return _mm256_xor_si256(v, _mm256_set1_epi64x(INT64_MIN));
 }
 
-#define T                  uint64_t
-#define LANES              4
-#define NAME(x)            x##_64
-#define MIN(a, b)          _mm256_blendv_epi8(a, b, greater_64(a, b))
-#define MAX(a, b)          _mm256_blendv_epi8(b, a, greater_64(a, b))
-#define SPREAD(key)        _mm256_set1_epi64x((long long)(key))
-#define WIDE_ORDER(v)      halves_64(v)
-#define LOAD_ORDER(bytes)  _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(bytes)))
-#define PERMUTE(v, order)  _mm256_permutevar8x32_epi32(v, order)
-#define GREATER_BITS(v, p) (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(greater_64(v, p)))
+#define T                uint64_t
+#define LANES            4
+#define NAME(x)          x##_64
+#define MIN(a, b)        _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b))
+#define MAX(a, b)        _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b))
+#define RANK(v)          turned_64(v)
+#define SPREAD(key)      _mm256_set1_epi64x((long long)(key))
+#define SMALL_BITS(v, p) (15U ^ (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(v, p))))
+
+TARGET ALWAYS __m256i swap_lanes_64(__m256i v, const int other)
+{
+    return other == 1   ? _mm256_shuffle_epi32(v, 0x4e)
+           : other == 2 ? _mm256_permute4x64_epi64(v, 0x4e)
+                        : _mm256_permute4x64_epi64(v, 0x1b);
+}
+TARGET ALWAYS __m256i choose_lanes_64(__m256i a, __m256i b, const int bit)
+{
+    return bit == 1 ? _mm256_blend_epi32(a, b, 0xcc) : _mm256_blend_epi32(a, b, 0xf0);
+}
+TARGET ALWAYS void transpose_64(__m256i *v)
+{
+    __m256i pairs[4];
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) { /* lanes 0 and 2, 1 and 3 of rows 2 i and 2 i + 1 */
+        pairs[i] = _mm256_unpacklo_epi64(v[2 * i], v[2 * i + 1]);
+        pairs[i + 2] = _mm256_unpackhi_epi64(v[2 * i], v[2 * i + 1]);
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
+        v[i] = _mm256_permute2x128_si256(pairs[2 * i], pairs[2 * i + 1], 0x20);
+        v[i + 2] = _mm256_permute2x128_si256(pairs[2 * i], pairs[2 * i + 1], 0x31);
+    }
+}
 #include "kernels/quicksort_body.h"
 
 static int depth_of(size_t n)

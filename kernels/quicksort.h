@@ -14,7 +14,7 @@ void kn_quick_sort_32(uint32_t *a, size_t n);
 void kn_quick_sort_64(uint64_t *a, size_t n);
 /* Moves smaller ones to the front and returns how many; both parts can then be sorted for themselves. 0 or n is
  * possible: nothing is known then. n is more than KN_QUICK_FEW. */
-#define KN_QUICK_FEW 64
+#define KN_QUICK_FEW 128
 size_t kn_quick_split_32(uint32_t *a, size_t n);
 size_t kn_quick_split_64(uint64_t *a, size_t n);
 

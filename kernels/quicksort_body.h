@@ -1,169 +1,173 @@
 /* The text of kernels/quicksort.c for one width of keys: T, LANES in a vector, NAME(x), and from the vectors'
- * operations of that width MIN, MAX, GREATER_BITS(v, pivot) (one bit a lane), LOAD_ORDER(bytes) (a permutation from
- * LANES bytes) and PERMUTE(v, order). */
+ * operations of that width MIN, MAX, RANK(v) (what these compare, from keys and back), SPREAD(key), SMALL_BITS(v,
+ * pivot) of ranks (one bit a lane), orders, swap_lanes, choose_lanes, transpose.
+ *
+ * Few keys are sorted as a table of `rows` vectors: every column for itself, then neighbouring columns together, as
+ * bitonic networks do it. So most steps are between whole vectors. */
 
 /* Lane i of v with lane i ^ other: the lanes that have `bit` in their number keep the greater one. */
-TARGET static inline __m256i NAME(exchange)(__m256i v, int other, int bit)
+TARGET ALWAYS __m256i NAME(exchange)(__m256i v, const int other, const int bit)
 {
-    T from[LANES], greater[LANES];
-    for (int i = 0; i < LANES; i++) {
-        from[i] = (T)(i ^ other);
-        greater[i] = i & bit ? (T) ~(T)0 : 0;
+    __m256i w = NAME(swap_lanes)(v, other);
+    return NAME(choose_lanes)(MIN(v, w), MAX(v, w), bit);
+}
+
+TARGET ALWAYS void NAME(compare)(__m256i *v, int i, int j)
+{
+    __m256i a = v[i], b = v[j];
+    v[i] = MIN(a, b);
+    v[j] = MAX(a, b);
+}
+
+/* Sorted neighbours of `columns` columns each to one. */
+TARGET ALWAYS void NAME(merge_columns)(__m256i *v, const int rows, const int columns)
+{
+    const int mirror = 2 * columns - 1;
+    if (rows == 1) v[0] = NAME(exchange)(v[0], mirror, columns);
+#pragma GCC unroll 8
+    for (int i = 0; i < rows / 2; i++) {
+        __m256i a = v[i], b = NAME(swap_lanes)(v[rows - 1 - i], mirror), low = MIN(a, b), high = MAX(a, b);
+        v[i] = NAME(choose_lanes)(low, high, columns);
+        v[rows - 1 - i] = NAME(swap_lanes)(NAME(choose_lanes)(high, low, columns), mirror);
     }
-    __m256i w = PERMUTE(v, WIDE_ORDER(_mm256_loadu_si256((const __m256i *)from)));
-    return _mm256_blendv_epi8(MIN(v, w), MAX(v, w), _mm256_loadu_si256((const __m256i *)greater));
-}
-
-/* A vector that rises and then falls, or the other way round, in order. */
-TARGET static inline __m256i NAME(merge_lanes)(__m256i v)
-{
-#pragma GCC unroll 8
-    for (int d = LANES / 2; d > 0; d /= 2) v = NAME(exchange)(v, d, d);
-    return v;
-}
-
-TARGET static inline __m256i NAME(sort_lanes)(__m256i v)
-{
-#pragma GCC unroll 8
-    for (int size = 2; size <= LANES; size *= 2) {
-        v = NAME(exchange)(v, size - 1, size / 2);
-#pragma GCC unroll 8
-        for (int d = size / 4; d > 0; d /= 2) v = NAME(exchange)(v, d, d);
-    }
-    return v;
-}
-
-TARGET static inline __m256i NAME(reversed)(__m256i v)
-{
-    T from[LANES];
-    for (int i = 0; i < LANES; i++) from[i] = (T)(LANES - 1 - i);
-    return PERMUTE(v, WIDE_ORDER(_mm256_loadu_si256((const __m256i *)from)));
-}
-
-/* Neighbouring sorted runs of k vectors to one, for all pairs of them among `count` vectors. */
-TARGET ALWAYS void NAME(merge_runs)(__m256i *v, const int count, const int k)
-{
-#pragma GCC unroll 8
-    for (int at = 0; at < count; at += 2 * k) {
-#pragma GCC unroll 8
-        for (int i = 0; i < k; i++) {
-            __m256i a = v[at + i], b = NAME(reversed)(v[at + 2 * k - 1 - i]);
-            v[at + i] = MIN(a, b);
-            v[at + 2 * k - 1 - i] = MAX(a, b);
-        }
-#pragma GCC unroll 8
-        for (int d = k / 2; d > 0; d /= 2)
+#pragma GCC unroll 2
+    for (int d = columns / 2; d > 0; d /= 2)
 #pragma GCC unroll 16
-            for (int i = 0; i < 2 * k; i++) {
-                if (i & d) continue;
-                __m256i a = v[at + i], b = v[at + i + d];
-                v[at + i] = MIN(a, b);
-                v[at + i + d] = MAX(a, b);
-            }
-    }
-#pragma GCC unroll 8
-    for (int i = 0; i < count; i++) v[i] = NAME(merge_lanes)(v[i]);
+        for (int i = 0; i < rows; i++) v[i] = NAME(exchange)(v[i], d, d);
+#pragma GCC unroll 4
+    for (int d = rows / 2; d > 0; d /= 2)
+#pragma GCC unroll 16
+        for (int i = 0; i < rows; i++)
+            if (!(i & d)) NAME(compare)(v, i, i + d);
 }
 
-/* n is at most count * LANES; what is missing is the greatest key, which stays last. */
-TARGET ALWAYS void NAME(sort_vectors)(T *a, size_t n, const int count)
+TARGET ALWAYS void NAME(sort_each_column)(__m256i *v, const int rows)
 {
-    __m256i v[8];
-    size_t full = n / LANES;
-    __m256i there = LOAD(edge + 32 - n % LANES * sizeof *a), none = _mm256_set1_epi32(-1);
-#pragma GCC unroll 8
-    for (size_t i = 0; i < (size_t)count; i++) {
-        v[i] = none;
-        if (i < full)
-            v[i] = LOAD(a + i * LANES);
-        else if (i == full)
-            v[i] = _mm256_or_si256(_mm256_maskload_epi32((const int *)(a + i * LANES), there),
-                                   _mm256_xor_si256(there, none));
-        v[i] = NAME(sort_lanes)(v[i]);
+    const int count = rows == 16 ? 63 : rows == 8 ? 19 : 0;
+#pragma GCC unroll 64
+    for (int i = 0; i < count; i++) NAME(compare)(v, network[i][0], network[i][1]);
+}
+
+TARGET ALWAYS void NAME(sort_rows)(__m256i *v, const int rows)
+{
+    if (rows > 1) NAME(sort_each_column)(v, rows);
+#pragma GCC unroll 3
+    for (int columns = 1; columns < LANES; columns *= 2) NAME(merge_columns)(v, rows, columns);
+}
+
+/* LANES keys at most. What is missing is the greatest key, which stays last. */
+TARGET static void NAME(sort_vector)(T *a, size_t n)
+{
+    __m256i there = LOAD(edge + 32 - n * sizeof *a), none = _mm256_set1_epi32(-1);
+    __m256i v = RANK(_mm256_or_si256(_mm256_maskload_epi32((const int *)a, there), _mm256_xor_si256(there, none)));
+    NAME(sort_rows)(&v, 1);
+    _mm256_maskstore_epi32((int *)a, there, RANK(v));
+}
+
+/* From least * LANES to rows * LANES keys. The vectors that may be behind the end are the last one in its stead, less
+ * what is in the vector before: this takes no jumps. */
+TARGET ALWAYS void NAME(sort_table)(T *a, size_t n, const int least, const int rows)
+{
+    __m256i v[MOST_ROWS];
+    T sorted[MOST_ROWS * LANES];
+    const int end = (int)n - LANES;
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; i++) {
+        int at = i * LANES < end ? i * LANES : end;
+        int twice = i * LANES - at < LANES ? i * LANES - at : LANES;
+        v[i] = LOAD(a + at);
+        if (i >= least) v[i] = _mm256_or_si256(v[i], LOAD(edge + 32 - (size_t)twice * sizeof *a));
+        v[i] = RANK(v[i]);
     }
-    if (count > 1) NAME(merge_runs)(v, count, 1);
-    if (count > 2) NAME(merge_runs)(v, count, 2);
-    if (count > 4) NAME(merge_runs)(v, count, 4);
-#pragma GCC unroll 8
-    for (size_t i = 0; i < (size_t)count; i++) {
-        if (i < full)
-            _mm256_storeu_si256((__m256i *)(a + i * LANES), v[i]);
-        else if (i == full)
-            _mm256_maskstore_epi32((int *)(a + i * LANES), there, v[i]);
+    NAME(sort_rows)(v, rows);
+#pragma GCC unroll 4
+    for (int i = 0; i < rows; i += LANES) NAME(transpose)(v + i);
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; i++) { /* every transposed table has a part of each column */
+        __m256i w = RANK(v[i % (rows / LANES) * LANES + i / (rows / LANES)]);
+        if (i < least) _mm256_storeu_si256((__m256i *)(a + i * LANES), w);
+        if (i + 1 >= least) _mm256_storeu_si256((__m256i *)(sorted + i * LANES), w);
+    }
+#pragma GCC unroll 16
+    for (int i = least; i < rows; i++) {
+        int at = i * LANES < end ? i * LANES : end;
+        _mm256_storeu_si256((__m256i *)(a + at), LOAD(sorted + at));
     }
 }
 
 TARGET static void NAME(sort_few)(T *a, size_t n)
 {
     if (n <= LANES)
-        NAME(sort_vectors)(a, n, 1);
-    else if (n <= 2 * LANES)
-        NAME(sort_vectors)(a, n, 2);
-    else if (n <= 4 * LANES)
-        NAME(sort_vectors)(a, n, 4);
+        NAME(sort_vector)(a, n);
+    else if (n <= 8 * LANES)
+        NAME(sort_table)(a, n, 0, 8);
     else
-        NAME(sort_vectors)(a, n, 8);
+        NAME(sort_table)(a, n, 8, MOST_ROWS);
 }
 
 /* One vector, its small keys first and its great ones last, is written whole at both ends; what is wrong there is
  * written over later. */
 #define PART(v)                                                                                                        \
     do {                                                                                                               \
-        unsigned greater = GREATER_BITS(v, pivot);                                                                     \
-        __m256i w = PERMUTE(v, LOAD_ORDER(NAME(orders)[greater]));                                                     \
-        int great_count = __builtin_popcount(greater);                                                                 \
+        unsigned small = SMALL_BITS(RANK(v), pivot);                                                                   \
+        __m256i w = _mm256_permutevar8x32_epi32(v, LOAD(NAME(orders)[small]));                                         \
         _mm256_storeu_si256((__m256i *)left, w);                                                                       \
-        _mm256_storeu_si256((__m256i *)(right - LANES), w);                                                            \
-        left += LANES - great_count;                                                                                   \
-        right -= great_count;                                                                                          \
+        room -= LANES;                                                                                                 \
+        _mm256_storeu_si256((__m256i *)(left + room), w);                                                              \
+        left += __builtin_popcount(small);                                                                             \
     } while (0)
-#define SIDE (4 * LANES) /* so many keys are read from one side at a time */
+#define SIDE (8 * LANES) /* so many keys are read from one side at a time */
 
 /* What is up to the pivot to the front; returns how many that are. n is 2 * SIDE at least. As many keys are held aside
  * from each end, and always those at the side with less room are read next, so there is room for them at both. */
 TARGET static size_t NAME(partition)(T *a, size_t n, T pivot_key)
 {
-    __m256i pivot = SPREAD(pivot_key);
+    __m256i pivot = RANK(SPREAD(pivot_key));
     T held[3 * SIDE], *from = a + SIDE, *to = a + n - SIDE; /* not read yet: from..to */
-    T *left = a, *right = a + n;                            /* not written yet: left..from and to..right */
+    T *left = a;                                            /* not written yet: left..from and to..left + room */
+    size_t room = n;
     memcpy(held, a, SIDE * sizeof *a);
     memcpy(held + SIDE, to, SIDE * sizeof *a);
     while (to - from >= SIDE) {
-        const ptrdiff_t front = -(ptrdiff_t)(from - left <= right - to); /* a mask: no jump could foretell it */
+        const ptrdiff_t front = -(ptrdiff_t)(from - left <= SIDE); /* a mask: no jump could foretell it */
         const T *at = to - SIDE + ((from - to + SIDE) & front);
         from += SIDE & front;
         to -= SIDE & ~front;
-        __m256i v0 = LOAD(at), v1 = LOAD(at + LANES), v2 = LOAD(at + 2 * LANES), v3 = LOAD(at + 3 * LANES);
-        PART(v0);
-        PART(v1);
-        PART(v2);
-        PART(v3);
+        __m256i v[8];
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) v[i] = LOAD(at + i * LANES);
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) PART(v[i]);
     }
-    size_t count = 2 * SIDE + (size_t)(to - from), i = 0;
     memcpy(held + 2 * SIDE, from, SIDE * sizeof *a); /* more than is needed, and there is as much */
-    for (; i + 2 * LANES <= count; i += LANES) {
+    size_t i = 0;
+    for (; room >= 2 * LANES; i += LANES) {
         __m256i v = LOAD(held + i);
         PART(v);
     }
-    for (; i < count; i++) { /* at both ends, one of which moves on */
+    for (; room > 0; i++) { /* at both ends, one of which moves on */
         bool small = held[i] <= pivot_key;
-        *left = right[-1] = held[i];
+        room--;
+        *left = left[room] = held[i];
         left += small;
-        right -= !small;
     }
     return (size_t)(left - a);
 }
 #undef PART
 #undef SIDE
 
-/* The middle one of some keys from all over. */
+/* About the middle one: of the lanes' middle ones among 8 vectors from all over. */
 TARGET static T NAME(choose)(const T *a, size_t n)
 {
-    T some[8 * LANES];
-    size_t count = n < 4096 ? LANES : 8 * LANES;
-    for (size_t i = 0; i < count; i++) some[i] = a[n / count * i + n / count * (i * 7 % count) / count];
-    NAME(sort_few)(some, count);
-    return some[count / 2 - 1];
+    __m256i v[8];
+    const size_t step = (n - LANES) / 7;
+    T middle[LANES];
+#pragma GCC unroll 8
+    for (size_t i = 0; i < 8; i++) v[i] = RANK(LOAD(a + i * step));
+    NAME(sort_each_column)(v, 8);
+    NAME(sort_rows)(v + 3, 1);
+    _mm256_storeu_si256((__m256i *)middle, RANK(v[3]));
+    return middle[LANES / 2 - 1];
 }
 
 TARGET static void NAME(sift)(T *a, size_t n, size_t i)
@@ -191,7 +195,7 @@ TARGET static void NAME(heap_sort)(T *a, size_t n)
 
 TARGET static void NAME(sort)(T *a, size_t n, int depth)
 {
-    while (n > 8 * LANES) {
+    while (n > MOST_ROWS * LANES) {
         if (depth-- == 0) {
             NAME(heap_sort)(a, n);
             return;
@@ -218,8 +222,6 @@ TARGET static void NAME(sort)(T *a, size_t n, int depth)
 #undef NAME
 #undef MIN
 #undef MAX
+#undef RANK
 #undef SPREAD
-#undef GREATER_BITS
-#undef WIDE_ORDER
-#undef LOAD_ORDER
-#undef PERMUTE
+#undef SMALL_BITS

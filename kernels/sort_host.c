@@ -358,16 +358,19 @@ static void part_piece(void *context, size_t begin, size_t end, int worker)
 {
     const struct parts *p = context;
     (void)worker;
-    for (size_t i = begin; i < end && !rt_interrupted(); i++)
-        sort_serial(p->j, p->j->records + p->begins[i] * p->j->record_bytes, p->begins[i],
-                    p->begins[i + 1] - p->begins[i]);
+    for (size_t i = begin; i < end && !rt_interrupted(); i++) {
+        size_t first = p->begins[i], last = p->begins[i + 1];
+        quick_sort(p->j, p->j->records + first * p->j->record_bytes, first, last - first);
+        if (!p->j->s->places) write_results(p->j, p->j->row_number, p->j->records, first, last);
+    }
 }
 
+/* Sorts the row and, where all of it is wanted, writes it: a part is small enough to be in the cache still. */
 static void sort_parts(const struct job *j, size_t n)
 {
     struct parts p = {.j = j};
     size_t count = 1;
-    while (rt_thread_count() > 1 && count < 8 * (size_t)rt_thread_count() && count < 1 << ROUNDS) count *= 2;
+    while (count < 1 << ROUNDS && (n / count > PIECE || count < 8 * (size_t)rt_thread_count())) count *= 2;
     p.begins[count] = n;
     for (p.step = count; p.step > 1 && !rt_interrupted(); p.step /= 2)
         rt_parallel_for(count / p.step, 1, split_piece, &p);
@@ -399,7 +402,7 @@ static void sort_long(struct job *j, int64_t r, struct slices *s)
     if (rt_interrupted()) return;
     if (j->s->places)
         write_wanted(j, r, j->records);
-    else
+    else if (!j->quick)
         rt_parallel_for(s->n, PIECE, write_piece, j);
 }
 

@@ -112,20 +112,25 @@ static int compare_64(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* All lengths that are sorted in registers, and longer ones; few and many different keys, the greatest among them. */
+#define MOST 4097
+/* All lengths that are sorted in registers, and longer ones; few and many different keys, the greatest among them, and
+ * keys that rise or fall already. */
 TEST(sort_in_place_by_vectors)
 {
     static const uint32_t masks[] = {0xffffffff, 0xff, 3, 0};
-    static uint32_t a[3000], want_a[3000];
-    static uint64_t b[3000], want_b[3000];
+    static uint32_t a[MOST], want_a[MOST];
+    static uint64_t b[MOST], want_b[MOST];
     uint32_t state = 5;
     if (!kn_quick_available()) SKIP("the processor has no AVX2");
-    for (size_t n = 0; n <= 3000; n += n < 300 ? 1 : 900)
-        for (int m = 0; m < 4; m++) {
+    for (size_t n = 0; n <= MOST; n += n < 300 ? 1 : n < 4095 ? 759 : 1)
+        for (int m = 0; m < 6; m++) {
             for (size_t i = 0; i < n; i++) {
                 uint32_t bits = random_bits(&state) * 2654435761u;
-                a[i] = want_a[i] = bits & 64 ? bits & masks[m] : ~(bits & masks[m]);
-                b[i] = want_b[i] = (uint64_t)a[i] << 32 | (bits >> 7 & masks[m]);
+                a[i] = (uint32_t)(m == 4 ? i : n - i);
+                if (m < 4) a[i] = bits & 64 ? bits & masks[m] : ~(bits & masks[m]);
+                b[i] = (uint64_t)a[i] << 32 | (m < 4 ? bits >> 7 & masks[m] : 0);
+                want_a[i] = a[i];
+                want_b[i] = b[i];
             }
             qsort(want_a, n, sizeof *a, compare_32);
             qsort(want_b, n, sizeof *b, compare_64);
