@@ -131,6 +131,7 @@
     KN_FN T pow_##S(T a, T b) { return b == 2 ? a * a : pow(a, b); }                                                   \
     KN_FN T modulus_##S(T a) { return fabs(a); }                                                                       \
     KN_FN T conj_##S(T a) { return a; }                                                                                \
+    KN_FN T sign_##S(T a) { return a != a ? a : (T)((a > 0) - (a < 0)); }                                              \
     KN_FN int isinf_##S(T a) { return (a == a) & (a - a != 0); }
 
 /* T has parts of type R. */
@@ -143,6 +144,29 @@
         return (x == x) & (x - x != 0) ? x : (y == y) & (y - y != 0) ? y : size;                                       \
     }                                                                                                                  \
     KN_FN T conj_##S(T a) { return make_##S(creal(a), -cimag(a)); }                                                    \
+    KN_FN T rint_##S(T a) { return make_##S(rint((R)creal(a)), rint((R)cimag(a))); }                                   \
+    KN_FN T scaled_##S(T a, R by) { return make_##S(creal(a) * by, cimag(a) * by); }                                   \
+    KN_FN T log2_##S(T a) { return scaled_##S(log(a), (R)1.44269504088896340736); }                                    \
+    KN_FN T log10_##S(T a) { return scaled_##S(log(a), (R)0.43429448190325182765); }                                   \
+    KN_FN T exp2_##S(T a) { return exp(scaled_##S(a, (R)0.69314718055994530942)); }                                    \
+    KN_FN T expm1_##S(T a)                                                                                             \
+    {                                                                                                                  \
+        const R x = creal(a), y = cimag(a), half = sin(y / 2);                                                         \
+        return make_##S(expm1(x) * cos(y) - 2 * half * half, exp(x) * sin(y));                                         \
+    }                                                                                                                  \
+    KN_FN T log1p_##S(T a)                                                                                             \
+    {                                                                                                                  \
+        const R x = creal(a), y = cimag(a);                                                                            \
+        if (!(fabs(x) < (R)0.5 && fabs(y) < (R)0.5)) return log(a + (R)1);                                             \
+        return make_##S(log1p(x * (2 + x) + y * y) / 2, atan2(y, 1 + x));                                              \
+    }                                                                                                                  \
+    KN_FN T sign_##S(T a)                                                                                              \
+    {                                                                                                                  \
+        const R x = creal(a), y = cimag(a), size = modulus_##S(a);                                                     \
+        const R wide = (x - x != 0) & (x == x), high = (y - y != 0) & (y == y); /* infinite parts */                   \
+        if (wide != high) return make_##S(wide * (x < 0 ? -1 : 1), high * (y < 0 ? -1 : 1));                           \
+        return size == 0 ? a : make_##S(x / size, y / size);                                                           \
+    }                                                                                                                  \
     KN_FN int isinf_##S(T a)                                                                                          \
     {                                                                                                                  \
         const R x = creal(a), y = cimag(a);                                                                            \

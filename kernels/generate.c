@@ -59,7 +59,8 @@ static const char prelude[] =
         float,
         unsigned int) "\n" FLOATING_TEXT(double,
                                          unsigned long long) "\n"
-                                                             "#define exp_ exp\n#define log_ log\n"
+                                                             "#define exp_ exp\n#define log_ log\n#define exp2_ exp2\n#define expm1_ expm1\n#define log2_ log2\n#define log10_ log10\n"
+                                                             "#define log1p_ log1p\n#define rint_ rint\n"
                                                              "static __device__ inline float lgamma_(float a) { return lgammaf(a); }\n"
                                                              "static __device__ inline double lgamma_(double a) { return lgamma(a); }\n"
                                                              "static __device__ inline float largest_(float) { return 0x1.fffffep127f; }\n"

@@ -11,7 +11,7 @@ from test_linalg import LUNARRAY, WAYS, compare
 SHAPES = [(), (0,), (1,), (7,), (4097,), (3, 0), (5, 13), (2, 3, 11)]
 DTYPES = [np.complex64, np.complex128]
 UNARY = ["conj", "sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
-         "atanh", "square", "reciprocal", "abs", "angle"]
+         "atanh", "square", "reciprocal", "abs", "angle", "sign", "round", "exp2", "expm1", "log2", "log10", "log1p"]
 NUMPY = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
          "atanh": np.arctanh}
 BINARY = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}

@@ -33,6 +33,8 @@ static double distance_allowed(enum kn_op op)
     case KN_GAMMA: return 40;
     case KN_POW: return 12;
     case KN_FMOD:
+    case KN_REMAINDER:
+    case KN_LOGB:
     case KN_SQRT:
     case KN_RSQRT:
     case KN_FLOOR:

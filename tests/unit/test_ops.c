@@ -141,6 +141,8 @@ static long double reference_float(enum kn_op op, long double a, long double b, 
     case KN_SQUARE: return a * a;
     case KN_RECIPROCAL: return 1 / a;
     case KN_FMOD: return fmodl(a, b);
+    case KN_REMAINDER: return remainderl(a, b);
+    case KN_FDIM: return fdiml(a, b);
     case KN_HYPOT: return hypotl(a, b);
     case KN_MINIMUM: return isnan(a) || isnan(b) ? NAN : fminl(a, b);
     case KN_MAXIMUM: return isnan(a) || isnan(b) ? NAN : fmaxl(a, b);
@@ -185,6 +187,7 @@ static long double reference_float(enum kn_op op, long double a, long double b, 
     case KN_LOG2: return log2l(a);
     case KN_LOG10: return log10l(a);
     case KN_LOG1P: return log1pl(a);
+    case KN_LOGB: return logbl(a);
     case KN_SIN: return sinl(a);
     case KN_COS: return cosl(a);
     case KN_TAN: return tanl(a);
