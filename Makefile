@@ -116,11 +116,14 @@ $(BUILD)/tests/driver/%: tests/driver/%.c $(BUILD)/driver/libcuda.so.1
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< -L$(BUILD)/driver -lcuda $(NVRTC) \
 	  -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../driver',-rpath,$(abspath $(dir $(NVRTC))) -lm
-# Stands in for cuBLAS where there is no GPU.
-$(BUILD)/tests/driver/libcublas.so.13: tests/driver/cublas.c $(BUILD)/driver/libcuda.so.1
+# Stand in for cuBLAS and cuSOLVER where there is no GPU.
+STAND_INS := $(BUILD)/tests/driver/libcublas.so.13 $(BUILD)/tests/driver/libcusolver.so.12
+$(BUILD)/tests/driver/libcublas.so.13: tests/driver/cublas.c
+$(BUILD)/tests/driver/libcusolver.so.12: tests/driver/cusolver.c
+$(STAND_INS): $(BUILD)/driver/libcuda.so.1
 	@mkdir -p $(@D)
 	$(call say,LD)
-	$(Q)$(CC) $(ALL_CFLAGS) -shared -o $@ $< -L$(BUILD)/driver -lcuda
+	$(Q)$(CC) $(ALL_CFLAGS) -shared -o $@ $(filter %.c,$^) -L$(BUILD)/driver -lcuda -ldl
 $(BUILD)/tests/bench/%: tests/bench/%.c $(LIBOBJ)
 	@mkdir -p $(@D)
 	$(call say,LD)
@@ -208,7 +211,7 @@ test: test-deps
 	@$(MAKE) test-build
 	@$(PYTHON) tests/run.py --build $(BUILD) $(if $(T),--only '$(T)')
 test-build: all drivers $(UNIT) $(FUZZ)
-drivers: $(DRIVER) $(BUILD)/tests/driver/libcublas.so.13
+drivers: $(DRIVER) $(STAND_INS)
 .PHONY: test-build drivers
 test-all: test-deps
 	@$(MAKE) test-build

@@ -181,20 +181,16 @@ static int inverse(struct kn_matrix *m)
     return info;
 }
 
-/* The product of the pivots, its exponent kept apart so that nothing overflows in between. */
-static int determinant(struct kn_matrix *m)
+/* The product's exponent is kept apart so that nothing overflows in between. */
+void kn_lapack_determinant(const struct kn_lapack *l, const char *diagonal, size_t step, const int *pivots,
+                           char *const *out)
 {
-    const struct kn_lapack *l = m->l;
-    int n = l->rows, ld = at_least_1(n), info = 0, part;
+    const struct kn_matrix m = {.l = l};
+    int part;
     double re = 1, im = 0, logarithm = 0, exponent = 0;
-    if (asks(m)) {
-        note(m, 0, 0, (size_t)n);
-        return 0;
-    }
-    ((getrf *)l->routine[0])(&n, &n, m->a, &ld, m->ints, &info);
-    for (int i = 0; i < n; i++) {
-        struct rt_complex pivot = complex_number(m, m->a, (size_t)i * (size_t)(n + 1));
-        double sign = m->ints[i] == i + 1 ? 1 : -1, x = l->complex ? re * pivot.re - im * pivot.im : re * pivot.re;
+    for (int i = 0; i < l->rows; i++) {
+        struct rt_complex pivot = complex_number(&m, diagonal, (size_t)i * step);
+        double sign = pivots[i] == i + 1 ? 1 : -1, x = l->complex ? re * pivot.re - im * pivot.im : re * pivot.re;
         im = l->complex ? sign * (re * pivot.im + im * pivot.re) : 0;
         re = sign * x;
         double greater = fmax(fabs(re), fabs(im));
@@ -208,9 +204,21 @@ static int determinant(struct kn_matrix *m)
     }
     int limited = (int)(exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : exponent);
     double size = hypot(re, im);
-    set_complex(m, m->out[0], 0, ldexp(re, limited), ldexp(im, limited));
-    set_complex(m, m->out[1], 0, size == 0 ? 0 : isinf(re) ? copysign(1, re) : re / size, size == 0 ? 0 : im / size);
-    rt_store_double(rt_real_of(dtype_of(m)), m->out[2], logarithm);
+    set_complex(&m, out[0], 0, ldexp(re, limited), ldexp(im, limited));
+    set_complex(&m, out[1], 0, size == 0 ? 0 : isinf(re) ? copysign(1, re) : re / size, size == 0 ? 0 : im / size);
+    rt_store_double(rt_real_of(dtype_of(&m)), out[2], logarithm);
+}
+
+static int determinant(struct kn_matrix *m)
+{
+    const struct kn_lapack *l = m->l;
+    int n = l->rows, ld = at_least_1(n), info = 0;
+    if (asks(m)) {
+        note(m, 0, 0, (size_t)n);
+        return 0;
+    }
+    ((getrf *)l->routine[0])(&n, &n, m->a, &ld, m->ints, &info);
+    kn_lapack_determinant(l, m->a, (size_t)n + 1, m->ints, m->out);
     return 0;
 }
 

@@ -33,5 +33,17 @@ enum { KN_NOT_FINITE = -1001 };
 extern const char *const kn_lapack_routines[KN_FACTORING_COUNT][KN_ROUTINES];
 /* 0, or why there is no result. */
 int kn_lapack_run(struct kn_matrix *m);
+/* From the LU factors of a matrix: the diagonal, its elements `step` apart, and the exchanged rows (from 1). Writes the
+ * determinant, its sign and the logarithm of its absolute value. */
+void kn_lapack_determinant(const struct kn_lapack *l, const char *diagonal, size_t step, const int *pivots,
+                           char *const *out);
+
+/* cuSOLVER, where it is there (linalg_cusolver.c): whether such matrices on the device are for it, and then all of a
+ * batch. a, b and out are on the device, matrices column by column, those of an SVD of wide ones row by row; the
+ * results of DET are on the host. a and b are overwritten or exchanged with a result. False where it can't do it: all
+ * of them are then of no use. */
+bool kn_cusolver_takes(const struct kn_lapack *l, const struct rt_device *d);
+bool kn_cusolver_run(const struct kn_lapack *l, int64_t count, struct rt_array *a, struct rt_array *b,
+                     struct rt_array *out);
 
 #endif

@@ -22,9 +22,10 @@ static const struct {
 /* A batch on its way. */
 struct batch {
     struct kn_lapack l;
-    int ndim; /* of the batch axes */
+    bool row_by_row; /* the matrices and results are, else column by column */
+    int ndim;        /* of the batch axes */
     int64_t shape[RT_MAX_DIMS], count;
-    struct rt_array a, b, out[KN_FACTORS]; /* on the host, matrices column by column */
+    struct rt_array a, b, out[KN_FACTORS]; /* where they are worked on: on the host, or on the GPU */
     size_t numbers, more, ints;            /* that one matrix takes */
     bool real_eigenvalues;                 /* of real matrices: those and the vectors are given as real numbers */
     char *scratch;                         /* of all workers */
@@ -135,9 +136,21 @@ static enum rt_status check_shapes(struct batch *x, const struct rt_array *a, co
     return RT_OK;
 }
 
-/* A copy on the host, over all batch axes, column by column: row by row with the last two axes exchanged. */
+/* Exchanges the last two axes. */
+static void turn(struct rt_array *a)
+{
+    int n = a->ndim;
+    int64_t size = a->shape[n - 1], stride = a->strides[n - 1];
+    a->shape[n - 1] = a->shape[n - 2];
+    a->strides[n - 1] = a->strides[n - 2];
+    a->shape[n - 2] = size;
+    a->strides[n - 2] = stride;
+}
+
+/* A copy on the device where it is worked on, over all batch axes, column by column: row by row with the last two axes
+ * exchanged. */
 static enum rt_status take(const struct batch *x, const struct rt_array *from, enum rt_dtype dtype,
-                           struct rt_device *host, struct rt_array *out, struct rt_error *e)
+                           struct rt_device *place, struct rt_array *out, struct rt_error *e)
 {
     struct rt_array matrices = *from, spread = {0}; /* the first is borrowed */
     int64_t shape[RT_MAX_DIMS];
@@ -152,17 +165,13 @@ static enum rt_status take(const struct batch *x, const struct rt_array *from, e
     shape[ndim + 1] = matrices.shape[matrices.ndim - 1];
     enum rt_status status = rt_array_broadcast(&matrices, ndim + 2, shape, &spread, e);
     if (status != RT_OK) return status;
-    int64_t stride = spread.strides[ndim];
-    spread.shape[ndim] = shape[ndim + 1];
-    spread.shape[ndim + 1] = shape[ndim];
-    spread.strides[ndim] = spread.strides[ndim + 1];
-    spread.strides[ndim + 1] = stride;
-    status = kn_convert(&spread, dtype, host, out, e);
+    if (!x->row_by_row) turn(&spread);
+    status = kn_convert(&spread, dtype, place, out, e);
     rt_array_release(&spread);
     return status;
 }
 
-static enum rt_status make_results(struct batch *x, enum rt_dtype dtype, struct rt_device *host, struct rt_error *e)
+static enum rt_status make_results(struct batch *x, enum rt_dtype dtype, struct rt_device *place, struct rt_error *e)
 {
     enum rt_status status = RT_OK;
     for (int i = 0; i < KN_FACTORS && status == RT_OK; i++) {
@@ -170,8 +179,8 @@ static enum rt_status make_results(struct batch *x, enum rt_dtype dtype, struct 
         int ndim = result_form(&x->l, i, form);
         if (ndim < 0) break;
         memcpy(shape, x->shape, sizeof shape);
-        for (int k = 0; k < ndim; k++) shape[x->ndim + k] = form[ndim - 1 - k]; /* columns first */
-        status = rt_array_new(host, result_dtype(&x->l, i, dtype), x->ndim + ndim, shape, &x->out[i], e);
+        for (int k = 0; k < ndim; k++) shape[x->ndim + k] = form[x->row_by_row ? k : ndim - 1 - k];
+        status = rt_array_new(place, result_dtype(&x->l, i, dtype), x->ndim + ndim, shape, &x->out[i], e);
     }
     return status;
 }
@@ -304,13 +313,8 @@ static enum rt_status give(const struct batch *x, int which, enum rt_dtype dtype
                            struct rt_array *out, struct rt_error *e)
 {
     struct rt_array from = x->out[which]; /* borrowed */
-    int n = from.ndim;
-    if (n - x->ndim == 2) {
-        int64_t size = from.shape[n - 1], stride = from.strides[n - 1];
-        from.shape[n - 1] = from.shape[n - 2];
-        from.strides[n - 1] = from.strides[n - 2];
-        from.shape[n - 2] = size;
-        from.strides[n - 2] = stride;
+    if (from.ndim - x->ndim == 2) {
+        if (!x->row_by_row) turn(&from);
         if (vector) from.ndim--;
     }
     if (x->real_eigenvalues) {
@@ -323,6 +327,39 @@ static enum rt_status give(const struct batch *x, int which, enum rt_dtype dtype
     dtype = result_dtype(&x->l, which, dtype);
     if (from.dtype == dtype && rt_array_device(&from) == d) return kn_contiguous(&from, out, e);
     return kn_convert(&from, dtype, d, out, e);
+}
+
+static void release(struct batch *x)
+{
+    for (int i = 0; i < KN_FACTORS; i++) rt_array_release(&x->out[i]);
+    rt_array_release(&x->a);
+    rt_array_release(&x->b);
+}
+
+/* Copies the operands to the device where they are worked on, and makes the results there. */
+static enum rt_status bring(struct batch *x, const struct rt_array *a, const struct rt_array *b, enum rt_dtype dtype,
+                            struct rt_device *place, struct rt_device *place_of_results, struct rt_error *e)
+{
+    enum rt_status status = take(x, a, dtype, place, &x->a, e);
+    if (status == RT_OK && b) status = take(x, b, dtype, place, &x->b, e);
+    return status == RT_OK ? make_results(x, dtype, place_of_results, e) : status;
+}
+
+/* By cuSOLVER; false where the host is to do it. */
+static bool run_on_gpu(struct batch *x, const struct rt_array *a, const struct rt_array *b, enum rt_dtype dtype,
+                       struct rt_device *host)
+{
+    struct rt_device *d = rt_array_device(a);
+    struct rt_error e = {0};
+    if (!kn_cusolver_takes(&x->l, d)) return false;
+    x->row_by_row = x->l.what == KN_SVD && x->l.rows < x->l.columns;
+    bool done = bring(x, a, b, dtype, d, x->l.what == KN_DET ? host : d, &e) == RT_OK &&
+                kn_cusolver_run(&x->l, x->count, &x->a, &x->b, x->out);
+    rt_error_clear(&e);
+    if (done) return true;
+    release(x);
+    x->row_by_row = false;
+    return false;
 }
 
 enum rt_status kn_factor(enum kn_factoring what, const struct rt_array *a, const struct rt_array *b,
@@ -346,17 +383,15 @@ enum rt_status kn_factor(enum kn_factoring what, const struct rt_array *a, const
     x.l.complex = rt_is_complex(result);
     computed = x.l.complex ? result : x.l.single ? RT_FLOAT32 : RT_FLOAT64;
     x.l.size = rt_dtypes[computed].size;
-    status = take(&x, a, computed, host, &x.a, e);
-    if (status == RT_OK && b) status = take(&x, b, computed, host, &x.b, e);
-    if (status == RT_OK) status = make_results(&x, computed, host, e);
-    if (status == RT_OK) status = run(&x, e);
+    if (!run_on_gpu(&x, a, b, computed, host)) {
+        status = bring(&x, a, b, computed, host, host, e);
+        if (status == RT_OK) status = run(&x, e);
+    }
     if (status == RT_OK && what == KN_EIG && !x.l.complex) x.real_eigenvalues = all_real(&x.out[0]);
     for (int i = 0; i < KN_FACTORS && status == RT_OK; i++)
         if (x.out[i].storage) status = give(&x, i, result, d, b && b->ndim == 1 && i == 0, &out[i], e);
     for (int i = 0; i < KN_FACTORS && status != RT_OK; i++) rt_array_release(&out[i]);
-    for (int i = 0; i < KN_FACTORS; i++) rt_array_release(&x.out[i]);
-    rt_array_release(&x.a);
-    rt_array_release(&x.b);
+    release(&x);
     free(x.scratch);
     return status;
 }

@@ -1,5 +1,6 @@
-/* Solving and factoring matrices by LAPACK, as OpenBLAS has it: on the host. The arrays of a GPU are copied there and
- * the results back. The last two axes are the matrices, those in front of them a batch, worked on by all threads.
+/* Solving and factoring matrices by LAPACK, as OpenBLAS has it, on the host: the arrays of a GPU are copied there and
+ * the results back, except large ones where cuSOLVER is installed. The last two axes are the matrices, those in front
+ * of them a batch, worked on by all threads.
  *
  * float32 is computed in float32 and float64 in float64, complex numbers of them likewise; integers become floating as
  * by `/`, and the 16-bit floats are computed in float32 and rounded once. RT_MISSING without OpenBLAS. RT_INVALID for

@@ -3,10 +3,8 @@
  *
  * cuBLAS sees columns where we see rows. It is therefore asked for the transpose of the product, which is the product
  * of the transposes in the other order: a matrix of rows that follow each other is, to it, its own transpose. */
-#include <pthread.h>
+#include "kernels/handles.h"
 #include "kernels/matmul.h"
-#include "runtime/library.h"
-#include "runtime/memory.h"
 
 /* Multiplications below which loading cuBLAS is not worth it. A fixed number, so that rounding does not depend on what
  * was computed before. */
@@ -15,47 +13,16 @@
 /* What cublas_api.h and library_types.h of CUDA 12 and 13 say. */
 enum { PLAIN = 0, TRANSPOSED = 1, DEFAULT_ALGORITHM = -1, COMPUTE_32F = 68, COMPUTE_64F = 70 };
 enum { R_32F = 0, R_64F = 1, R_16F = 2, C_32F = 4, C_64F = 5, R_16BF = 14 };
-typedef int create_function(void **handle);
-typedef int destroy_function(void *handle);
-typedef int set_stream_function(void *handle, CUstream stream);
 typedef int gemm_function(void *handle, int ta, int tb, int64_t m, int64_t n, int64_t k, const void *alpha,
                           const void *a, int a_type, int64_t lda, long long a_stride, const void *b, int b_type,
                           int64_t ldb, long long b_stride, const void *beta, void *c, int c_type, int64_t ldc,
                           long long c_stride, int64_t count, int compute, int algorithm);
 
-/* A GPU's handle, made once for each life of its context. */
-struct handle {
-    struct handle *next;
-    const struct rt_device *device;
-    unsigned generation;
-    void *handle; /* NULL: cuBLAS does not work there */
-};
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct handle *handles;
-static const struct rt_library *cublas;
-
-/* The handle that belongs to the device's context as it is now. Called with the lock and the context held. */
-static void *handle_of(const struct rt_device *d)
-{
-    struct handle *h = handles;
-    while (h && (h->device != d || h->generation != d->generation)) h = h->next;
-    if (h) return h->handle;
-    h = rt_alloc(sizeof *h);
-    if (!h) return NULL;
-    *h = (struct handle){.next = handles, .device = d, .generation = d->generation};
-    handles = h;
-    if (!cublas) cublas = rt_library_open(RT_LIB_CUBLAS, NULL);
-    if (!cublas) return NULL;
-    create_function *create = (create_function *)rt_library_symbol(cublas, "cublasCreate_v2", NULL);
-    destroy_function *destroy = (destroy_function *)rt_library_symbol(cublas, "cublasDestroy_v2", NULL);
-    set_stream_function *set_stream = (set_stream_function *)rt_library_symbol(cublas, "cublasSetStream_v2", NULL);
-    if (!create || !destroy || !set_stream || create(&h->handle) != 0) return h->handle = NULL;
-    if (set_stream(h->handle, d->stream) != 0) {
-        destroy(h->handle);
-        h->handle = NULL;
-    }
-    return h->handle;
-}
+static struct kn_handles cublas = {.id = RT_LIB_CUBLAS,
+                                   .create = "cublasCreate_v2",
+                                   .destroy = "cublasDestroy_v2",
+                                   .set_stream = "cublasSetStream_v2",
+                                   .lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct form {
     int type, compute;
@@ -104,14 +71,14 @@ bool kn_matmul_cublas(const struct kn_product *p, const struct rt_array *a, cons
     if (!operand_of(p->b_stride, p->inner, p->columns, &tb, &ldb)) return false;
     int64_t a_batch = p->batch_ndim ? p->a_batch[0] : 0, b_batch = p->batch_ndim ? p->b_batch[0] : 0;
     if (a_batch < 0 || b_batch < 0 || rt_device_enter(d, NULL) != RT_OK) return false;
-    pthread_mutex_lock(&lock);
-    void *handle = handle_of(d);
+    pthread_mutex_lock(&cublas.lock);
+    void *handle = kn_handle(&cublas, d);
     gemm_function *gemm = NULL;
-    if (handle) gemm = (gemm_function *)rt_library_symbol(cublas, "cublasGemmStridedBatchedEx_64", NULL);
+    if (handle) gemm = (gemm_function *)rt_library_symbol(cublas.library, "cublasGemmStridedBatchedEx_64", NULL);
     bool done = gemm && gemm(handle, tb, ta, p->columns, p->rows, p->inner, f.one, (const void *)rt_array_address(b),
                              f.type, ldb, b_batch, (const void *)rt_array_address(a), f.type, lda, a_batch, f.zero,
                              (void *)rt_array_address(out), f.type, p->columns, p->rows * p->columns, p->batches,
                              f.compute, DEFAULT_ALGORITHM) == 0;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&cublas.lock);
     return done;
 }

@@ -366,7 +366,9 @@ static const struct lg_function linalg_functions[] = {
     {"solve", solve, "gpu.linalg.solve(a, b)",
      "x with a x = b.\n"
      "b is a vector or a matrix of several right sides. A singular matrix is an error." LG_BATCH_DOC
-     " The functions of gpu.linalg run on the host, by LAPACK: arrays of a GPU are copied there and the results back.",
+     " The functions of gpu.linalg run on the host, by LAPACK: arrays of a GPU are copied there and the results back. Of "
+     "matrices with 16384 elements or more a GPU does solve, inv, det, cholesky, qr, svd and eigh itself where cuSOLVER is "
+     "installed.",
      RANDOM "local b = gpu.rand(4)\nassert(gpu.matmul(a, gpu.linalg.solve(a, b)):allclose(b, 1e-4, 1e-5))"},
     {"solve_triangular", solve_triangular, "gpu.linalg.solve_triangular(a, b [, {upper = false}])",
      "x with a x = b for a triangular matrix, of which the other triangle is not read." LG_BATCH_DOC,

@@ -70,6 +70,13 @@ static const struct row {
          "folder; without it the host computes a GPU's Fourier transforms.",
          {"libcufft.so.12", "libcufft.so.11", "libcufft.so", NULL},
          FROM_CUDA},
+    [RT_LIB_CUSOLVER] =
+        {"cuSOLVER",
+         "LUNARRAY_CUSOLVER",
+         "Get it by `pip install nvidia-cusolver` or with the CUDA toolkit, or set LUNARRAY_CUSOLVER to its file or "
+         "folder; without it the host factors a GPU's matrices.",
+         {"libcusolver.so.12", "libcusolver.so.11", NULL},
+         FROM_CUDA},
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -384,8 +391,8 @@ static void run_search(struct search *s, const struct row *row)
 
 static const char *const toolkit_libraries[] = {"lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "lib",
                                                 NULL};
-static const char *const wheel_libraries[] = {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib", "nvidia/cublas/lib",
-                                              "nvidia/cufft/lib", NULL};
+static const char *const wheel_libraries[] = {"nvidia/cu13/lib",  "nvidia/cuda_nvrtc/lib", "nvidia/cublas/lib",
+                                              "nvidia/cufft/lib", "nvidia/cusolver/lib",   NULL};
 static const char *const toolkit_includes[] = {"include", "targets/x86_64-linux/include", "targets/sbsa-linux/include",
                                                NULL};
 static const char *const wheel_includes[] = {"nvidia/cu13/include", "nvidia/cuda_runtime/include", NULL};

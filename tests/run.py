@@ -218,6 +218,7 @@ class Runner:
         self.scripts("checked", "simt", CHECKED, env={"LUNARRAY_TEST_CHECK": "1"})
         cuda = {"LUNARRAY_CUDA": os.path.join(self.build, "libcuda-simt.so"), "LUNARRAY_DEVICE": "cuda",
                 "LUNARRAY_CUBLAS": os.path.join(self.build, "tests/driver/libcublas.so.13"),
+                "LUNARRAY_CUSOLVER": os.path.join(self.build, "tests/driver/libcusolver.so.12"),
                 "LUNARRAY_CUFFT": "none",  # it does not run on the software GPU
                 "LUNARRAY_TEST_DEVICES": "cuda:0"}
         self.scripts("cuda", "lua", env=cuda)
