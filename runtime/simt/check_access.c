@@ -414,7 +414,7 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     if (b->pending_lanes[w->index]) simt_check_settle(b, w);
     const struct insn *i = &w->code[pc];
     unsigned site = b->check->site_of[pc];
-    if (i->space == PTX_GLOBAL && step == 4 && simt_race_lines(w, i, site, at)) return true;
+    if (i->space == PTX_GLOBAL && simt_race_rows(w, i, site, step, at)) return true;
     simt_check_begin(&a, b->check, w, i, site);
     a.bytes = (uint32_t)i->size * i->count;
     if (a.site->copies) return false;
@@ -426,6 +426,8 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
 void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m)
 {
     struct access a; /* its addresses follow */
+    bool counts = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_GLOBAL && !c->releases_some;
+    if (counts && simt_counters_again(w, i, u64_at(w->frame->regs, i->a))) return;
     simt_check_begin(&a, c, w, i, c->site_of[w->pc]);
     a.bytes = (uint32_t)i->size * i->count;
     if (*m == FULL && i->space == PTX_SHARED && !a.site->copies && simt_shared_rows(&a, u32_at(a.regs, i->a))) return;

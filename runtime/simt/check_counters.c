@@ -61,6 +61,24 @@ static bool begin(const struct access *a)
     return true;
 }
 
+bool simt_counters_again(const struct warp *w, const struct insn *i, const uint64_t *from)
+{
+    const struct block *b = w->worker->observed;
+    const struct counters *t = &b->counters;
+    const struct insn *last = t->access.insn;
+    record now = b->id | (record)b->now << TIME_AT;
+    if (!t->used || last != i || (t->me ^ now) >= (record)1 << THREAD_AT) return false;
+    uint32_t left = 0, turn = t->turn, mine = turn << THREAD_BITS | (uint32_t)w->index * SIMT_WARP;
+    uint64_t low = t->low - (uint64_t)i->imm;
+    for (uint32_t l = 0; l < SIMT_WARP; l++) {
+        uint64_t at = from[l] - low;
+        bool known = at < 4 * (uint64_t)t->cells && !(at % 4) && t->last[at / 4] >> THREAD_BITS == turn;
+        if (known) t->last[at / 4] = mine + l;
+        left |= (uint32_t)!known;
+    }
+    return !left;
+}
+
 uint32_t simt_counters_touch(const struct access *a, uint32_t m)
 {
     struct counters *t = &a->block->counters;

@@ -1,6 +1,7 @@
 /* Inside the checks: check.c is the observer and dispatches, check_access.c looks at addresses, check_pieces.c at those
- * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_shared.c
- * sees what needs no closer look there, check_sync.c keeps when threads met, check_report.c collects what is found.
+ * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_strips.c
+ * and check_rows.c do so for rows of global memory, check_shared.c sees what needs no closer look in shared memory,
+ * check_sync.c keeps when threads met, check_report.c collects what is found.
  *
  * A `record` says who touched something, in 64 bits: block, time, thread of the block, site. Times count the
  * synchronisations within a block: what was recorded before a time at which threads met is ordered before what they do
@@ -72,14 +73,23 @@ static inline enum simt_access access_of(const struct site *s)
 /* Who touched LINE bytes of global memory, or all of a block's shared memory: three records for each cell of 1 << log
  * bytes. */
 #define RECORDS 3
+#define STRIPS  4
 struct line {
     uint32_t launch; /* whose records they are; others are as none */
     _Atomic uint8_t lock;
     uint8_t log;
-    bool whole;     /* global memory: `all` stands for the cells */
-    uint8_t shift;  /* `all` is of word 0; word k is touched k >> shift lanes on */
-    record *writes; /* of all cells, then as many first and second readers; NULL: not touched yet */
-    record all[RECORDS];
+    bool strips;            /* global memory: these stand for the cells (check_strips.c) */
+    uint8_t stores;         /* strips that are writes, by bits */
+    uint16_t settled;       /* words that two blocks have read and nobody has written, by bits */
+    uint16_t words[STRIPS]; /* of each strip, by bits; 0: there is none */
+    uint8_t shift[STRIPS];  /* word k is touched k >> shift lanes on */
+    record who[STRIPS];     /* for word 0, though the strip may not have it */
+    record *writes;         /* of all cells, then as many first and second readers; NULL: not touched yet */
+};
+struct stretch { /* words of a line that lanes of a warp touch, as a strip has them */
+    record me;
+    uint32_t words;
+    unsigned shift;
 };
 
 /* ---- what the checks keep of a block while it runs ---- */
@@ -260,6 +270,19 @@ bool simt_shadow_written(const struct block *b, uint64_t at, uint32_t bytes);
 void simt_shadow_trim(void);
 void simt_shadow_free(struct block *b);
 
+/* ---- check_strips.c ---- */
+#define ONE_LANE 4 /* the shift of a stretch that one lane touches */
+/* False: the line's strips can't say it, or something is wrong; they are as they were. */
+struct now;
+bool simt_strips_touch(struct line *l, const struct stretch *s, const struct now *t, bool write);
+/* The last write and the readers of a word. */
+void simt_strips_records(const struct line *l, unsigned word, record out[RECORDS]);
+
+/* ---- check_rows.c ---- */
+/* The common cases: the lanes of each half touch neighbours, from at[0] and at[1] on, or all of them one place there,
+ * if these are right. False: look closer; nothing is lost. */
+bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2]);
+
 /* ---- check_race.c ---- */
 /* Lanes m touch a->bytes at a->at[lane], which lies in memory that is there: offsets in shared memory, or global
  * addresses. */
@@ -267,9 +290,6 @@ void simt_race_touch(const struct access *a, uint32_t m, bool shared);
 /* `lanes` neighbours from lane `first` on touch whole lines of global memory at the address. False: look closer, with
  * simt_race_touch. */
 bool simt_race_row(const struct access *a, uint64_t address, unsigned first, unsigned lanes);
-/* The common cases of the same: each half of the lanes loads or stores a line, 4 bytes a lane, at at[0] and at[1], if
- * these are right. False: look closer; nothing is lost. */
-bool simt_race_lines(const struct warp *w, const struct insn *i, unsigned site, const uint64_t at[2]);
 /* Of lanes m that read one address two stand for all. */
 uint32_t simt_race_distinct(const struct access *a, uint32_t m);
 
@@ -281,6 +301,9 @@ void simt_race_lane(const struct access *a, unsigned lane);
 /* ---- check_counters.c ---- */
 /* Lanes m do an atomic on 4 bytes of global memory. Those that are to be looked at. */
 uint32_t simt_counters_touch(const struct access *a, uint32_t m);
+/* All lanes do, at what `from` holds and the instruction adds, on cells that its block touched by it before. False:
+ * look closer; nothing is lost. */
+bool simt_counters_again(const struct warp *w, const struct insn *i, const uint64_t *from);
 /* Writes to the shadow what was kept from it. */
 void simt_counters_pour(struct block *b);
 void simt_counters_free(struct block *b);

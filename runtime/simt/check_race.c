@@ -5,42 +5,18 @@
  * before a new one give way to it, and of readers in one block one gives way to a reader in another. The common case, a
  * warp that touches neighbours and races with nobody, compares and updates all cells of a line in one loop that the
  * compiler makes vector code of. */
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
-#include "runtime/simt/check_cells.h"
+#include "runtime/simt/check_lines.h"
 #include "runtime/simt/tally.h"
 
-#define FEW   4  /* cells that are better looked at one by one */
-#define AHEAD 32 /* lines that are fetched before they are wanted */
+#define FEW 4 /* cells that are better looked at one by one */
 
 /* ---- lines ---- */
-static inline struct line *line_at(struct span *s, uint64_t address)
-{
-    uint64_t chunk = (address - SIMT_GLOBAL_BASE) >> SHADOW_CHUNK;
-    if (!s->lines || s->chunk != chunk) {
-        s->lines = simt_shadow_lines(chunk);
-        s->chunk = chunk;
-    }
-    return s->lines ? &s->lines[address % (1u << SHADOW_CHUNK) / LINE] : NULL;
-}
-
 static inline struct line *global_line(const struct access *a, uint64_t address)
 {
     return line_at(&a->block->spans[a->insn->d2], address);
-}
-
-static void lock_line(const struct simt_check *c, struct line *l)
-{
-    if (!c->parallel) return;
-    for (int tries = 0; atomic_exchange_explicit(&l->lock, 1, memory_order_acquire); tries++)
-        if (tries > 100) sched_yield();
-}
-
-static void unlock_line(const struct simt_check *c, struct line *l)
-{
-    if (c->parallel) atomic_store_explicit(&l->lock, 0, memory_order_release);
 }
 
 /* Records of earlier launches are as none. */
@@ -48,20 +24,14 @@ static void refresh(const struct simt_check *c, struct line *l)
 {
     if (l->launch == c->number) return;
     l->launch = c->number;
-    l->whole = true;
-    l->shift = 0;
-    memset(l->all, 0, sizeof l->all);
+    l->strips = true;
+    l->settled = 0;
+    memset(l->words, 0, sizeof l->words);
 }
 
 static struct now now_of(const struct access *a, bool shared)
 {
-    const struct block *b = a->block;
-    int w = a->warp->index;
-    return (struct now){.id = shared ? b->shared_id : b->id,
-                        .before = (uint64_t)b->met << TIME_AT,
-                        .warp_before = (uint64_t)b->warp_met[w] << TIME_AT,
-                        .seen = (uint64_t)b->warp_seen[w] << TIME_AT,
-                        .shared = shared};
+    return now_of_warp(a->block, a->warp, shared);
 }
 
 /* ---- one cell ---- */
@@ -260,72 +230,6 @@ static void touch_run(const struct access *a, struct line *l, uint32_t all, uint
     }
 }
 
-/* What judge_write and judge_read come to where nobody else was; false: somebody was. */
-static inline bool touch_own(struct line *l, record me, bool write, uint64_t seen)
-{
-    record w = l->all[0], r = l->all[1];
-    bool apart = (w && (w ^ me) & WHO_MASK) || (r && (r ^ me) & WHO_MASK);
-    if (apart || l->all[2]) return false;
-    if (write)
-        l->all[0] = me, l->all[1] = 0;
-    else if (!r || (r & WITHIN) < seen)
-        l->all[1] = me;
-    return true;
-}
-
-/* A warp that touches a line as it did before, or as the first: one record stands for all cells. */
-static bool touch_whole(const struct access *a, struct line *l, unsigned lane)
-{
-    unsigned shift = (unsigned)__builtin_ctz(a->bytes) - 2;
-    bool fresh = !(l->all[0] | l->all[1] | l->all[2]), one = fresh || l->shift == shift;
-    if (!l->whole || a->kind == ACCESS_ATOMIC || !one) return false;
-    l->shift = (uint8_t)shift;
-    uint64_t seen = (uint64_t)a->block->warp_seen[a->warp->index] << TIME_AT;
-    if (touch_own(l, a->me + ((uint64_t)lane << THREAD_AT), a->kind == ACCESS_WRITE, seen)) return true;
-    struct now t = now_of(a, false);
-    struct cells c;
-    c.w[0] = l->all[0], c.a[0] = l->all[1], c.b[0] = l->all[2];
-    c.me[0] = a->me + ((uint64_t)lane << THREAD_AT);
-    bool write = a->kind == ACCESS_WRITE;
-    uint64_t flags = write ? judge_write(&c, 0, &t, false) : judge_read(&c, 0, &t, false);
-    if (flags & CELLS_BAD) return false;
-    l->all[0] = c.w[0], l->all[1] = c.a[0], l->all[2] = c.b[0];
-    return true;
-}
-
-/* The first access to a line. */
-static inline void begin_line(const struct simt_check *c, struct line *l, unsigned shift, record me, bool write)
-{
-    l->launch = c->number;
-    l->whole = true;
-    l->shift = (uint8_t)shift;
-    l->all[0] = write ? me : 0;
-    l->all[1] = write ? 0 : me;
-    l->all[2] = 0;
-}
-
-/* Would touch_whole change nothing for a read? Others may change the line meanwhile: then it is as if they came later.
- */
-static inline __attribute__((no_sanitize_thread)) bool is_settled(const struct access *a, const struct line *l,
-                                                                  unsigned lane)
-{
-    if (a->kind != ACCESS_READ || l->launch != a->check->number || !l->whole) return false;
-    bool blocks = l->all[1] && l->all[2] && (l->all[1] ^ l->all[2]) >= BLOCK_SPAN; /* two of them read it */
-    if (l->shift != __builtin_ctz(a->bytes) - 2) return false;
-    if (!l->all[2]) {
-        record me = a->me + ((uint64_t)lane << THREAD_AT);
-        uint64_t seen = (uint64_t)a->block->warp_seen[a->warp->index] << TIME_AT;
-        bool alone = !l->all[0] || !((l->all[0] ^ me) & WHO_MASK);
-        return alone && !((l->all[1] ^ me) & WHO_MASK) && (l->all[1] & WITHIN) >= seen;
-    }
-    if (blocks && !l->all[0]) return true;
-    struct now t = now_of(a, false);
-    struct cells c;
-    c.w[0] = l->all[0], c.a[0] = l->all[1], c.b[0] = l->all[2];
-    c.me[0] = a->me + ((uint64_t)lane << THREAD_AT);
-    return !judge_read(&c, 0, &t, false);
-}
-
 /* Stores `bytes` bytes at an address, those of the lanes from `lane` on, before the instruction does: who finds the
  * record of a write, on another host thread, finds its value too, and can tell that it would write the same. */
 static void store_now(const struct access *a, uint64_t address, unsigned bytes, unsigned lane)
@@ -349,78 +253,33 @@ bool simt_race_row(const struct access *a, uint64_t address, unsigned first, uns
     const struct counters *t = &a->block->counters;
     unsigned step = LINE / a->bytes, shift = (unsigned)__builtin_ctz(a->bytes) - 2;
     bool ok = true, write = a->kind == ACCESS_WRITE;
+    struct now now = now_of(a, false);
     struct line *l = NULL;
     if (t->used && address - t->low + lanes * a->bytes < 4 * (uint64_t)t->cells + lanes * a->bytes)
         simt_counters_pour(a->block);
     for (unsigned lane = first; ok && lane < first + lanes; lane += step, address += LINE) {
+        struct stretch s = stretch_at(address, LINE, a->me + ((uint64_t)lane << THREAD_AT), shift);
         l = l && address % (1u << SHADOW_CHUNK) ? l + 1 : global_line(a, address);
         if (!made(a, l != NULL)) return true;
         __builtin_prefetch(l + AHEAD, 1);
-        if (is_settled(a, l, lane)) continue;
+        if (!write && is_settled(a->check, l, s.words)) continue;
         lock_line(a->check, l);
-        if (l->launch == a->check->number)
-            ok = touch_whole(a, l, lane);
-        else
-            begin_line(a->check, l, shift, a->me + ((uint64_t)lane << THREAD_AT), write);
+        ok = touch_strips(a->check, l, &s, &now, write);
         if (ok && write && a->check->parallel) store_now(a, address, LINE, lane);
         unlock_line(a->check, l);
     }
     return ok;
 }
 
-/* Nothing would change, as the thread read it last, or two blocks do. As in is_settled. */
-static inline __attribute__((no_sanitize_thread)) bool is_quiet(const struct simt_check *c, const struct line *l,
-                                                                record me, uint64_t seen)
+/* Neighbours from a lane on, of one line. */
+static bool run_in_strips(const struct access *a, struct line *l, uint64_t at, unsigned bytes, unsigned lane)
 {
-    record w = l->all[0], r = l->all[1], other = l->all[2];
-    if (l->launch != c->number || !l->whole || l->shift) return false;
-    if (other) return !w && r && (r ^ other) >= BLOCK_SPAN;
-    return (!w || !((w ^ me) & WHO_MASK)) && !((r ^ me) & WHO_MASK) && (r & WITHIN) >= seen;
-}
-
-/* A warp in a loop goes on by equal steps: what it will want next is fetched. */
-static inline void look_ahead(struct span *s, int warp, const uint64_t at[2])
-{
-    uint64_t step = at[0] - s->last[warp];
-    s->last[warp] = at[0];
-    for (unsigned h = 0; h < 2; h++) {
-        uint64_t next = at[h] + step;
-        if (next - s->low >= s->high - s->low) return;
-        struct line *lines = simt_shadow_lines((next - SIMT_GLOBAL_BASE) >> SHADOW_CHUNK);
-        if (!lines) return;
-        struct line *l = &lines[next % (1u << SHADOW_CHUNK) / LINE];
-        __builtin_prefetch(l, 1); /* it may lie in two lines of the cache */
-        __builtin_prefetch(&l->all[2], 1);
-    }
-}
-
-bool simt_race_lines(const struct warp *w, const struct insn *i, unsigned site, const uint64_t at[2])
-{
-    struct block *b = w->worker->observed;
-    const struct simt_check *c = b->check;
-    struct span *s = &b->spans[i->d2];
-    uint64_t seen = (uint64_t)b->warp_seen[w->index] << TIME_AT, room = s->high - s->low;
-    record me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
-    bool write = i->memory == MEMORY_STORE, ok = true;
-    if (b->counters.used || w->worker->tallied || i->size != 4 || i->count != 1 || i->flags & F_WIDE) return false;
-    look_ahead(s, w->index, at);
-    for (unsigned h = 0; ok && h < 2; h++, me += UINT64_C(16) << THREAD_AT) {
-        uint64_t from = at[h] - s->low;
-        if (at[h] % LINE || from >= room || room - from < LINE) return false;
-        if (s->written && s->written[(at[h] - s->start) / 64] != UINT64_MAX) return false;
-        struct line *l = line_at(s, at[h]);
-        if (!l) return false;
-        __builtin_prefetch(l + AHEAD, 1);
-        if (!write && is_quiet(c, l, me, seen)) continue;
-        lock_line(c, l);
-        if (l->launch != c->number)
-            begin_line(c, l, 0, me, write);
-        else
-            ok = l->whole && !l->shift && touch_own(l, me, write, seen);
-        if (ok && write && c->parallel) memcpy(simt_host(at[h]), w->frame->regs + i->d + (size_t)h * LINE, LINE);
-        unlock_line(c, l);
-    }
-    return ok;
+    if (a->kind == ACCESS_ATOMIC || a->bytes < 4 || !l->strips) return false;
+    bool alone = bytes <= a->bytes;
+    unsigned shift = alone ? ONE_LANE : (unsigned)__builtin_ctz(a->bytes) - 2;
+    struct stretch s = stretch_at(at, bytes, a->me + ((uint64_t)lane << THREAD_AT), shift);
+    struct now t = now_of(a, false);
+    return simt_strips_touch(l, &s, &t, a->kind == ACCESS_WRITE);
 }
 
 static void global_run(const struct access *a, unsigned first, unsigned n)
@@ -434,7 +293,7 @@ static void global_run(const struct access *a, unsigned first, unsigned n)
         if (!made(a, l != NULL)) return;
         lock_line(a->check, l);
         refresh(a->check, l);
-        if ((bytes < LINE || a->bytes < 4 || !touch_whole(a, l, first + offset / a->bytes)) &&
+        if (!run_in_strips(a, l, at, bytes, first + offset / a->bytes) &&
             made(a, simt_shadow_line(l, log_of(a->bytes))))
             touch_run(a, l, LINE >> l->log, (uint32_t)(at % LINE) >> l->log, bytes, first, offset, false);
         if (a->kind == ACCESS_WRITE && a->check->parallel) store_now(a, at, bytes, first + offset / a->bytes);
@@ -478,7 +337,7 @@ static __attribute__((no_sanitize_thread)) bool global_cells(const struct access
     *all = LINE >> log;
     for (int k = 0; k < SIMT_WARP; k++) {
         struct line *l = global_line(a, at[k]);
-        if (!l || l->launch != a->check->number || l->whole || l->log != log) return false;
+        if (!l || l->launch != a->check->number || l->strips || l->log != log) return false;
         cells[k] = l->writes + (at[k] % LINE >> log);
     }
     return true;
@@ -570,7 +429,7 @@ bool simt_race_counter(const struct access *a, unsigned lane)
     struct line *l = global_line(a, a->at[lane]);
     if (!l) return false;
     lock_line(a->check, l);
-    bool counts = l->launch == a->check->number && !l->whole && a->bytes >> l->log == 1;
+    bool counts = l->launch == a->check->number && !l->strips && a->bytes >> l->log == 1;
     if (counts) {
         unsigned n = LINE >> l->log;
         record *w = l->writes + (a->at[lane] % LINE >> l->log);

@@ -119,7 +119,7 @@ static bool refine(struct line *l, uint32_t bytes, unsigned log)
     return true;
 }
 
-/* Cells that one warp touched as a whole get records of their own. */
+/* Cells that strips stand for get records of their own. */
 static bool spread(struct line *l, unsigned log)
 {
     unsigned n = LINE >> log;
@@ -130,19 +130,19 @@ static bool spread(struct line *l, unsigned log)
         l->writes = cells;
         l->log = (uint8_t)log;
     }
-    for (unsigned r = 0; r < RECORDS; r++)
-        for (unsigned k = 0; k < n; k++) {
-            unsigned word = k << log >> 2;
-            uint64_t lanes = word >> l->shift;
-            l->writes[r * n + k] = l->all[r] ? l->all[r] + (lanes << THREAD_AT) : 0;
-        }
-    l->whole = false;
+    for (unsigned k = 0; k < n; k++) {
+        record of[RECORDS];
+        simt_strips_records(l, k << log >> 2, of);
+        for (unsigned r = 0; r < RECORDS; r++) l->writes[r * n + k] = of[r];
+    }
+    l->settled = 0;
+    l->strips = false;
     return true;
 }
 
 bool simt_shadow_line(struct line *l, unsigned log)
 {
-    if (l->whole) return spread(l, log);
+    if (l->strips) return spread(l, log);
     return l->log <= log || refine(l, LINE, log);
 }
 

@@ -1,0 +1,130 @@
+/* Accesses of generated code to global memory, whose addresses follow each other: the common cases of check_access.c
+ * and check_race.c in one. */
+#include "runtime/simt/check_lines.h"
+#include "runtime/simt/tally.h"
+
+struct row {
+    struct block *block;
+    struct span *span;
+    unsigned bytes, shift; /* of a lane */
+    bool write;
+    struct now now;
+};
+
+static bool is_written(const struct span *s, uint64_t address)
+{
+    return !s->written || s->written[(address - s->start) / 64] == UINT64_MAX;
+}
+
+/* Neighbours from the thread of `me` on; `from`: what lanes store, where that is known to be as in memory. */
+static inline bool touch_row(const struct row *r, uint64_t start, unsigned bytes, record me, const char *from)
+{
+    const struct simt_check *c = r->block->check;
+    bool ok = true;
+    for (uint64_t at = start, end = start + bytes, next; ok && at < end; at = next) {
+        next = at / LINE * LINE + LINE;
+        if (next > end) next = end;
+        unsigned part = (unsigned)(next - at), before = (unsigned)(at - start);
+        struct stretch s = stretch_at(at, part, me + ((record)(before / 4 >> r->shift) << THREAD_AT), r->shift);
+        struct line *l = line_at(r->span, at);
+        if (!l || !is_written(r->span, at)) return false;
+        __builtin_prefetch(l + AHEAD, 1);
+        if (!r->write && is_settled(c, l, s.words)) continue;
+        lock_line(c, l);
+        ok = touch_strips(c, l, &s, &r->now, r->write);
+        if (ok && from && c->parallel) memcpy(simt_host(at), from + before, part);
+        unlock_line(c, l);
+    }
+    return ok;
+}
+
+/* What all lanes of a half read: two of them stand for all. */
+static inline bool touch_place(const struct row *r, uint64_t at, record me)
+{
+    const struct simt_check *c = r->block->check;
+    struct stretch s = stretch_at(at, r->bytes, me, ONE_LANE);
+    struct line *l = line_at(r->span, at);
+    if (!l || !is_written(r->span, at)) return false;
+    if (is_settled(c, l, s.words)) return true;
+    lock_line(c, l);
+    bool ok = touch_strips(c, l, &s, &r->now, false);
+    s.me += (record)1 << THREAD_AT;
+    ok = ok && touch_strips(c, l, &s, &r->now, false);
+    unlock_line(c, l);
+    return ok;
+}
+
+/* A line that 16 lanes touch, a word each, as touch_row has it. */
+static inline __attribute__((always_inline)) bool touch_line(const struct simt_check *c, struct line *l, record me,
+                                                             const struct row *r, const char *host, const char *from)
+{
+    const struct stretch s = {me, ALL_WORDS, 0};
+    __builtin_prefetch(l + AHEAD, 1);
+    if (!r->write && is_settled(c, l, ALL_WORDS)) return true;
+    lock_line(c, l);
+    bool ok = touch_strips(c, l, &s, &r->now, r->write);
+    if (ok && from && c->parallel) memcpy((char *)host, from, LINE);
+    unlock_line(c, l);
+    return ok;
+}
+
+/* The most common row: all lanes, two lines side by side. False: another way must be tried. */
+static inline bool touch_both(const struct row *r, uint64_t at, record me, const char *from)
+{
+    const struct simt_check *c = r->block->check;
+    const struct span *s = r->span;
+    uint64_t offset = at % (1u << SHADOW_CHUNK);
+    const char *host = simt_host(at);
+    if (offset == (1u << SHADOW_CHUNK) - LINE || !is_written(s, at) || !is_written(s, at + LINE)) return false;
+    struct line *l = line_at(r->span, at);
+    return l && touch_line(c, l, me, r, host, from) &&
+           touch_line(c, l + 1, me + ((record)16 << THREAD_AT), r, host + LINE, from ? from + LINE : NULL);
+}
+
+/* A warp in a loop goes on by equal steps: what it will want next is fetched. */
+static inline void look_ahead(struct span *s, int warp, const uint64_t at[2])
+{
+    uint64_t step = at[0] - s->last[warp];
+    s->last[warp] = at[0];
+    for (unsigned h = 0; h < 2; h++) {
+        uint64_t next = at[h] + step;
+        if (next - s->low >= s->high - s->low) return;
+        struct line *lines = simt_shadow_lines((next - SIMT_GLOBAL_BASE) >> SHADOW_CHUNK);
+        if (!lines) return;
+        struct line *l = &lines[next % (1u << SHADOW_CHUNK) / LINE];
+        __builtin_prefetch(l, 1); /* it may lie in two lines of the cache */
+        __builtin_prefetch(&l->writes, 1);
+    }
+}
+
+/* Does the block keep something of this memory for itself? */
+static inline bool is_counted(const struct block *b, uint64_t low, uint64_t bytes)
+{
+    const struct counters *t = &b->counters;
+    return t->used && low - t->low + bytes < 4 * (uint64_t)t->cells + bytes;
+}
+
+bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2])
+{
+    struct block *b = w->worker->observed;
+    struct span *s = &b->spans[i->d2];
+    unsigned bytes = (unsigned)i->size * i->count, all = step ? 16 * bytes : bytes;
+    bool write = i->memory == MEMORY_STORE, plain = i->count == 1 && i->size == (i->flags & F_WIDE ? 8 : 4);
+    uint64_t room = s->high - s->low;
+    if (bytes < 4 || (step && step != bytes) || (write && !plain)) return false;
+    for (int h = 0; h < 2; h++) {
+        uint64_t from = at[h] - s->low;
+        if (at[h] & (bytes - 1) || from >= room || room - from < all || is_counted(b, at[h], all)) return false;
+        if (w->worker->tallied) simt_tally_reach(w->worker, at[h], at[h] + all);
+    }
+    const struct row r = {b, s, bytes, (unsigned)__builtin_ctz(bytes) - 2, write, now_of_warp(b, w, false)};
+    record me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
+    record half = (record)16 << THREAD_AT;
+    const char *from = write ? w->frame->regs + i->d : NULL;
+    if (!step) return touch_place(&r, at[0], me) && (at[1] == at[0] || touch_place(&r, at[1], me + half));
+    if (at[1] == at[0] + all) {
+        bool lines = bytes == 4 && !(at[0] % LINE);
+        return (lines && touch_both(&r, at[0], me, from)) || touch_row(&r, at[0], 2 * all, me, from);
+    }
+    return touch_row(&r, at[0], all, me, from) && touch_row(&r, at[1], all, me + half, from ? from + all : NULL);
+}

@@ -1,0 +1,149 @@
+/* Lines of global memory that few instructions touch. Warps touch rows: words side by side, whose threads follow each
+ * other, or one word that several lanes read. A strip is the record of such a row, or of rows that go together, within
+ * a line: which words, and who touched word k. As long as a line's accesses fit into its strips, they stand for its
+ * cells: a word's last write and its two readers are the strips that have it, the first reader before the second. */
+#include "runtime/simt/check_cells.h"
+
+/* The record of a word that the strip has. */
+static inline record at_word(const struct line *l, int k, unsigned word)
+{
+    return l->who[k] + ((record)(word >> l->shift[k]) << THREAD_AT);
+}
+
+static inline record my_word(const struct stretch *s, unsigned word)
+{
+    return s->me + ((record)(word >> s->shift) << THREAD_AT);
+}
+
+/* May a thread of the strip be that of the stretch in some of the words, but not in others? */
+static inline bool is_mixed(const struct line *l, int k, const struct stretch *s, unsigned word, uint32_t words)
+{
+    if (l->shift[k] == s->shift || !(words & (words - 1))) return false;
+    return ((at_word(l, k, word) ^ my_word(s, word)) & WARP_MASK) == 0;
+}
+
+/* The strip for a stretch that is added where `left` says which words strips have; -1: there is none. Strips behind
+ * others are younger. */
+static int place_for(const struct line *l, const uint16_t *left, const struct stretch *s, bool write)
+{
+    int last = -1, free = -1;
+    for (int k = 0; k < STRIPS; k++) {
+        if (!left[k]) {
+            if (free < last || free < 0) free = k;
+            continue;
+        }
+        last = k;
+        bool like = l->who[k] == s->me && l->shift[k] == s->shift && (l->stores >> k & 1) == write;
+        unsigned one = (unsigned)__builtin_ctz(left[k]), other = (unsigned)__builtin_ctz(s->words);
+        if (like && ((at_word(l, k, one) ^ my_word(s, other)) & WARP_MASK) == 0) return k;
+    }
+    return free;
+}
+
+static bool add(struct line *l, const uint16_t *left, const struct stretch *s, uint32_t words, bool write)
+{
+    struct stretch added = {s->me, words, s->shift};
+    int at = place_for(l, left, &added, write);
+    if (at < 0) return false;
+    for (int k = 0; k < STRIPS; k++) l->words[k] = left[k];
+    l->words[at] |= (uint16_t)words;
+    l->shift[at] = (uint8_t)s->shift;
+    l->who[at] = s->me;
+    l->stores = (uint8_t)((l->stores & ~(1u << at)) | (unsigned)write << at);
+    return true;
+}
+
+static bool write_words(struct line *l, const struct stretch *s, const struct now *t)
+{
+    uint16_t left[STRIPS];
+    for (int k = 0; k < STRIPS; k++) {
+        uint32_t common = l->words[k] & s->words;
+        left[k] = (uint16_t)(l->words[k] & ~s->words);
+        if (!common) continue;
+        unsigned word = (unsigned)__builtin_ctz(common);
+        if (is_mixed(l, k, s, word, common) || !cell_gone(at_word(l, k, word), my_word(s, word), t, false))
+            return false;
+    }
+    if (!add(l, left, s, s->words, true)) return false;
+    l->settled &= (uint16_t)~s->words;
+    return true;
+}
+
+struct touchers { /* of words: the strips of the last write and the readers; -1: none */
+    int write, first, second;
+};
+
+/* Of *words, those that the same strips have as the first. */
+static struct touchers alike(const struct line *l, uint32_t *words)
+{
+    struct touchers x = {-1, -1, -1};
+    unsigned word = (unsigned)__builtin_ctz(*words);
+    for (int k = 0; k < STRIPS; k++) {
+        if (!(l->words[k] >> word & 1)) {
+            *words &= ~(uint32_t)l->words[k];
+            continue;
+        }
+        *words &= l->words[k];
+        if (l->stores >> k & 1)
+            x.write = k;
+        else if (x.first < 0)
+            x.first = k;
+        else
+            x.second = k;
+    }
+    return x;
+}
+
+/* Words that one set of strips has. */
+static bool read_alike(const struct line *l, const struct touchers *x, const struct stretch *s, uint32_t words,
+                       const struct now *t, uint16_t *left, uint32_t *added, uint32_t *settled)
+{
+    unsigned word = (unsigned)__builtin_ctz(words);
+    const int strips[RECORDS] = {x->write, x->first, x->second};
+    record was[RECORDS] = {0};
+    struct cells c;
+    for (int k = 0; k < RECORDS; k++) {
+        if (strips[k] < 0) continue;
+        if (is_mixed(l, strips[k], s, word, words)) return false;
+        was[k] = at_word(l, strips[k], word);
+    }
+    c.w[0] = was[0], c.a[0] = was[1], c.b[0] = was[2], c.me[0] = my_word(s, word);
+    uint64_t flags = judge_read(&c, 0, t, false);
+    if (flags & CELLS_BAD) return false;
+    if (flags & CELLS_CHANGED) {
+        if (was[1] && c.a[0] != was[1]) left[x->first] &= (uint16_t)~words;
+        if (was[2] && c.b[0] != was[2]) left[x->second] &= (uint16_t)~words;
+        *added |= words;
+    }
+    if (!was[0] && c.a[0] && c.b[0] && (c.a[0] ^ c.b[0]) >= BLOCK_SPAN) *settled |= words;
+    return true;
+}
+
+static bool read_words(struct line *l, const struct stretch *s, const struct now *t)
+{
+    uint16_t left[STRIPS];
+    uint32_t added = 0, settled = 0;
+    for (int k = 0; k < STRIPS; k++) left[k] = l->words[k];
+    for (uint32_t rest = s->words, words; rest; rest &= ~words) {
+        words = rest;
+        struct touchers x = alike(l, &words);
+        if (!read_alike(l, &x, s, words, t, left, &added, &settled)) return false;
+    }
+    if (added && !add(l, left, s, added, false)) return false;
+    l->settled |= (uint16_t)settled;
+    return true;
+}
+
+bool simt_strips_touch(struct line *l, const struct stretch *s, const struct now *t, bool write)
+{
+    return l->strips && (write ? write_words(l, s, t) : read_words(l, s, t));
+}
+
+void simt_strips_records(const struct line *l, unsigned word, record out[RECORDS])
+{
+    uint32_t words = 1u << word;
+    struct touchers x = alike(l, &words);
+    out[0] = x.write < 0 ? 0 : at_word(l, x.write, word);
+    out[1] = x.first < 0 ? 0 : at_word(l, x.first, word);
+    out[2] = x.second < 0 ? 0 : at_word(l, x.second, word);
+}
