@@ -72,19 +72,21 @@ static inline enum simt_access access_of(const struct site *s)
 /* ---- shadow memory ---- */
 /* Who touched LINE bytes of global memory, or all of a block's shared memory: three records for each cell of 1 << log
  * bytes. */
-#define RECORDS 3
-#define STRIPS  4
+#define RECORDS   3
+#define STRIPS    4
+#define ALL_WORDS 0xffffu
 struct line {
-    uint32_t launch; /* whose records they are; others are as none */
-    _Atomic uint8_t lock;
-    uint8_t log;
-    bool strips;            /* global memory: these stand for the cells (check_strips.c) */
-    uint8_t stores;         /* strips that are writes, by bits */
+    uint32_t launch;        /* whose records they are; others are as none */
     uint16_t settled;       /* words that two blocks have read and nobody has written, by bits */
+    uint16_t none;          /* 0: generated code compares the first 8 bytes */
     uint16_t words[STRIPS]; /* of each strip, by bits; 0: there is none */
     uint8_t shift[STRIPS];  /* word k is touched k >> shift lanes on */
-    record who[STRIPS];     /* for word 0, though the strip may not have it */
-    record *writes;         /* of all cells, then as many first and second readers; NULL: not touched yet */
+    _Atomic uint8_t lock;
+    uint8_t log;
+    bool strips;        /* global memory: these stand for the cells (check_strips.c) */
+    uint8_t stores;     /* strips that are writes, by bits */
+    record who[STRIPS]; /* for word 0, though the strip may not have it */
+    record *writes;     /* of all cells, then as many first and second readers; NULL: not touched yet */
 };
 struct stretch { /* words of a line that lanes of a warp touch, as a strip has them */
     record me;
@@ -256,6 +258,7 @@ static inline bool is_opaque(const struct access *a)
 bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more);
 
 /* ---- check_shadow.c ---- */
+_Static_assert(sizeof(struct line) == LINE, "generated code finds a line at the distance of what it is for");
 #define SHADOW_CHUNK 24 /* log of the bytes of global memory that share an array of lines */
 /* The lines of a chunk, which is counted from the start of global memory; NULL: no memory. */
 struct line *simt_shadow_lines(uint64_t chunk);

@@ -6,8 +6,7 @@
 #include <string.h>
 #include "runtime/simt/check_cells.h"
 
-#define AHEAD     32 /* lines that are fetched before they are wanted */
-#define ALL_WORDS 0xffffu
+#define AHEAD 32 /* lines that are fetched before they are wanted */
 
 static inline struct line *line_at(struct span *s, uint64_t address)
 {

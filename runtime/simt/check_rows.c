@@ -117,6 +117,7 @@ bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, i
         if (at[h] & (bytes - 1) || from >= room || room - from < all || is_counted(b, at[h], all)) return false;
         if (w->worker->tallied) simt_tally_reach(w->worker, at[h], at[h] + all);
     }
+    if (step) look_ahead(s, w->index, at);
     const struct row r = {b, s, bytes, (unsigned)__builtin_ctz(bytes) - 2, write, now_of_warp(b, w, false)};
     record me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
     record half = (record)16 << THREAD_AT;

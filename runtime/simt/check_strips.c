@@ -119,11 +119,33 @@ static bool read_alike(const struct line *l, const struct touchers *x, const str
     return true;
 }
 
+/* A read where only the block at hand has read since its threads met: a word's second reader is added, a third is not.
+ * False: there are others, too. */
+static bool read_among(struct line *l, const struct stretch *s, const struct now *t, uint32_t *added)
+{
+    uint32_t once = 0, done = 0, stores = l->stores;
+    if (t->seen > t->before) return false;
+    for (int k = 0; k < STRIPS; k++) {
+        uint32_t common = l->words[k] & s->words;
+        if (!common) continue;
+        record theirs = at_word(l, k, (unsigned)__builtin_ctz(common)),
+               mine = my_word(s, (unsigned)__builtin_ctz(common));
+        if (stores >> k & 1 || theirs - t->id - t->before >= BLOCK_SPAN - t->before) return false;
+        bool same = ((theirs ^ mine) & WHO_MASK) == 0, alike = l->shift[k] == s->shift;
+        if (!alike && ((theirs ^ mine) & WARP_MASK) == 0) return false;
+        done |= same ? common : once & common;
+        once |= common;
+    }
+    *added = s->words & ~done;
+    return true;
+}
+
 static bool read_words(struct line *l, const struct stretch *s, const struct now *t)
 {
     uint16_t left[STRIPS];
     uint32_t added = 0, settled = 0;
     for (int k = 0; k < STRIPS; k++) left[k] = l->words[k];
+    if (read_among(l, s, t, &added)) return !added || add(l, left, s, added, false);
     for (uint32_t rest = s->words, words; rest; rest &= ~words) {
         words = rest;
         struct touchers x = alike(l, &words);

@@ -341,6 +341,7 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     struct {                        /* of the observer, for generated code */
         const uint32_t *tags;       /* of words of shared memory */
         uint32_t now;               /* the tag of words that all may read */
+        uint64_t line;              /* how the record of a line of global memory begins that all may read */
     } quiet;
 };
 

@@ -415,4 +415,42 @@ faulty("counters that each block sets to 0", [[__global__ void k(int *h) {
   for (int i = 0; i < 200; i++) atomicAdd(&h[t * i % 64], 1);
 }]], function(k) k(8, 64)(ints(64)) end, { kind = "race", line = 3, other = 5, name = "h" })
 
+---- rows that are not aligned, of global memory
+faulty("a row beside the one that the neighbours read", [[__global__ void k(const float *x, float *y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float v = y[i] + y[i + 1];
+  y[i + 2] = x[i] + v;
+}]], function(k) k(2, 64)(gpu.ones(160), gpu.ones(160), 128) end, { kind = "race", line = 4, other = 3, name = "y" })
+
+faulty("the last word of a row that the next block writes", [[__global__ void k(float *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float a = y[i + 3], b = y[i + 4];
+  y[i + 3 - 64 * (blockIdx.x & 1)] = a;
+  if (b < 0) y[0] = b;
+}]], function(k) k(2, 64)(gpu.ones(256)) end, { kind = "race", line = 4, other = 3, name = "y" })
+
+faulty("pairs over words of another thread", [[__global__ void k(float2 *p, float *x) {
+  int t = threadIdx.x;
+  p[t] = make_float2(1, 2);
+  x[t] = x[t + 80];
+}]], function(k)
+  local x = gpu.ones(256)
+  k(1, 32)(x["65:128"], x)
+end, { kind = "race", line = 3, other = 4, count = 30 })
+
+faulty("a place that all have read", [[__global__ void k(float *x, float *y) {
+  float v = 0;
+  for (int r = 0; r < 20; r++) v += x[r];
+  y[32 * blockIdx.x + threadIdx.x] = v;
+  if (blockIdx.x == 7 && threadIdx.x == 9) x[11] = v;
+}]], function(k) k(8, 32)(gpu.ones(32), gpu.ones(256)) end, { kind = "race", line = 5, other = 3, name = "x" })
+
+faulty("more rows than a line has strips", [[__global__ void k(float *x, float *y) {
+  int t = threadIdx.x;
+  float v = 0;
+  for (int r = 0; r < 9; r++) v += x[(t + 5 * r) % 61];
+  y[t] = v;
+  x[t] = 1;
+}]], function(k) k(1, 64)(gpu.zeros(64), gpu.ones(64)) end, { kind = "race", line = 6, other = 4, name = "x" })
+
 t.done()
