@@ -250,16 +250,24 @@ struct pair {
         for (size_t r = begin; r < end && !rt_interrupted(); r++) {                                                    \
             int64_t i = a->starts[r], j = b->starts[r], first = i + j, to = first;                                     \
             int64_t stop = a->starts[r + 1], other_stop = b->starts[r + 1];                                            \
-            while (i < stop || j < other_stop) {                                                                       \
-                int32_t left = i < stop ? a->indices[i] : INT32_MAX,                                                   \
-                        right = j < other_stop ? b->indices[j] : INT32_MAX;                                            \
-                T v = left <= right ? x[i] : 0;                                                                        \
-                if (right <= left) v += (T)p->factor * y[j];                                                           \
+            while (i < stop && j < other_stop) {                                                                       \
+                int32_t left = a->indices[i], right = b->indices[j];                                                   \
+                T v = left <= right ? x[i] : 0, w = right <= left ? (T)p->factor * y[j] : 0;                           \
                 p->indices[to] = left < right ? left : right;                                                          \
-                out[to] = v;                                                                                           \
+                out[to] = v += w;                                                                                      \
                 to += v != 0;                                                                                          \
                 i += left <= right;                                                                                    \
                 j += right <= left;                                                                                    \
+            }                                                                                                          \
+            for (; i < stop; i++) {                                                                                    \
+                p->indices[to] = a->indices[i];                                                                        \
+                out[to] = x[i];                                                                                        \
+                to += x[i] != 0;                                                                                       \
+            }                                                                                                          \
+            for (; j < other_stop; j++) {                                                                              \
+                p->indices[to] = b->indices[j];                                                                        \
+                out[to] = (T)p->factor * y[j];                                                                         \
+                to += y[j] != 0;                                                                                       \
             }                                                                                                          \
             p->starts[r + 1] = to - first;                                                                             \
         }                                                                                                              \
@@ -300,28 +308,26 @@ static enum rt_status make_result(struct pair *p, struct rt_device *d, struct kn
     return status;
 }
 
+/* Sums are merged in a matrix of their own, which has room for all: memory of the pool, which was used before. */
 static enum rt_status add(struct pair *p, int64_t most, struct rt_device *d, struct kn_csr *out, struct rt_error *e)
 {
-    int64_t rows = p->a.rows;
-    size_t size = rt_dtypes[p->a.dtype].size, grain = rows_of_piece(rows, most);
-    p->starts = rt_calloc((size_t)rows + 1, sizeof *p->starts);
-    p->indices = rt_alloc((size_t)(most + 1) * sizeof *p->indices);
-    p->data = rt_alloc((size_t)(most + 1) * size);
-    enum rt_status status = RT_OK;
-    if (!p->starts || !p->indices || !p->data)
-        status = rt_fail(e, RT_NOMEM, "out of memory for a sum of %" PRId64 " elements", most);
+    struct kn_csr merged;
+    size_t rows = (size_t)p->a.rows, grain = rows_of_piece(p->a.rows, most);
+    enum rt_status status = kn_csr_new(d, p->a.dtype, p->a.rows, p->a.columns, most, &merged, e);
+    if (status != RT_OK) return status;
+    p->starts = rt_array_host(&merged.starts);
+    p->indices = rt_array_host(&merged.indices);
+    p->data = rt_array_host(&merged.data);
+    p->starts[0] = 0;
+    rt_parallel_for(rows, grain, p->a.dtype == RT_FLOAT32 ? add_rows_f32 : add_rows_f64, p);
+    status = make_result(p, d, out, e);
     if (status == RT_OK) {
-        rt_parallel_for((size_t)rows, grain, p->a.dtype == RT_FLOAT32 ? add_rows_f32 : add_rows_f64, p);
-        status = make_result(p, d, out, e);
-    }
-    if (status == RT_OK) {
-        struct move m = {p, p->starts, rt_array_host(&out->indices), rt_array_host(&out->data), size};
-        rt_parallel_for((size_t)rows, grain, move_rows, &m);
+        struct move m = {p, p->starts, rt_array_host(&out->indices), rt_array_host(&out->data),
+                         rt_dtypes[p->a.dtype].size};
+        rt_parallel_for(rows, grain, move_rows, &m);
         status = kn_csr_settle(out, d, e);
     }
-    free(p->data);
-    free(p->indices);
-    free(p->starts);
+    kn_csr_release(&merged);
     return status;
 }
 

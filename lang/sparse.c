@@ -19,12 +19,15 @@ struct kn_csr *lg_new_sparse(lua_State *L)
 
 struct kn_csr *lg_check_sparse(lua_State *L, int idx)
 {
-    return luaL_checkudata(L, idx, LG_SPARSE);
+    struct kn_csr *a = luaL_checkudata(L, idx, LG_SPARSE);
+    luaL_argcheck(L, a->starts.storage, idx, "the sparse matrix was freed");
+    return a;
 }
 
-static int collect(lua_State *L)
+/* Leaves all zeros, so twice is fine. */
+static int release(lua_State *L)
 {
-    kn_csr_release(lg_check_sparse(L, 1));
+    kn_csr_release(luaL_checkudata(L, 1, LG_SPARSE));
     return 0;
 }
 
@@ -158,12 +161,11 @@ static const struct field {
 /* A.name, A:name(...), A[{i, j}]. Upvalue: the methods. */
 static int sparse_index(lua_State *L)
 {
-    const struct kn_csr *a = lg_check_sparse(L, 1);
-    if (lua_type(L, 2) != LUA_TSTRING) return push_element(L, a);
+    if (lua_type(L, 2) != LUA_TSTRING) return push_element(L, lg_check_sparse(L, 1));
     const char *key = lua_tostring(L, 2);
     for (size_t i = 0; i < FIELDS; i++)
         if (!strcmp(fields[i].name, key)) {
-            fields[i].push(L, a);
+            fields[i].push(L, lg_check_sparse(L, 1));
             return 1;
         }
     lua_pushvalue(L, 2);
@@ -192,23 +194,69 @@ static int sparse_len(lua_State *L)
     return 1;
 }
 
-static int sparse_tostring(lua_State *L)
+static void push_title(lua_State *L, const struct kn_csr *a)
+{
+    lua_pushfstring(L, "sparse %s (%I, %I) on %s, %I elements", rt_dtypes[a->data.dtype].name, (LUAI_UACINT)a->rows,
+                    (LUAI_UACINT)a->columns, kn_csr_device(a)->name, (LUAI_UACINT)a->data.shape[0]);
+}
+
+/* The row, from 1, that an element is in. */
+static int64_t row_of(lua_State *L, const struct kn_csr *a, int64_t element)
+{
+    return place_of(L, &a->starts, 0, a->rows + 1, element, true);
+}
+
+/* A table with a line for each element that is shown, as A.__display gives it. */
+static int sparse_display(lua_State *L)
 {
     const struct kn_csr *a = lg_check_sparse(L, 1);
     struct lg_cells c;
+    char cell[LG_CELL_TEXT];
+    luaL_Buffer b;
+    lua_settop(L, 1);
+    lua_createtable(L, 0, 1);
+    lg_push_cells(L, &a->data, SHOWN, &c);
+    luaL_buffinit(L, &b);
+    luaL_addstring(&b, "<table class=\"lunarray\" style=\"text-align:right;font-family:monospace\"><caption style=\""
+                       "caption-side:top;text-align:left;white-space:nowrap;color:inherit;opacity:.8\">");
+    push_title(L, a);
+    luaL_addvalue(&b);
+    luaL_addstring(&b, "</caption><tbody><tr><th>row</th><th>column</th><th></th></tr>");
+    for (int64_t i = 0; i < c.size; i++) {
+        int64_t at = lg_cell_index(&c, 0, i) - 1;
+        if (i == c.front[0] && lg_has_gap(&c, 0)) luaL_addstring(&b, "<tr><th>&#8942;</th></tr>");
+        LUAI_UACINT row = row_of(L, a, at), column = integer_at(L, &a->indices, at) + 1;
+        lg_cell_text(&c, i, cell);
+        lua_pushfstring(L, "<tr><th>%I</th><th>%I</th><td>%s</td></tr>", row, column, cell);
+        luaL_addvalue(&b);
+    }
+    luaL_addstring(&b, "</tbody></table>");
+    luaL_pushresult(&b);
+    lua_setfield(L, 2, "text/html");
+    lua_settop(L, 2);
+    return 1;
+}
+
+static int sparse_tostring(lua_State *L)
+{
+    const struct kn_csr *a = luaL_checkudata(L, 1, LG_SPARSE);
+    struct lg_cells c;
     char place[64], cell[LG_CELL_TEXT], line[2 * sizeof place + 2 * sizeof cell];
     luaL_Buffer b;
+    if (!a->starts.storage) {
+        lua_pushliteral(L, "sparse (freed)");
+        return 1;
+    }
     int width = snprintf(NULL, 0, "(%" PRId64 ", %" PRId64 ")", a->rows, a->columns);
     lg_push_cells(L, &a->data, SHOWN, &c);
     luaL_buffinit(L, &b);
-    lua_pushfstring(L, "sparse %s (%I, %I) on %s, %I elements", rt_dtypes[a->data.dtype].name, (LUAI_UACINT)a->rows,
-                    (LUAI_UACINT)a->columns, kn_csr_device(a)->name, (LUAI_UACINT)a->data.shape[0]);
+    push_title(L, a);
     luaL_addvalue(&b);
     for (int64_t i = 0; i < c.size; i++) {
         int64_t at = lg_cell_index(&c, 0, i) - 1;
         if (i == c.front[0] && lg_has_gap(&c, 0)) luaL_addstring(&b, "\n  ...");
-        int64_t row = place_of(L, &a->starts, 0, a->rows + 1, at, true);
-        snprintf(place, sizeof place, "(%" PRId64 ", %" PRId64 ")", row, integer_at(L, &a->indices, at) + 1);
+        snprintf(place, sizeof place, "(%" PRId64 ", %" PRId64 ")", row_of(L, a, at),
+                 integer_at(L, &a->indices, at) + 1);
         lg_cell_text(&c, i, cell);
         snprintf(line, sizeof line, "\n  %-*s  %*s", width, place, c.width, cell);
         luaL_addstring(&b, line);
@@ -400,6 +448,10 @@ static const struct lg_function methods[] = {
              "assert(gpu.sparse.coo(data, rows, columns, a.shape).nnz == 3)"},
     {"to", to, "A:to([dtype] [, device])", "The matrix with another dtype or on another device.",
      EXAMPLE "assert(a:to('float64', 'cpu').device == 'cpu')"},
+    {"free", release, "A:free()",
+     "Releases the matrix's memory now and not when Lua collects it.\n"
+     "Any later use of it is an error. Freeing twice is fine. `local A <close> = ...` does the same at the end of a block.",
+     EXAMPLE "a:free()\nassert(not pcall(function() return a.nnz end))"},
     {0}};
 
 static void document_fields(lua_State *L)
@@ -422,7 +474,9 @@ static int missing(lua_State *L)
 
 void lg_open_sparse(lua_State *L)
 {
-    static const luaL_Reg meta[] = {{"__gc", collect},
+    static const luaL_Reg meta[] = {{"__gc", release},
+                                    {"__close", release},
+                                    {"__display", sparse_display},
                                     {"__newindex", sparse_newindex},
                                     {"__len", sparse_len},
                                     {"__tostring", sparse_tostring},

@@ -41,6 +41,33 @@ for _, device in ipairs(t.devices()) do
     end
   end)
 
+  test("freed matrices", function()
+    local a, kept = thin(5, 7, 2):to_sparse(), nil
+    local data = a.data
+    a:free()
+    a:free()
+    t.eq(tostring(a), "sparse (freed)")
+    assert(data.size == 0 or data:sum())
+    t.raises("the sparse matrix was freed", function() return a.nnz end)
+    t.raises("the sparse matrix was freed", gpu.matmul, a, gpu.ones(7, device))
+    t.raises("the sparse matrix was freed", function() return thin(5, 7, 2):to_sparse() + a end)
+    do
+      local b <close> = thin(5, 7, 2):to_sparse()
+      kept = b
+    end
+    t.eq(tostring(kept), "sparse (freed)")
+  end)
+
+  test("shown in a notebook", function()
+    local a = gpu.array({ { 0, 5, 0 }, { 7, 0, 8.5 } }, device):to_sparse()
+    local html = getmetatable(a).__display(a)["text/html"]
+    assert(html:find("sparse float32 (2, 3) on " .. device .. ", 3 elements", 1, true))
+    assert(html:find("<tr><th>1</th><th>2</th><td>5.0</td></tr><tr><th>2</th><th>1</th><td>7.0</td></tr>", 1, true), html)
+    html = getmetatable(a).__display(gpu.eye(1000, device):to_sparse())["text/html"]
+    assert(#html < 3000 and html:find("&#8942;", 1, true) and html:find("<th>1000</th><th>1000</th>", 1, true))
+    assert(getmetatable(a).__display(gpu.zeros(2, 0, device):to_sparse())["text/html"])
+  end)
+
   test("products with arrays", function()
     for _, shape in ipairs(shapes) do
       local m, n = shape[1], shape[2]
