@@ -414,7 +414,10 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     if (b->pending_lanes[w->index]) simt_check_settle(b, w);
     const struct insn *i = &w->code[pc];
     unsigned site = b->check->site_of[pc];
-    if (i->space == PTX_GLOBAL && simt_race_rows(w, i, site, step, at)) return true;
+    if (i->space == PTX_GLOBAL && simt_race_rows(w, i, site, step, at)) {
+        if (more) simt_race_window(w, i, (uint32_t)more - 1, step, first);
+        return true;
+    }
     simt_check_begin(&a, b->check, w, i, site);
     a.bytes = (uint32_t)i->size * i->count;
     if (a.site->copies) return false;

@@ -25,7 +25,7 @@
 #define BLOCK_SPAN  (UINT64_C(1) << BLOCK_AT)
 #define WHO_MASK    (~(BLOCK_SPAN - 1) | ((UINT64_C(1) << TIME_AT) - (UINT64_C(1) << THREAD_AT)))
 
-#define LINE        64 /* bytes that share a lock in the shadow */
+#define LINE        QUIET_LINE /* bytes that share a lock in the shadow */
 #define MAX_REPORTS 256
 #define OBJECTS     4096 /* what threads synchronise through, hashed */
 #define LOG_STRIPES 64
@@ -285,6 +285,8 @@ void simt_strips_records(const struct line *l, unsigned word, record out[RECORDS
 /* The common cases: the lanes of each half touch neighbours, from at[0] and at[1] on, or all of them one place there,
  * if these are right. False: look closer; nothing is lost. */
 bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2]);
+/* Lets generated code find the records around an address for itself, as the range of a load from there. */
+void simt_race_window(const struct warp *w, const struct insn *i, uint32_t range, int64_t step, uint64_t at);
 
 /* ---- check_race.c ---- */
 /* Lanes m touch a->bytes at a->at[lane], which lies in memory that is there: offsets in shared memory, or global

@@ -1,6 +1,7 @@
 /* Accesses of generated code to global memory, whose addresses follow each other: the common cases of check_access.c
  * and check_race.c in one. */
 #include "runtime/simt/check_lines.h"
+#include "runtime/simt/jit.h"
 #include "runtime/simt/tally.h"
 
 struct row {
@@ -128,4 +129,21 @@ bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, i
         return (lines && touch_both(&r, at[0], me, from)) || touch_row(&r, at[0], 2 * all, me, from);
     }
     return touch_row(&r, at[0], all, me, from) && touch_row(&r, at[1], all, me + half, from ? from + all : NULL);
+}
+
+void simt_race_window(const struct warp *w, const struct insn *i, uint32_t range, int64_t step, uint64_t at)
+{
+    const struct block *b = w->worker->observed;
+    const struct span *s = &b->spans[i->d2];
+    struct jit_range *r = &w->worker->jit_ranges[range];
+    uint64_t chunk = (at - SIMT_GLOBAL_BASE) >> SHADOW_CHUNK, bytes = (uint64_t)i->size * i->count;
+    uint64_t start = SIMT_GLOBAL_BASE + (chunk << SHADOW_CHUNK), low = start,
+             high = start + (UINT64_C(1) << SHADOW_CHUNK);
+    if (step) bytes *= SIMT_WARP;
+    if (at - r->low < r->room || s->written || b->check->releases_some) return;
+    if (low < s->low) low = s->low;
+    if (high > s->high) high = s->high;
+    const struct line *lines = simt_shadow_lines(chunk);
+    if (!lines || high - low < bytes) return;
+    *r = (struct jit_range){.low = low, .room = high - low - bytes + 1, .last = (uint64_t)(uintptr_t)lines - start};
 }

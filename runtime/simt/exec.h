@@ -224,7 +224,8 @@ struct range {
     uint64_t last;      /* where the last full warp's access began */
 };
 
-#define TALLIES 8             /* instructions of a function that may have one */
+#define QUIET_LINE 64
+#define TALLIES    8          /* instructions of a function that may have one */
 struct tally {                /* of a worker: what one instruction is still to add to an allocation (tally.h) */
     const struct insn *owner; /* NULL: none at present */
     uint64_t low, bytes;      /* the allocation, as whole cells; 0 bytes: none at present */
@@ -341,7 +342,8 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     struct {                        /* of the observer, for generated code */
         const uint32_t *tags;       /* of words of shared memory */
         uint32_t now;               /* the tag of words that all may read */
-        uint64_t line;              /* how the record of a line of global memory begins that all may read */
+        uint64_t
+            line; /* how the record of QUIET_LINE bytes of global memory begins, as long itself, that all may read */
     } quiet;
 };
 
@@ -376,8 +378,9 @@ struct simt_observer {
     /* For generated code, which runs watched launches when there are both. All lanes of a warp are about to touch what
      * the instruction says: lanes 0 to 15 from `first` on, the others from `second` on, `step` bytes apart; then so
      * many times in all as the low half of `more` says, as many bytes further on as its high half says, for
-     * instructions that follow. Offsets in shared memory are right, of that variable, and aligned. True: go on. False:
-     * `before` is to see it. */
+     * instructions that follow. Offsets in shared memory are right, of that variable, and aligned. Global memory:
+     * `more` is a number above that of the range where the observer may leave a window for loads that begin there, 0
+     * when there is none. True: go on. False: `before` is to see it. */
     bool (*quick)(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more);
     /* All threads of the block meet at a barrier, at one place: instead of `barrier`. */
     void (*met)(struct simt_observer *o, struct worker *k);

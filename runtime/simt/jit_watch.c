@@ -1,5 +1,6 @@
 /* Accesses that an observer watches, from linear addresses: it is asked, by `quick`, before the vector moves. Words of
- * shared memory that all may read are known by their tags, which code compares for itself; and loads that follow each
+ * shared memory that all may read are known by their tags, and those of global memory by the records of their lines,
+ * which code compares for itself; and loads that follow each
  * other by equal steps from one address are asked for together. */
 #include "runtime/simt/jit_build.h"
 
@@ -142,6 +143,73 @@ static bool has_tags(const struct jit *j, const struct jit_insn *n, const struct
            bytes <= (bytes % 32 ? 32 : MOST_BYTES);
 }
 
+/* ---- lines of global memory ---- */
+/* Loads of what all may read, as a window and the records of its lines say: the window that the observer left with the
+ * last access, if it did. */
+static bool has_lines(const struct jit_insn *n, const struct group *g)
+{
+    return n->kind == JK_LOAD && !n->op && g->bytes >= 4 && (!g->step || g->step == g->bytes);
+}
+
+/* Jumps unless all lines of `bytes` bytes from an address on begin as `quiet.line` says. */
+static void compare_lines(struct jit *j, int base, int64_t offset, int64_t bytes, bool one, uint32_t range, int label)
+{
+    struct x86 *x = &j->x;
+    int32_t at = (int32_t)(range * sizeof(struct jit_range));
+    x86_rm(x, ALU_MOV, true, RDX, of_worker(offsetof(struct worker, jit_ranges)));
+    x86_lea(x, true, RCX, x86_at(base, (int32_t)offset));
+    x86_rr(x, ALU_MOV, true, RAX, RCX);
+    x86_rm(x, ALU_SUB, true, RAX, x86_at(RDX, at));
+    x86_rm(x, ALU_CMP, true, RAX, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, room)));
+    x86_jump_if(x, CC_AE, label);
+    x86_rm(x, ALU_MOV, true, RAX, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, last)));
+    if (!one) { /* the last line, and then those before it */
+        x86_lea(x, true, RDX, x86_at(base, (int32_t)(offset + bytes - 1)));
+        x86_imm(x, ALU_AND, true, RDX, -QUIET_LINE);
+        x86_imm(x, ALU_AND, true, RCX, -QUIET_LINE);
+        x86_rr(x, ALU_ADD, true, RDX, RAX);
+        x86_rr(x, ALU_ADD, true, RCX, RAX);
+        x86_rm(x, ALU_MOV, true, RAX, of_worker(offsetof(struct worker, quiet.line)));
+        x86_rm(x, ALU_CMP, true, RAX, x86_at(RDX, 0));
+        x86_jump_if(x, CC_NE, label);
+        for (int64_t k = 0; k < bytes; k += QUIET_LINE) {
+            x86_rm(x, ALU_CMP, true, RAX, x86_at(RCX, (int32_t)k));
+            x86_jump_if(x, CC_NE, label);
+        }
+        return;
+    }
+    x86_rr(x, ALU_MOV, true, RDX, RCX);
+    x86_imm(x, ALU_AND, true, RDX, -QUIET_LINE);
+    x86_rr(x, ALU_ADD, true, RDX, RAX);
+    x86_rm(x, ALU_MOV, false, RAX, of_worker(offsetof(struct worker, quiet.line)));
+    x86_rm(x, ALU_CMP, false, RAX, x86_at(RDX, 0));
+    x86_jump_if(x, CC_NE, label);
+    x86_load_part(x, RAX, x86_at(RDX, 4), 2, false, false); /* a bit for each word */
+    x86_shift_imm(x, SHIFT_RIGHT, false, RCX, 2);
+    x86_imm(x, ALU_AND, false, RCX, QUIET_LINE / 4 - 1);
+    x86_shift_cl(x, SHIFT_RIGHT, false, RAX);
+    x86_unary(x, UNARY_NOT, false, RAX);
+    x86_test_imm(x, RAX, (1 << bytes / 4) - 1);
+    x86_jump_if(x, CC_NE, label);
+}
+
+static void compare_all_lines(struct jit *j, const int bases[2], int64_t imm, struct jit_form f, const struct group *g,
+                              uint32_t range, int miss)
+{
+    struct x86 *x = &j->x;
+    int64_t skip = f.kind == FORM_LINEAR ? f.skip : 0, half = g->step ? 16 * g->bytes : g->bytes;
+    bool same = f.kind == FORM_CONST || (f.kind == FORM_LINEAR && !skip), on = f.kind == FORM_LINEAR && skip == half;
+    x86_lea(x, true, RAX, x86_at(bases[0], (int32_t)imm));
+    if (!same) {
+        x86_lea(x, true, RCX, x86_at(bases[1], (int32_t)(imm + skip)));
+        x86_rr(x, ALU_OR, true, RAX, RCX);
+    }
+    x86_test_imm(x, RAX, (int32_t)g->bytes - 1);
+    x86_jump_if(x, CC_NE, miss);
+    compare_lines(j, bases[0], imm, g->step && on ? 2 * half : half, !g->step, range, miss);
+    if (!same && !(g->step && on)) compare_lines(j, bases[1], imm + skip, half, !g->step, range, miss);
+}
+
 /* ---- the call ---- */
 static bool is_kept(const struct jit *j, int reg)
 {
@@ -178,7 +246,7 @@ static void keep(struct jit *j, bool load)
 }
 
 static void ask(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, const struct group *g,
-                int leave)
+                uint64_t more, int leave)
 {
     struct x86 *x = &j->x;
     int32_t imm = (int32_t)n->i->imm, skip = f.kind == FORM_LINEAR ? (int32_t)f.skip : 0;
@@ -190,7 +258,7 @@ static void ask(struct jit *j, const struct jit_insn *n, const int bases[2], str
     x86_rr(x, ALU_MOV, true, RDI, REG_WARP);
     x86_load_imm(x, RSI, (uint64_t)(n->i - j->program->code));
     x86_load_imm(x, RDX, (uint64_t)g->step);
-    x86_load_imm(x, R9, (uint64_t)g->stride << 32 | (uint64_t)g->count);
+    x86_load_imm(x, R9, more);
     x86_load_imm(x, RAX, (uint64_t)(uintptr_t)j->quick);
     x86_vzeroupper(x);
     x86_call(x, RAX);
@@ -217,19 +285,23 @@ void simt_jit_ask(struct jit *j, const struct jit_insn *n, const int bases[2], s
     /* The observer looks in the frame for what is to be stored. */
     for (int k = 1; n->kind == JK_STORE && k < n->read_count; k++) simt_jit_write_all(j, n->reads[k]);
     for (int h = 0; n->op && h < (f.kind == FORM_PAIR ? 2 : 1); h++) check_window(j, n, bases[h], f, &g, leave);
-    if (!tags) {
-        ask(j, n, bases, f, &g, leave);
+    bool lines = has_lines(n, &g);
+    uint64_t more = (uint64_t)g.stride << 32 | (uint64_t)g.count;
+    if (lines) more = j->range_count++ + 1;
+    if (!tags && !lines) {
+        ask(j, n, bases, f, &g, n->op ? more : 0, leave);
         return;
     }
-    x86_rm(x, ALU_MOV, true, RAX, of_worker(offsetof(struct worker, quiet.tags)));
-    if (words_of(&g) % 32 == 0)
+    if (lines) compare_all_lines(j, bases, imm, f, &g, (uint32_t)more - 1, miss);
+    if (tags) x86_rm(x, ALU_MOV, true, RAX, of_worker(offsetof(struct worker, quiet.tags)));
+    if (tags && words_of(&g) % 32 == 0)
         simt_jit_spread_from(j, false, moments[0], of_worker(offsetof(struct worker, quiet.now)));
-    compare_words(j, bases[0], imm, words_of(&g), moments, miss);
-    if (!same) compare_words(j, bases[1], imm + skip, words_of(&g), moments, miss);
+    if (tags) compare_words(j, bases[0], imm, words_of(&g), moments, miss);
+    if (tags && !same) compare_words(j, bases[1], imm + skip, words_of(&g), moments, miss);
     x86_bind(x, fine);
     x->now = X86_COLD;
     x86_bind(x, miss);
-    ask(j, n, bases, f, &g, leave);
+    ask(j, n, bases, f, &g, more, leave);
     x86_jump(x, fine);
     x->now = X86_HOT;
 }
