@@ -102,7 +102,7 @@ static int load_magic(lua_State *L)
     return 1;
 }
 
-static int load_lua(lua_State *L, struct loading *l, bool *show)
+static int compile(lua_State *L, struct loading *l, bool *show)
 {
     const struct lg_source *source = l->source;
     for (int i = 1; i < source->first_line; i++) lg_buffer_puts(&l->cell.text, "\n");
@@ -122,6 +122,22 @@ static int load_lua(lua_State *L, struct loading *l, bool *show)
             lua_pop(L, 1);
         }
     }
+    return status;
+}
+
+int lg_compile_cell(lua_State *L, const struct lg_source *source)
+{
+    struct loading l = {.source = source};
+    bool show;
+    int status = compile(L, &l, &show);
+    lg_cell_release(&l.cell);
+    lg_buffer_release(&l.scratch);
+    return status;
+}
+
+static int load_lua(lua_State *L, struct loading *l, bool *show)
+{
+    int status = compile(L, l, show);
     if (status != LUA_OK) return status;
     lua_pushcfunction(L, prepare);
     lua_pushlightuserdata(L, l);

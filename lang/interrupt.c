@@ -1,7 +1,7 @@
 /* Stopping what a session runs, and answering other requests meanwhile. A hook on the running coroutine raises
  * "interrupted", or calls the sink; nothing is hooked before, so running code pays nothing. Setting a hook is safe only
  * on the thread that runs the state, so other threads send that thread a signal whose handler sets it. */
-#include "lang/session_state.h"
+#include "lang/debugger_state.h"
 
 #include <signal.h>
 #include <string.h>
@@ -23,6 +23,7 @@ static void raise_interrupted(lua_State *L, lua_Debug *ar)
     struct lg_session *s = current;
     if (!s || !atomic_load(&s->interrupted)) { /* a hook left over in a coroutine of an earlier cell */
         lua_sethook(L, NULL, 0, 0);
+        if (s) lg_rehook(s);
         return;
     }
     /* A pcall in the cell may swallow this. The hook stays, so that the next raise comes, and from the third on it
@@ -56,11 +57,21 @@ static void hook_attention(struct lg_session *s)
     if (L && !s->attending && s->sink.attend && !lua_gethook(L)) lua_sethook(L, attend_hook, LUA_MASKCOUNT, 1);
 }
 
-/* Enters or leaves a coroutine. The order matters: an interrupt that came before `running` changed has hooked the other
- * one, and is seen by the test after it. */
-static void set_running(struct lg_session *s, lua_State *L)
+static void debug_hook(lua_State *L, lua_Debug *ar);
+
+/* Puts the debugger's hook where it is wanted, and takes it away where it is not; hooks of the user's own stay. */
+static void hook_debugger(struct lg_session *s)
 {
-    s->running = L;
+    lua_State *L = s->running;
+    if (!s->debugger || !L || (lua_gethook(L) && lua_gethook(L) != debug_hook)) return;
+    int mask = lg_debug_mask(s);
+    if (mask || lua_gethook(L)) lua_sethook(L, mask ? debug_hook : NULL, mask, 1);
+}
+
+/* The order matters: an interrupt that came before has its hook overwritten, and is seen by the test after it. */
+void lg_rehook(struct lg_session *s)
+{
+    hook_debugger(s);
     atomic_signal_fence(memory_order_seq_cst);
     if (atomic_load(&s->interrupted))
         hook_running(s);
@@ -68,11 +79,19 @@ static void set_running(struct lg_session *s, lua_State *L)
         hook_attention(s);
 }
 
-/* Runs the sink's attend in a coroutine of its own, as if nothing of the cell were there. What the cell's report is
- * made of so far is kept: functions that close variables run between an error and its report. */
-static void attend(struct lg_session *s)
+/* Enters or leaves a coroutine. The order matters: an interrupt that came before `running` changed has hooked the other
+ * one, and is seen by the test after it. */
+static void set_running(struct lg_session *s, lua_State *L)
 {
-    if (s->attending || !s->sink.attend || !s->side) return;
+    s->running = L;
+    atomic_signal_fence(memory_order_seq_cst);
+    lg_rehook(s);
+}
+
+/* What the cell's report is made of so far is kept: functions that close variables run between an error and its
+ * report. */
+void lg_aside(struct lg_session *s, void (*f)(struct lg_session *s, void *job), void *job)
+{
     lua_State *L = s->L, *running = s->running;
     struct lg_arena answers = s->answers;
     struct lg_error error = s->error;
@@ -85,8 +104,7 @@ static void attend(struct lg_session *s)
     s->attending = true;
     s->L = s->side;
     set_running(s, s->side);
-    do atomic_store(&s->attention, false);
-    while (s->sink.attend(s->sink.context), atomic_load(&s->attention));
+    f(s, job);
     lg_arena_reset(&s->answers);
     s->answers = answers;
     s->error = error;
@@ -97,6 +115,31 @@ static void attend(struct lg_session *s)
     s->L = L;
     s->attending = false;
     set_running(s, running);
+}
+
+static void serve(struct lg_session *s, void *job)
+{
+    (void)job;
+    do atomic_store(&s->attention, false);
+    while (s->sink.attend(s->sink.context), atomic_load(&s->attention));
+}
+
+static void attend(struct lg_session *s)
+{
+    if (!s->attending && s->sink.attend && s->side) lg_aside(s, serve, NULL);
+}
+
+/* At every line, or less; a request that waits is answered by it, since this hook stays. */
+static void debug_hook(lua_State *L, lua_Debug *ar)
+{
+    struct lg_session *s = current;
+    if (!s || !lg_debug_mask(s)) { /* left over in a coroutine, or in what runs aside */
+        if (!s || !s->attending) lua_sethook(L, NULL, 0, 0);
+        return;
+    }
+    if (atomic_load(&s->attention)) attend(s);
+    lg_debug_event(s, L, ar);
+    if (atomic_load(&s->interrupted)) raise_interrupted(L, ar); /* while it was stopped: not one instruction later */
 }
 
 static void attend_hook(lua_State *L, lua_Debug *ar)
@@ -164,7 +207,8 @@ void lg_interrupt_begin(struct lg_session *s)
     rt_interrupt_clear();
     atomic_store(&s->interrupted, false);
     atomic_store(&s->evaluating, true);
-    if (atomic_load(&s->attention)) hook_attention(s);
+    lg_debug_forget(s);
+    lg_rehook(s);
 }
 
 void lg_interrupt_end(struct lg_session *s)
@@ -173,6 +217,7 @@ void lg_interrupt_end(struct lg_session *s)
     atomic_store(&s->evaluating, false);
     current = NULL;
     s->running = NULL;
+    lg_debug_ended(s);
     lua_sethook(s->L, NULL, 0, 0);
     rt_interrupt_clear();
 }
@@ -193,9 +238,12 @@ static int resume(lua_State *L, struct lg_session *s, lua_State *co, int narg)
     }
     lua_xmove(L, co, narg);
     lua_State *previous = s->running;
+    const struct lg_resume here = {previous, s->resumes};
     int results = 0;
+    s->resumes = &here;
     set_running(s, co);
     int status = lua_resume(co, L, narg, &results);
+    s->resumes = here.outer;
     set_running(s, previous);
     if (status != LUA_OK && status != LUA_YIELD) {
         lua_xmove(co, L, 1);

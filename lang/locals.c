@@ -186,9 +186,29 @@ void lg_note_globals(lua_State *L)
     lua_rawsetp(L, LUA_REGISTRYINDEX, &initial_key);
 }
 
-void lg_push_initial_globals(lua_State *L)
+void lg_push_variables(lua_State *L)
 {
+    lua_newtable(L);
+    int variables = lua_gettop(L);
     push(L, &initial_key);
+    lua_pushglobaltable(L);
+    for (lua_pushnil(L); lua_next(L, variables + 2); lua_settop(L, variables + 3)) {
+        if (lua_type(L, -2) != LUA_TSTRING) continue;
+        lua_pushvalue(L, -2);
+        if (lua_rawget(L, variables + 1) != LUA_TNIL) continue;
+        lua_pop(L, 1);
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, variables);
+    }
+    lua_settop(L, variables);
+    push(L, &env_key);
+    for (lua_pushnil(L); lua_next(L, variables + 1); lua_settop(L, variables + 2)) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, variables);
+    }
+    lua_settop(L, variables);
 }
 
 /* Makes every field of the table on top nil. */

@@ -76,32 +76,6 @@ static void list_variable(lua_State *L, const char *name, void *context)
     lg_buffer_printf(l->out, "%-20s %-10s %s\n", name, kind, note);
 }
 
-/* Pushes a table of the user's variables, sorted by name when iterated by its list part. */
-static void push_variables(lua_State *L)
-{
-    lua_newtable(L);
-    int variables = lua_gettop(L);
-    lg_push_initial_globals(L);
-    lua_pushglobaltable(L);
-    for (lua_pushnil(L); lua_next(L, variables + 2); lua_settop(L, variables + 3)) {
-        if (lua_type(L, -2) != LUA_TSTRING) continue;
-        lua_pushvalue(L, -2);
-        if (lua_rawget(L, variables + 1) != LUA_TNIL) continue;
-        lua_pop(L, 1);
-        lua_pushvalue(L, -2);
-        lua_insert(L, -2);
-        lua_rawset(L, variables);
-    }
-    lua_settop(L, variables);
-    lg_push_env(L);
-    for (lua_pushnil(L); lua_next(L, variables + 1); lua_settop(L, variables + 2)) {
-        lua_pushvalue(L, -2);
-        lua_insert(L, -2);
-        lua_rawset(L, variables);
-    }
-    lua_settop(L, variables);
-}
-
 static int compare_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -111,7 +85,7 @@ static int list_variables(struct lg_magic_call *call, bool details)
 {
     lua_State *L = call->L;
     struct listing l = {.out = lg_push_buffer(L), .details = details};
-    push_variables(L);
+    lg_push_variables(L);
     int variables = lua_gettop(L);
     size_t count = 0, i = 0;
     for (lua_pushnil(L); lua_next(L, variables); lua_pop(L, 1)) count++;
@@ -143,7 +117,7 @@ static int magic_whos(struct lg_magic_call *call)
 static int magic_reset(struct lg_magic_call *call)
 {
     lua_State *L = call->L;
-    push_variables(L);
+    lg_push_variables(L);
     int variables = lua_gettop(L);
     lg_push_env(L);
     for (lua_pushnil(L); lua_next(L, variables); lua_pop(L, 1)) {

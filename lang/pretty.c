@@ -158,7 +158,7 @@ static int compare_keys(lua_State *L, int a, int b)
 }
 
 /* Sorts the list of n keys on top of the stack by merging runs, since a comparison needs the stack. */
-static void sort_keys(lua_State *L, lua_Integer n)
+void lg_sort_keys(lua_State *L, lua_Integer n)
 {
     int keys = lua_gettop(L);
     for (lua_Integer width = 1; width < n; width *= 2) {
@@ -196,7 +196,7 @@ static lua_Integer push_keys(lua_State *L, int idx, lua_Integer length)
         lua_pushvalue(L, -1);
         lua_rawseti(L, -3, ++n);
     }
-    sort_keys(L, n);
+    lg_sort_keys(L, n);
     return n;
 }
 

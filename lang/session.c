@@ -1,4 +1,4 @@
-#include "lang/session_state.h"
+#include "lang/debugger_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +137,8 @@ struct lg_session *lg_session_new(const struct lg_options *options)
     if (s->interactive) s->history = lg_history_new(options->history);
     s->L = luaL_newstate();
     struct opening o = {s, options};
-    if (!s->L || !lg_protect(s, open_session, &o)) {
+    bool stops = s->interactive && s->sink.stopped;
+    if (!s->L || (stops && !lg_debug_new(s)) || !lg_protect(s, open_session, &o)) {
         lg_session_free(s);
         return NULL;
     }
@@ -150,6 +151,7 @@ void lg_session_free(struct lg_session *s)
 {
     if (!s) return;
     if (s->L) lua_close(s->L);
+    lg_debug_free(s);
     lg_arena_reset(&s->answers);
     lg_history_free(s->history);
     lg_buffer_release(&s->input);

@@ -46,6 +46,9 @@ struct lg_terminal {
     bool color;        /* takes escape codes: colours of 24 bits, and the cursor's moves */
 };
 
+/* Why the debugger stopped what runs. */
+enum lg_stop { LG_STOP_BREAKPOINT, LG_STOP_STEP, LG_STOP_PAUSE, LG_STOP_ERROR };
+
 /* Where a session's output goes. Called on the session's thread while it evaluates, in the order in which things
  * happen. All members are optional but stream. Pointers are valid during the call only. */
 struct lg_sink {
@@ -67,6 +70,8 @@ struct lg_sink {
      * inspect, ask is_complete, read the history, deliver and list comms, and evaluate what has a name and is not to
      * be stored in the history. */
     void (*attend)(void *context);
+    /* The debugger (lang/debugger.h) stopped what runs, which goes on when this returns. message: of LG_STOP_ERROR. */
+    void (*stopped)(void *context, enum lg_stop why, const char *message);
 };
 
 struct lg_options {

@@ -22,6 +22,13 @@ void lg_arena_reset(struct lg_arena *a);
 #define LG_TRACE_FRAMES 24 /* calls shown of a deeper stack: the outermost and innermost halves */
 
 struct lg_history;
+struct lg_debugger;
+
+/* A coroutine that waits for one that it resumed. */
+struct lg_resume {
+    lua_State *from;
+    const struct lg_resume *outer;
+};
 
 struct lg_session {
     lua_State *L;
@@ -32,6 +39,7 @@ struct lg_session {
 
     /* Interruption (lang/interrupt.c). `running` is the coroutine that runs now. */
     lua_State *volatile running;
+    const struct lg_resume *resumes; /* which coroutines wait for `running`, the nearest first */
     pthread_t thread;
     atomic_bool evaluating, interrupted;
     int interrupts_raised; /* in this cell */
@@ -56,6 +64,7 @@ struct lg_session {
     long long displays_since; /* when the first display was, and how many there were: they make its id */
     unsigned displays;
     struct lg_history *history;
+    struct lg_debugger *debugger; /* lang/debugger.c; NULL where nothing can be stopped */
 };
 
 /* The session that a state belongs to; NULL in a stock Lua interpreter. */
@@ -67,6 +76,10 @@ bool lg_protect(struct lg_session *s, lua_CFunction f, void *job);
 /* lang/interrupt.c */
 void lg_interrupt_begin(struct lg_session *s); /* a cell starts on this thread */
 void lg_interrupt_end(struct lg_session *s);
+/* Calls f aside of what runs, as if nothing of the cell were there: s->L is a coroutine of its own meanwhile, and
+ * nothing else is called so before it returned. */
+void lg_aside(struct lg_session *s, void (*f)(struct lg_session *s, void *job), void *job);
+void lg_rehook(struct lg_session *s); /* what the debugger, or a request, wants of the running coroutine has changed */
 void lg_open_side(lua_State *L, struct lg_session *s);       /* [raises] */
 void lg_open_coroutines(lua_State *L, struct lg_session *s); /* [raises] */
 
@@ -78,13 +91,16 @@ void lg_open_output(lua_State *L, struct lg_session *s); /* print, io.write, io.
 int lg_sink_read(lua_State *L);
 int lg_sink_lines(lua_State *L);
 
-/* lang/traceback.c: the message handler of cells, and the report it leads to. */
+/* lang/traceback.c: the message handler of cells, and the report it leads to; the number of a stack's last level. */
+int lg_last_level(lua_State *L);
 int lg_traceback_handler(lua_State *L);
 /* Fills s->error from the error value on top of the stack and the frames collected; pops nothing, never raises. */
 void lg_report_error(struct lg_session *s, int status, bool syntax);
 
 /* lang/pretty.c: pushes the readable text of a value: strings quoted, tables opened, long things cut. [raises] */
 void lg_push_value_text(lua_State *L, int idx);
+/* Sorts the list of n keys on top of the stack: numbers by value, then strings by bytes, then the rest. [raises] */
+void lg_sort_keys(lua_State *L, lua_Integer n);
 
 /* lang/display.c, all raise. Pushes what keeps a bundle alive and fills it: text/plain and whatever else shows the
  * value at idx. */
@@ -105,8 +121,8 @@ void lg_push_known(lua_State *L); /* the table whose keys are the variables' nam
 void lg_declare(lua_State *L, const char *names, size_t length);
 void lg_settle(lua_State *L);
 void lg_clear_locals(lua_State *L);
-void lg_note_globals(lua_State *L);         /* remembers which globals there are at the start */
-void lg_push_initial_globals(lua_State *L); /* pushes the table whose keys are those */
+void lg_note_globals(lua_State *L);   /* remembers which globals there are at the start */
+void lg_push_variables(lua_State *L); /* pushes a new table of what the user made since: variables and globals */
 
 /* lang/evaluate.c: compiles a cell for the session's environment and pushes the function, or the error value. The
  * status is lua_load's. *show says that its results are to be shown. Line breaks are put before the text so that it
@@ -118,6 +134,8 @@ struct lg_source {
     int first_line;
 };
 int lg_load_cell(lua_State *L, const struct lg_source *source, bool *show);
+/* Compiles it only: the function has no environment, and nothing is declared. No cell of a magic. */
+int lg_compile_cell(lua_State *L, const struct lg_source *source);
 /* Runs f(job) as a cell is run: it can be interrupted, and its error becomes a report. job is the light userdata at
  * index 1. */
 enum lg_status lg_run(struct lg_session *s, const char *chunk, lua_CFunction f, void *job,

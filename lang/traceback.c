@@ -1,13 +1,13 @@
 /* From a Lua error to the report that users read. The message handler notes the calls while they are still on the
  * stack, in C memory, since the error may be that Lua has none left; the rest happens after the stack is unwound. */
-#include "lang/session_state.h"
+#include "lang/debugger_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The number of the last level of a stack that may be very deep. */
-static int last_level(lua_State *L)
+/* The stack may be very deep. */
+int lg_last_level(lua_State *L)
 {
     lua_Debug ar;
     int low = 1, high = 1;
@@ -55,7 +55,7 @@ int lg_traceback_handler(lua_State *L)
     struct lg_session *s = lg_session_of(L);
     s->frame_count = 0;
     s->frame_line = 0;
-    int last = last_level(L);
+    int last = lg_last_level(L);
     lua_Debug ar;
     for (int level = 1; level <= last && lua_getstack(L, level, &ar); level++) {
         if (last > LG_TRACE_FRAMES && level == LG_TRACE_FRAMES / 2 + 1) {
@@ -69,6 +69,7 @@ int lg_traceback_handler(lua_State *L)
         }
         note_frame(s, L, &ar);
     }
+    lg_debug_failed(s, L);
     return 1;
 }
 

@@ -1,0 +1,261 @@
+/* Breakpoints, steps and stops. The hook itself is in lang/interrupt.c, with the other ones. */
+#include "lang/debugger_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+
+static const char step_key; /* registry: the coroutine that a step began in */
+
+static void free_breakpoints(struct lg_breakpoints *b)
+{
+    while (b) {
+        struct lg_breakpoints *next = b->next;
+        free(b);
+        b = next;
+    }
+}
+
+bool lg_debug_new(struct lg_session *s)
+{
+    s->debugger = rt_calloc(1, sizeof *s->debugger);
+    return s->debugger != NULL;
+}
+
+bool lg_debug_attach(struct lg_session *s)
+{
+    if (s->debugger) s->debugger->attached = true;
+    return s->debugger != NULL;
+}
+
+void lg_debug_detach(struct lg_session *s)
+{
+    struct lg_debugger *d = s->debugger;
+    if (!d) return;
+    free_breakpoints(d->breakpoints);
+    d->breakpoints = NULL;
+    d->attached = d->at_errors = d->pause = false;
+    d->step = LG_GO_ON;
+    lg_debug_forget(s);
+    lg_rehook(s);
+}
+
+void lg_debug_free(struct lg_session *s)
+{
+    if (s->debugger) free_breakpoints(s->debugger->breakpoints);
+    free(s->debugger);
+    s->debugger = NULL;
+}
+
+/* Breakpoints. */
+
+static bool same_source(const struct lg_debug_source *a, const struct lg_debug_source *b)
+{
+    if (a->chunk || b->chunk) return a->chunk && b->chunk && strcmp(a->chunk, b->chunk) == 0;
+    return a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
+}
+
+static void remove_source(struct lg_debugger *d, const struct lg_debug_source *source)
+{
+    for (struct lg_breakpoints **at = &d->breakpoints; *at; at = &(*at)->next) {
+        struct lg_breakpoints *b = *at;
+        if (!same_source(&b->source, source)) continue;
+        *at = b->next;
+        free(b);
+        return;
+    }
+}
+
+static struct lg_breakpoints *new_breakpoints(const struct lg_debug_source *source, const int *lines, size_t count)
+{
+    size_t name = source->chunk ? strlen(source->chunk) + 1 : 0;
+    struct lg_breakpoints *b = rt_alloc(sizeof *b + count * sizeof *lines + name + source->length + 1);
+    if (!b) return NULL;
+    char *texts = (char *)(b->lines + count);
+    *b = (struct lg_breakpoints){.source = {name ? texts : NULL, texts + name, source->length}};
+    if (name) memcpy(texts, source->chunk, name);
+    memcpy(texts + name, source->text, source->length);
+    for (size_t i = 0; i < count; i++)
+        if (lines[i]) b->lines[b->count++] = lines[i];
+    return b;
+}
+
+bool lg_debug_set_breakpoints(struct lg_session *s, const struct lg_debug_source *source, int *lines, size_t count)
+{
+    struct lg_debugger *d = s->debugger;
+    if (!d || !d->attached) return false;
+    size_t last = 0;
+    bool *active = count ? lg_active_lines(s, source, &last) : NULL;
+    for (size_t i = 0; i < count; i++) {
+        size_t line = lines[i] > 0 ? (size_t)lines[i] : 1;
+        while (line <= last && !active[line]) line++;
+        lines[i] = line <= last ? (int)line : 0;
+    }
+    free(active);
+    struct lg_breakpoints *b = new_breakpoints(source, lines, count);
+    if (!b) return false;
+    remove_source(d, source);
+    if (b->count) {
+        b->next = d->breakpoints;
+        d->breakpoints = b;
+    } else {
+        free(b);
+    }
+    lg_rehook(s);
+    return true;
+}
+
+void lg_debug_stop_at_errors(struct lg_session *s, bool stop)
+{
+    if (s->debugger) s->debugger->at_errors = stop && s->debugger->attached;
+}
+
+bool lg_debug_pause(struct lg_session *s)
+{
+    struct lg_debugger *d = s->debugger;
+    if (!d || !d->attached || !s->running || d->stopped) return false;
+    d->pause = true;
+    lg_rehook(s);
+    return true;
+}
+
+void lg_debug_step(struct lg_session *s, enum lg_debug_step step)
+{
+    if (s->debugger && s->debugger->stopped) s->debugger->step = step;
+}
+
+bool lg_debug_is_stopped(const struct lg_session *s)
+{
+    return s->debugger && s->debugger->stopped;
+}
+
+/* Where the code that runs is. */
+
+static bool at_breakpoint(const struct lg_debugger *d, lua_State *L, lua_Debug *ar)
+{
+    int line = ar->currentline;
+    for (const struct lg_breakpoints *b = d->breakpoints; b; b = b->next) {
+        for (size_t i = 0; i < b->count; i++) {
+            if (b->lines[i] != line) continue;
+            int top = lua_gettop(L);
+            luaL_checkstack(L, 4, NULL);
+            lua_getinfo(L, "S", ar);
+            struct lg_debug_source here = {.chunk = *ar->source == '@' ? ar->source : NULL};
+            if (!here.chunk) here.text = lg_chunk_source(L, ar->source, &here.length);
+            bool same = (here.chunk || here.text) && same_source(&b->source, &here);
+            lua_settop(L, top);
+            if (same) return true;
+            break;
+        }
+    }
+    return false;
+}
+
+static bool is_deeper(lua_State *L, int depth)
+{
+    lua_Debug ar;
+    return lua_getstack(L, depth, &ar);
+}
+
+/* Whether a coroutine waits for one that it resumed. */
+static bool is_waiting(lua_State *L)
+{
+    return lua_status(L) == LUA_OK && is_deeper(L, 0);
+}
+
+static bool step_is_done(const struct lg_debugger *d, lua_State *L)
+{
+    if (d->step == LG_GO_ON) return false;
+    if (d->step == LG_STEP_IN) return true;
+    if (L != d->step_from) return !is_waiting(d->step_from);
+    return !is_deeper(L, d->step == LG_STEP_OVER ? d->step_depth : d->step_depth - 1);
+}
+
+/* Stops. */
+
+static void collect_frames(struct lg_debugger *d, const struct lg_session *s, lua_State *L)
+{
+    const struct lg_resume *outer = s->resumes;
+    d->frame_count = 0;
+    for (; L; L = outer ? outer->from : NULL, outer = outer ? outer->outer : NULL) {
+        lua_Debug ar;
+        for (int level = 0; d->frame_count < LG_DEBUG_FRAMES && lua_getstack(L, level, &ar); level++) {
+            if (!lua_getinfo(L, "S", &ar) || *ar.what == 'C') continue;
+            d->frames[d->frame_count].L = L;
+            d->frames[d->frame_count++].level = level;
+        }
+    }
+}
+
+struct stop {
+    enum lg_stop why;
+    const char *message;
+};
+
+static void call_stopped(struct lg_session *s, void *job)
+{
+    const struct stop *stop = job;
+    s->sink.stopped(s->sink.context, stop->why, stop->message);
+    lg_debug_forget(s);
+}
+
+static void stop_here(struct lg_session *s, lua_State *L, enum lg_stop why, const char *message)
+{
+    struct lg_debugger *d = s->debugger;
+    struct stop job = {why, message};
+    d->pause = d->returned = false;
+    d->step = LG_GO_ON;
+    collect_frames(d, s, L);
+    d->stopped = L;
+    d->stops++;
+    lg_aside(s, call_stopped, &job);
+    d->stopped = NULL;
+    d->frame_count = 0;
+    if (d->step == LG_STEP_OVER || d->step == LG_STEP_OUT) {
+        d->step_from = L;
+        d->step_depth = lg_last_level(L) + 1;
+        lua_pushthread(L);
+        lua_rawsetp(L, LUA_REGISTRYINDEX, &step_key);
+    }
+    lg_rehook(s);
+}
+
+int lg_debug_mask(const struct lg_session *s)
+{
+    const struct lg_debugger *d = s->debugger;
+    if (!d || s->attending) return 0;
+    if (d->step == LG_STEP_OUT) return LUA_MASKLINE | LUA_MASKRET | (d->returned ? LUA_MASKCOUNT : 0);
+    return d->breakpoints || d->pause || d->step != LG_GO_ON ? LUA_MASKLINE : 0;
+}
+
+void lg_debug_event(struct lg_session *s, lua_State *L, lua_Debug *ar)
+{
+    struct lg_debugger *d = s->debugger;
+    if (!d || s->attending) return;
+    if (ar->event == LUA_HOOKRET) {
+        if (d->step != LG_STEP_OUT || L != d->step_from || is_deeper(L, d->step_depth)) return;
+        d->returned = true;
+        lg_rehook(s);
+    } else if (d->pause) {
+        stop_here(s, L, LG_STOP_PAUSE, NULL);
+    } else if (step_is_done(d, L)) {
+        stop_here(s, L, LG_STOP_STEP, NULL);
+    } else if (ar->event == LUA_HOOKLINE && at_breakpoint(d, L, ar)) {
+        stop_here(s, L, LG_STOP_BREAKPOINT, NULL);
+    }
+}
+
+void lg_debug_failed(struct lg_session *s, lua_State *L)
+{
+    if (!s->debugger || !s->debugger->at_errors || s->attending || !s->running || atomic_load(&s->interrupted)) return;
+    const char *message = lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : luaL_typename(L, 1);
+    stop_here(s, L, LG_STOP_ERROR, message);
+}
+
+void lg_debug_ended(struct lg_session *s)
+{
+    if (!s->debugger) return;
+    s->debugger->pause = s->debugger->returned = false;
+    s->debugger->step = LG_GO_ON;
+    s->debugger->step_from = NULL;
+}
