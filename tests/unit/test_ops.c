@@ -1,367 +1,24 @@
 /* Every operation of ops.def in every dtype, against a plain reference, over layouts of all kinds. */
 #include "kernels/program.h"
 #include "runtime/interrupt.h"
-#include "tests/unit/reference.h"
+#include "tests/unit/ops_reference.h"
 
-/* The reference: integer operations in __int128, floating ones in long double, written apart from ops.def. */
-
-static bool is_floating(enum rt_dtype t)
+/* Of operands of the dtype t, which are released. */
+static void check_operands(enum kn_op op, enum rt_dtype t, struct rt_array *a)
 {
-    return rt_dtypes[t].kind == 'f';
-}
-
-static int bits_of(enum rt_dtype t)
-{
-    return t == RT_BOOL ? 0 : 8 * rt_dtypes[t].size;
-}
-
-static __int128 floor_quotient(__int128 a, __int128 b)
-{
-    if (b == 0) return 0;
-    __int128 q = a / b;
-    return a % b != 0 && ((a < 0) != (b < 0)) ? q - 1 : q;
-}
-
-static __int128 shifted(__int128 a, __int128 places, int bits)
-{
-    if (places >= bits) return 0;
-    if (places >= 0) return a * ((__int128)1 << places);
-    if (places < -bits) places = -bits;
-    return floor_quotient(a, (__int128)1 << -places);
-}
-
-static __int128 common_divisor(__int128 a, __int128 b)
-{
-    a = a < 0 ? -a : a;
-    b = b < 0 ? -b : b;
-    return b == 0 ? a : common_divisor(b, a % b);
-}
-
-/* Of integers of so many bits (bools: 0), exactly; the caller wraps. */
-static __int128 reference_int(enum kn_op op, __int128 a, __int128 b, __int128 c, int bits)
-{
-    switch (op) {
-    case KN_ADD: return a + b;
-    case KN_SUB: return a - b;
-    case KN_MUL: return (__int128)((unsigned __int128)a * (unsigned __int128)b);
-    case KN_FLOORDIV: return floor_quotient(a, b);
-    case KN_MOD: return b == 0 ? 0 : a - floor_quotient(a, b) * b;
-    case KN_NEG: return -a;
-    case KN_CONJ: return a;
-    case KN_ABS: return a < 0 ? -a : a;
-    case KN_SIGN: return a == 0 ? 0 : a > 0 ? 1 : -1;
-    case KN_SQUARE: return (__int128)((unsigned __int128)a * (unsigned __int128)a);
-    case KN_MINIMUM: return b < a ? b : a;
-    case KN_MAXIMUM: return b > a ? b : a;
-    case KN_CLIP: a = b > a ? b : a; return c < a ? c : a;
-    case KN_FMIN: return b < a ? b : a;
-    case KN_FMAX: return b > a ? b : a;
-    case KN_FMA: return (__int128)((unsigned __int128)a * (unsigned __int128)b) + c;
-    case KN_GCD: return common_divisor(a, b);
-    case KN_LCM: a = a < 0 ? -a : a, b = b < 0 ? -b : b; return a == 0 || b == 0 ? 0 : a / common_divisor(a, b) * b;
-    case KN_WHERE: return a != 0 ? b : c;
-    case KN_FLOOR:
-    case KN_CEIL:
-    case KN_ROUND:
-    case KN_TRUNC: return a;
-    case KN_RELU: return a > 0 ? a : 0;
-    case KN_EQ: return a == b;
-    case KN_NE: return !(a == b);
-    case KN_LT: return b > a;
-    case KN_LE: return !(a > b);
-    case KN_GT: return !(a <= b);
-    case KN_GE: return !(b > a);
-    case KN_LOGICAL_AND: return a != 0 && b != 0;
-    case KN_LOGICAL_OR: return a != 0 || b != 0;
-    case KN_LOGICAL_XOR: return (a != 0) != (b != 0);
-    case KN_LOGICAL_NOT: return a == 0;
-    case KN_BITWISE_AND: return a & b;
-    case KN_BITWISE_OR: return a | b;
-    case KN_BITWISE_XOR: return a ^ b;
-    case KN_BITWISE_NOT: return bits == 0 ? a == 0 : -a - 1;
-    case KN_LEFT_SHIFT: return shifted(a, b, bits);
-    case KN_RIGHT_SHIFT: return b < 0 || b < bits ? shifted(a, -b, bits) : a < 0 ? -1 : 0;
-    default: FAIL("no integer reference for %s", kn_ops[op].name);
-    }
-}
-
-/* Where erf is x, halving the interval; erfc near 1, where erf is blunt. */
-static long double erf_inverse(long double x)
-{
-    long double low = 0, high = 40, size = fabsl(x);
-    if (!(size < 1)) return size == 1 ? copysignl(INFINITY, x) : NAN;
-    for (int i = 0; i < 200; i++) {
-        long double y = (low + high) / 2;
-        bool below = size > 0.25L ? erfcl(y) > 1 - size : erfl(y) < size;
-        if (below)
-            low = y;
-        else
-            high = y;
-    }
-    return copysignl(low, x);
-}
-
-/* From far out, where few terms of the series are exact. */
-static long double psi(long double x)
-{
-    const long double pi = 3.14159265358979323846264338327950288L;
-    if (isnan(x) || x == -INFINITY || (x <= 0 && x == floorl(x))) return NAN;
-    if (x < 0) return psi(1 - x) - pi / tanl(pi * (x - rintl(x)));
-    long double sum = 0;
-    for (; x < 300; x += 1) sum += 1 / x;
-    return logl(x) - 1 / (2 * x) - 1 / (12 * x * x) + 1 / (120 * x * x * x * x) - 1 / (252 * powl(x, 6)) - sum;
-}
-
-static long double sine_cardinal(long double x)
-{
-    const long double pi = 3.14159265358979323846264338327950288L;
-    if (x == 0) return 1;
-    if (isinf(x)) return NAN;
-    long double r = remainderl(x, 2);
-    return (x == rintl(x) ? 0 : sinl(pi * r)) / (pi * x);
-}
-
-static long double reference_float(enum kn_op op, long double a, long double b, long double c)
-{
-    switch (op) {
-    case KN_ADD: return a + b;
-    case KN_SUB: return a - b;
-    case KN_MUL: return a * b;
-    case KN_DIV: return a / b;
-    case KN_FLOORDIV: return floorl(a / b);
-    case KN_MOD: {
-        long double r = fmodl(a, b);
-        return r != 0 && (r < 0) != (b < 0) ? r + b : r;
-    }
-    case KN_POW: return powl(a, b);
-    case KN_NEG: return -a;
-    case KN_CONJ: return a;
-    case KN_ABS: return fabsl(a);
-    case KN_SIGN: return isnan(a) ? a : a == 0 ? 0 : copysignl(1, a);
-    case KN_SQUARE: return a * a;
-    case KN_RECIPROCAL: return 1 / a;
-    case KN_FMOD: return fmodl(a, b);
-    case KN_REMAINDER: return remainderl(a, b);
-    case KN_FDIM: return fdiml(a, b);
-    case KN_HYPOT: return hypotl(a, b);
-    case KN_MINIMUM: return isnan(a) || isnan(b) ? NAN : fminl(a, b);
-    case KN_MAXIMUM: return isnan(a) || isnan(b) ? NAN : fmaxl(a, b);
-    case KN_CLIP: a = a < b ? b : a; return a > c ? c : a;
-    case KN_COPYSIGN: return copysignl(a, b);
-    case KN_HEAVISIDE: return isnan(a) ? a : a == 0 ? b : a > 0;
-    case KN_LDEXP: return isnan(b) ? b : ldexpl(a, (int)fmaxl(-20000, fminl(b, 20000)));
-    case KN_FMA: return fmal(a, b, c);
-    case KN_LERP: return a + c * (b - a);
-    case KN_FMIN: return fminl(a, b);
-    case KN_FMAX: return fmaxl(a, b);
-    case KN_LOGADDEXP: return a == b ? a + logl(2) : a - b != a - b ? NAN : fmaxl(a, b) + log1pl(expl(-fabsl(a - b)));
-    case KN_LOGADDEXP2: return a == b ? a + 1 : a - b != a - b ? NAN : fmaxl(a, b) + log2l(1 + exp2l(-fabsl(a - b)));
-    case KN_XLOGY: return a == 0 && !isnan(b) ? 0 : a * logl(b);
-    case KN_LOGIT: return logl(a) - logl(1 - a);
-    case KN_SINC: return sine_cardinal(a);
-    case KN_DEG2RAD: return a / 180 * acosl(-1);
-    case KN_RAD2DEG: return a * 180 / acosl(-1);
-    case KN_LEAKY_RELU: return a < 0 ? a * b : a;
-    case KN_ELU: return a < 0 ? b * expm1l(a) : a;
-    case KN_GELU: return a * erfcl(-a / sqrtl(2)) / 2;
-    case KN_SILU: return a / (1 + expl(-a));
-    case KN_SOFTPLUS: return a > 40 ? a + expl(-a) : log1pl(expl(a));
-    case KN_ERFC: return erfcl(a);
-    case KN_ERFINV: return erf_inverse(a);
-    case KN_DIGAMMA: return psi(a);
-    case KN_ISPOSINF: return a == INFINITY;
-    case KN_ISNEGINF: return a == -INFINITY;
-    case KN_SIGNBIT: return signbit(a) != 0;
-    case KN_WHERE: return a != 0 ? b : c;
-    case KN_FLOOR: return floorl(a);
-    case KN_CEIL: return ceill(a);
-    case KN_ROUND: return isinf(a) ? a : a - remainderl(a, 1);
-    case KN_TRUNC: return truncl(a);
-    case KN_SQRT: return sqrtl(a);
-    case KN_RSQRT: return 1 / sqrtl(a);
-    case KN_CBRT: return cbrtl(a);
-    case KN_EXP: return expl(a);
-    case KN_EXP2: return exp2l(a);
-    case KN_EXPM1: return expm1l(a);
-    case KN_LOG: return logl(a);
-    case KN_LOG2: return log2l(a);
-    case KN_LOG10: return log10l(a);
-    case KN_LOG1P: return log1pl(a);
-    case KN_LOGB: return logbl(a);
-    case KN_SIN: return sinl(a);
-    case KN_COS: return cosl(a);
-    case KN_TAN: return tanl(a);
-    case KN_ASIN: return asinl(a);
-    case KN_ACOS: return acosl(a);
-    case KN_ATAN: return atanl(a);
-    case KN_ATAN2: return atan2l(a, b);
-    case KN_SINH: return sinhl(a);
-    case KN_COSH: return coshl(a);
-    case KN_TANH: return tanhl(a);
-    case KN_ASINH: return asinhl(a);
-    case KN_ACOSH: return acoshl(a);
-    case KN_ATANH: return atanhl(a);
-    case KN_SIGMOID: return 1 / (1 + expl(-a));
-    case KN_RELU: return a < 0 ? 0 : a;
-    case KN_ERF: return erfl(a);
-    case KN_LGAMMA: return lgammal(a);
-    case KN_GAMMA: return tgammal(a);
-    case KN_EQ: return a == b;
-    case KN_NE: return !(a == b);
-    case KN_LT: return isless(a, b);
-    case KN_LE: return islessequal(a, b);
-    case KN_GT: return isgreater(a, b);
-    case KN_GE: return isgreaterequal(a, b);
-    case KN_ISNAN: return isnan(a) != 0;
-    case KN_ISINF: return isinf(a) != 0;
-    case KN_ISFINITE: return isfinite(a) != 0;
-    case KN_LOGICAL_AND: return a != 0 && b != 0;
-    case KN_LOGICAL_OR: return a != 0 || b != 0;
-    case KN_LOGICAL_XOR: return (a != 0) != (b != 0);
-    case KN_LOGICAL_NOT: return a == 0;
-    default: FAIL("no floating reference for %s", kn_ops[op].name);
-    }
-}
-
-/* Units in the last place of dtype t at v. */
-static long double ulp(enum rt_dtype t, long double v)
-{
-    int digits = t == RT_FLOAT64 ? 53 : t == RT_FLOAT32 ? 24 : t == RT_FLOAT16 ? 11 : 8;
-    int lowest = t == RT_FLOAT64 ? -1074 : t == RT_FLOAT16 ? -24 : t == RT_FLOAT32 ? -149 : -133;
-    int exponent;
-    frexpl(v, &exponent);
-    return ldexpl(1, exponent - digits > lowest ? exponent - digits : lowest);
-}
-
-/* How far a result may be from the exact value, in units of the last place: half a unit for what IEEE defines. */
-static long double tolerance(enum kn_op op)
-{
-    switch (op) {
-    case KN_ADD:
-    case KN_SUB:
-    case KN_MUL:
-    case KN_DIV:
-    case KN_SQRT:
-    case KN_SQUARE:
-    case KN_RECIPROCAL: return 0.5001L;
-    case KN_LGAMMA:
-    case KN_GAMMA: return 16;
-    case KN_RSQRT: return 1.5L;
-    case KN_POW:
-    case KN_SIGMOID: return 4;
-    default: return 2.5L;
-    }
-}
-
-/* How large the numbers are that a sum within the operation is made of, where their difference may be far smaller; 0
- * for operations that have no such sum. The last bits of what gelu gives to erfc count as often as its square. */
-static long double size_within(enum kn_op op, const long double *x)
-{
-    switch (op) {
-    case KN_LERP: return fabsl(x[0]) + fabsl(x[2]) * (fabsl(x[0]) + fabsl(x[1]));
-    case KN_LOGADDEXP:
-    case KN_LOGADDEXP2: return fabsl(x[0]) + fabsl(x[1]);
-    case KN_DIGAMMA: return 8 + fabsl(psi(x[0]));
-    case KN_LOGIT: return 1;
-    case KN_GELU: return (1 + x[0] * x[0]) * fabsl(reference_float(op, x[0], 0, 0)) + fabsl(x[0]) * 0x1p-126L;
-    default: return 0;
-    }
-}
-
-static void check_float(enum kn_op op, enum rt_dtype t, enum rt_dtype result, double got, const long double *x,
-                        int64_t i)
-{
-    long double want = reference_float(op, x[0], x[1], x[2]);
-    if (result != t || !is_floating(result)) {
-        if (got != (double)want)
-            FAIL("%s %s [%lld]: %Lg %Lg %Lg gives %g, expected %Lg", kn_ops[op].name, rt_dtypes[t].name, (long long)i,
-                 x[0], x[1], x[2], got, want);
-        return;
-    }
-    char stored[8];
-    rt_store_double(result, stored, (double)want);
-    double rounded = rt_load_double(result, stored);
-    if (isnan(want) ? isnan(got) : got == rounded) return;
-    /* The quotient's rounding may reach the whole number that the exact quotient stays below. */
-    if (op == KN_FLOORDIV && fabsl(got - want) <= 1) return;
-    /* lgamma near its zeros is only good absolutely. */
-    if (op == KN_LGAMMA && fabsl(got - want) < 1e-5L) return;
-    if (isfinite(got) && fabsl(got - want) <= 4 * ulp(result, size_within(op, x))) return;
-    if (isfinite(got) && isfinite(want) && fabsl(got - want) <= tolerance(op) * ulp(result, want)) return;
-    /* A huge argument's last bits decide an overflow. */
-    if (isinf(rounded) && fabs(got) > 3e38 && op != KN_ADD && op != KN_MUL) return;
-    FAIL("%s %s [%lld]: %Lg %Lg %Lg gives %.17g, expected %.17Lg", kn_ops[op].name, rt_dtypes[t].name, (long long)i,
-         x[0], x[1], x[2], got, want);
-}
-
-/* One operation with array operands, all elements checked. computed: the dtype computed in; all arrays already fit. */
-static void check_result(enum kn_op op, enum rt_dtype computed, const struct rt_array *const *args,
-                         const struct rt_array *out)
-{
-    int64_t n = rt_array_size(out);
-    for (int64_t i = 0; i < n; i++) {
-        long double x[3] = {0};
-        __int128 v[3] = {0};
-        for (int k = 0; k < kn_ops[op].arity; k++) {
-            const char *at = element_in(args[k], out->ndim, out->shape, i);
-            int64_t bits = rt_load_int(args[k]->dtype, at);
-            x[k] = rt_load_double(args[k]->dtype, at);
-            v[k] = args[k]->dtype == RT_UINT64 ? (__int128)(uint64_t)bits : bits;
-            if (!is_floating(args[k]->dtype)) x[k] = (long double)v[k];
-            if (computed == RT_FLOAT32 && !is_floating(args[k]->dtype)) x[k] = (float)x[k];
-            if (computed == RT_FLOAT64 && !is_floating(args[k]->dtype)) x[k] = (double)x[k];
-        }
-        if (is_floating(computed)) {
-            check_float(op, computed, out->dtype, get(out, i), x, i);
-            continue;
-        }
-        char want[8];
-        rt_store_int(out->dtype, want, (int64_t)reference_int(op, v[0], v[1], v[2], bits_of(computed)));
-        if (rt_load_int(out->dtype, want) != get_int(out, i))
-            FAIL("%s %s [%lld]: %lld %lld %lld gives %lld, expected %lld", kn_ops[op].name, rt_dtypes[computed].name,
-                 (long long)i, (long long)v[0], (long long)v[1], (long long)v[2], (long long)get_int(out, i),
-                 (long long)rt_load_int(out->dtype, want));
-    }
-}
-
-/* The operation has no meaning for floating operands. */
-static bool integers_only(enum kn_op op)
-{
-    return op >= KN_BITWISE_AND && op <= KN_LCM;
-}
-
-static bool needs_floats(enum kn_op op)
-{
-    enum kn_rule r = kn_op_texts[op].rule;
-    return r == KN_RULE_FLOAT || r == KN_RULE_PREDICATE;
-}
-
-/* The dtype that an operation on arrays of one dtype computes in, as documented. */
-static enum rt_dtype expected_dtype(enum kn_op op, enum rt_dtype t)
-{
-    bool keeps_bools = op == KN_WHERE || (op >= KN_LOGICAL_AND && op <= KN_BITWISE_NOT);
-    if (needs_floats(op) && !is_floating(t)) return rt_dtypes[t].size == 8 ? RT_FLOAT64 : RT_FLOAT32;
-    return t == RT_BOOL && !keeps_bools ? RT_INT32 : t;
-}
-
-static bool gives_bool(enum kn_op op)
-{
-    return op >= KN_EQ && op <= KN_LOGICAL_NOT;
-}
-
-static void check_op(enum kn_op op, enum rt_dtype t, int ndim, const int64_t *shape, bool special)
-{
-    struct rt_array a[3];
     ARRAYS out = {0};
     struct kn_operand args[3];
     const struct rt_array *pointers[3];
     for (int k = 0; k < kn_ops[op].arity; k++) {
-        a[k] = test_array(t, ndim, shape, (uint32_t)(k + 1) * 77 + (uint32_t)op, special);
         args[k] = of_array(&a[k]);
         pointers[k] = &a[k];
     }
-    if (integers_only(op) && is_floating(t)) {
+    if ((integers_only(op) && is_floating(t)) || (rt_is_complex(t) && !has_complex_meaning(op))) {
         FAILS(RT_INVALID, kn_ops[op].name, kn_apply(op, args, &out, e));
+    } else if (rt_is_complex(t)) {
+        OK(kn_apply(op, args, &out, e));
+        CHECK_INT(out.dtype, gives_bool(op) ? RT_BOOL : op == KN_ABS ? rt_real_of(t) : t);
+        check_complex_result(op, t, pointers, &out);
     } else {
         enum rt_dtype computed = expected_dtype(op, t), result = gives_bool(op) ? RT_BOOL : computed, said;
         OK(kn_result_dtype(op, args, &said, e));
@@ -372,7 +29,14 @@ static void check_op(enum kn_op op, enum rt_dtype t, int ndim, const int64_t *sh
         check_result(op, computed, pointers, &out);
     }
     for (int k = 0; k < kn_ops[op].arity; k++) rt_array_release(&a[k]);
-    rt_array_release(&out);
+}
+
+static void check_op(enum kn_op op, enum rt_dtype t, int ndim, const int64_t *shape, bool special)
+{
+    struct rt_array a[3];
+    for (int k = 0; k < kn_ops[op].arity; k++)
+        a[k] = test_array(t, ndim, shape, (uint32_t)(k + 1) * 77 + (uint32_t)op, special);
+    check_operands(op, t, a);
 }
 
 static void check_all(bool special)
@@ -442,6 +106,34 @@ static struct rt_array view(enum layout layout, enum rt_dtype t, int64_t rows, i
     }
     rt_array_release(&whole);
     return out;
+}
+
+/* Every operation in every dtype on the device, over odd sizes, of views of every kind: which one an operand is goes
+ * round with the size, and the operands of an operation are different ones. */
+static void check_views(const char *device)
+{
+    static const int64_t shapes[LAYOUTS][2] = {{0, 5}, {1, 1}, {5, 7}, {11, 13}, {7, 11}, {13, 5}, {1, 4097}};
+    test_device_name = device;
+    for (int op = 0; op < KN_OP_COUNT; op++)
+        for (int t = 0; t < RT_DTYPE_COUNT; t++)
+            for (int s = 0; s < LAYOUTS; s++)
+                for (int round = 0; round < (shapes[s][1] > 100 ? 1 : LAYOUTS); round++) {
+                    struct rt_array a[3];
+                    for (int k = 0; k < kn_ops[op].arity; k++)
+                        a[k] = view((enum layout)((op + t + round + 2 * k) % LAYOUTS), (enum rt_dtype)t, shapes[s][0],
+                                    shapes[s][1], (uint32_t)(op + 31 * k));
+                    check_operands((enum kn_op)op, (enum rt_dtype)t, a);
+                }
+}
+
+TEST(ops_views_on_cpu)
+{
+    check_views("cpu");
+}
+
+TEST(ops_views_on_simt)
+{
+    check_views("simt");
 }
 
 static void check_layouts(int64_t rows, int64_t columns)
