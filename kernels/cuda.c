@@ -9,6 +9,7 @@
 enum layout { LINEAR, CONSTANT, STRIDED };
 struct shape_key {
     uint8_t what; /* 'p', apart from the keys of other kinds of kernels */
+    uint8_t any;  /* layout: the number of axes is an argument, too */
     uint8_t count, leaves, ndim, wide, out, layout[KN_MAX_LEAVES + 1];
     struct kn_node_key nodes[KN_MAX_NODES];
 };
@@ -42,7 +43,8 @@ static bool wide_offsets(const struct kn_space *s)
     return false;
 }
 
-static void make_key(const struct kn_program *p, const struct kn_space *s, enum rt_dtype out, struct generated *g)
+static void make_key(const struct kn_program *p, const struct kn_space *s, enum rt_dtype out, enum kn_layouts layouts,
+                     struct generated *g)
 {
     struct shape_key *k = &g->key;
     memset(k, 0, sizeof *k);
@@ -50,23 +52,25 @@ static void make_key(const struct kn_program *p, const struct kn_space *s, enum 
     k->what = 'p';
     k->count = (uint8_t)p->count;
     k->leaves = (uint8_t)p->leaves;
-    k->wide = wide_offsets(s);
+    k->any = layouts == KN_LAYOUT_ANY;
+    k->wide = k->any || wide_offsets(s);
     k->out = (uint8_t)out;
     for (int i = 0; i <= p->leaves; i++) {
-        k->layout[i] = (uint8_t)layout_of(s, i);
-        if (k->layout[i] == STRIDED) k->ndim = (uint8_t)s->ndim;
+        k->layout[i] = k->any ? STRIDED : (uint8_t)layout_of(s, i);
+        if (k->layout[i] == STRIDED) k->ndim = k->any ? RT_MAX_DIMS : (uint8_t)s->ndim;
     }
     kn_node_keys(p, k->nodes);
     g->key_bytes = offsetof(struct shape_key, nodes) + (size_t)p->count * sizeof *k->nodes;
 }
 
-/* The struct's members, in the order in which kn_cuda_run fills the words. */
+/* The struct's members, in the order in which fill_words fills them. */
 static void write_struct(const struct generated *g, struct kn_text *t)
 {
     const struct kn_program *p = g->program;
     kn_put(t, "struct Arguments {\nlong long n;\n");
     kn_put_members(t, p);
     kn_put(t, "%s *out;\n", kn_memory_type((enum rt_dtype)g->key.out));
+    if (g->key.any) kn_put(t, "long long ndim;\n");
     if (g->key.ndim) kn_put(t, "long long shape[%d];\n", g->key.ndim);
     for (int i = 0; i <= p->leaves; i++)
         if (g->key.layout[i] == STRIDED) kn_put(t, "long long s%d[%d];\n", i, g->key.ndim);
@@ -81,7 +85,8 @@ static void index_text(const struct generated *g, int leaf, char *out, size_t si
         snprintf(out, size, g->key.layout[leaf] == LINEAR ? "i" : "0");
         return;
     }
-    for (int d = 0; d < g->key.ndim && used < size; d++)
+    if (g->key.any) snprintf(out, size, "at%d", leaf);
+    for (int d = 0; !g->key.any && d < g->key.ndim && used < size; d++)
         used += (size_t)snprintf(out + used, size - used, "%sx%d * (I)p.s%d[%d]", d ? " + " : "", d, leaf, d);
 }
 
@@ -89,6 +94,14 @@ static void write_coordinates(const struct generated *g, struct kn_text *t)
 {
     if (!g->key.ndim) return;
     kn_put(t, "I rest = i;\n");
+    if (g->key.any) {
+        for (int i = 0; i <= g->program->leaves; i++) kn_put(t, "I at%d = 0;\n", i);
+        kn_put(t,
+               "for (int d = (int)p.ndim - 1; d >= 0; d--) {\nconst I x = rest %% p.shape[d]; rest /= p.shape[d];\n");
+        for (int i = 0; i <= g->program->leaves; i++) kn_put(t, "at%d += x * p.s%d[d];\n", i, i);
+        kn_put(t, "}\n");
+        return;
+    }
     for (int d = g->key.ndim - 1; d > 0; d--)
         kn_put(t, "const I x%d = rest %% (I)p.shape[%d]; rest /= (I)p.shape[%d];\n", d, d, d);
     kn_put(t, "const I x0 = rest;\n");
@@ -184,32 +197,76 @@ enum rt_status kn_program_source(const struct kn_program *p, struct kn_text *t, 
     enum rt_status status = kn_program_form(p, &form, e);
     if (status != RT_OK) return status;
     kn_space_make(p->arrays, p->leaves, &form, &s);
-    make_key(p, &s, form.dtype, &g);
+    make_key(p, &s, form.dtype, KN_LAYOUT_OWN, &g);
     write_kernel(&g, t);
     return t->failed ? rt_fail(e, RT_NOMEM, "out of memory for the text of a generated kernel") : RT_OK;
 }
 
-enum rt_status kn_cuda_run(const struct kn_program *p, const struct rt_array *out, struct rt_error *e)
+static void fill_words(const struct generated *g, const struct kn_space *s, const struct rt_array *out,
+                       struct kn_words *w)
+{
+    w->count = 0;
+    kn_word(w, (uint64_t)s->size);
+    kn_word_program(w, g->program);
+    kn_word(w, rt_array_address(out));
+    if (g->key.any) kn_word(w, (uint64_t)s->ndim);
+    for (int d = 0; d < g->key.ndim; d++) kn_word(w, d < s->ndim ? (uint64_t)s->shape[d] : 1);
+    for (int i = 0; i <= s->leaves; i++)
+        for (int d = 0; g->key.layout[i] == STRIDED && d < g->key.ndim; d++)
+            kn_word(w, d < s->ndim ? (uint64_t)s->strides[i][d] : 0);
+}
+
+/* All but the words. */
+static struct kn_launch launch_of(const struct kn_program *p, const struct rt_array *out, enum kn_layouts layouts,
+                                  struct kn_space *s, struct generated *g)
+{
+    kn_space_make(p->arrays, p->leaves, out, s);
+    make_key(p, s, out->dtype, layouts, g);
+    int64_t each = all_linear(g) ? KN_THREADS * UNROLL : KN_THREADS;
+    return (struct kn_launch){.key = &g->key,
+                              .key_bytes = g->key_bytes,
+                              .write = write_program,
+                              .context = g,
+                              .blocks = (s->size + each - 1) / each};
+}
+
+bool kn_cuda_is_ready(const struct kn_program *p, const struct rt_array *out, enum kn_layouts layouts)
+{
+    struct kn_space s;
+    struct generated g;
+    struct kn_launch l = launch_of(p, out, layouts, &s, &g);
+    return kn_is_ready(rt_array_device(out), &l);
+}
+
+bool kn_cuda_make_ready(const struct kn_program *p, const struct rt_array *out, enum kn_layouts layouts)
+{
+    struct kn_space s;
+    struct generated g;
+    struct kn_launch l = launch_of(p, out, layouts, &s, &g);
+    return kn_make_ready(rt_array_device(out), &l);
+}
+
+enum rt_status kn_cuda_launch(const struct kn_program *p, const struct rt_array *out, enum kn_layouts layouts,
+                              struct rt_error *e)
 {
     struct kn_space s;
     struct generated g;
     struct kn_words w;
-    kn_space_make(p->arrays, p->leaves, out, &s);
-    make_key(p, &s, out->dtype, &g);
-    w.count = 0;
-    kn_word(&w, (uint64_t)s.size);
-    kn_word_program(&w, p);
-    kn_word(&w, rt_array_address(out));
-    for (int d = 0; d < g.key.ndim; d++) kn_word(&w, (uint64_t)s.shape[d]);
-    for (int i = 0; i <= p->leaves; i++)
-        for (int d = 0; g.key.layout[i] == STRIDED && d < s.ndim; d++) kn_word(&w, (uint64_t)s.strides[i][d]);
-    int64_t each = all_linear(&g) ? KN_THREADS * UNROLL : KN_THREADS;
-    return kn_launch(rt_array_device(out),
-                     &(struct kn_launch){.key = &g.key,
-                                         .key_bytes = g.key_bytes,
-                                         .write = write_program,
-                                         .context = &g,
-                                         .words = &w,
-                                         .blocks = (s.size + each - 1) / each},
-                     e);
+    struct kn_launch l = launch_of(p, out, layouts, &s, &g);
+    fill_words(&g, &s, out, &w);
+    l.words = &w;
+    return kn_launch(rt_array_device(out), &l, e);
+}
+
+/* A kernel that is new is waited for only where those that serve meanwhile are new, too. */
+enum rt_status kn_cuda_run(const struct kn_program *p, const struct rt_array *out, struct rt_error *e)
+{
+    bool waits = kn_in_background(rt_array_device(out)) && !kn_cuda_is_ready(p, out, KN_LAYOUT_OWN);
+    bool apart = waits && kn_apart_is_ready(p, out) && kn_cuda_make_ready(p, out, KN_LAYOUT_OWN);
+    enum rt_status status = apart ? kn_apart_run(p, out, e) : RT_NOMEM;
+    if (status != RT_NOMEM) return status;
+    rt_error_clear(e); /* there was no room for what the whole need not store */
+    status = kn_cuda_launch(p, out, KN_LAYOUT_OWN, e);
+    if (waits && !apart && status == RT_OK) kn_apart_make_ready(p, out);
+    return status;
 }

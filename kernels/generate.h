@@ -60,8 +60,8 @@ enum rt_status kn_program_source(const struct kn_program *p, struct kn_text *t, 
 /* Declares nothing: adds the functions that expressions of ops.def call. First thing in every text. */
 void kn_put_prelude(struct kn_text *t);
 
-/* Launches the kernel `kn` of a generated text over blocks of KN_THREADS threads. The key says which text: on its first
- * use on a device write(context, text) makes the text, which is compiled and kept. */
+/* The kernel `kn` of a generated text, over blocks of KN_THREADS threads. The key says which text: on its first use on
+ * a device write(context, text) makes the text, which is compiled and kept. */
 struct kn_launch {
     const void *key;
     size_t key_bytes;
@@ -74,5 +74,28 @@ struct kn_launch {
 enum rt_status kn_launch(struct rt_device *d, const struct kn_launch *l, struct rt_error *e);
 /* How many kernels were compiled or taken from the disk cache so far (for tests). */
 size_t kn_generated_count(void);
+
+/* Kernels that are compiled in the background while others serve. On which devices: LUNARRAY_COMPILE says "background"
+ * or "wait"; else on GPUs, but not where the software GPU runs generated code for tests. */
+bool kn_in_background(const struct rt_device *d);
+void kn_force_background(int on); /* for tests: 0 or 1; -1 asks the environment again */
+/* Launching waits for no compiler: the kernel is there, or on the disk and now there, or cannot be compiled, which
+ * launching tells. `words` and `blocks` do not matter. */
+bool kn_is_ready(struct rt_device *d, const struct kn_launch *l);
+/* Has it compiled in the background, once; false when there is no background. */
+bool kn_make_ready(struct rt_device *d, const struct kn_launch *l);
+
+/* A program operation by operation, each by a kernel that serves any layout: to the same bits, only slower. The kernels
+ * are few, and once compiled on the disk for good. Both take what kn_cuda_run does. */
+bool kn_apart_is_ready(const struct kn_program *p, const struct rt_array *out);
+void kn_apart_make_ready(const struct kn_program *p, const struct rt_array *out);
+enum rt_status kn_apart_run(const struct kn_program *p, const struct rt_array *out, struct rt_error *e);
+size_t kn_apart_count(void); /* programs that were run so (for tests) */
+/* A program's own kernel, or one that serves any layout of its arrays. */
+enum kn_layouts { KN_LAYOUT_OWN, KN_LAYOUT_ANY };
+bool kn_cuda_is_ready(const struct kn_program *p, const struct rt_array *out, enum kn_layouts layouts);
+bool kn_cuda_make_ready(const struct kn_program *p, const struct rt_array *out, enum kn_layouts layouts);
+enum rt_status kn_cuda_launch(const struct kn_program *p, const struct rt_array *out, enum kn_layouts layouts,
+                              struct rt_error *e);
 
 #endif

@@ -204,45 +204,57 @@ static void word_space(struct kn_words *w, const struct kn_space *s)
         for (int d = 0; d < s->ndim; d++) kn_word(w, (uint64_t)s->strides[k][d]);
 }
 
-static enum rt_status launch_one(const struct launch *l, struct rt_error *e)
+/* One launch of a text: all that says which, then the words. */
+struct one {
+    struct kn_space row, rows;
+    struct generated g;
+    struct kn_words words;
+    struct kn_launch launch;
+};
+
+static void prepare(const struct launch *l, struct one *o)
 {
     const struct kn_reducer *r = l->r;
     const struct kn_program *p = &r->program;
-    struct kn_space row, rows;
-    struct generated g = {.program = p};
-    make_space(r, true, &row);
-    make_space(r, false, &rows);
-    g.key = (struct reduce_key){.what = 'r',
-                                .per_thread = l->per_thread,
-                                .combine = (uint8_t)r->combine,
-                                .indices = r->indices,
-                                .accumulate = (uint8_t)r->accumulate,
-                                .out = (uint8_t)l->out,
-                                .row_ndim = (uint8_t)row.ndim,
-                                .rows_ndim = (uint8_t)rows.ndim,
-                                .with_places = l->places != 0,
-                                .count = (uint8_t)p->count,
-                                .leaves = (uint8_t)p->leaves};
-    kn_node_keys(p, g.key.nodes);
-    struct kn_words w;
-    w.count = 0;
-    kn_word(&w, (uint64_t)r->count);
-    kn_word(&w, (uint64_t)l->chunks);
-    kn_word(&w, (uint64_t)r->length);
-    kn_word_program(&w, p);
+    make_space(r, true, &o->row);
+    make_space(r, false, &o->rows);
+    o->g = (struct generated){.program = p};
+    o->g.key = (struct reduce_key){.what = 'r',
+                                   .per_thread = l->per_thread,
+                                   .combine = (uint8_t)r->combine,
+                                   .indices = r->indices,
+                                   .accumulate = (uint8_t)r->accumulate,
+                                   .out = (uint8_t)l->out,
+                                   .row_ndim = (uint8_t)o->row.ndim,
+                                   .rows_ndim = (uint8_t)o->rows.ndim,
+                                   .with_places = l->places != 0,
+                                   .count = (uint8_t)p->count,
+                                   .leaves = (uint8_t)p->leaves};
+    kn_node_keys(p, o->g.key.nodes);
+    o->launch =
+        (struct kn_launch){.key = &o->g.key,
+                           .key_bytes = offsetof(struct reduce_key, nodes) + (size_t)p->count * sizeof *o->g.key.nodes,
+                           .write = write_reduction,
+                           .context = &o->g,
+                           .words = &o->words,
+                           .blocks = l->per_thread ? (r->count + KN_THREADS - 1) / KN_THREADS : r->count * l->chunks};
+}
+
+static enum rt_status launch_one(const struct launch *l, struct rt_error *e)
+{
+    struct one o;
+    struct kn_words *w = &o.words;
+    prepare(l, &o);
+    w->count = 0;
+    kn_word(w, (uint64_t)l->r->count);
+    kn_word(w, (uint64_t)l->chunks);
+    kn_word(w, (uint64_t)l->r->length);
+    kn_word_program(w, &l->r->program);
     const uint64_t outputs[] = {l->places, l->partial, l->places_out, l->to};
-    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) kn_word(&w, outputs[i]);
-    word_space(&w, &row);
-    word_space(&w, &rows);
-    return kn_launch(
-        l->device,
-        &(struct kn_launch){.key = &g.key,
-                            .key_bytes = offsetof(struct reduce_key, nodes) + (size_t)p->count * sizeof *g.key.nodes,
-                            .write = write_reduction,
-                            .context = &g,
-                            .words = &w,
-                            .blocks = l->per_thread ? (r->count + KN_THREADS - 1) / KN_THREADS : r->count * l->chunks},
-        e);
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) kn_word(w, outputs[i]);
+    word_space(w, &o.row);
+    word_space(w, &o.rows);
+    return kn_launch(l->device, &o.launch, e);
 }
 
 static int64_t chunks_of(int64_t length)
@@ -309,13 +321,92 @@ static enum rt_status launch_all(struct launch *l, uint64_t to, struct rt_error 
     return status;
 }
 
+/* ---- while the kernel is being compiled ---- */
+
+/* The program's values as an array, rows' axes first: contiguous as the reducer has them. */
+static struct rt_array values_of(const struct kn_reducer *r, struct rt_storage *storage)
+{
+    struct rt_array v = {.storage = storage, .dtype = r->accumulate};
+    const struct rt_array *parts[] = {&r->rows, &r->row};
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < parts[k]->ndim; i++, v.ndim++) {
+            v.shape[v.ndim] = parts[k]->shape[i];
+            v.strides[v.ndim] = parts[k]->strides[i];
+        }
+    return v;
+}
+
+/* The program, over the axes of values_of. */
+static void spread(const struct kn_reducer *r, struct rt_array *arrays, struct kn_program *p)
+{
+    *p = r->program;
+    for (int k = 0; k < p->leaves; k++) {
+        const struct rt_array *parts[] = {&r->leaves[k].rows, &r->leaves[k].row};
+        arrays[k] = *r->program.arrays[k];
+        arrays[k].ndim = 0;
+        for (int j = 0; j < 2; j++)
+            for (int i = 0; i < parts[j]->ndim; i++, arrays[k].ndim++) {
+                arrays[k].shape[arrays[k].ndim] = parts[j]->shape[i];
+                arrays[k].strides[arrays[k].ndim] = parts[j]->strides[i];
+            }
+        p->arrays[k] = &arrays[k];
+    }
+}
+
+/* Makes the reducer one of the stored values, in the same order. */
+static void reduce_stored(struct kn_reducer *r, const struct rt_array *values)
+{
+    r->row.dtype = r->rows.dtype = values->dtype;
+    r->leaves[0].row = r->row;
+    r->leaves[0].rows = r->rows;
+    kn_program_start(&r->program);
+    r->program.nodes[r->program.count++] = (struct kn_node){.kind = KN_NODE_ARRAY, .dtype = values->dtype};
+    r->program.arrays[r->program.leaves++] = values;
+}
+
+/* Where the kernel is new, but not those that store the values and reduce them, these serve: then `values` gets what is
+ * stored and the reducer is one of it. */
+static enum rt_status serve(struct launch *l, struct rt_array *values, struct rt_error *e)
+{
+    struct kn_reducer *r = l->r, stored = *r;
+    struct launch plain = *l;
+    struct one fused, simple;
+    struct rt_array arrays[KN_MAX_LEAVES], form = values_of(r, r->program.arrays[0]->storage);
+    struct kn_program p;
+    prepare(l, &fused);
+    if (kn_is_ready(l->device, &fused.launch)) return RT_OK;
+    spread(r, arrays, &p);
+    plain.r = &stored;
+    reduce_stored(&stored, &form);
+    prepare(&plain, &simple);
+    if (!kn_is_ready(l->device, &simple.launch) || !kn_apart_is_ready(&p, &form) ||
+        !kn_make_ready(l->device, &fused.launch)) {
+        kn_make_ready(l->device, &simple.launch);
+        kn_apart_make_ready(&p, &form);
+        return RT_OK;
+    }
+    struct rt_array whole;
+    int64_t size = r->count * r->length;
+    if (rt_array_new(l->device, r->accumulate, 1, &size, &whole, NULL) != RT_OK) return RT_OK; /* no room: wait */
+    *values = values_of(r, whole.storage);
+    enum rt_status status = kn_program_evaluate(&p, values, e);
+    if (status == RT_OK) reduce_stored(r, values);
+    return status;
+}
+
 enum rt_status kn_reduce_cuda(struct kn_reducer *r, const struct rt_array *out, struct rt_error *e)
 {
     bool threads = r->count >= KN_THREADS && kn_rows_are_near(r);
+    struct rt_array values = {0};
+    enum rt_status status = RT_OK;
     struct launch l = {.device = rt_array_device(out),
                        .r = r,
                        .per_thread = threads,
                        .out = out->dtype,
                        .chunks = threads ? 1 : chunks_of(r->length)};
-    return launch_all(&l, rt_array_address(out), e);
+    if (r->program.count > 1 && r->rows.ndim + r->row.ndim <= RT_MAX_DIMS && kn_in_background(l.device))
+        status = serve(&l, &values, e);
+    if (status == RT_OK) status = launch_all(&l, rt_array_address(out), e);
+    rt_array_release(&values);
+    return status;
 }

@@ -252,7 +252,9 @@ const struct lg_function lg_explain_functions[] = {
      "It prints as the arrays that are read (a0, a1, ...) with their layouts, the steps, the bytes that are moved and those "
      "that one operation after the other would have moved, where the expression was cut off from others and why, and the "
      "kernel in CUDA C that a GPU runs, without the functions that all kernels have; a host computes the same steps block "
-     "by block. Numbers are arguments of a kernel, and so are sizes and strides: it is compiled once for all shapes.\n"
+     "by block. Numbers are arguments of a kernel, and so are sizes and strides: it is compiled once for all shapes. On a "
+     "GPU that happens in the background: until the kernel is ready, each step is a kernel of its own that serves all "
+     "layouts, to the same bits (LUNARRAY_COMPILE=wait in the environment waits instead).\n"
      "Fields: operations, arrays, read, written and eager (bytes), source. Nothing is evaluated. Reductions compute what "
      "they reduce on the way in the same manner; an array whose elements are there has no operations.",
      "local x = gpu.ones(100000)\nlocal e = gpu.explain((2 * x + 1):sqrt())\nprint(e)\n"

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "lang/closest.h"
 #include "lang/lang.h"
+#include "runtime/background.h"
 
 #define HELP_COLUMNS 80
 
@@ -165,11 +166,44 @@ static const struct lg_function functions[] = {
      "assert(#gpu.docs() > 50 and gpu.docs()[1].doc)"},
     {0}};
 
+/* ---- the end of the state, or of the process: what compiles in the background is awaited ---- */
+static int pause_background(lua_State *L)
+{
+    (void)L;
+    rt_background_pause();
+    return 0;
+}
+
+static int exit_process(lua_State *L)
+{
+    rt_background_pause();
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, 0);
+    return 0;
+}
+
+static void open_end(lua_State *L)
+{
+    lua_newuserdatauv(L, 0, 0);
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, pause_background);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    luaL_ref(L, LUA_REGISTRYINDEX);
+    if (lua_getglobal(L, "os") == LUA_TTABLE && lua_getfield(L, -1, "exit") == LUA_TFUNCTION) {
+        lua_pushcclosure(L, exit_process, 1);
+        lua_setfield(L, -2, "exit");
+    }
+    lua_settop(L, 0);
+}
+
 __attribute__((visibility("default"))) int luaopen_lunarray(lua_State *L)
 {
     luaL_checkversion(L);
     lua_settop(L, 0);
     lg_error_box(L);
+    open_end(L);
     lua_newtable(L);
     lua_pushstring(L, LUNARRAY_VERSION);
     lua_setfield(L, -2, "version");

@@ -120,9 +120,9 @@ static int open_session(lua_State *L)
         lg_open_locals(L);
         lg_open_display(L, s);
         lg_open_comm(L);
-        lg_document_stdlib(L);
     }
     open_gpu(L);
+    if (s->interactive) lg_document_stdlib(L); /* after what replaces os.exit */
     lg_enable_checks(L, s->interactive && LG_CHECK_SESSIONS);
     if (s->interactive) lg_note_globals(L);
     return 0;

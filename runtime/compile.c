@@ -252,7 +252,7 @@ static enum rt_status take_result(struct rt_program *p, struct rt_nvrtc_result *
     return status;
 }
 
-static enum rt_status fill(struct rt_device *d, struct rt_program *p, struct rt_error *e)
+static enum rt_status fill(struct rt_device *d, struct rt_program *p, bool only_cached, struct rt_error *e)
 {
     struct rt_nvrtc_info info;
     struct rt_nvrtc_result result = {0};
@@ -270,6 +270,7 @@ static enum rt_status fill(struct rt_device *d, struct rt_program *p, struct rt_
     if (status != RT_OK) return status;
     make_key(p, &options, &info, &key);
     p->cached = from_cache(&key, p->instantiation_count, &result);
+    if (!p->cached && only_cached) return rt_fail(e, RT_MISSING, "%s is not in the disk cache", p->name);
     if (!p->cached) {
         status = compile(p, &options, &result, e);
         if (status != RT_OK) return status;
@@ -335,7 +336,8 @@ void rt_program_free(struct rt_program *p)
     free(p);
 }
 
-struct rt_program *rt_compile(struct rt_device *d, const struct rt_source *source, struct rt_error *e)
+static struct rt_program *make_program(struct rt_device *d, const struct rt_source *source, bool only_cached,
+                                       struct rt_error *e)
 {
     double start = rt_now_ms();
     if (!rt_device_runs_kernels(d)) {
@@ -351,12 +353,22 @@ struct rt_program *rt_compile(struct rt_device *d, const struct rt_source *sourc
         no_memory(e);
         return NULL;
     }
-    if (fill(d, p, e) != RT_OK) {
+    if (fill(d, p, only_cached, e) != RT_OK) {
         rt_program_free(p);
         return NULL;
     }
     p->load_ms = rt_now_ms() - start;
     return p;
+}
+
+struct rt_program *rt_compile(struct rt_device *d, const struct rt_source *source, struct rt_error *e)
+{
+    return make_program(d, source, false, e);
+}
+
+struct rt_program *rt_compile_cached(struct rt_device *d, const struct rt_source *source, struct rt_error *e)
+{
+    return make_program(d, source, true, e);
 }
 
 enum rt_status rt_compile_cubin(struct rt_device *d, const struct rt_program *p, char **image, size_t *size,

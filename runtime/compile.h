@@ -65,6 +65,8 @@ struct rt_program {
 /* Compiles for a device. NULL: RT_COMPILE with the whole log, lines mapped to the source's name and lines;
  * RT_MISSING without NVRTC. */
 struct rt_program *rt_compile(struct rt_device *d, const struct rt_source *source, struct rt_error *e);
+/* Only if the disk cache has it, else RT_MISSING: takes no longer than reading a file. */
+struct rt_program *rt_compile_cached(struct rt_device *d, const struct rt_source *source, struct rt_error *e);
 void rt_program_free(struct rt_program *p);
 
 /* The same source as machine code for the device's own architecture, for drivers older than the compiler, whose PTX

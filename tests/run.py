@@ -41,8 +41,8 @@ CHECKED = ["async", "cooperative", "functions", "graph", "grid", "guide", "histo
 # What ThreadSanitizer watches, on several threads whatever the machine has. None of these leaves its work to a library
 # that it can't see into (OpenBLAS, ZeroMQ).
 THREADS = {
-    "unit": ["test_threads", "test_memory", "test_simt_exec", "test_simt_driver", "test_session", "test_study",
-             "test_simt_tally"],
+    "unit": ["test_threads", "test_background", "test_memory", "test_simt_exec", "test_simt_driver", "test_session",
+             "test_study", "test_simt_tally"],
     "driver": ["test_contexts", "test_launches", "test_memory"],
     "lua": ["profile", "trace", "reduce", "convert", "ops"],
     "simt": ["atomics", "cooperative", "grid", "printf", "reduction", "scan", "warps"],
@@ -64,6 +64,7 @@ class Runner:
         self.env.update(
             LUNARRAY=os.path.abspath(self.binary),
             LUNARRAY_CACHE_DIR=os.path.abspath(cache) if cache else os.path.join(self.scratch, "cache"),
+            LUNARRAY_COMPILE="wait",  # generated code is what is tested, and not what serves until it is compiled
             LUNARRAY_HISTORY="",
             LUNARRAY_GNUPLOT="cat",  # plots show as what gnuplot would be told; tests that want it itself say so
             XDG_STATE_HOME=os.path.join(self.scratch, "state"),

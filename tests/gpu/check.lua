@@ -196,7 +196,7 @@ report.device, report.version = device.model, gpu.version
 say("lunarray ", gpu.version, " on ", tostring(device))
 
 for _, path in ipairs(scripts) do
-  local p = io.popen("LUNARRAY='" .. binary .. "' LUNARRAY_TEST_DEVICES=cuda:0 LUNARRAY_DEVICE=cuda:0 '" .. binary .. "' " .. path .. " 2>&1")
+  local p = io.popen("LUNARRAY='" .. binary .. "' LUNARRAY_COMPILE=wait LUNARRAY_TEST_DEVICES=cuda:0 LUNARRAY_DEVICE=cuda:0 '" .. binary .. "' " .. path .. " 2>&1")
   local text = p:read("a")
   local good = p:close()
   local failures = {}

@@ -275,4 +275,19 @@ every("small expressions without end stay flat", function()
   assert(gpu.memory(device).in_use <= before)
 end)
 
+test.test("a process may end while kernels are being compiled", function()
+  if not pcall(gpu.kernel, "__global__ void k() {}", { device = "simt" }) then test.skip("no NVRTC") end
+  local binary = os.getenv("LUNARRAY") or "build/lunarray"
+  local chain = "x"
+  for i, ending in ipairs { "", "os.exit(true)", "os.exit(true, true)" } do -- each with an expression that is new
+    chain = ("(%s + x)"):format(chain)
+    local code = ("local x = gpu.ones(10, 'simt'); print((%s / x):sum()) %s"):format(chain, ending)
+    local settings = "LUNARRAY_COMPILE=background LUNARRAY_GENERATED=1"
+    local pipe <close> = assert(io.popen(('%s %s -e "%s" 2>&1'):format(settings, binary, code)))
+    local text = pipe:read("a")
+    assert(pipe:close(), "it did not end well")
+    assert(tonumber(text) == 10 * (i + 1), text)
+  end
+end)
+
 test.done()
