@@ -35,8 +35,8 @@ import xml.etree.ElementTree as ET
 
 GENERATED = ["ops", "reduce", "statistics", "convert", "index", "gather", "rearrange", "random", "scan", "contract", "sort", "linalg", "order", "explain", "conv", "sparse", "complex", "fft"]
 STOCK = ["create", "kernel"]
-CHECKED = ["async", "cooperative", "functions", "graph", "grid", "guide", "histogram", "image", "language",
-           "learning", "linear", "mandelbrot", "matmul", "matrix", "physics", "reduction", "saxpy",
+CHECKED = ["async", "cooperative", "functions", "graph", "grid", "guide", "heap", "histogram", "image", "language",
+           "learning", "linear", "mandelbrot", "matmul", "matrix", "physics", "reduction", "resident", "saxpy",
            "scan", "signal", "sort", "sparse", "stencil", "surface", "texture", "transpose", "warps"]
 # What ThreadSanitizer watches, on several threads whatever the machine has. None of these leaves its work to a library
 # that it can't see into (OpenBLAS, ZeroMQ).

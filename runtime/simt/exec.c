@@ -105,47 +105,59 @@ static bool faulted(struct run *r)
     return atomic_load_explicit(&r->fault_block, memory_order_relaxed) != UINT64_MAX;
 }
 
-/* ---- which block next ---- */
+/* ---- which block next ----
+ * Blocks may wait for each other, as far as a GPU lets them: for any that is resident, and, as chained scans do, for
+ * any with a lower number. So the block just before the lowest that has not started always has a worker, and when it is
+ * done that worker goes to the lowest: a thread takes several blocks at once, but gives back those it has not started
+ * before it runs anything other than them, and those given back start first, one by one. */
 struct thread { /* a host thread's part in a run */
     struct run *run;
-    struct worker *idle;
-    uint64_t next, end; /* blocks that it has taken from the run and not yet started */
+    struct blocks mine; /* taken from the run and not yet started; none while it runs a block that was put aside */
+    int vain;           /* times in a row that a block waited and none had ended since, and none could be started */
 };
 
-/* Has the thread a block to start? Takes some more when it has none. */
-static bool more_blocks(struct thread *t)
+static bool none_left(struct run *r, struct blocks *b)
 {
-    struct run *r = t->run;
-    if (t->next == t->end && atomic_load_explicit(&r->next, memory_order_relaxed) < r->blocks) {
-        uint64_t n = atomic_fetch_add_explicit(&r->next, r->grain, memory_order_relaxed);
-        if (n < r->blocks) {
-            t->next = n;
-            t->end = r->blocks - n > r->grain ? n + r->grain : r->blocks;
-        }
-    }
-    if (t->next == t->end) return false;
-    if (atomic_load_explicit(&r->fault_block, memory_order_relaxed) >= t->next) return true;
-    t->next = t->end; /* as later ones need not run either */
-    return false;
+    if (atomic_load_explicit(&r->fault_block, memory_order_relaxed) < b->next) b->next = b->end; /* need not run */
+    return b->next == b->end;
 }
 
-/* A worker for the next block; NULL when as many blocks are resident as the device has room for, or without memory,
- * which is a fault. */
-static struct worker *get_worker(struct thread *t)
+/* With the lock held: takes the blocks to start next. */
+static bool take_blocks(struct run *r, struct blocks *out)
+{
+    while (r->returned_count) {
+        struct blocks *low = &r->returned[0];
+        for (int k = 1; k < r->returned_count; k++)
+            if (r->returned[k].next < low->next) low = &r->returned[k];
+        bool none = none_left(r, low);
+        *out = (struct blocks){low->next, low->next + 1};
+        if (none || ++low->next == low->end) *low = r->returned[--r->returned_count];
+        if (!none) return true;
+    }
+    if (none_left(r, &r->left)) return false;
+    uint64_t rest = r->left.end - r->left.next, n = rest < r->grain ? rest : r->grain;
+    *out = (struct blocks){r->left.next, r->left.next + n};
+    r->left.next += n;
+    return true;
+}
+
+static void give_back(struct thread *t)
 {
     struct run *r = t->run;
-    struct worker *k = t->idle;
-    if (k) {
-        t->idle = k->waiting;
-        return k;
-    }
+    if (none_left(r, &t->mine)) return;
     pthread_mutex_lock(r->lock);
-    int n = r->worker_count < r->worker_limit ? r->worker_count++ : -1;
+    r->returned[r->returned_count++] = t->mine;
     pthread_mutex_unlock(r->lock);
-    if (n < 0) return NULL;
-    k = worker_new(r);
+    t->mine.next = t->mine.end;
+}
+
+static struct worker *add_worker(struct thread *t, int n)
+{
+    struct run *r = t->run;
+    struct worker *k = worker_new(r);
     if (!k) {
-        report_plain(r, t->next, SIMT_FAULT_NOMEM, "out of host memory for the registers and shared memory of a block");
+        report_plain(r, t->mine.next, SIMT_FAULT_NOMEM,
+                     "out of host memory for the registers and shared memory of a block");
         return NULL;
     }
     k->multiprocessor = n % rt_thread_count();
@@ -156,13 +168,43 @@ static struct worker *get_worker(struct thread *t)
     return k;
 }
 
-static struct worker *start_block(struct thread *t)
+/* Takes blocks, and a worker for the next of them when there is none (k). NULL, and k is idle, when there are no
+ * blocks, when as many are resident as the device has room for, or without memory, which is a fault. */
+static struct worker *take_work(struct thread *t, struct worker *k)
+{
+    struct run *r = t->run;
+    int n = -1;
+    pthread_mutex_lock(r->lock);
+    bool room = k || r->idle || r->worker_count < r->worker_limit;
+    bool found = room && take_blocks(r, &t->mine);
+    if (!found && k && k->tallied) {
+        pthread_mutex_unlock(r->lock);
+        simt_tally_settle(k);
+        pthread_mutex_lock(r->lock);
+        found = take_blocks(r, &t->mine);
+    }
+    if (!found && k) {
+        k->waiting = r->idle;
+        r->idle = k;
+    } else if (found && !k && r->idle) {
+        k = r->idle;
+        r->idle = k->waiting;
+    } else if (found && !k) {
+        n = r->worker_count++;
+    }
+    pthread_mutex_unlock(r->lock);
+    if (!found) return NULL;
+    return n < 0 ? k : add_worker(t, n);
+}
+
+/* Starts the next block, with worker k when it is not NULL. NULL when none can be started now. */
+static struct worker *start_block(struct thread *t, struct worker *k)
 {
     struct run *r = t->run;
     const unsigned *grid = r->launch->grid;
-    struct worker *k;
-    while (more_blocks(t) && (k = get_worker(t))) {
-        uint64_t b = k->block_index = t->next++;
+    for (;;) {
+        if ((!k || none_left(r, &t->mine)) && !(k = take_work(t, k))) return NULL;
+        uint64_t b = k->block_index = t->mine.next++;
         k->block[0] = (unsigned)(b % grid[0]);
         k->block[1] = (unsigned)(b / grid[0] % grid[1]);
         k->block[2] = (unsigned)(b / grid[0] / grid[1]);
@@ -172,11 +214,7 @@ static struct worker *start_block(struct thread *t)
             return k;
         else
             report(r, &k->fault, b);
-        simt_tally_settle(k);
-        k->waiting = t->idle;
-        t->idle = k;
     }
-    return NULL;
 }
 
 /* The first of those that wait, NULL when there is none. */
@@ -184,29 +222,37 @@ static struct worker *take_waiting(struct run *r)
 {
     pthread_mutex_lock(r->lock);
     struct worker *first = r->first_waiting;
-    if (first) r->first_waiting = first->waiting;
+    if (first) {
+        r->first_waiting = first->waiting;
+        r->waiting_count--;
+    }
     if (!r->first_waiting) r->last_waiting = &r->first_waiting;
     pthread_mutex_unlock(r->lock);
     return first;
 }
 
-static void put_aside(struct run *r, struct worker *k)
+/* Returns how many wait. */
+static int put_aside(struct run *r, struct worker *k)
 {
     pthread_mutex_lock(r->lock);
     k->waiting = NULL;
     *r->last_waiting = k;
     r->last_waiting = &k->waiting;
+    int n = ++r->waiting_count;
     pthread_mutex_unlock(r->lock);
+    return n;
 }
 
 /* The block of k waits: what is to run now, a block that has not started or the one that waits longest. */
 static struct worker *switch_from(struct thread *t, struct worker *k)
 {
-    struct worker *other = start_block(t);
-    put_aside(t->run, k);
-    if (!other) other = take_waiting(t->run);
-    if (other == k) sched_yield(); /* what it waits for runs on another thread */
-    return other;
+    give_back(t);
+    struct worker *other = start_block(t, NULL);
+    bool all = put_aside(t->run, k) <= ++t->vain;
+    if (!other && !all) return take_waiting(t->run);
+    t->vain = 0;
+    if (!other) sched_yield(); /* what they wait for runs on another thread, which may want the core */
+    return other ? other : take_waiting(t->run);
 }
 
 /* Takes part in a run until nothing is left to start or to resume. */
@@ -217,21 +263,19 @@ static void run_blocks(void *context, size_t begin, size_t end, int index)
     (void)begin;
     (void)end;
     (void)index;
-    for (struct worker *k = NULL;;) {
-        if (!k) k = start_block(&t);
+    for (struct worker *k = start_block(&t, NULL);;) {
         if (!k) k = take_waiting(r);
         if (!k) return;
         enum block_outcome outcome = simt_block_run(k);
-        if (outcome != BLOCK_DONE || !more_blocks(&t)) simt_tally_settle(k);
+        if (outcome != BLOCK_DONE) simt_tally_settle(k);
         if (outcome == BLOCK_WAITS && (!faulted(r) || ++k->delays < MAX_DELAYS)) {
             k = switch_from(&t, k); /* NULL when another thread was faster */
             continue;
         }
         if (outcome == BLOCK_WAITS) simt_block_abandon(k);
         if (outcome == BLOCK_STOPPED) report(r, &k->fault, k->block_index);
-        k->waiting = t.idle;
-        t.idle = k;
-        k = NULL;
+        t.vain = 0;
+        k = start_block(&t, k);
     }
 }
 
@@ -272,22 +316,26 @@ bool simt_run(const struct simt_launch *l, struct simt_fault *fault)
         return refuse(fault, f->code, "the grid has too many blocks");
     if (f->program->uses_heap && !simt_heap_ready())
         return refuse(fault, f->code, "out of memory for the heap that the kernel's malloc uses");
-    r.blocks = plane * l->grid[2];
+    uint64_t blocks = r.left.end = plane * l->grid[2];
     r.fault_block = UINT64_MAX;
     r.last_waiting = &r.first_waiting;
-    size_t host_threads = (size_t)rt_thread_count(), grain = r.blocks / (host_threads * 16);
+    size_t host_threads = (size_t)rt_thread_count(), grain = blocks / (host_threads * 16);
     r.grain = grain < 1 ? 1 : grain > 64 ? 64 : grain;
     r.worker_limit = simt_resident_blocks(f, (int)threads, l->dynamic_shared) * (int)host_threads;
-    if (l->cooperative && simt_alloc(WORKSPACE, &r.workspace, NULL) != RT_OK)
+    r.returned = rt_calloc(host_threads, sizeof *r.returned);
+    if (!r.returned) return refuse(fault, f->code, "out of host memory for a launch");
+    if (l->cooperative && simt_alloc(WORKSPACE, &r.workspace, NULL) != RT_OK) {
+        free(r.returned);
         return refuse(fault, f->code, "out of memory for the barrier of a cooperative grid");
+    }
     if (l->cooperative) {
         memset(simt_host(r.workspace), 0, WORKSPACE);
         simt_wrote(r.workspace, WORKSPACE);
     }
     struct simt_observer *o = l->observer;
-    if (o && o->launch_start && !o->launch_start(o, l, &r.fault)) r.blocks = 0;
-    if (r.blocks) r.jit = simt_jit_code(f->program, f->code, l->block, o);
-    rt_parallel_for(r.blocks < host_threads ? r.blocks : host_threads, 1, run_blocks, &r);
+    if (o && o->launch_start && !o->launch_start(o, l, &r.fault)) blocks = 0;
+    if (blocks) r.jit = simt_jit_code(f->program, f->code, l->block, o);
+    rt_parallel_for(blocks < host_threads ? blocks : host_threads, 1, run_blocks, &r);
     if (o && o->launch_end) o->launch_end(o);
     while (r.workers) {
         struct worker *next = r.workers->all;
@@ -295,6 +343,7 @@ bool simt_run(const struct simt_launch *l, struct simt_fault *fault)
         r.workers = next;
     }
     if (l->cooperative) simt_free(r.workspace);
+    free(r.returned);
     simt_output_flush(&r.output);
     free(r.output.text);
     *fault = r.fault;

@@ -7,8 +7,12 @@
  * A warp is a set of splits: lanes that share pc and frame. The deepest, then lowest pc runs first, and splits that
  * meet merge; one that keeps jumping back yields to the others, so that lanes may wait for each other.
  *
- * A host thread runs a block to its end, unless all its warps only wait for what other blocks do: then it puts the
- * block aside and starts or resumes another, so that blocks that are resident at once make progress beside each other.
+ * A host thread runs a block to its end, unless all its warps only wait for what other blocks do, or it has run for
+ * long: then it puts the block aside and starts or resumes another, so that blocks that are resident at once make
+ * progress beside each other.
+ *
+ * So whatever can run does run after a bounded time: the slices of a warp begin with the split that waited longest, the
+ * warps of a block have their slices in turn, and blocks that were put aside are resumed in turn.
  */
 #ifndef SIMT_EXEC_H
 #define SIMT_EXEC_H
@@ -31,7 +35,8 @@
 #define SLICE           2048   /* jumps back before a warp or split yields */
 #define SPIN_COST       24     /* what an atomic or volatile access adds to a jump's cost: such loops wait for others */
 #define LOOK_AHEAD      4      /* steps of a loop over memory that data are fetched before they are wanted */
-#define TURNS           64     /* slices of each of its warps before a block lets others run that have not started */
+#define TURNS           64     /* slices of each of its warps before a block lets others run */
+#define LOOKS           4 /* the same for slices that went into looking, once in each round of a loop with barriers */
 
 struct warp;
 struct insn;
@@ -289,6 +294,7 @@ struct warp {
     uint32_t current, split_count;
     uint32_t stop; /* the running split may merge or must yield at this pc */
     bool forced;   /* a split runs out of order, for fairness */
+    bool sliced;   /* its slice is over: the split that waited longest is next */
     int budget;
     int waited; /* so much of the slice's budget went into looking at what others may change */
     uint32_t local_base;
@@ -352,19 +358,27 @@ struct output {
     size_t length, capacity;
 };
 
+struct blocks { /* from next on, those before end */
+    uint64_t next, end;
+};
+
 struct run { /* one launch */
     const struct simt_launch *launch;
     const struct simt_program *program;
     const struct function *entry;
     const struct jit_code *jit;
-    uint64_t blocks, grain;
-    _Atomic uint64_t next;        /* the first block that no thread has taken */
+    uint64_t grain;               /* blocks that a thread takes at once */
     _Atomic uint64_t fault_block; /* blocks above it need not run */
     uint64_t workspace;           /* device address of what grid-wide barriers count in; 0: no cooperative launch */
     pthread_mutex_t *lock;        /* of all below */
+    struct blocks left;           /* that no thread has taken */
+    struct blocks *returned;      /* that a thread has taken and given back, at most one range for each host thread */
+    int returned_count;
     struct worker *workers;
     int worker_count, worker_limit; /* as many as blocks are resident on the device */
+    struct worker *idle;            /* those that have no block */
     struct worker *first_waiting, **last_waiting;
+    int waiting_count;
     struct simt_fault fault;
     struct output output;
 };

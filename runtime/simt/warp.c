@@ -47,7 +47,7 @@ void simt_fork(struct warp *w, uint32_t m, uint32_t pc, enum split_state state)
     s->mask &= m;
 }
 
-/* Splits that stand at the same place become one. */
+/* Splits that stand at the same place become one, which has waited as long as the one of them that waited longer. */
 static void merge_splits(struct warp *w)
 {
     uint32_t n = 0;
@@ -63,6 +63,7 @@ static void merge_splits(struct warp *w)
         } else {
             w->splits[j].mask |= s.mask;
             w->splits[j].state = SPLIT_RUN;
+            if (s.stamp < w->splits[j].stamp) w->splits[j].stamp = s.stamp;
         }
     }
     w->split_count = n;
@@ -117,6 +118,7 @@ static bool choose(struct warp *w, bool fair)
                 enter(w, k);
                 return true;
             }
+    if (fair && simt_sync_release(w)) merge_splits(w);
     int k = pick(w, fair);
     if (k < 0 && simt_sync_release(w)) {
         merge_splits(w);
@@ -175,9 +177,11 @@ static inline __attribute__((always_inline)) enum outcome run_splits(struct warp
 {
     struct simt_observer *observer = watched ? w->worker->observer : NULL;
     const struct insn *code = w->code;
-    if (!choose(w, false)) return w->alive ? WARP_BLOCKED : WARP_DONE;
     w->budget = SLICE;
     w->waited = 0;
+    bool fair = w->sliced;
+    w->sliced = false;
+    if (!choose(w, fair)) return w->alive ? WARP_BLOCKED : WARP_DONE;
     for (;;) {
         struct split *s = &w->splits[w->current];
         char *R = s->frame->regs;
@@ -225,7 +229,7 @@ static inline __attribute__((always_inline)) enum outcome run_splits(struct warp
             continue;
         }
         if (!may_go_on(w)) return WARP_FAULT;
-        if (!choose(w, w->split_count > 1)) return w->alive ? WARP_BLOCKED : WARP_DONE;
+        w->sliced = true;
         return WARP_SLICE;
     }
 }
@@ -274,7 +278,7 @@ bool simt_warp_start(struct warp *w)
     w->alive = w->exists;
     w->current = 0;
     w->split_count = 1;
-    w->forced = false;
+    w->forced = w->sliced = false;
     w->pc = w->entry_frame->function->start;
     w->entry_frame->lanes = w->exists;
     w->resume = NULL;
@@ -346,7 +350,8 @@ static bool start_warps(struct worker *k)
 /* Runs the started warps in turn. */
 static enum block_outcome run_warps(struct worker *k, enum outcome (*run)(struct warp *w))
 {
-    uint32_t blocked = 0, waiting = 0, turns = 0, slices = 0; /* the first two: warps in a row */
+    uint32_t blocked = 0, waiting = 0, turns = 0; /* the first two: warps in a row */
+    int64_t spent = 0, looked = 0; /* of budgets; the latter: on what other blocks may change, between barriers */
     for (uint32_t j = k->turn; k->live; j = k->turn) {
         struct warp *w = &k->warps[j];
         uint64_t before = w->clock;
@@ -358,13 +363,16 @@ static enum block_outcome run_warps(struct worker *k, enum outcome (*run)(struct
         if (sliced) simt_tally_settle(k);
         blocked = ran ? 0 : blocked + 1;
         waiting = ran && !(sliced && w->waited > SLICE / 2) ? 0 : waiting + 1;
-        slices += sliced;
+        if (ran) spent += 1 + SLICE - w->budget;
+        if (ran && !sliced) looked += w->waited;
         if (!k->live) break;
         if (blocked > k->warp_count) {
             report_deadlock(k);
             return BLOCK_STOPPED;
         }
-        if ((waiting >= k->warp_count && blocked < k->warp_count) || slices > TURNS * k->warp_count) return BLOCK_WAITS;
+        if ((waiting >= k->warp_count && blocked < k->warp_count) || looked > LOOKS * SLICE ||
+            spent > (int64_t)TURNS * SLICE * k->warp_count)
+            return BLOCK_WAITS;
     }
     return BLOCK_DONE;
 }

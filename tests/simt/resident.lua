@@ -109,6 +109,50 @@ __global__ void warps(int rounds, int *out) {  // two warps hand a value to and 
   __syncthreads();
   if (threadIdx.x == 0) *out = value;
 }
+__global__ void looks(volatile int *flag, int *out) {  // all threads of a block look together, for what the last block does
+  __shared__ int seen;
+  int rounds = 0;
+  do {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      if (blockIdx.x == gridDim.x - 1) *flag = 1;
+      seen = *flag;
+    }
+    __syncthreads();
+    rounds++;
+  } while (!seen);
+  out[blockIdx.x * blockDim.x + threadIdx.x] = rounds > 0;
+}
+__global__ void meeting(int *out) {  // two halves of a group meet at barriers of different lines; others wait for them
+  __shared__ int met;
+  int t = threadIdx.x;
+  if (t == 0) met = 0;
+  __syncwarp();
+  if (t < 8) {
+    out[t] = 10 + t;
+    __syncwarp(0xffff);
+    out[t] += out[t + 8];
+    __threadfence_block();
+    if (t == 0) atomicExch(&met, 1);
+  } else if (t < 16) {
+    out[t] = 100 * t;
+    __syncwarp(0xffff);
+  } else {
+    while (atomicAdd(&met, 0) == 0) {}
+    out[t] = 1;
+  }
+}
+__global__ void chain(volatile int *turn, int *out) {  // each lane waits for the one above it, each in a loop of its own
+  int t = threadIdx.x;
+  switch (t % 4) {
+    case 0: while (*turn != t) {} out[t] = 7; break;
+    case 1: while (*turn != t) __nanosleep(10); out[t] = 8; break;
+    case 2: for (int k = 0; *turn != t; k++) out[t] = k; out[t] = 9; break;
+    case 3: do __threadfence(); while (*turn != t); out[t] = 10; break;
+  }
+  __threadfence();
+  *turn = t - 1;
+}
 __global__ void lock_and_trap(volatile int *never) {
   if (blockIdx.x == 1) __trap();
   while (*never == 0) {}
@@ -142,6 +186,41 @@ t.test("a chained scan of many blocks", function()
   t.eq(y[65], 65)
   t.eq(y[n], n)
   t.eq(y:sum(), n * (n + 1) // 2)
+end)
+
+t.test("a chained scan when few blocks are resident at once", function()
+  local blocks = 600
+  local n = 64 * blocks
+  local x = gpu.ones(n, "int32")
+  for _, shared in ipairs { 0, 40000 } do
+    for _ = 1, 3 do
+      local y, state, sums = gpu.zeros(n, "int32"), gpu.zeros(blocks, "int32"), gpu.zeros(blocks, "int32")
+      k.scan(blocks, 64, { shared = shared })(n, x, y, state, sums)
+      t.eq(y[n], n)
+      t.eq(y:sum(), n * (n + 1) // 2)
+    end
+  end
+end)
+
+t.test("blocks that look for another's flag between barriers", function()
+  local flag, out = gpu.zeros(1, "int32"), gpu.zeros(6 * 96, "int32")
+  k.looks(6, 96)(flag, out)
+  t.eq(out:sum(), 6 * 96)
+end)
+
+t.test("lanes that meet at barriers of different lines while others wait for them", function()
+  local out = gpu.zeros(32, "int32")
+  k.meeting(1, 32)(out)
+  t.close(out, t.list(32, function(i)
+    return i < 8 and 10 + i + 100 * (i + 8) or i < 16 and 100 * i or 1
+  end), 0)
+end)
+
+t.test("lanes that wait for each other in loops of their own", function()
+  local turn, out = gpu.array({ 31 }, "int32"), gpu.zeros(32, "int32")
+  k.chain(1, 32)(turn, out)
+  t.eq(turn:item(), -1)
+  t.close(out, t.list(32, function(i) return 7 + i % 4 end), 0)
 end)
 
 t.test("consumers that start before their producer", function()
