@@ -262,18 +262,30 @@ static void skipped(struct simt_observer *o, struct warp *w, const struct insn *
     c->lanes += lane_count(mask);
 }
 
+/* Lanes of a warp have met, and go on behind the instruction at pc. */
+static void count_met(struct profile_part *t, const struct warp *w, uint32_t pc, uint32_t m)
+{
+    const struct insn *i = &w->code[pc];
+    struct simt_counts *c = &t->counts[pc];
+    c->instructions++;
+    c->lanes += lane_count(m);
+    if (m == FULL && simt_is_matrix_move(i)) count_matrix(c, w, i);
+}
+
+/* Those that waited, at lines of their own, may be let go on while no instruction runs, or quite another one does. */
 static void warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m, bool orders)
 {
     const struct profiler *p = (const struct profiler *)o;
     struct profile_part *t = w->worker->observed;
-    struct simt_counts *c = &t->counts[w->pc];
     (void)masks, (void)orders;
-    if (KIND_OF(p->kinds[w->pc]) != KIND_SYNC) return;
     t->repeats[w->index].lanes &= ~m;
-    c->instructions++;
-    c->lanes += lane_count(m);
-    const struct insn *i = &w->code[w->pc];
-    if (m == FULL && simt_is_matrix_move(i)) count_matrix(c, w, i);
+    for (uint32_t k = 0; k < w->split_count; k++) {
+        const struct split *s = &w->splits[k];
+        if (s->state != SPLIT_SYNC || !(s->mask & m)) continue;
+        count_met(t, w, s->pc, s->mask & m);
+        m &= ~s->mask;
+    }
+    if (m && KIND_OF(p->kinds[w->pc]) == KIND_SYNC) count_met(t, w, w->pc, m);
 }
 
 /* The first block of a host thread: it gets its table. */

@@ -49,6 +49,32 @@ t.test("what every device tells", function()
   end
 end)
 
+on_simt("barriers of a warp's lanes in different lines", function()
+  local k = gpu.kernel [[
+    __global__ void halves(int *x) {
+      int i = threadIdx.x, v;
+      if (i < 8) {
+        x[i] = i;
+        __syncwarp();  // the few
+        v = x[i + 8];
+      } else {
+        x[i] = i * i;
+        __syncwarp();  // the many
+        v = x[i - 8];
+      }
+      x[32 + i] = v;
+    }
+  ]]
+  local x = gpu.zeros(64, "int32")
+  local p = gpu.profile(k, 1, 32)(x)
+  t.eq(x[33], 64)
+  t.eq(x[42], 1)
+  t.eq(at(p, "the few").instructions, 1)
+  t.eq(at(p, "the many").instructions, 1)
+  t.eq(at(p, "the few").lanes, 8)
+  t.eq(at(p, "the many").lanes, 24)
+end)
+
 -- y[i] = x[index]: one load and one store a thread, 8 warps.
 local function copy(index)
   return gpu.kernel("__global__ void copy(const float *x, float *y) {\n" ..
