@@ -273,6 +273,19 @@ TARGETS(FROM_FLOAT, F64, double)
 FROM_COMPLEX(FROM_FLOAT, C64, c64)
 FROM_COMPLEX(FROM_FLOAT, C128, c128)
 
+#define SUM_ROWS(class, TYPE)                                                                                          \
+    static void sum_rows_##class(void *sums, const void *rows, ptrdiff_t stride, bool more, size_t n)                  \
+    {                                                                                                                  \
+        const TYPE *a = rows, *b = a + stride, *c = b + stride, *d = c + stride;                                       \
+        TYPE *to = sums;                                                                                               \
+        if (more)                                                                                                      \
+            INDEPENDENT for (size_t i = 0; i < n; i++) to[i] = to[i] + a[i] + b[i] + c[i] + d[i];                      \
+        else                                                                                                           \
+            INDEPENDENT for (size_t i = 0; i < n; i++) to[i] = a[i] + b[i] + c[i] + d[i];                              \
+    }
+SUM_ROWS(F32, float)
+SUM_ROWS(F64, double)
+
 static void index_block(int64_t *block, int64_t first, size_t n)
 {
     for (size_t i = 0; i < n; i++) block[i] = first + (int64_t)i;
@@ -348,6 +361,7 @@ const struct kn_loops KN_LEVEL = {
                 {TARGETS(CONVERT_ENTRY, F64, double)},
                 {FROM_COMPLEX(CONVERT_ENTRY, C64, c64)},
                 {FROM_COMPLEX(CONVERT_ENTRY, C128, c128)}},
+    .sum_rows = {[KN_F32] = sum_rows_F32, [KN_F64] = sum_rows_F64},
     .index = index_block,
     .indices_32 = indices_32,
     .indices_64 = indices_64,

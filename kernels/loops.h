@@ -18,6 +18,10 @@ typedef void kn_store_loop(void *memory, ptrdiff_t stride, const void *in, size_
  * at them. Returns whether all are within the axis; otherwise the offsets mean nothing. */
 typedef bool kn_indices_loop(int64_t *offsets, const void *index, ptrdiff_t stride, int64_t step, int64_t length,
                              bool more, int64_t first, int64_t run, size_t n);
+/* sums[i] = rows[i] + rows[i + stride] + ... of KN_SUMMED_ROWS rows, one after the other; with `more` that is added,
+ * one after the other, to what sums has. */
+typedef void kn_sum_rows_loop(void *sums, const void *rows, ptrdiff_t stride, bool more, size_t n);
+#define KN_SUMMED_ROWS 4
 /* A block of one class to a block of a dtype's class, rounded, wrapped or saturated to that dtype. */
 typedef void kn_convert_loop(void *out, const void *in, size_t n);
 
@@ -26,6 +30,7 @@ struct kn_loops {
     kn_load_loop *load[RT_DTYPE_COUNT];
     kn_store_loop *store[RT_DTYPE_COUNT];
     kn_convert_loop *convert[KN_CLASS_COUNT][RT_DTYPE_COUNT];
+    kn_sum_rows_loop *sum_rows[KN_CLASS_COUNT];             /* NULL for all but floats */
     void (*index)(int64_t *block, int64_t first, size_t n); /* first, first + 1, ... */
     kn_indices_loop *indices_32, *indices_64;               /* of int32 and int64 */
 };

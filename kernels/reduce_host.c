@@ -240,22 +240,43 @@ static void shift_in_rows(const struct pass *p, int64_t i, size_t n, struct kn_w
     kn_walk_shift(w, shift, n);
 }
 
-/* Many rows at a time: lane i of every block belongs to row i. Groups of GROUP elements are combined one after the
- * other, groups in pairs, pairs in pairs, by a stack whose levels are the bits of the number of groups. */
+/* The loop that adds elements of rows that lie in memory as they are to be added, some at a time; else NULL. */
+static kn_sum_rows_loop *sum_rows_loop(const struct pass *p)
+{
+    bool stored = p->plan.slots == 0 && p->r->program.leaves == 1 && p->r->leaves[0].row.ndim == 1;
+    return stored && p->r->combine == KN_ADD && kn_class_exact(p->r->accumulate) ? p->plan.loops->sum_rows[p->class]
+                                                                                 : NULL;
+}
+
+/* Combines the next elements of n rows, GROUP at most, one after the other; returns how many. */
+static int64_t combine_group(const struct pass *p, struct kn_walk *w, int64_t i, size_t n, char *lanes)
+{
+    kn_sum_rows_loop *sum_rows = sum_rows_loop(p);
+    int64_t count = p->r->length - i < GROUP ? p->r->length - i : GROUP, k = 0;
+    while (k < count) {
+        shift_in_rows(p, i + k, n, w);
+        const void *values = kn_walk_evaluate(w, n, NULL);
+        if (sum_rows && k + KN_SUMMED_ROWS <= count) {
+            sum_rows(lanes, values, p->r->leaves[0].row.strides[0], k > 0, n);
+            k += KN_SUMMED_ROWS;
+            continue;
+        }
+        if (k++ == 0)
+            memcpy(lanes, values, n * p->value);
+        else
+            combine(p, p->class, lanes, values, n);
+    }
+    return count;
+}
+
+/* Many rows at a time: lane i of every block belongs to row i. Groups of elements are combined in pairs, pairs in
+ * pairs, by a stack whose levels are the bits of the number of groups. */
 static void combine_rows(const struct pass *p, struct kn_walk *w, size_t n, char *stack)
 {
     int64_t groups = 0;
     int top = 0;
     for (int64_t i = 0; i < p->r->length && !rt_interrupted();) {
-        char *lanes = stack + (size_t)top * BLOCK_BYTES;
-        for (int k = 0; k < GROUP && i < p->r->length; k++, i++) {
-            shift_in_rows(p, i, n, w);
-            const void *values = kn_walk_evaluate(w, n, NULL);
-            if (k == 0)
-                memcpy(lanes, values, n * p->value);
-            else
-                combine(p, p->class, lanes, values, n);
-        }
+        i += combine_group(p, w, i, n, stack + (size_t)top * BLOCK_BYTES);
         top++;
         for (int64_t bits = groups++; bits & 1; bits >>= 1, top--)
             combine(p, p->class, stack + (size_t)(top - 2) * BLOCK_BYTES, stack + (size_t)(top - 1) * BLOCK_BYTES, n);
