@@ -1,7 +1,8 @@
-/* The different elements of an array. It is sorted; where an element differs from the one before it a group begins; a
- * scan of these marks numbers the groups, and each group's first element goes to its number's place. */
+/* The different elements of an array. It is sorted, and where an element differs from the one before it a group begins:
+ * the elements at these marks are what is wanted. A scan of the marks numbers the groups for the inverse. */
 #include <string.h>
 #include "kernels/keys_cuda.h"
+#include "kernels/nonzero.h"
 #include "kernels/order.h"
 #include "kernels/program.h"
 #include "runtime/interrupt.h"
@@ -9,20 +10,19 @@
 
 #define PIECE 32768
 
-enum step { MARK, FILL, COUNT };
+enum step { MARK, INVERT, COUNT };
 
 /* All of them contiguous; those not needed by a step, or not wanted, are all zeros. */
 struct groups {
     int64_t n, count;                                /* elements, groups */
     struct rt_array sorted, order, marks, numbers;   /* the array, its argsort, where groups begin, 1, 1, 2, ... */
-    struct rt_array values, begins, inverse, counts; /* by group, begins from 0; inverse by element */
+    struct rt_array values, begins, inverse, counts; /* by group, begins from 1; inverse by element */
 };
 
 struct host {
     const void *sorted;
-    void *values;
-    const int64_t *order, *numbers;
-    int64_t *begins, *inverse, *counts, n, count;
+    const int64_t *order, *numbers, *begins;
+    int64_t *inverse, *counts, n, count;
     uint8_t *marks;
     size_t bytes;
     int kind;
@@ -53,17 +53,11 @@ static void mark_piece(void *context, size_t begin, size_t end, int worker)
     }
 }
 
-static void fill_piece(void *context, size_t begin, size_t end, int worker)
+static void invert_piece(void *context, size_t begin, size_t end, int worker)
 {
     const struct host *h = context;
     (void)worker;
-    for (size_t i = begin; i < end; i++) {
-        int64_t group = h->numbers[i] - 1;
-        if (h->inverse) h->inverse[h->order[i] - 1] = group + 1;
-        if (!h->marks[i]) continue;
-        memcpy((char *)h->values + (size_t)group * h->bytes, (const char *)h->sorted + i * h->bytes, h->bytes);
-        if (h->begins) h->begins[group] = (int64_t)i;
-    }
+    for (size_t i = begin; i < end; i++) h->inverse[h->order[i] - 1] = h->numbers[i];
 }
 
 static void count_piece(void *context, size_t begin, size_t end, int worker)
@@ -71,7 +65,7 @@ static void count_piece(void *context, size_t begin, size_t end, int worker)
     const struct host *h = context;
     (void)worker;
     for (size_t i = begin; i < end; i++)
-        h->counts[i] = ((int64_t)i + 1 < h->count ? h->begins[i + 1] : h->n) - h->begins[i];
+        h->counts[i] = ((int64_t)i + 1 < h->count ? h->begins[i + 1] : h->n + 1) - h->begins[i];
 }
 
 static void *host_of(const struct rt_array *a)
@@ -81,9 +75,8 @@ static void *host_of(const struct rt_array *a)
 
 static enum rt_status run_host(const struct groups *g, enum step step, struct rt_error *e)
 {
-    static void (*const pieces[])(void *, size_t, size_t, int) = {mark_piece, fill_piece, count_piece};
+    static void (*const pieces[])(void *, size_t, size_t, int) = {mark_piece, invert_piece, count_piece};
     struct host h = {.sorted = host_of(&g->sorted),
-                     .values = host_of(&g->values),
                      .order = host_of(&g->order),
                      .numbers = host_of(&g->numbers),
                      .begins = host_of(&g->begins),
@@ -108,16 +101,14 @@ static void write_step(const void *context, struct kn_text *t)
 {
     static const char *const texts[] = {
         "if (i < p.n) p.marks[i] = i == 0 || same_of(p.sorted[i], KIND, INF) != same_of(p.sorted[i - 1], KIND, INF);\n",
-        "if (i < p.n) { const long long group = p.numbers[i] - 1;\n"
-        "if (p.inverse) p.inverse[p.order[i] - 1] = group + 1;\n"
-        "if (p.marks[i]) { p.values[group] = p.sorted[i]; if (p.begins) p.begins[group] = i; } }\n",
-        "if (i < p.count) p.counts[i] = (i + 1 < p.count ? p.begins[i + 1] : p.n) - p.begins[i];\n"};
+        "if (i < p.n) p.inverse[p.order[i] - 1] = p.numbers[i];\n",
+        "if (i < p.count) p.counts[i] = (i + 1 < p.count ? p.begins[i + 1] : p.n + 1) - p.begins[i];\n"};
     const struct unique_key *k = context;
     kn_put_keys(t, (enum rt_dtype)k->dtype);
     kn_put(
         t,
         "struct Arguments { long long n, count; const U *sorted; const long long *order; unsigned char *marks;\n"
-        "const long long *numbers; U *values; long long *begins, *inverse, *counts; };\n"
+        "const long long *numbers, *begins; long long *inverse, *counts; };\n"
         "extern \"C\" __global__ void __launch_bounds__(256) kn(const Arguments p) {\n"
         "for (long long i = (long long)blockIdx.x * 256 + threadIdx.x; i < p.n; i += (long long)gridDim.x * 256) {\n%s}\n}\n",
         texts[k->step]);
@@ -126,8 +117,8 @@ static void write_step(const void *context, struct kn_text *t)
 static enum rt_status run_cuda(const struct groups *g, enum step step, struct rt_error *e)
 {
     struct unique_key k = {'u', (uint8_t)step, (uint8_t)g->sorted.dtype};
-    const struct rt_array *arrays[] = {&g->sorted, &g->order,  &g->marks,   &g->numbers,
-                                       &g->values, &g->begins, &g->inverse, &g->counts};
+    const struct rt_array *arrays[] = {&g->sorted, &g->order,   &g->marks, &g->numbers,
+                                       &g->begins, &g->inverse, &g->counts};
     struct kn_words w = {0};
     kn_word(&w, (uint64_t)g->n);
     kn_word(&w, (uint64_t)g->count);
@@ -148,29 +139,30 @@ static enum rt_status run(const struct groups *g, enum step step, struct rt_erro
     return kn_runs_generated(rt_array_device(&g->sorted)) ? run_cuda(g, step, e) : run_host(g, step, e);
 }
 
-/* The last group's number. */
-static enum rt_status read_count(struct groups *g, struct rt_error *e)
+static enum rt_status count_groups(struct groups *g, const struct kn_mask *m, struct rt_device *d, struct rt_error *e)
 {
-    struct rt_array last = g->numbers; /* borrowed */
-    last.ndim = 0;
-    last.offset += g->n - 1;
-    return rt_array_read(&last, &g->count, e);
+    enum rt_status status = rt_array_new(d, RT_INT64, 1, &g->count, &g->begins, e);
+    if (status == RT_OK) status = rt_array_new(d, RT_INT64, 1, &g->count, &g->counts, e);
+    if (status == RT_OK) status = kn_mask_places(m, &g->begins, e);
+    return status == RT_OK ? run(g, COUNT, e) : status;
 }
 
 static enum rt_status fill(struct groups *g, bool inverse, bool counts, const struct rt_array *a, struct rt_error *e)
 {
     struct rt_device *d = rt_array_device(a);
+    struct kn_mask m = {0};
     enum rt_status status = rt_array_new(d, RT_BOOL, 1, &g->n, &g->marks, e);
     if (status == RT_OK) status = run(g, MARK, e);
-    if (status == RT_OK) status = kn_scan(KN_CUMSUM, &g->marks, 0, &g->numbers, e);
-    if (status == RT_OK) status = read_count(g, e);
+    if (status == RT_OK) status = kn_mask_count(&g->marks, &m, e);
+    g->count = m.count;
     if (status == RT_OK) status = rt_array_new(d, a->dtype, 1, &g->count, &g->values, e);
-    if (status == RT_OK && inverse) status = rt_array_new(d, RT_INT64, a->ndim, a->shape, &g->inverse, e);
-    if (status == RT_OK && counts) status = rt_array_new(d, RT_INT64, 1, &g->count, &g->begins, e);
-    if (status == RT_OK && counts) status = rt_array_new(d, RT_INT64, 1, &g->count, &g->counts, e);
-    if (status == RT_OK) status = run(g, FILL, e);
-    if (status == RT_OK && counts) status = run(g, COUNT, e);
-    return status;
+    if (status == RT_OK) status = kn_mask_read(&m, &g->sorted, &g->values, e);
+    if (status == RT_OK && counts) status = count_groups(g, &m, d, e);
+    kn_mask_release(&m);
+    if (status != RT_OK || !inverse) return status;
+    status = rt_array_new(d, RT_INT64, a->ndim, a->shape, &g->inverse, e);
+    if (status == RT_OK) status = kn_scan(KN_CUMSUM, &g->marks, 0, &g->numbers, e);
+    return status == RT_OK ? run(g, INVERT, e) : status;
 }
 
 static enum rt_status of_nothing(struct groups *g, const struct rt_array *a, struct rt_error *e)

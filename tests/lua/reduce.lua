@@ -48,6 +48,24 @@ for _, device in ipairs(t.devices()) do
     end
   end)
 
+  test("down the columns", function()
+    gpu.seed(4)
+    for _, rows in ipairs({ 2, 3, 4, 5, 15, 16, 19, 37, 300 }) do
+      local whole = gpu.random.integers(-1000, 1000, { rows, 70 }, device)
+      for _, dtype in ipairs({ "float32", "float64" }) do
+        local x = whole:to(dtype)
+        for _, view in ipairs({ x, x["::-1"], x["::2"], x[":, 3:68"], x:transpose():clone():transpose() }) do
+          local exact, sums = view:to("int64"):transpose():clone():sum(2), view:sum(1)
+          assert(sums:to("int64"):equal(exact), dtype .. ", " .. rows .. " rows")
+          assert((view + 1):sum(1):equal(sums + view.shape[1]), dtype .. ", " .. rows .. " rows computed on the way")
+        end
+        x[{ 2, 1 }], x[{ rows, 2 }] = 0 / 0, 1 / 0
+        local sums = x:sum(1)
+        assert(sums[1] ~= sums[1] and sums[2] == 1 / 0 and sums[3] == sums[3])
+      end
+    end
+  end)
+
   test("results", function()
     local x = gpu.array({ { 1, 2 }, { 3, 4 } }, "int32", device)
     t.eq(math.type(x:sum()), "integer")
