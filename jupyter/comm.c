@@ -1,4 +1,5 @@
 /* Comms on the wire: what the session sends to front ends, and what comes for it from them. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,15 @@ void jp_comm_send(void *kernel, const struct lg_comm_message *m)
     json_t *content = json_pack("{s:s, s:o}", "comm_id", m->id, "data", data);
     if (m->kind == LG_COMM_OPEN) json_object_set_new(content, "target_name", json_string(m->target));
     jp_output_send(&k->output, &o, content);
+}
+
+void jp_comm_request(void *kernel, char id[LG_REQUEST_ID])
+{
+    const struct jp_kernel *k = kernel;
+    json_t *header = k->output.parent.data ? json_loadb(k->output.parent.data, k->output.parent.size, 0, NULL) : NULL;
+    const char *text = json_string_value(json_object_get(header, "msg_id"));
+    snprintf(id, LG_REQUEST_ID, "%s", text ? text : "");
+    json_decref(header);
 }
 
 static void visit(void *context, const char *id, const char *target)

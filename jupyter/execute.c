@@ -156,6 +156,7 @@ struct lg_sink jp_execute_sink(struct jp_kernel *k)
                             .input = sink_input,
                             .page = sink_page,
                             .comm = jp_comm_send,
+                            .request = jp_comm_request,
                             .attend = jp_kernel_attend};
 }
 

@@ -49,7 +49,9 @@ void jp_request_is_complete(struct jp_kernel *k, const struct jp_message *m);
 void jp_request_history(struct jp_kernel *k, const struct jp_message *m);
 
 /* comm.c: comms both ways. */
-void jp_comm_send(void *kernel, const struct lg_comm_message *m); /* of the session's sink */
+/* Of the session's sink. */
+void jp_comm_send(void *kernel, const struct lg_comm_message *m);
+void jp_comm_request(void *kernel, char id[LG_REQUEST_ID]);
 void jp_request_comm_info(struct jp_kernel *k, const struct jp_message *m);
 void jp_comm_receive(struct jp_kernel *k, const struct jp_message *m);
 json_t *jp_kernel_info(void); /* the content of kernel_info_reply */

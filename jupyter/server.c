@@ -423,6 +423,17 @@ static void turn(struct jp_server *s)
     send_queued(s);
 }
 
+/* What asks the main thread for its attention in the middle of a cell may, rarely, be lost (lang/interrupt.c), so it is
+ * asked again as long as such requests wait. */
+static void attend_again(struct jp_server *s)
+{
+    bool waits = false;
+    pthread_mutex_lock(&s->lock);
+    for (const struct jp_message *m = s->inbox; m && !waits; m = m->next) waits = s->hooks.urgent(m);
+    pthread_mutex_unlock(&s->lock);
+    if (waits) s->hooks.attend(s->hooks.context);
+}
+
 static void *io_thread(void *argument)
 {
     struct jp_server *s = argument;
@@ -435,6 +446,7 @@ static void *io_thread(void *argument)
             s->output_waits = s->hooks.tick(s->hooks.context);
             send_kept(s);
             send_queued(s);
+            attend_again(s);
             if (parent_died(s)) begin_shutdown(s);
         }
         if (!s->deadline) continue;

@@ -34,11 +34,12 @@ static void raise_interrupted(lua_State *L, lua_Debug *ar)
 }
 
 /* Async-signal-safe on the session's own thread, as lua.c does it: lua_sethook only writes fields and marks the frames
- * that are active. */
+ * that are active. The interpreter may be writing them, too, and the hook be lost, so a second request sets it anew. */
 static void hook_running(struct lg_session *s)
 {
     lua_State *L = s->running;
-    if (L && lua_gethook(L) != raise_interrupted) lua_sethook(L, raise_interrupted, LUA_MASKCOUNT, 1);
+    if (L && (lua_gethook(L) != raise_interrupted || s->interrupts_raised == 0))
+        lua_sethook(L, raise_interrupted, LUA_MASKCOUNT, 1);
 }
 
 static void on_wake(int signal)
@@ -54,7 +55,9 @@ static void attend_hook(lua_State *L, lua_Debug *ar);
 static void hook_attention(struct lg_session *s)
 {
     lua_State *L = s->running;
-    if (L && !s->attending && s->sink.attend && !lua_gethook(L)) lua_sethook(L, attend_hook, LUA_MASKCOUNT, 1);
+    if (!L || s->attending || !s->sink.attend) return;
+    lua_Hook hook = lua_gethook(L);
+    if (!hook || hook == attend_hook) lua_sethook(L, attend_hook, LUA_MASKCOUNT, 1);
 }
 
 static void debug_hook(lua_State *L, lua_Debug *ar);
@@ -147,7 +150,9 @@ static void attend_hook(lua_State *L, lua_Debug *ar)
     (void)ar;
     struct lg_session *s = current;
     lua_sethook(L, NULL, 0, 0);
-    if (s && atomic_load(&s->attention)) attend(s);
+    if (!s) return;
+    if (atomic_load(&s->attention)) attend(s);
+    if (s->running == L) lg_rehook(s); /* a signal in the middle of the removal may have come in vain */
 }
 
 static void on_attention(int signal)

@@ -49,6 +49,8 @@ struct lg_terminal {
 /* Why the debugger stopped what runs. */
 enum lg_stop { LG_STOP_BREAKPOINT, LG_STOP_STEP, LG_STOP_PAUSE, LG_STOP_ERROR };
 
+#define LG_REQUEST_ID 128 /* bytes, the NUL included */
+
 /* Where a session's output goes. Called on the session's thread while it evaluates, in the order in which things
  * happen. All members are optional but stream. Pointers are valid during the call only. */
 struct lg_sink {
@@ -66,6 +68,8 @@ struct lg_sink {
     /* The pager: text that ?name and %magics show. Absent: goes to stream. */
     void (*page)(void *context, const struct lg_bundle *bundle);
     void (*comm)(void *context, const struct lg_comm_message *m); /* to the front end */
+    /* The id of the message that output belongs to now; "" when none. */
+    void (*request)(void *context, char id[LG_REQUEST_ID]);
     /* In the middle of a cell, when lg_session_attend asked for it or inside lg_session_meanwhile. It may complete,
      * inspect, ask is_complete, read the history, deliver and list comms, and evaluate what has a name and is not to
      * be stored in the history. */

@@ -143,6 +143,8 @@ enum lg_status lg_run(struct lg_session *s, const char *chunk, lua_CFunction f, 
 
 /* lang/comm.c */
 void lg_open_comm(lua_State *L); /* [raises] */
+/* lang/interact.c */
+void lg_open_interact(lua_State *L); /* [raises] */
 
 /* lang/inspect.c: adds what is known of the name at the cursor to `out`, and documentation to `html` too (not NULL);
  * false when nothing is known. [raises] */

@@ -16,6 +16,9 @@ import pytest
 
 pytest.importorskip("jupyterlab")
 webdriver = pytest.importorskip("selenium.webdriver")
+By = pytest.importorskip("selenium.webdriver.common.by").By
+Select = pytest.importorskip("selenium.webdriver.support.ui").Select
+Keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TUTORIALS = sorted(glob.glob(os.path.join(HERE, "..", "..", "tutorials", "*.ipynb")))
@@ -45,6 +48,9 @@ PICTURES = [
     "gpu.plot({{t, t:sin(), label = 'sin'}, {t, t:cos(), label = 'cos'}}, {title = 'waves', xlabel = 't'})",
     "gpu.bar({'one', 'two', 'three'}, {3, 1, 2})",
 ]
+
+
+INTERACT = "interact(function(n, kind) print('n', n, kind) return gpu.range(n) end, {n = {1, 9}, kind = {'a', 'b'}})"
 
 
 # An address of this machine that no other program uses: what listens there finds its port free.
@@ -105,6 +111,8 @@ def lab(kernelspec):
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": spec}), os.path.join(folder, "cells.ipynb"))
     pictures = [nbformat.v4.new_code_cell(source) for source in PICTURES]
     nbformat.write(nbformat.v4.new_notebook(cells=pictures, metadata={"kernelspec": spec}), os.path.join(folder, "pictures.ipynb"))
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(INTERACT)], metadata={"kernelspec": spec}),
+                   os.path.join(folder, "interact.ipynb"))
     with lab_server(folder, os.environ["JUPYTERLAB_SETTINGS_DIR"]) as url:
         yield url, folder
     shutil.rmtree(folder, ignore_errors=True)
@@ -231,6 +239,23 @@ def test_pictures(lab, browser):
         assert browser.execute_script(SIZES) == [[], [400], [640], [640]]
 
     open_and_run(lab, browser, "pictures.ipynb", check)
+
+
+def test_interact(lab, browser):
+    def says(words):
+        def check(cells):
+            assert words in cells[0]["text"] and cells[0]["tables"] == 1, cells
+        return check
+
+    open_and_run(lab, browser, "interact.ipynb", says("n\t5\ta"))
+    slider = browser.find_element(By.CSS_SELECTOR, ".widget-slider .noUi-handle")
+    browser.execute_script("arguments[0].focus()", slider)
+    slider.send_keys(Keys.ARROW_RIGHT)
+    wait_for(browser, "the moved slider's output", lambda: "n\t6\ta" in browser.execute_script(STATE)[0]["text"])
+    Select(browser.find_element(By.CSS_SELECTOR, ".widget-dropdown select")).select_by_visible_text("b")
+    wait_for(browser, "the chosen item's output", lambda: "n\t6\tb" in browser.execute_script(STATE)[0]["text"])
+    assert "n\t5\ta" not in browser.execute_script(STATE)[0]["text"]
+    screenshot(browser, "interact")
 
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=os.path.basename)

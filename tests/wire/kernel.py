@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -213,6 +212,15 @@ class Client:
 def execute_content(code, **more):
     return {**dict(code=code, silent=False, store_history=True, user_expressions={}, allow_stdin=False,
                    stop_on_error=True), **more}
+
+
+def tell(client, kind, content, buffers=()):
+    """A comm message and what it leads to."""
+    msg_id, frames = client.frames(kind, content)
+    client.raw("shell", frames + list(buffers))
+    seen = client.outputs(msg_id)
+    assert seen[0][1]["execution_state"] == "busy"
+    return seen[1:-1]
 
 
 def stream(outputs, name="stdout"):

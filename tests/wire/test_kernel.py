@@ -11,39 +11,7 @@ import xml.etree.ElementTree
 
 import pytest
 
-from kernel import BINARY, DELIMITER, TIMEOUT, Kernel, execute_content, kinds, stream
-
-
-@pytest.fixture(scope="module")
-def shared():
-    k = Kernel()
-    yield k
-    status = k.client.ask("shutdown_request", {"restart": False}, "control")[0]["status"]
-    code = k.wait()
-    log = k.log()
-    k.close()
-    assert (status, code) == ("ok", 0), log
-
-
-@pytest.fixture
-def client(shared):
-    made = shared.connect()
-    yield made
-    made.close()
-    assert shared.process.poll() is None, shared.log()
-
-
-@pytest.fixture
-def fresh():
-    made = []
-
-    def make(*args, **more):
-        made.append(Kernel(*args, **more))
-        return made[-1]
-
-    yield make
-    for k in made:
-        k.close()
+from kernel import BINARY, DELIMITER, TIMEOUT, execute_content, kinds, stream, tell
 
 
 # ---- what each request gets
@@ -365,99 +333,6 @@ def test_silent_cells_are_not_in_the_history(client):
     client.execute("history_unstored = 1", store_history=False)
     tail = client.ask("history_request", {"hist_access_type": "tail", "n": 1, "raw": True, "output": False})[0]["history"]
     assert tail[0][2] == "history_last = 1"
-
-
-def test_comms_of_unknown_targets_are_closed(client):
-    assert client.ask("comm_info_request", {"target_name": "x"})[0] == {"status": "ok", "comms": {}}
-    sent = client.send("shell", "comm_open", {"comm_id": "c1", "target_name": "unknown", "data": {}})
-    seen = client.outputs(sent)
-    assert kinds(seen) == ["status", "comm_close", "status"]
-    assert seen[1][1] == {"comm_id": "c1", "data": {}}
-
-
-def tell(client, kind, content, buffers=()):
-    """A comm message and what it leads to."""
-    msg_id, frames = client.frames(kind, content)
-    client.raw("shell", frames + list(buffers))
-    seen = client.outputs(msg_id)
-    assert seen[0][1]["execution_state"] == "busy"
-    return seen[1:-1]
-
-
-def test_a_comm_that_a_cell_opens(client):
-    code = """c = comm.open("plot", {n = 1, list = {1, 2.5, "x"}, none = comm.null, empty = comm.list{}}, {version = "2"}, {"\\0\\1"})
-        c.on_msg = function(data, buffers) print("got", data.x, #buffers, buffers[1]) c:send({back = data, count = #data.list}) end
-        c.on_close = function(data) print("closed", data.why) end
-        return c.id"""
-    sent = client.send("shell", "execute_request", execute_content(code, silent=False))
-    assert client.reply(sent)["content"]["status"] == "ok"
-    opened, result = None, None
-    while result is None:
-        m = client.recv("iopub")
-        opened = m if m["type"] == "comm_open" else opened
-        result = m if m["type"] == "execute_result" else None
-    comm_id = result["content"]["data"]["text/plain"].strip('"')
-    assert opened["content"] == {"comm_id": comm_id, "target_name": "plot",
-                                 "data": {"n": 1, "list": [1, 2.5, "x"], "none": None, "empty": []}}
-    assert opened["metadata"] == {"version": "2"} and opened["buffers"] == [b"\0\1"]
-    assert client.ask("comm_info_request", {"target_name": "plot"})[0]["comms"] == {comm_id: {"target_name": "plot"}}
-    assert client.ask("comm_info_request", {"target_name": "other"})[0]["comms"] == {}
-
-    data = {"x": 5, "list": [1, None, {}], "text": "h\u00e4\"\n", "none": None, "empty": [], "yes": True}
-    seen = tell(client, "comm_msg", {"comm_id": comm_id, "data": data}, [b"bytes"])
-    assert stream(seen) == "got\t5\t1\tbytes\n"
-    assert seen[-1] == ("comm_msg", {"comm_id": comm_id, "data": {"back": data, "count": 3}})
-    assert stream(tell(client, "comm_close", {"comm_id": comm_id, "data": {"why": "done"}})) == "closed\tdone\n"
-    assert tell(client, "comm_msg", {"comm_id": comm_id, "data": {}}) == []
-    content, _ = client.execute("c:send{}")
-    assert content["status"] == "error" and "was closed" in content["evalue"]
-    assert client.ask("comm_info_request", {})[0]["comms"] == {}
-
-
-def test_a_comm_that_the_front_end_opens(client):
-    client.execute("comm.target('echo', function(c, data) c:send({hello = data.name}) "
-                   "c.on_msg = function(d) if d.fail then error('as asked') end c:close({last = d.n}) end end)")
-    seen = tell(client, "comm_open", {"comm_id": "e1", "target_name": "echo", "data": {"name": "x"}})
-    assert seen == [("comm_msg", {"comm_id": "e1", "data": {"hello": "x"}})]
-    (kind, failure), = tell(client, "comm_msg", {"comm_id": "e1", "data": {"fail": True}})
-    assert kind == "error" and "as asked" in failure["evalue"] and failure["traceback"]
-    assert tell(client, "comm_msg", {"comm_id": "e1", "data": {"n": 7}}) == [("comm_close", {"comm_id": "e1", "data": {"last": 7}})]
-    client.execute("comm.target('echo', nil)")
-    assert kinds(tell(client, "comm_open", {"comm_id": "e2", "target_name": "echo", "data": {}})) == ["comm_close"]
-
-
-def test_the_examples_of_comms_run(client):
-    code = """local n = 0
-        for _, d in ipairs(gpu.docs()) do
-          if d.name:find("^comm%.") then assert(load(d.example, d.name))() n = n + 1 end
-        end
-        return n"""
-    assert int(dict(client.execute(code)[1])["execute_result"]["data"]["text/plain"]) >= 5
-
-
-def test_comm_messages_of_the_wrong_shape(client):
-    for kind in ("comm_open", "comm_msg", "comm_close"):
-        for content in ({}, {"comm_id": 5, "data": []}, {"comm_id": "none", "target_name": None, "data": "x"}):
-            assert kinds(tell(client, kind, content)) in ([], ["comm_close"])
-
-
-def test_what_a_comm_cannot_send(client):
-    for data, why in (("{print}", "a function"), ("loop", "inside itself"), ("{[{}] = 1}", "keys"), ("5", "table expected"),
-                      ("{}, {}, {5, {}}", "buffers")):
-        content, between = client.execute(f"loop = {{}} loop.loop = loop local c = comm.open('t') c:send({data})")
-        assert content["status"] == "error" and why in content["evalue"], content
-    content, between = client.execute("local c = comm.open('t') c:send({0/0, 1/0, '\\xff'}) c:close() c:close()", silent=True)
-    assert content["status"] == "ok" and kinds(between) == ["comm_open", "comm_msg", "comm_close"]
-    assert between[1][1]["data"] == [None, None, "\ufffd"]
-
-
-def test_a_comm_function_is_stopped_by_an_interrupt(client):
-    client.execute("comm.target('loop', function() while true do end end)")
-    sent = client.send("shell", "comm_open", {"comm_id": "l1", "target_name": "loop", "data": {}})
-    while client.recv("iopub")["parent"].get("msg_id") != sent:
-        pass
-    client.ask("interrupt_request", {}, "control")
-    assert client.outputs(sent)[-2][1]["ename"] == "Interrupted"
 
 
 def test_unknown_messages_get_busy_and_idle(client):

@@ -1,0 +1,36 @@
+"""Kernels for the tests of the wire: one that all tests of a file share, and fresh ones."""
+import pytest
+
+from kernel import Kernel
+
+
+@pytest.fixture(scope="module")
+def shared():
+    k = Kernel()
+    yield k
+    status = k.client.ask("shutdown_request", {"restart": False}, "control")[0]["status"]
+    code = k.wait()
+    log = k.log()
+    k.close()
+    assert (status, code) == ("ok", 0), log
+
+
+@pytest.fixture
+def client(shared):
+    made = shared.connect()
+    yield made
+    made.close()
+    assert shared.process.poll() is None, shared.log()
+
+
+@pytest.fixture
+def fresh():
+    made = []
+
+    def make(*args, **more):
+        made.append(Kernel(*args, **more))
+        return made[-1]
+
+    yield make
+    for k in made:
+        k.close()
