@@ -38,7 +38,9 @@ LIBS := -l:liblua5.4.a -ljansson -lsodium -lutf8proc -ldl -lm -pthread
 # The old kind of rpath also serves the libraries that a library in lib/ needs, and those opened by dlopen.
 LDFLAGS += -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib' -Wl,--as-needed
 
-SRC    := $(wildcard runtime/*.c runtime/simt/*.c kernels/*.c lang/*.c jupyter/*.c repl/*.c)
+# What compiles longest comes first, so that no processor waits for it in the end.
+LONG   := $(addprefix runtime/simt/vector_,avx512.c avx2.c base.c) $(addprefix kernels/loops_,v4.c v3.c base.c)
+SRC    := $(LONG) $(filter-out $(LONG),$(wildcard runtime/*.c runtime/simt/*.c kernels/*.c lang/*.c jupyter/*.c repl/*.c))
 OBJ    := $(SRC:%.c=$(BUILD)/obj/%.o)
 LIBOBJ := $(filter-out $(BUILD)/obj/repl/main.o,$(OBJ))
 MODOBJ := $(filter $(BUILD)/obj/runtime/% $(BUILD)/obj/kernels/% $(BUILD)/obj/lang/%,$(OBJ))
@@ -57,7 +59,7 @@ DRIVER  := $(if $(NVRTC),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/driver/test_
 
 # One short line a file; V=1 shows the commands.
 Q := $(if $(V),,@)
-say = $(if $(V),,@echo "  $(1) $@")
+say = $(if $(V),,$(info $()  $(1) $@))
 
 all: $(PRODUCTS) $(BUILD)/driver/libcuda.so.1
 objs: $(OBJ)
@@ -88,14 +90,11 @@ $(BUILD)/libcuda-simt.so: $(SIMTOBJ) $(BUILD)/export/aliases.ld Makefile
 	  -ldl -lm -pthread
 # A folder for LD_LIBRARY_PATH, where the software GPU stands in NVIDIA's library's place, and for -L.
 $(BUILD)/driver/libcuda.so.1: $(BUILD)/libcuda-simt.so
-	@mkdir -p $(@D)
 	$(Q)ln -sf ../libcuda-simt.so $@ && ln -sf libcuda.so.1 $(@D)/libcuda.so
 # Functions of libcuda that are there under two names, as a linker script.
 $(BUILD)/export/aliases.ld: runtime/simt/libcuda/aliases.h runtime/simt/libcuda/symbols.def | $(BUILD)/ready
-	@mkdir -p $(@D)
 	$(Q)$(CC) -E -P -I. -x c $< -o $@
 $(BUILD)/export/%.o: %.c | $(BUILD)/ready
-	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) -DSIMT_EXPORT -MMD -MP -c -o $@ $<
 # For C programs that embed the arrays, the kernels or a whole session; see the headers that `make install` copies.
@@ -104,15 +103,12 @@ $(BUILD)/liblunarray.a: $(MODOBJ) Makefile
 	$(call say,AR)
 	$(Q)$(AR) rcs $@ $(MODOBJ)
 $(BUILD)/obj/%.o: %.c Makefile | $(BUILD)/ready
-	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/tests/unit/%: tests/unit/%.c $(LIBOBJ)
-	@mkdir -p $(@D)
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP $(LDFLAGS) -Wl,-E -o $@ $< $(LIBOBJ) $(LIBS)
 $(BUILD)/tests/driver/%: tests/driver/%.c $(BUILD)/driver/libcuda.so.1
-	@mkdir -p $(@D)
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< -L$(BUILD)/driver -lcuda $(NVRTC) \
 	  -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../driver',-rpath,$(abspath $(dir $(NVRTC))) -lm
@@ -121,39 +117,47 @@ STAND_INS := $(BUILD)/tests/driver/libcublas.so.13 $(BUILD)/tests/driver/libcuso
 $(BUILD)/tests/driver/libcublas.so.13: tests/driver/cublas.c
 $(BUILD)/tests/driver/libcusolver.so.12: tests/driver/cusolver.c
 $(STAND_INS): $(BUILD)/driver/libcuda.so.1
-	@mkdir -p $(@D)
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) -shared -o $@ $(filter %.c,$^) -L$(BUILD)/driver -lcuda -ldl
 $(BUILD)/tests/bench/%: tests/bench/%.c $(LIBOBJ)
-	@mkdir -p $(@D)
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,-E -o $@ $< $(LIBOBJ) $(LIBS)
 # What mostly waits for people, Lua or a driver: it compiles faster so, and `x + x` of small arrays takes as long.
 $(foreach d,obj/lang obj/jupyter obj/repl export/runtime/simt/libcuda,$(BUILD)/$(d)/%.o): ALL_CFLAGS += -O1
-# Of one text for three instruction sets, UBSan looks at the first: that takes compilers the longest of all files.
-$(BUILD)/obj/runtime/simt/vector_avx%.o: ALL_CFLAGS += $(if $(findstring undefined,$(SAN)),-fno-sanitize=undefined)
-# The array loops are compiled for several instruction sets, and give the same bits in all of them.
+# The array loops and the software GPU's vector ops are compiled for several instruction sets, and give the same bits in
+# all of them. For processors without AVX2 they take little time to compile instead: few machines need those.
 LOOPS ?= -O3
-$(addprefix $(BUILD)/obj/kernels/,sort_host.o conv_host.o pool.o sparse_host.o): ALL_CFLAGS += $(LOOPS)
+FLOATS := -fno-math-errno -fno-trapping-math
 # Products and quotients of complex numbers as NumPy and the CUDA text have them, without C's look for infinities at each.
 COMPLEX = $(if $(findstring clang,$(CC)),,-fcx-fortran-rules)
-$(BUILD)/obj/kernels/loops_%.o: ALL_CFLAGS += $(LOOPS) $(COMPLEX) -fno-math-errno -fno-trapping-math
-# As fast as with -O3 and compiled in less time, which is not so of the others.
-$(addprefix $(BUILD)/obj/kernels/,loops_base.o loops_v3.o loops_v4.o): \
-  ALL_CFLAGS += $(LOOPS:-O3=-O2 -ftree-vectorize -fvect-cost-model=dynamic)
+V3 := -march=x86-64-v3
+V4 := -march=x86-64-v4 -mprefer-vector-width=512
+X86 := $(filter x86_64,$(shell uname -m))
+$(addprefix $(BUILD)/obj/kernels/,sort_host.o conv_host.o pool.o sparse_host.o): ALL_CFLAGS += $(LOOPS)
 $(BUILD)/obj/kernels/scan_host.o: ALL_CFLAGS += $(COMPLEX)
-ifeq ($(shell uname -m),x86_64)
-$(BUILD)/obj/runtime/simt/exec_atomic.o: ALL_CFLAGS += -mcx16
-# Few machines need these; they are not worth the time that -O3 takes.
-$(BUILD)/obj/kernels/loops_%base.o: ALL_CFLAGS += -O1 -fno-tree-vectorize
-$(addprefix $(BUILD)/obj/kernels/,loops_v3.o loops_random_v3.o loops_fft_v3.o): ALL_CFLAGS += -march=x86-64-v3
-$(addprefix $(BUILD)/obj/kernels/,loops_v4.o loops_random_v4.o loops_fft_v4.o): ALL_CFLAGS += -march=x86-64-v4 -mprefer-vector-width=512
-endif
+$(BUILD)/obj/kernels/loops_%.o: ALL_CFLAGS += $(FLOATS) $(COMPLEX)
+$(BUILD)/obj/runtime/simt/vector_%.o: ALL_CFLAGS += $(FLOATS)
+# As fast as with -O3 and compiled in half the time, which is not so of the others.
+FEWER := -O1 -ftree-pre -fcaller-saves -fpeephole2 -ftree-vectorize -fvect-cost-model=dynamic --param vect-epilogues-nomask=0
+$(addprefix $(BUILD)/obj/kernels/,loops_v3.o loops_v4.o): ALL_CFLAGS += $(if $(findstring clang,$(CC)),$(LOOPS),$(LOOPS:-O3=$(FEWER)))
+$(addprefix $(BUILD)/obj/kernels/loops_,random_v3.o random_v4.o fft_v3.o fft_v4.o): ALL_CFLAGS += $(LOOPS)
+$(addprefix $(BUILD)/obj/,$(addprefix kernels/loops_,base.o random_base.o fft_base.o) runtime/simt/vector_base.o): \
+  ALL_CFLAGS += $(if $(X86),-O1,$(LOOPS))
+$(addprefix $(BUILD)/obj/kernels/loops_,v3.o random_v3.o fft_v3.o): ALL_CFLAGS += $(if $(X86),$(V3))
+$(addprefix $(BUILD)/obj/kernels/loops_,v4.o random_v4.o fft_v4.o): ALL_CFLAGS += $(if $(X86),$(V4))
+# Of one text for three instruction sets, UBSan looks at the first: that takes compilers the longest of all files.
+$(addprefix $(BUILD)/obj/runtime/simt/,vector_avx2.o vector_avx512.o): \
+  ALL_CFLAGS += $(LOOPS) $(if $(findstring undefined,$(SAN)),-fno-sanitize=undefined)
+AVX2 := -mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mpopcnt
+$(BUILD)/obj/runtime/simt/vector_avx2.o: ALL_CFLAGS += $(if $(X86),$(AVX2))
+$(BUILD)/obj/runtime/simt/vector_avx512.o: \
+  ALL_CFLAGS += $(if $(X86),$(AVX2) -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+$(BUILD)/obj/runtime/simt/exec_atomic.o: ALL_CFLAGS += $(if $(X86),-mcx16)
 -include $(OBJ:.o=.d) $(UNIT:=.d) $(FUZZ:=.d) $(DRIVER:=.d) $(SIMT_EXPORT:.o=.d)
 
 # Says what is missing in one line each, before a compiler drowns it in errors.
-$(BUILD)/ready:
-	@mkdir -p $(BUILD)
+$(BUILD)/ready: Makefile
+	@mkdir -p $(sort $(dir $(OBJ) $(SIMT_EXPORT) $(UNIT) $(FUZZ) $(DRIVER))) $(addprefix $(BUILD)/,driver tests/driver tests/bench)
 	@command -v pkg-config >/dev/null || { echo "pkg-config is missing: run 'make deps'"; exit 1; }
 	@for p in $(PKGS) libpng zlib; do pkg-config --exists $$p || { echo "the library $$p is missing: run 'make deps'"; exit 1; }; done
 	@test -n "$(CUDA_INCLUDE)" || { echo "cuda.h of CUDA 13 is missing: run 'make deps', or set CUDA_HOME to a CUDA toolkit"; exit 1; }
@@ -223,7 +227,6 @@ test-all: test-deps
 # Each fuzzer is built twice: by default with a driver of our own that runs its corpus and a fixed number of mutations
 # (that is the test), and by `make fuzz` with clang's libFuzzer, to search on.
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/standalone.c $(LIBOBJ)
-	@mkdir -p $(@D)
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -MMD -MP $(LDFLAGS) -Wl,-E -o $@ $< tests/fuzz/standalone.c $(LIBOBJ) $(LIBS)
 fuzz:

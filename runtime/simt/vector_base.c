@@ -1,10 +1,4 @@
-/* The vector ops for any machine. On x86-64 few need them, and they are not worth the time that "O3" takes. */
-#ifdef __x86_64__
-#pragma GCC optimize("O1")
-#else
-#pragma GCC optimize("O3")
-#endif
-#pragma GCC optimize("fp-contract=off", "no-trapping-math", "no-math-errno")
+/* The vector ops for any machine. */
 #define VECTOR_TABLE simt_ops_base
 #include <stdlib.h>
 #define CHECK_VECTORS simt_check_base
