@@ -121,7 +121,6 @@ static int open_session(lua_State *L)
         lg_open_display(L, s);
         lg_open_comm(L);
         lg_open_interact(L);
-        lg_document_stdlib(L);
     }
     open_gpu(L);
     if (s->interactive) lg_document_stdlib(L); /* after what replaces os.exit */
