@@ -75,13 +75,29 @@ static double largest(enum rt_dtype t)
     }
 }
 
+/* Each part of complex numbers by itself. */
+static enum rt_status parts_to_num(const struct rt_array *x, double nan, const double *infinity, const double *negative,
+                                   struct rt_array *out, struct rt_error *e)
+{
+    enum rt_status status = kn_convert(x, x->dtype, rt_array_device(x), out, e);
+    for (int i = 0; i < 2 && status == RT_OK; i++) {
+        struct rt_array part, fixed = {0};
+        rt_array_part(out, i == 1, &part);
+        status = kn_nan_to_num(&part, nan, infinity, negative, &fixed, e);
+        if (status == RT_OK) status = kn_copy(&part, &fixed, e);
+        rt_array_release(&fixed);
+        rt_array_release(&part);
+    }
+    if (status != RT_OK) rt_array_release(out);
+    return status;
+}
+
 enum rt_status kn_nan_to_num(const struct rt_array *x, double nan, const double *infinity, const double *negative,
                              struct rt_array *out, struct rt_error *e)
 {
     struct building b = {.e = e};
     struct kn_operand operand = {.array = x};
-    enum rt_status status = kn_check_real(x, "nan_to_num", e);
-    if (status != RT_OK) return status;
+    if (rt_is_complex(x->dtype)) return parts_to_num(x, nan, infinity, negative, out, e);
     if (rt_dtypes[x->dtype].kind != 'f') return kn_convert(x, x->dtype, rt_array_device(x), out, e);
     kn_program_start(&b.program);
     int from = add_operand(&b, &operand);

@@ -33,6 +33,7 @@ const struct lg_function lg_compose_functions[] = {
      "whether all are.",
      "assert(gpu.array({1, 2}):isclose(1 + 1e-7):sum() == 1)"},
     {"nan_to_num", nan_to_num, "x:nan_to_num([nan [, infinity [, negative]]])   gpu.nan_to_num(x, ...)",
-     "With numbers for NaN and the infinities: 0 and the largest ones of the dtype unless told otherwise.",
+     "With numbers for NaN and the infinities: 0 and the largest ones of the dtype unless told otherwise.\n"
+     "Of complex numbers each part by itself.",
      "local x = gpu.array({0/0, 1/0, 3}):nan_to_num(-1, 100)\nassert(x:equal(gpu.array({-1, 100, 3})))"},
     {0}};

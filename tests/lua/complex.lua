@@ -46,6 +46,14 @@ for _, device in ipairs(t.devices()) do
     t.eq(x:allclose(x * (1 + 1e-7)) and not x:allclose(x:conj()) and not x:equal(x.real), true)
   end)
 
+  test("nan_to_num looks at both parts", function()
+    local x = array({ gpu.complex(0 / 0, 1 / 0), gpu.complex(2, -1 / 0) }, "complex128")
+    local y = x:nan_to_num(-1, 100, -200)
+    t.same(y:totable(), { gpu.complex(-1, 100), gpu.complex(2, -200) })
+    t.eq(y.dtype .. tostring(x[1]:isnan()), "complex128true")
+    t.eq(gpu.nan_to_num(x).imag[1], 0x1.fffffffffffffp1023)
+  end)
+
   test("the parts are views", function()
     local x = gpu.zeros(3, 4, "complex128", device)
     x.real:fill(2)
