@@ -1,5 +1,5 @@
 /* Building programs, their types, shapes and aliasing; the evaluation itself is in host.c and cuda.c. */
-#include "kernels/program.h"
+#include "kernels/host.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,9 +217,41 @@ enum rt_status kn_program_run(struct kn_program *p, struct rt_array *out, struct
     return status;
 }
 
+/* One loop over small arrays of one shape and dtype that lie in memory as they are: what is most common takes no
+ * program. False where it takes one, which tells mistakes, too. */
+static bool is_plain(enum kn_op op, const struct kn_operand *args, struct kn_signature *s)
+{
+    const struct rt_array *a = args[0].array;
+    int arity = kn_ops[op].arity;
+    struct kn_type types[2];
+    if (arity > 2 || !a || a->ndim == 0 || rt_array_size(a) == 0 || rt_array_size(a) > KN_BLOCK) return false;
+    if (kn_runs_generated(rt_array_device(a))) return false;
+    for (int i = 0; i < arity; i++) {
+        const struct rt_array *b = args[i].array;
+        if (!b || b->dtype != a->dtype || !rt_array_same_shape(a, b) || !rt_array_contiguous(b)) return false;
+        if (rt_array_device(b) != rt_array_device(a) || rt_array_alive(b, NULL) != RT_OK) return false;
+        types[i] = (struct kn_type){.dtype = b->dtype};
+    }
+    return kn_infer(op, types, s, NULL) == RT_OK && s->op == op && s->first == a->dtype &&
+           (arity == 1 || s->others == a->dtype) && kn_class_exact(a->dtype) && kn_class_exact(s->result);
+}
+
+static enum rt_status apply_plain(const struct kn_operand *args, const struct kn_signature *s, struct rt_array *out,
+                                  struct rt_error *e)
+{
+    const struct rt_array *a = args[0].array, *b = kn_ops[s->op].arity == 2 ? args[1].array : NULL;
+    enum rt_status status = rt_array_new(rt_array_device(a), s->result, a->ndim, a->shape, out, e);
+    if (status != RT_OK) return status;
+    kn_host_loops()->ops[s->op][kn_class_of(a->dtype)](rt_array_host(out), rt_array_host(a),
+                                                       b ? rt_array_host(b) : NULL, NULL, (size_t)rt_array_size(a));
+    return RT_OK;
+}
+
 enum rt_status kn_apply(enum kn_op op, const struct kn_operand *args, struct rt_array *out, struct rt_error *e)
 {
     struct kn_program p;
+    struct kn_signature s;
+    if (!out->storage && is_plain(op, args, &s)) return apply_plain(args, &s, out, e);
     int nodes[3], result;
     kn_program_start(&p);
     for (int i = 0; i < kn_ops[op].arity; i++) {

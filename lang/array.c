@@ -12,6 +12,9 @@
 /* The metatable's place in the registry besides its name: found by address, without hashing a string each time. */
 static const char metatable_key;
 
+/* The metatable's field that holds its key: quicker to look at than the registry. */
+#define METATABLE_MARK 1
+
 /* The dtype of an array that was released, which tells it from one just made. */
 #define FREED RT_DTYPE_COUNT
 
@@ -19,8 +22,8 @@ struct rt_array *lg_test_array(lua_State *L, int idx)
 {
     struct rt_array *a = lua_touserdata(L, idx);
     if (!a || !lua_getmetatable(L, idx)) return NULL;
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &metatable_key);
-    bool same = lua_rawequal(L, -1, -2);
+    lua_rawgeti(L, -1, METATABLE_MARK);
+    bool same = lua_touserdata(L, -1) == &metatable_key;
     lua_pop(L, 2);
     return same ? a : NULL;
 }
@@ -152,7 +155,8 @@ void lg_push_element(lua_State *L, const struct rt_array *a)
 
 static int collect(lua_State *L)
 {
-    struct rt_array *a = luaL_checkudata(L, 1, LG_ARRAY);
+    struct rt_array *a = lg_test_array(L, 1);
+    if (!a) luaL_typeerror(L, 1, "array");
     lg_array_drop(a);
     a->dtype = FREED;
     return 0;
@@ -440,6 +444,8 @@ void lg_open_array(lua_State *L)
     luaL_setfuncs(L, meta, 0);
     lua_pushvalue(L, -1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &metatable_key);
+    lua_pushlightuserdata(L, (void *)(uintptr_t)&metatable_key);
+    lua_rawseti(L, -2, METATABLE_MARK);
     lua_pushvalue(L, -2);
     lua_setfield(L, -2, "__methods"); /* for completion */
     lg_open_ops(L);

@@ -263,9 +263,9 @@ every("small expressions without end stay flat", function()
   local before
   local x = gpu.ones({ 8 }, device)
   local former = gpu.lazy("always")
-  for i = 1, 20000 do
+  for i = 1, 200000 do
     local _ = x + i
-    if i == 5000 then
+    if i == 50000 then
       collectgarbage()
       before = gpu.memory(device).in_use
     end
