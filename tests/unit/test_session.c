@@ -469,7 +469,7 @@ TEST(completion)
     CHECK_STR(complete("arr:su", NULL), "sub sum sub_");
     CHECK_STR(complete("arr.shap", NULL), "shape");
     CHECK_STR(complete("arr:shap", NULL), "");
-    CHECK_STR(complete("zz.r", NULL), "re reciprocal rsqrt");
+    CHECK_STR(complete("zz.r", NULL), "re reciprocal round rsqrt");
     CHECK_STR(complete("zz:conj", NULL), "conj");
     CHECK_STR(complete("gpu.zeros(3, 'float3", NULL), "float32");
     CHECK_STR(complete("arr:to('cp", NULL), "cpu");
