@@ -195,10 +195,19 @@ end
 report.device, report.version = device.model, gpu.version
 say("lunarray ", gpu.version, " on ", tostring(device))
 
-for _, path in ipairs(scripts) do
-  local p = io.popen("LUNARRAY='" .. binary .. "' LUNARRAY_COMPILE=wait LUNARRAY_TEST_DEVICES=cuda:0 LUNARRAY_DEVICE=cuda:0 '" .. binary .. "' " .. path .. " 2>&1")
-  local text = p:read("a")
-  local good = p:close()
+-- One by one, since they share the GPU's memory; LUNARRAY_CHECK_JOBS=N runs N beside each other, for the software GPU.
+local at_once = math.max(1, math.tointeger(tonumber(os.getenv("LUNARRAY_CHECK_JOBS"))) or 1)
+local running = {}
+local function start(i)
+  if not scripts[i] then return end
+  running[i] = io.popen("LUNARRAY='" .. binary .. "' LUNARRAY_COMPILE=wait LUNARRAY_TEST_DEVICES=cuda:0 LUNARRAY_DEVICE=cuda:0 '" ..
+    binary .. "' " .. scripts[i] .. " 2>&1")
+end
+for i = 1, at_once do start(i) end
+for i, path in ipairs(scripts) do
+  local text = running[i]:read("a")
+  local good = running[i]:close()
+  start(i + at_once)
   local failures = {}
   for detail in text:gmatch("[^\n]+") do
     if not detail:find("^ok ") then failures[#failures + 1] = detail end
