@@ -45,7 +45,7 @@ THREADS = {
              "test_study", "test_simt_tally"],
     "driver": ["test_contexts", "test_launches", "test_memory"],
     "lua": ["profile", "trace", "reduce", "convert", "ops"],
-    "simt": ["atomics", "cooperative", "grid", "printf", "reduction", "scan", "warps"],
+    "simt": ["atomics", "cooperative", "grid", "printf", "reduction", "resident", "scan", "warps"],
     "checked": ["graph", "grid", "reduction", "scan", "sort"],
 }
 
