@@ -48,12 +48,18 @@ struct rt_array *lg_new_array(lua_State *L)
     return a;
 }
 
+/* The array that is the argument idx, as long as it was not freed. */
+static struct rt_array *check_there(lua_State *L, int idx, struct rt_array *a)
+{
+    luaL_argcheck(L, a->storage, idx, "the array was freed");
+    return a;
+}
+
 struct rt_array *lg_check_form(lua_State *L, int idx)
 {
     struct rt_array *a = lg_test_array(L, idx);
     if (!a) luaL_typeerror(L, idx, "array");
-    luaL_argcheck(L, a->storage, idx, "the array was freed");
-    return a;
+    return check_there(L, idx, a);
 }
 
 struct rt_array *lg_check_array(lua_State *L, int idx)
@@ -85,6 +91,7 @@ bool lg_is_scalar(lua_State *L, int idx)
 void lg_check_operand(lua_State *L, int idx, struct kn_operand *out)
 {
     const struct rt_complex *z;
+    struct rt_array *a;
     *out = (struct kn_operand){0};
     switch (lua_type(L, idx)) {
     case LUA_TNUMBER:
@@ -96,12 +103,15 @@ void lg_check_operand(lua_State *L, int idx, struct kn_operand *out)
         break;
     case LUA_TBOOLEAN: out->i = lua_toboolean(L, idx); break;
     default:
-        if ((z = lg_test_complex(L, idx))) {
-            *out = (struct kn_operand){.is_float = true, .is_complex = true, .f = z->re, .im = z->im};
+        if ((a = lg_test_array(L, idx))) {
+            out->array = check_there(L, idx, a);
             return;
         }
-        if (!lg_test_array(L, idx)) luaL_typeerror(L, idx, "array or number");
-        out->array = lg_check_form(L, idx);
+        if (!(z = lg_test_complex(L, idx))) {
+            luaL_typeerror(L, idx, "array or number");
+            return;
+        }
+        *out = (struct kn_operand){.is_float = true, .is_complex = true, .f = z->re, .im = z->im};
     }
 }
 
