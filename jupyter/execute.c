@@ -157,7 +157,8 @@ struct lg_sink jp_execute_sink(struct jp_kernel *k)
                             .page = sink_page,
                             .comm = jp_comm_send,
                             .request = jp_comm_request,
-                            .attend = jp_kernel_attend};
+                            .attend = jp_kernel_attend,
+                            .stopped = jp_debug_stopped};
 }
 
 /* execute_request. */
@@ -179,7 +180,7 @@ static void reply_aborted(struct jp_kernel *k, const struct jp_message *m)
                               "not run, because a cell before it failed", "traceback"));
 }
 
-static json_t *evaluate_expression(struct jp_kernel *k, const char *code)
+json_t *jp_evaluate_expression(struct jp_kernel *k, const char *code)
 {
     const struct lg_request request = {.code = code, .length = strlen(code), .name = "user expression"};
     const struct lg_error *error = NULL;
@@ -201,7 +202,8 @@ static json_t *user_expressions(struct jp_kernel *k, const struct jp_message *m)
     const char *name;
     json_object_foreach(json_object_get(m->content, "user_expressions"), name, code)
     {
-        if (json_is_string(code)) json_object_set_new(results, name, evaluate_expression(k, json_string_value(code)));
+        if (json_is_string(code))
+            json_object_set_new(results, name, jp_evaluate_expression(k, json_string_value(code)));
     }
     return results;
 }

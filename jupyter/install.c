@@ -92,7 +92,7 @@ static enum rt_status write_spec(const char *folder, const char *command, struct
 {
     json_t *spec = json_pack("{s:[s, s, s, s, s], s:s, s:s, s:s, s:{s:b, s:[s]}}", "argv", command, "jupyter", "start",
                              "-f", "{connection_file}", "display_name", "Lua (lunarray)", "language", "lua",
-                             "interrupt_mode", "message", "metadata", "debugger", 0, "supported_encryption", "curve");
+                             "interrupt_mode", "message", "metadata", "debugger", 1, "supported_encryption", "curve");
     char *text = spec ? json_dumps(spec, JSON_INDENT(1)) : NULL;
     json_decref(spec);
     if (!text) return rt_fail(e, RT_INVALID, "the path of the binary, %s, is not UTF-8", command);

@@ -113,12 +113,14 @@ static const struct handler {
     {"comm_open", jp_comm_receive},
     {"comm_msg", jp_comm_receive},
     {"comm_close", jp_comm_receive},
+    {"debug_request", jp_debug_request}, /* on the control channel alone */
 };
 
 static const struct handler *find_handler(const struct jp_message *m)
 {
     for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++)
-        if (strcmp(m->type, handlers[i].type) == 0) return &handlers[i];
+        if (strcmp(m->type, handlers[i].type) == 0)
+            return handlers[i].answer == jp_debug_request && m->channel != JP_CONTROL ? NULL : &handlers[i];
     return NULL;
 }
 
@@ -234,6 +236,7 @@ int jp_kernel_run(struct jp_connection *c, const char *path, const char *device)
     atomic_store(&current, NULL);
     if (k->server) jp_server_close(k->server);
     jp_output_close(&k->output);
+    jp_debug_close(&k->debug);
     jp_capture_end(k->output.captured);
     return started ? 0 : 1;
 }

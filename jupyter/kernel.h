@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include "jupyter/debug.h"
 #include "jupyter/output.h"
 #include "jupyter/server.h"
 #include "lang/session.h"
@@ -23,6 +24,7 @@ struct jp_kernel {
     pthread_mutex_t session_lock;
     atomic_bool interrupt_wanted; /* an interrupt was asked for and the request that it is for has not ended */
     struct jp_running running;
+    struct jp_debug debug;
     bool nested; /* in the middle of what else runs, requests that do not wait for it are answered */
     /* After an error: execute requests that were queued then, or that arrive soon and were sent before it, are not run.
      * Nanoseconds of the monotonic clock, but abort_sent_before: microseconds of the real-time clock. */
@@ -40,6 +42,8 @@ void jp_kernel_attend(void *kernel);
 /* execute.c: the session's sink, and execute_request. */
 struct lg_sink jp_execute_sink(struct jp_kernel *k);
 void jp_execute(struct jp_kernel *k, const struct jp_message *m);
+/* The result of an expression as user_expressions show it. */
+json_t *jp_evaluate_expression(struct jp_kernel *k, const char *code);
 
 /* requests.c: the other requests, each answered with its reply. */
 void jp_request_kernel_info(struct jp_kernel *k, const struct jp_message *m);

@@ -34,13 +34,13 @@ static size_t content_cursor(const struct jp_message *m, const char *code, size_
 json_t *jp_kernel_info(void)
 {
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:b, s:[s], s:{s:s, s:s, s:s, s:s, s:s, s:s}, s:[{s:s, s:s}, {s:s, s:s}]}", "status",
-        "ok", "protocol_version", JP_PROTOCOL_VERSION, "implementation", "lunarray", "implementation_version",
+        "{s:s, s:s, s:s, s:s, s:s, s:b, s:[s, s], s:{s:s, s:s, s:s, s:s, s:s, s:s}, s:[{s:s, s:s}, {s:s, s:s}]}",
+        "status", "ok", "protocol_version", JP_PROTOCOL_VERSION, "implementation", "lunarray", "implementation_version",
         LUNARRAY_VERSION, "banner",
         "lunarray " LUNARRAY_VERSION ": Lua 5.4 with arrays and kernels for the GPU\n"
         "?name shows help, gpu.devices() what there is to compute on.",
-        "debugger", 0, "supported_features", "kernel subshells", "language_info", "name", "lua", "version", "5.4",
-        "mimetype", "text/x-lua", "file_extension", ".lua", "pygments_lexer", "lua", "codemirror_mode", "lua",
+        "debugger", 1, "supported_features", "kernel subshells", "debugger", "language_info", "name", "lua", "version",
+        "5.4", "mimetype", "text/x-lua", "file_extension", ".lua", "pygments_lexer", "lua", "codemirror_mode", "lua",
         "help_links", "text", "Lua 5.4 reference", "url", "https://www.lua.org/manual/5.4/", "text",
         "CUDA C++ programming guide", "url", "https://docs.nvidia.com/cuda/cuda-c-programming-guide/");
 }

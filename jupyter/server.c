@@ -167,6 +167,23 @@ struct jp_message *jp_server_input(struct jp_server *s, struct jp_packet *packet
     return m;
 }
 
+void jp_server_listen(struct jp_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->cancelled = false;
+    pthread_mutex_unlock(&s->lock);
+}
+
+bool jp_server_wait(struct jp_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    while (!s->arrived && !s->cancelled && !s->quitting) pthread_cond_wait(&s->changed, &s->lock);
+    bool goes_on = !s->cancelled && !s->quitting;
+    s->arrived = false;
+    pthread_mutex_unlock(&s->lock);
+    return goes_on;
+}
+
 void jp_server_cancel_input(struct jp_server *s)
 {
     atomic_store(&s->cancel_wanted, true);
@@ -291,6 +308,20 @@ static void refuse(struct jp_server *s, const struct jp_message *m)
     publish_status(s, &m->header_text, "idle");
 }
 
+static void queue_request(struct jp_server *s, struct jp_message *m)
+{
+    bool early = s->hooks.urgent(m); /* once it is queued it is the main thread's */
+    atomic_fetch_add(&s->pending, 1);
+    pthread_mutex_lock(&s->lock);
+    *s->inbox_end = m;
+    s->inbox_end = &m->next;
+    s->queued++;
+    s->arrived = true;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    if (early) s->hooks.attend(s->hooks.context);
+}
+
 static void handle_shell(struct jp_server *s, struct jp_message *m)
 {
     /* A shutdown must not wait for the cell that it is to end; kernel_info, which needs nothing of the session, for no
@@ -306,16 +337,7 @@ static void handle_shell(struct jp_server *s, struct jp_message *m)
         jp_message_free(m);
         return;
     }
-    bool early = s->hooks.urgent(m); /* once it is queued it is the main thread's */
-    atomic_fetch_add(&s->pending, 1);
-    pthread_mutex_lock(&s->lock);
-    *s->inbox_end = m;
-    s->inbox_end = &m->next;
-    s->queued++;
-    s->arrived = true;
-    pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->lock);
-    if (early) s->hooks.attend(s->hooks.context);
+    queue_request(s, m);
 }
 
 static void handle_stdin(struct jp_server *s, struct jp_message *m)
@@ -359,7 +381,9 @@ static void read_channel(struct jp_server *s, enum jp_channel channel)
             m = parse(s, channel, &p);
         jp_parts_close(&s->channels, &p);
         if (!m) continue;
-        if (channel == JP_CONTROL) {
+        if (channel == JP_CONTROL && strcmp(m->type, "debug_request") == 0) {
+            queue_request(s, m);
+        } else if (channel == JP_CONTROL) {
             handle_here(s, m);
             jp_message_free(m);
         } else if (channel == JP_STDIN) {

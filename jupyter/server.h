@@ -2,7 +2,8 @@
  * answered whatever a cell does.
  *
  * Requests on the shell channel are verified, parsed and queued for the main thread, which takes them with
- * jp_server_next; what it wants sent goes back by jp_server_post. Control requests and shutdown are handled here. */
+ * jp_server_next; what it wants sent goes back by jp_server_post. So are those of the debugger on the control channel;
+ * the others there and shutdown are handled here. */
 #ifndef JP_SERVER_H
 #define JP_SERVER_H
 
@@ -51,7 +52,12 @@ void jp_server_post(struct jp_server *s, struct jp_packet *packet);
  * wait was cancelled. `meanwhile` is called on this thread when requests were queued. */
 struct jp_message *jp_server_input(struct jp_server *s, struct jp_packet *packet, void (*meanwhile)(void *context));
 
-/* From signal handlers: ends a wait for input; ends the kernel. */
+/* Waits in the middle of a request, until others were queued: true; false when the wait was cancelled since
+ * jp_server_listen, or the kernel is to end. */
+void jp_server_listen(struct jp_server *s);
+bool jp_server_wait(struct jp_server *s);
+
+/* From signal handlers: ends a wait for input or requests; ends the kernel. */
 void jp_server_cancel_input(struct jp_server *s);
 void jp_server_quit(struct jp_server *s);
 

@@ -361,6 +361,7 @@ static void show_array(lua_State *L, struct look *k)
 
 static void show_value(lua_State *L, struct look *k)
 {
+    k->good = false;
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &values_key) != LUA_TTABLE) return;
     lua_rawgeti(L, -1, k->reference - FIRST_VALUE);
     k->good = !lua_isnil(L, -1);

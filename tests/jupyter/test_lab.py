@@ -49,6 +49,7 @@ PICTURES = [
     "gpu.bar({'one', 'two', 'three'}, {3, 1, 2})",
 ]
 
+DEBUGGED = ["function double(n)\n  local twice = 2 * n\n  return twice\nend\nprint(double(21))"]
 
 INTERACT = "interact(function(n, kind) print('n', n, kind) return gpu.range(n) end, {n = {1, 9}, kind = {'a', 'b'}})"
 
@@ -109,10 +110,9 @@ def lab(kernelspec):
     cells = [nbformat.v4.new_code_cell(source, metadata={"tags": tags}) for source, tags in CELLS]
     spec = {"name": "lunarray", "display_name": "Lua (lunarray)", "language": "lua"}
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": spec}), os.path.join(folder, "cells.ipynb"))
-    pictures = [nbformat.v4.new_code_cell(source) for source in PICTURES]
-    nbformat.write(nbformat.v4.new_notebook(cells=pictures, metadata={"kernelspec": spec}), os.path.join(folder, "pictures.ipynb"))
-    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(INTERACT)], metadata={"kernelspec": spec}),
-                   os.path.join(folder, "interact.ipynb"))
+    for name, sources in (("pictures.ipynb", PICTURES), ("debugged.ipynb", DEBUGGED), ("interact.ipynb", [INTERACT])):
+        cells = [nbformat.v4.new_code_cell(source) for source in sources]
+        nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": spec}), os.path.join(folder, name))
     with lab_server(folder, os.environ["JUPYTERLAB_SETTINGS_DIR"]) as url:
         yield url, folder
     shutil.rmtree(folder, ignore_errors=True)
@@ -270,3 +270,46 @@ def test_tutorial(lab, browser, path):
         assert any(c["text"].strip() for c in cells)
 
     open_and_run(lab, browser, os.path.basename(path), check)
+
+
+# Text of the debugger's panels, and the line that is marked in the cell.
+DEBUGGER = """
+const text = selector => Array.from(document.querySelectorAll(selector)).map(e => e.textContent);
+return {
+  frames: text('.jp-DebuggerCallstackFrame'),
+  variables: text('.jp-DebuggerVariables')[0] || '',
+  breakpoints: text('.jp-DebuggerBreakpoint'),
+  line: text('.jp-DebuggerEditor-highlight')[0],
+  output: text('.jp-OutputArea-output').join(''),
+};
+"""
+
+
+def test_debugger(lab, browser):
+    """The bug is switched on, a breakpoint set by a click beside a line; run, look, step, continue."""
+    url, _ = lab
+    find = webdriver.common.by.By.CSS_SELECTOR
+    state = lambda: browser.execute_script(DEBUGGER)
+    browser.get(f"{url}/lab/tree/debugged.ipynb?reset")
+    wait_for(browser, "the notebook", lambda: browser.execute_script(READY))
+    bug = wait_for(browser, "the debugger's button", lambda: browser.find_elements(find, ".jp-DebuggerBugButton"))[0]
+    wait_for(browser, "a kernel that can be debugged", lambda: bug.is_enabled() and bug.get_attribute("aria-disabled") != "true")
+    bug.click()
+    wait_for(browser, "the debugger's panel", lambda: browser.find_elements(find, ".jp-DebuggerVariables"))
+    wait_for(browser, "the gutter", lambda: browser.find_elements(find, ".cm-breakpoint-gutter .cm-gutterElement"))
+    second = browser.find_elements(find, ".jp-CodeCell .cm-line")[1].rect
+    middle = second["y"] + second["height"] / 2
+    gutter = [e.rect["y"] <= middle < e.rect["y"] + e.rect["height"] and e
+              for e in browser.find_elements(find, ".cm-breakpoint-gutter .cm-gutterElement")]
+    next(filter(None, gutter)).click()
+    wait_for(browser, "the breakpoint", lambda: state()["breakpoints"])
+    browser.execute_script("window.jupyterapp.commands.execute('notebook:run-cell');")
+    wait_for(browser, "the stop", lambda: "21" in state()["variables"])
+    stopped = state()
+    assert [f.split()[0][:6] for f in stopped["frames"]] == ["double", "cell"], stopped
+    assert "local twice" in stopped["line"] and stopped["output"] == ""
+    screenshot(browser, "debugger")
+    browser.execute_script("window.jupyterapp.commands.execute('debugger:next');")
+    wait_for(browser, "the next line", lambda: "return twice" in (state()["line"] or "") and "42" in state()["variables"])
+    browser.execute_script("window.jupyterapp.commands.execute('debugger:continue');")
+    wait_for(browser, "the cell's output", lambda: state()["output"] == "42\n" and not state()["frames"])

@@ -23,7 +23,7 @@ def test_kernel_info_on_both_channels(client):
         assert content["status"] == "ok"
         assert content["protocol_version"] == "5.5"
         assert content["implementation"] == "lunarray"
-        assert content["supported_features"] == ["kernel subshells"]
+        assert content["supported_features"] == ["kernel subshells", "debugger"]
         info = content["language_info"]
         assert (info["name"], info["file_extension"], info["mimetype"]) == ("lua", ".lua", "text/x-lua")
         assert info["version"].startswith("5.4")
