@@ -133,6 +133,46 @@ static void set_identity(const struct kn_matrix *m, char *to, int n)
     for (int i = 0; i < n; i++) set_number(m, to, (size_t)i * (size_t)(n + 1), 1);
 }
 
+/* Gaussian elimination with partial pivoting, as LAPACK's: for matrices so small that its calls take longest. Returns
+ * 0, or the number of the pivot that is 0. */
+#define TINY 8
+#define SOLVE_TINY(name, TYPE, ABS)                                                                                    \
+    static int name(int n, int rhs, TYPE *a, TYPE *b)                                                                  \
+    {                                                                                                                  \
+        int pivots[TINY];                                                                                              \
+        for (int j = 0; j < n; j++) {                                                                                  \
+            int p = j;                                                                                                 \
+            for (int i = j + 1; i < n; i++)                                                                            \
+                if (ABS(a[i + j * n]) > ABS(a[p + j * n])) p = i;                                                      \
+            if (a[p + j * n] == 0) return j + 1;                                                                       \
+            for (int c = 0; c < n && p != j; c++) {                                                                    \
+                TYPE t = a[j + c * n];                                                                                 \
+                a[j + c * n] = a[p + c * n];                                                                           \
+                a[p + c * n] = t;                                                                                      \
+            }                                                                                                          \
+            pivots[j] = p;                                                                                             \
+            for (int i = j + 1; i < n; i++) a[i + j * n] /= a[j + j * n];                                              \
+            for (int c = j + 1; c < n; c++)                                                                            \
+                for (int i = j + 1; i < n; i++) a[i + c * n] -= a[i + j * n] * a[j + c * n];                           \
+        }                                                                                                              \
+        for (int c = 0; c < rhs; c++, b += n) {                                                                        \
+            for (int j = 0; j < n; j++) {                                                                              \
+                TYPE t = b[pivots[j]];                                                                                 \
+                b[pivots[j]] = b[j];                                                                                   \
+                b[j] = t;                                                                                              \
+            }                                                                                                          \
+            for (int j = 0; j < n; j++)                                                                                \
+                for (int i = j + 1; i < n; i++) b[i] -= a[i + j * n] * b[j];                                           \
+            for (int j = n - 1; j >= 0; j--) {                                                                         \
+                b[j] /= a[j + j * n];                                                                                  \
+                for (int i = 0; i < j; i++) b[i] -= a[i + j * n] * b[j];                                               \
+            }                                                                                                          \
+        }                                                                                                              \
+        return 0;                                                                                                      \
+    }
+SOLVE_TINY(solve_tiny_float, float, fabsf)
+SOLVE_TINY(solve_tiny_double, double, fabs)
+
 static int solve(struct kn_matrix *m)
 {
     const struct kn_lapack *l = m->l;
@@ -141,7 +181,11 @@ static int solve(struct kn_matrix *m)
         note(m, 0, 0, (size_t)n);
         return 0;
     }
-    ((gesv *)l->routine[0])(&n, &l->rhs, m->a, &ld, m->ints, m->b, &ld, &info);
+    if (n > TINY || l->complex)
+        ((gesv *)l->routine[0])(&n, &l->rhs, m->a, &ld, m->ints, m->b, &ld, &info);
+    else
+        info = l->single ? solve_tiny_float(n, l->rhs, (float *)m->a, (float *)m->b)
+                         : solve_tiny_double(n, l->rhs, (double *)m->a, (double *)m->b);
     copy(m, m->out[0], m->b, (size_t)n * (size_t)l->rhs);
     return info;
 }

@@ -66,6 +66,22 @@ for _, device in ipairs(t.devices()) do
     assert(a:equal(a_before) and b:equal(b_before))
   end)
 
+  test("solve batches of tiny matrices, which need pivots", function()
+    each_dtype(function(dtype, tolerance)
+      for n = 1, 10 do
+        local a, b = random({ 200, n, n }, dtype), random({ 200, n, 3 }, dtype)
+        local x = la.solve(a, b)
+        local scale = a:abs():sum(3, true):max(2, true) * x:abs():max(2, true) + 1 -- of the backward error
+        local off = ((a:matmul(x) - b):abs() / scale):max()
+        assert(off <= tolerance, ("%d x %d %s: off by %g"):format(n, n, dtype, off))
+        local rolled = eye(n, dtype):roll(1, 1) -- the diagonal is 0
+        close(la.solve(rolled, rolled:matmul(b[1])), b[1], 0, dtype)
+        local singular = gpu.ones({ n, n }, dtype, device)
+        if n > 1 then t.raises({ "pivot 2 of " .. n .. " is 0" }, la.solve, singular, b[1]) end
+      end
+    end)
+  end)
+
   test("errors", function()
     local a, flat = eye(3, "float64"), array({ 1, 2, 3 })
     t.raises({ "solve: the matrix is singular (pivot 2 of 2 is 0)", "lstsq" }, la.solve, array({ { 1, 2 }, { 2, 4 } }), array({ 1, 2 }))
