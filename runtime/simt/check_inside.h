@@ -79,7 +79,7 @@ struct line {
     uint32_t launch;        /* whose records they are; others are as none */
     uint16_t settled;       /* words that two blocks have read and nobody has written, by bits */
     uint16_t none;          /* 0: generated code compares the first 8 bytes */
-    uint16_t words[STRIPS]; /* of each strip, by bits; 0: there is none */
+    uint16_t words[STRIPS]; /* of each strip, by bits; 0: there is none; without strips, those that may have records */
     uint8_t shift[STRIPS];  /* word k is touched k >> shift lanes on */
     _Atomic uint8_t lock;
     uint8_t log;
@@ -278,8 +278,8 @@ void simt_shadow_free(struct block *b);
 /* False: the line's strips can't say it, or something is wrong; they are as they were. */
 struct now;
 bool simt_strips_touch(struct line *l, const struct stretch *s, const struct now *t, bool write);
-/* The last write and the readers of a word. */
-void simt_strips_records(const struct line *l, unsigned word, record out[RECORDS]);
+/* The records of all cells of 1 << log bytes, at most a word. */
+void simt_strips_spread(const struct line *l, unsigned log, record *cells);
 
 /* ---- check_rows.c ---- */
 /* The common cases: the lanes of each half touch neighbours, from at[0] and at[1] on, or all of them one place there,

@@ -294,8 +294,10 @@ static void global_run(const struct access *a, unsigned first, unsigned n)
         lock_line(a->check, l);
         refresh(a->check, l);
         if (!run_in_strips(a, l, at, bytes, first + offset / a->bytes) &&
-            made(a, simt_shadow_line(l, log_of(a->bytes))))
+            made(a, simt_shadow_line(l, log_of(a->bytes)))) {
+            memset(l->words, 0xff, sizeof l->words);
             touch_run(a, l, LINE >> l->log, (uint32_t)(at % LINE) >> l->log, bytes, first, offset, false);
+        }
         if (a->kind == ACCESS_WRITE && a->check->parallel) store_now(a, at, bytes, first + offset / a->bytes);
         unlock_line(a->check, l);
     }
@@ -327,19 +329,6 @@ static bool shared_cells(const struct access *a, const uint64_t *at, record **ce
     if (!made(a, simt_shadow_shared(l, bytes, log)) || l->log != log) return false;
     *all = bytes >> log;
     for (int k = 0; k < SIMT_WARP; k++) cells[k] = l->writes + (at[k] >> log);
-    return true;
-}
-
-static __attribute__((no_sanitize_thread)) bool global_cells(const struct access *a, const uint64_t *at, record **cells,
-                                                             uint32_t *all)
-{
-    unsigned log = log_of(a->bytes);
-    *all = LINE >> log;
-    for (int k = 0; k < SIMT_WARP; k++) {
-        struct line *l = global_line(a, at[k]);
-        if (!l || l->launch != a->check->number || l->strips || l->log != log) return false;
-        cells[k] = l->writes + (at[k] % LINE >> log);
-    }
     return true;
 }
 
@@ -375,11 +364,10 @@ static void store_cells(const struct access *a, record *const *cells, const stru
     }
 }
 
-/* Looks at the lanes' cells all at once. In global memory, whose lines others may change meanwhile, that is enough only
- * when nothing is to be changed. */
-static __attribute__((no_sanitize_thread)) bool touch_scattered(const struct access *a, uint32_t m, bool shared)
+/* Shared memory: looks at the lanes' cells all at once. */
+static bool touch_scattered(const struct access *a, uint32_t m)
 {
-    if (a->kind == ACCESS_ATOMIC || a->bytes > 4 || (!shared && a->kind == ACCESS_WRITE)) return false;
+    if (a->kind == ACCESS_ATOMIC || a->bytes > 4) return false;
     const uint64_t *at = a->at;
     uint64_t filled[SIMT_WARP];
     unsigned one = (unsigned)__builtin_ctz(m);
@@ -387,20 +375,70 @@ static __attribute__((no_sanitize_thread)) bool touch_scattered(const struct acc
         for (unsigned l = 0; l < SIMT_WARP; l++) filled[l] = at[m >> l & 1 ? l : one];
         at = filled;
     }
-    record *cells[SIMT_WARP], me = me_of(a, shared);
-    struct now t = now_of(a, shared);
+    record *cells[SIMT_WARP], me = me_of(a, true);
+    struct now t = now_of(a, true);
     struct cells c;
     uint32_t all;
-    if (!(shared ? shared_cells(a, at, cells, &all) : global_cells(a, at, cells, &all))) return false;
+    if (!shared_cells(a, at, cells, &all)) return false;
     for (unsigned l = 0; l < SIMT_WARP; l++) {
         c.w[l] = cells[l][0], c.a[l] = cells[l][all], c.b[l] = cells[l][2 * all];
         c.me[l] = me + ((uint64_t)l << THREAD_AT);
     }
     EACH_LANE(l, ~m) c.me[l] = c.me[one];
     uint64_t flags = a->check->vectors->judge(&c, SIMT_WARP, &t, a->kind == ACCESS_WRITE);
-    if (flags & CELLS_BAD || (flags & CELLS_CHANGED && !shared)) return false;
+    if (flags & CELLS_BAD) return false;
     if (flags & CELLS_CHANGED) store_cells(a, cells, &c, m, all);
     return true;
+}
+
+/* A word of a line that cells stand for. False: look closer. Records that are none for sure are not even looked at, as
+ * cells are seldom in the cache. */
+static inline bool touch_word(struct line *l, unsigned word, record me, const struct now *t, bool write)
+{
+    record *w = l->writes + word, *a = w + LINE / 4, *b = a + LINE / 4;
+    uint16_t bit = (uint16_t)(1u << word);
+    unsigned there = l->words[0] | l->words[1] | l->words[2];
+    if (!(there & bit)) {
+        *(write ? w : a) = me;
+        l->words[!write] |= bit;
+        return true;
+    }
+    struct cells c;
+    c.w[0] = *w, c.a[0] = *a, c.b[0] = *b, c.me[0] = me;
+    uint64_t flags = write ? judge_write(&c, 0, t, false) : judge_read(&c, 0, t, false);
+    if (flags & CELLS_BAD) return false;
+    *w = c.w[0], *a = c.a[0], *b = c.b[0];
+    return true;
+}
+
+static inline bool touch_words(const struct access *a, struct line *l, const struct stretch *s, const struct now *t)
+{
+    bool write = a->kind == ACCESS_WRITE, ok = true;
+    if ((l->launch != a->check->number || l->strips) && touch_strips(a->check, l, s, t, write)) return true;
+    if (!made(a, simt_shadow_line(l, 2)) || l->log != 2) return false;
+    EACH_LANE(word, s->words) ok = ok && touch_word(l, word, s->me, t, write);
+    return ok;
+}
+
+/* Global memory: lane by lane. */
+static void touch_alone(const struct access *a, uint32_t m)
+{
+    struct now t = now_of(a, false);
+    bool write = a->kind == ACCESS_WRITE;
+    EACH_LANE(lane, m) __builtin_prefetch(global_line(a, a->at[lane]), 1);
+    EACH_LANE(lane, m)
+    {
+        uint64_t at = a->at[lane];
+        struct stretch s = stretch_at(at, a->bytes, a->me + ((record)lane << THREAD_AT), ONE_LANE);
+        struct line *l = global_line(a, at);
+        if (!made(a, l != NULL)) return;
+        if (!write && is_settled(a->check, l, s.words)) continue;
+        lock_line(a->check, l);
+        bool ok = touch_words(a, l, &s, &t);
+        if (ok && write && a->check->parallel) store_now(a, at, a->bytes, lane);
+        unlock_line(a->check, l);
+        if (!ok) run_of(a, lane, 1, false);
+    }
 }
 
 static bool neighbours(const struct access *a, unsigned first, unsigned n)
@@ -470,7 +508,7 @@ void simt_race_touch(const struct access *a, uint32_t m, bool shared)
     }
     bool rows = n == SIMT_WARP && a->at[0] == a->at[15] && a->at[16] == a->at[31]; /* a value for each half */
     if (a->kind == ACCESS_READ && rows) m = simt_race_distinct(a, m);
-    if (lane_count(m) > FEW && touch_scattered(a, m, shared)) return;
+    if (shared && lane_count(m) > FEW && touch_scattered(a, m)) return;
     if (m == FULL && neighbours(a, 0, 16) && neighbours(a, 16, 16)) {
         run_of(a, 0, 16, shared);
         run_of(a, 16, 16, shared);
@@ -478,6 +516,10 @@ void simt_race_touch(const struct access *a, uint32_t m, bool shared)
     }
     if (a->kind == ACCESS_READ) m = simt_race_distinct(a, m);
     bool atomic = a->kind == ACCESS_ATOMIC && !shared;
+    if (!shared && !atomic && a->bytes >= 4) {
+        touch_alone(a, m);
+        return;
+    }
     EACH_LANE(l, m)
     if (!atomic || !simt_race_counter(a, l)) run_of(a, l, 1, shared);
 }

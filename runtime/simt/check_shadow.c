@@ -13,7 +13,7 @@
 #define KEEP      ((size_t)256 << 20) /* shadows of this size are not kept for the next launch */
 
 struct chunk {
-    struct line lines[LINES];
+    struct line room[LINES + 1]; /* for lines that begin where lines of the processor's cache do */
 };
 struct part {
     _Atomic(void *) chunks[CHUNKS];
@@ -45,13 +45,18 @@ static void *get_or_make(_Atomic(void *) *slot, size_t bytes)
     return other;
 }
 
+static struct line *lines_of(struct chunk *c)
+{
+    return (struct line *)(void *)((char *)c + -(uintptr_t)c % sizeof(struct line));
+}
+
 struct line *simt_shadow_lines(uint64_t chunk)
 {
     uint64_t part = chunk >> PART_BITS;
     if (part >= PARTS) return NULL;
     struct part *p = get_or_make(&parts[part], sizeof *p);
     struct chunk *c = p ? get_or_make(&p->chunks[chunk % CHUNKS], sizeof *c) : NULL;
-    return c ? c->lines : NULL;
+    return c ? lines_of(c) : NULL;
 }
 
 void simt_shadow_trim(void)
@@ -65,7 +70,7 @@ void simt_shadow_trim(void)
         struct part *p = atomic_exchange(&parts[i], NULL);
         for (size_t k = 0; p && k < CHUNKS; k++) {
             struct chunk *c = p->chunks[k];
-            for (size_t l = 0; c && l < LINES; l++) free(c->lines[l].writes);
+            for (size_t l = 0; c && l < LINES; l++) free(lines_of(c)[l].writes);
             free(c);
         }
         free(p);
@@ -130,11 +135,8 @@ static bool spread(struct line *l, unsigned log)
         l->writes = cells;
         l->log = (uint8_t)log;
     }
-    for (unsigned k = 0; k < n; k++) {
-        record of[RECORDS];
-        simt_strips_records(l, k << log >> 2, of);
-        for (unsigned r = 0; r < RECORDS; r++) l->writes[r * n + k] = of[r];
-    }
+    simt_strips_spread(l, log, l->writes);
+    for (int k = 1; k < STRIPS; k++) l->words[0] |= l->words[k];
     l->settled = 0;
     l->strips = false;
     return true;

@@ -2,6 +2,7 @@
  * other, or one word that several lanes read. A strip is the record of such a row, or of rows that go together, within
  * a line: which words, and who touched word k. As long as a line's accesses fit into its strips, they stand for its
  * cells: a word's last write and its two readers are the strips that have it, the first reader before the second. */
+#include <string.h>
 #include "runtime/simt/check_cells.h"
 
 /* The record of a word that the strip has. */
@@ -161,11 +162,16 @@ bool simt_strips_touch(struct line *l, const struct stretch *s, const struct now
     return l->strips && (write ? write_words(l, s, t) : read_words(l, s, t));
 }
 
-void simt_strips_records(const struct line *l, unsigned word, record out[RECORDS])
+void simt_strips_spread(const struct line *l, unsigned log, record *cells)
 {
-    uint32_t words = 1u << word;
-    struct touchers x = alike(l, &words);
-    out[0] = x.write < 0 ? 0 : at_word(l, x.write, word);
-    out[1] = x.first < 0 ? 0 : at_word(l, x.first, word);
-    out[2] = x.second < 0 ? 0 : at_word(l, x.second, word);
+    unsigned n = LINE >> log, parts = 4u >> log;
+    memset(cells, 0, RECORDS * n * sizeof *cells);
+    for (int k = 0; k < STRIPS; k++) {
+        EACH_LANE(word, l->words[k])
+        {
+            record r = at_word(l, k, word), *to = cells + word * parts;
+            if (!(l->stores >> k & 1)) to += to[n] ? 2 * n : n;
+            for (unsigned j = 0; j < parts; j++) to[j] = r;
+        }
+    }
 }
