@@ -111,6 +111,9 @@ struct check_vectors {
      * With CELLS_BAD the tags are of no use but for who wrote. */
     unsigned (*tags)(uint32_t *written, uint32_t *read, unsigned n, unsigned shift, const struct tag_rule *t,
                      uint32_t me, bool write);
+    /* 32 words, each another one, touched by the threads from `me` on, likewise. */
+    unsigned (*words)(uint32_t *written, uint32_t *read, const uint32_t *at, const struct tag_rule *t, uint32_t me,
+                      bool write);
     /* n words that several threads read, likewise. */
     unsigned (*spots)(const uint32_t *written, uint32_t *read, unsigned n, const struct tag_rule *t);
     /* Of 32 addresses: what each half is, the upper half ROW_BITS up. */

@@ -115,8 +115,8 @@ struct tags { /* of a block's shared memory: check_shared.c */
     uint32_t base, now; /* epochs, as in tags: the block's first, and this */
     bool slow;          /* the cells are kept until all threads meet */
     bool warp_met;      /* since all threads met */
-    char *log;
-    size_t used, room;
+    char *log;          /* of struct shared_note, up to the worker's quiet.note */
+    size_t room;
 };
 /* A set of lanes at a memory instruction. */
 struct access {

@@ -82,17 +82,15 @@ static inline bool touch_both(const struct row *r, uint64_t at, record me, const
            touch_line(c, l + 1, me + ((record)16 << THREAD_AT), r, host + LINE, from ? from + LINE : NULL);
 }
 
-/* A warp in a loop goes on by equal steps: what it will want next is fetched. */
+/* A warp in a loop goes on by equal steps: what it will want next is fetched, if that is near. */
 static inline void look_ahead(struct span *s, int warp, const uint64_t at[2])
 {
     uint64_t step = at[0] - s->last[warp];
     s->last[warp] = at[0];
-    for (unsigned h = 0; h < 2; h++) {
+    for (unsigned h = 0; s->lines && h < 2; h++) {
         uint64_t next = at[h] + step;
-        if (next - s->low >= s->high - s->low) return;
-        struct line *lines = simt_shadow_lines((next - SIMT_GLOBAL_BASE) >> SHADOW_CHUNK);
-        if (!lines) return;
-        struct line *l = &lines[next % (1u << SHADOW_CHUNK) / LINE];
+        if (next - s->low >= s->high - s->low || (next - SIMT_GLOBAL_BASE) >> SHADOW_CHUNK != s->chunk) return;
+        struct line *l = &s->lines[next % (1u << SHADOW_CHUNK) / LINE];
         __builtin_prefetch(l, 1); /* it may lie in two lines of the cache */
         __builtin_prefetch(&l->writes, 1);
     }

@@ -18,68 +18,75 @@
 #define FIRST_ROOM 8192
 #define LAST_ROOM  (1u << 20) /* bytes of a log; an epoch with more goes to the cells */
 
-struct note { /* in the log: an access, and behind it where */
-    const struct insn *insn;
-    struct warp *warp;
-    record me;
-    uint32_t bytes;
-    uint32_t mask, rows; /* rows: the two places where the halves begin; without, that of each lane */
-    uint32_t count;      /* so many accesses that follow each other, `stride` bytes apart */
-    int32_t stride, step;
-    uint32_t at[];
-};
+_Static_assert(SHARED_ROWS_UNIT == (ROW_UNIT | ROW_UNIT << ROW_BITS), "generated code notes rows");
 
 /* ---- the log ---- */
-static struct note *add_note(const struct access *a, uint32_t m, uint32_t rows)
+static size_t note_bytes(uint32_t rows)
+{
+    return sizeof(struct shared_note) + (rows ? 2 : SIMT_WARP) * sizeof(uint32_t);
+}
+
+static struct shared_note *add_note(const struct access *a, uint32_t m, uint32_t rows)
 {
     struct tags *t = &a->block->tags;
-    size_t bytes = sizeof(struct note) + (rows ? 2 : SIMT_WARP) * sizeof(uint32_t);
-    if (t->room - t->used < bytes) {
+    struct worker *k = a->block->worker;
+    size_t used = t->log ? (size_t)(k->quiet.note - t->log) : 0, bytes = note_bytes(rows);
+    if (t->room - used < bytes) {
         size_t room = t->room ? 2 * t->room : FIRST_ROOM;
         char *more = room <= LAST_ROOM ? rt_realloc(t->log, room) : NULL;
         if (!more) return NULL;
         t->log = more;
         t->room = room;
+        k->quiet.note = more + used;
+        simt_shared_quiet(a->block);
     }
-    struct note *n = (struct note *)(void *)(t->log + t->used);
-    t->used += bytes;
-    *n = (struct note){
-        .insn = a->insn, .warp = a->warp, .me = a->me, .bytes = a->bytes, .mask = m, .rows = rows, .count = 1};
+    struct shared_note *n = (struct shared_note *)(void *)k->quiet.note;
+    k->quiet.note += bytes;
+    *n = (struct shared_note){.warp = a->warp,
+                              .insn = a->insn,
+                              .time = record_time(a->me),
+                              .site = (uint16_t)record_site(a->me),
+                              .rows = (uint8_t)rows,
+                              .bytes = (uint8_t)a->bytes,
+                              .mask = m,
+                              .count = 1};
     return n;
 }
 
-static void replay(struct block *b, const struct note *n)
+static void replay(struct block *b, const struct shared_note *n)
 {
+    unsigned site = n->site ? n->site : b->check->site_of[n->insn - n->warp->code];
     struct access a;
     a.check = b->check;
     a.block = b;
     a.warp = n->warp;
     a.insn = n->insn;
     a.regs = n->warp->entry_frame->regs;
-    a.site = &b->check->sites[record_site(n->me)];
+    a.site = &b->check->sites[site];
     a.kind = access_of(a.site);
-    a.me = n->me;
+    a.me = b->id | (record)n->time << TIME_AT | (record)n->warp->index * SIMT_WARP << THREAD_AT | site;
     a.bytes = n->bytes;
     for (unsigned l = 0; l < SIMT_WARP; l++) {
-        unsigned row = n->rows >> (l / 16 * ROW_BITS) & ROW_MASK;
+        unsigned row = (unsigned)n->rows >> (l / 16 * ROW_BITS) & ROW_MASK;
         int32_t step = row == ROW_UNIT ? (int32_t)a.bytes : row == ROW_STEPS ? n->step : 0;
         a.at[l] = !n->rows ? n->at[l] : n->at[l / 16] + (uint64_t)(step * (int32_t)(l % 16));
     }
     for (uint32_t k = 0; k < n->count; k++) {
         simt_race_touch(&a, n->mask, true);
-        for (unsigned l = 0; l < SIMT_WARP; l++) a.at[l] += (uint64_t)(int64_t)n->stride;
+        for (unsigned l = 0; l < SIMT_WARP && n->count > 1; l++) a.at[l] += (uint64_t)(int64_t)n->stride;
     }
 }
 
 void simt_shared_flush(struct block *b)
 {
     struct tags *t = &b->tags;
-    for (size_t at = 0; at < t->used;) {
-        const struct note *n = (const struct note *)(void *)(t->log + at);
+    struct worker *k = b->worker;
+    for (const char *at = t->log; at < k->quiet.note;) {
+        const struct shared_note *n = (const struct shared_note *)(const void *)at;
         replay(b, n);
-        at += sizeof *n + (n->rows ? 2 : SIMT_WARP) * sizeof(uint32_t);
+        at += note_bytes(n->rows);
     }
-    t->used = 0;
+    k->quiet.note = t->log;
     t->slow = true;
     simt_shared_quiet(b);
 }
@@ -87,7 +94,12 @@ void simt_shared_flush(struct block *b)
 /* ---- epochs ---- */
 void simt_shared_quiet(struct block *b)
 {
-    b->worker->quiet.now = b->tags.slow || b->tags.warp_met ? UINT32_MAX : b->tags.now | TAG_MANY;
+    const struct tags *t = &b->tags;
+    struct worker *k = b->worker;
+    bool looks = t->slow || t->warp_met;
+    k->quiet.now = looks ? UINT32_MAX : t->now | TAG_MANY;
+    k->quiet.first = t->now;
+    k->quiet.end = looks || !t->log ? NULL : t->log + t->room;
 }
 
 bool simt_shared_new(struct block *b)
@@ -120,7 +132,7 @@ void simt_shared_meet(struct block *b)
 {
     struct tags *t = &b->tags;
     t->now += EPOCH;
-    t->used = 0;
+    b->worker->quiet.note = t->log;
     t->slow = t->warp_met = false;
     if (t->now >= LAST_EPOCH) count_again(t);
     simt_shared_quiet(b);
@@ -189,7 +201,7 @@ static bool touch_lanes(const struct access *a, uint32_t m)
         for (uint32_t k = 0; k < a->bytes / 4; k++)
             if (!touch_word(t, a->site->access, &rule, word + k, me, &changed)) return false;
     }
-    struct note *n = changed ? add_note(a, m, 0) : NULL;
+    struct shared_note *n = changed ? add_note(a, m, 0) : NULL;
     for (int l = 0; n && l < SIMT_WARP; l++) n->at[l] = (uint32_t)a->at[l];
     return n || !changed;
 }
@@ -237,11 +249,18 @@ static bool touch_rows(const struct access *a, unsigned rows, const uint64_t at[
             uint32_t on = k * (uint32_t)stride;
             flags |= touch_row(a, rows, (uint32_t)at[0] + on, (uint32_t)at[1] + on, &rule);
         }
-    struct note *n = !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? add_note(a, FULL, rows) : NULL;
+    struct shared_note *n = !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? add_note(a, FULL, rows) : NULL;
     if (n) n->at[0] = (uint32_t)at[0], n->at[1] = (uint32_t)at[1], n->count = count, n->stride = stride;
     if (n || !flags) return true;
     simt_shared_flush(a->block);
     return false;
+}
+
+/* Does no lane of one half touch what one of the other does? */
+static bool halves_differ(int32_t step, const uint64_t at[2])
+{
+    int64_t apart = (int64_t)(at[1] - at[0]);
+    return apart % step || apart / step >= 16 || apart / step <= -16;
 }
 
 /* Lanes by equal steps. False: look closer. */
@@ -249,25 +268,19 @@ static bool touch_steps(const struct access *a, int32_t step, const uint64_t at[
 {
     struct tags *t = &a->block->tags;
     const struct tag_rule rule = {t->base, t->now};
-    uint32_t bad = 0, changed = t->warp_met, me = tag_of(a, 0), words = a->bytes / 4;
-    for (unsigned l = 0; l < SIMT_WARP; l++, me++) {
-        uint32_t word = ((uint32_t)at[l / 16] + (uint32_t)(step * (int32_t)(l % 16))) / 4;
-        for (uint32_t *w = t->written + word, *r = t->read + word, *end = w + words; w < end; w++, r++) {
-            if (a->kind == ACCESS_WRITE) {
-                bad |= tag_write_bad(*w, *r, me, &rule);
-                *w = me;
-                changed = 1;
-                continue;
-            }
-            uint32_t old = *r, new = tag_reader(old, me, &rule);
-            bad |= tag_read_bad(*w, me, &rule);
-            changed |= old ^ new;
-            *r = new;
-        }
+    uint32_t words[SIMT_WARP];
+    if (!halves_differ(step, at)) return false;
+    for (unsigned l = 0; l < SIMT_WARP; l++)
+        words[l] = ((uint32_t)at[l / 16] + (uint32_t)(step * (int32_t)(l % 16))) / 4;
+    unsigned flags = t->warp_met ? CELLS_CHANGED : 0;
+    for (uint32_t k = 0; k < a->bytes / 4; k++) {
+        flags |= a->check->vectors->words(t->written, t->read, words, &rule, tag_of(a, 0), a->kind == ACCESS_WRITE);
+        for (unsigned l = 0; l < SIMT_WARP; l++) words[l]++;
     }
-    struct note *n = !bad && changed ? add_note(a, FULL, ROW_STEPS | ROW_STEPS << ROW_BITS) : NULL;
+    struct shared_note *n =
+        !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? add_note(a, FULL, ROW_STEPS | ROW_STEPS << ROW_BITS) : NULL;
     if (n) n->at[0] = (uint32_t)at[0], n->at[1] = (uint32_t)at[1], n->step = step;
-    if (n || !(bad | changed)) return true;
+    if (n || !flags) return true;
     simt_shared_flush(a->block);
     return false;
 }

@@ -17,13 +17,13 @@ static uint32_t tick(struct block *b)
 {
     if (b->counters.used) simt_counters_pour(b);
     if (b->now < LAST_TIME) b->now++;
-    return b->now;
+    return b->worker->quiet.time = b->now;
 }
 
 void simt_sync_start(struct block *b)
 {
     uint32_t threads = b->worker->warp_count * SIMT_WARP;
-    b->now = b->met = 1;
+    b->now = b->met = b->worker->quiet.time = 1;
     b->fence_before_barrier = false;
     b->fenced = 0;
     memset(b->warp_met, 0, sizeof b->warp_met);

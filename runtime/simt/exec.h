@@ -316,6 +316,21 @@ struct barrier {
 };
 
 struct run;
+/* An access to shared memory, as an observer keeps it until it is known whether anybody cares. */
+struct shared_note {
+    struct warp *warp;
+    const struct insn *insn;
+    uint32_t time;
+    uint16_t site;       /* the observer's own; 0: that of the instruction */
+    uint8_t rows, bytes; /* rows: `at` has the two places where the halves begin; without, that of each lane */
+    uint32_t mask;
+    uint32_t count; /* so many accesses that follow each other, `stride` bytes apart */
+    int32_t stride, step;
+    uint32_t at[];
+};
+#define SHARED_ROWS_UNIT 5 /* `rows` where both halves' lanes are neighbours */
+#define SHARED_NOTE_ROWS (sizeof(struct shared_note) + 2 * sizeof(uint32_t))
+
 struct worker { /* what runs one block: its registers, memory and barriers, used again for the next */
     struct run *run;
     const struct simt_program *program;
@@ -346,8 +361,12 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     struct simt_observer *observer; /* NULL: none */
     void *observed;                 /* the observer's own */
     struct {                        /* of the observer, for generated code */
-        const uint32_t *tags;       /* of words of shared memory */
+        const uint32_t *tags;       /* of words of shared memory: who read them */
+        uint32_t *written;          /* and wrote them */
         uint32_t now;               /* the tag of words that all may read */
+        uint32_t first;             /* that of what the block's first thread writes; those below are of the past */
+        uint32_t time;              /* for notes */
+        char *note, *end;           /* where the next note goes, and where there is no more room */
         uint64_t
             line; /* how the record of QUIET_LINE bytes of global memory begins, as long itself, that all may read */
     } quiet;

@@ -55,6 +55,29 @@ static unsigned judge_tags(uint32_t *written, uint32_t *read, unsigned n, unsign
     return write ? write_tags(written, read, n, shift, t, me) : read_tags(written, read, n, shift, t, me);
 }
 
+/* One word for each lane. */
+static unsigned judge_words(uint32_t *restrict written, uint32_t *restrict read, const uint32_t *at,
+                            const struct tag_rule *rule, uint32_t me, bool write)
+{
+    const struct tag_rule t = *rule;
+    uint32_t w[SIMT_WARP], r[SIMT_WARP], bad = 0, changed = 0;
+    for (uint32_t l = 0; l < SIMT_WARP; l++) w[l] = written[at[l]], r[l] = read[at[l]];
+    if (write) {
+        for (uint32_t l = 0; l < SIMT_WARP; l++) bad |= tag_write_bad(w[l], r[l], me + l, &t);
+        for (uint32_t l = 0; l < SIMT_WARP; l++) written[at[l]] = me + l;
+        return (bad ? CELLS_BAD : 0) | CELLS_CHANGED;
+    }
+    for (uint32_t l = 0; l < SIMT_WARP; l++) {
+        uint32_t new = tag_reader(r[l], me + l, &t);
+        bad |= tag_read_bad(w[l], me + l, &t);
+        changed |= new ^ r[l];
+        r[l] = new;
+    }
+    if (changed)
+        for (uint32_t l = 0; l < SIMT_WARP; l++) read[at[l]] = r[l];
+    return (bad ? CELLS_BAD : 0) | (changed ? CELLS_CHANGED : 0);
+}
+
 static unsigned read_by_many(const uint32_t *restrict written, uint32_t *restrict read, unsigned n,
                              const struct tag_rule *rule)
 {
@@ -93,4 +116,5 @@ static bool within_room(const uint64_t *a, uint64_t low, uint64_t room, uint64_t
     return !bad;
 }
 
-const struct check_vectors CHECK_VECTORS = {judge_cells, judge_tags, read_by_many, rows32, rows64, within_room};
+const struct check_vectors CHECK_VECTORS = {judge_cells, judge_tags, judge_words, read_by_many,
+                                            rows32,      rows64,     within_room};

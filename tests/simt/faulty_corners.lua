@@ -453,4 +453,48 @@ faulty("more rows than a line has strips", [[__global__ void k(float *x, float *
   x[t] = 1;
 }]], function(k) k(1, 64)(gpu.zeros(64), gpu.ones(64)) end, { kind = "race", line = 6, other = 4, name = "x" })
 
+---- rows of shared memory
+faulty("two warps store the same row", [[__global__ void k(int *o) {
+  __shared__ int s[32];
+  s[threadIdx.x] = threadIdx.y;
+  __syncthreads();
+  o[threadIdx.x] = s[threadIdx.x];
+}]], function(k) k(1, { 32, 2 })(ints(32)) end, { { kind = "race", line = 3, other = 3, name = "s", access = "write" } })
+
+faulty("the halves of a warp store rows that overlap", [[__global__ void k(int *o) {
+  __shared__ int s[2][48];
+  s[threadIdx.z][threadIdx.y * 8 + threadIdx.x] = threadIdx.y + 1;
+  __syncthreads();
+  if (threadIdx.x == 0) atomicAdd(o, s[threadIdx.z][threadIdx.y]);
+}]], function(k) k(1, { 16, 3, 2 })(ints(1)) end, { kind = "race", line = 3, other = 3, name = "s" })
+
+faulty("the halves of a warp store one row", [[__global__ void k(int *o) {
+  __shared__ int s[16];
+  s[threadIdx.x] = threadIdx.y;
+  __syncthreads();
+  if (threadIdx.y == 0) o[threadIdx.x] = s[threadIdx.x];
+}]], function(k) k(1, { 16, 2 })(ints(16)) end, { kind = "race", line = 3, other = 3, name = "s", count = 16 })
+
+faulty("columns of which two lanes share some", [[__global__ void k(int *o) {
+  __shared__ int s[40];
+  s[threadIdx.x * 2 + threadIdx.y * 4] = threadIdx.y;
+  __syncthreads();
+  if (threadIdx.y == 0) o[threadIdx.x] = s[threadIdx.x * 2];
+}]], function(k) k(1, { 16, 2 })(ints(16)) end, { kind = "race", line = 3, other = 3, name = "s", count = 14 })
+
+faulty("a column that is read before all rows are written", [[__global__ void k(const float *x, float *o) {
+  __shared__ float s[16][17];
+  int i = threadIdx.y * 16 + threadIdx.x;
+  s[threadIdx.y][threadIdx.x] = x[i];
+  o[i] = s[threadIdx.x][threadIdx.y];
+}]], function(k) k(1, { 16, 16 })(floats(256), floats(256)) end, { kind = "race", line = 4, other = 5, name = "s" })
+
+faulty("a row that is read beside many others that are written", [[__global__ void k(int *o) {
+  __shared__ int s[300][32];
+  if (threadIdx.y == 0)
+    for (int i = 0; i < 300; i++) s[i][threadIdx.x] = i;
+  else
+    o[threadIdx.x] = s[0][threadIdx.x];
+}]], function(k) k(1, { 32, 2 })(ints(32)) end, { { kind = "race", line = 4, other = 6, name = "s", count = 32 } })
+
 t.done()
