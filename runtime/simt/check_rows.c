@@ -143,5 +143,7 @@ void simt_race_window(const struct warp *w, const struct insn *i, uint32_t range
     if (high > s->high) high = s->high;
     const struct line *lines = simt_shadow_lines(chunk);
     if (!lines || high - low < bytes) return;
-    *r = (struct jit_range){.low = low, .room = high - low - bytes + 1, .last = (uint64_t)(uintptr_t)lines - start};
+    r->low = low;
+    r->room = high - low - bytes + 1;
+    r->lines = (uint64_t)(uintptr_t)lines - start;
 }

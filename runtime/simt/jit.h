@@ -23,7 +23,8 @@ enum jit_exit {
  * `room`, is right. */
 struct jit_range {
     uint64_t low, room;
-    uint64_t last; /* where it began, of loads in loops; of watched loads, from an address's line to its record */
+    uint64_t last;  /* where it began, of loads in loops */
+    uint64_t lines; /* of watched loads: from an address's line to its record */
 };
 
 /* The code of a program's entry for blocks of this shape, generated at the first call: for launches that nobody

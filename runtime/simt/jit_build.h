@@ -286,6 +286,13 @@ void simt_jit_integer(struct jit *j, const struct jit_insn *n, struct jit_form f
 bool simt_jit_memory(struct jit *j, const struct jit_insn *n);
 /* Asks the observer about an access from a linear address, whose halves begin in these registers. */
 void simt_jit_ask(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f);
+/* May the block of code run again before the warp is done? */
+bool simt_jit_repeats(const struct jit *j);
+/* A loop that strides over memory by more than a page, as one over a grid does, outruns the processor's own guesses:
+ * fetches what the halves will want later, with the records of its lines if wanted. The range keeps where the first
+ * half was last. */
+void simt_jit_look_ahead(struct jit *j, const int *bases, const int64_t *low, int halves, int64_t bytes, uint32_t range,
+                         bool lines);
 /* From addresses of any form. False when the op is to be called instead. */
 bool simt_jit_gather(struct jit *j, const struct jit_insn *n);
 bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, struct jit_form address);

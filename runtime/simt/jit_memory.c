@@ -5,6 +5,7 @@
 
 #define MAX_SPAN   (1 << 20)
 #define MOST_AHEAD 512 /* bytes */
+#define PAGE       4096
 
 /* The bytes that the lanes of an access touch, from the number of its address. */
 struct extent {
@@ -61,8 +62,7 @@ static struct extent all_from_here(const struct jit *j, const struct jit_insn *n
     return all;
 }
 
-/* May the block of code run again before the warp is done? */
-static bool repeats(const struct jit *j)
+bool simt_jit_repeats(const struct jit *j)
 {
     int here = (int)(j->block - j->blocks);
     for (uint32_t b = (uint32_t)here; b < j->block_count; b++)
@@ -71,24 +71,31 @@ static bool repeats(const struct jit *j)
     return false;
 }
 
-/* A loop that strides over memory by more than a page, as one over a grid does, outruns the processor's own guesses.
- * `last`: where in the ranges the last address is kept. */
-static void look_ahead(struct jit *j, int base, struct extent all, int32_t last)
+void simt_jit_look_ahead(struct jit *j, const int *bases, const int64_t *low, int halves, int64_t bytes, uint32_t range,
+                         bool lines)
 {
     struct x86 *x = &j->x;
     int near = x86_label(x);
-    x86_lea(x, true, RCX, x86_at(base, (int32_t)all.low));
-    x86_rm(x, ALU_MOV, true, RDX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges)));
+    struct x86_mem ranges = x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges));
+    int32_t at = (int32_t)(range * sizeof(struct jit_range)), last = at + (int32_t)offsetof(struct jit_range, last);
+    x86_lea(x, true, RCX, x86_at(bases[0], (int32_t)low[0]));
+    x86_rm(x, ALU_MOV, true, RDX, ranges);
     x86_rr(x, ALU_MOV, true, RAX, RCX);
     x86_rm(x, ALU_SUB, true, RAX, x86_at(RDX, last));
     x86_store(x, true, x86_at(RDX, last), RCX);
-    x86_lea(x, true, RDX, x86_at(RAX, 4096));
-    x86_imm(x, ALU_CMP, true, RDX, 8192);
-    x86_jump_if(x, CC_BE, near);
     x86_imul_imm(x, true, RAX, RAX, LOOK_AHEAD);
-    x86_rr(x, ALU_ADD, true, RCX, RAX);
-    for (int64_t k = 0; k < all.high - all.low && k < MOST_AHEAD; k += 64)
-        x86_prefetch(x, x86_at_index(RCX, REG_BIAS, (int32_t)k));
+    x86_lea(x, true, RCX, x86_at(RAX, LOOK_AHEAD * PAGE));
+    x86_imm(x, ALU_CMP, true, RCX, 2 * LOOK_AHEAD * PAGE);
+    x86_jump_if(x, CC_BE, near);
+    if (lines) x86_rm(x, ALU_MOV, true, RDX, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, lines)));
+    for (int h = 0; h < halves; h++) {
+        x86_lea(x, true, RCX, x86_at_index(RAX, bases[h], (int32_t)low[h]));
+        for (int64_t k = 0; k < bytes && k < MOST_AHEAD; k += QUIET_LINE)
+            x86_prefetch(x, x86_at_index(RCX, REG_BIAS, (int32_t)k));
+        if (lines) x86_imm(x, ALU_AND, true, RCX, -QUIET_LINE);
+        for (int64_t k = 0; lines && k < bytes && k < MOST_AHEAD; k += QUIET_LINE)
+            x86_prefetch(x, x86_at_index(RCX, RDX, (int32_t)k));
+    }
     x86_bind(x, near);
 }
 
@@ -114,7 +121,7 @@ static void check_global(struct jit *j, int base, struct extent all, int leave, 
     x86_jump_if(x, CC_NE, found);
     x86_jump(x, leave);
     x->now = X86_HOT;
-    if (ahead) look_ahead(j, base, all, at + (int32_t)offsetof(struct jit_range, last));
+    if (ahead) simt_jit_look_ahead(j, &base, &all.low, 1, all.high - all.low, index, false);
 }
 
 static void check_shared(struct jit *j, int base, struct extent all, int leave)
@@ -141,7 +148,7 @@ static void check(struct jit *j, const struct jit_insn *n, const int bases[2])
     if (p->checked && need.low >= p->low && need.high <= p->high && align <= p->align) return;
     struct extent all = all_from_here(j, n, p->form, &align);
     int leave = simt_jit_leaving(j, JIT_LEFT, false);
-    bool ahead = n->kind == JK_LOAD && p->form.kind != FORM_CONST && repeats(j);
+    bool ahead = n->kind == JK_LOAD && p->form.kind != FORM_CONST && simt_jit_repeats(j);
     for (int h = 0; h < (p->form.kind == FORM_PAIR ? 2 : 1); h++) {
         if (align > 1) {
             x86_test_imm(&j->x, bases[h], (int32_t)align - 1);

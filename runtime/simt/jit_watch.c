@@ -275,7 +275,7 @@ static void compare_lines(struct jit *j, int base, int64_t offset, int64_t bytes
     x86_rm(x, ALU_SUB, true, RAX, x86_at(RDX, at));
     x86_rm(x, ALU_CMP, true, RAX, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, room)));
     x86_jump_if(x, CC_AE, label);
-    x86_rm(x, ALU_MOV, true, RAX, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, last)));
+    x86_rm(x, ALU_MOV, true, RAX, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, lines)));
     if (!one) { /* the last line, and then those before it */
         x86_lea(x, true, RDX, x86_at(base, (int32_t)(offset + bytes - 1)));
         x86_imm(x, ALU_AND, true, RDX, -QUIET_LINE);
@@ -319,8 +319,12 @@ static void compare_all_lines(struct jit *j, const int bases[2], int64_t imm, st
     }
     x86_test_imm(x, RAX, (int32_t)g->bytes - 1);
     x86_jump_if(x, CC_NE, miss);
+    const int64_t low[2] = {imm, imm + skip};
+    bool apart = !same && !(g->step && on);
+    if (g->step && simt_jit_repeats(j))
+        simt_jit_look_ahead(j, bases, low, apart ? 2 : 1, on ? 2 * half : half, range, true);
     compare_lines(j, bases[0], imm, g->step && on ? 2 * half : half, !g->step, range, miss);
-    if (!same && !(g->step && on)) compare_lines(j, bases[1], imm + skip, half, !g->step, range, miss);
+    if (apart) compare_lines(j, bases[1], imm + skip, half, !g->step, range, miss);
 }
 
 /* ---- the call ---- */
