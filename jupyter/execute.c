@@ -132,7 +132,9 @@ static void sink_page(void *context, const struct lg_bundle *bundle)
 {
     struct jp_kernel *k = context;
     json_t *data = jp_bundle_json(bundle);
-    json_t *earlier = json_object_get(json_array_get(k->running.payload, 0), "data");
+    json_t *earlier = NULL, *payload;
+    size_t i;
+    json_array_foreach(k->running.payload, i, payload) if (!earlier) earlier = json_object_get(payload, "data");
     if (!earlier) {
         json_array_append_new(k->running.payload,
                               json_pack("{s:s, s:o, s:i}", "source", "page", "data", data, "start", 0));
@@ -146,6 +148,13 @@ static void sink_page(void *context, const struct lg_bundle *bundle)
     json_decref(data);
 }
 
+static void sink_next_input(void *context, const char *text, size_t length)
+{
+    struct jp_kernel *k = context;
+    json_array_append_new(k->running.payload, json_pack("{s:s, s:o, s:b}", "source", "set_next_input", "text",
+                                                        jp_text_json(text, length), "replace", 1));
+}
+
 struct lg_sink jp_execute_sink(struct jp_kernel *k)
 {
     return (struct lg_sink){.context = k,
@@ -155,6 +164,7 @@ struct lg_sink jp_execute_sink(struct jp_kernel *k)
                             .clear_output = sink_clear_output,
                             .input = sink_input,
                             .page = sink_page,
+                            .next_input = sink_next_input,
                             .comm = jp_comm_send,
                             .request = jp_comm_request,
                             .attend = jp_kernel_attend,

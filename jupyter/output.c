@@ -80,9 +80,11 @@ static void add(struct jp_output *o, int stream, const char *text, size_t length
     }
     if (taken == length) return;
     if (o->left_out == 0) {
-        char line[200];
+        char line[300];
         snprintf(line, sizeof line,
-                 "\n[this cell printed %zu bytes, the limit for one cell; what it prints from here on is left out]\n",
+                 "\n[this cell printed %zu bytes, the limit for one cell; what it prints from here on is left out. "
+                 "%%%%capture NAME as its first line keeps everything in a variable; the environment variable "
+                 "LUNARRAY_OUTPUT_LIMIT, in bytes, is the limit of a kernel]\n",
                  o->limit);
         note(o, line);
     }
@@ -197,8 +199,7 @@ void jp_output_end(struct jp_output *o)
     lock_and_drain(o);
     if (o->left_out) {
         char line[200];
-        snprintf(line, sizeof line, "[%zu more bytes were left out; LUNARRAY_OUTPUT_LIMIT sets the limit]\n",
-                 o->left_out);
+        snprintf(line, sizeof line, "[%zu more bytes were left out]\n", o->left_out);
         note(o, line);
     }
     flush(o, true);

@@ -56,3 +56,12 @@ void lg_buffer_release(struct lg_buffer *b)
     free(b->data);
     *b = (struct lg_buffer){0};
 }
+
+const char *lg_size_text(double bytes, char out[32])
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    int unit = 0;
+    for (; bytes >= 1024 && unit < 4; unit++) bytes /= 1024;
+    snprintf(out, 32, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+    return out;
+}

@@ -30,6 +30,11 @@ static const struct {
 };
 #define MAPS (sizeof maps / sizeof *maps)
 
+const char *lg_colormap_name(int i)
+{
+    return i < (int)MAPS ? maps[i].name : NULL;
+}
+
 static void fill(struct lg_colormap *out, const uint32_t *anchors, int count)
 {
     for (int i = 0; i < 256; i++) {

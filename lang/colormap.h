@@ -7,6 +7,7 @@
 struct lg_colormap {
     unsigned char colors[256][3]; /* red, green, blue, from the least value to the greatest */
 };
+const char *lg_colormap_name(int i); /* the i-th from 0; NULL beyond the last */
 /* The map of that name, "_r" behind it turns it round; an unknown one raises with the names. [raises] */
 void lg_check_colormap(lua_State *L, const char *name, struct lg_colormap *out);
 

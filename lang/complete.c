@@ -1,33 +1,15 @@
-/* Completion: names and keywords, fields and methods, strings that name dtypes, devices and files, magics. */
-#include "lang/session_state.h"
+/* Completion: names and keywords, fields and methods, magics. What is inside strings is in complete_string.c. */
+#include "lang/completing.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include "lang/lookup.h"
 #include "lang/magic.h"
 #include "runtime/memory.h"
 
 #define MAX_MATCHES 1000
 
-struct completing {
-    struct lg_session *session;
-    const char *code; /* up to the cursor */
-    size_t length;
-    struct lg_tokens tokens;
-    size_t start; /* of what is replaced */
-    const char *prefix;
-    size_t prefix_length;
-    struct lg_match *matches;
-    size_t count, capacity;
-    bool functions_only;
-    const char *function_kind; /* what functions are called: "function", after a colon "method" */
-};
-
-/* Adds a match when it begins with the prefix. What does not fit into memory is left out. */
-static void add(struct completing *c, const char *text, const char *kind, const char *note)
+void lg_add_match(struct lg_completing *c, const char *text, const char *kind, const char *note)
 {
     if (strncmp(text, c->prefix, c->prefix_length) != 0 || c->count == MAX_MATCHES) return;
     if (c->count == c->capacity) {
@@ -43,7 +25,7 @@ static void add(struct completing *c, const char *text, const char *kind, const 
     if (kept && said) c->matches[c->count++] = (struct lg_match){kept, kind, said};
 }
 
-static void set_prefix(struct completing *c, size_t start)
+void lg_set_prefix(struct lg_completing *c, size_t start)
 {
     c->start = start;
     c->prefix = c->code + start;
@@ -59,10 +41,9 @@ static bool is_name(const char *s)
     return lg_keyword_find(s, n) == LG_NO_KEYWORD;
 }
 
-/* A visited field or variable, its value on top of the stack. Names with a leading underscore must be asked for. */
-static void visit(lua_State *L, const char *name, void *context)
+void lg_visit_match(lua_State *L, const char *name, void *context)
 {
-    struct completing *c = context;
+    struct lg_completing *c = context;
     char note[256];
     if (strncmp(name, c->prefix, c->prefix_length) != 0 || !is_name(name)) return;
     if (*name == '_' && (!c->prefix_length || strncmp(name, "__lunarray", 10) == 0)) return;
@@ -70,11 +51,11 @@ static void visit(lua_State *L, const char *name, void *context)
     const char *kind = lg_describe(L, -1, note, sizeof note);
     if (strcmp(kind, "nil") == 0) kind = "field";
     if (strcmp(kind, "function") == 0) kind = c->function_kind;
-    add(c, name, kind, note);
+    lg_add_match(c, name, kind, note);
 }
 
 /* Names that the cell itself declares before the cursor: after local and for, and parameters. */
-static void add_declared(struct completing *c)
+static void add_declared(struct lg_completing *c)
 {
     const struct lg_tokens *t = &c->tokens;
     enum { OUTSIDE, NAMES, FUNCTION, PARAMETERS } state = OUTSIDE;
@@ -87,7 +68,7 @@ static void add_declared(struct completing *c)
         } else if (k->kind == LG_TOKEN_NAME && (state == NAMES || state == PARAMETERS)) {
             char name[128];
             snprintf(name, sizeof name, "%.*s", (int)(k->end - k->start), t->text + k->start);
-            add(c, name, "local", "");
+            lg_add_match(c, name, "local", "");
         } else if (k->kind == LG_TOKEN_OPERATOR && t->text[k->start] == '(' && state == FUNCTION) {
             state = PARAMETERS;
         } else if (k->kind != LG_TOKEN_OPERATOR || !strchr(",<>", t->text[k->start])) {
@@ -96,27 +77,33 @@ static void add_declared(struct completing *c)
     }
 }
 
-static void complete_name(lua_State *L, struct completing *c)
+/* A variable or a global: what the session brings along is documented by name. */
+static void visit_variable(lua_State *L, const char *name, void *context)
+{
+    struct lg_completing *c = context;
+    const struct lg_function *row = NULL;
+    if (strncmp(name, c->prefix, c->prefix_length) == 0) {
+        row = lg_doc_by_name(L, lua_pushfstring(L, "session.%s", name));
+        lua_pop(L, 1);
+    }
+    if (row)
+        lg_add_match(c, name, "function", row->signature);
+    else
+        lg_visit_match(L, name, context);
+}
+
+static void complete_name(lua_State *L, struct lg_completing *c)
 {
     if (c->prefix_length)
-        for (int k = 1; k < LG_KEYWORD_COUNT; k++) add(c, lg_keyword_name((enum lg_keyword)k), "keyword", "");
+        for (int k = 1; k < LG_KEYWORD_COUNT; k++) lg_add_match(c, lg_keyword_name((enum lg_keyword)k), "keyword", "");
     add_declared(c);
     lg_push_env(L);
     if (lua_istable(L, -1))
-        lg_each_field(L, -1, visit, c);
+        lg_each_field(L, -1, visit_variable, c);
     else {
         lua_pushglobaltable(L);
-        lg_each_field(L, -1, visit, c);
+        lg_each_field(L, -1, visit_variable, c);
     }
-}
-
-static void complete_dtypes_and_devices(struct completing *c)
-{
-    for (int t = 0; t < RT_DTYPE_COUNT; t++) add(c, rt_dtypes[t].name, "dtype", "");
-    add(c, "cpu", "device", "host memory");
-    add(c, "simt", "device", "the software GPU");
-    add(c, "cuda", "device", "the first GPU");
-    add(c, "gpu", "device", "cuda:0 where one works, else simt");
 }
 
 /* Methods that work in place, whose names end in an underscore, double the list: they come after all the others. */
@@ -132,71 +119,8 @@ static int compare_matches(const void *a, const void *b)
     return order ? order : strcmp(left->text, right->text);
 }
 
-/* Files whose path begins with what is written from `start` on; only the last part of it is replaced. */
-static void complete_path(struct completing *c, size_t start)
-{
-    char folder[4096], path[8192];
-    const char *typed = c->code + start, *end = c->code + c->length;
-    const char *last = end;
-    while (last > typed && last[-1] != '/') last--;
-    const char *home = getenv("HOME");
-    if (last == typed) {
-        snprintf(folder, sizeof folder, ".");
-    } else if (typed[0] == '~' && typed[1] == '/' && home) {
-        snprintf(folder, sizeof folder, "%s%.*s", home, (int)(last - typed - 1), typed + 1);
-    } else {
-        snprintf(folder, sizeof folder, "%.*s", (int)(last - typed), typed);
-    }
-    set_prefix(c, (size_t)(last - c->code));
-    DIR *d = opendir(folder);
-    if (!d) return;
-    for (struct dirent *e; (e = readdir(d));) {
-        struct stat st;
-        if (*e->d_name == '.' && (!c->prefix_length || *c->prefix != '.')) continue;
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        bool is_folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-        snprintf(path, sizeof path, "%s%s", e->d_name, is_folder ? "/" : "");
-        add(c, path, "path", "");
-    }
-    closedir(d);
-}
-
-/* Pushes the function whose arguments the last token is among. */
-static bool push_callee(lua_State *L, const struct lg_tokens *t, size_t end)
-{
-    size_t open = lg_open_call(t, end);
-    if (open == end) return false;
-    size_t first = lg_chain_start(t, open);
-    return first < open && lg_push_chain(L, t, first, open);
-}
-
-/* Inside a string: keys of a table after t[", dtypes and devices among the arguments of this library's functions, files
- * elsewhere. */
-static void complete_string(lua_State *L, struct completing *c, const struct lg_token *string)
-{
-    const struct lg_tokens *t = &c->tokens;
-    size_t last = t->count - 1;
-    if (string->is_long) return;
-    set_prefix(c, string->start + 1);
-    if (last > 0 && t->text[t->items[last - 1].start] == '[' && t->items[last - 1].kind == LG_TOKEN_OPERATOR) {
-        size_t first = lg_chain_start(t, last - 1);
-        if (first < last - 1 && lg_push_chain(L, t, first, last - 1)) {
-            if (lua_istable(L, -1)) lg_each_field(L, -1, visit, c);
-            return;
-        }
-    }
-    bool ours = false;
-    if (push_callee(L, t, last)) {
-        const struct lg_function *row = lg_doc_of_value(L, -1);
-        ours = row && !lg_is_stdlib(row);
-    }
-    if (ours) complete_dtypes_and_devices(c);
-    if (!ours || !c->count) complete_path(c, string->start + 1);
-}
-
 /* After a dot or colon, which is token `access`. */
-static void complete_field(lua_State *L, struct completing *c, size_t access)
+static void complete_field(lua_State *L, struct lg_completing *c, size_t access)
 {
     const struct lg_tokens *t = &c->tokens;
     size_t first = lg_chain_start(t, access);
@@ -205,11 +129,11 @@ static void complete_field(lua_State *L, struct completing *c, size_t access)
     if (lua_type(L, -1) == LUA_TSTRING && !colon) return;
     c->functions_only = colon;
     if (colon) c->function_kind = "method";
-    lg_each_field(L, -1, visit, c);
+    lg_each_field(L, -1, lg_visit_match, c);
 }
 
 /* Where the line of the cursor begins, behind its spaces. */
-static size_t line_start(const struct completing *c)
+static size_t line_start(const struct lg_completing *c)
 {
     size_t i = c->length;
     while (i > 0 && c->code[i - 1] != '\n') i--;
@@ -217,8 +141,20 @@ static size_t line_start(const struct completing *c)
     return i;
 }
 
-/* Lines of magics: their names, and files after those that take files. True when the line was one. */
-static bool complete_magic(struct completing *c)
+/* Below the first line of a cell of another language: CUDA C has its words. True when the cell is one. */
+static bool complete_foreign(struct lg_completing *c)
+{
+    const char *line_end = memchr(c->code, '\n', c->length);
+    if (!line_end || c->length < 2 || memcmp(c->code, "%%", 2) != 0) return false;
+    const char *name = c->code + 2;
+    const struct lg_magic *m = lg_magic_find(name, strcspn(name, " \t\r\n"));
+    if (!m || m->argument == LG_TAKES_CODE) return false;
+    if (strcmp(m->name, "cuda") == 0) lg_complete_cuda(c, (size_t)(line_end + 1 - c->code));
+    return true;
+}
+
+/* Lines of magics: their names, and what those take that do not take Lua. True when the line was one. */
+static bool complete_magic(struct lg_completing *c)
 {
     size_t line = line_start(c), word = line;
     const char *p = c->code;
@@ -228,40 +164,43 @@ static bool complete_magic(struct completing *c)
     bool command = line < c->length && p[line] == '!';
     if (!command && !signs) return false;
     if (!command && end == c->length) {
-        set_prefix(c, line);
+        lg_set_prefix(c, line);
         for (const struct lg_magic *m = lg_magics; m->name; m++) {
             char text[64];
             snprintf(text, sizeof text, "%%%s", m->name);
-            if (m->line && signs == 1) add(c, text, "magic", m->usage);
+            if (m->line && signs == 1) lg_add_match(c, text, "magic", m->usage);
             snprintf(text, sizeof text, "%%%%%s", m->name);
-            if (m->cell && line == 0) add(c, text, "magic", m->usage);
+            if (m->cell && line == 0) lg_add_match(c, text, "magic", m->usage);
         }
         return true;
     }
     const struct lg_magic *m = lg_magic_find(p + word, end - word);
-    if (!command && !(m && m->takes_file)) return false;
+    if (!command && (!m || m->argument == LG_TAKES_CODE)) return false;
     size_t last = c->length;
     while (last > end && p[last - 1] != ' ' && p[last - 1] != '\t') last--;
-    complete_path(c, command && last < line + 1 ? line + 1 : last);
+    lg_set_prefix(c, last);
+    if (command || m->argument == LG_TAKES_FILE) lg_complete_path(c, command && last < line + 1 ? line + 1 : last);
+    if (!command && m->argument == LG_TAKES_DEVICE) lg_complete_devices(c);
     return true;
 }
 
 static int complete(lua_State *L)
 {
-    struct completing *c = lua_touserdata(L, 1);
+    struct lg_completing *c = lua_touserdata(L, 1);
     const struct lg_tokens *t = &c->tokens;
     c->function_kind = "function";
-    set_prefix(c, c->length);
+    lg_set_prefix(c, c->length);
+    if (complete_foreign(c)) return 0;
     if (t->failed || t->in_comment) return 0;
     const struct lg_token *last = t->count ? &t->items[t->count - 1] : NULL;
     if (last && last->kind == LG_TOKEN_STRING && last->unfinished && last->end == c->length) {
-        complete_string(L, c, last);
+        lg_complete_string(L, c, last);
         return 0;
     }
     if (complete_magic(c)) return 0;
     bool word = last && last->end == c->length && (last->kind == LG_TOKEN_NAME || last->kind == LG_TOKEN_KEYWORD);
     size_t before = t->count - word; /* tokens in front of the word */
-    if (word) set_prefix(c, last->start);
+    if (word) lg_set_prefix(c, last->start);
     if (last && last->end == c->length && (last->kind == LG_TOKEN_NUMBER || last->kind == LG_TOKEN_ERROR) &&
         last->end - last->start > 1)
         return 0;
@@ -270,7 +209,7 @@ static int complete(lua_State *L)
         strchr(".:", t->text[previous->start])) {
         complete_field(L, c, before - 1);
     } else if (previous && previous->keyword == LG_LOCAL) {
-        add(c, "function", "keyword", "");
+        lg_add_match(c, "function", "keyword", "");
     } else {
         complete_name(L, c);
     }
@@ -282,7 +221,7 @@ void lg_session_complete(struct lg_session *s, const char *code, size_t length, 
 {
     if (cursor > length) cursor = length;
     lg_arena_reset(&s->answers);
-    struct completing c = {.session = s, .code = code, .length = cursor, .start = cursor};
+    struct lg_completing c = {.session = s, .code = code, .length = cursor, .start = cursor};
     lg_tokens_fill(&c.tokens, code, cursor);
     lg_protect(s, complete, &c);
     if (c.count) qsort(c.matches, c.count, sizeof *c.matches, compare_matches);

@@ -1,7 +1,7 @@
 /* Device objects, the default device and dtypes as arguments. A device object is one userdata per device and state, so
  * Lua's == tells devices apart. */
 #include <string.h>
-#include "lang/lang.h"
+#include "lang/card.h"
 
 static const char devices_key; /* registry table: rt_device * -> userdata */
 
@@ -202,6 +202,8 @@ static int gpu_devices(lua_State *L)
         lua_setfield(L, -2, "__index");
         lua_pushcfunction(L, print_devices);
         lua_setfield(L, -2, "__tostring");
+        lua_pushcfunction(L, lg_display_devices);
+        lua_setfield(L, -2, "__display");
     }
     lua_setmetatable(L, -2);
     return 1;
@@ -225,8 +227,11 @@ static const struct lg_function functions[] = {
 
 void lg_open_device(lua_State *L)
 {
-    static const luaL_Reg meta[] = {
-        {"__index", device_index}, {"__tostring", device_tostring}, {"__fields", device_fields}, {0}};
+    static const luaL_Reg meta[] = {{"__index", device_index},
+                                    {"__tostring", device_tostring},
+                                    {"__fields", device_fields},
+                                    {"__display", lg_display_device},
+                                    {0}};
     if (luaL_newmetatable(L, LG_DEVICE)) luaL_setfuncs(L, meta, 0);
     lua_pop(L, 1);
     lg_register(L, "gpu", functions);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include "lang/capture.h"
 #include "lang/display.h"
 
 #define MAX_FORMS 16
@@ -211,6 +212,7 @@ void lg_show_text(lua_State *L, const char *text, size_t length)
 void lg_show(lua_State *L, const struct lg_bundle *b, const char *id, bool update)
 {
     struct lg_session *s = lg_session_of(L);
+    if (lg_capture_bundle(L, s, b, id)) return;
     if (s && s->sink.display) {
         fflush(stdout);
         s->sink.display(s->sink.context, b, id, update);
@@ -341,7 +343,7 @@ static int display_clear(lua_State *L)
 {
     struct lg_session *s = lg_session_of(L);
     fflush(stdout);
-    if (s->sink.clear_output) s->sink.clear_output(s->sink.context, lua_toboolean(L, 1));
+    if (!lg_capture_clear(L, s) && s->sink.clear_output) s->sink.clear_output(s->sink.context, lua_toboolean(L, 1));
     return 0;
 }
 

@@ -301,7 +301,7 @@ enum lg_status lg_session_evaluate(struct lg_session *s, const struct lg_request
 
 /* How many blocks and brackets are open at the text's end; -1 when a quoted string is, which no further line can end
  * unless a backslash is the last byte. */
-static int open_blocks(const char *code, size_t length)
+static int open_blocks(const char *code, size_t length, bool *in_string)
 {
     struct lg_lexer x;
     struct lg_token t;
@@ -311,6 +311,7 @@ static int open_blocks(const char *code, size_t length)
         depth += lg_token_block(&t) + lg_token_bracket(&x, &t);
         if (depth < 0) depth = 0;
         if (t.kind == LG_TOKEN_STRING && t.unfinished && !t.is_long && code[t.end - 1] != '\\') return -1;
+        *in_string = t.kind == LG_TOKEN_STRING && t.unfinished && t.is_long;
     }
     return depth;
 }
@@ -340,13 +341,31 @@ static bool expression_ends_early(lua_State *L, struct loading *l)
     return false;
 }
 
+/* Cells of another language, "%%cuda" and the like, could always go on: an empty last line ends them. */
+static bool magic_goes_on(const char *code, size_t length)
+{
+    while (length > 0 && strchr(" \t", code[length - 1])) length--;
+    return length > 0 && code[length - 1] != '\n';
+}
+
+/* Inside a long string, which may hold a kernel: as far in as its last line, and further after an opening bracket. */
+static int string_indent(const char *code, size_t length)
+{
+    size_t from = length, at;
+    while (length > 0 && strchr(" \t\n", code[length - 1])) length--;
+    for (from = length; from > 0 && code[from - 1] != '\n';) from--;
+    for (at = from; at < length && code[at] == ' ';) at++;
+    bool opens = length > from && strchr("{(", code[length - 1]);
+    return (int)(at - from) + (opens ? 2 : 0);
+}
+
 enum lg_completeness lg_session_is_complete(struct lg_session *s, const char *code, size_t length, int *indent)
 {
     struct lg_source source = {code, length, "=input", 1};
     struct loading l = {.source = &source};
     lua_State *L = s->L;
     *indent = 0;
-    if (length >= 2 && memcmp(code, "%%", 2) == 0) return LG_COMPLETE;
+    if (length >= 2 && memcmp(code, "%%", 2) == 0) return magic_goes_on(code, length) ? LG_INCOMPLETE : LG_COMPLETE;
     if (!lua_checkstack(L, 6) || !lg_rewrite(code, length, &l.cell)) {
         lg_cell_release(&l.cell);
         return LG_UNKNOWN;
@@ -360,8 +379,9 @@ enum lg_completeness lg_session_is_complete(struct lg_session *s, const char *co
     lg_buffer_release(&l.scratch);
     if (status == LUA_OK) return LG_COMPLETE;
     if (status != LUA_ERRSYNTAX) return LG_UNKNOWN;
-    int depth = open_blocks(code, length);
+    bool in_string = false;
+    int depth = open_blocks(code, length, &in_string);
     if (!early || depth < 0) return LG_INVALID;
-    *indent = 2 * depth;
+    *indent = in_string ? string_indent(code, length) : 2 * depth;
     return LG_INCOMPLETE;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lang/array.h"
+#include "lang/buffer.h"
 #include "lang/cells.h"
 
 #define THRESHOLD 200 /* elements; larger arrays show their edges */
@@ -135,16 +136,13 @@ static void add_blocks(luaL_Buffer *b, const struct lg_cells *c)
 
 static void add_caption(luaL_Buffer *b, const char *title, int64_t bytes)
 {
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    char text[64];
-    double amount = (double)bytes;
-    int unit = 0;
-    for (; amount >= 1024 && unit < 4; unit++) amount /= 1024;
+    char text[32];
     luaL_addstring(b,
                    "<caption style=\"caption-side:top;text-align:left;white-space:nowrap;color:inherit;opacity:.8\">");
     lg_add_html(b, title, strlen(title));
-    snprintf(text, sizeof text, unit ? ", %.1f %s</caption>" : ", %.0f %s</caption>", amount, units[unit]);
-    luaL_addstring(b, text);
+    luaL_addstring(b, ", ");
+    luaL_addstring(b, lg_size_text((double)bytes, text));
+    luaL_addstring(b, "</caption>");
 }
 
 void lg_push_array_html(lua_State *L, const struct rt_array *a)

@@ -2,9 +2,12 @@
  * arrays, the value of everything else. */
 #include "lang/session_state.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lang/card.h"
+#include "lang/cuda.h"
 #include "lang/lazy.h"
 #include "lang/lookup.h"
 #include "lang/magic.h"
@@ -115,30 +118,43 @@ static void put_row(const struct lg_function *row, struct lg_buffer *out, struct
     }
 }
 
-static void put_bytes(struct lg_buffer *out, double bytes)
+static int describe_array(lua_State *L)
 {
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    int unit = 0;
-    while (bytes >= 1024 && unit < 4) {
-        bytes /= 1024;
-        unit++;
-    }
-    lg_buffer_printf(out, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+    lua_getfield(L, 1, "describe");
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
+    luaL_tolstring(L, -1, NULL);
+    return 1;
 }
 
-/* The facts of an array, then its elements as they print. */
-static void put_array(lua_State *L, const struct rt_array *a, struct lg_buffer *out)
+/* Count, mean and so on of the array at idx; nothing where there are none, as of complex numbers. */
+static void put_statistics(lua_State *L, int idx, struct lg_buffer *out)
 {
-    char shape[256];
+    idx = lua_absindex(L, idx);
+    lua_pushcfunction(L, describe_array);
+    lua_pushvalue(L, idx);
+    if (lua_pcall(L, 1, 1, 0) == LUA_OK) {
+        const char *text = lua_tostring(L, -1), *rows = strchr(text, '\n');
+        lg_buffer_printf(out, "\n\nstatistics%s", rows ? rows : "");
+    }
+    lua_pop(L, 1);
+}
+
+/* The facts of an array, then its elements as they print; with detail its statistics, too, for which it is computed. */
+static void put_array(lua_State *L, int idx, int detail, struct lg_buffer *out)
+{
+    const struct rt_array *a = lg_test_array(L, idx);
+    char shape[256], size[32];
     if (!a->storage) {
         lg_buffer_puts(out, "array, freed");
         return;
     }
     const struct rt_dtype_info *t = &rt_dtypes[a->dtype];
-    lg_buffer_printf(out, "array\n\ndtype   %s\nshape   %s\ndevice  %s\nbytes   ", t->name,
-                     rt_shape_text(a->ndim, a->shape, shape, sizeof shape), rt_array_device(a)->name);
-    put_bytes(out, (double)rt_array_size(a) * t->size);
+    lg_buffer_printf(out, "array\n\ndtype   %s\nshape   %s\ndevice  %s\nbytes   %s", t->name,
+                     rt_shape_text(a->ndim, a->shape, shape, sizeof shape), rt_array_device(a)->name,
+                     lg_size_text((double)rt_array_size(a) * t->size, size));
     if (!rt_array_contiguous(a)) lg_buffer_puts(out, " (a strided view)");
+    if (detail > 0) put_statistics(L, idx, out);
     if (lg_waits(a)) { /* looking at a name computes nothing */
         lg_buffer_puts(out, "\n\nnot evaluated yet");
         return;
@@ -158,9 +174,16 @@ static bool runs_user_code(lua_State *L, int idx)
 }
 
 /* What the kernel prints as, how it is called, and the source that it came from. */
-static void put_kernel(lua_State *L, int idx, struct lg_buffer *out)
+static void put_kernel(lua_State *L, int idx, struct lg_buffer *out, struct lg_buffer *html)
 {
+    char launches[200];
     idx = lua_absindex(L, idx);
+    const struct lg_kernel *k = lua_touserdata(L, idx);
+    lua_getfield(L, idx, "signature");
+    lg_push_kernel_html(L, k, lua_tostring(L, -1));
+    if (html) lg_buffer_puts(html, lua_tostring(L, -1));
+    lua_pop(L, 2);
+    lg_launches_text(k, launches, sizeof launches);
     lg_push_value_text(L, idx);
     lua_getfield(L, idx, "max_threads");
     lua_getfield(L, idx, "shared");
@@ -169,7 +192,8 @@ static void put_kernel(lua_State *L, int idx, struct lg_buffer *out)
     const char *source = lua_tostring(L, -2), *name = lua_tostring(L, -1);
     lg_buffer_printf(out, "%s, %d bytes of shared memory, blocks of up to %d threads\n\n", lua_tostring(L, -5),
                      (int)lua_tointeger(L, -3), (int)lua_tointeger(L, -4));
-    lg_buffer_printf(out, "%s(grid, block)(...) or %s:forall(n)(...) launches it.\n\nSource:", name, name);
+    lg_buffer_printf(out, "%s(grid, block)(...) or %s:forall(n)(...) launches it. Launches: %s.\n\nSource:", name, name,
+                     launches);
     for (const char *p = source ? source : ""; *p;) {
         size_t n = strcspn(p, "\n");
         lg_buffer_puts(out, "\n    ");
@@ -188,9 +212,9 @@ static void put_value(lua_State *L, int idx, const char *name, int detail, struc
     if (row) {
         put_row(row, out, html);
     } else if (a) {
-        put_array(L, a, out);
+        put_array(L, idx, detail, out);
     } else if (luaL_testudata(L, idx, LG_KERNEL)) {
-        put_kernel(L, idx, out);
+        put_kernel(L, idx, out, html);
     } else if (lua_isfunction(L, idx) && !lua_iscfunction(L, idx)) {
         put_lua_function(L, idx, name, detail, out);
     } else {
@@ -292,10 +316,27 @@ static size_t before_calls(const struct lg_tokens *t, size_t open)
     return open;
 }
 
+/* A word of CUDA C inside a string or a cell of %%cuda: one that has a signature or a type. */
+static bool put_cuda_word(const char *code, size_t from, size_t to, size_t cursor, struct lg_buffer *out)
+{
+    while (cursor > from && cursor <= to && (code[cursor - 1] == '_' || isalnum((unsigned char)code[cursor - 1])))
+        cursor--;
+    struct lg_cuda_token t;
+    if (cursor < from || !lg_cuda_next(code, to, cursor, &t) || t.kind != LG_CUDA_WORD) return false;
+    const struct lg_cuda_word *word = lg_cuda_find(code + t.start, t.end - t.start);
+    if (!word || !*word->note) return false;
+    lg_buffer_printf(out, *word->kind == 'f' ? "%s%s\n\nof CUDA C" : "%s, %s\n\nof CUDA C",
+                     *word->kind == 'f' ? "" : word->name, word->note);
+    return true;
+}
+
 bool lg_inspect_text(lua_State *L, const char *code, size_t length, size_t cursor, int detail, struct lg_buffer *out,
                      struct lg_buffer *html)
 {
     if (cursor > length) cursor = length;
+    size_t first_line = strcspn(code, "\n");
+    if (length > 6 && memcmp(code, "%%cuda", 6) == 0 && cursor > first_line)
+        return put_cuda_word(code, first_line, length, cursor, out);
     if (length && *code == '%' && put_magic(code, strcspn(code, " \t\r\n"), out)) return true;
     struct lg_buffer *keeper = lg_push_buffer(L); /* the tokens, released by Lua */
     struct lg_tokens t;
@@ -304,6 +345,10 @@ bool lg_inspect_text(lua_State *L, const char *code, size_t length, size_t curso
     if (t.failed) return luaL_error(L, "not enough memory");
     size_t end = 0; /* behind the token at the cursor, or the one that ends there */
     while (end < t.count && t.items[end].start < cursor + (t.items[end].kind == LG_TOKEN_NAME)) end++;
+    if (end > 0 && t.items[end - 1].kind == LG_TOKEN_STRING && t.items[end - 1].is_long &&
+        t.items[end - 1].end >= cursor &&
+        put_cuda_word(code, t.items[end - 1].start, t.items[end - 1].end, cursor, out))
+        return true;
     size_t names[2] = {end, before_calls(&t, lg_open_call(&t, end))};
     /* The name at the cursor; else the function among whose arguments the cursor is. */
     for (int i = 0; i < 2; i++) {

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lang/card.h"
 #include "lang/check.h"
 #include "lang/complex.h"
 
@@ -167,7 +168,14 @@ static int launcher_call(lua_State *L)
     struct lg_call call;
     const struct lg_launch l = take_launcher(L);
     lg_read_call(L, &l, &call);
-    return lg_run_call(L, &call, l.checked);
+    bool waits = call.device->kind == RT_SIMT;
+    double before = waits ? rt_now_ms() : 0;
+    int results = lg_run_call(L, &call, l.checked);
+    struct lg_launches *launches = &((struct lg_kernel *)lua_touserdata(L, 1))->launches;
+    launches->count++;
+    launches->last = call.launch;
+    launches->ms = waits ? rt_now_ms() - before : -1;
+    return results;
 }
 
 /* One of grid and block: n, or {x}, {x, y}, {x, y, z}. [raises] */
@@ -379,9 +387,10 @@ static void push_params(lua_State *L, const struct rt_entry *entry)
     }
 }
 
-static const char *const fields[] = {"name",      "signature", "params",      "source",      "ptx",    "log",
-                                     "registers", "shared",    "local_bytes", "max_threads", "device", "compile_ms",
-                                     "load_ms",   "cached",    "forall",      "global",      NULL};
+static const char *const fields[] = {"name",      "signature",  "params",  "source",      "ptx",
+                                     "log",       "registers",  "shared",  "local_bytes", "max_threads",
+                                     "device",    "compile_ms", "load_ms", "cached",      "launches",
+                                     "launch_ms", "forall",     "global",  NULL};
 
 static bool push_field(lua_State *L, const struct lg_kernel *k, const char *key)
 {
@@ -419,6 +428,12 @@ static bool push_field(lua_State *L, const struct lg_kernel *k, const char *key)
         lua_pushnumber(L, p->load_ms);
     else if (!strcmp(key, "cached"))
         lua_pushboolean(L, p->cached);
+    else if (!strcmp(key, "launches"))
+        lua_pushinteger(L, (lua_Integer)k->launches.count);
+    else if (!strcmp(key, "launch_ms") && k->launches.count && k->launches.ms >= 0)
+        lua_pushnumber(L, k->launches.ms);
+    else if (!strcmp(key, "launch_ms"))
+        lua_pushnil(L);
     else
         return false;
     return true;
@@ -452,6 +467,17 @@ static int kernel_tostring(lua_State *L)
         lua_pushfstring(L, ", %d bytes shared", r->shared_bytes);
         lua_concat(L, 2);
     }
+    return 1;
+}
+
+static int kernel_display(lua_State *L)
+{
+    const struct lg_kernel *k = check_kernel(L, 1);
+    lua_createtable(L, 0, 1);
+    push_signature(L, k->loaded[0].entry);
+    lg_push_kernel_html(L, k, lua_tostring(L, -1));
+    lua_setfield(L, -3, "text/html");
+    lua_pop(L, 1);
     return 1;
 }
 
@@ -500,13 +526,22 @@ static const struct lg_function documented[] = {
     {"load_ms", NULL, "k.load_ms", "Milliseconds that gpu.kernel took to get the PTX, from the cache or by compiling.",
      NULL},
     {"cached", NULL, "k.cached", "Whether the PTX came from the disk cache.", NULL},
+    {"launches", NULL, "k.launches",
+     "How many launches there were; those of gpu.profile and gpu.trace are not counted.", NULL},
+    {"launch_ms", NULL, "k.launch_ms",
+     "Milliseconds that the last launch took on the software GPU; nil after one on a GPU, which gpu.time measures.",
+     NULL},
     {0}};
 
 void lg_open_kernel_objects(lua_State *L)
 {
-    static const luaL_Reg kernel_meta[] = {{"__gc", kernel_gc},         {"__call", kernel_call},
-                                           {"__index", kernel_index},   {"__tostring", kernel_tostring},
-                                           {"__fields", kernel_fields}, {NULL, NULL}};
+    static const luaL_Reg kernel_meta[] = {{"__gc", kernel_gc},
+                                           {"__call", kernel_call},
+                                           {"__index", kernel_index},
+                                           {"__tostring", kernel_tostring},
+                                           {"__fields", kernel_fields},
+                                           {"__display", kernel_display},
+                                           {NULL, NULL}};
     static const luaL_Reg launcher_meta[] = {
         {"__call", launcher_call}, {"__tostring", launcher_tostring}, {NULL, NULL}};
     luaL_newmetatable(L, LG_KERNEL);

@@ -15,8 +15,16 @@ struct lg_family {
 };
 void lg_family_release(struct lg_family *f); /* NULL is fine */
 
+/* What was launched of a kernel by k(grid, block)(...) and k:forall(n)(...). */
+struct lg_launches {
+    uint64_t count;
+    struct rt_launch last; /* its size */
+    double ms;             /* that it took; negative on a GPU, which nobody waits for */
+};
+
 struct lg_kernel {
     struct lg_family *family;
+    struct lg_launches launches;
     struct rt_kernel loaded[LG_MAX_LOADED]; /* beside family->modules; module is NULL until asked for */
 };
 

@@ -141,10 +141,8 @@ static int magic_reset(struct lg_magic_call *call)
 
 static void put_size(struct lg_buffer *b, double bytes)
 {
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    int unit = 0;
-    for (; bytes >= 1024 && unit < 4; unit++) bytes /= 1024;
-    lg_buffer_printf(b, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+    char text[32];
+    lg_buffer_puts(b, lg_size_text(bytes, text));
 }
 
 static void put_memory(lua_State *L, struct rt_device *d, struct lg_buffer *b)
@@ -234,7 +232,17 @@ static int run_shell(struct lg_magic_call *call, const char *shell, const char *
 
 static int magic_bash(struct lg_magic_call *call)
 {
-    return run_shell(call, "bash", call->body);
+    return run_shell(call, "bash", call->body ? call->body : call->rest);
+}
+
+static int magic_html(struct lg_magic_call *call)
+{
+    lua_State *L = call->L;
+    lua_getglobal(L, "display");
+    lua_getfield(L, -1, "html");
+    lua_pushstring(L, call->body ? call->body : call->rest);
+    lua_call(L, 1, 0);
+    return 0;
 }
 
 static int magic_writefile(struct lg_magic_call *call)
@@ -260,7 +268,16 @@ static int magic_load(struct lg_magic_call *call)
     lua_pushfstring(call->L, "@%s", call->rest);
     const char *text = lg_chunk_source(call->L, lua_tostring(call->L, -1), &n);
     if (!text) return luaL_error(call->L, "cannot read %s: %s", call->rest, strerror(errno));
-    lg_page(call->L, call->session, text, n);
+    const struct lg_sink *sink = &call->session->sink;
+    if (!sink->next_input) {
+        lg_page(call->L, call->session, text, n);
+        return 0;
+    }
+    lua_pushfstring(call->L, "-- %%load %s\n", call->rest);
+    lua_pushlstring(call->L, text, n);
+    lua_concat(call->L, 2);
+    text = lua_tolstring(call->L, -1, &n);
+    sink->next_input(sink->context, text, n);
     return 0;
 }
 
@@ -291,20 +308,25 @@ static int magic_run(struct lg_magic_call *call)
     return 0;
 }
 
-/* Makes the value on top of the stack a variable of the session, says what it is, and pops it. */
+void lg_set_variable(lua_State *L, const char *name)
+{
+    lg_declare(L, name, strlen(name) + 1);
+    lg_push_env(L);
+    lua_insert(L, -2);
+    lua_setfield(L, -2, name);
+    lua_pop(L, 1);
+}
+
+/* Makes the kernel on top of the stack a variable of the session, says what it is, and pops it. */
 static void define_kernel(struct lg_magic_call *call, const char *name)
 {
     lua_State *L = call->L;
-    int value = lua_gettop(L);
-    lg_declare(L, name, strlen(name) + 1);
-    lg_push_env(L);
-    lua_pushvalue(L, value);
-    lua_setfield(L, -2, name);
-    luaL_tolstring(L, value, NULL);
+    luaL_tolstring(L, -1, NULL);
     lua_pushliteral(L, "\n");
     lua_concat(L, 2);
     lg_output(call->session, LG_STDOUT, lua_tostring(L, -1), lua_rawlen(L, -1));
-    lua_settop(L, value - 1);
+    lua_pop(L, 1);
+    lg_set_variable(L, name);
 }
 
 /* %%cuda: the kernels of the text become variables of the session. gpu.kernel gives one, or a table of them. */
@@ -360,28 +382,40 @@ static int magic_history(struct lg_magic_call *call)
 }
 
 const struct lg_magic lg_magics[] = {
-    {"cuda", "%%cuda", "Compiles the cell as CUDA C; its kernels become variables by their names.", false, true, false,
-     magic_cuda},
+    {"cuda", "%%cuda", "Compiles the cell as CUDA C; its kernels become variables by their names.", false, true,
+     LG_TAKES_NOTHING, magic_cuda},
     {"time", "%time code", "Runs Lua code once and says how long it took.\nAs %%time it takes the rest of the cell.",
-     true, true, false, lg_magic_time},
+     true, true, LG_TAKES_CODE, lg_magic_time},
     {"timeit", "%timeit [-n N] [-r R] code",
      "Runs Lua code many times and says how long it takes.\n"
      "R runs (7) of N loops each, as many as give a measurable time. Work on the default device is waited for at the "
      "end of each run. As %%timeit it takes the rest of the cell.",
-     true, true, false, lg_magic_timeit},
-    {"who", "%who", "Lists the names of the variables that you have made.", true, false, false, magic_who},
-    {"whos", "%whos", "Lists your variables with what they are.", true, false, false, magic_whos},
-    {"reset", "%reset", "Forgets all your variables and collects what they held.", true, false, false, magic_reset},
-    {"memory", "%memory [device]", "Shows the memory in use on a device and by Lua.", true, false, false, magic_memory},
-    {"device", "%device [name]", "Lists the devices, or chooses the default one.", true, false, false, magic_device},
-    {"run", "%run file [arguments]", "Runs a Lua file in this session.", true, false, true, magic_run},
-    {"load", "%load file", "Shows the text of a file.", true, false, true, magic_load},
-    {"writefile", "%%writefile [-a] file", "Writes the rest of the cell to a file; -a appends.", false, true, true,
-     magic_writefile},
-    {"bash", "%%bash", "Runs the rest of the cell by bash.", false, true, false, magic_bash},
-    {"history", "%history", "Shows the cells of this session.", true, false, false, magic_history},
-    {"lsmagic", "%lsmagic", "Lists the magics.", true, false, false, magic_lsmagic},
-    {NULL, NULL, NULL, false, false, false, NULL},
+     true, true, LG_TAKES_CODE, lg_magic_timeit},
+    {"who", "%who", "Lists the names of the variables that you have made.", true, false, LG_TAKES_NOTHING, magic_who},
+    {"whos", "%whos", "Lists your variables with what they are.", true, false, LG_TAKES_NOTHING, magic_whos},
+    {"reset", "%reset", "Forgets all your variables and collects what they held.", true, false, LG_TAKES_NOTHING,
+     magic_reset},
+    {"memory", "%memory [device]", "Shows the memory in use on a device and by Lua.", true, false, LG_TAKES_DEVICE,
+     magic_memory},
+    {"device", "%device [name]", "Lists the devices, or chooses the default one.", true, false, LG_TAKES_DEVICE,
+     magic_device},
+    {"capture", "%%capture [name]",
+     "Runs the rest of the cell as Lua, and keeps what it prints and shows to itself.\n"
+     "With a name, that variable gets it: stdout and stderr are texts, shown is a list of what display can show, and "
+     "name:show() shows everything. What programs in C print to stdout by themselves is not captured.",
+     false, true, LG_TAKES_CODE, lg_magic_capture},
+    {"run", "%run file [arguments]", "Runs a Lua file in this session.", true, false, LG_TAKES_FILE, magic_run},
+    {"load", "%load file", "Puts the text of a file in place of the cell, to be changed and run.\nA terminal shows it.",
+     true, false, LG_TAKES_FILE, magic_load},
+    {"writefile", "%%writefile [-a] file", "Writes the rest of the cell to a file; -a appends.", false, true,
+     LG_TAKES_FILE, magic_writefile},
+    {"html", "%%html", "Shows the rest of the cell as HTML.\nAs %html it takes the rest of the line.", true, true,
+     LG_TAKES_NOTHING, magic_html},
+    {"bash", "%%bash", "Runs the rest of the cell by bash.\nAs %bash it takes the rest of the line.", true, true,
+     LG_TAKES_NOTHING, magic_bash},
+    {"history", "%history", "Shows the cells of this session.", true, false, LG_TAKES_NOTHING, magic_history},
+    {"lsmagic", "%lsmagic", "Lists the magics.", true, false, LG_TAKES_NOTHING, magic_lsmagic},
+    {NULL, NULL, NULL, false, false, LG_TAKES_NOTHING, NULL},
 };
 
 const struct lg_magic *lg_magic_find(const char *name, size_t length)

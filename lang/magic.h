@@ -13,12 +13,13 @@ struct lg_magic_call {
     int line;         /* of the first line, in the chunk */
 };
 
+enum lg_magic_argument { LG_TAKES_NOTHING, LG_TAKES_CODE, LG_TAKES_FILE, LG_TAKES_DEVICE };
 struct lg_magic {
-    const char *name;  /* without its sign */
-    const char *usage; /* "%timeit [-n N] [-r R] code" */
-    const char *doc;   /* the first line is the summary */
-    bool line, cell;   /* works as %name, as %%name */
-    bool takes_file;   /* completion offers files behind it */
+    const char *name;                /* without its sign */
+    const char *usage;               /* "%timeit [-n N] [-r R] code" */
+    const char *doc;                 /* the first line is the summary */
+    bool line, cell;                 /* works as %name, as %%name */
+    enum lg_magic_argument argument; /* what completion offers behind it */
     /* Returns how many values it pushed. [raises] */
     int (*run)(struct lg_magic_call *call);
 };
@@ -38,6 +39,11 @@ void lg_push_code(struct lg_magic_call *call, const char *code, int line);
 /* Shows a text in the pager, where there is one. [raises] */
 void lg_page(lua_State *L, struct lg_session *s, const char *text, size_t length);
 
+/* Makes the value on top of the stack a variable of the session, and pops it. [raises] */
+void lg_set_variable(lua_State *L, const char *name);
+
+/* lang/capture.c */
+int lg_magic_capture(struct lg_magic_call *call);
 /* lang/magic_time.c */
 int lg_magic_time(struct lg_magic_call *call);
 int lg_magic_timeit(struct lg_magic_call *call);

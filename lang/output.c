@@ -1,6 +1,6 @@
 /* print, io.write and warn of a session go to its sink. Files, io.stdout:write and C's own stdout stay what they are:
  * stdout is flushed first, so that the order is kept where a face captures it. */
-#include "lang/session_state.h"
+#include "lang/capture.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@ void lg_output(struct lg_session *s, enum lg_stream which, const char *text, siz
 {
     if (!length) return;
     fflush(stdout);
-    s->sink.stream(s->sink.context, which, text, length);
+    if (!lg_capture_text(s, which, text, length)) s->sink.stream(s->sink.context, which, text, length);
 }
 
 static struct lg_session *upvalue_session(lua_State *L)

@@ -65,6 +65,8 @@ struct lg_sink {
     /* A line from the user for io.read, malloc'd without its newline; NULL at end of input. Absent: io.read reads
      * stdin. */
     char *(*input)(void *context, const char *prompt, bool password);
+    /* Puts a text in place of the cell that runs, for the user to change and to run. Absent: it goes to the pager. */
+    void (*next_input)(void *context, const char *text, size_t length);
     /* The pager: text that ?name and %magics show. Absent: goes to stream. */
     void (*page)(void *context, const struct lg_bundle *bundle);
     void (*comm)(void *context, const struct lg_comm_message *m); /* to the front end */

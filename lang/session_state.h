@@ -23,6 +23,7 @@ void lg_arena_reset(struct lg_arena *a);
 
 struct lg_history;
 struct lg_debugger;
+struct lg_capture;
 
 /* A coroutine that waits for one that it resumed. */
 struct lg_resume {
@@ -63,6 +64,7 @@ struct lg_session {
     bool warnings_off;
     long long displays_since; /* when the first display was, and how many there were: they make its id */
     unsigned displays;
+    struct lg_capture *capture; /* lang/capture.c: what gets the output now in place of the sink; NULL */
     struct lg_history *history;
     struct lg_debugger *debugger; /* lang/debugger.c; NULL where nothing can be stopped */
 };

@@ -42,18 +42,8 @@ static const char *host_history(void *context, size_t i)
     return lg_history_get(((struct shell *)context)->session, i, &entry) ? entry.code : NULL;
 }
 
-/* Cells of another language, "%%cuda" and the like, could always go on: an empty last line ends them. */
-static bool goes_on(const char *code, size_t length)
-{
-    size_t end = length;
-    while (end > 0 && strchr(" \t", code[end - 1])) end--;
-    return length >= 2 && memcmp(code, "%%", 2) == 0 && (end == 0 || code[end - 1] != '\n');
-}
-
 static enum lg_completeness host_completeness(void *context, const char *code, size_t length, int *indent)
 {
-    *indent = 0;
-    if (goes_on(code, length)) return LG_INCOMPLETE;
     return lg_session_is_complete(((struct shell *)context)->session, code, length, indent);
 }
 

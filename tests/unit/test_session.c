@@ -419,7 +419,9 @@ TEST(completeness)
         {"?gpu.zeros", LG_COMPLETE, 0},
         {"gpu.zeros?", LG_COMPLETE, 0},
         {"!ls (", LG_COMPLETE, 0},
-        {"%%cuda\n__global__ void f() {", LG_COMPLETE, 0},
+        {"%%cuda\n__global__ void f() {", LG_INCOMPLETE, 0},
+        {"%%cuda\n__global__ void f() {}\n", LG_COMPLETE, 0},
+        {"k = gpu.kernel [[\n  void f() {", LG_INCOMPLETE, 4},
     };
     start();
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -473,6 +475,11 @@ TEST(completion)
     CHECK_STR(complete("zz:conj", NULL), "conj");
     CHECK_STR(complete("gpu.zeros(3, 'float3", NULL), "float32");
     CHECK_STR(complete("arr:to('cp", NULL), "cpu");
+    CHECK_STR(complete("arr:to 'cp", NULL), "cpu");
+    CHECK_STR(complete("gpu.zeros(3, {dtype = 'float3", NULL), "float32");
+    CHECK_STR(complete("gpu.imshow(x, {cmap = 'vi", NULL), "viridis");
+    CHECK_STR(complete("%device cp", NULL), "cpu");
+    CHECK_STR(complete("%who ", NULL), "");
     CHECK_STR(complete("loc", NULL), "local");
     CHECK_STR(complete("local function ff(parm) return par", NULL), "parm");
     CHECK_STR(complete("local fun", NULL), "function");
@@ -493,6 +500,31 @@ TEST(completion)
     CHECK_INT(c.count, 2);
     CHECK_STR(c.matches[1].kind, "array");
     CHECK_HAS(c.matches[1].note, "float32 (3, 4)");
+}
+
+TEST(completion_of_cuda)
+{
+    size_t from;
+    start();
+    CHECK_STR(complete("k = gpu.kernel [[ __syncw", &from), "__syncwarp");
+    CHECK_INT(from, strlen("k = gpu.kernel [[ "));
+    CHECK_STR(complete("s = [==[ __global__ void f(int counter) { int i = coun", NULL), "counter");
+    CHECK_STR(complete("s = [[ __syncw", NULL), "");
+    CHECK_STR(complete("gpu.kernel('__syncw", NULL), "__syncwarp");
+    CHECK_STR(complete("gpu.kernel [[ threadIdx.", NULL), "x y z");
+    CHECK_STR(complete("gpu.kernel [[ float4 v; v.", NULL), "w x y z");
+    CHECK_STR(complete("gpu.kernel [[ INT32_", NULL), "INT32_MAX INT32_MIN");
+    CHECK_STR(complete("gpu.kernel [[ int64", NULL), "int64_t");
+    CHECK_STR(complete("gpu.kernel [[\n # incl", NULL), "include");
+    CHECK_STR(complete("gpu.kernel [[\n#include <luna", NULL), "lunarray.cuh");
+    CHECK_STR(complete("gpu.kernel [[\n#include <cooperative_groups/", NULL), "cooperative_groups/reduce.h");
+    CHECK_STR(complete("gpu.kernel [[ // __syncw", NULL), "");
+    CHECK_STR(complete("gpu.kernel [[ /* __syncw", NULL), "");
+    CHECK_STR(complete("gpu.kernel [[ \"__syncw", NULL), "");
+    CHECK_STR(complete("%%cuda\n__syncw", &from), "__syncwarp");
+    CHECK_INT(from, strlen("%%cuda\n"));
+    CHECK_STR(complete("%%bash\nprin", NULL), "");
+    CHECK_STR(complete("%%time\nprin", NULL), "print");
 }
 
 TEST(completion_runs_no_code_of_the_user)
@@ -613,6 +645,17 @@ TEST(magics)
     CHECK_STR(run("w"), "r|12"); /* one more to warm up */
     CHECK_STR(run("!echo hello; echo bad >&2; exit 3"), "o|hello\ne|bad\ne|exit status 3\n");
     CHECK_STR(run("%%bash\nfor i in 1; do echo $i; done"), "o|1\n");
+    CHECK_STR(run("%bash echo line"), "o|line\n");
+    CHECK_HAS(run("%%html\n<b>bold</b>"), "h|<b>bold</b>");
+    CHECK_STR(run("%%capture c\nprint('text') h = display('shown') h:update('again')\n!echo said\n7"), "");
+    CHECK_STR(run("c.stdout, c.stderr, #c.shown"), "r|\"text\\nsaid\\n\"\t\"\"\t2");
+    CHECK_HAS(run("c:show()"), "o|text\nsaid\n");
+    CHECK_HAS(out, "|\"again\"");
+    CHECK(!strstr(out, "|\"shown\""));
+    CHECK_HAS(fails("%%capture\nprint('kept') error('passes')"), "passes");
+    CHECK_STR(run("print('heard')"), "o|heard\n");
+    CHECK_HAS(fails("%%capture 1x\nprint()"), "the name of a variable");
+    run("c = nil");
     CHECK_HAS(run("?gpu.zeros"), "p|gpu.zeros(");
     CHECK_HAS(run("w?"), "p|number");
     CHECK_HAS(run("?broadcasting"), "different shapes");

@@ -223,6 +223,26 @@ def test_plots(fresh):
     client.close()
 
 
+def test_kernels_and_devices_show_as_cards(client):
+    code = "k = gpu.kernel [[__global__ void half_of(float *x) { if (x[0] < 2 && 1) x[0] = .5f; // <b>\n}]]"
+    client.execute(code)
+    client.execute("k(1, 32)(gpu.ones(1))")
+    html = dict(client.execute("k")[1])["execute_result"]["data"]["text/html"]
+    assert "half_of" in html and "registers" in html and "1; the last one with grid 1 x 1 x 1, block 32 x 1 x 1" in html
+    assert "&lt;b&gt;" in html and "<b>\n" not in html and ">__global__</span>" in html and ">if</span>" in html
+    html = dict(client.execute("gpu.devices()")[1])["execute_result"]["data"]["text/html"]
+    assert html.count('class="lunarray"') >= 2 and "<b>cpu</b>" in html
+    inspected, _ = client.ask("inspect_request", {"code": "k", "cursor_pos": 1, "detail_level": 0})
+    assert "Launches: 1;" in inspected["data"]["text/plain"] and "half_of" in inspected["data"]["text/html"]
+
+
+def test_load_puts_a_file_into_the_cell(client, tmp_path):
+    (tmp_path / "a.lua").write_text("print(1)\n")
+    content, _ = client.execute(f"%load {tmp_path}/a.lua")
+    assert content["payload"] == [
+        {"source": "set_next_input", "text": f"-- %load {tmp_path}/a.lua\nprint(1)\n", "replace": True}]
+
+
 def test_a_missing_gnuplot_says_how_to_get_it(fresh):
     client = fresh(LUNARRAY_GNUPLOT="/nowhere/gnuplot").connect()
     content, _ = client.execute("gpu.plot({1, 2})")
@@ -266,6 +286,10 @@ def test_inspect(client):
     assert content["status"] == "ok" and content["found"] is True and content["data"]["text/plain"]
     content, _ = client.ask("inspect_request", {"code": "no_such_name_anywhere", "cursor_pos": 5, "detail_level": 0})
     assert content == {"status": "ok", "found": False, "data": {}, "metadata": {}}
+    client.execute("inspected = gpu.range(5)")
+    for level in 0, 1:
+        content, _ = client.ask("inspect_request", {"code": "inspected", "cursor_pos": 9, "detail_level": level})
+        assert ("statistics\n  count " in content["data"]["text/plain"]) == bool(level)
 
 
 @pytest.mark.parametrize("code, status", [
@@ -405,7 +429,7 @@ def test_a_flood_is_cut_and_says_so(fresh):
     assert content["status"] == "ok"
     assert len(stream(between)) == 100000
     note = stream(between, "stderr")
-    assert "100000" in note and "450000 more bytes" in note
+    assert "100000" in note and "%%capture NAME" in note and "LUNARRAY_OUTPUT_LIMIT" in note and "450000 more bytes" in note
     assert "still here" in dict(between)["execute_result"]["data"]["text/plain"]
     assert stream(k.client.execute("print('next')")[1]) == "next\n"
 

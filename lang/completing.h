@@ -1,0 +1,38 @@
+/* One completion on its way: what the files that find matches (complete.c, complete_string.c) share. */
+#ifndef LG_COMPLETING_H
+#define LG_COMPLETING_H
+
+#include "lang/lookup.h"
+
+struct lg_completing {
+    struct lg_session *session;
+    const char *code; /* up to the cursor */
+    size_t length;
+    struct lg_tokens tokens;
+    size_t start; /* of what is replaced */
+    const char *prefix;
+    size_t prefix_length;
+    struct lg_match *matches;
+    size_t count, capacity;
+    bool functions_only;
+    const char *function_kind; /* what functions are called: "function", after a colon "method" */
+};
+
+/* Adds a match when it begins with the prefix. What does not fit into memory is left out. */
+void lg_add_match(struct lg_completing *c, const char *text, const char *kind, const char *note);
+/* What stands from `start` up to the cursor is to be completed. */
+void lg_set_prefix(struct lg_completing *c, size_t start);
+/* For lg_each_field: adds a field or variable whose value is on top of the stack. Names with a leading underscore must
+ * be asked for. */
+void lg_visit_match(lua_State *L, const char *name, void *context);
+
+/* Files whose path begins with what is written from `start` on; only the last part of it is replaced. */
+void lg_complete_path(struct lg_completing *c, size_t start);
+void lg_complete_devices(struct lg_completing *c);
+/* Inside a string, the last token: keys of a table after t[", names of dtypes, devices and colour maps where they are
+ * asked for, CUDA C in the sources of kernels, files elsewhere. [raises] */
+void lg_complete_string(lua_State *L, struct lg_completing *c, const struct lg_token *string);
+/* The words of CUDA C whose source begins at `from`. */
+void lg_complete_cuda(struct lg_completing *c, size_t from);
+
+#endif

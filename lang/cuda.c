@@ -1,0 +1,327 @@
+#include "lang/cuda.h"
+
+#include <string.h>
+#include "lang/lang.h"
+
+#define KEYWORD(name)                                                                                                  \
+    {                                                                                                                  \
+        name, "keyword", ""                                                                                            \
+    }
+#define TYPE(name)                                                                                                     \
+    {                                                                                                                  \
+        name, "type", ""                                                                                               \
+    }
+#define VARIABLE(name, type)                                                                                           \
+    {                                                                                                                  \
+        name, "variable", type                                                                                         \
+    }
+#define FUNCTION(name, text)                                                                                           \
+    {                                                                                                                  \
+        name, "function", text                                                                                         \
+    }
+
+const struct lg_cuda_word lg_cuda_words[] = {
+    /* qualifiers */
+    KEYWORD("__global__"),
+    KEYWORD("__device__"),
+    KEYWORD("__host__"),
+    KEYWORD("__shared__"),
+    KEYWORD("__constant__"),
+    KEYWORD("__managed__"),
+    KEYWORD("__restrict__"),
+    KEYWORD("__forceinline__"),
+    KEYWORD("__noinline__"),
+    FUNCTION("__launch_bounds__", "__launch_bounds__(max_threads, min_blocks)"),
+    KEYWORD("__grid_constant__"),
+    /* C and C++ */
+    KEYWORD("auto"),
+    KEYWORD("bool"),
+    KEYWORD("break"),
+    KEYWORD("case"),
+    KEYWORD("char"),
+    KEYWORD("class"),
+    KEYWORD("const"),
+    KEYWORD("constexpr"),
+    KEYWORD("continue"),
+    KEYWORD("default"),
+    KEYWORD("do"),
+    KEYWORD("double"),
+    KEYWORD("else"),
+    KEYWORD("enum"),
+    KEYWORD("extern"),
+    KEYWORD("false"),
+    KEYWORD("float"),
+    KEYWORD("for"),
+    KEYWORD("goto"),
+    KEYWORD("if"),
+    KEYWORD("inline"),
+    KEYWORD("int"),
+    KEYWORD("long"),
+    KEYWORD("namespace"),
+    KEYWORD("nullptr"),
+    KEYWORD("operator"),
+    KEYWORD("return"),
+    KEYWORD("short"),
+    KEYWORD("signed"),
+    KEYWORD("sizeof"),
+    KEYWORD("static"),
+    KEYWORD("struct"),
+    KEYWORD("switch"),
+    KEYWORD("template"),
+    KEYWORD("true"),
+    KEYWORD("typedef"),
+    KEYWORD("typename"),
+    KEYWORD("union"),
+    KEYWORD("unsigned"),
+    KEYWORD("using"),
+    KEYWORD("void"),
+    KEYWORD("volatile"),
+    KEYWORD("while"),
+    /* types */
+    TYPE("size_t"),
+    TYPE("half"),
+    TYPE("half2"),
+    TYPE("dim3"),
+    TYPE("char2"),
+    TYPE("char4"),
+    TYPE("uchar4"),
+    TYPE("short2"),
+    TYPE("int2"),
+    TYPE("int3"),
+    TYPE("int4"),
+    TYPE("uint2"),
+    TYPE("uint3"),
+    TYPE("uint4"),
+    TYPE("float2"),
+    TYPE("float3"),
+    TYPE("float4"),
+    TYPE("double2"),
+    TYPE("cudaTextureObject_t"),
+    TYPE("cudaSurfaceObject_t"),
+    /* where a thread is */
+    VARIABLE("threadIdx", "uint3: the thread in its block"),
+    VARIABLE("blockIdx", "uint3: the block in its grid"),
+    VARIABLE("blockDim", "dim3: threads in a block"),
+    VARIABLE("gridDim", "dim3: blocks in the grid"),
+    VARIABLE("warpSize", "int: 32"),
+    /* order and votes */
+    FUNCTION("__syncthreads", "void __syncthreads()"),
+    FUNCTION("__syncthreads_count", "int __syncthreads_count(int)"),
+    FUNCTION("__syncthreads_and", "int __syncthreads_and(int)"),
+    FUNCTION("__syncthreads_or", "int __syncthreads_or(int)"),
+    FUNCTION("__syncwarp", "void __syncwarp(unsigned mask)"),
+    FUNCTION("__threadfence", "void __threadfence()"),
+    FUNCTION("__threadfence_block", "void __threadfence_block()"),
+    FUNCTION("__activemask", "unsigned __activemask()"),
+    FUNCTION("__all_sync", "int __all_sync(unsigned mask, int predicate)"),
+    FUNCTION("__any_sync", "int __any_sync(unsigned mask, int predicate)"),
+    FUNCTION("__ballot_sync", "unsigned __ballot_sync(unsigned mask, int predicate)"),
+    FUNCTION("__match_any_sync", "unsigned __match_any_sync(unsigned mask, T value)"),
+    FUNCTION("__shfl_sync", "T __shfl_sync(unsigned mask, T value, int lane, int width)"),
+    FUNCTION("__shfl_up_sync", "T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width)"),
+    FUNCTION("__shfl_down_sync", "T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width)"),
+    FUNCTION("__shfl_xor_sync", "T __shfl_xor_sync(unsigned mask, T value, int lanes, int width)"),
+    FUNCTION("__reduce_add_sync", "T __reduce_add_sync(unsigned mask, T value)"),
+    /* atomics */
+    FUNCTION("atomicAdd", "T atomicAdd(T *address, T value)"),
+    FUNCTION("atomicSub", "T atomicSub(T *address, T value)"),
+    FUNCTION("atomicExch", "T atomicExch(T *address, T value)"),
+    FUNCTION("atomicMin", "T atomicMin(T *address, T value)"),
+    FUNCTION("atomicMax", "T atomicMax(T *address, T value)"),
+    FUNCTION("atomicAnd", "T atomicAnd(T *address, T value)"),
+    FUNCTION("atomicOr", "T atomicOr(T *address, T value)"),
+    FUNCTION("atomicXor", "T atomicXor(T *address, T value)"),
+    FUNCTION("atomicInc", "unsigned atomicInc(unsigned *address, unsigned limit)"),
+    FUNCTION("atomicDec", "unsigned atomicDec(unsigned *address, unsigned limit)"),
+    FUNCTION("atomicCAS", "T atomicCAS(T *address, T compare, T value)"),
+    /* bits, memory, clocks, messages */
+    FUNCTION("__popc", "int __popc(unsigned x)"),
+    FUNCTION("__clz", "int __clz(int x)"),
+    FUNCTION("__ffs", "int __ffs(int x)"),
+    FUNCTION("__brev", "unsigned __brev(unsigned x)"),
+    FUNCTION("__ldg", "T __ldg(const T *address)"),
+    FUNCTION("__float_as_int", "int __float_as_int(float x)"),
+    FUNCTION("__int_as_float", "float __int_as_float(int x)"),
+    FUNCTION("clock", "clock_t clock()"),
+    FUNCTION("clock64", "long long clock64()"),
+    FUNCTION("printf", "int printf(const char *format, ...)"),
+    FUNCTION("assert", "void assert(int expression)"),
+    FUNCTION("__trap", "void __trap()"),
+    FUNCTION("malloc", "void *malloc(size_t size)"),
+    FUNCTION("free", "void free(void *pointer)"),
+    FUNCTION("make_float2", "float2 make_float2(float x, float y)"),
+    FUNCTION("make_float3", "float3 make_float3(float x, float y, float z)"),
+    FUNCTION("make_float4", "float4 make_float4(float x, float y, float z, float w)"),
+    FUNCTION("make_int2", "int2 make_int2(int x, int y)"),
+    FUNCTION("tex1D", "T tex1D<T>(cudaTextureObject_t, float x)"),
+    FUNCTION("tex2D", "T tex2D<T>(cudaTextureObject_t, float x, float y)"),
+    FUNCTION("surf2Dread", "T surf2Dread<T>(cudaSurfaceObject_t, int x_bytes, int y)"),
+    FUNCTION("surf2Dwrite", "void surf2Dwrite(T value, cudaSurfaceObject_t, int x_bytes, int y)"),
+    /* mathematics */
+    FUNCTION("abs", "int abs(int x)"),
+    FUNCTION("min", "T min(T a, T b)"),
+    FUNCTION("max", "T max(T a, T b)"),
+    FUNCTION("fabsf", "float fabsf(float x)"),
+    FUNCTION("fminf", "float fminf(float a, float b)"),
+    FUNCTION("fmaxf", "float fmaxf(float a, float b)"),
+    FUNCTION("sqrtf", "float sqrtf(float x)"),
+    FUNCTION("rsqrtf", "float rsqrtf(float x)"),
+    FUNCTION("cbrtf", "float cbrtf(float x)"),
+    FUNCTION("expf", "float expf(float x)"),
+    FUNCTION("exp2f", "float exp2f(float x)"),
+    FUNCTION("logf", "float logf(float x)"),
+    FUNCTION("log2f", "float log2f(float x)"),
+    FUNCTION("log10f", "float log10f(float x)"),
+    FUNCTION("powf", "float powf(float x, float y)"),
+    FUNCTION("sinf", "float sinf(float x)"),
+    FUNCTION("cosf", "float cosf(float x)"),
+    FUNCTION("sincosf", "void sincosf(float x, float *sin, float *cos)"),
+    FUNCTION("tanf", "float tanf(float x)"),
+    FUNCTION("asinf", "float asinf(float x)"),
+    FUNCTION("acosf", "float acosf(float x)"),
+    FUNCTION("atanf", "float atanf(float x)"),
+    FUNCTION("atan2f", "float atan2f(float y, float x)"),
+    FUNCTION("tanhf", "float tanhf(float x)"),
+    FUNCTION("erff", "float erff(float x)"),
+    FUNCTION("floorf", "float floorf(float x)"),
+    FUNCTION("ceilf", "float ceilf(float x)"),
+    FUNCTION("roundf", "float roundf(float x)"),
+    FUNCTION("truncf", "float truncf(float x)"),
+    FUNCTION("fmodf", "float fmodf(float x, float y)"),
+    FUNCTION("fmaf", "float fmaf(float x, float y, float z)"),
+    FUNCTION("hypotf", "float hypotf(float x, float y)"),
+    FUNCTION("isnan", "bool isnan(T x)"),
+    FUNCTION("isinf", "bool isinf(T x)"),
+    FUNCTION("__expf", "float __expf(float x): fast"),
+    FUNCTION("__logf", "float __logf(float x): fast"),
+    FUNCTION("__sinf", "float __sinf(float x): fast"),
+    FUNCTION("__cosf", "float __cosf(float x): fast"),
+    FUNCTION("__fdividef", "float __fdividef(float x, float y): fast"),
+    {NULL, NULL, NULL}};
+
+#define DIRECTIVE(name)                                                                                                \
+    {                                                                                                                  \
+        name, "directive", ""                                                                                          \
+    }
+const struct lg_cuda_word lg_cuda_directives[] = {DIRECTIVE("define"),
+                                                  DIRECTIVE("undef"),
+                                                  DIRECTIVE("include"),
+                                                  DIRECTIVE("if"),
+                                                  DIRECTIVE("ifdef"),
+                                                  DIRECTIVE("ifndef"),
+                                                  DIRECTIVE("elif"),
+                                                  DIRECTIVE("else"),
+                                                  DIRECTIVE("endif"),
+                                                  DIRECTIVE("error"),
+                                                  {"pragma", "directive", "#pragma unroll"},
+                                                  {NULL, NULL, NULL}};
+
+const struct lg_cuda_word *lg_cuda_find(const char *word, size_t length)
+{
+    for (const struct lg_cuda_word *w = lg_cuda_words; w->name; w++)
+        if (strlen(w->name) == length && memcmp(w->name, word, length) == 0) return w;
+    return NULL;
+}
+
+static bool is_digit(int c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_word(int c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_digit(c);
+}
+
+/* Where the comment that begins at `at` ends; *unfinished when a block comment has no end. */
+static size_t comment_end(const char *text, size_t length, size_t at, bool *unfinished)
+{
+    bool block = text[at + 1] == '*';
+    for (at += 2; at < length; at++) {
+        if (!block && text[at] == '\n') return at;
+        if (block && text[at] == '*' && at + 1 < length && text[at + 1] == '/') return at + 2;
+    }
+    *unfinished = true;
+    return length;
+}
+
+static size_t string_end(const char *text, size_t length, size_t at, bool *unfinished)
+{
+    char quote = text[at];
+    for (at++; at < length && text[at] != '\n'; at++) {
+        if (text[at] == quote) return at + 1;
+        if (text[at] == '\\' && at + 1 < length) at++;
+    }
+    *unfinished = true;
+    return at;
+}
+
+/* Only white space between a sign and its line's start makes a directive of it. */
+static bool begins_line(const char *text, size_t at)
+{
+    while (at > 0 && (text[at - 1] == ' ' || text[at - 1] == '\t')) at--;
+    return at == 0 || text[at - 1] == '\n';
+}
+
+bool lg_cuda_next(const char *text, size_t length, size_t at, struct lg_cuda_token *out)
+{
+    *out = (struct lg_cuda_token){.start = at};
+    if (at >= length) return false;
+    char c = text[at], next = at + 1 < length ? text[at + 1] : '\0';
+    if (c == '/' && (next == '/' || next == '*')) {
+        out->kind = LG_CUDA_COMMENT;
+        out->end = comment_end(text, length, at, &out->unfinished);
+    } else if (c == '"' || c == '\'') {
+        out->kind = LG_CUDA_STRING;
+        out->end = string_end(text, length, at, &out->unfinished);
+    } else if (is_digit(c) || (c == '.' && is_digit(next))) {
+        out->kind = LG_CUDA_NUMBER;
+        for (at++; at < length && (is_word(text[at]) || text[at] == '.'); at++) continue;
+        out->end = at;
+    } else if (is_word(c)) {
+        out->kind = LG_CUDA_WORD;
+        while (at < length && is_word(text[at])) at++;
+        out->end = at;
+    } else if (c == '#' && begins_line(text, at)) {
+        out->kind = LG_CUDA_DIRECTIVE;
+        for (at++; at < length && (text[at] == ' ' || text[at] == '\t'); at++) continue;
+        while (at < length && is_word(text[at])) at++;
+        out->end = at;
+    } else {
+        out->end = at + 1;
+    }
+    return true;
+}
+
+/* JupyterLab's editor has these colours as variables; the others are between the dark and the light of pages. */
+static const char *style_of(const char *text, const struct lg_cuda_token *t)
+{
+    const struct lg_cuda_word *word = t->kind == LG_CUDA_WORD ? lg_cuda_find(text + t->start, t->end - t->start) : NULL;
+    switch (t->kind) {
+    case LG_CUDA_COMMENT: return "color:var(--jp-mirror-editor-comment-color,#7f8c8d)";
+    case LG_CUDA_STRING: return "color:var(--jp-mirror-editor-string-color,#c0603a)";
+    case LG_CUDA_NUMBER: return "color:var(--jp-mirror-editor-number-color,#2f8f6f)";
+    case LG_CUDA_DIRECTIVE: return "color:var(--jp-mirror-editor-meta-color,#9a6fd0)";
+    case LG_CUDA_WORD:
+        if (!word) return NULL;
+        return *word->kind == 'k' || *word->kind == 't'
+                   ? "color:var(--jp-mirror-editor-keyword-color,#3c8f4f);font-weight:bold"
+                   : "color:var(--jp-mirror-editor-builtin-color,#3b82c4)";
+    default: return NULL;
+    }
+}
+
+void lg_add_cuda_html(luaL_Buffer *b, const char *text, size_t length)
+{
+    struct lg_cuda_token t;
+    for (size_t at = 0; lg_cuda_next(text, length, at, &t); at = t.end) {
+        const char *style = style_of(text, &t);
+        if (style) {
+            luaL_addstring(b, "<span style=\"");
+            luaL_addstring(b, style);
+            luaL_addstring(b, "\">");
+        }
+        lg_add_html(b, text + t.start, t.end - t.start);
+        if (style) luaL_addstring(b, "</span>");
+    }
+}
