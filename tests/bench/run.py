@@ -2,7 +2,8 @@
 """Measures lunarray beside its rivals on this machine, in one run, and prints the ratios: `make bench`.
 
 Absolute times mean nothing on another machine; the ratio to a rival measured in the same minutes does. Rivals are the
-NumPy and ipykernel of build/venv, and OpenCL's first device (left out, and said so, where they are missing).
+NumPy and ipykernel of build/venv, and OpenCL's first device (left out, and said so, where they are missing). A floor is
+what no implementation could be faster than: one pass over the memory, or what jupyter_client itself takes.
 """
 import argparse
 import json
@@ -204,9 +205,11 @@ def notebook(binary, python, scratch):
         out = subprocess.run([python, "tests/bench/kernel_bench.py", kernel], env=env, stdout=subprocess.PIPE, text=True,
                              check=True).stdout
         rows[kernel] = json.loads(out)
-    for name in rows["lunarray"]:
+    ours, theirs = rows["lunarray"], rows["python3"]
+    row("kernel round trip", ours.pop("execute_ms"), "ipykernel", theirs["execute_ms"], ours.pop("floor_ms"))
+    for name in ours:
         unit = {"stdout_MBps": "MB/s", "rss_mb": "MB"}.get(name, "ms")
-        print(f"notebook kernel: {name:17} {rows['lunarray'][name]:10.3f} {unit}   ipykernel {rows['python3'][name]:10.3f} {unit}")
+        print(f"notebook kernel: {name:17} {ours[name]:10.3f} {unit}   ipykernel {theirs[name]:10.3f} {unit}")
 
 
 def main():
