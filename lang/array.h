@@ -11,7 +11,7 @@ extern const struct lg_function lg_create_functions[], lg_reduce_functions[], lg
     lg_dlpack_functions[];
 extern const struct lg_function lg_topics[], lg_numpy_topic[]; /* documentation alone */
 extern const struct lg_function lg_array_methods[], lg_shape_methods[], lg_reduce_methods[], lg_describe_methods[],
-    lg_sparse_array_methods[], lg_dlpack_methods[];
+    lg_sparse_array_methods[], lg_dlpack_methods[], lg_latex_methods[];
 /* Rows that are both functions of the gpu table and methods. */
 extern const struct lg_function lg_statistics_functions[], lg_contract_functions[], lg_compose_functions[],
     lg_sort_functions[], lg_explain_functions[], lg_histogram_functions[], lg_conv_functions[];

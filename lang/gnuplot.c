@@ -68,10 +68,12 @@ void lg_push_gnuplot(lua_State *L, const struct lg_buffer *script)
     if (r.complaint) fclose(r.complaint);
     /* Where spawning is a fork, a program that is not there shows as this status. */
     if (failed == ENOENT || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
-        luaL_error(L,
-                   "plots are drawn by gnuplot, and there is no '%s'; `apt-get install gnuplot-nox` installs it on "
-                   "Debian and Ubuntu, and LUNARRAY_GNUPLOT says where it is elsewhere",
-                   program);
+        luaL_error(
+            L,
+            "plots are drawn by gnuplot, and there is no '%s'; `apt-get install gnuplot-nox` installs it on "
+            "Debian and Ubuntu, and LUNARRAY_GNUPLOT says where it is elsewhere; with {format = \"vega\"} a notebook "
+            "draws all but surfaces by itself",
+            program);
     if (failed) luaL_error(L, "%s could not be run: %s", program, strerror(failed));
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || out->length == 0) {
         if (complaint->length > MOST_COMPLAINT) complaint->length = MOST_COMPLAINT;

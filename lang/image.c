@@ -6,6 +6,7 @@
 #include "lang/array.h"
 #include "lang/colormap.h"
 #include "lang/display.h"
+#include "lang/plot.h"
 #include "runtime/png.h"
 
 #define MOST_PIXELS  1024 /* along an axis; longer ones are averaged on the device */
@@ -81,9 +82,7 @@ static void check_image(lua_State *L, const struct rt_array *a)
 
 /* ---- making it small on its device ---- */
 
-/* Replaces the array on top by means over blocks of k along an axis from 0; of a part that is left over the mean counts
- * as one, too. */
-static void shrink_axis(lua_State *L, int axis, int64_t k)
+void lg_shrink_axis(lua_State *L, int axis, int64_t k)
 {
     const int top = lua_gettop(L);
     const struct rt_array a = *lg_check_array(L, top);
@@ -133,7 +132,7 @@ static void push_shrunk(lua_State *L, const struct rt_array *form)
     lua_pushvalue(L, 1);
     for (int axis = 0; axis < 2 && k > 1; axis++) {
         int64_t size = lg_check_form(L, -1)->shape[axis];
-        if (size > 1) shrink_axis(L, axis, k < size ? k : size);
+        if (size > 1) lg_shrink_axis(L, axis, k < size ? k : size);
     }
 }
 

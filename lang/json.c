@@ -27,7 +27,7 @@ static bool is_marked(lua_State *L, int idx)
 }
 
 /* Bytes that are no UTF-8 become U+FFFD. */
-static void add_string(struct lg_buffer *b, const char *text, size_t length)
+void lg_add_json_string(struct lg_buffer *b, const char *text, size_t length)
 {
     lg_buffer_puts(b, "\"");
     for (size_t at = 0; at < length;) {
@@ -84,7 +84,7 @@ static void add_object(lua_State *L, struct lg_buffer *b, int idx, const char *w
         size_t n;
         const char *key = lua_tolstring(L, -2, &n);
         lg_buffer_puts(b, separator);
-        add_string(b, key, n);
+        lg_add_json_string(b, key, n);
         lg_buffer_puts(b, ":");
         add_value(L, b, lua_gettop(L), what, depth);
         separator = ",";
@@ -104,7 +104,7 @@ static void add_value(lua_State *L, struct lg_buffer *b, int idx, const char *wh
     case LUA_TNUMBER: add_number(L, b, idx); return;
     case LUA_TSTRING:
         text = lua_tolstring(L, idx, &n);
-        add_string(b, text, n);
+        lg_add_json_string(b, text, n);
         return;
     case LUA_TTABLE:
         if (lua_rawlen(L, idx) || is_marked(L, idx))

@@ -9,6 +9,8 @@
 /* Adds the text of the value at idx; not a number becomes null. Raises for values that JSON lacks, `what` being what
  * the message calls the value. A failed allocation is left in the buffer. [raises] */
 void lg_add_json(lua_State *L, struct lg_buffer *b, int idx, const char *what);
+/* Adds a text as a string. Never raises. */
+void lg_add_json_string(struct lg_buffer *b, const char *text, size_t length);
 /* Pushes the value of a text; raises when it is not JSON. Lists are marked. [raises] */
 void lg_push_json(lua_State *L, const char *text, size_t length);
 /* Marks the table at idx as a list, so that it is one even when it is empty. [raises] */

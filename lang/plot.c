@@ -3,116 +3,13 @@
 #include "lang/plot.h"
 
 #include <math.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include "lang/display.h"
 #include "lang/gnuplot.h"
 #include "lang/session_state.h"
 
-#define MOST_SERIES  32
-#define DUMB_COLUMNS 79
-#define DUMB_ROWS    24
-#define LEAST_PIXELS 64
-#define MOST_PIXELS  4096
-#define WIDTH        640
-#define HEIGHT       400
-
 static const char *const kind_names[] = {"lines", "points", "bars"};
-
-struct plot {
-    struct lg_series series[MOST_SERIES];
-    int count;
-    int options; /* stack index, or 0 */
-    const char *title, *xlabel, *ylabel, *label;
-    bool logx, logy, png;
-    double xrange[2], yrange[2];
-    bool has_xrange, has_yrange;
-    int width, height;
-    int into;
-};
-
-/* ---- options ---- */
-
-static const char *text_option(lua_State *L, int table, const char *name)
-{
-    int type = lua_getfield(L, table, name);
-    if (type == LUA_TNIL) {
-        lua_pop(L, 1);
-        return NULL;
-    }
-    if (type != LUA_TSTRING) luaL_error(L, "%s must be a string, not %s", name, luaL_typename(L, -1));
-    return lua_tostring(L, -1); /* stays on the stack */
-}
-
-static bool flag_option(lua_State *L, int table, const char *name)
-{
-    lua_getfield(L, table, name);
-    bool set = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return set;
-}
-
-/* Two numbers, {a, b}. */
-static bool pair_option(lua_State *L, int table, const char *name, double out[2])
-{
-    int type = lua_getfield(L, table, name);
-    for (int i = 0; i < 2 && type == LUA_TTABLE; i++) {
-        if (lua_rawgeti(L, -1, i + 1) != LUA_TNUMBER) type = LUA_TNONE;
-        out[i] = lua_tonumber(L, -1);
-        if (!isfinite(out[i])) type = LUA_TNONE;
-        lua_pop(L, 1);
-    }
-    if (type != LUA_TTABLE && type != LUA_TNIL) luaL_error(L, "%s must be a table of two finite numbers", name);
-    lua_pop(L, 1);
-    return type == LUA_TTABLE;
-}
-
-static void check_names(lua_State *L, int table)
-{
-    static const char *const names[] = {"title",  "xlabel", "ylabel", "label", "logx", "logy",
-                                        "format", "xrange", "yrange", "size",  "into", "bins"};
-    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
-        bool known = false;
-        for (size_t i = 0; i < sizeof names / sizeof *names && lua_type(L, -2) == LUA_TSTRING; i++)
-            known |= !strcmp(lua_tostring(L, -2), names[i]);
-        if (!known)
-            luaL_error(L,
-                       "a plot has no option '%s'; its options are title, xlabel, ylabel, label, logx, logy, xrange, "
-                       "yrange, size, format, into, and bins of a histogram",
-                       luaL_tolstring(L, -2, NULL));
-    }
-}
-
-static void check_options(lua_State *L, struct plot *p)
-{
-    double size[2] = {WIDTH, HEIGHT};
-    p->width = WIDTH;
-    p->height = HEIGHT;
-    if (!p->options) return;
-    check_names(L, p->options);
-    p->title = text_option(L, p->options, "title");
-    p->xlabel = text_option(L, p->options, "xlabel");
-    p->ylabel = text_option(L, p->options, "ylabel");
-    p->label = text_option(L, p->options, "label");
-    p->logx = flag_option(L, p->options, "logx");
-    p->logy = flag_option(L, p->options, "logy");
-    p->has_xrange = pair_option(L, p->options, "xrange", p->xrange);
-    p->has_yrange = pair_option(L, p->options, "yrange", p->yrange);
-    pair_option(L, p->options, "size", size);
-    for (int i = 0; i < 2; i++)
-        if (size[i] < LEAST_PIXELS || size[i] > MOST_PIXELS)
-            luaL_error(L, "size is {width, height}, each of %d to %d pixels", LEAST_PIXELS, MOST_PIXELS);
-    p->width = (int)size[0];
-    p->height = (int)size[1];
-    const char *format = text_option(L, p->options, "format");
-    if (format && strcmp(format, "svg") != 0 && strcmp(format, "png") != 0)
-        luaL_error(L, "format must be \"svg\" or \"png\", not \"%s\"", format);
-    p->png = format && *format == 'p';
-    if (lua_getfield(L, p->options, "into") == LUA_TNIL) return;
-    if (!lg_is_handle(L, -1)) luaL_error(L, "into must be what an earlier plot or display returned");
-    p->into = lua_gettop(L);
-}
 
 /* ---- series ---- */
 
@@ -149,9 +46,9 @@ static bool is_data(lua_State *L, int idx)
     return lg_test_array(L, idx) || (lua_istable(L, idx) && lua_rawlen(L, idx) > 0);
 }
 
-static struct lg_series *add_series(lua_State *L, struct plot *p, enum lg_plot_kind kind, int x, int y)
+static struct lg_series *add_series(lua_State *L, struct lg_plot *p, enum lg_plot_kind kind, int x, int y)
 {
-    if (p->count == MOST_SERIES) luaL_error(L, "a plot has %d series at most", MOST_SERIES);
+    if (p->count == LG_MOST_SERIES) luaL_error(L, "a plot has %d series at most", LG_MOST_SERIES);
     luaL_checkstack(L, 16, "too many series");
     struct lg_series *s = &p->series[p->count++];
     *s = (struct lg_series){.kind = kind};
@@ -169,14 +66,14 @@ static struct lg_series *add_series(lua_State *L, struct plot *p, enum lg_plot_k
 }
 
 /* A series of a list: an array or list of numbers, or {[x,] y, label = , style = }. */
-static void add_item(lua_State *L, struct plot *p, enum lg_plot_kind kind, int item)
+static void add_item(lua_State *L, struct lg_plot *p, enum lg_plot_kind kind, int item)
 {
     if (lg_test_array(L, item) || is_list_of(L, item, LUA_TNUMBER)) {
         add_series(L, p, kind, 0, item);
         return;
     }
     if (!lua_istable(L, item) || !lua_rawlen(L, item)) luaL_error(L, "a series is {[x,] y, label = , style = }");
-    const char *style = text_option(L, item, "style"), *label = text_option(L, item, "label");
+    const char *style = lg_plot_text_option(L, item, "style"), *label = lg_plot_text_option(L, item, "label");
     if (style) {
         int k = 0;
         while (k < 3 && strcmp(style, kind_names[k]) != 0) k++;
@@ -191,13 +88,13 @@ static void add_item(lua_State *L, struct plot *p, enum lg_plot_kind kind, int i
     s->label = label;
 }
 
-static void check_arguments(lua_State *L, struct plot *p, enum lg_plot_kind kind)
+static void check_arguments(lua_State *L, struct lg_plot *p, enum lg_plot_kind kind)
 {
     int top = lua_gettop(L);
     if (top > 1 && lua_istable(L, top) && !is_data(L, top)) p->options = top--;
     bool list = lua_istable(L, 1) && !is_list_of(L, 1, LUA_TNUMBER) && !is_list_of(L, 1, LUA_TSTRING);
     luaL_argcheck(L, top <= (list ? 1 : 2), top, "a table of options such as {title = \"...\"} expected");
-    check_options(L, p);
+    lg_plot_options(L, p, false);
     if (!list) {
         add_series(L, p, kind, top == 2 ? 1 : 0, top == 2 ? 2 : 1)->label = p->label;
         return;
@@ -213,43 +110,6 @@ static void check_arguments(lua_State *L, struct plot *p, enum lg_plot_kind kind
 
 /* ---- the script ---- */
 
-static void add_setting(struct lg_buffer *b, const char *name, const char *text)
-{
-    if (!text) return;
-    lg_buffer_printf(b, "set %s ", name);
-    lg_add_gnuplot_string(b, text);
-    lg_buffer_puts(b, "\n");
-}
-
-static void add_range(struct lg_buffer *b, const char *name, const double range[2], bool given)
-{
-    if (given) lg_buffer_printf(b, "set %s [%.9g:%.9g]\n", name, range[0], range[1]);
-}
-
-static void add_terminal(const struct plot *p, bool pictures, const struct lg_terminal *t, struct lg_buffer *b)
-{
-    int columns = t->columns > 20 ? t->columns - 1 : DUMB_COLUMNS;
-    int rows = t->rows > 12 ? t->rows - 3 : DUMB_ROWS;
-    lg_buffer_puts(b, "set encoding utf8\n");
-    if (pictures && p->png)
-        lg_buffer_printf(b, "set terminal pngcairo size %d,%d noenhanced font 'sans,11' background '#ffffff'\n",
-                         p->width, p->height);
-    else if (pictures)
-        lg_buffer_printf(b, "set terminal svg size %d,%d fixed noenhanced font 'sans-serif,13' background '#ffffff'\n",
-                         p->width, p->height);
-    else
-        lg_buffer_printf(b, "set terminal dumb size %d,%d noenhanced %s\n", columns > 120 ? 120 : columns,
-                         rows > 32 ? 32 : rows, t->color ? "ansirgb" : "mono");
-}
-
-/* Colours that people with any kind of sight tell apart. */
-static void add_colors(struct lg_buffer *b)
-{
-    static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#777777"};
-    for (int i = 0; i < 7; i++) lg_buffer_printf(b, "set linetype %d lc rgb '%s'\n", i + 1, colors[i]);
-    lg_buffer_puts(b, "set linetype cycle 7\n");
-}
-
 static void add_tics(lua_State *L, const struct lg_series *s, struct lg_buffer *b)
 {
     lg_buffer_puts(b, "set xtics (");
@@ -262,15 +122,11 @@ static void add_tics(lua_State *L, const struct lg_series *s, struct lg_buffer *
     }
 }
 
-static void add_script(lua_State *L, struct plot *p, bool pictures, struct lg_buffer *b)
+static void add_script(lua_State *L, struct lg_plot *p, bool pictures, struct lg_buffer *b)
 {
     const char *const styles[] = {"lines lw 1.5", pictures ? "points pt 7 ps 0.4" : "points pt 'o'",
                                   "boxes fs solid 0.7 noborder"};
     bool bars = false, labels = false;
-    add_colors(b);
-    add_setting(b, "title", p->title);
-    add_setting(b, "xlabel", p->xlabel);
-    add_setting(b, "ylabel", p->ylabel);
     if (p->logx) lg_buffer_puts(b, "set logscale x\n");
     if (p->logy) lg_buffer_puts(b, "set logscale y\n");
     for (int i = 0; i < p->count; i++) {
@@ -284,9 +140,8 @@ static void add_script(lua_State *L, struct plot *p, bool pictures, struct lg_bu
     }
     if (bars && !p->logy) lg_buffer_puts(b, "set yrange [*<0:0<*]\n");
     if (bars) lg_buffer_puts(b, "set boxwidth 0.9 relative\nset style fill solid\n");
-    add_range(b, "xrange", p->xrange, p->has_xrange);
-    add_range(b, "yrange", p->yrange, p->has_yrange);
-    lg_buffer_puts(b, pictures ? "set grid lc rgb '#cccccc'\nset border lc rgb '#444444'\n" : "set grid\n");
+    lg_plot_range(b, "xrange", p->xrange, p->has_xrange);
+    lg_plot_range(b, "yrange", p->yrange, p->has_yrange);
     if (!labels) lg_buffer_puts(b, "unset key\n");
     for (int i = 0; i < p->count; i++) {
         lg_buffer_printf(b, "%s $s%d using 1:2 with %s", i ? "," : "plot", i, styles[p->series[i].kind]);
@@ -299,7 +154,7 @@ static void add_script(lua_State *L, struct plot *p, bool pictures, struct lg_bu
 /* ---- forms ---- */
 
 /* "plot "title": lines "sin", 100 elements, y from -1 to 1; points ..." */
-static void push_description(lua_State *L, const struct plot *p)
+static void push_description(lua_State *L, const struct lg_plot *p)
 {
     struct lg_buffer *b = lg_push_buffer(L);
     lg_buffer_puts(b, "plot");
@@ -316,65 +171,31 @@ static void push_description(lua_State *L, const struct plot *p)
     lua_remove(L, -2);
 }
 
-/* Replaces the bytes on top by base64. */
-static void to_base64(lua_State *L)
-{
-    size_t n;
-    const char *bytes = lua_tolstring(L, -1, &n);
-    size_t size = sodium_base64_encoded_len(n, sodium_base64_VARIANT_ORIGINAL);
-    luaL_Buffer b;
-    char *to = luaL_buffinitsize(L, &b, size);
-    sodium_bin2base64(to, size, (const unsigned char *)bytes, n, sodium_base64_VARIANT_ORIGINAL);
-    luaL_pushresultsize(&b, size - 1);
-    lua_remove(L, -2);
-}
-
-/* Replaces gnuplot's text on top by one without the form feed before it and the blank lines around it. */
-static void trim(lua_State *L)
-{
-    size_t n, first = 0;
-    const char *text = lua_tolstring(L, -1, &n);
-    while (first < n && (text[first] == '\f' || text[first] == '\n')) first++;
-    while (n > first && (text[n - 1] == '\n' || text[n - 1] == '\f')) n--;
-    lua_pushlstring(L, text + first, n - first);
-    lua_remove(L, -2);
-}
-
-static int draw(lua_State *L, struct plot *p)
+static int draw(lua_State *L, struct lg_plot *p)
 {
     struct lg_terminal terminal;
-    struct lg_mime items[2];
-    size_t count = 0;
-    int top = lua_gettop(L);
-    bool pictures = lg_shows_pictures(L, &terminal);
+    bool pictures = lg_shows_pictures(L, &terminal), vega = pictures && p->format == LG_PLOT_VEGA;
     struct lg_buffer *script = lg_push_buffer(L);
-    add_terminal(p, pictures, &terminal, script);
-    add_script(L, p, pictures, script);
+    if (vega) {
+        lg_vega_series(L, p, script);
+    } else {
+        lg_plot_begin(p, pictures, &terminal, script);
+        add_script(L, p, pictures, script);
+    }
     bool empty = true;
     for (int i = 0; i < p->count; i++) empty &= p->series[i].low > p->series[i].high;
     if (empty) return luaL_error(L, "there is nothing to plot: no element is a finite number");
-    lg_push_gnuplot(L, script);
-    lg_buffer_release(script);
-    if (pictures) {
-        if (p->png) to_base64(L);
-        items[0].type = p->png ? "image/png" : "image/svg+xml";
-        items[0].data = lua_tolstring(L, -1, &items[0].length);
-        count++;
-        push_description(L, p);
-    } else {
-        trim(L);
-    }
-    items[count].type = "text/plain";
-    items[count].data = lua_tolstring(L, -1, &items[count].length);
-    lg_show_with_handle(L, &(struct lg_bundle){items, count + 1}, p->into);
-    lua_replace(L, top + 1);
-    lua_settop(L, top + 1);
+    push_description(L, p);
+    if (vega)
+        lg_plot_show_vega(L, p, script);
+    else
+        lg_plot_show(L, p, pictures, script);
     return 1;
 }
 
 static int plot_kind(lua_State *L, enum lg_plot_kind kind)
 {
-    struct plot p = {0};
+    struct lg_plot p = {0};
     luaL_checkany(L, 1);
     check_arguments(L, &p, kind);
     return draw(L, &p);
@@ -398,15 +219,15 @@ static int bar(lua_State *L)
 /* Counted on the array's device: the centres of the bins and the counts are a plot of bars. */
 static int hist(lua_State *L)
 {
-    struct plot p = {0};
+    struct lg_plot p = {0};
     lua_settop(L, 2);
     int x = push_data(L, 1, "x");
     if (lua_istable(L, 2)) {
         p.options = 2;
-        check_options(L, &p);
+        lg_plot_options(L, &p, false);
         lua_getfield(L, 2, "bins");
     } else {
-        check_options(L, &p);
+        lg_plot_options(L, &p, false);
         lua_pushvalue(L, 2);
     }
     int bins = lua_gettop(L);
@@ -428,10 +249,10 @@ static int hist(lua_State *L)
     return draw(L, &p);
 }
 
-#define OPTIONS_DOC                                                                                                      \
-    "Options: title, xlabel, ylabel, label, logx, logy, xrange and yrange = {from, to}, size = {width, height} in "      \
-    "pixels, format = \"svg\" or \"png\", into = what an earlier plot returned, which it then replaces. gnuplot draws; " \
-    "a terminal shows its letters."
+#define OPTIONS_DOC                                                                                                    \
+    "Options: title, xlabel, ylabel, label, logx, logy, xrange and yrange = {from, to}, size = {width, height} in "    \
+    "pixels, format = \"svg\" or \"png\", which gnuplot draws, or \"vega\", which the notebook draws itself; into = "  \
+    "what an earlier plot returned, which it then replaces. A terminal shows gnuplot's letters."
 
 static const struct lg_function functions[] = {
     {"plot", plot, "gpu.plot([x,] y [, options])   gpu.plot({{x, y, label = }, ...} [, options])",
@@ -457,4 +278,5 @@ static const struct lg_function functions[] = {
 void lg_open_plot(lua_State *L)
 {
     lg_register(L, "gpu", functions);
+    lg_open_plot_grid(L);
 }

@@ -77,7 +77,36 @@ t.test("without gnuplot, and with one that fails", function()
   assert(output("gpu.plot({1, 2})", "false"):find("false could not draw the plot", 1, true))
 end)
 
+for _, device in ipairs(t.devices()) do
+  local function told(code) return output(("gpu.device '%s' "):format(device) .. code) end
+
+  t.test("grids of values on " .. device, function()
+    -- without colours a heat map is nine characters: the least value is '.', the greatest '@'
+    local script = told("gpu.heatmap(gpu.array{{1, 2}, {3, 9}}, {title = 'four', xrange = {0, 10}})")
+    assert(script:find("set title 'four'\n", 1, true) and script:find("set xrange [-5:15]\nset yrange [0.5:2.5]\n", 1, true), script)
+    local x, y = points(script:gsub("%$c0", "$s0"), 0)
+    assert(#x == 144 / 2 * 48 / 2 and math.max(table.unpack(x)) < 5 and math.max(table.unpack(y)) < 1.5)
+    assert(script:find("$c8 using 1:2 with points pt '@'", 1, true) and not script:find("$c5 using", 1, true))
+    -- of many rows and columns the means of blocks
+    script = told("gpu.plot_surface(gpu.ones(40, 1):mul(gpu.range(60)), {zlabel = 'up'})")
+    local row = assert(script:match("$z << EOD\n([^\n]*)\n"))
+    local values = {}
+    for v in row:gmatch("%S+") do values[#values + 1] = tonumber(v) end
+    t.eq(#values, 20)
+    t.same({ values[1], values[2], values[20] }, { 2, 5, 59 })
+    assert(script:find("set zlabel 'up'\n", 1, true) and script:find("using (2+$1*3):(1.5+$2*2):3 with lines", 1, true), script)
+    assert(told("gpu.heatmap({{1, 0/0}, {2, 3}})"):find("$c0 using", 1, true))
+  end)
+end
+
 t.test("misuse", function()
+  t.raises("z must have two axes, rows and columns, with elements, not the shape (3,)", gpu.heatmap, gpu.zeros(3))
+  t.raises("not the shape (0, 3)", gpu.heatmap, gpu.zeros(0, 3))
+  t.raises("two rows and two columns", gpu.plot_surface, gpu.zeros(1, 3))
+  t.raises({ "no option 'logx'", "zlabel" }, gpu.heatmap, gpu.zeros(2, 2), { logx = true })
+  t.raises("there is no colour map 'x'", gpu.plot_surface, gpu.zeros(2, 2), { cmap = "x" })
+  t.raises("Vega-Lite draws no surfaces", gpu.plot_surface, gpu.zeros(2, 2), { format = "vega" })
+  t.raises("no element is a finite number", gpu.heatmap, gpu.full({ 2, 2 }, 0 / 0))
   t.raises("x has 2 elements and y has 3", gpu.plot, { 1, 2 }, { 1, 2, 3 })
   t.raises("y must have one axis, not the shape (2, 2)", gpu.plot, gpu.zeros(2, 2))
   t.raises("y must be real", gpu.plot, gpu.zeros({ 2 }, "complex64"))
@@ -86,7 +115,7 @@ t.test("misuse", function()
   t.raises("title must be a string", gpu.plot, { 1 }, { title = {} })
   t.raises("xrange must be a table of two finite numbers", gpu.plot, { 1 }, { xrange = { 1 } })
   t.raises("size is {width, height}", gpu.plot, { 1 }, { size = { 1, 1 } })
-  t.raises('format must be "svg" or "png"', gpu.plot, { 1 }, { format = "gif" })
+  t.raises('format must be "svg", "png" or "vega"', gpu.plot, { 1 }, { format = "gif" })
   t.raises("into must be", gpu.plot, { 1 }, { into = {} })
   t.raises('style must be "lines", "points" or "bars"', gpu.plot, { { { 1 }, style = "dots" } })
   t.raises("gpu.bar takes names", gpu.plot, { "a" }, { 1 })

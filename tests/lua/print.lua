@@ -21,6 +21,22 @@ for _, device in ipairs(t.devices()) do
       "(2, :, :)", "  5  6", "  7  8")
   end)
 
+  test("LaTeX", function()
+    local function source(x) return tostring(x:latex()) end
+    local function matrix(...) return "\\begin{bmatrix}\n  " .. table.concat({ ... }, " \\\\\n  ") .. "\n\\end{bmatrix}" end
+    t.eq(source(gpu.array({ 1, 2.5 }, device)), matrix "1.0 & 2.5")
+    t.eq(source(gpu.array({ { 1 }, { -2 } }, "int32", device)), matrix("1", "-2"))
+    t.eq(source(gpu.array(7, "int32", device)), "7")
+    t.eq(source(gpu.array({ true, false }, device)), matrix "\\mathrm{true} & \\mathrm{false}")
+    t.eq(source(gpu.array({ 1 / 0, -1 / 0, 0 / 0 }, device)), matrix "\\infty & -\\infty & \\mathrm{nan}")
+    t.eq(source(gpu.array({ 1e-20, 2e20 }, device)), matrix "1 \\times 10^{-20} & 2 \\times 10^{20}")
+    t.eq(source(gpu.array({ gpu.complex(1, -2) }, "complex64", device)), matrix "1-2i")
+    t.eq(source(gpu.eye(100, "int32", device)):match("bmatrix}\n([^\n]*)"), "  1 & 0 & 0 & \\cdots & 0 & 0 & 0 \\\\")
+    t.eq(select(2, source(gpu.eye(100, "int32", device)):gsub("\\ddots", "")), 1)
+    t.eq(source(gpu.zeros(0, device)), "\\begin{bmatrix}\n\\end{bmatrix}")
+    t.raises("has 3 axes", gpu.zeros(1, 1, 1).latex, gpu.zeros(1, 1, 1, device))
+  end)
+
   test("numbers", function()
     local function row(values, dtype)
       return tostring(gpu.array(values, dtype or "float32", device)):match("\n%s*(.*)")

@@ -223,6 +223,29 @@ def test_plots(fresh):
     client.close()
 
 
+def test_plots_as_vega_lite(fresh):
+    client = fresh(LUNARRAY_GNUPLOT="/nowhere/gnuplot").client  # which these need not
+
+    def drawn(code):
+        content, between = client.execute(code)
+        assert content["status"] == "ok", content
+        data = dict(between)["display_data"]["data"]
+        assert data["text/plain"]
+        return data["application/vnd.vegalite.v5+json"]
+
+    spec = drawn("gpu.plot({{{1, 2, 3}, {2, 0/0, 1}, label = 'a'}, {{5, 6, 7}, style = 'points'}}, "
+                 "{format = 'vega', title = '<b>\"', logx = true, yrange = {0, 9}})")
+    line, circle = spec["layer"]
+    assert spec["title"] == '<b>"' and spec["width"] == 640
+    assert line["data"]["values"] == [{"x": 1, "y": 2, "i": 0}, {"x": None, "y": None, "i": 1}, {"x": 3, "y": 1, "i": 2}]
+    assert line["encoding"]["color"]["datum"] == "a" and circle["mark"]["type"] == "circle"
+    assert circle["encoding"]["x"]["scale"]["type"] == "log" and circle["encoding"]["y"]["scale"]["domain"] == [0, 9]
+    bars = drawn("gpu.bar({'one', 'two'}, {3, 5}, {format = 'vega'})")["layer"][0]
+    assert bars["data"]["values"] == [{"x": "one", "y": 3}, {"x": "two", "y": 5}]
+    cells = drawn("gpu.heatmap(gpu.range(200):reshape(1, 200), {format = 'vega'})")["data"]["values"]
+    assert len(cells) == 67 and (cells[0]["x"], cells[0]["z"], cells[-1]["z"]) == (0.5, 2, 199.5)
+
+
 def test_kernels_and_devices_show_as_cards(client):
     code = "k = gpu.kernel [[__global__ void half_of(float *x) { if (x[0] < 2 && 1) x[0] = .5f; // <b>\n}]]"
     client.execute(code)
