@@ -17,11 +17,17 @@ enum {
 };
 #define SLOT_NOWHERE UINT32_MAX /* for d: the state is not wanted */
 
-/* What program->extra holds of a bulk copy. Slots a and b are whole addresses, c the number of bytes. */
+/* What program->extra holds of a bulk copy or store. Slots a and b are whole addresses, c the number of bytes. */
 struct async_bulk {
-    uint32_t destination, source; /* enum ptx_space: shared or global */
+    uint32_t destination, source; /* enum ptx_space: shared or global; of st.bulk BULK_ZEROS, and the destination may be
+                                     generic */
     uint32_t barrier;             /* slot of the mbarrier's address; 0 when there is none */
 };
+#define BULK_ZEROS UINT32_MAX
+static inline uint32_t simt_bulk_unit(const struct async_bulk *x) /* bytes: what the number of them is a multiple of */
+{
+    return x->source == BULK_ZEROS ? 8 : 16;
+}
 /* The mode of what stands for instructions that wait for cp.async, which do nothing here: extra is the number of groups
  * that may still be under way. */
 enum { COPY_COMMIT = 1, COPY_WAIT, COPY_WAIT_ALL };
@@ -31,7 +37,7 @@ static inline int simt_copy_mode(const struct insn *i)
 }
 bool simt_is_barrier_init(const struct insn *i); /* mbarrier.init, which finds nothing there */
 bool simt_is_fill(const struct insn *i);         /* the load of a cp.async that fills up with zeros */
-bool simt_is_bulk(const struct insn *i);         /* cp.async.bulk: extra is a struct async_bulk */
+bool simt_is_bulk(const struct insn *i);         /* cp.async.bulk, st.bulk: extra is a struct async_bulk */
 /* Bytes that lane l reads of the instruction's i->size; more than that is a fault. */
 uint32_t simt_fill_bytes(char *R, const struct insn *i, uint32_t l);
 

@@ -100,8 +100,9 @@ static void check_bulk(struct access *to, uint32_t *m)
     {
         uint32_t n = u32_at(to->regs, i->c)[l];
         enum ptx_space source = (enum ptx_space)x->source, destination = (enum ptx_space)x->destination;
-        bool fine = check_stretch(&from, l, source, address_in(to, i->b, source, l), n, PIECE) &&
-                    check_stretch(to, l, destination, address_in(to, i->a, destination, l), n, PIECE);
+        bool fine = (x->source == BULK_ZEROS ||
+                     check_stretch(&from, l, source, address_in(to, i->b, source, l), n, simt_bulk_unit(x))) &&
+                    check_stretch(to, l, destination, address_in(to, i->a, destination, l), n, simt_bulk_unit(x));
         wrong |= (uint32_t)!fine << l;
     }
     *m &= ~wrong;

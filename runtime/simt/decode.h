@@ -143,6 +143,9 @@ bool simt_decode_movmatrix(struct decoder *d, const struct shape *s);
 bool simt_decode_video(struct decoder *d, const struct shape *s);
 bool simt_decode_cp(struct decoder *d, const struct shape *s);
 bool simt_decode_mbarrier(struct decoder *d, const struct shape *s);
+bool simt_decode_store_bulk(struct decoder *d, const struct shape *s);
+/* What st.async and red.async do behind their access: bytes are counted off at the mbarrier. */
+bool simt_emit_complete(struct decoder *d, const struct ptx_operand *barrier, uint32_t bytes);
 bool simt_decode_bra(struct decoder *d, const struct shape *s);
 bool simt_decode_brx(struct decoder *d, const struct shape *s);
 /* Parameters and results that are registers, at the start of a function and before it returns. */

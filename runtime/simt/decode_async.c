@@ -217,6 +217,47 @@ static bool decode_bulk(struct decoder *d, const struct shape *s)
     return true;
 }
 
+bool simt_emit_complete(struct decoder *d, const struct ptx_operand *barrier, uint32_t bytes)
+{
+    uint32_t count;
+    return simt_constant(d, bytes, 'w', &count) &&
+           emit_mbarrier(d, barrier, PTX_SHARED, MBARRIER_COMPLETE, count, SLOT_NOWHERE);
+}
+
+/* st.bulk [address], bytes, 0 */
+bool simt_decode_store_bulk(struct decoder *d, const struct shape *s)
+{
+    const struct ptx_operand *o = d->in->operands;
+    struct async_bulk x = {.destination = PTX_GENERIC, .source = BULK_ZEROS};
+    for (int k = 0; k < s->word_count; k++)
+        if (!strcmp(s->words[k], "shared::cta"))
+            x.destination = PTX_SHARED;
+        else if (strcmp(s->words[k], "bulk") && strcmp(s->words[k], "weak"))
+            return simt_decode_unsupported(d);
+    if (!simt_want_operands(d, 3, 3)) return false;
+    if (o[2].kind != PTX_OP_IMM || o[2].imm) return simt_decode_fail(d, RT_COMPILE, "st.bulk stores nothing but zeros");
+    uint32_t a, c, wide, extra;
+    bool narrow = simt_operand_class(d, &o[1]) == 'q';
+    struct insn *i;
+    if (!whole_address(d, &o[0], (enum ptx_space)x.destination, &a) ||
+        !simt_source(d, &o[1], narrow ? 'q' : 'w', PTX_U64, narrow ? &wide : &c))
+        return false;
+    if (narrow) {
+        if (!simt_temp(d, 'w', &c) || !(i = simt_emit_key(d, "cvt.u32.u64"))) return false;
+        i->a = wide;
+        i->d = c;
+    }
+    if (!simt_extra(d, (const uint32_t *)(const void *)&x, sizeof x / 4, &extra) ||
+        !simt_guard(d, i = simt_emit_key(d, "+copy_bulk")))
+        return false;
+    i->a = i->b = a;
+    i->c = c;
+    i->extra = extra;
+    i->flags = F_STORE;
+    i->d2 = d->program->cache_count++;
+    return true;
+}
+
 bool simt_decode_cp(struct decoder *d, const struct shape *s)
 {
     if (!simt_has_word(s, "async") || simt_has_word(s, "reduce")) return simt_decode_unsupported(d);

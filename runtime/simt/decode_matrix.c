@@ -109,6 +109,17 @@ static struct insn *emit_sync(struct decoder *d, const char *key)
 }
 
 /* ---- mma ---- */
+static bool is_quads(const struct words *w)
+{
+    return w->m == 8 && w->n == 8 && w->k == 4 && w->type_count == 4 && w->types[1] == MATRIX_F16;
+}
+static bool check_quads(struct decoder *d, const struct words *w, const struct matrix_mma *x)
+{
+    enum matrix_type c = (enum matrix_type)x->c_type, t = (enum matrix_type)x->d_type;
+    bool sums = (t == MATRIX_F32 && (c == MATRIX_F32 || c == MATRIX_F16)) || (t == MATRIX_F16 && c == MATRIX_F16);
+    return (sums && x->b_type == MATRIX_F16 && w->layout_count == 2 && !w->popc && !w->saturate) ||
+           simt_decode_unsupported(d);
+}
 static bool check_mma(struct decoder *d, const struct words *w, const struct matrix_mma *x, bool wmma)
 {
     enum matrix_type a = (enum matrix_type)x->a_type, c = (enum matrix_type)x->c_type, t = (enum matrix_type)x->d_type;
@@ -146,9 +157,14 @@ static bool decode_mma(struct decoder *d, const struct words *w, bool wmma)
     h->b_count = input_count((enum matrix_type)h->b_type, h->n, h->k, wmma);
     h->flags =
         (w->saturate && is_integer((enum matrix_type)h->a_type) ? MATRIX_SATURATES : 0) | (w->xor ? MATRIX_XOR : 0);
-    if (!check_mma(d, w, h, wmma) || !simt_want_operands(d, 4, 4)) return false;
-    h->c_count = sum_count((enum matrix_type)h->c_type, h->m, h->n);
-    h->d_count = sum_count((enum matrix_type)h->d_type, h->m, h->n);
+    bool quads = !wmma && is_quads(w);
+    if (!(quads ? check_quads(d, w, h) : check_mma(d, w, h, wmma)) || !simt_want_operands(d, 4, 4)) return false;
+    uint32_t products = quads ? 4 : 1;
+    h->c_count = products * sum_count((enum matrix_type)h->c_type, h->m, h->n);
+    h->d_count = products * sum_count((enum matrix_type)h->d_type, h->m, h->n);
+    if (quads) h->a_count = h->b_count = 2;
+    if (quads && *w->layouts[0] == 'c') h->flags |= MATRIX_A_COLUMNS;
+    if (quads && *w->layouts[1] == 'c') h->flags |= MATRIX_B_COLUMNS;
     const struct ptx_operand *o = d->in->operands;
     uint32_t *slots = x.slots, extra;
     if (!read_fragment(d, &o[1], h->a_count, (enum matrix_type)h->a_type, false, slots + h->d_count) ||
@@ -159,9 +175,10 @@ static bool decode_mma(struct decoder *d, const struct words *w, bool wmma)
         return false;
     uint32_t count = sizeof *h / 4 + h->a_count + h->b_count + h->c_count + h->d_count;
     if (!simt_extra(d, (const uint32_t *)(const void *)&x, count, &extra)) return false;
-    struct insn *i = emit_sync(d, is_integer((enum matrix_type)h->a_type) ? "+mma.integer"
-                                  : h->a_type == MATRIX_F64               ? "+mma.double"
-                                                                          : "+mma.float");
+    struct insn *i = emit_sync(d, quads                                     ? "+mma.quads"
+                                  : is_integer((enum matrix_type)h->a_type) ? "+mma.integer"
+                                  : h->a_type == MATRIX_F64                 ? "+mma.double"
+                                                                            : "+mma.float");
     if (!simt_guard(d, i)) return false;
     i->extra = extra;
     return true;

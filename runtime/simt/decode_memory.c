@@ -48,6 +48,7 @@ bool simt_decode_cvta(struct decoder *d, const struct shape *s)
 }
 
 /* ---- memory ---- */
+#define COMPLETE_BYTES "mbarrier::complete_tx::bytes"
 struct access {
     enum ptx_space space;
     enum ptx_type type;
@@ -56,6 +57,21 @@ struct access {
     int64_t imm;
     bool entry_param;
 };
+
+/* st.async and red.async are done at once, as if nobody had looked before; what they count off at an mbarrier is an
+ * instruction of its own. */
+static bool is_async(const struct shape *s)
+{
+    return simt_has_word(s, "async");
+}
+static bool is_async_word(const char *word)
+{
+    return !strcmp(word, "async") || !strcmp(word, COMPLETE_BYTES) || !strcmp(word, "mmio");
+}
+static bool counts_bytes(const struct shape *s)
+{
+    return is_async(s) && simt_has_word(s, COMPLETE_BYTES);
+}
 
 static uint32_t order_of(const char *word)
 {
@@ -93,7 +109,7 @@ static bool read_access(struct decoder *d, const struct shape *s, struct access 
     static const char *const waiting[] = {"volatile", "relaxed", "acquire", "release", "cv", "mmio"};
     for (int k = 0; k < s->word_count; k++) {
         const char *w = s->words[k];
-        bool known = read_space(w, &x->space);
+        bool known = read_space(w, &x->space) || (is_async(s) && is_async_word(w));
         if (!strcmp(w, "v2") || !strcmp(w, "v4") || !strcmp(w, "v8")) {
             x->count = (uint32_t)(w[1] - '0');
             known = true;
@@ -197,8 +213,10 @@ bool simt_decode_memory(struct decoder *d, const struct shape *s)
 {
     struct access x;
     bool store = d->in->opcode[0] == 's';
-    bool hint = simt_has_word(s, "L2::cache_hint"); /* one more operand, the policy */
-    if (!read_access(d, s, &x) || !simt_want_operands(d, 2 + hint, 2 + hint)) return false;
+    bool hint = simt_has_word(s, "L2::cache_hint"), counts = counts_bytes(s); /* a policy, or an mbarrier, behind */
+    if (store && simt_has_word(s, "bulk")) return simt_decode_store_bulk(d, s);
+    if (is_async(s) && !store) return simt_decode_unsupported(d);
+    if (!read_access(d, s, &x) || !simt_want_operands(d, 2u + hint + counts, 2u + hint + counts)) return false;
     uint32_t slots[8] = {0}, extra = 0;
     char class = 'w', key[48];
     const struct ptx_operand *addr = &d->in->operands[store ? 0 : 1];
@@ -228,7 +246,7 @@ bool simt_decode_memory(struct decoder *d, const struct shape *s)
     i->memory = store ? MEMORY_STORE : MEMORY_LOAD;
     i->space = (uint8_t)(x.entry_param ? PTX_PARAM : x.space);
     i->d2 = d->program->cache_count++;
-    return true;
+    return !counts || simt_emit_complete(d, &d->in->operands[2], x.count * size);
 }
 
 /* ---- atomics ---- */
@@ -249,7 +267,8 @@ static bool read_atomic(struct decoder *d, const struct shape *s, struct atomic 
     x->hint = simt_has_word(s, "L2::cache_hint");
     for (int k = 0; k < s->word_count; k++) {
         const char *w = s->words[k];
-        bool known = read_space(w, &x->at.space), vector = w[0] == 'v' && strchr("248", w[1]) && w[1] && !w[2];
+        bool known = read_space(w, &x->at.space) || (x->reduction && is_async(s) && is_async_word(w)),
+             vector = w[0] == 'v' && strchr("248", w[1]) && w[1] && !w[2];
         for (size_t j = 0; j < sizeof ignored / sizeof *ignored; j++) known |= !strcmp(ignored[j], w);
         x->at.flags |= order_of(w);
         if (vector) x->at.count = (uint32_t)(w[1] - '0');
@@ -329,7 +348,7 @@ bool simt_decode_atomic(struct decoder *d, const struct shape *s)
     if (!read_atomic(d, s, &x) || !x.operation) return false;
     const struct ptx_operand *o = d->in->operands;
     bool cas = !strcmp(x.operation, "cas"), vector = x.at.count > 1;
-    size_t first = x.reduction ? 0 : 1, count = first + 2 + cas + x.hint;
+    size_t first = x.reduction ? 0 : 1, count = first + 2 + cas + x.hint + counts_bytes(s);
     if (!simt_want_operands(d, count, count) || !read_address(d, &o[first], &x.at)) return false;
     if (x.type == PTX_B128) return decode_wide_atomic(d, &x, o, cas);
     const struct ptx_operand *b = vector ? o[first + 1].items : &o[first + 1], *to = vector ? o[0].items : &o[0];
@@ -349,7 +368,7 @@ bool simt_decode_atomic(struct decoder *d, const struct shape *s)
         i->c = c;
         i->d = out;
     }
-    return true;
+    return !counts_bytes(s) || simt_emit_complete(d, &o[2], x.at.count * (uint32_t)ptx_type_size(x.type));
 }
 
 /* isspacep.space p, address. */

@@ -272,7 +272,7 @@ bool simt_source(struct decoder *d, const struct ptx_operand *o, char class, enu
     case PTX_OP_IMM: return simt_constant(d, immediate_bits(o, type), class, slot);
     case PTX_OP_SPECIAL:
         if (class != 'p') return source_special(d, o, class, slot);
-        if (!strcmp(o->symbol, "%is_explicit_cluster")) return simt_constant(d, 0, 'p', slot);
+        if (!strcmp(o->symbol, "is_explicit_cluster")) return simt_constant(d, 0, 'p', slot);
         break;
     case PTX_OP_SYMBOL:
         if (class != 'p') return source_symbol(d, o, class, slot);

@@ -149,27 +149,38 @@ bool simt_is_vector(const struct ptx_operand *o)
     return o->kind == PTX_OP_VECTOR;
 }
 
-/* {a, b} or {a, b, c, d} into one register. */
-static bool decode_pack(struct decoder *d, char whole)
+/* How a register of so many bytes is joined from two halves, or split into them; NULL: it is not. */
+static const char *halves(size_t bytes, bool join)
+{
+    switch (bytes) {
+    case 2: return join ? "+pack16" : "+unpack16";
+    case 4: return join ? "+pack32" : "+unpack32";
+    case 8: return join ? "+pack64" : "+unpack64";
+    default: return NULL;
+    }
+}
+
+/* {a, b} or {a, b, c, d} into one register: halves of it, or the halves of those. */
+static bool decode_pack(struct decoder *d, enum ptx_type type)
 {
     const struct ptx_operand *v = &d->in->operands[1];
+    const char *half = halves(ptx_type_size(type), true), *quarter = halves(ptx_type_size(type) / 2, true);
     uint32_t slots[4], out;
     size_t n = v->item_count;
-    bool halves = whole == 'w' || n == 4;
-    if ((n != 2 && n != 4) || (n == 4 && whole != 'q')) return simt_decode_unsupported(d);
+    if (!half || (n != 2 && n != 4) || (n == 4 && !quarter)) return simt_decode_unsupported(d);
     for (size_t k = 0; k < n; k++)
         if (!simt_source(d, &v->items[k], 'w', PTX_B32, &slots[k])) return false;
-    if (!simt_destination(d, &d->in->operands[0], whole, &out)) return false;
+    if (!simt_destination(d, &d->in->operands[0], simt_class_of(type), &out)) return false;
     for (int k = 0; n == 4 && k < 2; k++) {
         uint32_t t;
         struct insn *i;
-        if (!simt_temp(d, 'w', &t) || !(i = simt_emit_key(d, "+pack32"))) return false;
+        if (!simt_temp(d, 'w', &t) || !(i = simt_emit_key(d, quarter))) return false;
         i->a = slots[2 * k];
         i->b = slots[2 * k + 1];
         i->d = t;
         slots[k] = t;
     }
-    struct insn *i = simt_emit_key(d, halves && n == 2 ? "+pack32" : "+pack64");
+    struct insn *i = simt_emit_key(d, half);
     if (!simt_guard(d, i)) return false;
     i->d = out;
     i->a = slots[0];
@@ -187,19 +198,34 @@ static bool emit_unpack(struct decoder *d, const char *key, uint32_t from, uint3
     return true;
 }
 
-static bool decode_unpack(struct decoder *d, char whole)
+static bool decode_unpack(struct decoder *d, enum ptx_type type)
 {
     const struct ptx_operand *v = &d->in->operands[0];
+    const char *half = halves(ptx_type_size(type), false), *quarter = halves(ptx_type_size(type) / 2, false);
     uint32_t slots[4], from, low, high;
     size_t n = v->item_count;
-    if ((n != 2 && n != 4) || (n == 4 && whole != 'q')) return simt_decode_unsupported(d);
-    if (!simt_source(d, &d->in->operands[1], whole, PTX_B64, &from)) return false;
+    if (!half || (n != 2 && n != 4) || (n == 4 && !quarter)) return simt_decode_unsupported(d);
+    if (!simt_source(d, &d->in->operands[1], simt_class_of(type), PTX_B64, &from)) return false;
     for (size_t k = 0; k < n; k++)
         if (!simt_destination(d, &v->items[k], 'w', &slots[k])) return false;
-    if (n == 2) return emit_unpack(d, whole == 'w' ? "+unpack32" : "+unpack64", from, slots[0], slots[1]);
-    return simt_temp(d, 'w', &low) && simt_temp(d, 'w', &high) && emit_unpack(d, "+unpack64", from, low, high) &&
-           emit_unpack(d, "+unpack32", low, slots[0], slots[1]) &&
-           emit_unpack(d, "+unpack32", high, slots[2], slots[3]);
+    if (n == 2) return emit_unpack(d, half, from, slots[0], slots[1]);
+    return simt_temp(d, 'w', &low) && simt_temp(d, 'w', &high) && emit_unpack(d, half, from, low, high) &&
+           emit_unpack(d, quarter, low, slots[0], slots[1]) && emit_unpack(d, quarter, high, slots[2], slots[3]);
+}
+
+/* mov.v4 of %tid and its like: x, y, z, and a fourth element that is always 0. */
+static bool decode_special_vector(struct decoder *d)
+{
+    const struct ptx_operand *to = &d->in->operands[0], *from = &d->in->operands[1];
+    if (!simt_is_vector(to) || to->item_count != 4 || from->kind != PTX_OP_SPECIAL) return simt_decode_unsupported(d);
+    for (int k = 0; k < 4; k++) {
+        char name[64];
+        uint32_t out;
+        snprintf(name, sizeof name, k < 3 ? "%s.%c" : "envreg0", from->symbol, "xyz"[k % 3]);
+        if (!simt_destination(d, &to->items[k], 'w', &out) || !simt_guard(d, simt_emit_special(d, name, 'w', out)))
+            return false;
+    }
+    return true;
 }
 
 /* mov.b128 between registers, or from and into two of 64 bits. */
@@ -225,13 +251,15 @@ static bool decode_wide_mov(struct decoder *d)
 
 static bool decode_mov(struct decoder *d, const struct shape *s)
 {
-    if (s->type_count != 1 || s->word_count || !simt_want_operands(d, 2, 2)) return simt_decode_unsupported(d);
+    if (s->type_count != 1 || !simt_want_operands(d, 2, 2)) return simt_decode_unsupported(d);
+    if (s->word_count == 1 && simt_has_word(s, "v4") && s->types[0] == PTX_U32) return decode_special_vector(d);
+    if (s->word_count) return simt_decode_unsupported(d);
     char class = simt_class_of(s->types[0]);
     const struct ptx_operand *o = d->in->operands;
     if (class == 'x') return decode_wide_mov(d);
     if (simt_is_vector(&o[0]) && simt_is_vector(&o[1])) return simt_decode_unsupported(d);
-    if (simt_is_vector(&o[0])) return decode_unpack(d, class);
-    if (simt_is_vector(&o[1])) return decode_pack(d, class);
+    if (simt_is_vector(&o[0])) return decode_unpack(d, s->types[0]);
+    if (simt_is_vector(&o[1])) return decode_pack(d, s->types[0]);
     if (o[1].kind == PTX_OP_SPECIAL && class != 'p') {
         uint32_t out;
         return simt_destination(d, &o[0], class, &out) && simt_guard(d, simt_emit_special(d, o[1].symbol, class, out));

@@ -67,7 +67,8 @@ bool simt_decode_texture(struct decoder *d, const struct shape *s)
         (gather && (g != GEOMETRY_2D || s->types[1] != PTX_F32)))
         return simt_decode_unsupported(d);
     if (!simt_want_operands(d, 2, 4)) return false;
-    if (!simt_is_vector(&o[0]) || o[0].item_count != 4) return simt_decode_unsupported(d);
+    bool resident = o[0].kind == PTX_OP_PAIR; /* and a predicate: is all of it in memory? */
+    if ((!resident && !simt_is_vector(&o[0])) || o[0].item_count != 4u + resident) return simt_decode_unsupported(d);
     for (; x.count < 4; x.count++)
         if (!simt_destination(d, &o[0].items[x.count], 'w', &x.slots[x.count])) return false;
     if (!read_object(d, &o[1], g, s->types[1] == PTX_S32, &x) || !simt_extra(d, x.slots, x.count, &extra)) return false;
@@ -77,6 +78,13 @@ bool simt_decode_texture(struct decoder *d, const struct shape *s)
     i->count = 4;
     i->mode = (uint8_t)(g + GEOMETRY_SHIFT * (gather ? channel : 0));
     i->flags = (s->types[1] == PTX_S32 ? F_INDEX : 0) | (gather ? F_GATHER : 0);
+    uint32_t yes, p;
+    if (!resident) return true;
+    if (!simt_constant(d, 1, 'p', &yes) || !simt_destination(d, &o[0].items[4], 'p', &p) ||
+        !simt_guard(d, i = simt_emit_key(d, "mov.pred")))
+        return false;
+    i->a = yes;
+    i->d = p;
     return true;
 }
 

@@ -45,7 +45,8 @@ static inline uint32_t matrix_packed(enum matrix_type t)
     return t == MATRIX_F64 ? 1 : 32 / matrix_bits(t);
 }
 
-enum { MATRIX_SATURATES = 1, MATRIX_XOR = 2 }; /* flags of struct matrix_mma: clamp integers; popc of xor, not and */
+/* Flags of struct matrix_mma: clamp integers; popc of xor, not and; A or B of quad pairs is held by columns. */
+enum { MATRIX_SATURATES = 1, MATRIX_XOR = 2, MATRIX_A_COLUMNS = 4, MATRIX_B_COLUMNS = 8 };
 
 /* What follows an instruction in program->extra: this, then the slots of D, A, B and C in this order. */
 struct matrix_mma {

@@ -147,22 +147,28 @@ OP(load_fill)
     return EV_NEXT;
 }
 
-/* cp.async.bulk: any multiple of 16 bytes, counted off at an mbarrier when there is one. */
+/* cp.async.bulk: any multiple of 16 bytes, counted off at an mbarrier when there is one. st.bulk: of 8 bytes. */
 OP(copy_bulk)
 {
     const struct async_bulk *x = (const void *)(w->worker->program->extra + i->extra);
+    static const uint8_t zeros[8];
     struct insn from = *i, barrier = *i;
     from.flags &= ~(uint32_t)F_STORE;
     barrier.mode = MBARRIER_COMPLETE;
     EACH_LANE(l, m)
     {
-        uint32_t n = u32_at(R, i->c)[l];
-        if (n & 15) return wrong_use(w, l, "a number of bytes that 16 does not divide", n, UINT32_MAX);
-        for (uint32_t at = 0; at < n; at += 16) {
-            const void *s = address_at(R, &from, i->b, (enum ptx_space)x->source, l, at, 16, w);
-            void *d = s ? address_at(R, i, i->a, (enum ptx_space)x->destination, l, at, 16, w) : NULL;
+        uint32_t n = u32_at(R, i->c)[l], unit = simt_bulk_unit(x);
+        if (n % unit)
+            return wrong_use(w, l,
+                             unit == 8 ? "a number of bytes that 8 does not divide"
+                                       : "a number of bytes that 16 does not divide",
+                             n, UINT32_MAX);
+        for (uint32_t at = 0; at < n; at += unit) {
+            const void *s =
+                x->source == BULK_ZEROS ? zeros : address_at(R, &from, i->b, (enum ptx_space)x->source, l, at, unit, w);
+            void *d = s ? address_at(R, i, i->a, (enum ptx_space)x->destination, l, at, unit, w) : NULL;
             if (!d) return EV_FAULT;
-            memmove(d, s, 16);
+            memmove(d, s, unit);
         }
         if (!x->barrier) continue;
         uint64_t *cell = address_at(R, i, x->barrier, PTX_SHARED, l, 0, 8, w);

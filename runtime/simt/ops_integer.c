@@ -314,8 +314,20 @@ CARRY(mad_hi_cc_s64, u64_at, uint64_t, signed_high(x, y, 64) + z, 0)
 CARRY(madc_hi_s64, u64_at, uint64_t, signed_high(x, y, 64) + z + cc, 0)
 
 /* ---- registers in halves ---- */
+OP3(pack16, w, w, w, w, (x & 0xff) | (y & 0xff) << 8)
 OP3(pack32, w, w, w, w, (x & 0xffff) | y << 16)
 OP3(pack64, q, w, w, w, FUNNEL(x, y))
+OP(unpack16)
+{
+    (void)w;
+    EACH_LANE(l, m)
+    {
+        uint32_t v = u32_at(R, i->a)[l];
+        u32_at(R, i->d)[l] = v & 0xff;
+        if (i->d2 != i->d) u32_at(R, i->d2)[l] = v >> 8 & 0xff;
+    }
+    return EV_NEXT;
+}
 OP(unpack32)
 {
     (void)w;
@@ -533,8 +545,10 @@ static const struct op_row rows[] = {
     CARRIES_IN("subc", "www", "qqq", SAME(subc)),
     CARRIES_IN("madc.lo", "wwww", "qqqq", SAME(madc_lo)),
     CARRIES_IN("madc.hi", "wwww", "qqqq", BY_SIGN(madc_hi)),
+    ROW("+pack16", "", pack16),
     ROW("+pack32", "", pack32),
     ROW("+pack64", "", pack64),
+    ROW("+unpack16", "", unpack16),
     ROW("+unpack32", "", unpack32),
     ROW("+unpack64", "", unpack64),
 #define COMPARES16(cmp, f) ROW("setp." cmp ".u16", "pww", f##_u16), ROW("setp." cmp ".s16", "pww", f##_s16)

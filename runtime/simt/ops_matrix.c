@@ -181,6 +181,71 @@ OP(matrix_transpose)
     return EV_NEXT;
 }
 
+/* ---- mma.m8n8k4 of f16: four products, each by the eight lanes of a quad pair, 4p to 4p + 3 and 16 above ---- */
+struct quads {
+    float a[8][4], b[4][8], c[8][8];
+};
+
+/* Element e of a lane's accumulator. */
+static float *quad_sum(struct quads *q, enum matrix_type type, uint32_t lane, uint32_t e)
+{
+    uint32_t high = lane / 16 * 4;
+    if (type == MATRIX_F16) return &q->c[lane % 4 + high][e];
+    return &q->c[(lane & 1) + (e & 2) + high][(e & 4) + (lane & 2) + (e & 1)];
+}
+
+static float half_of(char *R, uint32_t slot, uint32_t lane, uint32_t which)
+{
+    return simt_half_to((uint16_t)(u32_at(R, slot)[lane] >> 16 * which));
+}
+
+static void read_quads(char *R, const struct matrix_mma *x, uint32_t lane, struct quads *q)
+{
+    const uint32_t *sa = x->slots + x->d_count, *sb = sa + x->a_count, *sc = sb + x->b_count;
+    uint32_t at = lane % 4, high = lane / 16 * 4;
+    for (uint32_t e = 0; e < 4; e++) {
+        float a = half_of(R, sa[e / 2], lane, e % 2), b = half_of(R, sb[e / 2], lane, e % 2);
+        *(x->flags & MATRIX_A_COLUMNS ? &q->a[e + high][at] : &q->a[at + high][e]) = a;
+        *(x->flags & MATRIX_B_COLUMNS ? &q->b[e][at + high] : &q->b[at][e + high]) = b;
+    }
+    for (uint32_t e = 0; e < 8; e++) {
+        float *c = quad_sum(q, (enum matrix_type)x->c_type, lane, e);
+        if (x->c_type == MATRIX_F16)
+            *c = half_of(R, sc[e / 2], lane, e % 2);
+        else
+            memcpy(c, &u32_at(R, sc[e])[lane], sizeof *c);
+    }
+}
+
+static void write_quads(char *R, const struct matrix_mma *x, uint32_t lane, struct quads *q)
+{
+    for (uint32_t e = 0; e < 8; e++) {
+        const float *d = quad_sum(q, (enum matrix_type)x->d_type, lane, e);
+        if (x->d_type == MATRIX_F16) {
+            uint32_t *to = &u32_at(R, x->slots[e / 2])[lane], half = simt_half_from((double)*d, 0);
+            *to = e % 2 ? (*to & 0xffff) | half << 16 : half;
+        } else {
+            memcpy(&u32_at(R, x->slots[e])[lane], d, sizeof *d);
+        }
+    }
+}
+
+OP(mma_quads)
+{
+    const struct matrix_mma *x = (const void *)(w->worker->program->extra + i->extra);
+    enum event ev = simt_matrix_sync(R, i, m, w);
+    if (ev != EV_NEXT) return ev;
+    for (uint32_t p = 0; p < 4; p++) {
+        struct quads q;
+        for (uint32_t l = 4 * p; l < 4 * p + 4; l++) read_quads(R, x, l, &q), read_quads(R, x, l + 16, &q);
+        for (int r = 0; r < 8; r++)
+            for (int c = 0; c < 8; c++)
+                for (int k = 0; k < 4; k++) q.c[r][c] += q.a[r][k] * q.b[k][c];
+        for (uint32_t l = 4 * p; l < 4 * p + 4; l++) write_quads(R, x, l, &q), write_quads(R, x, l + 16, &q);
+    }
+    return EV_NEXT;
+}
+
 /* ---- for observers ---- */
 static void add_line(struct simt_pieces *p, uint64_t address, uint32_t bytes)
 {
@@ -220,6 +285,7 @@ void simt_matrix_pieces(const struct warp *w, char *R, const struct insn *i, str
 static const struct op_row rows[] = {
     {"+wmma", "", wmma_move, NULL, 0},
     {"+matrix_rows", "", matrix_rows, NULL, 0},
+    {"+mma.quads", "", mma_quads, NULL, 0},
     {"+matrix_transpose", "", matrix_transpose, NULL, 0},
 };
 const struct op_table simt_ops_matrix = {rows, sizeof rows / sizeof *rows};

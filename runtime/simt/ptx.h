@@ -78,7 +78,7 @@ enum ptx_operand_kind {
     PTX_OP_LABEL,   /* branch target: imm is the index into fn->insns, or insn_count for a label at the end; for brx
                        the label list's name is a SYMBOL that names one of branch_tables */
     PTX_OP_SINK,    /* _ */
-    PTX_OP_PAIR     /* d|p: items[0] and items[1] */
+    PTX_OP_PAIR     /* d|p: items[0] and items[1]; {a, b, c, d}|p: five items */
 };
 struct ptx_operand {
     enum ptx_operand_kind kind;

@@ -373,12 +373,14 @@ static bool read_address(struct ptx_parser *p, struct ptx_operand *o, int depth)
 
 static bool read_pair(struct ptx_parser *p, struct ptx_operand *o, int depth)
 {
-    struct ptx_operand *items = ptx_new(p, 2, sizeof *items);
+    bool vector = o->kind == PTX_OP_VECTOR;
+    size_t n = vector ? o->item_count : 1;
+    struct ptx_operand *items = ptx_new(p, n + 1, sizeof *items);
     if (!items || !ptx_next(p)) return false;
     if (depth > 3) return ptx_fail(p, "operands nested too deeply");
-    items[0] = *o;
-    *o = (struct ptx_operand){.kind = PTX_OP_PAIR, .reg = -1, .items = items, .item_count = 2};
-    return read_operand(p, &items[1], 4);
+    for (size_t k = 0; k < n; k++) items[k] = vector ? o->items[k] : *o;
+    *o = (struct ptx_operand){.kind = PTX_OP_PAIR, .reg = -1, .items = items, .item_count = n + 1};
+    return read_operand(p, &items[n], 4);
 }
 
 static bool read_operand(struct ptx_parser *p, struct ptx_operand *o, int depth)
@@ -388,7 +390,8 @@ static bool read_operand(struct ptx_parser *p, struct ptx_operand *o, int depth)
         bool vector = ptx_is_char(p, '{');
         o->kind = PTX_OP_VECTOR;
         if (!ptx_next(p)) return false;
-        return vector ? read_group(p, '}', o, depth) : read_address(p, o, depth);
+        if (!vector) return read_address(p, o, depth);
+        return read_group(p, '}', o, depth) && (!ptx_is_char(p, '|') || read_pair(p, o, depth));
     }
     bool minus = ptx_is_char(p, '-'), not = ptx_is_char(p, '!');
     if ((minus || not ) && !ptx_next(p)) return false;

@@ -22,6 +22,10 @@ __global__ void layers(cudaTextureObject_t one, cudaTextureObject_t two, float x
   out[0] = tex1DLayered<float>(one, x, layer);
   out[1] = tex2DLayered<float>(two, x, y, layer);
 }
+__global__ void resident(cudaTextureObject_t t, float *out, bool *there) {
+  out[0] = tex2D<float>(t, 1.5f, 0.5f, there);
+  out[1] = tex2Dgather<float4>(t, 1.0f, 1.0f, there + 1).w;
+}
 __global__ void fetch(cudaTextureObject_t t, int first, int n, float *out) {
   for (int i = 0; i < n; i++) out[i] = tex1Dfetch<float>(t, first + i);
 }
@@ -176,6 +180,13 @@ t.test("an address mode for each axis", function()
   t.eq(out[1], 3)
   k.at2(1, 1)(texture, 1, gpu.array { 0.75 }, gpu.array { 1.25 }, out)
   t.eq(out[1], 9)
+end)
+
+t.test("what is asked for is in memory", function()
+  local out, there = gpu.zeros(2), gpu.zeros(2, "bool")
+  k.resident(1, 1)(gpu.texture(gpu.array { { 1, 2 }, { 3, 4 } }), out, there)
+  t.close(out, { 2, 1 }, 0)
+  t.eq(there:all(), true)
 end)
 
 t.test("layers", function()

@@ -169,6 +169,51 @@ TEST(bulk_copies)
     for (int k = 96; k < 128; k++) CHECK_INT(got[k], in[k - 96]);
 }
 
+/* Each thread stores or adds, and waits for all bytes. */
+TEST(asynchronous_stores_and_reductions)
+{
+    uint64_t params[] = {device(1024), 0};
+    must_run(
+        KERNEL(
+            "@!%p1 bra W; mbarrier.init.shared.b64 [%r5], 1; mbarrier.arrive.expect_tx.shared.b64 %rd10, [%r5], 1792;\n"
+            "st.shared.u32 [%r2+1020], 5;\n"
+            "W: bar.sync 0; xor.b32 %r6, %r3, 1008; add.u32 %r6, %r6, %r2; mul.lo.u32 %r7, %r1, %r1;\n"
+            "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r6+4], %r7, [%r5];\n"
+            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.s32 [%r4+1024], {%r1, %r7, %r7, %r1}, [%r5];\n"
+            "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r2+1020], %r1, [%r5];\n"
+            "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.max.s32 [%r2+2048], %r1, [%r5];\n"
+            "V: mbarrier.try_wait.parity.shared.b64 %p2, [%r5], 0; @!%p2 bra V;\n"
+            "ld.shared.u32 %r8, [%r4+4]; ld.shared.u32 %r9, [%r4+1028]; ld.shared.u32 %r10, [%r2+1020];\n"
+            "ld.shared.u32 %r11, [%r2+2048]; st.async.mmio.release.sys.global.b32 [%rd4], %r8;\n"
+            "st.global.v2.u32 [%rd4+8], {%r10, %r11}; red.async.mmio.release.gpu.global.add.u32 [%rd4+4], %r9;"),
+        1, 64, params);
+    const uint32_t *got = simt_host(params[0]);
+    for (uint32_t t = 0; t < 63; t++) {
+        CHECK_INT(got[4 * t], (63 - t) * (63 - t));
+        CHECK_INT(got[4 * t + 1], t * t);
+        CHECK_INT(got[4 * t + 2], 63 * 32 + 5);
+        CHECK_INT(got[4 * t + 3], 63);
+    }
+}
+
+TEST(bulk_stores_of_zeros)
+{
+    uint64_t params[] = {device(1024), 0};
+    struct simt_fault fault;
+    must_run(
+        KERNEL("mov.u32 %r6, -1; st.shared.v4.u32 [%r4], {%r6, %r6, %r6, %r6}; bar.sync 0; cvt.u64.u32 %rd6, %r2;\n"
+               "cvta.shared.u64 %rd6, %rd6; mov.u64 %rd7, 24; @%p1 st.bulk.weak.shared::cta [%r2+8], %rd7, 0;\n"
+               "@%p1 st.bulk [%rd6+64], 128, 0; bar.sync 0; ld.shared.v4.u32 {%r6, %r7, %r8, %r9}, [%r4];\n"
+               "st.global.v4.u32 [%rd4], {%r6, %r7, %r8, %r9};"),
+        1, 64, params);
+    const uint32_t *got = simt_host(params[0]);
+    for (uint32_t k = 0; k < 256; k++) CHECK_INT(got[k], (k >= 2 && k < 8) || (k >= 16 && k < 48) ? 0 : 0xffffffffu);
+    CHECK(!run_text(KERNEL("mov.u64 %rd7, 20; st.bulk.shared::cta [%r2], %rd7, 0;"), 1, 1, params, &fault));
+    CHECK_HAS(fault.text, "8 does not divide");
+    CHECK(!run_text(KERNEL("mov.u64 %rd7, 4096; st.bulk.shared::cta [%r2+1024], %rd7, 0;"), 1, 1, params, &fault));
+    CHECK_INT(fault.kind, SIMT_FAULT_ADDRESS);
+}
+
 TEST(a_cluster_is_one_block)
 {
     uint64_t params[] = {device(64 * 16), 0};

@@ -350,4 +350,8 @@ INSN_TEST(halves_of_registers)
     INSN("mov.b64 %qo, {%hx, %hy, %hz, %hv};", BITS, (x & 0xffff) | (y & 0xffff) << 16 | (z & 0xffff) << 32 | v << 48);
     INSN("mov.b64 {%h1, %h2, %ho, %h3}, %qx; xor.b16 %ho, %ho, %h3;", BITS, (uint16_t)(x >> 32 ^ x >> 48));
     INSN("{ .reg .b32 %low, %high; mov.b64 {%low, %high}, %qx; mov.b64 %qo, {%high, %low}; }", BITS, x << 32 | x >> 32);
+    INSN("{ .reg .b8 %b<4>; mov.b32 {%b0, %b1, %b2, %b3}, %rx; mov.b32 %ro, {%b3, %b2, %b1, %b0}; }", BITS,
+         __builtin_bswap32((uint32_t)x));
+    INSN("{ .reg .b8 %low, %high; mov.b16 {%low, %high}, %hx; mov.b16 %ho, {%high, %low}; }", BITS,
+         __builtin_bswap16((uint16_t)x));
 }

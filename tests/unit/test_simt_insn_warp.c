@@ -177,6 +177,10 @@ INSN_TEST(who_is_here)
     INSN("activemask.b32 %ro; and.b32 %ro, %ro, 0xffffffff; xor.b32 %r4, %rx, %rx; bar.warp.sync -1;", BITS,
          0xffffffff);
     INSN("mov.u32 %ro, %laneid; xor.b32 %r4, %rx, %rx;", BITS, (uint32_t)i_ & 31);
+    INSN("{ .reg .b32 %a<4>; mov.v4.u32 {%a0, %a1, %a2, %a3}, %tid; or.b32 %a1, %a1, %a2; or.b32 %a1, %a1, %a3;"
+         " mov.u32 %a2, %tid.x; sub.u32 %a0, %a0, %a2; or.b32 %a0, %a0, %a1; add.u32 %ro, %rx, %a0; }",
+         BITS, (uint32_t)x);
+    INSN("mov.pred %po, %is_explicit_cluster; xor.b32 %r4, %rx, %rx;", BITS, 0);
     INSN("mov.u32 %ro, %lanemask_lt; xor.b32 %r4, %rx, %rx;", BITS, ((uint64_t)1 << (i_ & 31)) - 1);
     INSN("mov.u32 %ro, %lanemask_le; xor.b32 %r4, %rx, %rx;", BITS, ((uint64_t)2 << (i_ & 31)) - 1);
     INSN("mov.u32 %ro, %lanemask_gt; xor.b32 %r4, %rx, %rx;", BITS, (uint32_t) ~(((uint64_t)2 << (i_ & 31)) - 1));

@@ -211,6 +211,70 @@ TEST(mma_of_every_shape)
 }
 
 /* Infinities, NaN, denormals and the rounding of a half sum: each lane's D is a00 * b00 + c of its own. */
+/* ---- mma.m8n8k4 of f16: lanes 4p to 4p + 3 and those 16 above have a product of their own ---- */
+static void check_quads(bool a_columns, bool b_columns, bool half_in, bool half_out)
+{
+    double a[4][8][4], b[4][4][8], c[4][8][8];
+    uint64_t in = device(12 * 32 * 4), out = device(8 * 32 * 4), seed = 0x9e3779b97f4a7c15u;
+    uint32_t *at = simt_host(in);
+    for (int p = 0; p < 4; p++)
+        for (int r = 0; r < 8; r++)
+            for (int k = 0; k < 8; k++) {
+                a[p][r][k % 4] = random_value('h', 16, &seed), b[p][k % 4][r] = random_value('h', 16, &seed);
+                c[p][r][k] = random_value('h', 16, &seed);
+            }
+    for (int l = 0; l < 32; l++) {
+        int p = l % 16 / 4, four = l < 16 ? 0 : 4;
+        for (int i = 0; i < 4; i++) {
+            double va = a_columns ? a[p][i + four][l % 4] : a[p][l % 4 + four][i];
+            double vb = b_columns ? b[p][i][l % 4 + four] : b[p][l % 4][i + four];
+            at[i / 2 * 32 + l] |= (uint32_t)encode('h', 16, va) << 16 * (i % 2);
+            at[(2 + i / 2) * 32 + l] |= (uint32_t)encode('h', 16, vb) << 16 * (i % 2);
+        }
+        for (int i = 0; i < 8; i++) {
+            float f = (float)c[p][(l & 1) + (i & 2) + four][(i & 4) + (l & 2) + (i & 1)];
+            if (half_in)
+                at[(4 + i / 2) * 32 + l] |= (uint32_t)encode('h', 16, c[p][l % 4 + four][i]) << 16 * (i % 2);
+            else
+                memcpy(&at[(4 + i) * 32 + l], &f, 4);
+        }
+    }
+    char text[4096];
+    snprintf(text, sizeof text,
+             HEAD ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n.reg .b32 %%x<24>; .reg .b64 %%rd<8>;"
+                  ".reg .b32 %%l;\nld.param.u64 %%rd1, [in]; ld.param.u64 %%rd2, [out]; mov.u32 %%l, %%laneid;\n"
+                  "mul.wide.u32 %%rd3, %%l, 4; add.u64 %%rd1, %%rd1, %%rd3; add.u64 %%rd2, %%rd2, %%rd3;\n");
+    for (int r = 0; r < 12; r++) sprintf(text + strlen(text), "ld.global.b32 %%x%d, [%%rd1+%d];\n", r, 128 * r);
+    sprintf(text + strlen(text),
+            "mma.sync.aligned.m8n8k4.%s.%s.%s.f16.f16.%s {%s}, {%%x0, %%x1}, {%%x2, %%x3}, {%s};\n",
+            a_columns ? "col" : "row", b_columns ? "col" : "row", half_out ? "f16" : "f32", half_in ? "f16" : "f32",
+            half_out ? "%x12, %x13, %x14, %x15" : "%x12, %x13, %x14, %x15, %x16, %x17, %x18, %x19",
+            half_in ? "%x4, %x5, %x6, %x7" : "%x4, %x5, %x6, %x7, %x8, %x9, %x10, %x11");
+    for (int r = 0; r < 8; r++) sprintf(text + strlen(text), "st.global.b32 [%%rd2+%d], %%x%d;\n", 128 * r, 12 + r);
+    strcat(text, "ret;\n}\n");
+    must_run(text, 1, 32, (uint64_t[]){in, out});
+    const uint32_t *d = simt_host(out);
+    for (int l = 0; l < 32; l++)
+        for (int i = 0; i < 8; i++) {
+            int p = l % 16 / 4, four = l < 16 ? 0 : 4, row = half_out ? l % 4 : (l & 1) + (i & 2);
+            int column = half_out ? i : (i & 4) + (l & 2) + (i & 1);
+            double want = c[p][row + four][column];
+            for (int k = 0; k < 4; k++) want += a[p][row + four][k] * b[p][k][column];
+            float f;
+            memcpy(&f, &d[i * 32 + l], 4);
+            if (half_out)
+                CHECK_INT(d[i / 2 * 32 + l] >> 16 * (i % 2) & 0xffff, encode('h', 16, want));
+            else
+                CHECK_NEAR(f, want, 0);
+        }
+    simt_free(in), simt_free(out);
+}
+
+TEST(mma_of_quad_pairs)
+{
+    for (int k = 0; k < 12; k++) check_quads(k & 1, k & 2, k >= 4, k >= 8);
+}
+
 TEST(mma_of_edge_values)
 {
     uint64_t out = device(32 * 8);
@@ -313,7 +377,7 @@ TEST(fragments_with_wrong_registers_are_refused)
     CHECK_HAS(e.text, "mma: expected 4 registers, got 2");
     ptx_free(m);
     rt_error_clear(&e);
-    must_refuse(HEAD ".visible .entry k()\n{\n.reg .b32 %x<8>;\nmma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32"
+    must_refuse(HEAD ".visible .entry k()\n{\n.reg .b32 %x<8>;\nmma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f32"
                      " {%x0, %x1, %x2, %x3}, {%x4, %x5}, {%x6, %x7}, {%x0, %x1, %x2, %x3};\nret;\n}\n",
                 "mma.sync.aligned.m8n8k4");
 }
