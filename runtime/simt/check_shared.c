@@ -18,7 +18,9 @@
 #define FIRST_ROOM 8192
 #define LAST_ROOM  (1u << 20) /* bytes of a log; an epoch with more goes to the cells */
 
-_Static_assert(SHARED_ROWS_UNIT == (ROW_UNIT | ROW_UNIT << ROW_BITS), "generated code notes rows");
+_Static_assert(SHARED_ROWS_UNIT == (ROW_UNIT | ROW_UNIT << ROW_BITS) &&
+                   SHARED_ROWS_UNIFORM == (ROW_UNIFORM | ROW_UNIFORM << ROW_BITS),
+               "generated code notes rows");
 
 /* ---- the log ---- */
 static size_t note_bytes(uint32_t rows)
@@ -99,6 +101,7 @@ void simt_shared_quiet(struct block *b)
     bool looks = t->slow || t->warp_met;
     k->quiet.now = looks ? UINT32_MAX : t->now | TAG_MANY;
     k->quiet.first = t->now;
+    k->quiet.base = t->base;
     k->quiet.end = looks || !t->log ? NULL : t->log + t->room;
 }
 
@@ -141,7 +144,7 @@ void simt_shared_meet(struct block *b)
 void simt_shared_start(struct block *b)
 {
     simt_shared_meet(b);
-    b->tags.base = b->tags.now;
+    b->tags.base = b->worker->quiet.base = b->tags.now;
 }
 
 /* ---- accesses ---- */

@@ -328,8 +328,9 @@ struct shared_note {
     int32_t stride, step;
     uint32_t at[];
 };
-#define SHARED_ROWS_UNIT 5 /* `rows` where both halves' lanes are neighbours */
-#define SHARED_NOTE_ROWS (sizeof(struct shared_note) + 2 * sizeof(uint32_t))
+#define SHARED_ROWS_UNIT    5  /* `rows` where both halves' lanes are neighbours */
+#define SHARED_ROWS_UNIFORM 10 /* or have one place */
+#define SHARED_NOTE_ROWS    (sizeof(struct shared_note) + 2 * sizeof(uint32_t))
 
 struct worker { /* what runs one block: its registers, memory and barriers, used again for the next */
     struct run *run;
@@ -361,10 +362,11 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     struct simt_observer *observer; /* NULL: none */
     void *observed;                 /* the observer's own */
     struct {                        /* of the observer, for generated code */
-        const uint32_t *tags;       /* of words of shared memory: who read them */
+        uint32_t *tags;             /* of words of shared memory: who read them */
         uint32_t *written;          /* and wrote them */
         uint32_t now;               /* the tag of words that all may read */
         uint32_t first;             /* that of what the block's first thread writes; those below are of the past */
+        uint32_t base;              /* what this block wrote has no lower one */
         uint32_t time;              /* for notes */
         char *note, *end;           /* where the next note goes, and where there is no more room */
         uint64_t

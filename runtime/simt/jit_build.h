@@ -272,7 +272,8 @@ void simt_jit_spill_live(struct jit *j, const struct jit_insn *n); /* before a c
 int simt_jit_leaving(struct jit *j, enum jit_exit why, bool after);
 void simt_jit_wide_constant(struct jit *j, int reg, uint64_t value, bool wide);
 
-/* ---- jit_vector.c, jit_warp.c, jit_integer.c, jit_memory.c, jit_watch.c, jit_gather.c: one instruction ---- */
+/* ---- jit_vector.c, jit_warp.c, jit_integer.c, jit_memory.c, jit_watch.c, jit_tags.c, jit_gather.c: one
+ * instruction ---- */
 struct x86_evex simt_jit_full(void);                          /* 512 bits, no mask */
 void simt_jit_mask_to_gpr(struct jit *j, int reg, bool wide); /* mask registers 1 to 2 or 4, a part each */
 void simt_jit_vector(struct jit *j, const struct jit_insn *n);
@@ -286,6 +287,24 @@ void simt_jit_integer(struct jit *j, const struct jit_insn *n, struct jit_form f
 bool simt_jit_memory(struct jit *j, const struct jit_insn *n);
 /* Asks the observer about an access from a linear address, whose halves begin in these registers. */
 void simt_jit_ask(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f);
+/* Words of shared memory that a warp's access touches, `bytes` of them from each half's address on. */
+struct jit_words {
+    const int *bases;
+    int32_t offsets[2];
+    int halves; /* 1: both are the same */
+    int64_t bytes;
+    bool pair;   /* where the halves lie is not known to the code */
+    bool own;    /* each lane touches others, 4 << shift bytes; else several lanes touch each word */
+    bool claims; /* simt_jit_claim_tags does them */
+    int shift;
+    int64_t step, stride;
+    int count;
+};
+/* Jumps unless all may read the words. */
+void simt_jit_compare_tags(struct jit *j, const struct jit_words *w, int moment, int label);
+/* Words that no other thread touched in this epoch become the access's; else jumps. Keeps all registers but rax, rcx
+ * and rdx. */
+void simt_jit_claim_tags(struct jit *j, const struct jit_insn *n, const struct jit_words *w, int label);
 /* May the block of code run again before the warp is done? */
 bool simt_jit_repeats(const struct jit *j);
 /* A loop that strides over memory by more than a page, as one over a grid does, outruns the processor's own guesses:

@@ -8,10 +8,6 @@
 #define MOST_TOGETHER 64
 #define MOST_BYTES    1024 /* whose tags are compared at one place, for each half */
 
-static const struct x86_vop xor_w = {1, 1, 0, 0xef}, add_w = {1, 1, 0, 0xfe}, max_u = {2, 1, 0, 0x3f},
-                            min_u = {2, 1, 0, 0x3b}, any_bit = {2, 1, 0, 0x17}, test_w = {2, 1, 0, 0x27},
-                            any_lane = {1, 0, 0, 0x98};
-
 /* What is asked for at once. */
 struct group {
     int64_t step, bytes; /* from lane to lane; of a lane */
@@ -111,135 +107,6 @@ static void check_window(struct jit *j, const struct jit_insn *n, int base, stru
 }
 
 /* ---- tags ---- */
-static int vector_bytes(const struct jit *j)
-{
-    return j->bits / 8;
-}
-
-static void jump_if_any(struct jit *j, int reg, int label)
-{
-    if (simt_jit_is_avx2(j)) {
-        x86_vex(&j->x, any_bit, 256, reg, 0, reg, -1);
-    } else {
-        simt_jit_put(j, test_w, 1, reg, reg); /* a mask */
-        x86_vex(&j->x, any_lane, 128, 1, 0, 1, -1);
-    }
-    x86_jump_if(&j->x, CC_NE, label);
-}
-
-/* Jumps unless all words from an address on have the tag quiet.now, which no tag of its epoch is above. RAX: where the
- * tags are; `now`: a vector of it. */
-static void compare_words(struct jit *j, int base, int64_t offset, int64_t bytes, int now, int label)
-{
-    struct x86 *x = &j->x;
-    int sum = simt_jit_scratch(j);
-    if (bytes % 32) x86_rm(x, ALU_MOV, false, RCX, of_worker(offsetof(struct worker, quiet.now)));
-    for (int64_t k = 0; bytes % 32 && k < bytes; k += 4) {
-        x86_rm(x, ALU_CMP, false, RCX, x86_at_index(RAX, base, (int32_t)(offset + k)));
-        x86_jump_if(x, CC_NE, label);
-    }
-    if (bytes % 32) return;
-    for (int64_t k = 0; k < bytes; k += vector_bytes(j))
-        simt_jit_put_mem(j, min_u, sum, k ? sum : now, x86_at_index(RAX, base, (int32_t)(offset + k)));
-    simt_jit_put(j, xor_w, sum, sum, now);
-    jump_if_any(j, sum, label);
-}
-
-/* Stores of 4 bytes side by side, where each half touches other words; but not those that are done later. */
-#define ROW_BYTES 64
-
-static bool writes_rows(const struct jit *j, const struct jit_insn *n, struct jit_form f, const struct group *g)
-{
-    bool later = !strncmp(j->program->places[n->i - j->program->code].opcode, "cp.async.", 9);
-    bool apart = f.kind == FORM_PAIR || (f.kind == FORM_LINEAR && (f.skip >= ROW_BYTES || f.skip <= -ROW_BYTES));
-    return n->kind == JK_STORE && n->op && g->step == 4 && g->bytes == 4 && apart && !later;
-}
-
-/* Jumps unless nobody touched the rows in this epoch. RAX, RDX: where the tags are. */
-static void compare_rows(struct jit *j, const int bases[2], const int32_t offsets[2], const int moments[2], int label)
-{
-    struct x86 *x = &j->x;
-    int sum = simt_jit_scratch(j);
-    x86_rm(x, ALU_MOV, false, RCX, of_worker(offsetof(struct worker, quiet.first)));
-    x86_imm(x, ALU_SUB, false, RCX, 1);
-    simt_jit_spread(j, false, moments[0], RCX);
-    for (int h = 0; h < 2; h++)
-        for (int k = 0; k < ROW_BYTES; k += vector_bytes(j)) {
-            struct x86_mem written = x86_at_index(RAX, bases[h], offsets[h] + k), read = written;
-            read.base = RDX;
-            simt_jit_put_mem(j, max_u, sum, h || k ? sum : moments[0], written);
-            simt_jit_put_mem(j, max_u, sum, sum, read);
-        }
-    simt_jit_put(j, xor_w, sum, sum, moments[0]);
-    jump_if_any(j, sum, label);
-}
-
-/* Each word's tag becomes that of the lane. RAX: where they are. */
-static void tag_rows(struct jit *j, const int bases[2], const int32_t offsets[2], const int moments[2])
-{
-    struct x86 *x = &j->x;
-    int lanes = vector_bytes(j) / 4;
-    x86_rm(x, ALU_MOV, false, RCX, x86_at(REG_WARP, (int32_t)offsetof(struct warp, index)));
-    x86_shift_imm(x, SHIFT_LEFT, false, RCX, 5);
-    x86_rm(x, ALU_ADD, false, RCX, of_worker(offsetof(struct worker, quiet.first)));
-    simt_jit_spread(j, false, moments[0], RCX);
-    for (int l = 0; l < SIMT_WARP; l += lanes) {
-        int32_t who[16];
-        for (int k = 0; k < 16; k++) who[k] = l + k;
-        simt_jit_put_mem(j, add_w, moments[1], moments[0], x86_at_label(x86_constant(x, who)));
-        simt_jit_store(j, x86_at_index(RAX, bases[l / 16], offsets[l / 16] + 4 * (l % 16)), moments[1]);
-    }
-}
-
-#define NOTE(member) x86_at(RCX, (int32_t)offsetof(struct shared_note, member))
-
-/* A note of the access at quiet.note, where there is room. */
-static void write_note(struct jit *j, const struct jit_insn *n, const int bases[2], const int32_t offsets[2])
-{
-    struct x86 *x = &j->x;
-    int32_t rows = SHARED_ROWS_UNIT;
-    x86_rm(x, ALU_MOV, true, RCX, of_worker(offsetof(struct worker, quiet.note)));
-    x86_store(x, true, NOTE(warp), REG_WARP);
-    x86_load_imm(x, RDX, (uint64_t)(uintptr_t)n->i);
-    x86_store(x, true, NOTE(insn), RDX);
-    x86_rm(x, ALU_MOV, false, RDX, of_worker(offsetof(struct worker, quiet.time)));
-    x86_store(x, false, NOTE(time), RDX);
-    x86_mem_imm(x, ALU_MOV, false, NOTE(site), rows << 16 | n->i->size << 24); /* rows and bytes, too */
-    x86_mem_imm(x, ALU_MOV, false, NOTE(mask), -1);
-    x86_mem_imm(x, ALU_MOV, false, NOTE(count), 1);
-    for (int h = 0; h < 2; h++) {
-        struct x86_mem at = NOTE(at);
-        at.offset += 4 * h;
-        x86_lea(x, false, RDX, x86_at(bases[h], offsets[h]));
-        x86_store(x, false, at, RDX);
-    }
-    x86_imm(x, ALU_ADD, true, RCX, (int32_t)SHARED_NOTE_ROWS);
-    x86_store(x, true, of_worker(offsetof(struct worker, quiet.note)), RCX);
-}
-
-/* Rows that nobody touched in this epoch become the warp's; else jumps. */
-static void claim_rows(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f,
-                       const int moments[2], int label)
-{
-    struct x86 *x = &j->x;
-    int32_t imm = (int32_t)n->i->imm, offsets[2] = {imm, imm + (f.kind == FORM_LINEAR ? (int32_t)f.skip : 0)};
-    x86_rm(x, ALU_MOV, true, RCX, of_worker(offsetof(struct worker, quiet.note)));
-    x86_imm(x, ALU_ADD, true, RCX, (int32_t)SHARED_NOTE_ROWS);
-    x86_rm(x, ALU_CMP, true, RCX, of_worker(offsetof(struct worker, quiet.end)));
-    x86_jump_if(x, CC_A, label);
-    if (f.kind == FORM_PAIR) {
-        x86_lea(x, true, RCX, x86_at(bases[0], ROW_BYTES - 1));
-        x86_rr(x, ALU_SUB, true, RCX, bases[1]);
-        x86_imm(x, ALU_CMP, true, RCX, 2 * (ROW_BYTES - 1));
-        x86_jump_if(x, CC_BE, label);
-    }
-    x86_rm(x, ALU_MOV, true, RAX, of_worker(offsetof(struct worker, quiet.written)));
-    x86_rm(x, ALU_MOV, true, RDX, of_worker(offsetof(struct worker, quiet.tags)));
-    compare_rows(j, bases, offsets, moments, label);
-    tag_rows(j, bases, offsets, moments);
-    write_note(j, n, bases, offsets);
-}
-
 /* The words that the lanes of a half touch, when they lie side by side; 0: they don't. */
 static int64_t words_of(const struct group *g)
 {
@@ -248,12 +115,30 @@ static int64_t words_of(const struct group *g)
     return one * g->count;
 }
 
-static bool has_tags(const struct jit *j, const struct jit_insn *n, const struct group *g)
+/* Which words of shared memory the group touches, where code sees to their tags: all are read by several lanes, or each
+ * by one of its own. False: where it doesn't. */
+static bool find_words(const struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f,
+                       const struct group *g, struct jit_words *w)
 {
-    int64_t bytes = words_of(g);
-    if (bytes % 32 == 0 && bytes % vector_bytes(j)) return false;
-    return n->kind == JK_LOAD && n->op && (!g->step || g->step == g->bytes) && bytes &&
-           bytes <= (bytes % 32 ? 32 : MOST_BYTES);
+    bool later = !strncmp(j->program->places[n->i - j->program->code].opcode, "cp.async.", 9);
+    bool same = f.kind == FORM_CONST || (f.kind == FORM_LINEAR && !f.skip);
+    int64_t skip = f.kind == FORM_LINEAR ? f.skip : 0, bytes = words_of(g), vector = j->bits / 8;
+    if (!n->op || later || !bytes || bytes > MOST_BYTES || (g->step && g->step != g->bytes)) return false;
+    if (bytes % 32 ? bytes > 32 : bytes % vector) return false;
+    bool apart = f.kind == FORM_PAIR || skip >= bytes || skip <= -bytes;
+    bool own = g->step && apart && g->count == 1 && (g->bytes == 4 || g->bytes == 8 || g->bytes == 16);
+    *w = (struct jit_words){.bases = bases,
+                            .offsets = {(int32_t)n->i->imm, (int32_t)(n->i->imm + skip)},
+                            .halves = same ? 1 : 2,
+                            .pair = f.kind == FORM_PAIR,
+                            .own = own,
+                            .bytes = bytes,
+                            .shift = own ? __builtin_ctz((unsigned)g->bytes) - 2 : 0,
+                            .step = g->step,
+                            .count = g->count,
+                            .stride = g->stride};
+    w->claims = own || !g->step || same;
+    return n->kind == JK_LOAD || own;
 }
 
 /* ---- lines of global memory ---- */
@@ -391,34 +276,34 @@ void simt_jit_ask(struct jit *j, const struct jit_insn *n, const int bases[2], s
 {
     struct x86 *x = &j->x;
     struct group g = {form_step(f), (int64_t)n->i->size * n->i->count, 1, 0};
-    bool same = f.kind == FORM_CONST || (f.kind == FORM_LINEAR && !f.skip);
-    int32_t imm = (int32_t)n->i->imm, skip = f.kind == FORM_LINEAR ? (int32_t)f.skip : 0;
+    struct jit_words words;
     if (n->asked) return;
     gather_group(j, n, &g);
-    bool rows = writes_rows(j, n, f, &g), tags = has_tags(j, n, &g);
-    int moments[2] = {0, 0};
+    bool tags = find_words(j, n, bases, f, &g, &words), reads = tags && n->kind == JK_LOAD;
     uint32_t pins = j->vector_pins;
-    for (int k = 0; k < 2 && (tags || rows); k++) moments[k] = simt_jit_new_vector(j);
+    int moment = reads ? simt_jit_new_vector(j) : 0;
     j->vector_pins = pins;
     int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(x), fine = x86_label(x);
     for (int h = 0; n->op && h < (f.kind == FORM_PAIR ? 2 : 1); h++) check_window(j, n, bases[h], f, &g, leave);
     bool lines = has_lines(n, &g);
     uint64_t more = (uint64_t)g.stride << 32 | (uint64_t)g.count;
     if (lines) more = j->range_count++ + 1;
-    if (!tags && !rows && !lines) {
+    if (!tags && !lines) {
         ask(j, n, bases, f, &g, n->op ? more : 0, leave);
         return;
     }
-    if (lines) compare_all_lines(j, bases, imm, f, &g, (uint32_t)more - 1, miss);
-    if (rows) claim_rows(j, n, bases, f, moments, miss);
-    if (tags) x86_rm(x, ALU_MOV, true, RAX, of_worker(offsetof(struct worker, quiet.tags)));
-    if (tags && words_of(&g) % 32 == 0)
-        simt_jit_spread_from(j, false, moments[0], of_worker(offsetof(struct worker, quiet.now)));
-    if (tags) compare_words(j, bases[0], imm, words_of(&g), moments[0], miss);
-    if (tags && !same) compare_words(j, bases[1], imm + skip, words_of(&g), moments[0], miss);
+    if (lines) compare_all_lines(j, bases, n->i->imm, f, &g, (uint32_t)more - 1, miss);
+    if (reads) simt_jit_compare_tags(j, &words, moment, miss);
+    if (tags && !reads) simt_jit_claim_tags(j, n, &words, miss);
     x86_bind(x, fine);
     x->now = X86_COLD;
     x86_bind(x, miss);
+    if (reads && words.claims) {
+        int no = x86_label(x);
+        simt_jit_claim_tags(j, n, &words, no);
+        x86_jump(x, fine);
+        x86_bind(x, no);
+    }
     ask(j, n, bases, f, &g, more, leave);
     x86_jump(x, fine);
     x->now = X86_HOT;

@@ -493,4 +493,25 @@ clean("counters of a block, read behind its barrier, twice", [[__global__ void k
   end
 end)
 
+clean("vectors of a thread's own, read and written between what all read", [[__global__ void k(const float4 *x, float *o) {
+  __shared__ float4 s[64];
+  __shared__ float row[16];
+  int t = threadIdx.x;
+  float sum = 0;
+  s[t] = x[t];
+  if (t < 16) row[t] = 1;
+  for (int i = 0; i < 3; i++) {
+    s[t] = make_float4(s[t].y, s[t].z, s[t].w, s[t].x + i);
+    __syncthreads();
+    for (int k = 0; k < 16; k++) sum += row[k] * s[t].y;
+    sum += s[63 - t].x;
+    __syncthreads();
+  }
+  o[t] = sum;
+}]], function(k)
+  local o = floats(64)
+  k(1, 64)(gpu.ones { 64, 4 }, o)
+  return function() t.eq(o:sum(), 64 * 3 * (16 + 1)) end
+end)
+
 t.done()

@@ -497,4 +497,28 @@ faulty("a row that is read beside many others that are written", [[__global__ vo
     o[threadIdx.x] = s[0][threadIdx.x];
 }]], function(k) k(1, { 32, 2 })(ints(32)) end, { { kind = "race", line = 4, other = 6, name = "s", count = 32 } })
 
+faulty("vectors that their threads read, and others write", [[__global__ void k(const float4 *x, float *o) {
+  __shared__ float4 s[64];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  __syncthreads();
+  float4 v = s[t];
+  o[t] = v.x + v.y + v.z + v.w;
+  s[t] = x[63 - t];
+  s[63 - t] = x[t];
+}]], function(k) k(1, 64)(gpu.ones { 64, 4 }, floats(64)) end,
+  { kind = "race", line = 9, other = 6, name = "s", access = "write", other_access = "read" })
+
+faulty("a row that all have read, and one thread writes", [[__global__ void k(const float *x, float *o) {
+  __shared__ float s[2][16];
+  int t = threadIdx.y * 16 + threadIdx.x;
+  float v = 0;
+  s[threadIdx.y][threadIdx.x] = x[t];
+  __syncthreads();
+  for (int k = 0; k < 16; k++) v += s[1][k];
+  if (t == 0) s[1][5] = v;
+  o[t] = v;
+}]], function(k) k(1, { 16, 2 })(floats(32), floats(32)) end,
+  { kind = "race", line = 8, other = 7, name = "s", index = 21, access = "write", other_access = "read", count = 1 })
+
 t.done()
