@@ -3,6 +3,7 @@
 #ifndef JP_CAPTURE_H
 #define JP_CAPTURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 #include "runtime/status.h"
@@ -11,7 +12,12 @@
 enum rt_status jp_capture_begin(int read_ends[2], struct rt_error *e);
 /* Puts the original descriptors back and closes the pipes. */
 void jp_capture_end(int read_ends[2]);
-/* A line for whoever started the kernel. Any thread. */
-void jp_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A line for whoever started the kernel, if the level asks for it. Any thread. */
+enum jp_level { JP_ERROR, JP_WARNING, JP_INFO, JP_DEBUG };
+void jp_log(enum jp_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The level up to which lines are written, JP_INFO at first; "error", "warning", "info" or "debug". False for any other
+ * name, which changes nothing. */
+bool jp_log_level(const char *name);
 
 #endif

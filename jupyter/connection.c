@@ -29,19 +29,48 @@ static enum rt_status copy_string(const json_t *file, const char *path, const ch
     return *out ? RT_OK : rt_fail(e, RT_NOMEM, "out of memory reading %s", path);
 }
 
+static enum rt_status read_port(const json_t *file, const char *path, const char *name, int *out, struct rt_error *e)
+{
+    const json_t *port = json_object_get(file, name);
+    if (!json_is_integer(port)) return rt_fail(e, RT_INVALID, "%s: there is no integer %s", path, name);
+    json_int_t value = json_integer_value(port);
+    if (value < 1 || value > 65535)
+        return rt_fail(e, RT_INVALID, "%s: %s is %lld, expected 1 to 65535", path, name, (long long)value);
+    *out = (int)value;
+    return RT_OK;
+}
+
 static enum rt_status read_ports(struct jp_connection *c, const json_t *file, const char *path, struct rt_error *e)
 {
-    for (int i = 0; i < JP_CHANNELS; i++) {
+    enum rt_status status = RT_OK;
+    for (int i = 0; i < JP_CHANNELS && status == RT_OK; i++) {
         char name[32];
         snprintf(name, sizeof name, "%s_port", jp_channel_name(i));
-        const json_t *port = json_object_get(file, name);
-        if (!json_is_integer(port)) return rt_fail(e, RT_INVALID, "%s: there is no integer %s", path, name);
-        json_int_t value = json_integer_value(port);
-        if (value < 1 || value > 65535)
-            return rt_fail(e, RT_INVALID, "%s: %s is %lld, expected 1 to 65535", path, name, (long long)value);
-        c->ports[i] = (int)value;
+        status = read_port(file, path, name, &c->ports[i], e);
     }
-    return RT_OK;
+    return status;
+}
+
+static void format_endpoint(char *out, size_t size, const char *ip, const char *port)
+{
+    bool bare = strchr(ip, ':') && ip[0] != '[';
+    snprintf(out, size, bare ? "tcp://[%s]:%s" : "tcp://%s:%s", ip, port);
+}
+
+/* c->ip is registration_ip: whoever started the kernel can reach it there. */
+static enum rt_status read_registrar(struct jp_connection *c, const json_t *file, const char *path, struct rt_error *e)
+{
+    int port = 0;
+    char text[16], endpoint[300];
+    if (strcmp(c->transport, "tcp") != 0)
+        return rt_fail(e, RT_UNSUPPORTED, "%s: transport is \"%s\", registration goes over tcp", path, c->transport);
+    enum rt_status status = read_port(file, path, "registration_port", &port, e);
+    if (status == RT_OK) status = copy_string(file, path, "kernel_id", "", &c->kernel_id, e);
+    if (status != RT_OK) return status;
+    snprintf(text, sizeof text, "%d", port);
+    format_endpoint(endpoint, sizeof endpoint, c->ip, text);
+    c->registrar = rt_strdup(endpoint);
+    return c->registrar ? RT_OK : rt_fail(e, RT_NOMEM, "out of memory reading %s", path);
 }
 
 static enum rt_status check(const struct jp_connection *c, const json_t *file, const char *path, struct rt_error *e)
@@ -76,8 +105,9 @@ enum rt_status jp_connection_read(struct jp_connection *c, const char *path, str
         return rt_fail(e, RT_INVALID, "%s is not a connection file: %s", path,
                        file ? "expected a JSON object" : parse.text);
     }
+    bool registers = json_object_get(file, "registration_port") != NULL;
     enum rt_status status = copy_string(file, path, "transport", "tcp", &c->transport, e);
-    if (status == RT_OK) status = copy_string(file, path, "ip", "127.0.0.1", &c->ip, e);
+    if (status == RT_OK) status = copy_string(file, path, registers ? "registration_ip" : "ip", "127.0.0.1", &c->ip, e);
     if (status == RT_OK) status = copy_string(file, path, "key", "", &c->key, e);
     if (status == RT_OK && json_object_get(file, "curve_secretkey"))
         status = copy_string(file, path, "curve_secretkey", "", &c->curve_secret, e);
@@ -85,7 +115,7 @@ enum rt_status jp_connection_read(struct jp_connection *c, const char *path, str
         c->key_length = strlen(c->key);
         status = check(c, file, path, e);
     }
-    if (status == RT_OK) status = read_ports(c, file, path, e);
+    if (status == RT_OK) status = (registers ? read_registrar : read_ports)(c, file, path, e);
     json_decref(file);
     if (status != RT_OK) jp_connection_free(c);
     return status;
@@ -134,6 +164,8 @@ void jp_connection_free(struct jp_connection *c)
     free(c->key);
     if (c->curve_secret) sodium_memzero(c->curve_secret, strlen(c->curve_secret));
     free(c->curve_secret);
+    free(c->registrar);
+    free(c->kernel_id);
     memset(c, 0, sizeof *c);
 }
 
@@ -143,8 +175,6 @@ void jp_connection_endpoint(const struct jp_connection *c, enum jp_channel chann
     if (c->ports[channel]) snprintf(port, sizeof port, "%d", c->ports[channel]);
     if (strcmp(c->transport, "ipc") == 0)
         snprintf(out, size, "ipc://%s-%s", c->ip, port);
-    else if (strchr(c->ip, ':') && c->ip[0] != '[')
-        snprintf(out, size, "tcp://[%s]:%s", c->ip, port);
     else
-        snprintf(out, size, "tcp://%s:%s", c->ip, port);
+        format_endpoint(out, size, c->ip, port);
 }

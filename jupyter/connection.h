@@ -1,4 +1,6 @@
-/* The connection file: where the kernel listens, and the key that messages are signed with. */
+/* The connection file: where the kernel listens, and the key that messages are signed with. In its place a kernel may
+ * be given a registration file: it listens on free ports and says so at an address named there (jupyter/handshake.h).
+ */
 #ifndef JP_CONNECTION_H
 #define JP_CONNECTION_H
 
@@ -12,13 +14,15 @@ struct jp_connection {
     char *key;
     size_t key_length;
     char *curve_secret;     /* the kernel's key for CurveZMQ in Z85, of JP_CURVE_KEY characters; NULL: no encryption */
-    int ports[JP_CHANNELS]; /* 0 in a file that jp_connection_create is about to write */
+    int ports[JP_CHANNELS]; /* 0: any free one, filled in by binding */
+    /* Of a registration file, else NULL: the endpoint to register at, and the name to do it by. */
+    char *registrar, *kernel_id;
 };
 
-/* Reads and checks a file. RT_IO when it can't be read, RT_INVALID when it says something that can't be. */
+/* Reads and checks a file of either kind. RT_IO when it can't be read, RT_INVALID when it says something that can't be.
+ */
 enum rt_status jp_connection_read(struct jp_connection *c, const char *path, struct rt_error *e);
-/* A new connection on free ports of 127.0.0.1 with a random key, written to `path` for its owner's eyes only. The ports
- * are given by the caller. */
+/* Writes a connection file for its owner's eyes only. */
 enum rt_status jp_connection_write(const struct jp_connection *c, const char *path, struct rt_error *e);
 /* Fills in a local connection with a fresh key and no ports. */
 enum rt_status jp_connection_local(struct jp_connection *c, struct rt_error *e);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "jupyter/capture.h"
+#include "jupyter/handshake.h"
 #include "runtime/interrupt.h"
 
 /* For signal handlers; set while a session exists. */
@@ -201,10 +202,10 @@ static bool start(struct jp_kernel *k, struct jp_connection *c, const char *path
         .urgent = urgent,
         .attend = hook_attend,
         .captured = {k->output.captured[0], k->output.captured[1]},
-        .log = jp_log,
     };
     k->server = k->output.server = jp_server_open(c, &hooks, e);
     if (!k->server) return false;
+    if (c->registrar && jp_register(c, jp_server_wire(k->server), e) != RT_OK) return false;
     if (path && jp_connection_write(c, path, e) != RT_OK) return false;
     atomic_store(&current, k);
     handle_signals();
@@ -218,11 +219,11 @@ int jp_kernel_run(struct jp_connection *c, const char *path, const char *device)
     struct rt_error e = {0};
     bool started = start(k, c, path, device, &e);
     if (started) {
-        if (path) jp_log("to connect: jupyter console --existing %s", path);
+        if (path) jp_log(JP_INFO, "to connect: jupyter console --existing %s", path);
         serve(k);
         if (path) unlink(path);
     } else {
-        jp_log("%s", e.text);
+        jp_log(JP_ERROR, "%s", e.text);
         rt_error_clear(&e);
     }
     /* While the session closes, the server still answers and ends the process if that takes too long. */

@@ -5,19 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jupyter/capture.h"
 #include "jupyter/connection.h"
 #include "jupyter/install.h"
 #include "jupyter/kernel.h"
 
 static const char usage[] =
     "usage: lunarray jupyter install [--user | --prefix DIR] [--command FILE]\n"
-    "       lunarray jupyter start [-f CONNECTION_FILE] [--device NAME]\n"
+    "       lunarray jupyter start [-f CONNECTION_FILE] [--device NAME] [--log-level LEVEL]\n"
     "\n"
     "install  writes the kernelspec, so that Jupyter offers the kernel \"lunarray\": for this user\n"
     "         (the default), or below DIR/share/jupyter, e.g. a virtual environment's folder.\n"
     "         --command names the binary to start when it is not this one.\n"
     "start    runs the kernel on the sockets that the file names; Jupyter does this. Without -f it\n"
-    "         listens on free local ports and prints how to connect.\n";
+    "         listens on free local ports and prints how to connect. LEVEL, or LUNARRAY_LOG_LEVEL,\n"
+    "         is error, warning, info (the default) or debug, which writes a line for every message.\n";
 
 static int misuse(const char *what, const char *argument)
 {
@@ -62,42 +64,40 @@ static int install(int argc, char **argv)
     return 0;
 }
 
-static int start_alone(const char *device)
+/* `file` as Jupyter gives it, or NULL. A kernel that chooses its ports writes them to a file of its own, for other
+ * clients to find. */
+static int run(const char *file, const char *device)
 {
-    struct jp_connection c;
+    struct jp_connection c = {0};
     struct rt_error e = {0};
-    char *path = jp_runtime_file(&e);
+    char *path = NULL;
     int result = 1;
-    if (path && jp_connection_local(&c, &e) == RT_OK) {
+    enum rt_status status = file ? jp_connection_read(&c, file, &e) : jp_connection_local(&c, &e);
+    bool chooses = !file || c.registrar;
+    if (status == RT_OK && (!chooses || (path = jp_runtime_file(&e)) != NULL)) {
         result = jp_kernel_run(&c, path, device);
-        jp_connection_free(&c);
     } else {
         fprintf(stderr, "lunarray jupyter: %s\n", e.text);
         rt_error_clear(&e);
     }
+    jp_connection_free(&c);
     free(path);
     return result;
 }
 
 static int start(int argc, char **argv)
 {
-    const char *file = NULL, *device = NULL;
+    const char *file = NULL, *device = NULL, *level = NULL, *usual = getenv("LUNARRAY_LOG_LEVEL");
     for (int i = 0; i < argc; i++)
-        if (!option(argc, argv, &i, "-f", &file) && !option(argc, argv, &i, "--device", &device))
+        if (!option(argc, argv, &i, "-f", &file) && !option(argc, argv, &i, "--device", &device) &&
+            !option(argc, argv, &i, "--log-level", &level))
             return misuse("start does not know ", argv[i]);
     if (file && !*file) return misuse("-f needs a connection file", "");
     if (device && !*device) return misuse("--device needs a name", "");
-    if (!file) return start_alone(device);
-    struct jp_connection c;
-    struct rt_error e = {0};
-    if (jp_connection_read(&c, file, &e) != RT_OK) {
-        fprintf(stderr, "lunarray jupyter: %s\n", e.text);
-        rt_error_clear(&e);
-        return 1;
-    }
-    int result = jp_kernel_run(&c, NULL, device);
-    jp_connection_free(&c);
-    return result;
+    if (!level && usual && *usual && !jp_log_level(usual))
+        jp_log(JP_WARNING, "LUNARRAY_LOG_LEVEL is %s, expected error, warning, info or debug", usual);
+    if (level && !jp_log_level(level)) return misuse("--log-level is error, warning, info or debug, not ", level);
+    return run(file, device);
 }
 
 int jp_main(int argc, char **argv)

@@ -10,6 +10,7 @@ void jp_server_send(struct jp_server *s, struct jp_outgoing *o, json_t *content)
 {
     char *text = content ? json_dumps(content, JSON_COMPACT) : NULL;
     json_decref(content);
+    jp_log(JP_DEBUG, "%s: sending %s", jp_channel_name(o->channel), o->type);
     o->content = text;
     o->content_length = text ? strlen(text) : 0;
     jp_server_post(s, text ? jp_wire_build(jp_server_wire(s), o, NULL) : NULL);
@@ -46,7 +47,7 @@ void jp_server_reply_unknown(struct jp_server *s, const struct jp_message *m)
 {
     const char *channel = jp_channel_name(m->channel);
     char type[128];
-    jp_log("a message of unknown type on %s: %.100s", channel, m->type);
+    jp_log(JP_WARNING, "a message of unknown type on %s: %.100s", channel, m->type);
     if (!jp_reply_type(m, type, sizeof type)) return;
     json_t *text = json_sprintf("this kernel does not know the request %s on the %s channel", m->type, channel);
     jp_server_reply(

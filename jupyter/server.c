@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "jupyter/capture.h"
 #include "jupyter/channels.h"
 #include "jupyter/subshells.h"
 #include "runtime/memory.h"
@@ -117,7 +118,7 @@ unsigned jp_server_pending(const struct jp_server *s)
 void jp_server_post(struct jp_server *s, struct jp_packet *packet)
 {
     if (!packet) {
-        s->hooks.log("out of memory: a message is lost");
+        jp_log(JP_ERROR, "out of memory: a message is lost");
         return;
     }
     pthread_mutex_lock(&s->lock);
@@ -210,7 +211,7 @@ static bool send_packet(struct jp_server *s, const struct jp_packet *p)
     case JP_SENT: break;
     case JP_NOBODY: return false;
     case JP_NOT_SENT:
-        s->hooks.log("cannot send on %s: %s", jp_channel_name(p->channel), jp_channels_error(&s->channels));
+        jp_log(JP_ERROR, "cannot send on %s: %s", jp_channel_name(p->channel), jp_channels_error(&s->channels));
     }
     return true;
 }
@@ -255,11 +256,12 @@ static struct jp_message *parse(struct jp_server *s, enum jp_channel channel, co
     struct jp_message *m = NULL;
     enum jp_wire_status status = jp_wire_parse(&s->wire, p->frames, p->count, &m);
     if (status != JP_WIRE_OK) {
-        s->hooks.log("dropped a message on %s: %s", jp_channel_name(channel), jp_wire_status_text(status));
+        jp_log(JP_WARNING, "dropped a message on %s: %s", jp_channel_name(channel), jp_wire_status_text(status));
         return NULL;
     }
     m->channel = channel;
     m->arrived = now();
+    jp_log(JP_DEBUG, "%s: received %.100s, %.100s", jp_channel_name(channel), m->type, m->id);
     return m;
 }
 
@@ -343,7 +345,7 @@ static void handle_shell(struct jp_server *s, struct jp_message *m)
 static void handle_stdin(struct jp_server *s, struct jp_message *m)
 {
     if (strcmp(m->type, "input_reply") != 0) {
-        s->hooks.log("a message of unknown type on stdin: %.100s", m->type);
+        jp_log(JP_WARNING, "a message of unknown type on stdin: %.100s", m->type);
         jp_message_free(m);
         return;
     }
@@ -418,7 +420,7 @@ static void handle_wakes(struct jp_server *s)
 
 static void give_up(struct jp_server *s)
 {
-    s->hooks.log("the running cell did not stop within %d seconds; ending without it", END_SECONDS);
+    jp_log(JP_ERROR, "the running cell did not stop within %d seconds; ending without it", END_SECONDS);
     send_queued(s);
     jp_channels_close(&s->channels);
     _exit(1);

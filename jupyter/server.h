@@ -23,7 +23,6 @@ struct jp_server_hooks {
     void (*attend)(void *context);              /* such a one was queued */
     json_t *(*kernel_info)(void *context);      /* content of kernel_info_reply; NULL when out of memory */
     int captured[2];                            /* descriptors to wait for, -1 for none */
-    void (*log)(const char *format, ...) __attribute__((format(printf, 1, 2))); /* any thread */
 };
 
 /* Loads ZeroMQ and binds all sockets (filling in ports that are 0). NULL with a reason. */

@@ -9,7 +9,7 @@
 
 #include "runtime/memory.h"
 
-static const char delimiter[] = "<IDS|MSG>";
+static const char delimiter[] = JP_DELIMITER;
 #define DIGEST       crypto_auth_hmacsha256_BYTES
 #define SIGNED       4 /* header, parent header, metadata, content */
 #define REPLAY_SLOTS ((size_t)1 << 14)
@@ -59,12 +59,44 @@ void jp_wire_close(struct jp_wire *w)
     memset(w, 0, sizeof *w);
 }
 
-static void sign(const struct jp_wire *w, const struct jp_frame frames[SIGNED], unsigned char digest[DIGEST])
+static void digest_of(const struct jp_wire *w, const struct jp_frame *frames, size_t count,
+                      unsigned char digest[DIGEST])
 {
     crypto_auth_hmacsha256_state state;
     crypto_auth_hmacsha256_init(&state, (const unsigned char *)w->key, w->key_length);
-    for (int i = 0; i < SIGNED; i++) crypto_auth_hmacsha256_update(&state, frames[i].data, frames[i].size);
+    for (size_t i = 0; i < count; i++) crypto_auth_hmacsha256_update(&state, frames[i].data, frames[i].size);
     crypto_auth_hmacsha256_final(&state, digest);
+}
+
+void jp_wire_sign(const struct jp_wire *w, const struct jp_frame *frames, size_t count, char hex[JP_SIGNATURE + 1])
+{
+    unsigned char digest[DIGEST];
+    hex[0] = '\0';
+    if (w->key_length == 0) return;
+    digest_of(w, frames, count, digest);
+    sodium_bin2hex(hex, JP_SIGNATURE + 1, digest, DIGEST);
+}
+
+/* *digest is filled in when there is a key. */
+static bool authentic(const struct jp_wire *w, const struct jp_frame *signature, const struct jp_frame *frames,
+                      size_t count, unsigned char digest[DIGEST])
+{
+    if (w->key_length == 0) return signature->size == 0;
+    unsigned char given[DIGEST];
+    size_t length = 0;
+    if (signature->size != JP_SIGNATURE ||
+        sodium_hex2bin(given, sizeof given, signature->data, signature->size, NULL, &length, NULL) != 0 ||
+        length != DIGEST)
+        return false;
+    digest_of(w, frames, count, digest);
+    return sodium_memcmp(given, digest, DIGEST) == 0;
+}
+
+bool jp_wire_signed(const struct jp_wire *w, const struct jp_frame *signature, const struct jp_frame *frames,
+                    size_t count)
+{
+    unsigned char digest[DIGEST];
+    return authentic(w, signature, frames, count, digest);
 }
 
 /* Digests are uniformly distributed, so their first bytes serve as the hash. The all-zero digest marks a free slot. */
@@ -99,16 +131,9 @@ static enum jp_wire_status replay_check(struct jp_replay *r, const unsigned char
 static enum jp_wire_status verify(struct jp_wire *w, const struct jp_frame *signature,
                                   const struct jp_frame frames[SIGNED])
 {
-    if (w->key_length == 0) return signature->size == 0 ? JP_WIRE_OK : JP_WIRE_SIGNATURE;
-    unsigned char given[DIGEST], digest[DIGEST];
-    size_t length = 0;
-    if (signature->size != 2 * DIGEST ||
-        sodium_hex2bin(given, sizeof given, signature->data, signature->size, NULL, &length, NULL) != 0 ||
-        length != DIGEST)
-        return JP_WIRE_SIGNATURE;
-    sign(w, frames, digest);
-    if (sodium_memcmp(given, digest, DIGEST) != 0) return JP_WIRE_SIGNATURE;
-    return replay_check(&w->replay, digest);
+    unsigned char digest[DIGEST];
+    if (!authentic(w, signature, frames, SIGNED, digest)) return JP_WIRE_SIGNATURE;
+    return w->key_length ? replay_check(&w->replay, digest) : JP_WIRE_OK;
 }
 
 static const char *header_string(const json_t *header, const char *name)
@@ -258,7 +283,7 @@ static int format_header(struct jp_wire *w, const char *type, char *id, char *te
 
 struct jp_packet *jp_wire_build(struct jp_wire *w, const struct jp_outgoing *o, char *id)
 {
-    char header[512], own_id[JP_ID_SIZE], hex[2 * DIGEST + 1] = "";
+    char header[512], own_id[JP_ID_SIZE], hex[JP_SIGNATURE + 1];
     int header_length = format_header(w, o->type, id ? id : own_id, header, sizeof header);
     if (header_length < 0 || (size_t)header_length >= sizeof header) return NULL;
     const char *metadata = o->metadata ? o->metadata : "{}";
@@ -266,11 +291,7 @@ struct jp_packet *jp_wire_build(struct jp_wire *w, const struct jp_outgoing *o, 
                                           o->parent ? *o->parent : (struct jp_frame){"{}", 2},
                                           {metadata, strlen(metadata)},
                                           {o->content, o->content_length}};
-    if (w->key_length) {
-        unsigned char digest[DIGEST];
-        sign(w, body, digest);
-        sodium_bin2hex(hex, sizeof hex, digest, DIGEST);
-    }
+    jp_wire_sign(w, body, SIGNED, hex);
     size_t count = o->address_count + 2 + SIGNED + o->buffer_count, size = sizeof delimiter + sizeof hex;
     for (size_t i = 0; i < o->address_count; i++) size += o->addresses[i].size;
     for (int i = 0; i < SIGNED; i++) size += body[i].size;

@@ -94,6 +94,16 @@ void jp_wire_close(struct jp_wire *w);
 enum jp_wire_status jp_wire_parse(struct jp_wire *w, const struct jp_frame *frames, size_t count,
                                   struct jp_message **out);
 
+/* The signature of some frames, in hex; empty when the key is. */
+#define JP_SIGNATURE 64
+void jp_wire_sign(const struct jp_wire *w, const struct jp_frame *frames, size_t count, char hex[JP_SIGNATURE + 1]);
+/* Whether `signature` is that of the frames. */
+bool jp_wire_signed(const struct jp_wire *w, const struct jp_frame *signature, const struct jp_frame *frames,
+                    size_t count);
+
+/* What stands in front of the signature of every message. */
+#define JP_DELIMITER "<IDS|MSG>"
+
 /* What to send. A NULL parent means {}. */
 struct jp_outgoing {
     enum jp_channel channel;

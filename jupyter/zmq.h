@@ -15,6 +15,7 @@
     X(setsockopt)                                                                                                      \
     X(getsockopt)                                                                                                      \
     X(bind)                                                                                                            \
+    X(connect)                                                                                                         \
     X(poll)                                                                                                            \
     X(send)                                                                                                            \
     X(msg_init)                                                                                                        \

@@ -40,9 +40,10 @@ def free_ports(address, count):
 
 
 class Kernel:
-    """Starts the binary on a connection of its own. Extra arguments are put into its environment."""
+    """Starts the binary on a connection of its own, or to register at a port. Extra arguments are put into its
+    environment."""
 
-    def __init__(self, transport="tcp", key="a test key", new_session=True, curve=None, **env):
+    def __init__(self, transport="tcp", key="a test key", new_session=True, curve=None, registrar=None, options=(), **env):
         self.curve = curve  # a pair of keys, public and secret
         self.folder = tempfile.mkdtemp(prefix="lunarray-kernel-")
         self.key = key.encode()
@@ -59,8 +60,10 @@ class Kernel:
         if curve:
             self.connection.update(curve_publickey=curve[0].decode(), curve_secretkey=curve[1].decode())
         self.file = os.path.join(self.folder, "connection.json")
+        registration = dict(transport="tcp", registration_ip=self.address, registration_port=registrar, key=key,
+                            signature_scheme="hmac-sha256", kernel_id="the kernel's name")
         with open(self.file, "w") as f:
-            json.dump(self.connection, f)
+            json.dump(registration if registrar else self.connection, f)
         self.environment = {
             **os.environ,
             "XDG_STATE_HOME": self.folder,
@@ -71,7 +74,7 @@ class Kernel:
         self.log_path = os.path.join(self.folder, "log")
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
-                [BINARY, "jupyter", "start", "-f", self.file],
+                [BINARY, "jupyter", "start", "-f", self.file, *options],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment, start_new_session=new_session)
         self.context = zmq.Context()
         self.clients = []
@@ -84,6 +87,9 @@ class Kernel:
         client = Client(self, identity or uuid.uuid4().bytes)
         self.clients.append(client)
         return client
+
+    def signature(self, frames):
+        return hmac.new(self.key, b"".join(frames), hashlib.sha256).hexdigest().encode() if self.key else b""
 
     def log(self):
         with open(self.log_path, errors="replace") as f:
@@ -135,7 +141,7 @@ class Client:
             s.close(0)
 
     def sign(self, frames):
-        return hmac.new(self.kernel.key, b"".join(frames), hashlib.sha256).hexdigest().encode() if self.kernel.key else b""
+        return self.kernel.signature(frames)
 
     def frames(self, kind, content=None, header=None, parent=None):
         head = dict(msg_id=uuid.uuid4().hex, msg_type=kind, session=self.session, username="test", version="5.3",
