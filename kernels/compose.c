@@ -1,5 +1,6 @@
 #include "kernels/compose.h"
 #include <math.h>
+#include <stdlib.h>
 #include "kernels/program.h"
 
 /* A program that goes on until something fails. */
@@ -30,15 +31,22 @@ static int add_op(struct building *b, enum kn_op op, int x, int y, int z)
     return node;
 }
 
+static int add_convert(struct building *b, int x, enum rt_dtype t)
+{
+    int node = 0;
+    if (b->status == RT_OK) b->status = kn_program_convert(&b->program, x, t, &node, b->e);
+    return node;
+}
+
 /* An array's node in float64 or complex128; a number is weak and takes that of what it meets. */
 static int add_double(struct building *b, const struct kn_operand *o, int node)
 {
-    int out = node;
-    if (o->array && b->status == RT_OK) {
-        enum rt_dtype t = rt_is_complex(o->array->dtype) ? RT_COMPLEX128 : RT_FLOAT64;
-        b->status = kn_program_convert(&b->program, node, t, &out, b->e);
-    }
-    return out;
+    return o->array ? add_convert(b, node, rt_is_complex(o->array->dtype) ? RT_COMPLEX128 : RT_FLOAT64) : node;
+}
+
+static enum rt_status run(struct building *b, struct rt_array *out)
+{
+    return b->status == RT_OK ? kn_program_run(&b->program, out, b->e) : b->status;
 }
 
 enum rt_status kn_isclose(const struct kn_operand *x, const struct kn_operand *y, double rtol, double atol,
@@ -62,16 +70,31 @@ enum rt_status kn_isclose(const struct kn_operand *x, const struct kn_operand *y
     int close = add_op(&b, KN_LE, distance, limit, 0);
     close = add_op(&b, KN_LOGICAL_AND, close, add_op(&b, KN_ISFINITE, distance, 0, 0), 0);
     add_op(&b, KN_LOGICAL_OR, same, close, 0);
-    return b.status == RT_OK ? kn_program_run(&b.program, out, e) : b.status;
+    return run(&b, out);
 }
 
-static double largest(enum rt_dtype t)
+static enum rt_status run_both(struct building *first, struct rt_array *x, struct building *second, struct rt_array *y)
+{
+    enum rt_status status = run(first, x);
+    if (status != RT_OK) return status;
+    status = run(second, y);
+    if (status != RT_OK) rt_array_release(x);
+    return status;
+}
+
+/* How a dtype writes its numbers: binary digits behind the first, least exponent, largest number. */
+struct format {
+    int digits, least;
+    double largest;
+};
+
+static struct format format_of(enum rt_dtype t)
 {
     switch (t) {
-    case RT_FLOAT16: return 65504;
-    case RT_BFLOAT16: return 0x1.fep127;
-    case RT_FLOAT32: return __FLT_MAX__;
-    default: return __DBL_MAX__;
+    case RT_FLOAT16: return (struct format){10, -14, 65504};
+    case RT_BFLOAT16: return (struct format){7, -126, 0x1.fep127};
+    case RT_FLOAT32: return (struct format){23, -126, __FLT_MAX__};
+    default: return (struct format){52, -1022, __DBL_MAX__};
     }
 }
 
@@ -99,12 +122,167 @@ enum rt_status kn_nan_to_num(const struct rt_array *x, double nan, const double 
     struct kn_operand operand = {.array = x};
     if (rt_is_complex(x->dtype)) return parts_to_num(x, nan, infinity, negative, out, e);
     if (rt_dtypes[x->dtype].kind != 'f') return kn_convert(x, x->dtype, rt_array_device(x), out, e);
+    double largest = format_of(x->dtype).largest;
     kn_program_start(&b.program);
     int from = add_operand(&b, &operand);
     int value = add_op(&b, KN_WHERE, add_op(&b, KN_ISNAN, from, 0, 0), add_number(&b, nan), from);
-    value = add_op(&b, KN_WHERE, add_op(&b, KN_ISPOSINF, from, 0, 0),
-                   add_number(&b, infinity ? *infinity : largest(x->dtype)), value);
-    add_op(&b, KN_WHERE, add_op(&b, KN_ISNEGINF, from, 0, 0), add_number(&b, negative ? *negative : -largest(x->dtype)),
-           value);
-    return b.status == RT_OK ? kn_program_run(&b.program, out, e) : b.status;
+    value = add_op(&b, KN_WHERE, add_op(&b, KN_ISPOSINF, from, 0, 0), add_number(&b, infinity ? *infinity : largest),
+                   value);
+    add_op(&b, KN_WHERE, add_op(&b, KN_ISNEGINF, from, 0, 0), add_number(&b, negative ? *negative : -largest), value);
+    return run(&b, out);
+}
+
+enum rt_status kn_round_to(const struct rt_array *x, int decimals, struct rt_array *out, struct rt_error *e)
+{
+    struct building b = {.e = e};
+    struct kn_operand operand = {.array = x};
+    bool whole = rt_dtypes[x->dtype].kind != 'f' && !rt_is_complex(x->dtype);
+    if (whole && decimals >= 0) return kn_convert(x, x->dtype, rt_array_device(x), out, e);
+    kn_program_start(&b.program);
+    int from = add_operand(&b, &operand), power = add_number(&b, pow(10, abs(decimals)));
+    if (whole) from = add_convert(&b, from, RT_FLOAT64);
+    int scaled = add_op(&b, decimals < 0 ? KN_DIV : KN_MUL, from, power, 0);
+    int rounded = add_op(&b, decimals < 0 ? KN_MUL : KN_DIV, add_op(&b, KN_ROUND, scaled, 0, 0), power, 0);
+    if (whole) add_convert(&b, rounded, x->dtype);
+    return run(&b, out);
+}
+
+/* ---- how numbers are written ---- */
+
+/* Starts a program on the operands in their floating dtype; y may be NULL. Gives the operands' nodes. */
+static void start_floating(struct building *b, const char *what, const struct kn_operand *x, const struct kn_operand *y,
+                           int *node, int *other, struct format *f)
+{
+    const struct kn_operand both[2] = {*x, y ? *y : *x};
+    enum rt_dtype t = RT_FLOAT32;
+    kn_program_start(&b->program);
+    for (int i = 0; i < 2 && b->status == RT_OK; i++)
+        if (both[i].array) b->status = kn_check_real(both[i].array, what, b->e);
+    if (b->status == RT_OK) b->status = kn_result_dtype(KN_HYPOT, both, &t, b->e);
+    *node = add_convert(b, add_operand(b, x), t);
+    if (y) *other = add_convert(b, add_operand(b, y), t);
+    *f = format_of(t);
+}
+
+/* The exponent of x, not below that of the least normal number. */
+static int add_exponent(struct building *b, int x, const struct format *f)
+{
+    return add_op(b, KN_MAXIMUM, add_op(b, KN_LOGB, x, 0, 0), add_number(b, f->least), 0);
+}
+
+/* How far apart the numbers are that have this exponent. */
+static int add_spacing(struct building *b, int exponent, const struct format *f)
+{
+    return add_op(b, KN_LDEXP, add_number(b, 1), add_op(b, KN_SUB, exponent, add_number(b, f->digits), 0), 0);
+}
+
+/* From x to its neighbour above or below; that of a power of two is half as far towards 0 as away from it. */
+static int add_step(struct building *b, int x, int up, const struct format *f)
+{
+    int exponent = add_exponent(b, x, f), away = add_spacing(b, exponent, f);
+    int is_power = add_op(b, KN_EQ, add_op(b, KN_ABS, x, 0, 0), add_op(b, KN_LDEXP, add_number(b, 1), exponent, 0), 0);
+    int is_least = add_op(b, KN_EQ, exponent, add_number(b, f->least), 0);
+    int inwards = add_op(b, KN_LOGICAL_XOR, up, add_op(b, KN_GT, x, add_number(b, 0), 0), 0);
+    int halved = add_op(b, KN_LOGICAL_AND, inwards, add_op(b, KN_GT, is_power, is_least, 0), 0);
+    int step = add_op(b, KN_WHERE, halved, add_op(b, KN_MUL, away, add_number(b, 0.5), 0), away);
+    return add_op(b, KN_WHERE, up, step, add_op(b, KN_NEG, step, 0, 0));
+}
+
+enum rt_status kn_nextafter(const struct kn_operand *x, const struct kn_operand *y, struct rt_array *out,
+                            struct rt_error *e)
+{
+    struct building b = {.e = e};
+    struct format f;
+    int from, to = 0;
+    start_floating(&b, "nextafter", x, y, &from, &to, &f);
+    int up = add_op(&b, KN_LT, from, to, 0);
+    int next = add_op(&b, KN_ADD, from, add_step(&b, from, up, &f), 0);
+    /* The neighbour of the least negative number is -0.0. */
+    next = add_op(&b, KN_WHERE, from, add_op(&b, KN_COPYSIGN, next, from, 0), next);
+    int largest = add_op(&b, KN_COPYSIGN, add_number(&b, f.largest), from, 0);
+    next = add_op(&b, KN_WHERE, add_op(&b, KN_ISINF, from, 0, 0), largest, next);
+    next = add_op(&b, KN_WHERE, add_op(&b, KN_EQ, from, to, 0), to, next);
+    int unordered = add_op(&b, KN_ISUNORDERED, from, to, 0);
+    add_op(&b, KN_WHERE, unordered, add_op(&b, KN_ADD, from, to, 0), next);
+    return run(&b, out);
+}
+
+enum rt_status kn_spacing(const struct rt_array *x, struct rt_array *out, struct rt_error *e)
+{
+    struct building b = {.e = e};
+    struct format f;
+    int from;
+    start_floating(&b, "spacing", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
+    int size = add_spacing(&b, add_exponent(&b, from, &f), &f);
+    int below = add_op(&b, KN_LT, from, add_number(&b, 0), 0);
+    int spacing = add_op(&b, KN_WHERE, below, add_op(&b, KN_NEG, size, 0, 0), size);
+    add_op(&b, KN_WHERE, add_op(&b, KN_ISFINITE, from, 0, 0), spacing, add_op(&b, KN_SUB, from, from, 0));
+    return run(&b, out);
+}
+
+enum rt_status kn_isnormal(const struct rt_array *x, struct rt_array *out, struct rt_error *e)
+{
+    struct building b = {.e = e};
+    struct format f;
+    int from;
+    start_floating(&b, "isnormal", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
+    int large = add_op(&b, KN_GE, add_op(&b, KN_ABS, from, 0, 0), add_number(&b, ldexp(1, f.least)), 0);
+    add_op(&b, KN_LOGICAL_AND, large, add_op(&b, KN_ISFINITE, from, 0, 0), 0);
+    return run(&b, out);
+}
+
+/* frexp's exponent: one more than that of the first digit, 0 of 0 and of what is not finite. */
+static int add_frexp_exponent(struct building *b, int x)
+{
+    int exponent = add_op(b, KN_ADD, add_op(b, KN_LOGB, x, 0, 0), add_number(b, 1), 0);
+    return add_op(b, KN_WHERE, add_op(b, KN_ISFINITE, exponent, 0, 0), exponent, add_number(b, 0));
+}
+
+enum rt_status kn_frexp(const struct rt_array *x, struct rt_array *mantissa, struct rt_array *exponent,
+                        struct rt_error *e)
+{
+    struct building first = {.e = e}, second = {.e = e};
+    struct format f;
+    int from;
+    start_floating(&first, "frexp", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
+    add_op(&first, KN_LDEXP, from, add_op(&first, KN_NEG, add_frexp_exponent(&first, from), 0, 0), 0);
+    start_floating(&second, "frexp", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
+    add_convert(&second, add_frexp_exponent(&second, from), RT_INT32);
+    return run_both(&first, mantissa, &second, exponent);
+}
+
+enum rt_status kn_modf(const struct rt_array *x, struct rt_array *fraction, struct rt_array *whole, struct rt_error *e)
+{
+    struct building first = {.e = e}, second = {.e = e};
+    struct format f;
+    int from;
+    start_floating(&first, "modf", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
+    int rest = add_op(&first, KN_SUB, from, add_op(&first, KN_TRUNC, from, 0, 0), 0);
+    rest = add_op(&first, KN_WHERE, add_op(&first, KN_ISINF, from, 0, 0), add_number(&first, 0), rest);
+    add_op(&first, KN_COPYSIGN, rest, from, 0);
+    start_floating(&second, "modf", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
+    add_op(&second, KN_TRUNC, from, 0, 0);
+    return run_both(&first, fraction, &second, whole);
+}
+
+/* Whole multiples of 8 y away, the quotient is small enough to be exact. */
+enum rt_status kn_remquo(const struct kn_operand *x, const struct kn_operand *y, struct rt_array *remainder,
+                         struct rt_array *quotient, struct rt_error *e)
+{
+    struct building first = {.e = e}, second = {.e = e};
+    struct format f;
+    int left, right = 0;
+    start_floating(&first, "remquo", x, y, &left, &right, &f);
+    add_op(&first, KN_REMAINDER, left, right, 0);
+    start_floating(&second, "remquo", x, y, &left, &right, &f);
+    int size = add_op(&second, KN_ABS, left, 0, 0), by = add_op(&second, KN_ABS, right, 0, 0);
+    int low = add_op(&second, KN_FMOD, size, add_op(&second, KN_MUL, by, add_number(&second, 8), 0), 0);
+    int near = add_op(&second, KN_REMAINDER, size, by, 0);
+    int count = add_op(&second, KN_SUB, add_op(&second, KN_DIV, low, by, 0), add_op(&second, KN_DIV, near, by, 0), 0);
+    count = add_op(&second, KN_MOD, add_op(&second, KN_ROUND, count, 0, 0), add_number(&second, 8), 0);
+    int negative = add_op(&second, KN_LOGICAL_XOR, add_op(&second, KN_SIGNBIT, left, 0, 0),
+                          add_op(&second, KN_SIGNBIT, right, 0, 0), 0);
+    count = add_op(&second, KN_WHERE, negative, add_op(&second, KN_NEG, count, 0, 0), count);
+    add_convert(&second, count, RT_INT32);
+    return run_both(&first, remainder, &second, quotient);
 }

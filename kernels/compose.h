@@ -1,4 +1,4 @@
-/* Elementwise functions with options, each one program of several operations. */
+/* Elementwise functions that are programs of several operations. */
 #ifndef KN_COMPOSE_H
 #define KN_COMPOSE_H
 
@@ -12,5 +12,27 @@ enum rt_status kn_isclose(const struct kn_operand *x, const struct kn_operand *y
  * each by itself. NULL for an infinity is the largest number of the dtype, of its sign. */
 enum rt_status kn_nan_to_num(const struct rt_array *x, double nan, const double *infinity, const double *negative,
                              struct rt_array *out, struct rt_error *e);
+/* x rounded to so many decimals, halves to the even one, in its dtype; negative ones round to tens, hundreds ... */
+enum rt_status kn_round_to(const struct rt_array *x, int decimals, struct rt_array *out, struct rt_error *e);
+
+/* About how numbers are written. Of real numbers, integers as the floating dtype that they become under a root; the
+ * 16-bit floats have their own neighbours and limits. One operand at least is an array. */
+/* The number next to x on the way to y. */
+enum rt_status kn_nextafter(const struct kn_operand *x, const struct kn_operand *y, struct rt_array *out,
+                            struct rt_error *e);
+/* How far the next number away from 0 is, with the sign of x; NaN where there is none. */
+enum rt_status kn_spacing(const struct rt_array *x, struct rt_array *out, struct rt_error *e);
+/* Bools: finite, not 0, and with all digits of the dtype. */
+enum rt_status kn_isnormal(const struct rt_array *x, struct rt_array *out, struct rt_error *e);
+
+/* Two results; on failure neither. */
+/* x = mantissa * 2 ^ exponent (int32), the mantissa from 0.5 to 1; what is not finite, or 0, has the exponent 0. */
+enum rt_status kn_frexp(const struct rt_array *x, struct rt_array *mantissa, struct rt_array *exponent,
+                        struct rt_error *e);
+/* Both with the sign of x; the fraction of an infinity is 0. */
+enum rt_status kn_modf(const struct rt_array *x, struct rt_array *fraction, struct rt_array *whole, struct rt_error *e);
+/* C's remquo: the remainder beside the nearest multiple of y; the multiple's sign and last three bits (int32). */
+enum rt_status kn_remquo(const struct kn_operand *x, const struct kn_operand *y, struct rt_array *remainder,
+                         struct rt_array *quotient, struct rt_error *e);
 
 #endif

@@ -5,6 +5,18 @@
 #define KN_FUNCTIONS_H
 
 /* clang-format off */
+#define KN_BITS_FUNCTION(T, U, S)                                                                                      \
+    /* Sums of neighbours: of bits, of pairs, of fours; the product adds the bytes up in its highest one. */           \
+    KN_FN T bits_##S(T a)                                                                                              \
+    {                                                                                                                  \
+        const U all = ~(U)0;                                                                                           \
+        U x = (U)abs_##S(a);                                                                                           \
+        x -= x >> 1 & all / 3;                                                                                         \
+        x = (x & all / 5) + (x >> 2 & all / 5);                                                                        \
+        x = (x + (x >> 4)) & all / 17;                                                                                 \
+        return (T)(x * (all / 255) >> (8 * sizeof(T) - 8));                                                            \
+    }
+
 #define KN_SIGNED_FUNCTIONS(T, U, S)                                                                                   \
     KN_FN T abs_##S(T a) { return a < 0 ? (T)(0 - (U)a) : a; }                                                         \
     KN_FN T floordiv_##S(T a, T b)                                                                                     \
@@ -47,7 +59,8 @@
         const T bits = 8 * sizeof(T);                                                                                  \
         if (b >= 0) return a >> (b >= bits ? bits - 1 : b);                                                            \
         return b <= -bits ? 0 : (T)((U)a << -b);                                                                       \
-    }
+    }                                                                                                                  \
+    KN_BITS_FUNCTION(T, U, S)
 
 #define KN_UNSIGNED_FUNCTIONS(T, U, S)                                                                                 \
     KN_FN T abs_##S(T a) { return a; }                                                                                 \
@@ -64,7 +77,8 @@
     }                                                                                                                  \
     KN_FN T lcm_##S(T a, T b) { return a == 0 || b == 0 ? 0 : a / gcd_##S(a, b) * b; }                                 \
     KN_FN T left_shift_##S(T a, T b) { return b >= 8 * sizeof(T) ? 0 : a << b; }                                       \
-    KN_FN T right_shift_##S(T a, T b) { return b >= 8 * sizeof(T) ? 0 : a >> b; }
+    KN_FN T right_shift_##S(T a, T b) { return b >= 8 * sizeof(T) ? 0 : a >> b; }                                      \
+    KN_BITS_FUNCTION(T, U, S)
 
 #define KN_FLOAT_FUNCTIONS(T, U, S)                                                                                    \
     KN_FN T mod_##S(T a, T b)                                                                                          \

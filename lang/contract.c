@@ -13,6 +13,7 @@ static int finish(lua_State *L)
 static int matmul(lua_State *L)
 {
     bool arrays = lg_test_array(L, 1) && lg_test_array(L, 2);
+    luaL_argcheck(L, lua_isnoneornil(L, 3), 3, "two arrays expected, and nothing behind them");
     if (!arrays && (lg_is_sparse(L, 1) || lg_is_sparse(L, 2))) return lg_sparse_matmul(L);
     const struct rt_array *a = lg_check_array(L, 1), *b = lg_check_array(L, 2);
     struct rt_array *out = lg_new_array(L);
@@ -131,6 +132,36 @@ static int einsum(lua_State *L)
     return finish(L);
 }
 
+/* einsum of the two arrays at idx 1 and 2, of which the first may be conjugated. */
+static int product(lua_State *L, const char *what, const char *text, bool conjugates)
+{
+    const struct rt_array *const both[2] = {lg_check_array(L, 1), lg_check_array(L, 2)};
+    struct kn_labels labels[2], result;
+    struct rt_error *e = lg_error_box(L);
+    struct rt_array *first = lg_new_array(L), *out = lg_new_array(L);
+    if (conjugates && rt_is_complex(both[0]->dtype))
+        lg_check(L, kn_apply(KN_CONJ, &(struct kn_operand){.array = both[0]}, first, e));
+    const struct rt_array *const arrays[2] = {first->storage ? first : both[0], both[1]};
+    lg_check(L, kn_einsum_parse(text, arrays, 2, labels, &result, e));
+    lg_check(L, kn_contract(what, arrays, labels, 2, &result, out, e));
+    return finish(L);
+}
+
+static int vecdot(lua_State *L)
+{
+    return product(L, "vecdot", "...i,...i->...", true);
+}
+
+static int matvec(lua_State *L)
+{
+    return product(L, "matvec", "...ij,...j->...i", false);
+}
+
+static int vecmat(lua_State *L)
+{
+    return product(L, "vecmat", "...i,...ij->...j", true);
+}
+
 /* Pushes the array with all elements along one axis, without a copy where that is possible. */
 static const struct rt_array *push_flat(lua_State *L, int idx)
 {
@@ -198,6 +229,17 @@ const struct lg_function lg_contract_functions[] = {
      "The sum over the last axes of x and y.\n"
      "The result has the other axes of x, then those of y; of vectors it is a Lua number.",
      "local x = gpu.array({{1, 2}, {3, 4}})\nassert(gpu.inner(x, x):equal(gpu.matmul(x, x.T)))"},
+    {"vecdot", vecdot, "x:vecdot(y)   gpu.vecdot(x, y)",
+     "The sum over the last axis of x times y; the other axes broadcast. Complex numbers of x are conjugated.\n"
+     "Of two vectors it is a Lua number.",
+     "local x = gpu.array({{1, 2}, {3, 4}})\nassert(x:vecdot(gpu.array({1, 10})):equal(gpu.array({21, 43})))"},
+    {"matvec", matvec, "x:matvec(y)   gpu.matvec(x, y)",
+     "Matrices, the last two axes of x, times vectors, the last axis of y; the other axes broadcast.",
+     "assert(gpu.ones(5, 2, 3):matvec(gpu.ones(5, 3)):equal(gpu.full({5, 2}, 3)))"},
+    {"vecmat", vecmat, "x:vecmat(y)   gpu.vecmat(x, y)",
+     "Vectors, the last axis of x, times matrices, the last two axes of y; the other axes broadcast. Complex numbers of "
+     "x are conjugated.",
+     "assert(gpu.ones(5, 2):vecmat(gpu.ones(2, 3)):equal(gpu.full({5, 3}, 2)))"},
     {"outer", outer, "x:outer(y)   gpu.outer(x, y)",
      "Every element of x times every element of y.\n"
      "The result is a matrix, with the elements of x along the first axis and those of y along the second.",

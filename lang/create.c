@@ -158,6 +158,8 @@ static void fill_element(lua_State *L, struct nest *n)
     bool complex = type == LUA_TUSERDATA && lg_test_complex(L, -1);
     if (complex && !rt_is_complex(n->dtype))
         fail_at(L, n, n->ndim, " is a complex number; name a dtype that holds it, complex64 or complex128");
+    if (type == LUA_TUSERDATA && lg_test_array(L, -1))
+        fail_at(L, n, n->ndim, " is an array; gpu.stack and gpu.concatenate join arrays");
     if (type != LUA_TNUMBER && type != LUA_TBOOLEAN && !complex)
         fail_at(L, n, n->ndim, " is %s, expected a number or a boolean", luaL_typename(L, -1));
     if ((type == LUA_TBOOLEAN) != n->is_bool)
@@ -363,15 +365,14 @@ static int eye(lua_State *L)
 {
     struct lg_placement p = {RT_DTYPE_COUNT, NULL};
     int64_t shape[2] = {check_size(L, 1, 1, false), 0};
-    bool square = lua_type(L, 2) != LUA_TNUMBER;
+    bool square = lua_type(L, 2) != LUA_TNUMBER, moved = !square && lua_type(L, 3) == LUA_TNUMBER;
+    int64_t offset = moved ? luaL_checkinteger(L, 3) : 0;
     shape[1] = square ? shape[0] : check_size(L, 2, 2, false);
-    lg_check_placement(L, square ? 2 : 3, &p);
+    lg_check_placement(L, square ? 2 : moved ? 4 : 3, &p);
     struct rt_array *out = lg_push_empty(L, &p, 2, shape);
     filled(L, out, 0);
     struct rt_array diagonal = *out; /* borrowed */
-    diagonal.ndim = 1;
-    diagonal.shape[0] = shape[0] < shape[1] ? shape[0] : shape[1];
-    diagonal.strides[0] = shape[1] + 1;
+    lg_diagonal(&diagonal, offset, 0, 1);
     return filled(L, &diagonal, 1);
 }
 
@@ -472,9 +473,9 @@ const struct lg_function lg_create_functions[] = {
     {"full_like", full_like, "gpu.full_like(x, value [, dtype] [, device])",
      "One value with the shape and, unless told otherwise, the dtype and device of x.",
      "assert(gpu.full_like(gpu.zeros(2, 3), 4):sum() == 24)"},
-    {"eye", eye, "gpu.eye(rows [, columns] [, dtype] [, device])",
-     "A matrix with ones on the diagonal and zeros elsewhere.\n" PLACEMENT,
-     "local x = gpu.eye(3)\nassert(x[{2, 2}] == 1 and x[{2, 3}] == 0 and x:sum() == 3)"},
+    {"eye", eye, "gpu.eye(rows [, columns [, offset]] [, dtype] [, device])",
+     "A matrix with ones on a diagonal, the main one or so many above or (negative) below it, and zeros elsewhere.\n" PLACEMENT,
+     "assert(gpu.eye(3, 3, 1)[{2, 3}] == 1)\nlocal x = gpu.eye(3)\nassert(x[{2, 2}] == 1 and x[{2, 3}] == 0 and x:sum() == 3)"},
     {"range", range, "gpu.range([start,] stop [, step] [, dtype] [, device])",
      "The numbers from start (1 unless told otherwise) to stop, stop included, as in Lua's numeric for.\n" PLACEMENT
      " float32 holds whole numbers up to 16777216 exactly; name \"int64\" or \"float64\" for larger ones.",

@@ -21,7 +21,13 @@ static int gpu_tostring(lua_State *L)
 static int gpu_missing(lua_State *L)
 {
     if (lua_type(L, 2) != LUA_TSTRING) return 0;
-    return lg_raise_unknown(L, "gpu has no function", lua_tostring(L, 2), 1, 0);
+    const char *name = lua_tostring(L, 2);
+    luaL_getmetatable(L, LG_ARRAY);
+    lua_getfield(L, -1, "__methods");
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, -2) != LUA_TNIL)
+        return luaL_error(L, "gpu has no function '%s'; it is a method of arrays, x:%s(...)", name, name);
+    return lg_raise_unknown(L, "gpu has no function", name, 1, 0);
 }
 
 static int compare_names(const void *a, const void *b)

@@ -90,19 +90,39 @@ static struct rt_array *push_bins(lua_State *L, const struct rt_array *a, int bi
     return push_edges(L, rt_array_device(a), n, low, high);
 }
 
+/* The edges at idx, a list or an array of numbers that do not fall. Pushes them as float64 where `a` is. */
+static struct rt_array *push_given_edges(lua_State *L, int idx, const struct rt_array *a)
+{
+    struct rt_device *d = rt_array_device(a);
+    const struct rt_array *given =
+        lua_istable(L, idx) ? lg_push_from_table(L, idx, RT_FLOAT64, d) : lg_check_array(L, idx);
+    if (given->ndim != 1 || given->shape[0] < 2) luaL_argerror(L, idx, "edges are one axis of at least two numbers");
+    struct rt_array *edges = lg_new_array(L);
+    lg_check(L, kn_convert(given, RT_FLOAT64, d, edges, lg_error_box(L)));
+    const double *at = lg_push_host_copy(L, edges);
+    for (int64_t i = 0; i < edges->shape[0]; i++)
+        if (i > 0 ? !(at[i - 1] <= at[i]) : isnan(at[0]))
+            luaL_argerror(L, idx, "each edge must be at or above the one before it");
+    lua_pop(L, 1);
+    return edges;
+}
+
 /* How many edges are at or below each element, 0 to bins + 1; the last edge counts as a bit higher than it is, so that
  * what lies on it is in the last bin. */
-static struct rt_array *push_places(lua_State *L, const struct rt_array *a, struct rt_device *d, int64_t bins,
-                                    double low, double high)
+static struct rt_array *push_places(lua_State *L, const struct rt_array *a, const struct rt_array *edges)
 {
-    struct rt_array *edges = push_edges(L, d, bins, low, high), *wide = lg_new_array(L), *places = lg_new_array(L);
-    struct rt_array last = *edges; /* borrowed */
+    struct rt_device *d = rt_array_device(a);
+    struct rt_array *moved = lg_new_array(L), *wide = lg_new_array(L), *places = lg_new_array(L);
+    double high;
+    lg_check(L, kn_convert(edges, RT_FLOAT64, d, moved, lg_error_box(L)));
+    struct rt_array last = *moved; /* borrowed */
     last.ndim = 0;
-    last.offset += bins;
-    double above = nextafter(high, INFINITY);
-    lg_check(L, rt_array_write(&last, &above, lg_error_box(L)));
+    last.offset += edges->shape[0] - 1;
+    lg_check(L, rt_array_read(&last, &high, lg_error_box(L)));
+    high = nextafter(high, INFINITY);
+    lg_check(L, rt_array_write(&last, &high, lg_error_box(L)));
     lg_check(L, kn_convert(a, RT_FLOAT64, d, wide, lg_error_box(L)));
-    lg_check(L, kn_search(edges, wide, true, places, lg_error_box(L)));
+    lg_check(L, kn_search(moved, wide, true, places, lg_error_box(L)));
     struct kn_operand args[2] = {{.array = places}, {.i = 1}};
     lg_check(L, kn_apply(KN_SUB, args, places, lg_error_box(L)));
     lua_replace(L, -3);
@@ -110,28 +130,21 @@ static struct rt_array *push_places(lua_State *L, const struct rt_array *a, stru
     return places;
 }
 
-static void ends_of(lua_State *L, const struct rt_array *edges, double *low, double *high)
+/* Counts, or sums of weights: places of the bins and of one beside them on either side, which are left out. */
+static void push_sums(lua_State *L, const struct rt_array *a, const struct rt_array *weights,
+                      const struct rt_array *edges)
 {
-    const double *host = lg_push_host_copy(L, edges);
-    *low = host[0];
-    *high = host[edges->shape[0] - 1];
-    lua_pop(L, 1);
-}
-
-/* Sums of weights: places of the bins and of one beside them on either side, which are left out. */
-static void push_weighed(lua_State *L, const struct rt_array *a, const struct rt_array *weights,
-                         const struct rt_array *edges)
-{
-    double low, high;
     int64_t bins = edges->shape[0] - 1;
-    ends_of(L, edges, &low, &high);
-    const struct rt_array *places = push_places(L, a, rt_array_device(a), bins, low, high);
+    const struct rt_array *places = push_places(L, a, edges);
     struct rt_array *all = lg_new_array(L), *out = lg_new_array(L);
-    lg_check(L, kn_weigh(places, weights, bins + 2, all, lg_error_box(L)));
+    if (weights)
+        lg_check(L, kn_weigh(places, weights, bins + 2, all, lg_error_box(L)));
+    else
+        lg_check(L, kn_bincount(places, bins + 2, all, lg_error_box(L)));
     struct rt_array inner = *all; /* borrowed */
     inner.shape[0] = bins;
     inner.offset++;
-    lg_check(L, kn_convert(&inner, RT_FLOAT64, rt_array_device(a), out, lg_error_box(L)));
+    lg_check(L, kn_convert(&inner, all->dtype, rt_array_device(a), out, lg_error_box(L)));
 }
 
 static int histogram(lua_State *L)
@@ -139,12 +152,15 @@ static int histogram(lua_State *L)
     const struct rt_array *a = lg_check_array(L, 1);
     lua_settop(L, 4);
     const struct rt_array *weights = check_weights(L, 4, a);
-    struct rt_array *edges = push_bins(L, a, 2, 3); /* at 5 */
-    if (weights)
-        push_weighed(L, a, weights, edges);
+    bool given = lua_istable(L, 2) || lg_test_array(L, 2);
+    if (given && !lua_isnil(L, 3)) return luaL_error(L, "histogram takes the edges of bins or a range, not both");
+    struct rt_array *edges = given ? push_given_edges(L, 2, a) : push_bins(L, a, 2, 3);
+    int at = lua_gettop(L);
+    if (weights || given)
+        push_sums(L, a, weights, edges);
     else
         lg_check(L, kn_histogram(a, edges, lg_new_array(L), lg_error_box(L)));
-    lua_pushvalue(L, 5);
+    lua_pushvalue(L, at);
     return 2;
 }
 
@@ -153,17 +169,14 @@ static int histogram2d(lua_State *L)
 {
     const struct rt_array *x = lg_check_array(L, 1), *y = lg_check_array(L, 2);
     struct rt_error *e = lg_error_box(L);
-    double low[2], high[2];
     if (!rt_array_same_shape(x, y)) return luaL_error(L, "histogram2d takes two arrays of one shape");
     lua_settop(L, 6);
     const struct rt_array *weights = check_weights(L, 6, x);
     struct rt_array *xedges = push_bins(L, x, 3, 4), *yedges = push_bins(L, y, 3, 5); /* at 7 and 8 */
-    ends_of(L, xedges, &low[0], &high[0]);
-    ends_of(L, yedges, &low[1], &high[1]);
     int64_t bins = xedges->shape[0] - 1, cells = bins + 2;
     if (bins > 30000) return luaL_error(L, "histogram2d has at most 30000 bins along each axis");
-    struct rt_array *column = push_places(L, x, rt_array_device(x), bins, low[0], high[0]);
-    struct rt_array *row = push_places(L, y, rt_array_device(y), bins, low[1], high[1]);
+    struct rt_array *column = push_places(L, x, xedges);
+    struct rt_array *row = push_places(L, y, yedges);
     struct kn_operand scale[2] = {{.array = column}, {.i = cells}}, add[2] = {{.array = column}, {.array = row}};
     lg_check(L, kn_apply(KN_MUL, scale, column, e));
     lg_check(L, kn_apply(KN_ADD, add, column, e));
@@ -197,9 +210,11 @@ const struct lg_function lg_histogram_functions[] = {
      "local x = gpu.array({0, 2, 2}, 'int32')\nassert(x:bincount():equal(gpu.array({1, 0, 2})))\n"
      "assert(x:bincount(0, gpu.array({5, 1, 2})):equal(gpu.array({5, 0, 3})))"},
     {"histogram", histogram, "x:histogram([bins [, range [, weights]]])   gpu.histogram(x, ...)",
-     "How many elements lie in each bin, and the edges of the bins (float64, one more than bins).\n" BINS_DOC,
+     "How many elements lie in each bin, and the edges of the bins (float64, one more than bins).\n" BINS_DOC
+     " Instead of a number of bins a list or an array may give the edges, of bins of any width.",
      "local counts, edges = gpu.array({0, 1, 1, 4}):histogram(2)\n"
-     "assert(counts:equal(gpu.array({3, 1})) and edges:equal(gpu.array({0, 2, 4})))"},
+     "assert(counts:equal(gpu.array({3, 1})) and edges:equal(gpu.array({0, 2, 4})))\n"
+     "assert(gpu.array({0, 1, 1, 4}):histogram({0, 1, 10}):equal(gpu.array({1, 3})))"},
     {"histogram2d", histogram2d, "gpu.histogram2d(x, y [, bins [, xrange [, yrange [, weights]]]])",
      "How many pairs of elements lie in each cell of a grid, and the edges along x and along y.\n"
      "The first axis of the counts is x's. " BINS_DOC,

@@ -40,6 +40,7 @@ const struct rt_array *lg_push_indices(lua_State *L, int idx, const struct rt_ar
     if (lua_istable(L, idx)) {
         index = lg_push_from_table(L, idx, RT_FLOAT64, d);
     } else {
+        if (!lg_test_array(L, idx)) luaL_typeerror(L, idx, "array or table of indices");
         lua_pushvalue(L, idx);
         index = lg_check_array(L, -1);
     }

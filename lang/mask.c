@@ -249,8 +249,13 @@ static int flatnonzero(lua_State *L)
 
 /* ---- methods ---- */
 
-static const struct rt_array *check_bools(lua_State *L, int idx)
+/* The mask at idx, an array or a table of booleans that it then is the array of. */
+static const struct rt_array *check_bools(lua_State *L, int idx, struct rt_device *d)
 {
+    if (lua_istable(L, idx)) {
+        lg_push_from_table(L, idx, RT_DTYPE_COUNT, d);
+        lua_replace(L, idx);
+    }
     const struct rt_array *mask = lg_check_array(L, idx);
     if (mask->dtype != RT_BOOL)
         luaL_error(L, "a mask has dtype bool, such as x:gt(0); this one has %s", rt_dtypes[mask->dtype].name);
@@ -260,7 +265,8 @@ static const struct rt_array *check_bools(lua_State *L, int idx)
 static int masked_select(lua_State *L)
 {
     struct rt_error *e = lg_error_box(L);
-    const struct rt_array *pair[2] = {lg_check_array(L, 1), check_bools(L, 2)};
+    const struct rt_array *from = lg_check_array(L, 1);
+    const struct rt_array *pair[2] = {from, check_bools(L, 2, rt_array_device(from))};
     int64_t shape[RT_MAX_DIMS];
     int ndim;
     lg_check(L, rt_broadcast_shape(pair, 2, &ndim, shape, e));
@@ -279,7 +285,7 @@ static int masked_select(lua_State *L)
 static int compress(lua_State *L)
 {
     char text[256];
-    const struct rt_array *a = lg_check_array(L, 1), *mask = check_bools(L, 2);
+    const struct rt_array *a = lg_check_array(L, 1), *mask = check_bools(L, 2, rt_array_device(a));
     int axis = lua_isnoneornil(L, 3) ? 0 : lg_check_axis(L, 3, a->ndim);
     if (a->ndim == 0) return luaL_error(L, "an array of no axes cannot be compressed");
     if (mask->ndim != 1 || mask->shape[0] != a->shape[axis])
@@ -316,6 +322,7 @@ const struct lg_function lg_mask_methods[] = {
      "local x = gpu.array({{1, 5}, {7, 2}})\nassert(x:masked_select(x:gt(2)):sum() == 12)\n"
      "assert(#x:masked_select(gpu.array({true, false})) == 2)"},
     {"compress", compress, "x:compress(mask [, axis])",
-     "The parts along an axis, the first unless told otherwise, for which a mask of one axis is true.",
-     "local x = gpu.array({{1, 5}, {7, 2}})\nassert(x:compress(gpu.array({false, true}), 2):sum() == 7)"},
+     "The parts along an axis, the first unless told otherwise, for which a mask of one axis is true.\n"
+     "The mask is an array of bools or a table of booleans.",
+     "local x = gpu.array({{1, 5}, {7, 2}})\nassert(x:compress({false, true}, 2):sum() == 7)"},
     {0}};

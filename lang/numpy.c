@@ -24,7 +24,13 @@
       "gpu.ones(2) == gpu.ones(2) == false")                                                                           \
     X("x:add(1) is new, x:add_(1) works in place", "x += 1 works in place",                                            \
       "(function() local x = gpu.ones(1) x:add(1) x:add_(2) return x[1] end)() == 3")                                  \
-    X("A reduction to one element is a Lua number", "an array scalar", "math.type(gpu.ones(2, 2):sum()) == 'float'")   \
+    X("x // y is the quotient rounded down, as in Lua: 1 // 0.1 is 10", "9",                                           \
+      "(gpu.array({1}, 'float64') // 0.1)[1] == 10 and 1 // 0.1 == 10")                                                \
+    X("Right shifts by a negative number move left", "undefined", "(gpu.array({3}, 'int32') >> -1)[1] == 6")           \
+    X("A reduction of all axes, or of the only one, is a Lua number", "an array scalar",                               \
+      "math.type(gpu.ones(2, 2):sum()) == 'float' and math.type(gpu.ones(2):sum(1)) == 'float'")                       \
+    X("mean, var, std and median of no elements are errors", "NaN, and they warn",                                     \
+      "not pcall(gpu.mean, gpu.zeros(0))")                                                                             \
     X("x:argmax(), x:argsort(), gpu.searchsorted count from 1", "from 0", "gpu.array({3, 9, 4}):argmax() == 2")        \
     X("Sorting puts -0.0 before 0.0", "they are equal", "1 / gpu.array({0.0, -0.0}):sort()[1] == -math.huge")          \
     X("gpu.random.integers(a, b) reaches b", "it ends before b", "gpu.random.integers(7, 7, 3):max() == 7")            \

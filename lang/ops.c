@@ -1,6 +1,7 @@
 /* The elementwise operations of ops.def as methods, functions of the gpu table and metamethods. Their results may wait
  * (lazy.c). */
 #include <string.h>
+#include "kernels/compose.h"
 #include "kernels/ops.h"
 #include "lang/lazy.h"
 
@@ -95,12 +96,25 @@ static void write_into(lua_State *L, enum kn_op op, const struct kn_operand *arg
     lg_check(L, status);
 }
 
+static void check_no_more(lua_State *L, enum kn_op op, int idx)
+{
+    if (lua_isnoneornil(L, idx)) return;
+    luaL_error(L, "%s takes %s, and behind %s there is a %s", kn_ops[op].name,
+               idx == 2   ? "one array"
+               : idx == 3 ? "two operands"
+                          : "three operands",
+               idx == 2 ? "it" : "them", luaL_typename(L, idx));
+}
+
 /* Leaves the array of the option `out`, a table behind the operands, at the top of the stack; false without one.
  * Metamethods of one operand get it twice, so what is no table there means nothing. */
 static bool push_out(lua_State *L, enum kn_op op)
 {
     int idx = kn_ops[op].arity + 1;
-    if (!lua_istable(L, idx)) return false;
+    if (!lua_istable(L, idx)) {
+        if (!(idx == 2 && lua_rawequal(L, 1, 2))) check_no_more(L, op, idx);
+        return false;
+    }
     for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1))
         if (lua_type(L, -2) != LUA_TSTRING || strcmp(lua_tostring(L, -2), "out") != 0)
             luaL_error(L, "%s: there is no option '%s'; there is out", kn_ops[op].name, luaL_tolstring(L, -2, NULL));
@@ -109,11 +123,33 @@ static bool push_out(lua_State *L, enum kn_op op)
     return true;
 }
 
+/* The operation that is meant: clip with one limit is maximum or minimum, and its arguments become theirs. */
+static enum kn_op meant(lua_State *L, enum kn_op op)
+{
+    if (op != KN_CLIP || (!lua_isnoneornil(L, 2) && !lua_isnoneornil(L, 3))) return op;
+    bool low = lua_isnoneornil(L, 3);
+    luaL_checkany(L, 2);
+    if (lua_gettop(L) >= 3) lua_remove(L, low ? 3 : 2);
+    return low ? KN_MAXIMUM : KN_MINIMUM;
+}
+
+static int round_to(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    lua_Integer decimals = luaL_checkinteger(L, 2);
+    luaL_argcheck(L, decimals >= -300 && decimals <= 300, 2, "decimals are from -300 to 300");
+    if (!lua_isnoneornil(L, 3)) return luaL_error(L, "round to decimals takes no out; use x[{}] = x:round(n)");
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_round_to(a, (int)decimals, out, lg_error_box(L)));
+    return 1;
+}
+
 static int call_op(lua_State *L)
 {
-    enum kn_op op = (enum kn_op)lua_tointeger(L, lua_upvalueindex(1));
+    enum kn_op op = meant(L, (enum kn_op)lua_tointeger(L, lua_upvalueindex(1)));
     struct kn_operand args[MAX_ARITY];
     if (op == KN_WHERE && lua_gettop(L) == 1) return lg_where_true(L);
+    if (op == KN_ROUND && lua_isnumber(L, 2)) return round_to(L);
     check_operands(L, op, args);
     if (push_out(L, op)) {
         struct rt_array out = *lg_check_target(L, lua_gettop(L)); /* borrowed */
@@ -130,9 +166,10 @@ static int call_op(lua_State *L)
 
 static int call_in_place(lua_State *L)
 {
-    enum kn_op op = (enum kn_op)lua_tointeger(L, lua_upvalueindex(1));
+    enum kn_op op = meant(L, (enum kn_op)lua_tointeger(L, lua_upvalueindex(1)));
     struct kn_operand args[MAX_ARITY];
     struct rt_array out = *lg_check_target(L, 1); /* borrowed */
+    check_no_more(L, op, kn_ops[op].arity + 1);
     check_operands(L, op, args);
     write_into(L, op, args, &out, "_(");
     lua_settop(L, 1);
@@ -145,7 +182,7 @@ static int call_in_place(lua_State *L)
 static const char *arguments(enum kn_op op)
 {
     static const char *const by_arity[] = {"", "", "y", "a, b"};
-    return op == KN_CLIP ? "low, high" : by_arity[kn_ops[op].arity];
+    return op == KN_CLIP ? "low, high" : op == KN_ROUND ? "[decimals]" : by_arity[kn_ops[op].arity];
 }
 
 static const char *signature(lua_State *L, enum kn_op op)
@@ -195,7 +232,7 @@ static void complete_in_place_row(lua_State *L, enum kn_op op, struct lg_functio
     static const char *const numbers[] = {"", "", "1", "1, 1"};
     const struct kn_op_info *o = &kn_ops[op];
     const char *args = numbers[o->arity];
-    lua_pushfstring(L, "x:%s_(%s)", o->name, arguments(op));
+    lua_pushfstring(L, "x:%s_(%s)", o->name, op == KN_ROUND ? "" : arguments(op));
     row->signature = lg_keep(L);
     lua_pushfstring(L, "local x = gpu.array({1, 1}%s)\nlocal y = x:%s(%s)\nassert(x:%s_(%s):equal(y))",
                     takes_floats(op) ? "" : ", 'int32'", o->name, args, o->name, args);

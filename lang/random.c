@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "lang/array.h"
+#include "lang/closest.h"
 
 #define LG_GENERATOR "lunarray.generator"
 
@@ -489,10 +490,20 @@ static void set_methods(lua_State *L, const struct lg_function *rows)
     }
 }
 
+static int missing(lua_State *L)
+{
+    if (lua_type(L, 2) != LUA_TSTRING) return 0;
+    return lg_raise_unknown(L, "gpu.random has no function", lua_tostring(L, 2), 1, 0);
+}
+
 void lg_open_random(lua_State *L)
 {
     lua_newtable(L);
     lg_register(L, "gpu.random", random_functions);
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, missing);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
     lua_setfield(L, -2, "random");
     luaL_newmetatable(L, LG_GENERATOR);
     lua_pushcfunction(L, generator_tostring);

@@ -58,6 +58,8 @@ void lg_check_reduction(lua_State *L, int idx, int ndim, const char *number, str
     r->named = r->keepdims = false;
     if (!table) {
         check_axes(L, idx, ndim, r);
+        luaL_argcheck(L, !lua_istable(L, idx + 1), idx + 1,
+                      "keepdims is true or false; a table of options stands alone, as {axis = 1, keepdims = true}");
         r->keepdims = lua_toboolean(L, idx + 1);
     } else {
         for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1))

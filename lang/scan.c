@@ -6,6 +6,7 @@ static int scan(lua_State *L)
     enum kn_scan which = (enum kn_scan)lua_tointeger(L, lua_upvalueindex(1));
     const struct rt_array *a = lg_check_array(L, 1);
     int axis = lua_isnoneornil(L, 2) ? -1 : lg_check_axis(L, 2, a->ndim);
+    luaL_argcheck(L, lua_isnoneornil(L, 3), 3, "nothing expected behind the axis");
     struct rt_array *out = lg_new_array(L);
     lg_check(L, kn_scan(which, a, axis, out, lg_error_box(L)));
     return 1;

@@ -250,6 +250,8 @@ for _, device in ipairs(t.devices()) do
     t.same(gpu.array(5, device):masked_select(gpu.array(true, device)):totable(), { 5 })
     t.same(y:compress(gpu.array({ true, false, true }, device), -1):totable(), { { 1, 30 }, { 40, 60 } })
     t.same(y:compress(gpu.array({ false, true }, device)):totable(), { { 40, 5, 60 } })
+    t.same(y:compress({ false, true }):totable(), { { 40, 5, 60 } })
+    t.raises("array or table of indices expected", y.take, y, 3)
     t.raises({ "(2,)", "axis 2", "3 elements" }, y.compress, y, gpu.array({ false, true }, device), 2)
     t.raises({ "dtype bool", "int32" }, y.compress, y, y)
     t.eq(tostring(gpu.zeros(0, 3, device)[gpu.zeros(0, "bool", device)].shape), "(0, 3)")

@@ -202,6 +202,63 @@ for _, device in ipairs(t.devices()) do
     t.same(gpu.nan_to_num(i):totable(), { 1, 2 })
   end)
 
+  test("clip with one limit, rounding to decimals", function()
+    local x = gpu.array({ -1.25, 2, 7.75 }, device)
+    t.same(x:clip(nil, 3):totable(), { -1.25, 2, 3 })
+    t.same(x:clip(0):totable(), { 0, 2, 7.75 })
+    t.same(gpu.clip(x, 0, nil, { out = gpu.zeros(3, device) }):totable(), { 0, 2, 7.75 })
+    t.same(x:clone():clip_(nil, 0):totable(), { -1.25, 0, 0 })
+    t.raises("value expected", x.clip, x)
+    assert(x:round(1):allclose(gpu.array({ -1.2, 2, 7.8 }, device)))
+    t.same(gpu.array({ 1250, -1350, 7 }, "int16", device):round(-2):totable(), { 1200, -1400, 0 })
+    t.same(gpu.array({ 1250 }, "int64", device):round(3):totable(), { 1250 })
+    t.raises("no out", x.round, x, 1, { out = x })
+    t.raises("decimals", x.round, x, 1000)
+  end)
+
+  test("arguments that have no meaning", function()
+    local x = gpu.ones(3, device)
+    t.raises("one array", x.exp, x, 3)
+    t.raises({ "two operands", "number" }, x.add, x, 1, 2)
+    t.raises("two operands", x.add_, x, 1, 2)
+    t.raises("three operands", gpu.where, x, 1, 2, 3)
+    t.raises({ "keepdims", "table" }, x.sum, x, 1, { out = x })
+    t.raises("behind the axis", x.cumsum, x, 1, { out = x })
+    t.raises("nothing behind them", x.matmul, x, x, { out = x })
+    t.same((-x):totable(), { -1, -1, -1 })
+  end)
+
+  test("parts of floating numbers in strides", function()
+    -- Generated code compiles each layout anew; tests/numpy/test_ufuncs.py goes there.
+    local compiles = device:find "cuda" or os.getenv "LUNARRAY_GENERATED"
+    for _, shape in ipairs(compiles and {} or { { 0 }, {}, { 1 }, { 5, 7 }, { 4097 } }) do
+      local n = 1
+      for _, size in ipairs(shape) do n = n * size end
+      local x = (gpu.range(1, n, "float64", device) * 0.37 - 20):reshape(shape)
+      local stepped = #shape > 0 and x["..., ::2"] or x
+      local spread = x:unsqueeze(1):expand(2, table.unpack(shape))
+      for _, y in ipairs { x, x.T, x:flip(), stepped, spread } do
+        local mantissa, exponent = y:frexp()
+        assert(mantissa:ldexp(exponent):equal(y) and exponent.dtype == "int32")
+        local fraction, whole = y:modf()
+        assert((fraction + whole):equal(y) and whole:equal(y:trunc()))
+        local quotient, rest = y:divmod(0.25)
+        assert((quotient * 0.25 + rest):equal(y) and quotient:equal(y // 0.25))
+        local left, count = y:remquo(2)
+        assert((left + (y - left)):equal(y) and count:mod(2):equal(((y - left) / 2):round():mod(2)))
+        assert((y + y:spacing()):equal(y:nextafter(gpu.where(y:lt(0), -math.huge, math.huge))))
+        assert(y:nextafter(1e9):nextafter(-1e9):equal(y) and y:isnormal():all())
+      end
+    end
+    for _, name in ipairs { "nextafter", "divmod", "remquo" } do
+      t.raises({ name, "needs an array" }, gpu[name], 1, 2)
+      t.raises("complex", gpu[name], gpu.zeros(2, "complex64", device), 1)
+    end
+    for _, name in ipairs { "frexp", "modf", "spacing", "isnormal" } do
+      t.raises({ name, "complex" }, gpu[name], gpu.zeros(2, "complex64", device))
+    end
+  end)
+
   test("functions", function()
     local x = gpu.array({ 0.25, 1, 4 }, "float64", device)
     for _, name in ipairs({ "sqrt", "exp", "log", "sin", "cos", "tan", "floor", "ceil", "abs" }) do

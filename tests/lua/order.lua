@@ -225,6 +225,12 @@ for _, device in ipairs(t.devices()) do
     t.raises("low", gpu.histogram, x, 3, { 2, 1 })
     t.raises("two numbers", gpu.histogram, x, 3, { 2 })
     t.raises("number of bins", gpu.histogram, x, 0)
+    local values = gpu.array({ { -1, 0, 0.5 }, { 1, 3, nan } }, device)
+    t.same(values:histogram({ 0, 0, 1, 3 }):totable(), { 0, 2, 2 })
+    t.same(values.T:histogram(gpu.array({ 0, 1, inf }, device), nil, values.T):totable(), { 0.5, 4 })
+    t.same(gpu.zeros(0, device):histogram({ 1, 2 }):totable(), { 0 })
+    for _, bad in ipairs { { 2, 1 }, { 1 }, {}, { nan, 1 }, { { 1, 2 } } } do t.raises("edge", gpu.histogram, x, bad) end
+    t.raises("not both", gpu.histogram, x, { 1, 2 }, { 1, 2 })
   end)
 
   test("histogram2d", function()

@@ -56,7 +56,13 @@ ROWS = {
         ('(np.ones(2) == np.ones(2)).tolist()', '[True, True]'),
     'x:add(1) is new, x:add_(1) works in place':
         ('in_place()', '2.0'),
-    'A reduction to one element is a Lua number':
+    'x // y is the quotient rounded down, as in Lua: 1 // 0.1 is 10':
+        ('1.0 // np.array([0.1])', '[9.]'),
+    'Right shifts by a negative number move left':
+        ("'undefined'", 'undefined'),
+    'mean, var, std and median of no elements are errors':
+        ('float(np.mean(np.zeros(0)))', 'nan'),
+    'A reduction of all axes, or of the only one, is a Lua number':
         ("type(np.ones((2, 2), 'float32').sum()).__name__", 'float32'),
     'x:argmax(), x:argsort(), gpu.searchsorted count from 1':
         ('np.array([3, 9, 4]).argmax()', '1'),

@@ -60,6 +60,7 @@ static __int128 reference_int(enum kn_op op, __int128 a, __int128 b, __int128 c,
     case KN_FMIN: return b < a ? b : a;
     case KN_FMAX: return b > a ? b : a;
     case KN_FMA: return (__int128)((unsigned __int128)a * (unsigned __int128)b) + c;
+    case KN_BITWISE_COUNT: a = a < 0 ? -a : a; return a == 0 ? 0 : (a & 1) + reference_int(op, a >> 1, b, c, bits);
     case KN_GCD: return common_divisor(a, b);
     case KN_LCM: a = a < 0 ? -a : a, b = b < 0 ? -b : b; return a == 0 || b == 0 ? 0 : a / common_divisor(a, b) * b;
     case KN_WHERE: return a != 0 ? b : c;
@@ -175,6 +176,7 @@ static long double reference_float(enum kn_op op, long double a, long double b, 
     case KN_ISPOSINF: return a == INFINITY;
     case KN_ISNEGINF: return a == -INFINITY;
     case KN_SIGNBIT: return signbit(a) != 0;
+    case KN_ISUNORDERED: return isunordered(a, b) != 0;
     case KN_WHERE: return a != 0 ? b : c;
     case KN_FLOOR: return floorl(a);
     case KN_CEIL: return ceill(a);
