@@ -1,9 +1,4 @@
 #include "kernels/complex_cuda.h"
-#include "kernels/functions.h"
-
-#define TEXT_(...) #__VA_ARGS__
-#define TEXT(...)  TEXT_(__VA_ARGS__)
-#define KN_FN      static __device__ inline
 
 /* clang-format off */
 const char kn_complex_text[] =
@@ -68,7 +63,5 @@ const char kn_complex_text[] =
 "CF cos(complex_<R> a) { return cosh(turned_(a)); }\n"
 "CF tan(complex_<R> a) { return back_(tanh(turned_(a))); }\n"
 "CF asinh(complex_<R> a) { return back_(asin(turned_(a))); }\n"
-"CF atan(complex_<R> a) { return back_(atanh(turned_(a))); }\n"
-TEXT(KN_COMPLEX_FUNCTIONS(complex_<float>, float, )) "\n"
-TEXT(KN_COMPLEX_FUNCTIONS(complex_<double>, double, )) "\n";
+"CF atan(complex_<R> a) { return back_(atanh(turned_(a))); }\n";
 /* clang-format on */

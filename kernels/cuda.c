@@ -185,7 +185,6 @@ static void write_kernel(const struct generated *g, struct kn_text *t)
 
 static void write_program(const void *context, struct kn_text *t)
 {
-    kn_put_prelude(t);
     write_kernel(context, t);
 }
 

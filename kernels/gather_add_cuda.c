@@ -17,7 +17,6 @@ static void write_add(const void *context, struct kn_text *t)
     enum rt_dtype dtype = (enum rt_dtype)k->dtype;
     enum kn_class class = kn_class_of(dtype);
     static const char *const args[] = {"sum", "value"};
-    kn_put_prelude(t);
     kn_put(t, "struct Arguments { long long n, low; const long long *element, *place; const %s *values; %s *data; };\n",
            kn_memory_type(dtype), kn_memory_type(dtype));
     kn_put(t, "extern \"C\" __global__ void __launch_bounds__(%d) kn(const Arguments p) {\n", KN_THREADS);

@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "kernels/complex_cuda.h"
-#include "kernels/functions.h"
 
 /* Text */
 
@@ -45,39 +43,6 @@ void kn_text_free(struct kn_text *t)
 }
 
 /* Expressions */
-
-#define TEXT_(...)          #__VA_ARGS__
-#define TEXT(...)           TEXT_(__VA_ARGS__)
-#define KN_FN               static __device__ inline
-#define SIGNED_TEXT(T, U)   TEXT(KN_SIGNED_FUNCTIONS(T, U, ))
-#define UNSIGNED_TEXT(T, U) TEXT(KN_UNSIGNED_FUNCTIONS(T, U, ))
-#define FLOATING_TEXT(T, U) TEXT(KN_FLOAT_FUNCTIONS(T, U, ))
-
-static const char prelude[] =
-    SIGNED_TEXT(int, unsigned int) "\n" SIGNED_TEXT(long long, unsigned long long) "\n" UNSIGNED_TEXT(unsigned long long, unsigned long long) "\n" FLOATING_TEXT(
-        float,
-        unsigned int) "\n" FLOATING_TEXT(double,
-                                         unsigned long long) "\n"
-                                                             "#define exp_ exp\n#define log_ log\n#define exp2_ exp2\n#define expm1_ expm1\n#define log2_ log2\n#define log10_ log10\n"
-                                                             "#define log1p_ log1p\n#define rint_ rint\n"
-                                                             "static __device__ inline float lgamma_(float a) { return lgammaf(a); }\n"
-                                                             "static __device__ inline double lgamma_(double a) { return lgamma(a); }\n"
-                                                             "static __device__ inline float largest_(float) { return 0x1.fffffep127f; }\n"
-                                                             "static __device__ inline double largest_(double) { return 0x1.fffffffffffffp1023; }\n"
-                                                             "template <class T, class S> static __device__ inline T saturated_(S v, T min, T max, S low, S limit)\n"
-                                                             "{ return v >= limit ? max : v > low ? (T)v : v != v ? (T)0 : min; }\n"
-                                                             "static __device__ inline float half_(unsigned short h)\n"
-                                                             "{ float f; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(h)); return f; }\n"
-                                                             "static __device__ inline unsigned short half_bits_(float f)\n"
-                                                             "{ unsigned short h; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(f)); return h; }\n"
-                                                             "static __device__ inline float bfloat_(unsigned short h) { return __uint_as_float((unsigned)h << 16); }\n"
-                                                             "static __device__ inline unsigned short bfloat_bits_(float f)\n"
-                                                             "{ unsigned u = __float_as_uint(f); if (f != f) return u >> 16 | 64; return (u + 0x7fff + (u >> 16 & 1)) >> 16; }\n";
-
-void kn_put_prelude(struct kn_text *t)
-{
-    kn_put(t, "%s%s", prelude, kn_complex_text);
-}
 
 const char *kn_memory_type(enum rt_dtype t)
 {

@@ -57,11 +57,9 @@ void kn_node_keys(const struct kn_program *p, struct kn_node_key *keys);
 
 /* The kernel of a program that is evaluated into a new array, without those functions. */
 enum rt_status kn_program_source(const struct kn_program *p, struct kn_text *t, struct rt_error *e);
-/* Declares nothing: adds the functions that expressions of ops.def call. First thing in every text. */
-void kn_put_prelude(struct kn_text *t);
 
 /* The kernel `kn` of a generated text, over blocks of KN_THREADS threads. The key says which text: on its first use on
- * a device write(context, text) makes the text, which is compiled and kept. */
+ * a device write(context, text) makes the text, which is compiled with the functions that it calls, and kept. */
 struct kn_launch {
     const void *key;
     size_t key_bytes;

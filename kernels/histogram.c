@@ -100,7 +100,6 @@ static void write_count(const void *context, struct kn_text *t)
 {
     const struct count_key *k = context;
     enum rt_dtype from = (enum rt_dtype)k->dtype;
-    kn_put_prelude(t);
     kn_put(t,
            "struct Arguments { long long n, bins; double low, high; const %s *a; const double *edges;\n"
            "unsigned long long *counts; };\n"

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include "kernels/called.h"
 #include "kernels/generate.h"
 #include "runtime/background.h"
 
@@ -66,9 +67,13 @@ static struct kept *table_get(struct rt_device *d, const struct kn_launch *l)
 
 static enum rt_status write_text(const struct kn_launch *l, struct kn_text *t, struct rt_error *e)
 {
+    struct kn_text body = {0};
     memset(t, 0, sizeof *t);
-    l->write(l->context, t);
-    if (!t->failed) return RT_OK;
+    l->write(l->context, &body);
+    if (!body.failed) kn_put_with_called(t, body.data);
+    const bool failed = body.failed || t->failed;
+    kn_text_free(&body);
+    if (!failed) return RT_OK;
     kn_text_free(t);
     return rt_fail(e, RT_NOMEM, "out of memory for the text of a generated kernel");
 }

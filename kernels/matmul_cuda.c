@@ -9,7 +9,6 @@ static void write_matmul(const void *context, struct kn_text *t)
     enum rt_dtype dtype = p->dtype;
     enum kn_class class = kn_class_of(dtype);
     const char *memory = kn_memory_type(dtype);
-    kn_put_prelude(t);
     kn_put(t, "typedef %s V;\n", kn_classes[class].cuda);
     kn_put(t, "struct Arguments { long long m, k, n, tiles, tiles_each, tiles_across, a0, a1, b0, b1;\n");
     if (p->batch_ndim) kn_put(t, "long long shape[%d], sa[%d], sb[%d];\n", p->batch_ndim, p->batch_ndim, p->batch_ndim);

@@ -24,7 +24,6 @@ static void write_draw(const void *context, struct kn_text *t)
     const struct draw_key *k = context;
     const struct kn_draw_info *info = &kn_draw_kinds[k->kind];
     enum rt_dtype dtype = (enum rt_dtype)k->dtype;
-    kn_put_prelude(t);
     kn_put(t, "%s", shared);
     kn_put(t, "struct Arguments { long long n; %s *out; draw_ draw; };\n", kn_memory_type(dtype));
     kn_put(t,

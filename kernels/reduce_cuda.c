@@ -161,7 +161,6 @@ static void write_strides(const struct generated *g, struct kn_text *t, const ch
 static void write_reduction(const void *context, struct kn_text *t)
 {
     const struct generated *g = context;
-    kn_put_prelude(t);
     kn_put(t, "typedef %s V;\nstruct Arguments {\nlong long rows, chunks, length;\n",
            kn_classes[kn_class_of((enum rt_dtype)g->key.accumulate)].cuda);
     kn_put_members(t, g->program);

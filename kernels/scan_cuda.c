@@ -83,7 +83,6 @@ static const char per_thread[] =
 static void write_scan(const void *context, struct kn_text *t)
 {
     const struct scan_key *k = context;
-    kn_put_prelude(t);
     write_functions(k, t);
     kn_put(t, "#define NOTHING ((V)(%s))\n", nothing_text((enum kn_scan)k->scan, (enum rt_dtype)k->accumulate));
     kn_put(
