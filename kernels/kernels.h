@@ -78,9 +78,10 @@ extern const struct kn_reduction_info kn_reductions[KN_REDUCTION_COUNT];
 /* Reduces the axes, which go or, with keepdims, stay with size 1. argmin and argmax, of one axis or all, give int64
  * indices that count from 1 (within the axis, or in row-major order). Sums of uint64 are uint64, of the other integers
  * and of bools int64; mean is floating. On the host a sum of n floats is off by at most 32 + log2(n) roundings of the
- * sum of the absolute values; of float32 by 40 and of the 16-bit floats, which are added as float32, by one of their
- * own, however many there are. NaN wins in min and max, as in NumPy. min, max, argmin, argmax, mean of nothing:
- * RT_INVALID; min, max, argmin, argmax of complex numbers, too. */
+ * sum of the absolute values; of float32 and complex64 by 40, and by one where rows lie in memory as they are added or
+ * all elements are; of the 16-bit floats, which are added as float32, by one of their own, however many there are. NaN
+ * wins in min and max, as in NumPy. min, max, argmin, argmax, mean of nothing: RT_INVALID; min, max, argmin, argmax of
+ * complex numbers, too. */
 enum rt_status kn_reduce(enum kn_reduction r, const struct rt_array *a, unsigned axes, bool keepdims,
                          struct rt_array *out, struct rt_error *e);
 /* What is made of several reductions, of what a program's last node computes (kernels/program.h; RT_UNSUPPORTED when

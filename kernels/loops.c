@@ -287,6 +287,30 @@ FROM_COMPLEX(FROM_FLOAT, C128, c128)
 SUM_ROWS(F32, float)
 SUM_ROWS(F64, double)
 
+/* Unrolled, so that the lanes stay in registers. */
+#define EACH_LANE(k) _Pragma("GCC unroll 16") for (int k = 0; k < KN_WIDE_LANES; k++)
+static void sum_whole(double *lanes, const float *values, size_t n)
+{
+    double sums[KN_WIDE_LANES];
+    EACH_LANE(k) sums[k] = lanes[k];
+    for (size_t i = 0; i < n; i += KN_WIDE_LANES) EACH_LANE(k) sums[k] += values[i + (size_t)k];
+    EACH_LANE(k) lanes[k] = sums[k];
+}
+
+#define SIDE_BY_SIDE 64 /* values of a row before those of the next one */
+static void sum_wide(double *lanes, size_t seen, const float *values, ptrdiff_t stride, size_t rows, size_t n)
+{
+    for (; seen % KN_WIDE_LANES && n > 0; n--) lanes[seen++ % KN_WIDE_LANES] += *values++;
+    size_t whole = n / KN_WIDE_LANES * KN_WIDE_LANES, step = rows > 1 ? SIDE_BY_SIDE : whole;
+    for (size_t i = 0; i < whole; i += step)
+        for (size_t row = 0; row < rows; row++)
+            sum_whole(lanes + row * KN_WIDE_LANES, values + (ptrdiff_t)row * stride + (ptrdiff_t)i,
+                      whole - i < step ? whole - i : step);
+    for (size_t row = 0; row < rows; row++)
+        for (size_t i = whole; i < n; i++)
+            lanes[row * KN_WIDE_LANES + i % KN_WIDE_LANES] += values[(ptrdiff_t)row * stride + (ptrdiff_t)i];
+}
+
 static void index_block(int64_t *block, int64_t first, size_t n)
 {
     for (size_t i = 0; i < n; i++) block[i] = first + (int64_t)i;
@@ -363,6 +387,7 @@ const struct kn_loops KN_LEVEL = {
                 {FROM_COMPLEX(CONVERT_ENTRY, C64, c64)},
                 {FROM_COMPLEX(CONVERT_ENTRY, C128, c128)}},
     .sum_rows = {[KN_F32] = sum_rows_F32, [KN_F64] = sum_rows_F64},
+    .sum_wide = sum_wide,
     .index = index_block,
     .indices_32 = indices_32,
     .indices_64 = indices_64,

@@ -22,6 +22,10 @@ typedef bool kn_indices_loop(int64_t *offsets, const void *index, ptrdiff_t stri
  * one after the other, to what sums has. */
 typedef void kn_sum_rows_loop(void *sums, const void *rows, ptrdiff_t stride, bool more, size_t n);
 #define KN_SUMMED_ROWS 4
+/* Adds the n values of each of `rows` rows, 1 or KN_SUMMED_ROWS, that are `stride` apart to KN_WIDE_LANES lanes of its
+ * own, of which all but `seen` values of a row are to come: value i goes to lane i modulo their number. */
+typedef void kn_sum_wide_loop(double *lanes, size_t seen, const float *values, ptrdiff_t stride, size_t rows, size_t n);
+#define KN_WIDE_LANES 16
 /* A block of one class to a block of a dtype's class, rounded, wrapped or saturated to that dtype. */
 typedef void kn_convert_loop(void *out, const void *in, size_t n);
 
@@ -30,7 +34,8 @@ struct kn_loops {
     kn_load_loop *load[RT_DTYPE_COUNT];
     kn_store_loop *store[RT_DTYPE_COUNT];
     kn_convert_loop *convert[KN_CLASS_COUNT][RT_DTYPE_COUNT];
-    kn_sum_rows_loop *sum_rows[KN_CLASS_COUNT];             /* NULL for all but floats */
+    kn_sum_rows_loop *sum_rows[KN_CLASS_COUNT]; /* NULL for all but floats */
+    kn_sum_wide_loop *sum_wide;
     void (*index)(int64_t *block, int64_t first, size_t n); /* first, first + 1, ... */
     kn_indices_loop *indices_32, *indices_64;               /* of int32 and int64 */
 };

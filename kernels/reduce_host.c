@@ -1,8 +1,8 @@
 /* Reductions on the host threads, out of the same loops as everything else.
  *
- * Long rows are cut into chunks. A chunk's elements are combined block by block into as many lanes as a block has, then
- * the lanes by halves; then the chunks' partial results by halves. So a sum has a few dozen roundings one after the
- * other, not millions; of float32, the last lanes and the chunks are added in double, which costs nothing by then.
+ * Long rows are cut into chunks. A chunk's elements are combined into many lanes, element i into lane i modulo their
+ * number, then the lanes by halves; then the chunks' partial results by halves. So a sum has a few dozen roundings one
+ * after the other, not millions. Sums of float32 and complex64 are added in double, which memory is not faster than.
  * Short or far-apart rows are instead combined many rows at a time, element by element. */
 #include "kernels/host.h"
 #include "kernels/reduce.h"
@@ -12,8 +12,8 @@
 #include "runtime/threads.h"
 
 #define BLOCK_BYTES ((size_t)KN_BLOCK * RT_ELEMENT + 64)
-#define CHUNK       65536 /* elements of a row that are reduced to one partial result */
-#define WIDE_LANES  64    /* so many lanes of float32 and complex64 sums go on in double */
+#define CHUNK       32768 /* elements of a row that are reduced to one partial result */
+#define LANES       1024  /* that a chunk's elements are combined into */
 #define GROUP       16    /* rows combined one after the other before partial results are combined in pairs */
 #define MANY_ROWS   64    /* so many are worth reducing together */
 
@@ -21,8 +21,9 @@ struct pass {
     const struct kn_reducer *r;
     struct kn_plan plan;
     enum kn_class class;
-    size_t value; /* bytes of one value of the class */
-    enum kn_class partial_class;
+    size_t value;                /* bytes of one value of the class */
+    bool wide;                   /* float32 or complex64, added in double */
+    enum kn_class partial_class; /* double or complex128 then, else the class */
     size_t partial_value;
     char *scratch;
     size_t scratch_bytes; /* of one worker */
@@ -33,9 +34,9 @@ struct pass {
     int levels;
 };
 
-static void combine(const struct pass *p, enum kn_class class, void *to, const void *with, size_t n)
+static void combine(const struct pass *p, enum kn_class class, void *to, const void *a, const void *b, size_t n)
 {
-    p->plan.loops->ops[p->r->combine][class](to, to, with, NULL, n);
+    p->plan.loops->ops[p->r->combine][class](to, a, b, NULL, n);
     if (class == p->class && !kn_class_exact(p->r->accumulate))
         p->plan.loops->convert[p->class][p->r->accumulate](to, to, n);
 }
@@ -45,7 +46,7 @@ static size_t fold(const struct pass *p, enum kn_class class, char *values, size
 {
     while (n > last) {
         size_t half = (n + 1) / 2;
-        combine(p, class, values, values + half * kn_classes[class].size, n - half);
+        combine(p, class, values, values, values + half * kn_classes[class].size, n - half);
         n = half;
     }
     return n;
@@ -88,13 +89,21 @@ static void start_in_row(const struct pass *p, int64_t row, int64_t begin, int64
     kn_walk_start(&p->plan, scratch, begin, end, shift, w);
 }
 
+/* Items are the chunks of all rows. Returns an item's length, and where it begins in its row. */
+static size_t chunk_of(const struct pass *p, size_t item, int64_t *first)
+{
+    *first = (int64_t)item % p->chunks * CHUNK;
+    return (size_t)(p->r->length - *first < CHUNK ? p->r->length - *first : CHUNK);
+}
+
 /* The place of what has become the item's partial result. */
 static void find_in_chunk(const struct pass *p, int64_t item, char *scratch)
 {
     struct kn_walk w;
     char *block = scratch + kn_plan_scratch(&p->plan), *mask = block + BLOCK_BYTES;
-    int64_t first = item % p->chunks * CHUNK, last = first + CHUNK < p->r->length ? first + CHUNK : p->r->length;
-    start_in_row(p, item / p->chunks, first, last, scratch, &w);
+    int64_t first;
+    size_t length = chunk_of(p, (size_t)item, &first);
+    start_in_row(p, item / p->chunks, first, first + (int64_t)length, scratch, &w);
     for (size_t n; (n = kn_walk_next(&w)) > 0; kn_walk_advance(&w, n)) {
         size_t i = find(p, kn_walk_evaluate(&w, n, NULL), p->partial + (size_t)item * p->value, n, block, mask);
         if (i < n) {
@@ -104,57 +113,116 @@ static void find_in_chunk(const struct pass *p, int64_t item, char *scratch)
     }
 }
 
-/* Combines a chunk into as many lanes as a block has: element i goes to lane i modulo that, however the walk's blocks
- * are cut. Returns how many lanes there are. The first block is only copied when it does not stay where it is until the
- * second one comes. */
-static size_t fill_lanes(const struct pass *p, struct kn_walk *w, char *lanes)
+/* The loop that adds elements that lie in memory as they are to be added, some rows of them at a time; else NULL. */
+static kn_sum_rows_loop *sum_rows_loop(const struct pass *p)
 {
-    int64_t first = w->position;
-    size_t filled = 0;
-    const char *waiting = NULL; /* a block in the array's own memory, yet to be copied or combined */
-    for (size_t n; (n = kn_walk_next(w)) > 0; kn_walk_advance(w, n)) {
-        size_t at = (size_t)(w->position - first) % KN_BLOCK;
-        if (n > KN_BLOCK - at) n = KN_BLOCK - at;
-        const char *values = kn_walk_evaluate(w, n, NULL);
-        if (filled == 0 && n == KN_BLOCK && p->plan.slots == 0) {
-            waiting = values;
-            filled = n;
-            continue;
-        }
-        if (waiting) {
-            p->plan.loops->ops[p->r->combine][p->class](lanes, waiting, values, NULL, n);
-            memcpy(lanes + n * p->value, waiting + n * p->value, (KN_BLOCK - n) * p->value);
-            waiting = NULL;
-            continue;
-        }
-        size_t common = n < filled - at ? n : filled - at;
-        combine(p, p->class, lanes + at * p->value, values, common);
-        memcpy(lanes + (at + common) * p->value, values + common * p->value, (n - common) * p->value);
-        if (at + n > filled) filled = at + n;
-    }
-    if (waiting) memcpy(lanes, waiting, KN_BLOCK * p->value);
-    return filled;
+    bool stored = p->plan.slots == 0 && p->r->program.leaves == 1;
+    return stored && p->r->combine == KN_ADD && kn_class_exact(p->r->accumulate) ? p->plan.loops->sum_rows[p->class]
+                                                                                 : NULL;
 }
 
-/* Items are the chunks of all rows. */
+/* Combines n values with the lanes, which have `seen` of a chunk already. */
+static void into_lanes(const struct pass *p, char *lanes, size_t seen, const char *values, size_t n)
+{
+    for (size_t part; n > 0; seen += part, n -= part, values += part * p->value) {
+        char *to = lanes + seen % LANES * p->value;
+        part = n < LANES - seen % LANES ? n : LANES - seen % LANES;
+        if (seen > 0 || n < 2 * LANES) {
+            if (seen >= LANES)
+                combine(p, p->class, to, to, values, part);
+            else
+                memcpy(to, values, part * p->value);
+        } else { /* the first two rows of lanes at once */
+            combine(p, p->class, to, values, values + part * p->value, part);
+            part *= 2;
+        }
+    }
+}
+
+/* Combines a chunk into the lanes; returns how many have anything. Of sums over memory as it is, several rows of lanes
+ * are read side by side: that is nearly twice as fast as reading straight on. */
+static size_t fill_lanes(const struct pass *p, struct kn_walk *w, char *lanes)
+{
+    size_t seen = 0, length = (size_t)(w->end - w->position);
+    kn_sum_rows_loop *sum_rows = p->plan.linear[0] ? sum_rows_loop(p) : NULL;
+    if (sum_rows && length >= KN_SUMMED_ROWS * LANES) {
+        const char *values = kn_walk_evaluate(w, LANES, NULL);
+        for (; length - seen >= KN_SUMMED_ROWS * LANES; seen += KN_SUMMED_ROWS * LANES)
+            sum_rows(lanes, values + seen * p->value, LANES, seen > 0, LANES);
+        into_lanes(p, lanes, seen, values + seen * p->value, length - seen);
+        return LANES;
+    }
+    for (size_t n; (n = kn_walk_next(w)) > 0; kn_walk_advance(w, n)) {
+        into_lanes(p, lanes, seen, kn_walk_evaluate(w, n, NULL), n);
+        seen += n;
+    }
+    return seen < LANES ? seen : LANES;
+}
+
+/* Where an item's elements lie in memory one after the other, as they are to be added. */
+static const char *stored_chunk(const struct pass *p, size_t item, size_t *length)
+{
+    int64_t first;
+    *length = chunk_of(p, item, &first);
+    return p->plan.base[0] + bytes_to(&p->r->leaves[0].rows, (int64_t)item / p->chunks) + first * (int64_t)p->value;
+}
+
+/* Whether KN_SUMMED_ROWS items, from this one on, are of one length and at one distance, in elements. */
+static bool side_by_side(const struct pass *p, size_t item, ptrdiff_t *stride)
+{
+    size_t length, other;
+    const char *at = stored_chunk(p, item, &length), *next = stored_chunk(p, item + 1, &other);
+    ptrdiff_t distance = next - at;
+    *stride = distance / (ptrdiff_t)sizeof(float);
+    for (size_t i = 1; i < KN_SUMMED_ROWS; i++)
+        if (stored_chunk(p, item + i, &other) != at + (ptrdiff_t)i * distance || other != length) return false;
+    return true;
+}
+
+/* Items of float32 or complex64, whose parts are added each by itself, in double. */
+static void sum_wide(const struct pass *p, size_t begin, size_t end, char *scratch)
+{
+    const struct kn_loops *l = p->plan.loops;
+    double lanes[KN_SUMMED_ROWS * KN_WIDE_LANES];
+    size_t parts = p->class == KN_C64 ? 2 : 1, rows, length;
+    bool stored = p->plan.slots == 0 && p->r->program.leaves == 1 && p->plan.linear[0];
+    for (size_t item = begin; item < end && !rt_interrupted(); item += rows) {
+        ptrdiff_t stride = 0;
+        rows = stored && end - item >= KN_SUMMED_ROWS && side_by_side(p, item, &stride) ? KN_SUMMED_ROWS : 1;
+        for (size_t i = 0; i < rows * KN_WIDE_LANES; i++) lanes[i] = -0.0; /* which adds nothing, not even a sign */
+        if (stored) {
+            const void *values = stored_chunk(p, item, &length);
+            l->sum_wide(lanes, 0, values, stride, rows, length * parts);
+        } else {
+            struct kn_walk w;
+            int64_t first;
+            length = chunk_of(p, item, &first);
+            start_in_row(p, (int64_t)item / p->chunks, first, first + (int64_t)length, scratch, &w);
+            for (size_t n, seen = 0; (n = parts * kn_walk_next(&w)) > 0; seen += n, kn_walk_advance(&w, n / parts))
+                l->sum_wide(lanes, seen, kn_walk_evaluate(&w, n / parts, NULL), 0, 1, n);
+        }
+        for (size_t i = 0; i < rows; i++) {
+            fold(p, p->partial_class, (char *)(lanes + i * KN_WIDE_LANES), KN_WIDE_LANES / parts, 1);
+            memcpy(p->partial + (item + i) * p->partial_value, lanes + i * KN_WIDE_LANES, p->partial_value);
+        }
+    }
+}
+
 static void chunk_piece(void *context, size_t begin, size_t end, int worker)
 {
     struct pass *p = context;
     char *scratch = p->scratch + (size_t)worker * p->scratch_bytes, *lanes = scratch + kn_plan_scratch(&p->plan);
+    if (p->wide) {
+        sum_wide(p, begin, end, scratch);
+        return;
+    }
     for (size_t item = begin; item < end && !rt_interrupted(); item++) {
-        int64_t first = (int64_t)item % p->chunks * CHUNK;
-        int64_t last = first + CHUNK < p->r->length ? first + CHUNK : p->r->length;
+        int64_t first;
+        size_t length = chunk_of(p, item, &first);
         struct kn_walk w;
-        start_in_row(p, (int64_t)item / p->chunks, first, last, scratch, &w);
-        size_t filled = fill_lanes(p, &w, lanes);
-        char *folded = lanes;
-        if (p->partial_class != p->class) {
-            folded = lanes + BLOCK_BYTES;
-            filled = fold(p, p->class, lanes, filled, WIDE_LANES);
-            p->plan.loops->convert[p->class][kn_classes[p->partial_class].dtype](folded, lanes, filled);
-        }
-        fold(p, p->partial_class, folded, filled, 1);
-        memcpy(p->partial + item * p->partial_value, folded, p->partial_value);
+        start_in_row(p, (int64_t)item / p->chunks, first, first + (int64_t)length, scratch, &w);
+        fold(p, p->class, lanes, fill_lanes(p, &w, lanes), 1);
+        memcpy(p->partial + item * p->value, lanes, p->value);
         if (p->index && p->chunks == 1) find_in_chunk(p, (int64_t)item, scratch);
     }
 }
@@ -165,7 +233,7 @@ static void find_in_row(const struct pass *p, int64_t row, char *scratch)
     char *partial = p->partial + (size_t)(row * p->chunks) * p->value, best[8];
     char *block = scratch + kn_plan_scratch(&p->plan), *mask = block + BLOCK_BYTES;
     memcpy(best, partial, p->value);
-    for (int64_t i = 1; i < p->chunks; i++) combine(p, p->class, best, partial + (size_t)i * p->value, 1);
+    for (int64_t i = 1; i < p->chunks; i++) combine(p, p->class, best, best, partial + (size_t)i * p->value, 1);
     int64_t i = 0;
     while (find(p, partial + (size_t)i * p->value, best, 1, block, mask) != 0) i++;
     find_in_chunk(p, row * p->chunks + i, scratch);
@@ -215,7 +283,9 @@ static enum rt_status reduce_chunks(struct pass *p, struct rt_error *e)
     if (r->indices) p->index = rt_alloc(items * sizeof *p->index);
     if (!p->partial || (r->indices && !p->index))
         return rt_fail(e, RT_NOMEM, "out of memory: %zu partial results of a reduction", items);
-    rt_parallel_for(items, r->length >= CHUNK ? 1 : (size_t)(CHUNK / r->length), chunk_piece, p);
+    size_t grain = r->length >= CHUNK ? 1 : (size_t)(CHUNK / r->length);
+    if (grain < KN_SUMMED_ROWS && items / KN_SUMMED_ROWS >= 4 * (size_t)rt_thread_count()) grain = KN_SUMMED_ROWS;
+    rt_parallel_for(items, grain, chunk_piece, p);
     if (rt_interrupted()) return RT_OK;
     if (p->chunks > 1) rt_parallel_for((size_t)r->count, 1, combine_piece, p);
     char *block = p->scratch, *converted = block + BLOCK_BYTES;
@@ -240,18 +310,10 @@ static void shift_in_rows(const struct pass *p, int64_t i, size_t n, struct kn_w
     kn_walk_shift(w, shift, n);
 }
 
-/* The loop that adds elements of rows that lie in memory as they are to be added, some at a time; else NULL. */
-static kn_sum_rows_loop *sum_rows_loop(const struct pass *p)
-{
-    bool stored = p->plan.slots == 0 && p->r->program.leaves == 1 && p->r->leaves[0].row.ndim == 1;
-    return stored && p->r->combine == KN_ADD && kn_class_exact(p->r->accumulate) ? p->plan.loops->sum_rows[p->class]
-                                                                                 : NULL;
-}
-
 /* Combines the next elements of n rows, GROUP at most, one after the other; returns how many. */
 static int64_t combine_group(const struct pass *p, struct kn_walk *w, int64_t i, size_t n, char *lanes)
 {
-    kn_sum_rows_loop *sum_rows = sum_rows_loop(p);
+    kn_sum_rows_loop *sum_rows = p->r->leaves[0].row.ndim == 1 ? sum_rows_loop(p) : NULL;
     int64_t count = p->r->length - i < GROUP ? p->r->length - i : GROUP, k = 0;
     while (k < count) {
         shift_in_rows(p, i + k, n, w);
@@ -264,9 +326,14 @@ static int64_t combine_group(const struct pass *p, struct kn_walk *w, int64_t i,
         if (k++ == 0)
             memcpy(lanes, values, n * p->value);
         else
-            combine(p, p->class, lanes, values, n);
+            combine(p, p->class, lanes, lanes, values, n);
     }
     return count;
+}
+
+static void combine_levels(const struct pass *p, char *level, size_t n)
+{
+    combine(p, p->class, level, level, level + BLOCK_BYTES, n);
 }
 
 /* Many rows at a time: lane i of every block belongs to row i. Groups of elements are combined in pairs, pairs in
@@ -279,10 +346,9 @@ static void combine_rows(const struct pass *p, struct kn_walk *w, size_t n, char
         i += combine_group(p, w, i, n, stack + (size_t)top * BLOCK_BYTES);
         top++;
         for (int64_t bits = groups++; bits & 1; bits >>= 1, top--)
-            combine(p, p->class, stack + (size_t)(top - 2) * BLOCK_BYTES, stack + (size_t)(top - 1) * BLOCK_BYTES, n);
+            combine_levels(p, stack + (size_t)(top - 2) * BLOCK_BYTES, n);
     }
-    for (; top > 1; top--)
-        combine(p, p->class, stack + (size_t)(top - 2) * BLOCK_BYTES, stack + (size_t)(top - 1) * BLOCK_BYTES, n);
+    for (; top > 1; top--) combine_levels(p, stack + (size_t)(top - 2) * BLOCK_BYTES, n);
 }
 
 /* argmin and argmax of n rows at a time. stack: best values, best indices, the current index, masks. */
@@ -352,9 +418,8 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
     bool many = r->count >= MANY_ROWS && kn_rows_are_near(r);
     struct rt_array order = many ? r->rows : r->row;
     p.value = kn_classes[p.class].size;
-    p.partial_class = p.class;
-    if (r->combine == KN_ADD && r->accumulate == RT_FLOAT32) p.partial_class = KN_F64;
-    if (r->combine == KN_ADD && r->accumulate == RT_COMPLEX64) p.partial_class = KN_C128;
+    p.wide = r->combine == KN_ADD && (p.class == KN_F32 || p.class == KN_C64);
+    p.partial_class = !p.wide ? p.class : p.class == KN_F32 ? KN_F64 : KN_C128;
     p.partial_value = kn_classes[p.partial_class].size;
     if (many || r->indices) /* the output's order, else whatever order the memory has */
         for (int64_t i = order.ndim - 1, stride = 1; i >= 0; stride *= order.shape[i--]) order.strides[i] = stride;
