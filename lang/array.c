@@ -12,20 +12,14 @@
 /* The metatable's place in the registry besides its name: found by address, without hashing a string each time. */
 static const char metatable_key;
 
-/* The metatable's field that holds its key: quicker to look at than the registry. */
-#define METATABLE_MARK 1
-
 /* The dtype of an array that was released, which tells it from one just made. */
 #define FREED RT_DTYPE_COUNT
 
+/* Quicker than a look at the metatable. */
 struct rt_array *lg_test_array(lua_State *L, int idx)
 {
-    struct rt_array *a = lua_touserdata(L, idx);
-    if (!a || !lua_getmetatable(L, idx)) return NULL;
-    lua_rawgeti(L, -1, METATABLE_MARK);
-    bool same = lua_touserdata(L, -1) == &metatable_key;
-    lua_pop(L, 2);
-    return same ? a : NULL;
+    struct lg_array *l = lua_touserdata(L, idx);
+    return l && lua_rawlen(L, idx) == sizeof *l && l->mark == &metatable_key ? &l->array : NULL;
 }
 
 void lg_check_frame(lua_State *L)
@@ -40,7 +34,7 @@ struct rt_array *lg_new_array(lua_State *L)
 {
     lg_memory_enter(L);
     struct lg_array *l = lua_newuserdatauv(L, sizeof *l, 0);
-    *l = (struct lg_array){.expression = NULL};
+    *l = (struct lg_array){.mark = &metatable_key};
     struct rt_array *a = &l->array;
     lg_check_frame(L);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &metatable_key);
@@ -454,8 +448,6 @@ void lg_open_array(lua_State *L)
     luaL_setfuncs(L, meta, 0);
     lua_pushvalue(L, -1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &metatable_key);
-    lua_pushlightuserdata(L, (void *)(uintptr_t)&metatable_key);
-    lua_rawseti(L, -2, METATABLE_MARK);
     lua_pushvalue(L, -2);
     lua_setfield(L, -2, "__methods"); /* for completion */
     lg_open_ops(L);

@@ -11,6 +11,7 @@ struct lg_array {
     struct rt_array array;
     struct kn_expression *expression; /* NULL: it does not wait */
     struct lg_array *next, **link;    /* in the list of those that wait */
+    const void *mark;                 /* of all arrays the same, and of no other userdata */
 };
 
 enum lg_laziness { LG_LAZY_NEVER, LG_LAZY_LARGE, LG_LAZY_ALWAYS };

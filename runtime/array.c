@@ -65,20 +65,21 @@ void rt_array_over(struct rt_storage *s, enum rt_dtype t, int ndim, const int64_
 enum rt_status rt_array_new(struct rt_device *d, enum rt_dtype t, int ndim, const int64_t *shape, struct rt_array *out,
                             struct rt_error *e)
 {
-    struct rt_array a = {.dtype = t, .ndim = ndim};
-    int64_t n;
-    memset(out, 0, sizeof *out);
-    if (!count_elements(ndim, shape, rt_dtypes[t].size, &n, e)) return RT_INVALID;
-    for (int i = 0; i < ndim; i++) a.shape[i] = shape[i];
-    set_strides(&a);
     struct rt_error local = {0};
-    a.storage = rt_storage_new(d, (size_t)n * rt_dtypes[t].size, e ? e : &local);
-    if (!a.storage) {
+    struct rt_storage *s;
+    int64_t n;
+    if (!count_elements(ndim, shape, rt_dtypes[t].size, &n, e)) {
+        memset(out, 0, sizeof *out);
+        return RT_INVALID;
+    }
+    s = rt_storage_new(d, (size_t)n * rt_dtypes[t].size, e ? e : &local);
+    if (!s) {
         enum rt_status status = e ? e->status : local.status;
         rt_error_clear(&local);
+        memset(out, 0, sizeof *out);
         return status;
     }
-    *out = a;
+    rt_array_over(s, t, ndim, shape, out);
     return RT_OK;
 }
 

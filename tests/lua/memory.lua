@@ -128,7 +128,7 @@ for _, device in ipairs(t.devices()) do
       setmetatable({}, { __gc = function() x:free() freed = freed + 1 end })
       return x
     end
-    collectgarbage("generational")
+    local former = collectgarbage("generational")
     for _ = 1, 300 do
       pcall(function() return handed_out() + 1 end)
       pcall(function() return handed_out().T[{ {}, 1 }]:clone() end)
@@ -142,7 +142,7 @@ for _, device in ipairs(t.devices()) do
       pcall(function() return gpu.stack({ handed_out(), handed_out() }) end)
       pcall(function() return handed_out():sum(1, true) end)
     end
-    collectgarbage("incremental")
+    collectgarbage(former)
     collect()
     assert(freed > 1000)
   end)
