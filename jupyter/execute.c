@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -38,11 +39,30 @@ json_t *jp_bundle_json(const struct lg_bundle *bundle)
     return data;
 }
 
+/* Line i of the traceback: the message in red, as is the caret below the source, and the places of calls in cyan. */
+static json_t *colored(const struct lg_error *error, size_t i, const char *line)
+{
+    char *text = NULL;
+    size_t calls = error->message_count + error->excerpt_count, n = 0;
+    bool red = i < error->message_count || i + 1 == calls;
+    const char *place = i < calls ? NULL : strstr(line, ": ");
+    FILE *f = open_memstream(&text, &n);
+    if (f && red)
+        fprintf(f, "\033[31m%s\033[0m", line);
+    else if (f && place)
+        fprintf(f, "\033[36m%.*s\033[0m%s", (int)(place - line), line, place);
+    else if (f)
+        fputs(line, f);
+    json_t *value = f && fclose(f) == 0 ? jp_text_json(text, n) : jp_text_json(line, strlen(line));
+    free(text);
+    return value;
+}
+
 json_t *jp_error_json(const struct lg_error *error)
 {
     json_t *traceback = json_array();
     for (size_t i = 0; i < error->traceback_count; i++)
-        json_array_append_new(traceback, jp_text_json(error->traceback[i], strlen(error->traceback[i])));
+        json_array_append_new(traceback, colored(error, i, error->traceback[i]));
     if (error->traceback_count == 0)
         json_array_append_new(traceback, json_sprintf("%s: %s", error->name, error->value));
     return json_pack("{s:s, s:o, s:o}", "ename", error->name, "evalue",

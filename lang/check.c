@@ -57,7 +57,7 @@ static void set_party(lua_State *L, const struct rt_party *p)
 
 static void push_report(lua_State *L, const struct rt_report *r, const char *kernel)
 {
-    lua_createtable(L, 0, 16);
+    lua_createtable(L, 0, 17);
     set_text(L, "kind", r->kind);
     set_text(L, "message", r->message);
     set_text(L, "kernel", kernel);
@@ -68,6 +68,9 @@ static void push_report(lua_State *L, const struct rt_report *r, const char *ker
     if (r->has_index) set_integer(L, "index", r->index);
     if (r->has_index) set_integer(L, "length", r->length);
     set_party(L, &r->first);
+    char text[2048];
+    rt_report_text(r, kernel, text, sizeof text);
+    set_text(L, "text", text);
     if (!r->has_other) return;
     lua_createtable(L, 0, 6);
     set_party(L, &r->other);
@@ -80,6 +83,7 @@ static void push_fault(lua_State *L, struct rt_error *e, const char *kernel)
     lua_createtable(L, 0, 4);
     set_text(L, "kind", "fault");
     set_text(L, "message", e->text);
+    set_text(L, "text", e->text);
     set_text(L, "kernel", kernel);
     set_integer(L, "count", 1);
     rt_error_clear(e);
@@ -171,6 +175,7 @@ static int collect(lua_State *L)
     lua_settop(L, 1);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &list_key); /* 2: the list around this one, or nil */
     lua_newtable(L);                              /* 3 */
+    lg_set_findings(L);
     lua_pushvalue(L, 3);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &list_key);
     lua_pushvalue(L, 1);
@@ -204,8 +209,8 @@ static const struct lg_function functions[] = {
      "checks on, a launch that finds something raises an error that lists it; the kernel ran to its end, without the "
      "accesses that were wrong. k(grid, block, {check = true}) checks one launch. A GPU cannot: such a launch on one is "
      "an error.\n"
-     "gpu.check(f) calls f with checks on and gives a list of what was found in its launches, empty when nothing was: "
-     "tables with kind, message, hint, kernel, file, line, column, source (the line's text), access (\"read\", "
+     "gpu.check(f) calls f with checks on and gives a list of what was found in its launches, empty when nothing was, "
+     "which shows itself in words: tables with kind, message, hint, text (the whole report), kernel, file, line, column, source (the line's text), access (\"read\", "
      "\"write\", \"read and write\" or \"atomic\"), space, name, index and length (in elements, from 0), thread and block (tables of x, y, "
      "z), count, and of a second thread, where one takes part, the same in other. kind is \"out of bounds\", "
      "\"misaligned\", \"use after free\", \"uninitialized read\", \"race\", \"barrier divergence\", \"missing lane\", "

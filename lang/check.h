@@ -15,6 +15,9 @@ void lg_enable_checks(lua_State *L, bool on);
 /* Launches. With checks it raises what they found, or adds it to the list that gpu.check(f) gives. [raises] */
 int lg_run_call(lua_State *L, struct lg_call *call, enum lg_checked checked);
 
+/* lang/check_html.c: makes the list of findings at the top show itself as text and HTML. [raises] */
+void lg_set_findings(lua_State *L);
+
 /* Adds gpu.check to the gpu table on top of the stack. [raises] */
 void lg_open_check(lua_State *L);
 

@@ -97,11 +97,13 @@ struct lua_State *lg_session_state(struct lg_session *s);
 
 enum lg_status { LG_DONE, LG_ERROR, LG_INTERRUPTED };
 
-struct lg_error {                 /* owned by the session until its next call */
-    const char *name;             /* "LuaError", "SyntaxError", "KernelError", "Interrupted", ... */
-    const char *value;            /* the message, without traceback */
-    const char *const *traceback; /* lines to show: the message (one or more), then the calls, innermost last */
-    size_t traceback_count;
+struct lg_error {      /* owned by the session until its next call */
+    const char *name;  /* "LuaError", "SyntaxError", "KernelError", "Interrupted", ... */
+    const char *value; /* the message, without traceback */
+    /* Lines to show: the message (one or more), its line of source and a caret below that (or neither), the calls with
+     * the innermost last. */
+    const char *const *traceback;
+    size_t traceback_count, message_count, excerpt_count;
     int line; /* of the cell, from 1; 0 when it is not in the cell */
 };
 struct lg_request {

@@ -54,6 +54,8 @@ struct lg_session {
     struct lg_error error;
     const char *frames[LG_TRACE_FRAMES + 1]; /* innermost first, as the message handler met them */
     int frame_count, frame_line;             /* line of the innermost frame inside the cell, 0 when none */
+    const char *excerpt;                     /* the line that the error is about, and its caret; or NULL */
+    bool syntax;                             /* the cell did not compile */
     char chunk[64];                          /* the chunk name being evaluated: "=cell 3" */
 
     /* Input (lang/input.c): lines asked for and not read yet. */
@@ -98,6 +100,11 @@ int lg_last_level(lua_State *L);
 int lg_traceback_handler(lua_State *L);
 /* Fills s->error from the error value on top of the stack and the frames collected; pops nothing, never raises. */
 void lg_report_error(struct lg_session *s, int status, bool syntax);
+
+/* lang/excerpt.c: adds two lines: the source that the message is about, and a caret below its place in it; nothing when
+ * the source is not known or the message shows it. chunk and line are used where the message names no place. [raises]
+ */
+void lg_add_excerpt(lua_State *L, const char *message, bool syntax, const char *chunk, int line, struct lg_buffer *b);
 
 /* lang/pretty.c: pushes the readable text of a value: strings quoted, tables opened, long things cut. [raises] */
 void lg_push_value_text(lua_State *L, int idx);

@@ -95,6 +95,10 @@ static int error_text(lua_State *L)
     }
     text = lua_tolstring(L, -1, &n);
     s->error.value = lg_arena_text(&s->answers, text, n);
+    if (!s->interactive || !s->error.value || atomic_load(&s->interrupted)) return 0;
+    struct lg_buffer *excerpt = lg_push_buffer(L);
+    lg_add_excerpt(L, s->error.value, s->syntax, s->chunk, s->frame_line, excerpt);
+    if (excerpt->length) s->excerpt = lg_arena_text(&s->answers, excerpt->data, excerpt->length);
     return 0;
 }
 
@@ -112,21 +116,33 @@ static const char *error_name(int status, bool syntax)
     return status == LUA_ERRMEM ? "OutOfMemory" : "LuaError";
 }
 
-/* The message's lines, then the calls with the innermost last. */
+static size_t count_lines(const char *text)
+{
+    size_t lines = text != NULL;
+    for (const char *p = text; p && *p; p++) lines += *p == '\n';
+    return lines;
+}
+
+/* Adds the lines of the text, which may be NULL, and returns how many were added. */
+static size_t add_lines(struct lg_session *s, const char *text, const char **to)
+{
+    size_t count = 0;
+    for (const char *p = text, *end; p; p = end ? end + 1 : NULL) {
+        end = strchr(p, '\n');
+        const char *line = lg_arena_text(&s->answers, p, end ? (size_t)(end - p) : strlen(p));
+        if (line) to[count++] = line;
+    }
+    return count;
+}
+
 static void fill_traceback(struct lg_session *s)
 {
-    size_t lines = 1;
-    for (const char *p = s->error.value; *p; p++) lines += *p == '\n';
+    size_t lines = count_lines(s->error.value) + count_lines(s->excerpt);
     const char **all = lg_arena_get(&s->answers, (lines + (size_t)s->frame_count) * sizeof *all);
     if (!all) return;
-    size_t count = 0;
-    for (const char *p = s->error.value, *end;; p = end + 1) {
-        end = strchr(p, '\n');
-        size_t n = end ? (size_t)(end - p) : strlen(p);
-        const char *line = lg_arena_text(&s->answers, p, n);
-        if (line) all[count++] = line;
-        if (!end) break;
-    }
+    s->error.message_count = add_lines(s, s->error.value, all);
+    s->error.excerpt_count = add_lines(s, s->excerpt, all + s->error.message_count);
+    size_t count = s->error.message_count + s->error.excerpt_count;
     for (int i = s->frame_count; i-- > 0;) all[count++] = s->frames[i];
     s->error.traceback = all;
     s->error.traceback_count = count;
@@ -136,6 +152,8 @@ void lg_report_error(struct lg_session *s, int status, bool syntax)
 {
     lua_State *L = s->L;
     s->error = (struct lg_error){.name = error_name(status, syntax)};
+    s->excerpt = NULL;
+    s->syntax = syntax;
     if (status == LUA_ERRMEM) {
         s->error.value = "not enough memory";
     } else if (lua_checkstack(L, 4)) {

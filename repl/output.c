@@ -158,13 +158,12 @@ void sh_output_error(struct sh_output *o, const struct lg_error *error)
 {
     FILE *file = o->errors_out ? stdout : stderr;
     const char *off = o->color ? "\033[0m" : "";
-    size_t message_lines = 1; /* the traceback begins with the message, the calls follow */
-    for (const char *p = error->value; *p; p++) message_lines += *p == '\n';
+    size_t calls = error->message_count + error->excerpt_count;
     sh_output_newline(o);
     fflush(stdout);
     if (o->program) fprintf(file, "%s: ", o->program);
     for (size_t i = 0; i < error->traceback_count; i++) {
-        const char *on = !o->color ? "" : i < message_lines ? "\033[31m" : "\033[2m";
+        const char *on = !o->color ? "" : i < error->message_count ? "\033[31m" : i < calls ? "" : "\033[2m";
         fprintf(file, "%s%s%s\n", on, error->traceback[i], off);
     }
     if (error->traceback_count == 0) fprintf(file, "%s\n", error->value);

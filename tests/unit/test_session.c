@@ -277,6 +277,8 @@ TEST(errors)
     CHECK_STR(fails("\n\nf(1)"), "cell 2:2: attempt to perform arithmetic on a nil value (global 'nothing')");
     CHECK_INT(failure->line, 3);
     CHECK_STR(traceback(), "cell 2:2: attempt to perform arithmetic on a nil value (global 'nothing')\n"
+                           "    2 | return n + nothing\n"
+                           "      |            ^~~~~~~\n"
                            "  cell 3:3: in the cell\n"
                            "  cell 2:2: in function 'f'\n");
     CHECK_STR(fails("x = = 1"), "cell 4:1: unexpected symbol near '='");
@@ -288,7 +290,19 @@ TEST(errors)
     CHECK_STR(fails("error(setmetatable({}, {__tostring = function() return 'text' end}))"), "text");
     CHECK_HAS(fails("error(setmetatable({}, {__tostring = function() error('no') end}))"), "could not be made");
     CHECK_STR(fails("error('two\\nlines', 0)"), "two\nlines");
-    CHECK_INT(failure->traceback_count, 3);
+    CHECK_INT(failure->message_count, 2);
+    CHECK_INT(failure->excerpt_count, 2);
+    CHECK_INT(failure->traceback_count, 5);
+    fails("\ta = 1 b = = '\u00e9' c == = 3");
+    CHECK_STR(traceback(), "cell 11:1: unexpected symbol near '='\n"
+                           "    1 | a = 1 b = = '\u00e9' c == = 3\n"
+                           "      |           ^\n");
+    fails("t = {\n  '\u00e9', nowhere.x}");
+    CHECK_HAS(traceback(), "    2 | '\u00e9', nowhere.x}\n      |      ^~~~~~~\n");
+    fails("if x then");
+    CHECK_HAS(traceback(), "    1 | if x then\n      |          ^");
+    fails("error('/etc/hostname:1: not a file of Lua', 0)");
+    CHECK_HAS(traceback(), "    1 | error('/etc/hostname");
     CHECK_HAS(fails("function r() return r() + 1 end r()"), "stack overflow");
     CHECK_HAS(traceback(), "more calls");
     CHECK_HAS(fails("xpcall(error, function() error('again') end) error('z')"), "z");

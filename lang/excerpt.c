@@ -1,0 +1,142 @@
+/* The line of source that an error is about, with a caret below it. Lua tells the line; the place in it is that of the
+ * name or token that the message quotes. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include "lang/lookup.h"
+#include "lang/session_state.h"
+
+#define MOST_BYTES 160 /* of a line that is shown */
+
+struct excerpt {
+    char chunk[96];                 /* the name that its source is known by */
+    int line;                       /* of the chunk, from 1 */
+    const char *source, *from, *to; /* the chunk's text; the line without its indentation */
+    size_t length;
+    const char *mark; /* what the caret is below, and how much */
+    size_t width;
+};
+
+/* "cell 3:2: what happened" names a line of a cell, "file.lua:2: ..." one of a file. */
+static bool read_position(const char *message, struct excerpt *x)
+{
+    const char *colon = strchr(message, ':');
+    int used = 0;
+    if (!colon || sscanf(colon, ":%d:%n", &x->line, &used) != 1 || !used || strchr("\n ", colon[1])) return false;
+    bool cell = strncmp(message, "cell ", 5) == 0;
+    if (colon - message > 80 || (!cell && (colon - message < 5 || memcmp(colon - 4, ".lua", 4) != 0))) return false;
+    snprintf(x->chunk, sizeof x->chunk, "%c%.*s", cell ? '=' : '@', (int)(colon - message), message);
+    return true;
+}
+
+static bool find_line(struct excerpt *x)
+{
+    const char *p = x->source, *end = p + x->length;
+    for (int line = 1; line < x->line; line++) {
+        p = memchr(p, '\n', (size_t)(end - p));
+        if (!p++) return false;
+    }
+    const char *stop = memchr(p, '\n', (size_t)(end - p));
+    x->from = p;
+    x->to = stop ? stop : end;
+    while (x->from < x->to && strchr(" \t", *x->from)) x->from++;
+    while (x->to > x->from && strchr(" \t\r", x->to[-1])) x->to--;
+    return x->to > x->from && x->to - x->from <= MOST_BYTES;
+}
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Where the text stands in the line from `p` on, as a word when it is one. */
+static const char *find_text(const struct excerpt *x, const char *p, const char *text, size_t n)
+{
+    for (; p + n <= x->to; p++) {
+        if (memcmp(p, text, n) != 0) continue;
+        bool starts = !is_word(*text) || p == x->from || !is_word(p[-1]);
+        bool ends = !is_word(text[n - 1]) || p + n == x->to || !is_word(p[n]);
+        if (starts && ends) return p;
+    }
+    return NULL;
+}
+
+/* Whether what is written up to `end` fails to compile with the same message: then the error is there. */
+static bool fails_alike(lua_State *L, const struct excerpt *x, const char *end, const char *message)
+{
+    const struct lg_source part = {x->source, (size_t)(end - x->source), x->chunk, 1};
+    bool alike =
+        lg_compile_cell(L, &part) == LUA_ERRSYNTAX && lua_isstring(L, -1) && !strcmp(lua_tostring(L, -1), message);
+    lua_pop(L, 1);
+    return alike;
+}
+
+/* The text in the last quotes of the message's first line. */
+static const char *quoted(const char *message, bool syntax, size_t *n)
+{
+    const char *end = message + strcspn(message, "\n"),
+               *open = syntax ? strstr(message, "near '") : strchr(message, '\'');
+    if (!open || open >= end) return NULL;
+    open += syntax ? 6 : 1;
+    const char *close = syntax ? end - 1 : memchr(open, '\'', (size_t)(end - open));
+    if (!close || close <= open || *close != '\'') return NULL;
+    *n = (size_t)(close - open);
+    return open;
+}
+
+static void find_mark(lua_State *L, struct excerpt *x, const char *message, bool syntax)
+{
+    size_t n = 0;
+    const char *text = quoted(message, syntax, &n);
+    x->mark = x->from;
+    x->width = (size_t)(x->to - x->from);
+    if (syntax && strstr(message, "near <eof>")) {
+        x->mark = x->to;
+        x->width = 1;
+    }
+    if (!text && !syntax && strncmp(x->from, "error", 5) == 0) {
+        x->width = 5;
+        return;
+    }
+    for (const char *p = text ? find_text(x, x->from, text, n) : NULL; p; p = find_text(x, p + 1, text, n)) {
+        if (syntax && !fails_alike(L, x, p + n, message)) continue;
+        x->mark = p;
+        x->width = n;
+        return;
+    }
+}
+
+/* Tabs stay, so that the caret stands where the text above it does; a code point is as wide as a space. */
+static void add_padding(struct lg_buffer *b, const char *from, const char *to)
+{
+    for (; from < to; from++)
+        if ((*from & 0xC0) != 0x80) lg_buffer_puts(b, *from == '\t' ? "\t" : " ");
+}
+
+static void write_excerpt(const struct excerpt *x, struct lg_buffer *b)
+{
+    char number[16];
+    int width = snprintf(number, sizeof number, "%5d", x->line);
+    lg_buffer_printf(b, "%s | ", number);
+    lg_buffer_add(b, x->from, (size_t)(x->to - x->from));
+    lg_buffer_printf(b, "\n%*s | ", width, "");
+    add_padding(b, x->from, x->mark);
+    lg_buffer_puts(b, "^");
+    for (const char *p = x->mark + 1; p < x->mark + x->width; p++)
+        if ((*p & 0xC0) != 0x80) lg_buffer_puts(b, "~");
+}
+
+void lg_add_excerpt(lua_State *L, const char *message, bool syntax, const char *chunk, int line, struct lg_buffer *b)
+{
+    struct excerpt x = {.line = line};
+    snprintf(x.chunk, sizeof x.chunk, "%s", chunk);
+    if (strstr(message, "\n") && strchr(message, '^')) return; /* it has one */
+    if (!read_position(message, &x)) x.line = line;
+    if (x.line < 1) return;
+    x.source = lg_chunk_source(L, x.chunk, &x.length);
+    if (x.source && find_line(&x)) {
+        find_mark(L, &x, message, syntax);
+        write_excerpt(&x, b);
+    }
+    lua_pop(L, 1);
+}
