@@ -155,6 +155,8 @@ static void free_block(struct block *b)
 static void launch_end(struct simt_observer *o)
 {
     struct simt_check *c = (struct simt_check *)o;
+    for (struct block *b = c->blocks; b; b = b->next)
+        if (b->counters.used) simt_counters_pour(b);
     while (c->blocks) {
         struct block *next = c->blocks->next;
         free_block(c->blocks);
@@ -206,7 +208,7 @@ static void block_end(struct simt_observer *o, struct worker *k)
 {
     struct block *b = k->observed;
     (void)o;
-    if (b && b->counters.used) simt_counters_pour(b);
+    if (b && b->counters.used && b->check->releases_some) simt_counters_pour(b);
 }
 
 /* ---- instructions ---- */

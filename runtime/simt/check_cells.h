@@ -119,6 +119,9 @@ struct check_vectors {
     /* Of 32 addresses: what each half is, the upper half ROW_BITS up. */
     unsigned (*rows32)(const uint32_t *a, uint32_t bytes);
     unsigned (*rows64)(const uint64_t *a, uint32_t bytes);
+    /* Are all cells of 4 bytes that 32 addresses mean, from `low` on, in `last` with at least `known`? Then they are
+     * the lanes', from `mine` on. */
+    bool (*count)(uint32_t *last, uint32_t cells, const uint64_t *a, uint64_t low, uint32_t known, uint32_t mine);
     /* Lie 32 addresses within `room` of `low`, without the bits of `odd`? */
     bool (*within)(const uint64_t *a, uint64_t low, uint64_t room, uint64_t odd);
 };

@@ -1,11 +1,12 @@
-/* Counters: cells of global memory that a block's atomics touch over and over, as a histogram's. Once a cell's records
- * say that nothing but atomics touched it, another atomic of the same block, site and time changes nothing in them but
- * the thread. So the block keeps the last thread of each cell for itself, and writes it to the cell's records when its
- * time goes on, when it touches the memory in another way, and at its end. */
+/* Counters: cells of global memory that blocks' atomics touch over and over, as a histogram's. Once a cell's records
+ * say that nothing but atomics touched it, another atomic of the same site changes nothing in them but who it was. So
+ * each worker keeps for itself who touched a cell last, in which block (its turn), and writes that to the cell's
+ * records when its time goes on, when it touches the memory in another way, and at the end: of the launch, or of the
+ * block where there are releases. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
-#include "runtime/simt/check_inside.h"
+#include "runtime/simt/check_cells.h"
 
 #define MOST_BYTES 65536 /* of memory with counters, as with tallies */
 #define LAST_TURN  ((1u << (32 - THREAD_BITS)) - 1)
@@ -16,19 +17,30 @@ void simt_counters_free(struct block *b)
     free(b->counters.last);
 }
 
+/* A record without a thread. */
+static record without_thread(record r)
+{
+    return r & ~((record)THREADS << THREAD_AT);
+}
+
+static record *me_of(struct counters *t, uint32_t turn)
+{
+    return &t->me[turn - t->first];
+}
+
 void simt_counters_pour(struct block *b)
 {
     struct counters *t = &b->counters;
     for (uint32_t k = 0; k < t->used; k++) {
         uint32_t cell = t->touched[k], thread = t->last[cell] & THREADS;
-        t->access.me = t->me;
+        t->access.me = *me_of(t, t->last[cell] >> THREAD_BITS);
         t->access.at[thread % SIMT_WARP] = t->low + 4 * (uint64_t)cell;
         t->access.warp = &b->worker->warps[thread / SIMT_WARP];
         t->access.me += (record)(thread / SIMT_WARP * SIMT_WARP) << THREAD_AT;
         if (!simt_race_counter(&t->access, thread % SIMT_WARP)) simt_race_lane(&t->access, thread % SIMT_WARP);
     }
     t->used = 0;
-    t->turn++;
+    t->first = ++t->turn;
 }
 
 /* Makes ready for the instruction's atomics. False: they are none for counters. */
@@ -47,49 +59,53 @@ static bool begin(const struct access *a)
         free(t->last);
         t->last = all;
         t->room = cells;
-        t->turn = 1;
+        t->first = t->turn = 1;
     }
     if (t->turn >= LAST_TURN) {
         memset(t->last, 0, t->room * sizeof *t->last);
-        t->turn = 1;
+        t->first = t->turn = 1;
     }
     t->touched = t->last + t->room;
     t->low = s->low;
     t->cells = cells;
-    t->me = a->me & ~((record)THREADS << THREAD_AT);
+    t->me[0] = without_thread(a->me);
     t->access = *a;
+    return true;
+}
+
+/* Another block, or another time: its turn. */
+static bool take_turn(struct counters *t, record me)
+{
+    if (t->turn - t->first == COUNTER_TURNS - 1) return false;
+    if (t->used) t->turn++;
+    *me_of(t, t->turn) = me;
     return true;
 }
 
 bool simt_counters_again(const struct warp *w, const struct insn *i, const uint64_t *from)
 {
-    const struct block *b = w->worker->observed;
-    const struct counters *t = &b->counters;
-    const struct insn *last = t->access.insn;
+    struct block *b = w->worker->observed;
+    struct counters *t = &b->counters;
     record now = b->id | (record)b->now << TIME_AT;
-    if (!t->used || last != i || (t->me ^ now) >= (record)1 << THREAD_AT) return false;
-    uint32_t left = 0, turn = t->turn, mine = turn << THREAD_BITS | (uint32_t)w->index * SIMT_WARP;
-    uint64_t low = t->low - (uint64_t)i->imm;
-    for (uint32_t l = 0; l < SIMT_WARP; l++) {
-        uint64_t at = from[l] - low;
-        bool known = at < 4 * (uint64_t)t->cells && !(at % 4) && t->last[at / 4] >> THREAD_BITS == turn;
-        if (known) t->last[at / 4] = mine + l;
-        left |= (uint32_t)!known;
-    }
-    return !left;
+    if (!t->used || t->access.insn != i || (*me_of(t, t->turn) ^ now) >= (record)1 << THREAD_AT) return false;
+    uint32_t mine = t->turn << THREAD_BITS | (uint32_t)w->index * SIMT_WARP;
+    return b->check->vectors->count(t->last, t->cells, from, t->low - (uint64_t)i->imm, t->first << THREAD_BITS, mine);
 }
 
 uint32_t simt_counters_touch(const struct access *a, uint32_t m)
 {
     struct counters *t = &a->block->counters;
-    record me = a->me & ~((record)THREADS << THREAD_AT);
-    bool same = t->cells && t->me == me && t->access.insn == a->insn && t->low == a->block->spans[a->insn->d2].low;
+    record me = without_thread(a->me);
+    bool same =
+        t->cells && t->turn < LAST_TURN && t->access.insn == a->insn && t->low == a->block->spans[a->insn->d2].low;
+    if (same && *me_of(t, t->turn) != me) same = take_turn(t, me);
     if (!same && !begin(a)) return m;
-    uint32_t left = 0, turn = t->turn, mine = turn << THREAD_BITS | (uint32_t)a->warp->index * SIMT_WARP;
+    uint32_t left = 0, known = t->first << THREAD_BITS,
+             mine = t->turn << THREAD_BITS | (uint32_t)a->warp->index * SIMT_WARP;
     EACH_LANE(l, m)
     {
         uint64_t cell = (a->at[l] - t->low) / 4;
-        if (cell < t->cells && t->last[cell] >> THREAD_BITS == turn) {
+        if (cell < t->cells && t->last[cell] >= known) {
             t->last[cell] = mine + l;
         } else if (cell < t->cells && simt_race_counter(a, l)) {
             t->last[cell] = mine + l;

@@ -132,13 +132,15 @@ struct access {
     uint32_t bytes; /* of one lane */
     uint64_t at[SIMT_WARP];
 };
+#define COUNTER_TURNS 256
 struct counters {         /* check_counters.c */
     uint32_t *last, room; /* by cell: the turn, and the thread that touched it last */
     uint32_t *touched, used;
-    uint32_t turn, cells;
-    uint64_t low;         /* where the cells begin */
-    record me;            /* without a thread */
-    struct access access; /* an atomic that touched them */
+    uint32_t first, turn; /* since the records were written, and now */
+    uint32_t cells;
+    uint64_t low;             /* where the cells begin */
+    record me[COUNTER_TURNS]; /* in each turn, from the first on, without a thread */
+    struct access access;     /* an atomic that touched them */
 };
 struct block {
     struct block *next; /* of the check */

@@ -343,7 +343,7 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     struct barrier barriers[MAX_BARRIERS];
     uint32_t barriers_used; /* those that threads have arrived at, by bits */
     struct range *ranges;
-    bool tallied; /* some of the tallies have something to add */
+    uint8_t tallied; /* the tallies that have something to add, by bits */
     struct tally tallies[TALLIES];
     const struct jit_code *jit; /* NULL: none */
     bool quick;                 /* the block has no splits: simt_jit_block_run */

@@ -75,9 +75,9 @@ static void pour(struct worker *k, struct tally *t)
 
 void simt_tally_pour(struct worker *k)
 {
-    k->tallied = false;
-    for (int n = 0; n < TALLIES; n++)
-        if (k->tallies[n].added) pour(k, &k->tallies[n]);
+    EACH_LANE(n, k->tallied)
+    if (k->tallies[n].added) pour(k, &k->tallies[n]);
+    k->tallied = 0;
 }
 
 void simt_tally_found(struct worker *k, const struct simt_block *b)
@@ -93,7 +93,8 @@ void simt_tally_found(struct worker *k, const struct simt_block *b)
 
 void simt_tally_reach(struct worker *k, uint64_t low, uint64_t high)
 {
-    for (int n = 0; n < TALLIES; n++) {
+    EACH_LANE(n, k->tallied)
+    {
         const struct tally *t = &k->tallies[n];
         struct simt_block b = {t->low, t->bytes};
         if (t->added && low < t->low + t->bytes && high > t->low) simt_tally_found(k, &b);

@@ -26,7 +26,7 @@
             EACH_LANE(l, m) * (CELL *)(cells + at[l]) += b[l];                                                         \
         }                                                                                                              \
         t->added++;                                                                                                    \
-        w->worker->tallied = true;                                                                                     \
+        w->worker->tallied |= (uint8_t)(1u << (i->extra - 2));                                                         \
         return EV_NEXT;                                                                                                \
     }
 TALLY_ADD(tally_32, u32, simt_op_add_32)

@@ -116,5 +116,21 @@ static bool within_room(const uint64_t *a, uint64_t low, uint64_t room, uint64_t
     return !bad;
 }
 
+static bool count_again(uint32_t *last, uint32_t cells, const uint64_t *a, uint64_t low, uint32_t known, uint32_t mine)
+{
+    uint64_t bytes = 4 * (uint64_t)cells, bad = 0;
+    uint32_t at[SIMT_WARP], new = 0;
+    for (int l = 0; l < SIMT_WARP; l++) {
+        uint64_t d = a[l] - low;
+        bad |= (uint64_t)(d >= bytes) | (d & 3);
+        at[l] = (uint32_t)d / 4;
+    }
+    if (bad) return false;
+    for (int l = 0; l < SIMT_WARP; l++) new |= (uint32_t)(last[at[l]] < known);
+    if (new) return false;
+    for (uint32_t l = 0; l < SIMT_WARP; l++) last[at[l]] = mine + l;
+    return true;
+}
+
 const struct check_vectors CHECK_VECTORS = {judge_cells, judge_tags, judge_words, read_by_many,
-                                            rows32,      rows64,     within_room};
+                                            rows32,      rows64,     count_again, within_room};
