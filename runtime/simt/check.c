@@ -196,7 +196,7 @@ static bool block_start(struct simt_observer *o, struct worker *k)
     b->id = (record)(1 + k->block_index % BLOCK_IDS) << BLOCK_AT;
     k->quiet.tags = b->tags.read;
     k->quiet.written = b->tags.written;
-    k->quiet.line = c->number | (uint64_t)ALL_WORDS << 32;
+    k->quiet.line = c->number | (uint64_t)ALL_WORDS << 32 | (uint64_t)LINE_STRIPS << 48;
     simt_sync_start(b);
     simt_shadow_start(b);
     simt_shared_start(b);

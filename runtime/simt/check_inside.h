@@ -70,23 +70,36 @@ static inline enum simt_access access_of(const struct site *s)
 }
 
 /* ---- shadow memory ---- */
-/* Who touched LINE bytes of global memory, or all of a block's shared memory: three records for each cell of 1 << log
- * bytes. */
-#define RECORDS   3
-#define STRIPS    4
+/* Three records for each cell of 1 << log bytes: of a line, or of all of a block's shared memory. */
+#define RECORDS 3
+struct cell_table {
+    record *writes; /* of all cells, then as many first and second readers; NULL: not touched yet */
+    uint8_t log;
+};
+/* Who touched LINE bytes of global memory. Memory is wide, and this is what every access to it looks at: a line that
+ * the lanes of one warp touched as a whole needs no more; others have struct strips. */
 #define ALL_WORDS 0xffffu
 struct line {
-    uint32_t launch;        /* whose records they are; others are as none */
-    uint16_t settled;       /* words that two blocks have read and nobody has written, by bits */
-    uint16_t none;          /* 0: generated code compares the first 8 bytes */
-    uint16_t words[STRIPS]; /* of each strip, by bits; 0: there is none; without strips, those that may have records */
+    uint32_t launch;  /* whose records they are; others are as none */
+    uint16_t settled; /* words that two blocks have read and nobody has written, by bits */
+    uint8_t kind;
+    _Atomic uint8_t lock; /* of this line and the next; that of the latter is 0 */
+    record who;           /* of word 0 of a whole line */
+};
+enum { /* line.kind */
+       LINE_CELLS,
+       LINE_STRIPS,
+       LINE_WHOLE = 4, /* touched as one strip, whose shift is added; nothing else is known of it */
+       LINE_SHIFT = 3,
+       LINE_WRITTEN = 8 /* added to LINE_WHOLE: and not read */
+};
+#define STRIPS 4
+struct strips {             /* of a line (check_strips.c) */
+    uint16_t words[STRIPS]; /* by bits; 0: there is none; with LINE_CELLS, those that may have records */
     uint8_t shift[STRIPS];  /* word k is touched k >> shift lanes on */
-    _Atomic uint8_t lock;
-    uint8_t log;
-    bool strips;        /* global memory: these stand for the cells (check_strips.c) */
-    uint8_t stores;     /* strips that are writes, by bits */
-    record who[STRIPS]; /* for word 0, though the strip may not have it */
-    record *writes;     /* of all cells, then as many first and second readers; NULL: not touched yet */
+    uint8_t stores;         /* strips that are writes, by bits */
+    record who[STRIPS];     /* for word 0, though the strip may not have it */
+    struct cell_table cells;
 };
 struct stretch { /* words of a line that lanes of a warp touch, as a strip has them */
     record me;
@@ -154,7 +167,7 @@ struct block {
     uint32_t (*lanes[32])[32]; /* [warp][l][j]: the same for lanes; NULL until some lanes of a warp meet */
     uint32_t arrived[MAX_BARRIERS][32]; /* when a warp arrived without waiting, 0: it waits */
     bool arrives;                       /* one did */
-    struct line shared;                 /* of the block's shared memory */
+    struct cell_table shared;           /* of the block's shared memory */
     uint32_t shared_turn;
     struct tags tags;
     struct copies *copies; /* NULL until there is one */
@@ -260,13 +273,23 @@ static inline bool is_opaque(const struct access *a)
 bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more);
 
 /* ---- check_shadow.c ---- */
-_Static_assert(sizeof(struct line) == LINE, "generated code finds a line at the distance of what it is for");
+_Static_assert(sizeof(struct line) == QUIET_RECORD, "generated code finds it by the address of what it is for");
 #define SHADOW_CHUNK 24 /* log of the bytes of global memory that share an array of lines */
+#define CHUNK_LINES  ((1u << SHADOW_CHUNK) / LINE)
+struct chunk { /* begins at a multiple of the size of its lines */
+    struct line lines[CHUNK_LINES];
+    struct strips strips[CHUNK_LINES];
+};
+static inline struct strips *strips_of(const struct line *l)
+{
+    size_t n = (uintptr_t)l % sizeof(((struct chunk *)NULL)->lines) / sizeof *l;
+    return &((struct chunk *)(void *)(uintptr_t)(l - n))->strips[n];
+}
 /* The lines of a chunk, which is counted from the start of global memory; NULL: no memory. */
 struct line *simt_shadow_lines(uint64_t chunk);
 /* Makes cells of at most 1 << log bytes: of a line of global memory; of `bytes` bytes of shared memory. */
 bool simt_shadow_line(struct line *l, unsigned log);
-bool simt_shadow_shared(struct line *l, uint32_t bytes, unsigned log);
+bool simt_shadow_shared(struct cell_table *t, uint32_t bytes, unsigned log);
 /* A block begins: nobody has touched its shared memory. */
 void simt_shadow_start(struct block *b);
 /* Was all written that `bytes` bytes of shared memory hold, by accesses that came to simt_race_touch? */
@@ -280,8 +303,10 @@ void simt_shadow_free(struct block *b);
 /* False: the line's strips can't say it, or something is wrong; they are as they were. */
 struct now;
 bool simt_strips_touch(struct line *l, const struct stretch *s, const struct now *t, bool write);
+/* A whole line gets strips. */
+void simt_strips_begin(struct line *l);
 /* The records of all cells of 1 << log bytes, at most a word. */
-void simt_strips_spread(const struct line *l, unsigned log, record *cells);
+void simt_strips_spread(const struct strips *d, unsigned log, record *cells);
 
 /* ---- check_rows.c ---- */
 /* The common cases: the lanes of each half touch neighbours, from at[0] and at[1] on, or all of them one place there,

@@ -18,16 +18,21 @@ static inline struct line *line_at(struct span *s, uint64_t address)
     return s->lines ? &s->lines[address % (1u << SHADOW_CHUNK) / LINE] : NULL;
 }
 
+static inline _Atomic uint8_t *lock_of(struct line *l)
+{
+    return &(l - (uintptr_t)l / sizeof *l % 2)->lock;
+}
+
 static inline void lock_line(const struct simt_check *c, struct line *l)
 {
     if (!c->parallel) return;
-    for (int tries = 0; atomic_exchange_explicit(&l->lock, 1, memory_order_acquire); tries++)
+    for (int tries = 0; atomic_exchange_explicit(lock_of(l), 1, memory_order_acquire); tries++)
         if (tries > 100) sched_yield();
 }
 
 static inline void unlock_line(const struct simt_check *c, struct line *l)
 {
-    if (c->parallel) atomic_store_explicit(&l->lock, 0, memory_order_release);
+    if (c->parallel) atomic_store_explicit(lock_of(l), 0, memory_order_release);
 }
 
 static inline __attribute__((always_inline)) struct now now_of_warp(const struct block *b, const struct warp *w,
@@ -47,17 +52,29 @@ static inline struct stretch stretch_at(uint64_t address, unsigned bytes, record
     return (struct stretch){me - ((record)(first >> shift) << THREAD_AT), ((1u << bytes / 4) - 1) << first, shift};
 }
 
+/* Nobody has touched the line in this launch. All at once, since is_settled looks without the lock. */
+static inline void set_line(const struct simt_check *c, struct line *l, unsigned kind)
+{
+    uint64_t lock = atomic_load_explicit(&l->lock, memory_order_relaxed);
+    uint64_t head = c->number | (uint64_t)kind << 48 | lock << 56;
+    memcpy(l, &head, sizeof head);
+}
+
 /* The first access to a line. */
 static inline void begin_line(const struct simt_check *c, struct line *l, const struct stretch *s, bool write)
 {
-    l->launch = c->number;
-    l->strips = true;
-    l->stores = write;
-    l->settled = 0;
-    memset(l->words, 0, sizeof l->words);
-    l->words[0] = (uint16_t)s->words;
-    l->shift[0] = (uint8_t)s->shift;
-    l->who[0] = s->me;
+    if (s->words == ALL_WORDS) {
+        set_line(c, l, LINE_WHOLE | (write ? LINE_WRITTEN : 0) | s->shift);
+        l->who = s->me;
+        return;
+    }
+    struct strips *d = strips_of(l);
+    set_line(c, l, LINE_STRIPS);
+    memset(d->words, 0, sizeof d->words);
+    d->words[0] = (uint16_t)s->words;
+    d->shift[0] = (uint8_t)s->shift;
+    d->stores = write;
+    d->who[0] = s->me;
 }
 
 /* Would a read of the words change nothing? Others may change the line meanwhile: then it is as if they came later. */
@@ -67,17 +84,19 @@ static inline __attribute__((no_sanitize_thread)) bool is_settled(const struct s
     return l->launch == c->number && (l->settled & words) == words;
 }
 
-/* Nobody but these threads touched the line, and they did the same words: what simt_strips_touch comes to. */
-static inline bool touch_own(struct line *l, const struct stretch *s, const struct now *t, bool write)
+/* The line was touched as a whole, as it is now: by these threads, or before what they do. False: look closer. */
+static inline bool touch_whole(struct line *l, const struct stretch *s, const struct now *t, bool write)
 {
-    uint64_t words;
-    _Static_assert(sizeof words == sizeof l->words, "all strips at once");
-    memcpy(&words, l->words, sizeof words);
-    if (words != s->words || !l->strips || l->shift[0] != s->shift || (l->who[0] ^ s->me) & WHO_MASK) return false;
-    if (!write && l->stores) return false;
-    record first = l->who[0] + ((record)((unsigned)__builtin_ctz(s->words) >> s->shift) << THREAD_AT);
-    if (write || (first & WITHIN) < t->seen) l->who[0] = s->me;
-    l->stores = write;
+    unsigned kind = LINE_WHOLE | s->shift;
+    if (s->words != ALL_WORDS || (l->kind & ~LINE_WRITTEN) != kind) return false;
+    if (write) {
+        if (!cell_gone(l->who, s->me, t, false)) return false;
+        l->kind = (uint8_t)(kind | LINE_WRITTEN);
+        l->who = s->me;
+        return true;
+    }
+    if (l->kind != kind || (l->who ^ s->me) & WHO_MASK) return false;
+    if ((l->who & WITHIN) < t->seen) l->who = s->me;
     return true;
 }
 
@@ -88,7 +107,7 @@ static inline bool touch_strips(const struct simt_check *c, struct line *l, cons
         begin_line(c, l, s, write);
         return true;
     }
-    return touch_own(l, s, t, write) || simt_strips_touch(l, s, t, write);
+    return touch_whole(l, s, t, write) || simt_strips_touch(l, s, t, write);
 }
 
 #endif

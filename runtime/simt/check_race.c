@@ -23,10 +23,8 @@ static inline struct line *global_line(const struct access *a, uint64_t address)
 static void refresh(const struct simt_check *c, struct line *l)
 {
     if (l->launch == c->number) return;
-    l->launch = c->number;
-    l->strips = true;
-    l->settled = 0;
-    memset(l->words, 0, sizeof l->words);
+    set_line(c, l, LINE_STRIPS);
+    memset(strips_of(l)->words, 0, sizeof strips_of(l)->words);
 }
 
 static struct now now_of(const struct access *a, bool shared)
@@ -181,12 +179,12 @@ static bool made(const struct access *a, bool ok)
     return ok;
 }
 
-static void touch_lane(const struct access *a, unsigned lane, bool shared, const struct line *l, uint32_t first,
+static void touch_lane(const struct access *a, unsigned lane, bool shared, const struct cell_table *t, uint32_t first,
                        uint32_t all)
 {
     struct actor x = {
         .access = a, .lane = lane, .me = me_of(a, shared) + ((uint64_t)lane << THREAD_AT), .shared = shared};
-    touch(&x, l->writes + first, all, a->bytes >> l->log);
+    touch(&x, t->writes + first, all, a->bytes >> t->log);
 }
 
 /* n <= 32 cells side by side; cell k is touched by lane first + ((skip + k) >> shift). False: look closer. */
@@ -214,7 +212,7 @@ static bool touch_cells(const struct access *a, record *w, uint32_t all, unsigne
 }
 
 /* Neighbours from lane `first` on; `bytes` of them from cell on, `offset` bytes behind what the first lane touches. */
-static void touch_run(const struct access *a, struct line *l, uint32_t all, uint32_t cell, unsigned bytes,
+static void touch_run(const struct access *a, const struct cell_table *l, uint32_t all, uint32_t cell, unsigned bytes,
                       unsigned first, unsigned offset, bool shared)
 {
     unsigned n = bytes >> l->log, shift = (unsigned)__builtin_ctz(a->bytes) - l->log, skip = offset >> l->log;
@@ -274,7 +272,7 @@ bool simt_race_row(const struct access *a, uint64_t address, unsigned first, uns
 /* Neighbours from a lane on, of one line. */
 static bool run_in_strips(const struct access *a, struct line *l, uint64_t at, unsigned bytes, unsigned lane)
 {
-    if (a->kind == ACCESS_ATOMIC || a->bytes < 4 || !l->strips) return false;
+    if (a->kind == ACCESS_ATOMIC || a->bytes < 4 || l->kind == LINE_CELLS) return false;
     bool alone = bytes <= a->bytes;
     unsigned shift = alone ? ONE_LANE : (unsigned)__builtin_ctz(a->bytes) - 2;
     struct stretch s = stretch_at(at, bytes, a->me + ((uint64_t)lane << THREAD_AT), shift);
@@ -295,8 +293,10 @@ static void global_run(const struct access *a, unsigned first, unsigned n)
         refresh(a->check, l);
         if (!run_in_strips(a, l, at, bytes, first + offset / a->bytes) &&
             made(a, simt_shadow_line(l, log_of(a->bytes)))) {
-            memset(l->words, 0xff, sizeof l->words);
-            touch_run(a, l, LINE >> l->log, (uint32_t)(at % LINE) >> l->log, bytes, first, offset, false);
+            struct strips *d = strips_of(l);
+            memset(d->words, 0xff, sizeof d->words);
+            touch_run(a, &d->cells, LINE >> d->cells.log, (uint32_t)(at % LINE) >> d->cells.log, bytes, first, offset,
+                      false);
         }
         if (a->kind == ACCESS_WRITE && a->check->parallel) store_now(a, at, bytes, first + offset / a->bytes);
         unlock_line(a->check, l);
@@ -305,7 +305,7 @@ static void global_run(const struct access *a, unsigned first, unsigned n)
 
 static void shared_run(const struct access *a, unsigned first, unsigned n)
 {
-    struct line *l = &a->block->shared;
+    struct cell_table *l = &a->block->shared;
     uint32_t bytes = (a->block->worker->shared_bytes + 31) & ~31u;
     if (!made(a, simt_shadow_shared(l, bytes, log_of(a->bytes)))) return;
     touch_run(a, l, bytes >> l->log, (uint32_t)a->at[first] >> l->log, n * a->bytes, first, 0, true);
@@ -323,7 +323,7 @@ static void run_of(const struct access *a, unsigned first, unsigned n, bool shar
 /* Where the records of the cells stand that lanes touch. False: some have none of this size. */
 static bool shared_cells(const struct access *a, const uint64_t *at, record **cells, uint32_t *all)
 {
-    struct line *l = &a->block->shared;
+    struct cell_table *l = &a->block->shared;
     unsigned log = log_of(a->bytes);
     uint32_t bytes = (a->block->worker->shared_bytes + 31) & ~31u;
     if (!made(a, simt_shadow_shared(l, bytes, log)) || l->log != log) return false;
@@ -344,7 +344,7 @@ static uint32_t overtaken(record *const *cells, const struct cells *c, uint32_t 
  * is looked at more closely. */
 static void store_cells(const struct access *a, record *const *cells, const struct cells *c, uint32_t m, uint32_t all)
 {
-    const struct line *line = &a->block->shared;
+    const struct cell_table *line = &a->block->shared;
     bool write = a->kind == ACCESS_WRITE;
     uint32_t offset = write ? 0 : all, first = 0;
     EACH_LANE(l, m)
@@ -393,9 +393,9 @@ static bool touch_scattered(const struct access *a, uint32_t m)
 
 /* A word of a line that cells stand for. False: look closer. Records that are none for sure are not even looked at, as
  * cells are seldom in the cache. */
-static inline bool touch_word(struct line *l, unsigned word, record me, const struct now *t, bool write)
+static inline bool touch_word(struct strips *l, unsigned word, record me, const struct now *t, bool write)
 {
-    record *w = l->writes + word, *a = w + LINE / 4, *b = a + LINE / 4;
+    record *w = l->cells.writes + word, *a = w + LINE / 4, *b = a + LINE / 4;
     uint16_t bit = (uint16_t)(1u << word);
     unsigned there = l->words[0] | l->words[1] | l->words[2];
     if (!(there & bit)) {
@@ -414,9 +414,10 @@ static inline bool touch_word(struct line *l, unsigned word, record me, const st
 static inline bool touch_words(const struct access *a, struct line *l, const struct stretch *s, const struct now *t)
 {
     bool write = a->kind == ACCESS_WRITE, ok = true;
-    if ((l->launch != a->check->number || l->strips) && touch_strips(a->check, l, s, t, write)) return true;
-    if (!made(a, simt_shadow_line(l, 2)) || l->log != 2) return false;
-    EACH_LANE(word, s->words) ok = ok && touch_word(l, word, s->me, t, write);
+    if ((l->launch != a->check->number || l->kind != LINE_CELLS) && touch_strips(a->check, l, s, t, write)) return true;
+    struct strips *d = strips_of(l);
+    if (!made(a, simt_shadow_line(l, 2)) || d->cells.log != 2) return false;
+    EACH_LANE(word, s->words) ok = ok && touch_word(d, word, s->me, t, write);
     return ok;
 }
 
@@ -467,10 +468,11 @@ bool simt_race_counter(const struct access *a, unsigned lane)
     struct line *l = global_line(a, a->at[lane]);
     if (!l) return false;
     lock_line(a->check, l);
-    bool counts = l->launch == a->check->number && !l->strips && a->bytes >> l->log == 1;
+    const struct cell_table *t = &strips_of(l)->cells;
+    bool counts = l->launch == a->check->number && l->kind == LINE_CELLS && a->bytes >> t->log == 1;
     if (counts) {
-        unsigned n = LINE >> l->log;
-        record *w = l->writes + (a->at[lane] % LINE >> l->log);
+        unsigned n = LINE >> t->log;
+        record *w = t->writes + (a->at[lane] % LINE >> t->log);
         counts = record_atomic(w[0]) && !(w[n] | w[2 * n]);
         if (counts) w[0] = a->me + ((uint64_t)lane << THREAD_AT);
     }

@@ -91,8 +91,7 @@ static inline void look_ahead(struct span *s, int warp, const uint64_t at[2])
         uint64_t next = at[h] + step;
         if (next - s->low >= s->high - s->low || (next - SIMT_GLOBAL_BASE) >> SHADOW_CHUNK != s->chunk) return;
         struct line *l = &s->lines[next % (1u << SHADOW_CHUNK) / LINE];
-        __builtin_prefetch(l, 1); /* it may lie in two lines of the cache */
-        __builtin_prefetch(&l->writes, 1);
+        __builtin_prefetch(l, 1);
     }
 }
 
@@ -145,5 +144,5 @@ void simt_race_window(const struct warp *w, const struct insn *i, uint32_t range
     if (!lines || high - low < bytes) return;
     r->low = low;
     r->room = high - low - bytes + 1;
-    r->lines = (uint64_t)(uintptr_t)lines - start;
+    r->lines = (uint64_t)(uintptr_t)lines - start / LINE * QUIET_RECORD;
 }

@@ -8,12 +8,12 @@
 #define PART_BITS 12 /* chunks that share an array of pointers */
 #define PARTS     256
 #define CHUNKS    (1u << PART_BITS)
-#define LINES     ((1u << SHADOW_CHUNK) / LINE)
 #define HUGE_PAGE ((size_t)2 << 20)
-#define KEEP      ((size_t)256 << 20) /* shadows of this size are not kept for the next launch */
+#define KEEP      ((size_t)384 << 20) /* shadows of this size are not kept for the next launch */
 
-struct chunk {
-    struct line room[LINES + 1]; /* for lines that begin where lines of the processor's cache do */
+struct chunk_room { /* for a chunk where its lines begin as they must */
+    struct line room[CHUNK_LINES];
+    struct chunk chunk;
 };
 struct part {
     _Atomic(void *) chunks[CHUNKS];
@@ -45,9 +45,9 @@ static void *get_or_make(_Atomic(void *) *slot, size_t bytes)
     return other;
 }
 
-static struct line *lines_of(struct chunk *c)
+static struct chunk *chunk_in(struct chunk_room *r)
 {
-    return (struct line *)(void *)((char *)c + -(uintptr_t)c % sizeof(struct line));
+    return (struct chunk *)(void *)((char *)r + -(uintptr_t)r % sizeof r->room);
 }
 
 struct line *simt_shadow_lines(uint64_t chunk)
@@ -55,8 +55,8 @@ struct line *simt_shadow_lines(uint64_t chunk)
     uint64_t part = chunk >> PART_BITS;
     if (part >= PARTS) return NULL;
     struct part *p = get_or_make(&parts[part], sizeof *p);
-    struct chunk *c = p ? get_or_make(&p->chunks[chunk % CHUNKS], sizeof *c) : NULL;
-    return c ? lines_of(c) : NULL;
+    struct chunk_room *r = p ? get_or_make(&p->chunks[chunk % CHUNKS], sizeof *r) : NULL;
+    return r ? chunk_in(r)->lines : NULL;
 }
 
 void simt_shadow_trim(void)
@@ -69,9 +69,9 @@ void simt_shadow_trim(void)
     for (size_t i = 0; i < PARTS; i++) {
         struct part *p = atomic_exchange(&parts[i], NULL);
         for (size_t k = 0; p && k < CHUNKS; k++) {
-            struct chunk *c = p->chunks[k];
-            for (size_t l = 0; c && l < LINES; l++) free(lines_of(c)[l].writes);
-            free(c);
+            struct chunk_room *r = p->chunks[k];
+            for (size_t l = 0; r && l < CHUNK_LINES; l++) free(chunk_in(r)->strips[l].cells.writes);
+            free(r);
         }
         free(p);
     }
@@ -112,54 +112,57 @@ static void retire(record *cells)
 }
 
 /* Cells of a smaller size, each with the records of the one it was part of. */
-static bool refine(struct line *l, uint32_t bytes, unsigned log)
+static bool refine(struct cell_table *t, uint32_t bytes, unsigned log)
 {
-    uint32_t n = bytes >> log, factor = 1u << (l->log - log);
+    uint32_t n = bytes >> log, factor = 1u << (t->log - log);
     record *fine = new_cells(n);
     if (!fine) return false;
-    for (uint32_t k = 0; k < RECORDS * n; k++) fine[k] = l->writes[k / factor];
-    retire(l->writes);
-    l->writes = fine;
-    l->log = (uint8_t)log;
+    for (uint32_t k = 0; k < RECORDS * n; k++) fine[k] = t->writes[k / factor];
+    retire(t->writes);
+    t->writes = fine;
+    t->log = (uint8_t)log;
     return true;
 }
 
 /* Cells that strips stand for get records of their own. */
 static bool spread(struct line *l, unsigned log)
 {
-    unsigned n = LINE >> log;
-    if (!l->writes || l->log != log) {
-        record *cells = new_cells(n);
+    struct strips *d = strips_of(l);
+    struct cell_table *t = &d->cells;
+    if (!t->writes || t->log != log) {
+        record *cells = new_cells(LINE >> log);
         if (!cells) return false;
-        retire(l->writes);
-        l->writes = cells;
-        l->log = (uint8_t)log;
+        retire(t->writes);
+        t->writes = cells;
+        t->log = (uint8_t)log;
     }
-    simt_strips_spread(l, log, l->writes);
-    for (int k = 1; k < STRIPS; k++) l->words[0] |= l->words[k];
+    if (l->kind & LINE_WHOLE) simt_strips_begin(l);
+    simt_strips_spread(d, log, t->writes);
+    for (int k = 1; k < STRIPS; k++) d->words[0] |= d->words[k];
     l->settled = 0;
-    l->strips = false;
+    l->kind = LINE_CELLS;
     return true;
 }
 
 bool simt_shadow_line(struct line *l, unsigned log)
 {
-    if (l->strips) return spread(l, log);
-    return l->log <= log || refine(l, LINE, log);
+    struct cell_table *t = &strips_of(l)->cells;
+    if (l->kind != LINE_CELLS) return spread(l, log);
+    return t->log <= log || refine(t, LINE, log);
 }
 
-bool simt_shadow_shared(struct line *l, uint32_t bytes, unsigned log)
+bool simt_shadow_shared(struct cell_table *t, uint32_t bytes, unsigned log)
 {
-    if (l->writes) return l->log <= log || refine(l, bytes, log);
-    l->log = (uint8_t)log;
-    l->writes = new_cells(bytes >> log);
-    return l->writes != NULL;
+    if (t->writes) return t->log <= log || refine(t, bytes, log);
+    t->log = (uint8_t)log;
+    t->writes = new_cells(bytes >> log);
+    return t->writes != NULL;
 }
 
 bool simt_shadow_written(const struct block *b, uint64_t at, uint32_t bytes)
 {
-    const struct line *l = &b->shared;
-    for (uint64_t k = at >> l->log; l->writes && k <= (at + bytes - 1) >> l->log; k++)
-        if (l->writes[k] - b->shared_id >= BLOCK_SPAN) return false;
-    return l->writes != NULL;
+    const struct cell_table *t = &b->shared;
+    for (uint64_t k = at >> t->log; t->writes && k <= (at + bytes - 1) >> t->log; k++)
+        if (t->writes[k] - b->shared_id >= BLOCK_SPAN) return false;
+    return t->writes != NULL;
 }

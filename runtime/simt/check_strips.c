@@ -6,9 +6,9 @@
 #include "runtime/simt/check_cells.h"
 
 /* The record of a word that the strip has. */
-static inline record at_word(const struct line *l, int k, unsigned word)
+static inline record at_word(const struct strips *d, int k, unsigned word)
 {
-    return l->who[k] + ((record)(word >> l->shift[k]) << THREAD_AT);
+    return d->who[k] + ((record)(word >> d->shift[k]) << THREAD_AT);
 }
 
 static inline record my_word(const struct stretch *s, unsigned word)
@@ -17,15 +17,15 @@ static inline record my_word(const struct stretch *s, unsigned word)
 }
 
 /* May a thread of the strip be that of the stretch in some of the words, but not in others? */
-static inline bool is_mixed(const struct line *l, int k, const struct stretch *s, unsigned word, uint32_t words)
+static inline bool is_mixed(const struct strips *d, int k, const struct stretch *s, unsigned word, uint32_t words)
 {
-    if (l->shift[k] == s->shift || !(words & (words - 1))) return false;
-    return ((at_word(l, k, word) ^ my_word(s, word)) & WARP_MASK) == 0;
+    if (d->shift[k] == s->shift || !(words & (words - 1))) return false;
+    return ((at_word(d, k, word) ^ my_word(s, word)) & WARP_MASK) == 0;
 }
 
 /* The strip for a stretch that is added where `left` says which words strips have; -1: there is none. Strips behind
  * others are younger. */
-static int place_for(const struct line *l, const uint16_t *left, const struct stretch *s, bool write)
+static int place_for(const struct strips *d, const uint16_t *left, const struct stretch *s, bool write)
 {
     int last = -1, free = -1;
     for (int k = 0; k < STRIPS; k++) {
@@ -34,38 +34,38 @@ static int place_for(const struct line *l, const uint16_t *left, const struct st
             continue;
         }
         last = k;
-        bool like = l->who[k] == s->me && l->shift[k] == s->shift && (l->stores >> k & 1) == write;
+        bool like = d->who[k] == s->me && d->shift[k] == s->shift && (d->stores >> k & 1) == write;
         unsigned one = (unsigned)__builtin_ctz(left[k]), other = (unsigned)__builtin_ctz(s->words);
-        if (like && ((at_word(l, k, one) ^ my_word(s, other)) & WARP_MASK) == 0) return k;
+        if (like && ((at_word(d, k, one) ^ my_word(s, other)) & WARP_MASK) == 0) return k;
     }
     return free;
 }
 
-static bool add(struct line *l, const uint16_t *left, const struct stretch *s, uint32_t words, bool write)
+static bool add(struct strips *d, const uint16_t *left, const struct stretch *s, uint32_t words, bool write)
 {
     struct stretch added = {s->me, words, s->shift};
-    int at = place_for(l, left, &added, write);
+    int at = place_for(d, left, &added, write);
     if (at < 0) return false;
-    for (int k = 0; k < STRIPS; k++) l->words[k] = left[k];
-    l->words[at] |= (uint16_t)words;
-    l->shift[at] = (uint8_t)s->shift;
-    l->who[at] = s->me;
-    l->stores = (uint8_t)((l->stores & ~(1u << at)) | (unsigned)write << at);
+    for (int k = 0; k < STRIPS; k++) d->words[k] = left[k];
+    d->words[at] |= (uint16_t)words;
+    d->shift[at] = (uint8_t)s->shift;
+    d->who[at] = s->me;
+    d->stores = (uint8_t)((d->stores & ~(1u << at)) | (unsigned)write << at);
     return true;
 }
 
-static bool write_words(struct line *l, const struct stretch *s, const struct now *t)
+static bool write_words(struct line *l, struct strips *d, const struct stretch *s, const struct now *t)
 {
     uint16_t left[STRIPS];
     for (int k = 0; k < STRIPS; k++) {
-        uint32_t common = l->words[k] & s->words;
-        left[k] = (uint16_t)(l->words[k] & ~s->words);
+        uint32_t common = d->words[k] & s->words;
+        left[k] = (uint16_t)(d->words[k] & ~s->words);
         if (!common) continue;
         unsigned word = (unsigned)__builtin_ctz(common);
-        if (is_mixed(l, k, s, word, common) || !cell_gone(at_word(l, k, word), my_word(s, word), t, false))
+        if (is_mixed(d, k, s, word, common) || !cell_gone(at_word(d, k, word), my_word(s, word), t, false))
             return false;
     }
-    if (!add(l, left, s, s->words, true)) return false;
+    if (!add(d, left, s, s->words, true)) return false;
     l->settled &= (uint16_t)~s->words;
     return true;
 }
@@ -75,17 +75,17 @@ struct touchers { /* of words: the strips of the last write and the readers; -1:
 };
 
 /* Of *words, those that the same strips have as the first. */
-static struct touchers alike(const struct line *l, uint32_t *words)
+static struct touchers alike(const struct strips *d, uint32_t *words)
 {
     struct touchers x = {-1, -1, -1};
     unsigned word = (unsigned)__builtin_ctz(*words);
     for (int k = 0; k < STRIPS; k++) {
-        if (!(l->words[k] >> word & 1)) {
-            *words &= ~(uint32_t)l->words[k];
+        if (!(d->words[k] >> word & 1)) {
+            *words &= ~(uint32_t)d->words[k];
             continue;
         }
-        *words &= l->words[k];
-        if (l->stores >> k & 1)
+        *words &= d->words[k];
+        if (d->stores >> k & 1)
             x.write = k;
         else if (x.first < 0)
             x.first = k;
@@ -96,7 +96,7 @@ static struct touchers alike(const struct line *l, uint32_t *words)
 }
 
 /* Words that one set of strips has. */
-static bool read_alike(const struct line *l, const struct touchers *x, const struct stretch *s, uint32_t words,
+static bool read_alike(const struct strips *d, const struct touchers *x, const struct stretch *s, uint32_t words,
                        const struct now *t, uint16_t *left, uint32_t *added, uint32_t *settled)
 {
     unsigned word = (unsigned)__builtin_ctz(words);
@@ -105,8 +105,8 @@ static bool read_alike(const struct line *l, const struct touchers *x, const str
     struct cells c;
     for (int k = 0; k < RECORDS; k++) {
         if (strips[k] < 0) continue;
-        if (is_mixed(l, strips[k], s, word, words)) return false;
-        was[k] = at_word(l, strips[k], word);
+        if (is_mixed(d, strips[k], s, word, words)) return false;
+        was[k] = at_word(d, strips[k], word);
     }
     c.w[0] = was[0], c.a[0] = was[1], c.b[0] = was[2], c.me[0] = my_word(s, word);
     uint64_t flags = judge_read(&c, 0, t, false);
@@ -122,17 +122,17 @@ static bool read_alike(const struct line *l, const struct touchers *x, const str
 
 /* A read where only the block at hand has read since its threads met: a word's second reader is added, a third is not.
  * False: there are others, too. */
-static bool read_among(struct line *l, const struct stretch *s, const struct now *t, uint32_t *added)
+static bool read_among(struct strips *d, const struct stretch *s, const struct now *t, uint32_t *added)
 {
-    uint32_t once = 0, done = 0, stores = l->stores;
+    uint32_t once = 0, done = 0, stores = d->stores;
     if (t->seen > t->before) return false;
     for (int k = 0; k < STRIPS; k++) {
-        uint32_t common = l->words[k] & s->words;
+        uint32_t common = d->words[k] & s->words;
         if (!common) continue;
-        record theirs = at_word(l, k, (unsigned)__builtin_ctz(common)),
+        record theirs = at_word(d, k, (unsigned)__builtin_ctz(common)),
                mine = my_word(s, (unsigned)__builtin_ctz(common));
         if (stores >> k & 1 || theirs - t->id - t->before >= BLOCK_SPAN - t->before) return false;
-        bool same = ((theirs ^ mine) & WHO_MASK) == 0, alike = l->shift[k] == s->shift;
+        bool same = ((theirs ^ mine) & WHO_MASK) == 0, alike = d->shift[k] == s->shift;
         if (!alike && ((theirs ^ mine) & WARP_MASK) == 0) return false;
         done |= same ? common : once & common;
         once |= common;
@@ -141,36 +141,63 @@ static bool read_among(struct line *l, const struct stretch *s, const struct now
     return true;
 }
 
-static bool read_words(struct line *l, const struct stretch *s, const struct now *t)
+static bool read_words(struct line *l, struct strips *d, const struct stretch *s, const struct now *t)
 {
     uint16_t left[STRIPS];
     uint32_t added = 0, settled = 0;
-    for (int k = 0; k < STRIPS; k++) left[k] = l->words[k];
-    if (read_among(l, s, t, &added)) return !added || add(l, left, s, added, false);
+    for (int k = 0; k < STRIPS; k++) left[k] = d->words[k];
+    if (read_among(d, s, t, &added)) return !added || add(d, left, s, added, false);
     for (uint32_t rest = s->words, words; rest; rest &= ~words) {
         words = rest;
-        struct touchers x = alike(l, &words);
-        if (!read_alike(l, &x, s, words, t, left, &added, &settled)) return false;
+        struct touchers x = alike(d, &words);
+        if (!read_alike(d, &x, s, words, t, left, &added, &settled)) return false;
     }
-    if (added && !add(l, left, s, added, false)) return false;
+    if (added && !add(d, left, s, added, false)) return false;
     l->settled |= (uint16_t)settled;
     return true;
 }
 
-bool simt_strips_touch(struct line *l, const struct stretch *s, const struct now *t, bool write)
+/* Nobody but these threads touched the line, and they did the same words. */
+static bool touch_own(struct strips *d, const struct stretch *s, const struct now *t, bool write)
 {
-    return l->strips && (write ? write_words(l, s, t) : read_words(l, s, t));
+    uint64_t words;
+    _Static_assert(sizeof words == sizeof d->words, "all strips at once");
+    memcpy(&words, d->words, sizeof words);
+    if (words != s->words || d->shift[0] != s->shift || (d->who[0] ^ s->me) & WHO_MASK) return false;
+    if (!write && d->stores) return false;
+    if (write || (at_word(d, 0, (unsigned)__builtin_ctz(s->words)) & WITHIN) < t->seen) d->who[0] = s->me;
+    d->stores = write;
+    return true;
 }
 
-void simt_strips_spread(const struct line *l, unsigned log, record *cells)
+void simt_strips_begin(struct line *l)
+{
+    struct strips *d = strips_of(l);
+    memset(d->words, 0, sizeof d->words);
+    d->words[0] = ALL_WORDS;
+    d->shift[0] = l->kind & LINE_SHIFT;
+    d->stores = (l->kind & LINE_WRITTEN) != 0;
+    d->who[0] = l->who;
+    l->kind = LINE_STRIPS;
+}
+
+bool simt_strips_touch(struct line *l, const struct stretch *s, const struct now *t, bool write)
+{
+    struct strips *d = strips_of(l);
+    if (l->kind & LINE_WHOLE) simt_strips_begin(l);
+    if (l->kind != LINE_STRIPS) return false;
+    return touch_own(d, s, t, write) || (write ? write_words(l, d, s, t) : read_words(l, d, s, t));
+}
+
+void simt_strips_spread(const struct strips *d, unsigned log, record *cells)
 {
     unsigned n = LINE >> log, parts = 4u >> log;
     memset(cells, 0, RECORDS * n * sizeof *cells);
     for (int k = 0; k < STRIPS; k++) {
-        EACH_LANE(word, l->words[k])
+        EACH_LANE(word, d->words[k])
         {
-            record r = at_word(l, k, word), *to = cells + word * parts;
-            if (!(l->stores >> k & 1)) to += to[n] ? 2 * n : n;
+            record r = at_word(d, k, word), *to = cells + word * parts;
+            if (!(d->stores >> k & 1)) to += to[n] ? 2 * n : n;
             for (unsigned j = 0; j < parts; j++) to[j] = r;
         }
     }

@@ -149,6 +149,14 @@ static bool has_lines(const struct jit_insn *n, const struct group *g)
     return n->kind == JK_LOAD && !n->op && g->bytes >= 4 && (!g->step || g->step == g->bytes);
 }
 
+/* Of an address: where the record of its line stands. RAX: the window's distance. */
+static void find_record(struct jit *j, int reg)
+{
+    x86_shift_imm(&j->x, SHIFT_RIGHT, true, reg, __builtin_ctz(QUIET_LINE / QUIET_RECORD));
+    x86_imm(&j->x, ALU_AND, true, reg, -QUIET_RECORD);
+    x86_rr(&j->x, ALU_ADD, true, reg, RAX);
+}
+
 /* Jumps unless all lines of `bytes` bytes from an address on begin as `quiet.line` says. */
 static void compare_lines(struct jit *j, int base, int64_t offset, int64_t bytes, bool one, uint32_t range, int label)
 {
@@ -163,22 +171,19 @@ static void compare_lines(struct jit *j, int base, int64_t offset, int64_t bytes
     x86_rm(x, ALU_MOV, true, RAX, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, lines)));
     if (!one) { /* the last line, and then those before it */
         x86_lea(x, true, RDX, x86_at(base, (int32_t)(offset + bytes - 1)));
-        x86_imm(x, ALU_AND, true, RDX, -QUIET_LINE);
-        x86_imm(x, ALU_AND, true, RCX, -QUIET_LINE);
-        x86_rr(x, ALU_ADD, true, RDX, RAX);
-        x86_rr(x, ALU_ADD, true, RCX, RAX);
+        find_record(j, RDX);
+        find_record(j, RCX);
         x86_rm(x, ALU_MOV, true, RAX, of_worker(offsetof(struct worker, quiet.line)));
         x86_rm(x, ALU_CMP, true, RAX, x86_at(RDX, 0));
         x86_jump_if(x, CC_NE, label);
         for (int64_t k = 0; k < bytes; k += QUIET_LINE) {
-            x86_rm(x, ALU_CMP, true, RAX, x86_at(RCX, (int32_t)k));
+            x86_rm(x, ALU_CMP, true, RAX, x86_at(RCX, (int32_t)k / QUIET_LINE * QUIET_RECORD));
             x86_jump_if(x, CC_NE, label);
         }
         return;
     }
     x86_rr(x, ALU_MOV, true, RDX, RCX);
-    x86_imm(x, ALU_AND, true, RDX, -QUIET_LINE);
-    x86_rr(x, ALU_ADD, true, RDX, RAX);
+    find_record(j, RDX);
     x86_rm(x, ALU_MOV, false, RAX, of_worker(offsetof(struct worker, quiet.line)));
     x86_rm(x, ALU_CMP, false, RAX, x86_at(RDX, 0));
     x86_jump_if(x, CC_NE, label);
