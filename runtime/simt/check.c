@@ -197,6 +197,11 @@ static bool block_start(struct simt_observer *o, struct worker *k)
     k->quiet.tags = b->tags.read;
     k->quiet.written = b->tags.written;
     k->quiet.line = c->number | (uint64_t)ALL_WORDS << 32 | (uint64_t)LINE_STRIPS << 48;
+    for (uint64_t shift = 0; shift < 2; shift++) {
+        k->quiet.heads[0][shift] = c->number | (LINE_WHOLE | shift) << 48;
+        k->quiet.heads[1][shift] = c->number | (LINE_WHOLE | LINE_WRITTEN | shift) << 48;
+    }
+    k->quiet.parallel = c->parallel;
     simt_sync_start(b);
     simt_shadow_start(b);
     simt_shared_start(b);

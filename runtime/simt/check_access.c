@@ -415,7 +415,7 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     const struct insn *i = &w->code[pc];
     unsigned site = b->check->site_of[pc];
     if (i->space == PTX_GLOBAL && simt_race_rows(w, i, site, step, at)) {
-        if (more) simt_race_window(w, i, (uint32_t)more - 1, step, first);
+        for (uint32_t k = 0; k < more >> 32; k++) simt_race_window(w, i, (uint32_t)more - 1 + k, step, first);
         return true;
     }
     simt_check_begin(&a, b->check, w, i, site);

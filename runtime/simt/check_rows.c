@@ -145,4 +145,5 @@ void simt_race_window(const struct warp *w, const struct insn *i, uint32_t range
     r->low = low;
     r->room = high - low - bytes + 1;
     r->lines = (uint64_t)(uintptr_t)lines - start / LINE * QUIET_RECORD;
+    r->site = b->check->site_of[w->pc];
 }

@@ -17,20 +17,22 @@ static uint32_t tick(struct block *b)
 {
     if (b->counters.used) simt_counters_pour(b);
     if (b->now < LAST_TIME) b->now++;
+    b->worker->quiet.me = b->id | (record)b->now << TIME_AT;
     return b->worker->quiet.time = b->now;
 }
 
 void simt_sync_start(struct block *b)
 {
-    uint32_t threads = b->worker->warp_count * SIMT_WARP;
+    uint32_t warps = b->worker->warp_count, threads = warps * SIMT_WARP;
     b->now = b->met = b->worker->quiet.time = 1;
+    b->worker->quiet.me = b->id | (record)b->now << TIME_AT;
     b->fence_before_barrier = false;
     b->fenced = 0;
-    memset(b->warp_met, 0, sizeof b->warp_met);
-    memset(b->warp_seen, 0, sizeof b->warp_seen);
+    memset(b->warp_met, 0, warps * sizeof *b->warp_met);
+    memset(b->warp_seen, 0, warps * sizeof *b->warp_seen);
     if (b->arrives) memset(b->arrived, 0, sizeof b->arrived);
     b->arrives = false;
-    memset(b->pending_lanes, 0, sizeof b->pending_lanes);
+    memset(b->pending_lanes, 0, warps * sizeof *b->pending_lanes);
     if (b->warps) memset(b->warps, 0, 32 * sizeof *b->warps);
     for (int w = 0; w < 32; w++)
         if (b->lanes[w]) memset(b->lanes[w], 0, 32 * sizeof *b->lanes[w]);

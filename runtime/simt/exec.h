@@ -370,8 +370,13 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
         uint32_t base;              /* what this block wrote has no lower one */
         uint32_t time;              /* for notes */
         char *note, *end;           /* where the next note goes, and where there is no more room */
-        uint64_t
-            line; /* how the record of QUIET_LINE bytes of global memory begins, as long itself, that all may read */
+        /* Records of QUIET_LINE bytes of global memory: how they begin where all may read, and where one warp read or
+         * wrote all, by the log of a lane's words; what is recorded of the block's first thread; the record that a
+         * write will end, which may be `none`; and whether host threads run at once. */
+        uint64_t line, heads[2][2], me;
+        void *held;
+        uint64_t none[3];
+        uint32_t parallel;
     } quiet;
 };
 
@@ -414,9 +419,9 @@ struct simt_observer {
     /* For generated code, which runs watched launches when there are both. All lanes of a warp are about to touch what
      * the instruction says: lanes 0 to 15 from `first` on, the others from `second` on, `step` bytes apart; then so
      * many times in all as the low half of `more` says, as many bytes further on as its high half says, for
-     * instructions that follow. Offsets in shared memory are right, of that variable, and aligned. Global memory:
-     * `more` is a number above that of the range where the observer may leave a window for loads that begin there, 0
-     * when there is none. True: go on. False: `before` is to see it. */
+     * instructions that follow. Offsets in shared memory are right, of that variable, and aligned. Global memory: the
+     * low half of `more` is a number above that of the first range where the observer may leave a window for such
+     * accesses, the high half says how many there are; 0: none. True: go on. False: `before` is to see it. */
     bool (*quick)(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more);
     /* All threads of the block meet at a barrier, at one place: instead of `barrier`. */
     void (*met)(struct simt_observer *o, struct worker *k);

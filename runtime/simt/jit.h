@@ -23,8 +23,8 @@ enum jit_exit {
  * `room`, is right. */
 struct jit_range {
     uint64_t low, room;
-    uint64_t last;  /* where it began, of loads in loops */
-    uint64_t lines; /* of watched loads: from an address's line to its record */
+    uint64_t last;        /* where it began, of loads in loops */
+    uint64_t lines, site; /* of watched accesses: from an address's line to its record; what the observer calls it */
 };
 
 /* The code of a program's entry for blocks of this shape, generated at the first call: for launches that nobody

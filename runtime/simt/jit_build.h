@@ -125,6 +125,7 @@ struct jit_place {
     int64_t low, high, align;
 };
 
+#define JIT_ROWS 16
 struct jit {
     int bits; /* of a vector: 512 with AVX-512, 256 with AVX2 */
     const struct simt_program *program;
@@ -153,7 +154,7 @@ struct jit {
     uint32_t gpr_pins, vector_pins;
     uint32_t pc;
     struct jit_block *block;
-    int leave_label, fill_label;
+    int leave_label, fill_label, row_labels[JIT_ROWS]; /* the latter + 1 */
     uint32_t range_count;
     bool impure, failed;
 };
@@ -272,7 +273,7 @@ void simt_jit_spill_live(struct jit *j, const struct jit_insn *n); /* before a c
 int simt_jit_leaving(struct jit *j, enum jit_exit why, bool after);
 void simt_jit_wide_constant(struct jit *j, int reg, uint64_t value, bool wide);
 
-/* ---- jit_vector.c, jit_warp.c, jit_integer.c, jit_memory.c, jit_watch.c, jit_tags.c, jit_gather.c: one
+/* ---- jit_vector.c, jit_warp.c, jit_integer.c, jit_memory.c, jit_watch.c, jit_tags.c, jit_lines.c, jit_gather.c: one
  * instruction ---- */
 struct x86_evex simt_jit_full(void);                          /* 512 bits, no mask */
 void simt_jit_mask_to_gpr(struct jit *j, int reg, bool wide); /* mask registers 1 to 2 or 4, a part each */
@@ -312,6 +313,17 @@ bool simt_jit_repeats(const struct jit *j);
  * half was last. */
 void simt_jit_look_ahead(struct jit *j, const int *bases, const int64_t *low, int halves, int64_t bytes, uint32_t range,
                          bool lines);
+/* The same by a call; `more` as struct simt_observer has it. */
+void simt_jit_call_quick(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, uint64_t more,
+                         int leave);
+/* The same of loads from global memory, by the records of its lines where that will do. */
+void simt_jit_lines(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f);
+/* Of stores to global memory: in how many rows, 1 or 2, the records of its lines are claimed and released, around what
+ * stores the lanes of a row; 0: none. */
+int simt_jit_rows(const struct jit *j, const struct jit_insn *n, struct jit_form f);
+void simt_jit_claim(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, int half);
+void simt_jit_release(struct jit *j, const struct jit_insn *n, struct jit_form f);
+void simt_jit_write_rows(struct jit *j); /* the routines for that */
 /* From addresses of any form. False when the op is to be called instead. */
 bool simt_jit_gather(struct jit *j, const struct jit_insn *n);
 bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, struct jit_form address);

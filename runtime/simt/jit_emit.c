@@ -316,5 +316,6 @@ bool simt_jit_write(struct jit *j)
             x86_bind(&j->x, j->blocks[b].label); /* only ways that nothing takes lead here */
         j->failed |= x86_size(&j->x) > MAX_BYTES;
     }
+    simt_jit_write_rows(j);
     return !j->failed && !j->x.failed;
 }

@@ -92,9 +92,9 @@ void simt_jit_look_ahead(struct jit *j, const int *bases, const int64_t *low, in
         x86_lea(x, true, RCX, x86_at_index(RAX, bases[h], (int32_t)low[h]));
         for (int64_t k = 0; k < bytes && k < MOST_AHEAD; k += QUIET_LINE)
             x86_prefetch(x, x86_at_index(RCX, REG_BIAS, (int32_t)k));
-        if (lines) x86_imm(x, ALU_AND, true, RCX, -QUIET_LINE);
-        for (int64_t k = 0; lines && k < bytes && k < MOST_AHEAD; k += QUIET_LINE)
-            x86_prefetch(x, x86_at_index(RCX, RDX, (int32_t)k));
+        if (lines) x86_shift_imm(x, SHIFT_RIGHT, true, RCX, __builtin_ctz(QUIET_LINE / QUIET_RECORD));
+        for (int64_t k = 0; lines && k < bytes && k < MOST_AHEAD; k += QUIET_LINE * QUIET_LINE / QUIET_RECORD)
+            x86_prefetch(x, x86_at_index(RCX, RDX, (int32_t)(k / QUIET_LINE * QUIET_RECORD)));
     }
     x86_bind(x, near);
 }
@@ -177,10 +177,10 @@ static void find_bases(struct jit *j, const struct jit_insn *n, struct x86_mem a
         bases[0] = bases[1] = simt_jit_new_gpr(j);
         x86_rr(&j->x, ALU_MOV, true, bases[0], RDX);
     }
-    if (simt_jit_is_watched(j, n->i))
-        simt_jit_ask(j, n, bases, f);
-    else
+    if (!simt_jit_is_watched(j, n->i))
         check(j, n, bases);
+    else if (n->kind == JK_LOAD || !simt_jit_rows(j, n, f))
+        simt_jit_ask(j, n, bases, f);
     for (int h = 0; h < 2; h++) {
         int32_t offset = (int32_t)(n->i->imm + (h && f.kind == FORM_LINEAR ? f.skip : 0));
         at[h] = x86_at_index(n->op ? REG_SHARED : bases[h], n->op ? bases[h] : REG_BIAS, offset);
@@ -326,7 +326,8 @@ static void store_all(struct jit *j, const struct jit_insn *n, const struct x86_
 {
     const struct insn *i = n->i;
     int64_t step = form_step(f);
-    int parts = simt_jit_part_count(j, n->wide), index = -1;
+    int parts = simt_jit_part_count(j, n->wide), index = -1, rows = simt_jit_rows(j, n, f);
+    int bases[2] = {at[0].base, at[1].base}, each = rows ? parts / rows : 0;
     bool scatters = step != i->size, avx2 = simt_jit_is_avx2(j);
     if (scatters && !avx2) index = index_vector(j, step);
     for (int e = 0; e < i->count; e++)
@@ -334,12 +335,14 @@ static void store_all(struct jit *j, const struct jit_insn *n, const struct x86_
             int half = simt_jit_half(j, n->wide, p), first = simt_jit_first(j, n->wide, p);
             struct x86_mem m = further(at[half], (int64_t)e * i->size + step * first);
             int r = simt_jit_part(j, n->reads[1 + e], p);
+            if (rows && p % each == 0) simt_jit_claim(j, n, bases, f, p / each);
             if (avx2)
                 store_avx2(j, n, r, m, step);
             else if (scatters)
                 move_gathered(j, n->wide ? scatter_q : scatter_w, r, index, m);
             else
                 x86_evex_mem(&j->x, store_lanes[n->wide][log_size(i)], simt_jit_full(), r, 0, m);
+            if (rows && p % each == each - 1) simt_jit_release(j, n, f);
             j->vector_pins = index < 0 ? 0 : 1u << index;
         }
 }

@@ -141,82 +141,6 @@ static bool find_words(const struct jit *j, const struct jit_insn *n, const int 
     return n->kind == JK_LOAD || own;
 }
 
-/* ---- lines of global memory ---- */
-/* Loads of what all may read, as a window and the records of its lines say: the window that the observer left with the
- * last access, if it did. */
-static bool has_lines(const struct jit_insn *n, const struct group *g)
-{
-    return n->kind == JK_LOAD && !n->op && g->bytes >= 4 && (!g->step || g->step == g->bytes);
-}
-
-/* Of an address: where the record of its line stands. RAX: the window's distance. */
-static void find_record(struct jit *j, int reg)
-{
-    x86_shift_imm(&j->x, SHIFT_RIGHT, true, reg, __builtin_ctz(QUIET_LINE / QUIET_RECORD));
-    x86_imm(&j->x, ALU_AND, true, reg, -QUIET_RECORD);
-    x86_rr(&j->x, ALU_ADD, true, reg, RAX);
-}
-
-/* Jumps unless all lines of `bytes` bytes from an address on begin as `quiet.line` says. */
-static void compare_lines(struct jit *j, int base, int64_t offset, int64_t bytes, bool one, uint32_t range, int label)
-{
-    struct x86 *x = &j->x;
-    int32_t at = (int32_t)(range * sizeof(struct jit_range));
-    x86_rm(x, ALU_MOV, true, RDX, of_worker(offsetof(struct worker, jit_ranges)));
-    x86_lea(x, true, RCX, x86_at(base, (int32_t)offset));
-    x86_rr(x, ALU_MOV, true, RAX, RCX);
-    x86_rm(x, ALU_SUB, true, RAX, x86_at(RDX, at));
-    x86_rm(x, ALU_CMP, true, RAX, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, room)));
-    x86_jump_if(x, CC_AE, label);
-    x86_rm(x, ALU_MOV, true, RAX, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, lines)));
-    if (!one) { /* the last line, and then those before it */
-        x86_lea(x, true, RDX, x86_at(base, (int32_t)(offset + bytes - 1)));
-        find_record(j, RDX);
-        find_record(j, RCX);
-        x86_rm(x, ALU_MOV, true, RAX, of_worker(offsetof(struct worker, quiet.line)));
-        x86_rm(x, ALU_CMP, true, RAX, x86_at(RDX, 0));
-        x86_jump_if(x, CC_NE, label);
-        for (int64_t k = 0; k < bytes; k += QUIET_LINE) {
-            x86_rm(x, ALU_CMP, true, RAX, x86_at(RCX, (int32_t)k / QUIET_LINE * QUIET_RECORD));
-            x86_jump_if(x, CC_NE, label);
-        }
-        return;
-    }
-    x86_rr(x, ALU_MOV, true, RDX, RCX);
-    find_record(j, RDX);
-    x86_rm(x, ALU_MOV, false, RAX, of_worker(offsetof(struct worker, quiet.line)));
-    x86_rm(x, ALU_CMP, false, RAX, x86_at(RDX, 0));
-    x86_jump_if(x, CC_NE, label);
-    x86_load_part(x, RAX, x86_at(RDX, 4), 2, false, false); /* a bit for each word */
-    x86_shift_imm(x, SHIFT_RIGHT, false, RCX, 2);
-    x86_imm(x, ALU_AND, false, RCX, QUIET_LINE / 4 - 1);
-    x86_shift_cl(x, SHIFT_RIGHT, false, RAX);
-    x86_unary(x, UNARY_NOT, false, RAX);
-    x86_test_imm(x, RAX, (1 << bytes / 4) - 1);
-    x86_jump_if(x, CC_NE, label);
-}
-
-static void compare_all_lines(struct jit *j, const int bases[2], int64_t imm, struct jit_form f, const struct group *g,
-                              uint32_t range, int miss)
-{
-    struct x86 *x = &j->x;
-    int64_t skip = f.kind == FORM_LINEAR ? f.skip : 0, half = g->step ? 16 * g->bytes : g->bytes;
-    bool same = f.kind == FORM_CONST || (f.kind == FORM_LINEAR && !skip), on = f.kind == FORM_LINEAR && skip == half;
-    x86_lea(x, true, RAX, x86_at(bases[0], (int32_t)imm));
-    if (!same) {
-        x86_lea(x, true, RCX, x86_at(bases[1], (int32_t)(imm + skip)));
-        x86_rr(x, ALU_OR, true, RAX, RCX);
-    }
-    x86_test_imm(x, RAX, (int32_t)g->bytes - 1);
-    x86_jump_if(x, CC_NE, miss);
-    const int64_t low[2] = {imm, imm + skip};
-    bool apart = !same && !(g->step && on);
-    if (g->step && simt_jit_repeats(j))
-        simt_jit_look_ahead(j, bases, low, apart ? 2 : 1, on ? 2 * half : half, range, true);
-    compare_lines(j, bases[0], imm, g->step && on ? 2 * half : half, !g->step, range, miss);
-    if (apart) compare_lines(j, bases[1], imm + skip, half, !g->step, range, miss);
-}
-
 /* ---- the call ---- */
 static bool is_kept(const struct jit *j, int reg)
 {
@@ -252,8 +176,8 @@ static void keep(struct jit *j, bool load)
     if (load && room) x86_imm(x, ALU_ADD, true, RSP, room);
 }
 
-static void ask(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, const struct group *g,
-                uint64_t more, int leave)
+void simt_jit_call_quick(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, uint64_t more,
+                         int leave)
 {
     struct x86 *x = &j->x;
     int32_t imm = (int32_t)n->i->imm, skip = f.kind == FORM_LINEAR ? (int32_t)f.skip : 0;
@@ -266,7 +190,7 @@ static void ask(struct jit *j, const struct jit_insn *n, const int bases[2], str
     x86_rr(x, ALU_MOV, true, RCX, RAX);
     x86_rr(x, ALU_MOV, true, RDI, REG_WARP);
     x86_load_imm(x, RSI, (uint64_t)(n->i - j->program->code));
-    x86_load_imm(x, RDX, (uint64_t)g->step);
+    x86_load_imm(x, RDX, (uint64_t)form_step(f));
     x86_load_imm(x, R9, more);
     x86_load_imm(x, RAX, (uint64_t)(uintptr_t)j->quick);
     x86_vzeroupper(x);
@@ -277,12 +201,23 @@ static void ask(struct jit *j, const struct jit_insn *n, const int bases[2], str
     x86_jump_if(x, CC_E, leave);
 }
 
+/* Loads of global memory, where the observer leaves a window of its records with the last access. */
+static bool has_lines(const struct jit_insn *n, struct jit_form f)
+{
+    int64_t bytes = (int64_t)n->i->size * n->i->count, step = form_step(f);
+    return n->kind == JK_LOAD && !n->op && bytes >= 4 && (!step || step == bytes);
+}
+
 void simt_jit_ask(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f)
 {
     struct x86 *x = &j->x;
     struct group g = {form_step(f), (int64_t)n->i->size * n->i->count, 1, 0};
     struct jit_words words;
     if (n->asked) return;
+    if (has_lines(n, f)) {
+        simt_jit_lines(j, n, bases, f);
+        return;
+    }
     gather_group(j, n, &g);
     bool tags = find_words(j, n, bases, f, &g, &words), reads = tags && n->kind == JK_LOAD;
     uint32_t pins = j->vector_pins;
@@ -290,16 +225,15 @@ void simt_jit_ask(struct jit *j, const struct jit_insn *n, const int bases[2], s
     j->vector_pins = pins;
     int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(x), fine = x86_label(x);
     for (int h = 0; n->op && h < (f.kind == FORM_PAIR ? 2 : 1); h++) check_window(j, n, bases[h], f, &g, leave);
-    bool lines = has_lines(n, &g);
-    uint64_t more = (uint64_t)g.stride << 32 | (uint64_t)g.count;
-    if (lines) more = j->range_count++ + 1;
-    if (!tags && !lines) {
-        ask(j, n, bases, f, &g, n->op ? more : 0, leave);
+    uint64_t more = n->op ? (uint64_t)g.stride << 32 | (uint64_t)g.count : 0;
+    if (!tags) {
+        simt_jit_call_quick(j, n, bases, f, more, leave);
         return;
     }
-    if (lines) compare_all_lines(j, bases, n->i->imm, f, &g, (uint32_t)more - 1, miss);
-    if (reads) simt_jit_compare_tags(j, &words, moment, miss);
-    if (tags && !reads) simt_jit_claim_tags(j, n, &words, miss);
+    if (reads)
+        simt_jit_compare_tags(j, &words, moment, miss);
+    else
+        simt_jit_claim_tags(j, n, &words, miss);
     x86_bind(x, fine);
     x->now = X86_COLD;
     x86_bind(x, miss);
@@ -309,7 +243,7 @@ void simt_jit_ask(struct jit *j, const struct jit_insn *n, const int bases[2], s
         x86_jump(x, fine);
         x86_bind(x, no);
     }
-    ask(j, n, bases, f, &g, more, leave);
+    simt_jit_call_quick(j, n, bases, f, more, leave);
     x86_jump(x, fine);
     x->now = X86_HOT;
 }

@@ -239,6 +239,14 @@ void x86_store(struct x86 *x, bool wide, struct x86_mem m, int reg)
 {
     x86_rm(x, 0x89, wide, reg, m);
 }
+void x86_store_byte(struct x86 *x, struct x86_mem m, int reg)
+{
+    x86_rm(x, 0x88, false, reg, m);
+}
+void x86_swap_byte(struct x86 *x, struct x86_mem m, int reg)
+{
+    x86_rm(x, 0x86, false, reg, m);
+}
 void x86_lea(struct x86 *x, bool wide, int reg, struct x86_mem m)
 {
     x86_rm(x, 0x8d, wide, reg, m);
