@@ -514,4 +514,34 @@ clean("vectors of a thread's own, read and written between what all read", [[__g
   return function() t.eq(o:sum(), 64 * 3 * (16 + 1)) end
 end)
 
+clean("whole rows that go from warp to warp, from launch to launch", [[__global__ void k(float *x, double *y) {
+  int mine = 64 * blockIdx.x + 32 * threadIdx.y, other = 64 * blockIdx.x + 32 * (1 - threadIdx.y);
+  x[mine + threadIdx.x] += 1;
+  y[mine + threadIdx.x] = x[mine + threadIdx.x];
+  __syncthreads();
+  x[other + threadIdx.x] = y[other + threadIdx.x] + 1;
+  __syncthreads();
+  y[mine + threadIdx.x] += x[mine + threadIdx.x] + x[other + threadIdx.x];
+}]], function(k)
+  local x, y = gpu.zeros(1024), gpu.zeros(1024, "float64")
+  for _ = 1, 3 do k(16, { 32, 2 })(x, y) end
+  k(8, { 32, 2 })(x["513:1024"], y["513:1024"])
+  return function()
+    t.eq(x:sum(), 512 * 6 + 512 * 8)
+    t.eq(y:sum(), 512 * (5 + 12) + 512 * (7 + 16))
+  end
+end)
+
+clean("a tile of rows that begin within lines, and one of whole lines", [[__global__ void k(const float *x, float *y, int pitch) {
+  int row = 4 * blockIdx.x + threadIdx.y;
+  float v = x[row * pitch + threadIdx.x] + x[row * pitch + threadIdx.x + 24];
+  __syncthreads();
+  y[row * pitch + threadIdx.x + 16] = v;
+  y[row * pitch + threadIdx.x + 32] = v;
+}]], function(k)
+  local x, y = gpu.ones(32, 48), gpu.zeros(32, 48)
+  k(8, { 16, 4 })(x, y, 48)
+  return function() t.eq(y:sum(), 2 * 2 * 16 * 32) end
+end)
+
 t.done()

@@ -453,6 +453,36 @@ faulty("more rows than a line has strips", [[__global__ void k(float *x, float *
   x[t] = 1;
 }]], function(k) k(1, 64)(gpu.zeros(64), gpu.ones(64)) end, { kind = "race", line = 6, other = 4, name = "x" })
 
+---- whole rows of global memory
+faulty("blocks that store the same rows", [[__global__ void k(float *y) {
+  y[64 * (blockIdx.x / 2) + threadIdx.x] = blockIdx.x;
+}]], function(k) k(16, 64)(gpu.zeros(512)) end, { kind = "race", line = 2, other = 2, count = 512, name = "y" })
+
+faulty("rows that another block reads", [[__global__ void k(float *x) {
+  float v = x[64 * blockIdx.x + threadIdx.x];
+  x[64 * (blockIdx.x ^ 1) + threadIdx.x] = v + 1;
+}]], function(k) k(16, 64)(gpu.zeros(1024)) end, { kind = "race", line = 3, other = 2, name = "x" })
+
+faulty("rows of doubles that another block reads", [[__global__ void k(double *x) {
+  double v = x[64 * blockIdx.x + threadIdx.x];
+  x[64 * (blockIdx.x ^ 1) + threadIdx.x] = v + 1;
+}]], function(k) k(16, 64)(gpu.zeros(1024, "float64")) end, { kind = "race", line = 3, other = 2, name = "x" })
+
+faulty("a tile whose rows another block stores", [[__global__ void k(float *x, int pitch) {
+  int row = 4 * blockIdx.x + threadIdx.y;
+  x[row * pitch + threadIdx.x] = 1;
+  x[(row ^ 4) * pitch + threadIdx.x] = 2;
+}]], function(k) k(8, { 16, 4 })(gpu.zeros(32, 48), 48) end, { kind = "race", line = 3, other = 4, name = "x" })
+
+faulty("the other warp's row, without a barrier the second time", [[__global__ void k(float *x, float *y) {
+  int mine = 64 * blockIdx.x + 32 * threadIdx.y, other = 64 * blockIdx.x + 32 * (1 - threadIdx.y);
+  x[mine + threadIdx.x] = 1;
+  __syncthreads();
+  float v = x[other + threadIdx.x];
+  x[mine + threadIdx.x] = 2;
+  y[mine + threadIdx.x] = v;
+}]], function(k) k(8, { 32, 2 })(gpu.zeros(512), gpu.zeros(512)) end, { kind = "race", line = 6, other = 5, name = "x" })
+
 ---- rows of shared memory
 faulty("two warps store the same row", [[__global__ void k(int *o) {
   __shared__ int s[32];
