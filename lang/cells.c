@@ -6,8 +6,10 @@
 #include <string.h>
 #include "lang/array.h"
 
-#define MOST_SHOWN    300 /* elements of an array that is not shown whole */
-#define MOST_DECIMALS 6
+#define MOST_SHOWN      300 /* elements of an array that is not shown whole */
+#define MOST_DECIMALS   6
+#define SMALLEST_DIGITS 3 /* of the smallest number, if a column of so many digits has them */
+#define WIDEST_COLUMN   10
 
 /* Which elements. */
 
@@ -94,6 +96,16 @@ static void measure_number(double v, int digits, struct measure *m)
     if (mantissa - exponent > m->decimals) m->decimals = mantissa - exponent;
 }
 
+/* Behind the point where there is room for so many digits only: a few more where the smallest number would lose all but
+ * its first ones. */
+static int decimals_for(double smallest, int wanted, int room, int leading)
+{
+    int needed = SMALLEST_DIGITS - 1 - (int)floor(log10(smallest)), most = WIDEST_COLUMN - leading;
+    if (needed > wanted) needed = wanted;
+    if (needed > most) needed = most;
+    return needed > room ? needed : room;
+}
+
 static void choose_float_style(struct lg_cells *c)
 {
     struct measure m = {.smallest = HUGE_VAL};
@@ -109,7 +121,7 @@ static void choose_float_style(struct lg_cells *c)
     int room = most - leading > 1 ? most - leading : 1;
     c->style = LG_CELL_FIXED;
     c->decimals = m.decimals < MOST_DECIMALS ? m.decimals : MOST_DECIMALS;
-    if (c->decimals > room) c->decimals = room;
+    if (c->decimals > room) c->decimals = decimals_for(m.smallest, c->decimals, room, leading);
     bool fits = whole ? m.largest < 1e10 : m.largest < 1e8;
     bool tiny = m.decimals > c->decimals && m.smallest < (c->decimals < 4 ? pow(10, -c->decimals) : 1e-4);
     if (fits && !tiny) return;

@@ -180,3 +180,20 @@ int lg_raise_unknown(lua_State *L, const char *what, const char *name, int idx, 
     if (best) return luaL_error(L, "%s '%s'; did you mean '%s'?", what, name, best);
     return luaL_error(L, "%s '%s'; gpu.help() lists what there is", what, name);
 }
+
+int lg_check_option(lua_State *L, int idx, const char *fallback, const char *const names[])
+{
+    const char *given = fallback ? luaL_optstring(L, idx, fallback) : luaL_checkstring(L, idx);
+    for (int i = 0; names[i]; i++)
+        if (strcmp(names[i], given) == 0) return i;
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    for (int i = 0; names[i]; i++) {
+        if (i > 0) luaL_addstring(&b, names[i + 1] ? ", " : " or ");
+        luaL_addchar(&b, '"');
+        luaL_addstring(&b, names[i]);
+        luaL_addchar(&b, '"');
+    }
+    luaL_pushresult(&b);
+    return luaL_argerror(L, idx, lua_pushfstring(L, "%s expected, got \"%s\"", lua_tostring(L, -1), given));
+}

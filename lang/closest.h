@@ -13,5 +13,7 @@ const char *lg_closest_key(lua_State *L, int table, const char *name, const char
 /* Raises "<what> '<name>'", and what may have been meant: NumPy's or PyTorch's name of something that the table
  * at idx or the one at other (0: none) has, or one of their keys that is spelt nearly so. [raises] */
 int lg_raise_unknown(lua_State *L, const char *what, const char *name, int idx, int other);
+/* luaL_checkoption, whose message says what there is. [raises] */
+int lg_check_option(lua_State *L, int idx, const char *fallback, const char *const names[]);
 
 #endif

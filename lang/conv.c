@@ -3,6 +3,7 @@
 #include "kernels/conv.h"
 #include "kernels/program.h"
 #include "lang/array.h"
+#include "lang/closest.h"
 
 /* What a call has said. dims: 1 for lines, 2 for images; lists have that many integers. */
 struct options {
@@ -325,7 +326,7 @@ static int sums_of_vectors(lua_State *L, const char *what, bool turned, enum mod
 {
     static const char *const modes[] = {"full", "same", "valid", NULL};
     const struct rt_array *x = lg_check_array(L, 1), *y = lg_check_array(L, 2);
-    enum mode mode = (enum mode)luaL_checkoption(L, 3, modes[fallback], modes);
+    enum mode mode = (enum mode)lg_check_option(L, 3, modes[fallback], modes);
     for (int i = 1; i <= 2; i++) {
         const struct rt_array *a = i == 1 ? x : y;
         if (a->ndim != 1 || a->shape[0] == 0)

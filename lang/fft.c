@@ -38,7 +38,7 @@ static void check_option(lua_State *L, const char *key, const struct rt_array *a
     else if (!strcmp(key, "axis"))
         o->axes[0] = lg_check_axis(L, lua_gettop(L), a->ndim);
     else if (!strcmp(key, "norm"))
-        o->norm = luaL_checkoption(L, lua_gettop(L), NULL, norms);
+        o->norm = lg_check_option(L, lua_gettop(L), NULL, norms);
     else
         luaL_error(L, "there is no option '%s'; there are n, axis and norm", key);
 }
@@ -56,7 +56,7 @@ static void check_one(lua_State *L, const struct rt_array *a, struct options *o)
     }
     if (!lua_isnoneornil(L, 2)) o->n[0] = check_length(L, 2);
     if (!lua_isnoneornil(L, 3)) o->axes[0] = lg_check_axis(L, 3, a->ndim);
-    o->norm = luaL_checkoption(L, 4, "backward", norms);
+    o->norm = lg_check_option(L, 4, "backward", norms);
 }
 
 /* ---- several axes ---- */
@@ -104,7 +104,7 @@ static void check_many(lua_State *L, const struct rt_array *a, int count, struct
         choose_last(a, wanted, o);
     }
     if (lengths && lengths != o->count) luaL_error(L, "%d lengths for %d axes", lengths, o->count);
-    o->norm = luaL_checkoption(L, 4, "backward", norms);
+    o->norm = lg_check_option(L, 4, "backward", norms);
 }
 
 /* ---- transforms ---- */

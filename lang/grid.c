@@ -1,5 +1,6 @@
 /* Arrays made from where their elements are: triangles, diagonals, grids of coordinates, functions of them. */
 #include <string.h>
+#include "lang/closest.h"
 #include "lang/index.h"
 
 /* Pushes first, first + 1, ... as a column, of a number for each row, or as a row. */
@@ -112,7 +113,7 @@ static int meshgrid(lua_State *L)
     int n = lua_gettop(L), order = 0;
     struct rt_error *e = lg_error_box(L);
     int64_t shape[RT_MAX_DIMS];
-    if (n > 0 && lua_type(L, n) == LUA_TSTRING) order = luaL_checkoption(L, n--, NULL, orders);
+    if (n > 0 && lua_type(L, n) == LUA_TSTRING) order = lg_check_option(L, n--, NULL, orders);
     luaL_argcheck(L, n <= RT_MAX_DIMS, RT_MAX_DIMS + 1, "more arrays than axes");
     luaL_checkstack(L, n + 4, NULL);
     for (int i = 0; i < n; i++) {

@@ -3,6 +3,7 @@
  * All arrays that wait are in a list, so that who writes to an array can first evaluate those that still read it:
  * nothing but time and memory tells a waiting array from another. */
 #include <string.h>
+#include "lang/closest.h"
 #include "lang/lazy.h"
 
 #define LARGE 4096 /* elements from which a pass over memory costs more than an expression */
@@ -139,7 +140,7 @@ static int lazy(lua_State *L)
 {
     struct waiting *w = find_waiting(L);
     enum lg_laziness former = w->mode;
-    if (!lua_isnoneornil(L, 1)) w->mode = (enum lg_laziness)luaL_checkoption(L, 1, NULL, mode_names);
+    if (!lua_isnoneornil(L, 1)) w->mode = (enum lg_laziness)lg_check_option(L, 1, NULL, mode_names);
     if (w->mode == LG_LAZY_NEVER) lg_evaluate_all(L);
     lua_pushstring(L, mode_names[former]);
     return 1;

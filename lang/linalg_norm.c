@@ -1,6 +1,7 @@
 /* Norms and condition numbers: gpu.linalg.norm and gpu.linalg.cond. */
 #include <math.h>
 #include <string.h>
+#include "lang/closest.h"
 #include "lang/lazy.h"
 #include "lang/linalg.h"
 
@@ -19,7 +20,7 @@ static void check_order(lua_State *L, int idx, struct norm *n)
     if (lua_type(L, idx) == LUA_TNUMBER)
         n->order = lua_tonumber(L, idx);
     else
-        n->kind = luaL_checkoption(L, idx, NULL, names) == 0 ? FROBENIUS : NUCLEAR;
+        n->kind = lg_check_option(L, idx, NULL, names) == 0 ? FROBENIUS : NUCLEAR;
 }
 
 static const struct rt_array *push_vector_norm(lua_State *L, const struct rt_array *a, unsigned axes, double order,

@@ -2,6 +2,7 @@
 #include <string.h>
 #include "kernels/gather.h"
 #include "lang/array.h"
+#include "lang/closest.h"
 
 static struct rt_array *push_new(lua_State *L, const struct rt_array *like, int ndim, const int64_t *shape)
 {
@@ -277,7 +278,7 @@ static int pad(lua_State *L)
     int64_t before[RT_MAX_DIMS], after[RT_MAX_DIMS], shape[RT_MAX_DIMS];
     const struct rt_array *a = lg_check_array(L, 1);
     luaL_checkany(L, 2);
-    enum mode mode = (enum mode)luaL_checkoption(L, 3, "constant", modes);
+    enum mode mode = (enum mode)lg_check_option(L, 3, "constant", modes);
     lua_settop(L, 4);
     struct kn_operand value = {.i = 0};
     if (!lua_isnil(L, 4)) {

@@ -2,6 +2,7 @@
 #include <string.h>
 #include "kernels/order.h"
 #include "lang/array.h"
+#include "lang/closest.h"
 
 /* x:sort([axis [, descending]]), x:sort{axis = ..., descending = ...}: the axis from 0, the last unless told. */
 static int check_order(lua_State *L, int idx, int ndim, bool *descending)
@@ -76,7 +77,7 @@ static int searchsorted(lua_State *L)
 {
     static const char *const sides[] = {"left", "right", NULL};
     const struct rt_array *sorted = lg_check_array(L, 1);
-    bool right = luaL_checkoption(L, 3, "left", sides) == 1, number = lg_is_scalar(L, 2);
+    bool right = lg_check_option(L, 3, "left", sides) == 1, number = lg_is_scalar(L, 2);
     const struct rt_array *values = check_values(L, 2, sorted);
     struct rt_array *out = lg_new_array(L);
     lg_check(L, kn_search(sorted, values, right, out, lg_error_box(L)));

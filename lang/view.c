@@ -14,6 +14,10 @@ int lg_check_axes(lua_State *L, int idx, int ndim, int *axes)
     int count = 0, given = lua_gettop(L) - idx + 1;
     if (lua_istable(L, idx)) {
         given = (int)lua_rawlen(L, idx);
+        if (given == 0) {
+            lua_pushnil(L);
+            if (lua_next(L, idx)) luaL_argerror(L, idx, "a list of axes expected, such as {1, 2}, and no names");
+        }
         luaL_checkstack(L, RT_MAX_DIMS + 2, NULL);
         luaL_argcheck(L, given <= RT_MAX_DIMS, idx, "more axes than an array can have");
         for (int i = 1; i <= given; i++) lua_rawgeti(L, idx, i);
