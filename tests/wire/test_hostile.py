@@ -1,0 +1,124 @@
+"""Clients that are slow, vanish, announce too much or ask for too much: nothing blocks, nothing grows, no idle is lost."""
+import os
+import re
+import socket
+import struct
+
+import pytest
+import zmq
+
+from kernel import BINARY, DELIMITER, TIMEOUT, execute_content, kinds
+
+IDENTITIES = [b"\x00\x01 hops", b"", b"\xff" * 255]
+
+
+def test_identities_of_several_frames_come_back(shared, client):
+    msg_id, frames = client.frames("execute_request", execute_content("return io.read()", allow_stdin=True))
+    client.raw("shell", IDENTITIES + frames)
+    assert client.recv("stdin")["topic"] == IDENTITIES
+    answer = client.frames("input_reply", {"value": "an answer"})[1]
+    client.raw("stdin", IDENTITIES + answer)
+    reply = client.reply(msg_id)
+    assert reply["topic"] == IDENTITIES and reply["content"]["status"] == "ok"
+    assert dict(client.outputs(msg_id))["execute_result"]["data"]["text/plain"] == '"an answer"'
+
+
+# ---- raw connections: ZMTP 3.0 up to where messages begin
+
+MORE, LONG, COMMAND = 1, 2, 4
+
+
+def connect(kernel, channel):
+    s = socket.create_connection((kernel.address, kernel.connection[channel + "_port"]), TIMEOUT)
+    kind = b"SUB" if channel == "iopub" else b"DEALER"
+    ready = b"\x05READY" + b"\x0bSocket-Type" + struct.pack(">I", len(kind)) + kind
+    s.sendall(b"\xff" + b"\0" * 8 + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + b"\0" * 32)
+    s.sendall(bytes([COMMAND, len(ready)]) + ready)
+    return s
+
+
+@pytest.mark.parametrize("channel", ["shell", "control", "stdin", "iopub", "hb"])
+def test_a_frame_of_a_gigabyte_is_refused(shared, client, channel):
+    with connect(shared, channel) as s:
+        s.sendall(bytes([LONG]) + struct.pack(">Q", 1 << 30))
+        while s.recv(1000):  # the connection is closed, or this would wait
+            pass
+    assert client.execute("return 1")[0]["status"] == "ok"
+
+
+@pytest.mark.parametrize("begun", [
+    bytes([LONG]) + struct.pack(">Q", 100 << 20) + b"some of it", bytes([MORE, 9]) + DELIMITER, bytes([MORE, 9]) + b"<ID",
+    b"\x00"])
+def test_a_client_that_vanishes_in_the_middle_of_a_message(shared, client, begun):
+    for channel in ("shell", "control"):
+        with connect(shared, channel) as s:
+            s.sendall(begun)
+    assert client.execute("return 1")[0]["status"] == "ok"
+
+
+def test_a_client_that_does_not_wait_for_its_answer(shared, client):
+    other = shared.connect()
+    sent = other.send("shell", "execute_request", execute_content("print('heard by nobody') vanished = io.read()", allow_stdin=True))
+    assert other.recv("stdin")
+    other.close()
+    client.ask("interrupt_request", {}, "control")
+    assert kinds(client.outputs(sent))[-2:] == ["error", "status"]
+    assert client.execute("return vanished")[0]["status"] == "ok"
+
+
+# ---- quantities
+
+def test_more_requests_than_the_queue_holds(client, tmp_path):
+    os.mkfifo(tmp_path / "go")
+    first = client.send("shell", "execute_request", execute_content(f"for line in io.lines('{tmp_path}/go') do end sum = 0"))
+    asked = [client.send("shell", "execute_request", execute_content(f"sum = 2 * sum % 1000003 + {i}", silent=True)) for i in range(1100)]
+    (tmp_path / "go").write_text("now\n")
+    client.reply(first)
+    client.outputs(first)
+    for sent in asked:
+        assert client.reply(sent)["content"]["status"] == "ok"
+        assert [c for _, c in client.outputs(sent)] == [{"execution_state": "busy"}, {"execution_state": "idle"}]
+    total = 0
+    for i in range(1100):
+        total = (2 * total + i) % 1000003
+    assert client.execute("return sum")[1][-1][1]["data"]["text/plain"] == str(total)
+
+
+def test_a_client_that_reads_late_misses_nothing(shared, client):
+    late = shared.context.socket(zmq.SUB)
+    late.linger, late.rcvhwm, late.rcvbuf = 0, 10, 4096  # as little as can be waits on its side
+    late.subscribe(b"")
+    late.connect(f"tcp://{shared.address}:{shared.connection['iopub_port']}")
+    assert late.poll(TIMEOUT * 1000) and late.recv_multipart()[0] == b""  # the welcome
+    sent = client.send("shell", "execute_request", execute_content("for i = 1, 2500 do display(i .. (' '):rep(1000)) end"))
+    client.reply(sent)
+    messages = {}
+    for reader in (client.sockets["iopub"], late):
+        seen = messages[reader] = []
+        while not seen or b'"idle"' not in seen[-1][-1]:
+            assert reader.poll(TIMEOUT * 1000), len(seen)
+            seen.append(reader.recv_multipart())
+    late.close()
+    for seen in messages.values():
+        shown = [m[-1] for m in seen if m[0] == b"display_data"]
+        assert len(shown) == 2500 and all(b'"%d ' % i in text for i, text in enumerate(shown, 1))
+
+
+def resident(kernel):
+    with open(f"/proc/{kernel.process.pid}/status") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
+
+
+def test_cells_leave_nothing_behind(fresh):
+    k = fresh(key="")  # signatures are remembered, so that none is used again
+    with open(BINARY, "rb") as f:
+        if re.search(b"__[at]san_init", f.read()):
+            pytest.skip("sanitizers keep what was freed")
+
+    def run(count):
+        for code in ("return {1, 'x'}", "print('text')", "error('no')", "local t = {} for i = 1, 10 do t[i] = {i} end") * count:
+            k.client.execute(code, store_history=False)
+        return resident(k)
+
+    before = run(20)
+    assert run(40) - before < 250  # kilobytes, of 160 cells: none of their messages is still there
