@@ -10,6 +10,7 @@
 #include "runtime/device.h"
 
 static const char help[] = "Usage: lunarray [options] [FILE.lua [arguments] | FILE.ipynb]\n"
+                           "       lunarray notebook [DIR]\n"
                            "       lunarray jupyter install|start ...\n"
                            "\n"
                            "An interactive shell, a script runner and a Jupyter kernel for GPU arrays in Lua.\n"
@@ -25,6 +26,7 @@ static const char help[] = "Usage: lunarray [options] [FILE.lua [arguments] | FI
                            "  --                end of options\n"
                            "\n"
                            "lunarray FILE.ipynb runs a notebook's cells in order and prints their outputs.\n"
+                           "lunarray notebook [DIR] starts JupyterLab with this kernel.\n"
                            "lunarray jupyter install makes the kernel known to Jupyter; see lunarray jupyter --help.\n";
 
 /* Descriptors 0 to 2 that the caller closed would be given to the next file opened, and prints would end in it. */
@@ -134,9 +136,10 @@ static int run(struct sh_options *o)
     static char *from_stdin[] = {"-", NULL};
     if (o->device && !check_device(o->device)) return 2;
     bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-    if (o->argc > 0 && !strcmp(o->argv[0], "jupyter")) {
+    bool notebook = o->argc > 0 && !strcmp(o->argv[0], "notebook");
+    if (notebook || (o->argc > 0 && !strcmp(o->argv[0], "jupyter"))) {
         if (o->device) setenv("LUNARRAY_DEVICE", o->device, 1);
-        return jp_main(o->argc - 1, o->argv + 1);
+        return notebook ? jp_notebook(o->argc - 1, o->argv + 1) : jp_main(o->argc - 1, o->argv + 1);
     }
     if (o->argc > 0 && ends_with(o->argv[0], ".ipynb")) {
         if (!o->interactive && o->code_count == 0) return sh_run_notebook(o);

@@ -246,6 +246,25 @@ def test_jupyter_is_handed_over(cli):
     assert r.returncode == 2 and "install" in r.stdout + r.stderr
 
 
+def test_notebook_starts_jupyterlab(env, tmp_path):
+    """Another program stands in for JupyterLab: it shows its arguments and where it looks for kernels."""
+    folder = tmp_path / "data" / "lunarray" / "jupyter"
+    run = lambda: subprocess.run([BINARY, "notebook", "a folder", "--no-browser"], capture_output=True, text=True, timeout=PATIENCE,
+                                 env={**env, "PATH": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data"), "JUPYTER_PATH": "/before"})
+    r = run()
+    assert r.returncode == 1 and f"python3 -m venv {folder} && {folder}/bin/pip install jupyterlab" in r.stderr
+    spec = json.loads((folder / "share" / "jupyter" / "kernels" / "lunarray" / "kernel.json").read_text())
+    assert spec["argv"][0] == os.path.realpath(BINARY)
+    for place in folder / "bin", tmp_path:  # the one that the command installs; the one on the PATH
+        place.mkdir(exist_ok=True)
+        (place / "jupyter-lab").write_text(f'#!/bin/sh\necho {place} "$JUPYTER_PATH" "$@"\n')
+        (place / "jupyter-lab").chmod(0o755)
+        r = run()
+        assert r.returncode == 0 and r.stderr == ""
+        assert r.stdout == (f"{place} {folder}/share/jupyter:/before "
+                            "--MultiKernelManager.default_kernel_name=lunarray a folder --no-browser\n")
+
+
 def test_device_before_jupyter(cli):
     r = cli("--device", "cpu", "jupyter", "--help")
     assert r.returncode == 0 and "install" in r.stdout
