@@ -432,6 +432,15 @@ def test_c_level_output_keeps_its_place(client):
     assert stream(between) == "one\ntwo\nthree\nfour\nfive\n"
 
 
+def test_what_a_kernel_prints_reaches_its_cell(client):
+    code = 'gpu.device("simt") gpu.kernel[[__global__ void say() { printf("block %d\\n", blockIdx.x); }]](1, 1)() print("then")'
+    content, between = client.execute(code)
+    if content["status"] == "error" and "NVRTC" in content["evalue"]:
+        pytest.skip("there is no NVRTC")
+    client.execute("gpu.device('cpu')")
+    assert stream(between) == "block 0\nthen\n"
+
+
 def test_much_c_level_output(client):
     _, between = client.execute("for i = 1, 20000 do io.stdout:write('0123456789') end io.stdout:write('end')")
     assert stream(between) == "0123456789" * 20000 + "end"
@@ -585,6 +594,17 @@ def test_control_and_heartbeat_answer_while_a_cell_runs(client):
     client.ask("interrupt_request", {}, "control")
     client.reply(sent)
     client.outputs(sent)
+
+
+def test_control_does_not_take_over_the_output_of_the_cell(client):
+    client.execute("stop = false comm.target('stop', function() stop = true end)")
+    sent = client.begin("while not stop do end print('mine') os.execute('echo and mine')")
+    asked = client.send("control", "kernel_info_request")
+    client.reply(asked, "control")
+    assert kinds(client.outputs(asked)) == ["status", "status"]
+    tell(client, "comm_open", {"comm_id": "s", "target_name": "stop", "data": {}})
+    client.reply(sent)
+    assert stream(client.outputs(sent)) == "mine\nand mine\n"
 
 
 def test_stop_on_error_aborts_what_is_queued(client, tmp_path):
