@@ -431,6 +431,8 @@ void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *
     struct access a; /* its addresses follow */
     bool counts = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_GLOBAL && !c->releases_some;
     if (counts && simt_counters_again(w, i, u64_at(w->frame->regs, i->a))) return;
+    bool adds = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_SHARED && i->size == 4 && !simt_is_swap(i);
+    if (adds && !c->releases_some && simt_shared_again(w, i, u32_at(w->frame->regs, i->a))) return;
     simt_check_begin(&a, c, w, i, c->site_of[w->pc]);
     a.bytes = (uint32_t)i->size * i->count;
     if (*m == FULL && i->space == PTX_SHARED && !a.site->copies && simt_shared_rows(&a, u32_at(a.regs, i->a))) return;

@@ -111,9 +111,14 @@ struct check_vectors {
      * With CELLS_BAD the tags are of no use but for who wrote. */
     unsigned (*tags)(uint32_t *written, uint32_t *read, unsigned n, unsigned shift, const struct tag_rule *t,
                      uint32_t me, bool write);
-    /* 32 words, each another one, touched by the threads from `me` on, likewise. */
-    unsigned (*words)(uint32_t *written, uint32_t *read, const uint32_t *at, const struct tag_rule *t, uint32_t me,
-                      bool write);
+    /* 32 words, each another one, touched by the threads from `me` on, likewise: 16 from each of at[] on, `step` words
+     * apart. */
+    unsigned (*words)(uint32_t *written, uint32_t *read, const uint32_t at[2], uint32_t step, const struct tag_rule *t,
+                      uint32_t me, bool write);
+    /* Have the words that 32 offsets mean, `on` further and then up to `room`, these tags: `atoms` written, `past` or
+     * lower read? */
+    bool (*atoms)(const uint32_t *written, const uint32_t *read, const uint32_t *from, int64_t on, uint64_t room,
+                  uint32_t atoms, uint32_t past);
     /* n words that several threads read, likewise. */
     unsigned (*spots)(const uint32_t *written, uint32_t *read, unsigned n, const struct tag_rule *t);
     /* Of 32 addresses: what each half is, the upper half ROW_BITS up. */

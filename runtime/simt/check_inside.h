@@ -345,6 +345,9 @@ void simt_counters_free(struct block *b);
 void simt_shared_touch(const struct access *a, uint32_t m);
 /* All lanes do, at what `from` holds and the instruction adds. False: nothing was done, it is no simple case. */
 bool simt_shared_rows(const struct access *a, const uint32_t *from);
+/* All lanes do an atomic on 4 bytes, at what `from` holds and the instruction adds, on words that several threads'
+ * atomics touched in this epoch, and nobody else. False: nothing was done, look closer. */
+bool simt_shared_again(const struct warp *w, const struct insn *i, const uint32_t *from);
 /* All lanes do, lanes 0 to 15 from at[0] on and the others from at[1] on, `step` bytes apart, and that `count` times,
  * `stride` bytes further on each time; inside of it, aligned. */
 void simt_shared_series(struct access *a, int64_t step, const uint64_t at[2], uint32_t count, int32_t stride);

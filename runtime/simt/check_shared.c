@@ -271,14 +271,12 @@ static bool touch_steps(const struct access *a, int32_t step, const uint64_t at[
 {
     struct tags *t = &a->block->tags;
     const struct tag_rule rule = {t->base, t->now};
-    uint32_t words[SIMT_WARP];
     if (!halves_differ(step, at)) return false;
-    for (unsigned l = 0; l < SIMT_WARP; l++)
-        words[l] = ((uint32_t)at[l / 16] + (uint32_t)(step * (int32_t)(l % 16))) / 4;
     unsigned flags = t->warp_met ? CELLS_CHANGED : 0;
     for (uint32_t k = 0; k < a->bytes / 4; k++) {
-        flags |= a->check->vectors->words(t->written, t->read, words, &rule, tag_of(a, 0), a->kind == ACCESS_WRITE);
-        for (unsigned l = 0; l < SIMT_WARP; l++) words[l]++;
+        const uint32_t words[2] = {(uint32_t)at[0] / 4 + k, (uint32_t)at[1] / 4 + k};
+        flags |= a->check->vectors->words(t->written, t->read, words, (uint32_t)(step / 4), &rule, tag_of(a, 0),
+                                          a->kind == ACCESS_WRITE);
     }
     struct shared_note *n =
         !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? add_note(a, FULL, ROW_STEPS | ROW_STEPS << ROW_BITS) : NULL;
@@ -304,6 +302,20 @@ bool simt_shared_rows(const struct access *a, const uint32_t *from)
         if (window.high - at[h] < bytes) return false;
     }
     return touch_rows(a, rows, at, 1, 0);
+}
+
+bool simt_shared_again(const struct warp *w, const struct insn *i, const uint32_t *from)
+{
+    const struct tags *t;
+    struct access a;
+    a.block = w->worker->observed;
+    a.origin = w->worker->program->places[w->pc].origin;
+    t = &a.block->tags;
+    struct window window = simt_check_window(&a);
+    if (t->slow || t->warp_met || window.low % 4 || window.high - window.low < 4) return false;
+    uint32_t first = window.low / 4;
+    return a.block->check->vectors->atoms(t->written + first, t->read + first, from, i->imm - (int64_t)window.low,
+                                          window.high - window.low - 4, t->now | TAG_ATOMS, t->now - 1);
 }
 
 void simt_shared_series(struct access *a, int64_t step, const uint64_t at[2], uint32_t count, int32_t stride)

@@ -56,11 +56,12 @@ static unsigned judge_tags(uint32_t *written, uint32_t *read, unsigned n, unsign
 }
 
 /* One word for each lane. */
-static unsigned judge_words(uint32_t *restrict written, uint32_t *restrict read, const uint32_t *at,
+static unsigned judge_words(uint32_t *restrict written, uint32_t *restrict read, const uint32_t from[2], uint32_t step,
                             const struct tag_rule *rule, uint32_t me, bool write)
 {
     const struct tag_rule t = *rule;
-    uint32_t w[SIMT_WARP], r[SIMT_WARP], bad = 0, changed = 0;
+    uint32_t w[SIMT_WARP], r[SIMT_WARP], at[SIMT_WARP], bad = 0, changed = 0;
+    for (uint32_t l = 0; l < 16; l++) at[l] = from[0] + step * l, at[16 + l] = from[1] + step * l;
     for (uint32_t l = 0; l < SIMT_WARP; l++) w[l] = written[at[l]], r[l] = read[at[l]];
     if (write) {
         for (uint32_t l = 0; l < SIMT_WARP; l++) bad |= tag_write_bad(w[l], r[l], me + l, &t);
@@ -116,6 +117,21 @@ static bool within_room(const uint64_t *a, uint64_t low, uint64_t room, uint64_t
     return !bad;
 }
 
+static bool are_atoms(const uint32_t *written, const uint32_t *read, const uint32_t *from, int64_t on, uint64_t room,
+                      uint32_t atoms, uint32_t past)
+{
+    uint64_t bad = 0;
+    uint32_t at[SIMT_WARP], other = 0;
+    for (int l = 0; l < SIMT_WARP; l++) {
+        uint64_t d = from[l] + (uint64_t)on;
+        bad |= (uint64_t)(d > room) | (d & 3);
+        at[l] = (uint32_t)d / 4;
+    }
+    if (bad) return false;
+    for (int l = 0; l < SIMT_WARP; l++) other |= (written[at[l]] ^ atoms) | (uint32_t)(read[at[l]] > past);
+    return !other;
+}
+
 static bool count_again(uint32_t *last, uint32_t cells, const uint64_t *a, uint64_t low, uint32_t known, uint32_t mine)
 {
     uint64_t bytes = 4 * (uint64_t)cells, bad = 0;
@@ -132,5 +148,5 @@ static bool count_again(uint32_t *last, uint32_t cells, const uint64_t *a, uint6
     return true;
 }
 
-const struct check_vectors CHECK_VECTORS = {judge_cells, judge_tags, judge_words, read_by_many,
+const struct check_vectors CHECK_VECTORS = {judge_cells, judge_tags, judge_words, are_atoms,  read_by_many,
                                             rows32,      rows64,     count_again, within_room};
