@@ -7,6 +7,7 @@
 #include "runtime/module.h"
 #include "runtime/report.h"
 #include "runtime/simt/check.h"
+#include "runtime/simt/heap.h"
 #include "runtime/simt/simt.h"
 
 #define BLOCK_BYTES  4096 /* a parameter block of this size is on the stack, larger ones are allocated */
@@ -341,7 +342,10 @@ static enum rt_status report_fault(const struct rt_kernel *k, const struct rt_ar
         snprintf(place, sizeof place, "%.200s:%d: ", p->name, f->line + p->first_line - 1);
     else if (f->line > 0)
         snprintf(place, sizeof place, "%s:%d: ", f->file, f->line);
-    if (f->kind == SIMT_FAULT_ADDRESS) name_element(k, args, f->address, element, sizeof element);
+    struct simt_block chunk;
+    bool live; /* what malloc gave out is near no array, wherever it lies */
+    if (f->kind == SIMT_FAULT_ADDRESS && !simt_heap_find(f->address, &chunk, &live))
+        name_element(k, args, f->address, element, sizeof element);
     char what[sizeof f->text];
     snprintf(what, sizeof what, "%s", f->text);
     if (element[0]) what[f->access_length] = 0; /* the array says more than what lies next to the address */

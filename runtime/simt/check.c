@@ -120,9 +120,6 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     }
     c->parallel = rt_thread_count() > 1;
     c->vectors = simt_check_vectors();
-    const struct op_table *ops = simt_vector_ops();
-    for (size_t k = 0; k < ops->count; k++)
-        if (!strcmp(ops->rows[k].key, "+offset")) c->narrow = ops->rows[k].run;
     c->site_count[0] = c->site_count[1] = 1;
     c->watch = rt_calloc(p->code_count + 1, sizeof *c->watch);
     c->site_of = rt_calloc(p->code_count + 1, sizeof *c->site_of);

@@ -47,6 +47,7 @@ struct simt_report {
     bool across_warps, across_blocks; /* CHECK_RACE: seen between threads of different ones */
     bool under_way;                   /* CHECK_RACE: with a copy that nobody has waited for */
     bool exited;                      /* CHECK_BARRIER: the other thread has ended, at its line */
+    bool in_heap;                     /* near what malloc gave out in a kernel */
     bool in_view;          /* CHECK_BOUNDS: outside of the array that was passed, but inside of its allocation */
     enum ptx_space space;  /* of the access: PTX_GLOBAL, PTX_SHARED, PTX_LOCAL */
     int parameter;         /* of the kernel, from 1, that the address was made of; 0: not known */

@@ -6,9 +6,7 @@
 #include "runtime/simt/heap.h"
 #include "runtime/simt/tally.h"
 
-#define OUT_OF_OFFSETS 0xfffffff0u /* what the decoder's narrowing makes of addresses of more than 32 bits */
-#define FAR_BACK       4096        /* instructions between an access and that */
-#define NEAR           256         /* bytes beside an array */
+#define NEAR 256 /* bytes beside an array */
 
 /* What an address may belong to, at its first sight. ELSEWHERE has no shadow: the heap of malloc, host memory. */
 enum place_kind { PLACE_NOWHERE, PLACE_FREED, PLACE_ELSEWHERE, PLACE_VIEW, PLACE_INSIDE };
@@ -155,7 +153,8 @@ static enum place_kind find_place(const struct access *a, uint64_t address, stru
         return PLACE_VIEW;
     }
     if (simt_heap_find(address, &b, &live)) {
-        if (!b.bytes || !live) return PLACE_FREED;
+        if (!b.bytes) return PLACE_FREED;
+        if (!live) return PLACE_NOWHERE; /* beside it */
         *out = (struct span){.low = b.address, .high = b.address + b.bytes, .start = b.address};
         return PLACE_ELSEWHERE;
     }
@@ -206,21 +205,6 @@ static bool allow_lane(const struct access *a, unsigned lane, struct span *cache
     }
     if (touch_bits(a, s, address) && !a->check->untracked) report(a, lane, CHECK_UNWRITTEN, PTX_GLOBAL, false);
     return true;
-}
-
-/* Where a shared address of 64 bits points whose offset, narrowed to 32, was out of all bounds: for reports. An
- * unsigned index below 0 is taken for a signed one, unless its low 32 bits hit the mark by chance. */
-static void widen(struct access *a, unsigned lane)
-{
-    const struct insn *i = a->insn, *first = a->warp->code;
-    if (u32_at(a->regs, i->a)[lane] != OUT_OF_OFFSETS) return;
-    for (const struct insn *n = i; n-- > first && i - n < FAR_BACK;) {
-        if (n->run != a->check->narrow || n->d != i->a) continue;
-        uint64_t whole = u64_at(a->regs, n->a)[lane] + (uint64_t)i->imm;
-        struct window w = simt_check_window(a);
-        a->at[lane] = (uint32_t)whole - w.low < w.high - w.low ? whole : (uint64_t)(int64_t)(int32_t)whole;
-        return;
-    }
 }
 
 /* Have the lines at the address been written that are to be read? What is to be written will have been. */
@@ -300,7 +284,6 @@ static uint32_t check_window(struct access *a, uint32_t m, enum ptx_space space)
         bool fits = a->at[l] >= w.low && a->at[l] < w.high && w.high - a->at[l] >= a->bytes;
         allowed |= (uint32_t)(aligned && fits) << l;
         if (aligned && fits) continue;
-        if (space == PTX_SHARED && a->insn->space == PTX_SHARED) widen(a, l);
         report(a, l, aligned ? CHECK_BOUNDS : CHECK_ALIGNMENT, space, false);
         give_zero(a, l);
     }
@@ -348,9 +331,9 @@ static void read_addresses(struct access *a, uint32_t m)
     } else {
         const uint32_t *from = u32_at(a->regs, i->a);
         if (m == FULL)
-            for (int l = 0; l < SIMT_WARP; l++) a->at[l] = (uint64_t)from[l] + (uint64_t)imm;
+            for (int l = 0; l < SIMT_WARP; l++) a->at[l] = simt_window_address(from[l], imm);
         else
-            EACH_LANE(l, m) a->at[l] = (uint64_t)from[l] + (uint64_t)imm;
+            EACH_LANE(l, m) a->at[l] = simt_window_address(from[l], imm);
     }
 }
 

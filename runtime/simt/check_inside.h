@@ -208,7 +208,6 @@ struct simt_check {
     unsigned site_count[2]; /* of others, of atomics */
     uint32_t number;        /* of the launch */
     bool parallel;
-    op_function narrow;                  /* makes an offset of an address */
     const struct check_vectors *vectors; /* check_cells.h */
     bool releases_some;                  /* there are instructions that release */
     bool untracked;                      /* there are instructions that write memory unseen */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/check_inside.h"
+#include "runtime/simt/heap.h"
 
 const char *simt_check_kind_name(enum simt_check_kind k)
 {
@@ -96,6 +97,7 @@ static void name_shared(const struct simt_check *c, struct simt_report *r, bool 
 void simt_check_name(struct simt_check *c, struct simt_report *r)
 {
     struct simt_block b;
+    bool live;
     if (r->space == PTX_SHARED) {
         name_shared(c, r, false);
         if (!r->symbol) name_shared(c, r, true);
@@ -107,6 +109,7 @@ void simt_check_name(struct simt_check *c, struct simt_report *r)
     if (!known || name_global(c, r, &b)) return;
     r->start = b.address;
     r->bytes = b.bytes;
+    r->in_heap = simt_heap_find(r->address, &b, &live);
 }
 
 /* ---- groups ---- */
@@ -123,7 +126,7 @@ static uint64_t key_of(const struct simt_report *r)
     for (int k = 0; k < 1 + r->has_other; k++)
         h = mix(mix(mix(h, (uint64_t)p[k]->line), (uint64_t)(uintptr_t)p[k]->file), p[k]->access);
     h = mix(h, r->exited);
-    return mix(h, r->start);
+    return mix(h, r->in_heap ? 0 : r->start); /* malloc gives each thread a block of its own */
 }
 
 static int compare(const unsigned a[3], const unsigned b[3])

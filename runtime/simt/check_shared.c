@@ -295,7 +295,7 @@ bool simt_shared_rows(const struct access *a, const uint32_t *from)
     uint64_t at[2];
     for (int h = 0; h < 2; h++) {
         unsigned row = rows >> h * ROW_BITS & ROW_MASK;
-        at[h] = (uint64_t)from[16 * h] + (uint64_t)a->insn->imm;
+        at[h] = simt_window_address(from[16 * h], a->insn->imm);
         uint32_t bytes = row == ROW_UNIT ? 16 * a->bytes : a->bytes;
         if (!row || (row == ROW_UNIFORM && a->kind == ACCESS_WRITE)) return false;
         if (at[h] & (a->bytes - 1) || at[h] < window.low || at[h] > window.high) return false;

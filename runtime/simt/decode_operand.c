@@ -330,7 +330,7 @@ bool simt_narrow(struct decoder *d, int reg, uint32_t *slot)
         }
     uint32_t k = d->narrowed_next++ % 8;
     if (!d->narrowed[k].slot) d->narrowed[k].slot = simt_new_slot(d, 'w');
-    struct insn *i = simt_emit_key(d, "+offset");
+    struct insn *i = simt_emit_key(d, "cvt.u32.u64"); /* truncated, as PTX says */
     if (!i) return false;
     i->a = d->slots[reg];
     i->d = *slot = d->narrowed[k].slot;

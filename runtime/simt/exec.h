@@ -507,6 +507,11 @@ int simt_builtin_find(const char *name); /* -1 when there is none */
 enum event simt_builtin_call(struct warp *w, const struct call_site *site, uint32_t m);
 void simt_output_flush(struct output *o);
 
+/* An address of shared or local memory, which has 32 bits: an index below zero and an offset beyond it may meet. */
+static inline uint64_t simt_window_address(uint32_t base, int64_t offset)
+{
+    return (uint32_t)(base + (uint32_t)offset);
+}
 /* Memory, exec_memory.c. Host address of `size` bytes at a device address of one lane, or NULL with the fault filled.
  * space: PTX_GENERIC, GLOBAL, SHARED, LOCAL (offsets in the latter two). */
 void *simt_lane_address(struct warp *w, const struct insn *i, int lane, enum ptx_space space, uint64_t address,

@@ -214,7 +214,7 @@ enum event simt_op_atomic_shared(char *R, const struct insn *i, uint32_t m, stru
     EACH_LANE(l, m)
     {
         uint64_t old = 0;
-        void *p = simt_lane_address(w, i, (int)l, PTX_SHARED, (uint64_t)a[l] + (uint64_t)i->imm, i->size, true);
+        void *p = simt_lane_address(w, i, (int)l, PTX_SHARED, simt_window_address(a[l], i->imm), i->size, true);
         if (!p) return EV_FAULT;
         memcpy(&old, p, i->size);
         uint64_t now =
@@ -263,8 +263,9 @@ static enum event op_wide(char *R, const struct insn *i, uint32_t m, struct warp
     simt_tally_settle(w->worker);
     EACH_LANE(l, m)
     {
-        uint64_t address = space == PTX_SHARED ? u32_at(R, i->a)[l] : u64_at(R, i->a)[l];
-        wide *p = simt_lane_address(w, i, (int)l, space, address + (uint64_t)i->imm, 16, true), old = 0, seen;
+        uint64_t address = space == PTX_SHARED ? simt_window_address(u32_at(R, i->a)[l], i->imm)
+                                               : u64_at(R, i->a)[l] + (uint64_t)i->imm;
+        wide *p = simt_lane_address(w, i, (int)l, space, address, 16, true), old = 0, seen;
         if (!p) return EV_FAULT;
         wide b = wide_at(R, slots + 2, l);
         if (i->mode == AT_CAS) {

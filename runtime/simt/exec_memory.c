@@ -162,7 +162,7 @@ static enum event access_lanes(char *R, const struct insn *i, uint32_t m, struct
     bool store = i->flags & F_STORE;
     EACH_LANE(l, m)
     {
-        uint64_t address = (uint64_t)a[l] + (uint64_t)imm;
+        uint64_t address = simt_window_address(a[l], imm);
         char *p = simt_lane_address(w, i, (int)l, space, address, (uint32_t)i->size * i->count, store);
         if (!p) return EV_FAULT;
         for (uint32_t k = 0; k < i->count; k++, p += i->size) {

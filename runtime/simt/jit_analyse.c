@@ -206,8 +206,6 @@ static struct jit_form integer_result(const struct jit_insn *n, const struct jit
         if (f[0].kind == FORM_CONST) return linear(false, 0, 0, true);
         return is_small(f[0]) ? f[0] : any();
     case JI_NARROW:
-    case JI_OFFSET:
-        if (n->op == JI_OFFSET && !is_small(f[0])) return any();
         return f[0].kind == FORM_CONST
                    ? linear(false, 0, 0, false)
                    : linear(f[0].kind == FORM_PAIR, (uint64_t)f[0].step, (uint64_t)f[0].skip, false);

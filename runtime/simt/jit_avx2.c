@@ -111,19 +111,10 @@ int simt_jit_avx2_integer(struct jit *j, const struct jit_insn *n, int part)
     return r;
 }
 
-int simt_jit_avx2_narrowed(struct jit *j, uint16_t slot, int part, bool saturate)
+int simt_jit_avx2_narrowed(struct jit *j, uint16_t slot, int part)
 {
     int from[2], d = simt_jit_new_vector(j);
-    for (int k = 0; k < 2; k++) {
-        from[k] = simt_jit_part(j, slot, 2 * part + k);
-        if (!saturate) continue;
-        int64_t most = 0xfffffff0;
-        int r = simt_jit_new_vector(j);
-        simt_jit_put_mem(j, xor_w, r, from[k], simt_jit_equal_at(j, INT64_MIN, true));
-        simt_jit_put_mem(j, greater_q, r, r, simt_jit_equal_at(j, most ^ INT64_MIN, true));
-        x86_vex_mem(&j->x, (struct x86_vop){3, 1, 0, 0x4b}, 256, r, from[k], simt_jit_equal_at(j, most, true), r << 4);
-        from[k] = r;
-    }
+    for (int k = 0; k < 2; k++) from[k] = simt_jit_part(j, slot, 2 * part + k);
     simt_jit_put_imm(j, even_words, d, from[0], from[1], 0x88);
     simt_jit_put_imm(j, order_q, d, 0, d, 0xd8);
     return d;

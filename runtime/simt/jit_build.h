@@ -57,8 +57,7 @@ enum jit_integer {
     JI_MAD_WIDE_S,
     JI_EXTEND_U,
     JI_EXTEND_S,
-    JI_NARROW,
-    JI_OFFSET
+    JI_NARROW
 };
 enum jit_float { JF_ADD, JF_SUB, JF_MUL, JF_DIV, JF_FMA, JF_MIN, JF_MAX, JF_NEG, JF_ABS, JF_SQRT, JF_RCP, JF_RSQRT };
 enum jit_convert { JC_F32_S32, JC_F32_U32, JC_F64_S32, JC_F64_U32, JC_F64_F32, JC_F32_F64, JC_S32_F32 };
@@ -330,7 +329,7 @@ bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, st
 
 /* ---- jit_avx2.c, jit_avx2_memory.c: what the functions above come to with AVX2 ---- */
 int simt_jit_avx2_integer(struct jit *j, const struct jit_insn *n, int part); /* -1: as with AVX-512 */
-int simt_jit_avx2_narrowed(struct jit *j, uint16_t slot, int part, bool saturate);
+int simt_jit_avx2_narrowed(struct jit *j, uint16_t slot, int part);
 int simt_jit_avx2_extreme(struct jit *j, const struct jit_insn *n, int part);
 int simt_jit_avx2_to_integer(struct jit *j, const struct jit_insn *n, int part);
 int simt_jit_avx2_from_unsigned(struct jit *j, const struct jit_insn *n, int part);

@@ -141,8 +141,7 @@ static void number(struct jit *j, const struct jit_insn *n, int half, int reg)
         x86_unary(&j->x, n->op == JI_NOT ? UNARY_NOT : UNARY_NEG, n->wide, reg);
         break;
     case JI_MOV:
-    case JI_NARROW:
-    case JI_OFFSET: move(j, n->wide, reg, simt_jit_scalar(j, n->reads[0], half, RAX)); break;
+    case JI_NARROW: move(j, n->wide, reg, simt_jit_scalar(j, n->reads[0], half, RAX)); break;
     case JI_SHL:
     case JI_SHR:
     case JI_SAR: shift(j, n, half, reg); break;
@@ -163,8 +162,8 @@ static void number(struct jit *j, const struct jit_insn *n, int half, int reg)
     }
 }
 
-/* Widening is right for all lanes only where none of them goes round in 32 bits, and an offset must fit into them. Else
- * the interpreter does the instruction. */
+/* Widening is right for all lanes only where none of them goes round in 32 bits. Else the interpreter does the
+ * instruction. */
 static void check_range(struct jit *j, const struct jit_insn *n, int read, struct jit_form result)
 {
     bool is_signed = n->op == JI_WIDE_S || n->op == JI_MAD_WIDE_S || n->op == JI_EXTEND_S;
@@ -173,18 +172,11 @@ static void check_range(struct jit *j, const struct jit_insn *n, int read, struc
     int64_t skip = f.kind == FORM_LINEAR && result.kind == FORM_LINEAR ? f.skip : 0;
     int64_t low = (f.step < 0 ? 15 * f.step : 0) + (skip < 0 ? skip : 0);
     int64_t high = (f.step > 0 ? 15 * f.step : 0) + (skip > 0 ? skip : 0);
-    if (!low && !high && n->op != JI_OFFSET) return;
+    if (!low && !high) return;
     int halves = result.kind == FORM_PAIR ? 2 : 1, s[2], moments[2] = {RAX, RDX};
     for (int h = 0; h < halves; h++) s[h] = simt_jit_scalar(j, n->reads[read], h, moments[h]);
     int leave = simt_jit_leaving(j, JIT_LEFT, false);
     for (int h = 0; h < halves; h++) {
-        if (n->op == JI_OFFSET) {
-            x86_lea(&j->x, true, RAX, x86_at(s[h], (int32_t)low));
-            x86_load_imm(&j->x, RCX, 0xfffffff0u - (uint64_t)(high - low));
-            x86_rr(&j->x, ALU_CMP, true, RAX, RCX);
-            x86_jump_if(&j->x, CC_A, leave);
-            continue;
-        }
         if (high) {
             x86_rr(&j->x, ALU_MOV, false, RCX, s[h]);
             x86_imm(&j->x, ALU_ADD, false, RCX, (int32_t)high);
@@ -226,8 +218,7 @@ static const struct vops two[] = {
     [JI_MAX_S] = {{2, 1, 0, 0x3d}, {2, 1, 1, 0x3d}}, [JI_ABS] = {{2, 1, 0, 0x1e}, {2, 1, 1, 0x1f}},
 };
 static const struct x86_vop extend_s = {2, 1, 0, 0x25}, extend_u = {2, 1, 0, 0x35}, low_half_of_lanes = {2, 2, 0, 0x35},
-                            ternary = {3, 1, 0, 0x25}, multiply_s = {2, 1, 1, 0x28}, multiply_u = {1, 1, 1, 0xf4},
-                            least_u = {2, 1, 1, 0x3b};
+                            ternary = {3, 1, 0, 0x25}, multiply_s = {2, 1, 1, 0x28}, multiply_u = {1, 1, 1, 0xf4};
 
 int simt_jit_equal(struct jit *j, int64_t value, bool wide)
 {
@@ -247,17 +238,13 @@ int simt_jit_widened(struct jit *j, uint16_t slot, int part, bool is_signed)
 }
 
 /* Lanes of 4 bytes from two parts of 8-byte ones. */
-static int narrowed(struct jit *j, uint16_t slot, int part, bool saturate)
+static int narrowed(struct jit *j, uint16_t slot, int part)
 {
     int r[2];
-    if (simt_jit_is_avx2(j)) return simt_jit_avx2_narrowed(j, slot, part, saturate);
+    if (simt_jit_is_avx2(j)) return simt_jit_avx2_narrowed(j, slot, part);
     for (int k = 0; k < 2; k++) {
         int from = simt_jit_part(j, slot, 2 * part + k);
         r[k] = simt_jit_new_vector(j);
-        if (saturate) {
-            simt_jit_put(j, least_u, r[k], from, simt_jit_equal(j, 0xfffffff0, true));
-            from = r[k];
-        }
         x86_evex(&j->x, low_half_of_lanes, simt_jit_full(), from, 0, r[k]);
     }
     simt_jit_join(j, r[0], r[0], r[1]);
@@ -323,8 +310,7 @@ static int vector_part(struct jit *j, const struct jit_insn *n, int part)
         return r;
     case JI_EXTEND_U:
     case JI_EXTEND_S: return simt_jit_widened(j, a, part, n->op == JI_EXTEND_S);
-    case JI_NARROW:
-    case JI_OFFSET: return narrowed(j, a, part, n->op == JI_OFFSET);
+    case JI_NARROW: return narrowed(j, a, part);
     default: break;
     }
     int x = simt_jit_part(j, a, part);

@@ -90,7 +90,6 @@ static const struct jit_native natives[] = {
     ONE("cvt.u64.u32", JK_INTEGER, JI_EXTEND_U),
     ONE("cvt.s64.s32", JK_INTEGER, JI_EXTEND_S),
     ONE("cvt.u32.u64", JK_INTEGER, JI_NARROW),
-    {"+offset", JK_INTEGER, JI_OFFSET, 0, "wq"},
     FLOATS("add", JF_ADD),
     FLOATS("sub", JF_SUB),
     FLOATS("mul", JF_MUL),

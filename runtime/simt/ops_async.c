@@ -62,7 +62,8 @@ static enum event change(struct warp *w, const struct insn *i, uint32_t lane, ui
 static uint64_t *cell_at(char *R, const struct insn *i, uint32_t lane, struct warp *w)
 {
     bool generic = i->flags & F_GENERIC;
-    uint64_t address = (generic ? u64_at(R, i->a)[lane] : u32_at(R, i->a)[lane]) + (uint64_t)i->imm;
+    uint64_t address =
+        generic ? u64_at(R, i->a)[lane] + (uint64_t)i->imm : simt_window_address(u32_at(R, i->a)[lane], i->imm);
     return simt_lane_address(w, i, (int)lane, generic ? PTX_GENERIC : PTX_SHARED, address, 8, true);
 }
 

@@ -36,8 +36,8 @@ static bool move_line(struct warp *w, const struct insn *i, int lane, enum ptx_s
 
 static uint64_t address_of(char *R, const struct insn *i, enum ptx_space space, uint32_t lane)
 {
-    uint64_t base = space == PTX_SHARED ? u32_at(R, i->a)[lane] : u64_at(R, i->a)[lane];
-    return base + (uint64_t)i->imm;
+    if (space == PTX_SHARED) return simt_window_address(u32_at(R, i->a)[lane], i->imm);
+    return u64_at(R, i->a)[lane] + (uint64_t)i->imm;
 }
 
 /* ---- wmma: lines of memory to and from registers ---- */

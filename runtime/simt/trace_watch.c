@@ -134,7 +134,7 @@ static void mark_local(struct trace_watch *t, struct warp *w, const struct insn 
     {
         uint64_t address;
         if (i->space == PTX_LOCAL) {
-            address = u32_at(R, i->a)[l] + (uint64_t)i->imm + (i->flags & F_FRAME ? w->local_base : 0);
+            address = simt_window_address(u32_at(R, i->a)[l], i->imm + (i->flags & F_FRAME ? w->local_base : 0));
         } else {
             address = u64_at(R, i->a)[l] + (uint64_t)i->imm;
             if (address >> 48 != SIMT_LOCAL_BASE >> 48) continue;

@@ -193,7 +193,8 @@ static inline __attribute__((always_inline)) bool locate_shared(const struct war
         if ((i->flags & F_SPIN) && !STORE && SPACE != PTX_SHARED) simt_waits(w, SPIN_COST);                            \
         EACH_LANE(l, m)                                                                                                \
         {                                                                                                              \
-            uint64_t address = (uint64_t)a[l] + (uint64_t)i->imm;                                                      \
+            uint64_t address =                                                                                         \
+                SPACE == PTX_SHARED ? simt_window_address((uint32_t)a[l], i->imm) : a[l] + (uint64_t)i->imm;           \
             memory *p = QUICK;                                                                                         \
             if (!p) p = simt_lane_address(w, i, (int)l, SPACE, address, bytes, STORE);                                 \
             if (!p) return EV_FAULT;                                                                                   \

@@ -144,8 +144,6 @@ BINARY(shr_s64, s64, s64, u32, x >> (y > 63 ? 63 : y))
 UNARY(cvt_u64_u32, u64, u32, x)
 UNARY(cvt_s64_s32, s64, s32, x)
 UNARY(cvt_32_64, u32, u64, (uint32_t)x)
-/* A 64-bit offset into a window as 32 bits; what does not fit points past every window. */
-UNARY(narrow_offset, u32, u64, x > 0xfffffff0u ? 0xfffffff0u : (uint32_t)x)
 UNARY(cvt_f32_s32, f32, s32, (float)x)
 UNARY(cvt_f32_u32, f32, u32, (float)x)
 UNARY(cvt_f64_s32, f64, s32, (double)x)
@@ -526,7 +524,6 @@ static const struct op_row rows[] = {
     WIDTHS("mov", mov_32, mov_64, "ww", "qq"),
     {"mov.pred", "pp", mov_pred, NULL, 0},
     WIDTHS("selp", selp_32, selp_64, "wwwp", "qqqp"),
-    {"+offset", "", narrow_offset, NULL, 0},
     {"cvt.u64.u32", "qw", cvt_u64_u32, NULL, 0},
     {"cvt.s64.u32", "qw", cvt_u64_u32, NULL, 0},
     {"cvt.s64.s32", "qw", cvt_s64_s32, NULL, 0},

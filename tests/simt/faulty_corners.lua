@@ -97,7 +97,7 @@ faulty("from one shared array into the next", [[__global__ void k(float *x) {
   __syncthreads();
   x[threadIdx.x] = a[threadIdx.x + 1] + b[63 - threadIdx.x] + b[threadIdx.x % 32 * 2];
 }]], function(k) k(1, 64)(floats(64)) end,
-  { kind = "out of bounds", line = 6, name = "a", index = 64, length = 64, space = "shared", access = "read", count = 1 })
+  { kind = "out of bounds", line = 6, name = "a", index = 64, length = 64, space = "shared", access = "read", count = 1, column = 18 })
 
 faulty("from a shared array back into the one before", [[__global__ void k(int *x) {
   __shared__ int a[32], b[32];
@@ -107,14 +107,6 @@ faulty("from a shared array back into the one before", [[__global__ void k(int *
   for (int i = -1; i < 2; i++) x[threadIdx.x] += b[min((int)threadIdx.x + i, 31)] + a[threadIdx.x];
 }]], function(k) k(1, 32)(ints(32)) end,
   { kind = "out of bounds", line = 6, name = "b", index = -1, length = 32, space = "shared", access = "read", count = 1 })
-
-faulty("an unsigned index below 0 from the middle of shared memory", [[__global__ void k(int *x) {
-  __shared__ int s[128];
-  int *half = s + 64;
-  s[threadIdx.x] = half[threadIdx.x] = x[threadIdx.x];
-  x[threadIdx.x] = half[threadIdx.x - 64];
-}]], function(k) k(1, 64)(ints(64)) end,
-  { kind = "out of bounds", line = 5, name = "s", index = 4294967296, length = 128, space = "shared", access = "read", count = 64 })
 
 faulty("from a static into the dynamic shared array", [[__global__ void k(int *x) {
   extern __shared__ int pool[];
@@ -126,6 +118,19 @@ faulty("from a static into the dynamic shared array", [[__global__ void k(int *x
 }]], function(k) k(1, 32, 128)(ints(32)) end,
   { { kind = "out of bounds", line = 6, name = "a", index = 32, length = 32, space = "shared", access = "write", count = 8 },
     { kind = "race", line = 6 , other = 7 } })
+
+faulty("past what malloc gave to each thread", [[__global__ void k(int *x) {
+  int *own = (int *)malloc(16);
+  for (int i = 0; i <= x[threadIdx.x]; i++) own[i] = i;
+  x[threadIdx.x] = own[1];
+}]], function(k) k(1, 8)(gpu.full(8, 4, "int32")) end,
+  { kind = "out of bounds", line = 3, access = "write", count = 8 })
+
+faulty("a barrier in a kernel of one line", [[__global__ void k(int *x) { if (threadIdx.x < 3) __syncthreads(); x[threadIdx.x] = 1; }]],
+  function(k) k(1, 64)(ints(64)) end, { kind = "barrier divergence", line = 1, column = 50 })
+
+faulty("a division in a kernel of one line", [[__global__ void k(int *x, int by) { int i = threadIdx.x; x[i] = i % by; }]],
+  function(k) k(1, 64)(ints(64), 0) end, { kind = "division by zero", line = 1, column = 67 })
 
 ---- misaligned, freed, uninitialised
 faulty("freed memory while another array of its size is made", [[struct list { float *items; };

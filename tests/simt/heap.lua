@@ -74,6 +74,11 @@ __global__ void twice(int offset) {
   free(p + offset);
   free(p);
 }
+__global__ void twice_beside(int *x) {
+  char *p = (char *)malloc(*x);
+  free(p);
+  free(p);
+}
 __global__ void clocks(long long *out) {
   long long c = clock64();
   unsigned long long g, h;
@@ -141,6 +146,8 @@ t.test("what is wrong with a pointer of malloc", function()
   t.raises("nothing is allocated or no longer", function() k.late(1, 1)(nil) end)
   t.raises({ "free of 0x", "freed before" }, function() k.twice(1, 1)(0) end)
   t.raises({ "free of 0x", "malloc did not return" }, function() k.twice(1, 1)(8) end)
+  local _, message = pcall(k.twice_beside(1, 1), gpu.full(1, 8, "int32"))
+  t.eq(message:find("that is x", 1, true), nil, message)
   t.raises("null pointer", function() k.touch(1, 1)(1 << 30, 0, 1) end)
   t.raises("has run already", gpu.heap, 1 << 20)
 end)

@@ -128,6 +128,20 @@ TEST(shuffles_votes_and_shared_memory)
           6, 128, expect_block_sums);
 }
 
+/* sm_100 takes the index off the variable's address in 64 bits: shared addresses are truncated when all is added. */
+static void expect_reversed(const int *in, int *out)
+{
+    for (int i = 0; i < N; i++) out[i] = i / 128 * 128 + 127 - i % 128 < N ? in[i / 128 * 128 + 127 - i % 128] : 0;
+}
+TEST(shared_memory_from_its_end)
+{
+    check(K INDEX "  __shared__ int s[128];\n"
+                  "  s[threadIdx.x] = i < n ? in[i] : 0;\n"
+                  "  __syncthreads();\n"
+                  "  if (i < n) out[i] = s[127 - threadIdx.x];\n}",
+          6, 128, expect_reversed);
+}
+
 static void expect_atomics(const int *in, int *out)
 {
     out[1] = INT32_MIN;

@@ -187,6 +187,16 @@ static const struct {
      " add.u64 %q4, %q4, %q5; cvta.shared.u64 %q4, %q4; ",
      "%q4"},
 };
+INSN_TEST(addresses_of_windows_are_truncated)
+{
+    INSN("{ .shared .align 16 .b8 tile[2048]; mov.u32 %r4, %tid.x; mul.wide.u32 %q4, %r4, 8; mov.u64 %q5, tile;"
+         " sub.u64 %q4, %q5, %q4; st.shared.b64 [%q4+2040], %qx; ld.shared.b64 %qo, [%q4+2040]; }",
+         BITS, x);
+    INSN("{ .local .align 8 .b8 own[32]; and.b64 %q4, %qy, 8; mov.u64 %q5, own; sub.u64 %q4, %q5, %q4;"
+         " st.local.b64 [%q4+16], %qx; ld.local.b64 %qo, [%q4+16]; }",
+         BITS, x);
+}
+
 INSN_TEST(atomics_on_integers)
 {
     for (size_t c = 0; c < COUNT(cells); c++)

@@ -184,9 +184,8 @@ TEST(only_hardware_has_these)
             "cp.async.bulk.tensor.1d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r1}], [%r2];"),
         "the tensor memory accelerator");
     must_refuse(KERNEL("multimem.ld_reduce.relaxed.gpu.global.add.f32 %f1, [%rd1];"), "NVLink SHARP");
-    must_refuse(
-        KERNEL("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r1], %r2, [%r3];"),
-        "use red");
+    must_refuse(KERNEL("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r2], %r3;"), "use red");
+    must_refuse(KERNEL("cvt.rs.bf16x2.f32 %r1, %f1, %f2, %r2;"), "stochastic rounding");
     must_refuse(KERNEL("alloca.u64 %rd2, %rd1;"), "use an array of a fixed size");
     must_refuse(
         HEAD
