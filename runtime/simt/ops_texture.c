@@ -159,13 +159,14 @@ static char *surface_address(char *R, const struct insn *i, uint32_t lane, const
     enum geometry g = i->mode & GEOMETRY_MASK;
     bool clamp = i->flags & F_CLAMP, layered = g >= GEOMETRY_A1D;
     int64_t at = (int64_t)(int32_t)c[0] * unit, row = (int64_t)(t->width * t->element);
-    if (at % bytes && unit == 1) {
+    const int shift = __builtin_ctz(bytes); /* a power of two */
+    if (at & (bytes - 1) && unit == 1) {
         simt_fault_set(w, (int)lane, SIMT_FAULT_MISALIGNED,
                        "a surface access of %u bytes at byte %lld of a row, which is not a multiple of %u", bytes,
                        (long long)at, bytes);
         return NULL;
     }
-    bool off = outside(at / bytes - (at % bytes < 0), row / bytes, clamp, &x);
+    bool off = outside(at >> shift, row >> shift, clamp, &x);
     off |= outside((int32_t)c[1], (int64_t)t->height, clamp, &y);
     off |= outside(layered ? (int64_t)(int32_t)layer : (int32_t)c[2], (int64_t)t->depth, clamp, &z);
     if (!off) return t->base + (size_t)z * t->slice + (size_t)y * t->pitch + (size_t)x * bytes;
