@@ -30,6 +30,17 @@ const struct kn_loops *kn_host_loops(void)
     return l;
 }
 
+/* A block of n values, 1 at least, from one element: what there is of it is copied behind itself. */
+static void load_spread(const struct kn_loops *loops, enum rt_dtype t, char *block, const char *element, size_t n)
+{
+    size_t value = kn_classes[kn_class_of(t)].size;
+    loops->load[t](block, element, 1, 1);
+    for (size_t done = 1, part; done < n; done += part) {
+        part = done < n - done ? done : n - done;
+        memcpy(block + done * value, block, part * value);
+    }
+}
+
 void kn_fill_block(void *block, enum rt_dtype t, const struct kn_operand *number, size_t n)
 {
     char element[RT_ELEMENT]; /* one element in memory, so that the number is rounded or wrapped to the dtype */
@@ -40,7 +51,7 @@ void kn_fill_block(void *block, enum rt_dtype t, const struct kn_operand *number
         rt_store_double(t, element, number->f);
     else
         rt_store_int(t, element, number->i);
-    loops->load[t](block, element, 0, n);
+    load_spread(loops, t, block, element, n);
 }
 
 static int arity_of(const struct kn_node *n)
@@ -123,8 +134,7 @@ static void load_constants(struct kn_walk *w, size_t n)
     for (int i = 0; i < plan->program->count; i++) {
         const struct kn_node *node = &plan->program->nodes[i];
         if (!plan->used[i] || node->kind != KN_NODE_ARRAY || !plan->constant[node->leaf]) continue;
-        plan->loops->load[node->dtype](slot(w, i), plan->base[node->leaf] + w->shift[node->leaf], 0, n);
-        w->values[i] = slot(w, i);
+        load_spread(plan->loops, node->dtype, slot(w, i), plan->base[node->leaf] + w->shift[node->leaf], n);
     }
 }
 
@@ -202,23 +212,6 @@ static int64_t offset_of(const struct kn_space *s, int leaf, const int64_t *coor
     return offset;
 }
 
-/* A block of n values from one element of an array. */
-static void load_spread(const struct kn_loops *loops, enum rt_dtype t, void *block, const char *element, size_t n)
-{
-    loops->load[t](block, element, 1, 1);
-    if (kn_classes[kn_class_of(t)].size == 16) {
-        for (size_t i = 1; i < n; i++) memcpy((char *)block + 16 * i, block, 16);
-    } else if (kn_classes[kn_class_of(t)].size == 8) {
-        const uint64_t bits = *(const uint64_t *)block;
-        for (size_t i = 1; i < n; i++) ((uint64_t *)block)[i] = bits;
-    } else if (kn_classes[kn_class_of(t)].size == 4) {
-        const uint32_t bits = *(const uint32_t *)block;
-        for (size_t i = 1; i < n; i++) ((uint32_t *)block)[i] = bits;
-    } else {
-        memset(block, *(const unsigned char *)block, n);
-    }
-}
-
 /* Calls load or store for each piece of a row that the next n elements have. Only one of the two is given. */
 static void transfer(const struct kn_walk *w, int leaf, enum rt_dtype t, char *memory, char *block, size_t n,
                      bool storing)
@@ -259,7 +252,7 @@ static const void *leaf_values(struct kn_walk *w, int node, size_t n)
     const struct kn_node *d = &w->plan->program->nodes[node];
     int leaf = d->leaf;
     char *base = (char *)(uintptr_t)w->plan->base[leaf] + w->shift[leaf];
-    if (w->plan->constant[leaf]) return w->values[node];
+    if (w->plan->constant[leaf]) return slot(w, node);
     char *at = in_place(w, leaf, w->plan->linear[leaf], rt_dtypes[d->dtype].size, base, n);
     if (at && kn_class_exact(d->dtype)) return at;
     if (at)
@@ -316,7 +309,6 @@ const void *kn_walk_evaluate(struct kn_walk *w, size_t n, void *out)
 /* One run of a program into an array. */
 struct run {
     struct kn_plan plan;
-    const struct rt_array *out;
     char *base, *scratch;
     size_t scratch_bytes; /* a worker's */
     bool linear;          /* the output is */
@@ -347,7 +339,7 @@ static void run_piece(void *context, size_t begin, size_t end, int worker)
 
 enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *out, struct rt_error *e)
 {
-    struct run r = {.out = out, .base = rt_array_host(out)};
+    struct run r = {.base = rt_array_host(out)};
     _Alignas(64) char stack[STACK_SCRATCH];
     kn_plan_make(p, out, &r.plan);
     r.linear = kn_space_linear(&r.plan.space, p->leaves);
