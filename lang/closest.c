@@ -53,6 +53,8 @@ static const char *synonym(const char *name)
                                            {"cat", "concatenate"},
                                            {"concat", "concatenate"},
                                            {"tensor", "array"},
+                                           {"Tensor", "array"},
+                                           {"resize", "reshape"},
                                            {"normal", "randn"},
                                            {"power", "pow"},
                                            {"multiply", "mul"},
