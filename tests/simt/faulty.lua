@@ -20,6 +20,27 @@ local function marked(kernel, mark)
   return 1 + select(2, text:sub(1, at):gsub("\n", ""))
 end
 
+-- The whole text of each report, by kernel: kind, message and hint, with {1} and {2} for the marked lines, {?} for others.
+local texts = {}
+for line in io.lines("tests/simt/faulty.txt") do
+  local kernel, words = line:match("^([%w_]+): (.*)$")
+  if kernel then texts[kernel] = words end
+end
+
+-- How often a race is seen is left out: it depends on what ran beside what.
+local function text_of(r, want)
+  local function mark(n)
+    n = tonumber(n)
+    return want.other and n == want.other.line and "{2}" or n == want.line and "{1}" or "{?}"
+  end
+  local function unmarked(s)
+    s = s:gsub("0x4%x%x%x%x%x%x%x%x+", "0x..."):gsub("(lines? )(%d+)", function(word, n) return word .. mark(n) end)
+    return (s:gsub("} and (%d+)$", function(n) return "} and " .. mark(n) end))
+  end
+  local count = r.kind ~= "race" and r.count > 1 and (" (%d times)"):format(r.count) or ""
+  return r.kind .. ": " .. unmarked(r.message) .. count .. (r.hint and "; hint: " .. unmarked(r.hint) or "")
+end
+
 -- Runs f with checks on, more than once: there must be one report and it must say all that `want` says. want.hint is a part of
 -- the hint. Lines come from the marks.
 local function faulty(kernel, what, want, f)
@@ -45,6 +66,7 @@ local function faulty(kernel, what, want, f)
         end
       end
       compare(r, want, "")
+      t.eq(text_of(r, want), texts[kernel] or "nothing in faulty.txt")
     end
   end)
 end
