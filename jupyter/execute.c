@@ -39,16 +39,16 @@ json_t *jp_bundle_json(const struct lg_bundle *bundle)
     return data;
 }
 
-/* Line i of the traceback: the message in red, as is the caret below the source, and the places of calls in cyan. */
+/* Line i of the traceback: the message in red, the caret below the source bold, the places of calls in cyan. */
 static json_t *colored(const struct lg_error *error, size_t i, const char *line)
 {
     char *text = NULL;
     size_t calls = error->message_count + error->excerpt_count, n = 0;
-    bool red = i < error->message_count || i + 1 == calls;
+    bool message = i < error->message_count, caret = !message && i + 1 == calls;
     const char *place = i < calls ? NULL : strstr(line, ": ");
     FILE *f = open_memstream(&text, &n);
-    if (f && red)
-        fprintf(f, "\033[31m%s\033[0m", line);
+    if (f && (message || caret))
+        fprintf(f, "\033[%sm%s\033[0m", message ? "31" : "1", line);
     else if (f && place)
         fprintf(f, "\033[36m%.*s\033[0m%s", (int)(place - line), line, place);
     else if (f)

@@ -57,6 +57,17 @@ void lg_buffer_release(struct lg_buffer *b)
     *b = (struct lg_buffer){0};
 }
 
+void lg_buffer_escape(struct lg_buffer *b, const char *text, size_t length)
+{
+    for (const char *end = text + length; text < end; text++) {
+        const char *entity = *text == '<' ? "&lt;" : *text == '>' ? "&gt;" : *text == '&' ? "&amp;" : NULL;
+        if (entity)
+            lg_buffer_puts(b, entity);
+        else
+            lg_buffer_add(b, text, 1);
+    }
+}
+
 const char *lg_size_text(double bytes, char out[32])
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};

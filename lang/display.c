@@ -99,13 +99,45 @@ void lg_push_bundle(lua_State *L, int idx, struct lg_bundle *out)
             add_form(&b, "text/html");
         }
     }
+    const struct lg_mime *html = NULL;
     bool plain = false;
-    for (size_t i = 0; i < b.count; i++) plain |= strcmp(b.items[i].type, "text/plain") == 0;
+    for (size_t i = 0; i < b.count; i++) {
+        plain |= strcmp(b.items[i].type, "text/plain") == 0;
+        if (strcmp(b.items[i].type, "text/html") == 0) html = &b.items[i];
+    }
     if (!plain) {
-        lg_push_value_text(L, idx);
+        if (html && is_forms(L, idx))
+            lg_push_html_text(L, html->data, html->length);
+        else
+            lg_push_value_text(L, idx);
         add_form(&b, "text/plain");
     }
     *out = (struct lg_bundle){b.items, b.count};
+}
+
+/* Pushes values first..last as HTML, each in its best form, below each other; false and nothing when none has HTML. */
+static bool push_values_html(lua_State *L, int first, int last)
+{
+    bool rich = false;
+    struct lg_buffer *html = lg_push_buffer(L);
+    int top = lua_gettop(L);
+    for (int i = first; i <= last; i++, lua_settop(L, top)) {
+        struct lg_bundle one;
+        const struct lg_mime *form = NULL;
+        lg_push_bundle(L, i, &one);
+        for (size_t k = 0; k < one.count && (!form || strcmp(form->type, "text/html") != 0); k++)
+            if (!strcmp(one.items[k].type, "text/html") || !strcmp(one.items[k].type, "text/plain"))
+                form = &one.items[k];
+        bool is_html = form && strcmp(form->type, "text/html") == 0;
+        rich |= is_html;
+        lg_buffer_puts(html, is_html ? "<div>" : "<pre>");
+        if (form && is_html) lg_buffer_add(html, form->data, form->length);
+        if (form && !is_html) lg_buffer_escape(html, form->data, form->length);
+        lg_buffer_puts(html, is_html ? "</div>" : "</pre>");
+    }
+    if (rich) lg_push_buffer_text(L, html);
+    lua_remove(L, top);
+    return rich;
 }
 
 /* Several values: side by side, or below each other when one of them has several lines. */
@@ -129,6 +161,7 @@ static void push_values_bundle(lua_State *L, int first, int last, struct lg_bund
     lua_replace(L, b.anchors + 1);
     lua_settop(L, b.anchors + 1);
     add_form(&b, "text/plain");
+    if (push_values_html(L, first, last)) add_form(&b, "text/html");
     *out = (struct lg_bundle){b.items, b.count};
 }
 
@@ -321,6 +354,12 @@ static int display_as(lua_State *L, const char *type)
     lua_settop(L, 2);
     const char *text = luaL_checklstring(L, 1, &n);
     struct lg_mime items[] = {{type, text, n}, {"text/plain", text, n}};
+    if (strcmp(type, "text/html") == 0) {
+        lg_push_html_text(L, text, n);
+        items[1].data = lua_tolstring(L, -1, &items[1].length);
+    } else if (strcmp(type, "image/svg+xml") == 0) {
+        items[1] = (struct lg_mime){"text/plain", "an SVG picture", strlen("an SVG picture")};
+    }
     return show_with_handle(L, &(struct lg_bundle){items, 2}, 2);
 }
 
@@ -352,11 +391,11 @@ static const struct lg_function functions[] = {
      "Replaces what display(value, id) showed, in this cell or an earlier one.\nA terminal does so as long as nothing "
      "was printed below, else it prints the new value.",
      "display.update('progress', 50)"},
-    {"html", display_html, "display.html(text [, id])", "Shows a piece of HTML.\nA terminal shows the text as it is.",
-     "display.html('<b>done</b>')"},
+    {"html", display_html, "display.html(text [, id])",
+     "Shows a piece of HTML.\nA terminal shows its text, without the tags.", "display.html('<b>done</b>')"},
     {"markdown", display_markdown, "display.markdown(text [, id])",
      "Shows a piece of Markdown.\nA terminal shows the text as it is.", "display.markdown('**done**')"},
-    {"svg", display_svg, "display.svg(text [, id])", "Shows an SVG picture.\nA terminal shows the text as it is.",
+    {"svg", display_svg, "display.svg(text [, id])", "Shows an SVG picture.\nA terminal only says that there is one.",
      "display.svg('<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>')"},
     {"clear", display_clear, "display.clear([wait])",
      "Removes the cell's output so far.\nWith `wait`, only when the next output comes, so that nothing flickers.",

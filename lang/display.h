@@ -19,4 +19,8 @@ void lg_show_text(lua_State *L, const char *text, size_t length);
 /* Pushes an id that no other display has, and returns it. */
 const char *lg_push_display_id(lua_State *L);
 
+/* lang/html_text.c: pushes the text of a piece of HTML: without tags, styles and scripts, blocks and rows on lines of
+ * their own, the cells of a row apart. */
+void lg_push_html_text(lua_State *L, const char *html, size_t length);
+
 #endif

@@ -74,21 +74,10 @@ static void put_lua_function(lua_State *L, int idx, const char *name, int detail
     lua_pop(L, 1);
 }
 
-static void put_escaped(struct lg_buffer *out, const char *from, const char *to)
-{
-    for (; from < to; from++) {
-        const char *entity = *from == '<' ? "&lt;" : *from == '>' ? "&gt;" : *from == '&' ? "&amp;" : NULL;
-        if (entity)
-            lg_buffer_puts(out, entity);
-        else
-            lg_buffer_add(out, from, 1);
-    }
-}
-
 static void put_element(struct lg_buffer *out, const char *open, const char *from, const char *to, const char *close)
 {
     lg_buffer_puts(out, open);
-    put_escaped(out, from, to);
+    lg_buffer_escape(out, from, (size_t)(to - from));
     lg_buffer_puts(out, close);
 }
 

@@ -8,8 +8,8 @@
 #include "lang/session_state.h"
 
 #define SCHEMA  "https://vega.github.io/schema/vega-lite/v5.json"
-#define STOPS   17   /* colours of a map */
-#define OVERLAP 1.05 /* of neighbouring cells: nothing shines through between them */
+#define STOPS   17  /* colours of a map */
+#define OVERLAP 1.3 /* of neighbouring cells, at least a pixel: nothing shines through between them */
 
 /* "name":"text", and a comma behind it; nothing without a text. */
 static void add_text(struct lg_buffer *b, const char *name, const char *text)

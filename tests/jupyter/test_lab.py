@@ -47,6 +47,8 @@ PICTURES = [
     "t = gpu.linspace(0, 10, 100000)\n"
     "gpu.plot({{t, t:sin(), label = 'sin'}, {t, t:cos(), label = 'cos'}}, {title = 'waves', xlabel = 't'})",
     "gpu.bar({'one', 'two', 'three'}, {3, 1, 2})",
+    "gpu.heatmap((x * y):cos(), {title = 'drawn by the page', format = 'vega'})",
+    "gpu.plot_surface((x * y):cos(), {title = 'a surface'})",
 ]
 
 DEBUGGED = ["function double(n)\n  local twice = 2 * n\n  return twice\nend\nprint(double(21))"]
@@ -234,9 +236,10 @@ return cells.map(cell => Array.from(cell.node.querySelectorAll('.jp-OutputArea-o
 @pytest.mark.skipif(not shutil.which("gnuplot"), reason="no gnuplot")
 def test_pictures(lab, browser):
     def check(cells):
-        assert [c["errors"] for c in cells] == [0] * 4
+        assert [c["errors"] for c in cells] == [0] * 6
         assert "100/100" in cells[0]["text"] and "left" not in cells[0]["text"]
-        assert browser.execute_script(SIZES) == [[], [400], [640], [640]]
+        assert browser.execute_script(SIZES) == [[], [400], [640], [640], [], [640]]
+        assert browser.execute_script("return document.querySelectorAll('.vega-embed canvas, .vega-embed svg').length")
 
     open_and_run(lab, browser, "pictures.ipynb", check)
 

@@ -264,11 +264,22 @@ def test_errors_and_findings_show_their_source(client):
     assert content["evalue"].startswith("cell ") and "\033" not in content["evalue"]
     message, source, caret, call = content["traceback"]
     assert message == f"\033[31m{content['evalue']}\033[0m" and source == "    2 | x.y.z = 2"
-    assert caret == "\033[31m      |   ^\033[0m" and "\033[36m  cell" in call
+    assert caret == "\033[1m      |   ^\033[0m" and "\033[36m  cell" in call
     code = "k = gpu.kernel [[__global__ void out(float *x) { x[threadIdx.x + 1 < 2] = 1; x[9] = 1; }]]"
     data = dict(client.execute(code + " x = gpu.ones(2) return gpu.check(function() k(1, 1)(x) end)")[1])["execute_result"]["data"]
     assert "out of bounds" in data["text/plain"] and "x[9] written, x has 2" in data["text/plain"]
     assert "x[9] written, x has 2" in data["text/html"] and "&lt; " in data["text/html"] and "in kernel out" in data["text/html"]
+
+
+def test_several_results_and_html_as_text(client):
+    data = dict(client.execute("gpu.ones(2), '<b>', 5")[1])["execute_result"]["data"]
+    assert data["text/html"].count("<table") == 1 and "<pre>&quot;" not in data["text/html"]
+    assert '<pre>"&lt;b&gt;"</pre><pre>5</pre>' in data["text/html"] and "array float32" in data["text/plain"]
+    assert "text/html" not in dict(client.execute("1, 'two'")[1])["execute_result"]["data"]
+    html = ("<style>p {}</style><p>a &lt; <b>b</b>\n<br>c</p><!-- d --><table><tr><th>1<td>2</td></tr><tr><td>3</td></tr>"
+            "</table><ul><li>e</ul><pre>f  g</pre><script>h()</script>")
+    data = dict(client.execute(f"display{{['text/html'] = [[{html}]]}}")[1])["display_data"]["data"]
+    assert data == {"text/html": html, "text/plain": "a < b\nc\n12\n3\n- e\nf  g"}
 
 
 def test_load_puts_a_file_into_the_cell(client, tmp_path):
