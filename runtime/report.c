@@ -233,12 +233,12 @@ static const char *find_element(const char *from, const char *name, bool writes)
     return update ? update : first;
 }
 
-static const char *find_division(const char *s)
+static const char *find_division(const char *from)
 {
-    for (; *s; s++) {
+    for (const char *s = from; *s; s++) {
         if (*s == '%') return s;
         if (*s == '/' && s[1] == '/') return NULL;
-        if (*s == '/' && s[1] != '*' && s[-1] != '*') return s;
+        if (*s == '/' && s[1] != '*' && (s == from || s[-1] != '*')) return s;
     }
     return NULL;
 }
