@@ -52,12 +52,13 @@ static inline struct stretch stretch_at(uint64_t address, unsigned bytes, record
     return (struct stretch){me - ((record)(first >> shift) << THREAD_AT), ((1u << bytes / 4) - 1) << first, shift};
 }
 
-/* Nobody has touched the line in this launch. All at once, since is_settled looks without the lock. */
+/* Nobody has touched the line in this launch. `launch` comes last, since is_settled looks without the lock. */
 static inline void set_line(const struct simt_check *c, struct line *l, unsigned kind)
 {
-    uint64_t lock = atomic_load_explicit(&l->lock, memory_order_relaxed);
-    uint64_t head = c->number | (uint64_t)kind << 48 | lock << 56;
-    memcpy(l, &head, sizeof head);
+    l->settled = 0;
+    l->kind = (uint8_t)kind;
+    atomic_signal_fence(memory_order_seq_cst);
+    l->launch = c->number;
 }
 
 /* The first access to a line. */
@@ -81,7 +82,9 @@ static inline void begin_line(const struct simt_check *c, struct line *l, const 
 static inline __attribute__((no_sanitize_thread)) bool is_settled(const struct simt_check *c, const struct line *l,
                                                                   uint32_t words)
 {
-    return l->launch == c->number && (l->settled & words) == words;
+    if (l->launch != c->number) return false;
+    atomic_signal_fence(memory_order_seq_cst);
+    return (l->settled & words) == words;
 }
 
 /* The line was touched as a whole, as it is now: by these threads, or before what they do. False: look closer. */
