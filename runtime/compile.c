@@ -216,7 +216,9 @@ static enum rt_status compilation_failed(const struct rt_program *p, const char 
 {
     char *text = rt_map_positions(log, p->name, p->first_line);
     if (!text) return no_memory(e);
-    rt_fail(e, RT_COMPILE, "%s", text);
+    bool nested = strstr(text, "device-side kernel launch") != NULL;
+    rt_fail(e, RT_COMPILE, "%s%s", text,
+            nested ? "\nkernels do not launch kernels (dynamic parallelism); launch the inner one from Lua" : "");
     free(text);
     return RT_COMPILE;
 }

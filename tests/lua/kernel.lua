@@ -113,6 +113,11 @@ t.test("structs by string.pack, pointers to anything", function()
   t.raises({ "parameter 1 'p' (P) expects a string with the 8 bytes", "string.pack" }, k(1, 1), 5, nil, out)
 end)
 
+t.test("kernels that launch kernels are refused by name", function()
+  t.raises({ "device-side kernel launch", "dynamic parallelism" }, gpu.kernel,
+    "__global__ void inner() {} __global__ void outer() { inner<<<1, 1>>>(); }")
+end)
+
 t.test("compile errors have the lines of this file", function()
   local first = line() + 2
   local e = t.raises("tests/lua/kernel.lua:" .. first + 2 .. ": error: identifier \"foo\" is undefined", gpu.kernel, [[
