@@ -92,12 +92,6 @@ static bool hook_readable(void *context)
     return jp_output_readable(&k->output);
 }
 
-static json_t *hook_kernel_info(void *context)
-{
-    (void)context;
-    return jp_kernel_info();
-}
-
 /* Requests. All but the first are answered while a cell runs, too; so is that on a subshell. */
 
 static const struct handler {
@@ -198,7 +192,8 @@ static bool start(struct jp_kernel *k, struct jp_connection *c, const char *path
         .interrupt = hook_interrupt,
         .tick = hook_tick,
         .readable = hook_readable,
-        .kernel_info = hook_kernel_info,
+        .kernel_info = jp_kernel_info,
+        .is_complete = jp_is_complete,
         .urgent = urgent,
         .attend = hook_attend,
         .captured = {k->output.captured[0], k->output.captured[1]},

@@ -58,7 +58,9 @@ void jp_comm_send(void *kernel, const struct lg_comm_message *m);
 void jp_comm_request(void *kernel, char id[LG_REQUEST_ID]);
 void jp_request_comm_info(struct jp_kernel *k, const struct jp_message *m);
 void jp_comm_receive(struct jp_kernel *k, const struct jp_message *m);
-json_t *jp_kernel_info(void); /* the content of kernel_info_reply */
+/* The contents of kernel_info_reply and is_complete_reply, which need nothing of the session. */
+json_t *jp_kernel_info(void);
+json_t *jp_is_complete(const struct jp_message *m);
 
 /* Parts of contents. All return new references, NULL when out of memory. */
 json_t *jp_bundle_json(const struct lg_bundle *bundle);

@@ -85,17 +85,22 @@ void jp_request_inspect(struct jp_kernel *k, const struct jp_message *m)
                               found ? jp_bundle_json(&bundle) : json_object(), "metadata"));
 }
 
-void jp_request_is_complete(struct jp_kernel *k, const struct jp_message *m)
+json_t *jp_is_complete(const struct jp_message *m)
 {
     static const char *const words[] = {
         [LG_COMPLETE] = "complete", [LG_INCOMPLETE] = "incomplete", [LG_INVALID] = "invalid", [LG_UNKNOWN] = "unknown"};
     size_t length;
     const char *code = jp_content_string(m, "code", &length);
     int indent = 0;
-    enum lg_completeness c = lg_session_is_complete(k->session, code, length, &indent);
+    enum lg_completeness c = lg_is_complete(code, length, &indent);
     json_t *content = json_pack("{s:s}", "status", words[c]);
     if (c == LG_INCOMPLETE) json_object_set_new(content, "indent", json_sprintf("%*s", indent > 0 ? indent : 0, ""));
-    jp_server_reply(k->server, m, "is_complete_reply", content);
+    return content;
+}
+
+void jp_request_is_complete(struct jp_kernel *k, const struct jp_message *m)
+{
+    jp_server_reply(k->server, m, "is_complete_reply", jp_is_complete(m));
 }
 
 /* History. */

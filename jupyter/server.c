@@ -283,7 +283,9 @@ static void handle_here(struct jp_server *s, const struct jp_message *m)
     json_t *answer = jp_subshells_answer(&s->subshells, m, &type);
     publish_status(s, parent, "busy");
     if (strcmp(m->type, "kernel_info_request") == 0) {
-        jp_server_reply(s, m, "kernel_info_reply", s->hooks.kernel_info(s->hooks.context));
+        jp_server_reply(s, m, "kernel_info_reply", s->hooks.kernel_info());
+    } else if (strcmp(m->type, "is_complete_request") == 0 && m->channel == JP_SHELL) {
+        jp_server_reply(s, m, "is_complete_reply", s->hooks.is_complete(m));
     } else if (strcmp(m->type, "interrupt_request") == 0) {
         s->hooks.interrupt(s->hooks.context);
         jp_server_reply(s, m, "interrupt_reply", json_pack("{s:s}", "status", "ok"));
@@ -326,10 +328,11 @@ static void queue_request(struct jp_server *s, struct jp_message *m)
 
 static void handle_shell(struct jp_server *s, struct jp_message *m)
 {
-    /* A shutdown must not wait for the cell that it is to end; kernel_info, which needs nothing of the session, for no
-     * call that takes long. */
+    /* A shutdown must not wait for the cell that it is to end; what needs nothing of the session, for no call that
+     * takes long. */
     bool busy = atomic_load(&s->pending) > 0;
-    if (strcmp(m->type, "shutdown_request") == 0 || (busy && strcmp(m->type, "kernel_info_request") == 0)) {
+    bool free_of_session = strcmp(m->type, "kernel_info_request") == 0 || strcmp(m->type, "is_complete_request") == 0;
+    if (strcmp(m->type, "shutdown_request") == 0 || (busy && free_of_session)) {
         handle_here(s, m);
         jp_message_free(m);
         return;

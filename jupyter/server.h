@@ -17,12 +17,13 @@ struct jp_server_hooks {
     void *context;
     void (*interrupt)(void *context); /* a client asked to stop what runs */
     /* Both return whether output waits for the next tick. */
-    bool (*tick)(void *context);                /* every 100 ms while requests are unanswered or output waits */
-    bool (*readable)(void *context);            /* something is in captured[] */
-    bool (*urgent)(const struct jp_message *m); /* whether a shell request is answered while a cell runs */
-    void (*attend)(void *context);              /* such a one was queued */
-    json_t *(*kernel_info)(void *context);      /* content of kernel_info_reply; NULL when out of memory */
-    int captured[2];                            /* descriptors to wait for, -1 for none */
+    bool (*tick)(void *context);                        /* every 100 ms while requests are unanswered or output waits */
+    bool (*readable)(void *context);                    /* something is in captured[] */
+    bool (*urgent)(const struct jp_message *m);         /* whether a shell request is answered while a cell runs */
+    void (*attend)(void *context);                      /* such a one was queued */
+    json_t *(*kernel_info)(void);                       /* content of kernel_info_reply; NULL when out of memory */
+    json_t *(*is_complete)(const struct jp_message *m); /* likewise */
+    int captured[2];                                    /* descriptors to wait for, -1 for none */
 };
 
 /* Loads ZeroMQ and binds all sockets (filling in ports that are 0). NULL with a reason. */

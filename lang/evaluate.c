@@ -359,14 +359,11 @@ static int string_indent(const char *code, size_t length)
     return (int)(at - from) + (opens ? 2 : 0);
 }
 
-enum lg_completeness lg_session_is_complete(struct lg_session *s, const char *code, size_t length, int *indent)
+static enum lg_completeness completeness(lua_State *L, const char *code, size_t length, int *indent)
 {
     struct lg_source source = {code, length, "=input", 1};
     struct loading l = {.source = &source};
-    lua_State *L = s->L;
-    *indent = 0;
-    if (length >= 2 && memcmp(code, "%%", 2) == 0) return magic_goes_on(code, length) ? LG_INCOMPLETE : LG_COMPLETE;
-    if (!lua_checkstack(L, 6) || !lg_rewrite(code, length, &l.cell)) {
+    if (!lg_rewrite(code, length, &l.cell)) {
         lg_cell_release(&l.cell);
         return LG_UNKNOWN;
     }
@@ -384,4 +381,15 @@ enum lg_completeness lg_session_is_complete(struct lg_session *s, const char *co
     if (!early || depth < 0) return LG_INVALID;
     *indent = in_string ? string_indent(code, length) : 2 * depth;
     return LG_INCOMPLETE;
+}
+
+enum lg_completeness lg_is_complete(const char *code, size_t length, int *indent)
+{
+    *indent = 0;
+    if (length >= 2 && memcmp(code, "%%", 2) == 0) return magic_goes_on(code, length) ? LG_INCOMPLETE : LG_COMPLETE;
+    lua_State *L = luaL_newstate();
+    if (!L) return LG_UNKNOWN;
+    enum lg_completeness c = completeness(L, code, length, indent);
+    lua_close(L);
+    return c;
 }

@@ -120,8 +120,8 @@ enum lg_status lg_session_evaluate(struct lg_session *s, const struct lg_request
 int lg_session_count(const struct lg_session *s);
 
 enum lg_completeness { LG_COMPLETE, LG_INCOMPLETE, LG_INVALID, LG_UNKNOWN };
-/* *indent gets the number of spaces to continue by when incomplete. */
-enum lg_completeness lg_session_is_complete(struct lg_session *s, const char *code, size_t length, int *indent);
+/* *indent gets the number of spaces to continue by when incomplete. Needs no session; any thread. */
+enum lg_completeness lg_is_complete(const char *code, size_t length, int *indent);
 
 struct lg_match {
     const char *text; /* replaces code[start..end) */

@@ -44,7 +44,8 @@ static const char *host_history(void *context, size_t i)
 
 static enum lg_completeness host_completeness(void *context, const char *code, size_t length, int *indent)
 {
-    return lg_session_is_complete(((struct shell *)context)->session, code, length, indent);
+    (void)context;
+    return lg_is_complete(code, length, indent);
 }
 
 static void host_complete(void *context, const char *code, size_t length, size_t cursor, struct lg_completion *out)

@@ -440,7 +440,7 @@ TEST(completeness)
     start();
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         int indent = -1;
-        enum lg_completeness got = lg_session_is_complete(session, table[i].code, strlen(table[i].code), &indent);
+        enum lg_completeness got = lg_is_complete(table[i].code, strlen(table[i].code), &indent);
         if (got != table[i].answer || indent != table[i].indent)
             FAIL("%s: %d with indent %d", table[i].code, got, indent);
     }

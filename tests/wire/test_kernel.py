@@ -747,7 +747,8 @@ def test_an_interrupt_ends_the_cell_and_what_is_beside_it(client):
 def test_a_read_goes_on_after_a_request_meanwhile(client, tmp_path):
     os.mkfifo(tmp_path / "end")
     sent = client.begin(f"local f = io.popen('cat {tmp_path}/end') local line = f:read() mine = 1 return line")
-    assert client.ask("kernel_info_request")[0]["status"] == "ok"  # that one does not wait for the read
+    assert client.ask("kernel_info_request")[0]["status"] == "ok"  # these two do not wait for the read
+    assert client.ask("is_complete_request", {"code": "for i = 1, 3 do"})[0] == {"status": "incomplete", "indent": "  "}
     asked = client.send("shell", "complete_request", {"code": "string.for", "cursor_pos": 10})
     client.ask("kernel_info_request", {}, "control")  # sent later, but the read is not over: it was not disturbed
     (tmp_path / "end").write_text("a line\n")
