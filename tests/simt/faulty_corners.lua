@@ -420,6 +420,14 @@ faulty("counters that each block sets to 0", [[__global__ void k(int *h) {
   for (int i = 0; i < 200; i++) atomicAdd(&h[t * i % 64], 1);
 }]], function(k) k(8, 64)(ints(64)) end, { kind = "race", line = 3, other = 5, name = "h" })
 
+faulty("counters of two blocks that a third one reads, whose threads have the same numbers", [[__global__ void k(int *h, int *o) {
+  int t = threadIdx.x;
+  if (blockIdx.x == 2)
+    o[t] = h[t] + h[64 + t];
+  else
+    for (int i = 0; i < 9; i++) atomicAdd(&h[64 * blockIdx.x + t], 1);
+}]], function(k) k(3, 64)(ints(128), ints(64)) end, { kind = "race", name = "h" })
+
 ---- rows that are not aligned, of global memory
 faulty("a row beside the one that the neighbours read", [[__global__ void k(const float *x, float *y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
