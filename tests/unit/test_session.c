@@ -853,7 +853,12 @@ TEST(every_allocation_of_a_picture_may_fail)
     bool done = false;
     for (long n = 1; !done && n < 2000; n++) {
         rt_fail_allocation(n);
-        done = evaluate("shown = gpu.imshow(gpu.eye(2)) for i in gpu.progress(2) do end") == LG_DONE;
+        done = evaluate("shown = gpu.imshow(gpu.eye(2)) for i in gpu.progress(2) do end\n"
+                        "display(gpu.device()) display.html('<p>a<b>b') x = tostring(gpu.eye(2):latex())") == LG_DONE;
+        struct lg_completion c;
+        lg_session_complete(session, "%%cuda\n__sync", 13, 13, &c);
+        done &= evaluate("%%capture kept\nprint('a') display('b')") == LG_DONE;
+        evaluate("x = = 1"); /* the report has a line of source */
         rt_fail_allocation(0);
         CHECK_STR(run("1 + 1"), "r|2");
     }
