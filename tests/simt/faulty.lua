@@ -295,7 +295,7 @@ __global__ void last_block_without_fence(const int *x, int *partial, int *count,
     int sum = 0;
     for (int b = 0; b < gridDim.x; b++) sum += partial[b]; //2
     *total = sum;
-    *count = 0;
+    atomicExch(count, 0);
   }
 }
 __global__ void lock_without_fence(int *lock, int *value) {
