@@ -14,7 +14,7 @@ extern const struct lg_function lg_array_methods[], lg_shape_methods[], lg_reduc
     lg_sparse_array_methods[], lg_dlpack_methods[], lg_latex_methods[];
 /* Rows that are both functions of the gpu table and methods. */
 extern const struct lg_function lg_statistics_functions[], lg_contract_functions[], lg_compose_functions[],
-    lg_sort_functions[], lg_explain_functions[], lg_histogram_functions[], lg_conv_functions[];
+    lg_compose_methods[], lg_sort_functions[], lg_explain_functions[], lg_histogram_functions[], lg_conv_functions[];
 
 /* Adds the functions, methods and metamethods of ops.def: the gpu table, the methods and the metatable are at the top
  * of the stack, in this order from below. */

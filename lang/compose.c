@@ -1,5 +1,7 @@
 /* Elementwise functions with options, and those of two results. */
+#include <string.h>
 #include "kernels/compose.h"
+#include "kernels/program.h"
 #include "lang/array.h"
 
 /* Arrays, whose elements are there, or one array and a number. */
@@ -92,25 +94,90 @@ static int divmod(lua_State *L)
     return 2;
 }
 
+/* ---- results that are written into an array that there is ---- */
+
+#define MOST_ARGUMENTS 4 /* of the functions of one result */
+
+/* Calls f, whose arguments are the first MOST_ARGUMENTS, copies its result into the array behind them, and returns
+ * that; the result is whole before, so an operand may be the target. */
+static int write_into(lua_State *L, lua_CFunction f, const char *name)
+{
+    const int at = MOST_ARGUMENTS + 1;
+    struct rt_error *e = lg_error_box(L);
+    if (!lg_test_array(L, at)) luaL_error(L, "%s: out must be an array, not %s", name, luaL_typename(L, at));
+    f(L);
+    const struct rt_array *result = lg_check_array(L, -1);
+    struct rt_array out = *lg_check_target(L, at); /* borrowed */
+    if (rt_dtypes[result->dtype].kind == 'f' && rt_dtypes[out.dtype].kind != 'f')
+        luaL_error(L, "%s gives %s, which the %s elements of out cannot hold; leave out away, or make it %s", name,
+                   rt_dtypes[result->dtype].name, rt_dtypes[out.dtype].name, rt_dtypes[result->dtype].name);
+    lg_check(L, kn_check_fits(result, &out, e));
+    lg_check(L, kn_copy(&out, result, e));
+    lua_settop(L, at);
+    return 1;
+}
+
+/* f of the arguments; with {out = y} as the last one, into y. */
+static int call(lua_State *L, lua_CFunction f, const char *name)
+{
+    int last = lua_gettop(L);
+    if (last == 0 || last > MOST_ARGUMENTS + 1 || !lua_istable(L, last)) return f(L);
+    for (lua_pushnil(L); lua_next(L, last); lua_pop(L, 1))
+        if (lua_type(L, -2) != LUA_TSTRING || strcmp(lua_tostring(L, -2), "out") != 0)
+            luaL_error(L, "%s: there is no option '%s'; there is out", name, luaL_tolstring(L, -2, NULL));
+    lua_getfield(L, last, "out");
+    lua_remove(L, last);
+    for (; last <= MOST_ARGUMENTS; last++) {
+        lua_pushnil(L);
+        lua_insert(L, last);
+    }
+    return write_into(L, f, name);
+}
+
+static int call_in_place(lua_State *L, lua_CFunction f, const char *name)
+{
+    lua_settop(L, MOST_ARGUMENTS);
+    lua_pushvalue(L, 1);
+    return write_into(L, f, name);
+}
+
+#define ONE_RESULT(name, f)                                                                                            \
+    static int call_##name(lua_State *L)                                                                               \
+    {                                                                                                                  \
+        return call(L, f, #name);                                                                                      \
+    }                                                                                                                  \
+    static int name##_in_place(lua_State *L)                                                                           \
+    {                                                                                                                  \
+        return call_in_place(L, f, #name "_");                                                                         \
+    }
+ONE_RESULT(isclose, isclose)
+ONE_RESULT(nan_to_num, nan_to_num)
+ONE_RESULT(nextafter, nextafter_)
+ONE_RESULT(spacing, spacing)
+ONE_RESULT(isnormal, is_normal)
+
 const struct lg_function lg_compose_functions[] = {
-    {"isclose", isclose, "x:isclose(y [, rtol [, atol]])   gpu.isclose(x, y [, rtol [, atol]])",
+    {"isclose", call_isclose, "x:isclose(y [, rtol [, atol]])   gpu.isclose(x, y [, rtol [, atol]])",
      "Where x == y, or both are finite and |x - y| <= atol + rtol * |y|.\n"
      "Computed in float64; rtol is 1e-5 and atol 1e-8 unless told otherwise. Either may be a number. allclose says "
-     "whether all are.",
+     "whether all are. With {out = z} as the last argument z, written into.",
      "assert(gpu.array({1, 2}):isclose(1 + 1e-7):sum() == 1)"},
-    {"nan_to_num", nan_to_num, "x:nan_to_num([nan [, infinity [, negative]]])   gpu.nan_to_num(x, ...)",
+    {"nan_to_num", call_nan_to_num, "x:nan_to_num([nan [, infinity [, negative]]])   gpu.nan_to_num(x, ...)",
      "With numbers for NaN and the infinities: 0 and the largest ones of the dtype unless told otherwise.\n"
-     "Of complex numbers each part by itself.",
+     "Of complex numbers each part by itself. With {out = y} as the last argument y, written into.",
      "local x = gpu.array({0/0, 1/0, 3}):nan_to_num(-1, 100)\nassert(x:equal(gpu.array({-1, 100, 3})))"},
-    {"nextafter", nextafter_, "x:nextafter(y)   gpu.nextafter(x, y)",
+    {"nextafter", call_nextafter, "x:nextafter(y)   gpu.nextafter(x, y)",
      "The next number of the dtype from x on the way to y; y itself where they are equal.\n"
-     "Either may be a number. Integers become floats first. 16-bit floats have neighbours of their own.",
+     "Either may be a number. Integers become floats first. 16-bit floats have neighbours of their own. With {out = z} as "
+     "the last argument z, written into.",
      "assert(gpu.array({1}):nextafter(2)[1] == 1 + 2^-23 and gpu.ones(1, 'float16'):nextafter(0)[1] == 1 - 2^-11)"},
-    {"spacing", spacing, "x:spacing()   gpu.spacing(x)",
-     "How far the next number of the dtype is, away from 0; with the sign of x, and NaN where that is not finite.",
+    {"spacing", call_spacing, "x:spacing()   gpu.spacing(x)",
+     "How far the next number of the dtype is, away from 0; with the sign of x, and NaN where that is not finite.\n"
+     "With {out = y} as the last argument y, written into.",
      "assert(gpu.array({1, -4}, 'float64'):spacing():equal(gpu.array({2^-52, -2^-50}, 'float64')))"},
-    {"isnormal", is_normal, "x:isnormal()   gpu.isnormal(x)",
-     "Where the element is finite, not 0 and not so small that digits are lost.",
+    {"isnormal", call_isnormal, "x:isnormal()   gpu.isnormal(x)",
+     "Where the element is finite, not 0 and not so small that digits are lost.\n"
+     "With {out = y} as the last argument y, written into.",
      "assert(gpu.array({1, 0, 1/0, 1e-40}):isnormal():sum() == 1)"},
     {"frexp", frexp_, "x:frexp()   gpu.frexp(x)",
      "Mantissa and exponent (int32): x = mantissa * 2 ^ exponent, the mantissa from 0.5 to 1, as C's frexp.\n"
@@ -128,4 +195,18 @@ const struct lg_function lg_compose_functions[] = {
      "Either may be a number.",
      "local rest, quotient = gpu.array({7, -13}):remquo(4)\n"
      "assert(rest:equal(gpu.array({-1, -1})) and quotient:equal(gpu.array({2, -3})))"},
+    {0}};
+
+#define IN_PLACE ", written into x itself.\nThe result has to have the shape of x, which keeps its dtype. Returns x."
+const struct lg_function lg_compose_methods[] = {
+    {"isclose_", isclose_in_place, "x:isclose_(y [, rtol [, atol]])", "x:isclose" IN_PLACE,
+     "assert(gpu.array({1, 2}):isclose_(1):equal(gpu.array({1, 0})))"},
+    {"nan_to_num_", nan_to_num_in_place, "x:nan_to_num_([nan [, infinity [, negative]]])", "x:nan_to_num" IN_PLACE,
+     "local x = gpu.array({0/0, 3})\nx:nan_to_num_()\nassert(x:equal(gpu.array({0, 3})))"},
+    {"nextafter_", nextafter_in_place, "x:nextafter_(y)", "x:nextafter" IN_PLACE,
+     "local x = gpu.array({1})\nassert(x:nextafter_(2)[1] == 1 + 2^-23 and x[1] > 1)"},
+    {"spacing_", spacing_in_place, "x:spacing_()", "x:spacing" IN_PLACE,
+     "assert(gpu.array({1, -4}):spacing_():equal(gpu.array({2^-23, -2^-21})))"},
+    {"isnormal_", isnormal_in_place, "x:isnormal_()", "x:isnormal" IN_PLACE,
+     "assert(gpu.array({1, 0}):isnormal_():equal(gpu.array({1, 0})))"},
     {0}};
