@@ -22,10 +22,12 @@ Each test prints "ok NAME", "not ok NAME" or "skip NAME"; a program that ends ba
 """
 import argparse
 import concurrent.futures
+import contextlib
 import glob
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -58,7 +60,7 @@ class Runner:
     def __init__(self, build, only, jobs, cache):
         self.build, self.only = build, only
         self.pool = concurrent.futures.ThreadPoolExecutor(jobs)
-        self.waiting = []
+        self.waiting, self.running = [], set()
         self.reporting = threading.Lock()  # held by the one that reads a program's results
         self.counts = {"passed": 0, "failed": 0, "skipped": 0}
         self.failures = []
@@ -118,17 +120,31 @@ class Runner:
     def run(self, command, timeout, env=None):
         """Returns a program's output, its exit status or why it has none, and the seconds it took."""
         start = time.monotonic()
-        try:
-            p = subprocess.run(command, env={**self.env, **(env or {})}, timeout=timeout, text=True, errors="replace",
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-            output, status = p.stdout, p.returncode
-        except subprocess.TimeoutExpired as e:
-            output = e.stdout.decode(errors="replace") if isinstance(e.stdout, bytes) else (e.stdout or "")
-            status = f"no end within {timeout} s"
+        with subprocess.Popen(command, env={**self.env, **(env or {})}, text=True, errors="replace", start_new_session=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as p:
+            self.running.add(p.pid)
+            try:
+                output, _ = p.communicate(timeout=timeout)
+                status = p.returncode
+            except subprocess.TimeoutExpired:
+                self.kill(p.pid)
+                output, _ = p.communicate()
+                status = f"no end within {timeout} s"
+            self.running.discard(p.pid)
         return output, status, time.monotonic() - start
 
+    def kill(self, group):
+        """Ends a program and what it started, which holds the pipe, too."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+
+    def interrupt(self):
+        self.pool.shutdown(wait=False, cancel_futures=True)
+        for group in list(self.running):
+            self.kill(group)
+
     def program(self, name, command, env=None):
-        output, status, seconds = self.run(command, 900, env)
+        output, status, seconds = self.run(command, 300, env)
         with self.reporting:
             failed_before = self.counts["failed"]
             seen = self.read_lines(name, output)
@@ -182,7 +198,7 @@ class Runner:
             return
         report = os.path.join(self.scratch, os.path.basename(files[0]) + ".xml")
         output, status, seconds = self.run([self.venv, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=600", "--tb=short",
-                                            f"--junit-xml={report}", *files], 1800, {"PYTHONDONTWRITEBYTECODE": "1"})
+                                            f"--junit-xml={report}", *files], 900, {"PYTHONDONTWRITEBYTECODE": "1"})
         with self.reporting:
             failed_before = self.counts["failed"]
             seen = self.read_junit(report)
@@ -262,6 +278,9 @@ def main():
     try:
         r.threads() if a.threads else r.everything()
         r.wait()
+    except KeyboardInterrupt:
+        r.interrupt()
+        raise SystemExit(130)
     finally:
         status = r.close()
     return status
