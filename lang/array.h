@@ -11,11 +11,14 @@ extern const struct lg_function lg_create_functions[], lg_reduce_functions[], lg
     lg_dlpack_functions[];
 extern const struct lg_function lg_topics[], lg_numpy_topic[]; /* documentation alone */
 extern const struct lg_function lg_array_methods[], lg_shape_methods[], lg_reduce_methods[], lg_describe_methods[],
-    lg_sparse_array_methods[], lg_dlpack_methods[], lg_latex_methods[];
+    lg_sparse_array_methods[], lg_dlpack_methods[], lg_latex_methods[], lg_compose_methods[];
 /* Rows that are both functions of the gpu table and methods. */
 extern const struct lg_function lg_statistics_functions[], lg_contract_functions[], lg_compose_functions[],
-    lg_compose_methods[], lg_sort_functions[], lg_explain_functions[], lg_histogram_functions[], lg_conv_functions[];
+    lg_sort_functions[], lg_explain_functions[], lg_histogram_functions[], lg_conv_functions[];
 
+/* Pushes the array of the option `out`, which is all that the table of options at idx may have; `name` is the function.
+ */
+void lg_push_out(lua_State *L, int idx, const char *name);
 /* Adds the functions, methods and metamethods of ops.def: the gpu table, the methods and the metatable are at the top
  * of the stack, in this order from below. */
 void lg_open_ops(lua_State *L);

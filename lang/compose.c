@@ -1,5 +1,4 @@
 /* Elementwise functions with options, and those of two results. */
-#include <string.h>
 #include "kernels/compose.h"
 #include "kernels/program.h"
 #include "lang/array.h"
@@ -104,7 +103,6 @@ static int write_into(lua_State *L, lua_CFunction f, const char *name)
 {
     const int at = MOST_ARGUMENTS + 1;
     struct rt_error *e = lg_error_box(L);
-    if (!lg_test_array(L, at)) luaL_error(L, "%s: out must be an array, not %s", name, luaL_typename(L, at));
     f(L);
     const struct rt_array *result = lg_check_array(L, -1);
     struct rt_array out = *lg_check_target(L, at); /* borrowed */
@@ -122,10 +120,7 @@ static int call(lua_State *L, lua_CFunction f, const char *name)
 {
     int last = lua_gettop(L);
     if (last == 0 || last > MOST_ARGUMENTS + 1 || !lua_istable(L, last)) return f(L);
-    for (lua_pushnil(L); lua_next(L, last); lua_pop(L, 1))
-        if (lua_type(L, -2) != LUA_TSTRING || strcmp(lua_tostring(L, -2), "out") != 0)
-            luaL_error(L, "%s: there is no option '%s'; there is out", name, luaL_tolstring(L, -2, NULL));
-    lua_getfield(L, last, "out");
+    lg_push_out(L, last, name);
     lua_remove(L, last);
     for (; last <= MOST_ARGUMENTS; last++) {
         lua_pushnil(L);
@@ -136,6 +131,7 @@ static int call(lua_State *L, lua_CFunction f, const char *name)
 
 static int call_in_place(lua_State *L, lua_CFunction f, const char *name)
 {
+    lg_check_array(L, 1);
     lua_settop(L, MOST_ARGUMENTS);
     lua_pushvalue(L, 1);
     return write_into(L, f, name);

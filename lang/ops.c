@@ -3,6 +3,7 @@
 #include <string.h>
 #include "kernels/compose.h"
 #include "kernels/ops.h"
+#include "lang/array.h"
 #include "lang/lazy.h"
 
 #define MAX_ARITY 3
@@ -106,8 +107,17 @@ static void check_no_more(lua_State *L, enum kn_op op, int idx)
                idx == 2 ? "it" : "them", luaL_typename(L, idx));
 }
 
-/* Leaves the array of the option `out`, a table behind the operands, at the top of the stack; false without one.
- * Metamethods of one operand get it twice, so what is no table there means nothing. */
+void lg_push_out(lua_State *L, int idx, const char *name)
+{
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1))
+        if (lua_type(L, -2) != LUA_TSTRING || strcmp(lua_tostring(L, -2), "out") != 0)
+            luaL_error(L, "%s: there is no option '%s'; there is out", name, luaL_tolstring(L, -2, NULL));
+    lua_getfield(L, idx, "out");
+    if (!lg_test_array(L, -1)) luaL_error(L, "%s: out must be an array, not %s", name, luaL_typename(L, -1));
+}
+
+/* The same for the table behind the operands; false without one. Metamethods of one operand get it twice, so what is no
+ * table there means nothing. */
 static bool push_out(lua_State *L, enum kn_op op)
 {
     int idx = kn_ops[op].arity + 1;
@@ -115,11 +125,7 @@ static bool push_out(lua_State *L, enum kn_op op)
         if (!(idx == 2 && lua_rawequal(L, 1, 2))) check_no_more(L, op, idx);
         return false;
     }
-    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1))
-        if (lua_type(L, -2) != LUA_TSTRING || strcmp(lua_tostring(L, -2), "out") != 0)
-            luaL_error(L, "%s: there is no option '%s'; there is out", kn_ops[op].name, luaL_tolstring(L, -2, NULL));
-    lua_getfield(L, idx, "out");
-    if (!lg_test_array(L, -1)) luaL_error(L, "%s: out must be an array, not %s", kn_ops[op].name, luaL_typename(L, -1));
+    lg_push_out(L, idx, kn_ops[op].name);
     return true;
 }
 
