@@ -18,6 +18,12 @@ enum sh_style {
     SH_NUMBER,
     SH_COMMENT,
     SH_FUNCTION,
+    SH_HEADING, /* of Markdown, from here on */
+    SH_STRONG,
+    SH_EMPHASIS,
+    SH_STRIKE,
+    SH_CODE,
+    SH_LINK,
     SH_STYLE_COUNT
 };
 

@@ -6,9 +6,10 @@
 /* SGR codes of the styles. Without colour only what carries meaning stays: the selected row in reverse, the found text
  * underlined. */
 static const char *const colored[SH_STYLE_COUNT] = {
-    [SH_PLAIN] = "",          [SH_PROMPT] = "\033[1;32m", [SH_DIM] = "\033[2m",     [SH_SELECTED] = "\033[7m",
-    [SH_MATCH] = "\033[4m",   [SH_KEYWORD] = "\033[35m",  [SH_STRING] = "\033[32m", [SH_NUMBER] = "\033[36m",
-    [SH_COMMENT] = "\033[2m", [SH_FUNCTION] = "\033[34m",
+    [SH_PLAIN] = "",           [SH_PROMPT] = "\033[1;32m", [SH_DIM] = "\033[2m",        [SH_SELECTED] = "\033[7m",
+    [SH_MATCH] = "\033[4m",    [SH_KEYWORD] = "\033[35m",  [SH_STRING] = "\033[32m",    [SH_NUMBER] = "\033[36m",
+    [SH_COMMENT] = "\033[2m",  [SH_FUNCTION] = "\033[34m", [SH_HEADING] = "\033[1;34m", [SH_STRONG] = "\033[1m",
+    [SH_EMPHASIS] = "\033[3m", [SH_STRIKE] = "\033[9m",    [SH_CODE] = "\033[36m",      [SH_LINK] = "\033[4;34m",
 };
 static const char *const uncolored[SH_STYLE_COUNT] = {[SH_SELECTED] = "\033[7m", [SH_MATCH] = "\033[4m"};
 

@@ -24,6 +24,13 @@ int sh_run_notebook(const struct sh_options *o); /* FILE.ipynb */
 int sh_run_shell(const struct sh_options *o);    /* -e, FILE.lua where given, then the loop */
 int sh_print_info(FILE *out);                    /* --info */
 
+/* shell.c, for those who have a session and a terminal (sh_terminal_usable). */
+struct sh_output;
+struct sh_text;
+void sh_shell_prompt(struct lg_session *s, struct sh_output *out); /* the shell's loop, until the user leaves it */
+/* A cell in the shell's editor: true when it is to be run as it is now in *cell, false when it was given up. */
+bool sh_shell_edit(struct lg_session *s, struct sh_text *cell);
+
 /* script.c: evaluates each -e and then the script in the session; false after an error, which has been printed. */
 bool sh_evaluate_given(struct lg_session *s, const struct sh_options *o);
 /* The bytes of a file or of standard input ("-"), malloc'd and NUL-terminated; NULL with errno set. */

@@ -18,7 +18,8 @@ enum { ESCAPE_WAIT_MS = 40 }; /* how long the rest of an escape sequence may tak
 
 struct shell {
     struct lg_session *session;
-    struct sh_output out;
+    struct sh_output *out;
+    struct sh_host host;
     struct sh_editor editor;
     struct sh_decoder decoder;
     struct sh_screen screen;
@@ -136,12 +137,17 @@ static bool next_key(struct shell *sh, struct sh_key *key)
     }
 }
 
+static void number_prompt(struct shell *sh)
+{
+    int width = snprintf(sh->prompt, sizeof sh->prompt, "%d> ", lg_session_count(sh->session) + 1) - 1;
+    snprintf(sh->more, sizeof sh->more, "%.*s ", width, "............");
+}
+
 /* True: the editor holds a cell to run. */
 static bool read_cell(struct shell *sh)
 {
     struct sh_key key;
-    int width = snprintf(sh->prompt, sizeof sh->prompt, "%d> ", lg_session_count(sh->session) + 1) - 1;
-    snprintf(sh->more, sizeof sh->more, "%.*s ", width, "............");
+    number_prompt(sh);
     sh_editor_start(&sh->editor);
     while (next_key(sh, &key)) {
         switch (sh_editor_key(&sh->editor, &key)) {
@@ -207,9 +213,9 @@ static void run_cell(struct shell *sh, const char *code, size_t length)
     }
     enum lg_status status = lg_session_evaluate(sh->session, &request, &error);
     /* The terminal has shown ^C where the cursor was. */
-    if (sh_interrupted() && isatty(STDOUT_FILENO)) sh->out.open_line = true;
-    if (status != LG_DONE) sh_output_error(&sh->out, error);
-    sh_output_end(&sh->out);
+    if (sh_interrupted() && isatty(STDOUT_FILENO)) sh->out->open_line = true;
+    if (status != LG_DONE) sh_output_error(sh->out, error);
+    sh_output_end(sh->out);
 }
 
 static void edited_loop(struct shell *sh)
@@ -274,41 +280,87 @@ static void on_broken_pipe(int number)
     (void)number;
 }
 
+/* `sh` is all zeros. */
+static void open_shell(struct shell *sh, struct lg_session *session, struct sh_output *out)
+{
+    sh->host = (struct sh_host){sh,           host_history_count, host_history, host_completeness, host_complete,
+                                host_inspect, host_highlight};
+    sh->session = session;
+    sh->out = out;
+    sh->screen.color = sh_takes_color(STDOUT_FILENO);
+    if (!sh->screen.color) sh->host.highlight = NULL;
+    sh->editor.host = &sh->host;
+    sh->editor.prompt = sh->prompt;
+    sh->editor.more = sh->more;
+}
+
+/* Leaves the terminal to whoever reads from it next, with what was typed ahead. */
+static void close_shell(struct shell *sh)
+{
+    sh_terminal_unread(sh->input + sh->used, sh->have - sh->used);
+    sh_editor_free(&sh->editor);
+    sh_screen_free(&sh->screen);
+    sh_frame_free(&sh->frame);
+}
+
+void sh_shell_prompt(struct lg_session *s, struct sh_output *out)
+{
+    static struct shell sh;
+    sh = (struct shell){0};
+    open_shell(&sh, s, out);
+    edited_loop(&sh);
+    close_shell(&sh);
+}
+
+bool sh_shell_edit(struct lg_session *s, struct sh_text *cell)
+{
+    static struct shell sh;
+    struct sh_key key;
+    enum sh_action action = SH_CONTINUE;
+    sh = (struct shell){0};
+    open_shell(&sh, s, NULL);
+    number_prompt(&sh);
+    sh_editor_start(&sh.editor);
+    sh_editor_insert(&sh.editor, cell->bytes ? cell->bytes : "", cell->length);
+    while (action != SH_ACCEPT && action != SH_CANCEL && action != SH_LEAVE && sh_terminal_raw() &&
+           next_key(&sh, &key)) {
+        action = sh_editor_key(&sh.editor, &key);
+        if (action == SH_SUSPEND) suspend(&sh);
+        if (action == SH_CLEAR) clear_screen(&sh);
+    }
+    if (sh.screen.drawn) draw(&sh, true);
+    bool ok = action == SH_ACCEPT && sh_text_set(cell, sh.editor.text.bytes, sh.editor.text.length);
+    close_shell(&sh);
+    return ok;
+}
+
 int sh_run_shell(const struct sh_options *o)
 {
     static struct shell sh;
-    static struct sh_host host = {&sh,           host_history_count, host_history,  host_completeness,
-                                  host_complete, host_inspect,       host_highlight};
-    sh.out = (struct sh_output){.color = sh_takes_color(STDERR_FILENO), .flush = true};
-    sh.screen.color = sh_takes_color(STDOUT_FILENO);
-    sh.editor.host = &host;
-    sh.editor.prompt = sh.prompt;
-    sh.editor.more = sh.more;
-    if (!sh.screen.color) host.highlight = NULL;
-    struct lg_options options = {.sink = sh_output_sink(&sh.out),
+    struct sh_output out = {.color = sh_takes_color(STDERR_FILENO), .flush = true};
+    struct lg_options options = {.sink = sh_output_sink(&out),
                                  .device = o->device,
                                  .interactive = true,
                                  .argc = o->argc,
                                  .argv = o->argv,
                                  .before = o->before};
-    sh.session = lg_session_new(&options);
-    if (!sh.session) {
+    struct lg_session *session = lg_session_new(&options);
+    if (!session) {
         fprintf(stderr, "lunarray: out of memory\n");
         return 1;
     }
+    open_shell(&sh, session, &out);
     struct sigaction action = {.sa_handler = on_broken_pipe};
     sigaction(SIGPIPE, &action, NULL);
-    sh_interrupts(sh.session, false);
+    sh_interrupts(session, false);
     if (o->argc == 0 && o->code_count == 0) banner();
-    sh_evaluate_given(sh.session, o);
+    sh_evaluate_given(session, o);
     if (sh_terminal_usable())
         edited_loop(&sh);
     else
         plain_loop(&sh);
     sh_interrupts(NULL, false);
-    lg_session_free(sh.session);
-    sh_editor_free(&sh.editor);
-    sh_screen_free(&sh.screen);
-    sh_frame_free(&sh.frame);
+    lg_session_free(session);
+    close_shell(&sh);
     return sh_output_finish() ? 0 : 1;
 }

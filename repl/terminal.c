@@ -9,11 +9,13 @@
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
+#include "repl/text.h"
 
 static const char paste_on[] = "\033[?2004h", paste_off[] = "\033[?2004l\033[?25h";
 
 static struct termios original;
 static volatile sig_atomic_t raw, resized;
+static struct sh_text unread;
 
 bool sh_terminal_usable(void)
 {
@@ -95,6 +97,7 @@ enum sh_wait sh_terminal_wait(int milliseconds)
 {
     /* Blocked between looking at the flag and waiting, so that no change of size is lost there. */
     sigset_t block, before;
+    if (unread.length) return SH_WAIT_INPUT;
     sigemptyset(&block);
     sigaddset(&block, SIGWINCH);
     sigprocmask(SIG_BLOCK, &block, &before);
@@ -117,12 +120,23 @@ enum sh_wait sh_terminal_wait(int milliseconds)
 
 size_t sh_terminal_read(char *bytes, size_t size)
 {
+    if (unread.length) {
+        size_t n = unread.length < size ? unread.length : size;
+        memcpy(bytes, unread.bytes, n);
+        sh_text_delete(&unread, 0, n);
+        return n;
+    }
     for (;;) {
         ssize_t n = read(STDIN_FILENO, bytes, size);
         if (n >= 0) return (size_t)n;
         if (errno != EINTR && errno != EAGAIN) return 0;
         if (errno == EAGAIN) poll(&(struct pollfd){.fd = STDIN_FILENO, .events = POLLIN}, 1, -1);
     }
+}
+
+void sh_terminal_unread(const char *bytes, size_t length)
+{
+    if (length) sh_text_insert(&unread, 0, bytes, length);
 }
 
 void sh_terminal_write(const char *bytes, size_t length)

@@ -21,6 +21,8 @@ enum sh_wait { SH_WAIT_INPUT, SH_WAIT_TIMEOUT, SH_WAIT_RESIZED, SH_WAIT_END };
 enum sh_wait sh_terminal_wait(int milliseconds);
 /* Bytes read; 0 when the terminal has gone. */
 size_t sh_terminal_read(char *bytes, size_t size);
+/* Gives back what was read and not used: it is read again first. */
+void sh_terminal_unread(const char *bytes, size_t length);
 /* Writes all of it, in one write where the system takes it in one. */
 void sh_terminal_write(const char *bytes, size_t length);
 /* Stops the process as Ctrl-Z does; returns when it goes on. To be called with the terminal restored. */
