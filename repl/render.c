@@ -2,16 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
-
-/* SGR codes of the styles. Without colour only what carries meaning stays: the selected row in reverse, the found text
- * underlined. */
-static const char *const colored[SH_STYLE_COUNT] = {
-    [SH_PLAIN] = "",           [SH_PROMPT] = "\033[1;32m", [SH_DIM] = "\033[2m",        [SH_SELECTED] = "\033[7m",
-    [SH_MATCH] = "\033[4m",    [SH_KEYWORD] = "\033[35m",  [SH_STRING] = "\033[32m",    [SH_NUMBER] = "\033[36m",
-    [SH_COMMENT] = "\033[2m",  [SH_FUNCTION] = "\033[34m", [SH_HEADING] = "\033[1;34m", [SH_STRONG] = "\033[1m",
-    [SH_EMPHASIS] = "\033[3m", [SH_STRIKE] = "\033[9m",    [SH_CODE] = "\033[36m",      [SH_LINK] = "\033[4;34m",
-};
-static const char *const uncolored[SH_STYLE_COUNT] = {[SH_SELECTED] = "\033[7m", [SH_MATCH] = "\033[4m"};
+#include "repl/theme.h"
 
 static void put(struct sh_text *out, const char *s)
 {
@@ -25,12 +16,6 @@ static void put_number(struct sh_text *out, const char *format, int n)
     put(out, s);
 }
 
-static const char *code(const struct sh_screen *s, unsigned char style)
-{
-    const char *c = style < SH_STYLE_COUNT ? (s->color ? colored : uncolored)[style] : NULL;
-    return c ? c : "";
-}
-
 static void put_row(const struct sh_screen *s, const struct sh_frame *f, const struct sh_row *row, struct sh_text *out)
 {
     const char *current = "";
@@ -38,7 +23,7 @@ static void put_row(const struct sh_screen *s, const struct sh_frame *f, const s
         unsigned char style = (unsigned char)f->styles.bytes[at];
         size_t end = at;
         while (end < row->end && (unsigned char)f->styles.bytes[end] == style) end++;
-        const char *wanted = code(s, style);
+        const char *wanted = sh_style_code(style, s->color);
         if (wanted != current) {
             if (*current) put(out, "\033[0m");
             put(out, wanted);
