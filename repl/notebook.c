@@ -10,25 +10,65 @@
 #include "repl/repl.h"
 #include "repl/text.h"
 
-/* A cell's source: one string, or a list of strings that are joined. */
+/* A text of several lines: one string, or a list of strings that are joined. */
+static bool append_lines(struct sh_text *to, const json_t *text)
+{
+    size_t i;
+    json_t *line;
+    if (json_is_string(text)) return sh_text_append(to, json_string_value(text), json_string_length(text));
+    if (!json_is_array(text)) return false;
+    json_array_foreach((json_t *)text, i, line)
+    {
+        if (!json_is_string(line) || !sh_text_append(to, json_string_value(line), json_string_length(line)))
+            return false;
+    }
+    return true;
+}
+
 static bool read_source(const json_t *source, struct sh_cell *cell)
 {
     struct sh_text text = {0};
-    bool ok = sh_text_set(&text, "", 0);
-    if (json_is_string(source)) {
-        ok = ok && sh_text_append(&text, json_string_value(source), json_string_length(source));
-    } else if (json_is_array(source)) {
-        size_t i;
-        json_t *line;
-        json_array_foreach((json_t *)source, i, line)
-        {
-            ok = ok && json_is_string(line) && sh_text_append(&text, json_string_value(line), json_string_length(line));
-        }
-    } else {
-        ok = false;
-    }
-    cell->code = text.bytes;
+    bool ok = sh_text_set(&text, "", 0) && append_lines(&text, source);
+    cell->source = text.bytes;
     cell->length = text.length;
+    return ok;
+}
+
+/* An error's lines, each ended. */
+static bool append_error(struct sh_text *to, const json_t *error)
+{
+    size_t i;
+    json_t *line;
+    json_array_foreach(json_object_get(error, "traceback"), i, line)
+    {
+        if (!append_lines(to, line) || !sh_text_append(to, "\n", 1)) return false;
+    }
+    return true;
+}
+
+/* What a terminal would show of a cell's outputs. Those without text are left out. */
+static bool read_outputs(const json_t *outputs, struct sh_cell *cell)
+{
+    struct sh_text text = {0};
+    bool ok = sh_text_set(&text, "", 0);
+    size_t i;
+    json_t *output;
+    json_array_foreach((json_t *)outputs, i, output)
+    {
+        const char *type = json_string_value(json_object_get(output, "output_type"));
+        const json_t *stream = json_object_get(output, "text");
+        const json_t *plain = json_object_get(json_object_get(output, "data"), "text/plain");
+        struct sh_text one = {0};
+        if (type && strcmp(type, "error") == 0)
+            ok = ok && append_error(&one, output);
+        else if (stream || plain)
+            append_lines(&one, stream ? stream : plain);
+        sh_strip_escapes(&one);
+        ok = ok && (stream ? sh_text_append(&text, one.bytes ? one.bytes : "", one.length)
+                           : one.length == 0 || sh_text_append_block(&text, one.bytes, one.length));
+        sh_text_free(&one);
+    }
+    cell->stored = text.bytes;
     return ok;
 }
 
@@ -50,11 +90,18 @@ static bool read_cells(const json_t *cells, struct sh_notebook *out, char *why, 
         const json_t *cell = json_array_get(cells, i);
         const char *type = json_string_value(json_object_get(cell, "cell_type"));
         if (!type) return snprintf(why, why_size, "not a notebook: cell %zu has no cell_type", i + 1) < 0;
-        if (strcmp(type, "code") != 0) continue;
+        bool code = strcmp(type, "code") == 0;
+        if (!code && strcmp(type, "markdown") != 0) continue;
         struct sh_cell *c = &out->cells[out->count++];
+        c->markdown = !code;
         c->may_fail = has_tag(cell, "raises-exception");
+        c->is_volatile = has_tag(cell, "volatile");
         if (!read_source(json_object_get(cell, "source"), c))
             return snprintf(why, why_size, "not a notebook: cell %zu has no source text", i + 1) < 0;
+        const json_t *outputs = json_object_get(cell, "outputs");
+        bool executed = json_array_size(outputs) > 0 || json_is_integer(json_object_get(cell, "execution_count"));
+        if (executed && !read_outputs(outputs, c))
+            return snprintf(why, why_size, "not a notebook: the outputs of cell %zu cannot be read", i + 1) < 0;
     }
     return true;
 }
@@ -89,7 +136,10 @@ bool sh_notebook_parse(const char *text, size_t length, struct sh_notebook *out,
 
 void sh_notebook_free(struct sh_notebook *n)
 {
-    for (size_t i = 0; i < n->count; i++) free(n->cells[i].code);
+    for (size_t i = 0; i < n->count; i++) {
+        free(n->cells[i].source);
+        free(n->cells[i].stored);
+    }
     free(n->cells);
     *n = (struct sh_notebook){0};
 }
@@ -106,8 +156,9 @@ static bool run_cells(struct lg_session *s, struct sh_output *out, const struct 
 {
     for (size_t i = 0; i < n->count; i++) {
         const struct sh_cell *cell = &n->cells[i];
-        if (strspn(cell->code, " \t\r\n") == cell->length) continue; /* Jupyter doesn't run empty cells either */
-        struct lg_request request = {.code = cell->code, .length = cell->length, .store_history = true};
+        if (cell->markdown || strspn(cell->source, " \t\r\n") == cell->length)
+            continue; /* Jupyter doesn't run empty cells either */
+        struct lg_request request = {.code = cell->source, .length = cell->length, .store_history = true};
         const struct lg_error *error = NULL;
         print_heading(out, lg_session_count(s) + 1);
         enum lg_status status = lg_session_evaluate(s, &request, &error);

@@ -1,4 +1,4 @@
-/* Reading Jupyter notebooks (nbformat 4): the code cells, in order. Pure: bytes in, cells out. */
+/* Reading Jupyter notebooks (nbformat 4): code and Markdown cells, in order. Pure: bytes in, cells out. */
 #ifndef SH_NOTEBOOK_H
 #define SH_NOTEBOOK_H
 
@@ -6,9 +6,12 @@
 #include <stddef.h>
 
 struct sh_cell {
-    char *code;
+    bool markdown; /* else code */
+    char *source;
     size_t length;
-    bool may_fail; /* tagged raises-exception */
+    char *stored;     /* its outputs as text, without escape codes; NULL when it has not been executed */
+    bool may_fail;    /* tagged raises-exception */
+    bool is_volatile; /* tagged volatile: its outputs are others at each run */
 };
 
 struct sh_notebook { /* released with sh_notebook_free; starts as all zeros */

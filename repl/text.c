@@ -38,6 +38,42 @@ bool sh_text_set(struct sh_text *t, const char *bytes, size_t length)
     return sh_text_insert(t, 0, bytes, length);
 }
 
+bool sh_text_append_block(struct sh_text *t, const char *bytes, size_t length)
+{
+    if (length == 0) return true;
+    if (t->length && t->bytes[t->length - 1] != '\n' && !sh_text_append(t, "\n", 1)) return false;
+    return sh_text_append(t, bytes, length) && (bytes[length - 1] == '\n' || sh_text_append(t, "\n", 1));
+}
+
+/* Where the escape sequence at `at` ends. */
+static size_t escape_end(const struct sh_text *t, size_t at)
+{
+    const char *s = t->bytes;
+    if (at + 1 >= t->length) return t->length;
+    at += 2;
+    if (s[at - 1] == '[') {
+        while (at < t->length && (s[at] < '@' || s[at] > '~')) at++;
+        return at < t->length ? at + 1 : at;
+    }
+    if (s[at - 1] != ']') return at;
+    while (at < t->length && s[at] != '\a' && s[at] != '\033') at++;
+    if (at < t->length && s[at] == '\033') at++;
+    return at < t->length ? at + 1 : at;
+}
+
+void sh_strip_escapes(struct sh_text *t)
+{
+    size_t to = 0;
+    for (size_t at = 0; at < t->length;) {
+        if (t->bytes[at] == '\033')
+            at = escape_end(t, at);
+        else
+            t->bytes[to++] = t->bytes[at++];
+    }
+    t->length = to;
+    if (t->bytes) t->bytes[to] = '\0';
+}
+
 void sh_text_delete(struct sh_text *t, size_t from, size_t to)
 {
     if (from >= to) return;

@@ -16,6 +16,11 @@ struct sh_text { /* starts as all zeros */
 bool sh_text_insert(struct sh_text *t, size_t at, const char *bytes, size_t length);
 bool sh_text_append(struct sh_text *t, const char *bytes, size_t length);
 bool sh_text_set(struct sh_text *t, const char *bytes, size_t length);
+/* On rows of its own: a newline before it unless the text is at the start of one, and one behind it unless it has one.
+ */
+bool sh_text_append_block(struct sh_text *t, const char *bytes, size_t length);
+/* Takes out escape codes: colours, moves of the cursor, titles. */
+void sh_strip_escapes(struct sh_text *t);
 void sh_text_delete(struct sh_text *t, size_t from, size_t to);
 void sh_text_free(struct sh_text *t);
 

@@ -67,3 +67,33 @@ TEST(widths)
     CHECK_INT(sh_width("\xC2\x9B\xFF", 3), 2);
     CHECK_INT(sh_width("", 0), 0);
 }
+
+static const char *stripped(const char *s)
+{
+    static struct sh_text t;
+    sh_text_set(&t, s, strlen(s));
+    sh_strip_escapes(&t);
+    return t.bytes;
+}
+
+TEST(escapes_are_taken_out)
+{
+    CHECK_STR(stripped("plain"), "plain");
+    CHECK_STR(stripped("\033[31mred\033[0m and \033[1;4mmore\033[m"), "red and more");
+    CHECK_STR(stripped("\033]0;title\ax\033]8;;address\033\\y\033]8;;\033\\z"), "xyz");
+    CHECK_STR(stripped("a\033(Bb\033[?25l\033"), "aBb");
+    CHECK_STR(stripped("\033[12"), "");
+    CHECK_STR(stripped("\033]never ended"), "");
+}
+
+TEST(blocks_have_rows_of_their_own)
+{
+    struct sh_text t = {0};
+    sh_text_append_block(&t, "one", 3);
+    sh_text_append_block(&t, "two\n", 4);
+    sh_text_append(&t, "open", 4);
+    sh_text_append_block(&t, "", 0);
+    sh_text_append_block(&t, "three", 5);
+    CHECK_STR(t.bytes, "one\ntwo\nopen\nthree\n");
+    sh_text_free(&t);
+}
