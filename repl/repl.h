@@ -41,5 +41,8 @@ char *sh_read_file(const char *path, size_t *length);
 void sh_interrupts(struct lg_session *s, bool again);
 /* True once when SIGINT came since the last call. */
 bool sh_interrupted(void);
+/* A program that a cell talks to may end early; that is an error of the write, not the end of the session. A handler,
+ * unlike SIG_IGN, is not inherited by the programs that cells start. */
+void sh_survive_broken_pipes(void);
 
 #endif

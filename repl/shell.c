@@ -1,7 +1,6 @@
 /* The interactive loop: a prompt, a cell, its output. On a terminal cells are edited by editor.c; anywhere else lines
  * are taken as they come. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,19 +89,6 @@ static void clear_screen(struct shell *sh)
     static const char clear[] = "\033[H\033[2J";
     sh_terminal_write(clear, sizeof clear - 1);
     sh->screen.drawn = false;
-}
-
-/* Makes sure that the prompt starts a row, also after programs and C code whose output we did not see: a row's worth of
- * blanks wraps into the next row unless the cursor stood at the start of one. */
-static void start_row(void)
-{
-    int columns, rows;
-    struct sh_text bytes = {0};
-    sh_terminal_size(&columns, &rows);
-    for (int i = 0; i < columns; i++) sh_text_append(&bytes, " ", 1);
-    sh_text_append(&bytes, "\r\033[K", 4);
-    if (bytes.bytes) sh_terminal_write(bytes.bytes, bytes.length);
-    sh_text_free(&bytes);
 }
 
 static void suspend(struct shell *sh)
@@ -227,7 +213,7 @@ static void edited_loop(struct shell *sh)
         if (cell->length == 0 || is_blank(cell->bytes, cell->length)) continue;
         if (is_farewell(cell->bytes, cell->length)) break;
         run_cell(sh, cell->bytes, cell->length);
-        start_row();
+        sh_terminal_start_row();
     }
     sh_terminal_restore();
 }
@@ -271,13 +257,6 @@ static void banner(void)
     if (!d) fprintf(stderr, "%s\n", e.text);
     rt_error_clear(&e);
     fflush(stdout);
-}
-
-/* A program that a cell talks to may end early; that is an error of the write, not the end of the session. A handler,
- * unlike SIG_IGN, is not inherited by the programs that cells start. */
-static void on_broken_pipe(int number)
-{
-    (void)number;
 }
 
 /* `sh` is all zeros. */
@@ -350,8 +329,7 @@ int sh_run_shell(const struct sh_options *o)
         return 1;
     }
     open_shell(&sh, session, &out);
-    struct sigaction action = {.sa_handler = on_broken_pipe};
-    sigaction(SIGPIPE, &action, NULL);
+    sh_survive_broken_pipes();
     sh_interrupts(session, false);
     if (o->argc == 0 && o->code_count == 0) banner();
     sh_evaluate_given(session, o);

@@ -1,4 +1,5 @@
-/* Ctrl-C while a session runs. The handler only raises the session's flag; whatever runs polls it. */
+/* Signals while a session runs: Ctrl-C, and programs that went away. The handler only raises the session's flag;
+ * whatever runs polls it. */
 #include <signal.h>
 #include <stddef.h>
 #include "repl/repl.h"
@@ -28,4 +29,16 @@ bool sh_interrupted(void)
     bool was = seen;
     seen = 0;
     return was;
+}
+
+static void on_broken_pipe(int number)
+{
+    (void)number;
+}
+
+void sh_survive_broken_pipes(void)
+{
+    struct sigaction action = {.sa_handler = on_broken_pipe};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGPIPE, &action, NULL);
 }

@@ -152,6 +152,17 @@ void sh_terminal_write(const char *bytes, size_t length)
     }
 }
 
+void sh_terminal_start_row(void)
+{
+    int columns, rows;
+    struct sh_text bytes = {0};
+    sh_terminal_size(&columns, &rows);
+    for (int i = 0; i < columns; i++) sh_text_append(&bytes, " ", 1);
+    sh_text_append(&bytes, "\r\033[K", 4);
+    if (bytes.bytes) sh_terminal_write(bytes.bytes, bytes.length);
+    sh_text_free(&bytes);
+}
+
 void sh_terminal_suspend(void)
 {
     /* The whole group, as the terminal would: a program that started us stops, too. */

@@ -25,6 +25,9 @@ size_t sh_terminal_read(char *bytes, size_t size);
 void sh_terminal_unread(const char *bytes, size_t length);
 /* Writes all of it, in one write where the system takes it in one. */
 void sh_terminal_write(const char *bytes, size_t length);
+/* Makes sure that what is written next starts a row, also after programs and C code whose output we did not see: a
+ * row's worth of blanks wraps into the next row unless the cursor stood at the start of one. */
+void sh_terminal_start_row(void);
 /* Stops the process as Ctrl-Z does; returns when it goes on. To be called with the terminal restored. */
 void sh_terminal_suspend(void);
 
