@@ -123,6 +123,10 @@ static int open_session(lua_State *L)
         lg_open_interact(L);
     }
     open_gpu(L);
+    if (o->options->extend) {
+        lua_pushcfunction(L, o->options->extend);
+        lua_call(L, 0, 0);
+    }
     if (s->interactive) lg_document_stdlib(L); /* after what replaces os.exit */
     lg_enable_checks(L, s->interactive && LG_CHECK_SESSIONS);
     if (s->interactive) lg_note_globals(L);

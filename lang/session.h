@@ -86,7 +86,9 @@ struct lg_options {
     bool hosted;         /* the process is not the cells' to end: os.exit is an error */
     bool interactive;    /* cells: trailing expressions shown, top-level locals persist, magics; false: plain Lua */
     const char *history; /* file of the cells (interactive); NULL: the default place, "": none */
-    int argc;            /* for the `arg` table of scripts: argv[0] is the script */
+    /* Adds globals of the face's own; it may raise, as a lua_CFunction does. */
+    int (*extend)(struct lua_State *L);
+    int argc; /* for the `arg` table of scripts: argv[0] is the script */
     char **argv;
     int before; /* how many of the program's words stand before argv[0]: arg[-1], arg[-2], ... */
 };

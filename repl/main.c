@@ -18,6 +18,7 @@ static const char help[] = "Usage: lunarray [options] [FILE.lua [arguments] | FI
                            "\n"
                            "  -e CODE           run CODE; may be repeated, a file runs after it\n"
                            "  -i                open the shell after the file or the code\n"
+                           "  --no-init         leave out ~/.config/lunarray/init.lua, which the shell runs first\n"
                            "  --device NAME     default device: cpu, simt, cuda, cuda:N\n"
                            "  --info            show devices, libraries and folders\n"
                            "  --version         show the version\n"
@@ -38,7 +39,7 @@ static void keep_standard_descriptors(void)
 
 static int unknown_option(const char *option)
 {
-    static const char *const known[] = {"--device", "--help", "--info", "--version"};
+    static const char *const known[] = {"--device", "--help", "--info", "--no-init", "--version"};
     int length = (int)strcspn(option, "=");
     char name[32];
     snprintf(name, sizeof name, "%.*s", length, option);
@@ -91,6 +92,8 @@ static enum mode parse(int argc, char **argv, struct sh_options *o, int *status)
             return MODE_EXIT;
         } else if (!strcmp(a, "-i")) {
             o->interactive = true;
+        } else if (!strcmp(a, "--no-init")) {
+            o->no_init = true;
         } else if (!strncmp(a, "-e", 2)) {
             const char *code = a[2] ? a + 2 : i + 1 < argc ? argv[++i] : NULL;
             if (!code) return *status = needs("-e", "code to run, as in -e 'print(1)'"), MODE_EXIT;

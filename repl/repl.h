@@ -13,6 +13,7 @@ struct sh_options {
     const char **codes; /* each -e, in order */
     int code_count;
     bool interactive; /* -i: the shell follows the script */
+    bool no_init;     /* --no-init: the shell leaves out the user's init.lua */
     int argc;         /* the script and its arguments; 0 when none is named */
     char **argv;
     int before; /* words before argv[0]: the program and its options */

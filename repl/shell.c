@@ -10,6 +10,7 @@
 #include "repl/output.h"
 #include "repl/render.h"
 #include "repl/repl.h"
+#include "repl/settings.h"
 #include "repl/terminal.h"
 #include "runtime/device.h"
 
@@ -25,7 +26,7 @@ struct shell {
     struct sh_frame frame;
     char input[4096]; /* read from the terminal, not all of it used yet */
     size_t used, have;
-    char prompt[16], more[16];
+    char prompt[96], more[96];
     bool leave;
 };
 
@@ -123,10 +124,25 @@ static bool next_key(struct shell *sh, struct sh_key *key)
     }
 }
 
+/* The prompt with its number, and as many dots before later lines. */
 static void number_prompt(struct shell *sh)
 {
-    int width = snprintf(sh->prompt, sizeof sh->prompt, "%d> ", lg_session_count(sh->session) + 1) - 1;
-    snprintf(sh->more, sizeof sh->more, "%.*s ", width, "............");
+    char *to = sh->prompt, *end = to + sizeof sh->prompt - 24;
+    for (const char *p = sh_settings->prompt; *p && to < end;) {
+        if (strncmp(p, "{n}", 3) == 0) {
+            to += sprintf(to, "%d", lg_session_count(sh->session) + 1);
+            p += 3;
+        } else {
+            *to++ = *p++;
+        }
+    }
+    *to = '\0';
+    size_t blanks = 0;
+    while (to - sh->prompt > (long)blanks && to[-1 - (long)blanks] == ' ') blanks++;
+    int width = sh_width(sh->prompt, strlen(sh->prompt)) - (int)blanks;
+    memset(sh->more, '.', sizeof sh->more);
+    memset(sh->more + width, ' ', blanks);
+    sh->more[width + (int)blanks] = '\0';
 }
 
 /* True: the editor holds a cell to run. */
@@ -173,7 +189,7 @@ static const char help[] =
     "\n"
     "  ?name             what is known of a name, e.g. ?gpu.linspace; Shift-Tab shows it while typing\n"
     "  %time  %timeit    measure an expression         %%cuda    a cell of CUDA C\n"
-    "  !command          run a shell command\n"
+    "  !command          run a shell command           shell        the settings; ?shell tells more\n"
     "\n"
     "  Enter             runs the cell when it is complete, else opens a line; Alt-Enter always opens one\n"
     "  Tab               completes; again and again goes through the list, Escape leaves it\n"
@@ -320,6 +336,7 @@ int sh_run_shell(const struct sh_options *o)
     struct lg_options options = {.sink = sh_output_sink(&out),
                                  .device = o->device,
                                  .interactive = true,
+                                 .extend = sh_open_settings,
                                  .argc = o->argc,
                                  .argv = o->argv,
                                  .before = o->before};
@@ -332,6 +349,7 @@ int sh_run_shell(const struct sh_options *o)
     sh_survive_broken_pipes();
     sh_interrupts(session, false);
     if (o->argc == 0 && o->code_count == 0) banner();
+    if (!o->no_init) sh_run_init(session, &out);
     sh_evaluate_given(session, o);
     if (sh_terminal_usable())
         edited_loop(&sh);

@@ -180,7 +180,7 @@ void sh_theme_choose(enum sh_background background, int colors, const char *cons
     theme.chosen = true;
     for (int i = 0; i < SH_THEME_STYLES; i++) {
         const char *text = themes[background][i];
-        if (own && own[i] && strcmp(own[i], "auto") != 0 && background != SH_NO_COLORS) text = own[i];
+        if (own && own[i] && *own[i] && strcmp(own[i], "auto") != 0 && background != SH_NO_COLORS) text = own[i];
         if (!text || !sh_theme_code(text, colors, theme.codes[i])) theme.codes[i][0] = '\0';
     }
 }

@@ -22,7 +22,7 @@ extern const char *const sh_style_names[SH_THEME_STYLES];
 bool sh_theme_code(const char *description, int colors, char code[SH_CODE_SIZE]);
 
 /* The theme from here on, for a background and a terminal of that many colours. `own`, or NULL, has a description, or
- * NULL or "auto", for each style. Until then it is the dark one. */
+ * NULL, "" or "auto", for each style. Until then it is the dark one. */
 void sh_theme_choose(enum sh_background background, int colors, const char *const *own);
 
 /* The escape code of a style, "" where nothing is to be done; without colours only what carries meaning. */
