@@ -30,6 +30,7 @@ enum sh_action {
     SH_LEAVE,   /* Ctrl-D on an empty cell */
     SH_SUSPEND, /* Ctrl-Z */
     SH_CLEAR,   /* Ctrl-L: a clean screen */
+    SH_EDIT,    /* Ctrl-X Ctrl-E: the cell is to be edited by $EDITOR; sh_editor_set takes the result */
 };
 
 struct sh_match { /* one completion; strings owned */
@@ -45,66 +46,81 @@ struct sh_menu {
     char *typed;       /* what stood there before */
 };
 
-struct sh_snapshot {
-    struct sh_text text;
-    size_t cursor;
+/* One replacement in the text. Those of one step are undone together. */
+struct sh_change {
+    size_t at;
+    struct sh_text removed, inserted;
+    size_t before, after; /* the cursor; `after` is set when the change is undone */
+    unsigned long step;
 };
-enum { SH_UNDO_LEVELS = 100 };
+struct sh_undo {
+    struct sh_change *changes;
+    size_t done, count, capacity; /* changes[done..count) have been undone and can be done again */
+    unsigned long step;           /* that the next change belongs to */
+};
+
+enum { SH_KILLS = 16 };
+struct sh_kills {
+    struct sh_text ring[SH_KILLS];
+    int newest, count;
+    int yanked;        /* how far behind the newest the one last put in is */
+    size_t start, end; /* where it was put */
+};
 
 /* What the last key did, where the next one cares. */
-enum sh_last { SH_DID_OTHER, SH_DID_TYPE, SH_DID_KILL, SH_DID_RECALL, SH_DID_VERTICAL };
+enum sh_last {
+    SH_DID_OTHER,
+    SH_DID_TYPE,
+    SH_DID_KILL,
+    SH_DID_YANK,
+    SH_DID_YANK_ARGUMENT,
+    SH_DID_RECALL,
+    SH_DID_VERTICAL
+};
+
+struct sh_binding; /* keymap.h */
 
 struct sh_editor {
     const struct sh_host *host;
     const char *prompt, *more; /* before the first and the other lines; not owned */
     struct sh_text text;       /* the cell */
     size_t cursor;             /* byte offset, at the start of a grapheme or at the end */
+    unsigned long version;     /* grows with every change of the text */
     int goal;                  /* the column that Up and Down keep to */
-    enum sh_last last;
-    struct sh_text killed; /* what Ctrl-Y puts back */
-    struct sh_snapshot undo[SH_UNDO_LEVELS];
-    int undo_count;
+    enum sh_last last, before; /* what this key did, and the one before it */
+    struct sh_undo undo;
+    struct sh_kills kills;
+    size_t mark; /* the other end of the region */
+    bool marked;
+    bool quoting;         /* the next key is inserted as it is */
+    struct sh_key prefix; /* the first key of two, e.g. Ctrl-X; SH_KEY_NONE when there is none */
     size_t indented;      /* offset of the line whose indent was put in by Enter, plus 1; 0 for none */
+    bool dedented;        /* and that moved back since it reads "end" or the like */
     size_t entry;         /* the history entry shown, or the number of entries: the draft */
     struct sh_text draft; /* what was typed before history was entered */
     bool in_history;
-    bool searching; /* Ctrl-R */
+    size_t beginning;       /* how much of the text the entries that are walked through share */
+    unsigned long recalled; /* the version of the text when an entry was put in */
+    size_t argument;        /* the entry that Alt-. took its word from */
+    bool searching;         /* Ctrl-R */
     struct sh_text query;
     size_t found, match_start, match_end;
     bool found_any;
     size_t draft_cursor;
     struct sh_menu menu;
-    char *hint; /* what is known of a name, shown below the line */
+    char *hint;                  /* what is known of a name, shown below the line */
+    struct sh_binding *bindings; /* the user's keys; they stay from cell to cell */
+    size_t binding_count;
 };
 
 /* Starts as all zeros but for host and prompts. */
-void sh_editor_start(struct sh_editor *e); /* a new empty cell; what was killed stays */
+void sh_editor_start(struct sh_editor *e); /* a new empty cell; what was killed stays, and so do the keys */
 void sh_editor_free(struct sh_editor *e);
 enum sh_action sh_editor_key(struct sh_editor *e, const struct sh_key *key);
+/* Puts a text in place of the cell, the cursor behind it, as one step to undo. False when memory is lacking. */
+bool sh_editor_set(struct sh_editor *e, const char *bytes, size_t length);
 /* The frame for a terminal of that size; rows 0 is the whole cell without lists, as it stays on the screen after the
  * cell was taken. */
 void sh_editor_frame(const struct sh_editor *e, int columns, int rows, struct sh_frame *out);
-
-/* Shared by the editor's files. */
-bool sh_editor_insert(struct sh_editor *e, const char *bytes, size_t length); /* at the cursor */
-void sh_editor_replace(struct sh_editor *e, const char *bytes, size_t length, size_t cursor);
-void sh_editor_remember(struct sh_editor *e); /* a state that undo comes back to */
-size_t sh_line_start(const struct sh_editor *e, size_t at);
-size_t sh_line_end(const struct sh_editor *e, size_t at);
-int sh_line_column(const struct sh_editor *e, size_t at);
-size_t sh_at_column(const struct sh_editor *e, size_t start, int column);
-
-/* recall.c: history and its search */
-void sh_recall(struct sh_editor *e, int direction, bool same_beginning); /* -1 older, 1 newer */
-void sh_search_start(struct sh_editor *e);
-bool sh_search_key(struct sh_editor *e,
-                   const struct sh_key *key); /* false: the key is the editor's, the search ended */
-
-/* menu.c: completion */
-void sh_complete(struct sh_editor *e);
-void sh_menu_narrow(struct sh_editor *e); /* the list again, after something was typed or erased */
-bool sh_menu_key(struct sh_editor *e, const struct sh_key *key); /* false: the key is the editor's, the menu closed */
-void sh_menu_close(struct sh_editor *e);
-void sh_menu_frame(const struct sh_editor *e, int rows, struct sh_frame *out);
 
 #endif

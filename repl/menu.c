@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "repl/editor.h"
+#include "repl/editing.h"
 
 enum { NOTED_ROWS = 8 }; /* up to so many matches are shown one a row, with their notes */
 
@@ -47,10 +47,7 @@ static bool open_menu(struct sh_editor *e, const struct lg_completion *c)
 static void put(struct sh_editor *e, const char *text, size_t length)
 {
     struct sh_menu *m = &e->menu;
-    sh_text_delete(&e->text, m->start, m->end);
-    e->cursor = m->start;
-    if (!sh_editor_insert(e, text, length)) length = 0;
-    m->end = m->start + length;
+    if (sh_edit(e, m->start, m->end, text, length)) m->end = m->start + length;
 }
 
 static size_t common_beginning(const struct sh_menu *m)
@@ -91,7 +88,6 @@ void sh_complete(struct sh_editor *e)
     const char *code = e->text.bytes ? e->text.bytes : "";
     bool extends = common >= typed && memcmp(text, code + m->start, typed) == 0;
     if (m->count == 1 || (extends && common > typed)) {
-        sh_editor_remember(e);
         put(e, text, m->count == 1 ? strlen(text) : common);
     }
     if (m->count == 1) sh_menu_close(e);
@@ -107,7 +103,6 @@ static void select_match(struct sh_editor *e, int step)
     struct sh_menu *m = &e->menu;
     long count = (long)m->count;
     if (m->selected < 0) {
-        sh_editor_remember(e);
         m->typed = strndup(e->text.bytes + m->start, m->end - m->start);
         m->selected = step > 0 ? 0 : count - 1;
     } else {

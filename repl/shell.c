@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "repl/editor.h"
 #include "repl/highlight.h"
+#include "repl/keymap.h"
 #include "repl/output.h"
 #include "repl/render.h"
 #include "repl/repl.h"
@@ -162,6 +163,7 @@ static bool read_cell(struct shell *sh)
         case SH_LEAVE: draw(sh, true); return !(sh->leave = true);
         case SH_SUSPEND: suspend(sh); break;
         case SH_CLEAR: clear_screen(sh); break;
+        case SH_EDIT: break;
         }
     }
     return !(sh->leave = true);
@@ -191,28 +193,33 @@ static const char help[] =
     "  %time  %timeit    measure an expression         %%cuda    a cell of CUDA C\n"
     "  !command          run a shell command           shell        the settings; ?shell tells more\n"
     "\n"
+    "  ??                all keys of the editor\n"
+    "\n"
     "  Enter             runs the cell when it is complete, else opens a line; Alt-Enter always opens one\n"
     "  Tab               completes; again and again goes through the list, Escape leaves it\n"
-    "  Up, Down          lines of the cell, then earlier cells; Page Up: those that begin like this one\n"
+    "  Up, Down          lines of the cell, then earlier cells: those that begin with what was typed\n"
     "  Ctrl-R            searches earlier cells\n"
     "  Ctrl-C            stops what runs; at the prompt gives the cell up\n"
-    "  Ctrl-_            undoes; Ctrl-A E B F K U W Y T and Alt-B F D as in Emacs\n"
+    "  Ctrl-X Ctrl-E     opens the cell in $EDITOR\n"
     "  Ctrl-D            leaves, on an empty cell\n";
 
-static bool is_help(const char *code, size_t length)
+/* "?" shows the help, "??" the keys; false: the cell is neither. */
+static bool show_help(const struct shell *sh, const char *code, size_t length)
 {
     while (length > 0 && strchr(" \t\r\n", code[length - 1])) length--;
-    return length == 1 && code[0] == '?';
+    if (length == 0 || length > 2 || strspn(code, "?") < length) return false;
+    struct sh_text keys = {0};
+    if (length == 2) sh_keys_text(&sh->editor, &keys);
+    fputs(length == 1 ? help : keys.bytes ? keys.bytes : "", stdout);
+    sh_text_free(&keys);
+    return true;
 }
 
 static void run_cell(struct shell *sh, const char *code, size_t length)
 {
     struct lg_request request = {.code = code, .length = length, .store_history = true};
     const struct lg_error *error = NULL;
-    if (is_help(code, length)) {
-        fputs(help, stdout);
-        return;
-    }
+    if (show_help(sh, code, length)) return;
     enum lg_status status = lg_session_evaluate(sh->session, &request, &error);
     /* The terminal has shown ^C where the cursor was. */
     if (sh_interrupted() && isatty(STDOUT_FILENO)) sh->out->open_line = true;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
-static bool reserve(struct sh_text *t, size_t length)
+bool sh_text_reserve(struct sh_text *t, size_t length)
 {
     if (length + 1 <= t->capacity) return true;
     size_t capacity = t->capacity ? t->capacity : 64;
@@ -18,7 +18,7 @@ static bool reserve(struct sh_text *t, size_t length)
 
 bool sh_text_insert(struct sh_text *t, size_t at, const char *bytes, size_t length)
 {
-    if (!reserve(t, t->length + length)) return false;
+    if (!sh_text_reserve(t, t->length + length)) return false;
     memmove(t->bytes + at + length, t->bytes + at, t->length - at);
     if (length) memcpy(t->bytes + at, bytes, length);
     t->length += length;
@@ -33,7 +33,7 @@ bool sh_text_append(struct sh_text *t, const char *bytes, size_t length)
 
 bool sh_text_set(struct sh_text *t, const char *bytes, size_t length)
 {
-    if (!reserve(t, length)) return false;
+    if (!sh_text_reserve(t, length)) return false;
     t->length = 0;
     return sh_text_insert(t, 0, bytes, length);
 }

@@ -13,6 +13,7 @@ struct sh_text { /* starts as all zeros */
 };
 
 /* False when memory is lacking; the text is then unchanged. `bytes` must not point into the text itself. */
+bool sh_text_reserve(struct sh_text *t, size_t length); /* no text up to that length needs memory any more */
 bool sh_text_insert(struct sh_text *t, size_t at, const char *bytes, size_t length);
 bool sh_text_append(struct sh_text *t, const char *bytes, size_t length);
 bool sh_text_set(struct sh_text *t, const char *bytes, size_t length);

@@ -132,6 +132,12 @@ def test_help(terminal):
     t.wait(lambda t: any("Ctrl-R" in line for line in t.lines()) and t.lines()[-1] == "1>")
 
 
+def test_help_with_keys(terminal):
+    t = ready(terminal, rows=70)
+    t.send("??\r")
+    t.wait(lambda t: any(re.match(r"search +C-r +searches earlier cells", line) for line in t.lines()) and t.lines()[-1] == "1>")
+
+
 def test_paste_inserts_and_runs_nothing(terminal):
     t = ready(terminal)
     assert b"\033[?2004h" in t.raw

@@ -84,7 +84,7 @@ static enum sh_action driver_type_bytes(const char *bytes, size_t length)
 #define TYPE(s) driver_type_bytes(s, sizeof(s) - 1)
 
 /* The cell with | where the cursor is. */
-static const char *driver_cell(void)
+__attribute__((unused)) static const char *driver_cell(void)
 {
     static char out[8192];
     const struct sh_editor *e = &driver_editor;
@@ -94,7 +94,7 @@ static const char *driver_cell(void)
 }
 
 /* The frame's rows, each ended by a newline, with | where the cursor is. */
-static const char *driver_screen(int columns, int rows)
+__attribute__((unused)) static const char *driver_screen(int columns, int rows)
 {
     static char out[16384];
     static struct sh_frame f;

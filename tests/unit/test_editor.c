@@ -115,6 +115,22 @@ TEST(enter_continues_what_is_not)
     CHECK_INT(TYPE("\r"), SH_ACCEPT);
 }
 
+TEST(what_only_began_as_a_closer_moves_forth_again)
+{
+    TYPE("do\runtil");
+    CHECK_STR(driver_cell(), "do\nuntil|");
+    TYPE("ed");
+    CHECK_STR(driver_cell(), "do\n  untiled|");
+    TYPE("\relse");
+    CHECK_STR(driver_cell(), "do\n  untiled\nelse|");
+    TYPE("i");
+    CHECK_STR(driver_cell(), "do\n  untiled\n  elsei|");
+    TYPE("f");
+    CHECK_STR(driver_cell(), "do\n  untiled\nelseif|");
+    TYPE(" x");
+    CHECK_STR(driver_cell(), "do\n  untiled\nelseif x|");
+}
+
 TEST(enter_in_the_middle_keeps_the_indent)
 {
     TYPE("do\r");
@@ -169,7 +185,7 @@ TEST(killing_lines)
 TEST(history_walks)
 {
     history("one", "two\nlines", "three");
-    TYPE("draft" UP);
+    TYPE("draft\x01" UP);
     CHECK_STR(driver_cell(), "three|");
     TYPE(UP UP);
     CHECK_STR(driver_cell(), "one|");
@@ -178,9 +194,24 @@ TEST(history_walks)
     TYPE(DOWN);
     CHECK_STR(driver_cell(), "two\nlines|");
     TYPE(DOWN DOWN);
-    CHECK_STR(driver_cell(), "draft|");
+    CHECK_STR(driver_cell(), "|draft");
     TYPE(DOWN);
-    CHECK_STR(driver_cell(), "draft|");
+    CHECK_STR(driver_cell(), "|draft");
+}
+
+TEST(up_keeps_to_what_was_typed)
+{
+    history("print(1)", "x = 2", "print(3)\nend");
+    TYPE("pr" UP);
+    CHECK_STR(driver_cell(), "print(3)\nend|");
+    TYPE(UP);
+    CHECK_STR(driver_cell(), "print(1)|");
+    TYPE("\x01" UP); /* nothing was typed since: still those */
+    CHECK_STR(driver_cell(), "|print(1)");
+    TYPE(DOWN DOWN);
+    CHECK_STR(driver_cell(), "pr|");
+    TYPE("z" UP);
+    CHECK_STR(driver_cell(), "prz|");
 }
 
 TEST(a_recalled_block_can_be_edited)
@@ -194,9 +225,13 @@ TEST(a_recalled_block_can_be_edited)
 
 TEST(repeated_entries_are_passed_once)
 {
-    history("one", "two", "two");
+    history("two", "one", "two");
     TYPE(UP UP);
     CHECK_STR(driver_cell(), "one|");
+    TYPE(UP);
+    CHECK_STR(driver_cell(), "one|");
+    TYPE("\x15\x12w\x12");
+    CHECK_STR(driver_cell(), "t|wo");
 }
 
 TEST(page_up_finds_the_same_beginning)
@@ -228,8 +263,8 @@ TEST(search)
     TYPE("\x07");
     CHECK_STR(driver_cell(), "draft|");
     TYPE("\x12"
-         "bet\x05!");
-    CHECK_STR(driver_cell(), "alphabet = 3!|");
+         "bet\x05");
+    CHECK_STR(driver_cell(), "alphabet = 3|");
     TYPE(UP); /* goes on from what was found */
     CHECK_STR(driver_cell(), "beta = 2|");
 }

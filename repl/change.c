@@ -1,0 +1,53 @@
+/* Words and characters changed where they stand: their case, their order. */
+#include <string.h>
+#include <utf8proc.h>
+#include "repl/editing.h"
+
+/* Puts `with` in place of a part of the text, and releases it. */
+static void exchange(struct sh_editor *e, size_t from, size_t to, struct sh_text *with, bool good)
+{
+    if (good) sh_edit(e, from, to, with->bytes ? with->bytes : "", with->length);
+    sh_text_free(with);
+}
+
+void sh_change_case(struct sh_editor *e, size_t from, size_t to, enum sh_case how)
+{
+    struct sh_text changed = {0};
+    bool good = true, inside = false; /* inside: behind the first letter of a word */
+    for (size_t at = from, size; at < to && good; at += size) {
+        char bytes[4];
+        int32_t c = sh_code_point(e->text.bytes, e->text.length, at, &size);
+        bool broken = c == 0xFFFD && size == 1, word = sh_is_word(e, at);
+        bool upper = how == SH_UPPER || (how == SH_CAPITAL && !inside);
+        size_t n = broken ? 0 : sh_encode(upper ? utf8proc_toupper(c) : utf8proc_tolower(c), bytes);
+        good = n ? sh_text_append(&changed, bytes, n) : sh_text_append(&changed, e->text.bytes + at, size);
+        inside = word;
+    }
+    exchange(e, from, to, &changed, good);
+}
+
+/* The text from[0..a) and [b..c) in each other's places. */
+static void swap(struct sh_editor *e, size_t from, size_t a, size_t b, size_t c)
+{
+    struct sh_text swapped = {0};
+    const char *s = e->text.bytes;
+    bool good = sh_text_append(&swapped, s + b, c - b) && sh_text_append(&swapped, s + a, b - a) &&
+                sh_text_append(&swapped, s + from, a - from);
+    exchange(e, from, c, &swapped, good);
+}
+
+void sh_transpose_characters(struct sh_editor *e)
+{
+    size_t middle = e->cursor, start = sh_line_start(e, e->cursor);
+    if (middle == sh_line_end(e, middle)) middle = sh_backward(e, middle);
+    if (middle <= start) return;
+    swap(e, sh_backward(e, middle), middle, middle, sh_forward(e, middle));
+}
+
+void sh_transpose_words(struct sh_editor *e)
+{
+    size_t end = sh_word_forward(e, e->cursor), start = sh_word_backward(e, end);
+    size_t first = sh_word_backward(e, start), first_end = sh_word_forward(e, first);
+    end = sh_word_forward(e, start);
+    if (first < start && first_end <= start) swap(e, first, first_end, start, end);
+}

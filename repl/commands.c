@@ -1,0 +1,190 @@
+/* What keys do: the editor's commands, with their names, their keys and what the manual says of them. */
+#include <string.h>
+#include "repl/editing.h"
+#include "repl/keymap.h"
+
+/* A command that goes on editing. */
+#define COMMAND(id, what)                                                                                              \
+    static enum sh_action id(struct sh_editor *e)                                                                      \
+    {                                                                                                                  \
+        what;                                                                                                          \
+        return SH_CONTINUE;                                                                                            \
+    }
+
+COMMAND(line_start, e->cursor = sh_line_start(e, e->cursor))
+COMMAND(line_end, e->cursor = sh_line_end(e, e->cursor))
+COMMAND(cell_start, e->cursor = 0)
+COMMAND(cell_end, e->cursor = e->text.length)
+COMMAND(left, e->cursor = sh_backward(e, e->cursor))
+COMMAND(right, e->cursor = sh_forward(e, e->cursor))
+COMMAND(word_left, e->cursor = sh_word_backward(e, e->cursor))
+COMMAND(word_right, e->cursor = sh_word_forward(e, e->cursor))
+
+COMMAND(delete_right, sh_erase(e, e->cursor, sh_forward(e, e->cursor)))
+COMMAND(delete_left, sh_backspace(e))
+COMMAND(kill_word_right, sh_kill(e, e->cursor, sh_word_forward(e, e->cursor)))
+COMMAND(kill_word_left, sh_kill(e, sh_word_backward(e, e->cursor), e->cursor))
+COMMAND(kill_line_start, sh_kill(e, sh_line_start(e, e->cursor), e->cursor))
+COMMAND(kill_cell, e->cursor = 0; sh_kill(e, 0, e->text.length))
+COMMAND(yank, sh_yank(e))
+COMMAND(yank_pop, sh_yank_pop(e))
+COMMAND(yank_argument, sh_yank_argument(e))
+COMMAND(undo, sh_undo(e))
+COMMAND(redo, sh_redo(e))
+COMMAND(transpose_characters, sh_transpose_characters(e))
+COMMAND(transpose_words, sh_transpose_words(e))
+COMMAND(upper_word, sh_change_case(e, e->cursor, sh_word_forward(e, e->cursor), SH_UPPER))
+COMMAND(lower_word, sh_change_case(e, e->cursor, sh_word_forward(e, e->cursor), SH_LOWER))
+COMMAND(capital_word, sh_change_case(e, e->cursor, sh_word_forward(e, e->cursor), SH_CAPITAL))
+COMMAND(quote, e->quoting = true)
+COMMAND(open_line, sh_open_line(e))
+COMMAND(set_mark, e->mark = e->cursor; e->marked = true)
+COMMAND(older_alike, sh_recall(e, -1, true))
+COMMAND(newer_alike, sh_recall(e, 1, true))
+COMMAND(search, sh_search_start(e))
+
+static enum sh_action kill_line_end(struct sh_editor *e)
+{
+    size_t end = sh_line_end(e, e->cursor);
+    sh_kill(e, e->cursor, end == e->cursor ? sh_forward(e, end) : end);
+    return SH_CONTINUE;
+}
+
+static enum sh_action delete_or_leave(struct sh_editor *e)
+{
+    return e->text.length == 0 ? SH_LEAVE : delete_right(e);
+}
+
+/* The ends of the region; false when no mark is set. */
+static bool region(const struct sh_editor *e, size_t *from, size_t *to)
+{
+    size_t mark = e->mark < e->text.length ? e->mark : e->text.length;
+    *from = mark < e->cursor ? mark : e->cursor;
+    *to = mark < e->cursor ? e->cursor : mark;
+    return e->marked;
+}
+
+static enum sh_action kill_region_or_blank_word(struct sh_editor *e)
+{
+    size_t from, to;
+    if (region(e, &from, &to))
+        sh_kill(e, from, to);
+    else
+        sh_kill(e, sh_blank_backward(e, e->cursor), e->cursor);
+    e->marked = false;
+    return SH_CONTINUE;
+}
+
+static enum sh_action copy_region(struct sh_editor *e)
+{
+    size_t from, to;
+    if (region(e, &from, &to)) sh_keep(e, from, to);
+    e->marked = false;
+    return SH_CONTINUE;
+}
+
+static enum sh_action exchange_mark(struct sh_editor *e)
+{
+    size_t mark = e->mark < e->text.length ? e->mark : e->text.length;
+    if (!e->marked) return SH_CONTINUE;
+    e->mark = e->cursor;
+    e->cursor = mark;
+    return SH_CONTINUE;
+}
+
+static void up_or_down(struct sh_editor *e, int direction)
+{
+    /* Who walks through history goes on doing so, also over cells of many lines. */
+    if (e->before != SH_DID_RECALL && sh_vertical(e, direction)) return;
+    sh_recall(e, direction, false);
+    e->last = SH_DID_RECALL;
+}
+COMMAND(up, up_or_down(e, -1))
+COMMAND(down, up_or_down(e, 1))
+
+static enum sh_action indent_or_complete(struct sh_editor *e)
+{
+    int column = (int)(e->cursor - sh_line_start(e, e->cursor));
+    if (sh_in_indent(e))
+        sh_insert(e, "  ", (size_t)(SH_INDENT - column % SH_INDENT));
+    else
+        sh_complete(e);
+    return SH_CONTINUE;
+}
+
+static enum sh_action show_hint(struct sh_editor *e)
+{
+    if (e->host->inspect && e->text.length)
+        e->hint = e->host->inspect(e->host->context, e->text.bytes, e->text.length, e->cursor);
+    return SH_CONTINUE;
+}
+
+#define RESULT(id, result)                                                                                             \
+    static enum sh_action id(struct sh_editor *e)                                                                      \
+    {                                                                                                                  \
+        (void)e;                                                                                                       \
+        return result;                                                                                                 \
+    }
+RESULT(run, SH_ACCEPT)
+RESULT(cancel, SH_CANCEL)
+RESULT(suspend, SH_SUSPEND)
+RESULT(clear, SH_CLEAR)
+RESULT(edit, SH_EDIT)
+
+static const struct sh_command commands[] = {
+    {"enter", "Enter", "runs the cell when it is complete, else opens an indented line", sh_enter},
+    {"open-line", "M-Enter, S-Enter", "opens a line", open_line},
+    {"run", "C-x Enter", "runs the cell as it is", run},
+    {"complete", "Tab", "completes the name; again and again goes through the list, Escape leaves it",
+     indent_or_complete},
+    {"show-doc", "S-Tab", "shows what is known of the name or the call at the cursor", show_hint},
+    {"edit", "C-x C-e", "opens the cell in $EDITOR", edit},
+    {"cancel", "C-c", "gives the cell up", cancel},
+    {"delete-or-leave", "C-d", "deletes the character at the cursor; leaves on an empty cell", delete_or_leave},
+    {"suspend", "C-z", "suspends the shell", suspend},
+    {"clear-screen", "C-l", "clears the screen", clear},
+
+    {"up", "Up, C-p", "the line above, then earlier cells", up},
+    {"down", "Down, C-n", "the line below, then later cells", down},
+    {"older-alike", "PageUp, M-p", "the earlier cell that begins as this one does up to the cursor", older_alike},
+    {"newer-alike", "PageDown, M-n", "the later cell that begins so", newer_alike},
+    {"search", "C-r", "searches earlier cells; C-r and C-s go on, Enter runs, Escape edits, C-g gives up", search},
+
+    {"left", "Left, C-b", "one character back", left},
+    {"right", "Right, C-f", "one character on", right},
+    {"word-left", "M-b, C-Left, M-Left", "one word back", word_left},
+    {"word-right", "M-f, C-Right, M-Right", "one word on", word_right},
+    {"line-start", "Home, C-a", "to the start of the line", line_start},
+    {"line-end", "End, C-e", "to the end of the line", line_end},
+    {"cell-start", "M-<, C-Home", "to the start of the cell", cell_start},
+    {"cell-end", "M->, C-End", "to the end of the cell", cell_end},
+    {"set-mark", "C-Space", "marks one end of the region, the cursor is the other", set_mark},
+    {"exchange-mark", "C-x C-x", "the cursor and the mark change places", exchange_mark},
+
+    {"delete-left", "Backspace", "deletes the character before the cursor", delete_left},
+    {"delete-right", "Delete", "deletes the character at the cursor", delete_right},
+    {"kill-line", "C-k", "cuts to the end of the line", kill_line_end},
+    {"kill-line-start", "C-u", "cuts to the start of the line", kill_line_start},
+    {"kill-cell", "C-x C-k", "cuts the whole cell", kill_cell},
+    {"kill-word", "M-d, C-Delete, M-Delete", "cuts to the end of the word", kill_word_right},
+    {"kill-word-left", "M-Backspace, C-Backspace", "cuts to the start of the word", kill_word_left},
+    {"kill-region", "C-w", "cuts the region; without a mark back to a blank", kill_region_or_blank_word},
+    {"copy-region", "M-w", "copies the region", copy_region},
+    {"yank", "C-y", "puts in what was cut last", yank},
+    {"yank-pop", "M-y", "after that: what was cut before, in its place", yank_pop},
+    {"yank-argument", "M-.", "puts in the last operand of the cell before; again: of the one before that",
+     yank_argument},
+    {"undo", "C-_, C-x C-u", "undoes the last change", undo},
+    {"redo", "M-/, C-M-_, C-x C-r", "does again what was undone", redo},
+    {"transpose-characters", "C-t", "exchanges the characters around the cursor", transpose_characters},
+    {"transpose-words", "M-t", "exchanges the words around the cursor", transpose_words},
+    {"upper-word", "M-u", "puts the word in capitals", upper_word},
+    {"lower-word", "M-l", "puts the word in small letters", lower_word},
+    {"capital-word", "M-c", "begins the word with a capital", capital_word},
+    {"quote", "C-v, C-q", "puts the next key in as it is", quote},
+};
+
+const struct sh_command *sh_command_at(size_t i)
+{
+    return i < sizeof commands / sizeof *commands ? &commands[i] : NULL;
+}

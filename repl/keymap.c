@@ -1,0 +1,213 @@
+#include "repl/keymap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A key's name: one key, or two in a row. */
+struct stroke {
+    struct sh_key keys[2];
+    int count;
+};
+struct sh_binding {
+    struct stroke stroke;
+    const struct sh_command *command; /* NULL: the key does nothing */
+    char name[24];                    /* of the key, as it was given */
+};
+
+static const struct {
+    const char *name;
+    enum sh_key_kind kind;
+    int32_t c;
+} key_names[] = {
+    {"Enter", SH_KEY_ENTER, 0},   {"Tab", SH_KEY_TAB, 0},        {"Backspace", SH_KEY_BACKSPACE, 0},
+    {"Delete", SH_KEY_DELETE, 0}, {"Up", SH_KEY_UP, 0},          {"Down", SH_KEY_DOWN, 0},
+    {"Left", SH_KEY_LEFT, 0},     {"Right", SH_KEY_RIGHT, 0},    {"Home", SH_KEY_HOME, 0},
+    {"End", SH_KEY_END, 0},       {"PageUp", SH_KEY_PAGE_UP, 0}, {"PageDown", SH_KEY_PAGE_DOWN, 0},
+    {"Escape", SH_KEY_ESCAPE, 0}, {"Space", SH_KEY_TEXT, ' '},
+};
+
+/* One key from its name of `length` bytes. */
+static bool parse_key(const char *name, size_t length, struct sh_key *key)
+{
+    *key = (struct sh_key){0};
+    while (length > 2 && name[1] == '-') {
+        switch (*name) {
+        case 'C': key->ctrl = true; break;
+        case 'M':
+        case 'A': key->alt = true; break;
+        case 'S': key->shift = true; break;
+        default: return false;
+        }
+        name += 2;
+        length -= 2;
+    }
+    for (size_t i = 0; i < sizeof key_names / sizeof *key_names; i++) {
+        if (strlen(key_names[i].name) != length || memcmp(key_names[i].name, name, length) != 0) continue;
+        key->kind = key_names[i].kind;
+        key->c = key_names[i].c;
+    }
+    if (key->kind == SH_KEY_NONE) {
+        size_t size;
+        if (length == 0) return false;
+        key->c = sh_code_point(name, length, 0, &size);
+        if (size != length || key->c <= 32) return false;
+        key->kind = SH_KEY_TEXT;
+    }
+    if (key->kind == SH_KEY_TEXT && key->ctrl) {
+        if (key->c >= 'A' && key->c <= 'Z') key->c |= 32;
+        if (key->c == ' ') key->c = '@'; /* what terminals send */
+        if (key->c == '/') key->c = '_';
+    }
+    return true;
+}
+
+static bool parse_stroke(const char *name, size_t length, struct stroke *s)
+{
+    s->count = 0;
+    for (size_t at = 0; at < length; s->count++) {
+        const char *blank = memchr(name + at, ' ', length - at);
+        size_t end = blank ? (size_t)(blank - name) : length;
+        if (s->count == 2 || !parse_key(name + at, end - at, &s->keys[s->count])) return false;
+        at = end + (blank != NULL);
+    }
+    return s->count > 0;
+}
+
+static bool same_key(const struct sh_key *a, const struct sh_key *b)
+{
+    if (a->kind != b->kind || a->ctrl != b->ctrl || a->alt != b->alt) return false;
+    return a->kind == SH_KEY_TEXT ? a->c == b->c : a->shift == b->shift;
+}
+
+/* How a stroke meets the keys pressed: prefix, if any, and key. */
+enum meeting { NOT_AT_ALL, BEGINS, WHOLE };
+static enum meeting meets(const struct stroke *s, const struct sh_key *prefix, const struct sh_key *key)
+{
+    bool behind = prefix->kind != SH_KEY_NONE;
+    if (s->count < 1 + behind || !same_key(&s->keys[0], behind ? prefix : key)) return NOT_AT_ALL;
+    if (!behind) return s->count == 1 ? WHOLE : BEGINS;
+    return same_key(&s->keys[1], key) ? WHOLE : NOT_AT_ALL;
+}
+
+/* The next name in a list with ", " between; false at its end. */
+static bool next_name(const char **list, const char **name, size_t *length)
+{
+    if (!**list) return false;
+    const char *end = strstr(*list, ", ");
+    *name = *list;
+    *length = end ? (size_t)(end - *list) : strlen(*list);
+    *list += *length + (end ? 2 : 0);
+    return true;
+}
+
+static const struct sh_binding *user_binding(const struct sh_editor *e, const struct sh_key *prefix,
+                                             const struct sh_key *key, bool *more)
+{
+    for (size_t i = e->binding_count; i-- > 0;) {
+        enum meeting m = meets(&e->bindings[i].stroke, prefix, key);
+        if (m == WHOLE) return &e->bindings[i];
+        if (m == BEGINS && e->bindings[i].command) *more = true;
+    }
+    return NULL;
+}
+
+static const struct sh_command *lookup(const struct sh_editor *e, const struct sh_key *key, bool *more)
+{
+    const struct sh_binding *own = user_binding(e, &e->prefix, key, more);
+    if (own) return own->command;
+    const struct sh_command *c, *found = NULL;
+    for (size_t i = 0; (c = sh_command_at(i)); i++) {
+        const char *list = c->keys, *name;
+        for (size_t length; next_name(&list, &name, &length);) {
+            struct stroke s;
+            if (!parse_stroke(name, length, &s)) continue;
+            enum meeting m = meets(&s, &e->prefix, key);
+            if (m == WHOLE) found = c;
+            if (m == BEGINS) *more = true;
+        }
+    }
+    return found;
+}
+
+const struct sh_command *sh_lookup(const struct sh_editor *e, const struct sh_key *key, bool *more)
+{
+    *more = false;
+    const struct sh_command *c = lookup(e, key, more);
+    if (c || *more || key->kind == SH_KEY_TEXT || e->prefix.kind != SH_KEY_NONE) return c;
+    if (user_binding(e, &e->prefix, key, more)) return NULL; /* bound to nothing */
+    /* Shift-Up means Up where nothing else is said. */
+    struct sh_key plain = {.kind = key->kind};
+    return lookup(e, &plain, more);
+}
+
+const struct sh_command *sh_command_find(const char *name)
+{
+    const struct sh_command *c;
+    for (size_t i = 0; (c = sh_command_at(i)); i++)
+        if (strcmp(c->name, name) == 0) return c;
+    return NULL;
+}
+
+enum sh_bind_status sh_bind(struct sh_editor *e, const char *key, const char *command)
+{
+    struct sh_binding b = {.command = command ? sh_command_find(command) : NULL};
+    bool good = strlen(key) < sizeof b.name && parse_stroke(key, strlen(key), &b.stroke);
+    const struct sh_key *first = &b.stroke.keys[0];
+    if (!good || (first->kind == SH_KEY_TEXT && !first->ctrl && !first->alt)) return SH_NO_KEY;
+    if (command && !b.command) return SH_NO_COMMAND;
+    snprintf(b.name, sizeof b.name, "%s", key);
+    struct sh_binding *more = realloc(e->bindings, (e->binding_count + 1) * sizeof *more);
+    if (!more) return SH_NO_MEMORY;
+    e->bindings = more;
+    e->bindings[e->binding_count++] = b;
+    return SH_BOUND;
+}
+
+/* Whether this key runs the command, as things stand. */
+static bool runs(const struct sh_editor *e, const struct stroke *s, const struct sh_command *c)
+{
+    static const struct sh_key none = {0};
+    bool more = false;
+    const struct sh_binding *own =
+        user_binding(e, s->count == 2 ? &s->keys[0] : &none, &s->keys[s->count == 2 ? 1 : 0], &more);
+    return !own || own->command == c;
+}
+
+static void add_name(char *out, size_t size, const char *name, size_t length)
+{
+    size_t used = strlen(out);
+    snprintf(out + used, size - used, "%s%.*s", used ? ", " : "", (int)length, name);
+}
+
+bool sh_keys_of(const struct sh_editor *e, const struct sh_command *c, char *out, size_t size)
+{
+    const char *list = c->keys, *name;
+    struct stroke s;
+    *out = '\0';
+    for (size_t length; next_name(&list, &name, &length);)
+        if (parse_stroke(name, length, &s) && runs(e, &s, c)) add_name(out, size, name, length);
+    for (size_t i = 0; i < e->binding_count; i++) {
+        const struct sh_binding *b = &e->bindings[i];
+        if (b->command == c && runs(e, &b->stroke, c)) add_name(out, size, b->name, strlen(b->name));
+    }
+    return *out != '\0';
+}
+
+void sh_keys_text(const struct sh_editor *e, struct sh_text *out)
+{
+    const struct sh_command *c;
+    char keys[128], line[400];
+    for (size_t i = 0; (c = sh_command_at(i)); i++) {
+        sh_keys_of(e, c, keys, sizeof keys);
+        int n = snprintf(line, sizeof line, "%-22s %-24s %s\n", c->name, keys, c->doc);
+        sh_text_append(out, line, (size_t)n);
+    }
+}
+
+void sh_bindings_free(struct sh_editor *e)
+{
+    free(e->bindings);
+    e->bindings = NULL;
+    e->binding_count = 0;
+}

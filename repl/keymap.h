@@ -1,0 +1,36 @@
+/* The editor's commands by name, and the keys that run them. A key is written as Emacs writes it: "C-a", "M-f",
+ * "C-x C-e" (one key after the other), "Up", "C-Left", "S-Tab", "M-Enter", "C-Space". The table of commands is where
+ * their keys and their documentation stand; the user's bindings go before it. */
+#ifndef SH_KEYMAP_H
+#define SH_KEYMAP_H
+
+#include "repl/editor.h"
+
+struct sh_command {
+    const char *name;
+    const char *keys; /* that run it unless others are bound, with ", " between; "" for none */
+    const char *doc;  /* one line */
+    enum sh_action (*run)(struct sh_editor *e);
+};
+/* The commands in the order of the manual; NULL behind the last. */
+const struct sh_command *sh_command_at(size_t i);
+const struct sh_command *sh_command_find(const char *name);
+
+enum sh_bind_status {
+    SH_BOUND,
+    SH_NO_KEY,     /* the key's name means nothing, or it is a letter that would be typed */
+    SH_NO_COMMAND, /* no command has that name */
+    SH_NO_MEMORY,
+};
+/* Has `key` run the command of that name from now on; NULL: the key does nothing any more. */
+enum sh_bind_status sh_bind(struct sh_editor *e, const char *key, const char *command);
+/* Writes the keys that run the command now, with ", " between; false when there are none. */
+bool sh_keys_of(const struct sh_editor *e, const struct sh_command *c, char *out, size_t size);
+/* Appends the manual's list of commands: the keys that run each now, and what it does. */
+void sh_keys_text(const struct sh_editor *e, struct sh_text *out);
+
+/* For the editor: what the key means after e->prefix. *more: it begins bindings of two keys. NULL: nothing. */
+const struct sh_command *sh_lookup(const struct sh_editor *e, const struct sh_key *key, bool *more);
+void sh_bindings_free(struct sh_editor *e);
+
+#endif
