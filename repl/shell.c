@@ -323,7 +323,7 @@ bool sh_shell_edit(struct lg_session *s, struct sh_text *cell)
     open_shell(&sh, s, NULL);
     number_prompt(&sh);
     sh_editor_start(&sh.editor);
-    sh_editor_insert(&sh.editor, cell->bytes ? cell->bytes : "", cell->length);
+    sh_editor_set(&sh.editor, cell->bytes ? cell->bytes : "", cell->length);
     while (action != SH_ACCEPT && action != SH_CANCEL && action != SH_LEAVE && sh_terminal_raw() &&
            next_key(&sh, &key)) {
         action = sh_editor_key(&sh.editor, &key);
