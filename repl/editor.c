@@ -98,5 +98,4 @@ void sh_editor_free(struct sh_editor *e)
     sh_text_free(&e->draft);
     sh_text_free(&e->query);
     sh_kills_free(&e->kills);
-    sh_bindings_free(e);
 }

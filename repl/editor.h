@@ -78,16 +78,17 @@ enum sh_last {
     SH_DID_VERTICAL
 };
 
-struct sh_binding; /* keymap.h */
+struct sh_keymap; /* keymap.h */
 
 struct sh_editor {
     const struct sh_host *host;
-    const char *prompt, *more; /* before the first and the other lines; not owned */
-    struct sh_text text;       /* the cell */
-    size_t cursor;             /* byte offset, at the start of a grapheme or at the end */
-    unsigned long version;     /* grows with every change of the text */
-    int goal;                  /* the column that Up and Down keep to */
-    enum sh_last last, before; /* what this key did, and the one before it */
+    const char *prompt, *more;      /* before the first and the other lines; not owned */
+    const struct sh_keymap *keymap; /* the user's keys, not owned; NULL: none */
+    struct sh_text text;            /* the cell */
+    size_t cursor;                  /* byte offset, at the start of a grapheme or at the end */
+    unsigned long version;          /* grows with every change of the text */
+    int goal;                       /* the column that Up and Down keep to */
+    enum sh_last last, before;      /* what this key did, and the one before it */
     struct sh_undo undo;
     struct sh_kills kills;
     size_t mark; /* the other end of the region */
@@ -108,13 +109,11 @@ struct sh_editor {
     bool found_any;
     size_t draft_cursor;
     struct sh_menu menu;
-    char *hint;                  /* what is known of a name, shown below the line */
-    struct sh_binding *bindings; /* the user's keys; they stay from cell to cell */
-    size_t binding_count;
+    char *hint; /* what is known of a name, shown below the line */
 };
 
 /* Starts as all zeros but for host and prompts. */
-void sh_editor_start(struct sh_editor *e); /* a new empty cell; what was killed stays, and so do the keys */
+void sh_editor_start(struct sh_editor *e); /* a new empty cell; what was killed stays */
 void sh_editor_free(struct sh_editor *e);
 enum sh_action sh_editor_key(struct sh_editor *e, const struct sh_key *key);
 /* Puts a text in place of the cell, the cursor behind it, as one step to undo. False when memory is lacking. */

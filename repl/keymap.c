@@ -101,20 +101,20 @@ static bool next_name(const char **list, const char **name, size_t *length)
     return true;
 }
 
-static const struct sh_binding *user_binding(const struct sh_editor *e, const struct sh_key *prefix,
+static const struct sh_binding *user_binding(const struct sh_keymap *m, const struct sh_key *prefix,
                                              const struct sh_key *key, bool *more)
 {
-    for (size_t i = e->binding_count; i-- > 0;) {
-        enum meeting m = meets(&e->bindings[i].stroke, prefix, key);
-        if (m == WHOLE) return &e->bindings[i];
-        if (m == BEGINS && e->bindings[i].command) *more = true;
+    for (size_t i = m ? m->count : 0; i-- > 0;) {
+        enum meeting how = meets(&m->bindings[i].stroke, prefix, key);
+        if (how == WHOLE) return &m->bindings[i];
+        if (how == BEGINS && m->bindings[i].command) *more = true;
     }
     return NULL;
 }
 
 static const struct sh_command *lookup(const struct sh_editor *e, const struct sh_key *key, bool *more)
 {
-    const struct sh_binding *own = user_binding(e, &e->prefix, key, more);
+    const struct sh_binding *own = user_binding(e->keymap, &e->prefix, key, more);
     if (own) return own->command;
     const struct sh_command *c, *found = NULL;
     for (size_t i = 0; (c = sh_command_at(i)); i++) {
@@ -135,7 +135,7 @@ const struct sh_command *sh_lookup(const struct sh_editor *e, const struct sh_ke
     *more = false;
     const struct sh_command *c = lookup(e, key, more);
     if (c || *more || key->kind == SH_KEY_TEXT || e->prefix.kind != SH_KEY_NONE) return c;
-    if (user_binding(e, &e->prefix, key, more)) return NULL; /* bound to nothing */
+    if (user_binding(e->keymap, &e->prefix, key, more)) return NULL; /* bound to nothing */
     /* Shift-Up means Up where nothing else is said. */
     struct sh_key plain = {.kind = key->kind};
     return lookup(e, &plain, more);
@@ -149,7 +149,7 @@ const struct sh_command *sh_command_find(const char *name)
     return NULL;
 }
 
-enum sh_bind_status sh_bind(struct sh_editor *e, const char *key, const char *command)
+enum sh_bind_status sh_bind(struct sh_keymap *m, const char *key, const char *command)
 {
     struct sh_binding b = {.command = command ? sh_command_find(command) : NULL};
     bool good = strlen(key) < sizeof b.name && parse_stroke(key, strlen(key), &b.stroke);
@@ -157,20 +157,20 @@ enum sh_bind_status sh_bind(struct sh_editor *e, const char *key, const char *co
     if (!good || (first->kind == SH_KEY_TEXT && !first->ctrl && !first->alt)) return SH_NO_KEY;
     if (command && !b.command) return SH_NO_COMMAND;
     snprintf(b.name, sizeof b.name, "%s", key);
-    struct sh_binding *more = realloc(e->bindings, (e->binding_count + 1) * sizeof *more);
+    struct sh_binding *more = realloc(m->bindings, (m->count + 1) * sizeof *more);
     if (!more) return SH_NO_MEMORY;
-    e->bindings = more;
-    e->bindings[e->binding_count++] = b;
+    m->bindings = more;
+    m->bindings[m->count++] = b;
     return SH_BOUND;
 }
 
 /* Whether this key runs the command, as things stand. */
-static bool runs(const struct sh_editor *e, const struct stroke *s, const struct sh_command *c)
+static bool runs(const struct sh_keymap *m, const struct stroke *s, const struct sh_command *c)
 {
     static const struct sh_key none = {0};
     bool more = false;
     const struct sh_binding *own =
-        user_binding(e, s->count == 2 ? &s->keys[0] : &none, &s->keys[s->count == 2 ? 1 : 0], &more);
+        user_binding(m, s->count == 2 ? &s->keys[0] : &none, &s->keys[s->count == 2 ? 1 : 0], &more);
     return !own || own->command == c;
 }
 
@@ -180,34 +180,33 @@ static void add_name(char *out, size_t size, const char *name, size_t length)
     snprintf(out + used, size - used, "%s%.*s", used ? ", " : "", (int)length, name);
 }
 
-bool sh_keys_of(const struct sh_editor *e, const struct sh_command *c, char *out, size_t size)
+bool sh_keys_of(const struct sh_keymap *m, const struct sh_command *c, char *out, size_t size)
 {
     const char *list = c->keys, *name;
     struct stroke s;
     *out = '\0';
     for (size_t length; next_name(&list, &name, &length);)
-        if (parse_stroke(name, length, &s) && runs(e, &s, c)) add_name(out, size, name, length);
-    for (size_t i = 0; i < e->binding_count; i++) {
-        const struct sh_binding *b = &e->bindings[i];
-        if (b->command == c && runs(e, &b->stroke, c)) add_name(out, size, b->name, strlen(b->name));
+        if (parse_stroke(name, length, &s) && runs(m, &s, c)) add_name(out, size, name, length);
+    for (size_t i = 0; i < (m ? m->count : 0); i++) {
+        const struct sh_binding *b = &m->bindings[i];
+        if (b->command == c && runs(m, &b->stroke, c)) add_name(out, size, b->name, strlen(b->name));
     }
     return *out != '\0';
 }
 
-void sh_keys_text(const struct sh_editor *e, struct sh_text *out)
+void sh_keys_text(const struct sh_keymap *m, struct sh_text *out)
 {
     const struct sh_command *c;
     char keys[128], line[400];
     for (size_t i = 0; (c = sh_command_at(i)); i++) {
-        sh_keys_of(e, c, keys, sizeof keys);
+        sh_keys_of(m, c, keys, sizeof keys);
         int n = snprintf(line, sizeof line, "%-22s %-24s %s\n", c->name, keys, c->doc);
         sh_text_append(out, line, (size_t)n);
     }
 }
 
-void sh_bindings_free(struct sh_editor *e)
+void sh_keymap_free(struct sh_keymap *m)
 {
-    free(e->bindings);
-    e->bindings = NULL;
-    e->binding_count = 0;
+    free(m->bindings);
+    *m = (struct sh_keymap){0};
 }

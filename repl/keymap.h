@@ -16,21 +16,27 @@ struct sh_command {
 const struct sh_command *sh_command_at(size_t i);
 const struct sh_command *sh_command_find(const char *name);
 
+/* The user's bindings; starts as all zeros. One may serve many editors. */
+struct sh_keymap {
+    struct sh_binding *bindings;
+    size_t count;
+};
+
 enum sh_bind_status {
     SH_BOUND,
     SH_NO_KEY,     /* the key's name means nothing, or it is a letter that would be typed */
     SH_NO_COMMAND, /* no command has that name */
     SH_NO_MEMORY,
 };
+void sh_keymap_free(struct sh_keymap *m);
 /* Has `key` run the command of that name from now on; NULL: the key does nothing any more. */
-enum sh_bind_status sh_bind(struct sh_editor *e, const char *key, const char *command);
-/* Writes the keys that run the command now, with ", " between; false when there are none. */
-bool sh_keys_of(const struct sh_editor *e, const struct sh_command *c, char *out, size_t size);
+enum sh_bind_status sh_bind(struct sh_keymap *m, const char *key, const char *command);
+/* `m` may be NULL here. Writes the keys that run the command now, with ", " between; false when there are none. */
+bool sh_keys_of(const struct sh_keymap *m, const struct sh_command *c, char *out, size_t size);
 /* Appends the manual's list of commands: the keys that run each now, and what it does. */
-void sh_keys_text(const struct sh_editor *e, struct sh_text *out);
+void sh_keys_text(const struct sh_keymap *m, struct sh_text *out);
 
 /* For the editor: what the key means after e->prefix. *more: it begins bindings of two keys. NULL: nothing. */
 const struct sh_command *sh_lookup(const struct sh_editor *e, const struct sh_key *key, bool *more);
-void sh_bindings_free(struct sh_editor *e);
 
 #endif

@@ -209,7 +209,7 @@ static bool show_help(const struct shell *sh, const char *code, size_t length)
     while (length > 0 && strchr(" \t\r\n", code[length - 1])) length--;
     if (length == 0 || length > 2 || strspn(code, "?") < length) return false;
     struct sh_text keys = {0};
-    if (length == 2) sh_keys_text(&sh->editor, &keys);
+    if (length == 2) sh_keys_text(sh->editor.keymap, &keys);
     fputs(length == 1 ? help : keys.bytes ? keys.bytes : "", stdout);
     sh_text_free(&keys);
     return true;

@@ -149,9 +149,12 @@ TEST(a_prefix_without_a_second_key_does_nothing)
     CHECK_STR(driver_cell(), "abd|");
 }
 
+static struct sh_keymap keymap;
+
 static int bind(const char *key, const char *command)
 {
-    return sh_bind(&driver_editor, key, command);
+    driver_editor.keymap = &keymap;
+    return sh_bind(&keymap, key, command);
 }
 
 TEST(binding)
@@ -192,22 +195,22 @@ TEST(keys_of_commands)
 {
     char keys[128];
     const struct sh_command *start = sh_command_find("line-start"), *end = sh_command_find("line-end");
-    CHECK(sh_keys_of(&driver_editor, start, keys, sizeof keys));
+    CHECK(sh_keys_of(&keymap, start, keys, sizeof keys));
     CHECK_STR(keys, "Home, C-a");
     bind("C-a", "line-end");
-    sh_keys_of(&driver_editor, start, keys, sizeof keys);
+    sh_keys_of(&keymap, start, keys, sizeof keys);
     CHECK_STR(keys, "Home");
-    sh_keys_of(&driver_editor, end, keys, sizeof keys);
+    sh_keys_of(&keymap, end, keys, sizeof keys);
     CHECK_STR(keys, "End, C-e, C-a");
     bind("Home", NULL);
-    CHECK(!sh_keys_of(&driver_editor, start, keys, sizeof keys));
+    CHECK(!sh_keys_of(&keymap, start, keys, sizeof keys));
 }
 
 TEST(the_list_for_the_manual)
 {
     struct sh_text text = {0};
     bind("C-a", "undo");
-    sh_keys_text(&driver_editor, &text);
+    sh_keys_text(&keymap, &text);
     CHECK_HAS(text.bytes, "\nline-start             Home                     to the start of the line\n");
     CHECK_HAS(text.bytes, "\nundo                   C-_, C-x C-u, C-a        undoes the last change\n");
     sh_text_free(&text);
@@ -222,7 +225,7 @@ TEST(the_table)
     for (; (c = sh_command_at(count)); count++) {
         CHECK(sh_command_find(c->name) == c);
         CHECK(*c->doc && strlen(c->doc) < 100);
-        sh_keys_of(&driver_editor, c, keys, sizeof keys);
+        sh_keys_of(&keymap, c, keys, sizeof keys);
         CHECK_STR(keys, c->keys);
         for (size_t i = 0; i < count; i++) {
             char other[256];
