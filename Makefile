@@ -105,9 +105,12 @@ $(BUILD)/liblunarray.a: $(MODOBJ) Makefile
 $(BUILD)/obj/%.o: %.c Makefile | $(BUILD)/ready
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
-$(BUILD)/tests/unit/%: tests/unit/%.c $(LIBOBJ)
+# Names of object files, not copies of them; a test is linked with those that it uses.
+$(BUILD)/tests/objs.a: $(LIBOBJ)
+	$(Q)rm -f $@ && $(AR) rcsT $@ $(LIBOBJ)
+$(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/tests/objs.a
 	$(call say,LD)
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP $(LDFLAGS) -Wl,-E -o $@ $< $(LIBOBJ) $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP $(LDFLAGS) -Wl,-E -o $@ $< $(BUILD)/tests/objs.a $(LIBS)
 $(BUILD)/tests/driver/%: tests/driver/%.c $(BUILD)/driver/libcuda.so.1
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< -L$(BUILD)/driver -lcuda $(NVRTC) \
@@ -119,11 +122,11 @@ $(BUILD)/tests/driver/libcusolver.so.12: tests/driver/cusolver.c
 $(STAND_INS): $(BUILD)/driver/libcuda.so.1
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) -shared -o $@ $(filter %.c,$^) -L$(BUILD)/driver -lcuda -ldl
-$(BUILD)/tests/bench/%: tests/bench/%.c $(LIBOBJ)
+$(BUILD)/tests/bench/%: tests/bench/%.c $(BUILD)/tests/objs.a
 	$(call say,LD)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,-E -o $@ $< $(LIBOBJ) $(LIBS)
-# What mostly waits for people, Lua or a driver: it compiles faster so, and `x + x` of small arrays takes as long.
-$(foreach d,obj/lang obj/jupyter obj/repl export/runtime/simt/libcuda,$(BUILD)/$(d)/%.o): ALL_CFLAGS += -O1
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,-E -o $@ $< $(BUILD)/tests/objs.a $(LIBS)
+# Tests, and what mostly waits for people, Lua or a driver: it compiles faster so, and `x + x` of small arrays takes as long.
+$(foreach d,obj/lang/%.o obj/jupyter/%.o obj/repl/%.o export/runtime/simt/libcuda/%.o tests/unit/% tests/fuzz/%,$(BUILD)/$(d)): ALL_CFLAGS += -O1
 # The array loops and the software GPU's vector ops are compiled for several instruction sets, and give the same bits in
 # all of them. For processors without AVX2 they take little time to compile instead: few machines need those.
 LOOPS ?= -O3
@@ -195,11 +198,10 @@ VENV := build/venv
 $(VENV)/ready: tests/requirements.txt
 	@echo "setting up $(VENV)"
 	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
-	@$(VENV)/bin/python -m pip install -q --disable-pip-version-check -r tests/requirements.txt
+	@$(VENV)/bin/python -m pip install -q --no-compile --disable-pip-version-check -r tests/requirements.txt
 	@touch $@
 test-deps: deps
 	$(call debian,$(TEST_DEBS))
-	@$(MAKE) $(VENV)/ready
 
 # ---- using it
 run: deps
@@ -212,13 +214,13 @@ notebook: deps
 	@$(VENV)/bin/jupyter lab --notebook-dir=tutorials $(if $(SUDO),,--allow-root) $(ARGS)
 
 test: test-deps
-	@$(MAKE) test-build
+	@$(MAKE) $(VENV)/ready test-build
 	@$(PYTHON) tests/run.py --build $(BUILD) $(if $(T),--only '$(T)')
 test-build: all drivers $(UNIT) $(FUZZ)
 drivers: $(DRIVER) $(STAND_INS)
 .PHONY: test-build drivers
 test-all: test-deps
-	@$(MAKE) test-build
+	@$(MAKE) $(VENV)/ready test-build
 	@$(MAKE) test-build SAN=address,undefined BUILD=build/asan OPT="-O1 -g1" LOOPS=-O1
 	@$(MAKE) all drivers $$($(PYTHON) tests/run.py --build build/tsan --threads --list) SAN=thread BUILD=build/tsan OPT="-O1 -g1" LOOPS=-O1
 	@rm -rf build/test-cache; status=0; for b in build build/asan "build/tsan --threads"; do \
@@ -226,9 +228,9 @@ test-all: test-deps
 
 # Each fuzzer is built twice: by default with a driver of our own that runs its corpus and a fixed number of mutations
 # (that is the test), and by `make fuzz` with clang's libFuzzer, to search on.
-$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/standalone.c $(LIBOBJ)
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/standalone.c $(BUILD)/tests/objs.a
 	$(call say,LD)
-	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -MMD -MP $(LDFLAGS) -Wl,-E -o $@ $< tests/fuzz/standalone.c $(LIBOBJ) $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -MMD -MP $(LDFLAGS) -Wl,-E -o $@ $< tests/fuzz/standalone.c $(BUILD)/tests/objs.a $(LIBS)
 fuzz:
 	@test -n "$(T)" || { echo "say which: make fuzz T=ptx (of: $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))"; exit 1; }
 	@$(MAKE) objs CC=clang BUILD=build/fuzz SAN=fuzzer-no-link,address,undefined OPT="-O1 -g" LOOPS="-O1 -fno-sanitize=all" \

@@ -17,7 +17,7 @@ A suite is a kind of test; what a suite consists of is found by looking, so a ne
   python     tests/wire, pty, jupyter, numpy  pytest: real clients, a real terminal, a real browser, NumPy as a reference
   gpu        tests/gpu/check.lua             what only a GPU shows: skipped, one by one, where there is none
 With --threads, for builds with ThreadSanitizer, it is a part of these: where the product's own threads meet.
-As many programs run beside each other as the machine has cores (--jobs 1: one by one).
+One program more than the machine has cores runs beside each other (--jobs 1: one by one).
 Each test prints "ok NAME", "not ok NAME" or "skip NAME"; a program that ends badly without saying so is one failure.
 """
 import argparse
@@ -198,7 +198,7 @@ class Runner:
             return
         report = os.path.join(self.scratch, os.path.basename(files[0]) + ".xml")
         output, status, seconds = self.run([self.venv, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=600", "--tb=short",
-                                            f"--junit-xml={report}", *files], 900, {"PYTHONDONTWRITEBYTECODE": "1"})
+                                            f"--junit-xml={report}", *files], 900, {"PYTHONPYCACHEPREFIX": os.path.abspath("build/pycache")})
         with self.reporting:
             failed_before = self.counts["failed"]
             seen = self.read_junit(report)
@@ -265,7 +265,8 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--build", default="build")
     ap.add_argument("--only")
-    ap.add_argument("--jobs", type=int, default=os.cpu_count())
+    # One more than there are cores: some wait for a terminal, a browser or a client.
+    ap.add_argument("--jobs", type=int, default=os.cpu_count() + 1)
     ap.add_argument("--cache", help="compiled kernels, kept for the next run; without it each run begins with none")
     ap.add_argument("--threads", action="store_true", help="only the tests of threaded code")
     ap.add_argument("--list", action="store_true", help="with --threads: names the unit tests to build instead")

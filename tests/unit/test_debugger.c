@@ -229,7 +229,7 @@ TEST(coroutines)
 
 static void look_around(void)
 {
-    int reference = 0, first, array;
+    int reference = 0, first = 0, array = 0;
     lg_debug_scopes(session, 0, note_variable, &reference);
     CHECK_INT(reference, LG_DEBUG_SESSION);
     for (int scope = 1; scope <= 3; scope++) {
