@@ -179,16 +179,6 @@ static bool push_callee(lua_State *L, const struct lg_tokens *t, size_t end)
     return first < open && lg_push_chain(L, t, first, open);
 }
 
-/* A kernel's source: by the function that gets it, or by what it says. */
-static bool is_cuda(const struct lg_function *callee, const char *text, size_t length)
-{
-    if (callee && strcmp(callee->name, "kernel") == 0) return true;
-    struct lg_cuda_token t;
-    for (size_t at = 0; lg_cuda_next(text, length, at, &t); at = t.end)
-        if (t.end - t.start == 10 && memcmp(text + t.start, "__global__", 10) == 0) return true;
-    return false;
-}
-
 /* {dtype = "...": what the name says. False for other names. */
 static bool complete_option(struct lg_completing *c, size_t string)
 {
@@ -218,7 +208,9 @@ void lg_complete_string(lua_State *L, struct lg_completing *c, const struct lg_t
         opening++;
     }
     size_t from = string->start + opening;
-    if (from <= c->length && is_cuda(callee, c->code + from, c->length - from)) {
+    /* A kernel's source: by the function that gets it, or by what it says. */
+    bool kernel = callee && strcmp(callee->name, "kernel") == 0;
+    if (from <= c->length && (kernel || lg_cuda_is_source(c->code + from, c->length - from))) {
         lg_complete_cuda(c, from);
         return;
     }

@@ -218,8 +218,8 @@ const struct lg_cuda_word lg_cuda_directives[] = {DIRECTIVE("define"),
 
 const struct lg_cuda_word *lg_cuda_find(const char *word, size_t length)
 {
-    for (const struct lg_cuda_word *w = lg_cuda_words; w->name; w++)
-        if (strlen(w->name) == length && memcmp(w->name, word, length) == 0) return w;
+    for (const struct lg_cuda_word *w = lg_cuda_words; length && w->name; w++)
+        if (*w->name == *word && strncmp(w->name, word, length) == 0 && !w->name[length]) return w;
     return NULL;
 }
 
@@ -291,6 +291,14 @@ bool lg_cuda_next(const char *text, size_t length, size_t at, struct lg_cuda_tok
         out->end = at + 1;
     }
     return true;
+}
+
+bool lg_cuda_is_source(const char *text, size_t length)
+{
+    struct lg_cuda_token t;
+    for (size_t at = 0; lg_cuda_next(text, length, at, &t); at = t.end)
+        if (t.end - t.start == 10 && memcmp(text + t.start, "__global__", 10) == 0) return true;
+    return false;
 }
 
 /* JupyterLab's editor has these colours as variables; the others are between the dark and the light of pages. */

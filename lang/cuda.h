@@ -23,6 +23,8 @@ struct lg_cuda_word {
 extern const struct lg_cuda_word lg_cuda_words[];                         /* ended by a NULL name */
 extern const struct lg_cuda_word lg_cuda_directives[];                    /* likewise: what may follow # */
 const struct lg_cuda_word *lg_cuda_find(const char *word, size_t length); /* or NULL */
+/* Whether a text is the source of a kernel by what it says: it has the word __global__. */
+bool lg_cuda_is_source(const char *text, size_t length);
 
 /* The text with its tokens in the colours of the page's editor, where that has some, else in ones that suit dark and
  * light pages. [raises] */

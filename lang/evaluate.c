@@ -3,7 +3,9 @@
 #include "lang/session_state.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include "lang/lookup.h"
 #include "lang/magic.h"
 #include "lang/rewrite.h"
 
@@ -392,4 +394,35 @@ enum lg_completeness lg_is_complete(const char *code, size_t length, int *indent
     enum lg_completeness c = completeness(L, code, length, indent);
     lua_close(L);
     return c;
+}
+
+/* What jumps forward is right or wrong by what follows. */
+static bool has_goto(const struct lg_tokens *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->items[i].keyword == LG_GOTO) return true;
+    return false;
+}
+
+bool lg_find_mistake(const char *code, size_t length, size_t *from, size_t *to)
+{
+    int indent;
+    struct lg_tokens t;
+    if (lg_is_complete(code, length, &indent) != LG_INVALID) return false;
+    lg_tokens_fill(&t, code, length);
+    bool found = !t.failed && t.count && !has_goto(&t);
+    size_t low = 0, high = found ? t.count - 1 : 0;
+    while (low < high) { /* what begins wrongly stays wrong: the shortest beginning is looked for by halves */
+        size_t middle = low + (high - low) / 2;
+        if (lg_is_complete(code, t.items[middle].end, &indent) == LG_INVALID)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (found) {
+        *from = t.items[low].start;
+        *to = t.items[low].end;
+    }
+    free(t.items);
+    return found;
 }

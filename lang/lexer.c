@@ -35,8 +35,10 @@ const char *lg_keyword_name(enum lg_keyword k)
 
 enum lg_keyword lg_keyword_find(const char *word, size_t length)
 {
+    if (length < 2 || length > 8) return LG_NO_KEYWORD;
     for (int k = 1; k < LG_KEYWORD_COUNT; k++)
-        if (strlen(keywords[k]) == length && memcmp(keywords[k], word, length) == 0) return (enum lg_keyword)k;
+        if (*keywords[k] == *word && strlen(keywords[k]) == length && memcmp(keywords[k], word, length) == 0)
+            return (enum lg_keyword)k;
     return LG_NO_KEYWORD;
 }
 

@@ -125,6 +125,10 @@ enum lg_completeness { LG_COMPLETE, LG_INCOMPLETE, LG_INVALID, LG_UNKNOWN };
 /* *indent gets the number of spaces to continue by when incomplete. Needs no session; any thread. */
 enum lg_completeness lg_is_complete(const char *code, size_t length, int *indent);
 
+/* Where the parser stopped, when no text behind can make the code a cell that compiles: the token code[*from..*to).
+ * False when there is no such place. Needs no session; any thread. */
+bool lg_find_mistake(const char *code, size_t length, size_t *from, size_t *to);
+
 struct lg_match {
     const char *text; /* replaces code[start..end) */
     const char *kind; /* "function", "array", "keyword", "field", "magic", "path", ... */

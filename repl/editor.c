@@ -75,6 +75,20 @@ bool sh_editor_set(struct sh_editor *e, const char *bytes, size_t length)
     return sh_edit(e, 0, e->text.length, bytes, length);
 }
 
+bool sh_editor_waits(const struct sh_editor *e)
+{
+    return e->host->mistake && e->text.length && e->judged != e->version;
+}
+
+void sh_editor_idle(struct sh_editor *e)
+{
+    if (!sh_editor_waits(e)) return;
+    e->judged = e->version;
+    e->wrong_start = e->wrong_end = 0;
+    if (!e->host->mistake(e->host->context, e->text.bytes, e->text.length, &e->wrong_start, &e->wrong_end))
+        e->wrong_start = e->wrong_end = 0;
+}
+
 void sh_editor_start(struct sh_editor *e)
 {
     e->text.length = e->draft.length = e->query.length = 0;
@@ -96,6 +110,7 @@ void sh_editor_free(struct sh_editor *e)
     sh_editor_start(e);
     sh_text_free(&e->text);
     sh_text_free(&e->draft);
+    sh_text_free(&e->styles);
     sh_text_free(&e->query);
     sh_kills_free(&e->kills);
 }

@@ -21,6 +21,8 @@ struct sh_host {
     char *(*inspect)(void *context, const char *code, size_t length, size_t cursor);
     /* Fills an enum sh_style for each byte. */
     void (*highlight)(void *context, const char *code, size_t length, unsigned char *styles);
+    /* The token at which no cell can begin so any more; false when there is none. */
+    bool (*mistake)(void *context, const char *code, size_t length, size_t *from, size_t *to);
 };
 
 enum sh_action {
@@ -109,7 +111,10 @@ struct sh_editor {
     bool found_any;
     size_t draft_cursor;
     struct sh_menu menu;
-    char *hint; /* what is known of a name, shown below the line */
+    char *hint;                    /* what is known of a name, shown below the line */
+    struct sh_text styles;         /* one of enum sh_style for each byte, of the version `styled` */
+    unsigned long styled, judged;  /* the versions of the text that were highlighted, and looked at for a mistake */
+    size_t wrong_start, wrong_end; /* the mistake of version `judged`; equal when there is none */
 };
 
 /* Starts as all zeros but for host and prompts. */
@@ -118,8 +123,12 @@ void sh_editor_free(struct sh_editor *e);
 enum sh_action sh_editor_key(struct sh_editor *e, const struct sh_key *key);
 /* Puts a text in place of the cell, the cursor behind it, as one step to undo. False when memory is lacking. */
 bool sh_editor_set(struct sh_editor *e, const char *bytes, size_t length);
+/* Does what would cost too much at each key: to be called when no key has come for a moment and sh_editor_waits says
+ * that there is something to do. */
+bool sh_editor_waits(const struct sh_editor *e);
+void sh_editor_idle(struct sh_editor *e);
 /* The frame for a terminal of that size; rows 0 is the whole cell without lists, as it stays on the screen after the
  * cell was taken. */
-void sh_editor_frame(const struct sh_editor *e, int columns, int rows, struct sh_frame *out);
+void sh_editor_frame(struct sh_editor *e, int columns, int rows, struct sh_frame *out);
 
 #endif

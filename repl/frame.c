@@ -52,17 +52,12 @@ static void add(struct sh_frame *f, const char *bytes, size_t size, int width, e
     if (f->failed) return;
     if (last(f)->width > 0 && last(f)->width + width > f->columns && !add_row(f)) return;
     size_t before = f->text.length;
-    if (!sh_text_append(&f->text, bytes, size)) {
+    if (!sh_text_reserve(&f->styles, before + size) || !sh_text_append(&f->text, bytes, size)) {
         f->failed = true;
         return;
     }
-    for (size_t i = 0; i < size; i++) {
-        if (sh_text_append(&f->styles, &(char){(char)style}, 1)) continue;
-        f->failed = true;
-        f->text.length = before;
-        f->styles.length = before;
-        return;
-    }
+    memset(f->styles.bytes + before, (char)style, size);
+    f->styles.length = before + size;
     last(f)->end = f->text.length;
     last(f)->width += width;
 }

@@ -18,6 +18,10 @@ enum sh_style {
     SH_NUMBER,
     SH_COMMENT,
     SH_FUNCTION,
+    SH_PAIR,    /* a bracket at the cursor, and its partner */
+    SH_WRONG,   /* where the parser stopped */
+    SH_GHOST,   /* what history suggests */
+    SH_MODE,    /* the prompt in vi's normal mode */
     SH_HEADING, /* of Markdown, from here on */
     SH_STRONG,
     SH_EMPHASIS,

@@ -1,10 +1,18 @@
-/* Colours for a cell: which style each byte of Lua has. */
+/* Colours for a cell: which style each byte of Lua has, and of CUDA C in the sources of kernels. */
 #ifndef SH_HIGHLIGHT_H
 #define SH_HIGHLIGHT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+struct lg_token;
 
 /* Fills styles[0..length) with values of enum sh_style (repl/frame.h). Lines of magics stay plain. */
 void sh_highlight(const char *code, size_t length, unsigned char *styles);
+
+/* Whether a string holds CUDA C: what gpu.kernel is given in long brackets (`before` is the name before the string), or
+ * what says __global__ itself. From and to: what is between the brackets. */
+bool sh_cuda_inside(const char *code, const struct lg_token *before, const struct lg_token *string, size_t *from,
+                    size_t *to);
 
 #endif

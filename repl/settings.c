@@ -108,7 +108,7 @@ static const struct setting {
      set_theme,
      "auto"},
     {{"shell.colors", NULL, "shell.colors.keyword = \"bold magenta\"",
-      "The colours of single things: prompt, keyword, string, number, comment, called, note, match, selected, error, "
+      "The colours of single things: prompt, keyword, string, number, comment, called, note, match, selected, pair, wrong, ghost, mode, error, "
       "calls, status, heading, strong, emphasis, strike, code, link.\nA colour is a name (black, red, green, yellow, "
       "blue, magenta, cyan, white, each with `bright` before it), a number up to 255 or \"#rrggbb\"; `on` puts one "
       "behind the text; bold, dim, italic, underline, strike and reverse may stand beside it. \"auto\" is the theme's, "

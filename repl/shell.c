@@ -15,7 +15,10 @@
 #include "repl/terminal.h"
 #include "runtime/device.h"
 
-enum { ESCAPE_WAIT_MS = 40 }; /* how long the rest of an escape sequence may take */
+enum {
+    ESCAPE_WAIT_MS = 40, /* how long the rest of an escape sequence may take */
+    IDLE_MS = 300,       /* without keys, until the cell is looked at for a mistake */
+};
 
 struct shell {
     struct lg_session *session;
@@ -71,6 +74,12 @@ static void host_highlight(void *context, const char *code, size_t length, unsig
     sh_highlight(code, length, styles);
 }
 
+static bool host_mistake(void *context, const char *code, size_t length, size_t *from, size_t *to)
+{
+    (void)context;
+    return lg_find_mistake(code, length, from, to);
+}
+
 /* Drawing */
 
 static void draw(struct shell *sh, bool final)
@@ -111,9 +120,10 @@ static bool next_key(struct shell *sh, struct sh_key *key)
             if (sh_decode(&sh->decoder, (unsigned char)sh->input[sh->used++], key)) return true;
         bool waiting = sh_decoder_waiting(&sh->decoder);
         if (!waiting) draw(sh, false);
-        switch (sh_terminal_wait(waiting ? ESCAPE_WAIT_MS : -1)) {
+        switch (sh_terminal_wait(waiting ? ESCAPE_WAIT_MS : sh_editor_waits(&sh->editor) ? IDLE_MS : -1)) {
         case SH_WAIT_TIMEOUT:
             if (sh_decoder_flush(&sh->decoder, key)) return true;
+            if (!waiting) sh_editor_idle(&sh->editor);
             break;
         case SH_WAIT_RESIZED: break;
         case SH_WAIT_END: return false;
@@ -286,7 +296,7 @@ static void banner(void)
 static void open_shell(struct shell *sh, struct lg_session *session, struct sh_output *out)
 {
     sh->host = (struct sh_host){sh,           host_history_count, host_history, host_completeness, host_complete,
-                                host_inspect, host_highlight};
+                                host_inspect, host_highlight,     host_mistake};
     sh->session = session;
     sh->out = out;
     sh->screen.color = sh_takes_color(STDOUT_FILENO);

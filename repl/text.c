@@ -108,6 +108,9 @@ size_t sh_encode(int32_t c, char *out)
 size_t sh_next_grapheme(const char *s, size_t length, size_t at)
 {
     if (at >= length) return length;
+    /* Between two characters of ASCII there is a boundary, but in "\r\n". */
+    bool ascii = !(s[at] & 0x80) && (at + 1 == length || !(s[at + 1] & 0x80));
+    if (ascii && s[at] != '\r') return at + 1;
     size_t size;
     int32_t c = sh_code_point(s, length, at, &size);
     bool broken = c == 0xFFFD && size == 1;
@@ -138,6 +141,7 @@ size_t sh_previous_grapheme(const char *s, size_t length, size_t at)
 
 int sh_grapheme_width(const char *s, size_t size)
 {
+    if (size == 1 && *s >= 32 && *s < 127) return 1;
     for (size_t at = 0, n; at < size; at += n) {
         int32_t c = sh_code_point(s, size, at, &n);
         if (c < 32 || c == 127) return 2;

@@ -2,24 +2,94 @@
 #include <stdlib.h>
 #include <string.h>
 #include "repl/editing.h"
+#include "repl/pair.h"
 
-static void cell_frame(const struct sh_editor *e, struct sh_frame *out, const unsigned char *styles)
+/* The cell's styles, made anew when the text has changed; NULL when there are none. */
+static const unsigned char *cell_styles(struct sh_editor *e)
+{
+    if (!e->host->highlight || e->text.length == 0) return NULL;
+    if (e->styled != e->version) {
+        if (!sh_text_reserve(&e->styles, e->text.length)) return NULL;
+        e->host->highlight(e->host->context, e->text.bytes, e->text.length, (unsigned char *)e->styles.bytes);
+        e->styled = e->version;
+    }
+    return (const unsigned char *)e->styles.bytes;
+}
+
+/* Parts of the cell that are shown in another style than their own. */
+struct marks {
+    struct {
+        size_t start, end;
+        enum sh_style style;
+    } parts[3];
+    int count;
+};
+
+static void mark(struct marks *m, size_t start, size_t end, enum sh_style style)
+{
+    m->parts[m->count].start = start;
+    m->parts[m->count].end = end;
+    m->parts[m->count++].style = style;
+}
+
+static void find_marks(const struct sh_editor *e, struct marks *m)
+{
+    struct sh_pair pair;
+    m->count = 0;
+    if (e->searching) {
+        if (e->found_any) mark(m, e->match_start, e->match_end, SH_MATCH);
+        return;
+    }
+    /* What is being written is not wrong yet. */
+    bool writing = e->cursor >= e->wrong_start && e->cursor <= e->wrong_end;
+    if (e->judged == e->version && !writing) mark(m, e->wrong_start, e->wrong_end, SH_WRONG);
+    if (e->text.length && sh_find_pair(e->text.bytes, e->text.length, e->cursor, &pair)) {
+        mark(m, pair.start, pair.end, SH_PAIR);
+        mark(m, pair.other, pair.other_end, SH_PAIR);
+    }
+}
+
+static enum sh_style style_at(const unsigned char *styles, const struct marks *m, size_t at)
+{
+    for (int i = 0; i < m->count; i++)
+        if (at >= m->parts[i].start && at < m->parts[i].end) return m->parts[i].style;
+    return styles ? (enum sh_style)styles[at] : SH_PLAIN;
+}
+
+/* The part of the cell that can be on a screen of that many rows: whole lines around the cursor; all for 0 rows. */
+static void visible(const struct sh_editor *e, int rows, size_t *from, size_t *to)
+{
+    *from = 0;
+    *to = e->text.length;
+    if (rows <= 0) return;
+    *from = sh_line_start(e, e->cursor);
+    *to = sh_line_end(e, e->cursor);
+    for (int i = 0; i < rows; i++) {
+        if (*from > 0) *from = sh_line_start(e, *from - 1);
+        if (*to < e->text.length) *to = sh_line_end(e, *to + 1);
+    }
+}
+
+static void cell_frame(struct sh_editor *e, int rows, struct sh_frame *out)
 {
     const char *s = e->text.bytes;
-    sh_frame_text(out, e->prompt, strlen(e->prompt), SH_PROMPT);
-    for (size_t at = 0, next; at < e->text.length; at = next) {
+    const unsigned char *styles = cell_styles(e);
+    struct marks marks = {.count = 0};
+    size_t from, to;
+    visible(e, rows, &from, &to);
+    if (rows > 0) find_marks(e, &marks);
+    sh_frame_text(out, from ? e->more : e->prompt, strlen(from ? e->more : e->prompt), SH_PROMPT);
+    for (size_t at = from, next; at < to; at = next) {
         next = sh_forward(e, at);
         if (at == e->cursor) sh_frame_cursor(out);
-        enum sh_style style = styles ? (enum sh_style)styles[at] : SH_PLAIN;
-        if (e->searching && e->found_any && at >= e->match_start && at < e->match_end) style = SH_MATCH;
         if (s[at] == '\n') {
             sh_frame_newline(out);
             sh_frame_text(out, e->more, strlen(e->more), SH_PROMPT);
         } else {
-            sh_frame_text(out, s + at, next - at, style);
+            sh_frame_text(out, s + at, next - at, style_at(styles, &marks, at));
         }
     }
-    if (e->cursor >= e->text.length) sh_frame_cursor(out);
+    if (e->cursor >= to) sh_frame_cursor(out);
 }
 
 /* Some rows of text below the cell. */
@@ -37,14 +107,10 @@ static void hint_frame(const char *hint, int rows, struct sh_frame *out)
     }
 }
 
-void sh_editor_frame(const struct sh_editor *e, int columns, int rows, struct sh_frame *out)
+void sh_editor_frame(struct sh_editor *e, int columns, int rows, struct sh_frame *out)
 {
     sh_frame_begin(out, columns);
-    unsigned char *styles = NULL;
-    if (e->host->highlight && e->text.length && (styles = calloc(e->text.length, 1)))
-        e->host->highlight(e->host->context, e->text.bytes, e->text.length, styles);
-    cell_frame(e, out, styles);
-    free(styles);
+    cell_frame(e, rows, out);
     if (rows <= 0) return;
     int below = rows / 2 > 1 ? rows / 2 : 1;
     if (e->searching) {

@@ -245,6 +245,32 @@ def test_color(terminal):
     t.wait(lambda t: t.lines()[-1] == "1> for" and b"\033[35mfor" in t.raw)
 
 
+def at(t, text):
+    """Where a text begins on the screen, the last time."""
+    return ([(0, 0)] + [(y, line.index(text)) for y, line in enumerate(t.screen.display) if text in line])[-1]
+
+
+def test_mistakes_are_underlined(terminal):
+    t = ready(terminal)
+    t.send("x = = 1 + 2")
+    def underlined(t):
+        y, x = at(t, "= 1")
+        cells = [t.screen.buffer[y][i].underscore for i in range(x - 2, x + 3)]
+        return cells == [False, False, True, False, False]
+    t.wait(underlined)
+    t.send("\x01\x0bprint('abc")
+    t.wait(lambda t: t.lines()[-1] == "1> print('abc")
+
+
+def test_brackets_and_kernels_in_colour(terminal):
+    t = ready(terminal)
+    t.send("k = gpu.kernel [[ int x; ]] f(1)")
+    t.wait(lambda t: t.screen.buffer[at(t, "f(1)")[0]][at(t, "f(1)")[1] + 1].bold)
+    y, x = at(t, "int x")
+    assert t.screen.buffer[y][x].fg == t.screen.buffer[y][x + 2].fg != t.screen.buffer[y][x + 4].fg == "default"
+    assert t.screen.buffer[y][at(t, "f(1)")[1] + 3].bold
+
+
 def test_dumb_terminal(terminal):
     t = terminal(TERM="dumb")
     t.wait(lambda t: t.lines() and t.lines()[-1].startswith(">>"))

@@ -58,12 +58,25 @@ static char *driver_inspect(void *context, const char *code, size_t length, size
     return driver_doc ? strdup(driver_doc) : NULL;
 }
 
+/* "==" is wrong behind "=". */
+static bool driver_mistake(void *context, const char *code, size_t length, size_t *from, size_t *to)
+{
+    const char *wrong = strstr(code, "= ==");
+    (void)context;
+    (void)length;
+    if (!wrong) return false;
+    *from = (size_t)(wrong + 2 - code);
+    *to = *from + 2;
+    return true;
+}
+
 static const struct sh_host driver_host = {
     .history_count = driver_history_count,
     .history = driver_history_get,
     .completeness = driver_completeness,
     .complete = driver_complete,
     .inspect = driver_inspect,
+    .mistake = driver_mistake,
 };
 
 static struct sh_editor driver_editor = {.host = &driver_host, .prompt = ">> ", .more = ".. "};
@@ -114,6 +127,28 @@ __attribute__((unused)) static const char *driver_screen(int columns, int rows)
             column += sh_grapheme_width(f.text.bytes + at, next - at);
         }
         if (cursor_row && !placed) out[n++] = '|';
+        out[n++] = '\n';
+    }
+    out[n] = '\0';
+    return out;
+}
+
+/* The same without the cursor, what has the style in brackets. */
+__attribute__((unused)) static const char *driver_styled(enum sh_style style)
+{
+    static char out[8192];
+    static struct sh_frame f;
+    size_t n = 0;
+    sh_editor_frame(&driver_editor, 60, 20, &f);
+    for (size_t i = 0; i < f.count; i++) {
+        bool inside = false;
+        for (size_t at = f.rows[i].start; at < f.rows[i].end; at++) {
+            bool in = f.styles.bytes[at] == (char)style;
+            if (in != inside) out[n++] = in ? '[' : ']';
+            inside = in;
+            out[n++] = f.text.bytes[at];
+        }
+        if (inside) out[n++] = ']';
         out[n++] = '\n';
     }
     out[n] = '\0';

@@ -457,3 +457,36 @@ TEST(one_column_is_survived)
     for (int columns = 1; columns < 12; columns++)
         for (int rows = 1; rows < 5; rows++) CHECK(strlen(driver_screen(columns, rows)) > 0);
 }
+
+TEST(matching_brackets_are_shown)
+{
+    TYPE("f(a, {1})");
+    CHECK_STR(driver_styled(SH_PAIR), ">> f[(]a, {1}[)]\n");
+    TYPE(LEFT LEFT LEFT);
+    CHECK_STR(driver_styled(SH_PAIR), ">> f(a, [{]1[}])\n");
+    TYPE("\x01");
+    CHECK_STR(driver_styled(SH_PAIR), ">> f(a, {1})\n");
+    TYPE("\x18\x0b"
+         "do\rx\rend");
+    CHECK_STR(driver_styled(SH_PAIR), ">> [do]\n..   x\n.. [end]\n");
+}
+
+TEST(mistakes_are_shown_after_a_moment)
+{
+    TYPE("x = ==");
+    CHECK(sh_editor_waits(&driver_editor));
+    sh_editor_idle(&driver_editor);
+    CHECK(!sh_editor_waits(&driver_editor));
+    CHECK_STR(driver_styled(SH_WRONG), ">> x = ==\n"); /* it is being written */
+    TYPE("\x01");
+    CHECK(!sh_editor_waits(&driver_editor));
+    CHECK_STR(driver_styled(SH_WRONG), ">> x = [==]\n");
+    TYPE("y");
+    CHECK_STR(driver_styled(SH_WRONG), ">> yx = ==\n");
+    CHECK(sh_editor_waits(&driver_editor));
+    sh_editor_idle(&driver_editor);
+    CHECK_STR(driver_styled(SH_WRONG), ">> yx = [==]\n");
+    TYPE("\x05\x7f\x7f");
+    sh_editor_idle(&driver_editor);
+    CHECK_STR(driver_styled(SH_WRONG), ">> yx = \n");
+}

@@ -43,5 +43,18 @@ TEST(magics_stay_plain)
     CHECK_STR(styles("%time 1"), ".......");
     CHECK_STR(styles("?gpu.x\nreturn 1"), ".......kkkkkk.n");
     CHECK_STR(styles("!ls 1\nx = 1"), "..........n");
-    CHECK_STR(styles("%%cuda\nif (x) return 1;"), ".......................");
+    CHECK_STR(styles("%%cuda\nif (x) return 1;"), ".......kk.....kkkkkk.n.");
+    CHECK_STR(styles("%%time\nif x"), "...........");
+}
+
+TEST(cuda_in_kernel_strings)
+{
+    CHECK_STR(styles("k = gpu.kernel [[ int x; ]]"), "........ffffff.ss.kkk....ss");
+    CHECK_STR(styles("gpu.kernel([=[ // c\n\"s\" 1.f sinf(x)]=] )"), "....ffffff.sss.cccc.sss.nnn.ffff...sss..");
+    CHECK_STR(styles("s = [[__global__ v]]"), "....sskkkkkkkkkk..ss"); /* by what it says */
+    CHECK_STR(styles("s = [[ int x ]]"), "....sssssssssss");
+    CHECK_STR(styles("s = '__global__'"), "....ssssssssssss");
+    CHECK_STR(styles("kernel [[ for"), "ffffff.ss.kkk"); /* the end is not written yet */
+    CHECK_STR(styles("kernel [["), "ffffff.ss");
+    CHECK_STR(styles("kernel [[\n#define A"), "ffffff.ss.kkkkkkk..");
 }

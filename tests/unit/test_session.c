@@ -404,6 +404,48 @@ TEST(closing_a_variable_may_finish_after_an_interrupt)
     CHECK_HAS(out, "closed");
 }
 
+/* Where the parser stops: the part between the bars; none: what follows can still make it right. */
+TEST(mistakes)
+{
+    static const char *const rows[] = {
+        "x = |=| 1",
+        "f(1)|)|",
+        "x = 1 + 2",
+        "x = 1 +",
+        "for i = 1, 3 do",
+        "|end|",
+        "if x |do| y() end",
+        "do\n  x = 1\n  y |z|\nend",
+        "x = |'abc|",
+        "a |b|",
+        "f(1) + |)|",
+        "local |3| = 1",
+        "x = {1, 2|)|",
+        "%time x y",
+        "goto done",
+        "goto done x = = 1",
+        "print 'a' \n\n x = |=| 1",
+        "",
+        "function f() return 1 |x| end",
+        "%%cuda\nint = = 3;",
+        "s = [[ = = ]] |)|",
+        "x = 3 |$|",
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char code[128], got[128];
+        size_t n = 0, from = 0, to = 0;
+        for (const char *p = rows[i]; *p; p++)
+            if (*p != '|') code[n++] = *p;
+        code[n] = '\0';
+        bool found = lg_find_mistake(code, n, &from, &to);
+        if (found)
+            snprintf(got, sizeof got, "%.*s|%.*s|%s", (int)from, code, (int)(to - from), code + from, code + to);
+        else
+            snprintf(got, sizeof got, "%s", code);
+        CHECK_STR(got, rows[i]);
+    }
+}
+
 TEST(completeness)
 {
     static const struct {
