@@ -285,6 +285,13 @@ void simt_check_arrive(struct block *b, struct warp *w, const struct insn *i, ui
     b->arrives = true;
 }
 
+static const struct split *split_of(const struct warp *w, unsigned lane)
+{
+    for (uint32_t n = 0; n < w->split_count; n++)
+        if (w->splits[n].mask >> lane & 1) return &w->splits[n];
+    return NULL;
+}
+
 /* Threads that came by different lines, or that never come: one report for a barrier. */
 static void report_divergence(struct block *b, uint32_t id)
 {
@@ -294,11 +301,13 @@ static void report_divergence(struct block *b, uint32_t id)
     struct simt_report r = {.kind = CHECK_BARRIER, .space = PTX_SHARED};
     for (uint32_t j = 0; j < k->warp_count && !r.has_other; j++) {
         struct warp *w = &k->warps[j];
-        for (uint32_t n = 0; n < w->split_count && !r.has_other; n++) {
-            const struct split *s = &w->splits[n];
-            if (!s->mask || s->state != SPLIT_BARRIER || s->barrier != id) continue;
+        for (unsigned lane = 0; lane < SIMT_WARP && !r.has_other;
+             lane++) { /* in this order whatever branch ran first */
+            const struct split *s = split_of(w, lane);
+            if (!s || s->state != SPLIT_BARRIER || s->barrier != id || lane != (unsigned)__builtin_ctz(s->mask))
+                continue;
             const struct place *p = &places[s->pc];
-            struct simt_party party = simt_party_at(w, s->pc, (unsigned)__builtin_ctz(s->mask), ACCESS_NONE);
+            struct simt_party party = simt_party_at(w, s->pc, lane, ACCESS_NONE);
             if (!first) {
                 first = p;
                 r.first = party;
@@ -350,13 +359,6 @@ void simt_check_met(struct simt_observer *o, struct worker *k)
 }
 
 /* ---- deadlocks ---- */
-static const struct split *split_of(const struct warp *w, unsigned lane)
-{
-    for (uint32_t n = 0; n < w->split_count; n++)
-        if (w->splits[n].mask >> lane & 1) return &w->splits[n];
-    return NULL;
-}
-
 /* Lanes that wait for others of their warp which are elsewhere. */
 static bool report_absent_lanes(struct block *b, struct warp *w, const struct split *s)
 {

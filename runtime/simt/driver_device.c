@@ -75,6 +75,8 @@ CUresult simt_DeviceGetName(char *name, int length, CUdevice device)
     X(HOST_REGISTER_SUPPORTED, 1)                                                                                      \
     X(CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 1)                                                                      \
     X(MANAGED_MEMORY, 1)                                                                                               \
+    X(VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1)                                                                          \
+    X(HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 1)                                                                  \
     X(MEMORY_POOLS_SUPPORTED, 1)                                                                                       \
     X(STREAM_PRIORITIES_SUPPORTED, 1)                                                                                  \
     X(COMPUTE_PREEMPTION_SUPPORTED, 1)                                                                                 \

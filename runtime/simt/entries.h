@@ -39,6 +39,7 @@ enum simt_kind {
     SIMT_LIBRARY,
     SIMT_LINK,
     SIMT_POOL,
+    SIMT_PHYSICAL, /* memory that a program maps itself */
     SIMT_GRAPH,
     SIMT_NODE,
     SIMT_GRAPH_EXEC,

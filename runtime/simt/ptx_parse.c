@@ -266,12 +266,12 @@ static bool read_tuning(struct ptx_parser *p, struct ptx_func *f)
         bool pragma = ptx_is_dot(p, "pragma"), attribute = ptx_is_dot(p, "attribute");
         bool plain = ptx_is_dot(p, "noreturn") || ptx_is_dot(p, "explicitcluster") ||
                      ptx_is_dot(p, "blocksareclusters") || ptx_is_dot(p, "unique");
-        bool number = ptx_is_dot(p, "maxnctapersm") || ptx_is_dot(p, "maxnreg") || ptx_is_dot(p, "reqnctapercluster") ||
-                      ptx_is_dot(p, "maxclusterrank") || ptx_is_dot(p, "abi_preserve") ||
-                      ptx_is_dot(p, "abi_preserve_control");
-        uint32_t *dims = ptx_is_dot(p, "maxntid")   ? f->max_threads
-                         : ptx_is_dot(p, "reqntid") ? f->required_threads
-                                                    : NULL;
+        bool number = ptx_is_dot(p, "maxnctapersm") || ptx_is_dot(p, "maxnreg") || ptx_is_dot(p, "maxclusterrank") ||
+                      ptx_is_dot(p, "abi_preserve") || ptx_is_dot(p, "abi_preserve_control");
+        uint32_t *dims = ptx_is_dot(p, "maxntid")             ? f->max_threads
+                         : ptx_is_dot(p, "reqntid")           ? f->required_threads
+                         : ptx_is_dot(p, "reqnctapercluster") ? f->cluster
+                                                              : NULL;
         bool blocks = ptx_is_dot(p, "minnctapersm");
         if (number) dims = other;
         if (!pragma && !attribute && !plain && !dims && !blocks) return ptx_expected(p, "a directive of a function");

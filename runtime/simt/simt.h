@@ -57,9 +57,9 @@ void *simt_host(uint64_t address); /* host pointer for a global address inside t
 ptrdiff_t simt_bias(void);
 void simt_memory_info(size_t *free_bytes, size_t *total_bytes);
 
-/* ---- mapped.c: host memory that kernels may use by its host address: pinned, registered and managed. Changed and
- * looked at under the device's lock, which a launch holds. ---- */
-enum simt_mapped_kind { SIMT_PINNED, SIMT_REGISTERED, SIMT_MANAGED };
+/* ---- mapped.c: host memory that kernels may use by its host address: pinned, registered, managed, and what a
+ * program maps itself. Changed and looked at under the device's lock, which a launch holds. ---- */
+enum simt_mapped_kind { SIMT_PINNED, SIMT_REGISTERED, SIMT_MANAGED, SIMT_VIRTUAL };
 struct simt_mapped {
     uint64_t start, bytes;
     enum simt_mapped_kind kind;

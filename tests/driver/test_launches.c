@@ -281,6 +281,17 @@ TEST(words_that_streams_write_and_wait_for)
     OK(cuStreamWaitValue32(s, p, 7, CU_STREAM_WAIT_VALUE_EQ));
     OK(cuStreamWaitValue64(s, p + 8, 1, CU_STREAM_WAIT_VALUE_GEQ));
     CHECK_INT(cuStreamWaitValue32(s, p, 8, CU_STREAM_WAIT_VALUE_EQ), CUDA_ERROR_NOT_SUPPORTED); /* would never end */
+    CUstreamBatchMemOpParams list[] = {
+        {.writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64, .address = p + 8, .value64 = 1ull << 41}},
+        {.operation = CU_STREAM_MEM_OP_BARRIER},
+        {.waitValue = {.operation = CU_STREAM_MEM_OP_WAIT_VALUE_64,
+                       .address = p + 8,
+                       .value64 = 1ull << 41,
+                       .flags = CU_STREAM_WAIT_VALUE_EQ}}};
+    OK(cuStreamBatchMemOp(s, COUNT(list), list, 0));
+    CHECK_INT(cuStreamBatchMemOp(s, 0, list, 0), CUDA_ERROR_INVALID_VALUE);
+    list[0].writeValue.address = p + 400;
+    CHECK_INT(cuStreamBatchMemOp(s, COUNT(list), list, 0), CUDA_ERROR_INVALID_VALUE);
     CHECK_INT(cuStreamWriteValue32(s, p + 2, 7, 0), CUDA_ERROR_INVALID_VALUE);
     CHECK_INT(cuStreamWriteValue32(s, p + 400, 7, 0), CUDA_ERROR_INVALID_VALUE);
     stop();

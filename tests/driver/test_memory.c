@@ -368,6 +368,30 @@ TEST(pools_and_allocation_in_a_streams_order)
     stop();
 }
 
+TEST(copies_in_a_batch)
+{
+    start();
+    CUstream s;
+    CUdeviceptr p;
+    unsigned char in[3][8] = {"first", "second", "third"}, out[3][8];
+    size_t bytes[] = {8, 8, 8}, first = 0;
+    CUmemcpyAttributes how = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
+    OK(cuStreamCreate(&s, 0));
+    OK(cuMemAlloc(&p, sizeof in));
+    CUdeviceptr host[3], device[3], back[3];
+    for (int i = 0; i < 3; i++) {
+        host[i] = (uintptr_t)in[i], device[i] = p + 8 * (unsigned)(2 - i), back[i] = (uintptr_t)out[i];
+    }
+    OK(cuMemcpyBatchAsync(device, host, bytes, 3, &how, &first, 1, s));
+    OK(cuMemcpyBatchAsync(back, device, bytes, 3, &how, &first, 1, s));
+    CHECK(memcmp(in, out, sizeof in) == 0);
+    CHECK_INT(cuMemcpyBatchAsync(back, device, bytes, 3, &how, &first, 1, NULL), CUDA_ERROR_INVALID_VALUE);
+    CHECK_INT(cuMemcpyBatchAsync(back, device, bytes, 3, &how, &first, 4, s), CUDA_ERROR_INVALID_VALUE);
+    bytes[2] = 80;
+    CHECK_INT(cuMemcpyBatchAsync(device, host, bytes, 3, &how, &first, 1, s), CUDA_ERROR_INVALID_VALUE);
+    stop();
+}
+
 TEST(arrays)
 {
     start();

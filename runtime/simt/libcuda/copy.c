@@ -202,6 +202,30 @@ CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *c, CUstream stream)
     return simt_issue(stream, &w);
 }
 
+/* Many copies of lines in one call; the attributes say which memory is meant and when it is read, which is now. */
+CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *to, CUdeviceptr *from, size_t *bytes, size_t count, CUmemcpyAttributes *how,
+                               size_t *first, size_t kinds, CUstream stream)
+{
+    TRY(simt_stream_ready(stream));
+    bool good = stream && stream != CU_STREAM_LEGACY && to && from && bytes && count > 0 && how && first && kinds > 0;
+    if (!good || kinds > count || first[0] != 0) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < kinds; i++) {
+        bool ordered = i == 0 || (first[i] > first[i - 1] && first[i] < count);
+        unsigned order = how[i].srcAccessOrder;
+        if (!ordered || order < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM || order > CU_MEMCPY_SRC_ACCESS_ORDER_ANY)
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    for (size_t i = 0; i < count; i++) TRY(cuMemcpyAsync(to[i], from[i], bytes[i], stream));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *bytes, size_t count, CUmemcpyAttributes *how,
+                            size_t *first, size_t kinds, size_t *failed, CUstream stream)
+{
+    if (failed) *failed = SIZE_MAX; /* no single one */
+    return cuMemcpyBatchAsync_v2(to, from, bytes, count, how, first, kinds, stream);
+}
+
 /* ---- Fills: of a line, and of rows that are a pitch apart ---- */
 
 #define FILLS(suffix, type)                                                                                            \

@@ -81,6 +81,11 @@ CUresult cuMemHostUnregister(void *pointer)
     return found ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 }
 
+static bool on_host(enum simt_mapped_kind kind)
+{
+    return kind == SIMT_PINNED || kind == SIMT_REGISTERED;
+}
+
 static bool find_mapped(CUdeviceptr address, struct simt_mapped *m)
 {
     simt_lock();
@@ -102,7 +107,7 @@ CUresult cuMemHostGetFlags(unsigned int *flags, void *pointer)
 {
     struct simt_mapped m;
     TRY(simt_ready());
-    if (!flags || !find_mapped((uintptr_t)pointer, &m) || m.kind == SIMT_MANAGED) return CUDA_ERROR_INVALID_VALUE;
+    if (!flags || !find_mapped((uintptr_t)pointer, &m) || !on_host(m.kind)) return CUDA_ERROR_INVALID_VALUE;
     *flags = m.flags | CU_MEMHOSTALLOC_DEVICEMAP;
     return CUDA_SUCCESS;
 }
@@ -134,11 +139,11 @@ static bool find_place(CUdeviceptr address, struct place *out)
     } else if (mapped) {
         *out = (struct place){.start = m.start,
                               .bytes = m.bytes,
-                              .on_host = m.kind != SIMT_MANAGED,
+                              .on_host = on_host(m.kind),
                               .managed = m.kind == SIMT_MANAGED,
                               .context = m.owner,
                               .id = m.id,
-                              .host = (void *)(uintptr_t)address};
+                              .host = m.kind == SIMT_VIRTUAL ? NULL : (void *)(uintptr_t)address};
     }
     return found || mapped;
 }

@@ -177,6 +177,28 @@ CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t
     return wait_value(stream, address, value, sizeof value, flags);
 }
 
+static CUresult one_operation(CUstream stream, const CUstreamBatchMemOpParams *p)
+{
+    CUdeviceptr to = p->writeValue.address, at = p->waitValue.address;
+    switch (p->operation) {
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32: return write_value(stream, to, p->writeValue.value, 4, p->writeValue.flags);
+    case CU_STREAM_MEM_OP_WRITE_VALUE_64: return write_value(stream, to, p->writeValue.value64, 8, p->writeValue.flags);
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32: return wait_value(stream, at, p->waitValue.value, 4, p->waitValue.flags);
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64: return wait_value(stream, at, p->waitValue.value64, 8, p->waitValue.flags);
+    case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
+    case CU_STREAM_MEM_OP_BARRIER: return CUDA_SUCCESS; /* all is in order */
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *list, unsigned int flags)
+{
+    TRY(simt_stream_ready(stream));
+    if (count == 0 || count > 256 || !list || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < count; i++) TRY(one_operation(stream, &list[i]));
+    return CUDA_SUCCESS;
+}
+
 /* ---- Events ---- */
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags)
