@@ -47,6 +47,12 @@ static void highlight_cuda(const char *code, size_t from, size_t to, unsigned ch
         memset(styles + t.start, cuda_style(code, &t), t.end - t.start);
 }
 
+void sh_highlight_cuda(const char *code, size_t length, unsigned char *styles)
+{
+    memset(styles, SH_PLAIN, length);
+    highlight_cuda(code, 0, length, styles);
+}
+
 bool sh_cuda_inside(const char *code, const struct lg_token *before, const struct lg_token *string, size_t *from,
                     size_t *to)
 {

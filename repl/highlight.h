@@ -9,6 +9,8 @@ struct lg_token;
 
 /* Fills styles[0..length) with values of enum sh_style (repl/frame.h). Lines of magics stay plain. */
 void sh_highlight(const char *code, size_t length, unsigned char *styles);
+/* The same for CUDA C by itself. */
+void sh_highlight_cuda(const char *code, size_t length, unsigned char *styles);
 
 /* Whether a string holds CUDA C: what gpu.kernel is given in long brackets (`before` is the name before the string), or
  * what says __global__ itself. From and to: what is between the brackets. */

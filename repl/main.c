@@ -6,29 +6,36 @@
 #include <unistd.h>
 #include "jupyter/jupyter.h"
 #include "lang/closest.h"
+#include "repl/present.h"
 #include "repl/repl.h"
 #include "runtime/device.h"
 
-static const char help[] = "Usage: lunarray [options] [FILE.lua [arguments] | FILE.ipynb]\n"
-                           "       lunarray notebook [DIR]\n"
-                           "       lunarray jupyter install|start ...\n"
-                           "\n"
-                           "An interactive shell, a script runner and a Jupyter kernel for GPU arrays in Lua.\n"
-                           "Without a file it opens the shell, or runs standard input when that is not a terminal.\n"
-                           "\n"
-                           "  -e CODE           run CODE; may be repeated, a file runs after it\n"
-                           "  -i                open the shell after the file or the code\n"
-                           "  --no-init         leave out ~/.config/lunarray/init.lua, which the shell runs first\n"
-                           "  --device NAME     default device: cpu, simt, cuda, cuda:N\n"
-                           "  --info            show devices, libraries and folders\n"
-                           "  --version         show the version\n"
-                           "  --help            show this text\n"
-                           "  -                 run standard input as a script\n"
-                           "  --                end of options\n"
-                           "\n"
-                           "lunarray FILE.ipynb runs a notebook's cells in order and prints their outputs.\n"
-                           "lunarray notebook [DIR] starts JupyterLab with this kernel.\n"
-                           "lunarray jupyter install makes the kernel known to Jupyter; see lunarray jupyter --help.\n";
+static const char help[] =
+    "Usage: lunarray [options] [FILE.lua [arguments] | FILE.ipynb]\n"
+    "       lunarray notebook [DIR]\n"
+    "       lunarray jupyter install|start ...\n"
+    "\n"
+    "An interactive shell, a script runner and a Jupyter kernel for GPU arrays in Lua.\n"
+    "Without a file it opens the shell, or runs standard input when that is not a terminal.\n"
+    "\n"
+    "  -e CODE           run CODE; may be repeated, a file runs after it\n"
+    "  -i                open the shell after the file or the code\n"
+    "  --no-init         leave out ~/.config/lunarray/init.lua, which the shell runs first\n"
+    "  --present         present the cells of FILE.lua or FILE.ipynb, key by key; ? lists the keys\n"
+    "  --typing [SPEED]  ... typing them, SPEED characters a second (20)\n"
+    "  --auto SECONDS    ... without keys, with a pause after each step\n"
+    "  --record FILE     ... and record the terminal, as an asciinema cast\n"
+    "  --check           run the cells, compare their outputs with those in the file\n"
+    "  --device NAME     default device: cpu, simt, cuda, cuda:N\n"
+    "  --info            show devices, libraries and folders\n"
+    "  --version         show the version\n"
+    "  --help            show this text\n"
+    "  -                 run standard input as a script\n"
+    "  --                end of options\n"
+    "\n"
+    "lunarray FILE.ipynb runs a notebook's cells in order and prints their outputs.\n"
+    "lunarray notebook [DIR] starts JupyterLab with this kernel.\n"
+    "lunarray jupyter install makes the kernel known to Jupyter; see lunarray jupyter --help.\n";
 
 /* Descriptors 0 to 2 that the caller closed would be given to the next file opened, and prints would end in it. */
 static void keep_standard_descriptors(void)
@@ -39,7 +46,8 @@ static void keep_standard_descriptors(void)
 
 static int unknown_option(const char *option)
 {
-    static const char *const known[] = {"--device", "--help", "--info", "--no-init", "--version"};
+    static const char *const known[] = {"--auto",    "--check",   "--device", "--help",   "--info",
+                                        "--no-init", "--present", "--record", "--typing", "--version"};
     int length = (int)strcspn(option, "=");
     char name[32];
     snprintf(name, sizeof name, "%.*s", length, option);
@@ -67,6 +75,41 @@ static int needs(const char *option, const char *what)
     return 2;
 }
 
+/* --name or --name=value */
+static bool is_option(const char *a, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(a, name, n) == 0 && (a[n] == '\0' || a[n] == '=');
+}
+
+/* The value of the option at argv[*i], behind its "=" or in the next word, which is then passed; NULL when there is
+ * none. */
+static const char *value_of(int argc, char **argv, int *i)
+{
+    const char *equals = strchr(argv[*i], '=');
+    if (equals) return equals + 1;
+    return *i + 1 < argc ? argv[++*i] : NULL;
+}
+
+static bool read_number(const char *text, double *out)
+{
+    char *end;
+    if (!text || !*text) return false;
+    *out = strtod(text, &end);
+    return *end == '\0' && *out >= 0 && *out <= 1e6;
+}
+
+/* The speed may be left out. */
+static bool read_typing(int argc, char **argv, int *i, struct sh_options *o)
+{
+    if (strchr(argv[*i], '=')) return read_number(value_of(argc, argv, i), &o->typing) && o->typing > 0;
+    if (*i + 1 < argc && read_number(argv[*i + 1], &o->typing) && o->typing > 0)
+        ++*i;
+    else
+        o->typing = SH_TYPING_SPEED;
+    return true;
+}
+
 enum mode { MODE_RUN, MODE_EXIT };
 
 /* Fills *o; MODE_EXIT when the process is done with *status. */
@@ -92,6 +135,20 @@ static enum mode parse(int argc, char **argv, struct sh_options *o, int *status)
             return MODE_EXIT;
         } else if (!strcmp(a, "-i")) {
             o->interactive = true;
+        } else if (!strcmp(a, "--present")) {
+            o->present = true;
+        } else if (!strcmp(a, "--check")) {
+            o->check = true;
+        } else if (is_option(a, "--typing")) {
+            if (!read_typing(argc, argv, &i, o))
+                return *status = needs("--typing", "nothing, or a number of characters a second"), MODE_EXIT;
+        } else if (is_option(a, "--auto")) {
+            o->play = true;
+            if (!read_number(value_of(argc, argv, &i), &o->pause))
+                return *status = needs("--auto", "a number of seconds between steps, as in --auto 2.5"), MODE_EXIT;
+        } else if (is_option(a, "--record")) {
+            o->record = value_of(argc, argv, &i);
+            if (!o->record || !*o->record) return *status = needs("--record", "a file to write"), MODE_EXIT;
         } else if (!strcmp(a, "--no-init")) {
             o->no_init = true;
         } else if (!strncmp(a, "-e", 2)) {
@@ -134,6 +191,17 @@ static bool check_device(const char *name)
     return false;
 }
 
+static int run_demo(const struct sh_options *o)
+{
+    const char *option = o->check ? "--check" : "--present";
+    if (o->argc == 0) return needs(option, "a file: a notebook, or Lua with cells that begin with -- %%");
+    if (o->interactive || o->code_count > 0) {
+        fprintf(stderr, "lunarray: -i and -e do not go with %s\n", option);
+        return 2;
+    }
+    return o->check ? sh_run_check(o) : sh_run_present(o);
+}
+
 static int run(struct sh_options *o)
 {
     static char *from_stdin[] = {"-", NULL};
@@ -143,6 +211,11 @@ static int run(struct sh_options *o)
     if (notebook || (o->argc > 0 && !strcmp(o->argv[0], "jupyter"))) {
         if (o->device) setenv("LUNARRAY_DEVICE", o->device, 1);
         return notebook ? jp_notebook(o->argc - 1, o->argv + 1) : jp_main(o->argc - 1, o->argv + 1);
+    }
+    if (o->check || o->present) return run_demo(o);
+    if (o->play || o->typing > 0 || o->record) {
+        fprintf(stderr, "lunarray: --auto, --typing and --record go with --present\n");
+        return 2;
     }
     if (o->argc > 0 && ends_with(o->argv[0], ".ipynb")) {
         if (!o->interactive && o->code_count == 0) return sh_run_notebook(o);

@@ -12,9 +12,13 @@ struct sh_options {
     const char *device; /* --device, or NULL */
     const char **codes; /* each -e, in order */
     int code_count;
-    bool interactive; /* -i: the shell follows the script */
-    bool no_init;     /* --no-init: the shell leaves out the user's init.lua */
-    int argc;         /* the script and its arguments; 0 when none is named */
+    bool interactive;   /* -i: the shell follows the script */
+    bool no_init;       /* --no-init: the shell leaves out the user's init.lua */
+    const char *record; /* --record, or NULL */
+    double typing;      /* --typing: characters a second; 0: not asked for */
+    double pause;       /* --auto: seconds between steps, where `play` */
+    bool present, check, play;
+    int argc; /* the script and its arguments; 0 when none is named */
     char **argv;
     int before; /* words before argv[0]: the program and its options */
 };
@@ -24,12 +28,15 @@ int sh_run_script(const struct sh_options *o);   /* -e, FILE.lua, or standard in
 int sh_run_notebook(const struct sh_options *o); /* FILE.ipynb */
 int sh_run_shell(const struct sh_options *o);    /* -e, FILE.lua where given, then the loop */
 int sh_print_info(FILE *out);                    /* --info */
+int sh_run_present(const struct sh_options *o);  /* --present */
+int sh_run_check(const struct sh_options *o);    /* --check */
 
 /* shell.c, for those who have a session and a terminal (sh_terminal_usable). */
 struct sh_output;
 struct sh_text;
 void sh_shell_prompt(struct lg_session *s, struct sh_output *out); /* the shell's loop, until the user leaves it */
-/* A cell in the shell's editor: true when it is to be run as it is now in *cell, false when it was given up. */
+/* A cell in the shell's editor, which leaves nothing on the screen: true when it is to be run as it is now in *cell,
+ * false when it was given up. */
 bool sh_shell_edit(struct lg_session *s, struct sh_text *cell);
 
 /* script.c: evaluates each -e and then the script in the session; false after an error, which has been printed. */

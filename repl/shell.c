@@ -340,7 +340,10 @@ bool sh_shell_edit(struct lg_session *s, struct sh_text *cell)
         if (action == SH_SUSPEND) suspend(&sh);
         if (action == SH_CLEAR) clear_screen(&sh);
     }
-    if (sh.screen.drawn) draw(&sh, true);
+    struct sh_text bytes = {0};
+    sh_render_resize(&sh.screen, sh.frame.columns, &bytes);
+    if (bytes.length) sh_terminal_write(bytes.bytes, bytes.length);
+    sh_text_free(&bytes);
     bool ok = action == SH_ACCEPT && sh_text_set(cell, sh.editor.text.bytes, sh.editor.text.length);
     close_shell(&sh);
     return ok;
