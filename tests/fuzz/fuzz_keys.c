@@ -1,10 +1,11 @@
-/* Any bytes at all go through the key decoder into the editor, and every state it gets into is drawn. The first byte
- * chooses the size of the terminal. */
+/* Any bytes at all go through the key decoder into the editor, and every state it gets into is drawn. Of every cell all
+ * changes are undone and done again. The first byte chooses the size of the terminal. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "repl/editor.h"
+#include "repl/editing.h"
+#include "repl/highlight.h"
 #include "repl/render.h"
 
 static const char *const entries[] = {"x = 1", "for i = 1, 3 do\n  print(i)\nend", "\xFF\xC3", ""};
@@ -49,7 +50,7 @@ static void check(const struct sh_editor *e)
     assert(!e->searching || !e->found_any || e->match_end <= e->text.length);
 }
 
-static void draw(const struct sh_editor *e, struct sh_screen *screen, int columns, int rows)
+static void draw(struct sh_editor *e, struct sh_screen *screen, int columns, int rows)
 {
     static struct sh_frame f;
     static struct sh_text bytes;
@@ -63,9 +64,44 @@ static void draw(const struct sh_editor *e, struct sh_screen *screen, int column
     for (size_t i = 0; i < f.text.length; i++) assert((unsigned char)f.text.bytes[i] >= 32);
 }
 
+static void highlight(void *context, const char *code, size_t length, unsigned char *styles)
+{
+    (void)context;
+    sh_highlight(code, length, styles);
+}
+
+static bool mistake(void *context, const char *code, size_t length, size_t *from, size_t *to)
+{
+    (void)context;
+    (void)code;
+    *from = length / 2;
+    *to = length / 2 + 1;
+    return length > 1;
+}
+
+/* Undoing everything gives the empty cell that it began as, doing it all again the cell as it is. */
+static void undo_and_redo(struct sh_editor *e)
+{
+    struct sh_text end = {0};
+    size_t cursor = e->cursor;
+    while (sh_redo(e)) cursor = e->cursor; /* what had been undone */
+    assert(sh_text_set(&end, e->text.bytes ? e->text.bytes : "", e->text.length));
+    while (sh_undo(e)) assert(e->cursor <= e->text.length);
+    assert(e->text.length == 0 && e->cursor == 0);
+    while (sh_redo(e)) assert(e->cursor <= e->text.length);
+    assert(e->text.length == end.length && memcmp(e->text.bytes ? e->text.bytes : "", end.bytes, end.length) == 0);
+    assert(e->cursor == cursor);
+    sh_text_free(&end);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct sh_host host = {NULL, history_count, history, completeness, complete, NULL, NULL};
+    static const struct sh_host host = {.history_count = history_count,
+                                        .history = history,
+                                        .completeness = completeness,
+                                        .complete = complete,
+                                        .highlight = highlight,
+                                        .mistake = mistake};
     if (size == 0 || size > 4096) return 0;
     struct sh_editor e = {.host = &host, .prompt = ">> ", .more = ".. "};
     struct sh_decoder decoder = {0};
@@ -79,8 +115,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         enum sh_action action = sh_editor_key(&e, &key);
         check(&e);
         draw(&e, &screen, columns + (int)(i % 2), rows);
-        if (action == SH_ACCEPT || action == SH_CANCEL) sh_editor_start(&e);
+        if (i % 5 == 0) sh_editor_idle(&e);
+        if (action != SH_ACCEPT && action != SH_CANCEL) continue;
+        undo_and_redo(&e);
+        sh_editor_start(&e);
     }
+    undo_and_redo(&e);
     sh_editor_free(&e);
     sh_screen_free(&screen);
     return 0;
