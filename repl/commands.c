@@ -12,13 +12,15 @@
     }
 
 COMMAND(line_start, e->cursor = sh_line_start(e, e->cursor))
-COMMAND(line_end, e->cursor = sh_line_end(e, e->cursor))
 COMMAND(cell_start, e->cursor = 0)
 COMMAND(cell_end, e->cursor = e->text.length)
 COMMAND(left, e->cursor = sh_backward(e, e->cursor))
-COMMAND(right, e->cursor = sh_forward(e, e->cursor))
 COMMAND(word_left, e->cursor = sh_word_backward(e, e->cursor))
-COMMAND(word_right, e->cursor = sh_word_forward(e, e->cursor))
+
+/* At the end of the cell these take what history suggests. */
+COMMAND(line_end, if (!sh_take_ghost(e, false)) e->cursor = sh_line_end(e, e->cursor))
+COMMAND(right, if (!sh_take_ghost(e, false)) e->cursor = sh_forward(e, e->cursor))
+COMMAND(word_right, if (!sh_take_ghost(e, true)) e->cursor = sh_word_forward(e, e->cursor))
 
 COMMAND(delete_right, sh_erase(e, e->cursor, sh_forward(e, e->cursor)))
 COMMAND(delete_left, sh_backspace(e))
@@ -151,11 +153,11 @@ static const struct sh_command commands[] = {
     {"search", "C-r", "searches earlier cells; C-r and C-s go on, Enter runs, Escape edits, C-g gives up", search},
 
     {"left", "Left, C-b", "one character back", left},
-    {"right", "Right, C-f", "one character on", right},
+    {"right", "Right, C-f", "one character on; at the end takes what is suggested in grey", right},
     {"word-left", "M-b, C-Left, M-Left", "one word back", word_left},
-    {"word-right", "M-f, C-Right, M-Right", "one word on", word_right},
+    {"word-right", "M-f, C-Right, M-Right", "one word on; at the end takes a word of the suggestion", word_right},
     {"line-start", "Home, C-a", "to the start of the line", line_start},
-    {"line-end", "End, C-e", "to the end of the line", line_end},
+    {"line-end", "End, C-e", "to the end of the line; at the end of the cell takes the suggestion", line_end},
     {"cell-start", "M-<, C-Home", "to the start of the cell", cell_start},
     {"cell-end", "M->, C-End", "to the end of the cell", cell_end},
     {"set-mark", "C-Space", "marks one end of the region, the cursor is the other", set_mark},

@@ -60,11 +60,17 @@ bool sh_search_key(struct sh_editor *e, const struct sh_key *key);
 size_t sh_entries(const struct sh_editor *e);
 const char *sh_entry(const struct sh_editor *e, size_t i); /* NULL when it can't be read */
 
+/* suggest.c: what is shown without being asked for. */
+const char *sh_ghost(struct sh_editor *e);          /* what history has behind the text; NULL for nothing */
+bool sh_take_ghost(struct sh_editor *e, bool word); /* puts it in, or its first word; false: there is none */
+/* How the function is called whose arguments the cursor is in, or NULL; the parameter it is at is [*from, *to). */
+const char *sh_signature(struct sh_editor *e, size_t *from, size_t *to);
+
 /* menu.c: completion */
 void sh_complete(struct sh_editor *e);
 void sh_menu_narrow(struct sh_editor *e); /* the list again, after something was typed or erased */
 bool sh_menu_key(struct sh_editor *e, const struct sh_key *key); /* false: the key is the editor's, the menu closed */
 void sh_menu_close(struct sh_editor *e);
-void sh_menu_frame(const struct sh_editor *e, int rows, struct sh_frame *out);
+void sh_menu_frame(struct sh_editor *e, int rows, struct sh_frame *out);
 
 #endif

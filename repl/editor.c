@@ -111,6 +111,8 @@ void sh_editor_free(struct sh_editor *e)
     sh_text_free(&e->text);
     sh_text_free(&e->draft);
     sh_text_free(&e->styles);
+    sh_text_free(&e->ghost);
+    sh_text_free(&e->signature);
     sh_text_free(&e->query);
     sh_kills_free(&e->kills);
 }

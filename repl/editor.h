@@ -37,6 +37,7 @@ enum sh_action {
 
 struct sh_match { /* one completion; strings owned */
     char *text, *kind, *note;
+    char *doc; /* the first line of its documentation; NULL until it was asked for */
 };
 
 /* The list below the line after Tab. */
@@ -111,6 +112,10 @@ struct sh_editor {
     bool found_any;
     size_t draft_cursor;
     struct sh_menu menu;
+    bool no_ghost;                   /* history is not to suggest anything */
+    struct sh_text ghost, signature; /* for suggest.c: of the versions `ghosted` and `signed_for` */
+    unsigned long ghosted, signed_for;
+    size_t signed_at;              /* the parenthesis that the signature belongs to */
     char *hint;                    /* what is known of a name, shown below the line */
     struct sh_text styles;         /* one of enum sh_style for each byte, of the version `styled` */
     unsigned long styled, judged;  /* the versions of the text that were highlighted, and looked at for a mistake */

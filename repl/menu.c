@@ -4,7 +4,10 @@
 #include <string.h>
 #include "repl/editing.h"
 
-enum { NOTED_ROWS = 8 }; /* up to so many matches are shown one a row, with their notes */
+enum {
+    MENU_ROWS = 10, /* at most, one of them for how many there are */
+    LEAST_DOC = 16, /* columns that documentation is worth showing in */
+};
 
 void sh_menu_close(struct sh_editor *e)
 {
@@ -13,6 +16,7 @@ void sh_menu_close(struct sh_editor *e)
         free(m->matches[i].text);
         free(m->matches[i].kind);
         free(m->matches[i].note);
+        free(m->matches[i].doc);
     }
     free(m->matches);
     free(m->typed);
@@ -33,7 +37,8 @@ static bool open_menu(struct sh_editor *e, const struct lg_completion *c)
     bool ok = true;
     for (size_t i = 0; i < c->count; i++) {
         m->count = i + 1;
-        m->matches[i] = (struct sh_match){copy(c->matches[i].text), copy(c->matches[i].kind), copy(c->matches[i].note)};
+        m->matches[i] =
+            (struct sh_match){copy(c->matches[i].text), copy(c->matches[i].kind), copy(c->matches[i].note), NULL};
         ok = ok && m->matches[i].text && m->matches[i].kind && m->matches[i].note;
     }
     m->start = c->start;
@@ -119,7 +124,7 @@ bool sh_menu_key(struct sh_editor *e, const struct sh_key *key)
     case SH_KEY_TAB: select_match(e, key->shift ? -1 : 1); return true;
     case SH_KEY_DOWN:
     case SH_KEY_UP:
-        if (!chosen) break;
+        if (!chosen && key->kind == SH_KEY_UP) break;
         select_match(e, key->kind == SH_KEY_DOWN ? 1 : -1);
         return true;
     case SH_KEY_ENTER:
@@ -141,65 +146,82 @@ bool sh_menu_key(struct sh_editor *e, const struct sh_key *key)
     return false;
 }
 
-static void noted_row(const struct sh_match *m, int name_width, enum sh_style style, struct sh_frame *out)
+/* The documentation of a match, asked for once: the line below the signature that the session knows of it. */
+static const char *doc_of(struct sh_editor *e, struct sh_match *m)
 {
+    if (m->doc) return m->doc;
+    struct sh_text code = {0};
+    bool called = strchr(m->note, '(') != NULL && e->host->inspect;
+    bool good = called && sh_text_append(&code, e->text.bytes, e->menu.start) &&
+                sh_text_append(&code, m->text, strlen(m->text));
+    char *known = good ? e->host->inspect(e->host->context, code.bytes, code.length, code.length) : NULL;
+    const char *doc = known ? strstr(known, "\n\n") : NULL;
+    m->doc = doc ? strndup(doc + 2, strcspn(doc + 2, "\n")) : strdup("");
+    free(known);
+    sh_text_free(&code);
+    return m->doc ? m->doc : "";
+}
+
+/* A match's signature without its name, which stands before it; its type or shape; else what it is. */
+static const char *note_of(const struct sh_match *m)
+{
+    const char *paren = strchr(m->note, '(');
+    size_t n = strlen(m->text);
+    bool named = paren && (size_t)(paren - m->note) >= n && memcmp(paren - n, m->text, n) == 0;
+    return named ? paren : *m->note ? m->note : m->kind;
+}
+
+static int width_of(const char *s)
+{
+    return sh_width(s, strcspn(s, "\n"));
+}
+
+static void pad_to(struct sh_frame *out, int column)
+{
+    while (sh_frame_column(out) < column) sh_frame_text(out, " ", 1, SH_PLAIN);
+}
+
+/* One row: the name, its note, and the first line of its documentation as far as there is room. */
+static void row(struct sh_editor *e, size_t i, int name_width, int note_width, struct sh_frame *out)
+{
+    struct sh_match *m = &e->menu.matches[i];
+    const char *note = note_of(m);
     sh_frame_newline(out);
-    sh_frame_clipped(out, m->text, strlen(m->text), name_width, style);
-    const char *note = *m->note ? m->note : m->kind;
-    int gap = name_width - sh_frame_column(out) + 2;
-    if (gap + name_width + 4 > out->columns) return;
-    while (gap-- > 0) sh_frame_text(out, " ", 1, SH_PLAIN);
-    sh_frame_clipped(out, note, strlen(note), out->columns, SH_DIM);
+    sh_frame_clipped(out, m->text, strlen(m->text), name_width, (long)i == e->menu.selected ? SH_SELECTED : SH_PLAIN);
+    if (name_width + 2 + 4 > out->columns) return;
+    pad_to(out, name_width + 2);
+    sh_frame_clipped(out, note, strlen(note), note_width, SH_DIM);
+    const char *doc = name_width + note_width + 4 + LEAST_DOC <= out->columns ? doc_of(e, m) : "";
+    if (!*doc) return;
+    pad_to(out, name_width + note_width + 4);
+    sh_frame_clipped(out, doc, strlen(doc), out->columns, SH_DIM);
 }
 
-static int widest(const struct sh_menu *m, int limit)
-{
-    int width = 1;
-    for (size_t i = 0; i < m->count; i++) {
-        int w = sh_width(m->matches[i].text, strlen(m->matches[i].text));
-        if (w > width) width = w;
-    }
-    return width < limit ? width : limit;
-}
-
-/* Columns of names, read downwards; the page with the selected one. */
-static void grid(const struct sh_menu *m, int rows, struct sh_frame *out)
-{
-    int cell = widest(m, out->columns - 2 > 1 ? out->columns - 2 : 1) + 2;
-    size_t across = out->columns / cell > 1 ? (size_t)(out->columns / cell) : 1;
-    size_t down = (m->count + across - 1) / across;
-    if (down > (size_t)rows) down = (size_t)rows;
-    size_t page = down * across;
-    size_t first = m->selected > 0 ? (size_t)m->selected / (page ? page : 1) * page : 0;
-    for (size_t row = 0; row < down; row++) {
-        sh_frame_newline(out);
-        for (size_t column = 0; column < across; column++) {
-            size_t i = first + column * down + row;
-            if (i >= m->count || i >= first + page) break;
-            while (sh_frame_column(out) < (int)column * cell) sh_frame_text(out, " ", 1, SH_PLAIN);
-            sh_frame_clipped(out, m->matches[i].text, strlen(m->matches[i].text), cell - 1,
-                             (long)i == m->selected ? SH_SELECTED : SH_PLAIN);
-        }
-    }
-    char status[64] = "";
-    sh_frame_newline(out);
-    if (m->selected >= 0) {
-        const char *note = m->matches[m->selected].note;
-        sh_frame_clipped(out, note, strlen(note), out->columns, SH_DIM);
-    } else if (page < m->count) {
-        snprintf(status, sizeof status, "%zu more; Tab goes through them", m->count - page);
-        sh_frame_clipped(out, status, strlen(status), out->columns, SH_DIM);
-    }
-}
-
-void sh_menu_frame(const struct sh_editor *e, int rows, struct sh_frame *out)
+void sh_menu_frame(struct sh_editor *e, int rows, struct sh_frame *out)
 {
     const struct sh_menu *m = &e->menu;
-    if (m->count > NOTED_ROWS || m->count > (size_t)rows) {
-        grid(m, rows > 2 ? (rows - 1 < NOTED_ROWS ? rows - 1 : NOTED_ROWS) : 1, out);
-        return;
+    size_t shown = m->count < MENU_ROWS ? m->count : MENU_ROWS;
+    if (shown > (size_t)rows) shown = (size_t)rows;
+    bool more = shown < m->count && shown > 1;
+    shown -= more; /* for the row that says so */
+    size_t first = m->selected > (long)shown / 2 ? (size_t)m->selected - shown / 2 : 0;
+    if (first + shown > m->count) first = m->count - shown;
+    int name_width = 1, note_width = 0;
+    for (size_t i = first; i < first + shown; i++) {
+        int name = width_of(m->matches[i].text), note = width_of(note_of(&m->matches[i]));
+        if (name > name_width) name_width = name;
+        if (note > note_width) note_width = note;
     }
-    int limit = out->columns / 2 > 1 ? out->columns / 2 : 1, width = widest(m, limit);
-    for (size_t i = 0; i < m->count; i++)
-        noted_row(&m->matches[i], width, (long)i == m->selected ? SH_SELECTED : SH_PLAIN, out);
+    if (name_width > out->columns - 8) name_width = out->columns > 9 ? out->columns - 8 : 1;
+    int half = (out->columns - name_width - 4) / 2;
+    if (half >= LEAST_DOC && note_width > half) note_width = half;
+    for (size_t i = first; i < first + shown; i++) row(e, i, name_width, note_width, out);
+    if (!more) return;
+    char status[64];
+    if (m->selected >= 0)
+        snprintf(status, sizeof status, "%ld of %zu", m->selected + 1, m->count);
+    else
+        snprintf(status, sizeof status, "%zu; Tab goes through them", m->count);
+    sh_frame_newline(out);
+    sh_frame_clipped(out, status, strlen(status), out->columns, SH_DIM);
 }

@@ -301,6 +301,7 @@ static void open_shell(struct shell *sh, struct lg_session *session, struct sh_o
     sh->out = out;
     sh->screen.color = sh_takes_color(STDOUT_FILENO);
     if (!sh->screen.color) sh->host.highlight = NULL;
+    sh->editor.no_ghost = !sh->screen.color; /* it could not be told from what was typed */
     sh->editor.host = &sh->host;
     sh->editor.prompt = sh->prompt;
     sh->editor.more = sh->more;

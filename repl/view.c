@@ -90,6 +90,8 @@ static void cell_frame(struct sh_editor *e, int rows, struct sh_frame *out)
         }
     }
     if (e->cursor >= to) sh_frame_cursor(out);
+    const char *ghost = rows > 0 ? sh_ghost(e) : NULL;
+    if (ghost) sh_frame_clipped(out, ghost, strlen(ghost), out->columns, SH_GHOST);
 }
 
 /* Some rows of text below the cell. */
@@ -107,6 +109,22 @@ static void hint_frame(const char *hint, int rows, struct sh_frame *out)
     }
 }
 
+/* A row that says how the function is called whose arguments are written, the one at the cursor made to stand out.
+ * Where it does not fit, it begins so that this one is seen. */
+static void signature_frame(struct sh_editor *e, struct sh_frame *out)
+{
+    size_t from, to;
+    const char *s = sh_signature(e, &from, &to);
+    if (!s) return;
+    sh_frame_newline(out);
+    size_t length = strlen(s), skip = 0;
+    if (sh_width(s, to) + 1 >= out->columns) skip = from;
+    if (skip) sh_frame_clipped(out, "\xE2\x80\xA6", 3, out->columns, SH_DIM);
+    sh_frame_clipped(out, s + skip, from - skip, out->columns, SH_DIM);
+    sh_frame_clipped(out, s + from, to - from, out->columns, SH_STRONG);
+    sh_frame_clipped(out, s + to, length - to, out->columns, SH_DIM);
+}
+
 void sh_editor_frame(struct sh_editor *e, int columns, int rows, struct sh_frame *out)
 {
     sh_frame_begin(out, columns);
@@ -122,6 +140,8 @@ void sh_editor_frame(struct sh_editor *e, int columns, int rows, struct sh_frame
         sh_menu_frame(e, below, out);
     } else if (e->hint) {
         hint_frame(e->hint, below, out);
+    } else {
+        signature_frame(e, out);
     }
     sh_frame_crop(out, rows);
 }

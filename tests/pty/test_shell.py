@@ -174,12 +174,28 @@ def test_completion(terminal):
     t.send("string.form\t")
     t.wait(lambda t: t.lines()[-1].startswith("1> string.format"))
     t.send("\x15string.re\t")
-    note = "string.rep(s, n"  # beside the menu
+    note = "rep      (s, n"  # beside the menu
     t.wait(lambda t: all(any(part in line for line in t.lines()) for part in ("rep", "reverse", note)))
     t.send("\t")
     t.wait(lambda t: any(line == "1> string.rep" for line in t.lines()))
     t.send("\033")
     t.wait(lambda t: t.lines()[-1] == "1> string.re")
+
+
+def test_suggestions_and_signatures(terminal):
+    t = ready(terminal)
+    t.send("x = gpu.linspace(0, 1,\r")
+    t.wait(lambda t: t.lines()[-1].startswith("gpu.linspace(start, stop [, count]"))
+    y, x = at(t, "gpu.linspace(start, stop")
+    _, count = at(t, "count")
+    assert t.screen.buffer[y][count].bold and not t.screen.buffer[y][x + 20].bold
+    t.send("3)\r")
+    t.at_prompt(2)
+    t.send("x = ")
+    t.wait(lambda t: t.lines()[-1] == "2> x = gpu.linspace(0, 1,…" and t.cursor[1] == 7)
+    t.send("\033[C\r")
+    t.at_prompt(3)
+    assert [line for line in t.lines() if line.startswith("2>")] == ["2> x = gpu.linspace(0, 1,"]
 
 
 def test_wide_characters(terminal):
@@ -259,7 +275,7 @@ def test_mistakes_are_underlined(terminal):
         return cells == [False, False, True, False, False]
     t.wait(underlined)
     t.send("\x01\x0bprint('abc")
-    t.wait(lambda t: t.lines()[-1] == "1> print('abc")
+    t.wait(lambda t: "1> print('abc" in t.lines())
 
 
 def test_brackets_and_kernels_in_colour(terminal):

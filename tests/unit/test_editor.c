@@ -385,19 +385,129 @@ TEST(completion_does_not_split_characters)
     CHECK_STR(driver_cell(), "x = |");
 }
 
-TEST(long_lists_are_a_grid)
+TEST(long_lists_scroll)
 {
     static char names[30][8];
     for (int i = 0; i < 30; i++) {
         snprintf(names[i], sizeof names[i], "name%c%c", 'a' + i / 26, 'a' + i % 26);
-        driver_matches[driver_match_count++] = (struct lg_match){names[i], "function", names[i]};
+        driver_matches[driver_match_count++] = (struct lg_match){names[i], "function", i % 2 ? "" : "odd"};
     }
     TYPE("n\t");
-    CHECK_STR(driver_screen(24, 10),
-              ">> name|\nnameaa  nameae  nameai\nnameab  nameaf  nameaj\n"
-              "nameac  nameag  nameak\nnamead  nameah  nameal\n18 more; Tab goes throu\xE2\x80\xA6\n");
+    CHECK_STR(
+        driver_screen(24, 10),
+        ">> name|\nnameaa  odd\nnameab  function\nnameac  odd\nnamead  function\n30; Tab goes through th\xE2\x80\xA6\n");
     for (int i = 0; i < 13; i++) TYPE("\t");
-    CHECK_HAS(driver_screen(24, 10), ">> nameam|\nnameam  nameaq  nameau\n");
+    CHECK_STR(driver_screen(24, 10),
+              ">> nameam|\nnameak  odd\nnameal  function\nnameam  odd\nnamean  function\n13 of 30\n");
+    TYPE("\033[Z\033[B\033[B"); /* back, and down twice */
+    CHECK_HAS(driver_screen(24, 10), ">> namean|\n");
+    for (int i = 0; i < 16; i++) TYPE("\t");
+    CHECK_HAS(driver_screen(24, 10), "namebc  odd\nnamebd  function\n30 of 30\n");
+    TYPE("\t");
+    CHECK_HAS(driver_screen(24, 10), ">> nameaa|\nnameaa  odd\n");
+}
+
+TEST(signatures_and_documentation_stand_beside_the_names)
+{
+    driver_matches[0] = (struct lg_match){"linspace", "function", "gpu.linspace(start, stop, count)"};
+    driver_matches[1] = (struct lg_match){"lines", "array", "float32 3x4"};
+    driver_matches[2] = (struct lg_match){"list", "local", ""};
+    driver_match_count = 3;
+    driver_doc = "gpu.linspace(start, stop, count)\n\nEvenly spaced numbers.\nMore of it.";
+    TYPE("li\t");
+    CHECK_STR(driver_screen(60, 10), ">> li|\n"
+                                     "linspace  (start, stop, count)  Evenly spaced numbers.\n"
+                                     "lines     float32 3x4\n"
+                                     "list      local\n");
+    CHECK_STR(driver_screen(48, 10), ">> li|\n"
+                                     "linspace  (start, stop, cou\xE2\x80\xA6  Evenly spaced num\xE2\x80\xA6\n"
+                                     "lines     float32 3x4\n"
+                                     "list      local\n");
+    CHECK_STR(driver_screen(20, 10), ">> li|\n"
+                                     "linspace  (start, s\xE2\x80\xA6\n"
+                                     "lines     float32 3\xE2\x80\xA6\n"
+                                     "list      local\n");
+}
+
+TEST(history_suggests_the_rest)
+{
+    history("print(1)", "for i = 1, 3 do\n  print(i)\nend", "print(x + y)");
+    TYPE("pri");
+    CHECK_STR(driver_screen(40, 10), ">> pri|nt(x + y)\n");
+    CHECK_STR(driver_styled(SH_GHOST), ">> pri[nt(x + y)]\n");
+    CHECK_STR(driver_screen(10, 10), ">> pri|nt(\xE2\x80\xA6\n");
+    CHECK_STR(driver_screen(40, 0), ">> pri|\n"); /* it is no part of the cell */
+    TYPE(LEFT);
+    CHECK_STR(driver_screen(40, 10), ">> pr|i\n");
+    TYPE(RIGHT "nt(1");
+    CHECK_STR(driver_screen(40, 10), ">> print(1|)\n");
+    TYPE("\x7f\033f");
+    CHECK_STR(driver_cell(), "print(x|");
+    TYPE("\033[1;5C");
+    CHECK_STR(driver_cell(), "print(x + y|");
+    TYPE(RIGHT);
+    CHECK_STR(driver_cell(), "print(x + y)|");
+    CHECK_STR(driver_screen(40, 10), ">> print(x + y)|\n");
+    TYPE("\x1f\x1f");
+    CHECK_STR(driver_cell(), "print(x|");
+    TYPE("\x15"
+         "for");
+    CHECK_STR(driver_screen(40, 10), ">> for| i = 1, 3 do\xE2\x80\xA6\n");
+    TYPE("\x05");
+    CHECK_STR(driver_cell(), "for i = 1, 3 do\n  print(i)\nend|");
+    TYPE("\x18\x0b" UP); /* what was recalled is not made longer */
+    CHECK_STR(driver_screen(40, 10), ">> print(x + y)|\n");
+    driver_editor.no_ghost = true;
+    TYPE("\x15pri" RIGHT);
+    CHECK_STR(driver_screen(40, 10), ">> pri|\n");
+}
+
+/* What is below the line for a cell whose cursor is at the bar: the parameter there is in brackets. */
+static const struct {
+    const char *cell, *below;
+} calls[] = {
+    {"f(|", "g([a], b, ...)\n"},
+    {"f(1, |2)", "g(a, [b], ...)\n"},
+    {"f(1, 2, {3, 4}, |", "g(a, b, [...])\n"},
+    {"f(h(1, 2), |", "g(a, [b], ...)\n"},
+    {"f(h(1,| 2), 3)", "g(a, [b], ...)\n"},
+    {"f({1, |", ""},
+    {"f(1)|", ""},
+    {"f('a, b|', c)", "g([a], b, ...)\n"},
+    {"f([[ a, |", ""},
+    {"f( -- a, |", ""},
+    {"f(function() g|", ""},
+    {"f(function() g() end, |", ""}, /* what is before a block is not looked at */
+    {"|f(1)", ""},
+    {"!ls (a, |", ""},
+};
+
+TEST(the_signature_of_the_call)
+{
+    driver_doc = "g(a, b, ...)\n\nDocumentation.";
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        char text[64];
+        size_t at = strcspn(calls[i].cell, "|");
+        snprintf(text, sizeof text, "%.*s%s", (int)at, calls[i].cell, calls[i].cell + at + 1);
+        sh_editor_start(&driver_editor);
+        sh_editor_set(&driver_editor, text, strlen(text));
+        driver_editor.cursor = at;
+        const char *shown = driver_styled(SH_STRONG);
+        if (strcmp(strchr(shown, '\n') + 1, calls[i].below) != 0)
+            FAIL("row %zu: %s has \"%s\"", i, calls[i].cell, strchr(shown, '\n') + 1);
+    }
+    sh_editor_start(&driver_editor);
+    TYPE("f(1, 2");
+    CHECK_STR(driver_screen(40, 10), ">> f(1, 2|\ng(a, b, ...)\n");
+    CHECK_STR(driver_screen(6, 10), ">> f(1\n, 2|\n\xE2\x80\xA6"
+                                    "b, .\xE2\x80\xA6\n");
+    driver_doc = "g(a [, b] [, ...])";
+    TYPE(" ");
+    CHECK_STR(driver_styled(SH_STRONG), ">> f(1, 2 \ng(a [, [b]] [, ...])\n");
+    driver_doc = "no function";
+    TYPE("\x7f"
+         "3");
+    CHECK_STR(driver_screen(40, 10), ">> f(1, 23|\n");
 }
 
 TEST(hint)
