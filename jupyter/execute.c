@@ -188,6 +188,8 @@ struct lg_sink jp_execute_sink(struct jp_kernel *k)
                             .comm = jp_comm_send,
                             .request = jp_comm_request,
                             .attend = jp_kernel_attend,
+                            .attend_beside = jp_kernel_attend_beside,
+                            .beside = jp_kernel_beside,
                             .stopped = jp_debug_stopped};
 }
 

@@ -92,23 +92,25 @@ static bool hook_readable(void *context)
     return jp_output_readable(&k->output);
 }
 
-/* Requests. All but the first are answered while a cell runs, too; so is that on a subshell. */
+/* Requests. All but the first are answered while a cell runs, too; so is that on a subshell. Those that only look are
+ * answered even while one call in C runs. */
 
 static const struct handler {
     const char *type;
     void (*answer)(struct jp_kernel *k, const struct jp_message *m);
+    bool looks;
 } handlers[] = {
-    {"execute_request", jp_execute},
-    {"kernel_info_request", jp_request_kernel_info},
-    {"complete_request", jp_request_complete},
-    {"inspect_request", jp_request_inspect},
-    {"is_complete_request", jp_request_is_complete},
-    {"history_request", jp_request_history},
-    {"comm_info_request", jp_request_comm_info},
-    {"comm_open", jp_comm_receive},
-    {"comm_msg", jp_comm_receive},
-    {"comm_close", jp_comm_receive},
-    {"debug_request", jp_debug_request}, /* on the control channel alone */
+    {"execute_request", jp_execute, false},
+    {"kernel_info_request", jp_request_kernel_info, true},
+    {"complete_request", jp_request_complete, true},
+    {"inspect_request", jp_request_inspect, true},
+    {"is_complete_request", jp_request_is_complete, true},
+    {"history_request", jp_request_history, true},
+    {"comm_info_request", jp_request_comm_info, true},
+    {"comm_open", jp_comm_receive, false},
+    {"comm_msg", jp_comm_receive, false},
+    {"comm_close", jp_comm_receive, false},
+    {"debug_request", jp_debug_request, false}, /* on the control channel alone */
 };
 
 static const struct handler *find_handler(const struct jp_message *m)
@@ -123,6 +125,12 @@ static bool urgent(const struct jp_message *m)
 {
     const struct handler *h = find_handler(m);
     return m->subshell || (h && h->answer != jp_execute);
+}
+
+static bool looks(const struct jp_message *m)
+{
+    const struct handler *h = find_handler(m);
+    return h && h->looks;
 }
 
 static void hook_attend(void *context)
@@ -160,6 +168,22 @@ void jp_kernel_attend(void *kernel)
         jp_server_done(k->server);
     }
     k->nested = nested;
+}
+
+bool jp_kernel_attend_beside(void *kernel)
+{
+    struct jp_kernel *k = kernel;
+    for (struct jp_message *m; (m = jp_server_take(k->server, looks)) != NULL;) {
+        answer(k, m);
+        jp_server_done(k->server);
+    }
+    return jp_server_has(k->server, urgent);
+}
+
+void jp_kernel_beside(void *kernel)
+{
+    struct jp_kernel *k = kernel;
+    jp_server_attend(k->server);
 }
 
 static void serve(struct jp_kernel *k)

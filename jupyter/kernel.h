@@ -38,6 +38,9 @@ int jp_kernel_run(struct jp_connection *c, const char *path, const char *device)
 
 /* Of the session's sink: answers what is queued and does not wait for the running cell. */
 void jp_kernel_attend(void *kernel);
+/* The same on the I/O thread; and what calls it there. */
+bool jp_kernel_attend_beside(void *kernel);
+void jp_kernel_beside(void *kernel);
 
 /* execute.c: the session's sink, and execute_request. */
 struct lg_sink jp_execute_sink(struct jp_kernel *k);

@@ -38,7 +38,7 @@ struct jp_server {
     bool output_waits;       /* for a tick */
     atomic_uint pending;     /* requests not done */
     atomic_bool quit_wanted; /* set by signal handlers, seen by the I/O thread */
-    atomic_bool cancel_wanted;
+    atomic_bool cancel_wanted, attend_wanted;
     struct jp_subshells subshells;
 
     pthread_mutex_t lock;
@@ -103,6 +103,21 @@ struct jp_message *jp_server_take(struct jp_server *s, bool (*wanted)(const stru
     pthread_mutex_unlock(&s->lock);
     if (full) wake(s);
     return m;
+}
+
+bool jp_server_has(struct jp_server *s, bool (*wanted)(const struct jp_message *m))
+{
+    pthread_mutex_lock(&s->lock);
+    const struct jp_message *m = s->inbox;
+    while (m && !wanted(m)) m = m->next;
+    pthread_mutex_unlock(&s->lock);
+    return m != NULL;
+}
+
+void jp_server_attend(struct jp_server *s)
+{
+    atomic_store(&s->attend_wanted, true);
+    wake(s);
 }
 
 void jp_server_done(struct jp_server *s)
@@ -418,6 +433,7 @@ static void handle_wakes(struct jp_server *s)
         pthread_cond_broadcast(&s->changed);
         pthread_mutex_unlock(&s->lock);
     }
+    if (atomic_exchange(&s->attend_wanted, false)) s->hooks.attend(s->hooks.context);
     if (atomic_exchange(&s->quit_wanted, false)) begin_shutdown(s);
 }
 

@@ -40,6 +40,9 @@ struct jp_wire *jp_server_wire(struct jp_server *s);
 struct jp_message *jp_server_next(struct jp_server *s);
 /* The first queued request that is wanted, likewise; NULL when there is none. Does not wait. */
 struct jp_message *jp_server_take(struct jp_server *s, bool (*wanted)(const struct jp_message *m));
+bool jp_server_has(struct jp_server *s, bool (*wanted)(const struct jp_message *m));
+/* Has the I/O thread call the hook `attend` again. */
+void jp_server_attend(struct jp_server *s);
 /* One request was answered to the end. */
 void jp_server_done(struct jp_server *s);
 /* Requests that were received and not yet done, the one being worked on included. Async-signal-safe. */

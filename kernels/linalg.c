@@ -8,6 +8,7 @@
 #include "kernels/lapack.h"
 #include "kernels/program.h"
 #include "runtime/interrupt.h"
+#include "runtime/lend.h"
 #include "runtime/threads.h"
 
 static const struct {
@@ -290,10 +291,12 @@ static enum rt_status run(struct batch *x, struct rt_error *e)
     bool spread = x->count > 1 && elements <= SMALL;
     x->failed = -1;
     kn_blas_threads(spread ? 1 : rt_thread_count());
+    rt_lend();
     if (spread)
         rt_parallel_for((size_t)x->count, 1 + 1024 / (elements + 1), run_some, x);
     else
         run_some(x, 0, (size_t)x->count, 0);
+    rt_lend_end();
     if (rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");
     return x->failed < 0 ? RT_OK : explain(x, e);
 }

@@ -5,6 +5,7 @@
 #include "kernels/loops.h"
 #include "kernels/matmul.h"
 #include "runtime/interrupt.h"
+#include "runtime/lend.h"
 #include "runtime/threads.h"
 
 /* The operands and the result of one product of the batch. */
@@ -237,6 +238,8 @@ static enum rt_status own_loops(const struct kn_product *p, struct rt_error *e)
 
 enum rt_status kn_matmul_host(const struct kn_product *p, struct rt_error *e)
 {
+    rt_lend();
     enum rt_status status = blas(p) ? RT_OK : own_loops(p, e);
+    rt_lend_end();
     return status == RT_OK && rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : status;
 }

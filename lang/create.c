@@ -188,7 +188,7 @@ static void fill(lua_State *L, struct nest *n, int depth)
         fail_at(L, n, depth, " has %I elements, but the first one has %I", (LUAI_UACINT)lua_rawlen(L, -1),
                 (LUAI_UACINT)n->shape[depth]);
     for (int64_t i = 1; i <= n->shape[depth]; i++) {
-        if (i % POLL_EVERY == 0) lg_poll(L);
+        if (i % POLL_EVERY == 0 || depth + 1 < n->ndim) lg_poll(L);
         lua_rawgeti(L, -1, i);
         n->at[depth] = i;
         fill(L, n, depth + 1);

@@ -1,4 +1,5 @@
-#include "lang/lang.h"
+#include "lang/session_state.h"
+
 #include "runtime/interrupt.h"
 
 /* The address is the key in Lua's registry. */
@@ -62,6 +63,7 @@ int lg_raise(lua_State *L, struct rt_error *e)
 
 void lg_poll(lua_State *L)
 {
+    lg_answer_here(L);
     if (!rt_interrupted()) return;
     struct rt_error *e = lg_error_box(L);
     rt_fail(e, RT_INTERRUPTED, "interrupted");

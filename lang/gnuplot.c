@@ -10,6 +10,7 @@
 #include "lang/magic.h"
 #include "lang/session_state.h"
 #include "runtime/interrupt.h"
+#include "runtime/lend.h"
 
 #define MOST_COMPLAINT 500
 #define POLL_MS        2
@@ -23,10 +24,12 @@ struct run {
 static int wait_for(pid_t pid, int *status)
 {
     pid_t ended;
+    rt_lend();
     while ((ended = waitpid(pid, status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
         if (rt_interrupted()) kill(-pid, SIGKILL);
         poll(NULL, 0, POLL_MS);
     }
+    rt_lend_end();
     return ended < 0 ? errno : 0;
 }
 

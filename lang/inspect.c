@@ -143,6 +143,10 @@ static void put_array(lua_State *L, int idx, int detail, struct lg_buffer *out)
                      rt_shape_text(a->ndim, a->shape, shape, sizeof shape), rt_array_device(a)->name,
                      lg_size_text((double)rt_array_size(a) * t->size, size));
     if (!rt_array_contiguous(a)) lg_buffer_puts(out, " (a strided view)");
+    if (lg_is_beside(L)) {
+        lg_buffer_puts(out, "\n\nits elements can be looked at when the call that runs is over");
+        return;
+    }
     if (detail > 0) put_statistics(L, idx, out);
     if (lg_waits(a)) { /* looking at a name computes nothing */
         lg_buffer_puts(out, "\n\nnot evaluated yet");

@@ -164,8 +164,10 @@ static void on_attention(int signal)
 
 void lg_session_attend(struct lg_session *s)
 {
+    bool left = true;
     atomic_store(&s->attention, true);
-    if (atomic_load(&s->evaluating)) pthread_kill(s->thread, ATTENTION_SIGNAL);
+    if (!atomic_load(&s->evaluating) || (lg_answer_beside(s, &left) && !left)) return;
+    pthread_kill(s->thread, ATTENTION_SIGNAL);
 }
 
 void lg_session_meanwhile(struct lg_session *s)
@@ -209,6 +211,7 @@ void lg_interrupt_begin(struct lg_session *s)
     s->running = s->L;
     s->interrupts_raised = 0;
     current = s;
+    if (s->sink.attend_beside) rt_owned = &s->loan;
     rt_interrupt_clear();
     atomic_store(&s->interrupted, false);
     atomic_store(&s->evaluating, true);
@@ -221,6 +224,7 @@ void lg_interrupt_end(struct lg_session *s)
     if (s->attending) return;
     atomic_store(&s->evaluating, false);
     current = NULL;
+    rt_owned = NULL;
     s->running = NULL;
     lg_debug_ended(s);
     lua_sethook(s->L, NULL, 0, 0);

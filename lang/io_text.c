@@ -48,13 +48,15 @@ int lg_load_csv(lua_State *L, const char *path, const struct lg_file_options *o)
     if (o->has_header) form.header = o->header_value ? RT_CSV_HEADER_YES : RT_CSV_HEADER_NO;
     const struct lg_file *f = push_text(L, path);
     struct rt_csv c;
-    lg_check(L, rt_csv_measure(path, f->text, f->size, &form, &c, e));
+    rt_lend();
+    lg_check_lent(L, rt_csv_measure(path, f->text, f->size, &form, &c, e));
     const int64_t shape[] = {c.rows, c.columns};
     struct rt_array *out = lg_new_array(L);
     enum rt_dtype t = o->place.dtype == RT_DTYPE_COUNT ? RT_FLOAT32 : o->place.dtype;
     lg_check(L, rt_array_new(o->place.device, t, 2, shape, out, e));
     void *to = lg_fill_start(L, out);
-    lg_check(L, rt_csv_read(&c, t, to, e));
+    rt_lend();
+    lg_check_lent(L, rt_csv_read(&c, t, to, e));
     lg_fill_done(L, out, to);
     if (!c.names) return 1;
     push_header(L, &c);
@@ -97,7 +99,9 @@ void lg_save_csv(lua_State *L, const char *path, const struct lg_file_options *o
     const char *header = o->header ? push_header_line(L, o->header, delimiter, columns) : NULL;
     const void *data = lg_push_host_copy(L, &a);
     lg_check(L, kn_check_real(&a, "a table of numbers", lg_error_box(L)));
-    lg_check(L, rt_csv_save(path, delimiter, header, a.dtype, rows, columns, data, lg_error_box(L)));
+    struct rt_error *e = lg_error_box(L);
+    rt_lend();
+    lg_check_lent(L, rt_csv_save(path, delimiter, header, a.dtype, rows, columns, data, e));
 }
 
 int lg_load_json(lua_State *L, const char *path, const struct lg_file_options *o)
@@ -105,12 +109,14 @@ int lg_load_json(lua_State *L, const char *path, const struct lg_file_options *o
     struct rt_error *e = lg_error_box(L);
     struct rt_json j;
     const struct lg_file *f = push_text(L, path);
-    lg_check(L, rt_json_measure(path, f->text, f->size, &j, e));
+    rt_lend();
+    lg_check_lent(L, rt_json_measure(path, f->text, f->size, &j, e));
     enum rt_dtype t = o->place.dtype != RT_DTYPE_COUNT ? o->place.dtype : j.booleans ? RT_BOOL : RT_FLOAT32;
     struct rt_array *out = lg_new_array(L);
     lg_check(L, rt_array_new(o->place.device, t, j.ndim, j.shape, out, e));
     void *to = lg_fill_start(L, out);
-    lg_check(L, rt_json_read(&j, t, to, e));
+    rt_lend();
+    lg_check_lent(L, rt_json_read(&j, t, to, e));
     lg_fill_done(L, out, to);
     return 1;
 }

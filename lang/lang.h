@@ -8,6 +8,7 @@
 #include <lualib.h>
 #include "kernels/kernels.h"
 #include "runtime/kernel.h"
+#include "runtime/lend.h"
 
 #ifdef __clang_analyzer__ /* Lua's header does not tell it that these never return */
 int luaL_error(lua_State *L, const char *format, ...) __attribute__((analyzer_noreturn));         // NOLINT
@@ -55,8 +56,15 @@ static inline void lg_check(lua_State *L, enum rt_status status)
 {
     if (status != RT_OK) lg_raise(L, lg_error_box(L));
 }
+/* The same for the status of a long call with rt_lend() before it. */
+static inline void lg_check_lent(lua_State *L, enum rt_status status)
+{
+    rt_lend_end();
+    lg_check(L, status);
+}
 
-/* Raises when the user wants to stop; for loops over many Lua values. [raises] */
+/* Raises when the user wants to stop, and answers who waits for the interpreter; for loops over many Lua values.
+ * [raises] */
 void lg_poll(lua_State *L);
 
 /* Userdata. The new_ functions push an empty object (all zeros, metatable set); fill it in place, so an error in

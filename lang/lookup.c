@@ -172,9 +172,27 @@ static int get_field(lua_State *L)
     return 1;
 }
 
+/* Pushes a method of one of our objects from the tables that its __index looks things up in; else nothing. */
+static bool push_method(lua_State *L, int idx, int key)
+{
+    if (!push_metafield(L, idx, "__index")) return false;
+    int index = lua_gettop(L);
+    for (int i = 1; lua_getupvalue(L, index, i); lua_settop(L, index), i++) {
+        if (!lua_istable(L, -1)) continue;
+        lua_pushvalue(L, key);
+        if (lua_rawget(L, -2) != LUA_TFUNCTION) continue;
+        lua_replace(L, index);
+        lua_settop(L, index);
+        return true;
+    }
+    lua_pop(L, 1);
+    return false;
+}
+
 /* Pushes value[key] of one of our objects, by its own __index; nothing when that raises or is nil. */
 static bool push_own_field(lua_State *L, int idx, int key)
 {
+    if (lg_is_beside(L) && !luaL_testudata(L, idx, LG_KERNEL)) return push_method(L, idx, key);
     lua_pushcfunction(L, get_field);
     lua_pushvalue(L, idx);
     lua_pushvalue(L, key);
@@ -311,6 +329,7 @@ static const char *describe_object(lua_State *L, int idx, char *buffer, size_t s
         return "array";
     }
     if (!is_ours(L, idx)) return "userdata";
+    if (lg_is_beside(L)) return luaL_testudata(L, idx, LG_KERNEL) ? "kernel" : "object";
     const char *text = luaL_tolstring(L, idx, NULL);
     snprintf(buffer, size, "%.*s", (int)strcspn(text, "\n"), text);
     lua_pop(L, 1);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lang/lexer.h"
+#include "lang/lookup.h"
 
 #define LINE_WIDTH 76
 #define MAX_DEPTH  4
@@ -138,7 +138,10 @@ static void put_object(struct printer *p, int idx, int indent)
     lua_State *L = p->L;
     size_t n;
     const struct rt_array *a = lg_test_array(L, idx);
-    if (a && a->storage) {
+    if (lg_is_beside(L)) {
+        char note[256];
+        lua_pushfstring(L, "%s %s", lg_describe(L, idx, note, sizeof note), note);
+    } else if (a && a->storage) {
         lg_push_array_text(L, lg_check_array(L, idx));
     } else {
         luaL_tolstring(L, idx, NULL);

@@ -76,6 +76,12 @@ struct lg_sink {
      * inspect, ask is_complete, read the history, deliver and list comms, and evaluate what has a name and is not to
      * be stored in the history. */
     void (*attend)(void *context);
+    /* The same on the thread that calls lg_session_attend, while the session's own thread is in a long call in C: it
+     * may complete, inspect, read the history and list comms. True when what it was called for needs more than that,
+     * and waits for `attend`. */
+    bool (*attend_beside)(void *context);
+    /* Such a call begins while somebody waits, who is to call lg_session_attend again. On the session's thread. */
+    void (*beside)(void *context);
     /* The debugger (lang/debugger.h) stopped what runs, which goes on when this returns. message: of LG_STOP_ERROR. */
     void (*stopped)(void *context, enum lg_stop why, const char *message);
 };

@@ -49,6 +49,10 @@ struct lg_session {
     lua_State *side;
     atomic_bool attention;
     bool attending;
+    /* The same during a long call, on another thread (lang/beside.c). */
+    struct rt_loan loan;
+    lua_State *beside;
+    bool lent; /* now; values are not computed, and no device is asked */
 
     /* The failure being reported; texts are in `answers`. */
     struct lg_error error;
@@ -84,7 +88,16 @@ void lg_interrupt_end(struct lg_session *s);
  * nothing else is called so before it returned. */
 void lg_aside(struct lg_session *s, void (*f)(struct lg_session *s, void *job), void *job);
 void lg_rehook(struct lg_session *s); /* what the debugger, or a request, wants of the running coroutine has changed */
-void lg_open_side(lua_State *L, struct lg_session *s);       /* [raises] */
+void lg_open_side(lua_State *L, struct lg_session *s); /* [raises] */
+
+/* lang/beside.c: answers while the session's thread is in a long call; false when it is in none now. True in *left when
+ * something is left for lg_aside. */
+bool lg_answer_beside(struct lg_session *s, bool *left);
+/* Inside of such a call on the session's own thread, where the interpreter is not lent. */
+void lg_answer_here(lua_State *L);
+void lg_open_beside(lua_State *L, struct lg_session *s); /* [raises] */
+/* What is asked is answered so now. */
+bool lg_is_beside(lua_State *L);
 void lg_open_coroutines(lua_State *L, struct lg_session *s); /* [raises] */
 
 /* lang/output.c */

@@ -299,7 +299,7 @@ static void push_nested(lua_State *L, const struct rt_array *a, int axis, const 
     int64_t n = a->shape[axis];
     lua_createtable(L, n < INT32_MAX ? (int)n : INT32_MAX, 0);
     for (int64_t i = 1; i <= n; i++) {
-        if (i % POLL_EVERY == 0) lg_poll(L);
+        if (i % POLL_EVERY == 0 || axis + 1 < a->ndim) lg_poll(L);
         push_nested(L, a, axis + 1, p);
         lua_rawseti(L, -2, i);
     }

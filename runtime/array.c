@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/lend.h"
 #include "runtime/threads.h"
 
 char *rt_shape_text(int ndim, const int64_t *shape, char *buffer, size_t size)
@@ -409,7 +410,10 @@ static enum rt_status copy_out(const struct rt_array *a, size_t from, void *host
         rt_parallel_copy(host, (char *)rt_array_host(a) + from, bytes);
         return RT_OK;
     }
-    return driver_check(d->driver, d->driver->MemcpyDtoH(host, rt_array_address(a) + from, bytes), e, "cuMemcpyDtoH");
+    rt_lend();
+    CUresult r = d->driver->MemcpyDtoH(host, rt_array_address(a) + from, bytes);
+    rt_lend_end();
+    return driver_check(d->driver, r, e, "cuMemcpyDtoH");
 }
 
 static enum rt_status copy_in(const struct rt_array *a, size_t to, const void *host, size_t bytes, struct rt_error *e)
@@ -419,7 +423,10 @@ static enum rt_status copy_in(const struct rt_array *a, size_t to, const void *h
         rt_parallel_copy((char *)rt_array_host(a) + to, host, bytes);
         return RT_OK;
     }
-    return driver_check(d->driver, d->driver->MemcpyHtoD(rt_array_address(a) + to, host, bytes), e, "cuMemcpyHtoD");
+    rt_lend();
+    CUresult r = d->driver->MemcpyHtoD(rt_array_address(a) + to, host, bytes);
+    rt_lend_end();
+    return driver_check(d->driver, r, e, "cuMemcpyHtoD");
 }
 
 enum rt_status rt_array_read(const struct rt_array *a, void *host, struct rt_error *e)

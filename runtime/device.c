@@ -7,6 +7,7 @@
 #include <time.h>
 #include "runtime/host.h"
 #include "runtime/interrupt.h"
+#include "runtime/lend.h"
 #include "runtime/memory.h"
 #include "runtime/threads.h"
 
@@ -291,13 +292,14 @@ enum rt_status rt_device_synchronize(struct rt_device *d, struct rt_error *e)
     clock_gettime(CLOCK_MONOTONIC, &now);
     double started = (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
     unsigned pause = 0;
-    for (;;) {
-        CUresult r = d->driver->StreamQuery(d->stream);
-        if (r != CUDA_ERROR_NOT_READY) return rt_device_check(d, r, e, "waiting for the device");
-        if (rt_interrupted())
-            return rt_fail(e, RT_INTERRUPTED, "interrupted; a kernel is still running on %s", d->name);
+    CUresult r;
+    rt_lend();
+    while ((r = d->driver->StreamQuery(d->stream)) == CUDA_ERROR_NOT_READY && !rt_interrupted())
         wait_a_little(&pause, started);
-    }
+    rt_lend_end();
+    if (r == CUDA_ERROR_NOT_READY)
+        return rt_fail(e, RT_INTERRUPTED, "interrupted; a kernel is still running on %s", d->name);
+    return rt_device_check(d, r, e, "waiting for the device");
 }
 
 enum rt_status rt_device_memory(struct rt_device *d, size_t *free_bytes, size_t *total_bytes, struct rt_error *e)

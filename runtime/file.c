@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "runtime/interrupt.h"
+#include "runtime/lend.h"
 #include "runtime/memory.h"
 
 #define PIECE  ((size_t)16 << 20) /* read or written at once; then somebody may interrupt */
@@ -42,7 +43,9 @@ enum rt_status rt_file_read(const struct rt_file *f, uint64_t offset, void *to, 
     uint64_t start = offset;
     for (char *at = to; n;) {
         if (rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");
+        rt_lend();
         ssize_t got = pread(f->handle, at, n < PIECE ? n : PIECE, (off_t)offset);
+        rt_lend_end();
         if (got < 0 && errno == EINTR) continue;
         if (got < 0)
             return rt_fail(e, RT_IO, "%s, byte %llu: %s", f->path, (unsigned long long)offset, strerror(errno));
@@ -116,7 +119,9 @@ static void write_out(struct rt_writer *w, const char *data, size_t n)
             w->failure = EINTR;
             return;
         }
+        rt_lend();
         ssize_t done = write(w->handle, data, n < PIECE ? n : PIECE);
+        rt_lend_end();
         if (done < 0 && errno != EINTR) w->failure = errno;
         if (done <= 0) continue;
         data += done;

@@ -8,6 +8,7 @@
 #include "runtime/cache.h"
 #include "runtime/compile.h"
 #include "runtime/kernel.h"
+#include "runtime/lend.h"
 #include "runtime/memory.h"
 #include "runtime/nvrtc.h"
 #include "runtime/prelude.h"
@@ -207,7 +208,9 @@ static enum rt_status compile_with(const struct rt_nvrtc_job *job, const char *c
     enum rt_status status = create(job, &program, e);
     if (status == RT_OK) {
         double start = rt_now_ms();
+        rt_lend();
         nvrtcResult result = nvrtc.CompileProgram(program, (int)count, options);
+        rt_lend_end();
         out->milliseconds = rt_now_ms() - start;
         out->compiled = result == NVRTC_SUCCESS;
         status = take_log(program, out, e);

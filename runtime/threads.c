@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "runtime/host.h"
+#include "runtime/lend.h"
 
 #define MAX_THREADS 256
 #define PIECE       ((size_t)1 << 20) /* bytes of a copy that a thread takes at a time */
@@ -154,11 +155,9 @@ static bool counter_fits(size_t n, size_t grain)
     return grain <= (SIZE_MAX - n) / (MAX_THREADS + 1);
 }
 
-void rt_parallel_for(size_t n, size_t grain, void (*body)(void *context, size_t begin, size_t end, int worker),
-                     void *context)
+static void run_parallel(size_t n, size_t grain, void (*body)(void *context, size_t begin, size_t end, int worker),
+                         void *context)
 {
-    if (n == 0) return;
-    if (grain == 0) grain = 1;
     if (n <= grain || in_parallel || rt_thread_count() == 1 || !counter_fits(n, grain) ||
         atomic_flag_test_and_set(&pool.busy)) {
         for (size_t begin = 0; begin < n; begin += grain) {
@@ -190,6 +189,15 @@ void rt_parallel_for(size_t n, size_t grain, void (*body)(void *context, size_t 
     int inside;
     while ((inside = atomic_load(&pool.inside)) != 0) sleep_while(&pool.inside, (unsigned)inside);
     atomic_flag_clear(&pool.busy);
+}
+
+void rt_parallel_for(size_t n, size_t grain, void (*body)(void *context, size_t begin, size_t end, int worker),
+                     void *context)
+{
+    if (n == 0) return;
+    rt_lend();
+    run_parallel(n, grain ? grain : 1, body, context);
+    rt_lend_end();
 }
 
 struct copy {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/zlib.h"
+#include "runtime/lend.h"
 
 #define END_BYTES     22    /* the end record, without its comment */
 #define LONGEST_END   65557 /* with the longest comment */
@@ -190,7 +191,9 @@ static enum rt_status inflate_some(struct unpacking *u, const struct rt_input *i
             if (status != RT_OK) return status;
         }
         u->stream.avail_out = most;
+        rt_lend();
         int result = u->zlib->inflate(&u->stream, Z_NO_FLUSH);
+        rt_lend_end();
         uInt made = most - u->stream.avail_out;
         n -= made;
         bool stuck = made == 0 && u->stream.avail_in == 0 && u->at == u->end;

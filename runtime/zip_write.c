@@ -4,6 +4,7 @@
 #include <string.h>
 #include "runtime/zip.h"
 #include "runtime/zlib.h"
+#include "runtime/lend.h"
 
 #define OUT_BUFFER ((size_t)1 << 16)
 #define DATE       0x21 /* the first of January 1980: the same arrays make the same file */
@@ -84,7 +85,9 @@ static bool deflate_parts(struct rt_zip_writer *w, const struct rt_zlib *z, cons
             do {
                 s.next_out = out;
                 s.avail_out = OUT_BUFFER;
+                rt_lend();
                 z->deflate(&s, flush);
+                rt_lend_end();
                 rt_writer_put(&w->file, out, OUT_BUFFER - s.avail_out);
             } while (s.avail_out == 0);
         } while (left && !w->file.failure);

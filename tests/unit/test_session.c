@@ -635,6 +635,58 @@ TEST(inspection)
     CHECK_STR(inspect("", 0), "");
 }
 
+/* Another thread that has a question while the session's own computes. */
+
+static int looks; /* how often it was looked things up in the middle of a call */
+
+static bool on_attend_beside(void *unused)
+{
+    (void)unused;
+    looks++;
+    CHECK_STR(complete("arr:coun", NULL), "count_nonzero");
+    CHECK_HAS(inspect("arr", 1), "when the call that runs is over");
+    CHECK_HAS(inspect("held", 0), "float32 (2, 3) simt");
+    return false;
+}
+
+static void *ask(void *unused)
+{
+    lg_session_attend(session);
+    return unused;
+}
+
+static void on_beside(void *unused)
+{
+    (void)unused;
+    pthread_t thread;
+    CHECK_INT(pthread_create(&thread, NULL, ask, NULL), 0);
+    pthread_join(thread, NULL);
+}
+
+TEST(questions_are_answered_in_the_middle_of_a_call)
+{
+    const struct lg_options options = {
+        .sink = {.stream = on_stream, .result = on_result, .attend_beside = on_attend_beside, .beside = on_beside},
+        .history = "",
+        .interactive = true};
+    session = lg_session_new(&options);
+    CHECK(session);
+    run("arr = gpu.zeros({2, 3}, {device = 'simt'}) held = {arr} t = {} for i = 1, 70000 do t[i] = i end\n"
+        "a = gpu.ones({100, 100}, {device = 'cpu'})");
+    static const char *const table[] = {"b = gpu.array(t)",   "t = gpu.zeros(70000):totable()",
+                                        "b = a:matmul(a)",    "b = (a + 1):sum()",
+                                        "os.execute('true')", "gpu.sort(a)"};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        looks = 0;
+        lg_session_attend(session); /* the next call that takes long finds it waiting */
+        run(table[i]);
+        if (looks != 1) FAIL("%s: looked %d times", table[i], looks);
+    }
+    run("collectgarbage('stop')");
+    lg_session_attend(session);
+    CHECK_STR(run("os.execute('true') return collectgarbage('isrunning')"), "r|false");
+}
+
 TEST(errors_of_kernels_and_memory_have_names)
 {
     start();

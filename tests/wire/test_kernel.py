@@ -704,6 +704,41 @@ def client_asks_all(client):
     assert "begun" in client.ask("history_request", {"hist_access_type": "tail", "n": 1})[0]["history"][0][2]
 
 
+CALLS = {
+    "a kernel": ENDLESS["the software GPU"],
+    "os.execute": "print('begun') os.execute('cat {path}')",
+    "a command": "print('begun')\n!cat {path}",
+}
+
+
+@pytest.mark.parametrize("what", CALLS)
+def test_requests_are_answered_during_one_call_in_c(client, tmp_path, what):
+    """What only looks is answered at once; a function for a comm waits until the call is over."""
+    client.execute("""mine = {alpha = 1, alphabet = 2} array = gpu.ones({3, 4}, 'float64') + 1
+        comm.target('later', function() print('later') end)""")
+    os.mkfifo(tmp_path / "end")
+    sent = client.begin(CALLS[what].replace("{path}", f"{tmp_path}/end"))
+    while (m := client.recv("iopub"))["type"] != "stream":
+        if m["type"] == "error" and "NVRTC" in m["content"]["evalue"]:
+            pytest.skip("there is no NVRTC")
+    comm, frames = client.frames("comm_open", {"comm_id": "l", "target_name": "later", "data": {}})
+    client.raw("shell", frames)
+    client_asks_all(client)
+    assert "sum" in client.ask("complete_request", {"code": "array:s", "cursor_pos": 7})[0]["matches"]
+    text = client.ask("inspect_request", {"code": "array", "cursor_pos": 5, "detail_level": 1})[0]["data"]["text/plain"]
+    assert "float64" in text and "96 bytes" in text and "when the call that runs is over" in text
+    text = client.ask("inspect_request", {"code": "array.shape", "cursor_pos": 10})[0]["data"]["text/plain"]
+    assert text.startswith("x.shape")
+    if what == "a kernel":
+        client.ask("interrupt_request", {}, "control")
+    else:
+        (tmp_path / "end").write_text("")
+    client.reply(sent)
+    assert stream(client.outputs(comm)) == "later\n"
+    client.outputs(sent)
+    client.ask("comm_info_request")
+
+
 def test_a_comm_message_while_a_cell_runs(client, busy):
     """What its function shows belongs to the message, and its errors do not reach the cell."""
     client_asks = {"comm_id": "m", "target_name": "middle", "data": {"x": 1}}
