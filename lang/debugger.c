@@ -34,7 +34,7 @@ void lg_debug_detach(struct lg_session *s)
     if (!d) return;
     free_breakpoints(d->breakpoints);
     d->breakpoints = NULL;
-    d->attached = d->at_errors = d->pause = false;
+    d->attached = d->at_errors = d->pause = d->armed = false;
     d->step = LG_GO_ON;
     lg_debug_forget(s);
     lg_rehook(s);
@@ -101,6 +101,8 @@ bool lg_debug_set_breakpoints(struct lg_session *s, const struct lg_debug_source
     } else {
         free(b);
     }
+    *d->passed = '\0';
+    if (s->running) d->armed = true; /* it may be in the middle of them */
     lg_rehook(s);
     return true;
 }
@@ -131,23 +133,40 @@ bool lg_debug_is_stopped(const struct lg_session *s)
 
 /* Where the code that runs is. */
 
+/* Whether breakpoints belong to the chunk of this name. */
+static bool is_of(const struct lg_breakpoints *b, lua_State *L, const char *chunk)
+{
+    int top = lua_gettop(L);
+    luaL_checkstack(L, 4, NULL);
+    struct lg_debug_source here = {.chunk = *chunk == '@' ? chunk : NULL};
+    if (!here.chunk) here.text = lg_chunk_source(L, chunk, &here.length);
+    bool same = (here.chunk || here.text) && same_source(&b->source, &here);
+    lua_settop(L, top);
+    return same;
+}
+
 static bool at_breakpoint(const struct lg_debugger *d, lua_State *L, lua_Debug *ar)
 {
     int line = ar->currentline;
     for (const struct lg_breakpoints *b = d->breakpoints; b; b = b->next) {
         for (size_t i = 0; i < b->count; i++) {
             if (b->lines[i] != line) continue;
-            int top = lua_gettop(L);
-            luaL_checkstack(L, 4, NULL);
             lua_getinfo(L, "S", ar);
-            struct lg_debug_source here = {.chunk = *ar->source == '@' ? ar->source : NULL};
-            if (!here.chunk) here.text = lg_chunk_source(L, ar->source, &here.length);
-            bool same = (here.chunk || here.text) && same_source(&b->source, &here);
-            lua_settop(L, top);
-            if (same) return true;
+            if (is_of(b, L, ar->source)) return true;
             break;
         }
     }
+    return false;
+}
+
+/* Whether the function that `ar` stands for, a call on co's stack, is of a chunk with breakpoints. */
+static bool has_breakpoints(struct lg_debugger *d, lua_State *L, lua_State *co, lua_Debug *ar)
+{
+    lua_getinfo(co, "S", ar);
+    if (*ar->what == 'C' || strcmp(ar->source, d->passed) == 0) return false;
+    for (const struct lg_breakpoints *b = d->breakpoints; b; b = b->next)
+        if (is_of(b, L, ar->source)) return true;
+    if (strlen(ar->source) < sizeof d->passed) strcpy(d->passed, ar->source);
     return false;
 }
 
@@ -225,14 +244,26 @@ int lg_debug_mask(const struct lg_session *s)
     const struct lg_debugger *d = s->debugger;
     if (!d || s->attending) return 0;
     if (d->step == LG_STEP_OUT) return LUA_MASKLINE | LUA_MASKRET | (d->returned ? LUA_MASKCOUNT : 0);
-    return d->breakpoints || d->pause || d->step != LG_GO_ON ? LUA_MASKLINE : 0;
+    if (d->armed || d->pause || d->step != LG_GO_ON) return LUA_MASKLINE;
+    return d->breakpoints ? LUA_MASKCALL : 0;
+}
+
+void lg_debug_resumes(struct lg_session *s, lua_State *L, lua_State *co)
+{
+    struct lg_debugger *d = s->debugger;
+    lua_Debug ar;
+    if (!d || !d->breakpoints || s->attending) return;
+    for (int level = 0; !d->armed && lua_getstack(co, level, &ar); level++) d->armed = has_breakpoints(d, L, co, &ar);
 }
 
 void lg_debug_event(struct lg_session *s, lua_State *L, lua_Debug *ar)
 {
     struct lg_debugger *d = s->debugger;
     if (!d || s->attending) return;
-    if (ar->event == LUA_HOOKRET) {
+    if (ar->event == LUA_HOOKCALL || ar->event == LUA_HOOKTAILCALL) {
+        if (!d->armed && has_breakpoints(d, L, L, ar)) d->armed = true;
+        lg_rehook(s);
+    } else if (ar->event == LUA_HOOKRET) {
         if (d->step != LG_STEP_OUT || L != d->step_from || is_deeper(L, d->step_depth)) return;
         d->returned = true;
         lg_rehook(s);
@@ -255,7 +286,7 @@ void lg_debug_failed(struct lg_session *s, lua_State *L)
 void lg_debug_ended(struct lg_session *s)
 {
     if (!s->debugger) return;
-    s->debugger->pause = s->debugger->returned = false;
+    s->debugger->pause = s->debugger->returned = s->debugger->armed = false;
     s->debugger->step = LG_GO_ON;
     s->debugger->step_from = NULL;
 }

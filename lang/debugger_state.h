@@ -18,6 +18,8 @@ struct lg_breakpoints { /* of one source; chunk and text follow in the same bloc
 struct lg_debugger {
     bool attached, at_errors, pause;
     struct lg_breakpoints *breakpoints;
+    bool armed;              /* this cell has come to code with breakpoints: its lines are looked at */
+    char passed[64];         /* a chunk without any that it came to last */
     enum lg_debug_step step; /* under way, or chosen while stopped */
     bool returned;           /* stepping out: the function has returned, the next instruction stops */
     lua_State *step_from;    /* kept alive in the registry */
@@ -33,6 +35,8 @@ struct lg_debugger {
 
 /* The mask to hook running code with; 0: none. */
 int lg_debug_mask(const struct lg_session *s);
+/* What co is in the middle of goes on: L resumes it, or it is L, whose calls were not hooked. [raises] */
+void lg_debug_resumes(struct lg_session *s, lua_State *L, lua_State *co);
 /* Of that hook. [raises] */
 void lg_debug_event(struct lg_session *s, lua_State *L, lua_Debug *ar);
 /* Of the message handler of cells, whose error value is at index 1. */

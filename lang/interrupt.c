@@ -50,6 +50,7 @@ static void on_wake(int signal)
 }
 
 static void attend_hook(lua_State *L, lua_Debug *ar);
+static void debug_hook(lua_State *L, lua_Debug *ar);
 
 /* As hook_running; an interrupt comes first, and hooks of the user's own stay. */
 static void hook_attention(struct lg_session *s)
@@ -57,10 +58,10 @@ static void hook_attention(struct lg_session *s)
     lua_State *L = s->running;
     if (!L || s->attending || !s->sink.attend) return;
     lua_Hook hook = lua_gethook(L);
-    if (!hook || hook == attend_hook) lua_sethook(L, attend_hook, LUA_MASKCOUNT, 1);
+    /* The debugger's is called often enough where it looks at lines. */
+    bool rarely = hook == debug_hook && !(lua_gethookmask(L) & LUA_MASKLINE);
+    if (!hook || hook == attend_hook || rarely) lua_sethook(L, attend_hook, LUA_MASKCOUNT, 1);
 }
-
-static void debug_hook(lua_State *L, lua_Debug *ar);
 
 /* Puts the debugger's hook where it is wanted, and takes it away where it is not; hooks of the user's own stay. */
 static void hook_debugger(struct lg_session *s)
@@ -132,7 +133,7 @@ static void attend(struct lg_session *s)
     if (!s->attending && s->sink.attend && s->side) lg_aside(s, serve, NULL);
 }
 
-/* At every line, or less; a request that waits is answered by it, since this hook stays. */
+/* At every line, or at calls; a request that waits is answered by it, since this hook stays. */
 static void debug_hook(lua_State *L, lua_Debug *ar)
 {
     struct lg_session *s = current;
@@ -152,6 +153,7 @@ static void attend_hook(lua_State *L, lua_Debug *ar)
     lua_sethook(L, NULL, 0, 0);
     if (!s) return;
     if (atomic_load(&s->attention)) attend(s);
+    lg_debug_resumes(s, L, L); /* it was called while this hook was in the place of the debugger's */
     if (s->running == L) lg_rehook(s); /* a signal in the middle of the removal may have come in vain */
 }
 
@@ -246,6 +248,7 @@ static int resume(lua_State *L, struct lg_session *s, lua_State *co, int narg)
         return -1;
     }
     lua_xmove(L, co, narg);
+    lg_debug_resumes(s, L, co);
     lua_State *previous = s->running;
     const struct lg_resume here = {previous, s->resumes};
     int results = 0;

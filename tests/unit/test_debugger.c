@@ -388,6 +388,18 @@ TEST(hooks_are_gone_when_nothing_is_wanted)
     CHECK_HAS(run(code, "", NULL), "external hook");
 }
 
+TEST(lines_are_looked_at_where_there_are_breakpoints)
+{
+    static const char here[] = "print((select(2, debug.gethook())))";
+    start();
+    set(functions, 7);
+    CHECK_STR(run(here, "", NULL), "c\n");
+    run(functions, "g", NULL);
+    CHECK_STR(run(here, "", NULL), "c\n");
+    CHECK_STR(run("print((select(2, debug.gethook()))) outer(1) print((select(2, debug.gethook())))", "g", NULL),
+              "c\nbreakpoint outer:7<cell 4:1\nl\n");
+}
+
 TEST(what_runs_aside_is_not_stopped)
 {
     static const char code[] = "function f()\n  return 1\nend\nf()";
