@@ -153,7 +153,7 @@ static void attend_hook(lua_State *L, lua_Debug *ar)
     lua_sethook(L, NULL, 0, 0);
     if (!s) return;
     if (atomic_load(&s->attention)) attend(s);
-    lg_debug_resumes(s, L, L); /* it was called while this hook was in the place of the debugger's */
+    lg_debug_resumes(s, L, L);         /* it was called while this hook was in the place of the debugger's */
     if (s->running == L) lg_rehook(s); /* a signal in the middle of the removal may have come in vain */
 }
 
