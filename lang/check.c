@@ -57,7 +57,7 @@ static void set_party(lua_State *L, const struct rt_party *p)
 
 static void push_report(lua_State *L, const struct rt_report *r, const char *kernel)
 {
-    lua_createtable(L, 0, 17);
+    lua_createtable(L, 0, 18);
     set_text(L, "kind", r->kind);
     set_text(L, "message", r->message);
     set_text(L, "kernel", kernel);
@@ -71,6 +71,13 @@ static void push_report(lua_State *L, const struct rt_report *r, const char *ker
     char text[2048];
     rt_report_text(r, kernel, text, sizeof text);
     set_text(L, "text", text);
+    if (r->given.line > 0) {
+        lua_createtable(L, 0, 3);
+        set_text(L, "file", r->given.file);
+        set_text(L, "source", r->given.source);
+        set_integer(L, "line", r->given.line);
+        lua_setfield(L, -2, "malloc");
+    }
     if (!r->has_other) return;
     lua_createtable(L, 0, 6);
     set_party(L, &r->other);
@@ -203,7 +210,7 @@ static int check(lua_State *L)
 static const struct lg_function functions[] = {
     {"check", check, "gpu.check([true | false | f])",
      "Launches on the software GPU that say what is wrong with a kernel: out of bounds and misaligned accesses, use of "
-     "freed and of never written memory, data races in shared and global memory, barriers that not all threads reach, "
+     "freed and of never written memory (of malloc and new in kernels, too), data races in shared and global memory, barriers that not all threads reach, "
      "lanes missing from a _sync mask, integer division by zero.\n"
      "gpu.check(true) and gpu.check(false) switch the checks and give back what they were; gpu.check() tells. With "
      "checks on, a launch that finds something raises an error that lists it; the kernel ran to its end, without the "
@@ -211,9 +218,9 @@ static const struct lg_function functions[] = {
      "an error.\n"
      "gpu.check(f) calls f with checks on and gives a list of what was found in its launches, empty when nothing was, "
      "which shows itself in words: tables with kind, message, hint, text (the whole report), kernel, file, line, column, source (the line's text), access (\"read\", "
-     "\"write\", \"read and write\" or \"atomic\"), space, name, index and length (in elements, from 0), thread and block (tables of x, y, "
-     "z), count, and of a second thread, where one takes part, the same in other. kind is \"out of bounds\", "
-     "\"misaligned\", \"use after free\", \"uninitialized read\", \"race\", \"barrier divergence\", \"missing lane\", "
+     "\"write\", \"read and write\", \"atomic\" or \"free\"), space, name, index and length (in elements, from 0), thread and block (tables of x, y, "
+     "z), count, and of a second thread, where one takes part, the same in other; of what malloc gave, malloc has file, line and source of the call. kind is \"out of bounds\", "
+     "\"misaligned\", \"use after free\", \"invalid free\", \"uninitialized read\", \"race\", \"barrier divergence\", \"missing lane\", "
      "\"division by zero\", or \"fault\" for what ends a kernel, such as an assertion.\n"
      "A race is two accesses by different threads to the same memory, not both reads or both atomic, that no barrier, "
      "and no fence with an atomic, puts in order, whichever came first; lanes of one warp are not in step. Writes of "

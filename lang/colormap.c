@@ -75,3 +75,18 @@ void lg_check_colormap(lua_State *L, const char *name, struct lg_colormap *out)
     luaL_error(L, "there is no colour map '%s'; there are %s, and each turned round, as in \"gray_r\"", name,
                lua_tostring(L, -1));
 }
+
+/* A cube of 6 levels from 16 on, and 24 greys from 232 on. */
+int lg_color_256(const int rgb[3])
+{
+    int level[3], cube = 0, grey = (rgb[0] + rgb[1] + rgb[2]) / 3;
+    int step = grey < 3 ? 0 : grey > 238 ? 23 : (grey - 3) / 10, to_cube = 0, to_grey = 0;
+    for (int i = 0; i < 3; i++) {
+        int n = rgb[i] < 48 ? 0 : rgb[i] < 115 ? 1 : (rgb[i] - 35) / 40;
+        level[i] = n ? 55 + 40 * n : 0;
+        cube = 6 * cube + n;
+        to_cube += (level[i] - rgb[i]) * (level[i] - rgb[i]);
+        to_grey += (8 + 10 * step - rgb[i]) * (8 + 10 * step - rgb[i]);
+    }
+    return to_grey < to_cube ? 232 + step : 16 + cube;
+}

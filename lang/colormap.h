@@ -11,4 +11,7 @@ const char *lg_colormap_name(int i); /* the i-th from 0; NULL beyond the last */
 /* The map of that name, "_r" behind it turns it round; an unknown one raises with the names. [raises] */
 void lg_check_colormap(lua_State *L, const char *name, struct lg_colormap *out);
 
+/* The one of the 256 colours of terminals that is nearest. */
+int lg_color_256(const int rgb[3]);
+
 #endif

@@ -231,6 +231,13 @@ bool lg_shows_pictures(lua_State *L, struct lg_terminal *out)
     return s && s->sink.display && !s->sink.terminal;
 }
 
+enum lg_pictures lg_pictures_as(lua_State *L, const struct lg_terminal *t)
+{
+    const struct lg_session *s = lg_session_of(L);
+    if (s && s->sink.pictures) return s->sink.pictures(s->sink.context);
+    return t->color ? LG_PICTURES_BLOCKS : LG_PICTURES_NONE;
+}
+
 void lg_show_text(lua_State *L, const char *text, size_t length)
 {
     struct lg_session *s = lg_session_of(L);

@@ -8,6 +8,8 @@
 
 /* Where displays go: true for a front end that shows pictures and HTML. Else *out says what text may look like. */
 bool lg_shows_pictures(lua_State *L, struct lg_terminal *out);
+/* Where it does not: what a picture is to be shown as. */
+enum lg_pictures lg_pictures_as(lua_State *L, const struct lg_terminal *t);
 /* Shows a bundle, as new or in place of what has that id. Without pictures its plain text is printed. */
 void lg_show(lua_State *L, const struct lg_bundle *b, const char *id, bool update);
 /* Shows it as new, or in place of what the handle at `into` (0: none) shows, and pushes the handle. */

@@ -1,4 +1,4 @@
-/* gpu.imshow: arrays as pictures, PNG where pictures are shown and half blocks of 24-bit colour in a terminal. */
+/* gpu.imshow: arrays as pictures, PNG where pictures are shown, else half blocks in colour. */
 #include <math.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -282,24 +282,32 @@ static void mean_color(const struct picture *p, int64_t y, int64_t rows, int64_t
     color[3] = sum[3] * 2 > n * 255;
 }
 
-/* Two pixels, one above the other: the upper half block in two colours, or what is there of them. */
-static void add_block(luaL_Buffer *b, const int upper[4], const int lower[4])
+/* What follows 38 or 48 in the code of a colour: of 24 bits, or one of 256. */
+static void color_code(const int color[4], bool few, char *to, size_t size)
 {
-    char text[96];
-    const int *one = upper[3] ? upper : lower;
+    if (few)
+        snprintf(to, size, "5;%d", lg_color_256(color));
+    else
+        snprintf(to, size, "2;%d;%d;%d", color[0], color[1], color[2]);
+}
+
+/* Two pixels, one above the other: the upper half block in two colours, or what is there of them. */
+static void add_block(luaL_Buffer *b, const int upper[4], const int lower[4], bool few)
+{
+    char text[96], first[24], second[24];
+    color_code(upper[3] ? upper : lower, few, first, sizeof first);
+    color_code(lower, few, second, sizeof second);
     if (upper[3] && lower[3])
-        snprintf(text, sizeof text, "\033[38;2;%d;%d;%d;48;2;%d;%d;%dm\xe2\x96\x80", upper[0], upper[1], upper[2],
-                 lower[0], lower[1], lower[2]);
-    else if (one[3])
-        snprintf(text, sizeof text, "\033[0;38;2;%d;%d;%dm%s", one[0], one[1], one[2],
-                 upper[3] ? "\xe2\x96\x80" : "\xe2\x96\x84");
+        snprintf(text, sizeof text, "\033[38;%s;48;%sm\xe2\x96\x80", first, second);
+    else if (upper[3] || lower[3])
+        snprintf(text, sizeof text, "\033[0;38;%sm%s", first, upper[3] ? "\xe2\x96\x80" : "\xe2\x96\x84");
     else
         snprintf(text, sizeof text, "\033[0m ");
     luaL_addstring(b, text);
 }
 
 /* Pushes the picture as half blocks that fit into the terminal. */
-static void push_blocks(lua_State *L, const struct picture *p, const struct lg_terminal *t)
+static void push_blocks(lua_State *L, const struct picture *p, const struct lg_terminal *t, bool few)
 {
     int64_t most_columns = t->columns > 1 ? t->columns - 1 : 1, most_rows = t->rows > 4 ? 2 * (t->rows - 3) : 2;
     int64_t longer = p->rows > p->columns ? p->rows : p->columns, times = (LEAST_BLOCKS + longer - 1) / longer;
@@ -322,7 +330,7 @@ static void push_blocks(lua_State *L, const struct picture *p, const struct lg_t
             int upper[4], lower[4] = {0};
             mean_color(p, y, rows, x, columns, upper);
             if (y + 1 < rows) mean_color(p, y + 1, rows, x, columns, lower);
-            add_block(&b, upper, lower);
+            add_block(&b, upper, lower, few);
         }
         luaL_addstring(&b, "\033[0m");
     }
@@ -341,14 +349,16 @@ static int imshow(lua_State *L)
     check_options(L, &p);
     push_pixels(L, &p);
     size_t count = 0;
-    if (lg_shows_pictures(L, &terminal)) {
+    bool rich = lg_shows_pictures(L, &terminal);
+    enum lg_pictures as = rich ? LG_PICTURES_PNG : lg_pictures_as(L, &terminal);
+    if (as == LG_PICTURES_PNG) {
         push_png(L, &p);
         items[count].type = "image/png";
         items[count].data = lua_tolstring(L, -1, &items[count].length);
         count++;
     }
-    if (terminal.color)
-        push_blocks(L, &p, &terminal);
+    if (as == LG_PICTURES_BLOCKS || as == LG_PICTURES_BLOCKS_256)
+        push_blocks(L, &p, &terminal, as == LG_PICTURES_BLOCKS_256);
     else
         push_description(L, &p);
     items[count].type = "text/plain";
@@ -363,7 +373,7 @@ static const struct lg_function functions[] = {
      "Numbers become colours of the map `cmap`: viridis unless said otherwise, gray, magma, inferno, plasma, hot, coolwarm, "
      "hsv, and each with _r turned round. vmin and vmax are what its ends stand for, the least and greatest finite element "
      "unless said otherwise; NaN is transparent. Colours are uint8, or floats from 0 to 1. Arrays with more than 1024 rows "
-     "or columns are averaged over squares on their device first. A terminal shows half blocks of 24-bit colour, a pipe a "
+     "or columns are averaged over squares on their device first. A terminal shows what it can, pixels or half blocks of colour (?shell.images), a pipe a "
      "line of text. Returns a handle as display does; `into` takes one, and the picture replaces what that showed.",
      "local x = gpu.linspace(0, 1, 64):reshape(8, 8)\nlocal h = gpu.imshow(x, {cmap = 'magma'})\n"
      "gpu.imshow(x.T, {vmin = 0, vmax = 2, into = h})"},

@@ -174,7 +174,7 @@ static void push_description(lua_State *L, const struct lg_plot *p)
 static int draw(lua_State *L, struct lg_plot *p)
 {
     struct lg_terminal terminal;
-    bool pictures = lg_shows_pictures(L, &terminal), vega = pictures && p->format == LG_PLOT_VEGA;
+    bool pictures = lg_plot_pictures(L, p, &terminal), vega = pictures && p->format == LG_PLOT_VEGA;
     struct lg_buffer *script = lg_push_buffer(L);
     if (vega) {
         lg_vega_series(L, p, script);
@@ -252,7 +252,7 @@ static int hist(lua_State *L)
 #define OPTIONS_DOC                                                                                                    \
     "Options: title, xlabel, ylabel, label, logx, logy, xrange and yrange = {from, to}, size = {width, height} in "    \
     "pixels, format = \"svg\" or \"png\", which gnuplot draws, or \"vega\", which the notebook draws itself; into = "  \
-    "what an earlier plot returned, which it then replaces. A terminal shows gnuplot's letters."
+    "what an earlier plot returned, which it then replaces. A terminal that shows pictures gets one (?shell.images), others show gnuplot's letters."
 
 static const struct lg_function functions[] = {
     {"plot", plot, "gpu.plot([x,] y [, options])   gpu.plot({{x, y, label = }, ...} [, options])",

@@ -60,7 +60,10 @@ const char *lg_plot_text_option(lua_State *L, int table, const char *name);
  * order every nth is taken. */
 void lg_add_points(lua_State *L, struct lg_series *s, bool logarithmic, struct lg_buffer *to);
 
-/* lang/plot_draw.c: what scripts for gnuplot begin with, and the settings of axes. */
+/* lang/plot_draw.c: whether plots are pictures where they go, which of a terminal are PNG; else *t says what letters
+ * may look like. */
+bool lg_plot_pictures(lua_State *L, struct lg_plot *p, struct lg_terminal *t);
+/* What scripts for gnuplot begin with, and the settings of axes. */
 void lg_plot_begin(const struct lg_plot *p, bool pictures, const struct lg_terminal *t, struct lg_buffer *b);
 void lg_plot_setting(struct lg_buffer *b, const char *name, const char *text);
 void lg_plot_range(struct lg_buffer *b, const char *name, const double range[2], bool given);

@@ -27,6 +27,14 @@ void lg_plot_range(struct lg_buffer *b, const char *name, const double range[2],
     if (given) lg_buffer_printf(b, "set %s [%.9g:%.9g]\n", name, range[0], range[1]);
 }
 
+bool lg_plot_pictures(lua_State *L, struct lg_plot *p, struct lg_terminal *t)
+{
+    if (lg_shows_pictures(L, t)) return true;
+    if (lg_pictures_as(L, t) != LG_PICTURES_PNG) return false;
+    p->format = LG_PLOT_PNG;
+    return true;
+}
+
 void lg_plot_begin(const struct lg_plot *p, bool pictures, const struct lg_terminal *t, struct lg_buffer *b)
 {
     static const char *const colored[] = {"border lc", "title tc",   "xlabel tc", "ylabel tc",

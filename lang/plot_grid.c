@@ -176,7 +176,7 @@ static int heatmap(lua_State *L)
     struct lg_plot_grid g;
     struct lg_terminal terminal;
     check_grid(L, &p);
-    bool pictures = lg_shows_pictures(L, &terminal), vega = pictures && p.format == LG_PLOT_VEGA;
+    bool pictures = lg_plot_pictures(L, &p, &terminal), vega = pictures && p.format == LG_PLOT_VEGA;
     push_values(L, &p, vega ? MOST_VEGA : MOST_CELLS, &g);
     struct lg_buffer *script = lg_push_buffer(L);
     if (vega) {
@@ -206,7 +206,7 @@ static int plot_surface(lua_State *L)
     check_grid(L, &p);
     if (p.format == LG_PLOT_VEGA)
         luaL_error(L, "Vega-Lite draws no surfaces; the formats \"svg\" and \"png\" do, and gpu.heatmap has all three");
-    bool pictures = lg_shows_pictures(L, &terminal);
+    bool pictures = lg_plot_pictures(L, &p, &terminal);
     push_values(L, &p, pictures ? MOST_LINES : DUMB_LINES, &g);
     if (lg_check_form(L, 1)->shape[0] < 2 || lg_check_form(L, 1)->shape[1] < 2)
         luaL_error(L, "a surface needs two rows and two columns or more");

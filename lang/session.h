@@ -46,6 +46,14 @@ struct lg_terminal {
     bool color;        /* takes escape codes: colours of 24 bits, and the cursor's moves */
 };
 
+/* What pictures are shown as where that is not what a notebook does. */
+enum lg_pictures {
+    LG_PICTURES_NONE,       /* a line of text */
+    LG_PICTURES_BLOCKS_256, /* half blocks in 256 colours */
+    LG_PICTURES_BLOCKS,     /* in colours of 24 bits */
+    LG_PICTURES_PNG,        /* "image/png" */
+};
+
 /* Why the debugger stopped what runs. */
 enum lg_stop { LG_STOP_BREAKPOINT, LG_STOP_STEP, LG_STOP_PAUSE, LG_STOP_ERROR };
 
@@ -62,6 +70,8 @@ struct lg_sink {
     void (*clear_output)(void *context, bool wait);
     /* Present in faces that show text alone; absent where pictures and HTML are shown. */
     void (*terminal)(void *context, struct lg_terminal *out);
+    /* Of those faces: asked when there is a picture to show. Absent: half blocks where there are colours. */
+    enum lg_pictures (*pictures)(void *context);
     /* A line from the user for io.read, malloc'd without its newline; NULL at end of input. Absent: io.read reads
      * stdin. */
     char *(*input)(void *context, const char *prompt, bool password);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "repl/picture.h"
 #include "repl/terminal.h"
 #include "repl/text.h"
 
@@ -61,7 +62,12 @@ static int rows_of(const char *text, size_t length, int columns)
 /* The lines of the last display are taken back, if they are still in sight. */
 static void take_back(struct sh_output *o, int rows)
 {
-    if (o->shown_rows > 0 && o->shown_rows < rows) printf("\033[%dA\r\033[J", o->shown_rows);
+    struct sh_text bytes = {0};
+    if (o->shown_rows <= 0 || o->shown_rows >= rows) return;
+    if (o->shown_picture) sh_picture_remove(&bytes);
+    if (bytes.length) fwrite(bytes.bytes, 1, bytes.length, stdout);
+    sh_text_free(&bytes);
+    printf("\033[%dA\r\033[J", o->shown_rows);
 }
 
 static void on_terminal(void *context, struct lg_terminal *out)
@@ -73,6 +79,23 @@ static void on_terminal(void *context, struct lg_terminal *out)
     out->color = sh_takes_color(STDOUT_FILENO);
 }
 
+/* A picture, where the terminal shows pixels; false when the bundle has none, or it cannot be drawn. */
+static bool write_picture(struct sh_output *o, const struct lg_bundle *bundle, int *rows)
+{
+    for (size_t i = 0; i < bundle->count; i++) {
+        const struct lg_mime *item = &bundle->items[i];
+        struct sh_text bytes = {0};
+        if (strcmp(item->type, "image/png") != 0 || sh_pictures_shown() != LG_PICTURES_PNG) continue;
+        bool drawn = sh_picture(item->data, item->length, &bytes, rows);
+        sh_output_newline(o);
+        fflush(stdout);
+        if (drawn) write_out(o, stdout, bytes.bytes, bytes.length);
+        sh_text_free(&bytes);
+        if (drawn) return true;
+    }
+    return false;
+}
+
 static void on_display(void *context, const struct lg_bundle *bundle, const char *display_id, bool update)
 {
     struct sh_output *o = context;
@@ -80,18 +103,30 @@ static void on_display(void *context, const struct lg_bundle *bundle, const char
     on_terminal(o, &terminal);
     const char *id = display_id && strlen(display_id) < sizeof o->shown ? display_id : "";
     if (update && terminal.color && *id && strcmp(o->shown, id) == 0) take_back(o, terminal.rows);
-    write_plain(o, bundle);
-    o->shown_rows = 0;
+    int rows = 0;
+    bool picture = write_picture(o, bundle, &rows);
+    if (!picture) write_plain(o, bundle);
+    o->shown_rows = rows;
+    o->shown_picture = picture;
     snprintf(o->shown, sizeof o->shown, "%s", id);
+    if (picture) return;
     for (size_t i = 0; i < bundle->count && *id && terminal.color; i++)
         if (strcmp(bundle->items[i].type, "text/plain") == 0)
             o->shown_rows = rows_of(bundle->items[i].data, bundle->items[i].length, terminal.columns);
 }
 
+static enum lg_pictures on_pictures(void *context)
+{
+    (void)context;
+    fflush(stdout);
+    return sh_pictures_shown();
+}
+
 static void on_result(void *context, int execution_count, const struct lg_bundle *bundle)
 {
+    int rows;
     (void)execution_count;
-    write_plain(context, bundle);
+    if (!write_picture(context, bundle, &rows)) write_plain(context, bundle);
 }
 
 /* A page of documentation: lines are paragraphs, broken at words to fit the terminal; indented ones are code and stay
@@ -137,6 +172,7 @@ struct lg_sink sh_output_sink(struct sh_output *o)
         .result = on_result,
         .page = on_page,
         .terminal = on_terminal,
+        .pictures = on_pictures,
     };
 }
 

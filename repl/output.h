@@ -13,7 +13,8 @@ struct sh_output {
     bool errors_out;     /* errors go to standard output too (a notebook's expected ones) */
     const char *program; /* put before error messages, or NULL */
     char shown[64];      /* the id of the display that was written last, "" after anything else */
-    int shown_rows;      /* of the terminal, that it takes */
+    int shown_rows;      /* of the terminal, that it takes; 0 when that is not known */
+    bool shown_picture;  /* it is one */
 };
 
 /* A sink that writes to standard output and standard error. `o` must outlive the session. */

@@ -11,6 +11,8 @@
 #include <unistd.h>
 #include "repl/text.h"
 
+enum { ANSWER_WAIT_MS = 1000 };
+
 static const char paste_on[] = "\033[?2004h", paste_off[] = "\033[?2004l\033[?25h";
 
 static struct termios original;
@@ -91,6 +93,76 @@ void sh_terminal_size(int *columns, int *rows)
     bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0;
     *columns = known && w.ws_col > 0 ? w.ws_col : 80;
     *rows = known && w.ws_row > 0 ? w.ws_row : 24;
+}
+
+bool sh_terminal_cell(int *width, int *height)
+{
+    struct winsize w;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) != 0 || !w.ws_col || !w.ws_row) return false;
+    *width = w.ws_xpixel / w.ws_col;
+    *height = w.ws_ypixel / w.ws_row;
+    return *width > 0 && *height > 0;
+}
+
+/* The length of the answer that the bytes begin with: "\033[?62;4c", "\033_G...\033\\"; 0 when they are keys. *last: it
+ * is the attributes. */
+static size_t answer_length(const char *bytes, size_t length, bool *last)
+{
+    size_t n = 3;
+    *last = false;
+    if (length > 2 && memcmp(bytes, "\033[?", 3) == 0) {
+        while (n < length && strchr("0123456789;", bytes[n])) n++;
+        *last = n < length && bytes[n] == 'c';
+        return *last ? n + 1 : 0;
+    }
+    if (length < 3 || memcmp(bytes, "\033_", 2) != 0) return 0;
+    while (n < length && memcmp(bytes + n - 1, "\033\\", 2) != 0) n++;
+    return n < length ? n + 1 : 0;
+}
+
+/* Moves the answers among the bytes to `answer`, keeps the others; true when the last of them is there. */
+static bool take_answers(struct sh_text *bytes, char *answer, size_t size)
+{
+    size_t used = strlen(answer);
+    for (size_t at = 0; at < bytes->length;) {
+        bool last;
+        size_t n = answer_length(bytes->bytes + at, bytes->length - at, &last);
+        if (n && used + n < size) {
+            memcpy(answer + used, bytes->bytes + at, n);
+            answer[used += n] = '\0';
+        }
+        if (n)
+            sh_text_delete(bytes, at, at + n);
+        else
+            at++;
+        if (last) return true;
+    }
+    return false;
+}
+
+bool sh_terminal_ask(const char *question, char *answer, size_t size)
+{
+    struct termios before, t;
+    struct sh_text bytes = {0};
+    char piece[512];
+    bool answered = false;
+    *answer = '\0';
+    if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &before) != 0) return false;
+    t = before;
+    t.c_lflag &= ~(tcflag_t)(ECHO | ICANON);
+    t.c_cc[VMIN] = 1;
+    t.c_cc[VTIME] = 0;
+    if (tcsetattr(STDIN_FILENO, TCSANOW, &t) != 0) return false;
+    sh_terminal_write(question, strlen(question));
+    while (!answered && poll(&(struct pollfd){.fd = STDIN_FILENO, .events = POLLIN}, 1, ANSWER_WAIT_MS) > 0) {
+        ssize_t n = read(STDIN_FILENO, piece, sizeof piece);
+        if (n <= 0 || !sh_text_append(&bytes, piece, (size_t)n)) break;
+        answered = take_answers(&bytes, answer, size);
+    }
+    tcsetattr(STDIN_FILENO, TCSANOW, &before);
+    if (bytes.length) sh_text_append(&unread, bytes.bytes, bytes.length);
+    sh_text_free(&bytes);
+    return answered;
 }
 
 enum sh_wait sh_terminal_wait(int milliseconds)

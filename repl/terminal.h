@@ -23,6 +23,11 @@ enum sh_wait sh_terminal_wait(int milliseconds);
 size_t sh_terminal_read(char *bytes, size_t size);
 /* Gives back what was read and not used: it is read again first. */
 void sh_terminal_unread(const char *bytes, size_t length);
+/* Asks the terminal: writes a question that it answers with its attributes last ("\033[c"), and waits a second at most.
+ * True: answer has what it sent. What the user typed meanwhile is read later. */
+bool sh_terminal_ask(const char *question, char *answer, size_t size);
+/* The size of a character in pixels; false when the terminal doesn't say. */
+bool sh_terminal_cell(int *width, int *height);
 /* Writes all of it, in one write where the system takes it in one. */
 void sh_terminal_write(const char *bytes, size_t length);
 /* Makes sure that what is written next starts a row, also after programs and C code whose output we did not see: a

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lang/colormap.h"
 
 const char *const sh_style_names[SH_THEME_STYLES] = {
     [SH_PROMPT] = "prompt",   [SH_DIM] = "note",        [SH_SELECTED] = "selected", [SH_MATCH] = "match",
@@ -74,11 +75,6 @@ static void channels_of_256(int n, int rgb[3])
     rgb[2] = levels[n % 6];
 }
 
-static int level_of_6(int v)
-{
-    return v < 48 ? 0 : v < 115 ? 1 : (v - 35) / 40;
-}
-
 static void put_16(char *to, size_t size, int n, bool behind)
 {
     snprintf(to, size, "%d", (n < 8 ? 30 + n : 90 + n - 8) + 10 * behind);
@@ -102,7 +98,7 @@ static void put_rgb(char *to, size_t size, const int rgb[3], int colors, bool be
     if (colors > 256)
         snprintf(to, size, "%d;2;%d;%d;%d", behind ? 48 : 38, rgb[0], rgb[1], rgb[2]);
     else if (colors == 256)
-        put_256(to, size, 16 + 36 * level_of_6(rgb[0]) + 6 * level_of_6(rgb[1]) + level_of_6(rgb[2]), colors, behind);
+        put_256(to, size, lg_color_256(rgb), colors, behind);
     else
         put_16(to, size, nearest_of_16(rgb[0], rgb[1], rgb[2]), behind);
 }

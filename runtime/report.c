@@ -39,6 +39,7 @@ static const char *access_name(enum simt_access a)
     static const char *const names[] = {[ACCESS_READ] = "read",
                                         [ACCESS_WRITE] = "write",
                                         [ACCESS_ATOMIC] = "atomic",
+                                        [ACCESS_FREE] = "free",
                                         [ACCESS_UPDATE] = "read and write"};
     return names[a];
 }
@@ -266,7 +267,37 @@ static void aim_caret(const struct context *x, const struct simt_report *r, cons
         found = find_division(from);
     else if (from && (r->kind == CHECK_BARRIER || r->kind == CHECK_LANE))
         found = find_call(from, "sync");
+    else if (from && p->access && !strcmp(p->access, "free"))
+        found = find_call(from, "free") ? find_call(from, "free") : find_call(from, "delete");
     if (found || whole) p->column = found ? (int)(found - p->source) + 1 : 0;
+}
+
+/* "a block of 64 bytes that malloc gave in line 3" */
+static void describe_block(const struct simt_report *r, const struct rt_report *out, char *text, size_t size)
+{
+    char line[40] = "";
+    if (out->given.line > 0) snprintf(line, sizeof line, " in line %d", out->given.line);
+    snprintf(text, size, "a block of %llu bytes that malloc gave%s", (unsigned long long)r->bytes, line);
+}
+
+static bool frees(const struct rt_party *p)
+{
+    return p->access && !strcmp(p->access, "free");
+}
+
+/* "bytes 4 to 7 of a block ...", of which free takes all. */
+static void describe_bytes(const struct simt_report *r, const struct rt_report *out, char *text, size_t size)
+{
+    uint64_t first = r->address - r->start;
+    char block[100];
+    describe_block(r, out, block, sizeof block);
+    if (frees(&out->first) || (r->kind == CHECK_RACE && frees(&out->other)))
+        snprintf(text, size, "%s", block);
+    else if (r->size == 1)
+        snprintf(text, size, "byte %llu of %s", (unsigned long long)first, block);
+    else
+        snprintf(text, size, "bytes %llu to %llu of %s", (unsigned long long)first,
+                 (unsigned long long)(first + r->size - 1), block);
 }
 
 /* "x[12]", or "4 bytes at 0x...". */
@@ -274,6 +305,8 @@ static void describe(const struct simt_report *r, const struct rt_report *out, c
 {
     if (out->has_index)
         snprintf(text, size, "%s[%lld]", out->name, (long long)out->index);
+    else if (r->in_heap && r->bytes && r->address - r->start < r->bytes)
+        describe_bytes(r, out, text, size);
     else
         snprintf(text, size, "%u bytes at %s0x%llx", r->size,
                  r->space == PTX_SHARED  ? "shared "
@@ -285,6 +318,7 @@ static void describe(const struct simt_report *r, const struct rt_report *out, c
 static const char *past(const struct rt_party *p)
 {
     if (!p->access) return "";
+    if (frees(p)) return "freed";
     if (*p->access == 'r') return strchr(p->access, ' ') ? "read and written" : "read";
     return *p->access == 'w' ? "written" : "updated by an atomic";
 }
@@ -292,8 +326,16 @@ static const char *past(const struct rt_party *p)
 static void describe_bounds(const struct simt_report *r, struct rt_report *out, const char *what)
 {
     const char *verb = past(&out->first);
-    char *text = out->message;
+    char *text = out->message, block[100];
     size_t size = sizeof out->message;
+    if (r->in_heap && r->bytes) {
+        bool before = r->address < r->start;
+        describe_block(r, out, block, sizeof block);
+        snprintf(text, size, "%u bytes %s, %llu bytes %s %s", r->size, verb,
+                 (unsigned long long)(before ? r->start - r->address : r->address - r->start - r->bytes),
+                 before ? "before" : "past the end of", block);
+        return;
+    }
     if (is_null(r) && out->has_index)
         snprintf(text, size, "%s %s, but %s is nil", what, verb, out->name);
     else if (is_null(r))
@@ -402,6 +444,43 @@ static void describe_lane(const struct context *x, const struct simt_report *r, 
     snprintf(out->hint, sizeof out->hint, "the mask must name every lane that comes here");
 }
 
+static void describe_freed(const struct simt_report *r, struct rt_report *out, const char *what)
+{
+    const char *verb = past(&out->first);
+    if (r->has_other)
+        snprintf(out->message, sizeof out->message, "%s %s after it was freed in line %d", what, verb, out->other.line);
+    else if (r->bytes)
+        snprintf(out->message, sizeof out->message, "%s %s in memory that was freed (an allocation of %llu bytes)",
+                 what, verb, (unsigned long long)r->bytes);
+    else
+        snprintf(out->message, sizeof out->message, "%s %s in memory that was freed, or that malloc never gave out",
+                 what, verb);
+}
+
+static void describe_free(const struct simt_report *r, struct rt_report *out)
+{
+    char block[100];
+    uint64_t into = r->address - r->start;
+    describe_block(r, out, block, sizeof block);
+    if (r->has_other)
+        snprintf(out->message, sizeof out->message, "%s is freed twice, here and in line %d", block, out->other.line);
+    else if (r->freed_twice)
+        snprintf(out->message, sizeof out->message, "%s was freed before", block);
+    else if (r->in_heap && r->bytes && into < r->bytes)
+        snprintf(out->message, sizeof out->message, "free of an address %llu bytes behind the start of %s",
+                 (unsigned long long)into, block);
+    else if (r->in_heap)
+        snprintf(out->message, sizeof out->message, "free of 0x%llx, which was freed before, or malloc did not return",
+                 (unsigned long long)r->address);
+    else if (out->has_index)
+        snprintf(out->message, sizeof out->message, "free of the address of %s[%lld], which malloc did not return",
+                 out->name, (long long)out->index);
+    else
+        snprintf(out->message, sizeof out->message, "free of 0x%llx, which malloc did not return",
+                 (unsigned long long)r->address);
+    snprintf(out->hint, sizeof out->hint, "free what malloc or new returned in a kernel, once");
+}
+
 static void describe_report(const struct context *x, const struct simt_report *r, struct rt_report *out)
 {
     char what[160];
@@ -412,14 +491,8 @@ static void describe_report(const struct context *x, const struct simt_report *r
         snprintf(out->message, sizeof out->message, "%u bytes %s at %s, whose address is not a multiple of %u", r->size,
                  past(&out->first), what, r->size);
         break;
-    case CHECK_FREED:
-        if (r->bytes)
-            snprintf(out->message, sizeof out->message, "%s %s in memory that was freed (an allocation of %llu bytes)",
-                     what, past(&out->first), (unsigned long long)r->bytes);
-        else
-            snprintf(out->message, sizeof out->message, "%s %s in memory that was freed, or that malloc never gave out",
-                     what, past(&out->first));
-        break;
+    case CHECK_FREED: describe_freed(r, out, what); break;
+    case CHECK_FREE: describe_free(r, out); break;
     case CHECK_UNWRITTEN: snprintf(out->message, sizeof out->message, "%s read, but never written", what); break;
     case CHECK_RACE: describe_race(r, out, what); break;
     case CHECK_BARRIER: describe_barrier(r, out); break;
@@ -433,6 +506,7 @@ static void read_report(const struct context *x, const struct simt_report *r, st
     *out = (struct rt_report){.kind = simt_check_kind_name(r->kind), .has_other = r->has_other, .count = r->count};
     read_party(x, &r->first, &out->first);
     if (r->has_other) read_party(x, &r->other, &out->other);
+    if (r->in_heap) read_party(x, &r->given, &out->given);
     if (r->first.access != ACCESS_NONE)
         out->space = r->space == PTX_SHARED ? "shared" : r->space == PTX_LOCAL ? "local" : "global";
     name_place(x, r, out);

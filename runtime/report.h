@@ -11,7 +11,7 @@ struct rt_party {       /* a thread that takes part */
     char file[160];     /* "cell 3" */
     int line, column;   /* 0 when they are not known */
     char source[160];   /* the line's text, shortened when it is very long; "" when it is not known */
-    const char *access; /* "read", "write", "read and write", "atomic"; NULL when memory is not what it is about */
+    const char *access; /* "read", "write", "read and write", "atomic", "free"; NULL: it is not about memory */
     unsigned thread[3], block[3];
 };
 
@@ -19,6 +19,8 @@ struct rt_report {
     const char *kind; /* "out of bounds", ...: simt/check.h has them */
     char message[400], hint[240];
     struct rt_party first, other;
+    struct rt_party
+        given; /* where malloc was called for the memory that it is about; line 0: it was not, or elsewhere */
     bool has_other, has_index;
     const char *space;     /* "global", "shared", "local"; NULL when memory is not what it is about */
     char name[96];         /* of the parameter or variable; "" when it is not known */

@@ -7,6 +7,7 @@
 #include "runtime/threads.h"
 #include "runtime/simt/async.h"
 #include "runtime/simt/check_cells.h"
+#include "runtime/simt/heap.h"
 
 static atomic_uint_fast64_t launches;
 
@@ -41,7 +42,7 @@ static bool is_division(const struct insn *i, const char *opcode)
     return (starts_with(opcode, "div.") || starts_with(opcode, "rem.")) && i->type >= PTX_U8 && i->type <= PTX_S64;
 }
 
-static enum watched watched_of(const struct insn *i, const char *opcode)
+static enum watched watched_of(const struct simt_program *p, const struct insn *i, const char *opcode)
 {
     switch ((enum memory_kind)i->memory) {
     case MEMORY_LOAD:
@@ -55,6 +56,7 @@ static enum watched watched_of(const struct insn *i, const char *opcode)
     if (simt_check_in_pieces(i)) return WATCH_PIECES;
     if (simt_copy_mode(i)) return WATCH_COPIES;
     if (i->run == simt_op_barrier) return WATCH_BARRIER;
+    if (simt_check_is_free(p, i)) return WATCH_FREE;
     if (i->run == simt_op_exit || i->run == simt_op_ret) return WATCH_EXIT;
     return is_division(i, opcode) ? WATCH_DIVISION : sync_of(i);
 }
@@ -91,7 +93,8 @@ static enum simt_access access_by(const struct insn *i)
 static unsigned site_at(struct simt_check *c, uint32_t pc)
 {
     const struct insn *i = &c->program->code[pc];
-    struct site s = {.pc = pc, .access = access_by(i)}, reading;
+    bool frees = simt_check_is_free(c->program, i);
+    struct site s = {.pc = pc, .access = frees ? ACCESS_FREE : access_by(i)}, reading;
     s.is_volatile = s.access != ACCESS_ATOMIC && i->flags & F_SPIN;
     s.strong = s.access == ACCESS_ATOMIC || s.is_volatile;
     s.copies = i->memory == MEMORY_STORE && starts_with(c->program->places[pc].opcode, "cp.async.");
@@ -127,8 +130,9 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     if (!c->watch || !c->site_of || !c->sites) return no_memory(fault, l);
     for (uint32_t pc = 0; pc < p->code_count; pc++) {
         const char *opcode = p->places[pc].opcode;
-        c->watch[pc] = (uint8_t)watched_of(&p->code[pc], opcode);
-        if (c->watch[pc] == WATCH_ACCESS || c->watch[pc] == WATCH_PIECES) c->site_of[pc] = (uint16_t)site_at(c, pc);
+        c->watch[pc] = (uint8_t)watched_of(p, &p->code[pc], opcode);
+        if (c->watch[pc] == WATCH_ACCESS || c->watch[pc] == WATCH_PIECES || c->watch[pc] == WATCH_FREE)
+            c->site_of[pc] = (uint16_t)site_at(c, pc);
         c->untracked |= is_untracked(opcode);
         c->releases_some |= c->watch[pc] == WATCH_FENCE || simt_is_bulk(&p->code[pc]) ||
                             (p->code[pc].memory && p->code[pc].flags & F_RELEASE);
@@ -160,6 +164,7 @@ static void launch_end(struct simt_observer *o)
         c->blocks = next;
     }
     if (c->untracked) simt_wrote_everything();
+    simt_heap_settle();
     simt_written_settle();
     simt_shadow_trim();
 }
@@ -264,6 +269,10 @@ static enum event before(struct simt_observer *o, struct warp *w, const struct i
     case WATCH_WARP_SYNC: *m = check_masks(c, w, u32_at(w->frame->regs, i->a), *m); break;
     case WATCH_DIVISION: check_division(c, w, i, *m); break;
     case WATCH_EXIT: note_exits(b, w, *m); break;
+    case WATCH_FREE:
+        simt_check_free_blocks(c, w, i, *m);
+        *m = 0;
+        break;
     case WATCH_NOT: break;
     }
     if (!atomic_load_explicit(&c->no_memory, memory_order_relaxed)) return EV_NEXT;
@@ -288,6 +297,7 @@ struct simt_check *simt_check_new(const struct simt_extent *extents, size_t coun
                                              .deadlock = simt_check_deadlock,
                                              .tracks_writes = true,
                                              .quick = simt_check_quick,
+                                             .gave = simt_check_gave,
                                              .met = simt_check_met};
         c->extents = rt_alloc((count + 1) * sizeof *extents);
     }

@@ -4,8 +4,9 @@
  *
  * A race is two accesses of different threads to the same bytes, at least one of them a write, that nothing orders:
  * neither barriers (of the block, or of lanes of a warp) nor a fence and an atomic or volatile access that another
- * thread sees. Which of them ran first does not matter, so a race is found in every run. Lanes of a warp are not in
- * step. Atomic and volatile accesses don't race with each other, nor do writes of the same value.
+ * thread sees. A call of free is a write. Which of them ran first does not matter, so a race is found in every run.
+ * Lanes of a warp are not in step. Atomic and volatile accesses don't race with each other, nor do writes of the same
+ * value.
  *
  * A wrong access is left out (a load gives 0) and the launch goes on. */
 #ifndef SIMT_CHECK_H
@@ -18,6 +19,7 @@
     X(CHECK_BOUNDS, "out of bounds")                                                                                   \
     X(CHECK_ALIGNMENT, "misaligned")                                                                                   \
     X(CHECK_FREED, "use after free")                                                                                   \
+    X(CHECK_FREE, "invalid free")                                                                                      \
     X(CHECK_UNWRITTEN, "uninitialized read")                                                                           \
     X(CHECK_RACE, "race")                                                                                              \
     X(CHECK_BARRIER, "barrier divergence")                                                                             \
@@ -31,7 +33,7 @@ enum simt_check_kind {
 const char *simt_check_kind_name(enum simt_check_kind k);
 
 /* ACCESS_UPDATE is in reports only: what is read and then written in the same line. */
-enum simt_access { ACCESS_NONE, ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC, ACCESS_UPDATE };
+enum simt_access { ACCESS_NONE, ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC, ACCESS_FREE, ACCESS_UPDATE };
 
 struct simt_party {   /* a thread that takes part in what is reported */
     const char *file; /* the program's; NULL when the PTX has no .loc */
@@ -48,15 +50,17 @@ struct simt_report {
     bool under_way;                   /* CHECK_RACE: with a copy that nobody has waited for */
     bool exited;                      /* CHECK_BARRIER: the other thread has ended, at its line */
     bool in_heap;                     /* near what malloc gave out in a kernel */
-    bool in_view;          /* CHECK_BOUNDS: outside of the array that was passed, but inside of its allocation */
-    enum ptx_space space;  /* of the access: PTX_GLOBAL, PTX_SHARED, PTX_LOCAL */
-    int parameter;         /* of the kernel, from 1, that the address was made of; 0: not known */
-    uint64_t address;      /* of the access; an offset when the space is shared or local */
-    uint32_t size;         /* bytes of the access */
-    uint64_t start, bytes; /* the allocation or variable meant, 0 bytes when none is near */
-    const char *symbol;    /* its name when it is a variable of the program (as in the PTX), else NULL */
-    uint32_t lanes;        /* CHECK_LANE: the mask that the thread gave */
-    uint64_t count;        /* how often it was seen */
+    bool freed_twice;        /* CHECK_FREE: what malloc gave, which had been freed, by the other one if known */
+    struct simt_party given; /* in_heap: where malloc was called, without a thread; line 0: not known */
+    bool in_view;            /* CHECK_BOUNDS: outside of the array that was passed, but inside of its allocation */
+    enum ptx_space space;    /* of the access: PTX_GLOBAL, PTX_SHARED, PTX_LOCAL */
+    int parameter;           /* of the kernel, from 1, that the address was made of; 0: not known */
+    uint64_t address;        /* of the access; an offset when the space is shared or local */
+    uint32_t size;           /* bytes of the access */
+    uint64_t start, bytes;   /* the allocation or variable meant, 0 bytes when none is near */
+    const char *symbol;      /* its name when it is a variable of the program (as in the PTX), else NULL */
+    uint32_t lanes;          /* CHECK_LANE: the mask that the thread gave */
+    uint64_t count;          /* how often it was seen */
 };
 
 /* What an argument of the launch points to, when that is known. An access whose address is made of an

@@ -8,8 +8,9 @@
 
 #define NEAR 256 /* bytes beside an array */
 
-/* What an address may belong to, at its first sight. ELSEWHERE has no shadow: the heap of malloc, host memory. */
-enum place_kind { PLACE_NOWHERE, PLACE_FREED, PLACE_ELSEWHERE, PLACE_VIEW, PLACE_INSIDE };
+/* What an address may belong to, at its first sight. ELSEWHERE, in host memory, has no shadow; GIVEN is by malloc,
+ * TAKEN what free took back. */
+enum place_kind { PLACE_NOWHERE, PLACE_FREED, PLACE_TAKEN, PLACE_ELSEWHERE, PLACE_VIEW, PLACE_GIVEN, PLACE_INSIDE };
 
 /* ---- reports ---- */
 /* The parameter that the instruction's address is made of, from 1; 0 when it is not known. */
@@ -137,12 +138,33 @@ static bool is_near_extent(const struct simt_check *c, uint64_t address)
     return false;
 }
 
+/* In the heap. What was given out remains so until something is freed. */
+static enum place_kind find_given(const struct access *a, uint64_t address, struct span *out)
+{
+    struct block *b = a->block;
+    struct simt_heap_block h;
+    uint64_t turn = simt_heap_turn();
+    if (b->given_turn == turn && inside(&b->given, address, 1)) {
+        *out = b->given;
+        return PLACE_GIVEN;
+    }
+    if (!simt_heap_look(address, &h)) return PLACE_ELSEWHERE;
+    if (!h.bytes) return PLACE_TAKEN;
+    if (address - h.address >= h.bytes) return PLACE_NOWHERE; /* beside it */
+    if (h.kept) return PLACE_TAKEN;
+    *out = (struct span){.low = h.address, .high = h.address + h.bytes, .start = h.heap};
+    if (!simt_written_bits(h.heap, &out->written)) atomic_store(&a->check->no_memory, true);
+    b->given = *out;
+    b->given_turn = turn;
+    return PLACE_GIVEN;
+}
+
 static enum place_kind find_place(const struct access *a, uint64_t address, struct span *out)
 {
     struct simt_check *c = a->check;
     const struct simt_extent *meant = meant_by(a);
     struct simt_block b, own;
-    bool live, any;
+    bool any;
     *out = (struct span){0};
     if (meant && simt_find(meant->address, &own)) { /* wherever else it may lead */
         if (address < own.address || address - own.address >= own.bytes) return PLACE_NOWHERE;
@@ -152,12 +174,8 @@ static enum place_kind find_place(const struct access *a, uint64_t address, stru
         *out = (struct span){.low = own.address, .high = own.address + own.bytes, .start = own.address};
         return PLACE_VIEW;
     }
-    if (simt_heap_find(address, &b, &live)) {
-        if (!b.bytes) return PLACE_FREED;
-        if (!live) return PLACE_NOWHERE; /* beside it */
-        *out = (struct span){.low = b.address, .high = b.address + b.bytes, .start = b.address};
-        return PLACE_ELSEWHERE;
-    }
+    enum place_kind given = find_given(a, address, out);
+    if (given != PLACE_ELSEWHERE) return given;
     struct simt_mapped m;
     if (address < SIMT_GLOBAL_BASE && simt_mapped_find(address, &m)) { /* host memory: only its bounds are checked */
         *out = (struct span){.low = m.start, .high = m.start + m.bytes, .start = m.start};
@@ -196,11 +214,13 @@ static bool allow_lane(const struct access *a, unsigned lane, struct span *cache
     if (!inside(s, address, a->bytes)) {
         enum place_kind place = find_place(a, address, &found);
         bool fits = place >= PLACE_ELSEWHERE && inside(&found, address, a->bytes);
-        if (!fits || place == PLACE_VIEW)
+        if (place == PLACE_TAKEN)
+            simt_check_freed(a, lane);
+        else if (!fits || place == PLACE_VIEW)
             report(a, lane, place == PLACE_FREED ? CHECK_FREED : CHECK_BOUNDS, PTX_GLOBAL, fits);
-        *race = place == PLACE_INSIDE;
+        *race = place >= PLACE_GIVEN;
         if (place == PLACE_INSIDE && fits) *cached = found;
-        if (place != PLACE_INSIDE || !fits) return fits;
+        if (place < PLACE_GIVEN || !fits) return fits;
         s = &found;
     }
     if (touch_bits(a, s, address) && !a->check->untracked) report(a, lane, CHECK_UNWRITTEN, PTX_GLOBAL, false);

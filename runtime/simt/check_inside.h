@@ -1,7 +1,7 @@
 /* Inside the checks: check.c is the observer and dispatches, check_access.c looks at addresses, check_pieces.c at those
  * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_strips.c
- * and check_rows.c do so for rows of global memory, check_shared.c sees what needs no closer look in shared memory,
- * check_sync.c keeps when threads met, check_report.c collects what is found.
+ * and check_rows.c do so for rows of global memory, check_heap.c follows malloc and free, check_shared.c sees what
+ * needs no closer look in shared memory, check_sync.c keeps when threads met, check_report.c collects what is found.
  *
  * A `record` says who touched something, in 64 bits: block, time, thread of the block, site. Times count the
  * synchronisations within a block: what was recorded before a time at which threads met is ordered before what they do
@@ -173,6 +173,8 @@ struct block {
     struct copies *copies; /* NULL until there is one */
     struct counters counters;
     struct span *spans;    /* by an instruction's d2 */
+    struct span given;     /* by malloc: the block that was touched last */
+    uint64_t given_turn;   /* of the heap, then */
     bool fences, acquires; /* the block has any of them */
     uint32_t fenced;       /* a barrier with fences before it: what all threads have released by it, as time */
     bool fence_before_barrier;
@@ -237,7 +239,8 @@ enum watched {
     WATCH_SYNC,
     WATCH_WARP_SYNC,
     WATCH_DIVISION,
-    WATCH_EXIT
+    WATCH_EXIT,
+    WATCH_FREE
 };
 
 /* ---- check_access.c ---- */
@@ -328,6 +331,17 @@ uint32_t simt_race_distinct(const struct access *a, uint32_t m);
 bool simt_race_counter(const struct access *a, unsigned lane);
 /* One lane, looked at closely. */
 void simt_race_lane(const struct access *a, unsigned lane);
+
+/* ---- check_heap.c ---- */
+bool simt_check_is_free(const struct simt_program *p, const struct insn *i);
+/* Lanes m call free; it is done here. */
+void simt_check_free_blocks(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t m);
+/* For the observer. */
+void simt_check_gave(struct simt_observer *o, struct warp *w, uint32_t lane, uint64_t address, uint64_t bytes);
+/* Where malloc was called, by a block's mark. False: not in this launch. */
+bool simt_check_given_at(const struct simt_check *c, uint64_t mark, uint32_t *pc);
+/* The lane touches memory of the heap that was freed. */
+void simt_check_freed(const struct access *a, unsigned lane);
 
 /* ---- check_counters.c ---- */
 /* Lanes m do an atomic on 4 bytes of global memory. Those that are to be looked at. */

@@ -94,22 +94,34 @@ static void name_shared(const struct simt_check *c, struct simt_report *r, bool 
     }
 }
 
+/* In the heap: the block that malloc gave, where there is one. */
+static bool name_given(const struct simt_check *c, struct simt_report *r)
+{
+    struct simt_heap_block h;
+    uint32_t pc;
+    if (!simt_heap_look(r->address, &h)) return false;
+    r->in_heap = true;
+    r->start = h.address;
+    r->bytes = h.bytes;
+    r->freed_twice = h.kept && r->address == h.address;
+    if (h.bytes && simt_check_given_at(c, h.mark, &pc)) set_place(&r->given, c->program, pc);
+    return true;
+}
+
 void simt_check_name(struct simt_check *c, struct simt_report *r)
 {
     struct simt_block b;
-    bool live;
     if (r->space == PTX_SHARED) {
         name_shared(c, r, false);
         if (!r->symbol) name_shared(c, r, true);
         return;
     }
-    if (r->space != PTX_GLOBAL || r->address < SIMT_GLOBAL_BASE) return;
+    if (r->space != PTX_GLOBAL || r->address < SIMT_GLOBAL_BASE || name_given(c, r)) return;
     bool known = r->kind == CHECK_FREED ? simt_find_freed(r->address, &b)
                                         : simt_find(r->address, &b) || simt_nearest(r->address, &b);
     if (!known || name_global(c, r, &b)) return;
     r->start = b.address;
     r->bytes = b.bytes;
-    r->in_heap = simt_heap_find(r->address, &b, &live);
 }
 
 /* ---- groups ---- */
@@ -146,7 +158,8 @@ static int compare_parties(const struct simt_party *a, const struct simt_party *
 static void put_in_order(struct simt_report *r)
 {
     struct simt_party *a = &r->first, *b = &r->other;
-    if (r->kind != CHECK_RACE) return;
+    if (r->kind != CHECK_RACE && r->kind != CHECK_FREE) return;
+    if (r->kind == CHECK_FREE && !r->has_other) return;
     int order = (a->access == ACCESS_READ) - (b->access == ACCESS_READ);
     if (!order) order = (a->access == ACCESS_ATOMIC) - (b->access == ACCESS_ATOMIC);
     if (!order) order = a->line - b->line;
@@ -174,7 +187,9 @@ static bool comes_before(const struct simt_report *a, const struct simt_report *
 {
     int order = compare_parties(&a->first, &b->first);
     if (!order && a->has_other) order = compare_parties(&a->other, &b->other);
-    return order ? order < 0 : a->address < b->address;
+    if (order) return order < 0;
+    if (a->in_heap && b->in_heap) return a->address - a->start < b->address - b->start;
+    return a->address < b->address;
 }
 
 static struct simt_report *find_group(struct simt_check *c, uint64_t key)
@@ -220,6 +235,12 @@ static int by_line(const void *x, const void *y)
     return a->address < b->address ? -1 : a->address > b->address;
 }
 
+/* Of blocks that malloc gave each thread has its own. */
+static bool same_start(const struct simt_report *a, const struct simt_report *b)
+{
+    return a->in_heap || b->in_heap ? a->in_heap == b->in_heap : a->start == b->start;
+}
+
 static bool same_line(const struct simt_party *a, const struct simt_party *b)
 {
     return a->line == b->line && a->file == b->file;
@@ -231,7 +252,7 @@ static bool is_from_race(const struct simt_check *c, const struct simt_report *r
     if (r->kind != CHECK_UNWRITTEN) return false;
     for (size_t k = 0; k < c->report_count; k++) {
         const struct simt_report *o = &c->reports[k];
-        if (o->kind == CHECK_RACE && o->space == r->space && o->start == r->start &&
+        if (o->kind == CHECK_RACE && o->space == r->space && same_start(o, r) &&
             (same_line(&o->first, &r->first) || same_line(&o->other, &r->first)))
             return true;
     }
@@ -240,7 +261,7 @@ static bool is_from_race(const struct simt_check *c, const struct simt_report *r
 
 static bool same_places(const struct simt_report *a, const struct simt_report *b)
 {
-    return a->kind == b->kind && a->space == b->space && a->start == b->start && a->first.line == b->first.line &&
+    return a->kind == b->kind && a->space == b->space && same_start(a, b) && a->first.line == b->first.line &&
            a->first.file == b->first.file && a->other.line == b->other.line && a->other.file == b->other.file;
 }
 

@@ -444,6 +444,8 @@ struct simt_observer {
     /* Lanes m of the warp meet at a _sync instruction; *masks are the member masks they gave, by lane. Only the barrier
      * of lanes, __syncwarp(), `orders` what they did to memory; shuffles and votes just wait for each other. */
     void (*warp_sync)(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m, bool orders);
+    /* malloc gave the lane these bytes at the address. */
+    void (*gave)(struct simt_observer *o, struct warp *w, uint32_t lane, uint64_t address, uint64_t bytes);
     /* Nobody can go on; the worker's fault says so. True: the observer reported it, the block ends without a fault. */
     bool (*deadlock)(struct simt_observer *o, struct worker *k);
 };
@@ -505,6 +507,8 @@ enum event simt_op_local_address(char *R, const struct insn *i, uint32_t m, stru
 enum { BUILTIN_VPRINTF, BUILTIN_ASSERTFAIL, BUILTIN_MALLOC, BUILTIN_FREE, BUILTIN_COUNT };
 int simt_builtin_find(const char *name); /* -1 when there is none */
 enum event simt_builtin_call(struct warp *w, const struct call_site *site, uint32_t m);
+/* Argument k of a lane's call. */
+uint64_t simt_call_argument(struct warp *w, const struct call_site *c, uint32_t lane, uint32_t k);
 void simt_output_flush(struct output *o);
 
 /* An address of shared or local memory, which has 32 bits: an index below zero and an offset beyond it may meet. */

@@ -2,6 +2,7 @@
  * What is known of a chunk stands beside the heap, at the indices of its first and its last unit, where no kernel can
  * write. A used chunk begins with a unit that nobody may touch, so that an overrun of its neighbour is noticed. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -12,10 +13,11 @@
 #define NOTHING UINT32_MAX
 
 struct chunk {
-    uint32_t units; /* at the first and at the last unit; 0 elsewhere */
-    bool used;
-    uint64_t bytes;      /* that were asked for, of a used chunk; at the first unit as all below */
-    uint32_t next, last; /* of a free chunk in its bin */
+    uint32_t units;  /* at the first and at the last unit; 0 elsewhere */
+    bool used, kept; /* kept: a used one that was freed, and waits for its end */
+    uint64_t bytes;  /* that were asked for, of a used chunk; at the first unit as all below */
+    uint64_t mark;
+    uint32_t next, last; /* of a free chunk in its bin; next of those that are kept */
 };
 
 static struct {
@@ -26,7 +28,9 @@ static struct {
     struct chunk *chunks;
     uint64_t *starts; /* bits: a chunk starts at the unit */
     uint32_t bins[BINS];
-} heap = {.lock = PTHREAD_MUTEX_INITIALIZER, .size = SIMT_HEAP_SIZE};
+    uint32_t first_kept, last_kept; /* those that are, the oldest first */
+    _Atomic uint64_t turn;
+} heap = {.lock = PTHREAD_MUTEX_INITIALIZER, .size = SIMT_HEAP_SIZE, .first_kept = NOTHING, .last_kept = NOTHING};
 
 /* ---- chunks ---- */
 static uint32_t bin_of(uint32_t units)
@@ -72,6 +76,41 @@ static uint32_t find_free(uint32_t units)
     return NOTHING;
 }
 
+/* A used chunk becomes free, together with free neighbours. */
+static void release(uint32_t at)
+{
+    uint32_t units = heap.chunks[at].units, after = at + units;
+    if (after < heap.units && !heap.chunks[after].used) {
+        units += heap.chunks[after].units;
+        take_out(after);
+    }
+    if (at > 0 && !heap.chunks[at - 1].used) {
+        heap.starts[at / 64] &= ~(UINT64_C(1) << at % 64);
+        at -= heap.chunks[at - 1].units;
+        units += heap.chunks[at].units;
+        take_out(at);
+    }
+    insert(at, units);
+}
+
+static void release_oldest(void)
+{
+    uint32_t at = heap.first_kept;
+    heap.first_kept = heap.chunks[at].next;
+    if (heap.first_kept == NOTHING) heap.last_kept = NOTHING;
+    release(at);
+}
+
+/* The chunk of what malloc returned and nobody freed; NOTHING for other addresses. */
+static uint32_t chunk_at(uint64_t address)
+{
+    uint64_t unit = (address - heap.base) / UNIT;
+    if (!heap.base || address % UNIT || unit < 1 || unit >= heap.units) return NOTHING;
+    uint32_t at = (uint32_t)unit - 1;
+    bool found = heap.chunks[at].used && !heap.chunks[at].kept && heap.starts[at / 64] >> at % 64 & 1;
+    return found ? at : NOTHING;
+}
+
 /* The chunk that holds a unit. */
 static uint32_t chunk_of(uint32_t unit)
 {
@@ -90,6 +129,7 @@ static void drop(void)
     heap.starts = NULL;
     heap.base = 0;
     heap.units = 0;
+    heap.first_kept = heap.last_kept = NOTHING;
 }
 
 static bool make(void)
@@ -151,12 +191,19 @@ uint64_t simt_heap_malloc(uint64_t bytes)
     uint64_t address = 0;
     pthread_mutex_lock(&heap.lock);
     uint64_t units = bytes / UNIT + (bytes % UNIT != 0) + 1;
-    uint32_t at = bytes && units <= heap.units ? find_free((uint32_t)units) : NOTHING;
+    bool fits = bytes && units <= heap.units;
+    uint32_t at = fits ? find_free((uint32_t)units) : NOTHING;
+    while (fits && at == NOTHING && heap.first_kept != NOTHING) {
+        release_oldest();
+        at = find_free((uint32_t)units);
+    }
     if (at != NOTHING) {
         uint32_t all = heap.chunks[at].units;
         take_out(at);
         set_chunk(at, (uint32_t)units, true);
         heap.chunks[at].bytes = bytes;
+        heap.chunks[at].mark = 0;
+        heap.chunks[at].kept = false;
         if (all > units) insert(at + (uint32_t)units, all - (uint32_t)units);
         address = heap.base + (uint64_t)(at + 1) * UNIT;
     }
@@ -166,32 +213,14 @@ uint64_t simt_heap_malloc(uint64_t bytes)
 
 bool simt_heap_free(uint64_t address)
 {
-    bool found = false;
     pthread_mutex_lock(&heap.lock);
-    uint64_t unit = (address - heap.base) / UNIT;
-    if (heap.base && address % UNIT == 0 && unit >= 1 && unit < heap.units) {
-        uint32_t at = (uint32_t)unit - 1;
-        found = heap.chunks[at].used && heap.starts[at / 64] >> at % 64 & 1;
-        if (found) {
-            uint32_t units = heap.chunks[at].units, after = at + units;
-            if (after < heap.units && !heap.chunks[after].used) {
-                units += heap.chunks[after].units;
-                take_out(after);
-            }
-            if (at > 0 && !heap.chunks[at - 1].used) {
-                heap.starts[at / 64] &= ~(UINT64_C(1) << at % 64);
-                at -= heap.chunks[at - 1].units;
-                units += heap.chunks[at].units;
-                take_out(at);
-            }
-            insert(at, units);
-        }
-    }
+    uint32_t at = chunk_at(address);
+    if (at != NOTHING) release(at);
     pthread_mutex_unlock(&heap.lock);
-    return found;
+    return at != NOTHING;
 }
 
-bool simt_heap_find(uint64_t address, struct simt_block *out, bool *live)
+bool simt_heap_look(uint64_t address, struct simt_heap_block *out)
 {
     pthread_mutex_lock(&heap.lock);
     bool inside = heap.base && address - heap.base < (uint64_t)heap.units * UNIT;
@@ -199,9 +228,61 @@ bool simt_heap_find(uint64_t address, struct simt_block *out, bool *live)
         uint32_t unit = (uint32_t)((address - heap.base) / UNIT), at = chunk_of(unit);
         if (unit == at && at > 0 && heap.chunks[at - 1].used) at -= heap.chunks[at - 1].units;
         const struct chunk *c = &heap.chunks[at];
-        *out = (struct simt_block){heap.base + (uint64_t)at * UNIT + (c->used ? UNIT : 0), c->used ? c->bytes : 0};
-        *live = address - out->address < out->bytes;
+        *out = (struct simt_heap_block){.heap = heap.base, .address = heap.base + (uint64_t)at * UNIT};
+        if (c->used) {
+            out->address += UNIT;
+            out->bytes = c->bytes;
+            out->mark = c->mark;
+            out->kept = c->kept;
+        }
     }
     pthread_mutex_unlock(&heap.lock);
     return inside;
+}
+
+bool simt_heap_find(uint64_t address, struct simt_block *out, bool *live)
+{
+    struct simt_heap_block b;
+    if (!simt_heap_look(address, &b)) return false;
+    *out = (struct simt_block){b.address, b.bytes};
+    *live = address - b.address < b.bytes;
+    return true;
+}
+
+void simt_heap_mark(uint64_t address, uint64_t mark)
+{
+    pthread_mutex_lock(&heap.lock);
+    uint32_t at = chunk_at(address);
+    if (at != NOTHING) heap.chunks[at].mark = mark;
+    pthread_mutex_unlock(&heap.lock);
+}
+
+bool simt_heap_keep(uint64_t address)
+{
+    pthread_mutex_lock(&heap.lock);
+    uint32_t at = chunk_at(address);
+    if (at != NOTHING) {
+        heap.chunks[at].kept = true;
+        heap.chunks[at].next = NOTHING;
+        if (heap.last_kept == NOTHING)
+            heap.first_kept = at;
+        else
+            heap.chunks[heap.last_kept].next = at;
+        heap.last_kept = at;
+        heap.turn++;
+    }
+    pthread_mutex_unlock(&heap.lock);
+    return at != NOTHING;
+}
+
+void simt_heap_settle(void)
+{
+    pthread_mutex_lock(&heap.lock);
+    while (heap.first_kept != NOTHING) release_oldest();
+    pthread_mutex_unlock(&heap.lock);
+}
+
+uint64_t simt_heap_turn(void)
+{
+    return heap.turn;
 }

@@ -27,4 +27,21 @@ bool simt_heap_free(uint64_t address);
  * that belongs to it too. *live: the address is inside what malloc gave out. False: the address is not of the heap. */
 bool simt_heap_find(uint64_t address, struct simt_block *out, bool *live);
 
+/* ---- for checks ---- */
+struct simt_heap_block {
+    uint64_t heap;           /* where all of the heap begins */
+    uint64_t address, bytes; /* as simt_heap_find has it */
+    uint64_t mark;           /* what simt_heap_mark was given; 0 at first */
+    bool kept;               /* it was freed, by simt_heap_keep */
+};
+bool simt_heap_look(uint64_t address, struct simt_heap_block *out);
+/* A word of its user's for what simt_heap_malloc returned. */
+void simt_heap_mark(uint64_t address, uint64_t mark);
+/* As simt_heap_free, but no other malloc gets the memory before simt_heap_settle, or before there is no other room.
+ * Till then it is as if it were in use, but for `kept`. */
+bool simt_heap_keep(uint64_t address);
+void simt_heap_settle(void);
+/* Counts what simt_heap_keep was called for: until it changes, what is allocated remains so. */
+uint64_t simt_heap_turn(void);
+
 #endif

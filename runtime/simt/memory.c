@@ -283,6 +283,22 @@ bool simt_written_bits(uint64_t address, _Atomic uint64_t **bits)
     return known;
 }
 
+bool simt_written_anew(uint64_t address, _Atomic uint64_t **bits)
+{
+    *bits = NULL;
+    pthread_mutex_lock(&arena.lock);
+    struct segment *s = segment_at(address);
+    bool all = s && !s->unwritten;
+    if (s) *bits = bits_of(s);
+    if (all && *bits) {
+        memset(*bits, 0xff, (s->size + 63) / 64 * sizeof **bits);
+        s->unwritten = true;
+        arena.unwritten++;
+    }
+    pthread_mutex_unlock(&arena.lock);
+    return *bits != NULL;
+}
+
 static bool all_set(const struct segment *s)
 {
     for (uint64_t at = 0; at < s->bytes; at += 64) {

@@ -243,7 +243,7 @@ static char *local_of(struct warp *w, uint32_t lane, uint32_t offset)
 {
     return w->local + (size_t)lane * w->worker->local_bytes + w->local_base + offset;
 }
-static uint64_t argument(struct warp *w, const struct call_site *c, uint32_t lane, uint32_t k)
+uint64_t simt_call_argument(struct warp *w, const struct call_site *c, uint32_t lane, uint32_t k)
 {
     uint64_t v = 0;
     if (k < c->arg_count) memcpy(&v, local_of(w, lane, c->arg_offset[k]), c->arg_size[k] < 8 ? c->arg_size[k] : 8);
@@ -262,9 +262,10 @@ static enum event call_vprintf(struct warp *w, const struct call_site *c, uint32
     EACH_LANE(l, m)
     {
         char format[MAX_FORMAT];
-        struct arguments a = {.w = w, .lane = (int)l, .at = argument(w, c, l, 1)};
+        struct arguments a = {.w = w, .lane = (int)l, .at = simt_call_argument(w, c, l, 1)};
         size_t start = t.length;
-        if (!simt_lane_string(w, (int)l, argument(w, c, l, 0), format, sizeof format) || !format_all(&t, format, &a)) {
+        if (!simt_lane_string(w, (int)l, simt_call_argument(w, c, l, 0), format, sizeof format) ||
+            !format_all(&t, format, &a)) {
             t.length = start;
             ev = EV_FAULT;
             break;
@@ -281,16 +282,28 @@ static enum event call_assertfail(struct warp *w, const struct call_site *c, uin
 {
     int lane = __builtin_ctz(m);
     char message[256], file[128], function[128];
-    if (!simt_lane_string(w, lane, argument(w, c, (uint32_t)lane, 0), message, sizeof message) ||
-        !simt_lane_string(w, lane, argument(w, c, (uint32_t)lane, 1), file, sizeof file) ||
-        !simt_lane_string(w, lane, argument(w, c, (uint32_t)lane, 3), function, sizeof function))
+    if (!simt_lane_string(w, lane, simt_call_argument(w, c, (uint32_t)lane, 0), message, sizeof message) ||
+        !simt_lane_string(w, lane, simt_call_argument(w, c, (uint32_t)lane, 1), file, sizeof file) ||
+        !simt_lane_string(w, lane, simt_call_argument(w, c, (uint32_t)lane, 3), function, sizeof function))
         return EV_FAULT;
     simt_fault_set(w, lane, SIMT_FAULT_ASSERT, "assertion `%s' failed in %s", message, function);
     struct simt_fault *f = &w->worker->fault;
     memcpy(f->file, file, sizeof file);
-    f->line = (int)argument(w, c, (uint32_t)lane, 2);
+    f->line = (int)simt_call_argument(w, c, (uint32_t)lane, 2);
     f->column = 0;
     return EV_FAULT;
+}
+
+static enum event call_malloc(struct warp *w, const struct call_site *c, uint32_t m)
+{
+    struct simt_observer *o = w->worker->observer;
+    EACH_LANE(l, m)
+    {
+        uint64_t bytes = simt_call_argument(w, c, l, 0), address = simt_heap_malloc(bytes);
+        if (address && o && o->gave) o->gave(o, w, l, address, bytes);
+        answer(w, c, l, address);
+    }
+    return EV_NEXT;
 }
 
 static enum event call_free(struct warp *w, const struct call_site *c, uint32_t m)
@@ -298,7 +311,7 @@ static enum event call_free(struct warp *w, const struct call_site *c, uint32_t 
     struct worker *k = w->worker;
     EACH_LANE(l, m)
     {
-        uint64_t address = argument(w, c, l, 0);
+        uint64_t address = simt_call_argument(w, c, l, 0);
         if (!address || simt_heap_free(address)) continue;
         simt_fault_set(w, (int)l, SIMT_FAULT_ADDRESS,
                        "free of 0x%llx, which malloc did not return in a kernel or which was freed before",
@@ -316,7 +329,7 @@ enum event simt_builtin_call(struct warp *w, const struct call_site *c, uint32_t
     switch (-2 - c->function) {
     case BUILTIN_VPRINTF: return call_vprintf(w, c, m);
     case BUILTIN_ASSERTFAIL: return call_assertfail(w, c, m);
-    case BUILTIN_MALLOC: EACH_LANE(l, m) answer(w, c, l, simt_heap_malloc(argument(w, c, l, 0))); return EV_NEXT;
+    case BUILTIN_MALLOC: return call_malloc(w, c, m);
     default: return call_free(w, c, m);
     }
 }

@@ -48,6 +48,8 @@ void simt_wrote(uint64_t address, size_t bytes);
 void simt_wrote_everything(void);
 /* The bits of the allocation that starts at the address, one a byte; NULL when all was written. False: no memory. */
 bool simt_written_bits(uint64_t address, _Atomic uint64_t **bits);
+/* The same, never NULL unless there is no memory: some of it is about to count as unwritten. */
+bool simt_written_anew(uint64_t address, _Atomic uint64_t **bits);
 void simt_written_settle(void); /* forgets the bits of what has been written wholly; between launches */
 /* The allocation freed last that held the address. */
 bool simt_find_freed(uint64_t address, struct simt_block *out);

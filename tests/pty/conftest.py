@@ -1,6 +1,7 @@
 """The binary under test, a private home for each test, and a terminal that is read as a person reads it."""
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -10,6 +11,8 @@ import pyte
 import pytest
 
 BINARY = os.path.abspath(os.environ.get("LUNARRAY", "build/lunarray"))
+# What a terminal around the tests says of itself.
+OUTSIDE = ("NO_COLOR", "COLORTERM", "COLORFGBG", "TERM_PROGRAM", "TMUX", "STY", "KITTY_WINDOW_ID", "PAGER", "LESS", "EDITOR", "VISUAL")
 PATIENCE = 90  # seconds until something that should appear counts as missing
 
 
@@ -17,7 +20,7 @@ PATIENCE = 90  # seconds until something that should appear counts as missing
 def env(tmp_path):
     e = dict(os.environ, HOME=str(tmp_path), TERM="xterm-256color", LC_ALL="C.UTF-8")
     for name in list(e):
-        if name.startswith(("LUNARRAY", "XDG_", "LUA")) or name == "NO_COLOR":
+        if name.startswith(("LUNARRAY", "XDG_", "LUA")) or name in OUTSIDE:
             del e[name]
     e["LUNARRAY_CACHE_DIR"] = str(tmp_path / "cache")
     e["LUNARRAY_DEVICE"] = "cpu"
@@ -26,10 +29,16 @@ def env(tmp_path):
     return e
 
 
-class Terminal:
-    """A shell in a pseudo-terminal, and the screen that it makes."""
+# Strings for the terminal itself, pictures among them: pyte would show them as text.
+STRINGS = re.compile(rb"\033[_P].*?\033\\|\033\].*?(?:\a|\033\\)", re.S)
+UNFINISHED = re.compile(rb"\033[_P\]](?:(?!\033\\).)*$|\033$", re.S)
 
-    def __init__(self, args, env, columns=80, rows=24, command=BINARY):
+
+class Terminal:
+    """A shell in a pseudo-terminal, and the screen that it makes. `answer` is what the terminal says that it is."""
+
+    def __init__(self, args, env, columns=80, rows=24, command=BINARY, answer="\033[?62;22c"):
+        self.answer, self.asked, self.rest = answer, 0, b""
         self.screen = pyte.Screen(columns, rows)
         self.stream = pyte.ByteStream(self.screen)
         self.child = pexpect.spawn(command, args, env=env, dimensions=(rows, columns), timeout=PATIENCE)
@@ -44,7 +53,14 @@ class Terminal:
         except pexpect.EOF:
             return None
         self.raw += data
-        self.stream.feed(data)
+        data = STRINGS.sub(b"", self.rest + data)
+        unfinished = UNFINISHED.search(data)
+        self.rest = unfinished[0] if unfinished else b""
+        self.stream.feed(data[:len(data) - len(self.rest)])
+        questions = self.raw.count(b"\033[c")
+        if questions > self.asked:
+            self.asked = questions
+            self.send(self.answer)
         return True
 
     def wait(self, condition):
@@ -110,8 +126,8 @@ def terminal(env):
     """terminal(...) starts a shell; all of them are ended after the test."""
     started = []
 
-    def start(*args, columns=80, rows=24, command=BINARY, **changes):
-        t = Terminal(list(args), {**env, **changes}, columns, rows, command)
+    def start(*args, columns=80, rows=24, command=BINARY, answer="\033[?62;22c", **changes):
+        t = Terminal(list(args), {**env, **changes}, columns, rows, command, answer)
         started.append(t)
         return t
 

@@ -58,6 +58,29 @@ TEST(wrong_sizes_and_pointers)
     CHECK(!simt_heap_find(UINT64_MAX, &b, &live));
 }
 
+/* What is kept is nobody else's until there is no other room; then the oldest goes first. */
+TEST(what_is_freed_is_kept_for_a_while)
+{
+    size_t most = SIMT_HEAP_SIZE / 4 - 16;
+    uint64_t part[4], turn = simt_heap_turn();
+    struct simt_heap_block b;
+    CHECK(simt_heap_ready());
+    for (int k = 0; k < 4; k++) part[k] = simt_heap_malloc(most);
+    simt_heap_mark(part[1], 7);
+    CHECK(simt_heap_look(part[1] + 100, &b) && b.address == part[1] && b.bytes == most && b.mark == 7 && !b.kept);
+    CHECK(simt_heap_keep(part[1]) && simt_heap_keep(part[3]) && simt_heap_turn() == turn + 2);
+    CHECK(!simt_heap_keep(part[1]) && !simt_heap_free(part[1]) && !simt_heap_keep(part[0] + 16));
+    CHECK(simt_heap_look(part[1], &b) && b.kept && b.mark == 7);
+    CHECK(simt_heap_malloc(most) == part[1]);
+    CHECK(simt_heap_look(part[1], &b) && !b.kept && b.mark == 0);
+    CHECK(simt_heap_look(part[3], &b) && b.kept);
+    simt_heap_settle();
+    CHECK(simt_heap_look(part[3], &b) && !b.bytes);
+    for (int k = 0; k < 3; k++) CHECK(simt_heap_free(part[k]));
+    uint64_t all = simt_heap_malloc(SIMT_HEAP_SIZE - 16);
+    CHECK(all && simt_heap_free(all));
+}
+
 TEST(the_size_is_set_before_the_first_use)
 {
     CHECK(simt_heap_ready());
