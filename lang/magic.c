@@ -370,17 +370,6 @@ static int magic_lsmagic(struct lg_magic_call *call)
     return 0;
 }
 
-static int magic_history(struct lg_magic_call *call)
-{
-    struct lg_buffer *b = lg_push_buffer(call->L);
-    struct lg_history_entry e;
-    size_t count = lg_history_count(call->session);
-    for (size_t i = 0; i < count; i++)
-        if (lg_history_get(call->session, i, &e) && e.session == 0) lg_buffer_printf(b, "%4d: %s\n", e.line, e.code);
-    page_buffer(call, b, NULL);
-    return 0;
-}
-
 const struct lg_magic lg_magics[] = {
     {"cuda", "%%cuda", "Compiles the cell as CUDA C; its kernels become variables by their names.", false, true,
      LG_TAKES_NOTHING, magic_cuda},
@@ -405,15 +394,26 @@ const struct lg_magic lg_magics[] = {
      "name:show() shows everything. What programs in C print to stdout by themselves is not captured.",
      false, true, LG_TAKES_CODE, lg_magic_capture},
     {"run", "%run file [arguments]", "Runs a Lua file in this session.", true, false, LG_TAKES_FILE, magic_run},
-    {"load", "%load file", "Puts the text of a file in place of the cell, to be changed and run.\nA terminal shows it.",
-     true, false, LG_TAKES_FILE, magic_load},
+    {"load", "%load file", "Puts the text of a file into a cell, to be changed and run.", true, false, LG_TAKES_FILE,
+     magic_load},
     {"writefile", "%%writefile [-a] file", "Writes the rest of the cell to a file; -a appends.", false, true,
      LG_TAKES_FILE, magic_writefile},
     {"html", "%%html", "Shows the rest of the cell as HTML.\nAs %html it takes the rest of the line.", true, true,
      LG_TAKES_NOTHING, magic_html},
     {"bash", "%%bash", "Runs the rest of the cell by bash.\nAs %bash it takes the rest of the line.", true, true,
      LG_TAKES_NOTHING, magic_bash},
-    {"history", "%history", "Shows the cells of this session.", true, false, LG_TAKES_NOTHING, magic_history},
+    {"history", "%history [cells] or %history -g text",
+     "Shows the cells of this session: all, or those with the numbers, as in 3 or 2-5 or 7-.\nWith -g, all cells of all "
+     "sessions that have the text in them.",
+     true, false, LG_TAKES_NOTHING, lg_magic_history},
+    {"save", "%save [-f] [-a] file [cells]",
+     "Writes cells of this session to a file, a script whose cells begin with `-- %%`.\nAll, or those with the numbers, "
+     "as in 3 or 2-5 or 7-. A file that is there is replaced with -f, and added to with -a.",
+     true, false, LG_TAKES_FILE, lg_magic_save},
+    {"edit", "%edit [cell]",
+     "Opens a cell in your editor, and runs what you leave there.\nThe last one unless another's number is given. The "
+     "editor is $VISUAL or $EDITOR. In a terminal only.",
+     true, false, LG_TAKES_NOTHING, lg_magic_edit},
     {"lsmagic", "%lsmagic", "Lists the magics.", true, false, LG_TAKES_NOTHING, magic_lsmagic},
     {NULL, NULL, NULL, false, false, LG_TAKES_NOTHING, NULL},
 };

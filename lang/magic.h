@@ -44,6 +44,10 @@ void lg_set_variable(lua_State *L, const char *name);
 
 /* lang/capture.c */
 int lg_magic_capture(struct lg_magic_call *call);
+/* lang/magic_history.c */
+int lg_magic_history(struct lg_magic_call *call);
+int lg_magic_save(struct lg_magic_call *call);
+int lg_magic_edit(struct lg_magic_call *call);
 /* lang/magic_time.c */
 int lg_magic_time(struct lg_magic_call *call);
 int lg_magic_timeit(struct lg_magic_call *call);

@@ -122,6 +122,7 @@ static int open_session(lua_State *L)
         lg_open_display(L, s);
         lg_open_comm(L);
         lg_open_interact(L);
+        lg_open_history(L);
     }
     open_gpu(L);
     if (o->options->extend) {

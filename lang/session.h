@@ -77,6 +77,9 @@ struct lg_sink {
     char *(*input)(void *context, const char *prompt, bool password);
     /* Puts a text in place of the cell that runs, for the user to change and to run. Absent: it goes to the pager. */
     void (*next_input)(void *context, const char *text, size_t length);
+    /* Has the user change a text in an editor of their own and runs what is left there as the next cell. Absent where
+     * there is no terminal for that. */
+    void (*edit)(void *context, const char *text, size_t length);
     /* The pager: text that ?name and %magics show. Absent: goes to stream. */
     void (*page)(void *context, const struct lg_bundle *bundle);
     void (*comm)(void *context, const struct lg_comm_message *m); /* to the front end */

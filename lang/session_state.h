@@ -176,6 +176,7 @@ bool lg_inspect_text(lua_State *L, const char *code, size_t length, size_t curso
 /* lang/history.c. The path is that of lg_options; NULL when out of memory, and then nothing is remembered. */
 struct lg_history *lg_history_new(const char *path);
 void lg_history_free(struct lg_history *h);
+void lg_open_history(lua_State *L); /* the table In (lang/magic_history.c). [raises] */
 void lg_history_add(struct lg_history *h, int line, const char *code, size_t length);
 
 /* lang/stdlib_doc.c: records the docs of Lua's own functions; whether a row is one of those. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "repl/picture.h"
+#include "repl/program.h"
 #include "repl/terminal.h"
 #include "repl/text.h"
 
@@ -23,18 +24,6 @@ static void write_out(struct sh_output *o, FILE *file, const char *text, size_t 
 static void on_stream(void *context, enum lg_stream which, const char *text, size_t length)
 {
     write_out(context, which == LG_STDERR ? stderr : stdout, text, length);
-}
-
-static void write_plain(struct sh_output *o, const struct lg_bundle *bundle)
-{
-    for (size_t i = 0; i < bundle->count; i++) {
-        const struct lg_mime *item = &bundle->items[i];
-        if (strcmp(item->type, "text/plain") != 0) continue;
-        sh_output_newline(o);
-        write_out(o, stdout, item->data, item->length);
-        sh_output_newline(o);
-        return;
-    }
 }
 
 /* How many rows of a terminal a text takes that ends with a newline; escape codes take no room. */
@@ -57,6 +46,30 @@ static int rows_of(const char *text, size_t length, int columns)
         i = next;
     }
     return rows + (used > 0);
+}
+
+/* A text that is longer than the screen goes to the pager, where there is somebody to read it. */
+static bool page_long(struct sh_output *o, const char *text, size_t length)
+{
+    int columns, rows;
+    if (!o->shell || !isatty(STDOUT_FILENO)) return false;
+    sh_terminal_size(&columns, &rows);
+    if (rows_of(text, length, columns) < rows) return false;
+    sh_output_newline(o);
+    return sh_page(text, length);
+}
+
+static void write_plain(struct sh_output *o, const struct lg_bundle *bundle, bool pages)
+{
+    for (size_t i = 0; i < bundle->count; i++) {
+        const struct lg_mime *item = &bundle->items[i];
+        if (strcmp(item->type, "text/plain") != 0) continue;
+        if (pages && page_long(o, item->data, item->length)) return;
+        sh_output_newline(o);
+        write_out(o, stdout, item->data, item->length);
+        sh_output_newline(o);
+        return;
+    }
 }
 
 /* The lines of the last display are taken back, if they are still in sight. */
@@ -105,7 +118,7 @@ static void on_display(void *context, const struct lg_bundle *bundle, const char
     if (update && terminal.color && *id && strcmp(o->shown, id) == 0) take_back(o, terminal.rows);
     int rows = 0;
     bool picture = write_picture(o, bundle, &rows);
-    if (!picture) write_plain(o, bundle);
+    if (!picture) write_plain(o, bundle, false);
     o->shown_rows = rows;
     o->shown_picture = picture;
     snprintf(o->shown, sizeof o->shown, "%s", id);
@@ -126,12 +139,12 @@ static void on_result(void *context, int execution_count, const struct lg_bundle
 {
     int rows;
     (void)execution_count;
-    if (!write_picture(context, bundle, &rows)) write_plain(context, bundle);
+    if (!write_picture(context, bundle, &rows)) write_plain(context, bundle, true);
 }
 
 /* A page of documentation: lines are paragraphs, broken at words to fit the terminal; indented ones are code and stay
  * as they are. */
-static void write_page(struct sh_output *o, const char *text, size_t length, int columns)
+static void fold_page(struct sh_text *page, const char *text, size_t length, int columns)
 {
     for (const char *end = text + length; text < end;) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
@@ -139,8 +152,8 @@ static void write_page(struct sh_output *o, const char *text, size_t length, int
         bool whole = *text == ' ' || *text == '\t';
         size_t n = whole ? line : sh_fitting(text, line, columns), shown = n;
         while (n < line && shown > 0 && text[shown - 1] == ' ') shown--;
-        write_out(o, stdout, text, shown);
-        write_out(o, stdout, "\n", 1);
+        sh_text_append(page, text, shown);
+        sh_text_append(page, "\n", 1);
         text += n;
         if (n == line && stop) text++;
     }
@@ -150,17 +163,39 @@ static void on_page(void *context, const struct lg_bundle *bundle)
 {
     int columns, rows;
     if (!isatty(STDOUT_FILENO)) {
-        write_plain(context, bundle);
+        write_plain(context, bundle, false);
         return;
     }
     sh_terminal_size(&columns, &rows);
     for (size_t i = 0; i < bundle->count; i++) {
         const struct lg_mime *item = &bundle->items[i];
         if (strcmp(item->type, "text/plain") != 0) continue;
+        struct sh_text page = {0};
+        fold_page(&page, item->data, item->length, columns);
         sh_output_newline(context);
-        write_page(context, item->data, item->length, columns);
+        if (page.length && !page_long(context, page.bytes, page.length))
+            write_out(context, stdout, page.bytes, page.length);
+        sh_text_free(&page);
         return;
     }
+}
+
+static void on_next_input(void *context, const char *text, size_t length)
+{
+    struct sh_output *o = context;
+    o->run_next = false;
+    sh_text_set(&o->next, text, length);
+}
+
+static void on_edit(void *context, const char *text, size_t length)
+{
+    struct sh_output *o = context;
+    char why[512];
+    if (!sh_text_set(&o->next, text, length)) return;
+    o->run_next = sh_run_editor(&o->next, why, sizeof why);
+    if (o->run_next) return;
+    o->next.length = 0;
+    fprintf(stderr, "%s; nothing was run\n", why);
 }
 
 struct lg_sink sh_output_sink(struct sh_output *o)
@@ -173,6 +208,8 @@ struct lg_sink sh_output_sink(struct sh_output *o)
         .page = on_page,
         .terminal = on_terminal,
         .pictures = on_pictures,
+        .next_input = o->shell ? on_next_input : NULL,
+        .edit = o->shell ? on_edit : NULL,
     };
 }
 

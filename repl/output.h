@@ -5,8 +5,12 @@
 #define SH_OUTPUT_H
 
 #include "lang/session.h"
+#include "repl/text.h"
 
 struct sh_output {
+    bool shell;          /* a user sits at a terminal: long texts go to a pager, and there is a next cell */
+    struct sh_text next; /* the text of that, where a magic has one: of the editor's, or (run_next) to be run at once */
+    bool run_next;
     bool color;          /* escape codes may be written to standard error */
     bool flush;          /* somebody watches: unfinished lines are shown at once */
     bool open_line;      /* the last byte written was not a newline */

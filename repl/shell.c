@@ -9,6 +9,7 @@
 #include "repl/highlight.h"
 #include "repl/keymap.h"
 #include "repl/output.h"
+#include "repl/program.h"
 #include "repl/render.h"
 #include "repl/repl.h"
 #include "repl/settings.h"
@@ -110,6 +111,21 @@ static void suspend(struct shell *sh)
     sh_terminal_raw();
 }
 
+/* The cell goes to the user's editor and comes back. */
+static void edit(struct shell *sh)
+{
+    struct sh_text text = {0};
+    char why[512];
+    draw(sh, true);
+    sh_terminal_restore();
+    bool ok = sh_text_set(&text, sh->editor.text.bytes ? sh->editor.text.bytes : "", sh->editor.text.length);
+    if (ok && !sh_run_editor(&text, why, sizeof why)) fprintf(stderr, "%s\n", why), ok = false;
+    while (text.length && strchr("\r\n", text.bytes[text.length - 1])) text.length--;
+    if (ok) sh_editor_set(&sh->editor, text.bytes, text.length);
+    sh_text_free(&text);
+    sh_terminal_raw();
+}
+
 /* Reading a cell */
 
 /* The next key in *key: true. False when the terminal has gone. Draws before it waits. */
@@ -156,12 +172,25 @@ static void number_prompt(struct shell *sh)
     sh->more[width + (int)blanks] = '\0';
 }
 
+/* What a magic has put into the next cell; true when that is to be run as it is. */
+static bool take_next(struct shell *sh)
+{
+    struct sh_text *next = &sh->out->next;
+    bool ready = next->length && sh->out->run_next;
+    while (next->length && strchr("\r\n", next->bytes[next->length - 1])) next->length--;
+    if (next->length) sh_editor_set(&sh->editor, next->bytes, next->length);
+    next->length = 0;
+    if (ready) draw(sh, true);
+    return ready;
+}
+
 /* True: the editor holds a cell to run. */
 static bool read_cell(struct shell *sh)
 {
     struct sh_key key;
     number_prompt(sh);
     sh_editor_start(&sh->editor);
+    if (take_next(sh)) return true;
     while (next_key(sh, &key)) {
         switch (sh_editor_key(&sh->editor, &key)) {
         case SH_CONTINUE: break;
@@ -173,7 +202,7 @@ static bool read_cell(struct shell *sh)
         case SH_LEAVE: draw(sh, true); return !(sh->leave = true);
         case SH_SUSPEND: suspend(sh); break;
         case SH_CLEAR: clear_screen(sh); break;
-        case SH_EDIT: break;
+        case SH_EDIT: edit(sh); break;
         }
     }
     return !(sh->leave = true);
@@ -314,6 +343,7 @@ static void close_shell(struct shell *sh)
     sh_editor_free(&sh->editor);
     sh_screen_free(&sh->screen);
     sh_frame_free(&sh->frame);
+    if (sh->out) sh_text_free(&sh->out->next);
 }
 
 void sh_shell_prompt(struct lg_session *s, struct sh_output *out)
@@ -353,7 +383,7 @@ bool sh_shell_edit(struct lg_session *s, struct sh_text *cell)
 int sh_run_shell(const struct sh_options *o)
 {
     static struct shell sh;
-    struct sh_output out = {.color = sh_takes_color(STDERR_FILENO), .flush = true};
+    struct sh_output out = {.color = sh_takes_color(STDERR_FILENO), .flush = true, .shell = sh_terminal_usable()};
     struct lg_options options = {.sink = sh_output_sink(&out),
                                  .device = o->device,
                                  .interactive = true,

@@ -1,0 +1,122 @@
+#define _GNU_SOURCE /* pipe2, mkostemps */
+#include "repl/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "repl/repl.h"
+#include "repl/settings.h"
+
+/* Starts "sh -c command" in the terminal's foreground group. in: -1 for the terminal. An errno or 0. */
+static int start(const char *command, const char *argument, int in, pid_t *pid)
+{
+    char *argv[] = {"sh", "-c", (char *)command, "sh", (char *)argument, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, defaults;
+    sigemptyset(&none);
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGINT);
+    sigaddset(&defaults, SIGQUIT);
+    sigaddset(&defaults, SIGPIPE);
+    posix_spawn_file_actions_init(&actions);
+    if (in >= 0) posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    int failed = posix_spawn(pid, "/bin/sh", &actions, &attributes, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return failed;
+}
+
+/* Runs the command; Ctrl-C is its own meanwhile. Its exit status, -1 when it could not be started. */
+static int run(const char *command, const char *argument, const char *input, size_t length)
+{
+    int fds[2] = {-1, -1}, status = -1;
+    pid_t pid;
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit;
+    if (input && pipe2(fds, O_CLOEXEC) != 0) return -1;
+    fflush(stdout);
+    sigaction(SIGINT, &ignore, &interrupt);
+    sigaction(SIGQUIT, &ignore, &quit);
+    int failed = start(command, argument, fds[0], &pid);
+    if (input) close(fds[0]);
+    while (!failed && length > 0) {
+        ssize_t n = write(fds[1], input, length);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break; /* it has seen enough */
+        input += n;
+        length -= (size_t)n;
+    }
+    if (fds[1] >= 0) close(fds[1]);
+    while (!failed && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    sigaction(SIGINT, &interrupt, NULL);
+    sigaction(SIGQUIT, &quit, NULL);
+    if (failed) return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+bool sh_page(const char *text, size_t length)
+{
+    const char *command = sh_settings->pager, *set = getenv("PAGER");
+    if (strcmp(command, "auto") == 0) command = set && *set ? set : "less -RFX";
+    if (!*command || strcmp(command, "cat") == 0) return false;
+    int status = run(command, "", text, length);
+    return status >= 0 && status != 126 && status != 127; /* the shell did not find it */
+}
+
+static bool write_all(int fd, const char *text, size_t length)
+{
+    while (length > 0) {
+        ssize_t n = write(fd, text, length);
+        if (n <= 0) return false;
+        text += n;
+        length -= (size_t)n;
+    }
+    return true;
+}
+
+/* The editor, on a file that is there already. */
+static bool edit_file(const char *path, struct sh_text *text, char *why, size_t size)
+{
+    const char *editor = getenv("VISUAL");
+    char command[512];
+    size_t length;
+    if (!editor || !*editor) editor = getenv("EDITOR");
+    if (!editor || !*editor) editor = "$(command -v sensible-editor || command -v nano || echo vi)";
+    snprintf(command, sizeof command, "%s \"$1\"", editor);
+    int status = run(command, path, NULL, 0);
+    if (status != 0) {
+        snprintf(why, size, status == 127 ? "there is no editor '%s'; EDITOR names yours" : "%s ended with status %d",
+                 editor, status);
+        return false;
+    }
+    char *left = sh_read_file(path, &length);
+    bool ok = left && sh_text_set(text, left, length);
+    if (!ok) snprintf(why, size, "cannot read %s: %s", path, strerror(errno));
+    free(left);
+    return ok;
+}
+
+bool sh_run_editor(struct sh_text *text, char *why, size_t size)
+{
+    char path[4096];
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/lunarray-XXXXXX.lua", folder && *folder ? folder : "/tmp");
+    int fd = mkostemps(path, 4, O_CLOEXEC);
+    bool ok = fd >= 0 && write_all(fd, text->bytes ? text->bytes : "", text->length) && write_all(fd, "\n", 1);
+    if (fd >= 0) ok = close(fd) == 0 && ok;
+    if (!ok) snprintf(why, size, "cannot write %s: %s", path, strerror(errno));
+    ok = ok && edit_file(path, text, why, size);
+    if (fd >= 0) unlink(path);
+    return ok;
+}
