@@ -368,6 +368,17 @@ static bool asks_for_reserved(const struct ptx_module *m)
     return false;
 }
 
+static bool fail_static(struct decoder *d, const struct ptx_func *f, uint64_t bytes)
+{
+    d->f = f;
+    for (size_t k = 0; k < f->insn_count && !d->in; k++)
+        if (f->insns[k].file > 0) d->in = &f->insns[k];
+    return simt_decode_fail(d, RT_COMPILE,
+                            "%llu bytes of static shared memory, and %d are the most; for more, take extern __shared__ "
+                            "and give the bytes at the launch",
+                            (unsigned long long)bytes, SIMT_SHARED);
+}
+
 static bool place_shared(struct decoder *d)
 {
     const struct ptx_module *m = d->module;
@@ -391,6 +402,7 @@ static bool place_shared(struct decoder *d)
             }
             if (!entries) end = at;
             if (at > most) most = at;
+            if (entries && at - end > SIMT_SHARED) return fail_static(d, &m->funcs[f], at - end);
             if (at > 1u << 28)
                 return simt_decode_fail(d, RT_UNSUPPORTED, "%s wants too much shared memory", m->funcs[f].name);
         }

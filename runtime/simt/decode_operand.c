@@ -240,6 +240,7 @@ struct insn *simt_emit_special(struct decoder *d, const char *name, char class, 
     struct insn *i = simt_emit(d, simt_op_special);
     if (!i) return NULL;
     i->d = slot;
+    if (special == SR_ENVREG1 || special == SR_ENVREG2) d->program->asks_for_workspace = true;
     i->mode = (uint8_t)special;
     i->size = class == 'q' ? 8 : 4;
     return i;

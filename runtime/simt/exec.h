@@ -191,10 +191,11 @@ struct simt_program {
     uint32_t shared_count;
     struct global *globals;
     uint32_t global_count;
-    uint32_t cache_count;  /* range caches that a worker needs */
-    uint32_t dynamic_base; /* offset of dynamic shared memory */
-    bool uses_heap;        /* calls malloc or free */
-    struct jit_code *jit;  /* code generated so far */
+    uint32_t cache_count;    /* range caches that a worker needs */
+    uint32_t dynamic_base;   /* offset of dynamic shared memory */
+    bool uses_heap;          /* calls malloc or free */
+    bool asks_for_workspace; /* of a cooperative grid */
+    struct jit_code *jit;    /* code generated so far */
     char **files;
     size_t file_count;
     struct string_list {

@@ -125,11 +125,15 @@ enum event simt_op_exit(char *R, const struct insn *i, uint32_t m, struct warp *
     return EV_SCHEDULE;
 }
 
+/* CUDA's barrier of a grid traps where there is no workspace for it. */
 enum event simt_op_trap(char *R, const struct insn *i, uint32_t m, struct warp *w)
 {
+    const struct worker *k = w->worker;
+    bool grid = k->program->asks_for_workspace && !k->run->launch->cooperative;
     (void)R;
     (void)i;
-    return simt_fault_set(w, __builtin_ctz(m), SIMT_FAULT_TRAP, "trap");
+    return simt_fault_set(w, __builtin_ctz(m), SIMT_FAULT_TRAP, "trap%s",
+                          grid ? ": the barrier of a grid needs a cooperative launch, {cooperative = true}" : "");
 }
 
 enum event simt_op_nop(char *R, const struct insn *i, uint32_t m, struct warp *w)

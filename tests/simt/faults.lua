@@ -53,6 +53,13 @@ __global__ void k() {
   end)
 end)
 
+t.test("more static shared memory than there is", function()
+  t.raises({ "faults.lua:" .. here() + 2 .. ":", "in big", "50000 bytes of static shared memory", "extern __shared__" }, function()
+    gpu.kernel [[
+__global__ void big(float *x) { __shared__ float s[12500]; s[threadIdx.x] = 1; __syncthreads(); x[0] = s[threadIdx.x ^ 1]; }]](1, 2)(x)
+  end)
+end)
+
 t.test("an instruction that the software GPU lacks", function()
   t.raises({ "does not know the instruction", "sin.nothing" }, function()
     gpu.kernel([[__global__ void k(float *x) { asm("sin.nothing.f32 %0, %0;" : "+f"(x[0])); }]])(1, 1)(x)
