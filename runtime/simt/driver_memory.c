@@ -69,7 +69,7 @@ static bool free_managed(CUdeviceptr pointer)
 
 CUresult simt_MemFree(CUdeviceptr pointer)
 {
-    CUresult r = simt_ready();
+    CUresult r = simt_check_device(0);
     if (r != CUDA_SUCCESS) return r;
     if (pointer == 0) return CUDA_SUCCESS;
     simt_lock();
@@ -111,7 +111,7 @@ CUresult simt_MemHostAlloc(void **pointer, size_t bytes, unsigned int flags)
 
 CUresult simt_MemFreeHost(void *pointer)
 {
-    CUresult r = simt_ready();
+    CUresult r = simt_check_device(0);
     if (r != CUDA_SUCCESS) return r;
     struct simt_mapped m;
     simt_lock();

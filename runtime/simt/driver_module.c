@@ -139,7 +139,7 @@ CUresult simt_ModuleLoadDataEx(CUmodule *module, const void *image, unsigned int
 
 CUresult simt_ModuleUnload(CUmodule module)
 {
-    CUresult r = simt_ready();
+    CUresult r = simt_check_device(0);
     if (r != CUDA_SUCCESS) return r;
     if (!simt_handle_remove(module, SIMT_MODULE)) return CUDA_ERROR_INVALID_HANDLE;
     simt_drop_module(module);

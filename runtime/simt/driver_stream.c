@@ -65,7 +65,7 @@ CUresult simt_StreamCreate(CUstream *stream, unsigned int flags)
 
 CUresult simt_StreamDestroy(CUstream stream)
 {
-    CUresult r = simt_ready();
+    CUresult r = simt_check_device(0);
     if (r != CUDA_SUCCESS) return r;
     if (!simt_handle_remove(stream, SIMT_STREAM)) return CUDA_ERROR_INVALID_HANDLE;
     if (stream->capture) simt_captures.leave(stream);
@@ -122,7 +122,7 @@ CUresult simt_EventCreate(CUevent *event, unsigned int flags)
 
 CUresult simt_EventDestroy(CUevent event)
 {
-    CUresult r = simt_ready();
+    CUresult r = simt_check_device(0);
     if (r != CUDA_SUCCESS) return r;
     if (!simt_handle_remove(event, SIMT_EVENT)) return CUDA_ERROR_INVALID_HANDLE;
     free(event->captured);

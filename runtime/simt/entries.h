@@ -73,7 +73,8 @@ struct CUctx_st {
     CUfunc_cache cache;
 };
 CUresult simt_check_device(CUdevice device); /* also CUDA_ERROR_NOT_INITIALIZED */
-/* CUDA_SUCCESS, or what a call without cuInit or without a current context returns. */
+/* CUDA_SUCCESS, or what a call without cuInit or without a current context returns. What frees or destroys an object
+ * needs no current context: the object has its own. */
 CUresult simt_ready(void);
 CUcontext simt_current(void); /* NULL: none, or one that was destroyed */
 CUcontext simt_context_new(unsigned flags);

@@ -135,6 +135,37 @@ TEST(primary_context)
     CHECK(none == NULL);
 }
 
+/* As garbage collectors do, which come whenever they like. */
+TEST(objects_go_without_a_current_context)
+{
+    CUcontext c = start();
+    CUdeviceptr p, managed;
+    void *pinned;
+    CUstream s;
+    CUevent e;
+    CUmodule m = load("extern \"C\" __global__ void k() {}");
+    static char own[4096];
+    OK(cuMemAlloc(&p, 4));
+    OK(cuMemAllocManaged(&managed, 4, CU_MEM_ATTACH_GLOBAL));
+    OK(cuMemAllocHost(&pinned, 4));
+    OK(cuMemHostRegister(own, sizeof own, 0));
+    OK(cuStreamCreate(&s, 0));
+    OK(cuEventCreate(&e, 0));
+    OK(cuCtxSetCurrent(NULL));
+    CHECK_INT(cuMemsetD8(p, 0, 4), CUDA_ERROR_INVALID_CONTEXT);
+    OK(cuMemFree(p));
+    OK(cuMemFree(managed));
+    OK(cuMemFreeHost(pinned));
+    OK(cuMemHostUnregister(own));
+    OK(cuStreamDestroy(s));
+    OK(cuEventDestroy(e));
+    OK(cuModuleUnload(m));
+    OK(cuCtxSetCurrent(c));
+    CHECK_INT(cuMemFree(p), CUDA_ERROR_INVALID_VALUE);
+    CHECK_INT(cuStreamDestroy(s), CUDA_ERROR_INVALID_HANDLE);
+    stop();
+}
+
 TEST(contexts_of_the_program)
 {
     CUcontext a, b, now;

@@ -72,7 +72,7 @@ CUresult cuMemHostRegister_v2(void *pointer, size_t bytes, unsigned int flags)
 CUresult cuMemHostUnregister(void *pointer)
 {
     struct simt_mapped m;
-    TRY(simt_ready());
+    TRY(simt_check_device(0));
     if (!pointer) return CUDA_ERROR_INVALID_VALUE;
     simt_lock();
     bool found = simt_mapped_find((uintptr_t)pointer, &m) && m.start == (uintptr_t)pointer && m.kind == SIMT_REGISTERED;
