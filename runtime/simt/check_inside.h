@@ -70,7 +70,7 @@ static inline enum simt_access access_of(const struct site *s)
 }
 
 /* ---- shadow memory ---- */
-/* Three records for each cell of 1 << log bytes: of a line, or of all of a block's shared memory. */
+/* Three records for each cell of 1 << log bytes (check_race.c): of a line, or of all of a block's shared memory. */
 #define RECORDS 3
 struct cell_table {
     record *writes; /* of all cells, then as many first and second readers; NULL: not touched yet */
@@ -119,8 +119,9 @@ struct span { /* a stretch of global memory that may be touched */
     struct line *lines;        /* of it; NULL: none yet */
     uint64_t last[32];         /* where each warp was last */
 };
-struct released { /* a thread's last release: one with the same fence needs no other entry in the log */
+struct released { /* a thread's last release: one with the same fence, then, needs no other entry in the log */
     struct fence fence;
+    uint32_t time;
     uint64_t number;
 };
 struct tags { /* of a block's shared memory: check_shared.c */
@@ -188,7 +189,7 @@ struct block {
 
 struct release {
     uint64_t number;
-    uint32_t thread;
+    uint32_t thread, time;
     struct fence fence;
 };
 struct release_log {
@@ -327,7 +328,8 @@ bool simt_race_row(const struct access *a, uint64_t address, unsigned first, uns
 /* Of lanes m that read one address two stand for all. */
 uint32_t simt_race_distinct(const struct access *a, uint32_t m);
 
-/* One lane of an atomic on a cell that nothing but atomics touched; false, and nothing is done, when it is none. */
+/* One lane of an atomic on a cell that nothing but atomics touched, more of which change nothing; false, and nothing is
+ * done, when it is none. */
 bool simt_race_counter(const struct access *a, unsigned lane);
 /* One lane, looked at closely. */
 void simt_race_lane(const struct access *a, unsigned lane);

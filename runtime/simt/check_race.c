@@ -2,7 +2,9 @@
  *
  * Each cell of a line (4 bytes, or fewer where bytes are written one by one) has three records: the last write, and two
  * readers since. Two are enough to find out whether any reader races with a later write: readers that are ordered
- * before a new one give way to it, and of readers in one block one gives way to a reader in another. The common case, a
+ * before a new one give way to it, and of readers in one block one gives way to a reader in another. Atomics do not
+ * race with each other: the write before an atomic, and another thread's atomic, stay beside the readers, since what
+ * follows may race with them though not with the last one. The common case, a
  * warp that touches neighbours and races with nobody, compares and updates all cells of a line in one loop that the
  * compiler makes vector code of. */
 #include <stdlib.h>
@@ -38,7 +40,8 @@ struct actor {
     unsigned lane;
     record me;
     bool shared;
-    bool raced; /* once for an access */
+    record raced[RECORDS]; /* with what; once for an access and a line */
+    unsigned races;
 };
 
 /* With the number that the block has in global memory's records. */
@@ -107,8 +110,10 @@ static void report_race(struct actor *x, record other)
 {
     const struct access *a = x->access;
     struct simt_check *c = a->check;
-    if (x->raced) return;
-    x->raced = true;
+    for (unsigned k = 0; k < x->races; k++)
+        if (record_site(x->raced[k]) == record_site(other)) return;
+    if (x->races == RECORDS) return;
+    x->raced[x->races++] = other;
     struct simt_report r = {.kind = CHECK_RACE,
                             .space = x->shared ? PTX_SHARED : PTX_GLOBAL,
                             .address = a->at[x->lane],
@@ -133,10 +138,42 @@ static void note_reader(const struct actor *x, record *a, record *b)
     }
 }
 
+static bool is_writing_atomic(const struct actor *x, record r)
+{
+    return record_atomic(r) && !x->access->check->sites[record_site(r)].fails;
+}
+
 static void read_cell(struct actor *x, record *w, record *a, record *b)
 {
-    if (!gone(x, *w) && !excused(x, *w)) report_race(x, *w);
+    const record past[RECORDS] = {*w, is_writing_atomic(x, *a) ? *a : 0, is_writing_atomic(x, *b) ? *b : 0};
+    for (int k = 0; k < RECORDS; k++)
+        if (!gone(x, past[k]) && !excused(x, past[k])) report_race(x, past[k]);
     note_reader(x, a, b);
+}
+
+/* Is it over for all threads that can touch the cell? */
+static bool is_past(const struct actor *x, record r)
+{
+    return absent(x, r) || (x->shared && record_time(r) < x->access->block->met);
+}
+
+/* May r, which the atomic at hand follows, take the place of a record? Of the same thread, or of an atomic before. */
+static bool gives_way(const struct actor *x, record past, record r)
+{
+    return is_past(x, past) || (record_atomic(past) && (((past ^ r) & WHO_MASK) == 0 || gone(x, past)));
+}
+
+/* An atomic follows the write or atomic r. */
+static void keep_past(const struct actor *x, record r, record *a, record *b)
+{
+    if (is_past(x, r) || (record_atomic(r) && gone(x, r))) return;
+    bool one_block = record_block(*a) == record_block(*b);
+    if (gives_way(x, *a, r))
+        *a = r;
+    else if (gives_way(x, *b, r) || (one_block && gone(x, *b)))
+        *b = r;
+    else if (record_atomic(*b) && (!record_atomic(r) || (one_block && record_block(*a) != record_block(r))))
+        *b = r;
 }
 
 static void write_cell(struct actor *x, record *w, record *a, record *b)
@@ -146,9 +183,11 @@ static void write_cell(struct actor *x, record *w, record *a, record *b)
     if (!gone(x, *b) && !excused(x, *b)) report_race(x, *b);
     bool apart = !gone(x, *w), fine = apart && excused(x, *w);
     if (apart && !fine && !same_value(x, *w)) report_race(x, *w);
+    if (atomic)
+        keep_past(x, *w, a, b);
+    else
+        *a = *b = 0;
     *w = x->me;
-    /* An atomic sees those before it: what comes after it comes after them. But not after their readers. */
-    if (!atomic || !fine) *a = *b = 0;
 }
 
 static void touch(struct actor *x, record *w, uint32_t all, unsigned n)
@@ -463,6 +502,18 @@ uint32_t simt_race_distinct(const struct access *a, uint32_t m)
     return kept;
 }
 
+/* Do two atomics of a cell race with whatever any atomic races with? Those of two blocks, or of this one's threads. */
+static bool stand_for_all(const struct access *a, record one, record other)
+{
+    const struct site *sites = a->check->sites;
+    if (!record_atomic(one) || !record_atomic(other)) return false;
+    if (sites[record_site(one)].fails || sites[record_site(other)].fails) return false;
+    if ((one ^ other) >= BLOCK_SPAN) return true;
+    uint32_t met = a->block->met;
+    return record_block(one) == record_block(a->me) && record_thread(one) != record_thread(other) &&
+           record_time(one) >= met && record_time(other) >= met;
+}
+
 bool simt_race_counter(const struct access *a, unsigned lane)
 {
     struct line *l = global_line(a, a->at[lane]);
@@ -473,7 +524,7 @@ bool simt_race_counter(const struct access *a, unsigned lane)
     if (counts) {
         unsigned n = LINE >> t->log;
         record *w = t->writes + (a->at[lane] % LINE >> t->log);
-        counts = record_atomic(w[0]) && !(w[n] | w[2 * n]);
+        counts = record_atomic(w[0]) && stand_for_all(a, w[n], w[2 * n]);
         if (counts) w[0] = a->me + ((uint64_t)lane << THREAD_AT);
     }
     unlock_line(a->check, l);

@@ -158,7 +158,7 @@ static uint32_t tag_atomic(uint32_t written, uint32_t read, uint32_t me, const s
 {
     if (read >= t->now && read != me) return 0;
     if (written < t->base || written == TAG_MIXED) return 0;
-    if (written < t->now || written == me || written == (me | TAG_ATOMIC)) return me | TAG_ATOMIC;
+    if (written < t->now || written == (me | TAG_ATOMIC)) return me | TAG_ATOMIC;
     return written & (TAG_ATOMIC | TAG_MANY) ? t->now | TAG_ATOMS : 0;
 }
 

@@ -107,7 +107,8 @@ static bool covers(const struct release *r, record e)
 {
     uint32_t time = record_time(e);
     unsigned thread = record_thread(e);
-    return time < r->fence.block_time || (thread == r->thread && time < r->fence.time) ||
+    bool releases = record_atomic(e) && time <= r->time; /* the atomic itself, which is behind the fence */
+    return time < r->fence.block_time || (thread == r->thread && (time < r->fence.time || releases)) ||
            (thread / SIMT_WARP == r->thread / SIMT_WARP && time < r->fence.warp_time);
 }
 
@@ -166,18 +167,18 @@ static void release(const struct access *a, unsigned lane)
     struct block *b = a->block;
     struct simt_check *c = a->check;
     unsigned thread = (unsigned)a->warp->index * SIMT_WARP + lane, block = record_block(b->id);
-    struct release r = {.thread = thread};
+    struct release r = {.thread = thread, .time = b->now};
     if (!fence_of(b, thread, &r.fence)) return;
     if (!want(b, &b->released, b->worker->warp_count * SIMT_WARP, sizeof *b->released)) return;
     struct released *before = &b->released[thread];
-    if (before->number && memcmp(&before->fence, &r.fence, sizeof r.fence) == 0) {
+    if (before->number && before->time == r.time && memcmp(&before->fence, &r.fence, sizeof r.fence) == 0) {
         r.number = before->number;
     } else {
         pthread_mutex_lock(&c->stripes[block % LOG_STRIPES].lock);
         r.number = atomic_fetch_add(&c->releases, 1) + 1;
         if (!append(c, block, r)) atomic_store(&c->no_memory, true);
         pthread_mutex_unlock(&c->stripes[block % LOG_STRIPES].lock);
-        *before = (struct released){r.fence, r.number};
+        *before = (struct released){r.fence, r.time, r.number};
     }
     _Atomic uint64_t *object = &c->objects[object_of(a, lane)];
     uint64_t last = atomic_load(object);

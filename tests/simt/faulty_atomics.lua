@@ -1,0 +1,136 @@
+-- Atomics beside plain accesses, by gpu.check: the same is found whichever thread comes first. Kernels with `first` make one
+-- block or warp wait for the other by a volatile flag, which puts nothing in order.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+gpu.device("simt")
+
+local source = [[
+#define FIRST(who, first, go) if ((who) != (first)) while (!*(go)) {}
+#define DONE(who, first, go) if ((who) == (first)) *(go) = 1
+__global__ void read_after_own(int *x, int first, volatile int *go, int *out) {
+  int who = blockIdx.x;
+  FIRST(who, first, go);
+  atomicAdd(x, 1); //read_after_own 1
+  if (who == 0) out[threadIdx.x] = *x; //read_after_own 2
+  DONE(who, first, go);
+}
+__global__ void write_before_own(int *x, int first, volatile int *go, int *out) {
+  int who = blockIdx.x;
+  FIRST(who, first, go);
+  if (who == 0 && threadIdx.x == 0) *x = 5; //write_before_own 1
+  atomicAdd(x, 1); //write_before_own 2
+  DONE(who, first, go);
+}
+__global__ void read_before_own(int *x, int first, volatile int *go, int *out) {
+  int who = blockIdx.x;
+  FIRST(who, first, go);
+  if (who == 0) out[threadIdx.x] = *x; //read_before_own 2
+  atomicMax(x, 1); //read_before_own 1
+  DONE(who, first, go);
+}
+__global__ void read_before_barrier(int *x, int first, volatile int *go, int *out) {
+  int who = blockIdx.x;
+  FIRST(who, first, go);
+  if (who == 0 && threadIdx.x == 0) out[0] = *x; //read_before_barrier 2
+  __syncthreads();
+  if (threadIdx.x == 1) atomicAdd(x, 1); //read_before_barrier 1
+  DONE(who, first, go);
+}
+__global__ void in_shared(int *x, int first, volatile int *go, int *out) {
+  __shared__ int s, flag;
+  int who = threadIdx.x / 32;
+  if (threadIdx.x == 0) s = flag = 0;
+  __syncthreads();
+  FIRST(who, first, (volatile int *)&flag);
+  if (threadIdx.x % 32 == 0) atomicAdd(&s, 1); //in_shared 1
+  if (threadIdx.x == 0) out[0] = s; //in_shared 2
+  DONE(who, first, (volatile int *)&flag);
+}
+__global__ void no_barrier_behind_zero(int *x, int first, volatile int *go, int *out) {
+  __shared__ int s;
+  if (threadIdx.x == 0) s = 0; //no_barrier_behind_zero 1
+  atomicAdd(&s, 1); //no_barrier_behind_zero 2
+  __syncthreads();
+  out[threadIdx.x] = s;
+}
+__global__ void read_by_the_last(int *x, int first, volatile int *go, int *out) {
+  if (blockIdx.x) return;
+  atomicAdd(x, 1); //read_by_the_last 1
+  if (threadIdx.x == 31) out[0] = *x; //read_by_the_last 2
+}
+__global__ void counted_and_read(int *x, int first, volatile int *go, int *out) {
+  for (int i = 0; i < 4; i++) atomicAdd(&x[threadIdx.x % 2], 1); //counted_and_read 1
+  if (threadIdx.x == 5 && blockIdx.x == first) out[0] = x[1]; //counted_and_read 2
+}
+__global__ void last_without_fence(int *x, int first, volatile int *go, int *out) {
+  if (threadIdx.x == 0 && atomicAdd(x, 1) == gridDim.x - 1) //last_without_fence 2
+    *x = 0; //last_without_fence 1
+}
+__global__ void last_with_fence(int *x, int first, volatile int *go, int *out) {
+  if (threadIdx.x) return;
+  __threadfence();
+  if (atomicAdd(x, 1) == gridDim.x - 1) *x = 0;
+}
+__global__ void zero_and_barrier(int *x, int first, volatile int *go, int *out) {
+  __shared__ int s;
+  if (threadIdx.x == 0) s = x[blockIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&s, 1);
+  atomicAdd(&x[blockIdx.x], 1);
+  __syncthreads();
+  out[threadIdx.x] = s;
+  if (threadIdx.x == 5) x[blockIdx.x] = 0;
+}
+__global__ void of_one_thread(int *x, int first, volatile int *go, int *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  x[i] = 1;
+  atomicAdd(&x[i], 2);
+  x[i] += 1;
+  if (atomicExch(&x[i], 7) == 4) x[i] = 8;
+}]]
+local k = gpu.kernel { source = source, chunk = "case", line = 1 }
+
+local function marked(kernel, n)
+  local at = source:find("//" .. kernel .. " " .. n .. "\n", 1, true)
+  return at and 1 + select(2, source:sub(1, at):gsub("\n", ""))
+end
+
+local function launch(kernel, first)
+  return gpu.check(function() k[kernel](2, 64)(gpu.zeros(128, "int32"), first, gpu.zeros(1, "int32"), gpu.zeros(64, "int32")) end)
+end
+
+-- `want`: what the threads of the lines marked 1 and 2 do.
+local function faulty(kernel, want)
+  t.test((kernel:gsub("_", " ")), function()
+    for first = 0, 1 do
+      local found = launch(kernel, first)
+      local seen = {}
+      for i, r in ipairs(found) do seen[i] = ("%s %s %d, %s %d"):format(r.kind, r.access, r.line, r.other and r.other.access, r.other and r.other.line) end
+      t.eq(table.concat(seen, "; "), ("race %s %d, %s %d"):format(want[1], marked(kernel, 1), want[2], marked(kernel, 2)), "with " .. first .. " first")
+      t.eq(found[1].message:find("updated by an atomic", 1, true) ~= nil, true, found[1].message)
+    end
+  end)
+end
+local function clean(kernel)
+  t.test((kernel:gsub("_", " ")) .. " is right", function()
+    for first = 0, 1 do
+      local found = launch(kernel, first)
+      t.eq(#found, 0, found[1] and found[1].message)
+    end
+  end)
+end
+
+faulty("read_after_own", { "atomic", "read" })
+faulty("write_before_own", { "write", "atomic" })
+faulty("read_before_own", { "atomic", "read" })
+faulty("read_before_barrier", { "atomic", "read" })
+faulty("in_shared", { "atomic", "read" })
+faulty("no_barrier_behind_zero", { "write", "atomic" })
+faulty("read_by_the_last", { "atomic", "read" })
+faulty("counted_and_read", { "atomic", "read" })
+faulty("last_without_fence", { "write", "atomic" })
+clean("last_with_fence")
+clean("zero_and_barrier")
+clean("of_one_thread")
+
+t.done()
