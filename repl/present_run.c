@@ -200,6 +200,7 @@ static enum sh_present_action next_event(struct run *r)
         if (!unfinished) return sh_present_tick(&r->presenter, now_ms());
         if (sh_decoder_flush(&r->decoder, &key)) return sh_present_key(&r->presenter, &key, now_ms());
         break;
+    case SH_WAIT_WATCHED:
     case SH_WAIT_RESIZED: break;
     case SH_WAIT_END: return SH_PRESENT_LEAVE;
     case SH_WAIT_INPUT:

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "repl/background.h"
 #include "repl/editor.h"
 #include "repl/highlight.h"
 #include "repl/keymap.h"
@@ -32,6 +33,7 @@ struct shell {
     char input[4096]; /* read from the terminal, not all of it used yet */
     size_t used, have;
     char prompt[96], more[96];
+    struct sh_text background; /* came while the user types, not shown yet */
     bool leave;
 };
 
@@ -103,12 +105,42 @@ static void clear_screen(struct shell *sh)
     sh->screen.drawn = false;
 }
 
+/* Output of others comes above the cell: its whole lines at once, and the rest (all) when it stays unfinished. */
+static void show_background(struct shell *sh, bool all)
+{
+    struct sh_text *text = &sh->background, bytes = {0};
+    size_t n = text->length;
+    while (!all && n > 0 && text->bytes[n - 1] != '\n') n--;
+    if (n == 0) return;
+    sh_render_resize(&sh->screen, sh->frame.columns, &bytes);
+    sh_text_append(&bytes, text->bytes, n);
+    if (text->bytes[n - 1] != '\n') sh_text_append(&bytes, "\n", 1);
+    if (bytes.length) sh_terminal_write(bytes.bytes, bytes.length);
+    sh_text_free(&bytes);
+    sh_text_delete(text, 0, n);
+}
+
+/* The terminal is the editor's, until let_go. */
+static bool take_hold(void)
+{
+    if (!sh_terminal_raw()) return false;
+    sh_background_begin();
+    return true;
+}
+
+static void let_go(struct shell *sh)
+{
+    sh_background_end(&sh->background);
+    show_background(sh, true);
+    sh_terminal_restore();
+}
+
 static void suspend(struct shell *sh)
 {
     draw(sh, true);
-    sh_terminal_restore();
+    let_go(sh);
     sh_terminal_suspend();
-    sh_terminal_raw();
+    take_hold();
 }
 
 /* The cell goes to the user's editor and comes back. */
@@ -117,13 +149,13 @@ static void edit(struct shell *sh)
     struct sh_text text = {0};
     char why[512];
     draw(sh, true);
-    sh_terminal_restore();
+    let_go(sh);
     bool ok = sh_text_set(&text, sh->editor.text.bytes ? sh->editor.text.bytes : "", sh->editor.text.length);
     if (ok && !sh_run_editor(&text, why, sizeof why)) fprintf(stderr, "%s\n", why), ok = false;
     while (text.length && strchr("\r\n", text.bytes[text.length - 1])) text.length--;
     if (ok) sh_editor_set(&sh->editor, text.bytes, text.length);
     sh_text_free(&text);
-    sh_terminal_raw();
+    take_hold();
 }
 
 /* Reading a cell */
@@ -136,12 +168,18 @@ static bool next_key(struct shell *sh, struct sh_key *key)
             if (sh_decode(&sh->decoder, (unsigned char)sh->input[sh->used++], key)) return true;
         bool waiting = sh_decoder_waiting(&sh->decoder);
         if (!waiting) draw(sh, false);
-        switch (sh_terminal_wait(waiting ? ESCAPE_WAIT_MS : sh_editor_waits(&sh->editor) ? IDLE_MS : -1)) {
+        bool soon = sh_editor_waits(&sh->editor) || sh->background.length;
+        switch (sh_terminal_wait(waiting ? ESCAPE_WAIT_MS : soon ? IDLE_MS : -1)) {
         case SH_WAIT_TIMEOUT:
             if (sh_decoder_flush(&sh->decoder, key)) return true;
             if (!waiting) sh_editor_idle(&sh->editor);
+            if (!waiting) show_background(sh, true);
             break;
         case SH_WAIT_RESIZED: break;
+        case SH_WAIT_WATCHED:
+            sh_background_read(&sh->background);
+            show_background(sh, false);
+            break;
         case SH_WAIT_END: return false;
         case SH_WAIT_INPUT:
             sh->used = 0;
@@ -268,16 +306,16 @@ static void run_cell(struct shell *sh, const char *code, size_t length)
 
 static void edited_loop(struct shell *sh)
 {
-    while (!sh->leave && sh_terminal_raw()) {
+    while (!sh->leave && take_hold()) {
         if (!read_cell(sh)) break;
-        sh_terminal_restore();
+        let_go(sh);
         const struct sh_text *cell = &sh->editor.text;
         if (cell->length == 0 || is_blank(cell->bytes, cell->length)) continue;
         if (is_farewell(cell->bytes, cell->length)) break;
         run_cell(sh, cell->bytes, cell->length);
         sh_terminal_start_row();
     }
-    sh_terminal_restore();
+    let_go(sh);
 }
 
 /* Lines as a dumb terminal or a pipe gives them. */
@@ -341,6 +379,7 @@ static void close_shell(struct shell *sh)
 {
     sh_terminal_unread(sh->input + sh->used, sh->have - sh->used);
     sh_editor_free(&sh->editor);
+    sh_text_free(&sh->background);
     sh_screen_free(&sh->screen);
     sh_frame_free(&sh->frame);
     if (sh->out) sh_text_free(&sh->out->next);
@@ -399,6 +438,8 @@ int sh_run_shell(const struct sh_options *o)
     open_shell(&sh, session, &out);
     sh_survive_broken_pipes();
     sh_interrupts(session, false);
+    /* By lines, also where the first one comes while standard output leads elsewhere (background.c). */
+    if (sh_terminal_usable()) setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     if (o->argc == 0 && o->code_count == 0) banner();
     if (!o->no_init) sh_run_init(session, &out);
     sh_evaluate_given(session, o);

@@ -16,7 +16,8 @@ enum { ANSWER_WAIT_MS = 1000 };
 static const char paste_on[] = "\033[?2004h", paste_off[] = "\033[?2004l\033[?25h";
 
 static struct termios original;
-static volatile sig_atomic_t raw, resized;
+static volatile sig_atomic_t raw, resized, output = STDOUT_FILENO;
+static int watched = -1;
 static struct sh_text unread;
 
 bool sh_terminal_usable(void)
@@ -30,7 +31,7 @@ void sh_terminal_restore(void)
 {
     if (!raw) return;
     raw = 0;
-    ssize_t ignored = write(STDOUT_FILENO, paste_off, sizeof paste_off - 1);
+    ssize_t ignored = write(output, paste_off, sizeof paste_off - 1);
     (void)ignored;
     tcsetattr(STDIN_FILENO, TCSADRAIN, &original);
 }
@@ -58,7 +59,11 @@ static void guard(void)
     if (done) return;
     done = true;
     atexit(sh_terminal_restore);
-    struct sigaction action = {.sa_handler = on_fatal, .sa_flags = (int)SA_RESETHAND}, was;
+    struct sigaction action = {.sa_handler = on_fatal, .sa_flags = (int)SA_RESETHAND | SA_ONSTACK}, was;
+    /* Whose stack has overflowed has another one for the handler. */
+    static char stack[16384];
+    stack_t alternative = {.ss_sp = stack, .ss_size = sizeof stack}, there;
+    if (sigaltstack(NULL, &there) == 0 && there.ss_flags & SS_DISABLE) sigaltstack(&alternative, NULL);
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
         if (sigaction(fatal[i], NULL, &was) == 0 && !(was.sa_flags & SA_SIGINFO) && was.sa_handler == SIG_DFL)
@@ -69,10 +74,20 @@ static void guard(void)
     sigaction(SIGWINCH, &size, NULL);
 }
 
+/* What a killed program has left behind is not what cells are to run in. */
+static void sanitize(struct termios *t)
+{
+    if (t->c_lflag & (ICANON | ECHO | ISIG)) return;
+    t->c_iflag |= BRKINT | ICRNL | IXON;
+    t->c_oflag |= OPOST | ONLCR;
+    t->c_lflag |= ECHO | ECHOE | ECHOK | ICANON | IEXTEN | ISIG;
+}
+
 bool sh_terminal_raw(void)
 {
     if (raw) return true;
     if (tcgetattr(STDIN_FILENO, &original) != 0) return false;
+    sanitize(&original);
     guard();
     struct termios t = original;
     t.c_iflag &= ~(tcflag_t)(BRKINT | ICRNL | INLCR | IGNCR | INPCK | ISTRIP | IXON);
@@ -87,10 +102,20 @@ bool sh_terminal_raw(void)
     return true;
 }
 
+void sh_terminal_output(int fd)
+{
+    output = fd;
+}
+
+void sh_terminal_watch(int fd)
+{
+    watched = fd;
+}
+
 void sh_terminal_size(int *columns, int *rows)
 {
     struct winsize w;
-    bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0;
+    bool known = ioctl(output, TIOCGWINSZ, &w) == 0;
     *columns = known && w.ws_col > 0 ? w.ws_col : 80;
     *rows = known && w.ws_row > 0 ? w.ws_row : 24;
 }
@@ -98,7 +123,7 @@ void sh_terminal_size(int *columns, int *rows)
 bool sh_terminal_cell(int *width, int *height)
 {
     struct winsize w;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) != 0 || !w.ws_col || !w.ws_row) return false;
+    if (ioctl(output, TIOCGWINSZ, &w) != 0 || !w.ws_col || !w.ws_row) return false;
     *width = w.ws_xpixel / w.ws_col;
     *height = w.ws_ypixel / w.ws_row;
     return *width > 0 && *height > 0;
@@ -147,7 +172,7 @@ bool sh_terminal_ask(const char *question, char *answer, size_t size)
     char piece[512];
     bool answered = false;
     *answer = '\0';
-    if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &before) != 0) return false;
+    if (!isatty(output) || tcgetattr(STDIN_FILENO, &before) != 0) return false;
     t = before;
     t.c_lflag &= ~(tcflag_t)(ECHO | ICANON);
     t.c_cc[VMIN] = 1;
@@ -175,11 +200,13 @@ enum sh_wait sh_terminal_wait(int milliseconds)
     sigprocmask(SIG_BLOCK, &block, &before);
     enum sh_wait result = SH_WAIT_RESIZED;
     if (!resized) {
-        struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+        struct pollfd in[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = watched, .events = POLLIN}};
         struct timespec limit = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
-        int n = ppoll(&in, 1, milliseconds < 0 ? NULL : &limit, &before);
-        if (n > 0)
-            result = in.revents & POLLIN ? SH_WAIT_INPUT : SH_WAIT_END;
+        int n = ppoll(in, 2, milliseconds < 0 ? NULL : &limit, &before);
+        if (n > 0 && in[0].revents)
+            result = in[0].revents & POLLIN ? SH_WAIT_INPUT : SH_WAIT_END;
+        else if (n > 0)
+            result = SH_WAIT_WATCHED;
         else if (n == 0)
             result = SH_WAIT_TIMEOUT;
         else
@@ -214,8 +241,8 @@ void sh_terminal_unread(const char *bytes, size_t length)
 void sh_terminal_write(const char *bytes, size_t length)
 {
     while (length > 0) {
-        ssize_t n = write(STDOUT_FILENO, bytes, length);
-        if (n < 0 && errno == EAGAIN) poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, -1);
+        ssize_t n = write(output, bytes, length);
+        if (n < 0 && errno == EAGAIN) poll(&(struct pollfd){.fd = output, .events = POLLOUT}, 1, -1);
         if (n < 0 && errno != EINTR && errno != EAGAIN) return;
         if (n > 0) {
             bytes += n;
