@@ -10,19 +10,35 @@ static void exchange(struct sh_editor *e, size_t from, size_t to, struct sh_text
     sh_text_free(with);
 }
 
+enum way { UPPER, LOWER, OTHER };
+
+/* Adds the character at `at`, its case changed; what is no character as it is. */
+static bool add(const struct sh_editor *e, size_t at, enum way way, struct sh_text *out, size_t *size)
+{
+    char bytes[4];
+    int32_t c = sh_code_point(e->text.bytes, e->text.length, at, size);
+    if (c == 0xFFFD && *size == 1) return sh_text_append(out, e->text.bytes + at, 1);
+    int32_t upper = utf8proc_toupper(c), lower = utf8proc_tolower(c);
+    bool up = way == UPPER || (way == OTHER && upper != c);
+    return sh_text_append(out, bytes, sh_encode(up ? upper : lower, bytes));
+}
+
 void sh_change_case(struct sh_editor *e, size_t from, size_t to, enum sh_case how)
 {
     struct sh_text changed = {0};
     bool good = true, inside = false; /* inside: behind the first letter of a word */
     for (size_t at = from, size; at < to && good; at += size) {
-        char bytes[4];
-        int32_t c = sh_code_point(e->text.bytes, e->text.length, at, &size);
-        bool broken = c == 0xFFFD && size == 1, word = sh_is_word(e, at);
-        bool upper = how == SH_UPPER || (how == SH_CAPITAL && !inside);
-        size_t n = broken ? 0 : sh_encode(upper ? utf8proc_toupper(c) : utf8proc_tolower(c), bytes);
-        good = n ? sh_text_append(&changed, bytes, n) : sh_text_append(&changed, e->text.bytes + at, size);
-        inside = word;
+        good = add(e, at, how == SH_UPPER || (how == SH_CAPITAL && !inside) ? UPPER : LOWER, &changed, &size);
+        inside = sh_is_word(e, at);
     }
+    exchange(e, from, to, &changed, good);
+}
+
+void sh_swap_case(struct sh_editor *e, size_t from, size_t to)
+{
+    struct sh_text changed = {0};
+    bool good = true;
+    for (size_t at = from, size; at < to && good; at += size) good = add(e, at, OTHER, &changed, &size);
     exchange(e, from, to, &changed, good);
 }
 

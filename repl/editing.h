@@ -31,8 +31,9 @@ bool sh_redo(struct sh_editor *e);
 void sh_undo_forget(struct sh_undo *u);
 
 /* kill.c */
-void sh_kill(struct sh_editor *e, size_t from, size_t to);            /* erases and keeps; kills in a row are one */
-void sh_keep(struct sh_editor *e, size_t from, size_t to);            /* only keeps */
+void sh_kill(struct sh_editor *e, size_t from, size_t to); /* erases and keeps; kills in a row are one */
+void sh_keep(struct sh_editor *e, size_t from, size_t to); /* only keeps */
+void sh_keep_text(struct sh_editor *e, const char *bytes, size_t length);
 const struct sh_text *sh_killed(const struct sh_editor *e, int back); /* the newest at 0; NULL when none */
 void sh_yank(struct sh_editor *e);
 void sh_yank_pop(struct sh_editor *e);
@@ -42,6 +43,7 @@ void sh_kills_free(struct sh_kills *k);
 /* change.c: words and characters changed where they stand. */
 enum sh_case { SH_UPPER, SH_LOWER, SH_CAPITAL };
 void sh_change_case(struct sh_editor *e, size_t from, size_t to, enum sh_case how);
+void sh_swap_case(struct sh_editor *e, size_t from, size_t to); /* each letter the other way */
 void sh_transpose_characters(struct sh_editor *e);
 void sh_transpose_words(struct sh_editor *e);
 

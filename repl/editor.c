@@ -4,6 +4,7 @@
 #include <string.h>
 #include "repl/editing.h"
 #include "repl/keymap.h"
+#include "repl/vi.h"
 
 /* A list of matches that is only shown goes on with what these keys leave. */
 static bool edits_name(const struct sh_key *key)
@@ -43,6 +44,8 @@ static enum sh_action command(struct sh_editor *e, const struct sh_key *key)
         sh_insert(e, bytes, literal(key, bytes));
         return SH_CONTINUE;
     }
+    enum sh_action action;
+    if (e->use_vi && e->prefix.kind == SH_KEY_NONE && sh_vi_key(e, key, &action)) return action;
     if (is_typed(key) && e->prefix.kind == SH_KEY_NONE) {
         sh_type(e, key);
         return SH_CONTINUE;
@@ -59,8 +62,9 @@ enum sh_action sh_editor_key(struct sh_editor *e, const struct sh_key *key)
     e->hint = NULL;
     e->before = e->last;
     e->last = SH_DID_OTHER;
-    /* What is typed is undone word by word. */
-    if (!is_typed(key) || e->before != SH_DID_TYPE || (!key->pasted && key->c == ' ')) sh_step(e);
+    /* What is typed is undone word by word, in vi as a whole. */
+    bool goes_on = is_typed(key) && e->before == SH_DID_TYPE && (key->pasted || key->c != ' ');
+    if (!goes_on && !(e->use_vi && e->vi.mode == SH_VI_INSERT)) sh_step(e);
     if (e->searching && sh_search_key(e, key)) return SH_CONTINUE;
     bool narrows = e->menu.count && e->menu.selected < 0 && edits_name(key);
     if (e->menu.count && sh_menu_key(e, key)) return SH_CONTINUE;
@@ -100,6 +104,7 @@ void sh_editor_start(struct sh_editor *e)
     e->in_history = e->searching = e->found_any = e->marked = e->quoting = false;
     e->prefix = (struct sh_key){0};
     sh_undo_forget(&e->undo);
+    sh_vi_start(e);
     sh_menu_close(e);
     free(e->hint);
     e->hint = NULL;
@@ -115,4 +120,5 @@ void sh_editor_free(struct sh_editor *e)
     sh_text_free(&e->signature);
     sh_text_free(&e->query);
     sh_kills_free(&e->kills);
+    sh_vi_free(e);
 }

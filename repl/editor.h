@@ -83,15 +83,36 @@ enum sh_last {
 
 struct sh_keymap; /* keymap.h */
 
+enum sh_vi_mode { SH_VI_INSERT, SH_VI_NORMAL, SH_VI_VISUAL, SH_VI_LINES };
+
+/* vi's keys (vi.h). */
+struct sh_vi {
+    enum sh_vi_mode mode;
+    int32_t typed[16]; /* the command so far */
+    int count;
+    size_t anchor; /* the other end of what is selected */
+    int32_t found; /* the last character looked for, and by which letter; 0 for none */
+    char found_how;
+    struct sh_key *keys; /* of the command that is being given; with its insertion */
+    size_t key_count, key_capacity;
+    struct sh_key *again; /* of the last one that changed something: what . repeats */
+    size_t again_count;
+    unsigned long begun; /* the version of the text before the command */
+    bool repeating;      /* . is giving the keys */
+    bool no_repeat;      /* the command is no change to repeat, such as undo */
+};
+
 struct sh_editor {
     const struct sh_host *host;
     const char *prompt, *more;      /* before the first and the other lines; not owned */
     const struct sh_keymap *keymap; /* the user's keys, not owned; NULL: none */
-    struct sh_text text;            /* the cell */
-    size_t cursor;                  /* byte offset, at the start of a grapheme or at the end */
-    unsigned long version;          /* grows with every change of the text */
-    int goal;                       /* the column that Up and Down keep to */
-    enum sh_last last, before;      /* what this key did, and the one before it */
+    bool use_vi;                    /* the keys are vi's */
+    struct sh_vi vi;
+    struct sh_text text;       /* the cell */
+    size_t cursor;             /* byte offset, at the start of a grapheme or at the end */
+    unsigned long version;     /* grows with every change of the text */
+    int goal;                  /* the column that Up and Down keep to */
+    enum sh_last last, before; /* what this key did, and the one before it */
     struct sh_undo undo;
     struct sh_kills kills;
     size_t mark; /* the other end of the region */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "repl/vi.h"
 
 /* A key's name: one key, or two in a row. */
 struct stroke {
@@ -203,6 +204,7 @@ void sh_keys_text(const struct sh_keymap *m, struct sh_text *out)
         int n = snprintf(line, sizeof line, "%-22s %-24s %s\n", c->name, keys, c->doc);
         sh_text_append(out, line, (size_t)n);
     }
+    sh_vi_keys_text(out);
 }
 
 void sh_keymap_free(struct sh_keymap *m)

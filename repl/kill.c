@@ -18,9 +18,14 @@ static struct sh_text *next_place(struct sh_kills *k)
     return &k->ring[k->newest];
 }
 
+void sh_keep_text(struct sh_editor *e, const char *bytes, size_t length)
+{
+    sh_text_set(next_place(&e->kills), bytes, length);
+}
+
 void sh_keep(struct sh_editor *e, size_t from, size_t to)
 {
-    if (from < to) sh_text_set(next_place(&e->kills), e->text.bytes + from, to - from);
+    if (from < to) sh_keep_text(e, e->text.bytes + from, to - from);
 }
 
 void sh_kill(struct sh_editor *e, size_t from, size_t to)

@@ -227,6 +227,7 @@ static bool read_cell(struct shell *sh)
 {
     struct sh_key key;
     number_prompt(sh);
+    sh->editor.use_vi = sh_settings->vi;
     sh_editor_start(&sh->editor);
     if (take_next(sh)) return true;
     while (next_key(sh, &key)) {

@@ -23,6 +23,7 @@ static const char *find_ghost(const struct sh_editor *e)
 
 const char *sh_ghost(struct sh_editor *e)
 {
+    if (e->use_vi && e->vi.mode != SH_VI_INSERT) return NULL;
     bool wanted = !e->no_ghost && e->text.length && e->cursor == e->text.length && !e->searching && !e->menu.count;
     if (!wanted || e->recalled == e->version || strlen(e->text.bytes) != e->text.length) return NULL;
     if (e->ghosted != e->version) {

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "repl/editing.h"
 #include "repl/pair.h"
+#include "repl/vi.h"
 
 /* The cell's styles, made anew when the text has changed; NULL when there are none. */
 static const unsigned char *cell_styles(struct sh_editor *e)
@@ -21,7 +22,7 @@ struct marks {
     struct {
         size_t start, end;
         enum sh_style style;
-    } parts[3];
+    } parts[4];
     int count;
 };
 
@@ -40,6 +41,8 @@ static void find_marks(const struct sh_editor *e, struct marks *m)
         if (e->found_any) mark(m, e->match_start, e->match_end, SH_MATCH);
         return;
     }
+    size_t from, to;
+    if (sh_vi_selection(e, &from, &to)) mark(m, from, to, SH_SELECTED);
     /* What is being written is not wrong yet. */
     bool writing = e->cursor >= e->wrong_start && e->cursor <= e->wrong_end;
     if (e->judged == e->version && !writing) mark(m, e->wrong_start, e->wrong_end, SH_WRONG);
@@ -70,6 +73,19 @@ static void visible(const struct sh_editor *e, int rows, size_t *from, size_t *t
     }
 }
 
+/* The prompt; outside of vi's insert mode its > is another sign, and it has another colour. */
+static void prompt_frame(const struct sh_editor *e, struct sh_frame *out)
+{
+    enum sh_vi_mode mode = e->use_vi ? e->vi.mode : SH_VI_INSERT;
+    const char *sign = mode == SH_VI_INSERT ? NULL : strrchr(e->prompt, '>');
+    size_t length = strlen(e->prompt), before = sign ? (size_t)(sign - e->prompt) : length;
+    enum sh_style style = mode == SH_VI_INSERT ? SH_PROMPT : SH_MODE;
+    sh_frame_text(out, e->prompt, before, style);
+    if (!sign) return;
+    sh_frame_text(out, mode == SH_VI_NORMAL ? ":" : mode == SH_VI_VISUAL ? "v" : "V", 1, style);
+    sh_frame_text(out, sign + 1, length - before - 1, style);
+}
+
 static void cell_frame(struct sh_editor *e, int rows, struct sh_frame *out)
 {
     const char *s = e->text.bytes;
@@ -78,7 +94,10 @@ static void cell_frame(struct sh_editor *e, int rows, struct sh_frame *out)
     size_t from, to;
     visible(e, rows, &from, &to);
     if (rows > 0) find_marks(e, &marks);
-    sh_frame_text(out, from ? e->more : e->prompt, strlen(from ? e->more : e->prompt), SH_PROMPT);
+    if (from)
+        sh_frame_text(out, e->more, strlen(e->more), SH_PROMPT);
+    else
+        prompt_frame(e, out);
     for (size_t at = from, next; at < to; at = next) {
         next = sh_forward(e, at);
         if (at == e->cursor) sh_frame_cursor(out);

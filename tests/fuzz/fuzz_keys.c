@@ -1,5 +1,6 @@
 /* Any bytes at all go through the key decoder into the editor, and every state it gets into is drawn. Of every cell all
- * changes are undone and done again. The first byte chooses the size of the terminal. */
+ * changes are undone and done again. The first byte chooses the size of the terminal, and the second whether the
+ * keys are vi's. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -102,13 +103,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                         .complete = complete,
                                         .highlight = highlight,
                                         .mistake = mistake};
-    if (size == 0 || size > 4096) return 0;
-    struct sh_editor e = {.host = &host, .prompt = ">> ", .more = ".. "};
+    if (size < 2 || size > 4096) return 0;
+    struct sh_editor e = {.host = &host, .prompt = ">> ", .more = ".. ", .use_vi = data[1] & 1};
+    sh_editor_start(&e);
     struct sh_decoder decoder = {0};
     struct sh_screen screen = {0};
     struct sh_key key;
     int columns = data[0] % 16 + 1, rows = data[0] / 16 + 1;
-    for (size_t i = 1; i < size; i++) {
+    for (size_t i = 2; i < size; i++) {
         bool got = sh_decode(&decoder, data[i], &key);
         if (!got && data[i] == 27 && size % 2) got = sh_decoder_flush(&decoder, &key);
         if (!got) continue;

@@ -1,0 +1,317 @@
+/* vi's motions and text objects. */
+#include <string.h>
+#include "repl/pair.h"
+#include "repl/vi.h"
+
+static int times(int count)
+{
+    return count > 0 ? count : 1;
+}
+
+size_t sh_vi_first(const struct sh_editor *e, size_t at)
+{
+    at = sh_line_start(e, at);
+    while (at < e->text.length && strchr(" \t", e->text.bytes[at])) at++;
+    return at;
+}
+
+/* Blanks, letters, and what is neither; with `big` letters are all that is no blank. */
+static int class_at(const struct sh_editor *e, size_t at, bool big)
+{
+    if (strchr(" \t\n", e->text.bytes[at])) return 0;
+    return big || sh_is_word(e, at) ? 1 : 2;
+}
+
+static size_t next_start(const struct sh_editor *e, size_t at, bool big)
+{
+    if (at >= e->text.length) return at;
+    int class = class_at(e, at, big);
+    while (at < e->text.length && class && class_at(e, at, big) == class) at = sh_forward(e, at);
+    while (at < e->text.length && class_at(e, at, big) == 0) at = sh_forward(e, at);
+    return at;
+}
+
+static size_t next_end(const struct sh_editor *e, size_t at, bool big)
+{
+    at = sh_forward(e, at);
+    while (at < e->text.length && class_at(e, at, big) == 0) at = sh_forward(e, at);
+    if (at >= e->text.length) return sh_backward(e, e->text.length);
+    int class = class_at(e, at, big);
+    for (size_t next = sh_forward(e, at); next < e->text.length && class_at(e, next, big) == class;) {
+        at = next;
+        next = sh_forward(e, at);
+    }
+    return at;
+}
+
+static size_t previous_start(const struct sh_editor *e, size_t at, bool big)
+{
+    while (at > 0 && class_at(e, sh_backward(e, at), big) == 0) at = sh_backward(e, at);
+    int class = at > 0 ? class_at(e, sh_backward(e, at), big) : 0;
+    while (at > 0 && class_at(e, sh_backward(e, at), big) == class) at = sh_backward(e, at);
+    return at;
+}
+
+static size_t repeat(struct sh_editor *e, int count, bool big,
+                     size_t (*step)(const struct sh_editor *e, size_t at, bool big))
+{
+    size_t at = e->cursor;
+    for (count = times(count); count > 0; count--) at = step(e, at, big);
+    return at;
+}
+
+#define WORD_MOTION(id, step, big)                                                                                     \
+    static size_t id(struct sh_editor *e, int count, int32_t character)                                                \
+    {                                                                                                                  \
+        (void)character;                                                                                               \
+        return repeat(e, count, big, step);                                                                            \
+    }
+WORD_MOTION(word_start, next_start, false)
+WORD_MOTION(big_word_start, next_start, true)
+WORD_MOTION(word_end, next_end, false)
+WORD_MOTION(big_word_end, next_end, true)
+WORD_MOTION(word_back, previous_start, false)
+WORD_MOTION(big_word_back, previous_start, true)
+
+static size_t left(struct sh_editor *e, int count, int32_t character)
+{
+    size_t at = e->cursor, start = sh_line_start(e, at);
+    (void)character;
+    for (count = times(count); count > 0 && at > start; count--) at = sh_backward(e, at);
+    return at;
+}
+
+static size_t right(struct sh_editor *e, int count, int32_t character)
+{
+    size_t at = e->cursor, end = sh_line_end(e, at);
+    (void)character;
+    for (count = times(count); count > 0 && at < end; count--) at = sh_forward(e, at);
+    return at;
+}
+
+/* In the lines above or below, in the column that was set out from. */
+static size_t vertical(struct sh_editor *e, int count, int direction)
+{
+    size_t before = e->cursor, at = SH_NOWHERE;
+    for (count = times(count); count > 0 && sh_vertical(e, direction); count--) {
+        at = e->cursor;
+        e->before = SH_DID_VERTICAL; /* the same column in the next line */
+    }
+    e->cursor = before;
+    return count == 0 ? at : SH_NOWHERE;
+}
+
+static size_t above(struct sh_editor *e, int count, int32_t character)
+{
+    (void)character;
+    return vertical(e, count, -1);
+}
+
+static size_t below(struct sh_editor *e, int count, int32_t character)
+{
+    (void)character;
+    return vertical(e, count, 1);
+}
+
+static size_t line_start(struct sh_editor *e, int count, int32_t character)
+{
+    (void)count;
+    (void)character;
+    return sh_line_start(e, e->cursor);
+}
+
+static size_t line_first(struct sh_editor *e, int count, int32_t character)
+{
+    (void)count;
+    (void)character;
+    return sh_vi_first(e, e->cursor);
+}
+
+static size_t line_last(struct sh_editor *e, int count, int32_t character)
+{
+    size_t end = sh_line_end(e, e->cursor);
+    (void)character;
+    while (count-- > 1 && end < e->text.length) end = sh_line_end(e, end + 1);
+    return end > sh_line_start(e, end) ? sh_backward(e, end) : end;
+}
+
+/* The line of that number. */
+static size_t numbered_line(struct sh_editor *e, int count, int32_t character)
+{
+    size_t at = 0;
+    (void)character;
+    while (count-- > 1 && sh_line_end(e, at) < e->text.length) at = sh_line_end(e, at) + 1;
+    return sh_vi_first(e, at);
+}
+
+static size_t last_line(struct sh_editor *e, int count, int32_t character)
+{
+    return count ? numbered_line(e, count, character) : sh_vi_first(e, e->text.length);
+}
+
+/* The count'th such character in the line, in a direction; till: the one before it. */
+static size_t find_in_line(struct sh_editor *e, int count, int32_t character, int direction, bool till, bool again)
+{
+    size_t at = e->cursor, start = sh_line_start(e, at), end = sh_line_end(e, at), size;
+    if (till && again) at = direction > 0 ? sh_forward(e, at) : at > start ? sh_backward(e, at) : at;
+    for (count = times(count); count > 0;) {
+        if (direction < 0 ? at <= start : at >= end || sh_forward(e, at) >= end) return SH_NOWHERE;
+        at = direction < 0 ? sh_backward(e, at) : sh_forward(e, at);
+        if (sh_code_point(e->text.bytes, e->text.length, at, &size) == character) count--;
+    }
+    return !till ? at : direction < 0 ? sh_forward(e, at) : sh_backward(e, at);
+}
+
+static size_t remember_find(struct sh_editor *e, int count, int32_t character, char how)
+{
+    e->vi.found = character;
+    e->vi.found_how = how;
+    return find_in_line(e, count, character, how == 'f' || how == 't' ? 1 : -1, (how | 32) == 't', false);
+}
+
+#define FIND_MOTION(id, how)                                                                                           \
+    static size_t id(struct sh_editor *e, int count, int32_t character)                                                \
+    {                                                                                                                  \
+        return remember_find(e, count, character, how);                                                                \
+    }
+FIND_MOTION(find_on, 'f')
+FIND_MOTION(find_back, 'F')
+FIND_MOTION(till_on, 't')
+FIND_MOTION(till_back, 'T')
+
+static size_t find_again(struct sh_editor *e, int count, int sign)
+{
+    char how = e->vi.found_how;
+    if (!how) return SH_NOWHERE;
+    return find_in_line(e, count, e->vi.found, how == 'f' || how == 't' ? sign : -sign, (how | 32) == 't', true);
+}
+
+static size_t same_find(struct sh_editor *e, int count, int32_t character)
+{
+    (void)character;
+    return find_again(e, count, 1);
+}
+
+static size_t opposite_find(struct sh_editor *e, int count, int32_t character)
+{
+    (void)character;
+    return find_again(e, count, -1);
+}
+
+/* From a bracket, or the next one in the line, to its partner. */
+static size_t partner(struct sh_editor *e, int count, int32_t character)
+{
+    struct sh_pair pair;
+    (void)count;
+    (void)character;
+    for (size_t at = e->cursor, end = sh_line_end(e, at); at < end; at = sh_forward(e, at))
+        if (sh_find_pair(e->text.bytes, e->text.length, at, &pair) && pair.start <= at && at < pair.end)
+            return pair.other;
+    return SH_NOWHERE;
+}
+
+const struct sh_vi_motion sh_vi_motions[] = {
+    {'h', 0, false, SH_VI_BEFORE, "one character back", left},
+    {'l', 0, false, SH_VI_BEFORE, "one character on", right},
+    {'j', 0, false, SH_VI_WHOLE, "the line below, then later cells", below},
+    {'k', 0, false, SH_VI_WHOLE, "the line above, then earlier cells", above},
+    {'w', 0, false, SH_VI_BEFORE, "the start of the next word; W: of what blanks end", word_start},
+    {'W', 0, false, SH_VI_BEFORE, "", big_word_start},
+    {'b', 0, false, SH_VI_BEFORE, "back to a word's start; B likewise", word_back},
+    {'B', 0, false, SH_VI_BEFORE, "", big_word_back},
+    {'e', 0, false, SH_VI_AT, "a word's end; E likewise", word_end},
+    {'E', 0, false, SH_VI_AT, "", big_word_end},
+    {'0', 0, false, SH_VI_BEFORE, "the start of the line; ^: its first letter; $: its end", line_start},
+    {'^', 0, false, SH_VI_BEFORE, "", line_first},
+    {'$', 0, false, SH_VI_AT, "", line_last},
+    {'f', 0, true, SH_VI_AT, "the next X of the line; F: the one before", find_on},
+    {'F', 0, true, SH_VI_BEFORE, "", find_back},
+    {'t', 0, true, SH_VI_AT, "up to the next X; T: back behind one", till_on},
+    {'T', 0, true, SH_VI_BEFORE, "", till_back},
+    {';', 0, false, SH_VI_AT, "the same search again; , in the other direction", same_find},
+    {',', 0, false, SH_VI_AT, "", opposite_find},
+    {'%', 0, false, SH_VI_AT, "the partner of a bracket or of do, function, if, repeat, end", partner},
+    {'g', 'g', false, SH_VI_WHOLE, "the first line, or the one of the count's number; G: the last", numbered_line},
+    {'G', 0, false, SH_VI_WHOLE, "", last_line},
+    {0, 0, false, SH_VI_BEFORE, NULL, NULL},
+};
+
+/* ---- objects ---- */
+
+static bool word_object(const struct sh_editor *e, bool around, bool big, size_t *from, size_t *to)
+{
+    size_t at = e->cursor, start = sh_line_start(e, at), end = sh_line_end(e, at);
+    if (at >= end) return false;
+    int class = class_at(e, at, big);
+    for (*from = at; *from > start && class_at(e, sh_backward(e, *from), big) == class;) *from = sh_backward(e, *from);
+    for (*to = at; *to < end && class_at(e, *to, big) == class;) *to = sh_forward(e, *to);
+    if (!around) return true;
+    size_t before = *to;
+    while (*to < end && class_at(e, *to, big) == 0) *to = sh_forward(e, *to);
+    while (*to == before && *from > start && class_at(e, sh_backward(e, *from), big) == 0)
+        *from = sh_backward(e, *from);
+    return true;
+}
+
+/* Between two quotes of the line, which are counted from its start. */
+static bool quote_object(const struct sh_editor *e, bool around, char quote, size_t *from, size_t *to)
+{
+    const char *s = e->text.bytes;
+    size_t end = sh_line_end(e, e->cursor), open = SH_NOWHERE;
+    for (size_t at = sh_line_start(e, e->cursor); at < end; at++) {
+        if (s[at] == '\\') {
+            at++; /* what stands behind it is no quote */
+            continue;
+        }
+        if (s[at] != quote) continue;
+        if (open == SH_NOWHERE) {
+            open = at;
+        } else if (at >= e->cursor) {
+            *from = open + !around;
+            *to = at + around;
+            return true;
+        } else {
+            open = SH_NOWHERE;
+        }
+    }
+    return false;
+}
+
+/* Between the innermost brackets of the sort that are around the cursor. */
+static bool bracket_object(const struct sh_editor *e, bool around, char open, char close, size_t *from, size_t *to)
+{
+    const char *s = e->text.bytes;
+    size_t at = e->cursor, end;
+    int depth = 0;
+    if (e->text.length == 0) return false;
+    for (bool here = s[at] == open; !here && depth >= 0; depth += (s[at] == close) - (s[at] == open))
+        if (at-- == 0) return false;
+    depth = 0;
+    for (end = at; end == at || depth > 0; end++) {
+        if (end >= e->text.length) return false;
+        depth += (s[end] == open) - (s[end] == close);
+    }
+    *from = at + !around;
+    *to = end - !around;
+    return true;
+}
+
+bool sh_vi_object(const struct sh_editor *e, bool around, int32_t letter, size_t *from, size_t *to)
+{
+    switch (letter) {
+    case 'w': return word_object(e, around, false, from, to);
+    case 'W': return word_object(e, around, true, from, to);
+    case '"':
+    case '\'':
+    case '`': return quote_object(e, around, (char)letter, from, to);
+    case '(':
+    case ')':
+    case 'b': return bracket_object(e, around, '(', ')', from, to);
+    case '[':
+    case ']': return bracket_object(e, around, '[', ']', from, to);
+    case '{':
+    case '}':
+    case 'B': return bracket_object(e, around, '{', '}', from, to);
+    }
+    return false;
+}

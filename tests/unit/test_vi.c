@@ -1,0 +1,280 @@
+#include "repl/vi.h"
+#include "tests/unit/editor_driver.h"
+
+/* What keys make of a cell in normal mode: | is the cursor, before and after. What has been inserted ends in insert
+ * mode, with the cursor behind it; \033 ends that. */
+static const struct row {
+    const char *before, *keys, *after;
+} motions[] = {
+    {"on|e two", "h", "o|ne two"},
+    {"one| two", "3h", "|one two"},
+    {"|one", "9l", "on|e"},
+    {"one|", "l", "on|e"},
+    {"a\n|b", "h", "a\n|b"},
+    {"|one two", "l ", "on|e two"},
+    {"on|e", "\x7f", "o|ne"},
+    {"|one two.three", "w", "one |two.three"},
+    {"|one two.three", "2w", "one two|.three"},
+    {"|one two.three", "3w", "one two.|three"},
+    {"|one two.three x", "2W", "one two.three |x"},
+    {"|one\n  two", "w", "one\n  |two"},
+    {"one two.thr|ee", "b", "one two.|three"},
+    {"one two.thr|ee", "2b", "one two|.three"},
+    {"one two.thr|ee", "B", "one |two.three"},
+    {"|one two.three", "e", "on|e two.three"},
+    {"on|e two.three", "e", "one tw|o.three"},
+    {"|one two.three", "2E", "one two.thre|e"},
+    {"|one", "5e", "on|e"},
+    {"  on|e two", "0", "|  one two"},
+    {"  on|e two", "^", "  |one two"},
+    {"o|ne two\nx", "$", "one tw|o\nx"},
+    {"o|ne two\nxy", "2$", "one two\nx|y"},
+    {"|a,b,c,d", "f,", "a|,b,c,d"},
+    {"|a,b,c,d", "2f,", "a,b|,c,d"},
+    {"|a,b,c,d", "f,;", "a,b|,c,d"},
+    {"|a,b,c,d", "f,;;,", "a,b|,c,d"},
+    {"|a,b,c,d", "t,;", "a,|b,c,d"},
+    {"a,b,c,|d", "F,", "a,b,c|,d"},
+    {"a,b,c,|d", "T,;", "a,b,|c,d"},
+    {"|a,b", "fx", "|a,b"},
+    {"|abc", ";", "|abc"},
+    {"|\xC3\xA9t\xC3\xA9", "f\xC3\xA9", "\xC3\xA9t|\xC3\xA9"},
+    {"|f(a, {1})", "%", "f(a, {1}|)"},
+    {"f(a, {1|})", "%", "f(a, |{1})"},
+    {"|do x end", "%", "do x |end"},
+    {"on|e\nlonger\nx", "j", "one\nlo|nger\nx"},
+    {"one\nlon|ger\nx", "jk", "one\nlon|ger\nx"},
+    {"one\nlo|nger\nx", "2k", "one\nlo|nger\nx"}, /* there are not so many */
+    {"|a\nb\n c\nd", "3G", "a\nb\n |c\nd"},
+    {"|a\nb\nc", "G", "a\nb\n|c"},
+    {"a\nb\n|c", "gg", "|a\nb\nc"},
+    {"|a\nb\nc", "2gg", "a\n|b\nc"},
+    {"|one", "gx", "|one"}, /* nothing begins so */
+    {"|one", "3\033l", "o|ne"},
+    {"|", "wbe0$^hlfx%G", "|"},
+};
+
+static const struct row changes[] = {
+    {"|one two three", "dw", "|two three"},
+    {"|one two three", "d2w", "|three"},
+    {"|one two three", "2dw", "|three"},
+    {"one |two", "dw", "one| "},
+    {"a |b\nc", "dw", "a| \nc"}, /* the next line stays */
+    {"one t|wo", "db", "one |wo"},
+    {"|one two", "de", "| two"},
+    {"o|ne two", "d$", "|o"},
+    {"o|ne two", "D", "|o"},
+    {"one| two", "d0", "| two"},
+    {"|a,b,c", "df,", "|b,c"},
+    {"|a,b,c", "dt,", "|,b,c"},
+    {"a,b,|c", "dF,", "a,b|c"},
+    {"a,b,c,|d", "F,d;", "a,b|,d"},
+    {"|f(a, b) c", "d%", "| c"},
+    {"f(a, b|) c", "d%", "f| c"},
+    {"a\nb|b\nc", "dd", "a\n|c"},
+    {"a\nb|b", "dd", "|a"},
+    {"|a", "dd", "|"},
+    {"|a\nb\nc\nd", "3dd", "|d"},
+    {"a\n|b\nc\nd", "dj", "a\n|d"},
+    {"a\nb\n|c\nd", "dk", "a\n|d"},
+    {"a\n|b\nc", "dG", "|a"},
+    {"a\nb\n|c", "dgg", "|"},
+    {"|one two", "cwX", "X| two"},
+    {"on|e two", "cwX\033", "on|X two"},
+    {"|one two three", "c2wX", "X| three"},
+    {"one| two", "cwX", "oneX|two"},
+    {"  on|e\nx", "ccX", "  X|\nx"},
+    {"  on|e\nx", "SX", "  X|\nx"},
+    {"o|ne", "CX", "oX|"},
+    {"|one", "sX", "X|ne"},
+    {"|one", "2sX", "X|e"},
+    {"|one", "x", "|ne"},
+    {"on|e", "x", "o|n"},
+    {"|one", "9x", "|"},
+    {"on|e", "X", "o|e"},
+    {"|one", "rX", "|Xne"},
+    {"|one", "2rX", "X|Xe"},
+    {"|one", "4rX", "|one"},
+    {"|oNe", "~~~", "On|E"},
+    {"|oNe", "3~", "On|E"},
+    {"|a\n  b\nc", "J", "a| b\nc"},
+    {"|a\n  b\nc", "3J", "a b| c"},
+    {"|a", "J", "|a"},
+    {"|a\nb", ">>", "  |a\nb"},
+    {"|a\n\nb", ">G", "  |a\n\n  b"},
+    {"    |a\n   b", "<j", "  |a\n b"},
+    /* objects */
+    {"one t|wo three", "diw", "one | three"},
+    {"one t|wo three", "daw", "one |three"},
+    {"one t|wo", "daw", "on|e"},
+    {"a.b t|wo.x c", "diW", "a.b | c"},
+    {"f(\"a |b\", 'c')", "di\"", "f(\"|\", 'c')"},
+    {"f(\"a |b\", 'c')", "da\"", "f(|, 'c')"},
+    {"f(\"a b\"|, 'c')", "di'", "f(\"a b\", '|')"},
+    {"f(\"a \\\" |b\")", "ci\"x", "f(\"x|\")"},
+    {"f(g(1, |2), 3)", "di(", "f(g(|), 3)"},
+    {"f(g(1, |2), 3)", "dab", "f(g|, 3)"},
+    {"f(g(1, 2)|, 3)", "ci)x", "f(x|)"},
+    {"f|(1)", "di(", "f(|)"},
+    {"f(1|)", "di(", "f(|)"},
+    {"x = {1, {2}, |3}", "ciBy", "x = {y|}"},
+    {"a[i|+1]", "di[", "a[|]"},
+    {"f|", "di(", "|f"},
+    {"|f", "diq", "|f"},
+    /* inserting */
+    {"o|ne", "iX", "oX|ne"},
+    {"o|ne", "aX", "onX|e"},
+    {"  o|ne", "IX", "  X|one"},
+    {"o|ne\nb", "AX", "oneX|\nb"},
+    {"  o|ne\nb", "oX", "  one\n  X|\nb"},
+    {"  o|ne\nb", "OX", "  X|\n  one\nb"},
+    {"|", "iab\033", "a|b"},
+    /* copying and putting in */
+    {"|one two", "dwp", "tone| wo"},
+    {"|one two", "yw$p", "one twoone| "},
+    {"|one two", "ywP", "one| one two"},
+    {"|a\nb", "yyp", "a\n|a\nb"},
+    {"|a\nb", "Yjp", "a\nb\n|a"},
+    {"a\n|b", "yyP", "a\n|b\nb"},
+    {"|a\nb\nc", "2yyGp", "a\nb\nc\n|a\nb"},
+    {"|ab", "x3p", "baa|a"},
+    {"a|\n\nb", "jddp", "a\nb\n|"},
+    /* again, undoing */
+    {"|one two three", "dw.", "|three"},
+    {"|one two three", "cwX\033w.", "X |X three"},
+    {"|a a", "aX\033$.", "aX a|X"},
+    {"|abc", "x.u", "|bc"},
+    {"|abc", "x.uu", "|abc"},
+    {"|abc", "x.2u\x12", "|bc"},
+    {"|one", "cwtwo three\033u", "|one"},
+    {"|a b c d", "dwlu.", "|b c d"}, /* u is none to repeat */
+    {"|abcdef", "xyl.", "|cdef"},    /* nor is y */
+    /* selecting */
+    {"|one two", "vld", "|e two"},
+    {"|one two", "ved", "| two"},
+    {"one t|wo", "vby$P", "one twt|wo"},
+    {"|one two", "vecX", "X| two"},
+    {"a\n|b\nc\nd", "Vjd", "a\n|d"},
+    {"|a\nb", "V>", "  |a\nb"},
+    {"|one two", "viwU", "|ONE two"},
+    {"|one two", "v$~", "|ONE TWO"},
+    {"o|ne two", "vlohd", "| two"},
+    {"|a\nb\nc", "VGJ", "a b| c"},
+    {"|ab cd", "yiwwviwp", "ab a|b"},
+    {"|one", "vv x", "o|e"},
+    {"|one", "v\033x", "|ne"},
+    {"f(|a)", "va(d", "|f"},
+};
+
+static void check_rows(const struct row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char text[128];
+        size_t at = strcspn(rows[i].before, "|");
+        snprintf(text, sizeof text, "%.*s%s", (int)at, rows[i].before, rows[i].before + at + 1);
+        sh_editor_free(&driver_editor);
+        driver_editor.use_vi = true;
+        sh_editor_start(&driver_editor);
+        sh_editor_set(&driver_editor, text, strlen(text));
+        TYPE("\033");
+        driver_editor.cursor = at;
+        size_t n = 0; /* Escape is a key of its own only when nothing follows at once */
+        for (const char *keys = rows[i].keys; *keys; keys += n) {
+            n = *keys == '\033' ? 1 : strcspn(keys, "\033");
+            driver_type_bytes(keys, n);
+        }
+        if (strcmp(driver_cell(), rows[i].after) != 0)
+            FAIL("row %zu: \"%s\" with %s became \"%s\", expected \"%s\"", i, rows[i].before, rows[i].keys,
+                 driver_cell(), rows[i].after);
+    }
+}
+
+TEST(motions)
+{
+    check_rows(motions, sizeof motions / sizeof *motions);
+}
+
+TEST(changes)
+{
+    check_rows(changes, sizeof changes / sizeof *changes);
+}
+
+static void vi(void)
+{
+    driver_editor.use_vi = true;
+    sh_editor_start(&driver_editor);
+}
+
+TEST(modes_are_seen_in_the_prompt)
+{
+    vi();
+    TYPE("abc");
+    CHECK_STR(driver_screen(20, 5), ">> abc|\n");
+    TYPE("\033");
+    CHECK_STR(driver_screen(20, 5), ">: ab|c\n");
+    CHECK_STR(driver_styled(SH_MODE), "[>: ]abc\n");
+    TYPE("vh");
+    CHECK_STR(driver_screen(20, 5), ">v a|bc\n");
+    CHECK_STR(driver_styled(SH_SELECTED), ">v a[bc]\n");
+    TYPE("V");
+    CHECK_STR(driver_styled(SH_SELECTED), ">V [abc]\n");
+    TYPE("\033i");
+    CHECK_STR(driver_screen(20, 5), ">> a|bc\n");
+}
+
+TEST(enter_runs_from_normal_mode_and_the_next_cell_begins_in_insert_mode)
+{
+    vi();
+    TYPE("x = 1\033");
+    CHECK_INT(TYPE("\r"), SH_ACCEPT);
+    sh_editor_start(&driver_editor);
+    TYPE("xyz");
+    CHECK_STR(driver_cell(), "xyz|");
+}
+
+TEST(escape_and_a_letter_at_once)
+{
+    vi();
+    TYPE("one two\033b");
+    CHECK_STR(driver_cell(), "one |two");
+    TYPE("ix\0330");
+    CHECK_STR(driver_cell(), "|one xtwo");
+}
+
+TEST(keys_of_insert_mode_are_as_ever)
+{
+    vi();
+    TYPE("one two\x17\x01X");
+    CHECK_STR(driver_cell(), "X|one ");
+    TYPE("\033");
+    TYPE("\x1f");
+    CHECK_STR(driver_cell(), "|"); /* what was typed in one go is undone in one */
+}
+
+TEST(history)
+{
+    driver_history[0] = "first";
+    driver_history[1] = "two\nlines";
+    driver_history_used = 2;
+    vi();
+    TYPE("\033");
+    TYPE("k");
+    CHECK_STR(driver_cell(), "two\n|lines");
+    TYPE("k");
+    CHECK_STR(driver_cell(), "|two\nlines");
+    TYPE("k");
+    CHECK_STR(driver_cell(), "|first");
+    TYPE("jjj");
+    CHECK_STR(driver_cell(), "|");
+    TYPE("/fir\033");
+    CHECK_STR(driver_cell(), "|first");
+}
+
+TEST(the_manual_has_the_letters)
+{
+    struct sh_text text = {0};
+    sh_vi_keys_text(&text);
+    for (const struct sh_vi_motion *m = sh_vi_motions; m->key; m++) CHECK(m->doc && m->find);
+    CHECK_HAS(text.bytes, " fX                       the next X of the line; F: the one before\n");
+    sh_text_free(&text);
+}
