@@ -187,7 +187,7 @@ static void run_operator(struct sh_editor *e, const struct command *c)
         operate(e, c->op, from, to, true);
     } else if (c->object) {
         if (sh_vi_object(e, c->object == 'a', c->character, &from, &to)) operate(e, c->op, from, to, false);
-    } else {
+    } else if (c->motion) {
         operate_motion(e, c);
     }
 }
@@ -426,7 +426,7 @@ static void run_visual(struct sh_editor *e, const struct command *c)
         e->cursor = sh_backward(e, to);
         return;
     }
-    sh_vi_selection(e, &from, &to);
+    if (!sh_vi_selection(e, &from, &to)) return;
     int32_t key = c->key;
     if (key == 'o') {
         size_t anchor = e->vi.anchor;
