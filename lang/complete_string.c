@@ -170,13 +170,23 @@ static bool is_sign(const struct lg_tokens *t, size_t i, const char *sign)
     return k->kind == LG_TOKEN_OPERATOR && k->end - k->start == 1 && t->text[k->start] == *sign;
 }
 
-/* Pushes the function whose argument the string is, token `end`: f("..."), or f "...". */
-static bool push_callee(lua_State *L, const struct lg_tokens *t, size_t end)
+/* What f(...):name is likely to be: the method of arrays of that name. */
+static const struct lg_function *method_called(lua_State *L, const struct lg_tokens *t, size_t open)
+{
+    char name[128];
+    if (open < 2 || t->items[open - 1].kind != LG_TOKEN_NAME || !is_sign(t, open - 2, ":")) return NULL;
+    const struct lg_token *k = &t->items[open - 1];
+    snprintf(name, sizeof name, "array.%.*s", (int)(k->end - k->start), t->text + k->start);
+    return lg_doc_by_name(L, name);
+}
+
+const struct lg_function *lg_callee(lua_State *L, const struct lg_tokens *t, size_t end)
 {
     size_t open = lg_open_call(t, end);
-    if (open == end && end > 0 && t->items[end - 1].kind != LG_TOKEN_NAME) return false;
+    if (open == end && end > 0 && t->items[end - 1].kind != LG_TOKEN_NAME) return NULL;
     size_t first = lg_chain_start(t, open);
-    return first < open && lg_push_chain(L, t, first, open);
+    if (first == open) return method_called(L, t, open);
+    return lg_push_chain(L, t, first, open) ? lg_doc_of_value(L, -1) : NULL;
 }
 
 /* {dtype = "...": what the name says. False for other names. */
@@ -202,7 +212,7 @@ void lg_complete_string(lua_State *L, struct lg_completing *c, const struct lg_t
 {
     const struct lg_tokens *t = &c->tokens;
     size_t last = t->count - 1, opening = 1;
-    const struct lg_function *callee = push_callee(L, t, last) ? lg_doc_of_value(L, -1) : NULL;
+    const struct lg_function *callee = lg_callee(L, t, last);
     if (string->is_long) {
         while (string->start + opening < c->length && c->code[string->start + opening] == '=') opening++;
         opening++;
@@ -224,6 +234,10 @@ void lg_complete_string(lua_State *L, struct lg_completing *c, const struct lg_t
         }
     }
     if (complete_option(c, last)) return;
+    if (callee && strcmp(callee->signature, "require(modname)") == 0) {
+        lg_complete_modules(L, c);
+        return;
+    }
     bool ours = callee && !lg_is_stdlib(callee);
     if (ours) {
         complete_dtypes(c);

@@ -32,6 +32,15 @@ void lg_complete_devices(struct lg_completing *c);
 /* Inside a string, the last token: keys of a table after t[", names of dtypes, devices and colour maps where they are
  * asked for, CUDA C in the sources of kernels, files elsewhere. [raises] */
 void lg_complete_string(lua_State *L, struct lg_completing *c, const struct lg_token *string);
+/* What is known of the function that token `end` is an argument of: f("..."), f "...", f{; NULL for others. It may
+ * leave a value on the stack. [raises] */
+const struct lg_function *lg_callee(lua_State *L, const struct lg_tokens *t, size_t end);
+
+/* lang/complete_options.c: names of options where a table for a function is open at token `before`; false when there is
+ * none. [raises] */
+bool lg_complete_options(lua_State *L, struct lg_completing *c, size_t before);
+/* Modules, whose name so far is the prefix. [raises] */
+void lg_complete_modules(lua_State *L, struct lg_completing *c);
 /* The words of CUDA C whose source begins at `from`. */
 void lg_complete_cuda(struct lg_completing *c, size_t from);
 

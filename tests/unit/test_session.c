@@ -558,6 +558,28 @@ TEST(completion)
     CHECK_HAS(c.matches[1].note, "float32 (3, 4)");
 }
 
+TEST(completion_of_options_and_modules)
+{
+    start();
+    CHECK_STR(complete("gpu.zeros(3, {", NULL), "device =  dtype = ");
+    CHECK_STR(complete("gpu.zeros(3, {dtype = 'int32', dev", NULL), "device = ");
+    CHECK_STR(complete("gpu.plot(x, {logy = true, ti", NULL), "title = ");
+    CHECK_STR(complete("gpu.zeros(2):sum{ax", NULL), "axis = ");
+    CHECK_STR(complete("gpu.zeros(2):to('cp", NULL), "cpu");
+    CHECK_STR(complete("gpu.array({{1, stri", NULL), "string"); /* no options in lists */
+    CHECK_STR(complete("gpu.zeros({2}, stri", NULL), "string");
+    CHECK_STR(complete("local x <c", NULL), "close const");
+    CHECK_STR(complete("require 'lun", NULL), "lunarray");
+    mkdir("complete_modules", 0777);
+    run("io.open('complete_modules/inner_one.lua', 'w'):close()\npackage.path = './?.lua;./?/init.lua'");
+    CHECK_STR(complete("require('complete_modules.in", NULL), "complete_modules.inner_one");
+    CHECK_STR(complete("require('complete_m", NULL), "");
+    run("io.open('complete_modules/init.lua', 'w'):close()");
+    CHECK_STR(complete("require('complete_m", NULL), "complete_modules");
+    run("os.remove('complete_modules/init.lua') os.remove('complete_modules/inner_one.lua')");
+    rmdir("complete_modules");
+}
+
 TEST(completion_of_cuda)
 {
     size_t from;
