@@ -1,10 +1,19 @@
 #include "jupyter/channels.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LINGER_MS 1000
+#define UNREAD    20000 /* messages that wait for one client at most, unless LUNARRAY_UNREAD_LIMIT says otherwise */
+
+static int unread_limit(void)
+{
+    const char *text = getenv("LUNARRAY_UNREAD_LIMIT");
+    long n = text ? strtol(text, NULL, 10) : 0;
+    return n > 0 && n <= INT_MAX ? (int)n : UNREAD;
+}
 
 static enum rt_status bind_channel(struct jp_channels *c, struct jp_connection *to, enum jp_channel channel,
                                    struct rt_error *e)
@@ -17,11 +26,12 @@ static enum rt_status bind_channel(struct jp_channels *c, struct jp_connection *
     const struct jp_zmq *z = &c->zmq;
     void *socket = c->sockets[channel] = z->socket_(c->context, types[channel]);
     if (!socket) return rt_fail(e, RT_IO, "cannot make a ZeroMQ socket: %s", z->strerror_(z->errno_()));
-    /* No high-water mark: a lost idle status hangs the client, and what a cell may print is limited elsewhere. */
-    const int one = 1, none = 0, linger = LINGER_MS;
+    /* A lost idle status hangs the client, so the high-water mark is high; what a cell may print is limited elsewhere.
+     */
+    const int one = 1, most = unread_limit(), linger = LINGER_MS;
     const int64_t largest = (int64_t)JP_MAX_MESSAGE;
     z->setsockopt_(socket, ZMQ_LINGER, &linger, sizeof linger);
-    z->setsockopt_(socket, ZMQ_SNDHWM, &none, sizeof none);
+    z->setsockopt_(socket, ZMQ_SNDHWM, &most, sizeof most);
     z->setsockopt_(socket, ZMQ_MAXMSGSIZE, &largest, sizeof largest);
     if (strchr(to->ip, ':')) z->setsockopt_(socket, ZMQ_IPV6, &one, sizeof one);
     if (types[channel] == ZMQ_ROUTER)
@@ -32,7 +42,8 @@ static enum rt_status bind_channel(struct jp_channels *c, struct jp_connection *
                              z->setsockopt_(socket, ZMQ_CURVE_SECRETKEY, to->curve_secret, JP_CURVE_KEY + 1) != 0))
         return rt_fail(e, RT_UNSUPPORTED, "cannot encrypt with the connection file's curve_secretkey: %s",
                        z->strerror_(z->errno_()));
-    if (channel == JP_STDIN) z->setsockopt_(socket, ZMQ_ROUTER_MANDATORY, &one, sizeof one);
+    /* Or what is not delivered would be lost without a word. */
+    z->setsockopt_(socket, channel == JP_IOPUB ? ZMQ_XPUB_NODROP : ZMQ_ROUTER_MANDATORY, &one, sizeof one);
     char endpoint[300];
     jp_connection_endpoint(to, channel, endpoint, sizeof endpoint);
     if (z->bind_(socket, endpoint) != 0)
@@ -74,9 +85,21 @@ enum jp_sent jp_channels_send(const struct jp_channels *c, const struct jp_packe
         int rc;
         do rc = c->zmq.send_(c->sockets[p->channel], p->frames[i].data, p->frames[i].size, flags);
         while (rc < 0 && c->zmq.errno_() == EINTR);
-        if (rc < 0) return c->zmq.errno_() == EHOSTUNREACH ? JP_NOBODY : JP_NOT_SENT;
+        int error = c->zmq.errno_();
+        if (rc < 0) return error == EHOSTUNREACH ? JP_NOBODY : error == EAGAIN ? JP_FULL : JP_NOT_SENT;
     }
     return JP_SENT;
+}
+
+enum jp_sent jp_channels_send_to_readers(const struct jp_channels *c, const struct jp_packet *p)
+{
+    int flag = 0;
+    if (p->channel != JP_IOPUB) return JP_FULL; /* the one client that it is for */
+    c->zmq.setsockopt_(c->sockets[JP_IOPUB], ZMQ_XPUB_NODROP, &flag, sizeof flag);
+    enum jp_sent sent = jp_channels_send(c, p);
+    flag = 1;
+    c->zmq.setsockopt_(c->sockets[JP_IOPUB], ZMQ_XPUB_NODROP, &flag, sizeof flag);
+    return sent;
 }
 
 void jp_parts_close(const struct jp_channels *c, struct jp_parts *p)

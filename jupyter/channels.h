@@ -20,9 +20,12 @@ void jp_channels_close(struct jp_channels *c);
 /* ZeroMQ's words for what failed last. */
 const char *jp_channels_error(const struct jp_channels *c);
 
-/* JP_NOBODY: the client that it is for has not connected this socket (stdin alone tells). */
-enum jp_sent { JP_SENT, JP_NOBODY, JP_NOT_SENT };
+/* JP_NOBODY: the client that it is for has not connected this socket. JP_FULL: a client that it is for has not read
+ * what was sent before, and nobody got it. */
+enum jp_sent { JP_SENT, JP_NOBODY, JP_FULL, JP_NOT_SENT };
 enum jp_sent jp_channels_send(const struct jp_channels *c, const struct jp_packet *p);
+/* After JP_FULL: to all others. */
+enum jp_sent jp_channels_send_to_readers(const struct jp_channels *c, const struct jp_packet *p);
 
 /* The frames of one received message. */
 struct jp_parts {

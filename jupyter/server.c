@@ -14,10 +14,11 @@
 #include "jupyter/subshells.h"
 #include "runtime/memory.h"
 
-#define TICK_MS     100
-#define END_SECONDS 3    /* how long a shutdown waits for the main thread */
-#define MAX_QUEUED  1000 /* requests; beyond that the shell socket is left unread */
-#define BATCH       64   /* messages read from one socket before the others get their turn */
+#define TICK_MS       100
+#define END_SECONDS   3                      /* how long a shutdown waits for the main thread */
+#define MAX_QUEUED    1000                   /* requests; beyond that the shell socket is left unread */
+#define TELL_EVERY_NS ((int64_t)60000000000) /* between two words in the log about clients that do not read */
+#define BATCH         64                     /* messages read from one socket before the others get their turn */
 
 struct queue {
     void *first, **end;
@@ -32,6 +33,7 @@ struct jp_server {
     int wake;     /* eventfd */
     pid_t parent;
     bool parent_direct;      /* `parent` is our parent process, so a new parent means that it died */
+    int64_t told;            /* when the log was told of a client that does not read */
     int64_t deadline;        /* when a shutdown stops waiting, 0 while none is under way */
     struct jp_packet *kept;  /* an input request for a client that has not connected its stdin yet */
     bool started;            /* the status "starting" was published */
@@ -222,17 +224,26 @@ static void publish_status(struct jp_server *s, const struct jp_frame *parent, c
 /* False when the packet should be tried again: the client that it is for has not connected this socket yet. */
 static bool send_packet(struct jp_server *s, const struct jp_packet *p)
 {
-    switch (jp_channels_send(&s->channels, p)) {
-    case JP_SENT: break;
-    case JP_NOBODY: return false;
+    enum jp_sent sent = jp_channels_send(&s->channels, p);
+    if (sent == JP_FULL) {
+        if (!s->told || now() - s->told > TELL_EVERY_NS) {
+            s->told = now();
+            jp_log(JP_WARNING, "a client does not read %s: what does not fit into its queue any more, it misses",
+                   jp_channel_name(p->channel));
+        }
+        sent = jp_channels_send_to_readers(&s->channels, p);
+    }
+    switch (sent) {
+    case JP_SENT:
+    case JP_FULL: break;
+    case JP_NOBODY: return p->channel != JP_STDIN;
     case JP_NOT_SENT:
         jp_log(JP_ERROR, "cannot send on %s: %s", jp_channel_name(p->channel), jp_channels_error(&s->channels));
     }
     return true;
 }
 
-/* Only the stdin socket reports clients that are not there, so only an input request is ever kept; the next one takes
- * its place. */
+/* Only an input request is ever kept, and the next one takes its place. */
 static void send_or_keep(struct jp_server *s, struct jp_packet *p)
 {
     if (p->channel == JP_STDIN) {

@@ -104,6 +104,28 @@ def test_a_client_that_reads_late_misses_nothing(shared, client):
         assert len(shown) == 2500 and all(b'"%d ' % i in text for i, text in enumerate(shown, 1))
 
 
+def test_what_a_client_that_never_reads_costs_is_limited(fresh):
+    """It misses what comes after that; the others miss nothing, and so does it once it reads again."""
+    k = fresh(LUNARRAY_UNREAD_LIMIT="50")
+    c = k.client
+    idle = k.context.socket(zmq.SUB)
+    idle.linger, idle.rcvhwm, idle.rcvbuf = 0, 1, 4096
+    idle.subscribe(b"")
+    idle.connect(f"tcp://{k.address}:{k.connection['iopub_port']}")
+    assert idle.poll(TIMEOUT * 1000) and idle.recv_multipart()[0] == b""  # the welcome
+    seen = c.execute("local s = ('x'):rep(100000) for i = 1, 100 do display(i .. s) end")[1]
+    assert kinds(seen).count("display_data") == 100
+    assert "a client does not read iopub" in k.log()
+    got = []
+    while idle.poll(0 if got else TIMEOUT * 1000) or idle.poll(200):
+        got.append(idle.recv_multipart()[0])
+    assert 50 <= got.count(b"display_data") < 100
+    c.execute("print('again')")
+    while (frames := idle.recv_multipart())[0] != b"stream":
+        pass
+    assert b"again" in frames[-1] and idle.poll(TIMEOUT * 1000) and b'"idle"' in idle.recv_multipart()[-1]
+
+
 def resident(kernel):
     with open(f"/proc/{kernel.process.pid}/status") as f:
         return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
