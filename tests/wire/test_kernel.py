@@ -1,5 +1,6 @@
 """The notebook kernel on the wire: what it answers, in which order, and what it lives through."""
 import base64
+import ctypes
 import os
 import re
 import shutil
@@ -557,6 +558,19 @@ def test_an_interrupt_between_cells_does_nothing(shared, client):
     client.ask("interrupt_request", {}, "control")
     os.kill(shared.process.pid, signal.SIGINT)
     assert client.execute("return 'fine'")[0]["status"] == "ok"
+
+
+def test_signals_disturb_no_thread(shared, client):
+    """Whatever waits goes on waiting, in the thread of the sockets, too."""
+    client.execute("return 1")  # from then on there are handlers for all of them
+    libc = ctypes.CDLL(None)
+    for task in sorted(os.listdir(f"/proc/{shared.process.pid}/task")):
+        for number in (signal.SIGINT, signal.SIGURG, signal.SIGWINCH):
+            for i in range(20):
+                libc.tgkill(shared.process.pid, int(task), int(number))
+            client.sockets["hb"].send(b"alive?")
+            assert client.sockets["hb"].poll(TIMEOUT * 1000) and client.sockets["hb"].recv() == b"alive?"
+    assert client.execute("return 1")[0]["status"] == "ok"
 
 
 ENDLESS = {
