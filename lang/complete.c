@@ -210,8 +210,8 @@ static int complete(lua_State *L)
         complete_field(L, c, before - 1);
     } else if (before && lg_complete_options(L, c, before) && !c->prefix_length) {
         return 0; /* names would hide them */
-    } else if (before > 2 && t->text[previous->start] == '<' && t->items[before - 2].kind == LG_TOKEN_NAME &&
-               t->items[before - 3].keyword == LG_LOCAL) {
+    } else if (previous && before > 2 && t->text[previous->start] == '<' &&
+               t->items[before - 2].kind == LG_TOKEN_NAME && t->items[before - 3].keyword == LG_LOCAL) {
         lg_add_match(c, "close", "keyword", "closed at the end of its block");
         lg_add_match(c, "const", "keyword", "cannot be assigned to");
     } else if (previous && previous->keyword == LG_LOCAL) {
