@@ -1,43 +1,17 @@
 /* The graph of expressions, and how it becomes a program. */
-#include "kernels/expression.h"
+#include "kernels/graph.h"
 #include <stdlib.h>
 #include <string.h>
-
-struct operand {
-    struct kn_expression *expression; /* one reference */
-    struct rt_array array;            /* one reference, when expression is NULL and this has a storage */
-    struct kn_operand number;
-    bool full; /* as in struct kn_source */
-};
-
-struct kn_expression {
-    int references;
-    struct rt_array form, value;
-    bool converts; /* to form.dtype; else it is an operation */
-    enum kn_op op;
-    int arity, cost, leaves;
-    bool costly;          /* to compute, compared with storing it and reading it again on the host */
-    int uses;             /* computations on the way to something else, which did not keep it: by weight */
-    unsigned noted, seen; /* the last walks that counted it and that came by, and what the latter noted: */
-    int node;
-    struct operand args[];
-};
+#include "kernels/reduce.h"
 
 /* What is needed again when its uses weigh this much is kept. Computing it anew for a second reduction is cheaper than
  * storing it: so a softmax on a GPU, say, reads its operand three times and writes nothing but its result. */
 enum { USE_BY_REDUCTION = 1, USE_BY_ELEMENTS = 2, USES_TO_KEEP = 2 };
 
-/* Walks are numbered, so that a node is visited once however many others use it. */
-static unsigned walks;
-
-static unsigned new_walk(void)
+unsigned kn_new_walk(void)
 {
+    static unsigned walks;
     return ++walks ? walks : ++walks;
-}
-
-static bool evaluated(const struct kn_expression *x)
-{
-    return x->value.storage != NULL;
 }
 
 struct kn_expression *kn_expression_retain(struct kn_expression *x)
@@ -46,7 +20,7 @@ struct kn_expression *kn_expression_retain(struct kn_expression *x)
     return x;
 }
 
-static void drop_args(struct kn_expression *x)
+void kn_drop_edges(struct kn_expression *x)
 {
     int arity = x->arity;
     x->arity = 0;
@@ -60,7 +34,7 @@ static void drop_args(struct kn_expression *x)
 void kn_expression_release(struct kn_expression *x)
 {
     if (!x || --x->references > 0) return;
-    drop_args(x);
+    kn_drop_edges(x);
     rt_array_release(&x->form);
     rt_array_release(&x->value);
     free(x);
@@ -73,22 +47,22 @@ const struct rt_array *kn_expression_form(const struct kn_expression *x)
 
 const struct rt_array *kn_expression_value(const struct kn_expression *x)
 {
-    return evaluated(x) ? &x->value : NULL;
+    return kn_is_evaluated(x) ? &x->value : NULL;
 }
 
 int kn_expression_cost(const struct kn_expression *x)
 {
-    return evaluated(x) ? 1 : x->cost;
+    return kn_is_evaluated(x) ? 1 : x->cost;
 }
 
 bool kn_expression_inlined(const struct kn_expression *x)
 {
-    return x->uses > 0 && !evaluated(x);
+    return x->uses > 0 && !kn_is_evaluated(x);
 }
 
 static int leaves_of(const struct kn_expression *x)
 {
-    return evaluated(x) ? 1 : x->leaves;
+    return kn_is_evaluated(x) ? 1 : x->leaves;
 }
 
 int kn_expression_room(const struct kn_expression *x)
@@ -133,7 +107,8 @@ static enum rt_status measure(struct kn_expression *x, const struct kn_source *a
     x->cost = 1;
     for (int i = 0; i < arity; i++) {
         x->cost += args[i].expression ? kn_expression_cost(args[i].expression) + 1 : 2;
-        x->costly |= args[i].expression && !evaluated(args[i].expression) && args[i].expression->costly;
+        x->costly |= args[i].expression && !kn_is_evaluated(args[i].expression) && args[i].expression->costly;
+        x->reduces |= args[i].expression && !kn_is_evaluated(args[i].expression) && args[i].expression->reduces;
         x->leaves += args[i].expression ? leaves_of(args[i].expression) : args[i].operand.array != NULL;
     }
     if (x->cost > KN_MAX_NODES || x->leaves > KN_MAX_LEAVES)
@@ -144,11 +119,11 @@ static enum rt_status measure(struct kn_expression *x, const struct kn_source *a
 static void keep_args(struct kn_expression *x, const struct kn_source *args, int arity)
 {
     for (int i = 0; i < arity; i++) {
-        struct operand *to = &x->args[i];
+        struct kn_edge *to = &x->args[i];
         const struct kn_source *from = &args[i];
-        *to = (struct operand){.number = from->operand, .full = from->full};
+        *to = (struct kn_edge){.number = from->operand, .full = from->full};
         to->number.array = NULL;
-        if (from->expression && !evaluated(from->expression))
+        if (from->expression && !kn_is_evaluated(from->expression))
             to->expression = kn_expression_retain(from->expression);
         else if (from->expression)
             rt_array_share(&from->expression->value, &to->array);
@@ -216,7 +191,7 @@ enum rt_status kn_expression_convert(const struct kn_source *from, enum rt_dtype
     const struct rt_array *form = form_of(from);
     struct kn_expression *x = new_node(1, e);
     if (!x) return RT_NOMEM;
-    x->converts = true;
+    x->work = KN_CONVERTS;
     enum rt_status status = make_form(rt_array_device(form), dtype, form->ndim, form->shape, &x->form, e);
     if (status == RT_OK) status = rt_array_alive(form, e);
     if (status == RT_OK) status = kn_check_conversion(form->dtype, dtype, e);
@@ -230,13 +205,53 @@ enum rt_status kn_expression_convert(const struct kn_source *from, enum rt_dtype
     return status;
 }
 
+/* The result's shape and dtype; RT_UNSUPPORTED for what is done at once, or is a mistake that doing it tells. */
+static enum rt_status reduced_form(const struct rt_array *a, enum kn_reduction r, unsigned axes, struct rt_array *form,
+                                   struct rt_error *e)
+{
+    enum rt_dtype t;
+    int ndim;
+    int64_t shape[RT_MAX_DIMS];
+    bool real = r == KN_MIN || r == KN_MAX, sums = r == KN_SUM || r == KN_PROD;
+    if (axes >> a->ndim || (real && rt_is_complex(a->dtype)) || !(real || sums || r == KN_ANY || r == KN_ALL))
+        return rt_fail(e, RT_UNSUPPORTED, "%s does not wait", kn_reductions[r].name);
+    t = real ? a->dtype : sums ? kn_sum_dtype(a->dtype) : RT_BOOL;
+    kn_reduced_shape(a, axes, true, &ndim, shape);
+    return make_form(rt_array_device(a), t, ndim, shape, form, e);
+}
+
+enum rt_status kn_expression_reduce(const struct kn_source *from, enum kn_reduction r, unsigned axes,
+                                    struct kn_expression **out, struct rt_error *e)
+{
+    const struct rt_array *form = form_of(from);
+    struct kn_expression *x = new_node(1, e);
+    if (!x) return RT_NOMEM;
+    x->work = KN_REDUCES;
+    x->reduction = r;
+    x->axes = axes == KN_ALL_AXES ? (1u << form->ndim) - 1 : axes;
+    enum rt_status status = rt_array_alive(form, e);
+    if (status == RT_OK) status = reduced_form(form, r, x->axes, &x->form, e);
+    if (status == RT_OK) status = measure(x, from, 1, e);
+    if (status == RT_OK && ++x->leaves > KN_MAX_LEAVES)
+        status = rt_fail(e, RT_UNSUPPORTED, "the expression is too large to be evaluated at once");
+    if (status == RT_OK) {
+        x->costly = false;
+        x->reduces = true;
+        keep_args(x, from, 1);
+        *out = x;
+    } else {
+        kn_expression_release(x);
+    }
+    return status;
+}
+
 static bool walk_reads(struct kn_expression *x, const struct rt_storage *s, unsigned walk)
 {
-    if (evaluated(x)) return x->value.storage == s;
+    if (kn_is_evaluated(x)) return x->value.storage == s;
     if (x->seen == walk) return false;
     x->seen = walk;
     for (int i = 0; i < x->arity; i++) {
-        const struct operand *a = &x->args[i];
+        const struct kn_edge *a = &x->args[i];
         if (a->expression ? walk_reads(a->expression, s, walk) : a->array.storage == s) return true;
     }
     return false;
@@ -244,7 +259,7 @@ static bool walk_reads(struct kn_expression *x, const struct rt_storage *s, unsi
 
 bool kn_expression_reads(struct kn_expression *x, const struct rt_storage *s)
 {
-    return !evaluated(x) && walk_reads(x, s, new_walk());
+    return !kn_is_evaluated(x) && walk_reads(x, s, kn_new_walk());
 }
 
 /* A program that grows out of a graph, and what is told of it when somebody asks. */
@@ -252,11 +267,12 @@ struct builder {
     struct kn_program *p;
     struct kn_explanation *explanation; /* or NULL */
     unsigned walk;
+    unsigned staged;                  /* the nodes with this mark are leaves, if it is not 0, */
+    const struct kn_expression *root; /* but this one */
     struct rt_error *e;
 };
 
-/* Bytes that reading or writing all elements moves: those that broadcasting repeats count once. */
-static int64_t bytes_of(const struct rt_array *a)
+int64_t kn_bytes_of(const struct rt_array *a)
 {
     int64_t bytes = rt_dtypes[a->dtype].size;
     for (int i = 0; i < a->ndim; i++)
@@ -279,61 +295,72 @@ static bool is_kept(const struct kn_expression *x)
 static void note_operation(struct kn_explanation *to, const struct kn_expression *x)
 {
     to->operations++;
-    to->eager_written += bytes_of(&x->form);
+    to->eager_written += kn_bytes_of(&x->form);
     for (int i = 0; i < x->arity; i++) {
-        const struct operand *a = &x->args[i];
+        const struct kn_edge *a = &x->args[i];
         if (a->expression || a->array.storage)
-            to->eager_read += bytes_of(a->expression ? &a->expression->form : &a->array);
+            to->eager_read += kn_bytes_of(a->expression ? &a->expression->form : &a->array);
     }
+}
+
+static enum rt_status add_node(struct kn_expression *x, struct builder *b, int *node);
+
+static enum rt_status add_edge(const struct kn_edge *a, struct builder *b, int *node)
+{
+    if (a->expression && b->explanation && !kn_is_evaluated(a->expression) && is_kept(a->expression))
+        return add_array(b, &a->expression->form, KN_CUT_AGAIN, node);
+    if (a->expression) return add_node(a->expression, b, node);
+    if (a->array.storage) return add_array(b, &a->array, a->full ? KN_CUT_FULL : KN_CUT_NONE, node);
+    return kn_program_number(b->p, &a->number, node, b->e);
 }
 
 static enum rt_status add_node(struct kn_expression *x, struct builder *b, int *node)
 {
     int nodes[3] = {0};
     enum rt_status status = RT_OK;
-    if (evaluated(x)) return add_array(b, &x->value, KN_CUT_NONE, node);
+    if (kn_is_evaluated(x)) return add_array(b, &x->value, KN_CUT_NONE, node);
+    if (b->staged && x->staged == b->staged && x != b->root) return add_array(b, &x->form, KN_CUT_NONE, node);
     if (x->seen == b->walk) {
         *node = x->node;
         return RT_OK;
     }
-    for (int i = 0; i < x->arity && status == RT_OK; i++) {
-        struct operand *a = &x->args[i];
-        if (a->expression && b->explanation && !evaluated(a->expression) && is_kept(a->expression))
-            status = add_array(b, &a->expression->form, KN_CUT_AGAIN, &nodes[i]);
-        else if (a->expression)
-            status = add_node(a->expression, b, &nodes[i]);
-        else if (a->array.storage)
-            status = add_array(b, &a->array, a->full ? KN_CUT_FULL : KN_CUT_NONE, &nodes[i]);
-        else
-            status = kn_program_number(b->p, &a->number, &nodes[i], b->e);
-    }
-    if (status == RT_OK)
-        status = x->converts ? kn_program_convert(b->p, nodes[0], x->form.dtype, &x->node, b->e)
-                             : kn_program_op(b->p, x->op, nodes, &x->node, b->e);
+    for (int i = 0; i < x->arity && status == RT_OK; i++) status = add_edge(&x->args[i], b, &nodes[i]);
+    if (status == RT_OK && x->work == KN_REDUCES)
+        status = kn_program_reduction(b->p, x->reduction, nodes[0], x->form.dtype, &x->node, b->e);
+    else if (status == RT_OK)
+        status = x->work == KN_CONVERTS ? kn_program_convert(b->p, nodes[0], x->form.dtype, &x->node, b->e)
+                                        : kn_program_op(b->p, x->op, nodes, &x->node, b->e);
     x->seen = b->walk;
     *node = x->node;
     if (b->explanation) note_operation(b->explanation, x);
     return status;
 }
 
-/* The graph as a program, whose leaves are borrowed from it. */
-static enum rt_status make_program(struct kn_expression *x, struct kn_program *p, struct rt_error *e)
+enum rt_status kn_node_program(struct kn_expression *x, unsigned staged, struct kn_program *p, struct rt_error *e)
 {
-    struct builder b = {.p = p, .walk = new_walk(), .e = e};
+    struct builder b = {.p = p, .walk = kn_new_walk(), .staged = staged, .root = x, .e = e};
     int node;
     kn_program_start(p);
     return add_node(x, &b, &node);
 }
 
+enum rt_status kn_edge_program(const struct kn_edge *from, unsigned staged, struct kn_program *p, struct rt_error *e)
+{
+    struct builder b = {.p = p, .walk = kn_new_walk(), .staged = staged, .e = e};
+    int node;
+    kn_program_start(p);
+    return add_edge(from, &b, &node);
+}
+
 enum rt_status kn_expression_explain(struct kn_expression *x, struct kn_explanation *out, struct rt_error *e)
 {
-    struct builder b = {.p = &out->program, .explanation = out, .walk = new_walk(), .e = e};
+    struct builder b = {.p = &out->program, .explanation = out, .walk = kn_new_walk(), .e = e};
     int node;
     memset(out, 0, sizeof *out);
     enum rt_status status = add_node(x, &b, &node);
-    for (int i = 0; i < out->program.leaves; i++) out->read += bytes_of(out->program.arrays[i]);
-    out->written = bytes_of(&x->form);
-    return status;
+    for (int i = 0; i < out->program.leaves; i++) out->read += kn_bytes_of(out->program.arrays[i]);
+    out->written = kn_bytes_of(&x->form);
+    return status == RT_OK ? kn_explain_stages(x, out, e) : status;
 }
 
 static enum rt_status settle(struct kn_expression *x, struct rt_error *e);
@@ -344,13 +371,13 @@ static enum rt_status settle_parts(struct kn_expression *x, int use, unsigned wa
     enum rt_status status = RT_OK;
     for (int i = 0; i < x->arity && status == RT_OK; i++) {
         struct kn_expression *part = x->args[i].expression;
-        if (!part || evaluated(part) || part->noted == walk) continue;
+        if (!part || kn_is_evaluated(part) || part->noted == walk) continue;
         part->noted = walk;
         if (is_kept(part))
             status = settle(part, e);
         else
             status = settle_parts(part, use, walk, e);
-        if (part->uses < USES_TO_KEEP) part->uses += use;
+        if (part->uses < USES_TO_KEEP) part->uses += x->work == KN_REDUCES ? USE_BY_REDUCTION : use;
     }
     return status;
 }
@@ -358,27 +385,31 @@ static enum rt_status settle_parts(struct kn_expression *x, int use, unsigned wa
 static enum rt_status settle(struct kn_expression *x, struct rt_error *e)
 {
     struct kn_program p;
-    enum rt_status status = settle_parts(x, USE_BY_ELEMENTS, new_walk(), e);
-    if (status == RT_OK) status = make_program(x, &p, e);
+    bool done = false;
+    enum rt_status status = settle_parts(x, USE_BY_ELEMENTS, kn_new_walk(), e);
+    if (status == RT_OK && x->reduces) status = kn_settle_stages(x, &done, e);
+    if (status != RT_OK || done) return status;
+    status = kn_node_program(x, 0, &p, e);
     if (status == RT_OK) status = kn_program_run(&p, &x->value, e);
-    if (status == RT_OK) drop_args(x);
+    if (status == RT_OK) kn_drop_edges(x);
     return status;
 }
 
-enum rt_status kn_expression_program(struct kn_expression *x, bool again, struct kn_program *p, struct rt_error *e)
+enum rt_status kn_expression_program(struct kn_expression *x, struct kn_program *p, struct rt_error *e)
 {
     enum rt_status status = RT_OK;
-    if (!evaluated(x)) {
-        bool keep = x->uses >= USES_TO_KEEP || (again && x->costly && !kn_runs_generated(rt_array_device(&x->form)));
-        status = keep ? settle(x, e) : settle_parts(x, USE_BY_REDUCTION, new_walk(), e);
+    if (!kn_is_evaluated(x)) {
+        status = x->uses >= USES_TO_KEEP ? settle(x, e) : settle_parts(x, USE_BY_REDUCTION, kn_new_walk(), e);
         if (x->uses < USES_TO_KEEP) x->uses += USE_BY_REDUCTION;
     }
-    return status == RT_OK ? make_program(x, p, e) : status;
+    if (status == RT_OK && !kn_is_evaluated(x) && x->work == KN_REDUCES) status = settle(x, e);
+    if (status == RT_OK && !kn_is_evaluated(x) && x->reduces) status = kn_settle_reductions(x, e);
+    return status == RT_OK ? kn_node_program(x, 0, p, e) : status;
 }
 
 enum rt_status kn_expression_evaluate(struct kn_expression *x, struct rt_error *e)
 {
-    return evaluated(x) ? RT_OK : settle(x, e);
+    return kn_is_evaluated(x) ? RT_OK : settle(x, e);
 }
 
 enum rt_status kn_expression_write(struct kn_expression *x, struct rt_array *out, struct rt_error *e)
@@ -386,11 +417,13 @@ enum rt_status kn_expression_write(struct kn_expression *x, struct rt_array *out
     struct kn_program p;
     enum rt_status status = RT_OK;
     for (int i = 0; i < x->arity && status == RT_OK; i++) { /* the operands, whatever they are made of */
-        const struct operand *a = &x->args[i];
+        const struct kn_edge *a = &x->args[i];
         const struct rt_array *form = a->expression ? &a->expression->form : a->array.storage ? &a->array : NULL;
         if (form) status = kn_check_fits(form, out, e);
     }
-    if (status == RT_OK) status = settle_parts(x, USE_BY_ELEMENTS, new_walk(), e);
-    if (status == RT_OK) status = make_program(x, &p, e);
+    if (status == RT_OK) status = settle_parts(x, USE_BY_ELEMENTS, kn_new_walk(), e);
+    if (status == RT_OK && x->reduces) status = kn_settle_reductions(x, e);
+    if (status == RT_OK && x->work == KN_REDUCES) status = settle(x, e);
+    if (status == RT_OK) status = kn_node_program(x, 0, &p, e);
     return status == RT_OK ? kn_program_run(&p, out, e) : status;
 }

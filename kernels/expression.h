@@ -1,7 +1,8 @@
 /* Elementwise results that are not computed yet: a graph whose inner nodes are operations of ops.def and whose leaves
  * are arrays and numbers. Types, shapes and devices are worked out, and mistakes reported, when a node is made; the
  * elements are computed when somebody asks, by one program (kernels/program.h) for the whole graph, and are the very
- * bits that evaluating node by node gives.
+ * bits that evaluating node by node gives. A node may also be a reduction of another: then there are several programs,
+ * which some rows go through at a time where they reduce the same rows (kernels/rows.h).
  *
  * A graph holds references to the arrays that it reads, and whoever writes to their storage must evaluate first
  * (kn_expression_reads). Counted references; one thread at a time works on the graphs of a Lua state. */
@@ -26,6 +27,10 @@ enum rt_status kn_expression_new(enum kn_op op, const struct kn_source *args, st
 /* The elements of an array or expression in another dtype, on the same device; otherwise likewise. */
 enum rt_status kn_expression_convert(const struct kn_source *from, enum rt_dtype dtype, struct kn_expression **out,
                                      struct rt_error *e);
+/* A reduction of them along axes as kn_reduce takes them, which stay with size 1. RT_UNSUPPORTED also for what is no
+ * sum, product, min, max, any or all. */
+enum rt_status kn_expression_reduce(const struct kn_source *from, enum kn_reduction r, unsigned axes,
+                                    struct kn_expression **out, struct rt_error *e);
 struct kn_expression *kn_expression_retain(struct kn_expression *x);
 void kn_expression_release(struct kn_expression *x); /* NULL is fine */
 
@@ -50,9 +55,8 @@ const struct rt_array *kn_expression_value(const struct kn_expression *x);
 enum rt_status kn_expression_write(struct kn_expression *x, struct rt_array *out, struct rt_error *e);
 
 /* The elements as a program, for reductions that need not have them stored; what it reads is borrowed from the node
- * until that is evaluated or released. As with evaluating, parts that have been computed often enough are kept; with
- * `again`, which says that the elements will be wanted once more, the whole when it is cheaper to store. */
-enum rt_status kn_expression_program(struct kn_expression *x, bool again, struct kn_program *p, struct rt_error *e);
+ * until that is evaluated or released. As with evaluating, parts that have been computed often enough are kept. */
+enum rt_status kn_expression_program(struct kn_expression *x, struct kn_program *p, struct rt_error *e);
 
 /* What evaluating would do. */
 struct kn_explanation {
@@ -63,10 +67,16 @@ struct kn_explanation {
         KN_CUT_FULL   /* a part that was evaluated when the graph had become too large */
     } cuts[KN_MAX_LEAVES];
     int operations;
+    int passes;                        /* or kernels; */
+    bool rows;                         /* the one goes over rows that it reduces and what becomes of them */
     int64_t read, written;             /* bytes */
     int64_t eager_read, eager_written; /* by one operation after the other */
 };
 /* Changes nothing: neither is anything evaluated, nor does it count as a use. */
 enum rt_status kn_expression_explain(struct kn_expression *x, struct kn_explanation *out, struct rt_error *e);
+/* The kernels in CUDA C that a GPU runs for what was explained, without the functions that all kernels have. */
+struct kn_text;
+enum rt_status kn_expression_source(struct kn_expression *x, const struct kn_explanation *what, struct kn_text *t,
+                                    struct rt_error *e);
 
 #endif

@@ -179,6 +179,7 @@ void kn_put_node(struct kn_text *t, const struct kn_program *p, int i, const cha
             kn_put(t, "const %s r%d = (%s)p.c%d;\n", type, i, type, i);
         return;
     case KN_NODE_INDEX: kn_put(t, "const long long r%d = i;\n", i); return;
+    case KN_NODE_REDUCE: return; /* whoever writes the loop over a row has it */
     case KN_NODE_CONVERT:
         kn_put(t, "const %s r%d = ", type, i);
         kn_put_convert(t, kn_class_of(p->nodes[n->args[0]].dtype), n->dtype, args[0]);

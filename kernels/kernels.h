@@ -84,25 +84,6 @@ extern const struct kn_reduction_info kn_reductions[KN_REDUCTION_COUNT];
  * complex numbers, too. */
 enum rt_status kn_reduce(enum kn_reduction r, const struct rt_array *a, unsigned axes, bool keepdims,
                          struct rt_array *out, struct rt_error *e);
-/* What is made of several reductions, of what a program's last node computes (kernels/program.h; RT_UNSUPPORTED when
- * KN_REDUCED_NODES more are too many for it). All take the axes and keepdims as kn_reduce does and give floating
- * results: the values' own floating dtype, of which the 16-bit ones are computed in float32; of integers, computed in
- * float64, float32 or for 64-bit ones float64. Variance, or with `root` the standard deviation: the sum of squared
- * distances from the mean over n - ddof (0 at least, so that too few elements give NaN or infinity). RT_INVALID for
- * nothing. */
-#define KN_REDUCED_NODES 8 /* and one array */
-struct kn_program;
-enum rt_status kn_variance(const struct kn_program *p, unsigned axes, bool keepdims, double ddof, bool root,
-                           struct rt_array *out, struct rt_error *e);
-/* (sum of |x| ^ order) ^ (1 / order); infinity: the greatest |x|, -infinity: the least, 0: how many are not 0. */
-enum rt_status kn_norm(const struct kn_program *p, unsigned axes, bool keepdims, double order, struct rt_array *out,
-                       struct rt_error *e);
-/* log(sum of exp(x)) without overflow in between; of nothing -infinity. */
-enum rt_status kn_logsumexp(const struct kn_program *p, unsigned axes, bool keepdims, struct rt_array *out,
-                            struct rt_error *e);
-/* How many elements are not 0, as int64. */
-enum rt_status kn_count_nonzero(const struct kn_program *p, unsigned axes, bool keepdims, struct rt_array *out,
-                                struct rt_error *e);
 /* The shape that a reduction's result has. */
 void kn_reduced_shape(const struct rt_array *a, unsigned axes, bool keepdims, int *ndim, int64_t *shape);
 

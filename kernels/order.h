@@ -36,9 +36,10 @@ enum rt_status kn_weigh(const struct rt_array *places, const struct rt_array *we
  * than bins; edge[i] <= x < edge[i + 1], in the last bin also its upper edge), as int64. */
 enum rt_status kn_histogram(const struct rt_array *a, const struct rt_array *edges, struct rt_array *out,
                             struct rt_error *e);
-/* Quantiles (q from 0 to 1, linear between neighbours) over axes as in kn_reduce, in the dtypes of kn_variance; `list`:
- * the result's first axis is that of the q's, else there is one. NaN where there is one. RT_INVALID for nothing. */
-enum rt_status kn_quantile(const struct rt_array *a, unsigned axes, bool keepdims, const double *q, int64_t count,
-                           bool list, struct rt_array *out, struct rt_error *e);
+/* Quantiles (q from 0 to 1, linear between neighbours) over axes as in kn_reduce, floating as kn_floating_dtype says,
+ * for a function called `what`; `list`: the result's first axis is that of the q's, else there is one. NaN where there
+ * is one. RT_INVALID for nothing. */
+enum rt_status kn_quantile(const struct rt_array *a, const char *what, unsigned axes, bool keepdims, const double *q,
+                           int64_t count, bool list, struct rt_array *out, struct rt_error *e);
 
 #endif

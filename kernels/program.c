@@ -106,6 +106,13 @@ enum rt_status kn_program_convert(struct kn_program *p, int arg, enum rt_dtype d
     return add_node(p, &n, node, e);
 }
 
+enum rt_status kn_program_reduction(struct kn_program *p, enum kn_reduction r, int arg, enum rt_dtype dtype, int *node,
+                                    struct rt_error *e)
+{
+    return add_node(p, &(struct kn_node){.kind = KN_NODE_REDUCE, .dtype = dtype, .reduction = r, .args = {arg}}, node,
+                    e);
+}
+
 enum rt_status kn_program_op(struct kn_program *p, enum kn_op op, const int *args, int *node, struct rt_error *e)
 {
     int arity = kn_ops[op].arity;

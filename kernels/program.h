@@ -19,12 +19,14 @@ enum kn_node_kind {
     KN_NODE_INDEX,   /* the element's row-major index in a contiguous output, from 0, as int64 */
     KN_NODE_CONVERT, /* args[0] converted to dtype */
     KN_NODE_OP,      /* op of args, all of them already of the types that its signature asks for */
+    KN_NODE_REDUCE,  /* reduction of args[0]'s rows: to be looked at, not to be run */
 };
 
 struct kn_node {
     enum kn_node_kind kind;
     enum rt_dtype dtype; /* of the value; KN_NODE_WEAK has none */
     enum kn_op op;
+    enum kn_reduction reduction;
     int args[3];
     int leaf;
     struct kn_operand number; /* its array is NULL */
@@ -46,6 +48,8 @@ enum rt_status kn_program_op(struct kn_program *p, enum kn_op op, const int *arg
 /* Only for programs that are evaluated into contiguous arrays. */
 enum rt_status kn_program_index(struct kn_program *p, int *node, struct rt_error *e);
 enum rt_status kn_program_convert(struct kn_program *p, int arg, enum rt_dtype dtype, int *node, struct rt_error *e);
+enum rt_status kn_program_reduction(struct kn_program *p, enum kn_reduction r, int arg, enum rt_dtype dtype, int *node,
+                                    struct rt_error *e);
 
 /* The shape that the program's arrays broadcast to. */
 enum rt_status kn_program_shape(const struct kn_program *p, int *ndim, int64_t *shape, struct rt_error *e);

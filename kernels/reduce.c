@@ -21,8 +21,7 @@ const struct kn_reduction_info kn_reductions[KN_REDUCTION_COUNT] = {
     [KN_ALL] = {"all", "Whether all elements are true (not zero).", "not gpu.array({0, 2}):all()"},
 };
 
-/* Integers and bools are summed as int64, unsigned 64-bit ones as uint64. */
-static enum rt_dtype sum_dtype(enum rt_dtype t)
+enum rt_dtype kn_sum_dtype(enum rt_dtype t)
 {
     return rt_dtypes[t].kind == 'f' || rt_is_complex(t) ? t : t == RT_UINT64 ? RT_UINT64 : RT_INT64;
 }
@@ -37,8 +36,8 @@ static void choose_types(struct kn_reducer *r, enum rt_dtype t)
     case KN_SUM:
     case KN_PROD:
         r->combine = r->reduction == KN_SUM ? KN_ADD : KN_MUL;
-        r->accumulate = sum_dtype(wide);
-        r->result = sum_dtype(t);
+        r->accumulate = kn_sum_dtype(wide);
+        r->result = kn_sum_dtype(t);
         break;
     case KN_MEAN:
         r->combine = KN_ADD;
@@ -170,6 +169,7 @@ static enum rt_status reduce(struct kn_reducer *r, const struct rt_array *values
     status = kn_program_convert(&r->program, node, r->accumulate, &node, e);
     if (status != RT_OK) return status;
     choose_rows(r, values, axes);
+    r->many = r->count >= KN_MANY_ROWS && kn_rows_are_near(r);
     kn_reduced_shape(values, axes, keepdims, &ndim, shape);
     status = rt_array_new(rt_array_device(r->program.arrays[0]), r->result, ndim, shape, out, e);
     if (status != RT_OK) return status;
@@ -205,4 +205,58 @@ enum rt_status kn_program_reduce(const struct kn_program *p, enum kn_reduction r
     r.program = *p;
     enum rt_status status = kn_program_form(p, &values, e);
     return status != RT_OK ? status : reduce(&r, &values, axes, keepdims, out, e);
+}
+
+/* The values of a program as reductions see them: contiguous, or as the array has them that is all there is to it. */
+static enum rt_status values_of(const struct kn_program *p, struct rt_array *values, struct rt_error *e)
+{
+    const struct kn_node *last = &p->nodes[p->count - 1];
+    if (last->kind != KN_NODE_ARRAY) return kn_program_form(p, values, e);
+    *values = *p->arrays[last->leaf];
+    return RT_OK;
+}
+
+bool kn_reduces_many(const struct kn_program *p, int outer)
+{
+    struct kn_reducer r;
+    struct rt_array values;
+    if (values_of(p, &values, NULL) != RT_OK) return false;
+    r.program.leaves = 0;
+    choose_rows(&r, &values, (1u << values.ndim) - (1u << outer));
+    return r.count >= KN_MANY_ROWS && kn_rows_are_near(&r);
+}
+
+/* All but `many`. */
+static enum rt_status make_reducer(const struct kn_program *p, enum kn_reduction k, unsigned axes, struct kn_reducer *r,
+                                   struct rt_error *e)
+{
+    struct rt_array values;
+    int node = p->count - 1;
+    enum rt_status status = values_of(p, &values, e);
+    if (status != RT_OK) return status;
+    r->reduction = k;
+    r->program = *p;
+    choose_types(r, values.dtype);
+    if ((status = kn_program_convert(&r->program, node, r->accumulate, &node, e)) == RT_OK)
+        choose_rows(r, &values, axes);
+    return status;
+}
+
+enum rt_status kn_program_reduce_into(const struct kn_program *p, enum kn_reduction k, unsigned axes, bool many,
+                                      const struct rt_array *out, struct rt_error *e)
+{
+    struct kn_reducer r;
+    enum rt_status status = make_reducer(p, k, axes, &r, e);
+    if (status != RT_OK) return status;
+    r.many = many;
+    return kn_runs_generated(rt_array_device(out)) ? kn_reduce_cuda(&r, out, e) : kn_reduce_host(&r, out, e);
+}
+
+enum rt_status kn_reduction_source(const struct kn_program *p, enum kn_reduction k, unsigned axes, struct kn_text *t,
+                                   struct rt_error *e)
+{
+    struct kn_reducer r;
+    enum rt_status status = make_reducer(p, k, axes, &r, e);
+    if (status == RT_OK) kn_reduce_cuda_source(&r, r.result, t);
+    return status;
 }

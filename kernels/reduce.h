@@ -22,7 +22,13 @@ struct kn_reducer {
     } leaves[KN_MAX_LEAVES];
     int64_t length; /* of a row, 1 at least */
     int64_t count;  /* of rows, 1 at least */
+    bool many;      /* the host combines many rows at a time */
 };
+
+/* Of sums and products: integers and bools give int64, unsigned 64-bit ones uint64. */
+enum rt_dtype kn_sum_dtype(enum rt_dtype t);
+
+#define KN_MANY_ROWS 64 /* so many are worth reducing together */
 
 /* Many rows at a time are faster: when rows are short, or their values farther apart than the rows. */
 bool kn_rows_are_near(const struct kn_reducer *r);
@@ -30,5 +36,18 @@ bool kn_rows_are_near(const struct kn_reducer *r);
  * to be divided, so there it is of r->accumulate. They use up all that r holds. */
 enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, struct rt_error *e);
 enum rt_status kn_reduce_cuda(struct kn_reducer *r, const struct rt_array *out, struct rt_error *e);
+/* The text that the latter launches. */
+struct kn_text;
+void kn_reduce_cuda_source(struct kn_reducer *r, enum rt_dtype out, struct kn_text *t);
+/* The kernel of a program's reduction along axes that stay with size 1. */
+enum rt_status kn_reduction_source(const struct kn_program *p, enum kn_reduction k, unsigned axes, struct kn_text *t,
+                                   struct rt_error *e);
+
+/* For rows.c, which reduces some rows at a time. Whether the reduction of all along the axes from `outer` on combines
+ * many rows at a time, and the reduction of some in that same way into contiguous `out`, which is no mean and no index:
+ * to the bits that they have in the reduction of all. Fit to be called from several threads. */
+bool kn_reduces_many(const struct kn_program *p, int outer);
+enum rt_status kn_program_reduce_into(const struct kn_program *p, enum kn_reduction k, unsigned axes, bool many,
+                                      const struct rt_array *out, struct rt_error *e);
 
 #endif

@@ -409,3 +409,12 @@ enum rt_status kn_reduce_cuda(struct kn_reducer *r, const struct rt_array *out, 
     rt_array_release(&values);
     return status;
 }
+
+void kn_reduce_cuda_source(struct kn_reducer *r, enum rt_dtype out, struct kn_text *t)
+{
+    bool threads = r->count >= KN_THREADS && kn_rows_are_near(r);
+    struct launch l = {.r = r, .per_thread = threads, .out = out, .chunks = threads ? 1 : chunks_of(r->length)};
+    struct one o;
+    prepare(&l, &o);
+    write_reduction(&o.g, t);
+}

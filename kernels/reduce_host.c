@@ -15,7 +15,6 @@
 #define CHUNK       32768 /* elements of a row that are reduced to one partial result */
 #define LANES       1024  /* that a chunk's elements are combined into */
 #define GROUP       16    /* rows combined one after the other before partial results are combined in pairs */
-#define MANY_ROWS   64    /* so many are worth reducing together */
 
 struct pass {
     const struct kn_reducer *r;
@@ -415,17 +414,16 @@ static enum rt_status reduce_rows(struct pass *p, struct rt_error *e)
 enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, struct rt_error *e)
 {
     struct pass p = {.r = r, .class = kn_class_of(r->accumulate), .out = out};
-    bool many = r->count >= MANY_ROWS && kn_rows_are_near(r);
-    struct rt_array order = many ? r->rows : r->row;
+    struct rt_array order = r->many ? r->rows : r->row;
     p.value = kn_classes[p.class].size;
     p.wide = r->combine == KN_ADD && (p.class == KN_F32 || p.class == KN_C64);
     p.partial_class = !p.wide ? p.class : p.class == KN_F32 ? KN_F64 : KN_C128;
     p.partial_value = kn_classes[p.partial_class].size;
-    if (many || r->indices) /* the output's order, else whatever order the memory has */
+    if (r->many || r->indices) /* the output's order, else whatever order the memory has */
         for (int64_t i = order.ndim - 1, stride = 1; i >= 0; stride *= order.shape[i--]) order.strides[i] = stride;
-    for (int i = 0; i < r->program.leaves; i++) r->program.arrays[i] = many ? &r->leaves[i].rows : &r->leaves[i].row;
+    for (int i = 0; i < r->program.leaves; i++) r->program.arrays[i] = r->many ? &r->leaves[i].rows : &r->leaves[i].row;
     kn_plan_make(&r->program, &order, &p.plan);
-    enum rt_status status = many ? reduce_rows(&p, e) : reduce_chunks(&p, e);
+    enum rt_status status = r->many ? reduce_rows(&p, e) : reduce_chunks(&p, e);
     free(p.scratch);
     free(p.partial);
     free(p.index);

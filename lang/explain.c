@@ -9,6 +9,7 @@
 struct explained {
     struct rt_device *device;
     struct rt_array form, leaves[KN_MAX_LEAVES];
+    struct rt_array work;       /* the shape that is gone over: that of what is reduced, too */
     struct kn_explanation what; /* all zeros when nothing waits */
     const char *source;
 };
@@ -45,8 +46,11 @@ static void add_summary(luaL_Buffer *b, const struct explained *x)
         luaL_addstring(b, ": nothing waits, its elements are there");
         return;
     }
-    snprintf(text, sizeof text, ": %d operation%s in one %s\nmoves ", w->operations, w->operations == 1 ? "" : "s",
-             kn_runs_generated(x->device) ? "kernel" : "pass");
+    const char *unit = kn_runs_generated(x->device) ? "kernel" : "pass", *plural = *unit == 'k' ? "s" : "es";
+    snprintf(text, sizeof text, ": %d operation%s in ", w->operations, w->operations == 1 ? "" : "s");
+    luaL_addstring(b, text);
+    snprintf(text, sizeof text, "%d %s%s\nmoves ", w->passes, unit, plural);
+    if (w->passes == 1) snprintf(text, sizeof text, "one %s%s\nmoves ", unit, w->rows ? " over rows" : "");
     luaL_addstring(b, text);
     add_bytes(b, moved);
     luaL_addstring(b, ": ");
@@ -80,7 +84,7 @@ static void add_leaf(luaL_Buffer *b, const struct explained *x, int i)
     luaL_addstring(b, name);
     add_form(b, a);
     luaL_addstring(b, ", ");
-    luaL_addstring(b, layout_of(a, &x->form));
+    luaL_addstring(b, layout_of(a, &x->work));
     luaL_addstring(b, why[x->what.cuts[i]]);
 }
 
@@ -103,7 +107,7 @@ static void add_operand(luaL_Buffer *b, const struct kn_program *p, int i)
 
 static bool is_step(const struct kn_node *n)
 {
-    return n->kind == KN_NODE_OP || n->kind == KN_NODE_CONVERT;
+    return n->kind == KN_NODE_OP || n->kind == KN_NODE_CONVERT || n->kind == KN_NODE_REDUCE;
 }
 
 /* "r3 = add(r1, a0)", with the names that the kernel's source has. */
@@ -113,7 +117,9 @@ static void add_step(luaL_Buffer *b, const struct kn_program *p, int i)
     int arity = n->kind == KN_NODE_OP ? kn_ops[n->op].arity : 1;
     add_operand(b, p, i);
     luaL_addstring(b, " = ");
-    luaL_addstring(b, n->kind == KN_NODE_OP ? kn_ops[n->op].name : rt_dtypes[n->dtype].name);
+    luaL_addstring(b, n->kind == KN_NODE_OP       ? kn_ops[n->op].name
+                      : n->kind == KN_NODE_REDUCE ? kn_reductions[n->reduction].name
+                                                  : rt_dtypes[n->dtype].name);
     for (int k = 0; k < arity; k++) {
         luaL_addstring(b, k ? ", " : "(");
         add_operand(b, p, n->args[k]);
@@ -186,11 +192,11 @@ static int copy_text(lua_State *L)
 }
 
 /* The text is freed whether or not Lua has room for it. */
-static const char *push_source(lua_State *L, const struct kn_program *p)
+static const char *push_source(lua_State *L, struct kn_expression *x, const struct kn_explanation *what)
 {
     struct kn_text t = {0};
     lua_pushcfunction(L, copy_text);
-    enum rt_status status = kn_program_source(p, &t, lg_error_box(L));
+    enum rt_status status = kn_expression_source(x, what, &t, lg_error_box(L));
     if (status != RT_OK) {
         kn_text_free(&t);
         lg_check(L, status);
@@ -208,11 +214,9 @@ static void set_fields(lua_State *L, const struct explained *x)
     const struct {
         const char *name;
         int64_t value;
-    } numbers[] = {{"operations", w->operations},
-                   {"arrays", w->program.leaves},
-                   {"read", w->read},
-                   {"written", w->written},
-                   {"eager", w->eager_read + w->eager_written}};
+    } numbers[] = {{"operations", w->operations}, {"passes", w->passes},
+                   {"arrays", w->program.leaves}, {"read", w->read},
+                   {"written", w->written},       {"eager", w->eager_read + w->eager_written}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         lua_pushinteger(L, numbers[i].value);
         lua_setfield(L, -2, numbers[i].name);
@@ -232,12 +236,13 @@ static int explain(lua_State *L)
     x->device = rt_array_device(&l->array);
     if (l->expression && !kn_expression_value(l->expression)) {
         lg_check(L, kn_expression_explain(l->expression, &x->what, lg_error_box(L)));
+        x->source = push_source(L, l->expression, &x->what);
+        lua_insert(L, -2);
+        lg_check(L, kn_program_shape(&x->what.program, &x->work.ndim, x->work.shape, lg_error_box(L)));
         for (int i = 0; i < x->what.program.leaves; i++) {
             x->leaves[i] = *x->what.program.arrays[i];
             x->what.program.arrays[i] = &x->leaves[i];
         }
-        x->source = push_source(L, &x->what.program);
-        lua_insert(L, -2);
     }
     set_fields(L, x);
     push_text(L, x);
@@ -255,8 +260,10 @@ const struct lg_function lg_explain_functions[] = {
      "by block. Numbers are arguments of a kernel, and so are sizes and strides: it is compiled once for all shapes. On a "
      "GPU that happens in the background: until the kernel is ready, each step is a kernel of its own that serves all "
      "layouts, to the same bits (LUNARRAY_COMPILE=wait in the environment waits instead).\n"
-     "Fields: operations, arrays, read, written and eager (bytes), source. Nothing is evaluated. Reductions compute what "
-     "they reduce on the way in the same manner; an array whose elements are there has no operations.",
+     "Reductions with keepdims wait, too: a host takes some rows at a time through all of a softmax or a standardisation, "
+     "a GPU has a kernel for each reduction. x:sum(nil, true):explain() tells of what x:sum() does.\n"
+     "Fields: operations, passes, arrays, read, written and eager (bytes), source. Nothing is evaluated. An array whose "
+     "elements are there has no operations.",
      "local x = gpu.ones(100000)\nlocal e = gpu.explain((2 * x + 1):sqrt())\nprint(e)\n"
      "assert(e.operations == 3 and e.read + e.written == 2 * x.bytes and e.eager == 6 * x.bytes)"},
     {0}};

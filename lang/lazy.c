@@ -6,7 +6,8 @@
 #include "lang/closest.h"
 #include "lang/lazy.h"
 
-#define LARGE 4096 /* elements from which a pass over memory costs more than an expression */
+#define MOST_REDUCTIONS 8    /* that wait at a time */
+#define LARGE           4096 /* elements from which a pass over memory costs more than an expression */
 
 struct waiting {
     struct lg_array *first;
@@ -54,6 +55,21 @@ void lg_wait(lua_State *L, struct rt_array *a, struct kn_expression *x)
     w->first = l;
 }
 
+void lg_wait_for_reduction(lua_State *L, struct rt_array *a, struct kn_expression *x)
+{
+    lg_wait(L, a, x);
+    struct waiting *w = find_waiting(L);
+    struct lg_array *l = w->first;
+    l->reduces = true;
+    for (int waiting = 0; l; l = l->next)
+        if (l->reduces && !kn_expression_value(l->expression) && ++waiting > MOST_REDUCTIONS) break;
+    if (!l) return;
+    struct kn_expression *oldest = kn_expression_retain(l->expression);
+    enum rt_status status = kn_expression_evaluate(oldest, lg_error_box(L));
+    kn_expression_release(oldest);
+    lg_check(L, status);
+}
+
 void lg_wait_no_more(struct rt_array *a)
 {
     struct lg_array *l = (struct lg_array *)a;
@@ -62,6 +78,7 @@ void lg_wait_no_more(struct rt_array *a)
     if (l->next) l->next->link = l->link;
     kn_expression_release(l->expression);
     l->expression = NULL;
+    l->reduces = false;
 }
 
 /* ---- evaluating ---- */
@@ -78,16 +95,16 @@ void lg_evaluate(lua_State *L, struct rt_array *a)
     *a = value;
 }
 
-void lg_elements(lua_State *L, const struct rt_array *a, bool keepdims, struct kn_program *p)
+void lg_elements(lua_State *L, const struct rt_array *a, struct kn_program *p)
 {
     const struct lg_array *l = (const struct lg_array *)a;
     struct rt_error *e = lg_error_box(L);
     int node;
     lg_memory_enter(L);
-    if (l->expression && kn_expression_room(l->expression) < KN_REDUCED_NODES)
+    if (l->expression && kn_expression_room(l->expression) < 1) /* a conversion may come */
         lg_evaluate(L, (struct rt_array *)(uintptr_t)a);
     if (l->expression) {
-        lg_check(L, kn_expression_program(l->expression, keepdims, p, e));
+        lg_check(L, kn_expression_program(l->expression, p, e));
     } else {
         kn_program_start(p);
         lg_check(L, kn_program_array(p, a, &node, e));
@@ -165,7 +182,8 @@ bool lg_worth_waiting(lua_State *L, const struct rt_array *const *arrays, int co
 
 const struct lg_function lg_lazy_functions[] = {
     {"lazy", lazy, "gpu.lazy([mode])",
-     "Which elementwise operations wait until their elements are needed, so that a chain of them is one pass.\n"
+     "Which elementwise operations, and reductions with keepdims, wait until their elements are needed, so that a chain of "
+     "them is one pass.\n"
      "\"large\", the default: those on large arrays, and all on a GPU; \"always\"; \"never\": each operation is computed "
      "at once. Sets the mode when one is given and returns the former. Results are the same bits in every mode.",
      "local former = gpu.lazy('never')\nassert(gpu.lazy(former) == 'never')"},

@@ -10,6 +10,7 @@
 struct lg_array {
     struct rt_array array;
     struct kn_expression *expression; /* NULL: it does not wait */
+    bool reduces;                     /* and holds what is much larger than itself */
     struct lg_array *next, **link;    /* in the list of those that wait */
     const void *mark;                 /* of all arrays the same, and of no other userdata */
 };
@@ -22,13 +23,15 @@ bool lg_waits(const struct rt_array *a);
 bool lg_worth_waiting(lua_State *L, const struct rt_array *const *arrays, int count);
 /* Gives a new, empty array the expression, whose reference it takes. Never raises. */
 void lg_wait(lua_State *L, struct rt_array *a, struct kn_expression *x);
+/* The same for a reduction, which holds much more than it will be itself: only the newest few wait on. [raises] */
+void lg_wait_for_reduction(lua_State *L, struct rt_array *a, struct kn_expression *x);
 /* Takes it off the list and gives up its expression. Never raises. */
 void lg_wait_no_more(struct rt_array *a);
 /* Makes its elements be there. lg_check_array does it. [raises] */
 void lg_evaluate(lua_State *L, struct rt_array *a);
 /* The array's elements as a program, for reductions: of one that waits its expression, which need not be stored then.
- * Good until Lua runs again, so it comes last. A result with keepdims is there to meet the array again. [raises] */
-void lg_elements(lua_State *L, const struct rt_array *a, bool keepdims, struct kn_program *p);
+ * Good until Lua runs again, so it comes last. [raises] */
+void lg_elements(lua_State *L, const struct rt_array *a, struct kn_program *p);
 /* Before anything writes to the array's storage: evaluates what reads it. [raises] */
 void lg_before_write(lua_State *L, const struct rt_array *a);
 /* Everything that waits. [raises] */

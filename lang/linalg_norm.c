@@ -4,6 +4,7 @@
 #include "lang/closest.h"
 #include "lang/lazy.h"
 #include "lang/linalg.h"
+#include "lang/reduce.h"
 
 struct norm {
     enum { BY_ORDER, FROBENIUS, NUCLEAR } kind;
@@ -26,11 +27,7 @@ static void check_order(lua_State *L, int idx, struct norm *n)
 static const struct rt_array *push_vector_norm(lua_State *L, const struct rt_array *a, unsigned axes, double order,
                                                bool keepdims)
 {
-    struct kn_program p;
-    struct rt_array *out = lg_new_array(L);
-    lg_elements(L, a, keepdims, &p);
-    lg_check(L, kn_norm(&p, axes, keepdims, order, out, lg_error_box(L)));
-    return out;
+    return lg_push_statistic(L, a, &(struct kn_statistic){.kind = KN_NORM, .axes = axes, .number = order}, keepdims);
 }
 
 /* The largest, smallest (by `least`) or sum of the singular values over two axes; reduced axes stay with keepdims. */

@@ -68,6 +68,46 @@ void lg_check_reduction(lua_State *L, int idx, int ndim, const char *number, str
     r->value = !r->keepdims && (!r->named || ndim == 1);
 }
 
+static struct kn_expression *new_statistic(lua_State *L, const struct rt_array *a, const struct kn_statistic *s)
+{
+    struct kn_expression *x = NULL;
+    struct kn_source from = {.expression = ((const struct lg_array *)a)->expression, .operand = {.array = a}};
+    enum rt_status status = kn_expression_statistic(s, &from, &x, lg_error_box(L));
+    if (status == RT_UNSUPPORTED && from.expression) {
+        rt_error_clear(lg_error_box(L));
+        lg_evaluate(L, (struct rt_array *)(uintptr_t)a);
+        from = (struct kn_source){.operand = {.array = a}, .full = true};
+        status = kn_expression_statistic(s, &from, &x, lg_error_box(L));
+    }
+    lg_check(L, status);
+    return x;
+}
+
+/* Foreign memory may change before anybody looks. */
+static bool is_to_wait(lua_State *L, const struct rt_array *a)
+{
+    return !a->storage->foreign && (lg_waits(a) || lg_worth_waiting(L, &a, 1));
+}
+
+struct rt_array *lg_push_statistic(lua_State *L, const struct rt_array *a, const struct kn_statistic *s, bool keepdims)
+{
+    int ndim;
+    int64_t shape[RT_MAX_DIMS];
+    struct rt_array *out = lg_new_array(L);
+    lg_memory_enter(L);
+    struct kn_expression *x = new_statistic(L, a, s);
+    if (keepdims && is_to_wait(L, a)) {
+        lg_wait_for_reduction(L, out, x);
+        return out;
+    }
+    enum rt_status status = kn_expression_evaluate(x, lg_error_box(L));
+    kn_reduced_shape(a, s->axes, keepdims, &ndim, shape);
+    if (status == RT_OK) status = rt_array_reshape(kn_expression_value(x), ndim, shape, out, lg_error_box(L));
+    kn_expression_release(x);
+    lg_check(L, status);
+    return out;
+}
+
 static int reduce(lua_State *L)
 {
     enum kn_reduction op = (enum kn_reduction)lua_tointeger(L, lua_upvalueindex(1));
@@ -75,8 +115,12 @@ static int reduce(lua_State *L)
     struct kn_program p;
     const struct rt_array *a = lg_check_form(L, 1);
     lg_check_reduction(L, 2, a->ndim, NULL, &r);
+    if (r.keepdims && op != KN_ARGMIN && op != KN_ARGMAX && is_to_wait(L, a)) {
+        lg_push_statistic(L, a, &(struct kn_statistic){.reduction = op, .axes = r.axes}, true);
+        return 1;
+    }
     struct rt_array *out = lg_new_array(L);
-    lg_elements(L, a, r.keepdims, &p);
+    lg_elements(L, a, &p);
     lg_check(L, kn_program_reduce(&p, op, r.axes, r.keepdims, out, lg_error_box(L)));
     return r.value ? lg_push_number_of(L) : 1;
 }

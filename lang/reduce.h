@@ -2,6 +2,7 @@
 #ifndef LG_REDUCE_H
 #define LG_REDUCE_H
 
+#include "kernels/statistics.h"
 #include "lang/array.h"
 
 struct lg_reduction {
@@ -15,6 +16,9 @@ struct lg_reduction {
  * {axis = ..., keepdims = ...}, which may have one more option, called `number` unless that is NULL: it is left in
  * r->number, which stays as it is otherwise. */
 void lg_check_reduction(lua_State *L, int idx, int ndim, const char *number, struct lg_reduction *r);
+/* Pushes the statistic of an array, whose axes it has already; with keepdims, when it is there to meet the array again,
+ * it may wait. */
+struct rt_array *lg_push_statistic(lua_State *L, const struct rt_array *a, const struct kn_statistic *s, bool keepdims);
 /* Pushes the only element of the array at the top of the stack, which is not needed any more. Returns 1. */
 int lg_push_number_of(lua_State *L);
 

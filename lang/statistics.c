@@ -1,36 +1,42 @@
 /* Variance, norms and other statistics of arrays along their axes. */
 #include <math.h>
 #include "kernels/order.h"
+#include "kernels/statistics.h"
 #include "lang/lazy.h"
 #include "lang/reduce.h"
 
-static int variance_or(lua_State *L, bool root)
+/* Of the array at 1; what r says is in it. */
+static int push_statistic(lua_State *L, struct kn_statistic *s, struct lg_reduction *r)
+{
+    s->axes = r->axes;
+    s->number = r->number;
+    lg_push_statistic(L, lg_check_form(L, 1), s, r->keepdims);
+    return r->value ? lg_push_number_of(L) : 1;
+}
+
+static int variance_or(lua_State *L, enum kn_statistic_kind kind)
 {
     struct lg_reduction r = {.number = 0};
-    struct kn_program p;
-    const struct rt_array *a = lg_check_form(L, 1);
-    lg_check_reduction(L, 2, a->ndim, "ddof", &r);
+    struct kn_statistic s = {.kind = kind};
+    lg_check_reduction(L, 2, lg_check_form(L, 1)->ndim, "ddof", &r);
     if (!lua_istable(L, 2) || lua_rawlen(L, 2) > 0) r.number = luaL_optnumber(L, 4, 0);
-    struct rt_array *out = lg_new_array(L);
-    lg_elements(L, a, r.keepdims, &p);
-    lg_check(L, kn_variance(&p, r.axes, r.keepdims, r.number, root, out, lg_error_box(L)));
-    return r.value ? lg_push_number_of(L) : 1;
+    return push_statistic(L, &s, &r);
 }
 
 static int variance(lua_State *L)
 {
-    return variance_or(L, false);
+    return variance_or(L, KN_VARIANCE);
 }
 static int deviation(lua_State *L)
 {
-    return variance_or(L, true);
+    return variance_or(L, KN_DEVIATION);
 }
 
 /* x:norm(), x:norm(1), x:norm(2, axis, keepdims), x:norm{ord = ..., axis = ...} */
 static int norm(lua_State *L)
 {
     struct lg_reduction r = {.number = 2};
-    struct kn_program p;
+    struct kn_statistic s = {.kind = KN_NORM};
     const struct rt_array *a = lg_check_form(L, 1);
     if (lua_istable(L, 2)) {
         lg_check_reduction(L, 2, a->ndim, "ord", &r);
@@ -38,34 +44,24 @@ static int norm(lua_State *L)
         r.number = luaL_optnumber(L, 2, 2);
         lg_check_reduction(L, 3, a->ndim, NULL, &r);
     }
-    struct rt_array *out = lg_new_array(L);
-    lg_elements(L, a, r.keepdims, &p);
-    lg_check(L, kn_norm(&p, r.axes, r.keepdims, r.number, out, lg_error_box(L)));
-    return r.value ? lg_push_number_of(L) : 1;
+    return push_statistic(L, &s, &r);
+}
+
+static int plain(lua_State *L, enum kn_statistic_kind kind)
+{
+    struct lg_reduction r = {0};
+    struct kn_statistic s = {.kind = kind};
+    lg_check_reduction(L, 2, lg_check_form(L, 1)->ndim, NULL, &r);
+    return push_statistic(L, &s, &r);
 }
 
 static int logsumexp(lua_State *L)
 {
-    struct lg_reduction r;
-    struct kn_program p;
-    const struct rt_array *a = lg_check_form(L, 1);
-    lg_check_reduction(L, 2, a->ndim, NULL, &r);
-    struct rt_array *out = lg_new_array(L);
-    lg_elements(L, a, r.keepdims, &p);
-    lg_check(L, kn_logsumexp(&p, r.axes, r.keepdims, out, lg_error_box(L)));
-    return r.value ? lg_push_number_of(L) : 1;
+    return plain(L, KN_LOGSUMEXP);
 }
-
 static int count_nonzero(lua_State *L)
 {
-    struct lg_reduction r;
-    struct kn_program p;
-    const struct rt_array *a = lg_check_form(L, 1);
-    lg_check_reduction(L, 2, a->ndim, NULL, &r);
-    struct rt_array *out = lg_new_array(L);
-    lg_elements(L, a, r.keepdims, &p);
-    lg_check(L, kn_count_nonzero(&p, r.axes, r.keepdims, out, lg_error_box(L)));
-    return r.value ? lg_push_number_of(L) : 1;
+    return plain(L, KN_COUNT_NONZERO);
 }
 
 /* The q's at idx, a number or a list or array of numbers, as doubles; pushes what keeps them. */
@@ -90,12 +86,13 @@ static const double *push_quantiles(lua_State *L, int idx, int64_t *count, bool 
 }
 
 /* The axes are at idx. */
-static int quantiles(lua_State *L, const struct rt_array *a, int idx, const double *q, int64_t count, bool list)
+static int quantiles(lua_State *L, const char *what, int idx, const double *q, int64_t count, bool list)
 {
     struct lg_reduction r;
+    const struct rt_array *a = lg_check_array(L, 1);
     lg_check_reduction(L, idx, a->ndim, NULL, &r);
     struct rt_array *out = lg_new_array(L);
-    lg_check(L, kn_quantile(a, r.axes, r.keepdims, q, count, list, out, lg_error_box(L)));
+    lg_check(L, kn_quantile(a, what, r.axes, r.keepdims, q, count, list, out, lg_error_box(L)));
     return r.value && !list ? lg_push_number_of(L) : 1;
 }
 
@@ -103,16 +100,16 @@ static int quantile(lua_State *L)
 {
     int64_t count;
     bool list;
-    const struct rt_array *a = lg_check_array(L, 1);
+    lg_check_array(L, 1);
     lua_settop(L, 4);
     const double *q = push_quantiles(L, 2, &count, &list);
-    return quantiles(L, a, 3, q, count, list);
+    return quantiles(L, "quantile", 3, q, count, list);
 }
 
 static int median(lua_State *L)
 {
     const double half = 0.5;
-    return quantiles(L, lg_check_array(L, 1), 2, &half, 1, false);
+    return quantiles(L, "median", 2, &half, 1, false);
 }
 
 #define VAR_DOC                                                                                                        \

@@ -40,6 +40,29 @@ for _, device in ipairs(test.devices()) do
     assert(tostring(gpu.explain(x:gt(2):where(x, 3))):find(", 3)", 1, true))
   end)
 
+  lazily("reductions, and what becomes of them", function()
+    local x, kernels = gpu.ones({ 200, 300 }, device), device:find "cuda" or os.getenv "LUNARRAY_GENERATED"
+    local sum = gpu.explain((2 * x):sum(nil, true))
+    assert(sum.operations == 2 and sum.passes == 1 and sum.read == x.bytes and sum.written == 4)
+    assert(tostring(sum):find("= sum(r", 1, true) and sum.source:find("__shared__", 1, true), tostring(sum))
+    local e = (x - x:max(2, true)):exp()
+    local softmax = e / e:sum(2, true)
+    local told = gpu.explain(softmax)
+    assert(told.operations == 5 and told.arrays == 1)
+    local _, sources = told.source:gsub("__global__", "")
+    test.eq(sources, 3)
+    if kernels and device ~= "cpu" then
+      assert(told.passes == 3 and tostring(told):find("in 3 kernels", 1, true))
+      assert(told.read == 3 * x.bytes + 3 * 200 * 4 and told.written == x.bytes + 2 * 200 * 4)
+    else
+      assert(told.passes == 1 and tostring(told):find("one pass over rows", 1, true), tostring(told))
+      assert(told.read == x.bytes and told.written == x.bytes)
+    end
+    local columns = gpu.explain(x / x:sum(1, true))
+    assert(columns.passes == 2 and columns.read == 2 * x.bytes + 300 * 4)
+    assert(math.abs(softmax[200][300] - 1 / 300) < 1e-8)
+  end)
+
   lazily("nothing waits", function()
     local x = gpu.ones(5, device)
     local e = x:explain()

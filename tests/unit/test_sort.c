@@ -1,7 +1,7 @@
 /* Sorting, and what rests on it, where memory runs out or the user loses patience. What is computed is tested in
  * tests/lua/sort.lua and order.lua. */
 #include "kernels/order.h"
-#include "kernels/program.h"
+#include "kernels/statistics.h"
 #include "kernels/quicksort.h"
 #include "runtime/interrupt.h"
 #include "tests/unit/reference.h"
@@ -39,15 +39,23 @@ TEST(sort_interrupted)
     FAILS(RT_INVALID, "no axis 3", kn_sort(&a, 2, false, &out, NULL, e));
 }
 
-/* Everything of order.h once; out has what was made. */
+static enum rt_status statistic(const struct rt_array *a, enum kn_statistic_kind kind, unsigned axes, double number,
+                                struct rt_array *out, struct rt_error *e)
+{
+    struct kn_expression *x = NULL;
+    const struct kn_source from = {.operand = {.array = a}};
+    enum rt_status status =
+        kn_expression_statistic(&(struct kn_statistic){.kind = kind, .axes = axes, .number = number}, &from, &x, e);
+    if (status == RT_OK) status = kn_expression_evaluate(x, e);
+    if (status == RT_OK) rt_array_share(kn_expression_value(x), out);
+    kn_expression_release(x);
+    return status;
+}
+
+/* Everything of order.h once, and statistics; out has what was made. */
 static enum rt_status call(int which, const struct rt_array *a, struct rt_array out[3], struct rt_error *e)
 {
     static const double q[] = {0.25, 1};
-    struct kn_program p;
-    int node;
-    kn_program_start(&p);
-    enum rt_status status = kn_program_array(&p, a, &node, e);
-    if (status != RT_OK) return status;
     switch (which) {
     case 0: return kn_topk(a, 2, 1, true, &out[0], &out[1], e);
     case 1: return kn_search(&out[2], a, true, &out[0], e);
@@ -55,10 +63,10 @@ static enum rt_status call(int which, const struct rt_array *a, struct rt_array 
     case 3: return kn_unique(a, &out[0], NULL, &out[1], e);
     case 4: return kn_bincount(a, 5, &out[0], e);
     case 5: return kn_histogram(a, &out[2], &out[0], e);
-    case 6: return kn_quantile(a, 2, true, q, 2, true, &out[0], e);
-    case 7: return kn_variance(&p, 2, false, 1, true, &out[0], e);
-    case 8: return kn_norm(&p, 1, false, 3, &out[0], e);
-    default: return kn_logsumexp(&p, KN_ALL_AXES, false, &out[0], e);
+    case 6: return kn_quantile(a, "quantile", 2, true, q, 2, true, &out[0], e);
+    case 7: return statistic(a, KN_DEVIATION, 2, 1, &out[0], e);
+    case 8: return statistic(a, KN_NORM, 1, 3, &out[0], e);
+    default: return statistic(a, KN_LOGSUMEXP, KN_ALL_AXES, 0, &out[0], e);
     }
 }
 

@@ -1,0 +1,173 @@
+/* Quantiles. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "kernels/order.h"
+#include "kernels/program.h"
+#include "kernels/statistics.h"
+
+/* A program under construction; the first failure stays. */
+struct build {
+    struct kn_program p;
+    enum rt_status status;
+    struct rt_error *e;
+};
+
+static void start(struct build *b, struct rt_error *e)
+{
+    b->status = RT_OK;
+    b->e = e;
+    kn_program_start(&b->p);
+}
+
+static int leaf(struct build *b, const struct rt_array *a)
+{
+    int node = 0;
+    if (b->status == RT_OK) b->status = kn_program_array(&b->p, a, &node, b->e);
+    return node;
+}
+
+static int number(struct build *b, double value)
+{
+    int node = 0;
+    struct kn_operand n = {.is_float = true, .f = value};
+    if (b->status == RT_OK) b->status = kn_program_number(&b->p, &n, &node, b->e);
+    return node;
+}
+
+static int op(struct build *b, enum kn_op operation, int x, int y)
+{
+    int node = 0;
+    if (b->status == RT_OK) b->status = kn_program_op(&b->p, operation, (int[]){x, y, y}, &node, b->e);
+    return node;
+}
+
+static enum rt_status run(struct build *b, struct rt_array *out)
+{
+    return b->status == RT_OK ? kn_program_run(&b->p, out, b->e) : b->status;
+}
+
+/* The array as rows of what is to be reduced: contiguous, the reduced axes merged and last, in the wide dtype. */
+static enum rt_status make_rows(const struct rt_array *a, unsigned axes, struct rt_array *rows, struct rt_error *e)
+{
+    struct rt_array moved = {0}, whole = {0};
+    int order[RT_MAX_DIMS], n = 0, kept;
+    int64_t shape[RT_MAX_DIMS + 1];
+    for (int i = 0; i < a->ndim; i++)
+        if (!(axes >> i & 1)) order[n++] = i;
+    kept = n;
+    for (int i = 0; i < a->ndim; i++)
+        if (axes >> i & 1) order[n++] = i;
+    for (int i = 0; i < kept; i++) shape[i] = a->shape[order[i]];
+    shape[kept] = kn_reduced_length(a, axes);
+    if (kept == RT_MAX_DIMS) return rt_fail(e, RT_INVALID, "quantile: no axis is named");
+    enum rt_dtype wide = kn_wide_dtype(a->dtype);
+    enum rt_status status = rt_array_permute(a, order, &moved, e);
+    if (status == RT_OK)
+        status = wide == a->dtype ? kn_contiguous(&moved, &whole, e)
+                                  : kn_convert(&moved, wide, rt_array_device(a), &whole, e);
+    if (status == RT_OK) status = rt_array_reshape(&whole, kept + 1, shape, rows, e);
+    rt_array_release(&moved);
+    rt_array_release(&whole);
+    return status;
+}
+
+/* Writes one quantile of sorted rows. */
+static enum rt_status write_quantile(const struct rt_array *sorted, double q, struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array parts[3] = {{0}};
+    int last = sorted->ndim - 1, node;
+    int64_t n = sorted->shape[last];
+    double place = q * (double)(n - 1);
+    int64_t at = (int64_t)floor(place);
+    double rest = place - (double)at;
+    const int64_t places[3] = {at, at + 1 < n ? at + 1 : at, n - 1};
+    enum rt_status status = RT_OK;
+    for (int i = 0; i < 3 && status == RT_OK; i++) status = rt_array_select(sorted, last, places[i], &parts[i], e);
+    if (status == RT_OK) {
+        struct build b;
+        start(&b, e);
+        int low = leaf(&b, &parts[0]), high = leaf(&b, &parts[1]), greatest = leaf(&b, &parts[2]);
+        int distance = op(&b, KN_SUB, high, low), equal = op(&b, KN_EQ, low, high);
+        int between = rest < 0.5 ? op(&b, KN_ADD, low, op(&b, KN_MUL, distance, number(&b, rest)))
+                                 : op(&b, KN_SUB, high, op(&b, KN_MUL, distance, number(&b, 1 - rest)));
+        int is_nan = op(&b, KN_NE, greatest, greatest); /* NaN is last */
+        if (rest == 0) between = low;
+        if (b.status == RT_OK) b.status = kn_program_op(&b.p, KN_WHERE, (int[]){equal, low, between}, &node, e);
+        if (b.status == RT_OK) b.status = kn_program_op(&b.p, KN_WHERE, (int[]){is_nan, greatest, node}, &node, e);
+        status = run(&b, out);
+    }
+    for (int i = 0; i < 3; i++) rt_array_release(&parts[i]);
+    return status;
+}
+
+static enum rt_status write_quantiles(const struct rt_array *sorted, const double *q, int64_t count,
+                                      const struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array flat = {0}, place = {0};
+    int64_t shape[RT_MAX_DIMS + 1] = {count};
+    for (int i = 0; i + 1 < sorted->ndim; i++) shape[i + 1] = sorted->shape[i];
+    enum rt_status status = rt_array_reshape(out, sorted->ndim, shape, &flat, e);
+    for (int64_t i = 0; i < count && status == RT_OK; i++) {
+        status = rt_array_select(&flat, 0, i, &place, e);
+        if (status == RT_OK) status = write_quantile(sorted, q[i], &place, e);
+        rt_array_release(&place);
+    }
+    rt_array_release(&flat);
+    return status;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Rows of n elements in order, as far as quantiles look at them: where each lies, its neighbour, and the last. */
+static enum rt_status sort_for(const struct rt_array *rows, const double *q, int64_t count, struct rt_array *sorted,
+                               struct rt_error *e)
+{
+    int64_t n = rows->shape[rows->ndim - 1], wanted = 0;
+    int64_t *places = rt_alloc((size_t)(2 * count + 1) * sizeof *places);
+    if (!places) return rt_fail(e, RT_NOMEM, "out of memory for %lld quantiles", (long long)count);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = (int64_t)floor(q[i] * (double)(n - 1));
+        places[wanted++] = at;
+        places[wanted++] = at + 1 < n ? at + 1 : at;
+    }
+    places[wanted++] = n - 1;
+    qsort(places, (size_t)wanted, sizeof *places, by_place);
+    enum rt_status status = kn_select(rows, rows->ndim - 1, false, places, wanted, sorted, NULL, e);
+    free(places);
+    return status;
+}
+
+enum rt_status kn_quantile(const struct rt_array *a, const char *what, unsigned axes, bool keepdims, const double *q,
+                           int64_t count, bool list, struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array rows = {0}, sorted = {0};
+    int64_t shape[RT_MAX_DIMS + 1] = {count};
+    unsigned all = (1u << a->ndim) - 1;
+    int ndim;
+    memset(out, 0, sizeof *out);
+    enum rt_status status = rt_array_alive(a, e);
+    if (status == RT_OK) status = kn_check_real(a, what, e);
+    if (status != RT_OK) return status;
+    if (axes != KN_ALL_AXES && axes & ~all)
+        return rt_fail(e, RT_INVALID, "%s: there is no axis %d, the array has %d", what,
+                       32 - __builtin_clz(axes & ~all), a->ndim);
+    axes &= all;
+    for (int64_t i = 0; i < count; i++)
+        if (!(q[i] >= 0 && q[i] <= 1)) return rt_fail(e, RT_INVALID, "a quantile is from 0 to 1, not %.17g", q[i]);
+    if (kn_reduced_length(a, axes) == 0) return rt_fail(e, RT_INVALID, "%s of no elements has no value", what);
+    kn_reduced_shape(a, axes, keepdims, &ndim, shape + list);
+    status = make_rows(a, axes, &rows, e);
+    if (status == RT_OK) status = sort_for(&rows, q, count, &sorted, e);
+    if (status == RT_OK)
+        status = rt_array_new(rt_array_device(a), kn_floating_dtype(a->dtype), ndim + list, shape, out, e);
+    if (status == RT_OK && rt_array_size(out) > 0) status = write_quantiles(&sorted, q, count, out, e);
+    rt_array_release(&rows);
+    rt_array_release(&sorted);
+    if (status != RT_OK) rt_array_release(out);
+    return status;
+}
