@@ -306,6 +306,13 @@ static const struct field {
 };
 #define FIELD_COUNT (sizeof fields / sizeof *fields)
 
+bool lg_is_array_field(const char *name, size_t length)
+{
+    for (size_t i = 0; i < FIELD_COUNT; i++)
+        if (strlen(fields[i].name) == length && memcmp(fields[i].name, name, length) == 0) return true;
+    return false;
+}
+
 /* x.name, x:name(...), x[i], x["1:2"]. Upvalues: the methods, and a table from field names to their rows. */
 static int array_get(lua_State *L)
 {

@@ -16,6 +16,8 @@ extern const struct lg_function lg_array_methods[], lg_shape_methods[], lg_reduc
 extern const struct lg_function lg_statistics_functions[], lg_contract_functions[], lg_compose_functions[],
     lg_sort_functions[], lg_explain_functions[], lg_histogram_functions[], lg_conv_functions[];
 
+/* Of arrays this is a field, as x.size is. */
+bool lg_is_array_field(const char *name, size_t length);
 /* Pushes the array of the option `out`, which is all that the table of options at idx may have; `name` is the function.
  */
 void lg_push_out(lua_State *L, int idx, const char *name);

@@ -1,6 +1,7 @@
 /* Products of arrays: of matrices, of vectors, and everything that einsum writes. */
 #include <string.h>
 #include "kernels/contract.h"
+#include "lang/out.h"
 #include "lang/reduce.h"
 
 /* The array at the top of the stack, or its only element when it has no axes. */
@@ -12,8 +13,9 @@ static int finish(lua_State *L)
 
 static int matmul(lua_State *L)
 {
+    if (lg_out(L, "matmul")) return 1;
     bool arrays = lg_test_array(L, 1) && lg_test_array(L, 2);
-    luaL_argcheck(L, lua_isnoneornil(L, 3), 3, "two arrays expected, and nothing behind them");
+    luaL_argcheck(L, lua_isnoneornil(L, 3), 3, "two arrays expected, and nothing behind them but {out = y}");
     if (!arrays && (lg_is_sparse(L, 1) || lg_is_sparse(L, 2))) return lg_sparse_matmul(L);
     const struct rt_array *a = lg_check_array(L, 1), *b = lg_check_array(L, 2);
     struct rt_array *out = lg_new_array(L);
@@ -55,6 +57,7 @@ static void check_axes(lua_State *L, const char *what)
 
 static int dot(lua_State *L)
 {
+    if (lg_out(L, "dot")) return 1;
     check_axes(L, "dot");
     const struct rt_array *a = lg_check_array(L, 1), *b = lg_check_array(L, 2);
     if (a->ndim <= 2 && b->ndim <= 2) return matmul(L);
@@ -120,6 +123,7 @@ static int tensordot(lua_State *L)
 
 static int einsum(lua_State *L)
 {
+    if (lg_out(L, "einsum")) return 1;
     const struct rt_array *arrays[KN_MAX_OPERANDS];
     struct kn_labels labels[KN_MAX_OPERANDS], result;
     const char *text = luaL_checkstring(L, 1);
@@ -149,16 +153,19 @@ static int product(lua_State *L, const char *what, const char *text, bool conjug
 
 static int vecdot(lua_State *L)
 {
+    if (lg_out(L, "vecdot")) return 1;
     return product(L, "vecdot", "...i,...i->...", true);
 }
 
 static int matvec(lua_State *L)
 {
+    if (lg_out(L, "matvec")) return 1;
     return product(L, "matvec", "...ij,...j->...i", false);
 }
 
 static int vecmat(lua_State *L)
 {
+    if (lg_out(L, "vecmat")) return 1;
     return product(L, "vecmat", "...i,...ij->...j", true);
 }
 
@@ -175,6 +182,7 @@ static const struct rt_array *push_flat(lua_State *L, int idx)
 
 static int outer(lua_State *L)
 {
+    if (lg_out(L, "outer")) return 1;
     struct rt_array x = *push_flat(L, 1), y = *push_flat(L, 2); /* borrowed */
     x.ndim = 2;
     x.shape[1] = x.strides[1] = 1;
@@ -217,13 +225,13 @@ const struct lg_function lg_contract_functions[] = {
     {"matmul", matmul, "x:matmul(y)   gpu.matmul(x, y)",
      "The matrix product.\n"
      "Two matrices give a matrix, a matrix and a vector a vector, two vectors a Lua number. The inner sizes must agree. "
-     "Of arrays with more axes the last two are the matrices; those in front of them broadcast.",
+     "Of arrays with more axes the last two are the matrices; those in front of them broadcast. " LG_OUT_DOC,
      "local x = gpu.array({{1, 2}, {3, 4}})\nassert(x:matmul(gpu.eye(2)):equal(x))\n"
      "assert(gpu.matmul(x, gpu.array({1, 1}))[2] == 7)\n"
      "assert(gpu.matmul(gpu.ones(5, 2, 3), gpu.ones(3, 4)).shape[1] == 5)"},
     {"dot", dot, "x:dot(y)   gpu.dot(x, y)",
      "The sum over the last axis of x and the last but one of y.\n"
-     "Of vectors it is a Lua number, of matrices the matrix product.",
+     "Of vectors it is a Lua number, of matrices the matrix product. " LG_OUT_DOC,
      "assert(gpu.array({1, 2}):dot(gpu.array({3, 4})) == 11)"},
     {"inner", inner, "x:inner(y)   gpu.inner(x, y)",
      "The sum over the last axes of x and y.\n"
@@ -231,18 +239,18 @@ const struct lg_function lg_contract_functions[] = {
      "local x = gpu.array({{1, 2}, {3, 4}})\nassert(gpu.inner(x, x):equal(gpu.matmul(x, x.T)))"},
     {"vecdot", vecdot, "x:vecdot(y)   gpu.vecdot(x, y)",
      "The sum over the last axis of x times y; the other axes broadcast. Complex numbers of x are conjugated.\n"
-     "Of two vectors it is a Lua number.",
+     "Of two vectors it is a Lua number. " LG_OUT_DOC,
      "local x = gpu.array({{1, 2}, {3, 4}})\nassert(x:vecdot(gpu.array({1, 10})):equal(gpu.array({21, 43})))"},
     {"matvec", matvec, "x:matvec(y)   gpu.matvec(x, y)",
-     "Matrices, the last two axes of x, times vectors, the last axis of y; the other axes broadcast.",
+     "Matrices, the last two axes of x, times vectors, the last axis of y; the other axes broadcast.\n" LG_OUT_DOC,
      "assert(gpu.ones(5, 2, 3):matvec(gpu.ones(5, 3)):equal(gpu.full({5, 2}, 3)))"},
     {"vecmat", vecmat, "x:vecmat(y)   gpu.vecmat(x, y)",
      "Vectors, the last axis of x, times matrices, the last two axes of y; the other axes broadcast. Complex numbers of "
-     "x are conjugated.",
+     "x are conjugated. " LG_OUT_DOC,
      "assert(gpu.ones(5, 2):vecmat(gpu.ones(2, 3)):equal(gpu.full({5, 3}, 2)))"},
     {"outer", outer, "x:outer(y)   gpu.outer(x, y)",
      "Every element of x times every element of y.\n"
-     "The result is a matrix, with the elements of x along the first axis and those of y along the second.",
+     "The result is a matrix, with the elements of x along the first axis and those of y along the second. " LG_OUT_DOC,
      "assert(gpu.array({1, 2}):outer(gpu.array({3, 4, 5}))[{2, 3}] == 10)"},
     {"kron", kron, "x:kron(y)   gpu.kron(x, y)",
      "The Kronecker product: every element of x times the whole of y, as blocks.\n"

@@ -2,6 +2,7 @@
 #include "kernels/gather.h"
 #include <string.h>
 #include "lang/index.h"
+#include "lang/out.h"
 
 /* ---- take and put: indices along one axis, or through all elements ---- */
 
@@ -50,6 +51,7 @@ static struct rt_array *push_flat(lua_State *L, const struct rt_array *a, bool *
 
 static int take(lua_State *L)
 {
+    if (lg_out(L, "take")) return 1;
     bool viewed;
     struct kn_indexing x;
     struct rt_array spread;
@@ -205,7 +207,7 @@ static int scatter_add_in_place(lua_State *L)
 const struct lg_function lg_gather_methods[] = {
     {"take", take, "x:take(indices [, axis])",
      "The elements at these indices along an axis or, without one, through all elements in row-major order.\n"
-     "The shape of the indices takes the axis's place. " INDICES,
+     "The shape of the indices takes the axis's place. " INDICES " " LG_OUT_DOC,
      "local x = gpu.array({{10, 20, 30}, {40, 50, 60}})\nassert(x:take({6, -1, 1}):sum() == 60 + 60 + 10)\n"
      "assert(x:take({3, 3}, 2)[{2, 1}] == 60)"},
     {"put", put, "x:put(indices, values)", "x:put_, done to a copy of x, which is returned.",

@@ -164,6 +164,24 @@ static int histogram(lua_State *L)
     return 2;
 }
 
+/* The bins at 3 along one axis of two: a number of them, edges, or a list of two of those, one for each axis. Pushes
+ * the edges last. */
+static struct rt_array *push_bins_of(lua_State *L, const struct rt_array *a, int axis, int range)
+{
+    int idx = 3;
+    if (lua_istable(L, 3) && lua_rawlen(L, 3) == 2) {
+        lua_rawgeti(L, 3, axis);
+        idx = lua_gettop(L);
+    }
+    if (!lua_istable(L, idx) && !lg_test_array(L, idx)) {
+        if (!lua_isnoneornil(L, idx) && !lua_isnumber(L, idx))
+            luaL_error(L, "the bins of histogram2d are a number, a list of edges, or a list of two of those");
+        return push_bins(L, a, idx, range);
+    }
+    if (!lua_isnil(L, range)) luaL_error(L, "histogram2d takes the edges of bins or a range, not both");
+    return push_given_edges(L, idx, a);
+}
+
 /* gpu.histogram2d(x, y [, bins [, xrange [, yrange [, weights]]]]) */
 static int histogram2d(lua_State *L)
 {
@@ -172,28 +190,32 @@ static int histogram2d(lua_State *L)
     if (!rt_array_same_shape(x, y)) return luaL_error(L, "histogram2d takes two arrays of one shape");
     lua_settop(L, 6);
     const struct rt_array *weights = check_weights(L, 6, x);
-    struct rt_array *xedges = push_bins(L, x, 3, 4), *yedges = push_bins(L, y, 3, 5); /* at 7 and 8 */
-    int64_t bins = xedges->shape[0] - 1, cells = bins + 2;
-    if (bins > 30000) return luaL_error(L, "histogram2d has at most 30000 bins along each axis");
+    struct rt_array *xedges = push_bins_of(L, x, 1, 4);
+    int xat = lua_gettop(L);
+    struct rt_array *yedges = push_bins_of(L, y, 2, 5);
+    int yat = lua_gettop(L);
+    int64_t bins[2] = {xedges->shape[0] - 1, yedges->shape[0] - 1}, width = bins[1] + 2;
+    if (bins[0] > 30000 || bins[1] > 30000) return luaL_error(L, "histogram2d has at most 30000 bins along each axis");
     struct rt_array *column = push_places(L, x, xedges);
     struct rt_array *row = push_places(L, y, yedges);
-    struct kn_operand scale[2] = {{.array = column}, {.i = cells}}, add[2] = {{.array = column}, {.array = row}};
+    struct kn_operand scale[2] = {{.array = column}, {.i = width}}, add[2] = {{.array = column}, {.array = row}};
     lg_check(L, kn_apply(KN_MUL, scale, column, e));
     lg_check(L, kn_apply(KN_ADD, add, column, e));
     struct rt_array *all = lg_new_array(L), *out = lg_new_array(L);
     if (weights)
-        lg_check(L, kn_weigh(column, weights, cells * cells, all, e));
+        lg_check(L, kn_weigh(column, weights, (bins[0] + 2) * width, all, e));
     else
-        lg_check(L, kn_bincount(column, cells * cells, all, e));
+        lg_check(L, kn_bincount(column, (bins[0] + 2) * width, all, e));
     struct rt_array inner = *all; /* borrowed: without what lies beside the bins */
     inner.ndim = 2;
-    inner.shape[0] = inner.shape[1] = bins;
-    inner.strides[0] = cells;
+    inner.shape[0] = bins[0];
+    inner.shape[1] = bins[1];
+    inner.strides[0] = width;
     inner.strides[1] = 1;
-    inner.offset += cells + 1;
+    inner.offset += width + 1;
     lg_check(L, kn_convert(&inner, all->dtype, rt_array_device(x), out, e));
-    lua_pushvalue(L, 7);
-    lua_pushvalue(L, 8);
+    lua_pushvalue(L, xat);
+    lua_pushvalue(L, yat);
     return 3;
 }
 
@@ -217,7 +239,10 @@ const struct lg_function lg_histogram_functions[] = {
      "assert(gpu.array({0, 1, 1, 4}):histogram({0, 1, 10}):equal(gpu.array({1, 3})))"},
     {"histogram2d", histogram2d, "gpu.histogram2d(x, y [, bins [, xrange [, yrange [, weights]]]])",
      "How many pairs of elements lie in each cell of a grid, and the edges along x and along y.\n"
-     "The first axis of the counts is x's. " BINS_DOC,
+     "The first axis of the counts is x's. " BINS_DOC
+     " Instead of a number of bins a list or an array gives the edges of "
+     "both axes, and a list of two, each a number or edges, those of each.",
      "local counts = gpu.histogram2d(gpu.array({0, 1, 1}), gpu.array({0, 1, 1}), 2)\n"
-     "assert(counts:equal(gpu.array({{1, 0}, {0, 2}})))"},
+     "assert(counts:equal(gpu.array({{1, 0}, {0, 2}})))\n"
+     "assert(gpu.histogram2d(gpu.array({0, 9}), gpu.array({3, 4}), {{0, 1, 5, 9}, 1}):equal(gpu.array({{1}, {0}, {1}})))"},
     {0}};

@@ -1,5 +1,6 @@
 /* Several arrays put together into one. */
 #include "lang/array.h"
+#include "lang/out.h"
 
 /* The dtype that holds the elements of both: what `where` gives for them. */
 static enum rt_dtype common_dtype(lua_State *L, enum rt_dtype a, enum rt_dtype b)
@@ -51,6 +52,7 @@ static void check_fits(lua_State *L, const struct rt_array *first, const struct 
 
 static int concatenate(lua_State *L)
 {
+    if (lg_out(L, "concatenate")) return 1;
     lua_Integer n = check_list(L);
     const struct rt_array *first = push_part(L, 1);
     int axis = lg_check_axis(L, 2, first->ndim);
@@ -79,6 +81,7 @@ static int concatenate(lua_State *L)
 
 static int stack(lua_State *L)
 {
+    if (lg_out(L, "stack")) return 1;
     lua_Integer n = check_list(L);
     const struct rt_array *first = push_part(L, 1);
     if (first->ndim == RT_MAX_DIMS) return luaL_error(L, "an array has at most %d axes", RT_MAX_DIMS);
@@ -113,12 +116,12 @@ static int stack(lua_State *L)
 const struct lg_function lg_join_functions[] = {
     {"concatenate", concatenate, "gpu.concatenate(list [, axis])",
      "Arrays one behind the other along an axis that they have, the first unless told otherwise.\n"
-     "Their other sizes must agree and they must be on one device; the dtype is the common one.",
+     "Their other sizes must agree and they must be on one device; the dtype is the common one. " LG_OUT_DOC,
      "local x = gpu.concatenate({gpu.ones(2, 3), gpu.zeros(1, 3)})\nassert(x.shape[1] == 3 and x:sum() == 6)"},
     {"cat", concatenate, "gpu.cat(list [, axis])", "The same as gpu.concatenate, by Torch's name.",
      "assert(#gpu.cat({gpu.ones(2), gpu.zeros(3)}) == 5)"},
     {"stack", stack, "gpu.stack(list [, axis])",
      "Arrays of one shape side by side along a new axis, the first unless told otherwise.\n"
-     "They must be on one device; the dtype is the common one.",
+     "They must be on one device; the dtype is the common one. " LG_OUT_DOC,
      "local x = gpu.stack({gpu.zeros(3), gpu.ones(3)}, -1)\nassert(x.shape[1] == 3 and x[{2, 2}] == 1)"},
     {0}};

@@ -58,10 +58,9 @@ void lg_wait(lua_State *L, struct rt_array *a, struct kn_expression *x)
 void lg_wait_for_reduction(lua_State *L, struct rt_array *a, struct kn_expression *x)
 {
     lg_wait(L, a, x);
-    struct waiting *w = find_waiting(L);
-    struct lg_array *l = w->first;
+    struct lg_array *l = (struct lg_array *)a;
     l->reduces = true;
-    for (int waiting = 0; l; l = l->next)
+    for (int waiting = 0; l; l = l->next) /* a is the first in the list */
         if (l->reduces && !kn_expression_value(l->expression) && ++waiting > MOST_REDUCTIONS) break;
     if (!l) return;
     struct kn_expression *oldest = kn_expression_retain(l->expression);

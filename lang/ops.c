@@ -5,6 +5,7 @@
 #include "kernels/ops.h"
 #include "lang/array.h"
 #include "lang/lazy.h"
+#include "lang/out.h"
 
 #define MAX_ARITY 3
 
@@ -141,10 +142,11 @@ static enum kn_op meant(lua_State *L, enum kn_op op)
 
 static int round_to(lua_State *L)
 {
+    if (lg_out(L, "round")) return 1;
     const struct rt_array *a = lg_check_array(L, 1);
     lua_Integer decimals = luaL_checkinteger(L, 2);
     luaL_argcheck(L, decimals >= -300 && decimals <= 300, 2, "decimals are from -300 to 300");
-    if (!lua_isnoneornil(L, 3)) return luaL_error(L, "round to decimals takes no out; use x[{}] = x:round(n)");
+    luaL_argcheck(L, lua_isnoneornil(L, 3), 3, "nothing expected behind the decimals but {out = y}");
     struct rt_array *out = lg_new_array(L);
     lg_check(L, kn_round_to(a, (int)decimals, out, lg_error_box(L)));
     return 1;

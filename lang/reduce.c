@@ -43,8 +43,8 @@ static void check_option(lua_State *L, const char *key, int ndim, const char *nu
     else if (!strcmp(key, "keepdims"))
         r->keepdims = lua_toboolean(L, -1);
     else if (!number || strcmp(key, number))
-        luaL_error(L, "there is no option '%s'; there are axis%s keepdims%s%s", key, number ? "," : " and",
-                   number ? " and " : "", number ? number : "");
+        luaL_error(L, "there is no option '%s'; there are axis, keepdims%s%s and out", key, number ? ", " : "",
+                   number ? number : "");
     else if (!lua_isnumber(L, -1))
         luaL_error(L, "the option %s is %s, expected a number", number, luaL_typename(L, -1));
     else
@@ -113,8 +113,10 @@ static int reduce(lua_State *L)
     enum kn_reduction op = (enum kn_reduction)lua_tointeger(L, lua_upvalueindex(1));
     struct lg_reduction r;
     struct kn_program p;
+    if (lg_out(L, kn_reductions[op].name)) return 1;
     const struct rt_array *a = lg_check_form(L, 1);
     lg_check_reduction(L, 2, a->ndim, NULL, &r);
+    luaL_argcheck(L, lua_isnoneornil(L, 4), 4, "nothing expected behind keepdims but {out = y}");
     if (r.keepdims && op != KN_ARGMIN && op != KN_ARGMAX && is_to_wait(L, a)) {
         lg_push_statistic(L, a, &(struct kn_statistic){.reduction = op, .axes = r.axes}, true);
         return 1;

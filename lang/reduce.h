@@ -4,6 +4,7 @@
 
 #include "kernels/statistics.h"
 #include "lang/array.h"
+#include "lang/out.h"
 
 struct lg_reduction {
     unsigned axes; /* bits, as kn_reduce takes them */
@@ -24,6 +25,6 @@ int lg_push_number_of(lua_State *L);
 
 #define LG_AXES_DOC                                                                                                    \
     "Over all elements it is a Lua value, along an axis an array. Axes count from 1, from the end with -1; several "   \
-    "are given as a table. With keepdims reduced axes stay, with size 1."
+    "are given as a table. With keepdims reduced axes stay, with size 1. " LG_OUT_DOC
 
 #endif

@@ -1,12 +1,14 @@
 /* Scans of arrays: cumsum and its like. */
 #include "lang/array.h"
+#include "lang/out.h"
 
 static int scan(lua_State *L)
 {
     enum kn_scan which = (enum kn_scan)lua_tointeger(L, lua_upvalueindex(1));
+    if (lg_out(L, kn_scans[which].name)) return 1;
     const struct rt_array *a = lg_check_array(L, 1);
     int axis = lua_isnoneornil(L, 2) ? -1 : lg_check_axis(L, 2, a->ndim);
-    luaL_argcheck(L, lua_isnoneornil(L, 3), 3, "nothing expected behind the axis");
+    luaL_argcheck(L, lua_isnoneornil(L, 3), 3, "nothing expected behind the axis but {out = y}");
     struct rt_array *out = lg_new_array(L);
     lg_check(L, kn_scan(which, a, axis, out, lg_error_box(L)));
     return 1;
@@ -21,7 +23,7 @@ static const struct lg_function *make_row(lua_State *L, const struct kn_scan_inf
     row->signature = lg_keep(L);
     lua_pushfstring(L,
                     "%s\nAlong an axis, or without one over all elements in row-major order, as an array of one axis. "
-                    "Floats are summed and multiplied in float64.",
+                    "Floats are summed and multiplied in float64. " LG_OUT_DOC,
                     info->doc);
     row->doc = lg_keep(L);
     lua_pushfstring(L, "assert(%s)", info->example);

@@ -42,6 +42,7 @@ static int argsort(lua_State *L)
     const struct rt_array *a = lg_check_array(L, 1);
     int axis = check_order(L, 2, a->ndim, &descending);
     struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_check_real(a, "argsort", lg_error_box(L)));
     lg_check(L, kn_sort(a, axis, descending, NULL, out, lg_error_box(L)));
     return 1;
 }
@@ -52,6 +53,7 @@ static int topk(lua_State *L)
     const struct rt_array *a = lg_check_array(L, 1);
     lua_Integer k = luaL_checkinteger(L, 2);
     if (a->ndim == 0) return luaL_error(L, "an array of no axes has nothing to choose from");
+    lg_check(L, kn_check_real(a, "topk", lg_error_box(L)));
     int axis = lua_isnoneornil(L, 3) ? a->ndim - 1 : lg_check_axis(L, 3, a->ndim);
     bool smallest = lua_toboolean(L, 4);
     struct rt_array *values = lg_new_array(L), *indices = lg_new_array(L);

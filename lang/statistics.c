@@ -16,6 +16,7 @@ static int push_statistic(lua_State *L, struct kn_statistic *s, struct lg_reduct
 
 static int variance_or(lua_State *L, enum kn_statistic_kind kind)
 {
+    if (lg_out(L, kind == KN_VARIANCE ? "var" : "std")) return 1;
     struct lg_reduction r = {.number = 0};
     struct kn_statistic s = {.kind = kind};
     lg_check_reduction(L, 2, lg_check_form(L, 1)->ndim, "ddof", &r);
@@ -35,6 +36,7 @@ static int deviation(lua_State *L)
 /* x:norm(), x:norm(1), x:norm(2, axis, keepdims), x:norm{ord = ..., axis = ...} */
 static int norm(lua_State *L)
 {
+    if (lg_out(L, "norm")) return 1;
     struct lg_reduction r = {.number = 2};
     struct kn_statistic s = {.kind = KN_NORM};
     const struct rt_array *a = lg_check_form(L, 1);
@@ -49,6 +51,7 @@ static int norm(lua_State *L)
 
 static int plain(lua_State *L, enum kn_statistic_kind kind)
 {
+    if (lg_out(L, kind == KN_LOGSUMEXP ? "logsumexp" : "count_nonzero")) return 1;
     struct lg_reduction r = {0};
     struct kn_statistic s = {.kind = kind};
     lg_check_reduction(L, 2, lg_check_form(L, 1)->ndim, NULL, &r);
@@ -98,6 +101,7 @@ static int quantiles(lua_State *L, const char *what, int idx, const double *q, i
 
 static int quantile(lua_State *L)
 {
+    if (lg_out(L, "quantile")) return 1;
     int64_t count;
     bool list;
     lg_check_array(L, 1);
@@ -108,6 +112,7 @@ static int quantile(lua_State *L)
 
 static int median(lua_State *L)
 {
+    if (lg_out(L, "median")) return 1;
     const double half = 0.5;
     return quantiles(L, "median", 2, &half, 1, false);
 }

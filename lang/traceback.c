@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lang/array.h"
 
 /* The stack may be very deep. */
 int lg_last_level(lua_State *L)
@@ -73,6 +74,20 @@ int lg_traceback_handler(lua_State *L)
     return 1;
 }
 
+/* Pushes the text of an error at the top with a word on x:size(), which Lua says calls a number. */
+static void add_field_hint(lua_State *L)
+{
+    static const char called[] = "attempt to call a ", method[] = "(method '";
+    const char *text = lua_tostring(L, -1), *at = text ? strstr(text, called) : NULL;
+    const char *name = at ? strstr(at, method) : NULL;
+    if (!name) return;
+    name += sizeof method - 1;
+    size_t length = strcspn(name, "'");
+    if (!lg_is_array_field(name, length)) return;
+    lua_pushlstring(L, name, length);
+    lua_pushfstring(L, "%s; an array has it as a field, x.%s", text, lua_tostring(L, -1));
+}
+
 /* The text of the error value: job is the session, index 2 the value. */
 static int error_text(lua_State *L)
 {
@@ -92,6 +107,7 @@ static int error_text(lua_State *L)
     } else {
         lua_settop(L, 2);
         luaL_tolstring(L, 2, NULL);
+        add_field_hint(L);
     }
     text = lua_tolstring(L, -1, &n);
     s->error.value = lg_arena_text(&s->answers, text, n);

@@ -246,6 +246,15 @@ for _, device in ipairs(t.devices()) do
     end
     t.same(counts:totable(), want)
     t.eq(gpu.histogram2d(x, y):sum(), 500)
+    local edges = { -1, 0, 0.25, 2 }
+    local uneven, across, along = gpu.histogram2d(x, y, { edges, 4 })
+    t.eq(tostring(uneven.shape), "(3, 4)")
+    t.eq(#across + #along, 9)
+    local both = gpu.histogram2d(x, y, gpu.array(edges, "float64"))
+    local inside = x:ge(0) & x:lt(0.25) & y:ge(0.25) & y:le(2)
+    t.eq(both[{ 2, 3 }], inside:sum())
+    t.raises("not both", gpu.histogram2d, x, y, edges, { 0, 1 })
+    t.raises("list of edges", gpu.histogram2d, x, y, "many")
     t.raises("one shape", gpu.histogram2d, x, y[{ { 1, 3 } }])
   end)
 end

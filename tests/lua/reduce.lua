@@ -167,6 +167,35 @@ for _, device in ipairs(t.devices()) do
     local rows = gpu.linspace(0, 1, 300000, device):reshape(3, 100000)
     assert(gpu.allclose(rows:sum(2):to("float64"), rows:to("float64"):sum(2), 1e-7, 0))
   end)
+
+  test("results written into arrays", function()
+    local x = gpu.array({ { 1, 2, 3 }, { 4, 5, 6 } }, device)
+    local three, two, one = gpu.zeros(3, device), gpu.zeros(2, "float64", device), gpu.zeros({}, "int32", device)
+    t.eq(x:sum(1, { out = three }), three)
+    t.same(three:totable(), { 5, 7, 9 })
+    x:max { axis = 2, out = two }
+    t.same(two:totable(), { 3, 6 })
+    x:argmax({ out = one })
+    t.eq(one:item(), 6)
+    t.eq(x:gt(5):any({ out = one }), one)
+    t.eq(one:item(), 1)
+    x:std(1, false, 0, { out = three })
+    x:quantile(0.5, 2, { out = two })
+    t.same(two:totable(), { 2, 5 })
+    t.same(three:totable(), { 1.5, 1.5, 1.5 })
+    t.same(x:cumsum(2, { out = x }):totable(), { { 1, 3, 6 }, { 4, 9, 15 } }) -- the operand itself
+    t.same(gpu.matmul(x, x.T[{ {}, { 1, 2 } }], { out = gpu.zeros({ 2, 2 }, device) }):totable(),
+      { { 46, 121 }, { 121, 322 } })
+    t.same(gpu.einsum("ij->j", x, { out = three }):totable(), { 5, 12, 21 })
+    t.same(gpu.concatenate({ two, two }, { out = gpu.zeros(4, device) }):totable(), { 2, 5, 2, 5 })
+    t.same(two:take({ 2, 1 }, { out = two[{ { -1, 1, -1 } }] }):totable(), { 5, 2 })
+    t.same(two:totable(), { 2, 5 })
+    t.same(gpu.array({ 15, 25 }, device):round(-1, { out = two }):totable(), { 20, 20 })
+    t.raises({ "sum", "(3,)", "(2,)" }, x.sum, x, 1, { out = two })
+    t.raises({ "mean gives float32", "int32" }, x.mean, x, { axis = { 1, 2 }, out = one })
+    t.raises({ "prod", "out must be an array, not number" }, x.prod, x, { out = 3 })
+    t.raises("no option 'axes'", x.prod, x, { axes = 1, out = one })
+  end)
 end
 
 t.done()

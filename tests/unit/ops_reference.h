@@ -67,6 +67,7 @@ static __int128 reference_int(enum kn_op op, __int128 a, __int128 b, __int128 c,
     case KN_FLOOR:
     case KN_CEIL:
     case KN_ROUND:
+    case KN_ROUND_AWAY:
     case KN_TRUNC: return a;
     case KN_RELU: return a > 0 ? a : 0;
     case KN_EQ: return a == b;
@@ -181,6 +182,7 @@ static long double reference_float(enum kn_op op, long double a, long double b, 
     case KN_FLOOR: return floorl(a);
     case KN_CEIL: return ceill(a);
     case KN_ROUND: return isinf(a) ? a : a - remainderl(a, 1);
+    case KN_ROUND_AWAY: return roundl(a);
     case KN_TRUNC: return truncl(a);
     case KN_SQRT: return sqrtl(a);
     case KN_RSQRT: return 1 / sqrtl(a);

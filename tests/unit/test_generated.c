@@ -42,6 +42,7 @@ static double distance_allowed(enum kn_op op)
     case KN_FLOOR:
     case KN_CEIL:
     case KN_ROUND:
+    case KN_ROUND_AWAY:
     case KN_TRUNC: return 0;
     default: return op >= KN_CBRT && op <= KN_GAMMA && op != KN_RELU ? 6 : op == KN_HYPOT ? 4 : 0;
     }

@@ -309,6 +309,7 @@ TEST(errors)
     CHECK_HAS(fails("string.rep('x', 1 << 40)"), "too large");
     CHECK_HAS(fails("coroutine.wrap(function() error('inner') end)()"), "inner");
     CHECK_STR(run("'alive'"), "r|\"alive\"");
+    CHECK_HAS(fails("gpu.ones(2):size()"), "number value (method 'size'); an array has it as a field, x.size");
 }
 
 TEST(an_error_in_a_finalizer_is_a_warning)
