@@ -256,12 +256,13 @@ install: all $(BUILD)/liblunarray.a
 	$(INSTALL) $(BUILD)/libcuda-simt.so $(D)/lib/lunarray/libcuda-simt.so
 	@mkdir -p $(D)/lib/lunarray/driver && cd $(D)/lib/lunarray/driver && ln -sf ../libcuda-simt.so libcuda.so.1 && ln -sf libcuda.so.1 libcuda.so
 	$(INSTALL) $(BUILD)/liblunarray.a $(D)/lib/liblunarray.a
+	@mkdir -p $(D)/share/man/man1 && $(BUILD)/lunarray --man >$(D)/share/man/man1/lunarray.1
 	@for h in $(HEADERS); do $(INSTALL) $$h $(D)/include/lunarray/$$h; done
 	@for f in $(wildcard tutorials/*.ipynb); do $(INSTALL) $$f $(D)/share/lunarray/$$f; done
 	@if [ -d build/cuda ] && [ -z "$(wildcard $(TOOLKITS:%=%/include/nvrtc.h))" ]; then mkdir -p $(D)/lib/lunarray && cp -r build/cuda $(D)/lib/lunarray/; fi
 	$(BUILD)/lunarray jupyter install --prefix $(D) --command $(PREFIX)/bin/lunarray
 uninstall:
-	rm -f $(D)/bin/lunarray $(D)/lib/lua/5.4/lunarray.so $(D)/lib/liblunarray.a
+	rm -f $(D)/bin/lunarray $(D)/lib/lua/5.4/lunarray.so $(D)/lib/liblunarray.a $(D)/share/man/man1/lunarray.1
 	rm -rf $(D)/lib/lunarray $(D)/include/lunarray $(D)/share/lunarray $(D)/share/jupyter/kernels/lunarray
 
 # ---- a folder that runs on another x86-64 Linux: glibc and the NVIDIA driver are all it takes from there

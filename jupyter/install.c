@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* asprintf */
 #include "jupyter/install.h"
 #include "jupyter/handshake.h"
+#include "jupyter/jupyter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,7 +93,7 @@ static char *own_path(struct rt_error *e)
 static enum rt_status write_spec(const char *folder, const char *command, struct rt_error *e)
 {
     json_t *spec = json_pack("{s:[s, s, s, s, s], s:s, s:s, s:s, s:s, s:{s:b, s:[s]}}", "argv", command, "jupyter",
-                             "start", "-f", "{connection_file}", "display_name", "Lua (lunarray)", "language", "lua",
+                             "start", "-f", "{connection_file}", "display_name", JP_DISPLAY_NAME, "language", "lua",
                              "interrupt_mode", "message", "kernel_protocol_version", JP_HANDSHAKE_VERSION, "metadata",
                              "debugger", 1, "supported_encryption", "curve");
     char *text = spec ? json_dumps(spec, JSON_INDENT(1)) : NULL;

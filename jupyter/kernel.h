@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include "jupyter/debug.h"
+#include "jupyter/jupyter.h"
 #include "jupyter/output.h"
 #include "jupyter/server.h"
 #include "lang/session.h"
@@ -61,8 +62,7 @@ void jp_comm_send(void *kernel, const struct lg_comm_message *m);
 void jp_comm_request(void *kernel, char id[LG_REQUEST_ID]);
 void jp_request_comm_info(struct jp_kernel *k, const struct jp_message *m);
 void jp_comm_receive(struct jp_kernel *k, const struct jp_message *m);
-/* The contents of kernel_info_reply and is_complete_reply, which need nothing of the session. */
-json_t *jp_kernel_info(void);
+/* The content of is_complete_reply, which needs nothing of the session; jp_kernel_info is in jupyter.h. */
 json_t *jp_is_complete(const struct jp_message *m);
 
 /* Parts of contents. All return new references, NULL when out of memory. */

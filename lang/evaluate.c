@@ -166,19 +166,31 @@ int lg_load_cell(lua_State *L, const struct lg_source *source, bool *show)
     return status;
 }
 
-/* A first line of a script that starts with '#' is for the operating system; its newline stays, so that lines count
- * right. */
+static bool is_file(const char *chunk)
+{
+    return *chunk == '@' || strcmp(chunk, "=stdin") == 0;
+}
+
+/* A file's first line that starts with '#' is for the operating system; its newline stays, so that lines count right.
+ * What luac made runs, too. */
 static int load_script(lua_State *L, const struct lg_source *source)
 {
+    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8 */
     const char *text = source->text;
     size_t length = source->length;
+    if (!is_file(source->chunk)) return load(L, text, length, source->chunk);
+    if (length >= 3 && memcmp(text, mark, 3) == 0) {
+        text += 3;
+        length -= 3;
+    }
     if (length && *text == '#') {
         const char *end = memchr(text, '\n', length);
         size_t n = end ? (size_t)(end - text) : length;
+        if (n + 1 < length && text[n + 1] == *LUA_SIGNATURE) n++;
         text += n;
         length -= n;
     }
-    return load(L, text, length, source->chunk);
+    return luaL_loadbuffer(L, text ? text : "", length, source->chunk);
 }
 
 static int remember(lua_State *L)
@@ -203,7 +215,7 @@ static int settle(lua_State *L)
 /* A script is called with its arguments, as by a stock lua: pushes arg[1], arg[2], ... and returns how many. */
 static int push_arguments(lua_State *L, const char *chunk)
 {
-    if (*chunk != '@' && strcmp(chunk, "=stdin") != 0) return 0;
+    if (!is_file(chunk)) return 0;
     lua_pushglobaltable(L);
     lua_pushliteral(L, "arg");
     lua_rawget(L, -2);
@@ -216,7 +228,7 @@ static int push_arguments(lua_State *L, const char *chunk)
 }
 
 /* Compiles and runs; the status of the step that failed, its error value on top of the stack. */
-static int run(struct lg_session *s, const struct lg_source *source, bool silent, bool *syntax)
+static int run(struct lg_session *s, const struct lg_source *source, const struct lg_request *r, bool *syntax)
 {
     lua_State *L = s->L;
     bool show = false;
@@ -226,9 +238,9 @@ static int run(struct lg_session *s, const struct lg_source *source, bool silent
     int status = s->interactive ? lg_load_cell(L, source, &show) : load_script(L, source);
     *syntax = status == LUA_ERRSYNTAX;
     if (status != LUA_OK) return status;
-    int arguments = push_arguments(L, source->chunk);
+    int arguments = r->alone ? 0 : push_arguments(L, source->chunk);
     status = lua_pcall(L, arguments, LUA_MULTRET, handler);
-    if (status != LUA_OK || !show || silent || lua_gettop(L) == handler) return status;
+    if (status != LUA_OK || !show || r->silent || lua_gettop(L) == handler) return status;
     if (!lua_checkstack(L, 2)) return LUA_OK;
     lua_pushcfunction(L, show_results);
     lua_insert(L, handler + 1);
@@ -250,6 +262,7 @@ static void begin(struct lg_session *s)
 {
     lg_arena_reset(&s->answers);
     s->frame_count = s->frame_line = 0;
+    s->stack = NULL;
 }
 
 /* After the run: the report of what failed, and the stack as it was. */
@@ -284,6 +297,11 @@ enum lg_status lg_run(struct lg_session *s, const char *chunk, lua_CFunction f, 
     return end(s, status, false, top, error);
 }
 
+enum lg_status lg_session_call(struct lg_session *s, int (*f)(lua_State *L), void *job, const struct lg_error **error)
+{
+    return lg_run(s, "=?", f, job, error);
+}
+
 enum lg_status lg_session_evaluate(struct lg_session *s, const struct lg_request *r, const struct lg_error **error)
 {
     begin(s);
@@ -294,7 +312,7 @@ enum lg_status lg_session_evaluate(struct lg_session *s, const struct lg_request
     lua_State *L = s->L;
     int top = lua_gettop(L);
     lg_interrupt_begin(s);
-    int status = lua_checkstack(L, 8) ? run(s, &source, r->silent, &syntax) : LUA_ERRMEM;
+    int status = lua_checkstack(L, 8) ? run(s, &source, r, &syntax) : LUA_ERRMEM;
     lg_interrupt_end(s);
     enum lg_status result = end(s, status, syntax, top, error);
     if (s->interactive && !s->attending) lg_protect(s, settle, NULL);

@@ -105,6 +105,10 @@ static int open_session(lua_State *L)
     struct lg_session *s = o->session;
     lua_pushlightuserdata(L, s);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);
+    if (o->options->no_environment) {
+        lua_pushboolean(L, 1);
+        lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
+    }
     luaL_openlibs(L);
     set_arguments(L, o->options);
     if (o->options->hosted) {

@@ -103,6 +103,7 @@ struct lg_options {
     struct lg_sink sink;
     const char *device;  /* default device name or NULL */
     bool hosted;         /* the process is not the cells' to end: os.exit is an error */
+    bool no_environment; /* LUA_PATH and LUA_CPATH do not count */
     bool interactive;    /* cells: trailing expressions shown, top-level locals persist, magics; false: plain Lua */
     const char *history; /* file of the cells (interactive); NULL: the default place, "": none */
     /* Adds globals of the face's own; it may raise, as a lua_CFunction does. */
@@ -126,17 +127,24 @@ struct lg_error {      /* owned by the session until its next call */
     const char *const *traceback;
     size_t traceback_count, message_count, excerpt_count;
     int line; /* of the cell, from 1; 0 when it is not in the cell */
+    /* Of plain Lua: "stack traceback:" and the calls, as a stock lua writes them below the message; NULL where it
+     * writes none. */
+    const char *stack;
 };
 struct lg_request {
     const char *code;
     size_t length;
     const char *name;   /* chunk name for messages: NULL means "cell N" by the execution count; "@file.lua" for files */
+    bool alone;         /* a file that does not get the arguments of the script */
     bool silent;        /* no result, no history, count stays */
     bool store_history; /* false: not in the history, and the count stays */
 };
 /* Evaluates one cell (or, when not interactive, a chunk of plain Lua; a first line that starts with # is skipped).
  * Output is in the sink before it returns. *error is set for LG_ERROR and LG_INTERRUPTED. Clears the interrupt flag. */
 enum lg_status lg_session_evaluate(struct lg_session *s, const struct lg_request *r, const struct lg_error **error);
+/* Calls a C function of Lua with a light userdata in the same way, as code that is in no chunk. */
+enum lg_status lg_session_call(struct lg_session *s, int (*f)(struct lua_State *L), void *job,
+                               const struct lg_error **error);
 /* The count of the cell being or last evaluated, from 1; 0 before the first. */
 int lg_session_count(const struct lg_session *s);
 

@@ -19,7 +19,8 @@ void *lg_arena_get(struct lg_arena *a, size_t bytes); /* aligned for pointers; N
 char *lg_arena_text(struct lg_arena *a, const char *text, size_t length);
 void lg_arena_reset(struct lg_arena *a);
 
-#define LG_TRACE_FRAMES 24 /* calls shown of a deeper stack: the outermost and innermost halves */
+#define LG_CHUNK        4100 /* bytes of a chunk name: a path fits */
+#define LG_TRACE_FRAMES 24   /* calls shown of a deeper stack: the outermost and innermost halves */
 
 struct lg_history;
 struct lg_debugger;
@@ -60,7 +61,8 @@ struct lg_session {
     int frame_count, frame_line;             /* line of the innermost frame inside the cell, 0 when none */
     const char *excerpt;                     /* the line that the error is about, and its caret; or NULL */
     bool syntax;                             /* the cell did not compile */
-    char chunk[64];                          /* the chunk name being evaluated: "=cell 3" */
+    char chunk[LG_CHUNK];                    /* the chunk name being evaluated: "=cell 3" */
+    const char *stack;                       /* of a script: the calls as a stock lua lists them; or NULL */
 
     /* Input (lang/input.c): lines asked for and not read yet. */
     struct lg_buffer input;

@@ -51,9 +51,21 @@ static void note_frame(struct lg_session *s, lua_State *L, lua_Debug *ar)
     if (!s->frame_line && strcmp(ar->source, s->chunk) == 0) s->frame_line = ar->currentline;
 }
 
+/* As the handler of lua.c: an object that has a text of its own is not told where it came from. */
+static void note_stack(struct lg_session *s, lua_State *L)
+{
+    if (lua_type(L, 1) == LUA_TSTRING || luaL_getmetafield(L, 1, "__tostring") == LUA_TNIL) {
+        luaL_traceback(L, L, NULL, 1);
+        s->stack = lg_arena_text(&s->answers, lua_tostring(L, -1), lua_rawlen(L, -1));
+    }
+    lua_settop(L, 1);
+}
+
 int lg_traceback_handler(lua_State *L)
 {
     struct lg_session *s = lg_session_of(L);
+    s->stack = NULL;
+    if (!s->interactive) note_stack(s, L);
     s->frame_count = 0;
     s->frame_line = 0;
     int last = lg_last_level(L);
@@ -100,7 +112,10 @@ static int error_text(lua_State *L)
     }
     size_t n;
     const char *text;
-    if (lua_isnil(L, 2)) {
+    bool readable = lua_isstring(L, 2) || luaL_getmetafield(L, 2, "__tostring") != LUA_TNIL;
+    if (!s->interactive && !readable) {
+        lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 2));
+    } else if (lua_isnil(L, 2)) {
         lua_pushliteral(L, "nil (an error without a message)");
     } else if (lua_type(L, 2) != LUA_TSTRING && luaL_getmetafield(L, 2, "__tostring") == LUA_TNIL) {
         lg_push_value_text(L, 2);
@@ -159,7 +174,7 @@ static void fill_traceback(struct lg_session *s)
     s->error.message_count = add_lines(s, s->error.value, all);
     s->error.excerpt_count = add_lines(s, s->excerpt, all + s->error.message_count);
     size_t count = s->error.message_count + s->error.excerpt_count;
-    for (int i = s->frame_count; i-- > 0;) all[count++] = s->frames[i];
+    for (int i = s->interactive ? s->frame_count : 0; i-- > 0;) all[count++] = s->frames[i];
     s->error.traceback = all;
     s->error.traceback_count = count;
 }
@@ -167,7 +182,7 @@ static void fill_traceback(struct lg_session *s)
 void lg_report_error(struct lg_session *s, int status, bool syntax)
 {
     lua_State *L = s->L;
-    s->error = (struct lg_error){.name = error_name(status, syntax)};
+    s->error = (struct lg_error){.name = error_name(status, syntax), .stack = s->stack};
     s->excerpt = NULL;
     s->syntax = syntax;
     if (status == LUA_ERRMEM) {

@@ -235,6 +235,10 @@ void sh_output_error(struct sh_output *o, const struct lg_error *error)
     sh_output_newline(o);
     fflush(stdout);
     if (o->program) fprintf(file, "%s: ", o->program);
+    if (error->stack) {
+        fprintf(file, "%s\n%s\n", error->value, error->stack);
+        return;
+    }
     for (size_t i = 0; i < error->traceback_count; i++) {
         const char *on = !o->color ? "" : i < error->message_count ? "\033[31m" : i < calls ? "" : "\033[2m";
         fprintf(file, "%s%s%s\n", on, error->traceback[i], off);

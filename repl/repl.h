@@ -7,16 +7,26 @@
 #include <stdio.h>
 #include "lang/session.h"
 
+/* What is done before the script, in the order of the command line. */
+enum sh_step_kind { SH_STEP_CODE, SH_STEP_MODULE, SH_STEP_WARNINGS };
+struct sh_step {
+    enum sh_step_kind kind;
+    const char *text; /* of -e and -l */
+};
+
 /* The command line, parsed. All strings belong to argv. */
 struct sh_options {
     const char *device; /* --device, or NULL */
-    const char **codes; /* each -e, in order */
-    int code_count;
-    bool interactive;   /* -i: the shell follows the script */
-    bool no_init;       /* --no-init: the shell leaves out the user's init.lua */
-    const char *record; /* --record, or NULL */
-    double typing;      /* --typing: characters a second; 0: not asked for */
-    double pause;       /* --auto: seconds between steps, where `play` */
+    struct sh_step *steps;
+    int step_count;
+    bool interactive;    /* -i: the shell follows the script */
+    bool no_environment; /* -E: LUA_INIT and the like are not looked at */
+    bool version;        /* -v: it was shown */
+    int status;          /* the exit status, where the options were all there was to do */
+    bool no_init;        /* --no-init: the shell leaves out the user's init.lua */
+    const char *record;  /* --record, or NULL */
+    double typing;       /* --typing: characters a second; 0: not asked for */
+    double pause;        /* --auto: seconds between steps, where `play` */
     bool present, check, play;
     int argc; /* the script and its arguments; 0 when none is named */
     char **argv;
@@ -28,6 +38,7 @@ int sh_run_script(const struct sh_options *o);   /* -e, FILE.lua, or standard in
 int sh_run_notebook(const struct sh_options *o); /* FILE.ipynb */
 int sh_run_shell(const struct sh_options *o);    /* -e, FILE.lua where given, then the loop */
 int sh_print_info(FILE *out);                    /* --info */
+int sh_convert(int argc, char **argv);           /* convert FROM TO */
 int sh_run_present(const struct sh_options *o);  /* --present */
 int sh_run_check(const struct sh_options *o);    /* --check */
 
@@ -41,6 +52,8 @@ bool sh_shell_edit(struct lg_session *s, struct sh_text *cell);
 
 /* script.c: evaluates each -e and then the script in the session; false after an error, which has been printed. */
 bool sh_evaluate_given(struct lg_session *s, const struct sh_options *o);
+/* Whether there is code to run before the script: -e. */
+bool sh_has_code(const struct sh_options *o);
 /* The bytes of a file or of standard input ("-"), malloc'd and NUL-terminated; NULL with errno set. */
 char *sh_read_file(const char *path, size_t *length);
 

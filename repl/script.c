@@ -1,5 +1,7 @@
-/* Plain Lua from a file, from -e, from standard input: what a stock lua does with them, with the same exit statuses. */
+/* Plain Lua from a file, from -e and -l, from standard input: what a stock lua does with them, with the same messages
+ * and exit statuses. */
 #include <errno.h>
+#include <lua.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,16 +36,22 @@ char *sh_read_file(const char *path, size_t *length)
     return text;
 }
 
-static bool evaluate(struct lg_session *s, struct sh_output *out, const char *code, size_t length, const char *name)
+static bool evaluate_request(struct lg_session *s, struct sh_output *out, const struct lg_request *request)
 {
-    struct lg_request request = {.code = code, .length = length, .name = name, .silent = true};
     const struct lg_error *error = NULL;
-    enum lg_status status = lg_session_evaluate(s, &request, &error);
+    enum lg_status status = lg_session_evaluate(s, request, &error);
     if (status != LG_DONE) sh_output_error(out, error);
     return status == LG_DONE;
 }
 
-static bool evaluate_file(struct lg_session *s, struct sh_output *out, const char *path)
+static bool evaluate(struct lg_session *s, struct sh_output *out, const char *code, const char *name)
+{
+    struct lg_request request = {.code = code, .length = strlen(code), .name = name, .silent = true};
+    return evaluate_request(s, out, &request);
+}
+
+/* `alone`: without the script's arguments. */
+static bool evaluate_file(struct lg_session *s, struct sh_output *out, const char *path, bool alone)
 {
     size_t length;
     char *text = sh_read_file(path, &length);
@@ -54,32 +62,108 @@ static bool evaluate_file(struct lg_session *s, struct sh_output *out, const cha
     bool is_stdin = strcmp(path, "-") == 0;
     char name[4096];
     snprintf(name, sizeof name, "@%s", path);
-    bool ok = evaluate(s, out, text, length, is_stdin ? "=stdin" : name);
+    struct lg_request request = {
+        .code = text, .length = length, .name = is_stdin ? "=stdin" : name, .alone = alone, .silent = true};
+    bool ok = evaluate_request(s, out, &request);
     free(text);
     return ok;
+}
+
+/* -l NAME and -l g=NAME */
+static int require(lua_State *L)
+{
+    const char *name = lua_touserdata(L, 1), *equals = strchr(name, '=');
+    lua_settop(L, 0);
+    lua_pushlstring(L, name, equals ? (size_t)(equals - name) : strlen(name));
+    lua_getglobal(L, "require");
+    lua_pushstring(L, equals ? equals + 1 : name);
+    lua_call(L, 1, 1);
+    lua_setglobal(L, lua_tostring(L, 1));
+    return 0;
+}
+
+static bool take_module(struct lg_session *s, struct sh_output *out, const char *name)
+{
+    const struct lg_error *error = NULL;
+    enum lg_status status = lg_session_call(s, require, (void *)(size_t)name, &error);
+    if (status != LG_DONE) sh_output_error(out, error);
+    return status == LG_DONE;
+}
+
+static bool take_step(struct lg_session *s, struct sh_output *out, const struct sh_step *step)
+{
+    switch (step->kind) {
+    case SH_STEP_CODE: return evaluate(s, out, step->text, "=(command line)");
+    case SH_STEP_MODULE: return take_module(s, out, step->text);
+    case SH_STEP_WARNINGS: return evaluate(s, out, "warn '@on'", "=(command line)");
+    }
+    return true;
+}
+
+/* LUA_INIT, with the version's own variable before the general one: code, or @ and a file's name. */
+static bool evaluate_init(struct lg_session *s, struct sh_output *out)
+{
+    const char *name = "=LUA_INIT_5_4", *code = getenv(name + 1);
+    if (!code) code = getenv((name = "=LUA_INIT") + 1);
+    if (!code) return true;
+    return *code == '@' ? evaluate_file(s, out, code + 1, true) : evaluate(s, out, code, name);
 }
 
 bool sh_evaluate_given(struct lg_session *s, const struct sh_options *o)
 {
     struct sh_output out = {.color = sh_takes_color(STDERR_FILENO), .program = "lunarray"};
-    for (int i = 0; i < o->code_count; i++)
-        if (!evaluate(s, &out, o->codes[i], strlen(o->codes[i]), "=(command line)")) return false;
-    return o->argc == 0 || evaluate_file(s, &out, o->argv[0]);
+    if (!o->no_environment && !evaluate_init(s, &out)) return false;
+    for (int i = 0; i < o->step_count; i++)
+        if (!take_step(s, &out, &o->steps[i])) return false;
+    return o->argc == 0 || evaluate_file(s, &out, o->argv[0], false);
+}
+
+bool sh_has_code(const struct sh_options *o)
+{
+    for (int i = 0; i < o->step_count; i++)
+        if (o->steps[i].kind == SH_STEP_CODE) return true;
+    return false;
+}
+
+struct script {
+    struct lg_session *session;
+    const struct sh_options *options;
+    bool ok;
+};
+
+/* Inside a C function, as in a stock lua: tracebacks end in it. */
+static int run_given(lua_State *L)
+{
+    struct script *script = lua_touserdata(L, 1);
+    script->ok = sh_evaluate_given(script->session, script->options);
+    return 0;
 }
 
 int sh_run_script(const struct sh_options *o)
 {
     struct sh_output out = {.flush = true};
-    struct lg_options options = {
-        .sink = sh_output_sink(&out), .device = o->device, .argc = o->argc, .argv = o->argv, .before = o->before};
-    struct lg_session *s = lg_session_new(&options);
-    if (!s) {
+    struct lg_options options = {.sink = sh_output_sink(&out),
+                                 .device = o->device,
+                                 .no_environment = o->no_environment,
+                                 .argc = o->argc,
+                                 .argv = o->argv,
+                                 .before = o->before};
+    if (o->argc == 0) { /* without a script the words count from the program's name on */
+        options.argc = o->before;
+        options.argv = o->argv - o->before;
+        options.before = 0;
+    }
+    struct script script = {.session = lg_session_new(&options), .options = o};
+    if (!script.session) {
         fprintf(stderr, "lunarray: out of memory\n");
         return 1;
     }
-    sh_interrupts(s, true);
-    bool ok = sh_evaluate_given(s, o);
+    lua_State *L = lg_session_state(script.session);
+    sh_interrupts(script.session, true);
+    lua_pushcfunction(L, run_given);
+    lua_pushlightuserdata(L, &script);
+    lua_pcall(L, 1, 0, 0);
     sh_interrupts(NULL, false);
-    lg_session_free(s);
-    return sh_output_finish() && ok ? 0 : 1;
+    lg_session_free(script.session);
+    return sh_output_finish() && script.ok ? 0 : 1;
 }

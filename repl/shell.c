@@ -426,6 +426,7 @@ int sh_run_shell(const struct sh_options *o)
     struct sh_output out = {.color = sh_takes_color(STDERR_FILENO), .flush = true, .shell = sh_terminal_usable()};
     struct lg_options options = {.sink = sh_output_sink(&out),
                                  .device = o->device,
+                                 .no_environment = o->no_environment,
                                  .interactive = true,
                                  .extend = sh_open_settings,
                                  .argc = o->argc,
@@ -441,7 +442,7 @@ int sh_run_shell(const struct sh_options *o)
     sh_interrupts(session, false);
     /* By lines, also where the first one comes while standard output leads elsewhere (background.c). */
     if (sh_terminal_usable()) setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-    if (o->argc == 0 && o->code_count == 0) banner();
+    if (o->argc == 0 && o->step_count == 0) banner();
     if (!o->no_init) sh_run_init(session, &out);
     sh_evaluate_given(session, o);
     if (sh_terminal_usable())

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import time
@@ -274,3 +276,15 @@ def test_options_that_do_not_go_with_notebooks(cli, tmp_path):
     path = notebook(tmp_path / "n.ipynb", "print(1)")
     r = cli("-e", "x = 1", path)
     assert r.returncode == 2 and r.stdout == "" and "notebook" in r.stderr
+
+
+def test_manual(cli):
+    """It has all that --help lists, and troff finds nothing wrong with it."""
+    page, help = cli("--man").stdout, cli("--help").stdout
+    for line in help.splitlines():
+        if line.startswith("  ") and "  " in line.strip():
+            assert line.strip().split("  ")[-1].strip().replace("-", "\\-") in page, line
+    if not shutil.which("groff"):
+        pytest.skip("there is no groff")
+    r = subprocess.run(["groff", "-ww", "-man", "-Tutf8", "-P-c"], input=page, capture_output=True, text=True, timeout=PATIENCE)
+    assert r.returncode == 0 and r.stderr == "" and "--device NAME" in re.sub(".\b", "", r.stdout)

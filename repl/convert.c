@@ -1,0 +1,108 @@
+/* `lunarray convert FROM TO`: scripts with cell marks to notebooks and back. */
+#include <stdio.h>
+#include <string.h>
+#include "repl/percent.h"
+#include "repl/repl.h"
+
+enum kind { SCRIPT, NOTEBOOK, OTHER };
+
+static enum kind kind_of(const char *path)
+{
+    const char *end = strrchr(path, '.');
+    if (end && strcmp(end, ".lua") == 0) return SCRIPT;
+    return end && strcmp(end, ".ipynb") == 0 ? NOTEBOOK : OTHER;
+}
+
+static bool is_same(const json_t *a, const json_t *b, const char *key)
+{
+    const json_t *x = json_object_get(a, key), *y = json_object_get(b, key);
+    return x && json_equal(x, y);
+}
+
+/* The cell of the notebook that was there, from *from on, or before it, that has the same text. */
+static json_t *find_former(const json_t *cells, const json_t *cell, size_t *from)
+{
+    size_t count = json_array_size(cells);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = (*from + i) % count;
+        json_t *former = json_array_get(cells, at);
+        if (!is_same(former, cell, "source") || !is_same(former, cell, "cell_type")) continue;
+        *from = at + 1;
+        return former;
+    }
+    return NULL;
+}
+
+/* What a script has not comes from the notebook that is to be overwritten: outputs and counts of cells with the same
+ * text, and ids, where the script names none. */
+static void keep_former(json_t *notebook, const json_t *former)
+{
+    static const char *const kept[] = {"outputs", "execution_count"};
+    size_t i, from = 0;
+    json_t *cell, *left = json_deep_copy(json_object_get(former, "cells"));
+    json_array_foreach(json_object_get(notebook, "cells"), i, cell)
+    {
+        json_t *same = find_former(left, cell, &from);
+        for (size_t k = 0; k < 2 && same; k++)
+            if (json_object_get(same, kept[k])) json_object_set(cell, kept[k], json_object_get(same, kept[k]));
+        if (same) json_object_del(same, "source"); /* it is found once */
+    }
+    json_decref(left);
+}
+
+static size_t count_outputs(const json_t *notebook)
+{
+    size_t i, n = 0;
+    json_t *cell;
+    json_array_foreach(json_object_get(notebook, "cells"), i, cell) n +=
+        json_array_size(json_object_get(cell, "outputs")) > 0;
+    return n;
+}
+
+static int fail(const char *path, const char *why)
+{
+    fprintf(stderr, "lunarray convert: %s: %s\n", path, why);
+    return 1;
+}
+
+static int to_notebook(json_t *notebook, const char *to)
+{
+    char why[SH_WHY];
+    struct lg_buffer text = {0};
+    json_t *former = sh_document_load(to, why);
+    if (former) keep_former(notebook, former);
+    json_decref(former);
+    sh_document_put(notebook, &text);
+    bool ok = sh_document_store(to, &text, why);
+    lg_buffer_release(&text);
+    return ok ? 0 : fail(to, why);
+}
+
+static int to_script(const json_t *notebook, const char *to)
+{
+    char why[SH_WHY];
+    struct lg_buffer text = {0};
+    size_t lost = count_outputs(notebook);
+    sh_percent_put(notebook, &text);
+    bool ok = sh_document_store(to, &text, why);
+    lg_buffer_release(&text);
+    if (!ok) return fail(to, why);
+    if (lost)
+        fprintf(stderr, "lunarray convert: %s: a script has no outputs; those of %zu cell%s are left out\n", to, lost,
+                lost == 1 ? "" : "s");
+    return 0;
+}
+
+int sh_convert(int argc, char **argv)
+{
+    char why[SH_WHY];
+    if (argc != 2 || kind_of(argv[0]) == OTHER || kind_of(argv[1]) == OTHER) {
+        fprintf(stderr, "usage: lunarray convert FILE.lua FILE.ipynb, or FILE.ipynb FILE.lua\n");
+        return 2;
+    }
+    json_t *notebook = sh_document_load(argv[0], why);
+    if (!notebook) return fail(argv[0], why);
+    int status = kind_of(argv[1]) == NOTEBOOK ? to_notebook(notebook, argv[1]) : to_script(notebook, argv[1]);
+    json_decref(notebook);
+    return status;
+}

@@ -1,0 +1,161 @@
+#include "repl/document.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "jupyter/jupyter.h"
+#include "repl/percent.h"
+#include "repl/repl.h"
+#include "runtime/file.h"
+
+const char *sh_json_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+json_t *sh_document_metadata(void)
+{
+    json_t *info = jp_kernel_info();
+    json_t *metadata = json_pack("{s:{s:s, s:s, s:s}, s:O}", "kernelspec", "display_name", JP_DISPLAY_NAME, "language",
+                                 "lua", "name", "lunarray", "language_info", json_object_get(info, "language_info"));
+    json_decref(info);
+    return metadata;
+}
+
+/* ---- lists of lines become one text, as nbformat does it when it reads */
+
+static void join_member(json_t *object, const char *key)
+{
+    size_t i;
+    json_t *line;
+    const json_t *lines = json_object_get(object, key);
+    struct lg_buffer text = {0};
+    if (!json_is_array(lines)) return;
+    json_array_foreach((json_t *)lines, i, line)
+    {
+        if (!json_is_string(line)) {
+            lg_buffer_release(&text);
+            return;
+        }
+        lg_buffer_add(&text, json_string_value(line), json_string_length(line));
+    }
+    json_object_set_new(object, key, json_stringn_nocheck(text.data ? text.data : "", text.length));
+    lg_buffer_release(&text);
+}
+
+static void join_bundle(json_t *bundle)
+{
+    const char *key;
+    json_t *item;
+    void *next;
+    json_object_foreach_safe(bundle, next, key, item)
+    {
+        size_t n = strlen(key);
+        bool json = strncmp(key, "application/", 12) == 0 && n > 5 && !strcmp(key + n - 5, "+json");
+        if (!json && strcmp(key, "application/json") != 0) join_member(bundle, key);
+    }
+}
+
+static void join_cell(json_t *cell)
+{
+    size_t i;
+    const char *name;
+    json_t *output, *attachment;
+    join_member(cell, "source");
+    json_object_foreach(json_object_get(cell, "attachments"), name, attachment) join_bundle(attachment);
+    json_array_foreach(json_object_get(cell, "outputs"), i, output)
+    {
+        join_member(output, "text");
+        join_bundle(json_object_get(output, "data"));
+    }
+}
+
+static bool fail(char why[SH_WHY], const char *what)
+{
+    snprintf(why, SH_WHY, "not a notebook: %s", what);
+    return false;
+}
+
+static bool check_cell(json_t *cell, size_t number, char why[SH_WHY])
+{
+    const char *type = json_string_value(json_object_get(cell, "cell_type"));
+    bool known = type && (!strcmp(type, "code") || !strcmp(type, "markdown") || !strcmp(type, "raw"));
+    if (!type)
+        snprintf(why, SH_WHY, "not a notebook: cell %zu has no cell_type", number);
+    else if (!known)
+        snprintf(why, SH_WHY, "not a notebook: cell %zu is of the type %.40s; there are code, markdown and raw", number,
+                 type);
+    if (!known) return false;
+    join_cell(cell);
+    if (json_is_string(json_object_get(cell, "source"))) return true;
+    snprintf(why, SH_WHY, "not a notebook: cell %zu has no source text", number);
+    return false;
+}
+
+static bool check_notebook(json_t *root, char why[SH_WHY])
+{
+    size_t i;
+    json_t *cell;
+    const json_t *major = json_object_get(root, "nbformat"), *cells = json_object_get(root, "cells");
+    if (!json_is_object(root)) return fail(why, "the JSON is no object");
+    if (!json_is_integer(major)) return fail(why, "it has no nbformat number");
+    if (json_integer_value(major) != 4) {
+        snprintf(why, SH_WHY,
+                 "notebook format %lld, only 4 is understood; jupyter nbconvert --to notebook --nbformat 4 converts it",
+                 (long long)json_integer_value(major));
+        return false;
+    }
+    if (!json_is_array(cells)) return fail(why, "it has no list of cells");
+    json_array_foreach((json_t *)cells, i, cell)
+    {
+        if (!check_cell(cell, i + 1, why)) return false;
+    }
+    return true;
+}
+
+json_t *sh_document_parse(const char *text, size_t length, char why[SH_WHY])
+{
+    json_error_t error;
+    json_t *root = json_loadb(text, length, JSON_ALLOW_NUL, &error);
+    if (!root) {
+        snprintf(why, SH_WHY, "not a notebook: not JSON: line %d: %s", error.line, error.text);
+    } else if (!check_notebook(root, why)) {
+        json_decref(root);
+        root = NULL;
+    }
+    return root;
+}
+
+json_t *sh_document_load(const char *path, char why[SH_WHY])
+{
+    size_t length, n = strlen(path);
+    char *text = sh_read_file(path, &length);
+    if (!text) {
+        snprintf(why, SH_WHY, "cannot open it: %s", strerror(errno));
+        return NULL;
+    }
+    bool json = n >= 6 && strcmp(path + n - 6, ".ipynb") == 0;
+    json_t *notebook = json ? sh_document_parse(text, length, why) : sh_percent_read(text, length, why);
+    free(text);
+    return notebook;
+}
+
+bool sh_document_store(const char *path, const struct lg_buffer *bytes, char why[SH_WHY])
+{
+    struct rt_writer w;
+    struct rt_error e = {0};
+    if (bytes->failed) {
+        snprintf(why, SH_WHY, "out of memory");
+        return false;
+    }
+    enum rt_status status = rt_writer_open(path, &w, &e);
+    if (status == RT_OK) {
+        rt_writer_put(&w, bytes->data, bytes->length);
+        status = rt_writer_finish(&w, true, &e);
+    }
+    if (status != RT_OK) snprintf(why, SH_WHY, "%s", e.text);
+    rt_error_clear(&e);
+    return status == RT_OK;
+}

@@ -1,0 +1,29 @@
+/* A notebook as a tree of JSON (nbformat 4), whole, for what changes it or turns it into something else: read from a
+ * .ipynb, or from a .lua with cell marks (percent.h); written as the nbformat package writes it, byte by byte. The view
+ * that runners have of it is in notebook.h. */
+#ifndef SH_DOCUMENT_H
+#define SH_DOCUMENT_H
+
+#include <jansson.h>
+#include "lang/buffer.h"
+
+enum { SH_WHY = 512 }; /* bytes of a message that says in one line what is wrong */
+
+/* The notebook in the bytes of a .ipynb, texts of several lines joined. NULL when it is none; `why` says so. */
+json_t *sh_document_parse(const char *text, size_t length, char why[SH_WHY]);
+/* The notebook in a file, of either kind. */
+json_t *sh_document_load(const char *path, char why[SH_WHY]);
+/* The bytes of its .ipynb. */
+void sh_document_put(const json_t *notebook, struct lg_buffer *out);
+/* Replaces a file by the bytes, whole or not at all. */
+bool sh_document_store(const char *path, const struct lg_buffer *bytes, char why[SH_WHY]);
+
+/* The metadata of a notebook for this kernel; a new reference, NULL when memory is lacking. */
+json_t *sh_document_metadata(void);
+
+/* A member's text, "" when it is none. */
+const char *sh_json_text(const json_t *object, const char *key);
+/* The text of a JSON value as Python writes it in one line (sorted keys, no blanks after the outer marks). */
+void sh_json_put(const json_t *value, struct lg_buffer *out);
+
+#endif

@@ -1,0 +1,352 @@
+#include "repl/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "jupyter/jupyter.h"
+#include "lang/closest.h"
+#include "repl/present.h"
+
+static bool add_step(struct sh_options *o, enum sh_step_kind kind, const char *text)
+{
+    o->steps[o->step_count++] = (struct sh_step){kind, text};
+    return true;
+}
+
+static bool take_code(struct sh_options *o, const char *value)
+{
+    return add_step(o, SH_STEP_CODE, value);
+}
+
+static bool take_module(struct sh_options *o, const char *value)
+{
+    return add_step(o, SH_STEP_MODULE, value);
+}
+
+static bool take_warnings(struct sh_options *o, const char *value)
+{
+    return add_step(o, SH_STEP_WARNINGS, value);
+}
+
+static bool take_interactive(struct sh_options *o, const char *value)
+{
+    (void)value;
+    return o->interactive = true;
+}
+
+static bool take_no_environment(struct sh_options *o, const char *value)
+{
+    (void)value;
+    return o->no_environment = true;
+}
+
+static bool take_no_init(struct sh_options *o, const char *value)
+{
+    (void)value;
+    return o->no_init = true;
+}
+
+static bool take_device(struct sh_options *o, const char *value)
+{
+    o->device = value;
+    return true;
+}
+
+static bool take_version(struct sh_options *o, const char *value)
+{
+    (void)value;
+    if (!o->version) printf("lunarray %s\n", LUNARRAY_VERSION);
+    return o->version = true;
+}
+
+static bool take_info(struct sh_options *o, const char *value)
+{
+    (void)value;
+    o->status = sh_print_info(stdout);
+    return false;
+}
+
+static bool take_help(struct sh_options *o, const char *value)
+{
+    (void)o, (void)value;
+    sh_print_help(stdout);
+    return false;
+}
+
+static bool take_man(struct sh_options *o, const char *value)
+{
+    (void)o, (void)value;
+    sh_print_manual(stdout);
+    return false;
+}
+
+static bool misuse(struct sh_options *o, const char *option, const char *why)
+{
+    fprintf(stderr, "lunarray: %s %s\n", option, why);
+    o->status = 2;
+    return false;
+}
+
+static bool read_number(const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    return *text && *end == '\0' && *out >= 0 && *out <= 1e6;
+}
+
+static bool take_present(struct sh_options *o, const char *value)
+{
+    (void)value;
+    return o->present = true;
+}
+
+static bool take_typing(struct sh_options *o, const char *value)
+{
+    o->typing = SH_TYPING_SPEED;
+    if (!value || (read_number(value, &o->typing) && o->typing > 0)) return true;
+    return misuse(o, "--typing", "needs nothing, or a number of characters a second");
+}
+
+static bool take_auto(struct sh_options *o, const char *value)
+{
+    o->play = true;
+    if (read_number(value, &o->pause)) return true;
+    return misuse(o, "--auto", "needs a number of seconds between steps, as in --auto 2.5");
+}
+
+static bool take_record(struct sh_options *o, const char *value)
+{
+    o->record = value;
+    return true;
+}
+
+static bool take_check(struct sh_options *o, const char *value)
+{
+    (void)value;
+    return o->check = true;
+}
+
+const struct sh_option sh_option_rows[] = {
+    {"-e", NULL, "CODE", "run CODE; may be repeated, a file runs after it", NULL, take_code},
+    {"-l", NULL, "NAME", "require the module NAME into the global NAME; -l g=NAME into g", NULL, take_module},
+    {"-i", NULL, NULL, "open the shell after the file or the code", NULL, take_interactive},
+    {"-E", NULL, NULL, "ignore the environment's LUA_INIT, LUA_PATH and LUA_CPATH", NULL, take_no_environment},
+    {"-W", NULL, NULL, "turn warnings on", NULL, take_warnings},
+    {"--no-init", NULL, NULL, "leave out ~/.config/lunarray/init.lua, which the shell runs first", NULL, take_no_init},
+    {"--present", NULL, NULL, "present the cells of FILE.lua or FILE.ipynb, key by key; ? lists the keys", NULL,
+     take_present},
+    {"--typing", NULL, "[SPEED]", "... typing them, SPEED characters a second (20)", NULL, take_typing},
+    {"--auto", NULL, "SECONDS", "... without keys, with a pause after each step", NULL, take_auto},
+    {"--record", NULL, "FILE", "... and record the terminal, as an asciinema cast", NULL, take_record},
+    {"--check", NULL, NULL, "run the cells, compare their outputs with those in the file", NULL, take_check},
+    {"--device", NULL, "NAME", "default device: cpu, simt, cuda, cuda:N", NULL, take_device},
+    {"--info", NULL, NULL, "show devices, libraries and folders", NULL, take_info},
+    {"--version", "-v", NULL, "show the version", NULL, take_version},
+    {"--help", "-h", NULL, "show this text", NULL, take_help},
+    {"--man", NULL, NULL, "write the manual page, as troff", NULL, take_man},
+    {0}};
+
+const struct sh_command sh_command_rows[] = {
+    {"convert", "FROM TO", "turn FILE.lua with cell marks into FILE.ipynb, or back",
+     "A line -- %% begins a cell of a script. Outputs are kept where TO is a notebook that has the cell.", sh_convert},
+    {"notebook", "[DIR]", "start JupyterLab with this kernel", NULL, jp_notebook},
+    {"jupyter", "install|start ...", "make the kernel known to Jupyter; see lunarray jupyter --help", NULL, jp_main},
+    {0}};
+
+/* ---- parsing */
+
+static int unknown_option(const char *option)
+{
+    char name[32], hint[64] = "; lunarray --help lists the options";
+    int best = 4;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(option, "="), option);
+    for (const struct sh_option *row = sh_option_rows; row->name; row++) {
+        if (row->name[1] != '-') continue;
+        int d = lg_spelling_distance(name, row->name);
+        /* "-help" and "--dev" are meant, too. */
+        if (name[1] && strstr(row->name, name)) d = 0;
+        if (d >= best || !strcmp(option, row->name)) continue;
+        best = d;
+        snprintf(hint, sizeof hint, "; did you mean %s?", row->name);
+    }
+    fprintf(stderr, "lunarray: unknown option %s%s\n", option, hint);
+    return 2;
+}
+
+/* The row of an option; *value is what is joined to it: -eCODE, --device=NAME, or NULL. */
+static const struct sh_option *find_option(const char *word, const char **value)
+{
+    *value = NULL;
+    for (const struct sh_option *row = sh_option_rows; row->name; row++) {
+        size_t n = strlen(row->name);
+        if (!strcmp(word, row->name) || (row->alias && !strcmp(word, row->alias))) return row;
+        if (!row->argument || strncmp(word, row->name, n) != 0) continue;
+        bool is_long = row->name[1] == '-';
+        if (is_long && word[n] != '=') continue;
+        *value = word + n + is_long;
+        return row;
+    }
+    return NULL;
+}
+
+/* Takes the option at argv[*i], which goes to its last word. */
+static bool take(int argc, char **argv, int *i, struct sh_options *o)
+{
+    const char *value;
+    const struct sh_option *row = find_option(argv[*i], &value);
+    if (!row) {
+        o->status = unknown_option(argv[*i]);
+        return false;
+    }
+    bool optional = row->argument && *row->argument == '[', next = *i + 1 < argc;
+    /* What may be left out is joined to the option, or is a number. */
+    if (row->argument && !value && next && (!optional || strchr(".0123456789", *argv[*i + 1]))) value = argv[++*i];
+    if (row->argument && !optional && (!value || !*value)) {
+        char text[200];
+        snprintf(text, sizeof text, "needs %s: %s", row->argument, row->doc);
+        return misuse(o, row->name, text);
+    }
+    return row->take(o, value);
+}
+
+bool sh_parse_options(int argc, char **argv, struct sh_options *o)
+{
+    int i = 1;
+    for (; i < argc; i++) {
+        if (argv[i][0] != '-' || !argv[i][1]) break;
+        if (!strcmp(argv[i], "--")) {
+            i++;
+            break;
+        }
+        if (!take(argc, argv, &i, o)) return false;
+    }
+    o->argc = argc - i;
+    o->argv = argv + i;
+    o->before = i;
+    /* A notebook's own options may follow it. */
+    size_t n = o->argc ? strlen(o->argv[0]) : 0;
+    if (n < 6 || strcmp(o->argv[0] + n - 6, ".ipynb") != 0) return true;
+    for (i = 1; i < o->argc && o->argv[i][0] == '-' && o->argv[i][1]; i++)
+        if (!take(o->argc, o->argv, &i, o)) return false;
+    return true;
+}
+
+const struct sh_command *sh_find_command(const struct sh_options *o)
+{
+    for (const struct sh_command *row = sh_command_rows; row->name && o->argc > 0; row++)
+        if (!strcmp(row->name, o->argv[0])) return row;
+    return NULL;
+}
+
+/* ---- telling */
+
+static const char usage[] = "[options] [FILE.lua [arguments] | FILE.ipynb]";
+static const char summary[] = "An interactive shell, a script runner and a Jupyter kernel for GPU arrays in Lua.";
+static const char without_file[] =
+    "Without a file it opens the shell, or runs standard input when that is not a terminal.";
+static const char notebooks[] = "FILE.ipynb runs a notebook's cells in order and prints their outputs.";
+
+/* "-h, --help", "--device NAME". */
+static void option_words(const struct sh_option *row, char words[64])
+{
+    const char *argument = row->argument ? row->argument : "";
+    snprintf(words, 64, "%s%s%s%s%s", row->alias ? row->alias : "", row->alias ? ", " : "", row->name,
+             *argument && *argument != '[' ? " " : "", argument);
+}
+
+void sh_print_help(FILE *out)
+{
+    char words[64];
+    fprintf(out, "Usage: lunarray %s\n", usage);
+    for (const struct sh_command *row = sh_command_rows; row->name; row++)
+        fprintf(out, "       lunarray %s %s\n", row->name, row->arguments);
+    fprintf(out, "\n%s\n%s\n%s\n\n", summary, without_file, notebooks);
+    for (const struct sh_option *row = sh_option_rows; row->name; row++) {
+        option_words(row, words);
+        fprintf(out, "  %-16s  %s\n", words, row->doc);
+    }
+    fprintf(out, "  %-16s  %s\n  %-16s  %s\n\n", "-", "run standard input as a script", "--", "end of options");
+    for (const struct sh_command *row = sh_command_rows; row->name; row++)
+        fprintf(out, "  lunarray %-9s %s\n", row->name, row->doc);
+}
+
+/* Text for troff: dashes that can be copied, and no line that begins a request. */
+static void put_troff(FILE *out, const char *text)
+{
+    if (*text == '.' || *text == '\'') fputs("\\&", out);
+    for (; *text; text++) {
+        if (*text == '-')
+            fputs("\\-", out);
+        else if (*text == '\\')
+            fputs("\\e", out);
+        else
+            fputc(*text, out);
+    }
+}
+
+static void put_entry(FILE *out, const char *words, const char *doc, const char *more)
+{
+    fputs(".TP\n.B ", out);
+    put_troff(out, words);
+    fputc('\n', out);
+    put_troff(out, doc);
+    fputs(".\n", out);
+    if (!more) return;
+    put_troff(out, more);
+    fputc('\n', out);
+}
+
+struct fact {
+    const char *name, *doc;
+};
+
+static const struct fact environment[] = {
+    {"LUNARRAY_DEVICE", "the default device, as --device"},
+    {"LUNARRAY_CACHE_DIR", "where compiled kernels are kept"},
+    {"LUNARRAY_THREADS", "how many threads of the host compute"},
+    {"LUA_INIT_5_4, LUA_INIT", "code to run first, or @ and the name of a file with it"},
+    {"LUA_PATH_5_4, LUA_PATH, LUA_CPATH_5_4, LUA_CPATH", "where require looks"},
+    {"NO_COLOR", "no colours"},
+    {0}};
+static const struct fact exits[] = {{"0", "all went well"},
+                                    {"1", "a script or a cell failed, or what it printed could not be written"},
+                                    {"2", "the command line is wrong"},
+                                    {0}};
+
+static void put_facts(FILE *out, const char *heading, const struct fact *facts)
+{
+    fprintf(out, ".SH %s\n", heading);
+    for (; facts->name; facts++) put_entry(out, facts->name, facts->doc, NULL);
+}
+
+void sh_print_manual(FILE *out)
+{
+    char words[160];
+    fprintf(out, ".TH LUNARRAY 1 \"\" \"lunarray %s\" \"User Commands\"\n.SH NAME\nlunarray \\- ", LUNARRAY_VERSION);
+    fputs("shell, script runner and Jupyter kernel for GPU arrays in Lua\n.SH SYNOPSIS\n.B lunarray\n", out);
+    put_troff(out, usage);
+    for (const struct sh_command *row = sh_command_rows; row->name; row++) {
+        fprintf(out, "\n.br\n.B lunarray %s\n", row->name);
+        put_troff(out, row->arguments);
+    }
+    fputs("\n.SH DESCRIPTION\n", out);
+    put_troff(out, summary);
+    fputc('\n', out);
+    put_troff(out, without_file);
+    fputc('\n', out);
+    put_troff(out, notebooks);
+    fputs("\n.SH OPTIONS\n", out);
+    for (const struct sh_option *row = sh_option_rows; row->name; row++) {
+        option_words(row, words);
+        put_entry(out, words, row->doc, row->more);
+    }
+    put_entry(out, "-", "run standard input as a script", NULL);
+    put_entry(out, "--", "end of options", NULL);
+    fputs(".SH COMMANDS\n", out);
+    for (const struct sh_command *row = sh_command_rows; row->name; row++) {
+        snprintf(words, sizeof words, "%s %s", row->name, row->arguments);
+        put_entry(out, words, row->doc, row->more);
+    }
+    put_facts(out, "ENVIRONMENT", environment);
+    put_facts(out, "EXIT STATUS", exits);
+    fputs(".SH SEE ALSO\n.BR lua5.4 (1)\n", out);
+}

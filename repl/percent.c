@@ -1,0 +1,266 @@
+/* Scripts to notebooks. What a script has besides its cells is noted where it is not what percent_write.c would write.
+ */
+#include "repl/percent.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <utf8proc.h>
+#include "repl/percent_parts.h"
+
+static bool is_line(struct sh_line l, const char *text)
+{
+    return l.n == strlen(text) && memcmp(l.s, text, l.n) == 0;
+}
+
+/* ---- the header */
+
+/* `-- name: value` of a header. */
+static bool read_entry(struct sh_line l, const char *name, struct sh_line *value)
+{
+    size_t n = strlen(name);
+    if (l.n <= n || memcmp(l.s, name, n) != 0) return false;
+    *value = (struct sh_line){l.s + n, l.n - n};
+    return true;
+}
+
+static void read_header_line(struct sh_line l, struct sh_header *h)
+{
+    struct sh_line value;
+    if (read_entry(l, SH_HEADER_METADATA, &value)) {
+        json_t *metadata = json_loadb(value.s, value.n, JSON_ALLOW_NUL, NULL);
+        if (json_is_object(metadata)) {
+            json_decref(h->metadata);
+            h->metadata = json_incref(metadata);
+        }
+        json_decref(metadata);
+    } else if (read_entry(l, SH_HEADER_FORMAT, &value)) {
+        h->minor = 0;
+        for (size_t i = 0; i < value.n && value.s[i] >= '0' && value.s[i] <= '9' && h->minor < 100; i++)
+            h->minor = h->minor * 10 + (value.s[i] - '0');
+    }
+}
+
+/* Lines of comments between two of `-- ---`. */
+static void read_block(const char *text, size_t length, struct sh_header *h)
+{
+    struct sh_line line;
+    size_t at = h->length;
+    if (!sh_next_line(text, length, &at, &line) || !is_line(line, SH_HEADER_FENCE)) return;
+    for (size_t start = at; sh_next_line(text, length, &at, &line);) {
+        if (line.n < 2 || memcmp(line.s, "--", 2) != 0) return;
+        if (!is_line(line, SH_HEADER_FENCE)) continue;
+        h->length = at;
+        for (at = start; at < h->length && sh_next_line(text, length, &at, &line);) read_header_line(line, h);
+        return;
+    }
+}
+
+bool sh_header_read(const char *text, size_t length, struct sh_header *h)
+{
+    struct sh_line line;
+    *h = (struct sh_header){.metadata = sh_document_metadata(), .minor = 5};
+    size_t at = 0;
+    if (sh_next_line(text, length, &at, &line) && line.n && *line.s == '#') h->length = at;
+    read_block(text, length, h);
+    for (at = h->length; sh_next_line(text, length, &at, &line) && line.n == 0;) h->length = at;
+    return h->metadata;
+}
+
+/* ---- cells */
+
+/* The lines of a cell from `at` on, where its mark says how many; what follows must be blank up to the next mark. */
+static bool count_lines(const char *text, size_t length, size_t at, long lines, size_t *end)
+{
+    struct sh_line line;
+    for (; lines > 0; lines--)
+        if (!sh_next_line(text, length, &at, &line)) return false;
+    *end = at;
+    while (sh_next_line(text, length, &at, &line) && !sh_is_mark(line))
+        if (line.n) return false;
+    return true;
+}
+
+/* Up to the last line before the next mark that is not blank. */
+static size_t find_end(const char *text, size_t length, size_t at)
+{
+    struct sh_line line;
+    size_t end = at;
+    while (sh_next_line(text, length, &at, &line) && !sh_is_mark(line))
+        if (line.n) end = at;
+    return end;
+}
+
+static json_t *make_cell(const struct sh_mark *m, const char *body, size_t length)
+{
+    struct lg_buffer source = {0};
+    sh_body_read(m->type, body, length, &source);
+    json_t *cell = json_pack("{s:s, s:O, s:o}", "cell_type", m->type, "metadata", m->metadata, "source",
+                             json_stringn_nocheck(source.data ? source.data : "", source.length));
+    if (cell && strcmp(m->type, "code") == 0) {
+        json_object_set_new(cell, "outputs", json_array());
+        json_object_set_new(cell, "execution_count", json_null());
+    }
+    if (cell && m->id) json_object_set_new(cell, "id", json_string(m->id));
+    if (cell && m->attachments) json_object_set(cell, "attachments", m->attachments);
+    lg_buffer_release(&source);
+    return cell;
+}
+
+json_t *sh_piece_read(const char *text, size_t length, bool marked, struct sh_piece *piece)
+{
+    struct sh_mark m;
+    struct sh_line line = {text, 0};
+    *piece = (struct sh_piece){0};
+    if (marked) sh_next_line(text, length, &piece->body, &line);
+    if (!sh_mark_read(line, &m)) {
+        sh_mark_release(&m);
+        return NULL;
+    }
+    if (m.lines < 0 || !count_lines(text, length, piece->body, m.lines, &piece->end))
+        piece->end = find_end(text, length, piece->body);
+    json_t *cell = make_cell(&m, text + piece->body, piece->end - piece->body);
+    sh_mark_release(&m);
+    size_t at = piece->behind = piece->end;
+    while (sh_next_line(text, length, &at, &line) && line.n == 0) {
+        piece->behind = at;
+        piece->gap++;
+    }
+    return cell;
+}
+
+/* ---- notes */
+
+static void note(json_t *metadata, const char *name, const char *text, size_t length)
+{
+    json_t *notes = json_object_get(metadata, SH_NOTES);
+    if (!notes) {
+        json_object_set_new(metadata, SH_NOTES, json_object());
+        notes = json_object_get(metadata, SH_NOTES);
+    }
+    json_object_set_new(notes, name, json_stringn_nocheck(text, length));
+}
+
+/* Notes what would be written otherwise of the cell that was read from the text. */
+static void note_cell(json_t *cell, const char *text, const struct sh_piece *piece, bool marked, bool last)
+{
+    struct lg_buffer usual = {0};
+    struct sh_line line = {text, 0};
+    size_t at = 0, body = piece->end - piece->body;
+    json_t *metadata = json_object_get(cell, "metadata");
+    sh_piece_put(cell, json_object_get(cell, "id"), &usual);
+    sh_next_line(usual.data, usual.length, &at, &line);
+    bool same_mark = marked && piece->body == at && memcmp(text, usual.data, at) == 0;
+    bool same_body = usual.length - at == body && memcmp(text + piece->body, usual.data + at, body) == 0;
+    if (!same_mark) note(metadata, "mark", text, marked ? piece->body - 1 : 0);
+    if (!same_body) note(metadata, "text", text + piece->body, body);
+    if (piece->gap != !last) json_object_set_new(metadata, SH_GAP, json_integer((json_int_t)piece->gap));
+    lg_buffer_release(&usual);
+}
+
+static void give_id(json_t *cells, json_t *cell)
+{
+    size_t i;
+    json_t *other;
+    char id[64];
+    if (json_object_get(cell, "id")) return;
+    int n = snprintf(id, sizeof id, SH_USUAL_ID, json_array_size(cells) + 1);
+    json_array_foreach(cells, i, other)
+    {
+        if (strcmp(sh_json_text(other, "id"), id) != 0 || n > 60) continue;
+        id[n++] = 'x';
+        id[n] = '\0';
+        i = (size_t)-1;
+    }
+    json_object_set_new(cell, "id", json_string(id));
+}
+
+static json_t *read_cells(const char *text, size_t length, int minor)
+{
+    json_t *cells = json_array();
+    for (size_t at = 0; cells && at < length;) {
+        struct sh_piece piece;
+        struct sh_line line;
+        size_t behind = at;
+        sh_next_line(text, length, &behind, &line);
+        bool marked = sh_is_mark(line);
+        json_t *cell = sh_piece_read(text + at, length - at, marked, &piece);
+        if (!cell) break;
+        note_cell(cell, text + at, &piece, marked, at + piece.behind >= length);
+        if (minor >= 5) give_id(cells, cell);
+        json_array_append_new(cells, cell);
+        at += piece.behind;
+    }
+    return cells;
+}
+
+/* ---- the whole */
+
+/* Whether each line, and the last one, ends as on Windows. */
+static bool has_returns(const char *text, size_t length)
+{
+    size_t returns = 0, lines = 0;
+    for (size_t i = 0; i < length; i++) {
+        returns += text[i] == '\r';
+        lines += text[i] == '\n';
+        if (text[i] == '\n' && (i == 0 || text[i - 1] != '\r')) return false;
+    }
+    return lines && returns == lines;
+}
+
+static bool check_text(const char *text, size_t length, char why[SH_WHY])
+{
+    size_t line = 1;
+    utf8proc_int32_t c;
+    for (size_t at = 0; at < length;) {
+        utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)text + at, (utf8proc_ssize_t)(length - at), &c);
+        if (n <= 0) {
+            snprintf(why, SH_WHY, "line %zu is not UTF-8, which notebooks need", line);
+            return false;
+        }
+        line += c == '\n';
+        at += (size_t)n;
+    }
+    return true;
+}
+
+/* The text with lines that end in '\n', the last one, too. */
+static void unify(const char *text, size_t length, bool returns, struct lg_buffer *out)
+{
+    lg_buffer_add(out, "", 0);
+    for (size_t i = 0, start = 0; i < length; i++) {
+        bool dropped = returns && text[i] == '\r';
+        if (!dropped && i + 1 < length) continue;
+        lg_buffer_add(out, text + start, i - start + !dropped);
+        start = i + 1;
+    }
+    if (length && text[length - 1] != '\n') lg_buffer_puts(out, "\n");
+}
+
+static json_t *read_notebook(const struct lg_buffer *text)
+{
+    struct sh_header h;
+    if (text->failed || !sh_header_read(text->data, text->length, &h)) return NULL;
+    json_t *cells = read_cells(text->data + h.length, text->length - h.length, h.minor);
+    struct lg_buffer usual = {0};
+    sh_header_put(h.metadata, h.minor, &usual);
+    bool same = h.length == usual.length && (!h.length || memcmp(text->data, usual.data, h.length) == 0);
+    if (!same) note(h.metadata, "header", text->data, h.length);
+    lg_buffer_release(&usual);
+    return json_pack("{s:o, s:o, s:i, s:i}", "cells", cells, "metadata", h.metadata, "nbformat", 4, "nbformat_minor",
+                     h.minor);
+}
+
+json_t *sh_percent_read(const char *text, size_t length, char why[SH_WHY])
+{
+    struct lg_buffer plain = {0};
+    bool returns = has_returns(text, length);
+    if (!check_text(text, length, why)) return NULL;
+    unify(text, length, returns, &plain);
+    json_t *notebook = read_notebook(&plain);
+    json_t *metadata = json_object_get(notebook, "metadata");
+    if (!notebook) snprintf(why, SH_WHY, "out of memory");
+    if (returns) note(metadata, "newline", "\r\n", 2);
+    if (length && text[length - 1] != '\n') note(metadata, "end", "", 0);
+    lg_buffer_release(&plain);
+    return notebook;
+}

@@ -1,0 +1,155 @@
+"""Scripts with cell marks as notebooks, and back: nothing is lost on either way."""
+
+import copy
+import json
+import pathlib
+import shutil
+import subprocess
+
+import nbformat
+import pytest
+
+TUTORIALS = sorted(pathlib.Path("tutorials").glob("*.ipynb"))
+
+SCRIPT = """#!/usr/bin/env lunarray
+-- what stands before the first mark is a cell, too
+local greeting = "hello"
+
+-- %% A title [markdown] tags=["intro"] slideshow={"slide_type": "slide"}
+-- # Heading
+--
+-- with *text*
+
+-- %%
+print(greeting)
+
+
+--%% [md]
+--[[
+a long comment
+]]
+-- %%
+--%time local x = 1
+--!echo from a command
+--?print
+s = [[
+%not a magic
+? : no magic
+]]
+print(#s)
+
+-- %% id="own" editable=false
+--%%bash
+-- echo "a cell of another language"
+--
+-- %% no mark in a string?
+
+-- %% [raw]
+-- raw
+"""
+
+
+def convert(cli, source, target):
+    r = cli("convert", str(source), str(target))
+    assert r.returncode == 0, r.stderr
+    return r
+
+
+@pytest.mark.parametrize("text", [
+    SCRIPT, "", "\n", "print(1)", "print(1)\n", "\n\nprint(1)\n\n", "-- %%", "-- %%\n", "-- %%\n\n\nx = 1\n-- %%\n", SCRIPT.replace("\n", "\r\n"),
+    "-- %% lines=3\n-- %%\n\n\n-- %%", "-- %% lines=9\nx = 1\n", "-- %% a=1 b={ title\n", "--\t%%\ttabs\t\n", "#!x\n-- ---\n-- title: yaml\n-- ---\n-- %%\nx = 1",
+    "-- %% [markdown]\nno comment\n--none\n", "--%%cuda\nint x;\n", "-- %%\n--%%cuda\nprint(1)\n", "-- %% é [markdown] x=\"ü\"\n-- ✓\n",
+    "-- ---\n-- jupyter: {\"a\": 1.5}\n-- nbformat: 4.4\n-- ---\n\n-- %%\n", "-- %%\n  --!x\nif a then\n  --!y\nend\n----?z\n",
+])
+def test_scripts_return_byte_by_byte(cli, tmp_path, text):
+    (tmp_path / "a.lua").write_bytes(text.encode())
+    convert(cli, "a.lua", "a.ipynb")
+    book = nbformat.read(tmp_path / "a.ipynb", as_version=nbformat.NO_CONVERT)
+    nbformat.validate(book)
+    assert (tmp_path / "a.ipynb").read_text() == nbformat.writes(book, version=nbformat.NO_CONVERT) + "\n"
+    convert(cli, "a.ipynb", "b.lua")
+    assert (tmp_path / "b.lua").read_bytes() == text.encode()
+
+
+def test_what_cells_a_script_has(cli, tmp_path):
+    (tmp_path / "a.lua").write_text(SCRIPT)
+    convert(cli, "a.lua", "a.ipynb")
+    book = nbformat.read(tmp_path / "a.ipynb", as_version=4)
+    cells = [(c.cell_type, c.source) for c in book.cells]
+    assert cells == [
+        ("code", '-- what stands before the first mark is a cell, too\nlocal greeting = "hello"'),
+        ("markdown", "# Heading\n\nwith *text*"), ("code", "print(greeting)"), ("markdown", "a long comment"),
+        ("code", "%time local x = 1\n!echo from a command\n?print\ns = [[\n%not a magic\n? : no magic\n]]\nprint(#s)"),
+        ("code", '%%bash\necho "a cell of another language"\n'), ("code", ""), ("raw", "raw")]
+    assert book.cells[1].metadata.tags == ["intro"] and book.cells[1].metadata.title == "A title"
+    assert book.cells[5].id == "own" and book.cells[5].metadata.editable is False
+    assert book.metadata.kernelspec.name == "lunarray" and book.metadata.language_info.name == "lua"
+
+
+def test_a_script_with_marks_runs_as_it_is(cli, tmp_path):
+    (tmp_path / "a.lua").write_text(SCRIPT)
+    r = cli("a.lua")
+    assert (r.returncode, r.stdout, r.stderr) == (0, "hello\n26\n", "")
+    if shutil.which("lua5.4"):
+        assert subprocess.run(["lua5.4", "a.lua"], cwd=tmp_path, capture_output=True, text=True).stdout == r.stdout
+
+
+def strip(book):
+    book = copy.deepcopy(book)
+    for cell in book["cells"]:
+        cell.pop("outputs", None)
+        cell.pop("execution_count", None)
+    return book
+
+
+ODD = {"nbformat": 4, "nbformat_minor": 5, "metadata": {"authors": [{"name": "A"}], "x y": [1, 2.5, None, 1e300, -0.0]}, "cells": [
+    {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "![i](attachment:i.png)", "attachments": {"i.png": {"image/png": "aGk="}}},
+    {"cell_type": "code", "id": "b", "metadata": {"id": "not the id", "lines": 3, "a b": 1, "tags": ["x"]}, "source": "-- %% a mark in code\nx = 1\n\n",
+     "outputs": [], "execution_count": 3},
+    {"cell_type": "code", "id": "c", "metadata": {"title": "a [raw] title = 1"}, "source": "x = [[\n-- %%\n]]", "outputs": [], "execution_count": None},
+    {"cell_type": "code", "id": "d", "metadata": {}, "source": "--%time is a comment\n----!this, too\n%time x = 1\n", "outputs": [], "execution_count": None},
+    {"cell_type": "code", "id": "e", "metadata": {}, "source": "%%cuda\n__global__ void f() {}\n\n-- %%", "outputs": [], "execution_count": None},
+    {"cell_type": "code", "id": "f", "metadata": {}, "source": "\n\n", "outputs": [], "execution_count": None},
+    {"cell_type": "raw", "id": "g", "metadata": {"format": "text/x"}, "source": "\ttab\n  \n-- %% x\n"},
+    {"cell_type": "markdown", "id": "cell-8", "metadata": {"title": "plain title"}, "source": ""},
+    {"cell_type": "code", "id": "h", "metadata": {}, "source": "x = [[ not finished", "outputs": [], "execution_count": None},
+    {"cell_type": "markdown", "id": "i", "metadata": {}, "source": "end\u2028\r\u00e9 \u0001 \U0001f600\\"}]}
+
+
+@pytest.mark.parametrize("name", [*[p.name for p in TUTORIALS], "odd"])
+def test_notebooks_return(cli, tmp_path, name):
+    book = ODD if name == "odd" else nbformat.read(f"tutorials/{name}", as_version=4)
+    nbformat.write(nbformat.from_dict(book), tmp_path / "a.ipynb")
+    convert(cli, "a.ipynb", "a.lua")
+    convert(cli, "a.lua", "b.ipynb")
+    a, b = (nbformat.read(tmp_path / f, as_version=4) for f in ("a.ipynb", "b.ipynb"))
+    for cell in b.cells:  # where blank lines between cells are noted
+        cell.metadata.pop("lines_to_next_cell", None)
+    assert strip(a) == strip(b)
+
+
+def test_outputs(cli, tmp_path):
+    """A script has none, and says so; a notebook that is there keeps those of the cells that stay."""
+    code = lambda source, text: nbformat.v4.new_code_cell(source, execution_count=7, outputs=[nbformat.v4.new_output("stream", text=text)])
+    book = nbformat.v4.new_notebook(cells=[code("print(1)", "1\n"), code("print(2)", "2\n"), code("print(1)", "1 again\n")])
+    nbformat.write(book, tmp_path / "a.ipynb")
+    r = convert(cli, "a.ipynb", "a.lua")
+    assert "outputs" in r.stderr and "3 cells" in r.stderr
+    text = (tmp_path / "a.lua").read_text()
+    (tmp_path / "a.lua").write_text(text.replace("print(2)", "print(3)"))
+    assert convert(cli, "a.lua", "a.ipynb").stderr == ""
+    book = nbformat.read(tmp_path / "a.ipynb", as_version=4)
+    assert [(c.source, c.execution_count, "".join(o.text for o in c.outputs)) for c in book.cells] == [
+        ("print(1)", 7, "1\n"), ("print(3)", None, ""), ("print(1)", 7, "1 again\n")]
+
+
+@pytest.mark.parametrize("words, why", [
+    (["a.lua"], "usage"), (["a.lua", "b.txt"], "usage"), (["nowhere.lua", "b.ipynb"], "No such file"), (["bad.ipynb", "b.lua"], "not JSON"),
+    (["latin.lua", "b.ipynb"], "line 2 is not UTF-8"), (["good.lua", "nowhere/b.ipynb"], "No such file")])
+def test_misuse(cli, tmp_path, words, why):
+    (tmp_path / "bad.ipynb").write_text("{")
+    (tmp_path / "latin.lua").write_bytes(b"print(1)\n-- \xe9\n")
+    (tmp_path / "good.lua").write_text("print(1)\n")
+    r = cli("convert", *words)
+    assert r.returncode != 0 and r.stdout == "" and len(r.stderr.splitlines()) == 1 and why in r.stderr
+    assert not list(tmp_path.glob("b.*"))

@@ -1,0 +1,99 @@
+"""What a stock lua does with a command line, the binary does: the same table of command lines through both."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import BINARY, PATIENCE
+
+STOCK = shutil.which("lua5.4")
+pytestmark = pytest.mark.skipif(not STOCK, reason="there is no lua5.4 to compare with")
+
+FILES = {
+    "args.lua": "print(arg[0], #arg, ...) for i = -3, 3 do print(i, i < -1 and '?' or arg[i]) end",
+    "mod.lua": "local name, file = ... print('loading', name, file) return {value = 42}",
+    "bad.lua": "local function deep(n) if n == 0 then error('a mistake') end return (deep(n - 1)) end\nprint 'before'\ndeep(3)",
+    "deep.lua": "local function f(n) local x = f(n + 1) return x end f(1)",
+    "syntax.lua": "local x = 1\nlocal y = = 2\n",
+    "object.lua": "error(setmetatable({}, {__tostring = function() return 'an object' end}))",
+    "tail.lua": "#!/usr/bin/lua\nlocal t = setmetatable({}, {__index = function(t, k) return k.x.y end})\nlocal s <close> = setmetatable({}, {__close = function() print 'closed' end})\nprint(t.a)",
+    "mark.lua": "\ufeff#comment\nprint(debug.getinfo(1, 'S').source, debug.getinfo(1, 'l').currentline)",
+    "co.lua": "local co = coroutine.wrap(function() error({code = 2}) end) print(type(select(2, pcall(co)))) co = coroutine.wrap(function() local x = nil; x() end) co()",
+    "locals.lua": "local a <const> = 1 do local a = 2 print(a) end goto done print 'no' ::done:: print(a, _ENV == _G, select('#', table.unpack({}, 1, 3)))",
+    "a_rather_long_name_of_a_file_that_no_longer_fits_into_the_sixty_bytes_of_a_short_source.lua":
+        "print(debug.getinfo(1, 'S').source) error 'x'",
+    "exit.lua": "io.write('a') local x <close> = setmetatable({}, {__close = function() print 'closed' end}) os.exit(3, true)",
+    "stdin.lua": "print(io.read('l'), io.read('n'), io.read('a'))",
+}
+LINES = [
+    ["args.lua"], ["args.lua", "a", "-b", "--help"], ["-e", "x = 1", "args.lua", "y"], ["-W", "args.lua", "-"], ["--", "args.lua"],
+    ["-", "a", "b"], ["-e", "print(x)", "-e", "x = 2", "-e", "print(x)"], ["-eprint(1 // 0.0, 2^53, 7 // 2, 1e15, 10 / 2)"],
+    ["-e", "print(arg[0] ~= nil, #arg, arg[1], ...)"],
+    ["-l", "mod", "-e", "print(mod.value)"], ["-lmod", "-e", "print(mod.value)"], ["-l", "m=mod", "-e", "print(mod, m.value)"],
+    ["-l", "nowhere"], ["-e", "print(1)", "-l", "mod", "-e", "print(mod.value)"],
+    ["bad.lua"], ["deep.lua"], ["syntax.lua"], ["object.lua"], ["tail.lua"], ["mark.lua"], ["co.lua"], ["locals.lua"],
+    ["a_rather_long_name_of_a_file_that_no_longer_fits_into_the_sixty_bytes_of_a_short_source.lua"],
+    ["nowhere.lua"], ["exit.lua"], ["stdin.lua"],
+    ["-e", "error()"], ["-e", "error({})"], ["-e", "error('no position', 0)"], ["-e", "error(12)"], ["-e", "x = "], ["-e", "nofunction()"],
+    ["-e", "local t = {} t.x.y = 1"], ["-e", "string.rep()"], ["-e", "('x'):bad()"], ["-e", "return 1, 2"],
+    ["-e", "os.exit(7)"], ["-e", "os.exit(false)"], ["-e", "os.exit(true)"],
+    ["-W", "-e", "warn('a ', 'warning')"], ["-e", "warn('not shown')"], ["-e", "warn('@on')", "-e", "warn('shown')"],
+    ["-v", "-e", "print(1)"], ["-E", "-e", "print(package.path)"], ["-E", "-e", "print(os.getenv('LUA_PATH'))"],
+]
+STDIN = "print('from stdin', ...) local f = function() error('in stdin') end f()\n"
+
+
+def run(program, words, folder, **more):
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "LUNARRAY_DEVICE": "cpu", "LUA_PATH": "./?.lua;;", **more}
+    env["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "")
+    r = subprocess.run([program, *words], cwd=folder, env=env, input=b"12 line\n34 rest" if words == ["stdin.lua"] else STDIN.encode(),
+                       capture_output=True, timeout=PATIENCE)
+    error = re.sub(rb"^\S*(lua5.4|lunarray): ", b"lua: ", r.stderr)
+    error = error.replace(b"\n\t[C]: in ?\n\t[C]: in ?\n", b"\n\t[C]: in ?\n")  # a function more that runs steps
+    error = re.sub(rb"skipping \d+", b"skipping", error)
+    output = r.stdout.replace(program.encode(), b"lua")
+    if "-v" in words:  # each has a version of its own
+        output = output[output.index(b"\n") + 1:]
+    return r.returncode, output, error
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("stock")
+    for name, text in FILES.items():
+        (path / name).write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("words", LINES, ids=lambda words: " ".join(words)[:40])
+def test_command_line(folder, words):
+    assert run(BINARY, words, folder) == run(STOCK, words, folder)
+
+
+@pytest.mark.parametrize("init", [
+    {"LUA_INIT": "print('init', ...)"}, {"LUA_INIT": "@mod.lua"}, {"LUA_INIT": "x ="}, {"LUA_INIT_5_4": "error('in init')"},
+    {"LUA_INIT": "print 'general'", "LUA_INIT_5_4": "print 'special'"}, {"LUA_INIT": "@nowhere.lua"},
+], ids=str)
+def test_init(folder, init):
+    for words in (["-e", "print(2)"], ["-E", "-e", "print(2)"]):
+        assert run(BINARY, words, folder, **init) == run(STOCK, words, folder, **init)
+
+
+def test_compiled_chunks_run(folder):
+    code = "local f = io.open('out.luac', 'wb') f:write(string.dump(load('print(1 + 1, ...)'))) f:close()"
+    subprocess.run([STOCK, "-e", code], cwd=folder, check=True, timeout=PATIENCE)
+    assert run(BINARY, ["out.luac", "a"], folder) == run(STOCK, ["out.luac", "a"], folder) == (0, b"2\ta\n", b"")
+
+
+def test_first_line_for_the_system(folder):
+    """#!/usr/bin/env lunarray"""
+    (folder / "bin").mkdir()
+    (folder / "bin" / "lunarray").symlink_to(BINARY)
+    script = folder / "tool"
+    script.write_text("#!/usr/bin/env lunarray\nprint(arg[0], ...)\nos.exit(5)\n")
+    script.chmod(0o755)
+    r = subprocess.run(["./tool", "a"], cwd=folder, capture_output=True, text=True, timeout=PATIENCE,
+                       env={**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}"})
+    assert (r.returncode, r.stdout) == (5, "./tool\ta\n")
