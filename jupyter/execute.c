@@ -39,18 +39,22 @@ json_t *jp_bundle_json(const struct lg_bundle *bundle)
     return data;
 }
 
-/* Line i of the traceback: the message in red, the caret below the source bold, the places of calls in cyan. */
+/* Line i of the traceback: the message bold and its place red, the caret below the source bold, the places of calls
+ * green; all of which can be read on the light and the dark ground that front ends put behind errors. */
 static json_t *colored(const struct lg_error *error, size_t i, const char *line)
 {
     char *text = NULL;
     size_t calls = error->message_count + error->excerpt_count, n = 0;
     bool message = i < error->message_count, caret = !message && i + 1 == calls;
-    const char *place = i < calls ? NULL : strstr(line, ": ");
+    const char *place = (message && i) || (!message && i < calls) ? NULL : strstr(line, ": ");
+    int before = place ? (int)(place - line) + message : 0;
     FILE *f = open_memstream(&text, &n);
-    if (f && (message || caret))
-        fprintf(f, "\033[%sm%s\033[0m", message ? "31" : "1", line);
+    if (f && message)
+        fprintf(f, "\033[31m%.*s\033[0m\033[1m%s\033[0m", before, line, line + before);
+    else if (f && caret)
+        fprintf(f, "\033[1m%s\033[0m", line);
     else if (f && place)
-        fprintf(f, "\033[36m%.*s\033[0m%s", (int)(place - line), line, place);
+        fprintf(f, "\033[32m%.*s\033[0m%s", before, line, place);
     else if (f)
         fputs(line, f);
     json_t *value = f && fclose(f) == 0 ? jp_text_json(text, n) : jp_text_json(line, strlen(line));

@@ -142,7 +142,14 @@ static void add_script(lua_State *L, struct lg_plot *p, bool pictures, struct lg
     if (bars) lg_buffer_puts(b, "set boxwidth 0.9 relative\nset style fill solid\n");
     lg_plot_range(b, "xrange", p->xrange, p->has_xrange);
     lg_plot_range(b, "yrange", p->yrange, p->has_yrange);
-    if (!labels) lg_buffer_puts(b, "unset key\n");
+    if (!labels)
+        lg_buffer_puts(b, "unset key\n");
+    else if (pictures)
+        lg_buffer_puts(b, "set key bmargin center horizontal\n"); /* where it hides nothing */
+    bool points = p->count && p->series[0].kind == LG_PLOT_POINTS;
+    if (pictures && !p->logx && !p->logy) /* nothing lies on the border */
+        lg_buffer_printf(b, "set offsets %s, graph 0.03, %s\n", points ? "graph 0.02, graph 0.02" : "0, 0",
+                         bars ? "0" : "graph 0.03");
     for (int i = 0; i < p->count; i++) {
         lg_buffer_printf(b, "%s $s%d using 1:2 with %s", i ? "," : "plot", i, styles[p->series[i].kind]);
         lg_buffer_puts(b, p->series[i].label ? " title " : " notitle");
