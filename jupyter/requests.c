@@ -165,6 +165,7 @@ void jp_request_history(struct jp_kernel *k, const struct jp_message *m)
     bool output = jp_content_flag(m, "output", false), unique = jp_content_flag(m, "unique", false);
     json_int_t n = content_integer(m, "n", strcmp(access, "search") == 0 ? 1000 : 10);
     json_t *list;
+    lg_history_refresh(k->session);
     if (strcmp(access, "range") == 0) {
         list = history_range(k, m, output);
     } else if (strcmp(access, "search") == 0) {

@@ -34,6 +34,9 @@ struct lg_history {
     char *last;   /* the code last written, to leave out its repetition */
     struct entry *entries;
     size_t count, capacity;
+    off_t read;   /* how much of the file has been read */
+    dev_t device; /* of the file that was read, as its name may be given to another */
+    ino_t inode;
 };
 
 /* The file's path, malloc'd; NULL where there is to be none. Makes its folder, for the user alone. */
@@ -193,23 +196,59 @@ static int open_locked(const struct lg_history *h)
     return -1;
 }
 
-/* Reads the cells of earlier sessions: those in the file now. */
-static void load(struct lg_history *h)
+/* Takes the records of a text over but those of this session. */
+static void take_records(struct lg_history *h, const char *text, size_t length)
 {
-    if (h->loaded) return;
-    h->loaded = true;
-    int fd = h->path ? open(h->path, O_RDONLY | O_CLOEXEC) : -1;
-    size_t length = 0;
-    char *text = fd >= 0 ? read_whole(fd, &length) : NULL;
-    for (char *p = text, *end; p && p < text + length; p = end + 1) {
+    for (const char *p = text, *end; p < text + length; p = end + 1) {
         long session;
         int line;
         const char *code;
         end = memchr(p, '\n', (size_t)(text + length - p));
         if (!end) end = text + length;
-        if (!parse(p, (size_t)(end - p), &session, &line, &code)) continue;
+        if (!parse(p, (size_t)(end - p), &session, &line, &code) || session == h->session) continue;
         push(h, session, line, unescape(code, (size_t)(end - code)));
     }
+}
+
+/* Reads the cells of earlier sessions: those in the file now. */
+static void load(struct lg_history *h)
+{
+    struct stat st;
+    if (h->loaded) return;
+    h->loaded = true;
+    int fd = h->path ? open(h->path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0) return;
+    size_t length = 0;
+    char *text = read_whole(fd, &length);
+    if (text) take_records(h, text, length);
+    h->read = text ? (off_t)length : 0;
+    if (fstat(fd, &st) == 0) {
+        h->device = st.st_dev;
+        h->inode = st.st_ino;
+    }
+    free(text);
+    close(fd);
+}
+
+void lg_history_refresh(struct lg_session *s)
+{
+    struct lg_history *h = s->history;
+    struct stat st;
+    if (!h || !h->loaded || !h->path || stat(h->path, &st) != 0) return;
+    bool same = st.st_dev == h->device && st.st_ino == h->inode;
+    if (same && st.st_size <= h->read) return;
+    int fd = open(h->path, O_RDONLY | O_CLOEXEC);
+    size_t length = st.st_size > h->read ? (size_t)(st.st_size - h->read) : 0;
+    /* A file that was shortened has another place in it for what was read: it is gone on with from its end. One that
+     * was not there before is new as a whole. */
+    bool new = h->inode == 0;
+    char *text = fd >= 0 && (same || new) && length <= 2 * (size_t)MAX_FILE ? rt_alloc(length) : NULL;
+    ssize_t got = text ? pread(fd, text, length, h->read) : 0;
+    if (got > 0) take_records(h, text, (size_t)got);
+    if (got > 0) h->read += got;
+    if (!same && !new) h->read = st.st_size;
+    h->device = st.st_dev;
+    h->inode = st.st_ino;
     free(text);
     if (fd >= 0) close(fd);
 }

@@ -194,7 +194,8 @@ struct lg_history_entry {
     int line;     /* execution count within its session */
     const char *code;
 };
-size_t lg_history_count(struct lg_session *s); /* oldest first, this session's last */
+void lg_history_refresh(struct lg_session *s); /* takes in what other sessions have run since it was read */
+size_t lg_history_count(struct lg_session *s); /* oldest first, those of others and of this one as they came */
 bool lg_history_get(struct lg_session *s, size_t i, struct lg_history_entry *out);
 
 #endif

@@ -14,6 +14,7 @@ struct sh_host {
     void *context;
     /* Cells entered before, oldest first. */
     size_t (*history_count)(void *context);
+    void (*refresh)(void *context); /* takes in what others have entered; asked before they are looked through */
     const char *(*history)(void *context, size_t i); /* valid until the next call; NULL when it can't be read */
     enum lg_completeness (*completeness)(void *context, const char *code, size_t length, int *indent);
     void (*complete)(void *context, const char *code, size_t length, size_t cursor, struct lg_completion *out);

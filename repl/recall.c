@@ -66,6 +66,7 @@ static bool next_alike(const struct sh_editor *e, int direction, size_t begin, s
 
 void sh_recall(struct sh_editor *e, int direction, bool stay)
 {
+    if (!e->in_history && e->host->refresh) e->host->refresh(e->host->context);
     size_t count = sh_entries(e);
     if (!e->in_history) e->entry = count;
     /* What was recalled and not changed since is no new beginning to look for. */
@@ -107,6 +108,7 @@ static void search(struct sh_editor *e, size_t before, int direction)
 void sh_search_start(struct sh_editor *e)
 {
     if (!e->in_history) keep_draft(e);
+    if (e->host->refresh) e->host->refresh(e->host->context);
     e->searching = true;
     e->found_any = false;
     e->query.length = 0;

@@ -44,6 +44,11 @@ static size_t host_history_count(void *context)
     return lg_history_count(((struct shell *)context)->session);
 }
 
+static void host_refresh(void *context)
+{
+    lg_history_refresh(((struct shell *)context)->session);
+}
+
 static const char *host_history(void *context, size_t i)
 {
     struct lg_history_entry entry;
@@ -228,6 +233,7 @@ static bool read_cell(struct shell *sh)
     struct sh_key key;
     number_prompt(sh);
     sh->editor.use_vi = sh_settings->vi;
+    host_refresh(sh);
     sh_editor_start(&sh->editor);
     if (take_next(sh)) return true;
     while (next_key(sh, &key)) {
@@ -363,8 +369,15 @@ static void banner(void)
 /* `sh` is all zeros. */
 static void open_shell(struct shell *sh, struct lg_session *session, struct sh_output *out)
 {
-    sh->host = (struct sh_host){sh,           host_history_count, host_history, host_completeness, host_complete,
-                                host_inspect, host_highlight,     host_mistake};
+    sh->host = (struct sh_host){.context = sh,
+                                .history_count = host_history_count,
+                                .refresh = host_refresh,
+                                .history = host_history,
+                                .completeness = host_completeness,
+                                .complete = host_complete,
+                                .inspect = host_inspect,
+                                .highlight = host_highlight,
+                                .mistake = host_mistake};
     sh->session = session;
     sh->out = out;
     sh->screen.color = sh_takes_color(STDOUT_FILENO);

@@ -8,14 +8,6 @@
 
 enum { MOST = 9999 }; /* of a count */
 
-struct command {
-    int count;   /* 0: none was given */
-    int32_t op;  /* d c y < >, or 0 */
-    bool lines;  /* the operator twice: whole lines */
-    char object; /* i or a, or 0 */
-    const struct sh_vi_motion *motion;
-    int32_t key, character; /* the letter, and the one that it takes */
-};
 enum parsed { UNFINISHED, COMPLETE, NONSENSE };
 
 void sh_vi_start(struct sh_editor *e)
@@ -49,157 +41,19 @@ bool sh_vi_selection(const struct sh_editor *e, size_t *from, size_t *to)
     return true;
 }
 
-/* ---- operators ---- */
+/* ---- commands of one letter ---- */
 
 static void insert_mode(struct sh_editor *e)
 {
     e->vi.mode = SH_VI_INSERT;
 }
 
-/* Keeps a part for p; whole lines end in a newline there. */
-static void keep(struct sh_editor *e, size_t from, size_t to, bool lines)
-{
-    if (lines && from == to) {
-        sh_keep_text(e, "\n", 1);
-        return;
-    }
-    sh_keep(e, from, to);
-    if (lines) sh_text_append(&e->kills.ring[e->kills.newest], "\n", 1);
-}
-
-static void delete_lines(struct sh_editor *e, size_t from, size_t to)
-{
-    if (to < e->text.length)
-        to++;
-    else if (from > 0)
-        from--;
-    sh_erase(e, from, to);
-    e->cursor = sh_vi_first(e, from < e->text.length ? from : e->text.length);
-}
-
-static void shift_lines(struct sh_editor *e, size_t from, size_t to, int direction)
-{
-    size_t at = sh_line_start(e, from);
-    size_t first = at;
-    for (;;) {
-        size_t blanks = 0;
-        while (blanks < SH_INDENT && at + blanks < e->text.length && e->text.bytes[at + blanks] == ' ') blanks++;
-        bool empty = sh_line_end(e, at) == at;
-        if (direction < 0) {
-            sh_erase(e, at, at + blanks);
-            to -= blanks < to ? blanks : to;
-        } else if (!empty) {
-            sh_edit(e, at, at, "  ", SH_INDENT);
-            to += SH_INDENT;
-        }
-        size_t end = sh_line_end(e, at);
-        if (end >= to || end >= e->text.length) break;
-        at = end + 1;
-    }
-    e->cursor = sh_vi_first(e, first);
-}
-
-static void operate(struct sh_editor *e, int32_t op, size_t from, size_t to, bool lines)
-{
-    if (lines) {
-        from = sh_line_start(e, from);
-        to = sh_line_end(e, to);
-    }
-    switch (op) {
-    case 'y':
-        keep(e, from, to, lines);
-        e->cursor = lines && e->cursor >= from ? e->cursor : from;
-        e->vi.no_repeat = true;
-        break;
-    case 'd':
-        keep(e, from, to, lines);
-        if (lines)
-            delete_lines(e, from, to);
-        else
-            sh_erase(e, from, to);
-        break;
-    case 'c':
-        keep(e, from, to, lines);
-        sh_erase(e, lines ? sh_vi_first(e, from) : from, to);
-        e->cursor = lines ? sh_vi_first(e, from) : from;
-        insert_mode(e);
-        break;
-    case '<': shift_lines(e, from, to, -1); break;
-    case '>': shift_lines(e, from, to, 1); break;
-    case '~': sh_swap_case(e, from, to); break;
-    case 'u': sh_change_case(e, from, to, SH_LOWER); break;
-    case 'U': sh_change_case(e, from, to, SH_UPPER); break;
-    }
-    if (strchr("~uU", (int)op)) e->cursor = from;
-}
-
-static size_t motion_end(struct sh_editor *e, int32_t key, int count)
-{
-    const struct sh_vi_motion *m = sh_vi_motions;
-    while (m->key != key) m++;
-    return sh_forward(e, m->find(e, count, 0));
-}
-
-/* cw: to the end of the word, or of several, and not to the start of the next one. */
-static void change_words(struct sh_editor *e, const struct command *c)
-{
-    size_t at = e->cursor, from, to = at;
-    sh_vi_object(e, false, c->key, &from, &to);
-    if (c->count > 1) {
-        e->cursor = sh_backward(e, to);
-        to = motion_end(e, c->key == 'w' ? 'e' : 'E', c->count - 1);
-        e->cursor = at;
-    }
-    operate(e, 'c', at, to, false);
-}
-
-/* An operator with a motion: from the cursor to where that leads. */
-static void operate_motion(struct sh_editor *e, const struct command *c)
-{
-    const struct sh_vi_motion *m = c->motion;
-    size_t at = e->cursor;
-    bool word = m->key == 'w' || m->key == 'W';
-    bool blank = at >= e->text.length || strchr(" \t\n", e->text.bytes[at]);
-    if (c->op == 'c' && word && !blank) {
-        change_words(e, c);
-        return;
-    }
-    size_t target = m->find(e, c->count, c->character);
-    if (target == SH_NOWHERE) return;
-    size_t from = target < at ? target : at, to = target < at ? at : target;
-    bool searched = m->key == ';' || m->key == ',';
-    if (m->reach == SH_VI_AT && !(searched && target < at)) {
-        if (to < e->text.length && e->text.bytes[to] != '\n') to = sh_forward(e, to);
-    }
-    if (word) { /* the last word of a line does not take the next line along */
-        size_t end = to;
-        while (end > at && strchr(" \t\n", e->text.bytes[end - 1])) end--;
-        if (end < to && memchr(e->text.bytes + end, '\n', to - end)) to = end > at ? end : sh_line_end(e, at);
-    }
-    operate(e, c->op, from, to, m->reach == SH_VI_WHOLE);
-}
-
-static void run_operator(struct sh_editor *e, const struct command *c)
-{
-    size_t from = e->cursor, to = e->cursor;
-    if (c->lines) {
-        for (int i = 1; i < c->count && sh_line_end(e, to) < e->text.length; i++) to = sh_line_end(e, to) + 1;
-        operate(e, c->op, from, to, true);
-    } else if (c->object) {
-        if (sh_vi_object(e, c->object == 'a', c->character, &from, &to)) operate(e, c->op, from, to, false);
-    } else if (c->motion) {
-        operate_motion(e, c);
-    }
-}
-
-/* ---- commands of one letter ---- */
-
-static int times(const struct command *c)
+static int times(const struct sh_vi_command *c)
 {
     return c->count > 0 ? c->count : 1;
 }
 
-static void put(struct sh_editor *e, const struct command *c)
+static void put(struct sh_editor *e, const struct sh_vi_command *c)
 {
     const struct sh_text *t = sh_killed(e, 0);
     if (!t || t->length == 0) return;
@@ -225,7 +79,7 @@ static void put(struct sh_editor *e, const struct command *c)
     sh_text_free(&whole);
 }
 
-static void replace(struct sh_editor *e, const struct command *c)
+static void replace(struct sh_editor *e, const struct sh_vi_command *c)
 {
     size_t to = e->cursor, end = sh_line_end(e, to);
     char bytes[4];
@@ -241,14 +95,14 @@ static void replace(struct sh_editor *e, const struct command *c)
     sh_text_free(&with);
 }
 
-static void swap_case(struct sh_editor *e, const struct command *c)
+static void swap_case(struct sh_editor *e, const struct sh_vi_command *c)
 {
     size_t to = e->cursor, end = sh_line_end(e, to);
     for (int i = 0; i < times(c) && to < end; i++) to = sh_forward(e, to);
     sh_swap_case(e, e->cursor, to);
 }
 
-static void join(struct sh_editor *e, const struct command *c)
+static void join(struct sh_editor *e, const struct sh_vi_command *c)
 {
     for (int i = 0; i < (times(c) > 1 ? times(c) - 1 : 1); i++) {
         size_t end = sh_line_end(e, e->cursor);
@@ -260,7 +114,7 @@ static void join(struct sh_editor *e, const struct command *c)
     }
 }
 
-static void insert_here(struct sh_editor *e, const struct command *c)
+static void insert_here(struct sh_editor *e, const struct sh_vi_command *c)
 {
     size_t end = sh_line_end(e, e->cursor);
     switch (c->key) {
@@ -283,26 +137,26 @@ static void insert_here(struct sh_editor *e, const struct command *c)
     insert_mode(e);
 }
 
-static void undo(struct sh_editor *e, const struct command *c)
+static void undo(struct sh_editor *e, const struct sh_vi_command *c)
 {
     for (int i = 0; i < times(c); i++) sh_undo(e);
     e->vi.no_repeat = true;
 }
 
-static void select_from_here(struct sh_editor *e, const struct command *c)
+static void select_from_here(struct sh_editor *e, const struct sh_vi_command *c)
 {
     e->vi.anchor = e->cursor;
     e->vi.mode = c->key == 'v' ? SH_VI_VISUAL : SH_VI_LINES;
 }
 
-static void search(struct sh_editor *e, const struct command *c)
+static void search(struct sh_editor *e, const struct sh_vi_command *c)
 {
     (void)c;
     insert_mode(e);
     sh_search_start(e);
 }
 
-static void again(struct sh_editor *e, const struct command *c)
+static void again(struct sh_editor *e, const struct sh_vi_command *c)
 {
     size_t count = e->vi.again_count;
     (void)c;
@@ -322,7 +176,7 @@ static const struct letter {
     bool takes;           /* another character follows */
     const char *short_of; /* the operator and motion that it stands for, or NULL */
     const char *doc;
-    void (*run)(struct sh_editor *e, const struct command *c);
+    void (*run)(struct sh_editor *e, const struct sh_vi_command *c);
 } letters[] = {
     {'i', false, NULL, "inserts before the character; a: behind it", insert_here},
     {'a', false, NULL, "", insert_here},
@@ -360,7 +214,7 @@ static int read_count(const int32_t *typed, int n, int *at)
 }
 
 /* The motion at typed[*at]. */
-static enum parsed read_motion(const int32_t *typed, int n, int at, struct command *c)
+static enum parsed read_motion(const int32_t *typed, int n, int at, struct sh_vi_command *c)
 {
     for (const struct sh_vi_motion *m = sh_vi_motions; m->key; m++) {
         if (m->key != typed[at]) continue;
@@ -381,12 +235,12 @@ static const struct letter *find_letter(int32_t key)
     return NULL;
 }
 
-static enum parsed parse(const struct sh_vi *vi, struct command *c)
+static enum parsed parse(const struct sh_vi *vi, struct sh_vi_command *c)
 {
     const int32_t *typed = vi->typed;
     int at = 0, n = vi->count;
     bool visual = vi->mode >= SH_VI_VISUAL;
-    *c = (struct command){.count = read_count(typed, n, &at)};
+    *c = (struct sh_vi_command){.count = read_count(typed, n, &at)};
     if (at == n) return UNFINISHED;
     c->key = typed[at];
     bool operates = c->key < 128 && strchr("dcy<>", (int)c->key);
@@ -416,7 +270,7 @@ static enum parsed parse(const struct sh_vi *vi, struct command *c)
     return COMPLETE;
 }
 
-static void run_visual(struct sh_editor *e, const struct command *c)
+static void run_visual(struct sh_editor *e, const struct sh_vi_command *c)
 {
     size_t from, to;
     bool lines = e->vi.mode == SH_VI_LINES;
@@ -442,7 +296,7 @@ static void run_visual(struct sh_editor *e, const struct command *c)
         e->cursor = from;
         while (sh_line_end(e, e->cursor) < to && sh_line_end(e, e->cursor) < e->text.length) {
             size_t before = e->text.length;
-            join(e, &(struct command){0});
+            join(e, &(struct sh_vi_command){0});
             to -= before - e->text.length;
         }
     } else if (key == 'p') {
@@ -451,11 +305,11 @@ static void run_visual(struct sh_editor *e, const struct command *c)
         if (killed && sh_text_set(&t, killed->bytes, killed->length)) sh_edit(e, from, to, t.bytes, t.length);
         sh_text_free(&t);
     } else {
-        operate(e, key, from, to, lines);
+        sh_vi_operate(e, key, from, to, lines);
     }
 }
 
-static void run_motion(struct sh_editor *e, const struct command *c)
+static void run_motion(struct sh_editor *e, const struct sh_vi_command *c)
 {
     size_t at = c->motion->find(e, c->count, c->character);
     bool up = c->key == 'k', down = c->key == 'j';
@@ -470,7 +324,7 @@ static void run_motion(struct sh_editor *e, const struct command *c)
     }
 }
 
-static void run(struct sh_editor *e, const struct command *c)
+static void run(struct sh_editor *e, const struct sh_vi_command *c)
 {
     const struct letter *l = c->motion || c->op || c->object ? NULL : find_letter(c->key);
     bool visual = e->vi.mode >= SH_VI_VISUAL;
@@ -482,13 +336,13 @@ static void run(struct sh_editor *e, const struct command *c)
     } else if (visual) {
         run_visual(e, c);
     } else if (c->op) {
-        run_operator(e, c);
+        sh_vi_run_operator(e, c);
     } else if (l && l->short_of) {
         struct sh_vi typed = {.typed = {l->short_of[0], l->short_of[1]}, .count = 2};
-        struct command whole;
+        struct sh_vi_command whole;
         parse(&typed, &whole);
         whole.count = c->count;
-        run_operator(e, &whole);
+        sh_vi_run_operator(e, &whole);
     } else if (l) {
         l->run(e, c);
     }
@@ -553,7 +407,7 @@ static void escape(struct sh_editor *e)
 static void letter(struct sh_editor *e, int32_t c)
 {
     struct sh_vi *vi = &e->vi;
-    struct command command;
+    struct sh_vi_command command;
     vi->typed[vi->count++] = c;
     enum parsed p = parse(vi, &command);
     if (p == UNFINISHED && vi->count < (int)(sizeof vi->typed / sizeof *vi->typed)) return;

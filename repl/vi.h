@@ -28,6 +28,20 @@ bool sh_vi_object(const struct sh_editor *e, bool around, int32_t letter, size_t
 /* The first character of the line that is no blank. */
 size_t sh_vi_first(const struct sh_editor *e, size_t at);
 
+/* A command as it was read. */
+struct sh_vi_command {
+    int count;   /* 0: none was given */
+    int32_t op;  /* d c y < >, or 0 */
+    bool lines;  /* the operator twice: whole lines */
+    char object; /* i or a, or 0 */
+    const struct sh_vi_motion *motion;
+    int32_t key, character; /* the letter, and the one that it takes */
+};
+
+/* vi_operator.c: an operator on a part of the text, or on the lines that it is in; what a command with one means. */
+void sh_vi_operate(struct sh_editor *e, int32_t op, size_t from, size_t to, bool lines);
+void sh_vi_run_operator(struct sh_editor *e, const struct sh_vi_command *c);
+
 /* Does what the key means and returns true; false: it is a key as in Emacs's mode. */
 bool sh_vi_key(struct sh_editor *e, const struct sh_key *key, enum sh_action *action);
 /* What is selected in visual mode. */

@@ -169,6 +169,23 @@ def test_history_lives_across_starts(terminal):
     t.at_prompt(2)
 
 
+def test_history_is_shared_between_shells(terminal):
+    a, b = ready(terminal), ready(terminal)
+    a.send("first = 1\r")
+    a.at_prompt(2)
+    b.send(UP)
+    b.wait(lambda t: t.lines()[-1] == "1> first = 1")
+    b.send("\x15second = 2\r")
+    b.at_prompt(2)
+    a.send(UP)
+    a.wait(lambda t: t.lines()[-1] == "2> second = 2")
+    a.send("\x15fir")
+    a.wait(lambda t: t.lines()[-1] == "2> first = 1")  # suggested
+    a.send("\r")
+    a.at_prompt(3)
+    assert "2> fir" in a.lines()
+
+
 def test_completion(terminal):
     t = ready(terminal)
     t.send("string.form\t")
@@ -285,6 +302,23 @@ def test_brackets_and_kernels_in_colour(terminal):
     y, x = at(t, "int x")
     assert t.screen.buffer[y][x].fg == t.screen.buffer[y][x + 2].fg != t.screen.buffer[y][x + 4].fg == "default"
     assert t.screen.buffer[y][at(t, "f(1)")[1] + 3].bold
+
+
+def test_vi_mode(terminal, tmp_path):
+    (tmp_path / ".config" / "lunarray").mkdir(parents=True)
+    (tmp_path / ".config" / "lunarray" / "init.lua").write_text("shell.vi = true")
+    t = ready(terminal)
+    t.send("x = one + two")
+    t.wait(lambda t: t.lines()[-1] == "1> x = one + two")
+    t.send("\033")
+    t.wait(lambda t: t.lines()[-1] == "1: x = one + two" and t.cursor[1] == 15)
+    t.send("0wwcw1\033wwC2\033")
+    t.wait(lambda t: t.lines()[-1] == "1: x = 1 + 2")
+    t.send("\r")
+    t.at_prompt(2)
+    t.send("x\r")
+    t.at_prompt(3)
+    t.shows("2> x", "3", "3>")
 
 
 def test_dumb_terminal(terminal):

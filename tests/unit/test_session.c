@@ -880,6 +880,50 @@ TEST(history)
     CHECK_INT(rmdir(folder), 0);
 }
 
+/* What two sessions run at the same time is seen by both. */
+TEST(shared_history)
+{
+    char folder[] = "/tmp/lunarray-test-XXXXXX", path[64];
+    struct lg_history_entry e;
+    CHECK(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/history", folder);
+    start_with(path);
+    struct lg_session *first = session;
+    lg_history_refresh(first); /* nothing has been read, nothing is to be */
+    CHECK_INT(lg_history_count(first), 0);
+    start_with(path);
+    struct lg_session *second = session;
+    run("a = 1");
+    CHECK_INT(lg_history_count(first), 0);
+    lg_history_refresh(first);
+    CHECK_INT(lg_history_count(first), 1);
+    session = first;
+    run("b = 2");
+    run("c = 3");
+    lg_history_refresh(first);
+    lg_history_refresh(first);
+    CHECK_INT(lg_history_count(first), 3); /* its own cells once */
+    lg_history_refresh(second);
+    CHECK_INT(lg_history_count(second), 3);
+    CHECK(lg_history_get(second, 2, &e));
+    CHECK_STR(e.code, "c = 3");
+    CHECK_INT(e.session, 2);
+    CHECK(lg_history_get(second, 0, &e));
+    CHECK_INT(e.session, 0);
+    CHECK_INT(unlink(path), 0);
+    lg_history_refresh(second);
+    run("d = 4"); /* into a new file of that name */
+    session = second;
+    run("e = 5");
+    lg_history_refresh(second);
+    lg_history_refresh(first);
+    CHECK(lg_history_count(first) >= 4 && lg_history_count(second) >= 4);
+    lg_session_free(first);
+    lg_session_free(second);
+    CHECK_INT(unlink(path), 0);
+    CHECK_INT(rmdir(folder), 0);
+}
+
 TEST(scripts_are_plain_lua)
 {
     struct lg_options o = {.sink = {.stream = on_stream, .result = on_result}, .argc = 2};
