@@ -258,7 +258,7 @@ install: all $(BUILD)/liblunarray.a
 	$(INSTALL) $(BUILD)/liblunarray.a $(D)/lib/liblunarray.a
 	@mkdir -p $(D)/share/man/man1 && $(BUILD)/lunarray --man >$(D)/share/man/man1/lunarray.1
 	@for h in $(HEADERS); do $(INSTALL) $$h $(D)/include/lunarray/$$h; done
-	@for f in $(wildcard tutorials/*.ipynb); do $(INSTALL) $$f $(D)/share/lunarray/$$f; done
+	@for f in $(wildcard tutorials/*.ipynb tutorials/*.lua); do $(INSTALL) $$f $(D)/share/lunarray/$$f; done
 	@if [ -d build/cuda ] && [ -z "$(wildcard $(TOOLKITS:%=%/include/nvrtc.h))" ]; then mkdir -p $(D)/lib/lunarray && cp -r build/cuda $(D)/lib/lunarray/; fi
 	$(BUILD)/lunarray jupyter install --prefix $(D) --command $(PREFIX)/bin/lunarray
 uninstall:

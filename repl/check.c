@@ -1,11 +1,12 @@
 /* --check: runs a demo's cells and compares what they put out with what is expected, so that a demo can be tested
- * before the talk. */
+ * before the talk. With --update the file then expects what they put out. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include "repl/demo.h"
 #include "repl/diff.h"
 #include "repl/output.h"
+#include "repl/percent.h"
 #include "repl/repl.h"
 #include "repl/transcript.h"
 
@@ -24,41 +25,66 @@ static void print_report(const struct sh_demo *demo, size_t i, const char *what,
     fflush(stdout);
 }
 
-static enum verdict check_cell(struct lg_session *s, struct sh_transcript *transcript, const struct sh_demo *demo,
-                               size_t i)
+struct checker {
+    const struct sh_demo *demo;
+    struct lg_session *session;
+    struct sh_transcript transcript;
+    json_t *document; /* what is to be written with the outputs of this run; NULL: nothing is */
+    bool changed;
+};
+
+/* Has the document expect this output of the cell. */
+static void update(struct checker *c, const struct sh_demo_cell *cell, const struct sh_text *output)
 {
-    const struct sh_demo_cell *cell = &demo->cells[i];
+    struct sh_text source = {0};
+    json_t *to = json_array_get(json_object_get(c->document, "cells"), cell->index);
+    if (sh_demo_source(cell, output, &source)) {
+        json_object_set_new(to, "source", json_stringn_nocheck(source.bytes, source.length));
+        c->changed = true;
+    }
+    sh_text_free(&source);
+}
+
+static enum verdict judge(const struct sh_demo_cell *cell, enum lg_status status, const struct sh_text *got,
+                          struct sh_text *report)
+{
+    if (status == LG_INTERRUPTED) return INTERRUPTED;
+    if (cell->expected.bytes && !cell->is_volatile)
+        return sh_diff(&cell->expected, got, report) ? AS_EXPECTED : DIFFERS;
+    return status == LG_ERROR && !cell->may_fail ? FAILED : NOT_COMPARED;
+}
+
+static enum verdict check_cell(struct checker *c, size_t i)
+{
+    const struct sh_demo_cell *cell = &c->demo->cells[i];
     struct lg_request request = {.code = cell->text.bytes, .length = cell->text.length, .store_history = true};
     const struct lg_error *error = NULL;
     struct sh_text got = {0}, report = {0};
-    enum verdict verdict = AS_EXPECTED;
-    enum lg_status status = lg_session_evaluate(s, &request, &error);
-    if (status != LG_DONE) sh_transcript_error(transcript, error);
-    bool compared = cell->expected.bytes && !cell->is_volatile;
-    if (!sh_transcript_take(transcript, &got)) {
-        sh_text_set(&got, "out of memory", 13);
-        verdict = FAILED;
-    } else if (status == LG_INTERRUPTED) {
-        verdict = INTERRUPTED;
-    } else if (compared) {
-        verdict = sh_diff(&cell->expected, &got, &report) ? AS_EXPECTED : DIFFERS;
-    } else {
-        verdict = status == LG_ERROR && !cell->may_fail ? FAILED : NOT_COMPARED;
+    enum lg_status status = lg_session_evaluate(c->session, &request, &error);
+    if (status != LG_DONE) sh_transcript_error(&c->transcript, error);
+    bool all = sh_transcript_take(&c->transcript, &got);
+    if (!all) sh_text_set(&got, "out of memory", 13);
+    enum verdict verdict = all ? judge(cell, status, &got, &report) : FAILED;
+    bool news = verdict == DIFFERS || (verdict == NOT_COMPARED && !cell->is_volatile && got.length > 0);
+    if (c->document && news) {
+        update(c, cell, &got);
+        verdict = AS_EXPECTED;
     }
-    if (verdict == DIFFERS) print_report(demo, i, "differs", &report);
-    if (verdict == FAILED) print_report(demo, i, "fails", &got);
+    if (verdict == DIFFERS) print_report(c->demo, i, "differs", &report);
+    if (verdict == FAILED) print_report(c->demo, i, "fails", &got);
     sh_text_free(&got);
     sh_text_free(&report);
     return verdict;
 }
 
-static int check(struct lg_session *s, struct sh_transcript *transcript, const struct sh_demo *demo, const char *path)
+static int check(struct checker *c, const char *path)
 {
     size_t count[VERDICTS] = {0}, cells = 0;
-    for (size_t i = 0; i < demo->count; i++) {
-        if (demo->cells[i].markdown) continue;
-        enum verdict v = check_cell(s, transcript, demo, i);
+    for (size_t i = 0; i < c->demo->count; i++) {
+        if (c->demo->cells[i].markdown) continue;
+        enum verdict v = check_cell(c, i);
         if (v == INTERRUPTED) {
+            c->changed = false;
             fprintf(stderr, "lunarray: interrupted in cell %zu\n", i + 1);
             return 130;
         }
@@ -70,35 +96,58 @@ static int check(struct lg_session *s, struct sh_transcript *transcript, const s
     return count[DIFFERS] + count[FAILED] > 0;
 }
 
-int sh_run_check(const struct sh_options *o)
+static int run(struct checker *c, const struct sh_options *o)
 {
-    struct sh_demo demo;
-    struct sh_transcript transcript = {0};
     struct sh_text rest = {0};
-    char why[512];
-    if (!sh_demo_load(o->argv[0], &demo, why, sizeof why)) {
-        fprintf(stderr, "lunarray: %s: %s\n", o->argv[0], why);
-        return 1;
-    }
-    struct lg_options options = {.sink = sh_transcript_sink(&transcript),
+    struct lg_options options = {.sink = sh_transcript_sink(&c->transcript),
                                  .device = o->device,
                                  .interactive = true,
                                  .history = "",
                                  .argc = o->argc,
                                  .argv = o->argv,
                                  .before = o->before};
-    struct lg_session *s = lg_session_new(&options);
-    int status = 1;
-    if (s) {
-        sh_interrupts(s, true);
-        status = check(s, &transcript, &demo, o->argv[0]);
-        sh_interrupts(NULL, false);
-        lg_session_free(s);
-    } else {
+    c->session = lg_session_new(&options);
+    if (!c->session) {
         fprintf(stderr, "lunarray: out of memory\n");
+        return 1;
     }
-    sh_transcript_take(&transcript, &rest); /* what finalizers printed */
+    sh_interrupts(c->session, true);
+    int status = check(c, o->argv[0]);
+    sh_interrupts(NULL, false);
+    lg_session_free(c->session);
+    sh_transcript_take(&c->transcript, &rest); /* what finalizers printed */
     sh_text_free(&rest);
+    return status;
+}
+
+static bool write_document(const json_t *document, const char *path)
+{
+    char why[SH_WHY];
+    struct lg_buffer text = {0};
+    sh_percent_put(document, &text);
+    bool ok = sh_document_store(path, &text, why);
+    if (!ok) fprintf(stderr, "lunarray: %s: %s\n", path, why);
+    lg_buffer_release(&text);
+    return ok;
+}
+
+int sh_run_check(const struct sh_options *o)
+{
+    struct sh_demo demo;
+    struct checker c = {.demo = &demo};
+    const char *path = o->argv[0], *end = strrchr(path, '.');
+    char why[SH_WHY];
+    if (o->update && end && strcmp(end, ".ipynb") == 0) {
+        fprintf(stderr, "lunarray: --update is for Lua; lunarray %s --inplace stores a notebook's outputs\n", path);
+        return 2;
+    }
+    if (!sh_demo_load(path, &demo, o->update ? &c.document : NULL, why)) {
+        fprintf(stderr, "lunarray: %s: %s\n", path, why);
+        return 1;
+    }
+    int status = run(&c, o);
+    if (c.changed && !write_document(c.document, path)) status = 1;
+    json_decref(c.document);
     sh_demo_free(&demo);
     return sh_output_finish() ? status : 1;
 }

@@ -1,12 +1,11 @@
 #include "repl/demo.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "repl/document.h"
 #include "repl/markdown.h"
 #include "repl/notebook.h"
-#include "repl/repl.h"
 
 static const char mark[] = "-->";
 enum { MARK = sizeof mark - 1 };
@@ -100,8 +99,8 @@ static bool build_cell(const struct sh_cell *from, struct sh_demo_cell *cell)
 {
     const char *source = from->source;
     size_t length = without_blanks(source, from->length), end = length;
-    *cell =
-        (struct sh_demo_cell){.markdown = from->markdown, .may_fail = from->may_fail, .is_volatile = from->is_volatile};
+    *cell = (struct sh_demo_cell){
+        .index = from->index, .markdown = from->markdown, .may_fail = from->may_fail, .is_volatile = from->is_volatile};
     if (!cell->markdown) end = sh_demo_code_end(source, length);
     if (end < length && !read_expected(source + end, length - end, &cell->expected)) return false;
     if (end == length && from->stored && !sh_text_set(&cell->expected, from->stored, strlen(from->stored)))
@@ -125,21 +124,30 @@ bool sh_demo_build(const struct sh_notebook *from, struct sh_demo *out)
     return ok;
 }
 
-bool sh_demo_load(const char *path, struct sh_demo *out, char *why, size_t why_size)
+bool sh_demo_load(const char *path, struct sh_demo *out, json_t **document, char why[SH_WHY])
 {
     struct sh_notebook n = {0};
-    size_t length;
-    char *text = sh_read_file(path, &length);
-    if (!text) {
-        snprintf(why, why_size, "%s", strerror(errno));
-        return false;
-    }
-    bool ok = sh_notebook_parse(text, length, &n, why, why_size);
-    free(text);
-    if (!ok) return false;
-    ok = sh_demo_build(&n, out);
-    if (!ok) snprintf(why, why_size, "out of memory");
+    json_t *read = sh_document_load(path, why);
+    bool ok = read && sh_notebook_view(read, &n, why);
+    if (ok && !sh_demo_build(&n, out)) ok = snprintf(why, SH_WHY, "out of memory") < 0;
     sh_notebook_free(&n);
+    if (ok && document)
+        *document = read;
+    else
+        json_decref(read);
+    return ok;
+}
+
+bool sh_demo_source(const struct sh_demo_cell *cell, const struct sh_text *output, struct sh_text *source)
+{
+    size_t length = without_blanks(output->bytes, output->length);
+    bool ok = sh_text_set(source, cell->text.bytes, cell->text.length);
+    for (size_t at = 0, line; at < length && ok; at += line + 1) {
+        line = line_length(output->bytes + at, length - at);
+        ok = sh_text_append(source, source->length ? "\n" : "", source->length > 0) &&
+             sh_text_append(source, mark, MARK) && sh_text_append(source, " ", line > 0) &&
+             sh_text_append(source, output->bytes + at, line);
+    }
     return ok;
 }
 

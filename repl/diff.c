@@ -16,6 +16,11 @@ struct lines {
     size_t count;
 };
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
 static bool split(const struct sh_text *t, struct lines *out)
 {
     size_t count = 1;
@@ -26,7 +31,7 @@ static bool split(const struct sh_text *t, struct lines *out)
         const char *s = t->bytes + start, *stop = memchr(s, '\n', t->length - start);
         size_t length = stop ? (size_t)(stop - s) : t->length - start;
         start += length + 1;
-        while (length > 0 && (s[length - 1] == ' ' || s[length - 1] == '\t' || s[length - 1] == '\r')) length--;
+        while (length > 0 && is_blank(s[length - 1])) length--;
         out->at[out->count++] = (struct line){s, length};
     }
     while (out->count > 0 && out->at[out->count - 1].length == 0) out->count--;
@@ -53,6 +58,9 @@ static bool matches(const struct line *expected, const struct line *got)
             back_e = e += ANY;
             back_g = g;
             back = true;
+        } else if (g < got->length && e < expected->length && is_blank(expected->s[e]) && is_blank(got->s[g])) {
+            while (e < expected->length && is_blank(expected->s[e])) e++;
+            while (g < got->length && is_blank(got->s[g])) g++;
         } else if (g < got->length && e < expected->length && expected->s[e] == got->s[g]) {
             e++;
             g++;

@@ -1,7 +1,7 @@
 /* Comparing an output with the one that is expected, line by line, and showing where they differ.
  *
  * In a line that is expected, `...` stands for any text, and a line that is only `...` for any lines, or none. Blanks
- * at the ends of lines don't count, nor do empty lines at the end. */
+ * at the ends of lines don't count, nor do empty lines at the end; elsewhere blanks and tabs are as good as one. */
 #ifndef SH_DIFF_H
 #define SH_DIFF_H
 

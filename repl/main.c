@@ -65,6 +65,10 @@ static int run(struct sh_options *o)
         fprintf(stderr, "lunarray: --auto, --typing and --record go with --present\n");
         return 2;
     }
+    if (o->update) {
+        fprintf(stderr, "lunarray: --update goes with --check\n");
+        return 2;
+    }
     if (o->argc > 0 && ends_with(o->argv[0], ".ipynb")) {
         if (!o->interactive && o->step_count == 0) return sh_run_notebook(o);
         fprintf(stderr, "lunarray: -i and -e go with scripts, not with notebooks\n");

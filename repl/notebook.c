@@ -82,55 +82,43 @@ static bool has_tag(const json_t *cell, const char *tag)
     return false;
 }
 
-static bool read_cells(const json_t *cells, struct sh_notebook *out, char *why, size_t why_size)
+static bool read_cells(const json_t *cells, struct sh_notebook *out, char why[SH_WHY])
 {
     out->cells = calloc(json_array_size(cells) + 1, sizeof *out->cells);
-    if (!out->cells) return snprintf(why, why_size, "out of memory") < 0;
+    if (!out->cells) return snprintf(why, SH_WHY, "out of memory") < 0;
     for (size_t i = 0; i < json_array_size(cells); i++) {
         const json_t *cell = json_array_get(cells, i);
-        const char *type = json_string_value(json_object_get(cell, "cell_type"));
-        if (!type) return snprintf(why, why_size, "not a notebook: cell %zu has no cell_type", i + 1) < 0;
+        const char *type = sh_json_text(cell, "cell_type");
         bool code = strcmp(type, "code") == 0;
         if (!code && strcmp(type, "markdown") != 0) continue;
         struct sh_cell *c = &out->cells[out->count++];
         c->markdown = !code;
+        c->index = i;
         c->may_fail = has_tag(cell, "raises-exception");
         c->is_volatile = has_tag(cell, "volatile");
-        if (!read_source(json_object_get(cell, "source"), c))
-            return snprintf(why, why_size, "not a notebook: cell %zu has no source text", i + 1) < 0;
+        if (!read_source(json_object_get(cell, "source"), c)) return snprintf(why, SH_WHY, "out of memory") < 0;
         const json_t *outputs = json_object_get(cell, "outputs");
         bool executed = json_array_size(outputs) > 0 || json_is_integer(json_object_get(cell, "execution_count"));
         if (executed && !read_outputs(outputs, c))
-            return snprintf(why, why_size, "not a notebook: the outputs of cell %zu cannot be read", i + 1) < 0;
+            return snprintf(why, SH_WHY, "not a notebook: the outputs of cell %zu cannot be read", i + 1) < 0;
     }
     return true;
 }
 
-bool sh_notebook_parse(const char *text, size_t length, struct sh_notebook *out, char *why, size_t why_size)
+bool sh_notebook_view(const json_t *notebook, struct sh_notebook *out, char why[SH_WHY])
 {
-    json_error_t error;
     *out = (struct sh_notebook){0};
-    json_t *root = json_loadb(text, length, 0, &error);
-    if (!root) {
-        snprintf(why, why_size, "not a notebook: not JSON: line %d: %s", error.line, error.text);
-        return false;
-    }
-    const json_t *major = json_object_get(root, "nbformat"), *cells = json_object_get(root, "cells");
-    bool ok = false;
-    if (!json_is_object(root))
-        snprintf(why, why_size, "not a notebook: the JSON is no object");
-    else if (!json_is_integer(major))
-        snprintf(why, why_size, "not a notebook: it has no nbformat number");
-    else if (json_integer_value(major) != 4)
-        snprintf(why, why_size,
-                 "notebook format %lld, only 4 is understood; jupyter nbconvert --to notebook --nbformat 4 converts it",
-                 (long long)json_integer_value(major));
-    else if (!json_is_array(cells))
-        snprintf(why, why_size, "not a notebook: it has no list of cells");
-    else
-        ok = read_cells(cells, out, why, why_size);
-    json_decref(root);
+    bool ok = read_cells(json_object_get(notebook, "cells"), out, why);
     if (!ok) sh_notebook_free(out);
+    return ok;
+}
+
+bool sh_notebook_parse(const char *text, size_t length, struct sh_notebook *out, char why[SH_WHY])
+{
+    json_t *notebook = sh_document_parse(text, length, why);
+    *out = (struct sh_notebook){0};
+    bool ok = notebook && sh_notebook_view(notebook, out, why);
+    json_decref(notebook);
     return ok;
 }
 
@@ -175,14 +163,14 @@ static bool run_cells(struct lg_session *s, struct sh_output *out, const struct 
 int sh_run_notebook(const struct sh_options *o)
 {
     struct sh_notebook notebook;
-    char why[512];
+    char why[SH_WHY];
     size_t length;
     char *text = sh_read_file(o->argv[0], &length);
     if (!text) {
         fprintf(stderr, "lunarray: cannot open %s: %s\n", o->argv[0], strerror(errno));
         return 1;
     }
-    bool ok = sh_notebook_parse(text, length, &notebook, why, sizeof why);
+    bool ok = sh_notebook_parse(text, length, &notebook, why);
     free(text);
     if (!ok) {
         fprintf(stderr, "lunarray: %s: %s\n", o->argv[0], why);

@@ -4,9 +4,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include "repl/document.h"
 
 struct sh_cell {
     bool markdown; /* else code */
+    size_t index;  /* among the notebook's cells, those counted that are neither */
     char *source;
     size_t length;
     char *stored;     /* its outputs as text, without escape codes; NULL when it has not been executed */
@@ -20,7 +22,9 @@ struct sh_notebook { /* released with sh_notebook_free; starts as all zeros */
 };
 
 /* False when the text is no notebook that we can run; `why` then says so in one line. */
-bool sh_notebook_parse(const char *text, size_t length, struct sh_notebook *out, char *why, size_t why_size);
+bool sh_notebook_parse(const char *text, size_t length, struct sh_notebook *out, char why[SH_WHY]);
+/* The same of a notebook that document.h has read. */
+bool sh_notebook_view(const json_t *notebook, struct sh_notebook *out, char why[SH_WHY]);
 void sh_notebook_free(struct sh_notebook *n);
 
 #endif

@@ -93,6 +93,13 @@ static bool read_number(const char *text, double *out)
     return *text && *end == '\0' && *out >= 0 && *out <= 1e6;
 }
 
+/* A file may begin with a digit, too. */
+static bool is_number(const char *word)
+{
+    double number;
+    return read_number(word, &number);
+}
+
 static bool take_present(struct sh_options *o, const char *value)
 {
     (void)value;
@@ -125,6 +132,12 @@ static bool take_check(struct sh_options *o, const char *value)
     return o->check = true;
 }
 
+static bool take_update(struct sh_options *o, const char *value)
+{
+    (void)value;
+    return o->update = true;
+}
+
 const struct sh_option sh_option_rows[] = {
     {"-e", NULL, "CODE", "run CODE; may be repeated, a file runs after it", NULL, take_code},
     {"-l", NULL, "NAME", "require the module NAME into the global NAME; -l g=NAME into g", NULL, take_module},
@@ -132,12 +145,23 @@ const struct sh_option sh_option_rows[] = {
     {"-E", NULL, NULL, "ignore the environment's LUA_INIT, LUA_PATH and LUA_CPATH", NULL, take_no_environment},
     {"-W", NULL, NULL, "turn warnings on", NULL, take_warnings},
     {"--no-init", NULL, NULL, "leave out ~/.config/lunarray/init.lua, which the shell runs first", NULL, take_no_init},
-    {"--present", NULL, NULL, "present the cells of FILE.lua or FILE.ipynb, key by key; ? lists the keys", NULL,
+    {"--present", NULL, NULL, "present the cells of FILE.lua or FILE.ipynb, key by key; ? lists the keys",
+     "Text is rendered, code stands there in colour and waits for a key before it runs. Cells can be edited, skipped, "
+     "gone back to and jumped to; there is a live prompt, a clock, and a restart in a fresh session.",
      take_present},
     {"--typing", NULL, "[SPEED]", "... typing them, SPEED characters a second (20)", NULL, take_typing},
-    {"--auto", NULL, "SECONDS", "... without keys, with a pause after each step", NULL, take_auto},
+    {"--auto", NULL, "SECONDS", "... without keys, with a pause after each step",
+     "It leaves at the end, with the status 1 when a cell failed that is not tagged raises-exception. It needs no "
+     "terminal.",
+     take_auto},
     {"--record", NULL, "FILE", "... and record the terminal, as an asciinema cast", NULL, take_record},
-    {"--check", NULL, NULL, "run the cells, compare their outputs with those in the file", NULL, take_check},
+    {"--check", NULL, NULL, "run the cells, compare their outputs with those in the file",
+     "What a cell is expected to put out stands in the notebook's outputs or, in comments that begin with -->, at the "
+     "end of its code; ... there stands for anything, on a line of its own for any lines. Cells that are tagged "
+     "volatile, or have no output to compare with, only have to run. Where something differs it is shown, and the "
+     "status is 1.",
+     take_check},
+    {"--update", NULL, NULL, "... and write what differs into FILE.lua, as what is expected", NULL, take_update},
     {"--device", NULL, "NAME", "default device: cpu, simt, cuda, cuda:N", NULL, take_device},
     {"--info", NULL, NULL, "show devices, libraries and folders", NULL, take_info},
     {"--version", "-v", NULL, "show the version", NULL, take_version},
@@ -199,7 +223,7 @@ static bool take(int argc, char **argv, int *i, struct sh_options *o)
     }
     bool optional = row->argument && *row->argument == '[', next = *i + 1 < argc;
     /* What may be left out is joined to the option, or is a number. */
-    if (row->argument && !value && next && (!optional || strchr(".0123456789", *argv[*i + 1]))) value = argv[++*i];
+    if (row->argument && !value && next && (!optional || is_number(argv[*i + 1]))) value = argv[++*i];
     if (row->argument && !optional && (!value || !*value)) {
         char text[200];
         snprintf(text, sizeof text, "needs %s: %s", row->argument, row->doc);
@@ -250,7 +274,7 @@ static void option_words(const struct sh_option *row, char words[64])
 {
     const char *argument = row->argument ? row->argument : "";
     snprintf(words, 64, "%s%s%s%s%s", row->alias ? row->alias : "", row->alias ? ", " : "", row->name,
-             *argument && *argument != '[' ? " " : "", argument);
+             *argument && strncmp(argument, "[=", 2) != 0 ? " " : "", argument);
 }
 
 void sh_print_help(FILE *out)

@@ -165,7 +165,9 @@ static void live_prompt(struct run *r)
     wipe(r);
     hand_over(r);
     sh_terminal_write("\n", 1);
+    r->out.shell = true; /* there, unlike in the talk, long texts go to the pager */
     sh_shell_prompt(r->session, &r->out);
+    r->out.shell = false;
     sh_present_resume(&r->presenter, now_ms());
 }
 
@@ -270,9 +272,9 @@ int sh_run_present(const struct sh_options *o)
 {
     static struct run r;
     struct sh_demo demo;
-    char why[512];
+    char why[SH_WHY];
     int status = 1;
-    if (!sh_demo_load(o->argv[0], &demo, why, sizeof why)) {
+    if (!sh_demo_load(o->argv[0], &demo, NULL, why)) {
         fprintf(stderr, "lunarray: %s: %s\n", o->argv[0], why);
         return 1;
     }

@@ -27,7 +27,7 @@ struct sh_options {
     const char *record;  /* --record, or NULL */
     double typing;       /* --typing: characters a second; 0: not asked for */
     double pause;        /* --auto: seconds between steps, where `play` */
-    bool present, check, play;
+    bool present, check, update, play;
     int argc; /* the script and its arguments; 0 when none is named */
     char **argv;
     int before; /* words before argv[0]: the program and its options */

@@ -13,7 +13,7 @@ A suite is a kind of test; what a suite consists of is found by looking, so a ne
   simt       tests/simt/*.lua                kernels with expected results
   checked    those of tests/simt that have nothing wrong, with gpu.check(true): a report is a failure
   cuda       both of the above on cuda:0, with DIR/libcuda-simt.so in the place of NVIDIA's driver
-  tutorials  tutorials/*.ipynb               by `lunarray FILE.ipynb`
+  tutorials  tutorials/*.ipynb               by `lunarray FILE.ipynb`; the demos, *.lua, by `lunarray --check`
   python     tests/wire, pty, jupyter, numpy  pytest: real clients, a real terminal, a real browser, NumPy as a reference
   gpu        tests/gpu/check.lua             what only a GPU shows: skipped, one by one, where there is none
 With --threads, for builds with ThreadSanitizer, it is a part of these: where the product's own threads meet.
@@ -172,12 +172,13 @@ class Runner:
         self.scripts("stock", "lua", STOCK, [lua], {"LUA_CPATH": os.path.abspath(self.build) + "/?.so"})
 
     def tutorials(self):
-        for path in sorted(glob.glob("tutorials/*.ipynb")):
+        for path in sorted(glob.glob("tutorials/*.ipynb") + glob.glob("tutorials/*.lua")):
             if self.wanted("tutorials", path):
                 self.later(self.tutorial, path)
 
     def tutorial(self, path):
-        output, status, _ = self.run([self.binary, path], 600)
+        check = ["--check"] if path.endswith(".lua") else []
+        output, status, _ = self.run([self.binary, *check, path], 600)
         with self.reporting:
             self.count("passed" if status == 0 else "failed", path, output[-2000:])
 

@@ -29,8 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sh_notebook n;
     struct sh_demo demo;
-    char why[512] = "";
-    if (sh_notebook_parse((const char *)data, size, &n, why, sizeof why)) {
+    char why[SH_WHY] = "";
+    if (sh_notebook_parse((const char *)data, size, &n, why)) {
         for (size_t i = 0; i < n.count; i++) {
             assert(n.cells[i].source[n.cells[i].length] == '\0');
             assert(!n.cells[i].stored || !strchr(n.cells[i].stored, '\033'));

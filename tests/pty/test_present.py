@@ -189,13 +189,15 @@ def test_errors_do_not_end_it(present, tmp_path):
     assert t.ended() == 0
 
 
-def test_typing(present, tmp_path):
+def test_typing(present, cli, tmp_path):
     t = present(notebook(tmp_path / "n.ipynb", "-- typed out\nx = 1"), "--typing", "100000")
     t.shows("1> -- typed out", ".. x = 1", "1/1  Enter runs, ? keys")
-    t = present(notebook(tmp_path / "n.ipynb", "-- typed out\nx = 1"), "--typing=0.001")
+    t = present(notebook(tmp_path / "1-n.ipynb", "-- typed out\nx = 1"), "--typing=0.001")
     state(t, "1/1  Enter shows all")
     t.send("\r")
     t.shows("1> -- typed out", ".. x = 1", "1/1  Enter runs, ? keys")
+    r = cli("--present", "--auto", "0", "--typing", "1-n.ipynb")  # that is no speed
+    assert r.returncode == 0 and "x = 1" in r.stdout
 
 
 def test_narrow_and_resized(present, talk):
@@ -260,9 +262,10 @@ def test_without_a_terminal_it_says_what_to_do(cli, talk):
 
 @pytest.mark.parametrize("args, said", [
     (["--present"], "--present needs a file"), (["--check"], "--check needs a file"),
-    (["--present", "--auto"], "--auto needs a number"), (["--present", "--auto", "soon"], "--auto needs a number"),
-    (["--present", "--typing=fast"], "--typing needs"), (["--present", "--record"], "--record needs a file"),
-    (["--auto", "1", "x.ipynb"], "go with --present"), (["--check", "-e", "1", "x.ipynb"], "do not go with --check"),
+    (["--present", "--auto"], "--auto needs SECONDS"), (["--present", "--auto", "soon"], "--auto needs a number"),
+    (["--present", "--typing=fast"], "--typing needs"), (["--present", "--record"], "--record needs FILE"),
+    (["--auto", "1", "x.ipynb"], "go with --present"), (["--check", "-e", "1", "x.ipynb"], "do not go with --check"), (["--typing", "5", "x.ipynb"], "go with --present"),
+    (["--update", "x.lua"], "goes with --check"),
 ])
 def test_wrong_options(cli, args, said):
     r = cli(*args)
@@ -367,3 +370,85 @@ def test_check_can_be_interrupted(env, tmp_path):
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=PATIENCE)
     assert p.returncode == 130 and out == "" and "interrupted in cell 1" in err
+
+
+# Demos in Lua
+
+DEMO = """-- %% [markdown]
+-- # A talk
+--
+-- with *cells*
+
+-- %%
+local n = 6
+print('n is', n)
+--> n is 6
+
+-- %% tags=["volatile"]
+print(os.clock())
+--> 0.1
+
+-- %%
+print('took ' .. os.clock() .. ' s')
+print 'a'
+print 'b'
+print 'end'
+--> took ... s
+--> ...
+--> end
+
+-- %% tags=["raises-exception"]
+error 'meant'
+--> cell 4:1: meant
+--> ...
+
+-- %%
+x = 1
+"""
+
+
+def test_lua_with_cell_marks(cli, tmp_path):
+    (tmp_path / "talk.lua").write_text(DEMO)
+    r = cli("--check", "talk.lua")
+    assert (r.returncode, r.stderr) == (0, "")
+    assert r.stdout == "talk.lua: 5 code cells: 3 as expected, 2 not compared, 0 different, 0 failed\n"
+    r = cli("--present", "--auto", "0", "talk.lua")
+    assert r.returncode == 0 and "meant" in r.stderr and "-->" not in r.stdout + r.stderr
+    assert r.stdout.startswith("\nA talk\n══════\n\nwith cells\n\n1> local n = 6\n.. print('n is', n)\nn is\t6\n\n2> print(os.clock())\n")
+    (tmp_path / "talk.lua").write_text(DEMO.replace("n is 6", "n is 7").replace("--> end", "--> the end"))
+    r = cli("--check", "talk.lua")
+    assert r.returncode == 1 and r.stderr == ""
+    assert "cell 2 differs: local n = 6\n  - n is 7\n  + n is\t6\n" in r.stdout
+    assert "cell 4 differs: " in r.stdout and "  - the end\n" in r.stdout and "3 as expected" not in r.stdout
+
+
+def test_lua_without_marks_is_one_cell(cli, tmp_path):
+    (tmp_path / "one.lua").write_text("print(1)\nprint(2)\n--> 1\n--> 2\n")
+    assert cli("--check", "one.lua").stdout == "one.lua: 1 code cell: 1 as expected, 0 not compared, 0 different, 0 failed\n"
+    (tmp_path / "none.lua").write_text("")
+    assert "0 code cells" in cli("--check", "none.lua").stdout
+    assert cli("--present", "--auto", "0", "none.lua").returncode == 0
+
+
+def test_cells_of_lua_are_presented(present, tmp_path):
+    (tmp_path / "talk.lua").write_text(DEMO)
+    t = present(str(tmp_path / "talk.lua"))
+    t.send("2\r\r")
+    t.shows("1> local n = 6", ".. print('n is', n)", "n is    6", "2/6  Enter goes on, ? keys")
+    t.send("6\r")
+    t.shows("2> x = 1", "6/6  Enter runs, ? keys")
+
+
+def test_update_writes_what_came(cli, tmp_path):
+    file = tmp_path / "talk.lua"
+    file.write_text(DEMO.replace("n is 6", "old").replace("--> end", "--> other"))
+    r = cli("--check", "--update", "talk.lua")
+    assert (r.returncode, r.stderr) == (0, "") and "3 as expected" in r.stdout
+    text = file.read_text()
+    assert "print('n is', n)\n--> n is\t6\n" in text and "--> 0.1\n" in text and "--> cell 4:1: meant\n--> ...\n" in text
+    assert "print 'end'\n--> took " in text and text.endswith("-- %%\nx = 1\n")
+    assert text.count("-- %%") == DEMO.count("-- %%")
+    file.write_text("error 'a mistake'\n")
+    assert cli("--check", "--update", "talk.lua").returncode == 1 and file.read_text() == "error 'a mistake'\n"
+    r = cli("--check", "--update", notebook(tmp_path / "n.ipynb", "1"))
+    assert r.returncode == 2 and "--inplace" in r.stderr

@@ -23,13 +23,17 @@ TEST(what_agrees)
     SAME("a\nb", "a\nb\n");
     SAME("a  \nb\t\r\n", "a\nb");
     SAME("a\n\n\n", "a");
+    SAME("a  b\t c\n  d", "a b c\n\td");
+    CHECK_STR(difference("ab", "a b"), "- ab\n+ a b\n");
+    CHECK_STR(difference(" a", "a"), "-  a\n+ a\n");
+    SAME("x... y", "x 1  y");
     SAME("", "\n");
 }
 
 TEST(dots_in_a_line)
 {
     SAME("a ... c", "a b c");
-    SAME("a ... c", "a  c");
+    SAME("a...c", "a  c");
     SAME("a...", "a");
     SAME("...c", "abc");
     SAME("took ... ms, ... GB/s", "took 12.5 ms, 3 GB/s");

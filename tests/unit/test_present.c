@@ -81,6 +81,8 @@ static void start_with(const char *const *cells, struct sh_present_options optio
 {
     struct sh_cell list[32];
     struct sh_notebook n = {.cells = list};
+    sh_present_free(&p);
+    sh_demo_free(&demo);
     for (; *cells; cells++) {
         bool may_fail = **cells == '!';
         const char *source = *cells + may_fail;
@@ -188,8 +190,6 @@ TEST(moves)
             FAIL("row %zu, keys \"%s\": \"%s\" at %zu in phase %d, expected \"%s\" at %zu in phase %d", i,
                  moves[i].keys, got, p.at, p.phase, moves[i].trace, moves[i].at, moves[i].phase);
         CHECK_INT(sh_present_wait(&p, now), -1);
-        sh_present_free(&p);
-        sh_demo_free(&demo);
     }
 }
 
