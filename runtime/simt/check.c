@@ -137,6 +137,7 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
         c->releases_some |= c->watch[pc] == WATCH_FENCE || simt_is_bulk(&p->code[pc]) ||
                             (p->code[pc].memory && p->code[pc].flags & F_RELEASE);
     }
+    if (!simt_inputs_find(c)) return no_memory(fault, l);
     c->observer.watch = c->watch;
     return true;
 }
@@ -320,6 +321,7 @@ void simt_check_free(struct simt_check *c)
     free(c->site_of);
     free(c->sites);
     free(c->extents);
+    free(c->outputs);
     free(c);
 }
 

@@ -170,6 +170,7 @@ static enum place_kind find_place(const struct access *a, uint64_t address, stru
         if (address < own.address || address - own.address >= own.bytes) return PLACE_NOWHERE;
         *out = (struct span){.low = meant->address, .high = meant->address + meant->bytes, .start = own.address};
         if (!simt_written_bits(own.address, &out->written)) atomic_store(&c->no_memory, true);
+        out->constant = simt_is_input(c, own.address);
         if (address - meant->address < meant->bytes) return PLACE_INSIDE;
         *out = (struct span){.low = own.address, .high = own.address + own.bytes, .start = own.address};
         return PLACE_VIEW;
@@ -185,6 +186,7 @@ static enum place_kind find_place(const struct access *a, uint64_t address, stru
         return simt_find_freed(address, &b) && !is_near_extent(c, address) ? PLACE_FREED : PLACE_NOWHERE;
     *out = (struct span){.low = b.address, .high = b.address + b.bytes, .start = b.address};
     if (!simt_written_bits(b.address, &out->written)) atomic_store(&c->no_memory, true);
+    out->constant = simt_is_input(c, b.address);
     if (within_extents(c, &b, address, out, &any) || !any) return PLACE_INSIDE;
     return PLACE_VIEW;
 }
@@ -206,7 +208,7 @@ static bool allow_lane(const struct access *a, unsigned lane, struct span *cache
 {
     uint64_t address = a->at[lane];
     struct span found, *s = cached;
-    *race = true;
+    *race = false;
     if (address & (a->bytes - 1)) {
         report(a, lane, CHECK_ALIGNMENT, PTX_GLOBAL, false);
         return false;
@@ -218,10 +220,12 @@ static bool allow_lane(const struct access *a, unsigned lane, struct span *cache
             simt_check_freed(a, lane);
         else if (!fits || place == PLACE_VIEW)
             report(a, lane, place == PLACE_FREED ? CHECK_FREED : CHECK_BOUNDS, PTX_GLOBAL, fits);
-        *race = place >= PLACE_GIVEN;
+        *race = place >= PLACE_GIVEN && !found.constant;
         if (place == PLACE_INSIDE && fits) *cached = found;
         if (place < PLACE_GIVEN || !fits) return fits;
         s = &found;
+    } else {
+        *race = !s->constant;
     }
     if (touch_bits(a, s, address) && !a->check->untracked) report(a, lane, CHECK_UNWRITTEN, PTX_GLOBAL, false);
     return true;
@@ -273,7 +277,7 @@ static uint32_t check_global(const struct access *a, uint32_t m)
         bad |= (uint64_t)(a->at[l] - s->low > s->high - s->low - a->bytes) | (a->at[l] & (a->bytes - 1));
     }
     if (!bad) {
-        touch(a, m, false);
+        if (!s->constant) touch(a, m, false);
         return m;
     }
     uint32_t allowed = 0, racing = 0;
@@ -403,7 +407,7 @@ static bool quick_global(struct access *a, int64_t step, const uint64_t at[2])
     if (step == a->bytes && !((at[0] | at[1]) % LINE) && touch_lines(a, s, at)) return true;
     for (unsigned l = 0; l < SIMT_WARP; l++) a->at[l] = at[l / 16] + (uint64_t)step * (l % 16);
     if (!touch_lanes_bits(a, s)) return false;
-    simt_race_touch(a, FULL, false);
+    if (!s->constant) simt_race_touch(a, FULL, false);
     return true;
 }
 

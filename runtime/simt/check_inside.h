@@ -1,7 +1,8 @@
 /* Inside the checks: check.c is the observer and dispatches, check_access.c looks at addresses, check_pieces.c at those
  * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_strips.c
- * and check_rows.c do so for rows of global memory, check_heap.c follows malloc and free, check_shared.c sees what
- * needs no closer look in shared memory, check_sync.c keeps when threads met, check_report.c collects what is found.
+ * and check_rows.c do so for rows of global memory, check_inputs.c knows what needs no such record, check_heap.c
+ * follows malloc and free, check_shared.c sees what needs no closer look in shared memory, check_sync.c keeps when
+ * threads met, check_report.c collects what is found.
  *
  * A `record` says who touched something, in 64 bits: block, time, thread of the block, site. Times count the
  * synchronisations within a block: what was recorded before a time at which threads met is ordered before what they do
@@ -115,6 +116,7 @@ struct span { /* a stretch of global memory that may be touched */
     uint64_t low, high;
     uint64_t start;            /* of its allocation */
     _Atomic uint64_t *written; /* a bit for each byte of the allocation; NULL: all of it was written */
+    bool constant;             /* nobody writes there */
     uint64_t chunk;            /* what was touched last: check_race.c */
     struct line *lines;        /* of it; NULL: none yet */
     uint64_t last[32];         /* where each warp was last */
@@ -214,6 +216,9 @@ struct simt_check {
     const struct check_vectors *vectors; /* check_cells.h */
     bool releases_some;                  /* there are instructions that release */
     bool untracked;                      /* there are instructions that write memory unseen */
+    bool knows_inputs;                   /* what is not in these allocations is not written: check_inputs.c */
+    uint64_t *outputs;
+    size_t output_count;
     _Atomic bool no_memory;
     pthread_mutex_t lock; /* of blocks and reports */
     struct block *blocks;
@@ -333,6 +338,11 @@ uint32_t simt_race_distinct(const struct access *a, uint32_t m);
 bool simt_race_counter(const struct access *a, unsigned lane);
 /* One lane, looked at closely. */
 void simt_race_lane(const struct access *a, unsigned lane);
+
+/* ---- check_inputs.c ---- */
+bool simt_inputs_find(struct simt_check *c); /* when a launch starts; false: no memory */
+/* Does the launch write nothing to the allocation that begins at the address? */
+bool simt_is_input(const struct simt_check *c, uint64_t allocation);
 
 /* ---- check_heap.c ---- */
 bool simt_check_is_free(const struct simt_program *p, const struct insn *i);

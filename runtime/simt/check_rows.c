@@ -17,6 +17,13 @@ static bool is_written(const struct span *s, uint64_t address)
     return !s->written || s->written[(address - s->start) / 64] == UINT64_MAX;
 }
 
+static bool all_written(const struct span *s, uint64_t address, unsigned bytes)
+{
+    for (uint64_t at = address / LINE * LINE; s->written && at < address + bytes; at += LINE)
+        if (!is_written(s, at > address ? at : address)) return false;
+    return true;
+}
+
 /* Neighbours from the thread of `me` on; `from`: what lanes store, where that is known to be as in memory. */
 static inline bool touch_row(const struct row *r, uint64_t start, unsigned bytes, record me, const char *from)
 {
@@ -115,6 +122,8 @@ bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, i
         if (at[h] & (bytes - 1) || from >= room || room - from < all || is_counted(b, at[h], all)) return false;
         if (w->worker->tallied) simt_tally_reach(w->worker, at[h], at[h] + all);
     }
+    bool inner = step && (at[0] | at[1]) % LINE; /* generated code goes on from the records of other rows */
+    if (s->constant && inner) return all_written(s, at[0], all) && all_written(s, at[1], all);
     if (step) look_ahead(s, w->index, at);
     const struct row r = {b, s, bytes, (unsigned)__builtin_ctz(bytes) - 2, write, now_of_warp(b, w, false)};
     record me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;

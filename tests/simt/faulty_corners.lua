@@ -175,6 +175,24 @@ faulty("neighbouring bytes of one word", [[__global__ void k(unsigned char *x) {
   x[(threadIdx.x + 32) % 64] += 1;
 }]], function(k) k(1, 64)(gpu.zeros(64, "uint8")) end, { kind = "race", line = 2, other = 4, name = "x", access = "write", other_access = "read" })
 
+faulty("an array that is read, and written by an address from memory", [[__device__ float *kept;
+__global__ void keep(float *x) { kept = x; }
+__global__ void k(const float *x, float *out) {
+  if (threadIdx.x == 63) kept[threadIdx.x - 62] = 2;
+  else out[threadIdx.x] = x[threadIdx.x + 1];
+}]], function(k)
+  local x = floats(65)
+  k.keep(1, 1)(x)
+  k.k(1, 64)(x, floats(64))
+end, { kind = "race", line = 4, other = 5, name = "x", index = 1, access = "write", other_access = "read" })
+
+faulty("one array as input and as output", [[__global__ void k(const float *x, float *y) {
+  y[threadIdx.x] = x[threadIdx.x + 1] + 1;
+}]], function(k)
+  local x = floats(65)
+  k(1, 64)(x, x["1:64"])
+end, { kind = "race", line = 2, other = 2, name = "x", index = 1 })
+
 ---- matrices and asynchronous copies
 local wmma = [[#include <mma.h>
 using namespace nvcuda;

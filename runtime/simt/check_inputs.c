@@ -1,0 +1,65 @@
+/* Memory that a launch only reads: nobody can race for it, so who reads it need not be recorded. It is known when the
+ * address of every instruction that writes global memory is made of a parameter which points to a known array, since
+ * what such an instruction would write elsewhere is left out. */
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/async.h"
+#include "runtime/simt/check_inside.h"
+
+static bool writes_global(const struct simt_check *c, uint32_t pc)
+{
+    const struct insn *i = &c->program->code[pc];
+    if (i->space != PTX_GLOBAL && i->space != PTX_GENERIC && !simt_is_bulk(i)) return false;
+    if (c->watch[pc] == WATCH_PIECES) return i->flags & F_STORE;
+    return c->watch[pc] == WATCH_ACCESS && i->memory != MEMORY_LOAD;
+}
+
+/* The allocation that the instruction writes to; 0: not known. */
+static uint64_t output_of(const struct simt_check *c, uint32_t pc)
+{
+    int origin = c->program->places[pc].origin;
+    struct simt_block b;
+    uint64_t pointer;
+    if (simt_is_bulk(&c->program->code[pc]) || origin < 0) return 0;
+    if ((size_t)origin + sizeof pointer > c->launch->function->info.param_bytes) return 0;
+    memcpy(&pointer, (const char *)c->launch->params + origin, sizeof pointer);
+    for (size_t k = 0; k < c->extent_count; k++)
+        if (c->extents[k].address == pointer) return simt_find(pointer, &b) ? b.address : 0;
+    return 0;
+}
+
+static bool is_output(const struct simt_check *c, uint64_t allocation)
+{
+    for (size_t k = 0; k < c->output_count; k++)
+        if (c->outputs[k] == allocation) return true;
+    return false;
+}
+
+static bool find_outputs(struct simt_check *c, const struct function *f)
+{
+    for (uint32_t pc = f->is_entry ? f->setup : f->start; pc < f->end; pc++) {
+        if (!writes_global(c, pc)) continue;
+        uint64_t allocation = output_of(c, pc);
+        if (!allocation) return false;
+        if (!is_output(c, allocation)) c->outputs[c->output_count++] = allocation;
+    }
+    return true;
+}
+
+bool simt_inputs_find(struct simt_check *c)
+{
+    const struct simt_program *p = c->program;
+    c->outputs = rt_alloc((c->extent_count + 1) * sizeof *c->outputs);
+    if (!c->outputs) return false;
+    c->knows_inputs = !c->untracked && c->extent_count;
+    for (uint32_t k = 0; k < p->function_count && c->knows_inputs; k++) {
+        const struct function *f = &p->functions[k];
+        if (!f->is_entry || f == c->launch->function->code) c->knows_inputs = find_outputs(c, f);
+    }
+    return true;
+}
+
+bool simt_is_input(const struct simt_check *c, uint64_t allocation)
+{
+    return c->knows_inputs && !is_output(c, allocation);
+}
