@@ -61,9 +61,6 @@ static const struct {
     {"tensormap.", "the tensor memory accelerator", OLDER},
     {"multimem.", "memory of several devices (NVLink SHARP)", "run this kernel on such GPUs"},
     {"clusterlaunchcontrol.", "the launching of blocks by blocks (sm_100)", OLDER},
-    {"alloca.", "a stack that grows while a kernel runs", "use an array of a fixed size, or run it on a GPU"},
-    {"stacksave.", "a stack that grows while a kernel runs", "use an array of a fixed size, or run it on a GPU"},
-    {"stackrestore.", "a stack that grows while a kernel runs", "use an array of a fixed size, or run it on a GPU"},
 };
 
 bool simt_decode_unsupported(struct decoder *d)
@@ -564,6 +561,7 @@ static bool describe_entry(struct decoder *d, uint32_t index)
     fn->stack_bytes = stack == SIZE_MAX   ? RECURSIVE_LOCAL + fn->local_bytes
                       : stack > MAX_LOCAL ? MAX_LOCAL
                                           : (uint32_t)stack;
+    if (p->uses_alloca) fn->stack_bytes = (uint32_t)align_up(fn->stack_bytes, 16) + ALLOCA_LOCAL;
     info->name = fn->name;
     info->registers = register_estimate(f, fn);
     info->shared_bytes = fn->shared_end;

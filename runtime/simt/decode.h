@@ -159,5 +159,6 @@ bool simt_decode_match(struct decoder *d, const struct shape *s);
 bool simt_decode_redux(struct decoder *d, const struct shape *s);
 bool simt_decode_activemask(struct decoder *d, const struct shape *s);
 bool simt_decode_elect(struct decoder *d, const struct shape *s);
+bool simt_decode_stack(struct decoder *d, const struct shape *s);
 
 #endif

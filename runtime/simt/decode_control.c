@@ -413,3 +413,28 @@ bool simt_decode_mapa(struct decoder *d, const struct shape *s)
     i->d = out;
     return true;
 }
+
+/* alloca d, bytes[, alignment]; stacksave d; stackrestore a. */
+bool simt_decode_stack(struct decoder *d, const struct shape *s)
+{
+    const struct ptx_operand *o = d->in->operands;
+    bool allocates = d->in->opcode[0] == 'a', saves = !strcmp(d->in->opcode, "stacksave");
+    uint32_t a = 0, out = 0;
+    char class = s->type_count == 1 ? simt_class_of(s->types[0]) : 'p';
+    if (class != 'w' && class != 'q') return simt_decode_unsupported(d);
+    if (!simt_want_operands(d, allocates ? 2 : 1, allocates ? 3 : 1)) return false;
+    int64_t align = d->in->operand_count == 3 ? o[2].imm : 8;
+    if (align < 1 || align > ALLOCA_LOCAL || (align & (align - 1)))
+        return simt_decode_fail(d, RT_COMPILE, "alloca: the alignment is no power of two up to %d", ALLOCA_LOCAL);
+    if (!saves && !simt_source(d, &o[allocates], class, s->types[0], &a)) return false;
+    if ((allocates || saves) && !simt_destination(d, &o[0], class, &out)) return false;
+    struct insn *i = simt_emit(d, allocates ? simt_op_alloca : saves ? simt_op_stack_save : simt_op_stack_restore);
+    if (!simt_guard(d, i)) return false;
+    i->a = a;
+    i->d = out;
+    i->imm = align;
+    i->size = class == 'q' ? 8 : 4;
+    d->fn->calls_alloca |= allocates;
+    d->program->uses_alloca |= allocates;
+    return true;
+}

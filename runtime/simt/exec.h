@@ -32,6 +32,7 @@
 #define MAX_DEPTH       1024   /* nested calls */
 #define MAX_LOCAL       524288 /* bytes a thread, as on a GPU */
 #define RECURSIVE_LOCAL 32768  /* bytes a thread for programs whose depth of calls is not known */
+#define ALLOCA_LOCAL    8192   /* bytes a thread at the end of local memory, for programs that call alloca */
 #define SLICE           2048   /* jumps back before a warp or split yields */
 #define SPIN_COST       24     /* what an atomic or volatile access adds to a jump's cost: such loops wait for others */
 #define LOOK_AHEAD      4      /* steps of a loop over memory that data are fetched before they are wanted */
@@ -129,6 +130,7 @@ struct function {
     uint32_t *return_offset, *return_size, return_count;
     uint32_t shared_end;  /* entries: static shared memory ends here */
     uint32_t stack_bytes; /* entries: local memory a thread needs */
+    bool calls_alloca;
     uint32_t max_threads;
     char *refused; /* an instruction in it is not known, or in what an entry calls: what to say; NULL else */
 };
@@ -195,7 +197,8 @@ struct simt_program {
     uint32_t dynamic_base;   /* offset of dynamic shared memory */
     bool uses_heap;          /* calls malloc or free */
     bool asks_for_workspace; /* of a cooperative grid */
-    struct jit_code *jit;    /* code generated so far */
+    bool uses_alloca;
+    struct jit_code *jit; /* code generated so far */
     char **files;
     size_t file_count;
     struct string_list {
@@ -214,6 +217,7 @@ struct frame {
     uint32_t local_base;
     int depth;
     char *regs;
+    uint32_t allocated[SIMT_WARP]; /* what the warp's was before the call, of functions that call alloca */
 };
 
 enum split_state { SPLIT_RUN, SPLIT_BARRIER, SPLIT_SYNC };
@@ -305,7 +309,8 @@ struct warp {
     uint64_t clock;
     struct frame *frame; /* of the running split */
     struct frame *entry_frame, *free_frames, *all_frames;
-    uint32_t carry; /* condition code of add.cc and the like, by lane */
+    uint32_t carry;                /* condition code of add.cc and the like, by lane */
+    uint32_t allocated[SIMT_WARP]; /* bytes of alloca's part of local memory that are taken, from its end */
     struct split splits[SIMT_WARP];
     uint32_t tid[3][SIMT_WARP];
 };
@@ -504,6 +509,10 @@ enum event simt_op_fence(char *R, const struct insn *i, uint32_t m, struct warp 
 enum event simt_op_yield(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_special(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_local_address(char *R, const struct insn *i, uint32_t m, struct warp *w);
+/* alloca d, a bytes, aligned to imm; stacksave d and stackrestore a. size: of d and a. */
+enum event simt_op_alloca(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_stack_save(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_stack_restore(char *R, const struct insn *i, uint32_t m, struct warp *w);
 /* Built-in functions, printf.c. */
 enum { BUILTIN_VPRINTF, BUILTIN_ASSERTFAIL, BUILTIN_MALLOC, BUILTIN_FREE, BUILTIN_COUNT };
 int simt_builtin_find(const char *name); /* -1 when there is none */

@@ -46,9 +46,10 @@ static enum event enter_function(struct warp *w, const struct function *f, const
     struct split *s = &w->splits[w->current];
     uint32_t base = w->local_base + w->frame->function->local_bytes;
     int lane = __builtin_ctz(m);
+    uint32_t room = k->local_bytes - (k->program->uses_alloca ? ALLOCA_LOCAL : 0);
     if (c->arg_count != f->param_count || c->return_count != f->return_count)
         return simt_fault_set(w, lane, SIMT_FAULT_TRAP, "%s is called through a pointer of another type", f->name);
-    if (w->frame->depth >= MAX_DEPTH || (uint64_t)base + f->local_bytes > k->local_bytes)
+    if (w->frame->depth >= MAX_DEPTH || (uint64_t)base + f->local_bytes > room)
         return simt_fault_set(w, lane, SIMT_FAULT_NOMEM, "the stack is full: calls of %s are nested %d deep", f->name,
                               w->frame->depth + 1);
     struct frame *n = simt_frame_new(w, f);
@@ -59,6 +60,7 @@ static enum event enter_function(struct warp *w, const struct function *f, const
     n->lanes = m;
     n->local_base = base;
     n->depth = w->frame->depth + 1;
+    if (f->calls_alloca) memcpy(n->allocated, w->allocated, sizeof n->allocated);
     for (uint32_t a = 0; a < c->arg_count; a++) {
         uint32_t size = c->arg_size[a] < f->param_size[a] ? c->arg_size[a] : f->param_size[a];
         EACH_LANE(l, m)
@@ -105,6 +107,7 @@ enum event simt_op_ret(char *R, const struct insn *i, uint32_t m, struct warp *w
         memcpy(lane_local(w, l, f->parent->local_base + c->return_offset[a]),
                lane_local(w, l, f->local_base + fn->return_offset[a]), size);
     }
+    if (f->function->calls_alloca) EACH_LANE(l, m) w->allocated[l] = f->allocated[l];
     if (m != s->mask) simt_fork(w, m, w->pc + 1, SPLIT_RUN);
     s->frame = f->parent;
     s->pc = f->return_pc;
@@ -114,4 +117,46 @@ enum event simt_op_ret(char *R, const struct insn *i, uint32_t m, struct warp *w
         w->free_frames = f;
     }
     return EV_SCHEDULE;
+}
+
+/* ---- alloca: local memory from its end down, given back when the function returns or restores what it saved ---- */
+enum event simt_op_alloca(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    EACH_LANE(l, m)
+    {
+        uint64_t bytes = i->size == 8 ? u64_at(R, i->a)[l] : u32_at(R, i->a)[l];
+        uint32_t end = w->worker->local_bytes, free_bytes = ALLOCA_LOCAL - w->allocated[l];
+        uint64_t at = bytes <= free_bytes ? (end - w->allocated[l] - bytes) & ~((uint64_t)i->imm - 1) : 0;
+        if (at < end - ALLOCA_LOCAL)
+            return simt_fault_set(w, (int)l, SIMT_FAULT_NOMEM, "alloca of %llu bytes: %u of %d are taken",
+                                  (unsigned long long)bytes, w->allocated[l], ALLOCA_LOCAL);
+        w->allocated[l] = end - (uint32_t)at;
+        if (i->size == 8)
+            u64_at(R, i->d)[l] = at;
+        else
+            u32_at(R, i->d)[l] = (uint32_t)at;
+    }
+    return EV_NEXT;
+}
+
+enum event simt_op_stack_save(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    EACH_LANE(l, m)
+    if (i->size == 8)
+        u64_at(R, i->d)[l] = w->allocated[l];
+    else
+        u32_at(R, i->d)[l] = w->allocated[l];
+    return EV_NEXT;
+}
+
+enum event simt_op_stack_restore(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    EACH_LANE(l, m)
+    {
+        uint64_t before = i->size == 8 ? u64_at(R, i->a)[l] : u32_at(R, i->a)[l];
+        if (before > w->allocated[l])
+            return simt_fault_set(w, (int)l, SIMT_FAULT_TRAP, "stackrestore of what stacksave did not give here");
+        w->allocated[l] = (uint32_t)before;
+    }
+    return EV_NEXT;
 }

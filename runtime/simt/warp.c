@@ -284,6 +284,7 @@ bool simt_warp_start(struct warp *w)
     w->resume = NULL;
     w->misfits = 0;
     w->splits[0] = (struct split){.pc = w->pc, .mask = w->exists, .frame = w->entry_frame};
+    if (w->worker->program->uses_alloca) memset(w->allocated, 0, sizeof w->allocated);
     return true;
 }
 

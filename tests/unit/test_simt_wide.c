@@ -174,6 +174,39 @@ TEST(reductions_of_floats)
     }
 }
 
+/* A function that takes as many bytes as it is told, twice, and gives where they begin; its caller gets them back. */
+TEST(stacks_that_grow)
+{
+#define GROW                                                                                                           \
+    HEAD                                                                                                               \
+        ".func (.param .b64 r) grow(.param .b64 n) { .reg .b64 %a<6>;\n"                                               \
+        "ld.param.u64 %a1, [n]; alloca.u64 %a2, %a1; alloca.u64 %a3, %a1, 64; sub.s64 %a4, %a2, %a3;\n"                \
+        "st.local.u64 [%a2], %a4; st.local.u8 [%a3], %a1; ld.local.u64 %a5, [%a2]; st.param.b64 [r], %a5; ret; }\n"    \
+        ".visible .entry k(.param .u64 out, .param .u64 bytes)\n{ .reg .b32 %r<4>; .reg .b64 %rd<16>; .reg .pred %p;\n"
+    const char *text = GROW
+        "ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [bytes]; mov.u32 %r1, %tid.x; cvt.u64.u32 %rd3, %r1;\n"
+        "add.u64 %rd2, %rd2, %rd3; mov.u32 %r2, 0; alloca.u64 %rd4, 8, 32; st.local.u64 [%rd4], %rd2;\n"
+        "A: { .param .b64 n; .param .b64 r; st.param.b64 [n], %rd2; call (r), grow, (n); ld.param.b64 %rd5, [r]; }\n"
+        "stacksave.u64 %rd6; alloca.u64 %rd7, 512; st.local.u64 [%rd7], %rd2; stackrestore.u64 %rd6;\n"
+        "add.u32 %r2, %r2, 1; setp.lt.u32 %p, %r2, 100; @%p bra A;\n" /* more than there is, were it not given back */
+        "ld.local.u64 %rd8, [%rd4]; and.b64 %rd9, %rd4, 31; mad.lo.u64 %rd1, %rd3, 24, %rd1;\n"
+        "st.global.u64 [%rd1], %rd5; st.global.u64 [%rd1+8], %rd8; st.global.u64 [%rd1+16], %rd9; ret; }\n";
+    uint64_t params[] = {device(64 * 24), 200};
+    must_run(text, 1, 64, params);
+    const uint64_t *got = simt_host(params[0]);
+    for (uint64_t t = 0; t < 64; t++) {
+        CHECK(got[3 * t] >= 200 + t && got[3 * t] < 200 + t + 72);
+        CHECK_INT(got[3 * t + 1], 200 + t);
+        CHECK_INT(got[3 * t + 2], 0);
+    }
+    struct simt_fault fault;
+    params[1] = 5000;
+    CHECK(!run_text(text, 1, 32, params, &fault));
+    CHECK_HAS(fault.text, "alloca of 5000 bytes");
+    CHECK(!run_text(GROW "mov.u64 %rd1, 64; stackrestore.u64 %rd1; ret; }\n", 1, 1, params, &fault));
+    CHECK_HAS(fault.text, "stackrestore");
+}
+
 TEST(only_hardware_has_these)
 {
     must_refuse(KERNEL("wgmma.fence.sync.aligned;"),
@@ -189,7 +222,6 @@ TEST(only_hardware_has_these)
     must_refuse(KERNEL("multimem.ld_reduce.relaxed.gpu.global.add.f32 %f1, [%rd1];"), "NVLink SHARP");
     must_refuse(KERNEL("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r2], %r3;"), "use red");
     must_refuse(KERNEL("cvt.rs.bf16x2.f32 %r1, %f1, %f2, %r2;"), "stochastic rounding");
-    must_refuse(KERNEL("alloca.u64 %rd2, %rd1;"), "use an array of a fixed size");
     must_refuse(
         HEAD
         ".extern .func (.param .b32 r) cudaLaunchDeviceV2(.param .b64 a, .param .b64 b);\n"
