@@ -42,8 +42,9 @@ bool simt_memory_free(CUdeviceptr pointer)
     simt_handle_remove(handle_of(pointer), SIMT_MEMORY);
     simt_find(pointer, &block);
     CUmemoryPool pool = about.extra;
+    bool keeps = pool && pool->keeps;
     if (pool && (pool->used -= block.bytes) == 0 && pool->destroyed) free(pool);
-    return simt_free(pointer);
+    return keeps || simt_free(pointer);
 }
 
 CUresult simt_MemAlloc(CUdeviceptr *pointer, size_t bytes)

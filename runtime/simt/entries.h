@@ -136,6 +136,7 @@ struct CUmemPoolHandle_st {
     cuuint64_t threshold;    /* kept for the program that set it, as no_reuse is */
     bool no_reuse[3];
     bool destroyed; /* goes with its last allocation */
+    bool keeps;     /* what is freed stays with its graph */
 };
 /* An allocation with its handle, under the device's lock. `pool` may be NULL. */
 CUresult simt_memory_new(CUdeviceptr *pointer, size_t bytes, CUmemoryPool pool);

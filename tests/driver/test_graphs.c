@@ -136,7 +136,6 @@ TEST(what_a_capture_forbids)
     CUgraph g;
     CUevent ev, plain;
     CUstreamCaptureStatus status;
-    CUdeviceptr p;
     OK(cuStreamCreate(&s, 0));
     OK(cuStreamCreate(&other, 0));
     OK(cuStreamCreate(&third, 0));
@@ -165,9 +164,7 @@ TEST(what_a_capture_forbids)
     OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
     CHECK_INT(cuStreamWaitEvent(s, plain, 0), CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
     CHECK_INT(cuStreamEndCapture(s, &g), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    /* allocations have no nodes here */
     OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED));
-    CHECK_INT(cuMemAllocAsync(&p, 4, s), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     /* a fork that is not joined, and ended at the wrong end */
     OK(cuEventRecord(ev, s));
     OK(cuStreamWaitEvent(other, ev, 0));
@@ -347,7 +344,7 @@ TEST(what_nodes_refuse)
     CHECK_INT(cuGraphAddKernelNode(&node, g, NULL, 0, &k), CUDA_ERROR_INVALID_HANDLE);
     CHECK_INT(cuGraphAddChildGraphNode(&node, g, NULL, 0, g), CUDA_ERROR_INVALID_VALUE);
     CHECK_INT(cuGraphAddEventRecordNode(&node, g, NULL, 0, NULL), CUDA_ERROR_INVALID_HANDLE);
-    CHECK_INT(cuGraphAddMemFreeNode(&node, g, NULL, 0, x), CUDA_ERROR_NOT_SUPPORTED);
+    CHECK_INT(cuGraphAddMemFreeNode(&node, g, NULL, 0, x), CUDA_ERROR_INVALID_VALUE); /* no graph's */
     CHECK_INT(cuGraphAddEmptyNode(&node, (CUgraph)foreign, NULL, 0), CUDA_ERROR_INVALID_VALUE);
     OK(cuGraphDestroy(g));
     OK(cuGraphDestroy(other));
@@ -466,5 +463,93 @@ TEST(a_graph_keeps_objects_alive)
     OK(cuGraphDestroy(clone));
     CHECK_INT(destroyed, 1);
     CHECK_INT(cuUserObjectRetain(object, 1), CUDA_ERROR_INVALID_VALUE);
+    stop();
+}
+
+TEST(graphs_allocate)
+{
+    start();
+    CUfunction f = function_of(load("extern \"C\" __global__ void twice(int *x) { x[threadIdx.x] *= 2; }"), "twice");
+    CUcontext c;
+    CUstream s;
+    CUgraph g, clone;
+    CUgraphExec exec;
+    CUgraphNode first, fill, kernel, copy, last;
+    CUDA_MEM_ALLOC_NODE_PARAMS a = {.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                                  .location.type = CU_MEM_LOCATION_TYPE_DEVICE},
+                                    .bytesize = 128},
+                               got;
+    cuuint64_t used, zero = 0;
+    CUdeviceptr p;
+    int out[32] = {0};
+    OK(cuCtxGetCurrent(&c));
+    OK(cuStreamCreate(&s, 0));
+    OK(cuGraphCreate(&g, 0));
+    OK(cuGraphAddMemAllocNode(&first, g, NULL, 0, &a));
+    CUDA_MEMSET_NODE_PARAMS m = {.dst = a.dptr, .elementSize = 4, .value = 21, .width = 32, .height = 1};
+    void *args[] = {&a.dptr};
+    CUDA_KERNEL_NODE_PARAMS k = {.func = f,
+                                 .gridDimX = 1,
+                                 .gridDimY = 1,
+                                 .gridDimZ = 1,
+                                 .blockDimX = 32,
+                                 .blockDimY = 1,
+                                 .blockDimZ = 1,
+                                 .kernelParams = args};
+    CUDA_MEMCPY3D back = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = a.dptr,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = out,
+                          .WidthInBytes = sizeof out,
+                          .Height = 1,
+                          .Depth = 1};
+    OK(cuGraphAddMemsetNode(&fill, g, &first, 1, &m, c));
+    OK(cuGraphAddKernelNode(&kernel, g, &fill, 1, &k));
+    OK(cuGraphAddMemcpyNode(&copy, g, &kernel, 1, &back, c));
+    OK(cuGraphMemAllocNodeGetParams(first, &got));
+    CHECK(got.dptr == a.dptr && got.bytesize == 128);
+    CHECK_INT(cuGraphClone(&clone, g), CUDA_ERROR_NOT_SUPPORTED);
+    OK(cuGraphInstantiate(&exec, g, 0));
+    OK(cuGraphLaunch(exec, s));
+    CHECK_INT(out[31], 42);
+    CHECK_INT(cuGraphLaunch(exec, s), CUDA_ERROR_INVALID_VALUE); /* what the first left is in use */
+    OK(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &used));
+    CHECK_INT(used, 128);
+    OK(cuMemFreeAsync(a.dptr, s));
+    OK(cuGraphLaunch(exec, s));
+    OK(cuMemFree(a.dptr));
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphInstantiate(&exec, g, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
+    OK(cuGraphLaunch(exec, s));
+    OK(cuGraphLaunch(exec, s));
+    OK(cuMemFree(a.dptr));
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphAddMemFreeNode(&last, g, &copy, 1, a.dptr));
+    OK(cuGraphMemFreeNodeGetParams(last, &p));
+    CHECK(p == a.dptr);
+    OK(cuGraphInstantiate(&exec, g, 0));
+    OK(cuGraphDestroy(g));
+    OK(cuGraphLaunch(exec, s));
+    OK(cuGraphLaunch(exec, s));
+    CHECK_INT(cuMemFree(a.dptr), CUDA_ERROR_INVALID_VALUE);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &used));
+    CHECK_INT(used, 0);
+    OK(cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &zero));
+    OK(cuDeviceGraphMemTrim(0));
+
+    OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cuMemAllocAsync(&p, sizeof out, s));
+    OK(cuMemsetD32Async(p, 5, 32, s));
+    OK(cuMemcpyDtoHAsync(out, p, sizeof out, s));
+    OK(cuStreamEndCapture(s, &g));
+    OK(cuGraphInstantiate(&exec, g, 0));
+    OK(cuGraphLaunch(exec, s));
+    CHECK_INT(out[0], 5);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(g));
+    OK(cuMemsetD32(p, 6, 32)); /* outlives its graph */
+    OK(cuMemFree(p));
+    CHECK_INT(cuMemsetD32(p, 6, 32), CUDA_ERROR_INVALID_VALUE);
     stop();
 }

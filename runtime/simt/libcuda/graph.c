@@ -36,6 +36,7 @@ static void drop_params(CUgraphNode n)
 {
     if (n->params.type == CU_GRAPH_NODE_TYPE_KERNEL) free((void *)(uintptr_t)n->params.kernel.params);
     if (n->params.type == CU_GRAPH_NODE_TYPE_GRAPH && n->params.child) libcuda_free_graph(n->params.child);
+    if (n->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) libcuda_let_go(n->params.allocation);
     free(n->pointers);
     n->pointers = NULL;
     n->params.type = CU_GRAPH_NODE_TYPE_EMPTY;
@@ -92,6 +93,7 @@ CUresult libcuda_set_params(CUgraphNode node, const struct libcuda_params *param
         TRY(libcuda_clone(&mine.child, params->child));
         mine.child->embedded = true;
     }
+    if (params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) libcuda_hold(params->allocation);
     drop_params(node);
     node->params = mine;
     node->pointers = pointers;
@@ -134,6 +136,14 @@ CUresult libcuda_add_node(CUgraphNode *node, CUgraph graph, const CUgraphNode *n
     graph->count++;
     *node = n;
     return CUDA_SUCCESS;
+}
+
+bool libcuda_has_memory(CUgraph graph)
+{
+    CUgraphNode n = graph->first;
+    while (n && n->params.type != CU_GRAPH_NODE_TYPE_MEM_ALLOC && n->params.type != CU_GRAPH_NODE_TYPE_MEM_FREE)
+        n = n->next;
+    return n != NULL;
 }
 
 CUresult libcuda_clone(CUgraph *clone, CUgraph graph)
@@ -214,6 +224,7 @@ CUresult cuGraphDestroy(CUgraph graph)
 CUresult cuGraphClone(CUgraph *clone, CUgraph graph)
 {
     TRY(libcuda_check_graph(graph));
+    if (libcuda_has_memory(graph)) return CUDA_ERROR_NOT_SUPPORTED;
     return clone ? libcuda_clone(clone, graph) : CUDA_ERROR_INVALID_VALUE;
 }
 

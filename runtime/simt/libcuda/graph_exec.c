@@ -102,7 +102,7 @@ CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t *flags)
 
 /* ---- Running ---- */
 
-static CUresult run_node(CUgraphNode n)
+static CUresult run_node(CUgraphNode n, unsigned long long flags)
 {
     struct libcuda_params *p = &n->params;
     switch (p->type) {
@@ -113,7 +113,10 @@ static CUresult run_node(CUgraphNode n)
     case CU_GRAPH_NODE_TYPE_MEMCPY: return simt_copy(&p->copy);
     case CU_GRAPH_NODE_TYPE_MEMSET: return simt_fill(&p->fill);
     case CU_GRAPH_NODE_TYPE_HOST: p->host.fn(p->host.userData); return CUDA_SUCCESS;
-    case CU_GRAPH_NODE_TYPE_GRAPH: return libcuda_run_graph(p->child, NULL);
+    case CU_GRAPH_NODE_TYPE_GRAPH: return libcuda_run_graph(p->child, NULL, flags);
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+        return libcuda_run_allocation(p->allocation, flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: return libcuda_run_free(p->freed);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
         if (!simt_handle_is(p->event, SIMT_EVENT)) return CUDA_ERROR_INVALID_HANDLE;
         return simt_perform(&(struct simt_work){.kind = SIMT_WORK_RECORD, .event = p->event});
@@ -121,14 +124,14 @@ static CUresult run_node(CUgraphNode n)
     }
 }
 
-CUresult libcuda_run_graph(CUgraph graph, CUgraphNode *order)
+CUresult libcuda_run_graph(CUgraph graph, CUgraphNode *order, unsigned long long flags)
 {
     CUgraphNode *own = order ? NULL : rt_alloc((graph->count + 1) * sizeof *own);
     CUresult r = order || own ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     if (own && !libcuda_order(graph, own)) r = CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; r == CUDA_SUCCESS && i < graph->count; i++) {
         CUgraphNode n = (order ? order : own)[i];
-        if (!n->disabled) r = run_node(n);
+        if (!n->disabled) r = run_node(n, flags);
     }
     free(own);
     return r;
@@ -150,7 +153,7 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
     TRY(libcuda_capture_node(stream, &p, &captured));
     if (captured) return CUDA_SUCCESS;
     TRY(simt_pending());
-    return libcuda_run_graph(exec->graph, exec->order);
+    return libcuda_run_graph(exec->graph, exec->order, exec->flags);
 }
 
 /* ---- Changing ---- */

@@ -66,6 +66,7 @@ CUresult libcuda_read_params(const CUgraphNodeParams *from, struct libcuda_param
         return CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_GRAPH:
         TRY(libcuda_check_graph(from->graph.graph));
+        if (libcuda_has_memory(from->graph.graph)) return CUDA_ERROR_NOT_SUPPORTED;
         *to = (struct libcuda_params){.type = from->type, .child = from->graph.graph};
         return CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_EMPTY: *to = (struct libcuda_params){.type = from->type}; return CUDA_SUCCESS;
@@ -110,12 +111,21 @@ CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *
                            size_t count, CUgraphNodeParams *params)
 {
     (void)edges;
-    return add(node, graph, needs, count, params);
+    return cuGraphAddNode(node, graph, needs, count, params);
 }
 
 CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *needs, size_t count,
                         CUgraphNodeParams *params)
 {
+    if (params && params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) {
+        CUDA_MEM_ALLOC_NODE_PARAMS p;
+        memcpy(&p, &params->alloc, sizeof p);
+        CUresult r = cuGraphAddMemAllocNode(node, graph, needs, count, &p);
+        if (r == CUDA_SUCCESS) params->alloc.dptr = p.dptr;
+        return r;
+    }
+    if (params && params->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+        return cuGraphAddMemFreeNode(node, graph, needs, count, params->free.dptr);
     return add(node, graph, needs, count, params);
 }
 

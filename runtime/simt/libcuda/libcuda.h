@@ -34,8 +34,10 @@ struct libcuda_params {
         CUDA_MEMCPY3D copy;
         CUDA_MEMSET_NODE_PARAMS fill;
         CUDA_HOST_NODE_PARAMS host;
-        CUevent event; /* WAIT_EVENT, EVENT_RECORD */
-        CUgraph child; /* GRAPH */
+        CUevent event;                         /* WAIT_EVENT, EVENT_RECORD */
+        CUgraph child;                         /* GRAPH */
+        struct libcuda_allocation *allocation; /* MEM_ALLOC: the node holds it */
+        CUdeviceptr freed;                     /* MEM_FREE */
     };
 };
 struct CUgraphNode_st {
@@ -61,6 +63,8 @@ CUresult libcuda_check_node(CUgraphNode node, int type); /* -1: of any type */
 CUgraph libcuda_new_graph(void);
 void libcuda_free_graph(CUgraph graph);
 CUresult libcuda_clone(CUgraph *clone, CUgraph graph);
+bool libcuda_has_memory(
+    CUgraph graph); /* some node allocates or frees: programs may not clone it nor make it a child */
 /* A node with its own copy of the parameters. `needs` are checked to be nodes of the graph. */
 CUresult libcuda_add_node(CUgraphNode *node, CUgraph graph, const CUgraphNode *needs, size_t count,
                           const struct libcuda_params *params);
@@ -80,11 +84,22 @@ void libcuda_drop_uses(CUgraph graph);
 CUresult libcuda_read_params(const CUgraphNodeParams *from, struct libcuda_params *to);
 void libcuda_release_params(struct libcuda_params *p);
 
+/* ---- graph_memory.c ---- */
+/* Finds memory for a node and says where. It is held once, for the caller to let go when the node has been made. */
+CUresult libcuda_new_allocation(CUDA_MEM_ALLOC_NODE_PARAMS *p, struct libcuda_params *node);
+void libcuda_hold(struct libcuda_allocation *a);
+void libcuda_let_go(struct libcuda_allocation *a);
+bool libcuda_is_graphs(CUdeviceptr address); /* the address is what a node of some graph allocates */
+/* What the nodes do. `free_first`: memory still in use is freed first, else that is an error. */
+CUresult libcuda_run_allocation(const struct libcuda_allocation *a, bool free_first);
+CUresult libcuda_run_free(CUdeviceptr address);
+
 /* ---- graph_exec.c ---- */
 CUresult libcuda_check_exec(CUgraphExec exec);
 CUresult libcuda_find_in_exec(CUgraphExec exec, CUgraphNode original, CUgraphNode *node);
 CUresult libcuda_check_change(CUgraphNode node, const struct libcuda_params *p); /* that an instance allows it */
-CUresult libcuda_run_graph(CUgraph graph, CUgraphNode *order); /* order: from libcuda_order, or NULL */
+/* order: from libcuda_order, or NULL; flags: the instance's */
+CUresult libcuda_run_graph(CUgraph graph, CUgraphNode *order, unsigned long long flags);
 
 /* ---- capture.c ---- */
 bool libcuda_capturing(CUstream stream);

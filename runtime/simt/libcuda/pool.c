@@ -179,18 +179,27 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
 
 /* ---- Allocating ---- */
 
-/* A captured allocation would be a graph's; graphs here have none. */
-static CUresult check_stream(CUstream stream)
+/* A captured allocation is a graph's. */
+static CUresult capture(CUdeviceptr *pointer, size_t bytes, CUstream stream)
 {
-    TRY(simt_stream_ready(stream));
-    return libcuda_capturing(stream) ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
+    struct libcuda_params p;
+    bool captured;
+    CUDA_MEM_ALLOC_NODE_PARAMS wish = {
+        .poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location.type = CU_MEM_LOCATION_TYPE_DEVICE},
+        .bytesize = bytes};
+    TRY(libcuda_new_allocation(&wish, &p));
+    CUresult r = libcuda_capture_node(stream, &p, &captured);
+    libcuda_let_go(p.allocation);
+    if (r == CUDA_SUCCESS) *pointer = wish.dptr;
+    return r;
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *pointer, size_t bytes, CUmemoryPool pool, CUstream stream)
 {
-    TRY(check_stream(stream));
+    TRY(simt_stream_ready(stream));
     TRY(check_pool(pool));
     if (!pointer || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (libcuda_capturing(stream)) return capture(pointer, bytes, stream);
     simt_lock();
     bool full = pool->most > 0 && bytes > pool->most - pool->used;
     CUresult r = full ? CUDA_ERROR_OUT_OF_MEMORY : simt_memory_new(pointer, bytes, pool);
@@ -205,8 +214,13 @@ CUresult cuMemAllocAsync(CUdeviceptr *pointer, size_t bytes, CUstream stream)
     return cuMemAllocFromPoolAsync(pointer, bytes, pool, stream);
 }
 
+/* Captured, it can free what graphs allocate and nothing else. */
 CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream)
 {
-    TRY(check_stream(stream));
-    return simt_MemFree(pointer);
+    bool captured;
+    TRY(simt_stream_ready(stream));
+    if (!libcuda_capturing(stream)) return simt_MemFree(pointer);
+    if (!libcuda_is_graphs(pointer)) return CUDA_ERROR_INVALID_VALUE;
+    struct libcuda_params p = {.type = CU_GRAPH_NODE_TYPE_MEM_FREE, .freed = pointer};
+    return libcuda_capture_node(stream, &p, &captured);
 }
