@@ -1,5 +1,6 @@
 #include <pthread.h>
 #include "tests/driver/program.h"
+#include <unistd.h>
 
 static const char source[] = "extern \"C\" __global__ void add(int *x, int n, int v) {\n"
                              "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
@@ -551,5 +552,36 @@ TEST(graphs_allocate)
     OK(cuMemsetD32(p, 6, 32)); /* outlives its graph */
     OK(cuMemFree(p));
     CHECK_INT(cuMemsetD32(p, 6, 32), CUDA_ERROR_INVALID_VALUE);
+    stop();
+}
+
+TEST(drawings)
+{
+    start();
+    CUgraph g, inner;
+    CUgraphNode a, b, c;
+    char path[] = "/tmp/lunarray-graph-XXXXXX", text[2000] = "";
+    int fd = mkstemp(path);
+    CHECK(fd >= 0);
+    CUdeviceptr p;
+    OK(cuMemAlloc(&p, 64));
+    CUcontext now;
+    OK(cuCtxGetCurrent(&now));
+    CUDA_MEMSET_NODE_PARAMS m = {.dst = p, .elementSize = 4, .value = 9, .width = 16, .height = 1};
+    OK(cuGraphCreate(&inner, 0));
+    OK(cuGraphAddEmptyNode(&a, inner, NULL, 0));
+    OK(cuGraphCreate(&g, 0));
+    OK(cuGraphAddMemsetNode(&a, g, NULL, 0, &m, now));
+    OK(cuGraphAddEmptyNode(&b, g, &a, 1));
+    OK(cuGraphAddChildGraphNode(&c, g, &b, 1, inner));
+    OK(cuGraphDebugDotPrint(g, path, CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE));
+    CHECK(read(fd, text, sizeof text - 1) > 0);
+    CHECK_HAS(text, "MEMSET\\n16 x 1 of 4 bytes = 9");
+    CHECK_HAS(text, "\"graph_0\" -> \"graph_1\";");
+    CHECK_HAS(text, "cluster_graph_2");
+    CHECK_INT(cuGraphDebugDotPrint(g, NULL, 0), CUDA_ERROR_INVALID_VALUE);
+    CHECK_INT(cuGraphDebugDotPrint(g, "/nowhere/at/all", 0), CUDA_ERROR_OPERATING_SYSTEM);
+    close(fd);
+    unlink(path);
     stop();
 }
