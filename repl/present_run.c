@@ -168,6 +168,7 @@ static void live_prompt(struct run *r)
     r->out.shell = true; /* there, unlike in the talk, long texts go to the pager */
     sh_shell_prompt(r->session, &r->out);
     r->out.shell = false;
+    sh_terminal_raw();
     sh_present_resume(&r->presenter, now_ms());
 }
 
@@ -218,8 +219,10 @@ static enum sh_present_action next_step(struct run *r)
 {
     int wait = sh_present_wait(&r->presenter, now_ms());
     struct timespec rest = {wait / 1000, wait % 1000 * 1000000L};
-    if (wait < 0 || sh_interrupted()) return SH_PRESENT_LEAVE; /* a cell was interrupted */
     if (wait > 0) nanosleep(&rest, NULL);
+    bool interrupted = sh_interrupted();
+    r->presenter.failed = r->presenter.failed || interrupted;
+    if (wait < 0 || interrupted) return SH_PRESENT_LEAVE; /* wait < 0: a cell was interrupted */
     return sh_present_tick(&r->presenter, now_ms());
 }
 

@@ -118,7 +118,9 @@ def test_live_prompt(present, talk):
     t.at_prompt(3)
     t.send("\x04")
     state(t, "2/5  Enter goes on")
-    t.send("\r\r")
+    t.send(" ")
+    state(t, "3/5  Enter runs")
+    t.send(" ")
     t.shows("3> print('x is', x)", "x is    106", "3/5  Enter goes on, ? keys")
 
 
