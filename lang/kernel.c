@@ -443,6 +443,10 @@ static int kernel_index(lua_State *L)
 {
     const struct lg_kernel *k = check_kernel(L, 1);
     if (lua_type(L, 2) == LUA_TSTRING && push_field(L, k, lua_tostring(L, 2))) return 1;
+    if (lua_type(L, 2) == LUA_TSTRING && !strcmp(k->loaded[0].entry->name, lua_tostring(L, 2))) {
+        lua_settop(L, 1); /* as in the table that a source with several kernels gives */
+        return 1;
+    }
     return luaL_error(L, "a kernel has no field '%s'", luaL_tolstring(L, 2, NULL));
 }
 

@@ -47,6 +47,7 @@ t.test("fields and text of a kernel", function()
   local text = tostring(saxpy)
   assert(text:find("kernel saxpy(int n, float a, const float *x, float *y) on " .. gpu.device().name .. ": ", 1, true), text)
   t.raises("a kernel has no field 'nothing'", function() return saxpy.nothing end)
+  t.eq(saxpy.saxpy, saxpy) -- one kernel is reached as one of several is
 end)
 
 t.test("every kind of wrong argument names the parameter and both sides", function()
