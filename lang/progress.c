@@ -2,6 +2,7 @@
  * redrawn, and where nobody watches a line is printed now and then and at the end. */
 #include <stdio.h>
 #include <string.h>
+#include <utf8proc.h>
 #include "lang/display.h"
 
 #define PROGRESS     "lunarray.progress"
@@ -15,6 +16,7 @@ struct progress {
     lua_Integer count, done;
     double start, shown; /* milliseconds of the host's clock: of the first step, and of what is shown */
     bool ended, displayed;
+    int width; /* columns of the line that a terminal shows */
     char label[LABEL_LENGTH + 1], id[64];
 };
 
@@ -62,6 +64,21 @@ static double share(const struct progress *p)
     return p->count > 0 ? (double)p->done / (double)p->count : 1;
 }
 
+/* The columns that a text takes; *fitting: how many of its bytes fit into the columns. */
+static int width_of(const char *text, int columns, size_t *fitting)
+{
+    int width = 0;
+    *fitting = 0;
+    for (size_t at = 0, n = strlen(text); at < n;) {
+        utf8proc_int32_t c = 0;
+        utf8proc_ssize_t size = utf8proc_iterate((const utf8proc_uint8_t *)text + at, (utf8proc_ssize_t)(n - at), &c);
+        width += size > 0 ? utf8proc_charwidth(c) : 1;
+        at += size > 0 ? (size_t)size : 1;
+        if (width <= columns) *fitting = at;
+    }
+    return width;
+}
+
 /* "label  42% ████▌      42/100, ..." with a bar that leaves the line shorter than `columns`. */
 static void write_line(lua_State *L, const struct progress *p, double now, int columns, luaL_Buffer *b)
 {
@@ -76,9 +93,11 @@ static void write_line(lua_State *L, const struct progress *p, double now, int c
     char numbers[200], head[LABEL_LENGTH + 16];
     write_numbers(p, now, numbers, sizeof numbers);
     snprintf(head, sizeof head, "%s%s%3d%% ", p->label, p->label[0] ? " " : "", (int)(share(p) * 100));
-    int room = columns - 3 - (int)strlen(head) - (int)strlen(numbers);
+    size_t fitting;
+    int left = columns - 1 - width_of(head, columns - 1, &fitting), room = left - 2 - (int)strlen(numbers);
     int width = columns == 0 || room > BAR_COLUMNS ? BAR_COLUMNS : room;
     luaL_buffinit(L, b);
+    if (columns > 0) head[fitting] = '\0';
     luaL_addstring(b, head);
     if (width >= 4) {
         int eighths = (int)(share(p) * width * 8);
@@ -87,6 +106,8 @@ static void write_line(lua_State *L, const struct progress *p, double now, int c
         luaL_addstring(b, parts[eighths % 8]);
         for (int i = (eighths + 7) / 8; i < width; i++) luaL_addchar(b, ' ');
         luaL_addstring(b, "\xe2\x96\x8f ");
+    } else if (columns > 0) {
+        numbers[left > 0 && left < (int)strlen(numbers) ? left : left > 0 ? (int)strlen(numbers) : 0] = '\0';
     }
     luaL_addstring(b, numbers);
 }
@@ -125,14 +146,19 @@ static void show_display(lua_State *L, struct progress *p, double now)
     lua_pop(L, 2);
 }
 
-static void show_text(lua_State *L, const struct progress *p, double now, const struct lg_terminal *t)
+static void show_text(lua_State *L, struct progress *p, double now, const struct lg_terminal *t)
 {
     luaL_Buffer b;
     size_t n;
+    char up[24] = "";
     write_line(L, p, now, t->columns, &b);
     luaL_pushresult(&b);
+    /* A line that became too long, since the terminal narrowed, has been broken into several. */
+    if (t->columns > 0 && p->width > t->columns)
+        snprintf(up, sizeof up, "\033[%dA\r\033[J", (p->width - 1) / t->columns);
+    p->width = width_of(lua_tostring(L, -1), 0, &n);
     if (t->color)
-        lua_pushfstring(L, "\r%s\033[K%s", lua_tostring(L, -1), p->ended ? "\n" : "");
+        lua_pushfstring(L, "%s\r%s\033[K%s", up, lua_tostring(L, -1), p->ended ? "\n" : "");
     else
         lua_pushfstring(L, "%s\n", lua_tostring(L, -1));
     const char *text = lua_tolstring(L, -1, &n);

@@ -14,6 +14,7 @@
 #include "repl/render.h"
 #include "repl/repl.h"
 #include "repl/settings.h"
+#include "repl/status.h"
 #include "repl/terminal.h"
 #include "runtime/device.h"
 
@@ -33,6 +34,7 @@ struct shell {
     char input[4096]; /* read from the terminal, not all of it used yet */
     size_t used, have;
     char prompt[96], more[96];
+    struct sh_status status;
     struct sh_text background; /* came while the user types, not shown yet */
     bool leave;
 };
@@ -96,7 +98,9 @@ static void draw(struct shell *sh, bool final)
     struct sh_text bytes = {0};
     sh_terminal_size(&columns, &rows);
     if (sh->screen.drawn && columns != sh->frame.columns) sh_render_resize(&sh->screen, columns, &bytes);
-    sh_editor_frame(&sh->editor, columns, final ? 0 : rows, &sh->frame);
+    bool status = sh_settings->status && !final && rows > 2;
+    sh_editor_frame(&sh->editor, columns, final ? 0 : rows - status, &sh->frame);
+    if (status) sh_status_frame(&sh->status, &sh->frame);
     sh_render(&sh->screen, &sh->frame, &bytes);
     if (final) sh_render_leave(&sh->screen, &bytes);
     if (bytes.length) sh_terminal_write(bytes.bytes, bytes.length);
@@ -275,6 +279,7 @@ static const char help[] =
     "\n"
     "  ?name             what is known of a name, e.g. ?gpu.linspace; Shift-Tab shows it while typing\n"
     "  %time  %timeit    measure an expression         %%cuda    a cell of CUDA C\n"
+    "  %edit  %load      a cell in your editor, a file %history  %save   earlier cells; %lsmagic lists all\n"
     "  !command          run a shell command           shell        the settings; ?shell tells more\n"
     "\n"
     "  ??                all keys of the editor\n"
@@ -304,7 +309,9 @@ static void run_cell(struct shell *sh, const char *code, size_t length)
     struct lg_request request = {.code = code, .length = length, .store_history = true};
     const struct lg_error *error = NULL;
     if (show_help(sh, code, length)) return;
+    if (sh_settings->status) sh_status_begin(&sh->status);
     enum lg_status status = lg_session_evaluate(sh->session, &request, &error);
+    sh_status_end(&sh->status);
     /* The terminal has shown ^C where the cursor was. */
     if (sh_interrupted() && isatty(STDOUT_FILENO)) sh->out->open_line = true;
     if (status != LG_DONE) sh_output_error(sh->out, error);
@@ -356,12 +363,16 @@ static void plain_loop(struct shell *sh)
     free(line);
 }
 
+/* A GPU is opened when it is first used: that takes a while. */
 static void banner(void)
 {
     struct rt_error e = {0};
-    struct rt_device *d = rt_device_default(&e);
-    printf("lunarray %s, Lua 5.4, device %s; ? for help, Ctrl-D to leave\n", LUNARRAY_VERSION, d ? d->name : "none");
-    if (!d) fprintf(stderr, "%s\n", e.text);
+    bool near = rt_device_is_near();
+    struct rt_device *d = near ? rt_device_default(&e) : NULL;
+    printf("lunarray %s, Lua 5.4", LUNARRAY_VERSION);
+    if (near) printf(", device %s", d ? d->name : "none");
+    puts("; ? for help, Ctrl-D to leave");
+    if (near && !d) fprintf(stderr, "%s\n", e.text);
     rt_error_clear(&e);
     fflush(stdout);
 }

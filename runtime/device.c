@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <time.h>
 #include "runtime/host.h"
 #include "runtime/interrupt.h"
@@ -205,6 +206,23 @@ void rt_device_set_default(struct rt_device *d)
     pthread_mutex_lock(&devices.lock);
     devices.chosen = d;
     pthread_mutex_unlock(&devices.lock);
+}
+
+struct rt_device *rt_device_known(void)
+{
+    pthread_mutex_lock(&devices.lock);
+    struct rt_device *d = devices.chosen;
+    pthread_mutex_unlock(&devices.lock);
+    return d;
+}
+
+bool rt_device_is_near(void)
+{
+    const char *name = getenv("LUNARRAY_DEVICE"), *driver = getenv("LUNARRAY_CUDA");
+    if (rt_device_known()) return true;
+    if (name && *name && strcmp(name, "gpu") != 0) return strncmp(name, "cuda", 4) != 0;
+    /* NVIDIA's driver on Linux, and in Windows' subsystem for it. */
+    return access("/dev/nvidiactl", F_OK) != 0 && access("/dev/dxg", F_OK) != 0 && !(driver && *driver);
 }
 
 static int gpu_count(void)

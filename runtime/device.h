@@ -41,6 +41,11 @@ struct rt_device *rt_device_open(const char *name, struct rt_error *e);
 struct rt_device *rt_device_default(struct rt_error *e);
 void rt_device_set_default(struct rt_device *d);
 
+/* The default device when it was opened already; else NULL. */
+struct rt_device *rt_device_known(void);
+/* Opening the default device takes no time to speak of: it is no GPU, whose driver starts slowly. */
+bool rt_device_is_near(void);
+
 /* How many devices there are, and the i-th (from 0): the GPUs first, then simt, then cpu. */
 int rt_device_count(void);
 struct rt_device *rt_device_at(int i, struct rt_error *e);
