@@ -12,6 +12,7 @@
 #include "jupyter/capture.h"
 #include "jupyter/channels.h"
 #include "jupyter/subshells.h"
+#include "jupyter/usage.h"
 #include "runtime/memory.h"
 
 #define TICK_MS       100
@@ -312,6 +313,8 @@ static void handle_here(struct jp_server *s, const struct jp_message *m)
         jp_server_reply(s, m, "kernel_info_reply", s->hooks.kernel_info());
     } else if (strcmp(m->type, "is_complete_request") == 0 && m->channel == JP_SHELL) {
         jp_server_reply(s, m, "is_complete_reply", s->hooks.is_complete(m));
+    } else if (strcmp(m->type, "usage_request") == 0) {
+        jp_server_reply(s, m, "usage_reply", jp_usage());
     } else if (strcmp(m->type, "interrupt_request") == 0) {
         s->hooks.interrupt(s->hooks.context);
         jp_server_reply(s, m, "interrupt_reply", json_pack("{s:s}", "status", "ok"));

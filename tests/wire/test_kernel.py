@@ -710,6 +710,9 @@ def test_requests_are_answered_while_a_cell_runs(client, busy):
 
 
 def client_asks_all(client):
+    usage = client.ask("usage_request", {}, "control")[0]
+    assert usage["pid"] == client.kernel.process.pid and usage["kernel_memory"] > 1 << 20 and usage["array_memory"] >= 0
+    assert 0 < usage["host_virtual_memory"]["available"] <= usage["host_virtual_memory"]["total"]
     matches = client.ask("complete_request", {"code": "mine.al", "cursor_pos": 7})[0]["matches"]
     assert matches == ["alpha", "alphabet"]
     assert "format" in client.ask("inspect_request", {"code": "string.format", "cursor_pos": 9})[0]["data"]["text/plain"]
