@@ -241,8 +241,9 @@ fuzz:
 	  $(filter-out build/fuzz/obj/repl/main.o,$(SRC:%.c=build/fuzz/obj/%.o)) $(LIBS)
 	build/fuzz/tests/$(T) -max_total_time=$(or $(SECONDS),60) build/fuzz/corpus/$(T) $(wildcard tests/fuzz/corpus/$(T))
 
-bench: all $(BUILD)/tests/bench/bench_runtime
+bench: all $(BUILD)/tests/bench/bench_runtime $(BUILD)/tests/bench/bench_editor
 	@$(BUILD)/tests/bench/bench_runtime
+	@$(BUILD)/tests/bench/bench_editor
 	@$(PYTHON) tests/bench/run.py --build $(BUILD)
 
 # ---- installing

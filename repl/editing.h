@@ -65,6 +65,8 @@ const char *sh_entry(const struct sh_editor *e, size_t i); /* NULL when it can't
 /* suggest.c: what is shown without being asked for. */
 const char *sh_ghost(struct sh_editor *e);          /* what history has behind the text; NULL for nothing */
 bool sh_take_ghost(struct sh_editor *e, bool word); /* puts it in, or its first word; false: there is none */
+/* Of a signature of several forms, "a + b   a:add(b)   gpu.add(a, b)", that of a method or the other call. */
+const char *sh_form(const char *signature, bool method, size_t *length);
 /* How the function is called whose arguments the cursor is in, or NULL; the parameter it is at is [*from, *to). */
 const char *sh_signature(struct sh_editor *e, size_t *from, size_t *to);
 

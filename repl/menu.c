@@ -163,17 +163,15 @@ static const char *doc_of(struct sh_editor *e, struct sh_match *m)
 }
 
 /* A match's signature without its name, which stands before it; its type or shape; else what it is. */
-static const char *note_of(const struct sh_match *m)
+static const char *note_of(const struct sh_editor *e, const struct sh_match *m, size_t *length)
 {
-    const char *paren = strchr(m->note, '(');
+    bool method = e->menu.start > 0 && e->text.bytes[e->menu.start - 1] == ':';
+    const char *note = sh_form(*m->note ? m->note : m->kind, method, length);
+    const char *paren = memchr(note, '(', *length);
     size_t n = strlen(m->text);
-    bool named = paren && (size_t)(paren - m->note) >= n && memcmp(paren - n, m->text, n) == 0;
-    return named ? paren : *m->note ? m->note : m->kind;
-}
-
-static int width_of(const char *s)
-{
-    return sh_width(s, strcspn(s, "\n"));
+    if (!paren || (size_t)(paren - note) < n || memcmp(paren - n, m->text, n) != 0) return note;
+    *length -= (size_t)(paren - note);
+    return paren;
 }
 
 static void pad_to(struct sh_frame *out, int column)
@@ -185,12 +183,13 @@ static void pad_to(struct sh_frame *out, int column)
 static void row(struct sh_editor *e, size_t i, int name_width, int note_width, struct sh_frame *out)
 {
     struct sh_match *m = &e->menu.matches[i];
-    const char *note = note_of(m);
+    size_t length;
+    const char *note = note_of(e, m, &length);
     sh_frame_newline(out);
     sh_frame_clipped(out, m->text, strlen(m->text), name_width, (long)i == e->menu.selected ? SH_SELECTED : SH_PLAIN);
     if (name_width + 2 + 4 > out->columns) return;
     pad_to(out, name_width + 2);
-    sh_frame_clipped(out, note, strlen(note), note_width, SH_DIM);
+    sh_frame_clipped(out, note, length, note_width, SH_DIM);
     const char *doc = name_width + note_width + 4 + LEAST_DOC <= out->columns ? doc_of(e, m) : "";
     if (!*doc) return;
     pad_to(out, name_width + note_width + 4);
@@ -208,7 +207,9 @@ void sh_menu_frame(struct sh_editor *e, int rows, struct sh_frame *out)
     if (first + shown > m->count) first = m->count - shown;
     int name_width = 1, note_width = 0;
     for (size_t i = first; i < first + shown; i++) {
-        int name = width_of(m->matches[i].text), note = width_of(note_of(&m->matches[i]));
+        size_t length;
+        const char *text = m->matches[i].text, *about = note_of(e, &m->matches[i], &length);
+        int name = sh_width(text, strlen(text)), note = sh_width(about, length);
         if (name > name_width) name_width = name;
         if (note > note_width) note_width = note;
     }

@@ -76,14 +76,33 @@ static bool find_call(const struct sh_editor *e, struct bracket *call)
     return true;
 }
 
-/* The first line of what is known of the function that is called, in e->signature. */
+const char *sh_form(const char *signature, bool method, size_t *length)
+{
+    const char *found = NULL, *end = signature + strcspn(signature, "\n");
+    for (const char *form = signature, *gap; form < end; form = gap + strspn(gap, " ")) {
+        gap = strstr(form, "   ");
+        if (!gap || gap > end) gap = end;
+        const char *paren = memchr(form, '(', (size_t)(gap - form));
+        bool fits = paren && method == (memchr(form, ':', (size_t)(paren - form)) != NULL);
+        if (!paren || (found && !fits)) continue;
+        found = form;
+        *length = (size_t)(gap - form);
+        if (fits) break;
+    }
+    if (!found) *length = (size_t)(end - signature);
+    return found ? found : signature;
+}
+
+/* How the function is called whose parenthesis that is, in e->signature. */
 static void ask(struct sh_editor *e, size_t paren)
 {
+    size_t name = paren, length;
     e->signature.length = 0;
     char *known = e->host->inspect(e->host->context, e->text.bytes, paren + 1, paren + 1);
     if (!known) return;
-    size_t line = strcspn(known, "\n");
-    if (memchr(known, '(', line)) sh_text_set(&e->signature, known, line);
+    while (name > 0 && sh_is_word(e, name - 1)) name--;
+    const char *form = sh_form(known, name > 0 && e->text.bytes[name - 1] == ':', &length);
+    if (memchr(form, '(', length)) sh_text_set(&e->signature, form, length);
     free(known);
 }
 

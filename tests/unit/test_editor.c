@@ -429,6 +429,22 @@ TEST(signatures_and_documentation_stand_beside_the_names)
                                      "list      local\n");
 }
 
+TEST(of_two_forms_that_of_the_call_is_shown)
+{
+    driver_matches[driver_match_count++] = (struct lg_match){"mean", "method", "#a   a:mean(axis)   gpu.mean(a, axis)"};
+    driver_matches[driver_match_count++] = (struct lg_match){"median", "method", "a:median()"};
+    driver_doc = "a:mean(axis)   gpu.mean(a, axis)\n\nMean.";
+    TYPE("x:m\t");
+    CHECK_STR(driver_screen(60, 10), ">> x:me|\nmean    (axis)  Mean.\nmedian  ()      Mean.\n");
+    TYPE("\x15"
+         "gpu.m\t");
+    CHECK_HAS(driver_screen(60, 10), "\nmean    (a, axis)  Mean.\n");
+    TYPE("an(1, ");
+    CHECK_STR(driver_styled(SH_STRONG), ">> gpu.mean(1, \ngpu.mean(a, [axis])\n");
+    TYPE("\x15x:mean(");
+    CHECK_STR(driver_styled(SH_STRONG), ">> x:mean(\na:mean([axis])\n");
+}
+
 TEST(history_suggests_the_rest)
 {
     history("print(1)", "for i = 1, 3 do\n  print(i)\nend", "print(x + y)");
