@@ -388,16 +388,16 @@ static enum lg_completeness completeness(lua_State *L, const char *code, size_t 
         return LG_UNKNOWN;
     }
     int status = load(L, l.cell.text.data, l.cell.text.length, source.chunk);
-    bool early = status == LUA_ERRSYNTAX && ends_early(L);
-    if (status != LUA_OK) status = load_expression(L, &l, status);
+    bool early = status == LUA_ERRSYNTAX && ends_early(L), in_string = false;
+    int depth = open_blocks(code, length, &in_string);
+    /* What leaves a block open is no more complete as an expression. */
+    if (status != LUA_OK && !(early && depth > 0)) status = load_expression(L, &l, status);
     lua_pop(L, 1);
     if (status == LUA_ERRSYNTAX && !early) early = expression_ends_early(L, &l);
     lg_cell_release(&l.cell);
     lg_buffer_release(&l.scratch);
     if (status == LUA_OK) return LG_COMPLETE;
     if (status != LUA_ERRSYNTAX) return LG_UNKNOWN;
-    bool in_string = false;
-    int depth = open_blocks(code, length, &in_string);
     if (!early || depth < 0) return LG_INVALID;
     *indent = in_string ? string_indent(code, length) : 2 * depth;
     return LG_INCOMPLETE;

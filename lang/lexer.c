@@ -158,12 +158,17 @@ static bool number(struct lg_lexer *x)
 
 static size_t operator_length(const struct lg_lexer *x)
 {
-    static const char *const longer[] = {"...", "..", "==", "~=", "<=", ">=", "//", "::", "<<", ">>"};
-    for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
-        size_t n = strlen(longer[i]);
-        if (x->length - x->at >= n && memcmp(x->text + x->at, longer[i], n) == 0) return n;
+    int c = peek(x, 0), next = peek(x, 1);
+    switch (c) {
+    case '.': return next != '.' ? 1 : peek(x, 2) == '.' ? 3 : 2;
+    case '=':
+    case '/':
+    case ':': return next == c ? 2 : 1;
+    case '~': return next == '=' ? 2 : 1;
+    case '<':
+    case '>': return next == '=' || next == c ? 2 : 1;
     }
-    return x->text[x->at] && strchr("+-*/%^#&~|<>=(){}[];:,.", x->text[x->at]) ? 1 : 0;
+    return c > 0 && strchr("+-*%^#&|(){}[];,", c) ? 1 : 0;
 }
 
 static void comment(struct lg_lexer *x, struct lg_token *t)

@@ -62,6 +62,9 @@ bool sh_search_key(struct sh_editor *e, const struct sh_key *key);
 size_t sh_entries(const struct sh_editor *e);
 const char *sh_entry(const struct sh_editor *e, size_t i); /* NULL when it can't be read */
 
+/* view.c: the start of a line at or before `at` that is known to be in no string or comment; 0 where none is. */
+size_t sh_fresh_line(const struct sh_editor *e, size_t at);
+
 /* suggest.c: what is shown without being asked for. */
 const char *sh_ghost(struct sh_editor *e);          /* what history has behind the text; NULL for nothing */
 bool sh_take_ghost(struct sh_editor *e, bool word); /* puts it in, or its first word; false: there is none */

@@ -97,7 +97,7 @@ void sh_editor_start(struct sh_editor *e)
 {
     e->text.length = e->draft.length = e->query.length = 0;
     if (e->text.bytes) e->text.bytes[0] = '\0';
-    e->cursor = 0;
+    e->cursor = e->styled = 0;
     e->version++;
     e->last = e->before = SH_DID_OTHER;
     e->indented = 0;

@@ -20,8 +20,8 @@ struct sh_host {
     void (*complete)(void *context, const char *code, size_t length, size_t cursor, struct lg_completion *out);
     /* What is known of the name at the cursor, malloc'd, or NULL. */
     char *(*inspect)(void *context, const char *code, size_t length, size_t cursor);
-    /* Fills an enum sh_style for each byte. */
-    void (*highlight)(void *context, const char *code, size_t length, unsigned char *styles);
+    /* Fills an enum sh_style for each byte from one on and up to another, at least; those before are right. */
+    void (*highlight)(void *context, const char *code, size_t length, size_t from, size_t to, unsigned char *styles);
     /* The token at which no cell can begin so any more; false when there is none. */
     bool (*mistake)(void *context, const char *code, size_t length, size_t *from, size_t *to);
 };
@@ -137,10 +137,11 @@ struct sh_editor {
     bool no_ghost;                   /* history is not to suggest anything */
     struct sh_text ghost, signature; /* for suggest.c: of the versions `ghosted` and `signed_for` */
     unsigned long ghosted, signed_for;
-    size_t signed_at;              /* the parenthesis that the signature belongs to */
-    char *hint;                    /* what is known of a name, shown below the line */
-    struct sh_text styles;         /* one of enum sh_style for each byte, of the version `styled` */
-    unsigned long styled, judged;  /* the versions of the text that were highlighted, and looked at for a mistake */
+    size_t signed_at;      /* the parenthesis that the signature belongs to */
+    char *hint;            /* what is known of a name, shown below the line */
+    struct sh_text styles; /* one of enum sh_style for each byte, right for the first `styled` ones */
+    size_t styled;
+    unsigned long judged;          /* the version of the text that was looked at for a mistake */
     size_t wrong_start, wrong_end; /* the mistake of version `judged`; equal when there is none */
 };
 

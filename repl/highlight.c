@@ -40,17 +40,24 @@ static enum sh_style cuda_style(const char *code, const struct lg_cuda_token *t)
     }
 }
 
-static void highlight_cuda(const char *code, size_t from, size_t to, unsigned char *styles)
+/* The styles before `right` are right already. Ends of lines keep the style of strings, so that they are known to be
+ * inside one. */
+static void highlight_cuda(const char *code, size_t from, size_t to, size_t right, unsigned char *styles)
 {
     struct lg_cuda_token t;
     for (size_t at = from; lg_cuda_next(code, to, at, &t); at = t.end)
-        memset(styles + t.start, cuda_style(code, &t), t.end - t.start);
+        if (t.end >= right && code[t.start] != '\n') memset(styles + t.start, cuda_style(code, &t), t.end - t.start);
 }
 
 void sh_highlight_cuda(const char *code, size_t length, unsigned char *styles)
 {
     memset(styles, SH_PLAIN, length);
-    highlight_cuda(code, 0, length, styles);
+    highlight_cuda(code, 0, length, 0, styles);
+}
+
+static bool is_kernel(const char *code, const struct lg_token *name)
+{
+    return name->kind == LG_TOKEN_NAME && name->end - name->start == 6 && memcmp(code + name->start, "kernel", 6) == 0;
 }
 
 bool sh_cuda_inside(const char *code, const struct lg_token *before, const struct lg_token *string, size_t *from,
@@ -61,32 +68,52 @@ bool sh_cuda_inside(const char *code, const struct lg_token *before, const struc
     while (code[string->start + bracket - 1] == '=') bracket++;
     *from = string->start + bracket;
     *to = string->unfinished ? string->end : string->end - bracket;
-    bool kernel = before->kind == LG_TOKEN_NAME && before->end - before->start == 6 &&
-                  memcmp(code + before->start, "kernel", 6) == 0;
-    return kernel || lg_cuda_is_source(code + *from, *to - *from);
+    return is_kernel(code, before) || lg_cuda_is_source(code + *from, *to - *from);
 }
 
-void sh_highlight(const char *code, size_t length, unsigned char *styles)
+size_t sh_fresh_start(const char *code, size_t length, size_t at, const unsigned char *styles)
+{
+    if (length >= 2 && code[0] == '%' && code[1] == '%') return 0;
+    for (;;) {
+        while (at > 0 && code[at - 1] != '\n') at--;
+        size_t first = at;
+        while (first < length && code[first] == ' ') first++;
+        bool word = first < length && ((code[first] | 32) >= 'a' && (code[first] | 32) <= 'z');
+        if (at == 0 || (word && styles[at - 1] == SH_PLAIN)) return at;
+        at--;
+    }
+}
+
+void sh_highlight_part(const char *code, size_t length, size_t from, size_t to, unsigned char *styles)
 {
     struct lg_lexer x;
     struct lg_token t, before = {0}; /* the last one that is no comment or parenthesis */
-    size_t from, to;
-    memset(styles, SH_PLAIN, length);
+    size_t inside, end;
+    memset(styles + from, SH_PLAIN, length - from);
     if (length >= 2 && code[0] == '%' && code[1] == '%') {
         const char *line = memchr(code, '\n', length);
-        if (line && memcmp(code, "%%cuda", 6) == 0) highlight_cuda(code, (size_t)(line - code), length, styles);
+        if (line && memcmp(code, "%%cuda", 6) == 0) highlight_cuda(code, (size_t)(line - code), length, from, styles);
         return;
     }
     lg_lexer_init(&x, code, length);
-    while (lg_lexer_next(&x, &t)) {
+    x.at = sh_fresh_start(code, length, from, styles);
+    /* The token behind the last one may say that it is a call. */
+    for (t = before; t.start < to && lg_lexer_next(&x, &t);) {
         if (t.first && strchr("%?!", code[t.start])) {
             lg_lexer_skip_line(&x);
             continue;
         }
-        memset(styles + t.start, style_of(&t), t.end - t.start);
+        bool cuda = t.kind == LG_TOKEN_STRING && sh_cuda_inside(code, &before, &t, &inside, &end);
+        /* What has been CUDA C before the change still is; a string may have become that by the change. */
+        size_t right = cuda && is_kernel(code, &before) && from > inside ? from < end ? from : end : t.start;
+        memset(styles + right, style_of(&t), t.end - right);
         mark_call(&x, &before, &t, styles);
-        if (t.kind == LG_TOKEN_STRING && sh_cuda_inside(code, &before, &t, &from, &to))
-            highlight_cuda(code, from, to, styles);
+        if (cuda) highlight_cuda(code, inside, end, right, styles);
         if (t.kind != LG_TOKEN_COMMENT && !lg_token_is(&x, &t, "(")) before = t;
     }
+}
+
+void sh_highlight(const char *code, size_t length, unsigned char *styles)
+{
+    sh_highlight_part(code, length, 0, length, styles);
 }

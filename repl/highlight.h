@@ -9,6 +9,13 @@ struct lg_token;
 
 /* Fills styles[0..length) with values of enum sh_style (repl/frame.h). Lines of magics stay plain. */
 void sh_highlight(const char *code, size_t length, unsigned char *styles);
+/* The same of styles[from..to), at least, where styles[0..from) are right. */
+void sh_highlight_part(const char *code, size_t length, size_t from, size_t to, unsigned char *styles);
+
+/* The start of a line at or before `at` that is in no string or comment and begins with a word. styles[0..at) are
+ * right.
+ */
+size_t sh_fresh_start(const char *code, size_t length, size_t at, const unsigned char *styles);
 /* The same for CUDA C by itself. */
 void sh_highlight_cuda(const char *code, size_t length, unsigned char *styles);
 

@@ -152,7 +152,8 @@ static const char *doc_of(struct sh_editor *e, struct sh_match *m)
     if (m->doc) return m->doc;
     struct sh_text code = {0};
     bool called = strchr(m->note, '(') != NULL && e->host->inspect;
-    bool good = called && sh_text_append(&code, e->text.bytes, e->menu.start) &&
+    size_t begin = sh_fresh_line(e, sh_line_start(e, e->menu.start));
+    bool good = called && sh_text_append(&code, e->text.bytes + begin, e->menu.start - begin) &&
                 sh_text_append(&code, m->text, strlen(m->text));
     char *known = good ? e->host->inspect(e->host->context, code.bytes, code.length, code.length) : NULL;
     const char *doc = known ? strstr(known, "\n\n") : NULL;

@@ -78,10 +78,11 @@ static char *host_inspect(void *context, const char *code, size_t length, size_t
     return NULL;
 }
 
-static void host_highlight(void *context, const char *code, size_t length, unsigned char *styles)
+static void host_highlight(void *context, const char *code, size_t length, size_t from, size_t to,
+                           unsigned char *styles)
 {
     (void)context;
-    sh_highlight(code, length, styles);
+    sh_highlight_part(code, length, from, to, styles);
 }
 
 static bool host_mistake(void *context, const char *code, size_t length, size_t *from, size_t *to)
@@ -392,7 +393,6 @@ static void open_shell(struct shell *sh, struct lg_session *session, struct sh_o
     sh->session = session;
     sh->out = out;
     sh->screen.color = sh_takes_color(STDOUT_FILENO);
-    if (!sh->screen.color) sh->host.highlight = NULL;
     sh->editor.no_ghost = !sh->screen.color; /* it could not be told from what was typed */
     sh->editor.host = &sh->host;
     sh->editor.prompt = sh->prompt;

@@ -7,6 +7,7 @@
 
 enum {
     RECENT = 5000, /* entries that are looked through for a suggestion */
+    FAR = 50,      /* lines that a call may go on for */
     NESTED = 64,   /* brackets that are kept track of */
 };
 
@@ -53,13 +54,14 @@ struct bracket {
 
 /* The innermost bracket that is open at the cursor, if it is that of a call: not when a body of code begins in between,
  * nor inside a string or a comment. */
-static bool find_call(const struct sh_editor *e, struct bracket *call)
+static bool find_call(const struct sh_editor *e, size_t begin, struct bracket *call)
 {
     struct bracket open[NESTED];
     struct lg_lexer x;
     struct lg_token t;
     int depth = 0;
     lg_lexer_init(&x, e->text.bytes, e->text.length);
+    x.at = begin;
     while (lg_lexer_next(&x, &t) && t.start < e->cursor) {
         bool open_ended = t.unfinished || (t.kind == LG_TOKEN_COMMENT && !t.is_long);
         bool inside = t.end > e->cursor || (open_ended && t.end == e->cursor);
@@ -94,11 +96,11 @@ const char *sh_form(const char *signature, bool method, size_t *length)
 }
 
 /* How the function is called whose parenthesis that is, in e->signature. */
-static void ask(struct sh_editor *e, size_t paren)
+static void ask(struct sh_editor *e, size_t begin, size_t paren)
 {
     size_t name = paren, length;
     e->signature.length = 0;
-    char *known = e->host->inspect(e->host->context, e->text.bytes, paren + 1, paren + 1);
+    char *known = e->host->inspect(e->host->context, e->text.bytes + begin, paren + 1 - begin, paren + 1 - begin);
     if (!known) return;
     while (name > 0 && sh_is_word(e, name - 1)) name--;
     const char *form = sh_form(known, name > 0 && e->text.bytes[name - 1] == ':', &length);
@@ -132,8 +134,12 @@ const char *sh_signature(struct sh_editor *e, size_t *from, size_t *to)
 {
     struct bracket call;
     *from = *to = 0;
-    if (!e->host->inspect || e->text.length == 0 || !find_call(e, &call)) return NULL;
-    if (e->signed_for != e->version || e->signed_at != call.at) ask(e, call.at);
+    if (!e->host->inspect || e->text.length == 0) return NULL;
+    size_t begin = e->cursor;
+    for (int i = 0; i < FAR && begin > 0; i++) begin = sh_line_start(e, begin - 1);
+    begin = sh_fresh_line(e, begin);
+    if (!find_call(e, begin, &call)) return NULL;
+    if (e->signed_for != e->version || e->signed_at != call.at) ask(e, begin, call.at);
     e->signed_for = e->version;
     e->signed_at = call.at;
     if (e->signature.length == 0) return NULL;

@@ -51,12 +51,18 @@ static bool record(struct sh_editor *e, size_t from, size_t to, const char *byte
     return true;
 }
 
+static void changed(struct sh_editor *e, size_t from)
+{
+    e->version++;
+    if (e->styled > from) e->styled = from;
+}
+
 /* Needs no memory when the text has been that long before. */
 static void replace(struct sh_editor *e, size_t from, size_t to, const struct sh_text *with)
 {
     sh_text_delete(&e->text, from, to);
     sh_text_insert(&e->text, from, with->bytes, with->length);
-    e->version++;
+    changed(e, from);
 }
 
 bool sh_edit(struct sh_editor *e, size_t from, size_t to, const char *bytes, size_t length)
@@ -67,7 +73,7 @@ bool sh_edit(struct sh_editor *e, size_t from, size_t to, const char *bytes, siz
     if (!record(e, from, to, bytes, length)) return false;
     sh_text_delete(&e->text, from, to);
     sh_text_insert(&e->text, from, bytes, length);
-    e->version++;
+    changed(e, from);
     e->cursor = from + length;
     return true;
 }

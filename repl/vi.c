@@ -451,11 +451,12 @@ bool sh_vi_key(struct sh_editor *e, const struct sh_key *key, enum sh_action *ac
     return true;
 }
 
-static void add_row(struct sh_text *out, int32_t key, bool takes, const char *doc)
+/* second: another letter of the key, X for one that is the user's, or 0 */
+static void add_row(struct sh_text *out, int32_t key, int32_t second, const char *doc)
 {
     char line[200];
     if (!*doc) return;
-    int n = snprintf(line, sizeof line, "%-22s %-24s %s\n", "", (char[]){(char)key, takes ? 'X' : '\0', '\0'}, doc);
+    int n = snprintf(line, sizeof line, "%-22s %-24s %s\n", "", (char[]){(char)key, (char)second, '\0'}, doc);
     sh_text_append(out, line, (size_t)n);
 }
 
@@ -466,6 +467,7 @@ void sh_vi_keys_text(struct sh_text *out)
         "and\n\n";
     sh_text_append(out, head, sizeof head - 1);
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
-        add_row(out, letters[i].key, letters[i].takes, letters[i].doc);
-    for (const struct sh_vi_motion *m = sh_vi_motions; m->key; m++) add_row(out, m->key, m->takes, m->doc);
+        add_row(out, letters[i].key, letters[i].takes ? 'X' : 0, letters[i].doc);
+    for (const struct sh_vi_motion *m = sh_vi_motions; m->key; m++)
+        add_row(out, m->key, m->takes ? 'X' : m->second, m->doc);
 }

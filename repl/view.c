@@ -2,19 +2,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include "repl/editing.h"
+#include "repl/highlight.h"
 #include "repl/pair.h"
 #include "repl/vi.h"
 
-/* The cell's styles, made anew when the text has changed; NULL when there are none. */
-static const unsigned char *cell_styles(struct sh_editor *e)
+/* The cell's styles up to a byte, made anew from where the text has changed; NULL when there are none. */
+static const unsigned char *cell_styles(struct sh_editor *e, size_t to)
 {
     if (!e->host->highlight || e->text.length == 0) return NULL;
-    if (e->styled != e->version) {
-        if (!sh_text_reserve(&e->styles, e->text.length)) return NULL;
-        e->host->highlight(e->host->context, e->text.bytes, e->text.length, (unsigned char *)e->styles.bytes);
-        e->styled = e->version;
+    if (!sh_text_reserve(&e->styles, e->text.length)) return NULL;
+    unsigned char *styles = (unsigned char *)e->styles.bytes;
+    if (e->styled < to) {
+        e->host->highlight(e->host->context, e->text.bytes, e->text.length, e->styled, to, styles);
+        e->styled = to;
     }
-    return (const unsigned char *)e->styles.bytes;
+    return styles;
+}
+
+size_t sh_fresh_line(const struct sh_editor *e, size_t at)
+{
+    if (e->styled < at || !e->host->highlight) return 0;
+    return sh_fresh_start(e->text.bytes, e->text.length, at, (const unsigned char *)e->styles.bytes);
 }
 
 /* Parts of the cell that are shown in another style than their own. */
@@ -33,7 +41,8 @@ static void mark(struct marks *m, size_t start, size_t end, enum sh_style style)
     m->parts[m->count++].style = style;
 }
 
-static void find_marks(const struct sh_editor *e, struct marks *m)
+/* The marks of what is shown, the bytes from one on and up to another. */
+static void find_marks(const struct sh_editor *e, size_t shown, size_t end, struct marks *m)
 {
     struct sh_pair pair;
     m->count = 0;
@@ -46,9 +55,10 @@ static void find_marks(const struct sh_editor *e, struct marks *m)
     /* What is being written is not wrong yet. */
     bool writing = e->cursor >= e->wrong_start && e->cursor <= e->wrong_end;
     if (e->judged == e->version && !writing) mark(m, e->wrong_start, e->wrong_end, SH_WRONG);
-    if (e->text.length && sh_find_pair(e->text.bytes, e->text.length, e->cursor, &pair)) {
-        mark(m, pair.start, pair.end, SH_PAIR);
-        mark(m, pair.other, pair.other_end, SH_PAIR);
+    size_t begin = sh_fresh_line(e, shown);
+    if (e->text.length && sh_find_pair(e->text.bytes + begin, end - begin, e->cursor - begin, &pair)) {
+        mark(m, begin + pair.start, begin + pair.end, SH_PAIR);
+        mark(m, begin + pair.other, begin + pair.other_end, SH_PAIR);
     }
 }
 
@@ -89,11 +99,11 @@ static void prompt_frame(const struct sh_editor *e, struct sh_frame *out)
 static void cell_frame(struct sh_editor *e, int rows, struct sh_frame *out)
 {
     const char *s = e->text.bytes;
-    const unsigned char *styles = cell_styles(e);
     struct marks marks = {.count = 0};
     size_t from, to;
     visible(e, rows, &from, &to);
-    if (rows > 0) find_marks(e, &marks);
+    const unsigned char *styles = cell_styles(e, to);
+    if (rows > 0) find_marks(e, from, to, &marks);
     if (from)
         sh_frame_text(out, e->more, strlen(e->more), SH_PROMPT);
     else

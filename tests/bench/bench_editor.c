@@ -48,10 +48,10 @@ static char *inspect(void *context, const char *code, size_t length, size_t curs
     return strndup(b.items[0].data, b.items[0].length);
 }
 
-static void highlight(void *context, const char *code, size_t length, unsigned char *styles)
+static void highlight(void *context, const char *code, size_t length, size_t from, size_t to, unsigned char *styles)
 {
     (void)context;
-    sh_highlight(code, length, styles);
+    sh_highlight_part(code, length, from, to, styles);
 }
 
 static bool mistake(void *context, const char *code, size_t length, size_t *from, size_t *to)

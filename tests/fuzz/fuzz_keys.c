@@ -65,10 +65,10 @@ static void draw(struct sh_editor *e, struct sh_screen *screen, int columns, int
     for (size_t i = 0; i < f.text.length; i++) assert((unsigned char)f.text.bytes[i] >= 32);
 }
 
-static void highlight(void *context, const char *code, size_t length, unsigned char *styles)
+static void highlight(void *context, const char *code, size_t length, size_t from, size_t to, unsigned char *styles)
 {
     (void)context;
-    sh_highlight(code, length, styles);
+    sh_highlight_part(code, length, from, to, styles);
 }
 
 static bool mistake(void *context, const char *code, size_t length, size_t *from, size_t *to)

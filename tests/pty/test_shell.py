@@ -133,7 +133,7 @@ def test_help(terminal):
 
 
 def test_help_with_keys(terminal):
-    t = ready(terminal, rows=70)
+    t = ready(terminal, columns=120, rows=120)
     t.send("??\r")
     t.wait(lambda t: any(re.match(r"search +C-r +searches earlier cells", line) for line in t.lines()) and t.lines()[-1] == "1>")
 
