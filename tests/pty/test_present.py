@@ -243,6 +243,15 @@ def test_the_terminal_is_sane_after_signals(terminal, talk, number):
     assert not any("-icanon" in line or "-echo " in line for line in t.lines())
 
 
+def test_the_terminal_is_sane_after_a_cell_that_exits(terminal, tmp_path):
+    book = notebook(tmp_path / "n.ipynb", "os.exit(3)")
+    t = terminal("-c", f"'{BINARY}' --present '{book}'; echo status $?; stty -a", command="/bin/sh")
+    state(t, "1/1")
+    t.send("\r")
+    t.wait(lambda t: any("icanon" in line for line in t.lines()))
+    assert "status 3" in t.lines() and not any("-icanon" in line or "-echo " in line for line in t.lines())
+
+
 def test_it_plays_by_itself(terminal, cli, talk, tmp_path):
     t = terminal("--present", "--auto", "0", talk)
     assert t.ended() == 0
