@@ -9,6 +9,7 @@
 #include "repl/program.h"
 #include "repl/terminal.h"
 #include "repl/text.h"
+#include "repl/theme.h"
 
 static void write_out(struct sh_output *o, FILE *file, const char *text, size_t length)
 {
@@ -240,8 +241,9 @@ void sh_output_error(struct sh_output *o, const struct lg_error *error)
         return;
     }
     for (size_t i = 0; i < error->traceback_count; i++) {
-        const char *on = !o->color ? "" : i < error->message_count ? "\033[31m" : i < calls ? "" : "\033[2m";
-        fprintf(file, "%s%s%s\n", on, error->traceback[i], off);
+        bool message = i < error->message_count;
+        const char *on = message || i >= calls ? sh_style_code(message ? SH_ERROR : SH_CALLS, o->color) : "";
+        fprintf(file, "%s%s%s\n", on, error->traceback[i], *on ? off : "");
     }
     if (error->traceback_count == 0) fprintf(file, "%s\n", error->value);
     fflush(file);

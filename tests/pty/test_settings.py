@@ -72,6 +72,14 @@ def test_colours(terminal, init):
     assert b"\033[3" not in t.raw[before:] and b"\033[1;3" not in t.raw[before:]
 
 
+def test_colours_of_errors(terminal, init):
+    init("shell.colors = {error = 'bold yellow', calls = 'underline'}")
+    t = ready(terminal)
+    t.send("error('oh')\r")
+    t.at_prompt(2)
+    assert b"\033[1;33mcell 1:1: oh\033[0m" in t.raw and b"\033[4m  cell 1:1: in the cell\033[0m" in t.raw
+
+
 def test_a_light_background(terminal):
     t = ready(terminal, COLORFGBG="0;15", TERM="xterm-256color")
     t.send("for")
