@@ -242,6 +242,18 @@ static enum rt_status make_reducer(const struct kn_program *p, enum kn_reduction
     return status;
 }
 
+bool kn_reduces_by_blocks(const struct kn_program *p, enum kn_reduction k, int outer, struct kn_program *combined,
+                          enum kn_op *op)
+{
+    struct kn_reducer r;
+    struct rt_array values;
+    if (values_of(p, &values, NULL) != RT_OK) return false;
+    if (make_reducer(p, k, (1u << values.ndim) - (1u << outer), &r, NULL) != RT_OK) return false;
+    *combined = r.program;
+    *op = r.combine;
+    return !kn_rows_are_near(&r);
+}
+
 enum rt_status kn_program_reduce_into(const struct kn_program *p, enum kn_reduction k, unsigned axes, bool many,
                                       const struct rt_array *out, struct rt_error *e)
 {

@@ -47,6 +47,10 @@ enum rt_status kn_reduction_source(const struct kn_program *p, enum kn_reduction
  * many rows at a time, and the reduction of some in that same way into contiguous `out`, which is no mean and no index:
  * to the bits that they have in the reduction of all. Fit to be called from several threads. */
 bool kn_reduces_many(const struct kn_program *p, int outer);
+/* Whether generated code has a block for each row of that reduction, and then the program in the dtype that is combined
+ * and the operation that does so. */
+bool kn_reduces_by_blocks(const struct kn_program *p, enum kn_reduction k, int outer, struct kn_program *combined,
+                          enum kn_op *op);
 enum rt_status kn_program_reduce_into(const struct kn_program *p, enum kn_reduction k, unsigned axes, bool many,
                                       const struct rt_array *out, struct rt_error *e);
 

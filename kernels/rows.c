@@ -163,12 +163,14 @@ static void find_sources(struct pass *p)
 enum rt_status kn_rows_run(const struct kn_rows *r, struct rt_error *e)
 {
     struct pass p = {.r = r, .e = e};
+    enum rt_status status = RT_OK;
+    if (kn_runs_generated(rt_array_device(r->stages[0].program.arrays[0])) && kn_rows_cuda(r, &status, e))
+        return status;
     choose_slabs(&p);
     find_sources(&p);
     int workers = p.slabs > 1 ? rt_thread_count() : 1;
     p.places = rt_calloc((size_t)workers, sizeof *p.places);
     if (!p.places) return rt_fail(e, RT_NOMEM, "out of host memory");
-    enum rt_status status = RT_OK;
     for (int i = 0; i < r->count; i++)
         if (r->stages[i].reduces) p.many[i] = kn_reduces_many(&r->stages[i].program, r->outer);
     for (int i = 0; i < workers && status == RT_OK; i++) status = make_place(&p, &p.places[i], e);

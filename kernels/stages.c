@@ -117,14 +117,24 @@ static enum rt_status make_stages(const struct plan *p, struct kn_rows *r, struc
     return status;
 }
 
-static enum rt_status run_stages(const struct plan *p, const struct rt_array *whole, int outer, struct rt_error *e)
+static struct kn_rows *new_rows(const struct rt_array *whole, int outer, struct rt_error *e)
 {
     struct kn_rows *r = rt_alloc(sizeof *r);
-    if (!r) return rt_fail(e, RT_NOMEM, "out of host memory");
+    if (!r) {
+        rt_fail(e, RT_NOMEM, "out of host memory");
+        return NULL;
+    }
     r->cut = kn_rows_fit(whole, outer);
     r->ndim = whole->ndim;
     r->outer = outer;
     memcpy(r->shape, whole->shape, sizeof r->shape);
+    return r;
+}
+
+static enum rt_status run_stages(const struct plan *p, const struct rt_array *whole, int outer, struct rt_error *e)
+{
+    struct kn_rows *r = new_rows(whole, outer, e);
+    if (!r) return RT_NOMEM;
     enum rt_status status = make_stages(p, r, e);
     if (status == RT_OK) status = kn_rows_run(r, e);
     free(r);
@@ -168,6 +178,31 @@ static void plan_kernels(struct kn_expression *x, struct plan *p)
     add_stage(p, x);
 }
 
+/* Whether the stages are one kernel, whose text is written unless t is NULL. */
+static enum rt_status try_one_kernel(const struct plan *p, struct kn_expression *x, struct kn_text *t, bool *one,
+                                     struct rt_error *e)
+{
+    const struct rt_array *whole;
+    int outer;
+    enum rt_status status = RT_OK;
+    *one = false;
+    if (p->count < 2 || p->full || !are_alike(p, x, &whole, &outer)) return RT_OK;
+    struct kn_rows *r = new_rows(whole, outer, e);
+    if (!r) return RT_NOMEM;
+    r->count = p->count;
+    for (int i = 0; i < p->count && status == RT_OK; i++) {
+        struct kn_stage *s = &r->stages[i];
+        s->reduces = p->nodes[i]->work == KN_REDUCES;
+        s->reduction = p->nodes[i]->reduction;
+        s->kept = true;
+        s->form = &p->nodes[i]->form;
+        status = stage_program(p, p->nodes[i], &s->program, e);
+    }
+    if (status == RT_OK) *one = kn_rows_source(r, t);
+    free(r);
+    return status;
+}
+
 enum rt_status kn_expression_source(struct kn_expression *x, const struct kn_explanation *what, struct kn_text *t,
                                     struct rt_error *e)
 {
@@ -176,7 +211,9 @@ enum rt_status kn_expression_source(struct kn_expression *x, const struct kn_exp
     plan_kernels(x, &p);
     enum rt_status status = RT_OK;
     if (p.count == 1 && x->work != KN_REDUCES) return kn_program_source(&what->program, t, e);
-    for (int i = 0; i < p.count && status == RT_OK; i++) {
+    bool one;
+    status = try_one_kernel(&p, x, t, &one, e);
+    for (int i = 0; i < p.count && status == RT_OK && !one; i++) {
         struct kn_expression *stage = p.nodes[i];
         if (i > 0) kn_put(t, "\n");
         status = stage_program(&p, stage, &program, e);
@@ -195,13 +232,13 @@ enum rt_status kn_explain_stages(struct kn_expression *x, struct kn_explanation 
     const struct rt_array *whole;
     int outer;
     plan_kernels(x, &p);
-    out->passes = p.count;
-    if (p.count > 1 && are_alike(&p, x, &whole, &outer) && kn_rows_fit(whole, outer)) {
-        out->passes = 1;
-        out->rows = true;
-        return RT_OK;
-    }
     enum rt_status status = RT_OK;
+    if (kn_runs_generated(rt_array_device(&x->form)))
+        status = try_one_kernel(&p, x, NULL, &out->rows, e);
+    else
+        out->rows = p.count > 1 && !p.full && are_alike(&p, x, &whole, &outer) && kn_rows_fit(whole, outer);
+    out->passes = out->rows ? 1 : p.count;
+    if (out->rows) return status;
     if (p.count > 1) out->read = 0;
     for (int i = 0; i < p.count && p.count > 1 && status == RT_OK; i++) {
         status = stage_program(&p, p.nodes[i], &program, e);

@@ -261,7 +261,7 @@ const struct lg_function lg_explain_functions[] = {
      "GPU that happens in the background: until the kernel is ready, each step is a kernel of its own that serves all "
      "layouts, to the same bits (LUNARRAY_COMPILE=wait in the environment waits instead).\n"
      "Reductions with keepdims wait, too: a host takes some rows at a time through all of a softmax or a standardisation, "
-     "a GPU has a kernel for each reduction. x:sum(nil, true):explain() tells of what x:sum() does.\n"
+     "a GPU has one kernel for all of it where a row fits a block. x:sum(nil, true):explain() tells of what x:sum() does.\n"
      "Fields: operations, passes, arrays, read, written and eager (bytes), source. Nothing is evaluated. An array whose "
      "elements are there has no operations.",
      "local x = gpu.ones(100000)\nlocal e = gpu.explain((2 * x + 1):sqrt())\nprint(e)\n"
