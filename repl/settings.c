@@ -90,6 +90,7 @@ static void set_pager(lua_State *L)
 }
 
 static void set_colors(lua_State *L);
+static void set_keys(lua_State *L);
 
 static const struct setting {
     struct lg_function doc; /* named in full, as ?shell.prompt finds it */
@@ -116,6 +117,12 @@ static const struct setting {
       "shell.colors.keyword = 'bold #c678dd'\nshell.colors = {string = 'green', number = 'bright blue on 236'}\n"
       "assert(shell.colors.string == 'green')"},
      set_colors,
+     NULL},
+    {{"shell.keys", NULL, "shell.keys[\"C-o\"] = \"run\"",
+      "What keys do in the editor: a key by its name, and a command, or false for nothing; ?? lists both.\n"
+      "C- is Ctrl, M- is Alt, S- is Shift: \"C-o\", \"M-Enter\", \"S-Up\", \"C-c C-r\" for one key after the other.",
+      "shell.keys = {['C-o'] = 'run', ['M-p'] = false}\nassert(shell.keys['C-o'] == 'run')"},
+     set_keys,
      NULL},
     {{"shell.images", NULL, "shell.images = \"auto\"",
       "How gpu.imshow, gpu.plot and other pictures are drawn: \"kitty\", \"iterm2\" and \"sixel\" are ways to give a "
@@ -145,7 +152,7 @@ enum { ROWS = sizeof rows / sizeof *rows };
 static const struct lg_function about = {
     "shell", NULL, "shell",
     "The settings of the terminal's shell, e.g. shell.theme = \"light\"; they take effect at once.\n"
-    "prompt, theme, colors, images, pager, status, vi; ?shell.prompt and so on tell more, `shell` shows all of them. The "
+    "prompt, theme, colors, keys, images, pager, status, vi; ?shell.prompt and so on tell more, `shell` shows all of them. The "
     "file ~/.config/lunarray/init.lua (or $XDG_CONFIG_HOME/lunarray/init.lua) is run before the first cell and is the place "
     "for them; lunarray --no-init leaves it out.",
     "assert(shell.prompt and shell.colors.prompt)"};
@@ -159,6 +166,8 @@ static int unknown(lua_State *L, const char *table, int values)
     return luaL_error(L, "%s has no '%s'; ?%s lists what there is", table, name, table);
 }
 
+static bool is_table(const struct setting *row);
+
 /* shell[name] = value: upvalue 1 holds the values. */
 static int set_field(lua_State *L)
 {
@@ -168,7 +177,7 @@ static int set_field(lua_State *L)
     for (int i = 0; i < ROWS; i++) {
         if (strcmp(rows[i].doc.name + strlen("shell."), name) != 0) continue;
         rows[i].set(L);
-        if (rows[i].set == set_colors) return 0;
+        if (is_table(&rows[i])) return 0;
         lua_pushvalue(L, 3);
         lua_setfield(L, 4, name);
         return 0;
@@ -201,17 +210,54 @@ static int set_color(lua_State *L)
     return unknown(L, "shell.colors", 4);
 }
 
-/* shell.colors = {...} sets those that it names. */
-static void set_colors(lua_State *L)
+/* shell.keys[name] = command */
+static int set_key(lua_State *L)
+{
+    lua_settop(L, 3);
+    if (lua_type(L, 2) != LUA_TSTRING)
+        return luaL_error(L, "shell.keys has keys by their names such as \"C-o\", not %s", luaL_tolstring(L, 2, NULL));
+    const char *key = lua_tostring(L, 2), *command = lua_tostring(L, 3);
+    if (lua_type(L, 3) != LUA_TSTRING && (!lua_isboolean(L, 3) || lua_toboolean(L, 3)))
+        return luaL_error(L, "shell.keys[\"%s\"] must be a command's name or false, not %s", key, luaL_typename(L, 3));
+    switch (sh_bind(&settings.keys, key, command)) {
+    case SH_BOUND: break;
+    case SH_NO_KEY:
+        return luaL_error(
+            L, "shell.keys: \"%s\" is no key that can be bound; \"C-o\", \"M-f\", \"S-Up\" or \"C-x C-e\" are", key);
+    case SH_NO_COMMAND:
+        return luaL_error(L, "shell.keys[\"%s\"]: there is no command \"%s\"; ?? lists them", key, command);
+    case SH_NO_MEMORY: return luaL_error(L, "not enough memory");
+    }
+    lua_rawset(L, lua_upvalueindex(1));
+    return 0;
+}
+
+/* A table for a table of settings sets those that it names. */
+static void set_each(lua_State *L, const char *name, const char *example)
 {
     if (!lua_istable(L, 3))
-        luaL_error(L, "shell.colors must be a table such as {keyword = \"bold\"}, not %s", luaL_typename(L, 3));
-    lua_getfield(L, 1, "colors");
+        luaL_error(L, "shell.%s must be a table such as %s, not %s", name, example, luaL_typename(L, 3));
+    lua_getfield(L, 1, name);
     for (lua_pushnil(L); lua_next(L, 3); lua_pop(L, 1)) {
         lua_pushvalue(L, -2);
         lua_pushvalue(L, -2);
         lua_settable(L, -5);
     }
+}
+
+static void set_colors(lua_State *L)
+{
+    set_each(L, "colors", "{keyword = \"bold\"}");
+}
+
+static void set_keys(lua_State *L)
+{
+    set_each(L, "keys", "{[\"C-o\"] = \"run\"}");
+}
+
+static bool is_table(const struct setting *row)
+{
+    return row->set == set_colors || row->set == set_keys;
 }
 
 /* "shell.prompt = "{n}> "" and so on, a line each. */
@@ -224,7 +270,7 @@ static int show(lua_State *L)
         lua_getfield(L, 2, rows[i].doc.name + strlen("shell."));
         bool text = lua_type(L, -1) == LUA_TSTRING;
         if (lua_istable(L, -1))
-            lua_pushfstring(L, "%s%s: ?shell.colors tells of them", i ? "\n" : "", rows[i].doc.name);
+            lua_pushfstring(L, "%s%s: ?%s tells of them", i ? "\n" : "", rows[i].doc.name, rows[i].doc.name);
         else
             lua_pushfstring(L, text ? "%s%s = \"%s\"" : "%s%s = %s", i ? "\n" : "", rows[i].doc.name,
                             luaL_tolstring(L, -1, NULL));
@@ -276,6 +322,7 @@ static void guard(lua_State *L, lua_CFunction set, lua_CFunction text)
 int sh_open_settings(lua_State *L)
 {
     memset(&look, 0, sizeof look);
+    sh_keymap_free(&settings.keys);
     lua_newtable(L);
     lua_newtable(L);
     for (int i = 0; i < SH_THEME_STYLES; i++) {
@@ -285,12 +332,15 @@ int sh_open_settings(lua_State *L)
     }
     guard(L, set_color, NULL);
     lua_setfield(L, -2, "colors");
+    lua_newtable(L);
+    guard(L, set_key, NULL);
+    lua_setfield(L, -2, "keys");
     guard(L, set_field, show);
     lua_pushvalue(L, -1);
     lua_setglobal(L, "shell");
     for (int i = 0; i < ROWS; i++) {
         lg_document(L, "session", &rows[i].doc);
-        if (rows[i].set == set_colors) continue;
+        if (is_table(&rows[i])) continue;
         if (rows[i].initial)
             lua_pushstring(L, rows[i].initial);
         else

@@ -4,6 +4,7 @@
 #define SH_SETTINGS_H
 
 #include "lang/session.h"
+#include "repl/keymap.h"
 #include "repl/output.h"
 
 enum sh_pictures {
@@ -21,6 +22,7 @@ struct sh_settings {
     bool vi, status;
     char pager[256]; /* "auto", "" for none, or a command */
     enum sh_pictures images;
+    struct sh_keymap keys; /* what the user has bound */
 };
 
 extern const struct sh_settings *const sh_settings;

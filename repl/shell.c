@@ -394,6 +394,7 @@ static void open_shell(struct shell *sh, struct lg_session *session, struct sh_o
     sh->out = out;
     sh->screen.color = sh_takes_color(STDOUT_FILENO);
     sh->editor.no_ghost = !sh->screen.color; /* it could not be told from what was typed */
+    sh->editor.keymap = &sh_settings->keys;
     sh->editor.host = &sh->host;
     sh->editor.prompt = sh->prompt;
     sh->editor.more = sh->more;

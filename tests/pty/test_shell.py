@@ -321,6 +321,18 @@ def test_vi_mode(terminal, tmp_path):
     t.shows("2> x", "3", "3>")
 
 
+def test_keys_of_the_init_file(terminal, tmp_path):
+    (tmp_path / ".config" / "lunarray").mkdir(parents=True)
+    (tmp_path / ".config" / "lunarray" / "init.lua").write_text("shell.keys = {['C-o'] = 'run', ['M-x'] = 'line-start', ['C-a'] = false}")
+    t = ready(terminal)
+    t.send("+ 2\033x\x0140\x0f")
+    t.at_prompt(2)
+    t.shows("1> 40+ 2", "42", "2>")
+    t.send("shell.keys['M-x'] = 'fly'\r")
+    t.at_prompt(3)
+    assert any("there is no command \"fly\"" in line for line in t.lines())
+
+
 def test_dumb_terminal(terminal):
     t = terminal(TERM="dumb")
     t.wait(lambda t: t.lines() and t.lines()[-1].startswith(">>"))
