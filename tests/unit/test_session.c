@@ -941,7 +941,7 @@ TEST(scripts_are_plain_lua)
     CHECK_INT(lg_session_evaluate(session, &r, &failure), LG_ERROR);
     CHECK_STR(failure->value, "script.lua:1: bad");
     CHECK_INT(failure->line, 1);
-    CHECK_HAS(traceback(), "in the main chunk");
+    CHECK_HAS(failure->stack, "in main chunk"); /* as Lua itself has it */
     CHECK_STR(out, "");
     lg_session_free(session);
 }
