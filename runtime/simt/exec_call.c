@@ -126,8 +126,8 @@ enum event simt_op_alloca(char *R, const struct insn *i, uint32_t m, struct warp
     {
         uint64_t bytes = i->size == 8 ? u64_at(R, i->a)[l] : u32_at(R, i->a)[l];
         uint32_t end = w->worker->local_bytes, free_bytes = ALLOCA_LOCAL - w->allocated[l];
-        uint64_t at = bytes <= free_bytes ? (end - w->allocated[l] - bytes) & ~((uint64_t)i->imm - 1) : 0;
-        if (at < end - ALLOCA_LOCAL)
+        uint64_t at = (end - w->allocated[l] - bytes) & ~((uint64_t)i->imm - 1); /* wraps when there are not as many */
+        if (bytes > free_bytes || at < end - ALLOCA_LOCAL)
             return simt_fault_set(w, (int)l, SIMT_FAULT_NOMEM, "alloca of %llu bytes: %u of %d are taken",
                                   (unsigned long long)bytes, w->allocated[l], ALLOCA_LOCAL);
         w->allocated[l] = end - (uint32_t)at;

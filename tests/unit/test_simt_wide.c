@@ -205,6 +205,12 @@ TEST(stacks_that_grow)
     CHECK_HAS(fault.text, "alloca of 5000 bytes");
     CHECK(!run_text(GROW "mov.u64 %rd1, 64; stackrestore.u64 %rd1; ret; }\n", 1, 1, params, &fault));
     CHECK_HAS(fault.text, "stackrestore");
+    const char *only = HEAD ".visible .entry k(.param .u64 out, .param .u64 bytes)\n{ .reg .b64 %rd<3>;\n"
+                            "ld.param.u64 %rd1, [bytes]; alloca.u64 %rd2, %rd1; st.local.u8 [%rd2], 1; ret; }\n";
+    params[1] = 8192;
+    must_run(only, 1, 1, params);
+    for (params[1] = 8193; params[1] < UINT64_MAX / 16; params[1] *= 7)
+        CHECK(!run_text(only, 1, 1, params, &fault) && fault.kind == SIMT_FAULT_NOMEM);
 }
 
 TEST(only_hardware_has_these)
