@@ -69,6 +69,11 @@ static int run(struct sh_options *o)
         fprintf(stderr, "lunarray: --update goes with --check\n");
         return 2;
     }
+    if ((o->inplace || o->html) && o->argc > 0) {
+        if (!o->interactive && o->step_count == 0) return sh_run_stored(o);
+        fprintf(stderr, "lunarray: -i, -e and -l do not go with --inplace and --html\n");
+        return 2;
+    }
     if (o->argc > 0 && ends_with(o->argv[0], ".ipynb")) {
         if (!o->interactive && o->step_count == 0) return sh_run_notebook(o);
         fprintf(stderr, "lunarray: -i and -e go with scripts, not with notebooks\n");

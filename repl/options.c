@@ -138,6 +138,18 @@ static bool take_update(struct sh_options *o, const char *value)
     return o->update = true;
 }
 
+static bool take_inplace(struct sh_options *o, const char *value)
+{
+    (void)value;
+    return o->inplace = true;
+}
+
+static bool take_html(struct sh_options *o, const char *value)
+{
+    o->html_file = value;
+    return o->html = true;
+}
+
 const struct sh_option sh_option_rows[] = {
     {"-e", NULL, "CODE", "run CODE; may be repeated, a file runs after it", NULL, take_code},
     {"-l", NULL, "NAME", "require the module NAME into the global NAME; -l g=NAME into g", NULL, take_module},
@@ -145,6 +157,10 @@ const struct sh_option sh_option_rows[] = {
     {"-E", NULL, NULL, "ignore the environment's LUA_INIT, LUA_PATH and LUA_CPATH", NULL, take_no_environment},
     {"-W", NULL, NULL, "turn warnings on", NULL, take_warnings},
     {"--no-init", NULL, NULL, "leave out ~/.config/lunarray/init.lua, which the shell runs first", NULL, take_no_init},
+    {"--inplace", NULL, NULL, "execute FILE.ipynb and store the outputs in it", NULL, take_inplace},
+    {"--html", NULL, "[=FILE]", "execute FILE.ipynb or FILE.lua and write a page that needs nothing else",
+     "Without a name it is FILE.html. Scripts of outputs do not run in it, and nothing is loaded from elsewhere.",
+     take_html},
     {"--present", NULL, NULL, "present the cells of FILE.lua or FILE.ipynb, key by key; ? lists the keys",
      "Text is rendered, code stands there in colour and waits for a key before it runs. Cells can be edited, skipped, "
      "gone back to and jumped to; there is a live prompt, a clock, and a restart in a fresh session.",
@@ -223,7 +239,8 @@ static bool take(int argc, char **argv, int *i, struct sh_options *o)
     }
     bool optional = row->argument && *row->argument == '[', next = *i + 1 < argc;
     /* What may be left out is joined to the option, or is a number. */
-    if (row->argument && !value && next && (!optional || is_number(argv[*i + 1]))) value = argv[++*i];
+    bool number = optional && row->argument[1] != '=';
+    if (row->argument && !value && next && (!optional || (number && is_number(argv[*i + 1])))) value = argv[++*i];
     if (row->argument && !optional && (!value || !*value)) {
         char text[200];
         snprintf(text, sizeof text, "needs %s: %s", row->argument, row->doc);

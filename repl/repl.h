@@ -19,14 +19,16 @@ struct sh_options {
     const char *device; /* --device, or NULL */
     struct sh_step *steps;
     int step_count;
-    bool interactive;    /* -i: the shell follows the script */
-    bool no_environment; /* -E: LUA_INIT and the like are not looked at */
-    bool version;        /* -v: it was shown */
-    int status;          /* the exit status, where the options were all there was to do */
-    bool no_init;        /* --no-init: the shell leaves out the user's init.lua */
-    const char *record;  /* --record, or NULL */
-    double typing;       /* --typing: characters a second; 0: not asked for */
-    double pause;        /* --auto: seconds between steps, where `play` */
+    bool interactive;      /* -i: the shell follows the script */
+    bool no_environment;   /* -E: LUA_INIT and the like are not looked at */
+    bool version;          /* -v: it was shown */
+    bool inplace, html;    /* --inplace, --html: the notebook is executed, and kept with its outputs, as a page */
+    const char *html_file; /* of --html=FILE, or NULL */
+    int status;            /* the exit status, where the options were all there was to do */
+    bool no_init;          /* --no-init: the shell leaves out the user's init.lua */
+    const char *record;    /* --record, or NULL */
+    double typing;         /* --typing: characters a second; 0: not asked for */
+    double pause;          /* --auto: seconds between steps, where `play` */
     bool present, check, update, play;
     int argc; /* the script and its arguments; 0 when none is named */
     char **argv;
@@ -36,6 +38,7 @@ struct sh_options {
 /* main.c's parts */
 int sh_run_script(const struct sh_options *o);   /* -e, FILE.lua, or standard input ("-") */
 int sh_run_notebook(const struct sh_options *o); /* FILE.ipynb */
+int sh_run_stored(const struct sh_options *o);   /* FILE.ipynb with --inplace or --html */
 int sh_run_shell(const struct sh_options *o);    /* -e, FILE.lua where given, then the loop */
 int sh_print_info(FILE *out);                    /* --info */
 int sh_convert(int argc, char **argv);           /* convert FROM TO */
