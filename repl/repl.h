@@ -41,6 +41,7 @@ int sh_run_notebook(const struct sh_options *o); /* FILE.ipynb */
 int sh_run_stored(const struct sh_options *o);   /* FILE.ipynb with --inplace or --html */
 int sh_run_shell(const struct sh_options *o);    /* -e, FILE.lua where given, then the loop */
 int sh_print_info(FILE *out);                    /* --info */
+int sh_doc(int argc, char **argv);               /* doc NAME, doc --html DIR */
 int sh_convert(int argc, char **argv);           /* convert FROM TO */
 int sh_run_present(const struct sh_options *o);  /* --present */
 int sh_run_check(const struct sh_options *o);    /* --check */
