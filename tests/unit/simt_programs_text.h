@@ -351,7 +351,7 @@ static inline void gen_computation(struct gen *g, const char *pattern)
     static const char *const compares[] = {"eq", "ne", "lt", "le", "gt", "ge"};
     static const char *const float_compares[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",
                                                  "equ", "neu", "ltu", "leu", "gtu", "geu"};
-    char written[2][8] = {"", ""}, guard[16] = "";
+    char written[2][16] = {"", ""}, guard[16] = "";
     int n = 0;
     if (gen_random(g, 6) == 0)
         snprintf(guard, sizeof guard, "@%s%%p%u ", gen_random(g, 2) ? "!" : "", gen_random(g, 5));
@@ -367,7 +367,7 @@ static inline void gen_computation(struct gen *g, const char *pattern)
             for (; *s && *s != ','; s++) gen_put(g, "%c", *s);
             s--;
         } else if (alone && strchr("RQHFDP", *s)) {
-            char class = (char)(*s + 'a' - 'A'), name[8];
+            char class = (char)(*s + 'a' - 'A'), name[16];
             uint32_t k = gen_random(g, gen_register_count(class));
             snprintf(name, sizeof name, "%%%c%u", class, k);
             if (n == 1 && !strcmp(name, written[0]))
