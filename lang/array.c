@@ -22,11 +22,13 @@ struct rt_array *lg_test_array(lua_State *L, int idx)
     return l && lua_rawlen(L, idx) == sizeof *l && l->mark == &metatable_key ? &l->array : NULL;
 }
 
+/* A buffer of an array's size may lie where one was, and then has all of it but the metatable. */
 void lg_check_frame(lua_State *L)
 {
     for (int idx = lua_gettop(L); idx > 0; idx--) {
         const struct rt_array *a = lg_test_array(L, idx);
-        if (a && a->dtype == FREED) luaL_error(L, "the array was freed by a finalizer while it was in use");
+        if (!a || a->dtype != FREED || !lua_getmetatable(L, idx)) continue;
+        luaL_error(L, "the array was freed by a finalizer while it was in use");
     }
 }
 
