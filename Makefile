@@ -170,7 +170,7 @@ $(BUILD)/ready: Makefile
 # ---- what the machine lacks
 DEBS := pkg-config lua5.4 liblua5.4-dev libzmq3-dev libjansson-dev libsodium-dev libutf8proc-dev libopenblas-dev libpng-dev zlib1g-dev \
   python3 python3-venv python3-pip ca-certificates
-TEST_DEBS := chromium chromium-driver fonts-dejavu-core gcc gnuplot-nox libc6-dev procps
+TEST_DEBS := chromium chromium-driver fonts-dejavu-core gcc gnuplot-nox libc6-dev procps tmux
 LINT_DEBS := clang-format clang-tidy
 # Of one version, whose driver API libcuda-simt.so has whole.
 WHEELS := $(patsubst %,nvidia-cuda-%==13.0.*,nvrtc runtime crt cccl profiler-api)
