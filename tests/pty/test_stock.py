@@ -97,3 +97,27 @@ def test_first_line_for_the_system(folder):
     r = subprocess.run(["./tool", "a"], cwd=folder, capture_output=True, text=True, timeout=PATIENCE,
                        env={**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}"})
     assert (r.returncode, r.stdout) == (5, "./tool\ta\n")
+
+
+def lines_of_tests(output):
+    lines = [re.sub(r"^((>>|\.\.|\d+>) )+", "", line) for line in output.splitlines()]  # without the prompts
+    return [line for line in lines if line.startswith(("ok ", "not ok ", "skip ", "# "))]
+
+
+@pytest.mark.parametrize("name", ["language", "describe", "dlpack"])
+def test_scripts_by_file_stdin_and_shell(env, name):
+    """A script does the same as a file, from standard input, and line by line in the shell."""
+    path = f"tests/lua/{name}.lua"
+    with open(path) as f:
+        text = f.read()
+    by_file, by_stdin, by_shell = (
+        subprocess.run([BINARY, *words], env=env, input=stdin, capture_output=True, text=True, timeout=PATIENCE)
+        for words, stdin in (([path], ""), (["-"], text), (["-i", "--no-init"], text)))
+    assert lines_of_tests(by_file.stdout) and by_file.returncode == 0, by_file.stdout
+    assert lines_of_tests(by_stdin.stdout) == lines_of_tests(by_file.stdout) and by_stdin.returncode == 0
+    assert lines_of_tests(by_shell.stdout) == lines_of_tests(by_file.stdout) and by_shell.returncode == 0
+
+
+def test_the_language_is_the_stock_one(env):
+    r = [subprocess.run([program, "tests/lua/language.lua"], env=env, capture_output=True, text=True, timeout=PATIENCE) for program in (STOCK, BINARY)]
+    assert r[0].stdout == r[1].stdout and r[0].returncode == r[1].returncode == 0 and r[0].stderr == r[1].stderr == ""
