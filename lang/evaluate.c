@@ -319,8 +319,16 @@ enum lg_status lg_session_evaluate(struct lg_session *s, const struct lg_request
     return result;
 }
 
-/* How many blocks and brackets are open at the text's end; -1 when a quoted string is, which no further line can end
- * unless a backslash is the last byte. */
+/* Whether a quoted string that the text's end cuts off can go on: a backslash is its last byte, or a z escape and
+ * blanks. */
+static bool string_goes_on(const char *code, size_t end)
+{
+    if (code[end - 1] == '\\') return true;
+    while (end > 0 && strchr(" \t\r\n", code[end - 1])) end--;
+    return end > 2 && code[end - 1] == 'z' && code[end - 2] == '\\' && code[end - 3] != '\\';
+}
+
+/* How many blocks and brackets are open at the text's end; -1 when a quoted string is that no further line can end. */
 static int open_blocks(const char *code, size_t length, bool *in_string)
 {
     struct lg_lexer x;
@@ -330,7 +338,7 @@ static int open_blocks(const char *code, size_t length, bool *in_string)
     while (lg_lexer_code(&x, &t)) {
         depth += lg_token_block(&t) + lg_token_bracket(&x, &t);
         if (depth < 0) depth = 0;
-        if (t.kind == LG_TOKEN_STRING && t.unfinished && !t.is_long && code[t.end - 1] != '\\') return -1;
+        if (t.kind == LG_TOKEN_STRING && t.unfinished && !t.is_long && !string_goes_on(code, t.end)) return -1;
         *in_string = t.kind == LG_TOKEN_STRING && t.unfinished && t.is_long;
     }
     return depth;
