@@ -56,6 +56,7 @@ static const struct rt_array *push_sums_norm(lua_State *L, const struct rt_array
                                              bool keepdims)
 {
     const struct rt_array *sums = push_vector_norm(L, a, 1u << summed, 1, true);
+    lg_evaluate(L, (struct rt_array *)(uintptr_t)sums);
     const struct rt_array *best = lg_push_reduced(L, least ? KN_MIN : KN_MAX, sums, 1u << other, true);
     if (keepdims) return best;
     struct rt_array form = {0}, *out = lg_new_array(L);
