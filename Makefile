@@ -201,6 +201,10 @@ $(VENV)/ready: tests/requirements.txt
 	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	@$(VENV)/bin/python -m pip install -q --no-compile --disable-pip-version-check -r tests/requirements.txt
 	@touch $@
+# The tests of Lua's authors, where they can be had.
+LUA_SUITE := build/lua-suite
+$(LUA_SUITE)/all.lua: tests/lua_suite.py | $(VENV)/ready
+	@$(VENV)/bin/python tests/lua_suite.py $(LUA_SUITE) && touch -c $@
 test-deps: deps
 	$(call debian,$(TEST_DEBS))
 
@@ -215,13 +219,13 @@ notebook: deps
 	@$(VENV)/bin/jupyter lab --notebook-dir=tutorials $(if $(SUDO),,--allow-root) $(ARGS)
 
 test: test-deps
-	@$(MAKE) $(VENV)/ready test-build
+	@$(MAKE) $(VENV)/ready $(LUA_SUITE)/all.lua test-build
 	@$(PYTHON) tests/run.py --build $(BUILD) $(if $(T),--only '$(T)')
 test-build: all drivers $(UNIT) $(FUZZ)
 drivers: $(DRIVER) $(STAND_INS)
 .PHONY: test-build drivers
 test-all: test-deps
-	@$(MAKE) $(VENV)/ready test-build
+	@$(MAKE) $(VENV)/ready $(LUA_SUITE)/all.lua test-build
 	@$(MAKE) test-build SAN=address,undefined BUILD=build/asan OPT="-O1 -g1" LOOPS=-O1
 	@$(MAKE) all drivers $$($(PYTHON) tests/run.py --build build/tsan --threads --list) SAN=thread BUILD=build/tsan OPT="-O1 -g1" LOOPS=-O1
 	@rm -rf build/test-cache; status=0; for b in build build/asan "build/tsan --threads"; do \

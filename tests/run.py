@@ -13,6 +13,7 @@ A suite is a kind of test; what a suite consists of is found by looking, so a ne
   simt       tests/simt/*.lua                kernels with expected results
   checked    those of tests/simt that have nothing wrong, with gpu.check(true): a report is a failure
   cuda       both of the above on cuda:0, with DIR/libcuda-simt.so in the place of NVIDIA's driver
+  suite      the tests of Lua's authors (tests/lua_suite.py fetches them), by the binary as by lua
   tutorials  tutorials/*.ipynb               by `lunarray FILE.ipynb`; the demos, *.lua, by `lunarray --check`
   python     tests/wire, pty, jupyter, numpy  pytest: real clients, a real terminal, a real browser, NumPy as a reference
   gpu        tests/gpu/check.lua             what only a GPU shows: skipped, one by one, where there is none
@@ -171,6 +172,22 @@ class Runner:
             return
         self.scripts("stock", "lua", STOCK, [lua], {"LUA_CPATH": os.path.abspath(self.build) + "/?.so"})
 
+    def lua_suite(self):
+        if self.wanted("suite"):
+            self.later(self.authors_tests, os.path.join("build", "lua-suite"))
+
+    def authors_tests(self, folder):
+        name = "the tests of Lua's authors"
+        if not os.path.exists(os.path.join(folder, "all.lua")):
+            with self.reporting:
+                self.count("skipped", name)
+            return
+        # _U leaves out what only their own build of Lua passes.
+        output, status, seconds = self.run(["env", "-C", folder, os.path.abspath(self.binary), "-e", "_U = true", "all.lua"], 300)
+        with self.reporting:
+            self.count("passed" if status == 0 and "final OK" in output else "failed", name, output[-2000:])
+            print(f"{seconds:7.2f} s  {name}", flush=True)
+
     def tutorials(self):
         for path in sorted(glob.glob("tutorials/*.ipynb") + glob.glob("tutorials/*.lua")):
             if self.wanted("tutorials", path):
@@ -249,6 +266,7 @@ class Runner:
         self.scripts("cuda", "lua", CUDA_SANITIZED if sanitized else None, env=cuda)
         self.scripts("cuda", "simt", env=cuda)
         self.stock()
+        self.lua_suite()
         self.tutorials()
         self.gpu()
 
