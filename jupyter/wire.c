@@ -99,31 +99,32 @@ bool jp_wire_signed(const struct jp_wire *w, const struct jp_frame *signature, c
     return authentic(w, signature, frames, count, digest);
 }
 
-/* Digests are uniformly distributed, so their first bytes serve as the hash. The all-zero digest marks a free slot. */
-static unsigned char *replay_slot(unsigned char (*slots)[32], const unsigned char digest[DIGEST])
+/* Digests are uniformly distributed, so of each its first bytes are kept, and serve as the hash: two of so few messages
+ * do not agree in them. Zero marks a free slot. */
+static uint64_t *replay_slot(uint64_t *slots, uint64_t mark)
 {
-    size_t i;
-    memcpy(&i, digest, sizeof i);
-    for (;; i++) {
-        unsigned char *slot = slots[i & (REPLAY_SLOTS - 1)];
-        if (sodium_is_zero(slot, DIGEST) || memcmp(slot, digest, DIGEST) == 0) return slot;
+    for (uint64_t i = mark;; i++) {
+        uint64_t *slot = &slots[i & (REPLAY_SLOTS - 1)];
+        if (*slot == 0 || *slot == mark) return slot;
     }
 }
 
 static enum jp_wire_status replay_check(struct jp_replay *r, const unsigned char digest[DIGEST])
 {
+    uint64_t mark;
+    memcpy(&mark, digest, sizeof mark);
     if (!r->slots[0] || r->used > REPLAY_SLOTS / 2) {
-        unsigned char(*fresh)[32] = rt_calloc(REPLAY_SLOTS, 32);
+        uint64_t *fresh = rt_calloc(REPLAY_SLOTS, sizeof *fresh);
         if (!fresh) return JP_WIRE_MEMORY;
         free(r->slots[1]);
         r->slots[1] = r->slots[0];
         r->slots[0] = fresh;
         r->used = 0;
     }
-    if (r->slots[1] && !sodium_is_zero(replay_slot(r->slots[1], digest), DIGEST)) return JP_WIRE_REPLAY;
-    unsigned char *slot = replay_slot(r->slots[0], digest);
-    if (!sodium_is_zero(slot, DIGEST)) return JP_WIRE_REPLAY;
-    memcpy(slot, digest, DIGEST);
+    if (r->slots[1] && *replay_slot(r->slots[1], mark)) return JP_WIRE_REPLAY;
+    uint64_t *slot = replay_slot(r->slots[0], mark);
+    if (*slot) return JP_WIRE_REPLAY;
+    *slot = mark;
     r->used++;
     return JP_WIRE_OK;
 }

@@ -74,7 +74,7 @@ struct jp_packet {
 
 /* The signatures seen lately, in two generations of which the older is forgotten when the younger is full. */
 struct jp_replay {
-    unsigned char (*slots[2])[32];
+    uint64_t *slots[2];
     size_t used; /* slots in use in slots[0] */
 };
 

@@ -5,7 +5,28 @@
 #include <stdio.h>
 #include <string.h>
 
+#define KEPT 1000 /* texts; of chunks that were loaded before so many others, excerpts are not shown any more */
+
 static const char sources_key;
+
+/* Makes room for the text of one more chunk in the table at the top. Its integer keys hold the names in a ring, and 0
+ * where in it the last one is. */
+static void enter(lua_State *L, const char *chunkname)
+{
+    lua_rawgeti(L, -1, 0);
+    lua_Integer at = lua_tointeger(L, -1) % KEPT + 1;
+    lua_pop(L, 1);
+    if (lua_rawgeti(L, -1, at) == LUA_TSTRING) {
+        lua_pushnil(L);
+        lua_rawset(L, -3);
+    } else {
+        lua_pop(L, 1);
+    }
+    lua_pushstring(L, chunkname);
+    lua_rawseti(L, -2, at);
+    lua_pushinteger(L, at);
+    lua_rawseti(L, -2, 0);
+}
 
 void lg_remember_source(lua_State *L, const char *chunkname, const char *text, size_t length)
 {
@@ -15,6 +36,10 @@ void lg_remember_source(lua_State *L, const char *chunkname, const char *text, s
         lua_pushvalue(L, -1);
         lua_rawsetp(L, LUA_REGISTRYINDEX, &sources_key);
     }
+    lua_pushstring(L, chunkname);
+    bool known = lua_rawget(L, -2) != LUA_TNIL;
+    lua_pop(L, 1);
+    if (!known) enter(L, chunkname);
     lua_pushstring(L, chunkname);
     lua_pushlstring(L, text, length);
     lua_rawset(L, -3);

@@ -960,6 +960,26 @@ static void *failing(void *context, void *p, size_t old, size_t wanted)
     return realloc(p, wanted);
 }
 
+static int kilobytes_after(int cells)
+{
+    char code[32];
+    for (int i = 0; i < cells; i++) {
+        snprintf(code, sizeof code, "x = %d", i);
+        if (evaluate(code) != LG_DONE) FAIL("%s: %s", code, failure->value);
+    }
+    lua_gc(lg_session_state(session), LUA_GCCOLLECT);
+    return lua_gc(lg_session_state(session), LUA_GCCOUNT);
+}
+
+TEST(cells_leave_nothing_behind)
+{
+    start();
+    int before = kilobytes_after(1100), after = kilobytes_after(1100);
+    CHECK(after - before < 8);
+    CHECK_HAS(fails("x = 1\nx.y.z = 1"), "");
+    CHECK_HAS(traceback(), "x.y.z = 1"); /* the text of the last cell is there */
+}
+
 TEST(every_allocation_of_lua_may_fail)
 {
     static const char code[] = "local t = {} for i = 1, 20 do t[i] = ('x'):rep(i) end\n"
