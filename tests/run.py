@@ -294,6 +294,7 @@ def main():
         print(*[os.path.join(a.build, "tests", "unit", name) for name in THREADS["unit"]])
         return 0
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup tests would inherit that it is ignored
     r = Runner(a.build, a.only, a.jobs, a.cache)
     try:
         r.threads() if a.threads else r.everything()

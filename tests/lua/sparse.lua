@@ -51,6 +51,7 @@ for _, device in ipairs(t.devices()) do
     t.raises("the sparse matrix was freed", function() return a.nnz end)
     t.raises("the sparse matrix was freed", gpu.matmul, a, gpu.ones(7, device))
     t.raises("the sparse matrix was freed", function() return thin(5, 7, 2):to_sparse() + a end)
+    t.raises("x:to_sparse()", gpu.sparse, gpu.ones(7, device))
     do
       local b <close> = thin(5, 7, 2):to_sparse()
       kept = b
