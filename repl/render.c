@@ -92,10 +92,15 @@ void sh_render_resize(struct sh_screen *s, int columns, struct sh_text *out)
         int width = s->shown.rows[i].width;
         above += width > columns ? (width + columns - 1) / columns : 1;
     }
-    above += s->shown.cursor_column / columns;
+    /* Behind the last character of its row the cursor stays in the row that this one ends in. */
+    size_t row = s->shown.cursor_row;
+    int at = s->shown.cursor_column;
+    bool behind = row < s->shown.count && at == s->shown.rows[row].width;
+    above += at ? (at - behind) / columns : 0;
     put(out, "\r");
     if (above) put_number(out, "\033[%dA", above);
-    put(out, "\033[J");
+    /* Erasing from the screen's first character on would have tmux keep what is erased, as history. */
+    put(out, "\033[K\033[C\033[J\r");
     s->drawn = false;
 }
 

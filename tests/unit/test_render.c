@@ -202,6 +202,32 @@ TEST(narrowing_wipes_the_broken_rows)
     CHECK_STR(terminal_text(), "xy\n");
 }
 
+/* The rows as a terminal of 6 columns breaks them, the cursor in one of them. */
+static void broken(const char *const *rows, int row, int column)
+{
+    terminal_start(6);
+    for (int i = 0; rows[i]; i++) memcpy(terminal.cells[i], rows[i], strlen(rows[i]));
+    terminal.row = row;
+    terminal.column = column;
+}
+
+TEST(narrowing_wipes_no_row_of_others)
+{
+    terminal_start(20);
+    show("0123456789ab_\nthe status line");
+    broken((const char *const[]){"output", "012345", "6789ab", "the st", "atus l", "ine", NULL}, 2, 5);
+    sh_render_resize(&screen, 6, &bytes);
+    terminal_feed(&bytes);
+    CHECK_STR(terminal_text(), "output\n");
+    CHECK_INT(terminal.row, 1);
+    terminal_start(20);
+    show("012345_6789ab\nthe status line"); /* on a character the cursor goes with it */
+    broken((const char *const[]){"output", "012345", "6789ab", "the st", "atus l", "ine", NULL}, 2, 0);
+    sh_render_resize(&screen, 6, &bytes);
+    terminal_feed(&bytes);
+    CHECK_STR(terminal_text(), "output\n");
+}
+
 TEST(no_color)
 {
     static struct sh_frame f;
