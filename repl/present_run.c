@@ -205,6 +205,10 @@ static enum sh_present_action next_event(struct run *r)
         break;
     case SH_WAIT_WATCHED:
     case SH_WAIT_RESIZED: break;
+    case SH_WAIT_CONTINUED:
+        sh_terminal_start_row();
+        r->screen.drawn = false;
+        break;
     case SH_WAIT_END: return SH_PRESENT_LEAVE;
     case SH_WAIT_INPUT:
         r->used = 0;

@@ -186,6 +186,10 @@ static bool next_key(struct shell *sh, struct sh_key *key)
             if (!waiting) show_background(sh, true);
             break;
         case SH_WAIT_RESIZED: break;
+        case SH_WAIT_CONTINUED:
+            sh_terminal_start_row();
+            sh->screen.drawn = false;
+            break;
         case SH_WAIT_WATCHED:
             sh_background_read(&sh->background);
             show_background(sh, false);

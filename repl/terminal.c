@@ -15,8 +15,8 @@ enum { ANSWER_WAIT_MS = 1000 };
 
 static const char paste_on[] = "\033[?2004h", paste_off[] = "\033[?2004l\033[?25h";
 
-static struct termios original;
-static volatile sig_atomic_t raw, resized, output = STDOUT_FILENO;
+static struct termios original, wanted;
+static volatile sig_atomic_t raw, resized, continued, output = STDOUT_FILENO;
 static int watched = -1;
 static struct sh_text unread;
 
@@ -51,6 +51,19 @@ static void on_resize(int number)
     resized = 1;
 }
 
+/* Whoever stopped us has set the terminal for others meanwhile. tcsetattr may be called here. */
+static void on_continue(int number)
+{
+    int error = errno;
+    (void)number;
+    if (!raw) return;
+    continued = 1;
+    tcsetattr(STDIN_FILENO, TCSANOW, &wanted);
+    ssize_t ignored = write(output, paste_on, sizeof paste_on - 1);
+    (void)ignored;
+    errno = error;
+}
+
 /* Once: whoever ends the process finds the terminal as it was. Signals that somebody handles or ignores stay so. */
 static void guard(void)
 {
@@ -72,6 +85,9 @@ static void guard(void)
     struct sigaction size = {.sa_handler = on_resize, .sa_flags = SA_RESTART};
     sigemptyset(&size.sa_mask);
     sigaction(SIGWINCH, &size, NULL);
+    struct sigaction on = {.sa_handler = on_continue, .sa_flags = SA_RESTART};
+    sigemptyset(&on.sa_mask);
+    sigaction(SIGCONT, &on, NULL);
 }
 
 /* What a killed program has left behind is not what cells are to run in. */
@@ -89,13 +105,13 @@ bool sh_terminal_raw(void)
     if (tcgetattr(STDIN_FILENO, &original) != 0) return false;
     sanitize(&original);
     guard();
-    struct termios t = original;
-    t.c_iflag &= ~(tcflag_t)(BRKINT | ICRNL | INLCR | IGNCR | INPCK | ISTRIP | IXON);
-    t.c_lflag &= ~(tcflag_t)(ECHO | ICANON | IEXTEN | ISIG);
-    t.c_cflag |= CS8;
-    t.c_cc[VMIN] = 1;
-    t.c_cc[VTIME] = 0;
-    while (tcsetattr(STDIN_FILENO, TCSADRAIN, &t) != 0)
+    wanted = original;
+    wanted.c_iflag &= ~(tcflag_t)(BRKINT | ICRNL | INLCR | IGNCR | INPCK | ISTRIP | IXON);
+    wanted.c_lflag &= ~(tcflag_t)(ECHO | ICANON | IEXTEN | ISIG);
+    wanted.c_cflag |= CS8;
+    wanted.c_cc[VMIN] = 1;
+    wanted.c_cc[VTIME] = 0;
+    while (tcsetattr(STDIN_FILENO, TCSADRAIN, &wanted) != 0)
         if (errno != EINTR) return false;
     raw = 1;
     sh_terminal_write(paste_on, sizeof paste_on - 1);
@@ -192,14 +208,15 @@ bool sh_terminal_ask(const char *question, char *answer, size_t size)
 
 enum sh_wait sh_terminal_wait(int milliseconds)
 {
-    /* Blocked between looking at the flag and waiting, so that no change of size is lost there. */
+    /* Blocked between looking at the flags and waiting, so that no signal is lost there. */
     sigset_t block, before;
     if (unread.length) return SH_WAIT_INPUT;
     sigemptyset(&block);
     sigaddset(&block, SIGWINCH);
+    sigaddset(&block, SIGCONT);
     sigprocmask(SIG_BLOCK, &block, &before);
     enum sh_wait result = SH_WAIT_RESIZED;
-    if (!resized) {
+    if (!resized && !continued) {
         struct pollfd in[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = watched, .events = POLLIN}};
         struct timespec limit = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
         int n = ppoll(in, 2, milliseconds < 0 ? NULL : &limit, &before);
@@ -212,7 +229,8 @@ enum sh_wait sh_terminal_wait(int milliseconds)
         else
             result = resized || errno == EINTR ? SH_WAIT_RESIZED : SH_WAIT_END;
     }
-    resized = 0;
+    if (continued) result = SH_WAIT_CONTINUED;
+    resized = continued = 0;
     sigprocmask(SIG_SETMASK, &before, NULL);
     return result;
 }

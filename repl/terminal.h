@@ -16,12 +16,14 @@ void sh_terminal_restore(void);
 /* In columns and rows; 80 by 24 where the terminal doesn't say. */
 void sh_terminal_size(int *columns, int *rows);
 
-enum sh_wait { SH_WAIT_INPUT, SH_WAIT_TIMEOUT, SH_WAIT_RESIZED, SH_WAIT_END, SH_WAIT_WATCHED };
+enum sh_wait { SH_WAIT_INPUT, SH_WAIT_TIMEOUT, SH_WAIT_RESIZED, SH_WAIT_CONTINUED, SH_WAIT_END, SH_WAIT_WATCHED };
 /* The descriptor that leads to the terminal, while standard output does not. */
 void sh_terminal_output(int fd);
 /* A descriptor that sh_terminal_wait waits for, too: SH_WAIT_WATCHED when there is something to read; -1: none. */
 void sh_terminal_watch(int fd);
-/* Waits for input for `milliseconds` (-1: for ever). SH_WAIT_RESIZED once after each change of size. */
+/* Waits for input for `milliseconds` (-1: for ever). SH_WAIT_RESIZED once after each change of size,
+ * SH_WAIT_CONTINUED when others had stopped the process while the terminal was in raw mode: it is so again, but what
+ * the screen shows and where the cursor is are not known. */
 enum sh_wait sh_terminal_wait(int milliseconds);
 /* Bytes read; 0 when the terminal has gone. */
 size_t sh_terminal_read(char *bytes, size_t size);

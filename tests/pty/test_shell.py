@@ -385,6 +385,30 @@ def test_suspend_and_continue(terminal):
     t.wait_end()
 
 
+def stopped(t):
+    with open(f"/proc/{t.child.pid}/stat") as stat:
+        return stat.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
+def test_stopped_from_outside(terminal):
+    t = ready(terminal)
+    before = termios.tcgetattr(t.child.child_fd)
+    t.send("abc")
+    t.wait(lambda t: t.lines()[-1] == "1> abc")
+    t.child.kill(signal.SIGSTOP)
+    t.wait(stopped)
+    cooked = termios.tcgetattr(t.child.child_fd)
+    cooked[3] |= termios.ICANON | termios.ECHO | termios.ISIG
+    termios.tcsetattr(t.child.child_fd, termios.TCSANOW, cooked)
+    t.stream.feed(b"\r\nsomebody's row")
+    t.child.kill(signal.SIGCONT)
+    t.wait(lambda t: t.lines()[-3:] == ["1> abc", "somebody's row", "1> abc"])
+    assert termios.tcgetattr(t.child.child_fd) == before
+    t.send("\x03print 'on'\r")
+    t.at_prompt(2)
+    assert t.lines()[-2] == "on"
+
+
 def test_the_terminal_is_cooked_while_a_cell_runs(terminal):
     t = ready(terminal)
     t.send("os.execute('stty -a')\r")
