@@ -9,8 +9,10 @@
 #include "lang/magic.h"
 #include "lang/rewrite.h"
 
-/* How many places are tried as the start of a trailing expression. */
-#define MAX_TRIES 64
+enum {
+    MAX_TRIES = 64, /* places that are tried as the start of a trailing expression */
+    LONG = 1 << 14, /* bytes that compile in about a millisecond */
+};
 
 /* A cell on its way to a function. The buffers are C memory, so they are released by whoever made it, after every
  * protected call. */
@@ -328,20 +330,31 @@ static bool string_goes_on(const char *code, size_t end)
     return end > 2 && code[end - 1] == 'z' && code[end - 2] == '\\' && code[end - 3] != '\\';
 }
 
-/* How many blocks and brackets are open at the text's end; -1 when a quoted string is that no further line can end. */
-static int open_blocks(const char *code, size_t length, bool *in_string)
+/* What the words and brackets of a text leave open at its end. */
+struct open {
+    int depth;        /* of blocks and brackets; -1 when a quoted string is that no further line can end */
+    bool long_string; /* its end is in one */
+    bool magic;       /* a line may be no Lua: it is not known what its brackets mean */
+};
+
+static struct open open_at_end(const char *code, size_t length)
 {
     struct lg_lexer x;
     struct lg_token t;
-    int depth = 0;
+    struct open o = {0};
     lg_lexer_init(&x, code, length);
     while (lg_lexer_code(&x, &t)) {
-        depth += lg_token_block(&t) + lg_token_bracket(&x, &t);
-        if (depth < 0) depth = 0;
-        if (t.kind == LG_TOKEN_STRING && t.unfinished && !t.is_long && !string_goes_on(code, t.end)) return -1;
-        *in_string = t.kind == LG_TOKEN_STRING && t.unfinished && t.is_long;
+        o.depth += lg_token_block(&t) + lg_token_bracket(&x, &t);
+        if (o.depth < 0) o.depth = 0;
+        if (t.kind == LG_TOKEN_ERROR || (t.first && code[t.start] == '%')) o.magic = true;
+        if (t.kind != LG_TOKEN_STRING || !t.unfinished) continue;
+        o.long_string = t.is_long;
+        if (!t.is_long && !string_goes_on(code, t.end)) {
+            o.depth = -1;
+            break;
+        }
     }
-    return depth;
+    return o;
 }
 
 static bool ends_early(lua_State *L)
@@ -387,7 +400,12 @@ static int string_indent(const char *code, size_t length)
     return (int)(at - from) + (opens ? 2 : 0);
 }
 
-static enum lg_completeness completeness(lua_State *L, const char *code, size_t length, int *indent)
+static int indent_behind(const char *code, size_t length, const struct open *o)
+{
+    return o->long_string ? string_indent(code, length) : 2 * o->depth;
+}
+
+static enum lg_completeness judge(lua_State *L, const char *code, size_t length, int *indent)
 {
     struct lg_source source = {code, length, "=input", 1};
     struct loading l = {.source = &source};
@@ -396,30 +414,40 @@ static enum lg_completeness completeness(lua_State *L, const char *code, size_t 
         return LG_UNKNOWN;
     }
     int status = load(L, l.cell.text.data, l.cell.text.length, source.chunk);
-    bool early = status == LUA_ERRSYNTAX && ends_early(L), in_string = false;
-    int depth = open_blocks(code, length, &in_string);
+    bool early = status == LUA_ERRSYNTAX && ends_early(L);
+    struct open open = open_at_end(code, length);
     /* What leaves a block open is no more complete as an expression. */
-    if (status != LUA_OK && !(early && depth > 0)) status = load_expression(L, &l, status);
+    if (status != LUA_OK && !(early && open.depth > 0)) status = load_expression(L, &l, status);
     lua_pop(L, 1);
     if (status == LUA_ERRSYNTAX && !early) early = expression_ends_early(L, &l);
     lg_cell_release(&l.cell);
     lg_buffer_release(&l.scratch);
     if (status == LUA_OK) return LG_COMPLETE;
     if (status != LUA_ERRSYNTAX) return LG_UNKNOWN;
-    if (!early || depth < 0) return LG_INVALID;
-    *indent = in_string ? string_indent(code, length) : 2 * depth;
+    if (!early || open.depth < 0) return LG_INVALID;
+    *indent = indent_behind(code, length, &open);
     return LG_INCOMPLETE;
 }
 
-enum lg_completeness lg_is_complete(const char *code, size_t length, int *indent)
+/* As Lua's compiler finds it. */
+static enum lg_completeness completeness(const char *code, size_t length, int *indent)
 {
     *indent = 0;
     if (length >= 2 && memcmp(code, "%%", 2) == 0) return magic_goes_on(code, length) ? LG_INCOMPLETE : LG_COMPLETE;
     lua_State *L = luaL_newstate();
     if (!L) return LG_UNKNOWN;
-    enum lg_completeness c = completeness(L, code, length, indent);
+    enum lg_completeness c = judge(L, code, length, indent);
     lua_close(L);
     return c;
+}
+
+enum lg_completeness lg_is_complete(const char *code, size_t length, int *indent)
+{
+    struct open open = {.magic = length <= LONG};
+    if (!open.magic) open = open_at_end(code, length);
+    if (open.magic || (open.depth <= 0 && !open.long_string)) return completeness(code, length, indent);
+    *indent = indent_behind(code, length, &open);
+    return LG_INCOMPLETE;
 }
 
 /* What jumps forward is right or wrong by what follows. */
@@ -434,13 +462,13 @@ bool lg_find_mistake(const char *code, size_t length, size_t *from, size_t *to)
 {
     int indent;
     struct lg_tokens t;
-    if (lg_is_complete(code, length, &indent) != LG_INVALID) return false;
+    if (completeness(code, length, &indent) != LG_INVALID) return false;
     lg_tokens_fill(&t, code, length);
     bool found = !t.failed && t.count && !has_goto(&t);
     size_t low = 0, high = found ? t.count - 1 : 0;
     while (low < high) { /* what begins wrongly stays wrong: the shortest beginning is looked for by halves */
         size_t middle = low + (high - low) / 2;
-        if (lg_is_complete(code, t.items[middle].end, &indent) == LG_INVALID)
+        if (completeness(code, t.items[middle].end, &indent) == LG_INVALID)
             high = middle;
         else
             low = middle + 1;

@@ -8,12 +8,12 @@ static const char *const keywords[LG_KEYWORD_COUNT] = {
 };
 
 /* The C library's ctype functions depend on the locale; Lua's own do not. */
-static bool is_digit(int c)
+static inline bool is_digit(int c)
 {
     return c >= '0' && c <= '9';
 }
 
-static bool is_alpha(int c)
+static inline bool is_alpha(int c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
@@ -23,7 +23,7 @@ static bool is_hex(int c)
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-static bool is_space(int c)
+static inline bool is_space(int c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -36,8 +36,8 @@ const char *lg_keyword_name(enum lg_keyword k)
 enum lg_keyword lg_keyword_find(const char *word, size_t length)
 {
     if (length < 2 || length > 8) return LG_NO_KEYWORD;
-    for (int k = 1; k < LG_KEYWORD_COUNT; k++)
-        if (*keywords[k] == *word && strlen(keywords[k]) == length && memcmp(keywords[k], word, length) == 0)
+    for (int k = 1; k < LG_KEYWORD_COUNT && *keywords[k] <= *word; k++) /* they are sorted */
+        if (*keywords[k] == *word && strncmp(keywords[k], word, length) == 0 && !keywords[k][length])
             return (enum lg_keyword)k;
     return LG_NO_KEYWORD;
 }
@@ -48,7 +48,7 @@ void lg_lexer_init(struct lg_lexer *x, const char *text, size_t length)
 }
 
 /* The byte `ahead` of the position, or -1 past the end. */
-static int peek(const struct lg_lexer *x, size_t ahead)
+static inline int peek(const struct lg_lexer *x, size_t ahead)
 {
     return x->length - x->at > ahead ? (unsigned char)x->text[x->at + ahead] : -1;
 }

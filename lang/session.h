@@ -149,7 +149,8 @@ enum lg_status lg_session_call(struct lg_session *s, int (*f)(struct lua_State *
 int lg_session_count(const struct lg_session *s);
 
 enum lg_completeness { LG_COMPLETE, LG_INCOMPLETE, LG_INVALID, LG_UNKNOWN };
-/* *indent gets the number of spaces to continue by when incomplete. Needs no session; any thread. */
+/* *indent gets the number of spaces to continue by when incomplete. A text of more than 16 KB whose blocks or brackets
+ * are open is incomplete whatever else it holds: it is not compiled at each Enter. Needs no session; any thread. */
 enum lg_completeness lg_is_complete(const char *code, size_t length, int *indent);
 
 /* Where the parser stopped, when no text behind can make the code a cell that compiles: the token code[*from..*to).

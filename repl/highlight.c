@@ -40,19 +40,30 @@ static enum sh_style cuda_style(const char *code, const struct lg_cuda_token *t)
     }
 }
 
-/* The styles before `right` are right already. Ends of lines keep the style of strings, so that they are known to be
- * inside one. */
-static void highlight_cuda(const char *code, size_t from, size_t to, size_t right, unsigned char *styles)
+/* The start of a line of CUDA C at or before `at` that is in no comment or string; `from` where none is. */
+static size_t fresh_cuda_line(const char *code, size_t from, size_t at, const unsigned char *styles)
+{
+    for (;; at--) {
+        while (at > from && code[at - 1] != '\n') at--;
+        if (at <= from + 1) return from;
+        if (styles[at - 1] != SH_COMMENT && code[at - 2] != '\\') return at;
+    }
+}
+
+/* CUDA C that stands at [from, to): its styles up to `limit`, at least. Those before `right` are right already. Ends of
+ * lines keep the style that they have, but in comments: so it is known what they are in. */
+static void highlight_cuda(const char *code, size_t from, size_t to, size_t right, size_t limit, unsigned char *styles)
 {
     struct lg_cuda_token t;
-    for (size_t at = from; lg_cuda_next(code, to, at, &t); at = t.end)
+    for (size_t at = fresh_cuda_line(code, from, right, styles); at < limit && lg_cuda_next(code, to, at, &t);
+         at = t.end)
         if (t.end >= right && code[t.start] != '\n') memset(styles + t.start, cuda_style(code, &t), t.end - t.start);
 }
 
 void sh_highlight_cuda(const char *code, size_t length, unsigned char *styles)
 {
     memset(styles, SH_PLAIN, length);
-    highlight_cuda(code, 0, length, 0, styles);
+    highlight_cuda(code, 0, length, 0, length, styles);
 }
 
 static bool is_kernel(const char *code, const struct lg_token *name)
@@ -92,7 +103,8 @@ void sh_highlight_part(const char *code, size_t length, size_t from, size_t to, 
     memset(styles + from, SH_PLAIN, length - from);
     if (length >= 2 && code[0] == '%' && code[1] == '%') {
         const char *line = memchr(code, '\n', length);
-        if (line && memcmp(code, "%%cuda", 6) == 0) highlight_cuda(code, (size_t)(line - code), length, from, styles);
+        if (line && memcmp(code, "%%cuda", 6) == 0)
+            highlight_cuda(code, (size_t)(line - code), length, from, to, styles);
         return;
     }
     lg_lexer_init(&x, code, length);
@@ -108,7 +120,7 @@ void sh_highlight_part(const char *code, size_t length, size_t from, size_t to, 
         size_t right = cuda && is_kernel(code, &before) && from > inside ? from < end ? from : end : t.start;
         memset(styles + right, style_of(&t), t.end - right);
         mark_call(&x, &before, &t, styles);
-        if (cuda) highlight_cuda(code, inside, end, right, styles);
+        if (cuda) highlight_cuda(code, inside, end, right, to, styles);
         if (t.kind != LG_TOKEN_COMMENT && !lg_token_is(&x, &t, "(")) before = t;
     }
 }

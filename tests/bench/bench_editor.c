@@ -128,7 +128,7 @@ static void fill(const char *begin, const char *line)
 
 int main(void)
 {
-    static const char line[] = "  local y = gpu.sin(x * 2.5):sum() + f(\"a text\", i) -- a comment\n";
+    static const char line[] = "  y = gpu.sin(x * 2.5):sum() + f(\"a text\", i) -- a comment\n";
     static const char kernel[] = "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = sinf(x[i]);\n";
     static struct sh_host host = {.history_count = history_count,
                                   .history = history,

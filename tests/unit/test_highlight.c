@@ -63,7 +63,7 @@ TEST(cuda_in_kernel_strings)
 TEST(anew)
 {
     static const char code[] =
-        "local x = [[ a\nend\n]]\nk = gpu.kernel [[\nint i;\nfor\n]]\nf\n(1)\n--[[\nand\n]] x = 'a\\\nb'\n"
+        "local x = [[ a\nend\n]]\nk = gpu.kernel [[\nint i;\nfor\n/* if\nint\n*/ int\n\"a\\\nif\" for // if\n#if 1\n]]\nf\n(1)\n--[[\nand\n]] x = 'a\\\nb'\n"
         "%time x = 1\nif x then\n  y()\nend";
     size_t n = sizeof code - 1;
     unsigned char whole[256], part[256];

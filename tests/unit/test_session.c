@@ -489,6 +489,41 @@ TEST(completeness)
     }
 }
 
+/* What is long is not compiled while a block is open; else it is judged as what is short. */
+TEST(completeness_of_long_cells)
+{
+    static const struct {
+        const char *begin, *end;
+        enum lg_completeness answer;
+        int indent;
+    } table[] = {
+        {"do", "", LG_INCOMPLETE, 2},
+        {"do", "x = = 1", LG_INCOMPLETE, 2},
+        {"do", "f({", LG_INCOMPLETE, 6},
+        {"do", "end", LG_COMPLETE, 0},
+        {"do", "end\nx = = 1", LG_INVALID, 0},
+        {"", "x =", LG_INCOMPLETE, 0},
+        {"", "k = gpu.kernel [[\n  void f() {", LG_INCOMPLETE, 4},
+        {"!ls (", "", LG_COMPLETE, 0},
+        {"%time f(x", "", LG_COMPLETE, 0},
+        {"", "do end s = 'abc", LG_INVALID, 0},
+    };
+    enum { LINES = 2000 };
+    static char code[LINES * 16];
+    size_t from, to;
+    start();
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        int indent = -1, n = sprintf(code, "%s\n", table[i].begin);
+        for (int line = 0; line < LINES; line++) n += sprintf(code + n, "x = f(1)\n");
+        n += sprintf(code + n, "%s", table[i].end);
+        enum lg_completeness got = lg_is_complete(code, (size_t)n, &indent);
+        if (got != table[i].answer || indent != table[i].indent)
+            FAIL("%s ... %s: %d with indent %d", table[i].begin, table[i].end, got, indent);
+        bool wrong = strstr(table[i].end, "= =") || table[i].answer == LG_INVALID;
+        CHECK(lg_find_mistake(code, (size_t)n, &from, &to) == wrong);
+    }
+}
+
 /* The matches at the text's end, separated by spaces; at most `limit`. */
 static const char *complete(const char *code, size_t *start_of)
 {
