@@ -1,4 +1,4 @@
-"""The editor inside tmux, which keeps a screen of its own and redraws it: widths, graphemes, pastes."""
+"""The editor inside tmux, which keeps a screen of its own and redraws it: widths, graphemes, pastes, narrowing."""
 
 import shutil
 import subprocess
@@ -62,3 +62,15 @@ def test_wide(tmux):
     t.shows("2> x = 1", ".. y = 2", "..")
     t.run("send-keys", "Enter")
     t.shows("..", "3>")
+
+
+def test_narrowed(tmux):
+    t = tmux(70, 10)
+    t.type("for i = 1, 8 do print(i) end", "Enter")
+    t.shows("7", "8", "2>")
+    t.type("x = 123456789 + 123456789 + 987654321")  # 40 columns: the cursor is where the second row ends
+    t.shows("8", "2> x = 123456789 + 123456789 + 987654321")
+    t.run("resize-window", "-x", "20")
+    t.shows("7", "8", "2> x = 123456789 + 1", "23456789 + 987654321")
+    t.type(" + 1")
+    t.shows("7", "8", "2> x = 123456789 + 1", "23456789 + 987654321", " + 1")
