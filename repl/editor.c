@@ -1,10 +1,13 @@
 #include "repl/editor.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "repl/editing.h"
 #include "repl/keymap.h"
 #include "repl/vi.h"
+
+enum { MOST_TIMES = 9999 };
 
 /* A list of matches that is only shown goes on with what these keys leave. */
 static bool edits_name(const struct sh_key *key)
@@ -35,6 +38,43 @@ static bool is_typed(const struct sh_key *key)
     return key->kind == SH_KEY_TEXT && (key->pasted || (!key->ctrl && !key->alt));
 }
 
+static bool is_digit(const struct sh_key *key)
+{
+    return key->kind == SH_KEY_TEXT && !key->ctrl && !key->pasted && key->c >= '0' && key->c <= '9';
+}
+
+/* M-3: the next command is to run three times. Further digits need no Alt. */
+static void add_digit(struct sh_editor *e, const struct sh_key *key)
+{
+    char hint[32];
+    int times = e->times * 10 + (int)(key->c - '0');
+    if (times <= MOST_TIMES) e->times = times;
+    snprintf(hint, sizeof hint, "%d times", e->times);
+    if (e->times) e->hint = strdup(hint);
+    e->last = e->before; /* kills in a row go on */
+}
+
+static int take_times(struct sh_editor *e)
+{
+    int times = e->times ? e->times : 1;
+    e->times = 0;
+    return times;
+}
+
+/* Again and again, until nothing changes any more. Only once it may do more than edit. */
+static enum sh_action run(struct sh_editor *e, const struct sh_command *c, int times)
+{
+    enum sh_action action = c->run(e);
+    for (int i = 1; i < times && c->repeats && action == SH_CONTINUE; i++) {
+        size_t cursor = e->cursor;
+        unsigned long version = e->version;
+        e->before = e->last;
+        e->last = SH_DID_OTHER;
+        if (c->run(e) != SH_CONTINUE || (cursor == e->cursor && version == e->version)) break;
+    }
+    return action;
+}
+
 static enum sh_action command(struct sh_editor *e, const struct sh_key *key)
 {
     bool more;
@@ -45,14 +85,21 @@ static enum sh_action command(struct sh_editor *e, const struct sh_key *key)
         return SH_CONTINUE;
     }
     enum sh_action action;
-    if (e->use_vi && e->prefix.kind == SH_KEY_NONE && sh_vi_key(e, key, &action)) return action;
-    if (is_typed(key) && e->prefix.kind == SH_KEY_NONE) {
-        sh_type(e, key);
+    bool first = e->prefix.kind == SH_KEY_NONE;
+    if (e->use_vi && first && sh_vi_key(e, key, &action)) return action;
+    if (is_typed(key) && first && !(e->times && is_digit(key))) {
+        for (int times = take_times(e); times > 0; times--) sh_type(e, key);
         return SH_CONTINUE;
     }
     const struct sh_command *c = sh_lookup(e, key, &more);
+    if (!c && !more && first && is_digit(key) && !e->use_vi) {
+        add_digit(e, key);
+        return SH_CONTINUE;
+    }
     e->prefix = c || !more ? (struct sh_key){0} : *key;
-    return c ? c->run(e) : SH_CONTINUE;
+    if (!c && more) return SH_CONTINUE;
+    int times = take_times(e);
+    return c ? run(e, c, times) : SH_CONTINUE;
 }
 
 enum sh_action sh_editor_key(struct sh_editor *e, const struct sh_key *key)
@@ -103,6 +150,7 @@ void sh_editor_start(struct sh_editor *e)
     e->indented = 0;
     e->in_history = e->searching = e->found_any = e->marked = e->quoting = false;
     e->prefix = (struct sh_key){0};
+    e->times = 0;
     sh_undo_forget(&e->undo);
     sh_vi_start(e);
     sh_menu_close(e);

@@ -120,6 +120,7 @@ struct sh_editor {
     bool marked;
     bool quoting;         /* the next key is inserted as it is */
     struct sh_key prefix; /* the first key of two, e.g. Ctrl-X; SH_KEY_NONE when there is none */
+    int times;            /* that the next command is to run; 0: nothing was said */
     size_t indented;      /* offset of the line whose indent was put in by Enter, plus 1; 0 for none */
     bool dedented;        /* and that moved back since it reads "end" or the like */
     size_t entry;         /* the history entry shown, or the number of entries: the draft */

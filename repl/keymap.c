@@ -204,6 +204,9 @@ void sh_keys_text(const struct sh_keymap *m, struct sh_text *out)
         int n = snprintf(line, sizeof line, "%-22s %-24s %s\n", c->name, keys, c->doc);
         sh_text_append(out, line, (size_t)n);
     }
+    static const char times[] =
+        "                       M-1 ... M-9              how often the next key does what it does: M-1 2 M-f\n";
+    sh_text_append(out, times, sizeof times - 1);
     sh_vi_keys_text(out);
 }
 

@@ -11,6 +11,7 @@ struct sh_command {
     const char *keys; /* that run it unless others are bound, with ", " between; "" for none */
     const char *doc;  /* one line */
     enum sh_action (*run)(struct sh_editor *e);
+    bool repeats; /* M-3 before it has it run three times */
 };
 /* The commands in the order of the manual; NULL behind the last. */
 const struct sh_command *sh_command_at(size_t i);

@@ -52,6 +52,31 @@ static size_t previous_start(const struct sh_editor *e, size_t at, bool big)
     return at;
 }
 
+/* The empty line behind the text that the place is in or before; the end where there is none. */
+static size_t next_empty(const struct sh_editor *e, size_t at, bool big)
+{
+    (void)big;
+    for (bool text = false;;) {
+        size_t start = sh_line_start(e, at), end = sh_line_end(e, at);
+        if (text && start == end) return start;
+        text |= start != end;
+        if (end >= e->text.length) return e->text.length;
+        at = end + 1;
+    }
+}
+
+static size_t previous_empty(const struct sh_editor *e, size_t at, bool big)
+{
+    (void)big;
+    for (bool text = false;;) {
+        size_t start = sh_line_start(e, at), end = sh_line_end(e, at);
+        if (text && start == end) return start;
+        text |= start != end;
+        if (start == 0) return 0;
+        at = start - 1;
+    }
+}
+
 static size_t repeat(struct sh_editor *e, int count, bool big,
                      size_t (*step)(const struct sh_editor *e, size_t at, bool big))
 {
@@ -72,6 +97,8 @@ WORD_MOTION(word_end, next_end, false)
 WORD_MOTION(big_word_end, next_end, true)
 WORD_MOTION(word_back, previous_start, false)
 WORD_MOTION(big_word_back, previous_start, true)
+WORD_MOTION(paragraph_on, next_empty, false)
+WORD_MOTION(paragraph_back, previous_empty, false)
 
 static size_t left(struct sh_editor *e, int count, int32_t character)
 {
@@ -231,6 +258,8 @@ const struct sh_vi_motion sh_vi_motions[] = {
     {';', 0, false, SH_VI_AT, "the same search again; , in the other direction", same_find},
     {',', 0, false, SH_VI_AT, "", opposite_find},
     {'%', 0, false, SH_VI_AT, "the partner of a bracket or of do, function, if, repeat, end", partner},
+    {'}', 0, false, SH_VI_BEFORE, "the next empty line; { the one before", paragraph_on},
+    {'{', 0, false, SH_VI_BEFORE, "", paragraph_back},
     {'g', 'g', false, SH_VI_WHOLE, "the first line, or the one of the count's number; G: the last", numbered_line},
     {'G', 0, false, SH_VI_WHOLE, "", last_line},
     {0, 0, false, SH_VI_BEFORE, NULL, NULL},

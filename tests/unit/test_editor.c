@@ -172,6 +172,26 @@ TEST(up_and_down_in_the_block)
     CHECK_STR(driver_cell(), "do|\n  long line\n  x");
 }
 
+TEST(a_number_before_a_command)
+{
+    TYPE("one two three four\x01\0332\033f");
+    CHECK_STR(driver_cell(), "one two| three four");
+    TYPE("\0332\033d\x01\0331\0332>");
+    CHECK_STR(driver_cell(), ">>>>>>>>>>>>|one two");
+    TYPE("\03312\x7f\x19"); /* the second digit without Alt */
+    CHECK_STR(driver_cell(), " three four|one two");
+    TYPE("\0332\x1f");
+    CHECK_STR(driver_cell(), ">>>>>>>>>>>>|one two");
+    TYPE("\0339999\x7f\0332");
+    CHECK_STR(driver_cell(), "|one two");
+    CHECK_STR(driver_screen(20, 5), ">> |one two\n2 times\n");
+    TYPE("\x01\0333\x04x");
+    CHECK_STR(driver_cell(), "x| two");
+    CHECK_INT(TYPE("\0339\x02\0339\x04"), SH_CONTINUE); /* the empty cell is not left */
+    CHECK_STR(driver_cell(), "|");
+    CHECK_INT(TYPE("\0332\r"), SH_ACCEPT);
+}
+
 TEST(killing_lines)
 {
     TYPE("do\rx\ry" UP "\x01\x0b");
