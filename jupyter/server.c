@@ -11,6 +11,7 @@
 
 #include "jupyter/capture.h"
 #include "jupyter/channels.h"
+#include "jupyter/missed.h"
 #include "jupyter/subshells.h"
 #include "jupyter/usage.h"
 #include "runtime/memory.h"
@@ -37,6 +38,7 @@ struct jp_server {
     int64_t told;            /* when the log was told of a client that does not read */
     int64_t deadline;        /* when a shutdown stops waiting, 0 while none is under way */
     struct jp_packet *kept;  /* an input request for a client that has not connected its stdin yet */
+    struct jp_missed missed; /* for a client that does not read */
     bool started;            /* the status "starting" was published */
     bool output_waits;       /* for a tick */
     atomic_uint pending;     /* requests not done */
@@ -232,6 +234,7 @@ static bool send_packet(struct jp_server *s, const struct jp_packet *p)
             jp_log(JP_WARNING, "a client does not read %s: what does not fit into its queue any more, it misses",
                    jp_channel_name(p->channel));
         }
+        if (p->channel == JP_IOPUB) jp_missed_begin(&s->missed, now());
         sent = jp_channels_send_to_readers(&s->channels, p);
     }
     switch (sent) {
@@ -251,10 +254,10 @@ static void send_or_keep(struct jp_server *s, struct jp_packet *p)
         free(s->kept);
         s->kept = NULL;
     }
-    if (send_packet(s, p))
-        free(p);
-    else
+    if (!send_packet(s, p))
         s->kept = p;
+    else if (!jp_missed_take(&s->missed, p))
+        free(p);
 }
 
 static void send_queued(struct jp_server *s)
@@ -472,7 +475,8 @@ static void turn(struct jp_server *s)
     pthread_mutex_lock(&s->lock);
     if (s->queued >= MAX_QUEUED) count--;
     pthread_mutex_unlock(&s->lock);
-    long timeout = atomic_load(&s->pending) || s->deadline || s->output_waits ? TICK_MS : s->parent ? 1000 : -1;
+    bool ticks = atomic_load(&s->pending) || s->deadline || s->output_waits;
+    long timeout = ticks ? TICK_MS : s->missed.count ? 500 : s->parent ? 1000 : -1;
     s->channels.zmq.poll_(items, count, timeout);
     if (items[0].revents) handle_wakes(s);
     send_queued(s);
@@ -505,6 +509,8 @@ static void *io_thread(void *argument)
             s->output_waits = s->hooks.tick(s->hooks.context);
             send_kept(s);
             send_queued(s);
+            /* Between cells, or they would seem to tell of the one that runs. */
+            if (atomic_load(&s->pending) == 0) jp_missed_send(&s->missed, time, &s->channels, &s->wire);
             attend_again(s);
             if (parent_died(s)) begin_shutdown(s);
         }
@@ -542,6 +548,7 @@ static void release(struct jp_server *s)
         s->outbox = next;
     }
     free(s->kept);
+    jp_missed_close(&s->missed);
     if (s->wake >= 0) close(s->wake);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);
