@@ -28,9 +28,9 @@ static inline uint32_t simt_bulk_unit(const struct async_bulk *x) /* bytes: what
 {
     return x->source == BULK_ZEROS ? 8 : 16;
 }
-/* The mode of what stands for instructions that wait for cp.async, which do nothing here: extra is the number of groups
- * that may still be under way. */
-enum { COPY_COMMIT = 1, COPY_WAIT, COPY_WAIT_ALL };
+/* The mode of what stands for instructions that wait for cp.async and cp.async.bulk, which do nothing here: extra is
+ * the number of groups that may still be under way. */
+enum { COPY_COMMIT = 1, COPY_WAIT, COPY_WAIT_ALL, COPY_BULK_COMMIT, COPY_BULK_WAIT };
 static inline int simt_copy_mode(const struct insn *i)
 {
     return i->run == simt_op_nop ? i->mode : 0;
@@ -38,6 +38,15 @@ static inline int simt_copy_mode(const struct insn *i)
 bool simt_is_barrier_init(const struct insn *i); /* mbarrier.init, which finds nothing there */
 bool simt_is_fill(const struct insn *i);         /* the load of a cp.async that fills up with zeros */
 bool simt_is_bulk(const struct insn *i);         /* cp.async.bulk, st.bulk: extra is a struct async_bulk */
+static inline bool simt_is_store_bulk(const struct simt_program *p, const struct insn *i) /* of these, st.bulk */
+{
+    return ((const struct async_bulk *)(const void *)(p->extra + i->extra))->source == BULK_ZEROS;
+}
+bool simt_is_barrier_test(const struct insn *i); /* mbarrier.test_wait, mbarrier.try_wait */
+/* Of the mbarrier there, modulo 4. */
+uint32_t simt_phase_of(const void *cell);
+/* Will the test of lane l find the mbarrier's phase over? *phase: that which it asks for. */
+bool simt_phase_over(const struct insn *i, char *R, uint32_t l, const void *cell, uint32_t *phase);
 /* Bytes that lane l reads of the instruction's i->size; more than that is a fault. */
 uint32_t simt_fill_bytes(char *R, const struct insn *i, uint32_t l);
 

@@ -69,7 +69,7 @@ static unsigned add_site(struct simt_check *c, const struct site *s)
     for (unsigned k = *count; k-- > 1;) {
         const struct site *o = &c->sites[base + k];
         const struct place *there = &c->program->places[o->pc];
-        if (o->access == s->access && o->is_volatile == s->is_volatile && o->fails == s->fails &&
+        if (o->access == s->access && o->is_volatile == s->is_volatile && o->fails == s->fails && o->bulk == s->bulk &&
             !o->reading == !s->reading && there->file == at->file && there->line == at->line &&
             there->column == at->column)
             return base + k;
@@ -98,6 +98,7 @@ static unsigned site_at(struct simt_check *c, uint32_t pc)
     s.is_volatile = s.access != ACCESS_ATOMIC && i->flags & F_SPIN;
     s.strong = s.access == ACCESS_ATOMIC || s.is_volatile;
     s.copies = i->memory == MEMORY_STORE && starts_with(c->program->places[pc].opcode, "cp.async.");
+    s.bulk = simt_is_bulk(i) && !simt_is_store_bulk(c->program, i);
     reading = s;
     reading.fails = simt_is_swap(i);
     if (simt_is_bulk(i)) reading.access = ACCESS_READ;
@@ -148,6 +149,7 @@ static void free_block(struct block *b)
     simt_shadow_free(b);
     simt_shared_free(b);
     simt_copies_free(b);
+    simt_bulk_free(b);
     simt_counters_free(b);
     free(b->spans);
     free(b->exit_pc);
@@ -209,6 +211,7 @@ static bool block_start(struct simt_observer *o, struct worker *k)
     simt_shadow_start(b);
     simt_shared_start(b);
     simt_copies_start(b);
+    simt_bulk_start(b);
     return true;
 }
 
@@ -263,7 +266,12 @@ static enum event before(struct simt_observer *o, struct warp *w, const struct i
     switch ((enum watched)c->watch[w->pc]) {
     case WATCH_ACCESS: simt_check_access(c, w, i, m); break;
     case WATCH_PIECES: simt_check_pieces(c, w, i, m); break;
-    case WATCH_COPIES: simt_copies_wait(b, w, i, *m); break;
+    case WATCH_COPIES:
+        if (simt_copy_mode(i) < COPY_BULK_COMMIT)
+            simt_copies_wait(b, w, i, *m);
+        else
+            simt_bulk_wait(b, w, i, *m);
+        break;
     case WATCH_FENCE: simt_check_fence(b, w, *m); break;
     case WATCH_BARRIER: simt_check_arrive(b, w, i, *m); break;
     case WATCH_SYNC: *m = check_masks(c, w, u32_at(w->frame->regs, i->extra), *m); break;

@@ -42,12 +42,15 @@ struct simt_party {   /* a thread that takes part in what is reported */
     unsigned thread[3], block[3];
 };
 
+/* UNDER_WAY_COPY is a cp.async that may still write; a cp.async.bulk may still write, or read its source. */
+enum simt_under_way { UNDER_WAY_NOT, UNDER_WAY_COPY, UNDER_WAY_BULK, UNDER_WAY_SOURCE };
+
 struct simt_report {
     enum simt_check_kind kind;
     struct simt_party first, other;
     bool has_other;                   /* other is filled */
     bool across_warps, across_blocks; /* CHECK_RACE: seen between threads of different ones */
-    bool under_way;                   /* CHECK_RACE: with a copy that nobody has waited for */
+    enum simt_under_way under_way;    /* CHECK_RACE: the first is a copy that the other thread has not waited for */
     bool exited;                      /* CHECK_BARRIER: the other thread has ended, at its line */
     bool in_heap;                     /* near what malloc gave out in a kernel */
     bool freed_twice;        /* CHECK_FREE: what malloc gave, which had been freed, by the other one if known */

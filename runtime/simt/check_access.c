@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
+#include "runtime/simt/async.h"
 #include "runtime/simt/check_cells.h"
 #include "runtime/simt/heap.h"
 #include "runtime/simt/tally.h"
@@ -449,4 +450,5 @@ void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *
     if (a.site->strong && c->releases_some) simt_check_strong(&a, *m);
     *m = simt_check_lanes(&a, *m, (enum ptx_space)i->space);
     if (a.site->copies) simt_copies_begin(&a, *m);
+    if (a.block->bulks && simt_is_barrier_test(i)) simt_bulk_observe(&a, *m);
 }

@@ -151,7 +151,7 @@ uint32_t simt_copies_meet(const struct access *a, uint32_t m)
                                 .address = a->at[l],
                                 .size = a->bytes,
                                 .has_other = true,
-                                .under_way = true,
+                                .under_way = UNDER_WAY_COPY,
                                 .first = simt_party_of(a->check, a->block, x->me + ((record)other << THREAD_AT)),
                                 .other = simt_party_of(a->check, a->block, a->me + ((record)l << THREAD_AT))};
         simt_check_name(a->check, &r);

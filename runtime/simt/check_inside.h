@@ -1,7 +1,8 @@
 /* Inside the checks: check.c is the observer and dispatches, check_access.c looks at addresses, check_pieces.c at those
  * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_strips.c
  * and check_rows.c do so for rows of global memory, check_inputs.c knows what needs no such record, check_heap.c
- * follows malloc and free, check_shared.c sees what needs no closer look in shared memory, check_sync.c keeps when
+ * follows malloc and free, check_shared.c sees what needs no closer look in shared memory, check_copies.c and
+ * check_bulk.c follow copies that are under way, check_sync.c keeps when
  * threads met, check_report.c collects what is found.
  *
  * A `record` says who touched something, in 64 bits: block, time, thread of the block, site. Times count the
@@ -62,6 +63,7 @@ struct site {
     bool strong;      /* atomic or volatile */
     bool is_volatile; /* and not atomic */
     bool copies;      /* what cp.async writes */
+    bool bulk;        /* what cp.async.bulk reads or writes */
     bool fails;       /* a compare-and-swap that finds another value: it only reads */
     uint16_t reading; /* the site of compare-and-swaps that fail, or of a bulk copy's source; 0: it is none of these */
 };
@@ -174,6 +176,7 @@ struct block {
     uint32_t shared_turn;
     struct tags tags;
     struct copies *copies; /* NULL until there is one */
+    struct bulks *bulks;   /* likewise */
     struct counters counters;
     struct span *spans;    /* by an instruction's d2 */
     struct span given;     /* by malloc: the block that was touched last */
@@ -412,6 +415,21 @@ void simt_copies_wait(struct block *b, const struct warp *w, const struct insn *
 uint32_t simt_copies_meet(const struct access *a, uint32_t m);
 void simt_copies_start(struct block *b); /* a block begins */
 void simt_copies_free(struct block *b);
+
+/* ---- check_bulk.c ---- */
+struct async_bulk;
+/* The bulk copy of lanes m, which have touched what it moves, is under way from now on. */
+void simt_bulk_begin(const struct access *a, const struct async_bulk *x, uint32_t m);
+/* Lanes m test the mbarriers at a->at[lane], when there was a copy. */
+void simt_bulk_observe(const struct access *a, uint32_t m);
+/* cp.async.bulk.commit_group and the instructions that wait. */
+void simt_bulk_wait(struct block *b, const struct warp *w, const struct insn *i, uint32_t m);
+/* The lanes that touch what a copy may still move, which is told. */
+uint32_t simt_bulk_meet(const struct access *a, uint32_t m);
+bool simt_bulk_covers(const struct block *b, uint64_t at, uint32_t bytes); /* does a copy move some of them? */
+void simt_bulk_met(struct block *b);                                       /* all threads met */
+void simt_bulk_start(struct block *b);                                     /* a block begins */
+void simt_bulk_free(struct block *b);
 
 /* ---- check_report.c ---- */
 void simt_check_report(struct simt_check *c, const struct simt_report *r);

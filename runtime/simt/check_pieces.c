@@ -106,6 +106,7 @@ static void check_bulk(struct access *to, uint32_t *m)
         wrong |= (uint32_t)!fine << l;
     }
     *m &= ~wrong;
+    simt_bulk_begin(to, x, *m);
     if (x->barrier && *m) release_at(to, x->barrier, *m);
 }
 

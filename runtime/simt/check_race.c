@@ -106,6 +106,19 @@ static bool same_value(const struct actor *x, record r)
     return true;
 }
 
+/* A bulk copy in shared memory goes on behind its instruction, which is then the first. */
+static void tell_bulk(const struct simt_check *c, struct simt_report *r, record me, record other)
+{
+    const struct site *mine = &c->sites[record_site(me)], *others = &c->sites[record_site(other)];
+    if (mine->bulk == others->bulk) return;
+    if (others->bulk) {
+        struct simt_party t = r->first;
+        r->first = r->other;
+        r->other = t;
+    }
+    r->under_way = r->first.access == ACCESS_READ ? UNDER_WAY_SOURCE : UNDER_WAY_BULK;
+}
+
 static void report_race(struct actor *x, record other)
 {
     const struct access *a = x->access;
@@ -121,6 +134,7 @@ static void report_race(struct actor *x, record other)
                             .has_other = true,
                             .first = simt_party_of(c, a->block, as_global(x, x->me)),
                             .other = simt_party_of(c, a->block, as_global(x, other))};
+    if (x->shared) tell_bulk(c, &r, x->me, other);
     simt_check_name(c, &r);
     simt_check_report(c, &r);
 }

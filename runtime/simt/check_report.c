@@ -154,12 +154,13 @@ static int compare_parties(const struct simt_party *a, const struct simt_party *
     return order ? order : compare(a->thread, b->thread);
 }
 
-/* The write comes first, and of two the one on the lower line, by the lower thread: whichever ran first. */
+/* The copy that is under way or the write comes first, and of two the one on the lower line, by the lower thread:
+ * whichever ran first. */
 static void put_in_order(struct simt_report *r)
 {
     struct simt_party *a = &r->first, *b = &r->other;
     if (r->kind != CHECK_RACE && r->kind != CHECK_FREE) return;
-    if (r->kind == CHECK_FREE && !r->has_other) return;
+    if (r->under_way || (r->kind == CHECK_FREE && !r->has_other)) return;
     int order = (a->access == ACCESS_READ) - (b->access == ACCESS_READ);
     if (!order) order = (a->access == ACCESS_ATOMIC) - (b->access == ACCESS_ATOMIC);
     if (!order) order = a->line - b->line;
@@ -212,7 +213,8 @@ void simt_check_report(struct simt_check *c, const struct simt_report *report)
         r.count = group->count + 1;
         r.across_warps = group->across_warps |= r.across_warps;
         r.across_blocks = group->across_blocks |= r.across_blocks;
-        r.under_way = group->under_way |= r.under_way;
+        if (r.under_way < group->under_way) r.under_way = group->under_way;
+        group->under_way = r.under_way;
         if (comes_before(&r, group))
             *group = r;
         else

@@ -336,7 +336,8 @@ static bool was_written(const struct block *b, uint64_t at, uint32_t bytes)
     const struct tags *t = &b->tags;
     for (uint32_t word = (uint32_t)at / 4; word <= (at + bytes - 1) / 4; word++) {
         if (t->written[word] < t->base) return false;
-        if (t->written[word] == TAG_MIXED && !simt_shadow_written(b, at, bytes)) return false;
+        if (t->written[word] != TAG_MIXED || simt_bulk_covers(b, at, bytes)) continue;
+        if (!simt_shadow_written(b, at, bytes)) return false;
     }
     return true;
 }
@@ -367,6 +368,7 @@ void simt_shared_touch(const struct access *a, uint32_t m)
     if (!t->slow && touch_lanes(a, m)) return;
     if (!t->slow) simt_shared_flush(a->block);
     m &= ~simt_copies_meet(a, m);
+    m &= ~simt_bulk_meet(a, m);
     if (!m) return;
     uint32_t reading = a->kind == ACCESS_READ ? simt_race_distinct(a, m) : a->kind == ACCESS_ATOMIC ? m : 0;
     EACH_LANE(l, reading)

@@ -247,6 +247,7 @@ static void meet(struct block *b)
     struct worker *k = b->worker;
     b->met = tick(b);
     simt_shared_meet(b);
+    simt_bulk_met(b);
     for (uint32_t w = 0; w < k->warp_count; w++) b->warp_seen[w] = b->now;
     if (b->fence_before_barrier) b->fenced = b->met;
     b->fence_before_barrier = false;

@@ -90,18 +90,32 @@ OP(mbarrier)
     return EV_NEXT;
 }
 
-/* Is the phase over that the token was taken in, or that has the parity? */
+uint32_t simt_phase_of(const void *cell)
+{
+    uint64_t v;
+    memcpy(&v, cell, sizeof v);
+    return unpack(v).phase;
+}
+
+/* The phase that the token was taken in, or the last one that has the parity. */
+bool simt_phase_over(const struct insn *i, char *R, uint32_t l, const void *cell, uint32_t *phase)
+{
+    uint32_t now = simt_phase_of(cell);
+    *phase = i->mode ? (now - 1) & 3 : unpack(u64_at(R, i->b)[l]).phase;
+    return i->mode ? (now & 1) != (u32_at(R, i->b)[l] & 1) : now != *phase;
+}
+
 OP(mbarrier_test)
 {
     uint32_t done = 0, *d = u32_at(R, i->d);
     EACH_LANE(l, m)
     {
+        uint32_t phase;
         const uint64_t *cell = cell_at(R, i, l, w);
         if (!cell) return EV_FAULT;
         struct mbarrier b = unpack(*cell);
         if (!b.valid) return change(w, i, l, 0, &b);
-        bool over = i->mode ? (b.phase & 1) != (u32_at(R, i->b)[l] & 1) : b.phase != unpack(u64_at(R, i->b)[l]).phase;
-        done |= (uint32_t)over << l;
+        done |= (uint32_t)simt_phase_over(i, R, l, cell, &phase) << l;
     }
     *d = (*d & ~m) | done;
     if (done != m) simt_waits(w, SLICE / 8);
@@ -184,6 +198,11 @@ OP(copy_bulk)
 bool simt_is_barrier_init(const struct insn *i)
 {
     return i->run == mbarrier && i->mode == MBARRIER_INIT;
+}
+
+bool simt_is_barrier_test(const struct insn *i)
+{
+    return i->run == mbarrier_test;
 }
 
 bool simt_is_fill(const struct insn *i)

@@ -1,0 +1,254 @@
+/* cp.async.bulk: copies that are under way until a thread has waited for the mbarrier's phase that they count in, or
+ * for the group that it committed them in. They are done at once here, so the checks keep in mind who has waited: a
+ * thread may touch a copy's shared memory when it has, or when it comes behind one that has, by whatever orders
+ * threads.
+ *
+ * Words under way have the tag TAG_MIXED, which makes every access to them come to simt_shared_touch. When all threads
+ * of the block meet, and one of them has waited, all know; so does who begins a copy to the same place, and the old one
+ * is forgotten. */
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/async.h"
+#include "runtime/simt/check_cells.h"
+
+#define MOST 4096 /* more copies at once are not followed */
+
+struct bulk { /* a copy of one thread */
+    record me;
+    uint32_t at, bytes;             /* in shared memory */
+    bool source;                    /* it is read there; else it is written */
+    bool counted;                   /* at an mbarrier */
+    uint32_t barrier, phase;        /* counted: where, and which, modulo 4 */
+    uint32_t group;                 /* else: groups that its thread had committed before */
+    uint32_t waited[32], since[32]; /* by warp: lanes that have waited for it, and the time of the first */
+};
+struct bulks {
+    struct bulk *items;
+    size_t count, room;
+    uint32_t *committed; /* groups, by thread */
+};
+
+static struct bulks *want(struct block *b)
+{
+    if (b->bulks) return b->bulks;
+    struct bulks *c = rt_calloc(1, sizeof *c);
+    if (c) c->committed = rt_calloc((size_t)b->worker->warp_count * SIMT_WARP, sizeof *c->committed);
+    if (!c || !c->committed) {
+        free(c);
+        atomic_store(&b->check->no_memory, true);
+        return NULL;
+    }
+    return b->bulks = c;
+}
+
+void simt_bulk_free(struct block *b)
+{
+    if (!b->bulks) return;
+    free(b->bulks->items);
+    free(b->bulks->committed);
+    free(b->bulks);
+}
+
+void simt_bulk_start(struct block *b)
+{
+    if (!b->bulks) return;
+    b->bulks->count = 0;
+    memset(b->bulks->committed, 0, (size_t)b->worker->warp_count * SIMT_WARP * sizeof *b->bulks->committed);
+}
+
+/* ---- who has waited ---- */
+static void set_waited(const struct block *b, struct bulk *x, const struct warp *w, unsigned lane)
+{
+    if (!x->waited[w->index]) x->since[w->index] = b->now;
+    x->waited[w->index] |= 1u << lane;
+}
+
+static bool anyone_waited(const struct block *b, const struct bulk *x)
+{
+    uint32_t any = 0;
+    for (uint32_t w = 0; w < b->worker->warp_count; w++) any |= x->waited[w];
+    return any != 0;
+}
+
+/* Has the thread waited, or comes it behind one that has? */
+static bool knows(const struct block *b, const struct bulk *x, unsigned warp, unsigned lane)
+{
+    if (x->waited[warp] >> lane & 1) return true;
+    for (uint32_t w = 0; w < b->worker->warp_count; w++) EACH_LANE(l, x->waited[w])
+        {
+            record r = b->id | (record)x->since[w] << TIME_AT | (record)(w * SIMT_WARP + l) << THREAD_AT;
+            if (simt_check_ordered(b, r, warp, lane)) return true;
+        }
+    return false;
+}
+
+void simt_bulk_observe(const struct access *a, uint32_t m)
+{
+    const struct block *b = a->block;
+    struct bulks *c = b->bulks;
+    if (!c->count) return;
+    EACH_LANE(l, m)
+    {
+        uint32_t over;
+        if (a->at[l] > b->worker->shared_bytes - 8u) continue;
+        if (!simt_phase_over(a->insn, a->regs, l, a->warp->shared + a->at[l], &over)) continue;
+        for (size_t k = 0; k < c->count; k++) {
+            struct bulk *x = &c->items[k];
+            bool before = ((over - x->phase) & 3) != 3; /* the phase itself or one that it follows on */
+            if (x->counted && x->barrier == a->at[l] && before) set_waited(b, x, a->warp, l);
+        }
+    }
+}
+
+void simt_bulk_wait(struct block *b, const struct warp *w, const struct insn *i, uint32_t m)
+{
+    struct bulks *c = b->bulks;
+    if (!c) return;
+    uint32_t *committed = c->committed + (unsigned)w->index * SIMT_WARP;
+    EACH_LANE(l, m)
+    {
+        unsigned me = (unsigned)w->index * SIMT_WARP + l;
+        if (simt_copy_mode(i) == COPY_BULK_COMMIT) {
+            committed[l]++;
+            continue;
+        }
+        for (size_t k = 0; k < c->count; k++) {
+            struct bulk *x = &c->items[k];
+            bool mine = !x->counted && record_thread(x->me) == me;
+            if (mine && x->group + i->extra < committed[l]) set_waited(b, x, w, l);
+        }
+    }
+}
+
+/* ---- copies ---- */
+static void mark(struct block *b, const struct bulk *x, uint32_t from, uint32_t to)
+{
+    for (uint32_t word = x->at / 4; word < (x->at + x->bytes + 3) / 4; word++)
+        if (!from || b->tags.written[word] == from) b->tags.written[word] = to;
+}
+
+/* Copies to or from within the new one's place that its thread knows to be done. */
+static void forget_under(const struct block *b, struct bulks *c, const struct bulk *n)
+{
+    unsigned me = record_thread(n->me);
+    size_t kept = 0;
+    for (size_t k = 0; k < c->count; k++) {
+        const struct bulk *x = &c->items[k];
+        bool under = x->at >= n->at && x->at + x->bytes <= n->at + n->bytes && x->source == n->source;
+        if (!under || !knows(b, x, me / SIMT_WARP, me % SIMT_WARP)) c->items[kept++] = *x;
+    }
+    c->count = kept;
+}
+
+static void add(struct block *b, struct bulks *c, const struct bulk *n)
+{
+    forget_under(b, c, n);
+    if (c->count == MOST) return;
+    if (c->count == c->room) {
+        size_t room = c->room ? 2 * c->room : 8;
+        struct bulk *more = rt_realloc(c->items, room * sizeof *more);
+        if (!more) {
+            atomic_store(&b->check->no_memory, true);
+            return;
+        }
+        c->items = more;
+        c->room = room;
+    }
+    c->items[c->count++] = *n;
+    mark(b, n, 0, TAG_MIXED);
+}
+
+void simt_bulk_begin(const struct access *a, const struct async_bulk *x, uint32_t m)
+{
+    struct block *b = a->block;
+    const struct insn *i = a->insn;
+    struct bulks *c = x->source == BULK_ZEROS ? NULL : want(b);
+    if (!c) return;
+    EACH_LANE(l, m)
+    {
+        const uint32_t *barrier = x->barrier ? u32_at(a->regs, x->barrier) : NULL;
+        struct bulk n = {.me = a->me + ((record)l << THREAD_AT),
+                         .bytes = u32_at(a->regs, i->c)[l],
+                         .counted = barrier != NULL,
+                         .group = c->committed[(unsigned)a->warp->index * SIMT_WARP + l]};
+        if (!n.bytes) continue;
+        if (barrier) {
+            n.barrier = barrier[l];
+            if (n.barrier % 8 || n.barrier > b->worker->shared_bytes - 8u) continue; /* a fault */
+            n.phase = simt_phase_of(a->warp->shared + n.barrier);
+        }
+        if (x->source == PTX_SHARED) {
+            n.at = u32_at(a->regs, i->b)[l];
+            n.source = true;
+            add(b, c, &n);
+        }
+        if (x->destination == PTX_SHARED) {
+            n.at = u32_at(a->regs, i->a)[l];
+            n.source = false;
+            add(b, c, &n);
+        }
+    }
+}
+
+void simt_bulk_met(struct block *b)
+{
+    struct bulks *c = b->bulks;
+    size_t kept = 0;
+    if (!c || !c->count) return;
+    for (size_t k = 0; k < c->count; k++) {
+        if (anyone_waited(b, &c->items[k]))
+            mark(b, &c->items[k], TAG_MIXED, b->tags.base);
+        else
+            c->items[kept++] = c->items[k];
+    }
+    c->count = kept;
+    for (size_t k = 0; k < kept; k++) mark(b, &c->items[k], 0, TAG_MIXED);
+}
+
+/* ---- accesses ---- */
+static bool overlaps(const struct bulk *x, uint64_t at, uint32_t bytes)
+{
+    return at < x->at + x->bytes && at + bytes > x->at;
+}
+
+bool simt_bulk_covers(const struct block *b, uint64_t at, uint32_t bytes)
+{
+    const struct bulks *c = b->bulks;
+    for (size_t k = 0; c && k < c->count; k++)
+        if (overlaps(&c->items[k], at, bytes)) return true;
+    return false;
+}
+
+static void report(const struct access *a, unsigned lane, const struct bulk *x)
+{
+    struct simt_report r = {.kind = CHECK_RACE,
+                            .space = PTX_SHARED,
+                            .address = a->at[lane],
+                            .size = a->bytes,
+                            .has_other = true,
+                            .under_way = x->source ? UNDER_WAY_SOURCE : UNDER_WAY_BULK,
+                            .first = simt_party_of(a->check, a->block, x->me),
+                            .other = simt_party_of(a->check, a->block, a->me + ((record)lane << THREAD_AT))};
+    r.first.access = x->source ? ACCESS_READ : ACCESS_WRITE;
+    simt_check_name(a->check, &r);
+    simt_check_report(a->check, &r);
+}
+
+uint32_t simt_bulk_meet(const struct access *a, uint32_t m)
+{
+    const struct bulks *c = a->block->bulks;
+    uint32_t met = 0;
+    if (!c || !c->count) return 0;
+    EACH_LANE(l, m) for (size_t k = 0; k < c->count && !(met >> l & 1); k++)
+    {
+        const struct bulk *x = &c->items[k];
+        if (!overlaps(x, a->at[l], a->bytes) || (x->source && a->kind == ACCESS_READ)) continue;
+        unsigned warp = (unsigned)a->warp->index;
+        if (!simt_check_ordered(a->block, x->me, warp, l)) continue; /* a race like others: check_race.c */
+        if (knows(a->block, x, warp, l)) continue;
+        report(a, l, x);
+        met |= 1u << l;
+    }
+    return met;
+}

@@ -1,0 +1,223 @@
+-- Bulk copies (cp.async.bulk) that are used too early, and those that are waited for as they must be.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+gpu.device("simt")
+
+-- Line 1 of a case is the first one behind this.
+local head = [[
+typedef unsigned long long u64;
+__device__ unsigned at(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+__device__ void begin(u64 *bar, int n) { asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at(bar)), "r"(n) : "memory"); }
+__device__ u64 expect(u64 *bar, int n) {
+  u64 token;
+  asm volatile("mbarrier.arrive.expect_tx.shared.b64 %0, [%1], %2;" : "=l"(token) : "r"(at(bar)), "r"(n) : "memory");
+  return token;
+}
+__device__ void wait(u64 *bar, int parity) {
+  asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @!p bra W; }" :: "r"(at(bar)), "r"(parity) : "memory");
+}
+__device__ void wait_token(u64 *bar, u64 token) {
+  asm volatile("{ .reg .pred p; W: mbarrier.try_wait.shared.b64 p, [%0], %1; @!p bra W; }" :: "r"(at(bar)), "l"(token) : "memory");
+}
+#define LOAD(to, from, n, bar) asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" \
+  :: "r"(at(to)), "l"(from), "r"(n), "r"(at(bar)) : "memory")
+#define STORE(to, from, n) asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" :: "l"(to), "r"(at(from)), "r"(n) : "memory")
+#define COMMIT() asm volatile("cp.async.bulk.commit_group;" ::: "memory")
+#define WAIT_READ(n) asm volatile("cp.async.bulk.wait_group.read " #n ";" ::: "memory")
+#define WAIT_GROUP(n) asm volatile("cp.async.bulk.wait_group " #n ";" ::: "memory")
+__global__ void k(const float *x, float *out) {
+  __shared__ alignas(128) float s[2][64];
+  __shared__ u64 bar[2], empty[2];
+  int me = threadIdx.x;
+  if (me == 0) {
+    begin(&bar[0], 1); begin(&bar[1], 1);
+    begin(&empty[0], 64); begin(&empty[1], 64);
+  }
+  __syncthreads();
+#line 1 "case"
+]]
+
+local function check(source)
+  local k = gpu.kernel { source = head .. source .. "\n}", chunk = "case", line = 1 }
+  local x, out = gpu.range(1, 512):to("float32"), gpu.zeros(512)
+  return gpu.check(function() k(1, 64)(x, out) end), out
+end
+
+-- What the reports say, in order, one line each: the lines of the copy and the access, with threads, and the text.
+local hints = {
+  write = "cp.async.bulk is under way until the phase of its mbarrier is over: let each thread wait for it "
+    .. "(mbarrier.try_wait), or one, with __syncthreads() behind it; who copies to a place again must come behind its readers",
+  read = "cp.async.bulk reads its source until it is waited for: cp.async.bulk.wait_group.read in the thread that began "
+    .. "it is missing, with __syncthreads() behind it where other threads write",
+}
+local function faulty(name, source, ...)
+  local want = { ... }
+  t.test(name, function()
+    local found, got = check(source), {}
+    for i, r in ipairs(found) do
+      got[i] = ("%d: %s (%d times)"):format(r.line, r.message, r.count)
+      if r.kind == "race" and r.message:find "copy begun" then t.eq(r.hint, hints[r.message:match "still (%a+) it"]) end
+    end
+    t.eq(table.concat(got, "\n"), table.concat(want, "\n"))
+  end)
+end
+
+local function clean(name, source, index, value)
+  t.test(name, function()
+    local found, out = check(source)
+    t.eq(found[1] and found[1].line .. ": " .. found[1].message, nil)
+    t.eq(out[index], value)
+  end)
+end
+
+---- faulty
+faulty("nobody waits", [[
+  if (me == 0) { expect(&bar[0], 256);
+    LOAD(s[0], x, 256, &bar[0]); }
+  __syncthreads();
+  out[me] = s[0][me];
+]], "2: s[0] read in line 4 while the copy begun here may still write it (64 times)")
+
+faulty("the thread that begins a copy uses it", [[
+  if (me == 0) { expect(&bar[0], 256);
+    LOAD(s[0], x, 256, &bar[0]);
+    s[0][5] += 1;
+    wait(&bar[0], 0); }
+]], "2: s[5] read in line 3 while the copy begun here may still write it (2 times)")
+
+faulty("one thread waits, and the others don't wait for it", [[
+  if (me == 0) { expect(&bar[0], 256);
+    LOAD(s[0], x, 256, &bar[0]); }
+  __syncthreads();
+  if (me == 0) wait(&bar[0], 0);
+  out[me] = s[0][me];
+]], "2: s[1] read in line 5 while the copy begun here may still write it (63 times)")
+
+faulty("a wait for an older phase", [[
+  u64 token = 0;
+  for (int i = 0; i < 2; i++) {
+    if (me == 0) { u64 now = expect(&bar[0], 256);
+      if (i == 0) token = now;
+      LOAD(s[i], x, 256, &bar[0]);
+      wait_token(&bar[0], token); }
+    __syncthreads();
+    out[me] = s[i][me];
+  }
+]], "5: s[64] read in line 8 while the copy begun here may still write it (64 times)")
+
+faulty("two copies, and a wait for one of them", [[
+  if (me == 0) {
+    expect(&bar[0], 256); expect(&bar[1], 256);
+    LOAD(s[0], x, 256, &bar[0]);
+    LOAD(s[1], x + 64, 256, &bar[1]);
+  }
+  __syncthreads();
+  wait(&bar[0], 0);
+  out[me] = s[0][me] + s[1][me];
+]], "4: s[64] read in line 8 while the copy begun here may still write it (64 times)")
+
+faulty("a copy into a place that another one is still written to", [[
+  if (me == 0) {
+    expect(&bar[0], 384);
+    LOAD(s[0], x, 256, &bar[0]);
+    LOAD(&s[0][32], x + 64, 128, &bar[0]);
+    wait(&bar[0], 0);
+  }
+]], "3: s[8] written in line 4 while the copy begun here may still write it (8 times)")
+
+faulty("a source that is overwritten before it was read", [[
+  for (int i = 0; i < 3; i++) {
+    s[i % 2][me] = i;
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (me == 0) {
+      STORE(out + 64 * i, s[i % 2], 256);
+      COMMIT();
+      if (i) WAIT_READ(2);
+    }
+    __syncthreads();
+  }
+]], "6: s[0] written in line 2 while the copy begun here may still read it (64 times)")
+
+faulty("a thread of another warp that meets nobody, whichever ran first", [[
+  if (me == 0) out[0] = s[0][3];
+  if (me == 32) { expect(&bar[0], 256);
+    LOAD(s[0], x, 256, &bar[0]); }
+  if (me == 33) out[1] = s[0][3];
+]], "3: s[3] read in line 1 while the copy begun here may still write it (1 times)",
+  "3: s[3] read in line 4 while the copy begun here may still write it (1 times)")
+
+faulty("a consumer that waits, but a copy that doesn't wait for it", [[
+  for (int i = 0; i < 2; i++) {
+    if (me == 0) { expect(&bar[i], 256);
+      LOAD(s[0], x, 256, &bar[i]); }
+    wait(&bar[i], 0);
+    if (me == 40) out[0] = s[0][3];
+  }
+]], "3: s[3] read in line 5 while the copy begun here may still write it (1 times)")
+
+---- clean
+clean("all wait", [[
+  if (me == 0) { expect(&bar[0], 256); LOAD(s[0], x, 256, &bar[0]); }
+  wait(&bar[0], 0);
+  out[me] = s[0][me ^ 1];
+]], 1, 2)
+
+clean("one thread waits, all meet, and the place is used again", [[
+  for (int i = 0; i < 3; i++) {
+    if (me == 0) { expect(&bar[0], 256); LOAD(s[0], x + 64 * i, 256, &bar[0]); wait(&bar[0], i & 1); }
+    __syncthreads();
+    out[me] = s[0][63 - me];
+    __syncthreads();
+    s[0][me] = 0;
+    __syncthreads();
+  }
+]], 1, 192)
+
+clean("a lane of each warp waits for the others", [[
+  if (me == 0) { expect(&bar[0], 256); LOAD(s[0], x, 256, &bar[0]); }
+  if (me % 32 == 0) wait(&bar[0], 0);
+  __syncwarp();
+  out[me] = s[0][63 - me];
+]], 1, 64)
+
+clean("a warp copies ahead, another one consumes, in two places by phases", [[
+  if (me == 32) for (int i = 0; i < 6; i++) {
+    int n = i % 2;
+    wait(&empty[n], i / 2 + 1 & 1);
+    expect(&bar[n], 256);
+    LOAD(s[n], x + 64 * i, 256, &bar[n]);
+  }
+  if (me < 32) for (int i = 0; i < 6; i++) {
+    int n = i % 2;
+    wait(&bar[n], i / 2 & 1);
+    out[64 * i + me] = s[n][me + 32];
+    asm volatile("mbarrier.arrive.shared.b64 _, [%0], 2;" :: "r"(at(&empty[n])) : "memory");
+  }
+]], 321, 353)
+
+clean("groups of stores, whose sources are read before they are written again", [[
+  for (int i = 0; i < 4; i++) {
+    if (me == 0) WAIT_READ(1);
+    __syncthreads();
+    s[i % 2][me] = i + me;
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (me == 0) { STORE(out + 64 * i, s[i % 2], 256); COMMIT(); }
+    out[256 + me] = s[i % 2][me];
+  }
+  if (me == 0) WAIT_GROUP(0);
+  __syncthreads();
+  s[0][me] = s[1][me] = 0;
+]], 193, 3)
+
+clean("stores behind which all is read, and loads from there", [[
+  s[0][me] = me;
+  __syncthreads();
+  if (me == 0) { STORE(out, s[0], 256); COMMIT(); WAIT_GROUP(0);
+    expect(&bar[0], 256); LOAD(s[0], x, 256, &bar[0]); }
+  wait(&bar[0], 0);
+  out[64 + me] = s[0][me];
+]], 65, 1)
+
+t.done()
