@@ -332,3 +332,21 @@ def test_debugger(lab, browser):
     wait_for(browser, "the next line", lambda: "return twice" in (state()["line"] or "") and "42" in state()["variables"])
     browser.execute_script("window.jupyterapp.commands.execute('debugger:continue');")
     wait_for(browser, "the cell's output", lambda: state()["output"] == "42\n" and not state()["frames"])
+
+
+def test_the_reference_is_searched(browser, tmp_path):
+    """The pages of `lunarray doc --html`, in a tab of their own: typing leaves the entries that have all words."""
+    subprocess.run([os.environ.get("LUNARRAY", "build/lunarray"), "doc", "--html", str(tmp_path)], check=True, stdout=subprocess.DEVNULL)
+    notebook = browser.current_window_handle
+    browser.switch_to.new_window("tab")
+    browser.get((tmp_path / "index.html").as_uri())
+    shown = lambda: browser.execute_script("return [...document.querySelectorAll('li')].filter(e => e.offsetHeight).map(e => e.textContent)")
+    everything = shown()
+    browser.find_element(webdriver.common.by.By.ID, "find").send_keys("LINSPACE gpu")
+    found = shown()
+    assert 0 < len(found) < len(everything) / 10 and all("linspace" in e for e in found), found
+    screenshot(browser, "reference")
+    browser.find_element(webdriver.common.by.By.PARTIAL_LINK_TEXT, "gpu.linspace").click()
+    assert browser.current_url.endswith("gpu.html#gpu.linspace")
+    browser.close()
+    browser.switch_to.window(notebook)
