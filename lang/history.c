@@ -4,7 +4,10 @@
  * carriage return escaped. Lines that do not read so are skipped, so damage costs one cell. A cell is appended by one
  * write under a lock; a file that has grown too long is shortened under it, by a new file that takes its name. It is
  * read when somebody first asks, or when the first cell is added, never at start-up. Consecutive equal cells are
- * written once. Trouble with the file is never an error: the session then remembers for itself. */
+ * written once. Trouble with the file is never an error: the session then remembers for itself.
+ *
+ * What has been read of it, and the session's own cells, lie in a spool, so memory does not grow by the text of each
+ * cell. */
 #include "lang/session_state.h"
 
 #include <fcntl.h>
@@ -14,6 +17,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "lang/spool.h"
 #include "runtime/memory.h"
 
 #define MAX_FILE    (4 << 20)   /* bytes; a longer file is cut to its newer half */
@@ -21,19 +25,12 @@
 #define MAX_TRIES   8           /* to open a file that others replace meanwhile */
 #define MAX_SESSION 999999999   /* the number that all later ones share: what parse reads */
 
-struct entry {
-    long session;
-    int line;
-    char *code;
-};
-
 struct lg_history {
     char *path; /* NULL: nothing on disk */
     bool loaded;
     long session; /* the number of this one in the file, 0 until it has written */
     char *last;   /* the code last written, to leave out its repetition */
-    struct entry *entries;
-    size_t count, capacity;
+    struct lg_spool cells;
     off_t read;   /* how much of the file has been read */
     dev_t device; /* of the file that was read, as its name may be given to another */
     ino_t inode;
@@ -69,37 +66,19 @@ static void make_folders(const char *path)
 struct lg_history *lg_history_new(const char *path)
 {
     struct lg_history *h = rt_calloc(1, sizeof *h);
-    if (h) h->path = find_path(path);
+    if (!h) return NULL;
+    h->path = find_path(path);
+    lg_spool_open(&h->cells, h->path);
     return h;
 }
 
 void lg_history_free(struct lg_history *h)
 {
     if (!h) return;
-    for (size_t i = 0; i < h->count; i++) free(h->entries[i].code);
-    free(h->entries);
+    lg_spool_close(&h->cells);
     free(h->path);
     free(h->last);
     free(h);
-}
-
-/* Takes the code; false (and it is freed) when out of memory. */
-static bool push(struct lg_history *h, long session, int line, char *code)
-{
-    if (code && h->count == h->capacity) {
-        size_t wanted = h->capacity ? 2 * h->capacity : 64;
-        struct entry *entries = rt_realloc(h->entries, wanted * sizeof *entries);
-        if (entries) {
-            h->entries = entries;
-            h->capacity = wanted;
-        }
-    }
-    if (!code || h->count == h->capacity) {
-        free(code);
-        return false;
-    }
-    h->entries[h->count++] = (struct entry){session, line, code};
-    return true;
 }
 
 /* The record of a cell. */
@@ -118,10 +97,10 @@ static void escape(struct lg_buffer *b, long session, int line, const char *code
     lg_buffer_puts(b, "\n");
 }
 
-static char *unescape(const char *text, size_t length)
+/* In place. The length of what it gives. */
+static size_t unescape(char *text, size_t length)
 {
-    char *code = rt_alloc(length + 1), *out = code;
-    if (!code) return NULL;
+    char *out = text;
     for (size_t i = 0; i < length; i++) {
         if (text[i] != '\\' || i + 1 == length) {
             *out++ = text[i];
@@ -130,8 +109,7 @@ static char *unescape(const char *text, size_t length)
         char c = text[++i];
         *out++ = (char)(c == 'n' ? '\n' : c == 'r' ? '\r' : c == '0' ? ' ' : c);
     }
-    *out = '\0';
-    return code;
+    return (size_t)(out - text);
 }
 
 /* Reads one record; false when the line is none. */
@@ -196,17 +174,18 @@ static int open_locked(const struct lg_history *h)
     return -1;
 }
 
-/* Takes the records of a text over but those of this session. */
-static void take_records(struct lg_history *h, const char *text, size_t length)
+/* Takes the records of a text over but those of this session. The text is changed. */
+static void take_records(struct lg_history *h, char *text, size_t length)
 {
-    for (const char *p = text, *end; p < text + length; p = end + 1) {
+    for (char *p = text, *end; p < text + length; p = end + 1) {
         long session;
         int line;
         const char *code;
         end = memchr(p, '\n', (size_t)(text + length - p));
         if (!end) end = text + length;
         if (!parse(p, (size_t)(end - p), &session, &line, &code) || session == h->session) continue;
-        push(h, session, line, unescape(code, (size_t)(end - code)));
+        size_t n = unescape(p + (code - p), (size_t)(end - code));
+        lg_spool_add(&h->cells, &(struct lg_spooled){session, line, code, n});
     }
 }
 
@@ -309,22 +288,22 @@ void lg_history_add(struct lg_history *h, int line, const char *code, size_t len
     bool repeated = h->last && strcmp(h->last, copy) == 0;
     load(h);
     if (!repeated && h->path && length <= MAX_CELL) append(h, line, code, length);
+    lg_spool_add(&h->cells, &(struct lg_spooled){0, line, copy, length});
     free(h->last);
-    h->last = rt_strdup(copy);
-    push(h, 0, line, copy);
+    h->last = copy;
 }
 
 size_t lg_history_count(struct lg_session *s)
 {
     if (!s->history) return 0;
     load(s->history);
-    return s->history->count;
+    return s->history->cells.count;
 }
 
 bool lg_history_get(struct lg_session *s, size_t i, struct lg_history_entry *out)
 {
-    if (i >= lg_history_count(s)) return false;
-    const struct entry *e = &s->history->entries[i];
-    *out = (struct lg_history_entry){e->session, e->line, e->code};
+    struct lg_spooled cell;
+    if (i >= lg_history_count(s) || !lg_spool_get(&s->history->cells, i, &cell)) return false;
+    *out = (struct lg_history_entry){cell.session, cell.line, cell.text};
     return true;
 }

@@ -189,11 +189,11 @@ void lg_session_meanwhile(struct lg_session *s);
 /* Stops what the session runs, now or soon. Async-signal-safe. */
 void lg_session_interrupt(struct lg_session *s);
 
-/* History: cells kept on disk and in memory, shared by shell and notebooks (lang/history.c). */
+/* History: cells kept on disk, shared by shell and notebooks (lang/history.c). */
 struct lg_history_entry {
-    long session; /* sessions count from 1; 0 is the current one */
-    int line;     /* execution count within its session */
-    const char *code;
+    long session;     /* sessions count from 1; 0 is the current one */
+    int line;         /* execution count within its session */
+    const char *code; /* until cells are added or taken in */
 };
 void lg_history_refresh(struct lg_session *s); /* takes in what other sessions have run since it was read */
 size_t lg_history_count(struct lg_session *s); /* oldest first, those of others and of this one as they came */

@@ -50,7 +50,7 @@ CHECKED = ["async", "cooperative", "functions", "graph", "grid", "guide", "heap"
 # What ThreadSanitizer watches, on several threads whatever the machine has. None of these leaves its work to a library
 # that it can't see into (OpenBLAS, ZeroMQ).
 THREADS = {
-    "unit": ["test_threads", "test_background", "test_memory", "test_simt_exec", "test_simt_driver", "test_session",
+    "unit": ["test_threads", "test_background", "test_memory", "test_simt_exec", "test_simt_driver", "test_session_interrupt",
              "test_study", "test_simt_tally"],
     "driver": ["test_contexts", "test_launches", "test_memory"],
     "lua": ["profile", "trace", "reduce", "convert", "ops"],

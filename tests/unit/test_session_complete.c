@@ -1,0 +1,270 @@
+/* What a session says of code that has not run: whether it is complete, where it is wrong, how it can go on, what a
+ * name in it is. */
+#include <sys/stat.h>
+#include "tests/unit/session.h"
+
+/* Where the parser stops: the part between the bars; none: what follows can still make it right. */
+TEST(mistakes)
+{
+    static const char *const rows[] = {
+        "x = |=| 1",
+        "f(1)|)|",
+        "x = 1 + 2",
+        "x = 1 +",
+        "for i = 1, 3 do",
+        "|end|",
+        "if x |do| y() end",
+        "do\n  x = 1\n  y |z|\nend",
+        "x = |'abc|",
+        "a |b|",
+        "f(1) + |)|",
+        "local |3| = 1",
+        "x = {1, 2|)|",
+        "%time x y",
+        "goto done",
+        "goto done x = = 1",
+        "print 'a' \n\n x = |=| 1",
+        "",
+        "function f() return 1 |x| end",
+        "%%cuda\nint = = 3;",
+        "s = [[ = = ]] |)|",
+        "x = 3 |$|",
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char code[128], got[128];
+        size_t n = 0, from = 0, to = 0;
+        for (const char *p = rows[i]; *p; p++)
+            if (*p != '|') code[n++] = *p;
+        code[n] = '\0';
+        bool found = lg_find_mistake(code, n, &from, &to);
+        if (found)
+            snprintf(got, sizeof got, "%.*s|%.*s|%s", (int)from, code, (int)(to - from), code + from, code + to);
+        else
+            snprintf(got, sizeof got, "%s", code);
+        CHECK_STR(got, rows[i]);
+    }
+}
+
+TEST(completeness)
+{
+    static const struct {
+        const char *code;
+        enum lg_completeness answer;
+        int indent;
+    } table[] = {
+        {"x = 1", LG_COMPLETE, 0},
+        {"1 + 1", LG_COMPLETE, 0},
+        {"", LG_COMPLETE, 0},
+        {"for i = 1, 3 do", LG_INCOMPLETE, 2},
+        {"for i = 1, 3 do\n  if x then", LG_INCOMPLETE, 4},
+        {"for i = 1, 3 do\n  print(i)\nend", LG_COMPLETE, 0},
+        {"f(", LG_INCOMPLETE, 2},
+        {"t = {\n  1,", LG_INCOMPLETE, 2},
+        {"x =", LG_INCOMPLETE, 0},
+        {"1 +", LG_INCOMPLETE, 0},
+        {"s = [[", LG_INCOMPLETE, 0},
+        {"--[[ a", LG_INCOMPLETE, 0},
+        {"s = 'abc", LG_INVALID, 0},
+        {"x = = 1", LG_INVALID, 0},
+        {"end", LG_INVALID, 0},
+        {"local x <const> = 5\nx", LG_COMPLETE, 0},
+        {"function f(a)", LG_INCOMPLETE, 2},
+        {"repeat x = 1", LG_INCOMPLETE, 2},
+        {"%time f(x)", LG_COMPLETE, 0},
+        {"?gpu.zeros", LG_COMPLETE, 0},
+        {"gpu.zeros?", LG_COMPLETE, 0},
+        {"!ls (", LG_COMPLETE, 0},
+        {"%%cuda\n__global__ void f() {", LG_INCOMPLETE, 0},
+        {"%%cuda\n__global__ void f() {}\n", LG_COMPLETE, 0},
+        {"k = gpu.kernel [[\n  void f() {", LG_INCOMPLETE, 4},
+    };
+    start();
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        int indent = -1;
+        enum lg_completeness got = lg_is_complete(table[i].code, strlen(table[i].code), &indent);
+        if (got != table[i].answer || indent != table[i].indent)
+            FAIL("%s: %d with indent %d", table[i].code, got, indent);
+    }
+}
+
+/* What is long is not compiled while a block is open; else it is judged as what is short. */
+TEST(completeness_of_long_cells)
+{
+    static const struct {
+        const char *begin, *end;
+        enum lg_completeness answer;
+        int indent;
+    } table[] = {
+        {"do", "", LG_INCOMPLETE, 2},
+        {"do", "x = = 1", LG_INCOMPLETE, 2},
+        {"do", "f({", LG_INCOMPLETE, 6},
+        {"do", "end", LG_COMPLETE, 0},
+        {"do", "end\nx = = 1", LG_INVALID, 0},
+        {"", "x =", LG_INCOMPLETE, 0},
+        {"", "k = gpu.kernel [[\n  void f() {", LG_INCOMPLETE, 4},
+        {"!ls (", "", LG_COMPLETE, 0},
+        {"%time f(x", "", LG_COMPLETE, 0},
+        {"", "do end s = 'abc", LG_INVALID, 0},
+    };
+    enum { LINES = 2000 };
+    static char code[LINES * 16];
+    size_t from, to;
+    start();
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        int indent = -1, n = sprintf(code, "%s\n", table[i].begin);
+        for (int line = 0; line < LINES; line++) n += sprintf(code + n, "x = f(1)\n");
+        n += sprintf(code + n, "%s", table[i].end);
+        enum lg_completeness got = lg_is_complete(code, (size_t)n, &indent);
+        if (got != table[i].answer || indent != table[i].indent)
+            FAIL("%s ... %s: %d with indent %d", table[i].begin, table[i].end, got, indent);
+        bool wrong = strstr(table[i].end, "= =") || table[i].answer == LG_INVALID;
+        CHECK(lg_find_mistake(code, (size_t)n, &from, &to) == wrong);
+    }
+}
+
+TEST(completion)
+{
+    size_t from;
+    start();
+    run("local session_x = 1 tt = {alpha = 1, beta = function(self) end, _hidden = 1, ['no name'] = 1}\n"
+        "arr = gpu.zeros(3, 4) zz = gpu.complex(1, 2) s = 'text' nested = {tt, deep = {tt = tt}}");
+    CHECK_STR(complete("session_", &from), "session_x");
+    CHECK_INT(from, 0);
+    CHECK_STR(complete("x = session_", &from), "session_x");
+    CHECK_INT(from, 4);
+    CHECK_STR(complete("tt.", NULL), "alpha beta");
+    CHECK_STR(complete("tt:", NULL), "beta");
+    CHECK_STR(complete("tt._", NULL), "_hidden");
+    CHECK_STR(complete("nested.deep.tt.al", NULL), "alpha");
+    CHECK_STR(complete("nested[1].al", NULL), "alpha");
+    CHECK_STR(complete("nested['deep'].", NULL), "tt");
+    CHECK_STR(complete("tt['al", NULL), "alpha");
+    CHECK_STR(complete("string.fo", NULL), "format");
+    CHECK_STR(complete("s:upp", NULL), "upper");
+    CHECK_STR(complete("('x'):upp", NULL), "upper");
+    CHECK_STR(complete("gpu.linsp", NULL), "linspace");
+    CHECK_STR(complete("arr:su", NULL), "sub sum sub_");
+    CHECK_STR(complete("arr.shap", NULL), "shape");
+    CHECK_STR(complete("arr:shap", NULL), "");
+    CHECK_STR(complete("zz.r", NULL), "re reciprocal round rsqrt");
+    CHECK_STR(complete("zz:conj", NULL), "conj");
+    CHECK_STR(complete("gpu.zeros(3, 'float3", NULL), "float32");
+    CHECK_STR(complete("arr:to('cp", NULL), "cpu");
+    CHECK_STR(complete("arr:to 'cp", NULL), "cpu");
+    CHECK_STR(complete("gpu.zeros(3, {dtype = 'float3", NULL), "float32");
+    CHECK_STR(complete("gpu.imshow(x, {cmap = 'vi", NULL), "viridis");
+    CHECK_STR(complete("%device cp", NULL), "cpu");
+    CHECK_STR(complete("%who ", NULL), "");
+    CHECK_STR(complete("loc", NULL), "local");
+    CHECK_STR(complete("local function ff(parm) return par", NULL), "parm");
+    CHECK_STR(complete("local fun", NULL), "function");
+    CHECK_STR(complete("-- pri", NULL), "");
+    CHECK_STR(complete("nosuch.", NULL), "");
+    CHECK_STR(complete("f().", NULL), "");
+    CHECK_STR(complete("12.", NULL), "");
+    CHECK_STR(complete("%timei", &from), "%timeit");
+    CHECK_INT(from, 0);
+    CHECK_STR(complete("%%cud", NULL), "%%cuda");
+    CHECK_STR(complete("x\n%%cud", NULL), "");
+    CHECK_STR(complete("%time session_", &from), "session_x");
+    CHECK_STR(complete("io.open('tests/unit/soft_fl", &from), "soft_float.h");
+    CHECK_INT(from, strlen("io.open('tests/unit/"));
+    CHECK_STR(complete("%run tests/lua/test.l", NULL), "test.lua");
+    struct lg_completion c;
+    lg_session_complete(session, "ar", 2, 2, &c);
+    CHECK_INT(c.count, 2);
+    CHECK_STR(c.matches[1].kind, "array");
+    CHECK_HAS(c.matches[1].note, "float32 (3, 4)");
+}
+
+TEST(completion_of_options_and_modules)
+{
+    start();
+    CHECK_STR(complete("gpu.zeros(3, {", NULL), "device =  dtype = ");
+    CHECK_STR(complete("gpu.zeros(3, {dtype = 'int32', dev", NULL), "device = ");
+    CHECK_STR(complete("gpu.plot(x, {logy = true, ti", NULL), "title = ");
+    CHECK_STR(complete("gpu.zeros(2):sum{ax", NULL), "axis = ");
+    CHECK_STR(complete("gpu.zeros(2):to('cp", NULL), "cpu");
+    CHECK_STR(complete("gpu.array({{1, stri", NULL), "string"); /* no options in lists */
+    CHECK_STR(complete("gpu.zeros({2}, stri", NULL), "string");
+    CHECK_STR(complete("local x <c", NULL), "close const");
+    CHECK_STR(complete("require 'lun", NULL), "lunarray");
+    mkdir("complete_modules", 0777);
+    run("io.open('complete_modules/inner_one.lua', 'w'):close()\npackage.path = './?.lua;./?/init.lua'");
+    CHECK_STR(complete("require('complete_modules.in", NULL), "complete_modules.inner_one");
+    CHECK_STR(complete("require('complete_m", NULL), "");
+    run("io.open('complete_modules/init.lua', 'w'):close()");
+    CHECK_STR(complete("require('complete_m", NULL), "complete_modules");
+    run("os.remove('complete_modules/init.lua') os.remove('complete_modules/inner_one.lua')");
+    rmdir("complete_modules");
+}
+
+TEST(completion_of_cuda)
+{
+    size_t from;
+    start();
+    CHECK_STR(complete("k = gpu.kernel [[ __syncw", &from), "__syncwarp");
+    CHECK_INT(from, strlen("k = gpu.kernel [[ "));
+    CHECK_STR(complete("s = [==[ __global__ void f(int counter) { int i = coun", NULL), "counter");
+    CHECK_STR(complete("s = [[ __syncw", NULL), "");
+    CHECK_STR(complete("gpu.kernel('__syncw", NULL), "__syncwarp");
+    CHECK_STR(complete("gpu.kernel [[ threadIdx.", NULL), "x y z");
+    CHECK_STR(complete("gpu.kernel [[ float4 v; v.", NULL), "w x y z");
+    CHECK_STR(complete("gpu.kernel [[ INT32_", NULL), "INT32_MAX INT32_MIN");
+    CHECK_STR(complete("gpu.kernel [[ int64", NULL), "int64_t");
+    CHECK_STR(complete("gpu.kernel [[\n # incl", NULL), "include");
+    CHECK_STR(complete("gpu.kernel [[\n#include <luna", NULL), "lunarray.cuh");
+    CHECK_STR(complete("gpu.kernel [[\n#include <cooperative_groups/", NULL), "cooperative_groups/reduce.h");
+    CHECK_STR(complete("gpu.kernel [[ // __syncw", NULL), "");
+    CHECK_STR(complete("gpu.kernel [[ /* __syncw", NULL), "");
+    CHECK_STR(complete("gpu.kernel [[ \"__syncw", NULL), "");
+    CHECK_STR(complete("%%cuda\n__syncw", &from), "__syncwarp");
+    CHECK_INT(from, strlen("%%cuda\n"));
+    CHECK_STR(complete("%%bash\nprin", NULL), "");
+    CHECK_STR(complete("%%time\nprin", NULL), "print");
+}
+
+TEST(completion_runs_no_code_of_the_user)
+{
+    start();
+    run("ran = 0 local function trap() ran = ran + 1 error('ran') end\n"
+        "trapped = setmetatable({}, {__index = trap, __tostring = trap, __name = trap, __len = trap, __pairs = trap})");
+    complete("trapped.", NULL);
+    complete("trapped.x.", NULL);
+    complete("trap", NULL);
+    struct lg_bundle b;
+    lg_session_inspect(session, "trapped", 7, 7, 1, &b);
+    lg_session_inspect(session, "trapped.x", 9, 9, 1, &b);
+    CHECK_STR(run("ran"), "r|0");
+}
+
+TEST(inspection)
+{
+    start();
+    run("x = 5\n-- Adds one.\n-- Really.\nlocal function add_one(n, ...)\n  return n + 1\nend\narr = gpu.zeros(2, 3)");
+    CHECK_HAS(inspect("gpu.linspace", 0), "gpu.linspace(start, stop");
+    CHECK_HAS(inspect("gpu.linspace(0, ", 0), "gpu.linspace(start, stop");
+    CHECK_HAS(inspect("gpu.linspace", 0), "\n\nExample:\n    local x");
+    struct lg_bundle both;
+    CHECK(lg_session_inspect(session, "gpu.where", 9, 9, 0, &both) && both.count == 2);
+    CHECK_HAS(form(&both, "text/html"), "<pre><b>x:where(a, b)");
+    CHECK_HAS(form(&both, "text/html"), "<pre>assert(gpu.array({1, 5}):gt(3)");
+    CHECK(lg_session_inspect(session, "arr", 3, 3, 0, &both) && both.count == 1);
+    CHECK_HAS(inspect("string.format", 0), "printf");
+    CHECK_HAS(inspect("string.format('%d')(", 0), "printf");
+    CHECK_HAS(inspect("string.format('%d', f(1))(2)(3, ", 0), "printf");
+    CHECK_STR(inspect(")(1)(2, ", 0), "");
+    CHECK_HAS(inspect("add_one", 0), "add_one(n, ...)\n\nAdds one.\nReally.");
+    CHECK_HAS(inspect("add_one", 0), "cell 1, line 4");
+    CHECK(!strstr(inspect("add_one", 0), "return n + 1"));
+    CHECK_HAS(inspect("add_one", 1), "return n + 1\nend");
+    CHECK_HAS(inspect("arr", 0), "shape   (2, 3)");
+    CHECK_HAS(inspect("arr", 0), "bytes   24 bytes");
+    CHECK_HAS(inspect("arr:sum", 0), "x:sum(");
+    CHECK_HAS(inspect("x", 0), "number");
+    CHECK_HAS(inspect("%timeit", 0), "%timeit [-n N]");
+    CHECK_HAS(inspect("display", 0), "display(value");
+    CHECK_STR(inspect("nosuch", 0), "");
+    CHECK_STR(inspect("1 + ", 0), "");
+    CHECK_STR(inspect("", 0), "");
+}

@@ -1,0 +1,159 @@
+/* The history of cells, in memory and in the file that sessions share. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include "tests/unit/session.h"
+
+TEST(history)
+{
+    char folder[] = "/tmp/lunarray-test-XXXXXX", path[64];
+    struct lg_history_entry e;
+    struct stat st;
+    CHECK(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/sub/history", folder);
+    start_with(path);
+    CHECK_INT(lg_history_count(session), 0);
+    run("a = 1\nb = '\\\\n\\t'\n");
+    run("a");
+    run("a");
+    run("  ");
+    CHECK_INT(lg_history_count(session), 3);
+    CHECK(lg_history_get(session, 2, &e));
+    CHECK_INT(e.session, 0);
+    CHECK_INT(e.line, 3);
+    CHECK_INT(stat(path, &st), 0);
+    CHECK_INT(st.st_mode & 0777, 0600);
+    lg_session_free(session);
+
+    FILE *f = fopen(path, "a");
+    CHECK(f);
+    fputs("garbage\n\n-1\t2\tx\n1\t\xff\xff\n7\t1\tcut off", f);
+    fclose(f);
+    start_with(path);
+    CHECK_INT(lg_history_count(session), 3);
+    CHECK(lg_history_get(session, 0, &e));
+    CHECK_INT(e.session, 1);
+    CHECK_INT(e.line, 1);
+    CHECK_STR(e.code, "a = 1\nb = '\\\\n\\t'");
+    CHECK(lg_history_get(session, 1, &e));
+    CHECK_STR(e.code, "a");
+    CHECK(!lg_history_get(session, 3, &e));
+    run("later = 1");
+    lg_session_free(session);
+
+    start_with(path);
+    CHECK_INT(lg_history_count(session), 4);
+    CHECK(lg_history_get(session, 3, &e));
+    CHECK_INT(e.session, 8);
+    CHECK_STR(e.code, "later = 1");
+    struct lg_request quiet = {.code = "1", .length = 1, .silent = true};
+    CHECK_INT(lg_session_evaluate(session, &quiet, &failure), LG_DONE);
+    CHECK_INT(lg_session_count(session), 0);
+    CHECK_INT(lg_history_count(session), 4);
+    lg_session_free(session);
+    CHECK_INT(unlink(path), 0);
+    snprintf(path, sizeof path, "%s/sub", folder);
+    CHECK_INT(rmdir(path), 0);
+    CHECK_INT(rmdir(folder), 0);
+}
+
+/* What two sessions run at the same time is seen by both. */
+TEST(shared_history)
+{
+    char folder[] = "/tmp/lunarray-test-XXXXXX", path[64];
+    struct lg_history_entry e;
+    CHECK(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/history", folder);
+    start_with(path);
+    struct lg_session *first = session;
+    lg_history_refresh(first); /* nothing has been read, nothing is to be */
+    CHECK_INT(lg_history_count(first), 0);
+    start_with(path);
+    struct lg_session *second = session;
+    run("a = 1");
+    CHECK_INT(lg_history_count(first), 0);
+    lg_history_refresh(first);
+    CHECK_INT(lg_history_count(first), 1);
+    session = first;
+    run("b = 2");
+    run("c = 3");
+    lg_history_refresh(first);
+    lg_history_refresh(first);
+    CHECK_INT(lg_history_count(first), 3); /* its own cells once */
+    lg_history_refresh(second);
+    CHECK_INT(lg_history_count(second), 3);
+    CHECK(lg_history_get(second, 2, &e));
+    CHECK_STR(e.code, "c = 3");
+    CHECK_INT(e.session, 2);
+    CHECK(lg_history_get(second, 0, &e));
+    CHECK_INT(e.session, 0);
+    CHECK_INT(unlink(path), 0);
+    lg_history_refresh(second);
+    run("d = 4"); /* into a new file of that name */
+    session = second;
+    run("e = 5");
+    lg_history_refresh(second);
+    lg_history_refresh(first);
+    CHECK(lg_history_count(first) >= 4 && lg_history_count(second) >= 4);
+    lg_session_free(first);
+    lg_session_free(second);
+    CHECK_INT(unlink(path), 0);
+    CHECK_INT(rmdir(folder), 0);
+}
+
+/* Cells i..last-1, each of a kilobyte and unlike the others; what the process holds afterwards. */
+static long kilobytes_after(int i, int last)
+{
+    char code[1200];
+    long pages = 0;
+    for (; i < last; i++) {
+        snprintf(code, sizeof code, "local v = %d --%*s", i, 1000, "text");
+        run(code);
+    }
+    lua_gc(lg_session_state(session), LUA_GCCOLLECT);
+    FILE *f = fopen("/proc/self/statm", "r");
+    CHECK(f && fscanf(f, "%*d %ld", &pages) == 1);
+    fclose(f);
+    return pages * (getpagesize() / 1024);
+}
+
+static void check_long_history(const char *path)
+{
+    enum { WARM = 6000, ALL = WARM + 10000 };
+    char expected[64];
+    struct lg_history_entry e;
+    start_with(path);
+    long before = kilobytes_after(0, WARM), after = kilobytes_after(WARM, ALL);
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+    if (after - before > 300) FAIL("10,000 cells of 1 KB took %ld KB", after - before);
+#else
+    (void)before, (void)after;
+#endif
+    size_t count = lg_history_count(session);
+    CHECK_INT(count, ALL);
+    for (size_t i = count; i-- > 0;) {
+        CHECK(lg_history_get(session, i, &e));
+        CHECK_INT(e.line, i + 1);
+        snprintf(expected, sizeof expected, "local v = %d --", (int)i);
+        CHECK(strncmp(e.code, expected, strlen(expected)) == 0);
+        CHECK_INT(strlen(e.code), strlen(expected) + 1000);
+    }
+    CHECK_HAS(run("return In[7]"), "local v = 6 --");
+    CHECK_HAS(run("%history 15999-"), "15999: local v = 15998 --");
+    lg_session_free(session);
+}
+
+TEST(memory_does_not_grow_by_the_text_of_cells)
+{
+    char folder[] = "/tmp/lunarray-test-XXXXXX", path[64];
+    CHECK(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/history", folder);
+    check_long_history(path);
+    CHECK_INT(unlink(path), 0);
+    CHECK_INT(rmdir(folder), 0); /* nothing else was left in it */
+}
+
+TEST(cells_of_a_session_without_a_file_are_remembered)
+{
+    check_long_history("");
+    check_long_history("/dev/null/none/history");
+}

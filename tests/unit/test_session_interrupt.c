@@ -1,0 +1,139 @@
+/* Other threads that stop what a session runs, or have a question meanwhile. */
+#include <pthread.h>
+#include "tests/unit/session.h"
+
+static void *interrupt_once_begun(void *unused)
+{
+    while (!atomic_load(&begun)) usleep(1000);
+    lg_session_interrupt(session);
+    return unused;
+}
+
+/* The cell must say when it has begun: before that, an interrupt means nothing. */
+static enum lg_status evaluate_and_interrupt(const char *code)
+{
+    pthread_t thread;
+    atomic_store(&begun, false);
+    CHECK_INT(pthread_create(&thread, NULL, interrupt_once_begun, NULL), 0);
+    enum lg_status status = evaluate(code);
+    if (!atomic_load(&begun)) FAIL("%s did not begin: %s", code, out);
+    pthread_join(thread, NULL);
+    return status;
+}
+
+static void check_interrupted(const char *code)
+{
+    enum lg_status status = evaluate_and_interrupt(code);
+    if (status != LG_INTERRUPTED) FAIL("%s ended with status %d", code, status);
+    CHECK_STR(failure->name, "Interrupted");
+    CHECK_STR(run("kept"), "r|1");
+}
+
+/* The thread sanitizer holds a signal back until the thread calls something that it watches. */
+static void skip_loops_of_lua(void)
+{
+#ifdef __SANITIZE_THREAD__
+    SKIP("the thread sanitizer delivers no signal while Lua runs");
+#endif
+}
+
+TEST(an_interrupt_from_another_thread_stops_waiting)
+{
+    start();
+    run("kept = 1");
+    check_interrupted("!echo begun; sleep 1000");
+    check_interrupted("%timeit told = told or print('begun') or true");
+}
+
+TEST(an_interrupt_from_another_thread_stops_everything)
+{
+    skip_loops_of_lua();
+    static const char *const table[] = {
+        "while true do end",
+        "while true do pcall(function() while true do end end) end",
+        "while true do pcall(pcall, pcall, error) end",
+        "coroutine.wrap(function() while true do end end)()",
+        "while true do pcall(coroutine.wrap(function() while true do end end)) end",
+        "local co = coroutine.create(function() while true do coroutine.yield() end end)\n"
+        "while true do coroutine.resume(co) end",
+        "while true do xpcall(function() while true do end end, function(e) return e end) end",
+        "local t = setmetatable({}, {__index = function(_, k) while true do end end}) print(t.x)",
+        "table.sort({3, 2, 1}, function() while true do end end)",
+        "local c <close> = setmetatable({}, {__close = function() while true do end end}) while true do end",
+    };
+    start();
+    run("kept = 1");
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char code[256];
+        snprintf(code, sizeof code, "print('begun') %s", table[i]);
+        check_interrupted(code);
+    }
+    check_interrupted("%%time\nprint('begun') while true do end");
+    lg_session_interrupt(session); /* between cells it means nothing */
+    CHECK_STR(run("for i = 1, 1e5 do kept = kept end kept"), "r|1");
+}
+
+TEST(closing_a_variable_may_finish_after_an_interrupt)
+{
+    skip_loops_of_lua();
+    start();
+    CHECK_INT(evaluate_and_interrupt("p = print\n"
+                                     "local c <close> = setmetatable({}, {__close = function()\n"
+                                     "  for i = 1, 100 do end p('closed')\n"
+                                     "end})\n"
+                                     "p('begun') while true do end"),
+              LG_INTERRUPTED);
+    CHECK_HAS(out, "closed");
+}
+
+/* Another thread that has a question while the session's own computes. */
+
+static int looks; /* how often it was looked things up in the middle of a call */
+
+static bool on_attend_beside(void *unused)
+{
+    (void)unused;
+    looks++;
+    CHECK_STR(complete("arr:coun", NULL), "count_nonzero");
+    CHECK_HAS(inspect("arr", 1), "when the call that runs is over");
+    CHECK_HAS(inspect("held", 0), "float32 (2, 3) simt");
+    return false;
+}
+
+static void *ask(void *unused)
+{
+    lg_session_attend(session);
+    return unused;
+}
+
+static void on_beside(void *unused)
+{
+    (void)unused;
+    pthread_t thread;
+    CHECK_INT(pthread_create(&thread, NULL, ask, NULL), 0);
+    pthread_join(thread, NULL);
+}
+
+TEST(questions_are_answered_in_the_middle_of_a_call)
+{
+    const struct lg_options options = {
+        .sink = {.stream = on_stream, .result = on_result, .attend_beside = on_attend_beside, .beside = on_beside},
+        .history = "",
+        .interactive = true};
+    session = lg_session_new(&options);
+    CHECK(session);
+    run("arr = gpu.zeros({2, 3}, {device = 'simt'}) held = {arr} t = {} for i = 1, 70000 do t[i] = i end\n"
+        "a = gpu.ones({100, 100}, {device = 'cpu'})");
+    static const char *const table[] = {"b = gpu.array(t)",   "t = gpu.zeros(70000):totable()",
+                                        "b = a:cumsum()",     "b = (a + 1):sum()",
+                                        "os.execute('true')", "gpu.sort(a)"};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        looks = 0;
+        lg_session_attend(session); /* the next call that takes long finds it waiting */
+        run(table[i]);
+        if (looks != 1) FAIL("%s: looked %d times", table[i], looks);
+    }
+    run("collectgarbage('stop')");
+    lg_session_attend(session);
+    CHECK_STR(run("os.execute('true') return collectgarbage('isrunning')"), "r|false");
+}
