@@ -42,6 +42,9 @@ void lg_complete_dtypes_row(void);
 const struct lg_function *lg_doc_by_name(lua_State *L, const char *name);
 const struct lg_function *lg_doc_of_value(lua_State *L, int idx);
 void lg_push_doc_names(lua_State *L); /* an unsorted list of all recorded names. [raises] */
+/* Lua's own functions by their whole names ("string.format", "file.read", "print"), ended by a NULL name. Sessions know
+ * them by value; they are no recorded names. */
+extern const struct lg_function lg_stdlib[];
 
 /* The state's error struct for calls into runtime/ and kernels/. */
 struct rt_error *lg_error_box(lua_State *L);

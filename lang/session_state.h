@@ -181,7 +181,7 @@ void lg_history_free(struct lg_history *h);
 void lg_open_history(lua_State *L); /* the table In (lang/magic_history.c). [raises] */
 void lg_history_add(struct lg_history *h, int line, const char *code, size_t length);
 
-/* lang/stdlib_doc.c: records the docs of Lua's own functions; whether a row is one of those. */
+/* lang/stdlib_doc.c: records the docs of Lua's own functions (lg_stdlib); whether a row is one of those. */
 void lg_document_stdlib(lua_State *L); /* [raises] */
 bool lg_is_stdlib(const struct lg_function *row);
 

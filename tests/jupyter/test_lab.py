@@ -346,7 +346,16 @@ def test_the_reference_is_searched(browser, tmp_path):
     found = shown()
     assert 0 < len(found) < len(everything) / 10 and all("linspace" in e for e in found), found
     screenshot(browser, "reference")
-    browser.find_element(webdriver.common.by.By.PARTIAL_LINK_TEXT, "gpu.linspace").click()
-    assert browser.current_url.endswith("gpu.html#gpu.linspace")
+    keys = webdriver.common.keys.Keys
+    browser.switch_to.active_element.send_keys(keys.ENTER)  # the first of them
+    wait_for(browser, "the entry", lambda: browser.current_url.endswith("gpu.html#gpu.linspace"))
+    box = browser.find_element(webdriver.common.by.By.NAME, "q")
+    box.send_keys("string.f", keys.ENTER)
+    wait_for(browser, "the list", lambda: browser.current_url.endswith("index.html?q=string.f"))
+    assert [e.split()[0] for e in shown()] == ["string.find", "string.format"]
+    browser.switch_to.active_element.send_keys(keys.ARROW_DOWN)
+    browser.switch_to.active_element.send_keys(keys.ARROW_DOWN)
+    browser.switch_to.active_element.send_keys(keys.ENTER)
+    wait_for(browser, "the second", lambda: browser.current_url.endswith("string.html#string.format"))
     browser.close()
     browser.switch_to.window(notebook)

@@ -3,6 +3,8 @@
 import html.parser
 import re
 
+import pytest
+
 
 def test_page_of_a_name(cli):
     r = cli("doc", "gpu.linspace")
@@ -16,32 +18,75 @@ def test_names_that_are_none(cli):
     assert cli("doc").returncode == 2 and cli("doc", "--html").returncode == 2
 
 
-class Links(html.parser.HTMLParser):
+class Page(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__()
-        self.links, self.ids, self.loads = [], set(), []
+        self.links, self.ids, self.loads, self.examples = [], [], [], {}
+        self.code = None
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
         a = dict(attributes)
         if tag == "a":
             self.links.append(a["href"])
-        self.ids.add(a.get("id"))
+        if "id" in a:
+            self.ids.append(a["id"])
         self.loads += [a[n] for n in ("src",) if n in a]
+        if tag == "pre" and a.get("class") == "code":
+            self.code = ""
+
+    def handle_data(self, data):
+        if self.code is not None:
+            self.code += data
+
+    def handle_endtag(self, tag):
+        if tag == "pre" and self.code is not None:
+            self.examples[self.ids[-1]] = self.code
+            self.code = None
 
 
-def test_folder(cli, tmp_path):
+@pytest.fixture
+def pages(cli, tmp_path):
     r = cli("doc", "--html", str(tmp_path / "reference"))
     assert (r.returncode, r.stdout, r.stderr) == (0, "", "")
-    pages = {p.name: Links(p.read_text()) for p in (tmp_path / "reference").iterdir()}
+    return {p.name: Page(p.read_text()) for p in (tmp_path / "reference").iterdir()}
+
+
+def test_folder(pages, tmp_path):
     index = pages["index.html"]
-    assert {"gpu.html#gpu.linspace", "array.html#array.sum", "gpu.random.html#gpu.random.normal"} <= set(index.links)
-    for page in pages.values():
-        assert page.loads == []
+    assert {"gpu.html#gpu.linspace", "array.html#array.sum", "gpu.random.html#gpu.random.normal", "string.html#string.format",
+            "lua.html#print", "shell.html#shell.prompt", "magic.html#magic.time", "topic.html#indexing"} <= set(index.links)
+    for name, page in pages.items():
+        assert page.loads == [] and len(page.ids) == len(set(page.ids))
         for link in page.links:
-            name, _, place = link.partition("#")
-            assert name in pages and (not place or place in pages[name].ids), link
+            file, _, place = link.partition("#")
+            assert file in pages and (not place or place in pages[file].ids), link
+        if name != "index.html":
+            assert {f"{name}#{i}" for i in page.ids} <= set(index.links) and name in index.links
     for name in pages:
         text = (tmp_path / "reference" / name).read_text()
         assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", text), name
         assert "default-src 'none'" in text
+    assert 'href="gpu.html#gpu.dtypes"' in (tmp_path / "reference" / "topic.html").read_text()  # its text names it
+
+
+def test_functions_of_lua(cli, pages, tmp_path):
+    """All that lua5.4 has is in the reference, and its examples hold."""
+    names = cli("-e", """for _, t in ipairs {"_G", "coroutine", "debug", "io", "math", "os", "package", "string", "table", "utf8"} do
+  for k, v in pairs(_G[t]) do if type(v) == "function" then print(t == "_G" and k or t .. "." .. k) end end
+end
+for k in pairs(getmetatable(io.stdout).__index) do print("file." .. k) end""").stdout.split()
+    parts = [p for n, p in pages.items() if n != "index.html"]
+    known = {i for p in parts for i in p.ids}
+    assert len(names) > 120 and set(names) <= known, set(names) - known
+    examples = {name: text for p in parts for name, text in p.examples.items() if name in names}
+    assert {n for n in names if n not in examples} == {"os.exit", "debug.debug"}
+    (tmp_path / "all.lua").write_text("".join(f"local function example()\n{text}\nend\nexample()\nprint '{name}'\n" for name, text in examples.items()))
+    r = cli("all.lua")
+    assert r.returncode == 0 and set(examples) <= set(r.stdout.split()), r.stderr
+
+
+def test_the_shell_knows_them(cli):
+    for name, signature in ("string.format", "string.format(formatstring, ...)"), ("('x'):rep", "string.rep(s, n"), ("io.stdout.read", "file:read(...)"):
+        assert signature in cli("-i", stdin=f"?{name}\n").stdout
+    assert cli("doc", "shell.prompt").stdout.startswith("shell.prompt = ")
