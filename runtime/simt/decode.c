@@ -1,5 +1,4 @@
-/* From a PTX syntax tree to a program: places variables in memory and registers in frames, resolves symbols and
- * operands. */
+/* From a PTX syntax tree to a program: its functions, one after the other. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +7,7 @@
 #include "runtime/simt/decode.h"
 #include "runtime/simt/jit.h"
 
-static bool out_of_memory(struct decoder *d)
+bool simt_out_of_memory(struct decoder *d)
 {
     rt_fail(d->e, RT_NOMEM, "out of memory while loading a program of %zu functions", d->module->func_count);
     return false;
@@ -20,7 +19,7 @@ bool simt_grow(struct decoder *d, void *array, uint32_t count, uint32_t *capacit
     if (count < *capacity) return true;
     uint32_t n = *capacity ? *capacity * 2 : 64;
     void *q = rt_realloc(*p, n * size);
-    if (!q) return out_of_memory(d);
+    if (!q) return simt_out_of_memory(d);
     *p = q;
     *capacity = n;
     return true;
@@ -87,7 +86,7 @@ struct insn *simt_emit(struct decoder *d, op_function run)
     if (d->code_capacity != old || !p->places) {
         struct place *places = rt_realloc(p->places, d->code_capacity * sizeof *places);
         if (!places) {
-            out_of_memory(d);
+            simt_out_of_memory(d);
             return NULL;
         }
         p->places = places;
@@ -105,7 +104,7 @@ struct insn *simt_emit(struct decoder *d, op_function run)
         if (!s || p->code_count == 0 || p->places[p->code_count - 1].ptx_line != d->in->line) {
             s = rt_alloc(sizeof *s + length + 1);
             if (!s) {
-                out_of_memory(d);
+                simt_out_of_memory(d);
                 return NULL;
             }
             char *t = stpcpy(s->text, d->in->opcode);
@@ -132,23 +131,18 @@ bool simt_extra(struct decoder *d, const uint32_t *values, uint32_t count, uint3
 }
 
 /* ---- functions ---- */
-static uint64_t align_up(uint64_t n, uint64_t align)
-{
-    return align > 1 ? (n + align - 1) / align * align : n;
-}
-
 /* Offsets of the parameters: laid out one after the other, each aligned as its type asks. */
 static bool place_parameters(struct decoder *d, const struct ptx_var *vars, size_t count, uint64_t *end,
                              uint32_t **offsets, uint32_t **sizes)
 {
     *offsets = rt_calloc(count + 1, sizeof **offsets);
     *sizes = rt_calloc(count + 1, sizeof **sizes);
-    if (!*offsets || !*sizes) return out_of_memory(d);
+    if (!*offsets || !*sizes) return simt_out_of_memory(d);
     for (size_t k = 0; k < count; k++) {
         /* One in a register comes and goes through memory like the others. */
         if (vars[k].type == PTX_PRED)
             return simt_decode_fail(d, RT_UNSUPPORTED, "%s has a predicate as parameter", d->f->name);
-        *end = align_up(*end, vars[k].align ? vars[k].align : ptx_type_size(vars[k].type));
+        *end = simt_align_up(*end, vars[k].align ? vars[k].align : ptx_type_size(vars[k].type));
         (*offsets)[k] = (uint32_t)*end;
         (*sizes)[k] = (uint32_t)vars[k].size;
         *end += vars[k].size;
@@ -159,12 +153,12 @@ static bool place_parameters(struct decoder *d, const struct ptx_var *vars, size
     return true;
 }
 
-static bool name_shared(struct decoder *d, const struct ptx_var *v, int function, uint64_t offset)
+bool simt_name_shared(struct decoder *d, const struct ptx_var *v, int function, uint64_t offset)
 {
     struct simt_program *p = d->program;
     if (!simt_grow(d, &p->shared, p->shared_count, &d->shared_capacity, sizeof *p->shared)) return false;
     char *name = rt_strdup(v->name);
-    if (!name) return out_of_memory(d);
+    if (!name) return simt_out_of_memory(d);
     p->shared[p->shared_count++] = (struct shared_variable){name, function, (uint32_t)offset, (uint32_t)v->size};
     return true;
 }
@@ -189,7 +183,7 @@ static bool place_variables(struct decoder *d)
     const struct ptx_func *f = d->f;
     uint64_t local = 0, params = 0, shared = d->shared_start[d->index];
     d->var_offset = rt_calloc(f->var_count + 1, sizeof *d->var_offset);
-    if (!d->var_offset) return out_of_memory(d);
+    if (!d->var_offset) return simt_out_of_memory(d);
     for (size_t k = 0; k < f->var_count; k++) {
         const struct ptx_var *v = &f->vars[k];
         uint64_t *end = v->space == PTX_SHARED ? &shared : &local;
@@ -197,9 +191,9 @@ static bool place_variables(struct decoder *d)
             return simt_decode_fail(d, RT_UNSUPPORTED, "the variable %s inside %s is neither shared nor local", v->name,
                                     f->name);
         bool dynamic = v->space == PTX_SHARED && v->is_extern;
-        if (!dynamic) *end = align_up(*end, v->align);
+        if (!dynamic) *end = simt_align_up(*end, v->align);
         d->var_offset[k] = dynamic ? d->program->dynamic_base : *end;
-        if (v->space == PTX_SHARED && !name_shared(d, v, (int)d->index, d->var_offset[k])) return false;
+        if (v->space == PTX_SHARED && !simt_name_shared(d, v, (int)d->index, d->var_offset[k])) return false;
         if (dynamic) continue;
         *end += v->size;
         if (local > MAX_LOCAL)
@@ -212,9 +206,9 @@ static bool place_variables(struct decoder *d)
         return false;
     d->fn->param_count = (uint32_t)f->param_count;
     d->fn->return_count = (uint32_t)f->return_count;
-    d->scratch = (uint32_t)align_up(local, 16);
+    d->scratch = (uint32_t)simt_align_up(local, 16);
     local = d->scratch + scratch_bytes(f);
-    d->fn->local_bytes = (uint32_t)align_up(local, 16);
+    d->fn->local_bytes = (uint32_t)simt_align_up(local, 16);
     d->fn->shared_end = (uint32_t)shared;
     return local <= MAX_LOCAL
                ? true
@@ -260,7 +254,7 @@ static bool decode_body(struct decoder *d)
     const struct ptx_func *f = d->f;
     if (!check_cluster(d)) return false;
     d->pc_of = rt_calloc(f->insn_count + 1, sizeof *d->pc_of);
-    if (!d->pc_of) return out_of_memory(d);
+    if (!d->pc_of) return simt_out_of_memory(d);
     d->tally_count = 0;
     memset(d->temp_count, 0, sizeof d->temp_count);
     memset(d->narrowed, 0, sizeof d->narrowed);
@@ -293,7 +287,7 @@ static bool decode_or_refuse(struct decoder *d)
     if (decode_body(d)) return true;
     if (d->e->status != RT_UNSUPPORTED || !d->e->text) return false;
     d->fn->refused = rt_strdup(d->e->text);
-    if (!d->fn->refused) return out_of_memory(d);
+    if (!d->fn->refused) return simt_out_of_memory(d);
     rt_error_clear(d->e);
     p->code_count = d->fn->start = d->fn->setup;
     for (; tables < p->table_count; tables++) p->tables[tables].count = 0;
@@ -307,7 +301,7 @@ static bool keep_slots(struct decoder *d)
     uint32_t *slots = rt_realloc(d->slots, (registers + variables + 1) * sizeof *slots);
     if (!slots) {
         free(d->slots);
-        return out_of_memory(d);
+        return simt_out_of_memory(d);
     }
     for (size_t k = 0; k < variables; k++) slots[registers + k] = (uint32_t)d->var_offset[k];
     d->slots_of[d->index] = slots;
@@ -324,13 +318,13 @@ static bool decode_function(struct decoder *d, uint32_t index)
     d->fn->is_entry = d->f->is_entry;
     d->fn->setup = d->fn->start = p->code_count;
     d->fn->const_first = p->constant_count;
-    if (!(d->fn->name = rt_strdup(d->f->name))) return out_of_memory(d);
+    if (!(d->fn->name = rt_strdup(d->f->name))) return simt_out_of_memory(d);
     if (!d->f->has_body) return true;
     bool ok = place_variables(d) && simt_find_invariants(d) && simt_place_registers(d) && simt_find_origins(d) &&
               decode_or_refuse(d);
     d->fn->end = p->code_count;
     if (d->fn->frame_bytes < 512) d->fn->frame_bytes = 512; /* slot 0 may be read as a vector that nobody uses */
-    d->fn->frame_bytes = (uint32_t)align_up(d->fn->frame_bytes, 64);
+    d->fn->frame_bytes = (uint32_t)simt_align_up(d->fn->frame_bytes, 64);
     if (d->slots_of && ok)
         ok = keep_slots(d);
     else
@@ -352,247 +346,16 @@ static bool decode_function(struct decoder *d, uint32_t index)
     return ok;
 }
 
-/* ---- the module's variables ---- */
-static bool asks_for_reserved(const struct ptx_module *m)
-{
-    for (size_t f = 0; f < m->func_count; f++)
-        for (size_t k = 0; k < m->funcs[f].insn_count; k++) {
-            const struct ptx_insn *in = &m->funcs[f].insns[k];
-            if (in->operand_count == 2 && in->operands[1].kind == PTX_OP_SPECIAL &&
-                !strncmp(in->operands[1].symbol, "reserved_smem", 13))
-                return true;
-        }
-    return false;
-}
-
-static bool fail_static(struct decoder *d, const struct ptx_func *f, uint64_t bytes)
-{
-    d->f = f;
-    for (size_t k = 0; k < f->insn_count && !d->in; k++)
-        if (f->insns[k].file > 0) d->in = &f->insns[k];
-    return simt_decode_fail(d, RT_COMPILE,
-                            "%llu bytes of static shared memory, and %d are the most; for more, take extern __shared__ "
-                            "and give the bytes at the launch",
-                            (unsigned long long)bytes, SIMT_SHARED);
-}
-
-static bool place_shared(struct decoder *d)
-{
-    const struct ptx_module *m = d->module;
-    uint64_t end = asks_for_reserved(m) ? RESERVED_SHARED : 0, most;
-    for (size_t k = 0; k < m->var_count; k++) {
-        const struct ptx_var *v = &m->vars[k];
-        if (v->space != PTX_SHARED || v->is_extern) continue;
-        end = align_up(end, v->align);
-        d->var_address[k] = end;
-        end += v->size;
-    }
-    for (int entries = 0; entries < 2; entries++) {
-        most = end;
-        for (size_t f = 0; f < m->func_count; f++) {
-            if (m->funcs[f].is_entry != (bool)entries) continue;
-            uint64_t at = end;
-            d->shared_start[f] = (uint32_t)at;
-            for (size_t k = 0; k < m->funcs[f].var_count; k++) {
-                const struct ptx_var *v = &m->funcs[f].vars[k];
-                if (v->space == PTX_SHARED && !v->is_extern) at = align_up(at, v->align) + v->size;
-            }
-            if (!entries) end = at;
-            if (at > most) most = at;
-            if (entries && at - end > SIMT_SHARED) return fail_static(d, &m->funcs[f], at - end);
-            if (at > 1u << 28)
-                return simt_decode_fail(d, RT_UNSUPPORTED, "%s wants too much shared memory", m->funcs[f].name);
-        }
-    }
-    d->program->dynamic_base = (uint32_t)align_up(most, 128);
-    for (size_t k = 0; k < m->var_count; k++)
-        if (m->vars[k].space == PTX_SHARED && m->vars[k].is_extern) d->var_address[k] = d->program->dynamic_base;
-    for (size_t k = 0; k < m->var_count; k++)
-        if (m->vars[k].space == PTX_SHARED && !name_shared(d, &m->vars[k], -1, d->var_address[k])) return false;
-    return true;
-}
-
-/* A variable that another program of the same source has already. */
-static bool borrow(struct decoder *d, struct global *g)
-{
-    size_t bytes;
-    g->borrowed = d->base && simt_program_global(d->base, g->name, &g->address, &bytes) && bytes == g->bytes;
-    return g->borrowed;
-}
-
-static bool place_globals(struct decoder *d)
-{
-    const struct ptx_module *m = d->module;
-    struct simt_program *p = d->program;
-    for (size_t k = 0; k < m->var_count; k++) {
-        const struct ptx_var *v = &m->vars[k];
-        if (v->space != PTX_GLOBAL && v->space != PTX_CONST) continue;
-        if (v->is_extern) return simt_decode_fail(d, RT_UNSUPPORTED, "%s is extern and defined nowhere", v->name);
-        struct global *g = &p->globals[p->global_count];
-        g->bytes = v->size;
-        if (!(g->name = rt_strdup(v->name))) return out_of_memory(d);
-        p->global_count++;
-        if (borrow(d, g)) {
-            d->var_address[k] = g->address;
-            continue;
-        }
-        if (simt_alloc(v->size ? v->size : 1, &g->address, d->e) != RT_OK) return false;
-        d->var_address[k] = g->address;
-        char *host = simt_host(g->address);
-        simt_wrote(g->address, v->size);
-        if (v->init)
-            memcpy(host, v->init, v->size);
-        else
-            memset(host, 0, v->size);
-    }
-    return true;
-}
-
-static bool is_borrowed(const struct decoder *d, uint64_t address)
-{
-    for (uint32_t k = 0; k < d->program->global_count; k++)
-        if (d->program->globals[k].address == address) return d->program->globals[k].borrowed;
-    return false;
-}
-
-/* Addresses inside initialisers, once everything has its place. */
-static bool relocate(struct decoder *d)
-{
-    const struct ptx_module *m = d->module;
-    d->f = NULL;
-    for (size_t k = 0; k < m->var_count; k++)
-        for (size_t r = 0; r < m->vars[k].reloc_count; r++) {
-            const struct ptx_reloc *q = &m->vars[k].relocs[r];
-            struct symbol s;
-            if (m->vars[k].space == PTX_SHARED || is_borrowed(d, d->var_address[k])) continue;
-            if (!simt_find_symbol(d, q->symbol, &s))
-                return simt_decode_fail(d, RT_COMPILE, "%s, in the initialiser of %s, is not defined", q->symbol,
-                                        m->vars[k].name);
-            if (q->offset > m->vars[k].size || m->vars[k].size - q->offset < q->size)
-                return simt_decode_fail(d, RT_COMPILE, "an address does not fit into %s", m->vars[k].name);
-            uint64_t value =
-                s.value + (uint64_t)q->addend + (s.space == PTX_SHARED && q->generic ? SIMT_SHARED_BASE : 0);
-            if (q->mask) value = (value & q->mask) >> __builtin_ctzll(q->mask);
-            memcpy((char *)simt_host(d->var_address[k]) + q->offset, &value, q->size);
-        }
-    return true;
-}
-
-/* ---- what launches need to know ---- */
-/* Local memory a thread needs from function f down; SIZE_MAX when calls go round in a circle or through pointers. */
-static size_t stack_of(const struct simt_program *p, uint32_t f, int depth)
-{
-    const struct function *fn = &p->functions[f];
-    size_t deepest = 0;
-    if (depth > 64) return SIZE_MAX;
-    for (uint32_t k = fn->start; k < fn->end; k++) {
-        if (p->code[k].run != simt_op_call) continue;
-        const struct call_site *c = &p->calls[p->code[k].extra];
-        size_t n = c->function == -1 ? SIZE_MAX : c->function < 0 ? 0 : stack_of(p, (uint32_t)c->function, depth + 1);
-        if (n == SIZE_MAX) return n;
-        if (n > deepest) deepest = n;
-    }
-    return fn->local_bytes + deepest;
-}
-
-/* The first refusal that function f can come to. `seen` has one element for each function. */
-static const char *refusal_of(const struct simt_program *p, uint32_t f, bool *seen)
-{
-    const struct function *fn = &p->functions[f];
-    if (seen[f] || fn->refused) return fn->refused;
-    seen[f] = true;
-    for (uint32_t k = fn->start; k < fn->end; k++) {
-        if (p->code[k].run != simt_op_call) continue;
-        int to = p->calls[p->code[k].extra].function;
-        const char *why = to >= 0 ? refusal_of(p, (uint32_t)to, seen) : NULL;
-        for (uint32_t g = 0; to == -1 && !why && g < p->function_count; g++) /* through a pointer: to any of them */
-            if (!p->functions[g].is_entry) why = refusal_of(p, g, seen);
-        if (why) return why;
-    }
-    return NULL;
-}
-
-/* Marks the entries that cannot run. A program all of whose entries cannot is refused at once. */
-static bool check_refusals(struct decoder *d)
-{
-    struct simt_program *p = d->program;
-    bool *seen = rt_calloc(p->function_count + 1, sizeof *seen);
-    const char *why = NULL;
-    uint32_t count = 0;
-    if (!seen) return out_of_memory(d);
-    for (uint32_t k = 0; k < p->function_count; k++) {
-        struct function *fn = &p->functions[k];
-        if (!fn->is_entry) continue;
-        memset(seen, 0, p->function_count * sizeof *seen);
-        const char *reason = refusal_of(p, k, seen);
-        if (reason && !fn->refused && !(fn->refused = rt_strdup(reason))) {
-            free(seen);
-            return out_of_memory(d);
-        }
-        count += reason != NULL;
-        if (reason && !why) why = fn->refused;
-    }
-    free(seen);
-    if (!count || count < p->entry_count) return true;
-    rt_fail(d->e, RT_UNSUPPORTED, "%s", why);
-    return false;
-}
-
-static int register_estimate(const struct ptx_func *f, const struct function *fn)
-{
-    size_t n = fn->registers;
-    for (size_t k = 0; !fn->registers && k < f->reg_count; k++) {
-        char class = simt_class_of(f->regs[k].type);
-        n += class == 'w' ? 1 : class == 'q' ? 2 : 0;
-    }
-    return n < 16 ? 16 : n > 255 ? 255 : (int)n;
-}
-
-static bool describe_entry(struct decoder *d, uint32_t index)
-{
-    struct simt_program *p = d->program;
-    const struct ptx_func *f = &d->module->funcs[index];
-    struct function *fn = &p->functions[index];
-    struct simt_function *out = &p->entries[p->entry_count++];
-    struct simt_function_info *info = &out->info;
-    out->program = p;
-    out->code = fn;
-    size_t stack = stack_of(p, index, 0);
-    fn->stack_bytes = stack == SIZE_MAX   ? RECURSIVE_LOCAL + fn->local_bytes
-                      : stack > MAX_LOCAL ? MAX_LOCAL
-                                          : (uint32_t)stack;
-    if (p->uses_alloca) fn->stack_bytes = (uint32_t)align_up(fn->stack_bytes, 16) + ALLOCA_LOCAL;
-    info->name = fn->name;
-    info->registers = register_estimate(f, fn);
-    info->shared_bytes = fn->shared_end;
-    info->local_bytes = fn->stack_bytes;
-    for (size_t k = 0; k < d->module->var_count; k++)
-        if (d->module->vars[k].space == PTX_CONST) info->const_bytes += d->module->vars[k].size;
-    uint64_t most = 1024;
-    uint64_t n = f->max_threads[0] ? (uint64_t)f->max_threads[0] * (f->max_threads[1] ? f->max_threads[1] : 1) *
-                                         (f->max_threads[2] ? f->max_threads[2] : 1)
-                                   : most;
-    info->max_threads = n < most ? (int)n : (int)most;
-    fn->max_threads = (uint32_t)info->max_threads;
-    info->param_count = fn->param_count;
-    info->params = rt_calloc(fn->param_count + 1, sizeof *info->params);
-    if (!info->params) return out_of_memory(d);
-    for (uint32_t k = 0; k < fn->param_count; k++) {
-        info->params[k] = (struct simt_param){fn->param_offset[k], fn->param_size[k]};
-        info->param_bytes = fn->param_offset[k] + fn->param_size[k];
-    }
-    return true;
-}
-
+/* ---- the module ---- */
 static bool copy_files(struct decoder *d)
 {
     const struct ptx_module *m = d->module;
     struct simt_program *p = d->program;
     p->files = rt_calloc(m->file_count + 1, sizeof *p->files);
-    if (!p->files) return out_of_memory(d);
+    if (!p->files) return simt_out_of_memory(d);
     p->file_count = m->file_count;
     for (size_t k = 0; k < m->file_count; k++)
-        if (m->files[k] && !(p->files[k] = rt_strdup(m->files[k]))) return out_of_memory(d);
+        if (m->files[k] && !(p->files[k] = rt_strdup(m->files[k]))) return simt_out_of_memory(d);
     return true;
 }
 
@@ -605,15 +368,15 @@ static bool decode_module(struct decoder *d)
     p->globals = rt_calloc(m->var_count + 1, sizeof *p->globals);
     d->var_address = rt_calloc(m->var_count + 1, sizeof *d->var_address);
     d->shared_start = rt_calloc(m->func_count + 1, sizeof *d->shared_start);
-    if (!p->functions || !p->entries || !p->globals || !d->var_address || !d->shared_start) return out_of_memory(d);
-    if (!copy_files(d) || !place_shared(d) || !place_globals(d)) return false;
+    if (!p->functions || !p->entries || !p->globals || !d->var_address || !d->shared_start) return simt_out_of_memory(d);
+    if (!copy_files(d) || !simt_place_shared(d) || !simt_place_globals(d)) return false;
     for (size_t k = 0; k < m->func_count; k++) {
         p->function_count = (uint32_t)k + 1;
         if (!decode_function(d, (uint32_t)k)) return false;
     }
     for (uint32_t k = 0; k < m->func_count; k++)
-        if (m->funcs[k].is_entry && m->funcs[k].has_body && !describe_entry(d, k)) return false;
-    return check_refusals(d) && relocate(d);
+        if (m->funcs[k].is_entry && m->funcs[k].has_body && !simt_describe_entry(d, k)) return false;
+    return simt_check_refusals(d) && simt_relocate(d);
 }
 
 static struct simt_program *new_program(struct decoder *d, struct rt_error *e)
@@ -622,7 +385,7 @@ static struct simt_program *new_program(struct decoder *d, struct rt_error *e)
     d->e = e ? e : &own;
     d->vectors = simt_vector_ops();
     d->program = rt_calloc(1, sizeof *d->program);
-    bool ok = d->program ? decode_module(d) : out_of_memory(d);
+    bool ok = d->program ? decode_module(d) : simt_out_of_memory(d);
     free(d->var_address);
     free(d->shared_start);
     rt_error_clear(&own);
@@ -643,81 +406,4 @@ struct simt_program *simt_program_again(const struct ptx_module *m, const struct
 {
     struct decoder d = {.module = m, .base = base, .plain = true, .apart = slots != NULL, .slots_of = slots};
     return new_program(&d, e);
-}
-
-void simt_program_free(struct simt_program *p)
-{
-    if (!p) return;
-    simt_jit_free(p);
-    for (uint32_t k = 0; k < p->function_count; k++) {
-        struct function *f = &p->functions[k];
-        free(f->name);
-        free(f->refused);
-        free(f->param_offset);
-        free(f->param_size);
-        free(f->return_offset);
-        free(f->return_size);
-    }
-    for (uint32_t k = 0; k < p->entry_count; k++) free(p->entries[k].info.params);
-    for (uint32_t k = 0; k < p->global_count; k++) {
-        if (p->globals[k].address && !p->globals[k].borrowed) simt_free(p->globals[k].address);
-        free(p->globals[k].name);
-    }
-    for (uint32_t k = 0; k < p->call_count; k++) {
-        free(p->calls[k].arg_offset);
-        free(p->calls[k].return_offset);
-    }
-    for (uint32_t k = 0; k < p->table_count; k++) free(p->tables[k].targets);
-    for (size_t k = 0; k < p->file_count && p->files; k++) free(p->files[k]);
-    while (p->strings) {
-        struct string_list *next = p->strings->next;
-        free(p->strings);
-        p->strings = next;
-    }
-    free(p->files);
-    free(p->functions);
-    free(p->entries);
-    for (uint32_t k = 0; k < p->shared_count; k++) free(p->shared[k].name);
-    free(p->shared);
-    free(p->globals);
-    free(p->calls);
-    free(p->tables);
-    free(p->constants);
-    free(p->extra);
-    free(p->code);
-    free(p->places);
-    free(p);
-}
-
-const struct simt_function *simt_program_function(const struct simt_program *p, const char *name)
-{
-    for (uint32_t k = 0; k < p->entry_count; k++)
-        if (!strcmp(p->entries[k].info.name, name)) return &p->entries[k];
-    return NULL;
-}
-
-const struct simt_function *simt_program_entry(const struct simt_program *p, size_t index)
-{
-    return index < p->entry_count ? &p->entries[index] : NULL;
-}
-
-bool simt_program_global(const struct simt_program *p, const char *name, uint64_t *address, size_t *bytes)
-{
-    for (uint32_t k = 0; k < p->global_count; k++)
-        if (!strcmp(p->globals[k].name, name)) {
-            if (address) *address = p->globals[k].address;
-            if (bytes) *bytes = p->globals[k].bytes;
-            return true;
-        }
-    return false;
-}
-
-const struct simt_function_info *simt_function_info(const struct simt_function *f)
-{
-    return &f->info;
-}
-
-const char *simt_function_refused(const struct simt_function *f)
-{
-    return f->code->refused;
 }

@@ -1,5 +1,5 @@
-/* The decoder's own state, and what its files do for each other: decode.c places a module's functions and variables,
- * decode_registers.c its registers, decode_operand.c turns operands into slots of a frame, decode_ops.c instructions
+/* The decoder's own state, and what its files do for each other: decode.c makes a module's functions,
+ * decode_variables.c places its variables, decode_registers.c registers, decode_operand.c turns operands into slots of a frame, decode_ops.c instructions
  * into ops, those with operands of their own kind in decode_memory.c and decode_control.c. */
 #ifndef SIMT_DECODE_H
 #define SIMT_DECODE_H
@@ -65,6 +65,7 @@ struct shape {
 };
 
 /* ---- decode.c ---- */
+bool simt_out_of_memory(struct decoder *d); /* reports it; false */
 /* Reports the instruction at hand. Returns false. */
 bool simt_decode_fail(struct decoder *d, enum rt_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -73,6 +74,23 @@ bool simt_decode_unsupported(struct decoder *d);
 bool simt_grow(struct decoder *d, void *array, uint32_t count, uint32_t *capacity, size_t size);
 struct insn *simt_emit(struct decoder *d, op_function run);
 bool simt_extra(struct decoder *d, const uint32_t *values, uint32_t count, uint32_t *index);
+
+/* Keeps the name of a variable in shared memory, of a function or (-1) of the module. */
+bool simt_name_shared(struct decoder *d, const struct ptx_var *v, int function, uint64_t offset);
+static inline uint64_t simt_align_up(uint64_t n, uint64_t align)
+{
+    return align > 1 ? (n + align - 1) / align * align : n;
+}
+
+/* ---- decode_variables.c: places the module's variables, and fills in addresses in what they begin with ---- */
+bool simt_place_shared(struct decoder *d);
+bool simt_place_globals(struct decoder *d);
+bool simt_relocate(struct decoder *d); /* once everything has its place */
+
+/* ---- decode_entry.c ---- */
+bool simt_describe_entry(struct decoder *d, uint32_t index);
+/* Marks the entries that cannot run. A program all of whose entries cannot is refused at once. */
+bool simt_check_refusals(struct decoder *d);
 
 /* ---- decode_operand.c ---- */
 uint32_t simt_new_slot(struct decoder *d, char class);

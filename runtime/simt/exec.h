@@ -1,4 +1,4 @@
-/* Inside the executor: what decode.c makes of a program and how warps, blocks and launches run it.
+/* Inside the executor: how warps, blocks and launches run what decode.c made of a program (insn.h).
  *
  * A function's registers live in a frame. Each is a vector of 32 lanes, of 4 bytes (types up to 32 bits) or of 8; a
  * predicate is one 32-bit mask. Immediates are vectors filled in when the frame is made, so an operand is always the
@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "runtime/simt/simt.h"
+#include "runtime/simt/insn.h"
 
 #define FULL            0xffffffffu
 #define RESERVED_SHARED 1024 /* bytes at the start, in programs that ask where it is: cooperative groups */
@@ -38,174 +38,6 @@
 #define LOOK_AHEAD      4      /* steps of a loop over memory that data are fetched before they are wanted */
 #define TURNS           64     /* slices of each of its warps before a block lets others run */
 #define LOOKS           4 /* the same for slices that went into looking, once in each round of a loop with barriers */
-
-struct warp;
-struct insn;
-
-/* What an op answers. */
-enum event {
-    EV_NEXT,     /* go on with the next instruction */
-    EV_TAKE,     /* the whole split goes on at insn->target */
-    EV_SCHEDULE, /* splits changed (their pc are set): choose again */
-    EV_FAULT     /* worker->fault is filled */
-};
-typedef enum event (*op_function)(char *R, const struct insn *i, uint32_t m, struct warp *w);
-
-/* Flag bits of an instruction. */
-enum {
-    F_FTZ = 1 << 0,
-    F_SAT = 1 << 1,
-    F_RN = 1 << 2,
-    F_RZ = 1 << 3,
-    F_RM = 1 << 4,
-    F_RP = 1 << 5,
-    F_RNI = 1 << 6,
-    F_RZI = 1 << 7,
-    F_RMI = 1 << 8,
-    F_RPI = 1 << 9,
-    F_APPROX = 1 << 10,
-    F_FULLRANGE = 1 << 11, /* .full */
-    F_NAN = 1 << 12,
-    F_RELU = 1 << 13,
-    F_XORSIGN = 1 << 14,
-    F_RNA = 1 << 15,
-    F_SATFINITE = 1 << 16,
-    F_ROUND = F_RZ | F_RM | F_RP, /* a rounding other than to nearest */
-    F_CC = 1 << 17,
-    F_SPIN = 1 << 18,  /* volatile, acquire and the like: may be waiting for another thread */
-    F_FRAME = 1 << 19, /* the address is relative to the frame's local memory */
-    F_GENERIC = 1 << 20,
-    F_STORE = 1 << 21,
-    F_UNIFORM = 1 << 22, /* address or barrier is the same for all lanes */
-    F_ACQUIRE = 1 << 23, /* .acquire, .acq_rel */
-    F_RELEASE = 1 << 24, /* .release, .acq_rel */
-    F_WIDE = 1 << 25,    /* of memory: elements are in registers of 64 bits */
-};
-
-/* What an instruction does to memory. Lane l's address is that of slot a (64 bits when the space is global or generic,
- * else 32) plus imm, plus the frame's local base with F_FRAME; it moves `count` elements of `size` bytes. */
-enum memory_kind { MEMORY_NONE, MEMORY_LOAD, MEMORY_STORE, MEMORY_ATOMIC, MEMORY_FENCE };
-
-struct insn {
-    op_function run;
-    uint32_t d, a, b, c; /* offsets of operands in the frame */
-    uint32_t guard, guard_flip;
-    union {
-        int64_t imm;     /* address offset */
-        uint32_t target; /* branch */
-    };
-    uint32_t flags;
-    uint32_t extra; /* index into program->extra: more operands. Of an atomic: 0 when its result is wanted, else 1, or
-                       2 + n when tally n of the worker is its */
-    uint32_t d2;    /* second destination: predicate of setp and shfl */
-    uint8_t count;  /* vector elements */
-    uint8_t size;   /* bytes of one element of a memory access */
-    uint8_t type;   /* enum ptx_type */
-    uint8_t mode;   /* comparison, shuffle mode, barrier kind, special register, atomic operation... */
-    uint8_t memory; /* enum memory_kind */
-    uint8_t space;  /* enum ptx_space of a memory access; PTX_GENERIC: the lane's address tells. Constants are global */
-};
-
-#define SHARED_ORIGIN (1 << 30)
-struct place { /* where an instruction comes from */
-    int file, line, column, ptx_line;
-    uint32_t index; /* of the PTX instruction in its function; several of ours may come from one */
-    int origin;     /* what its address is made of: the offset of a parameter of the kernel, or SHARED_ORIGIN + k for
-                       program->shared[k]; -1: not known */
-    const char *opcode;
-};
-
-struct function {
-    char *name;
-    bool is_entry;
-    uint32_t start, end;  /* code range */
-    uint32_t setup;       /* from here to start: what entries run once, for all lanes, when a frame is made */
-    uint32_t frame_bytes; /* of registers */
-    uint32_t registers;   /* of 32 bits alive at once; 0: not known */
-    uint32_t const_start; /* slots that hold immediates: program->constants[first..] */
-    uint32_t const_first, const_count;
-    uint32_t local_bytes;                /* of .local variables and parameters, one thread */
-    uint32_t *param_offset, *param_size; /* in local memory (functions) or the parameter buffer (entries) */
-    uint32_t param_count;
-    uint32_t *return_offset, *return_size, return_count;
-    uint32_t shared_end;  /* entries: static shared memory ends here */
-    uint32_t stack_bytes; /* entries: local memory a thread needs */
-    bool calls_alloca;
-    uint32_t max_threads;
-    char *refused; /* an instruction in it is not known, or in what an entry calls: what to say; NULL else */
-};
-
-struct constant {
-    uint32_t slot;
-    uint32_t wide; /* 8-byte lanes */
-    uint64_t value;
-};
-
-struct call_site {
-    int function; /* -1 when indirect, -2 - n for built-in n */
-    uint32_t arg_count, return_count;
-    uint32_t *arg_offset, *arg_size; /* in the caller's local memory */
-    uint32_t *return_offset, *return_size;
-    uint32_t target; /* slot of the function's address when indirect */
-};
-
-struct branch_table {
-    uint32_t *targets;
-    uint32_t count;
-};
-
-struct global {
-    char *name;
-    uint64_t address;
-    size_t bytes;
-    bool borrowed; /* of another program */
-};
-
-struct shared_variable {
-    char *name;
-    int function;           /* -1: of the module */
-    uint32_t offset, bytes; /* 0 bytes: dynamic shared memory */
-};
-
-struct simt_function {
-    struct simt_function_info info;
-    const struct simt_program *program;
-    const struct function *code;
-};
-
-struct simt_program {
-    struct insn *code;
-    struct place *places;
-    uint32_t code_count;
-    struct function *functions;
-    uint32_t function_count;
-    struct simt_function *entries;
-    uint32_t entry_count;
-    struct constant *constants;
-    uint32_t constant_count;
-    uint32_t *extra;
-    uint32_t extra_count;
-    struct call_site *calls;
-    uint32_t call_count;
-    struct branch_table *tables;
-    uint32_t table_count;
-    struct shared_variable *shared;
-    uint32_t shared_count;
-    struct global *globals;
-    uint32_t global_count;
-    uint32_t cache_count;    /* range caches that a worker needs */
-    uint32_t dynamic_base;   /* offset of dynamic shared memory */
-    bool uses_heap;          /* calls malloc or free */
-    bool asks_for_workspace; /* of a cooperative grid */
-    bool uses_alloca;
-    struct jit_code *jit; /* code generated so far */
-    char **files;
-    size_t file_count;
-    struct string_list {
-        struct string_list *next;
-        char text[];
-    } * strings;
-};
 
 struct frame {
     struct frame *parent;
@@ -245,46 +77,6 @@ struct tally {                /* of a worker: what one instruction is still to a
     uint32_t size;           /* of a cell */
     uint32_t tries, strikes; /* warps that added in memory since the last tally; tallies that did not pay */
     uint64_t added;          /* warps that added to the sums since they were poured out */
-};
-
-enum special {
-    SR_TID_X,
-    SR_TID_Y,
-    SR_TID_Z,
-    SR_NTID_X,
-    SR_NTID_Y,
-    SR_NTID_Z,
-    SR_CTAID_X,
-    SR_CTAID_Y,
-    SR_CTAID_Z,
-    SR_NCTAID_X,
-    SR_NCTAID_Y,
-    SR_NCTAID_Z,
-    SR_LANEID,
-    SR_WARPID,
-    SR_NWARPID,
-    SR_SMID,
-    SR_NSMID,
-    SR_GRIDID,
-    SR_LANEMASK_EQ,
-    SR_LANEMASK_LE,
-    SR_LANEMASK_LT,
-    SR_LANEMASK_GE,
-    SR_LANEMASK_GT,
-    SR_CLOCK,
-    SR_CLOCK64,
-    SR_GLOBALTIMER,
-    SR_GLOBALTIMER_LO,
-    SR_GLOBALTIMER_HI,
-    SR_DYNAMIC_SMEM,
-    SR_TOTAL_SMEM,
-    SR_ENVREG1,
-    SR_ENVREG2,
-    SR_ZERO,
-    SR_ONE,
-    SR_RESERVED_MIDDLE,
-    SR_RESERVED_END,
-    SR_COUNT
 };
 
 struct worker;
@@ -456,63 +248,6 @@ struct simt_observer {
     bool (*deadlock)(struct simt_observer *o, struct worker *k);
 };
 
-/* Decodes a module, the same source as `base` is of, once more for observers: every instruction runs where it stands,
- * and the variables of the device are those of `base`, which must live on. With `slots` (an element for each function
- * of the module, NULL at first) every register has a slot of its own: slots[f][r] is that of register r of function f,
- * and behind the registers come the offsets of f's variables in local or shared memory. slots[f] is to be freed, also
- * on failure. */
-struct simt_program *simt_program_again(const struct ptx_module *m, const struct simt_program *base, uint32_t **slots,
-                                        struct rt_error *e);
-
-/* One instruction as the tables of ops name it: "add.s32". */
-struct op_row {
-    const char *key;      /* opcode, words and types; flags are left out */
-    const char *operands; /* destination first: w 4-byte lanes, q 8-byte lanes, p predicate */
-    op_function run;      /* without flags, or with .rn alone */
-    op_function flagged;  /* with flags; NULL when `run` does them all */
-    uint32_t flags;       /* those that it knows */
-};
-struct op_table {
-    const struct op_row *rows;
-    size_t count;
-};
-
-/* Vector ops, compiled for several instruction sets; the best for this machine, or what LUNARRAY_ISA (base, v3 or avx2,
- * v4 or avx512) allows. */
-extern const struct op_table simt_ops_base, simt_ops_avx2, simt_ops_avx512;
-const struct op_table *simt_vector_ops(void);
-/* Ops of the lane by lane kind. */
-extern const struct op_table simt_ops_integer, simt_ops_float, simt_ops_half, simt_ops_warp, simt_ops_memory,
-    simt_ops_matrix, simt_ops_async, simt_ops_video, simt_ops_narrow, simt_ops_packed;
-/* A conversion; NULL when it does not exist. */
-op_function simt_op_convert(enum ptx_type to, enum ptx_type from, uint32_t flags);
-op_function simt_op_atomic(const char *operation, enum ptx_type type, bool shared, uint8_t *mode);
-bool simt_is_swap(const struct insn *i); /* atom.cas */
-/* Does the lane's compare-and-swap find another value at p than it expects? Those of 128 bits count as if not. */
-bool simt_swap_fails(const struct insn *i, char *R, unsigned lane, const void *p);
-/* Of exec_atomic.c, for the vector ops: additions in global memory, any atomic in shared memory. */
-enum event simt_op_atomic_shared(char *R, const struct insn *i, uint32_t m, struct warp *w);
-enum event simt_op_add_32(char *R, const struct insn *i, uint32_t m, struct warp *w);
-enum event simt_op_add_64(char *R, const struct insn *i, uint32_t m, struct warp *w);
-/* exec_control.c, exec_call.c, exec_special.c. */
-enum event simt_op_bra(char *R, const struct insn *i, uint32_t m, struct warp *w);
-enum event simt_op_brx(char *R, const struct insn *i, uint32_t m, struct warp *w);
-enum event simt_op_exit(char *R, const struct insn *i, uint32_t m, struct warp *w);
-enum event simt_op_ret(char *R, const struct insn *i, uint32_t m, struct warp *w);
-enum event simt_op_call(char *R, const struct insn *i, uint32_t m, struct warp *w);
-/* Its mode; POPC, AND and OR have a result. */
-enum { BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_POPC, BARRIER_AND, BARRIER_OR, BARRIER_CLUSTER };
-enum event simt_op_barrier(char *R, const struct insn *i, uint32_t m, struct warp *w);
-enum event simt_op_trap(char *R, const struct insn *i, uint32_t m, struct warp *w);
-enum event simt_op_nop(char *R, const struct insn *i, uint32_t m, struct warp *w);
-enum event simt_op_fence(char *R, const struct insn *i, uint32_t m, struct warp *w);
-enum event simt_op_yield(char *R, const struct insn *i, uint32_t m, struct warp *w);
-enum event simt_op_special(char *R, const struct insn *i, uint32_t m, struct warp *w);
-enum event simt_op_local_address(char *R, const struct insn *i, uint32_t m, struct warp *w);
-/* alloca d, a bytes, aligned to imm; stacksave d and stackrestore a. size: of d and a. */
-enum event simt_op_alloca(char *R, const struct insn *i, uint32_t m, struct warp *w);
-enum event simt_op_stack_save(char *R, const struct insn *i, uint32_t m, struct warp *w);
-enum event simt_op_stack_restore(char *R, const struct insn *i, uint32_t m, struct warp *w);
 /* Built-in functions, printf.c. */
 enum { BUILTIN_VPRINTF, BUILTIN_ASSERTFAIL, BUILTIN_MALLOC, BUILTIN_FREE, BUILTIN_COUNT };
 int simt_builtin_find(const char *name); /* -1 when there is none */

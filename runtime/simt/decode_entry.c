@@ -1,0 +1,110 @@
+/* What launches need to know of a program's entries: their memory and parameters, and which cannot run. */
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/decode.h"
+
+/* Local memory a thread needs from function f down; SIZE_MAX when calls go round in a circle or through pointers. */
+static size_t stack_of(const struct simt_program *p, uint32_t f, int depth)
+{
+    const struct function *fn = &p->functions[f];
+    size_t deepest = 0;
+    if (depth > 64) return SIZE_MAX;
+    for (uint32_t k = fn->start; k < fn->end; k++) {
+        if (p->code[k].run != simt_op_call) continue;
+        const struct call_site *c = &p->calls[p->code[k].extra];
+        size_t n = c->function == -1 ? SIZE_MAX : c->function < 0 ? 0 : stack_of(p, (uint32_t)c->function, depth + 1);
+        if (n == SIZE_MAX) return n;
+        if (n > deepest) deepest = n;
+    }
+    return fn->local_bytes + deepest;
+}
+
+/* The first refusal that function f can come to. `seen` has one element for each function. */
+static const char *refusal_of(const struct simt_program *p, uint32_t f, bool *seen)
+{
+    const struct function *fn = &p->functions[f];
+    if (seen[f] || fn->refused) return fn->refused;
+    seen[f] = true;
+    for (uint32_t k = fn->start; k < fn->end; k++) {
+        if (p->code[k].run != simt_op_call) continue;
+        int to = p->calls[p->code[k].extra].function;
+        const char *why = to >= 0 ? refusal_of(p, (uint32_t)to, seen) : NULL;
+        for (uint32_t g = 0; to == -1 && !why && g < p->function_count; g++) /* through a pointer: to any of them */
+            if (!p->functions[g].is_entry) why = refusal_of(p, g, seen);
+        if (why) return why;
+    }
+    return NULL;
+}
+
+/* Marks the entries that cannot run. A program all of whose entries cannot is refused at once. */
+bool simt_check_refusals(struct decoder *d)
+{
+    struct simt_program *p = d->program;
+    bool *seen = rt_calloc(p->function_count + 1, sizeof *seen);
+    const char *why = NULL;
+    uint32_t count = 0;
+    if (!seen) return simt_out_of_memory(d);
+    for (uint32_t k = 0; k < p->function_count; k++) {
+        struct function *fn = &p->functions[k];
+        if (!fn->is_entry) continue;
+        memset(seen, 0, p->function_count * sizeof *seen);
+        const char *reason = refusal_of(p, k, seen);
+        if (reason && !fn->refused && !(fn->refused = rt_strdup(reason))) {
+            free(seen);
+            return simt_out_of_memory(d);
+        }
+        count += reason != NULL;
+        if (reason && !why) why = fn->refused;
+    }
+    free(seen);
+    if (!count || count < p->entry_count) return true;
+    rt_fail(d->e, RT_UNSUPPORTED, "%s", why);
+    return false;
+}
+
+static int register_estimate(const struct ptx_func *f, const struct function *fn)
+{
+    size_t n = fn->registers;
+    for (size_t k = 0; !fn->registers && k < f->reg_count; k++) {
+        char class = simt_class_of(f->regs[k].type);
+        n += class == 'w' ? 1 : class == 'q' ? 2 : 0;
+    }
+    return n < 16 ? 16 : n > 255 ? 255 : (int)n;
+}
+
+bool simt_describe_entry(struct decoder *d, uint32_t index)
+{
+    struct simt_program *p = d->program;
+    const struct ptx_func *f = &d->module->funcs[index];
+    struct function *fn = &p->functions[index];
+    struct simt_function *out = &p->entries[p->entry_count++];
+    struct simt_function_info *info = &out->info;
+    out->program = p;
+    out->code = fn;
+    size_t stack = stack_of(p, index, 0);
+    fn->stack_bytes = stack == SIZE_MAX   ? RECURSIVE_LOCAL + fn->local_bytes
+                      : stack > MAX_LOCAL ? MAX_LOCAL
+                                          : (uint32_t)stack;
+    if (p->uses_alloca) fn->stack_bytes = (uint32_t)simt_align_up(fn->stack_bytes, 16) + ALLOCA_LOCAL;
+    info->name = fn->name;
+    info->registers = register_estimate(f, fn);
+    info->shared_bytes = fn->shared_end;
+    info->local_bytes = fn->stack_bytes;
+    for (size_t k = 0; k < d->module->var_count; k++)
+        if (d->module->vars[k].space == PTX_CONST) info->const_bytes += d->module->vars[k].size;
+    uint64_t most = 1024;
+    uint64_t n = f->max_threads[0] ? (uint64_t)f->max_threads[0] * (f->max_threads[1] ? f->max_threads[1] : 1) *
+                                         (f->max_threads[2] ? f->max_threads[2] : 1)
+                                   : most;
+    info->max_threads = n < most ? (int)n : (int)most;
+    fn->max_threads = (uint32_t)info->max_threads;
+    info->param_count = fn->param_count;
+    info->params = rt_calloc(fn->param_count + 1, sizeof *info->params);
+    if (!info->params) return simt_out_of_memory(d);
+    for (uint32_t k = 0; k < fn->param_count; k++) {
+        info->params[k] = (struct simt_param){fn->param_offset[k], fn->param_size[k]};
+        info->param_bytes = fn->param_offset[k] + fn->param_size[k];
+    }
+    return true;
+}

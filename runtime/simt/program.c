@@ -1,0 +1,82 @@
+/* A decoded program, once it is made: what is asked of it, and its end. */
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/simt/exec.h"
+#include "runtime/simt/jit.h"
+
+void simt_program_free(struct simt_program *p)
+{
+    if (!p) return;
+    simt_jit_free(p);
+    for (uint32_t k = 0; k < p->function_count; k++) {
+        struct function *f = &p->functions[k];
+        free(f->name);
+        free(f->refused);
+        free(f->param_offset);
+        free(f->param_size);
+        free(f->return_offset);
+        free(f->return_size);
+    }
+    for (uint32_t k = 0; k < p->entry_count; k++) free(p->entries[k].info.params);
+    for (uint32_t k = 0; k < p->global_count; k++) {
+        if (p->globals[k].address && !p->globals[k].borrowed) simt_free(p->globals[k].address);
+        free(p->globals[k].name);
+    }
+    for (uint32_t k = 0; k < p->call_count; k++) {
+        free(p->calls[k].arg_offset);
+        free(p->calls[k].return_offset);
+    }
+    for (uint32_t k = 0; k < p->table_count; k++) free(p->tables[k].targets);
+    for (size_t k = 0; k < p->file_count && p->files; k++) free(p->files[k]);
+    while (p->strings) {
+        struct string_list *next = p->strings->next;
+        free(p->strings);
+        p->strings = next;
+    }
+    free(p->files);
+    free(p->functions);
+    free(p->entries);
+    for (uint32_t k = 0; k < p->shared_count; k++) free(p->shared[k].name);
+    free(p->shared);
+    free(p->globals);
+    free(p->calls);
+    free(p->tables);
+    free(p->constants);
+    free(p->extra);
+    free(p->code);
+    free(p->places);
+    free(p);
+}
+
+const struct simt_function *simt_program_function(const struct simt_program *p, const char *name)
+{
+    for (uint32_t k = 0; k < p->entry_count; k++)
+        if (!strcmp(p->entries[k].info.name, name)) return &p->entries[k];
+    return NULL;
+}
+
+const struct simt_function *simt_program_entry(const struct simt_program *p, size_t index)
+{
+    return index < p->entry_count ? &p->entries[index] : NULL;
+}
+
+bool simt_program_global(const struct simt_program *p, const char *name, uint64_t *address, size_t *bytes)
+{
+    for (uint32_t k = 0; k < p->global_count; k++)
+        if (!strcmp(p->globals[k].name, name)) {
+            if (address) *address = p->globals[k].address;
+            if (bytes) *bytes = p->globals[k].bytes;
+            return true;
+        }
+    return false;
+}
+
+const struct simt_function_info *simt_function_info(const struct simt_function *f)
+{
+    return &f->info;
+}
+
+const char *simt_function_refused(const struct simt_function *f)
+{
+    return f->code->refused;
+}
