@@ -17,11 +17,13 @@ enum {
 };
 #define SLOT_NOWHERE UINT32_MAX /* for d: the state is not wanted */
 
-/* What program->extra holds of a bulk copy or store. Slots a and b are whole addresses, c the number of bytes. */
+/* What program->extra holds of a bulk copy or store. Slots a and b are whole addresses, c the number of bytes. A
+ * reduction (cp.reduce.async.bulk) has the mode, type and size of the atomic that it does with each element. */
 struct async_bulk {
     uint32_t destination, source; /* enum ptx_space: shared or global; of st.bulk BULK_ZEROS, and the destination may be
                                      generic */
     uint32_t barrier;             /* slot of the mbarrier's address; 0 when there is none */
+    uint32_t mask;                /* slot of the bytes of each 16 that are copied, by bits; 0: all are */
 };
 #define BULK_ZEROS UINT32_MAX
 static inline uint32_t simt_bulk_unit(const struct async_bulk *x) /* bytes: what the number of them is a multiple of */
@@ -38,6 +40,10 @@ static inline int simt_copy_mode(const struct insn *i)
 bool simt_is_barrier_init(const struct insn *i); /* mbarrier.init, which finds nothing there */
 bool simt_is_fill(const struct insn *i);         /* the load of a cp.async that fills up with zeros */
 bool simt_is_bulk(const struct insn *i);         /* cp.async.bulk, st.bulk: extra is a struct async_bulk */
+static inline bool simt_is_bulk_reduction(const struct insn *i) /* of these, cp.reduce.async.bulk */
+{
+    return simt_is_bulk(i) && i->size;
+}
 static inline bool simt_is_store_bulk(const struct simt_program *p, const struct insn *i) /* of these, st.bulk */
 {
     return ((const struct async_bulk *)(const void *)(p->extra + i->extra))->source == BULK_ZEROS;

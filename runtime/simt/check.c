@@ -84,7 +84,8 @@ static enum simt_access access_by(const struct insn *i)
     switch ((enum memory_kind)i->memory) {
     case MEMORY_LOAD: return ACCESS_READ;
     case MEMORY_STORE: return ACCESS_WRITE;
-    case MEMORY_NONE: return i->flags & F_STORE ? ACCESS_WRITE : ACCESS_READ; /* in pieces */
+    case MEMORY_NONE: /* in pieces */
+        return simt_is_bulk_reduction(i) ? ACCESS_ATOMIC : i->flags & F_STORE ? ACCESS_WRITE : ACCESS_READ;
     default: return simt_is_barrier_init(i) ? ACCESS_WRITE : ACCESS_ATOMIC;
     }
 }
@@ -101,7 +102,7 @@ static unsigned site_at(struct simt_check *c, uint32_t pc)
     s.bulk = simt_is_bulk(i) && !simt_is_store_bulk(c->program, i);
     reading = s;
     reading.fails = simt_is_swap(i);
-    if (simt_is_bulk(i)) reading.access = ACCESS_READ;
+    if (simt_is_bulk(i)) reading.access = ACCESS_READ, reading.strong = false;
     if (simt_is_swap(i) || simt_is_bulk(i)) s.reading = (uint16_t)add_site(c, &reading);
     return add_site(c, &s);
 }

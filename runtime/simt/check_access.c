@@ -95,7 +95,7 @@ static void touch_lanes(const struct access *a, uint32_t m, bool shared)
 
 static void touch(const struct access *a, uint32_t m, bool shared)
 {
-    bool swaps = a->kind == ACCESS_ATOMIC && a->site->reading;
+    bool swaps = a->kind == ACCESS_ATOMIC && a->site->reading && simt_is_swap(a->insn);
     uint32_t failing = swaps ? failing_lanes(a, m, shared) : 0;
     touch_lanes(a, m & ~failing, shared);
     if (!failing) return;

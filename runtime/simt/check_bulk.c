@@ -18,6 +18,7 @@ struct bulk { /* a copy of one thread */
     record me;
     uint32_t at, bytes;             /* in shared memory */
     bool source;                    /* it is read there; else it is written */
+    bool reduces;                   /* it is an atomic where it writes */
     bool counted;                   /* at an mbarrier */
     uint32_t barrier, phase;        /* counted: where, and which, modulo 4 */
     uint32_t group;                 /* else: groups that its thread had committed before */
@@ -186,6 +187,7 @@ void simt_bulk_begin(const struct access *a, const struct async_bulk *x, uint32_
         if (x->destination == PTX_SHARED) {
             n.at = u32_at(a->regs, i->a)[l];
             n.source = false;
+            n.reduces = simt_is_bulk_reduction(i);
             add(b, c, &n);
         }
     }
@@ -244,6 +246,7 @@ uint32_t simt_bulk_meet(const struct access *a, uint32_t m)
     {
         const struct bulk *x = &c->items[k];
         if (!overlaps(x, a->at[l], a->bytes) || (x->source && a->kind == ACCESS_READ)) continue;
+        if (x->reduces && a->kind == ACCESS_ATOMIC) continue;
         unsigned warp = (unsigned)a->warp->index;
         if (!simt_check_ordered(a->block, x->me, warp, l)) continue; /* a race like others: check_race.c */
         if (knows(a->block, x, warp, l)) continue;

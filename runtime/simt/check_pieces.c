@@ -7,7 +7,8 @@
 #include "runtime/simt/check_inside.h"
 #include "runtime/simt/matrix.h"
 
-#define PIECE 16u
+#define PIECE     16u
+#define ALL_BYTES UINT32_MAX
 
 bool simt_check_in_pieces(const struct insn *i)
 {
@@ -50,13 +51,14 @@ static uint64_t address_in(const struct access *a, uint32_t slot, enum ptx_space
     return space == PTX_SHARED ? u32_at(a->regs, slot)[lane] : u64_at(a->regs, slot)[lane];
 }
 
-/* n bytes by one lane. */
+/* n bytes by one lane; of each 16 those that `mask` has. */
 static bool check_stretch(struct access *a, uint32_t lane, enum ptx_space space, uint64_t address, uint32_t n,
-                          uint32_t piece)
+                          uint32_t piece, uint32_t mask)
 {
     bool fine = true;
     a->bytes = piece;
     for (uint32_t at = 0; at < n && fine; at += piece) {
+        if (!(mask >> at % 16 & 1)) continue;
         a->at[lane] = address + at;
         fine = simt_check_lanes(a, 1u << lane, space) != 0;
     }
@@ -73,7 +75,7 @@ static void check_fill(struct access *a, uint32_t *m)
     {
         uint32_t n = simt_fill_bytes(a->regs, i, l);
         if (n > i->size) continue; /* a fault */
-        bool fine = check_stretch(a, l, PTX_GLOBAL, u64_at(a->regs, i->b)[l], n, n == i->size ? n : 1);
+        bool fine = check_stretch(a, l, PTX_GLOBAL, u64_at(a->regs, i->b)[l], n, n == i->size ? n : 1, ALL_BYTES);
         wrong |= (uint32_t)!fine << l;
     }
     for (uint32_t k = 0; k < i->size / 4u; k++) fill_lanes(a->regs, slots[k], false, wrong, 0);
@@ -100,9 +102,11 @@ static void check_bulk(struct access *to, uint32_t *m)
     {
         uint32_t n = u32_at(to->regs, i->c)[l];
         enum ptx_space source = (enum ptx_space)x->source, destination = (enum ptx_space)x->destination;
-        bool fine = (x->source == BULK_ZEROS ||
-                     check_stretch(&from, l, source, address_in(to, i->b, source, l), n, simt_bulk_unit(x))) &&
-                    check_stretch(to, l, destination, address_in(to, i->a, destination, l), n, simt_bulk_unit(x));
+        uint32_t mask = x->mask ? u32_at(to->regs, x->mask)[l] : ALL_BYTES, unit = x->mask ? 1 : simt_bulk_unit(x);
+        bool fine =
+            (x->source == BULK_ZEROS ||
+             check_stretch(&from, l, source, address_in(to, i->b, source, l), n, unit, mask)) &&
+            check_stretch(to, l, destination, address_in(to, i->a, destination, l), n, i->size ? i->size : unit, mask);
         wrong |= (uint32_t)!fine << l;
     }
     *m &= ~wrong;

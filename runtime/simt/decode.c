@@ -56,7 +56,8 @@ static const struct {
     {"mma.", "this shape and these types of mma", "use one of PTX's older ones, or run this kernel on a GPU"},
     {"cp.async.bulk.tensor", "the tensor memory accelerator", "use cp.async or cp.async.bulk, or run it on a GPU"},
     {"cp.async.bulk.prefetch.tensor", "the tensor memory accelerator", OLDER},
-    {"cp.reduce.async", "asynchronous reductions", "use red, or run this kernel on a GPU"},
+    {"cp.reduce.async.bulk.tensor", "the tensor memory accelerator",
+     "use cp.reduce.async.bulk, or run this kernel on a GPU"},
     {"tensormap.", "the tensor memory accelerator", OLDER},
     {"multimem.", "memory of several devices (NVLink SHARP)", "run this kernel on such GPUs"},
     {"clusterlaunchcontrol.", "the launching of blocks by blocks (sm_100)", OLDER},
@@ -368,7 +369,8 @@ static bool decode_module(struct decoder *d)
     p->globals = rt_calloc(m->var_count + 1, sizeof *p->globals);
     d->var_address = rt_calloc(m->var_count + 1, sizeof *d->var_address);
     d->shared_start = rt_calloc(m->func_count + 1, sizeof *d->shared_start);
-    if (!p->functions || !p->entries || !p->globals || !d->var_address || !d->shared_start) return simt_out_of_memory(d);
+    if (!p->functions || !p->entries || !p->globals || !d->var_address || !d->shared_start)
+        return simt_out_of_memory(d);
     if (!copy_files(d) || !simt_place_shared(d) || !simt_place_globals(d)) return false;
     for (size_t k = 0; k < m->func_count; k++) {
         p->function_count = (uint32_t)k + 1;

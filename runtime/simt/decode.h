@@ -1,6 +1,7 @@
 /* The decoder's own state, and what its files do for each other: decode.c makes a module's functions,
- * decode_variables.c places its variables, decode_registers.c registers, decode_operand.c turns operands into slots of a frame, decode_ops.c instructions
- * into ops, those with operands of their own kind in decode_memory.c and decode_control.c. */
+ * decode_variables.c places its variables, decode_registers.c registers, decode_operand.c turns operands into slots of
+ * a frame, decode_ops.c instructions into ops, those with operands of their own kind in decode_memory.c and
+ * decode_control.c. */
 #ifndef SIMT_DECODE_H
 #define SIMT_DECODE_H
 

@@ -181,7 +181,21 @@ static bool decode_copy(struct decoder *d, const struct shape *s)
     return emit_move(d, "+st.shared.u32_w_v", &to, F_STORE, slots, size / 4, PTX_SHARED);
 }
 
-/* cp.async.bulk.DESTINATION.SOURCE [d], [s], size {, [mbarrier]} */
+/* The operation of cp.reduce.async.bulk, as an atomic has it. */
+static bool read_reduction(struct decoder *d, const struct shape *s, struct insn *out)
+{
+    static const char *const operations[] = {"add", "min", "max", "inc", "dec", "and", "or", "xor"};
+    for (size_t k = 0; s->type_count == 1 && k < sizeof operations / sizeof *operations; k++) {
+        if (!simt_has_word(s, operations[k])) continue;
+        out->type = (uint8_t)s->types[0];
+        out->size = (uint8_t)ptx_type_size(s->types[0]);
+        if (simt_op_atomic(operations[k], s->types[0], false, &out->mode)) return true;
+    }
+    return simt_decode_unsupported(d);
+}
+
+/* cp.async.bulk.DESTINATION.SOURCE [d], [s], size {, [mbarrier]} {, policy} {, mask}; the same of cp.reduce.async.bulk
+ */
 static bool decode_bulk(struct decoder *d, const struct shape *s)
 {
     const struct ptx_operand *o = d->in->operands;
@@ -197,13 +211,17 @@ static bool decode_bulk(struct decoder *d, const struct shape *s)
         if (shared || !strcmp(s->words[k], "global")) spaces[count++] = shared ? PTX_SHARED : PTX_GLOBAL;
     }
     bool barrier = simt_has_word(s, "mbarrier::complete_tx::bytes");
-    if (count < 2 || simt_has_word(s, "tensor") || simt_has_word(s, "cp_mask") ||
+    bool masked = simt_has_word(s, "cp_mask"), reduces = !strcmp(d->in->opcode, "cp") && simt_has_word(s, "reduce");
+    if (count < 2 || simt_has_word(s, "tensor") || (masked && (barrier || reduces)) ||
         barrier == simt_has_word(s, "bulk_group"))
         return simt_decode_unsupported(d);
-    uint32_t a, b, c, extra;
-    if (!simt_want_operands(d, 3 + barrier, 6) || !whole_address(d, &o[0], spaces[0], &a) ||
+    uint32_t a, b, c, extra, hint = simt_has_word(s, "L2::cache_hint");
+    struct insn atomic = {0};
+    if (reduces && !read_reduction(d, s, &atomic)) return false;
+    if (!simt_want_operands(d, 3 + barrier + masked + hint, 6) || !whole_address(d, &o[0], spaces[0], &a) ||
         !whole_address(d, &o[1], spaces[1], &b) || !simt_source(d, &o[2], 'w', PTX_U32, &c) ||
-        (barrier && !whole_address(d, &o[3], PTX_SHARED, &x.barrier)))
+        (barrier && !whole_address(d, &o[3], PTX_SHARED, &x.barrier)) ||
+        (masked && !simt_source(d, &o[3 + hint], 'w', PTX_U16, &x.mask)))
         return false;
     x.destination = spaces[0];
     x.source = spaces[1];
@@ -215,6 +233,9 @@ static bool decode_bulk(struct decoder *d, const struct shape *s)
     i->c = c;
     i->extra = extra;
     i->flags = F_STORE;
+    i->type = atomic.type;
+    i->size = atomic.size;
+    i->mode = atomic.mode;
     i->d2 = d->program->cache_count++;
     return true;
 }
@@ -262,8 +283,9 @@ bool simt_decode_store_bulk(struct decoder *d, const struct shape *s)
 
 bool simt_decode_cp(struct decoder *d, const struct shape *s)
 {
-    if (!simt_has_word(s, "async") || simt_has_word(s, "reduce")) return simt_decode_unsupported(d);
+    if (!simt_has_word(s, "async")) return simt_decode_unsupported(d);
     if (simt_has_word(s, "bulk")) return decode_bulk(d, s);
+    if (simt_has_word(s, "reduce")) return simt_decode_unsupported(d);
     if (simt_has_word(s, "commit_group")) return emit_nop(d, COPY_COMMIT, 0);
     if (simt_has_word(s, "wait_all")) return emit_nop(d, COPY_WAIT_ALL, 0);
     if (simt_has_word(s, "wait_group"))

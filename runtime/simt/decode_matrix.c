@@ -16,7 +16,7 @@ struct words {
     uint32_t type_count;
     const char *layouts[2]; /* row or col */
     uint32_t layout_count;
-    bool global, shared, saturate, popc, xor, and, rn;
+    bool global, shared, saturate, popc, xor, and, rn, rz, rm, rp;
     char part; /* a, b, c or d of wmma.load and wmma.store */
 };
 
@@ -46,9 +46,17 @@ static bool read_words(struct decoder *d, struct words *x)
         const struct {
             const char *name;
             bool *flag;
-        } flags[] = {{"global", &x->global},      {"shared", &x->shared}, {"shared::cta", &x->shared},
-                     {"satfinite", &x->saturate}, {"popc", &x->popc},     {"xor", &x->xor },
-                     {"and", &x->and },           {"rn", &x->rn}};
+        } flags[] = {{"global", &x->global},
+                     {"shared", &x->shared},
+                     {"shared::cta", &x->shared},
+                     {"satfinite", &x->saturate},
+                     {"popc", &x->popc},
+                     {"xor", &x->xor },
+                     {"and", &x->and },
+                     {"rn", &x->rn},
+                     {"rz", &x->rz},
+                     {"rm", &x->rm},
+                     {"rp", &x->rp}};
         for (size_t j = 0; j < sizeof flags / sizeof *flags; j++)
             if (!strcmp(flags[j].name, w)) *flags[j].flag = known = true;
         for (size_t j = 0; j < sizeof ignored / sizeof *ignored; j++) known |= !strcmp(ignored[j], w);
@@ -134,6 +142,8 @@ static bool check_mma(struct decoder *d, const struct words *w, const struct mat
     bool same = is_integer((enum matrix_type)x->b_type) == integer &&
                 matrix_bits((enum matrix_type)x->b_type) == matrix_bits(a) && (a == MATRIX_B1) == w->popc;
     bool fits = x->m * x->k <= 4096 && x->k <= 256 && (!real || (x->k <= 16 && x->m <= 16 && x->n == 8));
+    bool rounded = w->rn || w->rz || w->rm || w->rp;
+    if (rounded && (!real || w->rn + w->rz + w->rm + w->rp > 1)) return simt_decode_unsupported(d);
     if (!shape || !sums || !same || !fits || !x->a_count || !x->b_count || (w->xor || w->and) != w->popc)
         return simt_decode_unsupported(d);
     return true;
@@ -181,6 +191,7 @@ static bool decode_mma(struct decoder *d, const struct words *w, bool wmma)
                                                                             : "+mma.float");
     if (!simt_guard(d, i)) return false;
     i->extra = extra;
+    i->flags = w->rz ? F_RZ : w->rm ? F_RM : w->rp ? F_RP : 0;
     return true;
 }
 

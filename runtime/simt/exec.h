@@ -252,6 +252,9 @@ struct simt_observer {
 enum { BUILTIN_VPRINTF, BUILTIN_ASSERTFAIL, BUILTIN_MALLOC, BUILTIN_FREE, BUILTIN_COUNT };
 int simt_builtin_find(const char *name); /* -1 when there is none */
 enum event simt_builtin_call(struct warp *w, const struct call_site *site, uint32_t m);
+/* exec_atomic.c: the atomic of the instruction's mode, type and size on one cell, whose old value nobody wants. Not
+ * cas. In shared memory, which belongs to one host thread, it need not be the host's own. */
+void simt_atomic_update(const struct insn *i, void *cell, const void *operand);
 /* Argument k of a lane's call. */
 uint64_t simt_call_argument(struct warp *w, const struct call_site *c, uint32_t lane, uint32_t k);
 void simt_output_flush(struct output *o);

@@ -83,6 +83,19 @@ CELL(16)
 CELL(32)
 CELL(64)
 
+void simt_atomic_update(const struct insn *i, void *cell, const void *operand)
+{
+    uint64_t b = 0;
+    bool changed;
+    memcpy(&b, operand, i->size);
+    if (i->size == 8)
+        update64(i, cell, b, 0, &changed);
+    else if (i->size == 4)
+        update32(i, cell, b, 0, &changed);
+    else
+        update16(i, cell, b, 0, &changed);
+}
+
 /* An atomic that changes nothing, as the attempt to take a lock that is held, may be what a loop waits with. */
 static enum event finish(struct warp *w, const struct insn *i, bool changed)
 {

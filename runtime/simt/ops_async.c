@@ -4,6 +4,7 @@
  * An mbarrier is 64 bits of shared memory, which PTX leaves to the implementation. */
 #include <string.h>
 #include "runtime/simt/async.h"
+#include "runtime/simt/tally.h"
 
 #define OP(name) static enum event name(char *R, const struct insn *i, uint32_t m, struct warp *w)
 
@@ -162,7 +163,23 @@ OP(load_fill)
     return EV_NEXT;
 }
 
-/* cp.async.bulk: any multiple of 16 bytes, counted off at an mbarrier when there is one. st.bulk: of 8 bytes. */
+/* The next bytes of a bulk copy. */
+static void move_unit(char *R, const struct insn *i, const struct async_bulk *x, uint32_t lane, char *to,
+                      const char *from, uint32_t bytes)
+{
+    uint32_t mask = x->mask ? u32_at(R, x->mask)[lane] : UINT32_MAX;
+    if (i->size) {
+        for (uint32_t k = 0; k < bytes; k += i->size) simt_atomic_update(i, to + k, from + k);
+    } else if (!x->mask) {
+        memmove(to, from, bytes);
+    } else {
+        for (uint32_t k = 0; k < bytes; k++)
+            if (mask >> k & 1) to[k] = from[k];
+    }
+}
+
+/* cp.async.bulk, cp.reduce.async.bulk: any multiple of 16 bytes, counted off at an mbarrier when there is one. st.bulk:
+ * of 8 bytes. */
 OP(copy_bulk)
 {
     const struct async_bulk *x = (const void *)(w->worker->program->extra + i->extra);
@@ -170,6 +187,7 @@ OP(copy_bulk)
     struct insn from = *i, barrier = *i;
     from.flags &= ~(uint32_t)F_STORE;
     barrier.mode = MBARRIER_COMPLETE;
+    if (i->size) simt_tally_settle(w->worker);
     EACH_LANE(l, m)
     {
         uint32_t n = u32_at(R, i->c)[l], unit = simt_bulk_unit(x);
@@ -183,7 +201,7 @@ OP(copy_bulk)
                 x->source == BULK_ZEROS ? zeros : address_at(R, &from, i->b, (enum ptx_space)x->source, l, at, unit, w);
             void *d = s ? address_at(R, i, i->a, (enum ptx_space)x->destination, l, at, unit, w) : NULL;
             if (!d) return EV_FAULT;
-            memmove(d, s, unit);
+            move_unit(R, i, x, l, d, s, unit);
         }
         if (!x->barrier) continue;
         uint64_t *cell = address_at(R, i, x->barrier, PTX_SHARED, l, 0, 8, w);

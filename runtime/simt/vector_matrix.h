@@ -242,9 +242,19 @@ OP(mma_integer)
     return EV_NEXT;
 }
 
+/* c += a * b of rows of 8, one fused step after the other, as documented; in the rounding mode that is set. */
+static __attribute__((noinline)) void double_rows(const double *a, const double *b, double *c, uint32_t m, uint32_t k)
+{
+    for (uint32_t r = 0; r < m; r++)
+        for (uint32_t l = 0; l < k; l++)
+            for (uint32_t j = 0; j < 8; j++) c[r * 8 + j] = __builtin_fma(a[r * k + l], b[l * 8 + j], c[r * 8 + j]);
+}
+
 OP(mma_double)
 {
     const struct matrix_mma *x = mma_of(w, i);
+    int old = FE_TONEAREST;
+    int mode = i->flags & F_RZ ? FE_TOWARDZERO : i->flags & F_RM ? FE_DOWNWARD : i->flags & F_RP ? FE_UPWARD : old;
     const uint32_t *sd = x->slots, *sa = sd + x->d_count, *sb = sa + x->a_count, *sc = sb + x->b_count;
     double a[16 * 16], b[16 * 8], c[16 * 8];
     enum event ev = simt_matrix_sync(R, i, m, w);
@@ -256,9 +266,9 @@ OP(mma_double)
         const f64 *s = (const f64 *)(R + sc[e]);
         for (uint32_t l = 0; l < SIMT_WARP; l++) c[(at.row + l / 4) * x->n + at.column + 2 * (l % 4) + (e & 1)] = s[l];
     }
-    for (uint32_t r = 0; r < x->m; r++) /* fused, as documented */
-        for (uint32_t l = 0; l < x->k; l++)
-            for (uint32_t j = 0; j < 8; j++) c[r * 8 + j] = __builtin_fma(a[r * x->k + l], b[l * 8 + j], c[r * 8 + j]);
+    if (mode != old) fesetround(mode);
+    double_rows(a, b, c, x->m, x->k);
+    if (mode != old) fesetround(old);
     for (uint32_t e = 0; e < x->m * x->n / 32; e++) {
         struct matrix_block at = matrix_sum_block(x->m, x->n, e / 2);
         f64 *d = (f64 *)(R + sd[e]);

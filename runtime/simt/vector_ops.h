@@ -1,5 +1,6 @@
 /* The ops that decide speed, written as plain loops over 32 lanes. vector_base.c, vector_avx2.c and vector_avx512.c
  * include this file, each compiled by the Makefile for its instruction set, and name the table by VECTOR_TABLE. */
+#include <fenv.h>
 #include <math.h>
 #include <string.h>
 #include "runtime/simt/matrix.h"

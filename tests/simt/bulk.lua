@@ -22,6 +22,8 @@ __device__ void wait_token(u64 *bar, u64 token) {
 #define LOAD(to, from, n, bar) asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" \
   :: "r"(at(to)), "l"(from), "r"(n), "r"(at(bar)) : "memory")
 #define STORE(to, from, n) asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" :: "l"(to), "r"(at(from)), "r"(n) : "memory")
+#define ADD(to, from, n) \
+  asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" :: "l"(to), "r"(at(from)), "r"(n) : "memory")
 #define COMMIT() asm volatile("cp.async.bulk.commit_group;" ::: "memory")
 #define WAIT_READ(n) asm volatile("cp.async.bulk.wait_group.read " #n ";" ::: "memory")
 #define WAIT_GROUP(n) asm volatile("cp.async.bulk.wait_group " #n ";" ::: "memory")
@@ -156,6 +158,25 @@ faulty("a consumer that waits, but a copy that doesn't wait for it", [[
   }
 ]], "3: s[3] read in line 5 while the copy begun here may still write it (1 times)")
 
+faulty("a reduction into what another thread reads", [[
+  s[0][me] = me;
+  __syncthreads();
+  if (me == 0) {
+    ADD(out, s[0], 256);
+    COMMIT();
+    WAIT_GROUP(0);
+  }
+  if (me == 40) out[64] = out[3];
+]], "4: out[3] updated by an atomic here and read in line 8 by another thread, with nothing that orders them (1 times)")
+
+faulty("a source that is overwritten before it was added", [[
+  s[0][me] = me;
+  __syncthreads();
+  if (me == 0) { ADD(out, s[0], 256); COMMIT(); }
+  __syncthreads();
+  s[0][me] = 0;
+]], "3: s[0] written in line 5 while the copy begun here may still read it (64 times)")
+
 ---- clean
 clean("all wait", [[
   if (me == 0) { expect(&bar[0], 256); LOAD(s[0], x, 256, &bar[0]); }
@@ -219,5 +240,14 @@ clean("stores behind which all is read, and loads from there", [[
   wait(&bar[0], 0);
   out[64 + me] = s[0][me];
 ]], 65, 1)
+
+clean("reductions of two threads to one place, and what all see of it", [[
+  s[0][me] = me;
+  s[1][me] = 1;
+  __syncthreads();
+  if (me == 0 || me == 40) { ADD(out, s[me == 40], 256); COMMIT(); WAIT_GROUP(0); }
+  __syncthreads();
+  out[64 + me] = out[63 - me];
+]], 65, 64)
 
 t.done()

@@ -1,12 +1,12 @@
 /* mbarrier objects, cp.async in its forms, clusters of one block. */
 #include "tests/unit/simt_text.h"
 
-#define KERNEL(body)                                                                                                      \
-    HEAD                                                                                                                  \
-        ".visible .entry k(.param .u64 out, .param .u64 in)\n{\n.reg .pred %p<8>; .reg .b32 %r<32>; .reg .b64 %rd<32>;\n" \
-        ".shared .align 16 .b8 s[4096]; .shared .align 8 .b64 bar;\n"                                                     \
-        "ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [in]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd3, %r1, 16;\n"           \
-        "add.u64 %rd4, %rd1, %rd3; add.u64 %rd5, %rd2, %rd3; mov.u32 %r2, s; shl.b32 %r3, %r1, 4;\n"                      \
+#define KERNEL(body)                                                                                                                       \
+    HEAD                                                                                                                                   \
+        ".visible .entry k(.param .u64 out, .param .u64 in)\n{\n.reg .pred %p<8>; .reg .b32 %r<32>; .reg .b64 %rd<32>; .reg .b16 %h<2>;\n" \
+        ".shared .align 16 .b8 s[4096]; .shared .align 8 .b64 bar;\n"                                                                      \
+        "ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [in]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd3, %r1, 16;\n"                            \
+        "add.u64 %rd4, %rd1, %rd3; add.u64 %rd5, %rd2, %rd3; mov.u32 %r2, s; shl.b32 %r3, %r1, 4;\n"                                       \
         "add.u32 %r4, %r2, %r3; mov.u32 %r5, bar; setp.eq.u32 %p1, %r1, 0;\n" body "\nret;\n}\n"
 
 static uint64_t input(void)
@@ -167,6 +167,126 @@ TEST(bulk_copies)
     const uint8_t *got = simt_host(params[0]), *in = simt_host(params[1]);
     for (int k = 16; k < 80; k++) CHECK_INT(got[k], in[k + 16]);
     for (int k = 96; k < 128; k++) CHECK_INT(got[k], in[k - 96]);
+}
+
+/* ---- cp.reduce.async.bulk ---- */
+/* Small numbers, in every type. */
+static int64_t element(const void *at, const char *type, int k)
+{
+    uint32_t bits = (uint32_t)((const uint16_t *)at)[k] << 16;
+    float f;
+    memcpy(&f, &bits, 4);
+    if (!strcmp(type, "bf16")) return (int64_t)f;
+    if (!strcmp(type, "f16")) return (int64_t)((const _Float16 *)at)[k];
+    if (!strcmp(type, "f32")) return (int64_t)((const float *)at)[k];
+    if (!strcmp(type, "f64")) return (int64_t)((const double *)at)[k];
+    return strstr(type, "64") ? ((const int64_t *)at)[k] : ((const int32_t *)at)[k];
+}
+
+static void set_element(void *at, const char *type, int k, int v)
+{
+    float f = (float)v;
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    if (!strcmp(type, "bf16"))
+        ((uint16_t *)at)[k] = (uint16_t)(bits >> 16);
+    else if (!strcmp(type, "f16"))
+        ((_Float16 *)at)[k] = (_Float16)v;
+    else if (!strcmp(type, "f32"))
+        ((float *)at)[k] = f;
+    else if (!strcmp(type, "f64"))
+        ((double *)at)[k] = v;
+    else if (strstr(type, "64"))
+        ((int64_t *)at)[k] = v;
+    else
+        ((int32_t *)at)[k] = v;
+}
+
+static int64_t reduced(const char *op, bool is_unsigned, int64_t a, int64_t b)
+{
+    bool less = is_unsigned ? (uint64_t)a < (uint64_t)b : a < b;
+    if (!strncmp(op, "add", 3)) return a + b;
+    if (!strcmp(op, "min")) return less ? a : b;
+    if (!strcmp(op, "max")) return less ? b : a;
+    if (!strcmp(op, "inc")) return a >= b ? 0 : a + 1;
+    if (!strcmp(op, "dec")) return a == 0 || a > b ? b : a - 1;
+    return op[0] == 'a' ? a & b : op[0] == 'o' ? a | b : a ^ b;
+}
+
+/* 64 bytes that `in` holds are added, or what the words say, to those that `out` holds: there, or in shared memory. */
+static void check_reduction(const char *op, const char *type, bool shared)
+{
+    static const char *const forms[] = {
+        KERNEL("setp.gt.u32 %p2, %r1, 3; @%p2 ret; ld.global.v4.u32 {%r6, %r7, %r8, %r9}, [%rd5];\n"
+               "st.shared.v4.u32 [%r4], {%r6, %r7, %r8, %r9}; bar.sync 0;\n"
+               "@%p1 cp.reduce.async.bulk.global.shared::cta.bulk_group.$ [%rd1], [%r2], 64;\n"
+               "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"),
+        KERNEL("setp.gt.u32 %p2, %r1, 3; @%p2 ret; ld.global.v4.u32 {%r6, %r7, %r8, %r9}, [%rd5];\n"
+               "st.shared.v4.u32 [%r4+64], {%r6, %r7, %r8, %r9}; ld.global.v4.u32 {%r6, %r7, %r8, %r9}, [%rd4];\n"
+               "st.shared.v4.u32 [%r4], {%r6, %r7, %r8, %r9}; bar.sync 0; @!%p1 bra W;\n"
+               "mbarrier.init.shared.b64 [%r5], 1; mbarrier.arrive.expect_tx.shared.b64 %rd10, [%r5], 64;\n"
+               "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.$ [%r2], [%r2+64], 64,"
+               "[%r5];\nV: mbarrier.try_wait.parity.shared.b64 %p2, [%r5], 0; @!%p2 bra V;\n"
+               "W: bar.sync 0; ld.shared.v4.u32 {%r6, %r7, %r8, %r9}, [%r4];\n"
+               "st.global.v4.u32 [%rd4], {%r6, %r7, %r8, %r9};")};
+    uint64_t params[] = {device(64), device(64)};
+    char text[4096];
+    const char *form = forms[shared], *at = strchr(form, '$');
+    int size = strstr(type, "64") ? 8 : strstr(type, "32") ? 4 : 2;
+    bool is_unsigned = type[0] == 'u' || (type[0] == 'b' && type[1] != 'f');
+    int64_t want[32];
+    for (int k = 0; k < 64 / size; k++) {
+        int a = k * 7 % 23 - (is_unsigned ? 0 : 9), b = k * 5 % 19 - (is_unsigned ? 0 : 4);
+        set_element(simt_host(params[0]), type, k, a);
+        set_element(simt_host(params[1]), type, k, b);
+        want[k] = reduced(op, is_unsigned, a, b);
+    }
+    snprintf(text, sizeof text, "%.*s%s.%s%s", (int)(at - form), form, op, type, at + 1);
+    must_run(text, 1, 64, params);
+    for (int k = 0; k < 64 / size; k++)
+        if (element(simt_host(params[0]), type, k) != want[k])
+            FAIL("%s.%s, element %d: %lld, expected %lld", op, type, k,
+                 (long long)element(simt_host(params[0]), type, k), (long long)want[k]);
+    simt_free(params[0]), simt_free(params[1]);
+}
+
+TEST(bulk_reductions)
+{
+    static const char *const ops[][2] = {
+        {"add", "u32 s32 u64 f32 f64"},
+        {"add.noftz", "f16 bf16"},
+        {"min", "u32 s32 u64 s64 f16 bf16"},
+        {"max", "u32 s32 u64 s64 f16 bf16"},
+        {"inc", "u32"},
+        {"dec", "u32"},
+        {"and", "b32 b64"},
+        {"or", "b32 b64"},
+        {"xor", "b32 b64"},
+    };
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
+        char types[64], *rest = types, *type;
+        snprintf(types, sizeof types, "%s", ops[k][1]);
+        while ((type = strtok_r(rest, " ", &rest))) {
+            check_reduction(ops[k][0], type, false);
+            if (strstr(type, "32") && type[0] != 'f') check_reduction(ops[k][0], type, true);
+        }
+    }
+    check_reduction("add", "u64", true);
+    must_refuse(KERNEL("cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.tile.bulk_group [%rd1, {%r1}], [%r2];"),
+                "the tensor memory accelerator");
+}
+
+/* Of each 16 bytes those that the mask has. */
+TEST(bulk_copies_of_some_bytes)
+{
+    uint64_t params[] = {device(1024), input()};
+    must_run(KERNEL("ld.global.v4.u32 {%r6, %r7, %r8, %r9}, [%rd5]; st.shared.v4.u32 [%r4], {%r6, %r7, %r8, %r9};\n"
+                    "bar.sync 0; mov.u32 %r10, 0x4005; cvt.u16.u32 %h1, %r10;\n"
+                    "@%p1 cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%rd1], [%r2], 48, %h1;\n"
+                    "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"),
+             1, 64, params);
+    const uint8_t *got = simt_host(params[0]), *in = simt_host(params[1]);
+    for (int k = 0; k < 64; k++) CHECK_INT(got[k], k < 48 && 0x4005 >> k % 16 & 1 ? in[k] : 0);
 }
 
 /* Each thread stores or adds, and waits for all bytes. */

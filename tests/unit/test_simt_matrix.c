@@ -1,5 +1,6 @@
 /* mma.sync, ldmatrix and their like. The fragments' layouts are written down here as the PTX manual gives them, element
  * by element. */
+#include <fenv.h>
 #include <math.h>
 #include "tests/unit/simt_text.h"
 
@@ -208,6 +209,58 @@ TEST(mma_of_every_shape)
         setenv("LUNARRAY_ISA", isas[i], 1);
         for (size_t k = 0; k < sizeof mmas / sizeof *mmas; k++) check_mma(&mmas[k]);
     }
+}
+
+/* Lane l has 1 / (l + 3) of A, 1 / (l + 7) of B and (l + 1) / 10, (l + 1) / 30 of C. */
+static void check_rounded_double(const char *words, int mode)
+{
+    uint64_t out = device(32 * 16);
+    char text[2048];
+    snprintf(text, sizeof text,
+             HEAD ".visible .entry k(.param .u64 out)\n{\n.reg .b32 %%l; .reg .b64 %%rd<3>; .reg .f64 %%d<8>;\n"
+                  "ld.param.u64 %%rd1, [out]; mov.u32 %%l, %%laneid; mul.wide.u32 %%rd2, %%l, 16;"
+                  "add.u64 %%rd1, %%rd1, %%rd2; cvt.rn.f64.u32 %%d0, %%l;\n"
+                  "add.f64 %%d1, %%d0, 0d4008000000000000; rcp.rn.f64 %%d1, %%d1;\n"
+                  "add.f64 %%d2, %%d0, 0d401C000000000000; rcp.rn.f64 %%d2, %%d2;\n"
+                  "add.f64 %%d0, %%d0, 0d3FF0000000000000; div.rn.f64 %%d3, %%d0, 0d4024000000000000;\n"
+                  "div.rn.f64 %%d4, %%d0, 0d403E000000000000;\n"
+                  "%s.f64.f64.f64.f64 {%%d5, %%d6}, {%%d1}, {%%d2}, {%%d3, %%d4};\n"
+                  "st.global.v2.f64 [%%rd1], {%%d5, %%d6}; ret;\n}\n",
+             words);
+    must_run(text, 1, 32, &out);
+    const double *got = simt_host(out);
+    for (int row = 0; row < 8; row++)
+        for (int column = 0; column < 8; column++) {
+            int lane = row * 4 + column / 2;
+            volatile double sum = column % 2 ? (lane + 1) / 30.0 : (lane + 1) / 10.0;
+            for (int k = 0; k < 4; k++) {
+                volatile double a = 1.0 / (row * 4 + k + 3), b = 1.0 / (column * 4 + k + 7);
+                fesetround(mode);
+                sum = fma(a, b, sum);
+                fesetround(FE_TONEAREST);
+            }
+            if (got[lane * 2 + column % 2] != sum)
+                FAIL("%s, row %d, column %d: %.17g, expected %.17g", words, row, column, got[lane * 2 + column % 2],
+                     sum);
+        }
+    simt_free(out);
+}
+
+TEST(products_of_doubles_round_as_they_say)
+{
+    static const int modes[] = {FE_TONEAREST, FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
+    static const char *const names[] = {"", ".rn", ".rz", ".rm", ".rp"};
+    for (int k = 0; k < 5; k++) {
+        char words[80];
+        snprintf(words, sizeof words, "mma.sync.aligned.m8n8k4.row.col%s", names[k]);
+        check_rounded_double(words, modes[k]);
+        snprintf(words, sizeof words, "wmma.mma.sync.aligned.row.col.m8n8k4%s", names[k]);
+        check_rounded_double(words, modes[k]);
+    }
+    must_refuse(HEAD ".visible .entry k()\n{\n.reg .b32 %x<8>;\n"
+                     "mma.sync.aligned.m16n8k8.row.col.rz.f32.f16.f16.f32 {%x0, %x1, %x2, %x3}, {%x4, %x5}, {%x6},"
+                     " {%x0, %x1, %x2, %x3}; ret;\n}\n",
+                "mma.sync.aligned.m16n8k8.row.col.rz");
 }
 
 /* Infinities, NaN, denormals and the rounding of a half sum: each lane's D is a00 * b00 + c of its own. */
