@@ -4,9 +4,6 @@
  * waits. */
 #include "lang/session_state.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 bool lg_is_beside(lua_State *L)
 {
     const struct lg_session *s = lg_session_of(L);
@@ -61,19 +58,6 @@ static void offer(void *context)
     if (atomic_load(&s->attention)) s->sink.beside(s->sink.context);
 }
 
-/* os.execute, whose program may take long. */
-static int execute(lua_State *L)
-{
-    const char *command = luaL_optstring(L, 1, NULL);
-    errno = 0;
-    rt_lend();
-    int status = system(command);
-    rt_lend_end();
-    if (command) return luaL_execresult(L, status);
-    lua_pushboolean(L, status);
-    return 1;
-}
-
 void lg_open_beside(lua_State *L, struct lg_session *s)
 {
     static const char key;
@@ -83,8 +67,4 @@ void lg_open_beside(lua_State *L, struct lg_session *s)
     s->loan.context = s;
     s->beside = lua_newthread(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &key);
-    lua_getglobal(L, "os");
-    lua_pushcfunction(L, execute);
-    lua_setfield(L, -2, "execute");
-    lua_pop(L, 1);
 }

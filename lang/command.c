@@ -1,14 +1,13 @@
 #define _GNU_SOURCE /* pipe2 */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "lang/magic.h"
+#include "lang/waiting.h"
 #include "runtime/interrupt.h"
-#include "runtime/lend.h"
 
 #define POLL_MS      50
 #define PATIENCE     20 /* polls after an interrupt until the process is killed */
@@ -56,9 +55,7 @@ static int attend(struct lg_session *s, pid_t pid, struct pollfd fds[2])
     int status = 0, interrupted = 0, quiet = 0;
     bool ended = false;
     while (fds[0].fd >= 0 || fds[1].fd >= 0 || !ended) {
-        rt_lend();
-        int ready = poll(fds, 2, POLL_MS);
-        rt_lend_end();
+        int ready = interrupted ? poll(fds, 2, POLL_MS) : lg_wait_for(s, fds, 2, POLL_MS);
         for (int i = 0; ready > 0 && i < 2; i++)
             if (fds[i].fd >= 0 && fds[i].revents && !forward(s, i == 0 ? LG_STDOUT : LG_STDERR, fds[i].fd)) {
                 close(fds[i].fd);

@@ -128,8 +128,10 @@ static void serve(struct lg_session *s, void *job)
     while (s->sink.attend(s->sink.context), atomic_load(&s->attention));
 }
 
+/* Not between an interrupt and the end of what it is for: it would end what is served in its place. */
 static void attend(struct lg_session *s)
 {
+    if (atomic_load(&s->interrupted)) return;
     if (!s->attending && s->sink.attend && s->side) lg_aside(s, serve, NULL);
 }
 

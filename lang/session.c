@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lang/check.h"
+#include "lang/waiting.h"
 #include "runtime/memory.h"
 
 struct lg_arena_block {
@@ -120,6 +121,7 @@ static int open_session(lua_State *L)
     lg_open_coroutines(L, s);
     lg_open_side(L, s);
     lg_open_beside(L, s);
+    lg_open_waiting(L, s);
     lg_open_output(L, s);
     if (s->interactive) {
         lg_open_locals(L);

@@ -124,9 +124,8 @@ TEST(questions_are_answered_in_the_middle_of_a_call)
     CHECK(session);
     run("arr = gpu.zeros({2, 3}, {device = 'simt'}) held = {arr} t = {} for i = 1, 70000 do t[i] = i end\n"
         "a = gpu.ones({100, 100}, {device = 'cpu'})");
-    static const char *const table[] = {"b = gpu.array(t)",   "t = gpu.zeros(70000):totable()",
-                                        "b = a:cumsum()",     "b = (a + 1):sum()",
-                                        "os.execute('true')", "gpu.sort(a)"};
+    static const char *const table[] = {"b = gpu.array(t)", "t = gpu.zeros(70000):totable()", "b = a:cumsum()",
+                                        "b = (a + 1):sum()", "gpu.sort(a)"};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         looks = 0;
         lg_session_attend(session); /* the next call that takes long finds it waiting */
@@ -135,5 +134,5 @@ TEST(questions_are_answered_in_the_middle_of_a_call)
     }
     run("collectgarbage('stop')");
     lg_session_attend(session);
-    CHECK_STR(run("os.execute('true') return collectgarbage('isrunning')"), "r|false");
+    CHECK_STR(run("gpu.sort(a) return collectgarbage('isrunning')"), "r|false");
 }

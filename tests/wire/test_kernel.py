@@ -722,11 +722,93 @@ def client_asks_all(client):
     assert "begun" in client.ask("history_request", {"hist_access_type": "tail", "n": 1})[0]["history"][0][2]
 
 
-CALLS = {
-    "a kernel": ENDLESS["the software GPU"],
+WAITS = {
+    "a program's output": "local f = io.popen('cat {path}') print('begun') print(f:read())",
+    "a program's end": "local f = io.popen('cat > /dev/null; read line < {path}; echo $line', 'w') print('begun') f:write(('x'):rep(100000)) f:close()",
+    "a FIFO": "print('begun') for line in io.lines('{path}') do print(line) end",
+    "a FIFO's reader": "print('begun') local f = io.open('{path}', 'w') f:write('from here') f:close()",
+    "the default input": "io.input('{path}') print('begun') print(io.read('a')) io.input(io.stdin)",
     "os.execute": "print('begun') os.execute('cat {path}')",
     "a command": "print('begun')\n!cat {path}",
 }
+CALLS = {"a kernel": ENDLESS["the software GPU"]}
+
+
+def wait_for_begun(client):
+    while (m := client.recv("iopub"))["type"] != "stream":
+        if m["type"] == "error" and "NVRTC" in m["content"]["evalue"]:
+            pytest.skip("there is no NVRTC")
+
+
+@pytest.mark.parametrize("what", WAITS)
+def test_everything_is_answered_while_a_cell_waits(client, tmp_path, what):
+    """Functions for comms and cells of subshells, too; and the wait goes on behind it."""
+    client.execute("mine = {alpha = 1, alphabet = 2} comm.target('now', function(c, data) print('now', data.x) end)")
+    subshell = client.ask("create_subshell_request", {}, "control")[0]["subshell_id"]
+    os.mkfifo(tmp_path / "end")
+    sent = client.begin(WAITS[what].replace("{path}", f"{tmp_path}/end"))
+    wait_for_begun(client)
+    client_asks_all(client)
+    assert stream(tell(client, "comm_open", {"comm_id": "w", "target_name": "now", "data": {"x": 5}})) == "now\t5\n"
+    aside = client.send("shell", "execute_request", execute_content("print('aside')"), header={"subshell_id": subshell})
+    assert client.reply(aside)["content"]["status"] == "ok" and stream(client.outputs(aside)) == "aside\n"
+    if what == "a FIFO's reader":
+        assert (tmp_path / "end").read_text() == "from here"
+    else:
+        (tmp_path / "end").write_text("a line\n")
+    assert client.reply(sent)["content"]["status"] == "ok"
+    assert ("a line\n" in stream(client.outputs(sent))) == (what != "a FIFO's reader")
+    client.ask("delete_subshell_request", {"subshell_id": subshell}, "control")
+
+
+@pytest.mark.parametrize("what", WAITS)
+def test_an_interrupt_ends_a_wait(client, tmp_path, what):
+    os.mkfifo(tmp_path / "end")
+    sent = client.begin(WAITS[what].replace("{path}", f"{tmp_path}/end"))
+    wait_for_begun(client)
+    client.ask("interrupt_request", {}, "control")
+    assert client.reply(sent)["content"]["ename"] == "Interrupted"
+    client.outputs(sent)
+    client.execute("io.input(io.stdin)")
+
+
+def test_what_waits_is_the_stock_librarys_else(client, tmp_path):
+    """The same lines as in a script, where nothing is replaced."""
+    os.mkfifo(tmp_path / "fifo")
+    code = f"""
+        local path = '{tmp_path}/fifo'
+        print(os.execute('exit 3')) print(os.execute('kill -9 $$')) print(os.execute()) print(os.execute('true'))
+        local f = io.popen('echo one; printf "2 0x10 rest"; exit 4')
+        print(io.type(f), f:read('l', 'n', 'n', 'a', 'a', 'l')) print(f:close()) print(io.type(f), tostring(f), pcall(f.read, f))
+        for a, b in io.popen('printf "1\\n2\\n3"'):lines('n', 'L') do print(a, b) end
+        f = io.popen('cat > {tmp_path}/written', 'w') print(f:write('x', 1, '\\n'):seek('cur')) print(f:close())
+        for line in io.lines('{tmp_path}/written', 'L') do io.write(line) end
+        print(pcall(io.popen, 'true', 'rw')) print(pcall(io.open, path, 'q')) print(pcall(io.popen)) print(io.open(path .. '/none'))
+        print(pcall(io.lines, path .. '/none')) print(pcall(io.input, path .. '/none'))
+        f = io.popen('sleep 0.05; printf "a\\nb\\n" > ' .. path) for line in io.lines(path) do print(line) end print(f:close())
+        f = io.popen('cat ' .. path) local w = io.open(path, 'w') print(w:write('through ', 'it')) print(w:close(), f:read('a'))
+        f = io.open(path, 'r+') print(f:setvbuf('no'), f:write('line\\n') == f, f:read()) f:close()
+        io.output('{tmp_path}/other') print(io.write('y') == io.output(), io.close()) io.output(io.stdout)
+    """.replace("\\\\", "\\")
+    script = subprocess.run([BINARY, "-e", code], capture_output=True, text=True, timeout=TIMEOUT)
+    assert script.stderr == "" and script.stdout.count("\n") > 25
+
+    def plain(text):
+        return re.sub(r"0x[0-9a-f]{6,}", "0x", text.replace("(command line)", "cell"))
+
+    assert plain(stream(client.execute(code)[1])).splitlines() == plain(script.stdout).splitlines()
+
+
+def test_a_function_for_a_comm_cannot_take_the_file_that_the_cell_reads(client, tmp_path):
+    os.mkfifo(tmp_path / "end")
+    client.execute("comm.target('take', function() print(select(2, file:read())) print(select(2, file:close())) end)")
+    sent = client.begin(f"file = io.open('{tmp_path}/end') print('begun') local line = file:read() file:close() return line")
+    wait_for_begun(client)
+    shown = stream(tell(client, "comm_open", {"comm_id": "t", "target_name": "take", "data": {}}))
+    assert shown.count("busy") == 2, shown
+    (tmp_path / "end").write_text("a line\n")
+    client.reply(sent)
+    assert dict(client.outputs(sent))["execute_result"]["data"]["text/plain"] == '"a line"'
 
 
 @pytest.mark.parametrize("what", CALLS)
@@ -734,11 +816,8 @@ def test_requests_are_answered_during_one_call_in_c(client, tmp_path, what):
     """What only looks is answered at once; a function for a comm waits until the call is over."""
     client.execute("""mine = {alpha = 1, alphabet = 2} array = gpu.ones({3, 4}, 'float64') + 1
         comm.target('later', function() print('later') end)""")
-    os.mkfifo(tmp_path / "end")
-    sent = client.begin(CALLS[what].replace("{path}", f"{tmp_path}/end"))
-    while (m := client.recv("iopub"))["type"] != "stream":
-        if m["type"] == "error" and "NVRTC" in m["content"]["evalue"]:
-            pytest.skip("there is no NVRTC")
+    sent = client.begin(CALLS[what])
+    wait_for_begun(client)
     comm, frames = client.frames("comm_open", {"comm_id": "l", "target_name": "later", "data": {}})
     client.raw("shell", frames)
     client_asks_all(client)
@@ -747,10 +826,7 @@ def test_requests_are_answered_during_one_call_in_c(client, tmp_path, what):
     assert "float64" in text and "96 bytes" in text and "when the call that runs is over" in text
     text = client.ask("inspect_request", {"code": "array.shape", "cursor_pos": 10})[0]["data"]["text/plain"]
     assert text.startswith("x.shape")
-    if what == "a kernel":
-        client.ask("interrupt_request", {}, "control")
-    else:
-        (tmp_path / "end").write_text("")
+    client.ask("interrupt_request", {}, "control")
     client.reply(sent)
     assert stream(client.outputs(comm)) == "later\n"
     client.outputs(sent)
@@ -795,20 +871,6 @@ def test_an_interrupt_ends_the_cell_and_what_is_beside_it(client):
     assert client.reply(sent)["content"]["ename"] == "Interrupted"
     client.outputs(sent)
     assert client.execute("return 1")[0]["status"] == "ok"
-
-
-def test_a_read_goes_on_after_a_request_meanwhile(client, tmp_path):
-    os.mkfifo(tmp_path / "end")
-    sent = client.begin(f"local f = io.popen('cat {tmp_path}/end') local line = f:read() mine = 1 return line")
-    assert client.ask("kernel_info_request")[0]["status"] == "ok"  # these two do not wait for the read
-    assert client.ask("is_complete_request", {"code": "for i = 1, 3 do"})[0] == {"status": "incomplete", "indent": "  "}
-    asked = client.send("shell", "complete_request", {"code": "string.for", "cursor_pos": 10})
-    client.ask("kernel_info_request", {}, "control")  # sent later, but the read is not over: it was not disturbed
-    (tmp_path / "end").write_text("a line\n")
-    replies = {m["parent"]["msg_id"]: m["content"] for m in (client.recv("shell"), client.recv("shell"))}
-    assert replies[asked]["status"] == replies[sent]["status"] == "ok"
-    client.outputs(asked)
-    assert dict(client.outputs(sent))["execute_result"]["data"]["text/plain"] == '"a line"'
 
 
 def test_many_requests_meanwhile(client):

@@ -1,0 +1,330 @@
+/* Calls of Lua's own library that wait for others: reads and writes of pipes and FIFOs, programs that os.execute runs.
+ * In a session whose face has other requests meanwhile these wait here, in a poll, and whatever comes is served on the
+ * session's own thread as between two instructions of the cell: functions for comms and cells of subshells, too.
+ *
+ * A file handle of such a kind has a stream of ours, whose reads and writes wait so, in front of the C library's. The
+ * rest of the file library is the stock one and does not know. */
+#define _GNU_SOURCE /* fopencookie, ppoll */
+#include "lang/waiting.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "runtime/lend.h"
+
+#define RETRY_MS 20 /* between two looks for a FIFO's reader, which nothing tells of */
+#define PATIENCE 50 /* of those after an interrupt until a program is killed */
+
+/* The signals that tell of requests and interrupts come in the poll alone, so none comes in vain before it. */
+static void hold_signals(sigset_t *before)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
+    sigset_t all;
+    sigfillset(&all);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&all, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+static bool is_asked(struct lg_session *s)
+{
+    return atomic_load(&s->attention) && s->running && !s->attending && s->sink.attend;
+}
+
+int lg_wait_for(struct lg_session *s, struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+    const struct timespec timeout = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
+    sigset_t before;
+    int ready = -1;
+    do {
+        if (is_asked(s)) lg_session_meanwhile(s);
+        hold_signals(&before);
+        errno = EINTR;
+        bool stops = atomic_load(&s->evaluating) && atomic_load(&s->interrupted);
+        if (!stops && !is_asked(s)) ready = ppoll(fds, count, timeout_ms < 0 ? NULL : &timeout, &before);
+        int error = errno;
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        errno = error;
+        if (stops) return -1;
+    } while (ready < 0 && errno == EINTR);
+    return ready;
+}
+
+/* ---- streams ---- */
+
+struct handle {
+    luaL_Stream stream; /* the first member: what the stock library sees */
+    struct lg_session *session;
+    int fd;
+    pid_t program; /* that has the pipe's other end; 0: none */
+    bool busy, refused;
+};
+
+static ssize_t transfer(struct handle *h, char *data, size_t size, bool writes)
+{
+    struct pollfd p = {.fd = h->fd, .events = writes ? POLLOUT : POLLIN};
+    if (h->busy) { /* a function for a comm, in the middle of a read of the cell's */
+        h->refused = true;
+        errno = EBUSY;
+        return -1;
+    }
+    h->busy = true;
+    ssize_t n = -1;
+    if (lg_wait_for(h->session, &p, 1, -1) >= 0) n = writes ? write(p.fd, data, size) : read(p.fd, data, size);
+    int error = errno;
+    if (h->refused) clearerr(h->stream.f); /* that failure was the other's */
+    h->busy = h->refused = false;
+    errno = error;
+    return n;
+}
+
+static ssize_t stream_read(void *cookie, char *data, size_t size)
+{
+    return transfer(cookie, data, size, false);
+}
+
+static ssize_t stream_write(void *cookie, const char *data, size_t size)
+{
+    size_t all = 0;
+    while (all < size) {
+        /* A pipe that says that it takes some takes this much. */
+        size_t piece = size - all < PIPE_BUF ? size - all : PIPE_BUF;
+        ssize_t n = transfer(cookie, (char *)data + all, piece, true);
+        if (n <= 0) break;
+        all += (size_t)n;
+    }
+    return (ssize_t)all;
+}
+
+static int stream_seek(void *cookie, off64_t *at, int whence)
+{
+    (void)cookie, (void)at, (void)whence;
+    errno = ESPIPE;
+    return -1;
+}
+
+/* Waits for a program; what waitpid says. An interrupt ends the program first. */
+static int wait_program(struct lg_session *s, pid_t pid)
+{
+    int status = -1, interrupted = 0;
+    struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    while (p.fd >= 0 && interrupted < PATIENCE && lg_wait_for(s, &p, 1, -1) < 0) {
+        if (errno != EINTR) break;
+        if (interrupted++ == 0) kill(pid, SIGINT);
+        if (poll(&p, 1, RETRY_MS) > 0) break;
+    }
+    if (interrupted == PATIENCE) kill(pid, SIGKILL);
+    if (p.fd >= 0) close(p.fd);
+    rt_lend(); /* where the system has no such descriptors */
+    pid_t ended;
+    while ((ended = waitpid(pid, &status, 0)) < 0 && errno == EINTR) continue;
+    rt_lend_end();
+    if (ended == pid) errno = 0; /* or luaL_execresult takes what is left there for the reason */
+    return status;
+}
+
+static int close_handle(lua_State *L)
+{
+    struct handle *h = luaL_checkudata(L, 1, LUA_FILEHANDLE);
+    if (h->busy) {
+        h->stream.closef = close_handle;
+        errno = EBUSY;
+        return luaL_fileresult(L, 0, NULL);
+    }
+    bool good = fclose(h->stream.f) == 0;
+    int error = errno;
+    close(h->fd);
+    if (h->program) return luaL_execresult(L, wait_program(h->session, h->program));
+    errno = error;
+    return luaL_fileresult(L, good, NULL);
+}
+
+static struct handle *push_handle(lua_State *L, struct lg_session *s)
+{
+    struct handle *h = lua_newuserdatauv(L, sizeof *h, 0);
+    *h = (struct handle){.session = s};
+    luaL_setmetatable(L, LUA_FILEHANDLE); /* closed until it has a stream */
+    return h;
+}
+
+/* Takes the descriptor; false, with it closed, when there is no memory for a stream. */
+static bool open_stream(struct handle *h, int fd, const char *mode)
+{
+    static const cookie_io_functions_t functions = {.read = stream_read, .write = stream_write, .seek = stream_seek};
+    h->fd = fd;
+    h->stream.f = fopencookie(h, mode, functions);
+    if (h->stream.f)
+        h->stream.closef = close_handle;
+    else
+        close(fd);
+    return h->stream.f != NULL;
+}
+
+/* ---- what replaces functions of io and os; upvalues: the session, the stock function ---- */
+
+static struct lg_session *upvalue_session(lua_State *L)
+{
+    return lua_touserdata(L, lua_upvalueindex(1));
+}
+
+static int call_stock(lua_State *L)
+{
+    lua_pushvalue(L, lua_upvalueindex(2));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    return lua_gettop(L);
+}
+
+/* As system() and popen() have it, in the group of the session's process. `end` becomes the program's descriptor `to`,
+ * unless it is -1. */
+static int spawn_shell(const char *command, int end, int to, pid_t *pid)
+{
+    char *argv[] = {"sh", "-c", (char *)command, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, defaults;
+    sigemptyset(&none);
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGINT);
+    sigaddset(&defaults, SIGQUIT);
+    sigaddset(&defaults, SIGPIPE);
+    posix_spawn_file_actions_init(&actions);
+    if (end >= 0) posix_spawn_file_actions_adddup2(&actions, end, to);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    int failed = posix_spawn(pid, "/bin/sh", &actions, &attributes, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return failed;
+}
+
+static int wait_execute(lua_State *L)
+{
+    pid_t pid;
+    const char *command = luaL_optstring(L, 1, NULL);
+    if (!command) return call_stock(L);
+    fflush(stdout);
+    int failed = spawn_shell(command, -1, -1, &pid);
+    errno = failed;
+    return luaL_execresult(L, failed ? -1 : wait_program(upvalue_session(L), pid));
+}
+
+static int wait_popen(lua_State *L)
+{
+    const char *command = luaL_checkstring(L, 1), *mode = luaL_optstring(L, 2, "r");
+    int ends[2], reads = *mode == 'r';
+    luaL_argcheck(L, strcmp(mode, "r") == 0 || strcmp(mode, "w") == 0, 2, "invalid mode");
+    struct handle *h = push_handle(L, upvalue_session(L));
+    fflush(NULL);
+    if (pipe2(ends, O_CLOEXEC) != 0) return luaL_fileresult(L, 0, command);
+    int failed = spawn_shell(command, ends[reads], reads, &h->program);
+    close(ends[reads]);
+    if (failed) close(ends[!reads]);
+    errno = failed;
+    return !failed && open_stream(h, ends[!reads], mode) ? 1 : luaL_fileresult(L, 0, command);
+}
+
+static bool is_fifo(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+/* As liolib.c has it. */
+static bool is_mode(const char *mode)
+{
+    if (!*mode || !strchr("rwa", *mode++)) return false;
+    if (*mode == '+') mode++;
+    return strspn(mode, "b") == strlen(mode);
+}
+
+/* The descriptor; -1 and errno when it cannot be opened. A FIFO opens for reading at once, and the first read waits for
+ * who writes. */
+static int open_fifo(struct lg_session *s, const char *path, const char *mode)
+{
+    int flags = (strchr(mode, '+') ? O_RDWR : *mode == 'r' ? O_RDONLY : O_WRONLY) | O_CLOEXEC | O_NONBLOCK;
+    int fd;
+    while ((fd = open(path, flags)) < 0 && errno == ENXIO)
+        if (lg_wait_for(s, NULL, 0, RETRY_MS) < 0) return -1;
+    if (fd >= 0) fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    return fd;
+}
+
+/* Pushes the file, or nil, the reason and its number; how many these are. */
+static int push_fifo(lua_State *L, const char *path, const char *mode)
+{
+    struct lg_session *s = upvalue_session(L);
+    struct handle *h = push_handle(L, s);
+    int fd = open_fifo(s, path, mode);
+    return fd >= 0 && open_stream(h, fd, mode) ? 1 : luaL_fileresult(L, 0, path);
+}
+
+static int wait_open(lua_State *L)
+{
+    const char *path = luaL_checkstring(L, 1), *mode = luaL_optstring(L, 2, "r");
+    luaL_argcheck(L, is_mode(mode), 2, "invalid mode");
+    return is_fifo(path) ? push_fifo(L, path, mode) : call_stock(L);
+}
+
+/* Puts the open file in place of its name, the first argument; raises when it cannot be opened. */
+static void open_argument(lua_State *L, const char *mode)
+{
+    if (push_fifo(L, lua_tostring(L, 1), mode) != 1) luaL_error(L, "%s", lua_tostring(L, -2));
+    lua_replace(L, 1);
+}
+
+static int wait_lines(lua_State *L)
+{
+    if (lua_type(L, 1) != LUA_TSTRING || !is_fifo(lua_tostring(L, 1))) return call_stock(L);
+    open_argument(L, "r");
+    lua_pushvalue(L, 1); /* kept for the loop, which closes it at its end */
+    lua_insert(L, 1);
+    lua_getfield(L, 1, "lines");
+    lua_insert(L, 2);
+    lua_call(L, lua_gettop(L) - 2, 1);
+    lua_pushnil(L);
+    lua_pushnil(L);
+    lua_pushvalue(L, 1);
+    return 4;
+}
+
+static int wait_input(lua_State *L)
+{
+    if (lua_type(L, 1) == LUA_TSTRING && is_fifo(lua_tostring(L, 1))) open_argument(L, "r");
+    return call_stock(L);
+}
+
+static int wait_output(lua_State *L)
+{
+    if (lua_type(L, 1) == LUA_TSTRING && is_fifo(lua_tostring(L, 1))) open_argument(L, "w");
+    return call_stock(L);
+}
+
+void lg_open_waiting(lua_State *L, struct lg_session *s)
+{
+    static const struct {
+        const char *table, *name;
+        lua_CFunction f;
+    } all[] = {{"io", "popen", wait_popen}, {"io", "open", wait_open},     {"io", "lines", wait_lines},
+               {"io", "input", wait_input}, {"io", "output", wait_output}, {"os", "execute", wait_execute}};
+    if (!s->sink.attend) return;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        lua_getglobal(L, all[i].table);
+        lua_pushlightuserdata(L, s);
+        lua_getfield(L, -2, all[i].name);
+        lua_pushcclosure(L, all[i].f, 2);
+        lua_setfield(L, -2, all[i].name);
+        lua_pop(L, 1);
+    }
+}
