@@ -1,16 +1,20 @@
-/* `lunarray convert FROM TO`: scripts with cell marks to notebooks and back. */
+/* `lunarray convert FROM TO`: scripts with cell marks to notebooks and back, and either to what is only read. */
 #include <stdio.h>
 #include <string.h>
+#include "repl/notebook_html.h"
+#include "repl/notebook_markdown.h"
 #include "repl/percent.h"
 #include "repl/repl.h"
 
-enum kind { SCRIPT, NOTEBOOK, OTHER };
+enum kind { SCRIPT, NOTEBOOK, PAGE, MARKDOWN, OTHER };
 
 static enum kind kind_of(const char *path)
 {
-    const char *end = strrchr(path, '.');
-    if (end && strcmp(end, ".lua") == 0) return SCRIPT;
-    return end && strcmp(end, ".ipynb") == 0 ? NOTEBOOK : OTHER;
+    static const char *const ends[] = {".lua", ".ipynb", ".html", ".md"};
+    size_t n = strlen(path);
+    for (int i = 0; i < OTHER; i++)
+        if (n > strlen(ends[i]) && strcmp(path + n - strlen(ends[i]), ends[i]) == 0) return (enum kind)i;
+    return OTHER;
 }
 
 static bool is_same(const json_t *a, const json_t *b, const char *key)
@@ -65,6 +69,14 @@ static int fail(const char *path, const char *why)
     return 1;
 }
 
+static int store(const char *to, struct lg_buffer *text)
+{
+    char why[SH_WHY];
+    bool ok = sh_document_store(to, text, why);
+    lg_buffer_release(text);
+    return ok ? 0 : fail(to, why);
+}
+
 static int to_notebook(json_t *notebook, const char *to)
 {
     char why[SH_WHY];
@@ -73,36 +85,65 @@ static int to_notebook(json_t *notebook, const char *to)
     if (former) keep_former(notebook, former);
     json_decref(former);
     sh_document_put(notebook, &text);
-    bool ok = sh_document_store(to, &text, why);
-    lg_buffer_release(&text);
-    return ok ? 0 : fail(to, why);
+    return store(to, &text);
 }
 
 static int to_script(const json_t *notebook, const char *to)
 {
-    char why[SH_WHY];
     struct lg_buffer text = {0};
     size_t lost = count_outputs(notebook);
     sh_percent_put(notebook, &text);
-    bool ok = sh_document_store(to, &text, why);
-    lg_buffer_release(&text);
-    if (!ok) return fail(to, why);
+    if (store(to, &text) != 0) return 1;
     if (lost)
         fprintf(stderr, "lunarray convert: %s: a script has no outputs; those of %zu cell%s are left out\n", to, lost,
                 lost == 1 ? "" : "s");
     return 0;
 }
 
-int sh_convert(int argc, char **argv)
+static int to_page(const json_t *notebook, const char *from, const char *to)
+{
+    struct lg_buffer page = {0};
+    const char *slash = strrchr(from, '/');
+    sh_notebook_html(notebook, slash ? slash + 1 : from, &page);
+    return store(to, &page);
+}
+
+static int to_markdown(const json_t *notebook, const char *to)
+{
+    struct lg_buffer text = {0};
+    sh_notebook_markdown(notebook, &text);
+    return store(to, &text);
+}
+
+static int convert(const char *from, const char *to)
 {
     char why[SH_WHY];
-    if (argc != 2 || kind_of(argv[0]) == OTHER || kind_of(argv[1]) == OTHER) {
-        fprintf(stderr, "usage: lunarray convert FILE.lua FILE.ipynb, or FILE.ipynb FILE.lua\n");
-        return 2;
+    json_t *notebook = sh_document_load(from, why);
+    if (!notebook) return fail(from, why);
+    int status = 1;
+    switch (kind_of(to)) {
+    case SCRIPT: status = to_script(notebook, to); break;
+    case NOTEBOOK: status = to_notebook(notebook, to); break;
+    case PAGE: status = to_page(notebook, from, to); break;
+    case MARKDOWN: status = to_markdown(notebook, to); break;
+    case OTHER: break;
     }
-    json_t *notebook = sh_document_load(argv[0], why);
-    if (!notebook) return fail(argv[0], why);
-    int status = kind_of(argv[1]) == NOTEBOOK ? to_notebook(notebook, argv[1]) : to_script(notebook, argv[1]);
     json_decref(notebook);
     return status;
+}
+
+int sh_convert(int argc, char **argv)
+{
+    static const char ways[] = "FILE.lua or FILE.ipynb becomes FILE.lua, FILE.ipynb, FILE.html or FILE.md";
+    if (argc != 2) {
+        fprintf(stderr, "usage: lunarray convert FROM TO; %s\n", ways);
+        return 2;
+    }
+    bool from = kind_of(argv[0]) <= NOTEBOOK, to = kind_of(argv[1]) != OTHER;
+    if (!from || !to) {
+        fprintf(stderr, "lunarray convert: %s: nothing is converted %s such a file; %s\n", from ? argv[1] : argv[0],
+                from ? "to" : "from", ways);
+        return 2;
+    }
+    return convert(argv[0], argv[1]);
 }

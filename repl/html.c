@@ -1,10 +1,12 @@
 #include "repl/html.h"
 
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "repl/frame.h"
 #include "repl/highlight.h"
+#include "runtime/memory.h"
 
 static const char style_sheet[] =
     ":root{color-scheme:light dark;--back:#fff;--text:#1f2328;--dim:#656d76;--line:#d0d7de;--box:#f6f8fa;--link:#0b57d0;"
@@ -47,6 +49,31 @@ void sh_html_attribute(struct lg_buffer *b, const char *text, size_t length)
     }
 }
 
+static void put_base64(struct lg_buffer *b, const char *bytes, size_t length)
+{
+    size_t room = sodium_base64_ENCODED_LEN(length, sodium_base64_VARIANT_ORIGINAL);
+    char *text = rt_alloc(room);
+    if (!text) {
+        b->failed = true;
+        return;
+    }
+    sodium_bin2base64(text, room, (const unsigned char *)bytes, length, sodium_base64_VARIANT_ORIGINAL);
+    lg_buffer_puts(b, text);
+    free(text);
+}
+
+void sh_html_data_address(struct lg_buffer *b, const char *mime, const char *data, size_t length)
+{
+    const char *end = data + length;
+    lg_buffer_printf(b, "data:%s;base64,", mime);
+    if (strcmp(mime, "image/svg+xml") == 0) {
+        put_base64(b, data, length);
+        return;
+    }
+    for (; data < end; data++) /* broken into lines, it may be */
+        if (*data != '\n' && *data != '\r') sh_html_attribute(b, data, 1);
+}
+
 /* ---- code */
 
 static const char *class_of(unsigned char style)
@@ -82,7 +109,7 @@ static bool is_any(const char *name, const char *const *names)
 void sh_html_code(struct lg_buffer *b, const char *language, const char *code, size_t length)
 {
     static const char *const cuda[] = {"cuda", "c", "cpp", "c++", "cu", NULL};
-    unsigned char *styles = calloc(length + 1, 1);
+    unsigned char *styles = rt_calloc(length + 1, 1);
     size_t line = 0;
     if (!styles) {
         b->failed = true;

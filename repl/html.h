@@ -12,6 +12,8 @@ void sh_html_head(struct lg_buffer *b, const char *title, bool scripts);
 
 /* A text between the quotes of an attribute. */
 void sh_html_attribute(struct lg_buffer *b, const char *text, size_t length);
+/* An image of a notebook (base64, or the text of an SVG) as an address that holds it: data:image/png;base64,... */
+void sh_html_data_address(struct lg_buffer *b, const char *mime, const char *data, size_t length);
 /* <pre> with the code in colours; language: "lua", "cuda", "c", "cpp", "c++"; others stay plain. */
 void sh_html_code(struct lg_buffer *b, const char *language, const char *code, size_t length);
 /* A text whose escape codes for colours become spans; others are left out. */

@@ -1,7 +1,5 @@
 #include "repl/notebook_html.h"
 
-#include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
 #include "repl/html.h"
 
@@ -11,28 +9,10 @@ static const char style_sheet[] =
     "overflow-x:auto}.out pre{padding:.1rem .8rem}.err pre{border-left:4px solid var(--c1)}.stderr pre{background:var(--box)}"
     "@media(max-width:40rem){.in .count{display:none}.out{margin-left:0}}</style>\n";
 
-static void put_svg(struct lg_buffer *b, const char *svg, size_t length)
+static void put_image(struct lg_buffer *b, const char *mime, const char *data, size_t length)
 {
-    size_t room = sodium_base64_ENCODED_LEN(length, sodium_base64_VARIANT_ORIGINAL);
-    char *text = malloc(room);
-    if (!text) {
-        b->failed = true;
-        return;
-    }
-    sodium_bin2base64(text, room, (const unsigned char *)svg, length, sodium_base64_VARIANT_ORIGINAL);
-    lg_buffer_puts(b, "<img alt=\"\" src=\"data:image/svg+xml;base64,");
-    lg_buffer_puts(b, text);
-    lg_buffer_puts(b, "\">\n");
-    free(text);
-}
-
-static void put_image(struct lg_buffer *b, const char *mime, const char *data)
-{
-    lg_buffer_printf(b, "<img alt=\"\" src=\"data:%s;base64,", mime);
-    for (size_t n; *data; data += n + (data[n] == '\n')) {
-        n = strcspn(data, "\n");
-        sh_html_attribute(b, data, n);
-    }
+    lg_buffer_puts(b, "<img alt=\"\" src=\"");
+    sh_html_data_address(b, mime, data, length);
     lg_buffer_puts(b, "\">\n");
 }
 
@@ -55,10 +35,8 @@ static void put_bundle(struct lg_buffer *b, const json_t *data)
         if (!text) continue;
         if (i == 0)
             lg_buffer_add(b, text, length);
-        else if (i == 1)
-            put_svg(b, text, length);
         else if (i < 5)
-            put_image(b, forms[i], text);
+            put_image(b, forms[i], text, length);
         else if (i == 5)
             sh_html_markdown_text(b, text, length, NULL);
         else

@@ -186,8 +186,10 @@ const struct sh_option sh_option_rows[] = {
     {0}};
 
 const struct sh_command sh_command_rows[] = {
-    {"convert", "FROM TO", "turn FILE.lua with cell marks into FILE.ipynb, or back",
-     "A line -- %% begins a cell of a script. Outputs are kept where TO is a notebook that has the cell.", sh_convert},
+    {"convert", "FROM TO", "turn FILE.lua with cell marks into FILE.ipynb, or back; or either into .html or .md",
+     "A line -- %% begins a cell of a script. Outputs are kept where TO is a notebook that has the cell. Nothing is run: "
+     "pages have the outputs that are stored; lunarray FILE.ipynb --html runs it first.",
+     sh_convert},
     {"doc", "NAME | --html DIR", "show the reference of a name, or write all of it as pages with search", NULL, sh_doc},
     {"notebook", "[DIR]", "start JupyterLab with this kernel", NULL, jp_notebook},
     {"jupyter", "install|start ...", "make the kernel known to Jupyter; see lunarray jupyter --help", NULL, jp_main},

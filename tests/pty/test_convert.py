@@ -143,8 +143,77 @@ def test_outputs(cli, tmp_path):
         ("print(1)", 7, "1\n"), ("print(3)", None, ""), ("print(1)", 7, "1 again\n")]
 
 
+def write_book(path):
+    output = nbformat.v4.new_output
+    png = {"image/png": "aGk=\n", "text/plain": "a picture"}
+    cells = [nbformat.v4.new_markdown_cell("# Title\n![i](attachment:i.png) ![](x.png)", attachments={"i.png": {"image/png": "aGk="}}),
+             nbformat.v4.new_code_cell("x = [[```]]", execution_count=3, outputs=[output("stream", text="\033[31mred\033[0m <b>\n"), output("display_data", png)]),
+             nbformat.v4.new_code_cell("%%cuda\n__global__ void f() {}"), nbformat.v4.new_code_cell(" "),
+             nbformat.v4.new_code_cell("error()", outputs=[output("error", ename="E", evalue="v", traceback=["one", "two"])]),
+             nbformat.v4.new_code_cell("y", outputs=[output("execute_result", {"text/html": "<i>y</i>", "text/plain": "y"}, execution_count=1)])]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    return path.read_bytes()
+
+
+def test_to_markdown(cli, tmp_path):
+    before = write_book(tmp_path / "a.ipynb")
+    assert convert(cli, "a.ipynb", "a.md").stderr == ""
+    assert (tmp_path / "a.md").read_text() == """# Title
+![i](data:image/png;base64,aGk=) ![](x.png)
+
+````lua
+x = [[```]]
+````
+
+```
+red <b>
+```
+
+![](data:image/png;base64,aGk=)
+
+```cuda
+%%cuda
+__global__ void f() {}
+```
+
+```lua
+error()
+```
+
+```
+one
+two
+```
+
+```lua
+y
+```
+
+```
+y
+```
+"""
+    assert (tmp_path / "a.ipynb").read_bytes() == before
+
+
+def test_to_a_page(cli, tmp_path):
+    """What is stored, without running anything; --html runs it."""
+    before = write_book(tmp_path / "a.ipynb")
+    assert convert(cli, "a.ipynb", "a.html").stderr == ""
+    text = (tmp_path / "a.html").read_text()
+    assert "<title>Title" in text and '<span class="a1 ">red</span> &lt;b&gt;' in text and "<i>y</i>" in text and "one\ntwo" in text
+    assert text.count("data:image/png;base64,aGk=") == 2 and "[3]" in text
+    assert (tmp_path / "a.ipynb").read_bytes() == before
+    (tmp_path / "b.lua").write_text("-- %%\nio.open('ran', 'w')\n")
+    convert(cli, "b.lua", "b.html")
+    convert(cli, "b.lua", "b.md")
+    assert "ran" in (tmp_path / "b.html").read_text() and (tmp_path / "b.md").read_text() == "```lua\nio.open('ran', 'w')\n```\n"
+    assert not (tmp_path / "ran").exists()
+
+
 @pytest.mark.parametrize("words, why", [
-    (["a.lua"], "usage"), (["a.lua", "b.txt"], "usage"), (["nowhere.lua", "b.ipynb"], "No such file"), (["bad.ipynb", "b.lua"], "not JSON"),
+    (["a.lua"], "usage"), (["good.lua", "b.txt"], "b.txt: nothing is converted to such a file; FILE.lua or FILE.ipynb becomes"),
+    (["a.md", "b.lua"], "a.md: nothing is converted from such a file"), ([".lua", "b.lua"], "from such"), (["nowhere.lua", "b.ipynb"], "No such file"), (["bad.ipynb", "b.lua"], "not JSON"),
     (["latin.lua", "b.ipynb"], "line 2 is not UTF-8"), (["good.lua", "nowhere/b.ipynb"], "No such file")])
 def test_misuse(cli, tmp_path, words, why):
     (tmp_path / "bad.ipynb").write_text("{")
