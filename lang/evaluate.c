@@ -66,17 +66,25 @@ static bool find_expression(lua_State *L, struct loading *l, bool whole_compiles
     return false;
 }
 
-/* Replaces the function (or error) on the stack by one that returns the trailing expression, if there is one. */
+/* Replaces the function (or error) on the stack by one that returns the trailing expression, if there is one. A cell
+ * whose value would not be shown for lack of memory does not run. */
 static int load_expression(lua_State *L, struct loading *l, int status)
 {
     size_t at;
     const struct lg_cell *c = &l->cell;
-    if (!find_expression(L, l, status == LUA_OK, &at)) return status;
-    l->scratch.length = 0;
-    lg_buffer_add(&l->scratch, c->text.data, at);
-    lg_buffer_puts(&l->scratch, LG_RETURN_GUARD "return ");
-    lg_buffer_add(&l->scratch, c->text.data + at, c->end - at);
-    if (l->scratch.failed) return status;
+    bool found = find_expression(L, l, status == LUA_OK, &at);
+    if (found) {
+        l->scratch.length = 0;
+        lg_buffer_add(&l->scratch, c->text.data, at);
+        lg_buffer_puts(&l->scratch, LG_RETURN_GUARD "return ");
+        lg_buffer_add(&l->scratch, c->text.data + at, c->end - at);
+    }
+    if (l->scratch.failed) {
+        lua_pop(L, 1);
+        lua_pushnil(L);
+        return LUA_ERRMEM;
+    }
+    if (!found) return status;
     int again = load(L, l->scratch.data, l->scratch.length, l->source->chunk);
     if (again != LUA_OK) {
         lua_pop(L, 1);

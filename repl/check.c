@@ -38,10 +38,11 @@ static void update(struct checker *c, const struct sh_demo_cell *cell, const str
 {
     struct sh_text source = {0};
     json_t *to = json_array_get(json_object_get(c->document, "cells"), cell->index);
-    if (sh_demo_source(cell, output, &source)) {
+    c->changed = true;
+    if (sh_demo_source(cell, output, &source))
         json_object_set_new(to, "source", json_stringn_nocheck(source.bytes, source.length));
-        c->changed = true;
-    }
+    else
+        sh_json_fail();
     sh_text_free(&source);
 }
 

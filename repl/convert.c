@@ -118,6 +118,7 @@ static int to_markdown(const json_t *notebook, const char *to)
 static int convert(const char *from, const char *to)
 {
     char why[SH_WHY];
+    sh_json_watch();
     json_t *notebook = sh_document_load(from, why);
     if (!notebook) return fail(from, why);
     int status = 1;

@@ -6,6 +6,7 @@
 #include "repl/document.h"
 #include "repl/markdown.h"
 #include "repl/notebook.h"
+#include "runtime/memory.h"
 
 static const char mark[] = "-->";
 enum { MARK = sizeof mark - 1 };
@@ -114,7 +115,7 @@ static bool build_cell(const struct sh_cell *from, struct sh_demo_cell *cell)
 
 bool sh_demo_build(const struct sh_notebook *from, struct sh_demo *out)
 {
-    *out = (struct sh_demo){.cells = calloc(from->count + 1, sizeof *out->cells)};
+    *out = (struct sh_demo){.cells = rt_calloc(from->count + 1, sizeof *out->cells)};
     bool ok = out->cells != NULL;
     for (size_t i = 0; i < from->count && ok; i++) {
         if (without_blanks(from->cells[i].source, from->cells[i].length) == 0) continue;
@@ -127,6 +128,7 @@ bool sh_demo_build(const struct sh_notebook *from, struct sh_demo *out)
 bool sh_demo_load(const char *path, struct sh_demo *out, json_t **document, char why[SH_WHY])
 {
     struct sh_notebook n = {0};
+    sh_json_watch();
     json_t *read = sh_document_load(path, why);
     bool ok = read && sh_notebook_view(read, &n, why);
     if (ok && !sh_demo_build(&n, out)) ok = snprintf(why, SH_WHY, "out of memory") < 0;

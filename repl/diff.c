@@ -1,4 +1,5 @@
 #include "repl/diff.h"
+#include "runtime/memory.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static bool split(const struct sh_text *t, struct lines *out)
 {
     size_t count = 1;
     for (size_t i = 0; i < t->length; i++) count += t->bytes[i] == '\n';
-    *out = (struct lines){.at = calloc(count, sizeof *out->at)};
+    *out = (struct lines){.at = rt_calloc(count, sizeof *out->at)};
     if (!out->at) return false;
     for (size_t start = 0; start < t->length;) {
         const char *s = t->bytes + start, *stop = memchr(s, '\n', t->length - start);
@@ -125,7 +126,7 @@ static void find_costs(struct way *w)
 {
     size_t rows = w->expected.count + 1, columns = w->got.count + 1;
     if (columns > MOST_CELLS / rows) return;
-    w->cost = malloc(rows * columns * sizeof *w->cost);
+    w->cost = rt_alloc(rows * columns * sizeof *w->cost);
     for (size_t i = w->cost ? rows : 0; i-- > 0;)
         for (size_t j = columns; j-- > 0;) {
             bool end = i + 1 == rows && j + 1 == columns;

@@ -1,6 +1,7 @@
 #include "repl/document.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,32 @@
 #include "repl/percent.h"
 #include "repl/repl.h"
 #include "runtime/file.h"
+#include "runtime/memory.h"
+
+static atomic_bool failed;
+
+static void *allocate(size_t bytes)
+{
+    void *p = rt_alloc(bytes);
+    if (!p) atomic_store(&failed, true);
+    return p;
+}
+
+void sh_json_watch(void)
+{
+    json_set_alloc_funcs(allocate, free);
+    atomic_store(&failed, false);
+}
+
+bool sh_json_failed(void)
+{
+    return atomic_load(&failed);
+}
+
+void sh_json_fail(void)
+{
+    atomic_store(&failed, true);
+}
 
 const char *sh_json_text(const json_t *object, const char *key)
 {
@@ -41,6 +68,7 @@ static void join_member(json_t *object, const char *key)
         }
         lg_buffer_add(&text, json_string_value(line), json_string_length(line));
     }
+    if (text.failed) sh_json_fail();
     json_object_set_new(object, key, json_stringn_nocheck(text.data ? text.data : "", text.length));
     lg_buffer_release(&text);
 }
@@ -119,13 +147,15 @@ json_t *sh_document_parse(const char *text, size_t length, char why[SH_WHY])
 {
     json_error_t error;
     json_t *root = json_loadb(text, length, JSON_ALLOW_NUL, &error);
-    if (!root) {
+    bool ok = root && check_notebook(root, why);
+    if (sh_json_failed()) {
+        snprintf(why, SH_WHY, "out of memory");
+        ok = false;
+    } else if (!root) {
         snprintf(why, SH_WHY, "not a notebook: not JSON: line %d: %s", error.line, error.text);
-    } else if (!check_notebook(root, why)) {
-        json_decref(root);
-        root = NULL;
     }
-    return root;
+    if (!ok) json_decref(root);
+    return ok ? root : NULL;
 }
 
 json_t *sh_document_load(const char *path, char why[SH_WHY])
@@ -134,6 +164,7 @@ json_t *sh_document_load(const char *path, char why[SH_WHY])
     char *text = sh_read_file(path, &length);
     if (!text) {
         snprintf(why, SH_WHY, "cannot open it: %s", strerror(errno));
+        if (errno == ENOMEM) sh_json_fail();
         return NULL;
     }
     bool json = n >= 6 && strcmp(path + n - 6, ".ipynb") == 0;

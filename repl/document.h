@@ -9,6 +9,12 @@
 
 enum { SH_WHY = 512 }; /* bytes of a message that says in one line what is wrong */
 
+/* JSON is built without looking at each step: these say at the end whether memory lacked in one of them. What is read
+ * and written below asks by itself. The first begins anew. */
+void sh_json_watch(void);
+bool sh_json_failed(void);
+void sh_json_fail(void); /* it lacked for something that JSON was to hold */
+
 /* The notebook in the bytes of a .ipynb, texts of several lines joined. NULL when it is none; `why` says so. */
 json_t *sh_document_parse(const char *text, size_t length, char why[SH_WHY]);
 /* The notebook in a file, of either kind. */

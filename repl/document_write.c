@@ -6,6 +6,7 @@
 #include <string.h>
 #include <utf8proc.h>
 #include "repl/document.h"
+#include "runtime/memory.h"
 
 static void put_string(struct lg_buffer *b, const char *s, size_t n)
 {
@@ -59,7 +60,7 @@ static int compare_keys(const void *a, const void *b)
 static void put_object(struct lg_buffer *b, const json_t *object, int indent)
 {
     size_t n = 0, count = json_object_size(object);
-    const char **keys = calloc(count + 1, sizeof *keys), *key;
+    const char **keys = rt_calloc(count + 1, sizeof *keys), *key;
     json_t *item;
     if (!keys) {
         b->failed = true;
@@ -184,4 +185,5 @@ void sh_document_put(const json_t *notebook, struct lg_buffer *out)
     put_value(out, copy, 1);
     lg_buffer_puts(out, "\n");
     json_decref(copy);
+    out->failed = out->failed || sh_json_failed();
 }

@@ -29,12 +29,14 @@ static void put_output(struct recorder *r, json_t *output)
 {
     if (r->clear) json_array_clear(r->outputs);
     r->clear = false;
+    if (!output) sh_json_fail();
     json_array_append_new(r->outputs, output);
 }
 
 static void end_stream(struct recorder *r)
 {
     static const char *const names[] = {"stdout", "stderr"};
+    if (r->text.failed) sh_json_fail();
     if (!r->text.length) return;
     put_output(r, json_pack("{s:s, s:s, s:o}", "output_type", "stream", "name", names[r->stream], "text",
                             jp_text_json(r->text.data, r->text.length)));
@@ -93,6 +95,7 @@ static void on_display(void *context, const struct lg_bundle *bundle, const char
 {
     struct recorder *r = context;
     json_t *data = jp_bundle_json(bundle);
+    if (!data) sh_json_fail();
     drain(r);
     end_stream(r);
     if (update && display_id) {
@@ -224,8 +227,10 @@ bool sh_execute(json_t *notebook, const struct sh_options *o)
         sh_interrupts(s, true);
         ok = run_cells(s, &r);
         sh_interrupts(NULL, false);
-    } else {
+    }
+    if (!s || sh_json_failed()) {
         fprintf(stderr, "lunarray: out of memory\n");
+        ok = false;
     }
     if (s) lg_session_free(s);
     json_decref(r.shown);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 #include "repl/markdown_parts.h"
+#include "runtime/memory.h"
 
 #define MAX_DEPTH 24 /* containers in containers; what is deeper is text */
 
@@ -483,7 +484,7 @@ static bool split(const char *text, size_t length, struct lines *out)
     size_t n = 1;
     for (size_t i = 0; i < length; i++) n += text[i] == '\n';
     out->count = 0;
-    out->at = calloc(n, sizeof *out->at);
+    out->at = rt_calloc(n, sizeof *out->at);
     if (!out->at) return false;
     for (const char *end = text + length; text < end;) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));

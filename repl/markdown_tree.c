@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "repl/markdown_parts.h"
+#include "runtime/memory.h"
 
 #define PIECE 4096
 
@@ -17,7 +18,7 @@ void *sh_md_alloc(struct sh_md_parser *p, size_t size)
     struct sh_md_memory *m = p->memory;
     if (!m || m->size - m->used < size) {
         size_t room = size > PIECE ? size : PIECE;
-        m = calloc(1, sizeof *m + room);
+        m = rt_calloc(1, sizeof *m + room);
         if (!m) {
             p->failed = true;
             return NULL;

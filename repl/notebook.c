@@ -9,20 +9,21 @@
 #include "repl/output.h"
 #include "repl/repl.h"
 #include "repl/text.h"
+#include "runtime/memory.h"
 
-/* A text of several lines: one string, or a list of strings that are joined. */
+/* A text of several lines: one string, or a list of strings that are joined; nothing of what is none. False when memory
+ * is lacking. */
 static bool append_lines(struct sh_text *to, const json_t *text)
 {
     size_t i;
     json_t *line;
-    if (json_is_string(text)) return sh_text_append(to, json_string_value(text), json_string_length(text));
-    if (!json_is_array(text)) return false;
+    bool ok = true;
+    if (json_is_string(text)) ok = sh_text_append(to, json_string_value(text), json_string_length(text));
     json_array_foreach((json_t *)text, i, line)
     {
-        if (!json_is_string(line) || !sh_text_append(to, json_string_value(line), json_string_length(line)))
-            return false;
+        if (json_is_string(line)) ok = ok && sh_text_append(to, json_string_value(line), json_string_length(line));
     }
-    return true;
+    return ok;
 }
 
 static bool read_source(const json_t *source, struct sh_cell *cell)
@@ -61,8 +62,8 @@ static bool read_outputs(const json_t *outputs, struct sh_cell *cell)
         struct sh_text one = {0};
         if (type && strcmp(type, "error") == 0)
             ok = ok && append_error(&one, output);
-        else if (stream || plain)
-            append_lines(&one, stream ? stream : plain);
+        else
+            ok = ok && append_lines(&one, stream ? stream : plain);
         sh_strip_escapes(&one);
         ok = ok && (stream ? sh_text_append(&text, one.bytes ? one.bytes : "", one.length)
                            : one.length == 0 || sh_text_append_block(&text, one.bytes, one.length));
@@ -84,7 +85,7 @@ static bool has_tag(const json_t *cell, const char *tag)
 
 static bool read_cells(const json_t *cells, struct sh_notebook *out, char why[SH_WHY])
 {
-    out->cells = calloc(json_array_size(cells) + 1, sizeof *out->cells);
+    out->cells = rt_calloc(json_array_size(cells) + 1, sizeof *out->cells);
     if (!out->cells) return snprintf(why, SH_WHY, "out of memory") < 0;
     for (size_t i = 0; i < json_array_size(cells); i++) {
         const json_t *cell = json_array_get(cells, i);
@@ -99,8 +100,7 @@ static bool read_cells(const json_t *cells, struct sh_notebook *out, char why[SH
         if (!read_source(json_object_get(cell, "source"), c)) return snprintf(why, SH_WHY, "out of memory") < 0;
         const json_t *outputs = json_object_get(cell, "outputs");
         bool executed = json_array_size(outputs) > 0 || json_is_integer(json_object_get(cell, "execution_count"));
-        if (executed && !read_outputs(outputs, c))
-            return snprintf(why, SH_WHY, "not a notebook: the outputs of cell %zu cannot be read", i + 1) < 0;
+        if (executed && !read_outputs(outputs, c)) return snprintf(why, SH_WHY, "out of memory") < 0;
     }
     return true;
 }
@@ -170,6 +170,7 @@ int sh_run_notebook(const struct sh_options *o)
         fprintf(stderr, "lunarray: cannot open %s: %s\n", o->argv[0], strerror(errno));
         return 1;
     }
+    sh_json_watch();
     bool ok = sh_notebook_parse(text, length, &notebook, why);
     free(text);
     if (!ok) {

@@ -100,15 +100,21 @@ static void put_cell(struct lg_buffer *b, const json_t *cell, const char *langua
 }
 
 /* The first heading of the first level in a cell of Markdown. */
-static bool find_title(const json_t *cell, struct sh_text *title)
+static bool find_title(struct lg_buffer *b, const json_t *cell, struct sh_text *title)
 {
     struct sh_markdown m;
     const json_t *source = json_object_get(cell, "source");
     if (strcmp(sh_json_text(cell, "cell_type"), "markdown") != 0) return false;
-    if (!sh_markdown_parse(json_string_value(source), json_string_length(source), &m)) return false;
+    if (!sh_markdown_parse(json_string_value(source), json_string_length(source), &m)) {
+        b->failed = true;
+        return false;
+    }
     bool found = false;
-    for (const struct sh_md_node *n = m.root->first; n && !found; n = n->next)
-        found = n->kind == SH_MD_HEADING && n->number == 1 && sh_markdown_words(n, title) && title->length;
+    for (const struct sh_md_node *n = m.root->first; n && !found; n = n->next) {
+        if (n->kind != SH_MD_HEADING || n->number != 1) continue;
+        if (!sh_markdown_words(n, title)) b->failed = true;
+        found = title->length > 0;
+    }
     sh_markdown_free(&m);
     return found;
 }
@@ -121,10 +127,11 @@ void sh_notebook_html(const json_t *notebook, const char *name, struct lg_buffer
     const json_t *metadata = json_object_get(notebook, "metadata"), *cells = json_object_get(notebook, "cells");
     const char *language = sh_json_text(json_object_get(metadata, "language_info"), "name");
     bool found = false;
-    json_array_foreach((json_t *)cells, i, cell) found = found || find_title(cell, &title);
+    json_array_foreach((json_t *)cells, i, cell) found = found || find_title(out, cell, &title);
     sh_html_head(out, found ? title.bytes : name, false);
     sh_text_free(&title);
     lg_buffer_puts(out, style_sheet);
     json_array_foreach((json_t *)cells, i, cell) put_cell(out, cell, *language ? language : "lua");
     lg_buffer_puts(out, "</body>\n</html>\n");
+    out->failed = out->failed || sh_json_failed();
 }

@@ -158,4 +158,5 @@ void sh_notebook_markdown(const json_t *notebook, struct lg_buffer *out)
         if (out->length) lg_buffer_puts(out, "\n");
         put_cell(out, cell, *language ? language : "lua");
     }
+    out->failed = out->failed || sh_json_failed();
 }

@@ -102,6 +102,7 @@ static json_t *make_cell(const struct sh_mark *m, const char *body, size_t lengt
     }
     if (cell && m->id) json_object_set_new(cell, "id", json_string(m->id));
     if (cell && m->attachments) json_object_set(cell, "attachments", m->attachments);
+    if (source.failed) sh_json_fail();
     lg_buffer_release(&source);
     return cell;
 }
@@ -153,6 +154,7 @@ static void note_cell(json_t *cell, const char *text, const struct sh_piece *pie
     bool same_body = usual.length - at == body && memcmp(text + piece->body, usual.data + at, body) == 0;
     if (!same_mark) note(metadata, "mark", text, marked ? piece->body - 1 : 0);
     if (!same_body) note(metadata, "text", text + piece->body, body);
+    if (usual.failed) sh_json_fail();
     if (piece->gap != !last) json_object_set_new(metadata, SH_GAP, json_integer((json_int_t)piece->gap));
     lg_buffer_release(&usual);
 }
@@ -245,6 +247,7 @@ static json_t *read_notebook(const struct lg_buffer *text)
     sh_header_put(h.metadata, h.minor, &usual);
     bool same = h.length == usual.length && (!h.length || memcmp(text->data, usual.data, h.length) == 0);
     if (!same) note(h.metadata, "header", text->data, h.length);
+    if (usual.failed) sh_json_fail();
     lg_buffer_release(&usual);
     return json_pack("{s:o, s:o, s:i, s:i}", "cells", cells, "metadata", h.metadata, "nbformat", 4, "nbformat_minor",
                      h.minor);
@@ -258,9 +261,11 @@ json_t *sh_percent_read(const char *text, size_t length, char why[SH_WHY])
     unify(text, length, returns, &plain);
     json_t *notebook = read_notebook(&plain);
     json_t *metadata = json_object_get(notebook, "metadata");
-    if (!notebook) snprintf(why, SH_WHY, "out of memory");
     if (returns) note(metadata, "newline", "\r\n", 2);
     if (length && text[length - 1] != '\n') note(metadata, "end", "", 0);
     lg_buffer_release(&plain);
-    return notebook;
+    if (notebook && !sh_json_failed()) return notebook;
+    snprintf(why, SH_WHY, "out of memory");
+    json_decref(notebook);
+    return NULL;
 }

@@ -92,6 +92,7 @@ static bool put_noted(const json_t *cell, bool id, bool first, struct lg_buffer 
     lg_buffer_add(&piece, text ? text : usual.data + at, text ? text_length : usual.length - at);
     bool good = means(&piece, marked, cell, id) && (marked || (first && can_be_first(&piece)));
     if (good) lg_buffer_add(out, piece.data, piece.length);
+    out->failed = out->failed || usual.failed || piece.failed;
     lg_buffer_release(&usual);
     lg_buffer_release(&piece);
     return good;
@@ -186,6 +187,6 @@ void sh_percent_put(const json_t *notebook, struct lg_buffer *out)
     put_header(metadata, minor, &text);
     put_cells(json_object_get(notebook, "cells"), &text);
     put_lines(&text, metadata, out);
-    out->failed = out->failed || text.failed;
+    out->failed = out->failed || text.failed || sh_json_failed();
     lg_buffer_release(&text);
 }

@@ -57,7 +57,7 @@ static int write_pages(lua_State *L)
 
 static int write_reference(const char *folder)
 {
-    struct writing w = {.folder = folder, .why = "out of memory"};
+    struct writing w = {.folder = folder, .ok = false};
     const struct lg_error *error = NULL;
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
         fprintf(stderr, "lunarray doc: %s: %s\n", folder, strerror(errno));

@@ -312,12 +312,14 @@ static void begin_page(struct pages *p, const struct entry *e)
     lg_buffer_puts(&p->index, ".html\">");
     put_title(&p->index, e);
     lg_buffer_puts(&p->index, "</a></h2>\n<ul>\n");
+    p->page.failed = p->page.failed || title.failed;
     lg_buffer_release(&title);
 }
 
 bool sh_reference_write(lua_State *L, const char *folder, char why[SH_WHY])
 {
     struct pages p = {.folder = folder, .why = why, .ok = true};
+    snprintf(why, SH_WHY, "out of memory");
     p.entries = push_entries(L, &p.count);
     sh_html_head(&p.index, "lunarray reference", true);
     lg_buffer_puts(&p.index, style_sheet);

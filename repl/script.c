@@ -8,19 +8,20 @@
 #include <unistd.h>
 #include "repl/output.h"
 #include "repl/repl.h"
+#include "runtime/memory.h"
 
 char *sh_read_file(const char *path, size_t *length)
 {
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
     if (!file) return NULL;
     size_t size = 0, capacity = 16384;
-    char *text = malloc(capacity);
+    char *text = rt_alloc(capacity);
     while (text) {
         size_t got = fread(text + size, 1, capacity - size - 1, file);
         size += got;
         if (got == 0) break;
         if (size + 1 < capacity) continue;
-        char *more = realloc(text, capacity *= 2);
+        char *more = rt_realloc(text, capacity *= 2);
         if (!more) free(text);
         text = more;
     }

@@ -49,6 +49,7 @@ int sh_run_stored(const struct sh_options *o)
         fail(path, "--inplace stores outputs in notebooks; lunarray convert makes one of a script");
         return 2;
     }
+    sh_json_watch();
     json_t *notebook = sh_document_load(path, why);
     if (!notebook) return fail(path, why), 1;
     bool ok = sh_execute(notebook, o);

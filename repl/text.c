@@ -1,4 +1,5 @@
 #include "repl/text.h"
+#include "runtime/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@ bool sh_text_reserve(struct sh_text *t, size_t length)
     if (length + 1 <= t->capacity) return true;
     size_t capacity = t->capacity ? t->capacity : 64;
     while (capacity < length + 1) capacity *= 2;
-    char *more = realloc(t->bytes, capacity);
+    char *more = rt_realloc(t->bytes, capacity);
     if (!more) return false;
     t->bytes = more;
     t->capacity = capacity;
