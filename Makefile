@@ -129,7 +129,7 @@ $(BUILD)/tests/bench/%: tests/bench/%.c $(BUILD)/tests/objs.a
 $(foreach d,obj/lang/%.o obj/jupyter/%.o obj/repl/%.o export/runtime/simt/libcuda/%.o,$(BUILD)/$(d)): ALL_CFLAGS += -O1
 # (private: not for the objects that they are linked with)
 $(BUILD)/tests/unit/% $(BUILD)/tests/fuzz/%: private ALL_CFLAGS += -O0
-$(BUILD)/tests/unit/test_ops: private ALL_CFLAGS += -O1 # computes most of what it compares with
+$(BUILD)/tests/unit/test_ops $(BUILD)/tests/unit/test_ops_views: private ALL_CFLAGS += -O1 # computes most of what it compares with
 # The array loops and the software GPU's vector ops are compiled for several instruction sets, and give the same bits in
 # all of them. For processors without AVX2 they take little time to compile instead: few machines need those.
 LOOPS ?= -O3

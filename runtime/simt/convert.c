@@ -36,13 +36,19 @@ static int host_rounding(uint32_t flags)
     return flags & F_RZ ? FE_TOWARDZERO : flags & F_RM ? FE_DOWNWARD : flags & F_RP ? FE_UPWARD : FE_TONEAREST;
 }
 
+/* The host rounds to nearest unless it is told otherwise, which takes longer than a conversion. */
+static bool to_nearest(uint32_t flags)
+{
+    return !(flags & (F_RZ | F_RM | F_RP));
+}
+
 static __attribute__((noinline)) float narrow_float(double x, uint32_t flags)
 {
+    if (to_nearest(flags)) return (float)x;
     volatile double in = x;
-    int old = fegetround();
     fesetround(host_rounding(flags));
     volatile float out = (float)in;
-    fesetround(old);
+    fesetround(FE_TONEAREST);
     return out;
 }
 
@@ -131,20 +137,19 @@ static __attribute__((noinline)) uint64_t integer_to_float(enum ptx_type to, enu
 {
     volatile int64_t s = (int64_t)v;
     volatile uint64_t u = v;
-    int old = fegetround();
     uint64_t bits = 0;
     if (to == PTX_F32) {
-        fesetround(host_rounding(flags));
+        if (!to_nearest(flags)) fesetround(host_rounding(flags));
         volatile float f = is_signed(from) ? (float)s : (float)u;
-        fesetround(old);
+        if (!to_nearest(flags)) fesetround(FE_TONEAREST);
         float out = f;
         memcpy(&bits, &out, 4);
         return bits;
     }
     if (to == PTX_F64) {
-        fesetround(host_rounding(flags));
+        if (!to_nearest(flags)) fesetround(host_rounding(flags));
         volatile double f = is_signed(from) ? (double)s : (double)u;
-        fesetround(old);
+        if (!to_nearest(flags)) fesetround(FE_TONEAREST);
         double out = f;
         memcpy(&bits, &out, 8);
         return bits;
@@ -155,7 +160,7 @@ static __attribute__((noinline)) uint64_t integer_to_float(enum ptx_type to, enu
     if ((long double)x != wide) {
         fesetround(FE_TOWARDZERO);
         volatile double cut = is_signed(from) ? (double)s : (double)u;
-        fesetround(old);
+        fesetround(FE_TONEAREST);
         double c = cut;
         uint64_t b;
         memcpy(&b, &c, 8);

@@ -2,7 +2,7 @@
  * so many operations go into one program: where(which == 0, op0(x, y), where(which == 1, op1(x, y), ...)). */
 #include "kernels/generate.h"
 #include "runtime/library.h"
-#include "tests/unit/reference.h"
+#include "tests/unit/ops_views.h"
 
 static char cache[] = "/tmp/lunarray-test-XXXXXX";
 
@@ -49,7 +49,7 @@ static double distance_allowed(enum kn_op op)
 }
 
 /* How large the numbers are that a result is the sum of, which may itself be nearly 0. */
-static double size_within(enum kn_op op)
+static double size_within_result(enum kn_op op)
 {
     return op == KN_LOGADDEXP || op == KN_LOGADDEXP2 || op == KN_LOGIT || op == KN_DIGAMMA || op == KN_LGAMMA ? 16 : 0;
 }
@@ -66,40 +66,36 @@ static double precision(enum rt_dtype t)
 
 /* The formulas for complex numbers are others than the C library's: both parts are compared together. What is so large
  * that it overflows one way may not the other. */
-static bool close_enough(enum rt_dtype t, const struct rt_array *native, const struct rt_array *generated, int64_t i)
+static bool close_enough(enum rt_dtype t, const void *native, const void *generated)
 {
-    struct rt_complex x = rt_load_complex(t, element(native, i)), y = rt_load_complex(t, element(generated, i));
+    struct rt_complex x = rt_load_complex(t, native), y = rt_load_complex(t, generated);
     double size = hypot(x.re, x.im), most = rt_real_of(t) == RT_FLOAT64 ? 1e300 : 1e36;
     return !(size < most) || hypot(x.re - y.re, x.im - y.im) <= 256 * precision(t) * (1 + size);
 }
 
-static void same_within(const struct rt_array *native, const struct rt_array *generated, double ulps, double within,
-                        const char *what)
+static bool near_enough(enum rt_dtype t, const void *native, const void *generated, double ulps, double within)
 {
-    CHECK_INT(native->dtype, generated->dtype);
-    CHECK(rt_array_same_shape(native, generated));
-    int64_t n = rt_array_size(native);
-    for (int64_t i = 0; i < n; i++) {
-        double x = get(native, i), y = get(generated, i);
-        if (rt_is_complex(native->dtype)) {
-            if (close_enough(native->dtype, native, generated, i)) continue;
-        } else if (rt_dtypes[native->dtype].kind != 'f') {
-            if (get_int(native, i) == get_int(generated, i)) continue;
-        } else {
-            double unit =
-                (fabs(x) + within) * precision(native->dtype) + (native->dtype == RT_FLOAT16 ? 0x1p-24 : 1e-38);
-            if (isnan(x) ? isnan(y) : x == y || fabs(x - y) <= ulps * unit) continue;
-        }
-        FAIL("%s %s [%lld]: generated %.17g, native %.17g", what, rt_dtypes[native->dtype].name, (long long)i, y, x);
-    }
+    if (rt_is_complex(t)) return close_enough(t, native, generated);
+    if (rt_dtypes[t].kind != 'f') return rt_load_int(t, native) == rt_load_int(t, generated);
+    double x = rt_load_double(t, native), y = rt_load_double(t, generated);
+    double unit = (fabs(x) + within) * precision(t) + (t == RT_FLOAT16 ? 0x1p-24 : 1e-38);
+    return isnan(x) ? isnan(y) : x == y || fabs(x - y) <= ulps * unit;
 }
+
+#define DIFFERS(what, t, i, native, generated)                                                                         \
+    FAIL("%s %s [%lld]: generated %.17g, native %.17g", what, rt_dtypes[t].name, (long long)(i),                       \
+         rt_load_double(t, generated), rt_load_double(t, native))
 
 static void same(const struct rt_array *native, const struct rt_array *generated, double ulps, const char *what)
 {
-    same_within(native, generated, ulps, 0, what);
+    enum rt_dtype t = native->dtype;
+    CHECK_INT(t, generated->dtype);
+    CHECK(rt_array_same_shape(native, generated));
+    int64_t n = rt_array_size(native);
+    for (int64_t i = 0; i < n; i++)
+        if (!near_enough(t, element(native, i), element(generated, i), ulps, 0))
+            DIFFERS(what, t, i, element(native, i), element(generated, i));
 }
-
-#define ROWS 7
 
 static void run_both(struct kn_program *p, struct rt_array *native, struct rt_array *generated)
 {
@@ -112,86 +108,129 @@ static void run_both(struct kn_program *p, struct rt_array *native, struct rt_ar
     CHECK(kn_generated_count() > 0);
 }
 
-/* Whether an operation on the dtype t gives `result`, or a bool where that is t itself. */
-static bool gives(enum kn_op op, enum rt_dtype t, enum rt_dtype result)
-{
-    struct kn_type types[3] = {{.dtype = t}, {.dtype = t}, {.dtype = t}};
-    struct kn_signature s;
-    if (op == KN_WHERE || kn_infer(op, types, &s, NULL) != RT_OK) return false;
-    if (t == result && (s.result == RT_BOOL || s.result == rt_real_of(t))) return true;
-    return s.result == result;
-}
+/* Every operation, over views of all layouts and shapes, beside what the same values give natively, which is compared
+ * with the reference. */
 
-/* Views of so many columns: transposed, reversed and stepped, a row for all of them. */
-static void make_views(enum rt_dtype t, int64_t columns, struct rt_array *views)
-{
-    int64_t turned[] = {columns, ROWS}, longer[] = {ROWS, 2 * columns + 1};
-    bool special = !rt_is_complex(t);
-    ARRAYS first = test_array(t, 2, turned, 1, special), second = test_array(t, 2, longer, 2, special), half = {0};
-    for (int i = 0; i < 3; i++) rt_array_release(&views[i]);
-    OK(rt_array_permute(&first, (int[]){1, 0}, &views[0], e));
-    OK(rt_array_slice(&second, 0, ROWS - 1, ROWS, -1, &half, e));
-    OK(rt_array_slice(&half, 1, columns > 0, columns, 2, &views[1], e));
-    views[2] = test_array(t, 1, &columns, 3, false);
-}
+/* Operations of a program, each of which computes all of them; of one element many, since compiling takes longer. */
+#define FEW  8
+#define MANY 14
 
-/* Operations on the dtype t that give `result`, as many as one program holds, from number *next on; views of odd sizes
- * take turns in it, and compile nothing. */
-static void check_ops(enum rt_dtype t, enum rt_dtype result, int *next)
-{
-    static const int64_t sizes[] = {5, 0, 7, 11, 13, 4097};
-    size_t all = t == RT_FLOAT32 || t == RT_INT32 ? 6 : 5; /* long rows take long, and are the same for all */
+/* Operations on a dtype with so many operands whose results are of one dtype. */
+struct group {
+    enum rt_dtype t, result;
+    int arity, count;
     enum kn_op ops[KN_MAX_NODES];
-    struct kn_program p;
-    struct rt_array views[3] = {{0}};
-    int count = 0, x, y, z, which, node = -1;
-    size_t compiled = 0;
-    ARRAYS w = {.dtype = RT_INT32};
-    make_views(t, sizes[0], views);
-    kn_program_start(&p);
-    OK(kn_program_array(&p, &views[0], &x, e));
-    OK(kn_program_array(&p, &views[1], &y, e));
-    OK(kn_program_array(&p, &views[2], &z, e));
-    OK(kn_program_array(&p, &w, &which, e));
-    for (; *next < KN_OP_COUNT && p.count + 6 < KN_MAX_NODES; ++*next) {
+    const struct rt_array *known[KN_MAX_NODES];
+};
+
+/* The program of a group and the array that says which operation's result is wanted: a plane for each. Neither that one
+ * nor any view is the same for neighbouring rows, so nothing of layouts and sizes but 1 is in the program's text. */
+static void make_program(const struct group *g, const struct rt_array *views, const struct rt_array *w,
+                         struct kn_program *p)
+{
+    int args[3], which, node = -1;
+    kn_program_start(p);
+    for (int k = 0; k < g->arity; k++) OK(kn_program_array(p, &views[k], &args[k], e));
+    OK(kn_program_array(p, w, &which, e));
+    for (int i = 0; i < g->count; i++) {
         int value, number, mask;
-        if (!gives((enum kn_op) * next, t, result)) continue;
-        OK(kn_program_op(&p, (enum kn_op) * next, (int[]){x, y, z}, &value, e));
-        OK(kn_program_convert(&p, value, result, &value, e));
-        OK(kn_program_number(&p, &(struct kn_operand){.i = count}, &number, e));
-        OK(kn_program_op(&p, KN_EQ, (int[]){which, number}, &mask, e));
-        ops[count++] = (enum kn_op) * next;
-        if (node < 0)
-            node = value;
-        else
-            OK(kn_program_op(&p, KN_WHERE, (int[]){mask, value, node}, &node, e));
+        OK(kn_program_op(p, g->ops[i], args, &value, e));
+        OK(kn_program_convert(p, value, g->result, &value, e));
+        OK(kn_program_number(p, &(struct kn_operand){.i = i}, &number, e));
+        OK(kn_program_op(p, KN_EQ, (int[]){which, number}, &mask, e));
+        OK(kn_program_op(p, KN_WHERE, (int[]){mask, value, node < 0 ? value : node}, &node, e));
     }
-    if (count > 0) OK(rt_array_new(test_device(), RT_INT32, 3, (int64_t[]){count, 1, 1}, &w, e));
-    for (int i = 0; i < count; i++) rt_store_int(RT_INT32, element(&w, i), i);
-    for (size_t s = 0; s < all && count > 0; s++) {
-        ARRAYS native = {0}, generated = {0};
-        make_views(t, sizes[s], views);
-        run_both(&p, &native, &generated);
-        if (s == 0) compiled = kn_generated_count();
-        CHECK_INT(kn_generated_count(), compiled);
-        for (int i = 0; i < count; i++) {
-            ARRAYS from = {0}, to = {0};
-            OK(rt_array_select(&native, 0, i, &from, e));
-            OK(rt_array_select(&generated, 0, i, &to, e));
-            same_within(&from, &to, distance_allowed(ops[i]), size_within(ops[i]), kn_ops[ops[i]].name);
+}
+
+static void make_planes(int count, int64_t rows, struct rt_array *w)
+{
+    ARRAYS whole = {0};
+    OK(rt_array_new(test_device(), RT_INT32, 3, (int64_t[]){count > 1 ? count : 2, rows + 1, 1}, &whole, e));
+    int64_t n = rt_array_size(&whole);
+    for (int64_t i = 0; i < n; i++) rt_store_int(RT_INT32, element(&whole, i), i / (rows + 1));
+    OK(rt_array_slice(&whole, 1, 0, rows, 1, w, e));
+}
+
+static void check_element(enum kn_op op, const struct rt_array *known, int place, const struct rt_array *out, int64_t i)
+{
+    const void *native = element(known, place), *generated = element(out, i);
+    if (!near_enough(known->dtype, native, generated, distance_allowed(op), size_within_result(op)))
+        DIFFERS(kn_ops[op].name, known->dtype, i, native, generated);
+}
+
+static void check_planes(const struct group *g, const struct rt_array *out, const uint16_t *places)
+{
+    CHECK_INT(out->dtype, g->result);
+    for (int i = 0; i < g->count; i++) {
+        ARRAYS plane = {0};
+        OK(rt_array_select(out, 0, i, &plane, e));
+        int64_t n = rt_array_size(&plane), at = 0;
+        for (; (at = first_difference(g->known[i], rt_array_host(&plane), places, at, n)) < n; at++)
+            check_element(g->ops[i], g->known[i], places[at], &plane, at);
+    }
+}
+
+/* Sanitizers see the host's code alone, for which one layout does. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define LONG_LAYOUTS 1
+#else
+#define LONG_LAYOUTS SPREAD_LAYOUTS
+#endif
+
+/* Over one shape: every operand is there in every layout, each beside others of another. */
+static void check_group(const struct group *g, const int64_t *shape)
+{
+    static uint16_t places[2 * 4097];
+    struct rt_array views[3] = {{0}};
+    ARRAYS w = {0};
+    size_t compiled = 0;
+    make_planes(g->count, shape[0], &w);
+    for (int l = 0; l < (shape[1] > 100 ? LONG_LAYOUTS : SPREAD_LAYOUTS); l++) {
+        enum layout layouts[3];
+        ARRAYS out = {0};
+        struct kn_program p;
+        for (int k = 0; k < g->arity; k++) {
+            layouts[k] = (enum layout)((l + k) % SPREAD_LAYOUTS);
+            views[k] = filled_view(layouts[k], g->t, k, g->arity, shape);
+        }
+        make_program(g, views, &w, &p);
+        OK(kn_program_run(&p, &out, e));
+        places_of(layouts, g->arity, shape, &(struct rt_array){.ndim = 2, .shape = {shape[0], shape[1]}}, places);
+        check_planes(g, &out, places);
+        if (l > 0) CHECK_INT(kn_generated_count(), compiled);
+        compiled = kn_generated_count();
+        for (int k = 0; k < g->arity; k++) rt_array_release(&views[k]);
+    }
+}
+
+/* All operations on the dtype, over the shapes that have so many elements. */
+static void check_groups(enum rt_dtype t, const struct rt_array *known, bool one, int most)
+{
+    for (int kind = 0; kind < 3 * RT_DTYPE_COUNT; kind++) {
+        struct group g = {.t = t, .result = (enum rt_dtype)(kind / 3), .arity = kind % 3 + 1};
+        for (int op = 0; op <= KN_OP_COUNT; op++) {
+            bool last = op == KN_OP_COUNT;
+            if (!last && kn_ops[op].arity == g.arity && known[op].storage && known[op].dtype == g.result) {
+                g.known[g.count] = &known[op];
+                g.ops[g.count++] = (enum kn_op)op;
+            }
+            if (g.count == 0 || (g.count < most && !last)) continue;
+            for (size_t s = 0; s < VIEW_SHAPES; s++)
+                if ((view_shapes[s][1] == 1) == one) check_group(&g, view_shapes[s]);
+            g.count = 0;
         }
     }
-    for (int i = 0; i < 3; i++) rt_array_release(&views[i]);
 }
 
-/* Bools and integers give int32 and floats, too. */
 static void check_all_ops(enum rt_dtype t)
 {
-    static const enum rt_dtype others[] = {RT_INT32, RT_FLOAT32, RT_FLOAT64};
+    static struct rt_array known[KN_OP_COUNT];
+    kn_force_generated(false);
+    for (int op = 0; op < KN_OP_COUNT; op++) known[op] = known_results((enum kn_op)op, t);
     start();
-    for (int next = 0; next < KN_OP_COUNT;) check_ops(t, t, &next);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        for (int next = others[i] == t ? KN_OP_COUNT : 0; next < KN_OP_COUNT;) check_ops(t, others[i], &next);
+    check_groups(t, known, true, MANY);
+    check_groups(t, known, false, FEW);
+    for (int op = 0; op < KN_OP_COUNT; op++) rt_array_release(&known[op]);
 }
 
 #define EVERY_OP(name, dtype)                                                                                          \
