@@ -1,12 +1,18 @@
 /* Copying on the host between any two layouts of one dtype: bytes only, nothing is computed. Where one side runs along
- * another axis than the other (a transposed matrix), it goes by tiles that fit the cache both ways. */
+ * another axis than the other (a transposed matrix), it goes by tiles that fit the cache both ways: a cache line of each
+ * of a tile's rows is turned within a buffer and written as whole lines. */
 #include "kernels/host.h"
 #include <stdlib.h>
 #include <string.h>
+#if defined __SSE2__
+#include <emmintrin.h>
+#endif
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
 #define TILE 64 /* elements along each of the two axes of a tile */
+#define LINE 64 /* bytes of a cache line */
+#define PAST ((size_t)16 << 20) /* from so many bytes on, results would only push others out of the cache */
 
 struct copy {
     struct kn_space s;
@@ -14,6 +20,8 @@ struct copy {
     int64_t rows, columns; /* of a tile: along `across`, along the last axis */
     int64_t row_tiles, column_tiles;
     size_t size; /* bytes of an element */
+    bool turned; /* each side runs along one of the two axes, in steps of 1 */
+    bool past;   /* whole lines are written past the cache */
     char *to;
     const char *from;
 };
@@ -35,6 +43,59 @@ COPY_TILE(copy_4, uint32_t)
 COPY_TILE(copy_8, uint64_t)
 COPY_TILE(copy_16, double _Complex)
 
+/* Lines of the output, `bytes` from one that begins at `to`. */
+static void write_lines(char *to, const char *from, size_t bytes, bool past)
+{
+#if defined __SSE2__
+    if (past) {
+        for (size_t i = 0; i < bytes; i += 16)
+            _mm_stream_si128((__m128i *)(to + i), _mm_load_si128((const __m128i *)(from + i)));
+        return;
+    }
+#endif
+    (void)past;
+    memcpy(to, from, bytes);
+}
+
+/* to[i * to_stride + j] = from[j * from_stride + i] for the i of a line and `columns` of j, TILE at most. */
+#define TURN_LINE(name, TYPE)                                                                                          \
+    static void name(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t columns, bool past)   \
+    {                                                                                                                  \
+        enum { IN_LINE = LINE / sizeof(TYPE) };                                                                        \
+        _Alignas(LINE) TYPE turned[IN_LINE][TILE + IN_LINE];                                                           \
+        for (int64_t j = 0; j < columns; j++) {                                                                        \
+            const TYPE *in = (const TYPE *)from + j * from_stride;                                                     \
+            __builtin_prefetch(in + IN_LINE);                                                                          \
+            for (int i = 0; i < IN_LINE; i++) turned[i][j] = in[i];                                                    \
+        }                                                                                                              \
+        for (int i = 0; i < IN_LINE; i++)                                                                              \
+            write_lines(to + i * to_stride * (int64_t)sizeof(TYPE), (const char *)turned[i],                           \
+                        (size_t)columns * sizeof(TYPE), past);                                                         \
+    }
+TURN_LINE(turn_1, uint8_t)
+TURN_LINE(turn_2, uint16_t)
+TURN_LINE(turn_4, uint32_t)
+TURN_LINE(turn_8, uint64_t)
+TURN_LINE(turn_16, double _Complex)
+
+/* The rows of a turned tile that fill lines of the source; returns how many those are. */
+static int64_t turn_lines(const struct copy *c, char *to, const char *from, int64_t rows, int64_t columns)
+{
+    const struct kn_space *s = &c->s;
+    int64_t to_stride = s->strides[1][c->across], from_stride = s->strides[0][s->ndim - 1];
+    int64_t in_line = LINE / (int64_t)c->size, done = 0;
+    bool past = c->past && columns * (int64_t)c->size % LINE == 0;
+    for (; done + in_line <= rows; done += in_line, to += in_line * to_stride * (int64_t)c->size, from += LINE)
+        switch (c->size) {
+        case 1: turn_1(to, to_stride, from, from_stride, columns, past); break;
+        case 2: turn_2(to, to_stride, from, from_stride, columns, past); break;
+        case 4: turn_4(to, to_stride, from, from_stride, columns, past); break;
+        case 8: turn_8(to, to_stride, from, from_stride, columns, past); break;
+        default: turn_16(to, to_stride, from, from_stride, columns, past); break;
+        }
+    return done;
+}
+
 static void copy_tile(const struct copy *c, char *to, const char *from, int64_t rows, int64_t columns)
 {
     const struct kn_space *s = &c->s;
@@ -48,6 +109,12 @@ static void copy_tile(const struct copy *c, char *to, const char *from, int64_t 
                    (size_t)columns * c->size);
         return;
     }
+    if (c->turned) {
+        int64_t done = turn_lines(c, to, from, rows, columns);
+        rows -= done;
+        to += done * to_stride[0] * (int64_t)c->size;
+        from += done * (int64_t)c->size;
+    }
     switch (c->size) {
     case 1: copy_1(to, to_stride, from, from_stride, rows, columns); break;
     case 2: copy_2(to, to_stride, from, from_stride, rows, columns); break;
@@ -57,7 +124,8 @@ static void copy_tile(const struct copy *c, char *to, const char *from, int64_t 
     }
 }
 
-/* Items are tiles, in the order of the axes with the tiled ones last. */
+/* Items are tiles, in the order of the axes with the tiled ones last: first along the last axis, but of a turned copy
+ * along the source's, which reads lines in the order in which they lie in memory. */
 static void copy_piece(void *context, size_t begin, size_t end, int worker)
 {
     const struct copy *c = context;
@@ -66,12 +134,15 @@ static void copy_piece(void *context, size_t begin, size_t end, int worker)
     (void)worker;
     if (rt_interrupted()) return;
     for (int64_t item = (int64_t)begin; item < (int64_t)end; item++) {
-        int64_t rest = item / c->column_tiles, column = item % c->column_tiles * c->columns, row = 0;
+        int64_t across = c->turned ? c->row_tiles : 1, rest = item / across / c->column_tiles;
+        int64_t column = item / across % c->column_tiles * c->columns, row = item % across * c->rows;
         int64_t rows = 1, columns = s->shape[last] - column < c->columns ? s->shape[last] - column : c->columns;
         int64_t to = column * s->strides[1][last], from = column * s->strides[0][last];
         if (c->across != last) {
-            row = rest % c->row_tiles * c->rows;
-            rest /= c->row_tiles;
+            if (!c->turned) {
+                row = rest % c->row_tiles * c->rows;
+                rest /= c->row_tiles;
+            }
             rows = s->shape[c->across] - row < c->rows ? s->shape[c->across] - row : c->rows;
             to += row * s->strides[1][c->across];
             from += row * s->strides[0][c->across];
@@ -84,6 +155,9 @@ static void copy_piece(void *context, size_t begin, size_t end, int worker)
         }
         copy_tile(c, c->to + to * (int64_t)c->size, c->from + from * (int64_t)c->size, rows, columns);
     }
+#if defined __SSE2__
+    if (c->past) _mm_sfence(); /* before others are told that this is done */
+#endif
 }
 
 enum rt_status kn_host_copy(const struct rt_array *to, const struct rt_array *from, struct rt_error *e)
@@ -106,6 +180,9 @@ enum rt_status kn_host_copy(const struct rt_array *to, const struct rt_array *fr
         c.rows = flat ? KN_GRAIN / s->shape[last] : TILE;
         c.row_tiles = (s->shape[c.across] + c.rows - 1) / c.rows;
     }
+    c.turned = tiled && s->strides[0][c.across] == 1 && s->strides[1][last] == 1;
+    c.past = (size_t)s->size * c.size >= PAST && (uintptr_t)c.to % LINE == 0;
+    for (int i = 0; i < last; i++) c.past &= s->strides[1][i] * (int64_t)c.size % LINE == 0;
     int64_t items = c.column_tiles * c.row_tiles,
             each = c.rows * (s->shape[last] < c.columns ? s->shape[last] : c.columns);
     for (int i = 0; i < last; i++)

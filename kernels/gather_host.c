@@ -19,6 +19,7 @@ struct pass {
     char *data, *dense;
     const char *index[KN_MAX_PICKS];
     bool rows;   /* no index changes along the last axis */
+    bool far;    /* data is more than a core's cache keeps */
     int parts;   /* of data, for writers; 1: whoever comes to a place writes */
     int64_t bad; /* the first bad place, INT64_MAX: none */
 };
@@ -142,8 +143,16 @@ static write_loop *const adders[RT_DTYPE_COUNT] = {
 #undef ROW
 };
 
+/* Asks for the elements of a block: more of them are on their way at once than loads alone would have. */
+static void ask_for(const struct pass *p, const int64_t *offsets, size_t n)
+{
+    if (!p->far) return;
+    for (size_t i = 0; i < n; i++) __builtin_prefetch(p->data + offsets[i] * (int64_t)p->size, 0, 2);
+}
+
 static void read_block(const struct pass *p, const int64_t *offsets, char *dense, int64_t stride, size_t n)
 {
+    ask_for(p, offsets, n);
     switch (p->size) {
     case 1: read_8(p->data, offsets, dense, stride, n); break;
     case 2: read_16(p->data, offsets, dense, stride, n); break;
@@ -157,11 +166,12 @@ static void read_block(const struct pass *p, const int64_t *offsets, char *dense
 static size_t keep_own(const struct stretch *s, int64_t *offsets, uint16_t *which, size_t n)
 {
     size_t kept = 0;
+    uint64_t low = (uint64_t)s->low, size = (uint64_t)s->high - low; /* one comparison, and no branch on it */
     for (size_t i = 0; i < n; i++) {
         int64_t offset = offsets[i];
         which[kept] = (uint16_t)i;
         offsets[kept] = offset;
-        kept += offset >= s->low && offset < s->high;
+        kept += (uint64_t)offset - low < size;
     }
     return kept;
 }
@@ -173,6 +183,7 @@ static void write_block(const struct pass *p, const struct stretch *s, int64_t *
     write_loop *loop = p->size == 16 ? write_128 : write_64;
     bool all = s->low == INT64_MIN;
     if (!all) n = keep_own(s, offsets, which, n);
+    ask_for(p, offsets, n);
     if (p->access == KN_ACCUMULATE)
         loop = adders[p->trip->x->data->dtype];
     else if (p->size < 8)
@@ -308,6 +319,7 @@ enum rt_status kn_gather_host(const struct kn_trip *t, enum kn_access access, in
         p.index[i] = rt_array_host(t->x->picks[i].index);
         p.rows &= t->space.strides[KN_TRIP_INDEX + i][t->space.ndim - 1] == 0;
     }
+    p.far = !p.rows && (size_t)t->span * p.size > NEAR;
     if (writes && !(t->x->once && t->apart)) {
         bool worth = t->space.size > KN_GRAIN && (size_t)t->span * p.size > NEAR; /* else the finding costs most */
         p.parts = t->apart && worth ? rt_thread_count() : 1;

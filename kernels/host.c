@@ -9,6 +9,8 @@
 
 #define LONG_ROW      128 /* rows from this length on are not mixed within a block */
 #define STACK_SCRATCH 32768
+#define NEAREST       20480 /* bytes of blocks that the first-level cache keeps while loops go over them */
+#define LEAST_BLOCK   512
 
 const struct kn_loops *kn_host_loops(void)
 {
@@ -100,6 +102,23 @@ static void assign_slots(struct kn_plan *plan)
     }
 }
 
+/* Blocks are shorter where there are many of them: those of an operation should find those of the last one in the
+ * nearest cache. What is read in place and the output pass through it as well. */
+static void choose_block(struct kn_plan *plan)
+{
+    const struct kn_program *p = plan->program;
+    size_t value = 4, blocks = (size_t)plan->slots + 1;
+    for (int i = 0; i < p->count; i++) {
+        size_t size = kn_classes[kn_class_of(p->nodes[i].dtype)].size;
+        if (p->nodes[i].kind != KN_NODE_WEAK && size > value) value = size;
+        if (plan->used[i] && read_in_place(plan, &p->nodes[i])) blocks++;
+    }
+    plan->block = KN_BLOCK;
+    while (plan->slots && plan->block > LEAST_BLOCK && plan->block * value * blocks > NEAREST) plan->block /= 2;
+    size_t longest = plan->space.size < (int64_t)plan->block ? (size_t)plan->space.size : plan->block;
+    plan->slot_bytes = (longest * value + 63) / 64 * 64 + 64; /* the odd line keeps blocks off each other's cache sets */
+}
+
 void kn_plan_make(const struct kn_program *p, const struct rt_array *out, struct kn_plan *plan)
 {
     plan->program = p;
@@ -110,12 +129,8 @@ void kn_plan_make(const struct kn_program *p, const struct rt_array *out, struct
         plan->constant[i] = kn_space_constant(&plan->space, i);
         plan->linear[i] = !plan->constant[i] && kn_space_linear(&plan->space, i);
     }
-    size_t block = plan->space.size < KN_BLOCK ? (size_t)plan->space.size : KN_BLOCK;
-    size_t value = 8;
-    for (int i = 0; i < p->count; i++)
-        if (p->nodes[i].dtype == RT_COMPLEX128) value = 16;
-    plan->slot_bytes = (block * value + 63) / 64 * 64 + 64; /* the odd line keeps blocks off each other's cache sets */
     assign_slots(plan);
+    choose_block(plan);
 }
 
 size_t kn_plan_scratch(const struct kn_plan *plan)
@@ -159,7 +174,7 @@ void kn_walk_start(const struct kn_plan *plan, char *scratch, int64_t begin, int
         w->coordinates[axis] = begin % s->shape[axis];
         begin /= s->shape[axis];
     } while (--axis >= 0);
-    size_t n = end - w->position < KN_BLOCK ? (size_t)(end - w->position) : KN_BLOCK;
+    size_t n = end - w->position < (int64_t)plan->block ? (size_t)(end - w->position) : plan->block;
     for (int i = 0; i < p->count; i++) {
         const struct kn_node *node = &p->nodes[i];
         if (!plan->used[i] || node->kind != KN_NODE_NUMBER) continue;
@@ -173,7 +188,7 @@ size_t kn_walk_next(const struct kn_walk *w)
 {
     const struct kn_space *s = &w->plan->space;
     int64_t n = w->end - w->position, row = s->shape[s->ndim - 1];
-    if (n > KN_BLOCK) n = KN_BLOCK;
+    if (n > (int64_t)w->plan->block) n = (int64_t)w->plan->block;
     if (s->ndim > 1 && row >= LONG_ROW) {
         int64_t rest = row - w->coordinates[s->ndim - 1];
         if (n > rest) n = rest;

@@ -5,7 +5,7 @@
 #include "kernels/loops.h"
 #include "kernels/program.h"
 
-#define KN_BLOCK 2048  /* elements of a block: a few blocks fit the first-level cache */
+#define KN_BLOCK 2048  /* elements of a block at most: a few blocks fit the first-level cache */
 #define KN_GRAIN 32768 /* elements that one piece of parallel work has */
 
 /* A program prepared for blocks over a space. */
@@ -18,6 +18,7 @@ struct kn_plan {
     bool used[KN_MAX_NODES];
     short slot[KN_MAX_NODES]; /* where a node's block is kept, in blocks; -1: another node's or the leaf's own memory */
     int slots;
+    size_t block; /* elements of this plan's blocks at most */
     size_t slot_bytes;
 };
 
@@ -40,7 +41,7 @@ void kn_walk_start(const struct kn_plan *plan, char *scratch, int64_t begin, int
                    struct kn_walk *w);
 /* Goes on with other shifts; the blocks to come have n elements at most. */
 void kn_walk_shift(struct kn_walk *w, const int64_t *shift, size_t n);
-/* How many elements the next block has: KN_BLOCK at most, to the row's end where rows are long; 0 at the end. */
+/* How many elements the next block has: the plan's at most, to the row's end where rows are long; 0 at the end. */
 size_t kn_walk_next(const struct kn_walk *w);
 /* Evaluates the last node over the next n elements. The result lies in `out` when that is not NULL and the last node
  * computes anything, else where it happens to be; returns its address. */

@@ -178,6 +178,13 @@ static bool side_by_side(const struct pass *p, size_t item, ptrdiff_t *stride)
     return true;
 }
 
+/* Adds the lanes up by halves, as fold does: to one number, or to the two parts of one. */
+static void fold_wide(double *lanes, size_t parts)
+{
+    for (size_t half = KN_WIDE_LANES / 2; half >= parts; half /= 2)
+        for (size_t i = 0; i < half; i++) lanes[i] += lanes[i + half];
+}
+
 /* Items of float32 or complex64, whose parts are added each by itself, in double. */
 static void sum_wide(const struct pass *p, size_t begin, size_t end, char *scratch)
 {
@@ -201,7 +208,7 @@ static void sum_wide(const struct pass *p, size_t begin, size_t end, char *scrat
                 l->sum_wide(lanes, seen, kn_walk_evaluate(&w, n / parts, NULL), 0, 1, n);
         }
         for (size_t i = 0; i < rows; i++) {
-            fold(p, p->partial_class, (char *)(lanes + i * KN_WIDE_LANES), KN_WIDE_LANES / parts, 1);
+            fold_wide(lanes + i * KN_WIDE_LANES, parts);
             memcpy(p->partial + (item + i) * p->partial_value, lanes + i * KN_WIDE_LANES, p->partial_value);
         }
     }

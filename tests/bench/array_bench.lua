@@ -2,9 +2,10 @@
 -- decides, the floor: the bytes that must be moved over the bandwidth of the first case, a copy. The names are those of
 -- NumPy's list in tests/bench/run.py, so that the two can be laid side by side.
 --
---   build/lunarray tests/bench/array_bench.lua [DEVICE]       (cpu unless said otherwise)
+--   build/lunarray tests/bench/array_bench.lua [DEVICE [TEXT]]       (cpu unless said otherwise; TEXT: those cases alone
+--                                                                    that have it in their names, and the copy)
 local gpu = gpu or require "lunarray"
-local device = arg and arg[1] or "cpu"
+local device, only = arg and arg[1] or "cpu", arg and arg[2]
 
 local n = tonumber(os.getenv "N") or 1 << 24
 gpu.seed(1)
@@ -122,13 +123,15 @@ end
 
 for _, case in ipairs(cases) do
   local name, f, times = case[1], case[2], case[3] or 1
-  local runs = {}
-  for i = 1, 11 do
-    local t = once(f, times)
-    if i > 2 then runs[#runs + 1] = t end
-    collectgarbage()
+  if not unit or not only or name:find(only, 1, true) then
+    local runs = {}
+    for i = 1, 11 do
+      local t = once(f, times)
+      if i > 2 then runs[#runs + 1] = t end
+      collectgarbage()
+    end
+    table.sort(runs)
+    unit = unit or runs[5] / moved[name]
+    print(("%-22s %10.4f %10s"):format(name, runs[5], moved[name] and ("%.4f"):format(moved[name] * unit) or "-"))
   end
-  table.sort(runs)
-  unit = unit or runs[5] / moved[name]
-  print(string.format("%-22s %10.4f %10s", name, runs[5], moved[name] and ("%.4f"):format(moved[name] * unit) or "-"))
 end

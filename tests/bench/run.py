@@ -83,8 +83,11 @@ cases = {
     "rfft 1000x1024": lambda: np.fft.rfft(x[:1024000].reshape(1000, 1024)),
     "fft2 1024": lambda: np.fft.fft2(z[: 1 << 20].reshape(1024, 1024)),
 }
+only = sys.argv[1] if len(sys.argv) > 1 else ""
 out = {}
 for name, f in cases.items():
+    if only not in name and name != "copy 16M":
+        continue
     f(), f()
     ts = []
     for _ in range(9):
@@ -132,20 +135,16 @@ def start_and_launch(binary, scratch):
     row("first launch from the disk cache", median_ms(lambda: shell(binary, SAXPY, env), 15) - base)
 
 
-def lua_bench(binary, script):
-    p = subprocess.run([binary, script], stdout=subprocess.PIPE, text=True, check=True)
-    return p.stdout
-
-
-def arrays(binary, python):
+def arrays(binary, python, only=""):
     ours, floors = {}, {}
-    for line in lua_bench(binary, "tests/bench/array_bench.lua").splitlines():
+    lua = [binary, "tests/bench/array_bench.lua", "cpu", only]
+    for line in subprocess.run(lua, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines():
         name, value, floor = line.rsplit(None, 2)
         ours[name] = float(value)
         floors[name] = None if floor == "-" else float(floor)
     theirs = {}
     if os.path.exists(python):
-        theirs = json.loads(subprocess.run([python, "-c", NUMPY], stdout=subprocess.PIPE, text=True, check=True).stdout)
+        theirs = json.loads(subprocess.run([python, "-c", NUMPY, only], stdout=subprocess.PIPE, text=True, check=True).stdout)
     else:
         print("NumPy is not in build/venv: no ratios for arrays")
     for name, value in ours.items():
@@ -215,10 +214,13 @@ def notebook(binary, python, scratch):
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--build", default="build")
+    ap.add_argument("--only", metavar="TEXT", help="array cases alone, those with TEXT in their names")
     a = ap.parse_args()
     binary, python = os.path.abspath(os.path.join(a.build, "lunarray")), os.path.abspath("build/venv/bin/python")
     scratch = tempfile.mkdtemp(prefix="lunarray-bench-")
     try:
+        if a.only is not None:
+            return arrays(binary, python, a.only)
         start_and_launch(binary, scratch)
         arrays(binary, python)
         software_gpu(binary, scratch)
