@@ -74,7 +74,7 @@ help:
 	@echo "make deps       system packages, and NVRTC where there is no CUDA toolkit"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)       make uninstall"
 	@echo "make bundle     $(BUILD)/bundle, which runs on other machines    make gpu-check   runs its checks on a GPU"
-	@echo "make bench      measurements    make fuzz T=ptx   fuzzing    make format    make lint    make clean"
+	@echo "make bench      measurements (T=name of array work)    make fuzz T=ptx   fuzzing    make format    make lint    make clean"
 
 # ---- building
 $(BUILD)/lunarray: $(OBJ) Makefile
@@ -249,10 +249,11 @@ fuzz:
 	  $(filter-out build/fuzz/obj/repl/main.o,$(SRC:%.c=build/fuzz/obj/%.o)) $(LIBS)
 	build/fuzz/tests/$(T) -max_total_time=$(or $(SECONDS),60) build/fuzz/corpus/$(T) $(wildcard tests/fuzz/corpus/$(T))
 
-bench: all $(BUILD)/tests/bench/bench_runtime $(BUILD)/tests/bench/bench_editor
-	@$(BUILD)/tests/bench/bench_runtime
-	@$(BUILD)/tests/bench/bench_editor
-	@$(PYTHON) tests/bench/run.py --build $(BUILD)
+# T=sum: arrays alone, the cases that have this in their names.
+bench: all $(if $(T),,$(BUILD)/tests/bench/bench_runtime $(BUILD)/tests/bench/bench_editor)
+	@$(if $(T),,$(BUILD)/tests/bench/bench_runtime)
+	@$(if $(T),,$(BUILD)/tests/bench/bench_editor)
+	@$(PYTHON) tests/bench/run.py --build $(BUILD) $(if $(T),--only "$(T)")
 
 # ---- installing
 INSTALL := install -D -m 644

@@ -1,6 +1,6 @@
 /* Copying on the host between any two layouts of one dtype: bytes only, nothing is computed. Where one side runs along
- * another axis than the other (a transposed matrix), it goes by tiles that fit the cache both ways: a cache line of each
- * of a tile's rows is turned within a buffer and written as whole lines. */
+ * another axis than the other (a transposed matrix), it goes by tiles that fit the cache both ways: a cache line of
+ * each of a tile's rows is turned within a buffer and written as whole lines. */
 #include "kernels/host.h"
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define TILE 64 /* elements along each of the two axes of a tile */
-#define LINE 64 /* bytes of a cache line */
+#define TILE 64                 /* elements along each of the two axes of a tile */
+#define LINE 64                 /* bytes of a cache line */
 #define PAST ((size_t)16 << 20) /* from so many bytes on, results would only push others out of the cache */
 
 struct copy {

@@ -116,7 +116,8 @@ static void choose_block(struct kn_plan *plan)
     plan->block = KN_BLOCK;
     while (plan->slots && plan->block > LEAST_BLOCK && plan->block * value * blocks > NEAREST) plan->block /= 2;
     size_t longest = plan->space.size < (int64_t)plan->block ? (size_t)plan->space.size : plan->block;
-    plan->slot_bytes = (longest * value + 63) / 64 * 64 + 64; /* the odd line keeps blocks off each other's cache sets */
+    plan->slot_bytes =
+        (longest * value + 63) / 64 * 64 + 64; /* the odd line keeps blocks off each other's cache sets */
 }
 
 void kn_plan_make(const struct kn_program *p, const struct rt_array *out, struct kn_plan *plan)

@@ -109,9 +109,9 @@ def median_ms(f, rounds=15):
 
 
 def row(name, ours, rival="", theirs=None, floor=None):
-    text = f"{name:34} {ours:10.3f} ms"
+    text = f"{name:34} {ours:10.4f} ms"
     if theirs:
-        text += f"   {rival} {theirs:10.3f} ms   ratio {ours / theirs:6.3f}"
+        text += f"   {rival} {theirs:10.4f} ms   ratio {ours / theirs:6.3f}"
     if floor:
         text += f"   floor {floor:8.3f} ms   {ours / floor:6.2f} times that"
     print(text, flush=True)

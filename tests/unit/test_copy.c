@@ -85,6 +85,22 @@ TEST(copy_transposed)
     check_transposed(RT_FLOAT64, 5000, 2);
 }
 
+/* Results of 16 MiB and more are written past the cache where whole lines can be. */
+TEST(copy_transposed_large)
+{
+    int64_t whole[] = {2048, 2048}, odd[] = {1100, 1000};
+    ARRAYS a = test_array(RT_FLOAT32, 2, whole, 3, false), b = test_array(RT_COMPLEX128, 2, odd, 3, false), p = {0};
+    ARRAYS out = {0};
+    OK(rt_array_permute(&a, (int[]){1, 0}, &p, e));
+    OK(rt_array_new(test_device(), RT_FLOAT32, 2, whole, &out, e));
+    check_copy(&out, &p);
+    rt_array_release(&a), rt_array_release(&p), rt_array_release(&out);
+    OK(rt_array_permute(&b, (int[]){1, 0}, &p, e));
+    OK(rt_array_new(test_device(), RT_COMPLEX128, 2, p.shape, &out, e));
+    check_copy(&out, &p);
+    rt_array_release(&b), rt_array_release(&p), rt_array_release(&out);
+}
+
 TEST(copy_three_axes)
 {
     static const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
