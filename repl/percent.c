@@ -142,13 +142,14 @@ static void note(json_t *metadata, const char *name, const char *text, size_t le
 }
 
 /* Notes what would be written otherwise of the cell that was read from the text. */
-static void note_cell(json_t *cell, const char *text, const struct sh_piece *piece, bool marked, bool last)
+static void note_cell(json_t *cell, size_t number, const char *text, const struct sh_piece *piece, bool marked,
+                      bool last)
 {
     struct lg_buffer usual = {0};
     struct sh_line line = {text, 0};
     size_t at = 0, body = piece->end - piece->body;
     json_t *metadata = json_object_get(cell, "metadata");
-    sh_piece_put(cell, json_object_get(cell, "id"), &usual);
+    sh_piece_put(cell, sh_has_own_id(cell, number), &usual);
     sh_next_line(usual.data, usual.length, &at, &line);
     bool same_mark = marked && piece->body == at && memcmp(text, usual.data, at) == 0;
     bool same_body = usual.length - at == body && memcmp(text + piece->body, usual.data + at, body) == 0;
@@ -157,6 +158,17 @@ static void note_cell(json_t *cell, const char *text, const struct sh_piece *pie
     if (usual.failed) sh_json_fail();
     if (piece->gap != !last) json_object_set_new(metadata, SH_GAP, json_integer((json_int_t)piece->gap));
     lg_buffer_release(&usual);
+}
+
+/* A copied mark has the id of the other cell. */
+static void drop_taken_id(json_t *cells, json_t *cell)
+{
+    size_t i;
+    json_t *other;
+    const char *id = sh_json_text(cell, "id");
+    bool taken = false;
+    json_array_foreach(cells, i, other) taken = taken || (*id && strcmp(sh_json_text(other, "id"), id) == 0);
+    if (taken) json_object_del(cell, "id");
 }
 
 static void give_id(json_t *cells, json_t *cell)
@@ -176,7 +188,26 @@ static void give_id(json_t *cells, json_t *cell)
     json_object_set_new(cell, "id", json_string(id));
 }
 
-static json_t *read_cells(const char *text, size_t length, int minor)
+static bool check_cell(const json_t *cell, size_t line, char why[SH_WHY])
+{
+    char what[SH_WHY - 40];
+    const char *id = json_string_value(json_object_get(cell, "id"));
+    if (sh_metadata_check(json_object_get(cell, "metadata"), sh_json_text(cell, "cell_type"), what, sizeof what) &&
+        (!id || sh_id_check(id, what, sizeof what)))
+        return true;
+    snprintf(why, SH_WHY, "line %zu: %s", line, what);
+    return false;
+}
+
+static size_t count_newlines(const char *text, size_t length)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < length; i++) n += text[i] == '\n';
+    return n;
+}
+
+/* `line_number` is that of the text's first line. NULL with `why` where a mark says what no notebook can have. */
+static json_t *read_cells(const char *text, size_t length, size_t line_number, int minor, char why[SH_WHY])
 {
     json_t *cells = json_array();
     for (size_t at = 0; cells && at < length;) {
@@ -187,7 +218,17 @@ static json_t *read_cells(const char *text, size_t length, int minor)
         bool marked = sh_is_mark(line);
         json_t *cell = sh_piece_read(text + at, length - at, marked, &piece);
         if (!cell) break;
-        note_cell(cell, text + at, &piece, marked, at + piece.behind >= length);
+        if (!check_cell(cell, line_number, why)) {
+            json_decref(cell);
+            json_decref(cells);
+            return NULL;
+        }
+        line_number += count_newlines(text + at, piece.behind);
+        /* Names of our own notes say nothing in a mark. */
+        json_object_del(json_object_get(cell, "metadata"), SH_NOTES);
+        json_object_del(json_object_get(cell, "metadata"), SH_GAP);
+        drop_taken_id(cells, cell);
+        note_cell(cell, json_array_size(cells) + 1, text + at, &piece, marked, at + piece.behind >= length);
         if (minor >= 5) give_id(cells, cell);
         json_array_append_new(cells, cell);
         at += piece.behind;
@@ -238,11 +279,22 @@ static void unify(const char *text, size_t length, bool returns, struct lg_buffe
     if (length && text[length - 1] != '\n') lg_buffer_puts(out, "\n");
 }
 
-static json_t *read_notebook(const struct lg_buffer *text)
+static json_t *read_notebook(const struct lg_buffer *text, char why[SH_WHY])
 {
     struct sh_header h;
+    char what[SH_WHY - 40];
+    snprintf(why, SH_WHY, "out of memory");
     if (text->failed || !sh_header_read(text->data, text->length, &h)) return NULL;
-    json_t *cells = read_cells(text->data + h.length, text->length - h.length, h.minor);
+    size_t line = count_newlines(text->data, h.length) + 1;
+    json_t *cells = NULL;
+    if (sh_metadata_check(h.metadata, NULL, what, sizeof what))
+        cells = read_cells(text->data + h.length, text->length - h.length, line, h.minor, why);
+    else
+        snprintf(why, SH_WHY, "the header: %s", what);
+    if (!cells) {
+        json_decref(h.metadata);
+        return NULL;
+    }
     struct lg_buffer usual = {0};
     sh_header_put(h.metadata, h.minor, &usual);
     bool same = h.length == usual.length && (!h.length || memcmp(text->data, usual.data, h.length) == 0);
@@ -259,13 +311,13 @@ json_t *sh_percent_read(const char *text, size_t length, char why[SH_WHY])
     bool returns = has_returns(text, length);
     if (!check_text(text, length, why)) return NULL;
     unify(text, length, returns, &plain);
-    json_t *notebook = read_notebook(&plain);
+    json_t *notebook = read_notebook(&plain, why);
     json_t *metadata = json_object_get(notebook, "metadata");
     if (returns) note(metadata, "newline", "\r\n", 2);
     if (length && text[length - 1] != '\n') note(metadata, "end", "", 0);
     lg_buffer_release(&plain);
     if (notebook && !sh_json_failed()) return notebook;
-    snprintf(why, SH_WHY, "out of memory");
+    if (sh_json_failed()) snprintf(why, SH_WHY, "out of memory");
     json_decref(notebook);
     return NULL;
 }

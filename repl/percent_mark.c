@@ -103,11 +103,12 @@ static bool read_rest(struct sh_line l, size_t at, struct sh_mark *m)
 }
 
 /* Names in marks that are of the cell and not of its metadata. */
-static bool is_member(const char *name, const json_t *value)
+static bool is_member(const char *name, const json_t *value, const char *type)
 {
     if (!strcmp(name, "id")) return json_is_string(value);
     if (!strcmp(name, "lines")) return json_is_integer(value);
-    return (!strcmp(name, "attachments") || !strcmp(name, "metadata")) && json_is_object(value);
+    if (!strcmp(name, "attachments")) return strcmp(type, "code") != 0 && sh_attachments_check(value);
+    return !strcmp(name, "metadata") && json_is_object(value);
 }
 
 static bool take_members(struct sh_mark *m)
@@ -119,7 +120,7 @@ static bool take_members(struct sh_mark *m)
     if (!m->members) return false;
     json_object_foreach_safe(m->metadata, next, name, value)
     {
-        if (!is_member(name, value)) continue;
+        if (!is_member(name, value, m->type)) continue;
         json_object_set(m->members, name, value);
         json_object_del(m->metadata, name);
     }

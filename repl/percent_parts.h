@@ -30,6 +30,13 @@ void sh_mark_release(struct sh_mark *m);
 /* The mark of a cell, its newline included; with its id, where that is to be written, and its lines unless -1. */
 void sh_mark_put(const json_t *cell, bool id, long lines, struct lg_buffer *out);
 
+/* Whether notebooks allow these metadata of a cell of that type, or of the notebook (type NULL), and this id; else
+ * `why` says what they should be. */
+bool sh_metadata_check(const json_t *metadata, const char *type, char *why, size_t size);
+bool sh_id_check(const char *id, char *why, size_t size);
+/* Whether these can be the attachments of a cell: data by type by name. */
+bool sh_attachments_check(const json_t *attachments);
+
 /* A cell's source from the lines of a script, and back. The latter ends in a newline, unless there are no lines. */
 void sh_body_read(const char *type, const char *text, size_t length, struct lg_buffer *source);
 void sh_body_put(const char *type, const char *source, size_t length, struct lg_buffer *text);
@@ -40,6 +47,8 @@ struct sh_piece {
 };
 /* The cell at the start of the text, with its mark or without; NULL when memory is lacking. */
 json_t *sh_piece_read(const char *text, size_t length, bool marked, struct sh_piece *piece);
+/* Whether the cell's id is not the one that the cell of that number gets by itself. */
+bool sh_has_own_id(const json_t *cell, size_t number);
 /* Its mark and body, as they are written without notes. */
 void sh_piece_put(const json_t *cell, bool id, struct lg_buffer *out);
 

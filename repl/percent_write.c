@@ -63,12 +63,17 @@ static bool means(const struct lg_buffer *text, bool marked, const json_t *cell,
     return same;
 }
 
-/* A first cell without a mark must not look like a header. */
-static bool can_be_first(const struct lg_buffer *text)
+/* A first cell without a mark must not look like more of the header. */
+static bool can_be_first(struct lg_buffer *header, const struct lg_buffer *cell)
 {
     struct sh_header h;
-    bool whole = text->length && sh_header_read(text->data, text->length, &h) && h.length == 0;
-    if (text->length) json_decref(h.metadata);
+    struct lg_buffer both = {0};
+    lg_buffer_add(&both, header->data, header->length);
+    lg_buffer_add(&both, cell->data, cell->length);
+    bool whole = both.length && sh_header_read(both.data, both.length, &h) && h.length == header->length;
+    if (both.length) json_decref(h.metadata);
+    header->failed = header->failed || both.failed;
+    lg_buffer_release(&both);
     return whole;
 }
 
@@ -90,7 +95,7 @@ static bool put_noted(const json_t *cell, bool id, bool first, struct lg_buffer 
         lg_buffer_puts(&piece, "\n");
     }
     lg_buffer_add(&piece, text ? text : usual.data + at, text ? text_length : usual.length - at);
-    bool good = means(&piece, marked, cell, id) && (marked || (first && can_be_first(&piece)));
+    bool good = means(&piece, marked, cell, id) && (marked || (first && can_be_first(out, &piece)));
     if (good) lg_buffer_add(out, piece.data, piece.length);
     out->failed = out->failed || usual.failed || piece.failed;
     lg_buffer_release(&usual);
@@ -98,8 +103,7 @@ static bool put_noted(const json_t *cell, bool id, bool first, struct lg_buffer 
     return good;
 }
 
-/* Whether the id is not the one that the cell would get by itself. */
-static bool has_own_id(const json_t *cell, size_t number)
+bool sh_has_own_id(const json_t *cell, size_t number)
 {
     char usual[64];
     const char *id = sh_json_text(cell, "id");
@@ -158,7 +162,7 @@ static void put_cells(const json_t *cells, struct lg_buffer *out)
     size_t count = json_array_size(cells);
     for (size_t i = 0; i < count; i++) {
         const json_t *cell = json_array_get(cells, i);
-        bool id = has_own_id(cell, i + 1);
+        bool id = sh_has_own_id(cell, i + 1);
         if (!put_noted(cell, id, i == 0, out)) sh_piece_put(cell, id, out);
         put_gap(cell, i + 1 == count, out);
     }

@@ -60,6 +60,8 @@ def convert(cli, source, target):
     "-- %% lines=3\n-- %%\n\n\n-- %%", "-- %% lines=9\nx = 1\n", "-- %% a=1 b={ title\n", "--\t%%\ttabs\t\n", "#!x\n-- ---\n-- title: yaml\n-- ---\n-- %%\nx = 1",
     "-- %% [markdown]\nno comment\n--none\n", "--%%cuda\nint x;\n", "-- %%\n--%%cuda\nprint(1)\n", "-- %% é [markdown] x=\"ü\"\n-- ✓\n",
     "-- ---\n-- jupyter: {\"a\": 1.5}\n-- nbformat: 4.4\n-- ---\n\n-- %%\n", "-- %%\n  --!x\nif a then\n  --!y\nend\n----?z\n",
+    "-- %% id=\"a\"\n-- %% id=\"a\"\n-- %% id=\"cell-3\"\n-- %% id=3 lines_to_next_cell=7 lunarray={\"mark\": \"x\"}\n",
+    "#!/usr/bin/env lunarray\n#!two\n", "x = [==[\n-- %%\n]==]\n", "-- %% attachments={\"a\": {\"image/png\": \"aGk=\"}}\nx = 1\n",
 ])
 def test_scripts_return_byte_by_byte(cli, tmp_path, text):
     (tmp_path / "a.lua").write_bytes(text.encode())
@@ -114,6 +116,19 @@ ODD = {"nbformat": 4, "nbformat_minor": 5, "metadata": {"authors": [{"name": "A"
     {"cell_type": "markdown", "id": "cell-8", "metadata": {"title": "plain title"}, "source": ""},
     {"cell_type": "code", "id": "h", "metadata": {}, "source": "x = [[ not finished", "outputs": [], "execution_count": None},
     {"cell_type": "markdown", "id": "i", "metadata": {}, "source": "end\u2028\r\u00e9 \u0001 \U0001f600\\"}]}
+
+
+def test_outputs_return_to_the_notebook(cli, tmp_path):
+    """By way of a script, and into the notebook that is still there: the same bytes."""
+    book = nbformat.read("tutorials/01-first-kernel.ipynb", as_version=4)
+    for i, cell in enumerate(book.cells):
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [nbformat.v4.new_output("stream", text=f"{i}\nmore\n")], i
+    nbformat.write(book, tmp_path / "a.ipynb")
+    before = (tmp_path / "a.ipynb").read_bytes()
+    convert(cli, "a.ipynb", "a.lua")
+    convert(cli, "a.lua", "a.ipynb")
+    assert (tmp_path / "a.ipynb").read_bytes() == before
 
 
 @pytest.mark.parametrize("name", [*[p.name for p in TUTORIALS], "odd"])
@@ -214,11 +229,15 @@ def test_to_a_page(cli, tmp_path):
 @pytest.mark.parametrize("words, why", [
     (["a.lua"], "usage"), (["good.lua", "b.txt"], "b.txt: nothing is converted to such a file; FILE.lua or FILE.ipynb becomes"),
     (["a.md", "b.lua"], "a.md: nothing is converted from such a file"), ([".lua", "b.lua"], "from such"), (["nowhere.lua", "b.ipynb"], "No such file"), (["bad.ipynb", "b.lua"], "not JSON"),
-    (["latin.lua", "b.ipynb"], "line 2 is not UTF-8"), (["good.lua", "nowhere/b.ipynb"], "No such file")])
+    (["latin.lua", "b.ipynb"], "line 2 is not UTF-8"), (["tags.lua", "b.ipynb"], "tags.lua: line 3: tags must be a list of different texts"),
+    (["id.lua", "b.ipynb"], "line 1: id must be 1 to 64 letters, digits, - and _"), (["header.lua", "b.ipynb"], "the header: kernelspec must be an object"), (["good.lua", "nowhere/b.ipynb"], "No such file")])
 def test_misuse(cli, tmp_path, words, why):
     (tmp_path / "bad.ipynb").write_text("{")
     (tmp_path / "latin.lua").write_bytes(b"print(1)\n-- \xe9\n")
     (tmp_path / "good.lua").write_text("print(1)\n")
+    (tmp_path / "tags.lua").write_text("-- %%\nx = 1\n-- %% tags=\"intro\"\n")
+    (tmp_path / "id.lua").write_text("-- %% id=\"not one\"\n")
+    (tmp_path / "header.lua").write_text("-- ---\n-- jupyter: {\"kernelspec\": 3}\n-- ---\n")
     r = cli("convert", *words)
     assert r.returncode != 0 and r.stdout == "" and len(r.stderr.splitlines()) == 1 and why in r.stderr
     assert not list(tmp_path.glob("b.*"))
