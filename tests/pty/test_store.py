@@ -30,12 +30,14 @@ def load(path):
 
 def test_outputs_are_stored(cli, tmp_path):
     path = tmp_path / "a.ipynb"
-    before = store(path, v4.new_markdown_cell("# Text\nwith \u2028 lines", metadata={"collapsed": True}, id="text"),
+    before = store(path, v4.new_markdown_cell("# Text\nwith \u2028 lines", metadata={"collapsed": True}, id="text",
+                                                       attachments={"i.png": {"image/png": PNG}}),
                    code("print('one') io.write('two\\n') io.stderr:write('error\\n') io.stdout:write('three\\n') print('four')", id="stream"),
                    code("x = gpu.ones(2, 'float64')\nx", execution_count=9, outputs=[v4.new_output("stream", text="old\n")]),
                    code(""), code("h = display('first') display('second')"), code("h:update('changed')"),
                    code("error 'expected'", metadata={"tags": ["raises-exception"]}), code("!echo from a program; echo more >&2"),
-                   code("print 'gone' display('gone, too') clear = true"), own={"b": 1.0, "a": [1e16, 0.1, True, None]})
+                   code("print 'gone' display('gone, too') clear = true"),
+                   v4.new_raw_cell("raw\n", metadata={"format": "text/x", "own": [1]}), own={"b": 1.0, "a": [1e16, 0.1, True, None]})
     r = cli("a.ipynb", "--inplace")
     assert (r.returncode, r.stdout, r.stderr) == (0, "", "")
     book = load(path)
@@ -52,9 +54,9 @@ def test_outputs_are_stored(cli, tmp_path):
     assert (failed["output_type"], failed["ename"], failed["evalue"]) == ("error", "LuaError", "cell 5:1: expected")
     assert "\u001b[31mcell 5:1:\u001b[0m\u001b[1m expected\u001b[0m" in failed["traceback"]
     assert "from a program\n" in "".join(o["text"] for o in outputs[6] if o["name"] == "stdout")
-    assert [c.get("execution_count") for c in book.cells] == [None, 1, 2, None, 3, 4, 5, 6, 7]
+    assert [c.get("execution_count") for c in book.cells] == [None, 1, 2, None, 3, 4, 5, 6, 7, None]
     assert book.metadata.language_info.name == "lua" and book.metadata.kernelspec.name == "lunarray"
-    assert book.metadata.own == before.metadata.own and book.cells[0] == before.cells[0]
+    assert book.metadata.own == before.metadata.own and book.cells[0] == before.cells[0] and book.cells[-1] == before.cells[-1]
     assert [c.id for c in book.cells] == [c.id for c in before.cells] and [c.source for c in book.cells] == [c.source for c in before.cells]
     assert os.listdir(tmp_path).count("a.ipynb") == 1 and not [f for f in os.listdir(tmp_path) if "part" in f]
 
