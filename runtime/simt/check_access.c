@@ -249,6 +249,7 @@ static bool touch_lines(const struct access *a, const struct span *s, const uint
 {
     unsigned bytes = 16 * a->bytes;
     if (!lines_written(a, s, at[0], bytes) || !lines_written(a, s, at[1], bytes)) return false;
+    if (s->constant) return true;
     if (at[1] - at[0] == bytes) return simt_race_row(a, at[0], 0, SIMT_WARP);
     return simt_race_row(a, at[0], 0, 16) && simt_race_row(a, at[1], 16, 16);
 }
@@ -295,14 +296,19 @@ static uint32_t check_global(const struct access *a, uint32_t m)
 }
 
 /* ---- shared and local memory ---- */
+/* Are all lanes right? */
+static bool inside_window(const struct access *a, struct window w)
+{
+    uint64_t bad = w.high - w.low < a->bytes, room = w.high - w.low - a->bytes;
+    for (int l = 0; l < SIMT_WARP && !bad; l += 8) /* pieces that become vectors */
+        for (int j = l; j < l + 8; j++) bad |= (uint64_t)(a->at[j] - w.low > room) | (a->at[j] & (a->bytes - 1));
+    return !bad;
+}
+
 static uint32_t check_window(struct access *a, uint32_t m, enum ptx_space space)
 {
     struct window w = space == PTX_SHARED ? simt_check_window(a) : (struct window){0, a->block->worker->local_bytes};
-    uint64_t bad = w.high - w.low < a->bytes || m != FULL, room = w.high - w.low - a->bytes;
-    uint32_t allowed = 0;
-    for (int l = 0; l < SIMT_WARP && !bad; l += 8) /* pieces that become vectors */
-        for (int j = l; j < l + 8; j++) bad |= (uint64_t)(a->at[j] - w.low > room) | (a->at[j] & (a->bytes - 1));
-    if (!bad) allowed = m;
+    uint32_t allowed = m == FULL && inside_window(a, w) ? m : 0;
     EACH_LANE(l, m & ~allowed)
     {
         bool aligned = !(a->at[l] & (a->bytes - 1));
@@ -412,6 +418,34 @@ static bool quick_global(struct access *a, int64_t step, const uint64_t at[2])
     return true;
 }
 
+/* The lanes' addresses are in the frame. */
+static bool scattered_global(const struct access *a, uint32_t range)
+{
+    const struct span *s = &a->block->spans[a->insn->d2];
+    uint64_t room = s->high - s->low;
+    if (room < a->bytes || !a->check->vectors->within(a->at, s->low, room - a->bytes, a->bytes - 1)) return false;
+    if (a->block->worker->tallied) simt_tally_reach(a->block->worker, s->low, s->high);
+    if (!touch_lanes_bits(a, s)) return false;
+    if (!s->constant)
+        simt_race_touch(a, FULL, false);
+    else if (range)
+        simt_race_input(a->warp, a->insn, range - 1, a->bytes);
+    return true;
+}
+
+static bool scattered(struct access *a, uint32_t range)
+{
+    if (a->insn->space == PTX_GLOBAL) {
+        read_addresses(a, FULL);
+        return scattered_global(a, range);
+    }
+    if (simt_shared_rows(a, u32_at(a->regs, a->insn->a))) return true;
+    read_addresses(a, FULL);
+    if (!inside_window(a, simt_check_window(a))) return false;
+    simt_shared_touch(a, FULL);
+    return true;
+}
+
 bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more)
 {
     struct block *b = w->worker->observed;
@@ -422,13 +456,15 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     if (b->pending_lanes[w->index]) simt_check_settle(b, w);
     const struct insn *i = &w->code[pc];
     unsigned site = b->check->site_of[pc];
-    if (i->space == PTX_GLOBAL && simt_race_rows(w, i, site, step, at)) {
+    bool rows = i->space == PTX_GLOBAL && step != QUICK_SCATTERED;
+    if (rows && simt_race_rows(w, i, site, step, at)) {
         for (uint32_t k = 0; k < more >> 32; k++) simt_race_window(w, i, (uint32_t)more - 1 + k, step, first);
         return true;
     }
     simt_check_begin(&a, b->check, w, i, site);
     a.bytes = (uint32_t)i->size * i->count;
     if (a.site->copies) return false;
+    if (step == QUICK_SCATTERED) return scattered(&a, (uint32_t)more);
     if (i->space == PTX_GLOBAL) return quick_global(&a, step, at);
     simt_shared_series(&a, step, at, (uint32_t)more, (int32_t)(more >> 32));
     return true;

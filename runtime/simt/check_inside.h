@@ -325,6 +325,8 @@ void simt_strips_spread(const struct strips *d, unsigned log, record *cells);
 bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2]);
 /* Lets generated code find the records around an address for itself, as the range of a load from there. */
 void simt_race_window(const struct warp *w, const struct insn *i, uint32_t range, int64_t step, uint64_t at);
+/* Lets it read memory that nobody writes, `bytes` bytes at once. */
+void simt_race_input(const struct warp *w, const struct insn *i, uint32_t range, uint64_t bytes);
 
 /* ---- check_race.c ---- */
 /* Lanes m touch a->bytes at a->at[lane], which lies in memory that is there: offsets in shared memory, or global

@@ -122,8 +122,7 @@ bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, i
         if (at[h] & (bytes - 1) || from >= room || room - from < all || is_counted(b, at[h], all)) return false;
         if (w->worker->tallied) simt_tally_reach(w->worker, at[h], at[h] + all);
     }
-    bool inner = step && (at[0] | at[1]) % LINE; /* generated code goes on from the records of other rows */
-    if (s->constant && inner) return all_written(s, at[0], all) && all_written(s, at[1], all);
+    if (s->constant) return all_written(s, at[0], all) && all_written(s, at[1], all);
     if (step) look_ahead(s, w->index, at);
     const struct row r = {b, s, bytes, (unsigned)__builtin_ctz(bytes) - 2, write, now_of_warp(b, w, false)};
     record me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
@@ -137,6 +136,17 @@ bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, i
     return touch_row(&r, at[0], all, me, from) && touch_row(&r, at[1], all, me + half, from ? from + all : NULL);
 }
 
+void simt_race_input(const struct warp *w, const struct insn *i, uint32_t range, uint64_t bytes)
+{
+    const struct block *b = w->worker->observed;
+    const struct span *s = &b->spans[i->d2];
+    struct jit_range *r = &w->worker->jit_ranges[range];
+    if (s->written || s->high - s->low < bytes || s->low % ((uint64_t)i->size * i->count)) return;
+    r->low = s->low;
+    r->room = s->high - s->low - bytes + 1;
+    r->lines = 0;
+}
+
 void simt_race_window(const struct warp *w, const struct insn *i, uint32_t range, int64_t step, uint64_t at)
 {
     const struct block *b = w->worker->observed;
@@ -146,7 +156,12 @@ void simt_race_window(const struct warp *w, const struct insn *i, uint32_t range
     uint64_t start = SIMT_GLOBAL_BASE + (chunk << SHADOW_CHUNK), low = start,
              high = start + (UINT64_C(1) << SHADOW_CHUNK);
     if (step) bytes *= SIMT_WARP;
-    if (at - r->low < r->room || s->written || b->check->releases_some) return;
+    if (s->written || at - r->low < r->room) return;
+    if (s->constant) {
+        simt_race_input(w, i, range, bytes);
+        return;
+    }
+    if (b->check->releases_some) return;
     if (low < s->low) low = s->low;
     if (high > s->high) high = s->high;
     const struct line *lines = simt_shadow_lines(chunk);

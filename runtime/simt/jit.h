@@ -24,7 +24,8 @@ enum jit_exit {
 struct jit_range {
     uint64_t low, room;
     uint64_t last;        /* where it began, of loads in loops */
-    uint64_t lines, site; /* of watched accesses: from an address's line to its record; what the observer calls it */
+    uint64_t lines, site; /* of watched accesses: from an address's line to its record, 0 where all may read without;
+                             what the observer calls it */
 };
 
 /* The code of a program's entry for blocks of this shape, generated at the first call: for launches that nobody

@@ -112,6 +112,24 @@ static void check_distances(struct jit *j, const struct jit_insn *n, const struc
     jump_if_any(j, t->high, INT64_MIN, true, label);
 }
 
+/* Those of watched code, whose range is of what the launch only reads. */
+static void ask_global(struct jit *j, const struct jit_insn *n)
+{
+    struct x86 *x = &j->x;
+    uint32_t index = j->range_count++;
+    struct moments t = take_moments(j);
+    int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(x), found = x86_label(x);
+    if (n->kind == JK_LOAD) {
+        check_distances(j, n, &t, (int32_t)(index * sizeof(struct jit_range)), miss);
+        x86_bind(x, found);
+        x->now = X86_COLD;
+        x86_bind(x, miss);
+    }
+    simt_jit_call_scattered(j, n, n->kind == JK_LOAD ? UINT64_C(1) << 32 | (index + 1) : 0, leave);
+    if (n->kind == JK_LOAD) x86_jump(x, found);
+    x->now = X86_HOT;
+}
+
 static void check_global(struct jit *j, const struct jit_insn *n)
 {
     struct x86 *x = &j->x;
@@ -142,6 +160,7 @@ static void check_shared(struct jit *j, const struct jit_insn *n)
     struct moments t = take_moments(j);
     int leave = simt_jit_leaving(j, JIT_LEFT, false), d = simt_jit_scratch(j);
     struct x86_mem imm = simt_jit_equal_at(j, n->i->imm, false);
+    if (simt_jit_is_watched(j, n->i)) simt_jit_call_scattered(j, n, 0, leave);
     x86_rm(x, ALU_MOV, false, RDX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, shared_bytes)));
     x86_imm(x, ALU_SUB, false, RDX, n->i->size - 1);
     x86_jump_if(x, CC_BE, leave);
@@ -228,6 +247,8 @@ void simt_jit_avx2_gather(struct jit *j, const struct jit_insn *n)
 {
     if (n->op)
         check_shared(j, n);
+    else if (simt_jit_is_watched(j, n->i))
+        ask_global(j, n);
     else
         check_global(j, n);
     j->vector_pins = 0;

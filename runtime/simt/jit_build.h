@@ -124,7 +124,8 @@ struct jit_place {
     int64_t low, high, align;
 };
 
-#define JIT_ROWS 16
+#define JIT_ROWS       16
+#define JIT_PARAMETERS 512
 struct jit {
     int bits; /* of a vector: 512 with AVX-512, 256 with AVX2 */
     const struct simt_program *program;
@@ -154,6 +155,7 @@ struct jit {
     uint32_t pc;
     struct jit_block *block;
     int leave_label, fill_label, row_labels[JIT_ROWS]; /* the latter + 1 */
+    uint8_t outputs[JIT_PARAMETERS]; /* of watched code: 1 where a pointer is that it writes to, by parameters' offsets / 8 */
     uint32_t range_count;
     bool impure, failed;
 };
@@ -315,6 +317,10 @@ void simt_jit_look_ahead(struct jit *j, const int *bases, const int64_t *low, in
 /* The same by a call; `more` as struct simt_observer has it. */
 void simt_jit_call_quick(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, uint64_t more,
                          int leave);
+/* The same of lanes whose addresses follow no rule: they are in the frame. */
+void simt_jit_call_scattered(struct jit *j, const struct jit_insn *n, uint64_t more, int leave);
+/* May the observer be asked about the access in one of these ways? */
+bool simt_jit_may_ask(const struct jit *j, const struct jit_insn *n);
 /* The same of loads from global memory, by the records of its lines where that will do. */
 void simt_jit_lines(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f);
 /* Of stores to global memory: in how many rows, 1 or 2, the records of its lines are claimed and released, around what
@@ -323,6 +329,7 @@ int simt_jit_rows(const struct jit *j, const struct jit_insn *n, struct jit_form
 void simt_jit_claim(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, int half);
 void simt_jit_release(struct jit *j, const struct jit_insn *n, struct jit_form f);
 void simt_jit_write_rows(struct jit *j); /* the routines for that */
+void simt_jit_find_outputs(struct jit *j);
 /* From addresses of any form. False when the op is to be called instead. */
 bool simt_jit_gather(struct jit *j, const struct jit_insn *n);
 bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, struct jit_form address);

@@ -258,7 +258,7 @@ static void write_insn(struct jit *j, const struct jit_insn *n)
     case JK_PREDICATE: simt_jit_predicates(j, n); break;
     case JK_LOAD:
     case JK_STORE:
-        if (!simt_jit_memory(j, n) && (simt_jit_is_watched(j, n->i) || !simt_jit_gather(j, n))) call_op(j, n);
+        if (!simt_jit_memory(j, n) && !simt_jit_gather(j, n)) call_op(j, n);
         break;
     case JK_SHUFFLE: simt_jit_shuffle(j, n); break;
     case JK_VOTE: simt_jit_vote(j, n); break;
@@ -305,6 +305,7 @@ static void write_block(struct jit *j, struct jit_block *b)
 
 bool simt_jit_write(struct jit *j)
 {
+    if (j->watch) simt_jit_find_outputs(j);
     j->leave_label = x86_label(&j->x);
     j->fill_label = x86_label(&j->x);
     write_entrance(j);

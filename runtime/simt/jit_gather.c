@@ -1,5 +1,6 @@
 /* Loads and stores of 4-byte or 8-byte elements at addresses of any form. All lanes' addresses are checked at once, as
- * distances from the start of one allocation; when they are not all inside, the interpreter does the instruction. */
+ * distances from the start of one allocation; when they are not all inside, the interpreter does the instruction. In
+ * watched code they are those from what the launch only reads, and of all others the observer is asked. */
 #include "runtime/simt/jit_build.h"
 
 static const struct x86_vop add_w = {1, 1, 0, 0xfe}, add_q = {1, 1, 1, 0xd4}, max_w = {2, 1, 0, 0x3f},
@@ -59,6 +60,28 @@ static void distances(struct jit *j, const int *a, int *d, struct x86_mem range,
     for (int k = 3; k >= 0; k--) simt_jit_put(j, add_q, d[k], d[0], a[k]);
 }
 
+static void ask_global(struct jit *j, const struct jit_insn *n, const int *a)
+{
+    struct x86 *x = &j->x;
+    uint32_t index = j->range_count++, pins = j->vector_pins;
+    int32_t at = (int32_t)(index * sizeof(struct jit_range));
+    struct moments t = take_moments(j);
+    int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(x), found = x86_label(x);
+    if (n->kind == JK_LOAD) {
+        x86_rm(x, ALU_MOV, true, RCX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges)));
+        distances(j, a, t.d, x86_at(RCX, at), n->i->imm);
+        x86_rm(x, ALU_MOV, true, RDX, x86_at(RCX, at + (int32_t)offsetof(struct jit_range, room)));
+        reject(j, &t, true, RDX, n->i->size, miss);
+        x86_bind(x, found);
+        x->now = X86_COLD;
+        x86_bind(x, miss);
+    }
+    simt_jit_call_scattered(j, n, n->kind == JK_LOAD ? UINT64_C(1) << 32 | (index + 1) : 0, leave);
+    if (n->kind == JK_LOAD) x86_jump(x, found);
+    x->now = X86_HOT;
+    j->vector_pins = pins;
+}
+
 static void check_global(struct jit *j, const struct jit_insn *n, const int *a)
 {
     struct x86 *x = &j->x;
@@ -99,6 +122,7 @@ static void check_shared(struct jit *j, const struct jit_insn *n, const int *a, 
     struct x86 *x = &j->x;
     struct moments t = take_moments(j);
     int leave = simt_jit_leaving(j, JIT_LEFT, false);
+    if (simt_jit_is_watched(j, n->i)) simt_jit_call_scattered(j, n, 0, leave);
     for (int k = 0; k < 2; k++) {
         d[k] = t.d[k];
         simt_jit_set(j, false, d[k], n->i->imm);
@@ -157,7 +181,7 @@ bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
     const struct insn *i = n->i;
     int a[4], d[2], regs[4], parts = n->wide ? 4 : 2;
     if (n->guarded || i->count != 1 || i->size != (n->wide ? 8 : 4) || i->imm != (int32_t)i->imm ||
-        (n->kind == JK_LOAD && !n->write_count))
+        (n->kind == JK_LOAD && !n->write_count) || (simt_jit_is_watched(j, i) && !simt_jit_may_ask(j, n)))
         return false;
     if (simt_jit_is_avx2(j)) {
         simt_jit_avx2_gather(j, n);
@@ -166,6 +190,8 @@ bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
     for (int k = 0; k < (n->op ? 2 : 4); k++) a[k] = simt_jit_part(j, n->reads[0], k);
     if (n->op)
         check_shared(j, n, a, d);
+    else if (simt_jit_is_watched(j, i))
+        ask_global(j, n, a);
     else
         check_global(j, n, a);
     uint32_t pins = j->vector_pins;

@@ -15,6 +15,16 @@ static struct x86_mem of_worker(size_t offset)
 #define QUIET(member) of_worker(offsetof(struct worker, quiet.member))
 #define RANGE(member) x86_at(RDX, (int32_t)offsetof(struct jit_range, member))
 
+void simt_jit_find_outputs(struct jit *j)
+{
+    for (uint32_t k = 0; k < j->count; k++) {
+        const struct insn *i = &j->program->code[j->first + k];
+        int origin = j->program->places[j->first + k].origin;
+        bool writes = i->memory == MEMORY_STORE || i->memory == MEMORY_ATOMIC;
+        if (writes && origin >= 0 && origin / 8 < JIT_PARAMETERS) j->outputs[origin / 8] = 1;
+    }
+}
+
 /* ---- any place in lines that all may read ---- */
 /* Of an address: where the record of its line stands. RAX: the window's distance. */
 static void find_record(struct jit *j, int reg)
@@ -24,11 +34,12 @@ static void find_record(struct jit *j, int reg)
     x86_rr(&j->x, ALU_ADD, true, reg, RAX);
 }
 
-/* Jumps unless all lines of `bytes` bytes from an address on begin as `quiet.line` says. */
+/* Jumps unless all lines of `bytes` bytes from an address on begin as `quiet.line` says, or nobody writes there. */
 static void compare_lines(struct jit *j, int base, int64_t offset, int64_t bytes, bool one, uint32_t range, int label)
 {
     struct x86 *x = &j->x;
     int32_t at = (int32_t)(range * sizeof(struct jit_range));
+    int input = x86_label(x);
     x86_rm(x, ALU_MOV, true, RDX, of_worker(offsetof(struct worker, jit_ranges)));
     x86_lea(x, true, RCX, x86_at(base, (int32_t)offset));
     x86_rr(x, ALU_MOV, true, RAX, RCX);
@@ -36,6 +47,8 @@ static void compare_lines(struct jit *j, int base, int64_t offset, int64_t bytes
     x86_rm(x, ALU_CMP, true, RAX, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, room)));
     x86_jump_if(x, CC_AE, label);
     x86_rm(x, ALU_MOV, true, RAX, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, lines)));
+    x86_test(x, true, RAX, RAX);
+    x86_jump_if(x, CC_E, input);
     if (!one) { /* the last line, and then those before it */
         x86_lea(x, true, RDX, x86_at(base, (int32_t)(offset + bytes - 1)));
         find_record(j, RDX);
@@ -47,6 +60,7 @@ static void compare_lines(struct jit *j, int base, int64_t offset, int64_t bytes
             x86_rm(x, ALU_CMP, true, RAX, x86_at(RCX, (int32_t)k / LINE * QUIET_RECORD));
             x86_jump_if(x, CC_NE, label);
         }
+        x86_bind(x, input);
         return;
     }
     x86_rr(x, ALU_MOV, true, RDX, RCX);
@@ -61,6 +75,49 @@ static void compare_lines(struct jit *j, int base, int64_t offset, int64_t bytes
     x86_unary(x, UNARY_NOT, false, RAX);
     x86_test_imm(x, RAX, (1 << bytes / 4) - 1);
     x86_jump_if(x, CC_NE, label);
+    x86_bind(x, input);
+}
+
+/* Of the access: are its halves one, or the second behind the first? */
+static bool halves_agree(struct jit_form f)
+{
+    return f.kind == FORM_CONST || (f.kind == FORM_LINEAR && !f.skip);
+}
+static bool halves_follow(struct jit_form f, int64_t half)
+{
+    return f.kind == FORM_LINEAR && f.skip == half;
+}
+
+/* Does nothing that the launch writes seem to be meant? */
+static bool may_be_input(const struct jit *j, const struct jit_insn *n)
+{
+    int origin = j->program->places[n->i - j->program->code].origin;
+    return origin >= 0 && origin / 8 < JIT_PARAMETERS && !j->outputs[origin / 8];
+}
+
+/* Jumps to `fine` when the range is of memory that nobody writes, and the access inside. */
+static void compare_input(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f,
+                          uint32_t range, int fine)
+{
+    struct x86 *x = &j->x;
+    int64_t bytes = (int64_t)n->i->size * n->i->count, skip = f.kind == FORM_LINEAR ? f.skip : 0;
+    bool once = halves_agree(f) || (form_step(f) && halves_follow(f, 16 * bytes));
+    int32_t at = (int32_t)(range * sizeof(struct jit_range));
+    int other = x86_label(x);
+    x86_rm(x, ALU_MOV, true, RDX, of_worker(offsetof(struct worker, jit_ranges)));
+    x86_mem_imm(x, ALU_CMP, true, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, lines)), 0);
+    x86_jump_if(x, CC_NE, other);
+    for (int h = 0; h < (once ? 1 : 2); h++) {
+        x86_lea(x, true, RCX, x86_at(bases[h], (int32_t)(n->i->imm + (h ? skip : 0))));
+        x86_test_imm(x, RCX, (int32_t)bytes - 1);
+        x86_jump_if(x, CC_NE, other);
+        x86_rm(x, ALU_SUB, true, RCX, x86_at(RDX, at));
+        x86_rm(x, ALU_CMP, true, RCX, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, room)));
+        x86_jump_if(x, CC_AE, other);
+    }
+    x86_jump(x, fine);
+    x->now = X86_COLD;
+    x86_bind(x, other);
 }
 
 static void compare_all_lines(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f,
@@ -69,7 +126,7 @@ static void compare_all_lines(struct jit *j, const struct jit_insn *n, const int
     struct x86 *x = &j->x;
     int64_t imm = n->i->imm, bytes = (int64_t)n->i->size * n->i->count, step = form_step(f);
     int64_t skip = f.kind == FORM_LINEAR ? f.skip : 0, half = step ? 16 * bytes : bytes;
-    bool same = f.kind == FORM_CONST || (f.kind == FORM_LINEAR && !skip), on = f.kind == FORM_LINEAR && skip == half;
+    bool same = halves_agree(f), on = halves_follow(f, half);
     x86_lea(x, true, RAX, x86_at(bases[0], (int32_t)imm));
     if (!same) {
         x86_lea(x, true, RCX, x86_at(bases[1], (int32_t)(imm + skip)));
@@ -210,7 +267,8 @@ static void write_row(struct jit *j, int number)
 {
     struct x86 *x = &j->x;
     struct row_kind k = row_of(number);
-    int miss = x86_label(x), odd = x86_label(x), locked = x86_label(x), fresh = x86_label(x), done = x86_label(x);
+    int miss = x86_label(x), odd = x86_label(x), locked = x86_label(x), fresh = x86_label(x), done = x86_label(x),
+        input = x86_label(x);
     x86_bind(x, j->row_labels[number] - 1);
     x86_test_imm(x, RCX, (k.pair ? PAIR : LINE) - 1);
     x86_jump_if(x, CC_NE, miss);
@@ -220,7 +278,11 @@ static void write_row(struct jit *j, int number)
     x86_jump_if(x, CC_AE, miss);
     x86_shift_imm(x, SHIFT_RIGHT, true, RCX, __builtin_ctz(QUIET_LINE / QUIET_RECORD));
     x86_rm(x, ALU_ADD, true, RCX, RANGE(lines));
-    if (!k.write) compare_quiet(j, k, odd);
+    if (!k.write) {
+        x86_mem_imm(x, ALU_CMP, true, RANGE(lines), 0);
+        x86_jump_if(x, CC_E, input);
+        compare_quiet(j, k, odd);
+    }
     x86_bind(x, odd);
     take_lock(j, k, miss);
     compare_launch(j, k, fresh, locked);
@@ -234,6 +296,7 @@ static void write_row(struct jit *j, int number)
     else
         set_head(j, k);
     x86_rr(x, ALU_CMP, false, RCX, RCX);
+    x86_bind(x, input);
     x86_return(x);
     x86_bind(x, locked);
     if (!k.pair) x86_imm(x, ALU_AND, true, RCX, -2 * QUIET_RECORD);
@@ -270,8 +333,8 @@ static void look_ahead(struct jit *j, const struct jit_insn *n, const int bases[
 {
     int64_t half = 16 * (int64_t)n->i->size * n->i->count, skip = f.kind == FORM_LINEAR ? f.skip : 0;
     const int64_t low[2] = {n->i->imm, n->i->imm + skip};
-    bool on = f.kind == FORM_LINEAR && skip == half, apart = f.kind == FORM_PAIR || (skip && !on);
-    simt_jit_look_ahead(j, bases, low, apart ? 2 : 1, on ? 2 * half : half, range, true);
+    bool on = halves_follow(f, half), apart = f.kind == FORM_PAIR || (skip && !on);
+    simt_jit_look_ahead(j, bases, low, apart ? 2 : 1, on ? 2 * half : half, range, !may_be_input(j, n));
 }
 
 /* How many rows the access is, that a routine does one by one: 0, 1 or 2. */
@@ -300,12 +363,14 @@ void simt_jit_lines(struct jit *j, const struct jit_insn *n, const int bases[2],
     uint64_t ranges = rows == 2 ? 2 : 1;
     j->range_count += (uint32_t)ranges;
     if (form_step(f) && simt_jit_repeats(j)) look_ahead(j, n, bases, f, range);
+    bool input = may_be_input(j, n);
+    if (input) compare_input(j, n, bases, f, range, fine);
     for (int h = 0; h < rows; h++)
         call_row(j, kind_of(n, rows, h), bases[h], imm + (h ? skip : 0), range + (uint32_t)h, odd);
     if (rows) x->now = X86_COLD;
     x86_bind(x, odd);
     compare_all_lines(j, n, bases, f, range, miss);
-    if (rows) x86_jump(x, fine);
+    if (rows || input) x86_jump(x, fine);
     x->now = X86_HOT;
     x86_bind(x, fine);
     x->now = X86_COLD;

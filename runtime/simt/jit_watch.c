@@ -177,6 +177,23 @@ static void keep(struct jit *j, bool load)
     if (load && room) x86_imm(x, ALU_ADD, true, RSP, room);
 }
 
+/* Registers are kept, and what the call says of addresses is there. */
+static void call(struct jit *j, const struct jit_insn *n, int64_t step, uint64_t more, int leave)
+{
+    struct x86 *x = &j->x;
+    x86_rr(x, ALU_MOV, true, RDI, REG_WARP);
+    x86_load_imm(x, RSI, (uint64_t)(n->i - j->program->code));
+    x86_load_imm(x, RDX, (uint64_t)step);
+    x86_load_imm(x, R9, more);
+    x86_load_imm(x, RAX, (uint64_t)(uintptr_t)j->quick);
+    x86_vzeroupper(x);
+    x86_call(x, RAX);
+    x86_movzx_byte(x, RAX, RAX);
+    keep(j, true);
+    x86_test(x, false, RAX, RAX);
+    x86_jump_if(x, CC_E, leave);
+}
+
 void simt_jit_call_quick(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, uint64_t more,
                          int leave)
 {
@@ -189,17 +206,23 @@ void simt_jit_call_quick(struct jit *j, const struct jit_insn *n, const int base
     x86_lea(x, true, RCX, x86_at(bases[1], imm + skip));
     x86_rr(x, ALU_MOV, true, R8, RCX);
     x86_rr(x, ALU_MOV, true, RCX, RAX);
-    x86_rr(x, ALU_MOV, true, RDI, REG_WARP);
-    x86_load_imm(x, RSI, (uint64_t)(n->i - j->program->code));
-    x86_load_imm(x, RDX, (uint64_t)form_step(f));
-    x86_load_imm(x, R9, more);
-    x86_load_imm(x, RAX, (uint64_t)(uintptr_t)j->quick);
-    x86_vzeroupper(x);
-    x86_call(x, RAX);
-    x86_movzx_byte(x, RAX, RAX);
-    keep(j, true);
-    x86_test(x, false, RAX, RAX);
-    x86_jump_if(x, CC_E, leave);
+    call(j, n, form_step(f), more, leave);
+}
+
+void simt_jit_call_scattered(struct jit *j, const struct jit_insn *n, uint64_t more, int leave)
+{
+    for (int k = 0; k < (n->kind == JK_STORE ? n->read_count : 1); k++) simt_jit_write_all(j, n->reads[k]);
+    keep(j, false);
+    call(j, n, QUICK_SCATTERED, more, leave);
+}
+
+bool simt_jit_may_ask(const struct jit *j, const struct jit_insn *n)
+{
+    const struct insn *i = n->i;
+    bool later = !strncmp(j->program->places[i - j->program->code].opcode, "cp.async.", 9);
+    bool one_place = n->kind == JK_STORE && form_is_scalar(j->places[n->reads[0]].form);
+    return !later && !one_place && n->op <= 1 && i->size * i->count >= 4 && !(i->flags & (F_FRAME | F_SPIN)) &&
+           i->space == (n->op ? PTX_SHARED : PTX_GLOBAL);
 }
 
 /* Loads of global memory, where the observer leaves a window of its records with the last access. */
