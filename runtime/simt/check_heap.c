@@ -79,7 +79,7 @@ static record freed_by(const struct simt_check *c, uint64_t address)
     record r = 0;
     if (!l) return 0;
     lock_line(c, l);
-    if (l->launch == c->number && simt_shadow_line(l, 2)) {
+    if (l->launch == c->number && simt_shadow_line(c, l, 2)) {
         const struct cell_table *t = &strips_of(l)->cells;
         r = t->writes[address % LINE >> t->log];
     }

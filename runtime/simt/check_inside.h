@@ -55,6 +55,11 @@ static inline unsigned record_site(record r)
     return (unsigned)r & (MAX_SITES - 1);
 }
 
+/* The record of a word in 32 bits: block and thread, and which of the launch's `moments` has time and site. */
+typedef uint32_t short_record;
+#define MOMENT_BITS (32 - BLOCK_BITS - THREAD_BITS)
+#define MOMENTS     (1u << MOMENT_BITS)
+
 struct check_vectors;
 
 struct site {
@@ -87,11 +92,12 @@ struct line {
     uint16_t settled; /* words that two blocks have read and nobody has written, by bits */
     uint8_t kind;
     _Atomic uint8_t lock; /* of this line and the next; that of the latter is 0 */
-    record who;           /* of word 0 of a whole line */
+    record who;           /* of word 0 of a whole line; with LINE_WORDS, the words that have a record, by bits */
 };
 enum { /* line.kind */
        LINE_CELLS,
        LINE_STRIPS,
+       LINE_WORDS,     /* each word was touched once, or by accesses in order: simt_shadow_words */
        LINE_WHOLE = 4, /* touched as one strip, whose shift is added; nothing else is known of it */
        LINE_SHIFT = 3,
        LINE_WRITTEN = 8 /* added to LINE_WHOLE: and not read */
@@ -178,9 +184,11 @@ struct block {
     struct copies *copies; /* NULL until there is one */
     struct bulks *bulks;   /* likewise */
     struct counters counters;
-    struct span *spans;    /* by an instruction's d2 */
-    struct span given;     /* by malloc: the block that was touched last */
-    uint64_t given_turn;   /* of the heap, then */
+    struct span *spans;  /* by an instruction's d2 */
+    struct span given;   /* by malloc: the block that was touched last */
+    uint64_t given_turn; /* of the heap, then */
+    record moment;       /* that the block was in last */
+    uint32_t moment_index;
     bool fences, acquires; /* the block has any of them */
     uint32_t fenced;       /* a barrier with fences before it: what all threads have released by it, as time */
     bool fence_before_barrier;
@@ -223,7 +231,9 @@ struct simt_check {
     uint64_t *outputs;
     size_t output_count;
     _Atomic bool no_memory;
-    pthread_mutex_t lock; /* of blocks and reports */
+    pthread_mutex_t lock; /* of blocks, reports and new moments */
+    record moments[MOMENTS];
+    _Atomic uint32_t moment_count;
     struct block *blocks;
     struct simt_report reports[MAX_REPORTS];
     uint64_t keys[MAX_REPORTS]; /* of reports: what groups them */
@@ -237,6 +247,20 @@ struct simt_check {
         struct release_log *logs;
     } stripes[LOG_STRIPES];
 };
+
+static inline short_record shortened(record r, uint32_t moment)
+{
+    return record_block(r) << (THREAD_BITS + MOMENT_BITS) | record_thread(r) << MOMENT_BITS | moment;
+}
+static inline record lengthened(const struct simt_check *c, short_record r)
+{
+    return (record)(r >> (THREAD_BITS + MOMENT_BITS)) << BLOCK_AT |
+           (record)(r >> MOMENT_BITS & ((1u << THREAD_BITS) - 1)) << THREAD_AT | c->moments[r % MOMENTS];
+}
+static inline bool is_write(const struct simt_check *c, record r)
+{
+    return c->sites[record_site(r)].access == ACCESS_WRITE;
+}
 
 enum watched {
     WATCH_NOT,
@@ -285,21 +309,38 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
 
 /* ---- check_shadow.c ---- */
 _Static_assert(sizeof(struct line) == QUIET_RECORD, "generated code finds it by the address of what it is for");
-#define SHADOW_CHUNK 24 /* log of the bytes of global memory that share an array of lines */
-#define CHUNK_LINES  ((1u << SHADOW_CHUNK) / LINE)
+#define SHADOW_CHUNK    24 /* log of the bytes of global memory that share an array of lines */
+#define CHUNK_LINES     ((1u << SHADOW_CHUNK) / LINE)
+#define LINE_WORD_COUNT (LINE / 4)
 struct chunk { /* begins at a multiple of the size of its lines */
     struct line lines[CHUNK_LINES];
     struct strips strips[CHUNK_LINES];
+    _Atomic(void *) words; /* records, of all words of all lines; NULL: none of them has LINE_WORDS yet */
 };
+static inline size_t line_index(const struct line *l)
+{
+    return (uintptr_t)l % sizeof(((struct chunk *)NULL)->lines) / sizeof *l;
+}
+static inline struct chunk *chunk_of(const struct line *l)
+{
+    return (struct chunk *)(void *)(uintptr_t)(l - line_index(l));
+}
 static inline struct strips *strips_of(const struct line *l)
 {
-    size_t n = (uintptr_t)l % sizeof(((struct chunk *)NULL)->lines) / sizeof *l;
-    return &((struct chunk *)(void *)(uintptr_t)(l - n))->strips[n];
+    return &chunk_of(l)->strips[line_index(l)];
 }
+/* The records of a line's words; NULL: there are none in its chunk. */
+static inline short_record *words_of(const struct line *l)
+{
+    short_record *all = atomic_load_explicit(&chunk_of(l)->words, memory_order_acquire);
+    return all ? all + line_index(l) * LINE_WORD_COUNT : NULL;
+}
+/* The same, made if need be; NULL: no memory. */
+short_record *simt_shadow_words(const struct line *l);
 /* The lines of a chunk, which is counted from the start of global memory; NULL: no memory. */
 struct line *simt_shadow_lines(uint64_t chunk);
 /* Makes cells of at most 1 << log bytes: of a line of global memory; of `bytes` bytes of shared memory. */
-bool simt_shadow_line(struct line *l, unsigned log);
+bool simt_shadow_line(const struct simt_check *c, struct line *l, unsigned log);
 bool simt_shadow_shared(struct cell_table *t, uint32_t bytes, unsigned log);
 /* A block begins: nobody has touched its shared memory. */
 void simt_shadow_start(struct block *b);

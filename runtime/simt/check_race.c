@@ -345,7 +345,7 @@ static void global_run(const struct access *a, unsigned first, unsigned n)
         lock_line(a->check, l);
         refresh(a->check, l);
         if (!run_in_strips(a, l, at, bytes, first + offset / a->bytes) &&
-            made(a, simt_shadow_line(l, log_of(a->bytes)))) {
+            made(a, simt_shadow_line(a->check, l, log_of(a->bytes)))) {
             struct strips *d = strips_of(l);
             memset(d->words, 0xff, sizeof d->words);
             touch_run(a, &d->cells, LINE >> d->cells.log, (uint32_t)(at % LINE) >> d->cells.log, bytes, first, offset,
@@ -464,14 +464,78 @@ static inline bool touch_word(struct strips *l, unsigned word, record me, const 
     return true;
 }
 
-static inline bool touch_words(const struct access *a, struct line *l, const struct stretch *s, const struct now *t)
+/* Which of the launch's moments the access has; MOMENTS: there are too many. */
+static uint32_t moment_of(const struct access *a)
+{
+    struct simt_check *c = a->check;
+    struct block *b = a->block;
+    record r = a->me & WITHIN & ~((((record)1 << THREAD_BITS) - 1) << THREAD_AT);
+    if (r == b->moment) return b->moment_index;
+    pthread_mutex_lock(&c->lock);
+    uint32_t k = 0, count = atomic_load_explicit(&c->moment_count, memory_order_relaxed);
+    while (k < count && c->moments[k] != r) k++;
+    if (k == count && count < MOMENTS) {
+        c->moments[k] = r;
+        atomic_store_explicit(&c->moment_count, count + 1, memory_order_release);
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (k == MOMENTS) return MOMENTS;
+    b->moment = r;
+    return b->moment_index = k;
+}
+
+/* A word with one record, which gives way to what is ordered behind it; but a write stays beside a reader. False: one
+ * record can't say it, or something is wrong. */
+static inline bool touch_single(const struct simt_check *c, short_record *word, record me, uint32_t moment,
+                                const struct now *t, bool write)
+{
+    record was = lengthened(c, *word);
+    if (!cell_gone(was, me, t, false) || (!write && is_write(c, was))) return false;
+    if (write || (was ^ me) & WHO_MASK || (was & WITHIN) < t->seen) *word = shortened(me, moment);
+    return true;
+}
+
+/* A line of which many lanes touch words of their own. False: as above. */
+static inline bool touch_singles(const struct access *a, struct line *l, const struct stretch *s, const struct now *t,
+                                 uint32_t moment)
+{
+    bool write = a->kind == ACCESS_WRITE, fresh = l->launch != a->check->number;
+    if (moment == MOMENTS || (!fresh && l->kind != LINE_WORDS)) return false;
+    short_record *words = words_of(l);
+    if (!words) words = simt_shadow_words(l);
+    if (!made(a, words != NULL)) return true;
+    if (fresh) {
+        l->who = 0;
+        set_line(a->check, l, LINE_WORDS);
+    }
+    EACH_LANE(word, s->words & (uint32_t)l->who)
+    if (!touch_single(a->check, &words[word], s->me, moment, t, write)) return false;
+    EACH_LANE(word, s->words & ~(uint32_t)l->who) words[word] = shortened(s->me, moment);
+    l->who |= s->words;
+    return true;
+}
+
+static inline bool touch_words(const struct access *a, struct line *l, const struct stretch *s, const struct now *t,
+                               uint32_t moment)
 {
     bool write = a->kind == ACCESS_WRITE, ok = true;
+    if (touch_singles(a, l, s, t, moment)) return true;
     if ((l->launch != a->check->number || l->kind != LINE_CELLS) && touch_strips(a->check, l, s, t, write)) return true;
     struct strips *d = strips_of(l);
-    if (!made(a, simt_shadow_line(l, 2)) || d->cells.log != 2) return false;
+    if (!made(a, simt_shadow_line(a->check, l, 2)) || d->cells.log != 2) return false;
     EACH_LANE(word, s->words) ok = ok && touch_word(d, word, s->me, t, write);
     return ok;
+}
+
+/* Into the cache, all that a lane will want. */
+static inline void fetch_word(const struct access *a, uint64_t at)
+{
+    struct line *l = global_line(a, at);
+    if (!l) return;
+    const short_record *words = words_of(l);
+    __builtin_prefetch(l, 1);
+    if (words) __builtin_prefetch(words + at % LINE / 4, 1);
+    if (a->kind == ACCESS_WRITE) __builtin_prefetch(simt_host(at), 1);
 }
 
 /* Global memory: lane by lane. */
@@ -479,7 +543,8 @@ static void touch_alone(const struct access *a, uint32_t m)
 {
     struct now t = now_of(a, false);
     bool write = a->kind == ACCESS_WRITE;
-    EACH_LANE(lane, m) __builtin_prefetch(global_line(a, a->at[lane]), 1);
+    uint32_t moment = lane_count(m) > FEW ? moment_of(a) : MOMENTS;
+    EACH_LANE(lane, m) fetch_word(a, a->at[lane]);
     EACH_LANE(lane, m)
     {
         uint64_t at = a->at[lane];
@@ -488,7 +553,7 @@ static void touch_alone(const struct access *a, uint32_t m)
         if (!made(a, l != NULL)) return;
         if (!write && is_settled(a->check, l, s.words)) continue;
         lock_line(a->check, l);
-        bool ok = touch_words(a, l, &s, &t);
+        bool ok = touch_words(a, l, &s, &t, moment);
         if (ok && write && a->check->parallel) store_now(a, at, a->bytes, lane);
         unlock_line(a->check, l);
         if (!ok) run_of(a, lane, 1, false);

@@ -50,6 +50,12 @@ static struct chunk *chunk_in(struct chunk_room *r)
     return (struct chunk *)(void *)((char *)r + -(uintptr_t)r % sizeof r->room);
 }
 
+short_record *simt_shadow_words(const struct line *l)
+{
+    short_record *all = get_or_make(&chunk_of(l)->words, CHUNK_LINES * LINE_WORD_COUNT * sizeof *all);
+    return all ? all + line_index(l) * LINE_WORD_COUNT : NULL;
+}
+
 struct line *simt_shadow_lines(uint64_t chunk)
 {
     uint64_t part = chunk >> PART_BITS;
@@ -71,6 +77,7 @@ void simt_shadow_trim(void)
         for (size_t k = 0; p && k < CHUNKS; k++) {
             struct chunk_room *r = p->chunks[k];
             for (size_t l = 0; r && l < CHUNK_LINES; l++) free(chunk_in(r)->strips[l].cells.writes);
+            if (r) free(chunk_in(r)->words);
             free(r);
         }
         free(p);
@@ -124,8 +131,24 @@ static bool refine(struct cell_table *t, uint32_t bytes, unsigned log)
     return true;
 }
 
+/* Cells get the records of their words. */
+static void spread_words(const struct simt_check *c, struct line *l, unsigned log, record *cells)
+{
+    unsigned n = LINE >> log, each = 4u >> log;
+    const short_record *words = words_of(l);
+    struct strips *d = strips_of(l);
+    memset(cells, 0, RECORDS * n * sizeof *cells);
+    memset(d->words, 0, sizeof d->words);
+    d->words[0] = (uint16_t)l->who;
+    EACH_LANE(k, d->words[0])
+    {
+        record r = lengthened(c, words[k]), *to = cells + k * each + (is_write(c, r) ? 0 : n);
+        for (unsigned j = 0; j < each; j++) to[j] = r;
+    }
+}
+
 /* Cells that strips stand for get records of their own. */
-static bool spread(struct line *l, unsigned log)
+static bool spread(const struct simt_check *c, struct line *l, unsigned log)
 {
     struct strips *d = strips_of(l);
     struct cell_table *t = &d->cells;
@@ -137,17 +160,20 @@ static bool spread(struct line *l, unsigned log)
         t->log = (uint8_t)log;
     }
     if (l->kind & LINE_WHOLE) simt_strips_begin(l);
-    simt_strips_spread(d, log, t->writes);
+    if (l->kind == LINE_WORDS)
+        spread_words(c, l, log, t->writes);
+    else
+        simt_strips_spread(d, log, t->writes);
     for (int k = 1; k < STRIPS; k++) d->words[0] |= d->words[k];
     l->settled = 0;
     l->kind = LINE_CELLS;
     return true;
 }
 
-bool simt_shadow_line(struct line *l, unsigned log)
+bool simt_shadow_line(const struct simt_check *c, struct line *l, unsigned log)
 {
     struct cell_table *t = &strips_of(l)->cells;
-    if (l->kind != LINE_CELLS) return spread(l, log);
+    if (l->kind != LINE_CELLS) return spread(c, l, log);
     return t->log <= log || refine(t, LINE, log);
 }
 

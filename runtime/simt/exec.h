@@ -68,9 +68,9 @@ struct range {
 
 #define QUICK_SCATTERED INT64_MIN
 
-#define QUIET_LINE   64
-#define QUIET_RECORD 16
-#define TALLIES      8        /* instructions of a function that may have one */
+#define QUIET_LINE      64
+#define QUIET_RECORD    16
+#define TALLIES         8     /* instructions of a function that may have one */
 struct tally {                /* of a worker: what one instruction is still to add to an allocation (tally.h) */
     const struct insn *owner; /* NULL: none at present */
     uint64_t low, bytes;      /* the allocation, as whole cells; 0 bytes: none at present */

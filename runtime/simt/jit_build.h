@@ -155,7 +155,8 @@ struct jit {
     uint32_t pc;
     struct jit_block *block;
     int leave_label, fill_label, row_labels[JIT_ROWS]; /* the latter + 1 */
-    uint8_t outputs[JIT_PARAMETERS]; /* of watched code: 1 where a pointer is that it writes to, by parameters' offsets / 8 */
+    uint8_t outputs[JIT_PARAMETERS]; /* of watched code: 1 where a pointer is that it writes to, by parameters' offsets
+                                        / 8 */
     uint32_t range_count;
     bool impure, failed;
 };
