@@ -63,14 +63,22 @@ bool simt_check_refusals(struct decoder *d)
     return false;
 }
 
-static int register_estimate(const struct ptx_func *f, const struct function *fn)
+/* Of a thread, as far as the kernel's bounds let it have them. */
+static int register_estimate(const struct ptx_func *f, const struct function *fn, uint64_t max_threads)
 {
     size_t n = fn->registers;
     for (size_t k = 0; !fn->registers && k < f->reg_count; k++) {
         char class = simt_class_of(f->regs[k].type);
         n += class == 'w' ? 1 : class == 'q' ? 2 : 0;
     }
-    return n < 16 ? 16 : n > 255 ? 255 : (int)n;
+    if (n < 16) n = 16;
+    size_t most = f->max_registers ? f->max_registers : 255;
+    if (f->min_blocks) { /* so many blocks fit a multiprocessor, in steps in which registers are given out */
+        uint64_t share = SIMT_REGISTERS / (f->min_blocks * max_threads) / 8 * 8;
+        if (share && share < most) most = (size_t)share;
+    }
+    if (most > 255) most = 255;
+    return (int)(n < most ? n : most);
 }
 
 bool simt_describe_entry(struct decoder *d, uint32_t index)
@@ -88,7 +96,6 @@ bool simt_describe_entry(struct decoder *d, uint32_t index)
                                           : (uint32_t)stack;
     if (p->uses_alloca) fn->stack_bytes = (uint32_t)simt_align_up(fn->stack_bytes, 16) + ALLOCA_LOCAL;
     info->name = fn->name;
-    info->registers = register_estimate(f, fn);
     info->shared_bytes = fn->shared_end;
     info->local_bytes = fn->stack_bytes;
     for (size_t k = 0; k < d->module->var_count; k++)
@@ -99,6 +106,7 @@ bool simt_describe_entry(struct decoder *d, uint32_t index)
                                    : most;
     info->max_threads = n < most ? (int)n : (int)most;
     fn->max_threads = (uint32_t)info->max_threads;
+    info->registers = register_estimate(f, fn, fn->max_threads);
     info->param_count = fn->param_count;
     info->params = rt_calloc(fn->param_count + 1, sizeof *info->params);
     if (!info->params) return simt_out_of_memory(d);

@@ -30,6 +30,7 @@ CUresult simt_jit_options(unsigned count, const CUjit_option *options, void **va
             out->info_written = &values[i];
             break;
         case CU_JIT_WALL_TIME: out->time = &values[i]; break;
+        case CU_JIT_MAX_REGISTERS: out->registers = (int)(unsigned)(uintptr_t)values[i]; break;
         default: /* options for a compiler that is not here */
             if (options[i] >= CU_JIT_NUM_OPTIONS) return CUDA_ERROR_INVALID_VALUE;
             break;
@@ -126,6 +127,7 @@ CUresult simt_ModuleLoadDataEx(CUmodule *module, const void *image, unsigned int
     struct rt_error e = {0};
     CUmodule m = rt_calloc(1, sizeof *m);
     r = m ? load_image(image, &m->program, &e) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (r == CUDA_SUCCESS && jit.registers > 0) simt_program_limit_registers(m->program, jit.registers);
     if (r == CUDA_SUCCESS && !simt_handle_add(m, SIMT_MODULE)) r = CUDA_ERROR_OUT_OF_MEMORY;
     simt_jit_result(&jit, r != CUDA_SUCCESS && e.text ? e.text : "");
     rt_error_clear(&e);

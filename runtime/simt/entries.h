@@ -194,6 +194,7 @@ struct simt_jit {
     char *error, *info;
     size_t error_size, info_size;
     void **error_written, **info_written, **time;
+    int registers; /* the most that a thread is to use; 0: no limit */
     struct timespec start;
 };
 CUresult simt_jit_options(unsigned count, const CUjit_option *options, void **values, struct simt_jit *out);

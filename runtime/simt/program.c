@@ -71,6 +71,12 @@ bool simt_program_global(const struct simt_program *p, const char *name, uint64_
     return false;
 }
 
+void simt_program_limit_registers(struct simt_program *p, int most)
+{
+    for (uint32_t k = 0; k < p->entry_count; k++)
+        if (p->entries[k].info.registers > most) p->entries[k].info.registers = most;
+}
+
 const struct simt_function_info *simt_function_info(const struct simt_function *f)
 {
     return &f->info;

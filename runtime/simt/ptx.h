@@ -132,6 +132,7 @@ struct ptx_func {
     } * branch_tables;
     size_t branch_table_count;                                /* .branchtargets */
     uint32_t max_threads[3], required_threads[3], min_blocks; /* .maxntid .reqntid .minnctapersm; 0 when not given */
+    uint32_t max_registers;                                   /* .maxnreg, likewise */
     uint32_t cluster[3];                                      /* .reqnctapercluster; 0 when not given */
 };
 

@@ -266,23 +266,25 @@ static bool read_tuning(struct ptx_parser *p, struct ptx_func *f)
         bool pragma = ptx_is_dot(p, "pragma"), attribute = ptx_is_dot(p, "attribute");
         bool plain = ptx_is_dot(p, "noreturn") || ptx_is_dot(p, "explicitcluster") ||
                      ptx_is_dot(p, "blocksareclusters") || ptx_is_dot(p, "unique");
-        bool number = ptx_is_dot(p, "maxnctapersm") || ptx_is_dot(p, "maxnreg") || ptx_is_dot(p, "maxclusterrank") ||
+        bool number = ptx_is_dot(p, "maxnctapersm") || ptx_is_dot(p, "maxclusterrank") ||
                       ptx_is_dot(p, "abi_preserve") || ptx_is_dot(p, "abi_preserve_control");
         uint32_t *dims = ptx_is_dot(p, "maxntid")             ? f->max_threads
                          : ptx_is_dot(p, "reqntid")           ? f->required_threads
                          : ptx_is_dot(p, "reqnctapercluster") ? f->cluster
                                                               : NULL;
-        bool blocks = ptx_is_dot(p, "minnctapersm");
+        uint32_t *one = ptx_is_dot(p, "minnctapersm") ? &f->min_blocks
+                        : ptx_is_dot(p, "maxnreg")    ? &f->max_registers
+                                                      : NULL;
         if (number) dims = other;
-        if (!pragma && !attribute && !plain && !dims && !blocks) return ptx_expected(p, "a directive of a function");
+        if (!pragma && !attribute && !plain && !dims && !one) return ptx_expected(p, "a directive of a function");
         if (!ptx_next(p)) return false;
         uint64_t n;
         if (pragma && !ptx_skip_statement(p)) return false;
         if (attribute && !ptx_skip_group(p, '(', ')')) return false;
         if (dims && !take_dimensions(p, dims)) return false;
-        if (blocks) {
+        if (one) {
             if (!ptx_take_int(p, INT32_MAX, &n)) return false;
-            f->min_blocks = (uint32_t)n;
+            *one = (uint32_t)n;
         }
     }
     return true;

@@ -25,6 +25,7 @@
 #define SIMT_MAX_BLOCKS   16          /* of a multiprocessor */
 #define SIMT_SHARED       (48 * 1024) /* bytes of shared memory of a block */
 #define SIMT_SHARED_OPTIN (99 * 1024) /* with cuFuncSetAttribute */
+#define SIMT_REGISTERS    65536       /* of a multiprocessor */
 
 /* ---- memory.c: one arena for the process, reserved at first use. Allocations are 256-byte aligned with a guard gap
  * between neighbours, so an overrun never lands in the next one. Not to be changed while a launch runs. ---- */
@@ -82,6 +83,8 @@ struct simt_function; /* an entry of it */
 /* Does not keep m. RT_UNSUPPORTED names instruction and source line, when no entry can do without it. */
 struct simt_program *simt_program_new(const struct ptx_module *m, struct rt_error *e);
 void simt_program_free(struct simt_program *p);
+/* No entry is to count as using more registers. */
+void simt_program_limit_registers(struct simt_program *p, int most);
 const struct simt_function *simt_program_function(const struct simt_program *p, const char *name);
 const struct simt_function *simt_program_entry(const struct simt_program *p, size_t index); /* NULL past the last */
 bool simt_program_global(const struct simt_program *p, const char *name, uint64_t *address, size_t *bytes);

@@ -139,6 +139,41 @@ TEST(what_is_wrong_with_an_image)
     stop();
 }
 
+/* The most registers of a thread: by an option of the compiler's, and by what a kernel says of itself. */
+TEST(registers_are_limited)
+{
+    start();
+    static const char text[] =
+        "__device__ void many(float *x) {\n"
+        "  float v[48];\n"
+        "  for (int i = 0; i < 48; i++) v[i] = x[i * 32 + threadIdx.x];\n"
+        "  for (int i = 0; i < 48; i++) x[i * 32 + threadIdx.x] = v[47 - i] + v[i];\n"
+        "}\n"
+        "extern \"C\" __global__ void all(float *x) { many(x); }\n"
+        "extern \"C\" __global__ void __maxnreg__(32) some(float *x) { many(x); }\n"
+        "extern \"C\" __global__ void __launch_bounds__(1024, 2) shared(float *x) { many(x); }\n";
+    const struct {
+        const char *name;
+        int plain, limited;
+    } rows[] = {{"all", 0, 24}, {"some", 32, 24}, {"shared", 32, 24}};
+    char *ptx = compile(text, false);
+    CUmodule plain, limited;
+    CUjit_option option = CU_JIT_MAX_REGISTERS;
+    void *most = (void *)(uintptr_t)24;
+    OK(cuModuleLoadData(&plain, ptx));
+    OK(cuModuleLoadDataEx(&limited, ptx, 1, &option, &most));
+    for (size_t k = 0; k < COUNT(rows); k++) {
+        int registers;
+        CUfunction f = function_of(plain, rows[k].name), g = function_of(limited, rows[k].name);
+        OK(cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
+        CHECK(rows[k].plain ? registers == rows[k].plain : registers >= 48);
+        OK(cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, g));
+        CHECK_INT(registers, rows[k].limited);
+    }
+    free(ptx);
+    stop();
+}
+
 /* A fat binary as nvcc makes it, with one entry, stored as it is or as LZ4 of literals only. */
 static void *fatbin_of(const char *ptx, bool packed)
 {
