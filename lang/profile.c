@@ -174,6 +174,7 @@ static void set_counts(lua_State *L, const struct simt_counts *c)
     set_traffic(L, "atomic", &c->atomic);
     set_banks(L, "shared_load", &c->shared_load);
     set_banks(L, "shared_store", &c->shared_store);
+    set_banks(L, "shared_atomic", &c->shared_atomic);
     if (c->atomics) {
         lua_createtable(L, 0, 3);
         set_integer(L, "requests", c->atomics);
@@ -323,9 +324,9 @@ static const struct lg_function functions[] = {
      "array_bytes; occupancy with fraction, blocks, warps, max_warps, limiter and limits; lines, a list with line, "
      "source and file (of included files); and, of the launch and of each line: instructions, lanes (on average), "
      "branches, divergent, barriers; load, store and atomic with requests, sectors, ideal, bytes (asked for), moved and "
-     "efficiency; shared_load and shared_store with requests, conflicts and bytes; atomics with requests, lanes and "
-     "collisions (on average); local_memory with requests and bytes. What did not happen is nil. Loads of matrix "
-     "fragments and of textures count as instructions alone.",
+     "efficiency; shared_load, shared_store and shared_atomic with requests, conflicts and bytes; atomics with requests, lanes and "
+     "collisions (on average); local_memory with requests and bytes. What did not happen is nil. Fragments of matrices "
+     "count as requests of 16 bytes a lane, textures with the texels they take.",
      "local k = gpu.kernel [[\n"
      "  __global__ void every_other(const float *x, float *y) {\n"
      "    y[threadIdx.x] = x[2 * threadIdx.x];\n"

@@ -61,10 +61,22 @@ static struct simt_traffic all_traffic(const struct simt_counts *c)
                                  c->load.ideal + c->store.ideal + c->atomic.ideal, 0};
 }
 
+static struct simt_banks all_banks(const struct simt_counts *c)
+{
+    const struct simt_banks *kinds[] = {&c->shared_load, &c->shared_store, &c->shared_atomic};
+    struct simt_banks all = {0};
+    for (int i = 0; i < 3; i++) {
+        all.requests += kinds[i]->requests;
+        all.turns += kinds[i]->turns;
+        all.ideal += kinds[i]->ideal;
+    }
+    return all;
+}
+
 static double conflicts(const struct simt_counts *c)
 {
-    return per(c->shared_load.turns + c->shared_store.turns - c->shared_load.ideal - c->shared_store.ideal,
-               c->shared_load.requests + c->shared_store.requests);
+    struct simt_banks all = all_banks(c);
+    return per(all.turns - all.ideal, all.requests);
 }
 
 /* ---- columns ---- */
@@ -75,7 +87,7 @@ bool lg_profile_has(const struct lg_profile *p, enum lg_profile_column column)
     case LG_COLUMN_SECTORS:
     case LG_COLUMN_IDEAL:
     case LG_COLUMN_MOVED: return all_traffic(c).requests > 0;
-    case LG_COLUMN_CONFLICTS: return c->shared_load.requests + c->shared_store.requests > 0;
+    case LG_COLUMN_CONFLICTS: return all_banks(c).requests > 0;
     case LG_COLUMN_COLLISIONS: return c->atomics > 0;
     default: return true;
     }
@@ -108,7 +120,7 @@ bool lg_profile_cell(const struct lg_profile *p, const struct simt_counts *c, en
         if (t.requests) put_bytes(out, 24, t.sectors * 32);
         return false;
     case LG_COLUMN_CONFLICTS:
-        if (c->shared_load.requests + c->shared_store.requests) snprintf(out, 24, "%.1f", conflicts(c));
+        if (all_banks(c).requests) snprintf(out, 24, "%.1f", conflicts(c));
         return conflicts(c) >= 1;
     case LG_COLUMN_COLLISIONS:
         if (c->atomics) snprintf(out, 24, "%.1f", per(c->atomic_turns, c->atomics));
@@ -191,10 +203,11 @@ static void add_counts(const struct simt_counts *c, struct facts *f)
             per(c->lanes, c->instructions));
     add_traffic(f, "global loads", &c->load);
     add_traffic(f, "global stores", &c->store);
-    uint64_t shared = c->shared_load.requests + c->shared_store.requests;
-    put_count(a, sizeof a, shared);
-    put_count(b, sizeof b, c->shared_load.turns + c->shared_store.turns - c->shared_load.ideal - c->shared_store.ideal);
-    if (shared) add(f, "shared memory", "%s request%s, %s extra turns by bank conflicts", a, plural(shared), b);
+    struct simt_banks shared = all_banks(c);
+    put_count(a, sizeof a, shared.requests);
+    put_count(b, sizeof b, shared.turns - shared.ideal);
+    if (shared.requests)
+        add(f, "shared memory", "%s request%s, %s extra turns by bank conflicts", a, plural(shared.requests), b);
     put_count(a, sizeof a, c->atomics);
     if (c->atomics)
         add(f, "atomics", "%s request%s of %.1f lanes, of which %.1f meet at one address", a, plural(c->atomics),
@@ -242,8 +255,7 @@ static void note_line(const struct lg_profile_row *row, const struct simt_counts
     if (conflicts(c) >= 1)
         add(f, label,
             "shared memory takes %.1f turns, not %.1f: lanes want different words of one bank; pad the rows by one",
-            per(c->shared_load.turns + c->shared_store.turns, c->shared_load.requests + c->shared_store.requests),
-            per(c->shared_load.ideal + c->shared_store.ideal, c->shared_load.requests + c->shared_store.requests));
+            per(all_banks(c).turns, all_banks(c).requests), per(all_banks(c).ideal, all_banks(c).requests));
     if (c->atomics && c->atomic_turns >= 4 * c->atomics)
         add(f, label, "%.1f lanes of an atomic meet at one address and take turns: combine in the warp or block first",
             per(c->atomic_turns, c->atomics));

@@ -118,6 +118,7 @@ static void count_access(struct simt_counts *c, int kind, int space, const uint6
         c->atomic_lanes += lane_count(m);
         c->atomic_turns += simt_count_collisions(address, m);
         if (space == IN_GLOBAL) count_traffic(&c->atomic, address, m, size);
+        if (space == IN_SHARED) count_banks(&c->shared_atomic, address, m, size);
     } else if (space == IN_GLOBAL) {
         count_traffic(kind == KIND_LOAD ? &c->load : &c->store, address, m, size);
     } else if (space == IN_SHARED) {

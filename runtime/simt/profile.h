@@ -14,7 +14,7 @@ struct simt_traffic {  /* loads, stores or atomics of global memory */
     uint64_t ideal;    /* that would have held the bytes asked for */
     uint64_t bytes;    /* asked for, by all lanes */
 };
-struct simt_banks { /* loads or stores of shared memory */
+struct simt_banks { /* loads, stores or atomics of shared memory */
     uint64_t requests;
     uint64_t turns; /* that the banks took */
     uint64_t ideal; /* without bank conflicts */
@@ -25,7 +25,7 @@ struct simt_counts {              /* nothing but sums */
     uint64_t branches, divergent; /* conditional ones; those whose lanes parted */
     uint64_t barriers;
     struct simt_traffic load, store, atomic;
-    struct simt_banks shared_load, shared_store;
+    struct simt_banks shared_load, shared_store, shared_atomic;
     uint64_t atomics, atomic_lanes; /* on global and shared memory */
     uint64_t atomic_turns;          /* for each, the most lanes that met at one address */
     uint64_t local_requests, local_bytes;

@@ -171,6 +171,28 @@ on_simt("wide elements and broadcasts of shared memory", function()
   t.same(p.store, { requests = 1, sectors = 16, ideal = 16, bytes = 512, moved = 512, efficiency = 1 })
 end)
 
+-- The lanes of a warp add to 8 bins at once: 4 lanes meet at each. By bins that lie side by side the banks have nothing to wait
+-- for; by bins 32 words apart all 8 are in one bank.
+on_simt("a histogram whose bins are in one bank", function()
+  for stride, conflicts in pairs { [1] = 0, [4] = 0, [16] = 4 * 3, [32] = 4 * 7 } do
+    local k = gpu.kernel [==[
+      __global__ void histogram(const int *x, int *bins, int stride) {
+        extern __shared__ int s[];
+        atomicAdd(&s[x[threadIdx.x] * stride], 1);
+        __syncthreads();
+        if (threadIdx.x < 8) bins[threadIdx.x] = s[threadIdx.x * stride];
+      }
+    ]==]
+    local x, bins = gpu.range(0, 127):to("int32") % 8, gpu.zeros(8, "int32")
+    local p = gpu.profile(k, 1, 128, 8 * 4 * stride)(x, bins, stride)
+    local line = at(p, "atomicAdd")
+    t.same(line.shared_atomic, { requests = 4, conflicts = conflicts, bytes = 512 })
+    t.same(line.atomics, { requests = 4, lanes = 128, collisions = 4 })
+    t.eq(p.shared_load.conflicts, conflicts // 4)
+    t.eq(tostring(p):find(conflicts * 5 // 4 .. " extra turns by bank conflicts", 1, true) ~= nil, true)
+  end
+end)
+
 on_simt("branches that diverge", function()
   local k = gpu.kernel [[
     __global__ void odd(int *x) {
