@@ -103,6 +103,7 @@ struct warp {
     uint64_t clock;
     struct frame *frame; /* of the running split */
     struct frame *entry_frame, *free_frames, *all_frames;
+    uint32_t tested;               /* lanes that an mbarrier told to wait on: ops_async.c */
     uint32_t carry;                /* condition code of add.cc and the like, by lane */
     uint32_t allocated[SIMT_WARP]; /* bytes of alloca's part of local memory that are taken, from its end */
     struct split splits[SIMT_WARP];
@@ -144,7 +145,9 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     struct barrier barriers[MAX_BARRIERS];
     uint32_t barriers_used; /* those that threads have arrived at, by bits */
     struct range *ranges;
-    uint8_t tallied; /* the tallies that have something to add, by bits */
+    uint32_t failed_tests; /* of mbarriers, in a row */
+    bool all_waited;       /* did all threads wait when they were looked at last? */
+    uint8_t tallied;       /* the tallies that have something to add, by bits */
     struct tally tallies[TALLIES];
     const struct jit_code *jit; /* NULL: none */
     bool quick;                 /* the block has no splits: simt_jit_block_run */

@@ -106,9 +106,46 @@ bool simt_phase_over(const struct insn *i, char *R, uint32_t l, const void *cell
     return i->mode ? (now & 1) != (u32_at(R, i->b)[l] & 1) : now != *phase;
 }
 
+/* Only threads of its block complete an mbarrier's phases. So when all of them wait, at mbarriers or at barriers, none
+ * will ever go on. That is found by counting the tests that fail: in each round of so many the lanes are noted that had
+ * one, and who waits in two rounds, with no success between, does nothing else. */
+#define ROUND (1u << 16)
+
+static bool all_wait(const struct worker *k)
+{
+    for (uint32_t j = 0; j < k->warp_count; j++) {
+        const struct warp *w = &k->warps[j];
+        uint32_t busy = w->alive & ~w->tested;
+        for (uint32_t n = 0; n < w->split_count; n++)
+            if (w->splits[n].state != SPLIT_RUN) busy &= ~w->splits[n].mask;
+        if (busy) return false;
+    }
+    return true;
+}
+
+static enum event test_failed(struct warp *w, uint32_t m, const uint64_t *cell)
+{
+    struct worker *k = w->worker;
+    struct mbarrier b = unpack(*cell);
+    for (uint32_t j = 0; j < k->warp_count && k->failed_tests % ROUND == 0; j++) k->warps[j].tested = 0;
+    w->tested |= m;
+    simt_waits(w, SLICE / 8);
+    if (++k->failed_tests % ROUND) return EV_NEXT;
+    bool before = k->all_waited;
+    k->all_waited = all_wait(k);
+    if (!before || !k->all_waited) return EV_NEXT;
+    return simt_fault_set(
+        w, __builtin_ctz(m), SIMT_FAULT_DEADLOCK,
+        "deadlock: %s waits for a phase that nobody completes: all %u threads wait, here and at other "
+        "barriers, and %u of %u arrivals and %d bytes are still to come; was it the parity of the "
+        "phase that is over?",
+        k->program->places[w->pc].opcode, k->live, b.pending, b.expected, b.bytes);
+}
+
 OP(mbarrier_test)
 {
     uint32_t done = 0, *d = u32_at(R, i->d);
+    const uint64_t *last = NULL;
     EACH_LANE(l, m)
     {
         uint32_t phase;
@@ -116,11 +153,13 @@ OP(mbarrier_test)
         if (!cell) return EV_FAULT;
         struct mbarrier b = unpack(*cell);
         if (!b.valid) return change(w, i, l, 0, &b);
-        done |= (uint32_t)simt_phase_over(i, R, l, cell, &phase) << l;
+        bool over = simt_phase_over(i, R, l, cell, &phase);
+        done |= (uint32_t)over << l;
+        if (!over) last = cell;
     }
     *d = (*d & ~m) | done;
-    if (done != m) simt_waits(w, SLICE / 8);
-    return EV_NEXT;
+    if (done) w->worker->failed_tests = 0, w->worker->all_waited = false;
+    return last ? test_failed(w, m & ~done, last) : EV_NEXT;
 }
 
 OP(mbarrier_pending)

@@ -153,6 +153,38 @@ TEST(wrong_uses_of_mbarriers_are_faults)
     CHECK_INT(fault.kind, SIMT_FAULT_MISALIGNED);
 }
 
+/* All threads wait for a phase that nobody completes, some of them at a barrier. */
+TEST(who_waits_for_ever_is_told)
+{
+    uint64_t params[] = {device(64), 0};
+    struct simt_fault fault;
+    static const char wait[] =
+        KERNEL("@%p1 mbarrier.init.shared.b64 [%r5], 2; bar.sync 0; setp.gt.u32 %p3, %r1, 40;\n"
+               "@%p1 mbarrier.arrive.expect_tx.shared.b64 %rd10, [%r5], 32;\n"
+               "@%p3 bra V; @%p1 bra W; setp.eq.u32 %p4, %r1, 7; @%p4 exit;\n"
+               "W: mbarrier.try_wait.parity.shared.b64 %p2, [%r5], 0; @!%p2 bra W;\nV: bar.sync 0;");
+    CHECK(!run_text(wait, 1, 64, params, &fault));
+    CHECK_INT(fault.kind, SIMT_FAULT_DEADLOCK);
+    CHECK_HAS(fault.text, "all 63 threads wait, here and at other barriers, and 1 of 2 arrivals and 32 bytes");
+    /* A parity that was over, and comes again. */
+    CHECK(!run_text(KERNEL("@%p1 mbarrier.init.shared.b64 [%r5], 1; bar.sync 0;\n"
+                           "@%p1 mbarrier.arrive.shared.b64 %rd10, [%r5];\n"
+                           "W: mbarrier.test_wait.parity.shared.b64 %p2, [%r5], 0; @!%p2 bra W;\n"
+                           "V: mbarrier.test_wait.parity.shared.b64 %p2, [%r5], 1; @!%p2 bra V;"),
+                    2, 64, params, &fault));
+    CHECK_HAS(fault.text, "deadlock: mbarrier.test_wait.parity.shared.b64 waits for a phase that nobody completes");
+    /* Who works for long, or only tries for some time, is waited for. */
+    must_run(KERNEL("@%p1 mbarrier.init.shared.b64 [%r5], 1; bar.sync 0; mov.u32 %r6, 0; setp.eq.u32 %p5, %r1, 40;\n"
+                    "setp.eq.u32 %p6, %r1, 33; @!%p6 bra A;\n"
+                    "T: mbarrier.try_wait.parity.shared.b64 %p2, [%r5], 0; add.u32 %r6, %r6, 1;\n"
+                    "setp.lt.u32 %p3, %r6, 5000; @%p3 bra T; A: @!%p5 bra W;\n"
+                    "L: add.u32 %r6, %r6, 1; setp.lt.u32 %p3, %r6, 3000000; @%p3 bra L;\n"
+                    "mbarrier.arrive.shared.b64 %rd10, [%r5];\n"
+                    "W: mbarrier.try_wait.parity.shared.b64 %p2, [%r5], 0; @!%p2 bra W;"),
+             1, 64, params);
+    simt_free(params[0]);
+}
+
 TEST(bulk_copies)
 {
     uint64_t params[] = {device(1024), input()};
