@@ -378,12 +378,16 @@ static void describe_race(const struct simt_report *r, struct rt_report *out, co
                 "cp.async is under way until its thread waits: __pipeline_wait_prior() or "
                 "cp.async.wait_group is missing, with __syncthreads() behind it where other threads read",
             [UNDER_WAY_BULK] =
-                "cp.async.bulk is under way until the phase of its mbarrier is over: let each thread wait "
+                "cp.async.bulk (st.async, red.async) is under way until the phase of its mbarrier is over: let each thread wait "
                 "for it (mbarrier.try_wait), or one, with __syncthreads() behind it; who copies to a "
                 "place again must come behind its readers",
             [UNDER_WAY_SOURCE] = "cp.async.bulk reads its source until it is waited for: cp.async.bulk.wait_group.read "
                                  "in the thread that began it is missing, with __syncthreads() behind it where other "
-                                 "threads write"};
+                                 "threads write",
+            [UNDER_WAY_STORE] =
+                "cp.async.bulk writes to global memory until it is waited for: cp.async.bulk.wait_group "
+                "(without .read) in the thread that began it is missing, with __syncthreads() behind "
+                "it where other threads read"};
         snprintf(out->message, sizeof out->message, "%s %s in line %d while the copy begun here may still %s it", what,
                  past(b), b->line, r->under_way == UNDER_WAY_SOURCE ? "read" : "write");
         snprintf(out->hint, sizeof out->hint, "%s", hints[r->under_way]);

@@ -32,7 +32,7 @@ static inline uint32_t simt_bulk_unit(const struct async_bulk *x) /* bytes: what
 }
 /* The mode of what stands for instructions that wait for cp.async and cp.async.bulk, which do nothing here: extra is
  * the number of groups that may still be under way. */
-enum { COPY_COMMIT = 1, COPY_WAIT, COPY_WAIT_ALL, COPY_BULK_COMMIT, COPY_BULK_WAIT };
+enum { COPY_COMMIT = 1, COPY_WAIT, COPY_WAIT_ALL, COPY_BULK_COMMIT, COPY_BULK_WAIT, COPY_BULK_WAIT_READ };
 static inline int simt_copy_mode(const struct insn *i)
 {
     return i->run == simt_op_nop ? i->mode : 0;
@@ -48,7 +48,14 @@ static inline bool simt_is_store_bulk(const struct simt_program *p, const struct
 {
     return ((const struct async_bulk *)(const void *)(p->extra + i->extra))->source == BULK_ZEROS;
 }
+static inline bool simt_bulk_stores(const struct simt_program *p, const struct insn *i) /* of these, to global memory */
+{
+    return ((const struct async_bulk *)(const void *)(p->extra + i->extra))->destination == PTX_GLOBAL;
+}
 bool simt_is_barrier_test(const struct insn *i); /* mbarrier.test_wait, mbarrier.try_wait */
+bool simt_is_mbarrier(const struct insn *i);     /* anything on an mbarrier, which is at its address */
+/* The counting of bytes that stands behind the access of a st.async or red.async, or is a mbarrier.complete_tx. */
+bool simt_is_complete(const struct insn *i);
 /* Of the mbarrier there, modulo 4. */
 uint32_t simt_phase_of(const void *cell);
 /* Will the test of lane l find the mbarrier's phase over? *phase: that which it asks for. */

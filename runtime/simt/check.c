@@ -136,6 +136,7 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
         if (c->watch[pc] == WATCH_ACCESS || c->watch[pc] == WATCH_PIECES || c->watch[pc] == WATCH_FREE)
             c->site_of[pc] = (uint16_t)site_at(c, pc);
         c->untracked |= is_untracked(opcode);
+        c->stores_bulk |= simt_is_bulk(&p->code[pc]) && simt_bulk_stores(p, &p->code[pc]);
         c->releases_some |= c->watch[pc] == WATCH_FENCE || simt_is_bulk(&p->code[pc]) ||
                             (p->code[pc].memory && p->code[pc].flags & F_RELEASE);
     }

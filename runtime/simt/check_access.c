@@ -86,6 +86,7 @@ static uint32_t failing_lanes(const struct access *a, uint32_t m, bool shared)
 
 static void touch_lanes(const struct access *a, uint32_t m, bool shared)
 {
+    if (!shared && a->check->stores_bulk) m &= ~simt_bulk_meet(a, m, false);
     if (!m) return;
     if (shared)
         simt_shared_touch(a, m);
@@ -258,6 +259,7 @@ static bool touch_lines(const struct access *a, const struct span *s, const uint
 static bool check_rows(const struct access *a, const uint64_t *from)
 {
     const struct span *s = &a->block->spans[a->insn->d2];
+    if (a->check->stores_bulk) return false;
     uint64_t at[2] = {from[0] + (uint64_t)a->insn->imm, from[16] + (uint64_t)a->insn->imm};
     unsigned bytes = 16 * a->bytes;
     if ((at[0] | at[1]) % LINE || a->bytes < 4 || a->kind == ACCESS_ATOMIC) return false;
@@ -456,6 +458,7 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     if (b->pending_lanes[w->index]) simt_check_settle(b, w);
     const struct insn *i = &w->code[pc];
     unsigned site = b->check->site_of[pc];
+    if (b->check->stores_bulk && i->space == PTX_GLOBAL) return false;
     bool rows = i->space == PTX_GLOBAL && step != QUICK_SCATTERED;
     if (rows && simt_race_rows(w, i, site, step, at)) {
         for (uint32_t k = 0; k < more >> 32; k++) simt_race_window(w, i, (uint32_t)more - 1 + k, step, first);
@@ -486,5 +489,7 @@ void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *
     if (a.site->strong && c->releases_some) simt_check_strong(&a, *m);
     *m = simt_check_lanes(&a, *m, (enum ptx_space)i->space);
     if (a.site->copies) simt_copies_begin(&a, *m);
-    if (a.block->bulks && simt_is_barrier_test(i)) simt_bulk_observe(&a, *m);
+    if (!simt_is_mbarrier(i)) return;
+    if (a.block->bulks) simt_bulk_observe(&a, *m);
+    if (simt_is_complete(i)) simt_bulk_stored(&a, *m);
 }

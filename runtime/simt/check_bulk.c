@@ -1,7 +1,7 @@
-/* cp.async.bulk: copies that are under way until a thread has waited for the mbarrier's phase that they count in, or
- * for the group that it committed them in. They are done at once here, so the checks keep in mind who has waited: a
- * thread may touch a copy's shared memory when it has, or when it comes behind one that has, by whatever orders
- * threads.
+/* cp.async.bulk, st.async and red.async: copies that are under way until a thread has waited for the mbarrier's phase
+ * that they count in, or for the group that it committed them in. They are done at once here, so the checks keep in
+ * mind who has waited: a thread may touch what a copy moves when it has, or when it comes behind one that has, by
+ * whatever orders threads. Of global memory what is written is followed, within the block that does it.
  *
  * Words under way have the tag TAG_MIXED, which makes every access to them come to simt_shared_touch. When all threads
  * of the block meet, and one of them has waited, all know; so does who begins a copy to the same place, and the old one
@@ -16,11 +16,14 @@
 
 struct bulk { /* a copy of one thread */
     record me;
-    uint32_t at, bytes;             /* in shared memory */
+    uint64_t at;
+    uint32_t bytes;
+    bool global;                    /* there; else in shared memory */
     bool source;                    /* it is read there; else it is written */
     bool reduces;                   /* it is an atomic where it writes */
     bool counted;                   /* at an mbarrier */
-    uint32_t barrier, phase;        /* counted: where, and which, modulo 4 */
+    uint32_t barrier;               /* counted: where */
+    uint32_t seen, passed;          /* the phase there when it was seen last, modulo 4, and how many are over since */
     uint32_t group;                 /* else: groups that its thread had committed before */
     uint32_t waited[32], since[32]; /* by warp: lanes that have waited for it, and the time of the first */
 };
@@ -84,19 +87,34 @@ static bool knows(const struct block *b, const struct bulk *x, unsigned warp, un
     return false;
 }
 
+/* The phases that are over at an mbarrier. An instruction ends at most three, or it is not known of which. */
+static void follow_phases(struct bulks *c, uint64_t barrier, uint32_t now)
+{
+    for (size_t k = 0; k < c->count; k++) {
+        struct bulk *x = &c->items[k];
+        if (!x->counted || x->barrier != barrier) continue;
+        x->passed += (now - x->seen) & 3;
+        x->seen = now;
+    }
+}
+
 void simt_bulk_observe(const struct access *a, uint32_t m)
 {
     const struct block *b = a->block;
     struct bulks *c = b->bulks;
+    uint64_t last = UINT64_MAX;
     if (!c->count) return;
     EACH_LANE(l, m)
     {
         uint32_t over;
         if (a->at[l] > b->worker->shared_bytes - 8u) continue;
+        if (a->at[l] != last) follow_phases(c, a->at[l], simt_phase_of(a->warp->shared + a->at[l]));
+        last = a->at[l];
+        if (!simt_is_barrier_test(a->insn)) continue;
         if (!simt_phase_over(a->insn, a->regs, l, a->warp->shared + a->at[l], &over)) continue;
         for (size_t k = 0; k < c->count; k++) {
             struct bulk *x = &c->items[k];
-            bool before = ((over - x->phase) & 3) != 3; /* the phase itself or one that it follows on */
+            bool before = ((x->seen - over) & 3) <= x->passed; /* the phase itself or one that it follows on */
             if (x->counted && x->barrier == a->at[l] && before) set_waited(b, x, a->warp, l);
         }
     }
@@ -107,6 +125,7 @@ void simt_bulk_wait(struct block *b, const struct warp *w, const struct insn *i,
     struct bulks *c = b->bulks;
     if (!c) return;
     uint32_t *committed = c->committed + (unsigned)w->index * SIMT_WARP;
+    bool all = simt_copy_mode(i) == COPY_BULK_WAIT; /* else what the copies read is waited for */
     EACH_LANE(l, m)
     {
         unsigned me = (unsigned)w->index * SIMT_WARP + l;
@@ -116,7 +135,7 @@ void simt_bulk_wait(struct block *b, const struct warp *w, const struct insn *i,
         }
         for (size_t k = 0; k < c->count; k++) {
             struct bulk *x = &c->items[k];
-            bool mine = !x->counted && record_thread(x->me) == me;
+            bool mine = !x->counted && record_thread(x->me) == me && (all || x->source);
             if (mine && x->group + i->extra < committed[l]) set_waited(b, x, w, l);
         }
     }
@@ -125,7 +144,8 @@ void simt_bulk_wait(struct block *b, const struct warp *w, const struct insn *i,
 /* ---- copies ---- */
 static void mark(struct block *b, const struct bulk *x, uint32_t from, uint32_t to)
 {
-    for (uint32_t word = x->at / 4; word < (x->at + x->bytes + 3) / 4; word++)
+    if (x->global) return;
+    for (uint64_t word = x->at / 4; word < (x->at + x->bytes + 3) / 4; word++)
         if (!from || b->tags.written[word] == from) b->tags.written[word] = to;
 }
 
@@ -137,6 +157,7 @@ static void forget_under(const struct block *b, struct bulks *c, const struct bu
     for (size_t k = 0; k < c->count; k++) {
         const struct bulk *x = &c->items[k];
         bool under = x->at >= n->at && x->at + x->bytes <= n->at + n->bytes && x->source == n->source;
+        under = under && x->global == n->global;
         if (!under || !knows(b, x, me / SIMT_WARP, me % SIMT_WARP)) c->items[kept++] = *x;
     }
     c->count = kept;
@@ -177,19 +198,42 @@ void simt_bulk_begin(const struct access *a, const struct async_bulk *x, uint32_
         if (barrier) {
             n.barrier = barrier[l];
             if (n.barrier % 8 || n.barrier > b->worker->shared_bytes - 8u) continue; /* a fault */
-            n.phase = simt_phase_of(a->warp->shared + n.barrier);
+            n.seen = simt_phase_of(a->warp->shared + n.barrier);
         }
         if (x->source == PTX_SHARED) {
             n.at = u32_at(a->regs, i->b)[l];
             n.source = true;
             add(b, c, &n);
         }
-        if (x->destination == PTX_SHARED) {
-            n.at = u32_at(a->regs, i->a)[l];
-            n.source = false;
-            n.reduces = simt_is_bulk_reduction(i);
-            add(b, c, &n);
-        }
+        n.global = x->destination == PTX_GLOBAL;
+        n.at = n.global ? u64_at(a->regs, i->a)[l] : u32_at(a->regs, i->a)[l];
+        n.source = false;
+        n.reduces = simt_is_bulk_reduction(i);
+        add(b, c, &n);
+    }
+}
+
+void simt_bulk_stored(const struct access *a, uint32_t m)
+{
+    static const char *const opcodes[] = {"st.async.", "red.async."};
+    const struct insn *store = a->insn - 1;
+    const char *opcode = a->check->program->places[a->warp->pc].opcode;
+    struct bulks *c;
+    bool ours = false;
+    for (int k = 0; k < 2; k++) ours |= !strncmp(opcode, opcodes[k], strlen(opcodes[k]));
+    if (!ours || !(c = want(a->block))) return;
+    EACH_LANE(l, m)
+    {
+        if (a->at[l] % 8 || a->at[l] > a->block->worker->shared_bytes - 8u) continue; /* a fault */
+        struct bulk n = {.me = a->me + ((record)l << THREAD_AT),
+                         .at = simt_window_address(u32_at(a->regs, store->a)[l], store->imm),
+                         .bytes = (uint32_t)store->size * store->count,
+                         .counted = true,
+                         .barrier = (uint32_t)a->at[l],
+                         .seen = simt_phase_of(a->warp->shared + a->at[l]),
+                         .reduces = store->memory == MEMORY_ATOMIC};
+        if (n.at <= a->block->worker->shared_bytes && n.bytes <= a->block->worker->shared_bytes - n.at)
+            add(a->block, c, &n);
     }
 }
 
@@ -218,18 +262,20 @@ bool simt_bulk_covers(const struct block *b, uint64_t at, uint32_t bytes)
 {
     const struct bulks *c = b->bulks;
     for (size_t k = 0; c && k < c->count; k++)
-        if (overlaps(&c->items[k], at, bytes)) return true;
+        if (!c->items[k].global && overlaps(&c->items[k], at, bytes)) return true;
     return false;
 }
 
 static void report(const struct access *a, unsigned lane, const struct bulk *x)
 {
     struct simt_report r = {.kind = CHECK_RACE,
-                            .space = PTX_SHARED,
+                            .space = x->global ? PTX_GLOBAL : PTX_SHARED,
                             .address = a->at[lane],
                             .size = a->bytes,
                             .has_other = true,
-                            .under_way = x->source ? UNDER_WAY_SOURCE : UNDER_WAY_BULK,
+                            .under_way = x->source   ? UNDER_WAY_SOURCE
+                                         : x->global ? UNDER_WAY_STORE
+                                                     : UNDER_WAY_BULK,
                             .first = simt_party_of(a->check, a->block, x->me),
                             .other = simt_party_of(a->check, a->block, a->me + ((record)lane << THREAD_AT))};
     r.first.access = x->source ? ACCESS_READ : ACCESS_WRITE;
@@ -237,7 +283,7 @@ static void report(const struct access *a, unsigned lane, const struct bulk *x)
     simt_check_report(a->check, &r);
 }
 
-uint32_t simt_bulk_meet(const struct access *a, uint32_t m)
+uint32_t simt_bulk_meet(const struct access *a, uint32_t m, bool shared)
 {
     const struct bulks *c = a->block->bulks;
     uint32_t met = 0;
@@ -245,7 +291,7 @@ uint32_t simt_bulk_meet(const struct access *a, uint32_t m)
     EACH_LANE(l, m) for (size_t k = 0; k < c->count && !(met >> l & 1); k++)
     {
         const struct bulk *x = &c->items[k];
-        if (!overlaps(x, a->at[l], a->bytes) || (x->source && a->kind == ACCESS_READ)) continue;
+        if (x->global == shared || !overlaps(x, a->at[l], a->bytes) || (x->source && a->kind == ACCESS_READ)) continue;
         if (x->reduces && a->kind == ACCESS_ATOMIC) continue;
         unsigned warp = (unsigned)a->warp->index;
         if (!simt_check_ordered(a->block, x->me, warp, l)) continue; /* a race like others: check_race.c */

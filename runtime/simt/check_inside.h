@@ -226,6 +226,7 @@ struct simt_check {
     bool parallel;
     const struct check_vectors *vectors; /* check_cells.h */
     bool releases_some;                  /* there are instructions that release */
+    bool stores_bulk;                    /* there are bulk copies to global memory */
     bool untracked;                      /* there are instructions that write memory unseen */
     bool knows_inputs;                   /* what is not in these allocations is not written: check_inputs.c */
     uint64_t *outputs;
@@ -463,12 +464,14 @@ void simt_copies_free(struct block *b);
 struct async_bulk;
 /* The bulk copy of lanes m, which have touched what it moves, is under way from now on. */
 void simt_bulk_begin(const struct access *a, const struct async_bulk *x, uint32_t m);
-/* Lanes m test the mbarriers at a->at[lane], when there was a copy. */
+/* Lanes m do something with the mbarriers at a->at[lane], when there was a copy; they may test them. */
 void simt_bulk_observe(const struct access *a, uint32_t m);
+/* They count off the bytes that the instruction before this one, a st.async or red.async, stored. */
+void simt_bulk_stored(const struct access *a, uint32_t m);
 /* cp.async.bulk.commit_group and the instructions that wait. */
 void simt_bulk_wait(struct block *b, const struct warp *w, const struct insn *i, uint32_t m);
-/* The lanes that touch what a copy may still move, which is told. */
-uint32_t simt_bulk_meet(const struct access *a, uint32_t m);
+/* The lanes that touch what a copy may still move, of shared or of global memory, which is told. */
+uint32_t simt_bulk_meet(const struct access *a, uint32_t m, bool shared);
 bool simt_bulk_covers(const struct block *b, uint64_t at, uint32_t bytes); /* does a copy move some of them? */
 void simt_bulk_met(struct block *b);                                       /* all threads met */
 void simt_bulk_start(struct block *b);                                     /* a block begins */

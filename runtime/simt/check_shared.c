@@ -368,7 +368,7 @@ void simt_shared_touch(const struct access *a, uint32_t m)
     if (!t->slow && touch_lanes(a, m)) return;
     if (!t->slow) simt_shared_flush(a->block);
     m &= ~simt_copies_meet(a, m);
-    m &= ~simt_bulk_meet(a, m);
+    m &= ~simt_bulk_meet(a, m, true);
     if (!m) return;
     uint32_t reading = a->kind == ACCESS_READ ? simt_race_distinct(a, m) : a->kind == ACCESS_ATOMIC ? m : 0;
     EACH_LANE(l, reading)

@@ -205,7 +205,8 @@ static bool decode_bulk(struct decoder *d, const struct shape *s)
     if (simt_has_word(s, "prefetch")) return emit_nop(d, 0, 0);
     if (simt_has_word(s, "commit_group")) return emit_nop(d, COPY_BULK_COMMIT, 0);
     if (simt_has_word(s, "wait_group"))
-        return simt_want_operands(d, 1, 1) && emit_nop(d, COPY_BULK_WAIT, (uint32_t)o->imm);
+        return simt_want_operands(d, 1, 1) &&
+               emit_nop(d, simt_has_word(s, "read") ? COPY_BULK_WAIT_READ : COPY_BULK_WAIT, (uint32_t)o->imm);
     for (int k = 0; k < s->word_count && count < 2; k++) {
         bool shared = is_shared_word(s->words[k]);
         if (shared || !strcmp(s->words[k], "global")) spaces[count++] = shared ? PTX_SHARED : PTX_GLOBAL;

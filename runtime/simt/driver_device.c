@@ -57,8 +57,8 @@ CUresult simt_DeviceGetName(char *name, int length, CUdevice device)
     X(RESERVED_SHARED_MEMORY_PER_BLOCK, 0)                                                                             \
     X(MAX_THREADS_PER_MULTIPROCESSOR, 2 * SIMT_MAX_THREADS)                                                            \
     X(MAX_BLOCKS_PER_MULTIPROCESSOR, SIMT_MAX_BLOCKS)                                                                  \
-    X(MAX_REGISTERS_PER_BLOCK, SIMT_REGISTERS)                                                                                  \
-    X(MAX_REGISTERS_PER_MULTIPROCESSOR, SIMT_REGISTERS)                                                                         \
+    X(MAX_REGISTERS_PER_BLOCK, SIMT_REGISTERS)                                                                         \
+    X(MAX_REGISTERS_PER_MULTIPROCESSOR, SIMT_REGISTERS)                                                                \
     X(TOTAL_CONSTANT_MEMORY, 65536)                                                                                    \
     X(MAX_PITCH, 0x7FFFFFFF)                                                                                           \
     X(TEXTURE_ALIGNMENT, 256)                                                                                          \

@@ -262,6 +262,16 @@ bool simt_is_barrier_test(const struct insn *i)
     return i->run == mbarrier_test;
 }
 
+bool simt_is_mbarrier(const struct insn *i)
+{
+    return i->run == mbarrier || i->run == mbarrier_test;
+}
+
+bool simt_is_complete(const struct insn *i)
+{
+    return i->run == mbarrier && i->mode == MBARRIER_COMPLETE;
+}
+
 bool simt_is_fill(const struct insn *i)
 {
     return i->run == load_fill;

@@ -1,4 +1,4 @@
--- Bulk copies (cp.async.bulk) that are used too early, and those that are waited for as they must be.
+-- Bulk copies (cp.async.bulk) and asynchronous stores (st.async, red.async) that are used too early, and those that are waited for as they must be.
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 gpu.device("simt")
@@ -25,6 +25,10 @@ __device__ void wait_token(u64 *bar, u64 token) {
 #define ADD(to, from, n) \
   asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" :: "l"(to), "r"(at(from)), "r"(n) : "memory")
 #define COMMIT() asm volatile("cp.async.bulk.commit_group;" ::: "memory")
+#define ST_ASYNC(to, v, bar) asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" \
+  :: "r"(at(to)), "f"(v), "r"(at(bar)) : "memory")
+#define RED_ASYNC(to, v, bar) asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%0], %1, [%2];" \
+  :: "r"(at(to)), "r"(v), "r"(at(bar)) : "memory")
 #define WAIT_READ(n) asm volatile("cp.async.bulk.wait_group.read " #n ";" ::: "memory")
 #define WAIT_GROUP(n) asm volatile("cp.async.bulk.wait_group " #n ";" ::: "memory")
 __global__ void k(const float *x, float *out) {
@@ -47,10 +51,12 @@ end
 
 -- What the reports say, in order, one line each: the lines of the copy and the access, with threads, and the text.
 local hints = {
-  write = "cp.async.bulk is under way until the phase of its mbarrier is over: let each thread wait for it "
+  write = "cp.async.bulk (st.async, red.async) is under way until the phase of its mbarrier is over: let each thread wait for it "
     .. "(mbarrier.try_wait), or one, with __syncthreads() behind it; who copies to a place again must come behind its readers",
   read = "cp.async.bulk reads its source until it is waited for: cp.async.bulk.wait_group.read in the thread that began "
     .. "it is missing, with __syncthreads() behind it where other threads write",
+  store = "cp.async.bulk writes to global memory until it is waited for: cp.async.bulk.wait_group (without .read) in the thread "
+    .. "that began it is missing, with __syncthreads() behind it where other threads read",
 }
 local function faulty(name, source, ...)
   local want = { ... }
@@ -58,7 +64,9 @@ local function faulty(name, source, ...)
     local found, got = check(source), {}
     for i, r in ipairs(found) do
       got[i] = ("%d: %s (%d times)"):format(r.line, r.message, r.count)
-      if r.kind == "race" and r.message:find "copy begun" then t.eq(r.hint, hints[r.message:match "still (%a+) it"]) end
+      if r.kind == "race" and r.message:find "copy begun" then
+        t.eq(r.hint, r.space == "global" and hints.store or hints[r.message:match "still (%a+) it"])
+      end
     end
     t.eq(table.concat(got, "\n"), table.concat(want, "\n"))
   end)
@@ -177,7 +185,73 @@ faulty("a source that is overwritten before it was added", [[
   s[0][me] = 0;
 ]], "3: s[0] written in line 5 while the copy begun here may still read it (64 times)")
 
+faulty("a store's destination that is read before it was written", [[
+  s[0][me] = me;
+  __syncthreads();
+  if (me == 0) { STORE(out, s[0], 256); COMMIT(); WAIT_READ(0); }
+  __syncthreads();
+  s[0][me] = 0;
+  out[64 + me] = out[me];
+]], "3: out[0] read in line 6 while the copy begun here may still write it (64 times)")
+
+faulty("a store's destination that is read after another group", [[
+  s[0][me] = s[1][me] = me;
+  __syncthreads();
+  if (me == 0) {
+    STORE(out, s[0], 256); COMMIT();
+    STORE(out + 64, s[1], 256); COMMIT();
+    WAIT_GROUP(1); }
+  __syncthreads();
+  out[128 + me] = out[me] + out[64 + me];
+]], "5: out[64] read in line 8 while the copy begun here may still write it (64 times)")
+
+faulty("asynchronous stores that nobody waits for", [[
+  if (me == 0) expect(&bar[0], 256);
+  __syncthreads();
+  ST_ASYNC(&s[0][me], 1.f * me, &bar[0]);
+  __syncthreads();
+  out[me] = s[0][63 - me];
+]], "3: s[0] read in line 5 while the copy begun here may still write it (64 times)")
+
+faulty("asynchronous additions, of which one warp waits", [[
+  unsigned *sum = (unsigned *)s;
+  if (me == 0) { expect(&bar[0], 256); sum[0] = 0; }
+  __syncthreads();
+  RED_ASYNC(sum, me, &bar[0]);
+  if (me < 32) wait(&bar[0], 0);
+  out[me] = sum[0];
+]], "4: s[0] read in line 6 while the copy begun here may still write it (32 times)")
+
 ---- clean
+clean("asynchronous stores and additions that all wait for", [[
+  unsigned *sum = (unsigned *)s[1];
+  if (me == 0) { expect(&bar[0], 512); sum[0] = 0; }
+  __syncthreads();
+  ST_ASYNC(&s[0][me], 1.f * me, &bar[0]);
+  RED_ASYNC(sum, me, &bar[0]);
+  wait(&bar[0], 0);
+  out[me] = s[0][63 - me] + sum[0];
+]], 1, 63 + 63 * 32)
+
+clean("a store that is read behind its group, by all", [[
+  s[0][me] = me;
+  __syncthreads();
+  if (me == 0) { STORE(out, s[0], 256); COMMIT(); WAIT_GROUP(0); }
+  __syncthreads();
+  out[64 + me] = out[63 - me];
+]], 65, 63)
+
+clean("a wait for a later phase", [[
+  if (me == 0) {
+    expect(&bar[0], 256); LOAD(s[0], x, 256, &bar[0]);
+    for (int i = 0; i < 2; i++) asm volatile("mbarrier.arrive.shared.b64 _, [%0];" :: "r"(at(&bar[0])) : "memory");
+    u64 token = expect(&bar[0], 0);
+    wait_token(&bar[0], token);
+  }
+  __syncthreads();
+  out[me] = s[0][me];
+]], 1, 1)
+
 clean("all wait", [[
   if (me == 0) { expect(&bar[0], 256); LOAD(s[0], x, 256, &bar[0]); }
   wait(&bar[0], 0);
