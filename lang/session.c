@@ -122,6 +122,7 @@ static int open_session(lua_State *L)
     lg_open_side(L, s);
     lg_open_beside(L, s);
     lg_open_waiting(L, s);
+    lg_open_sort(L, s);
     lg_open_output(L, s);
     if (s->interactive) {
         lg_open_locals(L);

@@ -170,6 +170,9 @@ void lg_open_comm(lua_State *L); /* [raises] */
 /* lang/interact.c */
 void lg_open_interact(lua_State *L); /* [raises] */
 
+/* lang/table_sort.c: table.sort of a session whose face asks during long calls. */
+void lg_open_sort(lua_State *L, const struct lg_session *s); /* [raises] */
+
 /* lang/inspect.c: adds what is known of the name at the cursor to `out`, and documentation to `html` too (not NULL);
  * false when nothing is known. [raises] */
 bool lg_inspect_text(lua_State *L, const char *code, size_t length, size_t cursor, int detail, struct lg_buffer *out,

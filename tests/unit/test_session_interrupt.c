@@ -114,7 +114,7 @@ static void on_beside(void *unused)
     pthread_join(thread, NULL);
 }
 
-TEST(questions_are_answered_in_the_middle_of_a_call)
+static void start_asked(void)
 {
     const struct lg_options options = {
         .sink = {.stream = on_stream, .result = on_result, .attend_beside = on_attend_beside, .beside = on_beside},
@@ -122,10 +122,16 @@ TEST(questions_are_answered_in_the_middle_of_a_call)
         .interactive = true};
     session = lg_session_new(&options);
     CHECK(session);
+}
+
+TEST(questions_are_answered_in_the_middle_of_a_call)
+{
+    start_asked();
     run("arr = gpu.zeros({2, 3}, {device = 'simt'}) held = {arr} t = {} for i = 1, 70000 do t[i] = i end\n"
         "a = gpu.ones({100, 100}, {device = 'cpu'})");
-    static const char *const table[] = {"b = gpu.array(t)", "t = gpu.zeros(70000):totable()", "b = a:cumsum()",
-                                        "b = (a + 1):sum()", "gpu.sort(a)"};
+    static const char *const table[] = {"b = gpu.array(t)", "t = gpu.zeros(70000):totable()",
+                                        "b = a:cumsum()",   "b = (a + 1):sum()",
+                                        "gpu.sort(a)",      "table.sort(t)"};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         looks = 0;
         lg_session_attend(session); /* the next call that takes long finds it waiting */
@@ -135,4 +141,48 @@ TEST(questions_are_answered_in_the_middle_of_a_call)
     run("collectgarbage('stop')");
     lg_session_attend(session);
     CHECK_STR(run("gpu.sort(a) return collectgarbage('isrunning')"), "r|false");
+}
+
+/* Beside the stock one, which short lists and those with a function are left to. */
+TEST(sorting_of_tables)
+{
+    start_asked();
+    run("stock = select(2, debug.getupvalue(table.sort, 1))\n"
+        "function lists(n, f) local a, b = {}, {} for i = 1, n do a[i] = f(i) b[i] = a[i] end return a, b end\n"
+        "function same(a, b) for i = 1, #b do if a[i] ~= b[i] or math.type(a[i]) ~= math.type(b[i]) then return i end end\n"
+        "  return #a == #b and a[#b + 1] == nil end\n"
+        "math.randomseed(5)");
+    static const char *const elements[] = {
+        "math.random(0)",
+        "math.random(-1000, 1000)",
+        "i",
+        "-i",
+        "math.random() - 0.5",
+        "(math.random() - 0.5) * 10.0 ^ math.random(-300, 300)",
+        "i % 7 == 0 and math.huge or i % 7 == 1 and -math.huge or i / 3",
+        "tostring(math.random(0))",
+        "('x'):rep(math.random(0, 60))",
+        "string.char(math.random(1, 255), math.random(1, 255), math.random(1, 255))",
+        "string.char(math.random(0, 255), math.random(0, 255), math.random(0, 255))", /* not here: zero bytes */
+        "i % 2 == 0 and i or i + 0.5",                                                /* nor mixed numbers */
+    };
+    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
+        for (int n = 16000; n < 70000; n = n * 2 + 1001) {
+            char code[300];
+            snprintf(code, sizeof code,
+                     "local a, b = lists(%d, function(i) return %s end) table.sort(a) stock(b) same(a, b)", n,
+                     elements[i]);
+            if (strcmp(run(code), "r|true") != 0) FAIL("%d of %s: differs at %s", n, elements[i], out);
+        }
+    CHECK_HAS(fails("table.sort((lists(20000, function(i) return i == 19999 and 'x' or i end)))"),
+              "attempt to compare");
+    CHECK_HAS(fails("table.sort((lists(20000, function(i) return {} end)))"), "attempt to compare two table values");
+    CHECK_HAS(fails("table.sort(5)"), "bad argument #1 to 'sort' (table expected, got number)");
+    CHECK_HAS(fails("table.sort({2, 1}, 5)"), "bad argument #2 to 'sort' (function expected, got number)");
+    CHECK_STR(
+        run("local a = lists(20000, function(i) return i end) table.sort(a, function(x, y) return x > y end)\n"
+            "local seen = setmetatable({}, {__index = a, __newindex = function() end, __len = function() return 3 end})\n"
+            "table.sort(seen) a[1], a[20000]"),
+        "r|20000\t1");
+    lg_session_free(session);
 }
