@@ -75,9 +75,10 @@ static json_t *answer_initialize(struct jp_kernel *k, const json_t *arguments, c
         return NULL;
     }
     k->debug.started = true;
-    return json_pack("{s:b, s:b, s:b, s:b, s:[{s:s, s:s, s:b}]}", "supportsConfigurationDoneRequest", 1,
-                     "supportsSetVariable", 1, "supportsTerminateRequest", 1, "supportsModulesRequest", 1,
-                     "exceptionBreakpointFilters", "filter", "uncaught", "label", "Uncaught errors", "default", 0);
+    return json_pack("{s:b, s:b, s:b, s:b, s:b, s:[{s:s, s:s, s:b}]}", "supportsConfigurationDoneRequest", 1,
+                     "supportsConditionalBreakpoints", 1, "supportsSetVariable", 1, "supportsTerminateRequest", 1,
+                     "supportsModulesRequest", 1, "exceptionBreakpointFilters", "filter", "uncaught", "label",
+                     "Uncaught errors", "default", 0);
 }
 
 static json_t *answer_dump_cell(struct jp_kernel *k, const json_t *arguments, const char **failure)
@@ -100,32 +101,36 @@ static json_t *breakpoint_json(const char *path, int line, int asked)
                      "no code is there or below");
 }
 
-/* The lines of the breakpoints wanted, malloc'd; NULL when they are not a list of objects with a line. */
-static int *wanted_lines(const json_t *wanted, size_t *count)
+/* The breakpoints wanted, malloc'd; NULL when they are not a list of objects with a line. */
+static struct lg_debug_breakpoint *read_breakpoints(const json_t *list, size_t *count)
 {
-    *count = json_array_size(wanted);
-    int *lines = json_is_array(wanted) ? rt_alloc((*count + 1) * sizeof *lines) : NULL;
-    for (size_t i = 0; lines && i < *count; i++) {
-        const json_t *one = json_array_get(wanted, i);
+    *count = json_array_size(list);
+    struct lg_debug_breakpoint *wanted = json_is_array(list) ? rt_alloc((*count + 1) * sizeof *wanted) : NULL;
+    for (size_t i = 0; wanted && i < *count; i++) {
+        const json_t *one = json_array_get(list, i);
         if (json_is_integer(json_object_get(one, "line"))) {
-            lines[i] = argument_integer(one, "line", 0);
+            const char *condition = argument_string(one, "condition");
+            wanted[i].line = argument_integer(one, "line", 0);
+            wanted[i].condition = condition && *condition ? condition : NULL;
         } else {
-            free(lines);
-            lines = NULL;
+            free(wanted);
+            wanted = NULL;
         }
     }
-    return lines;
+    return wanted;
 }
 
 /* What clients are told, now and by debugInfo later. */
-static json_t *note_breakpoints(struct jp_debug *d, const char *path, const json_t *wanted, const int *lines,
-                                size_t count)
+static json_t *note_breakpoints(struct jp_debug *d, const char *path, const json_t *list,
+                                const struct lg_debug_breakpoint *wanted, size_t count)
 {
     json_t *told = json_array(), *kept = json_array();
     for (size_t i = 0; i < count; i++) {
-        int asked = argument_integer(json_array_get(wanted, i), "line", 0);
-        json_array_append_new(told, breakpoint_json(path, lines[i], asked));
-        if (lines[i]) json_array_append_new(kept, json_pack("{s:i}", "line", lines[i]));
+        int asked = argument_integer(json_array_get(list, i), "line", 0);
+        json_array_append_new(told, breakpoint_json(path, wanted[i].line, asked));
+        if (wanted[i].line)
+            json_array_append_new(kept,
+                                  json_pack("{s:i, s:s*}", "line", wanted[i].line, "condition", wanted[i].condition));
     }
     if (!d->breakpoints) d->breakpoints = json_object();
     if (json_array_size(kept))
@@ -139,10 +144,10 @@ static json_t *note_breakpoints(struct jp_debug *d, const char *path, const json
 static json_t *answer_set_breakpoints(struct jp_kernel *k, const json_t *arguments, const char **failure)
 {
     const char *path = argument_string(json_object_get(arguments, "source"), "path");
-    const json_t *wanted = json_object_get(arguments, "breakpoints");
+    const json_t *list = json_object_get(arguments, "breakpoints");
     size_t count;
-    int *lines = path ? wanted_lines(wanted, &count) : NULL;
-    if (!lines) {
+    struct lg_debug_breakpoint *wanted = path ? read_breakpoints(list, &count) : NULL;
+    if (!wanted) {
         *failure = "setBreakpoints needs `source`: {path} and `breakpoints`: a list of {line}";
         return NULL;
     }
@@ -151,11 +156,11 @@ static json_t *answer_set_breakpoints(struct jp_kernel *k, const json_t *argumen
     struct lg_debug_source source = {.chunk = jp_debug_is_cell(path) ? NULL : json_string_value(chunk),
                                      .text = text ? json_string_value(text) : "",
                                      .length = json_string_length(text)};
-    if (!text) memset(lines, 0, count * sizeof *lines);
-    if (!text || lg_debug_set_breakpoints(k->session, &source, lines, count))
-        body = note_breakpoints(&k->debug, path, wanted, lines, count);
+    for (size_t i = 0; !text && i < count; i++) wanted[i].line = 0;
+    if (!text || lg_debug_set_breakpoints(k->session, &source, wanted, count))
+        body = note_breakpoints(&k->debug, path, list, wanted, count);
     json_decref(chunk);
-    free(lines);
+    free(wanted);
     return body;
 }
 

@@ -247,7 +247,8 @@ static const struct lg_function functions[] = {
     {"open", comm_open, "comm.open(target [, data [, metadata [, buffers]]])",
      "Opens a channel to the code that a front end, or an extension of it, registered for the name `target`.\n"
      "The comm's functions on_msg(data, buffers) and on_close(data, buffers) are called with what comes, also while a "
-     "cell runs, or waits; not in the middle of one call that computes. data is a table, buffers a list of strings of bytes. In a terminal what is sent goes nowhere.",
+     "cell runs, or waits; not in the middle of one call that computes. data is a table, buffers a list of strings of "
+     "bytes. In a terminal what is sent goes nowhere.",
      "local c = comm.open('my-plot', {title = 'x'})\nc.on_msg = function(data) print(data.clicked) end\n"
      "assert(c.target == 'my-plot') c:close()"},
     {"target", comm_target, "comm.target(name, f)",

@@ -1,6 +1,7 @@
 /* Breakpoints, steps and stops. The hook itself is in lang/interrupt.c, with the other ones. */
 #include "lang/debugger_state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -66,33 +67,41 @@ static void remove_source(struct lg_debugger *d, const struct lg_debug_source *s
     }
 }
 
-static struct lg_breakpoints *new_breakpoints(const struct lg_debug_source *source, const int *lines, size_t count)
+static struct lg_breakpoints *new_breakpoints(const struct lg_debug_source *source,
+                                              const struct lg_debug_breakpoint *wanted, size_t count)
 {
-    size_t name = source->chunk ? strlen(source->chunk) + 1 : 0;
-    struct lg_breakpoints *b = rt_alloc(sizeof *b + count * sizeof *lines + name + source->length + 1);
+    size_t name = source->chunk ? strlen(source->chunk) + 1 : 0, texts = name + source->length + 1;
+    for (size_t i = 0; i < count; i++) texts += wanted[i].condition ? strlen(wanted[i].condition) + 1 : 0;
+    struct lg_breakpoints *b = rt_alloc(sizeof *b + count * sizeof *wanted + texts);
     if (!b) return NULL;
-    char *texts = (char *)(b->lines + count);
-    *b = (struct lg_breakpoints){.source = {name ? texts : NULL, texts + name, source->length}};
-    if (name) memcpy(texts, source->chunk, name);
-    memcpy(texts + name, source->text, source->length);
-    for (size_t i = 0; i < count; i++)
-        if (lines[i]) b->lines[b->count++] = lines[i];
+    char *to = (char *)(b->at + count);
+    *b = (struct lg_breakpoints){.source = {name ? to : NULL, to + name, source->length}};
+    if (name) memcpy(to, source->chunk, name);
+    memcpy(to + name, source->text, source->length);
+    to += name + source->length + 1;
+    for (size_t i = 0; i < count; i++) {
+        const char *condition = wanted[i].condition;
+        if (!wanted[i].line) continue;
+        b->at[b->count++] = (struct lg_debug_breakpoint){wanted[i].line, condition ? to : NULL};
+        if (condition) to = stpcpy(to, condition) + 1;
+    }
     return b;
 }
 
-bool lg_debug_set_breakpoints(struct lg_session *s, const struct lg_debug_source *source, int *lines, size_t count)
+bool lg_debug_set_breakpoints(struct lg_session *s, const struct lg_debug_source *source,
+                              struct lg_debug_breakpoint *wanted, size_t count)
 {
     struct lg_debugger *d = s->debugger;
     if (!d || !d->attached) return false;
     size_t last = 0;
     bool *active = count ? lg_active_lines(s, source, &last) : NULL;
     for (size_t i = 0; i < count; i++) {
-        size_t line = lines[i] > 0 ? (size_t)lines[i] : 1;
+        size_t line = wanted[i].line > 0 ? (size_t)wanted[i].line : 1;
         while (line <= last && !active[line]) line++;
-        lines[i] = line <= last ? (int)line : 0;
+        wanted[i].line = line <= last ? (int)line : 0;
     }
     free(active);
-    struct lg_breakpoints *b = new_breakpoints(source, lines, count);
+    struct lg_breakpoints *b = new_breakpoints(source, wanted, count);
     if (!b) return false;
     remove_source(d, source);
     if (b->count) {
@@ -145,18 +154,19 @@ static bool is_of(const struct lg_breakpoints *b, lua_State *L, const char *chun
     return same;
 }
 
-static bool at_breakpoint(const struct lg_debugger *d, lua_State *L, lua_Debug *ar)
+/* The one that the code has come to; NULL when there is none. */
+static const struct lg_debug_breakpoint *at_breakpoint(const struct lg_debugger *d, lua_State *L, lua_Debug *ar)
 {
     int line = ar->currentline;
     for (const struct lg_breakpoints *b = d->breakpoints; b; b = b->next) {
         for (size_t i = 0; i < b->count; i++) {
-            if (b->lines[i] != line) continue;
+            if (b->at[i].line != line) continue;
             lua_getinfo(L, "S", ar);
-            if (is_of(b, L, ar->source)) return true;
+            if (is_of(b, L, ar->source)) return &b->at[i];
             break;
         }
     }
-    return false;
+    return NULL;
 }
 
 /* Whether the function that `ar` stands for, a call on co's stack, is of a chunk with breakpoints. */
@@ -218,18 +228,25 @@ static void call_stopped(struct lg_session *s, void *job)
     lg_debug_forget(s);
 }
 
+/* Calls f aside, where the frames of what runs can be looked at. */
+static void look_aside(struct lg_session *s, lua_State *L, void (*f)(struct lg_session *s, void *job), void *job)
+{
+    struct lg_debugger *d = s->debugger;
+    collect_frames(d, s, L);
+    d->stopped = L;
+    d->stops++;
+    lg_aside(s, f, job);
+    d->stopped = NULL;
+    d->frame_count = 0;
+}
+
 static void stop_here(struct lg_session *s, lua_State *L, enum lg_stop why, const char *message)
 {
     struct lg_debugger *d = s->debugger;
     struct stop job = {why, message};
     d->pause = d->returned = false;
     d->step = LG_GO_ON;
-    collect_frames(d, s, L);
-    d->stopped = L;
-    d->stops++;
-    lg_aside(s, call_stopped, &job);
-    d->stopped = NULL;
-    d->frame_count = 0;
+    look_aside(s, L, call_stopped, &job);
     if (d->step == LG_STEP_OVER || d->step == LG_STEP_OUT) {
         d->step_from = L;
         d->step_depth = lg_last_level(L) + 1;
@@ -237,6 +254,36 @@ static void stop_here(struct lg_session *s, lua_State *L, enum lg_stop why, cons
         lua_rawsetp(L, LUA_REGISTRYINDEX, &step_key);
     }
     lg_rehook(s);
+}
+
+struct condition {
+    const char *code;
+    bool holds;
+    char failure[200];
+};
+
+static void take_truth(void *condition, const struct lg_debug_variable *v)
+{
+    struct condition *c = condition;
+    if (strcmp(v->type, "error") == 0)
+        snprintf(c->failure, sizeof c->failure, "the breakpoint's condition: %s", v->value);
+    else
+        c->holds = strcmp(v->type, "nil") != 0 && (strcmp(v->type, "boolean") != 0 || strcmp(v->value, "false") != 0);
+}
+
+static void test_condition(struct lg_session *s, void *job)
+{
+    struct condition *c = job;
+    lg_debug_evaluate(s, 0, c->code, strlen(c->code), take_truth, c);
+    lg_debug_forget(s);
+}
+
+static void come_to(struct lg_session *s, lua_State *L, const struct lg_debug_breakpoint *b)
+{
+    struct condition c = {.code = b->condition, .holds = true};
+    if (c.code) look_aside(s, L, test_condition, &c);
+    if (c.holds && !(c.code && atomic_load(&s->interrupted)))
+        stop_here(s, L, LG_STOP_BREAKPOINT, *c.failure ? c.failure : NULL);
 }
 
 int lg_debug_mask(const struct lg_session *s)
@@ -271,8 +318,9 @@ void lg_debug_event(struct lg_session *s, lua_State *L, lua_Debug *ar)
         stop_here(s, L, LG_STOP_PAUSE, NULL);
     } else if (step_is_done(d, L)) {
         stop_here(s, L, LG_STOP_STEP, NULL);
-    } else if (ar->event == LUA_HOOKLINE && at_breakpoint(d, L, ar)) {
-        stop_here(s, L, LG_STOP_BREAKPOINT, NULL);
+    } else if (ar->event == LUA_HOOKLINE) {
+        const struct lg_debug_breakpoint *b = at_breakpoint(d, L, ar);
+        if (b) come_to(s, L, b);
     }
 }
 

@@ -22,9 +22,14 @@ struct lg_debug_source {
     const char *text;
     size_t length;
 };
+struct lg_debug_breakpoint {
+    int line;
+    const char *condition; /* an expression in the frame that comes to it: false or nil goes on. NULL: always stops */
+};
 /* Replaces the breakpoints of a source. A line without code is moved to the next one that has some, or to 0 when there
- * is none below, or the text does not compile. False when out of memory. */
-bool lg_debug_set_breakpoints(struct lg_session *s, const struct lg_debug_source *source, int *lines, size_t count);
+ * is none below, or the text does not compile. A condition that fails stops and says why. False when out of memory. */
+bool lg_debug_set_breakpoints(struct lg_session *s, const struct lg_debug_source *source,
+                              struct lg_debug_breakpoint *wanted, size_t count);
 /* Whether errors that no pcall catches stop, before the stack is unwound. */
 void lg_debug_stop_at_errors(struct lg_session *s, bool stop);
 /* Stops at the next line; false when nothing runs. */

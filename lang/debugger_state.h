@@ -8,11 +8,11 @@
 
 #define LG_DEBUG_FRAMES 100 /* innermost ones that can be looked at */
 
-struct lg_breakpoints { /* of one source; chunk and text follow in the same block */
+struct lg_breakpoints { /* of one source; chunk, text and conditions follow in the same block */
     struct lg_breakpoints *next;
     struct lg_debug_source source;
     size_t count;
-    int lines[];
+    struct lg_debug_breakpoint at[];
 };
 
 struct lg_debugger {

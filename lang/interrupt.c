@@ -58,9 +58,10 @@ static void hook_attention(struct lg_session *s)
     lua_State *L = s->running;
     if (!L || s->attending || !s->sink.attend) return;
     lua_Hook hook = lua_gethook(L);
-    /* The debugger's is called often enough where it looks at lines. */
-    bool rarely = hook == debug_hook && !(lua_gethookmask(L) & LUA_MASKLINE);
-    if (!hook || hook == attend_hook || rarely) lua_sethook(L, attend_hook, LUA_MASKCOUNT, 1);
+    if (!hook || hook == attend_hook) lua_sethook(L, attend_hook, LUA_MASKCOUNT, 1);
+    /* The debugger's stays, or it would not see the call of code with a breakpoint in its first line. */
+    int mask = lua_gethookmask(L);
+    if (hook == debug_hook && !(mask & LUA_MASKLINE)) lua_sethook(L, debug_hook, mask | LUA_MASKCOUNT, 1);
 }
 
 /* Puts the debugger's hook where it is wanted, and takes it away where it is not; hooks of the user's own stay. */
@@ -135,7 +136,7 @@ static void attend(struct lg_session *s)
     if (!s->attending && s->sink.attend && s->side) lg_aside(s, serve, NULL);
 }
 
-/* At every line, or at calls; a request that waits is answered by it, since this hook stays. */
+/* At every line, or at calls, or at the next instruction for a request that waits, which it answers. */
 static void debug_hook(lua_State *L, lua_Debug *ar)
 {
     struct lg_session *s = current;
@@ -144,6 +145,8 @@ static void debug_hook(lua_State *L, lua_Debug *ar)
         return;
     }
     if (atomic_load(&s->attention)) attend(s);
+    /* What waited may have been answered elsewhere. */
+    if (ar->event == LUA_HOOKCOUNT && lua_gethookmask(L) != lg_debug_mask(s)) lg_rehook(s);
     lg_debug_event(s, L, ar);
     if (atomic_load(&s->interrupted)) raise_interrupted(L, ar); /* while it was stopped: not one instruction later */
 }

@@ -95,7 +95,8 @@ struct lg_sink {
     bool (*attend_beside)(void *context);
     /* Such a call begins while somebody waits, who is to call lg_session_attend again. On the session's thread. */
     void (*beside)(void *context);
-    /* The debugger (lang/debugger.h) stopped what runs, which goes on when this returns. message: of LG_STOP_ERROR. */
+    /* The debugger (lang/debugger.h) stopped what runs, which goes on when this returns. message: of LG_STOP_ERROR,
+     * or why a breakpoint's condition failed. */
     void (*stopped)(void *context, enum lg_stop why, const char *message);
 };
 

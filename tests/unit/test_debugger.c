@@ -88,8 +88,9 @@ static void start(void)
 static int set(const char *text, int line)
 {
     const struct lg_debug_source source = {.text = text, .length = strlen(text)};
-    CHECK(lg_debug_set_breakpoints(session, &source, &line, 1));
-    return line;
+    struct lg_debug_breakpoint b = {.line = line};
+    CHECK(lg_debug_set_breakpoints(session, &source, &b, 1));
+    return b.line;
 }
 
 static const struct lg_error *failure;
@@ -118,6 +119,15 @@ static const char functions[] = "local function inner(a)\n" /* 1 */
                                 "end\n"                     /* 10 */
                                 "local z = outer(1)\n"      /* 11 */
                                 "print(z)\n";               /* 12 */
+
+TEST(breakpoints_in_the_first_line)
+{
+    start();
+    CHECK_INT(set("x = 1\ny = 2", 1), 1);
+    CHECK_STR(run("x = 1\ny = 2", "g", NULL), "breakpoint cell 1:1\n");
+    CHECK_STR(run("x = 1\ny = 2", "g", NULL), "breakpoint cell 2:1\n");
+    lg_session_free(session);
+}
 
 TEST(breakpoints)
 {

@@ -237,6 +237,46 @@ def test_breakpoints_in_coroutines_and_earlier_cells(debugger):
     assert debugger.end()["status"] == "ok"
 
 
+def test_a_breakpoint_in_the_first_line(debugger):
+    """The request that sets it comes before the cell and still asks for attention when that begins."""
+    for code in ("x = 1", "print('x')\nx = 2"):
+        debugger.start()
+        debugger.set(code, 1)
+        debugger.run(code)
+        debugger.stopped("breakpoint", 1)
+        debugger.step("continue")
+        assert debugger.end()["status"] == "ok"
+
+
+def test_breakpoints_with_conditions(debugger):
+    """What is false or nil goes on, what fails stops and says why; a condition sees the frame that comes to it."""
+    code = "limit = 4\nlocal function f(i)\n  local twice = 2 * i\n  seen = twice\nend\nfor i = 1, 6 do f(i) end\nprint(seen)"
+    debugger.start()
+    path = debugger.do("dumpCell", dict(code=code))["sourcePath"]
+    wanted = [dict(line=4, condition="twice > 2 * limit"), dict(line=3, condition="nothing"), dict(line=6, condition="i.x.y")]
+    body = debugger.do("setBreakpoints", dict(source=dict(path=path), breakpoints=wanted))
+    assert [b["verified"] for b in body["breakpoints"]] == [True] * 3
+    assert debugger.do("debugInfo")["breakpoints"] == [dict(source=path, breakpoints=wanted)]
+    debugger.run(code)
+    body = debugger.event("stopped")
+    assert body["reason"] == "breakpoint" and body["text"].startswith("the breakpoint's condition: ") and "nil value" in body["text"]
+    debugger.do("setBreakpoints", dict(source=dict(path=path), breakpoints=wanted[:1]))
+    debugger.step("continue")
+    for i in (5, 6):
+        frame = debugger.stopped("breakpoint", 4, "f")
+        assert debugger.evaluate("i", frame) == str(i)
+        debugger.step("continue")
+    assert debugger.end()["status"] == "ok" and stream(debugger.outputs) == "12\n"
+    endless = dict(line=1, condition="(function() while true do end end)()")
+    path = debugger.do("dumpCell", dict(code="print('asked')"))["sourcePath"]
+    debugger.do("setBreakpoints", dict(source=dict(path=path), breakpoints=[endless]))
+    debugger.run("print('asked')")
+    debugger.collect(lambda: debugger.outputs)  # its input: it has begun
+    debugger.client.reply(debugger.client.send("control", "interrupt_request"), "control")
+    end = debugger.end()
+    assert (end.get("ename"), debugger.events) == ("Interrupted", [])
+
+
 def test_uncaught_errors(debugger):
     debugger.start()
     debugger.do("setExceptionBreakpoints", dict(filters=["uncaught"]))
