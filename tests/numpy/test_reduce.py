@@ -1,0 +1,121 @@
+"""Promotion, and reductions, scans and sorting along random axes of random views in every dtype: NumPy says what is right."""
+import random
+import subprocess
+
+import numpy as np
+import pytest
+
+from test_linalg import LUNARRAY, WAYS, compare
+
+DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
+COMPLEX = ["complex64", "complex128"]
+
+
+def expected(a, b):
+    """NumPy's rule but for two rows of gpu.help "numpy": int32 and int64 with floats, uint64 with signed integers."""
+    a, b = sorted([np.dtype(a), np.dtype(b)], key=lambda t: "biufc".index(t.kind))
+    if a.kind in "iu" and b.kind in "fc":
+        least = {8: np.float64, 4: np.float32}.get(a.itemsize, b)
+        # Small integers take no floating type with them.
+        return np.result_type(b, least) if a.itemsize >= 4 else b
+    if a.kind == "i" and b == np.uint64:
+        return np.dtype(np.int64)
+    return np.result_type(a, b)
+
+
+def test_promotion():
+    names = DTYPES + COMPLEX
+    code = ("local t = {" + ", ".join(f"'{n}'" for n in names) + "} for _, a in ipairs(t) do for _, b in ipairs(t) do "
+            "print((gpu.zeros(2, a):eq(0):where(gpu.zeros(2, a), gpu.zeros(2, b))).dtype) end end")
+    p = subprocess.run([LUNARRAY, "-e", code], text=True, capture_output=True, timeout=60, check=True)
+    got = iter(p.stdout.split())
+    for a in names:
+        for b in names:
+            assert next(got) == expected(a, b).name, (a, b)
+
+
+def view(r, g, dtype):
+    """A Lua expression over x, and the same in NumPy: a view of a random array."""
+    shape = [r.choice([1, 2, 3, 5, 8, 33]) for _ in range(r.randint(1, 4))]
+    x = g.standard_normal(shape) * 3
+    if np.dtype(dtype).kind in "iub":
+        x = np.abs(np.round(x)) if np.dtype(dtype).kind == "u" else np.round(x)
+    x = x.astype(dtype)
+    order = r.sample(range(x.ndim), x.ndim)
+    steps = [r.choice([1, 1, 1, 2, -1, -2]) for _ in shape]
+    lua = "x:permute{" + ", ".join(str(i + 1) for i in order) + "}['" + ", ".join(f"::{s}" for s in steps) + "']"
+    return x, lua, x.transpose(order)[tuple(slice(None, None, s) for s in steps)]
+
+
+def wide(v):
+    """Sums of floats are better here than NumPy's of float16."""
+    return v.astype(np.float64) if v.dtype.kind == "f" else v
+
+
+def some_axes(r, v):
+    axes = sorted(r.sample(range(v.ndim), r.randint(1, v.ndim)))
+    return tuple(axes), "{" + ", ".join(str(r.choice([a + 1, a - v.ndim])) for a in axes) + "}"
+
+
+def reductions(r, g, dtype):
+    x, lua, v = view(r, g, dtype)
+    axes, names = some_axes(r, v)
+    keep = r.random() < 0.5
+    how = f"{names}, {str(keep).lower()}"
+    f = v.astype(np.float64)
+    n = dict(axis=axes, keepdims=keep)
+    put = lambda name, want: (f"gpu.array({lua}:{name}({how}))", {"x": x}, want)
+    yield put("sum", wide(v).sum(**n))
+    yield (f"gpu.array({lua}:gt(1):where(2, 1):prod({how}))", {"x": x}, np.where(v > 1, 2, 1).prod(**n))
+    yield put("mean", f.mean(**n))
+    yield put("var", f.var(**n))
+    yield put("std", f.std(**n))
+    yield put("max", v.max(**n))
+    yield put("min", v.min(**n))
+    yield put("any", v.astype(bool).any(**n))
+    yield put("all", v.astype(bool).all(**n))
+    yield put("count_nonzero", np.count_nonzero(v, **n))
+    yield (f"gpu.array({lua}:norm(nil, {how}))", {"x": x}, np.sqrt((f * f).sum(**n)))
+    yield put("logsumexp", np.log(np.exp(f).sum(**n)))
+    yield put("median", np.median(f, **n))
+    yield (f"gpu.array({lua}:quantile(0.3, {how}))", {"x": x}, np.quantile(f, 0.3, **n))
+    one = r.randrange(v.ndim)
+    which = f"{one + 1}, {str(keep).lower()}"
+    yield f"gpu.array({lua}:argmax({which}), 'int64')", {"x": x}, np.argmax(v, one, keepdims=keep) + 1
+    yield f"gpu.array({lua}:argmin({which}), 'int64')", {"x": x}, np.argmin(v, one, keepdims=keep) + 1
+
+
+def scans(r, g, dtype):
+    x, lua, v = view(r, g, dtype)
+    axis = r.randrange(v.ndim)
+    name = r.choice([axis + 1, axis - v.ndim])
+    w = wide(v)
+    yield f"{lua}:cumsum({name})", {"x": x}, w.cumsum(axis)
+    yield f"{lua}:cumsum()", {"x": x}, w.cumsum()
+    yield f"{lua}:gt(0):where(2, 1):cumprod({name})", {"x": x}, np.where(v > 0, 2, 1).cumprod(axis)
+    yield f"{lua}:cummax({name})", {"x": x}, np.maximum.accumulate(v, axis)
+    yield f"{lua}:cummin({name})", {"x": x}, np.minimum.accumulate(v, axis)
+
+
+def orders(r, g, dtype):
+    x, lua, v = view(r, g, dtype)
+    axis = r.randrange(v.ndim)
+    yield f"{lua}:sort({axis + 1})", {"x": x}, np.sort(v, axis)
+    yield f"{lua}:argsort({axis + 1})", {"x": x}, np.argsort(v, axis, kind="stable") + 1
+    yield f"{lua}:sort({axis + 1}, true)", {"x": x}, np.flip(np.sort(v, axis), axis)
+    yield f"gpu.unique({lua}, {{counts = true}})", {"x": x}, np.unique(v, return_counts=True)
+    line = np.sort(v.ravel())
+    yield f"gpu.searchsorted({lua}:flatten():sort(), {lua})", {"x": x}, np.searchsorted(line, v) + 1
+    yield f"gpu.searchsorted({lua}:flatten():sort(), {lua}, 'right')", {"x": x}, np.searchsorted(line, v, "right") + 1
+    yield f"{lua}:flatten():nonzero()", {"x": x}, np.flatnonzero(v) + 1
+    k = r.randint(1, v.shape[axis])
+    yield f"(gpu.topk({lua}, {k}, {axis + 1}))", {"x": x}, np.flip(np.sort(v, axis), axis).take(range(k), axis)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("maker", [reductions, scans, orders])
+def test_against_numpy(tmp_path, way, maker):
+    cases = []
+    for k, dtype in enumerate(DTYPES * (4 if way == "cpu" else 1)):
+        cases += maker(random.Random(k), np.random.default_rng(k), dtype)
+    compare(tmp_path, way, cases)
