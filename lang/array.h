@@ -62,6 +62,8 @@ int lg_check_shape(lua_State *L, int first, bool allow_any, int64_t *shape, int 
 int lg_check_axes(lua_State *L, int idx, int ndim, int *axes);
 /* Makes a borrowed array or view its own diagonal, which becomes the last axis. Never raises. */
 void lg_diagonal(struct rt_array *a, int64_t offset, int row, int column);
+/* Whether the switch at idx, which may be nil, is on: a boolean, called `name` in messages. lang/reduce.c */
+bool lg_check_flag(lua_State *L, int idx, const char *name);
 /* An axis from 0 for the user's axis (from 1, negative from the end) at idx. */
 int lg_check_axis(lua_State *L, int idx, int ndim);
 
@@ -97,6 +99,8 @@ bool lg_scalar_fits(lua_State *L, int idx, enum rt_dtype dtype, lua_Integer *low
 
 /* Pushes a new array from the nested table at idx; dtype RT_DTYPE_COUNT: bool for booleans, else float32. */
 struct rt_array *lg_push_from_table(lua_State *L, int idx, enum rt_dtype dtype, struct rt_device *device);
+/* The array at idx or, in its place, what the table there makes on the default device. */
+const struct rt_array *lg_check_elements(lua_State *L, int idx);
 /* Pushes an object that keeps the elements of `a`, contiguous, where host code reads them; NULL when there are none. */
 const void *lg_push_host_copy(lua_State *L, const struct rt_array *a);
 /* Pushes a table with the sizes that prints as a shape. */

@@ -103,6 +103,7 @@ static int tensordot(lua_State *L)
     const struct rt_array *a = lg_check_array(L, 1), *b = lg_check_array(L, 2);
     lua_settop(L, 3);
     if (lua_istable(L, 3)) {
+        luaL_argcheck(L, lua_rawlen(L, 3) == 2, 3, "two lists of axes expected, {of x, of y}, or a number of axes");
         lua_rawgeti(L, 3, 1);
         p.count = read_axes(L, a->ndim, p.x);
         lua_rawgeti(L, 3, 2);

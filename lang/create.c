@@ -217,6 +217,16 @@ struct rt_array *lg_push_from_table(lua_State *L, int idx, enum rt_dtype dtype, 
     return out;
 }
 
+const struct rt_array *lg_check_elements(lua_State *L, int idx)
+{
+    if (!lua_istable(L, idx)) return lg_check_array(L, idx);
+    struct lg_placement p = {RT_DTYPE_COUNT, NULL};
+    lg_check_placement(L, lua_gettop(L) + 1, &p);
+    lg_push_from_table(L, idx, RT_DTYPE_COUNT, p.device);
+    lua_replace(L, idx);
+    return lg_check_array(L, idx);
+}
+
 /* The string at idx 1 as elements one behind the other. */
 static void push_from_bytes(lua_State *L, const struct lg_placement *p)
 {

@@ -1,5 +1,6 @@
 /* What is documented: tables of rows by scope, found by looking through them, so that opening the library costs one
  * entry for each table; and for functions that are no rows of such a table, and for docs alone, entries one by one. */
+#include <limits.h>
 #include <string.h>
 #include "lang/lang.h"
 
@@ -53,10 +54,62 @@ void lg_document_rows(lua_State *L, const char *scope, const struct lg_function 
     lua_pop(L, 1);
 }
 
+/* How many parameters stand between the parenthesis at `s` and its end; -1 where dots say that there may be any. */
+static int count_parameters(const char *s)
+{
+    int depth = 0, commas = 0;
+    bool any = false;
+    for (s++; *s && (*s != ')' || depth > 0); s++) {
+        depth += (*s == '{' || *s == '(') - (*s == '}' || *s == ')');
+        if (depth == 0 && !strncmp(s, "...", 3)) return -1;
+        commas += depth == 0 && *s == ',';
+        any |= *s != ' ';
+    }
+    return any ? commas + 1 : 0;
+}
+
+/* How many arguments a function takes by the forms of its signature, "gpu.name(...)" and "x:name(...)", of which one
+ * may leave the parameters to the other; INT_MAX where none says it. */
+static int most_arguments(const struct lg_function *row)
+{
+    int most = -1;
+    size_t length = strlen(row->name);
+    for (const char *s = row->signature; (s = strstr(s, row->name)); s += length) {
+        if (s == row->signature || (s[-1] != '.' && s[-1] != ':') || s[length] != '(') continue;
+        int count = count_parameters(s + length);
+        if (count >= 0 && count + (s[-1] == ':') > most) most = count + (s[-1] == ':');
+    }
+    return most < 0 ? INT_MAX : most;
+}
+
+/* Calls the function of the row that is upvalue 1, unless it is given more than it takes, but for a table that may be
+ * {out = y}. Upvalue 2 is how much that is, once it has been counted. */
+static int call_row(lua_State *L)
+{
+    const struct lg_function *row = lua_touserdata(L, lua_upvalueindex(1));
+    int most = (int)lua_tointeger(L, lua_upvalueindex(2)), given = lua_gettop(L);
+    if (most < 0) {
+        most = most_arguments(row);
+        lua_pushinteger(L, most);
+        lua_replace(L, lua_upvalueindex(2));
+    }
+    if (given > most && !lua_isnil(L, most + 1) && (given > most + 1 || !lua_istable(L, given)))
+        return luaL_argerror(
+            L, most + 1,
+            lua_pushfstring(L, "nothing expected here, got %s; it is %s", luaL_typename(L, most + 1), row->signature));
+    return row->call(L);
+}
+
 void lg_register(lua_State *L, const char *scope, const struct lg_function *rows)
 {
     for (const struct lg_function *row = rows; row->name; row++) {
-        lua_pushcfunction(L, row->call);
+        if (row->signature) {
+            lua_pushlightuserdata(L, (void *)row);
+            lua_pushinteger(L, -1);
+            lua_pushcclosure(L, call_row, 2);
+        } else {
+            lua_pushcfunction(L, row->call);
+        }
         lua_setfield(L, -2, row->name);
     }
     lg_document_rows(L, scope, rows);
@@ -126,6 +179,10 @@ const struct lg_function *lg_doc_of_value(lua_State *L, int idx)
     const struct lg_function *row = lua_touserdata(L, -1);
     lua_CFunction call = lua_tocfunction(L, idx);
     lua_pop(L, 2);
+    if (call == call_row && lua_getupvalue(L, idx, 1)) {
+        row = lua_touserdata(L, -1);
+        lua_pop(L, 1);
+    }
     return complete(L, row || !call ? row : find_row(L, NULL, call));
 }
 

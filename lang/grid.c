@@ -70,7 +70,7 @@ static int triu(lua_State *L)
 static int diag(lua_State *L)
 {
     struct rt_error *e = lg_error_box(L);
-    const struct rt_array *a = lg_check_array(L, 1);
+    const struct rt_array *a = lg_check_elements(L, 1);
     lua_Integer k = luaL_optinteger(L, 2, 0);
     if (a->ndim == 2) {
         struct rt_array view = *a; /* borrowed */
@@ -117,8 +117,8 @@ static int meshgrid(lua_State *L)
     luaL_argcheck(L, n <= RT_MAX_DIMS, RT_MAX_DIMS + 1, "more arrays than axes");
     luaL_checkstack(L, n + 4, NULL);
     for (int i = 0; i < n; i++) {
-        const struct rt_array *a = lg_check_array(L, i + 1);
-        luaL_argcheck(L, a->ndim == 1, i + 1, "expected an array of one axis");
+        const struct rt_array *a = lg_check_elements(L, i + 1);
+        luaL_argcheck(L, a->ndim == 1, i + 1, "expected an array of one axis, or a list of numbers");
         shape[order == 0 && i < 2 && n > 1 ? 1 - i : i] = a->shape[0];
     }
     for (int i = 0; i < n; i++) {
@@ -142,7 +142,7 @@ static int fromfunction(lua_State *L)
     struct rt_error *e = lg_error_box(L);
     int64_t shape[RT_MAX_DIMS];
     int next;
-    luaL_checkany(L, 1);
+    if (!lua_isfunction(L, 1) && luaL_getmetafield(L, 1, "__call") == LUA_TNIL) luaL_checktype(L, 1, LUA_TFUNCTION);
     int ndim = lg_check_shape(L, 2, false, shape, &next);
     if (lua_istable(L, 2)) lg_placement_fields(L, 2, &p);
     lg_check_placement(L, next, &p);
@@ -173,6 +173,7 @@ static int fromfunction(lua_State *L)
 const struct lg_function lg_diagonal_functions[] = {
     {"diag", diag, "gpu.diag(x [, k])   x:diag([k])",
      "Of one axis, the matrix with x on its k-th diagonal and zeros elsewhere; of two, the k-th diagonal, a view.\n"
+     "x is an array or a table. "
      "k counts from the main diagonal, 0, upwards; negative ones are below.",
      "local x = gpu.diag(gpu.array({1, 2}), 1)\nassert(x.shape[1] == 3 and x[{2, 3}] == 2 and x:sum() == 3)\n"
      "assert(gpu.eye(3):diag():sum() == 3)"},
@@ -193,7 +194,8 @@ const struct lg_function lg_grid_functions[] = {
      "told otherwise.",
      "local x = gpu.logspace(0, 3, 4)\nassert(x[1] == 1 and x[3] == 100)\nassert(gpu.logspace(0, 4, 5, 2)[5] == 16)"},
     {"meshgrid", meshgrid, "gpu.meshgrid(x, y, ... [, \"xy\" | \"ij\"])",
-     "The coordinates of a grid from those of its axes: as many arrays as were given, each of the grid's shape.\n"
+     "The coordinates of a grid from those of its axes, arrays or tables: as many arrays as were given, each of the "
+     "grid's shape.\n"
      "With \"xy\", as in NumPy unless told otherwise, x runs along the second axis and y along the first; with \"ij\" each "
      "array runs along its own axis.",
      "local x, y = gpu.meshgrid(gpu.range(3), gpu.range(2))\nassert(x.shape[1] == 2 and x[{1, 3}] == 3 and y[{2, 1}] == 2)"},

@@ -266,6 +266,9 @@ static void add_table(lua_State *L, struct lg_key *k, int table)
 {
     size_t n = lua_rawlen(L, table), behind = 0;
     luaL_checkstack(L, 4 * RT_MAX_DIMS, NULL);
+    if (n == 0 && (lua_pushnil(L), lua_next(L, table)))
+        luaL_error(L, "an index has one item per axis, in a list; this one has the key %s",
+                   luaL_tolstring(L, -2, NULL));
     if (n > LG_MAX_ITEMS) check_room(L, k, n);
     for (size_t i = 1; i <= n; i++) behind += axes_of_item(L, table, (lua_Integer)i);
     check_room(L, k, behind);

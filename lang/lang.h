@@ -25,7 +25,8 @@ struct lg_function {
     const char *example; /* Lua that raises when it is wrong: uses assert; `gpu` is in scope. NULL only with a reason */
 };
 /* Sets every function of the rows (ended by a NULL name) into the table at the top of the stack and documents them as
- * "scope.name" (scope "gpu", "array", "kernel", ...). The rows must stay. [raises] */
+ * "scope.name" (scope "gpu", "array", "kernel", ...). More arguments than the signature names are an error, but for one
+ * table behind them. The rows must stay. [raises] */
 void lg_register(lua_State *L, const char *scope, const struct lg_function *rows);
 /* Documents alone: rows, which may lack their texts where they are operations; one row; the function at idx. [raises]
  */

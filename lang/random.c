@@ -62,9 +62,11 @@ static void range_of(enum rt_dtype t, int64_t *low, int64_t *high)
 static void check_kind(lua_State *L, enum rt_dtype t, const char *kinds)
 {
     if (strchr(kinds, rt_dtypes[t].kind)) return;
-    if (!strcmp(kinds, "f")) luaL_error(L, "these random numbers need a floating dtype, not %s", rt_dtypes[t].name);
-    luaL_error(L, "these random numbers need an integer dtype%s, not %s",
-               strchr(kinds, 'f') ? " or a floating one" : "", rt_dtypes[t].name);
+    if (!strcmp(kinds, "f"))
+        luaL_error(L, "random floats need a floating dtype, not %s; gpu.random.integers gives whole numbers",
+                   rt_dtypes[t].name);
+    luaL_error(L, "random whole numbers need an integer dtype%s, not %s; x:to(\"%s\") converts them",
+               strchr(kinds, 'f') ? " or a floating one" : "", rt_dtypes[t].name, rt_dtypes[t].name);
 }
 
 /* Pushes a new array of the shape and placement in the arguments from `first` on, not yet filled. `p` has the dtype for
@@ -217,12 +219,12 @@ static void *push_block(lua_State *L, int64_t n)
 /* What is chosen from: the numbers 1 to n, or the rows of an array along its first axis. */
 static int64_t check_source(lua_State *L, int idx, const struct rt_array **a)
 {
-    *a = lg_test_array(L, idx) ? lg_check_array(L, idx) : NULL;
+    *a = lua_istable(L, idx) || lg_test_array(L, idx) ? lg_check_elements(L, idx) : NULL;
     if (*a && (*a)->ndim == 0) luaL_argerror(L, idx, "an array of no axes has nothing to choose from");
     if (*a) return (*a)->shape[0];
     int is_integer;
     lua_Integer n = lua_tointegerx(L, idx, &is_integer);
-    if (!is_integer || lua_type(L, idx) != LUA_TNUMBER) luaL_typeerror(L, idx, "array or count");
+    if (!is_integer || lua_type(L, idx) != LUA_TNUMBER) luaL_typeerror(L, idx, "array, table or count");
     luaL_argcheck(L, n >= 0, idx, "the count is negative");
     return n;
 }
@@ -451,12 +453,12 @@ static const struct lg_function random_functions[] = {
      "\nCounts that the dtype cannot hold are cut to its range.",
      "local x = gpu.random.poisson(4, 10000)\nassert(x:min() >= 0 and math.abs(x:mean() - 4) < 0.2)"},
     {"permutation", permutation, "gpu.random.permutation(n | x [, dtype] [, device])",
-     "The numbers from 1 to n in random order, or the rows of an array (along its first axis), as a new array.\n"
+     "The numbers from 1 to n in random order, or the rows of an array or table (along its first axis), as a new array.\n"
      "Every order is equally likely. It is made on the host and copied to the device.",
      "local p = gpu.random.permutation(5)\nassert(p:sum() == 15 and p:max() == 5)\n"
      "assert(gpu.random.permutation(gpu.array{{1, 2}, {3, 4}}):sum() == 10)"},
     {"choice", choice, "gpu.random.choice(n | x, shape... [, {replace = true, p = nil, device = nil}])",
-     "Random members of the numbers 1 to n, or random rows of an array (along its first axis).\n"
+     "Random members of the numbers 1 to n, or random rows of an array or table (along its first axis).\n"
      "replace = false chooses each one at most once. p, a table or an array, weighs them; the weights need not add up "
      "to 1. It is made on the host and copied to the device.",
      "local x = gpu.random.choice(gpu.array{2, 3, 5, 7}, 100)\nassert(x:min() >= 2 and x:max() <= 7)\n"

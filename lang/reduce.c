@@ -36,12 +36,19 @@ static void check_axes(lua_State *L, int idx, int ndim, struct lg_reduction *r)
     lua_pop(L, 1);
 }
 
+bool lg_check_flag(lua_State *L, int idx, const char *name)
+{
+    if (!lua_isnoneornil(L, idx) && !lua_isboolean(L, idx))
+        luaL_error(L, "%s is true or false, not %s", name, luaL_typename(L, idx));
+    return lua_toboolean(L, idx);
+}
+
 static void check_option(lua_State *L, const char *key, int ndim, const char *number, struct lg_reduction *r)
 {
     if (!strcmp(key, "axis"))
         check_axes(L, lua_gettop(L), ndim, r);
     else if (!strcmp(key, "keepdims"))
-        r->keepdims = lua_toboolean(L, -1);
+        r->keepdims = lg_check_flag(L, -1, key);
     else if (!number || strcmp(key, number))
         luaL_error(L, "there is no option '%s'; there are axis, keepdims%s%s and out", key, number ? ", " : "",
                    number ? number : "");
@@ -60,7 +67,9 @@ void lg_check_reduction(lua_State *L, int idx, int ndim, const char *number, str
         check_axes(L, idx, ndim, r);
         luaL_argcheck(L, !lua_istable(L, idx + 1), idx + 1,
                       "keepdims is true or false; a table of options stands alone, as {axis = 1, keepdims = true}");
-        r->keepdims = lua_toboolean(L, idx + 1);
+        luaL_argcheck(L, lua_type(L, idx + 1) != LUA_TNUMBER, idx + 1,
+                      "keepdims is true or false; several axes are one table, as {1, 2}");
+        r->keepdims = lg_check_flag(L, idx + 1, "keepdims");
     } else {
         for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1))
             check_option(L, lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?", ndim, number, r);

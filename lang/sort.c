@@ -10,7 +10,7 @@ static int check_order(lua_State *L, int idx, int ndim, bool *descending)
     int axis = ndim - 1;
     if (ndim == 0) luaL_error(L, "an array of no axes has nothing to sort along");
     if (!lua_istable(L, idx)) {
-        *descending = lua_toboolean(L, idx + 1);
+        *descending = lg_check_flag(L, idx + 1, "descending");
         return lua_isnoneornil(L, idx) ? axis : lg_check_axis(L, idx, ndim);
     }
     *descending = false;
@@ -19,7 +19,7 @@ static int check_order(lua_State *L, int idx, int ndim, bool *descending)
         if (!strcmp(key, "axis"))
             axis = lg_check_axis(L, lua_gettop(L), ndim);
         else if (!strcmp(key, "descending"))
-            *descending = lua_toboolean(L, -1);
+            *descending = lg_check_flag(L, -1, key);
         else
             luaL_error(L, "there is no option '%s'; there are axis and descending", key);
     }
@@ -55,7 +55,7 @@ static int topk(lua_State *L)
     if (a->ndim == 0) return luaL_error(L, "an array of no axes has nothing to choose from");
     lg_check(L, kn_check_real(a, "topk", lg_error_box(L)));
     int axis = lua_isnoneornil(L, 3) ? a->ndim - 1 : lg_check_axis(L, 3, a->ndim);
-    bool smallest = lua_toboolean(L, 4);
+    bool smallest = lg_check_flag(L, 4, "smallest");
     struct rt_array *values = lg_new_array(L), *indices = lg_new_array(L);
     lg_check(L, kn_topk(a, k, axis, !smallest, values, indices, lg_error_box(L)));
     return 2;
@@ -98,7 +98,7 @@ static int unique(lua_State *L)
             const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
             if (strcmp(key, "inverse") && strcmp(key, "counts"))
                 luaL_error(L, "there is no option '%s'; there are inverse and counts", key);
-            wants[!strcmp(key, "counts")] = lua_toboolean(L, -1);
+            wants[!strcmp(key, "counts")] = lg_check_flag(L, -1, key);
         }
     }
     struct rt_array *values = lg_new_array(L), *inverse = wants[0] ? lg_new_array(L) : NULL,

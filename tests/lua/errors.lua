@@ -22,6 +22,38 @@ t.test("errors are short and whole", function()
   assert(not t.raises("", function() return x + gpu.zeros(2) end):find("%%"))
 end)
 
+t.test("more arguments than there are", function()
+  local x, la = gpu.ones(3, 4), gpu.linalg
+  for _, case in ipairs({ { gpu.seed, 1, 2 }, { x.roll, x, 1, 2, 3 }, { x.copy_, x, x, 3 }, { x.totable, x, 3 },
+    { gpu.unique, x, {}, 1 }, { gpu.array, { 1 }, "float32", "cpu", "cpu" }, { la.inv, x, 1 }, { gpu.fft.fft, x, 4, 1, "ortho", 5 },
+    { gpu.random.permutation, 3, "int64", "cpu", 1 }, { x.frexp, x, 1 } }) do
+    t.raises("nothing expected here, got ", table.unpack(case))
+  end
+  t.raises("gpu.seed(integer)", gpu.seed, 1, 2)
+  t.eq(gpu.unique(x, nil, nil).size, 1)
+  t.eq(gpu.cat({ x, x }, 1, { out = gpu.zeros(6, 4) }):sum(), 24)
+  t.eq(gpu.random.generator(7):permutation(3, "int64", "cpu"):sum(), 6)
+end)
+
+t.test("switches are booleans", function()
+  local x = gpu.ones(3, 4)
+  t.raises("several axes are one table, as {1, 2}", x.sum, x, 1, 2)
+  t.raises("keepdims is true or false, not string", x.sum, x, 1, "yes")
+  t.raises("descending is true or false, not string", x.sort, x, 1, "up")
+  t.raises("counts is true or false, not number", x.unique, x, { counts = 1 })
+end)
+
+t.test("what is missing or of another kind", function()
+  local x = gpu.ones(3, 4)
+  t.raises("function expected, got number", gpu.fromfunction, 3, { 2 })
+  t.raises("x:to_sparse()", gpu.sparse.csr, x)
+  t.raises({ "{rows, columns}", "got no value" }, gpu.sparse.csr, { 1 }, { 1 }, { 1, 2 })
+  t.raises("two lists of axes", gpu.tensordot, x, x, { 1 })
+  t.raises({ "a quantile from 0 to 1", "got nil" }, x.quantile, x)
+  t.raises("this one has the key x", function() return x[{ x = 1 }] end)
+  t.raises({ "floating dtype, not int32", "gpu.random.integers" }, gpu.random.normal, 0, 1, 3, "int32")
+end)
+
 t.test("devices", function()
   t.raises({ "nowhere", "simt" }, gpu.device, "nowhere")
   t.raises("expected a device name", gpu.device, 3)

@@ -124,6 +124,8 @@ for _, device in ipairs(t.devices()) do
     t.eq(gpu.tri(2, "float64", device).dtype, "float64")
     t.eq(gpu.tri(2, device).dtype, "float32")
     t.same(gpu.diag(gpu.array({ 1, 2 }, device), -1):totable(), { { 0, 0, 0 }, { 1, 0, 0 }, { 0, 2, 0 } })
+    t.same(gpu.diag({ 1, 2 }):totable(), { { 1, 0 }, { 0, 2 } })
+    t.same(select(2, gpu.meshgrid({ 1, 2 }, { 3, 4 })):totable(), { { 3, 3 }, { 4, 4 } })
     t.raises("too far out", gpu.diag, gpu.zeros(2, device), math.mininteger)
     local nan = gpu.full({ 2, 2 }, 0 / 0, device):tril()
     t.eq(nan[{ 1, 2 }], 0.0)
