@@ -50,7 +50,7 @@ for _, device in ipairs(t.devices()) do
   end)
 
   test("many indices on all threads", function()
-    local n = 200000
+    local n = t.brief(200000, 20000)
     local next_number = numbers(5)
     local x = gpu.range(n, "int32", device)
     local at = t.list(n, function() return next_number(n) + 1 end)

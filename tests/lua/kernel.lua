@@ -5,6 +5,8 @@ local device = t.kernel_device()
 gpu.device(device)
 
 local function line() return debug.getinfo(2, "l").currentline end
+-- This file; in the shell, where each statement is a cell, the cell.
+local function here() return debug.getinfo(2, "S").short_src end
 
 local saxpy_line = line() + 3
 local saxpy = gpu.kernel [[
@@ -121,7 +123,7 @@ end)
 
 t.test("compile errors have the lines of this file", function()
   local first = line() + 2
-  local e = t.raises("tests/lua/kernel.lua:" .. first + 2 .. ": error: identifier \"foo\" is undefined", gpu.kernel, [[
+  local e = t.raises(here() .. ":" .. first + 2 .. ": error: identifier \"foo\" is undefined", gpu.kernel, [[
     __global__ void broken(int n) {
       int unused;
       foo(n);
@@ -132,8 +134,8 @@ t.test("compile errors have the lines of this file", function()
   assert(e:find("foo(n);\n", 1, true) and e:find("^", 1, true), e)
   local at = line() + 1 -- a text that is not found has lines of its own
   local _, escaped = pcall(gpu.kernel, "__global__ void escaped(int n) {\n  bar(n);\n}")
-  assert(escaped:find("(kernel at tests/lua/kernel.lua:" .. at .. "):2: error", 1, true), escaped)
-  e = t.raises({ "detected during instantiation", " at tests/lua/kernel.lua:" }, gpu.kernel, [[
+  assert(escaped:find("(kernel at " .. here() .. ":" .. at .. "):2: error", 1, true), escaped)
+  e = t.raises({ "detected during instantiation", " at " .. here() .. ":" }, gpu.kernel, [[
     template <class T> __device__ void bad(T x) { x.foo(); }
     __global__ void k(int n) { bad(n); }
   ]])
@@ -146,7 +148,7 @@ t.test("warnings are kept with their lines", function()
   local k = gpu.kernel [[
     __global__ void warns(int n) { int unused; }
   ]]
-  assert(k.log:find("tests/lua/kernel.lua:" .. at .. ": warning", 1, true), k.log)
+  assert(k.log:find(here() .. ":" .. at .. ": warning", 1, true), k.log)
   assert(not k.log:find("Remark", 1, true), k.log)
 end)
 
@@ -274,9 +276,9 @@ t.test("faults name source line, block, thread and element; the session goes on"
     }
   ]]
   local data = gpu.zeros(1024)
-  t.raises({ "tests/lua/kernel.lua:" .. first + 3 .. ": write of 4 bytes", "in kernel past, block (4, 0, 0), thread (0, 0, 0)",
+  t.raises({ here() .. ":" .. first + 3 .. ": write of 4 bytes", "in kernel past, block (4, 0, 0), thread (0, 0, 0)",
     "that is data[1024], and data has 1024 elements" }, k(5, 256), 1, data)
-  t.raises({ "tests/lua/kernel.lua:" .. first + 2 .. ": assertion `n < 5000' failed", "in kernel past, block (0, 0, 0)" },
+  t.raises({ here() .. ":" .. first + 2 .. ": assertion `n < 5000' failed", "in kernel past, block (0, 0, 0)" },
     k(4, 256), 5000, data)
   k(4, 256)(7, data)
   t.eq(data:sum(), 7 * 1024)
@@ -285,7 +287,7 @@ end)
 t.test("an instruction that the software GPU lacks is named with its line", function()
   if device ~= "simt" then t.skip("a GPU has it") end
   local at = line() + 3
-  local e = t.raises({ "kernel.lua:" .. at, "in odd" }, gpu.kernel, [[
+  local e = t.raises({ here() .. ":" .. at, "in odd" }, gpu.kernel, [[
     __global__ void odd(int *x) {
       asm volatile("multimem.red.relaxed.sys.global.add.u32 [%0], %1;" :: "l"(x), "r"(1));
     }

@@ -90,7 +90,7 @@ for _, device in ipairs(t.devices()) do
 
   test("sort long rows", function()
     gpu.seed(34)
-    for _, dtype in ipairs({ "float32", "float64", "uint16", "int64", "bool" }) do
+    for _, dtype in ipairs(t.brief({ "float32", "float64", "uint16", "int64", "bool" }, { "int64" })) do
       check(make(dtype, 70001), 1, false, dtype)
       check(make(dtype, 70001), 1, true, dtype .. ", descending")
     end

@@ -22,8 +22,7 @@ local function lanes(n, first, step)
   return list
 end
 
-local first_line = line() + 2
-local branch = gpu.kernel [[
+local first_line, branch = line() + 1, gpu.kernel [[
   __global__ void branch(int n, const float *x, float *y) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float sum = 0;
