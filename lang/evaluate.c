@@ -272,7 +272,6 @@ static void begin(struct lg_session *s)
 {
     lg_arena_reset(&s->answers);
     s->frame_count = s->frame_line = 0;
-    s->stack = NULL;
 }
 
 /* After the run: the report of what failed, and the stack as it was. */

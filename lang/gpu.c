@@ -182,6 +182,7 @@ static int pause_background(lua_State *L)
 
 static int exit_process(lua_State *L)
 {
+    if (!lua_isboolean(L, 1)) luaL_optinteger(L, 1, 0); /* its error names this function and who called it */
     rt_background_pause();
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_insert(L, 1);

@@ -127,10 +127,8 @@ struct lg_error {      /* owned by the session until its next call */
      * the innermost last. */
     const char *const *traceback;
     size_t traceback_count, message_count, excerpt_count;
-    int line; /* of the cell, from 1; 0 when it is not in the cell */
-    /* Of plain Lua: "stack traceback:" and the calls, as a stock lua writes them below the message; NULL where it
-     * writes none. */
-    const char *stack;
+    int line;   /* of the cell, from 1; 0 when it is not in the cell */
+    bool plain; /* of plain Lua: the value is all that a stock lua writes, "stack traceback:" and the calls included */
 };
 struct lg_request {
     const char *code;

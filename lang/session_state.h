@@ -62,7 +62,6 @@ struct lg_session {
     const char *excerpt;                     /* the line that the error is about, and its caret; or NULL */
     bool syntax;                             /* the cell did not compile */
     char chunk[LG_CHUNK];                    /* the chunk name being evaluated: "=cell 3" */
-    const char *stack;                       /* of a script: the calls as a stock lua lists them; or NULL */
 
     /* Input (lang/input.c): lines asked for and not read yet. */
     struct lg_buffer input;

@@ -51,21 +51,40 @@ static void note_frame(struct lg_session *s, lua_State *L, lua_Debug *ar)
     if (!s->frame_line && strcmp(ar->source, s->chunk) == 0) s->frame_line = ar->currentline;
 }
 
-/* As the handler of lua.c: an object that has a text of its own is not told where it came from. */
-static void note_stack(struct lg_session *s, lua_State *L)
+/* Pushes the text of an error at the top with a word on x:size(), which Lua says calls a number. */
+static void add_field_hint(lua_State *L)
 {
-    if (lua_type(L, 1) == LUA_TSTRING || luaL_getmetafield(L, 1, "__tostring") == LUA_TNIL) {
-        luaL_traceback(L, L, NULL, 1);
-        s->stack = lg_arena_text(&s->answers, lua_tostring(L, -1), lua_rawlen(L, -1));
+    static const char called[] = "attempt to call a ", method[] = "(method '";
+    const char *text = lua_tostring(L, -1), *at = text ? strstr(text, called) : NULL;
+    const char *name = at ? strstr(at, method) : NULL;
+    if (!name) return;
+    name += sizeof method - 1;
+    size_t length = strcspn(name, "'");
+    if (!lg_is_array_field(name, length)) return;
+    lua_pushlstring(L, name, length);
+    lua_pushfstring(L, "%s; an array has it as a field, x.%s", text, lua_tostring(L, -1));
+}
+
+/* As the handler of lua.c: <close> variables are given the message with the calls below it; an object that has a text
+ * of its own is not told where it came from. */
+static int plain_message(lua_State *L)
+{
+    if (lua_tostring(L, 1)) {
+        lua_settop(L, 1);
+        add_field_hint(L);
+    } else if (luaL_callmeta(L, 1, "__tostring") && lua_type(L, -1) == LUA_TSTRING) {
+        return 1;
+    } else {
+        lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
     }
-    lua_settop(L, 1);
+    luaL_traceback(L, L, lua_tostring(L, -1), 1);
+    return 1;
 }
 
 int lg_traceback_handler(lua_State *L)
 {
     struct lg_session *s = lg_session_of(L);
-    s->stack = NULL;
-    if (!s->interactive) note_stack(s, L);
+    if (!s->interactive) return plain_message(L);
     s->frame_count = 0;
     s->frame_line = 0;
     int last = lg_last_level(L);
@@ -86,20 +105,6 @@ int lg_traceback_handler(lua_State *L)
     return 1;
 }
 
-/* Pushes the text of an error at the top with a word on x:size(), which Lua says calls a number. */
-static void add_field_hint(lua_State *L)
-{
-    static const char called[] = "attempt to call a ", method[] = "(method '";
-    const char *text = lua_tostring(L, -1), *at = text ? strstr(text, called) : NULL;
-    const char *name = at ? strstr(at, method) : NULL;
-    if (!name) return;
-    name += sizeof method - 1;
-    size_t length = strcspn(name, "'");
-    if (!lg_is_array_field(name, length)) return;
-    lua_pushlstring(L, name, length);
-    lua_pushfstring(L, "%s; an array has it as a field, x.%s", text, lua_tostring(L, -1));
-}
-
 /* The text of the error value: job is the session, index 2 the value. */
 static int error_text(lua_State *L)
 {
@@ -112,17 +117,14 @@ static int error_text(lua_State *L)
     }
     size_t n;
     const char *text;
-    bool readable = lua_isstring(L, 2) || luaL_getmetafield(L, 2, "__tostring") != LUA_TNIL;
-    if (!s->interactive && !readable) {
-        lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 2));
-    } else if (lua_isnil(L, 2)) {
+    if (lua_isnil(L, 2)) {
         lua_pushliteral(L, "nil (an error without a message)");
     } else if (lua_type(L, 2) != LUA_TSTRING && luaL_getmetafield(L, 2, "__tostring") == LUA_TNIL) {
         lg_push_value_text(L, 2);
     } else {
         lua_settop(L, 2);
         luaL_tolstring(L, 2, NULL);
-        add_field_hint(L);
+        if (s->interactive) add_field_hint(L);
     }
     text = lua_tolstring(L, -1, &n);
     s->error.value = lg_arena_text(&s->answers, text, n);
@@ -182,7 +184,7 @@ static void fill_traceback(struct lg_session *s)
 void lg_report_error(struct lg_session *s, int status, bool syntax)
 {
     lua_State *L = s->L;
-    s->error = (struct lg_error){.name = error_name(status, syntax), .stack = s->stack};
+    s->error = (struct lg_error){.name = error_name(status, syntax), .plain = !s->interactive};
     s->excerpt = NULL;
     s->syntax = syntax;
     if (status == LUA_ERRMEM) {

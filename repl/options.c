@@ -244,7 +244,7 @@ static bool take(int argc, char **argv, int *i, struct sh_options *o)
     /* What may be left out is joined to the option, or is a number. */
     bool number = optional && row->argument[1] != '=';
     if (row->argument && !value && next && (!optional || (number && is_number(argv[*i + 1])))) value = argv[++*i];
-    if (row->argument && !optional && (!value || !*value)) {
+    if (row->argument && !optional && !value) {
         char text[200];
         snprintf(text, sizeof text, "needs %s: %s", row->argument, row->doc);
         return misuse(o, row->name, text);

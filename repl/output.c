@@ -236,8 +236,8 @@ void sh_output_error(struct sh_output *o, const struct lg_error *error)
     sh_output_newline(o);
     fflush(stdout);
     if (o->program) fprintf(file, "%s: ", o->program);
-    if (error->stack) {
-        fprintf(file, "%s\n%s\n", error->value, error->stack);
+    if (error->plain) {
+        fprintf(file, "%s\n", error->value);
         return;
     }
     for (size_t i = 0; i < error->traceback_count; i++) {

@@ -57,7 +57,7 @@ static bool evaluate_file(struct lg_session *s, struct sh_output *out, const cha
     size_t length;
     char *text = sh_read_file(path, &length);
     if (!text) {
-        fprintf(stderr, "lunarray: cannot open %s: %s\n", path, strerror(errno));
+        fprintf(stderr, "lunarray: cannot %s %s: %s\n", errno == EISDIR ? "read" : "open", path, strerror(errno));
         return false;
     }
     bool is_stdin = strcmp(path, "-") == 0;
