@@ -1,6 +1,9 @@
 /* The heap of malloc, free, new and delete in kernels: one allocation of the arena, cut into chunks of whole units.
  * What is known of a chunk stands beside the heap, at the indices of its first and its last unit, where no kernel can
- * write. A used chunk begins with a unit that nobody may touch, so that an overrun of its neighbour is noticed. */
+ * write.
+ *
+ * A used chunk begins with a unit that nobody may touch, and ends with a gap, so that overruns are noticed. Gaps cost a
+ * program nothing: the arena has room for them beside the heap's size, and a chunk has none when it has not. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -9,6 +12,9 @@
 #include "runtime/simt/heap.h"
 
 #define UNIT    16u /* bytes, and the alignment of what malloc returns */
+#define ROOM    4   /* times the heap's size; at least what gaps of the least blocks need */
+#define GAP     64u /* bytes; larger blocks have a gap of their own size, up to the most */
+#define GAP_MAX 1024u
 #define BINS    32
 #define NOTHING UINT32_MAX
 
@@ -22,9 +28,10 @@ struct chunk {
 
 static struct {
     pthread_mutex_t lock;
-    size_t size;   /* bytes, for when it is made */
-    uint64_t base; /* device address, 0 while there is none */
-    uint32_t units;
+    size_t size;          /* bytes, for when it is made */
+    uint64_t base;        /* device address, 0 while there is none */
+    uint32_t units;       /* of all room */
+    uint32_t most, taken; /* that may be taken by what malloc gave, without gaps, and that are */
     struct chunk *chunks;
     uint64_t *starts; /* bits: a chunk starts at the unit */
     uint32_t bins[BINS];
@@ -33,6 +40,17 @@ static struct {
 } heap = {.lock = PTHREAD_MUTEX_INITIALIZER, .size = SIMT_HEAP_SIZE, .first_kept = NOTHING, .last_kept = NOTHING};
 
 /* ---- chunks ---- */
+/* Units that a block takes without its gap. */
+static uint64_t cost_of(uint64_t bytes)
+{
+    return bytes / UNIT + (bytes % UNIT != 0) + 1;
+}
+
+static uint32_t gap_of(uint64_t bytes)
+{
+    return (uint32_t)(bytes < GAP ? GAP : bytes < GAP_MAX ? bytes : GAP_MAX) / UNIT;
+}
+
 static uint32_t bin_of(uint32_t units)
 {
     return 31 - (uint32_t)__builtin_clz(units);
@@ -128,14 +146,13 @@ static void drop(void)
     heap.chunks = NULL;
     heap.starts = NULL;
     heap.base = 0;
-    heap.units = 0;
+    heap.units = heap.most = heap.taken = 0;
     heap.first_kept = heap.last_kept = NOTHING;
 }
 
-static bool make(void)
+static bool make_room(uint64_t units)
 {
     uint64_t base;
-    uint32_t units = (uint32_t)(heap.size / UNIT);
     heap.chunks = rt_calloc(units, sizeof *heap.chunks);
     heap.starts = rt_calloc(units / 64 + 1, sizeof *heap.starts);
     if (!heap.chunks || !heap.starts || simt_alloc((size_t)units * UNIT, &base, NULL) != RT_OK) {
@@ -144,9 +161,18 @@ static bool make(void)
     }
     simt_mark_heap(base);
     heap.base = base;
-    heap.units = units;
+    heap.units = (uint32_t)units;
     for (int b = 0; b < BINS; b++) heap.bins[b] = NOTHING;
-    insert(0, units);
+    insert(0, heap.units);
+    return true;
+}
+
+static bool make(void)
+{
+    uint32_t most = (uint32_t)(heap.size / UNIT);
+    bool roomy = most <= UINT32_MAX / 2 / ROOM && make_room((uint64_t)most * ROOM);
+    if (!roomy && !make_room(most)) return false;
+    heap.most = most;
     return true;
 }
 
@@ -190,21 +216,23 @@ uint64_t simt_heap_malloc(uint64_t bytes)
 {
     uint64_t address = 0;
     pthread_mutex_lock(&heap.lock);
-    uint64_t units = bytes / UNIT + (bytes % UNIT != 0) + 1;
-    bool fits = bytes && units <= heap.units;
-    uint32_t at = fits ? find_free((uint32_t)units) : NOTHING;
+    uint64_t cost = cost_of(bytes);
+    bool fits = bytes && cost <= heap.most - heap.taken;
+    uint32_t units = fits ? (uint32_t)cost + gap_of(bytes) : 0, at = fits ? find_free(units) : NOTHING;
     while (fits && at == NOTHING && heap.first_kept != NOTHING) {
         release_oldest();
-        at = find_free((uint32_t)units);
+        at = find_free(units);
     }
+    if (fits && at == NOTHING) at = find_free(units = (uint32_t)cost);
     if (at != NOTHING) {
         uint32_t all = heap.chunks[at].units;
         take_out(at);
-        set_chunk(at, (uint32_t)units, true);
+        set_chunk(at, units, true);
+        heap.taken += (uint32_t)cost;
         heap.chunks[at].bytes = bytes;
         heap.chunks[at].mark = 0;
         heap.chunks[at].kept = false;
-        if (all > units) insert(at + (uint32_t)units, all - (uint32_t)units);
+        if (all > units) insert(at + units, all - units);
         address = heap.base + (uint64_t)(at + 1) * UNIT;
     }
     pthread_mutex_unlock(&heap.lock);
@@ -215,9 +243,20 @@ bool simt_heap_free(uint64_t address)
 {
     pthread_mutex_lock(&heap.lock);
     uint32_t at = chunk_at(address);
-    if (at != NOTHING) release(at);
+    if (at != NOTHING) {
+        heap.taken -= (uint32_t)cost_of(heap.chunks[at].bytes);
+        release(at);
+    }
     pthread_mutex_unlock(&heap.lock);
     return at != NOTHING;
+}
+
+/* Is what comes before the chunk a used one whose overruns come to its first unit? */
+static bool ends_without_gap(uint32_t at)
+{
+    if (!at || !heap.chunks[at - 1].used) return false;
+    uint32_t units = heap.chunks[at - 1].units;
+    return cost_of(heap.chunks[at - units].bytes) == units;
 }
 
 bool simt_heap_look(uint64_t address, struct simt_heap_block *out)
@@ -226,7 +265,7 @@ bool simt_heap_look(uint64_t address, struct simt_heap_block *out)
     bool inside = heap.base && address - heap.base < (uint64_t)heap.units * UNIT;
     if (inside) {
         uint32_t unit = (uint32_t)((address - heap.base) / UNIT), at = chunk_of(unit);
-        if (unit == at && at > 0 && heap.chunks[at - 1].used) at -= heap.chunks[at - 1].units;
+        if (unit == at && ends_without_gap(at)) at -= heap.chunks[at - 1].units;
         const struct chunk *c = &heap.chunks[at];
         *out = (struct simt_heap_block){.heap = heap.base, .address = heap.base + (uint64_t)at * UNIT};
         if (c->used) {
@@ -263,6 +302,7 @@ bool simt_heap_keep(uint64_t address)
     uint32_t at = chunk_at(address);
     if (at != NOTHING) {
         heap.chunks[at].kept = true;
+        heap.taken -= (uint32_t)cost_of(heap.chunks[at].bytes);
         heap.chunks[at].next = NOTHING;
         if (heap.last_kept == NOTHING)
             heap.first_kept = at;

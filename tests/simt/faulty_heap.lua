@@ -59,6 +59,18 @@ faulty("past the end and before the start", {
   free(p);
 }]])
 
+faulty("far past the end, beside other blocks", {
+  "4: out of bounds: 4 bytes written, 56 bytes past the end of a block of 8 bytes that malloc gave in line 2",
+  "5: out of bounds: 4 bytes written, 996 bytes past the end of a block of 4000 bytes that malloc gave in line 3",
+}, [[__global__ void k(int *out) {
+  int *p = (int *)malloc(8);
+  int *q = (int *)malloc(4000);
+  p[16] = 1;
+  q[1249] = 1;
+  free(p);
+  free(q);
+}]], function(k) k.k(1, 8)(ints()) end)
+
 faulty("past the end of a string", "3: out of bounds: 1 bytes written, 0 bytes past the end of a block of 5 bytes that malloc gave in line 2",
   [[__global__ void k(int *out) {
   char *p = new char[5];
