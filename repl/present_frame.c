@@ -142,7 +142,7 @@ static void key_rows(struct sh_frame *out)
         {"Enter", "runs the cell, goes on; so do Space, n, Right, Page Down"},
         {"b", "goes back, without undoing anything; so do Left, Page Up"},
         {"s", "skips the cell"},
-        {"e", "edits the cell; Enter then runs it"},
+        {"e", "edits the cell; Enter then runs it, Ctrl-C leaves it as it was"},
         {"p", "a live prompt in the demo's session; Ctrl-D comes back"},
         {"g", "the list of cells, to jump; a number opens it, too"},
         {"R", "starts again in a fresh session"},

@@ -164,7 +164,7 @@ def test_clock_help_and_clean_screen(present, talk):
     t.send("c")
     t.wait(lambda t: t.lines()[-1] == "1/5  Enter goes on, ? keys")
     t.send("?")
-    t.wait(lambda t: "e        edits the cell; Enter then runs it" in t.lines())
+    t.wait(lambda t: "e        edits the cell; Enter then runs it, Ctrl-C leaves it as it was" in t.lines())
     t.send("x")
     t.shows("Has cells.", "1/5  Enter goes on, ? keys")
     t.send("s\r\x0c")
@@ -223,6 +223,18 @@ def test_tall_cells_scroll(present, tmp_path):
     t.shows(".. print(12)", "1/1  Enter runs, ? keys")
     t.send("\r")
     t.shows("10", "11", "12", "1/1  Enter goes on, ? keys")
+
+
+def test_pictures_are_shown(present, tmp_path):
+    """Half blocks: above in the colour of the text, below in that behind it."""
+    t = present(notebook(tmp_path / "n.ipynb", "gpu.imshow(gpu.array({{0, 1}, {2, 3}}), {cmap = 'gray'})"), answer="\033[?1;2c")
+    t.send("\r")
+    state(t, "1/1  Enter goes on")
+    rows = [y for y, row in enumerate(t.screen.display) if "\u2580" in row]
+    cells = [[t.screen.buffer[y][x] for x in range(len(t.screen.display[y].rstrip()))] for y in rows]
+    pixels = [[getattr(c, side) for c in row] for row in cells for side in ("fg", "bg")]
+    n = len(pixels) // 2
+    assert n > 1 and pixels == [["000000"] * n + ["555555"] * n] * n + [["aaaaaa"] * n + ["ffffff"] * n] * n
 
 
 def test_no_color(present, talk):
