@@ -112,7 +112,8 @@ def lab(kernelspec):
     cells = [nbformat.v4.new_code_cell(source, metadata={"tags": tags}) for source, tags in CELLS]
     spec = {"name": "lunarray", "display_name": "Lua (lunarray)", "language": "lua"}
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": spec}), os.path.join(folder, "cells.ipynb"))
-    for name, sources in (("pictures.ipynb", PICTURES), ("debugged.ipynb", DEBUGGED), ("interact.ipynb", [INTERACT])):
+    for name, sources in (("pictures.ipynb", PICTURES), ("debugged.ipynb", DEBUGGED), ("interact.ipynb", [INTERACT]),
+                          ("tools.ipynb", ["here = {alpha = gpu.ones(3), alphabet = function(a, b) end} print('kept')"])):
         cells = [nbformat.v4.new_code_cell(source) for source in sources]
         nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": spec}), os.path.join(folder, name))
     with lab_server(folder, os.environ["JUPYTERLAB_SETTINGS_DIR"]) as url:
@@ -289,6 +290,62 @@ def test_tutorial(lab, browser, path):
         assert any(c["text"].strip() for c in cells)
 
     open_and_run(lab, browser, os.path.basename(path), check)
+
+
+# The text of the editor of the first cell, with the cursor behind it; and what the page shows over and beside the cells.
+TYPE = """
+const cell = window.jupyterapp.shell.currentWidget.content.widgets[0];
+cell.model.sharedModel.setSource(arguments[0]);
+window.jupyterapp.shell.currentWidget.content.mode = 'edit';
+cell.editor.setCursorPosition({line: 0, column: arguments[0].length});
+cell.editor.focus();
+"""
+SHOWN = """
+const text = selector => Array.from(document.querySelectorAll(selector)).map(e => e.textContent);
+return {completer: text('.jp-Completer-item .jp-Completer-match'), types: text('.jp-Completer-item .jp-Completer-typeExtended'),
+        inspector: text('.jp-Inspector-content').join(''), dialog: text('.jp-Dialog-header').join('')};
+"""
+
+
+def test_the_notebooks_tools(lab, browser):
+    """The completion's popup, the inspector, and the toolbar's buttons that interrupt and restart."""
+    find = webdriver.common.by.By.CSS_SELECTOR
+    shown = lambda: browser.execute_script(SHOWN)
+    run = lambda: browser.execute_script("window.jupyterapp.commands.execute('notebook:run-cell');")
+    cell = lambda: browser.execute_script(STATE)[0]
+    open_notebook(lab, browser, "tools.ipynb")
+    inside = browser.execute_script("return window.jupyterapp.shell.currentWidget.node")
+    run()
+    wait_for(browser, "the first result", lambda: "kept" in cell()["text"])
+    browser.execute_script(TYPE, "here.al")
+    browser.execute_script("window.jupyterapp.commands.execute('completer:invoke-notebook');")
+    wait_for(browser, "the popup", lambda: shown()["completer"])
+    assert shown()["completer"] == ["alpha", "alphabet"] and shown()["types"] == ["array", "function"], shown()
+    screenshot(browser, "completion")
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
+    source = "return window.jupyterapp.shell.currentWidget.content.widgets[0].model.sharedModel.getSource()"
+    wait_for(browser, "the completed name", lambda: browser.execute_script(source) == "here.alpha")
+    browser.execute_script("window.jupyterapp.commands.execute('inspector:open');")
+    browser.execute_script("window.jupyterapp.shell.activateById(arguments[0]);",
+                           browser.execute_script("return [...window.jupyterapp.shell.widgets('main')].find(w => w.context && w.context.path === 'tools.ipynb').id"))
+    browser.execute_script(TYPE, "gpu.linspace(")
+    wait_for(browser, "the inspector", lambda: "gpu.linspace(start, stop" in shown()["inspector"])
+    screenshot(browser, "inspector")
+    browser.execute_script("[...window.jupyterapp.shell.widgets('main')].filter(w => w.id === 'jp-inspector' || w.node.querySelector('.jp-Inspector')).forEach(w => w.close());")
+    browser.execute_script(TYPE, "print('endless') while true do end")
+    run()
+    wait_for(browser, "the endless cell", lambda: cell()["text"] == "endless\n" and cell()["prompt"] == "[*]:")
+    inside.find_element(find, "[data-jp-item-name=interrupt] jp-button, [data-jp-item-name=interrupt] button").click()
+    wait_for(browser, "the interrupt", lambda: cell()["errors"] == 1 and "nterrupted" in cell()["text"])
+    browser.execute_script(TYPE, "print(here and 'kept' or 'gone')")
+    run()
+    wait_for(browser, "the variable", lambda: cell()["text"] == "kept\n")
+    inside.find_element(find, "[data-jp-item-name=restart] jp-button, [data-jp-item-name=restart] button").click()
+    wait_for(browser, "the question", lambda: "estart" in shown()["dialog"])
+    browser.find_element(find, ".jp-Dialog .jp-mod-accept").click()
+    wait_for(browser, "the restarted kernel", lambda: not shown()["dialog"] and browser.execute_script(READY, "tools.ipynb"))
+    run()
+    wait_for(browser, "the fresh session", lambda: (cell()["text"], cell()["prompt"]) == ("gone\n", "[1]:"))
 
 
 # Text of the debugger's panels, and the line that is marked in the cell.
