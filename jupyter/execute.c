@@ -39,8 +39,13 @@ json_t *jp_bundle_json(const struct lg_bundle *bundle)
     return data;
 }
 
+/* Of a lightness that has three times that of the dark ground which front ends put behind errors, and a third of that
+ * of the light one: their own red and green are too pale there. */
+#define RED   "\033[38;2;220;68;64m"
+#define GREEN "\033[38;2;0;145;70m"
+
 /* Line i of the traceback: the message bold and its place red, the caret below the source bold, the places of calls
- * green; all of which can be read on the light and the dark ground that front ends put behind errors. */
+ * green. */
 static json_t *colored(const struct lg_error *error, size_t i, const char *line)
 {
     char *text = NULL;
@@ -50,11 +55,11 @@ static json_t *colored(const struct lg_error *error, size_t i, const char *line)
     int before = place ? (int)(place - line) + message : 0;
     FILE *f = open_memstream(&text, &n);
     if (f && message)
-        fprintf(f, "\033[31m%.*s\033[0m\033[1m%s\033[0m", before, line, line + before);
+        fprintf(f, RED "%.*s\033[0m\033[1m%s\033[0m", before, line, line + before);
     else if (f && caret)
         fprintf(f, "\033[1m%s\033[0m", line);
     else if (f && place)
-        fprintf(f, "\033[32m%.*s\033[0m%s", before, line, place);
+        fprintf(f, GREEN "%.*s\033[0m%s", before, line, place);
     else if (f)
         fputs(line, f);
     json_t *value = f && fclose(f) == 0 ? jp_text_json(text, n) : jp_text_json(line, strlen(line));

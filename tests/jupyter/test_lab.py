@@ -51,6 +51,22 @@ PICTURES = [
     "gpu.plot_surface((x * y):cos(), {title = 'a surface'})",
 ]
 
+RICH = [
+    "x = gpu.linspace(0, 1, 40000):reshape(200, 200)\nx",
+    "gpu.device()",
+    "k = gpu.kernel [[\n  __global__ void shift(int n, float *a) {\n    __shared__ float s[256];\n    int i = threadIdx.x;\n"
+    "    s[i] = a[i];\n    a[i] = s[255 - i]; // \"backwards\"\n  }\n]]\nk",
+    "a = gpu.ones(256)\ngpu.profile(k, 1, 256)(256, a)",
+    "gpu.check(function() k(1, 256)(256, a) end)",
+    "k(1, 512)(256, a)",
+    "local t = nil\nprint(t.field)",
+    "gpu.kernel [[\n  __global__ void f(int n) { undefined(n); }\n]]",
+    "gpu.ones(2, 2):latex()",
+    "t = gpu.linspace(0, 6, 500)\ngpu.plot(t, t:sin(), {title = 'one'})",
+    "display.html('<p>given as HTML</p>') display({1, '<b>not bold</b>', {}})",
+    "io.stderr:write('to stderr\\n') warn('a warning')",
+]
+
 DEBUGGED = ["function double(n)\n  local twice = 2 * n\n  return twice\nend\nprint(double(21))"]
 
 INTERACT = "interact(function(n, kind) print('n', n, kind) return gpu.range(n) end, {n = {1, 9}, kind = {'a', 'b'}})"
@@ -113,8 +129,10 @@ def lab(kernelspec):
     spec = {"name": "lunarray", "display_name": "Lua (lunarray)", "language": "lua"}
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": spec}), os.path.join(folder, "cells.ipynb"))
     for name, sources in (("pictures.ipynb", PICTURES), ("debugged.ipynb", DEBUGGED), ("interact.ipynb", [INTERACT]),
+                          ("rich.ipynb", RICH),
                           ("tools.ipynb", ["here = {alpha = gpu.ones(3), alphabet = function(a, b) end} print('kept')"])):
-        cells = [nbformat.v4.new_code_cell(source) for source in sources]
+        tags = {"tags": ["raises-exception"]} if sources is RICH else {}
+        cells = [nbformat.v4.new_code_cell(source, metadata=tags) for source in sources]
         nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": spec}), os.path.join(folder, name))
     with lab_server(folder, os.environ["JUPYTERLAB_SETTINGS_DIR"]) as url:
         yield url, folder
@@ -290,6 +308,49 @@ def test_tutorial(lab, browser, path):
         assert any(c["text"].strip() for c in cells)
 
     open_and_run(lab, browser, os.path.basename(path), check)
+
+
+# Of each piece of text in the cells' outputs the contrast of its colour with the ground behind it, as WCAG counts it.
+CONTRAST = """
+const parse = c => { const v = c.match(/[\\d.]+/g).map(Number); return v.length < 4 ? [...v, 1] : v; };
+const part = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+const light = c => 0.2126 * part(c[0]) + 0.7152 * part(c[1]) + 0.0722 * part(c[2]);
+const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3]));
+const ground = e => {
+  if (!e) return [255, 255, 255];
+  const c = parse(getComputedStyle(e).backgroundColor);
+  return c[3] === 1 ? c : over(c, ground(e.parentElement));
+};
+const found = [];
+for (const root of window.jupyterapp.shell.currentWidget.node.querySelectorAll('.jp-OutputArea-output')) {
+  const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  for (let n; (n = walk.nextNode());) {
+    const e = n.parentElement, style = getComputedStyle(e);
+    if (!n.data.trim() || e.closest('svg, style, script, .jp-mod-hidden') || style.visibility === 'hidden' || !e.getClientRects().length) continue;
+    const below = ground(e), a = light(over(parse(style.color), below)), b = light(below);
+    found.push([(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), n.data.trim().slice(0, 40)]);
+  }
+}
+return found;
+"""
+
+
+def test_both_themes(lab, browser):
+    """What outputs say can be read on the light and on the dark ground."""
+    def check(cells):
+        assert [c["errors"] for c in cells] == [int(i in (5, 6, 7)) for i in range(len(RICH))], cells
+        assert cells[0]["tables"] == 1 and "not bold" in cells[10]["text"] and "<b>" in cells[10]["text"]
+
+    open_and_run(lab, browser, "rich.ipynb", check)
+    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+        browser.execute_script("window.jupyterapp.commands.execute('apputils:change-theme', {theme: arguments[0]});", theme)
+        wait_for(browser, theme, lambda: browser.execute_script(
+            "return document.body.dataset.jpThemeName === arguments[0] && !document.querySelector('#jupyterlab-splash')", theme))
+        wait_for(browser, "its style sheets", lambda: browser.execute_script(
+            "return getComputedStyle(document.querySelector('.jp-Notebook')).backgroundColor.match(/\\d+/g)[0] < 128") == ("Dark" in theme))
+        screenshot(browser, theme.split()[1].lower())
+        texts = browser.execute_script(CONTRAST)
+        assert len(texts) > 100 and [t for t in texts if t[0] < 3] == []
 
 
 # The text of the editor of the first cell, with the cursor behind it; and what the page shows over and beside the cells.

@@ -265,8 +265,8 @@ def test_errors_and_findings_show_their_source(client):
     assert content["evalue"].startswith("cell ") and "\033" not in content["evalue"]
     message, source, caret, call = content["traceback"]
     place, said = content["evalue"].split(": ", 1)
-    assert message == f"\033[31m{place}:\033[0m\033[1m {said}\033[0m" and source == "    2 | x.y.z = 2"
-    assert caret == "\033[1m      |   ^\033[0m" and "\033[32m  cell" in call
+    assert message == f"\033[38;2;220;68;64m{place}:\033[0m\033[1m {said}\033[0m" and source == "    2 | x.y.z = 2"
+    assert caret == "\033[1m      |   ^\033[0m" and "\033[38;2;0;145;70m  cell" in call
     code = "k = gpu.kernel [[__global__ void out(float *x) { x[threadIdx.x + 1 < 2] = 1; x[9] = 1; }]]"
     data = dict(client.execute(code + " x = gpu.ones(2) return gpu.check(function() k(1, 1)(x) end)")[1])["execute_result"]["data"]
     assert "out of bounds" in data["text/plain"] and "x[9] written, x has 2" in data["text/plain"]
