@@ -42,8 +42,18 @@ const char *lg_closest_key(lua_State *L, int table, const char *name, const char
     return best;
 }
 
-/* What users of NumPy and PyTorch look for, and its name here. */
-static const char *synonym(const char *name)
+static bool has(lua_State *L, int table, const char *key)
+{
+    if (!table) return false;
+    lua_pushstring(L, key);
+    bool found = lua_rawget(L, table) != LUA_TNIL;
+    lua_pop(L, 1);
+    return found;
+}
+
+/* What users of NumPy and PyTorch look for, and its name here where one of the two tables (0: none) has it; or, for what
+ * is elsewhere or put together, how it is written. */
+static const char *synonym(lua_State *L, const char *name, int table, int other)
 {
     static const char *const names[][2] = {{"arange", "range"},
                                            {"astype", "to"},
@@ -182,25 +192,60 @@ static const char *synonym(const char *name)
                                            {"RawModule", "kernel"},
                                            {"fuse", "lazy"},
                                            {"csr", "sparse"},
-                                           {"csr_matrix", "sparse"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i][0]) == 0) return names[i][1];
+                                           {"csr_matrix", "sparse"},
+                                           {"randint", "gpu.random.integers"},
+                                           {"choice", "gpu.random.choice"},
+                                           {"permutation", "gpu.random.permutation"},
+                                           {"uniform", "gpu.random.uniform"},
+                                           {"loadtxt", "gpu.load"},
+                                           {"genfromtxt", "gpu.load"},
+                                           {"fromfile", "gpu.load"},
+                                           {"savetxt", "gpu.save"},
+                                           {"savez", "gpu.save"},
+                                           {"tofile", "gpu.save"},
+                                           {"dump", "gpu.save"},
+                                           {"frombuffer", "gpu.array"},
+                                           {"ravel", "x:flatten"},
+                                           {"astype", "x:to"},
+                                           {"swapaxes", "x:transpose"},
+                                           {"expand_dims", "x:unsqueeze"},
+                                           {"repeat", "x:repeat_interleave"},
+                                           {"partition", "x:topk"},
+                                           {"argpartition", "x:topk"},
+                                           {"index_add_", "x:scatter_add_"},
+                                           {"expand_as", "x:broadcast_to"},
+                                           {"view_as", "x:reshape"},
+                                           {"reshape_as", "x:reshape"},
+                                           {"resizeAs", "x:reshape"},
+                                           {"type_as", "x:to"},
+                                           {"int", "x:to"},
+                                           {"new_zeros", "gpu.zeros_like"},
+                                           {"ndimension", "x.ndim"},
+                                           {"zero_", "x:fill(0)"},
+                                           {"masked_fill_", "x[mask] = value"},
+                                           {"maskedFill", "x[mask] = value"},
+                                           {"indexFill", "x[indices] = value"},
+                                           {"indexCopy", "x[indices] = y"},
+                                           {"nansum", "x[~x:isnan()]:sum()"},
+                                           {"nanmean", "x[~x:isnan()]:mean()"},
+                                           {"nanmax", "x[~x:isnan()]:max()"},
+                                           {"nanmin", "x[~x:isnan()]:min()"},
+                                           {"ptp", "x:max() - x:min()"},
+                                           {"diff", "x[\"2:\"] - x[\":-2\"]"},
+                                           {"cov", "d.T:matmul(d) / (#d - 1), of d = x - x:mean(1)"},
+                                           {"polyfit", "gpu.linalg.lstsq"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *here = names[i][1];
+        if (strcmp(name, names[i][0]) != 0) continue;
+        if (strpbrk(here, ".:[") || has(L, table, here) || has(L, other, here)) return here;
+    }
     return NULL;
-}
-
-static bool has(lua_State *L, int table, const char *key)
-{
-    if (!table) return false;
-    lua_pushstring(L, key);
-    bool found = lua_rawget(L, table) != LUA_TNIL;
-    lua_pop(L, 1);
-    return found;
 }
 
 int lg_raise_unknown(lua_State *L, const char *what, const char *name, int idx, int other)
 {
-    const char *best = synonym(name);
-    if (best && !has(L, idx, best) && !has(L, other, best)) best = NULL;
+    const char *best = synonym(L, name, idx, other);
+    if (best && strpbrk(best, ".:[")) return luaL_error(L, "%s '%s'; it is written %s", what, name, best);
     if (!best) {
         best = lg_closest_key(L, idx, name, NULL);
         if (other) best = lg_closest_key(L, other, name, best);
