@@ -53,7 +53,7 @@ THREADS = {
     "unit": ["test_threads", "test_background", "test_memory", "test_simt_exec", "test_simt_driver", "test_session_interrupt",
              "test_study", "test_simt_tally"],
     "driver": ["test_contexts", "test_launches", "test_memory"],
-    "lua": ["profile", "trace", "reduce", "convert", "ops"],
+    "lua": ["profile", "trace", "reduce", "rows", "convert", "ops"],
     "simt": ["atomics", "cooperative", "grid", "printf", "reduction", "resident", "scan", "warps"],
     "checked": ["graph", "grid", "reduction", "scan", "sort"],
 }
