@@ -109,8 +109,9 @@ static void choose_block(struct kn_plan *plan)
     const struct kn_program *p = plan->program;
     size_t value = 4, blocks = (size_t)plan->slots + 1;
     for (int i = 0; i < p->count; i++) {
-        size_t size = kn_classes[kn_class_of(p->nodes[i].dtype)].size;
-        if (p->nodes[i].kind != KN_NODE_WEAK && size > value) value = size;
+        bool typed = p->nodes[i].kind != KN_NODE_WEAK;
+        size_t size = typed ? kn_classes[kn_class_of(p->nodes[i].dtype)].size : 0;
+        if (size > value) value = size;
         if (plan->used[i] && read_in_place(plan, &p->nodes[i])) blocks++;
     }
     plan->block = KN_BLOCK;

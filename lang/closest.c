@@ -51,8 +51,8 @@ static bool has(lua_State *L, int table, const char *key)
     return found;
 }
 
-/* What users of NumPy and PyTorch look for, and its name here where one of the two tables (0: none) has it; or, for what
- * is elsewhere or put together, how it is written. */
+/* What users of NumPy and PyTorch look for, and its name here where one of the two tables (0: none) has it; or, for
+ * what is elsewhere or put together, how it is written. */
 static const char *synonym(lua_State *L, const char *name, int table, int other)
 {
     static const char *const names[][2] = {{"arange", "range"},
