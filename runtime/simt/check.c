@@ -241,6 +241,7 @@ static void check_division(struct simt_check *c, struct warp *w, const struct in
 static uint32_t check_masks(struct simt_check *c, struct warp *w, const uint32_t *masks, uint32_t m)
 {
     uint32_t missing = 0;
+    if (m == FULL && simt_names_all(masks)) return m;
     EACH_LANE(l, m) missing |= (~masks[l] >> l & 1) << l;
     EACH_LANE(l, missing)
     {

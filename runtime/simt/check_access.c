@@ -441,7 +441,8 @@ static bool scattered(struct access *a, uint32_t range)
         read_addresses(a, FULL);
         return scattered_global(a, range);
     }
-    if (simt_shared_rows(a, u32_at(a->regs, a->insn->a))) return true;
+    const uint32_t *from = u32_at(a->regs, a->insn->a);
+    if (simt_shared_rows(a, from) || simt_shared_lanes(a, from)) return true;
     read_addresses(a, FULL);
     if (!inside_window(a, simt_check_window(a))) return false;
     simt_shared_touch(a, FULL);
@@ -482,7 +483,9 @@ void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *
     if (adds && !c->releases_some && simt_shared_again(w, i, u32_at(w->frame->regs, i->a))) return;
     simt_check_begin(&a, c, w, i, c->site_of[w->pc]);
     a.bytes = (uint32_t)i->size * i->count;
-    if (*m == FULL && i->space == PTX_SHARED && !a.site->copies && simt_shared_rows(&a, u32_at(a.regs, i->a))) return;
+    const uint32_t *from = u32_at(a.regs, i->a);
+    bool full = *m == FULL && i->space == PTX_SHARED && !a.site->copies;
+    if (full && (simt_shared_rows(&a, from) || simt_shared_lanes(&a, from))) return;
     bool global = i->space == PTX_GLOBAL && !(i->flags & F_FRAME) && !a.site->strong;
     if (*m == FULL && global && check_rows(&a, u64_at(a.regs, i->a))) return;
     read_addresses(&a, *m);

@@ -75,28 +75,41 @@ static inline __attribute__((always_inline)) uint64_t judge_read(struct cells *c
 
 /* ---- tags (check_shared.c) ---- */
 #define TAG_BITS   12         /* who; above them the epoch */
-#define TAG_ATOMIC 1024u      /* and the thread: an atomic of it */
+#define TAG_ATOMIC 1024u      /* of writes, and the thread: an atomic of it */
+#define TAG_WARP   1024u      /* of reads, and a thread: several of its warp */
 #define TAG_MANY   2048u      /* several threads read it */
 #define TAG_ATOMS  2049u      /* several threads' atomics */
 #define TAG_MIXED  UINT32_MAX /* some of its bytes were written: look at the cells */
+#define TAG_OTHERS 0xbe0u     /* bits by which tags differ that are not of one warp */
 
 struct tag_rule {
     uint32_t base, now; /* the block's first epoch, and this one */
+    uint32_t warp;      /* that of the warp at hand since its lanes met; `now` if they have not */
 };
 
-static inline uint32_t tag_read_bad(uint32_t written, uint32_t me, const struct tag_rule *t)
+/* Is it from before the warp's lanes met, by one of them? Only asked where some warp's did: `met`. */
+static inline uint32_t tag_before(uint32_t tag, uint32_t me, const struct tag_rule *t, bool met)
 {
-    return (uint32_t)(written - t->base >= t->now - t->base) & (uint32_t)(written != me);
+    if (!met) return 0;
+    return (uint32_t)(((tag ^ me) & TAG_OTHERS) == 0) & (uint32_t)(tag - t->now < t->warp - t->now);
 }
-static inline uint32_t tag_reader(uint32_t read, uint32_t me, const struct tag_rule *t)
+static inline uint32_t tag_read_bad(uint32_t written, uint32_t me, const struct tag_rule *t, bool met)
 {
-    uint32_t mine = -((uint32_t)(read < t->now) | (uint32_t)(read == me));
-    return (me & mine) | ((t->now | TAG_MANY) & ~mine);
+    uint32_t late = (uint32_t)(written - t->base >= t->now - t->base) & (uint32_t)(written != me);
+    return late & (tag_before(written, me, t, met) ^ 1);
 }
-static inline uint32_t tag_write_bad(uint32_t written, uint32_t read, uint32_t me, const struct tag_rule *t)
+static inline uint32_t tag_reader(uint32_t read, uint32_t me, const struct tag_rule *t, bool met)
 {
-    uint32_t w = (uint32_t)(written >= t->now) & (uint32_t)(written != me);
-    return w | ((uint32_t)(read >= t->now) & (uint32_t)(read != me));
+    uint32_t mine = -((uint32_t)(read < t->now) | (uint32_t)(read == me) | tag_before(read, me, t, met));
+    uint32_t ours = met ? -(uint32_t)(((read ^ me) & TAG_OTHERS) == 0) : 0;
+    uint32_t several = ((t->warp | TAG_WARP | (me & 0x3e0)) & ours) | ((t->now | TAG_MANY) & ~ours);
+    return (me & mine) | (several & ~mine);
+}
+static inline uint32_t tag_write_bad(uint32_t written, uint32_t read, uint32_t me, const struct tag_rule *t, bool met)
+{
+    uint32_t w = (uint32_t)(written >= t->now) & (uint32_t)(written != me) & (tag_before(written, me, t, met) ^ 1);
+    uint32_t r = (uint32_t)(read >= t->now) & (uint32_t)(read != me) & (tag_before(read, me, t, met) ^ 1);
+    return w | r;
 }
 
 /* ---- loops over lanes, for each instruction set ---- */
@@ -115,15 +128,20 @@ struct check_vectors {
      * apart. */
     unsigned (*words)(uint32_t *written, uint32_t *read, const uint32_t at[2], uint32_t step, const struct tag_rule *t,
                       uint32_t me, bool write);
+    /* 32 words, any, likewise: that of lane l by the thread me + l. */
+    unsigned (*lanes)(uint32_t *written, uint32_t *read, const uint32_t *at, const struct tag_rule *t, uint32_t me,
+                      bool write);
     /* Have the words that 32 offsets mean, `on` further and then up to `room`, these tags: `atoms` written, `past` or
      * lower read? */
     bool (*atoms)(const uint32_t *written, const uint32_t *read, const uint32_t *from, int64_t on, uint64_t room,
                   uint32_t atoms, uint32_t past);
-    /* n words that several threads read, likewise. */
-    unsigned (*spots)(const uint32_t *written, uint32_t *read, unsigned n, const struct tag_rule *t);
+    /* n words that several threads read, `me` and others of its warp, likewise. */
+    unsigned (*spots)(const uint32_t *written, uint32_t *read, unsigned n, const struct tag_rule *t, uint32_t me);
     /* Of 32 addresses: what each half is, the upper half ROW_BITS up. */
     unsigned (*rows32)(const uint32_t *a, uint32_t bytes);
     unsigned (*rows64)(const uint64_t *a, uint32_t bytes);
+    /* The words that 32 offsets mean, `on` further. False: some are not within `room` of 0, or have bits of `odd`. */
+    bool (*find)(uint32_t *at, const uint32_t *from, uint32_t on, uint32_t room, uint32_t odd);
     /* Are all cells of 4 bytes that 32 addresses mean, from `low` on, in `last` with at least `known`? Then they are
      * the lanes', from `mine` on. */
     bool (*count)(uint32_t *last, uint32_t cells, const uint64_t *a, uint64_t low, uint32_t known, uint32_t mine);

@@ -138,7 +138,9 @@ struct tags { /* of a block's shared memory: check_shared.c */
     uint32_t *written, *read, words;
     uint32_t base, now; /* epochs, as in tags: the block's first, and this */
     bool slow;          /* the cells are kept until all threads meet */
-    bool warp_met;      /* since all threads met */
+    bool warp_met;      /* since all threads met: */
+    uint32_t warp[32];  /* the epoch of each warp, which begins where all its lanes met; `now` if they have not */
+    uint32_t last;      /* of them */
     char *log;          /* of struct shared_note, up to the worker's quiet.note */
     size_t room;
 };
@@ -417,6 +419,8 @@ void simt_counters_free(struct block *b);
 void simt_shared_touch(const struct access *a, uint32_t m);
 /* All lanes do, at what `from` holds and the instruction adds. False: nothing was done, it is no simple case. */
 bool simt_shared_rows(const struct access *a, const uint32_t *from);
+/* The same from any place to any. */
+bool simt_shared_lanes(const struct access *a, const uint32_t *from);
 /* All lanes do an atomic on 4 bytes, at what `from` holds and the instruction adds, on words that several threads'
  * atomics touched in this epoch, and nobody else. False: nothing was done, look closer. */
 bool simt_shared_again(const struct warp *w, const struct insn *i, const uint32_t *from);
@@ -427,8 +431,9 @@ void simt_shared_series(struct access *a, int64_t step, const uint64_t at[2], ui
 void simt_shared_quiet(struct block *b);
 bool simt_shared_new(struct block *b); /* false: no memory */
 void simt_shared_free(struct block *b);
-void simt_shared_start(struct block *b); /* a block begins */
-void simt_shared_meet(struct block *b);  /* all its threads met */
+void simt_shared_start(struct block *b);                          /* a block begins */
+void simt_shared_meet(struct block *b);                           /* all its threads met */
+void simt_shared_warp_met(struct block *b, const struct warp *w); /* all lanes of a warp did */
 /* Before some others than all met: what was put off is done, in the cells. */
 void simt_shared_flush(struct block *b);
 

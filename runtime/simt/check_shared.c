@@ -7,6 +7,9 @@
  * fine the log goes to the cells, and with it all that comes until the threads meet. Then log and cells are of no
  * interest any more, and a new epoch begins.
  *
+ * Where all lanes of a warp meet (__syncwarp) an epoch of this warp begins: what its lanes did before is ordered before
+ * what they do next, but not what other warps did. A tag of the same warp from before is as one of the past.
+ *
  * The log leaves out what changes no tag: a third thread that reads, or the same one again. */
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +54,8 @@ static struct shared_note *add_note(const struct access *a, uint32_t m, uint32_t
                               .rows = (uint8_t)rows,
                               .bytes = (uint8_t)a->bytes,
                               .mask = m,
-                              .count = 1};
+                              .count = 1,
+                              .met = a->block->warp_met[a->warp->index]};
     return n;
 }
 
@@ -73,6 +77,7 @@ static void replay(struct block *b, const struct shared_note *n)
         int32_t step = row == ROW_UNIT ? (int32_t)a.bytes : row == ROW_STEPS ? n->step : 0;
         a.at[l] = !n->rows ? n->at[l] : n->at[l / 16] + (uint64_t)(step * (int32_t)(l % 16));
     }
+    b->warp_met[n->warp->index] = n->site ? n->met : 0; /* no lanes of a warp met before the notes without */
     for (uint32_t k = 0; k < n->count; k++) {
         simt_race_touch(&a, n->mask, true);
         for (unsigned l = 0; l < SIMT_WARP && n->count > 1; l++) a.at[l] += (uint64_t)(int64_t)n->stride;
@@ -83,11 +88,14 @@ void simt_shared_flush(struct block *b)
 {
     struct tags *t = &b->tags;
     struct worker *k = b->worker;
+    uint32_t met[32];
+    memcpy(met, b->warp_met, sizeof met);
     for (const char *at = t->log; at < k->quiet.note;) {
         const struct shared_note *n = (const struct shared_note *)(const void *)at;
         replay(b, n);
         at += note_bytes(n->rows);
     }
+    memcpy(b->warp_met, met, sizeof met);
     k->quiet.note = t->log;
     t->slow = true;
     simt_shared_quiet(b);
@@ -134,11 +142,28 @@ static void count_again(struct tags *t)
 void simt_shared_meet(struct block *b)
 {
     struct tags *t = &b->tags;
-    t->now += EPOCH;
+    t->now = t->warp_met ? t->last + EPOCH : t->now + EPOCH;
     b->worker->quiet.note = t->log;
     t->slow = t->warp_met = false;
     if (t->now >= LAST_EPOCH) count_again(t);
     simt_shared_quiet(b);
+}
+
+void simt_shared_warp_met(struct block *b, const struct warp *w)
+{
+    struct tags *t = &b->tags;
+    if (t->slow) return;
+    if (!t->warp_met) {
+        for (unsigned k = 0; k < 32; k++) t->warp[k] = t->now;
+        t->last = t->now;
+        t->warp_met = true;
+        simt_shared_quiet(b);
+    }
+    uint32_t next = t->warp[w->index] + EPOCH;
+    if (next >= LAST_EPOCH)
+        simt_shared_flush(b);
+    else if ((t->warp[w->index] = next) > t->last)
+        t->last = next;
 }
 
 void simt_shared_start(struct block *b)
@@ -148,17 +173,24 @@ void simt_shared_start(struct block *b)
 }
 
 /* ---- accesses ---- */
+static struct tag_rule rule_of(const struct access *a)
+{
+    const struct tags *t = &a->block->tags;
+    return (struct tag_rule){t->base, t->now, t->warp_met ? t->warp[a->warp->index] : t->now};
+}
+
 static uint32_t tag_of(const struct access *a, unsigned lane)
 {
-    return a->block->tags.now | ((uint32_t)a->warp->index * SIMT_WARP + lane);
+    return rule_of(a).warp | ((uint32_t)a->warp->index * SIMT_WARP + lane);
 }
 
 /* What an atomic makes of a word's tag; 0 when one must look closer. */
 static uint32_t tag_atomic(uint32_t written, uint32_t read, uint32_t me, const struct tag_rule *t)
 {
-    if (read >= t->now && read != me) return 0;
+    bool met = t->warp != t->now;
+    if (read >= t->now && read != me && !tag_before(read, me, t, met)) return 0;
     if (written < t->base || written == TAG_MIXED) return 0;
-    if (written < t->now || written == (me | TAG_ATOMIC)) return me | TAG_ATOMIC;
+    if (written < t->now || written == (me | TAG_ATOMIC) || tag_before(written, me, t, met)) return me | TAG_ATOMIC;
     return written & (TAG_ATOMIC | TAG_MANY) ? t->now | TAG_ATOMS : 0;
 }
 
@@ -167,14 +199,15 @@ static bool touch_word(struct tags *t, enum simt_access kind, const struct tag_r
                        bool *changed)
 {
     uint32_t *written = &t->written[word], *read = &t->read[word], tag;
+    bool met = rule->warp != rule->now;
     switch (kind) {
     case ACCESS_READ:
-        tag = tag_reader(*read, me, rule);
+        tag = tag_reader(*read, me, rule, met);
         *changed |= tag != *read;
         *read = tag;
-        return !tag_read_bad(*written, me, rule);
+        return !tag_read_bad(*written, me, rule, met);
     case ACCESS_WRITE:
-        if (tag_write_bad(*written, *read, me, rule)) return false;
+        if (tag_write_bad(*written, *read, me, rule, met)) return false;
         *written = me;
         return *changed = true;
     default:
@@ -195,7 +228,7 @@ static bool is_simple(const struct access *a)
 static bool touch_lanes(const struct access *a, uint32_t m)
 {
     struct tags *t = &a->block->tags;
-    struct tag_rule rule = {t->base, t->now};
+    struct tag_rule rule = rule_of(a);
     bool changed = t->warp_met;
     if (!is_simple(a)) return false;
     EACH_LANE(l, m)
@@ -219,11 +252,11 @@ static unsigned touch_row(const struct access *a, unsigned rows, uint32_t low, u
     bool write = a->kind == ACCESS_WRITE, unit = rows == (ROW_UNIT | ROW_UNIT << ROW_BITS);
     if (unit && high - low == 4 * n)
         return v->tags(written + words[0], read + words[0], 2 * n, shift, rule, tag_of(a, 0), write);
-    if (unit && high == low && !write) return v->spots(written + words[0], read + words[0], n, rule);
+    if (unit && high == low && !write) return v->spots(written + words[0], read + words[0], n, rule, tag_of(a, 0));
     for (unsigned h = 0; h < 2; h++)
         flags |= (rows >> h * ROW_BITS & ROW_MASK) == ROW_UNIT
                      ? v->tags(written + words[h], read + words[h], n, shift, rule, tag_of(a, h * 16), write)
-                     : v->spots(written + words[h], read + words[h], a->bytes / 4, rule);
+                     : v->spots(written + words[h], read + words[h], a->bytes / 4, rule, tag_of(a, 0));
     return flags;
 }
 
@@ -232,16 +265,16 @@ static unsigned touch_stretch(const struct access *a, const uint64_t at[2], uint
 {
     const struct check_vectors *v = a->check->vectors;
     uint32_t *written = a->block->tags.written + at[0] / 4, *read = a->block->tags.read + at[0] / 4;
-    unsigned flags = v->spots(written, read, bytes / 4, rule);
+    unsigned flags = v->spots(written, read, bytes / 4, rule, tag_of(a, 0));
     int64_t on = ((int64_t)at[1] - (int64_t)at[0]) / 4;
-    return on ? flags | v->spots(written + on, read + on, bytes / 4, rule) : flags;
+    return on ? flags | v->spots(written + on, read + on, bytes / 4, rule, tag_of(a, 0)) : flags;
 }
 
 /* Both halves touch rows, `count` times. False: look closer, at all of them. */
 static bool touch_rows(const struct access *a, unsigned rows, const uint64_t at[2], uint32_t count, int32_t stride)
 {
-    struct tags *t = &a->block->tags;
-    struct tag_rule rule = {t->base, t->now};
+    const struct tags *t = &a->block->tags;
+    struct tag_rule rule = rule_of(a);
     unsigned flags = t->warp_met ? CELLS_CHANGED : 0;
     uint32_t one = rows & ROW_UNIT ? 16 * a->bytes : a->bytes;
     bool many = rows == (ROW_UNIFORM | ROW_UNIFORM << ROW_BITS) || at[0] == at[1];
@@ -270,7 +303,7 @@ static bool halves_differ(int32_t step, const uint64_t at[2])
 static bool touch_steps(const struct access *a, int32_t step, const uint64_t at[2])
 {
     struct tags *t = &a->block->tags;
-    const struct tag_rule rule = {t->base, t->now};
+    const struct tag_rule rule = rule_of(a);
     if (!halves_differ(step, at)) return false;
     unsigned flags = t->warp_met ? CELLS_CHANGED : 0;
     for (uint32_t k = 0; k < a->bytes / 4; k++) {
@@ -302,6 +335,25 @@ bool simt_shared_rows(const struct access *a, const uint32_t *from)
         if (window.high - at[h] < bytes) return false;
     }
     return touch_rows(a, rows, at, 1, 0);
+}
+
+bool simt_shared_lanes(const struct access *a, const uint32_t *from)
+{
+    const struct check_vectors *v = a->check->vectors;
+    struct tags *t = &a->block->tags;
+    struct window window = simt_check_window(a);
+    uint32_t at[SIMT_WARP], low = window.low / 4, bytes = window.high - window.low;
+    if (!is_simple(a) || a->kind == ACCESS_ATOMIC || window.low % 16 || bytes < a->bytes) return false;
+    if (!v->find(at, from, (uint32_t)a->insn->imm - window.low, bytes - a->bytes, a->bytes - 1)) return false;
+    struct tag_rule rule = rule_of(a);
+    unsigned flags = t->warp_met ? CELLS_CHANGED : 0;
+    for (uint32_t k = 0; k < a->bytes / 4; k++)
+        flags |= v->lanes(t->written + low + k, t->read + low + k, at, &rule, tag_of(a, 0), a->kind == ACCESS_WRITE);
+    struct shared_note *n = !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? add_note(a, FULL, 0) : NULL;
+    for (int l = 0; n && l < SIMT_WARP; l++) n->at[l] = 4 * at[l] + window.low;
+    if (n || !flags) return true;
+    simt_shared_flush(a->block);
+    return false;
 }
 
 bool simt_shared_again(const struct warp *w, const struct insn *i, const uint32_t *from)

@@ -442,6 +442,13 @@ static void share_fences(struct block *b, const struct warp *w, uint32_t group, 
     EACH_LANE(l, group) f[l].warp_time = now;
 }
 
+static void meet_warp(struct block *b, struct warp *w, uint32_t now)
+{
+    if (b->fences) share_fences(b, w, w->alive, now);
+    b->warp_met[w->index] = now;
+    simt_shared_warp_met(b, w);
+}
+
 void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m, bool orders)
 {
     struct block *b = w->worker->observed;
@@ -451,21 +458,17 @@ void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_
     simt_check_settle(b, w);
     b->warp_seen[w->index] = now;
     while (m) {
-        uint32_t named = masks[__builtin_ctz(m)], group = 0;
-        EACH_LANE(l, m) group |= (uint32_t)(masks[l] == named) << l;
+        uint32_t named = masks ? masks[__builtin_ctz(m)] : m, group = masks ? 0 : m;
+        if (masks) EACH_LANE(l, m) group |= (uint32_t)(masks[l] == named) << l;
         m &= ~group;
         if (b->acquires) {
             uint64_t most = 0;
             share_acquired(b, (unsigned)w->index, group, &most);
             set_acquired(b, (unsigned)w->index, group, most);
         }
-        if ((group & w->alive) != w->alive) {
+        if ((group & w->alive) == w->alive)
+            meet_warp(b, w, now);
+        else
             meet_lanes(b, w, group, now);
-            continue;
-        }
-        if (b->fences) share_fences(b, w, group, now);
-        b->warp_met[w->index] = now;
-        b->tags.warp_met = true;
-        simt_shared_quiet(b);
     }
 }

@@ -128,6 +128,7 @@ struct shared_note {
     uint32_t mask;
     uint32_t count; /* so many accesses that follow each other, `stride` bytes apart */
     int32_t stride, step;
+    uint32_t met; /* the observer's own, where site is */
     uint32_t at[];
 };
 #define SHARED_ROWS_UNIT    5  /* `rows` where both halves' lanes are neighbours */
@@ -245,8 +246,9 @@ struct simt_observer {
     void (*block_end)(struct simt_observer *o, struct worker *k); /* also after a fault */
     /* Barrier `id` is complete; its splits still stand at it (SPLIT_BARRIER). */
     void (*barrier)(struct simt_observer *o, struct worker *k, uint32_t id);
-    /* Lanes m of the warp meet at a _sync instruction; *masks are the member masks they gave, by lane. Only the barrier
-     * of lanes, __syncwarp(), `orders` what they did to memory; shuffles and votes just wait for each other. */
+    /* Lanes m of the warp meet at a _sync instruction; *masks are the member masks they gave, by lane; NULL: just
+     * these, all of them. Only the barrier of lanes, __syncwarp(), `orders` what they did to memory; shuffles and votes
+     * just wait for each other. */
     void (*warp_sync)(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m, bool orders);
     /* malloc gave the lane these bytes at the address. */
     void (*gave)(struct simt_observer *o, struct warp *w, uint32_t lane, uint64_t address, uint64_t bytes);
@@ -285,6 +287,8 @@ void simt_fork(struct warp *w, uint32_t m, uint32_t pc, enum split_state state);
 /* Which of the lanes m may run a .sync instruction whose member masks are at `masks`: those whose whole group is here.
  * The others are put aside to wait. The op works on *ready and returns what this returned. */
 enum event simt_sync(struct warp *w, const uint32_t *masks, uint32_t m, uint32_t *ready);
+/* __syncwarp() where it is known that all 32 lanes are here and named. */
+enum event simt_op_whole_sync(char *R, const struct insn *i, uint32_t m, struct warp *w);
 /* Lets lanes go on that wait at bar.warp.sync instructions of different lines. True when there were some. */
 bool simt_sync_release(struct warp *w);
 /* Puts the block's warps at their start. False without memory, with the fault filled. */
@@ -326,6 +330,13 @@ static inline void simt_waits(struct warp *w, int cost)
 static inline uint32_t lane_count(uint32_t m)
 {
     return m == FULL ? 32 : (uint32_t)__builtin_popcount(m);
+}
+/* Do all lanes name all? */
+static inline bool simt_names_all(const uint32_t *masks)
+{
+    uint32_t all = FULL;
+    for (int l = 0; l < SIMT_WARP; l++) all &= masks[l];
+    return all == FULL;
 }
 static inline uint32_t *u32_at(char *R, uint32_t slot)
 {

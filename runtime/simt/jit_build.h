@@ -84,6 +84,7 @@ struct jit_insn {
     bool wide;            /* the result, or what is compared, has 64 bits */
     bool leader, guarded; /* starts a block of the code; runs under a predicate */
     bool asked;           /* the observer is, by an access before it */
+    bool whole;           /* all lanes meet, and need only tell the observer */
     uint8_t read_count, write_count;
     uint16_t dies, dead; /* by bits: reads that are the last of a value, writes that nobody reads */
     uint16_t reads[JIT_READS], writes[JIT_WRITES];

@@ -122,7 +122,8 @@ static void call_op(struct jit *j, const struct jit_insn *n)
     x86_rr(x, ALU_MOV, true, RDI, REG_FRAME);
     x86_load_imm(x, RSI, (uint64_t)(uintptr_t)i);
     x86_rr(x, ALU_MOV, true, RCX, REG_WARP);
-    x86_load_imm(x, RAX, (uint64_t)(uintptr_t)(simt_jit_is_watched(j, i) ? run_watched : i->run));
+    op_function run = n->whole ? simt_op_whole_sync : simt_jit_is_watched(j, i) ? run_watched : i->run;
+    x86_load_imm(x, RAX, (uint64_t)(uintptr_t)run);
     x86_vzeroupper(x);
     x86_call(x, RAX);
     for (int k = 0; k < n->write_count; k++) simt_jit_define_in_frame(j, n->writes[k]);

@@ -418,6 +418,7 @@ static bool describe_exchange(struct jit *j, struct jit_insn *n, const char *let
         if (n->kind == JK_SHUFFLE) ok = ok && add_write(j, n, i->d2, 'p');
         full &= n->kind == JK_NOP || (is_constant(j, i->b) && is_constant(j, i->c));
     }
+    n->whole = n->kind == JK_NOP && full && i->guard == SLOT_TRUE;
     if (!full || i->guard != SLOT_TRUE || simt_jit_is_watched(j, i)) n->kind = JK_CALL;
     return ok;
 }

@@ -23,13 +23,14 @@ static void tell_observer(struct warp *w, const uint32_t *masks, uint32_t m, boo
 static enum event sync_lanes(struct warp *w, const uint32_t *masks, uint32_t m, bool orders, uint32_t *ready)
 {
     struct split *s = &w->splits[w->current];
+    bool all = m == FULL && simt_names_all(masks);
     *ready = 0;
-    EACH_LANE(l, m)
+    EACH_LANE(l, all ? 0 : m)
     if (!(masks[l] >> l & 1))
         return simt_fault_set(w, (int)l, SIMT_FAULT_BARRIER, "lane %u executes %s with the mask 0x%08x, which lacks it",
                               l, w->worker->program->places[w->pc].opcode, masks[l]);
-    *ready = complete_groups(w, masks, m);
-    if (w->worker->observer) tell_observer(w, masks, *ready, orders);
+    *ready = all ? FULL : complete_groups(w, masks, m);
+    if (w->worker->observer) tell_observer(w, all ? NULL : masks, *ready, orders);
     uint32_t wait = m & ~*ready;
     if (!wait) return EV_NEXT;
     if (wait == s->mask) {
@@ -51,6 +52,13 @@ static enum event op_warp_sync(char *R, const struct insn *i, uint32_t m, struct
 {
     uint32_t ready;
     return sync_lanes(w, u32_at(R, i->a), m, true, &ready);
+}
+
+enum event simt_op_whole_sync(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    (void)R, (void)i;
+    tell_observer(w, NULL, m, true);
+    return EV_NEXT;
 }
 
 bool simt_sync_release(struct warp *w)

@@ -22,27 +22,30 @@ static uint64_t judge_cells(struct cells *c, unsigned n, const struct now *t, bo
     return n == 16 ? judge_some(c, 16, t, write) : judge_some(c, SIMT_WARP, t, write);
 }
 
-static unsigned write_tags(uint32_t *restrict written, const uint32_t *restrict read, unsigned n, unsigned shift,
-                           const struct tag_rule *rule, uint32_t me)
+/* Loops over tags are there twice: `met` says whether lanes of a warp met in this epoch. */
+#define TAG_LOOP static inline __attribute__((always_inline)) unsigned
+
+TAG_LOOP write_tags(uint32_t *restrict written, const uint32_t *restrict read, unsigned n, unsigned shift,
+                    const struct tag_rule *rule, uint32_t me, bool met)
 {
     const struct tag_rule t = *rule;
     uint32_t bad = 0;
     for (unsigned k = 0; k < n; k++) {
         uint32_t mine = me + (k >> shift);
-        bad |= tag_write_bad(written[k], read[k], mine, &t);
+        bad |= tag_write_bad(written[k], read[k], mine, &t, met);
         written[k] = mine;
     }
     return (bad ? CELLS_BAD : 0) | CELLS_CHANGED;
 }
 
-static unsigned read_tags(const uint32_t *restrict written, uint32_t *restrict read, unsigned n, unsigned shift,
-                          const struct tag_rule *rule, uint32_t me)
+TAG_LOOP read_tags(const uint32_t *restrict written, uint32_t *restrict read, unsigned n, unsigned shift,
+                   const struct tag_rule *rule, uint32_t me, bool met)
 {
     const struct tag_rule t = *rule;
     uint32_t bad = 0, changed = 0;
     for (unsigned k = 0; k < n; k++) {
-        uint32_t mine = me + (k >> shift), old = read[k], new = tag_reader(old, mine, &t);
-        bad |= tag_read_bad(written[k], mine, &t);
+        uint32_t mine = me + (k >> shift), old = read[k], new = tag_reader(old, mine, &t, met);
+        bad |= tag_read_bad(written[k], mine, &t, met);
         changed |= new ^ old;
         read[k] = new;
     }
@@ -52,44 +55,118 @@ static unsigned read_tags(const uint32_t *restrict written, uint32_t *restrict r
 static unsigned judge_tags(uint32_t *written, uint32_t *read, unsigned n, unsigned shift, const struct tag_rule *t,
                            uint32_t me, bool write)
 {
-    return write ? write_tags(written, read, n, shift, t, me) : read_tags(written, read, n, shift, t, me);
+    bool met = t->warp != t->now;
+    if (write)
+        return met ? write_tags(written, read, n, shift, t, me, true)
+                   : write_tags(written, read, n, shift, t, me, false);
+    return met ? read_tags(written, read, n, shift, t, me, true) : read_tags(written, read, n, shift, t, me, false);
 }
 
-/* One word for each lane. */
-static unsigned judge_words(uint32_t *restrict written, uint32_t *restrict read, const uint32_t from[2], uint32_t step,
-                            const struct tag_rule *rule, uint32_t me, bool write)
+/* Words that several lanes read, each of which took it for its own, become those of several. */
+static void join_readers(uint32_t *read, const uint32_t *at, const struct tag_rule *t, uint32_t me)
+{
+    uint32_t several = t->warp != t->now ? t->warp | TAG_WARP | (me & 0x3e0) : t->now | TAG_MANY;
+    for (uint32_t l = 0; l < SIMT_WARP; l++)
+        if ((read[at[l]] ^ (me + l)) - 1 < SIMT_WARP - 1) read[at[l]] = several;
+}
+
+/* `apart`: each lane touches another word. */
+TAG_LOOP words_of_lanes(uint32_t *restrict written, uint32_t *restrict read, const uint32_t *at,
+                        const struct tag_rule *rule, uint32_t me, bool write, bool met, bool apart)
 {
     const struct tag_rule t = *rule;
-    uint32_t w[SIMT_WARP], r[SIMT_WARP], at[SIMT_WARP], bad = 0, changed = 0;
-    for (uint32_t l = 0; l < 16; l++) at[l] = from[0] + step * l, at[16 + l] = from[1] + step * l;
+    uint32_t w[SIMT_WARP], r[SIMT_WARP], bad = 0, changed = 0, clash = 0;
     for (uint32_t l = 0; l < SIMT_WARP; l++) w[l] = written[at[l]], r[l] = read[at[l]];
     if (write) {
-        for (uint32_t l = 0; l < SIMT_WARP; l++) bad |= tag_write_bad(w[l], r[l], me + l, &t);
+        for (uint32_t l = 0; l < SIMT_WARP; l++) bad |= tag_write_bad(w[l], r[l], me + l, &t, met);
         for (uint32_t l = 0; l < SIMT_WARP; l++) written[at[l]] = me + l;
+        for (uint32_t l = 0; !apart && l < SIMT_WARP; l++) bad |= written[at[l]] ^ (me + l);
         return (bad ? CELLS_BAD : 0) | CELLS_CHANGED;
     }
     for (uint32_t l = 0; l < SIMT_WARP; l++) {
-        uint32_t new = tag_reader(r[l], me + l, &t);
-        bad |= tag_read_bad(w[l], me + l, &t);
+        uint32_t new = tag_reader(r[l], me + l, &t, met);
+        bad |= tag_read_bad(w[l], me + l, &t, met);
         changed |= new ^ r[l];
         r[l] = new;
     }
     if (changed)
         for (uint32_t l = 0; l < SIMT_WARP; l++) read[at[l]] = r[l];
+    for (uint32_t l = 0; !apart && l < SIMT_WARP; l++)
+        clash |= (uint32_t)((read[at[l]] ^ (me + l)) - 1 < SIMT_WARP - 1);
+    if (clash) join_readers(read, at, &t, me);
     return (bad ? CELLS_BAD : 0) | (changed ? CELLS_CHANGED : 0);
 }
 
-static unsigned read_by_many(const uint32_t *restrict written, uint32_t *restrict read, unsigned n,
-                             const struct tag_rule *rule)
+/* Are they 32 words side by side, in some order? Which lane has each of them, then. */
+static bool find_lanes(const uint32_t *at, uint32_t *lane)
+{
+    uint32_t low = at[0] / SIMT_WARP * SIMT_WARP, far = 0, found = 0;
+    for (uint32_t l = 0; l < SIMT_WARP; l++) far |= at[l] - low, found |= 1u << ((at[l] - low) % SIMT_WARP);
+    if (far >= SIMT_WARP || found != FULL) return false;
+    for (uint32_t l = 0; l < SIMT_WARP; l++) lane[at[l] - low] = l;
+    return true;
+}
+
+TAG_LOOP permuted(uint32_t *restrict written, uint32_t *restrict read, const uint32_t *lane,
+                  const struct tag_rule *rule, uint32_t me, bool write, bool met)
 {
     const struct tag_rule t = *rule;
-    uint32_t bad = 0, changed = 0, many = t.now | TAG_MANY;
+    uint32_t bad = 0, changed = 0;
+    for (unsigned k = 0; write && k < SIMT_WARP; k++) {
+        bad |= tag_write_bad(written[k], read[k], me + lane[k], &t, met);
+        written[k] = me + lane[k];
+    }
+    for (unsigned k = 0; !write && k < SIMT_WARP; k++) {
+        uint32_t old = read[k], new = tag_reader(old, me + lane[k], &t, met);
+        bad |= tag_read_bad(written[k], me + lane[k], &t, met);
+        changed |= new ^ old;
+        read[k] = new;
+    }
+    return (bad ? CELLS_BAD : 0) | (write || changed ? CELLS_CHANGED : 0);
+}
+
+static unsigned judge_lanes(uint32_t *written, uint32_t *read, const uint32_t *at, const struct tag_rule *t,
+                            uint32_t me, bool write)
+{
+    uint32_t lane[SIMT_WARP], low = at[0] / SIMT_WARP * SIMT_WARP;
+    if (find_lanes(at, lane)) {
+        written += low, read += low;
+        if (t->warp == t->now) return permuted(written, read, lane, t, me, write, false);
+        return write ? permuted(written, read, lane, t, me, true, true)
+                     : permuted(written, read, lane, t, me, false, true);
+    }
+    return t->warp != t->now ? words_of_lanes(written, read, at, t, me, write, true, false)
+                             : words_of_lanes(written, read, at, t, me, write, false, false);
+}
+
+static unsigned judge_words(uint32_t *written, uint32_t *read, const uint32_t from[2], uint32_t step,
+                            const struct tag_rule *t, uint32_t me, bool write)
+{
+    uint32_t at[SIMT_WARP];
+    for (uint32_t l = 0; l < 16; l++) at[l] = from[0] + step * l, at[16 + l] = from[1] + step * l;
+    return t->warp != t->now ? words_of_lanes(written, read, at, t, me, write, true, true)
+                             : words_of_lanes(written, read, at, t, me, write, false, true);
+}
+
+/* None of them is the only thread that touches a word: as if `me` came twice, each time as another lane. */
+TAG_LOOP spots(const uint32_t *restrict written, uint32_t *restrict read, unsigned n, const struct tag_rule *rule,
+               uint32_t me, bool met)
+{
+    const struct tag_rule t = *rule;
+    uint32_t bad = 0, changed = 0, many = t.now | TAG_MANY, ours = t.warp | TAG_WARP | (me & 0x3e0);
     for (unsigned k = 0; k < n; k++) {
-        bad |= (uint32_t)(written[k] - t.base >= t.now - t.base);
-        changed |= read[k] ^ many;
-        read[k] = many;
+        uint32_t old = read[k], new = many;
+        bad |= (uint32_t)(written[k] - t.base >= t.now - t.base) & (tag_before(written[k], me, &t, met) ^ 1);
+        if (met) new = old < t.now || ((old ^ me) & TAG_OTHERS) == 0 ? ours : many;
+        changed |= old ^ new;
+        read[k] = new;
     }
     return (bad ? CELLS_BAD : 0) | (changed ? CELLS_CHANGED : 0);
+}
+
+static unsigned read_by_many(const uint32_t *written, uint32_t *read, unsigned n, const struct tag_rule *t, uint32_t me)
+{
+    return t->warp != t->now ? spots(written, read, n, t, me, true) : spots(written, read, n, t, me, false);
 }
 
 #define ROWS(name, type)                                                                                               \
@@ -132,6 +209,17 @@ static bool are_atoms(const uint32_t *written, const uint32_t *read, const uint3
     return !other;
 }
 
+static bool find_words(uint32_t *at, const uint32_t *from, uint32_t on, uint32_t room, uint32_t odd)
+{
+    uint32_t bad = 0;
+    for (int l = 0; l < SIMT_WARP; l++) {
+        uint32_t d = from[l] + on;
+        bad |= (uint32_t)(d > room) | (d & odd);
+        at[l] = d / 4;
+    }
+    return !bad;
+}
+
 static bool count_again(uint32_t *last, uint32_t cells, const uint64_t *a, uint64_t low, uint32_t known, uint32_t mine)
 {
     uint64_t bytes = 4 * (uint64_t)cells, bad = 0;
@@ -148,5 +236,5 @@ static bool count_again(uint32_t *last, uint32_t cells, const uint64_t *a, uint6
     return true;
 }
 
-const struct check_vectors CHECK_VECTORS = {judge_cells, judge_tags, judge_words, are_atoms,  read_by_many,
-                                            rows32,      rows64,     count_again, within_room};
+const struct check_vectors CHECK_VECTORS = {judge_cells, judge_tags, judge_words, judge_lanes, are_atoms,  read_by_many,
+                                            rows32,      rows64,     find_words,  count_again, within_room};
