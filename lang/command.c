@@ -2,43 +2,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "lang/magic.h"
+#include "lang/spawn.h"
 #include "lang/waiting.h"
 #include "runtime/interrupt.h"
 
 #define POLL_MS      50
 #define PATIENCE     20 /* polls after an interrupt until the process is killed */
 #define LINGER_POLLS 2  /* polls for output after its end: what it left running may hold the pipes for ever */
-
-int lg_spawn(char *const argv[], int in, int out, int err, pid_t *pid)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, defaults;
-    sigemptyset(&none);
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGINT);
-    sigaddset(&defaults, SIGPIPE);
-    posix_spawn_file_actions_init(&actions);
-    if (in < 0)
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    else
-        posix_spawn_file_actions_adddup2(&actions, in, 0);
-    posix_spawn_file_actions_adddup2(&actions, out, 1);
-    posix_spawn_file_actions_adddup2(&actions, err, 2);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    int failed = posix_spawnp(pid, argv[0], &actions, &attributes, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    return failed;
-}
 
 /* Passes on what there is to read. False when the pipe has ended. */
 static bool forward(struct lg_session *s, enum lg_stream which, int fd)
@@ -84,7 +57,7 @@ int lg_run_command(struct lg_session *s, char *const argv[])
         close(out[1]);
         return -1;
     }
-    int failed = lg_spawn(argv, -1, out[1], err[1], &pid);
+    int failed = lg_spawn(argv[0], argv, (int[]){LG_NOTHING, out[1], err[1]}, true, &pid);
     close(out[1]);
     close(err[1]);
     if (failed) {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include "lang/magic.h"
 #include "lang/session_state.h"
+#include "lang/spawn.h"
 #include "runtime/interrupt.h"
 #include "runtime/lend.h"
 
@@ -50,7 +50,8 @@ static int run(const char *program, struct run *r, const struct lg_buffer *scrip
     if (fwrite(script->data, 1, script->length, r->script) != script->length || fflush(r->script)) return errno;
     rewind(r->script);
     char *argv[] = {(char *)program, NULL};
-    int failed = lg_spawn(argv, fileno(r->script), fileno(r->out), fileno(r->complaint), &pid);
+    const int ends[] = {fileno(r->script), fileno(r->out), fileno(r->complaint)};
+    int failed = lg_spawn(program, argv, ends, true, &pid);
     if (!failed) failed = wait_for(pid, status);
     if (failed) return failed;
     read_all(r->out, out);

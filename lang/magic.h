@@ -2,7 +2,6 @@
 #ifndef LG_MAGIC_H
 #define LG_MAGIC_H
 
-#include <sys/types.h>
 #include "lang/session_state.h"
 
 struct lg_magic_call {
@@ -55,8 +54,5 @@ int lg_magic_timeit(struct lg_magic_call *call);
 /* lang/command.c: runs argv in a process of its own, its output going to the sink as it comes. The exit status (128 + n
  * for signal n), or -1 with errno when it could not be started. Stops it when the session is interrupted. */
 int lg_run_command(struct lg_session *s, char *const argv[]);
-/* Starts a program, found by PATH, in a process group of its own, so that an interrupt reaches all that it starts. in:
- * -1 for nothing to read. 0 or an errno. */
-int lg_spawn(char *const argv[], int in, int out, int err, pid_t *pid);
 
 #endif

@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "lang/spawn.h"
 #include "runtime/lend.h"
 
 #define RETRY_MS 20 /* between two looks for a FIFO's reader, which nothing tells of */
@@ -184,38 +184,13 @@ static int call_stock(lua_State *L)
     return lua_gettop(L);
 }
 
-/* As system() and popen() have it, in the group of the session's process. `end` becomes the program's descriptor `to`,
- * unless it is -1. */
-static int spawn_shell(const char *command, int end, int to, pid_t *pid)
-{
-    char *argv[] = {"sh", "-c", (char *)command, NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, defaults;
-    sigemptyset(&none);
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGINT);
-    sigaddset(&defaults, SIGQUIT);
-    sigaddset(&defaults, SIGPIPE);
-    posix_spawn_file_actions_init(&actions);
-    if (end >= 0) posix_spawn_file_actions_adddup2(&actions, end, to);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    int failed = posix_spawn(pid, "/bin/sh", &actions, &attributes, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    return failed;
-}
-
 static int wait_execute(lua_State *L)
 {
     pid_t pid;
     const char *command = luaL_optstring(L, 1, NULL);
     if (!command) return call_stock(L);
     fflush(stdout);
-    int failed = spawn_shell(command, -1, -1, &pid);
+    int failed = lg_spawn_shell(command, NULL, (int[]){LG_AS_HERE, LG_AS_HERE, LG_AS_HERE}, &pid);
     errno = failed;
     return luaL_execresult(L, failed ? -1 : wait_program(upvalue_session(L), pid));
 }
@@ -228,7 +203,9 @@ static int wait_popen(lua_State *L)
     struct handle *h = push_handle(L, upvalue_session(L));
     fflush(NULL);
     if (pipe2(ends, O_CLOEXEC) != 0) return luaL_fileresult(L, 0, command);
-    int failed = spawn_shell(command, ends[reads], reads, &h->program);
+    int program_ends[] = {LG_AS_HERE, LG_AS_HERE, LG_AS_HERE};
+    program_ends[reads] = ends[reads];
+    int failed = lg_spawn_shell(command, NULL, program_ends, &h->program);
     close(ends[reads]);
     if (failed) close(ends[!reads]);
     errno = failed;

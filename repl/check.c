@@ -100,18 +100,8 @@ static int check(struct checker *c, const char *path)
 static int run(struct checker *c, const struct sh_options *o)
 {
     struct sh_text rest = {0};
-    struct lg_options options = {.sink = sh_transcript_sink(&c->transcript),
-                                 .device = o->device,
-                                 .interactive = true,
-                                 .history = "",
-                                 .argc = o->argc,
-                                 .argv = o->argv,
-                                 .before = o->before};
-    c->session = lg_session_new(&options);
-    if (!c->session) {
-        fprintf(stderr, "lunarray: out of memory\n");
-        return 1;
-    }
+    c->session = sh_cells_session(o, sh_transcript_sink(&c->transcript));
+    if (!c->session) return 1;
     sh_interrupts(c->session, true);
     int status = check(c, o->argv[0]);
     sh_interrupts(NULL, false);

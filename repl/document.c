@@ -42,6 +42,17 @@ const char *sh_json_text(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+bool sh_cell_has_tag(const json_t *cell, const char *tag)
+{
+    size_t i;
+    json_t *name;
+    json_array_foreach(json_object_get(json_object_get(cell, "metadata"), "tags"), i, name)
+    {
+        if (json_is_string(name) && strcmp(json_string_value(name), tag) == 0) return true;
+    }
+    return false;
+}
+
 json_t *sh_document_metadata(void)
 {
     json_t *info = jp_kernel_info();

@@ -27,6 +27,8 @@ bool sh_document_store(const char *path, const struct lg_buffer *bytes, char why
 /* The metadata of a notebook for this kernel; a new reference, NULL when memory is lacking. */
 json_t *sh_document_metadata(void);
 
+/* Whether a cell's metadata have the tag. */
+bool sh_cell_has_tag(const json_t *cell, const char *tag);
 /* A member's text, "" when it is none. */
 const char *sh_json_text(const json_t *object, const char *key);
 /* The text of a JSON value as Python writes it in one line (sorted keys, no blanks after the outer marks). */

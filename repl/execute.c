@@ -136,17 +136,6 @@ static void put_error(struct recorder *r, const struct lg_error *error)
 
 /* ---- cells */
 
-static bool has_tag(const json_t *cell, const char *tag)
-{
-    size_t i;
-    json_t *name;
-    json_array_foreach(json_object_get(json_object_get(cell, "metadata"), "tags"), i, name)
-    {
-        if (json_is_string(name) && strcmp(json_string_value(name), tag) == 0) return true;
-    }
-    return false;
-}
-
 static void begin_cell(struct recorder *r, json_t *cell)
 {
     json_object_set_new(cell, "execution_count", json_null());
@@ -176,7 +165,7 @@ static bool run_cell(struct lg_session *s, struct recorder *r, json_t *cell, str
     json_object_set_new(cell, "execution_count", json_integer(lg_session_count(s)));
     if (status == LG_DONE) return true;
     put_error(r, error);
-    if (status == LG_ERROR && has_tag(cell, "raises-exception")) return true;
+    if (status == LG_ERROR && sh_cell_has_tag(cell, "raises-exception")) return true;
     sh_output_error(out, error);
     return false;
 }
@@ -209,18 +198,9 @@ static void set_metadata(json_t *notebook)
 bool sh_execute(json_t *notebook, const struct sh_options *o)
 {
     struct recorder r = {.notebook = notebook, .shown = json_object(), .captured = {{-1, -1, 0}, {-1, -1, 0}}};
-    struct lg_options options = {.sink = {.context = &r,
-                                          .stream = on_stream,
-                                          .display = on_display,
-                                          .result = on_result,
-                                          .clear_output = on_clear},
-                                 .device = o->device,
-                                 .interactive = true,
-                                 .history = "",
-                                 .argc = o->argc,
-                                 .before = o->before,
-                                 .argv = o->argv};
-    struct lg_session *s = lg_session_new(&options);
+    struct lg_sink sink = {
+        .context = &r, .stream = on_stream, .display = on_display, .result = on_result, .clear_output = on_clear};
+    struct lg_session *s = sh_cells_session(o, sink);
     bool ok = s && r.shown;
     if (ok) {
         set_metadata(notebook);
@@ -228,7 +208,7 @@ bool sh_execute(json_t *notebook, const struct sh_options *o)
         ok = run_cells(s, &r);
         sh_interrupts(NULL, false);
     }
-    if (!s || sh_json_failed()) {
+    if (s && sh_json_failed()) {
         fprintf(stderr, "lunarray: out of memory\n");
         ok = false;
     }

@@ -73,16 +73,6 @@ static bool read_outputs(const json_t *outputs, struct sh_cell *cell)
     return ok;
 }
 
-static bool has_tag(const json_t *cell, const char *tag)
-{
-    const json_t *tags = json_object_get(json_object_get(cell, "metadata"), "tags");
-    for (size_t i = 0; i < json_array_size(tags); i++) {
-        const char *name = json_string_value(json_array_get(tags, i));
-        if (name && strcmp(name, tag) == 0) return true;
-    }
-    return false;
-}
-
 static bool read_cells(const json_t *cells, struct sh_notebook *out, char why[SH_WHY])
 {
     out->cells = rt_calloc(json_array_size(cells) + 1, sizeof *out->cells);
@@ -95,8 +85,8 @@ static bool read_cells(const json_t *cells, struct sh_notebook *out, char why[SH
         struct sh_cell *c = &out->cells[out->count++];
         c->markdown = !code;
         c->index = i;
-        c->may_fail = has_tag(cell, "raises-exception");
-        c->is_volatile = has_tag(cell, "volatile");
+        c->may_fail = sh_cell_has_tag(cell, "raises-exception");
+        c->is_volatile = sh_cell_has_tag(cell, "volatile");
         if (!read_source(json_object_get(cell, "source"), c)) return snprintf(why, SH_WHY, "out of memory") < 0;
         const json_t *outputs = json_object_get(cell, "outputs");
         bool executed = json_array_size(outputs) > 0 || json_is_integer(json_object_get(cell, "execution_count"));
@@ -160,6 +150,20 @@ static bool run_cells(struct lg_session *s, struct sh_output *out, const struct 
     return true;
 }
 
+struct lg_session *sh_cells_session(const struct sh_options *o, struct lg_sink sink)
+{
+    struct lg_options options = {.sink = sink,
+                                 .device = o->device,
+                                 .interactive = true,
+                                 .history = "",
+                                 .argc = o->argc,
+                                 .before = o->before,
+                                 .argv = o->argv};
+    struct lg_session *s = lg_session_new(&options);
+    if (!s) fprintf(stderr, "lunarray: out of memory\n");
+    return s;
+}
+
 int sh_run_notebook(const struct sh_options *o)
 {
     struct sh_notebook notebook;
@@ -178,23 +182,14 @@ int sh_run_notebook(const struct sh_options *o)
         return 1;
     }
     struct sh_output out = {.color = sh_takes_color(STDERR_FILENO), .flush = true};
-    struct lg_options options = {.sink = sh_output_sink(&out),
-                                 .device = o->device,
-                                 .interactive = true,
-                                 .history = "",
-                                 .argc = o->argc,
-                                 .before = o->before,
-                                 .argv = o->argv};
-    struct lg_session *s = lg_session_new(&options);
+    struct lg_session *s = sh_cells_session(o, sh_output_sink(&out));
     if (s) {
         sh_interrupts(s, true);
         ok = run_cells(s, &out, &notebook);
         sh_interrupts(NULL, false);
         lg_session_free(s);
-    } else {
-        fprintf(stderr, "lunarray: out of memory\n");
-        ok = false;
     }
+    ok = ok && s;
     sh_notebook_free(&notebook);
     return sh_output_finish() && ok ? 0 : 1;
 }

@@ -4,38 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "lang/spawn.h"
 #include "repl/repl.h"
 #include "repl/settings.h"
-
-/* Starts "sh -c command" in the terminal's foreground group. in: -1 for the terminal. An errno or 0. */
-static int start(const char *command, const char *argument, int in, pid_t *pid)
-{
-    char *argv[] = {"sh", "-c", (char *)command, "sh", (char *)argument, NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, defaults;
-    sigemptyset(&none);
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGINT);
-    sigaddset(&defaults, SIGQUIT);
-    sigaddset(&defaults, SIGPIPE);
-    posix_spawn_file_actions_init(&actions);
-    if (in >= 0) posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    int failed = posix_spawn(pid, "/bin/sh", &actions, &attributes, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    return failed;
-}
 
 /* Runs the command; Ctrl-C is its own meanwhile. Its exit status, -1 when it could not be started. */
 static int run(const char *command, const char *argument, const char *input, size_t length)
@@ -47,7 +23,7 @@ static int run(const char *command, const char *argument, const char *input, siz
     fflush(stdout);
     sigaction(SIGINT, &ignore, &interrupt);
     sigaction(SIGQUIT, &ignore, &quit);
-    int failed = start(command, argument, fds[0], &pid);
+    int failed = lg_spawn_shell(command, argument, (int[]){fds[0], LG_AS_HERE, LG_AS_HERE}, &pid);
     if (input) close(fds[0]);
     while (!failed && length > 0) {
         ssize_t n = write(fds[1], input, length);

@@ -56,6 +56,8 @@ bool sh_shell_edit(struct lg_session *s, struct sh_text *cell);
 
 /* script.c: evaluates each -e and then the script in the session; false after an error, which has been printed. */
 bool sh_evaluate_given(struct lg_session *s, const struct sh_options *o);
+/* notebook.c: a session that runs a file's cells, of which the history hears nothing; NULL after a message. */
+struct lg_session *sh_cells_session(const struct sh_options *o, struct lg_sink sink);
 /* Whether there is code to run before the script: -e. */
 bool sh_has_code(const struct sh_options *o);
 /* The bytes of a file or of standard input ("-"), malloc'd and NUL-terminated; NULL with errno set. */

@@ -140,6 +140,22 @@ function t.clean(name, want, f)
   end)
 end
 
+-- Runs a script once more, with settings in its environment: more than `least` tests are fine in it, too.
+function t.again(script, settings, least)
+  t.test("the same with " .. settings, function()
+    local p = io.popen(("%s %s %s"):format(settings, os.getenv("LUNARRAY") or "build/lunarray", script))
+    local lines = 0
+    for line in p:lines() do
+      if not line:find("^#") then
+        t.eq(line:sub(1, 3), "ok ", line)
+        lines = lines + 1
+      end
+    end
+    p:close()
+    t.eq(lines > least, true, "the number of tests")
+  end)
+end
+
 function t.done()
   os.exit(t.failed == 0 and 0 or 1, true)
 end

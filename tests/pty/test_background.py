@@ -129,20 +129,12 @@ def test_after_a_killed_shell_the_next_one_is_fine(terminal):
     t.at_prompt(4)
 
 
-def test_control_c_ends_a_line_that_is_read(terminal):
+@pytest.mark.parametrize("cell, typed", [("print 'busy' io.read()", "half"), ("!echo busy; sleep 100", "")], ids=["a line that is read", "a command"])
+def test_control_c_ends(terminal, cell, typed):
     t = ready(terminal)
-    t.send("print 'who?' io.read()\r")
-    t.wait(lambda t: "who?" in t.lines())
-    t.send("half\x03")
-    t.at_prompt(2)
-    assert any("interrupted" in line.lower() for line in t.lines())
-
-
-def test_control_c_ends_a_command(terminal):
-    t = ready(terminal)
-    t.send("!echo busy; sleep 100\r")
+    t.send(cell + "\r")
     t.wait(lambda t: "busy" in t.lines())
-    t.send("\x03")
+    t.send(typed + "\x03")
     t.at_prompt(2)
     assert any("interrupted" in line.lower() for line in t.lines())
 

@@ -106,6 +106,32 @@ __attribute__((unused)) static const char *driver_cell(void)
     return out;
 }
 
+/* What keys make of a cell: | is the cursor, before and after. */
+struct driver_row {
+    const char *before, *keys, *after;
+};
+
+/* Starts with the row's cell, in vi's normal mode or without vi. */
+__attribute__((unused)) static void driver_begin(const struct driver_row *row, bool vi)
+{
+    char text[128];
+    size_t at = strcspn(row->before, "|");
+    snprintf(text, sizeof text, "%.*s%s", (int)at, row->before, row->before + at + 1);
+    sh_editor_free(&driver_editor);
+    driver_editor.use_vi = vi;
+    sh_editor_start(&driver_editor);
+    sh_editor_set(&driver_editor, text, strlen(text));
+    if (vi) TYPE("\033");
+    driver_editor.cursor = at;
+}
+
+__attribute__((unused)) static void driver_end(const struct driver_row *row, size_t number)
+{
+    if (strcmp(driver_cell(), row->after) != 0)
+        FAIL("row %zu: \"%s\" with %s became \"%s\", expected \"%s\"", number, row->before, row->keys, driver_cell(),
+             row->after);
+}
+
 /* The frame's rows, each ended by a newline, with | where the cursor is. */
 __attribute__((unused)) static const char *driver_screen(int columns, int rows)
 {

@@ -1,11 +1,9 @@
 #include "repl/vi.h"
 #include "tests/unit/editor_driver.h"
 
-/* What keys make of a cell in normal mode: | is the cursor, before and after. What has been inserted ends in insert
- * mode, with the cursor behind it; \033 ends that. */
-static const struct row {
-    const char *before, *keys, *after;
-} motions[] = {
+/* What keys make of a cell in normal mode. What has been inserted ends in insert mode, with the cursor behind it; \033
+ * ends that. */
+static const struct driver_row motions[] = {
     {"on|e two", "h", "o|ne two"},
     {"one| two", "3h", "|one two"},
     {"|one", "9l", "on|e"},
@@ -60,7 +58,7 @@ static const struct row {
     {"|", "wbe0$^hlfx%G", "|"},
 };
 
-static const struct row changes[] = {
+static const struct driver_row changes[] = {
     {"|one two three", "dw", "|two three"},
     {"|one two three", "d2w", "|three"},
     {"|one two three", "2dw", "|three"},
@@ -172,26 +170,16 @@ static const struct row changes[] = {
     {"f(|a)", "va(d", "|f"},
 };
 
-static void check_rows(const struct row *rows, size_t count)
+static void check_rows(const struct driver_row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        char text[128];
-        size_t at = strcspn(rows[i].before, "|");
-        snprintf(text, sizeof text, "%.*s%s", (int)at, rows[i].before, rows[i].before + at + 1);
-        sh_editor_free(&driver_editor);
-        driver_editor.use_vi = true;
-        sh_editor_start(&driver_editor);
-        sh_editor_set(&driver_editor, text, strlen(text));
-        TYPE("\033");
-        driver_editor.cursor = at;
+        driver_begin(&rows[i], true);
         size_t n = 0; /* Escape is a key of its own only when nothing follows at once */
         for (const char *keys = rows[i].keys; *keys; keys += n) {
             n = *keys == '\033' ? 1 : strcspn(keys, "\033");
             driver_type_bytes(keys, n);
         }
-        if (strcmp(driver_cell(), rows[i].after) != 0)
-            FAIL("row %zu: \"%s\" with %s became \"%s\", expected \"%s\"", i, rows[i].before, rows[i].keys,
-                 driver_cell(), rows[i].after);
+        driver_end(&rows[i], i);
     }
 }
 
