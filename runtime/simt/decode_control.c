@@ -160,8 +160,9 @@ static bool find_callee(struct decoder *d, const struct ptx_operand *o, struct c
             return true;
         }
     int builtin = simt_builtin_find(o->symbol);
-    if (!strncmp(o->symbol, "cudaLaunchDevice", 16) || !strncmp(o->symbol, "cudaGetParameterBuffer", 22) ||
-        !strncmp(o->symbol, "cudaCDP", 7))
+    const char *plain = o->symbol + strspn(o->symbol, "_"); /* __cudaCDP2LaunchDeviceV2 and the like, since CUDA 12 */
+    if (!strncmp(plain, "cudaLaunchDevice", 16) || !strncmp(plain, "cudaGetParameterBuffer", 22) ||
+        !strncmp(plain, "cudaCDP", 7))
         return simt_decode_fail(d, RT_UNSUPPORTED,
                                 "the software GPU has no launches from within kernels (dynamic parallelism, %s); "
                                 "launch the inner kernel from the host, or run this on a GPU",

@@ -49,11 +49,11 @@ static void write_log(char *buffer, size_t size, void **written, const char *tex
     if (written) *written = (void *)(uintptr_t)n;
 }
 
-void simt_jit_result(const struct simt_jit *jit, const char *error)
+void simt_jit_result(const struct simt_jit *jit, const char *error, const char *info)
 {
     struct timespec now;
     write_log(jit->error, jit->error_size, jit->error_written, error);
-    write_log(jit->info, jit->info_size, jit->info_written, "");
+    write_log(jit->info, jit->info_size, jit->info_written, info);
     if (!jit->time) return;
     clock_gettime(CLOCK_MONOTONIC, &now);
     float ms = (float)(now.tv_sec - jit->start.tv_sec) * 1e3f + (float)(now.tv_nsec - jit->start.tv_nsec) * 1e-6f;
@@ -115,6 +115,15 @@ void simt_drop_module(CUmodule m)
     free(m);
 }
 
+/* Why the first kernel that cannot run cannot; "" when all can. The others can be had. */
+static const char *refusal_in(const struct simt_program *p)
+{
+    const struct simt_function *f;
+    for (size_t k = 0; p && (f = simt_program_entry(p, k)); k++)
+        if (simt_function_refused(f)) return simt_function_refused(f);
+    return "";
+}
+
 CUresult simt_ModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count, CUjit_option *options,
                                void **values)
 {
@@ -129,7 +138,7 @@ CUresult simt_ModuleLoadDataEx(CUmodule *module, const void *image, unsigned int
     r = m ? load_image(image, &m->program, &e) : CUDA_ERROR_OUT_OF_MEMORY;
     if (r == CUDA_SUCCESS && jit.registers > 0) simt_program_limit_registers(m->program, jit.registers);
     if (r == CUDA_SUCCESS && !simt_handle_add(m, SIMT_MODULE)) r = CUDA_ERROR_OUT_OF_MEMORY;
-    simt_jit_result(&jit, r != CUDA_SUCCESS && e.text ? e.text : "");
+    simt_jit_result(&jit, r != CUDA_SUCCESS && e.text ? e.text : "", r == CUDA_SUCCESS ? refusal_in(m->program) : "");
     rt_error_clear(&e);
     if (r == CUDA_SUCCESS) {
         *module = m;

@@ -198,7 +198,7 @@ struct simt_jit {
     struct timespec start;
 };
 CUresult simt_jit_options(unsigned count, const CUjit_option *options, void **values, struct simt_jit *out);
-void simt_jit_result(const struct simt_jit *jit, const char *error); /* "" when there is none */
+void simt_jit_result(const struct simt_jit *jit, const char *error, const char *info); /* "" when there is none */
 CUresult simt_check_function(CUfunction function);
 /* Of a function that was checked; kernels of libraries are asked without a context. */
 CUresult simt_get_attribute(int *value, CUfunction_attribute attribute, CUfunction function);

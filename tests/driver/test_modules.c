@@ -139,6 +139,33 @@ TEST(what_is_wrong_with_an_image)
     stop();
 }
 
+/* A kernel that launches another is refused by its reason; the other kernels of its module run. */
+TEST(kernels_that_launch_kernels)
+{
+    start();
+    char info[400] = "";
+    CUmodule m;
+    CUfunction f;
+    CUdeviceptr x;
+    CUjit_option options[] = {CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {info, (void *)sizeof info};
+    char *ptx = compile("extern \"C\" __global__ void child(int *x) { x[threadIdx.x] = threadIdx.x; }\n"
+                        "extern \"C\" __global__ void parent(int *x) { child<<<1, 32>>>(x); }\n",
+                        true);
+    OK(cuModuleLoadDataEx(&m, ptx, 2, options, values));
+    CHECK_HAS(info, "no launches from within kernels (dynamic parallelism, ");
+    CHECK_HAS(info, "launch the inner kernel from the host");
+    CHECK_INT(cuModuleGetFunction(&f, m, "parent"), CUDA_ERROR_NOT_SUPPORTED);
+    int out[32];
+    OK(cuMemAlloc(&x, sizeof out));
+    void *parameters[] = {&x};
+    OK(cuLaunchKernel(function_of(m, "child"), 1, 1, 1, 32, 1, 1, 0, NULL, parameters, NULL));
+    OK(cuMemcpyDtoH(out, x, sizeof out));
+    for (int i = 0; i < 32; i++) CHECK_INT(out[i], i);
+    free(ptx);
+    stop();
+}
+
 /* The most registers of a thread: by an option of the compiler's, and by what a kernel says of itself. */
 TEST(registers_are_limited)
 {

@@ -333,7 +333,7 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, si
         rt_fail(&e, RT_UNSUPPORTED, "the software GPU links PTX only, not objects, archives or NVVM code");
     }
     if (r != CUDA_SUCCESS) rt_error_prefix(&e, "%s: ", name ? name : "input");
-    if (e.text) simt_jit_result(&state->jit, e.text);
+    if (e.text) simt_jit_result(&state->jit, e.text, "");
     rt_error_clear(&e);
     return r;
 }
@@ -360,7 +360,7 @@ CUresult cuLinkComplete(CUlinkState state, void **cubin, size_t *size)
     TRY(check_link(state));
     if (!cubin || state->inputs == 0) return CUDA_ERROR_INVALID_VALUE;
     CUresult r = simt_ModuleLoadDataEx(&trial, state->text, 2, options, values);
-    simt_jit_result(&state->jit, log);
+    simt_jit_result(&state->jit, log, "");
     if (r != CUDA_SUCCESS) return r;
     simt_ModuleUnload(trial);
     *cubin = state->text;
