@@ -133,12 +133,15 @@ void sh_html_code(struct lg_buffer *b, const char *language, const char *code, s
 /* ---- escape codes */
 
 struct look {
-    int color; /* 0: none, 1 to 6 */
+    int color; /* 0: none, 1 to 6; 7: that of rgb */
+    int rgb[3];
     bool bold, dim;
 };
 
-static void set_look(struct look *l, int code)
+/* Takes the code at the front of n numbers; how many it and what belongs to it are. */
+static int set_look(struct look *l, const int *codes, int n)
 {
+    int code = *codes;
     if (code == 0) *l = (struct look){0};
     if (code == 1) l->bold = true;
     if (code == 2) l->dim = true;
@@ -146,20 +149,29 @@ static void set_look(struct look *l, int code)
     if (code == 39) l->color = 0;
     if (code >= 31 && code <= 36) l->color = code - 30;
     if (code >= 91 && code <= 96) l->color = code - 90;
+    if ((code != 38 && code != 48) || n < 2) return 1;
+    if (code == 38 && codes[1] == 2 && n >= 5) {
+        l->color = 7;
+        for (int i = 0; i < 3; i++) l->rgb[i] = codes[2 + i] & 255;
+    }
+    return codes[1] == 2 ? 5 : 3;
 }
 
 /* The escape code at s; returns its bytes. */
 static size_t read_escape(const char *s, size_t length, struct look *l)
 {
+    enum { MOST = 32 };
+    int codes[MOST], count = 0;
     size_t i = 2, start = 2;
     if (length < 2 || s[1] != '[') return 1;
     while (i < length && (s[i] < '@' || s[i] > '~')) i++;
     if (i < length && s[i] == 'm') {
-        for (size_t at = start; at <= i; at++) {
+        for (size_t at = start; at <= i && count < MOST; at++) {
             if (at < i && s[at] != ';') continue;
-            set_look(l, atoi(s + start));
+            codes[count++] = atoi(s + start);
             start = at + 1;
         }
+        for (int at = 0; at < count;) at += set_look(l, codes + at, count - at);
     }
     return i < length ? i + 1 : length;
 }
@@ -170,8 +182,10 @@ static void put_look(struct lg_buffer *b, const struct look *l, const char *text
     if (!length) return;
     if (any) {
         lg_buffer_puts(b, "<span class=\"");
-        if (l->color) lg_buffer_printf(b, "a%d ", l->color);
-        lg_buffer_printf(b, "%s%s\">", l->bold ? "ab " : "", l->dim ? "ad" : "");
+        if (l->color && l->color < 7) lg_buffer_printf(b, "a%d ", l->color);
+        lg_buffer_printf(b, "%s%s\"", l->bold ? "ab " : "", l->dim ? "ad" : "");
+        if (l->color == 7) lg_buffer_printf(b, " style=\"color:rgb(%d,%d,%d)\"", l->rgb[0], l->rgb[1], l->rgb[2]);
+        lg_buffer_puts(b, ">");
     }
     lg_buffer_escape(b, text, length);
     if (any) lg_buffer_puts(b, "</span>");

@@ -3,6 +3,7 @@
 import html.parser
 import json
 import os
+import re
 
 import nbformat
 from nbformat import v4
@@ -52,7 +53,7 @@ def test_outputs_are_stored(cli, tmp_path):
     assert ["changed" in o["data"]["text/plain"] for o in outputs[3]] == [True, False] and outputs[4] == []
     failed = outputs[5][0]
     assert (failed["output_type"], failed["ename"], failed["evalue"]) == ("error", "LuaError", "cell 5:1: expected")
-    assert "\u001b[31mcell 5:1:\u001b[0m\u001b[1m expected\u001b[0m" in failed["traceback"]
+    assert "\u001b[38;2;220;68;64mcell 5:1:\u001b[0m\u001b[1m expected\u001b[0m" in failed["traceback"]
     assert "from a program\n" in "".join(o["text"] for o in outputs[6] if o["name"] == "stdout")
     assert [c.get("execution_count") for c in book.cells] == [None, 1, 2, None, 3, 4, 5, 6, 7, None]
     assert book.metadata.language_info.name == "lua" and book.metadata.kernelspec.name == "lunarray"
@@ -151,6 +152,7 @@ def test_page(cli, tmp_path):
         assert words in page.words, words
     for tag in ("em", "strong", "table", "ul", "ol", "blockquote", "sub", "h1"):
         assert tag in page.tags, tag
+    assert re.search(r'style="color:rgb\(220,68,64\)">cell 5:1:</span>', text) and "style-src 'unsafe-inline'" in text
     assert '<span class="a1 ">red</span>' in text and '<span class="k">local</span>' in text and "<title>A &amp; B" in text
 
 
