@@ -225,8 +225,26 @@ static void set_fields(lua_State *L, const struct explained *x)
     lua_setfield(L, -2, "source");
 }
 
+/* Puts what the function at 1 returns in its place. Nothing is left to wait for a Lua value that is reduced in it. */
+static void call_function(lua_State *L)
+{
+    lua_settop(L, 1);
+    lua_pushvalue(L, 1);
+    lg_set_explains(L, true);
+    int failed = lua_pcall(L, 0, 1, 0);
+    lg_set_explains(L, false);
+    if (failed) lua_error(L);
+    if (!lg_test_array(L, -1))
+        luaL_error(L,
+                   "the function returned %s, expected an array or what sum, prod, min, max, mean, any, all, var, std, "
+                   "norm, logsumexp or count_nonzero make of one: other results are computed at once",
+                   luaL_typename(L, -1));
+    lua_replace(L, 1);
+}
+
 static int explain(lua_State *L)
 {
+    if (lua_isfunction(L, 1)) call_function(L);
     struct explained *x = lua_newuserdatauv(L, sizeof *x, 0);
     const struct lg_array *l = (const struct lg_array *)lg_check_form(L, 1);
     memset(x, 0, sizeof *x);
@@ -252,8 +270,10 @@ static int explain(lua_State *L)
 }
 
 const struct lg_function lg_explain_functions[] = {
-    {"explain", explain, "gpu.explain(x)   x:explain()",
+    {"explain", explain, "gpu.explain(x)   x:explain()   gpu.explain(f)",
      "What evaluating an array that waits would do: which operations are one pass, what they read and write.\n"
+     "Of a function it is what the function returns. In it reductions wait, too, those to one number among them, and "
+     "keep the axes that they reduce, with size 1: gpu.explain(function() return x:sum() end).\n"
      "It prints as the arrays that are read (a0, a1, ...) with their layouts, the steps, the bytes that are moved and those "
      "that one operation after the other would have moved, where the expression was cut off from others and why, and the "
      "kernel in CUDA C that a GPU runs, without the functions that all kernels have; a host computes the same steps block "
@@ -261,9 +281,10 @@ const struct lg_function lg_explain_functions[] = {
      "GPU that happens in the background: until the kernel is ready, each step is a kernel of its own that serves all "
      "layouts, to the same bits (LUNARRAY_COMPILE=wait in the environment waits instead).\n"
      "Reductions with keepdims wait, too: a host takes some rows at a time through all of a softmax or a standardisation, "
-     "a GPU has one kernel for all of it where a row fits a block. x:sum(nil, true):explain() tells of what x:sum() does.\n"
+     "a GPU has one kernel for all of it where a row fits a block.\n"
      "Fields: operations, passes, arrays, read, written and eager (bytes), source. Nothing is evaluated. An array whose "
      "elements are there has no operations.",
-     "local x = gpu.ones(100000)\nlocal e = gpu.explain((2 * x + 1):sqrt())\nprint(e)\n"
+     "local x = gpu.ones(100000)\nassert(gpu.explain(function() return (x * x):sum() end).operations == 2)\n"
+     "local e = gpu.explain((2 * x + 1):sqrt())\nprint(e)\n"
      "assert(e.operations == 3 and e.read + e.written == 2 * x.bytes and e.eager == 6 * x.bytes)"},
     {0}};

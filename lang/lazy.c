@@ -12,6 +12,7 @@
 struct waiting {
     struct lg_array *first;
     enum lg_laziness mode;
+    bool explains;
 };
 
 static const char waiting_key;
@@ -35,6 +36,16 @@ static struct waiting *find_waiting(lua_State *L)
 enum lg_laziness lg_laziness(lua_State *L)
 {
     return find_waiting(L)->mode;
+}
+
+bool lg_explains(lua_State *L)
+{
+    return find_waiting(L)->explains;
+}
+
+void lg_set_explains(lua_State *L, bool on)
+{
+    find_waiting(L)->explains = on;
 }
 
 bool lg_waits(const struct rt_array *a)

@@ -19,6 +19,9 @@ enum lg_laziness { LG_LAZY_NEVER, LG_LAZY_LARGE, LG_LAZY_ALWAYS };
 enum lg_laziness lg_laziness(lua_State *L);
 
 bool lg_waits(const struct rt_array *a);
+/* While gpu.explain runs a function, every reduction in it waits, with the axes that it reduces of size 1. */
+bool lg_explains(lua_State *L);
+void lg_set_explains(lua_State *L, bool on);
 /* An operation on these arrays is to wait, by the mode and their sizes. */
 bool lg_worth_waiting(lua_State *L, const struct rt_array *const *arrays, int count);
 /* Gives a new, empty array the expression, whose reference it takes. Never raises. */

@@ -95,7 +95,7 @@ static struct kn_expression *new_statistic(lua_State *L, const struct rt_array *
 /* Foreign memory may change before anybody looks. */
 static bool is_to_wait(lua_State *L, const struct rt_array *a)
 {
-    return !a->storage->foreign && (lg_waits(a) || lg_worth_waiting(L, &a, 1));
+    return !a->storage->foreign && (lg_explains(L) || lg_waits(a) || lg_worth_waiting(L, &a, 1));
 }
 
 struct rt_array *lg_push_statistic(lua_State *L, const struct rt_array *a, const struct kn_statistic *s, bool keepdims)
@@ -126,7 +126,7 @@ static int reduce(lua_State *L)
     const struct rt_array *a = lg_check_form(L, 1);
     lg_check_reduction(L, 2, a->ndim, NULL, &r);
     luaL_argcheck(L, lua_isnoneornil(L, 4), 4, "nothing expected behind keepdims but {out = y}");
-    if (r.keepdims && op != KN_ARGMIN && op != KN_ARGMAX && is_to_wait(L, a)) {
+    if ((r.keepdims || lg_explains(L)) && op != KN_ARGMIN && op != KN_ARGMAX && is_to_wait(L, a)) {
         lg_push_statistic(L, a, &(struct kn_statistic){.reduction = op, .axes = r.axes}, true);
         return 1;
     }

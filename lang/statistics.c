@@ -10,8 +10,9 @@ static int push_statistic(lua_State *L, struct kn_statistic *s, struct lg_reduct
 {
     s->axes = r->axes;
     s->number = r->number;
-    lg_push_statistic(L, lg_check_form(L, 1), s, r->keepdims);
-    return r->value ? lg_push_number_of(L) : 1;
+    const bool explains = lg_explains(L);
+    lg_push_statistic(L, lg_check_form(L, 1), s, r->keepdims || explains);
+    return r->value && !explains ? lg_push_number_of(L) : 1;
 }
 
 static int variance_or(lua_State *L, enum kn_statistic_kind kind)

@@ -61,6 +61,24 @@ for _, device in ipairs(test.devices()) do
     assert(math.abs(softmax[200][300] - 1 / 300) < 1e-8)
   end)
 
+  lazily("functions, whose reductions to numbers wait as well", function()
+    local x = gpu.ones({ 200, 300 }, device)
+    local runs = 0
+    local e = gpu.explain(function()
+      runs = runs + 1
+      return (2 * x):sum()
+    end)
+    assert(runs == 1 and e.operations == 2 and e.passes == 1 and e.read == x.bytes and e.written == 4)
+    assert(tostring(e):find("= sum(r", 1, true) and e.source:find("__shared__", 1, true), tostring(e))
+    assert(gpu.explain(function() return x:std() + 1 end).operations > 5)
+    assert(gpu.explain(function() return x:mean(2) end).written == 200 * 4)
+    assert(gpu.explain(function() return x:gt(0):all() end).operations == 2)
+    test.raises("the function returned number, expected an array", gpu.explain, function() return x:argmax() end)
+    test.raises("mine", gpu.explain, function() error("mine") end)
+    test.eq(x:sum(), 60000.0) -- and is a number again
+    test.eq(x:std(), 0.0)
+  end)
+
   lazily("nothing waits", function()
     local x = gpu.ones(5, device)
     local e = x:explain()
