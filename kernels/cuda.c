@@ -1,9 +1,12 @@
 /* Programs as generated CUDA C: one kernel for each structure of operations, dtypes and layouts. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "kernels/generate.h"
 
-#define UNROLL 4 /* elements that a thread has on their way at once */
+#define UNROLL 4  /* elements that a thread has on their way at once */
+#define WIDE   16 /* bytes that it loads at once of arrays that lie as they are gone over */
+#define NARROW 16 /* indices of both axes of a tile from which tiles pay */
 
 /* What the text depends on, and nothing else; its bytes are the key. */
 enum layout { LINEAR, CONSTANT, STRIDED };
@@ -11,6 +14,9 @@ struct shape_key {
     uint8_t what; /* 'p', apart from the keys of other kinds of kernels */
     uint8_t any;  /* layout: the number of axes is an argument, too */
     uint8_t count, leaves, ndim, wide, out, layout[KN_MAX_LEAVES + 1];
+    uint8_t vector;  /* elements that are loaded and stored at once; 0: of some array one */
+    uint8_t across;  /* with `turned`: the axis that those leaves run along, where the output runs along the last */
+    uint16_t turned; /* bit k: leaf k, which goes through a tile */
     struct kn_node_key nodes[KN_MAX_NODES];
 };
 
@@ -43,8 +49,57 @@ static bool wide_offsets(const struct kn_space *s)
     return false;
 }
 
-static void make_key(const struct kn_program *p, const struct kn_space *s, enum rt_dtype out, enum kn_layouts layouts,
-                     struct generated *g)
+static bool all_linear(const struct generated *g)
+{
+    return g->key.ndim == 0 && g->program->leaves > 0 && g->program->leaves <= 4;
+}
+
+static bool copies(const struct kn_program *p)
+{
+    return p->count == 1 && p->nodes[0].kind == KN_NODE_ARRAY;
+}
+
+/* An array without a storage is one that is new when the kernel runs. */
+static bool aligned(const struct rt_array *a, int elements)
+{
+    return !a->storage || rt_array_address(a) % (rt_dtypes[a->dtype].size * (size_t)elements) == 0;
+}
+
+/* As many elements at once as take WIDE bytes of the widest of the arrays, where they all lie so. */
+static uint8_t choose_vector(const struct generated *g, const struct rt_array *out)
+{
+    const struct kn_program *p = g->program;
+    size_t widest = rt_dtypes[out->dtype].size;
+    for (int i = 0; i < p->leaves; i++)
+        if (g->key.layout[i] == LINEAR && rt_dtypes[p->arrays[i]->dtype].size > widest)
+            widest = rt_dtypes[p->arrays[i]->dtype].size;
+    int elements = (int)(WIDE / widest);
+    bool fits = all_linear(g) && elements > 1 && aligned(out, elements) && !(copies(p) && g->key.layout[0] == CONSTANT);
+    for (int i = 0; i < p->leaves && fits; i++)
+        fits = g->key.layout[i] == CONSTANT || aligned(p->arrays[i], elements);
+    return fits ? (uint8_t)elements : 0;
+}
+
+/* Leaves that run along another axis than the output, two at most: neighbouring threads would read far apart. */
+static void choose_turned(const struct kn_program *p, const struct kn_space *s, struct shape_key *k)
+{
+    int last = s->ndim - 1, count = 0, across = -1;
+    for (int i = 0; i < p->count; i++)
+        if (p->nodes[i].kind == KN_NODE_INDEX) return;
+    if (s->shape[last] < NARROW || s->strides[s->leaves][last] != 1) return;
+    for (int i = 0; i < s->leaves && count < 2; i++)
+        for (int d = 0; d < last; d++) {
+            if (s->strides[i][d] != 1 || s->shape[d] < NARROW || llabs(s->strides[i][last]) < NARROW) continue;
+            if (across >= 0 && d != across) continue;
+            across = d;
+            k->turned |= (uint16_t)(1u << i);
+            count++;
+        }
+    if (count) k->across = (uint8_t)across;
+}
+
+static void make_key(const struct kn_program *p, const struct kn_space *s, const struct rt_array *out,
+                     enum kn_layouts layouts, struct generated *g)
 {
     struct shape_key *k = &g->key;
     memset(k, 0, sizeof *k);
@@ -54,11 +109,15 @@ static void make_key(const struct kn_program *p, const struct kn_space *s, enum 
     k->leaves = (uint8_t)p->leaves;
     k->any = layouts == KN_LAYOUT_ANY;
     k->wide = k->any || wide_offsets(s);
-    k->out = (uint8_t)out;
+    k->out = (uint8_t)out->dtype;
     for (int i = 0; i <= p->leaves; i++) {
         k->layout[i] = k->any ? STRIDED : (uint8_t)layout_of(s, i);
         if (k->layout[i] == STRIDED) k->ndim = k->any ? RT_MAX_DIMS : (uint8_t)s->ndim;
     }
+    if (!k->any) choose_turned(p, s, k);
+    for (int i = 0; i <= p->leaves && k->turned; i++) k->layout[i] = STRIDED;
+    if (k->turned) k->ndim = (uint8_t)s->ndim;
+    k->vector = choose_vector(g, out);
     kn_node_keys(p, k->nodes);
     g->key_bytes = offsetof(struct shape_key, nodes) + (size_t)p->count * sizeof *k->nodes;
 }
@@ -107,9 +166,39 @@ static void write_coordinates(const struct generated *g, struct kn_text *t)
     kn_put(t, "const I x0 = rest;\n");
 }
 
-static bool all_linear(const struct generated *g)
+/* WIDE bytes at once of each array, and of the rest that does not fill them element by element. */
+static void write_vectors(const struct generated *g, struct kn_text *t)
 {
-    return g->key.ndim == 0 && g->program->leaves > 0 && g->program->leaves <= 4;
+    const struct kn_program *p = g->program;
+    int n = g->key.vector;
+    char result[16], pointer[16];
+    for (int i = 0; i < p->leaves; i++)
+        if (g->key.layout[i] == CONSTANT)
+            kn_put(t, "const %s v%d[1] = {p.a%d[0]};\n", kn_memory_type(p->arrays[i]->dtype), i, i);
+    kn_put(t, "#pragma unroll 1\n");
+    kn_put(t, "for (I at = ((I)blockIdx.x * %d + threadIdx.x) * %d; at < n; at += (I)gridDim.x * (%d * %d)) {\n",
+           KN_THREADS, n, KN_THREADS, n);
+    for (int i = 0; i < p->leaves; i++)
+        if (g->key.layout[i] == LINEAR) kn_put(t, "Vector<%s> v%d;\n", kn_memory_type(p->arrays[i]->dtype), i);
+    kn_put(t, "Vector<%s> out;\nconst bool whole = at + %d <= n;\nif (whole) {\n",
+           kn_memory_type((enum rt_dtype)g->key.out), n);
+    for (int i = 0; i < p->leaves; i++)
+        if (g->key.layout[i] == LINEAR)
+            kn_put(t, "v%d = *(const Vector<%s> *)(p.a%d + at);\n", i, kn_memory_type(p->arrays[i]->dtype), i);
+    kn_put(t, "} else {\n#pragma unroll\nfor (int k = 0; k < %d; k++) {\nconst I i = at + k < n ? at + k : n - 1;\n", n);
+    for (int i = 0; i < p->leaves; i++)
+        if (g->key.layout[i] == LINEAR) kn_put(t, "v%d.v[k] = p.a%d[i];\n", i, i);
+    kn_put(t, "}\n}\n#pragma unroll\nfor (int k = 0; k < %d; k++) {\nconst I i = at + k;\n", n);
+    for (int i = 0; i < p->count; i++) {
+        bool linear = p->nodes[i].kind == KN_NODE_ARRAY && g->key.layout[p->nodes[i].leaf] == LINEAR;
+        snprintf(pointer, sizeof pointer, linear ? "v%d.v" : "v%d", p->nodes[i].leaf);
+        kn_put_node(t, p, i, pointer, linear ? "k" : "0");
+    }
+    snprintf(result, sizeof result, "r%d", p->count - 1);
+    kn_put_store(t, (enum rt_dtype)g->key.out, "out.v", "k", result);
+    kn_put(t, "}\nif (whole) *(Vector<%s> *)(p.out + at) = out;\nelse {\n#pragma unroll\n",
+           kn_memory_type((enum rt_dtype)g->key.out));
+    kn_put(t, "for (int k = 0; k < %d; k++) if (at + k < n) p.out[at + k] = out.v[k];\n}\n}\n", n);
 }
 
 /* Linear programs load several elements before they store the first, so that memory is kept busy. */
@@ -142,10 +231,93 @@ static void write_unrolled(const struct generated *g, struct kn_text *t)
     kn_put(t, "}\n}\n");
 }
 
+/* Elements along each of the two axes of a tile: of wider ones fewer, so that several blocks have room for theirs. */
+static int tile_of(const struct generated *g)
+{
+    size_t widest = 0;
+    for (int i = 0; i < g->program->leaves; i++) {
+        size_t size = rt_dtypes[g->program->arrays[i]->dtype].size;
+        if (g->key.turned >> i & 1 && size > widest) widest = size;
+    }
+    return widest <= 4 ? 64 : 32;
+}
+
+/* What leaves and the output have at coordinates y, x of the two axes, beyond the tiles' base. */
+static void tile_index_text(const struct generated *g, int leaf, char *out, size_t size)
+{
+    snprintf(out, size, "b%d + y * (I)p.s%d[%d] + x * (I)p.s%d[%d]", leaf, leaf, g->key.across, leaf, g->key.ndim - 1);
+}
+
+/* Turned leaves are read along their own axis into a tile that is then gone over along the output's. The odd elements of
+ * a tile's rows keep a column in different banks. */
+static void write_tiles(const struct generated *g, struct kn_text *t)
+{
+    const struct kn_program *p = g->program;
+    int tile = tile_of(g), across = g->key.across, last = g->key.ndim - 1, rows = KN_THREADS / tile;
+    char index[128], result[16], pointer[32];
+    for (int i = 0; i < p->leaves; i++) {
+        size_t size = rt_dtypes[p->arrays[i]->dtype].size;
+        if (g->key.turned >> i & 1)
+            kn_put(t, "__shared__ %s t%d[%d][%d];\n", kn_memory_type(p->arrays[i]->dtype), i, tile,
+                   tile + (size < 4 ? 4 / (int)size : 1));
+    }
+    kn_put(t, "const I down = (I)p.shape[%d], along = (I)p.shape[%d];\n", across, last);
+    kn_put(t, "const I downs = (down + %d) / %d, alongs = (along + %d) / %d;\n", tile - 1, tile, tile - 1, tile);
+    kn_put(t, "const int column = threadIdx.x %% %d, row = threadIdx.x / %d;\n", tile, tile);
+    kn_put(t, "const I tiles = downs * alongs * (n / down / along);\n");
+    kn_put(t, "#pragma unroll 1\nfor (I tile = blockIdx.x; tile < tiles; tile += gridDim.x) {\n");
+    kn_put(t, "I rest = tile;\nconst I y0 = rest %% downs * %d; rest /= downs;\n", tile);
+    kn_put(t, "const I x0 = rest %% alongs * %d; rest /= alongs;\n", tile);
+    for (int i = 0; i <= p->leaves; i++) kn_put(t, "I b%d = 0;\n", i);
+    for (int d = last - 1; d >= 0; d--) {
+        if (d == across) continue;
+        kn_put(t, "{ const I c = rest %% (I)p.shape[%d]; rest /= (I)p.shape[%d];\n", d, d);
+        for (int i = 0; i <= p->leaves; i++) kn_put(t, "b%d += c * (I)p.s%d[%d];\n", i, i, d);
+        kn_put(t, "}\n");
+    }
+    kn_put(t, "#pragma unroll\nfor (int k = 0; k < %d; k += %d) {\nconst I y = y0 + column, x = x0 + row + k;\n", tile,
+           rows);
+    kn_put(t, "if (y < down && x < along) {\n");
+    for (int i = 0; i < p->leaves; i++) {
+        if (!(g->key.turned >> i & 1)) continue;
+        tile_index_text(g, i, index, sizeof index);
+        kn_put(t, "t%d[row + k][column] = p.a%d[%s];\n", i, i, index);
+    }
+    kn_put(t, "}\n}\n__syncthreads();\n");
+    kn_put(t, "#pragma unroll%s\nfor (int k = 0; k < %d; k += %d) {\nconst I y = y0 + row + k, x = x0 + column;\n",
+           p->count > 4 ? " 4" : "", tile, rows);
+    kn_put(t, "if (y < down && x < along) {\n");
+    for (int i = 0; i < p->count && !copies(p); i++) {
+        bool turned = p->nodes[i].kind == KN_NODE_ARRAY && g->key.turned >> p->nodes[i].leaf & 1;
+        snprintf(pointer, sizeof pointer, turned ? "t%d[column]" : "p.a%d", p->nodes[i].leaf);
+        if (turned)
+            snprintf(index, sizeof index, "row + k");
+        else
+            tile_index_text(g, p->nodes[i].leaf, index, sizeof index);
+        kn_put_node(t, p, i, pointer, index);
+    }
+    tile_index_text(g, p->leaves, index, sizeof index);
+    snprintf(result, sizeof result, "r%d", p->count - 1);
+    if (copies(p))
+        kn_put(t, "p.out[%s] = t0[column][row + k];\n", index);
+    else
+        kn_put_store(t, (enum rt_dtype)g->key.out, "p.out", index, result);
+    kn_put(t, "}\n}\n__syncthreads();\n}\n");
+}
+
 /* A copy moves bits; loading and storing could change a NaN's. */
 static void write_copy(const struct generated *g, struct kn_text *t)
 {
     char to[1024], from[1024];
+    int v = g->key.vector;
+    const char *type = kn_memory_type((enum rt_dtype)g->key.out);
+    if (v) {
+        kn_put(t, "for (I at = ((I)blockIdx.x * %d + threadIdx.x) * %d; at < n; at += (I)gridDim.x * (%d * %d)) {\n",
+               KN_THREADS, v, KN_THREADS, v);
+        kn_put(t, "if (at + %d <= n) *(Vector<%s> *)(p.out + at) = *(const Vector<%s> *)(p.a0 + at);\n", v, type, type);
+        kn_put(t, "else for (I i = at; i < n; i++) p.out[i] = p.a0[i];\n}\n");
+        return;
+    }
     index_text(g, 0, from, sizeof from);
     index_text(g, 1, to, sizeof to);
     kn_put(t, "for (I i = (I)blockIdx.x * %d + threadIdx.x; i < n; i += (I)gridDim.x * %d) {\n", KN_THREADS,
@@ -160,10 +332,17 @@ static void write_kernel(const struct generated *g, struct kn_text *t)
     char index[1024], result[16], pointer[16];
     kn_put(t, "typedef %s I;\n", g->key.wide ? "long long" : "int");
     write_struct(g, t);
+    if (g->key.vector)
+        kn_put(t, "template <class T> struct __align__(%d * sizeof(T)) Vector { T v[%d]; };\n", g->key.vector,
+               g->key.vector);
     kn_put(t, "extern \"C\" __global__ void __launch_bounds__(%d) kn(const Arguments p) {\nconst I n = (I)p.n;\n",
            KN_THREADS);
-    if (p->count == 1 && p->nodes[0].kind == KN_NODE_ARRAY) {
+    if (g->key.turned) {
+        write_tiles(g, t);
+    } else if (copies(p)) {
         write_copy(g, t);
+    } else if (g->key.vector) {
+        write_vectors(g, t);
     } else if (all_linear(g)) {
         write_unrolled(g, t);
     } else {
@@ -196,7 +375,7 @@ enum rt_status kn_program_source(const struct kn_program *p, struct kn_text *t, 
     enum rt_status status = kn_program_form(p, &form, e);
     if (status != RT_OK) return status;
     kn_space_make(p->arrays, p->leaves, &form, &s);
-    make_key(p, &s, form.dtype, KN_LAYOUT_OWN, &g);
+    make_key(p, &s, &form, KN_LAYOUT_OWN, &g);
     write_kernel(&g, t);
     return t->failed ? rt_fail(e, RT_NOMEM, "out of memory for the text of a generated kernel") : RT_OK;
 }
@@ -220,8 +399,9 @@ static struct kn_launch launch_of(const struct kn_program *p, const struct rt_ar
                                   struct kn_space *s, struct generated *g)
 {
     kn_space_make(p->arrays, p->leaves, out, s);
-    make_key(p, s, out->dtype, layouts, g);
-    int64_t each = all_linear(g) ? KN_THREADS * UNROLL : KN_THREADS;
+    make_key(p, s, out, layouts, g);
+    int64_t each = KN_THREADS * (g->key.vector ? g->key.vector : all_linear(g) ? UNROLL : 1);
+    if (g->key.turned) each = tile_of(g) * tile_of(g);
     return (struct kn_launch){.key = &g->key,
                               .key_bytes = g->key_bytes,
                               .write = write_program,

@@ -6,7 +6,11 @@
 #include "kernels/generate.h"
 #include "kernels/reduce.h"
 
-#define CHUNK 16384 /* elements of a row that one block reduces: 64 for each thread */
+#define CHUNK 16384    /* elements of a row that one block reduces: 64 for each thread */
+#define GROUP 32       /* elements that a thread combines one after the other before those of the next group */
+#define THREADS 131072 /* that a device has work for: where there are fewer rows, each is cut for several of them */
+#define LEAST 128      /* elements of such a part */
+#define AHEAD 4        /* elements that a thread has on their way at once; of stored ones twice as many */
 
 /* What the text depends on, and nothing else; its bytes are the key. */
 struct reduce_key {
@@ -74,15 +78,24 @@ static void write_element(const struct generated *g, struct kn_text *t)
     if (g->key.indices) kn_put(t, "const long long next_place = %s;\n", g->key.with_places ? "p.places[at0]" : "e");
 }
 
-/* Combines elements first, first + step, ... below last into value and place. */
+/* Combines elements first, first + step, ... below last into value and place. Some are loaded before the first of them
+ * is combined, so that memory is kept busy; the order stays. */
 static void write_loop(const struct generated *g, struct kn_text *t, const char *first, const char *step)
 {
     const struct reduce_key *k = &g->key;
-    kn_put(t, "for (long long e = %s; e < last; e += %s) {\n", first, step);
+    int ahead = g->program->count > 2 ? AHEAD : 2 * AHEAD;
+    kn_put(t, "#pragma unroll 1\nfor (long long begin = %s; begin < last; begin += %s * %d) {\nV ahead[%d];\n", first,
+           step, ahead, ahead);
+    if (k->indices) kn_put(t, "long long place_ahead[%d];\n", ahead);
+    kn_put(t, "#pragma unroll\nfor (int k = 0; k < %d; k++) {\nconst long long e = begin + k * %s;\nif (e < last) {\n",
+           ahead, step);
     write_element(g, t);
+    kn_put(t, "ahead[k] = next;%s\n}\n}\n", k->indices ? " place_ahead[k] = next_place;" : "");
+    kn_put(t, "#pragma unroll\nfor (int k = 0; k < %d; k++) {\nif (begin + k * %s >= last) break;\n", ahead, step);
+    kn_put(t, "const V next = ahead[k];%s\n", k->indices ? " const long long next_place = place_ahead[k];" : "");
     kn_put(t, "if (!filled) { value = next; filled = true; %s}\nelse {\n", k->indices ? "place = next_place; " : "");
     write_combine(k, t, "value", "place", "next", "next_place");
-    kn_put(t, "}\n}\n");
+    kn_put(t, "}\n}\n}\n");
 }
 
 static void write_result(const struct reduce_key *k, struct kn_text *t)
@@ -129,21 +142,24 @@ static void write_per_block(const struct generated *g, struct kn_text *t)
 static void write_per_thread(const struct generated *g, struct kn_text *t)
 {
     const struct reduce_key *k = &g->key;
+    kn_put(t, "const long long items = p.rows * p.chunks, each = p.part;\n");
     kn_put(
         t,
-        "for (long long item = (long long)blockIdx.x * %d + threadIdx.x; item < p.rows; item += (long long)gridDim.x * %d) {\n",
+        "for (long long item = (long long)blockIdx.x * %d + threadIdx.x; item < items; item += (long long)gridDim.x * %d) {\n",
         KN_THREADS, KN_THREADS);
-    write_offsets(g, t, "first_at", NULL, "item", "rows", k->rows_ndim);
+    kn_put(t, "const long long row = item %% p.rows, from = item / p.rows * each;\n");
+    kn_put(t, "const long long until = from + each < p.length ? from + each : p.length;\n");
+    write_offsets(g, t, "first_at", NULL, "row", "rows", k->rows_ndim);
     kn_put(t, "V value = 0; long long place = -1; bool filled = false;\n");
     if (k->indices) {
-        kn_put(t, "const long long last = p.length;\n");
-        write_loop(g, t, "0", "1");
+        kn_put(t, "const long long last = until;\n");
+        write_loop(g, t, "from", "1");
     } else {
         /* Groups first, so that a long row's sum has fewer roundings one after the other. */
-        kn_put(t, "V all = 0;\nfor (long long start = 0; start < p.length; start += 32) {\n");
-        kn_put(t, "const long long last = start + 32 < p.length ? start + 32 : p.length;\nfilled = false;\n");
+        kn_put(t, "V all = 0;\nfor (long long start = from; start < until; start += %d) {\n", GROUP);
+        kn_put(t, "const long long last = start + %d < until ? start + %d : until;\nfilled = false;\n", GROUP, GROUP);
         write_loop(g, t, "start", "1");
-        kn_put(t, "if (start == 0) all = value;\nelse {\n");
+        kn_put(t, "if (start == from) all = value;\nelse {\n");
         write_combine(k, t, "all", "", "value", "");
         kn_put(t, "}\n}\nvalue = all;\n");
     }
@@ -161,7 +177,7 @@ static void write_strides(const struct generated *g, struct kn_text *t, const ch
 static void write_reduction(const void *context, struct kn_text *t)
 {
     const struct generated *g = context;
-    kn_put(t, "typedef %s V;\nstruct Arguments {\nlong long rows, chunks, length;\n",
+    kn_put(t, "typedef %s V;\nstruct Arguments {\nlong long rows, chunks, length, part;\n",
            kn_classes[kn_class_of((enum rt_dtype)g->key.accumulate)].cuda);
     kn_put_members(t, g->program);
     kn_put(t, "const long long *places; V *partial; long long *places_out; %s *out;\n",
@@ -182,8 +198,24 @@ struct launch {
     bool per_thread;
     enum rt_dtype out;
     uint64_t places, partial, places_out, to;
-    int64_t chunks;
+    int64_t chunks, part; /* that each row is cut into, and the elements of each but the last */
 };
+
+/* Threads take parts by a thread's row, else a block takes CHUNK elements. */
+static void cut_rows(struct launch *l)
+{
+    const struct kn_reducer *r = l->r;
+    int64_t wanted = 1;
+    l->part = CHUNK;
+    if (l->per_thread) {
+        wanted = r->count > 0 ? THREADS / r->count : 1;
+        if (wanted > r->length / LEAST) wanted = r->length / LEAST;
+        if (wanted < 1) wanted = 1;
+        l->part = ((r->length + wanted - 1) / wanted + GROUP - 1) / GROUP * GROUP;
+        if (l->part < 1) l->part = GROUP;
+    }
+    l->chunks = r->length > 0 ? (r->length + l->part - 1) / l->part : 1;
+}
 
 /* The leaves' strides over the axes of rows, or of a row, as few as can be. */
 static void make_space(const struct kn_reducer *r, bool of_row, struct kn_space *s)
@@ -236,7 +268,8 @@ static void prepare(const struct launch *l, struct one *o)
                            .write = write_reduction,
                            .context = &o->g,
                            .words = &o->words,
-                           .blocks = l->per_thread ? (r->count + KN_THREADS - 1) / KN_THREADS : r->count * l->chunks};
+                           .blocks = l->per_thread ? (r->count * l->chunks + KN_THREADS - 1) / KN_THREADS
+                                                   : r->count * l->chunks};
 }
 
 static enum rt_status launch_one(const struct launch *l, struct rt_error *e)
@@ -248,6 +281,7 @@ static enum rt_status launch_one(const struct launch *l, struct rt_error *e)
     kn_word(w, (uint64_t)l->r->count);
     kn_word(w, (uint64_t)l->chunks);
     kn_word(w, (uint64_t)l->r->length);
+    kn_word(w, (uint64_t)l->part);
     kn_word_program(w, &l->r->program);
     const uint64_t outputs[] = {l->places, l->partial, l->places_out, l->to};
     for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) kn_word(w, outputs[i]);
@@ -256,16 +290,12 @@ static enum rt_status launch_one(const struct launch *l, struct rt_error *e)
     return kn_launch(l->device, &o.launch, e);
 }
 
-static int64_t chunks_of(int64_t length)
-{
-    return (length + CHUNK - 1) / CHUNK;
-}
-
-/* Room for the results of all chunks: rows by chunks, and with indices where they were. */
+/* Room for the results of all chunks, and with indices where they were: rows by chunks, but of threads, which take
+ * neighbouring rows, chunks by rows. */
 static enum rt_status partial_new(const struct launch *l, struct rt_array *partial, struct rt_array *places,
                                   struct rt_error *e)
 {
-    int64_t shape[] = {l->r->count, l->chunks};
+    int64_t shape[] = {l->per_thread ? l->chunks : l->r->count, l->per_thread ? l->r->count : l->chunks};
     enum rt_dtype values = kn_classes[kn_class_of(l->r->accumulate)].dtype;
     enum rt_status status = rt_array_new(l->device, values, 2, shape, partial, e);
     if (status == RT_OK && l->r->indices) status = rt_array_new(l->device, RT_INT64, 2, shape, places, e);
@@ -282,12 +312,15 @@ static enum rt_status go_on_with(struct launch *l, const struct rt_array *partia
     r->length = l->chunks;
     r->row = r->rows = *partial;
     r->row.ndim = r->rows.ndim = 1;
-    r->row.shape[0] = partial->shape[1];
-    r->row.strides[0] = partial->strides[1];
+    const int rows = l->per_thread, along = 1 - rows;
+    r->row.shape[0] = partial->shape[along];
+    r->row.strides[0] = partial->strides[along];
+    r->rows.shape[0] = partial->shape[rows];
+    r->rows.strides[0] = partial->strides[rows];
     r->leaves[0].row = r->row;
     r->leaves[0].rows = r->rows;
     l->places = r->indices ? rt_array_address(places) : 0;
-    l->chunks = chunks_of(r->length);
+    cut_rows(l);
     kn_program_start(&r->program);
     return kn_program_array(&r->program, partial, &node, e);
 }
@@ -401,8 +434,8 @@ enum rt_status kn_reduce_cuda(struct kn_reducer *r, const struct rt_array *out, 
     struct launch l = {.device = rt_array_device(out),
                        .r = r,
                        .per_thread = threads,
-                       .out = out->dtype,
-                       .chunks = threads ? 1 : chunks_of(r->length)};
+                       .out = out->dtype};
+    cut_rows(&l);
     if (r->program.count > 1 && r->rows.ndim + r->row.ndim <= RT_MAX_DIMS && kn_in_background(l.device))
         status = serve(&l, &values, e);
     if (status == RT_OK) status = launch_all(&l, rt_array_address(out), e);
@@ -413,8 +446,9 @@ enum rt_status kn_reduce_cuda(struct kn_reducer *r, const struct rt_array *out, 
 void kn_reduce_cuda_source(struct kn_reducer *r, enum rt_dtype out, struct kn_text *t)
 {
     bool threads = r->count >= KN_THREADS && kn_rows_are_near(r);
-    struct launch l = {.r = r, .per_thread = threads, .out = out, .chunks = threads ? 1 : chunks_of(r->length)};
+    struct launch l = {.r = r, .per_thread = threads, .out = out};
     struct one o;
+    cut_rows(&l);
     prepare(&l, &o);
     write_reduction(&o.g, t);
 }
