@@ -75,8 +75,7 @@ static uint8_t choose_vector(const struct generated *g, const struct rt_array *o
             widest = rt_dtypes[p->arrays[i]->dtype].size;
     int elements = (int)(WIDE / widest);
     bool fits = all_linear(g) && elements > 1 && aligned(out, elements) && !(copies(p) && g->key.layout[0] == CONSTANT);
-    for (int i = 0; i < p->leaves && fits; i++)
-        fits = g->key.layout[i] == CONSTANT || aligned(p->arrays[i], elements);
+    for (int i = 0; i < p->leaves && fits; i++) fits = g->key.layout[i] == CONSTANT || aligned(p->arrays[i], elements);
     return fits ? (uint8_t)elements : 0;
 }
 
@@ -185,7 +184,8 @@ static void write_vectors(const struct generated *g, struct kn_text *t)
     for (int i = 0; i < p->leaves; i++)
         if (g->key.layout[i] == LINEAR)
             kn_put(t, "v%d = *(const Vector<%s> *)(p.a%d + at);\n", i, kn_memory_type(p->arrays[i]->dtype), i);
-    kn_put(t, "} else {\n#pragma unroll\nfor (int k = 0; k < %d; k++) {\nconst I i = at + k < n ? at + k : n - 1;\n", n);
+    kn_put(t, "} else {\n#pragma unroll\nfor (int k = 0; k < %d; k++) {\nconst I i = at + k < n ? at + k : n - 1;\n",
+           n);
     for (int i = 0; i < p->leaves; i++)
         if (g->key.layout[i] == LINEAR) kn_put(t, "v%d.v[k] = p.a%d[i];\n", i, i);
     kn_put(t, "}\n}\n#pragma unroll\nfor (int k = 0; k < %d; k++) {\nconst I i = at + k;\n", n);
@@ -248,8 +248,8 @@ static void tile_index_text(const struct generated *g, int leaf, char *out, size
     snprintf(out, size, "b%d + y * (I)p.s%d[%d] + x * (I)p.s%d[%d]", leaf, leaf, g->key.across, leaf, g->key.ndim - 1);
 }
 
-/* Turned leaves are read along their own axis into a tile that is then gone over along the output's. The odd elements of
- * a tile's rows keep a column in different banks. */
+/* Turned leaves are read along their own axis into a tile that is then gone over along the output's. The odd elements
+ * of a tile's rows keep a column in different banks. */
 static void write_tiles(const struct generated *g, struct kn_text *t)
 {
     const struct kn_program *p = g->program;

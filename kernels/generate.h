@@ -70,8 +70,9 @@ struct kn_launch {
     int64_t blocks; /* cut to what fills the device: kernels loop over their work */
 };
 enum rt_status kn_launch(struct rt_device *d, const struct kn_launch *l, struct rt_error *e);
-/* How many kernels were compiled or taken from the disk cache so far (for tests). */
+/* How many kernels were compiled or taken from the disk cache so far, and how many were launched (for tests). */
 size_t kn_generated_count(void);
+size_t kn_launched_count(void);
 
 /* Kernels that are compiled in the background while others serve. On which devices: LUNARRAY_COMPILE says "background"
  * or "wait"; else on GPUs, but not where the software GPU runs generated code for tests. */

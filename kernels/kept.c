@@ -1,6 +1,7 @@
 /* The table of kernels made from generated text. A kernel is made by whoever needs it first, or in the background for
  * those who can do without for now; nobody makes one that another thread is making. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include "kernels/called.h"
@@ -28,6 +29,7 @@ struct kept {
 #define BUCKETS 256
 static struct kept *table[BUCKETS];
 static size_t kept_count;
+static atomic_size_t launched;
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t made = PTHREAD_COND_INITIALIZER;
 
@@ -37,6 +39,11 @@ size_t kn_generated_count(void)
     size_t count = kept_count;
     pthread_mutex_unlock(&table_lock);
     return count;
+}
+
+size_t kn_launched_count(void)
+{
+    return launched;
 }
 
 static uint64_t hash_bytes(const unsigned char *p, size_t n)
@@ -146,6 +153,7 @@ enum rt_status kn_launch(struct rt_device *d, const struct kn_launch *l, struct 
                                .block = {KN_THREADS, 1, 1}};
     struct rt_arg arg = {.kind = RT_ARG_BYTES,
                          .as.bytes = {.data = l->words->word, .size = l->words->count * sizeof *l->words->word}};
+    atomic_fetch_add(&launched, 1);
     return rt_kernel_launch(&k->kernel, &launch, &arg, 1, e);
 }
 

@@ -6,11 +6,11 @@
 #include "kernels/generate.h"
 #include "kernels/reduce.h"
 
-#define CHUNK 16384    /* elements of a row that one block reduces: 64 for each thread */
-#define GROUP 32       /* elements that a thread combines one after the other before those of the next group */
+#define CHUNK   16384  /* elements of a row that one block reduces: 64 for each thread */
+#define GROUP   32     /* elements that a thread combines one after the other before those of the next group */
 #define THREADS 131072 /* that a device has work for: where there are fewer rows, each is cut for several of them */
-#define LEAST 128      /* elements of such a part */
-#define AHEAD 4        /* elements that a thread has on their way at once; of stored ones twice as many */
+#define LEAST   128    /* elements of such a part */
+#define AHEAD   4      /* elements that a thread has on their way at once; of stored ones twice as many */
 
 /* What the text depends on, and nothing else; its bytes are the key. */
 struct reduce_key {
@@ -262,14 +262,13 @@ static void prepare(const struct launch *l, struct one *o)
                                    .count = (uint8_t)p->count,
                                    .leaves = (uint8_t)p->leaves};
     kn_node_keys(p, o->g.key.nodes);
-    o->launch =
-        (struct kn_launch){.key = &o->g.key,
-                           .key_bytes = offsetof(struct reduce_key, nodes) + (size_t)p->count * sizeof *o->g.key.nodes,
-                           .write = write_reduction,
-                           .context = &o->g,
-                           .words = &o->words,
-                           .blocks = l->per_thread ? (r->count * l->chunks + KN_THREADS - 1) / KN_THREADS
-                                                   : r->count * l->chunks};
+    o->launch = (struct kn_launch){
+        .key = &o->g.key,
+        .key_bytes = offsetof(struct reduce_key, nodes) + (size_t)p->count * sizeof *o->g.key.nodes,
+        .write = write_reduction,
+        .context = &o->g,
+        .words = &o->words,
+        .blocks = l->per_thread ? (r->count * l->chunks + KN_THREADS - 1) / KN_THREADS : r->count * l->chunks};
 }
 
 static enum rt_status launch_one(const struct launch *l, struct rt_error *e)
@@ -431,10 +430,7 @@ enum rt_status kn_reduce_cuda(struct kn_reducer *r, const struct rt_array *out, 
     bool threads = r->count >= KN_THREADS && kn_rows_are_near(r);
     struct rt_array values = {0};
     enum rt_status status = RT_OK;
-    struct launch l = {.device = rt_array_device(out),
-                       .r = r,
-                       .per_thread = threads,
-                       .out = out->dtype};
+    struct launch l = {.device = rt_array_device(out), .r = r, .per_thread = threads, .out = out->dtype};
     cut_rows(&l);
     if (r->program.count > 1 && r->rows.ndim + r->row.ndim <= RT_MAX_DIMS && kn_in_background(l.device))
         status = serve(&l, &values, e);

@@ -96,7 +96,8 @@ static void write_scan(const void *context, struct kn_text *t)
 {
     const struct scan_key *k = context;
     write_functions(k, t);
-    kn_put(t, "#define PLACE(i) ((i) + (i) / 8)\n#define NOTHING ((V)(%s))\n", nothing_text((enum kn_scan)k->scan, (enum rt_dtype)k->accumulate));
+    kn_put(t, "#define PLACE(i) ((i) + (i) / 8)\n#define NOTHING ((V)(%s))\n",
+           nothing_text((enum kn_scan)k->scan, (enum rt_dtype)k->accumulate));
     kn_put(
         t,
         "struct Arguments {\nlong long rows, chunks, length, inner;\nconst %s *a; %s *out; const V *before; V *totals;\n};\n",

@@ -35,6 +35,32 @@ for _, device in ipairs(t.devices()) do
     end
   end)
 
+  -- In generated CUDA C the first go through tiles, the others through vectors of 16 bytes, or not where they begin
+  -- between two.
+  test("axes that change places, and lengths and beginnings around vectors", function()
+    for _, dtype in ipairs { "float32", "uint8", "float16", "complex128" } do
+      local function same(f, ...)
+        local here, there = {}, { ... }
+        for i, a in ipairs(there) do here[i] = a:to("cpu") end
+        local want, got = f(table.unpack(here)), f(table.unpack(there)):to("cpu")
+        if not got:equal(want) then error(("%s %s: %s"):format(dtype, there[1].shape, got)) end
+      end
+      for _, shape in ipairs { { 16, 16 }, { 70, 129 }, { 3, 33, 65 }, { 65, 2, 20 } } do
+        local n = 1
+        for _, size in ipairs(shape) do n = n * size end
+        local x = (gpu.range(n, "int32", device) % 101):to(dtype):reshape(shape)
+        local y = gpu.full(shape, 3, dtype, device)
+        same(function(a) return a:transpose(1, -1):clone() end, x)
+        same(function(a, b) return a:transpose(1, -1) * b:transpose(1, -1) + b:transpose(1, -1):clone() end, x, y)
+      end
+      for _, n in ipairs { 1, 4, 5, 16, 31, 4099 } do
+        local x = (gpu.range(n, "int32", device) % 101):to(dtype)
+        same(function(a) return a + a end, x)
+        if n > 1 then same(function(a) return a[{ { 2, -1 } }] + a[n] end, x) end
+      end
+    end
+  end)
+
   test("which are views", function()
     local x = cube()
     for _, view in ipairs({ x:flip(2), x:moveaxis(1, 3), x:unfold(3, 2), x:diagonal(0, 2, 3), x:split(3, 2)[2],
