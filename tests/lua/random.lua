@@ -30,6 +30,16 @@ for _, name in ipairs(names) do
       t.eq(got.dtype, want.dtype)
       t.same(got:totable(), want:totable())
     end
+    local count = 0
+    for _, dtype in ipairs(t.dtypes) do
+      local ok, want = pcall(draws[name], random.generator(12), 4097, dtype, "cpu") -- or has no such dtype
+      for _, device in ipairs(ok and devices or {}) do
+        local got = draws[name](random.generator(12), 4097, dtype, device)
+        assert(got.dtype == dtype and got:to("cpu"):equal(want), dtype)
+      end
+      count = count + (ok and 1 or 0)
+    end
+    assert(count >= 4)
   end)
   t.test(name .. " takes shapes", function()
     local g = random.generator(1)
