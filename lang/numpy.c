@@ -10,24 +10,39 @@
       "gpu.array({1, 2}).dtype == 'float32'")                                                                          \
     X("int32 and int64 with float32 or a number with a fraction make float32 and float64", "float64",                  \
       "(gpu.ones(1, 'int32') + gpu.ones(1)).dtype == 'float32'")                                                       \
-    X("Divided, averaged, under a root int32 becomes float32", "float64",                                              \
-      "(gpu.ones(1, 'int32') / 2).dtype == 'float32'")                                                                 \
-    X("x ^ y is floating, also of integers", "an integer, and negative powers are errors",                             \
-      "(gpu.array({2}, 'int32') ^ -1)[1] == 0.5")                                                                      \
+    X("Where quotients, means, roots, gpu.linalg or gpu.fft need floats, integers below 64 bits become float32",       \
+      "float64, or float16 for roots of 8 bits", "(gpu.ones(1, 'int32') / 2).dtype == 'float32'")                      \
+    X("gpu.linalg takes float16, too", "an error", "gpu.linalg.inv(gpu.eye(2, 'float16')).dtype == 'float16'")         \
+    X("x ^ y and x:reciprocal() are floating, also of integers", "integers, and negative powers are errors",           \
+      "(gpu.array({2}, 'int32') ^ -1)[1] == 0.5 and gpu.array({2}, 'int32'):reciprocal()[1] == 0.5")                   \
     X("uint64 with a signed type makes int64", "float64",                                                              \
       "(gpu.ones(1, 'uint64') + gpu.ones(1, 'int64')).dtype == 'int64'")                                               \
-    X("Bools are added as int32", "bool", "(gpu.ones(1, 'bool') + gpu.ones(1, 'bool')).dtype == 'int32'")              \
+    X("Bools are computed with as int32", "bool, int8 or an error",                                                    \
+      "(-gpu.ones(1, 'bool')).dtype == 'int32' and (gpu.ones(1, 'bool') * gpu.ones(1, 'bool')).dtype == 'int32'")      \
     X("Sums of uint8 to uint32 are int64", "uint64", "gpu.ones(2, 2, 'uint8'):sum(1).dtype == 'int64'")                \
     X("Floats beyond an integer type's range become its nearest, NaN 0", "anything",                                   \
       "gpu.array({300, -5, 0 / 0}):to('uint8'):sum() == 255")                                                          \
     X("Comparisons of elements are methods, x:lt(y): Lua's own give one boolean", "operators",                         \
       "gpu.ones(2) == gpu.ones(2) == false")                                                                           \
+    X("gpu.equal(x, y) is one boolean, x:eq(y) compares elements", "array_equal is the one, equal the other",          \
+      "gpu.equal(gpu.ones(2), gpu.ones(2)) == true and gpu.ones(2):eq(1).size == 2")                                   \
+    X("An array is true in a condition, as everything in Lua but nil and false", "an error", "gpu.zeros(2) and true")  \
+    X("Ranges that reach beyond an axis, or run backwards, are errors", "they are cut, or empty",                      \
+      "not pcall(function() return gpu.ones(3)['2:5'] end) and not pcall(function() return gpu.ones(3)['3:1'] end)")   \
+    X("x:transpose(1, 2) swaps two axes, x:permute orders all of them", "transpose orders all",                        \
+      "gpu.zeros(2, 3, 4):transpose(1, 2).shape[3] == 4")                                                              \
+    X("x:flatten() is a view where it can be one", "a copy; ravel is a view",                                          \
+      "(function() local x = gpu.zeros(2) x:flatten():fill(1) return x[1] end)() == 1")                                \
+    X("x:sort() and x:put(i, y) are new arrays", "they work in place",                                                 \
+      "(function() local x = gpu.array({2, 1}) x:sort() x:put({1}, {9}) return x[1] end)() == 2")                      \
+    X("x:remainder(y) is C's, beside the nearest multiple; x:mod(y) rounds down", "remainder rounds down",             \
+      "gpu.array({7}):remainder(4)[1] == -1 and gpu.array({7}):mod(4)[1] == 3")                                        \
     X("x:add(1) is new, x:add_(1) works in place", "x += 1 works in place",                                            \
       "(function() local x = gpu.ones(1) x:add(1) x:add_(2) return x[1] end)() == 3")                                  \
     X("x // y is the quotient rounded down, as in Lua: 1 // 0.1 is 10", "9",                                           \
       "(gpu.array({1}, 'float64') // 0.1)[1] == 10 and 1 // 0.1 == 10")                                                \
     X("Right shifts by a negative number move left", "undefined", "(gpu.array({3}, 'int32') >> -1)[1] == 6")           \
-    X("A reduction of all axes, or of the only one, is a Lua number", "an array scalar",                               \
+    X("A reduction without axes, or along the only one, is a Lua number", "an array scalar",                           \
       "math.type(gpu.ones(2, 2):sum()) == 'float' and math.type(gpu.ones(2):sum(1)) == 'float'")                       \
     X("mean, var, std and median of no elements are errors", "NaN, and they warn",                                     \
       "not pcall(gpu.mean, gpu.zeros(0))")                                                                             \
@@ -50,6 +65,8 @@
       "select('#', gpu.ones(2):histogram(2)) == 2")                                                                    \
     X("gpu.matmul of two vectors, and x:dot(y), are Lua numbers", "array scalars",                                     \
       "math.type(gpu.matmul(gpu.ones(2), gpu.ones(2))) == 'float'")                                                    \
+    X("gpu.linalg.lstsq of one vector gives the residual as a Lua number", "an array of one element",                  \
+      "math.type(select(2, gpu.linalg.lstsq(gpu.ones(3, 1), gpu.range(3)))) == 'float'")                               \
     X("gpu.linalg.svd and qr give thin factors, full ones by {full = true}", "svd gives full ones",                    \
       "gpu.linalg.svd(gpu.ones(3, 2)).shape[2] == 2")
 

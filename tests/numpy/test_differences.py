@@ -8,6 +8,9 @@ import numpy as np
 LUNARRAY = os.environ.get("LUNARRAY", "build/lunarray")
 
 
+X = np.zeros(2)
+
+
 def raises(f):
     try:
         f()
@@ -40,20 +43,37 @@ ROWS = {
         ('np.array([1, 2]).dtype', 'int64'),
     'int32 and int64 with float32 or a number with a fraction make float32 and float64':
         ("(np.ones(1, 'int32') + np.ones(1, 'float32')).dtype", 'float64'),
-    'Divided, averaged, under a root int32 becomes float32':
-        ("(np.ones(1, 'int32') / 2).dtype", 'float64'),
-    'x ^ y is floating, also of integers':
+    'Where quotients, means, roots, gpu.linalg or gpu.fft need floats, integers below 64 bits become float32':
+        ("(np.ones(1, 'int32') / 2).dtype, np.sqrt(np.ones(1, 'int8')).dtype, np.fft.fft(np.ones(2, 'int8')).dtype",
+         "(dtype('float64'), dtype('float16'), dtype('complex128'))"),
+    'gpu.linalg takes float16, too':
+        ("raises(lambda: np.linalg.inv(np.eye(2, dtype='float16')))", 'True'),
+    'x ^ y and x:reciprocal() are floating, also of integers':
         ('raises(lambda: np.array([2]) ** -1)', 'True'),
     'uint64 with a signed type makes int64':
         ("(np.ones(1, 'uint64') + np.ones(1, 'int64')).dtype", 'float64'),
-    'Bools are added as int32':
-        ("(np.ones(1, 'bool') + np.ones(1, 'bool')).dtype", 'bool'),
+    'Bools are computed with as int32':
+        ("(np.ones(1, 'bool') * np.ones(1, 'bool')).dtype, raises(lambda: -np.ones(1, 'bool'))", "(dtype('bool'), True)"),
     'Sums of uint8 to uint32 are int64':
         ("np.ones((2, 2), 'uint8').sum(0).dtype", 'uint64'),
     "Floats beyond an integer type's range become its nearest, NaN 0":
         ("'undefined'", 'undefined'),
     "Comparisons of elements are methods, x:lt(y): Lua's own give one boolean":
         ('(np.ones(2) == np.ones(2)).tolist()', '[True, True]'),
+    'gpu.equal(x, y) is one boolean, x:eq(y) compares elements':
+        ('np.equal(np.ones(2), np.ones(2)).size, np.array_equal(np.ones(2), np.ones(2))', '(2, True)'),
+    'An array is true in a condition, as everything in Lua but nil and false':
+        ('raises(lambda: bool(np.zeros(2)))', 'True'),
+    'Ranges that reach beyond an axis, or run backwards, are errors':
+        ('np.ones(3)[1:5].size, np.ones(3)[2:1].size', '(2, 0)'),
+    'x:transpose(1, 2) swaps two axes, x:permute orders all of them':
+        ('raises(lambda: np.zeros((2, 3, 4)).transpose(1, 2))', 'True'),
+    'x:flatten() is a view where it can be one':
+        ('np.shares_memory(X, X.flatten()), np.shares_memory(X, X.ravel())', '(False, True)'),
+    'x:sort() and x:put(i, y) are new arrays':
+        ('np.array([2, 1]).sort(), np.array([2, 1]).put([0], [9])', '(None, None)'),
+    "x:remainder(y) is C's, beside the nearest multiple; x:mod(y) rounds down":
+        ('np.remainder(7, 4)', '3'),
     'x:add(1) is new, x:add_(1) works in place':
         ('in_place()', '2.0'),
     'x // y is the quotient rounded down, as in Lua: 1 // 0.1 is 10':
@@ -62,7 +82,7 @@ ROWS = {
         ("'undefined'", 'undefined'),
     'mean, var, std and median of no elements are errors':
         ('float(np.mean(np.zeros(0)))', 'nan'),
-    'A reduction of all axes, or of the only one, is a Lua number':
+    'A reduction without axes, or along the only one, is a Lua number':
         ("type(np.ones((2, 2), 'float32').sum()).__name__", 'float32'),
     'x:argmax(), x:argsort(), gpu.searchsorted count from 1':
         ('np.array([3, 9, 4]).argmax()', '1'),
@@ -88,6 +108,8 @@ ROWS = {
         ('len(np.histogram(np.ones(2), 2, density=True))', '2'),
     'gpu.matmul of two vectors, and x:dot(y), are Lua numbers':
         ("type(np.ones(2, 'float32') @ np.ones(2, 'float32')).__name__", 'float32'),
+    'gpu.linalg.lstsq of one vector gives the residual as a Lua number':
+        ('np.linalg.lstsq(np.ones((3, 1)), np.arange(3), rcond=None)[1].shape', '(1,)'),
     'gpu.linalg.svd and qr give thin factors, full ones by {full = true}':
         ('np.linalg.svd(np.ones((3, 2)))[0].shape[1]', '3'),
 }
