@@ -43,6 +43,16 @@ void lg_document_value(lua_State *L, int idx, const struct lg_function *row)
     lua_pop(L, 1);
 }
 
+void lg_set_both(lua_State *L, int gpu, int methods, const struct lg_function *row)
+{
+    lg_document_value(L, -1, row);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, gpu, row->name);
+    lua_setfield(L, methods, row->name);
+    lg_document(L, "gpu", row);
+    lg_document(L, "array", row);
+}
+
 void lg_document_rows(lua_State *L, const char *scope, const struct lg_function *rows)
 {
     push_table(L, &tables_key);

@@ -1,5 +1,6 @@
 /* The HTML form of arrays, for notebooks: a table in the page's own colours and fonts, so it suits dark and light
  * themes. One axis is one row, two are a table, of more the first and the last table are shown. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "lang/array.h"
@@ -9,6 +10,16 @@
 #define THRESHOLD 200 /* elements; larger arrays show their edges */
 #define COLUMNS   20  /* and so do wider ones */
 #define BLOCKS    4   /* tables of an array of more than two axes */
+
+void lg_add_format(luaL_Buffer *b, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    luaL_addstring(b, text);
+}
 
 void lg_add_html(luaL_Buffer *b, const char *text, size_t length)
 {

@@ -33,6 +33,8 @@ void lg_register(lua_State *L, const char *scope, const struct lg_function *rows
 void lg_document_rows(lua_State *L, const char *scope, const struct lg_function *rows);
 void lg_document(lua_State *L, const char *scope, const struct lg_function *row);
 void lg_document_value(lua_State *L, int idx, const struct lg_function *row);
+/* The function at the top of the stack, popped, as gpu.name and as a method, documented as both. [raises] */
+void lg_set_both(lua_State *L, int gpu, int methods, const struct lg_function *row);
 /* The text at the top of the stack, popped, and kept for ever. [raises] */
 const char *lg_keep(lua_State *L);
 /* lang/ops.c: gives the row of an operation, by its name, its texts. [raises] */
@@ -100,6 +102,8 @@ void lg_push_array_text(lua_State *L, const struct rt_array *a);
 void lg_push_array_html(lua_State *L, const struct rt_array *a);
 /* Adds text with <, >, & and " as HTML writes them. [raises] */
 void lg_add_html(luaL_Buffer *b, const char *text, size_t length);
+/* Adds at most 511 bytes as printf makes them. [raises] */
+void lg_add_format(luaL_Buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Pops an HTML text and, from below it, a plain one: the forms that the table at the top then shows itself in. [raises]
  */
 void lg_set_forms(lua_State *L);

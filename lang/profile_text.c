@@ -1,5 +1,4 @@
 /* What a profile says, and how it looks in a terminal. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "lang/profile.h"
@@ -273,17 +272,6 @@ size_t lg_profile_notes(const struct lg_profile *p, struct lg_profile_fact out[L
 }
 
 /* ---- the text ---- */
-static void add_format(luaL_Buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add_format(luaL_Buffer *b, const char *format, ...)
-{
-    char text[400];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    luaL_addstring(b, text);
-}
-
 /* A source line with tabs as blanks, cut where it gets long. */
 static void add_source(luaL_Buffer *b, const struct lg_profile_row *row, int room)
 {
@@ -308,16 +296,16 @@ static void add_row(luaL_Buffer *b, const struct lg_profile *p, const struct lg_
         char text[24] = "";
         if (!lg_profile_has(p, (enum lg_profile_column)k)) continue;
         bool bad = row->counts && lg_profile_cell(p, row->counts, (enum lg_profile_column)k, text);
-        add_format(b, " %*s", lg_profile_headings[k].width, text);
+        lg_add_format(b, " %*s", lg_profile_headings[k].width, text);
         room -= lg_profile_headings[k].width + 1 + lg_profile_headings[k].marks;
         if (lg_profile_headings[k].marks) luaL_addchar(b, bad ? '!' : ' ');
     }
     if (!row->line)
         luaL_addstring(b, row->counts ? "    ? | (no line)" : "  ... |");
     else if (row->file)
-        add_format(b, " %4d | (%s) ", row->line, row->file);
+        lg_add_format(b, " %4d | (%s) ", row->line, row->file);
     else
-        add_format(b, " %4d | ", row->line);
+        lg_add_format(b, " %4d | ", row->line);
     if (row->source) add_source(b, row, room);
 }
 
@@ -326,8 +314,8 @@ static void add_heading(luaL_Buffer *b, const struct lg_profile *p)
     luaL_addstring(b, "\n\n ");
     for (int k = 0; k < LG_COLUMN_COUNT; k++)
         if (lg_profile_has(p, (enum lg_profile_column)k))
-            add_format(b, " %*s%s", lg_profile_headings[k].width, lg_profile_headings[k].title,
-                       lg_profile_headings[k].marks ? " " : "");
+            lg_add_format(b, " %*s%s", lg_profile_headings[k].width, lg_profile_headings[k].title,
+                          lg_profile_headings[k].marks ? " " : "");
     luaL_addstring(b, " line | source");
 }
 
@@ -337,14 +325,14 @@ void lg_push_profile_text(lua_State *L, const struct lg_profile *p)
     luaL_Buffer b;
     size_t n = lg_profile_facts(p, facts);
     luaL_buffinit(L, &b);
-    add_format(&b, "profile of %.300s", p->kernel->entry->name);
-    for (size_t k = 0; k < n; k++) add_format(&b, "\n  %-14s %s", facts[k].label, facts[k].text);
+    lg_add_format(&b, "profile of %.300s", p->kernel->entry->name);
+    for (size_t k = 0; k < n; k++) lg_add_format(&b, "\n  %-14s %s", facts[k].label, facts[k].text);
     if (p->result.counts) {
         add_heading(&b, p);
         for (size_t k = 0; k < p->row_count; k++) add_row(&b, p, &p->rows[k]);
         n = lg_profile_notes(p, notes);
         if (n) luaL_addchar(&b, '\n');
-        for (size_t k = 0; k < n; k++) add_format(&b, "\n%s: %s", notes[k].label, notes[k].text);
+        for (size_t k = 0; k < n; k++) lg_add_format(&b, "\n%s: %s", notes[k].label, notes[k].text);
     }
     luaL_pushresult(&b);
 }

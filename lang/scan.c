@@ -38,11 +38,6 @@ void lg_open_scans(lua_State *L)
         const struct lg_function *row = make_row(L, &kn_scans[i]);
         lua_pushinteger(L, i);
         lua_pushcclosure(L, scan, 1);
-        lg_document_value(L, -1, row);
-        lua_pushvalue(L, -1);
-        lua_setfield(L, gpu, row->name);
-        lua_setfield(L, methods, row->name);
-        lg_document(L, "gpu", row);
-        lg_document(L, "array", row);
+        lg_set_both(L, gpu, methods, row);
     }
 }

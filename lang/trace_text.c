@@ -1,5 +1,4 @@
 /* How a trace reads in a terminal. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "lang/profile.h"
@@ -219,17 +218,6 @@ const char *lg_trace_source(const struct lg_trace *t, const struct simt_trace_st
 }
 
 /* ---- the text ---- */
-static void add_format(luaL_Buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add_format(luaL_Buffer *b, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    luaL_addstring(b, text);
-}
-
 static size_t indent_of(const struct simt_trace_step *s)
 {
     return s->depth < 4 ? 2 * s->depth : 8;
@@ -279,10 +267,10 @@ static void add_changes(luaL_Buffer *b, const struct lg_trace *t, const struct s
     for (char text[160]; lg_trace_change_text(t, s, &at, text, sizeof text);) {
         size_t n = characters(text, strlen(text));
         if (used && used + 3 + n > room) {
-            add_format(b, "\n%*s|", margin, "");
+            lg_add_format(b, "\n%*s|", margin, "");
             used = 0;
         }
-        add_format(b, used ? "   %s" : " %s", text);
+        lg_add_format(b, used ? "   %s" : " %s", text);
         used += (used ? 3 : 0) + n;
     }
 }
@@ -295,17 +283,17 @@ void lg_push_trace_text(lua_State *L, const struct lg_trace *t)
     size_t width = source_width(t);
     luaL_buffinit(L, &b);
     lg_trace_title(t, text, sizeof text);
-    add_format(&b, "trace of %.300s: %s\n\n", t->kernel->entry->name, text);
-    add_format(&b, "%5s %5s  %-32s  %-*s | changes", "step", "line", "lanes", (int)width, "source");
+    lg_add_format(&b, "trace of %.300s: %s\n\n", t->kernel->entry->name, text);
+    lg_add_format(&b, "%5s %5s  %-32s  %-*s | changes", "step", "line", "lanes", (int)width, "source");
     for (uint32_t k = 0; k < r->step_count; k++) {
         const struct simt_trace_step *s = &r->steps[k];
         char cells[33] = "";
         for (int l = 0; l < 32; l++) cells[l] = s->lanes >> l & 1 ? '#' : '.';
-        add_format(&b, "\n%5u %5d  %s  ", k + 1, s->line + t->kernel->program->first_line - 1, cells);
+        lg_add_format(&b, "\n%5u %5d  %s  ", k + 1, s->line + t->kernel->program->first_line - 1, cells);
         add_source(&b, t, s, width);
         luaL_addstring(&b, " |");
         add_changes(&b, t, s, (int)width + 48);
     }
-    if (lg_trace_rest(t, r->step_count, text, sizeof text)) add_format(&b, "\n%s", text);
+    if (lg_trace_rest(t, r->step_count, text, sizeof text)) lg_add_format(&b, "\n%s", text);
     luaL_pushresult(&b);
 }
