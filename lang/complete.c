@@ -9,9 +9,27 @@
 
 #define MAX_MATCHES 1000
 
+bool lg_completing_full(const struct lg_completing *c)
+{
+    return c->count == MAX_MATCHES;
+}
+
+static void leave_out(struct lg_completing *c, const char *text)
+{
+    const char *first = c->matches[0].text;
+    size_t n = 0, most = c->more ? c->common : strlen(first);
+    while (n < most && text[n] == first[n]) n++;
+    c->common = n;
+    c->more = true;
+}
+
 void lg_add_match(struct lg_completing *c, const char *text, const char *kind, const char *note)
 {
-    if (strncmp(text, c->prefix, c->prefix_length) != 0 || c->count == MAX_MATCHES) return;
+    if (strncmp(text, c->prefix, c->prefix_length) != 0) return;
+    if (lg_completing_full(c)) {
+        leave_out(c, text);
+        return;
+    }
     if (c->count == c->capacity) {
         size_t wanted = c->capacity ? 2 * c->capacity : 32;
         struct lg_match *matches = rt_realloc(c->matches, wanted * sizeof *matches);
@@ -45,7 +63,12 @@ void lg_visit_match(lua_State *L, const char *name, void *context)
 {
     struct lg_completing *c = context;
     char note[256];
-    if (strncmp(name, c->prefix, c->prefix_length) != 0 || !is_name(name)) return;
+    if (strncmp(name, c->prefix, c->prefix_length) != 0) return;
+    if (lg_completing_full(c)) { /* the others are not looked at any closer */
+        leave_out(c, name);
+        return;
+    }
+    if (!is_name(name)) return;
     if (*name == '_' && (!c->prefix_length || strncmp(name, "__lunarray", 10) == 0)) return;
     if (c->functions_only && !lua_isfunction(L, -1)) return;
     const char *kind = lg_describe(L, -1, note, sizeof note);
@@ -82,7 +105,7 @@ static void visit_variable(lua_State *L, const char *name, void *context)
 {
     struct lg_completing *c = context;
     const struct lg_function *row = NULL;
-    if (strncmp(name, c->prefix, c->prefix_length) == 0) {
+    if (strncmp(name, c->prefix, c->prefix_length) == 0 && !lg_completing_full(c)) {
         row = lg_doc_by_name(L, lua_pushfstring(L, "session.%s", name));
         lua_pop(L, 1);
     }
@@ -236,7 +259,7 @@ void lg_session_complete(struct lg_session *s, const char *code, size_t length, 
         if (!n || strcmp(c.matches[n - 1].text, c.matches[i].text) != 0) c.matches[n++] = c.matches[i];
     struct lg_match *kept = n ? lg_arena_get(&s->answers, n * sizeof *kept) : NULL;
     if (kept) memcpy(kept, c.matches, n * sizeof *kept);
-    *out = (struct lg_completion){c.start, cursor, kept, kept ? n : 0};
+    *out = (struct lg_completion){c.start, cursor, kept, kept ? n : 0, c.more, c.common};
     free(c.matches);
     free(c.tokens.items);
 }

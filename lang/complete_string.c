@@ -27,9 +27,19 @@ void lg_complete_devices(struct lg_completing *c)
     lg_add_match(c, "gpu", "device", "cuda:0 where one works, else simt");
 }
 
+/* The entry says so by itself in most file systems; where a link leads must be asked. */
+static bool is_folder(const char *folder, const struct dirent *e)
+{
+    char path[8192];
+    struct stat st;
+    if (e->d_type != DT_UNKNOWN && e->d_type != DT_LNK) return e->d_type == DT_DIR;
+    snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 void lg_complete_path(struct lg_completing *c, size_t start)
 {
-    char folder[4096], path[8192];
+    char folder[4096], path[512];
     const char *typed = c->code + start, *end = c->code + c->length;
     const char *last = end;
     while (last > typed && last[-1] != '/') last--;
@@ -45,12 +55,10 @@ void lg_complete_path(struct lg_completing *c, size_t start)
     DIR *d = opendir(folder);
     if (!d) return;
     for (struct dirent *e; (e = readdir(d));) {
-        struct stat st;
         if (*e->d_name == '.' && (!c->prefix_length || *c->prefix != '.')) continue;
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        bool is_folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-        snprintf(path, sizeof path, "%s%s", e->d_name, is_folder ? "/" : "");
+        if (strncmp(e->d_name, c->prefix, c->prefix_length) != 0) continue;
+        snprintf(path, sizeof path, "%s%s", e->d_name, is_folder(folder, e) ? "/" : "");
         lg_add_match(c, path, "path", "");
     }
     closedir(d);

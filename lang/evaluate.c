@@ -12,6 +12,14 @@
 enum {
     MAX_TRIES = 64, /* places that are tried as the start of a trailing expression */
     LONG = 1 << 14, /* bytes that compile in about a millisecond */
+    PIECE = 1 << 12,
+};
+
+/* Whoever waits for a compilation may have it given up: it is asked before each piece of the text. */
+struct patience {
+    bool (*stop)(void *context);
+    void *context;
+    bool stopped;
 };
 
 /* A cell on its way to a function. The buffers are C memory, so they are released by whoever made it, after every
@@ -20,17 +28,45 @@ struct loading {
     const struct lg_source *source;
     struct lg_cell cell;
     struct lg_buffer scratch;
+    struct patience *patience; /* NULL: endless */
 };
+
+/* What is left of a text that is being compiled. */
+struct rest {
+    const char *text;
+    size_t length;
+    struct patience *patience;
+};
+
+static const char *next_piece(lua_State *L, void *rest, size_t *size)
+{
+    struct rest *r = rest;
+    struct patience *p = r->patience;
+    const char *piece = r->text;
+    (void)L;
+    if (p && !p->stopped) p->stopped = p->stop(p->context);
+    *size = !p ? r->length : p->stopped ? 0 : r->length < PIECE ? r->length : PIECE;
+    r->text += *size;
+    r->length -= *size;
+    return piece;
+}
+
+/* What was given up ends early: the caller is to look at patience->stopped. */
+static int load_patiently(lua_State *L, const char *text, size_t length, const char *chunk, struct patience *patience)
+{
+    struct rest rest = {text ? text : "", length, patience};
+    return lua_load(L, next_piece, &rest, chunk, "t");
+}
 
 static int load(lua_State *L, const char *text, size_t length, const char *chunk)
 {
-    return luaL_loadbufferx(L, text ? text : "", length, chunk, "t");
+    return load_patiently(L, text, length, chunk, NULL);
 }
 
 /* Whether the text compiles; leaves nothing on the stack. */
-static bool compiles(lua_State *L, const char *text, size_t length)
+static bool compiles(lua_State *L, const struct loading *l, const char *text, size_t length)
 {
-    bool good = load(L, text, length, "=?") == LUA_OK;
+    bool good = load_patiently(L, text, length, "=?", l->patience) == LUA_OK;
     lua_pop(L, 1);
     return good;
 }
@@ -42,8 +78,8 @@ static bool is_trailing_expression(lua_State *L, struct loading *l, size_t at)
     l->scratch.length = 0;
     lg_buffer_puts(&l->scratch, "return ");
     lg_buffer_add(&l->scratch, c->text.data + at, c->end - at);
-    if (l->scratch.failed || !compiles(L, l->scratch.data, l->scratch.length)) return false;
-    return compiles(L, c->text.data, at);
+    if (l->scratch.failed || !compiles(L, l, l->scratch.data, l->scratch.length)) return false;
+    return compiles(L, l, c->text.data, at);
 }
 
 /* Finds where the cell's trailing expression starts. A cell that compiles as it is shows the value of its last
@@ -61,7 +97,7 @@ static bool find_expression(lua_State *L, struct loading *l, bool whole_compiles
             *at = start->at;
             return true;
         }
-        if (whole_compiles && compiles(L, c->text.data, start->at)) return false;
+        if (whole_compiles && compiles(L, l, c->text.data, start->at)) return false;
     }
     return false;
 }
@@ -382,9 +418,10 @@ static bool expression_ends_early(lua_State *L, struct loading *l)
         lg_buffer_puts(&l->scratch, "return ");
         lg_buffer_add(&l->scratch, c->text.data + c->starts[i].at, c->text.length - c->starts[i].at);
         if (l->scratch.failed) return false;
-        bool early = load(L, l->scratch.data, l->scratch.length, "=?") == LUA_ERRSYNTAX && ends_early(L);
+        bool early = load_patiently(L, l->scratch.data, l->scratch.length, "=?", l->patience) == LUA_ERRSYNTAX &&
+                     ends_early(L);
         lua_pop(L, 1);
-        if (early && compiles(L, c->text.data, c->starts[i].at)) return true;
+        if (early && compiles(L, l, c->text.data, c->starts[i].at)) return true;
     }
     return false;
 }
@@ -412,15 +449,15 @@ static int indent_behind(const char *code, size_t length, const struct open *o)
     return o->long_string ? string_indent(code, length) : 2 * o->depth;
 }
 
-static enum lg_completeness judge(lua_State *L, const char *code, size_t length, int *indent)
+static enum lg_completeness judge(lua_State *L, const char *code, size_t length, int *indent, struct patience *patience)
 {
     struct lg_source source = {code, length, "=input", 1};
-    struct loading l = {.source = &source};
+    struct loading l = {.source = &source, .patience = patience};
     if (!lg_rewrite(code, length, &l.cell)) {
         lg_cell_release(&l.cell);
         return LG_UNKNOWN;
     }
-    int status = load(L, l.cell.text.data, l.cell.text.length, source.chunk);
+    int status = load_patiently(L, l.cell.text.data, l.cell.text.length, source.chunk, patience);
     bool early = status == LUA_ERRSYNTAX && ends_early(L);
     struct open open = open_at_end(code, length);
     /* What leaves a block open is no more complete as an expression. */
@@ -429,6 +466,7 @@ static enum lg_completeness judge(lua_State *L, const char *code, size_t length,
     if (status == LUA_ERRSYNTAX && !early) early = expression_ends_early(L, &l);
     lg_cell_release(&l.cell);
     lg_buffer_release(&l.scratch);
+    if (patience && patience->stopped) return LG_UNKNOWN;
     if (status == LUA_OK) return LG_COMPLETE;
     if (status != LUA_ERRSYNTAX) return LG_UNKNOWN;
     if (!early || open.depth < 0) return LG_INVALID;
@@ -437,13 +475,13 @@ static enum lg_completeness judge(lua_State *L, const char *code, size_t length,
 }
 
 /* As Lua's compiler finds it. */
-static enum lg_completeness completeness(const char *code, size_t length, int *indent)
+static enum lg_completeness completeness(const char *code, size_t length, int *indent, struct patience *patience)
 {
     *indent = 0;
     if (length >= 2 && memcmp(code, "%%", 2) == 0) return magic_goes_on(code, length) ? LG_INCOMPLETE : LG_COMPLETE;
     lua_State *L = luaL_newstate();
     if (!L) return LG_UNKNOWN;
-    enum lg_completeness c = judge(L, code, length, indent);
+    enum lg_completeness c = judge(L, code, length, indent, patience);
     lua_close(L);
     return c;
 }
@@ -452,7 +490,7 @@ enum lg_completeness lg_is_complete(const char *code, size_t length, int *indent
 {
     struct open open = {.magic = length <= LONG};
     if (!open.magic) open = open_at_end(code, length);
-    if (open.magic || (open.depth <= 0 && !open.long_string)) return completeness(code, length, indent);
+    if (open.magic || (open.depth <= 0 && !open.long_string)) return completeness(code, length, indent, NULL);
     *indent = indent_behind(code, length, &open);
     return LG_INCOMPLETE;
 }
@@ -465,17 +503,27 @@ static bool has_goto(const struct lg_tokens *t)
     return false;
 }
 
-bool lg_find_mistake(const char *code, size_t length, size_t *from, size_t *to)
+static bool never(void *context)
+{
+    (void)context;
+    return false;
+}
+
+enum lg_mistake lg_find_mistake(const char *code, size_t length, bool (*stop)(void *context), void *context,
+                                size_t *from, size_t *to)
 {
     int indent;
     struct lg_tokens t;
-    if (completeness(code, length, &indent) != LG_INVALID) return false;
+    struct patience p = {stop ? stop : never, context, false};
+    enum lg_completeness whole = completeness(code, length, &indent, &p);
+    if (whole != LG_INVALID) return p.stopped ? LG_GIVEN_UP : LG_NO_MISTAKE;
     lg_tokens_fill(&t, code, length);
     bool found = !t.failed && t.count && !has_goto(&t);
     size_t low = 0, high = found ? t.count - 1 : 0;
-    while (low < high) { /* what begins wrongly stays wrong: the shortest beginning is looked for by halves */
+    /* What begins wrongly stays wrong: the shortest beginning is looked for by halves. */
+    while (low < high && !p.stopped) {
         size_t middle = low + (high - low) / 2;
-        if (completeness(code, t.items[middle].end, &indent) == LG_INVALID)
+        if (completeness(code, t.items[middle].end, &indent, &p) == LG_INVALID)
             high = middle;
         else
             low = middle + 1;
@@ -485,5 +533,5 @@ bool lg_find_mistake(const char *code, size_t length, size_t *from, size_t *to)
         *to = t.items[low].end;
     }
     free(t.items);
-    return found;
+    return p.stopped ? LG_GIVEN_UP : found ? LG_MISTAKE : LG_NO_MISTAKE;
 }

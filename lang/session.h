@@ -153,8 +153,12 @@ enum lg_completeness { LG_COMPLETE, LG_INCOMPLETE, LG_INVALID, LG_UNKNOWN };
 enum lg_completeness lg_is_complete(const char *code, size_t length, int *indent);
 
 /* Where the parser stopped, when no text behind can make the code a cell that compiles: the token code[*from..*to).
- * False when there is no such place. Needs no session; any thread. */
-bool lg_find_mistake(const char *code, size_t length, size_t *from, size_t *to);
+ * That takes some compilations of the code. `stop` (or NULL) is asked again and again while it goes on, every
+ * millisecond at least for code of some thousand lines: when it returns true, the search is given up. Needs no session;
+ * any thread. */
+enum lg_mistake { LG_NO_MISTAKE, LG_MISTAKE, LG_GIVEN_UP };
+enum lg_mistake lg_find_mistake(const char *code, size_t length, bool (*stop)(void *context), void *context,
+                                size_t *from, size_t *to);
 
 struct lg_match {
     const char *text; /* replaces code[start..end) */
@@ -165,6 +169,8 @@ struct lg_completion { /* owned by the session until its next call */
     size_t start, end;
     const struct lg_match *matches;
     size_t count;
+    bool more;     /* there are others, which the list has no room for */
+    size_t common; /* how many bytes those have in common with the first match that was found, too */
 };
 void lg_session_complete(struct lg_session *s, const char *code, size_t length, size_t cursor,
                          struct lg_completion *out);

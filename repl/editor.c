@@ -133,11 +133,13 @@ bool sh_editor_waits(const struct sh_editor *e)
 
 void sh_editor_idle(struct sh_editor *e)
 {
+    size_t from, to;
     if (!sh_editor_waits(e)) return;
+    enum lg_mistake m = e->host->mistake(e->host->context, e->text.bytes, e->text.length, &from, &to);
+    if (m == LG_GIVEN_UP) return;
     e->judged = e->version;
-    e->wrong_start = e->wrong_end = 0;
-    if (!e->host->mistake(e->host->context, e->text.bytes, e->text.length, &e->wrong_start, &e->wrong_end))
-        e->wrong_start = e->wrong_end = 0;
+    e->wrong_start = m == LG_MISTAKE ? from : 0;
+    e->wrong_end = m == LG_MISTAKE ? to : 0;
 }
 
 void sh_editor_start(struct sh_editor *e)

@@ -22,8 +22,8 @@ struct sh_host {
     char *(*inspect)(void *context, const char *code, size_t length, size_t cursor);
     /* Fills an enum sh_style for each byte from one on and up to another, at least; those before are right. */
     void (*highlight)(void *context, const char *code, size_t length, size_t from, size_t to, unsigned char *styles);
-    /* The token at which no cell can begin so any more; false when there is none. */
-    bool (*mistake)(void *context, const char *code, size_t length, size_t *from, size_t *to);
+    /* The token at which no cell can begin so any more. It may be given up when the next key is there. */
+    enum lg_mistake (*mistake)(void *context, const char *code, size_t length, size_t *from, size_t *to);
 };
 
 enum sh_action {
@@ -48,6 +48,8 @@ struct sh_menu {
     size_t start, end; /* what the selected one replaces in the cell */
     long selected;     /* -1: the list is only shown */
     char *typed;       /* what stood there before */
+    bool more;         /* there are others, which begin with as many bytes of the first as `common` says */
+    size_t common;
 };
 
 /* One replacement in the text. Those of one step are undone together. */

@@ -44,6 +44,8 @@ static bool open_menu(struct sh_editor *e, const struct lg_completion *c)
     m->start = c->start;
     m->end = c->end;
     m->selected = -1;
+    m->more = c->more;
+    m->common = c->common;
     if (!ok) sh_menu_close(e);
     return ok;
 }
@@ -64,6 +66,7 @@ static size_t common_beginning(const struct sh_menu *m)
         while (n < length && m->matches[i].text[n] == first[n]) n++;
         length = n;
     }
+    if (m->more && m->common < length) length = m->common;
     while (length > 0 && ((unsigned char)first[length] & 0xC0) == 0x80) length--; /* not in the middle of a character */
     return length;
 }
@@ -222,6 +225,8 @@ void sh_menu_frame(struct sh_editor *e, int rows, struct sh_frame *out)
     char status[64];
     if (m->selected >= 0)
         snprintf(status, sizeof status, "%ld of %zu", m->selected + 1, m->count);
+    else if (m->more)
+        snprintf(status, sizeof status, "%zu and more; Tab goes through them", m->count);
     else
         snprintf(status, sizeof status, "%zu; Tab goes through them", m->count);
     sh_frame_newline(out);

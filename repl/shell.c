@@ -85,10 +85,15 @@ static void host_highlight(void *context, const char *code, size_t length, size_
     sh_highlight_part(code, length, from, to, styles);
 }
 
-static bool host_mistake(void *context, const char *code, size_t length, size_t *from, size_t *to)
+static bool key_waits(void *context)
 {
     (void)context;
-    return lg_find_mistake(code, length, from, to);
+    return sh_terminal_pending();
+}
+
+static enum lg_mistake host_mistake(void *context, const char *code, size_t length, size_t *from, size_t *to)
+{
+    return lg_find_mistake(code, length, key_waits, context, from, to);
 }
 
 /* Drawing */

@@ -25,6 +25,8 @@ void sh_terminal_watch(int fd);
  * SH_WAIT_CONTINUED when others had stopped the process while the terminal was in raw mode: it is so again, but what
  * the screen shows and where the cursor is are not known. */
 enum sh_wait sh_terminal_wait(int milliseconds);
+/* Whether something was typed that has not been read. */
+bool sh_terminal_pending(void);
 /* Bytes read; 0 when the terminal has gone. */
 size_t sh_terminal_read(char *bytes, size_t size);
 /* Gives back what was read and not used: it is read again first. */

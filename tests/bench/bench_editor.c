@@ -54,10 +54,23 @@ static void highlight(void *context, const char *code, size_t length, size_t fro
     sh_highlight_part(code, length, from, to, styles);
 }
 
-static bool mistake(void *context, const char *code, size_t length, size_t *from, size_t *to)
+static enum lg_mistake mistake(void *context, const char *code, size_t length, size_t *from, size_t *to)
 {
+    return lg_find_mistake(code, length, NULL, context, from, to);
+}
+
+/* The longest that a key waits for the look for a mistake that it has given up: the time between two questions. */
+static double asked, slowest;
+
+static double now_ms(void);
+
+static bool ask(void *context)
+{
+    double now = now_ms();
     (void)context;
-    return lg_find_mistake(code, length, from, to);
+    if (now - asked > slowest) slowest = now - asked;
+    asked = now;
+    return false;
 }
 
 static double now_ms(void)
@@ -152,6 +165,13 @@ int main(void)
     double begin = now_ms();
     sh_editor_idle(&editor);
     printf("%-34s %6.3f ms\n", "the look for a mistake", now_ms() - begin);
+    size_t from, to;
+    fill("do\n", line);
+    press(&(struct sh_key){.kind = SH_KEY_TEXT, .c = ')'});
+    begin = asked = now_ms();
+    lg_find_mistake(editor.text.bytes, editor.text.length, ask, NULL, &from, &to);
+    ask(NULL);
+    printf("%-34s %6.3f ms, a key waits %.3f ms\n", "the same in a wrong cell", now_ms() - begin, slowest);
     fill("k = gpu.kernel [[\n", kernel);
     type("typing in a kernel's source", "float a = x[i]; ", 500);
     sh_editor_free(&editor);

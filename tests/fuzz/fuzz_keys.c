@@ -71,13 +71,13 @@ static void highlight(void *context, const char *code, size_t length, size_t fro
     sh_highlight_part(code, length, from, to, styles);
 }
 
-static bool mistake(void *context, const char *code, size_t length, size_t *from, size_t *to)
+static enum lg_mistake mistake(void *context, const char *code, size_t length, size_t *from, size_t *to)
 {
     (void)context;
     (void)code;
     *from = length / 2;
     *to = length / 2 + 1;
-    return length > 1;
+    return length % 3 == 2 ? LG_GIVEN_UP : length > 1 ? LG_MISTAKE : LG_NO_MISTAKE;
 }
 
 /* Undoing everything gives the empty cell that it began as, doing it all again the cell as it is. */

@@ -58,16 +58,19 @@ static char *driver_inspect(void *context, const char *code, size_t length, size
     return driver_doc ? strdup(driver_doc) : NULL;
 }
 
+static bool driver_hurried; /* the look for a mistake is given up */
+
 /* "==" is wrong behind "=". */
-static bool driver_mistake(void *context, const char *code, size_t length, size_t *from, size_t *to)
+static enum lg_mistake driver_mistake(void *context, const char *code, size_t length, size_t *from, size_t *to)
 {
     const char *wrong = strstr(code, "= ==");
     (void)context;
     (void)length;
-    if (!wrong) return false;
+    if (driver_hurried) return LG_GIVEN_UP;
+    if (!wrong) return LG_NO_MISTAKE;
     *from = (size_t)(wrong + 2 - code);
     *to = *from + 2;
-    return true;
+    return LG_MISTAKE;
 }
 
 static const struct sh_host driver_host = {

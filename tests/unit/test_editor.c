@@ -630,6 +630,11 @@ TEST(mistakes_are_shown_after_a_moment)
     TYPE("y");
     CHECK_STR(driver_styled(SH_WRONG), ">> yx = ==\n");
     CHECK(sh_editor_waits(&driver_editor));
+    driver_hurried = true;
+    sh_editor_idle(&driver_editor);
+    driver_hurried = false;
+    CHECK(sh_editor_waits(&driver_editor));
+    CHECK_STR(driver_styled(SH_WRONG), ">> yx = ==\n");
     sh_editor_idle(&driver_editor);
     CHECK_STR(driver_styled(SH_WRONG), ">> yx = [==]\n");
     TYPE("\x05\x7f\x7f");

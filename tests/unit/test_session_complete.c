@@ -36,8 +36,8 @@ TEST(mistakes)
         for (const char *p = rows[i]; *p; p++)
             if (*p != '|') code[n++] = *p;
         code[n] = '\0';
-        bool found = lg_find_mistake(code, n, &from, &to);
-        if (found)
+        enum lg_mistake m = lg_find_mistake(code, n, NULL, NULL, &from, &to);
+        if (m == LG_MISTAKE)
             snprintf(got, sizeof got, "%.*s|%.*s|%s", (int)from, code, (int)(to - from), code + from, code + to);
         else
             snprintf(got, sizeof got, "%s", code);
@@ -118,7 +118,32 @@ TEST(completeness_of_long_cells)
         if (got != table[i].answer || indent != table[i].indent)
             FAIL("%s ... %s: %d with indent %d", table[i].begin, table[i].end, got, indent);
         bool wrong = strstr(table[i].end, "= =") || table[i].answer == LG_INVALID;
-        CHECK(lg_find_mistake(code, (size_t)n, &from, &to) == wrong);
+        enum lg_mistake m = lg_find_mistake(code, (size_t)n, NULL, NULL, &from, &to);
+        CHECK_INT(m, wrong ? LG_MISTAKE : LG_NO_MISTAKE);
+    }
+}
+
+static bool stop_at(void *context)
+{
+    return --*(int *)context == 0;
+}
+
+TEST(the_look_for_a_mistake_can_be_given_up)
+{
+    enum { LINES = 1000 };
+    static char code[LINES * 16];
+    size_t from = 7, to = 7;
+    int n = 0, never = -1;
+    for (int line = 0; line < LINES; line++) n += sprintf(code + n, "x = f(1)\n");
+    n += sprintf(code + n, "x = )");
+    CHECK_INT(lg_find_mistake(code, (size_t)n, stop_at, &never, &from, &to), LG_MISTAKE);
+    CHECK_INT(from, n - 1);
+    int questions = -1 - never;
+    CHECK(questions > 2 * n / 4096); /* more than once for each piece of a compilation */
+    for (int i = 1; i <= questions; i++) {
+        int left = i;
+        CHECK_INT(lg_find_mistake(code, (size_t)n, stop_at, &left, &from, &to), LG_GIVEN_UP);
+        CHECK_INT(left, 0); /* it was not asked again */
     }
 }
 
@@ -175,6 +200,35 @@ TEST(completion)
     CHECK_INT(c.count, 2);
     CHECK_STR(c.matches[1].kind, "array");
     CHECK_HAS(c.matches[1].note, "float32 (3, 4)");
+}
+
+/* What the list has no room for counts for what all begin with, and is found when more of it is typed. */
+TEST(completion_of_many)
+{
+    struct lg_completion c;
+    size_t from;
+    start();
+    run("many = {} for i = 1, 30000 do many['name' .. i] = i end many.narrow = 1");
+    lg_session_complete(session, "many.na", 7, 7, &c);
+    CHECK_INT(c.count, 1000);
+    CHECK(c.more);
+    CHECK_INT(c.common, strlen("na"));
+    lg_session_complete(session, "many.name", 9, 9, &c);
+    CHECK(c.more);
+    CHECK_INT(c.common, strlen("name"));
+    CHECK_STR(complete("many.name29999", NULL), "name29999");
+    run("for i = 1, 1500 do _G['number' .. i] = i end number_of_all = 1");
+    lg_session_complete(session, "numb", 4, 4, &c);
+    CHECK_INT(c.common, strlen("number"));
+    CHECK_STR(complete("number_", NULL), "number_of_all");
+    mkdir("complete_many", 0777);
+    mkdir("complete_many/folder", 0777);
+    CHECK_INT(symlink("folder", "complete_many/forward"), 0);
+    run("io.open('complete_many/found', 'w'):close()");
+    CHECK_STR(complete("io.open('complete_many/fo", &from), "folder/ forward/ found");
+    run("os.remove('complete_many/found') os.remove('complete_many/forward')");
+    rmdir("complete_many/folder");
+    rmdir("complete_many");
 }
 
 TEST(completion_of_options_and_modules)
