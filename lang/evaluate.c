@@ -418,8 +418,8 @@ static bool expression_ends_early(lua_State *L, struct loading *l)
         lg_buffer_puts(&l->scratch, "return ");
         lg_buffer_add(&l->scratch, c->text.data + c->starts[i].at, c->text.length - c->starts[i].at);
         if (l->scratch.failed) return false;
-        bool early = load_patiently(L, l->scratch.data, l->scratch.length, "=?", l->patience) == LUA_ERRSYNTAX &&
-                     ends_early(L);
+        bool early =
+            load_patiently(L, l->scratch.data, l->scratch.length, "=?", l->patience) == LUA_ERRSYNTAX && ends_early(L);
         lua_pop(L, 1);
         if (early && compiles(L, l, c->text.data, c->starts[i].at)) return true;
     }

@@ -42,6 +42,55 @@ void sh_swap_case(struct sh_editor *e, size_t from, size_t to)
     exchange(e, from, to, &changed, good);
 }
 
+bool sh_region(const struct sh_editor *e, size_t *from, size_t *to)
+{
+    size_t mark = e->mark < e->text.length ? e->mark : e->text.length;
+    *from = mark < e->cursor ? mark : e->cursor;
+    *to = mark < e->cursor ? e->cursor : mark;
+    return e->marked;
+}
+
+/* Where the line's text begins; its end where it has none. */
+static size_t first_letter(const struct sh_editor *e, size_t start)
+{
+    size_t end = sh_line_end(e, start);
+    while (start < end && strchr(" \t", e->text.bytes[start])) start++;
+    return start;
+}
+
+/* The lines from..to that have text: how far in the leftmost of them begins, and whether all are comments. */
+static bool lines_to_comment(const struct sh_editor *e, size_t from, size_t to, size_t *column)
+{
+    bool all = true;
+    *column = SIZE_MAX;
+    for (size_t at = from; at <= to; at = sh_line_end(e, at) + 1) {
+        size_t first = first_letter(e, at), end = sh_line_end(e, at);
+        if (first == end) continue;
+        if (first - at < *column) *column = first - at;
+        all = all && end - first > 1 && memcmp(e->text.bytes + first, "--", 2) == 0;
+    }
+    return all;
+}
+
+void sh_comment(struct sh_editor *e)
+{
+    size_t from, to, column, cursor = e->cursor;
+    if (!sh_region(e, &from, &to)) from = to = e->cursor;
+    from = sh_line_start(e, from);
+    bool all = lines_to_comment(e, from, to, &column);
+    for (size_t at = from; at <= to; at = sh_line_end(e, at) + 1) {
+        size_t before = e->text.length, first = first_letter(e, at), end = sh_line_end(e, at);
+        if (first == end) continue;
+        size_t place = all ? first : at + column,
+               removed = all ? 2 + (first + 2 < end && e->text.bytes[first + 2] == ' ') : 0;
+        sh_edit(e, place, place + removed, "-- ", all ? 0 : 3);
+        if (cursor > place + removed || (cursor == place && !all)) cursor += e->text.length - before;
+        to += e->text.length - before;
+    }
+    e->cursor = cursor < e->text.length ? cursor : e->text.length;
+    e->marked = false;
+}
+
 /* The text from[0..a) and [b..c) in each other's places. */
 static void swap(struct sh_editor *e, size_t from, size_t a, size_t b, size_t c)
 {

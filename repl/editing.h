@@ -47,6 +47,11 @@ void sh_swap_case(struct sh_editor *e, size_t from, size_t to); /* each letter t
 void sh_transpose_characters(struct sh_editor *e);
 void sh_transpose_words(struct sh_editor *e);
 
+/* Puts "-- " before the lines of the region, or the one of the cursor, or takes it away where all have it. */
+void sh_comment(struct sh_editor *e);
+/* The ends of the region; false when no mark is set. */
+bool sh_region(const struct sh_editor *e, size_t *from, size_t *to);
+
 /* indent.c: what typing and Enter do beside putting bytes in. */
 void sh_type(struct sh_editor *e, const struct sh_key *key);
 enum sh_action sh_enter(struct sh_editor *e);

@@ -43,14 +43,17 @@ static bool is_digit(const struct sh_key *key)
     return key->kind == SH_KEY_TEXT && !key->ctrl && !key->pasted && key->c >= '0' && key->c <= '9';
 }
 
-/* M-3: the next command is to run three times. Further digits need no Alt. */
+/* M-3: the next command is to run three times; M--: its opposite. Further digits need no Alt. */
 static void add_digit(struct sh_editor *e, const struct sh_key *key)
 {
     char hint[32];
     int times = e->times * 10 + (int)(key->c - '0');
-    if (times <= MOST_TIMES) e->times = times;
-    snprintf(hint, sizeof hint, "%d times", e->times);
-    if (e->times) e->hint = strdup(hint);
+    if (key->c == '-')
+        e->opposite = !e->opposite;
+    else if (times <= MOST_TIMES)
+        e->times = times;
+    snprintf(hint, sizeof hint, "%s%d times", e->opposite ? "-" : "", e->times ? e->times : 1);
+    if (e->times || e->opposite) e->hint = strdup(hint);
     e->last = e->before; /* kills in a row go on */
 }
 
@@ -58,12 +61,14 @@ static int take_times(struct sh_editor *e)
 {
     int times = e->times ? e->times : 1;
     e->times = 0;
+    e->opposite = false;
     return times;
 }
 
 /* Again and again, until nothing changes any more. Only once it may do more than edit. */
 static enum sh_action run(struct sh_editor *e, const struct sh_command *c, int times)
 {
+    e->finding_times = times;
     enum sh_action action = c->run(e);
     for (int i = 1; i < times && c->repeats && action == SH_CONTINUE; i++) {
         size_t cursor = e->cursor;
@@ -75,29 +80,66 @@ static enum sh_action run(struct sh_editor *e, const struct sh_command *c, int t
     return action;
 }
 
+/* To the place of the character, or nowhere. */
+static void find_character(struct sh_editor *e, const struct sh_key *key)
+{
+    int times = e->finding_times, way = e->finding;
+    size_t at = e->cursor, size, end = e->text.length;
+    e->finding = 0;
+    if (!is_typed(key)) return;
+    while (times > 0 && (way > 0 ? at < end : at > 0)) {
+        at = way > 0 ? sh_forward(e, at) : sh_backward(e, at);
+        if (at < end && sh_code_point(e->text.bytes, end, at, &size) == key->c) times--;
+    }
+    if (times == 0) e->cursor = at;
+}
+
+/* A key of vi's normal mode that the user has bound: to a command, to other keys, or to nothing. */
+static enum sh_action run_binding(struct sh_editor *e, const struct sh_binding *own, int count)
+{
+    const char *keys = sh_binding_keys(own);
+    const struct sh_command *c = sh_binding_command(own);
+    if (keys && !e->vi.mapped)
+        sh_vi_give(e, keys);
+    else
+        e->vi.count = 0;
+    return c ? run(e, c, count ? count : 1) : SH_CONTINUE;
+}
+
 static enum sh_action command(struct sh_editor *e, const struct sh_key *key)
 {
     bool more;
+    int count;
     char bytes[4];
     if (e->quoting) {
         e->quoting = false;
         sh_insert(e, bytes, literal(key, bytes));
         return SH_CONTINUE;
     }
+    if (e->finding) {
+        find_character(e, key);
+        return SH_CONTINUE;
+    }
     enum sh_action action;
     bool first = e->prefix.kind == SH_KEY_NONE;
+    if (first && sh_vi_waits(e, &count)) {
+        const struct sh_binding *own = sh_vi_lookup(e->keymap, key);
+        if (own) return run_binding(e, own, count);
+    }
     if (e->use_vi && first && sh_vi_key(e, key, &action)) return action;
-    if (is_typed(key) && first && !(e->times && is_digit(key))) {
+    if (is_typed(key) && first && !((e->times || e->opposite) && is_digit(key))) {
         for (int times = take_times(e); times > 0; times--) sh_type(e, key);
         return SH_CONTINUE;
     }
     const struct sh_command *c = sh_lookup(e, key, &more);
-    if (!c && !more && first && is_digit(key) && !e->use_vi) {
+    bool sign = key->kind == SH_KEY_TEXT && key->alt && !key->ctrl && key->c == '-';
+    if (!c && !more && first && (is_digit(key) || sign) && !e->use_vi) {
         add_digit(e, key);
         return SH_CONTINUE;
     }
     e->prefix = c || !more ? (struct sh_key){0} : *key;
     if (!c && more) return SH_CONTINUE;
+    if (c && e->opposite) c = sh_command_opposite(c);
     int times = take_times(e);
     return c ? run(e, c, times) : SH_CONTINUE;
 }
@@ -111,7 +153,7 @@ enum sh_action sh_editor_key(struct sh_editor *e, const struct sh_key *key)
     e->last = SH_DID_OTHER;
     /* What is typed is undone word by word, in vi as a whole. */
     bool goes_on = is_typed(key) && e->before == SH_DID_TYPE && (key->pasted || key->c != ' ');
-    if (!goes_on && !(e->use_vi && e->vi.mode == SH_VI_INSERT)) sh_step(e);
+    if (!goes_on && !(e->use_vi && e->vi.mode <= SH_VI_REPLACE)) sh_step(e);
     if (e->searching && sh_search_key(e, key)) return SH_CONTINUE;
     bool narrows = e->menu.count && e->menu.selected < 0 && edits_name(key);
     if (e->menu.count && sh_menu_key(e, key)) return SH_CONTINUE;
@@ -151,8 +193,10 @@ void sh_editor_start(struct sh_editor *e)
     e->last = e->before = SH_DID_OTHER;
     e->indented = 0;
     e->in_history = e->searching = e->found_any = e->marked = e->quoting = false;
+    e->finding = 0;
     e->prefix = (struct sh_key){0};
     e->times = 0;
+    e->opposite = false;
     sh_undo_forget(&e->undo);
     sh_vi_start(e);
     sh_menu_close(e);

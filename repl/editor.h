@@ -86,7 +86,8 @@ enum sh_last {
 
 struct sh_keymap; /* keymap.h */
 
-enum sh_vi_mode { SH_VI_INSERT, SH_VI_NORMAL, SH_VI_VISUAL, SH_VI_LINES };
+enum sh_vi_mode { SH_VI_INSERT, SH_VI_REPLACE, SH_VI_NORMAL, SH_VI_VISUAL, SH_VI_LINES };
+enum { SH_VI_REGISTERS = 27, SH_VI_MARKS = 27 }; /* a to z, and 0 or the place before a jump */
 
 /* vi's keys (vi.h). */
 struct sh_vi {
@@ -96,12 +97,26 @@ struct sh_vi {
     size_t anchor; /* the other end of what is selected */
     int32_t found; /* the last character looked for, and by which letter; 0 for none */
     char found_how;
+    struct sh_text registers[SH_VI_REGISTERS];
+    size_t marks[SH_VI_MARKS];  /* plus 1; 0 for none */
+    int32_t reg;                /* the register that the command names, or 0 */
+    size_t inserted_at;         /* where the insertion or replacement began */
+    int32_t inserted_by;        /* the letter that began it, or 0 */
+    int insertions;             /* how often its text is to be put in */
+    struct sh_text over;        /* what the line had from there on, for R's Backspace */
+    size_t over_typed, over_at; /* characters that R has replaced, and where the cursor was then */
+    struct {                    /* what was selected last */
+        enum sh_vi_mode mode;
+        size_t anchor, cursor;
+    } selected;
     struct sh_key *keys; /* of the command that is being given; with its insertion */
     size_t key_count, key_capacity;
     struct sh_key *again; /* of the last one that changed something: what . repeats */
     size_t again_count;
     unsigned long begun; /* the version of the text before the command */
     bool repeating;      /* . is giving the keys */
+    int repeat_count;    /* the count that is before ., in place of the command's; 0: none */
+    bool mapped;         /* the keys are given by a binding */
     bool no_repeat;      /* the command is no change to repeat, such as undo */
 };
 
@@ -121,8 +136,11 @@ struct sh_editor {
     size_t mark; /* the other end of the region */
     bool marked;
     bool quoting;         /* the next key is inserted as it is */
+    int finding;          /* the next key is looked for: to the right 1, to the left -1; else 0 */
+    int finding_times;    /* its place of that number is meant */
     struct sh_key prefix; /* the first key of two, e.g. Ctrl-X; SH_KEY_NONE when there is none */
     int times;            /* that the next command is to run; 0: nothing was said */
+    bool opposite;        /* M--: and its opposite */
     size_t indented;      /* offset of the line whose indent was put in by Enter, plus 1; 0 for none */
     bool dedented;        /* and that moved back since it reads "end" or the like */
     size_t entry;         /* the history entry shown, or the number of entries: the draft */

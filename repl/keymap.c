@@ -14,6 +14,8 @@ struct sh_binding {
     struct stroke stroke;
     const struct sh_command *command; /* NULL: the key does nothing */
     char name[24];                    /* of the key, as it was given */
+    bool vi;                          /* in vi's normal and visual mode */
+    char vi_keys[24];                 /* that it stands for there, or "" */
 };
 
 static const struct {
@@ -106,6 +108,7 @@ static const struct sh_binding *user_binding(const struct sh_keymap *m, const st
                                              const struct sh_key *key, bool *more)
 {
     for (size_t i = m ? m->count : 0; i-- > 0;) {
+        if (m->bindings[i].vi) continue;
         enum meeting how = meets(&m->bindings[i].stroke, prefix, key);
         if (how == WHOLE) return &m->bindings[i];
         if (how == BEGINS && m->bindings[i].command) *more = true;
@@ -142,6 +145,23 @@ const struct sh_command *sh_lookup(const struct sh_editor *e, const struct sh_ke
     return lookup(e, &plain, more);
 }
 
+const struct sh_binding *sh_vi_lookup(const struct sh_keymap *m, const struct sh_key *key)
+{
+    for (size_t i = m ? m->count : 0; i-- > 0;)
+        if (m->bindings[i].vi && same_key(&m->bindings[i].stroke.keys[0], key)) return &m->bindings[i];
+    return NULL;
+}
+
+const char *sh_binding_keys(const struct sh_binding *b)
+{
+    return *b->vi_keys ? b->vi_keys : NULL;
+}
+
+const struct sh_command *sh_binding_command(const struct sh_binding *b)
+{
+    return b->command;
+}
+
 const struct sh_command *sh_command_find(const char *name)
 {
     const struct sh_command *c;
@@ -150,13 +170,33 @@ const struct sh_command *sh_command_find(const char *name)
     return NULL;
 }
 
+/* "vi H": what stands behind "vi ", or NULL. */
+static const char *behind_vi(const char *name)
+{
+    return name && strncmp(name, "vi ", 3) == 0 ? name + 3 : NULL;
+}
+
+/* Keys that vi could be given: ASCII, without control characters. */
+static bool take_vi_keys(struct sh_binding *b, const char *keys)
+{
+    size_t n = strlen(keys);
+    if (n == 0 || n >= sizeof b->vi_keys) return false;
+    for (size_t i = 0; i < n; i++)
+        if (keys[i] < ' ' || keys[i] > '~') return false;
+    memcpy(b->vi_keys, keys, n + 1);
+    return true;
+}
+
 enum sh_bind_status sh_bind(struct sh_keymap *m, const char *key, const char *command)
 {
     struct sh_binding b = {.command = command ? sh_command_find(command) : NULL};
-    bool good = strlen(key) < sizeof b.name && parse_stroke(key, strlen(key), &b.stroke);
+    const char *in_vi = behind_vi(key), *keys = in_vi ? behind_vi(command) : NULL, *name = in_vi ? in_vi : key;
+    bool good = strlen(key) < sizeof b.name && parse_stroke(name, strlen(name), &b.stroke);
     const struct sh_key *first = &b.stroke.keys[0];
-    if (!good || (first->kind == SH_KEY_TEXT && !first->ctrl && !first->alt)) return SH_NO_KEY;
-    if (command && !b.command) return SH_NO_COMMAND;
+    b.vi = in_vi != NULL;
+    if (!good || (b.vi ? b.stroke.count > 1 : first->kind == SH_KEY_TEXT && !first->ctrl && !first->alt))
+        return SH_NO_KEY;
+    if (command && !b.command && !(keys && take_vi_keys(&b, keys))) return SH_NO_COMMAND;
     snprintf(b.name, sizeof b.name, "%s", key);
     struct sh_binding *more = realloc(m->bindings, (m->count + 1) * sizeof *more);
     if (!more) return SH_NO_MEMORY;
@@ -190,7 +230,8 @@ bool sh_keys_of(const struct sh_keymap *m, const struct sh_command *c, char *out
         if (parse_stroke(name, length, &s) && runs(m, &s, c)) add_name(out, size, name, length);
     for (size_t i = 0; i < (m ? m->count : 0); i++) {
         const struct sh_binding *b = &m->bindings[i];
-        if (b->command == c && runs(m, &b->stroke, c)) add_name(out, size, b->name, strlen(b->name));
+        bool now = b->vi ? sh_vi_lookup(m, &b->stroke.keys[0]) == b : runs(m, &b->stroke, c);
+        if (b->command == c && now) add_name(out, size, b->name, strlen(b->name));
     }
     return *out != '\0';
 }
@@ -205,7 +246,7 @@ void sh_keys_text(const struct sh_keymap *m, struct sh_text *out)
         sh_text_append(out, line, (size_t)n);
     }
     static const char times[] =
-        "                       M-1 ... M-9              how often the next key does what it does: M-1 2 M-f\n";
+        "                       M-1 ... M-9, M--         how often the next key does what it does: M-1 2 M-f; M--: its opposite\n";
     sh_text_append(out, times, sizeof times - 1);
     sh_vi_keys_text(out);
 }

@@ -120,8 +120,9 @@ static const struct setting {
      NULL},
     {{"shell.keys", NULL, "shell.keys[\"C-o\"] = \"run\"",
       "What keys do in the editor: a key by its name, and a command, or false for nothing; ?? lists both.\n"
-      "C- is Ctrl, M- is Alt, S- is Shift: \"C-o\", \"M-Enter\", \"S-Up\", \"C-c C-r\" for one key after the other.",
-      "shell.keys = {['C-o'] = 'run', ['M-p'] = false}\nassert(shell.keys['C-o'] == 'run')"},
+      "C- is Ctrl, M- is Alt, S- is Shift: \"C-o\", \"M-Enter\", \"S-Up\", \"C-c C-r\" for one key after the other. \"vi H\" "
+      "is the key H in vi's normal mode, which may also stand for other keys of it: shell.keys[\"vi Y\"] = \"vi y$\".",
+      "shell.keys = {['C-o'] = 'run', ['M-p'] = false, ['vi Y'] = 'vi y$'}\nassert(shell.keys['C-o'] == 'run')"},
      set_keys,
      NULL},
     {{"shell.images", NULL, "shell.images = \"auto\"",

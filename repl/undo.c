@@ -51,10 +51,19 @@ static bool record(struct sh_editor *e, size_t from, size_t to, const char *byte
     return true;
 }
 
-static void changed(struct sh_editor *e, size_t from)
+/* Where a place is after from..to has been replaced by that many bytes. */
+static size_t moved(size_t place, size_t from, size_t to, size_t length)
+{
+    return place >= to ? place - (to - from) + length : place < from ? place : from;
+}
+
+static void changed(struct sh_editor *e, size_t from, size_t to, size_t length)
 {
     e->version++;
     if (e->styled > from) e->styled = from;
+    if (e->marked) e->mark = moved(e->mark, from, to, length);
+    for (int i = 0; i < SH_VI_MARKS; i++)
+        if (e->vi.marks[i]) e->vi.marks[i] = moved(e->vi.marks[i] - 1, from, to, length) + 1;
 }
 
 /* Needs no memory when the text has been that long before. */
@@ -62,7 +71,7 @@ static void replace(struct sh_editor *e, size_t from, size_t to, const struct sh
 {
     sh_text_delete(&e->text, from, to);
     sh_text_insert(&e->text, from, with->bytes, with->length);
-    changed(e, from);
+    changed(e, from, to, with->length);
 }
 
 bool sh_edit(struct sh_editor *e, size_t from, size_t to, const char *bytes, size_t length)
@@ -73,7 +82,7 @@ bool sh_edit(struct sh_editor *e, size_t from, size_t to, const char *bytes, siz
     if (!record(e, from, to, bytes, length)) return false;
     sh_text_delete(&e->text, from, to);
     sh_text_insert(&e->text, from, bytes, length);
-    changed(e, from);
+    changed(e, from, to, length);
     e->cursor = from + length;
     return true;
 }

@@ -13,6 +13,10 @@ enum parsed { UNFINISHED, COMPLETE, NONSENSE };
 void sh_vi_start(struct sh_editor *e)
 {
     e->vi.mode = SH_VI_INSERT;
+    e->vi.insertions = 0;
+    e->vi.reg = 0;
+    e->vi.selected.mode = SH_VI_INSERT;
+    memset(e->vi.marks, 0, sizeof e->vi.marks);
     e->vi.count = 0;
     e->vi.key_count = 0;
     e->vi.begun = e->version;
@@ -23,30 +27,12 @@ void sh_vi_free(struct sh_editor *e)
 {
     free(e->vi.keys);
     free(e->vi.again);
+    for (int i = 0; i < SH_VI_REGISTERS; i++) sh_text_free(&e->vi.registers[i]);
+    sh_text_free(&e->vi.over);
     e->vi = (struct sh_vi){0};
 }
 
-bool sh_vi_selection(const struct sh_editor *e, size_t *from, size_t *to)
-{
-    if (!e->use_vi || e->vi.mode < SH_VI_VISUAL) return false;
-    size_t anchor = e->vi.anchor < e->text.length ? e->vi.anchor : e->text.length;
-    *from = anchor < e->cursor ? anchor : e->cursor;
-    *to = anchor < e->cursor ? e->cursor : anchor;
-    if (e->vi.mode == SH_VI_LINES) {
-        *from = sh_line_start(e, *from);
-        *to = sh_line_end(e, *to);
-    } else {
-        *to = sh_forward(e, *to);
-    }
-    return true;
-}
-
 /* ---- commands of one letter ---- */
-
-static void insert_mode(struct sh_editor *e)
-{
-    e->vi.mode = SH_VI_INSERT;
-}
 
 static int times(const struct sh_vi_command *c)
 {
@@ -55,28 +41,7 @@ static int times(const struct sh_vi_command *c)
 
 static void put(struct sh_editor *e, const struct sh_vi_command *c)
 {
-    const struct sh_text *t = sh_killed(e, 0);
-    if (!t || t->length == 0) return;
-    bool lines = t->bytes[t->length - 1] == '\n', behind = c->key == 'p';
-    struct sh_text whole = {0};
-    bool good = true;
-    for (int i = 0; i < times(c) && good; i++) good = sh_text_append(&whole, t->bytes, t->length);
-    size_t at = e->cursor, end = sh_line_end(e, at);
-    bool last = lines && behind && end == e->text.length; /* behind the last line, which has no newline */
-    if (lines && behind) {
-        at = end + !last;
-        if (last && good) {
-            whole.length--;
-            good = sh_text_insert(&whole, 0, "\n", 1);
-        }
-    } else if (lines) {
-        at = sh_line_start(e, at);
-    } else if (behind && at < end) {
-        at = sh_forward(e, at);
-    }
-    if (good && sh_edit(e, at, at, whole.bytes, whole.length))
-        e->cursor = lines ? sh_vi_first(e, at + last) : sh_backward(e, e->cursor);
-    sh_text_free(&whole);
+    sh_vi_put(e, times(c), c->key == 'p');
 }
 
 static void replace(struct sh_editor *e, const struct sh_vi_command *c)
@@ -104,14 +69,20 @@ static void swap_case(struct sh_editor *e, const struct sh_vi_command *c)
 
 static void join(struct sh_editor *e, const struct sh_vi_command *c)
 {
-    for (int i = 0; i < (times(c) > 1 ? times(c) - 1 : 1); i++) {
-        size_t end = sh_line_end(e, e->cursor);
-        if (end >= e->text.length) return;
-        size_t next = sh_vi_first(e, end + 1);
-        bool blank = next < e->text.length && e->text.bytes[next] != ')' && e->text.bytes[next] != '\n';
-        sh_edit(e, end, next, " ", blank);
-        e->cursor = end;
-    }
+    sh_vi_join(e, times(c), c->key == 'g');
+}
+
+/* As deep as this one. The cursor goes there afterwards: undoing leads back to where it was. */
+static void open_line(struct sh_editor *e, bool above)
+{
+    size_t start = sh_line_start(e, e->cursor), first = sh_vi_first(e, e->cursor), end = sh_line_end(e, e->cursor);
+    struct sh_text line = {0};
+    const char *bytes = e->text.bytes ? e->text.bytes : "";
+    bool good = (above || sh_text_append(&line, "\n", 1)) && sh_text_append(&line, bytes + start, first - start) &&
+                (!above || sh_text_append(&line, "\n", 1));
+    if (good && sh_edit(e, above ? start : end, above ? start : end, line.bytes, line.length) && above)
+        e->cursor = first;
+    sh_text_free(&line);
 }
 
 static void insert_here(struct sh_editor *e, const struct sh_vi_command *c)
@@ -122,19 +93,10 @@ static void insert_here(struct sh_editor *e, const struct sh_vi_command *c)
     case 'A': e->cursor = end; break;
     case 'I': e->cursor = sh_vi_first(e, e->cursor); break;
     case 'o':
-        e->cursor = end;
-        sh_open_line(e);
-        break;
-    case 'O': {
-        size_t start = sh_line_start(e, e->cursor), first = sh_vi_first(e, e->cursor);
-        e->cursor = first;
-        sh_open_line(e);
-        e->cursor = start + (first - start);
-        break;
-    }
+    case 'O': open_line(e, c->key == 'O'); break;
     default: break;
     }
-    insert_mode(e);
+    sh_vi_insert(e, c->key, times(c));
 }
 
 static void undo(struct sh_editor *e, const struct sh_vi_command *c)
@@ -151,56 +113,72 @@ static void select_from_here(struct sh_editor *e, const struct sh_vi_command *c)
 
 static void search(struct sh_editor *e, const struct sh_vi_command *c)
 {
-    (void)c;
-    insert_mode(e);
+    sh_vi_insert(e, c->key, 1);
     sh_search_start(e);
+}
+
+static void mark(struct sh_editor *e, const struct sh_vi_command *c)
+{
+    if (c->character >= 'a' && c->character <= 'z') e->vi.marks[c->character - 'a'] = e->cursor + 1;
+    e->vi.no_repeat = true;
+}
+
+static void select_again(struct sh_editor *e, const struct sh_vi_command *c)
+{
+    (void)c;
+    sh_vi_select_again(e);
 }
 
 static void again(struct sh_editor *e, const struct sh_vi_command *c)
 {
     size_t count = e->vi.again_count;
-    (void)c;
     if (e->vi.repeating || count == 0) return;
     struct sh_key *keys = malloc(count * sizeof *keys); /* what is repeated may be replaced meanwhile */
     if (!keys) return;
     memcpy(keys, e->vi.again, count * sizeof *keys);
     e->vi.repeating = true;
+    e->vi.repeat_count = c->count;
     e->vi.count = 0;
     for (size_t i = 0; i < count; i++) sh_editor_key(e, &keys[i]);
     e->vi.repeating = false;
+    e->vi.repeat_count = 0;
     free(keys);
 }
 
 static const struct letter {
-    int32_t key;
+    int32_t key, second;  /* second: behind g, or 0 */
     bool takes;           /* another character follows */
     const char *short_of; /* the operator and motion that it stands for, or NULL */
     const char *doc;
     void (*run)(struct sh_editor *e, const struct sh_vi_command *c);
 } letters[] = {
-    {'i', false, NULL, "inserts before the character; a: behind it", insert_here},
-    {'a', false, NULL, "", insert_here},
-    {'I', false, NULL, "inserts before the line's first letter; A: at its end", insert_here},
-    {'A', false, NULL, "", insert_here},
-    {'o', false, NULL, "opens a line below; O: above", insert_here},
-    {'O', false, NULL, "", insert_here},
-    {'x', false, "dl", "deletes the character; X: the one before", NULL},
-    {'X', false, "dh", "", NULL},
-    {'D', false, "d$", "deletes to the end of the line; C: changes to there", NULL},
-    {'C', false, "c$", "", NULL},
-    {'s', false, "cl", "changes the character; S: the line", NULL},
-    {'S', false, "cc", "", NULL},
-    {'Y', false, "yy", "copies the line", NULL},
-    {'p', false, NULL, "puts in what was deleted or copied, behind; P: before", put},
-    {'P', false, NULL, "", put},
-    {'r', true, NULL, "puts X in the character's place", replace},
-    {'~', false, NULL, "exchanges small and capital letters", swap_case},
-    {'J', false, NULL, "joins the next line to this one", join},
-    {'u', false, NULL, "undoes; C-r does again", undo},
-    {'.', false, NULL, "repeats the last change", again},
-    {'v', false, NULL, "selects; V: whole lines; then d c y ~ u U < > J or an object", select_from_here},
-    {'V', false, NULL, "", select_from_here},
-    {'/', false, NULL, "searches earlier cells", search},
+    {'i', 0, false, NULL, "inserts before the character; a: behind it", insert_here},
+    {'a', 0, false, NULL, "", insert_here},
+    {'I', 0, false, NULL, "inserts before the line's first letter; A: at its end", insert_here},
+    {'A', 0, false, NULL, "", insert_here},
+    {'o', 0, false, NULL, "opens a line below; O: above", insert_here},
+    {'O', 0, false, NULL, "", insert_here},
+    {'x', 0, false, "dl", "deletes the character; X: the one before", NULL},
+    {'X', 0, false, "dh", "", NULL},
+    {'D', 0, false, "d$", "deletes to the end of the line; C: changes to there", NULL},
+    {'C', 0, false, "c$", "", NULL},
+    {'s', 0, false, "cl", "changes the character; S: the line", NULL},
+    {'S', 0, false, "cc", "", NULL},
+    {'Y', 0, false, "yy", "copies the line", NULL},
+    {'p', 0, false, NULL, "puts in what was deleted or copied, behind; P: before", put},
+    {'P', 0, false, NULL, "", put},
+    {'r', 0, true, NULL, "puts X in the character's place", replace},
+    {'~', 0, false, NULL, "exchanges small and capital letters", swap_case},
+    {'R', 0, false, NULL, "types over what stands there", insert_here},
+    {'J', 0, false, NULL, "joins the next line to this one; gJ: without a blank", join},
+    {'g', 'J', false, NULL, "", join},
+    {'u', 0, false, NULL, "undoes; C-r does again", undo},
+    {'.', 0, false, NULL, "repeats the last change", again},
+    {'v', 0, false, NULL, "selects; V: whole lines; then d c y ~ u U < > J or an object", select_from_here},
+    {'V', 0, false, NULL, "", select_from_here},
+    {'g', 'v', false, NULL, "selects what was selected last", select_again},
+    {'m', 0, true, NULL, "marks the place; `X goes there, 'X to its line, `` back", mark},
+    {'/', 0, false, NULL, "searches earlier cells", search},
 };
 
 /* ---- reading commands ---- */
@@ -220,7 +198,7 @@ static enum parsed read_motion(const int32_t *typed, int n, int at, struct sh_vi
         if (m->key != typed[at]) continue;
         int more = at + 1 + (m->second || m->takes);
         if (n < more) return UNFINISHED;
-        if (m->second && typed[at + 1] != m->second) return NONSENSE;
+        if (m->second && typed[at + 1] != m->second) continue;
         c->motion = m;
         c->character = m->takes ? typed[at + 1] : 0;
         return COMPLETE;
@@ -228,30 +206,65 @@ static enum parsed read_motion(const int32_t *typed, int n, int at, struct sh_vi
     return NONSENSE;
 }
 
-static const struct letter *find_letter(int32_t key)
+static const struct letter *find_letter(int32_t key, int32_t second)
 {
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
-        if (letters[i].key == key) return &letters[i];
+        if (letters[i].key == key && (!letters[i].second || letters[i].second == second)) return &letters[i];
     return NULL;
 }
 
-static enum parsed parse(const struct sh_vi *vi, struct sh_vi_command *c)
+static int product(int a, int b)
+{
+    if (!a || !b) return a ? a : b;
+    return a * b < MOST ? a * b : MOST;
+}
+
+/* "a before a command: the register that it is about. */
+static enum parsed read_register(const int32_t *typed, int n, int *at, struct sh_vi_command *c, int32_t *name)
+{
+    while (*at < n && typed[*at] == '"') {
+        if (*at + 1 == n) return UNFINISHED;
+        if (!sh_vi_is_register(typed[*at + 1])) return NONSENSE;
+        *name = typed[*at + 1];
+        *at += 2;
+        c->count = product(c->count, read_count(typed, n, at));
+    }
+    return *at == n ? UNFINISHED : COMPLETE;
+}
+
+/* An operator: one letter, or ~ u U behind g. How many letters that is; 0 for none. */
+static int read_operator(const int32_t *typed, int n, int at, int32_t *op)
+{
+    bool behind_g = typed[at] == 'g' && at + 1 < n && typed[at + 1] < 128 && strchr("~uU", (int)typed[at + 1]);
+    if (!behind_g && !(typed[at] < 128 && strchr("dcy<>", (int)typed[at]))) return 0;
+    *op = typed[at + behind_g];
+    return 1 + behind_g;
+}
+
+static enum parsed parse(struct sh_vi *vi, struct sh_vi_command *c)
 {
     const int32_t *typed = vi->typed;
     int at = 0, n = vi->count;
     bool visual = vi->mode >= SH_VI_VISUAL;
     *c = (struct sh_vi_command){.count = read_count(typed, n, &at)};
-    if (at == n) return UNFINISHED;
+    vi->reg = 0;
+    enum parsed p = read_register(typed, n, &at, c, &vi->reg);
+    if (p != COMPLETE) return p;
+    int letters_of_op = read_operator(typed, n, at, &c->op);
     c->key = typed[at];
-    bool operates = c->key < 128 && strchr("dcy<>", (int)c->key);
-    if (operates && !visual) {
-        c->op = c->key;
-        at++;
-        int second = read_count(typed, n, &at);
+    if (visual && letters_of_op) {
+        c->key = c->op;
+        c->op = 0;
+        return COMPLETE;
+    }
+    if (letters_of_op) {
+        at += letters_of_op;
+        c->count = product(c->count, read_count(typed, n, &at));
         if (at == n) return UNFINISHED;
-        if (second) c->count = (c->count ? c->count : 1) * second < MOST ? (c->count ? c->count : 1) * second : MOST;
         c->key = typed[at];
-        c->lines = c->key == c->op;
+        int32_t twice = 0;
+        if (letters_of_op == 2 && c->key == 'g' && at + 1 == n) return UNFINISHED;
+        c->lines = c->key == c->op || (read_operator(typed, n, at, &twice) == 2 && twice == c->op);
         if (c->lines) return COMPLETE;
     }
     if ((c->op || visual) && (c->key == 'i' || c->key == 'a')) {
@@ -260,53 +273,19 @@ static enum parsed parse(const struct sh_vi *vi, struct sh_vi_command *c)
         c->character = typed[at + 1];
         return COMPLETE;
     }
-    if (visual && c->key < 128 && strchr("dcyxsXDY~uUJ<>op", (int)c->key)) return COMPLETE;
-    enum parsed p = read_motion(typed, n, at, c);
+    if (visual && c->key == 'r') {
+        c->character = at + 1 < n ? typed[at + 1] : 0;
+        return c->character ? COMPLETE : UNFINISHED;
+    }
+    if (visual && c->key < 128 && strchr("xsRXDCSY~uUJopP", (int)c->key)) return COMPLETE;
+    p = read_motion(typed, n, at, c);
     if (p != NONSENSE || c->op) return p;
-    const struct letter *l = find_letter(c->key);
+    c->second = at + 1 < n ? typed[at + 1] : 0;
+    const struct letter *l = find_letter(c->key, c->second);
     if (!l) return NONSENSE;
     if (l->takes && at + 1 == n) return UNFINISHED;
     c->character = l->takes ? typed[at + 1] : 0;
     return COMPLETE;
-}
-
-static void run_visual(struct sh_editor *e, const struct sh_vi_command *c)
-{
-    size_t from, to;
-    bool lines = e->vi.mode == SH_VI_LINES;
-    if (c->object) {
-        if (!sh_vi_object(e, c->object == 'a', c->character, &from, &to) || from == to) return;
-        e->vi.anchor = from;
-        e->cursor = sh_backward(e, to);
-        return;
-    }
-    if (!sh_vi_selection(e, &from, &to)) return;
-    int32_t key = c->key;
-    if (key == 'o') {
-        size_t anchor = e->vi.anchor;
-        e->vi.anchor = e->cursor;
-        e->cursor = anchor < e->text.length ? anchor : e->text.length;
-        return;
-    }
-    e->vi.mode = SH_VI_NORMAL;
-    if (key == 'x' || key == 'X' || key == 'D') key = 'd';
-    if (key == 's') key = 'c';
-    if (key == 'Y') key = 'y';
-    if (key == 'J') {
-        e->cursor = from;
-        while (sh_line_end(e, e->cursor) < to && sh_line_end(e, e->cursor) < e->text.length) {
-            size_t before = e->text.length;
-            join(e, &(struct sh_vi_command){0});
-            to -= before - e->text.length;
-        }
-    } else if (key == 'p') {
-        struct sh_text t = {0};
-        const struct sh_text *killed = sh_killed(e, 0);
-        if (killed && sh_text_set(&t, killed->bytes, killed->length)) sh_edit(e, from, to, t.bytes, t.length);
-        sh_text_free(&t);
-    } else {
-        sh_vi_operate(e, key, from, to, lines);
-    }
 }
 
 static void run_motion(struct sh_editor *e, const struct sh_vi_command *c)
@@ -314,6 +293,8 @@ static void run_motion(struct sh_editor *e, const struct sh_vi_command *c)
     size_t at = c->motion->find(e, c->count, c->character);
     bool up = c->key == 'k', down = c->key == 'j';
     if (at != SH_NOWHERE) {
+        if (strchr("G%{}`'", (int)c->key) || (c->key == 'g' && c->motion->second == 'g'))
+            e->vi.marks[SH_VI_MARKS - 1] = e->cursor + 1;
         e->cursor = at;
         if (up || down) e->last = SH_DID_VERTICAL;
     } else if ((up || down) && e->vi.mode == SH_VI_NORMAL && c->count < 2) {
@@ -326,19 +307,24 @@ static void run_motion(struct sh_editor *e, const struct sh_vi_command *c)
 
 static void run(struct sh_editor *e, const struct sh_vi_command *c)
 {
-    const struct letter *l = c->motion || c->op || c->object ? NULL : find_letter(c->key);
+    const struct letter *l = c->motion || c->op || c->object ? NULL : find_letter(c->key, c->second);
     bool visual = e->vi.mode >= SH_VI_VISUAL;
     if (visual && (c->key == 'v' || c->key == 'V')) {
         enum sh_vi_mode wanted = c->key == 'v' ? SH_VI_VISUAL : SH_VI_LINES;
-        e->vi.mode = e->vi.mode == wanted ? SH_VI_NORMAL : wanted;
+        if (e->vi.mode == wanted)
+            sh_vi_leave_visual(e);
+        else
+            e->vi.mode = wanted;
     } else if (c->motion && !c->op) {
         run_motion(e, c);
+    } else if (visual && l && (l->run == mark || l->run == select_again)) {
+        l->run(e, c);
     } else if (visual) {
-        run_visual(e, c);
+        sh_vi_run_visual(e, c);
     } else if (c->op) {
         sh_vi_run_operator(e, c);
     } else if (l && l->short_of) {
-        struct sh_vi typed = {.typed = {l->short_of[0], l->short_of[1]}, .count = 2};
+        struct sh_vi typed = {.typed = {l->short_of[0], l->short_of[1]}, .count = 2, .mode = SH_VI_NORMAL};
         struct sh_vi_command whole;
         parse(&typed, &whole);
         whole.count = c->count;
@@ -353,7 +339,7 @@ static void run(struct sh_editor *e, const struct sh_vi_command *c)
 /* In normal mode the cursor is on a character, not behind the last one of its line. */
 static void settle(struct sh_editor *e)
 {
-    if (e->vi.mode == SH_VI_INSERT || e->cursor != sh_line_end(e, e->cursor)) return;
+    if (e->vi.mode <= SH_VI_REPLACE || e->cursor != sh_line_end(e, e->cursor)) return;
     if (e->cursor > sh_line_start(e, e->cursor)) e->cursor = sh_backward(e, e->cursor);
 }
 
@@ -361,6 +347,7 @@ static void record(struct sh_editor *e, const struct sh_key *key)
 {
     struct sh_vi *vi = &e->vi;
     if (vi->repeating) return;
+    if (vi->key_count == 0) vi->begun = e->version;
     if (vi->key_count == vi->key_capacity) {
         size_t capacity = vi->key_capacity ? 2 * vi->key_capacity : 32;
         struct sh_key *more = realloc(vi->keys, capacity * sizeof *more);
@@ -397,7 +384,10 @@ static bool is_plain(const struct sh_key *key)
 
 static void escape(struct sh_editor *e)
 {
-    if (e->vi.mode == SH_VI_INSERT && e->cursor > sh_line_start(e, e->cursor)) e->cursor = sh_backward(e, e->cursor);
+    bool typing = e->vi.mode <= SH_VI_REPLACE;
+    if (typing) sh_vi_insert_end(e);
+    if (typing && e->cursor > sh_line_start(e, e->cursor)) e->cursor = sh_backward(e, e->cursor);
+    if (e->vi.mode >= SH_VI_VISUAL) sh_vi_leave_visual(e);
     e->vi.mode = SH_VI_NORMAL;
     e->vi.count = 0;
     settle(e);
@@ -412,9 +402,19 @@ static void letter(struct sh_editor *e, int32_t c)
     enum parsed p = parse(vi, &command);
     if (p == UNFINISHED && vi->count < (int)(sizeof vi->typed / sizeof *vi->typed)) return;
     vi->count = 0;
+    if (vi->repeat_count) command.count = vi->repeat_count;
+    vi->repeat_count = 0;
     if (p == COMPLETE) run(e, &command);
     settle(e);
     end_command(e);
+}
+
+/* Where the changes of the last step begin. */
+static size_t step_start(const struct sh_undo *u)
+{
+    size_t i = u->done - 1;
+    while (i > 0 && u->changes[i - 1].step == u->changes[i].step) i--;
+    return u->changes[i].at;
 }
 
 bool sh_vi_key(struct sh_editor *e, const struct sh_key *key, enum sh_action *action)
@@ -433,13 +433,16 @@ bool sh_vi_key(struct sh_editor *e, const struct sh_key *key, enum sh_action *ac
         return sh_vi_key(e, &second, action);
     }
     record(e, key);
+    if (e->vi.mode == SH_VI_REPLACE) return sh_vi_replace_key(e, key);
     if (e->vi.mode == SH_VI_INSERT) return false;
     if (is_plain(key)) {
         letter(e, key->c == ' ' ? 'l' : key->c);
     } else if (key->kind == SH_KEY_BACKSPACE) {
         letter(e, 'h');
     } else if (key->kind == SH_KEY_TEXT && key->ctrl && key->c == 'r') {
-        sh_redo(e);
+        int n = 0, count = read_count(e->vi.typed, e->vi.count, &n);
+        for (int i = 0; i < (count ? count : 1) && sh_redo(e); i++) e->cursor = step_start(&e->undo);
+        e->vi.count = 0;
         settle(e);
         e->vi.no_repeat = true;
         end_command(e);
@@ -449,6 +452,25 @@ bool sh_vi_key(struct sh_editor *e, const struct sh_key *key, enum sh_action *ac
         return false;
     }
     return true;
+}
+
+bool sh_vi_waits(const struct sh_editor *e, int *count)
+{
+    int at = 0;
+    if (!e->use_vi || e->vi.mode < SH_VI_NORMAL || e->vi.repeating) return false;
+    *count = read_count(e->vi.typed, e->vi.count, &at);
+    return at == e->vi.count;
+}
+
+void sh_vi_give(struct sh_editor *e, const char *keys)
+{
+    enum sh_action action;
+    e->vi.mapped = true;
+    for (; *keys; keys++) {
+        struct sh_key key = {.kind = SH_KEY_TEXT, .c = (unsigned char)*keys};
+        if (!sh_vi_key(e, &key, &action)) sh_type(e, &key);
+    }
+    e->vi.mapped = false;
 }
 
 /* second: another letter of the key, X for one that is the user's, or 0 */
@@ -463,11 +485,11 @@ static void add_row(struct sh_text *out, int32_t key, int32_t second, const char
 void sh_vi_keys_text(struct sh_text *out)
 {
     static const char head[] =
-        "\nvi's keys (shell.vi = true), after Escape: a count, d c y < or > with a motion or an object (iw aw i\" i( a{ ...), "
-        "and\n\n";
+        "\nvi's keys (shell.vi = true), after Escape: \"x for register x, a count, d c y < > gu gU or g~ with a motion or an\n"
+        "object (iw aw i\" i( a{ ip ...), and\n\n";
     sh_text_append(out, head, sizeof head - 1);
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
-        add_row(out, letters[i].key, letters[i].takes ? 'X' : 0, letters[i].doc);
+        add_row(out, letters[i].key, letters[i].takes ? 'X' : letters[i].second, letters[i].doc);
     for (const struct sh_vi_motion *m = sh_vi_motions; m->key; m++)
         add_row(out, m->key, m->takes ? 'X' : m->second, m->doc);
 }

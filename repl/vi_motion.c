@@ -22,12 +22,20 @@ static int class_at(const struct sh_editor *e, size_t at, bool big)
     return big || sh_is_word(e, at) ? 1 : 2;
 }
 
+/* It counts as a word. */
+static bool is_empty_line(const struct sh_editor *e, size_t at)
+{
+    return sh_line_start(e, at) == sh_line_end(e, at);
+}
+
 static size_t next_start(const struct sh_editor *e, size_t at, bool big)
 {
     if (at >= e->text.length) return at;
     int class = class_at(e, at, big);
+    size_t before = at;
     while (at < e->text.length && class && class_at(e, at, big) == class) at = sh_forward(e, at);
-    while (at < e->text.length && class_at(e, at, big) == 0) at = sh_forward(e, at);
+    while (at < e->text.length && class_at(e, at, big) == 0 && !(at > before && is_empty_line(e, at)))
+        at = sh_forward(e, at);
     return at;
 }
 
@@ -46,7 +54,10 @@ static size_t next_end(const struct sh_editor *e, size_t at, bool big)
 
 static size_t previous_start(const struct sh_editor *e, size_t at, bool big)
 {
-    while (at > 0 && class_at(e, sh_backward(e, at), big) == 0) at = sh_backward(e, at);
+    while (at > 0 && class_at(e, sh_backward(e, at), big) == 0) {
+        at = sh_backward(e, at);
+        if (is_empty_line(e, at)) return at;
+    }
     int class = at > 0 ? class_at(e, sh_backward(e, at), big) : 0;
     while (at > 0 && class_at(e, sh_backward(e, at), big) == class) at = sh_backward(e, at);
     return at;
@@ -77,11 +88,29 @@ static size_t previous_empty(const struct sh_editor *e, size_t at, bool big)
     }
 }
 
-static size_t repeat(struct sh_editor *e, int count, bool big,
-                     size_t (*step)(const struct sh_editor *e, size_t at, bool big))
+/* The end of the word before. */
+static size_t previous_end(const struct sh_editor *e, size_t at, bool big)
+{
+    if (at == 0) return 0;
+    size_t before = at;
+    int class = at < e->text.length ? class_at(e, at, big) : 0;
+    while (at > 0 && class && class_at(e, at, big) == class) at = sh_backward(e, at);
+    while (at > 0 && class_at(e, at, big) == 0 && !(at < before && is_empty_line(e, at))) at = sh_backward(e, at);
+    return at;
+}
+
+typedef size_t (*step)(const struct sh_editor *e, size_t at, bool big);
+
+/* Nowhere where a step back, or one over a paragraph, is no longer possible. */
+static size_t repeat(struct sh_editor *e, int count, bool big, step s)
 {
     size_t at = e->cursor;
-    for (count = times(count); count > 0; count--) at = step(e, at, big);
+    bool back = s == previous_start || s == previous_end || s == previous_empty, paragraph = s == next_empty;
+    for (count = times(count); count > 0; count--) {
+        if (back ? at == 0 && (at == e->cursor || s == previous_empty) : paragraph && at >= e->text.length)
+            return SH_NOWHERE;
+        at = s(e, at, big);
+    }
     return at;
 }
 
@@ -97,6 +126,8 @@ WORD_MOTION(word_end, next_end, false)
 WORD_MOTION(big_word_end, next_end, true)
 WORD_MOTION(word_back, previous_start, false)
 WORD_MOTION(big_word_back, previous_start, true)
+WORD_MOTION(word_end_back, previous_end, false)
+WORD_MOTION(big_word_end_back, previous_end, true)
 WORD_MOTION(paragraph_on, next_empty, false)
 WORD_MOTION(paragraph_back, previous_empty, false)
 
@@ -116,7 +147,7 @@ static size_t right(struct sh_editor *e, int count, int32_t character)
     return at;
 }
 
-/* In the lines above or below, in the column that was set out from. */
+/* In the lines above or below, in the column that was set out from; as far as there are any. */
 static size_t vertical(struct sh_editor *e, int count, int direction)
 {
     size_t before = e->cursor, at = SH_NOWHERE;
@@ -125,7 +156,64 @@ static size_t vertical(struct sh_editor *e, int count, int direction)
         e->before = SH_DID_VERTICAL; /* the same column in the next line */
     }
     e->cursor = before;
-    return count == 0 ? at : SH_NOWHERE;
+    return at;
+}
+
+/* The line so many lines on, or back, or as far as there are any. */
+static size_t line_on(struct sh_editor *e, int count, int32_t character)
+{
+    size_t at = e->cursor;
+    (void)character;
+    if (sh_line_end(e, at) == e->text.length) return SH_NOWHERE;
+    for (count = times(count); count > 0 && sh_line_end(e, at) < e->text.length; count--) at = sh_line_end(e, at) + 1;
+    return sh_vi_first(e, at);
+}
+
+static size_t line_back(struct sh_editor *e, int count, int32_t character)
+{
+    size_t at = e->cursor;
+    (void)character;
+    if (sh_line_start(e, at) == 0) return SH_NOWHERE;
+    for (count = times(count); count > 0 && sh_line_start(e, at) > 0; count--) at = sh_line_start(e, at) - 1;
+    return sh_vi_first(e, at);
+}
+
+static size_t line_here(struct sh_editor *e, int count, int32_t character)
+{
+    return count > 1 ? line_on(e, count - 1, character) : sh_vi_first(e, e->cursor);
+}
+
+static size_t last_letter(struct sh_editor *e, int count, int32_t character)
+{
+    size_t at = count > 1 ? line_on(e, count - 1, character) : e->cursor;
+    if (at == SH_NOWHERE) return at;
+    size_t start = sh_line_start(e, at);
+    for (at = sh_line_end(e, at); at > start && strchr(" \t", e->text.bytes[at - 1]);) at--;
+    return at > start ? sh_backward(e, at) : start;
+}
+
+static size_t column(struct sh_editor *e, int count, int32_t character)
+{
+    size_t start = sh_line_start(e, e->cursor), at = sh_at_column(e, start, times(count) - 1);
+    (void)character;
+    return at == sh_line_end(e, at) && at > start ? sh_backward(e, at) : at;
+}
+
+/* Where the mark of that letter is; `` and '': where the last jump began. */
+static size_t marked(struct sh_editor *e, int count, int32_t letter)
+{
+    bool jump = letter == '`' || letter == '\'';
+    (void)count;
+    if (!jump && (letter < 'a' || letter > 'z')) return SH_NOWHERE;
+    size_t at = e->vi.marks[jump ? SH_VI_MARKS - 1 : letter - 'a'];
+    if (at == 0) return jump ? 0 : SH_NOWHERE;
+    return at - 1 < e->text.length ? at - 1 : e->text.length;
+}
+
+static size_t marked_line(struct sh_editor *e, int count, int32_t letter)
+{
+    size_t at = marked(e, count, letter);
+    return at == SH_NOWHERE ? at : sh_vi_first(e, at);
 }
 
 static size_t above(struct sh_editor *e, int count, int32_t character)
@@ -158,6 +246,7 @@ static size_t line_last(struct sh_editor *e, int count, int32_t character)
 {
     size_t end = sh_line_end(e, e->cursor);
     (void)character;
+    if (count > 1 && end == e->text.length) return SH_NOWHERE;
     while (count-- > 1 && end < e->text.length) end = sh_line_end(e, end + 1);
     return end > sh_line_start(e, end) ? sh_backward(e, end) : end;
 }
@@ -225,12 +314,15 @@ static size_t opposite_find(struct sh_editor *e, int count, int32_t character)
     return find_again(e, count, -1);
 }
 
-/* From a bracket, or the next one in the line, to its partner. */
+/* From a bracket, or the next one in the line, to its partner; after a count to so many hundredths of the lines. */
 static size_t partner(struct sh_editor *e, int count, int32_t character)
 {
     struct sh_pair pair;
-    (void)count;
-    (void)character;
+    int lines = 1;
+    if (count) {
+        for (size_t i = 0; i < e->text.length; i++) lines += e->text.bytes[i] == '\n';
+        return count > 100 ? SH_NOWHERE : numbered_line(e, (count * lines + 99) / 100, character);
+    }
     for (size_t at = e->cursor, end = sh_line_end(e, at); at < end; at = sh_forward(e, at))
         if (sh_find_pair(e->text.bytes, e->text.length, at, &pair) && pair.start <= at && at < pair.end)
             return pair.other;
@@ -260,6 +352,15 @@ const struct sh_vi_motion sh_vi_motions[] = {
     {'%', 0, false, SH_VI_AT, "the partner of a bracket or of do, function, if, repeat, end", partner},
     {'}', 0, false, SH_VI_BEFORE, "the next empty line; { the one before", paragraph_on},
     {'{', 0, false, SH_VI_BEFORE, "", paragraph_back},
+    {'g', 'e', false, SH_VI_AT, "back to a word's end; gE likewise; g_: the line's last letter", word_end_back},
+    {'g', 'E', false, SH_VI_AT, "", big_word_end_back},
+    {'g', '_', false, SH_VI_AT, "", last_letter},
+    {'|', 0, false, SH_VI_BEFORE, "the column of the count's number", column},
+    {'+', 0, false, SH_VI_WHOLE, "the next line's first letter; -: the one before; _: this one", line_on},
+    {'-', 0, false, SH_VI_WHOLE, "", line_back},
+    {'_', 0, false, SH_VI_WHOLE, "", line_here},
+    {'`', 0, true, SH_VI_BEFORE, "the mark X; ': its line", marked},
+    {'\'', 0, true, SH_VI_WHOLE, "", marked_line},
     {'g', 'g', false, SH_VI_WHOLE, "the first line, or the one of the count's number; G: the last", numbered_line},
     {'G', 0, false, SH_VI_WHOLE, "", last_line},
     {0, 0, false, SH_VI_BEFORE, NULL, NULL},
@@ -267,23 +368,44 @@ const struct sh_vi_motion sh_vi_motions[] = {
 
 /* ---- objects ---- */
 
-static bool word_object(const struct sh_editor *e, bool around, bool big, size_t *from, size_t *to)
+/* On a run of blanks, or of a word, from which one goes on to the next. */
+static size_t run_end(const struct sh_editor *e, size_t at, bool big, size_t end)
+{
+    if (at >= end) return end;
+    int class = class_at(e, at, big);
+    while (at < end && class_at(e, at, big) == class) at = sh_forward(e, at);
+    return at;
+}
+
+static bool word_object(const struct sh_editor *e, bool around, bool big, int count, size_t *from, size_t *to)
 {
     size_t at = e->cursor, start = sh_line_start(e, at), end = sh_line_end(e, at);
     if (at >= end) return false;
     int class = class_at(e, at, big);
     for (*from = at; *from > start && class_at(e, sh_backward(e, *from), big) == class;) *from = sh_backward(e, *from);
-    for (*to = at; *to < end && class_at(e, *to, big) == class;) *to = sh_forward(e, *to);
-    if (!around) return true;
+    *to = at;
+    for (count = times(count); count > 0; count--) {
+        *to = run_end(e, *to, big, end);
+        if (around && (count > 1 || class == 0)) *to = run_end(e, *to, big, end);
+    }
+    if (!around || class == 0) return true;
     size_t before = *to;
-    while (*to < end && class_at(e, *to, big) == 0) *to = sh_forward(e, *to);
+    if (*to < end && class_at(e, *to, big) == 0) *to = run_end(e, *to, big, end);
     while (*to == before && *from > start && class_at(e, sh_backward(e, *from), big) == 0)
         *from = sh_backward(e, *from);
     return true;
 }
 
-/* Between two quotes of the line, which are counted from its start. */
-static bool quote_object(const struct sh_editor *e, bool around, char quote, size_t *from, size_t *to)
+/* With the blanks behind it, or those before it where there are none. */
+static void with_blanks(const struct sh_editor *e, size_t *from, size_t *to)
+{
+    size_t start = sh_line_start(e, *from), end = sh_line_end(e, *to), before = *to;
+    while (*to < end && strchr(" \t", e->text.bytes[*to])) ++*to;
+    while (*to == before && *from > start && strchr(" \t", e->text.bytes[*from - 1])) --*from;
+}
+
+/* Between two quotes of the line, which are counted from its start; with 2 before it also these. */
+static bool quote_object(const struct sh_editor *e, bool around, char quote, int count, size_t *from, size_t *to)
 {
     const char *s = e->text.bytes;
     size_t end = sh_line_end(e, e->cursor), open = SH_NOWHERE;
@@ -296,8 +418,9 @@ static bool quote_object(const struct sh_editor *e, bool around, char quote, siz
         if (open == SH_NOWHERE) {
             open = at;
         } else if (at >= e->cursor) {
-            *from = open + !around;
-            *to = at + around;
+            *from = open + !(around || count > 1);
+            *to = at + (around || count > 1);
+            if (around) with_blanks(e, from, to);
             return true;
         } else {
             open = SH_NOWHERE;
@@ -306,41 +429,101 @@ static bool quote_object(const struct sh_editor *e, bool around, char quote, siz
     return false;
 }
 
-/* Between the innermost brackets of the sort that are around the cursor. */
-static bool bracket_object(const struct sh_editor *e, bool around, char open, char close, size_t *from, size_t *to)
+/* The bracket that opens around the place, as deep as that many. */
+static size_t opening(const struct sh_editor *e, size_t at, char open, char close, int count)
 {
     const char *s = e->text.bytes;
-    size_t at = e->cursor, end;
+    if (s[at] == open && --count == 0) return at;
+    for (int depth = 0; at-- > 0;) {
+        if (s[at] == close) depth++;
+        if (s[at] == open && depth-- == 0) {
+            if (--count == 0) return at;
+            depth = 0;
+        }
+    }
+    return SH_NOWHERE;
+}
+
+/* Between the brackets of the sort that are around the cursor. */
+static bool bracket_object(const struct sh_editor *e, bool around, char open, char close, int count, size_t *from,
+                           size_t *to)
+{
+    const char *s = e->text.bytes;
+    size_t end;
     int depth = 0;
-    if (e->text.length == 0) return false;
-    for (bool here = s[at] == open; !here && depth >= 0; depth += (s[at] == close) - (s[at] == open))
-        if (at-- == 0) return false;
-    depth = 0;
+    if (e->cursor >= e->text.length) return false;
+    size_t at = opening(e, e->cursor, open, close, times(count)), line_end = sh_line_end(e, e->cursor);
+    /* Outside of any: the next one in the line. */
+    if (at == SH_NOWHERE && count < 2)
+        for (at = e->cursor; at < line_end && s[at] != open;) at++;
+    if (at == SH_NOWHERE || s[at] != open) return false;
     for (end = at; end == at || depth > 0; end++) {
         if (end >= e->text.length) return false;
         depth += (s[end] == open) - (s[end] == close);
     }
     *from = at + !around;
     *to = end - !around;
+    if (around) return true;
+    /* Brackets that stand by themselves at the ends of their lines keep them. */
+    if (*from < *to && s[*from] == '\n') {
+        size_t first = sh_vi_first(e, *to);
+        ++*from;
+        if (first == *to && sh_line_start(e, *to) > *from) *to = sh_line_start(e, *to) - 1;
+    }
     return true;
 }
 
-bool sh_vi_object(const struct sh_editor *e, bool around, int32_t letter, size_t *from, size_t *to)
+/* The last byte of the run of lines like this one, empty or not. */
+static size_t lines_alike(const struct sh_editor *e, size_t at)
+{
+    bool empty = is_empty_line(e, at);
+    size_t end = sh_line_end(e, at);
+    while (end < e->text.length && is_empty_line(e, end + 1) == empty) end = sh_line_end(e, end + 1);
+    return end;
+}
+
+static bool paragraph_object(const struct sh_editor *e, bool around, int count, size_t *from, size_t *to)
+{
+    size_t start = sh_line_start(e, e->cursor), end = e->cursor;
+    bool empty = is_empty_line(e, start), first = true;
+    while (start > 0 && is_empty_line(e, start - 1) == empty) start = sh_line_start(e, start - 1);
+    for (count = times(count) * (around ? 2 : 1); count > 0; count--) {
+        if (!first && end >= e->text.length) break;
+        end = lines_alike(e, first ? end : end + 1);
+        first = false;
+    }
+    if (count > around || (around && count > 0 && empty)) return false;
+    if (around && count > 0) /* there are no empty lines behind it: those before it */
+        while (start > 0 && is_empty_line(e, start - 1)) start = sh_line_start(e, start - 1);
+    *from = start;
+    *to = end;
+    return true;
+}
+
+bool sh_vi_object_is_lines(int32_t letter)
+{
+    return letter == 'p';
+}
+
+bool sh_vi_object(const struct sh_editor *e, bool around, int32_t letter, int count, size_t *from, size_t *to)
 {
     switch (letter) {
-    case 'w': return word_object(e, around, false, from, to);
-    case 'W': return word_object(e, around, true, from, to);
+    case 'w': return word_object(e, around, false, count, from, to);
+    case 'W': return word_object(e, around, true, count, from, to);
+    case 'p': return paragraph_object(e, around, count, from, to);
     case '"':
     case '\'':
-    case '`': return quote_object(e, around, (char)letter, from, to);
+    case '`': return quote_object(e, around, (char)letter, count, from, to);
     case '(':
     case ')':
-    case 'b': return bracket_object(e, around, '(', ')', from, to);
+    case 'b': return bracket_object(e, around, '(', ')', count, from, to);
     case '[':
-    case ']': return bracket_object(e, around, '[', ']', from, to);
+    case ']': return bracket_object(e, around, '[', ']', count, from, to);
     case '{':
     case '}':
-    case 'B': return bracket_object(e, around, '{', '}', from, to);
+    case 'B': return bracket_object(e, around, '{', '}', count, from, to);
+    case '<':
+    case '>': return bracket_object(e, around, '<', '>', count, from, to);
     }
     return false;
 }

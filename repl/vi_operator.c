@@ -2,17 +2,6 @@
 #include <string.h>
 #include "repl/vi.h"
 
-/* Keeps a part for p; whole lines end in a newline there. */
-static void keep(struct sh_editor *e, size_t from, size_t to, bool lines)
-{
-    if (lines && from == to) {
-        sh_keep_text(e, "\n", 1);
-        return;
-    }
-    sh_keep(e, from, to);
-    if (lines) sh_text_append(&e->kills.ring[e->kills.newest], "\n", 1);
-}
-
 static void delete_lines(struct sh_editor *e, size_t from, size_t to)
 {
     if (to < e->text.length)
@@ -47,28 +36,29 @@ static void shift_lines(struct sh_editor *e, size_t from, size_t to, int directi
 
 void sh_vi_operate(struct sh_editor *e, int32_t op, size_t from, size_t to, bool lines)
 {
+    size_t at = from;
     if (lines) {
         from = sh_line_start(e, from);
         to = sh_line_end(e, to);
     }
     switch (op) {
     case 'y':
-        keep(e, from, to, lines);
-        e->cursor = lines && e->cursor >= from ? e->cursor : from;
+        sh_vi_keep(e, from, to, lines, true);
+        e->cursor = lines ? at : from;
         e->vi.no_repeat = true;
         break;
     case 'd':
-        keep(e, from, to, lines);
+        sh_vi_keep(e, from, to, lines, false);
         if (lines)
             delete_lines(e, from, to);
         else
             sh_erase(e, from, to);
         break;
     case 'c':
-        keep(e, from, to, lines);
+        sh_vi_keep(e, from, to, lines, false);
         sh_erase(e, lines ? sh_vi_first(e, from) : from, to);
         e->cursor = lines ? sh_vi_first(e, from) : from;
-        e->vi.mode = SH_VI_INSERT;
+        sh_vi_insert(e, 'c', 1);
         break;
     case '<': shift_lines(e, from, to, -1); break;
     case '>': shift_lines(e, from, to, 1); break;
@@ -90,13 +80,33 @@ static size_t motion_end(struct sh_editor *e, int32_t key, int count)
 static void change_words(struct sh_editor *e, const struct sh_vi_command *c)
 {
     size_t at = e->cursor, from, to = at;
-    sh_vi_object(e, false, c->key, &from, &to);
+    sh_vi_object(e, false, c->key, 1, &from, &to);
     if (c->count > 1) {
         e->cursor = sh_backward(e, to);
         to = motion_end(e, c->key == 'w' ? 'e' : 'E', c->count - 1);
         e->cursor = at;
     }
     sh_vi_operate(e, 'c', at, to, false);
+}
+
+static bool is_blank(const struct sh_editor *e, size_t from, size_t to)
+{
+    while (from < to && strchr(" \t", e->text.bytes[from])) from++;
+    return from >= to;
+}
+
+/* What leads up to the start of another line ends behind the line before that. If nothing stands before it in its first
+ * line, whole lines are meant; when deleting, also if nothing is left of the last one. */
+static bool becomes_lines(const struct sh_editor *e, const struct sh_vi_command *c, size_t from, size_t *to)
+{
+    if (!memchr(e->text.bytes + from, '\n', *to - from)) return false;
+    bool first = is_blank(e, sh_line_start(e, from), from);
+    if (c->motion->reach == SH_VI_BEFORE && *to == sh_line_start(e, *to)) {
+        --*to;
+        return first;
+    }
+    bool several = memchr(e->text.bytes + from, '\n', *to - from) != NULL;
+    return c->op == 'd' && several && first && is_blank(e, *to, sh_line_end(e, *to));
 }
 
 /* An operator with a motion: from the cursor to where that leads. */
@@ -122,17 +132,26 @@ static void operate_motion(struct sh_editor *e, const struct sh_vi_command *c)
         while (end > at && strchr(" \t\n", e->text.bytes[end - 1])) end--;
         if (end < to && memchr(e->text.bytes + end, '\n', to - end)) to = end > at ? end : sh_line_end(e, at);
     }
-    sh_vi_operate(e, c->op, from, to, m->reach == SH_VI_WHOLE);
+    bool whole = m->reach == SH_VI_WHOLE || (m->key == '%' && c->count);
+    sh_vi_operate(e, c->op, from, to, whole || becomes_lines(e, c, from, &to));
+}
+
+/* What is between brackets that stand at the ends of other lines is whole lines. */
+static bool fills_lines(const struct sh_editor *e, size_t from, size_t to)
+{
+    return from > 0 && to < e->text.length && e->text.bytes[from - 1] == '\n' && e->text.bytes[to] == '\n';
 }
 
 void sh_vi_run_operator(struct sh_editor *e, const struct sh_vi_command *c)
 {
     size_t from = e->cursor, to = e->cursor;
     if (c->lines) {
+        if (c->count > 1 && sh_line_end(e, to) == e->text.length) return;
         for (int i = 1; i < c->count && sh_line_end(e, to) < e->text.length; i++) to = sh_line_end(e, to) + 1;
         sh_vi_operate(e, c->op, from, to, true);
     } else if (c->object) {
-        if (sh_vi_object(e, c->object == 'a', c->character, &from, &to)) sh_vi_operate(e, c->op, from, to, false);
+        if (sh_vi_object(e, c->object == 'a', c->character, c->count, &from, &to))
+            sh_vi_operate(e, c->op, from, to, sh_vi_object_is_lines(c->character) || fills_lines(e, from, to));
     } else if (c->motion) {
         operate_motion(e, c);
     }

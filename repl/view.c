@@ -87,12 +87,13 @@ static void visible(const struct sh_editor *e, int rows, size_t *from, size_t *t
 static void prompt_frame(const struct sh_editor *e, struct sh_frame *out)
 {
     enum sh_vi_mode mode = e->use_vi ? e->vi.mode : SH_VI_INSERT;
+    static const char signs[] = {'>', 'R', ':', 'v', 'V'};
     const char *sign = mode == SH_VI_INSERT ? NULL : strrchr(e->prompt, '>');
     size_t length = strlen(e->prompt), before = sign ? (size_t)(sign - e->prompt) : length;
     enum sh_style style = mode == SH_VI_INSERT ? SH_PROMPT : SH_MODE;
     sh_frame_text(out, e->prompt, before, style);
     if (!sign) return;
-    sh_frame_text(out, mode == SH_VI_NORMAL ? ":" : mode == SH_VI_VISUAL ? "v" : "V", 1, style);
+    sh_frame_text(out, (const char[]){signs[mode], '\0'}, 1, style);
     sh_frame_text(out, sign + 1, length - before - 1, style);
 }
 

@@ -133,9 +133,9 @@ def test_help(terminal):
 
 
 def test_help_with_keys(terminal):
-    t = ready(terminal, columns=120, rows=120)
+    t = ready(terminal, columns=140, rows=160)
     t.send("??\r")
-    t.wait(lambda t: any(re.match(r"search +C-r +searches earlier cells", line) for line in t.lines()) and t.lines()[-1] == "1>")
+    t.wait(lambda t: any(re.match(r"search +C-r, C-s +searches earlier cells", line) for line in t.lines()) and t.lines()[-1] == "1>")
 
 
 def test_paste_inserts_and_runs_nothing(terminal):

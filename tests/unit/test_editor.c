@@ -192,6 +192,61 @@ TEST(a_number_before_a_command)
     CHECK_INT(TYPE("\0332\r"), SH_ACCEPT);
 }
 
+TEST(a_sign_before_a_command_has_the_opposite_done)
+{
+    TYPE("one two three\033-\033f");
+    CHECK_STR(driver_cell(), "one two |three");
+    TYPE("\033-2\033d");
+    CHECK_STR(driver_cell(), "|three");
+    TYPE("\0332\033-\x02");
+    CHECK_STR(driver_cell(), "th|ree");
+    TYPE("\033-x"); /* a letter has none */
+    CHECK_STR(driver_cell(), "thx|ree");
+    TYPE("\x19");
+    CHECK_STR(driver_cell(), "thxone two |ree");
+}
+
+TEST(characters_are_found)
+{
+    TYPE("f(a, (b), c)\x01\x1d(");
+    CHECK_STR(driver_cell(), "f|(a, (b), c)");
+    TYPE("\0332\x1d)");
+    CHECK_STR(driver_cell(), "f(a, (b), c|)");
+    TYPE("\033\x1d(");
+    CHECK_STR(driver_cell(), "f(a, |(b), c)");
+    TYPE("\x1dz");
+    CHECK_STR(driver_cell(), "f(a, |(b), c)");
+    TYPE("\x1d\x01y"); /* no character: the key is lost, as in readline */
+    CHECK_STR(driver_cell(), "f(a, y|(b), c)");
+}
+
+TEST(comments_come_and_go)
+{
+    TYPE("\033[200~do\n  x\n\n    y\nend\033[201~\033;");
+    CHECK_STR(driver_cell(), "do\n  x\n\n    y\n-- end|");
+    TYPE("\033<\x0e");
+    driver_type_bytes("\0", 1);
+    TYPE("\x0e\x0e\x05\033#");
+    CHECK_STR(driver_cell(), "do\n  -- x\n\n  --   y|\n-- end");
+    driver_type_bytes("\0", 1);
+    TYPE("\033<\x0e\033;");
+    CHECK_STR(driver_cell(), "do\n|  x\n\n    y\n-- end");
+    TYPE("\x1f");
+    CHECK_STR(driver_cell(), "do\n|  -- x\n\n  --   y\n-- end");
+}
+
+TEST(blanks_lines_and_everything_undone)
+{
+    TYPE("a  \t  b\x02\x02\033\\");
+    CHECK_STR(driver_cell(), "a|b");
+    TYPE("\x0f");
+    CHECK_STR(driver_cell(), "a|\nb");
+    TYPE("\x18\x7f");
+    CHECK_STR(driver_cell(), "|\nb");
+    TYPE("\033r");
+    CHECK_STR(driver_cell(), "|");
+}
+
 TEST(killing_lines)
 {
     TYPE("do\rx\ry" UP "\x01\x0b");
