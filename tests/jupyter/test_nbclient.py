@@ -1,4 +1,5 @@
-"""The tutorials, executed cell by cell as nbconvert and papermill do it."""
+"""The tutorials, executed cell by cell as nbconvert does it, and by papermill."""
+import contextlib
 import glob
 import os
 
@@ -36,6 +37,19 @@ def test_tutorial(path):
         failed = any(o.output_type == "error" for o in cell.outputs)
         assert failed == ("raises-exception" in cell.metadata.get("tags", [])), cell.source
     assert any(o.output_type in ("execute_result", "display_data", "stream") for c in notebook.cells for o in c.get("outputs", []))
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=os.path.basename)
+def test_tutorial_by_papermill(path, tmp_path):
+    """It runs all cells, and at the end takes one that was to fail for a failure."""
+    papermill = pytest.importorskip("papermill")
+    tagged = [c.source for c in nbformat.read(path, 4).cells if "raises-exception" in c.metadata.get("tags", [])]
+    out = str(tmp_path / "out.ipynb")
+    with pytest.raises(papermill.PapermillExecutionError) if tagged else contextlib.nullcontext():
+        papermill.execute_notebook(path, out, kernel_name="lunarray", progress_bar=False, execution_timeout=TIMEOUT)
+    cells = [c for c in nbformat.read(out, 4).cells if c.cell_type == "code" and "papermill-error-cell-tag" not in c.metadata.get("tags", [])]
+    assert [c.source for c in cells if any(o.output_type == "error" for o in c.outputs)] == tagged
+    assert [c.execution_count for c in cells if c.source.strip()] == list(range(1, sum(bool(c.source.strip()) for c in cells) + 1))
 
 
 def test_outputs_are_complete():
