@@ -68,6 +68,17 @@ def test_a_client_that_does_not_wait_for_its_answer(shared, client):
 
 # ---- quantities
 
+def resident(kernel):
+    with open(f"/proc/{kernel.process.pid}/status") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
+
+
+def sanitized():
+    """Sanitizers keep what was freed."""
+    with open(BINARY, "rb") as f:
+        return re.search(b"__[at]san_init", f.read()) is not None
+
+
 def test_more_requests_than_the_queue_holds(client, tmp_path):
     os.mkfifo(tmp_path / "go")
     first = client.send("shell", "execute_request", execute_content(f"for line in io.lines('{tmp_path}/go') do end sum = 0"))
@@ -82,6 +93,41 @@ def test_more_requests_than_the_queue_holds(client, tmp_path):
     for i in range(1100):
         total = (2 * total + i) % 1000003
     assert client.execute("return sum")[1][-1][1]["data"]["text/plain"] == str(total)
+
+
+def flood(kernel, contents):
+    """Execute requests of these contents by one more client, which reads nothing meanwhile; then their replies."""
+    with kernel.context.socket(zmq.DEALER) as s:
+        s.linger, s.sndhwm, s.rcvhwm = 0, 0, 0
+        s.connect(f"tcp://{kernel.address}:{kernel.connection['shell_port']}")
+        count = 0
+        for content in contents:
+            count += 1
+            s.send_multipart([DELIMITER, b"", b'{"msg_id":"%d","msg_type":"execute_request","session":"s"}' % count, b"{}", b"{}", content])
+        yield
+        for i in range(1, count + 1):
+            frames = s.recv_multipart() if s.poll(TIMEOUT * 1000) else pytest.fail(f"no reply to {i}")
+            assert b'"msg_id":"%d"' % i in frames[3] and b'"ok"' in frames[-1], (i, frames)
+
+
+def test_a_hundred_thousand_queued_requests(fresh, tmp_path):
+    """They wait on the client's side, where what is not read yet belongs, and cost the kernel nothing."""
+    count = 10_000 if sanitized() else 100_000
+    os.mkfifo(tmp_path / "go")
+    k = fresh(key="")
+    c = k.client
+    c.sockets["iopub"].unsubscribe(b"")
+    first = c.send("shell", "execute_request", execute_content(f"done = 0 for line in io.lines('{tmp_path}/go') do end"))
+    answers = flood(k, [b'{"code":"done = done + 1","silent":true}'] * count)
+    next(answers)
+    c.reply(c.send("control", "usage_request"), "control")
+    before = resident(k)
+    (tmp_path / "go").write_text("now\n")
+    c.reply(first)
+    assert list(answers) == []
+    last = c.reply(c.send("shell", "execute_request", execute_content("", user_expressions={"done": "done"})))
+    assert last["content"]["user_expressions"]["done"]["data"]["text/plain"] == str(count)
+    assert sanitized() or resident(k) - before < 10000  # kilobytes, for 100,000
 
 
 def test_a_client_that_reads_late_misses_nothing(shared, client):
@@ -131,16 +177,28 @@ def test_what_a_client_that_never_reads_costs_is_limited(fresh):
     assert b"again" in frames[-1] and idle.poll(TIMEOUT * 1000) and b'"idle"' in idle.recv_multipart()[-1]
 
 
-def resident(kernel):
-    with open(f"/proc/{kernel.process.pid}/status") as f:
-        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
+def test_ten_thousand_cells_leave_nothing_behind(fresh):
+    if sanitized():
+        pytest.skip("sanitizers keep what was freed")
+    k = fresh(key="")
+    k.client.sockets["iopub"].unsubscribe(b"")
+
+    def run(first, last):
+        for _ in flood(k, (b'{"code":"x = %d -- %s"}' % (i, b"text" * 250) for i in range(first, last))):
+            pass
+        return resident(k)
+
+    before = run(0, 5_000)
+    assert run(5_000, 15_000) - before < 2500  # kilobytes, of 10,000 cells of 1
+    content = {"hist_access_type": "range", "session": 0, "start": 1, "stop": 3}
+    history = k.client.reply(k.client.send("shell", "history_request", content))["content"]["history"]
+    assert [entry[2] for entry in history] == [f"x = {i} -- {'text' * 250}" for i in range(2)]
 
 
 def test_cells_leave_nothing_behind(fresh):
-    k = fresh(key="")  # signatures are remembered, so that none is used again
-    with open(BINARY, "rb") as f:
-        if re.search(b"__[at]san_init", f.read()):
-            pytest.skip("sanitizers keep what was freed")
+    if sanitized():
+        pytest.skip("sanitizers keep what was freed")
+    k = fresh(key="")
 
     def run(count):
         for code in ("return {1, 'x'}", "print('text')", "error('no')", "local t = {} for i = 1, 10 do t[i] = {i} end") * count:
