@@ -243,6 +243,11 @@ static bool put_documented(lua_State *L, const char *name, struct lg_buffer *out
         put_row(row, out, html);
         return true;
     }
+    for (const struct lg_function *row = lg_stdlib; row->name; row++) { /* file.read */
+        if (strcmp(row->name, name) != 0) continue;
+        put_row(row, out, html);
+        return true;
+    }
     return false;
 }
 

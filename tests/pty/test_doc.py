@@ -1,5 +1,6 @@
 """The reference: pages in the terminal, and as a folder."""
 
+import html
 import html.parser
 import re
 
@@ -70,6 +71,13 @@ def test_folder(pages, tmp_path):
     assert 'href="gpu.html#gpu.dtypes"' in (tmp_path / "reference" / "topic.html").read_text()  # its text names it
 
 
+def test_all_of_it_answers_in_the_shell(cli, tmp_path):
+    cli("doc", "--html", str(tmp_path))
+    names = [html.unescape(name) for name in re.findall(r"<li><a [^>]*><code>([^ <]*)", (tmp_path / "index.html").read_text())]
+    r = cli("-i", "--no-init", stdin="".join(f"?{name}\n" for name in names))
+    assert len(names) > 700 and r.returncode == 0 and r.stderr == ""
+
+
 def test_functions_of_lua(cli, pages, tmp_path):
     """All that lua5.4 has is in the reference, and its examples hold."""
     names = cli("-e", """for _, t in ipairs {"_G", "coroutine", "debug", "io", "math", "os", "package", "string", "table", "utf8"} do
@@ -89,4 +97,4 @@ for k in pairs(getmetatable(io.stdout).__index) do print("file." .. k) end""").s
 def test_the_shell_knows_them(cli):
     for name, signature in ("string.format", "string.format(formatstring, ...)"), ("('x'):rep", "string.rep(s, n"), ("io.stdout.read", "file:read(...)"):
         assert signature in cli("-i", stdin=f"?{name}\n").stdout
-    assert cli("doc", "shell.prompt").stdout.startswith("shell.prompt = ")
+    assert cli("doc", "file.read").stdout.startswith("file:read(...)") and cli("doc", "shell.prompt").stdout.startswith("shell.prompt = ")
