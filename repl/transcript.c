@@ -2,11 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/memory.h"
 
 static struct sh_output_item *add(struct sh_transcript *t, const char *id, bool block)
 {
-    struct sh_output_item *more = realloc(t->items, (t->count + 1) * sizeof *more);
-    char *copy = id ? strdup(id) : NULL;
+    struct sh_output_item *more = rt_realloc(t->items, (t->count + 1) * sizeof *more);
+    char *copy = id ? rt_strdup(id) : NULL;
     if (more) t->items = more;
     if (!more || (id && !copy)) {
         free(copy);

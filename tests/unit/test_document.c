@@ -213,6 +213,43 @@ TEST(allocations_of_a_run)
     fail_in_turn(execute, false, 1000000);
 }
 
+static const char talk[] = "-- %%\nprint(1)\n--> 1\n-- %%\nprint('a') print('b')\n--> a\n--> c\n-- %%\nx = 1\n";
+
+static const char updated[] = "-- %%\nprint(1)\n--> 1\n-- %%\nprint('a') print('b')\n--> a\n--> b\n-- %%\nx = 1\n";
+
+/* --check --update: the file is the old one, or the new one. */
+static bool update_over(struct lg_buffer *out, char why[SH_WHY])
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/talk.lua", folder);
+    char *words[] = {path, NULL};
+    struct sh_options o = {.device = "cpu", .check = true, .update = true, .argc = 1, .argv = words};
+    fflush(stdout);
+    int kept = dup(1);
+    dup2(2, 1);
+    int status = sh_run_check(&o);
+    rt_fail_allocation(0);
+    dup2(kept, 1);
+    close(kept);
+    struct lg_buffer left = {0};
+    CHECK(read_file("talk.lua", &left));
+    if (status == 0)
+        lg_buffer_add(out, left.data, left.length);
+    else if (strcmp(left.data, updated) != 0)
+        CHECK_STR(left.data, talk);
+    lg_buffer_release(&left);
+    write_file("talk.lua", talk);
+    snprintf(why, SH_WHY, "memory");
+    return status == 0;
+}
+
+TEST(allocations_of_a_check)
+{
+    make_folder();
+    write_file("talk.lua", talk);
+    fail_in_turn(update_over, true, 1000000);
+}
+
 struct writing {
     char why[SH_WHY];
     bool ok;
