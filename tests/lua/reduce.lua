@@ -164,6 +164,13 @@ for _, device in ipairs(t.devices()) do
     local x = gpu.linspace(0, 1, 1000000, device) * 2 + 1
     local exact = x:to("float64"):sum()
     assert(math.abs(x:sum() / exact - 1) < 1e-7 and math.abs(x:mean() - exact / 1000000) < 2e-7)
+    -- The bounds that the documentation states, of the sum of the absolute values.
+    local generated = device:find "cuda" or os.getenv "LUNARRAY_GENERATED"
+    for _, n in ipairs { 7, 4097, 16385, 300001 } do
+      local y = gpu.random.generator(n):normal(0, 1, n, "float32", device)
+      local off = math.abs(y:sum() - y:to("float64"):sum()) / y:abs():to("float64"):sum() * 2 ^ 24
+      assert(off <= (generated and (n > 16384 and 144 or 72) or 40), n .. ": " .. off)
+    end
     local rows = gpu.linspace(0, 1, 300000, device):reshape(3, 100000)
     assert(gpu.allclose(rows:sum(2):to("float64"), rows:to("float64"):sum(2), 1e-7, 0))
   end)
