@@ -120,9 +120,8 @@ static void push_largest(lua_State *L, const struct rt_device *d)
     }
 }
 
-static int memory(lua_State *L)
+static void push_memory(lua_State *L, struct rt_device *d)
 {
-    struct rt_device *d = lg_check_device(L, 1);
     struct rt_memory_stats s;
     size_t free_bytes = 0, total = 0;
     rt_memory_stats(d, &s);
@@ -144,6 +143,19 @@ static int memory(lua_State *L)
     }
     push_largest(L, d);
     lua_setfield(L, -2, "arrays");
+}
+
+static int memory(lua_State *L)
+{
+    const bool named = !lua_isnoneornil(L, 1);
+    push_memory(L, lg_check_device(L, 1));
+    if (named) return 1;
+    lua_newtable(L);
+    for (struct rt_device *d = NULL; (d = rt_device_next_opened(d));) {
+        push_memory(L, d);
+        lua_setfield(L, -2, d->name);
+    }
+    lua_setfield(L, -2, "devices");
     return 1;
 }
 
@@ -162,7 +174,8 @@ const struct lg_function lg_memory_functions[] = {
      "It can be set until a kernel that uses it has run. What is not freed lives on from launch to launch.",
      "local k = gpu.kernel [[__global__ void k() {}]]\nassert(gpu.heap(nil, k.device) > 0)"},
     {"memory", memory, "gpu.memory([device])",
-     "Memory of a device in bytes, as a table.\n"
+     "Memory of a device in bytes, as a table; without one that of the default device, and in the field devices the same "
+     "tables of all that are in use, by their names.\n"
      "in_use: held by arrays; cached: freed by arrays and kept for the next; peak: the most that was ever in use; "
      "allocations and driver_allocations: how many were asked for, and how many of those the driver had to serve; "
      "free and total: what the device says of itself, all processes together.\n"
@@ -170,6 +183,7 @@ const struct lg_function lg_memory_functions[] = {
      "of a table in one, that leads to them; arrays that share memory are one.",
      "local model = {weights = gpu.zeros(1000, 'float64')}\n"
      "local m = gpu.memory()\nassert(m.in_use >= 8000 and m.total > 0)\n"
+     "assert(m.devices[model.weights.device].in_use == m.in_use)\n"
      "for _, a in ipairs(m.arrays) do assert(a.name and a.bytes > 0) end"},
     {"memory_trim", memory_trim, "gpu.memory_trim([device])",
      "Collects arrays that nothing refers to and gives all cached memory of the device back to it.\n"

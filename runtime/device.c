@@ -248,6 +248,20 @@ struct rt_device *rt_device_at(int i, struct rt_error *e)
     return NULL;
 }
 
+struct rt_device *rt_device_next_opened(const struct rt_device *d)
+{
+    struct rt_device *next = NULL;
+    bool behind = d == NULL;
+    pthread_mutex_lock(&devices.lock);
+    for (int i = 0; i < MAX_GPUS + 2 && !next; i++) {
+        struct rt_device *here = i < MAX_GPUS ? devices.gpus[i] : i == MAX_GPUS ? devices.simt : devices.cpu;
+        if (here && behind) next = here;
+        behind |= here == d;
+    }
+    pthread_mutex_unlock(&devices.lock);
+    return next;
+}
+
 /* ---- Using ---- */
 
 enum rt_status rt_device_enter(struct rt_device *d, struct rt_error *e)

@@ -50,6 +50,9 @@ bool rt_device_is_near(void);
 int rt_device_count(void);
 struct rt_device *rt_device_at(int i, struct rt_error *e);
 
+/* The devices that were opened so far, in the same order: the first for NULL, then the one after d; NULL at the end. */
+struct rt_device *rt_device_next_opened(const struct rt_device *d);
+
 /* Makes the device's context current on this thread. Called by everything in runtime/ before it uses the driver. */
 enum rt_status rt_device_enter(struct rt_device *d, struct rt_error *e);
 

@@ -33,6 +33,11 @@ def test_print_and_unfinished_line(terminal):
     t.send("os.execute('printf def')\r")
     t.at_prompt(3)
     assert any(line.startswith("def") for line in t.lines())
+    t.send("local held = gpu.zeros(5, 'cpu')\r")
+    t.at_prompt(4)
+    t.send("gpu.memory('cpu').arrays[1].name\r")
+    t.at_prompt(5)
+    t.shows('"held"', "5>")
 
 
 def test_several_lines(terminal):

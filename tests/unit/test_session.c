@@ -270,6 +270,8 @@ TEST(magics)
     CHECK_HAS(run("?broadcasting"), "different shapes");
     CHECK_HAS(run("%lsmagic"), "%timeit [-n N]");
     run("weights = gpu.zeros(1000, 1000, 'cpu')");
+    CHECK_HAS(run("local hidden = gpu.zeros(10, 'cpu')\ngpu.memory('cpu').arrays[1]"), "name = \"weights\"");
+    CHECK_HAS(run("gpu.memory().devices.cpu.arrays[2]"), "name = \"hidden\"");
     CHECK_HAS(run("%memory cpu"), "cpu: ");
     CHECK_HAS(run("%memory cpu"), "weights");
     CHECK_HAS(run("%memory cpu"), "float32 (1000, 1000), 3.8 MiB");
