@@ -155,8 +155,9 @@ static bool overwrites(const struct ptx_insn *in)
         "abs",  "min", "max",   "and",  "or",   "xor",  "not",  "shl",  "shr",  "setp", "set",     "selp",
         "sqrt", "rcp", "rsqrt", "ex2",  "lg2",  "sin",  "cos",  "tanh", "popc", "clz",  "bfe",     "bfi",
         "prmt", "shf", "lop3",  "atom", "shfl", "vote", "addc", "subc", "madc", "mma",  "ldmatrix"};
-    if (!strcmp(in->opcode, "wmma") && in->mod_count && strcmp(in->mods[0], "store")) return in->guard < 0;
-    return in->guard < 0 && in->operand_count > 0 && ONE_OF(in->opcode, opcodes);
+    if (in->guard >= 0 || !in->operand_count) return false;
+    if (!strcmp(in->opcode, "wmma") && in->mod_count && strcmp(in->mods[0], "store")) return true;
+    return ONE_OF(in->opcode, opcodes);
 }
 
 static bool ends_block(const struct ptx_insn *in)

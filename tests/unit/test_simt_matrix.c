@@ -430,6 +430,9 @@ TEST(fragments_with_wrong_registers_are_refused)
     CHECK_HAS(e.text, "mma: expected 4 registers, got 2");
     ptx_free(m);
     rt_error_clear(&e);
+    CHECK(!load(HEAD ".visible .entry k()\n{\nwmma.mma.sync.aligned.row.col.m16n16k16.f32.f32;\nret;\n}\n", &e));
+    CHECK_HAS(e.text, "wmma has 0 operands, expected 4");
+    rt_error_clear(&e);
     must_refuse(HEAD ".visible .entry k()\n{\n.reg .b32 %x<8>;\nmma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f32"
                      " {%x0, %x1, %x2, %x3}, {%x4, %x5}, {%x6, %x7}, {%x0, %x1, %x2, %x3};\nret;\n}\n",
                 "mma.sync.aligned.m8n8k4");
