@@ -13,7 +13,7 @@ static struct frame *frame_make(struct warp *w, const struct function *f)
     n->regs = (char *)(((uintptr_t)(n + 1) + 63) & ~(uintptr_t)63);
     memset(n->regs, 0, f->frame_bytes);
     *u32_at(n->regs, 0) = FULL;
-    const struct constant *c = w->worker->program->constants + f->const_first;
+    const struct constant *c = f->const_count ? w->worker->program->constants + f->const_first : NULL;
     for (uint32_t k = 0; k < f->const_count; k++)
         for (int l = 0; l < SIMT_WARP; l++) {
             if (c[k].wide)
