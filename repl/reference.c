@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include "lang/lang.h"
 #include "repl/document.h"
+#include "repl/output.h"
 #include "repl/reference.h"
 #include "repl/repl.h"
 #include "repl/settings.h"
@@ -25,21 +26,24 @@ static struct lg_session *open_session(void)
     return s;
 }
 
+/* As ?name in the shell: in a terminal broken at words, and in the pager when it is long. */
 static int print_page(const char *name)
 {
     struct lg_bundle bundle;
+    struct sh_output out = {.shell = true};
+    struct lg_sink sink = sh_output_sink(&out);
     size_t n = strlen(name);
     struct lg_session *s = open_session();
     if (!s) return 1;
     bool found = lg_session_inspect(s, name, n, n, 0, &bundle);
     if (found) {
-        fwrite(bundle.items[0].data, 1, bundle.items[0].length, stdout);
-        if (bundle.items[0].data[bundle.items[0].length - 1] != '\n') putchar('\n');
+        sink.page(sink.context, &bundle);
+        sh_output_end(&out);
     } else {
         fprintf(stderr, "lunarray doc: nothing is known of %s; lunarray doc --html DIR writes all there is\n", name);
     }
     lg_session_free(s);
-    return found ? 0 : 1;
+    return sh_output_finish() && found ? 0 : 1;
 }
 
 struct writing {

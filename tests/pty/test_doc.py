@@ -13,6 +13,18 @@ def test_page_of_a_name(cli):
     assert r.stdout.strip() in cli("-i", stdin="?gpu.linspace\n").stdout
 
 
+def test_page_in_a_terminal(terminal):
+    """Broken at words; what is longer than the screen goes to the pager."""
+    t = terminal("doc", "gpu.linspace", columns=40, rows=40)
+    t.wait_end()
+    assert t.lines()[0].startswith("gpu.linspace(start, stop") and all(len(line) <= 40 for line in t.lines())
+    text = " ".join(t.lines())
+    assert "Evenly spaced numbers from start to stop" in text and t.child.exitstatus == 0
+    t = terminal("doc", "gpu.check", rows=10, PAGER="sed 's/^/paged: /'")
+    t.wait_end()
+    assert t.lines()[-1].startswith("paged: ")
+
+
 def test_names_that_are_none(cli):
     r = cli("doc", "gpu.nowhere")
     assert (r.returncode, r.stdout) == (1, "") and "gpu.nowhere" in r.stderr
