@@ -351,10 +351,12 @@ static const struct fact environment[] = {
     {"LUA_PATH_5_4, LUA_PATH, LUA_CPATH_5_4, LUA_CPATH", "where require looks"},
     {"NO_COLOR", "no colours"},
     {0}};
-static const struct fact exits[] = {{"0", "all went well"},
-                                    {"1", "a script or a cell failed, or what it printed could not be written"},
-                                    {"2", "the command line is wrong"},
-                                    {0}};
+static const struct fact exits[] = {
+    {"0", "all went well"},
+    {"1",
+     "a script or a cell failed (one from standard input, too, where lua ends with 0), or what it printed could not be written"},
+    {"2", "the command line is wrong (where lua ends with 1)"},
+    {0}};
 
 static void put_facts(FILE *out, const char *heading, const struct fact *facts)
 {

@@ -113,6 +113,12 @@ def test_init(folder, init):
         assert run(BINARY, words, folder, **init) == run(STOCK, words, folder, **init)
 
 
+@pytest.mark.parametrize("words, ours, stock", [([], 1, 0), (["-x"], 2, 1), (["-e"], 2, 1)], ids=["a failure from stdin", "no option", "no code"])
+def test_statuses_that_differ(folder, words, ours, stock):
+    """On purpose; the manual says so."""
+    assert run(BINARY, words, folder)[0] == ours and run(STOCK, words, folder)[0] == stock
+
+
 def test_compiled_chunks_run(folder):
     code = "local f = io.open('out.luac', 'wb') f:write(string.dump(load('print(1 + 1, ...)'))) f:close()"
     subprocess.run([STOCK, "-e", code], cwd=folder, check=True, timeout=PATIENCE)
