@@ -454,6 +454,8 @@ void lg_open_array(lua_State *L)
     lg_open_scans(L);
     lg_open_indexing(L);
     luaL_newmetatable(L, LG_ARRAY);
+    lua_pushliteral(L, "array"); /* as messages call one */
+    lua_setfield(L, -2, "__name");
     luaL_setfuncs(L, meta, 0);
     lua_pushvalue(L, -1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &metatable_key);

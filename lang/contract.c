@@ -87,11 +87,11 @@ static int read_axes(lua_State *L, int ndim, int *list)
     if (!lua_istable(L, -1)) {
         add_axis(L, lua_gettop(L), ndim, list, &count);
     } else {
-        for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
+        for (lua_Integer i = 1, n = (lua_Integer)lua_rawlen(L, -1); i <= n; i++) {
+            lua_rawgeti(L, -1, i);
             add_axis(L, lua_gettop(L), ndim, list, &count);
             lua_pop(L, 1);
         }
-        lua_pop(L, 1);
     }
     lua_pop(L, 1);
     return count;

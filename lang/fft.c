@@ -64,15 +64,15 @@ static void check_one(lua_State *L, const struct rt_array *a, struct options *o)
 /* The lengths at idx, a list of them; nothing for nil. Returns how many. */
 static int check_lengths(lua_State *L, int idx, int64_t *n)
 {
-    int count = 0;
     if (lua_isnoneornil(L, idx)) return 0;
     luaL_checktype(L, idx, LUA_TTABLE);
-    for (; lua_rawgeti(L, idx, count + 1) != LUA_TNIL; lua_pop(L, 1)) {
-        if (count == RT_MAX_DIMS) luaL_error(L, "an array has at most %d axes", RT_MAX_DIMS);
-        n[count++] = check_length(L, -1);
+    size_t count = lua_rawlen(L, idx);
+    if (count > RT_MAX_DIMS) luaL_error(L, "an array has at most %d axes", RT_MAX_DIMS);
+    for (size_t i = 0; i < count; i++, lua_pop(L, 1)) {
+        lua_rawgeti(L, idx, (lua_Integer)i + 1);
+        n[i] = check_length(L, -1);
     }
-    lua_pop(L, 1);
-    return count;
+    return (int)count;
 }
 
 /* x, s, axes, norm; or x and a table with these fields. `count` axes unless told, 0: all. */

@@ -29,11 +29,11 @@ static void check_axes(lua_State *L, int idx, int ndim, struct lg_reduction *r)
         return;
     }
     idx = lua_absindex(L, idx);
-    for (lua_Integer i = 1; lua_rawgeti(L, idx, i) != LUA_TNIL; i++) {
+    for (lua_Integer i = 1, n = (lua_Integer)lua_rawlen(L, idx); i <= n; i++) {
+        lua_rawgeti(L, idx, i);
         add_axis(L, -1, ndim, r);
         lua_pop(L, 1);
     }
-    lua_pop(L, 1);
 }
 
 bool lg_check_flag(lua_State *L, int idx, const char *name)

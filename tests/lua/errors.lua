@@ -51,6 +51,11 @@ t.test("what is missing or of another kind", function()
   t.raises("two lists of axes", gpu.tensordot, x, x, { 1 })
   t.raises({ "a quantile from 0 to 1", "got nil" }, x.quantile, x)
   t.raises("this one has the key x", function() return x[{ x = 1 }] end)
+  for _, f in ipairs({ x.sum, x.flip, x.permute }) do t.raises("an axis is an integer from 1 on, or from the end with -1, and not nil", f, gpu.ones(2, 3, 4), { 1, nil, 2 }) end
+  t.raises("not nil", gpu.tensordot, x, x, { { 1, nil, 2 }, { 1, 2 } })
+  t.raises("not nil", gpu.fft.fftn, x, { 2, nil, 3 })
+  t.raises("and not 1.5", x.sum, x, 1.5)
+  t.raises("table expected, got array", gpu.cat, x, x)
   t.raises({ "floating dtype, not int32", "gpu.random.integers" }, gpu.random.normal, 0, 1, 3, "int32")
 end)
 
