@@ -222,6 +222,7 @@ const struct sh_command *sh_command_opposite(const struct sh_command *c)
         {"line-start", "line-end"},
         {"cell-start", "cell-end"},
         {"delete-left", "delete-right"},
+        {"delete-left", "delete-or-leave"},
         {"kill-word-left", "kill-word"},
         {"kill-line-start", "kill-line"},
         {"undo", "redo"},

@@ -21,6 +21,8 @@ struct recorder {
     FILE *file;
     int pty;
     pid_t child;
+    bool ended; /* the child has, with `status` */
+    int status;
     bool keys; /* there is a terminal to pass keys from */
     int columns, rows;
     struct timespec start;
@@ -85,16 +87,59 @@ static bool pass_output(struct recorder *r)
     return true;
 }
 
+/* Ctrl-Z: the recorded process has put its terminal back and stopped, and so does this one. The time until they go on
+ * is not in the recording. */
+static void suspend(struct recorder *r)
+{
+    struct timespec from, to;
+    struct pollfd left = {.fd = r->pty, .events = POLLIN};
+    while (poll(&left, 1, 0) > 0 && pass_output(r)) continue;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    sigset_t on;
+    sigemptyset(&on);
+    sigaddset(&on, SIGCONT);
+    if (r->keys) sh_terminal_restore();
+    sigprocmask(SIG_UNBLOCK, &on, NULL); /* it is answered while the terminal is not raw, so that it means no more */
+    sh_terminal_suspend();
+    sigprocmask(SIG_BLOCK, &on, NULL);
+    if (r->keys) sh_terminal_raw();
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    r->start.tv_sec += to.tv_sec - from.tv_sec;
+    r->start.tv_nsec += to.tv_nsec - from.tv_nsec;
+    kill(r->child, SIGCONT);
+}
+
+static void look_at_child(struct recorder *r)
+{
+    int status;
+    if (r->ended || waitpid(r->child, &status, WUNTRACED | WNOHANG) != r->child) return;
+    r->ended = !WIFSTOPPED(status);
+    r->status = status;
+    if (!r->ended) suspend(r);
+}
+
+static void on_child(int number)
+{
+    (void)number;
+}
+
 static void relay(struct recorder *r)
 {
-    /* Changes of size are let in only while waiting, so that none is lost before it. */
+    /* Signals are let in only while waiting, so that none is lost before it. */
     sigset_t block, before;
+    struct sigaction child = {.sa_handler = on_child};
+    sigemptyset(&child.sa_mask);
+    sigaction(SIGCHLD, &child, NULL);
     sigemptyset(&block);
     sigaddset(&block, SIGWINCH);
+    sigaddset(&block, SIGCONT);
+    sigaddset(&block, SIGCHLD);
     sigprocmask(SIG_BLOCK, &block, &before);
     for (;;) {
         struct pollfd fds[] = {{.fd = r->pty, .events = POLLIN}, {.fd = r->keys ? STDIN_FILENO : -1, .events = POLLIN}};
         follow_size(r);
+        look_at_child(r);
+        if (sh_terminal_continued()) kill(r->child, SIGCONT); /* it draws again */
         if (ppoll(fds, 2, NULL, &before) < 0) {
             if (errno != EINTR) break;
             continue;
@@ -121,13 +166,14 @@ static bool become_recorded(const struct recorder *r, const char *name)
     ioctl(fd, TIOCSCTTY, 0);
     for (int i = 0; i <= 2; i++) dup2(fd, i);
     if (fd > 2) close(fd);
+    sh_terminal_suspend_alone();
     return true;
 }
 
-static int exit_status(pid_t child)
+static int exit_status(const struct recorder *r)
 {
-    int status;
-    while (waitpid(child, &status, 0) < 0)
+    int status = r->status;
+    while (!r->ended && waitpid(r->child, &status, 0) < 0)
         if (errno != EINTR) return 1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -148,7 +194,7 @@ static int record(struct recorder *r, const char *path, const char *title)
     relay(r);
     write_lines(r, sh_cast_end(&r->cast, microseconds(r), &r->lines));
     sh_terminal_restore();
-    int status = exit_status(r->child);
+    int status = exit_status(r);
     if (fclose(r->file) != 0) r->failed = true;
     sh_text_free(&r->lines);
     close(r->pty);

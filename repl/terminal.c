@@ -18,6 +18,7 @@ static const char paste_on[] = "\033[?2004h", paste_off[] = "\033[?2004l\033[?25
 static struct termios original, wanted;
 static volatile sig_atomic_t raw, resized, continued, output = STDOUT_FILENO;
 static int watched = -1;
+static bool alone; /* nobody above has job control, but for one process that waits for a stop */
 static struct sh_text unread;
 
 bool sh_terminal_usable(void)
@@ -288,5 +289,20 @@ void sh_terminal_start_row(void)
 void sh_terminal_suspend(void)
 {
     /* The whole group, as the terminal would: a program that started us stops, too. */
-    kill(0, SIGTSTP);
+    if (alone)
+        raise(SIGSTOP);
+    else
+        kill(0, SIGTSTP);
+}
+
+void sh_terminal_suspend_alone(void)
+{
+    alone = true;
+}
+
+bool sh_terminal_continued(void)
+{
+    bool was = continued;
+    continued = 0;
+    return was;
 }

@@ -43,5 +43,9 @@ void sh_terminal_write(const char *bytes, size_t length);
 void sh_terminal_start_row(void);
 /* Stops the process as Ctrl-Z does; returns when it goes on. To be called with the terminal restored. */
 void sh_terminal_suspend(void);
+/* From here on it stops itself alone: another process waits for that (record.c) and has it go on. */
+void sh_terminal_suspend_alone(void);
+/* True once after others had stopped the process while the terminal was in raw mode, as SH_WAIT_CONTINUED says it. */
+bool sh_terminal_continued(void);
 
 #endif

@@ -340,6 +340,40 @@ def test_a_recording_gives_the_screen_again(present, tmp_path):
     assert "from a program" in screen and "grüße   漢字".replace(" ", "") in "".join(screen).replace(" ", "")
 
 
+def test_a_recording_is_suspended_and_goes_on(terminal, talk, tmp_path):
+    cast = tmp_path / "n.cast"
+    t = terminal("--norc", "--noprofile", "-i", command="/bin/bash", PS1="$ ")
+    t.send(f"{BINARY} --present --record {cast} {talk}; echo left\n")
+    state(t, "1/5  Enter goes on")
+    t.send("\r\r\x1a")
+    t.wait(lambda t: t.lines()[-1] == "$" and any("Stopped" in line for line in t.lines()))
+    t.send("echo between\n")
+    t.wait(lambda t: t.lines()[-2:] == ["between", "$"])
+    t.send("fg\n")
+    state(t, "2/5  Enter goes on")
+    t.send("\r\r")
+    t.wait(lambda t: t.lines()[-2:] == ["x is    6", "3/5  Enter goes on, ? keys"])
+    t.send("qq")
+    t.wait(lambda t: t.lines()[-1] == "$")
+    t.send("exit\n")
+    t.wait_end()
+    lines, screen = events(cast, 80, 24)
+    assert "x is    6" in screen and not any("between" in e[2] or "Stopped" in e[2] for e in lines)
+
+
+def test_a_recording_that_was_stopped_is_drawn_again(present, talk, tmp_path):
+    t = present(talk, "--record", str(tmp_path / "n.cast"))
+    t.send("\r")
+    state(t, "2/5  Enter runs")
+    t.child.kill(signal.SIGSTOP)
+    t.wait(lambda t: open(f"/proc/{t.child.pid}/stat").read().rsplit(")", 1)[1].split()[0] == "T")
+    t.stream.feed(b"\033[2J\033[H")
+    t.child.kill(signal.SIGCONT)
+    state(t, "2/5  Enter runs")
+    t.send("qq")
+    assert t.ended() == 0
+
+
 def test_a_recording_without_a_terminal(cli, talk, tmp_path):
     r = cli("--present", "--auto", "0", "--record", "talk.cast", talk)
     assert r.returncode == 0

@@ -1,4 +1,8 @@
-"""The status line, and progress bars in narrow and changing terminals."""
+"""The status line, progress bars in narrow and changing terminals, and what the prompt does not wait for."""
+
+import os
+
+from conftest import BINARY
 
 
 def ready(terminal, *args, **options):
@@ -33,6 +37,23 @@ def test_no_device_is_opened_for_it(terminal):
     assert t.lines()[0] == "lunarray 0.1.0, Lua 5.4; ? for help, Ctrl-D to leave"
     t.send("shell.status = true\r")
     t.wait(lambda t: t.lines()[-2:] == ["2>", "no device was used yet"])
+
+
+def maps(t):
+    with open(f"/proc/{t.child.pid}/maps") as f:
+        return f.read()
+
+
+def test_a_driver_is_loaded_behind_the_prompt(terminal):
+    driver = os.path.join(os.path.dirname(BINARY), "libcuda-simt.so")
+    t = ready(terminal, LUNARRAY_CUDA=driver, LUNARRAY_DEVICE="")
+    assert t.lines()[0] == "lunarray 0.1.0, Lua 5.4; ? for help, Ctrl-D to leave"
+    t.send("x = 1 + 1\r")
+    t.at_prompt(2)
+    assert "libcuda-simt" not in maps(t)
+    t.send("gpu.ones(3).device\r")
+    t.at_prompt(3)
+    assert t.lines()[-2] == '"cuda:0"' and "libcuda-simt" in maps(t)
 
 
 BAR = "for i in gpu.progress(3, 'LABEL') do io.read() end print('after')\r"
