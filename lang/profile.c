@@ -92,7 +92,8 @@ static void dedent(struct lg_profile *p)
     }
     for (size_t k = 0; k < p->row_count; k++) {
         struct lg_profile_row *row = &p->rows[k];
-        size_t n = !row->source || row->file ? 0 : common < row->length ? common : row->length;
+        if (!row->source || row->file) continue;
+        size_t n = common < row->length ? common : row->length;
         row->source += n;
         row->length -= n;
     }

@@ -86,7 +86,7 @@ CELL(64)
 void simt_atomic_update(const struct insn *i, void *cell, const void *operand)
 {
     uint64_t b = 0;
-    bool changed;
+    bool changed = false;
     memcpy(&b, operand, i->size);
     if (i->size == 8)
         update64(i, cell, b, 0, &changed);
