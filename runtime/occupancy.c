@@ -1,11 +1,6 @@
 #include "runtime/occupancy.h"
-#include <limits.h>
 
-/* Registers are handed out to whole warps in units of 256, from four parts of the register file that share nothing;
- * shared memory in units of 128 bytes. */
-#define REGISTER_UNIT 256
-#define PARTS         4
-#define SHARED_UNIT   128
+#define SHARED_UNIT 128 /* bytes, that shared memory is handed out in */
 
 const char *const rt_limiter_names[RT_LIMITER_COUNT] = {"threads", "registers", "shared memory", "blocks"};
 
@@ -41,12 +36,11 @@ struct rt_occupancy rt_occupancy_of(const struct rt_multiprocessor *m, int threa
 {
     struct rt_occupancy o = {.max_warps = m->threads / m->warp_size};
     int warps = (threads + m->warp_size - 1) / m->warp_size;
-    size_t of_warp = round_up((size_t)registers * (size_t)m->warp_size, REGISTER_UNIT);
     size_t of_block = shared + m->shared_reserved ? round_up(shared + m->shared_reserved, SHARED_UNIT) : 0;
     o.limits[RT_LIMIT_THREADS] = o.max_warps / warps;
     o.limits[RT_LIMIT_BLOCKS] = m->blocks;
     o.limits[RT_LIMIT_REGISTERS] =
-        of_warp ? (int)((size_t)m->registers / PARTS / of_warp * PARTS / (size_t)warps) : INT_MAX;
+        registers ? rt_warps_by_registers(m->registers, registers, m->warp_size) / warps : INT_MAX;
     o.limits[RT_LIMIT_SHARED] = of_block ? (int)(m->shared / of_block) : INT_MAX;
     for (int i = 0; i < RT_LIMITER_COUNT; i++)
         if (o.limits[i] < o.limits[o.limiter]) o.limiter = (enum rt_limiter)i;

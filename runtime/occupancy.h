@@ -2,6 +2,7 @@
 #ifndef RT_OCCUPANCY_H
 #define RT_OCCUPANCY_H
 
+#include <limits.h>
 #include "runtime/device.h"
 
 /* What a multiprocessor has room for. */
@@ -23,6 +24,13 @@ struct rt_occupancy {
     int blocks, warps;            /* of the launch that a multiprocessor holds */
     int max_warps;                /* that it has room for */
 };
+/* Warps whose registers fit a multiprocessor: they are handed out to whole warps in units of 256, from four parts of
+ * the register file that share nothing. INT_MAX when a thread uses none. */
+static inline int rt_warps_by_registers(int all, int registers, int warp_size)
+{
+    int of_warp = (registers * warp_size + 255) / 256 * 256, parts = 4;
+    return of_warp ? all / parts / of_warp * parts : INT_MAX;
+}
 /* `threads` and `shared` (bytes, static and dynamic) are of a block, `registers` of a thread. */
 struct rt_occupancy rt_occupancy_of(const struct rt_multiprocessor *m, int threads, int registers, size_t shared);
 

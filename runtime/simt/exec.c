@@ -6,6 +6,7 @@
 #include <string.h>
 #include "runtime/interrupt.h"
 #include "runtime/memory.h"
+#include "runtime/occupancy.h"
 #include "runtime/threads.h"
 #include "runtime/simt/exec.h"
 #include "runtime/simt/jit.h"
@@ -284,7 +285,9 @@ int simt_resident_blocks(const struct simt_function *f, int threads, size_t dyna
 {
     int warps = (threads + SIMT_WARP - 1) / SIMT_WARP;
     int blocks = 2 * SIMT_MAX_THREADS / (warps * SIMT_WARP);
+    int by_registers = rt_warps_by_registers(SIMT_REGISTERS, f->info.registers, SIMT_WARP) / warps;
     size_t shared = f->info.shared_bytes + dynamic_shared;
+    if (f->code->registers && blocks > by_registers) blocks = by_registers; /* else they are a guess */
     if (shared > 0 && (size_t)blocks > (SIMT_SHARED_OPTIN + 1024) / shared)
         blocks = (int)((SIMT_SHARED_OPTIN + 1024) / shared);
     return blocks < 1 ? 1 : blocks < SIMT_MAX_BLOCKS ? blocks : SIMT_MAX_BLOCKS;

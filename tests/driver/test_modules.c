@@ -190,12 +190,16 @@ TEST(registers_are_limited)
     OK(cuModuleLoadData(&plain, ptx));
     OK(cuModuleLoadDataEx(&limited, ptx, 1, &option, &most));
     for (size_t k = 0; k < COUNT(rows); k++) {
-        int registers;
+        int registers, blocks;
         CUfunction f = function_of(plain, rows[k].name), g = function_of(limited, rows[k].name);
         OK(cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
         CHECK(rows[k].plain ? registers == rows[k].plain : registers >= 48);
+        OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 512, 0));
+        CHECK_INT(blocks, rows[k].plain ? 4 : 2); /* of 65,536 registers */
         OK(cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, g));
         CHECK_INT(registers, rows[k].limited);
+        OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, g, 512, 0));
+        CHECK_INT(blocks, 4);
     }
     free(ptx);
     stop();
