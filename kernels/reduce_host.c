@@ -166,16 +166,21 @@ static const char *stored_chunk(const struct pass *p, size_t item, size_t *lengt
     return p->plan.base[0] + bytes_to(&p->r->leaves[0].rows, (int64_t)item / p->chunks) + first * (int64_t)p->value;
 }
 
-/* Whether KN_SUMMED_ROWS items, from this one on, are of one length and at one distance, in elements. */
-static bool side_by_side(const struct pass *p, size_t item, ptrdiff_t *stride)
+/* Whether KN_SUMMED_ROWS items, `apart` items from each other, are of one length and at one distance, in elements. */
+static bool side_by_side(const struct pass *p, size_t item, size_t apart, ptrdiff_t *stride)
 {
     size_t length, other;
-    const char *at = stored_chunk(p, item, &length), *next = stored_chunk(p, item + 1, &other);
+    const char *at = stored_chunk(p, item, &length), *next = stored_chunk(p, item + apart, &other);
     ptrdiff_t distance = next - at;
     *stride = distance / (ptrdiff_t)sizeof(float);
     for (size_t i = 1; i < KN_SUMMED_ROWS; i++)
-        if (stored_chunk(p, item + i, &other) != at + (ptrdiff_t)i * distance || other != length) return false;
+        if (stored_chunk(p, item + i * apart, &other) != at + (ptrdiff_t)i * distance || other != length) return false;
     return true;
+}
+
+static bool stored_wide(const struct pass *p)
+{
+    return p->plan.slots == 0 && p->r->program.leaves == 1 && p->plan.linear[0];
 }
 
 /* Adds the lanes up by halves, as fold does: to one number, or to the two parts of one. */
@@ -185,33 +190,43 @@ static void fold_wide(double *lanes, size_t parts)
         for (size_t i = 0; i < half; i++) lanes[i] += lanes[i + half];
 }
 
-/* Items of float32 or complex64, whose parts are added each by itself, in double. */
+/* Some items, `apart` from each other, of float32 or complex64, whose parts are added each by itself, in double. Those
+ * that are several lie in memory as they are to be added, at a distance of `stride`. */
+static void sum_items(const struct pass *p, size_t item, size_t apart, size_t rows, ptrdiff_t stride, char *scratch)
+{
+    double lanes[KN_SUMMED_ROWS * KN_WIDE_LANES];
+    size_t parts = p->class == KN_C64 ? 2 : 1, length;
+    for (size_t i = 0; i < rows * KN_WIDE_LANES; i++) lanes[i] = -0.0; /* which adds nothing, not even a sign */
+    if (stored_wide(p)) {
+        const void *values = stored_chunk(p, item, &length);
+        p->plan.loops->sum_wide(lanes, 0, values, stride, rows, length * parts);
+    } else {
+        struct kn_walk w;
+        int64_t first;
+        length = chunk_of(p, item, &first);
+        start_in_row(p, (int64_t)item / p->chunks, first, first + (int64_t)length, scratch, &w);
+        for (size_t n, seen = 0; (n = parts * kn_walk_next(&w)) > 0; seen += n, kn_walk_advance(&w, n / parts))
+            p->plan.loops->sum_wide(lanes, seen, kn_walk_evaluate(&w, n / parts, NULL), 0, 1, n);
+    }
+    for (size_t i = 0; i < rows; i++) {
+        fold_wide(lanes + i * KN_WIDE_LANES, parts);
+        memcpy(p->partial + (item + i * apart) * p->partial_value, lanes + i * KN_WIDE_LANES, p->partial_value);
+    }
+}
+
+/* Where elements are stored, the items are read as KN_SUMMED_ROWS streams, each from one item on to the next: the
+ * processor fetches ahead along a few long streams better than along many short ones. */
 static void sum_wide(const struct pass *p, size_t begin, size_t end, char *scratch)
 {
-    const struct kn_loops *l = p->plan.loops;
-    double lanes[KN_SUMMED_ROWS * KN_WIDE_LANES];
-    size_t parts = p->class == KN_C64 ? 2 : 1, rows, length;
-    bool stored = p->plan.slots == 0 && p->r->program.leaves == 1 && p->plan.linear[0];
-    for (size_t item = begin; item < end && !rt_interrupted(); item += rows) {
+    size_t apart = stored_wide(p) ? (end - begin) / KN_SUMMED_ROWS : 0, item = begin;
+    for (; item < begin + apart && !rt_interrupted(); item++) {
         ptrdiff_t stride = 0;
-        rows = stored && end - item >= KN_SUMMED_ROWS && side_by_side(p, item, &stride) ? KN_SUMMED_ROWS : 1;
-        for (size_t i = 0; i < rows * KN_WIDE_LANES; i++) lanes[i] = -0.0; /* which adds nothing, not even a sign */
-        if (stored) {
-            const void *values = stored_chunk(p, item, &length);
-            l->sum_wide(lanes, 0, values, stride, rows, length * parts);
-        } else {
-            struct kn_walk w;
-            int64_t first;
-            length = chunk_of(p, item, &first);
-            start_in_row(p, (int64_t)item / p->chunks, first, first + (int64_t)length, scratch, &w);
-            for (size_t n, seen = 0; (n = parts * kn_walk_next(&w)) > 0; seen += n, kn_walk_advance(&w, n / parts))
-                l->sum_wide(lanes, seen, kn_walk_evaluate(&w, n / parts, NULL), 0, 1, n);
-        }
-        for (size_t i = 0; i < rows; i++) {
-            fold_wide(lanes + i * KN_WIDE_LANES, parts);
-            memcpy(p->partial + (item + i) * p->partial_value, lanes + i * KN_WIDE_LANES, p->partial_value);
-        }
+        bool together = side_by_side(p, item, apart, &stride);
+        for (size_t i = 0; i < (together ? 1 : KN_SUMMED_ROWS); i++)
+            sum_items(p, item + i * apart, apart, together ? KN_SUMMED_ROWS : 1, stride, scratch);
     }
+    for (item = begin + KN_SUMMED_ROWS * apart; item < end && !rt_interrupted(); item++)
+        sum_items(p, item, 1, 1, 0, scratch);
 }
 
 static void chunk_piece(void *context, size_t begin, size_t end, int worker)
@@ -290,7 +305,8 @@ static enum rt_status reduce_chunks(struct pass *p, struct rt_error *e)
     if (!p->partial || (r->indices && !p->index))
         return rt_fail(e, RT_NOMEM, "out of memory: %zu partial results of a reduction", items);
     size_t grain = r->length >= CHUNK ? 1 : (size_t)(CHUNK / r->length);
-    if (grain < KN_SUMMED_ROWS && items / KN_SUMMED_ROWS >= 4 * (size_t)rt_thread_count()) grain = KN_SUMMED_ROWS;
+    if ((grain < KN_SUMMED_ROWS || p->wide) && items / grain / KN_SUMMED_ROWS >= 4 * (size_t)rt_thread_count())
+        grain *= KN_SUMMED_ROWS;
     rt_parallel_for(items, grain, chunk_piece, p);
     if (rt_interrupted()) return RT_OK;
     if (p->chunks > 1) rt_parallel_for((size_t)r->count, 1, combine_piece, p);
