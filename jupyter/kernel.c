@@ -101,10 +101,8 @@ static const struct handler {
     bool looks;
 } handlers[] = {
     {"execute_request", jp_execute, false},
-    {"kernel_info_request", jp_request_kernel_info, true},
     {"complete_request", jp_request_complete, true},
     {"inspect_request", jp_request_inspect, true},
-    {"is_complete_request", jp_request_is_complete, true},
     {"history_request", jp_request_history, true},
     {"comm_info_request", jp_request_comm_info, true},
     {"comm_open", jp_comm_receive, false},
@@ -131,6 +129,32 @@ static bool looks(const struct jp_message *m)
 {
     const struct handler *h = find_handler(m);
     return h && h->looks;
+}
+
+struct completing {
+    struct jp_kernel *kernel;
+    const struct jp_message *request;
+    json_t *content;
+};
+
+static bool complete(void *completing)
+{
+    struct completing *c = completing;
+    c->content = jp_complete(c->kernel, c->request);
+    return c->content != NULL;
+}
+
+/* The main thread need not be woken for what only looks names up. */
+static json_t *hook_complete(void *context, const struct jp_message *m)
+{
+    struct jp_kernel *k = context;
+    struct completing c = {k, m, NULL};
+    pthread_mutex_lock(&k->session_lock);
+    bool good = k->session && lg_session_look(k->session, complete, &c);
+    pthread_mutex_unlock(&k->session_lock);
+    if (good) return c.content;
+    json_decref(c.content);
+    return NULL;
 }
 
 static void hook_attend(void *context)
@@ -218,6 +242,7 @@ static bool start(struct jp_kernel *k, struct jp_connection *c, const char *path
         .readable = hook_readable,
         .kernel_info = jp_kernel_info,
         .is_complete = jp_is_complete,
+        .complete = hook_complete,
         .urgent = urgent,
         .attend = hook_attend,
         .captured = {k->output.captured[0], k->output.captured[1]},

@@ -50,10 +50,8 @@ void jp_execute(struct jp_kernel *k, const struct jp_message *m);
 json_t *jp_evaluate_expression(struct jp_kernel *k, const char *code);
 
 /* requests.c: the other requests, each answered with its reply. */
-void jp_request_kernel_info(struct jp_kernel *k, const struct jp_message *m);
 void jp_request_complete(struct jp_kernel *k, const struct jp_message *m);
 void jp_request_inspect(struct jp_kernel *k, const struct jp_message *m);
-void jp_request_is_complete(struct jp_kernel *k, const struct jp_message *m);
 void jp_request_history(struct jp_kernel *k, const struct jp_message *m);
 
 /* comm.c: comms both ways. */
@@ -62,6 +60,8 @@ void jp_comm_send(void *kernel, const struct lg_comm_message *m);
 void jp_comm_request(void *kernel, char id[LG_REQUEST_ID]);
 void jp_request_comm_info(struct jp_kernel *k, const struct jp_message *m);
 void jp_comm_receive(struct jp_kernel *k, const struct jp_message *m);
+/* The content of complete_reply. */
+json_t *jp_complete(struct jp_kernel *k, const struct jp_message *m);
 /* The content of is_complete_reply, which needs nothing of the session; jp_kernel_info is in jupyter.h. */
 json_t *jp_is_complete(const struct jp_message *m);
 

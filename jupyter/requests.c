@@ -45,12 +45,7 @@ json_t *jp_kernel_info(void)
         "CUDA C++ programming guide", "url", "https://docs.nvidia.com/cuda/cuda-c-programming-guide/");
 }
 
-void jp_request_kernel_info(struct jp_kernel *k, const struct jp_message *m)
-{
-    jp_server_reply(k->server, m, "kernel_info_reply", jp_kernel_info());
-}
-
-void jp_request_complete(struct jp_kernel *k, const struct jp_message *m)
+json_t *jp_complete(struct jp_kernel *k, const struct jp_message *m)
 {
     size_t length;
     const char *code = jp_content_string(m, "code", &length);
@@ -68,9 +63,13 @@ void jp_request_complete(struct jp_kernel *k, const struct jp_message *m)
                               json_pack("{s:I, s:I, s:o, s:s, s:s}", "start", start, "end", end, "text", text, "type",
                                         match->kind ? match->kind : "", "signature", match->note ? match->note : ""));
     }
-    jp_server_reply(k->server, m, "complete_reply",
-                    json_pack("{s:s, s:o, s:I, s:I, s:{s:o}}", "status", "ok", "matches", matches, "cursor_start",
-                              start, "cursor_end", end, "metadata", "_jupyter_types_experimental", types));
+    return json_pack("{s:s, s:o, s:I, s:I, s:{s:o}}", "status", "ok", "matches", matches, "cursor_start", start,
+                     "cursor_end", end, "metadata", "_jupyter_types_experimental", types);
+}
+
+void jp_request_complete(struct jp_kernel *k, const struct jp_message *m)
+{
+    jp_server_reply(k->server, m, "complete_reply", jp_complete(k, m));
 }
 
 void jp_request_inspect(struct jp_kernel *k, const struct jp_message *m)
@@ -96,11 +95,6 @@ json_t *jp_is_complete(const struct jp_message *m)
     json_t *content = json_pack("{s:s}", "status", words[c]);
     if (c == LG_INCOMPLETE) json_object_set_new(content, "indent", json_sprintf("%*s", indent > 0 ? indent : 0, ""));
     return content;
-}
-
-void jp_request_is_complete(struct jp_kernel *k, const struct jp_message *m)
-{
-    jp_server_reply(k->server, m, "is_complete_reply", jp_is_complete(m));
 }
 
 /* History. */

@@ -54,6 +54,7 @@ struct jp_server {
     struct jp_message *inputs, **inputs_end;
     struct jp_packet *outbox, **outbox_end;
     bool quitting, cancelled, main_done;
+    bool resting; /* the main thread waits for requests */
 };
 
 static int64_t now(void)
@@ -80,7 +81,9 @@ static void wake(struct jp_server *s)
 struct jp_message *jp_server_next(struct jp_server *s)
 {
     pthread_mutex_lock(&s->lock);
+    s->resting = true;
     while (!s->inbox && !s->quitting) pthread_cond_wait(&s->changed, &s->lock);
+    s->resting = false;
     struct jp_message *m = s->quitting ? NULL : s->inbox;
     if (m) {
         s->inbox = m->next;
@@ -358,19 +361,37 @@ static void queue_request(struct jp_server *s, struct jp_message *m)
     if (early) s->hooks.attend(s->hooks.context);
 }
 
+/* What would wake the main thread only to look names up is answered here while that rests: nothing but this thread can
+ * give it anything else to do. */
+static bool complete_here(struct jp_server *s, const struct jp_message *m)
+{
+    pthread_mutex_lock(&s->lock);
+    bool rests = s->resting && !s->inbox && !s->quitting;
+    pthread_mutex_unlock(&s->lock);
+    json_t *content = rests ? s->hooks.complete(s->hooks.context, m) : NULL;
+    if (!content) return false;
+    publish_status(s, &m->header_text, "busy");
+    jp_server_reply(s, m, "complete_reply", content);
+    publish_status(s, &m->header_text, "idle");
+    return true;
+}
+
 static void handle_shell(struct jp_server *s, struct jp_message *m)
 {
+    bool shutdown = strcmp(m->type, "shutdown_request") == 0;
+    if (m->subshell && !shutdown && !jp_subshells_has(&s->subshells, m->subshell)) {
+        refuse(s, m);
+        jp_message_free(m);
+        return;
+    }
     /* A shutdown must not wait for the cell that it is to end; what needs nothing of the session, for no call that
-     * takes long. */
-    bool busy = atomic_load(&s->pending) > 0;
-    bool free_of_session = strcmp(m->type, "kernel_info_request") == 0 || strcmp(m->type, "is_complete_request") == 0;
-    if (strcmp(m->type, "shutdown_request") == 0 || (busy && free_of_session)) {
+     * takes long, nor for a thread to wake. */
+    if (shutdown || strcmp(m->type, "kernel_info_request") == 0 || strcmp(m->type, "is_complete_request") == 0) {
         handle_here(s, m);
         jp_message_free(m);
         return;
     }
-    if (m->subshell && !jp_subshells_has(&s->subshells, m->subshell)) {
-        refuse(s, m);
+    if (strcmp(m->type, "complete_request") == 0 && complete_here(s, m)) {
         jp_message_free(m);
         return;
     }

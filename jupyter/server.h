@@ -23,7 +23,9 @@ struct jp_server_hooks {
     void (*attend)(void *context);                      /* such a one was queued */
     json_t *(*kernel_info)(void);                       /* content of kernel_info_reply; NULL when out of memory */
     json_t *(*is_complete)(const struct jp_message *m); /* likewise */
-    int captured[2];                                    /* descriptors to wait for, -1 for none */
+    /* Of complete_reply, while the main thread waits in jp_server_next; NULL when it is to be asked. */
+    json_t *(*complete)(void *context, const struct jp_message *m);
+    int captured[2]; /* descriptors to wait for, -1 for none */
 };
 
 /* Loads ZeroMQ and binds all sockets (filling in ports that are 0). NULL with a reason. */

@@ -12,7 +12,14 @@ bool lg_is_beside(lua_State *L)
     return s && s->lent;
 }
 
-static bool answer(struct lg_session *s)
+void lg_decline(lua_State *L)
+{
+    struct lg_session *s = lg_session_of(L);
+    if (s) s->declined = true;
+}
+
+/* Calls f with the interpreter as it is lent. */
+static bool look(struct lg_session *s, bool (*f)(void *context), void *context)
 {
     lua_State *L = s->L;
     struct lg_arena answers = s->answers;
@@ -21,20 +28,26 @@ static bool answer(struct lg_session *s)
     s->answers = (struct lg_arena){NULL};
     s->L = s->beside;
     s->lent = true;
-    bool left = s->sink.attend_beside(s->sink.context);
+    bool result = f(context);
     s->lent = false;
     s->L = L;
     lg_arena_reset(&s->answers);
     s->answers = answers;
     if (collects) lua_gc(L, LUA_GCRESTART);
-    return left;
+    return result;
+}
+
+bool lg_session_look(struct lg_session *s, bool (*f)(void *context), void *context)
+{
+    s->declined = false;
+    return s->beside && look(s, f, context) && !s->declined;
 }
 
 /* Those that are left wait for the hook. */
 static bool answer_waiting(struct lg_session *s)
 {
     atomic_store(&s->attention, false);
-    bool left = answer(s);
+    bool left = look(s, s->sink.attend_beside, s->sink.context);
     if (left) atomic_store(&s->attention, true);
     return left;
 }

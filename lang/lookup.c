@@ -192,7 +192,11 @@ static bool push_method(lua_State *L, int idx, int key)
 /* Pushes value[key] of one of our objects, by its own __index; nothing when that raises or is nil. */
 static bool push_own_field(lua_State *L, int idx, int key)
 {
-    if (lg_is_beside(L) && !luaL_testudata(L, idx, LG_KERNEL)) return push_method(L, idx, key);
+    if (lg_is_beside(L) && !luaL_testudata(L, idx, LG_KERNEL)) {
+        bool method = push_method(L, idx, key);
+        if (!method) lg_decline(L);
+        return method;
+    }
     lua_pushcfunction(L, get_field);
     lua_pushvalue(L, idx);
     lua_pushvalue(L, key);
@@ -329,7 +333,10 @@ static const char *describe_object(lua_State *L, int idx, char *buffer, size_t s
         return "array";
     }
     if (!is_ours(L, idx)) return "userdata";
-    if (lg_is_beside(L)) return luaL_testudata(L, idx, LG_KERNEL) ? "kernel" : "object";
+    if (lg_is_beside(L)) {
+        lg_decline(L);
+        return luaL_testudata(L, idx, LG_KERNEL) ? "kernel" : "object";
+    }
     const char *text = luaL_tolstring(L, idx, NULL);
     snprintf(buffer, size, "%.*s", (int)strcspn(text, "\n"), text);
     lua_pop(L, 1);

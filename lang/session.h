@@ -191,6 +191,11 @@ void lg_session_attend(struct lg_session *s);
 /* Calls it now: for functions of the sink that wait in the middle of a cell. */
 void lg_session_meanwhile(struct lg_session *s);
 
+/* Calls f, which may complete, on another thread than the session's, which must be at rest meanwhile: waiting for its
+ * next request. Nothing of the user's runs. False when f was, or when the session's own thread would have known more.
+ */
+bool lg_session_look(struct lg_session *s, bool (*f)(void *context), void *context);
+
 /* Stops what the session runs, now or soon. Async-signal-safe. */
 void lg_session_interrupt(struct lg_session *s);
 

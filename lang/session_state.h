@@ -53,7 +53,8 @@ struct lg_session {
     /* The same during a long call, on another thread (lang/beside.c). */
     struct rt_loan loan;
     lua_State *beside;
-    bool lent; /* now; values are not computed, and no device is asked */
+    bool lent;     /* now; values are not computed, and no device is asked */
+    bool declined; /* something that was asked for would have needed that */
 
     /* The failure being reported; texts are in `answers`. */
     struct lg_error error;
@@ -99,6 +100,7 @@ void lg_answer_here(lua_State *L);
 void lg_open_beside(lua_State *L, struct lg_session *s); /* [raises] */
 /* What is asked is answered so now. */
 bool lg_is_beside(lua_State *L);
+void lg_decline(lua_State *L);                               /* the session's own thread would say more */
 void lg_open_coroutines(lua_State *L, struct lg_session *s); /* [raises] */
 
 /* lang/output.c */

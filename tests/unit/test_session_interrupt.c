@@ -143,6 +143,34 @@ TEST(questions_are_answered_in_the_middle_of_a_call)
     CHECK_STR(run("gpu.sort(a) return collectgarbage('isrunning')"), "r|false");
 }
 
+static bool look_up(void *code)
+{
+    complete(code, NULL);
+    return true;
+}
+
+static void *look_from_beside(void *code)
+{
+    return lg_session_look(session, look_up, code) ? code : NULL;
+}
+
+/* While the session's own thread rests; what it would have to compute is left to it. */
+TEST(names_are_looked_up_on_another_thread)
+{
+    static const char *const codes[] = {"string.form", "arr:count_n"};
+    start_asked();
+    run("arr = gpu.zeros({2, 3}, {device = 'simt'})");
+    for (size_t i = 0; i < 2; i++) {
+        pthread_t thread;
+        void *result;
+        CHECK_INT(pthread_create(&thread, NULL, look_from_beside, (void *)codes[i]), 0);
+        pthread_join(thread, &result);
+        CHECK_INT(result != NULL, i == 0);
+    }
+    CHECK_STR(run("collectgarbage('isrunning')"), "r|true");
+    lg_session_free(session);
+}
+
 /* Beside the stock one, which short lists and those with a function are left to. */
 TEST(sorting_of_tables)
 {

