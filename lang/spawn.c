@@ -1,10 +1,13 @@
 #define _GNU_SOURCE /* environ */
 #include "lang/spawn.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static void set_ends(posix_spawn_file_actions_t *actions, const int ends[3])
@@ -50,4 +53,39 @@ int lg_spawn_shell(const char *command, const char *argument, const int ends[3],
 {
     char *argv[] = {"sh", "-c", (char *)command, argument ? "sh" : NULL, (char *)argument, NULL};
     return lg_spawn("/bin/sh", argv, ends, false, pid);
+}
+
+struct passing {
+    int from, to;
+};
+
+static void *pass_on(void *job)
+{
+    struct passing p = *(struct passing *)job;
+    char piece[4096];
+    ssize_t n;
+    free(job);
+    while ((n = read(p.from, piece, sizeof piece)) > 0 || (n < 0 && errno == EINTR))
+        for (ssize_t at = 0, written; at<n; at += written> 0 ? written : 0)
+            if ((written = write(p.to, piece + at, (size_t)(n - at))) < 0 && errno != EINTR) n = 0;
+    close(p.from);
+    return NULL;
+}
+
+void lg_pass_on(int from, int to)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    struct passing *job = malloc(sizeof *job);
+    if (job) *job = (struct passing){from, to};
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    bool started = job && pthread_create(&thread, NULL, pass_on, job) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (started) {
+        pthread_detach(thread);
+    } else {
+        free(job);
+        close(from);
+    }
 }

@@ -15,5 +15,8 @@
 int lg_spawn(const char *program, char *const argv[], const int ends[3], bool own_group, pid_t *pid);
 /* The same for a command of the shell, as system() has it: argument becomes its $1, unless NULL. */
 int lg_spawn_shell(const char *command, const char *argument, const int ends[3], pid_t *pid);
+/* Output of programs that go on in the background: a thread writes what comes from the pipe, which it takes over, to a
+ * descriptor of this process, until the pipe ends. */
+void lg_pass_on(int from, int to);
 
 #endif

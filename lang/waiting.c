@@ -195,6 +195,37 @@ static int wait_execute(lua_State *L)
     return luaL_execresult(L, failed ? -1 : wait_program(upvalue_session(L), pid));
 }
 
+/* `command &`, for the shell of the system. */
+static bool goes_on(const char *command)
+{
+    size_t n = strlen(command);
+    while (n > 0 && strchr(" \t\n", command[n - 1])) n--;
+    return n > 0 && command[n - 1] == '&';
+}
+
+/* Where the terminal is a line editor's, what goes on in the background is not to write to it by itself. */
+static int background_execute(lua_State *L)
+{
+    pid_t pid;
+    int out[2], err[2], status = 0;
+    const char *command = luaL_optstring(L, 1, NULL);
+    if (!command || !goes_on(command) || pipe2(out, O_CLOEXEC) != 0) return call_stock(L);
+    if (pipe2(err, O_CLOEXEC) != 0) {
+        close(out[0]);
+        close(out[1]);
+        return call_stock(L);
+    }
+    fflush(stdout);
+    int failed = lg_spawn_shell(command, NULL, (int[]){LG_AS_HERE, out[1], err[1]}, &pid);
+    close(out[1]);
+    close(err[1]);
+    lg_pass_on(out[0], STDOUT_FILENO);
+    lg_pass_on(err[0], STDERR_FILENO);
+    while (!failed && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    errno = failed;
+    return luaL_execresult(L, failed ? -1 : status);
+}
+
 static int wait_popen(lua_State *L)
 {
     const char *command = luaL_checkstring(L, 1), *mode = luaL_optstring(L, 2, "r");
@@ -288,6 +319,16 @@ static int wait_output(lua_State *L)
     return call_stock(L);
 }
 
+static void replace(lua_State *L, struct lg_session *s, const char *table, const char *name, lua_CFunction f)
+{
+    lua_getglobal(L, table);
+    lua_pushlightuserdata(L, s);
+    lua_getfield(L, -2, name);
+    lua_pushcclosure(L, f, 2);
+    lua_setfield(L, -2, name);
+    lua_pop(L, 1);
+}
+
 void lg_open_waiting(lua_State *L, struct lg_session *s)
 {
     static const struct {
@@ -295,13 +336,7 @@ void lg_open_waiting(lua_State *L, struct lg_session *s)
         lua_CFunction f;
     } all[] = {{"io", "popen", wait_popen}, {"io", "open", wait_open},     {"io", "lines", wait_lines},
                {"io", "input", wait_input}, {"io", "output", wait_output}, {"os", "execute", wait_execute}};
-    if (!s->sink.attend) return;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        lua_getglobal(L, all[i].table);
-        lua_pushlightuserdata(L, s);
-        lua_getfield(L, -2, all[i].name);
-        lua_pushcclosure(L, all[i].f, 2);
-        lua_setfield(L, -2, all[i].name);
-        lua_pop(L, 1);
-    }
+    if (!s->sink.attend && s->interactive) replace(L, s, "os", "execute", background_execute);
+    for (size_t i = 0; s->sink.attend && i < sizeof all / sizeof *all; i++)
+        replace(L, s, all[i].table, all[i].name, all[i].f);
 }

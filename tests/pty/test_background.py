@@ -78,6 +78,22 @@ def test_a_thread_that_prints_does_not_garble_what_is_typed(terminal, library, t
     t.shows("3> print('typed', 6 * 7)", "typed   42", "4>")
 
 
+@pytest.mark.parametrize("start", ["!({}) &", "os.execute('({}) &')", "!({}) & true"])
+def test_a_program_that_goes_on_does_not_garble_what_is_typed(terminal, tmp_path, start):
+    t = ready(terminal)
+    program = f"until [ -e {tmp_path}/go ]; do sleep 0.02; done; echo from behind; echo its error >&2; touch {tmp_path}/gone"
+    t.send(start.format(program) + "\r")
+    t.wait(lambda t: t.lines()[-1] == "2>" or t.lines()[-2] == "true    exit    0")
+    t.send("'typed'")
+    t.wait(lambda t: t.lines()[-1] == "2> 'typed'")
+    (tmp_path / "go").touch()
+    t.wait(lambda t: "from behind" in t.lines() and "its error" in t.lines() and t.lines()[-1] == "2> 'typed'")
+    t.wait(lambda t: (tmp_path / "gone").exists())
+    t.send("\r")
+    t.at_prompt(3)
+    t.shows("2> 'typed'", '"typed"', "3>")
+
+
 def shell_of(t):
     with open(f"/proc/{t.child.pid}/task/{t.child.pid}/children") as f:
         return int(f.read().split()[0])
