@@ -69,9 +69,9 @@ static unsigned add_site(struct simt_check *c, const struct site *s)
     for (unsigned k = *count; k-- > 1;) {
         const struct site *o = &c->sites[base + k];
         const struct place *there = &c->program->places[o->pc];
-        if (o->access == s->access && o->is_volatile == s->is_volatile && o->fails == s->fails && o->bulk == s->bulk &&
-            !o->reading == !s->reading && there->file == at->file && there->line == at->line &&
-            there->column == at->column)
+        if (o->access == s->access && o->is_volatile == s->is_volatile && o->guesses == s->guesses &&
+            o->fails == s->fails && o->bulk == s->bulk && !o->reading == !s->reading && there->file == at->file &&
+            there->line == at->line && there->column == at->column)
             return base + k;
     }
     if (*count == MAX_SITES / 2) return base + MAX_SITES / 2 - 1;
@@ -90,6 +90,85 @@ static enum simt_access access_by(const struct insn *i)
     }
 }
 
+/* ---- guesses ---- */
+/* Loops that update by one begin with a plain read of what the compare-and-swap then expects:
+ *   old = *p; do { seen = old; old = atomicCAS(p, seen, ...); } while (seen != old);
+ * They are found by following the loaded value, and the address, through moves and additions of constants. */
+#define GUESS_REACH 64 /* instructions before and behind the load */
+#define GUESS_SLOTS 8
+struct guess {
+    const struct simt_program *program;
+    const struct function *function;
+    const struct insn *load;
+    uint32_t held[GUESS_SLOTS], held_count; /* slots that have the value */
+    uint32_t near[GUESS_SLOTS], near_count; /* slots that have the address, and how much more */
+    int64_t apart[GUESS_SLOTS];
+};
+
+static bool constant_in(const struct guess *g, uint32_t slot, int64_t *value)
+{
+    const struct constant *c = g->function->const_count ? g->program->constants + g->function->const_first : NULL;
+    for (uint32_t k = 0; k < g->function->const_count; k++)
+        if (c[k].slot == slot) {
+            *value = (int64_t)c[k].value;
+            return true;
+        }
+    return false;
+}
+
+/* What the instruction does to the slots; false: the address is lost. */
+static bool follow(struct guess *g, const struct insn *i, const char *opcode)
+{
+    bool adds = starts_with(opcode, "add."), moves = starts_with(opcode, "mov."), copies = false;
+    int64_t more = 0;
+    if (i->memory == MEMORY_STORE || i->run == simt_op_bra) return true; /* they write no slot */
+    if (i->d == g->load->a) return false;
+    for (uint32_t n = 0; n < g->held_count; n++) copies |= moves && i->a == g->held[n];
+    for (uint32_t n = 0; n < g->held_count; n++)
+        if (i->d == g->held[n]) g->held[n--] = g->held[--g->held_count];
+    for (uint32_t n = 1; n < g->near_count; n++)
+        if (i->d == g->near[n]) {
+            g->near[n] = g->near[--g->near_count];
+            g->apart[n--] = g->apart[g->near_count];
+        }
+    if (copies && g->held_count < GUESS_SLOTS) g->held[g->held_count++] = i->d;
+    if (adds && i->a == g->load->a && g->near_count < GUESS_SLOTS && constant_in(g, i->b, &more)) {
+        g->apart[g->near_count] = more;
+        g->near[g->near_count++] = i->d;
+    }
+    return true;
+}
+
+static bool swaps_guess(const struct guess *g, const struct insn *i)
+{
+    bool there = false, expected = false;
+    if (!simt_is_swap(i) || i->size != g->load->size || i->space != g->load->space) return false;
+    for (uint32_t n = 0; n < g->near_count; n++) there |= i->a == g->near[n] && g->apart[n] + i->imm == g->load->imm;
+    for (uint32_t n = 0; n < g->held_count; n++) expected |= i->b == g->held[n];
+    return there && expected;
+}
+
+static bool is_guess(const struct simt_program *p, uint32_t pc)
+{
+    struct guess g = {.program = p, .load = &p->code[pc], .near_count = 1};
+    g.near[0] = g.load->a;
+    if (g.load->memory != MEMORY_LOAD || g.load->count != 1 || g.load->d == g.load->a) return false;
+    for (uint32_t k = 0; k < p->function_count; k++)
+        if (pc >= p->functions[k].setup && pc < p->functions[k].end) g.function = &p->functions[k];
+    if (!g.function) return false;
+    uint32_t start = pc - g.function->setup > GUESS_REACH ? pc - GUESS_REACH : g.function->setup;
+    for (uint32_t k = start; k < pc; k++)
+        if (!follow(&g, &p->code[k], p->places[k].opcode)) g.near_count = 1;
+    g.held[g.held_count++] = g.load->d;
+    for (uint32_t k = pc + 1; k < g.function->end && k <= pc + GUESS_REACH && g.held_count; k++) {
+        const struct insn *i = &p->code[k];
+        if (swaps_guess(&g, i)) return true;
+        if (i->run == simt_op_ret || i->run == simt_op_exit) return false;
+        if (!follow(&g, i, p->places[k].opcode)) return false;
+    }
+    return false;
+}
+
 /* The number of what an instruction does in its line. */
 static unsigned site_at(struct simt_check *c, uint32_t pc)
 {
@@ -98,6 +177,7 @@ static unsigned site_at(struct simt_check *c, uint32_t pc)
     struct site s = {.pc = pc, .access = frees ? ACCESS_FREE : access_by(i)}, reading;
     s.is_volatile = s.access != ACCESS_ATOMIC && i->flags & F_SPIN;
     s.strong = s.access == ACCESS_ATOMIC || s.is_volatile;
+    s.guesses = c->swaps_some && !s.strong && is_guess(c->program, pc);
     s.copies = i->memory == MEMORY_STORE && starts_with(c->program->places[pc].opcode, "cp.async.");
     s.bulk = simt_is_bulk(i) && !simt_is_store_bulk(c->program, i);
     reading = s;
@@ -130,6 +210,7 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     c->site_of = rt_calloc(p->code_count + 1, sizeof *c->site_of);
     c->sites = rt_calloc(MAX_SITES, sizeof *c->sites);
     if (!c->watch || !c->site_of || !c->sites) return no_memory(fault, l);
+    for (uint32_t pc = 0; pc < p->code_count; pc++) c->swaps_some |= simt_is_swap(&p->code[pc]);
     for (uint32_t pc = 0; pc < p->code_count; pc++) {
         const char *opcode = p->places[pc].opcode;
         c->watch[pc] = (uint8_t)watched_of(p, &p->code[pc], opcode);

@@ -67,6 +67,7 @@ struct site {
     enum simt_access access;
     bool strong;      /* atomic or volatile */
     bool is_volatile; /* and not atomic */
+    bool guesses;     /* a plain read of what a compare-and-swap there then expects, which finds out if it is old */
     bool copies;      /* what cp.async writes */
     bool bulk;        /* what cp.async.bulk reads or writes */
     bool fails;       /* a compare-and-swap that finds another value: it only reads */
@@ -229,6 +230,7 @@ struct simt_check {
     const struct check_vectors *vectors; /* check_cells.h */
     bool releases_some;                  /* there are instructions that release */
     bool stores_bulk;                    /* there are bulk copies to global memory */
+    bool swaps_some;                     /* there are compare-and-swaps */
     bool untracked;                      /* there are instructions that write memory unseen */
     bool knows_inputs;                   /* what is not in these allocations is not written: check_inputs.c */
     uint64_t *outputs;

@@ -61,12 +61,12 @@ static bool gone(const struct actor *x, record r)
            simt_check_ordered(x->access->block, as_global(x, r), (unsigned)x->access->warp->index, x->lane);
 }
 
-/* Atomic and volatile accesses don't race with each other; but lanes of one warp that pass values through volatile
- * shared memory rely on being in step. */
+/* Atomic and volatile accesses, and reads that guess, don't race with each other; but lanes of one warp that pass
+ * values through volatile shared memory rely on being in step. */
 static bool excused(const struct actor *x, record r)
 {
     const struct site *mine = x->access->site, *theirs = &x->access->check->sites[record_site(r)];
-    if (!mine->strong || !theirs->strong) return false;
+    if (!(mine->strong || mine->guesses) || !(theirs->strong || theirs->guesses)) return false;
     bool in_step = x->shared && record_thread(r) / SIMT_WARP == (unsigned)x->access->warp->index;
     return !in_step || !mine->is_volatile || !theirs->is_volatile;
 }

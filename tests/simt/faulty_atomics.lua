@@ -36,6 +36,37 @@ __global__ void read_before_barrier(int *x, int first, volatile int *go, int *ou
   if (threadIdx.x == 1) atomicAdd(x, 1); //read_before_barrier 1
   DONE(who, first, go);
 }
+__global__ void guess_and_swap(int *x, int first, volatile int *go, int *out) {  // an update begins with a plain read
+  int who = blockIdx.x;
+  FIRST(who, first, go);
+  for (int i = 0; i < 2; i++) {
+    int old = x[i * threadIdx.x], seen;
+    do {
+      seen = old;
+      old = atomicCAS(x + i * threadIdx.x, seen, seen * 2 + 1);
+    } while (seen != old);
+  }
+  DONE(who, first, go);
+}
+__global__ void guess_from_elsewhere(int *x, int first, volatile int *go, int *out) {
+  int who = blockIdx.x;
+  FIRST(who, first, go);
+  if (who == 0) {
+    int seen = x[1]; //guess_from_elsewhere 2
+    atomicCAS(x, seen, 7);
+  } else {
+    atomicAdd(x + 1, 1); //guess_from_elsewhere 1
+  }
+  DONE(who, first, go);
+}
+__global__ void guess_that_is_kept(int *x, int first, volatile int *go, int *out) {
+  int who = blockIdx.x;
+  FIRST(who, first, go);
+  int old = *x; //guess_that_is_kept 2
+  if (who == 0) out[threadIdx.x] = old;
+  else atomicAdd(x, old + 1); //guess_that_is_kept 1
+  DONE(who, first, go);
+}
 __global__ void in_shared(int *x, int first, volatile int *go, int *out) {
   __shared__ int s, flag;
   int who = threadIdx.x / 32;
@@ -132,5 +163,8 @@ faulty("last_without_fence", { "write", "atomic" })
 clean("last_with_fence")
 clean("zero_and_barrier")
 clean("of_one_thread")
+clean("guess_and_swap")
+faulty("guess_from_elsewhere", { "atomic", "read" })
+faulty("guess_that_is_kept", { "atomic", "read" })
 
 t.done()

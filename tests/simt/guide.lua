@@ -125,7 +125,7 @@ __global__ void warp_sum(int *out) {
 }
 // Atomics on memory that the host sees, an atomic of double by compare-and-swap.
 __device__ double add_double(double *p, double v) {
-  unsigned long long *q = (unsigned long long *)p, old = *(volatile unsigned long long *)q, seen;
+  unsigned long long *q = (unsigned long long *)p, old = *q, seen;
   do {
     seen = old;
     old = atomicCAS(q, seen, __double_as_longlong(v + __longlong_as_double(seen)));
