@@ -247,7 +247,7 @@ fuzz:
 	@mkdir -p build/fuzz/tests build/fuzz/corpus/$(T)
 	clang -std=gnu11 -g -O1 -I. $(PKG_CFLAGS) -fsanitize=fuzzer,address,undefined -Wl,-E -o build/fuzz/tests/$(T) tests/fuzz/fuzz_$(T).c \
 	  $(filter-out build/fuzz/obj/repl/main.o,$(SRC:%.c=build/fuzz/obj/%.o)) $(LIBS)
-	build/fuzz/tests/$(T) -max_total_time=$(or $(SECONDS),60) build/fuzz/corpus/$(T) $(wildcard tests/fuzz/corpus/$(T))
+	build/fuzz/tests/$(T) -artifact_prefix=build/fuzz/ -max_total_time=$(or $(SECONDS),60) build/fuzz/corpus/$(T) $(wildcard tests/fuzz/corpus/$(T))
 
 # T=sum: arrays alone, the cases that have this in their names.
 bench: all $(if $(T),,$(BUILD)/tests/bench/bench_runtime $(BUILD)/tests/bench/bench_editor)

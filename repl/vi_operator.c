@@ -99,13 +99,13 @@ static bool is_blank(const struct sh_editor *e, size_t from, size_t to)
  * line, whole lines are meant; when deleting, also if nothing is left of the last one. */
 static bool becomes_lines(const struct sh_editor *e, const struct sh_vi_command *c, size_t from, size_t *to)
 {
-    if (!memchr(e->text.bytes + from, '\n', *to - from)) return false;
+    if (from == *to || !memchr(e->text.bytes + from, '\n', *to - from)) return false;
     bool first = is_blank(e, sh_line_start(e, from), from);
     if (c->motion->reach == SH_VI_BEFORE && *to == sh_line_start(e, *to)) {
         --*to;
         return first;
     }
-    bool several = memchr(e->text.bytes + from, '\n', *to - from) != NULL;
+    bool several = from < *to && memchr(e->text.bytes + from, '\n', *to - from) != NULL;
     return c->op == 'd' && several && first && is_blank(e, *to, sh_line_end(e, *to));
 }
 

@@ -58,6 +58,7 @@ static const struct driver_row motions[] = {
     {"|one", "gx", "|one"}, /* nothing begins so */
     {"|one", "3\033l", "o|ne"},
     {"|", "wbe0$^hlfx%G", "|"},
+    {"|", "dwd%gggUip`a''ge+-_5|g_", "|"},
 };
 
 static const struct driver_row changes[] = {
