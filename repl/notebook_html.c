@@ -9,9 +9,13 @@ static const char style_sheet[] =
     "overflow-x:auto}.out pre{padding:.1rem .8rem}.err pre{border-left:4px solid var(--c1)}.stderr pre{background:var(--box)}"
     "@media(max-width:40rem){.in .count{display:none}.out{margin-left:0}}</style>\n";
 
-static void put_image(struct lg_buffer *b, const char *mime, const char *data, size_t length)
+/* With the plain text in place of it for who does not see it. */
+static void put_image(struct lg_buffer *b, const json_t *bundle, const char *mime, const char *data, size_t length)
 {
-    lg_buffer_puts(b, "<img alt=\"\" src=\"");
+    const char *text = sh_json_text(bundle, "text/plain");
+    lg_buffer_puts(b, "<img alt=\"");
+    sh_html_attribute(b, text, strlen(text));
+    lg_buffer_puts(b, "\" src=\"");
     sh_html_data_address(b, mime, data, length);
     lg_buffer_puts(b, "\">\n");
 }
@@ -36,7 +40,7 @@ static void put_bundle(struct lg_buffer *b, const json_t *data)
         if (i == 0)
             lg_buffer_add(b, text, length);
         else if (i < 5)
-            put_image(b, forms[i], text, length);
+            put_image(b, data, forms[i], text, length);
         else if (i == 5)
             sh_html_markdown_text(b, text, length, NULL);
         else

@@ -43,9 +43,16 @@ static void put_plain(struct lg_buffer *b, const char *text, size_t length)
     sh_text_free(&plain);
 }
 
-static void put_image(struct lg_buffer *b, const char *mime, const char *data, size_t length)
+/* With the plain text's first line in place of it for who does not see it. */
+static void put_image(struct lg_buffer *b, const json_t *bundle, const char *mime, const char *data, size_t length)
 {
-    lg_buffer_puts(b, "![](");
+    const char *text = sh_json_text(bundle, "text/plain");
+    lg_buffer_puts(b, "![");
+    for (; *text && *text != '\n'; text++) {
+        if (strchr("[]\\`*_<", *text)) lg_buffer_puts(b, "\\");
+        lg_buffer_add(b, text, 1);
+    }
+    lg_buffer_puts(b, "](");
     sh_html_data_address(b, mime, data, length);
     lg_buffer_puts(b, ")\n");
 }
@@ -60,7 +67,7 @@ static void put_bundle(struct lg_buffer *b, const json_t *data)
         size_t length = json_string_length(form);
         if (!text) continue;
         if (i < 4) {
-            put_image(b, forms[i], text, length);
+            put_image(b, data, forms[i], text, length);
         } else if (i == 5) {
             put_plain(b, text, length);
         } else {

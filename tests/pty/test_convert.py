@@ -160,7 +160,7 @@ def test_outputs(cli, tmp_path):
 
 def write_book(path):
     output = nbformat.v4.new_output
-    png = {"image/png": "aGk=\n", "text/plain": "a picture"}
+    png = {"image/png": "aGk=\n", "text/plain": "a [small] \"picture\""}
     cells = [nbformat.v4.new_markdown_cell("# Title\n![i](attachment:i.png) ![](x.png)", attachments={"i.png": {"image/png": "aGk="}}),
              nbformat.v4.new_code_cell("x = [[```]]", execution_count=3, outputs=[output("stream", text="\033[31mred\033[0m <b>\n"), output("display_data", png)]),
              nbformat.v4.new_code_cell("%%cuda\n__global__ void f() {}"), nbformat.v4.new_code_cell(" "),
@@ -184,7 +184,7 @@ x = [[```]]
 red <b>
 ```
 
-![](data:image/png;base64,aGk=)
+![a \\[small\\] "picture"](data:image/png;base64,aGk=)
 
 ```cuda
 %%cuda
@@ -217,7 +217,7 @@ def test_to_a_page(cli, tmp_path):
     assert convert(cli, "a.ipynb", "a.html").stderr == ""
     text = (tmp_path / "a.html").read_text()
     assert "<title>Title" in text and '<span class="a1 ">red</span> &lt;b&gt;' in text and "<i>y</i>" in text and "one\ntwo" in text
-    assert text.count("data:image/png;base64,aGk=") == 2 and "[3]" in text
+    assert text.count("data:image/png;base64,aGk=") == 2 and "[3]" in text and 'alt="a [small] &quot;picture&quot;"' in text
     assert (tmp_path / "a.ipynb").read_bytes() == before
     (tmp_path / "b.lua").write_text("-- %%\nio.open('ran', 'w')\n")
     convert(cli, "b.lua", "b.html")
