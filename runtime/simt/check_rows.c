@@ -37,6 +37,7 @@ static inline bool touch_row(const struct row *r, uint64_t start, unsigned bytes
         struct line *l = line_at(r->span, at);
         if (!l || !is_written(r->span, at)) return false;
         __builtin_prefetch(l + AHEAD, 1);
+        if (s.words != ALL_WORDS) __builtin_prefetch(strips_of(l + AHEAD), 1);
         if (!r->write && is_settled(c, l, s.words)) continue;
         lock_line(c, l);
         ok = touch_strips(c, l, &s, &r->now, r->write);
