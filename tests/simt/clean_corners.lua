@@ -544,4 +544,54 @@ clean("a tile of rows that begin within lines, and one of whole lines", [[__glob
   return function() t.eq(y:sum(), 2 * 2 * 16 * 32) end
 end)
 
+clean("lanes that exchange values over and over, then warps do", [[__global__ void k(const int *x, int *y) {
+  __shared__ int s[128];
+  int t = threadIdx.x, v = x[t];
+  for (int i = 0; i < 300; i++) {
+    s[t] = v;
+    __syncwarp();
+    v = s[t ^ (1 << i % 5)] + s[t / 32 * 32] - s[t & 96];
+    __syncwarp();
+    if (i % 100 == 99) {
+      __syncthreads();
+      v += s[127 - t] - s[127 - t];
+      __syncthreads();
+    }
+  }
+  y[t] = v;
+}]], function(k)
+  local x, y = gpu.range(1, 128):to("int32"), ints(128)
+  k(1, 128)(x, y)
+  return function()
+    t.eq(y:sum(), 64 * 129)
+    t.eq(y[1], 1)
+  end
+end)
+
+clean("words that threads scatter, gather behind a barrier, and write once more", [[__global__ void k(int *y, int *z) {
+  int t = threadIdx.x;
+  y[37 * t % 256] = t;
+  y[37 * t % 256] += 1;
+  __syncthreads();
+  z[t] = y[37 * (255 - t) % 256];
+  __syncthreads();
+  y[101 * t % 256] = z[t];
+}]], function(k)
+  local y, z = ints(256), ints(256)
+  k(1, 256)(y, z)
+  return function()
+    t.eq(z[1], 256)
+    t.eq(y:sum(), 256 * 257 // 2)
+  end
+end)
+
+clean("threads that scatter the same value to one place", [[__global__ void k(int *y) {
+  int t = threadIdx.x;
+  y[37 * t % 256 / 2] = 7;
+}]], function(k)
+  local y = ints(128)
+  for _ = 1, 2 do k(2, 256)(y) end
+  return function() t.eq(y:sum(), 7 * 128) end
+end)
+
 t.done()

@@ -582,4 +582,61 @@ faulty("a row that all have read, and one thread writes", [[__global__ void k(co
 }]], function(k) k(1, { 16, 2 })(floats(32), floats(32)) end,
   { kind = "race", line = 8, other = 7, name = "s", index = 21, access = "write", other_access = "read", count = 1 })
 
+---- lanes of a warp that met
+faulty("an exchange whose lanes meet once only", [[__global__ void k(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x, v = x[t];
+  for (int d = 16; d; d >>= 1) {
+    s[t] = v;
+    __syncwarp();
+    v += s[t ^ d];
+  }
+  y[t] = v;
+}]], function(k) k(1, 64)(gpu.range(1, 64):to("int32"), ints(64)) end,
+  { kind = "race", line = 5, other = 7, name = "s", access = "write", other_access = "read" })
+
+faulty("the lanes of two warps met, but not the warps", [[__global__ void k(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  __syncwarp();
+  int v = s[t ^ 1];
+  __syncwarp();
+  y[t] = v + s[t ^ 33];
+}]], function(k) k(1, 64)(gpu.range(1, 64):to("int32"), ints(64)) end,
+  { kind = "race", line = 4, other = 8, name = "s", access = "write", other_access = "read" })
+
+faulty("a warp that met writes what another has read", [[__global__ void k(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  __syncthreads();
+  __syncwarp();
+  int v = s[(t + 5) % 64];
+  __syncwarp();
+  s[t] = v;
+}]], function(k) k(1, 64)(gpu.range(1, 64):to("int32"), ints(64)) end,
+  { kind = "race", line = 9, other = 7, name = "s" })
+
+---- words that threads write apart
+faulty("two of many threads that scatter meet in a word", [[__global__ void k(int *y) {
+  int t = threadIdx.x;
+  y[t == 200 ? 37 * 100 % 256 : 37 * t % 256] = t;
+}]], function(k) k(1, 256)(ints(256)) end,
+  { kind = "race", line = 3, other = 3, name = "y", index = 37 * 100 % 256, access = "write", other_access = "write" })
+
+faulty("what another thread scattered is read", [[__global__ void k(int *y, int *z) {
+  int t = threadIdx.x;
+  y[37 * t % 256] = t;
+  z[t] = y[37 * (t ^ 1) % 256];
+}]], function(k) k(1, 256)(ints(256), ints(256)) end,
+  { kind = "race", line = 3, other = 4, name = "y", access = "write", other_access = "read" })
+
+faulty("what another block gathered is written", [[__global__ void k(int *y, int *z) {
+  int i = 64 * blockIdx.x + threadIdx.x;
+  z[i] = y[37 * i % 256];
+  y[37 * (i ^ 64) % 256] = i;
+}]], function(k) k(4, 64)(ints(256), ints(256)) end,
+  { kind = "race", line = 4, other = 3, name = "y", access = "write", other_access = "read" })
+
 t.done()
