@@ -249,7 +249,7 @@ fuzz:
 	  $(filter-out build/fuzz/obj/repl/main.o,$(SRC:%.c=build/fuzz/obj/%.o)) $(LIBS)
 	build/fuzz/tests/$(T) -artifact_prefix=build/fuzz/ -max_total_time=$(or $(SECONDS),60) build/fuzz/corpus/$(T) $(wildcard tests/fuzz/corpus/$(T))
 
-# T=sum: arrays alone, the cases that have this in their names.
+# T=sum: arrays alone, the cases that have this in their names. T=simt: the software GPU alone.
 bench: all $(if $(T),,$(BUILD)/tests/bench/bench_runtime $(BUILD)/tests/bench/bench_editor)
 	@$(if $(T),,$(BUILD)/tests/bench/bench_runtime)
 	@$(if $(T),,$(BUILD)/tests/bench/bench_editor)

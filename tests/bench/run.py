@@ -159,10 +159,16 @@ def kernel_times(command, env=None):
     return {name: [float(v) for v in rest] for name, *rest in (line.split() for line in p.stdout.splitlines())}
 
 
+def compiled(scratch, name, *options):
+    """A C program of this folder, or None where it can't be built."""
+    program = os.path.join(scratch, name)
+    built = subprocess.run(["cc", "-o", program, f"tests/bench/{name}.c", *options], stderr=subprocess.DEVNULL)
+    return None if built.returncode else program
+
+
 def opencl(scratch):
-    program = os.path.join(scratch, "bench_opencl")
-    if subprocess.run(["cc", "-O2", "-o", program, "tests/bench/bench_opencl.c", "-lOpenCL"],
-                      stderr=subprocess.DEVNULL).returncode:
+    program = compiled(scratch, "bench_opencl", "-O2", "-lOpenCL")
+    if not program:
         return None
     env = dict(os.environ, POCL_CACHE_DIR=os.path.join(scratch, "pocl"))  # so that its build is a real one
     os.makedirs(env["POCL_CACHE_DIR"])
@@ -170,14 +176,14 @@ def opencl(scratch):
 
 
 def software_gpu(binary, scratch):
-    """Best times in ms by kernel: as users have it, by one thread, interpreted, with all checks; and OpenCL's."""
+    """Best times in ms by kernel: as users have it, by one thread, interpreted; and OpenCL's."""
     script = [binary, "tests/bench/simt_bench.lua"]
     env = dict(os.environ, LUNARRAY_DEVICE="simt", LUNARRAY_CACHE_DIR=os.path.join(scratch, "simt"))
+    alone = dict(env, LUNARRAY_THREADS="1")
     ways = {
         "lunarray": kernel_times(script, env),
-        "1 thread": kernel_times(script, dict(env, LUNARRAY_THREADS="1")),
+        "1 thread": kernel_times(script, alone),
         "no JIT": kernel_times(script, dict(env, LUNARRAY_JIT="0")),
-        "checked": kernel_times(script + ["checked"], env),
         "OpenCL": opencl(scratch),
     }
     if not ways["OpenCL"]:
@@ -188,9 +194,45 @@ def software_gpu(binary, scratch):
         cells = "".join(f"{times[kernel][0]:11.2f}" for times in ways.values())
         ratio = f"{ours[0] / ways['OpenCL'][kernel][0]:7.2f}" if "OpenCL" in ways else ""
         print(f"{kernel:24}{cells}{ratio}", flush=True)
+    if (os.cpu_count() or 1) > 1:
+        scaling(script, env, scratch)
+    checks(script, env)
     for line in subprocess.run(script + ["threads"], env=env, stdout=subprocess.PIPE, text=True).stdout.splitlines():
         count, cost = line.split()
         print(f"saxpy, {int(count):>9} threads {float(cost):10.3f} ns a thread", flush=True)
+
+
+def scaling(script, env, scratch):
+    """What two threads gain over one, beside what they gain for loops in plain C: best of rounds that take turns, so
+    that whatever else the machine does meets all of them."""
+    program = compiled(scratch, "bench_plain", "-O3", "-march=native", "-pthread")
+    ours, plain = {}, {}
+    for _ in range(3):
+        one = kernel_times(script, dict(env, LUNARRAY_THREADS="1"))
+        two = kernel_times(script, dict(env, LUNARRAY_THREADS="2"))
+        both = kernel_times([program, "2"]) if program else {}
+        for kernel in one:
+            ours.setdefault(kernel, []).append((one[kernel][0], two[kernel][0]))
+        for kernel, pair in both.items():
+            plain.setdefault(kernel, []).append(pair)
+    print(f"{'1 to 2 threads, best ms':24}{'1':>11}{'2':>11}{'gain':>7}   plain C{'1':>8}{'2':>11}{'gain':>7}")
+    for kernel in list(ours)[1:]:  # not the build
+        text = f"{kernel:24}"
+        for pairs in (ours[kernel], plain.get(kernel)):
+            if pairs:
+                one, two = (min(column) for column in zip(*pairs))
+                text += f"{one:11.2f}{two:11.2f}{one / two:7.2f}       "
+        print(text.rstrip(), flush=True)
+
+
+def checks(script, env):
+    """What all checks cost, by one thread and by all."""
+    alone = kernel_times(script + ["checked"], dict(env, LUNARRAY_THREADS="1"))
+    both = kernel_times(script + ["checked"], env)
+    print(f"{'checks, median ms':24}{'1 thread':>11}{'checked':>11}{'ratio':>7}{'all':>11}{'checked':>11}{'ratio':>7}")
+    for kernel in alone:
+        cells = [(t[kernel][1], t[kernel][3]) for t in (alone, both)]
+        print(f"{kernel:24}" + "".join(f"{p:11.2f}{c:11.2f}{c / p:7.2f}" for p, c in cells), flush=True)
 
 
 def notebook(binary, python, scratch):
@@ -214,11 +256,13 @@ def notebook(binary, python, scratch):
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--build", default="build")
-    ap.add_argument("--only", metavar="TEXT", help="array cases alone, those with TEXT in their names")
+    ap.add_argument("--only", metavar="TEXT", help="array cases alone, those with TEXT in their names; simt: that alone")
     a = ap.parse_args()
     binary, python = os.path.abspath(os.path.join(a.build, "lunarray")), os.path.abspath("build/venv/bin/python")
     scratch = tempfile.mkdtemp(prefix="lunarray-bench-")
     try:
+        if a.only == "simt":
+            return software_gpu(binary, scratch)
         if a.only is not None:
             return arrays(binary, python, a.only)
         start_and_launch(binary, scratch)

@@ -1,5 +1,6 @@
 -- The software GPU on the kernels of six_kernels.h: "build MS" (compiling, and one small launch), then "NAME BEST MEDIAN" in milliseconds of 9 runs after 2
--- to warm up; bench_opencl.c prints the same of another engine. With the word "checked" all checks are on.
+-- to warm up; bench_opencl.c prints the same of another engine.
+-- With the word "checked" also on those of checked_kernels.cu: "NAME BEST MEDIAN BEST MEDIAN", without checks and with all of them, in turn.
 -- With "threads" one line a launch size instead: "COUNT NANOSECONDS" a thread of saxpy.
 local gpu = gpu or require "lunarray"
 local mode = ...
@@ -18,20 +19,32 @@ local prelude = [[
 #define BLOCK_DIM_Y blockDim.y
 #define GRID_DIM_X gridDim.x
 ]]
-local file <close> = assert(io.open("tests/bench/six_kernels.h"))
+local function read(path)
+  local file <close> = assert(io.open(path))
+  return file:read "a"
+end
+local source = prelude .. read "tests/bench/six_kernels.h"
 local began = os.clock()
-local k = gpu.kernel(prelude .. file:read "a")
+local k = gpu.kernel(source)
 k.saxpy(1, 32)(1, 2, gpu.zeros(1), gpu.zeros(1))
 local built = (os.clock() - began) * 1e3
 
-local function measure(launch)
+-- Best and median of each of the ways to launch, which take turns.
+local function measure(...)
+  local ways, out = { ... }, {}
   local times = {}
+  for w in ipairs(ways) do times[w] = {} end
   for i = -1, 9 do
-    local ms = gpu.time(launch)
-    if i > 0 then times[i] = ms end
+    for w, launch in ipairs(ways) do
+      local ms = gpu.time(launch)
+      if i > 0 then times[w][i] = ms end
+    end
   end
-  table.sort(times)
-  return times[1], times[5]
+  for _, t in ipairs(times) do
+    table.sort(t)
+    table.move({ t[1], t[5] }, 1, 2, #out + 1, out)
+  end
+  return table.unpack(out)
 end
 
 if mode == "threads" then
@@ -44,7 +57,6 @@ if mode == "threads" then
   end
   return
 end
-if mode == "checked" then gpu.check(true) end
 
 local N, n = 1024, 4 << 20
 local a, b, c = gpu.rand { n }, gpu.rand { n }, gpu.zeros(n)
@@ -58,5 +70,30 @@ local cases = {
   { "histogram", function() k.histogram(256, 256)(g, bins, n) end },
   { "transpose", function() k.transpose(tiles, block)(a, c, N) end },
 }
-print(("build %.3f"):format(built))
-for _, case in ipairs(cases) do print(("%s %.3f %.3f"):format(case[1], measure(case[2]))) end
+if mode ~= "checked" then
+  print(("build %.3f"):format(built))
+  for _, case in ipairs(cases) do print(("%s %.3f %.3f"):format(case[1], measure(case[2]))) end
+  return
+end
+
+local q = gpu.kernel(read "tests/bench/checked_kernels.cu")
+local m, rows = 1 << 20, 1 << 16
+local any = (gpu.rand { m } * m):to("int32")
+local each = (gpu.rand { m }:argsort() - 1):to("int32")
+local start, column = (gpu.range(0, rows) * 16):to("int32"), (gpu.rand { rows * 16 } * rows):to("int32")
+table.move({
+  { "stencil_1023", function() q.stencil({ 64, 128 }, { 16, 8 })(a, c, 1023, 1021) end },
+  { "gather", function() q.gather(m // 256, 256)(a, any, c, m) end },
+  { "scatter", function() q.scatter(m // 256, 256)(a, each, c, m) end },
+  { "spmv", function() q.spmv(rows // 256, 256)(start, column, a, b, c, rows) end },
+  { "scan", function() q.scan(m // 256, 256)(a, c) end },
+  { "exchange", function() q.exchange(m // 256, 256)(a, c) end },
+}, 1, 6, #cases + 1, cases)
+for _, case in ipairs(cases) do
+  local function checked()
+    gpu.check(true)
+    case[2]()
+    gpu.check(false)
+  end
+  print(("%s %.3f %.3f %.3f %.3f"):format(case[1], measure(case[2], checked)))
+end
