@@ -7,6 +7,9 @@
 
 #define LINGER_MS 1000
 #define UNREAD    20000 /* messages that wait for one client at most, unless LUNARRAY_UNREAD_LIMIT says otherwise */
+#define REPLIES                                                                                                        \
+    10 /* times as many replies: it has asked for each, and may well read them when it has asked for all               \
+        */
 
 static int unread_limit(void)
 {
@@ -28,7 +31,8 @@ static enum rt_status bind_channel(struct jp_channels *c, struct jp_connection *
     if (!socket) return rt_fail(e, RT_IO, "cannot make a ZeroMQ socket: %s", z->strerror_(z->errno_()));
     /* A lost idle status hangs the client, so the high-water mark is high; what a cell may print is limited elsewhere.
      */
-    const int one = 1, most = unread_limit(), linger = LINGER_MS;
+    const int limit = unread_limit(), replies = limit < INT_MAX / REPLIES ? REPLIES * limit : INT_MAX;
+    const int one = 1, most = channel == JP_IOPUB ? limit : replies, linger = LINGER_MS;
     const int64_t largest = (int64_t)JP_MAX_MESSAGE;
     z->setsockopt_(socket, ZMQ_LINGER, &linger, sizeof linger);
     z->setsockopt_(socket, ZMQ_SNDHWM, &most, sizeof most);
