@@ -410,6 +410,17 @@ def test_the_history_outlives_the_kernel(fresh, tmp_path):
     assert [h[2] for h in history(hist_access_type="search", pattern="outlived*", n=1)] == ["outlived = 2"]
 
 
+def test_a_running_kernel_and_a_shell_share_their_history(fresh, tmp_path):
+    where = {"LUNARRAY_HISTORY": str(tmp_path / "history")}
+    kernel = fresh(**where)
+    kernel.client.execute("of_the_kernel = 1")
+    shell = subprocess.run([BINARY, "-i"], input="of_the_shell = 2\n%history -g of_the\n", env={**os.environ, **where}, text=True,
+                           capture_output=True, timeout=60)
+    assert "of_the_kernel = 1" in shell.stdout
+    found = kernel.client.ask("history_request", {"output": False, "raw": True, "hist_access_type": "search", "pattern": "of_the_*"})
+    assert [h[2] for h in found[0]["history"]] == ["of_the_kernel = 1", "of_the_shell = 2"]
+
+
 def test_silent_cells_are_not_in_the_history(client):
     client.execute("history_last = 1")
     client.execute("history_silent = 1", silent=True)
