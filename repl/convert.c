@@ -84,6 +84,7 @@ static int to_notebook(json_t *notebook, const char *to)
     json_t *former = sh_document_load(to, why);
     if (former) keep_former(notebook, former);
     json_decref(former);
+    sh_document_complete(notebook);
     sh_document_put(notebook, &text);
     return store(to, &text);
 }

@@ -169,6 +169,67 @@ json_t *sh_document_parse(const char *text, size_t length, char why[SH_WHY])
     return ok ? root : NULL;
 }
 
+bool sh_is_id(const char *id)
+{
+    size_t n = strlen(id);
+    bool good = n >= 1 && n <= 64;
+    for (size_t i = 0; i < n && good; i++) {
+        char c = id[i];
+        good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    }
+    return good;
+}
+
+/* Names as the keys of an object. */
+static void note_name(json_t *names, const char *name)
+{
+    json_object_set_new_nocheck(names, name, json_true());
+}
+
+static void complete_ids(json_t *cells)
+{
+    size_t i;
+    json_t *cell, *all = json_object(), *seen = json_object();
+    json_array_foreach(cells, i, cell) note_name(all, sh_json_text(cell, "id"));
+    json_array_foreach(cells, i, cell)
+    {
+        const char *id = sh_json_text(cell, "id");
+        char made[32];
+        if (!sh_is_id(id) || json_object_get(seen, id)) {
+            size_t number = i + 1;
+            do snprintf(made, sizeof made, "cell-%zu", number++);
+            while (json_object_get(all, made));
+            json_object_set_new(cell, "id", json_string(made));
+            note_name(all, made);
+        }
+        note_name(seen, sh_json_text(cell, "id"));
+    }
+    json_decref(all);
+    json_decref(seen);
+}
+
+static void complete_member(json_t *object, const char *key, json_t *value)
+{
+    if (!json_object_get(object, key)) json_object_set(object, key, value);
+    json_decref(value);
+}
+
+void sh_document_complete(json_t *notebook)
+{
+    size_t i;
+    json_t *cell, *cells = json_object_get(notebook, "cells");
+    complete_member(notebook, "metadata", json_object());
+    complete_member(notebook, "nbformat_minor", json_integer(5));
+    if (json_integer_value(json_object_get(notebook, "nbformat_minor")) >= 5) complete_ids(cells);
+    json_array_foreach(cells, i, cell)
+    {
+        complete_member(cell, "metadata", json_object());
+        if (strcmp(sh_json_text(cell, "cell_type"), "code") != 0) continue;
+        complete_member(cell, "outputs", json_array());
+        complete_member(cell, "execution_count", json_null());
+    }
+}
+
 json_t *sh_document_load(const char *path, char why[SH_WHY])
 {
     size_t length, n = strlen(path);

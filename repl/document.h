@@ -27,6 +27,10 @@ bool sh_document_store(const char *path, const struct lg_buffer *bytes, char why
 /* The metadata of a notebook for this kernel; a new reference, NULL when memory is lacking. */
 json_t *sh_document_metadata(void);
 
+/* Gives it what nbformat 4.5 wants and it lacks: metadata, outputs, ids of cells that have none of their own. */
+void sh_document_complete(json_t *notebook);
+/* Whether a cell may have this id. */
+bool sh_is_id(const char *id);
 /* Whether a cell's metadata have the tag. */
 bool sh_cell_has_tag(const json_t *cell, const char *tag);
 /* A member's text, "" when it is none. */

@@ -192,8 +192,10 @@ static bool check_cell(const json_t *cell, size_t line, char why[SH_WHY])
 {
     char what[SH_WHY - 40];
     const char *id = json_string_value(json_object_get(cell, "id"));
-    if (sh_metadata_check(json_object_get(cell, "metadata"), sh_json_text(cell, "cell_type"), what, sizeof what) &&
-        (!id || sh_id_check(id, what, sizeof what)))
+    bool allowed = !id || sh_is_id(id);
+    if (!allowed) snprintf(what, sizeof what, "id must be 1 to 64 letters, digits, - and _");
+    if (allowed &&
+        sh_metadata_check(json_object_get(cell, "metadata"), sh_json_text(cell, "cell_type"), what, sizeof what))
         return true;
     snprintf(why, SH_WHY, "line %zu: %s", line, what);
     return false;

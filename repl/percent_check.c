@@ -99,18 +99,6 @@ bool sh_metadata_check(const json_t *metadata, const char *type, char *why, size
     return true;
 }
 
-bool sh_id_check(const char *id, char *why, size_t size)
-{
-    size_t n = strlen(id);
-    bool good = n >= 1 && n <= 64;
-    for (size_t i = 0; i < n && good; i++) {
-        char c = id[i];
-        good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-    }
-    if (!good) snprintf(why, size, "id must be 1 to 64 letters, digits, - and _");
-    return good;
-}
-
 bool sh_attachments_check(const json_t *attachments)
 {
     const char *name, *mime;

@@ -30,10 +30,9 @@ void sh_mark_release(struct sh_mark *m);
 /* The mark of a cell, its newline included; with its id, where that is to be written, and its lines unless -1. */
 void sh_mark_put(const json_t *cell, bool id, long lines, struct lg_buffer *out);
 
-/* Whether notebooks allow these metadata of a cell of that type, or of the notebook (type NULL), and this id; else
- * `why` says what they should be. */
+/* Whether notebooks allow these metadata of a cell of that type, or of the notebook (type NULL); else `why` says what
+ * they should be. */
 bool sh_metadata_check(const json_t *metadata, const char *type, char *why, size_t size);
-bool sh_id_check(const char *id, char *why, size_t size);
 /* Whether these can be the attachments of a cell: data by type by name. */
 bool sh_attachments_check(const json_t *attachments);
 

@@ -54,6 +54,7 @@ int sh_run_stored(const struct sh_options *o)
     if (!notebook) return fail(path, why), 1;
     bool ok = sh_execute(notebook, o);
     /* What was put out up to an error is kept, too. */
+    sh_document_complete(notebook);
     if (o->inplace) ok = store_notebook(notebook, path) && ok;
     if (o->html) ok = store_page(notebook, o) && ok;
     json_decref(notebook);

@@ -90,6 +90,17 @@ def test_old_notebooks_stay_old(cli, tmp_path):
     assert load(path).cells[0].outputs[0].data["text/plain"] == "2"
 
 
+def test_what_a_notebook_lacks_is_given(cli, tmp_path):
+    """Hand-written ones have cells without ids, outputs or metadata, and ids twice."""
+    cells = [{"cell_type": "code", "source": "1"}, {"cell_type": "markdown", "id": "a", "source": "x"}, {"cell_type": "raw", "id": "a", "source": "y"},
+             {"cell_type": "code", "id": "not one", "source": ""}, {"cell_type": "code", "id": "cell-1", "source": "", "metadata": {}}]
+    path = tmp_path / "a.ipynb"
+    path.write_text(json.dumps({"nbformat": 4, "cells": cells}))
+    assert cli("convert", "a.ipynb", "b.ipynb").returncode == 0 and cli("a.ipynb", "--inplace").returncode == 0
+    for p in path, tmp_path / "b.ipynb":
+        assert [c.id for c in load(p).cells] == ["cell-2", "a", "cell-3", "cell-4", "cell-1"]
+
+
 class Page(html.parser.HTMLParser):
     """Its tags, which are closed in order, what it loads, and its text."""
 
