@@ -179,7 +179,7 @@ static void move_part(struct jit *j, const struct jit_insn *n, const int *a, int
 bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
 {
     const struct insn *i = n->i;
-    int a[4], d[2], regs[4], parts = n->wide ? 4 : 2;
+    int a[4] = {0}, d[2] = {0}, regs[4], parts = n->wide ? 4 : 2;
     if (n->guarded || i->count != 1 || i->size != (n->wide ? 8 : 4) || i->imm != (int32_t)i->imm ||
         (n->kind == JK_LOAD && !n->write_count) || (simt_jit_is_watched(j, i) && !simt_jit_may_ask(j, n)))
         return false;
