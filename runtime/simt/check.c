@@ -69,9 +69,9 @@ static unsigned add_site(struct simt_check *c, const struct site *s)
     for (unsigned k = *count; k-- > 1;) {
         const struct site *o = &c->sites[base + k];
         const struct place *there = &c->program->places[o->pc];
-        if (o->access == s->access && o->is_volatile == s->is_volatile && o->guesses == s->guesses &&
-            o->fails == s->fails && o->bulk == s->bulk && !o->reading == !s->reading && there->file == at->file &&
-            there->line == at->line && there->column == at->column)
+        if (o->access == s->access && o->strong == s->strong && o->is_volatile == s->is_volatile &&
+            o->guesses == s->guesses && o->fails == s->fails && o->bulk == s->bulk && !o->reading == !s->reading &&
+            there->file == at->file && there->line == at->line && there->column == at->column)
             return base + k;
     }
     if (*count == MAX_SITES / 2) return base + MAX_SITES / 2 - 1;
@@ -88,6 +88,12 @@ static enum simt_access access_by(const struct insn *i)
         return simt_is_bulk_reduction(i) ? ACCESS_ATOMIC : i->flags & F_STORE ? ACCESS_WRITE : ACCESS_READ;
     default: return simt_is_barrier_init(i) ? ACCESS_WRITE : ACCESS_ATOMIC;
     }
+}
+
+/* Loads and stores of cuda::atomic and its like are atomics; those by volatile pointers say less. */
+static bool is_relaxed(const char *opcode)
+{
+    return strstr(opcode, ".relaxed") || strstr(opcode, ".acquire") || strstr(opcode, ".release");
 }
 
 /* ---- guesses ---- */
@@ -175,8 +181,8 @@ static unsigned site_at(struct simt_check *c, uint32_t pc)
     const struct insn *i = &c->program->code[pc];
     bool frees = simt_check_is_free(c->program, i);
     struct site s = {.pc = pc, .access = frees ? ACCESS_FREE : access_by(i)}, reading;
-    s.is_volatile = s.access != ACCESS_ATOMIC && i->flags & F_SPIN;
-    s.strong = s.access == ACCESS_ATOMIC || s.is_volatile;
+    s.strong = s.access == ACCESS_ATOMIC || i->flags & F_SPIN;
+    s.is_volatile = s.strong && s.access != ACCESS_ATOMIC && !is_relaxed(c->program->places[pc].opcode);
     s.guesses = c->swaps_some && !s.strong && is_guess(c->program, pc);
     s.copies = i->memory == MEMORY_STORE && starts_with(c->program->places[pc].opcode, "cp.async.");
     s.bulk = simt_is_bulk(i) && !simt_is_store_bulk(c->program, i);

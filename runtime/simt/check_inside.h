@@ -65,8 +65,8 @@ struct check_vectors;
 struct site {
     uint32_t pc; /* of the first instruction that is one */
     enum simt_access access;
-    bool strong;      /* atomic or volatile */
-    bool is_volatile; /* and not atomic */
+    bool strong;      /* atomic, relaxed and the like, or volatile */
+    bool is_volatile; /* the last */
     bool guesses;     /* a plain read of what a compare-and-swap there then expects, which finds out if it is old */
     bool copies;      /* what cp.async writes */
     bool bulk;        /* what cp.async.bulk reads or writes */

@@ -221,7 +221,7 @@ static bool touch_word(struct tags *t, enum simt_access kind, const struct tag_r
 
 static bool is_simple(const struct access *a)
 {
-    return !a->block->tags.slow && a->bytes >= 4 && !a->site->is_volatile;
+    return !a->block->tags.slow && a->bytes >= 4 && (!a->site->strong || a->kind == ACCESS_ATOMIC);
 }
 
 /* The log leaves readers out, of which one may be no atomic: a compare-and-swap that fails is as one that does not. */

@@ -368,6 +368,25 @@ clean("a lock in shared memory", [[__global__ void k(int *out) {
   return function() t.eq(x[1], 64) end
 end)
 
+clean("a semaphore whose loads and stores are atomics", [[#define AT_BLOCK __NV_THREAD_SCOPE_BLOCK
+__global__ void k(int *out) {
+  __shared__ int free, sum;
+  if (threadIdx.x == 0) free = 1, sum = 0;
+  __syncthreads();
+  for (bool mine = false; !mine;)
+    if (__nv_atomic_load_n(&free, __NV_ATOMIC_RELAXED, AT_BLOCK) && __nv_atomic_exchange_n(&free, 0, __NV_ATOMIC_ACQUIRE, AT_BLOCK)) {
+      sum++;
+      __nv_atomic_store_n(&free, 1, __NV_ATOMIC_RELEASE, AT_BLOCK);
+      mine = true;
+    }
+  __syncthreads();
+  out[threadIdx.x] = sum;
+}]], function(k)
+  local out = ints(64)
+  k(1, 64)(out)
+  return function() t.eq(out[64], 64) end
+end)
+
 clean("compare and swap as an atomic maximum", [[__global__ void k(float *m, const float *x) {
   int *a = (int *)m, old = *(volatile int *)a, seen;
   do {
