@@ -12,6 +12,7 @@
 #include "jupyter/capture.h"
 #include "jupyter/channels.h"
 #include "jupyter/missed.h"
+#include "jupyter/parent.h"
 #include "jupyter/subshells.h"
 #include "jupyter/usage.h"
 #include "runtime/memory.h"
@@ -22,10 +23,6 @@
 #define TELL_EVERY_NS ((int64_t)60000000000) /* between two words in the log about clients that do not read */
 #define BATCH         64                     /* messages read from one socket before the others get their turn */
 
-struct queue {
-    void *first, **end;
-};
-
 struct jp_server {
     struct jp_channels channels;
     struct jp_wire wire;
@@ -33,8 +30,7 @@ struct jp_server {
     pthread_t thread;
     bool running; /* the thread was started */
     int wake;     /* eventfd */
-    pid_t parent;
-    bool parent_direct;      /* `parent` is our parent process, so a new parent means that it died */
+    struct jp_parent parent;
     int64_t told;            /* when the log was told of a client that does not read */
     int64_t deadline;        /* when a shutdown stops waiting, 0 while none is under way */
     struct jp_packet *kept;  /* an input request for a client that has not connected its stdin yet */
@@ -452,12 +448,6 @@ static void read_channel(struct jp_server *s, enum jp_channel channel)
     }
 }
 
-static bool parent_died(const struct jp_server *s)
-{
-    if (s->parent == 0) return false;
-    return s->parent_direct ? getppid() != s->parent : kill(s->parent, 0) < 0 && errno == ESRCH;
-}
-
 static void handle_wakes(struct jp_server *s)
 {
     uint64_t count;
@@ -497,7 +487,7 @@ static void turn(struct jp_server *s)
     if (s->queued >= MAX_QUEUED) count--;
     pthread_mutex_unlock(&s->lock);
     bool ticks = atomic_load(&s->pending) || s->deadline || s->output_waits;
-    long timeout = ticks ? TICK_MS : s->missed.count ? 500 : s->parent ? 1000 : -1;
+    long timeout = ticks ? TICK_MS : s->missed.count ? 500 : s->parent.pid ? 1000 : -1;
     s->channels.zmq.poll_(items, count, timeout);
     if (items[0].revents) handle_wakes(s);
     send_queued(s);
@@ -533,7 +523,7 @@ static void *io_thread(void *argument)
             /* Between cells, or they would seem to tell of the one that runs. */
             if (atomic_load(&s->pending) == 0) jp_missed_send(&s->missed, time, &s->channels, &s->wire);
             attend_again(s);
-            if (parent_died(s)) begin_shutdown(s);
+            if (jp_parent_died(&s->parent)) begin_shutdown(s);
         }
         if (!s->deadline) continue;
         pthread_mutex_lock(&s->lock);
@@ -547,16 +537,6 @@ static void *io_thread(void *argument)
 }
 
 /* Opening and closing. */
-
-/* A client that starts kernels names itself in JPY_PARENT_PID; the kernel must not outlive it. */
-static void find_parent(struct jp_server *s)
-{
-    const char *text = getenv("JPY_PARENT_PID");
-    long pid = text ? atol(text) : 0;
-    if (pid <= 1) return;
-    s->parent = (pid_t)pid;
-    s->parent_direct = getppid() == s->parent;
-}
 
 static void release(struct jp_server *s)
 {
@@ -599,7 +579,7 @@ struct jp_server *jp_server_open(struct jp_connection *c, const struct jp_server
     s->inputs_end = &s->inputs;
     s->outbox_end = &s->outbox;
     s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    find_parent(s);
+    s->parent = jp_parent_find();
     if (open_all(s, c, e) == RT_OK) return s;
     release(s);
     return NULL;
