@@ -159,6 +159,7 @@ static bool push_metafield(lua_State *L, int idx, const char *name)
 /* Whether the userdata at idx is one of this library's, whose C functions are known to be harmless. */
 static bool is_ours(lua_State *L, int idx)
 {
+    if (lg_test_array(L, idx)) return true; /* whose name in messages is another one */
     if (lua_type(L, idx) != LUA_TUSERDATA || !push_metafield(L, idx, "__name")) return false;
     const char *name = lua_tostring(L, -1);
     bool ours = name && strncmp(name, "lunarray.", 9) == 0;
