@@ -201,33 +201,42 @@ static void write_vectors(const struct generated *g, struct kn_text *t)
     kn_put(t, "for (int k = 0; k < %d; k++) if (at + k < n) p.out[at + k] = out.v[k];\n}\n}\n", n);
 }
 
-/* Linear programs load several elements before they store the first, so that memory is kept busy. */
+/* Few leaves: several elements of each are loaded before the first is stored, so that memory is kept busy. */
+static bool unrolled(const struct generated *g)
+{
+    return !g->key.any && g->program->leaves > 0 && g->program->leaves <= 4;
+}
+
 static void write_unrolled(const struct generated *g, struct kn_text *t)
 {
     const struct kn_program *p = g->program;
-    char result[16];
+    char index[1024], result[16], pointer[16];
+    bool linear = g->key.layout[p->leaves] == LINEAR;
     kn_put(t,
            "for (I first = (I)blockIdx.x * (%d * %d) + threadIdx.x; first < n; first += (I)gridDim.x * (%d * %d)) {\n",
            KN_THREADS, UNROLL, KN_THREADS, UNROLL);
     for (int i = 0; i < p->leaves; i++) kn_put(t, "%s v%d[%d];\n", kn_memory_type(p->arrays[i]->dtype), i, UNROLL);
+    if (!linear) kn_put(t, "I to[%d];\n", UNROLL);
     kn_put(t, "#pragma unroll\nfor (int k = 0; k < %d; k++) {\nI i = first + k * %d; if (i >= n) i = n - 1;\n", UNROLL,
            KN_THREADS);
-    for (int i = 0; i < p->leaves; i++)
-        kn_put(t, "v%d[k] = p.a%d[%s];\n", i, i, g->key.layout[i] == LINEAR ? "i" : "0");
+    write_coordinates(g, t);
+    for (int i = 0; i < p->leaves; i++) {
+        index_text(g, i, index, sizeof index);
+        kn_put(t, "v%d[k] = p.a%d[%s];\n", i, i, index);
+    }
+    index_text(g, p->leaves, index, sizeof index);
+    if (!linear) kn_put(t, "to[k] = %s;\n", index);
     kn_put(t, "}\n#pragma unroll\nfor (int k = 0; k < %d; k++) {\nconst I i = first + k * %d; if (i >= n) break;\n",
            UNROLL, KN_THREADS);
-    for (int i = 0; i < p->count; i++) {
-        const struct kn_node *n = &p->nodes[i];
-        if (n->kind != KN_NODE_ARRAY) {
-            kn_put_node(t, p, i, NULL, NULL);
-            continue;
-        }
-        char pointer[16];
-        snprintf(pointer, sizeof pointer, "v%d", n->leaf);
+    for (int i = 0; i < p->count && !copies(p); i++) {
+        snprintf(pointer, sizeof pointer, "v%d", p->nodes[i].leaf);
         kn_put_node(t, p, i, pointer, "k");
     }
     snprintf(result, sizeof result, "r%d", p->count - 1);
-    kn_put_store(t, (enum rt_dtype)g->key.out, "p.out", "i", result);
+    if (copies(p))
+        kn_put(t, "p.out[%s] = v0[k];\n", linear ? "i" : "to[k]");
+    else
+        kn_put_store(t, (enum rt_dtype)g->key.out, "p.out", linear ? "i" : "to[k]", result);
     kn_put(t, "}\n}\n");
 }
 
@@ -339,12 +348,12 @@ static void write_kernel(const struct generated *g, struct kn_text *t)
            KN_THREADS);
     if (g->key.turned) {
         write_tiles(g, t);
+    } else if (g->key.vector && !copies(p)) {
+        write_vectors(g, t);
+    } else if (unrolled(g) && !g->key.vector) {
+        write_unrolled(g, t);
     } else if (copies(p)) {
         write_copy(g, t);
-    } else if (g->key.vector) {
-        write_vectors(g, t);
-    } else if (all_linear(g)) {
-        write_unrolled(g, t);
     } else {
         kn_put(t, "for (I i = (I)blockIdx.x * %d + threadIdx.x; i < n; i += (I)gridDim.x * %d) {\n", KN_THREADS,
                KN_THREADS);
@@ -400,7 +409,7 @@ static struct kn_launch launch_of(const struct kn_program *p, const struct rt_ar
 {
     kn_space_make(p->arrays, p->leaves, out, s);
     make_key(p, s, out, layouts, g);
-    int64_t each = KN_THREADS * (g->key.vector ? g->key.vector : all_linear(g) ? UNROLL : 1);
+    int64_t each = KN_THREADS * (g->key.vector ? g->key.vector : unrolled(g) ? UNROLL : 1);
     if (g->key.turned) each = tile_of(g) * tile_of(g);
     return (struct kn_launch){.key = &g->key,
                               .key_bytes = g->key_bytes,

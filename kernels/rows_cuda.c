@@ -233,7 +233,7 @@ static bool make_kernel(struct kernel *k, const struct kn_rows *r)
 bool kn_rows_cuda(const struct kn_rows *r, enum rt_status *status, struct rt_error *e)
 {
     struct rt_device *d = rt_array_device(r->stages[0].program.arrays[0]);
-    struct kernel *k = rt_alloc(sizeof *k);
+    struct kernel *k = rt_calloc(1, sizeof *k); /* keys are compared byte by byte */
     bool can = k && make_kernel(k, r);
     if (can) {
         fill_words(k, r);
@@ -253,7 +253,7 @@ bool kn_rows_cuda(const struct kn_rows *r, enum rt_status *status, struct rt_err
 
 bool kn_rows_source(const struct kn_rows *r, struct kn_text *t)
 {
-    struct kernel *k = rt_alloc(sizeof *k);
+    struct kernel *k = rt_calloc(1, sizeof *k); /* keys are compared byte by byte */
     bool can = k && make_kernel(k, r);
     if (can && t) write_kernel(k, t);
     free(k);
