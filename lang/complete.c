@@ -105,7 +105,8 @@ static void visit_variable(lua_State *L, const char *name, void *context)
 {
     struct lg_completing *c = context;
     const struct lg_function *row = NULL;
-    if (strncmp(name, c->prefix, c->prefix_length) == 0 && !lg_completing_full(c)) {
+    bool plain = lua_type(L, -1) == LUA_TNUMBER || lua_type(L, -1) == LUA_TSTRING || lua_type(L, -1) == LUA_TBOOLEAN;
+    if (!plain && strncmp(name, c->prefix, c->prefix_length) == 0 && !lg_completing_full(c)) {
         row = lg_doc_by_name(L, lua_pushfstring(L, "session.%s", name));
         lua_pop(L, 1);
     }

@@ -6,7 +6,7 @@
 #include "runtime/memory.h"
 
 #define MAX_CHAIN  20    /* metatables followed behind each other */
-#define MAX_FIELDS 40000 /* fields of one table looked at */
+#define MAX_FIELDS 16000 /* fields of one table looked at */
 
 void lg_tokens_fill(struct lg_tokens *t, const char *text, size_t length)
 {

@@ -208,7 +208,7 @@ TEST(completion_of_many)
     struct lg_completion c;
     size_t from;
     start();
-    run("many = {} for i = 1, 30000 do many['name' .. i] = i end many.narrow = 1");
+    run("many = {} for i = 1, 12000 do many['name' .. i] = i end many.narrow = 1");
     lg_session_complete(session, "many.na", 7, 7, &c);
     CHECK_INT(c.count, 1000);
     CHECK(c.more);
@@ -216,7 +216,7 @@ TEST(completion_of_many)
     lg_session_complete(session, "many.name", 9, 9, &c);
     CHECK(c.more);
     CHECK_INT(c.common, strlen("name"));
-    CHECK_STR(complete("many.name29999", NULL), "name29999");
+    CHECK_STR(complete("many.name11999", NULL), "name11999");
     run("for i = 1, 1500 do _G['number' .. i] = i end number_of_all = 1");
     lg_session_complete(session, "numb", 4, 4, &c);
     CHECK_INT(c.common, strlen("number"));
