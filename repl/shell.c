@@ -37,6 +37,7 @@ struct shell {
     struct sh_status status;
     struct sh_text background; /* came while the user types, not shown yet */
     bool leave;
+    bool remembers; /* the history has been read */
 };
 
 /* The editor's questions, answered by the session. */
@@ -183,6 +184,11 @@ static bool next_key(struct shell *sh, struct sh_key *key)
             if (sh_decode(&sh->decoder, (unsigned char)sh->input[sh->used++], key)) return true;
         bool waiting = sh_decoder_waiting(&sh->decoder);
         if (!waiting) draw(sh, false);
+        /* Behind the prompt, so that the first key does not wait for it. */
+        if (!sh->remembers && !sh_terminal_pending()) {
+            sh->remembers = true;
+            host_history(sh, 0);
+        }
         bool soon = sh_editor_waits(&sh->editor) || sh->background.length;
         switch (sh_terminal_wait(waiting ? ESCAPE_WAIT_MS : soon ? IDLE_MS : -1)) {
         case SH_WAIT_TIMEOUT:
