@@ -116,8 +116,8 @@ def test_a_hundred_thousand_queued_requests(fresh, tmp_path):
     os.mkfifo(tmp_path / "go")
     k = fresh(key="")
     c = k.client
+    first = c.begin(f"done = 0 for line in io.lines('{tmp_path}/go') do end")
     c.sockets["iopub"].unsubscribe(b"")
-    first = c.send("shell", "execute_request", execute_content(f"done = 0 for line in io.lines('{tmp_path}/go') do end"))
     answers = flood(k, [b'{"code":"done = done + 1","silent":true}'] * count)
     next(answers)
     assert c.reply(c.send("control", "usage_request"), "control")["content"]["kernel_memory"] < 40 << 20 or sanitized()
