@@ -374,7 +374,7 @@ TEST(any_size_holds_the_list_of_keys)
     PRESS("?");
     for (int columns = 1; columns < 90; columns++)
         for (int rows = 1; rows < 40; rows += 3) screen(columns, rows);
-    CHECK_HAS(screen(80, 24), "\ne        edits the cell; Enter then runs it\n");
+    CHECK_HAS(screen(80, 24), "\ne        edits the cell; Enter then runs it, Ctrl-C leaves it as it was\n");
     CHECK_HAS(screen(80, 24), "other keys go back");
     PRESS(DOWN DOWN DOWN);
     CHECK_HAS(screen(80, 6), "s        skips the cell\ne        ");
