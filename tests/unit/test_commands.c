@@ -163,6 +163,7 @@ TEST(binding)
     CHECK_INT(bind("C-c C-r", "run"), SH_BOUND); /* two keys, the first of which did something */
     CHECK_INT(TYPE("\x03"), SH_CANCEL);
     CHECK_INT(bind("C-c", NULL), SH_BOUND);
+    CHECK_INT(bind("C-o", NULL), SH_BOUND);
     CHECK_INT(bind("C-o M-o", "run"), SH_BOUND);
     CHECK_INT(TYPE("\x0f"), SH_CONTINUE);
     CHECK_INT(TYPE("\033o"), SH_ACCEPT);
