@@ -126,7 +126,8 @@ $(BUILD)/tests/bench/%: tests/bench/%.c $(BUILD)/tests/objs.a
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,-E -o $@ $< $(BUILD)/tests/objs.a $(LIBS)
 # What mostly waits for people, Lua or a driver: it compiles faster so, and `x + x` of small arrays takes as long. Tests, too.
-$(foreach d,obj/lang/%.o obj/jupyter/%.o obj/repl/%.o export/runtime/simt/libcuda/%.o,$(BUILD)/$(d)): ALL_CFLAGS += -O1
+$(foreach d,obj/lang/%.o obj/jupyter/%.o obj/repl/%.o export/runtime/simt/libcuda/%.o,$(BUILD)/$(d)): \
+  ALL_CFLAGS += $(if $(SAN)$(filter -O0,$(OPT)),-O0,-O1)
 # (private: not for the objects that they are linked with)
 $(BUILD)/tests/unit/% $(BUILD)/tests/fuzz/%: private ALL_CFLAGS += -O0
 $(BUILD)/tests/unit/test_ops $(BUILD)/tests/unit/test_ops_views: private ALL_CFLAGS += -O1 # computes most of what it compares with
@@ -148,7 +149,7 @@ FEWER := -O2 -ftree-vectorize -fvect-cost-model=dynamic --param vect-epilogues-n
 $(addprefix $(BUILD)/obj/kernels/,loops_v3.o loops_v4.o): ALL_CFLAGS += $(if $(findstring clang,$(CC)),$(LOOPS),$(LOOPS:-O3=$(FEWER)))
 $(addprefix $(BUILD)/obj/kernels/loops_,random_v3.o random_v4.o fft_v3.o fft_v4.o): ALL_CFLAGS += $(LOOPS)
 $(addprefix $(BUILD)/obj/,$(addprefix kernels/loops_,base.o random_base.o fft_base.o) runtime/simt/vector_base.o): \
-  ALL_CFLAGS += $(if $(X86),-O1,$(LOOPS))
+  ALL_CFLAGS += $(if $(X86),$(LOOPS:-O3=-O1),$(LOOPS))
 $(addprefix $(BUILD)/obj/kernels/loops_,v3.o random_v3.o fft_v3.o): ALL_CFLAGS += $(if $(X86),$(V3))
 $(addprefix $(BUILD)/obj/kernels/loops_,v4.o random_v4.o fft_v4.o): ALL_CFLAGS += $(if $(X86),$(V4))
 # Of one text for three instruction sets, UBSan looks at the first: that takes compilers the longest of all files.
