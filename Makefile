@@ -308,7 +308,7 @@ lint-deps:
 lint: lint-deps $(BUILD)/ready
 	@clang-format --dry-run -Werror $(filter-out %.def,$(C_FILES))
 	@printf '%s\n' $(filter-out $(TWINS),$(SRC) $(LIBCUDA)) | xargs -P $(shell nproc) -n 4 sh -c \
-	  'said=$$(clang-tidy --quiet "$$@" -- $(filter-out -Werror,$(ALL_CFLAGS)) $(PATHS) 2>&1) || { echo "$$said"; exit 1; }' tidy
+	  'said=$$(clang-tidy --quiet "$$@" -- $(filter-out -Werror,$(ALL_CFLAGS)) $(PATHS) 2>&1) || { printf "%s\n" "$$said"; exit 1; }' tidy
 clean:
 	rm -rf build
 

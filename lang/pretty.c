@@ -280,7 +280,7 @@ static void put_table_items(struct printer *p, int idx, int indent)
     if (!was_flat) {
         const char *line = p->out->data ? p->out->data + start : NULL;
         size_t column = 0;
-        while (column < start && line[-1 - (long)column] != '\n') column++;
+        while (line && column < start && line[-1 - (long)column] != '\n') column++;
         p->flat = true;
         p->flat_end = start + (column < LINE_WIDTH ? LINE_WIDTH - column : 0);
     }
