@@ -73,6 +73,7 @@ class Kernel:
             "XDG_STATE_HOME": self.folder,
             "XDG_CACHE_HOME": self.folder,
             "LUNARRAY_CACHE_DIR": os.path.join(self.folder, "cache"),
+            "JPY_PARENT_PID": str(os.getpid()),  # so that tests that are killed leave no kernel behind
             **env,
         }
         self.log_path = os.path.join(self.folder, "log")
