@@ -412,9 +412,10 @@ static void letter(struct sh_editor *e, int32_t c)
 /* Where the changes of the last step begin. */
 static size_t step_start(const struct sh_undo *u)
 {
-    size_t i = u->done - 1;
-    while (i > 0 && u->changes[i - 1].step == u->changes[i].step) i--;
-    return u->changes[i].at;
+    size_t i = u->done - 1, start = u->changes[i].at;
+    for (; i > 0 && u->changes[i - 1].step == u->changes[i].step; i--)
+        if (u->changes[i - 1].at < start) start = u->changes[i - 1].at; /* the text before that is as it was */
+    return start;
 }
 
 bool sh_vi_key(struct sh_editor *e, const struct sh_key *key, enum sh_action *action)

@@ -268,6 +268,7 @@ static const struct driver_row as_vim[] = {
     {"a |b c\nd e\nf", "2D", "a| \nf"},
     {"  a\n| b\nc", "dk", "|c"},
     {"|abc", "xlxuu\x12x", "|c"},
+    {"one |two three", "cwn\x15x\033u\x12", "|x three"},
     {"|a", "oone\033ouuu\033uu", "|a"},
     {"a b|c", "Ox\033u", "a b|c"},
     {"a b|c\nd", "ox\033u", "a b|c\nd"},
