@@ -43,6 +43,14 @@ void kn_program_start(struct kn_program *p)
     p->count = p->leaves = 0;
 }
 
+void kn_program_assign(struct kn_program *to, const struct kn_program *from)
+{
+    to->count = from->count;
+    to->leaves = from->leaves;
+    memcpy(to->nodes, from->nodes, (size_t)from->count * sizeof *from->nodes);
+    memcpy(to->arrays, from->arrays, (size_t)from->leaves * sizeof *from->arrays);
+}
+
 static enum rt_status add_node(struct kn_program *p, const struct kn_node *n, int *node, struct rt_error *e)
 {
     if (p->count == KN_MAX_NODES)

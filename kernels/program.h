@@ -41,6 +41,8 @@ struct kn_program {
 /* Every function that adds gives the new node's index in *node. RT_UNSUPPORTED when the program is full: evaluate what
  * there is and go on with its result. */
 void kn_program_start(struct kn_program *p);
+/* Copies what there is of a program, which is mostly much less than it has room for. */
+void kn_program_assign(struct kn_program *to, const struct kn_program *from);
 enum rt_status kn_program_array(struct kn_program *p, const struct rt_array *a, int *node, struct rt_error *e);
 enum rt_status kn_program_number(struct kn_program *p, const struct kn_operand *number, int *node, struct rt_error *e);
 /* RT_INVALID when op has no meaning for the operands, or all of them are numbers. */

@@ -127,12 +127,13 @@ static enum rt_status run(struct kn_reducer *r, struct rt_array *out, struct rt_
     struct rt_array sum = {0};
     const struct rt_array *to = out;
     int64_t length = r->length;
+    if (!kn_runs_generated(d)) return kn_reduce_host(r, out, e);
     if (r->reduction == KN_MEAN) {
         enum rt_status status = rt_array_new(d, r->accumulate, out->ndim, out->shape, &sum, e);
         if (status != RT_OK) return status;
         to = &sum;
     }
-    enum rt_status status = kn_runs_generated(d) ? kn_reduce_cuda(r, to, e) : kn_reduce_host(r, to, e);
+    enum rt_status status = kn_reduce_cuda(r, to, e);
     if (status == RT_OK && r->reduction == KN_MEAN) status = divide(&sum, length, out, e);
     rt_array_release(&sum);
     return status;
@@ -204,7 +205,7 @@ enum rt_status kn_program_reduce(const struct kn_program *p, enum kn_reduction r
     if (last->kind == KN_NODE_ARRAY) return kn_reduce(reduction, p->arrays[last->leaf], axes, keepdims, out, e);
     struct kn_reducer r;
     r.reduction = reduction;
-    r.program = *p;
+    kn_program_assign(&r.program, p);
     enum rt_status status = kn_program_form(p, &values, e);
     return status != RT_OK ? status : reduce(&r, &values, axes, keepdims, out, e);
 }
@@ -237,7 +238,7 @@ static enum rt_status make_reducer(const struct kn_program *p, enum kn_reduction
     enum rt_status status = values_of(p, &values, e);
     if (status != RT_OK) return status;
     r->reduction = k;
-    r->program = *p;
+    kn_program_assign(&r->program, p);
     choose_types(r, values.dtype);
     if ((status = kn_program_convert(&r->program, node, r->accumulate, &node, e)) == RT_OK)
         choose_rows(r, &values, axes);
@@ -251,7 +252,7 @@ bool kn_reduces_by_blocks(const struct kn_program *p, enum kn_reduction k, int o
     struct rt_array values;
     if (values_of(p, &values, NULL) != RT_OK) return false;
     if (make_reducer(p, k, (1u << values.ndim) - (1u << outer), &r, NULL) != RT_OK) return false;
-    *combined = r.program;
+    kn_program_assign(combined, &r.program);
     *op = r.combine;
     return !kn_rows_are_near(&r);
 }

@@ -32,8 +32,8 @@ enum rt_dtype kn_sum_dtype(enum rt_dtype t);
 
 /* Many rows at a time are faster: when rows are short, or their values farther apart than the rows. */
 bool kn_rows_are_near(const struct kn_reducer *r);
-/* Both write the combined values (or 1-based indices) of all rows to `out`, contiguous, of r->result; a mean is still
- * to be divided, so there it is of r->accumulate. They use up all that r holds. */
+/* Both write the combined values (or 1-based indices) of all rows to `out`, contiguous, of r->result; generated code
+ * leaves a mean to be divided, so there it is of r->accumulate. They use up all that r holds. */
 enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, struct rt_error *e);
 enum rt_status kn_reduce_cuda(struct kn_reducer *r, const struct rt_array *out, struct rt_error *e);
 /* The text that the latter launches. */

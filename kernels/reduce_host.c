@@ -11,19 +11,21 @@
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define BLOCK_BYTES ((size_t)KN_BLOCK * RT_ELEMENT + 64)
-#define CHUNK       32768 /* elements of a row that are reduced to one partial result */
-#define LANES       1024  /* that a chunk's elements are combined into */
-#define GROUP       16    /* rows combined one after the other before partial results are combined in pairs */
+#define CHUNK 32768 /* elements of a row that are reduced to one partial result */
+#define LANES 1024  /* that a chunk's elements are combined into */
+#define GROUP 16    /* rows combined one after the other before partial results are combined in pairs */
+#define STACK 32768 /* bytes of memory that a small reduction has without an allocation */
 
 struct pass {
     const struct kn_reducer *r;
-    struct kn_plan plan;
+    const struct kn_plan *plan;
     enum kn_class class;
     size_t value;                /* bytes of one value of the class */
     bool wide;                   /* float32 or complex64, added in double */
     enum kn_class partial_class; /* double or complex128 then, else the class */
     size_t partial_value;
+    size_t block, block_bytes; /* values of a block at most, and what it takes */
+    char *stack, *heap;        /* STACK bytes; what is used instead where they do not do */
     char *scratch;
     size_t scratch_bytes; /* of one worker */
     int64_t chunks;       /* of a row */
@@ -35,9 +37,9 @@ struct pass {
 
 static void combine(const struct pass *p, enum kn_class class, void *to, const void *a, const void *b, size_t n)
 {
-    p->plan.loops->ops[p->r->combine][class](to, a, b, NULL, n);
+    p->plan->loops->ops[p->r->combine][class](to, a, b, NULL, n);
     if (class == p->class && !kn_class_exact(p->r->accumulate))
-        p->plan.loops->convert[p->class][p->r->accumulate](to, to, n);
+        p->plan->loops->convert[p->class][p->r->accumulate](to, to, n);
 }
 
 /* Combines n values of a class into the first `last` by halves; returns how many there are then. */
@@ -54,7 +56,7 @@ static size_t fold(const struct pass *p, enum kn_class class, char *values, size
 /* The first of n values that is `target` (any NaN when it is NaN), or n. `block` and `mask` are scratch. */
 static size_t find(const struct pass *p, const void *values, const void *target, size_t n, char *block, char *mask)
 {
-    const struct kn_loops *l = p->plan.loops;
+    const struct kn_loops *l = p->plan->loops;
     uint8_t is_number = 1;
     if (p->class == KN_F32 || p->class == KN_F64) l->ops[KN_EQ][p->class](&is_number, target, target, NULL, 1);
     if (is_number) {
@@ -85,7 +87,7 @@ static void start_in_row(const struct pass *p, int64_t row, int64_t begin, int64
 {
     int64_t shift[KN_MAX_LEAVES];
     for (int i = 0; i < p->r->program.leaves; i++) shift[i] = bytes_to(&p->r->leaves[i].rows, row);
-    kn_walk_start(&p->plan, scratch, begin, end, shift, w);
+    kn_walk_start(p->plan, scratch, begin, end, shift, w);
 }
 
 /* Items are the chunks of all rows. Returns an item's length, and where it begins in its row. */
@@ -99,7 +101,7 @@ static size_t chunk_of(const struct pass *p, size_t item, int64_t *first)
 static void find_in_chunk(const struct pass *p, int64_t item, char *scratch)
 {
     struct kn_walk w;
-    char *block = scratch + kn_plan_scratch(&p->plan), *mask = block + BLOCK_BYTES;
+    char *block = scratch + kn_plan_scratch(p->plan), *mask = block + p->block_bytes;
     int64_t first;
     size_t length = chunk_of(p, (size_t)item, &first);
     start_in_row(p, item / p->chunks, first, first + (int64_t)length, scratch, &w);
@@ -115,8 +117,8 @@ static void find_in_chunk(const struct pass *p, int64_t item, char *scratch)
 /* The loop that adds elements that lie in memory as they are to be added, some rows of them at a time; else NULL. */
 static kn_sum_rows_loop *sum_rows_loop(const struct pass *p)
 {
-    bool stored = p->plan.slots == 0 && p->r->program.leaves == 1;
-    return stored && p->r->combine == KN_ADD && kn_class_exact(p->r->accumulate) ? p->plan.loops->sum_rows[p->class]
+    bool stored = p->plan->slots == 0 && p->r->program.leaves == 1;
+    return stored && p->r->combine == KN_ADD && kn_class_exact(p->r->accumulate) ? p->plan->loops->sum_rows[p->class]
                                                                                  : NULL;
 }
 
@@ -143,7 +145,7 @@ static void into_lanes(const struct pass *p, char *lanes, size_t seen, const cha
 static size_t fill_lanes(const struct pass *p, struct kn_walk *w, char *lanes)
 {
     size_t seen = 0, length = (size_t)(w->end - w->position);
-    kn_sum_rows_loop *sum_rows = p->plan.linear[0] ? sum_rows_loop(p) : NULL;
+    kn_sum_rows_loop *sum_rows = p->plan->linear[0] ? sum_rows_loop(p) : NULL;
     if (sum_rows && length >= KN_SUMMED_ROWS * LANES) {
         const char *values = kn_walk_evaluate(w, LANES, NULL);
         for (; length - seen >= KN_SUMMED_ROWS * LANES; seen += KN_SUMMED_ROWS * LANES)
@@ -163,7 +165,7 @@ static const char *stored_chunk(const struct pass *p, size_t item, size_t *lengt
 {
     int64_t first;
     *length = chunk_of(p, item, &first);
-    return p->plan.base[0] + bytes_to(&p->r->leaves[0].rows, (int64_t)item / p->chunks) + first * (int64_t)p->value;
+    return p->plan->base[0] + bytes_to(&p->r->leaves[0].rows, (int64_t)item / p->chunks) + first * (int64_t)p->value;
 }
 
 /* Whether KN_SUMMED_ROWS items, `apart` items from each other, are of one length and at one distance, in elements. */
@@ -180,7 +182,7 @@ static bool side_by_side(const struct pass *p, size_t item, size_t apart, ptrdif
 
 static bool stored_wide(const struct pass *p)
 {
-    return p->plan.slots == 0 && p->r->program.leaves == 1 && p->plan.linear[0];
+    return p->plan->slots == 0 && p->r->program.leaves == 1 && p->plan->linear[0];
 }
 
 /* Adds the lanes up by halves, as fold does: to one number, or to the two parts of one. */
@@ -199,14 +201,14 @@ static void sum_items(const struct pass *p, size_t item, size_t apart, size_t ro
     for (size_t i = 0; i < rows * KN_WIDE_LANES; i++) lanes[i] = -0.0; /* which adds nothing, not even a sign */
     if (stored_wide(p)) {
         const void *values = stored_chunk(p, item, &length);
-        p->plan.loops->sum_wide(lanes, 0, values, stride, rows, length * parts);
+        p->plan->loops->sum_wide(lanes, 0, values, stride, rows, length * parts);
     } else {
         struct kn_walk w;
         int64_t first;
         length = chunk_of(p, item, &first);
         start_in_row(p, (int64_t)item / p->chunks, first, first + (int64_t)length, scratch, &w);
         for (size_t n, seen = 0; (n = parts * kn_walk_next(&w)) > 0; seen += n, kn_walk_advance(&w, n / parts))
-            p->plan.loops->sum_wide(lanes, seen, kn_walk_evaluate(&w, n / parts, NULL), 0, 1, n);
+            p->plan->loops->sum_wide(lanes, seen, kn_walk_evaluate(&w, n / parts, NULL), 0, 1, n);
     }
     for (size_t i = 0; i < rows; i++) {
         fold_wide(lanes + i * KN_WIDE_LANES, parts);
@@ -232,7 +234,7 @@ static void sum_wide(const struct pass *p, size_t begin, size_t end, char *scrat
 static void chunk_piece(void *context, size_t begin, size_t end, int worker)
 {
     struct pass *p = context;
-    char *scratch = p->scratch + (size_t)worker * p->scratch_bytes, *lanes = scratch + kn_plan_scratch(&p->plan);
+    char *scratch = p->scratch + (size_t)worker * p->scratch_bytes, *lanes = scratch + kn_plan_scratch(p->plan);
     if (p->wide) {
         sum_wide(p, begin, end, scratch);
         return;
@@ -252,7 +254,7 @@ static void chunk_piece(void *context, size_t begin, size_t end, int worker)
 static void find_in_row(const struct pass *p, int64_t row, char *scratch)
 {
     char *partial = p->partial + (size_t)(row * p->chunks) * p->value, best[8];
-    char *block = scratch + kn_plan_scratch(&p->plan), *mask = block + BLOCK_BYTES;
+    char *block = scratch + kn_plan_scratch(p->plan), *mask = block + p->block_bytes;
     memcpy(best, partial, p->value);
     for (int64_t i = 1; i < p->chunks; i++) combine(p, p->class, best, best, partial + (size_t)i * p->value, 1);
     int64_t i = 0;
@@ -277,20 +279,32 @@ static void combine_piece(void *context, size_t begin, size_t end, int worker)
 static void write_results(const struct pass *p, enum kn_class class, const char *values, int64_t stride, int64_t first,
                           size_t n, char *block, char *converted)
 {
-    const struct kn_loops *l = p->plan.loops;
+    const struct kn_loops *l = p->plan->loops;
     enum rt_dtype exact = kn_classes[class].dtype, t = p->out->dtype;
     char *to = (char *)rt_array_host(p->out) + first * (int64_t)rt_dtypes[t].size;
     l->load[exact](block, values, stride, n);
+    if (p->r->reduction == KN_MEAN) {
+        struct kn_operand length = {.is_float = true, .f = (double)p->r->length};
+        l->convert[class][p->r->accumulate](converted, block, n);
+        kn_fill_block(block, p->r->accumulate, &length, n);
+        l->ops[KN_DIV][p->class](block, converted, block, NULL, n);
+        class = p->class;
+    }
     l->convert[class][t](converted, block, n);
     l->store[t](to, 1, converted, n);
 }
 
-static enum rt_status scratch_new(struct pass *p, size_t bytes, struct rt_error *e)
+/* Partial results and places for so many items, and for each worker scratch with so many blocks. */
+static enum rt_status make_room(struct pass *p, size_t items, size_t blocks, bool alone, struct rt_error *e)
 {
-    size_t all = bytes * (size_t)rt_thread_count();
-    p->scratch_bytes = bytes;
-    p->scratch = rt_alloc(all);
-    return p->scratch ? RT_OK : rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for a reduction", all);
+    p->scratch_bytes = (kn_plan_scratch(p->plan) + blocks * p->block_bytes + 63) / 64 * 64;
+    size_t scratch = p->scratch_bytes * (size_t)(alone ? 1 : rt_thread_count()), place = p->r->indices ? 8 : 0;
+    size_t all = scratch + items * (p->partial_value + place);
+    p->scratch = all <= STACK ? p->stack : (p->heap = rt_alloc(all));
+    if (!p->scratch) return rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for a reduction", all);
+    p->index = p->r->indices ? (int64_t *)(void *)(p->scratch + scratch) : NULL;
+    p->partial = p->scratch + scratch + items * place;
+    return RT_OK;
 }
 
 static enum rt_status reduce_chunks(struct pass *p, struct rt_error *e)
@@ -298,19 +312,15 @@ static enum rt_status reduce_chunks(struct pass *p, struct rt_error *e)
     const struct kn_reducer *r = p->r;
     p->chunks = (r->length + CHUNK - 1) / CHUNK;
     size_t items = (size_t)(r->count * p->chunks);
-    enum rt_status status = scratch_new(p, kn_plan_scratch(&p->plan) + 3 * BLOCK_BYTES, e);
-    if (status != RT_OK) return status;
-    p->partial = rt_alloc(items * p->partial_value);
-    if (r->indices) p->index = rt_alloc(items * sizeof *p->index);
-    if (!p->partial || (r->indices && !p->index))
-        return rt_fail(e, RT_NOMEM, "out of memory: %zu partial results of a reduction", items);
     size_t grain = r->length >= CHUNK ? 1 : (size_t)(CHUNK / r->length);
     if ((grain < KN_SUMMED_ROWS || p->wide) && items / grain / KN_SUMMED_ROWS >= 4 * (size_t)rt_thread_count())
         grain *= KN_SUMMED_ROWS;
+    enum rt_status status = make_room(p, items, 3, items <= grain && p->chunks == 1, e);
+    if (status != RT_OK) return status;
     rt_parallel_for(items, grain, chunk_piece, p);
     if (rt_interrupted()) return RT_OK;
     if (p->chunks > 1) rt_parallel_for((size_t)r->count, 1, combine_piece, p);
-    char *block = p->scratch, *converted = block + BLOCK_BYTES;
+    char *block = p->scratch, *converted = block + p->block_bytes;
     for (int64_t i = 0; i < r->count; i += KN_BLOCK) {
         size_t n = r->count - i < KN_BLOCK ? (size_t)(r->count - i) : KN_BLOCK;
         if (p->index) {
@@ -355,7 +365,7 @@ static int64_t combine_group(const struct pass *p, struct kn_walk *w, int64_t i,
 
 static void combine_levels(const struct pass *p, char *level, size_t n)
 {
-    combine(p, p->class, level, level, level + BLOCK_BYTES, n);
+    combine(p, p->class, level, level, level + p->block_bytes, n);
 }
 
 /* Many rows at a time: lane i of every block belongs to row i. Groups of elements are combined in pairs, pairs in
@@ -365,20 +375,20 @@ static void combine_rows(const struct pass *p, struct kn_walk *w, size_t n, char
     int64_t groups = 0;
     int top = 0;
     for (int64_t i = 0; i < p->r->length && !rt_interrupted();) {
-        i += combine_group(p, w, i, n, stack + (size_t)top * BLOCK_BYTES);
+        i += combine_group(p, w, i, n, stack + (size_t)top * p->block_bytes);
         top++;
         for (int64_t bits = groups++; bits & 1; bits >>= 1, top--)
-            combine_levels(p, stack + (size_t)(top - 2) * BLOCK_BYTES, n);
+            combine_levels(p, stack + (size_t)(top - 2) * p->block_bytes, n);
     }
-    for (; top > 1; top--) combine_levels(p, stack + (size_t)(top - 2) * BLOCK_BYTES, n);
+    for (; top > 1; top--) combine_levels(p, stack + (size_t)(top - 2) * p->block_bytes, n);
 }
 
 /* argmin and argmax of n rows at a time. stack: best values, best indices, the current index, masks. */
 static void search_rows(const struct pass *p, struct kn_walk *w, size_t n, char *stack)
 {
-    const struct kn_loops *l = p->plan.loops;
-    char *best = stack, *where = stack + BLOCK_BYTES, *here = where + BLOCK_BYTES, *better = here + BLOCK_BYTES;
-    char *nan = better + KN_BLOCK, *number = nan + KN_BLOCK;
+    const struct kn_loops *l = p->plan->loops;
+    char *best = stack, *where = stack + p->block_bytes, *here = where + p->block_bytes;
+    char *better = here + p->block_bytes, *nan = better + p->block, *number = nan + p->block;
     enum kn_op order = p->r->combine == KN_MINIMUM ? KN_LT : KN_GT;
     for (int64_t i = 0; i < p->r->length && !rt_interrupted(); i++) {
         int64_t index = i + 1;
@@ -405,51 +415,51 @@ static void search_rows(const struct pass *p, struct kn_walk *w, size_t n, char 
 static void rows_piece(void *context, size_t begin, size_t end, int worker)
 {
     struct pass *p = context;
-    char *scratch = p->scratch + (size_t)worker * p->scratch_bytes, *stack = scratch + kn_plan_scratch(&p->plan);
+    char *scratch = p->scratch + (size_t)worker * p->scratch_bytes, *stack = scratch + kn_plan_scratch(p->plan);
     struct kn_walk w;
-    kn_walk_start(&p->plan, scratch, (int64_t)begin, (int64_t)end, NULL, &w);
+    kn_walk_start(p->plan, scratch, (int64_t)begin, (int64_t)end, NULL, &w);
     for (size_t n; (n = kn_walk_next(&w)) > 0 && !rt_interrupted(); kn_walk_advance(&w, n)) {
         if (p->index) {
             search_rows(p, &w, n, stack);
-            memcpy((int64_t *)rt_array_host(p->out) + w.position, stack + BLOCK_BYTES, n * sizeof(int64_t));
+            memcpy((int64_t *)rt_array_host(p->out) + w.position, stack + p->block_bytes, n * sizeof(int64_t));
         } else {
             combine_rows(p, &w, n, stack);
-            write_results(p, p->class, stack, 1, w.position, n, stack + BLOCK_BYTES, stack + 2 * BLOCK_BYTES);
+            write_results(p, p->class, stack, 1, w.position, n, stack + p->block_bytes,
+                          stack + 2 * p->block_bytes);
         }
     }
 }
 
 static enum rt_status reduce_rows(struct pass *p, struct rt_error *e)
 {
-    static int64_t marker;
     int levels = 4;
     for (int64_t groups = p->r->length / GROUP; groups > 0; groups >>= 1) levels++;
-    enum rt_status status = scratch_new(p, kn_plan_scratch(&p->plan) + (size_t)levels * BLOCK_BYTES, e);
-    if (status != RT_OK) return status;
-    if (p->r->indices) p->index = &marker;
     size_t grain = (size_t)p->r->count / (size_t)rt_thread_count() + 1;
     grain = grain < 256 ? 256 : grain > KN_BLOCK ? KN_BLOCK : grain;
-    rt_parallel_for((size_t)p->r->count, grain, rows_piece, p);
-    p->index = NULL;
-    return RT_OK;
+    enum rt_status status = make_room(p, 0, (size_t)levels, (size_t)p->r->count <= grain, e);
+    if (status == RT_OK) rt_parallel_for((size_t)p->r->count, grain, rows_piece, p);
+    return status;
 }
 
 enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, struct rt_error *e)
 {
-    struct pass p = {.r = r, .class = kn_class_of(r->accumulate), .out = out};
+    _Alignas(64) char stack[STACK];
+    struct kn_plan plan; /* large, and mostly unused */
+    struct pass p = {.r = r, .plan = &plan, .class = kn_class_of(r->accumulate), .stack = stack, .out = out};
     struct rt_array order = r->many ? r->rows : r->row;
     p.value = kn_classes[p.class].size;
     p.wide = r->combine == KN_ADD && (p.class == KN_F32 || p.class == KN_C64);
     p.partial_class = !p.wide ? p.class : p.class == KN_F32 ? KN_F64 : KN_C128;
     p.partial_value = kn_classes[p.partial_class].size;
+    p.block = (size_t)(r->length > r->count ? r->length : r->count);
+    if (p.block > KN_BLOCK) p.block = KN_BLOCK;
+    p.block_bytes = (p.block * (p.partial_value > 8 ? p.partial_value : 8) + 63) / 64 * 64 + 64;
     if (r->many || r->indices) /* the output's order, else whatever order the memory has */
         for (int64_t i = order.ndim - 1, stride = 1; i >= 0; stride *= order.shape[i--]) order.strides[i] = stride;
     for (int i = 0; i < r->program.leaves; i++) r->program.arrays[i] = r->many ? &r->leaves[i].rows : &r->leaves[i].row;
-    kn_plan_make(&r->program, &order, &p.plan);
+    kn_plan_make(&r->program, &order, &plan);
     enum rt_status status = r->many ? reduce_rows(&p, e) : reduce_chunks(&p, e);
-    free(p.scratch);
-    free(p.partial);
-    free(p.index);
+    free(p.heap);
     if (status == RT_OK && rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");
     return status;
 }

@@ -10,11 +10,11 @@
 #define SLAB    16384     /* elements that are worked on at a time: with what is read and written they fit the cache */
 #define LONGEST (1 << 17) /* rows of more do not, and are done by all threads, stage by stage */
 
-/* What one worker needs: the stages' programs, whose leaves are the parts that belong to a slab. */
+/* What one worker needs for a stage: its program, whose leaves are the parts that belong to a slab. */
 struct place {
-    struct kn_program programs[KN_MAX_STAGES];
-    struct rt_array leaves[KN_MAX_STAGES][KN_MAX_LEAVES], outs[KN_MAX_STAGES];
-    struct rt_array temporaries[KN_MAX_STAGES]; /* of stages that are not kept; room for a slab */
+    struct kn_program program;
+    struct rt_array leaves[KN_MAX_LEAVES], out;
+    struct rt_array temporary; /* of a stage that is not kept; room for a slab */
 };
 
 struct pass {
@@ -25,7 +25,7 @@ struct pass {
     size_t slabs;
     bool many[KN_MAX_STAGES];                 /* as kn_reduces_many says of the whole */
     int source[KN_MAX_STAGES][KN_MAX_LEAVES]; /* the stage whose rows the leaf is; -1: an array */
-    struct place *places;
+    struct place *places; /* of all stages for each worker */
     atomic_bool failed;
     struct rt_error *e; /* of the first that failed */
 };
@@ -93,23 +93,23 @@ static void cut_temporary(const struct pass *p, const struct rt_array *form, con
     for (int i = part->ndim; i-- > 0; stride *= part->shape[i]) part->strides[i] = stride;
 }
 
-static enum rt_status run_stage(struct pass *p, struct place *w, int i, size_t slab, struct rt_error *e)
+static enum rt_status run_stage(struct pass *p, struct place *places, int i, size_t slab, struct rt_error *e)
 {
     const struct kn_stage *s = &p->r->stages[i];
-    struct kn_program *program = &w->programs[i];
-    for (int k = 0; k < program->leaves; k++)
+    struct place *w = &places[i];
+    for (int k = 0; k < w->program.leaves; k++)
         if (p->source[i][k] >= 0)
-            w->leaves[i][k] = w->outs[p->source[i][k]];
+            w->leaves[k] = places[p->source[i][k]].out;
         else
-            cut(p, s->program.arrays[k], slab, &w->leaves[i][k]);
+            cut(p, s->program.arrays[k], slab, &w->leaves[k]);
     if (s->kept)
-        cut(p, s->form, slab, &w->outs[i]);
+        cut(p, s->form, slab, &w->out);
     else
-        cut_temporary(p, s->form, &w->temporaries[i], slab, &w->outs[i]);
-    if (!s->reduces) return kn_program_evaluate(program, &w->outs[i], e);
+        cut_temporary(p, s->form, &w->temporary, slab, &w->out);
+    if (!s->reduces) return kn_program_evaluate(&w->program, &w->out, e);
     unsigned axes = 0;
     for (int axis = p->r->outer; axis < p->r->ndim; axis++) axes |= 1u << (axis - p->axis);
-    return kn_program_reduce_into(program, s->reduction, axes, p->many[i], &w->outs[i], e);
+    return kn_program_reduce_into(&w->program, s->reduction, axes, p->many[i], &w->out, e);
 }
 
 static void run_piece(void *context, size_t begin, size_t end, int worker)
@@ -119,7 +119,7 @@ static void run_piece(void *context, size_t begin, size_t end, int worker)
     for (size_t slab = begin; slab < end; slab++)
         for (int i = 0; i < p->r->count; i++) {
             if (rt_interrupted() || atomic_load(&p->failed)) return;
-            if (run_stage(p, &p->places[worker], i, slab, &error) == RT_OK) continue;
+            if (run_stage(p, p->places + worker * p->r->count, i, slab, &error) == RT_OK) continue;
             if (!atomic_exchange(&p->failed, true)) rt_fail(p->e, error.status, "%s", error.text);
             rt_error_clear(&error);
             return;
@@ -134,16 +134,17 @@ static int64_t room_for(const struct pass *p, const struct rt_array *form)
     return rt_array_size(&part);
 }
 
-static enum rt_status make_place(const struct pass *p, struct place *w, struct rt_error *e)
+static enum rt_status make_places(const struct pass *p, struct place *places, struct rt_error *e)
 {
     enum rt_status status = RT_OK;
     struct rt_device *d = rt_array_device(p->r->stages[0].program.arrays[0]);
     for (int i = 0; i < p->r->count && status == RT_OK; i++) {
         const struct kn_stage *s = &p->r->stages[i];
+        struct place *w = &places[i];
         int64_t size = room_for(p, s->form);
-        w->programs[i] = s->program;
-        for (int k = 0; k < s->program.leaves; k++) w->programs[i].arrays[k] = &w->leaves[i][k];
-        if (!s->kept) status = rt_array_new(d, s->form->dtype, 1, &size, &w->temporaries[i], e);
+        kn_program_assign(&w->program, &s->program);
+        for (int k = 0; k < s->program.leaves; k++) w->program.arrays[k] = &w->leaves[k];
+        if (!s->kept) status = rt_array_new(d, s->form->dtype, 1, &size, &w->temporary, e);
     }
     return status;
 }
@@ -168,20 +169,20 @@ enum rt_status kn_rows_run(const struct kn_rows *r, struct rt_error *e)
         return status;
     choose_slabs(&p);
     find_sources(&p);
-    int workers = p.slabs > 1 ? rt_thread_count() : 1;
-    p.places = rt_calloc((size_t)workers, sizeof *p.places);
+    int workers = p.slabs > 1 ? rt_thread_count() : 1, places = workers * r->count;
+    p.places = rt_alloc((size_t)places * sizeof *p.places);
     if (!p.places) return rt_fail(e, RT_NOMEM, "out of host memory");
+    for (int i = 0; i < places; i++) p.places[i].temporary = (struct rt_array){0};
     for (int i = 0; i < r->count; i++)
         if (r->stages[i].reduces) p.many[i] = kn_reduces_many(&r->stages[i].program, r->outer);
-    for (int i = 0; i < workers && status == RT_OK; i++) status = make_place(&p, &p.places[i], e);
+    for (int i = 0; i < workers && status == RT_OK; i++) status = make_places(&p, p.places + i * r->count, e);
     if (status == RT_OK && p.slabs == 1)
         run_piece(&p, 0, 1, 0);
     else if (status == RT_OK)
         rt_parallel_for(p.slabs, 1, run_piece, &p);
     if (status == RT_OK && atomic_load(&p.failed)) status = e ? e->status : RT_NOMEM;
     if (status == RT_OK && rt_interrupted()) status = rt_fail(e, RT_INTERRUPTED, "interrupted");
-    for (int i = 0; i < workers; i++)
-        for (int k = 0; k < r->count; k++) rt_array_release(&p.places[i].temporaries[k]);
+    for (int i = 0; i < places; i++) rt_array_release(&p.places[i].temporary);
     free(p.places);
     return status;
 }

@@ -23,7 +23,7 @@ struct kn_rows {
     int ndim, outer; /* axes; the first of those that are reduced */
     int64_t shape[RT_MAX_DIMS];
     int count;
-    struct kn_stage stages[KN_MAX_STAGES];
+    struct kn_stage stages[]; /* KN_MAX_STAGES at most */
 };
 
 /* Whether rows of this shape are worked on some at a time, and not stage by stage: on the host, where a row fits the

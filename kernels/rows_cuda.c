@@ -160,7 +160,7 @@ static bool add_part(struct kernel *k, const struct kn_rows *r, int i)
     if (!s->kept) return false;
     to->reduces = s->reduces;
     to->out = s->form;
-    to->program = s->program;
+    kn_program_assign(&to->program, &s->program);
     if (s->reduces && !kn_reduces_by_blocks(&s->program, s->reduction, r->outer, &to->program, &to->combine))
         return false;
     for (int leaf = 0; leaf < to->program.leaves; leaf++) {

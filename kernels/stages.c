@@ -103,7 +103,6 @@ static enum rt_status stage_program(const struct plan *p, struct kn_expression *
 static enum rt_status make_stages(const struct plan *p, struct kn_rows *r, struct rt_error *e)
 {
     enum rt_status status = RT_OK;
-    r->count = p->count;
     for (int i = 0; i < p->count && status == RT_OK; i++) {
         struct kn_expression *x = p->nodes[i];
         struct kn_stage *s = &r->stages[i];
@@ -117,13 +116,14 @@ static enum rt_status make_stages(const struct plan *p, struct kn_rows *r, struc
     return status;
 }
 
-static struct kn_rows *new_rows(const struct rt_array *whole, int outer, struct rt_error *e)
+static struct kn_rows *new_rows(const struct rt_array *whole, int outer, int count, struct rt_error *e)
 {
-    struct kn_rows *r = rt_alloc(sizeof *r);
+    struct kn_rows *r = rt_alloc(sizeof *r + (size_t)count * sizeof r->stages[0]);
     if (!r) {
         rt_fail(e, RT_NOMEM, "out of host memory");
         return NULL;
     }
+    r->count = count;
     r->cut = kn_rows_fit(whole, outer);
     r->ndim = whole->ndim;
     r->outer = outer;
@@ -133,7 +133,7 @@ static struct kn_rows *new_rows(const struct rt_array *whole, int outer, struct 
 
 static enum rt_status run_stages(const struct plan *p, const struct rt_array *whole, int outer, struct rt_error *e)
 {
-    struct kn_rows *r = new_rows(whole, outer, e);
+    struct kn_rows *r = new_rows(whole, outer, p->count, e);
     if (!r) return RT_NOMEM;
     enum rt_status status = make_stages(p, r, e);
     if (status == RT_OK) status = kn_rows_run(r, e);
@@ -187,9 +187,8 @@ static enum rt_status try_one_kernel(const struct plan *p, struct kn_expression 
     enum rt_status status = RT_OK;
     *one = false;
     if (p->count < 2 || p->full || !are_alike(p, x, &whole, &outer)) return RT_OK;
-    struct kn_rows *r = new_rows(whole, outer, e);
+    struct kn_rows *r = new_rows(whole, outer, p->count, e);
     if (!r) return RT_NOMEM;
-    r->count = p->count;
     for (int i = 0; i < p->count && status == RT_OK; i++) {
         struct kn_stage *s = &r->stages[i];
         s->reduces = p->nodes[i]->work == KN_REDUCES;
