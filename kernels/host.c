@@ -32,9 +32,11 @@ const struct kn_loops *kn_host_loops(void)
     return l;
 }
 
-/* A block of n values, 1 at least, from one element: what there is of it is copied behind itself. */
-static void load_spread(const struct kn_loops *loops, enum rt_dtype t, char *block, const char *element, size_t n)
+/* What there is of the block is copied behind itself. */
+void kn_spread(enum rt_dtype t, void *values, const void *element, size_t n)
 {
+    const struct kn_loops *loops = kn_host_loops();
+    char *block = values;
     size_t value = kn_classes[kn_class_of(t)].size;
     loops->load[t](block, element, 1, 1);
     for (size_t done = 1, part; done < n; done += part) {
@@ -46,14 +48,13 @@ static void load_spread(const struct kn_loops *loops, enum rt_dtype t, char *blo
 void kn_fill_block(void *block, enum rt_dtype t, const struct kn_operand *number, size_t n)
 {
     char element[RT_ELEMENT]; /* one element in memory, so that the number is rounded or wrapped to the dtype */
-    const struct kn_loops *loops = kn_host_loops();
     if (number->is_complex)
         rt_store_complex(t, element, (struct rt_complex){number->f, number->im});
     else if (number->is_float)
         rt_store_double(t, element, number->f);
     else
         rt_store_int(t, element, number->i);
-    load_spread(loops, t, block, element, n);
+    kn_spread(t, block, element, n);
 }
 
 static int arity_of(const struct kn_node *n)
@@ -151,7 +152,7 @@ static void load_constants(struct kn_walk *w, size_t n)
     for (int i = 0; i < plan->program->count; i++) {
         const struct kn_node *node = &plan->program->nodes[i];
         if (!plan->used[i] || node->kind != KN_NODE_ARRAY || !plan->constant[node->leaf]) continue;
-        load_spread(plan->loops, node->dtype, slot(w, i), plan->base[node->leaf] + w->shift[node->leaf], n);
+        kn_spread(node->dtype, slot(w, i), plan->base[node->leaf] + w->shift[node->leaf], n);
     }
 }
 
@@ -244,7 +245,7 @@ static void transfer(const struct kn_walk *w, int leaf, enum rt_dtype t, char *m
         if (part > n - done) part = n - done;
         char *at = memory + offset_of(s, leaf, coordinates) * (int64_t)element;
         if (!storing && s->strides[leaf][last] == 0)
-            load_spread(loops, t, block + done * value, at, part);
+            kn_spread(t, block + done * value, at, part);
         else if (storing)
             loops->store[t](at, s->strides[leaf][last], block + done * value, part);
         else

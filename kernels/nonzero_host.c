@@ -28,6 +28,12 @@ static uint64_t true_bytes(const uint8_t *bits)
     return (((w & 0x7f7f7f7f7f7f7f7fu) + 0x7f7f7f7f7f7f7f7fu) | w) & 0x8080808080808080u;
 }
 
+/* How many bytes true_bytes found: base x86-64 has no instruction that counts bits. */
+static unsigned count_true(uint64_t bytes)
+{
+    return (unsigned)((bytes >> 7) * 0x0101010101010101u >> 56);
+}
+
 static int64_t chunk_end(const struct masked *w, int64_t chunk)
 {
     int64_t end = (chunk + 1) * KN_MASK_CHUNK;
@@ -40,7 +46,7 @@ static void count_piece(void *context, size_t begin, size_t end, int worker)
     (void)worker;
     for (int64_t chunk = (int64_t)begin; chunk < (int64_t)end && !rt_interrupted(); chunk++) {
         int64_t i = chunk * KN_MASK_CHUNK, last = chunk_end(w, chunk), count = 0;
-        for (; i + 8 <= last; i += 8) count += __builtin_popcountll(true_bytes(w->bits + i));
+        for (; i + 8 <= last; i += 8) count += count_true(true_bytes(w->bits + i));
         for (; i < last; i++) count += w->bits[i] != 0;
         w->before[chunk] = count;
     }
@@ -69,10 +75,11 @@ static size_t find_places(const struct masked *w, int64_t chunk, uint16_t *place
     size_t count = 0;
     for (; i + 8 <= n; i += 8) {
         /* One bit of each byte, gathered in the highest byte of a product. */
-        unsigned flags = (unsigned)((true_bytes(bits + i) >> 7) * 0x0102040810204080u >> 56);
+        uint64_t bytes = true_bytes(bits + i);
+        unsigned flags = (unsigned)((bytes >> 7) * 0x0102040810204080u >> 56);
         eight found = numbers_of[flags] + (uint16_t)i;
         memcpy(places + count, &found, sizeof found);
-        count += (size_t)__builtin_popcount(flags);
+        count += count_true(bytes);
     }
     for (; i < n; i++) {
         places[count] = (uint16_t)i;

@@ -36,7 +36,10 @@ bool kn_rows_are_near(const struct kn_reducer *r);
  * leaves a mean to be divided, so there it is of r->accumulate. They use up all that r holds. */
 enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, struct rt_error *e);
 enum rt_status kn_reduce_cuda(struct kn_reducer *r, const struct rt_array *out, struct rt_error *e);
-/* The text that the latter launches. */
+/* The sum of n values, fewer than 4096, of int64, float32 or float64 that lie one after the other, on the host, to the
+ * bits that kn_reduce_host gives. */
+void kn_sum_values(enum rt_dtype t, const void *values, size_t n, void *sum);
+/* The text that kn_reduce_cuda launches. */
 struct kn_text;
 void kn_reduce_cuda_source(struct kn_reducer *r, enum rt_dtype out, struct kn_text *t);
 /* The kernel of a program's reduction along axes that stay with size 1. */

@@ -60,7 +60,7 @@ static size_t find(const struct pass *p, const void *values, const void *target,
     uint8_t is_number = 1;
     if (p->class == KN_F32 || p->class == KN_F64) l->ops[KN_EQ][p->class](&is_number, target, target, NULL, 1);
     if (is_number) {
-        l->load[kn_classes[p->class].dtype](block, target, 0, n);
+        kn_spread(kn_classes[p->class].dtype, block, target, n);
         l->ops[KN_EQ][p->class](mask, values, block, NULL, n);
     } else {
         l->ops[KN_NE][p->class](mask, values, values, NULL, n);
@@ -396,7 +396,7 @@ static void search_rows(const struct pass *p, struct kn_walk *w, size_t n, char 
         const void *values = kn_walk_evaluate(w, n, NULL);
         if (i == 0) {
             memcpy(best, values, n * p->value);
-            l->load[RT_INT64](where, &index, 0, n);
+            kn_spread(RT_INT64, where, &index, n);
             continue;
         }
         l->ops[order][p->class](better, values, best, NULL, n);
@@ -406,7 +406,7 @@ static void search_rows(const struct pass *p, struct kn_walk *w, size_t n, char 
             l->ops[KN_LOGICAL_AND][KN_B](nan, nan, number, NULL, n);
             l->ops[KN_LOGICAL_OR][KN_B](better, better, nan, NULL, n);
         }
-        l->load[RT_INT64](here, &index, 0, n);
+        kn_spread(RT_INT64, here, &index, n);
         l->ops[KN_WHERE][p->class](best, better, values, best, n);
         l->ops[KN_WHERE][KN_I64](where, better, here, where, n);
     }
@@ -439,6 +439,28 @@ static enum rt_status reduce_rows(struct pass *p, struct rt_error *e)
     enum rt_status status = make_room(p, 0, (size_t)levels, (size_t)p->r->count <= grain, e);
     if (status == RT_OK) rt_parallel_for((size_t)p->r->count, grain, rows_piece, p);
     return status;
+}
+
+void kn_sum_values(enum rt_dtype t, const void *values, size_t n, void *sum)
+{
+    _Alignas(64) char stack[STACK];
+    struct kn_reducer r; /* both are large, and of no use here but for a few members */
+    struct kn_plan plan;
+    struct pass p = {.r = &r, .plan = &plan, .class = kn_class_of(t), .value = kn_classes[kn_class_of(t)].size};
+    r.combine = KN_ADD;
+    r.accumulate = t;
+    plan.loops = kn_host_loops();
+    if (t == RT_FLOAT32) {
+        double lanes[KN_WIDE_LANES];
+        for (int i = 0; i < KN_WIDE_LANES; i++) lanes[i] = -0.0;
+        plan.loops->sum_wide(lanes, 0, values, 0, 1, n);
+        fold_wide(lanes, 1);
+        plan.loops->convert[KN_F64][t](sum, lanes, 1);
+    } else {
+        into_lanes(&p, stack, 0, values, n);
+        fold(&p, p.class, stack, n < LANES ? n : LANES, 1);
+        memcpy(sum, stack, p.value);
+    }
 }
 
 enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, struct rt_error *e)

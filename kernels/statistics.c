@@ -1,8 +1,21 @@
 #include "kernels/statistics.h"
 #include <math.h>
+#include <string.h>
+#include "kernels/host.h"
 #include "kernels/reduce.h"
 
 #define MOST_NODES 24 /* that a statistic adds */
+#define ROOM       65536
+
+/* What a statistic of a small array has computed: its values, each in memory one after the other. */
+struct small {
+    struct {
+        struct rt_array form; /* of dtype and shape alone, of one axis */
+        const void *values;
+    } made[MOST_NODES];
+    size_t used;
+    _Alignas(64) char room[ROOM];
+};
 
 /* An expression under construction; the first failure stays. */
 struct build {
@@ -11,6 +24,7 @@ struct build {
     unsigned axes;
     int count;
     struct kn_expression *made[MOST_NODES];
+    struct small *small; /* NULL: an expression is made */
 };
 
 static struct kn_source keep(struct build *b, struct kn_expression *x)
@@ -31,10 +45,85 @@ static struct kn_source number(double value)
     return (struct kn_source){.operand = {.is_float = true, .f = value}};
 }
 
+/* ---- the steps of a small array ---- */
+static void *take(struct build *b, enum rt_dtype t, int64_t n)
+{
+    size_t bytes = ((size_t)n * kn_classes[kn_class_of(t)].size + 63) / 64 * 64;
+    if (bytes > ROOM - b->small->used) b->status = RT_UNSUPPORTED;
+    if (b->status != RT_OK) return NULL;
+    b->small->used += bytes;
+    return b->small->room + b->small->used - bytes;
+}
+
+static struct kn_source note(struct build *b, const void *values, enum rt_dtype t, int64_t n)
+{
+    if (b->status != RT_OK || b->count == MOST_NODES) return (struct kn_source){0};
+    struct rt_array *form = &b->small->made[b->count].form;
+    form->dtype = t;
+    form->ndim = 1;
+    form->shape[0] = n;
+    b->small->made[b->count++].values = values;
+    return (struct kn_source){.operand = {.array = form}};
+}
+
+static const void *values_of(const struct build *b, const struct rt_array *form)
+{
+    int i = 0;
+    while (&b->small->made[i].form != form) i++;
+    return b->small->made[i].values;
+}
+
+/* An operand's n values of the dtype that it has, or that a number gets. */
+static const void *small_operand(struct build *b, const struct kn_source *x, enum rt_dtype t, int64_t n)
+{
+    const struct rt_array *form = x->operand.array;
+    if (b->status != RT_OK) return NULL;
+    if (form && form->shape[0] == n) return values_of(b, form);
+    void *block = take(b, t, n);
+    if (block && form)
+        kn_spread(t, block, values_of(b, form), (size_t)n);
+    else if (block)
+        kn_fill_block(block, t, &x->operand, (size_t)n);
+    return block;
+}
+
+/* Of floats, which the operation leaves in their dtype. */
+static struct kn_source small_op(struct build *b, enum kn_op op, struct kn_source x, struct kn_source y)
+{
+    enum rt_dtype t = dtype_of(x);
+    if (b->status != RT_OK) return x;
+    int64_t n = x.operand.array->shape[0];
+    const void *first = small_operand(b, &x, t, n);
+    const void *second = kn_ops[op].arity > 1 ? small_operand(b, &y, t, n) : NULL;
+    void *to = take(b, t, n);
+    if (to) kn_host_loops()->ops[op][kn_class_of(t)](to, first, second, NULL, (size_t)n);
+    return note(b, to, t, n);
+}
+
+static struct kn_source small_convert(struct build *b, struct kn_source x, enum rt_dtype t)
+{
+    int64_t n = x.operand.array->shape[0];
+    void *to = take(b, t, n);
+    if (to)
+        kn_host_loops()->convert[kn_class_of(x.operand.array->dtype)][t](to, values_of(b, x.operand.array), (size_t)n);
+    return note(b, to, t, n);
+}
+
+static struct kn_source small_sum(struct build *b, struct kn_source x)
+{
+    enum rt_dtype t = kn_sum_dtype(dtype_of(x));
+    if (b->status == RT_OK && dtype_of(x) != t) x = small_convert(b, x, t);
+    void *to = take(b, t, 1);
+    if (to) kn_sum_values(t, values_of(b, x.operand.array), (size_t)x.operand.array->shape[0], to);
+    return note(b, to, t, 1);
+}
+
+/* ---- the steps, whatever becomes of them ---- */
 static struct kn_source convert(struct build *b, struct kn_source x, enum rt_dtype t)
 {
     struct kn_expression *made = NULL;
     if (b->status != RT_OK || dtype_of(x) == t) return x;
+    if (b->small) return small_convert(b, x, t);
     b->status = kn_expression_convert(&x, t, &made, b->e);
     return keep(b, made);
 }
@@ -42,6 +131,7 @@ static struct kn_source convert(struct build *b, struct kn_source x, enum rt_dty
 static struct kn_source op3(struct build *b, enum kn_op op, struct kn_source x, struct kn_source y, struct kn_source z)
 {
     struct kn_expression *made = NULL;
+    if (b->small) return small_op(b, op, x, y);
     if (b->status == RT_OK) b->status = kn_expression_new(op, (struct kn_source[]){x, y, z}, &made, b->e);
     return keep(b, made);
 }
@@ -54,6 +144,7 @@ static struct kn_source op(struct build *b, enum kn_op operation, struct kn_sour
 static struct kn_source reduce(struct build *b, enum kn_reduction k, struct kn_source x)
 {
     struct kn_expression *made = NULL;
+    if (b->small) return small_sum(b, x);
     if (b->status == RT_OK) b->status = kn_expression_reduce(&x, k, b->axes, &made, b->e);
     return keep(b, made);
 }
@@ -172,4 +263,31 @@ enum rt_status kn_expression_statistic(const struct kn_statistic *s, const struc
     if (b.status == RT_OK) *out = kn_expression_retain(last.expression);
     for (int i = 0; i < b.count; i++) kn_expression_release(b.made[i]);
     return b.status;
+}
+
+/* Made of sums and of operations that leave floats as they are. */
+static bool is_small(const struct kn_statistic *s, const struct rt_array *a)
+{
+    int64_t n = rt_array_size(a);
+    bool floating = a->dtype == RT_FLOAT32 || a->dtype == RT_FLOAT64;
+    bool plain = floating && (s->kind == KN_VARIANCE || s->kind == KN_DEVIATION ||
+                              (s->kind == KN_NORM && (s->number == 1 || s->number == 2)));
+    bool counts = s->kind == KN_COUNT_NONZERO && (floating || a->dtype == RT_BOOL);
+    return (plain || counts) && a->ndim > 0 && n > 0 && n <= KN_BLOCK && s->axes >= (1u << a->ndim) - 1 &&
+           rt_array_alive(a, NULL) == RT_OK && !kn_runs_generated(rt_array_device(a)) && rt_array_contiguous(a);
+}
+
+bool kn_small_statistic(const struct kn_statistic *s, const struct rt_array *a, struct rt_array *out)
+{
+    struct small room; /* large, and mostly unused */
+    if (!is_small(s, a)) return false;
+    struct build b = {.small = &room};
+    room.used = 0;
+    int64_t n = rt_array_size(a);
+    struct kn_source last = statistic(&b, s, note(&b, rt_array_host(a), a->dtype, n), n);
+    if (b.status != RT_OK) return false;
+    const struct rt_array *form = last.operand.array;
+    if (rt_array_new(rt_array_device(a), form->dtype, 0, NULL, out, NULL) != RT_OK) return false;
+    memcpy(rt_array_host(out), values_of(&b, form), rt_dtypes[form->dtype].size);
+    return true;
 }

@@ -104,6 +104,7 @@ struct rt_array *lg_push_statistic(lua_State *L, const struct rt_array *a, const
     int64_t shape[RT_MAX_DIMS];
     struct rt_array *out = lg_new_array(L);
     lg_memory_enter(L);
+    if (!keepdims && !lg_waits(a) && kn_small_statistic(s, a, out)) return out;
     struct kn_expression *x = new_statistic(L, a, s);
     if (keepdims && is_to_wait(L, a)) {
         lg_wait_for_reduction(L, out, x);
