@@ -1,5 +1,5 @@
 /* Copies, fills, conversions and sequences: programs of no operation, with faster ways where memory alone decides. */
-#include "kernels/program.h"
+#include "kernels/host.h"
 #include <string.h>
 
 enum rt_status kn_copy(const struct rt_array *to, const struct rt_array *from, struct rt_error *e)
@@ -79,6 +79,29 @@ static enum rt_status sequence_program(struct kn_program *p, enum rt_dtype in, c
     return status == RT_OK ? kn_program_convert(p, sum, out, &sum, e) : status;
 }
 
+/* Few elements on the host, by the loops that a program would run. */
+static bool small_sequence(const struct rt_array *to, enum rt_dtype in, const struct kn_operand *start,
+                           const struct kn_operand *step)
+{
+    const struct kn_loops *l = kn_host_loops();
+    int64_t values[KN_BLOCK]; /* or doubles */
+    _Alignas(64) char numbers[KN_BLOCK * 8];
+    enum kn_class class = kn_class_of(in);
+    enum rt_dtype t = to->dtype;
+    int64_t n = rt_array_size(to);
+    if (n == 0 || n > KN_BLOCK || kn_runs_generated(rt_array_device(to)) || !rt_array_contiguous(to)) return false;
+    if (start->is_complex || step->is_complex || rt_is_complex(t) || t == RT_BOOL) return false;
+    l->index(values, 0, (size_t)n);
+    if (in == RT_FLOAT64) l->convert[KN_I64][in](values, values, (size_t)n);
+    kn_fill_block(numbers, in, step, (size_t)n);
+    l->ops[KN_MUL][class](values, values, numbers, NULL, (size_t)n);
+    kn_fill_block(numbers, in, start, (size_t)n);
+    l->ops[KN_ADD][class](values, numbers, values, NULL, (size_t)n);
+    l->convert[class][t](numbers, values, (size_t)n);
+    l->store[t](rt_array_host(to), 1, numbers, (size_t)n);
+    return true;
+}
+
 enum rt_status kn_sequence(const struct rt_array *to, const struct kn_operand *start, const struct kn_operand *step,
                            struct rt_error *e)
 {
@@ -86,6 +109,7 @@ enum rt_status kn_sequence(const struct rt_array *to, const struct kn_operand *s
     struct rt_array whole;
     enum rt_dtype in = start->is_float || step->is_float ? RT_FLOAT64 : RT_INT64;
     enum rt_status status = rt_array_alive(to, e);
+    if (status == RT_OK && small_sequence(to, in, start, step)) return RT_OK;
     if (status == RT_OK) status = sequence_program(&p, in, start, step, to->dtype, e);
     if (status != RT_OK) return status;
     if (rt_array_contiguous(to)) return kn_program_evaluate(&p, to, e);

@@ -24,17 +24,18 @@ static enum rt_status interrupted(struct rt_error *e)
 static enum rt_status add_up(struct kn_mask *m, struct rt_error *e)
 {
     int64_t chunks = chunk_count(m), sum = 0;
-    int64_t *counts = rt_alloc((size_t)chunks * sizeof *counts);
+    bool there = generated(m); /* where only copies are within reach */
+    int64_t *counts = there ? rt_alloc((size_t)chunks * sizeof *counts) : rt_array_host(&m->before);
     if (!counts) return rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for counting a mask", (size_t)chunks * 8);
-    enum rt_status status = rt_array_read(&m->before, counts, e);
+    enum rt_status status = there ? rt_array_read(&m->before, counts, e) : RT_OK;
     for (int64_t i = 0; i < chunks && status == RT_OK; i++) {
         int64_t own = counts[i];
         counts[i] = sum;
         sum += own;
     }
-    if (status == RT_OK) status = rt_array_write(&m->before, counts, e);
+    if (status == RT_OK && there) status = rt_array_write(&m->before, counts, e);
     m->count = sum;
-    free(counts);
+    if (there) free(counts);
     return status;
 }
 

@@ -121,6 +121,11 @@ enum rt_status kn_program_reduction(struct kn_program *p, enum kn_reduction r, i
                     e);
 }
 
+static struct kn_type number_type(const struct kn_operand *x)
+{
+    return (struct kn_type){.dtype = RT_DTYPE_COUNT, .number = true, .is_float = x->is_float, .is_complex = x->is_complex, .i = x->i};
+}
+
 enum rt_status kn_program_op(struct kn_program *p, enum kn_op op, const int *args, int *node, struct rt_error *e)
 {
     int arity = kn_ops[op].arity;
@@ -130,11 +135,7 @@ enum rt_status kn_program_op(struct kn_program *p, enum kn_op op, const int *arg
     bool arrays = false;
     for (int i = 0; i < arity; i++) {
         const struct kn_node *a = &p->nodes[args[i]];
-        types[i] = (struct kn_type){.dtype = a->dtype,
-                                    .number = a->kind == KN_NODE_WEAK,
-                                    .is_float = a->number.is_float,
-                                    .is_complex = a->number.is_complex,
-                                    .i = a->number.i};
+        types[i] = a->kind == KN_NODE_WEAK ? number_type(&a->number) : (struct kn_type){.dtype = a->dtype};
         arrays |= a->kind != KN_NODE_WEAK;
     }
     if (!arrays) return rt_fail(e, RT_INVALID, "%s needs an array among its operands", kn_ops[op].name);
@@ -232,20 +233,22 @@ enum rt_status kn_program_run(struct kn_program *p, struct rt_array *out, struct
     return status;
 }
 
-/* One loop over small arrays of one shape and dtype that lie in memory as they are: what is most common takes no
- * program. False where it takes one, which tells mistakes, too. */
+/* One loop over small arrays of one shape and dtype that lie in memory as they are, and numbers: what is most common
+ * takes no program. False where it takes one, which tells mistakes, too. */
 static bool is_plain(enum kn_op op, const struct kn_operand *args, struct kn_signature *s)
 {
-    const struct rt_array *a = args[0].array;
     int arity = kn_ops[op].arity;
-    struct kn_type types[2];
-    if (arity > 2 || !a || a->ndim == 0 || rt_array_size(a) == 0 || rt_array_size(a) > KN_BLOCK) return false;
+    const struct rt_array *a = args[0].array || arity == 1 ? args[0].array : args[1].array;
+    struct kn_type types[3];
+    if (op == KN_POW || !a || a->ndim == 0 || rt_array_size(a) == 0 || rt_array_size(a) > KN_BLOCK) return false;
     if (kn_runs_generated(rt_array_device(a))) return false;
     for (int i = 0; i < arity; i++) {
         const struct rt_array *b = args[i].array;
-        if (!b || b->dtype != a->dtype || !rt_array_same_shape(a, b) || !rt_array_contiguous(b)) return false;
+        types[i] = b ? (struct kn_type){.dtype = b->dtype} : number_type(&args[i]);
+        if (!b && kn_number_fits(a->dtype, &args[i], kn_ops[op].name, NULL) != RT_OK) return false;
+        if (!b) continue;
+        if (b->dtype != a->dtype || !rt_array_same_shape(a, b) || !rt_array_contiguous(b)) return false;
         if (rt_array_device(b) != rt_array_device(a) || rt_array_alive(b, NULL) != RT_OK) return false;
-        types[i] = (struct kn_type){.dtype = b->dtype};
     }
     return kn_infer(op, types, s, NULL) == RT_OK && s->op == op && s->first == a->dtype &&
            (arity == 1 || s->others == a->dtype) && kn_class_exact(a->dtype) && kn_class_exact(s->result);
@@ -254,11 +257,17 @@ static bool is_plain(enum kn_op op, const struct kn_operand *args, struct kn_sig
 static enum rt_status apply_plain(const struct kn_operand *args, const struct kn_signature *s, struct rt_array *out,
                                   struct rt_error *e)
 {
-    const struct rt_array *a = args[0].array, *b = kn_ops[s->op].arity == 2 ? args[1].array : NULL;
+    const struct rt_array *a = args[0].array ? args[0].array : args[1].array;
+    _Alignas(64) char numbers[3][KN_BLOCK * RT_ELEMENT];
+    const void *v[3] = {0};
+    size_t n = (size_t)rt_array_size(a);
     enum rt_status status = rt_array_new(rt_array_device(a), s->result, a->ndim, a->shape, out, e);
     if (status != RT_OK) return status;
-    kn_host_loops()->ops[s->op][kn_class_of(a->dtype)](rt_array_host(out), rt_array_host(a),
-                                                       b ? rt_array_host(b) : NULL, NULL, (size_t)rt_array_size(a));
+    for (int i = 0; i < kn_ops[s->op].arity; i++) {
+        v[i] = args[i].array ? rt_array_host(args[i].array) : numbers[i];
+        if (!args[i].array) kn_fill_block(numbers[i], a->dtype, &args[i], n);
+    }
+    kn_host_loops()->ops[s->op][kn_class_of(a->dtype)](rt_array_host(out), v[0], v[1], v[2], n);
     return RT_OK;
 }
 

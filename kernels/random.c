@@ -89,7 +89,7 @@ static void fill_piece(void *context, size_t begin, size_t end, int worker)
     for (size_t item = begin; item < end && !rt_interrupted(); item++) {
         size_t first = item * KN_BLOCK, n = (size_t)f->size - first < KN_BLOCK ? (size_t)f->size - first : KN_BLOCK;
         char *to = f->to + first * size;
-        bool straight = kn_classes[f->info->class].dtype == f->dtype && n == KN_BLOCK;
+        bool straight = kn_classes[f->info->class].dtype == f->dtype && n % per == 0;
         f->draw(f->v, first / per, (n + per - 1) / per, straight ? to : drawn);
         if (straight) continue;
         f->loops->convert[f->info->class][f->dtype](converted, drawn, n);

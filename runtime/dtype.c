@@ -17,7 +17,7 @@ enum rt_dtype rt_dtype_find(const char *name)
     } aliases[] = {
         {"int", RT_INT32}, {"long", RT_INT64}, {"half", RT_FLOAT16}, {"float", RT_FLOAT32}, {"double", RT_FLOAT64}};
     for (int t = 0; t < RT_DTYPE_COUNT; t++) {
-        if (strcmp(rt_dtypes[t].name, name) == 0) return (enum rt_dtype)t;
+        if (*rt_dtypes[t].name == *name && strcmp(rt_dtypes[t].name, name) == 0) return (enum rt_dtype)t;
     }
     for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++) {
         if (strcmp(aliases[i].name, name) == 0) return aliases[i].dtype;
