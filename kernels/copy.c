@@ -12,6 +12,21 @@ enum rt_status kn_copy(const struct rt_array *to, const struct rt_array *from, s
     return status == RT_OK ? kn_program_run(&p, &out, e) : status;
 }
 
+/* Few elements on the host that lie one after the other. */
+static bool is_few(const struct rt_array *to)
+{
+    int64_t n = rt_array_size(to);
+    return n > 0 && n <= KN_BLOCK && !kn_runs_generated(rt_array_device(to)) && rt_array_contiguous(to);
+}
+
+static void fill_few(const struct rt_array *to, const struct kn_operand *number)
+{
+    _Alignas(64) char block[KN_BLOCK * RT_ELEMENT];
+    size_t n = (size_t)rt_array_size(to);
+    kn_fill_block(block, to->dtype, number, n);
+    kn_host_loops()->store[to->dtype](rt_array_host(to), 1, block, n);
+}
+
 enum rt_status kn_fill(const struct rt_array *to, const struct kn_operand *number, struct rt_error *e)
 {
     struct kn_program p;
@@ -19,6 +34,10 @@ enum rt_status kn_fill(const struct rt_array *to, const struct kn_operand *numbe
     kn_program_start(&p);
     enum rt_status status = rt_array_alive(to, e);
     if (status == RT_OK) status = kn_number_fits(to->dtype, number, "fill", e);
+    if (status == RT_OK && is_few(to)) {
+        fill_few(to, number);
+        return RT_OK;
+    }
     if (status == RT_OK) status = kn_program_number(&p, number, &node, e);
     if (status == RT_OK) status = kn_program_convert(&p, node, to->dtype, &node, e);
     return status == RT_OK ? kn_program_evaluate(&p, to, e) : status;
@@ -79,7 +98,7 @@ static enum rt_status sequence_program(struct kn_program *p, enum rt_dtype in, c
     return status == RT_OK ? kn_program_convert(p, sum, out, &sum, e) : status;
 }
 
-/* Few elements on the host, by the loops that a program would run. */
+/* By the loops that a program would run. */
 static bool small_sequence(const struct rt_array *to, enum rt_dtype in, const struct kn_operand *start,
                            const struct kn_operand *step)
 {
@@ -89,8 +108,7 @@ static bool small_sequence(const struct rt_array *to, enum rt_dtype in, const st
     enum kn_class class = kn_class_of(in);
     enum rt_dtype t = to->dtype;
     int64_t n = rt_array_size(to);
-    if (n == 0 || n > KN_BLOCK || kn_runs_generated(rt_array_device(to)) || !rt_array_contiguous(to)) return false;
-    if (start->is_complex || step->is_complex || rt_is_complex(t) || t == RT_BOOL) return false;
+    if (!is_few(to) || start->is_complex || step->is_complex || rt_is_complex(t) || t == RT_BOOL) return false;
     l->index(values, 0, (size_t)n);
     if (in == RT_FLOAT64) l->convert[KN_I64][in](values, values, (size_t)n);
     kn_fill_block(numbers, in, step, (size_t)n);

@@ -79,7 +79,10 @@ static size_t find_offsets(const struct pass *p, const struct stretch *s, int64_
     {                                                                                                                  \
         const uint##bits##_t *from = (const uint##bits##_t *)data;                                                     \
         uint##bits##_t *to = (uint##bits##_t *)dense;                                                                  \
-        for (size_t i = 0; i < n; i++) to[(int64_t)i * stride] = from[offsets[i]];                                     \
+        if (stride == 1)                                                                                               \
+            for (size_t i = 0; i < n; i++) to[i] = from[offsets[i]];                                                   \
+        else                                                                                                           \
+            for (size_t i = 0; i < n; i++) to[(int64_t)i * stride] = from[offsets[i]];                                 \
     }                                                                                                                  \
     static void write_##bits(char *data, const int64_t *offsets, const char *dense, const uint16_t *which,             \
                              int64_t stride, size_t n)                                                                 \
@@ -249,7 +252,7 @@ static bool do_row(struct pass *p, const struct stretch *s, size_t n)
 static bool do_block(struct pass *p, const struct stretch *s, size_t n)
 {
     const struct kn_space *space = &p->trip->space;
-    int64_t offsets[BLOCK] = {0}, stride = space->strides[KN_TRIP_DENSE][space->ndim - 1];
+    int64_t offsets[BLOCK], stride = space->strides[KN_TRIP_DENSE][space->ndim - 1]; /* the first n are found */
     size_t good = find_offsets(p, s, p->access == KN_CHECK ? NULL : offsets, n);
     if (good < n) {
         note_bad(p, s->position + (int64_t)good);

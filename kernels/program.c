@@ -123,7 +123,8 @@ enum rt_status kn_program_reduction(struct kn_program *p, enum kn_reduction r, i
 
 static struct kn_type number_type(const struct kn_operand *x)
 {
-    return (struct kn_type){.dtype = RT_DTYPE_COUNT, .number = true, .is_float = x->is_float, .is_complex = x->is_complex, .i = x->i};
+    return (struct kn_type){
+        .dtype = RT_DTYPE_COUNT, .number = true, .is_float = x->is_float, .is_complex = x->is_complex, .i = x->i};
 }
 
 enum rt_status kn_program_op(struct kn_program *p, enum kn_op op, const int *args, int *node, struct rt_error *e)

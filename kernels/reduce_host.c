@@ -424,8 +424,7 @@ static void rows_piece(void *context, size_t begin, size_t end, int worker)
             memcpy((int64_t *)rt_array_host(p->out) + w.position, stack + p->block_bytes, n * sizeof(int64_t));
         } else {
             combine_rows(p, &w, n, stack);
-            write_results(p, p->class, stack, 1, w.position, n, stack + p->block_bytes,
-                          stack + 2 * p->block_bytes);
+            write_results(p, p->class, stack, 1, w.position, n, stack + p->block_bytes, stack + 2 * p->block_bytes);
         }
     }
 }

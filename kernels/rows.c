@@ -25,7 +25,7 @@ struct pass {
     size_t slabs;
     bool many[KN_MAX_STAGES];                 /* as kn_reduces_many says of the whole */
     int source[KN_MAX_STAGES][KN_MAX_LEAVES]; /* the stage whose rows the leaf is; -1: an array */
-    struct place *places; /* of all stages for each worker */
+    struct place *places;                     /* of all stages for each worker */
     atomic_bool failed;
     struct rt_error *e; /* of the first that failed */
 };

@@ -15,10 +15,10 @@
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define CHUNK       32768 /* elements: with their values in float64 they fit the second-level cache */
-#define BLOCK_BYTES ((size_t)KN_BLOCK * RT_ELEMENT + 64)
-#define BLOCKS      4
-#define SIDE        16 /* rows that lie side by side from this number on are scanned together */
+#define CHUNK  32768 /* elements: with their values in float64 they fit the second-level cache */
+#define BLOCKS 4     /* that a worker has */
+#define STACK  69632 /* bytes of blocks that a small scan has without an allocation */
+#define SIDE   16    /* rows that lie side by side from this number on are scanned together */
 
 /* One value of any class. */
 union value {
@@ -134,12 +134,13 @@ struct pass {
     char *out;
     int64_t chunks, width; /* of a row; rows that are scanned together */
     struct before *before; /* by chunk of all rows; NULL where rows are one chunk */
-    char *scratch;         /* BLOCKS blocks for each worker */
+    size_t block_bytes;
+    char *scratch; /* BLOCKS blocks for each worker */
 };
 
 static char *worker_blocks(const struct pass *p, int worker)
 {
-    return p->scratch + (size_t)worker * BLOCKS * BLOCK_BYTES;
+    return p->scratch + (size_t)worker * BLOCKS * p->block_bytes;
 }
 
 /* n elements from `at` on, `step` apart, as values of the accumulating class; in one of the two blocks that `block`
@@ -153,8 +154,8 @@ static const void *fetch(const struct pass *p, const char *at, int64_t step, siz
         values = block;
     }
     if (kn_class_of(p->from) == p->class) return values;
-    p->host->convert[kn_class_of(p->from)][t](block + BLOCK_BYTES, values, n);
-    return block + BLOCK_BYTES;
+    p->host->convert[kn_class_of(p->from)][t](block + p->block_bytes, values, n);
+    return block + p->block_bytes;
 }
 
 static void put(const struct pass *p, char *at, int64_t step, size_t n, const void *values, char *block)
@@ -218,7 +219,8 @@ static void chunk_piece(void *context, size_t begin, size_t end, int worker)
 {
     struct pass *p = context;
     const struct kn_scanner *s = p->s;
-    char *block = worker_blocks(p, worker), *results = block + 2 * BLOCK_BYTES, *converted = results + BLOCK_BYTES;
+    char *block = worker_blocks(p, worker), *results = block + 2 * p->block_bytes,
+         *converted = results + p->block_bytes;
     size_t from = rt_dtypes[p->from].size, to = rt_dtypes[p->to].size;
     for (size_t item = begin; item < end; item++) {
         int64_t first = (int64_t)item % p->chunks * CHUNK;
@@ -255,7 +257,7 @@ static void side_piece(void *context, size_t begin, size_t end, int worker)
 {
     struct pass *p = context;
     const struct kn_scanner *s = p->s;
-    char *all = worker_blocks(p, worker), *block = all + BLOCK_BYTES, *converted = block + 2 * BLOCK_BYTES;
+    char *all = worker_blocks(p, worker), *block = all + p->block_bytes, *converted = block + 2 * p->block_bytes;
     size_t value = kn_classes[p->class].size;
     int64_t pieces = (s->inner + p->width - 1) / p->width;
     for (size_t item = begin; item < end; item++) {
@@ -292,14 +294,20 @@ enum rt_status kn_scan_host(const struct kn_scanner *s, const struct rt_array *a
                      .in = rt_array_host(a),
                      .out = rt_array_host(out)};
     p.loops = &loops[s->scan][p.class];
-    p.scratch = rt_alloc(BLOCKS * BLOCK_BYTES * (size_t)rt_thread_count());
-    if (!p.scratch) return rt_fail(e, RT_NOMEM, "out of memory for the blocks of a scan");
+    _Alignas(64) char stack[STACK];
+    bool side = s->inner >= SIDE && s->length > 1, alone = !side && s->rows * s->length <= KN_BLOCK;
+    int64_t longest = s->length > s->inner ? s->length : s->inner;
+    p.block_bytes = ((size_t)(longest < KN_BLOCK ? longest : KN_BLOCK) * RT_ELEMENT + 63) / 64 * 64 + 64;
+    size_t bytes = BLOCKS * p.block_bytes * (size_t)(alone ? 1 : rt_thread_count());
+    char *heap = bytes > STACK ? rt_alloc(bytes) : NULL;
+    if (bytes > STACK && !heap) return rt_fail(e, RT_NOMEM, "out of memory for the blocks of a scan");
+    p.scratch = heap ? heap : stack;
     enum rt_status status = RT_OK;
-    if (s->inner >= SIDE && s->length > 1)
+    if (side)
         scan_side_by_side(&p);
     else
         status = scan_chunks(&p, e);
-    free(p.scratch);
+    free(heap);
     if (status == RT_OK && rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");
     return status;
 }

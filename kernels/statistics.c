@@ -57,7 +57,8 @@ static void *take(struct build *b, enum rt_dtype t, int64_t n)
 
 static struct kn_source note(struct build *b, const void *values, enum rt_dtype t, int64_t n)
 {
-    if (b->status != RT_OK || b->count == MOST_NODES) return (struct kn_source){0};
+    if (b->count == MOST_NODES) b->status = RT_UNSUPPORTED;
+    if (b->status != RT_OK) return (struct kn_source){0};
     struct rt_array *form = &b->small->made[b->count].form;
     form->dtype = t;
     form->ndim = 1;
@@ -91,7 +92,7 @@ static const void *small_operand(struct build *b, const struct kn_source *x, enu
 static struct kn_source small_op(struct build *b, enum kn_op op, struct kn_source x, struct kn_source y)
 {
     enum rt_dtype t = dtype_of(x);
-    if (b->status != RT_OK) return x;
+    if (b->status != RT_OK || !x.operand.array) return x;
     int64_t n = x.operand.array->shape[0];
     const void *first = small_operand(b, &x, t, n);
     const void *second = kn_ops[op].arity > 1 ? small_operand(b, &y, t, n) : NULL;
@@ -102,6 +103,7 @@ static struct kn_source small_op(struct build *b, enum kn_op op, struct kn_sourc
 
 static struct kn_source small_convert(struct build *b, struct kn_source x, enum rt_dtype t)
 {
+    if (b->status != RT_OK || !x.operand.array) return x;
     int64_t n = x.operand.array->shape[0];
     void *to = take(b, t, n);
     if (to)
@@ -112,7 +114,8 @@ static struct kn_source small_convert(struct build *b, struct kn_source x, enum 
 static struct kn_source small_sum(struct build *b, struct kn_source x)
 {
     enum rt_dtype t = kn_sum_dtype(dtype_of(x));
-    if (b->status == RT_OK && dtype_of(x) != t) x = small_convert(b, x, t);
+    if (dtype_of(x) != t) x = small_convert(b, x, t);
+    if (b->status != RT_OK || !x.operand.array) return x;
     void *to = take(b, t, 1);
     if (to) kn_sum_values(t, values_of(b, x.operand.array), (size_t)x.operand.array->shape[0], to);
     return note(b, to, t, 1);
@@ -287,7 +290,7 @@ bool kn_small_statistic(const struct kn_statistic *s, const struct rt_array *a, 
     struct kn_source last = statistic(&b, s, note(&b, rt_array_host(a), a->dtype, n), n);
     if (b.status != RT_OK) return false;
     const struct rt_array *form = last.operand.array;
-    if (rt_array_new(rt_array_device(a), form->dtype, 0, NULL, out, NULL) != RT_OK) return false;
+    if (!form || rt_array_new(rt_array_device(a), form->dtype, 0, NULL, out, NULL) != RT_OK) return false;
     memcpy(rt_array_host(out), values_of(&b, form), rt_dtypes[form->dtype].size);
     return true;
 }

@@ -151,6 +151,10 @@ def arrays(binary, python, only=""):
         row(name, value, "NumPy", theirs.get(name), floors[name])
 
 
+def small_arrays(binary):
+    subprocess.run([binary, "tests/bench/small_bench.lua"], check=True)
+
+
 def kernel_times(command, env=None):
     """What a program prints of the six kernels: {"build": [ms], "saxpy": [best, median], ...}; None when it can't run."""
     p = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True)
@@ -264,9 +268,11 @@ def main():
         if a.only == "simt":
             return software_gpu(binary, scratch)
         if a.only is not None:
-            return arrays(binary, python, a.only)
+            arrays(binary, python, a.only)
+            return small_arrays(binary) if a.only == "small" else None
         start_and_launch(binary, scratch)
         arrays(binary, python)
+        small_arrays(binary)
         software_gpu(binary, scratch)
         notebook(binary, python, scratch)
     finally:

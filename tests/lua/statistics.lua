@@ -167,6 +167,17 @@ for _, device in ipairs(t.devices()) do
     t.eq(gpu.array({ -inf, 3 }, device):norm(), inf)
   end)
 
+  test("all elements of few, to the bits that the same statistic has as an expression", function()
+    for _, dtype in ipairs { "float32", "float64", "bool" } do
+      for _, n in ipairs { 1, 7, 1000, 1025, 2048 } do
+        local x = gpu.linspace(-3, 5, n, device):to(dtype)
+        for _, name in ipairs(dtype == "bool" and { "count_nonzero" } or { "var", "std", "norm", "count_nonzero" }) do
+          t.eq(x[name](x), x[name](x, { keepdims = true })[1])
+        end
+      end
+    end
+  end)
+
   test("of nothing", function()
     local x = gpu.zeros(0, device)
     t.eq(x:norm(), 0.0)
