@@ -6,10 +6,10 @@
 #include <string.h>
 
 #define LINGER_MS 1000
-#define UNREAD    20000 /* messages that wait for one client at most, unless LUNARRAY_UNREAD_LIMIT says otherwise */
-#define REPLIES                                                                                                        \
-    10 /* times as many replies: it has asked for each, and may well read them when it has asked for all               \
-        */
+/* Messages that wait for one client at most, unless LUNARRAY_UNREAD_LIMIT says otherwise; ten times
+ * as many replies: it has asked for each, and may well read them when it has asked for all. */
+#define UNREAD  20000
+#define REPLIES 10
 
 static int unread_limit(void)
 {
