@@ -7,12 +7,12 @@ from kernel import Kernel
 @pytest.fixture(scope="module")
 def shared():
     k = Kernel()
-    yield k
-    status = k.client.ask("shutdown_request", {"restart": False}, "control")[0]["status"]
-    code = k.wait()
-    log = k.log()
-    k.close()
-    assert (status, code) == ("ok", 0), log
+    try:
+        yield k
+        status = k.client.ask("shutdown_request", {"restart": False}, "control")[0]["status"]
+        assert (status, k.wait()) == ("ok", 0), k.log()
+    finally:
+        k.close()
 
 
 @pytest.fixture

@@ -139,7 +139,8 @@ def test_bad_connection_files(tmp_path, text, why):
     assert p.returncode == 1 and why in p.stderr and str(path) in p.stderr
 
 
-def test_a_port_that_is_taken(shared):
+def test_a_port_that_is_taken(shared, client):
+    """The client has been welcomed, so the first kernel listens."""
     p = subprocess.run([BINARY, "jupyter", "start", "-f", shared.file], capture_output=True, text=True, timeout=TIMEOUT)
     assert p.returncode == 1 and "cannot listen on" in p.stderr and "in use" in p.stderr
 
