@@ -91,7 +91,7 @@ static void write_reduction(const struct part *s, int i, struct kn_text *t)
     kn_put(t, "values[lane] = value;\n}\n__syncthreads();\n}\nvalue = values[0];\nresult%d = ", i);
     kn_put_convert(t, kn_class_of(accumulate), out, "value");
     kn_put(t, ";\nif (lane == 0) {\n");
-    char name[16];
+    char name[24];
     snprintf(name, sizeof name, "result%d", i);
     kn_put_store(t, out, "p.out", "row", name);
     kn_put(t, "}\n__syncthreads();\n}\n");
