@@ -255,14 +255,31 @@ bool simt_decode_mma(struct decoder *d, const struct shape *s)
 }
 
 /* ---- ldmatrix, stmatrix, movmatrix ---- */
+/* The form of ldmatrix or stmatrix: the layout of its registers, and how many bits in memory become 8 (0: those). */
+static bool read_rows(const struct shape *s, bool store, enum matrix_rows *rows, uint8_t *bits)
+{
+    bool turned = simt_has_word(s, "trans"), halves = s->type_count == 1 && s->types[0] == PTX_B16;
+    bool bytes = s->type_count == 1 && s->types[0] == PTX_B8, square = simt_has_word(s, "m16n16");
+    *bits = simt_has_word(s, "b6x16_p32") ? 6 : simt_has_word(s, "b4x16_p64") ? 4 : 0;
+    bool narrow = *bits && simt_has_word(s, "b8x16") && !s->type_count && !store;
+    *rows = square ? ROWS_SQUARE : bytes ? ROWS_TALL : turned ? ROWS_TRANSPOSED : ROWS_AS_THEY_ARE;
+    if (simt_has_word(s, "m8n8")) return halves && !*bits;
+    if (simt_has_word(s, "m8n16")) return narrow && !turned;
+    if (simt_has_word(s, "m16n8")) return bytes && turned && store;
+    return square && turned && !store && (narrow || bytes);
+}
+
 bool simt_decode_matrix_rows(struct decoder *d, const struct shape *s)
 {
     bool store = d->in->opcode[0] == 's', shared = simt_has_word(s, "shared") || simt_has_word(s, "shared::cta");
     uint32_t count = simt_has_word(s, "x4") ? 4 : simt_has_word(s, "x2") ? 2 : simt_has_word(s, "x1") ? 1 : 0;
     uint32_t slots[4] = {0}, extra;
     struct simt_address at;
-    if (!simt_has_word(s, "m8n8") || !count || s->type_count != 1 || s->types[0] != PTX_B16)
+    enum matrix_rows rows;
+    uint8_t bits;
+    if (!read_rows(s, store, &rows, &bits) || !count || (rows == ROWS_SQUARE && count == 4))
         return simt_decode_unsupported(d);
+    if (rows == ROWS_SQUARE) count *= 2; /* registers */
     if (!simt_want_operands(d, 2, 2)) return false;
     const struct ptx_operand *o = d->in->operands;
     if (!simt_address(d, &o[store ? 0 : 1], shared ? PTX_SHARED : PTX_GENERIC, &at) ||
@@ -275,7 +292,8 @@ bool simt_decode_matrix_rows(struct decoder *d, const struct shape *s)
     i->flags = at.flags | (store ? F_STORE : 0);
     i->extra = extra;
     i->count = (uint8_t)count;
-    i->mode = simt_has_word(s, "trans");
+    i->mode = (uint8_t)rows;
+    i->size = bits;
     i->d2 = d->program->cache_count++;
     return true;
 }

@@ -28,6 +28,7 @@ static const struct {
     {"rna", F_RNA},
     {"satfinite", F_SATFINITE},
     {"cc", F_CC},
+    {"oob", F_OOB},
 };
 
 static bool read_shape(struct decoder *d, struct shape *s)
@@ -268,8 +269,47 @@ static bool decode_mov(struct decoder *d, const struct shape *s)
 }
 
 /* ---- conversions ---- */
+/* cvt.rs to four numbers of 8 bits or fewer, from {a, b, e, f}: a and b become the upper half of the result. */
+static bool decode_four(struct decoder *d, const struct shape *s)
+{
+    static const char *const formats[][3] = {{"e4m3x4", "+cvt.rs.e4m3", "+pack32"},
+                                             {"e5m2x4", "+cvt.rs.e5m2", "+pack32"},
+                                             {"e2m3x4", "+cvt.rs.e2m3", "+pack32"},
+                                             {"e3m2x4", "+cvt.rs.e3m2", "+pack32"},
+                                             {"e2m1x4", "+cvt.rs.e2m1", "+pack16"}};
+    const struct ptx_operand *o = d->in->operands;
+    size_t k = 0;
+    while (k < sizeof formats / sizeof *formats && !simt_has_word(s, formats[k][0])) k++;
+    if (k == sizeof formats / sizeof *formats || s->flags & ~(uint32_t)(F_SATFINITE | F_RELU))
+        return simt_decode_unsupported(d);
+    if (!simt_want_operands(d, 3, 3)) return false;
+    if (!simt_is_vector(&o[1]) || o[1].item_count != 4)
+        return simt_decode_fail(d, RT_COMPILE, "cvt.rs.%s converts four numbers in braces", formats[k][0]);
+    uint32_t from[4], bits, out, half[2];
+    for (int j = 0; j < 4; j++)
+        if (!simt_source(d, &o[1].items[j], 'w', PTX_F32, &from[j])) return false;
+    if (!simt_source(d, &o[2], 'w', PTX_B32, &bits) || !simt_destination(d, &o[0], 'w', &out)) return false;
+    for (uint8_t high = 0; high < 2; high++) {
+        struct insn *i = NULL;
+        if (!simt_temp(d, 'w', &half[high]) || !(i = simt_emit_key(d, formats[k][1]))) return false;
+        i->d = half[high];
+        i->a = from[high ? 0 : 2];
+        i->b = from[high ? 1 : 3];
+        i->c = bits;
+        i->flags = s->flags;
+        i->mode = high;
+    }
+    struct insn *i = simt_emit_key(d, formats[k][2]);
+    if (!simt_guard(d, i)) return false;
+    i->d = out;
+    i->a = half[0];
+    i->b = half[1];
+    return true;
+}
+
 static bool decode_cvt(struct decoder *d, const struct shape *s)
 {
+    if (simt_has_word(s, "rs") && s->type_count == 1) return decode_four(d, s);
     if (s->word_count) return simt_decode_plain(d, s); /* formats that only conversions know, .pack */
     if (s->type_count != 2) return simt_decode_unsupported(d);
     op_function run = NULL;

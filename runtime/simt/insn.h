@@ -49,6 +49,7 @@ enum {
     F_ACQUIRE = 1 << 23, /* .acquire, .acq_rel */
     F_RELEASE = 1 << 24, /* .release, .acq_rel */
     F_WIDE = 1 << 25,    /* of memory: elements are in registers of 64 bits */
+    F_OOB = 1 << 26,
 };
 
 /* What an instruction does to memory. Lane l's address is that of slot a (64 bits when the space is global or generic,

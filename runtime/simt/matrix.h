@@ -89,6 +89,9 @@ static inline struct matrix_block matrix_sum_block(uint32_t m, uint32_t n, uint3
     return (struct matrix_block){16 * (tile / across) + 8 * (index & 1), 8 * (tile % across)};
 }
 
+/* How lines of memory become registers: of ldmatrix and stmatrix, transposed or not; .m16n8 of stmatrix; .m16n16. */
+enum matrix_rows { ROWS_AS_THEY_ARE, ROWS_TRANSPOSED, ROWS_TALL, ROWS_SQUARE };
+
 /* What a wmma.load, wmma.store, ldmatrix or stmatrix touches, which a warp does as a whole: so many pieces of so many
  * bytes, and the slots that a load fills. */
 struct simt_pieces {

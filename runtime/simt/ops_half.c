@@ -48,6 +48,14 @@ static uint16_t extreme(bool most, bool brain, uint32_t flags, uint16_t a, uint1
     return narrow(first ? x : y, brain, flags) | sign;
 }
 
+/* The NaN with which copies of tensors fill what lies outside of them: cuTensorMapEncodeTiled with
+ * CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA. Its bits, 0x7ff7 with either sign, are not in PTX's manual; they
+ * are what GPUs write. */
+static bool is_outside(uint16_t h)
+{
+    return (h & 0x7fff) == 0x7ff7;
+}
+
 static uint16_t compute(enum half_op op, bool brain, uint32_t flags, uint16_t a, uint16_t b, uint16_t c)
 {
     uint16_t sign = 0x8000;
@@ -60,7 +68,9 @@ static uint16_t compute(enum half_op op, bool brain, uint32_t flags, uint16_t a,
     case H_ADD: return narrow(add_sticky(x, y), brain, flags);
     case H_SUB: return narrow(add_sticky(x, -y), brain, flags);
     case H_MUL: return narrow(x * y, brain, flags);
-    case H_FMA: return narrow(add_sticky(x * y, widen(flush(c, brain, flags), brain)), brain, flags);
+    case H_FMA: /* .oob: what lies outside of a tensor counts as zero, and the product with it as the sum */
+        if (flags & F_OOB && (is_outside(a) || is_outside(b))) return 0;
+        return narrow(add_sticky(x * y, widen(flush(c, brain, flags), brain)), brain, flags);
     case H_MIN: return extreme(false, brain, flags, a, b);
     case H_MAX: return extreme(true, brain, flags, a, b);
     case H_EX2: return narrow(exp2(x), brain, flags);
@@ -226,6 +236,25 @@ EACH_COMPARE(SET)
     }
 PACK(pack_f16x2, simt_half_from)
 PACK(pack_bf16x2, simt_bfloat_from)
+/* .rs: the random bits for the upper half are in the upper half of the third operand. */
+#define PACK_BY_CHANCE(name, from)                                                                                     \
+    OP(name)                                                                                                           \
+    {                                                                                                                  \
+        (void)w;                                                                                                       \
+        EACH_LANE(l, m)                                                                                                \
+        {                                                                                                              \
+            float high, low;                                                                                           \
+            uint32_t random = u32_at(R, i->c)[l];                                                                      \
+            memcpy(&high, &u32_at(R, i->a)[l], 4);                                                                     \
+            memcpy(&low, &u32_at(R, i->b)[l], 4);                                                                      \
+            if (i->flags & F_RELU) high = high <= 0 ? 0 : high, low = low <= 0 ? 0 : low;                              \
+            u32_at(R, i->d)[l] =                                                                                       \
+                (uint32_t)from((double)high, random >> 16, i->flags) << 16 | from((double)low, random, i->flags);      \
+        }                                                                                                              \
+        return EV_NEXT;                                                                                                \
+    }
+PACK_BY_CHANCE(chance_f16x2, simt_half_by_chance)
+PACK_BY_CHANCE(chance_bf16x2, simt_bfloat_by_chance)
 
 #define ARITH (F_RN | F_FTZ | F_SAT | F_RELU)
 #define LIMIT (F_FTZ | F_NAN)
@@ -247,7 +276,7 @@ PACK(pack_bf16x2, simt_bfloat_from)
 static const struct op_row rows[] = {ROWS("add", add, "www", 0, ARITH),
                                      ROWS("sub", sub, "www", 0, ARITH),
                                      ROWS("mul", mul, "www", 0, ARITH),
-                                     ROWS("fma", fma, "wwww", 0, ARITH),
+                                     ROWS("fma", fma, "wwww", 0, ARITH | F_OOB),
                                      ROWS("min", min, "www", 0, LIMIT),
                                      ROWS("max", max, "www", 0, LIMIT),
                                      ROWS("min.abs", min, "www", 0, LIMIT | F_XORSIGN),
@@ -258,5 +287,7 @@ static const struct op_row rows[] = {ROWS("add", add, "www", 0, ARITH),
                                      ROWS("tanh", tanh, "ww", 0, F_APPROX),
                                      {"cvt.f16x2.f32", "www", pack_f16x2, NULL, F_RN | F_RZ | F_RELU | F_SATFINITE},
                                      {"cvt.bf16x2.f32", "www", pack_bf16x2, NULL, F_RN | F_RZ | F_RELU | F_SATFINITE},
+                                     {"cvt.rs.f16x2.f32", "wwww", chance_f16x2, NULL, F_RELU | F_SATFINITE},
+                                     {"cvt.rs.bf16x2.f32", "wwww", chance_bf16x2, NULL, F_RELU | F_SATFINITE},
                                      EACH_COMPARE(SETP_ROWS)};
 const struct op_table simt_ops_half = {rows, sizeof rows / sizeof *rows};

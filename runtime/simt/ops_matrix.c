@@ -135,7 +135,8 @@ OP(wmma_move)
     return EV_NEXT;
 }
 
-/* ---- 8 x 8 matrices of 16-bit elements; lane 8j + r has the address of row r of the j-th ---- */
+/* ---- rows of 16 bytes, of which lane l has the l-th's address: of 8 x 8 matrices of 16-bit elements, lane 8j + r that
+ * of row r of the j-th ---- */
 static void transpose(const uint32_t *in, uint32_t *out)
 {
     uint16_t from[8][8], to[8][8];
@@ -145,29 +146,62 @@ static void transpose(const uint32_t *in, uint32_t *out)
     memcpy(out, to, sizeof to);
 }
 
-/* ldmatrix and stmatrix: i->count matrices, i->mode says whether they are transposed. */
+/* ---- matrices of 16 rows of 8-bit elements, transposed ----
+ * A lane's registers hold of rows g and g + 8, where g is its number / 4, some columns, which are lines in memory: two
+ * neighbours in a register, the lower two bytes of row g, the upper two of row g + 8. Of a matrix of 16 columns two
+ * registers of a lane hold four neighbours; of matrices of 8 columns, of which a register holds two, lines follow each
+ * other. PTX's manual does not say in words which byte holds what; this is how CUTLASS uses it. */
+static void move_tall(uint32_t *slot, uint8_t lines[][PIECE], uint32_t first, uint32_t step, bool store)
+{
+    for (uint32_t l = 0; l < SIMT_WARP; l++)
+        for (uint32_t e = 0; e < 4; e++) {
+            uint8_t *at = &lines[first + step * (l % 4) + e % 2][l / 4 + 8 * (e / 2)], *byte = (uint8_t *)&slot[l] + e;
+            if (store)
+                *at = *byte;
+            else
+                *byte = *at;
+        }
+}
+
+/* 16 numbers of 6 or 4 bits, one after the other, to one a byte; the rest of the 16 bytes is padding. */
+static void unpack_line(uint8_t line[PIECE], uint32_t bits)
+{
+    uint8_t packed[PIECE];
+    memcpy(packed, line, PIECE);
+    for (uint32_t e = 0; e < PIECE; e++) {
+        uint32_t at = e * bits, two = packed[at / 8] | (uint32_t)packed[at / 8 + 1] << 8;
+        line[e] = (uint8_t)(two >> at % 8 & ((1u << bits) - 1));
+    }
+}
+
+/* Register k of ldmatrix or stmatrix to or from the lines that it is part of. */
+static void move_rows(uint32_t *slot, const struct insn *i, uint32_t k, uint8_t lines[][PIECE])
+{
+    uint32_t *rows = (uint32_t *)(void *)lines[8 * k];
+    bool store = i->flags & F_STORE;
+    switch ((enum matrix_rows)i->mode) {
+    case ROWS_AS_THEY_ARE: memcpy(store ? rows : slot, store ? slot : rows, 4 * SIMT_WARP); break;
+    case ROWS_TRANSPOSED: transpose(store ? slot : rows, store ? rows : slot); break;
+    case ROWS_TALL: move_tall(slot, lines, 8 * k, 2, store); break;
+    case ROWS_SQUARE: move_tall(slot, lines, 16 * (k / 2) + 2 * (k % 2), 4, store); break;
+    }
+}
+
+/* ldmatrix and stmatrix: i->count registers a lane; i->mode is how lines become them, i->size has how many bits of
+ * memory an element of 8 bits comes from when not from so many. */
 OP(matrix_rows)
 {
     const uint32_t *slots = w->worker->program->extra + i->extra;
     enum ptx_space space = i->flags & F_GENERIC ? PTX_GENERIC : PTX_SHARED;
     enum event ev = simt_matrix_sync(R, i, m, w);
     if (ev != EV_NEXT) return ev;
-    uint32_t rows[4][SIMT_WARP];
-    for (uint32_t j = 0; j < i->count && i->flags & F_STORE; j++) {
-        if (i->mode)
-            transpose(u32_at(R, slots[j]), rows[j]);
-        else
-            memcpy(rows[j], R + slots[j], sizeof rows[j]);
+    _Alignas(4) uint8_t lines[SIMT_WARP][PIECE] = {{0}};
+    for (uint32_t k = 0; k < i->count && i->flags & F_STORE; k++) move_rows(u32_at(R, slots[k]), i, k, lines);
+    for (uint32_t l = 0; l < 8 * (uint32_t)i->count; l++) {
+        if (!move_line(w, i, (int)l, space, address_of(R, i, space, l), lines[l], PIECE)) return EV_FAULT;
+        if (i->size) unpack_line(lines[l], i->size);
     }
-    for (uint32_t l = 0; l < 8 * (uint32_t)i->count; l++)
-        if (!move_line(w, i, (int)l, space, address_of(R, i, space, l), (uint8_t *)&rows[l / 8][l % 8 * 4], PIECE))
-            return EV_FAULT;
-    for (uint32_t j = 0; j < i->count && !(i->flags & F_STORE); j++) {
-        if (i->mode)
-            transpose(rows[j], u32_at(R, slots[j]));
-        else
-            memcpy(R + slots[j], rows[j], sizeof rows[j]);
-    }
+    for (uint32_t k = 0; k < i->count && !(i->flags & F_STORE); k++) move_rows(u32_at(R, slots[k]), i, k, lines);
     return EV_NEXT;
 }
 
@@ -263,11 +297,12 @@ void simt_matrix_pieces(const struct warp *w, char *R, const struct insn *i, str
     out->count = 0;
     if (i->run == matrix_rows) {
         out->space = i->flags & F_GENERIC ? PTX_GENERIC : PTX_SHARED;
-        out->bytes = PIECE;
+        uint32_t line = i->size ? PIECE * i->size / 8u : PIECE; /* without padding */
+        out->bytes = line == PIECE / 2 || line == PIECE ? line : 4;
         out->slots = extra;
         out->slot_count = i->count;
         out->wide = false;
-        for (uint32_t l = 0; l < 8 * (uint32_t)i->count; l++) add_line(out, address_of(R, i, out->space, l), PIECE);
+        for (uint32_t l = 0; l < 8 * (uint32_t)i->count; l++) add_line(out, address_of(R, i, out->space, l), line);
         return;
     }
     const struct matrix_move *x = (const void *)extra;

@@ -39,8 +39,9 @@ float simt_narrow_to(enum narrow_format f, uint8_t code)
     return sign * ldexpf((float)(fraction | 1u << mantissa), exponent - formats[f].bias - mantissa);
 }
 
-/* To nearest, ties to even; what is too large becomes the largest number. */
-static uint8_t narrow_from(enum narrow_format f, float x, uint32_t flags)
+/* To nearest, ties to even, or stochastically by so many random bits where there are any; what is too large becomes the
+ * largest number. */
+static uint8_t narrow_by_chance(enum narrow_format f, float x, uint32_t flags, uint32_t random, int random_count)
 {
     int mantissa = formats[f].mantissa, width = formats[f].exponent + mantissa, bias = formats[f].bias;
     uint32_t ones = (1u << width) - 1; /* all bits but the sign */
@@ -54,9 +55,15 @@ static uint8_t narrow_from(enum narrow_format f, float x, uint32_t flags)
     if (magnitude == 0 || exponent < 1 - bias) exponent = 1 - bias;
     if (exponent + bias >= 1 << formats[f].exponent) return (uint8_t)(sign | most);
     /* In units of the last place. A carry into the next exponent is right as it is. */
-    uint32_t units = (uint32_t)rint(ldexp((double)magnitude, mantissa - exponent));
-    uint32_t code = units + ((uint32_t)(exponent + bias - 1) << mantissa);
+    double exact = ldexp((double)magnitude, mantissa - exponent);
+    double rounded = random_count ? simt_units_by_chance(exact, random, random_count) : rint(exact);
+    uint32_t code = (uint32_t)rounded + ((uint32_t)(exponent + bias - 1) << mantissa);
     return (uint8_t)(sign | (code > most ? most : code));
+}
+
+static uint8_t narrow_from(enum narrow_format f, float x, uint32_t flags)
+{
+    return narrow_by_chance(f, x, flags, 0, 0);
 }
 
 /* ue8m0: a power of two, 2^(code - 127), or NaN. */
@@ -118,6 +125,25 @@ static uint16_t to_half(enum narrow_format f, uint32_t code, uint32_t flags)
         }                                                                                                              \
         return EV_NEXT;                                                                                                \
     }
+/* Half of what cvt.rs converts to four numbers: i->mode says whether it is the upper one. PTX gives both numbers of a
+ * half the same 16 random bits, or, where they have 4 bits, 8 of each 16 to each: the upper 8 to the upper half. That
+ * of these the upper 16 are the first number's is our reading of it. */
+static enum event pair_by_chance(char *R, const struct insn *i, uint32_t m, enum narrow_format format, int width)
+{
+    EACH_LANE(l, m)
+    {
+        uint32_t random = u32_at(R, i->c)[l], first, second;
+        int count = width == 4 ? 8 : 16;
+        if (width == 4)
+            first = random >> (i->mode ? 24 : 16), second = random >> (i->mode ? 8 : 0);
+        else
+            first = second = random >> (i->mode ? 16 : 0);
+        uint32_t high = narrow_by_chance(format, to_float(u32_at(R, i->a)[l]), i->flags, first, count);
+        uint32_t low = narrow_by_chance(format, to_float(u32_at(R, i->b)[l]), i->flags, second, count);
+        u32_at(R, i->d)[l] = high << width | low;
+    }
+    return EV_NEXT;
+}
 #define FORMAT(name, format, shift)                                                                                    \
     static uint8_t name##_from(float x, uint32_t flags)                                                                \
     {                                                                                                                  \
@@ -125,6 +151,11 @@ static uint16_t to_half(enum narrow_format f, uint32_t code, uint32_t flags)
     }                                                                                                                  \
     FROM_FLOATS(name##_f32, name##_from, shift)                                                                        \
     FROM_PAIR(name##_f16, name##_from, simt_half_to, shift)                                                            \
+    OP(name##_by_chance)                                                                                               \
+    {                                                                                                                  \
+        (void)w;                                                                                                       \
+        return pair_by_chance(R, i, m, format, shift);                                                                 \
+    }                                                                                                                  \
     FROM_PAIR(name##_bf16, name##_from, simt_bfloat_to, shift)                                                         \
     TO_PAIR(f16_##name, format, shift)
 FORMAT(e4m3, NARROW_E4M3, 8)
@@ -149,6 +180,7 @@ OP(bf16_ue8m0)
     {"cvt." #name "x2.f32", "www", name##_f32, NULL, F_RN | F_SATFINITE | F_RELU},                                     \
         {"cvt." #name "x2.f16x2", "ww", name##_f16, NULL, F_RN | F_SATFINITE | F_RELU},                                \
         {"cvt." #name "x2.bf16x2", "ww", name##_bf16, NULL, F_RN | F_SATFINITE | F_RELU},                              \
+        {"+cvt.rs." #name, "wwww", name##_by_chance, NULL, F_SATFINITE | F_RELU},                                      \
     {                                                                                                                  \
         "cvt.f16x2." #name "x2", "ww", f16_##name, NULL, F_RN | F_RELU                                                 \
     }

@@ -15,8 +15,14 @@ static double round_units(double units, bool negative, uint32_t flags)
     return down;
 }
 
-/* Sign, exponent and `mantissa` bits; the format's exponents have `bias`. */
-static uint16_t pack_float(double x, int mantissa, int bias, uint32_t flags)
+double simt_units_by_chance(double units, uint32_t random, int count)
+{
+    return floor(units + ldexp(random & ((1u << count) - 1), -count));
+}
+
+/* Sign, exponent and `mantissa` bits; the format's exponents have `bias`. Rounded as the flags say, or stochastically
+ * by so many random bits where there are any. */
+static uint16_t pack_float(double x, int mantissa, int bias, uint32_t flags, uint32_t random, int random_count)
 {
     bool negative = signbit(x);
     int width = 15 - mantissa;
@@ -27,7 +33,8 @@ static uint16_t pack_float(double x, int mantissa, int bias, uint32_t flags)
     if (magnitude == 0) return sign;
     int exponent = ilogb(magnitude), least = 1 - bias;
     if (exponent < least) exponent = least;
-    double units = round_units(ldexp(magnitude, mantissa - exponent), negative, flags);
+    double units = ldexp(magnitude, mantissa - exponent);
+    units = random_count ? simt_units_by_chance(units, random, random_count) : round_units(units, negative, flags);
     double edge = ldexp(1, mantissa + 1);
     if (units >= edge) {
         units /= 2;
@@ -45,11 +52,19 @@ static uint16_t pack_float(double x, int mantissa, int bias, uint32_t flags)
 
 uint16_t simt_half_from(double x, uint32_t flags)
 {
-    return pack_float(x, 10, 15, flags);
+    return pack_float(x, 10, 15, flags, 0, 0);
 }
 uint16_t simt_bfloat_from(double x, uint32_t flags)
 {
-    return pack_float(x, 7, 127, flags);
+    return pack_float(x, 7, 127, flags, 0, 0);
+}
+uint16_t simt_half_by_chance(double x, uint32_t random, uint32_t flags)
+{
+    return pack_float(x, 10, 15, flags, random, 13);
+}
+uint16_t simt_bfloat_by_chance(double x, uint32_t random, uint32_t flags)
+{
+    return pack_float(x, 7, 127, flags, random, 16);
 }
 
 float simt_half_to(uint16_t h)

@@ -12,7 +12,7 @@ static const struct {
     {"add", 2, " .rn .ftz .sat .ftz.sat", " .rn"},
     {"sub", 2, " .rn .ftz .sat .ftz.sat", " .rn"},
     {"mul", 2, " .rn .ftz .sat .ftz.sat", " .rn"},
-    {"fma.rn", 3, " .ftz .sat .ftz.sat .relu .ftz.relu", " .relu"},
+    {"fma.rn", 3, " .ftz .sat .ftz.sat .relu .ftz.relu .oob .oob.relu .oob.sat", " .relu .oob .oob.relu"},
     {"min", 2, " .ftz .NaN .ftz.NaN .xorsign.abs .NaN.xorsign.abs", " .NaN .xorsign.abs .NaN.xorsign.abs"},
     {"max", 2, " .ftz .NaN .ftz.NaN .xorsign.abs .NaN.xorsign.abs", " .NaN .xorsign.abs .NaN.xorsign.abs"},
     {"neg", 1, " .ftz", ""},
@@ -31,6 +31,8 @@ static uint64_t extreme(struct soft_format f, const char *flags, uint64_t x, uin
 static uint64_t one(int op, struct soft_format f, const char *flags, uint64_t a, uint64_t b, uint64_t c)
 {
     bool ftz = strstr(flags, "ftz") != NULL;
+    /* A factor that lies outside of a tensor makes the sum zero; an addend does not. */
+    if (strstr(flags, "oob") && ((a & 0x7fff) == 0x7ff7 || (b & 0x7fff) == 0x7ff7)) return 0;
     uint64_t in[] = {a & 0xffff, b & 0xffff, c & 0xffff}, r;
     struct soft s[3];
     for (int k = 0; k < 3; k++) {

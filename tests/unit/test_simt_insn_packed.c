@@ -334,3 +334,50 @@ INSN_TEST(narrow_formats)
              r;
          }));
 }
+
+/* ---- stochastic rounding: the random bits are added below the last place ---- */
+static uint64_t by_chance(const struct format *f, uint64_t x, uint32_t random, int count, bool relu, bool finite)
+{
+    uint32_t b = (uint32_t)x, e = b >> 23 & 255;
+    uint64_t sign = (uint64_t)(b >> 31) << (f->exponent + f->mantissa), number = (b & 0x7fffff) | (e ? 1u << 23 : 0);
+    if (e == 255 && b << 9) return (uint64_t)(f->nan ? (1 << (f->exponent + f->mantissa)) - 1 : f->most);
+    if (relu && sign) return 0;
+    if (e == 255) return sign | (uint64_t)(f->most + !finite);
+    if (!number) return sign;
+    /* number * 2^unit; the last place of the result is 2^last. */
+    int unit = (e ? (int)e : 1) - 150, top = unit + 63 - __builtin_clzll(number), last = top;
+    if (last < 1 - f->bias) last = 1 - f->bias;
+    last -= f->mantissa;
+    int dropped = last - unit;
+    if (dropped > 60) return sign; /* smaller than any random bit */
+    uint64_t units = (number + ((random & ((1ull << count) - 1)) << (dropped - count))) >> dropped;
+    int64_t code = (int64_t)units + ((int64_t)(last + f->mantissa + f->bias - 1) << f->mantissa);
+    return sign | (uint64_t)(code > f->most ? f->most + !finite : code);
+}
+INSN_TEST(stochastic_rounding)
+{
+    static const struct format halves[] = {{"f16", 5, 10, 15, 0x7bff, 16, 'i'}, {"bf16", 8, 7, 127, 0x7f7f, 16, 'i'}};
+    for (int k = 0; k < 8; k++) {
+        const struct format *f = &halves[k & 1];
+        bool relu = k & 2, finite = k & 4;
+        int n = k & 1 ? 16 : 13;
+        INSN(sprint("cvt.rs%s%s.%sx2.f32 %%ro, %%fx, %%fy, %%rz;", relu ? ".relu" : "", finite ? ".satfinite" : "",
+                    f->name),
+             BITS,
+             by_chance(f, x, (uint32_t)z >> 16, n, relu, finite) << 16 | by_chance(f, y, (uint32_t)z, n, relu, finite));
+    }
+    for (int k = 0; k < 10; k++) {
+        const struct format *f = &formats[k / 2];
+        bool relu = k & 1, four = f->bits == 4;
+        INSN(sprint("cvt.rs%s.satfinite.%sx4.f32 %%%so, {%%fx, %%fy, %%fz, %%fx}, %%rv;", relu ? ".relu" : "", f->name,
+                    four ? "h" : "r"),
+             BITS, ({
+                 uint64_t in[] = {x, y, z, x}, r = 0;
+                 for (int j = 0; j < 4; j++) {
+                     int bits = four ? (int[]){24, 8, 16, 0}[j] : j < 2 ? 16 : 0;
+                     r = r << f->bits | by_chance(f, in[j], (uint32_t)v >> bits, four ? 8 : 16, relu, true);
+                 }
+                 r;
+             }));
+    }
+}

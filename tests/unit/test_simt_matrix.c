@@ -383,6 +383,88 @@ static void check_rows(int count, bool transposed)
     simt_free(memory);
 }
 
+/* Matrices of bytes, and of 6 and 4 bits that become bytes. Lines of memory are 16 bytes; what is random tells which
+ * byte went where. `words` is how the instruction goes on; a matrix has so many lines and registers. */
+static uint8_t unpacked(const uint8_t *line, int bits, int e)
+{
+    unsigned v = 0;
+    for (int b = 0; b < bits; b++) v |= (unsigned)(line[(e * bits + b) / 8] >> (e * bits + b) % 8 & 1) << b;
+    return (uint8_t)v;
+}
+static void check_bytes(const char *words, int registers, int bits, bool square)
+{
+    char text[4096], list[64] = "";
+    for (int k = 0; k < registers; k++) sprintf(list + strlen(list), "%s%%x%d", k ? ", " : "", k);
+    snprintf(text, sizeof text,
+             HEAD
+             ".visible .entry k(.param .u64 out)\n{\n.shared .align 16 .b8 in[512];\n"
+             ".reg .b32 %%x<4>, %%r<4>, %%l; .reg .b64 %%rd<4>;\n"
+             "ld.param.u64 %%rd1, [out]; mov.u32 %%l, %%laneid; mul.wide.u32 %%rd2, %%l, 16;"
+             "add.u64 %%rd1, %%rd1, %%rd2; mov.u32 %%r1, in; mad.lo.u32 %%r3, %%l, 16, %%r1;\n"
+             "ld.global.v4.b32 {%%x0, %%x1, %%x2, %%x3}, [%%rd1]; st.shared.v4.b32 [%%r3], {%%x0, %%x1, %%x2, %%x3};"
+             "bar.sync 0; mov.u32 %%x0, -1; mov.u32 %%x1, -1; mov.u32 %%x2, -1; mov.u32 %%x3, -1;\n"
+             "ldmatrix.sync.aligned.%s {%s}, [%%r3];\n"
+             "st.global.v4.b32 [%%rd1+512], {%%x0, %%x1, %%x2, %%x3}; ret;\n}\n",
+             words, list);
+    uint64_t memory = device(1024);
+    uint8_t *in = simt_host(memory), *got = in + 512;
+    for (int k = 0; k < 512; k++) in[k] = (uint8_t)(k * 2654435761u >> 13);
+    must_run(text, 1, 32, &memory);
+    for (int l = 0; l < 32; l++)
+        for (int k = 0; k < 16; k++) {
+            int r = k / 4, e = k % 4, g = l / 4, t = l % 4;
+            int line = square ? 16 * (r / 2) + 4 * t + 2 * (r % 2) + e % 2 : 8 * r + g;
+            int column = square ? g + 8 * (e / 2) : 4 * t + e;
+            CHECK_INT(got[l * 16 + k], r < registers ? unpacked(in + 16 * line, bits, column) : 255);
+        }
+    simt_free(memory);
+}
+TEST(matrices_of_bytes_and_less)
+{
+    check_bytes("m16n16.x1.trans.shared.b8", 2, 8, true);
+    check_bytes("m16n16.x2.trans.shared::cta.b8", 4, 8, true);
+    check_bytes("m16n16.x1.trans.shared.b8x16.b4x16_p64", 2, 4, true);
+    check_bytes("m16n16.x2.trans.shared.b8x16.b6x16_p32", 4, 6, true);
+    check_bytes("m8n16.x1.shared.b8x16.b6x16_p32", 1, 6, false);
+    check_bytes("m8n16.x2.shared.b8x16.b4x16_p64", 2, 4, false);
+    check_bytes("m8n16.x4.shared.b8x16.b4x16_p64", 4, 4, false);
+    check_bytes("m8n16.x4.shared.b8x16.b6x16_p32", 4, 6, false);
+#define ROWS(insn) HEAD ".visible .entry k()\n{\n.shared .b8 in[512]; .reg .b32 %x<4>;\n" insn "\nret;\n}\n"
+    must_refuse(ROWS("ldmatrix.sync.aligned.m16n16.x1.shared.b8 {%x0, %x1}, [in];"), "m16n16.x1.shared.b8");
+    must_refuse(ROWS("ldmatrix.sync.aligned.m16n16.x4.trans.shared.b8 {%x0, %x1, %x2, %x3}, [in];"), "m16n16.x4");
+    must_refuse(ROWS("ldmatrix.sync.aligned.m8n8.x1.shared.b8 {%x0}, [in];"), "m8n8.x1.shared.b8");
+    must_refuse(ROWS("stmatrix.sync.aligned.m16n8.x1.shared.b8 [in], {%x0};"), "m16n8.x1.shared.b8");
+}
+
+TEST(columns_of_bytes_are_stored)
+{
+    for (int count = 1; count <= 4; count *= 2) {
+        char text[2048];
+        const char *list[] = {"", "%x0", "%x0, %x1", "", "%x0, %x1, %x2, %x3"};
+        snprintf(text, sizeof text,
+                 HEAD ".visible .entry k(.param .u64 out)\n{\n.shared .align 16 .b8 back[512];\n"
+                      ".reg .b32 %%x<4>, %%r<4>, %%l; .reg .b64 %%rd<4>;\n"
+                      "ld.param.u64 %%rd1, [out]; mov.u32 %%l, %%laneid; mul.wide.u32 %%rd2, %%l, 16;"
+                      "add.u64 %%rd1, %%rd1, %%rd2; mov.u32 %%r1, back; mad.lo.u32 %%r3, %%l, 16, %%r1;\n"
+                      "mov.u32 %%x0, 0; st.shared.v4.b32 [%%r3], {%%x0, %%x0, %%x0, %%x0}; bar.sync 0;\n"
+                      "ld.global.v4.b32 {%%x0, %%x1, %%x2, %%x3}, [%%rd1];\n"
+                      "stmatrix.sync.aligned.m16n8.x%d.trans.shared.b8 [%%r3], {%s}; bar.sync 0;\n"
+                      "ld.shared.v4.b32 {%%x0, %%x1, %%x2, %%x3}, [%%r3];\n"
+                      "st.global.v4.b32 [%%rd1+512], {%%x0, %%x1, %%x2, %%x3}; ret;\n}\n",
+                 count, list[count]);
+        uint64_t memory = device(1024);
+        uint8_t *in = simt_host(memory), *got = in + 512;
+        for (int k = 0; k < 512; k++) in[k] = (uint8_t)(k * 2654435761u >> 11);
+        must_run(text, 1, 32, &memory);
+        for (int line = 0; line < 32; line++) /* column line % 8 of a matrix: row r is byte r of the line */
+            for (int r = 0; r < 16; r++) {
+                int lane = r % 8 * 4 + line % 8 / 2, byte = line % 2 + 2 * (r / 8);
+                CHECK_INT(got[line * 16 + r], line < 8 * count ? in[lane * 16 + line / 8 * 4 + byte] : 0);
+            }
+        simt_free(memory);
+    }
+}
+
 TEST(rows_of_matrices)
 {
     for (int count = 1; count <= 4; count *= 2) {

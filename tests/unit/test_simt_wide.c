@@ -226,8 +226,6 @@ TEST(only_hardware_has_these)
                 ".entry pair() .reqnctapercluster 2, 1, 1\n{ ret; }\n",
                 "clusters of several blocks (sm_90), which pair asks for");
     must_refuse(KERNEL("multimem.ld_reduce.relaxed.gpu.global.add.f32 %f1, [%rd1];"), "NVLink SHARP");
-    must_refuse(KERNEL("fma.rn.oob.f16 %h1, %h1, %h1, %h1;"), "the NaNs by which tensor copies mark what lies outside");
-    must_refuse(KERNEL("cvt.rs.bf16x2.f32 %r1, %f1, %f2, %r2;"), "stochastic rounding");
     must_refuse(
         HEAD
         ".extern .func (.param .b32 r) cudaLaunchDeviceV2(.param .b64 a, .param .b64 b);\n"
