@@ -50,7 +50,7 @@ static json_t *colored(const struct lg_error *error, size_t i, const char *line)
 {
     char *text = NULL;
     size_t calls = error->message_count + error->excerpt_count, n = 0;
-    bool message = i < error->message_count, caret = !message && i + 1 == calls;
+    bool message = i < error->message_count, caret = i == error->message_count + 1 && i < calls;
     const char *place = (message && i) || (!message && i < calls) ? NULL : strstr(line, ": ");
     int before = place ? (int)(place - line) + message : 0;
     FILE *f = open_memstream(&text, &n);

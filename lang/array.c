@@ -208,6 +208,17 @@ static int shape_eq(lua_State *L)
     return 1;
 }
 
+/* shape[-1] is the last axis, as everywhere; what is behind the last one is nil, so that ipairs ends. */
+static int shape_index(lua_State *L)
+{
+    lua_Integer i = lua_tointeger(L, 2);
+    if (lua_type(L, 2) == LUA_TNUMBER && i == 0)
+        return luaL_error(L, "axis 0 of a shape: axes count from 1, or from the end with -1");
+    if (i >= 0) return 0;
+    lua_rawgeti(L, 1, (lua_Integer)lua_rawlen(L, 1) + 1 + i);
+    return 1;
+}
+
 static int concat(lua_State *L)
 {
     luaL_tolstring(L, 1, NULL);
@@ -218,7 +229,8 @@ static int concat(lua_State *L)
 
 void lg_push_shape(lua_State *L, int ndim, const int64_t *shape)
 {
-    static const luaL_Reg meta[] = {{"__tostring", shape_tostring}, {"__eq", shape_eq}, {"__concat", concat}, {0}};
+    static const luaL_Reg meta[] = {
+        {"__tostring", shape_tostring}, {"__eq", shape_eq}, {"__concat", concat}, {"__index", shape_index}, {0}};
     lua_createtable(L, ndim, 0);
     for (int i = 0; i < ndim; i++) {
         lua_pushinteger(L, shape[i]);

@@ -174,6 +174,8 @@ static void read_request(lua_State *L, struct request *r)
     }
     if (!r->source.text)
         luaL_error(L, "kernel: expected a string of CUDA C, or a table with it as source, got %s", luaL_typename(L, 1));
+    if (lua_type(L, 1) == LUA_TSTRING && !strpbrk(r->source.text, "\n{;#"))
+        luaL_error(L, "kernel: '%s' is no CUDA C; a file's is gpu.kernel{file = \"saxpy.cu\"}", r->source.text);
     if (!r->source.name) find_position(L, &r->ar, &r->source);
     if (!table_only && !lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
     if (lua_istable(L, options)) read_options(L, options, r);
@@ -205,10 +207,9 @@ static struct lg_family *push_family(lua_State *L)
     return *box;
 }
 
-/* __index of a table of kernels, for names that it does not have. */
-static int no_such_kernel(lua_State *L)
+/* Pushes the names in the table at 1. */
+static const char *push_names(lua_State *L)
 {
-    const char *name = luaL_tolstring(L, 2, NULL);
     lua_pushstring(L, "");
     for (lua_pushnil(L); lua_next(L, 1);) {
         lua_pop(L, 1);
@@ -217,7 +218,22 @@ static int no_such_kernel(lua_State *L)
         lua_replace(L, -4);
         lua_pop(L, 1);
     }
-    return luaL_error(L, "the source has no kernel '%s'; it has %s", name, lua_tostring(L, -1));
+    return lua_tostring(L, -1);
+}
+
+/* __index of a table of kernels, for names that it does not have. */
+static int no_such_kernel(lua_State *L)
+{
+    const char *name = luaL_tolstring(L, 2, NULL);
+    return luaL_error(L, "the source has no kernel '%s'; it has %s", name, push_names(L));
+}
+
+/* __call of such a table. */
+static int which_kernel(lua_State *L)
+{
+    return luaL_error(
+        L, "the source has several kernels: %s; launch one by its name, as in k.name(grid, block)(arguments)",
+        push_names(L));
 }
 
 static void push_kernels(lua_State *L, struct lg_family *f, const struct rt_program *p)
@@ -227,9 +243,8 @@ static void push_kernels(lua_State *L, struct lg_family *f, const struct rt_prog
         lg_push_kernel(L, f, p->entries[i].name);
         lua_setfield(L, -2, p->entries[i].name);
     }
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, no_such_kernel);
-    lua_setfield(L, -2, "__index");
+    static const luaL_Reg meta[] = {{"__index", no_such_kernel}, {"__call", which_kernel}, {0}};
+    luaL_newlib(L, meta);
     lua_setmetatable(L, -2);
 }
 
@@ -263,7 +278,7 @@ static int release_timer(lua_State *L)
 static int time_function(lua_State *L)
 {
     struct rt_error *e = lg_error_box(L);
-    luaL_checkany(L, 1);
+    if (!lua_isfunction(L, 1) && !luaL_getmetafield(L, 1, "__call")) luaL_typeerror(L, 1, "function");
     struct rt_device *d = lg_check_device(L, 2);
     double milliseconds = 0;
     lua_settop(L, 1);

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include "lang/hint.h"
 #include "lang/lookup.h"
 #include "lang/session_state.h"
 
@@ -15,6 +16,7 @@ struct excerpt {
     size_t length;
     const char *mark; /* what the caret is below, and how much */
     size_t width;
+    bool found; /* the mark is below what the message names, not below all of the line */
 };
 
 /* "cell 3:2: what happened" names a line of a cell, "file.lua:2: ..." one of a file. */
@@ -102,6 +104,7 @@ static void find_mark(lua_State *L, struct excerpt *x, const char *message, bool
         if (syntax && !fails_alike(L, x, p + n, message)) continue;
         x->mark = p;
         x->width = n;
+        x->found = true;
         return;
     }
 }
@@ -126,6 +129,17 @@ static void write_excerpt(const struct excerpt *x, struct lg_buffer *b)
         if ((*p & 0xC0) != 0x80) lg_buffer_puts(b, "~");
 }
 
+/* A line on what was probably meant. */
+static void add_hint(lua_State *L, const struct excerpt *x, const char *message, bool syntax, struct lg_buffer *b)
+{
+    bool at_end = strstr(message, "near <eof>") != NULL;
+    struct lg_place p = {at_end ? x->source : x->from, at_end ? x->length : (size_t)(x->to - x->from),
+                         at_end || !x->found ? NULL : x->mark};
+    const char *hint = lg_hint(&p, message, syntax);
+    if (!hint && lg_push_name_hint(L, &p, message)) hint = lua_tostring(L, -1);
+    if (hint) lg_buffer_printf(b, "%s  hint: %s", b->length ? "\n" : "", hint);
+}
+
 void lg_add_excerpt(lua_State *L, const char *message, bool syntax, const char *chunk, int line, struct lg_buffer *b)
 {
     struct excerpt x = {.line = line};
@@ -134,9 +148,11 @@ void lg_add_excerpt(lua_State *L, const char *message, bool syntax, const char *
     if (!read_position(message, &x)) x.line = line;
     if (x.line < 1) return;
     x.source = lg_chunk_source(L, x.chunk, &x.length);
+    int top = lua_gettop(L);
     if (x.source && find_line(&x)) {
         find_mark(L, &x, message, syntax);
         write_excerpt(&x, b);
     }
-    lua_pop(L, 1);
+    if (x.source) add_hint(L, &x, message, syntax, b);
+    lua_settop(L, top - 1);
 }

@@ -447,7 +447,10 @@ static int kernel_index(lua_State *L)
         lua_settop(L, 1); /* as in the table that a source with several kernels gives */
         return 1;
     }
-    return luaL_error(L, "a kernel has no field '%s'", luaL_tolstring(L, 2, NULL));
+    return luaL_error(L,
+                      "a kernel has no field '%s'; it is launched by k(grid, block)(arguments), and "
+                      "gpu.help \"kernel\" lists its fields",
+                      luaL_tolstring(L, 2, NULL));
 }
 
 static int kernel_fields(lua_State *L)

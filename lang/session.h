@@ -123,8 +123,8 @@ enum lg_status { LG_DONE, LG_ERROR, LG_INTERRUPTED };
 struct lg_error {      /* owned by the session until its next call */
     const char *name;  /* "LuaError", "SyntaxError", "KernelError", "Interrupted", ... */
     const char *value; /* the message, without traceback */
-    /* Lines to show: the message (one or more), its line of source and a caret below that (or neither), the calls with
-     * the innermost last. */
+    /* Lines to show: the message (one or more), its line of source, a caret below that and a hint (or none of
+     * them), the calls with the innermost last. */
     const char *const *traceback;
     size_t traceback_count, message_count, excerpt_count;
     int line;   /* of the cell, from 1; 0 when it is not in the cell */

@@ -117,9 +117,9 @@ int lg_traceback_handler(lua_State *L);
 /* Fills s->error from the error value on top of the stack and the frames collected; pops nothing, never raises. */
 void lg_report_error(struct lg_session *s, int status, bool syntax);
 
-/* lang/excerpt.c: adds two lines: the source that the message is about, and a caret below its place in it; nothing when
- * the source is not known or the message shows it. chunk and line are used where the message names no place. [raises]
- */
+/* lang/excerpt.c: adds the source's line that the message is about, a caret below its place in it, and a hint where one
+ * is known; nothing when the source is not known or the message shows it. chunk and line are used where the message
+ * names no place. [raises] */
 void lg_add_excerpt(lua_State *L, const char *message, bool syntax, const char *chunk, int line, struct lg_buffer *b);
 
 /* lang/pretty.c: pushes the readable text of a value: strings quoted, tables opened, long things cut. [raises] */

@@ -51,14 +51,16 @@ static void note_frame(struct lg_session *s, lua_State *L, lua_Debug *ar)
     if (!s->frame_line && strcmp(ar->source, s->chunk) == 0) s->frame_line = ar->currentline;
 }
 
-/* Pushes the text of an error at the top with a word on x:size(), which Lua says calls a number. */
+/* Pushes the text of an error at the top with a word on x:size() or x.size(), which Lua says calls a number. */
 static void add_field_hint(lua_State *L)
 {
-    static const char called[] = "attempt to call a ", method[] = "(method '";
-    const char *text = lua_tostring(L, -1), *at = text ? strstr(text, called) : NULL;
-    const char *name = at ? strstr(at, method) : NULL;
+    static const char *const kinds[] = {"number value (method '",         "number value (field '",
+                                        "string value (method '",         "string value (field '",
+                                        "lunarray.shape value (method '", "lunarray.shape value (field '"};
+    const char *text = lua_tostring(L, -1), *at = text ? strstr(text, "attempt to call a ") : NULL, *name = NULL;
+    for (size_t i = 0; at && !name && i < sizeof kinds / sizeof *kinds; i++)
+        if ((name = strstr(at, kinds[i]))) name += strlen(kinds[i]);
     if (!name) return;
-    name += sizeof method - 1;
     size_t length = strcspn(name, "'");
     if (!lg_is_array_field(name, length)) return;
     lua_pushlstring(L, name, length);

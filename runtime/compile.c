@@ -73,6 +73,7 @@ static enum rt_status make_options(const struct rt_program *p, const char *archi
     o->list[o->count++] = o->target;
     o->list[o->count++] = "-lineinfo";
     o->list[o->count++] = "-default-device";
+    o->list[o->count++] = "-diag-suppress=47"; /* the limits of <cuda/std/climits>, which the prelude has, too */
     o->list[o->count++] = "--pre-include=" RT_PRELUDE_NAME;
     o->list[o->count++] = "-I.";
     if (!has_option(p, "--std", "-std")) o->list[o->count++] = "--std=c++17";

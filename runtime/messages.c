@@ -46,7 +46,7 @@ static bool is_noise(const char *line, size_t length)
     size_t n = length < sizeof copy - 1 ? length : sizeof copy - 1;
     memcpy(copy, line, n);
     copy[n] = 0;
-    if (digits && strstr(copy, "detected in the compilation of")) return true;
+    if ((digits || *copy == ' ') && strstr(copy, "detected in the compilation of")) return true;
     return length == 0 || strncmp(copy, "Compilation terminated", 22) == 0 ||
            strncmp(copy, "Remark: The warnings can be suppressed", 38) == 0;
 }
@@ -116,6 +116,7 @@ static void put_line(struct output *o, const char *line, size_t length, const ch
 char *rt_map_positions(const char *text, const char *name, int first_line)
 {
     struct output o = {0};
+    bool missing = strstr(text, "cannot open source file") != NULL;
     put(&o, "", 0);
     while (*text) {
         size_t length = strcspn(text, "\n");
@@ -125,6 +126,9 @@ char *rt_map_positions(const char *text, const char *name, int first_line)
         }
         text += length + (text[length] == '\n');
     }
+    static const char hint[] = "\n  hint: kernels are compiled without the host's C++ library; <cuda/std/...> and "
+                               "<cub/block/...> have what devices can use, -I in the option options names folders";
+    if (missing) put(&o, hint, sizeof hint - 1);
     if (!o.failed) return o.text;
     free(o.text);
     return NULL;

@@ -55,10 +55,16 @@ static void *fault_global(struct warp *w, const struct insn *i, int lane, uint64
 static void *fault_window(struct warp *w, const struct insn *i, int lane, uint64_t offset, uint32_t size,
                           const char *name, uint64_t limit)
 {
-    char where[128];
+    char where[192];
     uint64_t past = offset >= limit ? offset - limit : 0;
-    snprintf(where, sizeof where, " of %s memory, %llu bytes past the end of its %llu bytes", name,
-             (unsigned long long)past, (unsigned long long)limit);
+    if (!limit && strcmp(name, "shared") == 0)
+        snprintf(
+            where, sizeof where,
+            " of shared memory, of which the launch gave none: the bytes of an extern __shared__ array stand in its "
+            "configuration, behind grid and block");
+    else
+        snprintf(where, sizeof where, " of %s memory, %llu bytes past the end of its %llu bytes", name,
+                 (unsigned long long)past, (unsigned long long)limit);
     return fault_address(w, i, lane, offset, size, where);
 }
 

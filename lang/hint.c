@@ -1,0 +1,188 @@
+/* What was probably meant where Lua reads or does something else: for those who come from Python, C++ or CUDA C. A hint
+ * belongs to one of Lua's own messages, and to the tokens around the place that it is about. */
+#include "lang/hint.h"
+
+#include <string.h>
+#include "lang/lexer.h"
+
+#define LOOP  "a loop is for i = 0, 9 do ... end, both ends included; over a table for i, v in ipairs(t) do ... end"
+#define BLOCK "a block begins with then or do (a function's with its parameters) and ends with end; braces make tables"
+#define SLICE                                                                                                          \
+    "a slice is a string or a table, x[\"1:3\"] or x[{{1, 3}}]: indices count from 1, and both ends are included"
+#define FIELD "a table's field is written {a = 1}, or {[\"a b\"] = 1}"
+#define LOCAL "a variable is made by local n = 3; it has no type"
+#define CUDA  "CUDA C goes into gpu.kernel [[ ... ]], or a cell that begins with %%cuda"
+#define FUNCT "a function is written function f(x) return x + 1 end, one without a name function(x) return x + 1 end"
+#define TUPLE                                                                                                          \
+    "parentheses make no tuple: a shape is gpu.ones(3, 4) or gpu.ones{3, 4}, several values are local a, b = 1, 2"
+#define TRY   "what may fail is called by pcall: local ok, e = pcall(f, x); error(\"text\") raises, assert(x) checks"
+#define SLASH "a comment begins with --; // divides and rounds down"
+#define IF    "it is written if x > 1 then ... elseif y then ... else ... end"
+#define PICK  "x if c else y, or c ? x : y, is written c and x or y; of arrays gpu.where(c, x, y)"
+
+/* The first row that holds. `message` is part of Lua's message (NULL: of any about syntax), `tokens` a run of tokens
+ * that has the place of the error in it or before it; "..." in front: that stands anywhere in the line, "^": that
+ * begins it; NULL: any. NAME, STRING and OP (an operator of two numbers) stand for any such token. */
+static const struct {
+    const char *message, *tokens, *text;
+} hints[] = {
+    {NULL, "! =", "'not equal' is written ~=; of arrays x:ne(y)"},
+    {NULL, "< >", "'not equal' is written ~=; of arrays x:ne(y)"},
+    {NULL, "! ", "'not' is written out, not x; of masks ~x"},
+    {NULL, "& &", "'and' is written out, a and b; of masks a & b"},
+    {NULL, "| |", "'or' is written out, a or b; of masks a | b"},
+    {NULL, "+ +", "Lua has no ++: write i = i + 1"},
+    {NULL, "OP =", "Lua has no += and the like: write x = x + 1, or x:add_(1) to change an array in place"},
+    {NULL, "* *", "a power is written x ^ y"},
+    {NULL, "- >", FUNCT},
+    {NULL, "= >", FUNCT},
+    {NULL, "... lambda", FUNCT},
+    {NULL, "?", PICK},
+    {"'then' expected near 'else'", "... if", PICK},
+    {"<eof> expected near 'if'", NULL, PICK},
+    {NULL, "^ @", "Lua has no decorators: a kernel is CUDA C in gpu.kernel [[ ... ]]"},
+    {NULL, "@", "the matrix product is A:matmul(B)"},
+    {NULL, "<< <", "a launch k<<<grid, block>>>(x) is written k(grid, block)(x)"},
+    {NULL, ": =", "a value is set by ="},
+    {"'then' expected near '='", NULL, "'equal' is written =="},
+    {"'do' expected near '='", NULL, "'equal' is written =="},
+    {"']' expected near ','", NULL, "several indices go in a table, x[{1, 2}]; a launch is k(grid, block)(x)"},
+    {"']' expected near ':'", NULL, SLICE},
+    {"unexpected symbol near ':'", "[ :", SLICE},
+    {"unexpected symbol near ':'", "... [", SLICE},
+    {NULL, ") :", BLOCK},
+    {"<name> expected near '('", "for (", LOOP},
+    {"'=' or 'in' expected", NULL, LOOP},
+    {"',' expected", "... for NAME", LOOP},
+    {"'do' expected", "... for NAME", LOOP},
+    {"'do' expected", "... while", "a loop is while x < 3 do ... end"},
+    {"'then' expected", NULL, IF},
+    {"'end' expected", "... else if", "elseif is one word: else if opens another if, which has an end of its own"},
+    {NULL, "... elif", IF},
+    {NULL, "elseif", IF},
+    {"'end' expected near", "... return", "return is the last statement of its block"},
+    {"'end' expected", NULL, "each function, if, for, while and do has an end"},
+    {"<eof> expected near 'end'", NULL, "there is one end more than there are blocks"},
+    {"near '['", "NAME [", "a local is one name; a table is made by local a = {}, an array by gpu.zeros(3)"},
+    {"unexpected symbol near '['", NULL, "a list is written {1, 2, 3}, an array gpu.array{1, 2, 3}"},
+    {"unexpected symbol near '{'", NULL, BLOCK},
+    {"near '}'", ") {", BLOCK},
+    {"'}' expected near ':'", NULL, FIELD},
+    {"'}' expected near '='", NULL, FIELD},
+    {"<name> expected", "... { NAME :", FIELD},
+    {"malformed number", NULL,
+     "a number has no suffix and no _: 3, 0.5, 1e-3, 0xff; in a launch it becomes what the parameter is"},
+    {"unfinished string", NULL, "a string ends in its line; one of several lines is [[ ... ]]"},
+    {"')' expected near '='", NULL,
+     "arguments have no names; options go in a table, gpu.ones({3, 4}, {dtype = \"int32\"})"},
+    {"')' expected near ','", NULL, TUPLE},
+    {NULL, "... STRING .", "a string in front of its method stands in parentheses, (\"abc\"):upper()"},
+    {"unexpected symbol", "... STRING :", "a string in front of its method stands in parentheses, (\"abc\"):upper()"},
+    {"unexpected symbol near '='", "NAME = NAME =", "one = sets several by x, y = 1, 1: it gives no value itself"},
+    {"unexpected symbol near '='", "... local NAME = ", "several locals are local x, y = 1, 2"},
+    {NULL, "# include", CUDA},
+    {NULL, "# define", CUDA},
+    {NULL, "# pragma", CUDA},
+    {NULL, "#", "a comment begins with --"},
+    {"get length of a nil", "^ # NAME", "a comment begins with --; #x is the length of x"},
+    {NULL, "^ //", SLASH},
+    {"arithmetic on a nil value (global", "// NAME", SLASH},
+    {NULL, "__global__", CUDA},
+    {NULL, "__device__", CUDA},
+    {NULL, "template", CUDA},
+    {NULL, "void", CUDA},
+    {NULL, "std ::", CUDA},
+    {NULL, "thrust ::", CUDA},
+    {NULL, "import", "there is nothing to import: gpu is there; modules of Lua come by require \"name\""},
+    {NULL, "from", "there is nothing to import: gpu is there; modules of Lua come by require \"name\""},
+    {NULL, "def", FUNCT},
+    {NULL, "let", LOCAL},
+    {NULL, "const", LOCAL},
+    {NULL, "var", LOCAL},
+    {NULL, "auto", LOCAL},
+    {NULL, "int", LOCAL},
+    {NULL, "float", LOCAL},
+    {NULL, "double", LOCAL},
+    {NULL, "bool", LOCAL},
+    {NULL, "global", "a variable without local is global already"},
+    {NULL, "nonlocal", "a function sees the locals around it, and may set them"},
+    {NULL, "dim3", "grid and block are numbers or tables, k({gx, gy}, {bx, by})(x)"},
+    {NULL, "del", "a name is let go by x = nil, an array's memory by x:free()"},
+    {NULL, "delete", "a name is let go by x = nil, an array's memory by x:free()"},
+    {NULL, "is", "'is' is written ==, 'is not' ~="},
+    {NULL, "print", "print is a function: print(x)"},
+    {NULL, "assert", TRY},
+    {NULL, "raise", TRY},
+    {NULL, "except", TRY},
+    {"function arguments expected", "... try :", TRY},
+    {"function arguments expected", "... while NAME :", "a loop is while x < 3 do ... end"},
+    {NULL, "with", "local f <close> = ... is closed at the end of its block"},
+    {NULL, "class", "Lua has no classes: objects are tables, see setmetatable"},
+    {NULL, "switch", IF},
+    {"'}' expected", "... switch", IF},
+    {"call a table value (for iterator", NULL,
+     "a table is gone through by for i, v in ipairs(t) do; its keys by pairs(t)"},
+    {"call a number value (for iterator", NULL, LOOP},
+    {"call an array value (for iterator", NULL, LOOP},
+    {"attempt to add a 'string'", NULL, "strings are joined by .., as in \"n = \" .. n"},
+    {"attempt to mod a 'string'", NULL, "a text with numbers in it is string.format(\"%.3f\", x)"},
+    {"(global 'f')", "f STRING", "a text with values in it is \"n = \" .. n, or string.format(\"n = %d\", n)"},
+    {"(field 'integer index')", NULL, "no element has this index: a table's first one is t[1]"},
+    {"(field '?')", NULL, "no element has this index or key: a table's first one is t[1]"},
+};
+
+/* Whether the token is the word, or of the kind that it stands for. */
+static bool is(const struct lg_lexer *x, const struct lg_token *t, const char *word)
+{
+    static const char operators[] = " + - * / % ^ // .. & | ~ << >> ";
+    if (strcmp(word, "NAME") == 0) return t->kind == LG_TOKEN_NAME;
+    if (strcmp(word, "STRING") == 0) return t->kind == LG_TOKEN_STRING;
+    if (strcmp(word, "OP") != 0)
+        return t->end - t->start == strlen(word) && !memcmp(x->text + t->start, word, strlen(word));
+    char spaced[8];
+    size_t n = t->end - t->start;
+    if (t->kind != LG_TOKEN_OPERATOR || n > 3) return false;
+    spaced[0] = ' ';
+    memcpy(spaced + 1, x->text + t->start, n);
+    memcpy(spaced + 1 + n, " ", 2);
+    return strstr(operators, spaced) != NULL;
+}
+
+/* Whether the words are the tokens from t on, the place among them or right behind. */
+static bool matches_at(struct lg_lexer x, struct lg_token t, const char *words, bool first, const char *at)
+{
+    const char *from = x.text + t.start;
+    if (first && !t.first) return false;
+    while (*words) {
+        char word[16];
+        size_t n = strcspn(words, " ");
+        memcpy(word, words, n);
+        word[n] = '\0';
+        if (t.kind == LG_TOKEN_END || !is(&x, &t, word)) return false;
+        words += n + (words[n] == ' ');
+        lg_lexer_code(&x, &t);
+    }
+    return !at || (at >= from && at <= x.text + t.start);
+}
+
+static bool matches(const struct lg_place *p, const char *words)
+{
+    struct lg_lexer x;
+    struct lg_token t;
+    bool anywhere = strncmp(words, "... ", 4) == 0, first = strncmp(words, "^ ", 2) == 0;
+    if (!p->at && !anywhere) return false;
+    words += anywhere ? 4 : first ? 2 : 0;
+    lg_lexer_init(&x, p->text, p->length);
+    while (lg_lexer_code(&x, &t))
+        if (matches_at(x, t, words, first, anywhere ? NULL : p->at)) return true;
+    return false;
+}
+
+const char *lg_hint(const struct lg_place *p, const char *message, bool syntax)
+{
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
+        if (hints[i].message ? !strstr(message, hints[i].message) : !syntax) continue;
+        if (!hints[i].tokens || matches(p, hints[i].tokens)) return hints[i].text;
+    }
+    return NULL;
+}

@@ -1,0 +1,22 @@
+/* Hints: what a beginner probably meant, for the messages that Lua has of its own. */
+#ifndef LG_HINT_H
+#define LG_HINT_H
+
+#include <lua.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Where an error is. */
+struct lg_place {
+    const char *text; /* the line; the whole source where Lua's message is about its end */
+    size_t length;
+    const char *at; /* the token in it that the message names; NULL: not known */
+};
+
+/* For what is written as in another language; NULL: nothing is known of it. `syntax`: it did not compile. */
+const char *lg_hint(const struct lg_place *p, const char *message, bool syntax);
+
+/* Pushes a hint on a name without a value, or a method called without its object; false: nothing is pushed. [raises] */
+bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *message);
+
+#endif

@@ -1,0 +1,163 @@
+/* What was probably meant by a name that has no value: another language's word, a function without its table, a slip of
+ * the finger. */
+#include <string.h>
+#include "lang/closest.h"
+#include "lang/hint.h"
+#include "lang/lookup.h"
+
+/* Names that other languages have, where Lua's and gpu's tables have no such key. */
+static const struct {
+    const char *name, *text;
+} names[] = {
+    {"len", "the length of a string or table is #x; an array has x.size and x.shape"},
+    {"range", "from 0 to 9 it is for i = 0, 9 do ... end; gpu.range(0, 9) is an array"},
+    {"str", "it is written tostring(x)"},
+    {"int", "it is written math.floor(x), or tonumber(text)"},
+    {"float", "it is written tonumber(text); a whole number becomes floating by x + 0.0"},
+    {"null", "it is written nil"},
+    {"NULL", "it is written nil"},
+    {"nullptr", "it is written nil"},
+    {"None", "it is written nil"},
+    {"printf", "it is written print(string.format(\"%d\", n)); in a kernel printf works"},
+    {"cout", "it is written print(x)"},
+    {"console", "it is written print(x)"},
+    {"help", "?gpu.ones shows help; gpu.help() lists what there is"},
+    {"dir", "gpu.help() lists what there is; a table's keys come by pairs(t)"},
+    {"enumerate", "it is written for i, v in ipairs(t) do"},
+    {"zip", "it is written for i = 1, #a do ... a[i] ... b[i] ... end"},
+    {"append", "it is written t[#t + 1] = x"},
+    {"isinstance", "it is written type(x) == \"number\""},
+    {"input", "it is written io.read()"},
+    {"sorted", "it is written table.sort(t), or of an array x:sort()"},
+    {"system", "it is written !command, or os.execute(\"command\")"},
+    {"try", "what may fail is called by pcall: local ok, e = pcall(f, x)"},
+    {"throw", "it is written error(\"text\")"},
+    {"pow", "it is written x ^ y"},
+    {"power", "it is written x ^ y"},
+    {"cudaMalloc", "memory is that of arrays: gpu.zeros(n), gpu.empty(n)"},
+    {"cudaMallocManaged", "memory is that of arrays: gpu.zeros(n), gpu.empty(n)"},
+    {"cudaFree", "an array's memory is freed with it, or at once by x:free()"},
+    {"cudaMemcpy",
+     "gpu.array(t) brings a table to the device, x:to(\"cpu\") copies an array, x:totable() makes a table"},
+    {"cudaDeviceSynchronize", "it is written gpu.synchronize()"},
+    {"cudaEventCreate", "it is written gpu.time(function() ... end)"},
+    {"cuda", "it is written gpu"},
+};
+
+/* A library's usual name: what it has is in gpu, mostly by the same name. */
+static const char *const libraries[] = {"np", "numpy", "cp", "cupy", "torch", "numba", "jnp", "jax", "pycuda", "tf"};
+
+/* Pushes what the name before the '.' or ':' that the place follows stands for; or nothing. */
+static bool push_owner(lua_State *L, const struct lg_place *p)
+{
+    struct lg_lexer x;
+    struct lg_token t, owner = {0}, before = {0};
+    if (!p->at) return false;
+    lg_lexer_init(&x, p->text, (size_t)(p->at - p->text));
+    while (lg_lexer_code(&x, &t)) {
+        owner = before;
+        before = t;
+    }
+    if (owner.kind != LG_TOKEN_NAME || (!lg_token_is(&x, &before, ".") && !lg_token_is(&x, &before, ":"))) return false;
+    lg_push_env(L);
+    lua_pushlstring(L, p->text + owner.start, owner.end - owner.start);
+    if (lg_push_field(L, -2)) {
+        lua_remove(L, -2);
+        return true;
+    }
+    lua_settop(L, -2);
+    return false;
+}
+
+/* Pushes a hint, where a table of functions has the name as its key that stands alone here. */
+static bool push_qualified(lua_State *L, const char *name)
+{
+    static const char *const tables[] = {"math", "gpu", "os", "io", "table", "string"};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        int top = lua_gettop(L);
+        bool found =
+            lua_getglobal(L, tables[i]) == LUA_TTABLE && (lua_pushstring(L, name), lua_rawget(L, -2) != LUA_TNIL);
+        lua_settop(L, top);
+        if (!found) continue;
+        bool arrays = i == 0 && lua_getglobal(L, "gpu") == LUA_TTABLE && (lua_pushstring(L, name), lua_rawget(L, -2));
+        lua_settop(L, top);
+        if (arrays)
+            lua_pushfstring(L, "it is written math.%s(x), or of arrays gpu.%s(x)", name, name);
+        else
+            lua_pushfstring(L, "it is written %s.%s", tables[i], name);
+        return true;
+    }
+    return false;
+}
+
+static bool push_foreign(lua_State *L, const char *name)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(names[i].name, name) != 0) continue;
+        lua_pushstring(L, names[i].text);
+        return true;
+    }
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        if (strcmp(libraries[i], name) != 0) continue;
+        lua_pushstring(
+            L, "arrays and their functions are in gpu, as gpu.zeros(3); gpu.help \"numpy\" tells what is otherwise");
+        return true;
+    }
+    return false;
+}
+
+/* Pushes the known name that is closest, if one is close. */
+static bool push_similar(lua_State *L, int table, int other, const char *name)
+{
+    const char *best = lg_closest_key(L, table, name, NULL);
+    if (other) best = lg_closest_key(L, other, name, best);
+    if (!best) return false;
+    lua_pushfstring(L, "did you mean '%s'?", best);
+    return true;
+}
+
+/* "... (global 'name')": pushes the name. */
+static const char *quoted(lua_State *L, const char *message, const char *kind)
+{
+    const char *at = strstr(message, kind);
+    if (!at) return NULL;
+    at += strlen(kind);
+    return lua_pushlstring(L, at, strcspn(at, "'"));
+}
+
+static bool push_for_global(lua_State *L, const char *name)
+{
+    if (push_foreign(L, name) || push_qualified(L, name)) return true;
+    lg_push_variables(L);
+    lua_pushglobaltable(L);
+    return push_similar(L, lua_gettop(L) - 1, lua_gettop(L), name);
+}
+
+/* x.sum() where x:sum() was meant: what is missing is x itself. */
+static bool push_for_colon(lua_State *L, const struct lg_place *p, const char *message)
+{
+    const char *name = strstr(message, "bad argument #1 to '") ? quoted(L, message, "to '") : NULL;
+    if (!name || !strstr(message, " expected, got ") || !push_owner(L, p)) return false;
+    if (p->at[-1] != '.' || lua_istable(L, -1)) return false;
+    lua_pushfstring(L, "a method is called with a colon, x:%s(...)", name);
+    return true;
+}
+
+bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *message)
+{
+    int top = lua_gettop(L);
+    const char *name;
+    bool found = false;
+    luaL_checkstack(L, 16, NULL);
+    if (strstr(message, "a nil value") && (name = quoted(L, message, "(global '"))) {
+        found = push_for_global(L, name);
+    } else if (strstr(message, "call a nil value") && (name = quoted(L, message, "(field '"))) {
+        found = push_owner(L, p) && lua_istable(L, -1) &&
+                (push_foreign(L, name) || push_similar(L, lua_gettop(L), 0, name));
+    } else {
+        found = push_for_colon(L, p, message);
+    }
+    if (found) lua_replace(L, top + 1);
+    lua_settop(L, top + found);
+    return found;
+}

@@ -1,0 +1,146 @@
+/* What other languages' habits lead to in a session: the message, and the hint below it. */
+#include "tests/unit/session.h"
+
+static const struct {
+    const char *cell, *message, *hint;
+} table[] = {
+    /* operators */
+    {"if x != 2 then end", "'then' expected near '!'", "written ~="},
+    {"y = 1 <> 2", "near '>'", "written ~="},
+    {"if !x then end", "near '!'", "not x"},
+    {"if a && b then end", "near '&'", "a and b"},
+    {"if a || b then end", "near '|'", "a or b"},
+    {"x += 1", "near '+'", "x = x + 1"},
+    {"x *= 2", "near '*'", "x = x + 1"},
+    {"s ..= 'a'", "near '..'", "x = x + 1"},
+    {"i++", "near '+'", "i = i + 1"},
+    {"y = 2 ** 3", "near '*'", "x ^ y"},
+    {"y = c ? 1 : 2", "near '?'", "c and x or y"},
+    {"return 1 if c else 2", "near 'if'", "c and x or y"},
+    {"y = a if c else 2", "near 'else'", "c and x or y"},
+    {"y := 2", "near '='", "set by ="},
+    {"y = z = 2", "near '='", "x, y = 1, 1"},
+    {"y = a @ b", "near '@'", "A:matmul(B)"},
+    {"x is nil", "near 'is'", "written =="},
+    {"if x = 1 then end", "'then' expected near '='", "written =="},
+    /* indices, lists, tuples */
+    {"y = x[1:3]", "']' expected near ':'", "x[\"1:3\"]"},
+    {"y = x[:, 1]", "near ':'", "x[\"1:3\"]"},
+    {"y = x[1, 2]", "']' expected near ','", "x[{1, 2}]"},
+    {"k[1, 32](x)", "']' expected near ','", "k(grid, block)(x)"},
+    {"y = [1, 2]", "near '['", "gpu.array{1, 2, 3}"},
+    {"local a[3]", "near '['", "one name"},
+    {"gpu.ones((3, 4))", "')' expected near ','", "no tuple"},
+    {"gpu.ones(3, dtype='int32')", "')' expected near '='", "{dtype = "},
+    {"y = {'a': 1}", "'}' expected near ':'", "{a = 1}"},
+    {"y = {a: 1}", "<name> expected near '1'", "{a = 1}"},
+    {"'abc'.format(1)", "unexpected symbol", "in parentheses"},
+    {"y = 3.0f", "malformed number", "no suffix"},
+    {"y = 'abc", "unfinished string", "[[ ... ]]"},
+    /* blocks */
+    {"for i in range(10): print(i)", "'do' expected near <eof>", "for i = 0, 9 do"},
+    {"for (int i = 0; i < 3; i++) { }", "<name> expected near '('", "for i = 0, 9 do"},
+    {"for i = 1 to 3 do end", "',' expected near 'to'", "for i = 0, 9 do"},
+    {"while (x) { y = 1 }", "'do' expected near <eof>", "while x < 3 do"},
+    {"if (x) { y = 1 }", "'then' expected near <eof>", "if x > 1 then"},
+    {"if x then y = 1 else if z then y = 2 end", "'end' expected", "elseif is one word"},
+    {"if x then y = 1 elif z then y = 2 end", "near 'z'", "elseif"},
+    {"if x then y = 1", "'end' expected", "has an end"},
+    {"y = 1 end", "near 'end'", "one end more"},
+    {"function f(x) { return x }", "near '{'", "braces make tables"},
+    {"function f(x): return x", "near ':'", "ends with end"},
+    {"function f(x) return x y = 1 end", "'end' expected near 'y'", "last statement"},
+    {"def f(x): return x", "near 'f'", "function f(x)"},
+    {"f = lambda x: x + 1", "near '+'", "function(x) return"},
+    {"f = x -> x + 1", "near '>'", "function(x) return"},
+    {"try: x", "near <eof>", "pcall"},
+    {"try: f()", "global 'try'", "pcall"},
+    {"class A: pass", "near 'A'", "setmetatable"},
+    /* statements and comments */
+    {"int n = 3;", "near 'n'", "local n = 3"},
+    {"const n = 3", "near 'n'", "local n = 3"},
+    {"import numpy as np", "near 'numpy'", "nothing to import"},
+    {"print 3", "near '3'", "print(x)"},
+    {"del x", "near 'x'", "x = nil"},
+    {"// what", "near '//'", "begins with --"},
+    {"n = 1 // what", "global 'what'", "begins with --"},
+    {"# what", "global 'what'", "begins with --"},
+    {"n = 1 # what", "near '#'", "begins with --"},
+    {"#include <stdio.h>", "near '#'", "gpu.kernel [["},
+    {"__global__ void f() { }", "near 'void'", "gpu.kernel [["},
+    {"k<<<1, 32>>>(x)", "near '<<'", "k(grid, block)(x)"},
+    {"dim3 grid(2, 2)", "near 'grid'", "k({gx, gy}"},
+    {"@cuda.jit", "near '@'", "no decorators"},
+    /* names */
+    {"len('abc')", "global 'len'", "#x"},
+    {"for i in range(3) do end", "global 'range'", "for i = 0, 9 do"},
+    {"np.zeros(3)", "global 'np'", "gpu.zeros(3)"},
+    {"printf('%d', 3)", "global 'printf'", "string.format"},
+    {"print(f'n = {n}')", "global 'f'", "string.format"},
+    {"y = null + 1", "global 'null'", "nil"},
+    {"cudaDeviceSynchronize()", "global 'cudaDeviceSynchronize'", "gpu.synchronize()"},
+    {"sqrt(2)", "global 'sqrt'", "math.sqrt(x), or of arrays gpu.sqrt(x)"},
+    {"open('f')", "global 'open'", "io.open"},
+    {"zeros(3)", "global 'zeros'", "gpu.zeros"},
+    {"prnt(3)", "global 'prnt'", "did you mean 'print'?"},
+    {"string.fromat('a')", "field 'fromat'", "did you mean 'format'?"},
+    {"local total = 1 totl.x = 1", "global 'totl'", "did you mean 'total'?"},
+    /* values */
+    {"print('n = ' + 3)", "attempt to add", "joined by .."},
+    {"print('%d' % 3)", "attempt to mod", "string.format"},
+    {"local t = {1} y = t[0] + 1", "on a nil value", "t[1]"},
+    {"for i, v in {1, 2} do end", "call a table value", "ipairs(t)"},
+    {"for i in 3 do end", "call a number value", "for i = 0, 9 do"},
+    {"local a = gpu.ones(3) a.sum()", "bad argument #1 to 'sum'", "a colon, x:sum(...)"},
+    {"local s = 'a' s.upper()", "bad argument #1 to 'upper'", "a colon, x:upper(...)"},
+};
+
+/* The line of the hint; empty without one. */
+static const char *hint_of(void)
+{
+    for (size_t i = 0; i < failure->traceback_count; i++)
+        if (strncmp(failure->traceback[i], "  hint: ", 8) == 0) return failure->traceback[i];
+    return "";
+}
+
+TEST(habits_of_other_languages)
+{
+    start();
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const char *message = fails(table[i].cell);
+        if (!strstr(message, table[i].message)) FAIL("%s: %s", table[i].cell, message);
+        if (!strstr(hint_of(), table[i].hint))
+            FAIL("%s: the hint is '%s', expected '%s'", table[i].cell, hint_of(), table[i].hint);
+    }
+}
+
+TEST(no_hint_where_nothing_is_known)
+{
+    static const char *const cells[] = {"error('if x != 2')",
+                                        "local t = {} t.x.y = 1",
+                                        "gpu.ones(2) + gpu.ones(3)",
+                                        "x = = 1",
+                                        "math.sin()",
+                                        "gpu.sum()",
+                                        "qwertz()",
+                                        "f(1, 2",
+                                        "y = 1 +"};
+    start();
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        fails(cells[i]);
+        if (*hint_of()) FAIL("%s: %s", cells[i], hint_of());
+    }
+}
+
+TEST(a_hint_follows_the_caret)
+{
+    start();
+    fails("y = 1\nx += 1");
+    CHECK_INT(failure->excerpt_count, 3);
+    CHECK_HAS(failure->traceback[1], "    2 | x += 1");
+    CHECK_HAS(failure->traceback[2], "      |   ^");
+    CHECK_HAS(failure->traceback[3], "  hint: ");
+    CHECK_HAS(fails("gpu.ones(3).size()"), "an array has it as a field, x.size");
+    CHECK_HAS(fails("gpu.ones(3).shape[0]"), "axes count from 1");
+    CHECK_STR(run("gpu.ones(3, 4).shape[-1]"), "r|4");
+}
