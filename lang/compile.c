@@ -174,7 +174,7 @@ static void read_request(lua_State *L, struct request *r)
     }
     if (!r->source.text)
         luaL_error(L, "kernel: expected a string of CUDA C, or a table with it as source, got %s", luaL_typename(L, 1));
-    if (lua_type(L, 1) == LUA_TSTRING && !strpbrk(r->source.text, "\n{;#"))
+    if (lua_type(L, 1) == LUA_TSTRING && strstr(r->source.text, ".cu") && !strpbrk(r->source.text, "\n{;#"))
         luaL_error(L, "kernel: '%s' is no CUDA C; a file's is gpu.kernel{file = \"saxpy.cu\"}", r->source.text);
     if (!r->source.name) find_position(L, &r->ar, &r->source);
     if (!table_only && !lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
