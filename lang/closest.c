@@ -187,7 +187,6 @@ static const char *synonym(lua_State *L, const char *name, int table, int other)
                                            {"sync", "synchronize"},
                                            {"elapsed_time", "gpu.time(f)"},
                                            {"Event", "gpu.time(f)"},
-                                           {"benchmark", "gpu.time(f)"},
                                            {"copyto", "copy"},
                                            {"rot90", "flip"},
                                            {"trace", "diagonal"},

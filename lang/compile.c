@@ -1,10 +1,9 @@
-/* gpu.kernel: from a string of CUDA C to kernel objects; gpu.time and gpu.synchronize. */
+/* gpu.kernel: from a string of CUDA C to kernel objects. */
 #define _GNU_SOURCE /* memmem */
 #include <stdio.h>
 #include <string.h>
 #include "lang/check.h"
 #include "lang/kernel.h"
-#include "lang/lazy.h"
 
 #define MAX_LEVELS 20 /* callers that are searched for the text of a kernel */
 
@@ -267,47 +266,6 @@ static int kernel(lua_State *L)
     return 1;
 }
 
-/* ---- time ---- */
-
-static int release_timer(lua_State *L)
-{
-    rt_timer_release(lua_touserdata(L, 1));
-    return 0;
-}
-
-static int time_function(lua_State *L)
-{
-    struct rt_error *e = lg_error_box(L);
-    if (!lua_isfunction(L, 1) && !luaL_getmetafield(L, 1, "__call")) luaL_typeerror(L, 1, "function");
-    struct rt_device *d = lg_check_device(L, 2);
-    double milliseconds = 0;
-    lua_settop(L, 1);
-    struct rt_timer *t = lua_newuserdatauv(L, sizeof *t, 0);
-    *t = (struct rt_timer){0};
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, release_timer);
-    lua_setfield(L, -2, "__gc");
-    lua_setmetatable(L, -2);
-    lg_evaluate_all(L);
-    lg_check(L, rt_device_synchronize(d, e));
-    lg_check(L, rt_timer_start(d, t, e));
-    lua_pushvalue(L, 1);
-    lua_call(L, 0, 1);
-    lg_evaluate_all(L);
-    lg_check(L, rt_timer_stop(t, &milliseconds, e));
-    rt_timer_release(t);
-    lua_pushnumber(L, milliseconds);
-    return 1;
-}
-
-static int synchronize(lua_State *L)
-{
-    struct rt_device *d = lg_check_device(L, 1);
-    lg_evaluate_all(L);
-    if (rt_device_synchronize(d, lg_error_box(L)) != RT_OK) return lg_raise_kernel(L, lg_error_box(L));
-    return 0;
-}
-
 static const struct lg_function functions[] = {
     {"kernel", kernel, "gpu.kernel(source [, options])",
      "Compiles CUDA C and gives back its kernel, which is its own field of its name, too; with several __global__ "
@@ -328,17 +286,12 @@ static const struct lg_function functions[] = {
      "local x = gpu.ones(5)\n"
      "twice(1, 32)(5, x)\n"
      "assert(x:sum() == 10)"},
-    {"time", time_function, "gpu.time(f [, device])",
-     "Calls f() and gives the device time that its work took, in milliseconds.\n"
-     "Waits for earlier work first and for f's work after, so the figure is of f alone. On the cpu it is wall time.",
-     "assert(gpu.time(function() local x = gpu.zeros(10) + 1 end) >= 0)"},
-    {"synchronize", synchronize, "gpu.synchronize([device])",
-     "Waits until all work given to the device is done, and reports what went wrong in it.", "gpu.synchronize()"},
     {0}};
 
 void lg_open_kernel(lua_State *L)
 {
     lg_open_kernel_objects(L);
     lg_register(L, "gpu", functions);
+    lg_open_time(L);
     lg_open_check(L);
 }

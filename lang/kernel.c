@@ -390,7 +390,7 @@ static void push_params(lua_State *L, const struct rt_entry *entry)
 static const char *const fields[] = {"name",      "signature",  "params",  "source",      "ptx",
                                      "log",       "registers",  "shared",  "local_bytes", "max_threads",
                                      "device",    "compile_ms", "load_ms", "cached",      "launches",
-                                     "launch_ms", "forall",     "global",  NULL};
+                                     "launch_ms", "forall",     "global",  "occupancy",   NULL};
 
 static bool push_field(lua_State *L, const struct lg_kernel *k, const char *key)
 {
@@ -400,6 +400,8 @@ static bool push_field(lua_State *L, const struct lg_kernel *k, const char *key)
         lua_pushcfunction(L, kernel_forall);
     else if (!strcmp(key, "global"))
         lua_pushcfunction(L, kernel_global);
+    else if (!strcmp(key, "occupancy"))
+        lua_pushcfunction(L, lg_kernel_occupancy);
     else if (!strcmp(key, "name"))
         lua_pushstring(L, r->entry->name);
     else if (!strcmp(key, "signature"))
@@ -514,6 +516,17 @@ static const struct lg_function methods[] = {
      "local x = gpu.ones(3)\n"
      "k(1, 3)(x)\n"
      "assert(x:sum() == 24 and k:global('calls')[1] == 3)"},
+    {"occupancy", lg_kernel_occupancy, "k:occupancy([block [, shared]])",
+     "How many blocks of so many threads a multiprocessor holds at once, and what keeps it from holding more.\n"
+     "A table with fraction (of the warps that there is room for), blocks, warps, max_warps, limiter (\"threads\", "
+     "\"registers\", \"shared memory\" or \"blocks\"), limits (the blocks that each would allow), and the block, registers "
+     "and shared that it was computed for. shared is bytes of dynamic shared memory; or a table with shared and registers, to "
+     "see what another number of them would do. Without a block a list of such tables, for all blocks of whole warps.",
+     "local k = gpu.kernel [[__global__ void twice(float *x) { x[threadIdx.x] *= 2; }]]\n"
+     "local o = k:occupancy(256)\n"
+     "assert(o.fraction <= 1 and o.warps == o.blocks * 8)\n"
+     "assert(k:occupancy(256, {registers = 255}).limiter == 'registers')\n"
+     "for _, o in ipairs(k:occupancy()) do print(o.block, o.fraction, o.limiter) end"},
     {0}};
 
 /* Documentation of fields, which are not functions. */

@@ -1,4 +1,5 @@
-/* Kernel objects inside lang/: compile.c makes them, kernel.c launches them and answers for their fields. */
+/* Kernel objects inside lang/: compile.c makes them, kernel.c launches them and answers for their fields,
+ * occupancy.c tells how many fit. */
 #ifndef LG_KERNEL_H
 #define LG_KERNEL_H
 
@@ -54,6 +55,12 @@ struct lg_call {
 /* Reads the arguments from 2 to the top for the kernel at 1. What *out points to lives as long as the stack frame.
  * [raises] */
 void lg_read_call(lua_State *L, const struct lg_launch *l, struct lg_call *out);
+
+void lg_open_time(lua_State *L); /* gpu.time, gpu.benchmark, gpu.synchronize. [raises] */
+/* lang/occupancy.c: pushes a table of its figures; k:occupancy(...). [raises] */
+struct rt_occupancy;
+void lg_push_occupancy(lua_State *L, const struct rt_occupancy *o);
+int lg_kernel_occupancy(lua_State *L);
 
 /* Pushes a kernel object of the family's first module. name NULL: its only kernel. [raises] */
 void lg_push_kernel(lua_State *L, struct lg_family *f, const char *name);

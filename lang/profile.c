@@ -212,28 +212,6 @@ static void set_lines(lua_State *L, const struct lg_profile *p)
     lua_setfield(L, -2, "lines");
 }
 
-static void set_occupancy(lua_State *L, const struct rt_occupancy *o)
-{
-    static const char *const keys[RT_LIMITER_COUNT] = {
-        [RT_LIMIT_THREADS] = "threads",
-        [RT_LIMIT_REGISTERS] = "registers",
-        [RT_LIMIT_SHARED] = "shared_memory",
-        [RT_LIMIT_BLOCKS] = "blocks",
-    };
-    lua_createtable(L, 0, 6);
-    set_number(L, "fraction", o->max_warps ? (double)o->warps / o->max_warps : 0);
-    set_integer(L, "blocks", (uint64_t)o->blocks);
-    set_integer(L, "warps", (uint64_t)o->warps);
-    set_integer(L, "max_warps", (uint64_t)o->max_warps);
-    lua_pushstring(L, rt_limiter_names[o->limiter]);
-    lua_setfield(L, -2, "limiter");
-    lua_createtable(L, 0, RT_LIMITER_COUNT);
-    for (int i = 0; i < RT_LIMITER_COUNT; i++)
-        if (o->limits[i] != INT_MAX) set_integer(L, keys[i], (uint64_t)o->limits[i]);
-    lua_setfield(L, -2, "limits");
-    lua_setfield(L, -2, "occupancy");
-}
-
 static void set_fields(lua_State *L, const struct lg_profile *p)
 {
     const struct rt_kernel *k = p->kernel;
@@ -245,7 +223,8 @@ static void set_fields(lua_State *L, const struct lg_profile *p)
     set_integer(L, "shared", (uint64_t)k->shared_bytes + p->launch.shared);
     set_integer(L, "local_bytes", (uint64_t)k->local_bytes);
     set_integer(L, "array_bytes", p->result.array_bytes);
-    set_occupancy(L, &p->result.occupancy);
+    lg_push_occupancy(L, &p->result.occupancy);
+    lua_setfield(L, -2, "occupancy");
     if (p->result.counts) {
         set_counts(L, &p->result.counts->total);
     } else {
