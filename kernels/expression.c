@@ -416,14 +416,15 @@ enum rt_status kn_expression_write(struct kn_expression *x, struct rt_array *out
 {
     struct kn_program p;
     enum rt_status status = RT_OK;
-    for (int i = 0; i < x->arity && status == RT_OK; i++) { /* the operands, whatever they are made of */
+    bool reduces = x->work == KN_REDUCES; /* what it reduces has another shape than `out` */
+    for (int i = 0; i < x->arity && !reduces && status == RT_OK; i++) { /* the operands, whatever they are made of */
         const struct kn_edge *a = &x->args[i];
         const struct rt_array *form = a->expression ? &a->expression->form : a->array.storage ? &a->array : NULL;
         if (form) status = kn_check_fits(form, out, e);
     }
     if (status == RT_OK) status = settle_parts(x, USE_BY_ELEMENTS, kn_new_walk(), e);
     if (status == RT_OK && x->reduces) status = kn_settle_reductions(x, e);
-    if (status == RT_OK && x->work == KN_REDUCES) status = settle(x, e);
+    if (status == RT_OK && reduces) status = settle(x, e);
     if (status == RT_OK) status = kn_node_program(x, 0, &p, e);
     return status == RT_OK ? kn_program_run(&p, out, e) : status;
 }

@@ -284,6 +284,14 @@ lazily("in place with a chain that reads the target", function()
   assert(y[1] == 20 and y[3] == 40 and y[4] == 4)
 end)
 
+lazily("a reduction that waits is written to a row of a matrix", function()
+  local x, m = gpu.range(12, "float32", device):reshape(3, 4), gpu.zeros({ 2, 4 }, device)
+  m[{ { 2 } }] = x:sum(1, true)
+  m[{ { 1 }, { 3 } }] = x:max({ 1, 2 }, true)
+  test.same(m:totable(), { { 0, 0, 12, 0 }, { 15, 18, 21, 24 } })
+  test.raises("does not broadcast", function() m[{ { 1 } }] = x:sum(2, true) end)
+end)
+
 every("small expressions without end stay flat", function()
   local before
   local x = gpu.ones({ 8 }, device)
