@@ -1,16 +1,6 @@
 -- Arrays that wait: whatever a program does, it sees what it would see if each operation were computed at once.
 local test = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
-local device
-
-local function every(name, f)
-  for _, d in ipairs(test.devices()) do
-    test.test(name .. " on " .. d, function()
-      device = d
-      f()
-    end)
-  end
-end
 
 -- ---- random programs: the same steps in every mode, all arrays compared in the end
 local shapes = { { 7 }, { 5, 7 }, { 5, 1 }, { 1, 7 }, {} }
@@ -27,7 +17,7 @@ local function generator(seed)
   end
 end
 
-local function make(random)
+local function make(random, device)
   local shape, dtype = shapes[random(#shapes)], dtypes[random(#dtypes)]
   local size = 1
   for _, n in ipairs(shape) do size = size * n end
@@ -38,7 +28,7 @@ local function make(random)
 end
 
 -- One step; errors are part of what a program sees.
-local function step(random, arrays)
+local function step(random, arrays, device)
   local what, i, j = random(27), random(#arrays), random(#arrays)
   local x, y = arrays[i], arrays[j]
   if what <= 5 then
@@ -109,12 +99,12 @@ local function text_of(x)
   return table.concat(out, " ")
 end
 
-local function run(seed, steps)
+local function run(seed, steps, device)
   local random, arrays, seen = generator(seed), {}, {}
   gpu.seed(seed)
-  for i = 1, 4 do arrays[i] = make(random) end
+  for i = 1, 4 do arrays[i] = make(random, device) end
   for _ = 1, steps do
-    local ok, result = pcall(step, random, arrays)
+    local ok, result = pcall(step, random, arrays, device)
     if not ok then
       seen[#seen + 1] = tostring(result)
     else
@@ -126,14 +116,14 @@ local function run(seed, steps)
   return table.concat(seen, "\n")
 end
 
-every("random programs give the same bits lazily and at once", function()
+test.every("random programs give the same bits lazily and at once", function(device)
   local former = gpu.lazy("never")
   local compiles = device:find "cuda" or os.getenv "LUNARRAY_GENERATED" -- each chain anew, for tens of milliseconds
   for seed = 1, tonumber(os.getenv "LUNARRAY_TEST_PROGRAMS") or compiles and 2 or 60 do
     gpu.lazy("never")
-    local want = run(seed, 30)
+    local want = run(seed, 30, device)
     gpu.lazy("always")
-    local got = run(seed, 30)
+    local got = run(seed, 30, device)
     if got ~= want then
       gpu.lazy(former)
       local lines, other = want:gmatch("[^\n]+"), got:gmatch("[^\n]+")
@@ -147,14 +137,14 @@ every("random programs give the same bits lazily and at once", function()
 end)
 
 local function lazily(name, f)
-  every(name, function()
+  test.every(name, function(device)
     local former = setmetatable({ gpu.lazy("always") }, { __close = function(m) gpu.lazy(m[1]) end })
     local restore <close> = former
-    f()
+    f(device)
   end)
 end
 
-lazily("a waiting array keeps what it was made of", function()
+lazily("a waiting array keeps what it was made of", function(device)
   local x = gpu.array({ 1, 2, 3 }, device)
   local y = x * 2
   x:add_(10)
@@ -167,14 +157,14 @@ lazily("a waiting array keeps what it was made of", function()
   assert(w[1] == 10)
 end)
 
-lazily("shapes, dtypes and mistakes are known at once", function()
+lazily("shapes, dtypes and mistakes are known at once", function(device)
   local x, y = gpu.ones({ 2, 3 }, device), gpu.ones({ 4 }, device)
   local z = x:gt(0)
   assert(z.dtype == "bool" and tostring(z.shape) == "(2, 3)" and z.size == 6 and #z == 2 and z.device == x.device)
   assert(not pcall(function() return x + y end) and not pcall(function() return x & 1 end))
 end)
 
-lazily("chains longer than one program", function()
+lazily("chains longer than one program", function(device)
   local x = gpu.zeros({ 3 }, device)
   for i = 1, 500 do x = x + 1 end
   assert(x[3] == 500)
@@ -186,7 +176,7 @@ lazily("chains longer than one program", function()
   assert(many[2] == 820)
 end)
 
-lazily("a value used twice after it was fused once", function()
+lazily("a value used twice after it was fused once", function(device)
   local x = gpu.range(5, "float32", device)
   local y = x:exp()
   local a, b, c = y + 1, y + 2, y + 3
@@ -213,7 +203,7 @@ local function reduced(operands)
   return out
 end
 
-lazily("a reduction waits, though not for ever", function()
+lazily("a reduction waits, though not for ever", function(device)
   local x = gpu.ones({ 100, 50 }, device)
   local m = x:sum(2, true)
   assert(m:explain().operations == 1 and tostring(m.shape) == "(100, 1)")
@@ -228,7 +218,7 @@ lazily("a reduction waits, though not for ever", function()
   assert(gpu.zeros({ 3, 0 }, device):sum(2, true):equal(gpu.zeros({ 3, 1 })))
 end)
 
-every("reductions of chains give the same bits lazily and at once", function()
+test.every("reductions of chains give the same bits lazily and at once", function(device)
   local former = gpu.lazy("never")
   local compiles = device:find "cuda" or os.getenv "LUNARRAY_GENERATED"
   local x, y = gpu.rand({ 70, 300 }, "float32", device) - 0.5, gpu.rand({ 70, 300 }, "float32", device)
@@ -251,7 +241,7 @@ every("reductions of chains give the same bits lazily and at once", function()
   for i = 1, #want do test.eq(got[i], want[i]) end
 end)
 
-lazily("what reductions and chains compute on the way takes no memory", function()
+lazily("what reductions and chains compute on the way takes no memory", function(device)
   local x, m = gpu.rand(1 << 20, device), gpu.rand({ 256, 4096 }, device)
   collectgarbage()
   collectgarbage("stop")
@@ -275,7 +265,7 @@ lazily("what reductions and chains compute on the way takes no memory", function
   end) < 1.2 * bytes)
 end)
 
-lazily("in place with a chain that reads the target", function()
+lazily("in place with a chain that reads the target", function(device)
   local x = gpu.array({ 1, 2, 3, 4 }, device)
   x:add_(x * 2 + x:flatten())
   assert(x[4] == 16)
@@ -284,7 +274,7 @@ lazily("in place with a chain that reads the target", function()
   assert(y[1] == 20 and y[3] == 40 and y[4] == 4)
 end)
 
-lazily("a reduction that waits is written to a row of a matrix", function()
+lazily("a reduction that waits is written to a row of a matrix", function(device)
   local x, m = gpu.range(12, "float32", device):reshape(3, 4), gpu.zeros({ 2, 4 }, device)
   m[{ { 2 } }] = x:sum(1, true)
   m[{ { 1 }, { 3 } }] = x:max({ 1, 2 }, true)
@@ -292,7 +282,7 @@ lazily("a reduction that waits is written to a row of a matrix", function()
   test.raises("does not broadcast", function() m[{ { 1 } }] = x:sum(2, true) end)
 end)
 
-every("small expressions without end stay flat", function()
+test.every("small expressions without end stay flat", function(device)
   local before
   local x = gpu.ones({ 8 }, device)
   local former = gpu.lazy("always")

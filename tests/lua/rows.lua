@@ -1,19 +1,9 @@
 -- Reductions of rows and what becomes of them, in one pass (kernels/rows.h), beside one operation after the other.
 local test = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
-local device
-
-local function every(name, f)
-  for _, d in ipairs(test.devices()) do
-    test.test(name .. " on " .. d, function()
-      device = d
-      f()
-    end)
-  end
-end
 
 -- Some rows at a time, all at once, or one after the other: of as many shapes and layouts.
-every("softmax, standardisation and norms give the same bits lazily and at once", function()
+test.every("softmax, standardisation and norms give the same bits lazily and at once", function(device)
   local former = gpu.lazy("never")
   local compiles = device:find "cuda" or os.getenv "LUNARRAY_GENERATED"
   local function softmax(x, axis)

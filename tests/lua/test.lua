@@ -48,6 +48,13 @@ function t.test(name, body)
   io.stdout:flush()
 end
 
+-- A test for each device, which is handed to the body.
+function t.every(name, body)
+  for _, device in ipairs(t.devices()) do
+    t.test(name .. " on " .. device, function() body(device) end)
+  end
+end
+
 -- What tests of arrays go through.
 t.dtypes = { "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
   "float32", "float64" }
