@@ -236,7 +236,11 @@ void lg_push_shape(lua_State *L, int ndim, const int64_t *shape)
         lua_pushinteger(L, shape[i]);
         lua_rawseti(L, -2, i + 1);
     }
-    if (luaL_newmetatable(L, "lunarray.shape")) luaL_setfuncs(L, meta, 0);
+    if (luaL_newmetatable(L, "lunarray.shape")) {
+        luaL_setfuncs(L, meta, 0);
+        lua_pushliteral(L, "shape"); /* in messages */
+        lua_setfield(L, -2, "__name");
+    }
     lua_setmetatable(L, -2);
 }
 

@@ -51,6 +51,12 @@ static bool has(lua_State *L, int table, const char *key)
     return found;
 }
 
+/* Whether it is more than a name. */
+static bool is_written(const char *synonym)
+{
+    return strpbrk(synonym, ".:[/#") != NULL;
+}
+
 /* What users of NumPy and PyTorch look for, and its name here where one of the two tables (0: none) has it; or, for
  * what is elsewhere or put together, how it is written. */
 static const char *synonym(lua_State *L, const char *name, int table, int other)
@@ -122,7 +128,6 @@ static const char *synonym(lua_State *L, const char *name, int table, int other)
                                            {"islessequal", "le"},
                                            {"islessgreater", "ne"},
                                            {"fpclassify", "isfinite"},
-                                           {"nan", "full"},
                                            {"bitwise_invert", "bitwise_not"},
                                            {"bitwise_left_shift", "left_shift"},
                                            {"bitwise_right_shift", "right_shift"},
@@ -146,9 +151,9 @@ static const char *synonym(lua_State *L, const char *name, int table, int other)
                                            {"nElement", "size"},
                                            {"nelement", "size"},
                                            {"type", "to"},
-                                           {"double", "to"},
-                                           {"float", "to"},
-                                           {"long", "to"},
+                                           {"double", "x:to(\"float64\")"},
+                                           {"float", "x:to(\"float32\")"},
+                                           {"long", "x:to(\"int64\")"},
                                            {"cmul", "mul"},
                                            {"cdiv", "div"},
                                            {"cpow", "pow"},
@@ -188,7 +193,6 @@ static const char *synonym(lua_State *L, const char *name, int table, int other)
                                            {"elapsed_time", "gpu.time(f)"},
                                            {"Event", "gpu.time(f)"},
                                            {"copyto", "copy"},
-                                           {"rot90", "flip"},
                                            {"trace", "diagonal"},
                                            {"repeatTensor", "tile"},
                                            {"RawKernel", "kernel"},
@@ -224,7 +228,7 @@ static const char *synonym(lua_State *L, const char *name, int table, int other)
                                            {"reshape_as", "x:reshape"},
                                            {"resizeAs", "x:reshape"},
                                            {"type_as", "x:to"},
-                                           {"int", "x:to"},
+                                           {"int", "x:to(\"int32\")"},
                                            {"new_zeros", "gpu.zeros_like"},
                                            {"ndimension", "x.ndim"},
                                            {"zero_", "x:fill(0)"},
@@ -239,11 +243,57 @@ static const char *synonym(lua_State *L, const char *name, int table, int other)
                                            {"ptp", "x:max() - x:min()"},
                                            {"diff", "x[\"2:\"] - x[\":-2\"]"},
                                            {"cov", "d.T:matmul(d) / (#d - 1), of d = x - x:mean(1)"},
+                                           {"dstack", "concatenate"},
+                                           {"row_stack", "concatenate"},
+                                           {"append", "concatenate"},
+                                           {"mgrid", "meshgrid"},
+                                           {"ogrid", "meshgrid"},
+                                           {"rollaxis", "moveaxis"},
+                                           {"histc", "histogram"},
+                                           {"fill_", "fill"},
+                                           {"eval", "evaluate"},
+                                           {"union1d", "gpu.cat({x, y}):unique()"},
+                                           {"rot90", "x.T:flip(1)"},
+                                           {"nan", "0/0"},
+                                           {"inf", "math.huge"},
+                                           {"pi", "math.pi"},
+                                           {"intersect1d", "x[x:unsqueeze(-1):eq(y):any(-1)]:unique()"},
+                                           {"setdiff1d", "x[~x:unsqueeze(-1):eq(y):any(-1)]:unique()"},
+                                           {"isin", "x:unsqueeze(-1):eq(y):any(-1)"},
+                                           {"in1d", "x:unsqueeze(-1):eq(y):any(-1)"},
+                                           {"one_hot", "gpu.eye(n)[indices]"},
+                                           {"softmax", "e / e:sum(-1, true), of e = (x - x:max(-1, true)):exp()"},
+                                           {"log_softmax", "x - x:logsumexp(-1, true)"},
+                                           {"corrcoef", "d.T:matmul(d) / #d, of d = (x - x:mean(1)) / x:std(1)"},
+                                           {"gradient", "(x[\"3:\"] - x[\":-3\"]) / 2"},
+                                           {"trapezoid", "(y[\"2:\"] + y[\":-2\"]):sum() * dx / 2"},
+                                           {"trapz", "(y[\"2:\"] + y[\":-2\"]):sum() * dx / 2"},
+                                           {"addmm", "x:matmul(y) + z"},
+                                           {"len", "#x"},
+                                           {"itemsize", "x.bytes / x.size"},
+                                           {"read_csv", "gpu.load"},
+                                           {"imread", "gpu.load"},
+                                           {"imwrite", "gpu.save"},
+                                           {"imsave", "gpu.save"},
+                                           {"from_numpy", "gpu.load"},
+                                           {"randperm", "gpu.random.permutation"},
+                                           {"multinomial", "gpu.random.choice"},
+                                           {"atleast_2d", "x:unsqueeze(1)"},
+                                           {"vectorize", "gpu.kernel"},
+                                           {"apply_along_axis", "gpu.kernel"},
+                                           {"apply", "gpu.kernel"},
+                                           {"map", "gpu.kernel"},
+                                           {"delete", "x[mask]"},
+                                           {"detach", "x:clone()"},
+                                           {"half", "x:to(\"float16\")"},
+                                           {"byte", "x:to(\"uint8\")"},
+                                           {"short", "x:to(\"int16\")"},
+                                           {"bool", "x:to(\"bool\")"},
                                            {"polyfit", "gpu.linalg.lstsq"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *here = names[i][1];
         if (strcmp(name, names[i][0]) != 0) continue;
-        if (strpbrk(here, ".:[") || has(L, table, here) || has(L, other, here)) return here;
+        if (is_written(here) || has(L, table, here) || has(L, other, here)) return here;
     }
     return NULL;
 }
@@ -251,13 +301,47 @@ static const char *synonym(lua_State *L, const char *name, int table, int other)
 int lg_raise_unknown(lua_State *L, const char *what, const char *name, int idx, int other)
 {
     const char *best = synonym(L, name, idx, other);
-    if (best && strpbrk(best, ".:[")) return luaL_error(L, "%s '%s'; it is written %s", what, name, best);
+    if (best && is_written(best)) return luaL_error(L, "%s '%s'; it is written %s", what, name, best);
     if (!best) {
         best = lg_closest_key(L, idx, name, NULL);
         if (other) best = lg_closest_key(L, other, name, best);
     }
     if (best) return luaL_error(L, "%s '%s'; did you mean '%s'?", what, name, best);
     return luaL_error(L, "%s '%s'; gpu.help() lists what there is", what, name);
+}
+
+const char *lg_option_name(lua_State *L)
+{
+    if (lua_type(L, -2) == LUA_TSTRING) return lua_tostring(L, -2);
+    const char *key = lua_type(L, -2) == LUA_TNUMBER ? luaL_tolstring(L, -2, NULL) : luaL_typename(L, -2);
+    luaL_error(L, "options have names, as in {name = value}; this table has the key %s", key);
+    return "";
+}
+
+static int module_missing(lua_State *L)
+{
+    if (lua_type(L, 2) != LUA_TSTRING) return 0;
+    const char *what = lua_pushfstring(L, "%s has no function", lua_tostring(L, lua_upvalueindex(1)));
+    return lg_raise_unknown(L, what, lua_tostring(L, 2), 1, 0);
+}
+
+static int module_called(lua_State *L)
+{
+    return luaL_error(L, "%s is a module, not a function: %s", lua_tostring(L, lua_upvalueindex(1)),
+                      lua_tostring(L, lua_upvalueindex(2)));
+}
+
+void lg_seal_module(lua_State *L, const char *name, const char *instead)
+{
+    lua_createtable(L, 0, 2);
+    lua_pushstring(L, name);
+    lua_pushcclosure(L, module_missing, 1);
+    lua_setfield(L, -2, "__index");
+    lua_pushstring(L, name);
+    lua_pushstring(L, instead);
+    lua_pushcclosure(L, module_called, 2);
+    lua_setfield(L, -2, "__call");
+    lua_setmetatable(L, -2);
 }
 
 int lg_check_option(lua_State *L, int idx, const char *fallback, const char *const names[])

@@ -13,6 +13,11 @@ const char *lg_closest_key(lua_State *L, int table, const char *name, const char
 /* Raises "<what> '<name>'", and what may have been meant: NumPy's or PyTorch's name of something that the table
  * at idx or the one at other (0: none) has, or one of their keys that is spelt nearly so. [raises] */
 int lg_raise_unknown(lua_State *L, const char *what, const char *name, int idx, int other);
+/* The name of an option: the key that lua_next pushed below its value. [raises] where it is no string */
+const char *lg_option_name(lua_State *L);
+/* Gives the table at the top, a module such as "gpu.fft", a metatable by which a name that it lacks raises what
+ * lg_raise_unknown says, and a call that it is no function, but `instead`. [raises] */
+void lg_seal_module(lua_State *L, const char *name, const char *instead);
 /* luaL_checkoption, whose message says what there is. [raises] */
 int lg_check_option(lua_State *L, int idx, const char *fallback, const char *const names[]);
 

@@ -92,8 +92,17 @@ static int most_arguments(const struct lg_function *row)
     return most < 0 ? INT_MAX : most;
 }
 
-/* Calls the function of the row that is upvalue 1, unless it is given more than it takes, but for a table that may be
- * {out = y}. Upvalue 2 is how much that is, once it has been counted. */
+static bool has_out(lua_State *L, int idx)
+{
+    if (!lua_istable(L, idx)) return false;
+    lua_pushliteral(L, "out");
+    bool found = lua_rawget(L, idx) != LUA_TNIL;
+    lua_pop(L, 1);
+    return found;
+}
+
+/* Calls the function of the row that is upvalue 1, unless it is given more than it takes, but for a table with `out`.
+ * Upvalue 2 is how much that is, once it has been counted. */
 static int call_row(lua_State *L)
 {
     const struct lg_function *row = lua_touserdata(L, lua_upvalueindex(1));
@@ -103,10 +112,14 @@ static int call_row(lua_State *L)
         lua_pushinteger(L, most);
         lua_replace(L, lua_upvalueindex(2));
     }
-    if (given > most && !lua_isnil(L, most + 1) && (given > most + 1 || !lua_istable(L, given)))
+    while (given > most && lua_isnil(L, given)) given--;
+    if (given > most && (given > most + 1 || !has_out(L, given))) {
+        int first = most + 1;
+        while (lua_isnil(L, first)) first++;
         return luaL_argerror(
-            L, most + 1,
-            lua_pushfstring(L, "nothing expected here, got %s; it is %s", luaL_typename(L, most + 1), row->signature));
+            L, first,
+            lua_pushfstring(L, "nothing expected here, got %s; it is %s", luaL_typename(L, first), row->signature));
+    }
     return row->call(L);
 }
 

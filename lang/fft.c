@@ -19,7 +19,8 @@ static int64_t check_length(lua_State *L, int idx)
     int whole;
     lua_Integer n = lua_tointegerx(L, idx, &whole);
     if (!whole || n < 1)
-        luaL_error(L, "the length of a transform is an integer from 1 on, not %s", luaL_tolstring(L, idx, NULL));
+        luaL_error(L, "the length of a transform is an integer from 1 on, not %s",
+                   lua_isnumber(L, idx) ? luaL_tolstring(L, idx, NULL) : luaL_typename(L, idx));
     return n;
 }
 
@@ -50,8 +51,7 @@ static void check_one(lua_State *L, const struct rt_array *a, struct options *o)
     *o = (struct options){.norm = BACKWARD};
     choose_last(a, 1, o);
     if (lua_istable(L, 2)) {
-        for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1))
-            check_option(L, lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?", a, o);
+        for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) check_option(L, lg_option_name(L), a, o);
         return;
     }
     if (!lua_isnoneornil(L, 2)) o->n[0] = check_length(L, 2);
@@ -81,7 +81,7 @@ static void check_many(lua_State *L, const struct rt_array *a, int count, struct
     bool table = lua_istable(L, 2) && lua_rawlen(L, 2) == 0;
     *o = (struct options){.norm = BACKWARD};
     for (lua_pushnil(L); table && lua_next(L, 2); lua_pop(L, 1)) {
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+        const char *key = lg_option_name(L);
         if (strcmp(key, "s") != 0 && strcmp(key, "axes") != 0 && strcmp(key, "norm") != 0)
             luaL_error(L, "there is no option '%s'; there are s, axes and norm", key);
     }
@@ -289,19 +289,10 @@ static const struct lg_function rows[] = {
      "local x = gpu.range(5)\nassert(gpu.fft.ifftshift(gpu.fft.fftshift(x)):equal(x))"},
     {0}};
 
-static int missing(lua_State *L)
-{
-    if (lua_type(L, 2) != LUA_TSTRING) return 0;
-    return lg_raise_unknown(L, "gpu.fft has no function", lua_tostring(L, 2), 1, 0);
-}
-
 void lg_open_fft(lua_State *L)
 {
     lua_newtable(L);
     lg_register(L, "gpu.fft", rows);
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, missing);
-    lua_setfield(L, -2, "__index");
-    lua_setmetatable(L, -2);
+    lg_seal_module(L, "gpu.fft", "it has gpu.fft.fft(x), gpu.fft.rfft(x), gpu.fft.fft2(x) and others");
     lua_setfield(L, -2, "fft");
 }

@@ -27,6 +27,10 @@ static int gpu_missing(lua_State *L)
     lua_pushvalue(L, 2);
     if (lua_rawget(L, -2) != LUA_TNIL)
         return luaL_error(L, "gpu has no function '%s'; it is a method of arrays, x:%s(...)", name, name);
+    for (int t = 0; t < RT_DTYPE_COUNT; t++)
+        if (!strcmp(rt_dtypes[t].name, name))
+            return luaL_error(L, "gpu has no function '%s'; a dtype is a string, as in gpu.zeros(3, \"%s\")", name,
+                              name);
     return lg_raise_unknown(L, "gpu has no function", name, 1, 0);
 }
 
@@ -144,6 +148,7 @@ static int help(lua_State *L)
 static int docs(lua_State *L)
 {
     size_t count;
+    lua_settop(L, 0);
     lua_newtable(L);
     const char **names = push_sorted_names(L, &count);
     for (size_t i = 0; i < count; i++) {

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "kernels/order.h"
 #include "lang/array.h"
+#include "lang/closest.h"
 
 /* The weights at idx, one for each element of `a`; NULL when there are none. */
 static const struct rt_array *check_weights(lua_State *L, int idx, const struct rt_array *a)
@@ -147,9 +148,34 @@ static void push_sums(lua_State *L, const struct rt_array *a, const struct rt_ar
     lg_check(L, kn_convert(&inner, all->dtype, rt_array_device(a), out, lg_error_box(L)));
 }
 
+/* {bins = ..., range = ..., weights = ...} at 2 becomes the arguments 2 to 4. */
+static void read_named(lua_State *L)
+{
+    static const char *const names[] = {"bins", "range", "weights"};
+    if (!lua_istable(L, 2) || lua_rawlen(L, 2) > 0) return;
+    lua_pushnil(L);
+    if (!lua_next(L, 2)) return; /* edges, of which there are none */
+    lua_pop(L, 2);
+    if (!lua_isnoneornil(L, 3)) luaL_argerror(L, 3, "a table of options stands alone");
+    lua_settop(L, 4);
+    lua_rotate(L, 2, -1); /* the table goes to the top, which is 4 */
+    lua_pushvalue(L, 4);
+    lua_pushnil(L);
+    lua_replace(L, 4);
+    for (lua_pushnil(L); lua_next(L, 5); lua_pop(L, 1)) {
+        int which = 0;
+        const char *key = lg_option_name(L);
+        while (which < 3 && strcmp(key, names[which]) != 0) which++;
+        if (which == 3) luaL_error(L, "histogram: there is no option '%s'; there are bins, range and weights", key);
+        lua_pushvalue(L, -1);
+        lua_replace(L, 2 + which);
+    }
+}
+
 static int histogram(lua_State *L)
 {
     const struct rt_array *a = lg_check_array(L, 1);
+    read_named(L);
     lua_settop(L, 4);
     const struct rt_array *weights = check_weights(L, 4, a);
     bool given = lua_istable(L, 2) || lg_test_array(L, 2);
@@ -231,12 +257,14 @@ const struct lg_function lg_histogram_functions[] = {
      "Weights, one for each element of x, are added up instead of counted, in float64.",
      "local x = gpu.array({0, 2, 2}, 'int32')\nassert(x:bincount():equal(gpu.array({1, 0, 2})))\n"
      "assert(x:bincount(0, gpu.array({5, 1, 2})):equal(gpu.array({5, 0, 3})))"},
-    {"histogram", histogram, "x:histogram([bins [, range [, weights]]])   gpu.histogram(x, ...)",
+    {"histogram", histogram,
+     "x:histogram([bins [, range [, weights]]] | {bins=, range=, weights=})   gpu.histogram(x, ...)",
      "How many elements lie in each bin, and the edges of the bins (float64, one more than bins).\n" BINS_DOC
      " Instead of a number of bins a list or an array may give the edges, of bins of any width.",
      "local counts, edges = gpu.array({0, 1, 1, 4}):histogram(2)\n"
      "assert(counts:equal(gpu.array({3, 1})) and edges:equal(gpu.array({0, 2, 4})))\n"
-     "assert(gpu.array({0, 1, 1, 4}):histogram({0, 1, 10}):equal(gpu.array({1, 3})))"},
+     "assert(gpu.array({0, 1, 1, 4}):histogram({0, 1, 10}):equal(gpu.array({1, 3})))\n"
+     "assert(gpu.array({0, 1, 1, 4}):histogram({bins = 2, range = {0, 2}}):equal(gpu.array({1, 2})))"},
     {"histogram2d", histogram2d, "gpu.histogram2d(x, y [, bins [, xrange [, yrange [, weights]]]])",
      "How many pairs of elements lie in each cell of a grid, and the edges along x and along y.\n"
      "The first axis of the counts is x's. " BINS_DOC

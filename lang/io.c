@@ -1,4 +1,5 @@
 /* gpu.load and gpu.save: which format a file is in, and the formats of NumPy and of bare bytes. */
+#include "lang/closest.h"
 #include "lang/io.h"
 #include <stdlib.h>
 #include <string.h>
@@ -296,8 +297,7 @@ static void read_option(lua_State *L, const char *key, struct lg_file_options *o
 
 static void read_options(lua_State *L, int idx, struct lg_file_options *o)
 {
-    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1))
-        read_option(L, lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "", o);
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) read_option(L, lg_option_name(L), o);
     lua_getfield(L, idx, "header");
     o->has_header = !lua_isnil(L, -1);
     o->header_value = lua_toboolean(L, -1);

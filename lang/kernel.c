@@ -4,6 +4,7 @@
 #include <string.h>
 #include "lang/card.h"
 #include "lang/check.h"
+#include "lang/closest.h"
 #include "lang/complex.h"
 
 #define LG_LAUNCHER "lunarray.launcher"
@@ -230,7 +231,7 @@ static void read_options(lua_State *L, int idx, struct lg_launch *l)
         return;
     }
     for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+        const char *key = lg_option_name(L);
         if (!strcmp(key, "shared"))
             out->shared = read_shared(L, lua_gettop(L));
         else if (!strcmp(key, "cooperative"))
@@ -238,8 +239,7 @@ static void read_options(lua_State *L, int idx, struct lg_launch *l)
         else if (!strcmp(key, "check"))
             l->checked = read_flag(L, lua_gettop(L), key) ? LG_CHECKED : LG_UNCHECKED;
         else
-            luaL_error(L, "a launch has no option '%s'; there are shared, cooperative and check",
-                       luaL_tolstring(L, -2, NULL));
+            luaL_error(L, "a launch has no option '%s'; there are shared, cooperative and check", key);
     }
 }
 

@@ -102,11 +102,13 @@ static bool check_flag(lua_State *L, int idx, const char *name)
 {
     bool set = false;
     if (lua_isnoneornil(L, idx)) return false;
-    luaL_checktype(L, idx, LUA_TTABLE);
+    if (!lua_istable(L, idx))
+        luaL_argerror(L, idx,
+                      lua_pushfstring(L, "expected {%s = true} or nothing, got %s", name, luaL_typename(L, idx)));
     for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-        if (lua_type(L, -2) != LUA_TSTRING || strcmp(lua_tostring(L, -2), name) != 0)
-            luaL_error(L, "there is no option '%s'; there is %s", luaL_tolstring(L, -2, NULL), name);
-        set = lua_toboolean(L, -1);
+        const char *key = lg_option_name(L);
+        if (strcmp(key, name) != 0) luaL_error(L, "there is no option '%s'; there is %s", key, name);
+        set = lg_check_flag(L, -1, name);
     }
     return set;
 }
@@ -446,20 +448,11 @@ static const struct lg_function linalg_functions[] = {
      "assert(gpu.linalg.trace(gpu.array({{1, 2}, {3, 4}})) == 5)"},
     {0}};
 
-static int missing(lua_State *L)
-{
-    if (lua_type(L, 2) != LUA_TSTRING) return 0;
-    return lg_raise_unknown(L, "gpu.linalg has no function", lua_tostring(L, 2), 1, 0);
-}
-
 void lg_open_linalg(lua_State *L)
 {
     lua_newtable(L);
     lg_register(L, "gpu.linalg", linalg_functions);
     lg_register(L, "gpu.linalg", lg_norm_functions);
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, missing);
-    lua_setfield(L, -2, "__index");
-    lua_setmetatable(L, -2);
+    lg_seal_module(L, "gpu.linalg", "it has gpu.linalg.solve(a, b), gpu.linalg.svd(a) and others");
     lua_setfield(L, -2, "linalg");
 }

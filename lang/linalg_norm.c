@@ -90,7 +90,7 @@ static void spread_options(lua_State *L)
     lua_rotate(L, 2, -1); /* the table goes to the top */
     for (lua_pushnil(L); lua_next(L, 5); lua_pop(L, 1)) {
         int which = 0;
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+        const char *key = lg_option_name(L);
         while (which < 3 && strcmp(key, names[which]) != 0) which++;
         if (which == 3) luaL_error(L, "norm: there is no option '%s'; there are ord, axis and keepdims", key);
         lua_pushvalue(L, -1);

@@ -4,6 +4,7 @@
 #include "kernels/compose.h"
 #include "kernels/ops.h"
 #include "lang/array.h"
+#include "lang/closest.h"
 #include "lang/lazy.h"
 #include "lang/out.h"
 
@@ -111,8 +112,8 @@ static void check_no_more(lua_State *L, enum kn_op op, int idx)
 void lg_push_out(lua_State *L, int idx, const char *name)
 {
     for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1))
-        if (lua_type(L, -2) != LUA_TSTRING || strcmp(lua_tostring(L, -2), "out") != 0)
-            luaL_error(L, "%s: there is no option '%s'; there is out", name, luaL_tolstring(L, -2, NULL));
+        if (strcmp(lg_option_name(L), "out") != 0)
+            luaL_error(L, "%s: there is no option '%s'; there is out", name, lua_tostring(L, -2));
     lua_getfield(L, idx, "out");
     if (!lg_test_array(L, -1)) luaL_error(L, "%s: out must be an array, not %s", name, luaL_typename(L, -1));
 }

@@ -49,6 +49,21 @@ static void write_result(lua_State *L, const char *name, const struct rt_array *
     lg_check(L, result ? kn_copy(out, result, lg_error_box(L)) : kn_fill(out, &value, lg_error_box(L)));
 }
 
+/* Raises the error at the top. Called from C, a function knows neither its name nor whose line it is. */
+static void raise_again(lua_State *L, const char *name)
+{
+    if (lua_type(L, -1) == LUA_TSTRING) {
+        luaL_where(L, 1);
+        const char *ours = lua_pushfstring(L, "'%s'", name), *global = lua_pushfstring(L, "'lunarray.%s'", name);
+        luaL_gsub(L, lua_tostring(L, -4), "'?'", ours);
+        luaL_gsub(L, lua_tostring(L, -1), global, ours);
+        lua_pushvalue(L, -5);
+        lua_insert(L, -2);
+        lua_concat(L, 2);
+    }
+    lua_error(L);
+}
+
 int lg_out(lua_State *L, const char *name)
 {
     int last = lua_gettop(L), arguments = last - 1;
@@ -65,7 +80,7 @@ int lg_out(lua_State *L, const char *name)
     lua_getinfo(L, "f", &running);
     for (int i = 1; i < last; i++) lua_pushvalue(L, i);
     if (push_others(L, last)) arguments++;
-    lua_call(L, arguments, 1);
+    if (lua_pcall(L, arguments, 1, 0) != LUA_OK) raise_again(L, name);
     struct rt_array out = *lg_check_target(L, last + 1); /* borrowed */
     write_result(L, name, &out);
     lua_settop(L, last + 1);

@@ -295,7 +295,7 @@ static void check_options(lua_State *L, int idx, struct choosing *c)
     if (lua_isnoneornil(L, idx)) return;
     if (!lua_istable(L, idx)) luaL_argerror(L, idx, "expected a table of options: replace, p, device");
     for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+        const char *key = lg_option_name(L);
         if (!strcmp(key, "replace"))
             c->replace = lua_toboolean(L, -1);
         else if (!strcmp(key, "device"))
@@ -492,20 +492,12 @@ static void set_methods(lua_State *L, const struct lg_function *rows)
     }
 }
 
-static int missing(lua_State *L)
-{
-    if (lua_type(L, 2) != LUA_TSTRING) return 0;
-    return lg_raise_unknown(L, "gpu.random has no function", lua_tostring(L, 2), 1, 0);
-}
-
 void lg_open_random(lua_State *L)
 {
     lua_newtable(L);
     lg_register(L, "gpu.random", random_functions);
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, missing);
-    lua_setfield(L, -2, "__index");
-    lua_setmetatable(L, -2);
+    lg_seal_module(L, "gpu.random",
+                   "it has gpu.random.uniform(0, 1, shape), gpu.random.integers(1, 6, shape) and others");
     lua_setfield(L, -2, "random");
     luaL_newmetatable(L, LG_GENERATOR);
     lua_pushcfunction(L, generator_tostring);

@@ -1,6 +1,7 @@
 /* Reductions and comparisons of whole arrays. */
 #include <math.h>
 #include <string.h>
+#include "lang/closest.h"
 #include "lang/lazy.h"
 #include "lang/reduce.h"
 
@@ -71,8 +72,7 @@ void lg_check_reduction(lua_State *L, int idx, int ndim, const char *number, str
                       "keepdims is true or false; several axes are one table, as {1, 2}");
         r->keepdims = lg_check_flag(L, idx + 1, "keepdims");
     } else {
-        for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1))
-            check_option(L, lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?", ndim, number, r);
+        for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) check_option(L, lg_option_name(L), ndim, number, r);
     }
     r->value = !r->keepdims && (!r->named || ndim == 1);
 }

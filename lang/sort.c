@@ -15,7 +15,7 @@ static int check_order(lua_State *L, int idx, int ndim, bool *descending)
     }
     *descending = false;
     for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+        const char *key = lg_option_name(L);
         if (!strcmp(key, "axis"))
             axis = lg_check_axis(L, lua_gettop(L), ndim);
         else if (!strcmp(key, "descending"))
@@ -95,7 +95,7 @@ static int unique(lua_State *L)
     if (!lua_isnoneornil(L, 2)) {
         luaL_checktype(L, 2, LUA_TTABLE);
         for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
-            const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+            const char *key = lg_option_name(L);
             if (strcmp(key, "inverse") && strcmp(key, "counts"))
                 luaL_error(L, "there is no option '%s'; there are inverse and counts", key);
             wants[!strcmp(key, "counts")] = lg_check_flag(L, -1, key);

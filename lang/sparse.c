@@ -466,19 +466,6 @@ static void document_fields(lua_State *L)
     luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-static int missing(lua_State *L)
-{
-    if (lua_type(L, 2) != LUA_TSTRING) return 0;
-    return lg_raise_unknown(L, "gpu.sparse has no function", lua_tostring(L, 2), 1, 0);
-}
-
-/* Scipy's and Torch's users call the type. */
-static int call(lua_State *L)
-{
-    return luaL_error(L, "gpu.sparse is a module, not a function: x:to_sparse() makes a sparse matrix of an array, "
-                         "gpu.sparse.csr and gpu.sparse.coo make one of its parts");
-}
-
 void lg_open_sparse(lua_State *L)
 {
     static const luaL_Reg meta[] = {{"__gc", release},
@@ -497,12 +484,10 @@ void lg_open_sparse(lua_State *L)
     lua_newtable(L);
     lg_register(L, "gpu.sparse", lg_sparse_make_functions);
     lg_register(L, "gpu.sparse", lg_sparse_io_functions);
-    lua_createtable(L, 0, 2);
-    lua_pushcfunction(L, missing);
-    lua_setfield(L, -2, "__index");
-    lua_pushcfunction(L, call);
-    lua_setfield(L, -2, "__call");
-    lua_setmetatable(L, -2);
+    /* Scipy's and Torch's users call the type. */
+    lg_seal_module(
+        L, "gpu.sparse",
+        "x:to_sparse() makes a sparse matrix of an array, gpu.sparse.csr and gpu.sparse.coo make one of its parts");
     lua_setfield(L, -2, "sparse");
     luaL_newmetatable(L, LG_SPARSE);
     luaL_setfuncs(L, meta, 0);

@@ -2,6 +2,7 @@
  * holds a struct rt_texture; one without a device is empty: just made, or released by free, __close or __gc. */
 #include <string.h>
 #include "lang/array.h"
+#include "lang/closest.h"
 
 struct request { /* what the options say */
     struct rt_picture picture;
@@ -146,14 +147,14 @@ static void read_options(lua_State *L, int idx, bool surface, bool shares, struc
     if (lua_isnoneornil(L, idx)) return;
     luaL_checktype(L, idx, LUA_TTABLE);
     for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+        const char *key = lg_option_name(L);
         int value = lua_gettop(L);
         if (!shares && read_picture_option(L, key, value, &r->picture)) continue;
         if (!surface && read_texture_option(L, key, value, r)) continue;
         const char *list = surface  ? "channels and layered"
                            : shares ? "filter, address, normalized, read, border and srgb"
                                     : "filter, address, normalized, read, border, srgb, channels, layered and fetch";
-        luaL_error(L, "there is no option '%s'; there are %s", luaL_tolstring(L, -2, NULL), list);
+        luaL_error(L, "there is no option '%s'; there are %s", key, list);
     }
 }
 

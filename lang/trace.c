@@ -1,4 +1,5 @@
 /* gpu.trace: one warp's way through a launch, as a Lua list of steps that prints as a listing. */
+#include "lang/closest.h"
 #include "lang/trace.h"
 #include <string.h>
 #include "lang/profile.h"
@@ -57,7 +58,7 @@ static uint32_t read_lanes(lua_State *L, int idx)
 static void read_options(lua_State *L, int idx, struct tracer *out)
 {
     for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+        const char *key = lg_option_name(L);
         int value = lua_gettop(L);
         if (!strcmp(key, "block"))
             read_block(L, value, out->request.block);
@@ -68,8 +69,7 @@ static void read_options(lua_State *L, int idx, struct tracer *out)
         else if (!strcmp(key, "lanes"))
             out->shown = read_lanes(L, value);
         else
-            luaL_error(L, "trace: there is no option '%s'; there are block, warp, steps and lanes",
-                       luaL_tolstring(L, -2, NULL));
+            luaL_error(L, "trace: there is no option '%s'; there are block, warp, steps and lanes", key);
     }
 }
 

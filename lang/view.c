@@ -140,6 +140,8 @@ static void add_part(lua_State *L, const struct rt_array *a, int axis, int64_t s
     lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
 }
 
+#define MOST_PARTS 10000000 /* of an axis without elements, which has any number of parts */
+
 static int split(lua_State *L)
 {
     const struct rt_array *a = lg_check_array(L, 1);
@@ -167,7 +169,7 @@ static int split(lua_State *L)
     }
     lua_Integer parts = luaL_checkinteger(L, 2);
     luaL_argcheck(L, parts > 0, 2, "the number of parts must be positive");
-    if (n % parts != 0)
+    if (n % parts != 0 || parts > MOST_PARTS)
         return luaL_error(
             L, "axis %d of %I elements cannot be split into %I equal parts; x:chunk makes the last one smaller",
             axis + 1, (LUAI_UACINT)n, (LUAI_UACINT)parts);

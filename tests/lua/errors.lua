@@ -35,6 +35,20 @@ t.test("more arguments than there are", function()
   t.eq(gpu.random.generator(7):permutation(3, "int64", "cpu"):sum(), 6)
 end)
 
+t.test("options have names, and what takes none is told", function()
+  local x = gpu.ones(3, 4)
+  for _, f in ipairs({ x.sort, x.argsort, x.unique, gpu.fft.fft, gpu.linalg.svd }) do
+    t.raises("options have names, as in {name = value}; this table has the key 1", f, x, { 1.5, 2 })
+  end
+  t.raises("expected {full = true} or nothing, got boolean", gpu.linalg.svd, x, false)
+  t.raises("nothing expected here, got table", gpu.docs, nil, {})
+  t.raises("function expected, got boolean", gpu.time, true)
+  t.raises({ "the length of a transform is an integer from 1 on, not table" }, gpu.fft.fft, x, { n = {} })
+  t.raises("equal parts", gpu.zeros(0).split, gpu.zeros(0), math.maxinteger)
+  local code = "local gpu = ...\nlocal x = gpu.ones(3)\nlocal y = x:outer('a', {out = x})"
+  t.raises("here:3: bad argument #2 to 'outer' (array expected, got string)", assert(load(code, "=here")), gpu)
+end)
+
 t.test("switches are booleans", function()
   local x = gpu.ones(3, 4)
   t.raises("several axes are one table, as {1, 2}", x.sum, x, 1, 2)
@@ -68,6 +82,27 @@ t.test("names of NumPy and Torch", function()
   t.raises('it is written x["2:"] - x[":-2"]', function() return gpu.diff end)
   x = gpu.array({ 1, 4, 9 })
   t.same((x["2:"] - x[":-2"]):totable(), { 3, 5 })
+  local y = gpu.array({ 9, 4, 7 })
+  local recipes = { { "isin", "x:unsqueeze(-1):eq(y):any(-1)", { false, true, true } },
+    { "setdiff1d", "x[~x:unsqueeze(-1):eq(y):any(-1)]:unique()", { 1 } },
+    { "intersect1d", "x[x:unsqueeze(-1):eq(y):any(-1)]:unique()", { 4, 9 } },
+    { "union1d", "gpu.cat({x, y}):unique()", { 1, 4, 7, 9 } }, { "gradient", '(x["3:"] - x[":-3"]) / 2', { 4 } },
+    { "rot90", "x.T:flip(1)", { 9, 4, 1 } } }
+  for _, r in ipairs(recipes) do
+    t.raises("it is written " .. r[2], function() return gpu[r[1]] end)
+    t.same(assert(load("local x, y = ...\nreturn " .. r[2]))(x, y):totable(), r[3])
+  end
+  local e = (x - x:max(-1, true)):exp()
+  t.raises("it is written e / e:sum(-1, true), of e = (x - x:max(-1, true)):exp()", function() return x.softmax end)
+  t.near((e / e:sum(-1, true)):sum(), 1)
+  t.raises("it is written gpu.eye(n)[indices]", function() return gpu.one_hot end)
+  t.same(gpu.eye(3)[gpu.array({ 3, 1 }, "int64")]:totable(), { { 0, 0, 1 }, { 1, 0, 0 } })
+  t.raises('it is written (y["2:"] + y[":-2"]):sum() * dx / 2', function() return gpu.trapezoid end)
+  t.eq((x["2:"] + x[":-2"]):sum() * 1 / 2, 9)
+  t.raises('a dtype is a string, as in gpu.zeros(3, "int32")', function() return gpu.int32 end)
+  t.raises('it is written x:to("float64")', function() return x:double() end)
+  t.raises("attempt to call a shape value", function() return x:shape() end)
+  t.raises("gpu.fft is a module, not a function: it has gpu.fft.fft(x)", function() return gpu.fft(x) end)
   t.raises("did you mean 'range'?", function() return gpu.arange end)
   t.raises("did you mean 'unsqueeze'?", function() return x.expand_dims end)
 end)
