@@ -11,7 +11,6 @@
 #include "runtime/threads.h"
 
 #define TILE 64                 /* elements along each of the two axes of a tile */
-#define LINE 64                 /* bytes of a cache line */
 #define PAST ((size_t)16 << 20) /* from so many bytes on, results would only push others out of the cache */
 
 struct copy {
@@ -61,8 +60,8 @@ static void write_lines(char *to, const char *from, size_t bytes, bool past)
 #define TURN_LINE(name, TYPE)                                                                                          \
     static void name(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t columns, bool past)   \
     {                                                                                                                  \
-        enum { IN_LINE = LINE / sizeof(TYPE) };                                                                        \
-        _Alignas(LINE) TYPE turned[IN_LINE][TILE + IN_LINE];                                                           \
+        enum { IN_LINE = KN_LINE / sizeof(TYPE) };                                                                     \
+        _Alignas(KN_LINE) TYPE turned[IN_LINE][TILE + IN_LINE];                                                        \
         for (int64_t j = 0; j < columns; j++) {                                                                        \
             const TYPE *in = (const TYPE *)from + j * from_stride;                                                     \
             __builtin_prefetch(in + IN_LINE);                                                                          \
@@ -78,21 +77,34 @@ TURN_LINE(turn_4, uint32_t)
 TURN_LINE(turn_8, uint64_t)
 TURN_LINE(turn_16, double _Complex)
 
+static void turn(size_t size, char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t columns,
+                 bool past)
+{
+    switch (size) {
+    case 1: turn_1(to, to_stride, from, from_stride, columns, past); break;
+    case 2: turn_2(to, to_stride, from, from_stride, columns, past); break;
+    case 4: turn_4(to, to_stride, from, from_stride, columns, past); break;
+    case 8: turn_8(to, to_stride, from, from_stride, columns, past); break;
+    default: turn_16(to, to_stride, from, from_stride, columns, past); break;
+    }
+}
+
+void kn_turn_line(size_t size, char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t columns)
+{
+    for (int64_t j = 0; j < columns; j += TILE)
+        turn(size, to + j * (int64_t)size, to_stride, from + j * from_stride * (int64_t)size, from_stride,
+             columns - j < TILE ? columns - j : TILE, false);
+}
+
 /* The rows of a turned tile that fill lines of the source; returns how many those are. */
 static int64_t turn_lines(const struct copy *c, char *to, const char *from, int64_t rows, int64_t columns)
 {
     const struct kn_space *s = &c->s;
     int64_t to_stride = s->strides[1][c->across], from_stride = s->strides[0][s->ndim - 1];
-    int64_t in_line = LINE / (int64_t)c->size, done = 0;
-    bool past = c->past && columns * (int64_t)c->size % LINE == 0;
-    for (; done + in_line <= rows; done += in_line, to += in_line * to_stride * (int64_t)c->size, from += LINE)
-        switch (c->size) {
-        case 1: turn_1(to, to_stride, from, from_stride, columns, past); break;
-        case 2: turn_2(to, to_stride, from, from_stride, columns, past); break;
-        case 4: turn_4(to, to_stride, from, from_stride, columns, past); break;
-        case 8: turn_8(to, to_stride, from, from_stride, columns, past); break;
-        default: turn_16(to, to_stride, from, from_stride, columns, past); break;
-        }
+    int64_t in_line = KN_LINE / (int64_t)c->size, done = 0;
+    bool past = c->past && columns * (int64_t)c->size % KN_LINE == 0;
+    for (; done + in_line <= rows; done += in_line, to += in_line * to_stride * (int64_t)c->size, from += KN_LINE)
+        turn(c->size, to, to_stride, from, from_stride, columns, past);
     return done;
 }
 
@@ -181,8 +193,8 @@ enum rt_status kn_host_copy(const struct rt_array *to, const struct rt_array *fr
         c.row_tiles = (s->shape[c.across] + c.rows - 1) / c.rows;
     }
     c.turned = tiled && s->strides[0][c.across] == 1 && s->strides[1][last] == 1;
-    c.past = (size_t)s->size * c.size >= PAST && (uintptr_t)c.to % LINE == 0;
-    for (int i = 0; i < last; i++) c.past &= s->strides[1][i] * (int64_t)c.size % LINE == 0;
+    c.past = (size_t)s->size * c.size >= PAST && (uintptr_t)c.to % KN_LINE == 0;
+    for (int i = 0; i < last; i++) c.past &= s->strides[1][i] * (int64_t)c.size % KN_LINE == 0;
     int64_t items = c.column_tiles * c.row_tiles,
             each = c.rows * (s->shape[last] < c.columns ? s->shape[last] : c.columns);
     for (int i = 0; i < last; i++)

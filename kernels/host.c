@@ -172,6 +172,7 @@ void kn_walk_start(const struct kn_plan *plan, char *scratch, int64_t begin, int
     w->scratch = scratch;
     w->position = begin;
     w->end = end;
+    memset(w->turned, 0, (size_t)p->leaves * sizeof *w->turned);
     int axis = s->ndim - 1; /* a space has one at least */
     do {
         w->coordinates[axis] = begin % s->shape[axis];
@@ -223,6 +224,16 @@ void kn_walk_advance(struct kn_walk *w, size_t n)
     }
 }
 
+void kn_walk_move(struct kn_walk *w, const int64_t *coordinates)
+{
+    const struct kn_space *s = &w->plan->space;
+    w->position = 0;
+    for (int i = 0; i < s->ndim; i++) {
+        w->coordinates[i] = coordinates[i];
+        w->position = w->position * s->shape[i] + coordinates[i];
+    }
+}
+
 static int64_t offset_of(const struct kn_space *s, int leaf, const int64_t *coordinates)
 {
     int64_t offset = 0;
@@ -271,7 +282,8 @@ static const void *leaf_values(struct kn_walk *w, int node, size_t n)
     int leaf = d->leaf;
     char *base = (char *)(uintptr_t)w->plan->base[leaf] + w->shift[leaf];
     if (w->plan->constant[leaf]) return slot(w, node);
-    char *at = in_place(w, leaf, w->plan->linear[leaf], rt_dtypes[d->dtype].size, base, n);
+    const char *at = w->turned[leaf];
+    if (!at) at = in_place(w, leaf, w->plan->linear[leaf], rt_dtypes[d->dtype].size, base, n);
     if (at && kn_class_exact(d->dtype)) return at;
     if (at)
         w->plan->loops->load[d->dtype](slot(w, node), at, 1, n);
@@ -324,46 +336,43 @@ const void *kn_walk_evaluate(struct kn_walk *w, size_t n, void *out)
     return w->values[p->count - 1];
 }
 
-/* One run of a program into an array. */
-struct run {
-    struct kn_plan plan;
-    char *base, *scratch;
-    size_t scratch_bytes; /* a worker's */
-    bool linear;          /* the output is */
-};
-
-static void run_piece(void *context, size_t begin, size_t end, int worker)
+void kn_run_block(const struct kn_run *r, struct kn_walk *w, size_t n)
 {
-    struct run *r = context;
     const struct kn_program *p = r->plan.program;
     enum rt_dtype t = p->nodes[p->count - 1].dtype;
     size_t element = rt_dtypes[t].size;
+    char *at = in_place(w, p->leaves, r->linear, element, r->base, n);
+    void *direct = at && kn_class_exact(t) ? at : NULL;
+    const void *values = kn_walk_evaluate(w, n, direct);
+    if (values == direct) return;
+    if (at && kn_class_exact(t))
+        memmove(at, values, n * element);
+    else if (at)
+        r->plan.loops->store[t](at, 1, values, n);
+    else
+        transfer(w, p->leaves, t, r->base, (char *)(uintptr_t)values, n, true);
+}
+
+static void run_piece(void *context, size_t begin, size_t end, int worker)
+{
+    struct kn_run *r = context;
     struct kn_walk w;
     if (rt_interrupted()) return;
     kn_walk_start(&r->plan, r->scratch + (size_t)worker * r->scratch_bytes, (int64_t)begin, (int64_t)end, NULL, &w);
-    for (size_t n; (n = kn_walk_next(&w)) > 0; kn_walk_advance(&w, n)) {
-        char *at = in_place(&w, p->leaves, r->linear, element, r->base, n);
-        void *direct = at && kn_class_exact(t) ? at : NULL;
-        const void *values = kn_walk_evaluate(&w, n, direct);
-        if (values == direct) continue;
-        if (at && kn_class_exact(t))
-            memmove(at, values, n * element);
-        else if (at)
-            r->plan.loops->store[t](at, 1, values, n);
-        else
-            transfer(&w, p->leaves, t, r->base, (char *)(uintptr_t)values, n, true);
-    }
+    for (size_t n; (n = kn_walk_next(&w)) > 0; kn_walk_advance(&w, n)) kn_run_block(r, &w, n);
 }
 
 enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *out, struct rt_error *e)
 {
-    struct run r = {.base = rt_array_host(out)};
+    struct kn_run r = {.base = rt_array_host(out)};
+    struct kn_tiles tiles;
     _Alignas(64) char stack[STACK_SCRATCH];
     kn_plan_make(p, out, &r.plan);
     r.linear = kn_space_linear(&r.plan.space, p->leaves);
     size_t n = (size_t)r.plan.space.size;
     int workers = n > KN_GRAIN ? rt_thread_count() : 1;
-    r.scratch_bytes = kn_plan_scratch(&r.plan);
+    bool tiled = kn_tiles_choose(&r.plan, &tiles);
+    r.scratch_bytes = kn_plan_scratch(&r.plan) + (tiled ? tiles.bytes : 0);
     char *heap = NULL;
     r.scratch = stack;
     if (r.scratch_bytes * (size_t)workers > sizeof stack) {
@@ -372,7 +381,10 @@ enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *ou
             return rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for evaluating in blocks",
                            r.scratch_bytes * (size_t)workers);
     }
-    rt_parallel_for(n, KN_GRAIN, run_piece, &r);
+    if (tiled)
+        kn_tiles_run(&tiles, &r);
+    else
+        rt_parallel_for(n, KN_GRAIN, run_piece, &r);
     free(heap);
     return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
 }

@@ -6,6 +6,7 @@
 #include "kernels/program.h"
 
 #define KN_BLOCK 2048  /* elements of a block at most: a few blocks fit the first-level cache */
+#define KN_LINE  64    /* bytes of a cache line */
 #define KN_GRAIN 32768 /* elements that one piece of parallel work has */
 
 /* A program prepared for blocks over a space. */
@@ -34,7 +35,8 @@ struct kn_walk {
     int64_t position, end;
     int64_t shift[KN_MAX_LEAVES]; /* bytes added to the leaves' addresses: reductions walk over other rows by it */
     int64_t coordinates[RT_MAX_DIMS];
-    const void *values[KN_MAX_NODES]; /* of the current block, by node */
+    const char *turned[KN_MAX_LEAVES]; /* where the next elements of a leaf lie side by side; NULL: in its array */
+    const void *values[KN_MAX_NODES];  /* of the current block, by node */
 };
 /* Positions the walk, with these shifts (NULL: none), and fills the blocks of numbers. */
 void kn_walk_start(const struct kn_plan *plan, char *scratch, int64_t begin, int64_t end, const int64_t *shift,
@@ -47,5 +49,34 @@ size_t kn_walk_next(const struct kn_walk *w);
  * computes anything, else where it happens to be; returns its address. */
 const void *kn_walk_evaluate(struct kn_walk *w, size_t n, void *out);
 void kn_walk_advance(struct kn_walk *w, size_t n);
+void kn_walk_move(struct kn_walk *w, const int64_t *coordinates);
+
+/* One run of a program into an array. */
+struct kn_run {
+    struct kn_plan plan;
+    char *base, *scratch;
+    size_t scratch_bytes; /* a worker's */
+    bool linear;          /* the output is */
+};
+/* Evaluates the next n elements and stores them; the walk stays where it is. */
+void kn_run_block(const struct kn_run *r, struct kn_walk *w, size_t n);
+
+/* How a run goes in tiles, because leaves run along another axis than the output: a transposed matrix, say. */
+struct kn_tiles {
+    struct kn_run *run;
+    int across;                  /* the axis that they run along */
+    bool turned[KN_MAX_LEAVES];  /* which they are; */
+    size_t place[KN_MAX_LEAVES]; /* and where a worker has their tiles, behind the slots of the plan */
+    int64_t rows, columns;       /* of a tile: along `across`, along the last axis */
+    int64_t row_tiles, column_tiles;
+    size_t bytes; /* of scratch memory, beside the plan's */
+};
+/* Whether a run of the plan is to go in tiles; fills *t, but for the run. */
+bool kn_tiles_choose(const struct kn_plan *plan, struct kn_tiles *t);
+void kn_tiles_run(struct kn_tiles *t, struct kn_run *r);
+
+/* kernels/copy_host.c: to[i * to_stride + j] = from[j * from_stride + i], strides in elements, for the i of a cache
+ * line and `columns` of j. */
+void kn_turn_line(size_t size, char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t columns);
 
 #endif

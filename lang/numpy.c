@@ -31,6 +31,8 @@
       "not pcall(function() return gpu.ones(3)['2:5'] end) and not pcall(function() return gpu.ones(3)['3:1'] end)")   \
     X("x:transpose(1, 2) swaps two axes, x:permute orders all of them", "transpose orders all",                        \
       "gpu.zeros(2, 3, 4):transpose(1, 2).shape[3] == 4")                                                              \
+    X("New arrays lie in memory row by row, however their operands do", "as the operands do",                          \
+      "(gpu.ones(2, 3).T + 1):is_contiguous()")                                                                        \
     X("x:flatten() is a view where it can be one", "a copy; ravel is a view",                                          \
       "(function() local x = gpu.zeros(2) x:flatten():fill(1) return x[1] end)() == 1")                                \
     X("x:sort() and x:put(i, y) are new arrays", "they work in place",                                                 \

@@ -99,6 +99,23 @@ for _, device in ipairs(t.devices()) do
     t.same((~mask):totable(), { false, true, false })
   end)
 
+  -- Large ones are gone through in tiles on the host: whole ones, and what is left at the ends of both axes.
+  test("operands that lie across the result", function()
+    for i, dtype in ipairs(t.dtypes) do
+      local x = t.as(gpu.range(3 * 190 * 150, "float32", device) % 100 - 50, dtype):reshape(190, 3, 150)
+      local y = gpu.range(190, "float64", device)
+      local views = { x.T, x:permute(3, 2, 1)["2:, :, 5:"], x[{ {}, 2 }].T, x:permute(2, 3, 1)[{ {}, { -1, 1, -1 } }] }
+      local v = views[i % #views + 1]
+      local a = v:contiguous()
+      t.eq((v + v):equal(a + a), true, dtype)
+      local n = v.shape[v.ndim]
+      t.eq((v * 2 - y[{ { 1, n } }] + a):equal(a * 2 - y[{ { 1, n } }] + a), true, dtype)
+      local out = gpu.zeros(v.shape, "float64", device)
+      t.eq(gpu.add(v, a:gt(0), { out = out }):equal(a + a:gt(0)), true, dtype)
+      t.eq((v + 1):is_contiguous(), true)
+    end
+  end)
+
   test("broadcasting", function()
     local row, column = gpu.array({ 1, 2, 3 }, device), gpu.array({ { 10 }, { 20 } }, device)
     t.same((row + column):totable(), { { 11, 12, 13 }, { 21, 22, 23 } })

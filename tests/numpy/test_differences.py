@@ -68,6 +68,8 @@ ROWS = {
         ('np.ones(3)[1:5].size, np.ones(3)[2:1].size', '(2, 0)'),
     'x:transpose(1, 2) swaps two axes, x:permute orders all of them':
         ('raises(lambda: np.zeros((2, 3, 4)).transpose(1, 2))', 'True'),
+    'New arrays lie in memory row by row, however their operands do':
+        ('(np.ones((2, 3)).T + 1).flags.c_contiguous', 'False'),
     'x:flatten() is a view where it can be one':
         ('np.shares_memory(X, X.flatten()), np.shares_memory(X, X.ravel())', '(False, True)'),
     'x:sort() and x:put(i, y) are new arrays':

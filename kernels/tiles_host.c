@@ -1,0 +1,123 @@
+/* Programs over leaves that run along another axis than the output, tile by tile: each of their cache lines is read
+ * once and turned into rows, over which the loops then go as over any others. */
+#include <stdlib.h>
+#include "kernels/host.h"
+#include "runtime/interrupt.h"
+#include "runtime/threads.h"
+
+#define WIDEST 512     /* columns of a tile at most, so that what is turned fits the second-level cache */
+#define LEAST  128     /* columns from which on turning is worth a call of the loops for each row */
+#define ODD    KN_LINE /* bytes between rows that keep them off each other's cache sets */
+
+/* Neighbours along the last axis lie in lines of their own, and those along `axis` in one. */
+static bool lies_across(const struct kn_plan *plan, int leaf, int axis)
+{
+    const struct kn_space *s = &plan->space;
+    int64_t size = rt_dtypes[plan->program->arrays[leaf]->dtype].size;
+    return s->strides[leaf][axis] == 1 && llabs(s->strides[leaf][s->ndim - 1]) * size >= KN_LINE;
+}
+
+static size_t row_bytes(const struct kn_tiles *t, enum rt_dtype dtype)
+{
+    return (size_t)t->columns * (size_t)rt_dtypes[dtype].size / KN_LINE * KN_LINE + ODD + KN_LINE;
+}
+
+bool kn_tiles_choose(const struct kn_plan *plan, struct kn_tiles *t)
+{
+    const struct kn_space *s = &plan->space;
+    int last = s->ndim - 1, leaves = plan->program->leaves;
+    if (last < 1 || s->size < KN_GRAIN || s->shape[last] < LEAST) return false;
+    *t = (struct kn_tiles){.across = -1};
+    for (int i = 0; i < leaves; i++)
+        for (int axis = last - 1; axis >= 0 && t->across < 0; axis--)
+            if (lies_across(plan, i, axis)) t->across = axis;
+    if (t->across < 0) return false;
+    t->columns = plan->block < WIDEST ? (int64_t)plan->block : WIDEST;
+    for (int i = 0; i < leaves; i++) {
+        if (!(t->turned[i] = lies_across(plan, i, t->across))) continue;
+        int64_t in_line = KN_LINE / rt_dtypes[plan->program->arrays[i]->dtype].size;
+        if (t->rows < in_line) t->rows = in_line;
+    }
+    for (int i = 0; i < leaves; i++) {
+        if (!t->turned[i]) continue;
+        t->place[i] = t->bytes;
+        t->bytes += (size_t)t->rows * row_bytes(t, plan->program->arrays[i]->dtype);
+    }
+    t->row_tiles = (s->shape[t->across] + t->rows - 1) / t->rows;
+    t->column_tiles = (s->shape[last] + t->columns - 1) / t->columns;
+    return s->shape[t->across] >= t->rows;
+}
+
+/* The coordinates of a tile's first element. Row tiles come first: the next one has the lines beside those of the last.
+ */
+static void locate(const struct kn_tiles *t, int64_t item, int64_t *coordinates)
+{
+    const struct kn_space *s = &t->run->plan.space;
+    int last = s->ndim - 1;
+    coordinates[t->across] = item % t->row_tiles * t->rows;
+    item /= t->row_tiles;
+    coordinates[last] = item % t->column_tiles * t->columns;
+    item /= t->column_tiles;
+    for (int i = last - 1; i >= 0; i--) {
+        if (i == t->across) continue;
+        coordinates[i] = item % s->shape[i];
+        item /= s->shape[i];
+    }
+}
+
+static void turn_leaf(const struct kn_tiles *t, int leaf, const int64_t *coordinates, int64_t columns, char *to)
+{
+    const struct kn_plan *plan = &t->run->plan;
+    const struct kn_space *s = &plan->space;
+    enum rt_dtype dtype = plan->program->arrays[leaf]->dtype;
+    int64_t size = rt_dtypes[dtype].size, in_line = KN_LINE / size, offset = 0;
+    size_t row = row_bytes(t, dtype);
+    for (int i = 0; i < s->ndim; i++) offset += coordinates[i] * s->strides[leaf][i];
+    for (int64_t i = 0; i < t->rows; i += in_line)
+        kn_turn_line((size_t)size, to + (size_t)i * row, (int64_t)row / size, plan->base[leaf] + (offset + i) * size,
+                     s->strides[leaf][s->ndim - 1], columns);
+}
+
+static void run_tile(const struct kn_tiles *t, struct kn_walk *w, int64_t item, char *scratch)
+{
+    const struct kn_plan *plan = &t->run->plan;
+    const struct kn_space *s = &plan->space;
+    int64_t at[RT_MAX_DIMS], rest_rows, rest_columns;
+    locate(t, item, at);
+    rest_rows = s->shape[t->across] - at[t->across];
+    rest_columns = s->shape[s->ndim - 1] - at[s->ndim - 1];
+    int64_t rows = rest_rows < t->rows ? rest_rows : t->rows,
+            columns = rest_columns < t->columns ? rest_columns : t->columns;
+    bool whole = rows == t->rows; /* else lines have more than the array */
+    for (int i = 0; i < plan->program->leaves; i++)
+        if (whole && t->turned[i]) turn_leaf(t, i, at, columns, scratch + t->place[i]);
+    for (int64_t row = 0; row < rows; row++, at[t->across]++) {
+        kn_walk_move(w, at);
+        for (int i = 0; i < plan->program->leaves; i++)
+            if (t->turned[i])
+                w->turned[i] =
+                    whole ? scratch + t->place[i] + (size_t)row * row_bytes(t, plan->program->arrays[i]->dtype) : NULL;
+        kn_run_block(t->run, w, (size_t)columns);
+    }
+}
+
+static void run_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct kn_tiles *t = context;
+    const struct kn_run *r = t->run;
+    char *scratch = r->scratch + (size_t)worker * r->scratch_bytes;
+    struct kn_walk w;
+    kn_walk_start(&r->plan, scratch, 0, r->plan.space.size, NULL, &w);
+    for (size_t item = begin; item < end && !rt_interrupted(); item++)
+        run_tile(t, &w, (int64_t)item, scratch + kn_plan_scratch(&r->plan));
+}
+
+void kn_tiles_run(struct kn_tiles *t, struct kn_run *r)
+{
+    const struct kn_space *s = &r->plan.space;
+    int64_t items = t->row_tiles * t->column_tiles, each = t->rows * t->columns;
+    for (int i = 0; i < s->ndim - 1; i++)
+        if (i != t->across) items *= s->shape[i];
+    t->run = r;
+    rt_parallel_for((size_t)items, each >= KN_GRAIN ? 1 : (size_t)(KN_GRAIN / each), run_piece, t);
+}
