@@ -24,7 +24,7 @@ static const char usage[] =
 static int misuse(const char *what, const char *argument)
 {
     fprintf(stderr, "lunarray jupyter: %s%s\n%s", what, argument, usage);
-    return 2;
+    return 1;
 }
 
 /* Whether argv[*i] is this option, given as "--name value" or "--name=value"; *value is "" when it has none. */

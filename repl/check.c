@@ -132,7 +132,7 @@ int sh_run_check(const struct sh_options *o)
     char why[SH_WHY];
     if (o->update && end && strcmp(end, ".ipynb") == 0) {
         fprintf(stderr, "lunarray: --update is for Lua; lunarray %s --inplace stores a notebook's outputs\n", path);
-        return 2;
+        return 1;
     }
     if (!sh_demo_load(path, &demo, o->update ? &c.document : NULL, why)) {
         fprintf(stderr, "lunarray: %s: %s\n", path, why);

@@ -139,13 +139,13 @@ int sh_convert(int argc, char **argv)
     static const char ways[] = "FILE.lua or FILE.ipynb becomes FILE.lua, FILE.ipynb, FILE.html or FILE.md";
     if (argc != 2) {
         fprintf(stderr, "usage: lunarray convert FROM TO; %s\n", ways);
-        return 2;
+        return 1;
     }
     bool from = kind_of(argv[0]) <= NOTEBOOK, to = kind_of(argv[1]) != OTHER;
     if (!from || !to) {
         fprintf(stderr, "lunarray convert: %s: nothing is converted %s such a file; %s\n", from ? argv[1] : argv[0],
                 from ? "to" : "from", ways);
-        return 2;
+        return 1;
     }
     return convert(argv[0], argv[1]);
 }

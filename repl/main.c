@@ -41,19 +41,18 @@ static int run_demo(const struct sh_options *o)
     const char *option = o->check ? "--check" : "--present";
     if (o->argc == 0) {
         fprintf(stderr, "lunarray: %s needs a file: a notebook, or Lua with cells that begin with -- %%%%\n", option);
-        return 2;
+        return 1;
     }
     if (o->interactive || o->step_count > 0) {
         fprintf(stderr, "lunarray: -i and -e do not go with %s\n", option);
-        return 2;
+        return 1;
     }
     return o->check ? sh_run_check(o) : sh_run_present(o);
 }
 
 static int run(struct sh_options *o)
 {
-    static char *from_stdin[] = {"-", NULL};
-    if (o->device && !check_device(o->device)) return 2;
+    if (o->device && !check_device(o->device)) return 1;
     bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
     const struct sh_command *command = sh_find_command(o);
     if (command) {
@@ -63,31 +62,24 @@ static int run(struct sh_options *o)
     if (o->check || o->present) return run_demo(o);
     if (o->play || o->typing > 0 || o->record) {
         fprintf(stderr, "lunarray: --auto, --typing and --record go with --present\n");
-        return 2;
+        return 1;
     }
     if (o->update) {
         fprintf(stderr, "lunarray: --update goes with --check\n");
-        return 2;
+        return 1;
     }
     if ((o->inplace || o->html) && o->argc > 0) {
         if (!o->interactive && o->step_count == 0) return sh_run_stored(o);
         fprintf(stderr, "lunarray: -i, -e and -l do not go with --inplace and --html\n");
-        return 2;
+        return 1;
     }
     if (o->argc > 0 && ends_with(o->argv[0], ".ipynb")) {
         if (!o->interactive && o->step_count == 0) return sh_run_notebook(o);
         fprintf(stderr, "lunarray: -i and -e go with scripts, not with notebooks\n");
-        return 2;
+        return 1;
     }
     if (o->interactive) return sh_run_shell(o);
-    if (o->argc == 0 && !sh_has_code(o)) {
-        if (o->version) return 0;
-        if (terminal) return sh_run_shell(o);
-        o->argc = 1;
-        o->argv = from_stdin;
-        o->before = 0;
-    }
-    return sh_run_script(o);
+    return terminal && sh_wants_input(o) ? sh_run_shell(o) : sh_run_script(o);
 }
 
 int main(int argc, char **argv)

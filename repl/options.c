@@ -82,7 +82,7 @@ static bool take_man(struct sh_options *o, const char *value)
 static bool misuse(struct sh_options *o, const char *option, const char *why)
 {
     fprintf(stderr, "lunarray: %s %s\n", option, why);
-    o->status = 2;
+    o->status = 1;
     return false;
 }
 
@@ -212,7 +212,7 @@ static int unknown_option(const char *option)
         snprintf(hint, sizeof hint, "; did you mean %s?", row->name);
     }
     fprintf(stderr, "lunarray: unknown option %s%s\n", option, hint);
-    return 2;
+    return 1;
 }
 
 /* The row of an option; *value is what is joined to it: -eCODE, --device=NAME, or NULL. */
@@ -354,8 +354,9 @@ static const struct fact environment[] = {
 static const struct fact exits[] = {
     {"0", "all went well"},
     {"1",
-     "a script or a cell failed (one from standard input, too, where lua ends with 0), or what it printed could not be written"},
-    {"2", "the command line is wrong (where lua ends with 1)"},
+     "the command line is wrong, a script, a cell or a command failed, --check found a difference, or what was printed "
+     "could not be written; but 0 after a failure of code that came from standard input without the word -"},
+    {"130", "Ctrl-C ended --check"},
     {0}};
 
 static void put_facts(FILE *out, const char *heading, const struct fact *facts)

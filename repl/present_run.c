@@ -294,7 +294,6 @@ int sh_run_present(const struct sh_options *o)
             status = start(&r, &demo);
         } else {
             fprintf(stderr, "lunarray: --present needs a terminal; --auto SECONDS plays without one\n");
-            status = 2;
         }
     }
     sh_demo_free(&demo);

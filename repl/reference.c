@@ -81,5 +81,5 @@ int sh_doc(int argc, char **argv)
     if (argc == 2 && html) return write_reference(argv[1]);
     if (argc == 1 && !html) return print_page(argv[0]);
     fprintf(stderr, "usage: lunarray doc NAME, or lunarray doc --html DIR\n");
-    return 2;
+    return 1;
 }

@@ -36,10 +36,10 @@ struct sh_options {
 };
 
 /* main.c's parts */
-int sh_run_script(const struct sh_options *o);   /* -e, FILE.lua, or standard input ("-") */
+int sh_run_script(const struct sh_options *o);   /* -e, FILE.lua, or standard input */
 int sh_run_notebook(const struct sh_options *o); /* FILE.ipynb */
 int sh_run_stored(const struct sh_options *o);   /* FILE.ipynb with --inplace or --html */
-int sh_run_shell(const struct sh_options *o);    /* -e, FILE.lua where given, then the loop */
+int sh_run_shell(const struct sh_options *o);    /* -e, FILE.lua where given, then the loop unless they failed */
 int sh_print_info(FILE *out);                    /* --info */
 int sh_doc(int argc, char **argv);               /* doc NAME, doc --html DIR */
 int sh_convert(int argc, char **argv);           /* convert FROM TO */
@@ -58,8 +58,8 @@ bool sh_shell_edit(struct lg_session *s, struct sh_text *cell);
 bool sh_evaluate_given(struct lg_session *s, const struct sh_options *o);
 /* notebook.c: a session that runs a file's cells, of which the history hears nothing; NULL after a message. */
 struct lg_session *sh_cells_session(const struct sh_options *o, struct lg_sink sink);
-/* Whether there is code to run before the script: -e. */
-bool sh_has_code(const struct sh_options *o);
+/* Whether neither a script nor -e nor -v is given: then the code comes from standard input. */
+bool sh_wants_input(const struct sh_options *o);
 /* The bytes of a file or of standard input ("-"), malloc'd and NUL-terminated; NULL with errno set. */
 char *sh_read_file(const char *path, size_t *length);
 

@@ -119,11 +119,11 @@ bool sh_evaluate_given(struct lg_session *s, const struct sh_options *o)
     return o->argc == 0 || evaluate_file(s, &out, o->argv[0], false);
 }
 
-bool sh_has_code(const struct sh_options *o)
+bool sh_wants_input(const struct sh_options *o)
 {
     for (int i = 0; i < o->step_count; i++)
-        if (o->steps[i].kind == SH_STEP_CODE) return true;
-    return false;
+        if (o->steps[i].kind == SH_STEP_CODE) return false;
+    return o->argc == 0 && !o->version;
 }
 
 struct script {
@@ -136,7 +136,10 @@ struct script {
 static int run_given(lua_State *L)
 {
     struct script *script = lua_touserdata(L, 1);
+    struct sh_output out = {.color = sh_takes_color(STDERR_FILENO), .program = "lunarray"};
     script->ok = sh_evaluate_given(script->session, script->options);
+    /* A stock lua takes no notice of how this ends. */
+    if (script->ok && sh_wants_input(script->options)) evaluate_file(script->session, &out, "-", true);
     return 0;
 }
 

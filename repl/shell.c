@@ -484,13 +484,13 @@ int sh_run_shell(const struct sh_options *o)
     if (sh_terminal_usable()) setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     if (o->argc == 0 && o->step_count == 0) banner();
     if (!o->no_init) sh_run_init(session, &out);
-    sh_evaluate_given(session, o);
-    if (sh_terminal_usable())
+    bool ok = sh_evaluate_given(session, o);
+    if (ok && sh_terminal_usable())
         edited_loop(&sh);
-    else
+    else if (ok)
         plain_loop(&sh);
     sh_interrupts(NULL, false);
     lg_session_free(session);
     close_shell(&sh);
-    return sh_output_finish() ? 0 : 1;
+    return sh_output_finish() && ok ? 0 : 1;
 }

@@ -47,7 +47,7 @@ int sh_run_stored(const struct sh_options *o)
     const char *path = o->argv[0], *end = strrchr(path, '.');
     if (o->inplace && (!end || strcmp(end, ".ipynb") != 0)) {
         fail(path, "--inplace stores outputs in notebooks; lunarray convert makes one of a script");
-        return 2;
+        return 1;
     }
     sh_json_watch();
     json_t *notebook = sh_document_load(path, why);

@@ -40,24 +40,24 @@ def test_help(cli):
 @pytest.mark.parametrize("option, meant", [("--versoin", "--version"), ("--inf", "--info"), ("--devcie=cpu", "--device"), ("-help", "--help")])
 def test_misspelt_option(cli, option, meant):
     r = cli(option)
-    assert r.returncode == 2 and r.stdout == ""
+    assert r.returncode == 1 and r.stdout == ""
     assert len(r.stderr.splitlines()) == 1 and option in r.stderr and f"did you mean {meant}?" in r.stderr
 
 
 def test_unknown_option(cli):
     r = cli("--frobnicate")
-    assert r.returncode == 2 and "--frobnicate" in r.stderr and "--help" in r.stderr
+    assert r.returncode == 1 and "--frobnicate" in r.stderr and "--help" in r.stderr
 
 
 @pytest.mark.parametrize("option", ["-e", "--device"])
 def test_option_without_value(cli, option):
     r = cli(option)
-    assert r.returncode == 2 and option in r.stderr and "needs" in r.stderr
+    assert r.returncode == 1 and option in r.stderr and "needs" in r.stderr
 
 
 def test_wrong_device(cli):
     r = cli("--device", "gpu9", "-e", "print(1)")
-    assert r.returncode == 2 and r.stdout == ""
+    assert r.returncode == 1 and r.stdout == ""
     assert "gpu9" in r.stderr and "cpu" in r.stderr and "simt" in r.stderr
 
 
@@ -245,7 +245,7 @@ def test_missing_notebook(cli):
 
 def test_jupyter_is_handed_over(cli):
     r = cli("jupyter")
-    assert r.returncode == 2 and "install" in r.stdout + r.stderr
+    assert r.returncode == 1 and "install" in r.stdout + r.stderr
 
 
 def test_notebook_starts_jupyterlab(env, tmp_path):
@@ -275,7 +275,7 @@ def test_device_before_jupyter(cli):
 def test_options_that_do_not_go_with_notebooks(cli, tmp_path):
     path = notebook(tmp_path / "n.ipynb", "print(1)")
     r = cli("-e", "x = 1", path)
-    assert r.returncode == 2 and r.stdout == "" and "notebook" in r.stderr
+    assert r.returncode == 1 and r.stdout == "" and "notebook" in r.stderr
 
 
 def test_manual(cli):

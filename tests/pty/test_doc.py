@@ -28,7 +28,7 @@ def test_page_in_a_terminal(terminal):
 def test_names_that_are_none(cli):
     r = cli("doc", "gpu.nowhere")
     assert (r.returncode, r.stdout) == (1, "") and "gpu.nowhere" in r.stderr
-    assert cli("doc").returncode == 2 and cli("doc", "--html").returncode == 2
+    assert cli("doc").returncode == 1 and cli("doc", "--html").returncode == 1
 
 
 class Page(html.parser.HTMLParser):

@@ -280,7 +280,7 @@ def test_it_plays_by_itself(terminal, cli, talk, tmp_path):
 
 def test_without_a_terminal_it_says_what_to_do(cli, talk):
     r = cli("--present", talk)
-    assert r.returncode == 2 and "--auto SECONDS" in r.stderr and r.stdout == ""
+    assert r.returncode == 1 and "--auto SECONDS" in r.stderr and r.stdout == ""
 
 
 @pytest.mark.parametrize("args, said", [
@@ -292,7 +292,7 @@ def test_without_a_terminal_it_says_what_to_do(cli, talk):
 ])
 def test_wrong_options(cli, args, said):
     r = cli(*args)
-    assert r.returncode == 2 and r.stdout == "" and said in r.stderr and len(r.stderr.splitlines()) == 1
+    assert r.returncode == 1 and r.stdout == "" and said in r.stderr and len(r.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("option", ["--present", "--check"])
@@ -509,4 +509,4 @@ def test_update_writes_what_came(cli, tmp_path):
         file.write_text(text)
         assert cli("--check", "--update", "talk.lua").returncode == 1 and file.read_text() == text
     r = cli("--check", "--update", notebook(tmp_path / "n.ipynb", "1"))
-    assert r.returncode == 2 and "--inplace" in r.stderr
+    assert r.returncode == 1 and "--inplace" in r.stderr
