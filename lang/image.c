@@ -282,32 +282,43 @@ static void mean_color(const struct picture *p, int64_t y, int64_t rows, int64_t
     color[3] = sum[3] * 2 > n * 255;
 }
 
-/* What follows 38 or 48 in the code of a colour: of 24 bits, or one of 256. */
-static void color_code(const int color[4], bool few, char *to, size_t size)
+/* Each channel all or nothing, by a threshold (Bayer's) that differs between neighbours: so areas have the right mean.
+ */
+static void dither(int color[4], int64_t y, int64_t x)
 {
-    if (few)
-        snprintf(to, size, "5;%d", lg_color_256(color));
+    static const unsigned char order[4][4] = {{0, 8, 2, 10}, {12, 4, 14, 6}, {3, 11, 1, 9}, {15, 7, 13, 5}};
+    for (int k = 0; k < 3; k++) color[k] = color[k] > 16 * order[y & 3][x & 3] + 7 ? 255 : 0;
+}
+
+/* The code of a colour, of the text or `behind` it. */
+static void color_code(const int color[4], enum lg_pictures as, bool behind, char *to, size_t size)
+{
+    int base = behind ? 40 : 30;
+    if (as == LG_PICTURES_BLOCKS_8)
+        snprintf(to, size, "%d", base + (color[0] > 0) + 2 * (color[1] > 0) + 4 * (color[2] > 0));
+    else if (as == LG_PICTURES_BLOCKS_256)
+        snprintf(to, size, "%d;5;%d", base + 8, lg_color_256(color));
     else
-        snprintf(to, size, "2;%d;%d;%d", color[0], color[1], color[2]);
+        snprintf(to, size, "%d;2;%d;%d;%d", base + 8, color[0], color[1], color[2]);
 }
 
 /* Two pixels, one above the other: the upper half block in two colours, or what is there of them. */
-static void add_block(luaL_Buffer *b, const int upper[4], const int lower[4], bool few)
+static void add_block(luaL_Buffer *b, const int upper[4], const int lower[4], enum lg_pictures as)
 {
     char text[96], first[24], second[24];
-    color_code(upper[3] ? upper : lower, few, first, sizeof first);
-    color_code(lower, few, second, sizeof second);
+    color_code(upper[3] ? upper : lower, as, false, first, sizeof first);
+    color_code(lower, as, true, second, sizeof second);
     if (upper[3] && lower[3])
-        snprintf(text, sizeof text, "\033[38;%s;48;%sm\xe2\x96\x80", first, second);
+        snprintf(text, sizeof text, "\033[%s;%sm\xe2\x96\x80", first, second);
     else if (upper[3] || lower[3])
-        snprintf(text, sizeof text, "\033[0;38;%sm%s", first, upper[3] ? "\xe2\x96\x80" : "\xe2\x96\x84");
+        snprintf(text, sizeof text, "\033[0;%sm%s", first, upper[3] ? "\xe2\x96\x80" : "\xe2\x96\x84");
     else
         snprintf(text, sizeof text, "\033[0m ");
     luaL_addstring(b, text);
 }
 
 /* Pushes the picture as half blocks that fit into the terminal. */
-static void push_blocks(lua_State *L, const struct picture *p, const struct lg_terminal *t, bool few)
+static void push_blocks(lua_State *L, const struct picture *p, const struct lg_terminal *t, enum lg_pictures as)
 {
     int64_t most_columns = t->columns > 1 ? t->columns - 1 : 1, most_rows = t->rows > 4 ? 2 * (t->rows - 3) : 2;
     int64_t longer = p->rows > p->columns ? p->rows : p->columns, times = (LEAST_BLOCKS + longer - 1) / longer;
@@ -330,7 +341,11 @@ static void push_blocks(lua_State *L, const struct picture *p, const struct lg_t
             int upper[4], lower[4] = {0};
             mean_color(p, y, rows, x, columns, upper);
             if (y + 1 < rows) mean_color(p, y + 1, rows, x, columns, lower);
-            add_block(&b, upper, lower, few);
+            if (as == LG_PICTURES_BLOCKS_8) {
+                dither(upper, y, x);
+                dither(lower, y + 1, x);
+            }
+            add_block(&b, upper, lower, as);
         }
         luaL_addstring(&b, "\033[0m");
     }
@@ -357,10 +372,10 @@ static int imshow(lua_State *L)
         items[count].data = lua_tolstring(L, -1, &items[count].length);
         count++;
     }
-    if (as == LG_PICTURES_BLOCKS || as == LG_PICTURES_BLOCKS_256)
-        push_blocks(L, &p, &terminal, as == LG_PICTURES_BLOCKS_256);
-    else
+    if (as == LG_PICTURES_NONE || as == LG_PICTURES_PNG)
         push_description(L, &p);
+    else
+        push_blocks(L, &p, &terminal, as);
     items[count].type = "text/plain";
     items[count].data = lua_tolstring(L, -1, &items[count].length);
     lg_show_with_handle(L, &(struct lg_bundle){items, count + 1}, p.into);

@@ -79,8 +79,8 @@ static int width_of(const char *text, int columns, size_t *fitting)
     return width;
 }
 
-/* "label  42% ████▌      42/100, ..." with a bar that leaves the line shorter than `columns`. */
-static void write_line(lua_State *L, const struct progress *p, double now, int columns, luaL_Buffer *b)
+/* "label  42% ████▌      42/100, ..." with a bar that leaves the line shorter than the terminal's columns. */
+static void write_line(lua_State *L, const struct progress *p, double now, const struct lg_terminal *t, luaL_Buffer *b)
 {
     static const char *const parts[] = {"",
                                         "\xe2\x96\x8f",
@@ -91,6 +91,7 @@ static void write_line(lua_State *L, const struct progress *p, double now, int c
                                         "\xe2\x96\x8a",
                                         "\xe2\x96\x89"};
     char numbers[200], head[LABEL_LENGTH + 16];
+    int columns = t->columns;
     write_numbers(p, now, numbers, sizeof numbers);
     snprintf(head, sizeof head, "%s%s%3d%% ", p->label, p->label[0] ? " " : "", (int)(share(p) * 100));
     size_t fitting;
@@ -101,11 +102,12 @@ static void write_line(lua_State *L, const struct progress *p, double now, int c
     luaL_addstring(b, head);
     if (width >= 4) {
         int eighths = (int)(share(p) * width * 8);
-        luaL_addstring(b, "\xe2\x96\x95");
+        if (t->few_glyphs) eighths -= eighths % 4;
+        luaL_addstring(b, t->few_glyphs ? "[" : "\xe2\x96\x95");
         for (int i = 0; i < eighths / 8; i++) luaL_addstring(b, "\xe2\x96\x88");
         luaL_addstring(b, parts[eighths % 8]);
         for (int i = (eighths + 7) / 8; i < width; i++) luaL_addchar(b, ' ');
-        luaL_addstring(b, "\xe2\x96\x8f ");
+        luaL_addstring(b, t->few_glyphs ? "] " : "\xe2\x96\x8f ");
     } else if (columns > 0) {
         numbers[left > 0 && left < (int)strlen(numbers) ? left : left > 0 ? (int)strlen(numbers) : 0] = '\0';
     }
@@ -151,7 +153,7 @@ static void show_text(lua_State *L, struct progress *p, double now, const struct
     luaL_Buffer b;
     size_t n;
     char up[24] = "";
-    write_line(L, p, now, t->columns, &b);
+    write_line(L, p, now, t, &b);
     luaL_pushresult(&b);
     /* A line that became too long, since the terminal narrowed, has been broken into several. */
     if (t->columns > 0 && p->width > t->columns)

@@ -44,12 +44,14 @@ enum lg_stream { LG_STDOUT, LG_STDERR };
 struct lg_terminal {
     int columns, rows; /* 0: a pipe or a file */
     bool color;        /* takes escape codes: colours of 24 bits, and the cursor's moves */
+    bool few_glyphs;   /* of the blocks its font has the half ones alone */
 };
 
 /* What pictures are shown as where that is not what a notebook does. */
 enum lg_pictures {
     LG_PICTURES_NONE,       /* a line of text */
-    LG_PICTURES_BLOCKS_256, /* half blocks in 256 colours */
+    LG_PICTURES_BLOCKS_8,   /* half blocks in the eight named colours, which are mixed by dithering */
+    LG_PICTURES_BLOCKS_256, /* in 256 colours */
     LG_PICTURES_BLOCKS,     /* in colours of 24 bits */
     LG_PICTURES_PNG,        /* "image/png" */
 };

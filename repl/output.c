@@ -91,6 +91,7 @@ static void on_terminal(void *context, struct lg_terminal *out)
     if (!isatty(STDOUT_FILENO)) return;
     sh_terminal_size(&out->columns, &out->rows);
     out->color = sh_takes_color(STDOUT_FILENO);
+    out->few_glyphs = sh_few_glyphs();
 }
 
 /* A picture, where the terminal shows pixels; false when the bundle has none, or it cannot be drawn. */

@@ -33,7 +33,8 @@ static bool begins(const char *variable, const char *value)
 static enum sh_pictures half_blocks(void)
 {
     int colors = sh_colors();
-    return colors > 256 ? SH_PICTURES_BLOCKS : colors ? SH_PICTURES_BLOCKS_256 : SH_PICTURES_NONE;
+    if (colors < 256) return colors ? SH_PICTURES_BLOCKS_8 : SH_PICTURES_NONE;
+    return colors > 256 ? SH_PICTURES_BLOCKS : SH_PICTURES_BLOCKS_256;
 }
 
 /* The terminal tells what it is: sixels are number 4 of its attributes, and whoever knows kitty's graphics answers a
@@ -78,6 +79,7 @@ enum lg_pictures sh_pictures_shown(void)
     case SH_PICTURES_ITERM2:
     case SH_PICTURES_SIXEL: return LG_PICTURES_PNG;
     case SH_PICTURES_BLOCKS: return LG_PICTURES_BLOCKS;
+    case SH_PICTURES_BLOCKS_8: return LG_PICTURES_BLOCKS_8;
     case SH_PICTURES_BLOCKS_256: return LG_PICTURES_BLOCKS_256;
     default: return LG_PICTURES_NONE;
     }

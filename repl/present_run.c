@@ -12,6 +12,7 @@
 #include "repl/repl.h"
 #include "repl/settings.h"
 #include "repl/terminal.h"
+#include "repl/theme.h"
 
 enum { ESCAPE_WAIT_MS = 40, PLAIN_COLUMNS = 80 };
 
@@ -290,6 +291,7 @@ int sh_run_present(const struct sh_options *o)
         r.terminal = sh_terminal_usable();
         r.out = (struct sh_output){.color = sh_takes_color(STDERR_FILENO), .flush = true};
         r.screen.color = sh_takes_color(STDOUT_FILENO);
+        r.screen.few_glyphs = sh_few_glyphs();
         if (r.terminal || o->play) {
             status = start(&r, &demo);
         } else {

@@ -16,6 +16,27 @@ static void put_number(struct sh_text *out, const char *format, int n)
     put(out, s);
 }
 
+/* What the font of the Linux console lacks of what this program and texts have often, and what is as wide. */
+static const struct {
+    char lacking[4], instead;
+} stand_ins[] = {{"\u2026", '~'}, {"\u2018", '\''}, {"\u2019", '\''}, {"\u201c", '"'}, {"\u201d", '"'},
+                 {"\u2013", '-'}, {"\u2014", '-'},  {"\u2611", 'x'},  {"\u2610", 'o'}};
+
+static void put_text(const struct sh_screen *s, const char *text, size_t length, struct sh_text *out)
+{
+    size_t from = 0;
+    for (size_t at = 0; s->few_glyphs && at + 3 <= length; at++) {
+        if (text[at] != stand_ins[0].lacking[0]) continue;
+        for (size_t i = 0; i < sizeof stand_ins / sizeof *stand_ins; i++) {
+            if (memcmp(text + at, stand_ins[i].lacking, 3) != 0) continue;
+            sh_text_append(out, text + from, at - from);
+            sh_text_append(out, &stand_ins[i].instead, 1);
+            from = at + 3;
+        }
+    }
+    sh_text_append(out, text + from, length - from);
+}
+
 static void put_row(const struct sh_screen *s, const struct sh_frame *f, const struct sh_row *row, struct sh_text *out)
 {
     const char *current = "";
@@ -29,7 +50,7 @@ static void put_row(const struct sh_screen *s, const struct sh_frame *f, const s
             put(out, wanted);
             current = wanted;
         }
-        sh_text_append(out, f->text.bytes + at, end - at);
+        put_text(s, f->text.bytes + at, end - at, out);
         at = end;
     }
     if (*current) put(out, "\033[0m");

@@ -7,6 +7,7 @@
 
 struct sh_screen { /* starts as all zeros: nothing is shown, the cursor is at the start of a row */
     bool color;
+    bool few_glyphs;       /* sh_few_glyphs */
     struct sh_frame shown; /* what the terminal has now */
     bool drawn;
 };

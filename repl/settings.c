@@ -74,7 +74,8 @@ static void set_theme(lua_State *L)
 
 static void set_images(lua_State *L)
 {
-    static const char *const names[] = {"auto", "kitty", "iterm2", "sixel", "blocks", "blocks256", "none", NULL};
+    static const char *const names[] = {"auto",      "kitty",   "iterm2", "sixel", "blocks",
+                                        "blocks256", "blocks8", "none",   NULL};
     settings.images = (enum sh_pictures)lg_check_option(L, 3, NULL, names);
 }
 
@@ -127,7 +128,7 @@ static const struct setting {
      NULL},
     {{"shell.images", NULL, "shell.images = \"auto\"",
       "How gpu.imshow, gpu.plot and other pictures are drawn: \"kitty\", \"iterm2\" and \"sixel\" are ways to give a "
-      "terminal pixels, \"blocks\" half blocks of 24-bit colour, \"blocks256\" of 256 colours, \"none\" a line of text."
+      "terminal pixels, \"blocks\" half blocks of 24-bit colour, \"blocks256\" of 256 colours, \"blocks8\" of eight, \"none\" a line of text."
       "\n\"auto\" finds out what the terminal can do when the first picture is drawn.",
       "shell.images = 'blocks'\nassert(shell.images == 'blocks')"},
      set_images,

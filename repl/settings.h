@@ -14,6 +14,7 @@ enum sh_pictures {
     SH_PICTURES_SIXEL,
     SH_PICTURES_BLOCKS,     /* half blocks in colours of 24 bits */
     SH_PICTURES_BLOCKS_256, /* the same in the 256 colours of older terminals */
+    SH_PICTURES_BLOCKS_8,   /* in the eight that the Linux console has behind text */
     SH_PICTURES_NONE,       /* a line of text */
 };
 

@@ -16,6 +16,7 @@
 #include "repl/settings.h"
 #include "repl/status.h"
 #include "repl/terminal.h"
+#include "repl/theme.h"
 #include "runtime/device.h"
 
 enum {
@@ -408,6 +409,7 @@ static void open_shell(struct shell *sh, struct lg_session *session, struct sh_o
     sh->session = session;
     sh->out = out;
     sh->screen.color = sh_takes_color(STDOUT_FILENO);
+    sh->screen.few_glyphs = sh_few_glyphs();
     sh->editor.no_ghost = !sh->screen.color; /* it could not be told from what was typed */
     sh->editor.keymap = &sh_settings->keys;
     sh->editor.host = &sh->host;

@@ -120,12 +120,14 @@ static bool put_color(const char *word, int colors, bool bright, bool behind, ch
     return true;
 }
 
+enum { UNDERLINE = 4, REVERSE = 7 };
+
 static int attribute(const char *word)
 {
     static const struct {
         const char *name;
         int code;
-    } known[] = {{"bold", 1}, {"dim", 2}, {"italic", 3}, {"underline", 4}, {"reverse", 7}, {"strike", 9}};
+    } known[] = {{"bold", 1}, {"dim", 2}, {"italic", 3}, {"underline", UNDERLINE}, {"reverse", REVERSE}, {"strike", 9}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(word, known[i].name) == 0) return known[i].code;
     return 0;
@@ -147,6 +149,7 @@ bool sh_theme_code(const char *description, int colors, char code[SH_CODE_SIZE])
         if (strcmp(word, "bright") == 0 && (bright = true)) continue;
         if (strcmp(word, "on") == 0 && (behind = true)) continue;
         int a = attribute(word);
+        if (a == UNDERLINE && colors == 16) a = REVERSE; /* the Linux console has another colour in place of lines */
         if (a)
             snprintf(part, sizeof part, "%d", a);
         else if (!put_color(word, colors, bright, behind, part, sizeof part))
@@ -209,4 +212,10 @@ int sh_colors(void)
     if (screen || has(term, "rxvt") || has(program, "Apple_Terminal")) return 256;
     if (has(colorterm, "truecolor") || has(colorterm, "24bit")) return 1 << 24;
     return strcmp(term, "xterm") == 0 || strcmp(term, "ansi") == 0 ? 256 : 1 << 24;
+}
+
+bool sh_few_glyphs(void)
+{
+    const char *term = getenv("TERM");
+    return term && strcmp(term, "linux") == 0;
 }

@@ -34,4 +34,7 @@ enum sh_background sh_background(void);
 /* How many colours the terminal shows: 0, 16, 256 or 1 << 24, by TERM, COLORTERM, TERM_PROGRAM and NO_COLOR. */
 int sh_colors(void);
 
+/* Whether its font has 256 characters: it is the Linux console. */
+bool sh_few_glyphs(void);
+
 #endif

@@ -175,7 +175,24 @@ def test_the_linux_console_is_not_asked(terminal):
     t.send(SHOW)
     t.at_prompt(2)
     assert t.asked == 0 and any(line.startswith("\u2580") for line in t.lines())
-    assert b"\033[38;5;16;48;5;16m" in t.raw and b"\033[38;5;240;48;5;240m" in t.raw and b";2;" not in t.raw
+    assert not re.search(rb"[34]8;[25];", t.raw)
+
+
+def test_eight_colours_are_mixed_to_the_right_mean(terminal):
+    t = ready(terminal, TERM="linux", columns=100, rows=60)
+    for number, (red, green, blue) in enumerate([(0, 0, 0), (1, 1, 1), (0.25, 0.5, 0.75)], 2):
+        t.raw = b""
+        t.send(f"gpu.imshow(gpu.stack({{gpu.full({{32, 32}}, {red}), gpu.full({{32, 32}}, {green}), gpu.full({{32, 32}}, {blue})}}, 3))\r")
+        t.at_prompt(number)
+        pixels = [int(n) for pair in re.findall(rb"\033\[3(\d);4(\d)m\xe2\x96\x80", t.raw) for n in pair]
+        assert len(pixels) == 32 * 32
+        assert [np.mean([n >> k & 1 for n in pixels]) for k in range(3)] == [red, green, blue]
+
+
+def test_a_bar_in_a_font_of_few_characters(terminal):
+    t = ready(terminal, TERM="linux")
+    t.send("for i in gpu.progress(8) do end\r")
+    t.wait(lambda t: any(line.startswith("100% [" + 30 * "\u2588" + "] 8/8") for line in t.lines()))
 
 
 def test_a_terminal_that_does_not_answer_keeps_what_is_typed(terminal):

@@ -243,3 +243,20 @@ TEST(no_color)
     sh_render(&screen, &f, &bytes);
     CHECK_HAS(bytes.bytes, "\033[35mfor\033[0m\033[7mx\033[0m");
 }
+
+TEST(a_font_of_few_characters)
+{
+    static struct sh_frame f;
+    static const char text[] = "\u201ca\u2026\u201d\u2500\u2610";
+    terminal_start(20);
+    sh_frame_begin(&f, 20);
+    sh_frame_text(&f, text, sizeof text - 1, SH_PLAIN);
+    sh_render(&screen, &f, &bytes);
+    CHECK_HAS(bytes.bytes, text);
+    screen.few_glyphs = true;
+    screen.drawn = false;
+    bytes.length = 0;
+    sh_render(&screen, &f, &bytes);
+    CHECK_HAS(bytes.bytes, "\"a~\"\u2500o");
+    screen.few_glyphs = false;
+}

@@ -13,6 +13,7 @@ TEST(descriptions)
     CHECK_STR(code("bold bright blue on white", 16), "\033[1;94;47m");
     CHECK_STR(code("underline reverse", 0), "\033[4;7m");
     CHECK_STR(code("bold red", 0), "\033[1m");
+    CHECK_STR(code("underline red", 16), "\033[7;31m"); /* the Linux console draws no lines */
     CHECK_STR(code("none", 256), "");
     CHECK_STR(code("", 256), "");
     CHECK_STR(code("202 on 17", 256), "\033[38;5;202;48;5;17m");
