@@ -81,25 +81,36 @@ static int long_level(const struct lg_lexer *x)
     return peek(x, (size_t)level + 1) == '[' ? level : -1;
 }
 
+/* Steps to a place before which no line break is cut in two. Kernels are long, so this is quick. */
+static void step_to(struct lg_lexer *x, size_t end)
+{
+    bool unusual = memchr(x->text + x->at, '\r', end - x->at);
+    while (x->at < end) {
+        const char *at = x->text + x->at, *line = unusual ? at : memchr(at, '\n', end - x->at);
+        x->at = line ? (size_t)(line - x->text) : end;
+        if (line && (*line == '\n' || *line == '\r'))
+            newline(x);
+        else if (line)
+            x->at++;
+    }
+}
+
 /* Steps over a long bracket; false when it is not closed. */
 static bool long_bracket(struct lg_lexer *x, int level)
 {
+    const char *bracket;
     x->at += (size_t)level + 2;
-    for (int c = peek(x, 0); c >= 0; c = peek(x, 0)) {
-        if (c == '\n' || c == '\r') {
-            newline(x);
-        } else if (c == ']') {
-            int n = 0;
-            while (peek(x, (size_t)n + 1) == '=') n++;
-            if (n == level && peek(x, (size_t)n + 1) == ']') {
-                x->at += (size_t)level + 2;
-                return true;
-            }
-            x->at += (size_t)n + 1;
-        } else {
-            x->at++;
+    while (x->at < x->length && (bracket = memchr(x->text + x->at, ']', x->length - x->at))) {
+        int n = 0;
+        step_to(x, (size_t)(bracket - x->text));
+        while (peek(x, (size_t)n + 1) == '=') n++;
+        if (n == level && peek(x, (size_t)n + 1) == ']') {
+            x->at += (size_t)level + 2;
+            return true;
         }
+        x->at += (size_t)n + 1;
     }
+    step_to(x, x->length);
     return false;
 }
 

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memrchr */
 #include "repl/highlight.h"
 
 #include <string.h>
@@ -40,11 +41,16 @@ static enum sh_style cuda_style(const char *code, const struct lg_cuda_token *t)
     }
 }
 
-/* The start of a line of CUDA C at or before `at` that is in no comment or string; `from` where none is. */
-static size_t fresh_cuda_line(const char *code, size_t from, size_t at, const unsigned char *styles)
+static size_t line_start(const char *code, size_t at)
+{
+    const char *end = memrchr(code, '\n', at);
+    return end ? (size_t)(end - code) + 1 : 0;
+}
+
+size_t sh_fresh_cuda_line(const char *code, size_t from, size_t at, const unsigned char *styles)
 {
     for (;; at--) {
-        while (at > from && code[at - 1] != '\n') at--;
+        at = line_start(code, at);
         if (at <= from + 1) return from;
         if (styles[at - 1] != SH_COMMENT && code[at - 2] != '\\') return at;
     }
@@ -55,7 +61,7 @@ static size_t fresh_cuda_line(const char *code, size_t from, size_t at, const un
 static void highlight_cuda(const char *code, size_t from, size_t to, size_t right, size_t limit, unsigned char *styles)
 {
     struct lg_cuda_token t;
-    for (size_t at = fresh_cuda_line(code, from, right, styles); at < limit && lg_cuda_next(code, to, at, &t);
+    for (size_t at = sh_fresh_cuda_line(code, from, right, styles); at < limit && lg_cuda_next(code, to, at, &t);
          at = t.end)
         if (t.end >= right && code[t.start] != '\n') memset(styles + t.start, cuda_style(code, &t), t.end - t.start);
 }
@@ -86,7 +92,7 @@ size_t sh_fresh_start(const char *code, size_t length, size_t at, const unsigned
 {
     if (length >= 2 && code[0] == '%' && code[1] == '%') return 0;
     for (;;) {
-        while (at > 0 && code[at - 1] != '\n') at--;
+        at = line_start(code, at);
         size_t first = at;
         while (first < length && code[first] == ' ') first++;
         bool word = first < length && ((code[first] | 32) >= 'a' && (code[first] | 32) <= 'z');

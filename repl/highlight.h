@@ -16,7 +16,10 @@ void sh_highlight_part(const char *code, size_t length, size_t from, size_t to, 
  * right.
  */
 size_t sh_fresh_start(const char *code, size_t length, size_t at, const unsigned char *styles);
-/* The same for CUDA C by itself. */
+/* The start of a line of the CUDA C at [from, ...), at or before `at`, that is in no comment or string; `from` where
+ * none is. styles[from..at) are right. */
+size_t sh_fresh_cuda_line(const char *code, size_t from, size_t at, const unsigned char *styles);
+/* The same as sh_highlight for CUDA C by itself. */
 void sh_highlight_cuda(const char *code, size_t length, unsigned char *styles);
 
 /* Whether a string holds CUDA C: what gpu.kernel is given in long brackets (`before` is the name before the string), or

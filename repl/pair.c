@@ -13,6 +13,8 @@ struct open {
 };
 struct finder {
     size_t at; /* where the token begins whose partner is wanted */
+    const unsigned char *styles;
+    size_t shown;
     struct open stack[DEPTH];
     int depth;
     int wanted; /* its place in the stack, 0 until it is there; from 1 */
@@ -57,6 +59,7 @@ static bool find_in_cuda(struct finder *f, const char *code, size_t from, size_t
 {
     struct lg_cuda_token t;
     f->depth = 0;
+    if (f->styles && f->shown > from) from = sh_fresh_cuda_line(code, from, f->shown, f->styles);
     for (size_t at = from; !f->found && !f->failed && lg_cuda_next(code, to, at, &t); at = t.end) {
         char c = code[t.start];
         if (t.kind != LG_CUDA_OTHER || !strchr("()[]{}", c)) continue;
@@ -115,9 +118,10 @@ static bool find_start(const char *code, size_t length, size_t at, size_t *start
     return to > from && lg_token_block(&word) != 0;
 }
 
-bool sh_find_pair(const char *code, size_t length, size_t at, struct sh_pair *out)
+bool sh_find_pair(const char *code, size_t length, size_t at, const unsigned char *styles, size_t shown,
+                  struct sh_pair *out)
 {
-    struct finder f = {.out = out};
+    struct finder f = {.styles = styles, .shown = shown, .out = out};
     if (!find_start(code, length, at, &f.at)) return false;
     if (length < 6 || memcmp(code, "%%", 2) != 0) return find_in_lua(&f, code, length);
     const char *line = memchr(code, '\n', length);

@@ -324,7 +324,7 @@ static size_t partner(struct sh_editor *e, int count, int32_t character)
         return count > 100 ? SH_NOWHERE : numbered_line(e, (count * lines + 99) / 100, character);
     }
     for (size_t at = e->cursor, end = sh_line_end(e, at); at < end; at = sh_forward(e, at))
-        if (sh_find_pair(e->text.bytes, e->text.length, at, &pair) && pair.start <= at && at < pair.end)
+        if (sh_find_pair(e->text.bytes, e->text.length, at, NULL, 0, &pair) && pair.start <= at && at < pair.end)
             return pair.other;
     return SH_NOWHERE;
 }

@@ -56,7 +56,9 @@ static void find_marks(const struct sh_editor *e, size_t shown, size_t end, stru
     bool writing = e->cursor >= e->wrong_start && e->cursor <= e->wrong_end;
     if (e->judged == e->version && !writing) mark(m, e->wrong_start, e->wrong_end, SH_WRONG);
     size_t begin = sh_fresh_line(e, shown);
-    if (e->text.length && sh_find_pair(e->text.bytes + begin, end - begin, e->cursor - begin, &pair)) {
+    const unsigned char *styles = e->styled >= shown && e->styled ? (unsigned char *)e->styles.bytes + begin : NULL;
+    if (e->text.length &&
+        sh_find_pair(e->text.bytes + begin, end - begin, e->cursor - begin, styles, shown - begin, &pair)) {
         mark(m, begin + pair.start, begin + pair.end, SH_PAIR);
         mark(m, begin + pair.other, begin + pair.other_end, SH_PAIR);
     }

@@ -1,4 +1,5 @@
 #include "repl/pair.h"
+#include "repl/highlight.h"
 #include "tests/unit/test.h"
 
 /* The code with the pair of the place ^ in <>; unchanged when there is none. */
@@ -10,7 +11,7 @@ static const char *pair_of(const char *marked)
     size_t at = (size_t)(caret - marked), n = 0;
     struct sh_pair p;
     snprintf(code, sizeof code, "%.*s%s", (int)at, marked, caret + 1);
-    bool found = sh_find_pair(code, strlen(code), at, &p);
+    bool found = sh_find_pair(code, strlen(code), at, NULL, 0, &p);
     for (size_t i = 0; code[i]; i++) {
         if (found && (i == p.start || i == p.other)) out[n++] = '<';
         out[n++] = code[i];
@@ -64,13 +65,35 @@ TEST(cuda)
     CHECK_STR(pair_of("%%time\nf(1^)"), "%%time\nf(1)");
 }
 
+/* The same from what is shown on, which begins at the sign |. */
+static bool shown_pair(const char *marked, struct sh_pair *p)
+{
+    static char code[256];
+    static unsigned char styles[256];
+    const char *caret = strchr(marked, '^'), *bar = strchr(marked, '|');
+    size_t at = (size_t)(caret - marked), shown = (size_t)(bar - marked);
+    snprintf(code, sizeof code, "%.*s%.*s%s", (int)shown, marked, (int)(at - shown - 1), bar + 1, caret + 1);
+    sh_highlight(code, strlen(code), styles);
+    return sh_find_pair(code, strlen(code), at - 1, styles, shown, p);
+}
+
+TEST(cuda_from_what_is_shown_on)
+{
+    struct sh_pair p;
+    CHECK(shown_pair("kernel [[\nf(\n|g^(1)\n) ]]", &p));
+    CHECK_INT(p.other - p.start, 2);
+    CHECK(!shown_pair("kernel [[\nf(\n|g(1)\n^) ]]", &p)); /* the partner can't be seen */
+    CHECK(!shown_pair("kernel [[\n/* (\n|^) */ g(1)\n ]]", &p));
+    CHECK(shown_pair("kernel [[\n/* (\n|) */ g(1^)\n ]]", &p));
+}
+
 TEST(what_is_too_deep_has_none)
 {
     static char code[1200];
     struct sh_pair p;
     memset(code, '(', 300);
     memset(code + 300, ')', 300);
-    CHECK(!sh_find_pair(code, 600, 0, &p));
-    CHECK(sh_find_pair(code + 200, 200, 0, &p));
+    CHECK(!sh_find_pair(code, 600, 0, NULL, 0, &p));
+    CHECK(sh_find_pair(code + 200, 200, 0, NULL, 0, &p));
     CHECK_INT(p.other, 199);
 }
