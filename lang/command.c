@@ -43,7 +43,7 @@ static int attend(struct lg_session *s, pid_t pid, struct pollfd fds[2])
         if (quiet > LINGER_POLLS) break;
     }
     for (int i = 0; i < 2; i++)
-        if (fds[i].fd >= 0) lg_pass_on(fds[i].fd, i == 0 ? STDOUT_FILENO : STDERR_FILENO);
+        if (fds[i].fd >= 0) lg_pass_on(fds[i].fd, i == 0 ? STDOUT_FILENO : STDERR_FILENO, NULL);
     return status;
 }
 

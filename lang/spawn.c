@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* environ */
+#define _GNU_SOURCE /* environ, pipe2 */
 #include "lang/spawn.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ int lg_spawn_shell(const char *command, const char *argument, const int ends[3],
 }
 
 struct passing {
-    int from, to;
+    int from, to, tells; /* tells: closed at the end, unless -1 */
 };
 
 static void *pass_on(void *job)
@@ -69,15 +69,19 @@ static void *pass_on(void *job)
         for (ssize_t at = 0, written; at<n; at += written> 0 ? written : 0)
             if ((written = write(p.to, piece + at, (size_t)(n - at))) < 0 && errno != EINTR) n = 0;
     close(p.from);
+    if (p.tells >= 0) close(p.tells);
     return NULL;
 }
 
-void lg_pass_on(int from, int to)
+void lg_pass_on(int from, int to, int *ended)
 {
     pthread_t thread;
     sigset_t all, before;
+    int ends[2] = {-1, -1};
     struct passing *job = malloc(sizeof *job);
-    if (job) *job = (struct passing){from, to};
+    if (ended && pipe2(ends, O_CLOEXEC) != 0) ends[0] = ends[1] = -1;
+    if (ended) *ended = ends[0];
+    if (job) *job = (struct passing){from, to, ends[1]};
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     bool started = job && pthread_create(&thread, NULL, pass_on, job) == 0;
@@ -87,5 +91,6 @@ void lg_pass_on(int from, int to)
     } else {
         free(job);
         close(from);
+        if (ends[1] >= 0) close(ends[1]);
     }
 }

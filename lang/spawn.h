@@ -16,7 +16,8 @@ int lg_spawn(const char *program, char *const argv[], const int ends[3], bool ow
 /* The same for a command of the shell, as system() has it: argument becomes its $1, unless NULL. */
 int lg_spawn_shell(const char *command, const char *argument, const int ends[3], pid_t *pid);
 /* Output of programs that go on in the background: a thread writes what comes from the pipe, which it takes over, to a
- * descriptor of this process, until the pipe ends. */
-void lg_pass_on(int from, int to);
+ * descriptor of this process, until the pipe ends. Where `ended` is given it becomes a descriptor that ends, as a pipe
+ * does, when all has been passed on; -1 when there is none. */
+void lg_pass_on(int from, int to, int *ended);
 
 #endif

@@ -22,8 +22,9 @@
 #include "lang/spawn.h"
 #include "runtime/lend.h"
 
-#define RETRY_MS 20 /* between two looks for a FIFO's reader, which nothing tells of */
-#define PATIENCE 50 /* of those after an interrupt until a program is killed */
+#define RETRY_MS  20 /* between two looks for a FIFO's reader, which nothing tells of */
+#define LINGER_MS 50
+#define PATIENCE  50 /* of those after an interrupt until a program is killed */
 
 /* The signals that tell of requests and interrupts come in the poll alone, so none comes in vain before it. */
 static void hold_signals(sigset_t *before)
@@ -66,6 +67,7 @@ struct handle {
     struct lg_session *session;
     int fd;
     pid_t program; /* that has the pipe's other end; 0: none */
+    int shown;     /* tells that its errors have been passed on (lg_pass_on); -1: they are not */
     bool busy, refused;
 };
 
@@ -112,6 +114,15 @@ static int stream_seek(void *cookie, off64_t *at, int whence)
     return -1;
 }
 
+/* What a program has written before its end is to be seen before what comes next; what it left running may go on. */
+static void wait_shown(int *shown)
+{
+    if (*shown < 0) return;
+    poll(&(struct pollfd){.fd = *shown, .events = POLLIN}, 1, LINGER_MS);
+    close(*shown);
+    *shown = -1;
+}
+
 /* Waits for a program; what waitpid says. An interrupt ends the program first. */
 static int wait_program(struct lg_session *s, pid_t pid)
 {
@@ -143,7 +154,13 @@ static int close_handle(lua_State *L)
     bool good = fclose(h->stream.f) == 0;
     int error = errno;
     close(h->fd);
-    if (h->program) return luaL_execresult(L, wait_program(h->session, h->program));
+    if (h->program) {
+        int status = wait_program(h->session, h->program);
+        error = errno;
+        wait_shown(&h->shown);
+        errno = error;
+        return luaL_execresult(L, status);
+    }
     errno = error;
     return luaL_fileresult(L, good, NULL);
 }
@@ -151,7 +168,7 @@ static int close_handle(lua_State *L)
 static struct handle *push_handle(lua_State *L, struct lg_session *s)
 {
     struct handle *h = lua_newuserdatauv(L, sizeof *h, 0);
-    *h = (struct handle){.session = s};
+    *h = (struct handle){.session = s, .shown = -1};
     luaL_setmetatable(L, LUA_FILEHANDLE); /* closed until it has a stream */
     return h;
 }
@@ -195,11 +212,11 @@ static int wait_execute(lua_State *L)
     return luaL_execresult(L, failed ? -1 : wait_program(upvalue_session(L), pid));
 }
 
-/* `command &`, for the shell of the system. */
+/* `command &` or `(command &)`, for the shell of the system. */
 static bool goes_on(const char *command)
 {
     size_t n = strlen(command);
-    while (n > 0 && strchr(" \t\n", command[n - 1])) n--;
+    while (n > 0 && strchr(" \t\n;)}", command[n - 1])) n--;
     return n > 0 && command[n - 1] == '&';
 }
 
@@ -219,11 +236,21 @@ static int background_execute(lua_State *L)
     int failed = lg_spawn_shell(command, NULL, (int[]){LG_AS_HERE, out[1], err[1]}, &pid);
     close(out[1]);
     close(err[1]);
-    lg_pass_on(out[0], STDOUT_FILENO);
-    lg_pass_on(err[0], STDERR_FILENO);
+    lg_pass_on(out[0], STDOUT_FILENO, NULL);
+    lg_pass_on(err[0], STDERR_FILENO, NULL);
     while (!failed && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
     errno = failed;
     return luaL_execresult(L, failed ? -1 : status);
+}
+
+/* The same for what a program that is read writes to standard error: its descriptor for that. One that is written to
+ * may be a pager, which looks there for the terminal. */
+static int errors_of(struct handle *h)
+{
+    int ends[2];
+    if (h->session->sink.attend || !isatty(STDERR_FILENO) || pipe2(ends, O_CLOEXEC) != 0) return LG_AS_HERE;
+    lg_pass_on(ends[0], STDERR_FILENO, &h->shown);
+    return ends[1];
 }
 
 static int wait_popen(lua_State *L)
@@ -234,10 +261,11 @@ static int wait_popen(lua_State *L)
     struct handle *h = push_handle(L, upvalue_session(L));
     fflush(NULL);
     if (pipe2(ends, O_CLOEXEC) != 0) return luaL_fileresult(L, 0, command);
-    int program_ends[] = {LG_AS_HERE, LG_AS_HERE, LG_AS_HERE};
+    int program_ends[] = {LG_AS_HERE, LG_AS_HERE, reads ? errors_of(h) : LG_AS_HERE};
     program_ends[reads] = ends[reads];
     int failed = lg_spawn_shell(command, NULL, program_ends, &h->program);
     close(ends[reads]);
+    if (program_ends[2] >= 0) close(program_ends[2]);
     if (failed) close(ends[!reads]);
     errno = failed;
     return !failed && open_stream(h, ends[!reads], mode) ? 1 : luaL_fileresult(L, 0, command);
@@ -336,7 +364,10 @@ void lg_open_waiting(lua_State *L, struct lg_session *s)
         lua_CFunction f;
     } all[] = {{"io", "popen", wait_popen}, {"io", "open", wait_open},     {"io", "lines", wait_lines},
                {"io", "input", wait_input}, {"io", "output", wait_output}, {"os", "execute", wait_execute}};
-    if (!s->sink.attend && s->interactive) replace(L, s, "os", "execute", background_execute);
+    if (!s->sink.attend && s->interactive) {
+        replace(L, s, "os", "execute", background_execute);
+        replace(L, s, "io", "popen", wait_popen);
+    }
     for (size_t i = 0; s->sink.attend && i < sizeof all / sizeof *all; i++)
         replace(L, s, all[i].table, all[i].name, all[i].f);
 }

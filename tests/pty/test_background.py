@@ -78,7 +78,7 @@ def test_a_thread_that_prints_does_not_garble_what_is_typed(terminal, library, t
     t.shows("3> print('typed', 6 * 7)", "typed   42", "4>")
 
 
-@pytest.mark.parametrize("start", ["!({}) &", "os.execute('({}) &')", "!({}) & true"])
+@pytest.mark.parametrize("start", ["!({}) &", "os.execute('({}) &')", "!({}) & true", "os.execute('(({}) &)')", "p = io.popen('({}) >&2')"])
 def test_a_program_that_goes_on_does_not_garble_what_is_typed(terminal, tmp_path, start):
     t = ready(terminal)
     program = f"until [ -e {tmp_path}/go ]; do sleep 0.02; done; echo from behind; echo its error >&2; touch {tmp_path}/gone"
@@ -92,6 +92,13 @@ def test_a_program_that_goes_on_does_not_garble_what_is_typed(terminal, tmp_path
     t.send("\r")
     t.at_prompt(3)
     t.shows("2> 'typed'", '"typed"', "3>")
+
+
+def test_errors_of_a_program_that_is_read_come_before_what_follows_it(terminal):
+    t = ready(terminal)
+    t.send("p = io.popen('echo error >&2; echo read; exit 3') print(p:read 'a', p:close())\r")
+    t.at_prompt(2)
+    t.shows("error", "read", "        nil     exit    3", "2>")
 
 
 def shell_of(t):
