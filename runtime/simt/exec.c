@@ -198,6 +198,19 @@ static struct worker *take_work(struct thread *t, struct worker *k)
     return n < 0 ? k : add_worker(t, n);
 }
 
+static void place_block(struct worker *k, const unsigned grid[3], uint64_t b)
+{
+    bool near = b == k->block_index + 1 && k->block[0] + 1 < grid[0]; /* as nearly always: spares the divisions */
+    k->block_index = b;
+    if (near) {
+        k->block[0]++;
+        return;
+    }
+    k->block[0] = (unsigned)(b % grid[0]);
+    k->block[1] = (unsigned)(b / grid[0] % grid[1]);
+    k->block[2] = (unsigned)(b / grid[0] / grid[1]);
+}
+
 /* Starts the next block, with worker k when it is not NULL. NULL when none can be started now. */
 static struct worker *start_block(struct thread *t, struct worker *k)
 {
@@ -205,10 +218,8 @@ static struct worker *start_block(struct thread *t, struct worker *k)
     const unsigned *grid = r->launch->grid;
     for (;;) {
         if ((!k || none_left(r, &t->mine)) && !(k = take_work(t, k))) return NULL;
-        uint64_t b = k->block_index = t->mine.next++;
-        k->block[0] = (unsigned)(b % grid[0]);
-        k->block[1] = (unsigned)(b / grid[0] % grid[1]);
-        k->block[2] = (unsigned)(b / grid[0] / grid[1]);
+        uint64_t b = t->mine.next++;
+        place_block(k, grid, b);
         if (rt_interrupted())
             report_plain(r, b, SIMT_FAULT_INTERRUPTED, "interrupted");
         else if (simt_block_start(k))

@@ -152,6 +152,9 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     struct tally tallies[TALLIES];
     const struct jit_code *jit; /* NULL: none */
     bool quick;                 /* the block has no splits: simt_jit_block_run */
+    bool fits;                  /* all warps are ready, and code was generated that fits them */
+    uint32_t quick_left;        /* warps of a quick block that have not ended */
+    struct warp *left;          /* the warp that left generated code last */
     struct jit_range *jit_ranges;
     const char *params;
     uint32_t param_bytes;

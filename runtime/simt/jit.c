@@ -41,7 +41,7 @@ struct jit_code {
     struct entry *entries;
     struct claim *claims;
     uint32_t entry_count, claim_count, fixed_claims, range_count;
-    const void *start;
+    const void *start, *all; /* the kernel's start; the way in for all warps of a block */
 };
 
 #define MAX_FRAME 262144
@@ -143,6 +143,7 @@ static void build(struct jit_code *c, const struct simt_program *p, int bits, co
         c->range_count = j.range_count;
         const struct entry *first = c->entries; /* of the function's start */
         if (c->bytes && !j.impure && !first->count) c->start = c->bytes + first->at;
+        if (c->bytes) c->all = c->bytes + x86_offset(&j.x, j.all_label);
     }
     free_build(&j);
 }
@@ -269,4 +270,11 @@ enum jit_exit simt_jit_run(const struct jit_code *c, struct warp *w, char *R, co
     const void *start = c->bytes;
     memcpy(&enter, &start, sizeof enter);
     return enter(R, w, at);
+}
+
+enum jit_exit simt_jit_run_all(const struct jit_code *c, struct worker *k)
+{
+    enum jit_exit (*enter)(struct worker *k);
+    memcpy(&enter, &c->all, sizeof enter);
+    return enter(k);
 }

@@ -193,9 +193,12 @@ static bool compare_integers(struct jit *j, const struct jit_insn *n, int r, int
     return c == LE || c == GE;
 }
 
-static int compared(struct jit *j, const struct jit_insn *n, int part, bool *inverse)
+/* The first five moments are for results. */
+static int compared(struct jit *j, const struct jit_insn *n, int part, bool *inverse, const int *moments, int result)
 {
-    int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part), r = simt_jit_new_vector(j);
+    int a = simt_jit_operand(j, n->reads[0], part, moments ? moments + 5 : NULL);
+    int b = simt_jit_operand(j, n->reads[1], part, moments ? moments + 6 : NULL);
+    int r = moments ? moments[result] : simt_jit_new_vector(j);
     *inverse = false;
     if (n->op == JT_F)
         simt_jit_put_imm(j, float_op(0xc2, n->wide), r, a, b, n->detail);
@@ -218,24 +221,24 @@ static void gather_bits(struct jit *j, int reg, const int c[4])
     simt_jit_put(j, (struct x86_vop){1, 1, 0, 0xd7}, reg, 0, c[0]);
 }
 
-void simt_jit_avx2_compare(struct jit *j, const struct jit_insn *n, int reg)
+void simt_jit_avx2_compare(struct jit *j, const struct jit_insn *n, int reg, const int *moments)
 {
     int c[4];
     bool inverse = false;
     uint32_t keep = 0;
     for (int p = 0; p < 4; p++) {
         if (n->wide) {
-            int first = compared(j, n, 2 * p, &inverse);
-            j->vector_pins = keep | 1u << first;
-            int second = compared(j, n, 2 * p + 1, &inverse);
+            int first = compared(j, n, 2 * p, &inverse, moments, p);
+            if (!moments) j->vector_pins = keep | 1u << first;
+            int second = compared(j, n, 2 * p + 1, &inverse, moments, 4);
             simt_jit_put_imm(j, even_words, first, first, second, 0x88);
             simt_jit_put_imm(j, order_q, first, 0, first, 0xd8);
             c[p] = first;
         } else {
-            c[p] = compared(j, n, p, &inverse);
+            c[p] = compared(j, n, p, &inverse, moments, p);
         }
         keep |= 1u << c[p];
-        j->vector_pins = keep;
+        if (!moments) j->vector_pins = keep;
     }
     gather_bits(j, reg, c);
     if (inverse) x86_unary(&j->x, UNARY_NOT, false, reg);

@@ -3,19 +3,27 @@
 #include <string.h>
 #include "runtime/simt/jit.h"
 
+/* Are all warps ready for generated code? */
+static bool fit(struct worker *k)
+{
+    for (uint32_t j = 0; j < k->warp_count; j++)
+        if (!simt_warp_ready(&k->warps[j]) || !k->warps[j].generated) return false;
+    return true;
+}
+
 bool simt_jit_block_start(struct worker *k)
 {
     const void *start = k->jit ? simt_jit_start(k->jit) : NULL;
     k->quick = false;
-    if (!start) return false;
+    if (!start || !(k->fits || fit(k))) return false;
     for (uint32_t j = 0; j < k->warp_count; j++) {
         struct warp *w = &k->warps[j];
-        if (!simt_warp_ready(w) || !w->generated) return false;
         w->resume = start;
         w->frame = w->entry_frame;
         w->pc = w->entry_frame->function->start - 1;
     }
-    k->quick = true;
+    k->quick_left = k->warp_count;
+    k->quick = k->fits = true;
     return true;
 }
 
@@ -84,26 +92,17 @@ static bool meet(struct worker *k)
 
 bool simt_jit_block_run(struct worker *k)
 {
-    uint32_t rounds = 0;
-    for (uint32_t left = k->warp_count; left;) {
-        if (++rounds == SLICE) { /* it may be endless */
+    for (uint32_t rounds = 1; k->quick_left; rounds++) {
+        if (rounds == SLICE) { /* it may be endless */
             give_splits(k, UINT32_MAX, JIT_BARRIER);
             return false;
         }
-        for (uint32_t j = 0; j < k->warp_count; j++) {
-            struct warp *w = &k->warps[j];
-            if (!w->resume) continue;
-            w->budget = SLICE;
-            enum jit_exit why = simt_jit_run(k->jit, w, w->entry_frame->regs, w->resume);
-            if (why == JIT_EXIT) {
-                w->resume = NULL;
-                left--;
-            } else if (why != JIT_BARRIER) {
-                give_splits(k, j, why);
-                return false;
-            }
+        enum jit_exit why = simt_jit_run_all(k->jit, k);
+        if (why != JIT_EXIT && why != JIT_BARRIER) {
+            give_splits(k, (uint32_t)k->left->index, why);
+            return false;
         }
-        if (k->observer && left && !meet(k)) return false;
+        if (k->observer && k->quick_left && !meet(k)) return false;
     }
     return true;
 }

@@ -155,7 +155,8 @@ struct jit {
     uint32_t gpr_pins, vector_pins;
     uint32_t pc;
     struct jit_block *block;
-    int leave_label, fill_label, row_labels[JIT_ROWS]; /* the latter + 1 */
+    int leave_label, all_label, exit_label, next_label, fill_label;
+    int row_labels[JIT_ROWS]; /* the latter + 1 */
     uint8_t outputs[JIT_PARAMETERS]; /* of watched code: 1 where a pointer is that it writes to, by parameters' offsets
                                         / 8 */
     uint32_t range_count;
@@ -259,6 +260,10 @@ int simt_jit_part(struct jit *j, uint16_t slot, int part);
 int simt_jit_new_vector(struct jit *j);
 /* The same without a change of what registers hold: it may be in `moment`. */
 int simt_jit_peek(struct jit *j, uint16_t slot, int part, int moment);
+static inline int simt_jit_operand(struct jit *j, uint16_t slot, int part, const int *moment)
+{
+    return moment ? simt_jit_peek(j, slot, part, *moment) : simt_jit_part(j, slot, part);
+}
 void simt_jit_define_vector(struct jit *j, uint16_t slot, const int *regs); /* all parts */
 void simt_jit_define_in_frame(struct jit *j, uint16_t slot);                /* a call wrote it */
 /* A vector of equal numbers, or of 8-byte lanes made of a part's 4-byte ones, in a register of its own. */
@@ -342,7 +347,9 @@ int simt_jit_avx2_narrowed(struct jit *j, uint16_t slot, int part);
 int simt_jit_avx2_extreme(struct jit *j, const struct jit_insn *n, int part);
 int simt_jit_avx2_to_integer(struct jit *j, const struct jit_insn *n, int part);
 int simt_jit_avx2_from_unsigned(struct jit *j, const struct jit_insn *n, int part);
-void simt_jit_avx2_compare(struct jit *j, const struct jit_insn *n, int reg);
+/* With `moments`, COMPARE_MOMENTS registers, what registers hold stays as it is. */
+#define COMPARE_MOMENTS 7
+void simt_jit_avx2_compare(struct jit *j, const struct jit_insn *n, int reg, const int *moments);
 void simt_jit_avx2_select(struct jit *j, const struct jit_insn *n);
 void simt_jit_avx2_shuffle(struct jit *j, const int *parts, const uint32_t from[SIMT_WARP], int *regs);
 /* Lanes that lie `step` bytes apart, or that are narrower in memory. */

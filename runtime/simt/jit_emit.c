@@ -20,19 +20,55 @@ static struct x86_mem of_worker(size_t offset)
 static const int saved[] = {RBX, RBP, R12, R13, R14, R15};
 #define SAVED_COUNT ((int)(sizeof saved / sizeof *saved))
 
-/* enum jit_exit enter(char *R, struct warp *w, const void *at) */
+static void save_registers(struct x86 *x)
+{
+    for (int k = 0; k < SAVED_COUNT; k++) x86_push(x, saved[k]);
+    x86_imm(x, ALU_SUB, true, RSP, 8); /* at rsp: how many warps are to follow */
+}
+
+/* enum jit_exit enter(char *R, struct warp *w, const void *at), and, at all_label, enter(struct worker *k): code that
+ * comes to its end or to a barrier goes on with the next warp. */
 static void write_entrance(struct jit *j)
 {
     struct x86 *x = &j->x;
-    for (int k = 0; k < SAVED_COUNT; k++) x86_push(x, saved[k]);
-    x86_imm(x, ALU_SUB, true, RSP, 8);
+    save_registers(x);
+    x86_mem_imm(x, ALU_MOV, false, x86_at(RSP, 0), 0);
     x86_rr(x, ALU_MOV, true, REG_FRAME, RDI);
     x86_rr(x, ALU_MOV, true, REG_WARP, RSI);
     x86_rm(x, ALU_MOV, true, REG_WORKER, WARP(worker));
-    x86_rm(x, ALU_MOV, true, REG_SHARED, WARP(shared));
+    x86_rm(x, ALU_MOV, true, REG_SHARED, WORKER(shared));
     x86_rm(x, ALU_MOV, true, REG_BIAS, WORKER(bias));
     x86_jump_to(x, RDX);
+
+    x86_bind(x, j->all_label);
+    save_registers(x);
+    x86_rr(x, ALU_MOV, true, REG_WORKER, RDI);
+    x86_rm(x, ALU_MOV, true, REG_SHARED, WORKER(shared));
+    x86_rm(x, ALU_MOV, true, REG_BIAS, WORKER(bias));
+    x86_rm(x, ALU_MOV, true, REG_WARP, WORKER(warps));
+    x86_imm(x, ALU_SUB, true, REG_WARP, sizeof(struct warp));
+    x86_rm(x, ALU_MOV, false, RAX, WORKER(warp_count));
+    x86_store(x, false, x86_at(RSP, 0), RAX);
+    x86_jump(x, j->next_label);
+
+    x86_bind(x, j->exit_label);
+    x86_mem_imm(x, ALU_MOV, true, WARP(resume), 0);
+    x86_mem_imm(x, ALU_SUB, false, WORKER(quick_left), 1);
+    x86_load_imm(x, RAX, JIT_EXIT);
+    x86_bind(x, j->next_label);
+    x86_mem_imm(x, ALU_SUB, false, x86_at(RSP, 0), 1);
+    x86_jump_if(x, CC_S, j->leave_label);
+    x86_imm(x, ALU_ADD, true, REG_WARP, sizeof(struct warp));
+    x86_rm(x, ALU_MOV, true, RCX, WARP(resume));
+    x86_test(x, true, RCX, RCX);
+    x86_jump_if(x, CC_E, j->next_label);
+    x86_rm(x, ALU_MOV, true, REG_FRAME, WARP(entry_frame));
+    x86_mem_imm(x, ALU_MOV, false, WARP(budget), SLICE);
+    x86_rm(x, ALU_MOV, true, REG_FRAME, x86_at(REG_FRAME, (int32_t)offsetof(struct frame, regs)));
+    x86_jump_to(x, RCX);
+
     x86_bind(x, j->leave_label);
+    x86_store(x, true, WORKER(left), REG_WARP);
     x86_vzeroupper(x);
     x86_imm(x, ALU_ADD, true, RSP, 8);
     for (int k = SAVED_COUNT; k-- > 0;) x86_pop(x, saved[k]);
@@ -88,7 +124,8 @@ static void suspend(struct jit *j, enum jit_exit why, uint32_t pc, const struct 
     x86_mem_imm(&j->x, ALU_MOV, false, WARP(pc), (int32_t)pc);
     x86_lea_label(&j->x, RAX, to->label);
     x86_store(&j->x, true, WARP(resume), RAX);
-    leave_with(j, why);
+    x86_load_imm(&j->x, RAX, (uint64_t)why);
+    x86_jump(&j->x, why == JIT_BARRIER ? j->next_label : j->leave_label);
 }
 
 /* ---- calls ---- */
@@ -220,7 +257,7 @@ static void end_block(struct jit *j, const struct jit_insn *n)
     case JK_BRANCH: branch(j, n); break;
     case JK_EXIT:
         if (j->watch) x86_mem_imm(&j->x, ALU_MOV, false, WARP(pc), (int32_t)j->pc);
-        leave_with(j, JIT_EXIT);
+        x86_jump(&j->x, j->exit_label);
         break;
     case JK_LEAVE: x86_jump(&j->x, simt_jit_leaving(j, JIT_LEFT, false)); break;
     case JK_BARRIER:
@@ -308,6 +345,9 @@ bool simt_jit_write(struct jit *j)
 {
     if (j->watch) simt_jit_find_outputs(j);
     j->leave_label = x86_label(&j->x);
+    j->all_label = x86_label(&j->x);
+    j->exit_label = x86_label(&j->x);
+    j->next_label = x86_label(&j->x);
     j->fill_label = x86_label(&j->x);
     write_entrance(j);
     write_filler(j);

@@ -166,33 +166,88 @@ void simt_jit_mask_to_gpr(struct jit *j, int reg, bool wide)
     x86_vex(&j->x, to_gpr, 128, reg, 0, 1, -1);
 }
 
-static void compare_vectors(struct jit *j, const struct jit_insn *n, int reg)
+/* With `moments`, registers for operands and results, what registers hold stays as it is. */
+static void compare_vectors(struct jit *j, const struct jit_insn *n, int reg, const int *moments)
 {
     if (simt_jit_is_avx2(j)) {
-        simt_jit_avx2_compare(j, n, reg);
+        simt_jit_avx2_compare(j, n, reg, moments);
         return;
     }
     struct x86_vop op =
         n->op == JT_F ? float_op(0xc2, n->wide) : (struct x86_vop){3, 1, n->wide, n->op == JT_S ? 0x1f : 0x1e};
     for (int p = 0; p < simt_jit_parts(j, n->reads[0]); p++) {
-        int a = simt_jit_part(j, n->reads[0], p), b = simt_jit_part(j, n->reads[1], p);
+        int a = simt_jit_operand(j, n->reads[0], p, moments);
+        int b = simt_jit_operand(j, n->reads[1], p, moments ? moments + 1 : NULL);
         x86_evex(&j->x, op, masked(0, n->detail), 1 + p, a, b);
-        j->vector_pins = 0;
+        if (!moments) j->vector_pins = 0;
     }
     simt_jit_mask_to_gpr(j, reg, n->wide);
 }
 
-static void compare_numbers(struct jit *j, const struct jit_insn *n, int reg)
+static enum x86_condition condition_of(const struct jit_insn *n)
 {
     static const enum x86_condition signed_[] = {CC_E, CC_L, CC_LE, 0, CC_NE, CC_GE, CC_G};
     static const enum x86_condition unsigned_[] = {CC_E, CC_B, CC_BE, 0, CC_NE, CC_AE, CC_A};
+    return n->op == JT_S ? signed_[n->detail] : unsigned_[n->detail];
+}
+
+/* Numbers that grow from lane to lane, as indices do, against one that all lanes share, as a bound is. When the
+ * least and the greatest compare alike, so do those between. */
+static bool is_bounded(const struct jit_insn *n, const struct jit_form *f)
+{
+    bool order = n->detail != 0 && n->detail != 4;
+    int64_t most = 1 << 24;
+    struct jit_form a = form_is_uniform(f[0]) ? f[1] : f[0], b = form_is_uniform(f[0]) ? f[0] : f[1];
+    return n->op != JT_F && order && form_is_uniform(b) && a.kind == FORM_LINEAR && a.step >= 0 && a.skip >= 0 &&
+           a.step < most && a.skip < most;
+}
+
+/* Jumps to `settled` with the result in reg when the comparison of the lane that lies `offset` above the first has it. */
+static void compare_end(struct jit *j, const struct jit_insn *n, const int at[2], int grows, int64_t offset, bool result,
+                        int reg, int far, int settled)
+{
+    struct x86 *x = &j->x;
+    int ends[2] = {at[0], at[1]};
+    x86_load_imm(x, reg, result ? FULL : 0);
+    if (offset) {
+        x86_rr(x, ALU_MOV, n->wide, RDX, at[grows]);
+        x86_imm(x, ALU_ADD, n->wide, RDX, (int32_t)offset);
+        x86_jump_if(x, n->op == JT_S ? CC_O : CC_B, far);
+        ends[grows] = RDX;
+    }
+    x86_rr(x, ALU_CMP, n->wide, ends[0], ends[1]);
+    x86_jump_if(x, result ? condition_of(n) : (enum x86_condition)(condition_of(n) ^ 1), settled);
+}
+
+/* The lanes of f[grows] grow. */
+static void compare_ends(struct jit *j, const struct jit_insn *n, const struct jit_form *f, int reg)
+{
+    struct x86 *x = &j->x;
+    int grows = form_is_uniform(f[0]), moments[COMPARE_MOMENTS], at[2];
+    for (int k = 0; k < (simt_jit_is_avx2(j) ? COMPARE_MOMENTS : 2); k++) moments[k] = simt_jit_new_vector(j);
+    for (int k = 0; k < 2; k++) at[k] = simt_jit_scalar(j, n->reads[k], 0, RAX);
+    bool less = n->detail == 1 || n->detail == 2, last = less == !grows; /* what the last lane may settle for all */
+    int far = x86_label(x), done = x86_label(x);
+    compare_end(j, n, at, grows, 15 * f[grows].step + f[grows].skip, last, reg, far, done);
+    compare_end(j, n, at, grows, 0, !last, reg, far, done);
+    x86_jump(x, far);
+    x->now = X86_COLD;
+    x86_bind(x, far);
+    compare_vectors(j, n, reg, moments);
+    x86_jump(x, done);
+    x->now = X86_HOT;
+    x86_bind(x, done);
+}
+
+static void compare_numbers(struct jit *j, const struct jit_insn *n, int reg)
+{
     int a = simt_jit_scalar(j, n->reads[0], 0, RAX);
     struct jit_form b = j->places[n->reads[1]].form;
     if (b.kind == FORM_CONST && b.step == (int32_t)b.step)
         x86_imm(&j->x, ALU_CMP, n->wide, a, (int32_t)b.step);
     else
         x86_rr(&j->x, ALU_CMP, n->wide, a, simt_jit_scalar(j, n->reads[1], 0, RCX));
-    x86_setcc(&j->x, n->op == JT_S ? signed_[n->detail] : unsigned_[n->detail], RAX);
+    x86_setcc(&j->x, condition_of(n), RAX);
     x86_movzx_byte(&j->x, reg, RAX);
     x86_unary(&j->x, UNARY_NEG, false, reg);
 }
@@ -213,8 +268,10 @@ void simt_jit_compare(struct jit *j, const struct jit_insn *n)
     bool second = i->mode && i->d2 != SLOT_SINK;
     if (n->op != JT_F && form_is_uniform(f[0]) && form_is_uniform(f[1]))
         compare_numbers(j, n, p[0]);
+    else if (is_bounded(n, f))
+        compare_ends(j, n, f, p[0]);
     else
-        compare_vectors(j, n, p[0]);
+        compare_vectors(j, n, p[0], NULL);
     if (second) {
         q[0] = simt_jit_new_gpr(j);
         x86_rr(&j->x, ALU_MOV, false, q[0], p[0]);
