@@ -274,7 +274,7 @@ enum jit_exit simt_jit_run(const struct jit_code *c, struct warp *w, char *R, co
 
 enum jit_exit simt_jit_run_all(const struct jit_code *c, struct worker *k)
 {
-    enum jit_exit (*enter)(struct worker *k);
+    enum jit_exit (*enter)(struct worker * k);
     memcpy(&enter, &c->all, sizeof enter);
     return enter(k);
 }

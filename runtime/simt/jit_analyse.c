@@ -196,6 +196,7 @@ static struct jit_form integer_result(const struct jit_insn *n, const struct jit
         return sum(p, f[2], false, true);
     }
     case JI_MOV: return f[0];
+    case JI_NOT: /* -1 - a */
     case JI_NEG: return sum((struct jit_form){FORM_CONST, 0, 0}, f[0], true, n->wide);
     case JI_SHL:
         if (f[1].kind == FORM_CONST && f[1].step >= 0 && f[1].step < (n->wide ? 64 : 32))

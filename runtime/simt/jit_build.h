@@ -156,7 +156,7 @@ struct jit {
     uint32_t pc;
     struct jit_block *block;
     int leave_label, all_label, exit_label, next_label, fill_label;
-    int row_labels[JIT_ROWS]; /* the latter + 1 */
+    int row_labels[JIT_ROWS];        /* the latter + 1 */
     uint8_t outputs[JIT_PARAMETERS]; /* of watched code: 1 where a pointer is that it writes to, by parameters' offsets
                                         / 8 */
     uint32_t range_count;
@@ -340,6 +340,16 @@ void simt_jit_find_outputs(struct jit *j);
 /* From addresses of any form. False when the op is to be called instead. */
 bool simt_jit_gather(struct jit *j, const struct jit_insn *n);
 bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, struct jit_form address);
+
+/* ---- jit_strided.c ---- */
+/* Loads of lanes of a register's size that lie `step` bytes apart, a few elements; m: where the first one lies. */
+bool simt_jit_is_strided(const struct jit *j, const struct jit_insn *n, int64_t step);
+void simt_jit_load_strided(struct jit *j, bool wide, int reg, struct x86_mem m, int64_t step);
+/* Stores that leave no gap: of 2 or 4 elements a lane, or backwards. */
+bool simt_jit_fills(const struct jit *j, const struct jit_insn *n, int64_t step);
+void simt_jit_store_filling(struct jit *j, bool wide, const int *regs, int count, struct x86_mem m);
+/* Lanes of 1 or 2 bytes, `step` bytes apart, into 4-byte ones. */
+void simt_jit_load_narrow(struct jit *j, int reg, struct x86_mem m, int size, int64_t step, bool is_signed);
 
 /* ---- jit_avx2.c, jit_avx2_memory.c: what the functions above come to with AVX2 ---- */
 int simt_jit_avx2_integer(struct jit *j, const struct jit_insn *n, int part); /* -1: as with AVX-512 */

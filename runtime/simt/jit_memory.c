@@ -36,7 +36,8 @@ bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, st
         return false;
     if (f.kind == FORM_CONST && n->op && f.step + i->imm != (int32_t)(f.step + i->imm)) return false;
     bool contiguous = step == bytes && i->count == 1, gathers = step && !contiguous;
-    if (gathers && !((i->size == 4 && !n->wide) || (i->size == 8 && n->wide))) return false;
+    bool narrow = i->size < 4 && !n->wide && n->kind == JK_LOAD && !watched;
+    if (gathers && !narrow && i->size != (n->wide ? 8 : 4)) return false;
     return n->kind == JK_LOAD ? n->write_count == i->count : step != 0;
 }
 
@@ -263,6 +264,16 @@ static void load_vectors(struct jit *j, const struct jit_insn *n, const struct x
             if (again) simt_jit_move(j, regs[p], regs[p - 1]);
             continue;
         }
+        if (i->size < 4 && (step != bytes || i->count > 1)) {
+            regs[p] = simt_jit_new_vector(j);
+            simt_jit_load_narrow(j, regs[p], m, i->size, step, n->detail);
+            continue;
+        }
+        if (simt_jit_is_strided(j, n, step)) {
+            regs[p] = simt_jit_new_vector(j);
+            simt_jit_load_strided(j, n->wide, regs[p], m, step);
+            continue;
+        }
         if (simt_jit_is_avx2(j) && (step != bytes || i->count > 1)) {
             regs[p] = simt_jit_new_vector(j);
             simt_jit_avx2_load_lanes(j, n->wide, regs[p], m, step);
@@ -322,6 +333,17 @@ static void store_avx2(struct jit *j, const struct jit_insn *n, int reg, struct 
         simt_jit_avx2_store_narrow(j, n->wide, reg, m, size);
 }
 
+static void store_filled(struct jit *j, const struct jit_insn *n, const struct x86_mem at[2], int64_t step)
+{
+    for (int p = 0; p < simt_jit_part_count(j, n->wide); p++) {
+        int regs[4];
+        for (int e = 0; e < n->i->count; e++) regs[e] = simt_jit_part(j, n->reads[1 + e], p);
+        struct x86_mem m = further(at[simt_jit_half(j, n->wide, p)], step * simt_jit_first(j, n->wide, p));
+        simt_jit_store_filling(j, n->wide, regs, n->i->count, m);
+        j->vector_pins = 0;
+    }
+}
+
 static void store_all(struct jit *j, const struct jit_insn *n, const struct x86_mem at[2], struct jit_form f)
 {
     const struct insn *i = n->i;
@@ -329,6 +351,10 @@ static void store_all(struct jit *j, const struct jit_insn *n, const struct x86_
     int parts = simt_jit_part_count(j, n->wide), index = -1, rows = simt_jit_rows(j, n, f);
     int bases[2] = {at[0].base, at[1].base}, each = rows ? parts / rows : 0;
     bool scatters = step != i->size, avx2 = simt_jit_is_avx2(j);
+    if (!rows && simt_jit_fills(j, n, step)) {
+        store_filled(j, n, at, step);
+        return;
+    }
     if (scatters && !avx2) index = index_vector(j, step);
     for (int e = 0; e < i->count; e++)
         for (int p = 0; p < parts; p++) {

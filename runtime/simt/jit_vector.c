@@ -202,9 +202,10 @@ static bool is_bounded(const struct jit_insn *n, const struct jit_form *f)
            a.step < most && a.skip < most;
 }
 
-/* Jumps to `settled` with the result in reg when the comparison of the lane that lies `offset` above the first has it. */
-static void compare_end(struct jit *j, const struct jit_insn *n, const int at[2], int grows, int64_t offset, bool result,
-                        int reg, int far, int settled)
+/* Jumps to `settled` with the result in reg when the comparison of the lane that lies `offset` above the first has it.
+ */
+static void compare_end(struct jit *j, const struct jit_insn *n, const int at[2], int grows, int64_t offset,
+                        bool result, int reg, int far, int settled)
 {
     struct x86 *x = &j->x;
     int ends[2] = {at[0], at[1]};

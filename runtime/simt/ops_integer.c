@@ -32,10 +32,6 @@ OP3(div_u16, w, w, w, w, u16(y) ? u16(x) / u16(y) : 0xffffu)
 OP3(rem_u16, w, w, w, w, u16(y) ? u16(x) % u16(y) : u16(x))
 OP3(div_s16, w, w, w, w, s16(y) == 0 ? 0xffff : u16(s16(x) / s16(y)))
 OP3(rem_s16, w, w, w, w, s16(y) == 0 ? u16(x) : u16(s16(x) % s16(y)))
-OP3(div_u32, w, w, w, w, y ? x / y : UINT32_MAX)
-OP3(rem_u32, w, w, w, w, y ? x % y : x)
-OP3(div_s32, w, w, w, w, y == 0 ? UINT32_MAX : y == UINT32_MAX ? 0 - x : (uint32_t)(s32(x) / s32(y)))
-OP3(rem_s32, w, w, w, w, y == 0 ? x : y == UINT32_MAX ? 0 : (uint32_t)(s32(x) % s32(y)))
 OP3(div_u64, q, q, q, q, y ? x / y : UINT64_MAX)
 OP3(rem_u64, q, q, q, q, y ? x % y : x)
 OP3(div_s64, q, q, q, q, y == 0 ? UINT64_MAX : y == UINT64_MAX ? 0 - x : (uint64_t)(s64(x) / s64(y)))
@@ -208,7 +204,6 @@ OP3(slct_32, w, w, w, w, s32(z) >= 0 ? x : y)
 OP3(slct_64, q, q, q, w, s32(z) >= 0 ? x : y)
 OP3(slct_32_f32, w, w, w, w, NOT_NEGATIVE ? x : y)
 OP3(slct_64_f32, q, q, q, w, NOT_NEGATIVE ? x : y)
-OP3(prmt, w, w, w, w, permute(x, y, z))
 #define CASE4(a, b, c, d) ((z & 3) == 0 ? (a) : (z & 3) == 1 ? (b) : (z & 3) == 2 ? (c) : (d))
 OP3(prmt_f4e, w, w, w, w, permute(x, y, CASE4(0x3210, 0x4321, 0x5432, 0x6543)))
 OP3(prmt_b4e, w, w, w, w, permute(x, y, CASE4(0x5670, 0x6701, 0x7012, 0x0123)))
@@ -239,14 +234,6 @@ OP(lop3)
 }
 
 /* ---- dot products ---- */
-static uint32_t dot4(uint32_t a, uint32_t b, uint32_t c, bool sa, bool sb)
-{
-    for (int k = 0; k < 32; k += 8) {
-        int x = sa ? (int8_t)(a >> k) : (int)(uint8_t)(a >> k), y = sb ? (int8_t)(b >> k) : (int)(uint8_t)(b >> k);
-        c += (uint32_t)(x * y);
-    }
-    return c;
-}
 static uint32_t dot2(uint32_t a, uint32_t b, uint32_t c, bool sa, bool sb, int start)
 {
     for (int k = 0; k < 2; k++) {
@@ -256,10 +243,6 @@ static uint32_t dot2(uint32_t a, uint32_t b, uint32_t c, bool sa, bool sb, int s
     }
     return c;
 }
-OP3(dp4a_uu, w, w, w, w, dot4(x, y, z, false, false))
-OP3(dp4a_us, w, w, w, w, dot4(x, y, z, false, true))
-OP3(dp4a_su, w, w, w, w, dot4(x, y, z, true, false))
-OP3(dp4a_ss, w, w, w, w, dot4(x, y, z, true, true))
 OP3(dp2a_lo_uu, w, w, w, w, dot2(x, y, z, false, false, 0))
 OP3(dp2a_lo_us, w, w, w, w, dot2(x, y, z, false, true, 0))
 OP3(dp2a_lo_su, w, w, w, w, dot2(x, y, z, true, false, 0))
@@ -315,7 +298,6 @@ CARRY(madc_hi_s64, u64_at, uint64_t, signed_high(x, y, 64) + z + cc, 0)
 
 /* ---- registers in halves ---- */
 OP3(pack16, w, w, w, w, (x & 0xff) | (y & 0xff) << 8)
-OP3(pack32, w, w, w, w, (x & 0xffff) | y << 16)
 OP3(pack64, q, w, w, w, FUNNEL(x, y))
 OP(unpack16)
 {
@@ -406,10 +388,6 @@ static const struct op_row rows[] = {
     ROW("rem.u16", "www", rem_u16),
     ROW("div.s16", "www", div_s16),
     ROW("rem.s16", "www", rem_s16),
-    ROW("div.u32", "www", div_u32),
-    ROW("rem.u32", "www", rem_u32),
-    ROW("div.s32", "www", div_s32),
-    ROW("rem.s32", "www", rem_s32),
     ROW("div.u64", "qqq", div_u64),
     ROW("rem.u64", "qqq", rem_u64),
     ROW("div.s64", "qqq", div_s64),
@@ -503,7 +481,6 @@ static const struct op_row rows[] = {
     SELECTS("f64", "qqqw", 64),
     ROW("bmsk.clamp.b32", "www", bmsk_clamp),
     ROW("bmsk.wrap.b32", "www", bmsk_wrap),
-    ROW("prmt.b32", "wwww", prmt),
     ROW("prmt.b32.f4e", "wwww", prmt_f4e),
     ROW("prmt.b32.b4e", "wwww", prmt_b4e),
     ROW("prmt.b32.rc8", "wwww", prmt_rc8),
@@ -515,10 +492,6 @@ static const struct op_row rows[] = {
     ROW("shf.r.clamp.b32", "wwww", shf_r_clamp),
     ROW("shf.r.wrap.b32", "wwww", shf_r_wrap),
     ROW("lop3.b32", "wwwww", lop3),
-    ROW("dp4a.u32.u32", "wwww", dp4a_uu),
-    ROW("dp4a.u32.s32", "wwww", dp4a_us),
-    ROW("dp4a.s32.u32", "wwww", dp4a_su),
-    ROW("dp4a.s32.s32", "wwww", dp4a_ss),
     ROW("dp2a.lo.u32.u32", "wwww", dp2a_lo_uu),
     ROW("dp2a.lo.u32.s32", "wwww", dp2a_lo_us),
     ROW("dp2a.lo.s32.u32", "wwww", dp2a_lo_su),
@@ -546,7 +519,6 @@ static const struct op_row rows[] = {
     CARRIES_IN("madc.lo", "wwww", "qqqq", SAME(madc_lo)),
     CARRIES_IN("madc.hi", "wwww", "qqqq", BY_SIGN(madc_hi)),
     ROW("+pack16", "", pack16),
-    ROW("+pack32", "", pack32),
     ROW("+pack64", "", pack64),
     ROW("+unpack16", "", unpack16),
     ROW("+unpack32", "", unpack32),

@@ -10,7 +10,64 @@
 #endif
 #include "runtime/simt/vector_loops.h"
 
+static inline __attribute__((always_inline)) double of_bits(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, 8);
+    return x;
+}
+static inline __attribute__((always_inline)) uint64_t to_bits(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, 8);
+    return bits;
+}
+
 /* ---- integers ---- */
+/* Division, by doubles: a quotient of 32 bits that lies below a whole number lies further below it than a double
+ * rounds. It never traps: by zero it gives all ones, the remainder then is the dividend. */
+static inline __attribute__((always_inline)) double of_u32(uint32_t x)
+{
+    return (double)(int32_t)(x ^ 0x80000000u) + 0x1p31;
+}
+static inline __attribute__((always_inline)) uint32_t divide_u32(uint32_t x, uint32_t y)
+{
+    uint32_t q = (uint32_t)to_bits(__builtin_floor(of_u32(x) / of_u32(y)) + 0x1p52);
+    return y ? q : UINT32_MAX;
+}
+static inline __attribute__((always_inline)) uint32_t divide_s32(int32_t x, int32_t y)
+{
+    uint32_t q = (uint32_t)to_bits(__builtin_trunc((double)x / (double)y) + 0x1.8p52);
+    return y ? q : UINT32_MAX;
+}
+static inline __attribute__((always_inline)) uint32_t permute(uint32_t a, uint32_t b, uint32_t selector)
+{
+    uint64_t bytes = (uint64_t)b << 32 | a;
+    uint32_t r = 0;
+    for (int k = 0; k < 4; k++) {
+        uint32_t s = selector >> (4 * k) & 15, byte = (uint32_t)(bytes >> (8 * (s & 7))) & 255;
+        r |= (s & 8 ? (byte >> 7) * 255 : byte) << (8 * k);
+    }
+    return r;
+}
+static inline __attribute__((always_inline)) uint32_t dot4(uint32_t a, uint32_t b, uint32_t c, bool sa, bool sb)
+{
+    for (int k = 0; k < 32; k += 8) {
+        int x = sa ? (int8_t)(a >> k) : (int)(uint8_t)(a >> k), y = sb ? (int8_t)(b >> k) : (int)(uint8_t)(b >> k);
+        c += (uint32_t)(x * y);
+    }
+    return c;
+}
+BINARY(div_u32, u32, u32, u32, divide_u32(x, y))
+BINARY(rem_u32, u32, u32, u32, x - divide_u32(x, y) * y)
+BINARY(div_s32, u32, s32, s32, divide_s32(x, y))
+BINARY(rem_s32, u32, s32, s32, (uint32_t)x - divide_s32(x, y) * (uint32_t)y)
+TERNARY(prmt, u32, u32, u32, permute(x, y, z))
+TERNARY(dp4a_uu, u32, u32, u32, dot4(x, y, z, false, false))
+TERNARY(dp4a_us, u32, u32, u32, dot4(x, y, z, false, true))
+TERNARY(dp4a_su, u32, u32, u32, dot4(x, y, z, true, false))
+TERNARY(dp4a_ss, u32, u32, u32, dot4(x, y, z, true, true))
+BINARY(pack_32, u32, u32, u32, (x & 0xffff) | y << 16)
 BINARY(add_32, u32, u32, u32, x + y)
 BINARY(sub_32, u32, u32, u32, x - y)
 BINARY(mul_32, u32, u32, u32, x *y)
@@ -71,6 +128,12 @@ UNARY(cvt_f64_s32, f64, s32, (double)x)
 UNARY(cvt_f64_u32, f64, u32, (double)x)
 UNARY(cvt_f64_f32, f64, f32, (double)x)
 UNARY(cvt_f32_f64, f32, f64, (float)x)
+UNARY(cvt_u32_u16, u32, u32, x & 0xffff)
+UNARY(cvt_u32_u8, u32, u32, x & 0xff)
+UNARY(cvt_s32_s16, s32, s32, (int16_t)x)
+UNARY(cvt_s32_s8, s32, s32, (int8_t)x)
+UNARY(cvt_f32_u16, f32, s32, (float)(x & 0xffff))
+UNARY(cvt_f32_u8, f32, s32, (float)(x & 0xff))
 UNARY(cvt_rzi_s32_f32, s32, f32,
       x != x               ? 0
       : x >= 2147483648.0f ? INT32_MAX
@@ -161,6 +224,34 @@ OP(fma_f32_flagged)
            float z = modify(c[l], ftz, false), modify(__builtin_fmaf(x, y, z), ftz, sat))
     return EV_NEXT;
 }
+/* Rounded down, in doubles: the product is right, the sum has an error e, and so the nearest float may lie above both.
+ */
+static inline __attribute__((always_inline)) float fma_down(float x, float y, float z)
+{
+    double p = (double)x * (double)y, c = (double)z, s = p + c, t = s - p, e = (p - (s - t)) + (c - t);
+    float f = (float)s;
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    bool above = (double)f - s > e;
+    uint32_t below = f == 0 ? 0x80000001u : bits & 0x80000000u ? bits + 1 : bits - 1;
+    bool negative_zero = s == 0 && (to_bits(p) | to_bits(c)) >> 63; /* of numbers that cancel */
+    bits = above ? below : negative_zero ? 0x80000000u : bits;
+    memcpy(&f, &bits, 4);
+    return f;
+}
+TERNARY(fma_f32_down, f32, f32, f32, fma_down(x, y, z))
+UNARY(floor_f32, f32, f32, __builtin_floorf(x))
+UNARY(ceil_f32, f32, f32, __builtin_ceilf(x))
+UNARY(trunc_f32, f32, f32, __builtin_truncf(x))
+OP(cvt_f32_modified)
+{
+    UNUSED_WARP;
+    f32 *d = (f32 *)(R + i->d);
+    const f32 *a = (const f32 *)(R + i->a);
+    bool ftz = i->flags & F_FTZ, sat = i->flags & F_SAT;
+    RESULT(f32, float x = a[l], modify(x, ftz, sat))
+    return EV_NEXT;
+}
 UNARY(neg_f32_ftz, f32, f32, -flush(x))
 UNARY(abs_f32_ftz, f32, f32, fabsf(flush(x)))
 UNARY(sqrt_f32_ftz, f32, f32, flush(__builtin_sqrtf(flush(x))))
@@ -169,18 +260,6 @@ UNARY(rsqrt_f32_ftz, f32, f32, flush((float)(1.0 / __builtin_sqrt((double)flush(
 
 /* Powers and logarithms of 2 in doubles, without branches: right to the last place of a float but for rare roundings,
  * and the same bits with every instruction set. */
-static inline __attribute__((always_inline)) double of_bits(uint64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, 8);
-    return x;
-}
-static inline __attribute__((always_inline)) uint64_t to_bits(double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, 8);
-    return bits;
-}
 static inline __attribute__((always_inline)) float power_of_2(float x)
 {
     double y = x > 129 ? 129 : x < -151 ? -151 : (double)x;
@@ -398,6 +477,16 @@ static const struct op_row rows[] = {
     BOTH32("mul.lo", mul_32),
     {"mul.hi.u32", "www", mul_hi_u32, NULL, 0},
     {"mul.hi.s32", "www", mul_hi_s32, NULL, 0},
+    {"div.u32", "www", div_u32, NULL, 0},
+    {"div.s32", "www", div_s32, NULL, 0},
+    {"rem.u32", "www", rem_u32, NULL, 0},
+    {"rem.s32", "www", rem_s32, NULL, 0},
+    {"prmt.b32", "wwww", prmt, NULL, 0},
+    {"dp4a.u32.u32", "wwww", dp4a_uu, NULL, 0},
+    {"dp4a.u32.s32", "wwww", dp4a_us, NULL, 0},
+    {"dp4a.s32.u32", "wwww", dp4a_su, NULL, 0},
+    {"dp4a.s32.s32", "wwww", dp4a_ss, NULL, 0},
+    {"+pack32", "", pack_32, NULL, 0},
     {"mul.wide.u32", "qww", mul_wide_u32, NULL, 0},
     {"mul.wide.s32", "qww", mul_wide_s32, NULL, 0},
     {"mul.wide.u16", "www", mul_wide_u16, NULL, 0},
@@ -453,6 +542,18 @@ static const struct op_row rows[] = {
     {"cvt.s32.s64", "wq", cvt_32_64, NULL, 0},
     {"cvt.u32.s64", "wq", cvt_32_64, NULL, 0},
     {"cvt.s32.u64", "wq", cvt_32_64, NULL, 0},
+    {"cvt.u16.u32", "ww", cvt_u32_u16, NULL, 0},
+    {"cvt.u32.u16", "ww", cvt_u32_u16, NULL, 0},
+    {"cvt.u32.u8", "ww", cvt_u32_u8, NULL, 0},
+    {"cvt.s32.s16", "ww", cvt_s32_s16, NULL, 0},
+    {"cvt.s32.s8", "ww", cvt_s32_s8, NULL, 0},
+    {"cvt.f32.u16", "ww", cvt_f32_u16, NULL, F_RN},
+    {"cvt.f32.u8", "ww", cvt_f32_u8, NULL, F_RN},
+    {"cvt.f32.f32", "ww", NULL, cvt_f32_modified, F_SAT},
+    {"cvt.f32.f32", "ww", NULL, cvt_f32_modified, F_FTZ | F_SAT},
+    {"cvt.f32.f32", "ww", NULL, floor_f32, F_RMI},
+    {"cvt.f32.f32", "ww", NULL, ceil_f32, F_RPI},
+    {"cvt.f32.f32", "ww", NULL, trunc_f32, F_RZI},
     {"cvt.f32.s32", "ww", cvt_f32_s32, NULL, F_RN},
     {"cvt.f32.u32", "ww", cvt_f32_u32, NULL, F_RN},
     {"cvt.f64.s32", "qw", cvt_f64_s32, NULL, F_RN},
@@ -466,6 +567,7 @@ static const struct op_row rows[] = {
     {"div.f32", "www", div_f32, div_f32_flagged, F_RN | F_FTZ | F_APPROX | F_FULLRANGE},
     {"fma.f32", "wwww", fma_f32, fma_f32_flagged, MODS},
     {"mad.f32", "wwww", fma_f32, fma_f32_flagged, MODS},
+    {"fma.f32", "wwww", NULL, fma_f32_down, F_RM},
     {"min.f32", "www", min_f32, min_f32_flagged, F_FTZ},
     {"max.f32", "www", max_f32, max_f32_flagged, F_FTZ},
     {"neg.f32", "ww", neg_f32, neg_f32_ftz, F_FTZ},

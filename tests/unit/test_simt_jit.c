@@ -6,7 +6,7 @@
 #define WORDS   12 /* b32 registers that programs work on */
 #define FLOATS  6
 #define LONGS   4
-#define INPUT   256                          /* elements of the input */
+#define INPUT   512                          /* elements of the input */
 #define PER     (WORDS + FLOATS + 2 * LONGS) /* 32-bit results of a thread */
 #define THREADS 128
 
@@ -124,11 +124,49 @@ static void add_compare(struct text *t)
     }
 }
 
+/* Lanes a few elements apart, by thread: several of a lane, every few, backwards, narrow ones. */
+static void add_strided(struct text *t)
+{
+    uint32_t r = pick(WORDS), f = pick(FLOATS), count = 2 << pick(2);
+    int step = (int)pick(9) - 4;
+    switch (pick(6)) {
+    case 0:
+        add(t, "mul.wide.s32 %%u0, %%tx, %d;\nadd.s64 %%u0, %%u0, %%in;\nld.global.f32 %%f%u, [%%u0+%u];\n", 4 * step,
+            f, (step < 0 ? 1600 : 0) + 4 * pick(8));
+        break;
+    case 1:
+        add(t, "mul.wide.s32 %%u0, %%tx, %d;\nadd.s64 %%u0, %%u0, %%in;\nld.global.%s %%r%u, [%%u0+%u];\n", step,
+            ONE_OF("u8", "s8"), r, 400 + pick(8));
+        break;
+    case 2:
+        add(t, "mul.wide.s32 %%u0, %%tx, %d;\nadd.s64 %%u0, %%u0, %%in;\nld.global.%s %%r%u, [%%u0+%u];\n", 2 * step,
+            ONE_OF("u16", "s16"), r, 800 + 2 * pick(8));
+        break;
+    case 3:
+        add(t, "mul.wide.s32 %%u0, %%tx, %d;\nadd.s64 %%u0, %%u0, %%in;\nld.global.u64 %%q%u, [%%u0+%u];\n",
+            8 * (step % 3), pick(LONGS), (step < 0 ? 1600 : 0) + 8 * pick(8));
+        break;
+    case 4:
+        add(t, "shl.b32 %%t0, %%i, %u;\nst.shared.v%u.b32 [%%t0+2048], {%%r%u, %%r%u", count / 2 + 2, count, r,
+            pick(WORDS));
+        if (count == 4) add(t, ", %%f%u, %%r%u", f, pick(WORDS));
+        add(t, "};\nld.shared.v2.b32 {%%r%u, %%f%u}, [%%t0+%u];\n", r, f, 2048 + 4 * count - 8);
+        break;
+    default:
+        add(t, "mad.lo.s32 %%t0, %%i, -4, 508;\nst.shared.u32 [%%t0+2048], %%r%u;\nld.shared.u32 %%r%u, [%%t0+2048];\n",
+            pick(WORDS), r);
+        break;
+    }
+}
+
 /* Somewhere in the input or in shared memory, at steps of all kinds. */
 static void add_access(struct text *t)
 {
     uint32_t r = pick(WORDS), f = pick(FLOATS);
-    switch (pick(10)) {
+    switch (pick(13)) {
+    case 10:
+    case 11:
+    case 12: add_strided(t); break;
     case 7: add(t, "and.b32 %%t0, %%r%u, 252;\nld.shared.u32 %%r%u, [%%t0+%u];\n", r, pick(WORDS), 4 * pick(4)); break;
     case 8: add(t, "and.b32 %%t0, %%r%u, 248;\nld.shared.u64 %%q%u, [%%t0+8];\n", r, pick(LONGS)); break;
     case 9:

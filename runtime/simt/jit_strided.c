@@ -1,0 +1,136 @@
+/* Lanes that lie a few elements apart in memory, as the members of structures, every other element or a row from its
+ * end do: moves of all the bytes that a vector's lanes span, and permutations. Gathers and scatters by an index take
+ * several times as long. With AVX2 the lanes are moved one by one instead. */
+#include "runtime/simt/jit_build.h"
+
+#define FARTHEST 4 /* elements from lane to lane */
+
+static const struct x86_vop from_two_w = {2, 1, 0, 0x7e}, from_two_q = {2, 1, 1, 0x7e}, /* overwrite the first */
+    from_two_by_w = {2, 1, 0, 0x76}, from_two_by_q = {2, 1, 1, 0x76},                   /* overwrite the index */
+    from_one_w = {2, 1, 0, 0x36}, from_one_q = {2, 1, 1, 0x36};
+
+/* The lanes of a vector and the bytes they span, from the lowest on; its last 64 may begin before those before end. */
+struct span {
+    int lanes, size, vectors;
+    int64_t step, low, bytes;
+};
+static struct span span_of(bool wide, int64_t step)
+{
+    struct span s = {.lanes = wide ? 8 : 16, .size = wide ? 8 : 4, .step = step};
+    s.low = step < 0 ? step * (s.lanes - 1) : 0;
+    s.bytes = (step < 0 ? -step : step) * (s.lanes - 1) + s.size;
+    s.vectors = (int)((s.bytes + 63) / 64);
+    return s;
+}
+static int64_t start_of(const struct span *s, int vector)
+{
+    return vector && vector == s->vectors - 1 ? s->bytes - 64 : 64 * vector;
+}
+/* Where a lane lies in a vector, counted in elements; below 0 or too large: elsewhere. */
+static int64_t place_in(const struct span *s, int lane, int vector)
+{
+    int64_t from = s->step * lane - s->low - start_of(s, vector);
+    return from < 0 ? -1 : from / s->size;
+}
+
+static void load_index(struct jit *j, bool wide, int reg, const int *index)
+{
+    int64_t q[8];
+    int32_t w[16];
+    for (int l = 0; l < 8; l++) q[l] = index[l];
+    for (int l = 0; !wide && l < 16; l++) w[l] = index[l];
+    simt_jit_load(j, reg, x86_at_label(x86_constant(&j->x, wide ? (void *)q : (void *)w)));
+}
+
+static struct x86_mem further(struct x86_mem m, int64_t bytes)
+{
+    m.offset += (int32_t)bytes;
+    return m;
+}
+
+bool simt_jit_is_strided(const struct jit *j, const struct jit_insn *n, int64_t step)
+{
+    int size = n->i->size;
+    return !simt_jit_is_avx2(j) && size == (n->wide ? 8 : 4) && step && step != size && step % size == 0 &&
+           step <= FARTHEST * size && step >= -FARTHEST * size;
+}
+
+void simt_jit_load_strided(struct jit *j, bool wide, int reg, struct x86_mem m, int64_t step)
+{
+    struct span s = span_of(wide, step);
+    int index[16], by = simt_jit_scratch(j);
+    m = further(m, s.low);
+    if (s.vectors == 1) {
+        for (int l = 0; l < s.lanes; l++) index[l] = (int)place_in(&s, l, 0);
+        load_index(j, wide, reg, index);
+        simt_jit_put_mem(j, wide ? from_one_q : from_one_w, reg, reg, m);
+        return;
+    }
+    simt_jit_load(j, reg, m);
+    for (int v = 1; v < s.vectors; v++) { /* what comes from those before is in its place, but the first time */
+        for (int l = 0; l < s.lanes; l++) {
+            int64_t first = place_in(&s, l, 0), here = place_in(&s, l, v);
+            bool taken = place_in(&s, l, v - 1) < s.lanes; /* by those before */
+            index[l] = taken ? (v == 1 ? (int)first : l) : here < s.lanes ? s.lanes + (int)here : l;
+        }
+        load_index(j, wide, by, index);
+        simt_jit_put_mem(j, wide ? from_two_q : from_two_w, reg, by, further(m, start_of(&s, v)));
+    }
+}
+
+bool simt_jit_fills(const struct jit *j, const struct jit_insn *n, int64_t step)
+{
+    int64_t size = n->i->size, bytes = size * n->i->count;
+    return !simt_jit_is_avx2(j) && size == (n->wide ? 8 : 4) && (n->i->count > 1 ? step == bytes : step == -size);
+}
+
+/* A vector of the elements from number `first` on, of lanes that have `count` each. */
+static int interleaved(struct jit *j, bool wide, const int *regs, int count, int first)
+{
+    int index[16], lanes = wide ? 8 : 16, r = simt_jit_new_vector(j), by = simt_jit_scratch(j);
+    for (int k = 0; k < lanes; k++) index[k] = (first + k) / count + (first + k) % count % 2 * lanes;
+    load_index(j, wide, r, index);
+    simt_jit_put(j, wide ? from_two_by_q : from_two_by_w, r, regs[0], regs[1]);
+    for (int e = 2; e < count; e++) {
+        for (int k = 0; k < lanes; k++) index[k] = (first + k) % count == e ? lanes + (first + k) / count : k;
+        load_index(j, wide, by, index);
+        simt_jit_put(j, wide ? from_two_q : from_two_w, r, by, regs[e]);
+    }
+    return r;
+}
+
+void simt_jit_store_filling(struct jit *j, bool wide, const int *regs, int count, struct x86_mem m)
+{
+    int index[16], lanes = wide ? 8 : 16;
+    if (count == 1) {
+        int r = simt_jit_new_vector(j);
+        for (int l = 0; l < lanes; l++) index[l] = lanes - 1 - l;
+        load_index(j, wide, r, index);
+        simt_jit_put(j, wide ? from_one_q : from_one_w, r, r, regs[0]);
+        simt_jit_store(j, further(m, -(int64_t)(64 - 64 / lanes)), r);
+        return;
+    }
+    for (int v = 0; v < count; v++) {
+        uint32_t pins = j->vector_pins;
+        simt_jit_store(j, further(m, 64 * v), interleaved(j, wide, regs, count, v * lanes));
+        j->vector_pins = pins;
+    }
+}
+
+/* ---- lanes of a byte or two ---- */
+void simt_jit_load_narrow(struct jit *j, int reg, struct x86_mem m, int size, int64_t step, bool is_signed)
+{
+    const struct x86_vop insert = size == 1 ? (struct x86_vop){3, 1, 0, 0x20} : (struct x86_vop){1, 1, 0, 0xc4};
+    const struct x86_vop widen = {2, 1, 0, (uint8_t)((is_signed ? 0x20 : 0x30) + (size == 1 ? 1 : 3))};
+    int lanes = simt_jit_lanes(j, false), each = 16 / size, high = simt_jit_scratch(j);
+    for (int l = 0; l < lanes; l++) {
+        int to = l < each ? reg : high;
+        if (simt_jit_is_avx2(j))
+            x86_vex_mem(&j->x, insert, 128, to, to, further(m, step * l), l % each);
+        else
+            x86_evex_mem(&j->x, insert, (struct x86_evex){.bits = 128, .imm = l % each}, to, to, further(m, step * l));
+    }
+    if (lanes > each) /* words beyond the eight of a register */
+        x86_evex(&j->x, (struct x86_vop){3, 1, 0, 0x38}, (struct x86_evex){.bits = 256, .imm = 1}, reg, reg, high);
+    simt_jit_put(j, widen, reg, 0, reg);
+}
