@@ -41,7 +41,7 @@ static const struct {
      "gpu.array(t) brings a table to the device, x:to(\"cpu\") copies an array, x:totable() makes a table"},
     {"cudaDeviceSynchronize", "it is written gpu.synchronize()"},
     {"cudaEventCreate", "it is written gpu.time(function() ... end)"},
-    {"cuda", "it is written gpu"},
+    {"cuda", "it is written gpu; ?cuda tells what is where"},
 };
 
 /* A library's usual name: what it has is in gpu, mostly by the same name. */
@@ -100,7 +100,7 @@ static bool push_foreign(lua_State *L, const char *name)
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
         if (strcmp(libraries[i], name) != 0) continue;
         lua_pushstring(
-            L, "arrays and their functions are in gpu, as gpu.zeros(3); gpu.help \"numpy\" tells what is otherwise");
+            L, "arrays and their functions are in gpu, as gpu.zeros(3); ?numpy and ?cuda tell what is otherwise");
         return true;
     }
     return false;
