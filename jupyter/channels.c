@@ -10,12 +10,19 @@
  * as many replies: it has asked for each, and may well read them when it has asked for all. */
 #define UNREAD  20000
 #define REPLIES 10
+/* Bytes that wait for all clients together, unless LUNARRAY_UNREAD_BYTES says otherwise: in what is published, and as
+ * many in replies. ZeroMQ counts messages and does not weigh them, so the frames of more than HELD bytes are weighed
+ * here; the others are few bytes by their number alone. What comes when so much waits is left out, but for messages of
+ * up to LIGHT bytes, of which as much again may wait: statuses and short texts still come through. */
+#define UNREAD_BYTES ((size_t)512 << 20)
+#define HELD         1024
+#define LIGHT        ((size_t)16 << 10)
 
-static int unread_limit(void)
+static long positive(const char *name, long most, long fallback)
 {
-    const char *text = getenv("LUNARRAY_UNREAD_LIMIT");
+    const char *text = getenv(name);
     long n = text ? strtol(text, NULL, 10) : 0;
-    return n > 0 && n <= INT_MAX ? (int)n : UNREAD;
+    return n > 0 && n <= most ? n : fallback;
 }
 
 static enum rt_status bind_channel(struct jp_channels *c, struct jp_connection *to, enum jp_channel channel,
@@ -31,7 +38,8 @@ static enum rt_status bind_channel(struct jp_channels *c, struct jp_connection *
     if (!socket) return rt_fail(e, RT_IO, "cannot make a ZeroMQ socket: %s", z->strerror_(z->errno_()));
     /* A lost idle status hangs the client, so the high-water mark is high; what a cell may print is limited elsewhere.
      */
-    const int limit = unread_limit(), replies = limit < INT_MAX / REPLIES ? REPLIES * limit : INT_MAX;
+    const int limit = (int)positive("LUNARRAY_UNREAD_LIMIT", INT_MAX, UNREAD),
+              replies = limit < INT_MAX / REPLIES ? REPLIES * limit : INT_MAX;
     const int one = 1, most = channel == JP_IOPUB ? limit : replies, linger = LINGER_MS;
     const int64_t largest = (int64_t)JP_MAX_MESSAGE;
     z->setsockopt_(socket, ZMQ_LINGER, &linger, sizeof linger);
@@ -57,6 +65,9 @@ static enum rt_status bind_channel(struct jp_channels *c, struct jp_connection *
         z->getsockopt_(socket, ZMQ_LAST_ENDPOINT, endpoint, &size);
         to->ports[channel] = atoi(strrchr(endpoint, ':') + 1);
     }
+    size_t size = sizeof c->descriptors[channel];
+    z->getsockopt_(socket, ZMQ_FD, &c->descriptors[channel], &size);
+    c->ready[channel] = true;
     return RT_OK;
 }
 
@@ -64,6 +75,7 @@ enum rt_status jp_channels_open(struct jp_channels *c, struct jp_connection *to,
 {
     enum rt_status status = jp_zmq_open(&c->zmq, e);
     if (status != RT_OK) return status;
+    c->most_unread = (size_t)positive("LUNARRAY_UNREAD_BYTES", LONG_MAX, UNREAD_BYTES);
     c->context = c->zmq.ctx_new_();
     if (!c->context) return rt_fail(e, RT_IO, "cannot make a ZeroMQ context: %s", jp_channels_error(c));
     for (int i = 0; i < JP_CHANNELS && status == RT_OK; i++) status = bind_channel(c, to, i, e);
@@ -82,12 +94,39 @@ const char *jp_channels_error(const struct jp_channels *c)
     return c->zmq.strerror_(c->zmq.errno_());
 }
 
-enum jp_sent jp_channels_send(const struct jp_channels *c, const struct jp_packet *p)
+static void sent_frame(void *data, void *packet)
 {
+    (void)data;
+    jp_packet_release(packet);
+}
+
+/* What zmq_send says. Long frames are not copied: the packet is held until they are sent. */
+static int send_frame(struct jp_channels *c, struct jp_packet *p, size_t i, int flags)
+{
+    const struct jp_frame *f = &p->frames[i];
+    void *socket = c->sockets[p->channel];
+    if (f->size <= HELD) return c->zmq.send_(socket, f->data, f->size, flags);
+    zmq_msg_t m;
+    if (c->zmq.msg_init_data_(&m, (void *)(uintptr_t)f->data, f->size, sent_frame, p) != 0) return -1;
+    atomic_fetch_add(&p->holders, 1);
+    if (!p->unread) {
+        p->unread = &c->unread[p->channel != JP_IOPUB];
+        atomic_fetch_add(p->unread, p->size);
+    }
+    int rc = c->zmq.msg_send_(&m, socket, flags);
+    int error = errno;
+    if (rc < 0) c->zmq.msg_close_(&m);
+    errno = error;
+    return rc;
+}
+
+static enum jp_sent send_frames(struct jp_channels *c, struct jp_packet *p)
+{
+    c->ready[p->channel] = true;
     for (size_t i = 0; i < p->count; i++) {
         int flags = ZMQ_DONTWAIT | (i + 1 < p->count ? ZMQ_SNDMORE : 0);
         int rc;
-        do rc = c->zmq.send_(c->sockets[p->channel], p->frames[i].data, p->frames[i].size, flags);
+        do rc = send_frame(c, p, i, flags);
         while (rc < 0 && c->zmq.errno_() == EINTR);
         int error = c->zmq.errno_();
         if (rc < 0) return error == EHOSTUNREACH ? JP_NOBODY : error == EAGAIN ? JP_FULL : JP_NOT_SENT;
@@ -95,15 +134,34 @@ enum jp_sent jp_channels_send(const struct jp_channels *c, const struct jp_packe
     return JP_SENT;
 }
 
-enum jp_sent jp_channels_send_to_readers(const struct jp_channels *c, const struct jp_packet *p)
+enum jp_sent jp_channels_send(struct jp_channels *c, struct jp_packet *p)
+{
+    size_t most = p->size > LIGHT ? c->most_unread : 2 * c->most_unread;
+    return atomic_load(&c->unread[p->channel != JP_IOPUB]) > most ? JP_HEAVY : send_frames(c, p);
+}
+
+enum jp_sent jp_channels_send_to_readers(struct jp_channels *c, struct jp_packet *p)
 {
     int flag = 0;
     if (p->channel != JP_IOPUB) return JP_FULL; /* the one client that it is for */
     c->zmq.setsockopt_(c->sockets[JP_IOPUB], ZMQ_XPUB_NODROP, &flag, sizeof flag);
-    enum jp_sent sent = jp_channels_send(c, p);
+    enum jp_sent sent = send_frames(c, p);
     flag = 1;
     c->zmq.setsockopt_(c->sockets[JP_IOPUB], ZMQ_XPUB_NODROP, &flag, sizeof flag);
     return sent;
+}
+
+/* zmq_poll asks every socket before and after it waits, by two calls of the system each. Here the sockets are asked, by
+ * receiving, whose descriptors tell of something, and those that have sent, which takes away what theirs would tell. */
+void jp_channels_wait(struct jp_channels *c, struct pollfd *fds, nfds_t count, bool shell, int timeout)
+{
+    for (int i = 0; i < JP_CHANNELS; i++) {
+        bool wanted = i != JP_SHELL || shell;
+        fds[count + i] = (struct pollfd){.fd = wanted ? c->descriptors[i] : -1, .events = POLLIN};
+        if (wanted && c->ready[i]) timeout = 0;
+    }
+    poll(fds, count + JP_CHANNELS, timeout);
+    for (int i = 0; i < JP_CHANNELS; i++) c->ready[i] |= fds[count + i].revents != 0;
 }
 
 void jp_parts_close(const struct jp_channels *c, struct jp_parts *p)
@@ -112,7 +170,7 @@ void jp_parts_close(const struct jp_channels *c, struct jp_parts *p)
     p->count = 0;
 }
 
-bool jp_channels_receive(const struct jp_channels *c, enum jp_channel channel, struct jp_parts *p)
+bool jp_channels_receive(struct jp_channels *c, enum jp_channel channel, struct jp_parts *p)
 {
     p->count = 0;
     for (bool more = true; more;) {
@@ -124,6 +182,7 @@ bool jp_channels_receive(const struct jp_channels *c, enum jp_channel channel, s
         if (rc < 0) {
             c->zmq.msg_close_(m);
             jp_parts_close(c, p);
+            c->ready[channel] = false;
             return false;
         }
         more = c->zmq.msg_more_(m);
@@ -137,8 +196,9 @@ bool jp_channels_receive(const struct jp_channels *c, enum jp_channel channel, s
     return true;
 }
 
-void jp_channels_send_back(const struct jp_channels *c, enum jp_channel channel, const struct jp_parts *p)
+void jp_channels_send_back(struct jp_channels *c, enum jp_channel channel, const struct jp_parts *p)
 {
+    c->ready[channel] = true;
     for (size_t i = 0; i < p->count && i < JP_MAX_FRAMES; i++)
         c->zmq.send_(c->sockets[channel], p->frames[i].data, p->frames[i].size,
                      ZMQ_DONTWAIT | (i + 1 < p->count ? ZMQ_SNDMORE : 0));

@@ -146,7 +146,7 @@ static char *sink_input(void *context, const char *prompt, bool password)
     struct jp_packet *packet = jp_wire_build(jp_server_wire(k->server), &o, NULL);
     free(text);
     if (!packet || atomic_load(&k->interrupt_wanted)) {
-        free(packet);
+        jp_packet_release(packet);
         return NULL;
     }
     struct jp_message *reply = jp_server_input(k->server, packet, meanwhile);

@@ -8,7 +8,7 @@
 #define LONGEST_NS ((int64_t)3600000000000)
 
 /* The frames of a message on iopub, as jp_wire_build lays them out. */
-enum { TOPIC, PARENT = 4, CONTENT = 6, FRAMES };
+enum { TOPIC, CONTENT = 6, FRAMES };
 
 static bool is_idle(const struct jp_packet *p)
 {
@@ -23,7 +23,7 @@ static void forget_first(struct jp_missed *m)
     if (!p) return;
     m->first = p->next;
     m->count--;
-    free(p);
+    jp_packet_release(p);
 }
 
 void jp_missed_begin(struct jp_missed *m, int64_t now)
@@ -52,20 +52,20 @@ static struct jp_packet *again(const struct jp_packet *p, struct jp_wire *w)
                                   .type = "status",
                                   .addresses = &p->frames[TOPIC],
                                   .address_count = 1,
-                                  .parent = &p->frames[PARENT],
+                                  .parent = jp_packet_parent(p),
                                   .content = p->frames[CONTENT].data,
                                   .content_length = p->frames[CONTENT].size};
     return jp_wire_build(w, &o, NULL);
 }
 
-void jp_missed_send(struct jp_missed *m, int64_t now, const struct jp_channels *c, struct jp_wire *w)
+void jp_missed_send(struct jp_missed *m, int64_t now, struct jp_channels *c, struct jp_wire *w)
 {
     if (!m->count || now < m->next) return;
     m->next = now + m->pause;
     for (const struct jp_packet *p = m->first; p; p = p->next) {
         struct jp_packet *packet = again(p, w);
         bool sent = packet && jp_channels_send(c, packet) == JP_SENT;
-        free(packet);
+        jp_packet_release(packet);
         if (!sent) return;
     }
     m->pause *= 2;

@@ -16,7 +16,7 @@ void jp_missed_begin(struct jp_missed *m, int64_t now);
 /* Takes the packet if it is an idle status that somebody may have missed; the oldest of too many is forgotten. */
 bool jp_missed_take(struct jp_missed *m, struct jp_packet *p);
 /* Says them again when it is time. */
-void jp_missed_send(struct jp_missed *m, int64_t now, const struct jp_channels *c, struct jp_wire *w);
+void jp_missed_send(struct jp_missed *m, int64_t now, struct jp_channels *c, struct jp_wire *w);
 void jp_missed_close(struct jp_missed *m);
 
 #endif

@@ -1,8 +1,9 @@
-#include "jupyter/server.h"
+/* The I/O thread. */
+#include "jupyter/server_state.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -10,48 +11,13 @@
 #include <unistd.h>
 
 #include "jupyter/capture.h"
-#include "jupyter/channels.h"
-#include "jupyter/missed.h"
-#include "jupyter/parent.h"
-#include "jupyter/subshells.h"
 #include "jupyter/usage.h"
 #include "runtime/memory.h"
 
 #define TICK_MS       100
 #define END_SECONDS   3                      /* how long a shutdown waits for the main thread */
-#define MAX_QUEUED    1000                   /* requests; beyond that the shell socket is left unread */
 #define TELL_EVERY_NS ((int64_t)60000000000) /* between two words in the log about clients that do not read */
 #define BATCH         64                     /* messages read from one socket before the others get their turn */
-
-struct jp_server {
-    struct jp_channels channels;
-    struct jp_wire wire;
-    struct jp_server_hooks hooks;
-    pthread_t thread;
-    bool running; /* the thread was started */
-    int wake;     /* eventfd */
-    struct jp_parent parent;
-    int64_t told;            /* when the log was told of a client that does not read */
-    int64_t deadline;        /* when a shutdown stops waiting, 0 while none is under way */
-    struct jp_packet *kept;  /* an input request for a client that has not connected its stdin yet */
-    struct jp_missed missed; /* for a client that does not read */
-    bool started;            /* the status "starting" was published */
-    bool output_waits;       /* for a tick */
-    atomic_uint pending;     /* requests not done */
-    atomic_bool quit_wanted; /* set by signal handlers, seen by the I/O thread */
-    atomic_bool cancel_wanted, attend_wanted;
-    struct jp_subshells subshells;
-
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    struct jp_message *inbox, **inbox_end;
-    unsigned queued; /* messages in inbox */
-    bool arrived;    /* one was added since `meanwhile` was last called */
-    struct jp_message *inputs, **inputs_end;
-    struct jp_packet *outbox, **outbox_end;
-    bool quitting, cancelled, main_done;
-    bool resting; /* the main thread waits for requests */
-};
 
 static int64_t now(void)
 {
@@ -65,180 +31,47 @@ struct jp_wire *jp_server_wire(struct jp_server *s)
     return &s->wire;
 }
 
-/* Queues, from the main thread's side. */
-
-static void wake(struct jp_server *s)
-{
-    uint64_t one = 1;
-    ssize_t written = write(s->wake, &one, sizeof one);
-    (void)written; /* it fails only when the counter is full, and then the thread is awake */
-}
-
-struct jp_message *jp_server_next(struct jp_server *s)
-{
-    pthread_mutex_lock(&s->lock);
-    s->resting = true;
-    while (!s->inbox && !s->quitting) pthread_cond_wait(&s->changed, &s->lock);
-    s->resting = false;
-    struct jp_message *m = s->quitting ? NULL : s->inbox;
-    if (m) {
-        s->inbox = m->next;
-        if (!s->inbox) s->inbox_end = &s->inbox;
-        s->queued--;
-    }
-    bool full = m && s->queued == MAX_QUEUED - 1;
-    pthread_mutex_unlock(&s->lock);
-    if (full) wake(s);
-    return m;
-}
-
-struct jp_message *jp_server_take(struct jp_server *s, bool (*wanted)(const struct jp_message *m))
-{
-    pthread_mutex_lock(&s->lock);
-    struct jp_message **at = &s->inbox;
-    while (*at && !wanted(*at)) at = &(*at)->next;
-    struct jp_message *m = *at;
-    if (m) {
-        *at = m->next;
-        if (!m->next) s->inbox_end = at;
-        s->queued--;
-    }
-    bool full = m && s->queued == MAX_QUEUED - 1;
-    pthread_mutex_unlock(&s->lock);
-    if (full) wake(s);
-    return m;
-}
-
-bool jp_server_has(struct jp_server *s, bool (*wanted)(const struct jp_message *m))
-{
-    pthread_mutex_lock(&s->lock);
-    const struct jp_message *m = s->inbox;
-    while (m && !wanted(m)) m = m->next;
-    pthread_mutex_unlock(&s->lock);
-    return m != NULL;
-}
-
-void jp_server_attend(struct jp_server *s)
-{
-    atomic_store(&s->attend_wanted, true);
-    wake(s);
-}
-
-void jp_server_done(struct jp_server *s)
-{
-    atomic_fetch_sub(&s->pending, 1);
-}
-
-unsigned jp_server_pending(const struct jp_server *s)
-{
-    return atomic_load(&s->pending);
-}
-
-void jp_server_post(struct jp_server *s, struct jp_packet *packet)
-{
-    if (!packet) {
-        jp_log(JP_ERROR, "out of memory: a message is lost");
-        return;
-    }
-    pthread_mutex_lock(&s->lock);
-    bool idle = s->outbox == NULL;
-    packet->next = NULL;
-    *s->outbox_end = packet;
-    s->outbox_end = &packet->next;
-    pthread_mutex_unlock(&s->lock);
-    if (idle && !pthread_equal(pthread_self(), s->thread)) wake(s);
-}
-
-static void free_messages(struct jp_message *m)
-{
-    while (m) {
-        struct jp_message *next = m->next;
-        jp_message_free(m);
-        m = next;
-    }
-}
-
-struct jp_message *jp_server_input(struct jp_server *s, struct jp_packet *packet, void (*meanwhile)(void *context))
-{
-    pthread_mutex_lock(&s->lock);
-    free_messages(s->inputs);
-    s->inputs = NULL;
-    s->inputs_end = &s->inputs;
-    s->cancelled = false;
-    pthread_mutex_unlock(&s->lock);
-    jp_server_post(s, packet);
-    pthread_mutex_lock(&s->lock);
-    while (!s->inputs && !s->cancelled && !s->quitting) {
-        if (s->arrived) {
-            s->arrived = false;
-            pthread_mutex_unlock(&s->lock);
-            meanwhile(s->hooks.context);
-            pthread_mutex_lock(&s->lock);
-        } else {
-            pthread_cond_wait(&s->changed, &s->lock);
-        }
-    }
-    struct jp_message *m = s->inputs;
-    if (m) {
-        s->inputs = m->next;
-        if (!s->inputs) s->inputs_end = &s->inputs;
-    }
-    pthread_mutex_unlock(&s->lock);
-    return m;
-}
-
-void jp_server_listen(struct jp_server *s)
-{
-    pthread_mutex_lock(&s->lock);
-    s->cancelled = false;
-    pthread_mutex_unlock(&s->lock);
-}
-
-bool jp_server_wait(struct jp_server *s)
-{
-    pthread_mutex_lock(&s->lock);
-    while (!s->arrived && !s->cancelled && !s->quitting) pthread_cond_wait(&s->changed, &s->lock);
-    bool goes_on = !s->cancelled && !s->quitting;
-    s->arrived = false;
-    pthread_mutex_unlock(&s->lock);
-    return goes_on;
-}
-
-void jp_server_cancel_input(struct jp_server *s)
-{
-    atomic_store(&s->cancel_wanted, true);
-    wake(s);
-}
-
-void jp_server_quit(struct jp_server *s)
-{
-    atomic_store(&s->quit_wanted, true);
-    wake(s);
-}
-
 static void publish_status(struct jp_server *s, const struct jp_frame *parent, const char *state)
 {
     jp_server_publish(s, "status", parent, json_pack("{s:s}", "execution_state", state));
 }
 
-/* The I/O thread. */
+static void tell_log(struct jp_server *s, enum jp_channel channel)
+{
+    if (s->told && now() - s->told < TELL_EVERY_NS) return;
+    s->told = now();
+    jp_log(JP_WARNING, "a client does not read %s: what does not fit into its queue any more, it misses",
+           jp_channel_name(channel));
+}
+
+/* In the place of the first message that everybody misses. */
+static void tell_cell(struct jp_server *s, const struct jp_packet *p)
+{
+    char line[200];
+    if (s->leaves_out || p->channel != JP_IOPUB) return;
+    s->leaves_out = true;
+    snprintf(line, sizeof line,
+             "[output of %zu bytes is left out, and what else is large: a client has not read %zu bytes of earlier "
+             "output]\n",
+             p->size, atomic_load(&s->channels.unread[0]));
+    jp_server_publish(s, "stream", jp_packet_parent(p), json_pack("{s:s, s:s}", "name", "stderr", "text", line));
+}
 
 /* False when the packet should be tried again: the client that it is for has not connected this socket yet. */
-static bool send_packet(struct jp_server *s, const struct jp_packet *p)
+static bool send_packet(struct jp_server *s, struct jp_packet *p)
 {
     enum jp_sent sent = jp_channels_send(&s->channels, p);
-    if (sent == JP_FULL) {
-        if (!s->told || now() - s->told > TELL_EVERY_NS) {
-            s->told = now();
-            jp_log(JP_WARNING, "a client does not read %s: what does not fit into its queue any more, it misses",
-                   jp_channel_name(p->channel));
-        }
+    if (sent == JP_FULL || sent == JP_HEAVY) {
+        tell_log(s, p->channel);
         if (p->channel == JP_IOPUB) jp_missed_begin(&s->missed, now());
-        sent = jp_channels_send_to_readers(&s->channels, p);
     }
+    if (sent == JP_FULL) sent = jp_channels_send_to_readers(&s->channels, p);
     switch (sent) {
     case JP_SENT:
+        if (p->unread == &s->channels.unread[0]) s->leaves_out = false;
+        break;
     case JP_FULL: break;
+    case JP_HEAVY: tell_cell(s, p); break;
     case JP_NOBODY: return p->channel != JP_STDIN;
     case JP_NOT_SENT:
         jp_log(JP_ERROR, "cannot send on %s: %s", jp_channel_name(p->channel), jp_channels_error(&s->channels));
@@ -250,13 +83,13 @@ static bool send_packet(struct jp_server *s, const struct jp_packet *p)
 static void send_or_keep(struct jp_server *s, struct jp_packet *p)
 {
     if (p->channel == JP_STDIN) {
-        free(s->kept);
+        jp_packet_release(s->kept);
         s->kept = NULL;
     }
     if (!send_packet(s, p))
         s->kept = p;
     else if (!jp_missed_take(&s->missed, p))
-        free(p);
+        jp_packet_release(p);
 }
 
 static void send_queued(struct jp_server *s)
@@ -276,7 +109,7 @@ static void send_queued(struct jp_server *s)
 static void send_kept(struct jp_server *s)
 {
     if (!s->kept || !send_packet(s, s->kept)) return;
-    free(s->kept);
+    jp_packet_release(s->kept);
     s->kept = NULL;
 }
 
@@ -445,6 +278,7 @@ static void read_channel(struct jp_server *s, enum jp_channel channel)
         } else {
             handle_shell(s, m);
         }
+        send_queued(s);
     }
 }
 
@@ -456,7 +290,7 @@ static void handle_wakes(struct jp_server *s)
     if (atomic_exchange(&s->cancel_wanted, false)) {
         pthread_mutex_lock(&s->lock);
         s->cancelled = true;
-        free(s->kept);
+        jp_packet_release(s->kept);
         s->kept = NULL;
         pthread_cond_broadcast(&s->changed);
         pthread_mutex_unlock(&s->lock);
@@ -473,27 +307,29 @@ static void give_up(struct jp_server *s)
     _exit(1);
 }
 
-/* One turn: wait, then read everything that is there. The order of the sockets is the order of urgency. */
-static void turn(struct jp_server *s)
+/* The order of the sockets is the order of urgency. */
+static void read_channels(struct jp_server *s, bool shell)
 {
     static const enum jp_channel order[] = {JP_CONTROL, JP_STDIN, JP_HEARTBEAT, JP_IOPUB, JP_SHELL};
-    enum { FIRST = 3 };
-    zmq_pollitem_t items[FIRST + JP_CHANNELS] = {{.fd = s->wake, .events = ZMQ_POLLIN}};
-    for (int i = 0; i < 2; i++) items[1 + i] = (zmq_pollitem_t){.fd = s->hooks.captured[i], .events = ZMQ_POLLIN};
-    int count = FIRST + JP_CHANNELS;
-    for (int i = 0; i < JP_CHANNELS; i++)
-        items[FIRST + i] = (zmq_pollitem_t){.socket = s->channels.sockets[order[i]], .events = ZMQ_POLLIN};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (s->channels.ready[order[i]] && (shell || order[i] != JP_SHELL)) read_channel(s, order[i]);
+}
+
+/* One turn: read what is there and send what is to be sent, then wait. */
+static void turn(struct jp_server *s)
+{
+    enum { WAKE, CAPTURED, OTHERS = 3 };
+    struct pollfd fds[OTHERS + JP_CHANNELS] = {[WAKE] = {.fd = s->wake, .events = POLLIN}};
+    for (int i = 0; i < 2; i++) fds[CAPTURED + i] = (struct pollfd){.fd = s->hooks.captured[i], .events = POLLIN};
     pthread_mutex_lock(&s->lock);
-    if (s->queued >= MAX_QUEUED) count--;
+    bool room = s->queued < JP_MAX_QUEUED;
     pthread_mutex_unlock(&s->lock);
+    read_channels(s, room);
     bool ticks = atomic_load(&s->pending) || s->deadline || s->output_waits;
-    long timeout = ticks ? TICK_MS : s->missed.count ? 500 : s->parent.pid ? 1000 : -1;
-    s->channels.zmq.poll_(items, count, timeout);
-    if (items[0].revents) handle_wakes(s);
-    send_queued(s);
-    for (int i = FIRST; i < count; i++)
-        if (items[i].revents) read_channel(s, order[i - FIRST]);
-    if (items[1].revents || items[2].revents) s->output_waits = s->hooks.readable(s->hooks.context);
+    int timeout = ticks ? TICK_MS : s->missed.count ? 500 : s->parent.pid ? 1000 : -1;
+    jp_channels_wait(&s->channels, fds, OTHERS, room, timeout);
+    if (fds[WAKE].revents) handle_wakes(s);
+    if (fds[CAPTURED].revents || fds[CAPTURED + 1].revents) s->output_waits = s->hooks.readable(s->hooks.context);
     send_queued(s);
 }
 
@@ -541,14 +377,14 @@ static void *io_thread(void *argument)
 static void release(struct jp_server *s)
 {
     jp_channels_close(&s->channels);
-    free_messages(s->inbox);
-    free_messages(s->inputs);
+    jp_free_messages(s->inbox);
+    jp_free_messages(s->inputs);
     while (s->outbox) {
         struct jp_packet *next = s->outbox->next;
-        free(s->outbox);
+        jp_packet_release(s->outbox);
         s->outbox = next;
     }
-    free(s->kept);
+    jp_packet_release(s->kept);
     jp_missed_close(&s->missed);
     if (s->wake >= 0) close(s->wake);
     pthread_cond_destroy(&s->changed);

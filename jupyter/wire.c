@@ -299,15 +299,14 @@ struct jp_packet *jp_wire_build(struct jp_wire *w, const struct jp_outgoing *o, 
     for (size_t i = 0; i < o->buffer_count; i++) size += o->buffers[i].size;
     struct jp_packet *packet = rt_alloc(sizeof *packet + count * sizeof *packet->frames + size);
     if (!packet) return NULL;
-    packet->next = NULL;
-    packet->channel = o->channel;
-    packet->count = 0;
+    *packet = (struct jp_packet){.channel = o->channel, .holders = 1};
     char *p = (char *)(packet->frames + count);
 #define ADD(bytes, length)                                                                                             \
     do {                                                                                                               \
         size_t length_ = (length);                                                                                     \
         if (length_) memcpy(p, (bytes), length_);                                                                      \
         packet->frames[packet->count++] = (struct jp_frame){p, length_};                                               \
+        packet->size += length_;                                                                                       \
         p += length_;                                                                                                  \
     } while (0)
     for (size_t i = 0; i < o->address_count; i++) ADD(o->addresses[i].data, o->addresses[i].size);
@@ -317,6 +316,21 @@ struct jp_packet *jp_wire_build(struct jp_wire *w, const struct jp_outgoing *o, 
     for (size_t i = 0; i < o->buffer_count; i++) ADD(o->buffers[i].data, o->buffers[i].size);
 #undef ADD
     return packet;
+}
+
+const struct jp_frame *jp_packet_parent(const struct jp_packet *p)
+{
+    size_t i = 0;
+    while (p->frames[i].size != sizeof delimiter - 1 || memcmp(p->frames[i].data, delimiter, sizeof delimiter - 1) != 0)
+        i++;
+    return &p->frames[i + 3];
+}
+
+void jp_packet_release(struct jp_packet *p)
+{
+    if (!p || atomic_fetch_sub(&p->holders, 1) > 1) return;
+    if (p->unread) atomic_fetch_sub(p->unread, p->size);
+    free(p);
 }
 
 bool jp_wire_date(const char *text, int64_t *microseconds)

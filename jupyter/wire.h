@@ -64,10 +64,15 @@ struct jp_message {
 };
 void jp_message_free(struct jp_message *m); /* NULL is fine */
 
-/* A message to be sent: frames in one block, released with free(). */
+/* A message to be sent: frames in one block, which is there as long as anybody holds it: whoever built it, and a socket
+ * that has not sent it yet. */
 struct jp_packet {
     struct jp_packet *next; /* for queues */
     enum jp_channel channel;
+    atomic_uint holders;
+    atomic_size_t
+        *unread; /* what `size` was added to when a socket first held it, and is taken from at the end; or NULL */
+    size_t size; /* bytes of all frames */
     size_t count;
     struct jp_frame frames[];
 };
@@ -121,6 +126,10 @@ struct jp_outgoing {
  * Any thread. */
 #define JP_ID_SIZE 96
 struct jp_packet *jp_wire_build(struct jp_wire *w, const struct jp_outgoing *o, char *id);
+/* The header that it answers. */
+const struct jp_frame *jp_packet_parent(const struct jp_packet *p);
+/* One holds it less. NULL is fine. Any thread. */
+void jp_packet_release(struct jp_packet *p);
 
 /* Microseconds since 1970 of an ISO 8601 date with a zone ("2026-01-02T03:04:05.678901Z", "...+00:00"); false for
  * anything else. */

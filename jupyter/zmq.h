@@ -18,6 +18,8 @@
     X(connect)                                                                                                         \
     X(poll)                                                                                                            \
     X(send)                                                                                                            \
+    X(msg_init_data)                                                                                                   \
+    X(msg_send)                                                                                                        \
     X(msg_init)                                                                                                        \
     X(msg_recv)                                                                                                        \
     X(msg_close)                                                                                                       \

@@ -34,7 +34,7 @@ static void use(struct jp_wire *w, const struct jp_message *m)
     struct jp_message *again = NULL;
     if (!packet || jp_wire_parse(w, packet->frames, packet->count, &again) != JP_WIRE_OK) __builtin_trap();
     jp_message_free(again);
-    free(packet);
+    jp_packet_release(packet);
     free(content);
     const json_t *code = json_object_get(m->content, "code");
     if (!json_is_string(code)) return;

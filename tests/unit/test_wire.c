@@ -1,4 +1,5 @@
 /* The wire format: what is accepted, what is refused and why, and what is sent. */
+#include <dlfcn.h>
 #include <sodium.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -130,6 +131,43 @@ TEST(an_empty_key_takes_empty_signatures_only)
     add_request(&f, "", HEADER, CONTENT);
     CHECK_INT(refused(&f), JP_WIRE_SIGNATURE);
     jp_wire_close(&wire);
+}
+
+/* libsodium's comparison, whose time does not depend on the bytes: here it counts, and may say that all is equal. */
+static struct {
+    int calls;
+    size_t length;
+    bool lies;
+} compared;
+
+int sodium_memcmp(const void *a, const void *b, size_t n)
+{
+    static int (*real)(const void *, const void *, size_t);
+    void *symbol = dlsym(RTLD_NEXT, "sodium_memcmp");
+    memcpy(&real, &symbol, sizeof symbol);
+    compared.calls++;
+    compared.length = n;
+    return compared.lies ? 0 : real(a, b, n);
+}
+
+TEST(signatures_are_compared_in_constant_time)
+{
+    for (int i = -1; i < 64; i++) { /* right, and wrong in one digit */
+        struct frames f = {0};
+        struct jp_message *m;
+        open_wire("key");
+        add_request(&f, "key", HEADER, CONTENT);
+        if (i >= 0) f.signature[i] = f.signature[i] == '0' ? '1' : '0';
+        for (int lies = i >= 0; lies >= 0; lies--) { /* nothing else decides */
+            compared.calls = 0;
+            compared.lies = lies;
+            CHECK_INT(parse(&f, &m), lies ? JP_WIRE_OK : i < 0 ? JP_WIRE_OK : JP_WIRE_SIGNATURE);
+            CHECK_INT(compared.calls, 1);
+            CHECK_INT(compared.length, 32);
+            jp_message_free(m);
+        }
+        jp_wire_close(&wire);
+    }
 }
 
 TEST(wrong_signatures_are_refused)
@@ -315,10 +353,10 @@ TEST(what_is_built_is_parsed_again)
     CHECK(jp_wire_date(date, &sent));
     CHECK_INT(strlen(date), strlen("2026-01-02T03:04:05.678901Z"));
     jp_message_free(m);
-    free(packet);
+    jp_packet_release(packet);
     packet = jp_wire_build(&wire, &o, other);
     CHECK(strcmp(id, other) != 0);
-    free(packet);
+    jp_packet_release(packet);
     jp_wire_close(&wire);
 }
 
@@ -332,7 +370,7 @@ TEST(ids_differ_after_a_fork)
     pid_t child = fork();
     if (child == 0) {
         struct jp_packet *packet = jp_wire_build(&wire, &o, id);
-        free(packet);
+        jp_packet_release(packet);
         _exit(write(ends[1], id, sizeof id) != sizeof id);
     }
     free(jp_wire_build(&wire, &o, other));
@@ -350,7 +388,7 @@ TEST(without_a_parent_there_is_an_empty_object)
     CHECK_INT(packet->count, 6);
     CHECK_INT(packet->frames[1].size, 0);
     CHECK(memcmp(packet->frames[3].data, "{}", 2) == 0);
-    free(packet);
+    jp_packet_release(packet);
     jp_wire_close(&wire);
 }
 
@@ -394,7 +432,7 @@ TEST(each_failing_allocation_is_survived)
         bool whole = status == JP_WIRE_OK && packet;
         CHECK(status == JP_WIRE_OK || status == JP_WIRE_MEMORY);
         jp_message_free(m);
-        free(packet);
+        jp_packet_release(packet);
         jp_wire_close(&wire);
         if (whole) break;
         CHECK(nth < 20);

@@ -7,7 +7,7 @@ import struct
 import pytest
 import zmq
 
-from kernel import BINARY, DELIMITER, TIMEOUT, execute_content, kinds
+from kernel import BINARY, DELIMITER, TIMEOUT, execute_content, kinds, stream
 
 IDENTITIES = [b"\x00\x01 hops", b"", b"\xff" * 255]
 
@@ -174,6 +174,27 @@ def test_what_a_client_that_never_reads_costs_is_limited(fresh):
     while (frames := idle.recv_multipart())[0] != b"stream":
         pass
     assert b"again" in frames[-1] and idle.poll(TIMEOUT * 1000) and b'"idle"' in idle.recv_multipart()[-1]
+
+
+def test_what_is_not_read_is_weighed(fresh):
+    """What is large is left out for all, and the cell says so; the rest comes through, and all of it once there is room."""
+    k = fresh(LUNARRAY_UNREAD_BYTES=str(2 << 20))
+    c = k.client
+    idle = k.context.socket(zmq.SUB)
+    idle.linger, idle.rcvhwm, idle.rcvbuf = 0, 1, 4096
+    idle.subscribe(b"")
+    idle.connect(f"tcp://{k.address}:{k.connection['iopub_port']}")
+    assert idle.poll(TIMEOUT * 1000) and idle.recv_multipart()[0] == b""  # the welcome
+    code = "local s = ('x'):rep(1 << 18) for i = 1, 60 do display{['text/plain'] = i .. s} display('small') end return 'through'"
+    seen = c.execute(code)[1]
+    large = [len(content["data"]["text/plain"]) > 1000 for kind, content in seen if kind == "display_data"]
+    assert 8 <= large.count(True) < 40 and large.count(False) == 60 and seen[-1][0] == "execute_result"
+    assert 1 <= stream(seen, "stderr").count("is left out") < 20
+    assert resident(k) < 40 << 10 or sanitized()
+    assert "a client does not read iopub" in k.log()
+    idle.close()
+    while "display_data" not in kinds(c.execute("display{['text/plain'] = ('x'):rep(1 << 20)}")[1]):
+        pass
 
 
 def test_ten_thousand_cells_leave_nothing_behind(fresh):

@@ -1,0 +1,155 @@
+/* What the main thread and signal handlers say to a server, and what they take from it. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "jupyter/capture.h"
+#include "jupyter/server_state.h"
+
+static void wake(struct jp_server *s)
+{
+    uint64_t one = 1;
+    ssize_t written = write(s->wake, &one, sizeof one);
+    (void)written; /* it fails only when the counter is full, and then the thread is awake */
+}
+
+struct jp_message *jp_server_next(struct jp_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->resting = true;
+    while (!s->inbox && !s->quitting) pthread_cond_wait(&s->changed, &s->lock);
+    s->resting = false;
+    struct jp_message *m = s->quitting ? NULL : s->inbox;
+    if (m) {
+        s->inbox = m->next;
+        if (!s->inbox) s->inbox_end = &s->inbox;
+        s->queued--;
+    }
+    bool full = m && s->queued == JP_MAX_QUEUED - 1;
+    pthread_mutex_unlock(&s->lock);
+    if (full) wake(s);
+    return m;
+}
+
+struct jp_message *jp_server_take(struct jp_server *s, bool (*wanted)(const struct jp_message *m))
+{
+    pthread_mutex_lock(&s->lock);
+    struct jp_message **at = &s->inbox;
+    while (*at && !wanted(*at)) at = &(*at)->next;
+    struct jp_message *m = *at;
+    if (m) {
+        *at = m->next;
+        if (!m->next) s->inbox_end = at;
+        s->queued--;
+    }
+    bool full = m && s->queued == JP_MAX_QUEUED - 1;
+    pthread_mutex_unlock(&s->lock);
+    if (full) wake(s);
+    return m;
+}
+
+bool jp_server_has(struct jp_server *s, bool (*wanted)(const struct jp_message *m))
+{
+    pthread_mutex_lock(&s->lock);
+    const struct jp_message *m = s->inbox;
+    while (m && !wanted(m)) m = m->next;
+    pthread_mutex_unlock(&s->lock);
+    return m != NULL;
+}
+
+void jp_server_attend(struct jp_server *s)
+{
+    atomic_store(&s->attend_wanted, true);
+    wake(s);
+}
+
+void jp_server_done(struct jp_server *s)
+{
+    atomic_fetch_sub(&s->pending, 1);
+}
+
+unsigned jp_server_pending(const struct jp_server *s)
+{
+    return atomic_load(&s->pending);
+}
+
+void jp_server_post(struct jp_server *s, struct jp_packet *packet)
+{
+    if (!packet) {
+        jp_log(JP_ERROR, "out of memory: a message is lost");
+        return;
+    }
+    pthread_mutex_lock(&s->lock);
+    bool idle = s->outbox == NULL;
+    packet->next = NULL;
+    *s->outbox_end = packet;
+    s->outbox_end = &packet->next;
+    pthread_mutex_unlock(&s->lock);
+    if (idle && !pthread_equal(pthread_self(), s->thread)) wake(s);
+}
+
+void jp_free_messages(struct jp_message *m)
+{
+    while (m) {
+        struct jp_message *next = m->next;
+        jp_message_free(m);
+        m = next;
+    }
+}
+
+struct jp_message *jp_server_input(struct jp_server *s, struct jp_packet *packet, void (*meanwhile)(void *context))
+{
+    pthread_mutex_lock(&s->lock);
+    jp_free_messages(s->inputs);
+    s->inputs = NULL;
+    s->inputs_end = &s->inputs;
+    s->cancelled = false;
+    pthread_mutex_unlock(&s->lock);
+    jp_server_post(s, packet);
+    pthread_mutex_lock(&s->lock);
+    while (!s->inputs && !s->cancelled && !s->quitting) {
+        if (s->arrived) {
+            s->arrived = false;
+            pthread_mutex_unlock(&s->lock);
+            meanwhile(s->hooks.context);
+            pthread_mutex_lock(&s->lock);
+        } else {
+            pthread_cond_wait(&s->changed, &s->lock);
+        }
+    }
+    struct jp_message *m = s->inputs;
+    if (m) {
+        s->inputs = m->next;
+        if (!s->inputs) s->inputs_end = &s->inputs;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return m;
+}
+
+void jp_server_listen(struct jp_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->cancelled = false;
+    pthread_mutex_unlock(&s->lock);
+}
+
+bool jp_server_wait(struct jp_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    while (!s->arrived && !s->cancelled && !s->quitting) pthread_cond_wait(&s->changed, &s->lock);
+    bool goes_on = !s->cancelled && !s->quitting;
+    s->arrived = false;
+    pthread_mutex_unlock(&s->lock);
+    return goes_on;
+}
+
+void jp_server_cancel_input(struct jp_server *s)
+{
+    atomic_store(&s->cancel_wanted, true);
+    wake(s);
+}
+
+void jp_server_quit(struct jp_server *s)
+{
+    atomic_store(&s->quit_wanted, true);
+    wake(s);
+}

@@ -1,0 +1,50 @@
+/* What the two sides of a server share: server.c, the I/O thread, and queues.c, what the main thread and signal
+ * handlers say to it. */
+#ifndef JP_SERVER_STATE_H
+#define JP_SERVER_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include "jupyter/channels.h"
+#include "jupyter/missed.h"
+#include "jupyter/parent.h"
+#include "jupyter/server.h"
+#include "jupyter/subshells.h"
+
+#define JP_MAX_QUEUED 1000 /* requests; beyond that the shell socket is left unread */
+
+struct jp_server {
+    struct jp_channels channels;
+    struct jp_wire wire;
+    struct jp_server_hooks hooks;
+    pthread_t thread;
+    bool running; /* the thread was started */
+    int wake;     /* eventfd */
+    struct jp_parent parent;
+    int64_t told;            /* when the log was told of a client that does not read */
+    bool leaves_out;         /* and front ends were, for what is published is left out */
+    int64_t deadline;        /* when a shutdown stops waiting, 0 while none is under way */
+    struct jp_packet *kept;  /* an input request for a client that has not connected its stdin yet */
+    struct jp_missed missed; /* for a client that does not read */
+    bool started;            /* the status "starting" was published */
+    bool output_waits;       /* for a tick */
+    atomic_uint pending;     /* requests not done */
+    atomic_bool quit_wanted; /* set by signal handlers, seen by the I/O thread */
+    atomic_bool cancel_wanted, attend_wanted;
+    struct jp_subshells subshells;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct jp_message *inbox, **inbox_end;
+    unsigned queued; /* messages in inbox */
+    bool arrived;    /* one was added since `meanwhile` was last called */
+    struct jp_message *inputs, **inputs_end;
+    struct jp_packet *outbox, **outbox_end;
+    bool quitting, cancelled, main_done;
+    bool resting; /* the main thread waits for requests */
+};
+
+/* queues.c: releases all of a list. */
+void jp_free_messages(struct jp_message *m);
+
+#endif
