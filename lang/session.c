@@ -3,8 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lang/check.h"
+#include "lang/pattern.h"
 #include "lang/waiting.h"
 #include "runtime/memory.h"
+
+#define PATTERN_STEPS 1e6 /* milliseconds: what takes more is worth a look at who waits */
 
 struct lg_arena_block {
     struct lg_arena_block *next;
@@ -123,6 +126,7 @@ static int open_session(lua_State *L)
     lg_open_beside(L, s);
     lg_open_waiting(L, s);
     lg_open_sort(L, s);
+    if (s->interactive) lg_open_patterns(L, PATTERN_STEPS);
     lg_open_output(L, s);
     if (s->interactive) {
         lg_open_locals(L);

@@ -45,6 +45,25 @@ TEST(an_interrupt_from_another_thread_stops_waiting)
     check_interrupted("%timeit told = told or print('begun') or true");
 }
 
+TEST(an_interrupt_stops_a_pattern_that_tries_for_ever)
+{
+    static const char *const table[] = {
+        "find(p)",     "match(p)",
+        "gsub(p, '')", "gsub('(' .. p .. ')', {})",
+        "gmatch(p)()", "find('%f[a]()' .. p .. '%1')",
+    };
+    start();
+    run("kept = 1 p = ('.-'):rep(20) .. 'b'");
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char code[256];
+        snprintf(code, sizeof code, "print('begun') local s = ('a'):rep(40):%s", table[i]);
+        check_interrupted(code);
+        snprintf(code, sizeof code, "print('begun') while true do pcall(function() return ('a'):rep(40):%s end) end",
+                 table[i]);
+        check_interrupted(code);
+    }
+}
+
 TEST(an_interrupt_from_another_thread_stops_everything)
 {
     skip_loops_of_lua();

@@ -69,7 +69,7 @@ WAITS = {
     "os.execute": "print('begun') os.execute('cat {path}')",
     "a command": "print('begun')\n!cat {path}",
 }
-CALLS = {"a kernel": SPINNING}
+CALLS = {"a kernel": SPINNING, "a pattern": "print('begun') return ('a'):rep(40):find(('.-'):rep(20) .. 'b')"}
 
 
 def wait_for_begun(client):
