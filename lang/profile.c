@@ -170,6 +170,8 @@ static void set_counts(lua_State *L, const struct simt_counts *c)
     set_integer(L, "branches", c->branches);
     set_integer(L, "divergent", c->divergent);
     set_integer(L, "barriers", c->barriers);
+    set_integer(L, "flops", c->flops);
+    if (lg_profile_moved(c)) set_number(L, "intensity", (double)c->flops / (double)lg_profile_moved(c));
     set_traffic(L, "load", &c->load);
     set_traffic(L, "store", &c->store);
     set_traffic(L, "atomic", &c->atomic);
@@ -303,7 +305,8 @@ static const struct lg_function functions[] = {
      "The profile prints as a listing. Its fields: kernel, device, grid, block, registers, shared, local_bytes, "
      "array_bytes; occupancy with fraction, blocks, warps, max_warps, limiter and limits; lines, a list with line, "
      "source and file (of included files); and, of the launch and of each line: instructions, lanes (on average), "
-     "branches, divergent, barriers; load, store and atomic with requests, sectors, ideal, bytes (asked for), moved and "
+     "branches, divergent, barriers, flops (operations on floating-point numbers; a fused multiply-add is two, anything else "
+     "one), intensity (flops for each byte that global memory moves); load, store and atomic with requests, sectors, ideal, bytes (asked for), moved and "
      "efficiency; shared_load, shared_store and shared_atomic with requests, conflicts and bytes; atomics with requests, lanes and "
      "collisions (on average); local_memory with requests and bytes. What did not happen is nil. Fragments of matrices "
      "count as requests of 16 bytes a lane, textures with the texels they take.",

@@ -25,13 +25,15 @@ struct lg_profile {
 };
 
 /* What stands above the listing, and what below: a label and a sentence each. */
-#define LG_PROFILE_FACTS 10
+#define LG_PROFILE_FACTS 12
 #define LG_PROFILE_NOTES 8
 struct lg_profile_fact {
     char label[24], text[232];
 };
 size_t lg_profile_facts(const struct lg_profile *p, struct lg_profile_fact out[LG_PROFILE_FACTS]);
 size_t lg_profile_notes(const struct lg_profile *p, struct lg_profile_fact out[LG_PROFILE_NOTES]);
+/* Bytes of the sectors of global memory that were touched. */
+uint64_t lg_profile_moved(const struct simt_counts *c);
 
 /* The columns of figures. A cell is empty where there is nothing to say. */
 enum lg_profile_column {

@@ -188,6 +188,22 @@ static void add_traffic(struct facts *f, const char *label, const struct simt_tr
         per(t->ideal, t->requests), moved, asked);
 }
 
+uint64_t lg_profile_moved(const struct simt_counts *c)
+{
+    return 32 * (c->load.sectors + c->store.sectors + c->atomic.sectors);
+}
+
+static void add_arithmetic(const struct simt_counts *c, struct facts *f)
+{
+    char flops[24];
+    put_count(flops, sizeof flops, c->flops);
+    if (c->flops && lg_profile_moved(c))
+        add(f, "arithmetic", "%s floating-point operations, %.3g for each byte that global memory moves", flops,
+            per(c->flops, lg_profile_moved(c)));
+    else if (c->flops)
+        add(f, "arithmetic", "%s floating-point operations", flops);
+}
+
 static void add_counts(const struct simt_counts *c, struct facts *f)
 {
     char a[24], b[24], d[24];
@@ -200,6 +216,7 @@ static void add_counts(const struct simt_counts *c, struct facts *f)
     else
         add(f, "instructions", "%s run by warps, by %.1f of 32 lanes on average; no branches", a,
             per(c->lanes, c->instructions));
+    add_arithmetic(c, f);
     add_traffic(f, "global loads", &c->load);
     add_traffic(f, "global stores", &c->store);
     struct simt_banks shared = all_banks(c);

@@ -1,5 +1,6 @@
 /* The profiler: an observer with a table of sums, by instruction, for each host thread. */
 #include "runtime/simt/profile.h"
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -363,11 +364,37 @@ static bool fold(struct simt_profile *out, const struct simt_program *p, const s
     return out->lines != NULL;
 }
 
+/* Operations on floating-point numbers that an instruction of one lane (a matrix product: of one warp) is. Divisions,
+ * roots and functions count as one, whatever they cost. */
+static uint64_t flops_of(const char *opcode, bool *by_warp)
+{
+    static const char *const ones[] = {"add",   "sub",  "mul", "div", "sqrt", "rcp",
+                                       "rsqrt", "tanh", "sin", "cos", "ex2",  "lg2"};
+    static const char *const types[] = {"f32", "f64", "f16", "bf16"}, *const pairs[] = {"f16x2", "bf16x2", "f32x2"};
+    uint64_t m, n, k, each = is(opcode, "fma") || is(opcode, "mad") ? 2 : 0, count = 0;
+    *by_warp = is(opcode, "mma") || (is(opcode, "wmma") && has_word(opcode, "mma"));
+    for (const char *s = *by_warp && !has_word(opcode, "s32") ? opcode : NULL; s && (s = strstr(s, ".m")); s++)
+        if (sscanf(s, ".m%" SCNu64 "n%" SCNu64 "k%" SCNu64, &m, &n, &k) == 3) return 2 * m * n * k;
+    if (*by_warp) return 0;
+    for (size_t i = 0; i < sizeof ones / sizeof *ones; i++)
+        if (is(opcode, ones[i])) each = 1;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (has_word(opcode, types[i])) count = 1;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (has_word(opcode, pairs[i])) count = 2;
+    return each * count;
+}
+
 static bool merge(struct simt_profile *out, struct profiler *p, struct simt_program *program)
 {
     struct simt_counts *sums = rt_calloc(p->code_count + 1, sizeof *sums);
     for (const struct profile_part *t = p->tallies; sums && t; t = t->next)
         for (uint32_t pc = 0; pc < p->code_count; pc++) add_counts(&sums[pc], &t->counts[pc]);
+    for (uint32_t pc = 0; sums && pc < p->code_count; pc++) {
+        bool by_warp;
+        uint64_t each = sums[pc].instructions ? flops_of(program->places[pc].opcode, &by_warp) : 0;
+        if (each) sums[pc].flops = each * (by_warp ? sums[pc].instructions : sums[pc].lanes);
+    }
     out->files = program->files; /* taken over: the lines point to them */
     out->file_count = program->file_count;
     program->files = NULL;

@@ -24,6 +24,7 @@ struct simt_counts {              /* nothing but sums */
     uint64_t instructions, lanes; /* lanes that ran them, summed up */
     uint64_t branches, divergent; /* conditional ones; those whose lanes parted */
     uint64_t barriers;
+    uint64_t flops; /* operations on floating-point numbers, by all lanes; a fused multiply-add is two */
     struct simt_traffic load, store, atomic;
     struct simt_banks shared_load, shared_store, shared_atomic;
     uint64_t atomics, atomic_lanes; /* on global and shared memory */

@@ -463,6 +463,46 @@ on_simt("text and HTML", function()
   t.eq(opened, closed)
 end)
 
+on_simt("floating-point operations", function()
+  local k = gpu.kernel [[
+    __global__ void kinds(int n, const float *x, float *y, double *z) {
+      int i = threadIdx.x;
+      if (i >= n) return;
+      float v = x[i];
+      float w = v * v + v; // a fused multiply-add
+      z[i] = sqrt((double)w) / 3;
+      y[i] = __fadd_rn(w, v);
+      y[i + 32] = __int2float_rn(i * 5);
+    }
+    __global__ void integers(int *y) { y[threadIdx.x] = y[threadIdx.x] * 3 + 1; }
+  ]]
+  local x, y, z = gpu.ones(32), gpu.zeros(64), gpu.zeros(32, "float64")
+  local p = gpu.profile(k.kinds, 1, 32)(20, x, y, z)
+  t.eq(at(p, "fused multiply-add").flops, 2 * 20)
+  t.eq(at(p, "sqrt").flops, 2 * 20)
+  t.eq(at(p, "__fadd_rn").flops, 20)
+  t.eq(p.flops, 5 * 20)
+  t.eq(p.intensity, 100 / (p.load.moved + p.store.moved))
+  assert(tostring(p):find("arithmetic     100 floating%-point operations"))
+  p = gpu.profile(k.integers, 1, 32)(gpu.ones(32, "int32"))
+  assert(p.flops == 0 and p.intensity == 0 and not tostring(p):find("arithmetic"))
+  local product = gpu.kernel [[
+    #include <mma.h>
+    using namespace nvcuda;
+    __global__ void product(const __half *a, float *c) {
+      wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, wmma::row_major> A;
+      wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::row_major> B;
+      wmma::fragment<wmma::accumulator, 16, 16, 16, float> C;
+      wmma::fill_fragment(C, 0.0f);
+      wmma::load_matrix_sync(A, a, 16);
+      wmma::load_matrix_sync(B, a, 16);
+      wmma::mma_sync(C, A, B, C);
+      wmma::store_matrix_sync(c, C, 16, wmma::mem_row_major);
+    }
+  ]]
+  t.eq(gpu.profile(product, 1, 32)(gpu.ones(16, 16, "float16"), gpu.zeros(16, 16)).flops, 2 * 16 ^ 3)
+end)
+
 t.test("mistakes are named", function()
   local k = gpu.kernel "__global__ void k(int n, float *x) { if (n == 7) x[4 + n] = 1; }"
   local x = gpu.zeros(4)
