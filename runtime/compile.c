@@ -213,13 +213,31 @@ static void to_cache(const struct rt_cache_key *key, const struct rt_nvrtc_resul
     rt_cache_store(key, &entry);
 }
 
+/* What to do about source that was written for nvcc, by what the compiler says of it; the first that fits. */
+static const struct {
+    const char *said, *also, *hint;
+} hints[] = {
+    {"explicitly marked as a __host__ function is not allowed", "/cub/",
+     "of CUB, kernels take the headers of blocks and warps, as <cub/block/block_reduce.cuh>; what <cub/cub.cuh> and Thrust "
+     "add to them is called from the host"},
+    {"/thrust/", ": error",
+     "Thrust is called from the host; kernels take CUB's headers of blocks and warps, and cuda::std"},
+    {"identifier \"cuda", "is undefined",
+     "the host's part of a program (main, cudaMalloc, cudaMemcpy, <<<...>>>) is not compiled: it is Lua's"},
+    {"device-side kernel launch", "",
+     "kernels do not launch kernels (dynamic parallelism); launch the inner one from Lua"},
+    {"cannot open source file", "",
+     "kernels are compiled without the host's C++ library; <cuda/std/...> and <cub/block/...> have what devices can use, "
+     "-I in the option options names folders"},
+};
+
 static enum rt_status compilation_failed(const struct rt_program *p, const char *log, struct rt_error *e)
 {
-    char *text = rt_map_positions(log, p->name, p->first_line);
+    char *text = rt_map_errors(log, p->name, p->first_line);
     if (!text) return no_memory(e);
-    bool nested = strstr(text, "device-side kernel launch") != NULL;
-    rt_fail(e, RT_COMPILE, "%s%s", text,
-            nested ? "\nkernels do not launch kernels (dynamic parallelism); launch the inner one from Lua" : "");
+    size_t k = 0, count = sizeof hints / sizeof *hints;
+    while (k < count && !(strstr(log, hints[k].said) && strstr(log, hints[k].also))) k++;
+    rt_fail(e, RT_COMPILE, "%s%s%s", text, k < count ? "\n  hint: " : "", k < count ? hints[k].hint : "");
     free(text);
     return RT_COMPILE;
 }

@@ -62,8 +62,8 @@ struct rt_program {
  * not depend on that. */
 #define RT_SOURCE_NAME "/lunarray-kernel.cu"
 
-/* Compiles for a device. NULL: RT_COMPILE with the whole log, lines mapped to the source's name and lines;
- * RT_MISSING without NVRTC. */
+/* Compiles for a device. NULL: RT_COMPILE with the log as of rt_map_errors, lines mapped to the source's name and
+ * lines; RT_MISSING without NVRTC. */
 struct rt_program *rt_compile(struct rt_device *d, const struct rt_source *source, struct rt_error *e);
 /* Only if the disk cache has it, else RT_MISSING: takes no longer than reading a file. */
 struct rt_program *rt_compile_cached(struct rt_device *d, const struct rt_source *source, struct rt_error *e);
@@ -77,6 +77,9 @@ enum rt_status rt_compile_cubin(struct rt_device *d, const struct rt_program *p,
 /* A copy of a text of the compiler's or the device's in which positions in RT_SOURCE_NAME, written NAME(12), NAME:12 or
  * "line 12 of NAME", are those of the source: "cell 3:14". NULL: out of memory. Release with free(). */
 char *rt_map_positions(const char *text, const char *name, int first_line);
+/* The same of what the compiler says of source that does not compile, without warnings about headers, and without
+ * errors in headers after the first few: they are mostly consequences. */
+char *rt_map_errors(const char *text, const char *name, int first_line);
 /* True when a file of the PTX (with or without folders in front) is the source itself. */
 bool rt_is_source_name(const char *file);
 

@@ -6,6 +6,8 @@
 #include "runtime/compile.h"
 #include "runtime/memory.h"
 
+#define MOST_ERRORS 5 /* in headers that are shown */
+
 struct output {
     char *text;
     size_t length, room;
@@ -40,13 +42,11 @@ static void put_position(struct output *o, const char *name, long line)
 /* Lines that repeat what the error says already. */
 static bool is_noise(const char *line, size_t length)
 {
-    size_t digits = 0;
-    while (digits < length && isdigit((unsigned char)line[digits])) digits++;
     char copy[128];
     size_t n = length < sizeof copy - 1 ? length : sizeof copy - 1;
     memcpy(copy, line, n);
     copy[n] = 0;
-    if ((digits || *copy == ' ') && strstr(copy, "detected in the compilation of")) return true;
+    if (strstr(copy, "detected in the compilation of")) return true;
     return length == 0 || strncmp(copy, "Compilation terminated", 22) == 0 ||
            strncmp(copy, "Remark: The warnings can be suppressed", 38) == 0;
 }
@@ -116,7 +116,6 @@ static void put_line(struct output *o, const char *line, size_t length, const ch
 char *rt_map_positions(const char *text, const char *name, int first_line)
 {
     struct output o = {0};
-    bool missing = strstr(text, "cannot open source file") != NULL;
     put(&o, "", 0);
     while (*text) {
         size_t length = strcspn(text, "\n");
@@ -126,12 +125,45 @@ char *rt_map_positions(const char *text, const char *name, int first_line)
         }
         text += length + (text[length] == '\n');
     }
-    static const char hint[] = "\n  hint: kernels are compiled without the host's C++ library; <cuda/std/...> and "
-                               "<cub/block/...> have what devices can use, -I in the option options names folders";
-    if (missing) put(&o, hint, sizeof hint - 1);
     if (!o.failed) return o.text;
     free(o.text);
     return NULL;
+}
+
+/* Does a line have these words? */
+static bool line_has(const char *line, const char *words)
+{
+    const char *at = strstr(line, words);
+    return at && at < line + strcspn(line, "\n");
+}
+
+/* The length of a message: its lines, and the empty one that ends it. */
+static size_t message_length(const char *text)
+{
+    const char *end = strstr(text, "\n\n");
+    return end ? (size_t)(end - text) + 2 : strlen(text);
+}
+
+char *rt_map_errors(const char *text, const char *name, int first_line)
+{
+    struct output o = {0};
+    size_t own_name = strlen(RT_SOURCE_NAME), others = 0, left = 0;
+    bool kept = true; /* the message before, whose notes these are */
+    put(&o, "", 0);
+    for (size_t length; *text; text += length) {
+        length = message_length(text);
+        bool own = strncmp(text, RT_SOURCE_NAME, own_name) == 0, error = line_has(text, "): error");
+        if (line_has(text, "): warning")) kept = own;
+        if (error) kept = own || others++ < MOST_ERRORS;
+        if (line_has(text, "): catastrophic error")) kept = true;
+        if (kept) put(&o, text, length);
+        left += error && !kept;
+    }
+    char more[64];
+    if (left) put(&o, more, (size_t)snprintf(more, sizeof more, "and %zu errors more in headers\n", left));
+    char *mapped = o.failed ? NULL : rt_map_positions(o.text, name, first_line);
+    free(o.text);
+    return mapped;
 }
 
 bool rt_is_source_name(const char *file)

@@ -45,7 +45,7 @@ CUDA_KERNELS_SANITIZED = ["async", "atomics", "cooperative", "faulty", "globals"
                           "texture", "warps"]
 STOCK = ["create", "kernel"]
 CHECKED = ["async", "cooperative", "functions", "graph", "grid", "guide", "heap", "histogram", "image", "language",
-           "learning", "linear", "mandelbrot", "matmul", "matrix", "physics", "reduction", "resident", "saxpy",
+           "learning", "library", "linear", "mandelbrot", "matmul", "matrix", "physics", "reduction", "resident", "saxpy",
            "scan", "signal", "sort", "sparse", "stencil", "surface", "texture", "transpose", "warps"]
 # What ThreadSanitizer watches, on several threads whatever the machine has. None of these leaves its work to a library
 # that it can't see into (OpenBLAS, ZeroMQ).

@@ -117,6 +117,8 @@ t.test("structs by string.pack, pointers to anything", function()
 end)
 
 t.test("kernels that launch kernels are refused by name", function()
+  t.raises({ "<vector>", "cuda/std" }, gpu.kernel, "#include <vector>\n__global__ void k() {}")
+  t.raises({ "cudaMalloc", "it is Lua's" }, gpu.kernel, "__global__ void k() { void *p; cudaMalloc(&p, 4); }")
   t.raises({ "device-side kernel launch", "dynamic parallelism" }, gpu.kernel,
     "__global__ void inner() {} __global__ void outer() { inner<<<1, 1>>>(); }")
 end)

@@ -79,6 +79,22 @@ TEST(positions_are_the_sources)
     CHECK(!rt_is_source_name("kernel.cu") && !rt_is_source_name(NULL) && !rt_is_source_name(""));
 }
 
+TEST(errors_in_headers_are_few)
+{
+    char text[2000] = "/x/a.h(1): warning: w\n  w\n\n", want[2000] = "";
+    for (int k = 1; k <= 9; k++) sprintf(text + strlen(text), "/x/a.h(%d): error: e\n  e\n\n/x/a.h(3): note: n\n\n", k);
+    strcat(
+        text,
+        "/lunarray-kernel.cu(2): warning: mine\n\n/lunarray-kernel.cu(3): error: mine\n\n"
+        "/x/a.h(8): catastrophic error: c\n\n 9 errors and 1 catastrophic error detected in the compilation of x.\n");
+    for (int k = 1; k <= 5; k++) sprintf(want + strlen(want), "/x/a.h:%d: error: e\n  e\n/x/a.h:3: note: n\n", k);
+    strcat(want, "cell 3:12: warning: mine\ncell 3:13: error: mine\n/x/a.h:8: catastrophic error: c\n"
+                 "and 4 errors more in headers");
+    char *got = rt_map_errors(text, "cell 3", 11);
+    CHECK_STR(got, want);
+    free(got);
+}
+
 /* ---- the cache alone ---- */
 
 static struct rt_cache_key key_of(const char *a, const char *b)
