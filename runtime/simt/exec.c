@@ -19,14 +19,19 @@
 
 static void place_threads(struct warp *w, const unsigned block[3])
 {
-    uint32_t n = block[0] * block[1] * block[2];
+    uint32_t n = block[0] * block[1] * block[2], t = (uint32_t)w->index * SIMT_WARP;
+    uint32_t x = t % block[0], y = t / block[0] % block[1], z = t / block[0] / block[1];
     w->exists = 0;
     for (uint32_t l = 0; l < SIMT_WARP; l++) {
-        uint32_t t = (uint32_t)w->index * SIMT_WARP + l;
-        w->tid[0][l] = t % block[0];
-        w->tid[1][l] = t / block[0] % block[1];
-        w->tid[2][l] = t / block[0] / block[1];
-        if (t < n) w->exists |= 1u << l;
+        w->tid[0][l] = x;
+        w->tid[1][l] = y;
+        w->tid[2][l] = z;
+        if (t + l < n) w->exists |= 1u << l;
+        if (++x < block[0]) continue;
+        x = 0;
+        if (++y < block[1]) continue;
+        y = 0;
+        z++;
     }
 }
 
@@ -334,7 +339,7 @@ bool simt_run(const struct simt_launch *l, struct simt_fault *fault)
     r.fault_block = UINT64_MAX;
     r.last_waiting = &r.first_waiting;
     size_t host_threads = (size_t)rt_thread_count(), grain = blocks / (host_threads * 16);
-    r.grain = grain < 1 ? 1 : grain > 64 ? 64 : grain;
+    r.grain = grain < 1 ? 1 : grain > 1024 ? 1024 : grain;
     r.worker_limit = simt_resident_blocks(f, (int)threads, l->dynamic_shared) * (int)host_threads;
     r.returned = rt_calloc(host_threads, sizeof *r.returned);
     if (!r.returned) return refuse(fault, f->code, "out of host memory for a launch");

@@ -36,7 +36,8 @@ struct jit_code {
     const struct function *function;
     bool watched; /* for observers */
     struct jit_form special[SR_TID_Z + 1];
-    uint8_t *bytes; /* NULL: there is none for this shape */
+    unsigned block[3]; /* the shape of those it was last asked for */
+    uint8_t *bytes;    /* NULL: there is none for this shape */
     size_t size;
     struct entry *entries;
     struct claim *claims;
@@ -168,27 +169,37 @@ static bool same_forms(const struct jit_form *a, const struct jit_form *b)
     return true;
 }
 
+/* The code for blocks of another shape: that of one whose indices look alike, or new code. NULL without memory. */
+static struct jit_code *code_of_forms(struct jit_code **list, const struct simt_program *p, const struct function *f,
+                                      const unsigned block[3], const struct simt_observer *o)
+{
+    struct jit_form special[SR_TID_Z + 1];
+    struct jit_code *c = *list;
+    for (int d = 0; d <= SR_TID_Z; d++) special[d] = thread_form(block, d);
+    while (c && (c->function != f || c->watched != (o != NULL) || !same_forms(c->special, special))) c = c->next;
+    if (!c && (c = rt_calloc(1, sizeof *c))) {
+        c->function = f;
+        c->watched = o;
+        memcpy(c->special, special, sizeof special);
+        build(c, p, vector_bits(), o);
+        c->next = *list;
+        *list = c;
+    }
+    if (c) memcpy(c->block, block, sizeof c->block);
+    return c;
+}
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 const struct jit_code *simt_jit_code(const struct simt_program *p, const struct function *f, const unsigned block[3],
                                      const struct simt_observer *o)
 {
-    int bits = vector_bits();
-    if ((o && !o->quick) || !bits || block[0] * block[1] * block[2] < SIMT_WARP) return NULL;
-    struct jit_form special[SR_TID_Z + 1];
-    for (int d = 0; d <= SR_TID_Z; d++) special[d] = thread_form(block, d);
+    if ((o && !o->quick) || !vector_bits() || block[0] * block[1] * block[2] < SIMT_WARP) return NULL;
     struct jit_code **list = &((struct simt_program *)(uintptr_t)p)->jit, *c;
     pthread_mutex_lock(&lock);
     for (c = *list; c; c = c->next)
-        if (c->function == f && c->watched == (o != NULL) && same_forms(c->special, special)) break;
-    if (!c && (c = rt_calloc(1, sizeof *c))) {
-        c->function = f;
-        c->watched = o;
-        memcpy(c->special, special, sizeof special);
-        build(c, p, bits, o);
-        c->next = *list;
-        *list = c;
-    }
+        if (c->function == f && c->watched == (o != NULL) && !memcmp(c->block, block, sizeof c->block)) break;
+    if (!c) c = code_of_forms(list, p, f, block, o);
     pthread_mutex_unlock(&lock);
     return c && c->bytes ? c : NULL;
 }

@@ -62,12 +62,16 @@ static void histogram(size_t part, size_t parts)
     for (size_t i = count * part / parts; i < count * (part + 1) / parts; i++) bins[part][g[i]]++;
     seen = (float)bins[part][part];
 }
-static void transpose(size_t part, size_t parts)
+static void transpose(size_t part, size_t parts) /* rows of a tile in, rows out, as the kernel's blocks do */
 {
+    float tile[16][17];
     for (size_t y = SIDE / 16 * part / parts * 16; y < SIDE / 16 * (part + 1) / parts * 16; y += 16)
-        for (size_t x = 0; x < SIDE; x += 16)
+        for (size_t x = 0; x < SIDE; x += 16) {
             for (size_t i = 0; i < 16; i++)
-                for (size_t j = 0; j < 16; j++) c[(y + i) * SIDE + x + j] = a[(x + j) * SIDE + y + i];
+                for (size_t j = 0; j < 16; j++) tile[i][j] = a[(y + i) * SIDE + x + j];
+            for (size_t i = 0; i < 16; i++)
+                for (size_t j = 0; j < 16; j++) c[(x + i) * SIDE + y + j] = tile[j][i];
+        }
 }
 
 /* ---- threads, that wait for work at a barrier ---- */
