@@ -91,8 +91,6 @@ struct kn_roots {
     int64_t n, step;
     struct rt_complex *coarse, *fine; /* one block, which `coarse` begins */
 };
-enum rt_status kn_roots_new(int64_t n, struct kn_roots *out, struct rt_error *e);
-void kn_roots_free(struct kn_roots *r);
 static inline struct rt_complex kn_root(const struct kn_roots *r, int64_t k)
 {
     struct rt_complex a = r->coarse[k / r->step], b = r->fine[k % r->step];

@@ -27,7 +27,7 @@ static struct rt_complex exact_root(int64_t k, int64_t n)
     }
 }
 
-enum rt_status kn_roots_new(int64_t n, struct kn_roots *out, struct rt_error *e)
+static enum rt_status make_roots(int64_t n, struct kn_roots *out, struct rt_error *e)
 {
     int64_t step = (int64_t)ceil(sqrt((double)n)) + 1, coarse = n / step + 1;
     *out = (struct kn_roots){.n = n, .step = step};
@@ -39,7 +39,7 @@ enum rt_status kn_roots_new(int64_t n, struct kn_roots *out, struct rt_error *e)
     return RT_OK;
 }
 
-void kn_roots_free(struct kn_roots *r)
+static void free_roots(struct kn_roots *r)
 {
     free(r->coarse);
     *r = (struct kn_roots){0};
@@ -93,7 +93,7 @@ static enum rt_status plan_new(int64_t n, enum rt_dtype t, struct kn_fft_plan *p
     }
     p->roots = rt_alloc((size_t)(numbers + 1) * real_size(t));
     if (!p->roots) return rt_fail(e, RT_NOMEM, "out of memory for the roots of a Fourier transform");
-    enum rt_status status = kn_roots_new(n, &roots, e);
+    enum rt_status status = make_roots(n, &roots, e);
     if (status != RT_OK) {
         free(p->roots);
         p->roots = NULL;
@@ -116,7 +116,7 @@ static enum rt_status plan_new(int64_t n, enum rt_dtype t, struct kn_fft_plan *p
                 put_real(t, p->roots, at + r + k, w.im);
             }
     }
-    kn_roots_free(&roots);
+    free_roots(&roots);
     return RT_OK;
 }
 
@@ -300,7 +300,7 @@ static enum rt_status four_steps(struct long_rows *x, struct rt_error *e)
     enum rt_dtype t = x->a->dtype;
     int64_t n = x->rows * x->columns, count = row_count(x->out, x->axis), threads = rt_thread_count();
     bool apart = count >= 2 * threads; /* each row by one thread */
-    enum rt_status status = kn_roots_new(n, &x->roots, e);
+    enum rt_status status = make_roots(n, &x->roots, e);
     if (status == RT_OK) status = plan_new(x->rows, t, &x->down, e);
     if (status == RT_OK) status = plan_new(x->columns, t, &x->across, e);
     x->scratch_bytes = scratch_for(x->columns, t); /* of the longer ones */
@@ -317,7 +317,7 @@ static enum rt_status four_steps(struct long_rows *x, struct rt_error *e)
     free(x->scratch);
     free(x->across.roots);
     free(x->down.roots);
-    kn_roots_free(&x->roots);
+    free_roots(&x->roots);
     return status;
 }
 
@@ -386,11 +386,11 @@ enum rt_status kn_fft_unpack(enum kn_fft kind, const struct rt_array *from, doub
     const struct rt_array *halves = kind == KN_RFFT ? from : to;
     int64_t h = halves->shape[halves->ndim - 1];
     struct kn_roots roots;
-    enum rt_status status = kn_roots_new(2 * h, &roots, e);
+    enum rt_status status = make_roots(2 * h, &roots, e);
     if (status != RT_OK) return status;
     char *table = rt_alloc((size_t)(h / 2 + 1) * rt_dtypes[from->dtype].size);
     if (!table) {
-        kn_roots_free(&roots);
+        free_roots(&roots);
         return rt_fail(e, RT_NOMEM, "out of memory for the roots of a Fourier transform");
     }
     for (int64_t k = 0; k <= h / 2; k++) {
@@ -406,7 +406,7 @@ enum rt_status kn_fft_unpack(enum kn_fft kind, const struct rt_array *from, doub
                                  .from = rt_array_host(from),
                                  .to = rt_array_host(to)};
     rt_parallel_for((size_t)(rt_array_size(halves) / h), (size_t)(GRAIN / h + 1), unpack_piece, &u);
-    kn_roots_free(&roots);
+    free_roots(&roots);
     free(table);
     return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
 }
@@ -439,10 +439,10 @@ enum rt_status kn_fft_chirps(int64_t n, const struct rt_array *chirp, int64_t m,
 {
     struct kn_roots roots;
     struct chirps c = {chirp->dtype, n, m, rt_array_host(chirp), rt_array_host(mirrored), &roots};
-    enum rt_status status = kn_roots_new(2 * n, &roots, e);
+    enum rt_status status = make_roots(2 * n, &roots, e);
     if (status != RT_OK) return status;
     memset(c.mirrored, 0, (size_t)m * rt_dtypes[chirp->dtype].size);
     rt_parallel_for((size_t)n, GRAIN, chirps_piece, &c);
-    kn_roots_free(&roots);
+    free_roots(&roots);
     return RT_OK;
 }

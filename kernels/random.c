@@ -97,7 +97,7 @@ static void fill_piece(void *context, size_t begin, size_t end, int worker)
     }
 }
 
-enum rt_status kn_random_host(const struct kn_draw_values *v, const struct rt_array *to, struct rt_error *e)
+static enum rt_status draw_on_host(const struct kn_draw_values *v, const struct rt_array *to, struct rt_error *e)
 {
     const struct kn_loops *loops = kn_host_loops();
     struct filling f = {.v = v,
@@ -121,5 +121,5 @@ enum rt_status kn_random(const struct kn_draw *draw, const struct rt_array *to, 
                          rt_dtypes[to->dtype].name);
     if (status != RT_OK || rt_array_size(to) == 0) return status;
     struct kn_draw_values v = values_of(draw, to->dtype);
-    return kn_runs_generated(rt_array_device(to)) ? kn_random_cuda(&v, to, e) : kn_random_host(&v, to, e);
+    return kn_runs_generated(rt_array_device(to)) ? kn_random_cuda(&v, to, e) : draw_on_host(&v, to, e);
 }

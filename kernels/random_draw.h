@@ -52,7 +52,6 @@ extern kn_draw_loop kn_draw_base;
 extern kn_draw_loop kn_draw_v3, kn_draw_v4;
 #endif
 
-enum rt_status kn_random_host(const struct kn_draw_values *v, const struct rt_array *to, struct rt_error *e);
 enum rt_status kn_random_cuda(const struct kn_draw_values *v, const struct rt_array *to, struct rt_error *e);
 
 #endif

@@ -9,7 +9,7 @@
 /* The addresses are the keys in Lua's registry. */
 static const char enabled_key, list_key, findings_key;
 
-bool lg_checks_enabled(lua_State *L)
+static bool checks_enabled(lua_State *L)
 {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &enabled_key);
     bool on = lua_toboolean(L, -1);
@@ -157,7 +157,7 @@ int lg_run_call(lua_State *L, struct lg_call *call, enum lg_checked checked)
     struct rt_error *e = lg_error_box(L);
     bool collects = lua_rawgetp(L, LUA_REGISTRYINDEX, &list_key) == LUA_TTABLE;
     int list = lua_gettop(L);
-    bool on = checked == LG_CHECKED_DEFAULT ? collects || lg_checks_enabled(L) : checked == LG_CHECKED;
+    bool on = checked == LG_CHECKED_DEFAULT ? collects || checks_enabled(L) : checked == LG_CHECKED;
     const char *kernel = call->on->entry->name;
     struct rt_findings *f = on ? findings_box(L) : NULL;
     call->launch.findings = f;
@@ -197,7 +197,7 @@ static int collect(lua_State *L)
 static int check(lua_State *L)
 {
     if (lua_isfunction(L, 1)) return collect(L);
-    bool before = lg_checks_enabled(L);
+    bool before = checks_enabled(L);
     if (!lua_isnoneornil(L, 1)) {
         if (!lua_isboolean(L, 1))
             return luaL_error(L, "check: expected true, false or a function, got %s", luaL_typename(L, 1));

@@ -11,8 +11,7 @@
  * times puzzling, and asking for them is one word. */
 #define LG_CHECK_SESSIONS false
 
-/* Are launches checked that do not say otherwise? Off at first. */
-bool lg_checks_enabled(lua_State *L);
+/* Whether launches are checked that do not say otherwise; they are not at first. */
 void lg_enable_checks(lua_State *L, bool on);
 
 /* Launches. With checks it raises what they found, or adds it to the list that gpu.check(f) gives. [raises] */

@@ -9,7 +9,8 @@
 
 #define MAX_MATCHES 1000
 
-bool lg_completing_full(const struct lg_completing *c)
+/* Whether there is no room for others. */
+static bool is_full(const struct lg_completing *c)
 {
     return c->count == MAX_MATCHES;
 }
@@ -26,7 +27,7 @@ static void leave_out(struct lg_completing *c, const char *text)
 void lg_add_match(struct lg_completing *c, const char *text, const char *kind, const char *note)
 {
     if (strncmp(text, c->prefix, c->prefix_length) != 0) return;
-    if (lg_completing_full(c)) {
+    if (is_full(c)) {
         leave_out(c, text);
         return;
     }
@@ -64,7 +65,7 @@ void lg_visit_match(lua_State *L, const char *name, void *context)
     struct lg_completing *c = context;
     char note[256];
     if (strncmp(name, c->prefix, c->prefix_length) != 0) return;
-    if (lg_completing_full(c)) { /* the others are not looked at any closer */
+    if (is_full(c)) { /* the others are not looked at any closer */
         leave_out(c, name);
         return;
     }
@@ -106,7 +107,7 @@ static void visit_variable(lua_State *L, const char *name, void *context)
     struct lg_completing *c = context;
     const struct lg_function *row = NULL;
     bool plain = lua_type(L, -1) == LUA_TNUMBER || lua_type(L, -1) == LUA_TSTRING || lua_type(L, -1) == LUA_TBOOLEAN;
-    if (!plain && strncmp(name, c->prefix, c->prefix_length) == 0 && !lg_completing_full(c)) {
+    if (!plain && strncmp(name, c->prefix, c->prefix_length) == 0 && !is_full(c)) {
         row = lg_doc_by_name(L, lua_pushfstring(L, "session.%s", name));
         lua_pop(L, 1);
     }

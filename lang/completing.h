@@ -23,7 +23,6 @@ struct lg_completing {
 /* Adds a match when it begins with the prefix. What does not fit into memory is left out, as is what is beyond so many
  * that nobody reads them. */
 void lg_add_match(struct lg_completing *c, const char *text, const char *kind, const char *note);
-bool lg_completing_full(const struct lg_completing *c); /* there is no room for others */
 /* What stands from `start` up to the cursor is to be completed. */
 void lg_set_prefix(struct lg_completing *c, size_t start);
 /* For lg_each_field: adds a field or variable whose value is on top of the stack. Names with a leading underscore must

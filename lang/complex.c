@@ -67,15 +67,11 @@ static int angle_of_value(lua_State *L)
     return 1;
 }
 
-int lg_complex_text(struct rt_complex v, char out[LG_COMPLEX_TEXT])
-{
-    return snprintf(out, LG_COMPLEX_TEXT, "%.14g%s%.14gi", v.re, signbit(v.im) && !isnan(v.im) ? "-" : "+", fabs(v.im));
-}
-
 static int value_tostring(lua_State *L)
 {
-    char text[LG_COMPLEX_TEXT];
-    lg_complex_text(*(const struct rt_complex *)luaL_checkudata(L, 1, LG_COMPLEX), text);
+    char text[64];
+    const struct rt_complex *z = luaL_checkudata(L, 1, LG_COMPLEX);
+    snprintf(text, sizeof text, "%.14g%s%.14gi", z->re, signbit(z->im) && !isnan(z->im) ? "-" : "+", fabs(z->im));
     lua_pushstring(L, text);
     return 1;
 }

@@ -13,9 +13,6 @@ extern const struct lg_function lg_complex_functions[], lg_complex_methods[];
 void lg_push_complex(lua_State *L, struct rt_complex v); /* [raises] */
 /* NULL for other values. */
 const struct rt_complex *lg_test_complex(lua_State *L, int idx);
-/* "1+2i" */
-#define LG_COMPLEX_TEXT 64
-int lg_complex_text(struct rt_complex v, char out[LG_COMPLEX_TEXT]);
 /* x.real and x.imag: pushes the view of an array's parts, of its elements evaluated; a real array is its own real part
  * and has new zeros for the other. [raises] */
 void lg_push_part(lua_State *L, int idx, bool imaginary);

@@ -33,11 +33,6 @@ static struct waiting *find_waiting(lua_State *L)
     return w;
 }
 
-enum lg_laziness lg_laziness(lua_State *L)
-{
-    return find_waiting(L)->mode;
-}
-
 bool lg_explains(lua_State *L)
 {
     return find_waiting(L)->explains;
@@ -183,7 +178,7 @@ static int evaluate(lua_State *L)
 
 bool lg_worth_waiting(lua_State *L, const struct rt_array *const *arrays, int count)
 {
-    enum lg_laziness mode = lg_laziness(L);
+    enum lg_laziness mode = find_waiting(L)->mode;
     if (mode != LG_LAZY_LARGE) return mode == LG_LAZY_ALWAYS;
     for (int i = 0; i < count; i++)
         if (rt_array_size(arrays[i]) >= LARGE || kn_runs_generated(rt_array_device(arrays[i]))) return true;

@@ -16,7 +16,6 @@ struct lg_array {
 };
 
 enum lg_laziness { LG_LAZY_NEVER, LG_LAZY_LARGE, LG_LAZY_ALWAYS };
-enum lg_laziness lg_laziness(lua_State *L);
 
 bool lg_waits(const struct rt_array *a);
 /* While gpu.explain runs a function, every reduction in it waits, with the axes that it reduces of size 1. */

@@ -92,7 +92,7 @@ bool lg_profile_has(const struct lg_profile *p, enum lg_profile_column column)
     }
 }
 
-bool lg_profile_hot(const struct lg_profile *p, const struct simt_counts *c)
+static bool is_hot(const struct lg_profile *p, const struct simt_counts *c)
 {
     return c->instructions > 0 && c->instructions * 2 >= p->most;
 }
@@ -308,7 +308,7 @@ static void add_row(luaL_Buffer *b, const struct lg_profile *p, const struct lg_
 {
     int room = LINE_WIDTH - 9; /* mark, line, bar */
     luaL_addchar(b, '\n');
-    luaL_addchar(b, row->counts && lg_profile_hot(p, row->counts) ? '>' : ' ');
+    luaL_addchar(b, row->counts && is_hot(p, row->counts) ? '>' : ' ');
     for (int k = 0; k < LG_COLUMN_COUNT; k++) {
         char text[24] = "";
         if (!lg_profile_has(p, (enum lg_profile_column)k)) continue;

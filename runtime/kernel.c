@@ -223,7 +223,8 @@ void rt_kernel_release(struct rt_kernel *k)
 
 /* ---- signatures as text ---- */
 
-void rt_param_text(const struct rt_param *p, char *buffer, size_t size)
+/* "const float *x": a type with a name where C puts it (functions' pointers aside, whose name is left out). */
+static void param_text(const struct rt_param *p, char *buffer, size_t size)
 {
     size_t n = strlen(p->type);
     char last = n ? p->type[n - 1] : 0;
@@ -238,7 +239,7 @@ char *rt_entry_text(const struct rt_entry *entry, char *buffer, size_t size)
     char text[256];
     size_t n = (size_t)snprintf(buffer, size, "(");
     for (size_t i = 0; i < entry->param_count && n < size; i++) {
-        rt_param_text(&entry->params[i], text, sizeof text);
+        param_text(&entry->params[i], text, sizeof text);
         n += (size_t)snprintf(buffer + n, size - n, "%s%s", i ? ", " : "", text);
     }
     if (n < size) snprintf(buffer + n, size - n, ")");

@@ -23,7 +23,5 @@ struct rt_module {
 struct rt_function *rt_module_function(const struct rt_kernel *k, struct rt_error *e);
 /* "(int n, const float *x)": a kernel's parameters into the buffer. */
 char *rt_entry_text(const struct rt_entry *entry, char *buffer, size_t size);
-/* "const float *x": a type with a name where C puts it (functions' pointers aside, whose name is left out). */
-void rt_param_text(const struct rt_param *p, char *buffer, size_t size);
 
 #endif

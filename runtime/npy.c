@@ -164,7 +164,8 @@ static enum rt_status count_bytes(struct text *t, struct rt_npy *h)
     return RT_OK;
 }
 
-enum rt_status rt_npy_parse(const char *text, size_t length, const char *name, struct rt_npy *h, struct rt_error *e)
+/* From a header's text, which is what follows its length. */
+static enum rt_status parse(const char *text, size_t length, const char *name, struct rt_npy *h, struct rt_error *e)
 {
     struct text t = {.start = text, .at = text, .end = text + length, .name = name, .e = e};
     bool has_descr = false, has_order = false, has_shape = false;
@@ -220,7 +221,7 @@ enum rt_status rt_npy_header(struct rt_input *in, struct rt_npy *h, struct rt_er
     char *text = rt_alloc(length + 1);
     if (!text) return rt_fail(e, RT_NOMEM, "out of memory for the header of %s", in->name);
     status = rt_input_read(in, text, length, e);
-    if (status == RT_OK) status = rt_npy_parse(text, length, in->name, h, e);
+    if (status == RT_OK) status = parse(text, length, in->name, h, e);
     free(text);
     if (status == RT_OK && h->bytes > in->left)
         return rt_fail(e, RT_INVALID,
@@ -251,7 +252,8 @@ static enum rt_status read_part(struct rt_input *in, const struct rt_npy *h, cha
     return status;
 }
 
-void rt_npy_shape(const struct rt_npy *h, struct rt_array *out)
+/* The array that has these elements, contiguous in memory: of h's shape or, for Fortran order, the transposed view. */
+static void set_shape(const struct rt_npy *h, struct rt_array *out)
 {
     int64_t stride = 1;
     out->ndim = h->ndim;
@@ -294,7 +296,7 @@ enum rt_status rt_npy_elements(struct rt_input *in, const struct rt_npy *h, stru
     char *host = status == RT_OK ? rt_array_host(out) : NULL;
     if (status == RT_OK && h->bytes) status = host ? read_part(in, h, host, h->bytes, e) : read_far(in, h, out, e);
     if (status == RT_OK)
-        rt_npy_shape(h, out);
+        set_shape(h, out);
     else
         rt_array_release(out);
     return status;
@@ -385,7 +387,7 @@ static enum rt_status map_elements(const struct rt_file *f, uint64_t offset, con
     }
     int64_t count = (int64_t)(h->bytes / rt_dtypes[h->dtype].size);
     rt_array_over(s, h->dtype, 1, &count, out);
-    rt_npy_shape(h, out);
+    set_shape(h, out);
     return RT_OK;
 }
 

@@ -31,13 +31,9 @@ void rt_input_of_file(const struct rt_file *f, struct rt_input *in);
 /* Reads the header, up to the first element. RT_INVALID where it is damaged or promises more than is left,
  * RT_UNSUPPORTED for dtypes that there are not. */
 enum rt_status rt_npy_header(struct rt_input *in, struct rt_npy *h, struct rt_error *e);
-/* The same from a header's text, which is what follows its length. */
-enum rt_status rt_npy_parse(const char *text, size_t length, const char *name, struct rt_npy *h, struct rt_error *e);
 /* Reads the elements that follow the header into a new array on d; of Fortran order, a transposed view. */
 enum rt_status rt_npy_elements(struct rt_input *in, const struct rt_npy *h, struct rt_device *d, struct rt_array *out,
                                struct rt_error *e);
-/* The array that has these elements, contiguous in memory: of h's shape or, for Fortran order, the transposed view. */
-void rt_npy_shape(const struct rt_npy *h, struct rt_array *out);
 
 /* The bytes in front of the elements: a multiple of 64. Returns how many, at most RT_NPY_HEADER. */
 #define RT_NPY_HEADER 1024

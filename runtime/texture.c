@@ -315,13 +315,6 @@ int rt_texture_shape(const struct rt_texture *t, int64_t shape[4])
     return t->ndim + (t->channels > 1);
 }
 
-size_t rt_texture_bytes(const struct rt_texture *t)
-{
-    size_t bytes = element_bytes(t);
-    for (int i = 0; i < t->ndim; i++) bytes *= (size_t)t->shape[i];
-    return bytes;
-}
-
 enum rt_status rt_texture_alive(const struct rt_texture *t, struct rt_error *e)
 {
     if (t->generation == t->device->generation) return RT_OK;

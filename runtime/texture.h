@@ -59,6 +59,5 @@ enum rt_status rt_texture_read(const struct rt_texture *t, const struct rt_array
 enum rt_status rt_texture_write(const struct rt_texture *t, const struct rt_array *from, struct rt_error *e);
 /* RT_DEVICE when it was lost in a GPU fault. */
 enum rt_status rt_texture_alive(const struct rt_texture *t, struct rt_error *e);
-size_t rt_texture_bytes(const struct rt_texture *t); /* of the picture */
 
 #endif

@@ -38,8 +38,8 @@ static bool grow_symbols(struct ptx_parser *p)
     return true;
 }
 
-bool ptx_symbol_add(struct ptx_parser *p, const struct ptx_name *name, enum symbol_kind kind, size_t index,
-                    size_t count)
+static bool add_symbol(struct ptx_parser *p, const struct ptx_name *name, enum symbol_kind kind, size_t index,
+                       size_t count)
 {
     if (p->symbol_count * 2 >= p->symbol_slots && !grow_symbols(p)) return false;
     struct symbol *s = symbol_slot(p, name, p->scope);
@@ -121,7 +121,7 @@ static bool add_registers(struct ptx_parser *p, const struct ptx_name *name, enu
     if (count > PTX_MAX_REGISTERS - p->register_total)
         return ptx_fail(p, "more than %zu registers in all", PTX_MAX_REGISTERS);
     p->register_total += count;
-    if (!ptx_symbol_add(p, name, kind, f->reg_count, count)) return false;
+    if (!add_symbol(p, name, kind, f->reg_count, count)) return false;
     for (size_t i = 0; i < count; i++) {
         f->regs = ptx_grow(p, f->regs, f->reg_count, &p->reg_room, sizeof *f->regs);
         if (!f->regs) return false;
@@ -167,7 +167,7 @@ static bool static_variable(struct ptx_parser *p, const struct ptx_name *name, s
     v->name = ptx_new(p, room, 1);
     if (!v->name) return false;
     snprintf(v->name, room, "%s.%s", function, local);
-    return ptx_add_variable(p, v) && ptx_symbol_add(p, name, SYMBOL_STATIC, p->module->var_count - 1, 1);
+    return ptx_add_variable(p, v) && add_symbol(p, name, SYMBOL_STATIC, p->module->var_count - 1, 1);
 }
 
 static bool local_variable(struct ptx_parser *p, const struct ptx_var *type)
@@ -177,7 +177,7 @@ static bool local_variable(struct ptx_parser *p, const struct ptx_var *type)
     if (!ptx_variable(p, false, &v)) return false;
     const struct ptx_name *name = ptx_intern(p, v.name, strlen(v.name));
     if (name && (v.space == PTX_GLOBAL || v.space == PTX_CONST)) return static_variable(p, name, &v);
-    if (!name || !ptx_symbol_add(p, name, SYMBOL_VAR, f->var_count, 1)) return false;
+    if (!name || !add_symbol(p, name, SYMBOL_VAR, f->var_count, 1)) return false;
     v.name = unique_name(p, name, -1);
     if (!v.name) return false;
     f->vars = ptx_grow(p, f->vars, f->var_count, &p->fvar_room, sizeof v);
@@ -426,7 +426,7 @@ static bool read_targets(struct ptx_parser *p, const struct ptx_name *name)
         if (!labels[count++]) return false;
     } while (ptx_accept(p, ','));
     size_t *insns = ptx_new(p, count, sizeof *insns);
-    if (!insns || !ptx_symbol_add(p, name, SYMBOL_TABLE, f->branch_table_count, 1)) return false;
+    if (!insns || !add_symbol(p, name, SYMBOL_TABLE, f->branch_table_count, 1)) return false;
     for (size_t i = 0; i < count; i++) {
         if (!add_fixup(p, NULL, &insns[i], labels[i])) return false;
     }
@@ -443,7 +443,7 @@ static bool read_label(struct ptx_parser *p, const struct ptx_name *name)
     struct ptx_func *f = p->func;
     if (ptx_is_dot(p, "branchtargets")) return ptx_next(p) && read_targets(p, name);
     if (ptx_is_dot(p, "callprototype") || ptx_is_dot(p, "calltargets")) return ptx_skip_statement(p);
-    if (!ptx_symbol_add(p, name, SYMBOL_LABEL, f->label_count, 1)) return false;
+    if (!add_symbol(p, name, SYMBOL_LABEL, f->label_count, 1)) return false;
     f->labels = ptx_grow(p, f->labels, f->label_count, &p->label_room, sizeof *f->labels);
     char *text = unique_name(p, name, -1);
     if (!f->labels || !text) return false;

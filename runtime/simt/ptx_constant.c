@@ -144,6 +144,11 @@ static bool parenthesis(struct ptx_parser *p, int depth, struct ptx_value *out)
     return true;
 }
 
+static bool is_number(const struct ptx_parser *p)
+{
+    return p->token.kind == TOKEN_INT || p->token.kind == TOKEN_F32 || p->token.kind == TOKEN_F64;
+}
+
 static bool unary(struct ptx_parser *p, int depth, struct ptx_value *out)
 {
     if (depth > MAX_DEPTH) return ptx_fail(p, "a constant expression nested too deeply");
@@ -157,7 +162,7 @@ static bool unary(struct ptx_parser *p, int depth, struct ptx_value *out)
     }
     if (ptx_accept(p, '(')) return parenthesis(p, depth, out);
     if (ptx_is_name(p, "WARP_SZ")) return *out = (struct ptx_value){PTX_S64, 32}, ptx_next(p);
-    if (!ptx_is_number(p)) return ptx_expected(p, "a number");
+    if (!is_number(p)) return ptx_expected(p, "a number");
     enum token_kind kind = p->token.kind;
     out->bits = p->token.bits;
     out->type = kind == TOKEN_F32                                             ? PTX_F32
@@ -191,14 +196,9 @@ static bool expression(struct ptx_parser *p, int level, int depth, struct ptx_va
     return unary(p, depth, out) && operations(p, level, depth, out);
 }
 
-bool ptx_is_number(const struct ptx_parser *p)
-{
-    return p->token.kind == TOKEN_INT || p->token.kind == TOKEN_F32 || p->token.kind == TOKEN_F64;
-}
-
 bool ptx_starts_constant(const struct ptx_parser *p)
 {
-    return ptx_is_number(p) || ptx_is_char(p, '(') || ptx_is_char(p, '~');
+    return is_number(p) || ptx_is_char(p, '(') || ptx_is_char(p, '~');
 }
 
 bool ptx_constant(struct ptx_parser *p, char sign, struct ptx_value *out)

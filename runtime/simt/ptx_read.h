@@ -133,7 +133,6 @@ struct ptx_value {
     enum ptx_type type; /* S64, U64, F32 (a single literal) or F64 */
     uint64_t bits;
 };
-bool ptx_is_number(const struct ptx_parser *p);
 bool ptx_starts_constant(const struct ptx_parser *p); /* a number, '(' or '~'; signs may also be a register's */
 /* A constant expression; sign: '-' or '!' that was taken already, else 0. */
 bool ptx_constant(struct ptx_parser *p, char sign, struct ptx_value *out);
@@ -158,7 +157,5 @@ bool ptx_skip_group(struct ptx_parser *p, char open, char close);
 bool ptx_body(struct ptx_parser *p); /* p->func, from after its '{' to its '}' */
 /* Declares .reg variables, from after the .reg directive. */
 bool ptx_registers(struct ptx_parser *p, bool in_list, struct ptx_var *out);
-bool ptx_symbol_add(struct ptx_parser *p, const struct ptx_name *name, enum symbol_kind kind, size_t index,
-                    size_t count);
 
 #endif

@@ -21,7 +21,7 @@ static float bits_float(uint32_t v)
     return x;
 }
 
-bool simt_texture_gives_floats(const struct simt_texture *t)
+static bool gives_floats(const struct simt_texture *t)
 {
     return t->format == CU_AD_FORMAT_FLOAT || t->format == CU_AD_FORMAT_HALF || !t->raw;
 }
@@ -58,7 +58,7 @@ static uint32_t read_channel(const struct simt_texture *t, const char *p, unsign
 
 static void read_texel(const struct simt_texture *t, int64_t x, int64_t y, int64_t z, uint32_t out[4])
 {
-    bool floats = simt_texture_gives_floats(t);
+    bool floats = gives_floats(t);
     unsigned size = t->element / t->channels;
     const char *p = t->base + (size_t)z * t->slice + (size_t)y * t->pitch + (size_t)x * t->element;
     for (unsigned c = 0; c < 4; c++) {
@@ -71,7 +71,7 @@ static void read_texel(const struct simt_texture *t, int64_t x, int64_t y, int64
 
 static void read_border(const struct simt_texture *t, uint32_t out[4])
 {
-    bool floats = simt_texture_gives_floats(t);
+    bool floats = gives_floats(t);
     for (int c = 0; c < 4; c++) out[c] = floats ? float_bits(t->border[c]) : (uint32_t)(int32_t)t->border[c];
 }
 
@@ -136,7 +136,8 @@ static void fetch(const struct simt_texture *t, int64_t x, int64_t y, int64_t z,
 }
 
 /* ---- fetches ---- */
-int simt_texture_axes(const struct simt_texture *t)
+/* 1 to 3, layers not counted. */
+static int count_axes(const struct simt_texture *t)
 {
     switch (t->kind) {
     case SIMT_TEXTURE_LINEAR:
@@ -154,8 +155,8 @@ static int64_t layer_of(const struct simt_texture *t, uint32_t layer)
 
 void simt_texture_sample(const struct simt_texture *t, const float c[3], uint32_t layer, uint32_t out[4])
 {
-    int axes = simt_texture_axes(t);
-    if (t->filter != CU_TR_FILTER_MODE_LINEAR || !simt_texture_gives_floats(t)) {
+    int axes = count_axes(t);
+    if (t->filter != CU_TR_FILTER_MODE_LINEAR || !gives_floats(t)) {
         int64_t i[3] = {0, 0, axes < 3 ? layer_of(t, layer) : 0};
         for (int a = 0; a < axes; a++) i[a] = resolve(t, a, (int64_t)floor(position(t, a, c[a])));
         fetch(t, i[0], i[1], i[2], out);
@@ -180,7 +181,7 @@ void simt_texture_sample(const struct simt_texture *t, const float c[3], uint32_
 
 void simt_texture_index(const struct simt_texture *t, const int32_t c[3], uint32_t layer, uint32_t out[4])
 {
-    int axes = simt_texture_axes(t);
+    int axes = count_axes(t);
     int64_t i[3] = {0, 0, axes < 3 ? layer_of(t, layer) : 0};
     if (t->kind == SIMT_TEXTURE_LINEAR && (c[0] < 0 || (uint32_t)c[0] >= t->width)) {
         memset(out, 0, 4 * sizeof *out);

@@ -6,8 +6,6 @@
 
 #include "runtime/simt/texture.h"
 
-bool simt_texture_gives_floats(const struct simt_texture *t);
-int simt_texture_axes(const struct simt_texture *t); /* 1 to 3, layers not counted */
 void simt_texture_sample(const struct simt_texture *t, const float c[3], uint32_t layer, uint32_t out[4]);
 /* At integer coordinates, without filter; 0 outside of linear memory. */
 void simt_texture_index(const struct simt_texture *t, const int32_t c[3], uint32_t layer, uint32_t out[4]);
