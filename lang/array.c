@@ -44,6 +44,13 @@ struct rt_array *lg_new_array(lua_State *L)
     return a;
 }
 
+static void raise_no_array(lua_State *L, int idx, const char *expected)
+{
+    if (lua_istable(L, idx))
+        luaL_argerror(L, idx, lua_pushfstring(L, "%s expected, got table; gpu.array makes an array of it", expected));
+    luaL_typeerror(L, idx, expected);
+}
+
 /* The array that is the argument idx, as long as it was not freed. */
 static struct rt_array *check_there(lua_State *L, int idx, struct rt_array *a)
 {
@@ -54,7 +61,7 @@ static struct rt_array *check_there(lua_State *L, int idx, struct rt_array *a)
 struct rt_array *lg_check_form(lua_State *L, int idx)
 {
     struct rt_array *a = lg_test_array(L, idx);
-    if (!a) luaL_typeerror(L, idx, "array");
+    if (!a) raise_no_array(L, idx, "array");
     return check_there(L, idx, a);
 }
 
@@ -104,7 +111,7 @@ void lg_check_operand(lua_State *L, int idx, struct kn_operand *out)
             return;
         }
         if (!(z = lg_test_complex(L, idx))) {
-            luaL_typeerror(L, idx, "array or number");
+            raise_no_array(L, idx, "array or number");
             return;
         }
         *out = (struct kn_operand){.is_float = true, .is_complex = true, .f = z->re, .im = z->im};
@@ -404,7 +411,8 @@ static int array_pairs(lua_State *L)
 
 static int array_call(lua_State *L)
 {
-    return luaL_error(L, "an array is not called; its elements are x[1], x[{1, 2}] or x[\"1:2\"]");
+    return luaL_error(
+        L, "an array is not called; its elements are x[1], x[{1, 2}] or x[\"1:2\"], and ipairs(x) goes through them");
 }
 
 static int array_free(lua_State *L)

@@ -16,7 +16,8 @@ static enum rt_dtype common_dtype(lua_State *L, enum rt_dtype a, enum rt_dtype b
 /* Leaves the list at idx 1 and the axis, 1 unless given, at idx 2. Returns the length of the list. */
 static lua_Integer check_list(lua_State *L)
 {
-    luaL_checktype(L, 1, LUA_TTABLE);
+    if (!lua_istable(L, 1))
+        luaL_argerror(L, 1, lua_pushfstring(L, "expected a list of arrays, as {x, y}, got %s", luaL_typename(L, 1)));
     lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
     luaL_argcheck(L, n > 0, 1, "the list holds no arrays");
     lua_settop(L, 2);
