@@ -200,7 +200,7 @@ static int check(lua_State *L)
     bool before = checks_enabled(L);
     if (!lua_isnoneornil(L, 1)) {
         if (!lua_isboolean(L, 1))
-            return luaL_error(L, "check: expected true, false or a function, got %s", luaL_typename(L, 1));
+            return luaL_error(L, "check: expected true, false or a function, got %s", lg_type_name(L, 1));
         lg_enable_checks(L, lua_toboolean(L, 1));
     }
     lua_pushboolean(L, before);

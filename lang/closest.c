@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include "lang/closest.h"
+#include "lang/lang.h"
 
 int lg_spelling_distance(const char *a, const char *b)
 {
@@ -313,7 +314,7 @@ int lg_raise_unknown(lua_State *L, const char *what, const char *name, int idx, 
 const char *lg_option_name(lua_State *L)
 {
     if (lua_type(L, -2) == LUA_TSTRING) return lua_tostring(L, -2);
-    const char *key = lua_type(L, -2) == LUA_TNUMBER ? luaL_tolstring(L, -2, NULL) : luaL_typename(L, -2);
+    const char *key = lua_type(L, -2) == LUA_TNUMBER ? luaL_tolstring(L, -2, NULL) : lg_type_name(L, -2);
     luaL_error(L, "options have names, as in {name = value}; this table has the key %s", key);
     return "";
 }

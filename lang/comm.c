@@ -79,7 +79,7 @@ static size_t argument_buffers(lua_State *L, int arg, struct lg_bytes buffers[MA
     luaL_checkstack(L, (int)n + 2, NULL);
     for (size_t i = 0; i < n; i++) {
         if (lua_rawgeti(L, arg, (lua_Integer)i + 1) != LUA_TSTRING)
-            luaL_error(L, "buffers is a list of strings; its item %d is a %s", (int)i + 1, luaL_typename(L, -1));
+            luaL_error(L, "buffers is a list of strings; its item %d is a %s", (int)i + 1, lg_type_name(L, -1));
         buffers[i].data = lua_tolstring(L, -1, &buffers[i].length); /* stays on the stack */
     }
     return n;

@@ -93,12 +93,12 @@ static const char *const *string_list(lua_State *L, int table, const char *key, 
         *count = 1;
         return one;
     }
-    if (type != LUA_TTABLE) luaL_error(L, "kernel: '%s' must be a list of strings, got %s", key, luaL_typename(L, -1));
+    if (type != LUA_TTABLE) luaL_error(L, "kernel: '%s' must be a list of strings, got %s", key, lg_type_name(L, -1));
     size_t n = (size_t)lua_rawlen(L, -1);
     const char **list = lua_newuserdatauv(L, (n + 1) * sizeof *list, 1);
     for (size_t i = 0; i < n; i++) {
         if (lua_rawgeti(L, -2, (lua_Integer)i + 1) != LUA_TSTRING)
-            luaL_error(L, "kernel: '%s' must be a list of strings, got %s", key, luaL_typename(L, -1));
+            luaL_error(L, "kernel: '%s' must be a list of strings, got %s", key, lg_type_name(L, -1));
         list[i] = lua_tostring(L, -1);
         lua_pop(L, 1);
     }
@@ -114,7 +114,7 @@ static void check_keys(lua_State *L, int table)
                                         "device", "chunk", "line", NULL};
     for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
         if (lua_type(L, -2) == LUA_TNUMBER && lua_tointeger(L, -2) == 1) continue;
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : lg_type_name(L, -2);
         bool found = false;
         for (const char *const *k = known; *k && !found; k++) found = strcmp(*k, key) == 0;
         if (!found)
@@ -172,7 +172,7 @@ static void read_request(lua_State *L, struct request *r)
         r->source.text = lua_tolstring(L, 1, &r->source.length);
     }
     if (!r->source.text)
-        luaL_error(L, "kernel: expected a string of CUDA C, or a table with it as source, got %s", luaL_typename(L, 1));
+        luaL_error(L, "kernel: expected a string of CUDA C, or a table with it as source, got %s", lg_type_name(L, 1));
     if (lua_type(L, 1) == LUA_TSTRING && strstr(r->source.text, ".cu") && !strpbrk(r->source.text, "\n{;#"))
         luaL_error(L, "kernel: '%s' is no CUDA C; a file's is gpu.kernel{file = \"saxpy.cu\"}", r->source.text);
     if (!r->source.name) find_position(L, &r->ar, &r->source);

@@ -31,7 +31,7 @@ static int compute(lua_State *L, enum kn_op op)
     for (int i = 0; i < kn_ops[op].arity; i++)
         if (!read_value(L, i + 1, &args[i]))
             luaL_error(L, "%s of a complex number and %s; expected a number, a complex number or an array",
-                       kn_ops[op].name, luaL_typename(L, i + 1));
+                       kn_ops[op].name, lg_type_name(L, i + 1));
     lg_check(L, kn_infer(op, types, &s, lg_error_box(L)));
     kn_host_loops()->ops[op][KN_C128](&out, &args[0], &args[1], &args[2], 1);
     if (s.result == RT_COMPLEX128)

@@ -37,7 +37,7 @@ static void read_sizes(lua_State *L, const struct options *o, const char *name, 
         lua_Integer v = lua_tointegerx(L, -1, &is_integer);
         if (!is_integer)
             luaL_error(L, "%s: %s must be an integer%s, got %s", o->what, name, o->dims > 1 ? " or a list of two" : "",
-                       luaL_typename(L, -1));
+                       lg_type_name(L, -1));
         if (v < min || v > INT32_MAX)
             luaL_error(L, "%s: %s is %I, expected %d to %d", o->what, name, (LUAI_UACINT)v, (int)min, INT32_MAX);
         out[i + 2 - o->dims] = v;
@@ -216,7 +216,7 @@ static int conv(lua_State *L, const char *what, int dims)
     o.window.size[1] = filters.shape[3];
     if (o.bias) {
         if (!lg_test_array(L, o.bias))
-            return luaL_error(L, "%s: bias is a %s, expected an array", what, luaL_typename(L, o.bias));
+            return luaL_error(L, "%s: bias is a %s, expected an array", what, lg_type_name(L, o.bias));
         bias = lg_check_array(L, o.bias);
         if (bias->ndim != 1 || bias->shape[0] != w->shape[0])
             return luaL_error(L, "%s: bias has the shape %s, expected one number for each of the %I filters", what,

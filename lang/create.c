@@ -66,7 +66,7 @@ static int64_t check_size(lua_State *L, int idx, int axis, bool allow_any)
     lua_Integer n = lua_tointegerx(L, idx, &is_integer);
     if (!is_integer || lua_type(L, idx) != LUA_TNUMBER)
         luaL_error(L, "the size of axis %d must be an integer, got %s", axis,
-                   lua_type(L, idx) == LUA_TNUMBER ? lua_tostring(L, idx) : luaL_typename(L, idx));
+                   lua_type(L, idx) == LUA_TNUMBER ? lua_tostring(L, idx) : lg_type_name(L, idx));
     if (n < 0 && !(allow_any && n == -1)) luaL_error(L, "the size of axis %d is negative: %I", axis, (LUAI_UACINT)n);
     return n;
 }
@@ -161,9 +161,9 @@ static void fill_element(lua_State *L, struct nest *n)
     if (type == LUA_TUSERDATA && lg_test_array(L, -1))
         fail_at(L, n, n->ndim, " is an array; gpu.stack and gpu.concatenate join arrays");
     if (type != LUA_TNUMBER && type != LUA_TBOOLEAN && !complex)
-        fail_at(L, n, n->ndim, " is %s, expected a number or a boolean", luaL_typename(L, -1));
+        fail_at(L, n, n->ndim, " is %s, expected a number or a boolean", lg_type_name(L, -1));
     if ((type == LUA_TBOOLEAN) != n->is_bool)
-        fail_at(L, n, n->ndim, " is a %s, but the first element is a %s", luaL_typename(L, -1),
+        fail_at(L, n, n->ndim, " is a %s, but the first element is a %s", lg_type_name(L, -1),
                 n->is_bool ? "boolean" : "number");
     lua_Integer low, high;
     if (!lg_scalar_fits(L, -1, n->dtype, &low, &high))
@@ -182,7 +182,7 @@ static void fill(lua_State *L, struct nest *n, int depth)
         return;
     }
     if (!lua_istable(L, -1))
-        fail_at(L, n, depth, " is %s, expected a table of %I elements like the first one", luaL_typename(L, -1),
+        fail_at(L, n, depth, " is %s, expected a table of %I elements like the first one", lg_type_name(L, -1),
                 (LUAI_UACINT)n->shape[depth]);
     if ((int64_t)lua_rawlen(L, -1) != n->shape[depth])
         fail_at(L, n, depth, " has %I elements, but the first one has %I", (LUAI_UACINT)lua_rawlen(L, -1),

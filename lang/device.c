@@ -37,7 +37,7 @@ struct rt_device *lg_check_device(lua_State *L, int idx)
     if (object) return *object;
     if (lua_type(L, idx) != LUA_TSTRING) {
         luaL_error(L, "expected a device name (\"cuda:0\", \"simt\", \"cpu\") or a device object, got %s",
-                   luaL_typename(L, idx));
+                   lg_type_name(L, idx));
     }
     struct rt_device *d = rt_device_open(lua_tostring(L, idx), e);
     if (!d) lg_raise(L, e);
@@ -48,7 +48,7 @@ enum rt_dtype lg_check_dtype(lua_State *L, int idx, enum rt_dtype fallback)
 {
     if (lua_isnoneornil(L, idx)) return fallback;
     if (lua_type(L, idx) != LUA_TSTRING)
-        luaL_error(L, "expected a dtype name such as \"float32\", got %s", luaL_typename(L, idx));
+        luaL_error(L, "expected a dtype name such as \"float32\", got %s", lg_type_name(L, idx));
     enum rt_dtype t = rt_dtype_find(lua_tostring(L, idx));
     if (t != RT_DTYPE_COUNT) return t;
     const char *name = lua_tostring(L, idx);

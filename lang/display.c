@@ -50,7 +50,7 @@ static void add_table(struct bundle *b, int idx)
     for (lua_pushnil(L); lua_next(L, idx);) {
         if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING)
             luaL_error(L, "a table of forms to display maps types such as \"text/html\" to strings, not %s to %s",
-                       luaL_typename(L, -2), luaL_typename(L, -1));
+                       lg_type_name(L, -2), lg_type_name(L, -1));
         lua_pushvalue(L, -2); /* keeps the type's name alive too */
         lua_rawseti(L, b->anchors, (lua_Integer)lua_rawlen(L, b->anchors) + 1);
         add_form(b, lua_tostring(L, -2));
@@ -79,7 +79,7 @@ static void add_own_forms(struct bundle *b, int idx)
     lua_pushvalue(L, idx);
     lua_call(L, 1, 1);
     if (!lua_istable(L, -1))
-        luaL_error(L, "__display must return a table from types to texts, not %s", luaL_typename(L, -1));
+        luaL_error(L, "__display must return a table from types to texts, not %s", lg_type_name(L, -1));
     add_table(b, lua_gettop(L));
     lua_pop(L, 1);
 }

@@ -118,7 +118,7 @@ static int call_row(lua_State *L)
         while (lua_isnil(L, first)) first++;
         return luaL_argerror(
             L, first,
-            lua_pushfstring(L, "nothing expected here, got %s; it is %s", luaL_typename(L, first), row->signature));
+            lua_pushfstring(L, "nothing expected here, got %s; it is %s", lg_type_name(L, first), row->signature));
     }
     return row->call(L);
 }

@@ -39,6 +39,15 @@ void lg_note_status(lua_State *L, enum rt_status status)
     lua_rawsetp(L, LUA_REGISTRYINDEX, &message_key);
 }
 
+const char *lg_type_name(lua_State *L, int idx)
+{
+    const char *name = luaL_typename(L, idx);
+    if (luaL_getmetafield(L, idx, "__name") == LUA_TNIL) return name;
+    if (lua_type(L, -1) == LUA_TSTRING) name = lua_tostring(L, -1); /* the metatable keeps it */
+    lua_pop(L, 1);
+    return name;
+}
+
 enum rt_status lg_status_of(lua_State *L, int idx)
 {
     idx = lua_absindex(L, idx);

@@ -238,7 +238,7 @@ static void call_function(lua_State *L)
         luaL_error(L,
                    "the function returned %s, expected an array or what sum, prod, min, max, mean, any, all, var, std, "
                    "norm, logsumexp or count_nonzero make of one: other results are computed at once",
-                   luaL_typename(L, -1));
+                   lg_type_name(L, -1));
     lua_replace(L, 1);
 }
 

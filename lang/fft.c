@@ -20,7 +20,7 @@ static int64_t check_length(lua_State *L, int idx)
     lua_Integer n = lua_tointegerx(L, idx, &whole);
     if (!whole || n < 1)
         luaL_error(L, "the length of a transform is an integer from 1 on, not %s",
-                   lua_isnumber(L, idx) ? luaL_tolstring(L, idx, NULL) : luaL_typename(L, idx));
+                   lua_isnumber(L, idx) ? luaL_tolstring(L, idx, NULL) : lg_type_name(L, idx));
     return n;
 }
 

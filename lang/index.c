@@ -256,7 +256,7 @@ static struct rt_array *check_value(lua_State *L, int idx, const struct rt_array
     if (lua_istable(L, idx)) return lg_push_from_table(L, idx, target->dtype, rt_array_device(target));
     if (!lg_test_array(L, idx))
         luaL_error(L, "cannot assign %s to elements of an array; expected a number, a boolean, a table or an array",
-                   luaL_typename(L, idx));
+                   lg_type_name(L, idx));
     struct rt_array *value = lg_check_form(L, idx);
     const char *here = rt_array_device(target)->name;
     if (rt_array_device(value) != rt_array_device(target))

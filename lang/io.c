@@ -118,9 +118,9 @@ static void push_names(lua_State *L, int idx)
     lua_newtable(L);
     for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
         if (lua_type(L, -2) != LUA_TSTRING)
-            luaL_error(L, "an .npz file holds arrays by names, and a key of the table is a %s", luaL_typename(L, -2));
+            luaL_error(L, "an .npz file holds arrays by names, and a key of the table is a %s", lg_type_name(L, -2));
         if (!lg_test_array(L, -1))
-            luaL_error(L, "an .npz file holds arrays, and '%s' is a %s", lua_tostring(L, -2), luaL_typename(L, -1));
+            luaL_error(L, "an .npz file holds arrays, and '%s' is a %s", lua_tostring(L, -2), lg_type_name(L, -1));
         lua_pushvalue(L, -2);
         lua_rawseti(L, -4, (lua_Integer)lua_rawlen(L, -4) + 1);
     }
@@ -255,7 +255,7 @@ static const struct lg_file_format *find_format(lua_State *L, const char *path, 
 static const char *check_text(lua_State *L, const char *key)
 {
     if (lua_type(L, -1) != LUA_TSTRING)
-        luaL_error(L, "option '%s': expected a string, got %s", key, luaL_typename(L, -1));
+        luaL_error(L, "option '%s': expected a string, got %s", key, lg_type_name(L, -1));
     return lua_tostring(L, -1);
 }
 

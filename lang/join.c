@@ -17,7 +17,7 @@ static enum rt_dtype common_dtype(lua_State *L, enum rt_dtype a, enum rt_dtype b
 static lua_Integer check_list(lua_State *L)
 {
     if (!lua_istable(L, 1))
-        luaL_argerror(L, 1, lua_pushfstring(L, "expected a list of arrays, as {x, y}, got %s", luaL_typename(L, 1)));
+        luaL_argerror(L, 1, lua_pushfstring(L, "expected a list of arrays, as {x, y}, got %s", lg_type_name(L, 1)));
     lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
     luaL_argcheck(L, n > 0, 1, "the list holds no arrays");
     lua_settop(L, 2);
@@ -32,7 +32,7 @@ static const struct rt_array *push_part(lua_State *L, lua_Integer i)
 {
     lua_rawgeti(L, 1, i);
     const struct rt_array *a = lg_test_array(L, -1);
-    if (!a) luaL_error(L, "item %I of the list is %s, expected an array", (LUAI_UACINT)i, luaL_typename(L, -1));
+    if (!a) luaL_error(L, "item %I of the list is %s, expected an array", (LUAI_UACINT)i, lg_type_name(L, -1));
     if (!a->storage) luaL_error(L, "item %I of the list was freed", (LUAI_UACINT)i);
     return lg_check_array(L, -1);
 }

@@ -80,7 +80,7 @@ static void add_object(lua_State *L, struct lg_buffer *b, int idx, const char *w
     lg_buffer_puts(b, "{");
     for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
         if (lua_type(L, -2) != LUA_TSTRING)
-            luaL_error(L, "%s: a table's keys are either 1 to n or strings, not a %s", what, luaL_typename(L, -2));
+            luaL_error(L, "%s: a table's keys are either 1 to n or strings, not a %s", what, lg_type_name(L, -2));
         size_t n;
         const char *key = lua_tolstring(L, -2, &n);
         lg_buffer_puts(b, separator);
@@ -119,7 +119,7 @@ static void add_value(lua_State *L, struct lg_buffer *b, int idx, const char *wh
     default: break;
     }
     luaL_error(L, "%s: expected nil, booleans, numbers, strings and tables of them, got a %s", what,
-               luaL_typename(L, idx));
+               lg_type_name(L, idx));
 }
 
 void lg_add_json(lua_State *L, struct lg_buffer *b, int idx, const char *what)

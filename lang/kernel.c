@@ -127,7 +127,7 @@ static void read_argument(lua_State *L, int idx, struct rt_arg *a)
     a->kind = RT_ARG_NULL;
     a->what = lua_type(L, idx) == LUA_TTABLE      ? "a table; gpu.array makes an array of one"
               : lua_type(L, idx) == LUA_TFUNCTION ? "a function"
-                                                  : luaL_typename(L, idx);
+                                                  : lg_type_name(L, idx);
 }
 
 /* Where the arguments say that the kernel runs: on the first array's device, else where it was compiled for. */
@@ -198,7 +198,7 @@ static void read_size(lua_State *L, int idx, const char *what, unsigned out[3])
             luaL_error(L, "%s: %f is not a whole number; divide with //, as in (n + 255) // 256", what,
                        lua_tonumber(L, -1));
         if (!ok || lua_type(L, -1) != LUA_TNUMBER)
-            luaL_error(L, "%s: expected a number or {x, y, z}, got %s", what, luaL_typename(L, -1));
+            luaL_error(L, "%s: expected a number or {x, y, z}, got %s", what, lg_type_name(L, -1));
         if (v < 1 || v > UINT32_MAX) luaL_error(L, "%s: %I along %c; it must be 1 or more", what, v, 'x' + i);
         out[i] = (unsigned)v;
         lua_pop(L, 1);
@@ -217,7 +217,7 @@ static unsigned read_shared(lua_State *L, int idx)
 
 static bool read_flag(lua_State *L, int idx, const char *name)
 {
-    if (!lua_isboolean(L, idx)) luaL_error(L, "%s: expected true or false, got %s", name, luaL_typename(L, idx));
+    if (!lua_isboolean(L, idx)) luaL_error(L, "%s: expected true or false, got %s", name, lg_type_name(L, idx));
     return lua_toboolean(L, idx);
 }
 

@@ -195,7 +195,7 @@ static int64_t bound(lua_State *L, int table, int i, int axis)
     lua_rawgeti(L, table, i);
     int64_t v = lua_tointegerx(L, -1, &is_integer);
     if (!is_integer)
-        luaL_error(L, "item %d of the range on axis %d must be an integer, got %s", i, axis + 1, luaL_typename(L, -1));
+        luaL_error(L, "item %d of the range on axis %d must be an integer, got %s", i, axis + 1, lg_type_name(L, -1));
     lua_pop(L, 1);
     return v;
 }
@@ -256,7 +256,7 @@ static void add_table_item(lua_State *L, struct lg_key *k, size_t behind)
         int64_t index = lua_tointegerx(L, -1, &is_integer);
         if (!is_integer)
             luaL_error(L, "the index on axis %d must be an integer, a range in braces, a string or an array, got %s",
-                       k->axes + 1, lua_type(L, -1) == LUA_TNUMBER ? lua_tostring(L, -1) : luaL_typename(L, -1));
+                       k->axes + 1, lua_type(L, -1) == LUA_TNUMBER ? lua_tostring(L, -1) : lg_type_name(L, -1));
         check_room(L, k, (size_t)k->axes + 1);
         add_index(L, k, index);
     }
@@ -305,7 +305,7 @@ void lg_read_key(lua_State *L, int idx, const struct rt_array *a, struct lg_key 
             luaL_error(L,
                        "an array is indexed by a number, a table with one item per axis, a string, an array of indices "
                        "or a mask, not by %s",
-                       luaL_typename(L, idx));
+                       lg_type_name(L, idx));
         lua_pushvalue(L, idx);
         add_array(L, k);
     }

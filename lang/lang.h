@@ -53,6 +53,8 @@ extern const struct lg_function lg_stdlib[];
 struct rt_error *lg_error_box(lua_State *L);
 /* Raises the error in the box, with the position of the Lua caller in front. [raises] */
 int lg_raise(lua_State *L, struct rt_error *e);
+/* What messages call the type of the value at idx: the name that its metatable gives ("array"), or Lua's. */
+const char *lg_type_name(lua_State *L, int idx);
 /* Notes the status that the message on top of the stack, about to be raised, stands for; and the status noted for the
  * error value at idx, RT_OK for others. A session names errors by it. [raises] */
 void lg_note_status(lua_State *L, enum rt_status status);

@@ -104,7 +104,7 @@ static bool check_flag(lua_State *L, int idx, const char *name)
     if (lua_isnoneornil(L, idx)) return false;
     if (!lua_istable(L, idx))
         luaL_argerror(L, idx,
-                      lua_pushfstring(L, "expected {%s = true} or nothing, got %s", name, luaL_typename(L, idx)));
+                      lua_pushfstring(L, "expected {%s = true} or nothing, got %s", name, lg_type_name(L, idx)));
     for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
         const char *key = lg_option_name(L);
         if (strcmp(key, name) != 0) luaL_error(L, "there is no option '%s'; there is %s", key, name);

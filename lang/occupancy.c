@@ -66,7 +66,7 @@ static void read_needs(lua_State *L, const struct rt_kernel *k, struct needs *n)
     n->registers = k->registers;
     if (lua_istable(L, 3)) {
         for (lua_pushnil(L); lua_next(L, 3); lua_pop(L, 1)) {
-            const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+            const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : lg_type_name(L, -2);
             if (strcmp(key, "shared") != 0 && strcmp(key, "registers") != 0)
                 luaL_error(L, "occupancy: there is no option '%s'; there are shared and registers", key);
         }

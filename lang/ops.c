@@ -106,7 +106,7 @@ static void check_no_more(lua_State *L, enum kn_op op, int idx)
                idx == 2   ? "one array"
                : idx == 3 ? "two operands"
                           : "three operands",
-               idx == 2 ? "it" : "them", luaL_typename(L, idx));
+               idx == 2 ? "it" : "them", lg_type_name(L, idx));
 }
 
 void lg_push_out(lua_State *L, int idx, const char *name)
@@ -115,7 +115,7 @@ void lg_push_out(lua_State *L, int idx, const char *name)
         if (strcmp(lg_option_name(L), "out") != 0)
             luaL_error(L, "%s: there is no option '%s'; there is out", name, lua_tostring(L, -2));
     lua_getfield(L, idx, "out");
-    if (!lg_test_array(L, -1)) luaL_error(L, "%s: out must be an array, not %s", name, luaL_typename(L, -1));
+    if (!lg_test_array(L, -1)) luaL_error(L, "%s: out must be an array, not %s", name, lg_type_name(L, -1));
 }
 
 /* The same for the table behind the operands; false without one. Metamethods of one operand get it twice, so what is no

@@ -75,7 +75,7 @@ int lg_out(lua_State *L, const char *name)
         return 0;
     }
     luaL_checkstack(L, last + 4, NULL);
-    if (!lg_test_array(L, -1)) luaL_error(L, "%s: out must be an array, not %s", name, luaL_typename(L, -1));
+    if (!lg_test_array(L, -1)) luaL_error(L, "%s: out must be an array, not %s", name, lg_type_name(L, -1));
     lua_getstack(L, 0, &running);
     lua_getinfo(L, "f", &running);
     for (int i = 1; i < last; i++) lua_pushvalue(L, i);

@@ -24,7 +24,7 @@ static int push_data(lua_State *L, int idx, const char *what)
         if (!host) lg_raise(L, lg_error_box(L));
         lg_push_from_table(L, idx, RT_FLOAT64, host);
     } else
-        luaL_error(L, "%s must be an array or a list of numbers, not %s", what, luaL_typename(L, idx));
+        luaL_error(L, "%s must be an array or a list of numbers, not %s", what, lg_type_name(L, idx));
     const struct rt_array *a = lg_check_form(L, -1);
     if (a->ndim != 1)
         luaL_error(L, "%s must have one axis, not the shape %s; gpu.imshow shows two", what,

@@ -18,7 +18,7 @@ const char *lg_plot_text_option(lua_State *L, int table, const char *name)
         lua_pop(L, 1);
         return NULL;
     }
-    if (type != LUA_TSTRING) luaL_error(L, "%s must be a string, not %s", name, luaL_typename(L, -1));
+    if (type != LUA_TSTRING) luaL_error(L, "%s must be a string, not %s", name, lg_type_name(L, -1));
     return lua_tostring(L, -1); /* stays on the stack */
 }
 

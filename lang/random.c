@@ -45,7 +45,7 @@ static double check_number(lua_State *L, int idx, const char *what)
 {
     if (lua_type(L, idx) != LUA_TNUMBER)
         luaL_error(L, "%s: expected a number, got %s; the parameters come first, then the shape", what,
-                   luaL_typename(L, idx));
+                   lg_type_name(L, idx));
     double v = lua_tonumber(L, idx);
     if (!isfinite(v)) luaL_error(L, "%s: expected a finite number, got %f", what, v);
     return v;

@@ -60,7 +60,7 @@ static int64_t integer_of(lua_State *L, int idx, lua_Integer i, const char *what
     if (!lua_istable(L, idx)) return luaL_checkinteger(L, idx);
     lua_rawgeti(L, idx, i);
     int64_t v = lua_tointegerx(L, -1, &is_integer);
-    if (!is_integer) luaL_error(L, "%s must be an integer, got %s", what, luaL_typename(L, -1));
+    if (!is_integer) luaL_error(L, "%s must be an integer, got %s", what, lg_type_name(L, -1));
     lua_pop(L, 1);
     return v;
 }

@@ -40,7 +40,7 @@ static void check_axes(lua_State *L, int idx, int ndim, struct lg_reduction *r)
 bool lg_check_flag(lua_State *L, int idx, const char *name)
 {
     if (!lua_isnoneornil(L, idx) && !lua_isboolean(L, idx))
-        luaL_error(L, "%s is true or false, not %s", name, luaL_typename(L, idx));
+        luaL_error(L, "%s is true or false, not %s", name, lg_type_name(L, idx));
     return lua_toboolean(L, idx);
 }
 
@@ -54,7 +54,7 @@ static void check_option(lua_State *L, const char *key, int ndim, const char *nu
         luaL_error(L, "there is no option '%s'; there are axis, keepdims%s%s and out", key, number ? ", " : "",
                    number ? number : "");
     else if (!lua_isnumber(L, -1))
-        luaL_error(L, "the option %s is %s, expected a number", number, luaL_typename(L, -1));
+        luaL_error(L, "the option %s is %s, expected a number", number, lg_type_name(L, -1));
     else
         r->number = lua_tonumber(L, -1);
 }

@@ -9,7 +9,7 @@ int lg_check_axis(lua_State *L, int idx, int ndim)
     lua_Integer axis = lua_tointegerx(L, idx, &is_integer);
     if (!is_integer || lua_type(L, idx) != LUA_TNUMBER)
         luaL_error(L, "an axis is an integer from 1 on, or from the end with -1, and not %s",
-                   lua_type(L, idx) == LUA_TNUMBER ? lua_tostring(L, idx) : luaL_typename(L, idx));
+                   lua_type(L, idx) == LUA_TNUMBER ? lua_tostring(L, idx) : lg_type_name(L, idx));
     lua_Integer from_zero = axis > 0 ? axis - 1 : axis + ndim;
     if (axis == 0 || from_zero < 0 || from_zero >= ndim)
         luaL_error(L, "there is no axis %I: the array has %d (axes count from 1, or from the end with -1)",

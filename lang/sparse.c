@@ -287,7 +287,7 @@ static int scaled(lua_State *L, enum kn_op op, int matrix, int number)
         return luaL_error(L,
                           "a sparse matrix is multiplied and divided by a number, got %s; A:matmul(x) is the product "
                           "of matrices",
-                          luaL_typename(L, number));
+                          lg_type_name(L, number));
     lg_check_operand(L, number, &factor);
     return with_elements(L, op, lg_check_sparse(L, matrix), factor);
 }
@@ -314,7 +314,7 @@ static int added(lua_State *L, double factor)
     for (int i = 1; i <= 2; i++)
         if (!luaL_testudata(L, i, LG_SPARSE))
             return luaL_error(L, "a sparse matrix is added to another, got %s; A:todense() makes an array",
-                              luaL_typename(L, i));
+                              lg_type_name(L, i));
     const struct kn_csr *a = lg_check_sparse(L, 1), *b = lg_check_sparse(L, 2);
     struct kn_csr *out = lg_new_sparse(L);
     lg_check(L, kn_csr_add(a, b, factor, out, lg_error_box(L)));

@@ -7,8 +7,7 @@ static void check_shape(lua_State *L, int idx, int64_t shape[2])
     if (lua_isnoneornil(L, idx) && !lua_istable(L, 1) && lg_test_array(L, 1) && lua_gettop(L) == 1)
         luaL_error(L, "a sparse matrix is made of its parts here; x:to_sparse() makes one of an array");
     if (!lua_istable(L, idx))
-        luaL_argerror(L, idx,
-                      lua_pushfstring(L, "the shape, {rows, columns}, expected, got %s", luaL_typename(L, idx)));
+        luaL_argerror(L, idx, lua_pushfstring(L, "the shape, {rows, columns}, expected, got %s", lg_type_name(L, idx)));
     int64_t sizes[RT_MAX_DIMS];
     if (lg_check_shape(L, idx, false, sizes, &next) != 2)
         luaL_argerror(L, idx, "a sparse matrix has two sizes, {rows, columns}");

@@ -81,7 +81,7 @@ static const double *push_quantiles(lua_State *L, int idx, int64_t *count, bool 
     if (!lua_istable(L, idx) && !lg_test_array(L, idx))
         luaL_argerror(L, idx,
                       lua_pushfstring(L, "a quantile from 0 to 1, or a list or array of them, expected, got %s",
-                                      luaL_typename(L, idx)));
+                                      lg_type_name(L, idx)));
     if (lg_test_array(L, idx)) lg_check_array(L, idx);
     const struct rt_array *a = lua_istable(L, idx)
                                    ? lg_push_from_table(L, idx, RT_FLOAT64, rt_device_open("cpu", lg_error_box(L)))

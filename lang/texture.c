@@ -60,7 +60,7 @@ static int read_choice(lua_State *L, int idx, const char *option, const char *co
 
 static bool read_flag(lua_State *L, int idx, const char *option)
 {
-    if (!lua_isboolean(L, idx)) luaL_error(L, "%s: expected true or false, got %s", option, luaL_typename(L, idx));
+    if (!lua_isboolean(L, idx)) luaL_error(L, "%s: expected true or false, got %s", option, lg_type_name(L, idx));
     return lua_toboolean(L, idx);
 }
 
@@ -96,7 +96,7 @@ static void read_border(lua_State *L, int idx, struct rt_sampling *how)
             lua_pushvalue(L, idx);
         bool absent = list && lua_isnil(L, -1);
         if (!absent && lua_type(L, -1) != LUA_TNUMBER)
-            luaL_error(L, "border: expected a number or a list of up to 4 numbers, got %s", luaL_typename(L, -1));
+            luaL_error(L, "border: expected a number or a list of up to 4 numbers, got %s", lg_type_name(L, -1));
         how->border[i] = absent ? 0 : (float)lua_tonumber(L, -1);
         lua_pop(L, 1);
     }

@@ -90,7 +90,7 @@ static struct plan read_plan(lua_State *L)
     if (!lua_isnoneornil(L, 2)) {
         luaL_checktype(L, 2, LUA_TTABLE);
         for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
-            const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+            const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : lg_type_name(L, -2);
             if (strcmp(key, "warmup") != 0 && strcmp(key, "repeats") != 0 && strcmp(key, "device") != 0)
                 luaL_error(L, "benchmark: there is no option '%s'; there are repeats, warmup and device", key);
         }
