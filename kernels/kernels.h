@@ -75,13 +75,13 @@ struct kn_reduction_info {
 extern const struct kn_reduction_info kn_reductions[KN_REDUCTION_COUNT];
 /* Axes to reduce: bit i stands for axis i (from 0). No axes: every element is a row of its own. */
 #define KN_ALL_AXES (~0u)
-/* Reduces the axes, which go or, with keepdims, stay with size 1. argmin and argmax, of one axis or all, give int64
- * indices that count from 1 (within the axis, or in row-major order). Sums of uint64 are uint64, of the other integers
- * and of bools int64; mean is floating. On the host a sum of n floats is off by at most 32 + log2(n) roundings of the
- * sum of the absolute values; of float32 and complex64 by 40, and by one where rows lie in memory as they are added or
- * all elements are; of the 16-bit floats, which are added as float32, by one of their own, however many there are. NaN
- * wins in min and max, as in NumPy. min, max, argmin, argmax, mean of nothing: RT_INVALID; min, max, argmin, argmax of
- * complex numbers, too. */
+/* Reduces the axes, which go or, with keepdims, stay with size 1. argmin and argmax give int64
+ * indices that count from 1 (within the axis, or in row-major order among several). Sums of uint64 are uint64, of the
+ * other integers and of bools int64; mean is floating. On the host a sum of n floats is off by at most 32 + log2(n)
+ * roundings of the sum of the absolute values; of float32 and complex64 by 40, and by one where rows lie in memory as
+ * they are added or all elements are; of the 16-bit floats, which are added as float32, by one of their own, however
+ * many there are. NaN wins in min and max, as in NumPy. min, max, argmin, argmax, mean of nothing: RT_INVALID; min,
+ * max, argmin, argmax of complex numbers, too. */
 enum rt_status kn_reduce(enum kn_reduction r, const struct rt_array *a, unsigned axes, bool keepdims,
                          struct rt_array *out, struct rt_error *e);
 /* The shape that a reduction's result has. */

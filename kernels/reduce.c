@@ -15,10 +15,14 @@ const struct kn_reduction_info kn_reductions[KN_REDUCTION_COUNT] = {
     [KN_MIN] = {"min", "The smallest element; NaN when there is one.", "gpu.array({3, 1, 2}):min() == 1"},
     [KN_MAX] = {"max", "The largest element; NaN when there is one.", "gpu.array({3, 1, 2}):max() == 3"},
     [KN_MEAN] = {"mean", "Mean of the elements, always floating.", "gpu.array({1, 2}):mean() == 1.5"},
-    [KN_ARGMIN] = {"argmin", "Index of the first smallest element, counted from 1.",
-                   "gpu.array({3, 1, 1}):argmin() == 2"},
-    [KN_ARGMAX] = {"argmax", "Index of the first largest element, counted from 1.",
-                   "gpu.array({3, 1, 3}):argmax() == 1"},
+    [KN_ARGMIN] =
+        {"argmin",
+         "Index of the first smallest element, counted from 1; along several axes in row-major order among them.",
+         "gpu.array({3, 1, 1}):argmin() == 2"},
+    [KN_ARGMAX] =
+        {"argmax",
+         "Index of the first largest element, counted from 1; along several axes in row-major order among them.",
+         "gpu.array({3, 1, 3}):argmax() == 1"},
     [KN_ANY] = {"any", "Whether any element is true (not zero).", "gpu.array({0, 2}):any()"},
     [KN_ALL] = {"all", "Whether all elements are true (not zero).", "not gpu.array({0, 2}):all()"},
 };
@@ -167,8 +171,6 @@ static enum rt_status reduce(struct kn_reducer *r, const struct rt_array *values
         status = kn_check_real(values, kn_reductions[r->reduction].name, e);
         if (status != RT_OK) return status;
     }
-    if (r->indices && axes != all && (axes & (axes - 1)))
-        return rt_fail(e, RT_INVALID, "%s works along one axis or over all elements", kn_reductions[r->reduction].name);
     status = kn_program_convert(&r->program, node, r->accumulate, &node, e);
     if (status != RT_OK) return status;
     choose_rows(r, values, axes);

@@ -12,14 +12,16 @@ struct options {
     enum { BACKWARD, ORTHO, FORWARD } norm;
 };
 
+#define MOST_LENGTH ((int64_t)1 << 48) /* more than memory has room for */
+
 static const char *const norms[] = {"backward", "ortho", "forward", NULL};
 
 static int64_t check_length(lua_State *L, int idx)
 {
     int whole;
     lua_Integer n = lua_tointegerx(L, idx, &whole);
-    if (!whole || n < 1)
-        luaL_error(L, "the length of a transform is an integer from 1 on, not %s",
+    if (!whole || n < 1 || n > MOST_LENGTH)
+        luaL_error(L, "the length of a transform is an integer from 1 to 2^48, not %s",
                    lua_isnumber(L, idx) ? luaL_tolstring(L, idx, NULL) : lg_type_name(L, idx));
     return n;
 }

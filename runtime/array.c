@@ -37,7 +37,7 @@ static bool count_elements(int ndim, const int64_t *shape, size_t element, int64
     }
     int64_t bytes;
     overflow |= __builtin_mul_overflow(n, (int64_t)element, &bytes);
-    if (overflow && !empty) {
+    if (overflow) { /* also beside an axis of 0, which would only be found out after the others are multiplied */
         rt_fail(e, RT_INVALID, "the shape %s has more elements than any memory",
                 rt_shape_text(ndim, shape, text, sizeof text));
         return false;
@@ -46,13 +46,13 @@ static bool count_elements(int ndim, const int64_t *shape, size_t element, int64
     return true;
 }
 
-/* Row-major; sizes of 0 count as 1, so that strides of empty arrays do not overflow. */
+/* Row-major; sizes of 0 count as 1. */
 static void set_strides(struct rt_array *a)
 {
     int64_t stride = 1;
     for (int i = a->ndim - 1; i >= 0; i--) {
         a->strides[i] = stride;
-        if (a->shape[i] > 0 && __builtin_mul_overflow(stride, a->shape[i], &stride)) stride = 1;
+        if (a->shape[i] > 0) stride *= a->shape[i];
     }
 }
 

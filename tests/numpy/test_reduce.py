@@ -79,10 +79,11 @@ def reductions(r, g, dtype):
     yield put("logsumexp", np.log(np.exp(f).sum(**n)))
     yield put("median", np.median(f, **n))
     yield (f"gpu.array({lua}:quantile(0.3, {how}))", {"x": x}, np.quantile(f, 0.3, **n))
-    one = r.randrange(v.ndim)
-    which = f"{one + 1}, {str(keep).lower()}"
-    yield f"gpu.array({lua}:argmax({which}), 'int64')", {"x": x}, np.argmax(v, one, keepdims=keep) + 1
-    yield f"gpu.array({lua}:argmin({which}), 'int64')", {"x": x}, np.argmin(v, one, keepdims=keep) + 1
+    rest = tuple(a for a in range(v.ndim) if a not in axes)  # NumPy's take one axis: all of them, as the last
+    last = v.transpose(rest + axes).reshape([v.shape[a] for a in rest] + [-1])
+    shape = [1 if a in axes else n for a, n in enumerate(v.shape) if keep or a not in axes]
+    yield f"gpu.array({lua}:argmax({how}), 'int64')", {"x": x}, np.argmax(last, -1).reshape(shape) + 1
+    yield f"gpu.array({lua}:argmin({how}), 'int64')", {"x": x}, np.argmin(last, -1).reshape(shape) + 1
 
 
 def scans(r, g, dtype):
