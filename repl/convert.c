@@ -23,35 +23,55 @@ static bool is_same(const json_t *a, const json_t *b, const char *key)
     return x && json_equal(x, y);
 }
 
-/* The cell of the notebook that was there, from *from on, or before it, that has the same text. */
-static json_t *find_former(const json_t *cells, const json_t *cell, size_t *from)
+/* The numbers of the cells, in lists by their texts. */
+static json_t *places_of(const json_t *cells)
 {
-    size_t count = json_array_size(cells);
-    for (size_t i = 0; i < count; i++) {
-        size_t at = (*from + i) % count;
-        json_t *former = json_array_get(cells, at);
-        if (!is_same(former, cell, "source") || !is_same(former, cell, "cell_type")) continue;
-        *from = at + 1;
-        return former;
+    size_t i;
+    json_t *cell, *places = json_object();
+    json_array_foreach((json_t *)cells, i, cell)
+    {
+        const char *source = sh_json_text(cell, "source");
+        if (!json_object_get(places, source)) json_object_set_new(places, source, json_array());
+        json_array_append_new(json_object_get(places, source), json_integer((json_int_t)i));
     }
-    return NULL;
+    return places;
+}
+
+/* The cell of the notebook that was there, from *from on, or before it, that has the same text; it is found once. */
+static json_t *find_former(const json_t *cells, const json_t *places, const json_t *cell, size_t *from)
+{
+    json_t *list = json_object_get(places, sh_json_text(cell, "source")), *number, *found = NULL;
+    size_t i, place = 0, at = 0;
+    json_array_foreach(list, i, number)
+    {
+        size_t n = (size_t)json_integer_value(number);
+        json_t *former = json_array_get(cells, n);
+        if ((found && n < *from) || !is_same(former, cell, "source") || !is_same(former, cell, "cell_type")) continue;
+        found = former;
+        place = i;
+        at = n;
+        if (n >= *from) break;
+    }
+    if (!found) return NULL;
+    *from = at + 1;
+    json_array_remove(list, place);
+    return found;
 }
 
 /* What a script has not comes from the notebook that is to be overwritten: outputs and counts of cells with the same
- * text, and ids, where the script names none. */
+ * text. */
 static void keep_former(json_t *notebook, const json_t *former)
 {
     static const char *const kept[] = {"outputs", "execution_count"};
     size_t i, from = 0;
-    json_t *cell, *left = json_deep_copy(json_object_get(former, "cells"));
+    json_t *cell, *cells = json_object_get(former, "cells"), *places = places_of(cells);
     json_array_foreach(json_object_get(notebook, "cells"), i, cell)
     {
-        json_t *same = find_former(left, cell, &from);
+        const json_t *same = find_former(cells, places, cell, &from);
         for (size_t k = 0; k < 2 && same; k++)
             if (json_object_get(same, kept[k])) json_object_set(cell, kept[k], json_object_get(same, kept[k]));
-        if (same) json_object_del(same, "source"); /* it is found once */
     }
-    json_decref(left);
+    json_decref(places);
 }
 
 static size_t count_outputs(const json_t *notebook)

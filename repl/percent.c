@@ -160,31 +160,18 @@ static void note_cell(json_t *cell, size_t number, const char *text, const struc
     lg_buffer_release(&usual);
 }
 
-/* A copied mark has the id of the other cell. */
-static void drop_taken_id(json_t *cells, json_t *cell)
+/* The id that the mark names, unless it is taken: a copied mark has that of the other cell. */
+static void drop_taken_id(const json_t *taken, json_t *cell)
 {
-    size_t i;
-    json_t *other;
-    const char *id = sh_json_text(cell, "id");
-    bool taken = false;
-    json_array_foreach(cells, i, other) taken = taken || (*id && strcmp(sh_json_text(other, "id"), id) == 0);
-    if (taken) json_object_del(cell, "id");
+    if (json_object_get(taken, sh_json_text(cell, "id"))) json_object_del(cell, "id");
 }
 
-static void give_id(json_t *cells, json_t *cell)
+static void give_id(const json_t *taken, json_t *cell, size_t number)
 {
-    size_t i;
-    json_t *other;
     char id[64];
     if (json_object_get(cell, "id")) return;
-    int n = snprintf(id, sizeof id, SH_USUAL_ID, json_array_size(cells) + 1);
-    json_array_foreach(cells, i, other)
-    {
-        if (strcmp(sh_json_text(other, "id"), id) != 0 || n > 60) continue;
+    for (int n = snprintf(id, sizeof id, SH_USUAL_ID, number); json_object_get(taken, id) && n < 60; id[n] = '\0')
         id[n++] = 'x';
-        id[n] = '\0';
-        i = (size_t)-1;
-    }
     json_object_set_new(cell, "id", json_string(id));
 }
 
@@ -211,7 +198,7 @@ static size_t count_newlines(const char *text, size_t length)
 /* `line_number` is that of the text's first line. NULL with `why` where a mark says what no notebook can have. */
 static json_t *read_cells(const char *text, size_t length, size_t line_number, int minor, char why[SH_WHY])
 {
-    json_t *cells = json_array();
+    json_t *cells = json_array(), *taken = json_object(); /* names of ids */
     for (size_t at = 0; cells && at < length;) {
         struct sh_piece piece;
         struct sh_line line;
@@ -223,18 +210,22 @@ static json_t *read_cells(const char *text, size_t length, size_t line_number, i
         if (!check_cell(cell, line_number, why)) {
             json_decref(cell);
             json_decref(cells);
+            json_decref(taken);
             return NULL;
         }
         line_number += count_newlines(text + at, piece.behind);
         /* Names of our own notes say nothing in a mark. */
         json_object_del(json_object_get(cell, "metadata"), SH_NOTES);
         json_object_del(json_object_get(cell, "metadata"), SH_GAP);
-        drop_taken_id(cells, cell);
-        note_cell(cell, json_array_size(cells) + 1, text + at, &piece, marked, at + piece.behind >= length);
-        if (minor >= 5) give_id(cells, cell);
+        size_t number = json_array_size(cells) + 1;
+        drop_taken_id(taken, cell);
+        note_cell(cell, number, text + at, &piece, marked, at + piece.behind >= length);
+        if (minor >= 5) give_id(taken, cell, number);
+        if (json_object_get(cell, "id")) json_object_set_new(taken, sh_json_text(cell, "id"), json_true());
         json_array_append_new(cells, cell);
         at += piece.behind;
     }
+    json_decref(taken);
     return cells;
 }
 
