@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/memory.h"
 
 enum { TAB_COLUMNS = 4 };
 
@@ -14,7 +15,7 @@ static bool add_row(struct sh_frame *f)
 {
     if (f->count == f->capacity) {
         size_t capacity = f->capacity ? f->capacity * 2 : 16;
-        struct sh_row *more = realloc(f->rows, capacity * sizeof *more);
+        struct sh_row *more = rt_realloc(f->rows, capacity * sizeof *more);
         if (!more) return !(f->failed = true);
         f->rows = more;
         f->capacity = capacity;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "repl/highlight.h"
+#include "runtime/memory.h"
 
 enum { LEAST_COLUMNS = 8 }; /* a text gets so many, however deep it is in lists and quotes */
 
@@ -223,7 +224,7 @@ static unsigned char *code_styles(const struct sh_md_node *n)
 {
     static const char *const lua[] = {"lua", NULL};
     static const char *const c[] = {"c", "C", "h", "cpp", "c++", "cu", "cuda", NULL};
-    unsigned char *styles = n->length ? calloc(n->length, 1) : NULL;
+    unsigned char *styles = n->length ? rt_calloc(n->length, 1) : NULL;
     if (styles && is_language(n->info, lua))
         sh_highlight(n->text, n->length, styles);
     else if (styles && is_language(n->info, c))
@@ -348,7 +349,7 @@ static void aligned(struct writer *w, const struct sh_frame *f, size_t row, int 
 
 static void table_row(struct writer *w, const struct sh_md_node *row, const struct table *t, enum sh_style style)
 {
-    struct sh_frame *cells = calloc(t->columns, sizeof *cells);
+    struct sh_frame *cells = rt_calloc(t->columns, sizeof *cells);
     enum sh_md_align align[TABLE_COLUMNS] = {SH_MD_NO_ALIGN};
     size_t i = 0, height = 1;
     if (!cells) {

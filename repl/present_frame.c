@@ -5,6 +5,7 @@
 #include "repl/highlight.h"
 #include "repl/markdown_text.h"
 #include "repl/present.h"
+#include "runtime/memory.h"
 
 static void put(struct sh_frame *out, const char *s, enum sh_style style)
 {
@@ -30,7 +31,7 @@ static void code_rows(const char *text, size_t length, size_t typed, int number,
     char prompt[16], more[16];
     int width = snprintf(prompt, sizeof prompt, "%d> ", number) - 1;
     snprintf(more, sizeof more, "%.*s ", width, "............");
-    unsigned char *styles = calloc(length + 1, 1);
+    unsigned char *styles = rt_calloc(length + 1, 1);
     if (styles) sh_highlight(text, length, styles);
     put(out, prompt, SH_PROMPT);
     for (size_t at = 0, next; at < typed && at < length; at = next) {
@@ -202,7 +203,7 @@ void sh_present_frame(struct sh_presenter *p, const struct sh_present_view *view
     else
         below = scrolled(p, rows, out);
     state_row(p, view, below, out);
-    if (out->cursor_row >= out->count) { /* it was scrolled away */
+    if (out->count && out->cursor_row >= out->count) { /* it was scrolled away */
         out->cursor_row = out->count - 1;
         out->cursor_column = 0;
     }

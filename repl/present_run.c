@@ -92,6 +92,10 @@ static void draw(struct run *r, bool final)
     sh_present_frame(&r->presenter, &view, &r->frame);
     if (!r->terminal) {
         if (final) write_plain(&r->frame);
+        if (final && r->frame.failed) {
+            fprintf(stderr, "lunarray: out of memory\n");
+            r->presenter.failed = true;
+        }
         return;
     }
     sh_render(&r->screen, &r->frame, &bytes);

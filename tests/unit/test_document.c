@@ -217,6 +217,23 @@ static const char talk[] = "-- %%\nprint(1)\n--> 1\n-- %%\nprint('a') print('b')
 
 static const char updated[] = "-- %%\nprint(1)\n--> 1\n-- %%\nprint('a') print('b')\n--> a\n--> b\n-- %%\nx = 1\n";
 
+/* What the command writes to standard output goes to a file. */
+static int run_quietly(int (*run)(const struct sh_options *), const char *name, const struct sh_options *o)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    fflush(stdout);
+    int kept = dup(1), to = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    CHECK(kept >= 0 && to >= 0 && dup2(to, 1) == 1);
+    int status = run(o);
+    rt_fail_allocation(0);
+    fflush(stdout);
+    dup2(kept, 1);
+    close(kept);
+    close(to);
+    return status;
+}
+
 /* --check --update: the file is the old one, or the new one. */
 static bool update_over(struct lg_buffer *out, char why[SH_WHY])
 {
@@ -224,13 +241,7 @@ static bool update_over(struct lg_buffer *out, char why[SH_WHY])
     snprintf(path, sizeof path, "%s/talk.lua", folder);
     char *words[] = {path, NULL};
     struct sh_options o = {.device = "cpu", .check = true, .update = true, .argc = 1, .argv = words};
-    fflush(stdout);
-    int kept = dup(1);
-    dup2(2, 1);
-    int status = sh_run_check(&o);
-    rt_fail_allocation(0);
-    dup2(kept, 1);
-    close(kept);
+    int status = run_quietly(sh_run_check, "said", &o);
     struct lg_buffer left = {0};
     CHECK(read_file("talk.lua", &left));
     if (status == 0)
@@ -248,6 +259,30 @@ TEST(allocations_of_a_check)
     make_folder();
     write_file("talk.lua", talk);
     fail_in_turn(update_over, true, 1000000);
+}
+
+/* FILE.ipynb: all that it prints, and the status 0, or another one. */
+static bool run_notebook(struct lg_buffer *out, char why[SH_WHY])
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/run.ipynb", folder);
+    char *words[] = {path, NULL};
+    struct sh_options o = {.device = "cpu", .argc = 1, .argv = words};
+    int status = run_quietly(sh_run_notebook, "printed", &o);
+    snprintf(why, SH_WHY, "memory");
+    return status == 0 && read_file("printed", out);
+}
+
+TEST(allocations_of_a_notebook)
+{
+    make_folder();
+    write_file(
+        "run.ipynb",
+        "{\"cells\": [{\"cell_type\": \"code\", \"metadata\": {}, \"source\": [\"print(1)\\n\", \"gpu.ones(2)\"]},"
+        " {\"cell_type\": \"markdown\", \"metadata\": {}, \"source\": \"# x\"}, {\"cell_type\": \"code\","
+        " \"metadata\": {}, \"source\": \"io.write('a') h = display('b') h:update('c') gpu.ones(1)\"}], \"metadata\": {},"
+        " \"nbformat\": 4, \"nbformat_minor\": 4}");
+    fail_in_turn(run_notebook, true, 1000000);
 }
 
 struct writing {

@@ -1,6 +1,8 @@
 /* The presenter's state machine: keys and time in, what it asks for and what it shows out. */
 #include "repl/notebook.h"
 #include "repl/present.h"
+#include "repl/render.h"
+#include "runtime/memory.h"
 #include "tests/unit/test.h"
 
 #define UP    "\033[A"
@@ -387,4 +389,57 @@ TEST(a_demo_without_cells)
     PRESS("\rbsegR\033");
     CHECK_STR(screen(40, 5), "0/0  the end; q leaves, ? keys\n");
     CHECK_STR(pass(0), "leave()");
+}
+
+/* Draws a screen where another frame is shown, with the n-th allocation failing, and then again. False when the frame
+ * has failed; else its text, which lacks nothing. */
+static bool draw(struct sh_text *text, long nth)
+{
+    struct sh_present_view view = {.columns = 40, .rows = 12, .number = 7, .time = "14:05", .now = now};
+    struct sh_screen shown = {.color = true};
+    struct sh_frame f = {0};
+    struct sh_text bytes = {0};
+    sh_frame_begin(&f, view.columns);
+    sh_frame_text(&f, "what was there", 14, SH_PLAIN);
+    sh_render(&shown, &f, &bytes);
+    sh_frame_free(&f);
+    rt_fail_allocation(nth);
+    sh_present_frame(&p, &view, &f);
+    bool ok = !f.failed;
+    CHECK(f.count == 0 || f.cursor_row < f.count);
+    sh_render(&shown, &f, &bytes);
+    rt_fail_allocation(0);
+    if (ok) sh_text_set(text, f.text.bytes, f.text.length);
+    sh_present_frame(&p, &view, &f);
+    CHECK(!f.failed);
+    sh_render(&shown, &f, &bytes);
+    CHECK(strstr(bytes.bytes, "\033[-") == NULL);
+    sh_frame_free(&f);
+    sh_text_free(&bytes);
+    sh_screen_free(&shown);
+    return ok;
+}
+
+TEST(allocations_of_screens)
+{
+    static const char *const cells[] = {"# Title\n*text* and a [link](x)\n\n> quoted\n\n- [x] one\n- two\n\n"
+                                        "| a | b |\n|---|--:|\n| 1 | 2 |\n\n```lua\nx = 1\n```\n",
+                                        "for i = 1, 2 do\n  print(i)\nend", NULL};
+    static const char *const keys[] = {"", "g", "\033?", "\033\r", "q"};
+    start_with(cells, (struct sh_present_options){0});
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        struct sh_text right = {0}, got = {0};
+        press_bytes(keys[k], strlen(keys[k]));
+        CHECK(draw(&right, 0));
+        int failures = 0;
+        for (long n = 1, survived = 0; survived < 10; n++) {
+            bool ok = draw(&got, n);
+            if (ok) CHECK_STR(got.bytes, right.bytes);
+            survived = ok ? survived + 1 : 0;
+            failures += !ok;
+        }
+        CHECK(failures > 1);
+        sh_text_free(&right);
+        sh_text_free(&got);
+    }
 }
