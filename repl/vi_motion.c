@@ -39,11 +39,18 @@ static size_t next_start(const struct sh_editor *e, size_t at, bool big)
     return at;
 }
 
+/* The last place that the cursor can be at: a character, or an empty line. */
+static size_t last_place(const struct sh_editor *e)
+{
+    size_t end = e->text.length;
+    return is_empty_line(e, end) ? end : sh_backward(e, end);
+}
+
 static size_t next_end(const struct sh_editor *e, size_t at, bool big)
 {
     at = sh_forward(e, at);
     while (at < e->text.length && class_at(e, at, big) == 0) at = sh_forward(e, at);
-    if (at >= e->text.length) return sh_backward(e, e->text.length);
+    if (at >= e->text.length) return last_place(e);
     int class = class_at(e, at, big);
     for (size_t next = sh_forward(e, at); next < e->text.length && class_at(e, next, big) == class;) {
         at = next;
@@ -377,22 +384,43 @@ static size_t run_end(const struct sh_editor *e, size_t at, bool big, size_t end
     return at;
 }
 
+/* Whether the run that begins there is one of blanks. */
+static bool is_gap(const struct sh_editor *e, size_t at, bool big)
+{
+    return at < e->text.length && class_at(e, at, big) == 0;
+}
+
+/* Behind the next run, which is in the next line at the end of one: an empty line is a run, too. SH_NOWHERE where there
+ * is none. */
+static size_t next_run(const struct sh_editor *e, size_t at, bool big)
+{
+    if (at >= e->text.length) return SH_NOWHERE;
+    if (e->text.bytes[at] == '\n') at++;
+    return run_end(e, at, big, sh_line_end(e, at));
+}
+
+/* Runs of blanks and of words count each for itself; with the blanks around a word only these. */
 static bool word_object(const struct sh_editor *e, bool around, bool big, int count, size_t *from, size_t *to)
 {
     size_t at = e->cursor, start = sh_line_start(e, at), end = sh_line_end(e, at);
-    if (at >= end) return false;
-    int class = class_at(e, at, big);
+    int class = at < end ? class_at(e, at, big) : 0;
+    bool gap = class == 0;
     for (*from = at; *from > start && class_at(e, sh_backward(e, *from), big) == class;) *from = sh_backward(e, *from);
-    *to = at;
-    for (count = times(count); count > 0; count--) {
-        *to = run_end(e, *to, big, end);
-        if (around && (count > 1 || class == 0)) *to = run_end(e, *to, big, end);
+    *to = run_end(e, at, big, end);
+    if (around && gap) *to = next_run(e, *to, big);
+    for (count = times(count); count > 1 && *to != SH_NOWHERE; count--) {
+        /* From a word on: its blanks, those of the next line's beginning, too, and the next word. */
+        while (around && is_gap(e, *to, big)) *to = e->text.bytes[*to] == '\n' ? *to + 1 : next_run(e, *to, big);
+        *to = next_run(e, *to, big);
     }
-    if (!around || class == 0) return true;
+    if (*to == SH_NOWHERE) return false;
+    if (!around || gap) return true;
     size_t before = *to;
-    if (*to < end && class_at(e, *to, big) == 0) *to = run_end(e, *to, big, end);
-    while (*to == before && *from > start && class_at(e, sh_backward(e, *from), big) == 0)
-        *from = sh_backward(e, *from);
+    *to = is_gap(e, *to, big) ? run_end(e, *to, big, sh_line_end(e, *to)) : *to;
+    size_t blanks = *from;
+    while (*to == before && blanks > start && class_at(e, sh_backward(e, blanks), big) == 0)
+        blanks = sh_backward(e, blanks);
+    if (blanks > start) *from = blanks; /* a line keeps its indent */
     return true;
 }
 
@@ -452,11 +480,11 @@ static bool bracket_object(const struct sh_editor *e, bool around, char open, ch
     size_t end;
     int depth = 0;
     if (e->cursor >= e->text.length) return false;
-    size_t at = opening(e, e->cursor, open, close, times(count)), line_end = sh_line_end(e, e->cursor);
-    /* Outside of any: the next one in the line. */
+    size_t at = opening(e, e->cursor, open, close, times(count));
+    /* Outside of any: the next one. */
     if (at == SH_NOWHERE && count < 2)
-        for (at = e->cursor; at < line_end && s[at] != open;) at++;
-    if (at == SH_NOWHERE || s[at] != open) return false;
+        for (at = e->cursor; at < e->text.length && s[at] != open;) at++;
+    if (at >= e->text.length) return false;
     for (end = at; end == at || depth > 0; end++) {
         if (end >= e->text.length) return false;
         depth += (s[end] == open) - (s[end] == close);

@@ -66,7 +66,7 @@ void sh_vi_operate(struct sh_editor *e, int32_t op, size_t from, size_t to, bool
     case 'u': sh_change_case(e, from, to, SH_LOWER); break;
     case 'U': sh_change_case(e, from, to, SH_UPPER); break;
     }
-    if (strchr("~uU", (int)op)) e->cursor = from;
+    if (strchr("~uU", (int)op)) e->cursor = at;
 }
 
 static size_t motion_end(struct sh_editor *e, int32_t key, int count)
@@ -133,13 +133,15 @@ static void operate_motion(struct sh_editor *e, const struct sh_vi_command *c)
         if (end < to && memchr(e->text.bytes + end, '\n', to - end)) to = end > at ? end : sh_line_end(e, at);
     }
     bool whole = m->reach == SH_VI_WHOLE || (m->key == '%' && c->count);
+    if (c->op == 'y' && m->key == '_') from = at; /* as yy */
     sh_vi_operate(e, c->op, from, to, whole || becomes_lines(e, c, from, &to));
 }
 
 /* What is between brackets that stand at the ends of other lines is whole lines. */
-static bool fills_lines(const struct sh_editor *e, size_t from, size_t to)
+static bool fills_lines(const struct sh_editor *e, int32_t letter, size_t from, size_t to)
 {
-    return from > 0 && to < e->text.length && e->text.bytes[from - 1] == '\n' && e->text.bytes[to] == '\n';
+    return letter < 128 && strchr("()[]{}<>bB", (int)letter) && from > 0 && to < e->text.length &&
+           e->text.bytes[from - 1] == '\n' && e->text.bytes[to] == '\n';
 }
 
 void sh_vi_run_operator(struct sh_editor *e, const struct sh_vi_command *c)
@@ -148,10 +150,13 @@ void sh_vi_run_operator(struct sh_editor *e, const struct sh_vi_command *c)
     if (c->lines) {
         if (c->count > 1 && sh_line_end(e, to) == e->text.length) return;
         for (int i = 1; i < c->count && sh_line_end(e, to) < e->text.length; i++) to = sh_line_end(e, to) + 1;
-        sh_vi_operate(e, c->op, from, to, true);
+        size_t first = sh_vi_first(e, from);
+        bool moves = strchr("~uU", (int)c->op) && c->count < 2 && first < from;
+        sh_vi_operate(e, c->op, moves ? first : from, to, true);
     } else if (c->object) {
         if (sh_vi_object(e, c->object == 'a', c->character, c->count, &from, &to))
-            sh_vi_operate(e, c->op, from, to, sh_vi_object_is_lines(c->character) || fills_lines(e, from, to));
+            sh_vi_operate(e, c->op, from, to,
+                          sh_vi_object_is_lines(c->character) || fills_lines(e, c->character, from, to));
     } else if (c->motion) {
         operate_motion(e, c);
     }

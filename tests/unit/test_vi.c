@@ -66,6 +66,22 @@ static const struct driver_row changes[] = {
     {"|one two three", "d2w", "|three"},
     {"|one two three", "2dw", "|three"},
     {"one |two", "dw", "one| "},
+    {"|one\ntwo x", "d3iw", "|x"},          /* the words and the blank; lines end none of them */
+    {"|one\n\ntwo", "d3iw", "|"},           /* an empty line is a word */
+    {"one |two\nx", "d4iw", "one |two\nx"}, /* there are not so many */
+    {"|one\n  two three", "d2aw", "|three"},
+    {"one\n|\ntwo", "diw", "one\n|\ntwo"},
+    {"one\n|\ntwo", "ciwx", "one\nx|\ntwo"},
+    {"one\n|two\nx", "daw", "one\n|\nx"},
+    {"  |one", "daw", " | "},
+    {"x\n  |one", "cawy", "x\n  y|"},
+    {"|one\nf(a)\nx", "di(", "one\nf(|)\nx"},
+    {"x\n|", "ey", "x\n|"},
+    {"x\n|", "cey", "x\ny|"},
+    {"a|b\ncd", "gUj", "A|B\nCD"},
+    {"ab\nc|d", "gUk", "A|B\nCD"},
+    {" a|b", "g~~", " |AB"},
+    {"  a|b", "y_p", "  ab\n  |ab"},
     {"a |b\nc", "dw", "a| \nc"}, /* the next line stays */
     {"one t|wo", "db", "one |wo"},
     {"|one two", "de", "| two"},
