@@ -54,10 +54,10 @@ static void raise_again(lua_State *L, const char *name)
 {
     if (lua_type(L, -1) == LUA_TSTRING) {
         luaL_where(L, 1);
-        const char *ours = lua_pushfstring(L, "'%s'", name), *global = lua_pushfstring(L, "'lunarray.%s'", name);
-        luaL_gsub(L, lua_tostring(L, -4), "'?'", ours);
-        luaL_gsub(L, lua_tostring(L, -1), global, ours);
-        lua_pushvalue(L, -5);
+        const char *ours = lua_pushfstring(L, "'%s'", name);
+        luaL_gsub(L, lua_tostring(L, -3), "'?'", ours);
+        luaL_gsub(L, lua_tostring(L, -1), "'lunarray.", "'");
+        lua_pushvalue(L, -4);
         lua_insert(L, -2);
         lua_concat(L, 2);
     }
