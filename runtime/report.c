@@ -1,13 +1,10 @@
-#include "runtime/report.h"
-
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/module.h"
+#include "runtime/report_inside.h"
 #include "runtime/signature.h"
-#include "runtime/simt/check.h"
 
 #define NEAR ((uint64_t)1 << 20) /* bytes; an array further away than this was hardly meant */
 
@@ -174,102 +171,6 @@ static void name_place(const struct context *x, const struct simt_report *r, str
     } else if (r->space == PTX_GLOBAL) {
         name_array(x, r->address, r->parameter, out);
     }
-}
-
-static bool in_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-/* The identifier in a text, from `from` on, but no member of something; NULL when it is not there. */
-static const char *find_name(const char *from, const char *name)
-{
-    size_t n = strlen(name);
-    for (const char *s = from; (s = strstr(s, name)); s += n) {
-        bool member = s > from && (s[-1] == '.' || (s[-1] == '>' && s - from > 1 && s[-2] == '-'));
-        if (!member && (s == from || !in_word(s[-1])) && !in_word(s[n])) return s;
-    }
-    return NULL;
-}
-
-/* Is it `int s[64]`, the word before it a type? */
-static bool is_declared(const char *from, const char *s)
-{
-    static const char *const words[] = {"return", "else", "do", "case", "delete"};
-    const char *end = s;
-    while (end > from && end[-1] == ' ') end--;
-    const char *start = end;
-    while (start > from && in_word(start[-1])) start--;
-    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-        if (strlen(words[k]) == (size_t)(end - start) && !strncmp(words[k], start, strlen(words[k]))) return false;
-    return start < end;
-}
-
-/* Behind an array's name: is the element only written (x[i] = ...), read and written (x[i] += ..., x[i]++), or read? */
-static enum simt_access use_of(const char *s)
-{
-    int depth = 0;
-    for (s += strspn(s, " "); *s && (depth > 0 || *s == '['); s++) {
-        depth += (*s == '[') - (*s == ']');
-        if (!depth) s += strspn(s + 1, " ");
-    }
-    if (*s == '=') return s[1] == '=' ? ACCESS_READ : ACCESS_WRITE;
-    bool twice = *s && s[1] == *s && strchr("+-<>", *s); /* ++ -- <<= >>= */
-    bool assigns = *s && strchr("+-*/%&|^", *s) && s[1] == '=';
-    return assigns || (twice && (strchr("+-", *s) || s[2] == '=')) ? ACCESS_UPDATE : ACCESS_READ;
-}
-
-/* The place of the text that names the array in the way that it was touched; the first that names it, when none does.
- */
-static const char *find_element(const char *from, const char *name, bool writes)
-{
-    const char *first = NULL, *update = NULL;
-    for (const char *s = from; (s = find_name(s, name)); s += strlen(name)) {
-        if (is_declared(from, s)) continue;
-        if (!first) first = s;
-        enum simt_access use = use_of(s + strlen(name));
-        if (use == (writes ? ACCESS_WRITE : ACCESS_READ)) return s;
-        if (use == ACCESS_UPDATE && !update) update = s;
-    }
-    return update ? update : first;
-}
-
-static const char *find_division(const char *from)
-{
-    for (const char *s = from; *s; s++) {
-        if (*s == '%') return s;
-        if (*s == '/' && s[1] == '/') return NULL;
-        if (*s == '/' && s[1] != '*' && (s == from || s[-1] != '*')) return s;
-    }
-    return NULL;
-}
-
-/* The beginning of the identifier that has `part` in it. */
-static const char *find_call(const char *from, const char *part)
-{
-    const char *s = strstr(from, part);
-    while (s && s > from && in_word(s[-1])) s--;
-    return s;
-}
-
-/* The compiler gives the place of a line's first instruction to all of them, and in a kernel of one line the place of
- * its name. The caret goes to what is at fault when the line has it from there on; without, in a kernel of one line,
- * nowhere. */
-static void aim_caret(const struct context *x, const struct simt_report *r, const char *name, struct rt_party *p)
-{
-    if (p->column < 1) return;
-    const char *from = p->source + p->column - 1, *found = NULL;
-    bool whole = find_name(from, x->kernel->entry->name) == from;
-    if (whole) from = strchr(from, '{');
-    if (from && *name)
-        found = find_element(from, name, p->access && *p->access == 'w');
-    else if (from && r->kind == CHECK_DIVISION)
-        found = find_division(from);
-    else if (from && (r->kind == CHECK_BARRIER || r->kind == CHECK_LANE))
-        found = find_call(from, "sync");
-    else if (from && p->access && !strcmp(p->access, "free"))
-        found = find_call(from, "free") ? find_call(from, "free") : find_call(from, "delete");
-    if (found || whole) p->column = found ? (int)(found - p->source) + 1 : 0;
 }
 
 /* "a block of 64 bytes that malloc gave in line 3" */
@@ -522,8 +423,8 @@ static void read_report(const struct context *x, const struct simt_report *r, st
     if (r->first.access != ACCESS_NONE)
         out->space = r->space == PTX_SHARED ? "shared" : r->space == PTX_LOCAL ? "local" : "global";
     name_place(x, r, out);
-    aim_caret(x, r, out->name, &out->first);
-    if (r->has_other) aim_caret(x, r, out->name, &out->other);
+    rt_aim_caret(x->kernel->entry->name, r, out->name, &out->first);
+    if (r->has_other) rt_aim_caret(x->kernel->entry->name, r, out->name, &out->other);
     describe_report(x, r, out);
 }
 
