@@ -5,11 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "jupyter/capture.h"
 #include "jupyter/handshake.h"
 #include "runtime/interrupt.h"
+
+#define WORK_NS    ((int64_t)8000000)    /* of the session's thread, in which it does not come to a request */
+#define LONGEST_NS ((int64_t)1000000000) /* that a request waits if that thread does nothing */
+
+#define VAIN_TICKS 20 /* of 100 ms, after which an interrupt is in vain for now */
 
 /* For signal handlers; set while a session exists. */
 static struct jp_kernel *_Atomic current;
@@ -76,12 +82,28 @@ static void hook_interrupt(void *context)
     if (jp_server_pending(k->server) && getpgrp() == getpid()) kill(0, SIGINT);
 }
 
+/* An interrupt does not reach into one call of Lua's own library that is not of lang/: a collection, table.move over
+ * 2^53 places; nor into a module in C. Those patterns that never end are lang/pattern.c's. Who waits is told. */
+static void tell_of_vain_interrupt(struct jp_kernel *k)
+{
+    if (k->vain_ticks++ == VAIN_TICKS)
+        jp_output_note(
+            &k->output,
+            "[the interrupt waits for the end of one call in C, of Lua's library or a module, that cannot be "
+            "stopped; a restart of the kernel stops it, and loses the variables]\n");
+}
+
 static bool hook_tick(void *context)
 {
     struct jp_kernel *k = context;
     bool waits = jp_output_tick(&k->output);
     pthread_mutex_lock(&k->session_lock);
-    if (atomic_load(&k->interrupt_wanted)) interrupt_session(k);
+    if (atomic_load(&k->interrupt_wanted)) {
+        interrupt_session(k);
+        tell_of_vain_interrupt(k);
+    } else {
+        k->vain_ticks = 0;
+    }
     pthread_mutex_unlock(&k->session_lock);
     return waits;
 }
@@ -165,6 +187,13 @@ static void hook_attend(void *context)
     pthread_mutex_unlock(&k->session_lock);
 }
 
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec t = {0};
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 static void publish_status(struct jp_kernel *k, const struct jp_message *m, const char *state)
 {
     jp_server_publish(k->server, "status", &m->header_text, json_pack("{s:s}", "execution_state", state));
@@ -202,6 +231,52 @@ bool jp_kernel_attend_beside(void *kernel)
         jp_server_done(k->server);
     }
     return jp_server_has(k->server, urgent);
+}
+
+/* Whether the session's thread has had its time to come to what waits: it has worked all the while, or it is not a busy
+ * machine that keeps it from working. */
+static bool is_late(struct jp_kernel *k)
+{
+    clockid_t clock;
+    struct jp_waited *w = &k->waited;
+    int64_t time = clock_ns(CLOCK_MONOTONIC);
+    int64_t worked = pthread_getcpuclockid(k->main_thread, &clock) == 0 ? clock_ns(clock) : 0;
+    if (!w->waits) *w = (struct jp_waited){true, time, worked};
+    return worked - w->worked > WORK_NS || time - w->since > LONGEST_NS;
+}
+
+static bool has_waited(const struct jp_message *m)
+{
+    return looks(m) && clock_ns(CLOCK_MONOTONIC) - m->arrived > WORK_NS;
+}
+
+/* The session is in a call that it does not come out of. */
+static bool answer_apart(struct lg_session *second, void *kernel)
+{
+    static struct jp_kernel apart; /* what the handlers of those that look use */
+    struct jp_kernel *k = kernel;
+    apart.server = k->server;
+    apart.session = second;
+    for (struct jp_message *m; (m = jp_server_take(k->server, has_waited)) != NULL;) {
+        answer(&apart, m);
+        jp_server_done(k->server);
+    }
+    return true;
+}
+
+static bool hook_late(void *context)
+{
+    struct jp_kernel *k = context;
+    bool waits = jp_server_has(k->server, looks);
+    if (waits && is_late(k)) {
+        pthread_mutex_lock(&k->session_lock);
+        if (k->session) lg_session_apart(k->session, answer_apart, k);
+        pthread_mutex_unlock(&k->session_lock);
+        waits = jp_server_has(k->server, looks);
+        k->waited.waits = false;
+    }
+    if (!waits) k->waited.waits = false;
+    return waits;
 }
 
 void jp_kernel_beside(void *kernel)
@@ -245,6 +320,7 @@ static bool start(struct jp_kernel *k, struct jp_connection *c, const char *path
         .complete = hook_complete,
         .urgent = urgent,
         .attend = hook_attend,
+        .late = hook_late,
         .captured = {k->output.captured[0], k->output.captured[1]},
     };
     k->server = k->output.server = jp_server_open(c, &hooks, e);
@@ -261,6 +337,7 @@ int jp_kernel_run(struct jp_connection *c, const char *path, const char *device)
     static struct jp_kernel kernel = {.session_lock = PTHREAD_MUTEX_INITIALIZER};
     struct jp_kernel *k = &kernel;
     struct rt_error e = {0};
+    k->main_thread = pthread_self();
     bool started = start(k, c, path, device, &e);
     if (started) {
         if (path) jp_log(JP_INFO, "to connect: jupyter console --existing %s", path);

@@ -24,6 +24,12 @@ struct jp_kernel {
     struct lg_session *session; /* NULL while it is being closed */
     pthread_mutex_t session_lock;
     atomic_bool interrupt_wanted; /* an interrupt was asked for and the request that it is for has not ended */
+    int vain_ticks;               /* for how long it was; the I/O thread's */
+    pthread_t main_thread;        /* that of the session */
+    struct jp_waited {            /* on the I/O thread: while a request for the session waits */
+        bool waits;
+        int64_t since, worked; /* when it was first seen, and what the session's thread had worked until then; ns */
+    } waited;
     struct jp_running running;
     struct jp_debug debug;
     bool nested; /* in the middle of what else runs, requests that do not wait for it are answered */

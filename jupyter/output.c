@@ -217,6 +217,13 @@ bool jp_output_tick(struct jp_output *o)
     return waits;
 }
 
+void jp_output_note(struct jp_output *o, const char *line)
+{
+    pthread_mutex_lock(&o->lock);
+    note(o, line);
+    pthread_mutex_unlock(&o->lock);
+}
+
 bool jp_output_readable(struct jp_output *o)
 {
     pthread_mutex_lock(&o->lock);

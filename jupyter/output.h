@@ -57,6 +57,8 @@ void jp_output_end(struct jp_output *o);
 /* The I/O thread: sends text that waited for 100 ms; reads what was captured. */
 /* Both return whether output waits for the next tick. */
 bool jp_output_tick(struct jp_output *o);
+/* A line on stderr about what runs. */
+void jp_output_note(struct jp_output *o, const char *line);
 bool jp_output_readable(struct jp_output *o);
 
 #endif

@@ -63,8 +63,11 @@ json_t *jp_complete(struct jp_kernel *k, const struct jp_message *m)
                               json_pack("{s:I, s:I, s:o, s:s, s:s}", "start", start, "end", end, "text", text, "type",
                                         match->kind ? match->kind : "", "signature", match->note ? match->note : ""));
     }
-    return json_pack("{s:s, s:o, s:I, s:I, s:{s:o}}", "status", "ok", "matches", matches, "cursor_start", start,
-                     "cursor_end", end, "metadata", "_jupyter_types_experimental", types);
+    json_t *content = json_pack("{s:s, s:o, s:I, s:I, s:{s:o}}", "status", "ok", "matches", matches, "cursor_start",
+                                start, "cursor_end", end, "metadata", "_jupyter_types_experimental", types);
+    if (lg_session_is_apart(k->session))
+        json_object_set_new(json_object_get(content, "metadata"), "as_of", json_string("the cell's beginning"));
+    return content;
 }
 
 void jp_request_complete(struct jp_kernel *k, const struct jp_message *m)

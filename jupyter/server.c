@@ -15,6 +15,7 @@
 #include "runtime/memory.h"
 
 #define TICK_MS       100
+#define LATE_MS       10
 #define END_SECONDS   3                      /* how long a shutdown waits for the main thread */
 #define TELL_EVERY_NS ((int64_t)60000000000) /* between two words in the log about clients that do not read */
 #define BATCH         64                     /* messages read from one socket before the others get their turn */
@@ -187,6 +188,7 @@ static void queue_request(struct jp_server *s, struct jp_message *m)
     s->arrived = true;
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
+    s->asked |= early;
     if (early) s->hooks.attend(s->hooks.context);
 }
 
@@ -325,8 +327,9 @@ static void turn(struct jp_server *s)
     bool room = s->queued < JP_MAX_QUEUED;
     pthread_mutex_unlock(&s->lock);
     read_channels(s, room);
+    send_queued(s); /* or it would wait, too */
     bool ticks = atomic_load(&s->pending) || s->deadline || s->output_waits;
-    int timeout = ticks ? TICK_MS : s->missed.count ? 500 : s->parent.pid ? 1000 : -1;
+    int timeout = s->asked ? LATE_MS : ticks ? TICK_MS : s->missed.count ? 500 : s->parent.pid ? 1000 : -1;
     jp_channels_wait(&s->channels, fds, OTHERS, room, timeout);
     if (fds[WAKE].revents) handle_wakes(s);
     if (fds[CAPTURED].revents || fds[CAPTURED + 1].revents) s->output_waits = s->hooks.readable(s->hooks.context);
@@ -347,10 +350,15 @@ static void attend_again(struct jp_server *s)
 static void *io_thread(void *argument)
 {
     struct jp_server *s = argument;
-    int64_t next_tick = now();
+    int64_t next_tick = now(), next_look = next_tick;
     for (;;) {
         turn(s);
         int64_t time = now();
+        if (s->asked && time >= next_look) {
+            next_look = time + (int64_t)LATE_MS * 1000000;
+            s->asked = s->hooks.late(s->hooks.context);
+            send_queued(s);
+        }
         if (time >= next_tick) {
             next_tick = time + (int64_t)TICK_MS * 1000000;
             s->output_waits = s->hooks.tick(s->hooks.context);

@@ -17,10 +17,12 @@ struct jp_server_hooks {
     void *context;
     void (*interrupt)(void *context); /* a client asked to stop what runs */
     /* Both return whether output waits for the next tick. */
-    bool (*tick)(void *context);                        /* every 100 ms while requests are unanswered or output waits */
-    bool (*readable)(void *context);                    /* something is in captured[] */
-    bool (*urgent)(const struct jp_message *m);         /* whether a shell request is answered while a cell runs */
-    void (*attend)(void *context);                      /* such a one was queued */
+    bool (*tick)(void *context);                /* every 100 ms while requests are unanswered or output waits */
+    bool (*readable)(void *context);            /* something is in captured[] */
+    bool (*urgent)(const struct jp_message *m); /* whether a shell request is answered while a cell runs */
+    void (*attend)(void *context);              /* such a one was queued */
+    /* Every 10 ms while such wait: answers those that the main thread does not come to. False when none waits. */
+    bool (*late)(void *context);
     json_t *(*kernel_info)(void);                       /* content of kernel_info_reply; NULL when out of memory */
     json_t *(*is_complete)(const struct jp_message *m); /* likewise */
     /* Of complete_reply, while the main thread waits in jp_server_next; NULL when it is to be asked. */

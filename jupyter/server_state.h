@@ -28,6 +28,7 @@ struct jp_server {
     struct jp_missed missed; /* for a client that does not read */
     bool started;            /* the status "starting" was published */
     bool output_waits;       /* for a tick */
+    bool asked;              /* a request waits that may become late */
     atomic_uint pending;     /* requests not done */
     atomic_bool quit_wanted; /* set by signal handlers, seen by the I/O thread */
     atomic_bool cancel_wanted, attend_wanted;

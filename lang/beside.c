@@ -2,8 +2,8 @@
  * and lent (runtime/lend.h): another thread looks things up in it, in a coroutine of its own. Nothing of the user's
  * runs, no array is computed and no lock of a device is taken; and the collector, whose finalizers could take one,
  * waits. So functions for comms and cells of subshells wait for the end of such a call (but not while the cell only
- * waits for others: lang/waiting.c). And all wait for the end of one call of Lua's own that is neither: a pattern that
- * tries for long, string.rep or table.concat of hundreds of megabytes, a full collection of a large heap. */
+ * waits for others: lang/waiting.c). What is asked in the middle of one call of Lua's own that is neither is answered
+ * from what was known before (lang/apart.c). */
 #include "lang/session_state.h"
 
 bool lg_is_beside(lua_State *L)

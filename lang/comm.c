@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include "lang/apart.h"
 #include "lang/json.h"
 
 #define COMM        "lunarray.comm"
@@ -240,7 +241,10 @@ void lg_session_comms(struct lg_session *s, const char *target,
                       void (*visit)(void *context, const char *id, const char *target), void *context)
 {
     struct listing l = {target, visit, context};
-    lg_protect(s, list, &l);
+    if (s->noted)
+        lg_noted_comms(s->noted, target, visit, context);
+    else
+        lg_protect(s, list, &l);
 }
 
 static const struct lg_function functions[] = {

@@ -1,5 +1,6 @@
 /* Evaluating one cell: compile, run, show. Everything happens in protected calls; whatever goes wrong ends as a report
  * in the session. */
+#include "lang/apart.h"
 #include "lang/session_state.h"
 
 #include <stdio.h>
@@ -350,6 +351,7 @@ enum lg_status lg_session_call(struct lg_session *s, int (*f)(lua_State *L), voi
 enum lg_status lg_session_evaluate(struct lg_session *s, const struct lg_request *r, const struct lg_error **error)
 {
     begin(s);
+    lg_apart_note(s);
     if (!r->silent && r->store_history) lg_history_add(s->history, ++s->count, r->code, r->length);
     name_chunk(s, r);
     struct lg_source source = {r->code, r->length, s->chunk, 1};

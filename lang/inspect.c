@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lang/apart.h"
 #include "lang/card.h"
 #include "lang/cuda.h"
 #include "lang/lazy.h"
@@ -213,7 +214,13 @@ static void put_value(lua_State *L, int idx, const char *name, int detail, struc
     } else {
         const char *kind = lg_describe(L, idx, note, sizeof note);
         lg_buffer_puts(out, kind);
-        if (lua_isfunction(L, idx)) {
+        const char *noted;
+        if (lg_push_noted(L, idx, &noted)) {
+            lg_buffer_printf(
+                out, "\n\n%s\n\nas it was when the cell began; more can be said when the call that runs is over",
+                lua_tostring(L, -1));
+            lua_pop(L, 1);
+        } else if (lua_isfunction(L, idx)) {
             lg_buffer_puts(out, ", written in C and without documentation");
         } else if (!runs_user_code(L, idx)) {
             lg_push_value_text(L, idx);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lang/apart.h"
 #include "runtime/memory.h"
 
 #define MAX_CHAIN  20    /* metatables followed behind each other */
@@ -359,8 +360,14 @@ static bool is_module(lua_State *L, int idx)
 const char *lg_describe(lua_State *L, int idx, char *buffer, size_t size)
 {
     idx = lua_absindex(L, idx);
+    const char *noted;
     luaL_checkstack(L, 8, NULL);
     *buffer = '\0';
+    if (lg_push_noted(L, idx, &noted)) {
+        snprintf(buffer, size, "%s", lua_tostring(L, -1));
+        lua_pop(L, 1);
+        return noted;
+    }
     switch (lua_type(L, idx)) {
     case LUA_TFUNCTION: return describe_function(L, idx, buffer, size);
     case LUA_TUSERDATA: return describe_object(L, idx, buffer, size);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "lang/apart.h"
 #include "lang/check.h"
 #include "lang/pattern.h"
 #include "lang/waiting.h"
@@ -158,6 +159,7 @@ struct lg_session *lg_session_new(const struct lg_options *options)
     s->L = luaL_newstate();
     struct opening o = {s, options};
     bool stops = s->interactive && s->sink.stopped;
+    if (s->sink.attend_beside) s->apart = lg_apart_new();
     if (!s->L || (stops && !lg_debug_new(s)) || !lg_protect(s, open_session, &o)) {
         lg_session_free(s);
         return NULL;
@@ -172,6 +174,7 @@ void lg_session_free(struct lg_session *s)
     if (!s) return;
     if (s->L) lua_close(s->L);
     lg_debug_free(s);
+    lg_apart_free(s->apart);
     lg_arena_reset(&s->answers);
     lg_history_free(s->history);
     lg_buffer_release(&s->input);
@@ -182,6 +185,11 @@ void lg_session_free(struct lg_session *s)
 struct lua_State *lg_session_state(struct lg_session *s)
 {
     return s->L;
+}
+
+bool lg_session_is_apart(const struct lg_session *s)
+{
+    return s->noted != NULL;
 }
 
 int lg_session_count(const struct lg_session *s)

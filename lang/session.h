@@ -198,6 +198,13 @@ void lg_session_meanwhile(struct lg_session *s);
  */
 bool lg_session_look(struct lg_session *s, bool (*f)(void *context), void *context);
 
+/* Calls f with another session, which knows what was known of this one when its last cell began (lang/apart.c), and may
+ * complete, inspect, read the history and list comms in it. For when this one is in one call that it does not come out
+ * of. Any thread, one at a time. False when f was, or when there is none. */
+bool lg_session_apart(struct lg_session *s, bool (*f)(struct lg_session *second, void *context), void *context);
+/* Whether it is such a one. */
+bool lg_session_is_apart(const struct lg_session *s);
+
 /* Stops what the session runs, now or soon. Async-signal-safe. */
 void lg_session_interrupt(struct lg_session *s);
 

@@ -75,6 +75,8 @@ struct lg_session {
     struct lg_capture *capture; /* lang/capture.c: what gets the output now in place of the sink; NULL */
     struct lg_history *history;
     struct lg_debugger *debugger; /* lang/debugger.c; NULL where nothing can be stopped */
+    struct lg_apart *apart;       /* lang/apart.c; NULL where nobody asks meanwhile */
+    const struct lg_apart *noted; /* of a second session: whose first one noted this; else NULL */
 };
 
 /* The session that a state belongs to; NULL in a stock Lua interpreter. */

@@ -2,6 +2,7 @@
 import os
 import re
 import subprocess
+import time
 
 import pytest
 
@@ -169,6 +170,33 @@ def test_requests_are_answered_during_one_call_in_c(client, tmp_path, what):
     assert stream(client.outputs(comm)) == "later\n"
     client.outputs(sent)
     client.ask("comm_info_request")
+
+
+def test_requests_are_answered_during_a_call_that_lends_nothing(fresh):
+    """From what was known when the cell began; and who interrupts it in vain is told."""
+    client = fresh().client
+    client.execute("mine = {alpha = 1} array = gpu.ones({3, 4}, 'float64') comm.target('later', function() print('later') end)")
+    tell(client, "comm_open", {"comm_id": "kept", "target_name": "later", "data": {}})
+    time.sleep(0.6)  # what the cell before this one noted is not noted again so soon
+    sent = client.begin("print('begun') local t = {} table.move(t, 1, 1e11, 2)")
+    wait_for_begun(client)
+    comm = client.send("shell", "comm_open", {"comm_id": "l", "target_name": "later", "data": {}})
+    content = client.ask("complete_request", {"code": "string.f", "cursor_pos": 8})[0]
+    assert content["matches"] == ["find", "format"] and content["metadata"]["as_of"] == "the cell's beginning"
+    assert client.ask("complete_request", {"code": "arr", "cursor_pos": 3})[0]["matches"] == ["array"]
+    content = client.ask("complete_request", {"code": "array:su", "cursor_pos": 8})[0]
+    assert "sum" in content["matches"]
+    text = client.ask("inspect_request", {"code": "array", "cursor_pos": 5})[0]["data"]["text/plain"]
+    assert "float64 (3, 4)" in text and "when the cell began" in text
+    assert "begun" in client.ask("history_request", {"hist_access_type": "tail", "n": 1})[0]["history"][0][2]
+    assert "kept" in client.ask("comm_info_request")[0]["comms"]
+    assert client.ask("usage_request", {}, "control")[0]["kernel_memory"] > 0
+    client.ask("interrupt_request", {}, "control")
+    told = ""
+    while "restart of the kernel" not in told:
+        m = client.recv("iopub")
+        assert m, "nobody was told"
+        told = m["content"].get("text", "")
 
 
 def test_a_comm_message_while_a_cell_runs(client, busy):
