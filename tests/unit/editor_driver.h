@@ -5,6 +5,11 @@
 #include "repl/editor.h"
 #include "tests/unit/test.h"
 
+#define UP    "\033[A"
+#define DOWN  "\033[B"
+#define RIGHT "\033[C"
+#define LEFT  "\033[D"
+
 static const char *driver_history[64];
 static size_t driver_history_used;
 static struct lg_match driver_matches[64];
@@ -98,6 +103,19 @@ static enum sh_action driver_type_bytes(const char *bytes, size_t length)
     return SH_CONTINUE;
 }
 #define TYPE(s) driver_type_bytes(s, sizeof(s) - 1)
+
+__attribute__((unused)) static void driver_remember(const char *a, const char *b, const char *c)
+{
+    driver_history[0] = a;
+    driver_history[1] = b;
+    driver_history[2] = c;
+    driver_history_used = 3;
+}
+
+__attribute__((unused)) static void driver_offer(const char *const *names)
+{
+    for (; *names; names++) driver_matches[driver_match_count++] = (struct lg_match){*names, "function", "a note"};
+}
 
 /* The cell with | where the cursor is. */
 __attribute__((unused)) static const char *driver_cell(void)
