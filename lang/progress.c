@@ -137,7 +137,7 @@ static void show_display(lua_State *L, struct progress *p, double now)
     struct lg_mime items[2] = {{.type = "text/html"}, {.type = "text/plain"}};
     push_html(L, p, now);
     items[0].data = lua_tolstring(L, -1, &items[0].length);
-    write_line(L, p, now, 0, &b);
+    write_line(L, p, now, &(struct lg_terminal){.columns = 0}, &b);
     luaL_pushresult(&b);
     items[1].data = lua_tolstring(L, -1, &items[1].length);
     if (!p->displayed) {
