@@ -288,10 +288,10 @@ static void read_option(lua_State *L, const char *key, struct lg_file_options *o
         o->skip = check_count(L, key);
     else if (!strcmp(key, "offset"))
         o->offset = check_count(L, key);
-    else if (strcmp(key, "header") != 0 && strcmp(key, "shape") != 0)
+    else if (strcmp(key, "header") != 0 && strcmp(key, "shape") != 0 && strcmp(key, "columns") != 0)
         luaL_error(L,
                    "there is no option '%s'; there are dtype, device, format, map, compress, delimiter, comment, "
-                   "header, skip, shape, offset",
+                   "header, columns, skip, shape, offset",
                    key);
 }
 
@@ -304,6 +304,8 @@ static void read_options(lua_State *L, int idx, struct lg_file_options *o)
     o->header = lua_istable(L, -1) ? lua_gettop(L) : 0;
     lua_getfield(L, idx, "shape");
     o->shape = lua_isnil(L, -1) ? 0 : lua_gettop(L);
+    lua_getfield(L, idx, "columns");
+    o->columns = lua_isnil(L, -1) ? 0 : lua_gettop(L);
 }
 
 static const char *check_path(lua_State *L)
@@ -337,8 +339,8 @@ static int save(lua_State *L)
     if (!lua_isnil(L, 3)) {
         luaL_checktype(L, 3, LUA_TTABLE);
         read_options(L, 3, &o);
-        if (o.place.dtype != RT_DTYPE_COUNT || o.place.device || o.map || o.shape)
-            return luaL_error(L, "dtype, device, map and shape are options of gpu.load; x:to(...) converts");
+        if (o.place.dtype != RT_DTYPE_COUNT || o.place.device || o.map || o.shape || o.columns)
+            return luaL_error(L, "dtype, device, map, shape and columns are options of gpu.load; x:to(...) converts");
     }
     find_format(L, path, o.format)->save(L, path, &o);
     return 0;
@@ -352,8 +354,8 @@ const struct lg_function lg_io_functions[] = {
      "file must not be cut shorter while it is used.\n"
      ".npz: a table of arrays by name, from stored and deflated members.\n"
      ".csv, .tsv, .txt: an array of rows and columns, float32 unless told otherwise, and a list of the header's names. "
-     "Fields are parted by commas, tabs, blanks, or by delimiter; header is true or false, or guessed; lines that begin "
-     "with comment (\"#\") and the first `skip` lines are left out; missing values are NaN.\n"
+     "Fields are parted by commas, tabs, blanks, or by delimiter; header is true or false, or guessed; columns is a "
+     "list of names or numbers of those to read, in the order wanted, where others hold text, say; lines that begin with comment (\"#\") and the first `skip` lines are left out; missing values are NaN.\n"
      ".json: lists of lists of numbers, float32 unless told otherwise; null is NaN.\n"
      ".png: rows, columns and, unless grey, channels, as uint8 or uint16.\n"
      ".bin, .raw: bytes; dtype, shape and offset say what they are.",

@@ -13,7 +13,7 @@ struct lg_file_options {
     const char *delimiter, *comment; /* NULL: not said */
     int header;                      /* stack index of a list of names; with has_header alone true or false */
     bool has_header, header_value;
-    int shape; /* stack index, or 0 */
+    int shape, columns; /* stack indices, or 0 */
     int64_t skip, offset;
 };
 

@@ -40,6 +40,54 @@ static void push_header(lua_State *L, const struct rt_csv *c)
     }
 }
 
+/* The number, from 0, of the column that the value on top of the stack names or counts; `names` is the stack index of
+ * the header's names, 0 without one. */
+static int64_t check_column(lua_State *L, const struct rt_csv *c, int names)
+{
+    int whole;
+    lua_Integer n = lua_tointegerx(L, -1, &whole);
+    if (lua_type(L, -1) != LUA_TSTRING) {
+        if (n < 0) n += c->columns + 1;
+        if (!whole || n < 1 || n > c->columns)
+            luaL_error(L, "option 'columns': expected names, or integers from 1 to %I or from the end with -1, not %s",
+                       (LUAI_UACINT)c->columns, lua_isnumber(L, -1) ? lua_tostring(L, -1) : lg_type_name(L, -1));
+        return n - 1;
+    }
+    if (!names) luaL_error(L, "option 'columns': the file has no header that names '%s'", lua_tostring(L, -1));
+    for (lua_Integer i = 0; i < c->columns; i++) {
+        lua_rawgeti(L, names, i + 1);
+        bool same = lua_rawequal(L, -1, -2);
+        lua_pop(L, 1);
+        if (same) return i;
+    }
+    luaL_error(L, "option 'columns': the header of %s has no column '%s'", c->name, lua_tostring(L, -1));
+    return 0;
+}
+
+/* For each field of a row where it goes, as rt_csv_read takes it; pushes what keeps them. The header's names at
+ * `names`, if that is not 0, become those of the chosen columns. */
+static const int64_t *push_places(lua_State *L, const struct rt_csv *c, int list, int names)
+{
+    if (!lua_istable(L, list) || lua_rawlen(L, list) == 0)
+        luaL_error(L, "option 'columns': expected a list of names or numbers, got %s",
+                   lua_istable(L, list) ? "an empty table" : lg_type_name(L, list));
+    int64_t *places = lua_newuserdatauv(L, (size_t)c->columns * sizeof *places, 0);
+    for (int64_t i = 0; i < c->columns; i++) places[i] = -1;
+    lua_newtable(L);
+    for (lua_Integer i = 1; lua_rawgeti(L, list, i) != LUA_TNIL; i++, lua_pop(L, 1)) {
+        int64_t column = check_column(L, c, names);
+        if (places[column] >= 0) luaL_error(L, "option 'columns': column %I is named twice", (LUAI_UACINT)column + 1);
+        places[column] = i - 1;
+        if (!names) continue;
+        lua_rawgeti(L, names, column + 1);
+        lua_rawseti(L, -3, i);
+    }
+    lua_pop(L, 1);
+    if (names) lua_copy(L, -1, names);
+    lua_pop(L, 1);
+    return places;
+}
+
 int lg_load_csv(lua_State *L, const char *path, const struct lg_file_options *o)
 {
     struct rt_error *e = lg_error_box(L);
@@ -50,16 +98,22 @@ int lg_load_csv(lua_State *L, const char *path, const struct lg_file_options *o)
     struct rt_csv c;
     rt_lend();
     lg_check_lent(L, rt_csv_measure(path, f->text, f->size, &form, &c, e));
-    const int64_t shape[] = {c.rows, c.columns};
+    int names = 0;
+    if (c.names) {
+        push_header(L, &c);
+        names = lua_gettop(L);
+    }
+    const int64_t *places = o->columns && c.columns > 0 ? push_places(L, &c, o->columns, names) : NULL;
+    const int64_t shape[] = {c.rows, places ? (int64_t)lua_rawlen(L, o->columns) : c.columns};
     struct rt_array *out = lg_new_array(L);
     enum rt_dtype t = o->place.dtype == RT_DTYPE_COUNT ? RT_FLOAT32 : o->place.dtype;
     lg_check(L, rt_array_new(o->place.device, t, 2, shape, out, e));
     void *to = lg_fill_start(L, out);
     rt_lend();
-    lg_check_lent(L, rt_csv_read(&c, t, to, e));
+    lg_check_lent(L, rt_csv_read(&c, places, shape[1], t, to, e));
     lg_fill_done(L, out, to);
-    if (!c.names) return 1;
-    push_header(L, &c);
+    if (!names) return 1;
+    lua_pushvalue(L, names);
     return 2;
 }
 

@@ -146,21 +146,27 @@ static enum rt_status bad_number(const struct rt_csv *c, int64_t line, int64_t c
     if (why == RT_NUMBER_RANGE)
         return rt_fail(e, RT_INVALID, "%s, line %" PRId64 ", field %" PRId64 " is %.*s, which %s does not hold",
                        c->name, line, column, n, f->start, rt_dtypes[t].name);
-    return rt_fail(e, RT_INVALID, "%s, line %" PRId64 ", field %" PRId64 " is '%.*s', expected a number", c->name, line,
-                   column, n, f->start);
+    return rt_fail(e, RT_INVALID,
+                   "%s, line %" PRId64 ", field %" PRId64
+                   " is '%.*s', expected a number; the option columns names those "
+                   "that are to be read",
+                   c->name, line, column, n, f->start);
 }
 
-enum rt_status rt_csv_read(const struct rt_csv *c, enum rt_dtype t, void *elements, struct rt_error *e)
+enum rt_status rt_csv_read(const struct rt_csv *c, const int64_t *places, int64_t width, enum rt_dtype t,
+                           void *elements, struct rt_error *e)
 {
-    int64_t line = c->line, rows = 0;
+    int64_t line = c->line, rows = 0, size = rt_dtypes[t].size;
     char *to = elements;
-    for (const char *row = c->first; row; row = find_row(c, next_line(c, row), (line++, &line))) {
+    for (const char *row = c->first; row; row = find_row(c, next_line(c, row), (line++, &line)), to += width * size) {
         const char *at = row;
-        for (int64_t column = 1; at; column++, to += rt_dtypes[t].size) {
+        for (int64_t i = 0; at; i++) {
             struct field f;
             if (!take_field(c, &at, &f)) return bad_quote(c, line, e);
-            enum rt_number result = rt_number_parse(f.start, (size_t)(f.end - f.start), t, to);
-            if (result != RT_NUMBER_OK) return bad_number(c, line, column, &f, result, t, e);
+            int64_t place = places ? places[i] : i;
+            if (place < 0) continue;
+            enum rt_number result = rt_number_parse(f.start, (size_t)(f.end - f.start), t, to + place * size);
+            if (result != RT_NUMBER_OK) return bad_number(c, line, i + 1, &f, result, t, e);
         }
         if (++rows % POLL_EVERY == 0 && rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");
     }

@@ -27,8 +27,11 @@ struct rt_csv {
  * be there when a field of the first line is no number. */
 enum rt_status rt_csv_measure(const char *name, const char *text, size_t size, const struct rt_csv_form *form,
                               struct rt_csv *out, struct rt_error *e);
-/* Stores all rows as elements of a dtype. RT_INVALID that tells line and column of what is no number. */
-enum rt_status rt_csv_read(const struct rt_csv *c, enum rt_dtype t, void *elements, struct rt_error *e);
+/* Stores the rows as elements of a dtype, `width` of them each: a row's field i as element places[i], and not where
+ * that is negative. Without places all fields are stored. RT_INVALID that tells line and column of what is no number.
+ */
+enum rt_status rt_csv_read(const struct rt_csv *c, const int64_t *places, int64_t width, enum rt_dtype t,
+                           void *elements, struct rt_error *e);
 /* The header's next field, from *at on (names at first): its text without quotes, in out; false behind the last. */
 bool rt_csv_name(const struct rt_csv *c, const char **at, char *out, size_t size);
 

@@ -36,7 +36,8 @@ static void read_csv(const char *text, size_t size, unsigned form)
     for (int k = 0; k < 2; k++) {
         enum rt_dtype t = k ? RT_INT32 : RT_FLOAT64;
         char *elements = malloc((size_t)(c.rows * c.columns) * rt_dtypes[t].size + 1);
-        if (elements && rt_csv_read(&c, t, elements, NULL) == RT_OK) check_elements(t, elements, c.rows * c.columns);
+        if (elements && rt_csv_read(&c, NULL, c.columns, t, elements, NULL) == RT_OK)
+            check_elements(t, elements, c.rows * c.columns);
         free(elements);
     }
 }

@@ -240,6 +240,31 @@ def test_csv_both_ways(tmp_path, device):
     np.testing.assert_array_equal(np.loadtxt(tmp_path / "whole-again.tsv", dtype="int64"), whole)
 
 
+def test_csv_columns(tmp_path):
+    (tmp_path / "t.csv").write_text("name,height,weight\nAnn,1.7,60\nBob,1.8,75\n")
+    (tmp_path / "odd.csv").write_text("a,b,c,d\n1,2\n3,4\n")
+    out = run("""
+      local x, names = gpu.load(d .. "t.csv", {columns = {"weight", "height"}, dtype = "float64"})
+      print(table.concat(names, "|"), table.concat(x:flatten():totable(), " "))
+      print(table.concat(gpu.load(d .. "t.csv", {columns = {-1}}):flatten():totable(), " "))
+      print(select("#", gpu.load(d .. "t.csv", {columns = {3}, header = false, skip = 1})))
+      for _, columns in ipairs {{"age"}, {4}, {2, "height"}, {}, {true}, "name"} do
+        print(select(2, pcall(gpu.load, d .. "t.csv", {columns = columns})))
+      end
+      print(select(2, pcall(gpu.load, d .. "t.csv", {columns = {"height"}, header = false, skip = 1})))
+      print(select(2, pcall(gpu.load, d .. "odd.csv", {columns = {"d"}})))
+      print(select(2, pcall(gpu.load, d .. "t.csv")))
+    """, tmp_path)
+    lines = out.splitlines()
+    assert lines[:3] == ["weight|height\t60.0 1.7 75.0 1.8", "60.0 75.0", "1"]
+    parts = ["has no column 'age'", "integers from 1 to 3 or from the end with -1, not 4", "column 2 is named twice",
+             "got an empty table", "not boolean", "got string", "no header that names 'height'", "has no column 'd'",
+             "field 1 is 'Ann', expected a number; the option columns"]
+    assert len(lines) == 3 + len(parts)
+    for part, line in zip(parts, lines[3:]):
+        assert part in line
+
+
 def test_csv_headers_comments_and_missing_values(tmp_path):
     with open(tmp_path / "t.csv", "w", newline="") as f:
         f.write("# a comment\r\n\r\n")
