@@ -38,11 +38,19 @@ static const char *name_or(const struct rt_param *p, const char *other)
     return p->name ? p->name : other;
 }
 
+/* "a float32", "an int32". */
+static const char *article(enum rt_dtype t)
+{
+    return *rt_dtypes[t].name == 'i' ? "an" : "a";
+}
+
 /* "a float64 array", "2.5", "nil": what came. */
 static const char *what_came(const struct rt_arg *a, char *buffer, size_t size)
 {
     switch (a->kind) {
-    case RT_ARG_ARRAY: snprintf(buffer, size, "a %s array", rt_dtypes[a->as.array->dtype].name); break;
+    case RT_ARG_ARRAY:
+        snprintf(buffer, size, "%s %s array", article(a->as.array->dtype), rt_dtypes[a->as.array->dtype].name);
+        break;
     case RT_ARG_INT: snprintf(buffer, size, "%lld", (long long)a->as.i); break;
     case RT_ARG_FLOAT: snprintf(buffer, size, "%.14g", a->as.f); break;
     case RT_ARG_BOOL: snprintf(buffer, size, "%s", a->as.b ? "true" : "false"); break;
@@ -84,7 +92,7 @@ static enum rt_status check_array(const struct rt_kernel *k, size_t i, const str
     const char *x = name_or(p, "x");
     if (!dtype_fits(p, a->dtype)) {
         const char *want = rt_dtypes[p->dtype].name;
-        return refuse(k, i, e, "expects a %s array, got %s; convert it with %s:to(\"%s\")", want,
+        return refuse(k, i, e, "expects %s %s array, got %s; convert it with %s:to(\"%s\")", article(p->dtype), want,
                       rt_dtypes[a->dtype].name, x, want);
     }
     if (there != here)
@@ -110,7 +118,8 @@ static enum rt_status set_pointer(const struct rt_kernel *k, size_t i, const str
         const struct rt_param *p = &k->entry->params[i];
         if (p->dtype == RT_DTYPE_COUNT)
             return refuse(k, i, e, "expects an array, got %s", what_came(a, came, sizeof came));
-        return refuse(k, i, e, "expects a %s array, got %s", rt_dtypes[p->dtype].name, what_came(a, came, sizeof came));
+        return refuse(k, i, e, "expects %s %s array, got %s", article(p->dtype), rt_dtypes[p->dtype].name,
+                      what_came(a, came, sizeof came));
     }
     memcpy(to, &address, sizeof address);
     return RT_OK;

@@ -101,7 +101,7 @@ t.test("integer widths, bool, char and 64-bit types", function()
   t.raises("parameter 2 'b' (bool) expects true or false, got 7", k(1, 1), 3, 7, 0, 0, 0, 0, text, out)
   t.raises("parameter 3 's' (short) takes -32768 to 32767", k(1, 1), 3, true, 40000, 0, 0, 0, text, out)
   t.raises("parameter 5 'u' (unsigned int) takes 0 to 4294967295, got -1", k(1, 1), 3, true, 0, 0, -1, 0, text, out)
-  t.raises("expects a int8 array, got int32", k(1, 1), 3, true, 0, 0, 0, 0, gpu.zeros(1, "int32"), out)
+  t.raises("expects an int8 array, got int32", k(1, 1), 3, true, 0, 0, 0, 0, gpu.zeros(1, "int32"), out)
 end)
 
 t.test("structs by string.pack, pointers to anything", function()
@@ -170,6 +170,17 @@ t.test("what is no kernel source", function()
   t.raises("there is no option 'optoins'", gpu.kernel, "", { optoins = {} })
   t.raises("'options' must be a list of strings", gpu.kernel, "", { options = 5 })
   t.raises("NUL byte", gpu.kernel, "__global__ void k() {}\0")
+end)
+
+t.test("names that CUDA C has otherwise", function()
+  for said, hint in pairs { ["int i = threadidx.x;"] = "did you mean threadIdx?", ["syncthreads();"] = "did you mean __syncthreads?",
+    ["_shared float s[3];"] = "did you mean __shared__?", ["local i = 3;"] = "kernels are CUDA C, not Lua",
+    ["std::vector<int> v;"] = "cuda::std" } do
+    t.raises({ "here:1: error: ", "\n  hint: ", hint }, gpu.kernel, { "__global__ void k() { " .. said .. " }", chunk = "here" })
+  end
+  local e = t.raises('"ttt" is undefined', gpu.kernel, "__global__ void k() { ttt = 3; }")
+  assert(not e:find("hint"))
+  t.raises("expects an int32 array, got float32", gpu.kernel("__global__ void k(int *x) { }")(1, 1), gpu.ones(3, { device = device }))
 end)
 
 t.test("templates by instantiate", function()
