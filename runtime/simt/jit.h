@@ -54,8 +54,8 @@ enum jit_exit simt_jit_run_all(const struct jit_code *c, struct worker *k);
 /* Blocks all of whose warps run code that does all by itself need no splits, as long as it never leaves. */
 /* Gets the block ready; false when it must be started as others are. */
 bool simt_jit_block_start(struct worker *k);
-/* Runs it to its end (true), or to where the interpreter has to go on: the block is then as simt_warp_start and the
- * interpreter would have left it. */
-bool simt_jit_block_run(struct worker *k);
+/* Runs it to its end (JIT_EXIT), to a fault (JIT_FAULT), or to where the interpreter has to go on: the block is then as
+ * simt_warp_start and the interpreter would have left it. */
+enum jit_exit simt_jit_block_run(struct worker *k);
 
 #endif

@@ -320,6 +320,10 @@ static void find_forms(struct jit *j)
             for (uint32_t k = block->start; k < block->end; k++) run_forms(j, &j->code[k], forms);
             changed |= flow(j, block->next[0], forms);
             changed |= flow(j, block->next[1], forms);
+            if (block->join >= 0 && !form_is_uniform(forms[j->code[block->end - 1].reads[0]])) {
+                simt_jit_part_forms(j, block, forms);
+                changed |= flow(j, block->join, forms);
+            }
             if (j->code[block->end - 1].i->run != simt_op_brx) continue;
             const struct branch_table *t = &j->program->tables[j->code[block->end - 1].i->extra];
             for (uint32_t e = 0; e < t->count; e++) changed |= flow(j, block_at(j, t->targets[e] - j->first), forms);
@@ -333,6 +337,7 @@ bool simt_jit_analyse(struct jit *j)
     j->places = rt_calloc(j->slot_count + 1, sizeof *j->places);
     if (!j->places) return false;
     find_lives(j);
+    simt_jit_find_joins(j);
     find_forms(j);
     j->live = j->sets + (size_t)j->block_count * j->words;
     return true;

@@ -20,6 +20,7 @@ bool simt_jit_block_start(struct worker *k)
         struct warp *w = &k->warps[j];
         w->resume = start;
         w->frame = w->entry_frame;
+        w->local_base = 0;
         w->pc = w->entry_frame->function->start - 1;
     }
     k->quick_left = k->warp_count;
@@ -90,19 +91,20 @@ static bool meet(struct worker *k)
     return together;
 }
 
-bool simt_jit_block_run(struct worker *k)
+enum jit_exit simt_jit_block_run(struct worker *k)
 {
     for (uint32_t rounds = 1; k->quick_left; rounds++) {
         if (rounds == SLICE) { /* it may be endless */
             give_splits(k, UINT32_MAX, JIT_BARRIER);
-            return false;
+            return JIT_LEFT;
         }
         enum jit_exit why = simt_jit_run_all(k->jit, k);
+        if (why == JIT_FAULT) return why;
         if (why != JIT_EXIT && why != JIT_BARRIER) {
             give_splits(k, (uint32_t)k->left->index, why);
-            return false;
+            return JIT_LEFT;
         }
-        if (k->observer && k->quick_left && !meet(k)) return false;
+        if (k->observer && k->quick_left && !meet(k)) return JIT_LEFT;
     }
-    return true;
+    return JIT_EXIT;
 }

@@ -73,6 +73,7 @@ struct jit_op {
     op_function run;
     const char *operands;            /* NULL: not known */
     const struct jit_native *native; /* NULL: only to be called */
+    bool plain;
 };
 const struct jit_op *simt_jit_op(op_function run);
 
@@ -85,6 +86,7 @@ struct jit_insn {
     bool leader, guarded; /* starts a block of the code; runs under a predicate */
     bool asked;           /* the observer is, by an access before it */
     bool whole;           /* all lanes meet, and need only tell the observer */
+    bool plain;           /* its op may be called for any lanes: it needs no splits, and waits for nobody */
     uint8_t read_count, write_count;
     uint16_t dies, dead; /* by bits: reads that are the last of a value, writes that nobody reads */
     uint16_t reads[JIT_READS], writes[JIT_WRITES];
@@ -111,6 +113,7 @@ struct jit_block {
     struct jit_form *forms;
     bool reached;
     int label;
+    int join; /* the block where lanes that part at its end meet again, soon and without a loop; -1 none */
 };
 
 #define JIT_PARTS 8 /* of a slot, at most */
@@ -340,6 +343,13 @@ void simt_jit_find_outputs(struct jit *j);
 /* From addresses of any form. False when the op is to be called instead. */
 bool simt_jit_gather(struct jit *j, const struct jit_insn *n);
 bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, struct jit_form address);
+
+/* ---- jit_apart.c ---- */
+void simt_jit_find_joins(struct jit *j);
+/* Where lanes part at a branch: all that is written before they meet again has any form then. */
+void simt_jit_part_forms(const struct jit *j, const struct jit_block *b, struct jit_form *forms);
+/* Code, out of the way, that runs them one after the other up to there, and goes on. */
+int simt_jit_apart(struct jit *j, const struct jit_insn *n);
 
 /* ---- jit_strided.c ---- */
 /* Loads of lanes of a register's size that lie `step` bytes apart, a few elements; m: where the first one lies. */

@@ -142,7 +142,7 @@ static void call_op(struct jit *j, const struct jit_insn *n)
     struct x86 *x = &j->x;
     const struct insn *i = n->i;
     int skip = -1;
-    j->impure = true;
+    if (!n->plain || simt_jit_is_watched(j, i)) j->impure = true;
     simt_jit_spill_live(j, n);
     /* Behind an atomic a tally may have begun, of which checks of addresses are told. */
     for (uint32_t s = 0; i->memory == MEMORY_ATOMIC && s < j->slot_count; s++) j->places[s].checked = false;
@@ -232,7 +232,8 @@ static void branch(struct jit *j, const struct jit_insn *n)
     simt_jit_flush(j, to, behind);
     int p = simt_jit_predicate(j, n->reads[0]);
     bool uniform = form_is_uniform(j->places[n->reads[0]].form), flip = n->i->guard_flip;
-    int not_taken = x86_label(x), leave = uniform ? -1 : simt_jit_leaving(j, JIT_LEFT, false);
+    int not_taken = x86_label(x), leave = -1;
+    if (!uniform) leave = b->join >= 0 ? simt_jit_apart(j, n) : simt_jit_leaving(j, JIT_LEFT, false);
     if (flip)
         x86_test(x, false, p, p);
     else

@@ -203,13 +203,13 @@ static const struct jit_native *find_native(const char *key)
     return NULL;
 }
 
-static void add_op(op_function run, const char *operands, const struct jit_native *native)
+static void add_op(op_function run, const char *operands, const struct jit_native *native, bool plain)
 {
     if (!run) return;
     uint32_t h = hash_function(run);
     while (ops[h].run && ops[h].run != run) h = (h + 1) % TABLE_SIZE;
     if (ops[h].run && (ops[h].native || !native)) return;
-    ops[h] = (struct jit_op){run, operands, native};
+    ops[h] = (struct jit_op){run, operands, native, plain};
 }
 
 static bool is_vector_table(const struct op_table *t)
@@ -231,8 +231,11 @@ static void add_table(const struct op_table *t)
         /* Rows of the same key elsewhere, or that have only flagged ops, mean .cc, .sat or .ftz. */
         bool native = n && (is_vector_table(t) || row->key[0] == '+');
         bool flushes = !row->flagged && (row->flags & F_FTZ), towards_zero = !row->run && row->flags == F_RZI;
-        add_op(row->run, operands, native && !flushes ? n : NULL);
-        add_op(row->flagged, operands, native && towards_zero ? n : NULL);
+        bool plain = row->operands[0] && row->key[0] != '+' && t != &simt_ops_warp && t != &simt_ops_memory;
+        plain |= n && (n->kind == JK_LOAD || n->kind == JK_STORE || n->kind == JK_CALL) && strcmp(row->key, "+redux") &&
+                 strcmp(row->key, "+activemask");
+        add_op(row->run, operands, native && !flushes ? n : NULL, plain);
+        add_op(row->flagged, operands, native && towards_zero ? n : NULL, plain);
     }
 }
 
@@ -343,6 +346,7 @@ static bool add_by_name(struct jit *j, struct jit_insn *n, const char *opcode)
     if (!strcmp(words, "atom") || !strcmp(words, "red")) return add_atomic(j, n, shared);
     if (strcmp(words, "cvt") || type_count != 2) return false;
     char to = simt_class_of(types[0]), from = simt_class_of(types[1]);
+    n->plain = true;
     return (to == 'w' || to == 'q') && (from == 'w' || from == 'q') && add_read(j, n, n->i->a, from) &&
            add_write(j, n, n->i->d, to);
 }
@@ -441,6 +445,14 @@ static bool describe_op(struct jit *j, struct jit_insn *n, const struct jit_op *
     return add_read(j, n, n->i->d2, 0) && add_write(j, n, n->i->d2, 0); /* perhaps some lanes only */
 }
 
+/* May its op be called where the warp has no splits, and for any of its lanes? */
+static bool is_plain(const struct jit_insn *n, const struct jit_op *op)
+{
+    if (n->i->memory == MEMORY_ATOMIC || n->i->flags & F_SPIN || n->whole) return false;
+    if (n->i->run == simt_op_special || n->i->run == simt_op_nop || n->i->run == simt_op_local_address) return true;
+    return n->plain || (op && op->plain);
+}
+
 static void describe_one(struct jit *j, struct jit_insn *n, const struct insn *i, const struct place *at)
 {
     *n = (struct jit_insn){.i = i};
@@ -455,6 +467,7 @@ static void describe_one(struct jit *j, struct jit_insn *n, const struct insn *i
         if (n->kind != JK_LEAVE) n->kind = JK_UNKNOWN;
         if (is_control(i->run)) n->kind = JK_LEAVE;
     }
+    n->plain = known && is_plain(n, op);
     if (n->kind == JK_BRANCH || n->kind == JK_UNKNOWN || n->kind == JK_LEAVE) return;
     /* What it writes keeps its other lanes: those are read. */
     n->guarded = i->guard != SLOT_TRUE;
@@ -465,6 +478,7 @@ static void describe_one(struct jit *j, struct jit_insn *n, const struct insn *i
     for (int k = 0; k < n->write_count; k++) ok &= add_read(j, n, j->slots[n->writes[k]].offset, 0);
     if (!ok) {
         n->kind = JK_UNKNOWN;
+        n->plain = false;
         n->read_count = n->write_count = 0;
     }
 }

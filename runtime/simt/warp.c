@@ -390,13 +390,11 @@ bool simt_block_start(struct worker *k)
 enum block_outcome simt_block_run(struct worker *k)
 {
     struct simt_observer *o = k->observer;
-    if (k->quick && simt_jit_block_run(k)) {
-        if (o && o->block_end) o->block_end(o, k);
-        return BLOCK_DONE;
-    }
-    if (!o) return run_warps(k, run_warp);
-    enum block_outcome outcome = run_warps(k, run_watched);
-    if (outcome == BLOCK_WAITS) return outcome;
+    enum jit_exit quick = k->quick ? simt_jit_block_run(k) : JIT_LEFT;
+    enum block_outcome outcome = quick == JIT_EXIT    ? BLOCK_DONE
+                                 : quick == JIT_FAULT ? BLOCK_STOPPED
+                                                      : run_warps(k, o ? run_watched : run_warp);
+    if (!o || outcome == BLOCK_WAITS) return outcome;
     if (outcome == BLOCK_STOPPED && k->fault.kind == SIMT_FAULT_DEADLOCK && o->deadlock && o->deadlock(o, k)) {
         k->fault = (struct simt_fault){0};
         outcome = BLOCK_DONE;

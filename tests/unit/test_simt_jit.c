@@ -147,19 +147,20 @@ static void add_strided(struct text *t)
             8 * (step % 3), pick(LONGS), (step < 0 ? 1600 : 0) + 8 * pick(8));
         break;
     case 4:
-        add(t, "shl.b32 %%t0, %%i, %u;\nst.shared.v%u.b32 [%%t0+2048], {%%r%u, %%r%u", count / 2 + 2, count, r,
-            pick(WORDS));
+        add(t, "shl.b32 %%t0, %%i, %u;\nst.shared.v%u.b32 [%%t0+%u], {%%r%u, %%r%u", count / 2 + 2, count, 512 * count,
+            r, pick(WORDS));
         if (count == 4) add(t, ", %%f%u, %%r%u", f, pick(WORDS));
-        add(t, "};\nld.shared.v2.b32 {%%r%u, %%f%u}, [%%t0+%u];\n", r, f, 2048 + 4 * count - 8);
+        add(t, "};\nld.shared.v2.b32 {%%r%u, %%f%u}, [%%t0+%u];\n", r, f, 512 * count + 4 * count - 8);
         break;
     default:
-        add(t, "mad.lo.s32 %%t0, %%i, -4, 508;\nst.shared.u32 [%%t0+2048], %%r%u;\nld.shared.u32 %%r%u, [%%t0+2048];\n",
+        add(t, "mad.lo.s32 %%t0, %%i, -4, 508;\nst.shared.u32 [%%t0+4096], %%r%u;\nld.shared.u32 %%r%u, [%%t0+4096];\n",
             pick(WORDS), r);
         break;
     }
 }
 
-/* Somewhere in the input or in shared memory, at steps of all kinds. */
+/* Somewhere in the input or in shared memory, at steps of all kinds. Each thread writes to places of its own: which
+ * warp runs first is not the same both ways. */
 static void add_access(struct text *t)
 {
     uint32_t r = pick(WORDS), f = pick(FLOATS);
@@ -186,7 +187,9 @@ static void add_access(struct text *t)
             4 * (1 + pick(2)), f, 4 * pick(8));
         break;
     case 2: add(t, "ld.global.u32 %%r%u, [%%in+%u];\n", r, 4 * pick(16)); break;
-    case 3: add(t, "shl.b32 %%t0, %%tx, 2;\nst.shared.u32 [%%t0], %%r%u;\nld.shared.f32 %%f%u, [%%t0];\n", r, f); break;
+    case 3:
+        add(t, "shl.b32 %%t0, %%i, 2;\nst.shared.u32 [%%t0+512], %%r%u;\nld.shared.f32 %%f%u, [%%t0+512];\n", r, f);
+        break;
     case 4: add(t, "mul.lo.s32 %%t0, %%ty, 4;\nld.shared.u32 %%r%u, [%%t0+%u];\n", r, 4 * pick(4)); break;
     case 5:
         add(t, "mul.wide.u32 %%u0, %%tx, %u;\nadd.s64 %%u0, %%u0, %%in;\nld.global.%s %%r%u, [%%u0+%u];\n", 1 + pick(2),
@@ -270,7 +273,7 @@ static void write_program(struct text *t)
     t->labels = t->depth = 0;
     add(t,
         HEAD ".visible .entry k(.param .u64 pin, .param .u64 pout, .param .u64 pn)\n{\n"
-             ".shared .align 16 .b8 room[4096];\n"
+             ".shared .align 16 .b8 room[5120];\n"
              ".reg .b32 %%r<%d>, %%t<2>, %%c<4>, %%tx, %%ty, %%i;\n.reg .f32 %%f<%d>;\n.reg .b64 %%q<%d>, %%u<2>, "
              "%%in, %%out;\n.reg .pred %%p<3>, %%l<4>;\n",
         WORDS, FLOATS, LONGS);
