@@ -13,7 +13,7 @@ struct object_access {
 
 static bool find_geometry(const struct shape *s, enum geometry *g)
 {
-    static const char *const names[] = {"1d", "2d", "3d", "a1d", "a2d"};
+    static const char *const names[] = {"1d", "2d", "3d", "a1d", "a2d", "cube", "acube"};
     for (uint32_t k = 0; k < sizeof names / sizeof *names; k++)
         if (simt_has_word(s, names[k])) {
             *g = k;
@@ -26,14 +26,14 @@ static bool find_geometry(const struct shape *s, enum geometry *g)
 static bool read_object(struct decoder *d, const struct ptx_operand *o, enum geometry g, bool index,
                         struct object_access *x)
 {
-    static const uint8_t counts[] = {1, 2, 3, 2, 3}; /* a fourth one, as a filler, is not read */
+    static const uint8_t counts[] = {1, 2, 3, 2, 3, 3, 4}; /* a fourth one, as a filler, is not read */
     struct ptx_operand reg = {.kind = PTX_OP_REG, .reg = o->reg};
     if (o->kind != PTX_OP_ADDRESS || o->reg < 0 || o->item_count != 1 || o->imm) return simt_decode_unsupported(d);
     const struct ptx_operand *c = simt_is_vector(&o->items[0]) ? o->items[0].items : o->items;
     size_t n = simt_is_vector(&o->items[0]) ? o->items[0].item_count : 1;
     if (n < counts[g]) return simt_decode_fail(d, RT_COMPILE, "%s: expected %u coordinates", d->in->opcode, counts[g]);
     for (uint32_t k = 0; k < counts[g]; k++) {
-        bool layer = k == 0 && g >= GEOMETRY_A1D;
+        bool layer = k == 0 && geometry_is_layered(g);
         if (!simt_source(d, &c[k], 'w', index || layer ? PTX_U32 : PTX_F32, &x->slots[x->count++])) return false;
     }
     return simt_source(d, &reg, 'q', PTX_U64, &x->handle);
@@ -50,8 +50,8 @@ static bool finish(struct decoder *d, struct insn *i, const struct object_access
 /* ---- textures ---- */
 bool simt_decode_texture(struct decoder *d, const struct shape *s)
 {
-    static const char *const words[] = {"1d",   "2d",   "3d", "a1d", "a2d", "v4", "level",
-                                        "grad", "base", "r",  "g",   "b",   "a"};
+    static const char *const words[] = {"1d",    "2d",   "3d",   "a1d", "a2d", "cube", "acube", "v4",
+                                        "level", "grad", "base", "r",   "g",   "b",    "a"};
     const struct ptx_operand *o = d->in->operands;
     bool gather = d->in->opcode[1] == 'l';
     struct object_access x = {.count = 0};
@@ -63,7 +63,7 @@ bool simt_decode_texture(struct decoder *d, const struct shape *s)
         if (!known) return simt_decode_unsupported(d);
     }
     if (!find_geometry(s, &g) || s->type_count != 2 || s->flags || !simt_has_word(s, "v4") ||
-        ptx_type_size(s->types[0]) != 4 || (s->types[1] != PTX_F32 && s->types[1] != PTX_S32) ||
+        ptx_type_size(s->types[0]) != 4 || (s->types[1] != PTX_F32 && (s->types[1] != PTX_S32 || g >= GEOMETRY_CUBE)) ||
         (gather && (g != GEOMETRY_2D || s->types[1] != PTX_F32)))
         return simt_decode_unsupported(d);
     if (!simt_want_operands(d, 2, 4)) return false;
@@ -163,8 +163,9 @@ bool simt_decode_surface(struct decoder *d, const struct shape *s)
     uint32_t count = simt_has_word(s, "v2") ? 2 : simt_has_word(s, "v4") ? 4 : 1, what = 0, extra;
     struct object_access x = {.count = 0};
     enum geometry g;
-    if (!find_geometry(s, &g) || s->type_count != 1 || s->flags || !(formatted || simt_has_word(s, "b")) ||
-        (load && formatted) || (reduction && (!find_reduction(s, &what) || count != 1)))
+    if (!find_geometry(s, &g) || g >= GEOMETRY_CUBE || s->type_count != 1 || s->flags ||
+        !(formatted || simt_has_word(s, "b")) || (load && formatted) ||
+        (reduction && (!find_reduction(s, &what) || count != 1)))
         return simt_decode_unsupported(d);
     enum ptx_type type = s->types[0];
     uint32_t size = (uint32_t)ptx_type_size(type);

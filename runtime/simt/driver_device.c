@@ -99,6 +99,12 @@ CUresult simt_DeviceGetName(char *name, int length, CUdevice device)
     X(MAXIMUM_TEXTURE2D_LAYERED_WIDTH, TEXTURE_SIDE)                                                                   \
     X(MAXIMUM_TEXTURE2D_LAYERED_HEIGHT, TEXTURE_SIDE)                                                                  \
     X(MAXIMUM_TEXTURE2D_LAYERED_LAYERS, TEXTURE_LAYER)                                                                 \
+    X(MAXIMUM_TEXTURECUBEMAP_WIDTH, TEXTURE_SIDE)                                                                      \
+    X(MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH, TEXTURE_SIDE)                                                              \
+    X(MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS, TEXTURE_LAYER)                                                            \
+    X(MAXIMUM_SURFACECUBEMAP_WIDTH, TEXTURE_SIDE)                                                                      \
+    X(MAXIMUM_SURFACECUBEMAP_LAYERED_WIDTH, TEXTURE_SIDE)                                                              \
+    X(MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS, TEXTURE_LAYER)                                                            \
     X(MAXIMUM_TEXTURE3D_WIDTH, TEXTURE_CUBE)                                                                           \
     X(MAXIMUM_TEXTURE3D_HEIGHT, TEXTURE_CUBE)                                                                          \
     X(MAXIMUM_TEXTURE3D_DEPTH, TEXTURE_CUBE)                                                                           \

@@ -6,10 +6,11 @@
 #include "runtime/simt/entries.h"
 #include "runtime/simt/texture.h"
 
-#define ROW_ALIGN   32 /* CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT */
-#define ARRAY_FLAGS (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_TEXTURE_GATHER)
-#define CUBE_FLAGS                                                                                                     \
-    (CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_DEPTH_TEXTURE | CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING)
+#define ROW_ALIGN  32 /* CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT */
+#define CUBE_FACES 6
+#define ARRAY_FLAGS                                                                                                    \
+    (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_CUBEMAP)
+#define OTHER_FLAGS (CUDA_ARRAY3D_DEPTH_TEXTURE | CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING)
 
 static bool channels_good(unsigned n)
 {
@@ -20,7 +21,7 @@ static bool channels_good(unsigned n)
 
 static CUresult check_limits(const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
-    bool layered = d->Flags & CUDA_ARRAY3D_LAYERED;
+    bool layered = d->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
     const struct {
         size_t size;
         CUdevice_attribute limit;
@@ -48,10 +49,12 @@ static CUresult check_limits(const CUDA_ARRAY3D_DESCRIPTOR *d)
 
 static CUresult check_array(const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
-    if (d->Flags & ~(unsigned)(ARRAY_FLAGS | CUBE_FLAGS) || d->Width == 0 || !channels_good(d->NumChannels))
+    if (d->Flags & ~(unsigned)(ARRAY_FLAGS | OTHER_FLAGS) || d->Width == 0 || !channels_good(d->NumChannels))
         return CUDA_ERROR_INVALID_VALUE;
-    if (d->Flags & CUBE_FLAGS || simt_format_bytes(d->Format) == 0) return CUDA_ERROR_NOT_SUPPORTED;
-    bool layered = d->Flags & CUDA_ARRAY3D_LAYERED;
+    if (d->Flags & OTHER_FLAGS || simt_format_bytes(d->Format) == 0) return CUDA_ERROR_NOT_SUPPORTED;
+    bool layered = d->Flags & CUDA_ARRAY3D_LAYERED, cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
+    if (cube && (d->Width != d->Height || d->Depth % CUBE_FACES || (!layered && d->Depth != CUBE_FACES)))
+        return CUDA_ERROR_INVALID_VALUE;
     if (layered ? d->Depth == 0 : d->Depth > 0 && d->Height == 0) return CUDA_ERROR_INVALID_VALUE;
     return check_limits(d);
 }
@@ -114,7 +117,9 @@ static CUresult over_array(CUarray a, struct simt_texture *t)
     if (!simt_handle_is(a, SIMT_ARRAY)) return CUDA_ERROR_INVALID_HANDLE;
     const CUDA_ARRAY3D_DESCRIPTOR *d = &a->shape;
     bool layered = d->Flags & CUDA_ARRAY3D_LAYERED;
-    *t = (struct simt_texture){.kind = layered     ? d->Height ? SIMT_TEXTURE_2D_LAYERED : SIMT_TEXTURE_1D_LAYERED
+    bool cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
+    *t = (struct simt_texture){.kind = cube        ? layered ? SIMT_TEXTURE_CUBE_LAYERED : SIMT_TEXTURE_CUBE
+                                       : layered   ? d->Height ? SIMT_TEXTURE_2D_LAYERED : SIMT_TEXTURE_1D_LAYERED
                                        : d->Depth  ? SIMT_TEXTURE_3D
                                        : d->Height ? SIMT_TEXTURE_2D
                                                    : SIMT_TEXTURE_1D,
@@ -185,6 +190,12 @@ static CUresult set_sampling(const CUDA_TEXTURE_DESC *d, struct simt_texture *t)
     t->srgb = d->flags & CU_TRSF_SRGB;
     t->raw = d->flags & CU_TRSF_READ_AS_INTEGER;
     memcpy(t->border, d->borderColor, sizeof t->border);
+    if (t->kind == SIMT_TEXTURE_CUBE || t->kind == SIMT_TEXTURE_CUBE_LAYERED) { /* a filter stays on its face */
+        if (d->flags & CU_TRSF_SEAMLESS_CUBEMAP && t->filter == CU_TR_FILTER_MODE_LINEAR)
+            return CUDA_ERROR_NOT_SUPPORTED;
+        t->normalized = true;
+        t->address[0] = t->address[1] = CU_TR_ADDRESS_MODE_CLAMP;
+    }
     bool integers = !is_float(t->format) && (t->raw || simt_format_bytes(t->format) == 4);
     return integers && t->filter == CU_TR_FILTER_MODE_LINEAR ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
@@ -232,6 +243,7 @@ CUresult simt_SurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC *r
     TRY(find_resource(resource, &t));
     if (!(resource->res.array.hArray->shape.Flags & CUDA_ARRAY3D_SURFACE_LDST)) return CUDA_ERROR_INVALID_VALUE;
     t.surface = true;
+    if (t.kind == SIMT_TEXTURE_CUBE || t.kind == SIMT_TEXTURE_CUBE_LAYERED) t.kind = SIMT_TEXTURE_2D_LAYERED;
     return new_object(object, &t, &(struct simt_description){.resource = *resource, .surface = true});
 }
 

@@ -1,5 +1,6 @@
 /* Instructions on texture and surface objects: tex, tld4, txq, suld, sust, sured, suq. A lane at a time: the object may
  * differ from lane to lane, and its memory is not checked by address but by coordinate. */
+#include <math.h>
 #include <string.h>
 #include "runtime/simt/exec.h"
 #include "runtime/simt/ops_texture.h"
@@ -18,13 +19,15 @@ static const char *kind_name(enum simt_texture_kind kind)
                                         [SIMT_TEXTURE_2D] = "a 2-D array",
                                         [SIMT_TEXTURE_3D] = "a 3-D array",
                                         [SIMT_TEXTURE_1D_LAYERED] = "a layered 1-D array",
-                                        [SIMT_TEXTURE_2D_LAYERED] = "a layered 2-D array"};
+                                        [SIMT_TEXTURE_2D_LAYERED] = "a layered 2-D array",
+                                        [SIMT_TEXTURE_CUBE] = "a cubemap",
+                                        [SIMT_TEXTURE_CUBE_LAYERED] = "a layered cubemap"};
     return names[kind];
 }
 
 static const char *geometry_name(enum geometry g)
 {
-    static const char *const names[] = {"1d", "2d", "3d", "a1d", "a2d"};
+    static const char *const names[] = {"1d", "2d", "3d", "a1d", "a2d", "cube", "acube"};
     return names[g];
 }
 
@@ -55,13 +58,34 @@ static const struct simt_texture *object_of(struct warp *w, const struct insn *i
     return NULL;
 }
 
-/* Coordinates without the layer, and the layer, which comes first where there is one. */
+/* A direction's face of a cube, and where it goes through it, from 0 to 1: as the table of cubemaps in the CUDA C++
+ * Programming Guide says, where of two greatest components the earlier one counts. */
+static uint32_t face_of(uint32_t c[3])
+{
+    float v[3], s, t, m;
+    memcpy(v, c, sizeof v);
+    float x = fabsf(v[0]), y = fabsf(v[1]), z = fabsf(v[2]);
+    uint32_t axis = x >= y && x >= z ? 0 : y >= z ? 1 : 2, negative = v[axis] < 0;
+    m = axis == 0 ? x : axis == 1 ? y : z;
+    s = axis == 0 ? (negative ? v[2] : -v[2]) : axis == 2 && negative ? -v[0] : v[0];
+    t = axis != 1 ? -v[1] : negative ? -v[2] : v[2];
+    s = (s / m + 1) / 2, t = (t / m + 1) / 2;
+    memcpy(&c[0], &s, 4);
+    memcpy(&c[1], &t, 4);
+    c[2] = 0;
+    return 2 * axis + negative;
+}
+
+/* Coordinates without the layer, and the layer, which comes first where there is one; of a cube those on a face, which
+ * is a layer. */
 static uint32_t coordinates(char *R, const struct insn *i, const uint32_t *slots, uint32_t lane, uint32_t c[3])
 {
     enum geometry g = i->mode & GEOMETRY_MASK;
-    uint32_t layered = g >= GEOMETRY_A1D, axes = g == GEOMETRY_3D ? 3 : g == GEOMETRY_2D || g == GEOMETRY_A2D ? 2 : 1;
+    bool cube = g >= GEOMETRY_CUBE, flat = g == GEOMETRY_2D || g == GEOMETRY_A2D;
+    uint32_t layered = geometry_is_layered(g), axes = g == GEOMETRY_3D || cube ? 3 : flat ? 2 : 1;
     for (uint32_t a = 0; a < 3; a++) c[a] = a < axes ? u32_at(R, slots[layered + a])[lane] : 0;
-    return layered ? u32_at(R, slots[0])[lane] : 0;
+    uint32_t layer = layered ? u32_at(R, slots[0])[lane] : 0;
+    return cube ? 6 * layer + face_of(c) : layer;
 }
 
 /* ---- textures ---- */
@@ -108,12 +132,12 @@ static uint32_t channel_type(const struct simt_texture *t)
 
 static uint32_t query(const struct simt_texture *t, enum query q)
 {
-    bool layered = t->kind >= SIMT_TEXTURE_1D_LAYERED;
+    bool layered = t->kind >= SIMT_TEXTURE_1D_LAYERED, cubes = t->kind == SIMT_TEXTURE_CUBE_LAYERED;
     switch (q) {
     case QUERY_WIDTH: return (uint32_t)t->width;
     case QUERY_HEIGHT: return (uint32_t)t->height;
     case QUERY_DEPTH: return layered ? 1 : (uint32_t)t->depth;
-    case QUERY_LAYERS: return layered ? (uint32_t)t->depth : 0;
+    case QUERY_LAYERS: return !layered || t->kind == SIMT_TEXTURE_CUBE ? 0 : (uint32_t)t->depth / (cubes ? 6 : 1);
     case QUERY_TYPE: return channel_type(t);
     case QUERY_ORDER: return t->channels == 1 ? 0x10B0 : t->channels == 2 ? 0x10B2 : 0x10B5;
     case QUERY_NORMALIZED: return t->normalized;
@@ -157,7 +181,7 @@ static char *surface_address(char *R, const struct insn *i, uint32_t lane, const
     int64_t unit = i->flags & F_FORMATTED ? t->element : 1;
     uint32_t layer = coordinates(R, i, slots, lane, c);
     enum geometry g = i->mode & GEOMETRY_MASK;
-    bool clamp = i->flags & F_CLAMP, layered = g >= GEOMETRY_A1D;
+    bool clamp = i->flags & F_CLAMP, layered = geometry_is_layered(g);
     int64_t at = (int64_t)(int32_t)c[0] * unit, row = (int64_t)(t->width * t->element);
     const int shift = __builtin_ctz(bytes); /* a power of two */
     if (at & (bytes - 1) && unit == 1) {
@@ -316,7 +340,7 @@ void simt_find_texels(const struct warp *w, char *R, const struct insn *i, uint3
     {
         const struct simt_texture *t = simt_texture_find(u64_at(R, i->a)[l]);
         if (!t) continue;
-        bool layered = (i->mode & GEOMETRY_MASK) >= GEOMETRY_A1D;
+        bool layered = (i->mode & GEOMETRY_MASK) >= GEOMETRY_A1D; /* faces are layers */
         uint32_t c[3], layer = coordinates(R, i, slots, l, c);
         size_t unit = t->surface && !(i->flags & F_FORMATTED) ? t->element : 1;
         size_t z = layered ? layer : element_of(t, i, c[2], t->depth, 1);

@@ -8,7 +8,11 @@
 #include "runtime/simt/exec.h"
 #include "runtime/simt/sample.h"
 
-enum geometry { GEOMETRY_1D, GEOMETRY_2D, GEOMETRY_3D, GEOMETRY_A1D, GEOMETRY_A2D };
+enum geometry { GEOMETRY_1D, GEOMETRY_2D, GEOMETRY_3D, GEOMETRY_A1D, GEOMETRY_A2D, GEOMETRY_CUBE, GEOMETRY_ACUBE };
+static inline bool geometry_is_layered(enum geometry g)
+{
+    return g == GEOMETRY_A1D || g == GEOMETRY_A2D || g == GEOMETRY_ACUBE;
+}
 #define GEOMETRY_MASK  7
 #define GEOMETRY_SHIFT 8 /* a factor */
 

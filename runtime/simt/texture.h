@@ -22,7 +22,9 @@ enum simt_texture_kind {
     SIMT_TEXTURE_2D,
     SIMT_TEXTURE_3D,
     SIMT_TEXTURE_1D_LAYERED,
-    SIMT_TEXTURE_2D_LAYERED
+    SIMT_TEXTURE_2D_LAYERED,
+    SIMT_TEXTURE_CUBE, /* layers are the faces, six of each cube */
+    SIMT_TEXTURE_CUBE_LAYERED
 };
 
 struct simt_texture {

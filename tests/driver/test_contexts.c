@@ -283,12 +283,12 @@ TEST(peers_and_what_is_not_there)
     CUipcEventHandle event_handle;
     CUevent event;
     CUtexref reference;
-    CUarray cube;
+    CUarray sparse;
     int advice;
-    d.Depth = 6, d.Flags = CUDA_ARRAY3D_CUBEMAP;
+    d.Flags = CUDA_ARRAY3D_SPARSE;
     OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     CHECK_INT(cuIpcGetEventHandle(&event_handle, event), CUDA_ERROR_NOT_SUPPORTED);
-    CHECK_INT(cuArray3DCreate(&cube, &d), CUDA_ERROR_NOT_SUPPORTED);
+    CHECK_INT(cuArray3DCreate(&sparse, &d), CUDA_ERROR_NOT_SUPPORTED);
     CHECK_INT(cuTexRefCreate(&reference), CUDA_ERROR_NOT_SUPPORTED);
     CHECK_INT(cuMemRangeGetAttribute(&advice, sizeof advice, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p, 4),
               CUDA_ERROR_NOT_SUPPORTED);

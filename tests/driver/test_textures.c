@@ -11,6 +11,14 @@ static const char source[] =
     "  float v;\n"
     "  surf2Dread(&v, from, threadIdx.x * 4, threadIdx.y);\n"
     "  surf2Dwrite(v + 1, to, threadIdx.x * 4, threadIdx.y);\n"
+    "}\n"
+    "extern \"C\" __global__ void paint(cudaSurfaceObject_t s) {\n"
+    "  surfCubemapLayeredwrite(100.f * blockIdx.x + 10 * threadIdx.y + threadIdx.x, s, threadIdx.x * 4, threadIdx.y,\n"
+    "                          blockIdx.x);\n"
+    "}\n"
+    "extern \"C\" __global__ void around(cudaTextureObject_t t, const float3 *d, float *y, int layer) {\n"
+    "  float3 v = d[threadIdx.x];\n"
+    "  y[threadIdx.x] = layer < 0 ? texCubemap<float>(t, v.x, v.y, v.z) : texCubemapLayered<float>(t, v.x, v.y, v.z, layer);\n"
     "}\n";
 
 enum { W = 8, H = 4 };
@@ -147,6 +155,94 @@ TEST(surfaces)
     OK(cuSurfObjectDestroy(to));
     r.res.array.hArray = plain;
     CHECK_INT(cuSurfObjectCreate(&none, &r), CUDA_ERROR_INVALID_VALUE); /* not made for it */
+    stop();
+}
+
+/* The texel of a cube's face that a direction goes to: for each face the axis and its sign, and those of the columns
+ * and the rows. */
+static float cube_texel(const float v[3], int size, int cube)
+{
+    static const int faces[6][6] = {{0, 1, 2, -1, 1, -1}, {0, -1, 2, 1, 1, -1}, {1, 1, 0, 1, 2, 1},
+                                    {1, -1, 0, 1, 2, -1}, {2, 1, 0, 1, 1, -1},  {2, -1, 0, -1, 1, -1}};
+    for (int f = 0; f < 6; f++) {
+        const int *g = faces[f];
+        float main = v[g[0]] * (float)g[1], s = v[g[2]] * (float)g[3] / main, t = v[g[4]] * (float)g[5] / main;
+        if (main <= 0 || s < -1 || s > 1 || t < -1 || t > 1) continue;
+        int x = (int)((s + 1) / 2 * (float)size), y = (int)((t + 1) / 2 * (float)size);
+        return (float)(100 * (6 * cube + f) + 10 * y + x);
+    }
+    return -1;
+}
+
+static void look_around(CUmodule m, CUarray a, int size, int cube, bool layered)
+{
+    enum { N = 256 };
+    float d[N][3], got[N];
+    unsigned random = 1;
+    CUdeviceptr from, to;
+    CUtexObject t;
+    CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = a};
+    CUDA_TEXTURE_DESC s = {.filterMode = CU_TR_FILTER_MODE_POINT, .flags = CU_TRSF_NORMALIZED_COORDINATES};
+    OK(cuMemAlloc(&from, sizeof d));
+    OK(cuMemAlloc(&to, sizeof got));
+    for (int k = 0; k < N * 3; k++)
+        d[k / 3][k % 3] = (float)(int)((random = random * 1664525 + 1013904223) >> 8) - 0x1p23f;
+    OK(cuMemcpyHtoD(from, d, sizeof d));
+    OK(cuTexObjectCreate(&t, &r, &s, NULL));
+    int layer = layered ? cube : -1;
+    void *parameters[] = {&t, &from, &to, &layer};
+    OK(cuLaunchKernel(function_of(m, "around"), 1, 1, 1, N, 1, 1, 0, NULL, parameters, NULL));
+    OK(cuMemcpyDtoH(got, to, sizeof got));
+    for (int k = 0; k < N; k++) CHECK_NEAR(got[k], cube_texel(d[k], size, cube), 0);
+    OK(cuTexObjectDestroy(t));
+    s.filterMode = CU_TR_FILTER_MODE_LINEAR; /* stays on the face: at its corner there is one texel */
+    OK(cuTexObjectCreate(&t, &r, &s, NULL));
+    d[0][0] = 1, d[0][1] = 0.9999f, d[0][2] = 0.9999f;
+    d[1][0] = -4, d[1][1] = 0, d[1][2] = 0; /* amid four */
+    OK(cuMemcpyHtoD(from, d, sizeof d));
+    OK(cuLaunchKernel(function_of(m, "around"), 1, 1, 1, 2, 1, 1, 0, NULL, parameters, NULL));
+    OK(cuMemcpyDtoH(got, to, sizeof got));
+    CHECK_NEAR(got[0], 600 * cube, 0);
+    CHECK_NEAR(got[1], 600 * cube + 100 + 11.0 * (size - 1) / 2, 0);
+    s.flags |= CU_TRSF_SEAMLESS_CUBEMAP;
+    CHECK_INT(cuTexObjectCreate(&t, &r, &s, NULL), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+TEST(cubes)
+{
+    start();
+    enum { SIZE = 6 };
+    CUmodule m = load(source);
+    CUDA_ARRAY3D_DESCRIPTOR d = {.Width = SIZE,
+                                 .Height = SIZE,
+                                 .Depth = 12,
+                                 .Format = CU_AD_FORMAT_FLOAT,
+                                 .NumChannels = 1,
+                                 .Flags = CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST};
+    CUarray cubes, cube;
+    CUsurfObject s;
+    OK(cuArray3DCreate(&cubes, &d));
+    d.Depth = 6, d.Flags = CUDA_ARRAY3D_CUBEMAP;
+    OK(cuArray3DCreate(&cube, &d));
+    CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = cubes};
+    OK(cuSurfObjectCreate(&s, &r));
+    void *parameters[] = {&s};
+    OK(cuLaunchKernel(function_of(m, "paint"), 12, 1, 1, SIZE, SIZE, 1, 0, NULL, parameters, NULL));
+    look_around(m, cubes, SIZE, 0, true);
+    look_around(m, cubes, SIZE, 1, true);
+    CUDA_MEMCPY3D c = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                       .srcArray = cubes,
+                       .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                       .dstArray = cube,
+                       .WidthInBytes = SIZE * 4,
+                       .Height = SIZE,
+                       .Depth = 6};
+    OK(cuMemcpy3D(&c));
+    look_around(m, cube, SIZE, 0, false);
+    d.Depth = 7;
+    CHECK_INT(cuArray3DCreate(&cube, &d), CUDA_ERROR_INVALID_VALUE);
+    d.Depth = 6, d.Height = 5;
+    CHECK_INT(cuArray3DCreate(&cube, &d), CUDA_ERROR_INVALID_VALUE);
     stop();
 }
 
