@@ -36,16 +36,18 @@ static void add_list(struct lg_completing *c, const char *p)
     }
 }
 
-/* A text that documents options writes each as `name = `. */
+/* A text that documents options writes each as `name = `, or in a signature as `name=` before the next or the end. */
 static void add_options(struct lg_completing *c, const char *text)
 {
     const char *list = strstr(text, "Options: ");
     if (list) add_list(c, list + strlen("Options: "));
-    for (const char *equals = text; (equals = strstr(equals, " =")) != NULL; equals += 2) {
-        const char *end = equals, *start = end;
+    for (const char *equals = text; (equals = strchr(equals, '=')) != NULL; equals++) {
+        bool apart = equals > text && equals[-1] == ' ';
+        const char *end = equals - apart, *start = end;
         while (start > text && is_letter(start[-1])) start--;
         bool word = start == text || strchr(" {[;,(", start[-1]);
-        if (word && equals[2] != '=') add_option(c, start, (size_t)(end - start));
+        if (word && (apart ? equals[1] != '=' : equals[1] == ',' || equals[1] == '}'))
+            add_option(c, start, (size_t)(end - start));
     }
 }
 

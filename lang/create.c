@@ -454,7 +454,8 @@ const struct lg_function lg_create_functions[] = {
      "Tables give float32, of booleans bool, of complex numbers complex64, unless a dtype is named; an array keeps its dtype and device and is always "
      "copied. Rows of different lengths and mixtures of numbers and booleans are errors that tell the place, "
      "and so are integers that the dtype does not hold; floats are cut to its range. A string has its elements as "
-     "they lie in memory and needs a dtype; x:tobytes() is the way back.",
+     "they lie in memory and needs a dtype; x:tobytes() is the way back. "
+     "Dtype and device may be a table, {dtype = ..., device = ...}, as in all functions that make arrays.",
      "local x = gpu.array({{1, 2, 3}, {4, 5, 6}})\n"
      "assert(x.shape[1] == 2 and x.shape[2] == 3 and x[{2, 3}] == 6 and x.dtype == 'float32')\n"
      "assert(gpu.array({true, false}).dtype == 'bool' and gpu.array(7, 'int64'):item() == 7)\n"

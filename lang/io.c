@@ -358,7 +358,8 @@ const struct lg_function lg_io_functions[] = {
      "list of names or numbers of those to read, in the order wanted, where others hold text, say; lines that begin with comment (\"#\") and the first `skip` lines are left out; missing values are NaN.\n"
      ".json: lists of lists of numbers, float32 unless told otherwise; null is NaN.\n"
      ".png: rows, columns and, unless grey, channels, as uint8 or uint16.\n"
-     ".bin, .raw: bytes; dtype, shape and offset say what they are.",
+     ".bin, .raw: bytes; dtype, shape and offset say what they are.\n"
+     "Options: dtype, device, format, map, delimiter, comment, header, columns, skip, shape and offset.",
      "local path = os.tmpname() .. '.npy'\ngpu.save(path, gpu.range(6):reshape(2, 3))\n"
      "assert(gpu.load(path):sum() == 21 and gpu.load(path, 'int32', 'cpu').dtype == 'int32')\nos.remove(path)"},
     {"save", save, "gpu.save(path, x [, {options}])",
@@ -366,7 +367,8 @@ const struct lg_function lg_io_functions[] = {
      "The file is written under another name and then renamed, so that nobody sees half of it. compress = true deflates "
      ".npz members. Text files take delimiter and header, a list of names; numbers are as short as they can be and still "
      "read as the same. PNG images are of bool, uint8, uint16, or of floats from 0 to 1, of shape (rows, columns) or "
-     "(rows, columns, channels). JSON has no NaN and no infinity: they become null. .bin and .raw hold the bare elements.",
+     "(rows, columns, channels). JSON has no NaN and no infinity: they become null. .bin and .raw hold the bare "
+     "elements.\nOptions: format, compress, delimiter and header.",
      "local path = os.tmpname() .. '.npz'\ngpu.save(path, {x = gpu.ones(3), y = gpu.zeros(2)}, {compress = true})\n"
      "local t = gpu.load(path)\nassert(t.x:sum() == 3 and #t.y == 2)\nos.remove(path)"},
     {0}};

@@ -151,6 +151,7 @@ const struct lg_function lg_statistics_functions[] = {
      "assert(gpu.array({5, 1, 3, 2}):median() == 2.5)"},
     {"quantile", quantile, "x:quantile(q [, axis [, keepdims]])   gpu.quantile(x, q [, axis [, keepdims]])",
      "The element that the part q of all is below, linear between neighbours; NaN where there is one.\n"
-     "q is from 0 to 1; a list of them gives an array whose first axis is theirs. " LG_AXES_DOC,
+     "q is from 0 to 1; a list of them gives an array whose first axis is theirs. " LG_AXES_DOC
+     " Both also as x:quantile(q, {axis = ..., keepdims = ...}).",
      "local x = gpu.array({4, 1, 3, 2})\nassert(x:quantile(0.5) == 2.5 and x:quantile({0, 1})[2] == 4)"},
     {0}};
