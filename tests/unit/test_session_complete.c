@@ -239,7 +239,7 @@ TEST(completion_of_options_and_modules)
     CHECK_STR(complete("gpu.plot(x, {logy = true, ti", NULL), "title = ");
     CHECK_STR(complete("gpu.zeros(2):sum{ax", NULL), "axis = ");
     CHECK_STR(complete("gpu.conv2d(x, w, {dil", NULL), "dilation = ");
-    CHECK_STR(complete("gpu.load('a.csv', {col", NULL), "columns = ");
+    CHECK_STR(complete("gpu.load('a.csv', {colu", NULL), "columns = ");
     CHECK_STR(complete("gpu.zeros(2):to('cp", NULL), "cpu");
     CHECK_STR(complete("gpu.array({{1, stri", NULL), "string"); /* no options in lists */
     CHECK_STR(complete("gpu.zeros({2}, stri", NULL), "string");
