@@ -46,9 +46,9 @@ struct rt_array *lg_new_array(lua_State *L)
 
 static void raise_no_array(lua_State *L, int idx, const char *expected)
 {
-    if (lua_istable(L, idx))
-        luaL_argerror(L, idx, lua_pushfstring(L, "%s expected, got table; gpu.array makes an array of it", expected));
-    luaL_typeerror(L, idx, expected);
+    const char *hint = lua_type(L, idx) == LUA_TTABLE ? "; gpu.array makes an array of it" : "";
+    const char *got = lua_isnone(L, idx) ? "no value" : lg_type_name(L, idx);
+    luaL_argerror(L, idx, lua_pushfstring(L, "%s expected, got %s%s", expected, got, hint));
 }
 
 /* The array that is the argument idx, as long as it was not freed. */

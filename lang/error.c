@@ -1,5 +1,5 @@
 #include "lang/session_state.h"
-
+#include <string.h>
 #include "runtime/interrupt.h"
 
 /* The address is the key in Lua's registry. */
@@ -45,7 +45,8 @@ const char *lg_type_name(lua_State *L, int idx)
     if (luaL_getmetafield(L, idx, "__name") == LUA_TNIL) return name;
     if (lua_type(L, -1) == LUA_TSTRING) name = lua_tostring(L, -1); /* the metatable keeps it */
     lua_pop(L, 1);
-    return name;
+    size_t ours = strlen("lunarray.");
+    return strncmp(name, "lunarray.", ours) == 0 ? name + ours : name;
 }
 
 enum rt_status lg_status_of(lua_State *L, int idx)
