@@ -21,7 +21,7 @@ struct pages {
     char *why;
     const struct entry *entries; /* in the order of pages, then of names */
     size_t count;
-    struct lg_buffer page, index;
+    struct lg_buffer page, contents, index; /* contents: links to the pages; index: to what is on them */
     bool ok;
 };
 
@@ -264,7 +264,7 @@ static const char style_sheet[] =
     "<style>h2{font-size:1rem;margin-top:2.2rem;padding-top:.6rem;border-top:1px solid var(--line)}"
     "h2 code,.signature code{white-space:pre-wrap;overflow-wrap:anywhere}ul{padding:0;list-style:none}li{padding:.15rem 0}"
     "input{width:100%;font:inherit;padding:.4rem;color:inherit;background:var(--box);border:1px solid var(--line);"
-    "border-radius:6px}#count{color:var(--dim);margin:.3rem 0}h2:target{background:var(--box)}</style>\n";
+    "border-radius:6px}#count{color:var(--dim);margin:.3rem 0}h2:target{background:var(--box)}nav a{margin-right:1rem;display:inline-block}</style>\n";
 
 /* Words narrow the list; Enter and the arrows go to what is left. What another page asks for is in the address. */
 static const char search[] =
@@ -297,6 +297,15 @@ static void store(struct pages *p, const char *name, size_t length, struct lg_bu
     lg_buffer_release(page);
 }
 
+static void put_page_link(struct lg_buffer *b, const struct entry *e)
+{
+    lg_buffer_puts(b, "<a href=\"");
+    put(b, e->page, e->page_length);
+    lg_buffer_puts(b, ".html\">");
+    put_title(b, e);
+    lg_buffer_puts(b, "</a>");
+}
+
 static void begin_page(struct pages *p, const struct entry *e)
 {
     struct lg_buffer title = {0};
@@ -307,13 +316,30 @@ static void begin_page(struct pages *p, const struct entry *e)
                              "aria-label=\"Search\"></form>\n<p><a href=\"index.html\">Reference</a></p>\n<h1>");
     put_title(&p->page, e);
     lg_buffer_puts(&p->page, "</h1>\n");
-    lg_buffer_puts(&p->index, "<section>\n<h2><a href=\"");
-    put(&p->index, e->page, e->page_length);
-    lg_buffer_puts(&p->index, ".html\">");
-    put_title(&p->index, e);
-    lg_buffer_puts(&p->index, "</a></h2>\n<ul>\n");
+    lg_buffer_puts(&p->index, "<section>\n<h2>");
+    put_page_link(&p->index, e);
+    lg_buffer_puts(&p->index, "</h2>\n<ul>\n");
+    lg_buffer_puts(&p->contents, "\n");
+    put_page_link(&p->contents, e);
     p->page.failed = p->page.failed || title.failed;
     lg_buffer_release(&title);
+}
+
+/* The pages, then all that is on them. */
+static void store_index(struct pages *p)
+{
+    sh_html_head(&p->page, "lunarray reference", true);
+    lg_buffer_puts(&p->page, style_sheet);
+    lg_buffer_puts(&p->page, "<h1>lunarray " LUNARRAY_VERSION "</h1>\n<input id=\"find\" type=\"search\" "
+                             "placeholder=\"Search\" aria-label=\"Search\" autofocus>\n<p id=\"count\"></p>\n<nav>");
+    lg_buffer_add(&p->page, p->contents.data, p->contents.length);
+    lg_buffer_puts(&p->page, "\n</nav>\n");
+    lg_buffer_add(&p->page, p->index.data, p->index.length);
+    lg_buffer_puts(&p->page, search);
+    p->page.failed = p->page.failed || p->contents.failed || p->index.failed;
+    store(p, "index", 5, &p->page);
+    lg_buffer_release(&p->contents);
+    lg_buffer_release(&p->index);
 }
 
 bool sh_reference_write(lua_State *L, const char *folder, char why[SH_WHY])
@@ -321,10 +347,6 @@ bool sh_reference_write(lua_State *L, const char *folder, char why[SH_WHY])
     struct pages p = {.folder = folder, .why = why, .ok = true};
     snprintf(why, SH_WHY, "out of memory");
     p.entries = push_entries(L, &p.count);
-    sh_html_head(&p.index, "lunarray reference", true);
-    lg_buffer_puts(&p.index, style_sheet);
-    lg_buffer_puts(&p.index, "<h1>lunarray " LUNARRAY_VERSION "</h1>\n<input id=\"find\" type=\"search\" "
-                             "placeholder=\"Search\" aria-label=\"Search\" autofocus>\n<p id=\"count\"></p>\n");
     for (size_t i = 0; i < p.count; i++) {
         const struct entry *e = &p.entries[i];
         if (i == 0 || !same_page(e, e - 1)) begin_page(&p, e);
@@ -333,7 +355,6 @@ bool sh_reference_write(lua_State *L, const char *folder, char why[SH_WHY])
         lg_buffer_puts(&p.index, "</ul>\n</section>\n");
         store(&p, e->page, e->page_length, &p.page);
     }
-    lg_buffer_puts(&p.index, search);
-    store(&p, "index", 5, &p.index);
+    store_index(&p);
     return p.ok;
 }
