@@ -134,7 +134,7 @@ static void complete_name(lua_State *L, struct lg_completing *c)
 /* Methods that work in place, whose names end in an underscore, double the list: they come after all the others. */
 static bool comes_last(const struct lg_match *m)
 {
-    return strcmp(m->kind, "method") == 0 && m->text[strlen(m->text) - 1] == '_';
+    return *m->kind == 'm' && strcmp(m->kind, "method") == 0 && m->text[strlen(m->text) - 1] == '_';
 }
 
 static int compare_matches(const void *a, const void *b)

@@ -36,8 +36,9 @@ enum sh_action {
     SH_EDIT,    /* Ctrl-X Ctrl-E: the cell is to be edited by $EDITOR; sh_editor_set takes the result */
 };
 
-struct sh_match { /* one completion; strings owned */
-    char *text, *kind, *note;
+struct sh_match { /* one completion */
+    char *text;              /* owned, with what follows it */
+    const char *kind, *note; /* behind it */
     char *doc; /* the first line of its documentation; NULL until it was asked for */
 };
 

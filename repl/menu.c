@@ -14,8 +14,6 @@ void sh_menu_close(struct sh_editor *e)
     struct sh_menu *m = &e->menu;
     for (size_t i = 0; i < m->count; i++) {
         free(m->matches[i].text);
-        free(m->matches[i].kind);
-        free(m->matches[i].note);
         free(m->matches[i].doc);
     }
     free(m->matches);
@@ -23,9 +21,19 @@ void sh_menu_close(struct sh_editor *e)
     *m = (struct sh_menu){.selected = -1};
 }
 
-static char *copy(const char *s)
+/* In one piece: there may be a thousand of them, at each key. */
+static bool copy_match(const struct lg_match *from, struct sh_match *to)
 {
-    return strdup(s ? s : "");
+    const char *parts[] = {from->text, from->kind ? from->kind : "", from->note ? from->note : ""};
+    size_t sizes[3], all = 0;
+    for (int i = 0; i < 3; i++) all += sizes[i] = strlen(parts[i]) + 1;
+    char *bytes = malloc(all);
+    *to = (struct sh_match){.text = bytes};
+    if (!bytes) return false;
+    to->kind = bytes + sizes[0];
+    to->note = to->kind + sizes[1];
+    for (int i = 0; i < 3; bytes += sizes[i++]) memcpy(bytes, parts[i], sizes[i]);
+    return true;
 }
 
 /* The matches belong to the session until its next call, so they are copied. */
@@ -37,9 +45,7 @@ static bool open_menu(struct sh_editor *e, const struct lg_completion *c)
     bool ok = true;
     for (size_t i = 0; i < c->count; i++) {
         m->count = i + 1;
-        m->matches[i] =
-            (struct sh_match){copy(c->matches[i].text), copy(c->matches[i].kind), copy(c->matches[i].note), NULL};
-        ok = ok && m->matches[i].text && m->matches[i].kind && m->matches[i].note;
+        ok = copy_match(&c->matches[i], &m->matches[i]) && ok;
     }
     m->start = c->start;
     m->end = c->end;
