@@ -138,8 +138,9 @@ def test_iterm2(terminal):
     assert keys["inline"] == "1" and (pixels == enlarged(GRAY, pixels)).all() and t.asked == 0
 
 
-def test_sixel(terminal):
-    t = ready(terminal, answer=SIXEL)
+@pytest.mark.parametrize("program", ["", "vscode"])  # with terminal.integrated.enableImages
+def test_sixel(terminal, program):
+    t = ready(terminal, answer=SIXEL, TERM_PROGRAM=program)
     t.child.setwinsize(40, 80)
     t.send(SHOW)
     t.at_prompt(2)
