@@ -36,10 +36,10 @@ enum sh_action {
     SH_EDIT,    /* Ctrl-X Ctrl-E: the cell is to be edited by $EDITOR; sh_editor_set takes the result */
 };
 
-struct sh_match { /* one completion */
+struct sh_match {            /* one completion */
     char *text;              /* owned, with what follows it */
     const char *kind, *note; /* behind it */
-    char *doc; /* the first line of its documentation; NULL until it was asked for */
+    char *doc;               /* the first line of its documentation; NULL until it was asked for */
 };
 
 /* The list below the line after Tab. */

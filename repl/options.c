@@ -153,7 +153,7 @@ static bool take_html(struct sh_options *o, const char *value)
 const struct sh_option sh_option_rows[] = {
     {"-e", NULL, "CODE", "run CODE; may be repeated, a file runs after it", NULL, take_code},
     {"-l", NULL, "NAME", "require the module NAME into the global NAME; -l g=NAME into g", NULL, take_module},
-    {"-i", NULL, NULL, "open the shell after the file or the code", NULL, take_interactive},
+    {"-i", NULL, NULL, "open the shell after the file or the code, unless these fail", NULL, take_interactive},
     {"-E", NULL, NULL, "ignore the environment's LUA_INIT, LUA_PATH and LUA_CPATH", NULL, take_no_environment},
     {"-W", NULL, NULL, "turn warnings on", NULL, take_warnings},
     {"--no-init", NULL, NULL, "leave out ~/.config/lunarray/init.lua, which the shell runs first", NULL, take_no_init},

@@ -126,20 +126,26 @@ TEST(a_script_is_what_it_was)
 
 static char folder[64];
 
+/* The path of a file there; four of them are valid at once. */
+static char *place(const char *name)
+{
+    static char paths[4][128];
+    static unsigned used;
+    char *path = paths[used++ % 4];
+    snprintf(path, sizeof *paths, "%s/%s", folder, name);
+    return path;
+}
+
 static void write_file(const char *name, const char *text)
 {
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "w");
+    FILE *f = fopen(place(name), "w");
     CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0);
 }
 
 static bool read_file(const char *name, struct lg_buffer *out)
 {
-    char path[128];
     size_t length;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    char *text = sh_read_file(path, &length);
+    char *text = sh_read_file(place(name), &length);
     if (!text) return false;
     lg_buffer_add(out, text, length);
     free(text);
@@ -166,10 +172,7 @@ static void make_folder(void)
 /* The command: the file that it replaces is the old one, or the new one. */
 static bool convert_over(struct lg_buffer *out, char why[SH_WHY])
 {
-    char from[128], to[128];
-    snprintf(from, sizeof from, "%s/a.lua", folder);
-    snprintf(to, sizeof to, "%s/a.ipynb", folder);
-    char *words[] = {from, to};
+    char *words[] = {place("a.lua"), place("a.ipynb")};
     int status = sh_convert(2, words);
     rt_fail_allocation(0);
     struct lg_buffer left = {0};
@@ -220,10 +223,8 @@ static const char updated[] = "-- %%\nprint(1)\n--> 1\n-- %%\nprint('a') print('
 /* What the command writes to standard output goes to a file. */
 static int run_quietly(int (*run)(const struct sh_options *), const char *name, const struct sh_options *o)
 {
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
     fflush(stdout);
-    int kept = dup(1), to = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    int kept = dup(1), to = open(place(name), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     CHECK(kept >= 0 && to >= 0 && dup2(to, 1) == 1);
     int status = run(o);
     rt_fail_allocation(0);
@@ -237,9 +238,7 @@ static int run_quietly(int (*run)(const struct sh_options *), const char *name, 
 /* --check --update: the file is the old one, or the new one. */
 static bool update_over(struct lg_buffer *out, char why[SH_WHY])
 {
-    char path[128];
-    snprintf(path, sizeof path, "%s/talk.lua", folder);
-    char *words[] = {path, NULL};
+    char *words[] = {place("talk.lua"), NULL};
     struct sh_options o = {.device = "cpu", .check = true, .update = true, .argc = 1, .argv = words};
     int status = run_quietly(sh_run_check, "said", &o);
     struct lg_buffer left = {0};
@@ -264,9 +263,7 @@ TEST(allocations_of_a_check)
 /* FILE.ipynb: all that it prints, and the status 0, or another one. */
 static bool run_notebook(struct lg_buffer *out, char why[SH_WHY])
 {
-    char path[128];
-    snprintf(path, sizeof path, "%s/run.ipynb", folder);
-    char *words[] = {path, NULL};
+    char *words[] = {place("run.ipynb"), NULL};
     struct sh_options o = {.device = "cpu", .argc = 1, .argv = words};
     int status = run_quietly(sh_run_notebook, "printed", &o);
     snprintf(why, SH_WHY, "memory");
