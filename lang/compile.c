@@ -42,11 +42,7 @@ static int find_text(const char *chunk, size_t chunk_length, const char *text, s
     return at ? 1 + count_lines(chunk, at) : 0;
 }
 
-/* Fills name and first_line from the calling function whose chunk has the text in it, the nearest first; the name lives
- * in *ar. A text that was put together or has escapes stands in no chunk: its lines are its own, and its name, which is
- * then pushed, tells where it was compiled. Where the chunk itself is not known, a text of several lines is taken for a
- * long string that begins behind the line of the call, as they are mostly written. */
-static void find_position(lua_State *L, lua_Debug *ar, struct rt_source *source)
+void lg_find_source(lua_State *L, lua_Debug *ar, struct rt_source *source)
 {
     lua_Debug nearest = {.currentline = 0};
     bool known = false;
@@ -175,7 +171,7 @@ static void read_request(lua_State *L, struct request *r)
         luaL_error(L, "kernel: expected a string of CUDA C, or a table with it as source, got %s", lg_type_name(L, 1));
     if (lua_type(L, 1) == LUA_TSTRING && strstr(r->source.text, ".cu") && !strpbrk(r->source.text, "\n{;#"))
         luaL_error(L, "kernel: '%s' is no CUDA C; a file's is gpu.kernel{file = \"saxpy.cu\"}", r->source.text);
-    if (!r->source.name) find_position(L, &r->ar, &r->source);
+    if (!r->source.name) lg_find_source(L, &r->ar, &r->source);
     if (!table_only && !lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
     if (lua_istable(L, options)) read_options(L, options, r);
     if (!r->device) r->device = lg_check_device(L, lua_gettop(L) + 1);
@@ -247,7 +243,7 @@ static void push_kernels(lua_State *L, struct lg_family *f, const struct rt_prog
     lua_setmetatable(L, -2);
 }
 
-static int kernel(lua_State *L)
+int lg_make_kernel(lua_State *L)
 {
     struct request r;
     struct rt_error *e = lg_error_box(L);
@@ -267,7 +263,7 @@ static int kernel(lua_State *L)
 }
 
 static const struct lg_function functions[] = {
-    {"kernel", kernel, "gpu.kernel(source [, options])",
+    {"kernel", lg_make_kernel, "gpu.kernel(source [, options])",
      "Compiles CUDA C and gives back its kernel, which is its own field of its name, too; with several __global__ "
      "functions a table of kernels by name.\n"
      "k(grid, block [, shared])(...) launches it as <<<grid, block, shared>>> does: grid and block are numbers or "
@@ -293,5 +289,6 @@ void lg_open_kernel(lua_State *L)
     lg_open_kernel_objects(L);
     lg_register(L, "gpu", functions);
     lg_open_time(L);
+    lg_open_vectorize(L);
     lg_open_check(L);
 }

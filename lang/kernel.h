@@ -56,7 +56,15 @@ struct lg_call {
  * [raises] */
 void lg_read_call(lua_State *L, const struct lg_launch *l, struct lg_call *out);
 
-void lg_open_time(lua_State *L); /* gpu.time, gpu.benchmark, gpu.synchronize. [raises] */
+/* Fills name and first_line from the calling function whose chunk has the text in it, the nearest first; the name lives
+ * in *ar. A text that was put together or has escapes stands in no chunk: its lines are its own, and its name, which is
+ * then pushed, tells where it was compiled. Where the chunk itself is not known, a text of several lines is taken for a
+ * long string that begins behind the line of the call, as they are mostly written. */
+void lg_find_source(lua_State *L, lua_Debug *ar, struct rt_source *source);
+/* gpu.kernel: a Lua function, which pushes the kernel or kernels of the source in its arguments. [raises] */
+int lg_make_kernel(lua_State *L);
+void lg_open_vectorize(lua_State *L); /* gpu.vectorize. [raises] */
+void lg_open_time(lua_State *L);      /* gpu.time, gpu.benchmark, gpu.synchronize. [raises] */
 /* lang/occupancy.c: pushes a table of its figures; k:occupancy(...). [raises] */
 struct rt_occupancy;
 void lg_push_occupancy(lua_State *L, const struct rt_occupancy *o);

@@ -60,7 +60,7 @@ const struct lg_function lg_topics[] = {
      "\n- gpu.kernel(text, {instantiate = {...}, options = {...}}) | templates; name_expressions, options"
      "\n- k:global('w')[{}] = t | cudaMemcpyToSymbol; cuda.const.array_like; get_global"
      "\n- gpu.texture(x), gpu.surface(x) | cudaCreateTextureObject; cp.cuda.texture"
-     "\n- (x - y) ^ 2, gpu.where(c, x, y) | ElementwiseKernel, fuse; @vectorize"
+     "\n- (x - y) ^ 2, gpu.where(c, x, y), gpu.vectorize [[ ... ]] | ElementwiseKernel, fuse; @vectorize"
      "\n- ((x - y) ^ 2):sum() | ReductionKernel; @cuda.reduce; thrust::transform_reduce"
      "\n- x:cumsum(), x:sort(), x:unique(), x[mask] | thrust, CUB; cp.cumsum, cp.sort"
      "\n- gpu.matmul, gpu.linalg, gpu.fft, gpu.random, gpu.sparse | cuBLAS, cuSOLVER, cuFFT, cuRAND, cuSPARSE"

@@ -172,6 +172,44 @@ t.test("what is no kernel source", function()
   t.raises("NUL byte", gpu.kernel, "__global__ void k() {}\0")
 end)
 
+t.test("functions of numbers as functions of arrays", function()
+  local f = gpu.vectorize [[
+    #define TWICE 2
+    __device__ float twice(float v) { return v * TWICE; }
+    __device__ __forceinline__ float f(const float x, float y) {
+      if (x > y) return twice(x - y);
+      return 0;
+    }
+  ]]
+  local x = gpu.range(1, 6)
+  t.same(f(x, 3):totable(), { 0, 0, 0, 2, 4, 6 })
+  t.same(f(4, x):totable(), { 6, 4, 2, 0, 0, 0 })
+  local y = f(x:reshape(3, 2).T, gpu.array({ { 1, 2, 3 } })) -- a view, broadcast
+  t.same(y:totable(), { { 0, 2, 4 }, { 2, 4, 6 } })
+  t.same(f(x:reshape(6, 1), x).shape, { 6, 6 })
+  t.eq(f(2 * x, x):sum(), 2 * x:sum())
+  t.eq(f(gpu.zeros(0), 1).size, 0)
+  t.eq(f(gpu.ones(100000), gpu.zeros(100000)):sum(), 200000)
+  local mixed = gpu.vectorize "__device__ bool mixed(long long n, double x, unsigned u, bool b) { return b && n * x > u; }"
+  local bits = mixed(gpu.array({ 1, 2, 3 }, "int64"), 1.5, gpu.array({ 2, 2, 2 }, "uint32"), true)
+  assert(bits.dtype == "bool" and bits:equal(gpu.array({ false, true, true })))
+  t.raises("none of the arguments is an array", f, 1, 2)
+  t.raises("f: takes 2 arguments, got 1", f, x)
+  t.raises("do not broadcast", f, x, gpu.ones(4))
+  t.raises({ "'x' (float) expects an array of float32, got int32", 'x:to("float32")' }, f, x:to("int32"), 2)
+  t.raises("'y' (float) expects an array of float32 or a number, got string", f, x, "a")
+  t.raises({ "on cpu", 'x:to("simt")' }, f, x:to("cpu"), 2)
+  t.raises("a function such as __device__", gpu.vectorize, "__global__ void f(float *x) { }")
+  t.raises("'void' of 'f' is no type", gpu.vectorize, "__device__ void f(float x) { }")
+  t.raises("are numbers, such as float x; '*'", gpu.vectorize, "__device__ float f(float *x) { return *x; }")
+  t.raises("f has no parameters", gpu.vectorize, "__device__ float f() { return 1; }")
+  local line = debug.getinfo(1, "l").currentline
+  t.raises({ here() .. ":" .. line + 2 .. ": error: ", '"z" is undefined' }, gpu.vectorize, [[
+    __device__ float f(float x) { return z; }]])
+  t.raises("there is no option 'optoins'", gpu.vectorize, "__device__ float f(float x) { return x; }", { optoins = {} })
+  t.eq(gpu.vectorize("__device__ float f(float x) { return x + N; }", { options = { "-DN=5" } })(x)[1], 6)
+end)
+
 t.test("names that CUDA C has otherwise", function()
   for said, hint in pairs { ["int i = threadidx.x;"] = "did you mean threadIdx?", ["syncthreads();"] = "did you mean __syncthreads?",
     ["_shared float s[3];"] = "did you mean __shared__?", ["local i = 3;"] = "kernels are CUDA C, not Lua",
