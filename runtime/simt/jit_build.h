@@ -57,10 +57,24 @@ enum jit_integer {
     JI_MAD_WIDE_S,
     JI_EXTEND_U,
     JI_EXTEND_S,
-    JI_NARROW
+    JI_NARROW,
+    JI_HIGH_U, /* of 64 bits of a product, the high 32 */
+    JI_HIGH_S,
+    JI_LOW_8, /* the low bits alone */
+    JI_LOW_16
 };
 enum jit_float { JF_ADD, JF_SUB, JF_MUL, JF_DIV, JF_FMA, JF_MIN, JF_MAX, JF_NEG, JF_ABS, JF_SQRT, JF_RCP, JF_RSQRT };
-enum jit_convert { JC_F32_S32, JC_F32_U32, JC_F64_S32, JC_F64_U32, JC_F64_F32, JC_F32_F64, JC_S32_F32 };
+enum jit_convert {
+    JC_F32_S32,
+    JC_F32_U32,
+    JC_F64_S32,
+    JC_F64_U32,
+    JC_F64_F32,
+    JC_F32_F64,
+    JC_S32_F32,
+    JC_F32_U8,
+    JC_F32_U16
+};
 enum jit_compare { JT_U, JT_S, JT_F }; /* kinds of numbers; the comparison itself is that of vcmp or vpcmp */
 
 /* What the generator knows of an op. */
@@ -360,6 +374,8 @@ bool simt_jit_fills(const struct jit *j, const struct jit_insn *n, int64_t step)
 void simt_jit_store_filling(struct jit *j, bool wide, const int *regs, int count, struct x86_mem m);
 /* Lanes of 1 or 2 bytes, `step` bytes apart, into 4-byte ones. */
 void simt_jit_load_narrow(struct jit *j, int reg, struct x86_mem m, int size, int64_t step, bool is_signed);
+/* 4-byte lanes of their low bytes: of four or two registers. */
+void simt_jit_pack(struct jit *j, int reg, const int *regs, int size, int count);
 
 /* ---- jit_avx2.c, jit_avx2_memory.c: what the functions above come to with AVX2 ---- */
 int simt_jit_avx2_integer(struct jit *j, const struct jit_insn *n, int part); /* -1: as with AVX-512 */

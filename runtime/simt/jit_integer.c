@@ -80,6 +80,15 @@ static void multiply_wide(struct jit *j, const struct jit_insn *n, bool is_signe
     x86_imul(&j->x, true, reg, RCX);
 }
 
+static void multiply_high(struct jit *j, const struct jit_insn *n, int half, int reg)
+{
+    bool is_signed = n->op == JI_HIGH_S;
+    extend(j, is_signed, reg, simt_jit_scalar(j, n->reads[0], half, RAX));
+    extend(j, is_signed, RCX, simt_jit_scalar(j, n->reads[1], half, RCX));
+    x86_imul(&j->x, true, reg, RCX);
+    x86_shift_imm(&j->x, SHIFT_RIGHT, true, reg, 32);
+}
+
 static void shift(struct jit *j, const struct jit_insn *n, int half, int reg)
 {
     int kind = n->op == JI_SHL ? SHIFT_LEFT : n->op == JI_SHR ? SHIFT_RIGHT : SHIFT_SIGNED, width = n->wide ? 64 : 32;
@@ -158,6 +167,13 @@ static void number(struct jit *j, const struct jit_insn *n, int half, int reg)
         break;
     case JI_EXTEND_U:
     case JI_EXTEND_S: extend(j, n->op == JI_EXTEND_S, reg, simt_jit_scalar(j, n->reads[0], half, RAX)); break;
+    case JI_HIGH_U:
+    case JI_HIGH_S: multiply_high(j, n, half, reg); break;
+    case JI_LOW_8:
+    case JI_LOW_16:
+        move(j, false, reg, simt_jit_scalar(j, n->reads[0], half, RAX));
+        x86_imm(&j->x, ALU_AND, false, reg, n->op == JI_LOW_8 ? 0xff : 0xffff);
+        break;
     case JI_ABS: break; /* of vectors only */
     }
 }
@@ -193,7 +209,7 @@ static void check_range(struct jit *j, const struct jit_insn *n, int read, struc
 static void numbers(struct jit *j, const struct jit_insn *n, struct jit_form f)
 {
     int regs[2] = {0, 0};
-    if (n->op >= JI_WIDE_U && n->op != JI_NARROW) check_range(j, n, 0, f);
+    if (n->op >= JI_WIDE_U && n->op < JI_NARROW) check_range(j, n, 0, f);
     if (n->op >= JI_WIDE_U && n->op <= JI_MAD_WIDE_S) check_range(j, n, 1, f);
     j->gpr_pins = 0;
     for (int h = 0; h < (f.kind == FORM_PAIR ? 2 : 1); h++) {
@@ -259,6 +275,22 @@ static int wide_product(struct jit *j, const struct jit_insn *n, int part)
     return a;
 }
 
+/* The even lanes' products, and the odd lanes'. */
+static int high_product(struct jit *j, const struct jit_insn *n, int part)
+{
+    const struct x86_vop right = {1, 1, 1, 0x73}, product = n->op == JI_HIGH_S ? multiply_s : multiply_u;
+    int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part);
+    int even = simt_jit_new_vector(j), odd = simt_jit_new_vector(j), t = simt_jit_scratch(j);
+    simt_jit_put(j, product, even, a, b);
+    simt_jit_put_imm(j, right, 2, odd, a, 32);
+    simt_jit_put_imm(j, right, 2, t, b, 32);
+    simt_jit_put(j, product, odd, odd, t);
+    simt_jit_put_imm(j, right, 2, even, even, 32);
+    simt_jit_put_mem(j, two[JI_AND].wide, odd, odd, simt_jit_equal_at(j, -((int64_t)1 << 32), true));
+    simt_jit_put(j, two[JI_OR].wide, even, even, odd);
+    return even;
+}
+
 static int vector_part(struct jit *j, const struct jit_insn *n, int part)
 {
     uint16_t a = n->reads[0], b = n->reads[n->read_count > 1];
@@ -311,6 +343,14 @@ static int vector_part(struct jit *j, const struct jit_insn *n, int part)
     case JI_EXTEND_U:
     case JI_EXTEND_S: return simt_jit_widened(j, a, part, n->op == JI_EXTEND_S);
     case JI_NARROW: return narrowed(j, a, part);
+    case JI_HIGH_U:
+    case JI_HIGH_S: return high_product(j, n, part);
+    case JI_LOW_8:
+    case JI_LOW_16:
+        s = simt_jit_part(j, a, part);
+        r = simt_jit_new_vector(j);
+        simt_jit_put_mem(j, two[JI_AND].narrow, r, s, simt_jit_equal_at(j, n->op == JI_LOW_8 ? 0xff : 0xffff, false));
+        return r;
     default: break;
     }
     int x = simt_jit_part(j, a, part);

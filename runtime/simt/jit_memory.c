@@ -37,6 +37,7 @@ bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, st
     if (f.kind == FORM_CONST && n->op && f.step + i->imm != (int32_t)(f.step + i->imm)) return false;
     bool contiguous = step == bytes && i->count == 1, gathers = step && !contiguous;
     bool narrow = i->size < 4 && !n->wide && n->kind == JK_LOAD && !watched;
+    narrow |= i->size < 4 && !n->wide && n->kind == JK_STORE && !watched && bytes == 4 && step == 4;
     if (gathers && !narrow && i->size != (n->wide ? 8 : 4)) return false;
     return n->kind == JK_LOAD ? n->write_count == i->count : step != 0;
 }
@@ -344,6 +345,18 @@ static void store_filled(struct jit *j, const struct jit_insn *n, const struct x
     }
 }
 
+static void store_packed(struct jit *j, const struct jit_insn *n, const struct x86_mem at[2])
+{
+    for (int p = 0; p < simt_jit_part_count(j, false); p++) {
+        int regs[4], r;
+        for (int e = 0; e < n->i->count; e++) regs[e] = simt_jit_part(j, n->reads[1 + e], p);
+        r = simt_jit_new_vector(j);
+        simt_jit_pack(j, r, regs, n->i->size, n->i->count);
+        simt_jit_store(j, further(at[simt_jit_half(j, false, p)], 4 * simt_jit_first(j, false, p)), r);
+        j->vector_pins = 0;
+    }
+}
+
 static void store_all(struct jit *j, const struct jit_insn *n, const struct x86_mem at[2], struct jit_form f)
 {
     const struct insn *i = n->i;
@@ -351,6 +364,10 @@ static void store_all(struct jit *j, const struct jit_insn *n, const struct x86_
     int parts = simt_jit_part_count(j, n->wide), index = -1, rows = simt_jit_rows(j, n, f);
     int bases[2] = {at[0].base, at[1].base}, each = rows ? parts / rows : 0;
     bool scatters = step != i->size, avx2 = simt_jit_is_avx2(j);
+    if (i->size < 4 && i->count > 1) {
+        store_packed(j, n, at);
+        return;
+    }
     if (!rows && simt_jit_fills(j, n, step)) {
         store_filled(j, n, at, step);
         return;

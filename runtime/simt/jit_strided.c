@@ -1,6 +1,7 @@
 /* Lanes that lie a few elements apart in memory, as the members of structures, every other element or a row from its
  * end do: moves of all the bytes that a vector's lanes span, and permutations. Gathers and scatters by an index take
  * several times as long. With AVX2 the lanes are moved one by one instead. */
+#include <string.h>
 #include "runtime/simt/jit_build.h"
 
 #define FARTHEST 4 /* elements from lane to lane */
@@ -118,19 +119,63 @@ void simt_jit_store_filling(struct jit *j, bool wide, const int *regs, int count
 }
 
 /* ---- lanes of a byte or two ---- */
-void simt_jit_load_narrow(struct jit *j, int reg, struct x86_mem m, int size, int64_t step, bool is_signed)
+/* With an operand of 16 bytes or fewer in memory. */
+static void put_16(struct jit *j, struct x86_vop op, int bits, int reg, int second, struct x86_mem m, int imm)
+{
+    if (simt_jit_is_avx2(j))
+        x86_vex_mem(&j->x, op, bits, reg, second, m, imm);
+    else
+        x86_evex_mem(&j->x, op, (struct x86_evex){.bits = bits, .imm = imm}, reg, second, m);
+}
+
+static void insert_lanes(struct jit *j, int reg, struct x86_mem m, int size, int64_t step, bool is_signed)
 {
     const struct x86_vop insert = size == 1 ? (struct x86_vop){3, 1, 0, 0x20} : (struct x86_vop){1, 1, 0, 0xc4};
     const struct x86_vop widen = {2, 1, 0, (uint8_t)((is_signed ? 0x20 : 0x30) + (size == 1 ? 1 : 3))};
     int lanes = simt_jit_lanes(j, false), each = 16 / size, high = simt_jit_scratch(j);
     for (int l = 0; l < lanes; l++) {
         int to = l < each ? reg : high;
-        if (simt_jit_is_avx2(j))
-            x86_vex_mem(&j->x, insert, 128, to, to, further(m, step * l), l % each);
-        else
-            x86_evex_mem(&j->x, insert, (struct x86_evex){.bits = 128, .imm = l % each}, to, to, further(m, step * l));
+        put_16(j, insert, 128, to, to, further(m, step * l), l % each);
     }
     if (lanes > each) /* words beyond the eight of a register */
         x86_evex(&j->x, (struct x86_vop){3, 1, 0, 0x38}, (struct x86_evex){.bits = 256, .imm = 1}, reg, reg, high);
     simt_jit_put(j, widen, reg, 0, reg);
+}
+
+/* Four lanes are taken from the 16 bytes that the lowest of them begins. Those may pass the end of an allocation, or of
+ * shared memory, behind which there is room (memory.c, worker_new). */
+void simt_jit_load_narrow(struct jit *j, int reg, struct x86_mem m, int size, int64_t step, bool is_signed)
+{
+    int64_t low = step < 0 ? 3 * step : 0;
+    if (3 * (step < 0 ? -step : step) + size > 16) {
+        insert_lanes(j, reg, m, size, step, is_signed);
+        return;
+    }
+    uint8_t order[64];
+    memset(order, 0x80, sizeof order);
+    for (int l = 0; l < 16; l++)
+        for (int b = 0; b < size; b++)
+            order[4 * l + (is_signed ? 4 - size : 0) + b] = (uint8_t)(step * (l % 4) - low + b);
+    for (int k = 0; k < simt_jit_lanes(j, false) / 4; k++) {
+        struct x86_mem from = further(m, 4 * step * k + low);
+        if (k)
+            put_16(j, (struct x86_vop){3, 1, 0, 0x38}, j->bits, reg, reg, from, k);
+        else
+            put_16(j, (struct x86_vop){1, 0, 0, 0x10}, 128, reg, 0, from, -1);
+    }
+    simt_jit_put_mem(j, (struct x86_vop){2, 1, 0, 0x00}, reg, reg, x86_at_label(x86_constant(&j->x, order)));
+    if (is_signed) simt_jit_put_imm(j, (struct x86_vop){1, 1, 0, 0x72}, 4, reg, reg, 32 - 8 * size);
+}
+
+void simt_jit_pack(struct jit *j, int reg, const int *regs, int size, int count)
+{
+    const struct x86_vop and_w = {1, 1, 0, 0xdb}, or_w = {1, 1, 0, 0xeb}, left = {1, 1, 0, 0x72};
+    int t = simt_jit_scratch(j);
+    for (int e = 0; e < count; e++) {
+        int to = e ? t : reg;
+        simt_jit_put_mem(j, and_w, to, regs[e], simt_jit_equal_at(j, size == 1 ? 0xff : 0xffff, false));
+        if (!e) continue;
+        simt_jit_put_imm(j, left, 6, t, t, 8 * size * e);
+        simt_jit_put(j, or_w, reg, reg, t);
+    }
 }

@@ -135,6 +135,12 @@ static int convert_part(struct jit *j, const struct jit_insn *n, int part)
     bool is_unsigned = n->op == JC_F32_U32 || n->op == JC_F64_U32;
     if (simt_jit_is_avx2(j) && is_unsigned) return simt_jit_avx2_from_unsigned(j, n, part);
     if (n->op == JC_S32_F32) return to_integer(j, n, part);
+    if (n->op == JC_F32_U8 || n->op == JC_F32_U16) {
+        int from = simt_jit_part(j, n->reads[0], part), to = simt_jit_new_vector(j);
+        simt_jit_put_mem(j, and_w, to, from, simt_jit_equal_at(j, n->op == JC_F32_U8 ? 0xff : 0xffff, false));
+        simt_jit_put(j, ops[JC_F32_S32], to, 0, to);
+        return to;
+    }
     if (n->op == JC_F32_F64) return converted_down(j, n, ops[n->op], part);
     if (n->wide) return converted_up(j, n, ops[n->op], part);
     int a = simt_jit_part(j, n->reads[0], part), r = simt_jit_new_vector(j);

@@ -134,11 +134,15 @@ UNARY(cvt_s32_s16, s32, s32, (int16_t)x)
 UNARY(cvt_s32_s8, s32, s32, (int8_t)x)
 UNARY(cvt_f32_u16, f32, s32, (float)(x & 0xffff))
 UNARY(cvt_f32_u8, f32, s32, (float)(x & 0xff))
-UNARY(cvt_rzi_s32_f32, s32, f32,
-      x != x               ? 0
-      : x >= 2147483648.0f ? INT32_MAX
-      : x < -2147483648.0f ? INT32_MIN
-                           : (int32_t)x)
+static inline __attribute__((always_inline)) int32_t to_s32(float x)
+{
+    return x != x ? 0 : x >= 2147483648.0f ? INT32_MAX : x < -2147483648.0f ? INT32_MIN : (int32_t)x;
+}
+UNARY(cvt_rzi_s32_f32, s32, f32, to_s32(x))
+UNARY(cvt_rni_s32_f32, s32, f32, to_s32(__builtin_rintf(x)))
+UNARY(cvt_rmi_s32_f32, s32, f32, to_s32(__builtin_floorf(x)))
+UNARY(cvt_rpi_s32_f32, s32, f32, to_s32(__builtin_ceilf(x)))
+UNARY(cvt_rzi_u32_f32, u32, f32, !(x > 0) ? 0 : x >= 4294967296.0f ? UINT32_MAX : (uint32_t)(int64_t)x)
 
 /* ---- floats ---- */
 static inline __attribute__((always_inline)) float flush(float x)
@@ -561,6 +565,10 @@ static const struct op_row rows[] = {
     {"cvt.f64.f32", "qw", cvt_f64_f32, NULL, 0},
     {"cvt.f32.f64", "wq", cvt_f32_f64, NULL, F_RN},
     {"cvt.s32.f32", "ww", NULL, cvt_rzi_s32_f32, F_RZI},
+    {"cvt.s32.f32", "ww", NULL, cvt_rni_s32_f32, F_RNI},
+    {"cvt.s32.f32", "ww", NULL, cvt_rmi_s32_f32, F_RMI},
+    {"cvt.s32.f32", "ww", NULL, cvt_rpi_s32_f32, F_RPI},
+    {"cvt.u32.f32", "ww", NULL, cvt_rzi_u32_f32, F_RZI},
     {"add.f32", "www", add_f32, add_f32_flagged, MODS},
     {"sub.f32", "www", sub_f32, sub_f32_flagged, MODS},
     {"mul.f32", "www", mul_f32, mul_f32_flagged, MODS},

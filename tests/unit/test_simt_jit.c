@@ -47,7 +47,7 @@ static void add_word(struct text *t)
     case 1:
         add(t, "%s %%r%u, %%r%u, %%r%u;\n",
             ONE_OF("add.s32", "sub.s32", "mul.lo.s32", "and.b32", "or.b32", "xor.b32", "min.s32", "max.s32", "min.u32",
-                   "max.u32", "mul.hi.u32"),
+                   "max.u32", "mul.hi.u32", "mul.hi.s32", "div.u32", "rem.s32"),
             d, a, b);
         break;
     case 2:
@@ -129,7 +129,17 @@ static void add_strided(struct text *t)
 {
     uint32_t r = pick(WORDS), f = pick(FLOATS), count = 2 << pick(2);
     int step = (int)pick(9) - 4;
-    switch (pick(6)) {
+    switch (pick(8)) {
+    case 6:
+        add(t, "shl.b32 %%t0, %%i, 2;\nst.shared.v%s [%%t0+512], {%%r%u, %%r%u", count == 4 ? "4.u8" : "2.u16", r,
+            pick(WORDS));
+        if (count == 4) add(t, ", %%r%u, %%r%u", pick(WORDS), pick(WORDS));
+        add(t, "};\nld.shared.v2.u16 {%%r%u, %%r%u}, [%%t0+512];\n", r, (r + 1) % WORDS);
+        break;
+    case 7:
+        add(t, "%s %%r%u, %%r%u;\ncvt.rn.f32.%s %%f%u, %%r%u;\n", ONE_OF("cvt.u32.u16", "cvt.u32.u8", "cvt.u16.u32"), r,
+            pick(WORDS), ONE_OF("u8", "u16", "s32"), f, pick(WORDS));
+        break;
     case 0:
         add(t, "mul.wide.s32 %%u0, %%tx, %d;\nadd.s64 %%u0, %%u0, %%in;\nld.global.f32 %%f%u, [%%u0+%u];\n", 4 * step,
             f, (step < 0 ? 1600 : 0) + 4 * pick(8));
