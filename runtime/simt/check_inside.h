@@ -1,6 +1,6 @@
 /* Inside the checks: check.c is the observer and dispatches, check_access.c looks at addresses, check_pieces.c at those
- * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_strips.c
- * and check_rows.c do so for rows of global memory, check_inputs.c knows what needs no such record, check_heap.c
+ * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_cell.c has
+ * the rule for what is a race, check_strips.c and check_rows.c keep rows of global memory, check_words.c single words, check_inputs.c knows what needs no such record, check_heap.c
  * follows malloc and free, check_shared.c sees what needs no closer look in shared memory, check_copies.c and
  * check_bulk.c follow copies that are under way, check_sync.c keeps when
  * threads met, check_report.c collects what is found.
@@ -203,6 +203,12 @@ struct block {
     uint32_t *exit_pc; /* by thread */
 };
 
+/* Of lane 0, as records of shared or of global memory have it. */
+static inline record record_of(const struct access *a, bool shared)
+{
+    return shared ? (a->me & (BLOCK_SPAN - 1)) | a->block->shared_id : a->me;
+}
+
 struct release {
     uint64_t number;
     uint32_t thread, time;
@@ -389,6 +395,18 @@ uint32_t simt_race_distinct(const struct access *a, uint32_t m);
 bool simt_race_counter(const struct access *a, unsigned lane);
 /* One lane, looked at closely. */
 void simt_race_lane(const struct access *a, unsigned lane);
+
+/* ---- check_cell.c ---- */
+/* The lane touches the cells of the table from `first` on; `all`: how many the table has. */
+void simt_race_cells(const struct access *a, unsigned lane, bool shared, const struct cell_table *t, uint32_t first,
+                     uint32_t all);
+/* Stores `bytes` bytes at an address, those of the lanes from `lane` on, before the instruction does: who finds the
+ * record of a write, on another host thread, finds its value too, and can tell that it would write the same. */
+void simt_race_store(const struct access *a, uint64_t address, unsigned bytes, unsigned lane);
+
+/* ---- check_words.c ---- */
+/* Lanes m touch words of global memory, each one or some of its own: 4 bytes or more, no atomics. */
+void simt_race_words(const struct access *a, uint32_t m);
 
 /* ---- check_inputs.c ---- */
 bool simt_inputs_find(struct simt_check *c); /* when a launch starts; false: no memory */

@@ -7,6 +7,7 @@
 #include "runtime/simt/check_cells.h"
 
 #define AHEAD 32 /* lines that are fetched before they are wanted */
+#define FEW   4  /* cells that are better looked at one by one */
 
 static inline struct line *line_at(struct span *s, uint64_t address)
 {
@@ -16,6 +17,17 @@ static inline struct line *line_at(struct span *s, uint64_t address)
         s->chunk = chunk;
     }
     return s->lines ? &s->lines[address % (1u << SHADOW_CHUNK) / LINE] : NULL;
+}
+
+static inline struct line *global_line(const struct access *a, uint64_t address)
+{
+    return line_at(&a->block->spans[a->insn->d2], address);
+}
+
+static inline bool made(const struct access *a, bool ok)
+{
+    if (!ok) atomic_store(&a->check->no_memory, true);
+    return ok;
 }
 
 static inline _Atomic uint8_t *lock_of(struct line *l)
@@ -43,6 +55,11 @@ static inline __attribute__((always_inline)) struct now now_of_warp(const struct
                         .warp_before = (uint64_t)b->warp_met[w->index] << TIME_AT,
                         .seen = (uint64_t)b->warp_seen[w->index] << TIME_AT,
                         .shared = shared};
+}
+
+static inline struct now now_of(const struct access *a, bool shared)
+{
+    return now_of_warp(a->block, a->warp, shared);
 }
 
 /* Words side by side of one line, from the address on. `me`: who touches the first. */
