@@ -459,10 +459,13 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     if (b->pending_lanes[w->index]) simt_check_settle(b, w);
     const struct insn *i = &w->code[pc];
     unsigned site = b->check->site_of[pc];
+    if (i->space == PTX_SHARED && (uint32_t)more <= 1 && simt_shared_warp(b, w, i, step, at)) return true;
     if (b->check->stores_bulk && i->space == PTX_GLOBAL) return false;
     bool rows = i->space == PTX_GLOBAL && step != QUICK_SCATTERED;
-    if (rows && simt_race_rows(w, i, site, step, at)) {
-        for (uint32_t k = 0; k < more >> 32; k++) simt_race_window(w, i, (uint32_t)more - 1 + k, step, first);
+    unsigned halves = rows ? (unsigned)(more >> 62) : 0; /* 0: both */
+    if (rows && simt_race_rows(w, i, site, step, at, halves)) {
+        uint32_t count = (uint32_t)(more >> 32) & INT32_MAX >> 1;
+        for (uint32_t k = 0; k < count; k++) simt_race_window(w, i, (uint32_t)more - 1 + k, step, at[halves / 2]);
         return true;
     }
     simt_check_begin(&a, b->check, w, i, site);

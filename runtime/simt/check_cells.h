@@ -114,7 +114,7 @@ static inline uint32_t tag_write_bad(uint32_t written, uint32_t read, uint32_t m
 
 /* ---- loops over lanes, for each instruction set ---- */
 /* What 16 lanes touch: neighbours, one place, places by equal steps. */
-enum { ROW_UNIT = 1, ROW_UNIFORM = 2, ROW_STEPS = 3, ROW_MASK = 3, ROW_BITS = 2 };
+enum { ROW_UNIT = 1, ROW_UNIFORM = 2, ROW_STEPS = 3, ROW_MASK = 3, ROW_BITS = 2, ROW_FLIP = 16 };
 
 struct check_vectors {
     /* For n cells, 16 or 32: what came of it, by flags. With CELLS_BAD one must look closer; the cells are of no use
@@ -131,6 +131,9 @@ struct check_vectors {
     /* 32 words, any, likewise: that of lane l by the thread me + l. */
     unsigned (*lanes)(uint32_t *written, uint32_t *read, const uint32_t *at, const struct tag_rule *t, uint32_t me,
                       bool write);
+    /* 32 words side by side, word l of which lane l ^ flip touches. False, and nothing was done: some of them were
+     * touched in this epoch, and not by the warp before its lanes met. */
+    bool (*warp)(uint32_t *written, uint32_t *read, unsigned flip, const struct tag_rule *t, uint32_t me, bool write);
     /* Have the words that 32 offsets mean, `on` further and then up to `room`, these tags: `atoms` written, `past` or
      * lower read? */
     bool (*atoms)(const uint32_t *written, const uint32_t *read, const uint32_t *from, int64_t on, uint64_t room,
@@ -140,6 +143,8 @@ struct check_vectors {
     /* Of 32 addresses: what each half is, the upper half ROW_BITS up. */
     unsigned (*rows32)(const uint32_t *a, uint32_t bytes);
     unsigned (*rows64)(const uint64_t *a, uint32_t bytes);
+    /* Are 32 offsets those of words side by side from *low on, lane l's being word l ^ flip? That; else 32. */
+    unsigned (*butterfly)(const uint32_t *a, uint32_t *low);
     /* The words that 32 offsets mean, `on` further. False: some are not within `room` of 0, or have bits of `odd`. */
     bool (*find)(uint32_t *at, const uint32_t *from, uint32_t on, uint32_t room, uint32_t odd);
     /* Are all cells of 4 bytes that 32 addresses mean, from `low` on, in `last` with at least `known`? Then they are

@@ -373,8 +373,9 @@ void simt_strips_spread(const struct strips *d, unsigned log, record *cells);
 
 /* ---- check_rows.c ---- */
 /* The common cases: the lanes of each half touch neighbours, from at[0] and at[1] on, or all of them one place there,
- * if these are right. False: look closer; nothing is lost. */
-bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2]);
+ * if these are right. `halves`: 0 for both, 1 or 2 for one. False: look closer; nothing is lost. */
+bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2],
+                    unsigned halves);
 /* Lets generated code find the records around an address for itself, as the range of a load from there. */
 void simt_race_window(const struct warp *w, const struct insn *i, uint32_t range, int64_t step, uint64_t at);
 /* Lets it read memory that nobody writes, `bytes` bytes at once. */
@@ -447,6 +448,10 @@ bool simt_shared_again(const struct warp *w, const struct insn *i, const uint32_
 /* All lanes do, lanes 0 to 15 from at[0] on and the others from at[1] on, `step` bytes apart, and that `count` times,
  * `stride` bytes further on each time; inside of it, aligned. */
 void simt_shared_series(struct access *a, int64_t step, const uint64_t at[2], uint32_t count, int32_t stride);
+/* For generated code: all lanes touch 32 words side by side, each its own or, as in a butterfly, lane l word l ^ k, where
+ * nothing else matters in this epoch but what the warp did before its lanes met. False: look closer; nothing was done.
+ */
+bool simt_shared_warp(struct block *b, struct warp *w, const struct insn *i, int64_t step, const uint64_t at[2]);
 /* Tells generated code which words all may read. */
 void simt_shared_quiet(struct block *b);
 bool simt_shared_new(struct block *b); /* false: no memory */

@@ -120,13 +120,28 @@ static inline bool touch_whole(struct line *l, const struct stretch *s, const st
     return true;
 }
 
-static inline bool touch_strips(const struct simt_check *c, struct line *l, const struct stretch *s,
-                                const struct now *t, bool write)
+/* Words that nobody has touched, after a single strip: a row that begins within a line ends within one, too. */
+static inline bool touch_second(struct strips *d, const struct stretch *s, bool write)
+{
+    uint64_t words;
+    memcpy(&words, d->words, sizeof words);
+    if (words > UINT16_MAX || words & s->words || !words || d->who[0] == s->me) return false;
+    d->words[1] = (uint16_t)s->words;
+    d->shift[1] = (uint8_t)s->shift;
+    d->who[1] = s->me;
+    d->stores = (uint8_t)((d->stores & 1) | (unsigned)write << 1);
+    return true;
+}
+
+static inline __attribute__((always_inline)) bool touch_strips(const struct simt_check *c, struct line *l,
+                                                               const struct stretch *s, const struct now *t,
+                                                               bool write)
 {
     if (l->launch != c->number) {
         begin_line(c, l, s, write);
         return true;
     }
+    if (l->kind == LINE_STRIPS && touch_second(strips_of(l), s, write)) return true;
     return touch_whole(l, s, t, write) || simt_strips_touch(l, s, t, write);
 }
 

@@ -91,12 +91,14 @@ bool simt_race_row(const struct access *a, uint64_t address, unsigned first, uns
 /* Neighbours from a lane on, of one line. */
 static bool run_in_strips(const struct access *a, struct line *l, uint64_t at, unsigned bytes, unsigned lane)
 {
-    if (a->kind == ACCESS_ATOMIC || a->bytes < 4 || l->kind == LINE_CELLS) return false;
-    bool alone = bytes <= a->bytes;
+    if (a->kind == ACCESS_ATOMIC || a->bytes < 4) return false;
+    bool alone = bytes <= a->bytes, write = a->kind == ACCESS_WRITE;
     unsigned shift = alone ? ONE_LANE : (unsigned)__builtin_ctz(a->bytes) - 2;
     struct stretch s = stretch_at(at, bytes, a->me + ((uint64_t)lane << THREAD_AT), shift);
     struct now t = now_of(a, false);
-    return simt_strips_touch(l, &s, &t, a->kind == ACCESS_WRITE);
+    if (!alone) return touch_strips(a->check, l, &s, &t, write);
+    refresh(a->check, l);
+    return simt_strips_touch(l, &s, &t, write);
 }
 
 static void global_run(const struct access *a, unsigned first, unsigned n)
@@ -109,9 +111,9 @@ static void global_run(const struct access *a, unsigned first, unsigned n)
         struct line *l = global_line(a, at);
         if (!made(a, l != NULL)) return;
         lock_line(a->check, l);
-        refresh(a->check, l);
-        if (!run_in_strips(a, l, at, bytes, first + offset / a->bytes) &&
-            made(a, simt_shadow_line(a->check, l, log_of(a->bytes)))) {
+        bool fits = run_in_strips(a, l, at, bytes, first + offset / a->bytes);
+        if (!fits) refresh(a->check, l);
+        if (!fits && made(a, simt_shadow_line(a->check, l, log_of(a->bytes)))) {
             struct strips *d = strips_of(l);
             memset(d->words, 0xff, sizeof d->words);
             touch_run(a, &d->cells, LINE >> d->cells.log, (uint32_t)(at % LINE) >> d->cells.log, bytes, first, offset,
@@ -216,6 +218,18 @@ static bool neighbours(const struct access *a, unsigned first, unsigned n)
     return !apart;
 }
 
+/* Of each half, do the lanes touch neighbours? */
+static bool are_rows(const struct access *a, uint32_t m)
+{
+    for (unsigned h = 0; h < SIMT_WARP; h += 16) {
+        uint32_t half = m >> h & 0xffff;
+        if (!half) continue;
+        unsigned first = (unsigned)__builtin_ctz(half), n = lane_count(half);
+        if (half >> first != (1u << n) - 1 || !neighbours(a, h + first, n)) return false;
+    }
+    return true;
+}
+
 uint32_t simt_race_distinct(const struct access *a, uint32_t m)
 {
     uint32_t kept = 0;
@@ -290,9 +304,11 @@ void simt_race_touch(const struct access *a, uint32_t m, bool shared)
     bool rows = n == SIMT_WARP && a->at[0] == a->at[15] && a->at[16] == a->at[31]; /* a value for each half */
     if (a->kind == ACCESS_READ && rows) m = simt_race_distinct(a, m);
     if (shared && lane_count(m) > FEW && touch_scattered(a, m)) return;
-    if (m == FULL && neighbours(a, 0, 16) && neighbours(a, 16, 16)) {
-        run_of(a, 0, 16, shared);
-        run_of(a, 16, 16, shared);
+    if (are_rows(a, m)) {
+        for (unsigned h = 0; h < SIMT_WARP; h += 16) {
+            uint32_t half = m >> h & 0xffff;
+            if (half) run_of(a, h + (unsigned)__builtin_ctz(half), lane_count(half), shared);
+        }
         return;
     }
     if (a->kind == ACCESS_READ) m = simt_race_distinct(a, m);

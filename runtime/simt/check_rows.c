@@ -110,7 +110,8 @@ static inline bool is_counted(const struct block *b, uint64_t low, uint64_t byte
     return t->used && low - t->low + bytes < 4 * (uint64_t)t->cells + bytes;
 }
 
-bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2])
+bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2],
+                    unsigned halves)
 {
     struct block *b = w->worker->observed;
     struct span *s = &b->spans[i->d2];
@@ -118,8 +119,9 @@ bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, i
     bool write = i->memory == MEMORY_STORE, plain = i->count == 1 && i->size == (i->flags & F_WIDE ? 8 : 4);
     uint64_t room = s->high - s->low;
     if (bytes < 4 || (step && step != bytes) || (write && !plain)) return false;
-    for (int h = 0; h < 2; h++) {
+    for (unsigned h = 0; h < 2; h++) {
         uint64_t from = at[h] - s->low;
+        if (halves == 2 - h) continue;
         if (at[h] & (bytes - 1) || from >= room || room - from < all || is_counted(b, at[h], all)) return false;
         if (w->worker->tallied) simt_tally_reach(w->worker, at[h], at[h] + all);
     }
@@ -130,11 +132,12 @@ bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, i
     record half = (record)16 << THREAD_AT;
     const char *from = write ? w->frame->regs + i->d : NULL;
     if (!step) return touch_place(&r, at[0], me) && (at[1] == at[0] || touch_place(&r, at[1], me + half));
-    if (at[1] == at[0] + all) {
+    if (!halves && at[1] == at[0] + all) {
         bool lines = bytes == 4 && !(at[0] % LINE);
         return (lines && touch_both(&r, at[0], me, from)) || touch_row(&r, at[0], 2 * all, me, from);
     }
-    return touch_row(&r, at[0], all, me, from) && touch_row(&r, at[1], all, me + half, from ? from + all : NULL);
+    return (halves == 2 || touch_row(&r, at[0], all, me, from)) &&
+           (halves == 1 || touch_row(&r, at[1], all, me + half, from ? from + all : NULL));
 }
 
 void simt_race_input(const struct warp *w, const struct insn *i, uint32_t range, uint64_t bytes)
@@ -153,11 +156,11 @@ void simt_race_window(const struct warp *w, const struct insn *i, uint32_t range
     const struct block *b = w->worker->observed;
     const struct span *s = &b->spans[i->d2];
     struct jit_range *r = &w->worker->jit_ranges[range];
+    if (at - r->low < r->room || s->written) return;
     uint64_t chunk = (at - SIMT_GLOBAL_BASE) >> SHADOW_CHUNK, bytes = (uint64_t)i->size * i->count;
     uint64_t start = SIMT_GLOBAL_BASE + (chunk << SHADOW_CHUNK), low = start,
              high = start + (UINT64_C(1) << SHADOW_CHUNK);
     if (step) bytes *= SIMT_WARP;
-    if (s->written || at - r->low < r->room) return;
     if (s->constant) {
         simt_race_input(w, i, range, bytes);
         return;

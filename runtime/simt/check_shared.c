@@ -31,32 +31,52 @@ static size_t note_bytes(uint32_t rows)
     return sizeof(struct shared_note) + (rows ? 2 : SIMT_WARP) * sizeof(uint32_t);
 }
 
-static struct shared_note *add_note(const struct access *a, uint32_t m, uint32_t rows)
+static bool make_room(struct block *b)
 {
-    struct tags *t = &a->block->tags;
-    struct worker *k = a->block->worker;
-    size_t used = t->log ? (size_t)(k->quiet.note - t->log) : 0, bytes = note_bytes(rows);
-    if (t->room - used < bytes) {
-        size_t room = t->room ? 2 * t->room : FIRST_ROOM;
-        char *more = room <= LAST_ROOM ? rt_realloc(t->log, room) : NULL;
-        if (!more) return NULL;
-        t->log = more;
-        t->room = room;
-        k->quiet.note = more + used;
-        simt_shared_quiet(a->block);
-    }
+    struct tags *t = &b->tags;
+    struct worker *k = b->worker;
+    size_t used = t->log ? (size_t)(k->quiet.note - t->log) : 0;
+    size_t room = t->room ? 2 * t->room : FIRST_ROOM;
+    char *more = room <= LAST_ROOM ? rt_realloc(t->log, room) : NULL;
+    if (!more) return false;
+    t->log = more;
+    t->room = room;
+    k->quiet.note = more + used;
+    simt_shared_quiet(b);
+    return true;
+}
+
+/* For one note, of any kind. */
+static inline bool has_room(struct block *b)
+{
+    const struct tags *t = &b->tags;
+    size_t used = t->log ? (size_t)(b->worker->quiet.note - t->log) : 0;
+    return t->room - used >= note_bytes(0) || make_room(b);
+}
+
+static inline struct shared_note *add_note(struct block *b, struct warp *w, const struct insn *i, unsigned site,
+                                    uint32_t bytes, uint32_t m, uint32_t rows)
+{
+    struct worker *k = b->worker;
     struct shared_note *n = (struct shared_note *)(void *)k->quiet.note;
-    k->quiet.note += bytes;
-    *n = (struct shared_note){.warp = a->warp,
-                              .insn = a->insn,
-                              .time = record_time(a->me),
-                              .site = (uint16_t)record_site(a->me),
+    k->quiet.note += note_bytes(rows);
+    *n = (struct shared_note){.warp = w,
+                              .insn = i,
+                              .time = b->now,
+                              .site = (uint16_t)site,
                               .rows = (uint8_t)rows,
-                              .bytes = (uint8_t)a->bytes,
+                              .bytes = (uint8_t)bytes,
                               .mask = m,
                               .count = 1,
-                              .met = a->block->warp_met[a->warp->index]};
+                              .met = b->warp_met[w->index]};
     return n;
+}
+
+/* NULL: there is no room. */
+static struct shared_note *note(const struct access *a, uint32_t m, uint32_t rows)
+{
+    if (!has_room(a->block)) return NULL;
+    return add_note(a->block, a->warp, a->insn, record_site(a->me), a->bytes, m, rows);
 }
 
 static void replay(struct block *b, const struct shared_note *n)
@@ -73,9 +93,10 @@ static void replay(struct block *b, const struct shared_note *n)
     a.me = b->id | (record)n->time << TIME_AT | (record)n->warp->index * SIMT_WARP << THREAD_AT | site;
     a.bytes = n->bytes;
     for (unsigned l = 0; l < SIMT_WARP; l++) {
-        unsigned row = (unsigned)n->rows >> (l / 16 * ROW_BITS) & ROW_MASK;
+        unsigned as = n->rows & ROW_FLIP ? l ^ (unsigned)n->step : l;
+        unsigned row = (unsigned)n->rows >> (as / 16 * ROW_BITS) & ROW_MASK;
         int32_t step = row == ROW_UNIT ? (int32_t)a.bytes : row == ROW_STEPS ? n->step : 0;
-        a.at[l] = !n->rows ? n->at[l] : n->at[l / 16] + (uint64_t)(step * (int32_t)(l % 16));
+        a.at[l] = !n->rows ? n->at[l] : n->at[as / 16] + (uint64_t)(step * (int32_t)(as % 16));
     }
     b->warp_met[n->warp->index] = n->site ? n->met : 0; /* no lanes of a warp met before the notes without */
     for (uint32_t k = 0; k < n->count; k++) {
@@ -237,7 +258,7 @@ static bool touch_lanes(const struct access *a, uint32_t m)
         for (uint32_t k = 0; k < a->bytes / 4; k++)
             if (!touch_word(t, a->site->access, &rule, word + k, me, &changed)) return false;
     }
-    struct shared_note *n = changed ? add_note(a, m, 0) : NULL;
+    struct shared_note *n = changed ? note(a, m, 0) : NULL;
     for (int l = 0; n && l < SIMT_WARP; l++) n->at[l] = (uint32_t)a->at[l];
     return n || !changed;
 }
@@ -285,7 +306,7 @@ static bool touch_rows(const struct access *a, unsigned rows, const uint64_t at[
             uint32_t on = k * (uint32_t)stride;
             flags |= touch_row(a, rows, (uint32_t)at[0] + on, (uint32_t)at[1] + on, &rule);
         }
-    struct shared_note *n = !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? add_note(a, FULL, rows) : NULL;
+    struct shared_note *n = !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? note(a, FULL, rows) : NULL;
     if (n) n->at[0] = (uint32_t)at[0], n->at[1] = (uint32_t)at[1], n->count = count, n->stride = stride;
     if (n || !flags) return true;
     simt_shared_flush(a->block);
@@ -312,7 +333,7 @@ static bool touch_steps(const struct access *a, int32_t step, const uint64_t at[
                                           a->kind == ACCESS_WRITE);
     }
     struct shared_note *n =
-        !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? add_note(a, FULL, ROW_STEPS | ROW_STEPS << ROW_BITS) : NULL;
+        !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? note(a, FULL, ROW_STEPS | ROW_STEPS << ROW_BITS) : NULL;
     if (n) n->at[0] = (uint32_t)at[0], n->at[1] = (uint32_t)at[1], n->step = step;
     if (n || !flags) return true;
     simt_shared_flush(a->block);
@@ -337,6 +358,39 @@ bool simt_shared_rows(const struct access *a, const uint32_t *from)
     return touch_rows(a, rows, at, 1, 0);
 }
 
+/* 32 words side by side from `low` on, word l of which lane l ^ flip touches. False: nothing was done. */
+static bool touch_warp(struct block *b, struct warp *w, const struct insn *i, uint32_t low, unsigned flip)
+{
+    struct tags *t = &b->tags;
+    const struct tag_rule rule = {t->base, t->now, t->warp_met ? t->warp[w->index] : t->now};
+    uint32_t me = rule.warp | (uint32_t)w->index * SIMT_WARP, rows = ROW_UNIT | ROW_UNIT << ROW_BITS | ROW_FLIP;
+    if (!has_room(b)) return false;
+    if (!b->check->vectors->warp(t->written + low / 4, t->read + low / 4, flip, &rule, me, i->memory == MEMORY_STORE))
+        return false;
+    struct shared_note *n = add_note(b, w, i, b->check->site_of[w->pc], 4, FULL, rows);
+    n->at[0] = low, n->at[1] = low + 16 * 4, n->step = (int32_t)flip;
+    return true;
+}
+
+bool simt_shared_warp(struct block *b, struct warp *w, const struct insn *i, int64_t step, const uint64_t at[2])
+{
+    if (b->tags.slow || i->size != 4 || i->count != 1) return false;
+    if (step != QUICK_SCATTERED) {
+        if (step != 4 || at[1] - at[0] != 16 * 4 || !b->tags.warp_met) return false;
+        return touch_warp(b, w, i, (uint32_t)at[0], 0);
+    }
+    uint32_t low;
+    unsigned flip = b->check->vectors->butterfly(u32_at(w->frame->regs, i->a), &low);
+    if (flip == SIMT_WARP) return false;
+    struct access a;
+    a.block = b;
+    a.origin = w->worker->program->places[w->pc].origin;
+    struct window window = simt_check_window(&a);
+    uint64_t from = simt_window_address(low, i->imm);
+    if (from % 4 || from < window.low || from > window.high || window.high - from < SIMT_WARP * 4) return false;
+    return touch_warp(b, w, i, (uint32_t)from, flip);
+}
+
 bool simt_shared_lanes(const struct access *a, const uint32_t *from)
 {
     const struct check_vectors *v = a->check->vectors;
@@ -349,7 +403,7 @@ bool simt_shared_lanes(const struct access *a, const uint32_t *from)
     unsigned flags = t->warp_met ? CELLS_CHANGED : 0;
     for (uint32_t k = 0; k < a->bytes / 4; k++)
         flags |= v->lanes(t->written + low + k, t->read + low + k, at, &rule, tag_of(a, 0), a->kind == ACCESS_WRITE);
-    struct shared_note *n = !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? add_note(a, FULL, 0) : NULL;
+    struct shared_note *n = !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? note(a, FULL, 0) : NULL;
     for (int l = 0; n && l < SIMT_WARP; l++) n->at[l] = 4 * at[l] + window.low;
     if (n || !flags) return true;
     simt_shared_flush(a->block);

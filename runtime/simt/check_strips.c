@@ -181,25 +181,11 @@ void simt_strips_begin(struct line *l)
     l->kind = LINE_STRIPS;
 }
 
-/* Words that nobody has touched, after a single strip: a row that begins within a line ends within one, too. */
-static bool touch_second(struct strips *d, const struct stretch *s, bool write)
-{
-    uint64_t words;
-    memcpy(&words, d->words, sizeof words);
-    if (words > UINT16_MAX || words & s->words || !words || d->who[0] == s->me) return false;
-    d->words[1] = (uint16_t)s->words;
-    d->shift[1] = (uint8_t)s->shift;
-    d->who[1] = s->me;
-    d->stores = (uint8_t)((d->stores & 1) | (unsigned)write << 1);
-    return true;
-}
-
 bool simt_strips_touch(struct line *l, const struct stretch *s, const struct now *t, bool write)
 {
     struct strips *d = strips_of(l);
     if (l->kind & LINE_WHOLE) simt_strips_begin(l);
     if (l->kind != LINE_STRIPS) return false;
-    if (touch_second(d, s, write)) return true;
     return touch_own(d, s, t, write) || (write ? write_words(l, d, s, t) : read_words(l, d, s, t));
 }
 

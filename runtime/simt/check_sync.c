@@ -455,7 +455,7 @@ void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_
     (void)o;
     if (!orders) return;
     uint32_t now = tick(b);
-    simt_check_settle(b, w);
+    if (b->pending_lanes[w->index]) simt_check_settle(b, w);
     b->warp_seen[w->index] = now;
     while (m) {
         uint32_t named = masks ? masks[__builtin_ctz(m)] : m, group = masks ? 0 : m;

@@ -67,6 +67,7 @@ struct range {
 };
 
 #define QUICK_SCATTERED INT64_MIN
+#define QUICK_HALF(h)   ((uint64_t)((h) + 1) << 62)
 
 #define QUIET_LINE      64
 #define QUIET_RECORD    16
@@ -228,7 +229,8 @@ struct simt_observer {
      * many times in all as the low half of `more` says, as many bytes further on as its high half says, for
      * instructions that follow. Offsets in shared memory are right, of that variable, and aligned. Global memory: the
      * low half of `more` is a number above that of the first range where the observer may leave a window for such
-     * accesses, the high half says how many there are; 0: none. With QUICK_SCATTERED for `step` the lanes' addresses
+     * accesses, the high half says how many there are, 0: none, plus QUICK_HALF(0 or 1) when the other half of the
+     * lanes is not asked for. With QUICK_SCATTERED for `step` the lanes' addresses
      * are any, and in the frame. True: go on. False: `before` is to see it. */
     bool (*quick)(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more);
     /* All threads of the block meet at a barrier, at one place: instead of `barrier`. */

@@ -391,7 +391,7 @@ void simt_jit_claim(struct jit *j, const struct jit_insn *n, const int bases[2],
     x86_bind(x, fine);
     x->now = X86_COLD;
     x86_bind(x, miss);
-    simt_jit_call_quick(j, n, bases, f, UINT64_C(1) << 32 | (range + 1), leave);
+    simt_jit_call_quick(j, n, bases, f, (rows == 2 ? QUICK_HALF(half) : 0) | UINT64_C(1) << 32 | (range + 1), leave);
     x86_lea(x, true, RAX, QUIET(none[2]));
     x86_store(x, true, QUIET(held), RAX);
     x86_jump(x, fine);

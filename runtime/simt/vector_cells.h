@@ -1,5 +1,9 @@
 /* What an access of up to 32 lanes means for the shadow of what they touch (check_race.c, check_shared.c): compiled for
  * each instruction set by the file that includes this, which sets CHECK_VECTORS to the table's name. */
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+#include <string.h>
 #include "runtime/simt/check_cells.h"
 
 static inline __attribute__((always_inline)) uint64_t judge_some(struct cells *c, const int n, const struct now *t,
@@ -139,6 +143,56 @@ static unsigned judge_lanes(uint32_t *written, uint32_t *read, const uint32_t *a
                              : words_of_lanes(written, read, at, t, me, write, false, false);
 }
 
+/* ---- a warp's words ---- */
+typedef uint32_t half_warp __attribute__((vector_size(64), aligned(4), may_alias));
+
+/* Is any bit set? A loop that gathers them costs as much as all that is asked. */
+static inline bool any_of(const half_warp *v)
+{
+#ifdef __AVX512F__
+    return _mm512_test_epi32_mask((__m512i)*v, (__m512i)*v);
+#elif defined(__AVX2__)
+    __m256i parts[2];
+    memcpy(parts, v, sizeof parts);
+    parts[0] = _mm256_or_si256(parts[0], parts[1]);
+    return !_mm256_testz_si256(parts[0], parts[0]);
+#else
+    uint64_t parts[8], all = 0;
+    memcpy(parts, v, sizeof parts);
+    for (int k = 0; k < 8; k++) all |= parts[k];
+    return all;
+#endif
+}
+
+static const uint32_t lanes_in_order[SIMT_WARP] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+
+static bool take_warp(uint32_t *written, uint32_t *read, unsigned flip, const struct tag_rule *t, uint32_t me,
+                      bool write)
+{
+    const uint32_t base = write ? 0 : t->base;
+    const half_warp *w = (const half_warp *)written, *r = (const half_warp *)read,
+                    *order = (const half_warp *)lanes_in_order;
+    half_warp *to = (half_warp *)(write ? written : read), bad = {0};
+    for (int h = 0; h < 2; h++) { /* of another warp, or since this one's lanes met */
+        bad |= (((w[h] ^ me) & TAG_OTHERS) | (half_warp)(w[h] >= t->warp)) & (half_warp)(w[h] >= t->now);
+        bad |= (((r[h] ^ me) & TAG_OTHERS) | (half_warp)(r[h] >= t->warp)) & (half_warp)(r[h] >= t->now);
+        bad |= (half_warp)(w[h] < base);
+    }
+    if (any_of(&bad)) return false;
+    for (int h = 0; h < 2; h++) to[h] = me + (order[h] ^ flip);
+    return true;
+}
+
+static unsigned find_butterfly(const uint32_t *a, uint32_t *low)
+{
+    uint32_t flip = (a[0] - a[31] + 31 * 4) / 8;
+    const half_warp *at = (const half_warp *)a, *order = (const half_warp *)lanes_in_order;
+    *low = a[0] - flip * 4;
+    half_warp differ = (((order[0] ^ flip) * 4 + *low) ^ at[0]) | (((order[1] ^ flip) * 4 + *low) ^ at[1]);
+    return any_of(&differ) ? SIMT_WARP : flip;
+}
+
 static unsigned judge_words(uint32_t *written, uint32_t *read, const uint32_t from[2], uint32_t step,
                             const struct tag_rule *t, uint32_t me, bool write)
 {
@@ -174,7 +228,8 @@ static unsigned read_by_many(const uint32_t *written, uint32_t *read, unsigned n
     {                                                                                                                  \
         unsigned kinds = 0;                                                                                            \
         for (int h = 0; h < SIMT_WARP; h += 16) {                                                                      \
-            type differ = 0, skew = 0;                                                                                 \
+            type differ = 0, skew = 0, whole = a[h + 15] - a[h];                                                       \
+            if (whole && whole != (type)15 * bytes) continue;                                                          \
             for (int l = 0; l < 16; l++) {                                                                             \
                 type d = a[h + l] - a[h];                                                                              \
                 differ |= d;                                                                                           \
@@ -236,5 +291,5 @@ static bool count_again(uint32_t *last, uint32_t cells, const uint64_t *a, uint6
     return true;
 }
 
-const struct check_vectors CHECK_VECTORS = {judge_cells, judge_tags, judge_words, judge_lanes, are_atoms,  read_by_many,
-                                            rows32,      rows64,     find_words,  count_again, within_room};
+const struct check_vectors CHECK_VECTORS = {judge_cells, judge_tags, judge_words, judge_lanes, take_warp, are_atoms,  read_by_many,
+                                            rows32,      rows64,     find_butterfly, find_words,  count_again, within_room};
