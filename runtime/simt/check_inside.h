@@ -106,11 +106,18 @@ enum { /* line.kind */
 #define STRIPS 4
 struct strips {             /* of a line (check_strips.c) */
     uint16_t words[STRIPS]; /* by bits; 0: there is none; with LINE_CELLS, those that may have records */
-    uint8_t shift[STRIPS];  /* word k is touched k >> shift lanes on */
+    uint8_t shift[STRIPS];  /* as lanes_on() has it */
     uint8_t stores;         /* strips that are writes, by bits */
     record who[STRIPS];     /* for word 0, though the strip may not have it */
     struct cell_table cells;
 };
+/* How many lanes on is word k touched? By `shift`: k >> shift for 0 to 3, the others as named. */
+enum { ONE_LANE = 4, SHIFT_THREES, SHIFT_HALVES, SHIFT_BYTES }; /* the last two: words of several lanes */
+static inline uint32_t lanes_on(uint32_t word, unsigned shift)
+{
+    if (shift <= ONE_LANE) return word >> shift;
+    return shift == SHIFT_THREES ? word / 3 : word << (shift - SHIFT_HALVES + 1);
+}
 struct stretch { /* words of a line that lanes of a warp touch, as a strip has them */
     record me;
     uint32_t words;
@@ -362,13 +369,14 @@ void simt_shadow_trim(void);
 void simt_shadow_free(struct block *b);
 
 /* ---- check_strips.c ---- */
-#define ONE_LANE 4 /* the shift of a stretch that one lane touches */
 /* False: the line's strips can't say it, or something is wrong; they are as they were. */
 struct now;
 bool simt_strips_touch(struct line *l, const struct stretch *s, const struct now *t, bool write);
 /* A whole line gets strips. */
 void simt_strips_begin(struct line *l);
-/* The records of all cells of 1 << log bytes, at most a word. */
+/* The log of the largest cells that can say which lanes touched what, at most `log`. */
+unsigned simt_strips_log(const struct strips *d, unsigned log);
+/* The records of all cells of 1 << log bytes, at most so many. */
 void simt_strips_spread(const struct strips *d, unsigned log, record *cells);
 
 /* ---- check_rows.c ---- */
@@ -376,6 +384,8 @@ void simt_strips_spread(const struct strips *d, unsigned log, record *cells);
  * if these are right. `halves`: 0 for both, 1 or 2 for one. False: look closer; nothing is lost. */
 bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2],
                     unsigned halves);
+/* Elements of lanes by equal steps, larger than they are, likewise, of both halves. */
+bool simt_race_steps(const struct access *a, const uint64_t at[2], int64_t step);
 /* Lets generated code find the records around an address for itself, as the range of a load from there. */
 void simt_race_window(const struct warp *w, const struct insn *i, uint32_t range, int64_t step, uint64_t at);
 /* Lets it read memory that nobody writes, `bytes` bytes at once. */

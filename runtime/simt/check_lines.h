@@ -62,11 +62,17 @@ static inline struct now now_of(const struct access *a, bool shared)
     return now_of_warp(a->block, a->warp, shared);
 }
 
+/* The shift of neighbours that touch so many bytes each. */
+static inline unsigned shift_of(unsigned bytes)
+{
+    return bytes == 1 ? SHIFT_BYTES : bytes == 2 ? SHIFT_HALVES : (unsigned)__builtin_ctz(bytes) - 2;
+}
+
 /* Words side by side of one line, from the address on. `me`: who touches the first. */
 static inline struct stretch stretch_at(uint64_t address, unsigned bytes, record me, unsigned shift)
 {
     unsigned first = (unsigned)(address % LINE) / 4;
-    return (struct stretch){me - ((record)(first >> shift) << THREAD_AT), ((1u << bytes / 4) - 1) << first, shift};
+    return (struct stretch){me - ((record)lanes_on(first, shift) << THREAD_AT), ((1u << bytes / 4) - 1) << first, shift};
 }
 
 /* Nobody has touched the line in this launch. `launch` comes last, since is_settled looks without the lock. */
@@ -81,7 +87,7 @@ static inline void set_line(const struct simt_check *c, struct line *l, unsigned
 /* The first access to a line. */
 static inline void begin_line(const struct simt_check *c, struct line *l, const struct stretch *s, bool write)
 {
-    if (s->words == ALL_WORDS) {
+    if (s->words == ALL_WORDS && s->shift <= LINE_SHIFT) {
         set_line(c, l, LINE_WHOLE | (write ? LINE_WRITTEN : 0) | s->shift);
         l->who = s->me;
         return;
@@ -108,7 +114,7 @@ static inline __attribute__((no_sanitize_thread)) bool is_settled(const struct s
 static inline bool touch_whole(struct line *l, const struct stretch *s, const struct now *t, bool write)
 {
     unsigned kind = LINE_WHOLE | s->shift;
-    if (s->words != ALL_WORDS || (l->kind & ~LINE_WRITTEN) != kind) return false;
+    if (s->words != ALL_WORDS || s->shift > LINE_SHIFT || (l->kind & ~LINE_WRITTEN) != kind) return false;
     if (write) {
         if (!cell_gone(l->who, s->me, t, false)) return false;
         l->kind = (uint8_t)(kind | LINE_WRITTEN);

@@ -91,9 +91,9 @@ bool simt_race_row(const struct access *a, uint64_t address, unsigned first, uns
 /* Neighbours from a lane on, of one line. */
 static bool run_in_strips(const struct access *a, struct line *l, uint64_t at, unsigned bytes, unsigned lane)
 {
-    if (a->kind == ACCESS_ATOMIC || a->bytes < 4) return false;
+    if (a->kind == ACCESS_ATOMIC || (at | bytes) % 4) return false;
     bool alone = bytes <= a->bytes, write = a->kind == ACCESS_WRITE;
-    unsigned shift = alone ? ONE_LANE : (unsigned)__builtin_ctz(a->bytes) - 2;
+    unsigned shift = alone ? ONE_LANE : shift_of(a->bytes);
     struct stretch s = stretch_at(at, bytes, a->me + ((uint64_t)lane << THREAD_AT), shift);
     struct now t = now_of(a, false);
     if (!alone) return touch_strips(a->check, l, &s, &t, write);
@@ -218,16 +218,12 @@ static bool neighbours(const struct access *a, unsigned first, unsigned n)
     return !apart;
 }
 
-/* Of each half, do the lanes touch neighbours? */
-static bool are_rows(const struct access *a, uint32_t m)
+/* The lanes of m that begin runs of neighbours. */
+static uint32_t runs_of(const struct access *a, uint32_t m)
 {
-    for (unsigned h = 0; h < SIMT_WARP; h += 16) {
-        uint32_t half = m >> h & 0xffff;
-        if (!half) continue;
-        unsigned first = (unsigned)__builtin_ctz(half), n = lane_count(half);
-        if (half >> first != (1u << n) - 1 || !neighbours(a, h + first, n)) return false;
-    }
-    return true;
+    uint32_t same = 0;
+    for (unsigned l = 1; l < SIMT_WARP; l++) same |= (uint32_t)(a->at[l] == a->at[l - 1] + a->bytes) << l;
+    return m & ~(same & m << 1);
 }
 
 uint32_t simt_race_distinct(const struct access *a, uint32_t m)
@@ -304,10 +300,13 @@ void simt_race_touch(const struct access *a, uint32_t m, bool shared)
     bool rows = n == SIMT_WARP && a->at[0] == a->at[15] && a->at[16] == a->at[31]; /* a value for each half */
     if (a->kind == ACCESS_READ && rows) m = simt_race_distinct(a, m);
     if (shared && lane_count(m) > FEW && touch_scattered(a, m)) return;
-    if (are_rows(a, m)) {
-        for (unsigned h = 0; h < SIMT_WARP; h += 16) {
-            uint32_t half = m >> h & 0xffff;
-            if (half) run_of(a, h + (unsigned)__builtin_ctz(half), lane_count(half), shared);
+    uint32_t runs = runs_of(a, m);
+    if (4 * lane_count(runs) <= lane_count(m)) {
+        EACH_LANE(l, runs)
+        {
+            uint32_t behind = ~m | (runs & ~(1u << l)); /* lanes at which the run is over */
+            uint32_t past = behind & (UINT32_MAX << l);
+            run_of(a, l, past ? (unsigned)__builtin_ctz(past) - l : SIMT_WARP - l, shared);
         }
         return;
     }

@@ -33,7 +33,7 @@ static inline bool touch_row(const struct row *r, uint64_t start, unsigned bytes
         next = at / LINE * LINE + LINE;
         if (next > end) next = end;
         unsigned part = (unsigned)(next - at), before = (unsigned)(at - start);
-        struct stretch s = stretch_at(at, part, me + ((record)(before / 4 >> r->shift) << THREAD_AT), r->shift);
+        struct stretch s = stretch_at(at, part, me + ((record)(before / r->bytes) << THREAD_AT), r->shift);
         struct line *l = line_at(r->span, at);
         if (!l || !is_written(r->span, at)) return false;
         __builtin_prefetch(l + AHEAD, 1);
@@ -103,6 +103,15 @@ static inline void look_ahead(struct span *s, int warp, const uint64_t at[2])
     }
 }
 
+/* What the lanes store, as it will be in memory: in the frame, or packed. */
+static const char *stored_bytes(const struct warp *w, const struct insn *i, char *packed)
+{
+    const char *from = w->frame->regs + i->d;
+    if (i->size >= 4) return from;
+    for (unsigned l = 0; l < SIMT_WARP; l++) memcpy(packed + (size_t)l * i->size, from + 4 * (size_t)l, i->size);
+    return packed;
+}
+
 /* Does the block keep something of this memory for itself? */
 static inline bool is_counted(const struct block *b, uint64_t low, uint64_t bytes)
 {
@@ -116,9 +125,10 @@ bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, i
     struct block *b = w->worker->observed;
     struct span *s = &b->spans[i->d2];
     unsigned bytes = (unsigned)i->size * i->count, all = step ? 16 * bytes : bytes;
-    bool write = i->memory == MEMORY_STORE, plain = i->count == 1 && i->size == (i->flags & F_WIDE ? 8 : 4);
+    bool write = i->memory == MEMORY_STORE, plain = i->count == 1 && (i->size == 8 || !(i->flags & F_WIDE));
+    char packed[2 * SIMT_WARP];
     uint64_t room = s->high - s->low;
-    if (bytes < 4 || (step && step != bytes) || (write && !plain)) return false;
+    if ((step && step != bytes) || (write && !plain)) return false;
     for (unsigned h = 0; h < 2; h++) {
         uint64_t from = at[h] - s->low;
         if (halves == 2 - h) continue;
@@ -126,11 +136,12 @@ bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, i
         if (w->worker->tallied) simt_tally_reach(w->worker, at[h], at[h] + all);
     }
     if (s->constant) return all_written(s, at[0], all) && all_written(s, at[1], all);
+    if (bytes < 4 && (!step || (at[0] | at[1]) % 4)) return false;
     if (step) look_ahead(s, w->index, at);
-    const struct row r = {b, s, bytes, (unsigned)__builtin_ctz(bytes) - 2, write, now_of_warp(b, w, false)};
+    const struct row r = {b, s, bytes, shift_of(bytes), write, now_of_warp(b, w, false)};
     record me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
     record half = (record)16 << THREAD_AT;
-    const char *from = write ? w->frame->regs + i->d : NULL;
+    const char *from = write && b->check->parallel ? stored_bytes(w, i, packed) : NULL;
     if (!step) return touch_place(&r, at[0], me) && (at[1] == at[0] || touch_place(&r, at[1], me + half));
     if (!halves && at[1] == at[0] + all) {
         bool lines = bytes == 4 && !(at[0] % LINE);
@@ -138,6 +149,40 @@ bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, i
     }
     return (halves == 2 || touch_row(&r, at[0], all, me, from)) &&
            (halves == 1 || touch_row(&r, at[1], all, me + half, from ? from + all : NULL));
+}
+
+/* The shift of elements `step` bytes apart; -1: it has none. */
+static int shift_of_steps(int64_t step, unsigned bytes)
+{
+    if (bytes < 4 || step <= bytes || step % bytes) return -1;
+    return step == 8 ? 1 : step == 16 ? 2 : step == 32 ? 3 : step == 12 ? SHIFT_THREES : -1;
+}
+
+bool simt_race_steps(const struct access *a, const uint64_t at[2], int64_t step)
+{
+    const struct simt_check *c = a->check;
+    const struct now now = now_of_warp(a->block, a->warp, false);
+    int shift = shift_of_steps(step, a->bytes);
+    bool write = a->kind == ACCESS_WRITE;
+    if (shift < 0 || a->kind == ACCESS_ATOMIC || is_counted(a->block, at[0], (uint64_t)step * 16) ||
+        is_counted(a->block, at[1], (uint64_t)step * 16))
+        return false;
+    for (unsigned lane = 0, n; lane < SIMT_WARP; lane += n) {
+        uint64_t address = at[lane / 16] + (uint64_t)step * (lane % 16), end = address / LINE * LINE + LINE;
+        struct line *l = global_line(a, address);
+        struct stretch s = stretch_at(address, a->bytes, a->me + ((record)lane << THREAD_AT), (unsigned)shift);
+        uint32_t one = s.words;
+        for (n = 1; (lane + n) % 16 && address + n * (uint64_t)step < end; n++) s.words |= one << n * (unsigned)step / 4;
+        if (!made(a, l != NULL)) return true;
+        if (!write && is_settled(c, l, s.words)) continue;
+        lock_line(c, l);
+        bool ok = touch_strips(c, l, &s, &now, write);
+        for (unsigned k = 0; ok && write && c->parallel && k < n; k++)
+            simt_race_store(a, address + k * (uint64_t)step, a->bytes, lane + k);
+        unlock_line(c, l);
+        if (!ok) return false;
+    }
+    return true;
 }
 
 void simt_race_input(const struct warp *w, const struct insn *i, uint32_t range, uint64_t bytes)

@@ -152,6 +152,7 @@ static bool spread(const struct simt_check *c, struct line *l, unsigned log)
 {
     struct strips *d = strips_of(l);
     struct cell_table *t = &d->cells;
+    if (l->kind == LINE_STRIPS) log = simt_strips_log(d, log);
     if (!t->writes || t->log != log) {
         record *cells = new_cells(LINE >> log);
         if (!cells) return false;

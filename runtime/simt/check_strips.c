@@ -8,18 +8,19 @@
 /* The record of a word that the strip has. */
 static inline record at_word(const struct strips *d, int k, unsigned word)
 {
-    return d->who[k] + ((record)(word >> d->shift[k]) << THREAD_AT);
+    return d->who[k] + ((record)lanes_on(word, d->shift[k]) << THREAD_AT);
 }
 
 static inline record my_word(const struct stretch *s, unsigned word)
 {
-    return s->me + ((record)(word >> s->shift) << THREAD_AT);
+    return s->me + ((record)lanes_on(word, s->shift) << THREAD_AT);
 }
 
 /* May a thread of the strip be that of the stretch in some of the words, but not in others? */
 static inline bool is_mixed(const struct strips *d, int k, const struct stretch *s, unsigned word, uint32_t words)
 {
-    if (d->shift[k] == s->shift || !(words & (words - 1))) return false;
+    bool several = d->shift[k] >= SHIFT_HALVES || s->shift >= SHIFT_HALVES;
+    if (d->shift[k] == s->shift || (!several && !(words & (words - 1)))) return false;
     return ((at_word(d, k, word) ^ my_word(s, word)) & WARP_MASK) == 0;
 }
 
@@ -189,6 +190,16 @@ bool simt_strips_touch(struct line *l, const struct stretch *s, const struct now
     return touch_own(d, s, t, write) || (write ? write_words(l, d, s, t) : read_words(l, d, s, t));
 }
 
+unsigned simt_strips_log(const struct strips *d, unsigned log)
+{
+    for (int k = 0; k < STRIPS; k++) {
+        if (!d->words[k] || d->shift[k] < SHIFT_HALVES) continue;
+        unsigned most = d->shift[k] == SHIFT_HALVES;
+        if (most < log) log = most;
+    }
+    return log;
+}
+
 void simt_strips_spread(const struct strips *d, unsigned log, record *cells)
 {
     unsigned n = LINE >> log, parts = 4u >> log;
@@ -198,7 +209,8 @@ void simt_strips_spread(const struct strips *d, unsigned log, record *cells)
         {
             record r = at_word(d, k, word), *to = cells + word * parts;
             if (!(d->stores >> k & 1)) to += to[n] ? 2 * n : n;
-            for (unsigned j = 0; j < parts; j++) to[j] = r;
+            bool several = d->shift[k] >= SHIFT_HALVES, pairs = d->shift[k] == SHIFT_HALVES && !log;
+            for (unsigned j = 0; j < parts; j++) to[j] = several ? r + ((record)(j >> pairs) << THREAD_AT) : r;
         }
     }
 }

@@ -369,7 +369,10 @@ void simt_jit_lines(struct jit *j, const struct jit_insn *n, const int bases[2],
         call_row(j, kind_of(n, rows, h), bases[h], imm + (h ? skip : 0), range + (uint32_t)h, odd);
     if (rows) x->now = X86_COLD;
     x86_bind(x, odd);
-    compare_all_lines(j, n, bases, f, range, miss);
+    if (n->i->size * n->i->count >= 4)
+        compare_all_lines(j, n, bases, f, range, miss);
+    else
+        x86_jump(x, miss);
     if (rows || input) x86_jump(x, fine);
     x->now = X86_HOT;
     x86_bind(x, fine);

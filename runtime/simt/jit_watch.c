@@ -221,7 +221,7 @@ bool simt_jit_may_ask(const struct jit *j, const struct jit_insn *n)
     const struct insn *i = n->i;
     bool later = !strncmp(j->program->places[i - j->program->code].opcode, "cp.async.", 9);
     bool one_place = n->kind == JK_STORE && form_is_scalar(j->places[n->reads[0]].form);
-    return !later && !one_place && n->op <= 1 && i->size * i->count >= 4 && !(i->flags & (F_FRAME | F_SPIN)) &&
+    return !later && !one_place && n->op <= 1 && (!n->op || i->size * i->count >= 4) && !(i->flags & (F_FRAME | F_SPIN)) &&
            i->space == (n->op ? PTX_SHARED : PTX_GLOBAL);
 }
 
@@ -229,7 +229,7 @@ bool simt_jit_may_ask(const struct jit *j, const struct jit_insn *n)
 static bool has_lines(const struct jit_insn *n, struct jit_form f)
 {
     int64_t bytes = (int64_t)n->i->size * n->i->count, step = form_step(f);
-    return n->kind == JK_LOAD && !n->op && bytes >= 4 && (!step || step == bytes);
+    return n->kind == JK_LOAD && !n->op && (!step || step == bytes);
 }
 
 void simt_jit_ask(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f)
