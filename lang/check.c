@@ -7,20 +7,54 @@
 #define SHOWN 10 /* reports in an error's text; all are in the list that gpu.check(f) gives */
 
 /* The addresses are the keys in Lua's registry. */
-static const char enabled_key, list_key, findings_key;
+static const char state_key, list_key, findings_key;
 
-static bool checks_enabled(lua_State *L)
+struct state {
+    enum lg_checks checks;
+    int paused; /* so many times */
+};
+
+/* The Lua state's own, made at its first use. */
+static struct state *state_of(lua_State *L)
 {
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &enabled_key);
-    bool on = lua_toboolean(L, -1);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &state_key);
+    struct state *s = lua_touserdata(L, -1);
+    if (!s) {
+        s = lua_newuserdatauv(L, sizeof *s, 0);
+        *s = (struct state){0};
+        lua_rawsetp(L, LUA_REGISTRYINDEX, &state_key);
+    }
     lua_pop(L, 1);
-    return on;
+    return s;
 }
 
-void lg_enable_checks(lua_State *L, bool on)
+void lg_set_checks(lua_State *L, enum lg_checks checks)
 {
-    lua_pushboolean(L, on);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &enabled_key);
+    state_of(L)->checks = checks;
+}
+
+static int resume(lua_State *L)
+{
+    state_of(L)->paused--;
+    return 0;
+}
+
+void lg_pause_checks(lua_State *L)
+{
+    struct state *s = state_of(L);
+    lua_newtable(L);
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, resume);
+    lua_setfield(L, -2, "__close");
+    lua_setmetatable(L, -2);
+    lua_toclose(L, -1);
+    s->paused++;
+}
+
+/* Are launches on the device checked that do not say? */
+static bool are_on(const struct state *s, const struct rt_device *d)
+{
+    return s->checks == LG_CHECKS_ON || (s->checks == LG_CHECKS_SESSION && d->kind == RT_SIMT);
 }
 
 /* ---- reports as tables ---- */
@@ -132,7 +166,7 @@ static void add_to_list(lua_State *L, int list, const struct rt_findings *f, con
     }
 }
 
-static int raise_findings(lua_State *L, const struct rt_findings *f, const char *kernel)
+static int raise_findings(lua_State *L, const struct rt_findings *f, const char *kernel, bool unasked)
 {
     luaL_Buffer b;
     luaL_buffinit(L, &b);
@@ -147,6 +181,7 @@ static int raise_findings(lua_State *L, const struct rt_findings *f, const char 
                         (int)(f->count - SHOWN));
         luaL_addvalue(&b);
     }
+    if (unasked) luaL_addstring(&b, "\n  the kernel ran to its end; gpu.check(false) launches without checks");
     luaL_pushresult(&b);
     lg_note_status(L, RT_FAULT);
     return lua_error(L);
@@ -157,7 +192,10 @@ int lg_run_call(lua_State *L, struct lg_call *call, enum lg_checked checked)
     struct rt_error *e = lg_error_box(L);
     bool collects = lua_rawgetp(L, LUA_REGISTRYINDEX, &list_key) == LUA_TTABLE;
     int list = lua_gettop(L);
-    bool on = checked == LG_CHECKED_DEFAULT ? collects || checks_enabled(L) : checked == LG_CHECKED;
+    const struct state *s = state_of(L);
+    bool unasked = checked == LG_CHECKED_DEFAULT && !collects && s->checks == LG_CHECKS_SESSION;
+    bool wanted = collects || (are_on(s, call->device) && !(unasked && s->paused));
+    bool on = checked == LG_CHECKED_DEFAULT ? wanted : checked == LG_CHECKED;
     const char *kernel = call->on->entry->name;
     struct rt_findings *f = on ? findings_box(L) : NULL;
     call->launch.findings = f;
@@ -171,7 +209,7 @@ int lg_run_call(lua_State *L, struct lg_call *call, enum lg_checked checked)
         }
     }
     if (status != RT_OK) return lg_raise_kernel(L, e);
-    if (on && !collects && f->count) return raise_findings(L, f, kernel);
+    if (on && !collects && f->count) return raise_findings(L, f, kernel, unasked);
     if (on) rt_findings_clear(f);
     return 0;
 }
@@ -197,11 +235,12 @@ static int collect(lua_State *L)
 static int check(lua_State *L)
 {
     if (lua_isfunction(L, 1)) return collect(L);
-    bool before = checks_enabled(L);
+    const struct state *s = state_of(L);
+    bool before = s->checks && are_on(s, lg_check_device(L, 2));
     if (!lua_isnoneornil(L, 1)) {
         if (!lua_isboolean(L, 1))
             return luaL_error(L, "check: expected true, false or a function, got %s", lg_type_name(L, 1));
-        lg_enable_checks(L, lua_toboolean(L, 1));
+        lg_set_checks(L, lua_toboolean(L, 1) ? LG_CHECKS_ON : LG_CHECKS_OFF);
     }
     lua_pushboolean(L, before);
     return 1;
@@ -212,10 +251,13 @@ static const struct lg_function functions[] = {
      "Launches on the software GPU that say what is wrong with a kernel: out of bounds and misaligned accesses, use of "
      "freed and of never written memory (of malloc and new in kernels, too), data races in shared and global memory, barriers that not all threads reach, "
      "lanes missing from a _sync mask, integer division by zero.\n"
-     "gpu.check(true) and gpu.check(false) switch the checks and give back what they were; gpu.check() tells. With "
+     "In the shell and in notebooks launches on the software GPU are checked, except in what gpu.time, gpu.benchmark, %time and %timeit "
+     "measure; in scripts they are not. gpu.check(true) and gpu.check(false) switch the checks for all launches and give "
+     "back what they were; gpu.check() tells. k(grid, block, {check = true}) or false is for one launch, and "
+     "gpu.check(false) in init.lua for all sessions. With "
      "checks on, a launch that finds something raises an error that lists it; the kernel ran to its end, without the "
-     "accesses that were wrong. k(grid, block, {check = true}) checks one launch. A GPU cannot: such a launch on one is "
-     "an error.\n"
+     "accesses that were wrong. It takes one to four times as long, with scattered accesses up to seven. A GPU has no "
+     "checks: asked for them by true, a launch on one is an error.\n"
      "gpu.check(f) calls f with checks on and gives a list of what was found in its launches, empty when nothing was, "
      "which shows itself in words: tables with kind, message, hint, text (the whole report), kernel, file, line, column, source (the line's text), access (\"read\", "
      "\"write\", \"read and write\", \"atomic\" or \"free\"), space, name, index and length (in elements, from 0), thread and block (tables of x, y, "

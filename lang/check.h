@@ -5,14 +5,16 @@
 #include "lang/kernel.h"
 #include "runtime/report.h"
 
-/* Whether checks are on when a shell or a notebook starts; in scripts they are off. By `make bench T=simt` they take up
- * to 3.5 times as long on the kernels that courses begin with, but 4 to 6 times where rows begin within lines, and 7 to
- * 10 where threads write scattered places or pass values by __syncwarp: on by default they would make such a session's
- * times puzzling, and asking for them is one word. */
-#define LG_CHECK_SESSIONS false
+/* What becomes of launches that do not say themselves whether they are checked. LG_CHECKS_SESSION, which shells and
+ * notebooks begin with: those on the software GPU are, except while somebody takes the time. By `make bench T=simt`
+ * that costs one to four times the time on most kernels, up to seven where threads touch scattered places or rows that
+ * begin within lines; kernels of courses take milliseconds, and what is found is found before it is looked for. */
+enum lg_checks { LG_CHECKS_OFF, LG_CHECKS_SESSION, LG_CHECKS_ON };
+void lg_set_checks(lua_State *L, enum lg_checks checks); /* off at first */
 
-/* Whether launches are checked that do not say otherwise; they are not at first. */
-void lg_enable_checks(lua_State *L, bool on);
+/* Pushes a value that is to be closed (lua_closeslot, or the end of the C function): until then launches are checked
+ * only where somebody asked for it. [raises] */
+void lg_pause_checks(lua_State *L);
 
 /* Launches. With checks it raises what they found, or adds it to the list that gpu.check(f) gives. [raises] */
 int lg_run_call(lua_State *L, struct lg_call *call, enum lg_checked checked);

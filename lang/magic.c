@@ -373,12 +373,13 @@ static int magic_lsmagic(struct lg_magic_call *call)
 const struct lg_magic lg_magics[] = {
     {"cuda", "%%cuda", "Compiles the cell as CUDA C; its kernels become variables by their names.", false, true,
      LG_TAKES_NOTHING, magic_cuda},
-    {"time", "%time code", "Runs Lua code once and says how long it took.\nAs %%time it takes the rest of the cell.",
+    {"time", "%time code",
+     "Runs Lua code once and says how long it took.\nLaunches are checked only where gpu.check(true) asked for it. As %%time it takes the rest of the cell.",
      true, true, LG_TAKES_CODE, lg_magic_time},
     {"timeit", "%timeit [-n N] [-r R] code",
      "Runs Lua code many times and says how long it takes.\n"
      "R runs (7) of N loops each, as many as give a measurable time. Work on the default device is waited for at the "
-     "end of each run. As %%timeit it takes the rest of the cell.",
+     "end of each run, and launches are checked only where gpu.check(true) asked for it. As %%timeit it takes the rest of the cell.",
      true, true, LG_TAKES_CODE, lg_magic_timeit},
     {"who", "%who", "Lists the names of the variables that you have made.", true, false, LG_TAKES_NOTHING, magic_who},
     {"whos", "%whos", "Lists your variables with what they are.", true, false, LG_TAKES_NOTHING, magic_whos},

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include "lang/check.h"
 #include "lang/lazy.h"
 #include "lang/magic.h"
 #include "runtime/interrupt.h"
@@ -60,11 +61,14 @@ int lg_magic_time(struct lg_magic_call *call)
     char text[160], user[32], system[32], wall[32];
     double system_before, system_after;
     struct rt_device *d = device_to_wait_for(L);
+    lg_pause_checks(L);
+    int pause = lua_gettop(L);
     lg_push_code(call, call->body ? call->body : call->rest, call->line + (call->body ? 1 : 0));
     int base = lua_gettop(L) - 1;
     double user_before = cpu_ms(&system_before), before = rt_now_ms();
     lua_call(L, 0, LUA_MULTRET);
     wait_for(L, d);
+    lua_closeslot(L, pause);
     double after = rt_now_ms(), user_after = cpu_ms(&system_after);
     snprintf(text, sizeof text, "CPU times: user %s, sys %s; wall time: %s\n", duration(user_after - user_before, user),
              duration(system_after - system_before, system), duration(after - before, wall));
@@ -108,6 +112,8 @@ int lg_magic_timeit(struct lg_magic_call *call)
     while (read_option(L, &rest, 'n', &loops) || read_option(L, &rest, 'r', &runs)) continue;
     if (runs > MAX_RUNS) runs = MAX_RUNS;
     struct rt_device *d = device_to_wait_for(L);
+    lg_pause_checks(L);
+    int pause = lua_gettop(L);
     lg_push_code(call, call->body ? call->body : rest, call->line + (call->body ? 1 : 0));
     double warm = time_loops(L, d, 1);
     for (long n = 1; !loops; n *= 10) {
@@ -121,6 +127,7 @@ int lg_magic_timeit(struct lg_magic_call *call)
         sum += each;
         squares += each * each;
     }
+    lua_closeslot(L, pause);
     double mean = sum / (double)runs, variance = squares / (double)runs - mean * mean;
     char text[160], a[32], b[32];
     snprintf(text, sizeof text, "%s +- %s per loop (mean +- std. dev. of %ld run%s, %ld loop%s each)\n",

@@ -142,7 +142,7 @@ static int open_session(lua_State *L)
         lua_call(L, 0, 0);
     }
     if (s->interactive) lg_document_stdlib(L); /* after what replaces os.exit */
-    lg_enable_checks(L, s->interactive && LG_CHECK_SESSIONS);
+    if (s->interactive) lg_set_checks(L, LG_CHECKS_SESSION);
     if (s->interactive) lg_note_globals(L);
     /* Young garbage goes first, so that the memory of small arrays comes back while it is in the processor's caches. */
     lua_gc(L, LUA_GCGEN, 0, 0);

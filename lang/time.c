@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lang/check.h"
 #include "lang/kernel.h"
 #include "lang/lazy.h"
 
@@ -45,6 +46,7 @@ static double measure(lua_State *L, int idx, struct rt_device *d)
     double milliseconds = 0;
     struct rt_error *e = lg_error_box(L);
     struct rt_timer *t = push_timer(L);
+    lg_pause_checks(L);
     lg_evaluate_all(L);
     lg_check(L, rt_device_synchronize(d, e));
     lg_check(L, rt_timer_start(d, t, e));
@@ -53,6 +55,8 @@ static double measure(lua_State *L, int idx, struct rt_device *d)
     lg_evaluate_all(L);
     lg_check(L, rt_timer_stop(t, &milliseconds, e));
     rt_timer_release(t);
+    lua_pop(L, 1);
+    lua_closeslot(L, -1);
     lua_pop(L, 2);
     return milliseconds;
 }
@@ -251,10 +255,10 @@ static const struct lg_function functions[] = {
     {"time", time_function, "gpu.time(f [, device])",
      "Calls f() and gives the device time that its work took, in milliseconds.\n"
      "Waits for earlier work first and for f's work after, so the figure is of f alone. On the cpu it is wall time. "
-     "gpu.benchmark does so many times.",
+     "Launches are checked only where gpu.check(true) or {check = true} asked for it. gpu.benchmark does so many times.",
      "assert(gpu.time(function() local x = gpu.zeros(10) + 1 end) >= 0)"},
     {"benchmark", benchmark, "gpu.benchmark(f | {name = f, ...} [, {repeats = , warmup = , device = }])",
-     "Calls f() again and again and tells the device time of a call, in milliseconds.\n"
+     "Calls f() again and again and tells the device time of a call, in milliseconds, as gpu.time does.\n"
      "The result prints as a line; its fields are median, mean, std, min, max, repeats and times, a list. The first call, "
      "or so many as warmup says, is not counted; then there are as many as repeats says or, unless told, between 5 and "
      "100, for about 200 ms. Of several functions by name the result has such a table for each name, and prints them, the "

@@ -31,7 +31,8 @@ print(y.shape, y.dtype, y:min(), y:max())
 -- |---|---|
 -- | `turn<<<blocks, threads>>>(x, y)` | `turn(blocks, threads)(x, y)` |
 --
--- This one turns each block of 256 elements around, by way of shared memory.
+-- This one turns each block of 256 elements around, by way of shared memory. Launches are checked here; `check = false`
+-- has it run as a GPU would run it.
 
 -- %%
 local turn = gpu.kernel [[
@@ -42,15 +43,16 @@ local turn = gpu.kernel [[
     y[first + t] = s[255 - t];
   }
 ]]
-turn(n // 256, 256)(x, y)
+turn(n // 256, 256, {check = false})(x, y)
 print(y[1] == x[256], y[256] == x[1])
 --> ...
 
 -- %% [markdown]
 -- ## Is it right?
 --
--- No, or not always: thread 0 reads what thread 255 wrote, and nothing makes it wait. That is a **race**. With
--- `gpu.check` launches are watched, and what is wrong by CUDA's rules is found on *every* run.
+-- No, or not always: thread 0 reads what thread 255 wrote, and nothing makes it wait. That is a **race**.
+-- Launches that are checked are watched, and what is wrong by CUDA's rules is found on *every* run: as an error, or as
+-- a list by `gpu.check(f)`.
 
 -- %%
 local found = gpu.check(function() turn(4, 256)(x, y) end)

@@ -1,9 +1,9 @@
 /* Inside the checks: check.c is the observer and dispatches, check_access.c looks at addresses, check_pieces.c at those
  * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_cell.c has
- * the rule for what is a race, check_strips.c and check_rows.c keep rows of global memory, check_words.c single words, check_inputs.c knows what needs no such record, check_heap.c
- * follows malloc and free, check_shared.c sees what needs no closer look in shared memory, check_copies.c and
- * check_bulk.c follow copies that are under way, check_sync.c keeps when
- * threads met, check_report.c collects what is found.
+ * the rule for what is a race, check_strips.c and check_rows.c keep rows of global memory, check_words.c single words,
+ * check_inputs.c knows what needs no such record, check_heap.c follows malloc and free, check_shared.c sees what needs
+ * no closer look in shared memory, check_copies.c and check_bulk.c follow copies that are under way, check_sync.c keeps
+ * when threads met, check_report.c collects what is found.
  *
  * A `record` says who touched something, in 64 bits: block, time, thread of the block, site. Times count the
  * synchronisations within a block: what was recorded before a time at which threads met is ordered before what they do
@@ -458,8 +458,9 @@ bool simt_shared_again(const struct warp *w, const struct insn *i, const uint32_
 /* All lanes do, lanes 0 to 15 from at[0] on and the others from at[1] on, `step` bytes apart, and that `count` times,
  * `stride` bytes further on each time; inside of it, aligned. */
 void simt_shared_series(struct access *a, int64_t step, const uint64_t at[2], uint32_t count, int32_t stride);
-/* For generated code: all lanes touch 32 words side by side, each its own or, as in a butterfly, lane l word l ^ k, where
- * nothing else matters in this epoch but what the warp did before its lanes met. False: look closer; nothing was done.
+/* For generated code: all lanes touch 32 words side by side, each its own or, as in a butterfly, lane l word l ^ k,
+ * where nothing else matters in this epoch but what the warp did before its lanes met. False: look closer; nothing was
+ * done.
  */
 bool simt_shared_warp(struct block *b, struct warp *w, const struct insn *i, int64_t step, const uint64_t at[2]);
 /* Tells generated code which words all may read. */

@@ -72,7 +72,8 @@ static inline unsigned shift_of(unsigned bytes)
 static inline struct stretch stretch_at(uint64_t address, unsigned bytes, record me, unsigned shift)
 {
     unsigned first = (unsigned)(address % LINE) / 4;
-    return (struct stretch){me - ((record)lanes_on(first, shift) << THREAD_AT), ((1u << bytes / 4) - 1) << first, shift};
+    return (struct stretch){me - ((record)lanes_on(first, shift) << THREAD_AT), ((1u << bytes / 4) - 1) << first,
+                            shift};
 }
 
 /* Nobody has touched the line in this launch. `launch` comes last, since is_settled looks without the lock. */
@@ -140,8 +141,7 @@ static inline bool touch_second(struct strips *d, const struct stretch *s, bool 
 }
 
 static inline __attribute__((always_inline)) bool touch_strips(const struct simt_check *c, struct line *l,
-                                                               const struct stretch *s, const struct now *t,
-                                                               bool write)
+                                                               const struct stretch *s, const struct now *t, bool write)
 {
     if (l->launch != c->number) {
         begin_line(c, l, s, write);

@@ -55,7 +55,7 @@ static inline bool has_room(struct block *b)
 }
 
 static inline struct shared_note *add_note(struct block *b, struct warp *w, const struct insn *i, unsigned site,
-                                    uint32_t bytes, uint32_t m, uint32_t rows)
+                                           uint32_t bytes, uint32_t m, uint32_t rows)
 {
     struct worker *k = b->worker;
     struct shared_note *n = (struct shared_note *)(void *)k->quiet.note;

@@ -2,7 +2,6 @@
 #include <string.h>
 #include "runtime/simt/check_lines.h"
 
-
 /* A word of a line that cells stand for. False: look closer. Records that are none for sure are not even looked at, as
  * cells are seldom in the cache. */
 static inline bool touch_word(struct strips *l, unsigned word, record me, const struct now *t, bool write)

@@ -29,7 +29,8 @@ bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, st
     const struct insn *i = n->i;
     int64_t bytes = (int64_t)i->size * i->count, step = form_step(f), skip = f.kind == FORM_LINEAR ? f.skip : 0;
     bool watched = simt_jit_is_watched(j, i);
-    if (watched && ((bytes < 4 && n->op) || i->flags & F_FRAME || i->space != (n->op ? PTX_SHARED : PTX_GLOBAL))) return false;
+    if (watched && ((bytes < 4 && n->op) || i->flags & F_FRAME || i->space != (n->op ? PTX_SHARED : PTX_GLOBAL)))
+        return false;
     if (n->guarded || !form_is_scalar(f) || n->op > 1 || (i->flags & F_SPIN)) return false;
     if (!is_small(step) || !is_small(skip) || i->imm >= 1 << 30 || i->imm <= -(1 << 30) || step % bytes ||
         skip % bytes || i->imm % bytes)

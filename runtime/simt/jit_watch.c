@@ -221,8 +221,8 @@ bool simt_jit_may_ask(const struct jit *j, const struct jit_insn *n)
     const struct insn *i = n->i;
     bool later = !strncmp(j->program->places[i - j->program->code].opcode, "cp.async.", 9);
     bool one_place = n->kind == JK_STORE && form_is_scalar(j->places[n->reads[0]].form);
-    return !later && !one_place && n->op <= 1 && (!n->op || i->size * i->count >= 4) && !(i->flags & (F_FRAME | F_SPIN)) &&
-           i->space == (n->op ? PTX_SHARED : PTX_GLOBAL);
+    return !later && !one_place && n->op <= 1 && (!n->op || i->size * i->count >= 4) &&
+           !(i->flags & (F_FRAME | F_SPIN)) && i->space == (n->op ? PTX_SHARED : PTX_GLOBAL);
 }
 
 /* Loads of global memory, where the observer leaves a window of its records with the last access. */

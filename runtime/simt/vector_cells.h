@@ -291,5 +291,6 @@ static bool count_again(uint32_t *last, uint32_t cells, const uint64_t *a, uint6
     return true;
 }
 
-const struct check_vectors CHECK_VECTORS = {judge_cells, judge_tags, judge_words, judge_lanes, take_warp, are_atoms,  read_by_many,
-                                            rows32,      rows64,     find_butterfly, find_words,  count_again, within_room};
+const struct check_vectors CHECK_VECTORS = {judge_cells, judge_tags,   judge_words, judge_lanes, take_warp,
+                                            are_atoms,   read_by_many, rows32,      rows64,      find_butterfly,
+                                            find_words,  count_again,  within_room};

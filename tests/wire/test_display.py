@@ -134,9 +134,9 @@ def test_plots_as_vega_lite(fresh):
 
 
 def test_kernels_and_devices_show_as_cards(client):
-    code = "k = gpu.kernel [[__global__ void half_of(float *x) { if (x[0] < 2 && 1) x[0] = .5f; // <b>\n}]]"
+    code = "k = gpu.kernel [[__global__ void half_of(float *x) { if (x[threadIdx.x] < 2 && 1) x[0] = .5f; // <b>\n}]]"
     client.execute(code)
-    client.execute("k(1, 32)(gpu.ones(1))")
+    client.execute("k(1, 32, {check = false})(gpu.ones(32))")
     html = dict(client.execute("k")[1])["execute_result"]["data"]["text/html"]
     assert "half_of" in html and "registers" in html and "1; the last one with grid 1 x 1 x 1, block 32 x 1 x 1" in html
     assert "&lt;b&gt;" in html and "<b>\n" not in html and ">__global__</span>" in html and ">if</span>" in html
@@ -144,6 +144,21 @@ def test_kernels_and_devices_show_as_cards(client):
     assert html.count('class="lunarray"') >= 2 and "<b>cpu</b>" in html
     inspected, _ = client.ask("inspect_request", {"code": "k", "cursor_pos": 1, "detail_level": 0})
     assert "Launches: 1;" in inspected["data"]["text/plain"] and "half_of" in inspected["data"]["text/html"]
+
+
+def test_launches_are_checked_except_while_time_is_taken(client):
+    racy = "k = gpu.kernel [[__global__ void k(int *x) { x[0] = threadIdx.x; }]] x = gpu.zeros(1, 'int32')"
+    assert client.execute(racy)[0]["status"] == "ok"
+    content, _ = client.execute("k(1, 64)(x)")
+    assert content["status"] == "error" and "race" in content["evalue"]
+    assert "gpu.check(false) launches without" in "".join(content["traceback"])
+    for code in ("gpu.time(function() k(1, 64)(x) end);", "%time k(1, 64)(x)", "%timeit -n 1 -r 2 k(1, 64)(x)",
+                 "k(1, 64, {check = false})(x)"):
+        assert client.execute(code)[0]["status"] == "ok", code
+    for code in ("gpu.time(function() k(1, 64, {check = true})(x) end)", "%time error 'wrong'", "k(1, 64)(x)"):
+        assert client.execute(code)[0]["status"] == "error", code
+    assert client.execute("assert(gpu.check(false)) k(1, 64)(x)")[0]["status"] == "ok"
+    assert client.execute("assert(not gpu.check(true)) gpu.time(function() k(1, 64)(x) end)")[0]["status"] == "error"
 
 
 def test_errors_and_findings_show_their_source(client):
