@@ -31,7 +31,7 @@ end
 
 -- One step; errors are part of what a program sees.
 local function step(random, arrays, device)
-  local what, i, j = random(27), random(#arrays), random(#arrays)
+  local what, i, j = random(32), random(#arrays), random(#arrays)
   local x, y = arrays[i], arrays[j]
   if what <= 5 then
     return x[binary[random(#binary)]](x, y)
@@ -81,6 +81,18 @@ local function step(random, arrays, device)
   elseif what == 22 then
     x:sub_(gpu.random.uniform(0, 4, 7, device))
     return x
+  elseif what == 28 then
+    x[x:gt(random(5) - 3)] = random(2) == 1 and random(7) or y:sum()
+    return x
+  elseif what == 29 then -- what is computed at once, of what waits
+    return random(2) == 1 and x:cumsum(x.ndim > 0 and random(x.ndim) or nil) or gpu.cat({ x, y }, 1)[{ { 1, 2 } }]
+  elseif what == 30 then
+    x[{ { 1, 1 } }] = y:sum(1, true)
+    return x
+  elseif what == 31 then
+    return x:copy_(y * 2)
+  elseif what == 32 then
+    return gpu.sum(x + y, { axis = 1, keepdims = true, out = arrays[random(#arrays)] })
   elseif what == 23 then -- into a view of what is read, or of what others read
     local z = arrays[random(#arrays)]
     return gpu.add(x, y, { out = z[{ { 1, -1 } }] })
