@@ -202,9 +202,11 @@ static bool complete_magic(struct lg_completing *c)
     const struct lg_magic *m = lg_magic_find(p + word, end - word);
     if (!command && (!m || m->argument == LG_TAKES_CODE)) return false;
     size_t last = c->length;
-    while (last > end && p[last - 1] != ' ' && p[last - 1] != '\t') last--;
+    bool words = command || strcmp(m->name, "run") == 0; /* in which a backslash stands before a space */
+    while (last > end && (!strchr(" \t", p[last - 1]) || (words && last > 1 && p[last - 2] == '\\'))) last--;
     lg_set_prefix(c, last);
-    if (command || m->argument == LG_TAKES_FILE) lg_complete_path(c, command && last < line + 1 ? line + 1 : last);
+    if (command || m->argument == LG_TAKES_FILE)
+        lg_complete_path(c, command && last < line + 1 ? line + 1 : last, words);
     if (!command && m->argument == LG_TAKES_DEVICE) lg_complete_devices(c);
     return true;
 }

@@ -37,9 +37,21 @@ static bool is_folder(const char *folder, const struct dirent *e)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-void lg_complete_path(struct lg_completing *c, size_t start)
+/* Copies a text with a backslash before each character that ends or changes a word of a command; or without those. */
+static void copy_word(char *out, size_t size, const char *text, size_t length, bool escape)
 {
-    char folder[4096], path[512];
+    size_t n = 0;
+    for (size_t i = 0; i < length && n + 2 < size; i++) {
+        if (escape && strchr(" \t'\"\\$&()*;<>?[]`|", text[i])) out[n++] = '\\';
+        if (!escape && text[i] == '\\' && i + 1 < length) i++;
+        out[n++] = text[i];
+    }
+    out[n] = '\0';
+}
+
+void lg_complete_path(struct lg_completing *c, size_t start, bool word)
+{
+    char folder[4096], path[1024];
     const char *typed = c->code + start, *end = c->code + c->length;
     const char *last = end;
     while (last > typed && last[-1] != '/') last--;
@@ -51,14 +63,16 @@ void lg_complete_path(struct lg_completing *c, size_t start)
     } else {
         snprintf(folder, sizeof folder, "%.*s", (int)(last - typed), typed);
     }
+    if (word) copy_word(folder, sizeof folder, folder, strlen(folder), false);
     lg_set_prefix(c, (size_t)(last - c->code));
     DIR *d = opendir(folder);
     if (!d) return;
     for (struct dirent *e; (e = readdir(d));) {
         if (*e->d_name == '.' && (!c->prefix_length || *c->prefix != '.')) continue;
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-        if (strncmp(e->d_name, c->prefix, c->prefix_length) != 0) continue;
-        snprintf(path, sizeof path, "%s%s", e->d_name, is_folder(folder, e) ? "/" : "");
+        copy_word(path, sizeof path - 1, e->d_name, strlen(e->d_name), word);
+        if (strncmp(path, c->prefix, c->prefix_length) != 0) continue;
+        if (is_folder(folder, e)) strcat(path, "/");
         lg_add_match(c, path, "path", "");
     }
     closedir(d);
@@ -251,5 +265,5 @@ void lg_complete_string(lua_State *L, struct lg_completing *c, const struct lg_t
         complete_dtypes(c);
         lg_complete_devices(c);
     }
-    if (!ours || !c->count) lg_complete_path(c, from);
+    if (!ours || !c->count) lg_complete_path(c, from, false);
 }

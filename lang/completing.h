@@ -29,8 +29,9 @@ void lg_set_prefix(struct lg_completing *c, size_t start);
  * be asked for. */
 void lg_visit_match(lua_State *L, const char *name, void *context);
 
-/* Files whose path begins with what is written from `start` on; only the last part of it is replaced. */
-void lg_complete_path(struct lg_completing *c, size_t start);
+/* Files whose path begins with what is written from `start` on; only the last part of it is replaced. In a word of a
+ * command backslashes stand before spaces and the like. */
+void lg_complete_path(struct lg_completing *c, size_t start, bool word);
 void lg_complete_devices(struct lg_completing *c);
 /* Inside a string, the last token: keys of a table after t[", names of dtypes, devices and colour maps where they are
  * asked for, CUDA C in the sources of kernels, files elsewhere. [raises] */

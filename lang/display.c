@@ -84,6 +84,31 @@ static void add_own_forms(struct bundle *b, int idx)
     lua_pop(L, 1);
 }
 
+static const struct lg_mime *find_form(const struct bundle *b, const char *type)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (strcmp(b->items[i].type, type) == 0) return &b->items[i];
+    return NULL;
+}
+
+/* The text of a value whose forms do not include it: that of a form that can be read, where the value is nothing but
+ * its forms and does not print by itself. */
+static void push_plain_text(const struct bundle *b, int idx)
+{
+    lua_State *L = b->L;
+    bool prints = luaL_getmetafield(L, idx, "__tostring") != LUA_TNIL;
+    if (prints) lua_pop(L, 1);
+    const struct lg_mime *html = prints ? NULL : find_form(b, "text/html");
+    const struct lg_mime *source = prints ? NULL : find_form(b, "text/markdown");
+    if (!source && !prints) source = find_form(b, "text/latex");
+    if (source)
+        lua_pushlstring(L, source->data, source->length);
+    else if (html)
+        lg_push_html_text(L, html->data, html->length);
+    else
+        lg_push_value_text(L, idx);
+}
+
 void lg_push_bundle(lua_State *L, int idx, struct lg_bundle *out)
 {
     idx = lua_absindex(L, idx);
@@ -99,17 +124,8 @@ void lg_push_bundle(lua_State *L, int idx, struct lg_bundle *out)
             add_form(&b, "text/html");
         }
     }
-    const struct lg_mime *html = NULL;
-    bool plain = false;
-    for (size_t i = 0; i < b.count; i++) {
-        plain |= strcmp(b.items[i].type, "text/plain") == 0;
-        if (strcmp(b.items[i].type, "text/html") == 0) html = &b.items[i];
-    }
-    if (!plain) {
-        if (html && is_forms(L, idx))
-            lg_push_html_text(L, html->data, html->length);
-        else
-            lg_push_value_text(L, idx);
+    if (!find_form(&b, "text/plain")) {
+        push_plain_text(&b, idx);
         add_form(&b, "text/plain");
     }
     *out = (struct lg_bundle){b.items, b.count};
@@ -165,30 +181,6 @@ static void push_values_bundle(lua_State *L, int first, int last, struct lg_bund
     *out = (struct lg_bundle){b.items, b.count};
 }
 
-/* ___ = __, __ = _, _ = the value at idx; not where the user has a variable of that name. */
-static void remember(lua_State *L, int idx)
-{
-    static const char *const names[] = {"___", "__", "_"};
-    lg_push_env(L);
-    lg_push_known(L);
-    int env = lua_gettop(L) - 1;
-    for (int i = 0; i < 3; i++) {
-        lua_getfield(L, env + 1, names[i]);
-        bool taken = !lua_isnil(L, -1);
-        lua_pop(L, 1);
-        if (taken) continue;
-        lua_pushstring(L, names[i]);
-        if (i < 2) {
-            lua_pushstring(L, names[i + 1]);
-            lua_rawget(L, env);
-        } else {
-            lua_pushvalue(L, idx);
-        }
-        lua_rawset(L, env);
-    }
-    lua_settop(L, env - 1);
-}
-
 /* io.write and its like return the file for chaining; nobody wants to see it. */
 static bool is_stdout(lua_State *L, int idx)
 {
@@ -218,7 +210,7 @@ void lg_show_result(lua_State *L, struct lg_session *s, int first, int last)
     } else {
         push_values_bundle(L, first, last, &bundle);
     }
-    remember(L, first);
+    lg_remember_result(L, s->count, first);
     fflush(stdout);
     if (s->sink.result) s->sink.result(s->sink.context, s->count, &bundle);
 }

@@ -133,6 +133,7 @@ static int magic_reset(struct lg_magic_call *call)
     }
     lua_settop(L, 0);
     lg_clear_locals(L);
+    lg_forget_results(L);
     lua_gc(L, LUA_GCCOLLECT);
     return 0;
 }
@@ -281,6 +282,24 @@ static int magic_load(struct lg_magic_call *call)
     return 0;
 }
 
+/* Pushes the word at p, without quotes around parts of it and backslashes before characters; what follows it. */
+static const char *push_word(lua_State *L, const char *p)
+{
+    luaL_Buffer b;
+    char quote = '\0';
+    luaL_buffinit(L, &b);
+    for (; *p && (quote || (*p != ' ' && *p != '\t')); p++) {
+        if (quote ? *p == quote : *p == '"' || *p == '\'') {
+            quote = quote ? '\0' : *p;
+        } else {
+            if (*p == '\\' && p[1] && quote != '\'') p++;
+            luaL_addchar(&b, *p);
+        }
+    }
+    luaL_pushresult(&b);
+    return p;
+}
+
 /* Splits the arguments into the global table arg, as for a script; pushes the file's name. */
 static void set_arguments(struct lg_magic_call *call)
 {
@@ -288,10 +307,9 @@ static void set_arguments(struct lg_magic_call *call)
     lua_newtable(L);
     int n = 0;
     for (const char *p = call->rest; *p; n++) {
-        size_t length = strcspn(p, " \t");
-        lua_pushlstring(L, p, length);
+        p = push_word(L, p);
         lua_rawseti(L, -2, n);
-        p += length + strspn(p + length, " \t");
+        p += strspn(p, " \t");
     }
     lua_rawgeti(L, -1, 0);
     lua_insert(L, -2);

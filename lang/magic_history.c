@@ -187,9 +187,7 @@ static int in_assign(lua_State *L)
 }
 
 static const struct lg_function in_row = {
-    "In", NULL, "In[n]",
-    "The text of cell n of this session; In[-1] is that of the cell before this one.\n_, __ and ___ are the last three "
-    "values; older ones are not kept, so that they hold no memory of a device.",
+    "In", NULL, "In[n]", "The text of cell n of this session; In[-1] is that of the cell before this one.",
     "assert(In[#In] == nil or type(In[#In]) == 'string')"};
 
 void lg_open_history(lua_State *L)

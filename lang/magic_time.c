@@ -37,7 +37,7 @@ static const char *duration(double ms, char buffer[32])
         const char *unit;
     } units[] = {{1e-3, 1e6, "ns"}, {1, 1e3, "us"}, {1e3, 1, "ms"}, {HUGE_VAL, 1e-3, "s"}};
     int i = 0;
-    while (ms >= units[i].limit) i++;
+    while (ms >= units[i].limit * 0.9995) i++; /* 999.6 ns would round to 1e+03 ns */
     snprintf(buffer, 32, "%.3g %s", ms * units[i].factor, units[i].unit);
     return buffer;
 }

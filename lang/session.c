@@ -135,6 +135,7 @@ static int open_session(lua_State *L)
         lg_open_comm(L);
         lg_open_interact(L);
         lg_open_history(L);
+        lg_open_results(L);
     }
     open_gpu(L);
     if (o->options->extend) {

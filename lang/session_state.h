@@ -191,6 +191,11 @@ void lg_history_add(struct lg_history *h, int line, const char *code, size_t len
 void lg_document_stdlib(lua_State *L); /* [raises] */
 bool lg_is_stdlib(const struct lg_function *row);
 
+/* lang/results.c: the table Out, and _, __ and ___. All raise. */
+void lg_open_results(lua_State *L);
+void lg_remember_result(lua_State *L, int cell, int idx); /* that cell has shown the value at idx */
+void lg_forget_results(lua_State *L);
+
 /* lang/source.c */
 void lg_remember_source(lua_State *L, const char *chunkname, const char *text, size_t length); /* [raises] */
 

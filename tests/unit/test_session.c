@@ -81,6 +81,22 @@ TEST(the_last_values)
     CHECK_STR(run("_"), "r|\"mine\"");
 }
 
+TEST(the_last_values_by_the_numbers_of_their_cells)
+{
+    start();
+    CHECK_STR(run("Out[1], Out[-1], Out[7], Out.x"), "r|nil\tnil\tnil\tnil");
+    run("11");
+    run("x = 1");
+    CHECK_STR(run("Out[2], Out[-1], Out[3]"), "r|11\t11\tnil");
+    CHECK_STR(run("for n, value in pairs(Out) do sum = (sum or 0) + n end sum"), "r|6"); /* cells 2 and 4 */
+    run("kept = setmetatable({{}}, {__mode = 'v'}) kept[1]");
+    CHECK_STR(run("kept[1] == Out[6], collectgarbage() == 0, kept[1] == Out[6]"), "r|true\ttrue\ttrue");
+    CHECK_HAS(fails("Out[2]"), "Out holds the last 3 values that cells have shown, the first of them that of cell 5");
+    CHECK_HAS(fails("Out[1] = 2"), "give a name to what is to be kept");
+    run("%reset");
+    CHECK_STR(run("Out[6], Out[-1]"), "r|nil\tnil");
+}
+
 TEST(locals_persist)
 {
     start();
@@ -222,6 +238,12 @@ TEST(displays)
     CHECK_HAS(fails("display(setmetatable({}, {__display = function() return 5 end}))"),
               "__display must return a table");
     CHECK_HAS(fails("display()"), "value expected");
+    /* The text that goes with forms that have none. */
+    CHECK_HAS(run("display{['text/latex'] = '$x$'}"), "|$x$");
+    CHECK_HAS(run("display{['text/markdown'] = '*x*', ['text/html'] = '<i>x</i>'}"), "|*x*h|<i>x</i>");
+    CHECK_STR(run("own = {__display = function() return {['text/html'] = '<p>a<b>b'} end} setmetatable({}, own)"),
+              "r|abh|<p>a<b>b");
+    CHECK_STR(run("own.__tostring = function() return 'mine' end setmetatable({}, own)"), "r|mineh|<p>a<b>b");
 }
 
 TEST(input)
@@ -298,6 +320,24 @@ TEST(files_by_magics)
     CHECK_HAS(run(code), "Wrote");
     snprintf(code, sizeof code, "%%run %s/a.lua one two\nfrom_file", folder);
     CHECK_STR(run(code), "o|ran\nr|\"one\"");
+    snprintf(code, sizeof code, "%%%%writefile %s/a b.lua\nspaced = arg[1]\n", folder);
+    run(code);
+    snprintf(code, sizeof code, "%%run '%s/a b.lua' \"one \\\"two\"\nspaced", folder);
+    CHECK_STR(run(code), "r|\"one \\\"two\"");
+    snprintf(code, sizeof code, "%%run %s/a\\ b.lua x\nspaced", folder);
+    CHECK_STR(run(code), "r|\"x\"");
+    struct lg_completion c;
+    snprintf(code, sizeof code, "%%run %s/a\\ b", folder);
+    lg_session_complete(session, code, strlen(code), strlen(code), &c);
+    CHECK_INT(c.count, 1);
+    CHECK_STR(c.matches[0].text, "a\\ b.lua");
+    CHECK_INT(c.start, strlen(code) - strlen("a\\ b"));
+    snprintf(code, sizeof code, "!cat %s/a", folder);
+    lg_session_complete(session, code, strlen(code), strlen(code), &c);
+    CHECK_INT(c.count, 2);
+    CHECK_STR(c.matches[1].text, "a\\ b.lua");
+    snprintf(code, sizeof code, "%s/a b.lua", folder);
+    CHECK_INT(unlink(code), 0);
     snprintf(code, sizeof code, "%%load %s/a.lua", folder);
     CHECK_STR(run(code), "p|from_file = arg[1]\nprint('ran')\n");
     snprintf(code, sizeof code, "%s/a.lua", folder);
