@@ -121,7 +121,7 @@ static int bad_spec(lua_State *L, const char *name, const char *why)
 {
     return luaL_error(L,
                       "interact: %s %s; it takes {min, max}, {min, max, step}, {min=, max=, step=, value=}, a list of "
-                      "choices, {choices=...}, true or false, a string, or a number",
+                      "choices, {choices=, value=}, true or false, a string, or a number",
                       name, why);
 }
 
@@ -161,7 +161,7 @@ static bool take_number(lua_State *L, int idx, const char *key, int item, struct
     return number;
 }
 
-/* A table of numbers as a range: {min=, max=} or, unless named, {min, max [, step]}. */
+/* A table of numbers as a range: {min=, max=} or, unless named, {min, max [, step]}; step and value may be named. */
 static bool read_range(lua_State *L, int idx, const char *name, struct range *r)
 {
     size_t n = lua_rawlen(L, idx);
@@ -170,9 +170,10 @@ static bool read_range(lua_State *L, int idx, const char *name, struct range *r)
     if (!named &&
         !((n == 2 || n == 3) && take_number(L, idx, NULL, 1, r, &r->min) && take_number(L, idx, NULL, 2, r, &r->max)))
         return false;
-    bool stepped = named ? take_number(L, idx, "step", 0, r, &r->step) : take_number(L, idx, NULL, 3, r, &r->step);
+    bool stepped =
+        !named && n == 3 ? take_number(L, idx, NULL, 3, r, &r->step) : take_number(L, idx, "step", 0, r, &r->step);
     if (!named && n == 3 && !stepped) return false;
-    bool valued = named && take_number(L, idx, "value", 0, r, &r->value);
+    bool valued = take_number(L, idx, "value", 0, r, &r->value);
     if (!isfinite(r->min) || !isfinite(r->max) || r->min > r->max)
         bad_spec(L, name, "has a range whose min is above its max");
     if (!stepped) r->step = r->integers || r->max == r->min ? 1 : (r->max - r->min) / 100;
@@ -183,8 +184,34 @@ static bool read_range(lua_State *L, int idx, const char *name, struct range *r)
     return true;
 }
 
-/* Pushes the state of a menu of the items of the table at idx. */
-static void push_menu(lua_State *L, int idx, const char *name)
+static void check_fields(lua_State *L, int idx, const char *name)
+{
+    static const char *const known[] = {"min", "max", "step", "value", "choices"};
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
+        bool found = lua_type(L, -2) != LUA_TSTRING;
+        for (size_t i = 0; !found && i < sizeof known / sizeof *known; i++)
+            found = strcmp(lua_tostring(L, -2), known[i]) == 0;
+        if (!found) bad_spec(L, name, lua_pushfstring(L, "has the field '%s'", lua_tostring(L, -2)));
+    }
+}
+
+/* Where among the n items of the table at idx the field `value` of that at spec stands, from 0; the first without one.
+ */
+static lua_Integer find_choice(lua_State *L, int spec, int idx, lua_Integer n, const char *name)
+{
+    int top = lua_gettop(L);
+    lua_Integer found = 0;
+    if (lua_getfield(L, spec, "value") != LUA_TNIL) {
+        for (found = 0; found < n && (lua_geti(L, idx, found + 1), !lua_compare(L, -1, top + 1, LUA_OPEQ)); found++)
+            lua_pop(L, 1);
+        if (found == n) bad_spec(L, name, "has a value that is none of its choices");
+    }
+    lua_settop(L, top);
+    return found;
+}
+
+/* Pushes the state of a menu of the items of the table at idx, for the control at spec. */
+static void push_menu(lua_State *L, int spec, int idx, const char *name)
 {
     lua_Integer n = luaL_len(L, idx);
     if (n == 0) bad_spec(L, name, "has no choices");
@@ -197,7 +224,7 @@ static void push_menu(lua_State *L, int idx, const char *name)
         lua_pop(L, 1);
     }
     lua_setfield(L, -2, "_options_labels");
-    lua_pushinteger(L, 0);
+    lua_pushinteger(L, find_choice(L, spec, idx, n, name));
     lua_setfield(L, -2, "index");
 }
 
@@ -223,6 +250,7 @@ static void push_control(lua_State *L, const char *name)
         lua_setfield(L, -2, "value");
         break;
     case LUA_TTABLE:
+        check_fields(L, spec, name);
         if (read_range(L, spec, name, &r)) {
             push_slider(L, &r);
             break;
@@ -232,7 +260,7 @@ static void push_control(lua_State *L, const char *name)
             lua_pushvalue(L, spec);
         }
         lua_replace(L, spec + 1);
-        push_menu(L, spec + 1, name);
+        push_menu(L, spec, spec + 1, name);
         break;
     default: bad_spec(L, name, lua_isnil(L, spec) ? "has no control" : "has a control of another type");
     }
@@ -504,7 +532,7 @@ static const struct lg_function interact_row = {
     "interact", interact, "interact(f, controls)",
     "Calls f with values that sliders, menus, boxes and fields of the notebook set, and again whenever one is changed.\n"
     "controls maps the name of each parameter of f to what it can be: {min, max}, {min, max, step} or {min=, max=, "
-    "step=, value=} is a slider (of integers if all are), a list or {choices=...} a menu, true or false a box to tick, "
+    "step=, value=} is a slider (of integers if all are), a list or {choices=, value=} a menu, true or false a box to tick, "
     "a string a text field, a number a slider around it. What f prints, shows and returns replaces what it showed "
     "before. Returns a handle whose table `values` has what the controls stand at. A notebook's front end needs "
     "ipywidgets (the package jupyterlab-widgets); elsewhere f is called once, with what the controls begin with.",

@@ -176,7 +176,9 @@ def test_what_interact_refuses(client):
     for f, specs, why in (("print", "{}", "written in Lua"), ("5", "{}", "function"), ("function(a) end", "{}", "a has no control"),
                           ("function(a) end", "{a = 1, b = 2}", "no parameter b"), ("function(a) end", "{a = {}}", "no choices"),
                           ("function(a) end", "{a = {3, 1}}", "min is above"), ("function(a) end", "{a = {1, 2, 0}}", "not above 0"),
-                          ("function(a) end", "{a = print}", "another type"), ("function(a) end", "5", "table")):
+                          ("function(a) end", "{a = print}", "another type"),
+                          ("function(a) end", "{a = {1, 9, default = 3}}", "the field 'default'"),
+                          ("function(a) end", "{a = {choices = {1, 2}, value = 3}}", "none of its choices"), ("function(a) end", "5", "table")):
         content, between = client.execute(f"interact({f}, {specs})", silent=False)
         assert content["status"] == "error" and why in content["evalue"], content
         assert "display_data" not in kinds(between)
@@ -184,3 +186,6 @@ def test_what_interact_refuses(client):
     assert content["status"] == "error" and "at once" in content["evalue"]
     content, between = client.execute("h = interact(function(a) end, {a = {1, 5}}) return h.values.a")
     assert dict(between)["execute_result"]["data"]["text/plain"] == "3"
+    begins = "{a = {1, 9, value = 2}, b = {0, 1, step = 0.5, value = 0.5}, c = {'x', 'y', value = 'y'}, d = {choices = {4, 5}, value = 5}}"
+    content, between = client.execute(f"return interact(function(a, b, c, d) print(a, b, c, d) end, {begins}).values.c")
+    assert stream(between) == "2\t0.5\ty\t5\n" and dict(between)["execute_result"]["data"]["text/plain"] == '"y"'
