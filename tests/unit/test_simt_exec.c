@@ -1,5 +1,4 @@
-/* The executor: instructions against what C computes over edge values, divergence, barriers, faults. */
-#include <fenv.h>
+/* The executor: loads, divergence, barriers, faults. What each instruction computes is in test_simt_insn_*.c. */
 #include <pthread.h>
 #include <stdarg.h>
 #include "runtime/interrupt.h"
@@ -119,9 +118,6 @@ static void run_lanes(const char *body)
 
 #define ST32 " st.global.u64 [%rd4], 0; st.global.u32 [%rd4], %r10;"
 #define ST64 " st.global.u64 [%rd4], %rd10;"
-#define STP  " selp.u64 %rd10, 1, 0, %p1; st.global.u64 [%rd4], %rd10;"
-#define STF  " mov.b32 %r10, %f10;" ST32
-#define STD  " mov.b64 %rd10, %fd10;" ST64
 #define STH  " cvt.u32.u16 %r10, %h10;" ST32
 
 /* Runs the instruction; x, y, z are the raw inputs of a lane, and the expression is what must come out. */
@@ -136,78 +132,8 @@ static void run_lanes(const char *body)
                      out_d[i_], want_);                                                                                \
         }                                                                                                              \
     } while (0)
-#define X  ((uint32_t)x)
-#define Y  ((uint32_t)y)
-#define Z  ((uint32_t)z)
-#define SX ((int32_t)x)
-#define SY ((int32_t)y)
-#define SZ ((int32_t)z)
-#define LX ((int64_t)x)
-#define LY ((int64_t)y)
-
-TEST(integer_arithmetic)
-{
-    EXPECT("add.s32 %r10, %r11, %r12;" ST32, X + Y);
-    EXPECT("sub.u32 %r10, %r11, %r12;" ST32, X - Y);
-    EXPECT("mul.lo.s32 %r10, %r11, %r12;" ST32, X * Y);
-    EXPECT("mul.hi.u32 %r10, %r11, %r12;" ST32, (uint64_t)X * Y >> 32);
-    EXPECT("mul.hi.s32 %r10, %r11, %r12;" ST32, (uint32_t)((int64_t)SX * SY >> 32));
-    EXPECT("mul.wide.s32 %rd10, %r11, %r12;" ST64, (uint64_t)((int64_t)SX * SY));
-    EXPECT("mad.lo.u32 %r10, %r11, %r12, %r13;" ST32, X * Y + Z);
-    EXPECT("mad.wide.u32 %rd10, %r11, %r12, %rd13;" ST64, (uint64_t)X * Y + z);
-    EXPECT("add.s64 %rd10, %rd11, %rd12;" ST64, x + y);
-    EXPECT("mul.hi.s64 %rd10, %rd11, %rd12;" ST64, (uint64_t)((__int128)LX * LY >> 64));
-    EXPECT("min.s32 %r10, %r11, %r12;" ST32, (uint32_t)(SX < SY ? SX : SY));
-    EXPECT("max.u64 %rd10, %rd11, %rd12;" ST64, x > y ? x : y);
-    EXPECT("abs.s32 %r10, %r11;" ST32, SX < 0 ? 0 - X : X);
-    EXPECT("neg.s64 %rd10, %rd11;" ST64, 0 - x);
-    EXPECT("add.sat.s32 %r10, %r11, %r12;" ST32, (uint32_t)((int64_t)SX + SY > INT32_MAX   ? INT32_MAX
-                                                            : (int64_t)SX + SY < INT32_MIN ? INT32_MIN
-                                                                                           : SX + SY));
-    EXPECT("add.s16 %h10, %h11, %h12;" STH, (uint16_t)(x + y));
-    EXPECT("min.s16 %h10, %h11, %h12;" STH, (uint16_t)((int16_t)x < (int16_t)y ? x : y));
-    EXPECT("sad.s32 %r10, %r11, %r12, %r13;" ST32, (uint32_t)(Z + (SX > SY ? X - Y : Y - X)));
-}
-
-TEST(division)
-{
-    EXPECT("div.s32 %r10, %r11, %r12;" ST32, SY == 0 ? 0xffffffffu : SY == -1 ? 0 - X : (uint32_t)(SX / SY));
-    EXPECT("rem.s32 %r10, %r11, %r12;" ST32, SY == 0 ? X : SY == -1 ? 0 : (uint32_t)(SX % SY));
-    EXPECT("div.u32 %r10, %r11, %r12;" ST32, Y ? X / Y : 0xffffffffu);
-    EXPECT("rem.u64 %rd10, %rd11, %rd12;" ST64, y ? x % y : x);
-    EXPECT("div.s64 %rd10, %rd11, %rd12;" ST64, y == 0 ? UINT64_MAX : LY == -1 ? 0 - x : (uint64_t)(LX / LY));
-}
-
-TEST(shifts_and_bits)
-{
-    EXPECT("shl.b32 %r10, %r11, %r12;" ST32, Y > 31 ? 0 : X << Y);
-    EXPECT("shr.s32 %r10, %r11, %r12;" ST32, (uint32_t)(SX >> (Y > 31 ? 31 : Y)));
-    EXPECT("shr.u64 %rd10, %rd11, %r12;" ST64, Y > 63 ? 0 : x >> Y);
-    EXPECT("and.b32 %r10, %r11, %r12;" ST32, X & Y);
-    EXPECT("xor.b64 %rd10, %rd11, %rd12;" ST64, x ^ y);
-    EXPECT("not.b32 %r10, %r11;" ST32, (uint32_t)~X);
-    EXPECT("popc.b64 %r10, %rd11;" ST32, (uint64_t)__builtin_popcountll(x));
-    EXPECT("clz.b32 %r10, %r11;" ST32, X ? (uint64_t)__builtin_clz(X) : 32);
-    EXPECT("bfind.u32 %r10, %r11;" ST32, X ? 31u - (uint32_t)__builtin_clz(X) : 0xffffffffu);
-    EXPECT("shf.l.wrap.b32 %r10, %r11, %r12, %r13;" ST32,
-           (uint32_t)(Z & 31 ? Y << (Z & 31) | X >> (32 - (Z & 31)) : Y));
-    EXPECT("shf.r.clamp.b32 %r10, %r11, %r12, %r13;" ST32, (uint32_t)(Z == 0    ? X
-                                                                      : Z >= 32 ? Y
-                                                                                : X >> Z | Y << (32 - Z)));
-    EXPECT("lop3.b32 %r10, %r11, %r12, %r13, 0xE8;" ST32, (X & Y) | (X & Z) | (Y & Z));
-    EXPECT("prmt.b32 %r10, %r11, %r12, 0x0123;" ST32, __builtin_bswap32(X));
-    EXPECT("prmt.b32 %r10, %r11, %r12, 0x8888;" ST32, x & 0x80 ? 0xffffffffu : 0);
-    EXPECT("brev.b32 %r10, %r11; brev.b32 %r10, %r10;" ST32, X);
-    EXPECT("bfe.u32 %r10, %r11, 8, 8;" ST32, X >> 8 & 255);
-    EXPECT("bfe.s32 %r10, %r11, 28, 8;" ST32, (uint32_t)(SX >> 28));
-    EXPECT("bfe.s32 %r10, %r11, 4, 4;" ST32, (uint32_t)((int32_t)(X << 24) >> 28));
-    EXPECT("bfi.b32 %r10, %r11, %r12, 8, 16;" ST32, (Y & 0xff0000ffu) | (X << 8 & 0x00ffff00u));
-    EXPECT("add.cc.u32 %r10, %r11, %r12; addc.u32 %r10, 0, 0;" ST32, ((uint64_t)X + Y) >> 32);
-    EXPECT("sub.cc.u32 %r10, %r11, %r12; subc.u32 %r10, 0, 0;" ST32, X < Y ? 0xffffffffu : 0);
-    EXPECT("dp4a.s32.s32 %r10, %r11, %r12, 0;" ST32,
-           (uint32_t)((int8_t)X * (int8_t)Y + (int8_t)(X >> 8) * (int8_t)(Y >> 8) +
-                      (int8_t)(X >> 16) * (int8_t)(Y >> 16) + (int8_t)(X >> 24) * (int8_t)(Y >> 24)));
-}
+#define X ((uint32_t)x)
+#define Y ((uint32_t)y)
 
 static float f32(uint64_t v)
 {
@@ -215,152 +141,6 @@ static float f32(uint64_t v)
     float f;
     memcpy(&f, &b, 4);
     return f;
-}
-static double f64(uint64_t v)
-{
-    double f;
-    memcpy(&f, &v, 8);
-    return f;
-}
-static uint64_t bits32(float f)
-{
-    uint32_t b;
-    memcpy(&b, &f, 4);
-    return f != f ? 0x7fffffff : b;
-}
-static uint64_t bits64(double f)
-{
-    uint64_t b;
-    memcpy(&b, &f, 8);
-    return f != f ? 0x7fffffffffffffff : b;
-}
-/* Compares floats with any NaN equal to any other. */
-#define EXPECT_F32(text, expr)                                                                                         \
-    EXPECT(text " setp.nan.f32 %p1, %f10, %f10; mov.b32 %r10, %f10; @%p1 mov.b32 %r10, 0x7fffffff;" ST32, bits32(expr))
-#define EXPECT_F64(text, expr)                                                                                         \
-    EXPECT(text " setp.nan.f64 %p1, %fd10, %fd10; mov.b64 %rd10, %fd10; @%p1 mov.b64 %rd10, 0x7fffffffffffffff;" ST64, \
-           bits64(expr))
-
-static float with_mode(int mode, volatile float a, volatile float b)
-{
-    fesetround(mode);
-    volatile float r = a + b;
-    fesetround(FE_TONEAREST);
-    return r;
-}
-
-TEST(floats_are_ieee)
-{
-    EXPECT_F32("add.f32 %f10, %f11, %f12;", f32(x) + f32(y));
-    EXPECT_F32("mul.rn.f32 %f10, %f11, %f12;", f32(x) * f32(y));
-    EXPECT_F32("fma.rn.f32 %f10, %f11, %f12, %f13;", fmaf(f32(x), f32(y), f32(z)));
-    EXPECT_F32("mul.f32 %f10, %f11, %f12; add.f32 %f10, %f10, %f13;", ({
-                   volatile float p = f32(x) * f32(y);
-                   p + f32(z);
-               }));
-    EXPECT_F32("div.rn.f32 %f10, %f11, %f12;", f32(x) / f32(y));
-    EXPECT_F32("sqrt.rn.f32 %f10, %f11;", sqrtf(f32(x)));
-    EXPECT_F32("add.rz.f32 %f10, %f11, %f12;", with_mode(FE_TOWARDZERO, f32(x), f32(y)));
-    EXPECT_F32("add.rm.f32 %f10, %f11, %f12;", with_mode(FE_DOWNWARD, f32(x), f32(y)));
-    EXPECT_F32("add.ftz.f32 %f10, %f11, %f12;", ({
-                   float p = f32(x), q = f32(y);
-                   p = fabsf(p) < 0x1p-126f ? copysignf(0, p) : p, q = fabsf(q) < 0x1p-126f ? copysignf(0, q) : q;
-                   float s = p + q;
-                   fabsf(s) < 0x1p-126f ? copysignf(0, s) : s;
-               }));
-    EXPECT_F32("add.sat.f32 %f10, %f11, %f12;", ({
-                   float s = f32(x) + f32(y);
-                   s != s || s <= 0 ? 0.0f : s > 1 ? 1.0f : s;
-               }));
-    EXPECT_F32("min.f32 %f10, %f11, %f12;", ({
-                   float p = f32(x), q = f32(y);
-                   p != p ? q : q != q ? p : p == 0 && q == 0 ? (signbit(p) ? p : q) : fminf(p, q);
-               }));
-    EXPECT_F32("max.NaN.f32 %f10, %f11, %f12;", ({
-                   float p = f32(x), q = f32(y);
-                   p != p || q != q ? NAN : p == 0 && q == 0 ? (signbit(p) ? q : p) : fmaxf(p, q);
-               }));
-    EXPECT_F64("fma.rn.f64 %fd10, %fd11, %fd12, %fd13;", fma(f64(x), f64(y), f64(z)));
-    EXPECT_F64("div.rn.f64 %fd10, %fd11, %fd12;", f64(x) / f64(y));
-    EXPECT_F64("sqrt.rn.f64 %fd10, %fd11;", sqrt(f64(x)));
-    EXPECT("setp.lt.f32 %p1, %f11, %f12;" STP, f32(x) < f32(y));
-    EXPECT("setp.ltu.f32 %p1, %f11, %f12;" STP, !(f32(x) >= f32(y)));
-    EXPECT("setp.ne.f64 %p1, %fd11, %fd12;" STP, f64(x) < f64(y) || f64(x) > f64(y));
-    EXPECT("setp.lt.s32 %p2, %r11, %r12; setp.gt.and.u32 %p1|%p3, %r11, %r12, %p2;" STP, SX < SY && X > Y);
-    EXPECT("setp.lt.s32 %p2, %r11, %r12; setp.gt.or.u32 %p3|%p1, %r11, %r12, !%p2;" STP, !(X > Y) || !(SX < SY));
-}
-
-TEST(approximations_are_close)
-{
-    run_lanes("ex2.approx.f32 %f10, %f11;" STF);
-    for (int i = 0; i < N; i++) {
-        float want = exp2f(f32(in_a[i])), got = f32(out_d[i]);
-        if (want == want && !isinf(want) && want > 0x1p-126f) CHECK_NEAR(got / want, 1, 3e-7);
-    }
-    run_lanes("rsqrt.approx.f32 %f10, %f11;" STF);
-    for (int i = 0; i < N; i++) {
-        float v = f32(in_a[i]);
-        if (v > 0 && v < INFINITY) CHECK_NEAR((double)f32(out_d[i]) * sqrt((double)v), 1, 3e-7);
-    }
-}
-
-/* Float to integer: NaN gives 0 (or the sign bit for f64 and 64-bit results), the rest is rounded and clamped. */
-static int64_t clamp(double v, double low, double high, int64_t least, int64_t most)
-{
-    return v <= low ? least : v >= high ? most : (int64_t)v;
-}
-
-TEST(conversions)
-{
-    EXPECT("cvt.rzi.s32.f32 %r10, %f11;" ST32,
-           f32(x) != f32(x) ? 0 : (uint32_t)clamp(trunc(f32(x)), -0x1p31, 0x1p31, INT32_MIN, INT32_MAX));
-    EXPECT("cvt.rni.s32.f32 %r10, %f11;" ST32,
-           f32(x) != f32(x) ? 0 : (uint32_t)clamp(rint(f32(x)), -0x1p31, 0x1p31, INT32_MIN, INT32_MAX));
-    EXPECT("cvt.rmi.s64.f64 %rd10, %fd11;" ST64,
-           f64(x) != f64(x) ? 0x8000000000000000u
-                            : (uint64_t)clamp(floor(f64(x)), -0x1p63, 0x1p63, INT64_MIN, INT64_MAX));
-    EXPECT("cvt.rzi.u32.f32 %r10, %f11;" ST32,
-           f32(x) != f32(x) ? 0 : (uint32_t)clamp(trunc(f32(x)), 0, 0x1p32, 0, UINT32_MAX));
-    EXPECT_F32("cvt.rn.f32.s32 %f10, %r11;", (float)SX);
-    EXPECT_F32("cvt.rn.f32.u64 %f10, %rd11;", (float)x);
-    EXPECT_F32("cvt.rn.f32.f64 %f10, %fd11;", (float)f64(x));
-    EXPECT_F64("cvt.f64.f32 %fd10, %f11;", (double)f32(x));
-    EXPECT_F64("cvt.rn.f64.s64 %fd10, %rd11;", (double)LX);
-    EXPECT_F32("cvt.rmi.f32.f32 %f10, %f11;", floorf(f32(x)));
-    EXPECT("cvt.s64.s32 %rd10, %r11;" ST64, (uint64_t)(int64_t)SX);
-    EXPECT("cvt.s32.s8 %r10, %r11;" ST32, (uint32_t)(int8_t)x);
-    EXPECT("cvt.u32.u16 %r10, %h11;" ST32, (uint16_t)x);
-    EXPECT("cvt.sat.s8.s32 %r10, %r11;" ST32, (uint32_t)(SX > 127 ? 127 : SX < -128 ? -128 : SX));
-    EXPECT("cvt.sat.u32.s32 %r10, %r11;" ST32, SX < 0 ? 0 : X);
-}
-
-static uint16_t half(_Float16 h)
-{
-    uint16_t b;
-    memcpy(&b, &h, 2);
-    return h != h ? 0x7fff : b;
-}
-static _Float16 to_half(uint64_t v)
-{
-    uint16_t b = (uint16_t)v;
-    _Float16 h;
-    memcpy(&h, &b, 2);
-    return h;
-}
-#define NAN_HALF " setp.nan.f16 %p1, %h10, %h10; @%p1 mov.b16 %h10, 0x7fff;" STH
-
-TEST(half_precision)
-{
-    EXPECT("cvt.rn.f16.f32 %h10, %f11;" NAN_HALF, half((_Float16)f32(x)));
-    EXPECT("cvt.rn.f16.f64 %h10, %fd11;" NAN_HALF, half((_Float16)f64(x)));
-    EXPECT_F32("cvt.f32.f16 %f10, %h11;", (float)to_half(x));
-    EXPECT("add.f16 %h10, %h11, %h12;" NAN_HALF, half((_Float16)((double)to_half(x) + (double)to_half(y))));
-    EXPECT("mul.f16 %h10, %h11, %h12;" NAN_HALF, half((_Float16)((double)to_half(x) * (double)to_half(y))));
-    EXPECT("setp.lt.f16 %p1, %h11, %h12;" STP, to_half(x) < to_half(y));
-    EXPECT("cvt.rn.bf16.f32 %h10, %f11;" STH, ({
-               uint32_t b = (uint32_t)bits32(f32(x));
-               b == 0x7fffffff ? 0x7fff : (b + 0x7fff + (b >> 16 & 1)) >> 16;
-           }));
 }
 
 TEST(loads_of_every_width)
