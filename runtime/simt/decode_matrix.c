@@ -16,7 +16,7 @@ struct words {
     uint32_t type_count;
     const char *layouts[2]; /* row or col */
     uint32_t layout_count;
-    bool global, shared, saturate, popc, xor, and, rn, rz, rm, rp;
+    bool global, shared, saturate, popc, xor, and, rn, rz, rm, rp, narrow; /* narrow: .kind::f8f6f4 */
     char part; /* a, b, c or d of wmma.load and wmma.store */
 };
 
@@ -50,6 +50,7 @@ static bool read_words(struct decoder *d, struct words *x)
                      {"shared", &x->shared},
                      {"shared::cta", &x->shared},
                      {"satfinite", &x->saturate},
+                     {"kind::f8f6f4", &x->narrow},
                      {"popc", &x->popc},
                      {"xor", &x->xor },
                      {"and", &x->and },
@@ -143,6 +144,9 @@ static bool check_mma(struct decoder *d, const struct words *w, const struct mat
                 matrix_bits((enum matrix_type)x->b_type) == matrix_bits(a) && (a == MATRIX_B1) == w->popc;
     bool fits = x->m * x->k <= 4096 && x->k <= 256 && (!real || (x->k <= 16 && x->m <= 16 && x->n == 8));
     bool rounded = w->rn || w->rz || w->rm || w->rp;
+    bool bytes = a >= MATRIX_E4M3 && a <= MATRIX_E2M1 && x->b_type >= MATRIX_E4M3 && x->b_type <= MATRIX_E2M1;
+    bool fewer = a > MATRIX_E5M2 || x->b_type > MATRIX_E5M2; /* than 8 bits */
+    if (w->narrow ? wmma || !bytes : bytes && fewer) return simt_decode_unsupported(d);
     if (rounded && (!real || w->rn + w->rz + w->rm + w->rp > 1)) return simt_decode_unsupported(d);
     if (!shape || !sums || !same || !fits || !x->a_count || !x->b_count || (w->xor || w->and) != w->popc)
         return simt_decode_unsupported(d);

@@ -50,8 +50,8 @@ static bool finish(struct decoder *d, struct insn *i, const struct object_access
 /* ---- textures ---- */
 bool simt_decode_texture(struct decoder *d, const struct shape *s)
 {
-    static const char *const words[] = {"1d",    "2d",   "3d",   "a1d", "a2d", "cube", "acube", "v4",
-                                        "level", "grad", "base", "r",   "g",   "b",    "a"};
+    static const char *const words[] = {"1d", "2d",    "3d",   "a1d",  "a2d", "cube", "acube", "v2",
+                                        "v4", "level", "grad", "base", "r",   "g",    "b",     "a"};
     const struct ptx_operand *o = d->in->operands;
     bool gather = d->in->opcode[1] == 'l';
     struct object_access x = {.count = 0};
@@ -62,25 +62,29 @@ bool simt_decode_texture(struct decoder *d, const struct shape *s)
         for (size_t j = 0; j < sizeof words / sizeof *words; j++) known |= !strcmp(words[j], s->words[k]);
         if (!known) return simt_decode_unsupported(d);
     }
-    if (!find_geometry(s, &g) || s->type_count != 2 || s->flags || !simt_has_word(s, "v4") ||
-        ptx_type_size(s->types[0]) != 4 || (s->types[1] != PTX_F32 && (s->types[1] != PTX_S32 || g >= GEOMETRY_CUBE)) ||
-        (gather && (g != GEOMETRY_2D || s->types[1] != PTX_F32)))
+    if (!find_geometry(s, &g) || s->type_count != 2 || s->flags) return simt_decode_unsupported(d);
+    bool pairs = s->types[0] == PTX_F16X2, halves = pairs || s->types[0] == PTX_F16;
+    uint32_t count = pairs ? 2 : 4; /* registers */
+    if (!simt_has_word(s, pairs ? "v2" : "v4") || (!halves && ptx_type_size(s->types[0]) != 4) ||
+        (s->types[1] != PTX_F32 && (s->types[1] != PTX_S32 || g >= GEOMETRY_CUBE)) ||
+        (gather && (g == GEOMETRY_1D || g == GEOMETRY_3D || g == GEOMETRY_A1D || s->types[1] != PTX_F32 || halves)))
         return simt_decode_unsupported(d);
     if (!simt_want_operands(d, 2, 4)) return false;
     bool resident = o[0].kind == PTX_OP_PAIR; /* and a predicate: is all of it in memory? */
-    if ((!resident && !simt_is_vector(&o[0])) || o[0].item_count != 4u + resident) return simt_decode_unsupported(d);
-    for (; x.count < 4; x.count++)
+    if ((!resident && !simt_is_vector(&o[0])) || o[0].item_count != count + resident) return simt_decode_unsupported(d);
+    for (; x.count < count; x.count++)
         if (!simt_destination(d, &o[0].items[x.count], 'w', &x.slots[x.count])) return false;
     if (!read_object(d, &o[1], g, s->types[1] == PTX_S32, &x) || !simt_extra(d, x.slots, x.count, &extra)) return false;
     struct insn *i = simt_emit(d, simt_op_tex);
     if (!finish(d, i, &x, extra)) return false;
     uint32_t channel = simt_has_word(s, "g") ? 1 : simt_has_word(s, "b") ? 2 : simt_has_word(s, "a") ? 3 : 0;
-    i->count = 4;
+    i->count = (uint8_t)count;
+    i->size = halves ? 2 : 4;
     i->mode = (uint8_t)(g + GEOMETRY_SHIFT * (gather ? channel : 0));
     i->flags = (s->types[1] == PTX_S32 ? F_INDEX : 0) | (gather ? F_GATHER : 0);
     uint32_t yes, p;
     if (!resident) return true;
-    if (!simt_constant(d, 1, 'p', &yes) || !simt_destination(d, &o[0].items[4], 'p', &p) ||
+    if (!simt_constant(d, 1, 'p', &yes) || !simt_destination(d, &o[0].items[count], 'p', &p) ||
         !simt_guard(d, i = simt_emit_key(d, "mov.pred")))
         return false;
     i->a = yes;
@@ -110,12 +114,13 @@ bool simt_decode_texture_query(struct decoder *d, const struct shape *s)
     struct ptx_operand reg = {.kind = PTX_OP_REG, .reg = -1};
     struct object_access x = {.count = 0};
     uint32_t out;
-    if (!simt_want_operands(d, 2, 2)) return false;
+    bool level = simt_has_word(s, "level"); /* there is one */
+    if (!simt_want_operands(d, 2u + level, 2u + level)) return false;
     reg.reg = o[1].reg;
-    if (o[1].kind != PTX_OP_ADDRESS || reg.reg < 0 || o[1].item_count || o[1].imm || s->word_count != 1)
+    if (o[1].kind != PTX_OP_ADDRESS || reg.reg < 0 || o[1].item_count || o[1].imm || s->word_count != 1 + level)
         return simt_decode_unsupported(d);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
-        if (strcmp(rows[k].word, s->words[0])) continue;
+        if (strcmp(rows[k].word, s->words[level])) continue;
         if (!simt_source(d, &reg, 'q', PTX_U64, &x.handle) || !simt_destination(d, &o[0], 'w', &out)) return false;
         struct insn *i = simt_emit(d, simt_op_texture_query);
         if (!finish(d, i, &x, 0)) return false;

@@ -16,6 +16,9 @@
     X(TF32, "tf32", 32)                                                                                                \
     X(E4M3, "e4m3", 8)                                                                                                 \
     X(E5M2, "e5m2", 8)                                                                                                 \
+    X(E2M3, "e2m3", 8) /* the rest of .kind::f8f6f4: in the low 6 bits of a byte */                                    \
+    X(E3M2, "e3m2", 8)                                                                                                 \
+    X(E2M1, "e2m1", 8) /* and in the middle 4 */                                                                       \
     X(S8, "s8", 8)                                                                                                     \
     X(U8, "u8", 8)                                                                                                     \
     X(S4, "s4", 4)                                                                                                     \

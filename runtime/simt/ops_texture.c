@@ -89,6 +89,17 @@ static uint32_t coordinates(char *R, const struct insn *i, const uint32_t *slots
 }
 
 /* ---- textures ---- */
+/* What was fetched as f16, two in a register when `pairs`. */
+static void to_halves(uint32_t out[4], bool pairs)
+{
+    for (int k = 0; k < 4; k++) {
+        float f;
+        memcpy(&f, &out[k], 4);
+        out[k] = simt_half_from((double)f, 0);
+    }
+    if (pairs) out[0] |= out[1] << 16, out[1] = out[2] | out[3] << 16;
+}
+
 enum event simt_op_tex(char *R, const struct insn *i, uint32_t m, struct warp *w)
 {
     const uint32_t *slots = slots_of(w, i);
@@ -105,10 +116,11 @@ enum event simt_op_tex(char *R, const struct insn *i, uint32_t m, struct warp *w
             float x[3];
             memcpy(x, c, sizeof x);
             if (i->flags & F_GATHER)
-                simt_texture_gather(t, x, i->mode / GEOMETRY_SHIFT, out);
+                simt_texture_gather(t, x, layer, i->mode / GEOMETRY_SHIFT, out);
             else
                 simt_texture_sample(t, x, layer, out);
         }
+        if (i->size == 2) to_halves(out, i->count == 2);
         for (uint32_t k = 0; k < i->count; k++) u32_at(R, slots[k])[l] = out[k];
     }
     return EV_NEXT;

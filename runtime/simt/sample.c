@@ -191,13 +191,13 @@ void simt_texture_index(const struct simt_texture *t, const int32_t c[3], uint32
     fetch(t, i[0], i[1], i[2], out);
 }
 
-void simt_texture_gather(const struct simt_texture *t, const float c[2], int channel, uint32_t out[4])
+void simt_texture_gather(const struct simt_texture *t, const float c[2], uint32_t layer, int channel, uint32_t out[4])
 {
     static const uint8_t right[4] = {0, 1, 1, 0}, below[4] = {1, 1, 0, 0};
     struct footprint x = linear_footprint(t, 0, c[0]), y = linear_footprint(t, 1, c[1]);
     for (int k = 0; k < 4; k++) {
         uint32_t texel[4];
-        fetch(t, right[k] ? x.second : x.first, below[k] ? y.second : y.first, 0, texel);
+        fetch(t, right[k] ? x.second : x.first, below[k] ? y.second : y.first, layer_of(t, layer), texel);
         out[k] = texel[channel];
     }
 }

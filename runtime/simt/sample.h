@@ -10,6 +10,6 @@ void simt_texture_sample(const struct simt_texture *t, const float c[3], uint32_
 /* At integer coordinates, without filter; 0 outside of linear memory. */
 void simt_texture_index(const struct simt_texture *t, const int32_t c[3], uint32_t layer, uint32_t out[4]);
 /* One channel of the four texels that linear filtering would take, in tld4's order. */
-void simt_texture_gather(const struct simt_texture *t, const float c[2], int channel, uint32_t out[4]);
+void simt_texture_gather(const struct simt_texture *t, const float c[2], uint32_t layer, int channel, uint32_t out[4]);
 
 #endif

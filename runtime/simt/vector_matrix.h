@@ -56,7 +56,8 @@ static void unpack_floats(enum matrix_type type, const u32 *v, float *out)
     default:
         for (int l = 0; l < 4 * SIMT_WARP; l++) {
             uint8_t byte = (uint8_t)(v[l / 4] >> 8 * (l % 4));
-            out[l] = simt_narrow_to(type == MATRIX_E4M3 ? NARROW_E4M3 : NARROW_E5M2, byte);
+            /* Both lists of formats have the same order. */
+            out[l] = simt_narrow_to((enum narrow_format)(type - MATRIX_E4M3), type == MATRIX_E2M1 ? byte >> 2 : byte);
         }
     }
 }

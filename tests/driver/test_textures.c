@@ -19,6 +19,17 @@ static const char source[] =
     "extern \"C\" __global__ void around(cudaTextureObject_t t, const float3 *d, float *y, int layer) {\n"
     "  float3 v = d[threadIdx.x];\n"
     "  y[threadIdx.x] = layer < 0 ? texCubemap<float>(t, v.x, v.y, v.z) : texCubemapLayered<float>(t, v.x, v.y, v.z, layer);\n"
+    "}\n"
+    /* what CUDA C++ has no functions for */
+    "extern \"C\" __global__ void by_hand(cudaTextureObject_t flat, cudaTextureObject_t layers, unsigned short *h,\n"
+    "                                   unsigned *pairs, float *g, int *width) {\n"
+    "  asm(\"tex.2d.v4.f16.f32 {%0, %1, %2, %3}, [%4, {%5, %6}];\"\n"
+    "      : \"=h\"(h[0]), \"=h\"(h[1]), \"=h\"(h[2]), \"=h\"(h[3]) : \"l\"(flat), \"f\"(3.5f), \"f\"(2.5f));\n"
+    "  asm(\"tex.2d.v2.f16x2.f32 {%0, %1}, [%2, {%3, %4}];\"\n"
+    "      : \"=r\"(pairs[0]), \"=r\"(pairs[1]) : \"l\"(flat), \"f\"(3.5f), \"f\"(2.5f));\n"
+    "  asm(\"tld4.r.a2d.v4.f32.f32 {%0, %1, %2, %3}, [%4, {%5, %6, %6, %6}];\"\n"
+    "      : \"=f\"(g[0]), \"=f\"(g[1]), \"=f\"(g[2]), \"=f\"(g[3]) : \"l\"(layers), \"r\"(1), \"f\"(2.f));\n"
+    "  asm(\"txq.level.width.b32 %0, [%1], %2;\" : \"=r\"(*width) : \"l\"(flat), \"r\"(0));\n"
     "}\n";
 
 enum { W = 8, H = 4 };
@@ -243,6 +254,52 @@ TEST(cubes)
     CHECK_INT(cuArray3DCreate(&cube, &d), CUDA_ERROR_INVALID_VALUE);
     d.Depth = 6, d.Height = 5;
     CHECK_INT(cuArray3DCreate(&cube, &d), CUDA_ERROR_INVALID_VALUE);
+    stop();
+}
+
+TEST(fetches_by_hand)
+{
+    start();
+    static const float around[] = {121, 122, 112, 111};
+    float texels[2][H][W], got[4];
+    uint16_t halves[8];
+    int width;
+    CUDA_ARRAY3D_DESCRIPTOR d = {.Width = W,
+                                 .Height = H,
+                                 .Depth = 2,
+                                 .Format = CU_AD_FORMAT_FLOAT,
+                                 .NumChannels = 1,
+                                 .Flags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_TEXTURE_GATHER};
+    CUarray layers;
+    CUtexObject t[2];
+    CUdeviceptr out;
+    OK(cuArray3DCreate(&layers, &d));
+    for (int k = 0; k < 2 * H * W; k++) (&texels[0][0][0])[k] = (float)(k / (H * W) * 100 + k / W % H * 10 + k % W);
+    CUDA_MEMCPY3D c = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                       .srcHost = texels,
+                       .srcPitch = sizeof texels[0][0],
+                       .srcHeight = H,
+                       .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                       .dstArray = layers,
+                       .WidthInBytes = sizeof texels[0][0],
+                       .Height = H,
+                       .Depth = 2};
+    OK(cuMemcpy3D(&c));
+    CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = image(0)};
+    CUDA_TEXTURE_DESC s = {.filterMode = CU_TR_FILTER_MODE_POINT};
+    OK(cuTexObjectCreate(&t[0], &r, &s, NULL));
+    r.res.array.hArray = layers;
+    OK(cuTexObjectCreate(&t[1], &r, &s, NULL));
+    OK(cuMemAlloc(&out, 64));
+    CUdeviceptr pairs = out + 8, gathered = out + 16, size = out + 32;
+    void *parameters[] = {&t[0], &t[1], &out, &pairs, &gathered, &size};
+    OK(cuLaunchKernel(function_of(load(source), "by_hand"), 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
+    OK(cuMemcpyDtoH(halves, out, sizeof halves));
+    for (int k = 0; k < 8; k++) CHECK_INT(halves[k], k % 4 == 0 ? 0x4dc0 : k % 4 == 3 ? 0x3c00 : 0); /* 23, 0, 0, 1 */
+    OK(cuMemcpyDtoH(got, gathered, sizeof got));
+    for (int k = 0; k < 4; k++) CHECK_NEAR(got[k], around[k], 0);
+    OK(cuMemcpyDtoH(&width, size, sizeof width));
+    CHECK_INT(width, W);
     stop();
 }
 

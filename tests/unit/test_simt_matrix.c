@@ -8,7 +8,8 @@
 struct mma {
     const char *words;
     int m, k, bits;
-    char type;    /* h f16, b bf16, t tf32, e e4m3, f e5m2, s signed, u unsigned, x bits of xor, a bits of and, d f64 */
+    char type; /* h f16, b bf16, t tf32, e e4m3, f e5m2, o e2m3, p e3m2, q e2m1, s signed, u unsigned, x bits of xor, a
+                  bits of and, d f64 */
     bool half_in; /* C and D are f16 */
     bool half_out;
 };
@@ -24,6 +25,11 @@ static const struct mma mmas[] = {
     {"m16n8k8.row.col.f32.tf32.tf32.f32", 16, 8, 32, 't', false, false},
     {"m16n8k32.row.col.f32.e4m3.e4m3.f32", 16, 32, 8, 'e', false, false},
     {"m16n8k32.row.col.f32.e5m2.e5m2.f32", 16, 32, 8, 'f', false, false},
+    {"m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32", 16, 32, 8, 'e', false, false},
+    {"m16n8k32.row.col.kind::f8f6f4.f32.e2m3.e2m3.f32", 16, 32, 8, 'o', false, false},
+    {"m16n8k32.row.col.kind::f8f6f4.f32.e3m2.e3m2.f32", 16, 32, 8, 'p', false, false},
+    {"m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32", 16, 32, 8, 'q', false, false},
+    {"m16n8k32.row.col.kind::f8f6f4.f16.e2m1.e2m1.f16", 16, 32, 8, 'q', true, true},
     {"m8n8k16.row.col.s32.s8.s8.s32", 8, 16, 8, 's', false, false},
     {"m16n8k16.row.col.satfinite.s32.s8.s8.s32", 16, 16, 8, 's', false, false},
     {"m16n8k32.row.col.s32.u8.u8.s32", 16, 32, 8, 'u', false, false},
@@ -89,6 +95,10 @@ static uint64_t encode(char type, int bits, double v)
     case 'e':                   /* of a half, four bits of the exponent with another bias; v is 0 or at least 2^-6 */
         return v == 0 ? 0 : (uint64_t)((w >> 8 & 0x80) | (((w >> 10 & 31) - 8) << 3) | (w >> 7 & 7));
     case 'f': return w >> 8;
+    case 'o': return (uint64_t)(fabs(v) * 8) | (v < 0 ? 0x20 : 0); /* below 2 a fixed point */
+    case 'p':                                                      /* of a half, three bits of the exponent */
+        return v == 0 ? 0 : (uint64_t)(((w >> 10 & 31) - 12) << 2 | (w >> 8 & 3)) | (v < 0 ? 0x20 : 0);
+    case 'q': return (uint64_t)(fabs(v) * 2) << 2 | (v < 0 ? 0x20 : 0); /* likewise, two bits up in the byte */
     case 'd': return q;
     default: return (uint64_t)(int64_t)v & ((1u << bits) - 1);
     }
@@ -101,7 +111,10 @@ static double random_value(char type, int bits, uint64_t *seed)
     case 'b':
     case 't': return (double)(r % 33 - 16) / 4;
     case 'e':
-    case 'f': return (double)(r % 7 - 3) / 2;
+    case 'f':
+    case 'o':
+    case 'p':
+    case 'q': return (double)(r % 7 - 3) / 2;
     case 'd': return (double)(r % 2001 - 1000) / 8;
     case 's': return (double)(r % (1 << bits) - (1 << (bits - 1)));
     default: return (double)(r % (1 << bits));
@@ -148,7 +161,7 @@ static void check_mma(const struct mma *x)
                 ((double *)ic)[i * 32 + l] = v;
             else if (x->half_in)
                 ((uint32_t *)ic)[i / 2 * 32 + l] |= (uint32_t)encode('h', 16, v) << (i & 1 ? 16 : 0);
-            else if (strchr("hbtef", x->type))
+            else if (strchr("hbtefopq", x->type))
                 ((float *)ic)[i * 32 + l] = f;
             else
                 ((int32_t *)ic)[i * 32 + l] = (int32_t)v;
@@ -191,7 +204,7 @@ static void check_mma(const struct mma *x)
                 memcpy(&h, d + (i / 2 * 32 + l) * 4 + (i & 1) * 2, 2);
                 got = (double)h;
                 want = (double)(_Float16)want;
-            } else if (strchr("hbtef", x->type)) {
+            } else if (strchr("hbtefopq", x->type)) {
                 got = (double)((const float *)d)[i * 32 + l];
             } else {
                 got = ((const int32_t *)d)[i * 32 + l];
@@ -518,4 +531,7 @@ TEST(fragments_with_wrong_registers_are_refused)
     must_refuse(HEAD ".visible .entry k()\n{\n.reg .b32 %x<8>;\nmma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f32"
                      " {%x0, %x1, %x2, %x3}, {%x4, %x5}, {%x6, %x7}, {%x0, %x1, %x2, %x3};\nret;\n}\n",
                 "mma.sync.aligned.m8n8k4");
+    must_refuse(HEAD ".visible .entry k()\n{\n.reg .b32 %x<8>;\nmma.sync.aligned.m16n8k32.row.col.f32.e2m1.e2m1.f32"
+                     " {%x0, %x1, %x2, %x3}, {%x4, %x5, %x6, %x7}, {%x4, %x5}, {%x0, %x1, %x2, %x3};\nret;\n}\n",
+                "f32.e2m1.e2m1.f32");
 }
