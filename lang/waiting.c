@@ -3,7 +3,9 @@
  * session's own thread as between two instructions of the cell: functions for comms and cells of subshells, too.
  *
  * A file handle of such a kind has a stream of ours, whose reads and writes wait so, in front of the C library's. The
- * rest of the file library is the stock one and does not know. */
+ * rest of the file library is the stock one and does not know.
+ *
+ * In the shell programs are also kept from writing to the terminal while its user types. */
 #define _GNU_SOURCE /* fopencookie, ppoll */
 #include "lang/waiting.h"
 
@@ -268,7 +270,11 @@ static int wait_popen(lua_State *L)
     if (program_ends[2] >= 0) close(program_ends[2]);
     if (failed) close(ends[!reads]);
     errno = failed;
-    return !failed && open_stream(h, ends[!reads], mode) ? 1 : luaL_fileresult(L, 0, command);
+    if (!failed && open_stream(h, ends[!reads], mode)) return 1;
+    int error = errno;
+    wait_shown(&h->shown);
+    errno = error;
+    return luaL_fileresult(L, 0, command);
 }
 
 static bool is_fifo(const char *path)
