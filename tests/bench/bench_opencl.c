@@ -3,6 +3,7 @@
  * `cc -O2 bench_opencl.c -lOpenCL`; run in the top folder. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -14,7 +15,7 @@ static const char prelude[] = "#define KERNEL __kernel\n#define GLOBAL __global\
                               "#define THREAD_X (int)get_local_id(0)\n#define THREAD_Y (int)get_local_id(1)\n"
                               "#define BLOCK_X (int)get_group_id(0)\n#define BLOCK_Y (int)get_group_id(1)\n"
                               "#define BLOCK_DIM_X (int)get_local_size(0)\n#define BLOCK_DIM_Y (int)get_local_size(1)\n"
-                              "#define GRID_DIM_X (int)get_num_groups(0)\n";
+                              "#define GRID_DIM_X (int)get_num_groups(0)\n#define EXP exp\n";
 static cl_command_queue queue;
 static cl_program program;
 
@@ -56,14 +57,13 @@ static void measure(const char *label, const char *kernel, const struct argument
     clReleaseKernel(k);
 }
 
-static char *read_text(const char *path)
+static bool read_text(const char *path, char text[16384])
 {
-    static char text[16384];
     FILE *f = fopen(path, "r");
-    if (!f) return NULL;
-    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    if (!f) return false;
+    text[fread(text, 1, 16383, f)] = 0;
     fclose(f);
-    return text;
+    return true;
 }
 
 int main(void)
@@ -72,16 +72,17 @@ int main(void)
     cl_device_id device;
     if (clGetPlatformIDs(1, &platform, NULL) || clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
         return 77;
-    const char *source[] = {prelude, read_text("tests/bench/six_kernels.h")};
-    if (!source[1]) return 1;
+    static char six[16384], course[16384];
+    const char *source[] = {prelude, six, course};
+    if (!read_text("tests/bench/six_kernels.h", six) || !read_text("tests/bench/course_kernels.h", course)) return 1;
     cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
     queue = clCreateCommandQueue(context, device, 0, NULL);
     double start = now();
-    program = clCreateProgramWithSource(context, 2, source, NULL, NULL);
+    program = clCreateProgramWithSource(context, 3, source, NULL, NULL);
     if (clBuildProgram(program, 1, &device, "", NULL, NULL) != CL_SUCCESS) return 1;
     printf("build %.3f\n", now() - start);
 
-    int side = 1024, n = 4 << 20;
+    int side = 1024, wide = 2048, n = 4 << 20;
     float two = 2;
     size_t bytes = (size_t)n * 4;
     float *floats = malloc(bytes);
@@ -96,14 +97,19 @@ int main(void)
     cl_mem c = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, bytes, floats, NULL);
     cl_mem g = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, bytes, bins, NULL);
     const struct argument A = {sizeof a, &a}, B = {sizeof b, &b}, C = {sizeof c, &c}, G = {sizeof g, &g},
-                          COUNT = {4, &n}, SIDE = {4, &side}, TWO = {4, &two};
+                          COUNT = {4, &n}, SIDE = {4, &side}, TWO = {4, &two}, WIDE = {4, &wide};
     const size_t all[2] = {(size_t)n, 1}, some[2] = {65536, 1}, line[2] = {256, 1}, square[2] = {1024, 1024},
-                 tile[2] = {16, 16};
+                 tile[2] = {16, 16}, million[2] = {1 << 20, 1}, quarter[2] = {1 << 18, 1}, plane[2] = {2048, 2048};
     measure("saxpy", "saxpy", (struct argument[]){COUNT, TWO, A, C}, 4, all, line);
     measure("matmul", "tiled_matmul", (struct argument[]){A, B, C, SIDE}, 4, square, tile);
     measure("mandelbrot", "mandelbrot", (struct argument[]){C, SIDE, SIDE}, 3, square, tile);
     measure("block_sum", "block_sum", (struct argument[]){A, C, COUNT}, 3, some, line);
     measure("histogram", "histogram", (struct argument[]){G, C, COUNT}, 3, some, line);
     measure("transpose", "transpose", (struct argument[]){A, C, SIDE}, 3, square, tile);
+    measure("stencil", "stencil", (struct argument[]){A, C, WIDE}, 3, plane, tile);
+    measure("scan", "scan", (struct argument[]){A, C}, 2, million, line);
+    measure("softmax", "softmax", (struct argument[]){A, C, SIDE}, 3, million, line);
+    measure("spmv", "spmv", (struct argument[]){G, A, B, C}, 4, quarter, line);
+    measure("gray", "gray", (struct argument[]){G, C}, 2, million, line);
     return 0;
 }

@@ -156,7 +156,7 @@ def small_arrays(binary):
 
 
 def kernel_times(command, env=None):
-    """What a program prints of the six kernels: {"build": [ms], "saxpy": [best, median], ...}; None when it can't run."""
+    """What a program prints of the kernels: {"build": [ms], "saxpy": [best, median], ...}; None when it can't run."""
     p = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True)
     if p.returncode:
         return None
@@ -203,7 +203,8 @@ def software_gpu(binary, scratch):
     checks(script, env)
     for line in subprocess.run(script + ["threads"], env=env, stdout=subprocess.PIPE, text=True).stdout.splitlines():
         count, cost = line.split()
-        print(f"saxpy, {int(count):>9} threads {float(cost):10.3f} ns a thread", flush=True)
+        launch = float(cost) * int(count) / 1e3
+        print(f"saxpy, {int(count):>9} threads {float(cost):10.3f} ns a thread {launch:12.2f} us a launch", flush=True)
 
 
 def scaling(script, env, scratch):

@@ -1,7 +1,7 @@
--- The software GPU on the kernels of six_kernels.h: "build MS" (compiling, and one small launch), then "NAME BEST MEDIAN" in milliseconds of 9 runs after 2
--- to warm up; bench_opencl.c prints the same of another engine.
--- With the word "checked" also on those of checked_kernels.cu: "NAME BEST MEDIAN BEST MEDIAN", without checks and with all of them, in turn.
--- With "threads" one line a launch size instead: "COUNT NANOSECONDS" a thread of saxpy.
+-- The software GPU on the kernels of six_kernels.h and course_kernels.h: "build MS" (compiling, and one small launch), then
+-- "NAME BEST MEDIAN" in milliseconds of 9 runs after 2 to warm up; bench_opencl.c prints the same of another engine.
+-- With the word "checked" on the six and on those of checked_kernels.cu: "NAME BEST MEDIAN BEST MEDIAN", without checks and with
+-- all of them, in turn. With "threads" one line a launch size instead, from one warp on: "COUNT NANOSECONDS" a thread of saxpy.
 local gpu = gpu or require "lunarray"
 local mode = ...
 
@@ -18,12 +18,13 @@ local prelude = [[
 #define BLOCK_DIM_X blockDim.x
 #define BLOCK_DIM_Y blockDim.y
 #define GRID_DIM_X gridDim.x
+#define EXP expf
 ]]
 local function read(path)
   local file <close> = assert(io.open(path))
   return file:read "a"
 end
-local source = prelude .. read "tests/bench/six_kernels.h"
+local source = prelude .. read "tests/bench/six_kernels.h" .. read "tests/bench/course_kernels.h"
 local began = os.clock()
 local k = gpu.kernel(source)
 k.saxpy(1, 32)(1, 2, gpu.zeros(1), gpu.zeros(1))
@@ -48,10 +49,13 @@ local function measure(...)
 end
 
 if mode == "threads" then
-  for _, count in ipairs { 10000, 100000, 1000000, 10000000, 100000000 } do
+  for _, count in ipairs { 32, 10000, 100000, 1000000, 10000000, 100000000 } do
     local x, y = gpu.zeros(count), gpu.zeros(count)
-    local best = measure(function() k.saxpy((count + 255) // 256, 256)(count, 2, x, y) end)
-    print(count, best * 1e6 / count)
+    local launch, times = k.saxpy((count + 255) // 256, math.min(count, 256)), count < 1000 and 1000 or 1
+    local best = measure(function()
+      for _ = 1, times do launch(count, 2, x, y) end
+    end)
+    print(count, best * 1e6 / count / times)
     x:free()
     y:free()
   end
@@ -71,6 +75,14 @@ local cases = {
   { "transpose", function() k.transpose(tiles, block)(a, c, N) end },
 }
 if mode ~= "checked" then
+  local rgb, gray = gpu.zeros(3 * 4096 * 256, "uint8"), gpu.zeros(4096 * 256, "uint8")
+  table.move({
+    { "stencil", function() k.stencil({ 128, 128 }, block)(a, c, 2048) end },
+    { "scan", function() k.scan(4096, 256)(a, c) end },
+    { "softmax", function() k.softmax(4096, 256)(a, c, 1024) end },
+    { "spmv", function() k.spmv(1024, 256)(g, a, b, c) end },
+    { "gray", function() k.gray(4096, 256)(rgb, gray) end },
+  }, 1, 5, #cases + 1, cases)
   print(("build %.3f"):format(built))
   for _, case in ipairs(cases) do print(("%s %.3f %.3f"):format(case[1], measure(case[2]))) end
   return

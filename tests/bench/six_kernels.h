@@ -1,5 +1,5 @@
-/* The kernels that the software GPU is measured on, for CUDA C and for OpenCL C alike: the program that compiles them
- * puts the definitions of its dialect before (KERNEL, GLOBAL, LOCAL, BARRIER, ATOMIC_ADD and the indices). */
+/* The kernels that the software GPU is measured on first, for CUDA C and for OpenCL C alike: the program that compiles
+ * them puts the definitions of its dialect before (KERNEL, GLOBAL, LOCAL, BARRIER, ATOMIC_ADD and the indices). */
 KERNEL void saxpy(int n, float a, GLOBAL const float *x, GLOBAL float *y)
 {
     int i = BLOCK_X * BLOCK_DIM_X + THREAD_X;
