@@ -63,6 +63,10 @@ enum event simt_op_barrier(char *R, const struct insn *i, uint32_t m, struct war
     if (id >= CLUSTER_BARRIER && i->mode != BARRIER_CLUSTER)
         return simt_fault_set(w, lane, SIMT_FAULT_BARRIER, "barrier %u, but there are only barriers 0 to %d", id,
                               CLUSTER_BARRIER - 1);
+    if (expected % SIMT_WARP)
+        return simt_fault_set(w, lane, SIMT_FAULT_BARRIER,
+                              "barrier %u waits for %u threads, which is no multiple of %d: warps arrive whole", id,
+                              expected, SIMT_WARP);
     struct barrier *b = &k->barriers[id];
     if (b->arrived[w->index] & here)
         return simt_fault_set(w, lane, SIMT_FAULT_BARRIER, "a thread arrives twice at barrier %u before the others",

@@ -398,6 +398,9 @@ TEST(deadlocks_are_found)
         KERNEL(OUT, GET "setp.lt.u32 %p1, %r1, 16; @%p1 bra A; bar.sync 0; A: bar.warp.sync 0xffff0000; ret;"), 1, 32,
         &out, &fault));
     CHECK_INT(fault.kind, SIMT_FAULT_BARRIER);
+    CHECK(!run_text(KERNEL(OUT, GET "bar.sync 1, 33; ret;"), 1, 64, &out, &fault));
+    CHECK_INT(fault.kind, SIMT_FAULT_BARRIER);
+    CHECK_HAS(fault.text, "no multiple of 32");
 }
 
 TEST(traps_and_unknown_instructions)
