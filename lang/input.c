@@ -2,9 +2,14 @@
  * format leaves of a line waits for the next read. */
 #include "lang/session_state.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
+#include <unistd.h>
+#include "runtime/interrupt.h"
 
 static struct lg_session *upvalue_session(lua_State *L)
 {
@@ -180,4 +185,70 @@ int lg_sink_lines(lua_State *L)
     lua_insert(L, 2);
     lua_pushcclosure(L, next_line, n + 2);
     return 1;
+}
+
+/* ---- io.password ---- */
+
+/* A line from the terminal, without what ends it. False at the end of input, and when it is interrupted. */
+static bool read_hidden(int fd, struct lg_buffer *line)
+{
+    for (char c;;) {
+        ssize_t n = read(fd, &c, 1);
+        if (n < 0 && errno == EINTR && !rt_interrupted()) continue;
+        if (n <= 0) return false;
+        if (c == '\n') return true;
+        lg_buffer_add(line, &c, 1);
+    }
+}
+
+/* Without echo; NULL when there is no terminal, or no line. */
+static const char *ask_terminal(const char *prompt, struct lg_buffer *line)
+{
+    struct termios before;
+    int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    bool terminal = fd >= 0 && tcgetattr(fd, &before) == 0, good = false;
+    if (terminal) {
+        struct termios hidden = before;
+        hidden.c_lflag = (hidden.c_lflag | ICANON | ISIG) & ~(tcflag_t)(ECHO | ECHOE | ECHOK | ECHONL);
+        tcsetattr(fd, TCSAFLUSH, &hidden);
+        good = write(fd, prompt, strlen(prompt)) >= 0 && read_hidden(fd, line);
+        tcsetattr(fd, TCSAFLUSH, &before);
+        if (write(fd, "\n", 1) < 0) good = false;
+    }
+    if (fd >= 0) close(fd);
+    lg_buffer_puts(line, "");
+    return good && !line->failed ? line->data : NULL;
+}
+
+static int session_password(lua_State *L)
+{
+    struct lg_session *s = upvalue_session(L);
+    const char *prompt = luaL_optstring(L, 1, "Password: ");
+    struct lg_buffer *line = lg_push_buffer(L);
+    fflush(stdout);
+    if (s->sink.input) {
+        char *given = s->sink.input(s->sink.context, prompt, true);
+        lua_pushstring(L, given);
+        free(given);
+    } else {
+        lua_pushstring(L, ask_terminal(prompt, line));
+    }
+    lg_poll(L);
+    return 1;
+}
+
+static const struct lg_function password_row = {
+    "io.password", NULL, "io.password([prompt])",
+    "Asks the user for a line that is not shown while it is typed, in the notebook and in a terminal; nil when there is "
+    "nobody to ask.\nIn sessions; scripts do not have it.",
+    "local function key() return os.getenv('API_KEY') or io.password('Key: ') end"};
+
+void lg_open_password(lua_State *L, struct lg_session *s)
+{
+    lua_getglobal(L, "io");
+    lua_pushlightuserdata(L, s);
+    lua_pushcclosure(L, session_password, 1);
+    lua_setfield(L, -2, "password");
+    lua_pop(L, 1);
+    lg_document(L, "session", &password_row);
 }

@@ -102,5 +102,6 @@ void lg_open_output(lua_State *L, struct lg_session *s)
         close_over(L, s, "io", "read", lg_sink_read, "stdin");
         close_over(L, s, "io", "lines", lg_sink_lines, "stdin");
     }
+    lg_open_password(L, s);
     lua_setwarnf(L, sink_warn, s);
 }

@@ -111,6 +111,7 @@ void lg_open_output(lua_State *L, struct lg_session *s); /* print, io.write, io.
 
 /* lang/input.c: io.read and io.lines; upvalues are the session, the stock function, io.stdin. */
 int lg_sink_read(lua_State *L);
+void lg_open_password(lua_State *L, struct lg_session *s); /* io.password. [raises] */
 int lg_sink_lines(lua_State *L);
 
 /* lang/traceback.c: the message handler of cells, and the report it leads to; the number of a stack's last level. */

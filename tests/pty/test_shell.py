@@ -83,6 +83,26 @@ def test_interrupt_keeps_the_state(terminal):
     t.shows("3> x", "42", "4>")
 
 
+def test_a_password_is_not_shown(terminal):
+    t = ready(terminal)
+    t.send("key = io.password('Key: ')\r")
+    t.wait(lambda t: any(line.startswith("Key:") for line in t.lines()))
+    t.send("s3cret\r")
+    t.at_prompt(2)
+    assert not any("s3cret" in line for line in t.lines())
+    t.send("key\r")
+    t.at_prompt(3)
+    t.shows('"s3cret"', "3>")
+    t.send("io.password('Again: ')\r")
+    t.wait(lambda t: any(line.startswith("Again:") for line in t.lines()))
+    t.send("\x03")
+    t.at_prompt(4)
+    assert any("interrupted" in line for line in t.lines())
+    t.send("'echoed'\r")
+    t.at_prompt(5)
+    t.shows("4> 'echoed'", '"echoed"', "5>")
+
+
 SPIN = "gpu.kernel [[__global__ void spin(float *x) { while (true) x[0] += 1; }]]"
 
 

@@ -27,6 +27,15 @@ def test_input(client):
     assert "typed h\u00e4" in dict(seen)["execute_result"]["data"]["text/plain"]
 
 
+def test_a_password_is_asked_for(client):
+    sent = client.send("shell", "execute_request", execute_content("return io.password('Key: '), io.read()", allow_stdin=True))
+    assert answer_input(client, sent, "s3cret \u00e4") == {"prompt": "Key: ", "password": True}
+    assert answer_input(client, sent, "seen") == {"prompt": "", "password": False}
+    client.reply(sent)
+    assert dict(client.outputs(sent))["execute_result"]["data"]["text/plain"] == '"s3cret \u00e4"\t"seen"'
+    assert client.execute("return io.password()")[1][-1][0] == "stream"  # nobody to ask
+
+
 def wait_for_log(kernel, text, count):
     end = time.monotonic() + TIMEOUT
     while kernel.log().count(text) < count:
