@@ -96,8 +96,8 @@ static const char *const synonyms[][2] = {
     {"toDlpack", "dlpack"}, {"sliding_windows", "unfold"}, {"RawModule", "kernel"}, {"SourceModule", "kernel"},
     {"ElementwiseKernel", "vectorize"}, {"elementwise", "vectorize"},
     {"ReductionKernel", "gpu.vectorize(source)(x):sum()"}, {"fuse", "lazy"}, {"csr", "sparse"},
-    {"csr_matrix", "sparse"}, {"randint", "gpu.random.integers"}, {"choice", "gpu.random.choice"},
-    {"permutation", "gpu.random.permutation"}, {"uniform", "gpu.random.uniform"}, {"loadtxt", "gpu.load"},
+    {"csr_matrix", "sparse"}, {"randint", "gpu.random.integers"},
+    {"loadtxt", "gpu.load"},
     {"genfromtxt", "gpu.load"}, {"fromfile", "gpu.load"}, {"savetxt", "gpu.save"}, {"savez", "gpu.save"},
     {"tofile", "gpu.save"}, {"dump", "gpu.save"}, {"frombuffer", "gpu.array"}, {"ravel", "x:flatten"},
     {"astype", "x:to"}, {"swapaxes", "x:transpose"}, {"expand_dims", "x:unsqueeze"},
@@ -122,10 +122,12 @@ static const char *const synonyms[][2] = {
     {"trapz", "(y[\"2:\"] + y[\":-2\"]):sum() * dx / 2"}, {"addmm", "x:matmul(y) + z"}, {"len", "#x"},
     {"itemsize", "x.bytes / x.size"}, {"read_csv", "gpu.load"}, {"imread", "gpu.load"}, {"imwrite", "gpu.save"},
     {"imsave", "gpu.save"}, {"from_numpy", "gpu.load"}, {"randperm", "gpu.random.permutation"},
-    {"multinomial", "gpu.random.choice"}, {"atleast_2d", "x:unsqueeze(1)"}, {"vectorize", "gpu.kernel"},
-    {"apply_along_axis", "gpu.kernel"}, {"apply", "gpu.kernel"}, {"map", "gpu.kernel"}, {"delete", "x[mask]"},
+    {"multinomial", "gpu.random.choice"}, {"atleast_2d", "x:unsqueeze(1)"},
+    {"apply_along_axis", "gpu.kernel"}, {"apply", "gpu.vectorize"}, {"map", "gpu.vectorize"}, {"delete", "x[mask]"},
     {"detach", "x:clone()"}, {"half", "x:to(\"float16\")"}, {"byte", "x:to(\"uint8\")"}, {"short", "x:to(\"int16\")"},
-    {"bool", "x:to(\"bool\")"}, {"polyfit", "gpu.linalg.lstsq"},
+    {"bool", "x:to(\"bool\")"}, {"polyfit", "gpu.linalg.lstsq"}, {"csub", "sub"}, {"inverse", "gpu.linalg.inv"},
+    {"symeig", "gpu.linalg.eigh"}, {"dist", "(x - y):norm()"}, {"isSameSizeAs", "x.shape == y.shape"},
+    {"frac", "x - x:trunc()"}, {"cinv", "x:reciprocal()"},
 };
 /* clang-format on */
 
@@ -140,9 +142,30 @@ static const char *synonym(lua_State *L, const char *name, int table, int other)
     return NULL;
 }
 
+/* Where gpu or one of its modules has a function of the name, as "gpu.linalg.svd", pushed; else NULL. */
+static const char *elsewhere(lua_State *L, const char *name)
+{
+    static const char *const modules[] = {"linalg", "random", "fft"};
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lua_pushliteral(L, "lunarray");
+    if (lua_rawget(L, -2) != LUA_TTABLE) return NULL;
+    int gpu = lua_gettop(L);
+    lua_pushstring(L, name);
+    if (lua_rawget(L, gpu) == LUA_TFUNCTION) return lua_pushfstring(L, "gpu.%s", name);
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
+        lua_pushstring(L, modules[i]);
+        if (lua_rawget(L, gpu) != LUA_TTABLE) continue;
+        lua_pushstring(L, name);
+        if (lua_rawget(L, -2) == LUA_TFUNCTION) return lua_pushfstring(L, "gpu.%s.%s", modules[i], name);
+    }
+    return NULL;
+}
+
 int lg_raise_unknown(lua_State *L, const char *what, const char *name, int idx, int other)
 {
+    idx = lua_absindex(L, idx);
     const char *best = synonym(L, name, idx, other);
+    if (!best) best = elsewhere(L, name);
     if (best && is_written(best)) return luaL_error(L, "%s '%s'; it is written %s", what, name, best);
     if (!best) {
         best = lg_closest_key(L, idx, name, NULL);

@@ -26,6 +26,9 @@ static const struct {
     /* indices, lists, tuples */
     {"y = x[1:3]", "']' expected near ':'", "x[\"1:3\"]"},
     {"y = x[:, 1]", "near ':'", "x[\"1:3\"]"},
+    {"y = x[::2]", "near '::'", "x[\"1:3\"]"},
+    {"y = x[1::2]", "']' expected near '::'", "x[\"1:3\"]"},
+    {"y = x[{1, ::2}]", "near '::'", "x[\"1:3\"]"},
     {"y = x[1, 2]", "']' expected near ','", "x[{1, 2}]"},
     {"k[1, 32](x)", "']' expected near ','", "k(grid, block)(x)"},
     {"y = [1, 2]", "near '['", "gpu.array{1, 2, 3}"},
