@@ -23,6 +23,46 @@ typedef double _Complex c128;
 #define INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
+/* Functions of float32 are ours; the names are the ones that ops.def and functions.h have. */
+#undef exp2
+#undef expm1
+#undef log2
+#undef log10
+#undef log1p
+#undef asin
+#undef acos
+#undef atan
+#undef atan2
+#undef sinh
+#undef cosh
+#undef tanh
+#undef asinh
+#undef acosh
+#undef atanh
+#undef cbrt
+#undef pow
+#undef ldexp
+#define REAL(name, a)    _Generic((a), float : name##_f32, double : name)
+#define NUMBER(name, a)  _Generic((a), float : name##_f32, double : name, c64 : c##name##f, c128 : c##name)
+#define exp2(a)          REAL(exp2, a)(a)
+#define expm1(a)         REAL(expm1, a)(a)
+#define log2(a)          REAL(log2, a)(a)
+#define log10(a)         REAL(log10, a)(a)
+#define log1p(a)         REAL(log1p, a)(a)
+#define cbrt(a)          REAL(cbrt, a)(a)
+#define atan2(a, b)      REAL(atan2, a)(a, b)
+#define ldexp(a, b)      REAL(ldexp, a)(a, b)
+#define asin(a)          NUMBER(asin, a)(a)
+#define acos(a)          NUMBER(acos, a)(a)
+#define atan(a)          NUMBER(atan, a)(a)
+#define sinh(a)          NUMBER(sinh, a)(a)
+#define cosh(a)          NUMBER(cosh, a)(a)
+#define tanh(a)          NUMBER(tanh, a)(a)
+#define asinh(a)         NUMBER(asinh, a)(a)
+#define acosh(a)         NUMBER(acosh, a)(a)
+#define atanh(a)         NUMBER(atanh, a)(a)
+#define pow(a, b)        NUMBER(pow, a)(a, b)
+
 #define KN_FN static inline __attribute__((unused))
 KN_SIGNED_FUNCTIONS(int32_t, uint32_t, I32)
 KN_SIGNED_FUNCTIONS(int64_t, uint64_t, I64)
@@ -46,7 +86,7 @@ KN_COMPLEX_FUNCTIONS(c128, double, C128)
 #define ldexp_(a, b)      FLOATS(ldexp_, a)(a, b)
 #define logaddexp_(a, b)  FLOATS(logaddexp_, a)(a, b)
 #define logaddexp2_(a, b) FLOATS(logaddexp2_, a)(a, b)
-#define sinc_(a)          FLOATS(sinc_, a)(a)
+#define sinc_(a)          _Generic((a), float : sinc_f32, double : sinc_F64)(a)
 #define erfinv_(a)        FLOATS(erfinv_, a)(a)
 #define digamma_(a)       FLOATS(digamma_, a)(a)
 #define pow_(a, b)        FIELDS(pow_, a)(a, b)
@@ -54,8 +94,8 @@ KN_COMPLEX_FUNCTIONS(c128, double, C128)
 #define modulus_(a)       FIELDS(modulus_, a)(a)
 #define isinf_(a)         FIELDS(isinf_, a)(a)
 #define sign_(a)          FIELDS(sign_, a)(a)
-#define WIDER(name, a)    _Generic((a), float : name##f, double : name, c64 : name##_C64, c128 : name##_C128)(a)
-#define rint_(a)          WIDER(rint, a)
+#define rint_(a)          _Generic((a), float : rintf, double : rint, c64 : rint_C64, c128 : rint_C128)(a)
+#define WIDER(name, a)    _Generic((a), float : name##_f32, double : name, c64 : name##_C64, c128 : name##_C128)(a)
 #define exp2_(a)          WIDER(exp2, a)
 #define expm1_(a)         WIDER(expm1, a)
 #define log2_(a)          WIDER(log2, a)
@@ -139,30 +179,91 @@ KN_FN double lgamma_F64(double a)
     EMIT_1(id, C128, arity, rule, c128, uint64_t, floats)
 #include "kernels/ops.def"
 
-/* sin and cos of float32 by our own functions where all of a block are in their range, else by the C library. */
-#define TRIG_PART 256
-#define TRIG(name, library, expression)                                                                                \
+/* Loops of our own for the parts of a block whose values are all in their range; else those above. `fits` and `assignment`
+ * are over from, the first operand, other, the second, and i. */
+#define PART 256
+#define PARTED(name, beyond, FIRST, SECOND, OUT, fits, assignment)                                                     \
     static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)                              \
     {                                                                                                                  \
-        for (size_t begin = 0; begin < n; begin += TRIG_PART) {                                                        \
-            size_t part = n - begin < TRIG_PART ? n - begin : TRIG_PART;                                               \
-            const float *from = (const float *)pa + begin;                                                             \
-            float *to = (float *)out + begin;                                                                          \
-            if (!trig_fits(from, part)) {                                                                              \
-                library(to, from, pb, pc, part);                                                                       \
+        for (size_t begin = 0; begin < n; begin += PART) {                                                             \
+            size_t part = n - begin < PART ? n - begin : PART;                                                         \
+            const FIRST *from = (const FIRST *)pa + begin;                                                             \
+            const SECOND *other = pb ? (const SECOND *)pb + begin : NULL;                                              \
+            OUT *to = (OUT *)out + begin;                                                                              \
+            int all = 1;                                                                                               \
+            for (size_t i = 0; i < part; i++) all &= fits;                                                             \
+            if (!all) {                                                                                                \
+                beyond(to, from, other, pc, part);                                                                     \
                 continue;                                                                                              \
             }                                                                                                          \
-            INDEPENDENT for (size_t i = 0; i < part; i++)                                                              \
-            {                                                                                                          \
-                const float a = from[i];                                                                               \
-                to[i] = expression;                                                                                    \
-            }                                                                                                          \
+            INDEPENDENT for (size_t i = 0; i < part; i++) { assignment; }                                              \
         }                                                                                                              \
     }
+
+#define TRIG(name, beyond, expression)                                                                                 \
+    PARTED(name, beyond, float, float, float, fabsf(from[i]) <= TRIG_LIMIT, const float a = from[i];                   \
+           to[i] = expression)
 TRIG(sin_f32, SIN_F32, a == 0 ? a : sin_turned(a, 0))
 TRIG(cos_f32, COS_F32, sin_turned(a, 1))
+TRIG(tan_f32, TAN_F32, tan_turned(a))
 #define SIN_F32 sin_f32
 #define COS_F32 cos_f32
+#define TAN_F32 tan_f32
+
+/* Remainders where the nearest quotient has few enough bits for its product with b to be exact: in double for float32;
+ * for float64 the product is that with b's first 27 bits and that with the others. So is every difference then. */
+#define FEW_BITS 0x1p24
+static inline double rest_f64(double x, double y)
+{
+    double q = rint(x / y), high = double_of_bits(bits_of_double(y) >> 26 << 26);
+    double r = x - q * high - q * (y - high);
+    return r < 0 ? r + y : r;
+}
+static inline float fmod_f32(float a, float b)
+{
+    double x = fabsf(a), y = fabsf(b), r = x - rint(x / y) * y;
+    return copysignf((float)(r < 0 ? r + y : r), a);
+}
+static inline double fmod_f64(double a, double b) { return copysign(rest_f64(fabs(a), fabs(b)), a); }
+#define FLOORED(T, f)                                                                                                  \
+    const T b = other[i], m = f(from[i], b);                                                                           \
+    to[i] = ((m > 0) & (b < 0)) | ((m < 0) & (b > 0)) ? m + b : m
+#define FEW_F32 (fabsf(from[i] / other[i]) < (float)FEW_BITS) & (fabsf(other[i]) < __builtin_inff())
+#define FEW_F64 (fabs(from[i] / other[i]) < FEW_BITS) & (fabs(other[i]) < 0x1p990)
+PARTED(fmod_few_f32, FMOD_F32, float, float, float, FEW_F32, to[i] = fmod_f32(from[i], other[i]))
+PARTED(fmod_few_f64, FMOD_F64, double, double, double, FEW_F64, to[i] = fmod_f64(from[i], other[i]))
+PARTED(mod_few_f32, MOD_F32, float, float, float, FEW_F32, FLOORED(float, fmod_f32))
+PARTED(mod_few_f64, MOD_F64, double, double, double, FEW_F64, FLOORED(double, fmod_f64))
+#define FMOD_F32 fmod_few_f32
+#define FMOD_F64 fmod_few_f64
+#define MOD_F32  mod_few_f32
+#define MOD_F64  mod_few_f64
+
+/* Quotients of integers by the division of doubles. Of 32 bits no quotient is as near to the next whole number as
+ * rounding would have to be; of up to 51 bits it may be one too large, which the remainder tells. */
+static inline int32_t quotient_i32(int32_t a, int32_t b)
+{
+    double q = floor((double)a / (double)(b == 0 ? 1 : b));
+    return b == 0 ? 0 : (int32_t)(q < 0x1p31 ? q : -0x1p31);
+}
+static inline int64_t quotient_i64(int64_t a, int64_t b)
+{
+    int64_t q = (int64_t)floor((double)a / (double)(b == 0 ? 1 : b)), r = a - q * b;
+    return b == 0 ? 0 : q - ((r != 0) & ((r ^ b) < 0));
+}
+#define ANY         1
+#define FEW_I64(v)  (((v) + ((int64_t)1 << 50)) >> 51 == 0)
+#define BOTH_I64    FEW_I64(from[i]) & FEW_I64(other[i])
+PARTED(floordiv_i32, FLOORDIV_I32, int32_t, int32_t, int32_t, ANY, to[i] = quotient_i32(from[i], other[i]))
+PARTED(mod_i32, MOD_I32, int32_t, int32_t, int32_t, ANY, const int32_t b = other[i];
+       to[i] = b == 0 ? 0 : (int32_t)((uint32_t)from[i] - (uint32_t)quotient_i32(from[i], b) * (uint32_t)b))
+PARTED(floordiv_i64, FLOORDIV_I64, int64_t, int64_t, int64_t, BOTH_I64, to[i] = quotient_i64(from[i], other[i]))
+PARTED(mod_i64, MOD_I64, int64_t, int64_t, int64_t, BOTH_I64, const int64_t b = other[i];
+       to[i] = b == 0 ? 0 : from[i] - quotient_i64(from[i], b) * b)
+#define FLOORDIV_I32 floordiv_i32
+#define FLOORDIV_I64 floordiv_i64
+#define MOD_I32      mod_i32
+#define MOD_I64      mod_i64
 
 /* Loads and stores. MEMORY is the type in memory, TYPE the class's; get and put convert one value `v`. */
 #define LOAD(id, MEMORY, TYPE, get)                                                                                    \

@@ -1,6 +1,8 @@
-/* exp, log, sin and cos of float32, written so that a compiler can vectorise a loop over them: no branches, no tables.
- * They compute in double, whose spare bits take the place of careful float arithmetic, so results are within 0.51 units
- * of the last place and are the same bits with every instruction set. Included by loops.c alone. */
+/* The elementary functions of float32, written so that a compiler can vectorise a loop over them: no branches, no
+ * tables. They compute in double, whose spare bits take the place of careful float arithmetic, so results are within
+ * 0.52 units of the last place and are the same bits with every instruction set. Included by loops.c alone.
+ *
+ * Polynomials without another word are the best of their degree in the relative error (Remez' algorithm). */
 #ifndef KN_MATH_F32_H
 #define KN_MATH_F32_H
 
@@ -44,13 +46,84 @@ static inline float exp_f32(float a)
     return (float)(p * double_of_bits((bits_of_double(shifted) + 1023) << 52));
 }
 
-static inline float log_f32(float a)
+/* What exp and its relatives are made of: a = k ln(2) + t with a whole k and |t| <= ln(2) / 2. The numbers are 2^k, which
+ * |k| <= 1000 allows, and e^t - 1, of which the error is 2.4e-10. */
+struct power {
+    double scale, rest;
+};
+
+static inline struct power power_of_2(double x, double shifted)
 {
-    /* x = 2^k m with m from sqrt(1/2) to sqrt(2), and log(m) = 2 atanh(s) for s = (m - 1) / (m + 1). */
-    uint64_t bits = bits_of_double((double)a) - 0x3fe6a09e667f3bcdu;
-    double k = double_of_bits(bits >> 52 | 0x4330000000000000u) - (bits >> 63 ? 0x1p52 + 4096 : 0x1p52);
-    double m = double_of_bits((bits & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu);
-    double s = (m - 1) / (m + 1), z = s * s;
+    double t = (x - (shifted - ROUNDER)) * 0x1.62e42fefa39efp-1;
+    double p = 0x1.a019f8d67c870p-13;
+    p = p * t + 0x1.6d74809c51797p-10;
+    p = p * t + 0x1.1111a6664938bp-7;
+    p = p * t + 0x1.5554adb61fd12p-5;
+    p = p * t + 0x1.555554c61839fp-3;
+    p = p * t + 0x1.0000002812e40p-1;
+    p = p * t + 0x1.0000000022470p+0;
+    return (struct power){double_of_bits((bits_of_double(shifted) + 1023) << 52), p * t};
+}
+
+/* e^x - 1 of |x| <= 600, with x's own relative accuracy. */
+static inline double expm1_wide(double x)
+{
+    double y = x * 0x1.71547652b82fep0;
+    struct power p = power_of_2(y, y + ROUNDER);
+    return p.scale * p.rest + (p.scale - 1);
+}
+
+/* 2^x, infinite or 0 as a float32 beyond +-300. */
+static inline double exp2_wide(double x)
+{
+    x = x > 300 ? 300 : x < -300 ? -300 : x;
+    struct power p = power_of_2(x, x + ROUNDER);
+    return p.scale * p.rest + p.scale;
+}
+
+static inline float exp2_f32(float a) { return (float)exp2_wide(a); }
+
+static inline float expm1_f32(float a)
+{
+    float v = (float)expm1_wide(a > 200 ? 200 : a < -200 ? -200 : (double)a);
+    return a == 0 ? a : v;
+}
+
+static inline float sinh_f32(float a)
+{
+    double x = fabsf(a), u = expm1_wide(x > 200 ? 200 : x);
+    return copysignf((float)((u + u / (u + 1)) / 2), a);
+}
+
+static inline float cosh_f32(float a)
+{
+    double x = fabsf(a), e = expm1_wide(x > 200 ? 200 : x) + 1;
+    return (float)((e + 1 / e) / 2);
+}
+
+static inline float tanh_f32(float a)
+{
+    double x = fabsf(a), u = expm1_wide(2 * (x > 20 ? 20 : x));
+    return copysignf((float)(u / (u + 2)), a);
+}
+
+/* x = 2^k m with m from sqrt(1/2) to sqrt(2). */
+struct parts {
+    double k, m;
+};
+
+static inline struct parts parts_of(double x)
+{
+    uint64_t bits = bits_of_double(x) - 0x3fe6a09e667f3bcdu;
+    return (struct parts){
+        double_of_bits(bits >> 52 | 0x4330000000000000u) - (bits >> 63 ? 0x1p52 + 4096 : 0x1p52),
+        double_of_bits((bits & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu)};
+}
+
+/* log((1 + s) / (1 - s)) = 2 atanh(s) of |s| <= 0.1716, by Taylor's series. */
+static inline double log_ratio(double s)
+{
+    double z = s * s;
     double p = 1.0 / 13;
     p = p * z + 1.0 / 11;
     p = p * z + 1.0 / 9;
@@ -58,10 +131,106 @@ static inline float log_f32(float a)
     p = p * z + 1.0 / 5;
     p = p * z + 1.0 / 3;
     p = p * z + 1;
-    float v = (float)(k * 0x1.62e42fefa39efp-1 + 2 * s * p);
+    return 2 * s * p;
+}
+
+#define LN2   0x1.62e42fefa39efp-1
+#define LOG2E 0x1.71547652b82fep0
+
+/* The logarithm v of a, but for the numbers that have none, or none that is finite. */
+static inline float of_positive(float a, float v)
+{
     v = a == 0 ? -__builtin_inff() : v;
     v = a < 0 ? __builtin_nanf("") : v;
     return a < __builtin_inff() ? v : a; /* infinity and NaN */
+}
+
+static inline float log_f32(float a)
+{
+    struct parts x = parts_of(a);
+    return of_positive(a, (float)(x.k * LN2 + log_ratio((x.m - 1) / (x.m + 1))));
+}
+
+static inline float log2_f32(float a)
+{
+    struct parts x = parts_of(a);
+    return of_positive(a, (float)(x.k + log_ratio((x.m - 1) / (x.m + 1)) * LOG2E));
+}
+
+static inline float log10_f32(float a)
+{
+    struct parts x = parts_of(a);
+    double k = x.k * LN2 + log_ratio((x.m - 1) / (x.m + 1));
+    return of_positive(a, (float)(k * 0x1.bcb7b1526e50ep-2));
+}
+
+/* log(1 + x) of finite x > -1, with x's own relative accuracy. */
+static inline double log1p_wide(double x)
+{
+    struct parts y = parts_of(1 + x);
+    double f = y.k == 0 ? x : y.m - 1;
+    return y.k * LN2 + log_ratio(f / (2 + f));
+}
+
+static inline float log1p_f32(float a)
+{
+    float v = (float)log1p_wide(a);
+    v = a == 0 ? a : a == -1 ? -__builtin_inff() : v;
+    v = a < -1 ? __builtin_nanf("") : v;
+    return a < __builtin_inff() ? v : a;
+}
+
+static inline float asinh_f32(float a)
+{
+    double x = fabsf(a), y = x * x;
+    float v = copysignf((float)log1p_wide(x + y / (1 + sqrt(1 + y))), a);
+    return x < __builtin_inff() ? v : a;
+}
+
+static inline float acosh_f32(float a)
+{
+    double y = (double)a - 1;
+    float v = (float)log1p_wide(y + sqrt(y * (y + 2)));
+    v = a < 1 ? __builtin_nanf("") : v;
+    return a < __builtin_inff() ? v : a;
+}
+
+static inline float atanh_f32(float a)
+{
+    double x = fabsf(a);
+    float v = copysignf((float)(log1p_wide(2 * x / (1 - x)) / 2), a);
+    v = x == 1 ? copysignf(__builtin_inff(), a) : v;
+    return (x > 1) | (a != a) ? __builtin_nanf("") : v;
+}
+
+/* |a|^b by the logarithm, negative where a is and b is odd. Of 0 and infinity the logarithms are numbers so large that
+ * times any b they are infinite or zero again. */
+static inline float pow_f32(float a, float b)
+{
+    double x = fabsf(a), y = b;
+    struct parts m = parts_of(x);
+    double l = m.k + log_ratio((m.m - 1) / (m.m + 1)) * LOG2E;
+    l = x == 0 ? -1e300 : x < __builtin_inff() ? l : 1e300;
+    float v = (float)exp2_wide(l * y);
+    int whole = rint(y) == y, odd = whole & (rint(y / 2) != y / 2);
+    v = odd ? copysignf(v, a) : v;
+    v = (a < 0) & !whole & (x < __builtin_inff()) ? __builtin_nanf("") : v;
+    v = (a != a) | (b != b) ? a + b : v;
+    return (a == 1) | (b == 0) | ((x == 1) & (fabs(y) == __builtin_inf())) ? 1 : v;
+}
+
+/* By two steps of Halley's method from a guess with a third of the exponent. */
+static inline float cbrt_f32(float a)
+{
+    double x = fabsf(a);
+    uint64_t third = ((bits_of_double(x) >> 32) * 0xaaaaaaabu >> 33) + 715094163;
+    double t = double_of_bits(third << 32);
+    for (int i = 0; i < 2; i++) {
+        double cube = t * t * t;
+        t = t * ((cube + 2 * x) / (2 * cube + x));
+    }
+    float v = copysignf((float)t, a);
+    return (a == 0) | !(x < __builtin_inff()) ? a : v;
 }
 
 /* Up to this size k * (the first part of pi) below is exact; larger arguments go to the C library. */
@@ -83,12 +252,98 @@ static inline float sin_turned(float a, int turn)
     return (float)double_of_bits(bits_of_double(s) ^ (bits_of_double(shifted) + (uint64_t)turn) << 63);
 }
 
-/* All of n values may be given to sin_turned. */
-static inline int trig_fits(const float *a, size_t n)
+/* tan(a) of |a| <= TRIG_LIMIT: a = k pi / 2 + r with |r| <= pi / 4, then it is sin(r) / cos(r), or -cos(r) / sin(r) of an
+ * odd k. */
+static inline float tan_turned(float a)
 {
-    int fits = 1;
-    for (size_t i = 0; i < n; i++) fits &= fabsf(a[i]) <= TRIG_LIMIT;
-    return fits;
+    double x = a, shifted = x * 0x1.45f306dc9c883p-1 + ROUNDER, k = shifted - ROUNDER;
+    double r = x - k * 0x1.921fb54400000p0 - k * 0x1.0b4611a626331p-34, z = r * r;
+    double s = 0x1.6cb0a8ebacb2bp-19;
+    s = s * z - 0x1.a00ec71c7fa27p-13;
+    s = s * z + 0x1.11110718745e7p-7;
+    s = s * z - 0x1.55555548e35b3p-3;
+    s = (s * z + 0x1.fffffffff5fedp-1) * r;
+    double c = 0x1.98e7dc2d693b6p-16;
+    c = c * z - 0x1.6c06eb6b0a8afp-10;
+    c = c * z + 0x1.555538a589f9bp-5;
+    c = c * z - 0x1.ffffffb664eb4p-2;
+    c = c * z + 0x1.ffffffff84b7cp-1;
+    int odd = (int)(bits_of_double(shifted) & 1);
+    return (float)((odd ? -c : s) / (odd ? s : c));
+}
+
+/* sin(pi x) / (pi x): pi x is k pi + pi r, of which the sine has the sign of an even or odd k. */
+static inline float sinc_f32(float a)
+{
+    double x = a, k = rint(x), r = (x - k) * 0x1.921fb54442d18p1, z = r * r;
+    double s = -0x1.9a0e1b3f6ccf9p-26;
+    s = s * z + 0x1.716ba51b803c1p-19;
+    s = s * z - 0x1.a017a8ff2b6bap-13;
+    s = s * z + 0x1.11110b74b1be9p-7;
+    s = s * z - 0x1.5555554175b3bp-3;
+    s = (s * z + 0x1.ffffffffd17d5p-1) * r;
+    s = r == 0 ? 0 : rint(k / 2) == k / 2 ? s : -s;
+    return x == 0 ? 1 : (float)(s / (x * 0x1.921fb54442d18p1));
+}
+
+/* atan(y / x) of y and x that are not negative, one of them not 0, and not both infinite: by the tangent of what is left
+ * beside the nearest of no, an eighth and a quarter turn. */
+static inline double atan_of(double y, double x)
+{
+    int low = y < 0x1.a827999fcef32p-2 * x, high = y * 0x1.a827999fcef32p-2 > x; /* tan(pi / 8) */
+    double w = (low ? y : high ? -x : y - x) / (low ? x : high ? y : y + x), z = w * w;
+    double p = -0x1.ee5eafd46e566p-5;
+    p = p * z + 0x1.b116f6d6fdbb8p-4;
+    p = p * z - 0x1.23a30bc6d933cp-3;
+    p = p * z + 0x1.9990406d15433p-3;
+    p = p * z - 0x1.55554414d80ebp-2;
+    p = p * z + 0x1.fffffffad1497p-1;
+    return (low ? 0 : high ? 0x1.921fb54442d18p0 : 0x1.921fb54442d18p-1) + w * p;
+}
+
+static inline float atan_f32(float a) { return copysignf((float)atan_of(fabsf(a), 1), a); }
+
+static inline float atan2_f32(float a, float b)
+{
+    double y = fabsf(a), x = fabsf(b), v;
+    int infinite = (y == __builtin_inf()) & (x == __builtin_inf());
+    v = atan_of(infinite ? 1 : y, infinite ? 1 : x);
+    v = y == 0 ? 0 : v;
+    v = copysignf(1, b) < 0 ? 0x1.921fb54442d18p1 - v : v;
+    return (a != a) | (b != b) ? a + b : copysignf((float)v, a);
+}
+
+/* asin(x) of x from 0 to 1 / 2; above, asin(sqrt((1 - x) / 2)), which is half of what asin(x) is less than pi / 2. */
+static inline double asin_near(double x)
+{
+    double z = x <= 0.5 ? x * x : (1 - x) / 2, w = x <= 0.5 ? x : sqrt(z);
+    double p = 0x1.365be1536fc31p-5;
+    p = p * z + 0x1.cf527fcd54288p-7;
+    p = p * z + 0x1.0554d862c89e1p-5;
+    p = p * z + 0x1.6c91bc620cc53p-5;
+    p = p * z + 0x1.333988d2c3a3fp-4;
+    p = p * z + 0x1.55554848ee7adp-3;
+    p = p * z + 0x1.0000000117f02p+0;
+    return p * w;
+}
+
+static inline float asin_f32(float a)
+{
+    double x = fabsf(a), v = asin_near(x);
+    return copysignf((float)(x <= 0.5 ? v : 0x1.921fb54442d18p0 - 2 * v), a);
+}
+
+static inline float acos_f32(float a)
+{
+    double x = fabsf(a), v = asin_near(x);
+    double far = a > 0 ? 2 * v : 0x1.921fb54442d18p1 - 2 * v;
+    return (float)(x <= 0.5 ? 0x1.921fb54442d18p0 - copysign(v, (double)a) : far);
+}
+
+static inline float ldexp_f32(float a, int n)
+{
+    uint64_t e = (uint64_t)(1023 + (n > 400 ? 400 : n < -400 ? -400 : n));
+    return (float)((double)a * double_of_bits(e << 52));
 }
 
 #endif
