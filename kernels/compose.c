@@ -49,28 +49,80 @@ static enum rt_status run(struct building *b, struct rt_array *out)
     return b->status == RT_OK ? kn_program_run(&b->program, out, b->e) : b->status;
 }
 
+static void add_isclose(struct building *b, const struct kn_operand *x, const struct kn_operand *y, double rtol,
+                        double atol)
+{
+    int left = add_operand(b, x), right = add_operand(b, y);
+    int same = add_op(b, KN_EQ, left, right, 0);
+    left = add_double(b, x, left);
+    right = add_double(b, y, right);
+    int distance = add_op(b, KN_ABS, add_op(b, KN_SUB, left, right, 0), 0, 0);
+    int limit;
+    if (y->array) {
+        limit = add_op(b, KN_MUL, add_op(b, KN_ABS, right, 0, 0), add_number(b, rtol), 0);
+        limit = add_op(b, KN_ADD, limit, add_number(b, atol), 0);
+    } else {
+        limit = add_number(b, atol + rtol * (y->is_float ? hypot(y->f, y->im) : fabs((double)y->i)));
+    }
+    /* An infinite y has an infinite limit, an infinite x only an infinite distance. */
+    int close = add_op(b, KN_LE, distance, limit, 0);
+    close = add_op(b, KN_LOGICAL_AND, close, add_op(b, KN_ISFINITE, distance, 0, 0), 0);
+    add_op(b, KN_LOGICAL_OR, same, close, 0);
+}
+
 enum rt_status kn_isclose(const struct kn_operand *x, const struct kn_operand *y, double rtol, double atol,
                           struct rt_array *out, struct rt_error *e)
 {
     struct building b = {.e = e};
     kn_program_start(&b.program);
-    int left = add_operand(&b, x), right = add_operand(&b, y);
-    int same = add_op(&b, KN_EQ, left, right, 0);
-    left = add_double(&b, x, left);
-    right = add_double(&b, y, right);
-    int distance = add_op(&b, KN_ABS, add_op(&b, KN_SUB, left, right, 0), 0, 0);
-    int limit;
-    if (y->array) {
-        limit = add_op(&b, KN_MUL, add_op(&b, KN_ABS, right, 0, 0), add_number(&b, rtol), 0);
-        limit = add_op(&b, KN_ADD, limit, add_number(&b, atol), 0);
-    } else {
-        limit = add_number(&b, atol + rtol * (y->is_float ? hypot(y->f, y->im) : fabs((double)y->i)));
-    }
-    /* An infinite y has an infinite limit, an infinite x only an infinite distance. */
-    int close = add_op(&b, KN_LE, distance, limit, 0);
-    close = add_op(&b, KN_LOGICAL_AND, close, add_op(&b, KN_ISFINITE, distance, 0, 0), 0);
-    add_op(&b, KN_LOGICAL_OR, same, close, 0);
+    add_isclose(&b, x, y, rtol, atol);
     return run(&b, out);
+}
+
+/* Whether the last node is true everywhere. */
+static enum rt_status run_all(struct building *b, bool *all)
+{
+    struct rt_array out;
+    if (b->status != RT_OK) return b->status;
+    enum rt_status status = kn_program_reduce(&b->program, KN_ALL, KN_ALL_AXES, false, &out, b->e);
+    if (status != RT_OK) return status;
+    uint8_t value = 0;
+    status = rt_array_read(&out, &value, b->e);
+    *all = value != 0;
+    rt_array_release(&out);
+    return status;
+}
+
+enum rt_status kn_allclose(const struct kn_operand *x, const struct kn_operand *y, double rtol, double atol, bool *close,
+                           struct rt_error *e)
+{
+    struct building b = {.e = e};
+    kn_program_start(&b.program);
+    add_isclose(&b, x, y, rtol, atol);
+    return run_all(&b, close);
+}
+
+static bool is_integral(enum rt_dtype t)
+{
+    return rt_dtypes[t].kind != 'f' && !rt_is_complex(t);
+}
+
+enum rt_status kn_equal(const struct rt_array *x, const struct rt_array *y, bool *equal, struct rt_error *e)
+{
+    struct building b = {.e = e};
+    *equal = rt_array_same_shape(x, y);
+    if (!*equal) return RT_OK;
+    kn_program_start(&b.program);
+    int left = add_operand(&b, &(struct kn_operand){.array = x});
+    int right = add_operand(&b, &(struct kn_operand){.array = y});
+    if (x->dtype != y->dtype) {
+        bool whole = is_integral(x->dtype) && is_integral(y->dtype), plain = !rt_is_complex(kn_promote(x->dtype, y->dtype));
+        enum rt_dtype t = whole ? RT_INT64 : plain ? RT_FLOAT64 : RT_COMPLEX128;
+        left = add_convert(&b, left, t);
+        right = add_convert(&b, right, t);
+    }
+    add_op(&b, KN_EQ, left, right, 0);
+    return run_all(&b, equal);
 }
 
 static enum rt_status run_both(struct building *first, struct rt_array *x, struct building *second, struct rt_array *y)

@@ -8,6 +8,12 @@
  * array. */
 enum rt_status kn_isclose(const struct kn_operand *x, const struct kn_operand *y, double rtol, double atol,
                           struct rt_array *out, struct rt_error *e);
+/* Whether that is so of all elements. */
+enum rt_status kn_allclose(const struct kn_operand *x, const struct kn_operand *y, double rtol, double atol, bool *close,
+                           struct rt_error *e);
+/* Whether the shapes are the same and all elements equal: integers as int64, others in float64 or complex128 where the
+ * dtypes differ. */
+enum rt_status kn_equal(const struct rt_array *x, const struct rt_array *y, bool *equal, struct rt_error *e);
 /* x in its dtype with these numbers for NaN, infinity and -infinity; integers as they are, the parts of complex numbers
  * each by itself. NULL for an infinity is the largest number of the dtype, of its sign. */
 enum rt_status kn_nan_to_num(const struct rt_array *x, double nan, const double *infinity, const double *negative,

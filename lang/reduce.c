@@ -1,6 +1,7 @@
 /* Reductions and comparisons of whole arrays. */
 #include <math.h>
 #include <string.h>
+#include "kernels/compose.h"
 #include "lang/closest.h"
 #include "lang/lazy.h"
 #include "lang/reduce.h"
@@ -138,100 +139,43 @@ static int reduce(lua_State *L)
 }
 
 /* ---- comparisons ---- */
-/* Two arrays of one shape as numbers on the host. Comparing arrays is for tests, where plain beats fast. */
-struct pair {
-    const struct rt_array *a, *b; /* broadcast to one shape */
-    const char *x, *y;            /* contiguous elements */
-    int64_t size;
-};
-
-static void push_pair(lua_State *L, struct pair *p)
+/* The array, or a copy of it where the other one is. */
+static const struct rt_array *push_beside(lua_State *L, const struct rt_array *a, const struct rt_array *other)
 {
-    int ndim;
-    int64_t shape[RT_MAX_DIMS];
-    struct rt_error *e = lg_error_box(L);
-    lg_check(L, rt_broadcast_shape((const struct rt_array *[]){p->a, p->b}, 2, &ndim, shape, e));
-    const struct rt_array *sides[2] = {p->a, p->b};
-    const char *host[2];
-    for (int i = 0; i < 2; i++) {
-        struct rt_array *spread = lg_new_array(L);
-        lg_check(L, rt_array_broadcast(sides[i], ndim, shape, spread, e));
-        host[i] = lg_push_host_copy(L, spread);
-        p->size = rt_array_size(spread);
-    }
-    p->x = host[0];
-    p->y = host[1];
-}
-
-static bool same(struct rt_complex x, struct rt_complex y)
-{
-    return x.re == y.re && x.im == y.im;
-}
-
-static bool is_close(struct rt_complex x, struct rt_complex y, double rtol, double atol)
-{
-    double size = hypot(y.re, y.im);
-    if (same(x, y)) return true;
-    return isfinite(x.re) && isfinite(x.im) && isfinite(size) && hypot(x.re - y.re, x.im - y.im) <= atol + rtol * size;
-}
-
-static bool pair_close(const struct pair *p, double rtol, double atol)
-{
-    size_t nx = rt_dtypes[p->a->dtype].size, ny = rt_dtypes[p->b->dtype].size;
-    for (int64_t i = 0; i < p->size; i++) {
-        struct rt_complex x = rt_load_complex(p->a->dtype, p->x + (size_t)i * nx);
-        struct rt_complex y = rt_load_complex(p->b->dtype, p->y + (size_t)i * ny);
-        if (!is_close(x, y, rtol, atol)) return false;
-    }
-    return true;
-}
-
-/* The array at idx, or the number there as an array of no axes on the device of `beside`. */
-static const struct rt_array *check_side(lua_State *L, int idx, int beside)
-{
-    struct kn_operand number;
-    if (!lg_is_scalar(L, idx)) return lg_check_array(L, idx);
-    struct rt_device *d = rt_array_device(lg_check_array(L, beside));
-    lg_check_operand(L, idx, &number);
-    struct rt_array *out = lg_new_array(L);
-    enum rt_dtype t = number.is_complex ? RT_COMPLEX128 : number.is_float ? RT_FLOAT64 : RT_INT64;
-    lg_check(L, rt_array_new(d, t, 0, NULL, out, lg_error_box(L)));
-    lg_check(L, kn_fill(out, &number, lg_error_box(L)));
-    return out;
+    struct rt_device *d = rt_array_device(other);
+    lg_check(L, rt_array_alive(a, lg_error_box(L)));
+    lg_check(L, rt_array_alive(other, lg_error_box(L)));
+    if (rt_array_device(a) == d) return a;
+    struct rt_array *copy = lg_new_array(L);
+    lg_check(L, kn_convert(a, a->dtype, d, copy, lg_error_box(L)));
+    return copy;
 }
 
 static int allclose(lua_State *L)
 {
     double rtol = luaL_optnumber(L, 3, 1e-5), atol = luaL_optnumber(L, 4, 1e-8);
-    struct pair p = {.a = check_side(L, 1, 2), .b = check_side(L, 2, 1)};
-    push_pair(L, &p);
-    lua_pushboolean(L, pair_close(&p, rtol, atol));
-    return 1;
-}
-
-static bool is_integral(enum rt_dtype t)
-{
-    return rt_dtypes[t].kind != 'f' && !rt_is_complex(t);
-}
-
-static bool pair_equal(const struct pair *p)
-{
-    enum rt_dtype ta = p->a->dtype, tb = p->b->dtype;
-    bool whole = is_integral(ta) && is_integral(tb);
-    for (int64_t i = 0; i < p->size; i++) {
-        const char *x = p->x + (size_t)i * rt_dtypes[ta].size, *y = p->y + (size_t)i * rt_dtypes[tb].size;
-        if (whole ? rt_load_int(ta, x) != rt_load_int(tb, y) : !same(rt_load_complex(ta, x), rt_load_complex(tb, y)))
-            return false;
+    struct kn_operand side[2];
+    bool close;
+    for (int i = 0; i < 2; i++) {
+        side[i] = (struct kn_operand){0};
+        if (lg_is_scalar(L, i + 1) && !lg_is_scalar(L, 2 - i))
+            lg_check_operand(L, i + 1, &side[i]);
+        else
+            side[i].array = lg_check_array(L, i + 1);
     }
-    return true;
+    if (side[0].array && side[1].array) side[1].array = push_beside(L, side[1].array, side[0].array);
+    lg_check(L, kn_allclose(&side[0], &side[1], rtol, atol, &close, lg_error_box(L)));
+    lua_pushboolean(L, close);
+    return 1;
 }
 
 static int equal(lua_State *L)
 {
-    struct pair p = {.a = lg_check_array(L, 1), .b = lg_check_array(L, 2)};
-    bool alike = rt_array_same_shape(p.a, p.b);
-    if (alike) push_pair(L, &p);
-    lua_pushboolean(L, alike && pair_equal(&p));
+    const struct rt_array *a = lg_check_array(L, 1), *b = lg_check_array(L, 2);
+    bool alike;
+    if (rt_array_same_shape(a, b)) b = push_beside(L, b, a);
+    lg_check(L, kn_equal(a, b, &alike, lg_error_box(L)));
+    lua_pushboolean(L, alike);
     return 1;
 }
 
