@@ -145,7 +145,8 @@ $(BUILD)/obj/kernels/scan_host.o: ALL_CFLAGS += $(COMPLEX)
 $(BUILD)/obj/kernels/loops_%.o: ALL_CFLAGS += $(FLOATS) $(COMPLEX)
 $(BUILD)/obj/runtime/simt/vector_%.o: ALL_CFLAGS += $(FLOATS)
 # As fast as with -O3 and compiled in less time, which is not so of the others; -O1 would take half the speed of many.
-FEWER := -O2 -ftree-vectorize -fvect-cost-model=dynamic --param vect-epilogues-nomask=0
+# PRE makes branches of chained selections, which then are no vectors.
+FEWER := -O2 -fno-tree-pre -ftree-vectorize -fvect-cost-model=dynamic --param vect-epilogues-nomask=0
 $(addprefix $(BUILD)/obj/kernels/,loops_v3.o loops_v4.o): ALL_CFLAGS += $(if $(findstring clang,$(CC)),$(LOOPS),$(LOOPS:-O3=$(FEWER)))
 $(addprefix $(BUILD)/obj/kernels/loops_,random_v3.o random_v4.o fft_v3.o fft_v4.o): ALL_CFLAGS += $(LOOPS)
 $(addprefix $(BUILD)/obj/,$(addprefix kernels/loops_,base.o random_base.o fft_base.o) runtime/simt/vector_base.o): \

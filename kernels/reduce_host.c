@@ -114,12 +114,11 @@ static void find_in_chunk(const struct pass *p, int64_t item, char *scratch)
     }
 }
 
-/* The loop that adds elements that lie in memory as they are to be added, some rows of them at a time; else NULL. */
-static kn_sum_rows_loop *sum_rows_loop(const struct pass *p)
+/* The loop that combines elements that lie in memory as they are to be combined, some rows of them at a time; else NULL. */
+static kn_rows_loop *rows_loop(const struct pass *p)
 {
-    bool stored = p->plan->slots == 0 && p->r->program.leaves == 1;
-    return stored && p->r->combine == KN_ADD && kn_class_exact(p->r->accumulate) ? p->plan->loops->sum_rows[p->class]
-                                                                                 : NULL;
+    bool stored = p->plan->slots == 0 && p->r->program.leaves == 1 && kn_class_exact(p->r->accumulate);
+    return stored ? p->plan->loops->rows[p->r->combine][p->class] : NULL;
 }
 
 /* Combines n values with the lanes, which have `seen` of a chunk already. */
@@ -140,16 +139,18 @@ static void into_lanes(const struct pass *p, char *lanes, size_t seen, const cha
     }
 }
 
-/* Combines a chunk into the lanes; returns how many have anything. Of sums over memory as it is, several rows of lanes
- * are read side by side: that is nearly twice as fast as reading straight on. */
+/* Combines a chunk into the lanes; returns how many have anything. Of memory as it is, several rows of lanes are read
+ * side by side: that is nearly twice as fast as reading straight on. */
 static size_t fill_lanes(const struct pass *p, struct kn_walk *w, char *lanes)
 {
     size_t seen = 0, length = (size_t)(w->end - w->position);
-    kn_sum_rows_loop *sum_rows = p->plan->linear[0] ? sum_rows_loop(p) : NULL;
-    if (sum_rows && length >= KN_SUMMED_ROWS * LANES) {
+    kn_rows_loop *rows = p->plan->linear[0] ? rows_loop(p) : NULL;
+    if (rows && length >= 2 * LANES) {
         const char *values = kn_walk_evaluate(w, LANES, NULL);
-        for (; length - seen >= KN_SUMMED_ROWS * LANES; seen += KN_SUMMED_ROWS * LANES)
-            sum_rows(lanes, values + seen * p->value, LANES, seen > 0, LANES);
+        for (size_t left = length / LANES, count; left > 0; left -= count, seen += count * LANES) {
+            count = left < KN_SUMMED_ROWS ? left : KN_SUMMED_ROWS;
+            rows(lanes, values + seen * p->value, LANES, count, seen > 0, LANES);
+        }
         into_lanes(p, lanes, seen, values + seen * p->value, length - seen);
         return LANES;
     }
@@ -231,6 +232,24 @@ static void sum_wide(const struct pass *p, size_t begin, size_t end, char *scrat
         sum_items(p, item, 1, 1, 0, scratch);
 }
 
+static kn_extreme_loop *extreme_loop(const struct pass *p)
+{
+    const struct kn_loops *l = p->plan->loops;
+    return p->r->combine == KN_MINIMUM ? l->least[p->class] : p->r->combine == KN_MAXIMUM ? l->greatest[p->class] : NULL;
+}
+
+/* The smallest or largest value of a chunk. */
+static void extreme_of(const struct pass *p, struct kn_walk *w, kn_extreme_loop *loop, char *to)
+{
+    char next[RT_ELEMENT];
+    size_t n = p->plan->linear[0] && rows_loop(p) ? (size_t)(w->end - w->position) : kn_walk_next(w);
+    loop(to, kn_walk_evaluate(w, n, NULL), n);
+    for (kn_walk_advance(w, n); (n = kn_walk_next(w)) > 0; kn_walk_advance(w, n)) {
+        loop(next, kn_walk_evaluate(w, n, NULL), n);
+        combine(p, p->class, to, to, next, 1);
+    }
+}
+
 static void chunk_piece(void *context, size_t begin, size_t end, int worker)
 {
     struct pass *p = context;
@@ -244,8 +263,12 @@ static void chunk_piece(void *context, size_t begin, size_t end, int worker)
         size_t length = chunk_of(p, item, &first);
         struct kn_walk w;
         start_in_row(p, (int64_t)item / p->chunks, first, first + (int64_t)length, scratch, &w);
-        fold(p, p->class, lanes, fill_lanes(p, &w, lanes), 1);
-        memcpy(p->partial + item * p->value, lanes, p->value);
+        if (extreme_loop(p)) {
+            extreme_of(p, &w, extreme_loop(p), p->partial + item * p->value);
+        } else {
+            fold(p, p->class, lanes, fill_lanes(p, &w, lanes), 1);
+            memcpy(p->partial + item * p->value, lanes, p->value);
+        }
         if (p->index && p->chunks == 1) find_in_chunk(p, (int64_t)item, scratch);
     }
 }
@@ -345,14 +368,15 @@ static void shift_in_rows(const struct pass *p, int64_t i, size_t n, struct kn_w
 /* Combines the next elements of n rows, GROUP at most, one after the other; returns how many. */
 static int64_t combine_group(const struct pass *p, struct kn_walk *w, int64_t i, size_t n, char *lanes)
 {
-    kn_sum_rows_loop *sum_rows = p->r->leaves[0].row.ndim == 1 ? sum_rows_loop(p) : NULL;
+    kn_rows_loop *rows = p->r->leaves[0].row.ndim == 1 ? rows_loop(p) : NULL;
     int64_t count = p->r->length - i < GROUP ? p->r->length - i : GROUP, k = 0;
     while (k < count) {
         shift_in_rows(p, i + k, n, w);
         const void *values = kn_walk_evaluate(w, n, NULL);
-        if (sum_rows && k + KN_SUMMED_ROWS <= count) {
-            sum_rows(lanes, values, p->r->leaves[0].row.strides[0], k > 0, n);
-            k += KN_SUMMED_ROWS;
+        if (rows) {
+            int64_t some = count - k < KN_SUMMED_ROWS ? count - k : KN_SUMMED_ROWS;
+            rows(lanes, values, p->r->leaves[0].row.strides[0], (size_t)some, k > 0, n);
+            k += some;
             continue;
         }
         if (k++ == 0)
