@@ -7,10 +7,6 @@
 /* A function by its symbol ("cblas_sgemm", "dgesv_"); NULL with RT_MISSING and a message where there is none. */
 void *kn_blas(const char *symbol, struct rt_error *e);
 enum { KN_BLAS_ROW_MAJOR = 101, KN_BLAS_PLAIN = 111, KN_BLAS_TRANSPOSED = 112 };
-typedef void kn_sgemv(int order, int trans, int m, int n, float alpha, const float *a, int lda, const float *x,
-                      int incx, float beta, float *y, int incy);
-typedef void kn_dgemv(int order, int trans, int m, int n, double alpha, const double *a, int lda, const double *x,
-                      int incx, double beta, double *y, int incy);
 typedef void kn_sgemm(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a, int lda,
                       const float *b, int ldb, float beta, float *c, int ldc);
 typedef void kn_cgemm(int order, int ta, int tb, int m, int n, int k, const void *alpha, const void *a, int lda,

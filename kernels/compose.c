@@ -93,8 +93,8 @@ static enum rt_status run_all(struct building *b, bool *all)
     return status;
 }
 
-enum rt_status kn_allclose(const struct kn_operand *x, const struct kn_operand *y, double rtol, double atol, bool *close,
-                           struct rt_error *e)
+enum rt_status kn_allclose(const struct kn_operand *x, const struct kn_operand *y, double rtol, double atol,
+                           bool *close, struct rt_error *e)
 {
     struct building b = {.e = e};
     kn_program_start(&b.program);
@@ -116,7 +116,8 @@ enum rt_status kn_equal(const struct rt_array *x, const struct rt_array *y, bool
     int left = add_operand(&b, &(struct kn_operand){.array = x});
     int right = add_operand(&b, &(struct kn_operand){.array = y});
     if (x->dtype != y->dtype) {
-        bool whole = is_integral(x->dtype) && is_integral(y->dtype), plain = !rt_is_complex(kn_promote(x->dtype, y->dtype));
+        bool whole = is_integral(x->dtype) && is_integral(y->dtype),
+             plain = !rt_is_complex(kn_promote(x->dtype, y->dtype));
         enum rt_dtype t = whole ? RT_INT64 : plain ? RT_FLOAT64 : RT_COMPLEX128;
         left = add_convert(&b, left, t);
         right = add_convert(&b, right, t);

@@ -9,8 +9,8 @@
 enum rt_status kn_isclose(const struct kn_operand *x, const struct kn_operand *y, double rtol, double atol,
                           struct rt_array *out, struct rt_error *e);
 /* Whether that is so of all elements. */
-enum rt_status kn_allclose(const struct kn_operand *x, const struct kn_operand *y, double rtol, double atol, bool *close,
-                           struct rt_error *e);
+enum rt_status kn_allclose(const struct kn_operand *x, const struct kn_operand *y, double rtol, double atol,
+                           bool *close, struct rt_error *e);
 /* Whether the shapes are the same and all elements equal: integers as int64, others in float64 or complex128 where the
  * dtypes differ. */
 enum rt_status kn_equal(const struct rt_array *x, const struct rt_array *y, bool *equal, struct rt_error *e);

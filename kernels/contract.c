@@ -228,9 +228,19 @@ static enum rt_status multiply_elements(const struct contraction *c, int i, int 
     return status;
 }
 
-/* Rows against rows: elements are multiplied, and what is to be summed is left for sum_alone. */
-static bool by_rows(const struct contraction *c, const struct pair *p)
+/* What is summed over are rows that lie in memory one element after the other, of numbers that kn_matvec_host takes. */
+static bool is_rows(const struct term *t, const struct pair *p)
 {
+    const struct rt_array *a = &t->array;
+    return (a->dtype == RT_FLOAT32 || a->dtype == RT_FLOAT64) && p->inner.ndim == 1 &&
+           a->strides[axis_of(&t->labels, p->inner.label[0])] == 1;
+}
+
+/* Rows against rows: elements are multiplied, and what is to be summed is left for sum_alone. */
+static bool by_rows(const struct contraction *c, int i, int j, const struct pair *p)
+{
+    const struct term *x = &c->terms[i], *y = &c->terms[j];
+    if (is_rows(x, p) && is_rows(y, p) && x->array.dtype == y->array.dtype) return false;
     return p->batch.ndim > 0 && size_of(c, &p->left) == 1 && size_of(c, &p->right) == 1;
 }
 
@@ -241,7 +251,7 @@ static enum rt_status contract_pair(struct contraction *c, int i, int j, struct 
     struct rt_array out = {0};
     enum rt_status status;
     classify(c, i, j, &p);
-    if (p.inner.ndim == 0 || by_rows(c, &p)) {
+    if (p.inner.ndim == 0 || by_rows(c, i, j, &p)) {
         for (int k = 0; k < p.inner.ndim; k++) add_label(&p.batch, p.inner.label[k]);
         status = multiply_elements(c, i, j, &p, &out, e);
     } else {

@@ -42,28 +42,28 @@ typedef double _Complex c128;
 #undef cbrt
 #undef pow
 #undef ldexp
-#define REAL(name, a)    _Generic((a), float : name##_f32, double : name)
-#define NUMBER(name, a)  _Generic((a), float : name##_f32, double : name, c64 : c##name##f, c128 : c##name)
-#define exp2(a)          REAL(exp2, a)(a)
-#define expm1(a)         REAL(expm1, a)(a)
-#define log2(a)          REAL(log2, a)(a)
-#define log10(a)         REAL(log10, a)(a)
-#define log1p(a)         REAL(log1p, a)(a)
-#define cbrt(a)          REAL(cbrt, a)(a)
-#define atan2(a, b)      REAL(atan2, a)(a, b)
-#define ldexp(a, b)      REAL(ldexp, a)(a, b)
-#define asin(a)          NUMBER(asin, a)(a)
-#define acos(a)          NUMBER(acos, a)(a)
-#define atan(a)          NUMBER(atan, a)(a)
-#define sinh(a)          NUMBER(sinh, a)(a)
-#define cosh(a)          NUMBER(cosh, a)(a)
-#define tanh(a)          NUMBER(tanh, a)(a)
-#define asinh(a)         NUMBER(asinh, a)(a)
-#define acosh(a)         NUMBER(acosh, a)(a)
-#define atanh(a)         NUMBER(atanh, a)(a)
-#define pow(a, b)        NUMBER(pow, a)(a, b)
+#define REAL(name, a)   _Generic((a), float : name##_f32, double : name)
+#define NUMBER(name, a) _Generic((a), float : name##_f32, double : name, c64 : c##name##f, c128 : c##name)
+#define exp2(a)         REAL(exp2, a)(a)
+#define expm1(a)        REAL(expm1, a)(a)
+#define log2(a)         REAL(log2, a)(a)
+#define log10(a)        REAL(log10, a)(a)
+#define log1p(a)        REAL(log1p, a)(a)
+#define cbrt(a)         REAL(cbrt, a)(a)
+#define atan2(a, b)     REAL(atan2, a)(a, b)
+#define ldexp(a, b)     REAL(ldexp, a)(a, b)
+#define asin(a)         NUMBER(asin, a)(a)
+#define acos(a)         NUMBER(acos, a)(a)
+#define atan(a)         NUMBER(atan, a)(a)
+#define sinh(a)         NUMBER(sinh, a)(a)
+#define cosh(a)         NUMBER(cosh, a)(a)
+#define tanh(a)         NUMBER(tanh, a)(a)
+#define asinh(a)        NUMBER(asinh, a)(a)
+#define acosh(a)        NUMBER(acosh, a)(a)
+#define atanh(a)        NUMBER(atanh, a)(a)
+#define pow(a, b)       NUMBER(pow, a)(a, b)
 
-#define KN_FN static inline __attribute__((unused))
+#define KN_FN           static inline __attribute__((unused))
 KN_SIGNED_FUNCTIONS(int32_t, uint32_t, I32)
 KN_SIGNED_FUNCTIONS(int64_t, uint64_t, I64)
 KN_UNSIGNED_FUNCTIONS(uint64_t, uint64_t, U64)
@@ -179,8 +179,8 @@ KN_FN double lgamma_F64(double a)
     EMIT_1(id, C128, arity, rule, c128, uint64_t, floats)
 #include "kernels/ops.def"
 
-/* Loops of our own for the parts of a block whose values are all in their range; else those above. `fits` and `assignment`
- * are over from, the first operand, other, the second, and i. */
+/* Loops of our own for the parts of a block whose values are all in their range; else those above. `fits` and
+ * `assignment` are over from, the first operand, other, the second, and i. */
 #define PART 256
 #define PARTED(name, beyond, FIRST, SECOND, OUT, fits, assignment)                                                     \
     static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)                              \
@@ -196,13 +196,15 @@ KN_FN double lgamma_F64(double a)
                 beyond(to, from, other, pc, part);                                                                     \
                 continue;                                                                                              \
             }                                                                                                          \
-            INDEPENDENT for (size_t i = 0; i < part; i++) { assignment; }                                              \
+            INDEPENDENT for (size_t i = 0; i < part; i++)                                                              \
+            {                                                                                                          \
+                assignment;                                                                                            \
+            }                                                                                                          \
         }                                                                                                              \
     }
 
 #define TRIG(name, beyond, expression)                                                                                 \
-    PARTED(name, beyond, float, float, float, fabsf(from[i]) <= TRIG_LIMIT, const float a = from[i];                   \
-           to[i] = expression)
+    PARTED(name, beyond, float, float, float, fabsf(from[i]) <= TRIG_LIMIT, const float a = from[i]; to[i] = expression)
 TRIG(sin_f32, SIN_F32, a == 0 ? a : sin_turned(a, 0))
 TRIG(cos_f32, COS_F32, sin_turned(a, 1))
 TRIG(tan_f32, TAN_F32, tan_turned(a))
@@ -224,7 +226,10 @@ static inline float fmod_f32(float a, float b)
     double x = fabsf(a), y = fabsf(b), r = x - rint(x / y) * y;
     return copysignf((float)(r < 0 ? r + y : r), a);
 }
-static inline double fmod_f64(double a, double b) { return copysign(rest_f64(fabs(a), fabs(b)), a); }
+static inline double fmod_f64(double a, double b)
+{
+    return copysign(rest_f64(fabs(a), fabs(b)), a);
+}
 #define FLOORED(T, f)                                                                                                  \
     const T b = other[i], m = f(from[i], b);                                                                           \
     to[i] = ((m > 0) & (b < 0)) | ((m < 0) & (b > 0)) ? m + b : m
@@ -251,9 +256,9 @@ static inline int64_t quotient_i64(int64_t a, int64_t b)
     int64_t q = (int64_t)floor((double)a / (double)(b == 0 ? 1 : b)), r = a - q * b;
     return b == 0 ? 0 : q - ((r != 0) & ((r ^ b) < 0));
 }
-#define ANY         1
-#define FEW_I64(v)  (((v) + ((int64_t)1 << 50)) >> 51 == 0)
-#define BOTH_I64    FEW_I64(from[i]) & FEW_I64(other[i])
+#define ANY        1
+#define FEW_I64(v) (((v) + ((int64_t)1 << 50)) >> 51 == 0)
+#define BOTH_I64   FEW_I64(from[i]) & FEW_I64(other[i])
 PARTED(floordiv_i32, FLOORDIV_I32, int32_t, int32_t, int32_t, ANY, to[i] = quotient_i32(from[i], other[i]))
 PARTED(mod_i32, MOD_I32, int32_t, int32_t, int32_t, ANY, const int32_t b = other[i];
        to[i] = b == 0 ? 0 : (int32_t)((uint32_t)from[i] - (uint32_t)quotient_i32(from[i], b) * (uint32_t)b))
@@ -392,12 +397,8 @@ FROM_COMPLEX(FROM_FLOAT, C128, c128)
         case 4: EACH(two_##id##_##class(a[i], b[i])); break;                                                           \
         case 5: EACH(two_##id##_##class(two_##id##_##class(to[i], a[i]), b[i])); break;                                \
         case 6: EACH(two_##id##_##class(two_##id##_##class(a[i], b[i]), c[i])); break;                                 \
-        case 7:                                                                                                        \
-            EACH(two_##id##_##class(two_##id##_##class(two_##id##_##class(to[i], a[i]), b[i]), c[i]));                 \
-            break;                                                                                                     \
-        case 8:                                                                                                        \
-            EACH(two_##id##_##class(two_##id##_##class(two_##id##_##class(a[i], b[i]), c[i]), d[i]));                  \
-            break;                                                                                                     \
+        case 7: EACH(two_##id##_##class(two_##id##_##class(two_##id##_##class(to[i], a[i]), b[i]), c[i])); break;      \
+        case 8: EACH(two_##id##_##class(two_##id##_##class(two_##id##_##class(a[i], b[i]), c[i]), d[i])); break;       \
         default:                                                                                                       \
             EACH(two_##id##_##class(                                                                                   \
                 two_##id##_##class(two_##id##_##class(two_##id##_##class(to[i], a[i]), b[i]), c[i]), d[i]));           \
@@ -409,12 +410,12 @@ FROM_COMPLEX(FROM_FLOAT, C128, c128)
     X(ADD, I64, int64_t, (int64_t)((uint64_t)a + (uint64_t)b))                                                         \
     X(MUL, F32, float, a *b)                                                                                           \
     X(MUL, F64, double, a *b)                                                                                          \
-    X(MINIMUM, F32, float, a != a ? a : a < b ? a : b)                                                                  \
-    X(MINIMUM, F64, double, a != a ? a : a < b ? a : b)                                                                 \
+    X(MINIMUM, F32, float, a != a ? a : a < b ? a : b)                                                                 \
+    X(MINIMUM, F64, double, a != a ? a : a < b ? a : b)                                                                \
     X(MINIMUM, I32, int32_t, a < b ? a : b)                                                                            \
     X(MINIMUM, I64, int64_t, a < b ? a : b)                                                                            \
-    X(MAXIMUM, F32, float, a != a ? a : a > b ? a : b)                                                                  \
-    X(MAXIMUM, F64, double, a != a ? a : a > b ? a : b)                                                                 \
+    X(MAXIMUM, F32, float, a != a ? a : a > b ? a : b)                                                                 \
+    X(MAXIMUM, F64, double, a != a ? a : a > b ? a : b)                                                                \
     X(MAXIMUM, I32, int32_t, a > b ? a : b)                                                                            \
     X(MAXIMUM, I64, int64_t, a > b ? a : b)
 ROWS_OPS(ROWS)
@@ -423,7 +424,7 @@ ROWS_OPS(ROWS)
 #define KEEP_BEST(a, b, BITS, BEFORE)                                                                                  \
     do {                                                                                                               \
         const BITS first = (BITS)((a)BEFORE(b)) | (BITS)((a) != (a));                                                  \
-        (a) = (__typeof__(a))(((BITS)(a) & first) | ((BITS)(b) & ~first));                                             \
+        (a) = (__typeof__(a))(((BITS)(a)&first) | ((BITS)(b) & ~first));                                               \
     } while (0)
 #define FOUR(k) _Pragma("GCC unroll 4") for (size_t k = 0; k < 4; k++)
 #define EXTREME(name, TYPE, BITS, BEFORE)                                                                              \
@@ -458,7 +459,10 @@ EXTREME(greatest_F32, float, int32_t, >)
 EXTREME(greatest_F64, double, int64_t, >)
 EXTREME(greatest_I32, int32_t, int32_t, >)
 EXTREME(greatest_I64, int64_t, int64_t, >)
-#define EXTREMES(name) {[KN_F32] = name##_F32, [KN_F64] = name##_F64, [KN_I32] = name##_I32, [KN_I64] = name##_I64}
+#define EXTREMES(name)                                                                                                 \
+    {                                                                                                                  \
+        [KN_F32] = name##_F32, [KN_F64] = name##_F64, [KN_I32] = name##_I32, [KN_I64] = name##_I64                     \
+    }
 
 /* Unrolled, so that the lanes stay in registers. */
 #define EACH_LANE(k) _Pragma("GCC unroll 16") for (int k = 0; k < KN_WIDE_LANES; k++)
@@ -483,6 +487,42 @@ static void sum_wide(double *lanes, size_t seen, const float *values, ptrdiff_t 
         for (size_t i = whole; i < n; i++)
             lanes[row * KN_WIDE_LANES + i % KN_WIDE_LANES] += values[(ptrdiff_t)row * stride + (ptrdiff_t)i];
 }
+
+#define DOT_LANES 32
+#define DOT(name, TYPE)                                                                                                \
+    static double name(const void *pa, const void *pb, size_t n)                                                       \
+    {                                                                                                                  \
+        const TYPE *a = pa, *b = pb;                                                                                   \
+        double sums[DOT_LANES] = {0};                                                                                  \
+        const size_t whole = n / DOT_LANES * DOT_LANES;                                                                \
+        for (size_t i = 0; i < whole; i += DOT_LANES) {                                                                \
+            _Pragma("GCC unroll 32") for (size_t k = 0; k < DOT_LANES; k++) sums[k] += (double)(a[i + k] * b[i + k]);  \
+        }                                                                                                              \
+        for (size_t i = whole; i < n; i++) sums[i - whole] += (double)(a[i] * b[i]);                                   \
+        for (size_t half = DOT_LANES / 2; half > 0; half /= 2)                                                         \
+            for (size_t k = 0; k < half; k++) sums[k] += sums[k + half];                                               \
+        return sums[0];                                                                                                \
+    }
+DOT(dot_F32, float)
+DOT(dot_F64, double)
+
+#define ADD_ROWS(name, TYPE)                                                                                           \
+    static void name(double *sums, const void *rows, ptrdiff_t stride, const void *factors, size_t count, size_t n)    \
+    {                                                                                                                  \
+        const TYPE *a = rows, *b = a + stride, *c = b + stride, *d = c + stride, *f = factors;                         \
+        if (count == KN_SUMMED_ROWS) {                                                                                 \
+            const TYPE s = f[0], t = f[1], u = f[2], v = f[3];                                                         \
+            INDEPENDENT for (size_t i = 0; i < n; i++) sums[i] =                                                       \
+                sums[i] + (double)(s * a[i]) + (double)(t * b[i]) + (double)(u * c[i]) + (double)(v * d[i]);           \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (size_t k = 0; k < count; k++, a += stride) {                                                              \
+            const TYPE s = f[k];                                                                                       \
+            INDEPENDENT for (size_t i = 0; i < n; i++) sums[i] = sums[i] + (double)(s * a[i]);                         \
+        }                                                                                                              \
+    }
+ADD_ROWS(add_rows_F32, float)
+ADD_ROWS(add_rows_F64, double)
 
 static void index_block(int64_t *block, int64_t first, size_t n)
 {
@@ -565,6 +605,8 @@ const struct kn_loops KN_LEVEL = {
     .least = EXTREMES(least),
     .greatest = EXTREMES(greatest),
     .sum_wide = sum_wide,
+    .dot = {dot_F32, dot_F64},
+    .add_rows = {add_rows_F32, add_rows_F64},
     .index = index_block,
     .indices_32 = indices_32,
     .indices_64 = indices_64,

@@ -18,8 +18,8 @@ typedef void kn_store_loop(void *memory, ptrdiff_t stride, const void *in, size_
  * at them. Returns whether all are within the axis; otherwise the offsets mean nothing. */
 typedef bool kn_indices_loop(int64_t *offsets, const void *index, ptrdiff_t stride, int64_t step, int64_t length,
                              bool more, int64_t first, int64_t run, size_t n);
-/* to[i] = rows[i] op rows[i + stride] op ... of 1 to KN_SUMMED_ROWS rows, one after the other; with `more` what `to` has
- * comes before them. */
+/* to[i] = rows[i] op rows[i + stride] op ... of 1 to KN_SUMMED_ROWS rows, one after the other; with `more` what `to`
+ * has comes before them. */
 typedef void kn_rows_loop(void *to, const void *rows, ptrdiff_t stride, size_t count, bool more, size_t n);
 #define KN_SUMMED_ROWS 4
 /* The smallest or largest of n values, 1 at least; NaN where there is any. */
@@ -28,6 +28,11 @@ typedef void kn_extreme_loop(void *best, const void *values, size_t n);
  * own, of which all but `seen` values of a row are to come: value i goes to lane i modulo their number. */
 typedef void kn_sum_wide_loop(double *lanes, size_t seen, const float *values, ptrdiff_t stride, size_t rows, size_t n);
 #define KN_WIDE_LANES 16
+/* The sum, in double and of lanes of its own, of the products of n values each. */
+typedef double kn_dot_loop(const void *a, const void *b, size_t n);
+/* sums[i] += factors[0] * rows[i], then += factors[1] * rows[i + stride] ..., of 1 to KN_SUMMED_ROWS rows. */
+typedef void kn_add_rows_loop(double *sums, const void *rows, ptrdiff_t stride, const void *factors, size_t count,
+                              size_t n);
 /* A block of one class to a block of a dtype's class, rounded, wrapped or saturated to that dtype. */
 typedef void kn_convert_loop(void *out, const void *in, size_t n);
 
@@ -36,9 +41,12 @@ struct kn_loops {
     kn_load_loop *load[RT_DTYPE_COUNT];
     kn_store_loop *store[RT_DTYPE_COUNT];
     kn_convert_loop *convert[KN_CLASS_COUNT][RT_DTYPE_COUNT];
-    kn_rows_loop *rows[KN_OP_COUNT][KN_CLASS_COUNT]; /* for the sums, products and extremes of most classes; else NULL */
+    kn_rows_loop
+        *rows[KN_OP_COUNT][KN_CLASS_COUNT]; /* for the sums, products and extremes of most classes; else NULL */
     kn_extreme_loop *least[KN_CLASS_COUNT], *greatest[KN_CLASS_COUNT]; /* NULL for bools, uint64 and complex numbers */
     kn_sum_wide_loop *sum_wide;
+    kn_dot_loop *dot[2];                                    /* of float32 and float64 */
+    kn_add_rows_loop *add_rows[2];                          /* likewise */
     void (*index)(int64_t *block, int64_t first, size_t n); /* first, first + 1, ... */
     kn_indices_loop *indices_32, *indices_64;               /* of int32 and int64 */
 };

@@ -46,8 +46,8 @@ static inline float exp_f32(float a)
     return (float)(p * double_of_bits((bits_of_double(shifted) + 1023) << 52));
 }
 
-/* What exp and its relatives are made of: a = k ln(2) + t with a whole k and |t| <= ln(2) / 2. The numbers are 2^k, which
- * |k| <= 1000 allows, and e^t - 1, of which the error is 2.4e-10. */
+/* What exp and its relatives are made of: a = k ln(2) + t with a whole k and |t| <= ln(2) / 2. The numbers are 2^k,
+ * which |k| <= 1000 allows, and e^t - 1, of which the error is 2.4e-10. */
 struct power {
     double scale, rest;
 };
@@ -81,7 +81,10 @@ static inline double exp2_wide(double x)
     return p.scale * p.rest + p.scale;
 }
 
-static inline float exp2_f32(float a) { return (float)exp2_wide(a); }
+static inline float exp2_f32(float a)
+{
+    return (float)exp2_wide(a);
+}
 
 static inline float expm1_f32(float a)
 {
@@ -115,9 +118,8 @@ struct parts {
 static inline struct parts parts_of(double x)
 {
     uint64_t bits = bits_of_double(x) - 0x3fe6a09e667f3bcdu;
-    return (struct parts){
-        double_of_bits(bits >> 52 | 0x4330000000000000u) - (bits >> 63 ? 0x1p52 + 4096 : 0x1p52),
-        double_of_bits((bits & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu)};
+    return (struct parts){double_of_bits(bits >> 52 | 0x4330000000000000u) - (bits >> 63 ? 0x1p52 + 4096 : 0x1p52),
+                          double_of_bits((bits & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu)};
 }
 
 /* log((1 + s) / (1 - s)) = 2 atanh(s) of |s| <= 0.1716, by Taylor's series. */
@@ -252,8 +254,8 @@ static inline float sin_turned(float a, int turn)
     return (float)double_of_bits(bits_of_double(s) ^ (bits_of_double(shifted) + (uint64_t)turn) << 63);
 }
 
-/* tan(a) of |a| <= TRIG_LIMIT: a = k pi / 2 + r with |r| <= pi / 4, then it is sin(r) / cos(r), or -cos(r) / sin(r) of an
- * odd k. */
+/* tan(a) of |a| <= TRIG_LIMIT: a = k pi / 2 + r with |r| <= pi / 4, then it is sin(r) / cos(r), or -cos(r) / sin(r) of
+ * an odd k. */
 static inline float tan_turned(float a)
 {
     double x = a, shifted = x * 0x1.45f306dc9c883p-1 + ROUNDER, k = shifted - ROUNDER;
@@ -286,11 +288,11 @@ static inline float sinc_f32(float a)
     return x == 0 ? 1 : (float)(s / (x * 0x1.921fb54442d18p1));
 }
 
-/* atan(y / x) of y and x that are not negative, one of them not 0, and not both infinite: by the tangent of what is left
- * beside the nearest of no, an eighth and a quarter turn. */
+/* atan(y / x) of y and x that are not negative, one of them not 0, and not both infinite: by the tangent of what is
+ * left beside the nearest of no, an eighth and a quarter turn. */
 static inline double atan_of(double y, double x)
 {
-    int low = y < 0x1.a827999fcef32p-2 * x, high = y * 0x1.a827999fcef32p-2 > x; /* tan(pi / 8) */
+    int low = y<0x1.a827999fcef32p-2 * x, high = y * 0x1.a827999fcef32p-2> x; /* tan(pi / 8) */
     double w = (low ? y : high ? -x : y - x) / (low ? x : high ? y : y + x), z = w * w;
     double p = -0x1.ee5eafd46e566p-5;
     p = p * z + 0x1.b116f6d6fdbb8p-4;
@@ -301,7 +303,10 @@ static inline double atan_of(double y, double x)
     return (low ? 0 : high ? 0x1.921fb54442d18p0 : 0x1.921fb54442d18p-1) + w * p;
 }
 
-static inline float atan_f32(float a) { return copysignf((float)atan_of(fabsf(a), 1), a); }
+static inline float atan_f32(float a)
+{
+    return copysignf((float)atan_of(fabsf(a), 1), a);
+}
 
 static inline float atan2_f32(float a, float b)
 {

@@ -82,53 +82,6 @@ static void multiply_by_blas(void *context, size_t begin, size_t end, int worker
     }
 }
 
-/* Products with one row or one column: of a matrix and a vector, which needs no rearranged copies of the matrix. */
-struct vector_job {
-    const struct kn_product *p;
-    int transposed, rows, columns, leading, step; /* the matrix as it lies in memory; between the vector's elements */
-    void *gemv;
-};
-
-static void multiply_vectors(void *context, size_t begin, size_t end, int worker)
-{
-    const struct vector_job *j = context;
-    const struct kn_product *p = j->p;
-    (void)worker;
-    for (size_t item = begin; item < end && !rt_interrupted(); item++) {
-        struct operands o = operands_of(p, (int64_t)item);
-        const char *matrix = p->rows == 1 ? o.b : o.a, *vector = p->rows == 1 ? o.a : o.b;
-        if (p->dtype == RT_FLOAT32)
-            ((kn_sgemv *)j->gemv)(KN_BLAS_ROW_MAJOR, j->transposed, j->rows, j->columns, 1, (const float *)matrix,
-                                  j->leading, (const float *)vector, j->step, 0, (float *)o.c, 1);
-        else
-            ((kn_dgemv *)j->gemv)(KN_BLAS_ROW_MAJOR, j->transposed, j->rows, j->columns, 1, (const double *)matrix,
-                                  j->leading, (const double *)vector, j->step, 0, (double *)o.c, 1);
-    }
-}
-
-/* False when it is no such product. The matrix is b, to be turned, when there is one row, else a. */
-static bool by_vectors(const struct kn_product *p, const struct blas_job *g, bool spread, size_t grain)
-{
-    bool row = p->rows == 1, turned = row ? g->tb == KN_BLAS_TRANSPOSED : g->ta == KN_BLAS_TRANSPOSED;
-    int64_t step = row ? p->a_stride[1] : p->b_stride[0];
-    if ((!row && p->columns != 1) || step < 1 || step > INT32_MAX) return false;
-    if (p->dtype != RT_FLOAT32 && p->dtype != RT_FLOAT64) return false;
-    int high = (int)(row ? p->inner : p->rows), wide = (int)(row ? p->columns : p->inner);
-    struct vector_job j = {.p = p,
-                           .transposed = row == turned ? KN_BLAS_PLAIN : KN_BLAS_TRANSPOSED,
-                           .rows = turned ? wide : high,
-                           .columns = turned ? high : wide,
-                           .leading = row ? g->ldb : g->lda,
-                           .step = (int)step,
-                           .gemv = kn_blas(p->dtype == RT_FLOAT32 ? "cblas_sgemv" : "cblas_dgemv", NULL)};
-    if (!j.gemv) return false;
-    if (spread)
-        rt_parallel_for((size_t)p->batches, grain, multiply_vectors, &j);
-    else
-        multiply_vectors(&j, 0, (size_t)p->batches, 0);
-    return true;
-}
-
 /* False when BLAS cannot: no library, or strides and sizes that it does not take. */
 static bool blas(const struct kn_product *p)
 {
@@ -149,7 +102,6 @@ static bool blas(const struct kn_product *p)
     bool spread = p->batches > 1 && each < LARGE;
     size_t grain = (size_t)(SMALL / each) + 1;
     kn_blas_threads(spread ? 1 : rt_thread_count());
-    if (by_vectors(p, &j, spread, grain)) return true;
     if (spread)
         rt_parallel_for((size_t)p->batches, grain, multiply_by_blas, &j);
     else
@@ -239,7 +191,8 @@ static enum rt_status own_loops(const struct kn_product *p, struct rt_error *e)
 enum rt_status kn_matmul_host(const struct kn_product *p, struct rt_error *e)
 {
     rt_lend();
-    enum rt_status status = blas(p) ? RT_OK : own_loops(p, e);
+    enum rt_status status = RT_OK;
+    if (!kn_matvec_host(p, &status, e) && !blas(p)) status = own_loops(p, e);
     rt_lend_end();
     return status == RT_OK && rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : status;
 }

@@ -114,7 +114,8 @@ static void find_in_chunk(const struct pass *p, int64_t item, char *scratch)
     }
 }
 
-/* The loop that combines elements that lie in memory as they are to be combined, some rows of them at a time; else NULL. */
+/* The loop that combines elements that lie in memory as they are to be combined, some rows of them at a time; else
+ * NULL. */
 static kn_rows_loop *rows_loop(const struct pass *p)
 {
     bool stored = p->plan->slots == 0 && p->r->program.leaves == 1 && kn_class_exact(p->r->accumulate);
@@ -235,7 +236,9 @@ static void sum_wide(const struct pass *p, size_t begin, size_t end, char *scrat
 static kn_extreme_loop *extreme_loop(const struct pass *p)
 {
     const struct kn_loops *l = p->plan->loops;
-    return p->r->combine == KN_MINIMUM ? l->least[p->class] : p->r->combine == KN_MAXIMUM ? l->greatest[p->class] : NULL;
+    return p->r->combine == KN_MINIMUM   ? l->least[p->class]
+           : p->r->combine == KN_MAXIMUM ? l->greatest[p->class]
+                                         : NULL;
 }
 
 /* The smallest or largest value of a chunk. */

@@ -1,0 +1,149 @@
+/* Products of matrices and vectors on the host, of vectors and vectors among them: memory is what they wait for. Both
+ * ways add in double; products are of the arrays' dtype. */
+#include <stdlib.h>
+#include <string.h>
+#include "kernels/loops.h"
+#include "kernels/matmul.h"
+#include "runtime/interrupt.h"
+#include "runtime/threads.h"
+
+#define CHUNK 16384 /* elements of a row that are summed up to one partial result */
+#define PANEL 4096  /* elements of the result that rows are added to at a time, at most */
+#define LEAST 64    /* and at least, where there are so many */
+#define GRAIN 32768 /* multiplications that one piece of parallel work has */
+#define FEW   64    /* partial results that take no allocation */
+
+struct job {
+    const struct kn_product *p;
+    const struct kn_loops *loops;
+    int64_t lines, length;       /* of the matrix as it lies in memory, and elements of one */
+    int64_t line, step;          /* between lines, and between the vector's elements */
+    int64_t matrix_size, pieces; /* chunks of a line or panels of the result */
+    int64_t panel;
+    double *partial;
+};
+
+/* The addresses of an item of the batch. */
+static void operands_of(const struct kn_product *p, int64_t item, const char **matrix, const char **vector)
+{
+    int64_t a = 0, b = 0, size = rt_dtypes[p->dtype].size;
+    for (int d = p->batch_ndim - 1; d >= 0; d--) {
+        a += item % p->batch_shape[d] * p->a_batch[d];
+        b += item % p->batch_shape[d] * p->b_batch[d];
+        item /= p->batch_shape[d];
+    }
+    const char *x = (const char *)p->a + a * size, *y = (const char *)p->b + b * size;
+    *matrix = p->columns == 1 ? x : y;
+    *vector = p->columns == 1 ? y : x;
+}
+
+static void store(const struct job *j, int64_t at, const double *values, int64_t n)
+{
+    enum rt_dtype t = j->p->dtype;
+    char *to = (char *)j->p->c + at * rt_dtypes[t].size;
+    j->loops->convert[KN_F64][t](to, values, (size_t)n);
+}
+
+/* Every element of the result is a line times the vector. Items are the chunks of all lines of all matrices. */
+static void multiply_chunks(void *context, size_t begin, size_t end, int worker)
+{
+    const struct job *j = context;
+    int64_t size = rt_dtypes[j->p->dtype].size;
+    (void)worker;
+    for (size_t item = begin; item < end && !rt_interrupted(); item++) {
+        int64_t line = (int64_t)item / j->pieces, first = (int64_t)item % j->pieces * CHUNK;
+        int64_t n = j->length - first < CHUNK ? j->length - first : CHUNK;
+        const char *matrix, *vector;
+        operands_of(j->p, line / j->lines, &matrix, &vector);
+        matrix += (line % j->lines * j->line + first) * size;
+        double sum = j->loops->dot[j->p->dtype == RT_FLOAT64](matrix, vector + first * size, (size_t)n);
+        if (j->partial)
+            j->partial[item] = sum;
+        else
+            store(j, line, &sum, 1);
+    }
+}
+
+/* The result is the sum of all lines, each times an element of the vector. Items are the panels of all results. */
+static void add_lines(void *context, size_t begin, size_t end, int worker)
+{
+    const struct job *j = context;
+    int64_t size = rt_dtypes[j->p->dtype].size;
+    double sums[PANEL], factors[KN_SUMMED_ROWS]; /* these of the dtype */
+    (void)worker;
+    for (size_t item = begin; item < end && !rt_interrupted(); item++) {
+        int64_t product = (int64_t)item / j->pieces, first = (int64_t)item % j->pieces * j->panel;
+        int64_t n = j->length - first < j->panel ? j->length - first : j->panel;
+        const char *matrix, *vector;
+        operands_of(j->p, product, &matrix, &vector);
+        memset(sums, 0, (size_t)n * sizeof *sums);
+        for (int64_t k = 0; k < j->lines; k += KN_SUMMED_ROWS) {
+            int64_t count = j->lines - k < KN_SUMMED_ROWS ? j->lines - k : KN_SUMMED_ROWS;
+            j->loops->load[j->p->dtype](factors, vector + k * j->step * size, j->step, (size_t)count);
+            j->loops->add_rows[j->p->dtype == RT_FLOAT64](sums, matrix + (k * j->line + first) * size, j->line, factors,
+                                                          (size_t)count, (size_t)n);
+        }
+        store(j, product * j->length + first, sums, n);
+    }
+}
+
+/* Adds up the chunks' results of each line by halves. */
+static void store_sums(const struct job *j, int64_t results)
+{
+    for (int64_t i = 0; i < results; i++) {
+        double *part = j->partial + i * j->pieces;
+        for (int64_t n = j->pieces; n > 1; n = (n + 1) / 2)
+            for (int64_t k = 0; k < n / 2; k++) part[k] += part[k + (n + 1) / 2];
+        store(j, i, part, 1);
+    }
+}
+
+static size_t grain_of(int64_t each)
+{
+    return each < GRAIN ? (size_t)(GRAIN / (each + 1)) + 1 : 1;
+}
+
+static enum rt_status by_lines(struct job *j, struct rt_error *e)
+{
+    double few[FEW], *heap = NULL;
+    int64_t results = j->lines * j->p->batches;
+    j->pieces = (j->length + CHUNK - 1) / CHUNK;
+    if (j->pieces > 1) {
+        size_t bytes = (size_t)(results * j->pieces) * sizeof(double);
+        j->partial = bytes <= sizeof few ? few : (heap = rt_alloc(bytes));
+        if (!j->partial) return rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for matmul", bytes);
+    }
+    rt_parallel_for((size_t)(results * j->pieces), grain_of(j->length), multiply_chunks, j);
+    if (j->partial && !rt_interrupted()) store_sums(j, results);
+    free(heap);
+    return RT_OK;
+}
+
+bool kn_matvec_host(const struct kn_product *p, enum rt_status *status, struct rt_error *e)
+{
+    struct job j = {.p = p, .loops = kn_host_loops()};
+    bool row = p->columns != 1;
+    if ((row && p->rows != 1) || (p->dtype != RT_FLOAT32 && p->dtype != RT_FLOAT64)) return false;
+    /* The matrix's strides along the sum and along the result. */
+    int64_t inner = row ? p->b_stride[0] : p->a_stride[1], outer = row ? p->b_stride[1] : p->a_stride[0];
+    int64_t count = row ? p->columns : p->rows;
+    j.step = row ? p->a_stride[1] : p->b_stride[0];
+    if (p->inner == 1 || (inner == 1 && j.step == 1)) {
+        j.lines = count;
+        j.length = p->inner;
+        j.line = outer;
+        *status = by_lines(&j, e);
+    } else if (outer == 1 && count > 1) {
+        j.lines = p->inner;
+        j.length = count;
+        j.line = inner;
+        j.panel = (count / rt_thread_count() + LEAST) / LEAST * LEAST;
+        if (j.panel > PANEL) j.panel = PANEL;
+        j.pieces = (count + j.panel - 1) / j.panel;
+        rt_parallel_for((size_t)(p->batches * j.pieces), grain_of(p->inner * j.panel), add_lines, &j);
+        *status = RT_OK;
+    } else {
+        return false;
+    }
+    return true;
+}
