@@ -103,20 +103,22 @@ static bool small_sequence(const struct rt_array *to, enum rt_dtype in, const st
                            const struct kn_operand *step)
 {
     const struct kn_loops *l = kn_host_loops();
-    int64_t values[KN_BLOCK]; /* or doubles */
-    _Alignas(64) char numbers[KN_BLOCK * 8];
-    enum kn_class class = kn_class_of(in);
+    union {
+        int64_t whole[KN_BLOCK];
+        double real[KN_BLOCK];
+    } values;
+    _Alignas(64) char block[KN_BLOCK * 8];
     enum rt_dtype t = to->dtype;
-    int64_t n = rt_array_size(to);
+    size_t n = (size_t)rt_array_size(to);
     if (!is_few(to) || start->is_complex || step->is_complex || rt_is_complex(t) || t == RT_BOOL) return false;
-    l->index(values, 0, (size_t)n);
-    if (in == RT_FLOAT64) l->convert[KN_I64][in](values, values, (size_t)n);
-    kn_fill_block(numbers, in, step, (size_t)n);
-    l->ops[KN_MUL][class](values, values, numbers, NULL, (size_t)n);
-    kn_fill_block(numbers, in, start, (size_t)n);
-    l->ops[KN_ADD][class](values, numbers, values, NULL, (size_t)n);
-    l->convert[class][t](numbers, values, (size_t)n);
-    l->store[t](rt_array_host(to), 1, numbers, (size_t)n);
+    if (in == RT_FLOAT64)
+        l->sequence_f64(values.real, start->is_float ? start->f : (double)start->i,
+                        step->is_float ? step->f : (double)step->i, n);
+    else
+        l->sequence_i64(values.whole, start->i, step->i, n);
+    void *out = rt_array_host(to), *converted = kn_class_exact(t) ? out : block;
+    l->convert[kn_class_of(in)][t](converted, &values, n);
+    if (converted != out) l->store[t](out, 1, block, n);
     return true;
 }
 

@@ -174,8 +174,11 @@ static void copy_piece(void *context, size_t begin, size_t end, int worker)
 
 enum rt_status kn_host_copy(const struct rt_array *to, const struct rt_array *from, struct rt_error *e)
 {
-    struct copy c = {.size = rt_dtypes[to->dtype].size, .to = rt_array_host(to), .from = rt_array_host(from)};
+    struct copy c; /* large, and mostly unused */
     struct kn_space *s = &c.s;
+    c.size = rt_dtypes[to->dtype].size;
+    c.to = rt_array_host(to);
+    c.from = rt_array_host(from);
     kn_space_make(&from, 1, to, s);
     int last = s->ndim - 1;
     c.across = last;

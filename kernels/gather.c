@@ -39,7 +39,9 @@ static void make_trip(const struct kn_indexing *x, const struct rt_array *dense,
     struct rt_array order = {.ndim = x->ndim}, data = {.ndim = x->ndim}; /* shapes and strides alone */
     const struct rt_array *leaves[KN_TRIP_INDEX + KN_MAX_PICKS] = {&data, dense ? dense : &order};
     int64_t stride = 1;
-    *t = (struct kn_trip){.x = x, .dense = dense, .apart = elements_apart(x->data)};
+    t->x = x; /* member by member: it is large, and mostly unused */
+    t->dense = dense;
+    t->apart = elements_apart(x->data);
     for (int i = x->ndim - 1; i >= 0; i--) {
         order.shape[i] = data.shape[i] = x->shape[i];
         order.strides[i] = stride;

@@ -80,7 +80,7 @@ static size_t find_offsets(const struct pass *p, const struct stretch *s, int64_
         const uint##bits##_t *from = (const uint##bits##_t *)data;                                                     \
         uint##bits##_t *to = (uint##bits##_t *)dense;                                                                  \
         if (stride == 1)                                                                                               \
-            for (size_t i = 0; i < n; i++) to[i] = from[offsets[i]];                                                   \
+            _Pragma("GCC unroll 8") for (size_t i = 0; i < n; i++) to[i] = from[offsets[i]];                           \
         else                                                                                                           \
             for (size_t i = 0; i < n; i++) to[(int64_t)i * stride] = from[offsets[i]];                                 \
     }                                                                                                                  \
@@ -253,7 +253,6 @@ static bool do_block(struct pass *p, const struct stretch *s, size_t n)
 {
     const struct kn_space *space = &p->trip->space;
     int64_t offsets[BLOCK], stride = space->strides[KN_TRIP_DENSE][space->ndim - 1];
-    memset(offsets, 0, n * sizeof *offsets); /* the rest of the block is not used */
     size_t good = find_offsets(p, s, p->access == KN_CHECK ? NULL : offsets, n);
     if (good < n) {
         note_bad(p, s->position + (int64_t)good);

@@ -32,17 +32,18 @@ const struct kn_loops *kn_host_loops(void)
     return l;
 }
 
-/* What there is of the block is copied behind itself. */
+/* The value as often as a line of the cache has it, which is then copied. */
 void kn_spread(enum rt_dtype t, void *values, const void *element, size_t n)
 {
-    const struct kn_loops *loops = kn_host_loops();
+    enum { LINE = 64 };
+    _Alignas(LINE) char line[LINE];
+    const size_t value = kn_classes[kn_class_of(t)].size, bytes = n * value;
     char *block = values;
-    size_t value = kn_classes[kn_class_of(t)].size;
-    loops->load[t](block, element, 1, 1);
-    for (size_t done = 1, part; done < n; done += part) {
-        part = done < n - done ? done : n - done;
-        memcpy(block + done * value, block, part * value);
-    }
+    kn_host_loops()->load[t](line, element, 1, 1);
+    for (size_t done = value; done < LINE && done < bytes; done *= 2) memcpy(line + done, line, done);
+    size_t i = 0;
+    for (; i + LINE <= bytes; i += LINE) memcpy(block + i, line, LINE);
+    memcpy(block + i, line, bytes - i);
 }
 
 void kn_fill_block(void *block, enum rt_dtype t, const struct kn_operand *number, size_t n)

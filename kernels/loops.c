@@ -529,6 +529,16 @@ static void index_block(int64_t *block, int64_t first, size_t n)
     for (size_t i = 0; i < n; i++) block[i] = first + (int64_t)i;
 }
 
+static void sequence_i64(int64_t *block, int64_t start, int64_t step, size_t n)
+{
+    for (int32_t i = 0; i < (int32_t)n; i++) block[i] = (int64_t)((uint64_t)start + (uint64_t)i * (uint64_t)step);
+}
+
+static void sequence_f64(double *block, double start, double step, size_t n)
+{
+    for (int32_t i = 0; i < (int32_t)n; i++) block[i] = start + (double)i * step;
+}
+
 /* Indices. `bad` gets a sign when one is outside: then it, from 0, or its distance from the last one is negative. One
  * that is 0 becomes `length`, which is as far outside as any other. */
 #define FROM_ZERO(i)                                                                                                   \
@@ -608,6 +618,8 @@ const struct kn_loops KN_LEVEL = {
     .dot = {dot_F32, dot_F64},
     .add_rows = {add_rows_F32, add_rows_F64},
     .index = index_block,
+    .sequence_i64 = sequence_i64,
+    .sequence_f64 = sequence_f64,
     .indices_32 = indices_32,
     .indices_64 = indices_64,
 };

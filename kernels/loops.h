@@ -48,7 +48,10 @@ struct kn_loops {
     kn_dot_loop *dot[2];                                    /* of float32 and float64 */
     kn_add_rows_loop *add_rows[2];                          /* likewise */
     void (*index)(int64_t *block, int64_t first, size_t n); /* first, first + 1, ... */
-    kn_indices_loop *indices_32, *indices_64;               /* of int32 and int64 */
+    /* start + i * step for n of i from 0 on, fewer than 2^31. */
+    void (*sequence_i64)(int64_t *block, int64_t start, int64_t step, size_t n);
+    void (*sequence_f64)(double *block, double start, double step, size_t n);
+    kn_indices_loop *indices_32, *indices_64; /* of int32 and int64 */
 };
 
 extern const struct kn_loops kn_loops_base;
