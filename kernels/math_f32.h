@@ -347,8 +347,8 @@ static inline float acos_f32(float a)
 
 static inline float ldexp_f32(float a, int n)
 {
-    uint64_t e = (uint64_t)(1023 + (n > 400 ? 400 : n < -400 ? -400 : n));
-    return (float)((double)a * double_of_bits(e << 52));
+    int64_t power = n > 400 ? 400 : n < -400 ? -400 : n;
+    return (float)((double)a * double_of_bits((uint64_t)(1023 + power) << 52));
 }
 
 #endif

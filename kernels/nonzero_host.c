@@ -88,10 +88,18 @@ static size_t find_places(const struct masked *w, int64_t chunk, uint16_t *place
     return count;
 }
 
+/* As far as a chunk of the mask has places. */
+static void clear(uint16_t *places, const struct masked *w)
+{
+    int64_t n = w->m->places < KN_MASK_CHUNK ? w->m->places : KN_MASK_CHUNK;
+    memset(places, 0, (size_t)(n + ROOM - KN_MASK_CHUNK) * sizeof *places);
+}
+
 static void places_piece(void *context, size_t begin, size_t end, int worker)
 {
     const struct masked *w = context;
     uint16_t places[ROOM];
+    clear(places, w);
     (void)worker;
     for (int64_t chunk = (int64_t)begin; chunk < (int64_t)end && !rt_interrupted(); chunk++) {
         int64_t *to = (int64_t *)(void *)w->to + w->before[chunk], first = chunk * KN_MASK_CHUNK + 1;
@@ -119,6 +127,7 @@ static void read_piece(void *context, size_t begin, size_t end, int worker)
 {
     const struct masked *w = context;
     uint16_t places[ROOM];
+    clear(places, w);
     size_t size = w->size;
     (void)worker;
     for (int64_t chunk = (int64_t)begin; chunk < (int64_t)end && !rt_interrupted(); chunk++) {
@@ -140,6 +149,7 @@ static void write_piece(void *context, size_t begin, size_t end, int worker)
 {
     const struct masked *w = context;
     uint16_t places[ROOM];
+    clear(places, w);
     size_t size = w->size;
     (void)worker;
     for (int64_t chunk = (int64_t)begin; chunk < (int64_t)end && !rt_interrupted(); chunk++) {

@@ -232,7 +232,8 @@ const struct lg_function lg_contract_functions[] = {
      "assert(gpu.matmul(gpu.ones(5, 2, 3), gpu.ones(3, 4)).shape[1] == 5)"},
     {"dot", dot, "x:dot(y)   gpu.dot(x, y)",
      "The sum over the last axis of x and the last but one of y.\n"
-     "Of vectors it is a Lua number, of matrices the matrix product. " LG_OUT_DOC,
+     "Of vectors it is a Lua number, of matrices the matrix product. On the host products with vectors are added in float64, "
+     "in many partial sums: of n products no sum has more than 512 + log2(n) roundings one after the other. " LG_OUT_DOC,
      "assert(gpu.array({1, 2}):dot(gpu.array({3, 4})) == 11)"},
     {"inner", inner, "x:inner(y)   gpu.inner(x, y)",
      "The sum over the last axes of x and y.\n"

@@ -211,4 +211,26 @@ for _, device in ipairs(t.devices()) do
   end)
 end
 
+-- Long rows are summed up chunk by chunk, wide results panel by panel; operands may lie in memory in any way.
+t.test("vectors on the host", function()
+  gpu.seed(2)
+  for _, shape in ipairs { { 3, 40000 }, { 40000, 3 }, { 37, 5000 }, { 1, 7 }, { 7, 1 } } do
+    for _, dtype in ipairs { "float32", "float64" } do
+      local rows, columns = shape[1], shape[2]
+      local x = gpu.random.integers(-9, 9, shape, "cpu"):to(dtype)
+      local y = gpu.random.integers(-9, 9, 2 * columns, "cpu"):to(dtype)
+      local z = gpu.random.integers(-9, 9, rows, "cpu"):to(dtype)
+      local spread = y["::2"]
+      for _, v in ipairs { spread, spread:clone() } do
+        assert(x:matmul(v):equal((x * v):sum(2)))
+        assert(v:matmul(x.T):equal((x * v):sum(2)))
+      end
+      assert(z:matmul(x):equal((x * z:reshape(rows, 1)):sum(1)))
+      assert(x.T:clone().T:matmul(spread):equal((x * spread):sum(2)))
+      assert(x:vecdot(x):equal((x * x):sum(2)))
+      t.eq(y:dot(y), (y * y):sum())
+    end
+  end
+end)
+
 t.done()

@@ -307,6 +307,40 @@ for _, device in ipairs(t.devices()) do
     t.raises("array or number expected", function() return {} + x end)
   end)
 
+  -- What the loops take together is exact only up to some size; beyond it they go another way. Both are Lua's own.
+  test("quotients and remainders of all sizes", function()
+    gpu.seed(3)
+    local n, draw = 600, gpu.random.integers
+    for _, most in ipairs { 9, 1 << 31, 1 << 50, 1 << 62 } do
+      local x, y = draw(-most, most, n, device), draw(-most, most, n, device)
+      local small, factor = draw(-9, 9, n, device), draw(-99, 99, n, device)
+      for _, pair in ipairs { { x, y }, { x, small }, { y * factor - 1, y }, { y * factor, y } } do
+        local a, b = pair[1], pair[2]
+        local quotients, remainders = a // b, a % b
+        for i = 1, n do
+          if b[i] ~= 0 then t.eq(quotients[i], a[i] // b[i]) end
+          t.eq(remainders[i], b[i] == 0 and 0 or a[i] % b[i])
+        end
+      end
+    end
+    t.same((gpu.array({ -1 << 31, 7 }, "int32", device) // gpu.array({ -1, 0 }, "int32", device)):totable(),
+      { -1 << 31, 0 })
+    for _, scale in ipairs { 1, 1e5, 1e12, 1e300 } do
+      local x = gpu.random.normal(0, scale, n, "float64", device)
+      local y = gpu.random.normal(0, 1, n, "float64", device)
+      local whole, floored = x:fmod(y), x % y
+      for i = 1, n do
+        t.eq(whole[i], math.fmod(x[i], y[i]))
+        t.eq(floored[i], x[i] % y[i])
+      end
+    end
+    local odd = gpu.array({ 5, -5, 0, 1 / 0, 0 / 0, 1 }, device)
+    odd = odd:fmod(gpu.array({ 1 / 0, 1 / 0, 2, 2, 1, 0 }, device))
+    t.same(odd["1:3"]:totable(), { 5, -5, 0 })
+    assert(odd["4:6"]:isnan():all())
+    t.eq(1 / gpu.array({ -4 }, "float32", device):fmod(2)[1], -1 / 0)
+  end)
+
   test("mixed devices", function()
     local other = device == "cpu" and t.kernel_device() or "cpu"
     local x, y = gpu.zeros(2, device), gpu.zeros(2, other)
