@@ -74,7 +74,8 @@ static void add_elements(lua_State *L, struct lg_series *s, struct lg_buffer *to
     for (int64_t i = 0; i < n; i++) add_point(s, s->x ? at(&x, i) : (double)(i * s->step + 1), at(&y, i), to);
 }
 
-/* The least and the greatest of each of n stretches of the elements from first on. */
+/* The least and the greatest of each of n stretches of the elements from first on, in the order in which the line comes
+ * by them: back and forth, it would be thick where it falls. */
 static void add_ranges(lua_State *L, struct lg_series *s, int64_t first, int64_t n, int64_t length,
                        struct lg_buffer *to)
 {
@@ -91,10 +92,14 @@ static void add_ranges(lua_State *L, struct lg_series *s, int64_t first, int64_t
         ends[i] = push_column(L, lua_gettop(L));
     }
     if (s->x) x = push_column(L, push_part(L, s->x, first, n, length));
+    double last = n > 1 && at(&ends[0], 1) < at(&ends[0], 0) ? INFINITY : -INFINITY;
     for (int64_t i = 0; i < n; i++) {
         double where = s->x ? at(&x, i) : (double)(first + i * length + 1);
-        add_point(s, where, at(&ends[0], i), to);
-        add_point(s, where, at(&ends[1], i), to);
+        double low = at(&ends[0], i), high = at(&ends[1], i);
+        bool falls = last > low + (high - low) / 2;
+        last = falls ? low : high;
+        add_point(s, where, falls ? high : low, to);
+        add_point(s, where, last, to);
     }
 }
 

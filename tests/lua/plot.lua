@@ -57,10 +57,11 @@ for _, device in ipairs(t.devices()) do
     local x, y = points(told("local y = gpu.range(4001) % 4 y[2002] = 99 gpu.plot(y)"), 0)
     t.eq(#x, 2002)
     t.same({ x[1], x[2], x[3], x[2001], x[2002] }, { 1, 1, 5, 4001, 4001 })
-    t.same({ y[1], y[2], y[3], y[4], y[2001], y[2002] }, { 0, 3, 0, 3, 1, 1 })
+    t.same({ y[1], y[2], y[3], y[4], y[2001], y[2002] }, { 0, 3, 3, 0, 1, 1 })
     t.eq(math.max(table.unpack(y)), 99)
     x, y = points(told("local x = gpu.range(5000) gpu.plot(x * 2, -x)"), 0)
-    t.same({ #x, x[1], y[1], y[2], x[3], x[2000], y[1999] }, { 2000, 2, -5, -1, 12, 9992, -5000 })
+    t.same({ #x, x[1], y[1], y[2], x[3], x[2000], y[2000] }, { 2000, 2, -1, -5, 12, 9992, -5000 })
+    for i = 2, #y do assert(y[i] < y[i - 1], "a line that falls does not go back up") end
     x = points(told("local x = gpu.range(5000) gpu.plot(-x, x)"), 0) -- not in order: every element
     t.eq(#x, 5000)
   end)
