@@ -103,7 +103,8 @@ struct simt_pieces {
     uint64_t at[512];
     const uint32_t *slots;
     uint32_t slot_count;
-    bool wide; /* slots of 64 bits */
+    bool wide;            /* slots of 64 bits */
+    uint32_t line, parts; /* where pieces lie in padded lines: a line's bytes and its number of pieces; else 0 */
 };
 bool simt_is_matrix_move(const struct insn *i); /* is it one of them? */
 void simt_matrix_pieces(const struct warp *w, char *R, const struct insn *i, struct simt_pieces *out);

@@ -299,6 +299,8 @@ void simt_matrix_pieces(const struct warp *w, char *R, const struct insn *i, str
         out->space = i->flags & F_GENERIC ? PTX_GENERIC : PTX_SHARED;
         uint32_t line = i->size ? PIECE * i->size / 8u : PIECE; /* without padding */
         out->bytes = line == PIECE / 2 || line == PIECE ? line : 4;
+        out->line = i->size ? PIECE : 0;
+        out->parts = line / out->bytes;
         out->slots = extra;
         out->slot_count = i->count;
         out->wide = false;
@@ -313,6 +315,7 @@ void simt_matrix_pieces(const struct warp *w, char *R, const struct insn *i, str
     out->slots = x->slots;
     out->slot_count = x->count;
     out->wide = x->type == MATRIX_F64;
+    out->line = out->parts = 0;
     uint64_t address = address_of(R, i, out->space, 0);
     for (uint32_t k = 0; k < x->lines; k++, address += stride) add_line(out, address, line);
 }

@@ -150,6 +150,11 @@ static void count_matrix(struct simt_counts *c, const struct warp *w, const stru
     struct simt_pieces p;
     int kind = i->flags & F_STORE ? KIND_STORE : KIND_LOAD;
     simt_matrix_pieces(w, w->frame->regs, i, &p);
+    if (p.line) { /* padding is read, too */
+        p.count /= p.parts;
+        for (uint32_t k = 0; k < p.count; k++) p.at[k] = p.at[k * p.parts];
+        p.bytes = p.line;
+    }
     for (uint32_t k = 0; k < p.count; k += SIMT_WARP) {
         uint32_t n = p.count - k < SIMT_WARP ? p.count - k : SIMT_WARP, m = n == SIMT_WARP ? FULL : (1u << n) - 1;
         if (p.space == PTX_SHARED)
