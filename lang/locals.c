@@ -5,7 +5,8 @@
  * and
  * __newindex are the globals themselves whenever that gives the right answer. It does not while some variable is nil:
  * assigning it must not make a global, and reading it must not find a global of the same name; for that time functions
- * take their place. */
+ * take their place. The functions are right in every case, so they stay until as many variables were assigned as were
+ * nil: a cell of many declarations looks at all variables once, not once for each. */
 #include "lang/session_state.h"
 
 #include <string.h>
@@ -14,6 +15,9 @@
 
 /* Registry keys: the environment, its metatable, and the names (true once the declaration ran, false before). */
 static const char env_key, meta_key, known_key, initial_key;
+
+/* Registry key: how many variables are still to be assigned before it is worth looking at all of them again. */
+static const char left_key;
 
 static void push(lua_State *L, const void *key)
 {
@@ -45,11 +49,13 @@ static int index_slowly(lua_State *L)
 
 static int newindex_slowly(lua_State *L);
 
-/* Puts functions or the globals into the metatable. */
-static void set_modes(lua_State *L, bool pending, bool hiding)
+/* Puts functions or the globals into the metatable: unset variables are nil. */
+static void set_modes(lua_State *L, lua_Integer unset, bool hiding)
 {
+    lua_pushinteger(L, unset);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &left_key);
     push(L, &meta_key);
-    if (pending) {
+    if (unset > 0) {
         lua_pushcfunction(L, newindex_slowly);
     } else {
         lua_pushglobaltable(L);
@@ -67,7 +73,8 @@ static void set_modes(lua_State *L, bool pending, bool hiding)
 /* Looks at every variable and chooses the modes. */
 static void refresh(lua_State *L)
 {
-    bool pending = false, hiding = false;
+    lua_Integer unset = 0;
+    bool hiding = false;
     int top = lua_gettop(L);
     luaL_checkstack(L, 8, NULL);
     push(L, &env_key);
@@ -80,11 +87,38 @@ static void refresh(lua_State *L)
         lua_pushvalue(L, -3);
         bool hides = lua_rawget(L, top + 3) != LUA_TNIL;
         lua_pop(L, 2);
-        pending |= is_nil;
+        unset += is_nil;
         hiding |= is_nil && declared && hides;
     }
     lua_settop(L, top);
-    set_modes(L, pending, hiding);
+    set_modes(L, unset, hiding);
+}
+
+/* A variable that was nil was assigned. */
+static void count_assigned(lua_State *L)
+{
+    push(L, &left_key);
+    lua_Integer left = lua_tointeger(L, -1) - 1;
+    lua_pop(L, 1);
+    if (left <= 0) {
+        refresh(L);
+        return;
+    }
+    lua_pushinteger(L, left);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &left_key);
+}
+
+/* The variable at 2 is declared, as nil, which stands at 3. */
+static void hide_global(lua_State *L)
+{
+    lua_pushglobaltable(L);
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, -2) != LUA_TNIL) {
+        push(L, &meta_key);
+        lua_pushcfunction(L, index_slowly);
+        lua_setfield(L, -2, "__index");
+    }
+    lua_settop(L, 3);
 }
 
 /* env[name] = value where the name is not in env: a declaration, an assignment to a variable that is nil, or a global.
@@ -106,8 +140,9 @@ static int newindex_slowly(lua_State *L)
     lua_pushboolean(L, true);
     lua_rawset(L, 4);
     lua_settop(L, 3);
+    if (is_nil && !was_declared) hide_global(L);
     lua_rawset(L, 1);
-    if (!was_declared || !is_nil) refresh(L);
+    if (!is_nil) count_assigned(L);
     return 0;
 }
 
@@ -169,7 +204,7 @@ void lg_open_locals(lua_State *L)
     lua_rawsetp(L, LUA_REGISTRYINDEX, &env_key);
     lua_newtable(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &known_key);
-    set_modes(L, false, false);
+    set_modes(L, 0, false);
     add_fixtures(L);
 }
 
@@ -229,6 +264,6 @@ void lg_clear_locals(lua_State *L)
     clear_table(L);
     push(L, &known_key);
     clear_table(L);
-    set_modes(L, false, false);
+    set_modes(L, 0, false);
     add_fixtures(L);
 }

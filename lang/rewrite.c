@@ -24,7 +24,6 @@ static bool has_name(const struct lg_buffer *names, const char *name, size_t len
 
 static void add_name(struct lg_buffer *names, const char *name, size_t length)
 {
-    if (has_name(names, name, length)) return;
     lg_buffer_add(names, name, length);
     lg_buffer_add(names, "", 1);
 }

@@ -19,7 +19,7 @@ struct lg_start {
 
 struct lg_cell {
     struct lg_buffer text;   /* the Lua to compile */
-    struct lg_buffer names;  /* the session's variables that it declares, each ended by a NUL */
+    struct lg_buffer names;  /* the session's variables that it declares, once or more, each ended by a NUL */
     struct lg_start *starts; /* where statements may start at the top level: line starts and after ';' */
     size_t start_count, start_capacity;
     size_t end;    /* of the last token that is no ';', in the rewritten text */

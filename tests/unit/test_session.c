@@ -1,4 +1,5 @@
 /* Cells: their results, errors, variables, input, magics and displays; and plain Lua. */
+#include "lang/buffer.h"
 #include "tests/unit/session.h"
 
 TEST(results)
@@ -131,6 +132,28 @@ TEST(locals_hide_globals_for_cells_only)
     run("local string");
     CHECK_STR(run("string == nil, _G.string ~= nil"), "r|true\ttrue");
     CHECK_STR(run("('x'):rep(2)"), "r|\"xx\"");
+}
+
+/* Variables that are still to be declared neither show as nil nor lose their global; declared as nil they hide it. */
+TEST(locals_among_many_of_one_cell)
+{
+    start();
+    enum { COUNT = 20000 };
+    struct lg_buffer cell = {0};
+    char line[64];
+    lg_buffer_puts(&cell, "seen = {} local type = nil seen[1], seen[2] = type == nil, select ~= nil local select\n");
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(line, sizeof line, "local v%d = %d\n", i, i);
+        lg_buffer_puts(&cell, line);
+    }
+    lg_buffer_puts(&cell, "seen[3] = select == nil type = 5 free = 7");
+    lg_buffer_add(&cell, "", 1);
+    run(cell.data);
+    lg_buffer_release(&cell);
+    CHECK_STR(run("seen[1], seen[2], seen[3], select"), "r|true\ttrue\ttrue\tnil");
+    CHECK_STR(run("v0, v19999, type, _G.v0, _G.free"), "r|0\t19999\t5\tnil\t7");
+    run("select = 1");
+    CHECK_STR(run("_G.type(_G.select)"), "r|\"function\"");
 }
 
 TEST(what_ran_before_an_error_stays)
