@@ -414,6 +414,7 @@ static bool quick_global(struct access *a, int64_t step, const uint64_t at[2])
         if (a->block->worker->tallied) simt_tally_reach(a->block->worker, low, low + reach);
     }
     if (step == a->bytes && a->bytes >= 4 && !((at[0] | at[1]) % LINE) && touch_lines(a, s, at)) return true;
+    if (!s->written && (s->constant || simt_race_steps(a, at, step))) return true;
     for (unsigned l = 0; l < SIMT_WARP; l++) a->at[l] = at[l / 16] + (uint64_t)step * (l % 16);
     if (!touch_lanes_bits(a, s)) return false;
     if (!s->constant && !simt_race_steps(a, at, step)) simt_race_touch(a, FULL, false);

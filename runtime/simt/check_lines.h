@@ -127,12 +127,21 @@ static inline bool touch_whole(struct line *l, const struct stretch *s, const st
     return true;
 }
 
-/* Words that nobody has touched, after a single strip: a row that begins within a line ends within one, too. */
+/* Words that nobody has touched, after a single strip: a row that begins within a line ends within one, too. A strip is
+ * of one warp; what goes on with its threads is part of it. */
 static inline bool touch_second(struct strips *d, const struct stretch *s, bool write)
 {
     uint64_t words;
     memcpy(&words, d->words, sizeof words);
-    if (words > UINT16_MAX || words & s->words || !words || d->who[0] == s->me) return false;
+    if (words > UINT16_MAX || words & s->words || !words) return false;
+    unsigned one = (unsigned)__builtin_ctzll(words), other = (unsigned)__builtin_ctz(s->words);
+    bool same = d->who[0] == s->me && d->shift[0] == s->shift && (d->stores & 1) == write;
+    record there = d->who[0] + ((record)lanes_on(one, d->shift[0]) << THREAD_AT),
+           here = s->me + ((record)lanes_on(other, s->shift) << THREAD_AT);
+    if (same && ((there ^ here) & WARP_MASK) == 0) {
+        d->words[0] |= (uint16_t)s->words;
+        return true;
+    }
     d->words[1] = (uint16_t)s->words;
     d->shift[1] = (uint8_t)s->shift;
     d->who[1] = s->me;

@@ -172,6 +172,8 @@ bool simt_race_steps(const struct access *a, const uint64_t at[2], int64_t step)
         struct line *l = global_line(a, address);
         struct stretch s = stretch_at(address, a->bytes, a->me + ((record)lane << THREAD_AT), (unsigned)shift);
         uint32_t one = s.words;
+        if (l) __builtin_prefetch(l + AHEAD, 1);
+        if (l) __builtin_prefetch(strips_of(l + AHEAD), 1);
         for (n = 1; (lane + n) % 16 && address + n * (uint64_t)step < end; n++)
             s.words |= one << n * (unsigned)step / 4;
         if (!made(a, l != NULL)) return true;

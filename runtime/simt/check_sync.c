@@ -294,6 +294,24 @@ static const struct split *split_of(const struct warp *w, unsigned lane)
     return NULL;
 }
 
+/* Did threads come to the barrier by different lines, or have some ended? */
+static bool is_divergent(const struct worker *k, uint32_t id)
+{
+    const struct place *places = k->program->places, *first = NULL;
+    for (uint32_t j = 0; j < k->warp_count; j++) {
+        const struct warp *w = &k->warps[j];
+        if (w->exists & ~w->alive) return true;
+        for (uint32_t n = 0; n < w->split_count; n++) {
+            const struct split *s = &w->splits[n];
+            if (s->state != SPLIT_BARRIER || s->barrier != id) continue;
+            const struct place *p = &places[s->pc];
+            if (first && (p->line != first->line || p->file != first->file)) return true;
+            first = p;
+        }
+    }
+    return false;
+}
+
 /* Threads that came by different lines, or that never come: one report for a barrier. */
 static void report_divergence(struct block *b, uint32_t id)
 {
@@ -343,7 +361,7 @@ void simt_check_barrier(struct simt_observer *o, struct worker *k, uint32_t id)
             if (w->splits[n].state == SPLIT_BARRIER && w->splits[n].barrier == id) waiting[j] |= w->splits[n].mask;
         count += (uint32_t)__builtin_popcount(waiting[j]);
     }
-    report_divergence(b, id);
+    if (is_divergent(k, id)) report_divergence(b, id);
     if (count == k->live)
         meet(b);
     else
