@@ -33,7 +33,7 @@ void simt_jit_find_joins(struct jit *j)
 {
     for (uint32_t b = 0; b < j->block_count; b++) {
         const struct jit_insn *last = &j->code[j->blocks[b].end - 1];
-        bool parts = last->kind == JK_BRANCH && last->i->guard != SLOT_TRUE && !j->watch;
+        bool parts = last->kind == JK_BRANCH && last->i->guard != SLOT_TRUE;
         j->blocks[b].join = parts ? join_of(j, (int)b) : -1;
     }
 }
@@ -51,6 +51,7 @@ static enum event run_apart(char *R, struct warp *w, const struct insn *branch, 
 {
     uint32_t waiting[FARTHEST + 1] = {0}; /* lanes that wait at an instruction */
     const struct insn *code = w->code;
+    struct simt_observer *o = w->worker->observer;
     uint32_t start = (uint32_t)(branch - code) + 1, taken = *u32_at(R, branch->guard) ^ branch->guard_flip, m = ~taken;
     waiting[branch->target - start] = taken;
     for (uint32_t pc = start; pc < join; pc++) {
@@ -64,7 +65,8 @@ static enum event run_apart(char *R, struct warp *w, const struct insn *branch, 
             continue;
         }
         w->pc = pc;
-        enum event ev = i->run(R, i, lanes, w);
+        enum event ev = o && o->watch[pc] ? o->before(o, w, i, &lanes) : EV_NEXT;
+        if (ev == EV_NEXT && lanes) ev = i->run(R, i, lanes, w);
         if (ev != EV_NEXT) return ev;
     }
     return EV_NEXT;
