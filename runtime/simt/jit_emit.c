@@ -142,7 +142,7 @@ static void call_op(struct jit *j, const struct jit_insn *n)
     struct x86 *x = &j->x;
     const struct insn *i = n->i;
     int skip = -1;
-    if (!n->plain || simt_jit_is_watched(j, i)) j->impure = true;
+    if (!n->plain) j->impure = true;
     simt_jit_spill_live(j, n);
     /* Behind an atomic a tally may have begun, of which checks of addresses are told. */
     for (uint32_t s = 0; i->memory == MEMORY_ATOMIC && s < j->slot_count; s++) j->places[s].checked = false;

@@ -401,7 +401,7 @@ faulty("the last round of an unrolled loop reads what another warp writes", [[__
 #pragma unroll
   for (int r = 0; r < 8; r++) v += s[n + r];
   x[t] = v;
-}]], function(k) k(2, 64)(ints(64), 0) end, { kind = "race", line = 6, other = 8, name = "s", count = 8 })
+}]], function(k) k(2, 64)(ints(64), 0) end, { kind = "race", line = 6, other = 8, name = "s" })
 
 faulty("an unrolled loop that runs past its array", [[__global__ void k(int *x, int n) {
   __shared__ int s[8], u[64];
