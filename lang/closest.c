@@ -8,21 +8,22 @@
 int lg_spelling_distance(const char *a, const char *b)
 {
     enum { LIMIT = 24 };
-    int row[LIMIT + 1];
-    size_t n = strlen(b);
-    if (strlen(a) > LIMIT || n > LIMIT) return LIMIT;
-    for (size_t j = 0; j <= n; j++) row[j] = (int)j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        int diagonal = row[0];
-        row[0] = (int)i;
-        for (size_t j = 1; j <= n; j++) {
-            int change = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            int least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-            row[j] = change < least ? change : least;
+    int rows[3][LIMIT + 1]; /* of i letters of a, i % 3, and of j of b */
+    size_t n = strlen(b), length = strlen(a);
+    if (length > LIMIT || n > LIMIT) return LIMIT;
+    for (size_t i = 0; i <= length; i++) {
+        int *row = rows[i % 3];
+        const int *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+        for (size_t j = 0; j <= n; j++) {
+            int least = i == 0 ? (int)j : j == 0 ? (int)i : above[j - 1] + (a[i - 1] != b[j - 1]);
+            if (i > 0 && above[j] + 1 < least) least = above[j] + 1;
+            if (j > 0 && row[j - 1] + 1 < least) least = row[j - 1] + 1;
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped && before[j - 2] + 1 < least) least = before[j - 2] + 1;
+            row[j] = least;
         }
     }
-    return row[n];
+    return rows[length % 3][n];
 }
 
 const char *lg_closest_key(lua_State *L, int table, const char *name, const char *best)

@@ -110,6 +110,9 @@ static int load_expression(lua_State *L, struct loading *l, int status)
     size_t at;
     const struct lg_cell *c = &l->cell;
     bool found = find_expression(L, l, status == LUA_OK, &at);
+    /* What stands behind it is blanks, semicolons and comments, of which the last may have no end. */
+    size_t behind = c->text.length - c->end;
+    if (found && behind) found = compiles(L, l, c->text.data + c->end, behind);
     if (found) {
         l->scratch.length = 0;
         lg_buffer_add(&l->scratch, c->text.data, at);

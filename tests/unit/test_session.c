@@ -173,6 +173,14 @@ TEST(a_variable_to_be_closed_is_closed_at_the_end_of_its_cell)
     CHECK_STR(run("v"), "");
 }
 
+TEST(what_stands_behind_the_last_value)
+{
+    start();
+    CHECK_HAS(fails("print'a' print'b'\n--[[ open"), "unfinished long comment");
+    CHECK_STR(run("print'a' 5; --[[ closed ]] -- and more"), "o|a\n");
+    CHECK_STR(run("print'a' 5 --[[ closed ]] -- and more"), "o|a\nr|5");
+}
+
 TEST(errors)
 {
     start();
