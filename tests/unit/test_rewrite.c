@@ -49,7 +49,7 @@ TEST(top_level_locals_become_variables)
         {"x = 1 local y = 2", "x = 1       y = 2", "y"},
         {"local a = 1; local b = 2", "      a = 1;       b = 2", "a,b"},
         {"f(x)local y = 2", "f(x)      y = 2", "y"},
-        {"local x = 1 local x = 2", "      x = 1       x = 2", "x"},
+        {"local x = 1 local x = 2", "      x = 1       x = 2", "x,x"},
         {"local t = {} local n = #t", "      t = {}       n = #t", "t,n"},
         {"goto l local x = 1 ::l:: local y", "goto l       x = 1 ::l::       y=nil", "x,y"},
     };
