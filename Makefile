@@ -219,7 +219,9 @@ run: deps
 	@$(MAKE) all
 	@$(BUILD)/lunarray $(ARGS)
 
+# The tutorials draw by gnuplot.
 notebook: deps
+	$(call debian,gnuplot-nox)
 	@$(MAKE) all $(VENV)/ready
 	@$(BUILD)/lunarray jupyter install --prefix $(VENV)
 	@$(VENV)/bin/jupyter lab --notebook-dir=tutorials $(if $(SUDO),,--allow-root) $(ARGS)
