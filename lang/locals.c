@@ -2,11 +2,9 @@
  *
  * A top-level local of a cell is a field of a table that lies over the globals, so it hides a global in cells without
  * changing it for modules. Reading and writing what is not a session variable must stay fast, so the table's __index
- * and
- * __newindex are the globals themselves whenever that gives the right answer. It does not while some variable is nil:
- * assigning it must not make a global, and reading it must not find a global of the same name; for that time functions
- * take their place. The functions are right in every case, so they stay until as many variables were assigned as were
- * nil: a cell of many declarations looks at all variables once, not once for each. */
+ * and __newindex are the globals themselves whenever that gives the right answer. Once there are variables, one that is
+ * nil may be assigned at any time, which must not make a global; while one is nil, reading it must not find a global of
+ * the same name. Functions take their place then. */
 #include "lang/session_state.h"
 
 #include <string.h>
@@ -15,9 +13,6 @@
 
 /* Registry keys: the environment, its metatable, and the names (true once the declaration ran, false before). */
 static const char env_key, meta_key, known_key, initial_key;
-
-/* Registry key: how many variables are still to be assigned before it is worth looking at all of them again. */
-static const char left_key;
 
 static void push(lua_State *L, const void *key)
 {
@@ -49,13 +44,11 @@ static int index_slowly(lua_State *L)
 
 static int newindex_slowly(lua_State *L);
 
-/* Puts functions or the globals into the metatable: unset variables are nil. */
-static void set_modes(lua_State *L, lua_Integer unset, bool hiding)
+/* Puts functions or the globals into the metatable. */
+static void set_modes(lua_State *L, bool any, bool hiding)
 {
-    lua_pushinteger(L, unset);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &left_key);
     push(L, &meta_key);
-    if (unset > 0) {
+    if (any) {
         lua_pushcfunction(L, newindex_slowly);
     } else {
         lua_pushglobaltable(L);
@@ -73,8 +66,7 @@ static void set_modes(lua_State *L, lua_Integer unset, bool hiding)
 /* Looks at every variable and chooses the modes. */
 static void refresh(lua_State *L)
 {
-    lua_Integer unset = 0;
-    bool hiding = false;
+    bool any = false, hiding = false;
     int top = lua_gettop(L);
     luaL_checkstack(L, 8, NULL);
     push(L, &env_key);
@@ -87,25 +79,11 @@ static void refresh(lua_State *L)
         lua_pushvalue(L, -3);
         bool hides = lua_rawget(L, top + 3) != LUA_TNIL;
         lua_pop(L, 2);
-        unset += is_nil;
+        any = true;
         hiding |= is_nil && declared && hides;
     }
     lua_settop(L, top);
-    set_modes(L, unset, hiding);
-}
-
-/* A variable that was nil was assigned. */
-static void count_assigned(lua_State *L)
-{
-    push(L, &left_key);
-    lua_Integer left = lua_tointeger(L, -1) - 1;
-    lua_pop(L, 1);
-    if (left <= 0) {
-        refresh(L);
-        return;
-    }
-    lua_pushinteger(L, left);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &left_key);
+    set_modes(L, any, hiding);
 }
 
 /* The variable at 2 is declared, as nil, which stands at 3. */
@@ -135,14 +113,12 @@ static int newindex_slowly(lua_State *L)
         return 0;
     }
     bool was_declared = lua_toboolean(L, -1);
-    bool is_nil = lua_isnil(L, 3);
     lua_pushvalue(L, 2);
     lua_pushboolean(L, true);
     lua_rawset(L, 4);
     lua_settop(L, 3);
-    if (is_nil && !was_declared) hide_global(L);
+    if (lua_isnil(L, 3) && !was_declared) hide_global(L);
     lua_rawset(L, 1);
-    if (!is_nil) count_assigned(L);
     return 0;
 }
 
@@ -204,7 +180,7 @@ void lg_open_locals(lua_State *L)
     lua_rawsetp(L, LUA_REGISTRYINDEX, &env_key);
     lua_newtable(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &known_key);
-    set_modes(L, 0, false);
+    set_modes(L, false, false);
     add_fixtures(L);
 }
 
@@ -264,6 +240,6 @@ void lg_clear_locals(lua_State *L)
     clear_table(L);
     push(L, &known_key);
     clear_table(L);
-    set_modes(L, 0, false);
+    set_modes(L, false, false);
     add_fixtures(L);
 }

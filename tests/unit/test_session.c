@@ -117,6 +117,8 @@ TEST(locals_persist)
     run("z = nil");
     run("z = 6");
     CHECK_STR(run("z, _G.z"), "r|6\tnil");
+    run("local w = 7 w = nil w = 8");
+    CHECK_STR(run("w, _G.w"), "r|8\tnil");
     run("global = 1");
     CHECK_STR(run("_G.global"), "r|1");
 }
