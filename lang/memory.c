@@ -183,7 +183,7 @@ const struct lg_function lg_memory_functions[] = {
      "of a table in one, that leads to them; arrays that share memory are one.",
      "local model = {weights = gpu.zeros(1000, 'float64')}\n"
      "local m = gpu.memory()\nassert(m.in_use >= 8000 and m.total > 0)\n"
-     "assert(m.devices[model.weights.device].in_use == m.in_use)\n"
+     "assert(m.devices[model.weights.device].in_use >= 8000)\n"
      "for _, a in ipairs(m.arrays) do assert(a.name and a.bytes > 0) end"},
     {"memory_trim", memory_trim, "gpu.memory_trim([device])",
      "Collects arrays that nothing refers to and gives all cached memory of the device back to it.\n"
