@@ -115,19 +115,11 @@ static void check_distances(struct jit *j, const struct jit_insn *n, const struc
 /* Those of watched code, whose range is of what the launch only reads. */
 static void ask_global(struct jit *j, const struct jit_insn *n)
 {
-    struct x86 *x = &j->x;
     uint32_t index = j->range_count++;
     struct moments t = take_moments(j);
-    int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(x), found = x86_label(x);
-    if (n->kind == JK_LOAD) {
-        check_distances(j, n, &t, (int32_t)(index * sizeof(struct jit_range)), miss);
-        x86_bind(x, found);
-        x->now = X86_COLD;
-        x86_bind(x, miss);
-    }
-    simt_jit_call_scattered(j, n, n->kind == JK_LOAD ? UINT64_C(1) << 32 | (index + 1) : 0, leave);
-    if (n->kind == JK_LOAD) x86_jump(x, found);
-    x->now = X86_HOT;
+    int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(&j->x);
+    if (n->kind == JK_LOAD) check_distances(j, n, &t, (int32_t)(index * sizeof(struct jit_range)), miss);
+    simt_jit_ask_scattered(j, n, index, miss, leave);
 }
 
 static void check_global(struct jit *j, const struct jit_insn *n)

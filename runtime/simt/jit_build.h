@@ -343,6 +343,8 @@ void simt_jit_call_quick(struct jit *j, const struct jit_insn *n, const int base
                          int leave);
 /* The same of lanes whose addresses follow no rule: they are in the frame. */
 void simt_jit_call_scattered(struct jit *j, const struct jit_insn *n, uint64_t more, int leave);
+/* The same of global memory, behind code that jumps to `miss` unless all lanes load from the range. */
+void simt_jit_ask_scattered(struct jit *j, const struct jit_insn *n, uint32_t range, int miss, int leave);
 /* May the observer be asked about the access in one of these ways? */
 bool simt_jit_may_ask(const struct jit *j, const struct jit_insn *n);
 /* The same of loads from global memory, by the records of its lines where that will do. */

@@ -66,19 +66,14 @@ static void ask_global(struct jit *j, const struct jit_insn *n, const int *a)
     uint32_t index = j->range_count++, pins = j->vector_pins;
     int32_t at = (int32_t)(index * sizeof(struct jit_range));
     struct moments t = take_moments(j);
-    int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(x), found = x86_label(x);
+    int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(x);
     if (n->kind == JK_LOAD) {
         x86_rm(x, ALU_MOV, true, RCX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges)));
         distances(j, a, t.d, x86_at(RCX, at), n->i->imm);
         x86_rm(x, ALU_MOV, true, RDX, x86_at(RCX, at + (int32_t)offsetof(struct jit_range, room)));
         reject(j, &t, true, RDX, n->i->size, miss);
-        x86_bind(x, found);
-        x->now = X86_COLD;
-        x86_bind(x, miss);
     }
-    simt_jit_call_scattered(j, n, n->kind == JK_LOAD ? UINT64_C(1) << 32 | (index + 1) : 0, leave);
-    if (n->kind == JK_LOAD) x86_jump(x, found);
-    x->now = X86_HOT;
+    simt_jit_ask_scattered(j, n, index, miss, leave);
     j->vector_pins = pins;
 }
 

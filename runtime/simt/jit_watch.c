@@ -216,6 +216,21 @@ void simt_jit_call_scattered(struct jit *j, const struct jit_insn *n, uint64_t m
     call(j, n, QUICK_SCATTERED, more, leave);
 }
 
+void simt_jit_ask_scattered(struct jit *j, const struct jit_insn *n, uint32_t range, int miss, int leave)
+{
+    struct x86 *x = &j->x;
+    bool load = n->kind == JK_LOAD;
+    int found = x86_label(x);
+    if (load) {
+        x86_bind(x, found);
+        x->now = X86_COLD;
+        x86_bind(x, miss);
+    }
+    simt_jit_call_scattered(j, n, load ? UINT64_C(1) << 32 | (range + 1) : 0, leave);
+    if (load) x86_jump(x, found);
+    x->now = X86_HOT;
+}
+
 bool simt_jit_may_ask(const struct jit *j, const struct jit_insn *n)
 {
     const struct insn *i = n->i;

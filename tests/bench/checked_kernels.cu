@@ -54,3 +54,37 @@ __global__ void exchange(const float *x, float *y)  // among the lanes of a warp
     }
     y[i] = v;
 }
+
+__global__ void tree_sum(const float *x, float *y)  // lanes drop out
+{
+    __shared__ float s[256];
+    int t = threadIdx.x;
+    s[t] = x[blockIdx.x * 256 + t];
+    __syncthreads();
+    for (int d = 128; d; d /= 2) {
+        if (t < d) s[t] += s[t + d];
+        __syncthreads();
+    }
+    if (!t) y[blockIdx.x] = s[0];
+}
+
+__global__ void shift(const float *x, float *y, int n)  // a row that begins within a line, and nothing else
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n - 1) y[i + 1] = x[i];
+}
+
+__global__ void structs(float3 *p)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float3 v = p[i];
+    v.x += v.y;
+    v.z *= 2;
+    p[i] = v;
+}
+
+__global__ void bytes(const unsigned char *x, unsigned char *y)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    y[i] = 255 - x[i];
+}

@@ -92,6 +92,7 @@ local q = gpu.kernel(read "tests/bench/checked_kernels.cu")
 local m, rows = 1 << 20, 1 << 16
 local any = (gpu.rand { m } * m):to("int32")
 local each = (gpu.rand { m }:argsort() - 1):to("int32")
+local before, after = gpu.zeros(n, "uint8"), gpu.zeros(n, "uint8")
 local start, column = (gpu.range(0, rows) * 16):to("int32"), (gpu.rand { rows * 16 } * rows):to("int32")
 table.move({
   { "stencil_1023", function() q.stencil({ 64, 128 }, { 16, 8 })(a, c, 1023, 1021) end },
@@ -100,7 +101,11 @@ table.move({
   { "spmv", function() q.spmv(rows // 256, 256)(start, column, a, b, c, rows) end },
   { "scan", function() q.scan(m // 256, 256)(a, c) end },
   { "exchange", function() q.exchange(m // 256, 256)(a, c) end },
-}, 1, 6, #cases + 1, cases)
+  { "tree_sum", function() q.tree_sum(m // 256, 256)(a, c) end },
+  { "shift", function() q.shift(m // 256, 256)(a, c, m) end },
+  { "structs", function() q.structs(m // 256, 256)(c) end },
+  { "bytes", function() q.bytes(n // 256, 256)(before, after) end },
+}, 1, 10, #cases + 1, cases)
 for _, case in ipairs(cases) do
   local function checked()
     gpu.check(true)
