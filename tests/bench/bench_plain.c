@@ -1,9 +1,13 @@
 /* What a second core is worth on this machine: loops in plain C that do what six_kernels.h does, by one thread and by
  * several. Prints "NAME ONE SEVERAL": the best milliseconds of 15 runs each, in turn. Build by
- * `cc -O3 -march=native -pthread bench_plain.c`; the argument is the number of threads. */
+ * `cc -O3 -march=native -pthread bench_plain.c`; the argument is the number of threads. With "read" behind it: what
+ * they take to add up 2^24 floats, the least that anything takes which looks at all of them. */
+#define _DEFAULT_SOURCE /* madvise */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #define RUNS 15
@@ -74,6 +78,16 @@ static void transpose(size_t part, size_t parts) /* rows of a tile in, rows out,
         }
 }
 
+#define READ ((size_t)1 << 24)
+static void read_all(size_t part, size_t parts)
+{
+    float v[64] = {0};
+    for (size_t i = READ * part / parts / 64 * 64; i < READ * (part + 1) / parts / 64 * 64; i += 64)
+        for (size_t l = 0; l < 64; l++) v[l] += a[i + l];
+    for (size_t l = 0; l < 64; l++) sums[part][l % 16] += v[l];
+    seen = sums[part][part % 16];
+}
+
 /* ---- threads, that wait for work at a barrier ---- */
 static void (*work)(size_t, size_t); /* NULL: the end */
 static pthread_barrier_t gate;
@@ -99,6 +113,24 @@ static double once(void (*f)(size_t, size_t), int all)
     return now() - start;
 }
 
+/* The median of as many rounds as tests/bench has for arrays, of memory as they have it. */
+static int by_time(const void *x, const void *y)
+{
+    return *(const double *)x > *(const double *)y ? 1 : -1;
+}
+
+static void print_read(void)
+{
+    double times[9];
+    a = aligned_alloc((size_t)2 << 20, READ * sizeof *a);
+    if (!a) return;
+    madvise(a, READ * sizeof *a, MADV_HUGEPAGE);
+    memset(a, 0, READ * sizeof *a);
+    for (int run = 0; run < 11; run++) times[run < 2 ? 0 : run - 2] = once(read_all, 1);
+    qsort(times, 9, sizeof *times, by_time);
+    printf("read %.4f\n", times[4]);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -109,12 +141,16 @@ int main(int argc, char **argv)
     pthread_t pool[MOST];
     threads = argc > 1 ? (size_t)atoi(argv[1]) : 2;
     if (threads < 1 || threads > MOST) return 1;
+    pthread_barrier_init(&gate, NULL, (unsigned)threads);
+    for (size_t t = 1; t < threads; t++) pthread_create(&pool[t], NULL, run_parts, (void *)t);
+    if (argc > 2) {
+        print_read();
+        return 0;
+    }
     a = malloc(count * sizeof *a), b = malloc(count * sizeof *b), c = malloc(count * sizeof *c);
     g = malloc(count * sizeof *g);
     if (!a || !b || !c || !g) return 1;
     for (size_t i = 0; i < count; i++) a[i] = (float)i, b[i] = 1, c[i] = 0, g[i] = rand() % 256;
-    pthread_barrier_init(&gate, NULL, (unsigned)threads);
-    for (size_t t = 1; t < threads; t++) pthread_create(&pool[t], NULL, run_parts, (void *)t);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         double best[2] = {1e9, 1e9};
         for (int run = 0; run < 2 * (RUNS + 2); run++) {
