@@ -4,7 +4,7 @@
 #ifdef KN_LEVEL
 #include "kernels/loops.h"
 #include "kernels/functions.h"
-#include "kernels/math_f32.h"
+#include "kernels/math_f64.h"
 #include <string.h>
 #include <tgmath.h>
 
@@ -23,7 +23,7 @@ typedef double _Complex c128;
 #define INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/* Functions of float32 are ours; the names are the ones that ops.def and functions.h have. */
+/* Functions of float32 and most of float64 are ours; the names are the ones that ops.def and functions.h have. */
 #undef exp2
 #undef expm1
 #undef log2
@@ -42,28 +42,30 @@ typedef double _Complex c128;
 #undef cbrt
 #undef pow
 #undef ldexp
-#define REAL(name, a)   _Generic((a), float : name##_f32, double : name)
-#define NUMBER(name, a) _Generic((a), float : name##_f32, double : name, c64 : c##name##f, c128 : c##name)
-#define exp2(a)         REAL(exp2, a)(a)
-#define expm1(a)        REAL(expm1, a)(a)
-#define log2(a)         REAL(log2, a)(a)
-#define log10(a)        REAL(log10, a)(a)
-#define log1p(a)        REAL(log1p, a)(a)
-#define cbrt(a)         REAL(cbrt, a)(a)
-#define atan2(a, b)     REAL(atan2, a)(a, b)
-#define ldexp(a, b)     REAL(ldexp, a)(a, b)
-#define asin(a)         NUMBER(asin, a)(a)
-#define acos(a)         NUMBER(acos, a)(a)
-#define atan(a)         NUMBER(atan, a)(a)
-#define sinh(a)         NUMBER(sinh, a)(a)
-#define cosh(a)         NUMBER(cosh, a)(a)
-#define tanh(a)         NUMBER(tanh, a)(a)
-#define asinh(a)        NUMBER(asinh, a)(a)
-#define acosh(a)        NUMBER(acosh, a)(a)
-#define atanh(a)        NUMBER(atanh, a)(a)
-#define pow(a, b)       NUMBER(pow, a)(a, b)
+#define REAL(name, a)    _Generic((a), float : name##_f32, double : name)
+#define NUMBER(name, a)  _Generic((a), float : name##_f32, double : name, c64 : c##name##f, c128 : c##name)
+#define REALS(name, a)   _Generic((a), float : name##_f32, double : name##_f64)
+#define NUMBERS(name, a) _Generic((a), float : name##_f32, double : name##_f64, c64 : c##name##f, c128 : c##name)
+#define exp2(a)          REALS(exp2, a)(a)
+#define expm1(a)         REALS(expm1, a)(a)
+#define log2(a)          REALS(log2, a)(a)
+#define log10(a)         REALS(log10, a)(a)
+#define log1p(a)         REALS(log1p, a)(a)
+#define cbrt(a)          REAL(cbrt, a)(a)
+#define atan2(a, b)      REAL(atan2, a)(a, b)
+#define ldexp(a, b)      REAL(ldexp, a)(a, b)
+#define asin(a)          NUMBER(asin, a)(a)
+#define acos(a)          NUMBER(acos, a)(a)
+#define atan(a)          NUMBER(atan, a)(a)
+#define sinh(a)          NUMBERS(sinh, a)(a)
+#define cosh(a)          NUMBERS(cosh, a)(a)
+#define tanh(a)          NUMBERS(tanh, a)(a)
+#define asinh(a)         NUMBERS(asinh, a)(a)
+#define acosh(a)         NUMBERS(acosh, a)(a)
+#define atanh(a)         NUMBERS(atanh, a)(a)
+#define pow(a, b)        NUMBER(pow, a)(a, b)
 
-#define KN_FN           static inline __attribute__((unused))
+#define KN_FN            static inline __attribute__((unused))
 KN_SIGNED_FUNCTIONS(int32_t, uint32_t, I32)
 KN_SIGNED_FUNCTIONS(int64_t, uint64_t, I64)
 KN_UNSIGNED_FUNCTIONS(uint64_t, uint64_t, U64)
@@ -95,14 +97,14 @@ KN_COMPLEX_FUNCTIONS(c128, double, C128)
 #define isinf_(a)         FIELDS(isinf_, a)(a)
 #define sign_(a)          FIELDS(sign_, a)(a)
 #define rint_(a)          _Generic((a), float : rintf, double : rint, c64 : rint_C64, c128 : rint_C128)(a)
-#define WIDER(name, a)    _Generic((a), float : name##_f32, double : name, c64 : name##_C64, c128 : name##_C128)(a)
+#define WIDER(name, a)    _Generic((a), float : name##_f32, double : name##_f64, c64 : name##_C64, c128 : name##_C128)(a)
 #define exp2_(a)          WIDER(exp2, a)
 #define expm1_(a)         WIDER(expm1, a)
 #define log2_(a)          WIDER(log2, a)
 #define log10_(a)         WIDER(log10, a)
 #define log1p_(a)         WIDER(log1p, a)
-#define exp_(a)           _Generic((a), float : exp_f32, double : exp, c64 : cexpf, c128 : cexp)(a)
-#define log_(a)           _Generic((a), float : log_f32, double : log, c64 : clogf, c128 : clog)(a)
+#define exp_(a)           _Generic((a), float : exp_f32, double : exp_f64, c64 : cexpf, c128 : cexp)(a)
+#define log_(a)           _Generic((a), float : log_f32, double : log_f64, c64 : clogf, c128 : clog)(a)
 #define largest_(a)       _Generic((a), float : __FLT_MAX__, double : __DBL_MAX__)
 
 /* lgamma of C stores a sign in a global variable; these do not, so threads do not meet there. */
