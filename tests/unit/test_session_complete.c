@@ -130,7 +130,7 @@ static bool stop_at(void *context)
 
 TEST(the_look_for_a_mistake_can_be_given_up)
 {
-    enum { LINES = 1000 };
+    enum { LINES = 400 };
     static char code[LINES * 16];
     size_t from = 7, to = 7;
     int n = 0, never = -1;
