@@ -92,8 +92,13 @@ struct insn *simt_emit(struct decoder *d, op_function run)
     if (d->in) {
         uint32_t index = (uint32_t)(d->in - d->f->insns);
         int origin = simt_origin_of_first(d, d->in);
-        *place =
-            (struct place){d->in->file, d->in->source_line, d->in->source_column, d->in->line, index, origin, NULL};
+        *place = (struct place){.file = d->in->file,
+                                .line = d->in->source_line,
+                                .column = d->in->source_column,
+                                .ptx_line = d->in->line,
+                                .index = index,
+                                .origin = origin,
+                                .of_groups = d->in->of_groups};
         size_t length = strlen(d->in->opcode);
         for (size_t i = 0; i < d->in->mod_count; i++) length += 1 + strlen(d->in->mods[i]);
         struct string_list *s = p->strings;

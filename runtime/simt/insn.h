@@ -83,6 +83,7 @@ struct place { /* where an instruction comes from */
     int origin;     /* what its address is made of: the offset of a parameter of the kernel, or SHARED_ORIGIN + k for
                        program->shared[k]; -1: not known */
     const char *opcode;
+    bool of_groups; /* as struct ptx_insn has it */
 };
 
 struct function {

@@ -142,6 +142,12 @@ static bool is_system_file(const char *name)
     return false;
 }
 
+/* What cooperative groups do in memory that is their own; a copy's memory is the user's. */
+static bool is_groups_file(const char *name)
+{
+    return name && strstr(name, "/cooperative_groups") && !strstr(name, "async.h");
+}
+
 /* Instructions hold the index of their location until all .file lines are known. */
 static void settle_locations(struct ptx_parser *p)
 {
@@ -149,7 +155,9 @@ static void settle_locations(struct ptx_parser *p)
     for (size_t i = 1; i < p->location_count; i++) { /* parents come first and are settled */
         struct location *l = &p->locations[i];
         const char *file = (size_t)l->file < m->file_count ? m->files[l->file] : NULL;
-        if (l->parent > 0 && l->parent < (int)i && is_system_file(file)) *l = p->locations[l->parent];
+        if (l->parent <= 0 || l->parent >= (int)i || !is_system_file(file)) continue;
+        *l = p->locations[l->parent];
+        l->of_groups |= is_groups_file(file);
     }
     for (size_t f = 0; f < m->func_count; f++) {
         for (size_t i = 0; i < m->funcs[f].insn_count; i++) {
@@ -158,6 +166,7 @@ static void settle_locations(struct ptx_parser *p)
             insn->file = l->file;
             insn->source_line = l->line;
             insn->source_column = l->column;
+            insn->of_groups = l->of_groups;
         }
     }
 }

@@ -66,7 +66,8 @@ struct fixup { /* a label named before it may have been seen */
 };
 struct location { /* a .loc line */
     int file, line, column;
-    int parent; /* index of the location that it was inlined at; 0 when not inlined */
+    int parent;     /* index of the location that it was inlined at; 0 when not inlined */
+    bool of_groups; /* as struct ptx_insn has it */
 };
 
 struct alias { /* names[0] stands for names[1] */

@@ -400,6 +400,23 @@ clean("compare and swap as an atomic maximum", [[__global__ void k(float *m, con
   return function() t.eq(m:item(), 128) end
 end)
 
+clean("sums and scans of tiles of several warps", [[#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void k(const int *x, int *y) {
+  __shared__ cg::block_tile_memory<256> memory;
+  auto block = cg::this_thread_block(memory);
+  auto tile = cg::tiled_partition<64>(block);
+  int i = block.thread_rank();
+  y[i] = cg::reduce(tile, x[i], cg::plus<int>()) + cg::exclusive_scan(tile, x[i], cg::plus<int>());
+}
+]], function(k)
+  local y = ints(256)
+  k(1, 256)(gpu.ones(256, "int32"), y)
+  return function() t.eq(y:sum(), 256 * 64 + 4 * 63 * 32) end
+end)
+
 clean("a grid that synchronises", [[#include <cooperative_groups.h>
 __global__ void k(float *x, float *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
