@@ -14,7 +14,7 @@ static atomic_uint_fast64_t launches;
 /* ---- what is watched ---- */
 static bool starts_with(const char *s, const char *prefix)
 {
-    return strncmp(s, prefix, strlen(prefix)) == 0;
+    return *s == *prefix && strncmp(s, prefix, strlen(prefix)) == 0; /* quickly: it is asked at every launch */
 }
 
 /* Does the instruction write memory in ways that are not followed? */
@@ -202,6 +202,19 @@ static bool no_memory(struct simt_fault *f, const struct simt_launch *l)
     return false;
 }
 
+static void watch_one(struct simt_check *c, uint32_t pc)
+{
+    const struct simt_program *p = c->program;
+    const struct insn *i = &p->code[pc];
+    const char *opcode = p->places[pc].opcode;
+    c->watch[pc] = (uint8_t)watched_of(p, i, opcode);
+    if (c->watch[pc] == WATCH_ACCESS || c->watch[pc] == WATCH_PIECES || c->watch[pc] == WATCH_FREE)
+        c->site_of[pc] = (uint16_t)site_at(c, pc);
+    c->untracked |= is_untracked(opcode);
+    c->stores_bulk |= simt_is_bulk(i) && simt_bulk_stores(p, i);
+    c->releases_some |= c->watch[pc] == WATCH_FENCE || simt_is_bulk(i) || (i->memory && i->flags & F_RELEASE);
+}
+
 static bool launch_start(struct simt_observer *o, const struct simt_launch *l, struct simt_fault *fault)
 {
     struct simt_check *c = (struct simt_check *)o;
@@ -217,15 +230,9 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     c->sites = rt_calloc(MAX_SITES, sizeof *c->sites);
     if (!c->watch || !c->site_of || !c->sites) return no_memory(fault, l);
     for (uint32_t pc = 0; pc < p->code_count; pc++) c->swaps_some |= simt_is_swap(&p->code[pc]);
-    for (uint32_t pc = 0; pc < p->code_count; pc++) {
-        const char *opcode = p->places[pc].opcode;
-        c->watch[pc] = (uint8_t)watched_of(p, &p->code[pc], opcode);
-        if (c->watch[pc] == WATCH_ACCESS || c->watch[pc] == WATCH_PIECES || c->watch[pc] == WATCH_FREE)
-            c->site_of[pc] = (uint16_t)site_at(c, pc);
-        c->untracked |= is_untracked(opcode);
-        c->stores_bulk |= simt_is_bulk(&p->code[pc]) && simt_bulk_stores(p, &p->code[pc]);
-        c->releases_some |= c->watch[pc] == WATCH_FENCE || simt_is_bulk(&p->code[pc]) ||
-                            (p->code[pc].memory && p->code[pc].flags & F_RELEASE);
+    for (uint32_t k = 0; k < p->function_count; k++) { /* but for other kernels */
+        const struct function *f = &p->functions[k];
+        for (uint32_t pc = f->setup; (!f->is_entry || f == l->function->code) && pc < f->end; pc++) watch_one(c, pc);
     }
     if (!simt_inputs_find(c)) return no_memory(fault, l);
     c->observer.watch = c->watch;
