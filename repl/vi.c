@@ -293,7 +293,7 @@ static void run_motion(struct sh_editor *e, const struct sh_vi_command *c)
     size_t at = c->motion->find(e, c->count, c->character);
     bool up = c->key == 'k', down = c->key == 'j';
     if (at != SH_NOWHERE) {
-        if (strchr("G%{}`'", (int)c->key) || (c->key == 'g' && c->motion->second == 'g'))
+        if (strchr("G%{}()`'", (int)c->key) || (c->key == 'g' && c->motion->second == 'g'))
             e->vi.marks[SH_VI_MARKS - 1] = e->cursor + 1;
         e->cursor = at;
         if (up || down) e->last = SH_DID_VERTICAL;
@@ -487,7 +487,7 @@ void sh_vi_keys_text(struct sh_text *out)
 {
     static const char head[] =
         "\nvi's keys (shell.vi = true), after Escape: \"x for register x, a count, d c y < > gu gU or g~ with a motion or an\n"
-        "object (iw aw i\" i( a{ ip ...), and\n\n";
+        "object (iw aw i\" i( a{ is ip ...), and\n\n";
     sh_text_append(out, head, sizeof head - 1);
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
         add_row(out, letters[i].key, letters[i].takes ? 'X' : letters[i].second, letters[i].doc);

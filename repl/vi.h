@@ -27,6 +27,12 @@ bool sh_vi_object(const struct sh_editor *e, bool around, int32_t letter, int co
 /* Whether that object is whole lines. */
 bool sh_vi_object_is_lines(int32_t letter);
 
+/* vi_sentence.c: where the next sentence starts, or the text ends; where the one that leads up to the place does; the
+ * object, blanks between sentences counting each for itself, with those around a sentence only this. */
+size_t sh_vi_next_sentence(const struct sh_editor *e, size_t at, bool big);
+size_t sh_vi_previous_sentence(const struct sh_editor *e, size_t at, bool big);
+bool sh_vi_sentence(const struct sh_editor *e, bool around, int count, size_t *from, size_t *to);
+
 /* The first character of the line that is no blank. */
 size_t sh_vi_first(const struct sh_editor *e, size_t at);
 

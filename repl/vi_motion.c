@@ -108,14 +108,15 @@ static size_t previous_end(const struct sh_editor *e, size_t at, bool big)
 
 typedef size_t (*step)(const struct sh_editor *e, size_t at, bool big);
 
-/* Nowhere where a step back, or one over a paragraph, is no longer possible. */
+/* Nowhere where a step back, or one over a sentence or paragraph, is no longer possible. */
 static size_t repeat(struct sh_editor *e, int count, bool big, step s)
 {
     size_t at = e->cursor;
-    bool back = s == previous_start || s == previous_end || s == previous_empty, paragraph = s == next_empty;
+    bool block_back = s == previous_empty || s == sh_vi_previous_sentence;
+    bool block_on = s == next_empty || s == sh_vi_next_sentence;
+    bool back = s == previous_start || s == previous_end || block_back;
     for (count = times(count); count > 0; count--) {
-        if (back ? at == 0 && (at == e->cursor || s == previous_empty) : paragraph && at >= e->text.length)
-            return SH_NOWHERE;
+        if (back ? at == 0 && (at == e->cursor || block_back) : block_on && at >= e->text.length) return SH_NOWHERE;
         at = s(e, at, big);
     }
     return at;
@@ -137,6 +138,8 @@ WORD_MOTION(word_end_back, previous_end, false)
 WORD_MOTION(big_word_end_back, previous_end, true)
 WORD_MOTION(paragraph_on, next_empty, false)
 WORD_MOTION(paragraph_back, previous_empty, false)
+WORD_MOTION(sentence_on, sh_vi_next_sentence, false)
+WORD_MOTION(sentence_back, sh_vi_previous_sentence, false)
 
 static size_t left(struct sh_editor *e, int count, int32_t character)
 {
@@ -359,6 +362,8 @@ const struct sh_vi_motion sh_vi_motions[] = {
     {'%', 0, false, SH_VI_AT, "the partner of a bracket or of do, function, if, repeat, end", partner},
     {'}', 0, false, SH_VI_BEFORE, "the next empty line; { the one before", paragraph_on},
     {'{', 0, false, SH_VI_BEFORE, "", paragraph_back},
+    {')', 0, false, SH_VI_BEFORE, "the next sentence; ( back to a sentence's start", sentence_on},
+    {'(', 0, false, SH_VI_BEFORE, "", sentence_back},
     {'g', 'e', false, SH_VI_AT, "back to a word's end; gE likewise; g_: the line's last letter", word_end_back},
     {'g', 'E', false, SH_VI_AT, "", big_word_end_back},
     {'g', '_', false, SH_VI_AT, "", last_letter},
@@ -538,6 +543,7 @@ bool sh_vi_object(const struct sh_editor *e, bool around, int32_t letter, int co
     switch (letter) {
     case 'w': return word_object(e, around, false, count, from, to);
     case 'W': return word_object(e, around, true, count, from, to);
+    case 's': return sh_vi_sentence(e, around, count, from, to);
     case 'p': return paragraph_object(e, around, count, from, to);
     case '"':
     case '\'':

@@ -97,16 +97,16 @@ static bool is_blank(const struct sh_editor *e, size_t from, size_t to)
 
 /* What leads up to the start of another line ends behind the line before that. If nothing stands before it in its first
  * line, whole lines are meant; when deleting, also if nothing is left of the last one. */
-static bool becomes_lines(const struct sh_editor *e, const struct sh_vi_command *c, size_t from, size_t *to)
+static bool becomes_lines(const struct sh_editor *e, int32_t op, bool before, size_t from, size_t *to)
 {
     if (from == *to || !memchr(e->text.bytes + from, '\n', *to - from)) return false;
     bool first = is_blank(e, sh_line_start(e, from), from);
-    if (c->motion->reach == SH_VI_BEFORE && *to == sh_line_start(e, *to)) {
+    if (before && *to == sh_line_start(e, *to)) {
         --*to;
         return first;
     }
     bool several = from < *to && memchr(e->text.bytes + from, '\n', *to - from) != NULL;
-    return c->op == 'd' && several && first && is_blank(e, *to, sh_line_end(e, *to));
+    return op == 'd' && several && first && is_blank(e, *to, sh_line_end(e, *to));
 }
 
 /* An operator with a motion: from the cursor to where that leads. */
@@ -134,7 +134,8 @@ static void operate_motion(struct sh_editor *e, const struct sh_vi_command *c)
     }
     bool whole = m->reach == SH_VI_WHOLE || (m->key == '%' && c->count);
     if (c->op == 'y' && m->key == '_') from = at; /* as yy */
-    sh_vi_operate(e, c->op, from, to, whole || becomes_lines(e, c, from, &to));
+    whole = whole || becomes_lines(e, c->op, m->reach == SH_VI_BEFORE, from, &to);
+    sh_vi_operate(e, c->op, from, to, whole);
 }
 
 /* What is between brackets that stand at the ends of other lines is whole lines. */
@@ -154,9 +155,10 @@ void sh_vi_run_operator(struct sh_editor *e, const struct sh_vi_command *c)
         bool moves = strchr("~uU", (int)c->op) && c->count < 2 && first < from;
         sh_vi_operate(e, c->op, moves ? first : from, to, true);
     } else if (c->object) {
-        if (sh_vi_object(e, c->object == 'a', c->character, c->count, &from, &to))
-            sh_vi_operate(e, c->op, from, to,
-                          sh_vi_object_is_lines(c->character) || fills_lines(e, c->character, from, to));
+        if (!sh_vi_object(e, c->object == 'a', c->character, c->count, &from, &to)) return;
+        bool lines = sh_vi_object_is_lines(c->character) || fills_lines(e, c->character, from, to) ||
+                     (c->character == 's' && becomes_lines(e, c->op, true, from, &to));
+        sh_vi_operate(e, c->op, from, to, lines);
     } else if (c->motion) {
         operate_motion(e, c);
     }
