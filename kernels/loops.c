@@ -5,6 +5,7 @@
 #include "kernels/loops.h"
 #include "kernels/functions.h"
 #include "kernels/math_f64.h"
+#include "kernels/quotients.h"
 #include <string.h>
 #include <tgmath.h>
 
@@ -51,12 +52,12 @@ typedef double _Complex c128;
 #define log2(a)          REALS(log2, a)(a)
 #define log10(a)         REALS(log10, a)(a)
 #define log1p(a)         REALS(log1p, a)(a)
-#define cbrt(a)          REAL(cbrt, a)(a)
+#define cbrt(a)          REALS(cbrt, a)(a)
 #define atan2(a, b)      REAL(atan2, a)(a, b)
 #define ldexp(a, b)      REAL(ldexp, a)(a, b)
-#define asin(a)          NUMBER(asin, a)(a)
-#define acos(a)          NUMBER(acos, a)(a)
-#define atan(a)          NUMBER(atan, a)(a)
+#define asin(a)          NUMBERS(asin, a)(a)
+#define acos(a)          NUMBERS(acos, a)(a)
+#define atan(a)          NUMBERS(atan, a)(a)
 #define sinh(a)          NUMBERS(sinh, a)(a)
 #define cosh(a)          NUMBERS(cosh, a)(a)
 #define tanh(a)          NUMBERS(tanh, a)(a)
@@ -214,24 +215,6 @@ TRIG(tan_f32, TAN_F32, tan_turned(a))
 #define COS_F32 cos_f32
 #define TAN_F32 tan_f32
 
-/* Remainders where the nearest quotient has few enough bits for its product with b to be exact: in double for float32;
- * for float64 the product is that with b's first 27 bits and that with the others. So is every difference then. */
-#define FEW_BITS 0x1p24
-static inline double rest_f64(double x, double y)
-{
-    double q = rint(x / y), high = double_of_bits(bits_of_double(y) >> 26 << 26);
-    double r = x - q * high - q * (y - high);
-    return r < 0 ? r + y : r;
-}
-static inline float fmod_f32(float a, float b)
-{
-    double x = fabsf(a), y = fabsf(b), r = x - rint(x / y) * y;
-    return copysignf((float)(r < 0 ? r + y : r), a);
-}
-static inline double fmod_f64(double a, double b)
-{
-    return copysign(rest_f64(fabs(a), fabs(b)), a);
-}
 #define FLOORED(T, f)                                                                                                  \
     const T b = other[i], m = f(from[i], b);                                                                           \
     to[i] = ((m > 0) & (b < 0)) | ((m < 0) & (b > 0)) ? m + b : m
@@ -241,25 +224,13 @@ PARTED(fmod_few_f32, FMOD_F32, float, float, float, FEW_F32, to[i] = fmod_f32(fr
 PARTED(fmod_few_f64, FMOD_F64, double, double, double, FEW_F64, to[i] = fmod_f64(from[i], other[i]))
 PARTED(mod_few_f32, MOD_F32, float, float, float, FEW_F32, FLOORED(float, fmod_f32))
 PARTED(mod_few_f64, MOD_F64, double, double, double, FEW_F64, FLOORED(double, fmod_f64))
-#define FMOD_F32 fmod_few_f32
-#define FMOD_F64 fmod_few_f64
-#define MOD_F32  mod_few_f32
-#define MOD_F64  mod_few_f64
+#define FMOD_F32   fmod_few_f32
+#define FMOD_F64   fmod_few_f64
+#define MOD_F32    mod_few_f32
+#define MOD_F64    mod_few_f64
 
-/* Quotients of integers by the division of doubles. Of 32 bits no quotient is as near to the next whole number as
- * rounding would have to be; of up to 51 bits it may be one too large, which the remainder tells. */
-static inline int32_t quotient_i32(int32_t a, int32_t b)
-{
-    double q = floor((double)a / (double)(b == 0 ? 1 : b));
-    return b == 0 ? 0 : (int32_t)(q < 0x1p31 ? q : -0x1p31);
-}
-static inline int64_t quotient_i64(int64_t a, int64_t b)
-{
-    int64_t q = (int64_t)floor((double)a / (double)(b == 0 ? 1 : b)), r = a - q * b;
-    return b == 0 ? 0 : q - ((r != 0) & ((r ^ b) < 0));
-}
 #define ANY        1
-#define FEW_I64(v) (((v) + ((int64_t)1 << 50)) >> 51 == 0)
+#define FEW_I64(v) (((uint64_t)(v) + ((uint64_t)1 << 50)) >> 51 == 0)
 #define BOTH_I64   FEW_I64(from[i]) & FEW_I64(other[i])
 PARTED(floordiv_i32, FLOORDIV_I32, int32_t, int32_t, int32_t, ANY, to[i] = quotient_i32(from[i], other[i]))
 PARTED(mod_i32, MOD_I32, int32_t, int32_t, int32_t, ANY, const int32_t b = other[i];

@@ -1,6 +1,6 @@
-/* Exponentials, logarithms and what is made of them, of float64, written so that a compiler can vectorise a loop over
- * them: no branches, no tables. Results are within 1.5 units of the last place, those of hyperbolic functions and their
- * inverses within 2.5, and the same bits with every instruction set. Included by loops.c alone.
+/* Elementary functions of float64, written so that a compiler can vectorise a loop over them: no branches, no tables.
+ * Results are within 1.5 units of the last place, those of hyperbolic functions and their inverses within 2.5, and the
+ * same bits with every instruction set. Included by loops.c alone.
  *
  * Numbers that have to be known to more digits than a double has are written as two: one with the first digits, so few
  * that its product with a whole number is exact, and one with those that follow. */
@@ -199,6 +199,111 @@ static inline double atanh_f64(double a)
     double x = fabs(a), t = x + x;
     double v = copysign(log1p_f64(x < 0.5 ? t + t * x / (1 - x) : t / (1 - x)) / 2, a);
     return (x > 1) | (a != a) ? __builtin_nan("") : v;
+}
+
+#define QUARTER     0x1.921fb54442d18p+0 /* pi / 2, as two numbers */
+#define QUARTER_LOW 0x1.1a62633145c07p-54
+
+/* By the tangent t of what is left beside the nearest of 0, atan(1 / 2), atan(1), atan(3 / 2) and a quarter turn, which
+ * stand as two numbers each: atan(t) = t - t p. */
+static inline double atan_f64(double a)
+{
+    double x = fabs(a);
+    int half = x >= 0.4375, one = x >= 0.6875, more = x >= 1.1875, far = x >= 2.4375;
+    double up = half ? 2 * x - 1 : x, down = half ? 2 + x : 1;
+    double high = half ? 0x1.dac670561bb4fp-2 : 0, low = half ? 0x1.a2b7f222f65e2p-56 : 0;
+    up = one ? x - 1 : up;
+    down = one ? x + 1 : down;
+    high = one ? QUARTER / 2 : high;
+    low = one ? QUARTER_LOW / 2 : low;
+    up = more ? x - 1.5 : up;
+    down = more ? 1 + 1.5 * x : down;
+    high = more ? 0x1.f730bd281f69bp-1 : high;
+    low = more ? 0x1.007887af0cbbdp-56 : low;
+    up = far ? -1 : up;
+    down = far ? x : down;
+    high = far ? QUARTER : high;
+    low = far ? QUARTER_LOW : low;
+    double t = up / down, z = t * t;
+    double p = 0x1.1f9261b287eacp-6;
+    p = p * z - 0x1.35e857622fbb4p-5;
+    p = p * z + 0x1.9c66979bd5f04p-5;
+    p = p * z - 0x1.df0cfbf5938b3p-5;
+    p = p * z + 0x1.10ed3a29e31bbp-4;
+    p = p * z - 0x1.3b11641b88d85p-4;
+    p = p * z + 0x1.745cff86de8f7p-4;
+    p = p * z - 0x1.c71c71378249fp-4;
+    p = p * z + 0x1.24924923b2ddep-3;
+    p = p * z - 0x1.999999999889dp-3;
+    p = p * z + 0x1.5555555555554p-2;
+    return copysign(high - ((t * (z * p) - low) - t), a);
+}
+
+/* asin(x) = x + x p of x up to 1 / 2, over z = x * x. */
+static inline double asin_rest(double z)
+{
+    double p = 0x1.d98feca6a4a93p-6;
+    p = p * z - 0x1.edc979d4ddca4p-7;
+    p = p * z + 0x1.1f697c3d2deaap-6;
+    p = p * z + 0x1.6233c9ba59ac1p-8;
+    p = p * z + 0x1.52aaf2539026fp-7;
+    p = p * z + 0x1.7815eb5eaa835p-7;
+    p = p * z + 0x1.c9d0bd003751fp-7;
+    p = p * z + 0x1.1c4d26cf17023p-6;
+    p = p * z + 0x1.6e8bb26eebf80p-6;
+    p = p * z + 0x1.f1c71c196b455p-6;
+    p = p * z + 0x1.6db6db6e3929bp-5;
+    p = p * z + 0x1.3333333332e7ep-4;
+    p = p * z + 0x1.5555555555556p-3;
+    return p * z;
+}
+
+/* The square root of z as a number of few digits, whose square is exact, and what that lacks. */
+struct root {
+    double high, low;
+};
+
+static inline struct root root_of(double z)
+{
+    double s = sqrt(z), high = double_of_bits(bits_of_double(s) >> 32 << 32);
+    return (struct root){high, s > 0 ? (z - high * high) / (s + high) : s};
+}
+
+/* Above 1 / 2: asin(x) = pi / 2 - 2 asin(s) with s = sqrt((1 - x) / 2). */
+static inline double asin_f64(double a)
+{
+    double x = fabs(a), z = x < 0.5 ? x * x : (1 - x) / 2, r = asin_rest(z), s = sqrt(z);
+    struct root root = root_of(z);
+    double p = 2 * s * r - (QUARTER_LOW - 2 * root.low), q = QUARTER / 2 - 2 * root.high;
+    return copysign(x < 0.5 ? x + x * r : QUARTER / 2 - (p - q), a);
+}
+
+static inline double acos_f64(double a)
+{
+    double x = fabs(a), z = x < 0.5 ? x * x : (1 - x) / 2, r = asin_rest(z), s = sqrt(z);
+    struct root root = root_of(z);
+    double near = QUARTER - (a - (QUARTER_LOW - a * r)), right = 2 * (root.high + (r * s + root.low));
+    double left = 2 * QUARTER - 2 * (s + (r * s - QUARTER_LOW));
+    return x < 0.5 ? near : a > 0 ? right : left;
+}
+
+/* By Halley's method from a guess with a third of the exponent, and a last step from a guess of few digits, whose
+ * square is exact. Numbers without leading digits are made larger by 2^54, which the root is by 2^18. */
+static inline double cbrt_f64(double a)
+{
+    int small = fabs(a) < 0x1p-1022;
+    double x = small ? fabs(a) * 0x1p54 : fabs(a);
+    uint64_t third = ((bits_of_double(x) >> 32) * 0xaaaaaaabu >> 33) + 715094163;
+    double t = double_of_bits(third << 32);
+    for (int i = 0; i < 2; i++) {
+        double ratio = t * t * (t / x); /* t^3 / x, which no x makes too large */
+        t = t * ((ratio + 2) / (2 * ratio + 1));
+    }
+    t = double_of_bits((bits_of_double(t) + 0x40000000u) >> 31 << 31);
+    double r = x / (t * t);
+    t = t + t * ((r - t) / (t + t + r));
+    t = small ? t * 0x1p-18 : t;
+    return (a == 0) | !(fabs(a) < __builtin_inf()) ? a : copysign(t, a);
 }
 
 #endif

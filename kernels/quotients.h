@@ -1,0 +1,40 @@
+/* Exact remainders and quotients by divisions of doubles, which are vectors where integers' are not, and take no loop
+ * as fmod's does. Included by loops.c alone, which knows what to do with the numbers that they do not take. */
+#ifndef KN_QUOTIENTS_H
+#define KN_QUOTIENTS_H
+
+#include "kernels/math_f32.h"
+
+/* Remainders where the nearest quotient has few enough bits for its product with b to be exact: in double for float32;
+ * for float64 the product is that with b's first 27 bits and that with the others. So is every difference then. */
+#define FEW_BITS 0x1p24
+static inline double rest_f64(double x, double y)
+{
+    double q = rint(x / y), high = double_of_bits(bits_of_double(y) >> 26 << 26);
+    double r = x - q * high - q * (y - high);
+    return r < 0 ? r + y : r;
+}
+static inline float fmod_f32(float a, float b)
+{
+    double x = fabsf(a), y = fabsf(b), r = x - rint(x / y) * y;
+    return copysignf((float)(r < 0 ? r + y : r), a);
+}
+static inline double fmod_f64(double a, double b)
+{
+    return copysign(rest_f64(fabs(a), fabs(b)), a);
+}
+
+/* Quotients of integers by the division of doubles. Of 32 bits no quotient is as near to the next whole number as
+ * rounding would have to be; of up to 51 bits it may be one too large, which the remainder tells. */
+static inline int32_t quotient_i32(int32_t a, int32_t b)
+{
+    double q = floor((double)a / (double)(b == 0 ? 1 : b));
+    return b == 0 ? 0 : (int32_t)(q < 0x1p31 ? q : -0x1p31);
+}
+static inline int64_t quotient_i64(int64_t a, int64_t b)
+{
+    int64_t q = (int64_t)floor((double)a / (double)(b == 0 ? 1 : b)), r = a - q * b;
+    return b == 0 ? 0 : q - ((r != 0) & ((r ^ b) < 0));
+}
+
+#endif
