@@ -278,7 +278,7 @@ static int resume(lua_State *L, struct lg_session *s, lua_State *co, int narg)
 static int coroutine_resume(lua_State *L)
 {
     lua_State *co = lua_tothread(L, 1);
-    luaL_argexpected(L, co, 1, "coroutine");
+    luaL_argexpected(L, co, 1, "thread");
     int n = resume(L, upvalue_session(L), co, lua_gettop(L) - 1);
     lua_pushboolean(L, n >= 0);
     if (n < 0) n = 1;

@@ -43,6 +43,7 @@ FILES = {
     "dead.lua": "local co = coroutine.create(function() local x <close> = setmetatable({}, {__close = function() print 'c' end}) coroutine.yield() end) "
                 "coroutine.resume(co) print(coroutine.close(co)) print(coroutine.resume(co))",
     "outside.lua": "coroutine.yield()",
+    "nothread.lua": "coroutine.resume(1)",
     "requires.lua": "require 'syntax'",
     "dofile.lua": "dofile('bad.lua')",
     "searched.lua": "print(pcall(require, 'no.such.module'))",
@@ -65,7 +66,7 @@ LINES = [
     ["a_rather_long_name_of_a_file_that_no_longer_fits_into_the_sixty_bytes_of_a_short_source.lua"],
     ["nowhere.lua"], ["exit.lua"], ["stdin.lua"],
     *[[name] for name in ("close.lua", "closes.lua", "number.lua", "inner.lua", "named.lua", "lines.lua", "level.lua", "gc.lua", "bad_gc.lua", "bad_exit.lua",
-                          "far_exit.lua", "values.lua", "wrap.lua", "dead.lua", "outside.lua", "requires.lua", "dofile.lua", "searched.lua", "program.lua",
+                          "far_exit.lua", "values.lua", "wrap.lua", "dead.lua", "outside.lua", "nothread.lua", "requires.lua", "dofile.lua", "searched.lua", "program.lua",
                           "lf.lua", "only_comment.lua", "empty.lua", "attribute.lua", "unfinished.lua", "format.lua", ".", "/dev/null")],
     ["gc.lua", "3"], ["-e", ""], ["-l", "bad"], ["args.lua", "x y", "", "-"], ["-e", "x=1", "-W", "args.lua", "1"], ["-l", "m.n=mod", "args.lua"],
     ["-e", "\n\nerror('x')"], ["-e", "print(#arg, ...)", "args.lua", "a"],
