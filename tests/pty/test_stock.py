@@ -161,7 +161,7 @@ def test_scripts_by_file_stdin_and_shell(env, name):
         text = f.read()
     by_file, by_stdin, by_shell = (
         subprocess.run([BINARY, *words], env=env, input=stdin, capture_output=True, text=True, timeout=PATIENCE)
-        for words, stdin in (([path], ""), (["-"], text), (["-i", "--no-init"], text)))
+        for words, stdin in (([path], ""), (["-"], text), (["-i", "--no-init", "-e", "gpu.check(false)"], text)))  # a session checks launches
     assert lines_of_tests(by_file.stdout) and by_file.returncode == 0, by_file.stdout
     assert lines_of_tests(by_stdin.stdout) == lines_of_tests(by_file.stdout) and by_stdin.returncode == 0
     of_shell = lines_of_tests(by_shell.stdout)
