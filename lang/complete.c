@@ -202,12 +202,15 @@ static bool complete_magic(struct lg_completing *c)
     const struct lg_magic *m = lg_magic_find(p + word, end - word);
     if (!command && (!m || m->argument == LG_TAKES_CODE)) return false;
     size_t last = c->length;
-    bool words = command || strcmp(m->name, "run") == 0; /* in which a backslash stands before a space */
+    c->folders_only = !command && m->argument == LG_TAKES_FOLDER;
+    /* In which a backslash stands before a space. */
+    bool words = command || c->folders_only || strcmp(m->name, "run") == 0;
     while (last > end && (!strchr(" \t", p[last - 1]) || (words && last > 1 && p[last - 2] == '\\'))) last--;
     lg_set_prefix(c, last);
-    if (command || m->argument == LG_TAKES_FILE)
+    if (command || c->folders_only || m->argument == LG_TAKES_FILE)
         lg_complete_path(c, command && last < line + 1 ? line + 1 : last, words);
     if (!command && m->argument == LG_TAKES_DEVICE) lg_complete_devices(c);
+    if (!command && m->argument == LG_TAKES_ENVIRONMENT) lg_complete_environment(c);
     return true;
 }
 

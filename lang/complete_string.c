@@ -72,7 +72,9 @@ void lg_complete_path(struct lg_completing *c, size_t start, bool word)
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
         copy_word(path, sizeof path - 1, e->d_name, strlen(e->d_name), word);
         if (strncmp(path, c->prefix, c->prefix_length) != 0) continue;
-        if (is_folder(folder, e)) strcat(path, "/");
+        bool leads_on = is_folder(folder, e);
+        if (!leads_on && c->folders_only) continue;
+        if (leads_on) strcat(path, "/");
         lg_add_match(c, path, "path", "");
     }
     closedir(d);

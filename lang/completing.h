@@ -16,7 +16,7 @@ struct lg_completing {
     size_t count, capacity;
     bool more;     /* there are others than the ones that were kept */
     size_t common; /* how many bytes of the first match these have, too */
-    bool functions_only;
+    bool functions_only, folders_only;
     const char *function_kind; /* what functions are called: "function", after a colon "method" */
 };
 
@@ -33,6 +33,8 @@ void lg_visit_match(lua_State *L, const char *name, void *context);
  * command backslashes stand before spaces and the like. */
 void lg_complete_path(struct lg_completing *c, size_t start, bool word);
 void lg_complete_devices(struct lg_completing *c);
+/* lang/magic_process.c: variables of the environment. */
+void lg_complete_environment(struct lg_completing *c);
 /* Inside a string, the last token: keys of a table after t[", names of dtypes, devices and colour maps where they are
  * asked for, CUDA C in the sources of kernels, files elsewhere. [raises] */
 void lg_complete_string(lua_State *L, struct lg_completing *c, const struct lg_token *string);

@@ -36,12 +36,24 @@ struct lg_history {
     ino_t inode;
 };
 
+/* The path from the root, malloc'd: cells may go to another folder. */
+static char *absolute(const char *path)
+{
+    char folder[4096];
+    if (!getcwd(folder, sizeof folder)) return rt_strdup(path);
+    size_t n = strlen(folder) + strlen(path) + 2;
+    char *whole = rt_alloc(n);
+    if (whole) snprintf(whole, n, "%s/%s", folder, path);
+    return whole;
+}
+
 /* The file's path, malloc'd; NULL where there is to be none. Makes its folder, for the user alone. */
 static char *find_path(const char *option)
 {
     char path[4096];
     const char *set = option ? option : getenv("LUNARRAY_HISTORY");
-    if (set) return *set ? rt_strdup(set) : NULL;
+    if (set && (*set == '/' || !*set)) return *set ? rt_strdup(set) : NULL;
+    if (set) return absolute(set);
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     int n = -1;
     if (state && *state == '/')

@@ -282,8 +282,7 @@ static int magic_load(struct lg_magic_call *call)
     return 0;
 }
 
-/* Pushes the word at p, without quotes around parts of it and backslashes before characters; what follows it. */
-static const char *push_word(lua_State *L, const char *p)
+const char *lg_push_word(lua_State *L, const char *p)
 {
     luaL_Buffer b;
     char quote = '\0';
@@ -307,7 +306,7 @@ static void set_arguments(struct lg_magic_call *call)
     lua_newtable(L);
     int n = 0;
     for (const char *p = call->rest; *p; n++) {
-        p = push_word(L, p);
+        p = lg_push_word(L, p);
         lua_rawseti(L, -2, n);
         p += strspn(p, " \t");
     }
@@ -421,6 +420,17 @@ const struct lg_magic lg_magics[] = {
      LG_TAKES_NOTHING, magic_html},
     {"bash", "%%bash", "Runs the rest of the cell by bash.\nAs %bash it takes the rest of the line.", true, true,
      LG_TAKES_NOTHING, magic_bash},
+    {"cd", "%cd [folder]",
+     "Goes to a folder, from which relative paths count then.\nHome without a name, and back with `%cd -`. A name may "
+     "begin with ~, or stand in quotes. What is started by !cd is another process, whose folder goes with it.",
+     true, false, LG_TAKES_FOLDER, lg_magic_cd},
+    {"pwd", "%pwd", "The path of the folder that relative paths count from.", true, false, LG_TAKES_NOTHING,
+     lg_magic_pwd},
+    {"env", "%env [name[=value]]",
+     "Gives a variable of the environment, or sets it: for !commands, libraries and os.getenv.\nAlone it lists them, without values "
+     "of those whose name says key, token, secret or password. The value is the rest of the line as it is, without "
+     "quotes. Most variables LUNARRAY_... are read when lunarray starts, or once.",
+     true, false, LG_TAKES_ENVIRONMENT, lg_magic_env},
     {"history", "%history [cells] or %history -g text",
      "Shows the cells of this session: all, or those with the numbers, as in 3 or 2-5 or 7-.\nWith -g, all cells of all "
      "sessions that have the text in them.",

@@ -12,7 +12,15 @@ struct lg_magic_call {
     int line;         /* of the first line, in the chunk */
 };
 
-enum lg_magic_argument { LG_TAKES_NOTHING, LG_TAKES_CODE, LG_TAKES_FILE, LG_TAKES_DEVICE };
+enum lg_magic_argument {
+    LG_TAKES_NOTHING,
+    LG_TAKES_CODE,
+    LG_TAKES_FILE,
+    LG_TAKES_FOLDER,
+    LG_TAKES_DEVICE,
+    LG_TAKES_ENVIRONMENT,
+};
+
 struct lg_magic {
     const char *name;                /* without its sign */
     const char *usage;               /* "%timeit [-n N] [-r R] code" */
@@ -41,12 +49,20 @@ void lg_page(lua_State *L, struct lg_session *s, const char *text, size_t length
 /* Makes the value on top of the stack a variable of the session, and pops it. [raises] */
 void lg_set_variable(lua_State *L, const char *name);
 
+/* Pushes the word at p, without quotes around parts of it and backslashes before characters; what follows it. [raises]
+ */
+const char *lg_push_word(lua_State *L, const char *p);
+
 /* lang/capture.c */
 int lg_magic_capture(struct lg_magic_call *call);
 /* lang/magic_history.c */
 int lg_magic_history(struct lg_magic_call *call);
 int lg_magic_save(struct lg_magic_call *call);
 int lg_magic_edit(struct lg_magic_call *call);
+/* lang/magic_process.c */
+int lg_magic_cd(struct lg_magic_call *call);
+int lg_magic_pwd(struct lg_magic_call *call);
+int lg_magic_env(struct lg_magic_call *call);
 /* lang/magic_time.c */
 int lg_magic_time(struct lg_magic_call *call);
 int lg_magic_timeit(struct lg_magic_call *call);

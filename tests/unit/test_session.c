@@ -1,4 +1,5 @@
 /* Cells: their results, errors, variables, input, magics and displays; and plain Lua. */
+#include <unistd.h>
 #include "lang/buffer.h"
 #include "tests/unit/session.h"
 
@@ -377,6 +378,41 @@ TEST(files_by_magics)
     CHECK_INT(unlink(code), 0);
     snprintf(code, sizeof code, "%%load %s/a.lua", folder);
     CHECK_HAS(fails(code), "cannot read");
+    CHECK_INT(rmdir(folder), 0);
+}
+
+TEST(the_folder_and_the_environment_by_magics)
+{
+    char folder[] = "/tmp/lunarray-test-XXXXXX", before[4096], after[4096], code[4200];
+    CHECK(mkdtemp(folder) && getcwd(before, sizeof before));
+    start();
+    CHECK_HAS(fails("%cd -"), "no %cd before");
+    snprintf(code, sizeof code, "%%cd %s", folder);
+    CHECK_HAS(run(code), folder);
+    CHECK_HAS(run("%pwd"), folder);
+    run("%%writefile file\n\n");
+    run("!mkdir 'a folder' below");
+    CHECK_STR(complete("%cd ", NULL), "a\\ folder/ below/");
+    CHECK_HAS(run("%cd 'a folder'"), "/a folder\n");
+    CHECK_HAS(run("!pwd"), "/a folder\n");
+    CHECK_HAS(run("%cd ../a folder/"), "/a folder\n");
+    CHECK_HAS(run("%cd -"), "/a folder\n");
+    run("%env HOME = ..");
+    CHECK_HAS(run("%cd ~/below"), "/below\n");
+    CHECK_STR(run("%cd"), snprintf(code, sizeof code, "o|%s\n", folder) > 0 ? code : "");
+    CHECK_HAS(fails("%cd file"), "cannot go to file: Not a directory");
+    CHECK_STR(run("%env MY_WORDS one 'two'=2"), "o|env: MY_WORDS=one 'two'=2\n");
+    CHECK_STR(run("%env MY_WORDS"), "r|\"one 'two'=2\"");
+    CHECK_STR(run("os.getenv 'MY_WORDS'"), "r|\"one 'two'=2\"");
+    CHECK_STR(run("!echo $MY_WORDS"), "o|one 'two'=2\n");
+    run("%env MY_TOKEN=abc");
+    CHECK_HAS(run("%env"), "MY_TOKEN=<hidden>\nMY_WORDS=one 'two'=2\n");
+    CHECK_STR(complete("%env MY_W", NULL), "MY_WORDS");
+    CHECK_HAS(fails("%env NO_SUCH"), "the environment has no NO_SUCH");
+    CHECK_HAS(fails("%env = 1"), "a name before the =");
+    run("!rm -r file below 'a folder'");
+    lg_session_free(session); /* paths of the command line go on counting from where it began */
+    CHECK_STR(getcwd(after, sizeof after), before);
     CHECK_INT(rmdir(folder), 0);
 }
 
