@@ -110,6 +110,9 @@ void lg_add_format(luaL_Buffer *b, const char *format, ...) __attribute__((forma
  */
 void lg_set_forms(lua_State *L);
 
+/* lang/pretty.c: has print write what the table at the top holds, as it is shown as a cell's result. [raises] */
+void lg_make_record(lua_State *L);
+
 /* Opens the library: pushes the gpu table. `require "lunarray"` in a stock lua5.4 comes here. */
 int luaopen_lunarray(lua_State *L);
 /* Parts of it, each adding to the gpu table at the top of the stack. [raises] */

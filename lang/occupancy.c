@@ -93,9 +93,11 @@ int lg_kernel_occupancy(lua_State *L)
         luaL_argcheck(L, threads > 0 && threads <= d->max_threads_per_block, 2,
                       lua_pushfstring(L, "threads of a block, from 1 to %d, are expected", d->max_threads_per_block));
         push_for(L, &n, (int)threads);
+        lg_make_record(L);
         return 1;
     }
     lua_newtable(L);
+    lg_make_record(L);
     for (int i = 1; i * d->warp_size <= d->max_threads_per_block; i++) {
         push_for(L, &n, i * d->warp_size);
         lua_rawseti(L, -2, i);

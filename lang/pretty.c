@@ -317,6 +317,33 @@ static void put_table(struct printer *p, int idx, int indent)
     p->depth--;
 }
 
+static int record_tostring(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lg_push_value_text(L, 1);
+    return 1;
+}
+
+void lg_make_record(lua_State *L)
+{
+    if (luaL_newmetatable(L, "lunarray.record")) {
+        lua_pushcfunction(L, record_tostring);
+        lua_setfield(L, -2, "__tostring");
+        lua_pushnil(L); /* a table it is called in messages */
+        lua_setfield(L, -2, "__name");
+    }
+    lua_setmetatable(L, -2);
+}
+
+/* Whether the table at idx has a text of its own. */
+static bool prints_itself(lua_State *L, int idx)
+{
+    if (luaL_getmetafield(L, idx, "__tostring") == LUA_TNIL) return false;
+    bool own = lua_tocfunction(L, -1) != record_tostring;
+    lua_pop(L, 1);
+    return own;
+}
+
 static void put_value(struct printer *p, int idx, int indent)
 {
     lua_State *L = p->L;
@@ -330,12 +357,11 @@ static void put_value(struct printer *p, int idx, int indent)
     }
     case LUA_TFUNCTION: put_function(p, idx); break;
     case LUA_TTABLE:
-        if (luaL_getmetafield(L, idx, "__tostring") == LUA_TNIL) {
+        if (prints_itself(L, idx))
+            put_object(p, idx, indent);
+        else
             put_table(p, idx, indent);
-            break;
-        }
-        lua_pop(L, 1);
-        /* fall through */
+        break;
     default: put_object(p, idx, indent);
     }
 }
