@@ -202,33 +202,32 @@ static struct lg_family *push_family(lua_State *L)
     return *box;
 }
 
-/* Pushes the names in the table at 1. */
-static const char *push_names(lua_State *L)
+/* Pushes the names of the kernels in the order of the program, which is that of the source but for instances of
+ * templates. */
+static void push_names(lua_State *L, const struct rt_program *p)
 {
-    lua_pushstring(L, "");
-    for (lua_pushnil(L); lua_next(L, 1);) {
-        lua_pop(L, 1);
-        lua_pushvalue(L, -2);
-        lua_pushfstring(L, "%s%s%s", lua_tostring(L, -1), *lua_tostring(L, -1) ? ", " : "", lua_tostring(L, -2));
-        lua_replace(L, -4);
-        lua_pop(L, 1);
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    for (size_t i = 0; i < p->entry_count; i++) {
+        if (i) luaL_addstring(&b, ", ");
+        luaL_addstring(&b, p->entries[i].name);
     }
-    return lua_tostring(L, -1);
+    luaL_pushresult(&b);
 }
 
-/* __index of a table of kernels, for names that it does not have. */
+/* __index of a table of kernels, for names that it does not have. Upvalue 1: their names. */
 static int no_such_kernel(lua_State *L)
 {
     const char *name = luaL_tolstring(L, 2, NULL);
-    return luaL_error(L, "the source has no kernel '%s'; it has %s", name, push_names(L));
+    return luaL_error(L, "the source has no kernel '%s'; it has %s", name, lua_tostring(L, lua_upvalueindex(1)));
 }
 
-/* __call of such a table. */
+/* __call of such a table, likewise. */
 static int which_kernel(lua_State *L)
 {
     return luaL_error(
         L, "the source has several kernels: %s; launch one by its name, as in k.name(grid, block)(arguments)",
-        push_names(L));
+        lua_tostring(L, lua_upvalueindex(1)));
 }
 
 static void push_kernels(lua_State *L, struct lg_family *f, const struct rt_program *p)
@@ -239,7 +238,13 @@ static void push_kernels(lua_State *L, struct lg_family *f, const struct rt_prog
         lua_setfield(L, -2, p->entries[i].name);
     }
     static const luaL_Reg meta[] = {{"__index", no_such_kernel}, {"__call", which_kernel}, {0}};
-    luaL_newlib(L, meta);
+    luaL_newlibtable(L, meta);
+    push_names(L, p);
+    luaL_setfuncs(L, meta, 1);
+    for (size_t i = 0; i < p->entry_count; i++) { /* a table's own keys have no order */
+        lua_pushstring(L, p->entries[i].name);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
     lua_setmetatable(L, -2);
 }
 

@@ -370,7 +370,12 @@ static int magic_cuda(struct lg_magic_call *call)
         define_kernel(call, luaL_checkstring(L, made + 1));
         return 0;
     }
-    for (lua_pushnil(L); lua_next(L, made);) define_kernel(call, luaL_checkstring(L, made + 1));
+    lua_getmetatable(L, made);
+    for (lua_Integer i = 1; lua_rawgeti(L, made + 1, i) == LUA_TSTRING; i++, lua_settop(L, made + 1)) {
+        const char *name = lua_tostring(L, -1);
+        lua_getfield(L, made, name);
+        define_kernel(call, name);
+    }
     return 0;
 }
 
