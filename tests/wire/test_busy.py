@@ -172,9 +172,9 @@ def test_requests_are_answered_during_one_call_in_c(client, tmp_path, what):
     client.ask("comm_info_request")
 
 
-def test_requests_are_answered_during_a_call_that_lends_nothing(fresh):
+def test_requests_are_answered_during_a_call_that_lends_nothing(fresh, tmp_path):
     """From what was known when the cell began; and who interrupts it in vain is told."""
-    client = fresh().client
+    client = fresh(LUNARRAY_HISTORY=str(tmp_path / "history")).client
     client.execute("mine = {alpha = 1} array = gpu.ones({3, 4}, 'float64') comm.target('later', function() print('later') end)")
     tell(client, "comm_open", {"comm_id": "kept", "target_name": "later", "data": {}})
     time.sleep(0.6)  # what the cell before this one noted is not noted again so soon
