@@ -22,11 +22,6 @@ static void write_out(struct sh_output *o, FILE *file, const char *text, size_t 
     if (o->flush && o->open_line) fflush(file);
 }
 
-static void on_stream(void *context, enum lg_stream which, const char *text, size_t length)
-{
-    write_out(context, which == LG_STDERR ? stderr : stdout, text, length);
-}
-
 /* How many rows of a terminal a text takes that ends with a newline; escape codes take no room. */
 static int rows_of(const char *text, size_t length, int columns)
 {
@@ -94,6 +89,41 @@ static void on_terminal(void *context, struct lg_terminal *out)
     out->few_glyphs = sh_few_glyphs();
 }
 
+/* What a terminal can take back of a cell's output: the line that is not ended, or the last display. */
+static void clear(struct sh_output *o)
+{
+    struct lg_terminal terminal;
+    on_terminal(o, &terminal);
+    o->clear = false;
+    if (!terminal.color) return;
+    if (o->open_line)
+        fputs("\r\033[2K", stdout);
+    else if (o->shown[0])
+        take_back(o, terminal.rows);
+    o->open_line = false;
+    o->shown[0] = '\0';
+}
+
+static void clear_if_due(struct sh_output *o)
+{
+    if (o->clear) clear(o);
+}
+
+static void on_clear(void *context, bool wait)
+{
+    struct sh_output *o = context;
+    if (wait)
+        o->clear = true;
+    else
+        clear(o);
+}
+
+static void on_stream(void *context, enum lg_stream which, const char *text, size_t length)
+{
+    clear_if_due(context);
+    write_out(context, which == LG_STDERR ? stderr : stdout, text, length);
+}
+
 /* A picture, where the terminal shows pixels; false when the bundle has none, or it cannot be drawn. */
 static bool write_picture(struct sh_output *o, const struct lg_bundle *bundle, int *rows)
 {
@@ -115,6 +145,7 @@ static void on_display(void *context, const struct lg_bundle *bundle, const char
 {
     struct sh_output *o = context;
     struct lg_terminal terminal;
+    clear_if_due(o);
     on_terminal(o, &terminal);
     const char *id = display_id && strlen(display_id) < sizeof o->shown ? display_id : "";
     if (update && terminal.color && *id && strcmp(o->shown, id) == 0) take_back(o, terminal.rows);
@@ -141,6 +172,7 @@ static void on_result(void *context, int execution_count, const struct lg_bundle
 {
     int rows;
     (void)execution_count;
+    clear_if_due(context);
     if (!write_picture(context, bundle, &rows)) write_plain(context, bundle, true);
 }
 
@@ -207,6 +239,7 @@ struct lg_sink sh_output_sink(struct sh_output *o)
         .stream = on_stream,
         .display = on_display,
         .result = on_result,
+        .clear_output = on_clear,
         .page = on_page,
         .terminal = on_terminal,
         .pictures = on_pictures,
@@ -226,6 +259,7 @@ void sh_output_end(struct sh_output *o)
 {
     sh_output_newline(o);
     o->shown[0] = '\0';
+    o->clear = false;
     fflush(stdout);
 }
 

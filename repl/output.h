@@ -19,6 +19,7 @@ struct sh_output {
     char shown[64];      /* the id of the display that was written last, "" after anything else */
     int shown_rows;      /* of the terminal, that it takes; 0 when that is not known */
     bool shown_picture;  /* it is one */
+    bool clear;          /* before the next output */
 };
 
 /* A sink that writes to standard output and standard error. `o` must outlive the session. */

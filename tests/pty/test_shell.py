@@ -505,6 +505,16 @@ def test_displays_change_in_place_until_something_follows(terminal):
     t.shows("40", "4> h:update(50)", "50", "5>")
 
 
+def test_what_is_cleared_is_taken_back(terminal):
+    t = ready(terminal)
+    t.send("for i = 1, 3 do display.clear(true) io.write('step ', i) end display.clear(true)\r")
+    t.at_prompt(2)
+    assert t.lines()[-2:] == ["step 3", "2>"] and "step 1" not in t.lines(), t.lines()
+    t.send("for i = 5, 7 do display.clear(true) display(i) end display.clear() print('kept') display.clear() 8\r")
+    t.at_prompt(3)
+    assert t.lines()[-3:] == ["kept", "8", "3>"] and not {"5", "6", "7"} & set(t.lines()), t.lines()
+
+
 def test_progress_is_one_line_redrawn(terminal):
     t = ready(terminal)
     t.send("for i in gpu.progress(20000, 'steps') do end print('after')\r")
