@@ -32,7 +32,6 @@ void jp_debug_stopped(void *kernel, enum lg_stop why, const char *message);
 /* jupyter/debug_source.c */
 #define JP_DEBUG_SEED   0xc70f6907u
 #define JP_DEBUG_SUFFIX ".lua"
-uint32_t jp_murmur2(const char *text, size_t length, uint32_t seed);
 /* "/tmp/lunarray_123/": two kernels name their cells differently. */
 json_t *jp_debug_prefix(void);
 /* Remembers a cell's text, or that of a file, and returns its path: a new reference, NULL without memory. */

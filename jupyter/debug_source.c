@@ -7,7 +7,7 @@
 #include "jupyter/text.h"
 
 /* Austin Appleby's MurmurHash2, which front ends compute as well. */
-uint32_t jp_murmur2(const char *text, size_t length, uint32_t seed)
+static uint32_t murmur2(const char *text, size_t length, uint32_t seed)
 {
     const unsigned char *p = (const unsigned char *)text;
     const uint32_t m = 0x5bd1e995;
@@ -51,7 +51,7 @@ json_t *jp_debug_cell(struct jp_debug *d, const char *text, size_t length)
 {
     json_t *prefix = jp_debug_prefix();
     json_t *path = prefix ? json_sprintf("%s%lu" JP_DEBUG_SUFFIX, json_string_value(prefix),
-                                         (unsigned long)jp_murmur2(text, length, JP_DEBUG_SEED))
+                                         (unsigned long)murmur2(text, length, JP_DEBUG_SEED))
                           : NULL;
     json_decref(prefix);
     return remember(d, path, text, length);

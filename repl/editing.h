@@ -9,7 +9,6 @@ enum { SH_INDENT = 2 };
 /* motion.c: positions. All are byte offsets, and stop at the ends of the text. */
 size_t sh_line_start(const struct sh_editor *e, size_t at);
 size_t sh_line_end(const struct sh_editor *e, size_t at);
-int sh_line_column(const struct sh_editor *e, size_t at);
 size_t sh_at_column(const struct sh_editor *e, size_t start, int column); /* in the line that starts at `start` */
 size_t sh_forward(const struct sh_editor *e, size_t at);
 size_t sh_backward(const struct sh_editor *e, size_t at);

@@ -18,8 +18,6 @@ void sh_html_data_address(struct lg_buffer *b, const char *mime, const char *dat
 void sh_html_code(struct lg_buffer *b, const char *language, const char *code, size_t length);
 /* A text whose escape codes for colours become spans; others are left out. */
 void sh_html_ansi(struct lg_buffer *b, const char *text, size_t length);
-/* A node of Markdown with all that is in it. `attachments` are a cell's (nbformat), or NULL. */
-void sh_html_markdown(struct lg_buffer *b, const struct sh_md_node *node, const json_t *attachments);
 /* A text of Markdown. */
 void sh_html_markdown_text(struct lg_buffer *b, const char *text, size_t length, const json_t *attachments);
 

@@ -20,9 +20,11 @@ static bool is_safe(const char *address)
     return false;
 }
 
+static void put_node(struct lg_buffer *b, const struct sh_md_node *node, const json_t *attachments);
+
 static void put_children(struct lg_buffer *b, const struct sh_md_node *node, const json_t *attachments)
 {
-    for (const struct sh_md_node *c = node->first; c; c = c->next) sh_html_markdown(b, c, attachments);
+    for (const struct sh_md_node *c = node->first; c; c = c->next) put_node(b, c, attachments);
 }
 
 static void put_element(struct lg_buffer *b, const char *name, const struct sh_md_node *node, const json_t *attachments)
@@ -99,7 +101,7 @@ static void put_list(struct lg_buffer *b, const struct sh_md_node *list, const j
             if (list->tight && c->kind == SH_MD_PARAGRAPH)
                 put_children(b, c, attachments);
             else
-                sh_html_markdown(b, c, attachments);
+                put_node(b, c, attachments);
         }
         lg_buffer_puts(b, "</li>\n");
     }
@@ -132,7 +134,8 @@ static void put_math(struct lg_buffer *b, const struct sh_md_node *node)
     lg_buffer_printf(b, "</%s>", name);
 }
 
-void sh_html_markdown(struct lg_buffer *b, const struct sh_md_node *node, const json_t *attachments)
+/* A node with all that is in it. `attachments` are a cell's (nbformat), or NULL. */
+static void put_node(struct lg_buffer *b, const struct sh_md_node *node, const json_t *attachments)
 {
     char heading[4] = "h1";
     switch (node->kind) {
@@ -176,6 +179,6 @@ void sh_html_markdown_text(struct lg_buffer *b, const char *text, size_t length,
         b->failed = true;
         return;
     }
-    sh_html_markdown(b, m.root, attachments);
+    put_node(b, m.root, attachments);
     sh_markdown_free(&m);
 }

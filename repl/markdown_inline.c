@@ -57,7 +57,8 @@ static struct piece *add_node(struct inlines *x, enum sh_md_kind kind, const cha
 
 /* ---- entities and escapes */
 
-size_t sh_md_entity(const char *s, size_t length, char *out)
+/* The character that an entity at s stands for, as UTF-8 in out[8]; returns its bytes in the text, 0 for none. */
+static size_t character_of(const char *s, size_t length, char *out)
 {
     static const char *const names[][2] = {
         {"amp", "&"},    {"lt", "<"},     {"gt", ">"},     {"quot", "\""}, {"apos", "'"},  {"nbsp", "\u00a0"},
@@ -96,7 +97,7 @@ const char *sh_md_unescaped(struct sh_md_parser *p, const char *text, size_t len
     char *copy = sh_md_alloc(p, length + 1), *to = copy, entity[8];
     if (!copy) return "";
     for (size_t i = 0; i < length;) {
-        size_t n = text[i] == '&' ? sh_md_entity(text + i, length - i, entity) : 0;
+        size_t n = text[i] == '&' ? character_of(text + i, length - i, entity) : 0;
         if (n) { /* no entity is shorter than what it stands for */
             to = stpcpy(to, entity);
             i += n;
@@ -506,7 +507,7 @@ static bool read_newline(struct inlines *x)
 static bool read_entity(struct inlines *x)
 {
     char character[8];
-    size_t n = sh_md_entity(x->at, (size_t)(x->end - x->at), character);
+    size_t n = character_of(x->at, (size_t)(x->end - x->at), character);
     if (n) add_node(x, SH_MD_TEXT, character, strlen(character));
     x->at += n;
     return n;

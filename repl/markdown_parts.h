@@ -32,7 +32,5 @@ void sh_md_inlines(struct sh_md_parser *p, struct sh_md_node *node, const char *
  * read, 0 when there is none. */
 size_t sh_md_destination(struct sh_md_parser *p, const char *s, size_t length, bool parentheses, const char **address,
                          const char **title);
-/* The character that an entity at s stands for, as UTF-8 in out[8]; returns its bytes in the text, 0 for none. */
-size_t sh_md_entity(const char *s, size_t length, char *out);
 
 #endif

@@ -15,7 +15,7 @@ size_t sh_line_end(const struct sh_editor *e, size_t at)
     return at;
 }
 
-int sh_line_column(const struct sh_editor *e, size_t at)
+static int line_column(const struct sh_editor *e, size_t at)
 {
     size_t start = sh_line_start(e, at);
     return at > start ? sh_width(e->text.bytes + start, at - start) : 0;
@@ -89,7 +89,7 @@ bool sh_vertical(struct sh_editor *e, int direction)
 {
     size_t start = sh_line_start(e, e->cursor), end = sh_line_end(e, e->cursor);
     if (direction < 0 ? start == 0 : end == e->text.length) return false;
-    if (e->before != SH_DID_VERTICAL) e->goal = sh_line_column(e, e->cursor);
+    if (e->before != SH_DID_VERTICAL) e->goal = line_column(e, e->cursor);
     e->cursor = sh_at_column(e, direction < 0 ? sh_line_start(e, start - 1) : end + 1, e->goal);
     e->last = SH_DID_VERTICAL;
     return true;

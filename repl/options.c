@@ -6,6 +6,18 @@
 #include "lang/closest.h"
 #include "repl/present.h"
 
+struct option {
+    const char *name, *alias; /* "--device"; "-h", or NULL */
+    const char *argument;     /* "NAME"; "[=FILE]" where it may be left out; NULL for none */
+    const char *doc;          /* one line for --help, and the first of the manual's paragraph */
+    const char *more;         /* the rest of that paragraph, or NULL */
+    /* False when this was all there was to do; o->status then says how it went. */
+    bool (*take)(struct sh_options *o, const char *value);
+};
+
+static void print_help(FILE *out);
+static void print_manual(FILE *out); /* as troff, for man(1) */
+
 static bool add_step(struct sh_options *o, enum sh_step_kind kind, const char *text)
 {
     o->steps[o->step_count++] = (struct sh_step){kind, text};
@@ -68,14 +80,14 @@ static bool take_info(struct sh_options *o, const char *value)
 static bool take_help(struct sh_options *o, const char *value)
 {
     (void)o, (void)value;
-    sh_print_help(stdout);
+    print_help(stdout);
     return false;
 }
 
 static bool take_man(struct sh_options *o, const char *value)
 {
     (void)o, (void)value;
-    sh_print_manual(stdout);
+    print_manual(stdout);
     return false;
 }
 
@@ -150,7 +162,7 @@ static bool take_html(struct sh_options *o, const char *value)
     return o->html = true;
 }
 
-const struct sh_option sh_option_rows[] = {
+static const struct option option_rows[] = {
     {"-e", NULL, "CODE", "run CODE; may be repeated, a file runs after it", NULL, take_code},
     {"-l", NULL, "NAME", "require the module NAME into the global NAME; -l g=NAME into g", NULL, take_module},
     {"-i", NULL, NULL, "open the shell after the file or the code, unless these fail", NULL, take_interactive},
@@ -185,7 +197,7 @@ const struct sh_option sh_option_rows[] = {
     {"--man", NULL, NULL, "write the manual page, as troff", NULL, take_man},
     {0}};
 
-const struct sh_command sh_command_rows[] = {
+static const struct sh_command command_rows[] = {
     {"convert", "FROM TO", "turn FILE.lua with cell marks into FILE.ipynb, or back; or either into .html or .md",
      "A line -- %% begins a cell of a script. Outputs are kept where TO is a notebook that has the cell. Nothing is run: "
      "pages have the outputs that are stored; lunarray FILE.ipynb --html runs it first.",
@@ -202,7 +214,7 @@ static int unknown_option(const char *option)
     char name[32], hint[64] = "; lunarray --help lists the options";
     int best = 4;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(option, "="), option);
-    for (const struct sh_option *row = sh_option_rows; row->name; row++) {
+    for (const struct option *row = option_rows; row->name; row++) {
         if (row->name[1] != '-') continue;
         int d = lg_spelling_distance(name, row->name);
         /* "-help" and "--dev" are meant, too. */
@@ -216,10 +228,10 @@ static int unknown_option(const char *option)
 }
 
 /* The row of an option; *value is what is joined to it: -eCODE, --device=NAME, or NULL. */
-static const struct sh_option *find_option(const char *word, const char **value)
+static const struct option *find_option(const char *word, const char **value)
 {
     *value = NULL;
-    for (const struct sh_option *row = sh_option_rows; row->name; row++) {
+    for (const struct option *row = option_rows; row->name; row++) {
         size_t n = strlen(row->name);
         if (!strcmp(word, row->name) || (row->alias && !strcmp(word, row->alias))) return row;
         if (!row->argument || strncmp(word, row->name, n) != 0) continue;
@@ -235,7 +247,7 @@ static const struct sh_option *find_option(const char *word, const char **value)
 static bool take(int argc, char **argv, int *i, struct sh_options *o)
 {
     const char *value;
-    const struct sh_option *row = find_option(argv[*i], &value);
+    const struct option *row = find_option(argv[*i], &value);
     if (!row) {
         o->status = unknown_option(argv[*i]);
         return false;
@@ -276,7 +288,7 @@ bool sh_parse_options(int argc, char **argv, struct sh_options *o)
 
 const struct sh_command *sh_find_command(const struct sh_options *o)
 {
-    for (const struct sh_command *row = sh_command_rows; row->name && o->argc > 0; row++)
+    for (const struct sh_command *row = command_rows; row->name && o->argc > 0; row++)
         if (!strcmp(row->name, o->argv[0])) return row;
     return NULL;
 }
@@ -290,26 +302,26 @@ static const char without_file[] =
 static const char notebooks[] = "FILE.ipynb runs a notebook's cells in order and prints their outputs.";
 
 /* "-h, --help", "--device NAME". */
-static void option_words(const struct sh_option *row, char words[64])
+static void option_words(const struct option *row, char words[64])
 {
     const char *argument = row->argument ? row->argument : "";
     snprintf(words, 64, "%s%s%s%s%s", row->alias ? row->alias : "", row->alias ? ", " : "", row->name,
              *argument && strncmp(argument, "[=", 2) != 0 ? " " : "", argument);
 }
 
-void sh_print_help(FILE *out)
+static void print_help(FILE *out)
 {
     char words[64];
     fprintf(out, "Usage: lunarray %s\n", usage);
-    for (const struct sh_command *row = sh_command_rows; row->name; row++)
+    for (const struct sh_command *row = command_rows; row->name; row++)
         fprintf(out, "       lunarray %s %s\n", row->name, row->arguments);
     fprintf(out, "\n%s\n%s\n%s\n\n", summary, without_file, notebooks);
-    for (const struct sh_option *row = sh_option_rows; row->name; row++) {
+    for (const struct option *row = option_rows; row->name; row++) {
         option_words(row, words);
         fprintf(out, "  %-16s  %s\n", words, row->doc);
     }
     fprintf(out, "  %-16s  %s\n  %-16s  %s\n\n", "-", "run standard input as a script", "--", "end of options");
-    for (const struct sh_command *row = sh_command_rows; row->name; row++)
+    for (const struct sh_command *row = command_rows; row->name; row++)
         fprintf(out, "  lunarray %-9s %s\n", row->name, row->doc);
 }
 
@@ -365,13 +377,13 @@ static void put_facts(FILE *out, const char *heading, const struct fact *facts)
     for (; facts->name; facts++) put_entry(out, facts->name, facts->doc, NULL);
 }
 
-void sh_print_manual(FILE *out)
+static void print_manual(FILE *out)
 {
     char words[160];
     fprintf(out, ".TH LUNARRAY 1 \"\" \"lunarray %s\" \"User Commands\"\n.SH NAME\nlunarray \\- ", LUNARRAY_VERSION);
     fputs("shell, script runner and Jupyter kernel for GPU arrays in Lua\n.SH SYNOPSIS\n.B lunarray\n", out);
     put_troff(out, usage);
-    for (const struct sh_command *row = sh_command_rows; row->name; row++) {
+    for (const struct sh_command *row = command_rows; row->name; row++) {
         fprintf(out, "\n.br\n.B lunarray %s\n", row->name);
         put_troff(out, row->arguments);
     }
@@ -382,14 +394,14 @@ void sh_print_manual(FILE *out)
     fputc('\n', out);
     put_troff(out, notebooks);
     fputs("\n.SH OPTIONS\n", out);
-    for (const struct sh_option *row = sh_option_rows; row->name; row++) {
+    for (const struct option *row = option_rows; row->name; row++) {
         option_words(row, words);
         put_entry(out, words, row->doc, row->more);
     }
     put_entry(out, "-", "run standard input as a script", NULL);
     put_entry(out, "--", "end of options", NULL);
     fputs(".SH COMMANDS\n", out);
-    for (const struct sh_command *row = sh_command_rows; row->name; row++) {
+    for (const struct sh_command *row = command_rows; row->name; row++) {
         snprintf(words, sizeof words, "%s %s", row->name, row->arguments);
         put_entry(out, words, row->doc, row->more);
     }

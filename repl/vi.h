@@ -55,7 +55,6 @@ void sh_vi_run_operator(struct sh_editor *e, const struct sh_vi_command *c);
 bool sh_vi_is_register(int32_t name);
 /* Keeps a part of the text for p, in the register that the command names; whole lines end in a newline there. */
 void sh_vi_keep(struct sh_editor *e, size_t from, size_t to, bool lines, bool copied);
-const struct sh_text *sh_vi_kept(const struct sh_editor *e); /* what p puts in; NULL for none */
 void sh_vi_put(struct sh_editor *e, int count, bool behind);
 void sh_vi_put_selected(struct sh_editor *e, size_t from, size_t to, bool lines); /* in its place, which is kept */
 

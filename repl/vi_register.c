@@ -49,7 +49,8 @@ void sh_vi_keep(struct sh_editor *e, size_t from, size_t to, bool lines, bool co
     sh_text_free(&t);
 }
 
-const struct sh_text *sh_vi_kept(const struct sh_editor *e)
+/* What p puts in; NULL for none. */
+static const struct sh_text *kept_text(const struct sh_editor *e)
 {
     int32_t name = e->vi.reg;
     if (name == 0 || name == '"') return sh_killed(e, 0);
@@ -59,7 +60,7 @@ const struct sh_text *sh_vi_kept(const struct sh_editor *e)
 
 void sh_vi_put(struct sh_editor *e, int count, bool behind)
 {
-    const struct sh_text *t = sh_vi_kept(e);
+    const struct sh_text *t = kept_text(e);
     if (!t || t->length == 0) return;
     bool lines = is_lines(t), good = true;
     struct sh_text whole = {0};
@@ -86,7 +87,7 @@ void sh_vi_put(struct sh_editor *e, int count, bool behind)
 void sh_vi_put_selected(struct sh_editor *e, size_t from, size_t to, bool lines)
 {
     struct sh_text t = {0};
-    const struct sh_text *kept = sh_vi_kept(e);
+    const struct sh_text *kept = kept_text(e);
     bool good = kept && sh_text_set(&t, kept->bytes ? kept->bytes : "", kept->length), whole = is_lines(&t);
     e->vi.reg = 0;
     if (good && whole && lines) t.length--;
