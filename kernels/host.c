@@ -32,29 +32,39 @@ const struct kn_loops *kn_host_loops(void)
     return l;
 }
 
-/* The value as often as a line of the cache has it, which is then copied. */
-void kn_spread(enum rt_dtype t, void *values, const void *element, size_t n)
+/* The line's first value as often as a line of the cache has it, which is then copied. */
+enum { LINE = 64 };
+static void repeat(char *block, char line[LINE], size_t value, size_t n)
 {
-    enum { LINE = 64 };
-    _Alignas(LINE) char line[LINE];
-    const size_t value = kn_classes[kn_class_of(t)].size, bytes = n * value;
-    char *block = values;
-    kn_host_loops()->load[t](line, element, 1, 1);
+    const size_t bytes = n * value;
     for (size_t done = value; done < LINE && done < bytes; done *= 2) memcpy(line + done, line, done);
     size_t i = 0;
     for (; i + LINE <= bytes; i += LINE) memcpy(block + i, line, LINE);
     memcpy(block + i, line, bytes - i);
 }
 
-void kn_fill_block(void *block, enum rt_dtype t, const struct kn_operand *number, size_t n)
+void kn_spread(enum rt_dtype t, void *values, const void *element, size_t n)
 {
-    char element[RT_ELEMENT]; /* one element in memory, so that the number is rounded or wrapped to the dtype */
+    _Alignas(LINE) char line[LINE];
+    kn_host_loops()->load[t](line, element, 1, 1);
+    repeat(values, line, kn_classes[kn_class_of(t)].size, n);
+}
+
+/* One element in memory, so that the number is rounded or wrapped to the dtype. */
+static void put_number(char *element, enum rt_dtype t, const struct kn_operand *number)
+{
     if (number->is_complex)
         rt_store_complex(t, element, (struct rt_complex){number->f, number->im});
     else if (number->is_float)
         rt_store_double(t, element, number->f);
     else
         rt_store_int(t, element, number->i);
+}
+
+void kn_fill_block(void *block, enum rt_dtype t, const struct kn_operand *number, size_t n)
+{
+    char element[RT_ELEMENT];
+    put_number(element, t, number);
     kn_spread(t, block, element, n);
 }
 
@@ -69,10 +79,48 @@ static bool fixed(const struct kn_plan *plan, const struct kn_node *n)
     return n->kind == KN_NODE_NUMBER || (n->kind == KN_NODE_ARRAY && plan->constant[n->leaf]);
 }
 
+/* A block of the dtype is what lies in memory. */
+static bool as_stored(const struct kn_plan *plan, enum rt_dtype t)
+{
+    return plan->narrow || kn_class_exact(t);
+}
+
+static size_t value_size(const struct kn_plan *plan, enum rt_dtype t)
+{
+    return plan->narrow ? rt_dtypes[t].size : kn_classes[kn_class_of(t)].size;
+}
+
+/* The loop of an operation, which computes in the last operand's dtype; where's first one is bool. NULL when the plan
+ * is narrow and there is none. */
+static kn_op_loop *loop_of(const struct kn_plan *plan, const struct kn_node *n)
+{
+    enum rt_dtype t = plan->program->nodes[n->args[kn_ops[n->op].arity - 1]].dtype;
+    return as_stored(plan, t) && !kn_class_exact(t) ? plan->loops->narrow[n->op][t]
+                                                    : plan->loops->ops[n->op][kn_class_of(t)];
+}
+
+/* Whether values can stay as they lie in memory: all leaves are read in place, all operations have loops for that. */
+static bool can_be_narrow(struct kn_plan *plan)
+{
+    const struct kn_program *p = plan->program;
+    bool can = kn_space_linear(&plan->space, p->leaves);
+    plan->narrow = true; /* for loop_of */
+    for (int i = 0; i < p->count && can; i++) {
+        const struct kn_node *n = &p->nodes[i];
+        if (n->kind == KN_NODE_ARRAY)
+            can = plan->linear[n->leaf];
+        else if (n->kind == KN_NODE_OP)
+            can = loop_of(plan, n) != NULL;
+        else
+            can = n->kind == KN_NODE_NUMBER || n->kind == KN_NODE_WEAK;
+    }
+    return can;
+}
+
 /* Its values are always read where the array has them. */
 static bool read_in_place(const struct kn_plan *plan, const struct kn_node *n)
 {
-    return n->kind == KN_NODE_ARRAY && plan->linear[n->leaf] && kn_class_exact(n->dtype);
+    return n->kind == KN_NODE_ARRAY && plan->linear[n->leaf] && as_stored(plan, n->dtype);
 }
 
 static void assign_slots(struct kn_plan *plan)
@@ -109,10 +157,10 @@ static void assign_slots(struct kn_plan *plan)
 static void choose_block(struct kn_plan *plan)
 {
     const struct kn_program *p = plan->program;
-    size_t value = 4, blocks = (size_t)plan->slots + 1;
+    size_t value = plan->narrow ? 1 : 4, blocks = (size_t)plan->slots + 1;
     for (int i = 0; i < p->count; i++) {
         bool typed = p->nodes[i].kind != KN_NODE_WEAK;
-        size_t size = typed ? kn_classes[kn_class_of(p->nodes[i].dtype)].size : 0;
+        size_t size = typed ? value_size(plan, p->nodes[i].dtype) : 0;
         if (size > value) value = size;
         if (plan->used[i] && read_in_place(plan, &p->nodes[i])) blocks++;
     }
@@ -123,7 +171,7 @@ static void choose_block(struct kn_plan *plan)
         (longest * value + 63) / 64 * 64 + 64; /* the odd line keeps blocks off each other's cache sets */
 }
 
-void kn_plan_make(const struct kn_program *p, const struct rt_array *out, struct kn_plan *plan)
+void kn_plan_make(const struct kn_program *p, const struct rt_array *out, bool stored, struct kn_plan *plan)
 {
     plan->program = p;
     plan->loops = kn_host_loops();
@@ -133,6 +181,7 @@ void kn_plan_make(const struct kn_program *p, const struct rt_array *out, struct
         plan->constant[i] = kn_space_constant(&plan->space, i);
         plan->linear[i] = !plan->constant[i] && kn_space_linear(&plan->space, i);
     }
+    plan->narrow = stored && can_be_narrow(plan);
     assign_slots(plan);
     choose_block(plan);
 }
@@ -155,6 +204,18 @@ static void load_constants(struct kn_walk *w, size_t n)
         if (!plan->used[i] || node->kind != KN_NODE_ARRAY || !plan->constant[node->leaf]) continue;
         kn_spread(node->dtype, slot(w, i), plan->base[node->leaf] + w->shift[node->leaf], n);
     }
+}
+
+static void fill_number(const struct kn_walk *w, int i, size_t n)
+{
+    const struct kn_node *node = &w->plan->program->nodes[i];
+    _Alignas(LINE) char line[LINE];
+    if (!w->plan->narrow) {
+        kn_fill_block(slot(w, i), node->dtype, &node->number, n);
+        return;
+    }
+    put_number(line, node->dtype, &node->number);
+    repeat(slot(w, i), line, value_size(w->plan, node->dtype), n);
 }
 
 void kn_walk_shift(struct kn_walk *w, const int64_t *shift, size_t n)
@@ -183,7 +244,7 @@ void kn_walk_start(const struct kn_plan *plan, char *scratch, int64_t begin, int
     for (int i = 0; i < p->count; i++) {
         const struct kn_node *node = &p->nodes[i];
         if (!plan->used[i] || node->kind != KN_NODE_NUMBER) continue;
-        kn_fill_block(slot(w, i), node->dtype, &node->number, n);
+        fill_number(w, i, n);
         w->values[i] = slot(w, i);
     }
     kn_walk_shift(w, shift ? shift : none, n);
@@ -285,7 +346,7 @@ static const void *leaf_values(struct kn_walk *w, int node, size_t n)
     if (w->plan->constant[leaf]) return slot(w, node);
     const char *at = w->turned[leaf];
     if (!at) at = in_place(w, leaf, w->plan->linear[leaf], rt_dtypes[d->dtype].size, base, n);
-    if (at && kn_class_exact(d->dtype)) return at;
+    if (at && as_stored(w->plan, d->dtype)) return at;
     if (at)
         w->plan->loops->load[d->dtype](slot(w, node), at, 1, n);
     else
@@ -326,11 +387,10 @@ const void *kn_walk_evaluate(struct kn_walk *w, size_t n, void *out)
             loops->convert[kn_class_of(from)][d->dtype](to, a, n);
         } else {
             int arity = kn_ops[d->op].arity;
-            /* The class computed in is the last operand's; where's first one is bool. */
-            enum kn_class class = kn_class_of(p->nodes[d->args[arity - 1]].dtype);
-            loops->ops[d->op][class](to, a, arity > 1 ? w->values[d->args[1]] : NULL,
-                                     arity > 2 ? w->values[d->args[2]] : NULL, n);
-            if (!kn_class_exact(d->dtype)) loops->convert[class][d->dtype](to, to, n);
+            enum rt_dtype in = p->nodes[d->args[arity - 1]].dtype;
+            loop_of(w->plan, d)(to, a, arity > 1 ? w->values[d->args[1]] : NULL,
+                                arity > 2 ? w->values[d->args[2]] : NULL, n);
+            if (!as_stored(w->plan, d->dtype)) loops->convert[kn_class_of(in)][d->dtype](to, to, n);
         }
         w->values[i] = to;
     }
@@ -343,10 +403,10 @@ void kn_run_block(const struct kn_run *r, struct kn_walk *w, size_t n)
     enum rt_dtype t = p->nodes[p->count - 1].dtype;
     size_t element = rt_dtypes[t].size;
     char *at = in_place(w, p->leaves, r->linear, element, r->base, n);
-    void *direct = at && kn_class_exact(t) ? at : NULL;
+    void *direct = at && as_stored(&r->plan, t) ? at : NULL;
     const void *values = kn_walk_evaluate(w, n, direct);
     if (values == direct) return;
-    if (at && kn_class_exact(t))
+    if (at && as_stored(&r->plan, t))
         memmove(at, values, n * element);
     else if (at)
         r->plan.loops->store[t](at, 1, values, n);
@@ -368,7 +428,7 @@ enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *ou
     struct kn_run r = {.base = rt_array_host(out)};
     struct kn_tiles tiles;
     _Alignas(64) char stack[STACK_SCRATCH];
-    kn_plan_make(p, out, &r.plan);
+    kn_plan_make(p, out, true, &r.plan);
     r.linear = kn_space_linear(&r.plan.space, p->leaves);
     size_t n = (size_t)r.plan.space.size;
     int workers = n > KN_GRAIN ? rt_thread_count() : 1;

@@ -16,6 +16,7 @@ struct kn_plan {
     struct kn_space space;
     const char *base[KN_MAX_LEAVES]; /* host address of each leaf's first element */
     bool linear[KN_MAX_LEAVES], constant[KN_MAX_LEAVES];
+    bool narrow; /* blocks hold values as they lie in memory, whatever their class */
     bool used[KN_MAX_NODES];
     short slot[KN_MAX_NODES]; /* where a node's block is kept, in blocks; -1: another node's or the leaf's own memory */
     int slots;
@@ -23,8 +24,9 @@ struct kn_plan {
     size_t slot_bytes;
 };
 
-/* Fills *plan for result node `last`. */
-void kn_plan_make(const struct kn_program *p, const struct rt_array *out, struct kn_plan *plan);
+/* Fills *plan for a program whose values are consumed in the types of their classes or, with `stored`, are stored in
+ * out, which then lets the plan be narrow. */
+void kn_plan_make(const struct kn_program *p, const struct rt_array *out, bool stored, struct kn_plan *plan);
 /* Bytes of scratch memory that one worker needs. */
 size_t kn_plan_scratch(const struct kn_plan *plan);
 

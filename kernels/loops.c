@@ -1,9 +1,10 @@
 /* The typed inner loops, expanded from ops.def. This text is included by loops_base.c, loops_v3.c and loops_v4.c, which
- * set KN_LEVEL to the name of their table; the Makefile compiles them with the instruction sets that the names say. It
- * is empty when compiled by itself. */
+ * set KN_LEVEL to the name of their table and KN_NARROW to that of narrow types; the Makefile compiles them with the
+ * instruction sets that the names say. It is empty when compiled by itself. */
 #ifdef KN_LEVEL
 #include "kernels/loops.h"
 #include "kernels/functions.h"
+#include "kernels/loops_emit.h"
 #include "kernels/math_f64.h"
 #include "kernels/quotients.h"
 #include <string.h>
@@ -11,18 +12,8 @@
 
 #pragma GCC diagnostic ignored "-Wtype-limits" /* a < 0 of unsigned types, in expressions that serve all types */
 
-typedef float _Complex c64;
-typedef double _Complex c128;
 #define make_C64(x, y)  __builtin_complex((float)(x), (float)(y))
 #define make_C128(x, y) __builtin_complex((double)(x), (double)(y))
-
-/* Iterations are independent: an output is an operand's block itself or apart from it. */
-#if defined __clang__
-#define INDEPENDENT    /* its pragma demands vectorising and complains where that cannot be; it checks at run time     \
-                          instead */
-#else
-#define INDEPENDENT _Pragma("GCC ivdep")
-#endif
 
 /* Functions of float32 and most of float64 are ours; the names are the ones that ops.def and functions.h have. */
 #undef exp2
@@ -121,54 +112,6 @@ KN_FN double lgamma_F64(double a)
 }
 #define lgamma_(a) FLOATS(lgamma_, a)(a)
 
-/* One loop for each arity. FIRST is the type of operand 0, TYPE of the others, OUT of the result. */
-#define BODY(OUT, expression) ((OUT *)out)[i] = (OUT)(expression)
-#define LOOP(name, TYPE, COMPANION, operands, assignment)                                                              \
-    static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)                              \
-    {                                                                                                                  \
-        typedef TYPE T __attribute__((unused));                                                                        \
-        typedef COMPANION U __attribute__((unused));                                                                   \
-        (void)pb, (void)pc;                                                                                            \
-        INDEPENDENT for (size_t i = 0; i < n; i++)                                                                     \
-        {                                                                                                              \
-            operands;                                                                                                  \
-            assignment;                                                                                                \
-        }                                                                                                              \
-    }
-#define OPERANDS_1(FIRST, TYPE) const FIRST a = ((const FIRST *)pa)[i]
-#define OPERANDS_2(FIRST, TYPE)                                                                                        \
-    OPERANDS_1(FIRST, TYPE);                                                                                           \
-    const TYPE b = ((const TYPE *)pb)[i]
-#define OPERANDS_3(FIRST, TYPE)                                                                                        \
-    OPERANDS_2(FIRST, TYPE);                                                                                           \
-    const TYPE c = ((const TYPE *)pc)[i]
-
-/* Types of operand 0 and of the result by rule. */
-#define FIRST_ARITH(TYPE)     TYPE
-#define FIRST_MODULUS(TYPE)   TYPE
-#define FIRST_FLOAT(TYPE)     TYPE
-#define FIRST_COMPARE(TYPE)   TYPE
-#define FIRST_PREDICATE(TYPE) TYPE
-#define FIRST_LOGICAL(TYPE)   TYPE
-#define FIRST_BITWISE(TYPE)   TYPE
-#define FIRST_SHIFT(TYPE)     TYPE
-#define FIRST_WHERE(TYPE)     uint8_t
-#define OUT_ARITH(TYPE)       TYPE
-#define OUT_MODULUS(TYPE)     __typeof__(_Generic((TYPE)0, c64 : 0.0f, c128 : 0.0, default : (TYPE)0))
-#define OUT_FLOAT(TYPE)       TYPE
-#define OUT_COMPARE(TYPE)     uint8_t
-#define OUT_PREDICATE(TYPE)   uint8_t
-#define OUT_LOGICAL(TYPE)     TYPE
-#define OUT_BITWISE(TYPE)     TYPE
-#define OUT_SHIFT(TYPE)       TYPE
-#define OUT_WHERE(TYPE)       TYPE
-
-/* A row's loop in one class exists when the rule computes in that kind of class: EMIT_1, else EMIT_0. */
-#define EMIT_0(id, class, arity, rule, TYPE, COMPANION, expression)
-#define EMIT_1(id, class, arity, rule, TYPE, COMPANION, expression)                                                    \
-    LOOP(id##_##class, TYPE, COMPANION, OPERANDS_##arity(FIRST_##rule(TYPE), TYPE), BODY(OUT_##rule(TYPE), expression))
-#define EMIT_(exists, ...) EMIT_##exists(__VA_ARGS__)
-#define EMIT(exists, ...)  EMIT_(exists, __VA_ARGS__)
 #define KN_OP(id, name, arity, rule, ints, floats, symbol, doc, example)                                               \
     EMIT(KN_BOOLS_##rule, id, B, arity, rule, uint8_t, uint8_t, ints)                                                  \
     EMIT(KN_INTS_##rule, id, I32, arity, rule, int32_t, uint32_t, ints)                                                \
@@ -551,10 +494,6 @@ INDICES(indices_32, int32_t)
 INDICES(indices_64, int64_t)
 
 /* The table. */
-#define ENTRY_0(id, class)                                 NULL
-#define ENTRY_1(id, class)                                 id##_##class
-#define ENTRY_(exists, id, class)                          ENTRY_##exists(id, class)
-#define ENTRY(exists, id, class)                           ENTRY_(exists, id, class)
 #define CONVERT_ENTRY(id, TYPE, ints, floats, class, FROM) [RT_##id] = convert_##class##_##id,
 
 const struct kn_loops KN_LEVEL = {
@@ -568,6 +507,7 @@ const struct kn_loops KN_LEVEL = {
     {REAL_ENTRIES(id, rule), id##_C64, id##_C128},
 #include "kernels/ops.def"
         },
+    .narrow = KN_NARROW,
 #define X(id, MEMORY, class, TYPE, get, put) [RT_##id] = load_##id,
     .load = {MEMORY_TYPES(X)},
 #undef X

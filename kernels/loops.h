@@ -2,7 +2,8 @@
  * instruction sets (loops_base.c, loops_v3.c, loops_v4.c; loops.c says how). All give the same bits.
  *
  * Blocks hold values in the type of their class (kn_class): bool as bytes of 0 and 1, int8 to int32, uint8 and uint16
- * as int32, and so on. An output block may be the very block that an operand is in, never a part of one. */
+ * as int32, and so on; programs of narrow values alone have them as they lie in memory. An output block may be the very
+ * block that an operand is in, never a part of one. */
 #ifndef KN_LOOPS_H
 #define KN_LOOPS_H
 
@@ -38,6 +39,8 @@ typedef void kn_convert_loop(void *out, const void *in, size_t n);
 
 struct kn_loops {
     kn_op_loop *ops[KN_OP_COUNT][KN_CLASS_COUNT]; /* NULL where the operation's rule never computes in that class */
+    /* Of int8, int16, uint8 and uint16 as they lie in memory; NULL for the others. */
+    kn_op_loop *const (*narrow)[RT_DTYPE_COUNT];
     kn_load_loop *load[RT_DTYPE_COUNT];
     kn_store_loop *store[RT_DTYPE_COUNT];
     kn_convert_loop *convert[KN_CLASS_COUNT][RT_DTYPE_COUNT];
@@ -55,8 +58,10 @@ struct kn_loops {
 };
 
 extern const struct kn_loops kn_loops_base;
+extern kn_op_loop *const kn_narrow_base[KN_OP_COUNT][RT_DTYPE_COUNT];
 #if defined __x86_64__
 extern const struct kn_loops kn_loops_v3, kn_loops_v4;
+extern kn_op_loop *const kn_narrow_v3[KN_OP_COUNT][RT_DTYPE_COUNT], *const kn_narrow_v4[KN_OP_COUNT][RT_DTYPE_COUNT];
 #endif
 /* The best for this processor (LUNARRAY_ISA=base, v3 or v4 chooses another). */
 const struct kn_loops *kn_host_loops(void);

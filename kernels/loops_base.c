@@ -1,3 +1,4 @@
 /* The inner loops for any processor. */
-#define KN_LEVEL kn_loops_base
+#define KN_LEVEL  kn_loops_base
+#define KN_NARROW kn_narrow_base
 #include "kernels/loops.c"

@@ -1,5 +1,6 @@
 /* Exact remainders and quotients by divisions of doubles, which are vectors where integers' are not, and take no loop
- * as fmod's does. Included by loops.c alone, which knows what to do with the numbers that they do not take. */
+ * as fmod's does. Included by loops.c and loops_narrow.c, which know what to do with the numbers that they do not take.
+ */
 #ifndef KN_QUOTIENTS_H
 #define KN_QUOTIENTS_H
 

@@ -505,7 +505,7 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
     if (r->many || r->indices) /* the output's order, else whatever order the memory has */
         for (int64_t i = order.ndim - 1, stride = 1; i >= 0; stride *= order.shape[i--]) order.strides[i] = stride;
     for (int i = 0; i < r->program.leaves; i++) r->program.arrays[i] = r->many ? &r->leaves[i].rows : &r->leaves[i].row;
-    kn_plan_make(&r->program, &order, &plan);
+    kn_plan_make(&r->program, &order, false, &plan);
     enum rt_status status = r->many ? reduce_rows(&p, e) : reduce_chunks(&p, e);
     free(p.heap);
     if (status == RT_OK && rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");

@@ -357,4 +357,22 @@ t.test("Lua's own comparisons", function()
   assert(x == x and x ~= gpu.zeros(2))
 end)
 
+t.test("chains of 8 and 16 bits wrap as each operation does", function()
+  local n = 5000
+  for dtype, count in pairs { int8 = 256, uint8 = 256, int16 = 65536, uint16 = 65536 } do
+    local low = dtype:sub(1, 1) == "i" and count // 2 or 0
+    local function wrap(x) return (x + low) % count - low end
+    local wide = gpu.range(0, n - 1, 1, "int32", "cpu") * 37
+    local x, w = wide:to(dtype), wrap(wide)
+    local y, v = x:reshape(50, 100).T:reshape(n), w:reshape(50, 100).T:reshape(n)
+    local got = (x * 3 - y):lt(x):where(x:maximum(y) // 7, -x % 5) ~ y
+    local want = wrap(wrap(w * 3 - v):lt(w):where(w:maximum(v) // 7, wrap(-w) % 5) ~ v)
+    assert(got.dtype == dtype and got:to("int32"):equal(want), dtype)
+    assert((x[{ { 1, n, 2 } }] + x[{ { 2, n, 2 } }]):to("int32"):equal(wrap(w[{ { 1, n, 2 } }] + w[{ { 2, n, 2 } }])), dtype)
+  end
+  for _, dtype in ipairs { "int8", "uint16", "float16", "bfloat16" } do
+    assert(gpu.full({ n }, 3, dtype, "cpu"):to("int32"):sum() == 3 * n, dtype)
+  end
+end)
+
 t.done()

@@ -1,0 +1,38 @@
+/* The typed inner loops of 8 and 16 bits over values as they lie in memory: what ops.def says of int32, wrapped. This
+ * text is included by loops_narrow_base.c, loops_narrow_v3.c and loops_narrow_v4.c, which set KN_NARROW_LEVEL to the
+ * name of their table. It is empty when compiled by itself. */
+#ifdef KN_NARROW_LEVEL
+#include "kernels/loops.h"
+#include "kernels/functions.h"
+#include "kernels/loops_emit.h"
+#include "kernels/quotients.h"
+
+#pragma GCC diagnostic ignored "-Wtype-limits" /* a < 0 of unsigned types, in expressions that serve all types */
+
+#define KN_FN static inline __attribute__((unused))
+KN_SIGNED_FUNCTIONS(int32_t, uint32_t, I32)
+#define abs_(a)            (a < 0 ? 0 - (U)a : (U)a)
+#define floordiv_(a, b)    quotient_i32(a, b)
+#define mod_(a, b)         (b == 0 ? 0 : a - quotient_i32(a, b) * b)
+#define left_shift_(a, b)  left_shift_I32(a, b)
+#define right_shift_(a, b) right_shift_I32(a, b)
+#define bits_(a)           bits_I32(a)
+#define gcd_(a, b)         gcd_I32(a, b)
+#define lcm_(a, b)         lcm_I32(a, b)
+
+/* U is of 32 bits for all: C makes an int of two uint16_t, whose product may overflow. */
+#define KN_OP(id, name, arity, rule, ints, floats, symbol, doc, example)                                               \
+    EMIT(KN_INTS_##rule, id, INT8, arity, rule, int8_t, uint32_t, ints)                                                \
+    EMIT(KN_INTS_##rule, id, INT16, arity, rule, int16_t, uint32_t, ints)                                              \
+    EMIT(KN_INTS_##rule, id, UINT8, arity, rule, uint8_t, uint32_t, ints)                                              \
+    EMIT(KN_INTS_##rule, id, UINT16, arity, rule, uint16_t, uint32_t, ints)
+#include "kernels/ops.def"
+
+kn_op_loop *const KN_NARROW_LEVEL[KN_OP_COUNT][RT_DTYPE_COUNT] = {
+#define NARROW_ENTRY(exists, id, dtype) [RT_##dtype] = ENTRY(exists, id, dtype)
+#define KN_OP(id, name, arity, rule, ints, floats, symbol, doc, example)                                               \
+    {NARROW_ENTRY(KN_INTS_##rule, id, INT8), NARROW_ENTRY(KN_INTS_##rule, id, INT16),                                  \
+     NARROW_ENTRY(KN_INTS_##rule, id, UINT8), NARROW_ENTRY(KN_INTS_##rule, id, UINT16)},
+#include "kernels/ops.def"
+};
+#endif
