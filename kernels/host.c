@@ -95,7 +95,7 @@ static size_t value_size(const struct kn_plan *plan, enum rt_dtype t)
 static kn_op_loop *loop_of(const struct kn_plan *plan, const struct kn_node *n)
 {
     enum rt_dtype t = plan->program->nodes[n->args[kn_ops[n->op].arity - 1]].dtype;
-    return as_stored(plan, t) && !kn_class_exact(t) ? plan->loops->narrow[n->op][t]
+    return as_stored(plan, t) && !kn_class_exact(t) ? plan->loops->narrow->ops[n->op][t]
                                                     : plan->loops->ops[n->op][kn_class_of(t)];
 }
 

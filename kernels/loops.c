@@ -507,7 +507,7 @@ const struct kn_loops KN_LEVEL = {
     {REAL_ENTRIES(id, rule), id##_C64, id##_C128},
 #include "kernels/ops.def"
         },
-    .narrow = KN_NARROW,
+    .narrow = &KN_NARROW,
 #define X(id, MEMORY, class, TYPE, get, put) [RT_##id] = load_##id,
     .load = {MEMORY_TYPES(X)},
 #undef X

@@ -37,10 +37,16 @@ typedef void kn_add_rows_loop(double *sums, const void *rows, ptrdiff_t stride, 
 /* A block of one class to a block of a dtype's class, rounded, wrapped or saturated to that dtype. */
 typedef void kn_convert_loop(void *out, const void *in, size_t n);
 
+/* Of int8, int16, uint8 and uint16 as they lie in memory; NULL for the others. Extremes are in the type of the class.
+ */
+struct kn_narrow_loops {
+    kn_op_loop *ops[KN_OP_COUNT][RT_DTYPE_COUNT];
+    kn_extreme_loop *least[RT_DTYPE_COUNT], *greatest[RT_DTYPE_COUNT];
+};
+
 struct kn_loops {
     kn_op_loop *ops[KN_OP_COUNT][KN_CLASS_COUNT]; /* NULL where the operation's rule never computes in that class */
-    /* Of int8, int16, uint8 and uint16 as they lie in memory; NULL for the others. */
-    kn_op_loop *const (*narrow)[RT_DTYPE_COUNT];
+    const struct kn_narrow_loops *narrow;
     kn_load_loop *load[RT_DTYPE_COUNT];
     kn_store_loop *store[RT_DTYPE_COUNT];
     kn_convert_loop *convert[KN_CLASS_COUNT][RT_DTYPE_COUNT];
@@ -58,10 +64,10 @@ struct kn_loops {
 };
 
 extern const struct kn_loops kn_loops_base;
-extern kn_op_loop *const kn_narrow_base[KN_OP_COUNT][RT_DTYPE_COUNT];
+extern const struct kn_narrow_loops kn_narrow_base;
 #if defined __x86_64__
 extern const struct kn_loops kn_loops_v3, kn_loops_v4;
-extern kn_op_loop *const kn_narrow_v3[KN_OP_COUNT][RT_DTYPE_COUNT], *const kn_narrow_v4[KN_OP_COUNT][RT_DTYPE_COUNT];
+extern const struct kn_narrow_loops kn_narrow_v3, kn_narrow_v4;
 #endif
 /* The best for this processor (LUNARRAY_ISA=base, v3 or v4 chooses another). */
 const struct kn_loops *kn_host_loops(void);

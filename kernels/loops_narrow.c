@@ -28,11 +28,35 @@ KN_SIGNED_FUNCTIONS(int32_t, uint32_t, I32)
     EMIT(KN_INTS_##rule, id, UINT16, arity, rule, uint16_t, uint32_t, ints)
 #include "kernels/ops.def"
 
-kn_op_loop *const KN_NARROW_LEVEL[KN_OP_COUNT][RT_DTYPE_COUNT] = {
+#define EXTREME(name, dtype, TYPE, BEFORE)                                                                             \
+    static void name##_##dtype(void *best, const void *values, size_t n)                                               \
+    {                                                                                                                  \
+        const TYPE *from = values;                                                                                     \
+        TYPE b = from[0];                                                                                              \
+        for (size_t i = 0; i < n; i++) b = from[i] BEFORE b ? from[i] : b;                                             \
+        *(int32_t *)best = b;                                                                                          \
+    }
+#define NARROW_TYPES(X, ...)                                                                                           \
+    X(__VA_ARGS__, INT8, int8_t)                                                                                       \
+    X(__VA_ARGS__, INT16, int16_t)                                                                                     \
+    X(__VA_ARGS__, UINT8, uint8_t)                                                                                     \
+    X(__VA_ARGS__, UINT16, uint16_t)
+#define LEAST(name, dtype, TYPE)    EXTREME(name, dtype, TYPE, <)
+#define GREATEST(name, dtype, TYPE) EXTREME(name, dtype, TYPE, >)
+NARROW_TYPES(LEAST, least)
+NARROW_TYPES(GREATEST, greatest)
+
+const struct kn_narrow_loops KN_NARROW_LEVEL = {
+    .ops =
+        {
 #define NARROW_ENTRY(exists, id, dtype) [RT_##dtype] = ENTRY(exists, id, dtype)
 #define KN_OP(id, name, arity, rule, ints, floats, symbol, doc, example)                                               \
     {NARROW_ENTRY(KN_INTS_##rule, id, INT8), NARROW_ENTRY(KN_INTS_##rule, id, INT16),                                  \
      NARROW_ENTRY(KN_INTS_##rule, id, UINT8), NARROW_ENTRY(KN_INTS_##rule, id, UINT16)},
 #include "kernels/ops.def"
+        },
+#define EXTREME_ENTRY(name, dtype, TYPE) [RT_##dtype] = name##_##dtype,
+    .least = {NARROW_TYPES(EXTREME_ENTRY, least)},
+    .greatest = {NARROW_TYPES(EXTREME_ENTRY, greatest)},
 };
 #endif

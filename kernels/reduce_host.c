@@ -167,7 +167,8 @@ static const char *stored_chunk(const struct pass *p, size_t item, size_t *lengt
 {
     int64_t first;
     *length = chunk_of(p, item, &first);
-    return p->plan->base[0] + bytes_to(&p->r->leaves[0].rows, (int64_t)item / p->chunks) + first * (int64_t)p->value;
+    return p->plan->base[0] + bytes_to(&p->r->leaves[0].rows, (int64_t)item / p->chunks) +
+           first * (int64_t)rt_dtypes[p->r->program.arrays[0]->dtype].size;
 }
 
 /* Whether KN_SUMMED_ROWS items, `apart` items from each other, are of one length and at one distance, in elements. */
@@ -241,6 +242,17 @@ static kn_extreme_loop *extreme_loop(const struct pass *p)
                                          : NULL;
 }
 
+/* The loop for a chunk that lies in memory as 8 or 16 bits, else NULL. */
+static kn_extreme_loop *narrow_extreme_loop(const struct pass *p)
+{
+    const struct kn_program *program = &p->r->program;
+    const struct kn_narrow_loops *l = p->plan->loops->narrow;
+    if (program->count != 1 || program->nodes[0].kind != KN_NODE_ARRAY || !p->plan->linear[0]) return NULL;
+    return p->r->combine == KN_MINIMUM   ? l->least[program->nodes[0].dtype]
+           : p->r->combine == KN_MAXIMUM ? l->greatest[program->nodes[0].dtype]
+                                         : NULL;
+}
+
 /* The smallest or largest value of a chunk. */
 static void extreme_of(const struct pass *p, struct kn_walk *w, kn_extreme_loop *loop, char *to)
 {
@@ -266,7 +278,10 @@ static void chunk_piece(void *context, size_t begin, size_t end, int worker)
         size_t length = chunk_of(p, item, &first);
         struct kn_walk w;
         start_in_row(p, (int64_t)item / p->chunks, first, first + (int64_t)length, scratch, &w);
-        if (extreme_loop(p)) {
+        if (narrow_extreme_loop(p)) {
+            const char *at = stored_chunk(p, item, &length);
+            narrow_extreme_loop(p)(p->partial + item * p->value, at, length);
+        } else if (extreme_loop(p)) {
             extreme_of(p, &w, extreme_loop(p), p->partial + item * p->value);
         } else {
             fold(p, p->class, lanes, fill_lanes(p, &w, lanes), 1);
