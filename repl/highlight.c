@@ -43,7 +43,7 @@ static enum sh_style cuda_style(const char *code, const struct lg_cuda_token *t)
 
 static size_t line_start(const char *code, size_t at)
 {
-    const char *end = memrchr(code, '\n', at);
+    const char *end = at ? memrchr(code, '\n', at) : NULL; /* the code of an empty cell may be NULL */
     return end ? (size_t)(end - code) + 1 : 0;
 }
 

@@ -252,7 +252,7 @@ struct jit_form simt_jit_form_of(const struct jit *j, const struct jit_insn *n, 
 
 static void run_forms(const struct jit *j, const struct jit_insn *n, struct jit_form *forms)
 {
-    struct jit_form f[JIT_READS];
+    struct jit_form f[JIT_READS] = {0};
     for (int k = 0; k < n->read_count; k++) f[k] = forms[n->reads[k]];
     if (n->kind == JK_UNKNOWN)
         for (uint32_t s = 0; s < j->slot_count; s++)
