@@ -35,66 +35,14 @@ enum rt_dtype rt_complex_of(enum rt_dtype t)
     return rt_is_complex(t) ? t : rt_dtypes[t].size == 8 ? RT_COMPLEX128 : RT_COMPLEX64;
 }
 
-static uint32_t float_bits(float f)
-{
-    uint32_t u;
-    memcpy(&u, &f, sizeof u);
-    return u;
-}
-
-static float float_from_bits(uint32_t u)
-{
-    float f;
-    memcpy(&f, &u, sizeof f);
-    return f;
-}
-
-float rt_half_to_float(uint16_t h)
-{
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 1023;
-    if (exponent == 31) return float_from_bits(sign | 0x7F800000 | fraction << 13);
-    if (exponent > 0) return float_from_bits(sign | (exponent + 112) << 23 | fraction << 13);
-    float magnitude = (float)fraction * 0x1p-24f; /* subnormal or zero: exact */
-    return float_from_bits(sign | float_bits(magnitude));
-}
-
-uint16_t rt_half_from_float(float f)
-{
-    uint32_t bits = float_bits(f), magnitude = bits & 0x7FFFFFFF;
-    uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
-    if (magnitude > 0x7F800000) return sign | 0x7E00 | (uint16_t)(magnitude >> 13 & 0x3FF); /* NaN stays NaN */
-    if (magnitude >= 0x477FF000) return sign | 0x7C00; /* 65520 and more round to infinity */
-    if (magnitude >= 0x38800000) {                     /* normal: rebias, then add half a unit, ties to even */
-        uint32_t r = magnitude - 0x38000000;
-        return sign | (uint16_t)((r + 0xFFF + (r >> 13 & 1)) >> 13);
-    }
-    if (magnitude <= 0x33000000) return sign; /* 2^-25 and less round to zero */
-    uint32_t shift = 126 - (magnitude >> 23), fraction = (magnitude & 0x7FFFFF) | 0x800000;
-    uint32_t kept = fraction >> shift, rest = fraction & ((1u << shift) - 1), half = 1u << (shift - 1);
-    if (rest > half || (rest == half && (kept & 1))) kept++;
-    return sign | (uint16_t)kept;
-}
-
-float rt_bfloat_to_float(uint16_t h)
-{
-    return float_from_bits((uint32_t)h << 16);
-}
-
-uint16_t rt_bfloat_from_float(float f)
-{
-    uint32_t bits = float_bits(f);
-    if ((bits & 0x7FFFFFFF) > 0x7F800000) return (uint16_t)(bits >> 16 | 0x40);
-    return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-}
-
 /* A double as a float, rounded to odd: a second rounding to fewer bits then gives what one rounding would have. */
 static float to_odd_float(double v)
 {
     float f = (float)v;
     if (v != v || (double)f == v) return f;
-    uint32_t bits = float_bits(f);
+    uint32_t bits = rt_float_bits(f);
     if (fabs((double)f) > fabs(v)) bits--;
-    return float_from_bits(bits | 1);
+    return rt_float_from_bits(bits | 1);
 }
 
 /* An int64 as a double for a later rounding to 11 bits or fewer: the bits that do not fit leave a sticky bit. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Rows: id, Lua and NumPy name, C type that stores it on the host, CUDA C type, kind letter as in NumPy
  * (b bool, i signed, u unsigned, f floating, c complex), Itanium mangling. float16 and bfloat16 are stored as their 16
@@ -73,10 +74,51 @@ struct rt_complex {
 struct rt_complex rt_load_complex(enum rt_dtype t, const void *p);
 void rt_store_complex(enum rt_dtype t, void *p, struct rt_complex v);
 
-/* IEEE binary16 and bfloat16 bits to and from float, rounding to nearest even. */
-float rt_half_to_float(uint16_t h);
-uint16_t rt_half_from_float(float f);
-float rt_bfloat_to_float(uint16_t h);
-uint16_t rt_bfloat_from_float(float f);
+static inline uint32_t rt_float_bits(float f)
+{
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    return u;
+}
+
+static inline float rt_float_from_bits(uint32_t u)
+{
+    float f;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+
+/* IEEE binary16 and bfloat16 bits to and from float, rounding to nearest even. NaN stays NaN, with the bits that there
+ * is room for. All cases are computed and one is selected, so that loops over many become vectors. */
+static inline float rt_half_to_float(uint16_t h)
+{
+    const uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = h & 0x7FFF;
+    const uint32_t small = rt_float_bits((float)(int32_t)magnitude * 0x1p-24f); /* subnormal or zero: exact */
+    const uint32_t normal = (magnitude << 13) + (112u << 23), special = magnitude << 13 | 0x7F800000;
+    return rt_float_from_bits(sign | (magnitude < 0x400 ? small : magnitude < 0x7C00 ? normal : special));
+}
+
+static inline uint16_t rt_half_from_float(float f)
+{
+    const uint32_t bits = rt_float_bits(f), magnitude = bits & 0x7FFFFFFF, r = magnitude - (112u << 23);
+    /* Half a unit more and cut, ties to even; the last place of 0.5 is that of the subnormal ones. */
+    const uint32_t normal = (r + 0xFFF + (r >> 13 & 1)) >> 13;
+    const uint32_t small = rt_float_bits(rt_float_from_bits(magnitude) + 0.5f) - 0x3F000000;
+    const uint32_t special = magnitude > 0x7F800000 ? 0x7E00 | (magnitude >> 13 & 0x3FF) : 0x7C00;
+    const uint32_t half = magnitude < 0x38800000 ? small : magnitude < 0x477FF000 ? normal : special;
+    return (uint16_t)((bits >> 16 & 0x8000) | half);
+}
+
+static inline float rt_bfloat_to_float(uint16_t h)
+{
+    return rt_float_from_bits((uint32_t)h << 16);
+}
+
+static inline uint16_t rt_bfloat_from_float(float f)
+{
+    const uint32_t bits = rt_float_bits(f);
+    const uint32_t rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16, nan = bits >> 16 | 0x40;
+    return (uint16_t)((bits & 0x7FFFFFFF) > 0x7F800000 ? nan : rounded);
+}
 
 #endif

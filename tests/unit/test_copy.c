@@ -76,6 +76,42 @@ static void check_transposed(enum rt_dtype t, int64_t rows, int64_t columns)
     rt_array_release(&a), rt_array_release(&p), rt_array_release(&out), rt_array_release(&back);
 }
 
+/* Every float16 and bfloat16 and, of float32, all signs, exponents and leading bits with few others: bit for bit what
+ * one by one gives, NaN's too. */
+TEST(half_floats_by_vectors_as_one_by_one)
+{
+    enum { N = 1 << 16 };
+    static const uint32_t rest[] = {0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFF, 0x1000, 0x1001, 0xFFFF};
+    int64_t n = N;
+    ARRAYS wide = test_array(RT_FLOAT32, 1, &n, 1, false), half = {0}, back = {0};
+    uint32_t *bits = rt_array_host(&wide);
+    for (int k = 0; k < 2; k++) {
+        enum rt_dtype t = k ? RT_BFLOAT16 : RT_FLOAT16;
+        for (size_t r = 0; r < sizeof rest / sizeof *rest; r++) {
+            for (uint32_t i = 0; i < N; i++) bits[i] = i << 16 | rest[r];
+            OK(kn_convert(&wide, t, test_device(), &half, e));
+            const uint16_t *got = rt_array_host(&half);
+            for (uint32_t i = 0; i < N; i++) {
+                float f = rt_float_from_bits(bits[i]);
+                uint16_t want = k ? rt_bfloat_from_float(f) : rt_half_from_float(f);
+                if (got[i] != want) FAIL("%08x gives %04x, expected %04x", bits[i], got[i], want);
+            }
+            rt_array_release(&half);
+        }
+        OK(rt_array_new(test_device(), t, 1, &n, &half, e));
+        for (uint32_t i = 0; i < N; i++) ((uint16_t *)rt_array_host(&half))[i] = (uint16_t)i;
+        OK(kn_convert(&half, RT_FLOAT32, test_device(), &back, e));
+        for (uint32_t i = 0; i < N; i++) {
+            float f = k ? rt_bfloat_to_float((uint16_t)i) : rt_half_to_float((uint16_t)i);
+            uint32_t got = ((const uint32_t *)rt_array_host(&back))[i];
+            if (got != rt_float_bits(f)) FAIL("%04x gives %08x, expected %08x", i, got, rt_float_bits(f));
+        }
+        rt_array_release(&half);
+        rt_array_release(&back);
+    }
+    rt_array_release(&wide);
+}
+
 TEST(copy_transposed)
 {
     for (int t = 0; t < RT_DTYPE_COUNT; t++) check_transposed((enum rt_dtype)t, 67, 130);
