@@ -64,14 +64,20 @@ class Terminal:
         return True
 
     def wait(self, condition):
-        """Reads until condition(self) holds; fails with the screen."""
+        """Reads until condition(self) holds, which may ask for rows that are not there yet; fails with the screen."""
+        def holds():
+            try:
+                return condition(self)
+            except IndexError:
+                return False
+
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            if condition(self):
+            if holds():
                 return
-            if self.pump(0.1) is None and not condition(self):
+            if self.pump(0.1) is None and not holds():
                 break
-        if not condition(self):
+        if not holds():
             pytest.fail("the screen never came to be right:\n" + "\n".join(self.lines()) + f"\ncursor {self.cursor}")
 
     def lines(self):
