@@ -45,7 +45,7 @@ def present(terminal):
 
 def state(t, text):
     """The last row says this."""
-    t.wait(lambda t: t.lines() and t.lines()[-1].startswith(text))
+    t.wait(lambda t: t.lines()[-1].startswith(text))
 
 
 def test_cell_by_cell(present, talk):

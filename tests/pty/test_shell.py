@@ -360,7 +360,7 @@ def test_keys_of_the_init_file(terminal, tmp_path):
 
 def test_dumb_terminal(terminal):
     t = terminal(TERM="dumb")
-    t.wait(lambda t: t.lines() and t.lines()[-1].startswith(">>"))
+    t.wait(lambda t: t.lines()[-1].startswith(">>"))
     t.send("for i = 1, 2 do\nprint(i)\nend\n")
     t.wait(lambda t: t.lines()[-1] == ">>" and "2" in t.lines())
     assert b"\033" not in t.raw
