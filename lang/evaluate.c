@@ -285,7 +285,7 @@ static int run(struct lg_session *s, const struct lg_source *source, const struc
     lua_pushcfunction(L, lg_traceback_handler);
     int handler = lua_gettop(L);
     lg_protect(s, remember, (void *)source);
-    int status = s->interactive ? lg_load_cell(L, source, &show) : load_script(L, source);
+    int status = s->plain ? load_script(L, source) : lg_load_cell(L, source, &show);
     *syntax = status == LUA_ERRSYNTAX;
     if (status != LUA_OK) return status;
     int arguments = r->alone ? 0 : push_arguments(L, source->chunk);
@@ -328,10 +328,32 @@ static enum lg_status end(struct lg_session *s, int status, bool syntax, int top
     return result;
 }
 
+/* No function of ours is among the calls that a traceback shows. */
+enum lg_status lg_session_require(struct lg_session *s, const char *module, const char *global,
+                                  const struct lg_error **error)
+{
+    begin(s);
+    s->plain = true;
+    snprintf(s->chunk, sizeof s->chunk, "=?");
+    lua_State *L = s->L;
+    int top = lua_gettop(L), status = LUA_ERRMEM;
+    lg_interrupt_begin(s);
+    if (lua_checkstack(L, 8)) {
+        lua_pushcfunction(L, lg_traceback_handler);
+        lua_getglobal(L, "require");
+        lua_pushstring(L, module);
+        status = lua_pcall(L, 1, 1, top + 1);
+        if (status == LUA_OK) lua_setglobal(L, global);
+    }
+    lg_interrupt_end(s);
+    return end(s, status, false, top, error);
+}
+
 enum lg_status lg_run(struct lg_session *s, const char *chunk, lua_CFunction f, void *job,
                       const struct lg_error **error)
 {
     begin(s);
+    s->plain = !s->interactive;
     snprintf(s->chunk, sizeof s->chunk, "%s", chunk);
     lua_State *L = s->L;
     int top = lua_gettop(L), status = LUA_ERRMEM;
@@ -354,6 +376,7 @@ enum lg_status lg_session_call(struct lg_session *s, int (*f)(lua_State *L), voi
 enum lg_status lg_session_evaluate(struct lg_session *s, const struct lg_request *r, const struct lg_error **error)
 {
     begin(s);
+    s->plain = !s->interactive || r->script;
     lg_apart_note(s);
     if (!r->silent && r->store_history) lg_history_add(s->history, ++s->count, r->code, r->length);
     name_chunk(s, r);

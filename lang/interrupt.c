@@ -30,7 +30,13 @@ static void raise_interrupted(lua_State *L, lua_Debug *ar)
      * comes at every instruction, which nothing survives. */
     s->interrupts_raised++;
     lua_sethook(L, raise_interrupted, LUA_MASKCOUNT, s->interrupts_raised == 1 ? GRACE_INSTRUCTIONS : 1);
-    luaL_error(L, "interrupted");
+    luaL_error(L, s->plain ? "interrupted!" : "interrupted");
+}
+
+/* Plain Lua is stopped where a stock lua stops it: also as a function is called or returns. */
+static int interrupt_mask(const struct lg_session *s)
+{
+    return s->plain ? LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT : LUA_MASKCOUNT;
 }
 
 /* Async-signal-safe on the session's own thread, as lua.c does it: lua_sethook only writes fields and marks the frames
@@ -39,7 +45,7 @@ static void hook_running(struct lg_session *s)
 {
     lua_State *L = s->running;
     if (L && (lua_gethook(L) != raise_interrupted || s->interrupts_raised == 0))
-        lua_sethook(L, raise_interrupted, LUA_MASKCOUNT, 1);
+        lua_sethook(L, raise_interrupted, interrupt_mask(s), 1);
 }
 
 static void on_wake(int signal)

@@ -137,12 +137,16 @@ struct lg_request {
     size_t length;
     const char *name;   /* chunk name for messages: NULL means "cell N" by the execution count; "@file.lua" for files */
     bool alone;         /* a file that does not get the arguments of the script */
+    bool script;        /* plain Lua in an interactive session, too: messages are those of a stock lua */
     bool silent;        /* no result, no history, count stays */
     bool store_history; /* false: not in the history, and the count stays */
 };
 /* Evaluates one cell (or, when not interactive, a chunk of plain Lua; a first line that starts with # is skipped).
  * Output is in the sink before it returns. *error is set for LG_ERROR and LG_INTERRUPTED. Clears the interrupt flag. */
 enum lg_status lg_session_evaluate(struct lg_session *s, const struct lg_request *r, const struct lg_error **error);
+/* Calls require in the same way and sets the global to what it gives. */
+enum lg_status lg_session_require(struct lg_session *s, const char *module, const char *global,
+                                  const struct lg_error **error);
 /* Calls a C function of Lua with a light userdata in the same way, as code that is in no chunk. */
 enum lg_status lg_session_call(struct lg_session *s, int (*f)(struct lua_State *L), void *job,
                                const struct lg_error **error);

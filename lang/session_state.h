@@ -36,6 +36,7 @@ struct lg_session {
     lua_State *L;
     struct lg_sink sink;
     bool interactive;
+    bool plain; /* what is evaluated is no cell: it runs as in a stock lua */
     int count;
     struct lg_arena answers;
 

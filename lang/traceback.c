@@ -86,7 +86,7 @@ static int plain_message(lua_State *L)
 int lg_traceback_handler(lua_State *L)
 {
     struct lg_session *s = lg_session_of(L);
-    if (!s->interactive) return plain_message(L);
+    if (s->plain) return plain_message(L);
     s->frame_count = 0;
     s->frame_line = 0;
     int last = lg_last_level(L);
@@ -126,11 +126,11 @@ static int error_text(lua_State *L)
     } else {
         lua_settop(L, 2);
         luaL_tolstring(L, 2, NULL);
-        if (s->interactive) add_field_hint(L);
+        if (!s->plain) add_field_hint(L);
     }
     text = lua_tolstring(L, -1, &n);
     s->error.value = lg_arena_text(&s->answers, text, n);
-    if (!s->interactive || !s->error.value || atomic_load(&s->interrupted)) return 0;
+    if (s->plain || !s->error.value || atomic_load(&s->interrupted)) return 0;
     struct lg_buffer *excerpt = lg_push_buffer(L);
     lg_add_excerpt(L, s->error.value, s->syntax, s->chunk, s->frame_line, excerpt);
     if (excerpt->length) s->excerpt = lg_arena_text(&s->answers, excerpt->data, excerpt->length);
@@ -178,7 +178,7 @@ static void fill_traceback(struct lg_session *s)
     s->error.message_count = add_lines(s, s->error.value, all);
     s->error.excerpt_count = add_lines(s, s->excerpt, all + s->error.message_count);
     size_t count = s->error.message_count + s->error.excerpt_count;
-    for (int i = s->interactive ? s->frame_count : 0; i-- > 0;) all[count++] = s->frames[i];
+    for (int i = s->plain ? 0 : s->frame_count; i-- > 0;) all[count++] = s->frames[i];
     s->error.traceback = all;
     s->error.traceback_count = count;
 }
@@ -186,7 +186,7 @@ static void fill_traceback(struct lg_session *s)
 void lg_report_error(struct lg_session *s, int status, bool syntax)
 {
     lua_State *L = s->L;
-    s->error = (struct lg_error){.name = error_name(status, syntax), .plain = !s->interactive};
+    s->error = (struct lg_error){.name = error_name(status, syntax), .plain = s->plain};
     s->excerpt = NULL;
     s->syntax = syntax;
     if (status == LUA_ERRMEM) {

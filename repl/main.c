@@ -92,6 +92,6 @@ int main(int argc, char **argv)
     }
     int status = sh_parse_options(argc, argv, &o) ? run(&o) : o.status;
     free(o.steps);
-    if (fflush(stdout) != 0 && status == 0) status = 1;
+    if (fflush(stdout) != 0 && status == 0 && !o.lossy) status = 1;
     return status;
 }

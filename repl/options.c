@@ -17,6 +17,7 @@ struct option {
 
 static void print_help(FILE *out);
 static void print_manual(FILE *out); /* as troff, for man(1) */
+static void put_options(FILE *out);  /* a line each */
 
 static bool add_step(struct sh_options *o, enum sh_step_kind kind, const char *text)
 {
@@ -66,8 +67,14 @@ static bool take_device(struct sh_options *o, const char *value)
 static bool take_version(struct sh_options *o, const char *value)
 {
     (void)value;
-    if (!o->version) printf("lunarray %s\n", LUNARRAY_VERSION);
     return o->version = true;
+}
+
+static bool take_own_version(struct sh_options *o, const char *value)
+{
+    (void)o, (void)value;
+    printf("lunarray %s\n", LUNARRAY_VERSION);
+    return false;
 }
 
 static bool take_info(struct sh_options *o, const char *value)
@@ -93,7 +100,7 @@ static bool take_man(struct sh_options *o, const char *value)
 
 static bool misuse(struct sh_options *o, const char *option, const char *why)
 {
-    fprintf(stderr, "lunarray: %s %s\n", option, why);
+    fprintf(stderr, "%s: %s %s\n", o->program, option, why);
     o->status = 1;
     return false;
 }
@@ -192,7 +199,8 @@ static const struct option option_rows[] = {
     {"--update", NULL, NULL, "... and write what differs into FILE.lua, as what is expected", NULL, take_update},
     {"--device", NULL, "NAME", "default device: cpu, simt, cuda, cuda:N", NULL, take_device},
     {"--info", NULL, NULL, "show devices, libraries and folders", NULL, take_info},
-    {"--version", "-v", NULL, "show the version", NULL, take_version},
+    {"-v", NULL, NULL, "show the version of Lua and of lunarray, then go on", NULL, take_version},
+    {"--version", NULL, NULL, "show the version of lunarray", NULL, take_own_version},
     {"--help", "-h", NULL, "show this text", NULL, take_help},
     {"--man", NULL, NULL, "write the manual page, as troff", NULL, take_man},
     {0}};
@@ -209,22 +217,43 @@ static const struct sh_command command_rows[] = {
 
 /* ---- parsing */
 
-static int unknown_option(const char *option)
+/* The long option that was meant, or NULL. */
+static const char *meant(const char *option)
 {
-    char name[32], hint[64] = "; lunarray --help lists the options";
+    char name[32];
+    const char *found = NULL;
     int best = 4;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(option, "="), option);
     for (const struct option *row = option_rows; row->name; row++) {
         if (row->name[1] != '-') continue;
         int d = lg_spelling_distance(name, row->name);
         /* "-help" and "--dev" are meant, too. */
-        if (name[1] && strstr(row->name, name)) d = 0;
+        if (strlen(name) > 2 && strstr(row->name, name)) d = 0;
         if (d >= best || !strcmp(option, row->name)) continue;
         best = d;
-        snprintf(hint, sizeof hint, "; did you mean %s?", row->name);
+        found = row->name;
     }
-    fprintf(stderr, "lunarray: unknown option %s%s\n", option, hint);
-    return 1;
+    return strlen(name) > 2 ? found : NULL;
+}
+
+/* What a stock lua says, with our list behind it. */
+static bool bad_usage(struct sh_options *o, const char *format, const char *option)
+{
+    fprintf(stderr, "%s: ", o->program);
+    fprintf(stderr, format, option);
+    fprintf(stderr, "\nusage: %s [options] [script [args]]\nAvailable options are:\n", o->program);
+    put_options(stderr);
+    o->status = 1;
+    return false;
+}
+
+static bool unknown_option(struct sh_options *o, const char *option)
+{
+    const char *name = meant(option);
+    if (!name) return bad_usage(o, "unrecognized option '%s'", option);
+    fprintf(stderr, "%s: unrecognized option '%s'; did you mean %s?\n", o->program, option, name);
+    o->status = 1;
+    return false;
 }
 
 /* The row of an option; *value is what is joined to it: -eCODE, --device=NAME, or NULL. */
@@ -248,11 +277,10 @@ static bool take(int argc, char **argv, int *i, struct sh_options *o)
 {
     const char *value;
     const struct option *row = find_option(argv[*i], &value);
-    if (!row) {
-        o->status = unknown_option(argv[*i]);
-        return false;
-    }
-    bool optional = row->argument && *row->argument == '[', next = *i + 1 < argc;
+    if (!row) return unknown_option(o, argv[*i]);
+    bool is_long = row->name[1] == '-', optional = row->argument && *row->argument == '[', next = *i + 1 < argc;
+    if (row->argument && !is_long && !value && (!next || argv[*i + 1][0] == '-'))
+        return bad_usage(o, "'%s' needs argument", row->name);
     /* What may be left out is joined to the option, or is a number. */
     bool number = optional && row->argument[1] != '=';
     if (row->argument && !value && next && (!optional || (number && is_number(argv[*i + 1])))) value = argv[++*i];
@@ -267,6 +295,7 @@ static bool take(int argc, char **argv, int *i, struct sh_options *o)
 bool sh_parse_options(int argc, char **argv, struct sh_options *o)
 {
     int i = 1;
+    o->program = argc > 0 && *argv[0] ? argv[0] : "lunarray";
     for (; i < argc; i++) {
         if (argv[i][0] != '-' || !argv[i][1]) break;
         if (!strcmp(argv[i], "--")) {
@@ -309,18 +338,24 @@ static void option_words(const struct option *row, char words[64])
              *argument && strncmp(argument, "[=", 2) != 0 ? " " : "", argument);
 }
 
-static void print_help(FILE *out)
+static void put_options(FILE *out)
 {
     char words[64];
-    fprintf(out, "Usage: lunarray %s\n", usage);
-    for (const struct sh_command *row = command_rows; row->name; row++)
-        fprintf(out, "       lunarray %s %s\n", row->name, row->arguments);
-    fprintf(out, "\n%s\n%s\n%s\n\n", summary, without_file, notebooks);
     for (const struct option *row = option_rows; row->name; row++) {
         option_words(row, words);
         fprintf(out, "  %-16s  %s\n", words, row->doc);
     }
-    fprintf(out, "  %-16s  %s\n  %-16s  %s\n\n", "-", "run standard input as a script", "--", "end of options");
+    fprintf(out, "  %-16s  %s\n  %-16s  %s\n", "--", "end of options", "-", "run standard input as a script");
+}
+
+static void print_help(FILE *out)
+{
+    fprintf(out, "Usage: lunarray %s\n", usage);
+    for (const struct sh_command *row = command_rows; row->name; row++)
+        fprintf(out, "       lunarray %s %s\n", row->name, row->arguments);
+    fprintf(out, "\n%s\n%s\n%s\n\n", summary, without_file, notebooks);
+    put_options(out);
+    fputc('\n', out);
     for (const struct sh_command *row = command_rows; row->name; row++)
         fprintf(out, "  lunarray %-9s %s\n", row->name, row->doc);
 }
@@ -366,8 +401,9 @@ static const struct fact environment[] = {
 static const struct fact exits[] = {
     {"0", "all went well"},
     {"1",
-     "the command line is wrong, a script, a cell or a command failed, --check found a difference, or what was printed "
-     "could not be written; but 0 after a failure of code that came from standard input without the word -"},
+     "the command line is wrong, a script, a cell or a command failed, --check found a difference, or what was to be "
+     "printed could not be written, by others than scripts; but 0 after a failure of code that came from standard input "
+     "without the word -"},
     {"130", "Ctrl-C ended --check"},
     {0}};
 

@@ -16,12 +16,14 @@ struct sh_step {
 
 /* The command line, parsed. All strings belong to argv. */
 struct sh_options {
-    const char *device; /* --device, or NULL */
+    const char *program; /* as it was called: what messages begin with */
+    const char *device;  /* --device, or NULL */
     struct sh_step *steps;
     int step_count;
     bool interactive;      /* -i: the shell follows the script */
     bool no_environment;   /* -E: LUA_INIT and the like are not looked at */
-    bool version;          /* -v: it was shown */
+    bool version;          /* -v: it is shown first */
+    bool lossy;            /* what could not be printed is nobody's failure, as in a stock lua */
     bool inplace, html;    /* --inplace, --html: the notebook is executed, and kept with its outputs, as a page */
     const char *html_file; /* of --html=FILE, or NULL */
     int status;            /* the exit status, where the options were all there was to do */
@@ -36,10 +38,10 @@ struct sh_options {
 };
 
 /* main.c's parts */
-int sh_run_script(const struct sh_options *o);   /* -e, FILE.lua, or standard input */
+int sh_run_script(struct sh_options *o);         /* -e, FILE.lua, or standard input */
 int sh_run_notebook(const struct sh_options *o); /* FILE.ipynb */
 int sh_run_stored(const struct sh_options *o);   /* FILE.ipynb with --inplace or --html */
-int sh_run_shell(const struct sh_options *o);    /* -e, FILE.lua where given, then the loop unless they failed */
+int sh_run_shell(struct sh_options *o);          /* -e, FILE.lua where given, then the loop unless they failed */
 int sh_print_info(FILE *out);                    /* --info */
 int sh_doc(int argc, char **argv);               /* doc NAME, doc --html DIR */
 int sh_convert(int argc, char **argv);           /* convert FROM TO */
@@ -54,8 +56,9 @@ void sh_shell_prompt(struct lg_session *s, struct sh_output *out); /* the shell'
  * false when it was given up. */
 bool sh_shell_edit(struct lg_session *s, struct sh_text *cell);
 
-/* script.c: evaluates each -e and then the script in the session; false after an error, which has been printed. */
-bool sh_evaluate_given(struct lg_session *s, const struct sh_options *o);
+/* script.c: tells the version where -v asks for it, then evaluates each -e and -l and the script in the session; false
+ * after an error, which has been printed. `input`: standard input comes last, however that ends. */
+bool sh_run_given(struct lg_session *s, const struct sh_options *o, bool input);
 /* notebook.c: a session that runs a file's cells, of which the history hears nothing; NULL after a message. */
 struct lg_session *sh_cells_session(const struct sh_options *o, struct lg_sink sink);
 /* Whether neither a script nor -e nor -v is given: then the code comes from standard input. */

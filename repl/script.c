@@ -47,7 +47,7 @@ static bool evaluate_request(struct lg_session *s, struct sh_output *out, const 
 
 static bool evaluate(struct lg_session *s, struct sh_output *out, const char *code, const char *name)
 {
-    struct lg_request request = {.code = code, .length = strlen(code), .name = name, .silent = true};
+    struct lg_request request = {.code = code, .length = strlen(code), .name = name, .silent = true, .script = true};
     return evaluate_request(s, out, &request);
 }
 
@@ -57,36 +57,33 @@ static bool evaluate_file(struct lg_session *s, struct sh_output *out, const cha
     size_t length;
     char *text = sh_read_file(path, &length);
     if (!text) {
-        fprintf(stderr, "lunarray: cannot %s %s: %s\n", errno == EISDIR ? "read" : "open", path, strerror(errno));
+        fflush(stdout);
+        fprintf(stderr, "%s: cannot %s %s: %s\n", out->program, errno == EISDIR ? "read" : "open", path,
+                strerror(errno));
         return false;
     }
     bool is_stdin = strcmp(path, "-") == 0;
     char name[4096];
     snprintf(name, sizeof name, "@%s", path);
-    struct lg_request request = {
-        .code = text, .length = length, .name = is_stdin ? "=stdin" : name, .alone = alone, .silent = true};
+    struct lg_request request = {.code = text,
+                                 .length = length,
+                                 .name = is_stdin ? "=stdin" : name,
+                                 .alone = alone,
+                                 .silent = true,
+                                 .script = true};
     bool ok = evaluate_request(s, out, &request);
     free(text);
     return ok;
 }
 
 /* -l NAME and -l g=NAME */
-static int require(lua_State *L)
-{
-    const char *name = lua_touserdata(L, 1), *equals = strchr(name, '=');
-    lua_settop(L, 0);
-    lua_pushlstring(L, name, equals ? (size_t)(equals - name) : strlen(name));
-    lua_getglobal(L, "require");
-    lua_pushstring(L, equals ? equals + 1 : name);
-    lua_call(L, 1, 1);
-    lua_setglobal(L, lua_tostring(L, 1));
-    return 0;
-}
-
-static bool take_module(struct lg_session *s, struct sh_output *out, const char *name)
+static bool take_module(struct lg_session *s, struct sh_output *out, const char *text)
 {
     const struct lg_error *error = NULL;
-    enum lg_status status = lg_session_call(s, require, (void *)(size_t)name, &error);
+    const char *equals = strchr(text, '=');
+    char *global = equals ? strndup(text, (size_t)(equals - text)) : strdup(text);
+    enum lg_status status = lg_session_require(s, equals ? equals + 1 : text, global ? global : text, &error);
+    free(global);
     if (status != LG_DONE) sh_output_error(out, error);
     return status == LG_DONE;
 }
@@ -110,9 +107,9 @@ static bool evaluate_init(struct lg_session *s, struct sh_output *out)
     return *code == '@' ? evaluate_file(s, out, code + 1, true) : evaluate(s, out, code, name);
 }
 
-bool sh_evaluate_given(struct lg_session *s, const struct sh_options *o)
+static bool evaluate_given(struct lg_session *s, const struct sh_options *o)
 {
-    struct sh_output out = {.color = sh_takes_color(STDERR_FILENO), .program = "lunarray"};
+    struct sh_output out = {.color = sh_takes_color(STDERR_FILENO), .program = o->program};
     if (!o->no_environment && !evaluate_init(s, &out)) return false;
     for (int i = 0; i < o->step_count; i++)
         if (!take_step(s, &out, &o->steps[i])) return false;
@@ -129,22 +126,36 @@ bool sh_wants_input(const struct sh_options *o)
 struct script {
     struct lg_session *session;
     const struct sh_options *options;
-    bool ok;
+    bool input, ok;
 };
 
-/* Inside a C function, as in a stock lua: tracebacks end in it. */
+/* Inside a C function with two arguments, as in a stock lua: tracebacks end in it, and the stack has as much room. */
 static int run_given(lua_State *L)
 {
     struct script *script = lua_touserdata(L, 1);
-    struct sh_output out = {.color = sh_takes_color(STDERR_FILENO), .program = "lunarray"};
-    script->ok = sh_evaluate_given(script->session, script->options);
+    struct sh_output out = {.color = sh_takes_color(STDERR_FILENO), .program = script->options->program};
+    script->ok = evaluate_given(script->session, script->options);
     /* A stock lua takes no notice of how this ends. */
-    if (script->ok && sh_wants_input(script->options)) evaluate_file(script->session, &out, "-", true);
+    if (script->ok && script->input) evaluate_file(script->session, &out, "-", true);
     return 0;
 }
 
-int sh_run_script(const struct sh_options *o)
+bool sh_run_given(struct lg_session *s, const struct sh_options *o, bool input)
 {
+    struct script script = {s, o, input, false};
+    lua_State *L = lg_session_state(s);
+    if (o->version) puts(LUA_COPYRIGHT "\nlunarray " LUNARRAY_VERSION);
+    lua_pushcfunction(L, run_given);
+    lua_pushlightuserdata(L, &script);
+    lua_pushnil(L);
+    lua_pcall(L, 2, 0, 0);
+    lua_settop(L, 0);
+    return script.ok;
+}
+
+int sh_run_script(struct sh_options *o)
+{
+    o->lossy = true;
     struct sh_output out = {.flush = true};
     struct lg_options options = {.sink = sh_output_sink(&out),
                                  .device = o->device,
@@ -157,17 +168,14 @@ int sh_run_script(const struct sh_options *o)
         options.argv = o->argv - o->before;
         options.before = 0;
     }
-    struct script script = {.session = lg_session_new(&options), .options = o};
-    if (!script.session) {
+    struct lg_session *session = lg_session_new(&options);
+    if (!session) {
         fprintf(stderr, "lunarray: out of memory\n");
         return 1;
     }
-    lua_State *L = lg_session_state(script.session);
-    sh_interrupts(script.session, true);
-    lua_pushcfunction(L, run_given);
-    lua_pushlightuserdata(L, &script);
-    lua_pcall(L, 1, 0, 0);
+    sh_interrupts(session, true);
+    bool ok = sh_run_given(session, o, sh_wants_input(o));
     sh_interrupts(NULL, false);
-    lg_session_free(script.session);
-    return sh_output_finish() && script.ok ? 0 : 1;
+    lg_session_free(session);
+    return ok ? 0 : 1;
 }

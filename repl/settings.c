@@ -99,7 +99,8 @@ static const struct setting {
     const char *initial; /* a text; NULL: false */
 } rows[] = {
     {{"shell.prompt", NULL, "shell.prompt = \"{n}> \"",
-      "What stands before a cell; {n} is the number of the cell.\nLater lines of a cell begin with as many dots.",
+      "What stands before a cell; {n} is the number of the cell.\nLater lines of a cell begin with as many dots. Texts in "
+      "the globals _PROMPT and _PROMPT2 come first, as in a stock lua.",
       "shell.prompt = 'lua[{n}]> '\nassert(shell.prompt == 'lua[{n}]> ')"},
      set_prompt,
      "{n}> "},

@@ -1,6 +1,7 @@
 /* The interactive loop: a prompt, a cell, its output. On a terminal cells are edited by editor.c; anywhere else lines
  * are taken as they come. */
 #include <errno.h>
+#include <lua.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,6 +216,26 @@ static bool next_key(struct shell *sh, struct sh_key *key)
     }
 }
 
+/* _PROMPT or _PROMPT2, which a stock lua goes by, without escape codes; false where it is no text. */
+static bool lua_prompt(struct shell *sh, const char *global, char *to, size_t size)
+{
+    lua_State *L = lg_session_state(sh->session);
+    lua_pushglobaltable(L);
+    lua_pushstring(L, global);
+    bool set = lua_rawget(L, -2) == LUA_TSTRING;
+    const char *p = set ? lua_tostring(L, -1) : "";
+    for (char *end = to + size - 1; set && *p && to < end; p++) {
+        size_t code = strncmp(p, "\033[", 2) == 0 ? strspn(p + 2, "0123456789;") : 0;
+        if (code)
+            p += 2 + code - (p[2 + code] == '\0');
+        else if ((unsigned char)*p >= ' ')
+            *to++ = *p;
+    }
+    if (set) *to = '\0';
+    lua_pop(L, 2);
+    return set;
+}
+
 /* The prompt with its number, and as many dots before later lines. */
 static void number_prompt(struct shell *sh)
 {
@@ -228,12 +249,14 @@ static void number_prompt(struct shell *sh)
         }
     }
     *to = '\0';
+    if (lua_prompt(sh, "_PROMPT", sh->prompt, sizeof sh->prompt - 24)) to = sh->prompt + strlen(sh->prompt);
     size_t blanks = 0;
     while (to - sh->prompt > (long)blanks && to[-1 - (long)blanks] == ' ') blanks++;
     int width = sh_width(sh->prompt, strlen(sh->prompt)) - (int)blanks;
     memset(sh->more, '.', sizeof sh->more);
     memset(sh->more + width, ' ', blanks);
     sh->more[width + (int)blanks] = '\0';
+    lua_prompt(sh, "_PROMPT2", sh->more, sizeof sh->more);
 }
 
 /* What a magic has put into the next cell; true when that is to be run as it is. */
@@ -356,7 +379,9 @@ static void plain_loop(struct shell *sh)
     char *line = NULL;
     size_t capacity = 0;
     for (;;) {
-        fputs(cell.length ? ".. " : ">> ", stdout);
+        const char *prompt = cell.length ? ".. " : ">> ";
+        if (lua_prompt(sh, cell.length ? "_PROMPT2" : "_PROMPT", sh->prompt, sizeof sh->prompt)) prompt = sh->prompt;
+        fputs(prompt, stdout);
         fflush(stdout);
         ssize_t got = getline(&line, &capacity, stdin);
         if (got < 0 && errno == EINTR && sh_interrupted()) {
@@ -462,8 +487,9 @@ bool sh_shell_edit(struct lg_session *s, struct sh_text *cell)
     return ok;
 }
 
-int sh_run_shell(const struct sh_options *o)
+int sh_run_shell(struct sh_options *o)
 {
+    o->lossy = true;
     static struct shell sh;
     struct sh_output out = {.color = sh_takes_color(STDERR_FILENO), .flush = true, .shell = sh_terminal_usable()};
     struct lg_options options = {.sink = sh_output_sink(&out),
@@ -486,7 +512,7 @@ int sh_run_shell(const struct sh_options *o)
     if (sh_terminal_usable()) setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     if (o->argc == 0 && o->step_count == 0) banner();
     if (!o->no_init) sh_run_init(session, &out);
-    bool ok = sh_evaluate_given(session, o);
+    bool ok = sh_run_given(session, o, false);
     if (ok && sh_terminal_usable())
         edited_loop(&sh);
     else if (ok)
@@ -494,5 +520,5 @@ int sh_run_shell(const struct sh_options *o)
     sh_interrupts(NULL, false);
     lg_session_free(session);
     close_shell(&sh);
-    return sh_output_finish() && ok ? 0 : 1;
+    return ok ? 0 : 1;
 }

@@ -123,19 +123,19 @@ def test_error_of_a_script(cli, tmp_path):
     r = cli("bad.lua")
     assert r.returncode == 1 and r.stdout == "before\n"
     first, *rest = r.stderr.splitlines()
-    assert first == "lunarray: bad.lua:2: a mistake"
+    assert first == f"{BINARY}: bad.lua:2: a mistake"
     assert any("bad.lua:5" in line for line in rest) and any("deep" in line for line in rest)
 
 
 def test_syntax_error(cli):
     r = cli("-e", "x = = 1")
-    assert r.returncode == 1 and r.stdout == "" and r.stderr.startswith("lunarray: (command line):1: ")
+    assert r.returncode == 1 and r.stdout == "" and r.stderr.startswith(f"{BINARY}: (command line):1: ")
 
 
 @pytest.mark.parametrize("code", ["error()", "error({})", "error(setmetatable({}, {__tostring = function() return 'text' end}))", "error(nil)"])
 def test_odd_error_values(cli, code):
     r = cli("-e", code)
-    assert r.returncode == 1 and r.stderr.startswith("lunarray: ")
+    assert r.returncode == 1 and r.stderr.startswith(f"{BINARY}: ")
 
 
 def test_missing_file(cli):
@@ -167,10 +167,14 @@ def test_closed_pipe_ends_quietly(env):
     assert r.stdout == "1\ndone\n" and r.stderr == ""
 
 
-def test_full_disk_is_reported(env):
+@pytest.mark.parametrize("words", [["--version"], ["--help"], ["--info"], ["doc", "gpu.ones"], ["cells.ipynb"], ["--check", "checked.lua"]], ids=lambda words: words[0])
+def test_full_disk_is_no_success(env, tmp_path, words):
+    """But for scripts, which are to find out themselves: test_stock.py."""
+    notebook(tmp_path / "cells.ipynb", "print(1)")
+    (tmp_path / "checked.lua").write_text("-- %%\nprint(1)\n--> 1\n")
     with open("/dev/full", "w") as full:
-        r = subprocess.run([BINARY, "-e", "print(1)"], env=env, stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
-    assert r.returncode == 1 and "standard output" in r.stderr
+        r = subprocess.run([BINARY, *words], env=env, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
+    assert r.returncode == 1
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])

@@ -4,7 +4,9 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
+import time
 
 import pytest
 from conftest import BINARY, PATIENCE
@@ -53,6 +55,13 @@ FILES = {
     "empty.lua": "",
     "attribute.lua": "local x <const> = 1; x = 2",
     "unfinished.lua": "x = [[abc",
+    "script.bin.lua": "# comment\n\033Lua",
+    "prints.lua": "print('x') io.write('y\\n') for i = 1, 20000 do print(i) end",
+    "writes.lua": "local r = {} for i = 1, 20000 do r = table.pack(io.write(i, '\\n')) if not r[1] then break end end io.stderr:write(tostring(r[2]), ' ', tostring(r[3]), '\\n')",
+    "flushes.lua": "print('x') io.stderr:write(tostring((select(2, io.stdout:flush()))), '\\n')",
+    "asserts.lua": "io.stdout:setvbuf('no') print('x') assert(io.write('y'))",
+    "closes_out.lua": "print(io.stdout:close()) print('after') io.stderr:write('end\\n')",
+    "over.lua": "local function r() return r() + 1 end r()",
     "format.lua": "print(('%5s|%-5s|%05d|%.3f|%x|%q|%i|%g|%c|%a'):format('a', 'b', 3, 1 / 3, 255, 'x\\ny', 3, 1e20, 65, 1.0), 2^63, -7 // 2, -7 % 3, 3 | 0)",
 }
 LINES = [
@@ -74,7 +83,9 @@ LINES = [
     ["-e", "local t = {} t.x.y = 1"], ["-e", "string.rep()"], ["-e", "('x'):bad()"], ["-e", "return 1, 2"],
     ["-e", "os.exit(7)"], ["-e", "os.exit(false)"], ["-e", "os.exit(true)"],
     ["-W", "-e", "warn('a ', 'warning')"], ["-e", "warn('not shown')"], ["-e", "warn('@on')", "-e", "warn('shown')"],
-    ["-v", "-e", "print(1)"], ["-E", "-e", "print(package.path)"], ["-E", "-e", "print(os.getenv('LUA_PATH'))"],
+    ["-v", "-e", "print(1)"], ["-v"], ["-v", "args.lua"], ["-v", "-"], ["-W", "-v", "-E"], ["-v", "-l", "mod"], ["-v", "-l", "nowhere"], ["over.lua"],
+    ["-x"], ["-vv"], ["-Wx"], ["-ix"], ["-?"], ["-e"], ["-l"], ["-e", "x", "-e"], ["-e", "--"], ["-l", "-v"], ["-v", "-x"], ["-e", "print(1)", "-x"],
+    ["-l", ""], ["-l", "a=b=mod"], ["-l", "=mod"], ["-lg=nope"], ["script.bin.lua"], ["", "x"], ["-e", "print(1)", "-"], ["-e", "print(arg[-1])", "args.lua", "-x"], ["-E", "-e", "print(package.path)"], ["-E", "-e", "print(os.getenv('LUA_PATH'))"],
 ]
 STDIN = "print('from stdin', #arg, arg[-1], arg[1], ...) local f = function() error('in stdin') end f()\n"
 
@@ -82,14 +93,14 @@ STDIN = "print('from stdin', #arg, arg[-1], arg[1], ...) local f = function() er
 def run(program, words, folder, **more):
     env = {"PATH": os.environ["PATH"], "HOME": str(folder), "LUNARRAY_DEVICE": "cpu", "LUA_PATH": "./?.lua;;", **more}
     env["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "")
-    r = subprocess.run([program, *words], cwd=folder, env=env, input=b"12 line\n34 rest" if words == ["stdin.lua"] else STDIN.encode(),
+    given = more.get("INPUT", "12 line\n34 rest" if words == ["stdin.lua"] else STDIN)
+    r = subprocess.run([program, *words], cwd=folder, env=env, input=given.encode(),
                        capture_output=True, timeout=PATIENCE)
-    error = re.sub(rb"^\S*(lua5.4|lunarray): ", b"lua: ", r.stderr)
-    error = error.replace(b"\n\t[C]: in ?\n\t[C]: in ?\n", b"\n\t[C]: in ?\n")  # a function more that runs steps
-    error = re.sub(rb"skipping \d+", b"skipping", error)
+    error = r.stderr.replace(program.encode(), b"lua")
+    error = re.sub(rb"0x[0-9a-f]+", b"0x", error)
+    error = re.sub(rb"(?<=Available options are:\n)(  -.*\n)+", b"", error)  # each has its own
     output = r.stdout.replace(program.encode(), b"lua")
-    if "-v" in words:  # each has a version of its own
-        output = output[output.index(b"\n") + 1:]
+    output = re.sub(rb"^(Lua 5.4.*\n)lunarray \d+\.\d+.*\n", rb"\1", output)  # ours behind Lua's
     return r.returncode, output, error
 
 
@@ -115,11 +126,76 @@ def test_init(folder, init):
         assert run(BINARY, words, folder, **init) == run(STOCK, words, folder, **init)
 
 
-@pytest.mark.parametrize("words", [["-x"], ["-e"], ["-l"], ["-v"], ["-v", "-l", "mod"], ["-v", "-l", "nowhere"], ["-i"], ["-i", "bad.lua"],
-                                   ["-i", "args.lua"], ["-i", "-e", "error()"], ["-i", "-l", "nowhere"]], ids=lambda words: " ".join(words))
-def test_status(folder, words):
-    """Of what is said in other words."""
-    assert run(BINARY, words, folder)[0] == run(STOCK, words, folder)[0]
+MISTAKES = r"""
+error(nil) | error(false) | error(3.5) | error(print) | error(io.stdout) | error(setmetatable({}, {__tostring = function() return nil end})) | return #nil
+local a; a.b.c = 1 | local a = 'x' + 1 | return nil .. 'x' | x.y() | return 1 < 'x' | return 2^53 | 0.5 | for i = 'a', 2 do end | setmetatable({}, {__call = 1})()
+coroutine.wrap(function() error('w') end)() | assert(coroutine.resume(coroutine.create(function() error('c') end))) | local t <close> = 42 | goto x | break
+local s = '\\q' | x = 'abc | --[[ unfinished | x = 0x | f( | for | return return | if x then | x = } | x = 'a' 'b' = 3 | assert(false) | assert(nil, 'msg')
+assert(false, {}) | error('two', 2) | setmetatable(1, {}) | ('x'):rep(1e10) | string.format('%d', 'x') | string.format('%d', 1.5) | table.concat({1, {}, 3})
+math.random(0, -1) | select(-5) | tonumber('z', 99) | utf8.char(-1) | os.time({}) | os.date('%Ez') | io.open('x', 'zz') | io.read('x') | string.pack('zz')
+debug.getinfo(1, '?') | collectgarbage('foo') | next({}, 1) | rawset(1, 2, 3) | ipairs() | ({})[nil] = 1 | local t = {} t[0/0] = 1 | return 1 // 0 | return 1 % 0
+warn(1, 2, {}) | warn('@on') warn('a', 'b') warn('@off') warn('c') | coroutine.close(coroutine.running()) | coroutine.wrap(1) | local c c = coroutine.wrap(function() c() end) c()
+table.sort({3, 2, 1}, function(a, b) error('cmp') end) | ('a'):gsub('a', function() error('cb') end) | load('error("in load")')() | dofile('nope.lua') | io.lines('nope')
+print(debug.traceback('tb')) | print(xpcall(error, debug.traceback, 'a')) | print(pcall(string.dump, print)) | print(load('x =', '=c')) | print(loadfile('nope'))
+os.exit(-1) | os.exit(2.0) | os.exit(2.5) | os.exit(nil) | print(io.type(io.stdin), io.open('nope')) | print(io.popen('exit 3'):close()) | print(os.remove('nope'))
+""".replace("\n", " | ").strip(" |").split(" | ")
+
+
+@pytest.mark.parametrize("code", MISTAKES)
+def test_mistakes(folder, code):
+    assert run(BINARY, ["-e", code], folder) == run(STOCK, ["-e", code], folder)
+
+
+@pytest.mark.parametrize("words", [["-i"], ["-i", "bad.lua"], ["-i", "args.lua"], ["-i", "-e", "error()"], ["-i", "-l", "nowhere"], ["-i", "mark.lua"],
+                                   ["-i", "tail.lua"], ["-i", "-", "x"], ["-e", "x = 5", "-i"], ["-i", "locals.lua"], ["-i", "lf.lua"], ["-v", "-i"], ["-Wi"]],
+                         ids=lambda words: " ".join(words))
+def test_interactive(folder, words):
+    """The shell is ours; what runs before it, and how it all ends, is as in a stock lua."""
+    given = "_PROMPT = 'mine> '\nprint(x, _G.y)\n"
+    ours, stock = (run(program, words, folder, INPUT=given) for program in (BINARY, STOCK))
+
+    def lines(output):  # without versions and prompts, and without the lines that readline shows again
+        lines = [re.sub(r"^(mine> |>+ )+", "", line) for line in output.decode().splitlines()]
+        return [line for line in lines if line and not line.startswith(("Lua 5.4", "lunarray ")) and line not in given]
+    assert (ours[0], lines(ours[1]), ours[2]) == (stock[0], lines(stock[1]), stock[2])
+    assert ours[0] or b"\nmine> " in ours[1] or b">> mine> " in ours[1]
+
+
+def broken():
+    read, write = os.pipe()
+    os.close(read)
+    return write
+
+
+@pytest.mark.parametrize("target", ["full", "closed", "broken"])
+@pytest.mark.parametrize("words", [["prints.lua"], ["writes.lua"], ["flushes.lua"], ["asserts.lua"], ["bad.lua"], ["closes_out.lua"], ["exit.lua"], ["-e", "print(1)"], ["-v"], []],
+                         ids=lambda words: " ".join(words))
+def test_output_that_cannot_be_written(folder, words, target):
+    def status(program):
+        out = broken() if target == "broken" else os.open("/dev/full", os.O_WRONLY)
+        r = subprocess.run([program, *words], cwd=folder, env={"PATH": os.environ["PATH"], "LUNARRAY_DEVICE": "cpu", "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "")},
+                           stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, timeout=PATIENCE, preexec_fn=(lambda: os.close(1)) if target == "closed" else None)
+        os.close(out)
+        return r.returncode, r.stderr.replace(program.encode(), b"lua")
+    assert status(BINARY) == status(STOCK)
+
+
+@pytest.mark.parametrize("code", ["local function f() while true do end end print 'on' f()", "print 'on' print(pcall(function() while true do end end))",
+                                  "print 'on' print(io.read())"])
+def test_interrupt(folder, code):
+    def result(program):
+        p = subprocess.Popen([program, "-e", "io.stdout:setvbuf 'no' " + code], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             env={**os.environ, "LUNARRAY_DEVICE": "cpu"})
+        assert p.stdout.readline() == b"on\n"
+        time.sleep(0.3)  # a stock lua does not look before it waits
+        p.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        try:
+            output, error = p.communicate(b"a line\n", timeout=PATIENCE)
+        except BrokenPipeError:
+            output, error = p.communicate(timeout=PATIENCE)
+        return p.returncode, output, error.replace(program.encode(), b"lua")
+    assert result(BINARY) == result(STOCK)
 
 
 def test_compiled_chunks_run(folder):
