@@ -172,7 +172,7 @@ static enum place_kind find_place(const struct access *a, uint64_t address, stru
         if (address < own.address || address - own.address >= own.bytes) return PLACE_NOWHERE;
         *out = (struct span){.low = meant->address, .high = meant->address + meant->bytes, .start = own.address};
         if (!simt_written_bits(own.address, &out->written)) atomic_store(&c->no_memory, true);
-        out->constant = simt_is_input(c, own.address);
+        out->quiet = simt_is_quiet(c, own.address);
         if (address - meant->address < meant->bytes) return PLACE_INSIDE;
         *out = (struct span){.low = own.address, .high = own.address + own.bytes, .start = own.address};
         return PLACE_VIEW;
@@ -188,7 +188,7 @@ static enum place_kind find_place(const struct access *a, uint64_t address, stru
         return simt_find_freed(address, &b) && !is_near_extent(c, address) ? PLACE_FREED : PLACE_NOWHERE;
     *out = (struct span){.low = b.address, .high = b.address + b.bytes, .start = b.address};
     if (!simt_written_bits(b.address, &out->written)) atomic_store(&c->no_memory, true);
-    out->constant = simt_is_input(c, b.address);
+    out->quiet = simt_is_quiet(c, b.address);
     if (within_extents(c, &b, address, out, &any) || !any) return PLACE_INSIDE;
     return PLACE_VIEW;
 }
@@ -222,12 +222,12 @@ static bool allow_lane(const struct access *a, unsigned lane, struct span *cache
             simt_check_freed(a, lane);
         else if (!fits || place == PLACE_VIEW)
             report(a, lane, place == PLACE_FREED ? CHECK_FREED : CHECK_BOUNDS, PTX_GLOBAL, fits);
-        *race = place >= PLACE_GIVEN && !found.constant;
+        *race = place >= PLACE_GIVEN && !found.quiet;
         if (place == PLACE_INSIDE && fits) *cached = found;
         if (place < PLACE_GIVEN || !fits) return fits;
         s = &found;
     } else {
-        *race = !s->constant;
+        *race = !s->quiet;
     }
     if (touch_bits(a, s, address) && !a->check->untracked) report(a, lane, CHECK_UNWRITTEN, PTX_GLOBAL, false);
     return true;
@@ -250,7 +250,7 @@ static bool touch_lines(const struct access *a, const struct span *s, const uint
 {
     unsigned bytes = 16 * a->bytes;
     if (!lines_written(a, s, at[0], bytes) || !lines_written(a, s, at[1], bytes)) return false;
-    if (s->constant) return true;
+    if (s->quiet) return true;
     if (at[1] - at[0] == bytes) return simt_race_row(a, at[0], 0, SIMT_WARP);
     return simt_race_row(a, at[0], 0, 16) && simt_race_row(a, at[1], 16, 16);
 }
@@ -281,7 +281,7 @@ static uint32_t check_global(const struct access *a, uint32_t m)
         bad |= (uint64_t)(a->at[l] - s->low > s->high - s->low - a->bytes) | (a->at[l] & (a->bytes - 1));
     }
     if (!bad) {
-        if (!s->constant) touch(a, m, false);
+        if (!s->quiet) touch(a, m, false);
         return m;
     }
     uint32_t allowed = 0, racing = 0;
@@ -414,10 +414,10 @@ static bool quick_global(struct access *a, int64_t step, const uint64_t at[2])
         if (a->block->worker->tallied) simt_tally_reach(a->block->worker, low, low + reach);
     }
     if (step == a->bytes && a->bytes >= 4 && !((at[0] | at[1]) % LINE) && touch_lines(a, s, at)) return true;
-    if (!s->written && (s->constant || simt_race_steps(a, at, step))) return true;
+    if (!s->written && (s->quiet || simt_race_steps(a, at, step))) return true;
     for (unsigned l = 0; l < SIMT_WARP; l++) a->at[l] = at[l / 16] + (uint64_t)step * (l % 16);
     if (!touch_lanes_bits(a, s)) return false;
-    if (!s->constant && !simt_race_steps(a, at, step)) simt_race_touch(a, FULL, false);
+    if (!s->quiet && !simt_race_steps(a, at, step)) simt_race_touch(a, FULL, false);
     return true;
 }
 
@@ -429,10 +429,10 @@ static bool scattered_global(const struct access *a, uint32_t range)
     if (room < a->bytes || !a->check->vectors->within(a->at, s->low, room - a->bytes, a->bytes - 1)) return false;
     if (a->block->worker->tallied) simt_tally_reach(a->block->worker, s->low, s->high);
     if (!touch_lanes_bits(a, s)) return false;
-    if (!s->constant)
+    if (!s->quiet)
         simt_race_touch(a, FULL, false);
     else if (range)
-        simt_race_input(a->warp, a->insn, range - 1, a->bytes);
+        simt_race_quiet(a->warp, a->insn, range - 1, 0);
     return true;
 }
 
@@ -473,7 +473,11 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     a.bytes = (uint32_t)i->size * i->count;
     if (a.site->copies) return false;
     if (step == QUICK_SCATTERED) return scattered(&a, (uint32_t)more);
-    if (i->space == PTX_GLOBAL) return quick_global(&a, step, at);
+    if (i->space == PTX_GLOBAL) {
+        if (!quick_global(&a, step, at)) return false;
+        if (more << 32 && !halves) simt_race_quiet(w, i, (uint32_t)more - 1, step);
+        return true;
+    }
     simt_shared_series(&a, step, at, (uint32_t)more, (int32_t)(more >> 32));
     return true;
 }

@@ -1,6 +1,6 @@
-/* Memory that a launch only reads: nobody can race for it, so who reads it need not be recorded. It is known when the
- * address of every instruction that writes global memory is made of a parameter which points to a known array, since
- * what such an instruction would write elsewhere is left out. */
+/* Memory that a launch only reads, or that check_own.c finds to be its threads' own: nobody can race for it, so who
+ * touches it need not be recorded. It is known when the address of every instruction that writes global memory is made
+ * of a parameter which points to a known array, since what such an instruction would write elsewhere is left out. */
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/async.h"
@@ -14,8 +14,7 @@ static bool writes_global(const struct simt_check *c, uint32_t pc)
     return c->watch[pc] == WATCH_ACCESS && i->memory != MEMORY_LOAD;
 }
 
-/* The allocation that the instruction writes to; 0: not known. */
-static uint64_t output_of(const struct simt_check *c, uint32_t pc)
+uint64_t simt_check_allocation(const struct simt_check *c, uint32_t pc)
 {
     int origin = c->program->places[pc].origin;
     struct simt_block b;
@@ -39,7 +38,7 @@ static bool find_outputs(struct simt_check *c, const struct function *f)
 {
     for (uint32_t pc = f->is_entry ? f->setup : f->start; pc < f->end; pc++) {
         if (!writes_global(c, pc)) continue;
-        uint64_t allocation = output_of(c, pc);
+        uint64_t allocation = simt_check_allocation(c, pc);
         if (!allocation) return false;
         if (!is_output(c, allocation)) c->outputs[c->output_count++] = allocation;
     }
@@ -56,10 +55,10 @@ bool simt_inputs_find(struct simt_check *c)
         const struct function *f = &p->functions[k];
         if (!f->is_entry || f == c->launch->function->code) c->knows_inputs = find_outputs(c, f);
     }
-    return true;
+    return !c->knows_inputs || !c->output_count || simt_own_find(c);
 }
 
-bool simt_is_input(const struct simt_check *c, uint64_t allocation)
+bool simt_is_quiet(const struct simt_check *c, uint64_t allocation)
 {
     return c->knows_inputs && !is_output(c, allocation);
 }

@@ -1,9 +1,9 @@
 /* Inside the checks: check.c is the observer and dispatches, check_access.c looks at addresses, check_pieces.c at those
  * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_cell.c has
  * the rule for what is a race, check_strips.c and check_rows.c keep rows of global memory, check_words.c single words,
- * check_inputs.c knows what needs no such record, check_heap.c follows malloc and free, check_shared.c sees what needs
- * no closer look in shared memory, check_copies.c and check_bulk.c follow copies that are under way, check_sync.c keeps
- * when threads met, check_report.c collects what is found.
+ * check_inputs.c and check_own.c know what needs no such record, check_heap.c follows malloc and free, check_shared.c
+ * sees what needs no closer look in shared memory, check_copies.c and check_bulk.c follow copies that are under way,
+ * check_sync.c keeps when threads met, check_report.c collects what is found.
  *
  * A `record` says who touched something, in 64 bits: block, time, thread of the block, site. Times count the
  * synchronisations within a block: what was recorded before a time at which threads met is ordered before what they do
@@ -132,7 +132,7 @@ struct span { /* a stretch of global memory that may be touched */
     uint64_t low, high;
     uint64_t start;            /* of its allocation */
     _Atomic uint64_t *written; /* a bit for each byte of the allocation; NULL: all of it was written */
-    bool constant;             /* nobody writes there */
+    bool quiet;                /* nobody can race there: check_inputs.c */
     uint64_t chunk;            /* what was touched last: check_race.c */
     struct line *lines;        /* of it; NULL: none yet */
     uint64_t last[32];         /* where each warp was last */
@@ -245,7 +245,7 @@ struct simt_check {
     bool stores_bulk;                    /* there are bulk copies to global memory */
     bool swaps_some;                     /* there are compare-and-swaps */
     bool untracked;                      /* there are instructions that write memory unseen */
-    bool knows_inputs;                   /* what is not in these allocations is not written: check_inputs.c */
+    bool knows_inputs;                   /* what is not in these allocations needs no records: check_inputs.c */
     uint64_t *outputs;
     size_t output_count;
     _Atomic bool no_memory;
@@ -388,8 +388,8 @@ bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, i
 bool simt_race_steps(const struct access *a, const uint64_t at[2], int64_t step);
 /* Lets generated code find the records around an address for itself, as the range of a load from there. */
 void simt_race_window(const struct warp *w, const struct insn *i, uint32_t range, int64_t step, uint64_t at);
-/* Lets it read memory that nobody writes, `bytes` bytes at once. */
-void simt_race_input(const struct warp *w, const struct insn *i, uint32_t range, uint64_t bytes);
+/* Lets it touch memory where nobody can race, if that is where the instruction was last. */
+void simt_race_quiet(const struct warp *w, const struct insn *i, uint32_t range, int64_t step);
 
 /* ---- check_race.c ---- */
 /* Lanes m touch a->bytes at a->at[lane], which lies in memory that is there: offsets in shared memory, or global
@@ -421,8 +421,14 @@ void simt_race_words(const struct access *a, uint32_t m);
 
 /* ---- check_inputs.c ---- */
 bool simt_inputs_find(struct simt_check *c); /* when a launch starts; false: no memory */
-/* Does the launch write nothing to the allocation that begins at the address? */
-bool simt_is_input(const struct simt_check *c, uint64_t allocation);
+/* Can no two threads of the launch race in the allocation that begins at the address? */
+bool simt_is_quiet(const struct simt_check *c, uint64_t allocation);
+/* The allocation that the instruction touches; 0: not known. */
+uint64_t simt_check_allocation(const struct simt_check *c, uint32_t pc);
+
+/* ---- check_own.c ---- */
+/* Takes what each thread has bytes of its own in out of the outputs. False: no memory. */
+bool simt_own_find(struct simt_check *c);
 
 /* ---- check_heap.c ---- */
 bool simt_check_is_free(const struct simt_program *p, const struct insn *i);

@@ -135,7 +135,7 @@ bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, i
         if (at[h] & (bytes - 1) || from >= room || room - from < all || is_counted(b, at[h], all)) return false;
         if (w->worker->tallied) simt_tally_reach(w->worker, at[h], at[h] + all);
     }
-    if (s->constant) return all_written(s, at[0], all) && all_written(s, at[1], all);
+    if (s->quiet) return all_written(s, at[0], all) && all_written(s, at[1], all);
     if (bytes < 4 && (!step || (at[0] | at[1]) % 4)) return false;
     if (step) look_ahead(s, w->index, at);
     const struct row r = {b, s, bytes, shift_of(bytes), write, now_of_warp(b, w, false)};
@@ -188,14 +188,15 @@ bool simt_race_steps(const struct access *a, const uint64_t at[2], int64_t step)
     return true;
 }
 
-void simt_race_input(const struct warp *w, const struct insn *i, uint32_t range, uint64_t bytes)
+void simt_race_quiet(const struct warp *w, const struct insn *i, uint32_t range, int64_t step)
 {
     const struct block *b = w->worker->observed;
     const struct span *s = &b->spans[i->d2];
     struct jit_range *r = &w->worker->jit_ranges[range];
-    if (s->written || s->high - s->low < bytes || s->low % ((uint64_t)i->size * i->count)) return;
-    r->low = s->low;
-    r->room = s->high - s->low - bytes + 1;
+    uint64_t bytes = (uint64_t)i->size * i->count, others = (uint64_t)(step < 0 ? -step : step) * (SIMT_WARP - 1);
+    if (!s->quiet || s->written || s->high - s->low < bytes + others || s->low % bytes) return;
+    r->low = step < 0 ? s->low + others : s->low;
+    r->room = s->high - s->low - bytes - others + 1;
     r->lines = 0;
 }
 
@@ -209,8 +210,8 @@ void simt_race_window(const struct warp *w, const struct insn *i, uint32_t range
     uint64_t start = SIMT_GLOBAL_BASE + (chunk << SHADOW_CHUNK), low = start,
              high = start + (UINT64_C(1) << SHADOW_CHUNK);
     if (step) bytes *= SIMT_WARP;
-    if (s->constant) {
-        simt_race_input(w, i, range, bytes);
+    if (s->quiet) {
+        simt_race_quiet(w, i, range, step);
         return;
     }
     if (b->check->releases_some) return;

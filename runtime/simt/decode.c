@@ -98,6 +98,7 @@ struct insn *simt_emit(struct decoder *d, op_function run)
                                 .ptx_line = d->in->line,
                                 .index = index,
                                 .origin = origin,
+                                .term = simt_term_of_address(d, d->in),
                                 .of_groups = d->in->of_groups};
         size_t length = strlen(d->in->opcode);
         for (size_t i = 0; i < d->in->mod_count; i++) length += 1 + strlen(d->in->mods[i]);
@@ -322,8 +323,9 @@ static bool decode_function(struct decoder *d, uint32_t index)
     if (!(d->fn->name = rt_strdup(d->f->name))) return simt_out_of_memory(d);
     if (!d->f->has_body) return true;
     bool ok = place_variables(d) && simt_find_invariants(d) && simt_place_registers(d) && simt_find_origins(d) &&
-              decode_or_refuse(d);
+              simt_find_terms(d) && decode_or_refuse(d);
     d->fn->end = p->code_count;
+    d->fn->term_end = p->term_count;
     if (d->fn->frame_bytes < 512) d->fn->frame_bytes = 512; /* slot 0 may be read as a vector that nobody uses */
     d->fn->frame_bytes = (uint32_t)simt_align_up(d->fn->frame_bytes, 64);
     if (d->slots_of && ok)
@@ -336,6 +338,7 @@ static bool decode_function(struct decoder *d, uint32_t index)
     free(d->var_offset);
     free(d->pc_of);
     free(d->origins);
+    simt_forget_terms(d);
     d->slots = NULL;
     d->hoisted = NULL;
     d->wanted = NULL;

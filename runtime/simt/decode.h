@@ -42,8 +42,10 @@ struct decoder {
         uint32_t slot;
     } narrowed[8]; /* 64-bit addresses whose 32-bit offset is at hand, within a stretch of code without labels */
     uint32_t narrowed_next;
-    uint32_t *pc_of;  /* by PTX instruction */
-    int *origins;     /* by register: what it points to (decode_origin.c) */
+    uint32_t *pc_of; /* by PTX instruction */
+    int *origins;    /* by register: what it points to (decode_origin.c) */
+    int *terms;      /* by register (decode_terms.c) */
+    uint32_t *defined_by, term_capacity, term_depth;
     uint32_t scratch; /* local memory for what calls get and give in registers */
 };
 
@@ -125,6 +127,12 @@ bool simt_find_origins(struct decoder *d);
 /* What an address is made of, as a struct place has it; and the first one of an instruction. */
 int simt_origin_of(struct decoder *d, const struct ptx_operand *o);
 int simt_origin_of_first(struct decoder *d, const struct ptx_insn *in);
+
+/* ---- decode_terms.c: the function at hand ---- */
+bool simt_find_terms(struct decoder *d);
+void simt_forget_terms(struct decoder *d);
+/* The term of the instruction's address, as a struct place has it. */
+uint32_t simt_term_of_address(struct decoder *d, const struct ptx_insn *in);
 
 /* ---- decode_ops.c ---- */
 /* The instruction at hand, whatever it is. */

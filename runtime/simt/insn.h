@@ -76,12 +76,34 @@ struct insn {
     uint8_t space;  /* enum ptx_space of a memory access; PTX_GENERIC: the lane's address tells. Constants are global */
 };
 
+/* What an address is made of (decode_terms.c): of 32 bits, or 64 when `wide`, and as such, modulo 2^32 or 2^64. */
+enum term_kind {
+    TERM_CONST,     /* value */
+    TERM_PARAMETER, /* at offset `value` of the buffer of arguments */
+    TERM_SPECIAL,   /* special register `value`, SR_TID_X to SR_NCTAID_Z */
+    TERM_ADD,       /* of terms a and b, which stand before this one */
+    TERM_SUB,
+    TERM_MUL,
+    TERM_OR,
+    TERM_EXTEND_S, /* of term a */
+    TERM_EXTEND_U,
+    TERM_NARROW,
+    TERM_LOOP /* a, and any number of times b more */
+};
+struct term {
+    enum term_kind kind;
+    bool wide;
+    int a, b;
+    int64_t value;
+};
+
 #define SHARED_ORIGIN (1 << 30)
 struct place { /* where an instruction comes from */
     int file, line, column, ptx_line;
     uint32_t index; /* of the PTX instruction in its function; several of ours may come from one */
     int origin;     /* what its address is made of: the offset of a parameter of the kernel, or SHARED_ORIGIN + k for
                        program->shared[k]; -1: not known */
+    uint32_t term;  /* 1 + that of program->terms which is its address without the offset; 0: not known */
     const char *opcode;
     bool of_groups; /* as struct ptx_insn has it */
 };
@@ -95,6 +117,7 @@ struct function {
     uint32_t registers;   /* of 32 bits alive at once; 0: not known */
     uint32_t const_start; /* slots that hold immediates: program->constants[first..] */
     uint32_t const_first, const_count;
+    uint32_t term_first, term_end;       /* entries: their terms */
     uint32_t local_bytes;                /* of .local variables and parameters, one thread */
     uint32_t *param_offset, *param_size; /* in local memory (functions) or the parameter buffer (entries) */
     uint32_t param_count;
@@ -156,6 +179,8 @@ struct simt_program {
     uint32_t constant_count;
     uint32_t *extra;
     uint32_t extra_count;
+    struct term *terms;
+    uint32_t term_count;
     struct call_site *calls;
     uint32_t call_count;
     struct branch_table *tables;

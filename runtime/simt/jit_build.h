@@ -349,6 +349,9 @@ void simt_jit_ask_scattered(struct jit *j, const struct jit_insn *n, uint32_t ra
 bool simt_jit_may_ask(const struct jit *j, const struct jit_insn *n);
 /* The same of loads from global memory, by the records of its lines where that will do. */
 void simt_jit_lines(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f);
+/* Of others: jumps to `other` unless they touch memory where nobody can race. The number of the range that says so,
+ * from 1; 0: nothing was written, it is not to be expected. */
+uint32_t simt_jit_quiet(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, int other);
 /* Of stores to global memory: in how many rows, 1 or 2, the records of its lines are claimed and released, around what
  * stores the lanes of a row; 0: none. */
 int simt_jit_rows(const struct jit *j, const struct jit_insn *n, struct jit_form f);

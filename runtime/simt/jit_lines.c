@@ -88,36 +88,44 @@ static bool halves_follow(struct jit_form f, int64_t half)
     return f.kind == FORM_LINEAR && f.skip == half;
 }
 
-/* Does nothing that the launch writes seem to be meant? */
-static bool may_be_input(const struct jit *j, const struct jit_insn *n)
+/* Does the access seem to be one that can't race: of what the launch does not write, or by an address that tells
+ * whether each thread has memory of its own? */
+static bool may_be_quiet(const struct jit *j, const struct jit_insn *n)
 {
-    int origin = j->program->places[n->i - j->program->code].origin;
-    return origin >= 0 && origin / 8 < JIT_PARAMETERS && !j->outputs[origin / 8];
+    const struct place *p = &j->program->places[n->i - j->program->code];
+    return p->origin >= 0 && p->origin / 8 < JIT_PARAMETERS && (!j->outputs[p->origin / 8] || p->term);
 }
 
-/* Jumps to `fine` when the range is of memory that nobody writes, and the access inside. */
-static void compare_input(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f,
-                          uint32_t range, int fine)
+/* Jumps unless the range is of memory where nobody can race, and the access inside; of one half, or both: -1. */
+static void compare_range(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, int half,
+                          uint32_t range, int other)
 {
     struct x86 *x = &j->x;
     int64_t bytes = (int64_t)n->i->size * n->i->count, skip = f.kind == FORM_LINEAR ? f.skip : 0;
-    bool once = halves_agree(f) || (form_step(f) && halves_follow(f, 16 * bytes));
+    bool once = halves_agree(f) || (form_step(f) && halves_follow(f, 16 * form_step(f)));
     int32_t at = (int32_t)(range * sizeof(struct jit_range));
-    int other = x86_label(x);
     x86_rm(x, ALU_MOV, true, RDX, of_worker(offsetof(struct worker, jit_ranges)));
     x86_mem_imm(x, ALU_CMP, true, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, lines)), 0);
     x86_jump_if(x, CC_NE, other);
-    for (int h = 0; h < (once ? 1 : 2); h++) {
+    for (int h = 0; h < 2; h++) {
+        if (half < 0 ? h && once : h != half) continue;
         x86_lea(x, true, RCX, x86_at(bases[h], (int32_t)(n->i->imm + (h ? skip : 0))));
-        x86_test_imm(x, RCX, (int32_t)bytes - 1);
-        x86_jump_if(x, CC_NE, other);
+        if (bytes > 1) {
+            x86_test_imm(x, RCX, (int32_t)bytes - 1);
+            x86_jump_if(x, CC_NE, other);
+        }
         x86_rm(x, ALU_SUB, true, RCX, x86_at(RDX, at));
         x86_rm(x, ALU_CMP, true, RCX, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, room)));
         x86_jump_if(x, CC_AE, other);
     }
-    x86_jump(x, fine);
-    x->now = X86_COLD;
-    x86_bind(x, other);
+}
+
+uint32_t simt_jit_quiet(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, int other)
+{
+    uint32_t range = j->range_count;
+    if (n->op || !may_be_quiet(j, n)) return 0;
+    compare_range(j, n, bases, f, -1, range, other);
+    return ++j->range_count;
 }
 
 static void compare_all_lines(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f,
@@ -278,11 +286,9 @@ static void write_row(struct jit *j, int number)
     x86_jump_if(x, CC_AE, miss);
     x86_shift_imm(x, SHIFT_RIGHT, true, RCX, __builtin_ctz(QUIET_LINE / QUIET_RECORD));
     x86_rm(x, ALU_ADD, true, RCX, RANGE(lines));
-    if (!k.write) {
-        x86_mem_imm(x, ALU_CMP, true, RANGE(lines), 0);
-        x86_jump_if(x, CC_E, input);
-        compare_quiet(j, k, odd);
-    }
+    x86_mem_imm(x, ALU_CMP, true, RANGE(lines), 0);
+    x86_jump_if(x, CC_E, input);
+    if (!k.write) compare_quiet(j, k, odd);
     x86_bind(x, odd);
     take_lock(j, k, miss);
     compare_launch(j, k, fresh, locked);
@@ -296,7 +302,12 @@ static void write_row(struct jit *j, int number)
     else
         set_head(j, k);
     x86_rr(x, ALU_CMP, false, RCX, RCX);
+    x86_return(x);
     x86_bind(x, input);
+    if (k.write) { /* nothing to end */
+        x86_lea(x, true, RAX, QUIET(none[2]));
+        x86_store(x, true, QUIET(held), RAX);
+    }
     x86_return(x);
     x86_bind(x, locked);
     if (!k.pair) x86_imm(x, ALU_AND, true, RCX, -2 * QUIET_RECORD);
@@ -334,7 +345,7 @@ static void look_ahead(struct jit *j, const struct jit_insn *n, const int bases[
     int64_t half = 16 * (int64_t)n->i->size * n->i->count, skip = f.kind == FORM_LINEAR ? f.skip : 0;
     const int64_t low[2] = {n->i->imm, n->i->imm + skip};
     bool on = halves_follow(f, half), apart = f.kind == FORM_PAIR || (skip && !on);
-    simt_jit_look_ahead(j, bases, low, apart ? 2 : 1, on ? 2 * half : half, range, !may_be_input(j, n));
+    simt_jit_look_ahead(j, bases, low, apart ? 2 : 1, on ? 2 * half : half, range, !may_be_quiet(j, n));
 }
 
 /* How many rows the access is, that a routine does one by one: 0, 1 or 2. */
@@ -363,8 +374,13 @@ void simt_jit_lines(struct jit *j, const struct jit_insn *n, const int bases[2],
     uint64_t ranges = rows == 2 ? 2 : 1;
     j->range_count += (uint32_t)ranges;
     if (form_step(f) && simt_jit_repeats(j)) look_ahead(j, n, bases, f, range);
-    bool input = may_be_input(j, n);
-    if (input) compare_input(j, n, bases, f, range, fine);
+    bool quiet = may_be_quiet(j, n);
+    if (quiet) {
+        int other = x86_label(x);
+        compare_range(j, n, bases, f, -1, range, other);
+        x->now = X86_COLD;
+        x86_bind(x, other);
+    }
     for (int h = 0; h < rows; h++)
         call_row(j, kind_of(n, rows, h), bases[h], imm + (h ? skip : 0), range + (uint32_t)h, odd);
     if (rows) x->now = X86_COLD;
@@ -373,7 +389,7 @@ void simt_jit_lines(struct jit *j, const struct jit_insn *n, const int bases[2],
         compare_all_lines(j, n, bases, f, range, miss);
     else
         x86_jump(x, miss);
-    if (rows || input) x86_jump(x, fine);
+    if (rows || quiet) x86_jump(x, fine);
     x->now = X86_HOT;
     x86_bind(x, fine);
     x->now = X86_COLD;
@@ -390,7 +406,19 @@ void simt_jit_claim(struct jit *j, const struct jit_insn *n, const int bases[2],
     int miss = x86_label(x), fine = x86_label(x);
     uint32_t range = j->range_count++;
     int64_t offset = n->i->imm + (half && f.kind == FORM_LINEAR ? f.skip : 0);
-    call_row(j, kind_of(n, rows, half), bases[half], offset, range, miss);
+    if (may_be_quiet(j, n)) {
+        int other = x86_label(x);
+        compare_range(j, n, bases, f, rows == 2 ? half : -1, range, other);
+        x86_lea(x, true, RAX, QUIET(none[2]));
+        x86_store(x, true, QUIET(held), RAX);
+        x->now = X86_COLD;
+        x86_bind(x, other);
+        call_row(j, kind_of(n, rows, half), bases[half], offset, range, miss);
+        x86_jump(x, fine);
+        x->now = X86_HOT;
+    } else {
+        call_row(j, kind_of(n, rows, half), bases[half], offset, range, miss);
+    }
     x86_bind(x, fine);
     x->now = X86_COLD;
     x86_bind(x, miss);

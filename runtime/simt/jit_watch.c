@@ -265,8 +265,19 @@ void simt_jit_ask(struct jit *j, const struct jit_insn *n, const int bases[2], s
     int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(x), fine = x86_label(x);
     for (int h = 0; n->op && h < (f.kind == FORM_PAIR ? 2 : 1); h++) check_window(j, n, bases[h], f, &g, leave);
     uint64_t more = n->op ? (uint64_t)g.stride << 32 | (uint64_t)g.count : 0;
-    if (!tags) {
+    uint32_t quiet = simt_jit_quiet(j, n, bases, f, miss);
+    if (!tags && !quiet) {
         simt_jit_call_quick(j, n, bases, f, more, leave);
+        return;
+    }
+    if (quiet) {
+        more = UINT64_C(1) << 32 | quiet;
+        x->now = X86_COLD;
+        x86_bind(x, miss);
+        simt_jit_call_quick(j, n, bases, f, more, leave);
+        x86_jump(x, fine);
+        x->now = X86_HOT;
+        x86_bind(x, fine);
         return;
     }
     if (reads)

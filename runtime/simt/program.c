@@ -43,6 +43,7 @@ void simt_program_free(struct simt_program *p)
     free(p->tables);
     free(p->constants);
     free(p->extra);
+    free(p->terms);
     free(p->code);
     free(p->places);
     free(p);

@@ -1,0 +1,292 @@
+/* Memory of a launch's own threads: an allocation no two threads of the launch can touch the same byte of, by what its
+ * instructions compute addresses from (decode_terms.c). Nobody can race there, so who touches it need not be recorded.
+ *
+ * An address is a sum: a start, a multiple of each index of thread and block, and in loops any multiple of a step. All
+ * instructions that may touch the allocation must have the same multiples; then what two threads touch lies apart when
+ * the smallest multiple is no less than the bytes that one thread's instructions span, and each other one no less than
+ * what the smaller ones can add up to. */
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/async.h"
+#include "runtime/simt/check_inside.h"
+
+#define INDICES   6 /* of thread and block */
+#define FARTHEST  (INT64_C(1) << 46)
+#define UNROLLED  16 /* a loop's body stands there so often, at most */
+#define MOST_SEEN 64 /* instructions that touch an allocation */
+
+struct sum { /* of 32 bits: its parts are, too, with a sign */
+    bool known;
+    int64_t start, by[INDICES];
+    int64_t step; /* any multiple of it; 0: nothing */
+};
+
+struct launch {
+    const struct simt_check *check;
+    int64_t extents[INDICES];
+    struct sum *sums; /* by term, from the entry's first on */
+    uint32_t first;
+};
+
+struct stretch_of { /* what one instruction of an allocation touches beside the others */
+    int64_t start, bytes;
+};
+struct touched {
+    uint64_t allocation;
+    struct sum sum; /* of the first instruction */
+    int64_t step;   /* of all of them */
+    bool known;
+    struct stretch_of seen[MOST_SEEN];
+    size_t count;
+};
+
+static int64_t common(int64_t a, int64_t b)
+{
+    a = a < 0 ? -a : a, b = b < 0 ? -b : b;
+    while (b) {
+        int64_t rest = a % b;
+        a = b, b = rest;
+    }
+    return a;
+}
+
+/* ---- sums ---- */
+static bool is_small(int64_t n)
+{
+    return n > -FARTHEST && n < FARTHEST;
+}
+
+/* In 32 bits; or as it is, when no part can overflow what is still to be done with it. */
+static struct sum settled(struct sum s, bool wide)
+{
+    if (!wide) {
+        s.start = (int32_t)s.start;
+        s.step = (int32_t)s.step;
+        for (int k = 0; k < INDICES; k++) s.by[k] = (int32_t)s.by[k];
+        return s;
+    }
+    s.known &= s.start > -(INT64_C(1) << 62) && s.start < INT64_C(1) << 62 && is_small(s.step);
+    for (int k = 0; k < INDICES; k++) s.known &= is_small(s.by[k]);
+    return s;
+}
+
+static bool is_number(const struct sum *s)
+{
+    bool any = s->step != 0;
+    for (int k = 0; k < INDICES; k++) any |= s->by[k] != 0;
+    return s->known && !any;
+}
+
+/* The least and the greatest without the step. */
+static void bounds(const struct launch *l, const struct sum *s, int64_t *low, int64_t *high)
+{
+    *low = *high = s->start;
+    for (int k = 0; k < INDICES; k++) *(s->by[k] < 0 ? low : high) += s->by[k] * (l->extents[k] - 1);
+}
+
+static struct sum added(const struct sum *a, const struct sum *b, int sign)
+{
+    struct sum s = {
+        .known = a->known && b->known, .start = a->start + sign * b->start, .step = common(a->step, b->step)};
+    for (int k = 0; k < INDICES; k++) s.by[k] = a->by[k] + sign * b->by[k];
+    return s;
+}
+
+static struct sum multiplied(const struct sum *a, const struct sum *b)
+{
+    struct sum s = {0};
+    if (!is_number(b) && !is_number(a)) return s;
+    const struct sum *x = is_number(b) ? a : b;
+    int64_t by = is_number(b) ? b->start : a->start;
+    s = (struct sum){.known = x->known && is_small(x->start) && is_small(by)};
+    s.known &= !__builtin_mul_overflow(x->start, by, &s.start) && !__builtin_mul_overflow(x->step, by, &s.step);
+    for (int k = 0; k < INDICES; k++) s.known &= !__builtin_mul_overflow(x->by[k], by, &s.by[k]);
+    return s;
+}
+
+/* The bits of a number that all other parts leave free. */
+static struct sum combined(const struct sum *a, const struct sum *b)
+{
+    struct sum s = {0};
+    if (!is_number(b)) return s;
+    int64_t all = a->start | a->step;
+    for (int k = 0; k < INDICES; k++) all |= a->by[k];
+    if (b->start < 0 || (all && b->start > ((all & -all) - 1))) return s;
+    return added(a, b, 1);
+}
+
+/* From 32 bits to 64. What a loop makes of it may go round 2^32 on its way. */
+static struct sum extended(const struct launch *l, struct sum s, bool is_signed)
+{
+    int64_t low, high;
+    if (s.step) {
+        s.step = common(s.step, INT64_C(1) << 32);
+        return s;
+    }
+    bounds(l, &s, &low, &high);
+    if (!is_signed && low < 0) {
+        s.start += INT64_C(1) << 32;
+        low += INT64_C(1) << 32, high += INT64_C(1) << 32;
+    }
+    s.known &= is_signed ? low >= INT32_MIN && high <= INT32_MAX : low >= 0 && high <= UINT32_MAX;
+    return s;
+}
+
+static struct sum of_parameter(const struct launch *l, const struct term *t)
+{
+    const struct simt_launch *launch = l->check->launch;
+    size_t bytes = t->wide ? 8 : 4;
+    struct sum s = {0};
+    if (t->value < 0 || (uint64_t)t->value + bytes > launch->function->info.param_bytes) return s;
+    s.known = true;
+    memcpy(&s.start, (const char *)launch->params + t->value, bytes);
+    return s;
+}
+
+static struct sum of_special(const struct launch *l, enum special r)
+{
+    struct sum s = {.known = true};
+    if (r <= SR_TID_Z)
+        s.by[r - SR_TID_X] = 1;
+    else if (r >= SR_CTAID_X && r <= SR_CTAID_Z)
+        s.by[3 + r - SR_CTAID_X] = 1;
+    else
+        s.start = l->extents[r <= SR_NTID_Z ? r - SR_NTID_X : 3 + r - SR_NCTAID_X];
+    return s;
+}
+
+static struct sum sum_of(const struct launch *l, const struct term *t)
+{
+    bool leaf = t->kind <= TERM_SPECIAL, unary = t->kind >= TERM_EXTEND_S && t->kind <= TERM_NARROW;
+    const struct sum none = {0}, *a = leaf ? &none : &l->sums[(uint32_t)t->a - l->first],
+                     *b = leaf || unary ? &none : &l->sums[(uint32_t)t->b - l->first];
+    struct sum s = {0};
+    switch (t->kind) {
+    case TERM_CONST: return (struct sum){.known = true, .start = t->value};
+    case TERM_PARAMETER: return of_parameter(l, t);
+    case TERM_SPECIAL: return of_special(l, (enum special)t->value);
+    case TERM_ADD: return added(a, b, 1);
+    case TERM_SUB: return added(a, b, -1);
+    case TERM_MUL: return multiplied(a, b);
+    case TERM_OR: return combined(a, b);
+    case TERM_EXTEND_S: return extended(l, *a, true);
+    case TERM_EXTEND_U: return extended(l, *a, false);
+    case TERM_NARROW: return *a;
+    case TERM_LOOP:
+        s = *a;
+        s.step = common(a->step, b->start);
+        s.known &= is_number(b);
+    }
+    return s;
+}
+
+/* ---- what instructions touch ---- */
+/* Notes an instruction that touches the allocation; its address less the offset, in all lanes, is the sum. */
+static void note(struct touched *t, const struct sum *s, const struct insn *i)
+{
+    int64_t low = s->start + i->imm;
+    if (!t->count) t->sum = *s;
+    t->known &= s->known && i->memory != MEMORY_ATOMIC && t->count < MOST_SEEN && is_small(i->imm) &&
+                !memcmp(t->sum.by, s->by, sizeof s->by);
+    if (!t->known) return;
+    t->step = common(t->step, s->step);
+    t->seen[t->count++] = (struct stretch_of){low, (int64_t)i->size * i->count};
+}
+
+/* The bytes from the first that a thread touches to the last, up to multiples of a step. */
+static int64_t spanned(const struct touched *t, int64_t step)
+{
+    int64_t low = 0, high = 0;
+    for (size_t k = 0; k < t->count; k++) {
+        int64_t at = t->seen[k].start - t->seen[0].start;
+        if (step) at %= step;
+        if (step && at > step / 2) at -= step;
+        if (step && at < -step / 2) at += step;
+        if (at < low) low = at;
+        if (at + t->seen[k].bytes > high) high = at + t->seen[k].bytes;
+    }
+    return high - low;
+}
+
+static bool lies_apart(const struct launch *l, const struct touched *t, int64_t step)
+{
+    int64_t reach = spanned(t, step), left[INDICES];
+    int n = 0;
+    for (int k = 0; k < INDICES; k++)
+        if (l->extents[k] > 1) left[n++] = k;
+    while (n) { /* the smallest multiple first */
+        int least = 0;
+        int64_t by[INDICES];
+        for (int k = 0; k < n; k++) {
+            by[k] = t->sum.by[left[k]] < 0 ? -t->sum.by[left[k]] : t->sum.by[left[k]];
+            if (by[k] < by[least]) least = k;
+        }
+        if (by[least] < reach || !is_small(reach)) return false;
+        reach += by[least] * (l->extents[left[least]] - 1);
+        left[least] = left[--n];
+    }
+    return !step || reach <= step;
+}
+
+static bool is_own(const struct launch *l, const struct touched *t)
+{
+    if (!t->known || !t->count) return false;
+    if (!t->step) return lies_apart(l, t, 0);
+    for (int64_t by = 1; by <= UNROLLED && t->step % by == 0; by *= 2)
+        if (lies_apart(l, t, t->step / by)) return true;
+    return false;
+}
+
+/* False: the instruction may touch anything. */
+static bool look_at(const struct launch *l, struct touched *all, uint32_t pc)
+{
+    const struct simt_check *c = l->check;
+    const struct insn *i = &c->program->code[pc];
+    const struct place *at = &c->program->places[pc];
+    if (c->watch[pc] == WATCH_COPIES || simt_is_bulk(i)) return !simt_is_bulk(i);
+    if (c->watch[pc] != WATCH_ACCESS && c->watch[pc] != WATCH_PIECES) return true;
+    if (c->watch[pc] == WATCH_ACCESS && i->space != PTX_GLOBAL && i->space != PTX_GENERIC) return true;
+    if (at->origin >= SHARED_ORIGIN || !strncmp(at->opcode, "ld.const", 8)) return true;
+    uint64_t allocation = simt_check_allocation(c, pc);
+    if (!allocation) return false;
+    struct sum unknown = {0};
+    for (size_t k = 0; k < c->output_count; k++)
+        if (all[k].allocation == allocation)
+            note(&all[k], at->term && c->watch[pc] == WATCH_ACCESS ? &l->sums[at->term - 1 - l->first] : &unknown, i);
+    return true;
+}
+
+static bool look_at_all(const struct launch *l, struct touched *all)
+{
+    const struct simt_program *p = l->check->program;
+    for (uint32_t k = 0; k < p->function_count; k++) {
+        const struct function *f = &p->functions[k];
+        if (f->is_entry && f != l->check->launch->function->code) continue;
+        for (uint32_t pc = f->setup; pc < f->end; pc++)
+            if (!look_at(l, all, pc)) return false;
+    }
+    return true;
+}
+
+bool simt_own_find(struct simt_check *c)
+{
+    const struct function *f = c->launch->function->code;
+    const struct term *terms = c->program->terms;
+    uint32_t count = f->term_end - f->term_first;
+    struct launch l = {.check = c, .first = f->term_first, .sums = rt_alloc((count + 1) * sizeof *l.sums)};
+    struct touched *all = rt_calloc(c->output_count + 1, sizeof *all);
+    bool ok = l.sums && all;
+    for (int k = 0; k < 3; k++) l.extents[k] = c->launch->block[k], l.extents[3 + k] = c->launch->grid[k];
+    for (uint32_t k = 0; ok && k < count; k++)
+        l.sums[k] = settled(sum_of(&l, &terms[l.first + k]), terms[l.first + k].wide);
+    for (size_t k = 0; ok && k < c->output_count; k++) all[k] = (struct touched){c->outputs[k], .known = true};
+    if (ok && look_at_all(&l, all)) {
+        size_t left = 0; /* what is nobody's own counts as output */
+        for (size_t k = 0; k < c->output_count; k++)
+            if (!is_own(&l, &all[k])) c->outputs[left++] = all[k].allocation;
+        c->output_count = left;
+    }
+    free(l.sums);
+    free(all);
+    return ok;
+}

@@ -1,0 +1,247 @@
+/* Addresses as terms: sums and products of constants, parameters, sizes of the launch and the indices of thread and
+ * block, as far as the code alone tells how a register is computed. What a launch makes of them is seen when it starts
+ * (check_own.c): whether each thread has memory of its own.
+ *
+ * A register is a term when one instruction computes it, or when one does and all others add the same to it, as in
+ * loops: then it is its first value and some multiple of what is added. */
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/decode.h"
+
+#define NOT_SEEN (-2)
+#define NO_TERM  (-1)
+#define MOST     (1u << 16) /* terms of a program */
+#define DEEPEST  200
+#define NOWHERE  UINT32_MAX /* of d->defined_by */
+#define SEVERAL  (UINT32_MAX - 1)
+
+static bool has_mod(const struct ptx_insn *in, const char *mod)
+{
+    for (size_t k = 0; k < in->mod_count; k++)
+        if (!strcmp(in->mods[k], mod)) return true;
+    return false;
+}
+
+/* The bytes of an integer type among the modifiers, the n-th from the end; 0: it is none of 32 or 64 bits. */
+static unsigned integer_at(const struct ptx_insn *in, size_t n, bool *is_signed)
+{
+    const char *mod = in->mod_count > n ? in->mods[in->mod_count - 1 - n] : "";
+    *is_signed = *mod == 's';
+    if (*mod != 's' && *mod != 'u' && *mod != 'b') return 0;
+    return !strcmp(mod + 1, "32") ? 4 : !strcmp(mod + 1, "64") ? 8 : 0;
+}
+
+/* ---- making ---- */
+static int make(struct decoder *d, enum term_kind kind, bool wide, int a, int b, int64_t value)
+{
+    struct simt_program *p = d->program;
+    bool binary = kind == TERM_ADD || kind == TERM_SUB || kind == TERM_MUL || kind == TERM_OR || kind == TERM_LOOP;
+    bool unary = kind == TERM_EXTEND_S || kind == TERM_EXTEND_U || kind == TERM_NARROW;
+    if ((binary && b < 0) || ((binary || unary) && a < 0) || p->term_count >= MOST) return NO_TERM;
+    if ((binary && (p->terms[a].wide != wide || p->terms[b].wide != wide)) || (unary && p->terms[a].wide == wide))
+        return NO_TERM; /* half of a register */
+    if (p->term_count == d->term_capacity) {
+        uint32_t capacity = d->term_capacity ? 2 * d->term_capacity : 64;
+        struct term *terms = rt_realloc(p->terms, capacity * sizeof *terms);
+        if (!terms) return NO_TERM; /* nothing depends on it */
+        p->terms = terms;
+        d->term_capacity = capacity;
+    }
+    p->terms[p->term_count] = (struct term){.kind = kind, .wide = wide, .a = a, .b = b, .value = value};
+    return (int)p->term_count++;
+}
+
+static int of_register(struct decoder *d, int reg);
+
+static int of_symbol(struct decoder *d, const char *name)
+{
+    enum special s;
+    if (!simt_find_special(name, &s) || s > SR_NCTAID_Z) return NO_TERM;
+    return make(d, TERM_SPECIAL, false, 0, 0, s);
+}
+
+static int of_operand(struct decoder *d, const struct ptx_operand *o, bool wide)
+{
+    if (o->kind == PTX_OP_IMM) return make(d, TERM_CONST, wide, 0, 0, o->imm);
+    if (o->kind == PTX_OP_SPECIAL) return wide || o->negate ? NO_TERM : of_symbol(d, o->symbol);
+    if (o->kind != PTX_OP_REG || o->negate || o->select) return NO_TERM;
+    return of_register(d, o->reg);
+}
+
+static int of_parameter(struct decoder *d, const struct ptx_insn *in)
+{
+    bool is_signed;
+    unsigned bytes = integer_at(in, 0, &is_signed);
+    const struct ptx_operand *from = &in->operands[1];
+    struct symbol s;
+    if (!bytes || in->mod_count != 2 || in->operand_count != 2 || in->operands[0].kind != PTX_OP_REG) return NO_TERM;
+    if (from->kind != PTX_OP_ADDRESS || !from->symbol || !simt_find_symbol(d, from->symbol, &s) || !s.entry_param)
+        return NO_TERM;
+    return make(d, TERM_PARAMETER, bytes == 8, 0, 0, (int64_t)s.value + from->imm);
+}
+
+static int extended(struct decoder *d, int term, bool is_signed)
+{
+    return make(d, is_signed ? TERM_EXTEND_S : TERM_EXTEND_U, true, term, 0, 0);
+}
+
+/* mul, and mad with what is added; .lo or .wide. */
+static int of_product(struct decoder *d, const struct ptx_insn *in, unsigned bytes, bool is_signed)
+{
+    bool widens = has_mod(in, "wide"), wide = bytes == 8 || widens;
+    if ((!widens && !has_mod(in, "lo")) || (widens && bytes == 8) || in->mod_count != 2) return NO_TERM;
+    int a = of_operand(d, &in->operands[1], bytes == 8), b = of_operand(d, &in->operands[2], bytes == 8);
+    if (widens) a = extended(d, a, is_signed), b = extended(d, b, is_signed);
+    int product = make(d, TERM_MUL, wide, a, b, 0);
+    if (!strcmp(in->opcode, "mul")) return product;
+    return make(d, TERM_ADD, wide, product, of_operand(d, &in->operands[3], wide), 0);
+}
+
+static int of_conversion(struct decoder *d, const struct ptx_insn *in)
+{
+    bool to_signed, from_signed;
+    unsigned to = integer_at(in, 1, &to_signed), from = integer_at(in, 0, &from_signed);
+    if (in->mod_count != 2 || !to || !from) return NO_TERM;
+    int term = of_operand(d, &in->operands[1], from == 8);
+    if (to == from) return term;
+    return to == 8 ? extended(d, term, from_signed) : make(d, TERM_NARROW, false, term, 0, 0);
+}
+
+static int of_pair(struct decoder *d, const struct ptx_insn *in, enum term_kind kind, bool wide)
+{
+    if (in->mod_count != 1) return NO_TERM; /* .sat, .cc */
+    return make(d, kind, wide, of_operand(d, &in->operands[1], wide), of_operand(d, &in->operands[2], wide), 0);
+}
+
+static int of_insn(struct decoder *d, const struct ptx_insn *in)
+{
+    bool is_signed;
+    unsigned bytes = integer_at(in, 0, &is_signed);
+    if (in->guard >= 0 || in->operand_count < 2 || in->operands[0].kind != PTX_OP_REG || in->operands[0].select)
+        return NO_TERM;
+    if (!strcmp(in->opcode, "ld")) return has_mod(in, "param") ? of_parameter(d, in) : NO_TERM;
+    if (!bytes) return NO_TERM;
+    if (!strcmp(in->opcode, "mov") || (!strcmp(in->opcode, "cvta") && has_mod(in, "global")))
+        return of_operand(d, &in->operands[1], bytes == 8);
+    if (!strcmp(in->opcode, "add")) return of_pair(d, in, TERM_ADD, bytes == 8);
+    if (!strcmp(in->opcode, "sub")) return of_pair(d, in, TERM_SUB, bytes == 8);
+    if (!strcmp(in->opcode, "or")) return of_pair(d, in, TERM_OR, bytes == 8);
+    if (!strcmp(in->opcode, "mul") || !strcmp(in->opcode, "mad")) return of_product(d, in, bytes, is_signed);
+    if (!strcmp(in->opcode, "cvt")) return of_conversion(d, in);
+    if (strcmp(in->opcode, "shl") != 0 || in->operands[2].kind != PTX_OP_IMM) return NO_TERM;
+    if (in->operands[2].imm < 0 || in->operands[2].imm >= (int64_t)(8 * bytes - 1)) return NO_TERM;
+    return make(d, TERM_MUL, bytes == 8, of_operand(d, &in->operands[1], bytes == 8),
+                make(d, TERM_CONST, bytes == 8, 0, 0, (int64_t)1 << in->operands[2].imm), 0);
+}
+
+/* ---- loops ---- */
+/* What the instruction adds to the register that it writes; NO_TERM: it does something else. */
+static int added_by(struct decoder *d, const struct ptx_insn *in, int reg)
+{
+    bool is_signed;
+    bool wide = integer_at(in, 0, &is_signed) == 8;
+    if (in->guard >= 0 || in->mod_count != 1 || in->operand_count < 2) return NO_TERM;
+    const struct ptx_operand *o = in->operands;
+    if (!strcmp(in->opcode, "mov") && o[1].kind == PTX_OP_REG && o[1].reg >= 0) { /* of the sum, made before */
+        uint32_t at = d->defined_by[o[1].reg];
+        if (at >= SEVERAL || strcmp(d->f->insns[at].opcode, "add") != 0) return NO_TERM;
+        return added_by(d, &d->f->insns[at], reg);
+    }
+    if (strcmp(in->opcode, "add") != 0) return NO_TERM;
+    for (int k = 1; k < 3; k++)
+        if (o[k].kind == PTX_OP_REG && o[k].reg == reg) return of_operand(d, &o[3 - k], wide);
+    return NO_TERM;
+}
+
+static bool same_term(const struct decoder *d, int a, int b)
+{
+    const struct term *x = &d->program->terms[a], *y = &d->program->terms[b];
+    return a == b || (x->kind == TERM_CONST && y->kind == TERM_CONST && x->value == y->value);
+}
+
+static bool writes(const struct ptx_insn *in, int reg)
+{
+    return in->operand_count && in->operands[0].kind == PTX_OP_REG && in->operands[0].reg == reg;
+}
+
+static int of_loop(struct decoder *d, int reg)
+{
+    int step = NO_TERM, start = NO_TERM;
+    const struct ptx_insn *first = NULL;
+    for (size_t k = 0; k < d->f->insn_count; k++) {
+        const struct ptx_insn *in = &d->f->insns[k];
+        if (!writes(in, reg)) continue;
+        int added = added_by(d, in, reg);
+        if (added < 0) {
+            if (first) return NO_TERM;
+            first = in;
+            continue;
+        }
+        if (step >= 0 && !same_term(d, step, added)) return NO_TERM;
+        step = added;
+    }
+    if (first) start = of_insn(d, first);
+    return start < 0 ? NO_TERM : make(d, TERM_LOOP, d->program->terms[start].wide, start, step, 0);
+}
+
+static int of_register(struct decoder *d, int reg)
+{
+    if (reg < 0 || (size_t)reg >= d->f->reg_count || !d->terms) return NO_TERM;
+    if (d->terms[reg] != NOT_SEEN) return d->terms[reg];
+    if (d->term_depth >= DEEPEST) return NO_TERM;
+    d->terms[reg] = NO_TERM; /* as long as it is looked at */
+    d->term_depth++;
+    uint32_t by = d->defined_by[reg];
+    int term = NO_TERM;
+    if (by < SEVERAL)
+        term = of_insn(d, &d->f->insns[by]);
+    else if (by == SEVERAL)
+        term = of_loop(d, reg);
+    d->term_depth--;
+    return d->terms[reg] = term;
+}
+
+/* ---- of a function ---- */
+static void note(struct decoder *d, const struct ptx_operand *to, size_t insn, bool alone)
+{
+    if (to->kind == PTX_OP_REG && to->reg >= 0 && (size_t)to->reg < d->f->reg_count) {
+        uint32_t *by = &d->defined_by[to->reg];
+        *by = *by == NOWHERE ? (uint32_t)insn : SEVERAL;
+        if (!alone) d->terms[to->reg] = NO_TERM;
+    }
+    for (size_t k = 0; k < to->item_count; k++) note(d, &to->items[k], insn, false);
+}
+
+bool simt_find_terms(struct decoder *d)
+{
+    simt_forget_terms(d);
+    if (!d->f->is_entry) return true;
+    d->defined_by = rt_alloc((d->f->reg_count + 1) * sizeof *d->defined_by);
+    d->terms = rt_alloc((d->f->reg_count + 1) * sizeof *d->terms);
+    if (!d->terms || !d->defined_by) return simt_decode_fail(d, RT_NOMEM, "out of host memory");
+    for (size_t r = 0; r < d->f->reg_count; r++) d->terms[r] = NOT_SEEN, d->defined_by[r] = NOWHERE;
+    for (size_t k = 0; k < d->f->insn_count; k++)
+        if (d->f->insns[k].operand_count) note(d, &d->f->insns[k].operands[0], k, true);
+    d->term_depth = 0;
+    d->fn->term_first = d->program->term_count;
+    return true;
+}
+
+void simt_forget_terms(struct decoder *d)
+{
+    free(d->terms);
+    free(d->defined_by);
+    d->terms = NULL;
+    d->defined_by = NULL;
+}
+
+uint32_t simt_term_of_address(struct decoder *d, const struct ptx_insn *in)
+{
+    if (!d->terms || has_mod(in, "shared") || has_mod(in, "param") || has_mod(in, "local")) return 0;
+    for (size_t k = 0; k < in->operand_count; k++) {
+        const struct ptx_operand *o = &in->operands[k];
+        if (o->kind == PTX_OP_ADDRESS) return o->symbol || o->reg < 0 ? 0 : (uint32_t)(of_register(d, o->reg) + 1);
+    }
+    return 0;
+}

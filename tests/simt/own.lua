@@ -1,0 +1,151 @@
+-- Kernels whose addresses are sums of multiples of thread and block indices: whether two threads of the launch touch the
+-- same bytes is counted out here, address by address, and gpu.check must say the same, a race or nothing.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+gpu.device("simt")
+
+-- Does any thread write what another touches? each(tid, block): lists of { address, bytes, write }.
+local function races(blocks, block, each)
+  local owner, writer = {}, {}
+  for by = 0, blocks[2] - 1 do for bx = 0, blocks[1] - 1 do
+    for ty = 0, block[2] - 1 do for tx = 0, block[1] - 1 do
+      local me = ((by * blocks[1] + bx) * block[2] + ty) * block[1] + tx
+      for _, a in ipairs(each(tx, ty, bx, by)) do
+        for k = a[1], a[1] + a[2] - 1 do
+          if a[3] and (owner[k] or me) ~= me or writer[k] and writer[k] ~= me then return true end
+          owner[k] = owner[k] and owner[k] ~= me and -1 or me
+          if a[3] then writer[k] = me end
+        end
+      end
+    end end
+  end end
+  return false
+end
+
+local function verdict(launch)
+  local found = gpu.check(launch)
+  for _, r in ipairs(found) do t.eq(r.kind, "race", r.message) end
+  return #found > 0
+end
+
+local types = { { "unsigned char", "uint8", 1 }, { "short", "int16", 2 }, { "int", "int32", 4 }, { "long long", "int64", 8 } }
+
+-- Writes at one place and reads and writes at another, of elements of a type; every thread writes its own value.
+local function source(c_type)
+  return ([[__global__ void k(T *y, int tx, int ty, int bx, int by, int at, int near, int more) {
+    int i = threadIdx.x * tx + threadIdx.y * ty + blockIdx.x * bx + blockIdx.y * by + at;
+    int me = ((blockIdx.y * gridDim.x + blockIdx.x) * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+    y[i] = me + 1;
+    if (more == 1) y[i + near] = -me - 1;
+    if (more == 2) y[i + near] += me + 1;
+  }]]):gsub("T", c_type) .. ""
+end
+
+local seed = 12345
+local function random(n)
+  seed = (seed * 1103515245 + 12345) % 2147483648
+  return seed // 65536 % n
+end
+local function pick(list) return list[random(#list) + 1] end
+
+local room = 200000
+for _, ty in ipairs(types) do
+  t.test("places by random multiples: " .. ty[1], function()
+    local k = gpu.kernel(source(ty[1]))
+    local y = gpu.zeros(room, ty[2])
+    local clean, racing = 0, 0
+    for _ = 1, 60 do
+      local block, blocks = { pick { 1, 8, 16, 32, 64 }, pick { 1, 1, 2, 4 } }, { pick { 1, 2, 3 }, pick { 1, 1, 2 } }
+      local one = pick { 1, 1, 2, 3, -1, -2 }
+      local by = { one, one * block[1] + pick { 0, 0, 0, -1, 1, 5 } }
+      by[3] = by[2] * block[2] + pick { 0, 0, 0, -1, 7 }
+      by[4] = by[3] * blocks[1] + pick { 0, 0, -2, 1 }
+      if random(4) == 0 then by[1], by[3] = by[3], by[1] end
+      if random(4) == 0 then by[1], by[2] = by[2], by[1] end
+      local near, more = pick { 0, 1, 2, -1, 3 }, random(3)
+      local function each(tx, ty_, bx, by_)
+        local i = (tx * by[1] + ty_ * by[2] + bx * by[3] + by_ * by[4]) * ty[3]
+        local list = { { i, ty[3], true } }
+        if more > 0 then list[2] = { i + near * ty[3], ty[3], true } end
+        return list
+      end
+      local want = races(blocks, block, each)
+      local got = verdict(function() k(blocks, block)(y, by[1], by[2], by[3], by[4], room // 2, near, more) end)
+      t.eq(got, want, ("block %dx%d, %dx%d blocks, by %d %d %d %d, near %d, more %d"):format(block[1], block[2], blocks[1],
+        blocks[2], by[1], by[2], by[3], by[4], near, more))
+      if want then racing = racing + 1 else clean = clean + 1 end
+    end
+    assert(clean > 5 and racing > 5, ("%d clean, %d with races"):format(clean, racing))
+  end)
+end
+
+-- Of one array: the kernel's body, the launch, and whether there is a race.
+local function case(name, race, body, launch)
+  t.test(name, function()
+    local k = gpu.kernel("__global__ void k(float *x, float *y, const int *at, int n) {\n" .. body .. "\n}")
+    for _ = 1, 2 do t.eq(verdict(function() launch(k) end), race, "a race") end
+  end)
+end
+local n = 4096
+local x, y = gpu.range(0, n - 1):to("float32"), gpu.zeros(n)
+local at = (gpu.range(0, n - 1):to("int32") * 7) % n
+local function plain(k) k(8, 128)(x, y, at, 1024) end
+local i = "int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+
+case("loops over the grid", false, i .. "for (; i < n; i += gridDim.x * blockDim.x) y[i] = 2 * y[i];",
+  function(k) k(4, 128)(x, y, at, n) end)
+case("loops over the grid, several to a thread", false,
+  i .. "for (; i < n / 4; i += gridDim.x * blockDim.x) for (int k = 0; k < 4; k++) y[4 * i + k] += i;",
+  function(k) k(4, 64)(x, y, at, n) end)
+case("loops over the grid that begin in the middle of a warp", false,
+  i .. "for (i += 5; i < n; i += gridDim.x * blockDim.x) y[i] = i;", function(k) k(4, 96)(x, y, at, n) end)
+case("loops by the block instead of the grid", true, i .. "for (; i < n; i += blockDim.x) y[i] = blockIdx.x;",
+  function(k) k(4, 128)(x, y, at, n) end)
+case("loops by less than the grid", true, i .. "for (; i < n; i += gridDim.x * blockDim.x - 32) y[i] = i - blockIdx.x;",
+  function(k) k(4, 128)(x, y, at, n) end)
+case("loops whose step is a parameter", true, i .. "for (int j = i; j < 4096; j += n) y[j] = i;",
+  function(k) k(4, 128)(x, y, at, 384) end)
+case("a stretch for each thread", false, i .. "for (int k = 0; k < 4; k++) y[4 * i + k] = k;", plain)
+case("a stretch for each thread, one too long", true, i .. "for (int k = 0; k <= 4; k++) y[4 * i + k] = i;",
+  function(k) k(4, 128)(x, y, at, n) end)
+case("a loop down", false, i .. "for (int j = n - 1 - i; j >= 0; j -= 512) y[j] = j;", function(k) k(4, 128)(x, y, at, n) end)
+case("the array backwards", false, i .. "y[n - 1 - i] = x[i];", plain)
+case("the array backwards in its place", true, i .. "x[n - 1 - i] = x[i] + 1;", plain)
+case("each other element", false, i .. "y[2 * i] = y[2 * i] + y[2 * i + 1];", plain)
+case("elements and their doubles", true, i .. "if (i) y[2 * i] = y[i] + i;", plain)
+case("a place by a table", true, i .. "y[i] = y[at[i]] + 1;", plain)
+case("a place by a table for a reader of its own", false, i .. "y[i] = x[at[i]];", plain)
+case("an atomic beside a store", true, i .. "y[i] = i; if (i) atomicAdd(&y[i - 1], 1.0f);", plain)
+case("every second thread by an index that goes round", true, "unsigned i = threadIdx.x; if (i % 2 == 0) y[i * 0x80000000u] = i;",
+  function(k) k(1, 64)(x, y, at, n) end)
+case("rows that are wider than the array's", true,
+  "int c = blockIdx.x * 16 + threadIdx.x, r = blockIdx.y * 16 + threadIdx.y; y[r * n + c] = c + 2 * r;",
+  function(k) k({ 2, 2 }, { 16, 16 })(x, y, at, 31) end)
+case("rows that are as wide", false,
+  "int c = blockIdx.x * 16 + threadIdx.x, r = blockIdx.y * 16 + threadIdx.y; y[r * n + c] = c + 2 * r;",
+  function(k) k({ 2, 2 }, { 16, 16 })(x, y, at, 32) end)
+case("rows that are wider, where nobody goes past their ends", false,
+  "int c = blockIdx.x * 16 + threadIdx.x, r = blockIdx.y * 16 + threadIdx.y; if (c < n) y[r * n + c] = c + 2 * r;",
+  function(k) k({ 2, 2 }, { 16, 16 })(x, y, at, 31) end)
+case("threads of a second row that do the same", true, i .. "y[i] = threadIdx.y;", function(k) k(2, { 32, 2 })(x, y, at, n) end)
+case("columns", false, "y[threadIdx.x * n + blockIdx.x] = threadIdx.x;", function(k) k(16, 128)(x, y, at, 16) end)
+case("columns that overlap", true, "y[threadIdx.x * n + blockIdx.x] = threadIdx.x;", function(k) k(17, 128)(x, y, at, 16) end)
+case("two views of an array, apart", false, i .. "y[i] = x[i];", function(k)
+  local both = gpu.zeros(2048)
+  k(8, 128)(both[{ { 1, 1024 } }], both[{ { 1025, 2048 } }], at, 0)
+end)
+case("two views of an array that overlap", true, i .. "y[i] = x[i] + 1;", function(k)
+  local both = gpu.zeros(1100)
+  k(8, 128)(both[{ { 1, 1024 } }], both[{ { 2, 1025 } }], at, 0)
+end)
+case("an array for both", true, i .. "y[i] = x[i + 1] + 1;", function(k) k(7, 128)(y, y, at, 0) end)
+
+t.test("what is wrong besides is told where nobody can race", function()
+  local k = gpu.kernel("__global__ void k(float *y, int n) {\n" .. i .. "y[3 * i + 1] = i; }")
+  local found = gpu.check(function() k(8, 128)(gpu.zeros(3 * 1024 - 30), 0) end)
+  t.eq(#found, 1)
+  t.eq(found[1].kind, "out of bounds")
+  t.eq(found[1].count, 10)
+end)
+
+t.done()
