@@ -8,13 +8,15 @@
 /* Rows for the gpu table (functions) and for the methods of arrays, by file. Ended by a NULL name. */
 extern const struct lg_function lg_create_functions[], lg_reduce_functions[], lg_memory_functions[],
     lg_random_functions[], lg_join_functions[], lg_lazy_functions[], lg_einsum_functions[], lg_io_functions[],
-    lg_dlpack_functions[];
+    lg_dlpack_functions[], lg_choose_functions[], lg_polynomial_functions[];
 extern const struct lg_function lg_topics[], lg_numpy_topic[]; /* documentation alone */
 extern const struct lg_function lg_array_methods[], lg_shape_methods[], lg_reduce_methods[], lg_describe_methods[],
     lg_sparse_array_methods[], lg_dlpack_methods[], lg_latex_methods[], lg_compose_methods[];
 /* Rows that are both functions of the gpu table and methods. */
 extern const struct lg_function lg_statistics_functions[], lg_contract_functions[], lg_compose_functions[],
-    lg_sort_functions[], lg_explain_functions[], lg_histogram_functions[], lg_conv_functions[];
+    lg_sort_functions[], lg_explain_functions[], lg_histogram_functions[], lg_conv_functions[],
+    lg_calculus_functions[], lg_nan_functions[], lg_covariance_functions[], lg_set_functions[],
+    lg_softmax_functions[], lg_rotate_functions[];
 
 /* Of arrays this is a field, as x.size is. */
 bool lg_is_array_field(const char *name, size_t length);

@@ -92,7 +92,7 @@ ROWS = {
         ('float(np.divide(1, np.sort(np.array([0.0, -0.0]))[0]))', 'inf'),
     'gpu.random.integers(a, b) reaches b':
         ('raises(lambda: np.random.default_rng(0).integers(7, 7))', 'True'),
-    'x:nonzero() and gpu.meshgrid give several results':
+    'x:nonzero(), x:gradient() and gpu.meshgrid give several results':
         ('type(np.ones((2, 2)).nonzero()).__name__', 'tuple'),
     'x:repeat_interleave(n), since repeat is a word of Lua':
         ('np.array([1, 2]).repeat(2).tolist()', '[1, 1, 2, 2]'),

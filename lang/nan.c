@@ -1,0 +1,332 @@
+/* Reductions and scans that take NaN for elements that are not there. */
+#include <math.h>
+#include <string.h>
+#include "lang/reduce.h"
+#include "lang/steps.h"
+
+static bool has_nan(const struct rt_array *a)
+{
+    return rt_dtypes[a->dtype].kind == 'f' || rt_is_complex(a->dtype);
+}
+
+/* Pushes the array at 1 with a number in the place of NaN. */
+static int push_filled(lua_State *L, double number)
+{
+    if (!has_nan(lg_form(L, 1))) return 1;
+    return lg_step(L, "where", "vnv", lg_step(L, "isnan", "v", 1), number, 1);
+}
+
+/* Reads the axes at 2; `ddof` is the name of the number that may follow. Returns where their list is, which stands for
+ * them in steps. */
+static int check_axes(lua_State *L, const char *ddof, struct lg_reduction *r)
+{
+    const struct rt_array *a = lg_check_form(L, 1);
+    lg_check_reduction(L, 2, a->ndim, ddof, r);
+    return lg_push_axes(L, r->axes, a->ndim);
+}
+
+/* Pushes how many elements are not NaN, in the floating dtype, with the reduced axes. */
+static int push_counts(lua_State *L, int axes, enum rt_dtype dtype)
+{
+    int there = lg_step(L, "logical_not", "v", lg_step(L, "isnan", "v", 1));
+    return lg_step(L, "to", "vs", lg_step(L, "sum", "vvb", there, axes, 1), rt_dtypes[dtype].name);
+}
+
+static int filled_reduction(lua_State *L, const char *name, const char *plain, double number)
+{
+    struct lg_reduction r = {0};
+    if (lg_out(L, name)) return 1;
+    int axes = check_axes(L, NULL, &r);
+    const struct rt_array *a = lg_form(L, 1);
+    return lg_end_reduction(L, lg_step(L, plain, "vvb", push_filled(L, number), axes, 1), a, &r);
+}
+
+static int nansum(lua_State *L)
+{
+    return filled_reduction(L, "nansum", "sum", 0);
+}
+static int nanprod(lua_State *L)
+{
+    return filled_reduction(L, "nanprod", "prod", 1);
+}
+
+static int extreme(lua_State *L, const char *name, const char *plain, double number)
+{
+    struct lg_reduction r = {0};
+    if (lg_out(L, name)) return 1;
+    lg_check(L, kn_check_real(lg_check_form(L, 1), name, lg_error_box(L)));
+    int axes = check_axes(L, NULL, &r);
+    const struct rt_array *a = lg_form(L, 1);
+    int result = lg_step(L, plain, "vvb", push_filled(L, number), axes, 1);
+    if (has_nan(a)) {
+        int none = lg_step(L, "all", "vvb", lg_step(L, "isnan", "v", 1), axes, 1);
+        result = lg_step(L, "where", "vnv", none, (double)NAN, result);
+    }
+    return lg_end_reduction(L, result, a, &r);
+}
+
+static int nanmin(lua_State *L)
+{
+    return extreme(L, "nanmin", "min", INFINITY);
+}
+static int nanmax(lua_State *L)
+{
+    return extreme(L, "nanmax", "max", -INFINITY);
+}
+
+static int place(lua_State *L, const char *name, const char *plain, double number)
+{
+    struct lg_reduction r = {0};
+    if (lg_out(L, name)) return 1;
+    lg_check(L, kn_check_real(lg_check_form(L, 1), name, lg_error_box(L)));
+    int axes = check_axes(L, NULL, &r);
+    const struct rt_array *a = lg_form(L, 1);
+    if (has_nan(a)) {
+        int none = lg_step(L, "all", "vvb", lg_step(L, "isnan", "v", 1), axes, 1);
+        lg_step(L, "any", "v", none);
+        if (rt_array_size(a) > 0 && lua_toboolean(L, -1))
+            return luaL_error(L, "%s: %s, so there is no place to tell", name,
+                              r.named ? "there is a row of nothing but NaN" : "all elements are NaN");
+    }
+    return lg_end_reduction(L, lg_step(L, plain, "vvb", push_filled(L, number), axes, 1), a, &r);
+}
+
+static int nanargmin(lua_State *L)
+{
+    return place(L, "nanargmin", "argmin", INFINITY);
+}
+static int nanargmax(lua_State *L)
+{
+    return place(L, "nanargmax", "argmax", -INFINITY);
+}
+
+/* Replaces the array at 1 by its elements in what statistics compute in, and returns what they are rounded to. */
+static enum rt_dtype widen(lua_State *L)
+{
+    const struct rt_array *a = lg_check_form(L, 1);
+    enum rt_dtype t = lg_floating(a), wide = rt_is_complex(t) ? t : kn_wide_dtype(t);
+    if (wide != a->dtype) {
+        lg_step(L, "to", "vs", 1, rt_dtypes[wide].name);
+        lua_replace(L, 1);
+    }
+    return t;
+}
+
+/* The result at the top, with the reduced axes, rounded and as the user wants it. */
+static int finish(lua_State *L, enum rt_dtype t, const struct rt_array *a, const struct lg_reduction *r)
+{
+    int at = lua_gettop(L);
+    return lg_end_reduction(L, lg_form(L, at)->dtype == t ? at : lg_step(L, "to", "vs", at, rt_dtypes[t].name), a, r);
+}
+
+static enum rt_dtype real_of(enum rt_dtype t)
+{
+    return t == RT_COMPLEX64 ? RT_FLOAT32 : t == RT_COMPLEX128 ? RT_FLOAT64 : t;
+}
+
+static int nanmean(lua_State *L)
+{
+    struct lg_reduction r = {0};
+    if (lg_out(L, "nanmean")) return 1;
+    int axes = check_axes(L, NULL, &r);
+    enum rt_dtype t = widen(L);
+    const struct rt_array *a = lg_form(L, 1);
+    int sum = lg_step(L, "sum", "vvb", push_filled(L, 0), axes, 1);
+    lg_step(L, "div", "vv", sum, push_counts(L, axes, real_of(a->dtype)));
+    return finish(L, t, a, &r);
+}
+
+static int deviation(lua_State *L, const char *name, bool root)
+{
+    struct lg_reduction r = {0};
+    if (lg_out(L, name)) return 1;
+    int axes = check_axes(L, "ddof", &r);
+    if (!lua_istable(L, 2) || lua_rawlen(L, 2) > 0) r.number = lua_isnumber(L, 4) ? lua_tonumber(L, 4) : 0;
+    enum rt_dtype t = real_of(widen(L));
+    const struct rt_array *a = lg_form(L, 1);
+    int counts = push_counts(L, axes, real_of(a->dtype));
+    int mean = lg_step(L, "div", "vv", lg_step(L, "sum", "vvb", push_filled(L, 0), axes, 1), counts);
+    int away = lg_step(L, "abs", "v", lg_step(L, "sub", "vv", 1, mean));
+    away = lg_step(L, "where", "viv", lg_step(L, "isnan", "v", 1), (int64_t)0, away);
+    int sum = lg_step(L, "sum", "vvb", lg_step(L, "square", "v", away), axes, 1);
+    int left = lg_step(L, "sub", "vn", counts, r.number);
+    int result = lg_step(L, "div", "vv", sum, left);
+    result = lg_step(L, "where", "vvn", lg_step(L, "gt", "vi", left, (int64_t)0), result, (double)NAN);
+    if (root) lg_step(L, "sqrt", "v", result);
+    return finish(L, t, a, &r);
+}
+
+static int nanvar(lua_State *L)
+{
+    return deviation(L, "nanvar", false);
+}
+static int nanstd(lua_State *L)
+{
+    return deviation(L, "nanstd", true);
+}
+
+/* ---- by order ---- */
+
+/* Pushes the elements with the reduced axes behind the others, as one, in order, so that NaN is last; and behind that
+ * how many are not NaN, as float64. */
+static int push_ordered(lua_State *L, const struct rt_array *a, unsigned axes)
+{
+    lua_createtable(L, a->ndim, 0);
+    lua_createtable(L, a->ndim + 1, 0);
+    int order = lua_gettop(L) - 1, shape = order + 1, at = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < a->ndim; i++) {
+            if ((axes >> i & 1) != (unsigned)pass) continue;
+            lua_pushinteger(L, i + 1);
+            lua_rawseti(L, order, ++at);
+            if (pass) continue;
+            lua_pushinteger(L, a->shape[i]);
+            lua_rawseti(L, shape, at);
+        }
+    lua_pushinteger(L, kn_reduced_length(a, axes));
+    lua_rawseti(L, shape, (lua_Integer)lua_rawlen(L, shape) + 1);
+    int rows = a->ndim ? lg_step(L, "permute", "vv", 1, order) : 1;
+    rows = lg_step(L, "sort", "v", lg_step(L, "reshape", "vv", rows, shape));
+    int there = lg_step(L, "logical_not", "v", lg_step(L, "isnan", "v", rows));
+    lg_step(L, "to", "vs", lg_step(L, "sum", "vib", there, (int64_t)-1, 1), "float64");
+    return rows;
+}
+
+/* Pushes the quantile of the ordered rows. */
+static int push_quantile(lua_State *L, int rows, int counts, double q)
+{
+    int64_t n = lg_form(L, rows)->shape[lg_form(L, rows)->ndim - 1];
+    int at = lg_step(L, "mul", "vn", lg_step(L, "sub", "vi", counts, (int64_t)1), q);
+    at = lg_step(L, "clip", "vii", at, (int64_t)0, n - 1);
+    int low = lg_step(L, "floor", "v", at), weight = lg_step(L, "sub", "vv", at, low);
+    int one = lg_step(L, "to", "vs", lg_step(L, "add", "vi", low, (int64_t)1), "int64");
+    int two = lg_step(L, "to", "vs", lg_step(L, "add", "vi", lg_step(L, "ceil", "v", at), (int64_t)1), "int64");
+    int x = lg_step(L, "gather", "viv", rows, (int64_t)-1, one), y = lg_step(L, "gather", "viv", rows, (int64_t)-1, two);
+    weight = lg_step(L, "to", "vs", weight, rt_dtypes[lg_form(L, rows)->dtype].name);
+    int between = lg_step(L, "lerp", "vvv", x, y, weight);
+    return lg_step(L, "where", "vvv", lg_step(L, "eq", "vv", x, y), x, between); /* infinities, too */
+}
+
+/* The quantiles at idx (0: the median) in parts of `whole`, with the axes at the argument behind. */
+static int quantiles(lua_State *L, const char *name, int idx, double whole)
+{
+    struct lg_reduction r = {0};
+    double q = whole / 2;
+    bool list = idx && !lua_isnumber(L, idx);
+    const struct rt_array *a = lg_check_form(L, 1);
+    lg_check(L, kn_check_real(a, name, lg_error_box(L)));
+    lg_check_reduction(L, idx ? idx + 1 : 2, a->ndim, NULL, &r);
+    if (kn_reduced_length(a, r.axes) == 0) return luaL_error(L, "%s of no elements", name);
+    if (list) luaL_checktype(L, idx, LUA_TTABLE);
+    enum rt_dtype t = widen(L);
+    a = lg_form(L, 1);
+    int rows = push_ordered(L, a, r.axes), counts = lua_gettop(L), ndim;
+    int64_t shape[RT_MAX_DIMS];
+    lua_Integer count = list ? (lua_Integer)lua_rawlen(L, idx) : 1;
+    lua_newtable(L);
+    int results = lua_gettop(L);
+    kn_reduced_shape(a, r.axes, r.keepdims, &ndim, shape);
+    lg_push_shape(L, ndim, shape);
+    for (lua_Integer i = 1; i <= count; i++) {
+        if (list) lua_rawgeti(L, idx, i);
+        if (idx) q = lua_tonumber(L, list ? -1 : idx);
+        if (idx && (!lua_isnumber(L, list ? -1 : idx) || !(q >= 0 && q <= whole)))
+            return luaL_error(L, "%s: q is from 0 to %d, got %s", name, (int)whole, luaL_tolstring(L, list ? -1 : idx, NULL));
+        int one = lg_step(L, "to", "vs", push_quantile(L, rows, counts, q / whole), rt_dtypes[t].name);
+        lg_step(L, "reshape", "vv", one, results + 1);
+        lua_rawseti(L, results, i);
+        lua_settop(L, results + 1);
+    }
+    if (list) {
+        luaL_argcheck(L, count > 0, idx, "a list of numbers expected, and this one is empty");
+        lg_step(L, "gpu.stack", "v", results);
+        return 1;
+    }
+    lua_rawgeti(L, results, 1);
+    if (r.value) lg_step(L, "item", "v", lua_gettop(L));
+    return 1;
+}
+
+static int nanmedian(lua_State *L)
+{
+    if (lg_out(L, "nanmedian")) return 1;
+    return quantiles(L, "nanmedian", 0, 1);
+}
+static int nanquantile(lua_State *L)
+{
+    if (lg_out(L, "nanquantile")) return 1;
+    return quantiles(L, "nanquantile", 2, 1);
+}
+static int nanpercentile(lua_State *L)
+{
+    if (lg_out(L, "nanpercentile")) return 1;
+    return quantiles(L, "nanpercentile", 2, 100);
+}
+
+/* ---- scans ---- */
+
+static int scan(lua_State *L, const char *plain, double number)
+{
+    const struct rt_array *a = lg_check_form(L, 1);
+    lua_settop(L, 2);
+    if (!lua_isnil(L, 2)) lg_check_axis(L, 2, a->ndim);
+    lg_step(L, plain, "vv", push_filled(L, number), 2);
+    return 1;
+}
+
+static int nancumsum(lua_State *L)
+{
+    return scan(L, "cumsum", 0);
+}
+static int nancumprod(lua_State *L)
+{
+    return scan(L, "cumprod", 1);
+}
+
+#define AXES(name)                                                                                                     \
+    "x:" name "([axis [, keepdims]] | {axis=, keepdims=})   gpu." name "(x, ...)"
+#define SPREAD(name)                                                                                                   \
+    "x:" name "([axis [, keepdims [, ddof]]] | {axis=, keepdims=, ddof=})   gpu." name "(x, ...)"
+#define QUANTILES(name)                                                                                                \
+    "x:" name "(q [, axis [, keepdims]])   gpu." name "(x, q [, axis [, keepdims]])"
+#define LEFT_OUT "with the elements that are NaN left out.\n"
+
+const struct lg_function lg_nan_functions[] = {
+    {"nansum", nansum, AXES("nansum"), "The sum, " LEFT_OUT "Of none it is 0. " LG_AXES_DOC,
+     "assert(gpu.array({1, 0/0, 3}):nansum() == 4)"},
+    {"nanprod", nanprod, AXES("nanprod"), "The product, " LEFT_OUT "Of none it is 1. " LG_AXES_DOC,
+     "assert(gpu.array({2, 0/0, 3}):nanprod() == 6)"},
+    {"nanmin", nanmin, AXES("nanmin"), "The smallest element, " LEFT_OUT "Of none it is NaN. " LG_AXES_DOC,
+     "assert(gpu.array({2, 0/0, 3}):nanmin() == 2)"},
+    {"nanmax", nanmax, AXES("nanmax"), "The greatest element, " LEFT_OUT "Of none it is NaN. " LG_AXES_DOC,
+     "assert(gpu.array({2, 0/0, 3}):nanmax() == 3)"},
+    {"nanargmin", nanargmin, AXES("nanargmin"),
+     "The index of the smallest element, from 1, " LEFT_OUT "A row of nothing but NaN is an error. " LG_AXES_DOC,
+     "assert(gpu.array({0/0, 3, 2}):nanargmin() == 3)"},
+    {"nanargmax", nanargmax, AXES("nanargmax"),
+     "The index of the greatest element, from 1, " LEFT_OUT "A row of nothing but NaN is an error. " LG_AXES_DOC,
+     "assert(gpu.array({0/0, 3, 2}):nanargmax() == 2)"},
+    {"nanmean", nanmean, AXES("nanmean"), "The mean, " LEFT_OUT "Of none it is NaN. " LG_AXES_DOC,
+     "assert(gpu.array({1, 0/0, 3}):nanmean() == 2)"},
+    {"nanvar", nanvar, SPREAD("nanvar"),
+     "The variance, " LEFT_OUT "Divided by their number less ddof, 0 unless told otherwise; NaN where that is not above 0. "
+     LG_AXES_DOC,
+     "assert(gpu.array({1, 0/0, 3}):nanvar() == 1 and gpu.array({1, 0/0, 3}):nanvar({ddof = 1}) == 2)"},
+    {"nanstd", nanstd, SPREAD("nanstd"), "The standard deviation, the root of nanvar, " LEFT_OUT LG_AXES_DOC,
+     "assert(gpu.array({1, 0/0, 3}):nanstd() == 1)"},
+    {"nanmedian", nanmedian, AXES("nanmedian"), "The median, " LEFT_OUT "Of none it is NaN. " LG_AXES_DOC,
+     "assert(gpu.array({5, 0/0, 1, 2}):nanmedian() == 2)"},
+    {"nanquantile", nanquantile, QUANTILES("nanquantile"),
+     "The element that the part q of all is below, linear between neighbours, " LEFT_OUT
+     "q is from 0 to 1; a list of them gives an array whose first axis is theirs. " LG_AXES_DOC,
+     "assert(gpu.array({4, 0/0, 3, 2}):nanquantile(0.5) == 3)"},
+    {"nanpercentile", nanpercentile, QUANTILES("nanpercentile"),
+     "nanquantile with q from 0 to 100, " LEFT_OUT LG_AXES_DOC,
+     "assert(gpu.array({4, 0/0, 3, 2}):nanpercentile({0, 100})[2] == 4)"},
+    {"nancumsum", nancumsum, "x:nancumsum([axis])   gpu.nancumsum(x [, axis])",
+     "cumsum with 0 for NaN: each element plus all before it, along an axis or through all.",
+     "assert(gpu.array({1, 0/0, 3}):nancumsum():equal(gpu.array({1, 1, 4})))"},
+    {"nancumprod", nancumprod, "x:nancumprod([axis])   gpu.nancumprod(x [, axis])",
+     "cumprod with 1 for NaN: each element times all before it, along an axis or through all.",
+     "assert(gpu.array({2, 0/0, 3}):nancumprod():equal(gpu.array({2, 2, 6})))"},
+    {0}};

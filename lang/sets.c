@@ -1,0 +1,125 @@
+/* Arrays as sets of numbers, and the bins that elements lie in. */
+#include <string.h>
+#include "lang/steps.h"
+
+/* Pushes the different elements of the list or array at idx, in order. */
+static int push_unique(lua_State *L, int idx, const struct rt_array *beside, const char *what)
+{
+    const struct rt_array *a = lg_step_array(L, idx, beside, RT_DTYPE_COUNT);
+    lg_check(L, kn_check_real(a, what, lg_error_box(L)));
+    return lg_step(L, "unique", "v", idx);
+}
+
+/* Pushes where the elements of the array at x are among the ordered ones at `set`. */
+static int push_isin(lua_State *L, int x, int set)
+{
+    int64_t n = lg_form(L, set)->shape[0];
+    if (n == 0) return lg_step(L, "gpu.zeros_like", "vs", x, "bool");
+    int at = lg_step(L, "clip", "vii", lg_step(L, "searchsorted", "vv", set, x), (int64_t)1, n);
+    return lg_step(L, "eq", "vv", lg_step(L, "take", "vv", set, at), x);
+}
+
+static int isin(lua_State *L)
+{
+    const struct rt_array *x = lg_step_array(L, 1, NULL, RT_DTYPE_COUNT);
+    lg_check(L, kn_check_real(x, "isin", lg_error_box(L)));
+    push_isin(L, 1, push_unique(L, 2, x, "isin"));
+    return 1;
+}
+
+/* Replaces the list or array at 1 by its different elements, and that at 2 likewise. */
+static void make_sets(lua_State *L, const char *what)
+{
+    lua_settop(L, 2);
+    for (int i = 1; i <= 2; i++) {
+        push_unique(L, i, i == 2 ? lg_form(L, 1) : NULL, what);
+        lua_replace(L, i);
+    }
+    lua_settop(L, 2);
+}
+
+/* Pushes the elements of both sets in order, and where each but the last equals the next. */
+static int push_merged(lua_State *L)
+{
+    int all = lg_step(L, "sort", "v", lg_push_joined(L, 0, 2, (int[]){1, 2}));
+    int64_t n = lg_form(L, all)->shape[0], rest = n > 0 ? n - 1 : 0;
+    int before = lg_step(L, "narrow", "viii", all, (int64_t)1, (int64_t)1, rest);
+    int behind = lg_step(L, "narrow", "viii", all, (int64_t)1, n - rest + 1, rest);
+    lg_step(L, "eq", "vv", before, behind);
+    return all;
+}
+
+static int intersect1d(lua_State *L)
+{
+    make_sets(L, "intersect1d");
+    int all = push_merged(L), twice = lua_gettop(L);
+    int64_t rest = lg_form(L, twice)->shape[0];
+    lg_step(L, "masked_select", "vv", lg_step(L, "narrow", "viii", all, (int64_t)1, (int64_t)1, rest), twice);
+    return 1;
+}
+
+static int union1d(lua_State *L)
+{
+    make_sets(L, "union1d");
+    lg_step(L, "unique", "v", lg_push_joined(L, 0, 2, (int[]){1, 2}));
+    return 1;
+}
+
+static int setdiff1d(lua_State *L)
+{
+    make_sets(L, "setdiff1d");
+    lg_step(L, "masked_select", "vv", 1, lg_step(L, "logical_not", "v", push_isin(L, 1, 2)));
+    return 1;
+}
+
+static int setxor1d(lua_State *L)
+{
+    make_sets(L, "setxor1d");
+    int all = push_merged(L), twice = lua_gettop(L);
+    if (lg_form(L, all)->shape[0] == 0) {
+        lua_pushvalue(L, all);
+        return 1;
+    }
+    int edge = lg_step(L, "gpu.zeros", "iss", (int64_t)1, "bool", rt_array_device(lg_form(L, all))->name);
+    int before = lg_push_joined(L, 0, 2, (int[]){edge, twice}), behind = lg_push_joined(L, 0, 2, (int[]){twice, edge});
+    int lonely = lg_step(L, "logical_not", "v", lg_step(L, "logical_or", "vv", before, behind));
+    lg_step(L, "masked_select", "vv", all, lonely);
+    return 1;
+}
+
+static int digitize(lua_State *L)
+{
+    bool number = lua_type(L, 1) == LUA_TNUMBER;
+    const struct rt_array *x = number ? NULL : lg_step_array(L, 1, NULL, RT_DTYPE_COUNT);
+    const struct rt_array *edges = lg_step_array(L, 2, x, x ? lg_floating(x) : RT_FLOAT64);
+    bool right = lg_check_flag(L, 3, "right");
+    if (edges->ndim != 1) return luaL_error(L, "digitize: the edges are one axis of ascending numbers");
+    lg_step(L, "searchsorted", "vvs", 2, 1, right ? "left" : "right");
+    if (number)
+        lua_pushinteger(L, lua_tointeger(L, -1) - 1);
+    else
+        lg_step(L, "sub", "vi", lua_gettop(L), (int64_t)1);
+    return 1;
+}
+
+#define SETS "x and y are arrays or lists; the result is one axis of different elements in order. "
+
+const struct lg_function lg_set_functions[] = {
+    {"isin", isin, "x:isin(y)   gpu.isin(x, y)",
+     "Where the elements of x are among those of y, an array or a list.\nA bool array of the shape of x. NaN is among "
+     "nothing.",
+     "assert(gpu.array({1, 2, 3, 2}):isin({2, 9}):sum() == 2)"},
+    {"intersect1d", intersect1d, "x:intersect1d(y)   gpu.intersect1d(x, y)", "What is in both.\n" SETS,
+     "assert(gpu.intersect1d(gpu.array({3, 1, 2, 2}), {2, 3, 9}):equal(gpu.array({2, 3})))"},
+    {"union1d", union1d, "x:union1d(y)   gpu.union1d(x, y)", "What is in either or both.\n" SETS,
+     "assert(gpu.union1d({3, 1}, {2, 3}):equal(gpu.array({1, 2, 3})))"},
+    {"setdiff1d", setdiff1d, "x:setdiff1d(y)   gpu.setdiff1d(x, y)", "What is in x and not in y.\n" SETS,
+     "assert(gpu.setdiff1d({3, 1, 2}, {2}):equal(gpu.array({1, 3})))"},
+    {"setxor1d", setxor1d, "x:setxor1d(y)   gpu.setxor1d(x, y)", "What is in one of them only.\n" SETS,
+     "assert(gpu.setxor1d({3, 1, 2}, {2, 4}):equal(gpu.array({1, 3, 4})))"},
+    {"digitize", digitize, "x:digitize(edges [, right])   gpu.digitize(x, edges [, right])",
+     "The number of the bin that each element lies in: bin 1 begins at the first edge, 0 is before it.\n"
+     "Edges are a list or array in ascending order. Each belongs to the bin that begins there or, with right = true, to "
+     "the one that ends there. A number gives a number.",
+     "assert(gpu.array({0.5, 1, 9}):digitize({1, 2, 3}):equal(gpu.array({0, 1, 3})))"},
+    {0}};

@@ -1,0 +1,164 @@
+#include "lang/steps.h"
+#include <stdarg.h>
+#include <string.h>
+#include "lang/closest.h"
+#include "lang/reduce.h"
+
+/* Pushes the method, or gpu's function of the name "gpu.linalg.solve". */
+static void push_function(lua_State *L, const char *name)
+{
+    if (strncmp(name, "gpu.", 4) != 0) {
+        luaL_getmetatable(L, LG_ARRAY);
+        lua_getfield(L, -1, "__methods");
+        lua_getfield(L, -1, name);
+        lua_replace(L, -3);
+        lua_pop(L, 1);
+        return;
+    }
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lua_getfield(L, -1, "lunarray");
+    lua_remove(L, -2);
+    for (name += 4;;) {
+        size_t n = strcspn(name, ".");
+        lua_pushlstring(L, name, n);
+        lua_gettable(L, -2);
+        lua_remove(L, -2);
+        if (!name[n]) return;
+        name += n + 1;
+    }
+}
+
+/* Raises the error at the top, with the place of the user's call in front and the status that it stands for. */
+static void raise_again(lua_State *L, const char *name)
+{
+    if (lua_type(L, -1) == LUA_TSTRING) {
+        enum rt_status status = lg_status_of(L, -1);
+        luaL_where(L, 1);
+        const char *own = lua_pushfstring(L, "'%s'", name);
+        luaL_gsub(L, lua_tostring(L, -3), "'?'", own);
+        luaL_gsub(L, lua_tostring(L, -1), "'lunarray.", "'gpu.");
+        lua_copy(L, -1, -3);
+        lua_pop(L, 2);
+        lua_concat(L, 2);
+        lg_note_status(L, status);
+    }
+    lua_error(L);
+}
+
+int lg_step(lua_State *L, const char *name, const char *kinds, ...)
+{
+    va_list list;
+    int count = 0;
+    luaL_checkstack(L, (int)strlen(kinds) + 24, NULL);
+    push_function(L, name);
+    va_start(list, kinds);
+    for (; kinds[count]; count++) switch (kinds[count]) {
+        case 'v': lua_pushvalue(L, va_arg(list, int)); break;
+        case 'i': lua_pushinteger(L, va_arg(list, int64_t)); break;
+        case 'n': lua_pushnumber(L, va_arg(list, double)); break;
+        case 'b': lua_pushboolean(L, va_arg(list, int)); break;
+        case 's': lua_pushstring(L, va_arg(list, const char *)); break;
+        default: lua_pushnil(L);
+        }
+    va_end(list);
+    if (lua_pcall(L, count, 1, 0) != LUA_OK) raise_again(L, name);
+    return lua_gettop(L);
+}
+
+const struct rt_array *lg_step_array(lua_State *L, int idx, const struct rt_array *beside, enum rt_dtype dtype)
+{
+    if (!lua_istable(L, idx)) return lg_check_form(L, idx);
+    struct rt_device *d = beside ? rt_array_device(beside) : lg_check_device(L, lua_gettop(L) + 1);
+    lg_push_from_table(L, idx, dtype, d);
+    lua_replace(L, idx);
+    return lg_form(L, idx);
+}
+
+bool lg_step_operand(lua_State *L, int idx, const struct rt_array *beside)
+{
+    if (lg_is_scalar(L, idx)) return false;
+    lg_step_array(L, idx, beside, RT_DTYPE_COUNT);
+    return true;
+}
+
+void lg_spread(lua_State *L, int idx, const char *what, const char *const names[])
+{
+    int count = 0, last = lua_gettop(L);
+    while (names[count]) count++;
+    bool options = lua_istable(L, idx) && lua_rawlen(L, idx) == 0;
+    if (options && last > idx) luaL_argerror(L, idx + 1, "a table of options stands alone");
+    if (!options) {
+        lua_settop(L, idx - 1 + count);
+        return;
+    }
+    luaL_checkstack(L, count + 8, NULL);
+    for (int i = 0; i < count; i++) lua_pushnil(L);
+    lua_pushvalue(L, idx);
+    lua_remove(L, idx);
+    int table = idx + count;
+    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
+        int which = 0;
+        const char *key = lg_option_name(L);
+        while (which < count && strcmp(key, names[which]) != 0) which++;
+        if (which == count) {
+            luaL_Buffer b;
+            luaL_buffinit(L, &b);
+            for (int i = 0; i < count; i++) {
+                if (i) luaL_addstring(&b, names[i + 1] ? ", " : " and ");
+                luaL_addstring(&b, names[i]);
+            }
+            luaL_pushresult(&b);
+            luaL_error(L, "%s: there is no option '%s'; there %s %s", what, key, count == 1 ? "is" : "are",
+                       lua_tostring(L, -1));
+        }
+        lua_pushvalue(L, -1);
+        lua_replace(L, idx + which);
+    }
+    lua_settop(L, table - 1);
+}
+
+int lg_push_axes(lua_State *L, unsigned axes, int ndim)
+{
+    lua_Integer n = 0;
+    lua_createtable(L, ndim, 0);
+    for (int i = 0; i < ndim; i++)
+        if (axes >> i & 1) {
+            lua_pushinteger(L, i + 1);
+            lua_rawseti(L, -2, ++n);
+        }
+    return lua_gettop(L);
+}
+
+enum rt_dtype lg_floating(const struct rt_array *a)
+{
+    return rt_is_complex(a->dtype) ? a->dtype : kn_floating_dtype(a->dtype);
+}
+
+int lg_end_reduction(lua_State *L, int idx, const struct rt_array *a, const struct lg_reduction *r)
+{
+    int ndim;
+    int64_t shape[RT_MAX_DIMS];
+    lua_pushvalue(L, idx);
+    if (r->keepdims) return 1;
+    if (r->value) {
+        lg_step(L, "item", "v", lua_gettop(L));
+        return 1;
+    }
+    kn_reduced_shape(a, r->axes, false, &ndim, shape);
+    lg_push_shape(L, ndim, shape);
+    lg_step(L, "reshape", "vv", lua_gettop(L) - 1, lua_gettop(L));
+    return 1;
+}
+
+int lg_push_joined(lua_State *L, int axis, int count, const int *parts)
+{
+    lua_createtable(L, count, 0);
+    for (int i = 0; i < count; i++) {
+        lua_pushvalue(L, parts[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    int list = lua_gettop(L);
+    lg_step(L, "gpu.concatenate", "vi", list, (int64_t)axis + 1);
+    lua_remove(L, list);
+    return list;
+}
