@@ -81,7 +81,8 @@ static int diff(lua_State *L)
 
 /* ---- gradient ---- */
 
-/* The coordinates at idx, of one axis as long as that of the array, with as many axes as it has, the others of size 1. */
+/* The coordinates at idx, of one axis as long as that of the array, with as many axes as it has, the others of size 1.
+ */
 static int push_along(lua_State *L, int idx, const struct rt_array *a, int axis)
 {
     lua_createtable(L, a->ndim, 0);
@@ -147,8 +148,7 @@ static void push_gradient(lua_State *L, int f, int axis, int h)
     for (int end = 0; end < 2; end++) {
         int64_t at = end ? n - 2 : 0;
         if (end && n > 2)
-            parts[count++] =
-                distances ? push_uneven_middle(L, f, axis, distances) : push_even_middle(L, f, axis, h);
+            parts[count++] = distances ? push_uneven_middle(L, f, axis, distances) : push_even_middle(L, f, axis, h);
         int rise = push_part(L, rises, axis, at, 1);
         parts[count++] = push_quotient(L, rise, distances ? push_part(L, distances, axis, at, 1) : h);
     }
@@ -175,7 +175,8 @@ static int push_spacing(lua_State *L, int idx, const struct rt_array *a, int axi
     int at = lua_gettop(L);
     if (lua_type(L, at) == LUA_TNUMBER) return at;
     if (!lua_istable(L, at) && !lg_test_array(L, at))
-        luaL_error(L, "gradient: the spacing is a number or the coordinates along an axis, not %s", lg_type_name(L, at));
+        luaL_error(L, "gradient: the spacing is a number or the coordinates along an axis, not %s",
+                   lg_type_name(L, at));
     const struct rt_array *x = lg_step_array(L, at, a, lg_floating(a));
     if (x->ndim != 1 || x->shape[0] != a->shape[axis])
         luaL_error(L, "gradient: there are %I coordinates for the %I elements of axis %d",
@@ -311,9 +312,11 @@ static int unwrap(lua_State *L)
     int jump = push_differences(L, 1, axis);
     int rest = lg_step(L, "mod", "vn", lg_step(L, "add", "vn", jump, period / 2), period);
     rest = lg_step(L, "sub", "vn", rest, period / 2);
-    int up = lg_step(L, "mul", "vv", lg_step(L, "eq", "vn", rest, -period / 2), lg_step(L, "gt", "vi", jump, (int64_t)0));
+    int up =
+        lg_step(L, "mul", "vv", lg_step(L, "eq", "vn", rest, -period / 2), lg_step(L, "gt", "vi", jump, (int64_t)0));
     rest = lg_step(L, "where", "vnv", up, period / 2, rest);
-    int change = lg_step(L, "sub", "vv", rest, jump), small = lg_step(L, "lt", "vn", lg_step(L, "abs", "v", jump), least);
+    int change = lg_step(L, "sub", "vv", rest, jump),
+        small = lg_step(L, "lt", "vn", lg_step(L, "abs", "v", jump), least);
     change = lg_step(L, "where", "viv", small, (int64_t)0, change);
     int sums = lg_step(L, "cumsum", "vi", change, (int64_t)axis + 1);
     int parts[2] = {push_part(L, 1, axis, 0, 1),
@@ -343,7 +346,8 @@ static int cross(lua_State *L)
     int list = lua_gettop(L), ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
     for (int i = 0; i < 3; i++) {
         int j = (i + 1) % 3, k = (i + 2) % 3;
-        int one = lg_step(L, "mul", "vv", part[0][j], part[1][k]), two = lg_step(L, "mul", "vv", part[0][k], part[1][j]);
+        int one = lg_step(L, "mul", "vv", part[0][j], part[1][k]),
+            two = lg_step(L, "mul", "vv", part[0][k], part[1][j]);
         lg_step(L, "sub", "vv", one, two);
         lua_rawseti(L, list, i + 1);
     }

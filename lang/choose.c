@@ -6,7 +6,8 @@
 static lua_Integer check_list(lua_State *L, int idx, const char *what)
 {
     if (!lua_istable(L, idx))
-        luaL_argerror(L, idx, lua_pushfstring(L, "a list of %s expected, as {x, y}, got %s", what, lg_type_name(L, idx)));
+        luaL_argerror(L, idx,
+                      lua_pushfstring(L, "a list of %s expected, as {x, y}, got %s", what, lg_type_name(L, idx)));
     return (lua_Integer)lua_rawlen(L, idx);
 }
 
@@ -101,8 +102,9 @@ static int piecewise(lua_State *L)
     const struct rt_array *x = lg_check_form(L, 1);
     lua_Integer n = check_list(L, 2, "conditions"), pieces = check_list(L, 3, "pieces");
     if (pieces != n && pieces != n + 1)
-        return luaL_error(L, "piecewise: there are %I conditions and %I pieces, expected as many, or one more for the rest",
-                          (LUAI_UACINT)n, (LUAI_UACINT)pieces);
+        return luaL_error(
+            L, "piecewise: there are %I conditions and %I pieces, expected as many, or one more for the rest",
+            (LUAI_UACINT)n, (LUAI_UACINT)pieces);
     int out = pieces > n ? push_piece(L, pieces) : (lua_pushinteger(L, 0), lua_gettop(L));
     if (lg_is_scalar(L, out)) {
         lg_step(L, "gpu.full_like", "vvs", 1, out, rt_dtypes[lg_floating(x)].name);
@@ -133,9 +135,11 @@ static int lexsort(lua_State *L)
         int key = lua_gettop(L);
         const struct rt_array *a = lg_test_array(L, key) ? lg_check_form(L, key) : NULL;
         if (!a || a->ndim != 1 || (size >= 0 && a->shape[0] != size))
-            return luaL_error(L, "lexsort: the keys are arrays of one axis, as long as each other, in a list or as the rows "
-                                 "of an array; key %I is not",
-                              (LUAI_UACINT)i);
+            return luaL_error(
+                L,
+                "lexsort: the keys are arrays of one axis, as long as each other, in a list or as the rows "
+                "of an array; key %I is not",
+                (LUAI_UACINT)i);
         size = a->shape[0];
         if (i > 1) key = lg_step(L, "take", "vv", key, order);
         lg_step(L, "argsort", "v", key);
@@ -219,8 +223,8 @@ static int block(lua_State *L)
 
 /* ---- along an axis ---- */
 
-/* Pushes what the function at 1 makes of each row of the array of two axes at idx, as one array: of numbers, or of arrays
- * of one shape. */
+/* Pushes what the function at 1 makes of each row of the array of two axes at idx, as one array: of numbers, or of
+ * arrays of one shape. */
 static int push_calls(lua_State *L, int idx, int64_t count, const struct rt_array *a)
 {
     luaL_checkstack(L, 8, NULL);
@@ -233,7 +237,8 @@ static int push_calls(lua_State *L, int idx, int64_t count, const struct rt_arra
         lua_call(L, 1, 1);
         int type = lua_type(L, -1);
         if (type != LUA_TNUMBER && type != LUA_TBOOLEAN && !lg_test_array(L, -1))
-            luaL_error(L, "apply_along_axis: the function returned %s, expected a number or an array", lg_type_name(L, -1));
+            luaL_error(L, "apply_along_axis: the function returned %s, expected a number or an array",
+                       lg_type_name(L, -1));
         if (kind != LUA_TNIL && type != kind)
             luaL_error(L, "apply_along_axis: the function returned %s, and something else before", lg_type_name(L, -1));
         kind = type;

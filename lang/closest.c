@@ -96,7 +96,7 @@ static const char *const synonyms[][2] = {
     {"trace", "diagonal"}, {"repeatTensor", "tile"}, {"RawKernel", "kernel"}, {"to_dlpack", "dlpack"},
     {"toDlpack", "dlpack"}, {"sliding_windows", "unfold"}, {"RawModule", "kernel"}, {"SourceModule", "kernel"},
     {"ElementwiseKernel", "vectorize"}, {"elementwise", "vectorize"},
-    {"ReductionKernel", "gpu.vectorize(source)(x):sum()"}, {"fuse", "lazy"}, {"csr", "sparse"},
+    {"ReductionKernel", "reduction"}, {"InclusiveScanKernel", "scan"}, {"fuse", "lazy"}, {"csr", "sparse"},
     {"csr_matrix", "sparse"}, {"randint", "gpu.random.integers"},
     {"loadtxt", "gpu.load"},
     {"genfromtxt", "gpu.load"}, {"fromfile", "gpu.load"}, {"savetxt", "gpu.save"}, {"savez", "gpu.save"},

@@ -295,5 +295,6 @@ void lg_open_kernel(lua_State *L)
     lg_register(L, "gpu", functions);
     lg_open_time(L);
     lg_open_vectorize(L);
+    lg_open_combine(L);
     lg_open_check(L);
 }

@@ -3,7 +3,8 @@
 #include "lang/reduce.h"
 #include "lang/steps.h"
 
-/* The weights at idx for `a`: of its shape, or of one axis that is the one reduced. Returns where they are, to broadcast. */
+/* The weights at idx for `a`: of its shape, or of one axis that is the one reduced. Returns where they are, to
+ * broadcast. */
 static int check_weights(lua_State *L, int idx, const struct rt_array *a, const struct lg_reduction *r)
 {
     char left[256], right[256];
@@ -13,8 +14,9 @@ static int check_weights(lua_State *L, int idx, const struct rt_array *a, const 
     while (axis < a->ndim && !(r->axes >> axis & 1)) axis++;
     bool one = r->named && axis < a->ndim && r->axes == 1u << axis;
     if (!one || w->ndim != 1 || w->shape[0] != a->shape[axis])
-        luaL_error(L, "average: the weights have the shape %s, and the elements %s; weights of one axis go along the one "
-                      "that is named",
+        luaL_error(L,
+                   "average: the weights have the shape %s, and the elements %s; weights of one axis go along the one "
+                   "that is named",
                    rt_shape_text(w->ndim, w->shape, left, sizeof left),
                    rt_shape_text(a->ndim, a->shape, right, sizeof right));
     int64_t shape[RT_MAX_DIMS];
@@ -67,8 +69,9 @@ static int percentile(lua_State *L)
         lua_pushnumber(L, q / 100);
     } else {
         if (!lua_istable(L, 2) && !lg_test_array(L, 2))
-            luaL_argerror(L, 2, lua_pushfstring(L, "a percentage from 0 to 100, or a list or array of them, expected, got %s",
-                                                lg_type_name(L, 2)));
+            luaL_argerror(L, 2,
+                          lua_pushfstring(L, "a percentage from 0 to 100, or a list or array of them, expected, got %s",
+                                          lg_type_name(L, 2)));
         lg_step_array(L, 2, lg_form(L, 1), RT_FLOAT64);
         int wide = lg_step(L, "to", "vs", 2, "float64");
         int outside = lg_step(L, "gt", "vn", lg_step(L, "abs", "v", lg_step(L, "sub", "vi", wide, (int64_t)50)), 50.0);
@@ -148,7 +151,7 @@ static int corrcoef(lua_State *L)
 }
 
 #define VARIABLES                                                                                                      \
-    "Variables are rows, and what was observed of them columns; the other way round with rowvar = false. An array of "  \
+    "Variables are rows, and what was observed of them columns; the other way round with rowvar = false. An array of " \
     "one axis is one variable; y has more of them. "
 
 const struct lg_function lg_covariance_functions[] = {

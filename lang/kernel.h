@@ -64,6 +64,7 @@ void lg_find_source(lua_State *L, lua_Debug *ar, struct rt_source *source);
 /* gpu.kernel: a Lua function, which pushes the kernel or kernels of the source in its arguments. [raises] */
 int lg_make_kernel(lua_State *L);
 void lg_open_vectorize(lua_State *L); /* gpu.vectorize. [raises] */
+void lg_open_combine(lua_State *L);   /* gpu.reduction and gpu.scan. [raises] */
 void lg_open_time(lua_State *L);      /* gpu.time, gpu.benchmark, gpu.synchronize. [raises] */
 /* lang/occupancy.c: pushes a table of its figures; k:occupancy(...). [raises] */
 struct rt_occupancy;

@@ -201,7 +201,8 @@ static int push_quantile(lua_State *L, int rows, int counts, double q)
     int low = lg_step(L, "floor", "v", at), weight = lg_step(L, "sub", "vv", at, low);
     int one = lg_step(L, "to", "vs", lg_step(L, "add", "vi", low, (int64_t)1), "int64");
     int two = lg_step(L, "to", "vs", lg_step(L, "add", "vi", lg_step(L, "ceil", "v", at), (int64_t)1), "int64");
-    int x = lg_step(L, "gather", "viv", rows, (int64_t)-1, one), y = lg_step(L, "gather", "viv", rows, (int64_t)-1, two);
+    int x = lg_step(L, "gather", "viv", rows, (int64_t)-1, one),
+        y = lg_step(L, "gather", "viv", rows, (int64_t)-1, two);
     weight = lg_step(L, "to", "vs", weight, rt_dtypes[lg_form(L, rows)->dtype].name);
     int between = lg_step(L, "lerp", "vvv", x, y, weight);
     return lg_step(L, "where", "vvv", lg_step(L, "eq", "vv", x, y), x, between); /* infinities, too */
@@ -231,7 +232,8 @@ static int quantiles(lua_State *L, const char *name, int idx, double whole)
         if (list) lua_rawgeti(L, idx, i);
         if (idx) q = lua_tonumber(L, list ? -1 : idx);
         if (idx && (!lua_isnumber(L, list ? -1 : idx) || !(q >= 0 && q <= whole)))
-            return luaL_error(L, "%s: q is from 0 to %d, got %s", name, (int)whole, luaL_tolstring(L, list ? -1 : idx, NULL));
+            return luaL_error(L, "%s: q is from 0 to %d, got %s", name, (int)whole,
+                              luaL_tolstring(L, list ? -1 : idx, NULL));
         int one = lg_step(L, "to", "vs", push_quantile(L, rows, counts, q / whole), rt_dtypes[t].name);
         lg_step(L, "reshape", "vv", one, results + 1);
         lua_rawseti(L, results, i);
@@ -283,13 +285,10 @@ static int nancumprod(lua_State *L)
     return scan(L, "cumprod", 1);
 }
 
-#define AXES(name)                                                                                                     \
-    "x:" name "([axis [, keepdims]] | {axis=, keepdims=})   gpu." name "(x, ...)"
-#define SPREAD(name)                                                                                                   \
-    "x:" name "([axis [, keepdims [, ddof]]] | {axis=, keepdims=, ddof=})   gpu." name "(x, ...)"
-#define QUANTILES(name)                                                                                                \
-    "x:" name "(q [, axis [, keepdims]])   gpu." name "(x, q [, axis [, keepdims]])"
-#define LEFT_OUT "with the elements that are NaN left out.\n"
+#define AXES(name)      "x:" name "([axis [, keepdims]] | {axis=, keepdims=})   gpu." name "(x, ...)"
+#define SPREAD(name)    "x:" name "([axis [, keepdims [, ddof]]] | {axis=, keepdims=, ddof=})   gpu." name "(x, ...)"
+#define QUANTILES(name) "x:" name "(q [, axis [, keepdims]])   gpu." name "(x, q [, axis [, keepdims]])"
+#define LEFT_OUT        "with the elements that are NaN left out.\n"
 
 const struct lg_function lg_nan_functions[] = {
     {"nansum", nansum, AXES("nansum"), "The sum, " LEFT_OUT "Of none it is 0. " LG_AXES_DOC,
@@ -309,8 +308,8 @@ const struct lg_function lg_nan_functions[] = {
     {"nanmean", nanmean, AXES("nanmean"), "The mean, " LEFT_OUT "Of none it is NaN. " LG_AXES_DOC,
      "assert(gpu.array({1, 0/0, 3}):nanmean() == 2)"},
     {"nanvar", nanvar, SPREAD("nanvar"),
-     "The variance, " LEFT_OUT "Divided by their number less ddof, 0 unless told otherwise; NaN where that is not above 0. "
-     LG_AXES_DOC,
+     "The variance, " LEFT_OUT
+     "Divided by their number less ddof, 0 unless told otherwise; NaN where that is not above 0. " LG_AXES_DOC,
      "assert(gpu.array({1, 0/0, 3}):nanvar() == 1 and gpu.array({1, 0/0, 3}):nanvar({ddof = 1}) == 2)"},
     {"nanstd", nanstd, SPREAD("nanstd"), "The standard deviation, the root of nanvar, " LEFT_OUT LG_AXES_DOC,
      "assert(gpu.array({1, 0/0, 3}):nanstd() == 1)"},

@@ -51,7 +51,7 @@
     X("x:argmax(), x:argsort(), gpu.searchsorted count from 1", "from 0", "gpu.array({3, 9, 4}):argmax() == 2")        \
     X("Sorting puts -0.0 before 0.0", "they are equal", "1 / gpu.array({0.0, -0.0}):sort()[1] == -math.huge")          \
     X("gpu.random.integers(a, b) reaches b", "it ends before b", "gpu.random.integers(7, 7, 3):max() == 7")            \
-    X("x:nonzero(), x:gradient() and gpu.meshgrid give several results", "a tuple, a list",                                          \
+    X("x:nonzero(), x:gradient() and gpu.meshgrid give several results", "a tuple, a list",                            \
       "select('#', gpu.ones(2, 2):nonzero()) == 2")                                                                    \
     X("x:repeat_interleave(n), since repeat is a word of Lua", "repeat",                                               \
       "gpu.array({1, 2}):repeat_interleave(2).size == 4 and not load('return x:repeat(2)')")                           \

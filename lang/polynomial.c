@@ -86,9 +86,11 @@ static int polyfit(lua_State *L)
     lg_check(L, kn_check_real(x, "polyfit", lg_error_box(L)));
     lg_check(L, kn_check_real(y, "polyfit", lg_error_box(L)));
     if (x->ndim != 1 || y->ndim < 1 || y->ndim > 2 || x->shape[0] != y->shape[0])
-        return luaL_error(L, "polyfit: there are %I places, of %d axes, and values for %I; both are one axis of as many, or "
-                             "the values columns",
-                          (LUAI_UACINT)rt_array_size(x), x->ndim, (LUAI_UACINT)(y->ndim ? y->shape[0] : 1));
+        return luaL_error(
+            L,
+            "polyfit: there are %I places, of %d axes, and values for %I; both are one axis of as many, or "
+            "the values columns",
+            (LUAI_UACINT)rt_array_size(x), x->ndim, (LUAI_UACINT)(y->ndim ? y->shape[0] : 1));
     if (x->shape[0] == 0) return luaL_error(L, "polyfit: there are no points");
     int wide = lg_step(L, "to", "vs", 1, "float64"), values = lg_step(L, "to", "vs", 2, "float64");
     int powers = push_powers(L, wide, degree + 1, false);
@@ -151,7 +153,8 @@ static int push_angles(lua_State *L, lua_Integer *n)
     return lg_step(L, "mul", "vn", places, 2 * 3.14159265358979323846 / end);
 }
 
-/* Replaces the float64 array at the top by one of the dtype asked for, whose name is at 1; a window of one element is 1. */
+/* Replaces the float64 array at the top by one of the dtype asked for, whose name is at 1; a window of one element
+ * is 1. */
 static int finish_window(lua_State *L, lua_Integer n)
 {
     int at = lua_gettop(L);

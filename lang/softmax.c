@@ -50,8 +50,8 @@ static int one_hot(lua_State *L)
         int low = lg_step(L, "min", "v", 1), high = lg_step(L, "max", "v", 1);
         if (n < 0) n = (lua_Integer)lua_tonumber(L, high);
         if (!(lua_tonumber(L, low) >= 1) || !(lua_tonumber(L, high) <= (double)n))
-            return luaL_error(L, "one_hot: the classes reach from %s to %s, expected 1 to %I", luaL_tolstring(L, low, NULL),
-                              luaL_tolstring(L, high, NULL), (LUAI_UACINT)n);
+            return luaL_error(L, "one_hot: the classes reach from %s to %s, expected 1 to %I",
+                              luaL_tolstring(L, low, NULL), luaL_tolstring(L, high, NULL), (LUAI_UACINT)n);
     }
     if (n < 0) n = 0;
     int classes = lg_step(L, "gpu.range", "iiss", (int64_t)1, (int64_t)n, "int64", rt_array_device(x)->name);

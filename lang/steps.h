@@ -1,13 +1,13 @@
-/* Functions that are put together from others: each step calls a method of arrays, or a function of gpu, by its name, so
- * elementwise steps wait and become one pass, and all run wherever the parts do. Everything here may raise. */
+/* Functions that are put together from others: each step calls a method of arrays, or a function of gpu, by its name,
+ * so elementwise steps wait and become one pass, and all run wherever the parts do. Everything here may raise. */
 #ifndef LG_STEPS_H
 #define LG_STEPS_H
 
 #include "lang/array.h"
 
 /* Calls the method, or the function where the name begins with "gpu.", leaves its one result at the top and returns
- * where that is. `kinds` has a letter for each argument: v the value at a stack index (int), i an integer (int64_t), n a
- * number (double), b a boolean (int), s a string, - nil. Arguments of users are checked before the first step: what a
+ * where that is. `kinds` has a letter for each argument: v the value at a stack index (int), i an integer (int64_t), n
+ * a number (double), b a boolean (int), s a string, - nil. Arguments of users are checked before the first step: what a
  * step raises all the same is told with the place of the user's call. */
 int lg_step(lua_State *L, const char *name, const char *kinds, ...);
 
@@ -17,8 +17,8 @@ static inline const struct rt_array *lg_form(lua_State *L, int idx)
     return lua_touserdata(L, idx);
 }
 
-/* Replaces a table at idx by an array of its numbers, of the dtype or, for RT_DTYPE_COUNT, as gpu.array makes it, on the
- * device of `beside`; raises for what is neither that nor an array, which may wait. */
+/* Replaces a table at idx by an array of its numbers, of the dtype or, for RT_DTYPE_COUNT, as gpu.array makes it, on
+ * the device of `beside`; raises for what is neither that nor an array, which may wait. */
 const struct rt_array *lg_step_array(lua_State *L, int idx, const struct rt_array *beside, enum rt_dtype dtype);
 /* The same for an argument that may also be a number: false then. */
 bool lg_step_operand(lua_State *L, int idx, const struct rt_array *beside);
@@ -39,8 +39,8 @@ enum rt_dtype lg_floating(const struct rt_array *a);
 struct lg_reduction;
 int lg_end_reduction(lua_State *L, int idx, const struct rt_array *a, const struct lg_reduction *r);
 
-/* Pushes the list of the values at so many stack indices, and then what gpu.concatenate makes of it along the axis (from
- * 0) in its place. Returns where that is. */
+/* Pushes the list of the values at so many stack indices, and then what gpu.concatenate makes of it along the axis
+ * (from 0) in its place. Returns where that is. */
 int lg_push_joined(lua_State *L, int axis, int count, const int *parts);
 
 #endif

@@ -1,108 +1,10 @@
 /* gpu.vectorize: a function in CUDA C, of numbers, becomes a function of arrays that broadcast. */
-#include <ctype.h>
-#include <string.h>
-#include "lang/array.h"
+#include "lang/head.h"
 #include "lang/kernel.h"
-
-enum {
-    MOST_PARAMETERS = 12,
-    NAME = 64, /* bytes of a name or type */
-};
-
-struct parameter {
-    char name[NAME];
-    enum rt_dtype dtype;
-};
-struct function {
-    struct parameter result; /* the function's own name and type */
-    struct parameter list[MOST_PARAMETERS];
-    int count;
-};
-
-/* ---- the function's head ---- */
-
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-/* The dtype that a type of CUDA C is, by its words; RT_DTYPE_COUNT: none. */
-static enum rt_dtype dtype_of(const char *type)
-{
-    static const struct {
-        const char *type;
-        enum rt_dtype dtype;
-    } others[] = {{"char", RT_INT8},          {"unsigned", RT_UINT32}, {"int8_t", RT_INT8},
-                  {"int16_t", RT_INT16},      {"int32_t", RT_INT32},   {"int64_t", RT_INT64},
-                  {"uint8_t", RT_UINT8},      {"uint16_t", RT_UINT16}, {"uint32_t", RT_UINT32},
-                  {"uint64_t", RT_UINT64},    {"long", RT_INT64},      {"unsigned long", RT_UINT64},
-                  {"long long int", RT_INT64}};
-    for (int t = 0; t < RT_DTYPE_COUNT; t++)
-        if (strcmp(rt_dtypes[t].cuda, type) == 0) return (enum rt_dtype)t;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcmp(others[i].type, type) == 0) return others[i].dtype;
-    return RT_DTYPE_COUNT;
-}
-
-/* Reads "inline float f" or "const float x" from [from, to): words that say nothing of the type are left out, the last
- * one is the name. */
-static void read_declaration(lua_State *L, const char *from, const char *to, struct parameter *out)
-{
-    static const char *const silent[] = {"const", "inline", "static", "__host__", "__forceinline__", "__inline__"};
-    char type[NAME] = "", word[NAME];
-    *out = (struct parameter){0};
-    for (const char *s = from; s < to;) {
-        size_t n = 0;
-        while (s + n < to && is_word(s[n])) n++;
-        if (!n) {
-            if (!strchr(" \t\r\n", *s))
-                luaL_error(L, "vectorize: the function's parameters are numbers, such as float x; '%c' stands there",
-                           *s);
-            s++;
-            continue;
-        }
-        if (n >= NAME || strlen(type) + strlen(out->name) + 2 >= NAME) luaL_error(L, "vectorize: a name is too long");
-        memcpy(word, s, n);
-        word[n] = '\0';
-        s += n;
-        bool leave = false;
-        for (size_t i = 0; i < sizeof silent / sizeof *silent; i++) leave = leave || strcmp(silent[i], word) == 0;
-        if (leave) continue;
-        if (*out->name && *type) strcat(type, " ");
-        strcat(type, out->name);
-        memcpy(out->name, word, n + 1);
-    }
-    out->dtype = dtype_of(type);
-    if (out->dtype == RT_DTYPE_COUNT)
-        luaL_error(
-            L,
-            "vectorize: '%s' of '%s' is no type of elements; there are float, double, int, long long, bool and so on",
-            type, out->name);
-}
-
-/* The last __device__ function of the text is the one. */
-static void read_head(lua_State *L, const char *text, struct function *f)
-{
-    static const char mark[] = "__device__";
-    const char *at = NULL, *s = text;
-    while ((s = strstr(s, mark))) at = s += sizeof mark - 1;
-    const char *open = at ? strchr(at, '(') : NULL, *close = open ? strchr(open, ')') : NULL;
-    if (!close) luaL_error(L, "vectorize: expected CUDA C with a function such as __device__ float f(float x) { ... }");
-    read_declaration(L, at, open, &f->result);
-    f->count = 0;
-    for (const char *from = open + 1; from < close;) {
-        const char *to = memchr(from, ',', (size_t)(close - from));
-        if (!to) to = close;
-        if (f->count == MOST_PARAMETERS) luaL_error(L, "vectorize: more than %d parameters", MOST_PARAMETERS);
-        read_declaration(L, from, to, &f->list[f->count++]);
-        from = to + 1;
-    }
-    if (!f->count) luaL_error(L, "vectorize: %s has no parameters", f->result.name);
-}
 
 /* Pushes the kernel's text: the user's, and on its last line a loop over the elements. A parameter is an array or,
  * where that is a null pointer, a number. */
-static void push_text(lua_State *L, const char *text, const struct function *f)
+static void push_text(lua_State *L, const char *text, const struct lg_head *f)
 {
     static const char loop[] =
         ") { for (long long at_ = blockIdx.x * (long long)blockDim.x + threadIdx.x; at_ < size_; "
@@ -148,9 +50,9 @@ static void push_operand(lua_State *L, int idx, int ndim, const int64_t *shape)
 }
 
 /* Checks an argument; true when it is an array. */
-static bool check_argument(lua_State *L, const struct function *f, int i)
+static bool check_argument(lua_State *L, const struct lg_head *f, int i)
 {
-    const struct parameter *p = &f->list[i - 1];
+    const struct lg_parameter *p = &f->list[i - 1];
     const char *name = f->result.name, *dtype = rt_dtypes[p->dtype].name, *type = rt_dtypes[p->dtype].cuda;
     const struct rt_array *a = lg_test_array(L, i);
     if (!a && lua_type(L, i) != LUA_TNUMBER && lua_type(L, i) != LUA_TBOOLEAN)
@@ -168,10 +70,10 @@ static bool check_argument(lua_State *L, const struct function *f, int i)
 /* Upvalues: the kernel, and the function as it was written. */
 static int call(lua_State *L)
 {
-    const struct function *f = lua_touserdata(L, lua_upvalueindex(2));
+    const struct lg_head *f = lua_touserdata(L, lua_upvalueindex(2));
     int count = f->count, arrays = 0, ndim = 0;
     const char *name = f->result.name;
-    const struct rt_array *list[MOST_PARAMETERS];
+    const struct rt_array *list[LG_HEAD_MOST];
     int64_t shape[RT_MAX_DIMS], size = 1;
     if (lua_gettop(L) != count)
         return luaL_error(L, "%s: takes %d argument%s, got %d", name, count, count == 1 ? "" : "s", lua_gettop(L));
@@ -208,30 +110,13 @@ static int call(lua_State *L)
 
 static int vectorize(lua_State *L)
 {
-    struct rt_source place = {.text = luaL_checklstring(L, 1, &place.length)};
-    lua_Debug ar;
+    const char *text = luaL_checkstring(L, 1);
     if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
-    struct function *f = lua_newuserdatauv(L, sizeof *f, 0);
-    read_head(L, place.text, f);
-    lg_find_source(L, &ar, &place);
-    lua_newtable(L);
-    int options = lua_gettop(L);
-    if (lua_istable(L, 2))
-        for (lua_pushnil(L); lua_next(L, 2); lua_settop(L, options + 1)) {
-            lua_pushvalue(L, -2);
-            lua_insert(L, -2);
-            lua_rawset(L, options);
-        }
-    push_text(L, place.text, f);
-    lua_setfield(L, options, "source");
-    lua_pushstring(L, place.name);
-    lua_setfield(L, options, "chunk");
-    lua_pushinteger(L, place.first_line);
-    lua_setfield(L, options, "line");
-    lua_pushcfunction(L, lg_make_kernel);
-    lua_pushvalue(L, options);
-    lua_call(L, 1, 1);
+    struct lg_head *f = lua_newuserdatauv(L, sizeof *f, 0);
+    lg_read_head(L, "vectorize", text, f);
+    push_text(L, text, f);
+    lg_make_around(L, 2, lua_tostring(L, 4));
     lua_pushvalue(L, 3);
     lua_pushcclosure(L, call, 2);
     return 1;
