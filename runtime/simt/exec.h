@@ -37,6 +37,7 @@
 #define SPIN_COST       24     /* what an atomic or volatile access adds to a jump's cost: such loops wait for others */
 #define LOOK_AHEAD      4      /* steps of a loop over memory that data are fetched before they are wanted */
 #define TURNS           64     /* slices of each of its warps before a block lets others run */
+#define ZONE_BLOCKS     64     /* of generated code in which lanes part, with that where they meet */
 #define LOOKS           4 /* the same for slices that went into looking, once in each round of a loop with barriers */
 
 struct frame {
@@ -107,6 +108,10 @@ struct warp {
     uint32_t tested;               /* lanes that an mbarrier told to wait on: ops_async.c */
     uint32_t carry;                /* condition code of add.cc and the like, by lane */
     uint32_t allocated[SIMT_WARP]; /* bytes of alloca's part of local memory that are taken, from its end */
+    /* Of generated code in which lanes have parted (jit_masked.c): those that run, and the others; which part of the
+     * code that is, and who waits at its blocks; addresses of lanes, for a moment. */
+    uint32_t parted, others, zone, waits[ZONE_BLOCKS];
+    uint64_t addresses[SIMT_WARP];
     struct split splits[SIMT_WARP];
     uint32_t tid[3][SIMT_WARP];
 };

@@ -9,6 +9,10 @@
  * jit_analyse.c finds out: such values are one number in a general register, an address among them needs one check for
  * the warp, and its access is a vector move.
  *
+ * Lanes that part don't leave: what they may run before they meet again is generated once more, for the lanes of a mask
+ * (jit_masked.c). Calls of ops for each round would cost more than what they do, and loops whose rounds differ by lane
+ * (rows of sparse matrices, escape times, searches, lists of neighbours) are what kernels are written for.
+ *
  * Code is generated once, on the launching thread, before the launch: a launch is as deterministic as before. It is for
  * AVX-512 where the processor has it, else for AVX2: a slot then has twice as many parts of half the size in half as
  * many registers, and what AVX2 has no instruction for takes a few (jit_avx2.c, jit_avx2_memory.c). LUNARRAY_ISA=avx2
@@ -31,6 +35,9 @@ struct entry {
     size_t at;
     uint32_t first, count; /* claims */
 };
+struct waits {             /* where lanes wait that have parted */
+    uint32_t first, count; /* of code->waiting */
+};
 struct jit_code {
     struct jit_code *next;
     const struct function *function;
@@ -42,6 +49,8 @@ struct jit_code {
     struct entry *entries;
     struct claim *claims;
     uint32_t entry_count, claim_count, fixed_claims, range_count;
+    struct waits *zones;
+    uint32_t *waiting;       /* their pc's */
     const void *start, *all; /* the kernel's start; the way in for all warps of a block */
 };
 
@@ -82,6 +91,7 @@ static void free_build(struct jit *j)
     free(j->sets);
     free(j->forms);
     free(j->places);
+    simt_jit_free_zones(j);
 }
 
 static void free_code(struct jit_code *c)
@@ -89,6 +99,8 @@ static void free_code(struct jit_code *c)
     if (c->bytes) munmap(c->bytes, c->size);
     free(c->entries);
     free(c->claims);
+    free(c->zones);
+    free(c->waiting);
     free(c);
 }
 
@@ -131,6 +143,22 @@ static bool list_entries(struct jit_code *c, const struct jit *j)
     return true;
 }
 
+static bool list_zones(struct jit_code *c, const struct jit *j)
+{
+    uint32_t n = 0;
+    for (uint32_t z = 0; z < j->zone_count; z++) n += j->zones[z].join - j->zones[z].first + 1;
+    c->zones = rt_calloc(j->zone_count + 1, sizeof *c->zones);
+    c->waiting = rt_calloc(n + 1, sizeof *c->waiting);
+    if (!c->zones || !c->waiting) return false;
+    n = 0;
+    for (uint32_t z = 0; z < j->zone_count; z++) {
+        c->zones[z] = (struct waits){n, j->zones[z].join - j->zones[z].first + 1};
+        for (uint32_t b = j->zones[z].first; b <= j->zones[z].join; b++)
+            c->waiting[n++] = j->first + j->blocks[b].start;
+    }
+    return true;
+}
+
 static void build(struct jit_code *c, const struct simt_program *p, int bits, const struct simt_observer *o)
 {
     struct jit j = {.bits = bits, .program = p, .function = c->function};
@@ -138,7 +166,7 @@ static void build(struct jit_code *c, const struct simt_program *p, int bits, co
     if (o) j.watch = o->watch, j.quick = o->quick;
     memcpy(j.special, c->special, sizeof j.special);
     if (f->frame_bytes <= MAX_FRAME && f->end - f->setup <= MAX_CODE && simt_jit_describe(&j) && simt_jit_analyse(&j) &&
-        simt_jit_write(&j) && list_entries(c, &j)) {
+        simt_jit_write(&j) && list_entries(c, &j) && list_zones(c, &j)) {
         c->size = x86_size(&j.x);
         c->bytes = install(&j.x, c->size);
         c->range_count = j.range_count;
@@ -273,6 +301,29 @@ const void *simt_jit_entry(const struct jit_code *c, const struct frame *f, uint
     for (uint32_t k = 0; k < e->count; k++)
         if (!holds(f->regs, &c->claims[e->first + k])) return NULL;
     return c->bytes + e->at;
+}
+
+void simt_jit_part_splits(const struct jit_code *c, struct warp *w)
+{
+    const struct waits *z = &c->zones[w->zone];
+    struct split s = w->splits[w->current];
+    w->current = 0;
+    w->split_count = 1;
+    w->splits[0] = s;
+    w->splits[0].mask = w->parted;
+    w->splits[0].pc = w->pc;
+    for (uint32_t k = 0; k < z->count; k++) {
+        if (!w->waits[k]) continue;
+        s.mask = w->waits[k];
+        s.pc = c->waiting[z->first + k];
+        w->splits[w->split_count++] = s;
+        w->waits[k] = 0;
+    }
+}
+
+void simt_jit_forget(struct worker *k)
+{
+    for (uint32_t j = 0; j < k->warp_count; j++) memset(k->warps[j].waits, 0, sizeof k->warps[j].waits);
 }
 
 enum jit_exit simt_jit_run(const struct jit_code *c, struct warp *w, char *R, const void *at)

@@ -1,7 +1,8 @@
 /* Generated machine code for kernels: jit.c says what is generated, and why.
  *
- * Code runs for warps all of whose 32 lanes stand at one place, and leaves to the interpreter whatever it cannot do:
- * then every register is in its slot of the frame, as the interpreter wants it. */
+ * Code begins with warps all of whose 32 lanes stand at one place; those that part in it stay, where it can be, until
+ * they meet again (jit_masked.c). It leaves to the interpreter whatever it cannot do: then every register is in its
+ * slot of the frame, as the interpreter wants it. */
 #ifndef SIMT_JIT_H
 #define SIMT_JIT_H
 
@@ -15,7 +16,8 @@ enum jit_exit {
     JIT_SCHEDULE, /* an op answered EV_SCHEDULE, and has set the splits */
     JIT_EXIT,     /* the lanes exit */
     JIT_BARRIER,  /* w->pc is a bar.sync; behind it, the code goes on at w->resume */
-    JIT_SLICE,    /* the budget is used up; the code goes on at w->resume, which is w->pc */
+    JIT_SLICE,    /* the budget is used up; the code goes on at w->resume, which is w->pc, or where lanes have parted */
+    JIT_PARTED,   /* the lanes w->parted are at w->pc, others wait elsewhere: simt_jit_part_splits */
     JIT_FAULT
 };
 
@@ -44,6 +46,10 @@ const void *simt_jit_start(const struct jit_code *c);
 bool simt_jit_frame_fits(const struct jit_code *c, const struct frame *f);
 /* Where code for an instruction begins, when it has one and the values in the frame have the shapes it expects. */
 const void *simt_jit_entry(const struct jit_code *c, const struct frame *f, uint32_t pc);
+/* The lanes of a warp, which has come back with JIT_PARTED, become its splits. */
+void simt_jit_part_splits(const struct jit_code *c, struct warp *w);
+/* Where lanes wait is forgotten: the block will not go on. */
+void simt_jit_forget(struct worker *k);
 /* Tells the observer, if there is one, that all lanes exit at w->pc. */
 void simt_jit_exits(struct warp *w);
 enum jit_exit simt_jit_run(const struct jit_code *c, struct warp *w, char *R, const void *at);

@@ -224,7 +224,7 @@ static struct jit_form integer_result(const struct jit_insn *n, const struct jit
 struct jit_form simt_jit_form_of(const struct jit *j, const struct jit_insn *n, const struct jit_form *f)
 {
     const struct insn *i = n->i;
-    if (n->guarded) return any();
+    if (n->guarded || simt_jit_merges(j, n)) return any();
     switch ((enum jit_kind)n->kind) {
     case JK_SPECIAL:
         if (n >= j->code + j->start && (n->wide || i->mode < SR_CTAID_X || i->mode > SR_CTAID_Z)) return any();

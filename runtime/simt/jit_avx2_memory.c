@@ -73,6 +73,7 @@ void simt_jit_avx2_store_narrow(struct jit *j, bool wide, int reg, struct x86_me
 struct moments {
     int base, bound, low,
         high; /* `low`: all distances' bits; `high`: their largest, or bits of what is left behind them */
+    int zero; /* where lanes have parted */
 };
 static struct moments take_moments(struct jit *j)
 {
@@ -81,6 +82,7 @@ static struct moments take_moments(struct jit *j)
     t.bound = simt_jit_new_vector(j);
     t.low = simt_jit_new_vector(j);
     t.high = simt_jit_new_vector(j);
+    t.zero = j->zone ? simt_jit_new_vector(j) : -1;
     return t;
 }
 
@@ -88,6 +90,16 @@ static void jump_if_any(struct jit *j, int reg, int64_t bits, bool wide, int lab
 {
     x86_vex_mem(&j->x, any_bit, 256, reg, 0, simt_jit_equal_at(j, bits, wide), -1);
     x86_jump_if(&j->x, CC_NE, label);
+}
+
+/* Lanes that don't run become 0. */
+static void keep_running(struct jit *j, const struct moments *t, bool wide, int part, int reg)
+{
+    int signs = simt_jit_vectors(j);
+    if (!j->zone) return;
+    if (!part) simt_jit_put(j, (struct x86_vop){1, 1, 0, 0xef}, t->zero, t->zero, t->zero);
+    simt_jit_lane_signs(j, wide, part * simt_jit_lanes(j, wide), false, signs);
+    simt_jit_put_imm(j, (struct x86_vop){3, 1, 0, wide ? 0x4b : 0x4a}, reg, t->zero, reg, signs << 4);
 }
 
 /* Jumps unless all distances from the range's start are below its room and multiples of the size. */
@@ -104,6 +116,7 @@ static void check_distances(struct jit *j, const struct jit_insn *n, const struc
     for (int p = 0; p < JIT_PARTS; p++) {
         int d = simt_jit_scratch(j), a = simt_jit_peek(j, n->reads[0], p, d);
         simt_jit_put(j, add_q, p ? d : t->low, t->base, a);
+        keep_running(j, t, true, p, p ? d : t->low);
         if (p) simt_jit_put(j, or_w, t->low, t->low, d);
         simt_jit_put(j, sub_q, p ? d : t->high, t->bound, p ? d : t->low);
         if (p) simt_jit_put(j, or_w, t->high, t->high, d);
@@ -133,8 +146,12 @@ static void check_global(struct jit *j, const struct jit_insn *n)
     x86_bind(x, found);
     x->now = X86_COLD;
     x86_bind(x, miss);
-    int first = simt_jit_peek(j, n->reads[0], 0, simt_jit_scratch(j));
-    x86_vex(x, (struct x86_vop){1, 1, 1, 0x7e}, 128, first, 0, RCX, -1);
+    if (j->zone) {
+        simt_jit_running_address(j, n->reads[0]);
+    } else {
+        int first = simt_jit_peek(j, n->reads[0], 0, simt_jit_scratch(j));
+        x86_vex(x, (struct x86_vop){1, 1, 1, 0x7e}, 128, first, 0, RCX, -1);
+    }
     x86_imm(x, ALU_ADD, true, RCX, (int32_t)n->i->imm);
     x86_load_imm(x, RAX, index);
     x86_load_imm(x, RDX, n->i->size);
@@ -159,6 +176,7 @@ static void check_shared(struct jit *j, const struct jit_insn *n)
     for (int p = 0; p < 4; p++) {
         int a = simt_jit_peek(j, n->reads[0], p, d);
         simt_jit_put_mem(j, add_w, p ? d : t.low, a, imm);
+        keep_running(j, &t, false, p, p ? d : t.low);
         if (p) simt_jit_put(j, or_w, t.low, t.low, d);
         simt_jit_put(j, max_u, t.high, p ? t.high : t.low, p ? d : t.low);
     }
@@ -170,9 +188,14 @@ static void check_shared(struct jit *j, const struct jit_insn *n)
 }
 
 /* ---- loads ---- */
-static void gather(struct jit *j, struct x86_vop op, int reg, int mask, int base, int index, int32_t imm)
+/* Of lanes from the one given on. */
+static void gather(struct jit *j, struct x86_vop op, int reg, int mask, int base, int index, int32_t imm, int lane,
+                   bool wide)
 {
-    simt_jit_put(j, equal_w, mask, mask, mask); /* gathers clear it */
+    if (j->zone)
+        simt_jit_lane_signs(j, wide, lane, false, mask);
+    else
+        simt_jit_put(j, equal_w, mask, mask, mask); /* gathers clear it */
     x86_vex_mem(&j->x, op, 256, reg, mask, (struct x86_mem){base, index, 0, imm, -1}, -1);
 }
 
@@ -181,13 +204,13 @@ static void load_global(struct jit *j, const struct jit_insn *n, int part, int r
     const struct x86_vop by_q = {2, 1, n->wide, 0x91};
     int32_t imm = (int32_t)n->i->imm;
     if (n->wide) {
-        gather(j, by_q, reg, mask, REG_BIAS, simt_jit_part(j, n->reads[0], part), imm);
+        gather(j, by_q, reg, mask, REG_BIAS, simt_jit_part(j, n->reads[0], part), imm, 4 * part, true);
         return;
     }
     int high = simt_jit_scratch(j), low_index = simt_jit_part(j, n->reads[0], 2 * part);
-    gather(j, by_q, reg, mask, REG_BIAS, low_index, imm);
+    gather(j, by_q, reg, mask, REG_BIAS, low_index, imm, 8 * part, false);
     int high_index = simt_jit_part(j, n->reads[0], 2 * part + 1);
-    gather(j, by_q, high, mask, REG_BIAS, high_index, imm);
+    gather(j, by_q, high, mask, REG_BIAS, high_index, imm, 8 * part + 4, false);
     simt_jit_join(j, reg, reg, high);
 }
 
@@ -200,7 +223,7 @@ static void load_shared(struct jit *j, const struct jit_insn *n, int part, int r
         a = index;
     }
     simt_jit_put_mem(j, add_w, index, a, simt_jit_equal_at(j, n->i->imm, false));
-    gather(j, by_w, reg, mask, REG_SHARED, index, 0);
+    gather(j, by_w, reg, mask, REG_SHARED, index, 0, part * simt_jit_lanes(j, n->wide), n->wide);
 }
 
 static void load_all(struct jit *j, const struct jit_insn *n)
@@ -228,10 +251,16 @@ static void store_all(struct jit *j, const struct jit_insn *n)
     simt_jit_store_all(j, n->reads[0]);
     simt_jit_store_all(j, n->reads[1]);
     for (int l = 0; l < SIMT_WARP; l++) {
+        int stays = x86_label(x);
+        if (j->zone) {
+            x86_test_imm(x, REG_MASK, (int32_t)(1u << l));
+            x86_jump_if(x, CC_E, stays);
+        }
         x86_rm(x, ALU_MOV, !n->op, RAX, x86_at(REG_FRAME, addresses + l * (n->op ? 4 : 8)));
         if (n->op && imm) x86_imm(x, ALU_ADD, false, RAX, imm);
         x86_rm(x, ALU_MOV, n->wide, RCX, x86_at(REG_FRAME, data + l * (n->wide ? 8 : 4)));
         x86_store(x, n->wide, x86_at_index(n->op ? REG_SHARED : REG_BIAS, RAX, n->op ? 0 : imm), RCX);
+        x86_bind(x, stays);
     }
 }
 

@@ -52,6 +52,7 @@ static void give_splits(struct worker *k, uint32_t odd, enum jit_exit why)
         if (j == odd) {
             s->pc = pc;
             w->resume = why == JIT_SLICE ? resume : NULL;
+            if (why == JIT_PARTED) simt_jit_part_splits(k->jit, w);
         } else if (!resume) {
             w->pc = pc;
             simt_jit_exits(w);

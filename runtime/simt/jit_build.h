@@ -127,7 +127,18 @@ struct jit_block {
     struct jit_form *forms;
     bool reached;
     int label;
-    int join; /* the block where lanes that part at its end meet again, soon and without a loop; -1 none */
+    int first, join; /* where lanes that part at its end run before they meet again: blocks from first on, to the one
+                        where they meet; join -1: the interpreter's */
+};
+
+/* Blocks of code that some lanes of a warp run while others wait: jit_masked.c. */
+struct jit_zone {
+    uint32_t first, join; /* as above */
+    bool spins;           /* its lanes may wait for each other */
+    uint64_t *alive;      /* slots that are, at the start of any block or where lanes meet */
+    uint64_t *merged;     /* those of them that are written: lanes that don't run keep what they have */
+    struct jit_form *forms;
+    int *entries, *bodies; /* labels: by block, of who comes with others that wait there, and without; [join] */
 };
 
 #define JIT_PARTS 8 /* of a slot, at most */
@@ -144,6 +155,7 @@ struct jit_place {
 
 #define JIT_ROWS       16
 #define JIT_PARAMETERS 512
+#define JIT_ZONES      32
 struct jit {
     int bits; /* of a vector: 512 with AVX-512, 256 with AVX2 */
     const struct simt_program *program;
@@ -176,6 +188,10 @@ struct jit {
     int row_labels[JIT_ROWS];        /* the latter + 1 */
     uint8_t outputs[JIT_PARAMETERS]; /* of watched code: 1 where a pointer is that it writes to, by parameters' offsets
                                         / 8 */
+    struct jit_zone zones[JIT_ZONES];
+    uint32_t zone_count, zone_insns;
+    const struct jit_zone *zone; /* that code is written for; NULL: all lanes run it */
+    uint32_t zone_block;
     uint32_t range_count;
     bool impure, failed;
 };
@@ -219,10 +235,14 @@ static inline bool simt_jit_is_avx2(const struct jit *j)
 {
     return j->bits == 256;
 }
-/* The vector register for moments; those below it hold values. */
+/* The vector register for moments; those below it hold values, but for one with AVX2 where lanes have parted. */
 static inline int simt_jit_scratch(const struct jit *j)
 {
     return simt_jit_is_avx2(j) ? 15 : 31;
+}
+static inline int simt_jit_vectors(const struct jit *j)
+{
+    return simt_jit_scratch(j) - (j->zone && simt_jit_is_avx2(j));
 }
 static inline int simt_jit_lanes(const struct jit *j, bool wide)
 {
@@ -264,6 +284,7 @@ struct x86_mem simt_jit_equal_at(struct jit *j, int64_t value, bool wide);
 #define REG_WORKER R13
 #define REG_BIAS   R14
 #define REG_SHARED R15
+#define REG_MASK   RBP /* where lanes have parted: those that run */
 void simt_jit_begin_block(struct jit *j, struct jit_block *b);
 int simt_jit_parts(const struct jit *j, uint16_t slot);
 /* The number of a half in a register: the slot's own, or `scratch`. Not for slots of any form. */
@@ -292,6 +313,8 @@ void simt_jit_drop(struct jit *j, uint16_t slot);      /* forgets what registers
 void simt_jit_store_all(struct jit *j, uint16_t slot); /* all lanes are right in the frame */
 void simt_jit_write_all(struct jit *j, uint16_t slot); /* the same without a change of what is known of it */
 void simt_jit_flush(struct jit *j, const struct jit_block *a, const struct jit_block *b);
+/* The same where lanes have parted: what b writes. */
+void simt_jit_flush_merged(struct jit *j, const struct jit_block *b);
 void simt_jit_spill_live(struct jit *j, const struct jit_insn *n); /* before a call: registers hold nothing */
 /* Code, out of the way, that writes everything to the frame as the interpreter wants it, and leaves: with w->pc set to
  * the instruction at hand, or, after an op, as it is. */
@@ -363,12 +386,29 @@ void simt_jit_find_outputs(struct jit *j);
 bool simt_jit_gather(struct jit *j, const struct jit_insn *n);
 bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, struct jit_form address);
 
-/* ---- jit_apart.c ---- */
+/* ---- jit_masked.c ---- */
 void simt_jit_find_joins(struct jit *j);
 /* Where lanes part at a branch: all that is written before they meet again has any form then. */
 void simt_jit_part_forms(const struct jit *j, const struct jit_block *b, struct jit_form *forms);
-/* Code, out of the way, that runs them one after the other up to there, and goes on. */
-int simt_jit_apart(struct jit *j, const struct jit_insn *n);
+/* The way, out of the way, into the code for lanes that part at the branch at hand, whose predicate is in the register;
+ * -1: there is none. */
+int simt_jit_enter_zone(struct jit *j, const struct jit_insn *n, int predicate);
+void simt_jit_write_zones(struct jit *j);
+void simt_jit_free_zones(struct jit *j);
+/* Does an instruction write what lanes that don't run must keep? */
+bool simt_jit_merges(const struct jit *j, const struct jit_insn *n);
+/* The mask registers from REG_MASK, behind what may have changed them. */
+void simt_jit_load_masks(struct jit *j);
+/* A mask register of the running lanes, or of the others, from a lane on; it is good until the next is asked for. */
+int simt_jit_mask_from(struct jit *j, int lane, bool others);
+/* A register for moments with a part as it is to be stored: lanes that don't run as they are in memory. */
+int simt_jit_merged(struct jit *j, bool wide, int part, int reg, struct x86_mem home);
+/* With AVX2: signs of lanes that run, or of the others, from a lane on. */
+void simt_jit_lane_signs(struct jit *j, bool wide, int lane, bool others, int reg);
+/* rcx becomes the address of a lane that runs; its parts are those of the slot. */
+void simt_jit_running_address(struct jit *j, uint16_t slot);
+/* What code that leaves does last, where lanes have parted. */
+void simt_jit_leave_parted(struct jit *j);
 
 /* ---- jit_strided.c ---- */
 /* Loads of lanes of a register's size that lie `step` bytes apart, a few elements; m: where the first one lies. */
@@ -401,5 +441,7 @@ void simt_jit_avx2_gather(struct jit *j, const struct jit_insn *n);
 
 /* ---- jit_emit.c: the whole function; the way in is at the start of the code ---- */
 bool simt_jit_write(struct jit *j);
+/* One block, whose label is bound; `end` writes what is behind its last instruction. */
+void simt_jit_write_body(struct jit *j, struct jit_block *b, void (*end)(struct jit *j, const struct jit_insn *n));
 
 #endif

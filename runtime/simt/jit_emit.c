@@ -150,8 +150,11 @@ static void call_op(struct jit *j, const struct jit_insn *n)
         skip = x86_label(x);
         x86_rm(x, ALU_MOV, false, RDX, x86_at(REG_FRAME, (int32_t)i->guard));
         if (i->guard_flip) x86_unary(x, UNARY_NOT, false, RDX);
+        if (j->zone) x86_rr(x, ALU_AND, false, RDX, REG_MASK);
         x86_test(x, false, RDX, RDX);
         x86_jump_if(x, CC_E, skip);
+    } else if (j->zone) {
+        x86_rr(x, ALU_MOV, false, RDX, REG_MASK);
     } else {
         x86_load_imm(x, RDX, FULL);
     }
@@ -163,17 +166,18 @@ static void call_op(struct jit *j, const struct jit_insn *n)
     x86_load_imm(x, RAX, (uint64_t)(uintptr_t)run);
     x86_vzeroupper(x);
     x86_call(x, RAX);
+    simt_jit_load_masks(j);
     for (int k = 0; k < n->write_count; k++) simt_jit_define_in_frame(j, n->writes[k]);
     for (uint32_t s = 0; n->kind == JK_UNKNOWN && s < j->slot_count; s++)
         if (!j->slots[s].fixed) simt_jit_define_in_frame(j, (uint16_t)s);
     x86_test(x, false, RAX, RAX);
     int odd = x86_label(x);
     x86_jump_if(x, CC_NE, odd);
-    int scheduled = simt_jit_leaving(j, JIT_SCHEDULE, true);
+    int scheduled = j->zone ? -1 : simt_jit_leaving(j, JIT_SCHEDULE, true);
     x->now = X86_COLD;
     x86_bind(x, odd);
     x86_imm(x, ALU_CMP, false, RAX, EV_FAULT);
-    x86_jump_if(x, CC_NE, scheduled);
+    if (scheduled >= 0) x86_jump_if(x, CC_NE, scheduled);
     leave_with(j, JIT_FAULT);
     x->now = X86_HOT;
     if (skip >= 0) x86_bind(x, skip);
@@ -184,7 +188,7 @@ static void special(struct jit *j, const struct jit_insn *n)
     uint32_t r = n->i->mode;
     struct jit_form f = simt_jit_form_of(j, n, NULL);
     if (!n->write_count) return;
-    if (r < SR_CTAID_X || r > SR_CTAID_Z || n->wide) {
+    if (r < SR_CTAID_X || r > SR_CTAID_Z || n->wide || simt_jit_merges(j, n)) {
         call_op(j, n);
         return;
     }
@@ -233,7 +237,8 @@ static void branch(struct jit *j, const struct jit_insn *n)
     int p = simt_jit_predicate(j, n->reads[0]);
     bool uniform = form_is_uniform(j->places[n->reads[0]].form), flip = n->i->guard_flip;
     int not_taken = x86_label(x), leave = -1;
-    if (!uniform) leave = b->join >= 0 ? simt_jit_apart(j, n) : simt_jit_leaving(j, JIT_LEFT, false);
+    if (!uniform) leave = simt_jit_enter_zone(j, n, p);
+    if (!uniform && leave < 0) leave = simt_jit_leaving(j, JIT_LEFT, false);
     if (flip)
         x86_test(x, false, p, p);
     else
@@ -327,9 +332,8 @@ static void pass_lives(struct jit *j, const struct jit_insn *n)
     }
 }
 
-static void write_block(struct jit *j, struct jit_block *b)
+void simt_jit_write_body(struct jit *j, struct jit_block *b, void (*end)(struct jit *j, const struct jit_insn *n))
 {
-    x86_bind(&j->x, b->label);
     simt_jit_begin_block(j, b);
     for (uint32_t k = b->start; k < b->end && !j->x.failed && !j->failed; k++) {
         const struct jit_insn *n = &j->code[k];
@@ -337,7 +341,7 @@ static void write_block(struct jit *j, struct jit_block *b)
         j->gpr_pins = j->vector_pins = 0;
         write_insn(j, n);
         j->gpr_pins = j->vector_pins = 0;
-        if (k + 1 == b->end) end_block(j, n);
+        if (k + 1 == b->end) end(j, n);
         pass_lives(j, n);
     }
 }
@@ -353,12 +357,13 @@ bool simt_jit_write(struct jit *j)
     write_entrance(j);
     write_filler(j);
     for (uint32_t b = 0; b < j->block_count; b++) {
-        if (j->blocks[b].reached)
-            write_block(j, &j->blocks[b]);
-        else
-            x86_bind(&j->x, j->blocks[b].label); /* only ways that nothing takes lead here */
+        x86_bind(&j->x, j->blocks[b].label);
+        /* Else only ways that nothing takes lead here. */
+        if (j->blocks[b].reached) simt_jit_write_body(j, &j->blocks[b], end_block);
         j->failed |= x86_size(&j->x) > MAX_BYTES;
     }
+    simt_jit_write_zones(j);
+    j->failed |= x86_size(&j->x) > MAX_BYTES;
     simt_jit_write_rows(j);
     return !j->failed && !j->x.failed;
 }

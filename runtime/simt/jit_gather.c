@@ -52,12 +52,20 @@ static void reject(struct jit *j, const struct moments *t, bool wide, int limit,
     x86_jump_if(x, CC_NE, label);
 }
 
+/* To a register from two, 0 for lanes that don't run. */
+static void put_running(struct jit *j, struct x86_vop op, int lane, int d, int a, int b)
+{
+    struct x86_evex how = with_imm(j->zone ? simt_jit_mask_from(j, lane, false) : 0, -1);
+    how.zero = j->zone;
+    x86_evex(&j->x, op, how, d, a, b);
+}
+
 static void distances(struct jit *j, const int *a, int *d, struct x86_mem range, int64_t imm)
 {
     x86_load_imm(&j->x, RAX, (uint64_t)imm);
     x86_rm(&j->x, ALU_SUB, true, RAX, range);
     simt_jit_spread(j, true, d[0], RAX);
-    for (int k = 3; k >= 0; k--) simt_jit_put(j, add_q, d[k], d[0], a[k]);
+    for (int k = 3; k >= 0; k--) put_running(j, add_q, 8 * k, d[k], d[0], a[k]);
 }
 
 static void ask_global(struct jit *j, const struct jit_insn *n, const int *a)
@@ -99,11 +107,15 @@ static void check_global(struct jit *j, const struct jit_insn *n, const int *a)
         x86_bind(x, found);
         x->now = X86_COLD;
         x86_bind(x, miss);
-        x86_evex(x, to_gpr, (struct x86_evex){.bits = 128, .imm = -1}, a[0], 0, RCX);
+        if (j->zone)
+            simt_jit_running_address(j, n->reads[0]);
+        else
+            x86_evex(x, to_gpr, (struct x86_evex){.bits = 128, .imm = -1}, a[0], 0, RCX);
         x86_imm(x, ALU_ADD, true, RCX, (int32_t)n->i->imm);
         x86_load_imm(x, RAX, index);
         x86_load_imm(x, RDX, n->i->size);
         x86_call_label(x, j->fill_label);
+        simt_jit_load_masks(j);
         x86_test(x, false, RAX, RAX);
         x86_jump_if(x, CC_E, leave);
     }
@@ -121,7 +133,7 @@ static void check_shared(struct jit *j, const struct jit_insn *n, const int *a, 
     for (int k = 0; k < 2; k++) {
         d[k] = t.d[k];
         simt_jit_set(j, false, d[k], n->i->imm);
-        simt_jit_put(j, add_w, d[k], d[k], a[k]);
+        put_running(j, add_w, 16 * k, d[k], d[k], a[k]);
     }
     x86_rm(x, ALU_MOV, false, RDX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, shared_bytes)));
     x86_imm(x, ALU_SUB, false, RDX, n->i->size - 1);
@@ -129,10 +141,21 @@ static void check_shared(struct jit *j, const struct jit_insn *n, const int *a, 
     reject(j, &t, false, RDX, n->i->size, leave);
 }
 
-static void move(struct jit *j, struct x86_vop op, int reg, struct x86_mem at)
+/* Lanes from the one given on; some of them, or none, where lanes have parted. */
+static void move(struct jit *j, struct x86_vop op, int reg, struct x86_mem at, int lane, int count)
 {
-    x86_vex(&j->x, all_lanes, 256, 1, 1, 1, -1);
-    x86_evex_sib(&j->x, op, with_imm(1, -1), reg, at);
+    struct x86 *x = &j->x;
+    if (!j->zone) {
+        x86_vex(x, all_lanes, 256, 1, 1, 1, -1);
+        x86_evex_sib(x, op, with_imm(1, -1), reg, at);
+        return;
+    }
+    int none = x86_label(x);
+    x86_test_imm(x, REG_MASK, (int32_t)(((1u << count) - 1) << lane));
+    x86_jump_if(x, CC_E, none);
+    x86_vex(x, (struct x86_vop){3, 1, 0, 0x31}, 128, 1, 0, simt_jit_mask_from(j, 0, false), lane); /* kshiftrd */
+    x86_evex_sib(x, op, with_imm(1, -1), reg, at);
+    x86_bind(x, none);
 }
 
 /* Data of 4 bytes at addresses of 8: two times 8 lanes for a part. */
@@ -142,7 +165,7 @@ static void move_by_halves(struct jit *j, bool is_load, const int *a, int part, 
     if (!is_load) simt_jit_high_half(j, high, reg);
     for (int k = 0; k < 2; k++)
         move(j, is_load ? gather_q_w : scatter_q_w, k ? high : reg,
-             (struct x86_mem){REG_BIAS, a[2 * part + k], 0, imm, -1});
+             (struct x86_mem){REG_BIAS, a[2 * part + k], 0, imm, -1}, 16 * part + 8 * k, 8);
     if (is_load) simt_jit_join(j, reg, reg, high);
 }
 
@@ -154,7 +177,7 @@ static void move_wide(struct jit *j, bool is_load, const int *d, int part, int r
         index = simt_jit_new_vector(j);
         simt_jit_high_half(j, index, d[part / 2]);
     }
-    move(j, is_load ? gather_w_q : scatter_w_q, reg, (struct x86_mem){REG_SHARED, index, 0, 0, -1});
+    move(j, is_load ? gather_w_q : scatter_w_q, reg, (struct x86_mem){REG_SHARED, index, 0, 0, -1}, 8 * part, 8);
 }
 
 static void move_part(struct jit *j, const struct jit_insn *n, const int *a, int part, int reg)
@@ -163,10 +186,11 @@ static void move_part(struct jit *j, const struct jit_insn *n, const int *a, int
     if (n->op && n->wide)
         move_wide(j, is_load, a, part, reg);
     else if (n->op)
-        move(j, is_load ? gather_w_w : scatter_w_w, reg, (struct x86_mem){REG_SHARED, a[part], 0, 0, -1});
+        move(j, is_load ? gather_w_w : scatter_w_w, reg, (struct x86_mem){REG_SHARED, a[part], 0, 0, -1}, 16 * part,
+             16);
     else if (n->wide)
-        move(j, is_load ? gather_q_q : scatter_q_q, reg,
-             (struct x86_mem){REG_BIAS, a[part], 0, (int32_t)n->i->imm, -1});
+        move(j, is_load ? gather_q_q : scatter_q_q, reg, (struct x86_mem){REG_BIAS, a[part], 0, (int32_t)n->i->imm, -1},
+             8 * part, 8);
     else
         move_by_halves(j, is_load, a, part, reg, (int32_t)n->i->imm);
 }
@@ -176,7 +200,7 @@ bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
     const struct insn *i = n->i;
     int a[4] = {0}, d[2] = {0}, regs[4], parts = n->wide ? 4 : 2;
     if (n->guarded || i->count != 1 || i->size != (n->wide ? 8 : 4) || i->imm != (int32_t)i->imm ||
-        (n->kind == JK_LOAD && !n->write_count) || (simt_jit_is_watched(j, i) && !simt_jit_may_ask(j, n)))
+        (n->kind == JK_LOAD && !n->write_count) || (simt_jit_is_watched(j, i) && (j->zone || !simt_jit_may_ask(j, n))))
         return false;
     if (simt_jit_is_avx2(j)) {
         simt_jit_avx2_gather(j, n);

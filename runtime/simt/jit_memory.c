@@ -31,6 +31,7 @@ bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, st
     bool watched = simt_jit_is_watched(j, i);
     if (watched && ((bytes < 4 && n->op) || i->flags & F_FRAME || i->space != (n->op ? PTX_SHARED : PTX_GLOBAL)))
         return false;
+    if (j->zone && (watched || !form_is_uniform(f))) return false;
     if (n->guarded || !form_is_scalar(f) || n->op > 1 || (i->flags & F_SPIN)) return false;
     if (!is_small(step) || !is_small(skip) || i->imm >= 1 << 30 || i->imm <= -(1 << 30) || step % bytes ||
         skip % bytes || i->imm % bytes)
@@ -120,6 +121,7 @@ static void check_global(struct jit *j, int base, struct extent all, int leave, 
     x86_load_imm(x, RAX, index);
     x86_load_imm(x, RDX, (uint64_t)(all.high - all.low));
     x86_call_label(x, j->fill_label);
+    simt_jit_load_masks(j);
     x86_test(x, false, RAX, RAX);
     x86_jump_if(x, CC_NE, found);
     x86_jump(x, leave);
@@ -151,7 +153,7 @@ static void check(struct jit *j, const struct jit_insn *n, const int bases[2])
     if (p->checked && need.low >= p->low && need.high <= p->high && align <= p->align) return;
     struct extent all = all_from_here(j, n, p->form, &align);
     int leave = simt_jit_leaving(j, JIT_LEFT, false);
-    bool ahead = n->kind == JK_LOAD && p->form.kind != FORM_CONST && simt_jit_repeats(j);
+    bool ahead = n->kind == JK_LOAD && p->form.kind != FORM_CONST && !j->zone && simt_jit_repeats(j);
     for (int h = 0; h < (p->form.kind == FORM_PAIR ? 2 : 1); h++) {
         if (align > 1) {
             x86_test_imm(&j->x, bases[h], (int32_t)align - 1);

@@ -2,7 +2,7 @@
 #include <string.h>
 #include "runtime/simt/jit_build.h"
 
-static const int gprs[] = {RSI, RDI, R8, R9, R10, R11, RBP};
+static const int gprs[] = {RSI, RDI, R8, R9, R10, R11, REG_MASK};
 #define GPR_COUNT ((int)(sizeof gprs / sizeof *gprs))
 
 static const struct x86_vop add_w = {1, 1, 0, 0xfe}, add_q = {1, 1, 1, 0xd4};
@@ -47,12 +47,41 @@ void simt_jit_begin_block(struct jit *j, struct jit_block *b)
     memcpy(j->live, b->in, j->words * sizeof *j->live);
 }
 
+/* ---- to memory ---- */
+static bool is_merged(const struct jit *j, uint16_t slot)
+{
+    return j->zone && in_set(j->zone->merged, slot);
+}
+
+static void store_part(struct jit *j, uint16_t slot, int part, int reg)
+{
+    struct x86_mem home = part_home(j, slot, part);
+    if (is_merged(j, slot)) reg = simt_jit_merged(j, is_wide(j, slot), part, reg, home);
+    simt_jit_store(j, home, reg);
+}
+
+static void store_predicate(struct jit *j, uint16_t slot, int reg)
+{
+    struct x86_mem home = scalar_home(j, slot, 0);
+    if (!is_merged(j, slot)) {
+        x86_store(&j->x, false, home, reg);
+        return;
+    }
+    x86_rm(&j->x, ALU_XOR, false, reg, home); /* what changes, of lanes that run */
+    x86_rr(&j->x, ALU_AND, false, reg, REG_MASK);
+    x86_rm(&j->x, ALU_XOR - 2, false, reg, home);
+    x86_rm(&j->x, ALU_MOV, false, reg, home);
+}
+
 /* ---- general registers ---- */
 static void write_scalar(struct jit *j, uint16_t slot, int half)
 {
     struct jit_place *p = &j->places[slot];
     if (p->at_home >> half & 1) return;
-    x86_store(&j->x, is_wide(j, slot), scalar_home(j, slot, half), p->scalar[half]);
+    if (j->slots[slot].class == 'p')
+        store_predicate(j, slot, p->scalar[half]);
+    else
+        x86_store(&j->x, is_wide(j, slot), scalar_home(j, slot, half), p->scalar[half]);
     p->at_home |= (uint8_t)(1 << half);
 }
 
@@ -67,7 +96,7 @@ static void release_gpr(struct jit *j, int reg)
 int simt_jit_new_gpr(struct jit *j)
 {
     int best = -1;
-    for (int k = 0; k < GPR_COUNT; k++) {
+    for (int k = 0; k < GPR_COUNT - (j->zone != NULL); k++) {
         int r = gprs[k];
         if (j->gpr_pins >> r & 1) continue;
         if (j->gpr_owner[r] < 0) {
@@ -173,7 +202,7 @@ void simt_jit_define_scalar(struct jit *j, uint16_t slot, struct jit_form f, con
 int simt_jit_new_vector(struct jit *j)
 {
     int best = -1;
-    for (int r = 0; r < simt_jit_scratch(j); r++) {
+    for (int r = 0; r < simt_jit_vectors(j); r++) {
         if (j->vector_pins >> r & 1) continue;
         if (j->vector_owner[r] < 0) {
             best = r;
@@ -190,7 +219,7 @@ int simt_jit_new_vector(struct jit *j)
         int part = owner % JIT_PARTS;
         struct jit_place *p = &j->places[owner / JIT_PARTS];
         if (p->form.kind == FORM_ANY && !(p->in_slot >> part & 1)) {
-            simt_jit_store(j, part_home(j, (uint16_t)(owner / JIT_PARTS), part), best);
+            store_part(j, (uint16_t)(owner / JIT_PARTS), part, best);
             p->in_slot |= (uint8_t)(1 << part);
         }
         p->vector[part] = -1;
@@ -310,7 +339,7 @@ void simt_jit_write_all(struct jit *j, uint16_t slot)
         if (p->form.kind == FORM_CONST && !j->slots[slot].fixed)
             x86_mem_imm(&j->x, ALU_MOV, false, scalar_home(j, slot, 0), (int32_t)p->form.step);
         else if (!(p->at_home & 1))
-            x86_store(&j->x, false, scalar_home(j, slot, 0), p->scalar[0]);
+            store_predicate(j, slot, p->scalar[0]);
         return;
     }
     for (int k = 0; k < simt_jit_parts(j, slot); k++) {
@@ -320,7 +349,7 @@ void simt_jit_write_all(struct jit *j, uint16_t slot)
             r = simt_jit_scratch(j);
             spread(j, slot, k, r);
         }
-        simt_jit_store(j, part_home(j, slot, k), r);
+        store_part(j, slot, k, r);
     }
 }
 
@@ -371,6 +400,13 @@ void simt_jit_flush(struct jit *j, const struct jit_block *a, const struct jit_b
     }
 }
 
+void simt_jit_flush_merged(struct jit *j, const struct jit_block *b)
+{
+    for (uint32_t s = 0; s < j->slot_count; s++)
+        for (int k = 0; k < 2 && is_merged(j, (uint16_t)s); k++)
+            if (b->next[k] >= 0 && in_set(j->blocks[b->next[k]].in, s)) simt_jit_store_all(j, (uint16_t)s);
+}
+
 /* A call keeps no register of those that hold values. */
 void simt_jit_spill_live(struct jit *j, const struct jit_insn *n)
 {
@@ -398,8 +434,14 @@ int simt_jit_leaving(struct jit *j, enum jit_exit why, bool after)
     j->x.now = X86_COLD;
     int label = x86_label(&j->x);
     x86_bind(&j->x, label);
-    for (uint32_t s = 0; s < j->slot_count; s++)
-        if (in_set(j->live, s) && !j->slots[s].fixed) simt_jit_write_all(j, (uint16_t)s);
+    for (uint32_t s = 0; s < j->slot_count; s++) {
+        bool of_others = j->zone && in_set(j->zone->alive, s) && !is_merged(j, (uint16_t)s);
+        if ((in_set(j->live, s) || of_others) && !j->slots[s].fixed) simt_jit_write_all(j, (uint16_t)s);
+    }
+    if (j->zone) {
+        simt_jit_leave_parted(j);
+        why = JIT_PARTED;
+    }
     if (!after)
         x86_mem_imm(&j->x, ALU_MOV, false, x86_at(REG_WARP, (int32_t)offsetof(struct warp, pc)), (int32_t)j->pc);
     x86_load_imm(&j->x, RAX, (uint64_t)why);

@@ -164,6 +164,7 @@ static enum event run_generated(struct warp *w, struct split *s)
     switch (simt_jit_run(code, w, s->frame->regs, at)) {
     case JIT_LEFT: s->pc = w->pc; return EV_NEXT;
     case JIT_SLICE: s->pc = w->pc; return EV_TAKE;
+    case JIT_PARTED: simt_jit_part_splits(code, w); return EV_SCHEDULE;
     case JIT_SCHEDULE: return EV_SCHEDULE;
     case JIT_EXIT: simt_jit_exits(w); return simt_op_exit(s->frame->regs, NULL, FULL, w);
     case JIT_BARRIER: return simt_op_barrier(s->frame->regs, &w->code[w->pc], FULL, w);
@@ -394,6 +395,7 @@ enum block_outcome simt_block_run(struct worker *k)
     enum block_outcome outcome = quick == JIT_EXIT    ? BLOCK_DONE
                                  : quick == JIT_FAULT ? BLOCK_STOPPED
                                                       : run_warps(k, o ? run_watched : run_warp);
+    if (outcome == BLOCK_STOPPED && k->jit) simt_jit_forget(k);
     if (!o || outcome == BLOCK_WAITS) return outcome;
     if (outcome == BLOCK_STOPPED && k->fault.kind == SIMT_FAULT_DEADLOCK && o->deadlock && o->deadlock(o, k)) {
         k->fault = (struct simt_fault){0};
@@ -406,5 +408,6 @@ enum block_outcome simt_block_run(struct worker *k)
 void simt_block_abandon(struct worker *k)
 {
     struct simt_observer *o = k->observer;
+    if (k->jit) simt_jit_forget(k);
     if (o && o->block_end) o->block_end(o, k);
 }

@@ -46,6 +46,7 @@ TEST(general_registers)
     ENCODES("49ba8877665544332211", x86_load_imm(x, R10, 0x1122334455667788));
     ENCODES("4c89942400040000", x86_store(x, true, x86_at(RSP, 1024), R10));
     ENCODES("4d69c1e8030000", x86_imul_imm(x, true, R8, R9, 1000));
+    ENCODES("0fbcc5", x86_first_bit(x, RAX, RBP));
     ENCODES("440fafc6", x86_imul(x, false, R8, RSI));
     ENCODES("49c1fb1f", x86_shift_imm(x, SHIFT_SIGNED, true, R11, 31));
     ENCODES("d3e6", x86_shift_cl(x, SHIFT_LEFT, false, RSI));

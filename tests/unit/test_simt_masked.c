@@ -1,0 +1,169 @@
+/* Lanes that part in generated code, against the interpreter: loops of different lengths, in one slice and in many,
+ * with and without what others may wait for; faults in them; loops without an end. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include "runtime/interrupt.h"
+#include "runtime/simt/exec.h"
+#include "runtime/simt/simt.h"
+#include "tests/unit/simt_text.h"
+
+#define THREADS 96 /* three warps in each of two blocks */
+#define WORDS   8  /* results of a thread, of 4 bytes */
+#define INPUT   4096
+
+/* Threads %g of all and %i of the block; each has WORDS words at %out; all share 64 words at %all. */
+#define START                                                                                                          \
+    HEAD                                                                                                               \
+        ".visible .entry k(.param .u64 pin, .param .u64 pout, .param .u64 pall)\n{\n"                                  \
+        ".shared .align 16 .b8 room[4096];\n.reg .b32 %r<16>, %i, %g;\n.reg .f32 %f<8>;\n.reg .f64 %d<4>;\n"           \
+        ".reg .b64 %in, %out, %all, %q<8>;\n.reg .pred %p<8>;\nld.param.u64 %in, [pin];\nld.param.u64 %out, [pout];\n" \
+        "ld.param.u64 %all, [pall];\nmov.u32 %i, %tid.x;\nmov.u32 %r0, %ctaid.x;\nmov.u32 %r1, %ntid.x;\n"             \
+        "mad.lo.s32 %g, %r0, %r1, %i;\nmul.wide.u32 %q0, %g, 32;\nadd.s64 %out, %out, %q0;\n"
+#define PUT(what) "st.global.b32 [%out], " what ";\n"
+
+static const char *const programs[] = {
+    /* Collatz: how many steps, and the largest number on the way. */
+    "add.s32 %r2, %g, 1;\nmov.u32 %r3, 0;\nmov.u32 %r4, 0;\nL: max.u32 %r4, %r4, %r2;\nsetp.eq.s32 %p0, %r2, 1;\n"
+    "@%p0 bra E;\nand.b32 %r5, %r2, 1;\nsetp.eq.s32 %p1, %r5, 0;\n@%p1 bra H;\nmad.lo.s32 %r2, %r2, 3, 1;\nbra N;\n"
+    "H: shr.u32 %r2, %r2, 1;\nN: add.s32 %r3, %r3, 1;\nbra L;\nE: st.global.u32 [%out+4], %r4;\n" PUT("%r3"),
+    /* More rounds than a slice has. */
+    "mul.lo.s32 %r2, %g, 97;\nmov.u32 %r3, 1;\nL: mad.lo.s32 %r3, %r3, 1664525, 1013904223;\nsub.s32 %r2, %r2, 1;\n"
+    "setp.ge.s32 %p0, %r2, 0;\n@%p0 bra L;\n" PUT("%r3"),
+    /* The same with something that other lanes might wait for. */
+    "mul.lo.s32 %r2, %g, 7;\nmov.u32 %r3, 1;\nL: mad.lo.s32 %r3, %r3, 1664525, 1013904223;\n"
+    "red.global.add.u32 [%all], %r2;\nsub.s32 %r2, %r2, 1;\nsetp.ge.s32 %p0, %r2, 0;\n@%p0 bra L;\n" PUT("%r3"),
+    /* A lock among lanes: the one that has it waits behind the loop. */
+    "L: atom.global.cas.b32 %r2, [%all], 0, 1;\nsetp.ne.s32 %p0, %r2, 0;\n@%p0 bra L;\nld.volatile.global.u32 %r3, "
+    "[%all+4];\nadd.s32 %r3, %r3, %g;\nst.volatile.global.u32 [%all+4], %r3;\nmembar.gl;\n"
+    "atom.global.exch.b32 %r2, [%all], 0;\n",
+    /* A lane waits for what another does behind the loop. */
+    "and.b32 %r2, %i, 31;\nshl.b32 %r3, %i, 2;\nand.b32 %r3, %r3, 0xff80;\nst.shared.u32 [%r3], 0;\n"
+    "setp.eq.s32 %p0, %r2, 5;\n@%p0 bra S;\nL: ld.volatile.shared.u32 %r4, [%r3];\nsetp.eq.s32 %p1, %r4, 0;\n"
+    "@%p1 bra L;\nbra E;\nS: st.volatile.shared.u32 [%r3], 7;\nmov.u32 %r4, 9;\nE:\n" PUT("%r4"),
+    /* Loops in loops, with ways out of the middle; doubles, numbers of 64 bits and predicates that others keep. */
+    "cvt.u64.u32 %q1, %g;\ncvt.rn.f64.u32 %d0, %g;\nand.b32 %r2, %g, 15;\nsetp.gt.u32 %p2, %i, 40;\nmov.u32 %r6, 0;\n"
+    "O: and.b32 %r3, %r2, 7;\nI: setp.eq.s32 %p0, %r3, 5;\n@%p0 bra B;\nmad.lo.s64 %q1, %q1, 5, 3;\n"
+    "xor.pred %p2, %p2, %p0;\nadd.f64 %d0, %d0, 0d3FE0000000000000;\n@%p2 add.s32 %r6, %r6, 1;\nnot.pred %p2, %p2;\n"
+    "sub.s32 %r3, %r3, 1;\nsetp.ge.s32 %p1, %r3, 0;\n@%p1 bra I;\nB: sub.s32 %r2, %r2, 1;\nsetp.ge.s32 %p1, %r2, 0;\n"
+    "@!%p1 bra E;\nmul.f64 %d0, %d0, 0d3FF8000000000000;\nbra O;\nE: selp.b32 %r7, 1, 2, %p2;\n"
+    "st.global.u64 [%out+8], %q1;\nst.global.f64 [%out+16], %d0;\nst.global.u32 [%out+4], %r6;\n" PUT("%r7"),
+    /* Rows of different lengths: addresses of any form, of 4 and 8 bytes, and places in shared memory. */
+    "and.b32 %r2, %g, 31;\nmul.lo.s32 %r3, %g, 5;\nshl.b32 %r8, %i, 5;\nand.b32 %r8, %r8, 2040;\nmov.f32 %f0, 0f00000000;\n"
+    "mov.u32 %r6, 0;\nmov.u32 %r7, 0;\nmov.f64 %d0, 0d0000000000000000;\nL: setp.eq.s32 %p0, %r2, 0;\n@%p0 bra E;\nmul.wide.u32 %q1, %r3, 4;\n"
+    "add.s64 %q1, %q1, %in;\nld.global.f32 %f1, [%q1+4];\nfma.rn.f32 %f0, %f0, %f1, %f1;\nand.b32 %r4, %r3, 255;\n"
+    "mul.wide.u32 %q2, %r4, 8;\nadd.s64 %q2, %q2, %in;\nld.global.f64 %d1, [%q2];\nadd.f64 %d0, %d0, %d1;\n"
+    "ld.global.u8 %r5, [%q1+3];\nadd.s32 %r6, %r6, %r5;\nst.shared.u32 [%r8], %r6;\nld.shared.u32 %r6, [%r8];\n"
+    "ld.global.u32 %r7, [%in+64];\nadd.s32 %r3, %r3, 3;\nsub.s32 %r2, %r2, 1;\nst.global.u32 [%out+28], %r3;\n"
+    "st.global.f64 [%out+16], %d0;\nbra L;\nE: st.global.f32 [%out+4], %f0;\nst.global.u32 [%out+8], %r7;\n" PUT("%r6"),
+    /* Numbers that grow from lane to lane where half of them run. */
+    "shl.b32 %r2, %i, 1;\nsetp.lt.u32 %p0, %r2, 70;\n@%p0 bra E;\nadd.s32 %r2, %r2, 5;\nmul.wide.s32 %q1, %r2, 4;\n"
+    "add.s64 %q1, %q1, %in;\nld.global.u32 %r3, [%q1];\nadd.s32 %r4, %r2, %r3;\nst.global.u32 [%out+4], %r4;\n"
+    "E: add.s32 %r2, %r2, 1;\n" PUT("%r2"),
+};
+
+static bool run(const char *text, const char *jit, const char *isa, const uint64_t *params, struct simt_fault *fault)
+{
+    setenv("LUNARRAY_JIT", jit, 1);
+    setenv("LUNARRAY_ISA", isa, 1);
+    return run_text(text, 2, THREADS, params, fault);
+}
+
+static const char *const isas[] = {"", "avx2", ""};
+
+static const char *kernel(const char *body)
+{
+    static char text[8192];
+    snprintf(text, sizeof text, "%s%sret;\n}\n", START, body);
+    return text;
+}
+
+TEST(lanes_that_part_do_what_the_interpreter_does)
+{
+    static uint32_t want[2 * THREADS * WORDS + 64];
+    uint64_t in = device(INPUT * 4), out = device(sizeof want), params[] = {in, out, out + 2 * THREADS * WORDS * 4};
+    struct simt_fault fault;
+    for (uint32_t k = 0; k < INPUT; k++) ((float *)simt_host(in))[k] = (float)((int)k * 37 % 101 - 50) * 0.75f;
+    for (size_t k = 0; k < sizeof programs / sizeof *programs; k++)
+        for (int way = 0; way < 3; way++) {
+            uint32_t *got = simt_host(out);
+            memset(got, 0, sizeof want);
+            if (!run(kernel(programs[k]), way ? "1" : "0", isas[way], params, &fault))
+                FAIL("%s\n%s", fault.text, programs[k]);
+            if (!way) memcpy(want, got, sizeof want);
+            for (int n = 0; n < 2 * THREADS * WORDS + 64; n++)
+                if (got[n] != want[n])
+                    FAIL("way %d, thread %d, word %d: %08x instead of %08x\n%s", way, n / WORDS, n % WORDS, got[n],
+                         want[n], programs[k]);
+        }
+}
+
+/* ---- faults ---- */
+static const char *const wrong[] = {
+    /* Beyond the end, by one lane, in its last round. */
+    "mov.u32 %r2, %g;\nshl.b32 %r3, %g, 2;\nL: cvt.u64.u32 %q1, %r3;\nadd.s64 %q1, %q1, %in;\nld.global.u32 %r4, [%q1];\n"
+    "add.s32 %r3, %r3, 85;\nand.b32 %r3, %r3, -4;\nsub.s32 %r2, %r2, 1;\nsetp.ge.s32 %p0, %r2, 0;\n@%p0 bra L;\n",
+    /* Not aligned. */
+    "and.b32 %r2, %g, 7;\nL: setp.eq.s32 %p1, %r2, 3;\nselp.b32 %r3, 2, 0, %p1;\ncvt.u64.u32 %q1, %r3;\n"
+    "add.s64 %q1, %q1, %in;\n@%p1 bra W;\nbra N;\nW: st.global.u32 [%q1], %g;\nN: sub.s32 %r2, %r2, 1;\n"
+    "setp.ge.s32 %p0, %r2, 0;\n@%p0 bra L;\n",
+    /* Shared memory. */
+    "and.b32 %r2, %g, 7;\nmul.lo.s32 %r3, %r2, 600;\nL: sub.s32 %r2, %r2, 1;\nld.shared.u32 %r4, [%r3];\n"
+    "setp.ge.s32 %p0, %r2, 0;\n@%p0 bra L;\n",
+    /* By an address that all lanes share. */
+    "and.b32 %r2, %g, 7;\nL: sub.s32 %r2, %r2, 1;\nsetp.ge.s32 %p0, %r2, 0;\n@%p0 bra L;\nsetp.lt.u32 %p1, %i, 50;\n"
+    "@%p1 bra E;\nld.global.u32 %r4, [%in+65536];\nE:\n",
+};
+
+TEST(faults_of_parted_lanes_are_those_of_the_interpreter)
+{
+    uint64_t in = device(INPUT * 4), out = device(2 * THREADS * WORDS * 4 + 256), params[] = {in, out, out};
+    setenv("LUNARRAY_THREADS", "1", 1);
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        struct simt_fault faults[3];
+        for (int way = 0; way < 3; way++)
+            if (run(kernel(wrong[k]), way ? "1" : "0", isas[way], params, &faults[way]))
+                FAIL("no fault in\n%s", wrong[k]);
+        for (int way = 1; way < 3; way++) {
+            CHECK_STR(faults[way].text, faults[0].text);
+            CHECK_INT(faults[way].kind, faults[0].kind);
+            CHECK_INT(faults[way].block[0], faults[0].block[0]);
+            CHECK_INT(faults[way].thread[0], faults[0].thread[0]);
+        }
+    }
+    /* What a block that was stopped had waiting is no other's. */
+    struct simt_fault fault;
+    for (int way = 1; way < 3; way++)
+        if (!run(kernel(programs[0]), "1", isas[way], params, &fault)) FAIL("%s", fault.text);
+}
+
+/* ---- without an end ---- */
+static void *interrupt_once_running(void *word)
+{
+    while (!atomic_load((atomic_uint *)word)) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    rt_interrupt();
+    return NULL;
+}
+
+TEST(endless_loops_of_some_lanes_can_be_interrupted)
+{
+    static const char *const loops[] = {
+        "st.volatile.global.u32 [%all], 1;\nL: add.s32 %r2, %r2, %i;\nsetp.gt.u32 %p0, %i, 40;\n@%p0 bra L;\n",
+        "st.volatile.global.u32 [%all], 1;\nL: ld.volatile.global.u32 %r2, [%all];\nsetp.lt.u32 %p0, %r2, %i;\n"
+        "@%p0 bra L;\n",
+    };
+    uint64_t in = device(INPUT * 4), out = device(2 * THREADS * WORDS * 4 + 256);
+    uint64_t params[] = {in, out, out + 2 * THREADS * WORDS * 4};
+    for (size_t k = 0; k < 2; k++)
+        for (int way = 1; way < 3; way++) {
+            struct simt_fault fault;
+            pthread_t t;
+            rt_interrupt_clear();
+            memset(simt_host(params[2]), 0, 4);
+            CHECK_INT(pthread_create(&t, NULL, interrupt_once_running, simt_host(params[2])), 0);
+            CHECK(!run(kernel(loops[k]), "1", isas[way], params, &fault));
+            pthread_join(t, NULL);
+            CHECK_INT(fault.kind, SIMT_FAULT_INTERRUPTED);
+            rt_interrupt_clear();
+            if (!run(kernel(programs[1]), "1", isas[way], params, &fault)) FAIL("%s", fault.text);
+        }
+}
