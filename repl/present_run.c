@@ -293,6 +293,7 @@ int sh_run_present(const struct sh_options *o)
     if (!o->record || sh_record(o->record, o->argv[0], &status)) {
         r.options = o;
         r.terminal = sh_terminal_usable();
+        if (r.terminal) sh_terminal_guard();
         r.out = (struct sh_output){.color = sh_takes_color(STDERR_FILENO), .flush = true};
         r.screen.color = sh_takes_color(STDOUT_FILENO);
         r.screen.few_glyphs = sh_few_glyphs();

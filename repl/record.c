@@ -220,6 +220,7 @@ bool sh_record(const char *path, const char *title, int *status)
     set_size(r.pty, r.columns, r.rows);
     fflush(stdout);
     r.child = fork();
+    if (r.child > 0 && r.keys) sh_terminal_guard();
     if (r.child == 0) {
         if (become_recorded(&r, name)) return true;
         _exit(fail("no pseudo-terminal", path));

@@ -490,6 +490,7 @@ bool sh_shell_edit(struct lg_session *s, struct sh_text *cell)
 int sh_run_shell(struct sh_options *o)
 {
     o->lossy = true;
+    if (sh_terminal_usable()) sh_terminal_guard();
     static struct shell sh;
     struct sh_output out = {.color = sh_takes_color(STDERR_FILENO), .flush = true, .shell = sh_terminal_usable()};
     struct lg_options options = {.sink = sh_output_sink(&out),

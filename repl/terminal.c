@@ -9,13 +9,14 @@
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
+#include "repl/guardian.h"
 #include "repl/text.h"
 
 enum { ANSWER_WAIT_MS = 1000 };
 
-static const char paste_on[] = "\033[?2004h", paste_off[] = "\033[?2004l\033[?25h";
+static const char modes_on[] = "\033[?2004h", modes_off[] = SH_TERMINAL_OFF;
 
-static struct termios original, wanted;
+static struct sh_guarded own, *state = &own;
 static volatile sig_atomic_t raw, resized, continued, output = STDOUT_FILENO;
 static int watched = -1;
 static bool alone; /* nobody above has job control, but for one process that waits for a stop */
@@ -27,20 +28,29 @@ bool sh_terminal_usable(void)
     return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
 }
 
+void sh_terminal_guard(void)
+{
+    struct sh_guarded *shared = isatty(STDIN_FILENO) ? sh_guardian_start() : NULL;
+    if (shared) state = shared;
+}
+
 /* Async-signal-safe. TCSADRAIN keeps what was typed ahead and lets output out first. */
 void sh_terminal_restore(void)
 {
     if (!raw) return;
     raw = 0;
-    ssize_t ignored = write(output, paste_off, sizeof paste_off - 1);
+    ssize_t ignored = write(output, modes_off, sizeof modes_off - 1);
     (void)ignored;
-    tcsetattr(STDIN_FILENO, TCSADRAIN, &original);
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &state->original);
+    state->raw = 0; /* last: if this process is killed before, its guardian does that */
+    sh_guardian_look();
 }
 
 static void on_fatal(int number)
 {
     int error = errno;
     sh_terminal_restore();
+    state->ended = 1;
     errno = error;
     /* SA_RESETHAND made the signal deadly again; it is delivered when this handler returns. */
     raise(number);
@@ -59,8 +69,8 @@ static void on_continue(int number)
     (void)number;
     if (!raw) return;
     continued = 1;
-    tcsetattr(STDIN_FILENO, TCSANOW, &wanted);
-    ssize_t ignored = write(output, paste_on, sizeof paste_on - 1);
+    tcsetattr(STDIN_FILENO, TCSANOW, &state->wanted);
+    ssize_t ignored = write(output, modes_on, sizeof modes_on - 1);
     (void)ignored;
     errno = error;
 }
@@ -103,19 +113,23 @@ static void sanitize(struct termios *t)
 bool sh_terminal_raw(void)
 {
     if (raw) return true;
-    if (tcgetattr(STDIN_FILENO, &original) != 0) return false;
-    sanitize(&original);
+    if (tcgetattr(STDIN_FILENO, &state->original) != 0) return false;
+    sanitize(&state->original);
     guard();
-    wanted = original;
-    wanted.c_iflag &= ~(tcflag_t)(BRKINT | ICRNL | INLCR | IGNCR | INPCK | ISTRIP | IXON);
-    wanted.c_lflag &= ~(tcflag_t)(ECHO | ICANON | IEXTEN | ISIG);
-    wanted.c_cflag |= CS8;
-    wanted.c_cc[VMIN] = 1;
-    wanted.c_cc[VTIME] = 0;
-    while (tcsetattr(STDIN_FILENO, TCSADRAIN, &wanted) != 0)
-        if (errno != EINTR) return false;
+    state->wanted = state->original;
+    state->wanted.c_iflag &= ~(tcflag_t)(BRKINT | ICRNL | INLCR | IGNCR | INPCK | ISTRIP | IXON);
+    state->wanted.c_lflag &= ~(tcflag_t)(ECHO | ICANON | IEXTEN | ISIG);
+    state->wanted.c_cflag |= CS8;
+    state->wanted.c_cc[VMIN] = 1;
+    state->wanted.c_cc[VTIME] = 0;
+    state->raw = 1;
+    while (tcsetattr(STDIN_FILENO, TCSADRAIN, &state->wanted) != 0) {
+        if (errno == EINTR) continue;
+        state->raw = 0;
+        return false;
+    }
     raw = 1;
-    sh_terminal_write(paste_on, sizeof paste_on - 1);
+    sh_terminal_write(modes_on, sizeof modes_on - 1);
     return true;
 }
 

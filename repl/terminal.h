@@ -6,6 +6,11 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* What takes back the modes that raw mode has switched on, and what is shown may have left. */
+#define SH_TERMINAL_OFF "\033[?2004l\033[?25h"
+
+/* From here on the terminal is put back even if this process is killed. Before anything is loaded: guardian.h. */
+void sh_terminal_guard(void);
 /* Standard input and output are a terminal that understands escape codes. */
 bool sh_terminal_usable(void);
 /* Raw mode on, with bracketed paste; from here on any exit, and any signal that ends the process, puts the terminal

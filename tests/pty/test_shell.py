@@ -1,12 +1,15 @@
 """The shell in a real pseudo-terminal, its screen read through a terminal emulator."""
 
 import os
+import pathlib
 import re
 import shutil
 import signal
 import termios
+import time
 
 import pytest
+from conftest import PATIENCE
 
 UP, DOWN, LEFT = "\033[A", "\033[B", "\033[D"
 
@@ -384,6 +387,80 @@ def test_signals_leave_the_terminal_sane(terminal):
         cooked = modes(t)
         assert cooked[3] & termios.ICANON and cooked[3] & termios.ECHO and cooked[3] & termios.ISIG
         assert t.raw.rfind(b"\033[?2004l") > t.raw.rfind(b"\033[?2004h")
+
+
+def sane(t):
+    mode = modes(t)
+    needed = termios.ICANON | termios.ECHO | termios.ISIG
+    return mode[3] & needed == needed and mode[0] & termios.ICRNL
+
+
+def watcher_of(pid):
+    """The process that puts the terminal back if that one is killed, once it has come so far as to have its name."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        with open(f"/proc/{pid}/task/{pid}/children") as f:
+            for child in f.read().split():
+                if name_of(child) == "lunarray-tty":
+                    return child
+        time.sleep(0.01)
+    pytest.fail("nobody watches")
+
+
+def name_of(pid):
+    """None when there is no such process."""
+    try:
+        return (pathlib.Path("/proc") / pid / "comm").read_text().strip()
+    except (OSError, ProcessLookupError):
+        return None
+
+
+@pytest.mark.parametrize("where", ["prompt", "presenter", "recording", "pager", "program", "cell"])
+def test_a_killed_shell_leaves_the_terminal_sane(terminal, tmp_path, where):
+    """Under a shell that puts nothing back itself: by a process that watches, of which nothing is left."""
+    (tmp_path / "talk.lua").write_text("-- %%\nprint(1)\n")
+    talk = ["--present", str(tmp_path / "talk.lua")]
+    words = {"presenter": talk, "recording": [*talk, "--record", str(tmp_path / "talk.cast")]}.get(where, [])
+    t = terminal("-i", command="/bin/dash", PS1="$ ", PAGER="less -X", LESS="", rows=8 if where == "pager" else 24)
+    t.wait(lambda t: t.lines() == ["$"])
+    t.send(" ".join([binary(), *words]) + "\r")
+    t.wait(lambda t: "Enter" in t.lines()[-1] if words else t.lines()[-1] == "1>")
+    if where == "pager":
+        t.send("?gpu.linspace\r")
+        t.wait(lambda t: t.lines()[-1] == ":")
+    elif where == "program":
+        t.send("os.execute(\"stty -echo -icanon; echo on; head -c 1\")\r")
+        t.wait(lambda t: t.lines()[-1] == "on" and not sane(t))
+        time.sleep(0.6)  # it looks now and then at what programs do
+    elif where == "cell":
+        t.send("print 'on' while true do end\r")
+        t.wait(lambda t: t.lines()[-1] == "on")
+    if where == "pager":
+        time.sleep(0.6)
+    assert bool(sane(t)) == (where == "cell")
+    shell = shell_of(t)
+    watcher = watcher_of(shell)
+    os.kill(shell, signal.SIGKILL)
+    t.wait(lambda t: t.lines()[-1].endswith("$") and sane(t))
+    t.wait(lambda t: name_of(watcher) is None)
+    t.send("echo $((40 + 2))\r")
+    t.wait(lambda t: "42" in t.lines())
+    assert t.raw.rfind(b"\033[?2004l") > t.raw.rfind(b"\033[?2004h")
+    assert sane(t)
+
+
+@pytest.mark.parametrize("way", ["\x04", "os.exit(0)\r", "os.exit(true, true)\r"])
+def test_who_watches_the_terminal_is_not_seen(terminal, way):
+    t = ready(terminal)
+    watcher = watcher_of(t.child.pid)
+    t.send("!ps\r")
+    t.at_prompt(2)
+    assert not any("tty" in line.split()[-1] for line in t.lines()[2:-1] if "CMD" not in line)
+    t.send("!kill -INT 0; echo alive\r")
+    t.wait(lambda t: t.lines()[-1] == "3>")
+    t.send(way)
+    t.wait_end()
+    assert name_of(watcher) is None
 
 
 def binary():
