@@ -472,6 +472,7 @@ void lg_open_array(lua_State *L)
     lg_open_random(L);
     lg_open_linalg(L);
     lg_open_fft(L);
+    lg_open_ndimage(L);
     lg_open_dtypes(L);
     lg_open_sparse(L);
     lua_newtable(L); /* the methods */

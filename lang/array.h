@@ -34,8 +34,9 @@ void lg_open_scans(lua_State *L);
 void lg_open_random(lua_State *L);
 /* gpu.linalg, likewise. */
 void lg_open_linalg(lua_State *L);
-void lg_open_fft(lua_State *L);    /* gpu.fft, likewise */
-void lg_open_dtypes(lua_State *L); /* gpu.dtypes */
+void lg_open_fft(lua_State *L);     /* gpu.fft, likewise */
+void lg_open_ndimage(lua_State *L); /* gpu.ndimage, likewise */
+void lg_open_dtypes(lua_State *L);  /* gpu.dtypes */
 /* gpu.sparse, likewise; whether the value at idx is a sparse matrix; the product where argument 1 or 2 is one. */
 void lg_open_sparse(lua_State *L);
 bool lg_is_sparse(lua_State *L, int idx);

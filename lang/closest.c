@@ -139,7 +139,7 @@ static const char *synonym(lua_State *L, const char *name, int table, int other)
 /* Where gpu or one of its modules has a function of the name, as "gpu.linalg.svd", pushed; else NULL. */
 static const char *elsewhere(lua_State *L, const char *name)
 {
-    static const char *const modules[] = {"linalg", "random", "fft"};
+    static const char *const modules[] = {"linalg", "random", "fft", "ndimage"};
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
     lua_pushliteral(L, "lunarray");
     if (lua_rawget(L, -2) != LUA_TTABLE) return NULL;

@@ -121,7 +121,7 @@ static const struct lg_function *check_topic(lua_State *L, int idx)
     const struct lg_function *row = lg_doc_of_value(L, idx);
     if (row || lua_type(L, idx) != LUA_TSTRING) return row;
     static const char *const scopes[] = {"",       "gpu.",        "array.",      "kernel.", "texture.",
-                                         "topic.", "gpu.linalg.", "gpu.sparse.", "sparse."};
+                                         "topic.", "gpu.linalg.", "gpu.sparse.", "sparse.", "gpu.ndimage."};
     for (size_t i = 0; i < sizeof scopes / sizeof *scopes && !row; i++) {
         row = lg_doc_by_name(L, lua_pushfstring(L, "%s%s", scopes[i], lua_tostring(L, idx)));
         lua_pop(L, 1);

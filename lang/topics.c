@@ -65,6 +65,7 @@ const struct lg_function lg_topics[] = {
      "\n- x:cumsum(), gpu.scan [[ ... ]] | InclusiveScanKernel; thrust::inclusive_scan"
      "\n- x:sort(), x:unique(), x[mask] | thrust, CUB; cp.sort"
      "\n- gpu.matmul, gpu.linalg, gpu.fft, gpu.random, gpu.sparse | cuBLAS, cuSOLVER, cuFFT, cuRAND, cuSPARSE"
+     "\n- gpu.ndimage, gpu.conv2d, gpu.max_pool2d | NPP, cuDNN; cupyx.scipy.ndimage"
      "\n- gpu.synchronize() | cudaDeviceSynchronize; cuda.synchronize(); Device().synchronize()"
      "\n- gpu.time(f), gpu.benchmark(f), %timeit | events; cupyx.profiler.benchmark"
      "\n- gpu.profile(k, grid, block)(x) | Nsight Compute's counters, by source line"

@@ -1,0 +1,26 @@
+/* What the files of gpu.ndimage share. [raises] as in lang.h. */
+#ifndef LG_NDIMAGE_H
+#define LG_NDIMAGE_H
+
+#include "lang/steps.h"
+
+extern const struct lg_function lg_ndimage_filters[], lg_ndimage_shapes[];
+
+/* The modes of what lies beyond the edges, by SciPy's names. */
+struct lg_border {
+    const char *pad; /* the mode of x:pad */
+    double value;    /* of "constant" */
+};
+/* Reads the mode at idx and the value behind it; "reflect" unless given. */
+void lg_check_border(lua_State *L, int idx, const char *fallback, struct lg_border *out);
+/* Pushes the array at x with so many elements more before and behind an axis (from 0). */
+int lg_push_padded(lua_State *L, int x, int axis, int64_t before, int64_t after, const struct lg_border *b);
+/* The array at 1 with axes, real, as floats; `what` is the function. */
+const struct rt_array *lg_check_image(lua_State *L, const char *what);
+
+#define LG_BORDER_DOC                                                                                                  \
+    "The mode says what lies beyond the edges: \"reflect\", the elements mirrored with the last one, unless told "     \
+    "otherwise; \"mirror\" without it, \"nearest\" the last one, \"wrap\" those of the other end, \"constant\" the "   \
+    "value, 0 unless told otherwise."
+
+#endif

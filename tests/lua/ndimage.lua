@@ -1,0 +1,84 @@
+-- gpu.ndimage: what it refuses, what it makes of nothing, dtypes and devices. Values are compared with SciPy's in
+-- tests/numpy/test_ndimage.py.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+local nd = gpu.ndimage
+
+t.every("dtypes and devices", function(device)
+  for _, dtype in ipairs({ "float16", "float32", "float64", "uint8", "int64" }) do
+    local x = gpu.ones(4, 5, dtype, device)
+    local floating = dtype:find("float") and dtype or dtype == "int64" and "float64" or "float32"
+    for _, y in ipairs({ nd.gaussian_filter(x, 1), nd.uniform_filter(x, 3), nd.zoom(x, 2), nd.correlate(x, { { 1 } }) }) do
+      t.eq(y.dtype, floating)
+      t.eq(y.device, device)
+      t.near(y:mean(), 1, 2e-3)
+    end
+    for _, y in ipairs({ nd.median_filter(x, 3), nd.maximum_filter(x, 2), nd.zoom(x, 2, 0) }) do
+      t.eq(y.dtype, dtype)
+      t.eq(y:to("float32"):mean(), 1)
+    end
+    local labels, count = nd.label(x)
+    t.eq(labels.dtype .. labels.device, "int32" .. device)
+    t.eq(count, 1)
+    t.eq(nd.binary_erosion(x).dtype, "bool")
+  end
+end)
+
+t.every("what is given stays as it is", function(device)
+  local x = gpu.range(9, device):reshape(3, 3)
+  for _, f in ipairs({ function(v) return nd.gaussian_filter(v, 0) end, function(v) return nd.uniform_filter(v, 1) end,
+    function(v) return nd.median_filter(v, 1) end, function(v) return nd.zoom(v, 1) end }) do
+    local y = f(x)
+    t.eq(t.shares(x, y), false)
+    assert(x:equal(gpu.range(9, device):reshape(3, 3)))
+  end
+end)
+
+t.every("a shape that winds, and one of a million elements", function(device)
+  local n = t.brief(1001, 101)
+  local mask = gpu.ones(n, n, "bool", device)
+  mask["2::4, :-2"] = false -- walls with a gap at one end, then at the other: one snake
+  mask["4::4, 2:"] = false
+  local labels, count = nd.label(mask)
+  t.eq(count, 1)
+  t.eq(labels:sum(), mask:sum())
+  local squares, many = nd.label(gpu.range(n, device):reshape(n, 1):add(gpu.range(n, device)):mod(2))
+  t.eq(many, n * n // 2)
+  t.eq(squares:max(), many)
+end)
+
+t.every("of nothing", function(device)
+  local none = gpu.zeros(0, 3, device)
+  t.same(nd.gaussian_filter(none, 1).shape, { 0, 3 })
+  t.same(nd.median_filter(none, 3).shape, { 0, 3 })
+  t.same(nd.maximum_filter(none, 3).shape, { 0, 3 })
+  t.same(nd.convolve(none, { { 1 } }).shape, { 0, 3 })
+  local labels, count = nd.label(none)
+  t.same(labels.shape, { 0, 3 })
+  t.eq(count, 0)
+  t.raises("x has no elements", nd.map_coordinates, none, { { 1 }, { 1 } })
+end)
+
+t.every("what it refuses", function(device)
+  local x = gpu.ones(3, 4, device)
+  t.raises({ '"reflect", "mirror", "nearest", "wrap" or "constant" expected, got "edge"' }, nd.uniform_filter, x, 3, "edge")
+  t.raises("sigma has 3 numbers, expected one for each of the 2 axes", nd.gaussian_filter, x, { 1, 2, 3 })
+  t.raises("sigma must be from 0 to 4096, got -1", nd.gaussian_filter, x, -1)
+  t.raises("number, or list of one for each axis expected", nd.gaussian_filter, x)
+  t.raises("size must be from 1", nd.median_filter, x, 0)
+  t.raises({ "the weights have the shape (3,)", "as many axes as x of shape (3, 4)" }, nd.correlate, x, { 1, 2, 3 })
+  t.raises("no axis 3", nd.sobel, x, 3)
+  t.raises("order 3 is not there; 0 takes the nearest element, 1 goes straight", nd.zoom, x, 2, 3)
+  t.raises("a factor is above 0", nd.zoom, x, 0)
+  t.raises("there are 3 factors, expected one for each of the 2 axes", nd.zoom, x, { 1, 2, 3 })
+  t.raises("expected 2 rows, one for each axis of x", nd.map_coordinates, x, { { 1 } })
+  t.raises("the structure must be 3 elements along each of the 2 axes", nd.label, x, { 1, 1, 1 })
+  t.raises("the structure is empty", nd.binary_erosion, x, gpu.zeros(3, 3, device))
+  t.raises("1 to 4 axes expected, not of 5", nd.label, gpu.ones(1, 1, 1, 1, 1, device))
+  t.raises("once or more", nd.binary_dilation, x, nil, 0)
+  t.raises("complex", nd.gaussian_filter, gpu.complex(x, x), 1)
+  t.raises("it is written gpu.ndimage.gaussian_filter", function() return gpu.gaussian_filter end)
+  t.raises("gpu.ndimage has no function 'sobl'; did you mean 'sobel'?", function() return nd.sobl end)
+end)
+
+t.done()
