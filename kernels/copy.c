@@ -32,7 +32,7 @@ enum rt_status kn_fill(const struct rt_array *to, const struct kn_operand *numbe
     struct kn_program p;
     int node;
     kn_program_start(&p);
-    enum rt_status status = rt_array_alive(to, e);
+    enum rt_status status = rt_array_writable(to, e);
     if (status == RT_OK) status = kn_number_fits(to->dtype, number, "fill", e);
     if (status == RT_OK && is_few(to)) {
         fill_few(to, number);
@@ -128,7 +128,7 @@ enum rt_status kn_sequence(const struct rt_array *to, const struct kn_operand *s
     struct kn_program p;
     struct rt_array whole;
     enum rt_dtype in = start->is_float || step->is_float ? RT_FLOAT64 : RT_INT64;
-    enum rt_status status = rt_array_alive(to, e);
+    enum rt_status status = rt_array_writable(to, e);
     if (status == RT_OK && small_sequence(to, in, start, step)) return RT_OK;
     if (status == RT_OK) status = sequence_program(&p, in, start, step, to->dtype, e);
     if (status != RT_OK) return status;

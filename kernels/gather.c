@@ -160,6 +160,7 @@ static enum rt_status write(const struct kn_indexing *x, const struct rt_array *
     struct rt_array copies[KN_MAX_PICKS + 1] = {{0}}, spread = {0};
     const struct rt_array *dense = value;
     enum rt_status status = check(x, value, e);
+    if (status == RT_OK) status = rt_array_writable(x->data, e);
     if (status == RT_OK) status = set_apart(x->data, &dense, &copies[0], e);
     for (int i = 0; i < x->count && status == RT_OK; i++)
         status = set_apart(x->data, &mine.picks[i].index, &copies[i + 1], e);

@@ -195,6 +195,7 @@ static enum rt_status run_into(struct kn_program *p, const struct rt_array *out,
 {
     const struct rt_array *pair[2] = {p->arrays[0], out};
     enum rt_status status = kn_check_devices(pair, 2, e);
+    if (status == RT_OK) status = rt_array_writable(out, e);
     if (status != RT_OK) return status;
     for (int i = 0; i < p->leaves; i++)
         if ((status = kn_check_fits(p->arrays[i], out, e)) != RT_OK) return status;

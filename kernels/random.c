@@ -107,15 +107,13 @@ static enum rt_status draw_on_host(const struct kn_draw_values *v, const struct 
                         .dtype = to->dtype,
                         .to = rt_array_host(to),
                         .size = rt_array_size(to)};
-    enum rt_status status = rt_device_synchronize(rt_array_device(to), e);
-    if (status != RT_OK) return status;
     rt_parallel_for((size_t)(f.size + KN_BLOCK - 1) / KN_BLOCK, KN_GRAIN / KN_BLOCK, fill_piece, &f);
     return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
 }
 
 enum rt_status kn_random(const struct kn_draw *draw, const struct rt_array *to, struct rt_error *e)
 {
-    enum rt_status status = rt_array_alive(to, e);
+    enum rt_status status = rt_array_writable(to, e);
     if (status == RT_OK && rt_is_complex(to->dtype))
         status = rt_fail(e, RT_INVALID, "random numbers are real, not %s; gpu.complex makes complex ones of two arrays",
                          rt_dtypes[to->dtype].name);

@@ -108,6 +108,7 @@ void lg_check_operand(lua_State *L, int idx, struct kn_operand *out)
     default:
         if ((a = lg_test_array(L, idx))) {
             out->array = check_there(L, idx, a);
+            lg_bring_over(L, a);
             return;
         }
         if (!(z = lg_test_complex(L, idx))) {

@@ -3,28 +3,58 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lang/check.h"
+#include "runtime/uses.h"
 
 #define SHOWN 10 /* reports in an error's text; all are in the list that gpu.check(f) gives */
 
 /* The addresses are the keys in Lua's registry. */
 static const char state_key, list_key, findings_key;
 
+static struct state *watched; /* whose checks the races between streams are told to: the newest */
+static void watch(struct state *s);
+
 struct state {
+    lua_State *L; /* the main thread */
     enum lg_checks checks;
-    int paused; /* so many times */
+    int paused;     /* so many times */
+    int collecting; /* gpu.check(f) runs, so many inside each other */
+    struct races {
+        size_t count, room;
+        char **texts;
+    } races; /* between streams, that these found */
 };
+
+static int close_state(lua_State *L)
+{
+    struct state *s = lua_touserdata(L, 1);
+    if (watched == s) {
+        rt_watch_races(NULL);
+        watched = NULL;
+    }
+    while (s->races.count > 0) free(s->races.texts[--s->races.count]);
+    free(s->races.texts);
+    s->races.texts = NULL;
+    return 0;
+}
 
 /* The Lua state's own, made at its first use. */
 static struct state *state_of(lua_State *L)
 {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &state_key);
     struct state *s = lua_touserdata(L, -1);
-    if (!s) {
-        s = lua_newuserdatauv(L, sizeof *s, 0);
-        *s = (struct state){0};
-        lua_rawsetp(L, LUA_REGISTRYINDEX, &state_key);
-    }
     lua_pop(L, 1);
+    if (s) return s;
+    s = lua_newuserdatauv(L, sizeof *s, 0);
+    *s = (struct state){0};
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, close_state);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &state_key);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+    s->L = lua_tothread(L, -1);
+    lua_pop(L, 1);
+    watch(s);
     return s;
 }
 
@@ -55,6 +85,52 @@ void lg_pause_checks(lua_State *L)
 static bool are_on(const struct state *s, const struct rt_device *d)
 {
     return s->checks == LG_CHECKS_ON || (s->checks == LG_CHECKS_SESSION && d->kind == RT_SIMT);
+}
+
+/* ---- races between streams ---- */
+static bool wants_races(void *context)
+{
+    const struct state *s = context;
+    return s->collecting || s->checks == LG_CHECKS_ON || (s->checks == LG_CHECKS_SESSION && !s->paused);
+}
+
+/* The nearest line of Lua that runs on the main thread; which calls a coroutine when one runs. */
+static void write_place(void *context, bool function, char *out, size_t size)
+{
+    lua_State *L = ((const struct state *)context)->L;
+    lua_Debug ar;
+    size_t n = 0;
+    if (function && lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar) && ar.name)
+        n = (size_t)snprintf(out, size, "%s%s", ar.name, *ar.namewhat == 'm' && ar.namewhat[4] == 'm' ? "" : "()");
+    for (int level = 0; n < size && lua_getstack(L, level, &ar); level++) {
+        lua_getinfo(L, "Sl", &ar);
+        if (ar.currentline <= 0) continue;
+        snprintf(out + n, size - n, " at %s:%d", ar.short_src, ar.currentline);
+        return;
+    }
+}
+
+static bool found_race(void *context, const char *text)
+{
+    struct state *s = context;
+    struct races *r = &s->races;
+    if (!s->collecting) return true;
+    if (r->count == r->room) {
+        size_t room = r->room ? 2 * r->room : 8;
+        char **larger = realloc(r->texts, room * sizeof *larger);
+        if (!larger) return true;
+        r->texts = larger;
+        r->room = room;
+    }
+    char *copy = strdup(text);
+    if (copy) r->texts[r->count++] = copy;
+    return copy == NULL;
+}
+
+static void watch(struct state *s)
+{
+    watched = s;
+    rt_watch_races(&(struct rt_watch){.context = s, .wanted = wants_races, .place = write_place, .race = found_race});
 }
 
 /* ---- reports as tables ---- */
@@ -215,8 +291,26 @@ int lg_run_call(lua_State *L, struct lg_call *call, enum lg_checked checked)
 }
 
 /* ---- gpu.check ---- */
+/* Adds the races from the first one on to the list at idx, and forgets them. */
+static void take_races(lua_State *L, int list, size_t first)
+{
+    struct races *r = &state_of(L)->races;
+    for (size_t i = first; i < r->count; i++) {
+        lua_createtable(L, 0, 4);
+        set_text(L, "kind", "race between streams");
+        set_text(L, "text", r->texts[i]);
+        lua_pushlstring(L, r->texts[i], strcspn(r->texts[i], "\n"));
+        lua_setfield(L, -2, "message");
+        set_integer(L, "count", 1);
+        lua_rawseti(L, list, (lua_Integer)lua_rawlen(L, list) + 1);
+    }
+    while (r->count > first) free(r->texts[--r->count]);
+}
+
 static int collect(lua_State *L)
 {
+    struct state *s = state_of(L);
+    size_t before = s->races.count;
     lua_settop(L, 1);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &list_key); /* 2: the list around this one, or nil */
     lua_newtable(L);                              /* 3 */
@@ -224,7 +318,10 @@ static int collect(lua_State *L)
     lua_pushvalue(L, 3);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &list_key);
     lua_pushvalue(L, 1);
+    s->collecting++;
     int status = lua_pcall(L, 0, 0, 0);
+    s->collecting--;
+    take_races(L, 3, before);
     lua_pushvalue(L, 2);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &list_key);
     if (status != LUA_OK) return lua_error(L);
@@ -282,5 +379,6 @@ static const struct lg_function functions[] = {
 
 void lg_open_check(lua_State *L)
 {
+    state_of(L); /* that races are told to */
     lg_register(L, "gpu", functions);
 }

@@ -92,7 +92,7 @@ static const char *const synonyms[][2] = {
     {"default_rng", "generator"}, {"seed", "generator"}, {"manualSeed", "seed"}, {"manual_seed", "seed"},
     {"array_equal", "equal"}, {"asarray", "array"}, {"asnumpy", "totable"}, {"get", "x:to(\"cpu\")"},
     {"copy_to_host", "x:to(\"cpu\")"}, {"to_device", "x:to(\"simt\") or gpu.array(t)"}, {"device_array", "empty"},
-    {"sync", "synchronize"}, {"elapsed_time", "gpu.time(f)"}, {"Event", "gpu.time(f)"}, {"copyto", "copy"},
+    {"sync", "synchronize"}, {"elapsed_time", "elapsed"}, {"Event", "event"}, {"Stream", "stream"}, {"copyto", "copy"},
     {"trace", "diagonal"}, {"repeatTensor", "tile"}, {"RawKernel", "kernel"}, {"to_dlpack", "dlpack"},
     {"toDlpack", "dlpack"}, {"sliding_windows", "unfold"}, {"RawModule", "kernel"}, {"SourceModule", "kernel"},
     {"ElementwiseKernel", "vectorize"}, {"elementwise", "vectorize"},

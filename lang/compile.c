@@ -271,7 +271,7 @@ static const struct lg_function functions[] = {
     {"kernel", lg_make_kernel, "gpu.kernel(source [, options])",
      "Compiles CUDA C and gives back its kernel, which is its own field of its name, too; with several __global__ "
      "functions a table of kernels by name.\n"
-     "k(grid, block [, shared])(...) launches it as <<<grid, block, shared>>> does: grid and block are numbers or "
+     "k(grid, block [, shared [, stream]])(...) launches it as <<<grid, block, shared, stream>>> does: grid and block are numbers or "
      "{x, y, z}, shared is bytes of dynamic shared memory. k:forall(n)(...) chooses the launch size for n threads.\n"
      "In place of shared may stand {shared = bytes, cooperative = true}: in a cooperative launch all blocks are "
      "resident at once, so that cooperative_groups' grid().sync() works. {check = true} or false: see gpu.check.\n"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lang/closest.h"
-#include "lang/lang.h"
+#include "lang/stream.h"
 #include "runtime/background.h"
 
 #define HELP_COLUMNS 80
@@ -120,8 +120,8 @@ static const struct lg_function *check_topic(lua_State *L, int idx)
 {
     const struct lg_function *row = lg_doc_of_value(L, idx);
     if (row || lua_type(L, idx) != LUA_TSTRING) return row;
-    static const char *const scopes[] = {"",       "gpu.",        "array.",      "kernel.", "texture.",
-                                         "topic.", "gpu.linalg.", "gpu.sparse.", "sparse.", "gpu.ndimage."};
+    static const char *const scopes[] = {"",       "gpu.",   "array.",      "kernel.",     "texture.", "stream.",
+                                         "event.", "topic.", "gpu.linalg.", "gpu.sparse.", "sparse.",  "gpu.ndimage."};
     for (size_t i = 0; i < sizeof scopes / sizeof *scopes && !row; i++) {
         row = lg_doc_by_name(L, lua_pushfstring(L, "%s%s", scopes[i], lua_tostring(L, idx)));
         lua_pop(L, 1);
@@ -223,6 +223,7 @@ __attribute__((visibility("default"))) int luaopen_lunarray(lua_State *L)
     lg_open_device(L);
     lg_open_array(L);
     lg_open_kernel(L);
+    lg_open_stream(L);
     lg_open_profile(L);
     lg_open_trace(L);
     lg_open_texture(L);

@@ -40,7 +40,11 @@ static const struct {
     {"cudaMemcpy",
      "gpu.array(t) brings a table to the device, x:to(\"cpu\") copies an array, x:totable() makes a table"},
     {"cudaDeviceSynchronize", "it is written gpu.synchronize()"},
-    {"cudaEventCreate", "it is written gpu.time(function() ... end)"},
+    {"cudaEventCreate", "it is written gpu.event(), or gpu.time(function() ... end) where only the time is wanted"},
+    {"cudaStreamCreate", "it is written gpu.stream()"},
+    {"cudaStreamSynchronize", "it is written s:synchronize(), of s = gpu.stream()"},
+    {"cudaStreamWaitEvent", "it is written s:wait(event)"},
+    {"cudaMemcpyAsync", "it is written s:with(function() y:copy_(x) end), of s = gpu.stream()"},
     {"cuda", "it is written gpu; ?cuda tells what is where"},
 };
 

@@ -239,7 +239,7 @@ void lg_check_assigned(lua_State *L, int value, enum rt_dtype dtype)
 static void fill_view(lua_State *L, const struct rt_array *target, int value)
 {
     struct kn_operand number;
-    lg_check(L, rt_array_alive(target, lg_error_box(L)));
+    lg_check(L, rt_array_writable(target, lg_error_box(L)));
     lg_check_assigned(L, value, target->dtype);
     void *host = target->ndim == 0 ? lg_array_host(target) : NULL;
     if (host) {

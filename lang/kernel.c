@@ -6,6 +6,7 @@
 #include "lang/check.h"
 #include "lang/closest.h"
 #include "lang/complex.h"
+#include "lang/stream.h"
 
 #define LG_LAUNCHER "lunarray.launcher"
 
@@ -152,6 +153,7 @@ void lg_read_call(lua_State *L, const struct lg_launch *l, struct lg_call *out)
     out->device = choose_device(k, out->args, out->count);
     out->on = kernel_on(L, k, out->device);
     out->launch = l->launch;
+    if (l->stream && !(out->launch.stream = *l->stream)) luaL_error(L, "the stream of this launch was freed");
     if (l->forall >= 0 && rt_kernel_forall(out->on, l->forall, &out->launch, e) != RT_OK) lg_raise_kernel(L, e);
 }
 
@@ -171,10 +173,16 @@ static int launcher_call(lua_State *L)
     lg_read_call(L, &l, &call);
     bool waits = call.device->kind == RT_SIMT;
     double before = waits ? rt_now_ms() : 0;
+    lua_Debug ar;
+    if (!waits && lua_getstack(L, 1, &ar) && lua_getinfo(L, "Sl", &ar)) {
+        call.launch.place = ar.short_src;
+        call.launch.line = ar.currentline;
+    }
     int results = lg_run_call(L, &call, l.checked);
     struct lg_launches *launches = &((struct lg_kernel *)lua_touserdata(L, 1))->launches;
     launches->count++;
     launches->last = call.launch;
+    launches->last.place = NULL;
     launches->ms = waits ? rt_now_ms() - before : -1;
     return results;
 }
@@ -236,10 +244,12 @@ static void read_options(lua_State *L, int idx, struct lg_launch *l)
             out->shared = read_shared(L, lua_gettop(L));
         else if (!strcmp(key, "cooperative"))
             out->cooperative = read_flag(L, lua_gettop(L), key);
+        else if (!strcmp(key, "stream"))
+            l->stream = lg_check_stream(L, lua_gettop(L), "stream");
         else if (!strcmp(key, "check"))
             l->checked = read_flag(L, lua_gettop(L), key) ? LG_CHECKED : LG_UNCHECKED;
         else
-            luaL_error(L, "a launch has no option '%s'; there are shared, cooperative and check", key);
+            luaL_error(L, "a launch has no option '%s'; there are shared, stream, cooperative and check", key);
     }
 }
 
@@ -247,33 +257,44 @@ static bool same_launch(const struct lg_launch *a, const struct lg_launch *b)
 {
     const struct rt_launch *x = &a->launch, *y = &b->launch;
     return a->forall == b->forall && memcmp(x->grid, y->grid, sizeof x->grid) == 0 &&
-           memcmp(x->block, y->block, sizeof x->block) == 0 && x->shared == y->shared &&
+           memcmp(x->block, y->block, sizeof x->block) == 0 && x->shared == y->shared && a->stream == b->stream &&
            x->cooperative == y->cooperative && a->checked == b->checked;
 }
 
-/* Pushes the launcher that the kernel at index 1 made last when it is the same, else a new one. */
-static int push_launcher(lua_State *L, const struct lg_launch *wanted)
+/* Pushes the launcher that the kernel at index 1 made last when it is the same, else a new one. The stream, if there is
+ * one, is in the options or behind them. */
+static int push_launcher(lua_State *L, const struct lg_launch *wanted, int options)
 {
     lua_getiuservalue(L, 1, 1);
     const struct lg_launch *last = lua_touserdata(L, -1);
     if (last && same_launch(last, wanted)) return 1;
-    struct lg_launch *l = lua_newuserdatauv(L, sizeof *l, 1);
+    struct lg_launch *l = lua_newuserdatauv(L, sizeof *l, 2);
     *l = *wanted;
     luaL_setmetatable(L, LG_LAUNCHER);
+    int launcher = lua_gettop(L);
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
+    if (wanted->stream) {
+        if (luaL_testudata(L, options + 1, LG_STREAM))
+            lua_pushvalue(L, options + 1);
+        else
+            lua_getfield(L, options, "stream");
+        lua_setiuservalue(L, launcher, 2);
+        lua_settop(L, launcher);
+    }
     lua_pushvalue(L, -1);
     lua_setiuservalue(L, 1, 1);
     return 1;
 }
 
-/* Grid, block and options from the arguments 2 to 4. */
+/* Grid, block, options or bytes of shared memory, and stream from the arguments 2 to 5. */
 static void read_configuration(lua_State *L, struct lg_launch *l)
 {
     *l = (struct lg_launch){.forall = -1};
     read_size(L, 2, "grid", l->launch.grid);
     read_size(L, 3, "block", l->launch.block);
     read_options(L, 4, l);
+    if (lua_gettop(L) >= 5 && !lua_isnil(L, 5)) l->stream = lg_check_stream(L, 5, "stream");
 }
 
 void lg_read_launch(lua_State *L, const char *usage, struct lg_launch *out)
@@ -283,7 +304,7 @@ void lg_read_launch(lua_State *L, const char *usage, struct lg_launch *out)
         *out = take_launcher(L);
         return;
     }
-    if (count < 3 || count > 4 || !luaL_testudata(L, 1, LG_KERNEL)) luaL_error(L, "expected %s", usage);
+    if (count < 3 || count > 5 || !luaL_testudata(L, 1, LG_KERNEL)) luaL_error(L, "expected %s", usage);
     read_configuration(L, out);
 }
 
@@ -292,13 +313,14 @@ static int kernel_call(lua_State *L)
     const struct lg_kernel *k = check_kernel(L, 1);
     struct lg_launch l;
     int count = lua_gettop(L) - 1;
-    if (count < 2 || count > 3) {
+    if (count < 2 || count > 4) {
         const char *name = k->loaded[0].entry->name;
-        return luaL_error(L, "%s: a launch is %s(grid, block [, options])(arguments) or %s:forall(n)(arguments)", name,
-                          name, name);
+        return luaL_error(
+            L, "%s: a launch is %s(grid, block [, options [, stream]])(arguments) or %s:forall(n)(arguments)", name,
+            name, name);
     }
     read_configuration(L, &l);
-    return push_launcher(L, &l);
+    return push_launcher(L, &l, 4);
 }
 
 static int kernel_forall(lua_State *L)
@@ -307,7 +329,8 @@ static int kernel_forall(lua_State *L)
     struct lg_launch l = {.forall = luaL_checkinteger(L, 2)};
     luaL_argcheck(L, l.forall >= 0, 2, "a number of threads, 0 or more");
     read_options(L, 3, &l);
-    return push_launcher(L, &l);
+    if (lua_gettop(L) >= 4 && !lua_isnil(L, 4)) l.stream = lg_check_stream(L, 4, "stream");
+    return push_launcher(L, &l, 3);
 }
 
 static int kernel_global(lua_State *L)
@@ -491,7 +514,7 @@ static int kernel_display(lua_State *L)
 }
 
 static const struct lg_function methods[] = {
-    {"forall", kernel_forall, "k:forall(n [, options])",
+    {"forall", kernel_forall, "k:forall(n [, options [, stream]])",
      "Chooses block and grid for n threads in one dimension; call the result with the kernel's arguments.\n"
      "There may be more threads than n in the last block: the kernel checks its index.\n"
      "Options: as in k(grid, block, options).",

@@ -36,6 +36,7 @@ struct lg_launch {
     struct rt_launch launch;
     int64_t forall; /* threads wanted, -1 when `launch` says it all */
     enum lg_checked checked;
+    struct rt_stream *const *stream; /* in the stream's object, which the launcher keeps; NULL: the current one */
 };
 /* Reads a launch from the arguments: a launcher at 1 (what k(grid, block) and k:forall(n) give), or a kernel at 1 and
  * grid, block and options (shared memory...) behind it. Leaves the kernel at 1 in place of the launcher, and pushes

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "lang/closest.h"
 #include "lang/lazy.h"
+#include "lang/stream.h"
 
 #define MOST_REDUCTIONS 8    /* that wait at a time */
 #define LARGE           4096 /* elements from which a pass over memory costs more than an expression */
@@ -55,10 +56,21 @@ void lg_wait(lua_State *L, struct rt_array *a, struct kn_expression *x)
     struct lg_array *l = (struct lg_array *)a;
     rt_array_share(kn_expression_form(x), &l->array);
     l->expression = x;
+    l->stream = lg_stream_number(rt_array_device(a));
     l->next = w->first;
     l->link = &w->first;
     if (l->next) l->next->link = &l->next;
     w->first = l;
+}
+
+/* All streams of the device come to one point around what was to run in another one than the current. */
+static enum rt_status evaluate_here(const struct lg_array *l, struct kn_expression *x, struct rt_error *e)
+{
+    struct rt_device *d = rt_array_device(&l->array);
+    bool elsewhere = l->stream != lg_stream_number(d);
+    enum rt_status status = elsewhere ? rt_device_synchronize(d, e) : RT_OK;
+    if (status == RT_OK) status = kn_expression_evaluate(x, e);
+    return status == RT_OK && elsewhere ? rt_device_synchronize(d, e) : status;
 }
 
 void lg_wait_for_reduction(lua_State *L, struct rt_array *a, struct kn_expression *x)
@@ -70,7 +82,7 @@ void lg_wait_for_reduction(lua_State *L, struct rt_array *a, struct kn_expressio
         if (l->reduces && !kn_expression_value(l->expression) && ++waiting > MOST_REDUCTIONS) break;
     if (!l) return;
     struct kn_expression *oldest = kn_expression_retain(l->expression);
-    enum rt_status status = kn_expression_evaluate(oldest, lg_error_box(L));
+    enum rt_status status = evaluate_here(l, oldest, lg_error_box(L));
     kn_expression_release(oldest);
     lg_check(L, status);
 }
@@ -87,12 +99,18 @@ void lg_wait_no_more(struct rt_array *a)
 }
 
 /* ---- evaluating ---- */
+void lg_bring_over(lua_State *L, struct rt_array *a)
+{
+    const struct lg_array *l = (const struct lg_array *)a;
+    if (l->expression && l->stream != lg_stream_number(rt_array_device(a))) lg_evaluate(L, a);
+}
+
 void lg_evaluate(lua_State *L, struct rt_array *a)
 {
     struct lg_array *l = (struct lg_array *)a;
     if (!l->expression) return;
     lg_memory_enter(L);
-    lg_check(L, kn_expression_evaluate(l->expression, lg_error_box(L)));
+    lg_check(L, evaluate_here(l, l->expression, lg_error_box(L)));
     struct rt_array value;
     rt_array_share(kn_expression_value(l->expression), &value);
     lg_wait_no_more(a);
@@ -106,6 +124,7 @@ void lg_elements(lua_State *L, const struct rt_array *a, struct kn_program *p)
     struct rt_error *e = lg_error_box(L);
     int node;
     lg_memory_enter(L);
+    lg_bring_over(L, (struct rt_array *)(uintptr_t)a);
     if (l->expression && kn_expression_room(l->expression) < 1) /* a conversion may come */
         lg_evaluate(L, (struct rt_array *)(uintptr_t)a);
     if (l->expression) {
@@ -141,7 +160,7 @@ static void evaluate_list(lua_State *L, const struct rt_storage *s)
         size_t bytes = (size_t)rt_array_size(form) * rt_dtypes[form->dtype].size;
         if (!collected && kn_expression_inlined(l->expression) && (collected = lg_memory_collect(L, bytes))) continue;
         struct kn_expression *x = kn_expression_retain(l->expression);
-        enum rt_status status = kn_expression_evaluate(x, lg_error_box(L));
+        enum rt_status status = evaluate_here(l, x, lg_error_box(L));
         kn_expression_release(x);
         lg_check(L, status);
     }

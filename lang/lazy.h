@@ -11,12 +11,15 @@ struct lg_array {
     struct rt_array array;
     struct kn_expression *expression; /* NULL: it does not wait */
     bool reduces;                     /* and holds what is much larger than itself */
+    unsigned stream;                  /* that was current when it was made: its number, 0 the default one */
     struct lg_array *next, **link;    /* in the list of those that wait */
     const void *mark;                 /* of all arrays the same, and of no other userdata */
 };
 
 enum lg_laziness { LG_LAZY_NEVER, LG_LAZY_LARGE, LG_LAZY_ALWAYS };
 
+/* Evaluates what waits for another stream than the current one: it must be part of no work there. [raises] */
+void lg_bring_over(lua_State *L, struct rt_array *a);
 bool lg_waits(const struct rt_array *a);
 /* While gpu.explain runs a function, every reduction in it waits, with the axes that it reduces of size 1. */
 bool lg_explains(lua_State *L);
@@ -29,7 +32,8 @@ void lg_wait(lua_State *L, struct rt_array *a, struct kn_expression *x);
 void lg_wait_for_reduction(lua_State *L, struct rt_array *a, struct kn_expression *x);
 /* Takes it off the list and gives up its expression. Never raises. */
 void lg_wait_no_more(struct rt_array *a);
-/* Makes its elements be there. lg_check_array does it. [raises] */
+/* Makes its elements be there, in the stream that it was made in if that is current, else before everything that the
+ * device is given later. lg_check_array does it. [raises] */
 void lg_evaluate(lua_State *L, struct rt_array *a);
 /* The array's elements as a program, for reductions: of one that waits its expression, which need not be stored then.
  * Good until Lua runs again, so it comes last. [raises] */

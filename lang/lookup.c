@@ -1,3 +1,4 @@
+#include "lang/stream.h"
 #include "lang/lookup.h"
 
 #include <stdio.h>
@@ -344,6 +345,8 @@ static const char *describe_object(lua_State *L, int idx, char *buffer, size_t s
     lua_pop(L, 1);
     if (luaL_testudata(L, idx, LG_KERNEL)) return "kernel";
     if (lg_test_texture(L, idx)) return "texture";
+    if (luaL_testudata(L, idx, LG_STREAM)) return "stream";
+    if (luaL_testudata(L, idx, LG_EVENT)) return "event";
     return luaL_testudata(L, idx, LG_DEVICE) ? "device" : "object";
 }
 

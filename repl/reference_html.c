@@ -36,6 +36,8 @@ static const char *const titles[][2] = {
     {"sparse", "Sparse arrays"},
     {"kernel", "Kernels"},
     {"texture", "Textures"},
+    {"stream", "Streams"},
+    {"event", "Events"},
     {"topic", "Subjects"},
     {"magic", "Commands in cells"},
     {"session", "In a session"},

@@ -1,4 +1,5 @@
 #include "runtime/array.h"
+#include "runtime/uses.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -382,25 +383,50 @@ enum rt_status rt_broadcast_shape(const struct rt_array *const *arrays, int coun
 
 /* ---- Transfers ---- */
 
-enum rt_status rt_array_alive(const struct rt_array *a, struct rt_error *e)
+enum rt_status rt_array_there(const struct rt_array *a, struct rt_error *e)
 {
     if (a->storage->generation == a->storage->device->generation) return RT_OK;
     return rt_fail(e, RT_DEVICE, "this array was lost when a kernel's fault reset %s; make it anew",
                    a->storage->device->name);
 }
 
-static enum rt_status ready(const struct rt_array *a, struct rt_error *e)
+enum rt_status rt_array_alive(const struct rt_array *a, struct rt_error *e)
 {
-    if (!rt_array_contiguous(a))
-        return rt_fail(e, RT_INVALID, "a strided array must be made contiguous before it is copied");
-    enum rt_status status = rt_array_alive(a, e);
-    if (status != RT_OK) return status;
-    return rt_device_synchronize(rt_array_device(a), e);
+    return rt_array_there(a, e) == RT_OK ? rt_touch(a, false, e) : RT_DEVICE;
+}
+
+enum rt_status rt_array_writable(const struct rt_array *a, struct rt_error *e)
+{
+    return rt_array_there(a, e) == RT_OK ? rt_touch(a, true, e) : RT_DEVICE;
+}
+
+static enum rt_status contiguous(const struct rt_array *a, struct rt_error *e)
+{
+    if (rt_array_contiguous(a)) return RT_OK;
+    return rt_fail(e, RT_INVALID, "a strided array must be made contiguous before it is copied");
+}
+
+static enum rt_status ready(const struct rt_array *a, bool writes, struct rt_error *e)
+{
+    enum rt_status status = contiguous(a, e);
+    return status != RT_OK ? status : writes ? rt_array_writable(a, e) : rt_array_alive(a, e);
+}
+
+static enum rt_status wait_for(struct rt_device *d, struct rt_error *e)
+{
+    return rt_stream_synchronize(d, d->current, e);
 }
 
 static size_t byte_count(const struct rt_array *a)
 {
     return (size_t)rt_array_size(a) * rt_dtypes[a->dtype].size;
+}
+
+/* In a stream of its own a copy does not wait for the others, as the plain ones would. */
+static enum rt_status copied(struct rt_device *d, CUresult r, struct rt_error *e, const char *what)
+{
+    enum rt_status status = rt_device_check(d, r, e, what);
+    return status == RT_OK && d->current ? wait_for(d, e) : status;
 }
 
 static enum rt_status copy_out(const struct rt_array *a, size_t from, void *host, size_t bytes, struct rt_error *e)
@@ -410,10 +436,12 @@ static enum rt_status copy_out(const struct rt_array *a, size_t from, void *host
         rt_parallel_copy(host, (char *)rt_array_host(a) + from, bytes);
         return RT_OK;
     }
+    uint64_t address = rt_array_address(a) + from;
     rt_lend();
-    CUresult r = d->driver->MemcpyDtoH(host, rt_array_address(a) + from, bytes);
+    CUresult r = d->current ? d->driver->MemcpyDtoHAsync(host, address, bytes, d->stream)
+                            : d->driver->MemcpyDtoH(host, address, bytes);
     rt_lend_end();
-    return driver_check(d->driver, r, e, "cuMemcpyDtoH");
+    return copied(d, r, e, "cuMemcpyDtoH");
 }
 
 static enum rt_status copy_in(const struct rt_array *a, size_t to, const void *host, size_t bytes, struct rt_error *e)
@@ -423,24 +451,28 @@ static enum rt_status copy_in(const struct rt_array *a, size_t to, const void *h
         rt_parallel_copy((char *)rt_array_host(a) + to, host, bytes);
         return RT_OK;
     }
+    uint64_t address = rt_array_address(a) + to;
     rt_lend();
-    CUresult r = d->driver->MemcpyHtoD(rt_array_address(a) + to, host, bytes);
+    CUresult r = d->current ? d->driver->MemcpyHtoDAsync(address, host, bytes, d->stream)
+                            : d->driver->MemcpyHtoD(address, host, bytes);
     rt_lend_end();
-    return driver_check(d->driver, r, e, "cuMemcpyHtoD");
+    return copied(d, r, e, "cuMemcpyHtoD");
 }
 
 enum rt_status rt_array_read(const struct rt_array *a, void *host, struct rt_error *e)
 {
-    enum rt_status status = ready(a, e);
+    enum rt_status status = ready(a, false, e);
     size_t bytes = byte_count(a);
+    if (status == RT_OK) status = wait_for(rt_array_device(a), e);
     if (status != RT_OK || bytes == 0) return status;
     return copy_out(a, 0, host, bytes, e);
 }
 
 enum rt_status rt_array_write(const struct rt_array *a, const void *host, struct rt_error *e)
 {
-    enum rt_status status = ready(a, e);
+    enum rt_status status = ready(a, true, e);
     size_t bytes = byte_count(a);
+    if (status == RT_OK) status = wait_for(rt_array_device(a), e);
     if (status != RT_OK || bytes == 0) return status;
     return copy_in(a, 0, host, bytes, e);
 }
@@ -465,6 +497,33 @@ static enum rt_status copy_staged(const struct rt_array *to, const struct rt_arr
     return status;
 }
 
+/* Between the host and one GPU, or within it. */
+static bool is_async(const struct rt_device *source, const struct rt_device *target)
+{
+    return (source->kind == RT_CUDA && (target == source || target->kind == RT_CPU)) ||
+           (source->kind == RT_CPU && target->kind == RT_CUDA);
+}
+
+/* Does not wait. Who wants the host's elements waits for the stream by itself (runtime/uses.h). */
+static enum rt_status copy_in_stream(const struct rt_array *to, const struct rt_array *from, size_t bytes,
+                                     struct rt_stream *s, struct rt_error *e)
+{
+    const struct driver *v = s->device->driver;
+    uint64_t target = rt_array_address(to), source = rt_array_address(from);
+    enum rt_status status = rt_touch_by(from, false, s, e);
+    if (status == RT_OK) status = rt_touch_by(to, true, s, e);
+    if (status == RT_OK) status = rt_device_enter(s->device, e);
+    if (status != RT_OK) return status;
+    rt_lend(); /* of memory that is not pinned the driver may copy some, or all, here */
+    CUresult r = rt_array_device(to)->kind == RT_CPU
+                     ? v->MemcpyDtoHAsync((void *)(uintptr_t)target, source, bytes, s->handle)
+                 : rt_array_device(from)->kind == RT_CPU
+                     ? v->MemcpyHtoDAsync(target, (const void *)(uintptr_t)source, bytes, s->handle)
+                     : v->MemcpyDtoDAsync(target, source, bytes, s->handle);
+    rt_lend_end();
+    return rt_device_check(s->device, r, e, "copying in a stream");
+}
+
 enum rt_status rt_array_transfer(const struct rt_array *to, const struct rt_array *from, struct rt_error *e)
 {
     struct rt_device *source = rt_array_device(from), *target = rt_array_device(to);
@@ -473,9 +532,20 @@ enum rt_status rt_array_transfer(const struct rt_array *to, const struct rt_arra
                        "a transfer needs arrays of one dtype and size: %s of %lld and %s of %lld elements",
                        rt_dtypes[to->dtype].name, (long long)rt_array_size(to), rt_dtypes[from->dtype].name,
                        (long long)rt_array_size(from));
-    enum rt_status status = ready(from, e);
-    if (status == RT_OK) status = ready(to, e);
+    struct rt_stream *stream = source->kind == RT_CUDA ? source->current : target->current;
     size_t bytes = byte_count(from);
+    enum rt_status status = RT_OK;
+    if (stream && is_async(source, target)) {
+        status = rt_array_there(from, e);
+        if (status == RT_OK) status = rt_array_there(to, e);
+        if (status == RT_OK) status = contiguous(from, e);
+        if (status == RT_OK) status = contiguous(to, e);
+        return status == RT_OK && bytes > 0 ? copy_in_stream(to, from, bytes, stream, e) : status;
+    }
+    status = ready(from, false, e);
+    if (status == RT_OK) status = ready(to, true, e);
+    if (status == RT_OK) status = wait_for(source, e);
+    if (status == RT_OK) status = wait_for(target, e);
     if (status != RT_OK || bytes == 0) return status;
     if (source == target &&
         source->kind == RT_CUDA) /* copies within one GPU stay on it, in order with its other work */

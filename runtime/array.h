@@ -66,8 +66,12 @@ enum rt_status rt_array_read(const struct rt_array *a, void *host, struct rt_err
 enum rt_status rt_array_write(const struct rt_array *a, const void *host, struct rt_error *e);
 /* Between contiguous arrays of the same dtype and size on any two devices. */
 enum rt_status rt_array_transfer(const struct rt_array *to, const struct rt_array *from, struct rt_error *e);
-/* RT_DEVICE when the array's memory was lost in a GPU fault. Everything that touches data calls it first. */
+/* RT_DEVICE when the array's memory was lost in a GPU fault. Everything that reads data calls the first of these
+ * before, what writes to an array that it was given the second, so that streams' uses of it are known (runtime/uses.h)
+ * with its statuses. The third only looks. */
 enum rt_status rt_array_alive(const struct rt_array *a, struct rt_error *e);
+enum rt_status rt_array_writable(const struct rt_array *a, struct rt_error *e);
+enum rt_status rt_array_there(const struct rt_array *a, struct rt_error *e);
 
 /* "(3, 4)" into buffer; returns buffer. */
 char *rt_shape_text(int ndim, const int64_t *shape, char *buffer, size_t size);

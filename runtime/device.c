@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <time.h>
 #include "runtime/host.h"
-#include "runtime/interrupt.h"
-#include "runtime/lend.h"
 #include "runtime/memory.h"
+#include "runtime/stream.h"
 #include "runtime/threads.h"
 
 #define MAX_GPUS 64
@@ -276,6 +274,7 @@ static void renew_context(struct rt_device *d, struct rt_error *e)
 {
     const struct driver *v = d->driver;
     pthread_mutex_lock(&devices.lock);
+    rt_streams_lost(d);
     rt_memory_lost(d);
     v->DevicePrimaryCtxReset(d->handle);
     v->DevicePrimaryCtxRelease(d->handle);
@@ -295,43 +294,58 @@ static void renew_context(struct rt_device *d, struct rt_error *e)
     }
 }
 
+/* "launched since the last wait: scale at cell 3:7 in stream 2, add at cell 3:8" */
+static void add_trail(const struct rt_device *d, struct rt_error *e)
+{
+    char text[600] = "";
+    const struct rt_trail *t = &d->trail;
+    unsigned kept = t->count < RT_TRAIL ? t->count : RT_TRAIL;
+    size_t n = 0;
+    for (unsigned i = t->count - kept; i < t->count && n < sizeof text; i++) {
+        const struct rt_launched *l = &t->last[i % RT_TRAIL];
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? ", " : "", l->kernel);
+        if (l->line > 0 && n < sizeof text)
+            n += (size_t)snprintf(text + n, sizeof text - n, " at %s:%d", l->place, l->line);
+        if (l->stream && n < sizeof text) n += (size_t)snprintf(text + n, sizeof text - n, " in stream %u", l->stream);
+    }
+    if (kept)
+        rt_fail(e, e->status, "%s\nIt was in one of the launches since the last wait: %s%s", e->text,
+                t->count > kept ? "..., " : "", text);
+}
+
 enum rt_status rt_device_check(struct rt_device *d, CUresult result, struct rt_error *e, const char *what)
 {
     enum rt_status status = driver_check(d->driver, result, e, what);
-    if (status == RT_FAULT && d->kind == RT_CUDA) renew_context(d, e);
+    if (status == RT_FAULT && d->kind == RT_CUDA) {
+        if (e && e->text) add_trail(d, e);
+        d->trail.count = 0;
+        renew_context(d, e);
+    }
     return status;
 }
 
-/* Microseconds to sleep after that many failed polls: none at first, then growing to a millisecond. */
-static void wait_a_little(unsigned *microseconds, double started)
+static CUresult look_at_device(void *context)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double elapsed = (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3 - started;
-    if (elapsed < 100) return;
-    *microseconds = *microseconds == 0 ? 20 : *microseconds * 3 / 2;
-    if (*microseconds > 1000) *microseconds = 1000;
-    struct timespec pause = {0, (long)*microseconds * 1000};
-    nanosleep(&pause, NULL);
+    struct rt_device *d = context;
+    CUresult r = d->driver->StreamQuery(NULL);
+    return r == CUDA_SUCCESS && rt_has_streams() ? rt_streams_query(d) : r;
 }
 
 enum rt_status rt_device_synchronize(struct rt_device *d, struct rt_error *e)
 {
-    if (!d->driver) return RT_OK;
+    if (!d->driver) {
+        if (rt_has_streams()) rt_streams_synchronized(d);
+        return RT_OK;
+    }
     enum rt_status status = rt_device_enter(d, e);
     if (status != RT_OK) return status;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double started = (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-    unsigned pause = 0;
-    CUresult r;
-    rt_lend();
-    while ((r = d->driver->StreamQuery(d->stream)) == CUDA_ERROR_NOT_READY && !rt_interrupted())
-        wait_a_little(&pause, started);
-    rt_lend_end();
+    CUresult r = rt_poll(look_at_device, d);
     if (r == CUDA_ERROR_NOT_READY)
         return rt_fail(e, RT_INTERRUPTED, "interrupted; a kernel is still running on %s", d->name);
-    return rt_device_check(d, r, e, "waiting for the device");
+    status = rt_device_check(d, r, e, "waiting for the device");
+    d->trail.count = 0;
+    if (rt_has_streams()) rt_streams_synchronized(d);
+    return status;
 }
 
 enum rt_status rt_device_memory(struct rt_device *d, size_t *free_bytes, size_t *total_bytes, struct rt_error *e)

@@ -14,7 +14,20 @@ enum rt_device_kind {
     RT_CUDA, /* a GPU */
 };
 
-struct rt_pool; /* the caching allocator's state, runtime/memory.c */
+struct rt_stream; /* runtime/stream.h */
+struct rt_pool;   /* the caching allocator's state, runtime/memory.c */
+
+/* The launches that a GPU was given since it was last waited for: a fault tells of them, since which one it was is not
+ * known then. */
+#define RT_TRAIL 4 /* that are kept */
+struct rt_trail {
+    unsigned count;
+    struct rt_launched {
+        char kernel[40], place[60];
+        int line;        /* 0: no place */
+        unsigned stream; /* 0: the default one */
+    } last[RT_TRAIL];
+};
 
 struct rt_device {
     enum rt_device_kind kind;
@@ -24,12 +37,15 @@ struct rt_device {
     const struct driver *driver; /* NULL on cpu */
     CUdevice handle;
     CUcontext context; /* the primary context, current on the calling thread after rt_device_enter */
-    CUstream stream;   /* the stream that all work of this library goes to; NULL is the legacy default stream */
+    CUstream stream;   /* the current stream, which all work of this library goes to; NULL is the legacy default one */
+    struct rt_stream *current; /* the same; NULL: the default one */
+    bool streams_busy;         /* other streams than the default one were given work since that was last waited for */
     int compute_major, compute_minor; /* compute capability; simt says 8.0 */
     int warp_size, multiprocessors, max_threads_per_block, max_block[3], max_grid[3];
     size_t max_shared_per_block; /* bytes, without opting in to more */
     size_t total_memory;         /* bytes */
     unsigned generation; /* counts up when a fault on a GPU lost all memory of the context; storages remember theirs */
+    struct rt_trail trail;
     struct rt_pool *pool;
 };
 

@@ -62,7 +62,10 @@ struct rt_arg {
 struct rt_findings;
 struct rt_launch {
     unsigned grid[3], block[3];
-    unsigned shared;  /* dynamic shared memory, bytes */
+    unsigned shared;          /* dynamic shared memory, bytes */
+    struct rt_stream *stream; /* NULL: the device's current one */
+    const char *place;        /* where it is launched, for a fault that shows later; NULL: not known */
+    int line;
     bool cooperative; /* all blocks are resident at once, so that the grid may synchronise */
     /* On the software GPU: checks the launch and fills this (runtime/report.h). What is found is no error, a fault that
      * ends the launch is. NULL: no checks. */

@@ -9,6 +9,7 @@
 #include "runtime/simt/check.h"
 #include "runtime/simt/heap.h"
 #include "runtime/simt/simt.h"
+#include "runtime/uses.h"
 
 #define BLOCK_BYTES  4096 /* a parameter block of this size is on the stack, larger ones are allocated */
 #define BLOCK_PARAMS 256
@@ -85,6 +86,19 @@ static bool dtype_fits(const struct rt_param *p, enum rt_dtype t)
     return t == RT_UINT8 && p->dtype == RT_INT8 && is_plain_char(p);
 }
 
+/* "const float *" or "float const *": what the pointer leads to is not written. */
+static bool is_read_only(const struct rt_param *p)
+{
+    const char *star = strrchr(p->type, '*'), *constant = strstr(p->type, "const");
+    return star && constant && constant < star && strchr(p->type, '*') == star;
+}
+
+static enum rt_status touch(const struct rt_kernel *k, const struct rt_param *p, const struct rt_array *a,
+                            struct rt_error *e)
+{
+    return rt_touch_as(a, !is_read_only(p), k->entry->name, p->name, e);
+}
+
 static enum rt_status check_array(const struct rt_kernel *k, size_t i, const struct rt_array *a, struct rt_error *e)
 {
     const struct rt_param *p = &k->entry->params[i];
@@ -102,7 +116,8 @@ static enum rt_status check_array(const struct rt_kernel *k, size_t i, const str
         return refuse(k, i, e,
                       "got a strided or broadcast view, whose elements do not follow each other; pass %s:contiguous()",
                       x);
-    return rt_array_alive(a, e);
+    enum rt_status status = rt_array_there(a, e);
+    return status == RT_OK && rt_has_streams() ? touch(k, p, a, e) : status;
 }
 
 static enum rt_status set_pointer(const struct rt_kernel *k, size_t i, const struct rt_arg *a, unsigned char *to,
@@ -383,12 +398,30 @@ static struct simt_check *new_check(const struct rt_kernel *k, const struct rt_a
     return simt_check_new(extents, count, e);
 }
 
+static void copy_text(char *to, const char *from, size_t room)
+{
+    size_t n = strnlen(from, room - 1);
+    memcpy(to, from, n);
+    to[n] = 0;
+}
+
+/* A GPU's fault shows when somebody waits. */
+static void note_launch(struct rt_device *d, const struct rt_kernel *k, const struct rt_launch *l)
+{
+    struct rt_launched *x = &d->trail.last[d->trail.count++ % RT_TRAIL];
+    x->line = l->place ? l->line : 0;
+    x->stream = d->current ? d->current->number : 0;
+    copy_text(x->kernel, l->place ? k->entry->name : "an array operation", sizeof x->kernel);
+    copy_text(x->place, l->place ? l->place : "", sizeof x->place);
+}
+
 static enum rt_status launch_plain(const struct rt_kernel *k, const struct rt_function *f, const struct rt_launch *l,
                                    const struct rt_arg *args, void **pointers, struct rt_error *e)
 {
     struct rt_device *d = k->module->device;
     struct simt_fault fault;
     const unsigned *g = l->grid, *b = l->block;
+    if (d->kind == RT_CUDA) note_launch(d, k, l);
     CUresult r = l->cooperative ? d->driver->LaunchCooperativeKernel(f->handle, g[0], g[1], g[2], b[0], b[1], b[2],
                                                                      l->shared, d->stream, pointers)
                                 : d->driver->LaunchKernel(f->handle, g[0], g[1], g[2], b[0], b[1], b[2], l->shared,
@@ -450,11 +483,12 @@ static enum rt_status check_and_launch(const struct rt_kernel *k, const struct r
     if (status == RT_OK) status = check_shared(k, f, l->shared, e);
     if (status == RT_OK && l->cooperative) status = check_resident(k, f, l, e);
     if (status != RT_OK || threads_of(l->grid) == 0) return status;
+    if (rt_has_streams()) rt_streams_worked(k->module->device);
     return launch(k, f, l, args, pointers, e);
 }
 
-enum rt_status rt_kernel_launch(const struct rt_kernel *k, const struct rt_launch *l, const struct rt_arg *args,
-                                size_t count, struct rt_error *e)
+static enum rt_status launch_current(const struct rt_kernel *k, const struct rt_launch *l, const struct rt_arg *args,
+                                     size_t count, struct rt_error *e)
 {
     const struct rt_entry *entry = k->entry;
     if (count != entry->param_count) {
@@ -474,6 +508,23 @@ enum rt_status rt_kernel_launch(const struct rt_kernel *k, const struct rt_launc
                                               : rt_fail(e, RT_NOMEM, "out of memory while launching %s", entry->name);
     free(pointers);
     free(block);
+    return status;
+}
+
+enum rt_status rt_kernel_launch(const struct rt_kernel *k, const struct rt_launch *l, const struct rt_arg *args,
+                                size_t count, struct rt_error *e)
+{
+    struct rt_device *d = k->module->device;
+    if (!l->stream || l->stream == d->current) return launch_current(k, l, args, count, e);
+    if (l->stream->device != d)
+        return rt_fail(e, RT_INVALID,
+                       "%s: stream %u is of %s, and this launch is on %s; gpu.stream(\"%s\") makes one there",
+                       k->entry->name, l->stream->number, l->stream->device->name, d->name, d->name);
+    enum rt_status status = rt_stream_alive(l->stream, e);
+    if (status != RT_OK) return status;
+    struct rt_stream *former = rt_stream_enter(d, l->stream);
+    status = launch_current(k, l, args, count, e);
+    rt_stream_enter(d, former);
     return status;
 }
 

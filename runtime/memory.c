@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "runtime/simt/simt.h"
+#include "runtime/uses.h"
 
 #define SMALLEST_LOG 8 /* 256 bytes */
 #define LARGEST_LOG  47
@@ -19,6 +20,7 @@
 #define LOOK_FROM    ((size_t)64 << 20) /* for host blocks of this size the system is asked what is free */
 #define MAP_FROM     ((size_t)1 << 20)  /* host blocks of this size come from mmap */
 #define KEEP         ((size_t)64 << 20) /* bytes of released blocks that are not handed out again */
+#define MOST_LOOKED  16                 /* blocks of a class that are looked at for one which no other stream uses */
 
 struct block {
     struct rt_storage storage; /* first: a storage of bytes > 0 is its block */
@@ -124,10 +126,15 @@ static void set_visible(const struct rt_device *d, uint64_t address, size_t byte
 static struct block *take_cached(struct rt_device *d, int class)
 {
     struct rt_pool *p = d->pool;
-    struct block *b = p->cached[class];
+    struct block **link = &p->cached[class], *b = *link;
+    for (int looked = 0; b && b->storage.uses && !rt_uses_ordered(&b->storage); b = *link) {
+        if (++looked == MOST_LOOKED) return NULL;
+        link = &b->next; /* another stream may still work with it */
+    }
     if (!b) return NULL;
-    p->cached[class] = b->next;
+    *link = b->next;
     p->stats.cached -= b->storage.capacity;
+    rt_uses_free(&b->storage);
     return b;
 }
 
@@ -198,6 +205,7 @@ void rt_memory_trim(struct rt_device *d)
     pthread_mutex_unlock(&d->pool->lock);
     while (all) {
         struct block *next = all->next;
+        if (all->storage.uses) rt_uses_settle(&all->storage);
         source_free(d, all->storage.address, all->storage.capacity);
         free(all);
         all = next;
@@ -213,6 +221,7 @@ void rt_memory_lost(struct rt_device *d)
     pthread_mutex_unlock(&d->pool->lock);
     while (all) {
         struct block *next = all->next;
+        rt_uses_free(&all->storage);
         free(all);
         all = next;
     }
@@ -343,6 +352,7 @@ struct rt_storage *rt_storage_new(struct rt_device *d, size_t bytes, struct rt_e
     atomic_store(&b->storage.references, 1);
     atomic_fetch_add_explicit(&held, bytes, memory_order_relaxed);
     set_visible(d, b->storage.address, bytes);
+    if (d->current) rt_uses_begin(&b->storage);
     return &b->storage;
 }
 
@@ -372,7 +382,10 @@ void rt_storage_release(struct rt_storage *s)
     struct block *b = (struct block *)s;
     struct rt_device *d = s->device;
     struct rt_pool *p = d->pool;
-    if (b->release) b->release(b->owner);
+    if (b->release) {
+        if (s->uses) rt_uses_settle(s);
+        b->release(b->owner);
+    }
     if (s->bytes == 0 || b->release) {
         free(b);
         return;
@@ -390,7 +403,10 @@ void rt_storage_release(struct rt_storage *s)
             put_cached(p, b);
     }
     pthread_mutex_unlock(&p->lock);
-    if (lost) free(b);
+    if (lost) {
+        rt_uses_free(s);
+        free(b);
+    }
 }
 
 void *rt_storage_host(const struct rt_storage *s)

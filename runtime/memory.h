@@ -20,6 +20,7 @@ struct rt_storage {
     size_t bytes;     /* as asked for */
     size_t capacity;  /* as handed out by the pool */
     unsigned generation;
+    struct rt_uses *uses; /* by streams (runtime/uses.h); NULL: none that must be waited for */
     bool foreign; /* somebody else's memory (rt_storage_over) or handed out: it is written without the array being given
                    */
 };

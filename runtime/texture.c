@@ -295,7 +295,7 @@ void rt_texture_release(struct rt_texture *t)
 {
     struct rt_device *d = t->device;
     if (t->handle && t->generation == d->generation && rt_device_enter(d, NULL) == RT_OK) {
-        d->driver->StreamSynchronize(d->stream);
+        d->driver->CtxSynchronize();
         if (t->surface)
             d->driver->SurfObjectDestroy(t->handle);
         else

@@ -82,7 +82,7 @@ t.test("launch limits are explained", function()
   t.raises({ "is not a whole number", "//" }, saxpy, 1000 / 256, 256)
   t.raises("block: expected a number or {x, y, z}, got string", saxpy, 1, "x")
   t.raises("a table of 4 elements", saxpy, 1, { 1, 2, 3, 4 })
-  t.raises("a launch is saxpy(grid, block [, options])(arguments)", saxpy, 1)
+  t.raises("a launch is saxpy(grid, block [, options [, stream]])(arguments)", saxpy, 1)
   local small = gpu.kernel [[__global__ void __launch_bounds__(64) small(int n) {}]]
   t.raises("over this kernel's limit of 64", small(1, 128), 1)
 end)

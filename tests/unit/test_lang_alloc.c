@@ -52,6 +52,14 @@ static const char script[] =
     "  assert(z:histogram({0, 5, 9}):sum() == 6 and #z:compress({true, false}) == 1)\n"
     "  assert((x - 1):std() > 0 and (x * x):max(1)[2] > 0 and (x / 2):exp():logsumexp(2)[1] > 0)\n"
     "  assert(#tostring((x + x[1]:sqrt()):explain()) > 20)\n"
+    "  local s, r = gpu.stream(device), gpu.stream(device)\n"
+    "  local before, w = s:record(), gpu.ones(500, device)\n"
+    "  assert(#gpu.check(function()\n"
+    "    s:with(function() w:add_(1) end)\n"
+    "    r:with(function() w['1:9']:mul_(2) w['11:19']:mul_(2) w['21:29']:mul_(2) end)\n"
+    "  end) == 1)\n"
+    "  r:wait(s)\n"
+    "  assert(r:with(function() return w:sum() end) == 1054 and before:elapsed(r:record()) >= 0)\n"
     "  assert(x[1]:median() and x[1]:topk(2).size == 2 and #gpu.memory(device).arrays > 0)\n"
     "end\n";
 
