@@ -147,6 +147,26 @@ int simt_jit_avx2_to_integer(struct jit *j, const struct jit_insn *n, int part)
     return r;
 }
 
+/* What is 2^31 or more is converted without that, which comes back as the sign; from 2^32 on all bits are set. */
+int simt_jit_avx2_to_unsigned(struct jit *j, const struct jit_insn *n, int part)
+{
+    const struct x86_vop to_int = {1, 2, 0, 0x5b};
+    struct x86_mem two_31 = simt_jit_equal_at(j, 0x4f000000, false);
+    int a = simt_jit_part(j, n->reads[0], part), r = simt_jit_new_vector(j), u = simt_jit_new_vector(j);
+    int t = simt_jit_scratch(j);
+    simt_jit_put(j, xor_w, r, r, r);
+    simt_jit_put(j, float_op(0x5f, false), r, a, r); /* the second of two when the first is no number */
+    x86_vex_mem(&j->x, float_op(0xc2, false), 256, u, r, two_31, 0x1d);
+    simt_jit_put_mem(j, and_w, t, u, two_31);
+    simt_jit_put(j, float_op(0x5c, false), t, r, t);
+    simt_jit_put(j, to_int, t, 0, t); /* INT_MIN from 2^32 on, else not negative */
+    simt_jit_put_imm(j, (struct x86_vop){1, 1, 0, 0x72}, 6, u, u, 31);
+    x86_vex_mem(&j->x, float_op(0xc2, false), 256, r, r, simt_jit_equal_at(j, 0x4f800000, false), 0x1d);
+    simt_jit_put(j, xor_w, t, t, u);
+    simt_jit_put(j, or_w, r, r, t);
+    return r;
+}
+
 /* Both halves of a number become floats by their place in a fraction: then one addition rounds. */
 static int float_of_unsigned(struct jit *j, const struct jit_insn *n, int part)
 {

@@ -72,6 +72,7 @@ enum jit_convert {
     JC_F64_F32,
     JC_F32_F64,
     JC_S32_F32,
+    JC_U32_F32,
     JC_F32_U8,
     JC_F32_U16
 };
@@ -426,6 +427,7 @@ void simt_jit_pack(struct jit *j, int reg, const int *regs, int size, int count)
 int simt_jit_avx2_integer(struct jit *j, const struct jit_insn *n, int part); /* -1: as with AVX-512 */
 int simt_jit_avx2_narrowed(struct jit *j, uint16_t slot, int part);
 int simt_jit_avx2_extreme(struct jit *j, const struct jit_insn *n, int part);
+int simt_jit_avx2_to_unsigned(struct jit *j, const struct jit_insn *n, int part);
 int simt_jit_avx2_to_integer(struct jit *j, const struct jit_insn *n, int part);
 int simt_jit_avx2_from_unsigned(struct jit *j, const struct jit_insn *n, int part);
 /* With `moments`, COMPARE_MOMENTS registers, what registers hold stays as it is. */

@@ -114,6 +114,7 @@ static const struct jit_native natives[] = {
     ONE("cvt.f64.f32", JK_CONVERT, JC_F64_F32),
     ONE("cvt.f32.f64", JK_CONVERT, JC_F32_F64),
     ONE("cvt.s32.f32", JK_CONVERT, JC_S32_F32),
+    ONE("cvt.u32.f32", JK_CONVERT, JC_U32_F32),
     ONE("cvt.f32.u8", JK_CONVERT, JC_F32_U8),
     ONE("cvt.f32.u16", JK_CONVERT, JC_F32_U16),
     COMPARE_INT("eq", 0),

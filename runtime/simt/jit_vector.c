@@ -126,6 +126,17 @@ static int to_integer(struct jit *j, const struct jit_insn *n, int part)
     return r;
 }
 
+/* The same; what is below zero becomes zero. */
+static int to_unsigned(struct jit *j, const struct jit_insn *n, int part)
+{
+    if (simt_jit_is_avx2(j)) return simt_jit_avx2_to_unsigned(j, n, part);
+    int a = simt_jit_part(j, n->reads[0], part), r = simt_jit_new_vector(j);
+    simt_jit_put(j, xor_w, r, r, r);
+    simt_jit_put(j, float_op(0x5f, false), r, a, r); /* the second of two when the first is no number */
+    simt_jit_put(j, (struct x86_vop){1, 0, 0, 0x78}, r, 0, r);
+    return r;
+}
+
 static int convert_part(struct jit *j, const struct jit_insn *n, int part)
 {
     static const struct x86_vop ops[] = {
@@ -135,6 +146,7 @@ static int convert_part(struct jit *j, const struct jit_insn *n, int part)
     bool is_unsigned = n->op == JC_F32_U32 || n->op == JC_F64_U32;
     if (simt_jit_is_avx2(j) && is_unsigned) return simt_jit_avx2_from_unsigned(j, n, part);
     if (n->op == JC_S32_F32) return to_integer(j, n, part);
+    if (n->op == JC_U32_F32) return to_unsigned(j, n, part);
     if (n->op == JC_F32_U8 || n->op == JC_F32_U16) {
         int from = simt_jit_part(j, n->reads[0], part), to = simt_jit_new_vector(j);
         simt_jit_put_mem(j, and_w, to, from, simt_jit_equal_at(j, n->op == JC_F32_U8 ? 0xff : 0xffff, false));

@@ -63,7 +63,7 @@ static void add_word(struct text *t)
     case 7: add(t, "selp.b32 %%r%u, %%r%u, %%r%u, %%p%u;\n", d, a, b, pick(3)); break;
     case 8: add(t, "mov.u32 %%r%u, %d;\n", d, (int)pick(100) - 50); break;
     case 9: add(t, "mov.u32 %%r%u, %s;\n", d, ONE_OF("%tid.x", "%tid.y", "%ctaid.x", "%laneid", "%ntid.x")); break;
-    case 10: add(t, "cvt.rzi.s32.f32 %%r%u, %%f%u;\n", d, pick(FLOATS)); break;
+    case 10: add(t, "cvt.rzi.%s.f32 %%r%u, %%f%u;\n", ONE_OF("s32", "u32"), d, pick(FLOATS)); break;
     default: add(t, "cvt.u32.u64 %%r%u, %%q%u;\n", d, pick(LONGS)); break;
     }
 }
