@@ -184,6 +184,7 @@ struct jit {
     uint32_t gpr_stamp[X86_GPRS], vector_stamp[32], stamp;
     uint32_t gpr_pins, vector_pins;
     uint32_t pc;
+    const struct jit_block *fetched;
     struct jit_block *block;
     int leave_label, all_label, exit_label, next_label, fill_label;
     int row_labels[JIT_ROWS];        /* the latter + 1 */

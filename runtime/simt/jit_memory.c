@@ -3,9 +3,10 @@
 #include <string.h>
 #include "runtime/simt/jit_build.h"
 
-#define MAX_SPAN   (1 << 20)
-#define MOST_AHEAD 512 /* bytes */
-#define PAGE       4096
+#define MAX_SPAN    (1 << 20)
+#define MOST_AHEAD  512 /* bytes */
+#define TILES_AHEAD 3   /* blocks */
+#define PAGE        4096
 
 /* The bytes that the lanes of an access touch, from the number of its address. */
 struct extent {
@@ -393,12 +394,23 @@ static void store_all(struct jit *j, const struct jit_insn *n, const struct x86_
         }
 }
 
+/* Rows of a tile: the block that follows will most likely want what lies behind them. */
+static void fetch_tile(struct jit *j, const struct jit_insn *n, const struct x86_mem at[2], struct jit_form f)
+{
+    int64_t row = 16 * form_step(f);
+    bool tile = f.kind == FORM_PAIR || (f.kind == FORM_LINEAR && f.skip && f.skip != row);
+    if (!tile || form_step(f) != n->i->size || j->fetched == j->block || simt_jit_repeats(j)) return;
+    for (int h = 0; h < 2; h++) x86_prefetch(&j->x, further(at[h], row * TILES_AHEAD));
+    j->fetched = j->block;
+}
+
 bool simt_jit_memory(struct jit *j, const struct jit_insn *n)
 {
     struct jit_form f = j->places[n->reads[0]].form;
     struct x86_mem at[2];
     if (!simt_jit_is_native_access(j, n, f)) return false;
     find_bases(j, n, at);
+    if (n->kind == JK_LOAD && !n->op) fetch_tile(j, n, at, f);
     if (n->kind == JK_LOAD)
         load_all(j, n, at, f);
     else
