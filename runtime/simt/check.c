@@ -303,6 +303,8 @@ static bool block_start(struct simt_observer *o, struct worker *k)
         k->quiet.heads[1][shift] = c->number | (LINE_WHOLE | LINE_WRITTEN | shift) << 48;
     }
     k->quiet.parallel = c->parallel;
+    k->quiet.steady = b->steady = atomic_load_explicit(&c->steady, memory_order_acquire);
+    b->flushed = b->excused = false;
     simt_sync_start(b);
     simt_shadow_start(b);
     simt_shared_start(b);
@@ -311,11 +313,25 @@ static bool block_start(struct simt_observer *o, struct worker *k)
     return true;
 }
 
+/* Nothing was said of any block, nor would have been of this one for other values or another order of blocks. */
+static void note_steady(struct simt_check *c, const struct block *b, const struct worker *k)
+{
+    if (b->steady || !c->launch->function->code->steady) return;
+    if (k->fault.kind || atomic_load(&k->run->fault_block) != UINT64_MAX) return; /* it may not have ended */
+    if (b->excused || (b->flushed && c->releases_some)) return;
+    pthread_mutex_lock(&c->lock);
+    bool told = c->report_count || c->more;
+    pthread_mutex_unlock(&c->lock);
+    if (!told) atomic_store_explicit(&c->steady, true, memory_order_release);
+}
+
 static void block_end(struct simt_observer *o, struct worker *k)
 {
+    struct simt_check *c = (struct simt_check *)o;
     struct block *b = k->observed;
-    (void)o;
-    if (b && b->counters.used && b->check->releases_some) simt_counters_pour(b);
+    if (!b) return;
+    note_steady(c, b, k);
+    if (b->counters.used && c->releases_some) simt_counters_pour(b);
 }
 
 /* ---- instructions ---- */

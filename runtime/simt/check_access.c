@@ -456,6 +456,7 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     const uint64_t at[2] = {first, second};
     struct access a;
     w->pc = (uint32_t)pc;
+    if (b->steady && w->code[pc].space == PTX_SHARED) return true;
     if (atomic_load_explicit(&b->check->no_memory, memory_order_relaxed)) return false;
     if (b->pending_lanes[w->index]) simt_check_settle(b, w);
     const struct insn *i = &w->code[pc];
@@ -485,6 +486,7 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
 void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m)
 {
     struct access a; /* its addresses follow */
+    if (i->space == PTX_SHARED && ((const struct block *)w->worker->observed)->steady) return;
     bool counts = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_GLOBAL && !c->releases_some;
     if (counts && simt_counters_again(w, i, u64_at(w->frame->regs, i->a))) return;
     bool adds = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_SHARED && i->size == 4 && !simt_is_swap(i);

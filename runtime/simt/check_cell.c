@@ -172,7 +172,10 @@ static void write_cell(struct actor *x, record *w, record *a, record *b)
     if (!gone(x, *a) && !excused(x, *a)) report_race(x, *a);
     if (!gone(x, *b) && !excused(x, *b)) report_race(x, *b);
     bool apart = !gone(x, *w), fine = apart && excused(x, *w);
-    if (apart && !fine && !same_value(x, *w)) report_race(x, *w);
+    if (apart && !fine) {
+        x->access->block->excused = true;
+        if (!same_value(x, *w)) report_race(x, *w);
+    }
     if (atomic)
         keep_past(x, *w, a, b);
     else

@@ -190,6 +190,8 @@ struct block {
     bool arrives;                       /* one did */
     struct cell_table shared;           /* of the block's shared memory */
     uint32_t shared_turn;
+    bool steady;           /* the block does in shared memory what another did that was right */
+    bool flushed, excused; /* the cells were asked; what they say depends on values or on other blocks */
     struct tags tags;
     struct copies *copies; /* NULL until there is one */
     struct bulks *bulks;   /* likewise */
@@ -245,7 +247,8 @@ struct simt_check {
     bool stores_bulk;                    /* there are bulk copies to global memory */
     bool swaps_some;                     /* there are compare-and-swaps */
     bool untracked;                      /* there are instructions that write memory unseen */
-    bool knows_inputs;                   /* what is not in these allocations needs no records: check_inputs.c */
+    _Atomic bool steady; /* a block was right in shared memory, and the others do the same: decode_steady.c */
+    bool knows_inputs;   /* what is not in these allocations needs no records: check_inputs.c */
     uint64_t *outputs;
     size_t output_count;
     _Atomic bool no_memory;

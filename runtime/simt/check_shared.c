@@ -118,7 +118,7 @@ void simt_shared_flush(struct block *b)
     }
     memcpy(b->warp_met, met, sizeof met);
     k->quiet.note = t->log;
-    t->slow = true;
+    t->slow = b->flushed = true;
     simt_shared_quiet(b);
 }
 
@@ -173,7 +173,7 @@ void simt_shared_meet(struct block *b)
 void simt_shared_warp_met(struct block *b, const struct warp *w)
 {
     struct tags *t = &b->tags;
-    if (t->slow) return;
+    if (t->slow || b->steady) return;
     if (!t->warp_met) {
         for (unsigned k = 0; k < 32; k++) t->warp[k] = t->now;
         t->last = t->now;

@@ -134,6 +134,9 @@ void simt_forget_terms(struct decoder *d);
 /* The term of the instruction's address, as a struct place has it. */
 uint32_t simt_term_of_address(struct decoder *d, const struct ptx_insn *in);
 
+/* ---- decode_steady.c: the function at hand ---- */
+bool simt_find_steady(struct decoder *d); /* fills d->fn->steady */
+
 /* ---- decode_ops.c ---- */
 /* The instruction at hand, whatever it is. */
 bool simt_decode_insn(struct decoder *d);

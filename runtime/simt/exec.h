@@ -190,6 +190,7 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
         void *held;
         uint64_t none[3];
         uint32_t parallel;
+        uint32_t steady; /* nothing is to be said of the block's shared memory */
     } quiet;
 };
 

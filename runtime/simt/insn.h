@@ -117,8 +117,9 @@ struct function {
     uint32_t registers;   /* of 32 bits alive at once; 0: not known */
     uint32_t const_start; /* slots that hold immediates: program->constants[first..] */
     uint32_t const_first, const_count;
-    uint32_t term_first, term_end;       /* entries: their terms */
-    uint32_t local_bytes;                /* of .local variables and parameters, one thread */
+    uint32_t term_first, term_end; /* entries: their terms */
+    bool steady;          /* entries: each thread does the same in shared memory in all blocks (decode_steady.c) */
+    uint32_t local_bytes; /* of .local variables and parameters, one thread */
     uint32_t *param_offset, *param_size; /* in local memory (functions) or the parameter buffer (entries) */
     uint32_t param_count;
     uint32_t *return_offset, *return_size, return_count;

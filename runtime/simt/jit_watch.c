@@ -142,6 +142,15 @@ static bool find_words(const struct jit *j, const struct jit_insn *n, const int 
     return n->kind == JK_LOAD || own;
 }
 
+/* ---- blocks that do what one did ---- */
+/* Jumps when the access is of shared memory and nothing is to be said of it. */
+static void pass_steady(struct jit *j, const struct jit_insn *n, int label)
+{
+    if (!n->op || !j->function->steady) return;
+    x86_mem_imm(&j->x, ALU_CMP, false, of_worker(offsetof(struct worker, quiet.steady)), 0);
+    x86_jump_if(&j->x, CC_NE, label);
+}
+
 /* ---- the call ---- */
 static bool is_kept(const struct jit *j, int reg)
 {
@@ -211,9 +220,12 @@ void simt_jit_call_quick(struct jit *j, const struct jit_insn *n, const int base
 
 void simt_jit_call_scattered(struct jit *j, const struct jit_insn *n, uint64_t more, int leave)
 {
+    int over = x86_label(&j->x);
+    pass_steady(j, n, over);
     for (int k = 0; k < (n->kind == JK_STORE ? n->read_count : 1); k++) simt_jit_write_all(j, n->reads[k]);
     keep(j, false);
     call(j, n, QUICK_SCATTERED, more, leave);
+    x86_bind(&j->x, over);
 }
 
 void simt_jit_ask_scattered(struct jit *j, const struct jit_insn *n, uint32_t range, int miss, int leave)
@@ -263,11 +275,13 @@ void simt_jit_ask(struct jit *j, const struct jit_insn *n, const int bases[2], s
     int moment = reads ? simt_jit_new_vector(j) : 0;
     j->vector_pins = pins;
     int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(x), fine = x86_label(x);
+    pass_steady(j, n, fine);
     for (int h = 0; n->op && h < (f.kind == FORM_PAIR ? 2 : 1); h++) check_window(j, n, bases[h], f, &g, leave);
     uint64_t more = n->op ? (uint64_t)g.stride << 32 | (uint64_t)g.count : 0;
     uint32_t quiet = simt_jit_quiet(j, n, bases, f, miss);
     if (!tags && !quiet) {
         simt_jit_call_quick(j, n, bases, f, more, leave);
+        x86_bind(x, fine);
         return;
     }
     if (quiet) {

@@ -1,0 +1,274 @@
+/* Does each thread do the same in shared memory in every block of a launch? Then what is seen of one block, that its
+ * threads do not race there and read nothing that was never written, holds for all of them (check.c).
+ *
+ * It does when what an access, a barrier and the branches between them depend on is computed from the thread's index
+ * and the launch alone: neither from the block's index nor from memory. Branches that depend on more, as where a loop
+ * goes over an array, may lead round instructions that don't matter for that, if all their ways lead to the same next
+ * one that does. */
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/decode.h"
+
+#define MOST 20000 /* instructions */
+
+struct steady {
+    struct decoder *d;
+    const struct ptx_func *f;
+    bool *varies;  /* by register: from block to block */
+    bool *needed;  /* by register */
+    bool *matters; /* by instruction */
+    bool *seen;    /* likewise, by a search */
+    size_t *stack;
+    bool changed, fails;
+};
+
+#define ONE_OF(word, list) is_one_of(word, list, sizeof(list) / sizeof *(list))
+static bool is_one_of(const char *word, const char *const *list, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        if (!strcmp(word, list[k])) return true;
+    return false;
+}
+
+static bool has_mod(const struct ptx_insn *in, const char *mod)
+{
+    for (size_t k = 0; k < in->mod_count; k++)
+        if (!strncmp(in->mods[k], mod, strlen(mod))) return true;
+    return false;
+}
+
+/* ---- registers ---- */
+typedef void visitor(struct steady *s, int reg);
+
+static void visit(struct steady *s, const struct ptx_operand *o, visitor *f)
+{
+    bool has = o->kind == PTX_OP_REG || o->kind == PTX_OP_ADDRESS;
+    if (has && o->reg >= 0 && (size_t)o->reg < s->f->reg_count) f(s, o->reg);
+    for (size_t k = 0; k < o->item_count; k++) visit(s, &o->items[k], f);
+}
+
+static void set(struct steady *s, bool *of, int reg)
+{
+    s->changed |= !of[reg];
+    of[reg] = true;
+}
+static void vary(struct steady *s, int reg)
+{
+    set(s, s->varies, reg);
+}
+static void need(struct steady *s, int reg)
+{
+    set(s, s->needed, reg);
+}
+static void look(struct steady *s, int reg)
+{
+    s->fails |= s->varies[reg];
+}
+static void look_needed(struct steady *s, int reg)
+{
+    s->fails |= s->needed[reg];
+}
+
+/* Has an operand a register for which f would find something? */
+static bool any(struct steady *s, const struct ptx_operand *o, visitor *f)
+{
+    bool was = s->fails, found;
+    s->fails = false;
+    visit(s, o, f);
+    found = s->fails;
+    s->fails = was;
+    return found;
+}
+
+static bool guard_varies(const struct steady *s, const struct ptx_insn *in)
+{
+    return in->guard >= 0 && s->varies[in->guard];
+}
+
+/* ---- what varies ---- */
+static bool is_special_of_all(const char *name)
+{
+    enum special r;
+    if (!simt_find_special(name, &r)) return false;
+    return r <= SR_NTID_Z || (r >= SR_NCTAID_X && r <= SR_NWARPID) || (r >= SR_LANEMASK_EQ && r <= SR_LANEMASK_GT);
+}
+
+static bool source_varies(struct steady *s, const struct ptx_operand *o)
+{
+    if (o->kind == PTX_OP_SPECIAL) return !is_special_of_all(o->symbol);
+    return any(s, o, look);
+}
+
+static bool result_varies(struct steady *s, const struct ptx_insn *in)
+{
+    static const char *const pure[] = {"mov",   "cvta", "add",  "sub", "mul",   "mad",   "shl",  "shr",  "and",
+                                       "or",    "xor",  "not",  "neg", "cvt",   "min",   "max",  "setp", "set",
+                                       "selp",  "abs",  "div",  "rem", "bfe",   "bfi",   "popc", "clz",  "brev",
+                                       "bfind", "prmt", "lop3", "shf", "mul24", "mad24", "fma",  "sad",  "slct"};
+    bool parameter = !strcmp(in->opcode, "ld") && has_mod(in, "param");
+    if (guard_varies(s, in) || (!parameter && !ONE_OF(in->opcode, pure))) return true;
+    for (size_t k = 1; k < in->operand_count; k++)
+        if (source_varies(s, &in->operands[k])) return true;
+    return false;
+}
+
+static bool has_result(const struct ptx_insn *in)
+{
+    static const char *const without[] = {"st", "red", "bra", "brx", "bar", "barrier", "ret", "exit", "trap"};
+    return in->operand_count && !ONE_OF(in->opcode, without);
+}
+
+static void find_varying(struct steady *s)
+{
+    do {
+        s->changed = false;
+        for (size_t k = 0; k < s->f->insn_count; k++)
+            if (has_result(&s->f->insns[k]) && result_varies(s, &s->f->insns[k]))
+                visit(s, &s->f->insns[k].operands[0], vary);
+    } while (s->changed);
+}
+
+/* ---- what matters ---- */
+static bool has_address(const struct ptx_insn *in)
+{
+    for (size_t k = 0; k < in->operand_count; k++)
+        if (in->operands[k].kind == PTX_OP_ADDRESS) return true;
+    return false;
+}
+
+/* Memory: 1 shared, by plain loads and stores; 0 elsewhere; -1 anything else. */
+static int memory_of(const struct ptx_insn *in)
+{
+    static const char *const plain[] = {"ld", "st"}, *const elsewhere[] = {"ld", "st", "atom", "red", "prefetch"};
+    static const char *const strong[] = {"volatile", "relaxed", "acquire", "release", "mmio"};
+    bool shared = has_mod(in, "shared");
+    if (!has_address(in)) return 0;
+    for (size_t k = 0; shared && k < sizeof strong / sizeof *strong; k++)
+        if (has_mod(in, strong[k])) return -1;
+    if (shared) return ONE_OF(in->opcode, plain) && !has_mod(in, "async") ? 1 : -1;
+    bool there = has_mod(in, "global") || has_mod(in, "local") || has_mod(in, "param") || has_mod(in, "const");
+    return there && ONE_OF(in->opcode, elsewhere) && !has_mod(in, "async") ? 0 : -1;
+}
+
+static bool is_harmless_call(const struct ptx_insn *in)
+{
+    for (size_t k = 0; k < in->operand_count; k++)
+        if (in->operands[k].kind == PTX_OP_SYMBOL)
+            return !strcmp(in->operands[k].symbol, "vprintf") || !strcmp(in->operands[k].symbol, "__assertfail");
+    return false;
+}
+
+/* Marks what matters by itself. False: it can't be told. */
+static bool begin(struct steady *s, size_t k)
+{
+    static const char *const meets[] = {"bar", "barrier"}, *const ends[] = {"ret", "exit", "trap"};
+    const struct ptx_insn *in = &s->f->insns[k];
+    int memory = memory_of(in);
+    bool branch = !strcmp(in->opcode, "bra"), call = !strcmp(in->opcode, "call");
+    if (memory < 0 || !strcmp(in->opcode, "brx") || (call && !is_harmless_call(in))) return false;
+    if (branch) {
+        s->matters[k] = in->guard >= 0 && !guard_varies(s, in);
+        if (s->matters[k]) need(s, in->guard);
+        return true;
+    }
+    if (ONE_OF(in->opcode, meets)) {
+        if (has_mod(in, "cluster")) return false;
+        for (size_t o = 0; o < in->operand_count; o++) visit(s, &in->operands[o], need);
+    } else if (memory > 0) {
+        for (size_t o = 0; o < in->operand_count; o++)
+            if (in->operands[o].kind == PTX_OP_ADDRESS) visit(s, &in->operands[o], need);
+    } else if (!ONE_OF(in->opcode, ends)) {
+        return true;
+    }
+    s->matters[k] = true;
+    if (in->guard >= 0) need(s, in->guard);
+    return true;
+}
+
+/* What computes a register that is needed matters, and needs its own sources. */
+static void find_needed(struct steady *s)
+{
+    do {
+        s->changed = false;
+        for (size_t k = 0; k < s->f->insn_count; k++) {
+            const struct ptx_insn *in = &s->f->insns[k];
+            if (s->matters[k] || !has_result(in) || !any(s, &in->operands[0], look_needed)) continue;
+            s->matters[k] = s->changed = true;
+            if (in->guard >= 0) need(s, in->guard);
+            for (size_t o = 1; o < in->operand_count; o++) visit(s, &in->operands[o], need);
+        }
+    } while (s->changed);
+}
+
+/* ---- ways ---- */
+static void push(struct steady *s, size_t insn, size_t *count, size_t *found, size_t *next)
+{
+    if (insn < s->f->insn_count && s->seen[insn]) return;
+    if (insn < s->f->insn_count) s->seen[insn] = true;
+    if (insn < s->f->insn_count && !s->matters[insn]) {
+        s->stack[(*count)++] = insn;
+        return;
+    }
+    *found += !*found || *next != insn;
+    *next = insn;
+}
+
+static size_t target_of(const struct ptx_insn *in)
+{
+    return in->operand_count && in->operands[0].kind == PTX_OP_LABEL ? (size_t)in->operands[0].imm : SIZE_MAX;
+}
+
+/* Do all ways from a branch lead to one next instruction that matters? */
+static bool meets_again(struct steady *s, size_t branch)
+{
+    size_t count = 0, found = 0, next = 0;
+    memset(s->seen, 0, s->f->insn_count * sizeof *s->seen);
+    s->stack[count++] = branch;
+    while (count && found <= 1) {
+        size_t k = s->stack[--count];
+        const struct ptx_insn *in = &s->f->insns[k];
+        bool jumps = !strcmp(in->opcode, "bra");
+        if (jumps && target_of(in) == SIZE_MAX) return false;
+        if (jumps) push(s, target_of(in), &count, &found, &next);
+        if (!jumps || in->guard >= 0) push(s, k + 1, &count, &found, &next);
+    }
+    return found <= 1;
+}
+
+static bool is_steady(struct steady *s)
+{
+    bool shared = false;
+    find_varying(s);
+    for (size_t k = 0; k < s->f->insn_count; k++) {
+        if (!begin(s, k)) return false;
+        shared |= s->matters[k] && has_address(&s->f->insns[k]);
+    }
+    find_needed(s);
+    for (size_t r = 0; r < s->f->reg_count; r++)
+        if (s->needed[r] && s->varies[r]) return false;
+    for (size_t k = 0; k < s->f->insn_count; k++)
+        if (!strcmp(s->f->insns[k].opcode, "bra") && guard_varies(s, &s->f->insns[k]) && !meets_again(s, k))
+            return false;
+    return shared;
+}
+
+bool simt_find_steady(struct decoder *d)
+{
+    struct steady s = {.d = d, .f = d->f};
+    size_t registers = d->f->reg_count + 1, count = d->f->insn_count + 1;
+    if (!d->f->is_entry || count > MOST) return true;
+    s.varies = rt_calloc(registers, sizeof *s.varies);
+    s.needed = rt_calloc(registers, sizeof *s.needed);
+    s.matters = rt_calloc(count, sizeof *s.matters);
+    s.seen = rt_calloc(count, sizeof *s.seen);
+    s.stack = rt_alloc(count * sizeof *s.stack);
+    bool ok = s.varies && s.needed && s.matters && s.seen && s.stack;
+    if (ok) d->fn->steady = is_steady(&s);
+    free(s.varies);
+    free(s.needed);
+    free(s.matters);
+    free(s.seen);
+    free(s.stack);
+    return ok ? true : simt_decode_fail(d, RT_NOMEM, "out of host memory");
+}

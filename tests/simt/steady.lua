@@ -1,0 +1,78 @@
+-- Kernels whose first block is right in shared memory: what the others do wrong must be told all the same, wherever the
+-- difference between blocks comes from. And of what all blocks do alike, each must be told.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+gpu.device("simt")
+
+local blocks, threads = 12, 64
+local n = blocks * threads
+local order = gpu.range(0, n - 1):to("int32") % threads
+local clashes = order:copy()
+clashes[{ { 5 * threads + 1, 5 * threads + 2 } }] = 7 -- two lanes of block 5 mean one place
+local zeros, one = gpu.zeros(n, "int32"), gpu.zeros(n, "int32")
+one[{ { 5 * threads + 1, 6 * threads } }] = 1
+local counts = gpu.zeros(blocks, "int32")
+counts[6] = 1
+
+-- Body of a kernel with `s`, 128 ints of shared memory, t, b (the block), i, in[], per[] (by block), out[]. `want`: the
+-- kind of what is told first, of block 5 alone or of all (so many times, 0: any); nil: nothing is.
+local function case(name, want, body, input, of_all, reports)
+  t.test(name, function()
+    local k = gpu.kernel([[__global__ void k(const int *in, const int *per, int *out, int n) {
+      __shared__ int s[128];
+      int t = threadIdx.x, b = blockIdx.x, i = b * blockDim.x + t;
+      ]] .. body .. "\n}")
+    for _ = 1, 3 do
+      local out = gpu.zeros(n, "int32")
+      local found = gpu.check(function() k(blocks, threads)(input or zeros, counts, out, n) end)
+      t.eq(#found, reports or want and 1 or 0, found[1] and found[1].text or "reports")
+      if want then
+        t.eq(found[1].kind, want)
+        t.eq(found[1].block.x, of_all and 0 or 5)
+        if of_all and of_all > 0 then t.eq(found[1].count, of_all) end
+      end
+    end
+  end)
+end
+
+case("an index that depends on the block", "race", "s[b == 5 ? t / 2 : t] = t; __syncthreads(); out[i] = s[t / 2];")
+case("an index from memory", "race", "s[t] = t; __syncthreads(); s[in[i]] = t; __syncthreads(); out[i] = s[t];", clashes)
+case("an index from memory that is right", nil, "s[in[i]] = t; __syncthreads(); out[i] = s[t];", order)
+case("an index that memory chooses", "race", "int d = 1; if (per[b]) d = 2; s[t] = 0; __syncthreads(); s[t / d] = t; __syncthreads(); out[i] = s[t];")
+case("a store under a condition of the block", "race", "s[t] = t; __syncthreads(); if (b == 5) s[0] = t; __syncthreads(); out[i] = s[t];")
+case("a store under a condition of memory", "race", "s[t] = t; __syncthreads(); if (in[i]) s[0] = t; __syncthreads(); out[i] = s[t];", one)
+case("a barrier under a condition of memory", "race", "s[t] = t; if (!per[b]) __syncthreads(); out[i] = s[63 - t];")
+case("a loop as long as memory says", "race",
+  "s[t] = t; __syncthreads(); for (int k = 0; k < per[b]; k++) s[k] = t; __syncthreads(); out[i] = s[t];")
+case("a loop that leaves early where memory says so", "race",
+  "for (int k = 0; k < 4; k++) { s[t] = k + t; if (per[b] && k == 1) break; __syncthreads(); out[i] = s[63 - t]; __syncthreads(); } out[i] += s[t ^ 1];")
+case("values that are the same in the first block", "race", "s[t] = t; __syncthreads(); s[0] = in[i] * t; __syncthreads(); out[i] = s[t];", one)
+case("a value of a lane of the warp", "race",
+  "int d = __shfl_sync(~0u, per[b], 3); s[t] = t; __syncthreads(); s[t >> d] = t; __syncthreads(); out[i] = s[t];")
+case("a value of shared memory", "race",
+  "s[t] = t; if (t == 0) s[64] = per[b]; __syncthreads(); if (s[64]) s[t / 2] = 2 * t; __syncthreads(); out[i] = s[t];")
+case("a word that one block does not write", "uninitialized read", "if (b != 5 || t < 63) s[t] = t; __syncthreads(); out[i] = s[t];")
+case("a thread that leaves where memory says so", "uninitialized read",
+  "if (per[b] && t == 9) return; s[t] = t; __syncthreads(); out[i] = s[63 - t];", nil, nil, 2) -- and at the barrier
+case("an index past the end in one block", "out of bounds", "s[t] = t; __syncthreads(); out[i] = s[per[b] && t == 63 ? 128 : t];")
+case("a warp that does not meet in one block", "race",
+  "s[t] = t; if (!per[b]) __syncwarp(); out[i] = s[t ^ 1];")
+
+case("a race in all blocks", "race", "s[t / 2] = t; __syncthreads(); out[i] = s[t / 4];", nil, 0)
+case("a missing barrier in all blocks", "race", "s[t] = t; out[i] = s[63 - t];", nil, 0)
+case("a word that no block writes", "uninitialized read", "s[t] = t; __syncthreads(); out[i] = s[t + 1];", nil, blocks)
+case("an index past the end in all blocks", "out of bounds", "s[t] = t; __syncthreads(); out[i] = s[t == 63 ? 128 : t];", nil, blocks)
+case("loops over memory beside it", nil,
+  "int v = 0; for (int k = i; k < n; k += 128) if (in[k]) v += in[k] + per[b]; s[t] = v; __syncthreads(); for (int d = 32; d; d /= 2) { if (t < d) s[t] += s[t + d]; __syncthreads(); } out[i] = s[0];", one)
+case("the same values in all blocks", nil, "s[t] = t; __syncthreads(); s[0] = 5; __syncthreads(); out[i] = s[t];")
+
+t.test("a race of all blocks is counted in all of them", function()
+  local k = gpu.kernel [[__global__ void k(int *out) { __shared__ int s[64]; int t = threadIdx.x; s[t] = t; out[blockIdx.x * 64 + t] = s[t ^ 32]; }]]
+  local function count(blocks)
+    local found = gpu.check(function() k(blocks, 64)(gpu.zeros(blocks * 64, "int32")) end)
+    return found[1].count
+  end
+  t.eq(count(30), 30 * count(1))
+end)
+
+t.done()
