@@ -413,7 +413,9 @@ static int array_pairs(lua_State *L)
 static int array_call(lua_State *L)
 {
     return luaL_error(
-        L, "an array is not called; its elements are x[1], x[{1, 2}] or x[\"1:2\"], and ipairs(x) goes through them");
+        L,
+        "an array is not called; its elements are x[1], x[{1, 2}] or x[\"1:2\"], and ipairs(x) goes through them; x.T, "
+        "x.real and x.imag are arrays themselves");
 }
 
 static int array_free(lua_State *L)

@@ -122,6 +122,22 @@ static const char *const synonyms[][2] = {
     {"bool", "x:to(\"bool\")"}, {"csub", "sub"}, {"inverse", "gpu.linalg.inv"},
     {"symeig", "gpu.linalg.eigh"}, {"dist", "(x - y):norm()"}, {"isSameSizeAs", "x.shape == y.shape"},
     {"frac", "x - x:trunc()"}, {"cinv", "x:reciprocal()"},
+    {"tolist", "x:totable()"}, {"asnumpy", "x:totable()"}, {"ascontiguousarray", "x:contiguous()"}, {"flat", "x:flatten()"},
+    {"take_along_axis", "x:gather"}, {"put_along_axis", "x:scatter_"}, {"extract", "x:masked_select"},
+    {"place", "x[mask] = values"}, {"putmask", "x[mask] = values"}, {"index_put_", "x[indices] = values"},
+    {"fill_diagonal", "x:diagonal():fill(value)"}, {"H", "x.T:conj()"}, {"mT", "x:transpose(-1, -2)"},
+    {"matrix_transpose", "x:transpose(-1, -2)"}, {"kthvalue", "x:sort()[k]"}, {"mode", "x:unique{counts = true}"},
+    {"mse_loss", "((x - y) ^ 2):mean()"}, {"zscore", "(x - x:mean()) / x:std()"},
+    {"cdist", "(x:unsqueeze(2) - y):norm(2, -1)"}, {"addcmul", "x + y * z"}, {"baddbmm", "x:matmul(y) + z"},
+    {"cross_entropy", "-x:log_softmax():gather(2, classes:unsqueeze(2)):mean()"},
+    {"dropout", "x * gpu.random.bernoulli(1 - p, x.shape) / (1 - p)"},
+    {"cumulative_trapezoid", "((y[\"2:\"] + y[\":-2\"]) / 2):cumsum()"}, {"insert", "concatenate"}, {"r_", "concatenate"},
+    {"poly1d", "polyval"}, {"polymul", "convolve"}, {"fftconvolve", "convolve"}, {"convolve2d", "gpu.ndimage.convolve"},
+    {"medfilt", "gpu.ndimage.median_filter"}, {"rotate", "gpu.ndimage.map_coordinates"},
+    {"affine_transform", "gpu.ndimage.map_coordinates"}, {"block_diag", "block"}, {"movedim", "moveaxis"},
+    {"unbind", "split"}, {"diagflat", "diag"}, {"result_type", "dtypes"}, {"promote_types", "dtypes"}, {"ediff1d", "diff"},
+    {"msort", "sort"}, {"broadcast_arrays", "x:broadcast_to"}, {"atleast_1d", "x:reshape(-1)"}, {"e", "math.exp(1)"},
+    {"Stream", "gpu.synchronize()"},
 };
 /* clang-format on */
 

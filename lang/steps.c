@@ -67,7 +67,8 @@ int lg_step(lua_State *L, const char *name, const char *kinds, ...)
 
 const struct rt_array *lg_step_array(lua_State *L, int idx, const struct rt_array *beside, enum rt_dtype dtype)
 {
-    if (!lua_istable(L, idx)) return lg_check_form(L, idx);
+    if (lg_test_array(L, idx)) return lg_check_form(L, idx);
+    if (!lua_istable(L, idx)) luaL_typeerror(L, idx, "array or table of numbers");
     struct rt_device *d = beside ? rt_array_device(beside) : lg_check_device(L, lua_gettop(L) + 1);
     lg_push_from_table(L, idx, dtype, d);
     lua_replace(L, idx);

@@ -37,7 +37,9 @@ static struct rt_timer *push_timer(lua_State *L)
 
 static void check_function(lua_State *L, int idx)
 {
-    if (!lua_isfunction(L, idx) && !luaL_getmetafield(L, idx, "__call")) luaL_typeerror(L, idx, "function");
+    if (lua_isfunction(L, idx)) return;
+    if (lg_test_array(L, idx) || !luaL_getmetafield(L, idx, "__call")) luaL_typeerror(L, idx, "function");
+    lua_pop(L, 1);
 }
 
 /* Milliseconds that the function at idx takes on the device. */
