@@ -52,16 +52,21 @@ SIMTOBJ := $(SIMT_EXPORT) $(filter-out $(BUILD)/obj/runtime/simt/driver%,$(filte
   $(addprefix $(BUILD)/obj/runtime/,status.o threads.o host.o dtype.o alloc.o interrupt.o lend.o)
 UNIT   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 FUZZ   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
-PRODUCTS := $(BUILD)/lunarray $(BUILD)/lunarray.so $(BUILD)/libcuda-simt.so
+# CUDA's runtime API over the driver's, for programs that nvcc builds. It knows cuda.h alone.
+CUDART := $(patsubst %.c,$(BUILD)/export/%.o,$(wildcard runtime/simt/libcudart/*.c))
+PRODUCTS := $(BUILD)/lunarray $(BUILD)/lunarray.so $(BUILD)/libcuda-simt.so $(BUILD)/libcudart-simt.so
 # Programs written to the driver API and NVRTC, which know nothing of lunarray; only where NVRTC lies beside its headers.
 NVRTC   := $(firstword $(wildcard $(addprefix $(CUDA_INCLUDE)/../,lib64/libnvrtc.so.1? lib/libnvrtc.so.1?)))
 DRIVER  := $(if $(NVRTC),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/driver/test_*.c)))
+# Programs that nvcc builds, where it is.
+NVCC    := $(wildcard $(CUDA_INCLUDE)/../bin/nvcc)
+RUNTIME := $(if $(NVCC),$(patsubst %.cu,$(BUILD)/%,$(wildcard tests/cudart/test_*.cu)))
 
 # One short line a file; V=1 shows the commands.
 Q := $(if $(V),,@)
 say = $(if $(V),,$(info $()  $(1) $@))
 
-all: $(PRODUCTS) $(BUILD)/driver/libcuda.so.1
+all: $(PRODUCTS) $(BUILD)/driver/libcuda.so.1 $(BUILD)/driver/libcudart.so.13
 objs: $(OBJ)
 .PHONY: all objs deps test-deps lint-deps run test test-all notebook install uninstall bundle gpu-check bench fuzz format lint clean help
 
@@ -88,11 +93,19 @@ $(BUILD)/libcuda-simt.so: $(SIMTOBJ) $(BUILD)/export/aliases.ld Makefile
 	$(call say,LD)
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -o $@ $(SIMTOBJ) $(BUILD)/export/aliases.ld \
 	  -ldl -lm -pthread
-# A folder for LD_LIBRARY_PATH, where the software GPU stands in NVIDIA's library's place, and for -L.
+$(BUILD)/libcudart-simt.so: $(CUDART) $(BUILD)/export/cudart.ld runtime/simt/libcudart/versions.ld $(BUILD)/driver/libcuda.so.1
+	$(call say,LD)
+	$(Q)$(CC) $(SANFLAGS) -shared -Wl,-soname,libcudart.so.13 -Wl,-Bsymbolic -Wl,--version-script,runtime/simt/libcudart/versions.ld \
+	  -Wl,--disable-new-dtags,-rpath,'$$ORIGIN:$$ORIGIN/driver' -o $@ $(CUDART) $(BUILD)/export/cudart.ld -L$(BUILD)/driver -lcuda -pthread
+# A folder for LD_LIBRARY_PATH, where the software GPU stands in NVIDIA's libraries' place, and for -L.
 $(BUILD)/driver/libcuda.so.1: $(BUILD)/libcuda-simt.so
 	$(Q)ln -sf ../libcuda-simt.so $@ && ln -sf libcuda.so.1 $(@D)/libcuda.so
-# Functions of libcuda that are there under two names, as a linker script.
+$(BUILD)/driver/libcudart.so.13: $(BUILD)/libcudart-simt.so
+	$(Q)ln -sf ../libcudart-simt.so $@ && ln -sf libcudart.so.13 $(@D)/libcudart.so
+# Functions of libcuda and libcudart that are there under two names, as linker scripts.
 $(BUILD)/export/aliases.ld: runtime/simt/libcuda/aliases.h runtime/simt/libcuda/symbols.def | $(BUILD)/ready
+	$(Q)$(CC) -E -P -I. -x c $< -o $@
+$(BUILD)/export/cudart.ld: runtime/simt/libcudart/aliases.h runtime/simt/libcudart/symbols.def | $(BUILD)/ready
 	$(Q)$(CC) -E -P -I. -x c $< -o $@
 $(BUILD)/export/%.o: %.c | $(BUILD)/ready
 	$(call say,CC)
@@ -115,6 +128,13 @@ $(BUILD)/tests/driver/%: tests/driver/%.c $(BUILD)/driver/libcuda.so.1
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< -L$(BUILD)/driver -lcuda $(NVRTC) \
 	  -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../driver',-rpath,$(abspath $(dir $(NVRTC))) -lm
+comma := ,
+NVCCFLAGS = -std=c++17 -lineinfo -Xcompiler -Wno-deprecated-declarations -cudart shared -I. $(patsubst %,-Xcompiler -fsanitize=%,$(subst $(comma), ,$(SAN)))
+$(BUILD)/tests/cudart/%: tests/cudart/%.cu tests/cudart/program.h tests/unit/test.h $(BUILD)/driver/libcudart.so.13
+	$(call say,NVCC)
+	$(Q)$(NVCC) $(NVCCFLAGS) -o $@ $(filter %.cu,$^) -Xlinker --disable-new-dtags,-rpath,'$$ORIGIN/../../driver'
+$(BUILD)/tests/cudart/test_apart: tests/cudart/apart.cu
+$(BUILD)/tests/cudart/test_apart: NVCCFLAGS += -rdc=true --default-stream per-thread
 # Stand in for cuBLAS and cuSOLVER where there is no GPU.
 STAND_INS := $(BUILD)/tests/driver/libcublas.so.13 $(BUILD)/tests/driver/libcusolver.so.12
 $(BUILD)/tests/driver/libcublas.so.13: tests/driver/cublas.c
@@ -126,7 +146,7 @@ $(BUILD)/tests/bench/%: tests/bench/%.c $(BUILD)/tests/objs.a
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,-E -o $@ $< $(BUILD)/tests/objs.a $(LIBS)
 # What mostly waits for people, Lua or a driver: it compiles faster so, and `x + x` of small arrays takes as long. Tests, too.
-$(foreach d,obj/lang/%.o obj/jupyter/%.o obj/repl/%.o export/runtime/simt/libcuda/%.o,$(BUILD)/$(d)): \
+$(foreach d,obj/lang/%.o obj/jupyter/%.o obj/repl/%.o export/runtime/simt/libcuda/%.o export/runtime/simt/libcudart/%.o,$(BUILD)/$(d)): \
   ALL_CFLAGS += $(if $(SAN)$(filter -O0,$(OPT)),-O0,-O1)
 # (private: not for the objects that they are linked with)
 $(BUILD)/tests/unit/% $(BUILD)/tests/fuzz/%: private ALL_CFLAGS += -O0
@@ -165,7 +185,7 @@ $(BUILD)/obj/runtime/simt/exec_atomic.o: ALL_CFLAGS += $(if $(X86),-mcx16)
 
 # Says what is missing in one line each, before a compiler drowns it in errors.
 $(BUILD)/ready: Makefile
-	@mkdir -p $(sort $(dir $(OBJ) $(SIMT_EXPORT) $(UNIT) $(FUZZ) $(DRIVER))) $(addprefix $(BUILD)/,driver tests/driver tests/bench)
+	@mkdir -p $(sort $(dir $(OBJ) $(SIMT_EXPORT) $(CUDART) $(UNIT) $(FUZZ) $(DRIVER) $(RUNTIME))) $(addprefix $(BUILD)/,driver tests/driver tests/bench)
 	@command -v pkg-config >/dev/null || { echo "pkg-config is missing: run 'make deps'"; exit 1; }
 	@for p in $(PKGS) libpng zlib; do pkg-config --exists $$p || { echo "the library $$p is missing: run 'make deps'"; exit 1; }; done
 	@test -n "$(CUDA_INCLUDE)" || { echo "cuda.h of CUDA 13 is missing: run 'make deps', or set CUDA_HOME to a CUDA toolkit"; exit 1; }
@@ -230,7 +250,7 @@ test: test-deps
 	@$(MAKE) $(VENV)/ready $(LUA_SUITE)/all.lua test-build
 	@$(PYTHON) tests/run.py --build $(BUILD) $(if $(T),--only '$(T)')
 test-build: all drivers $(UNIT) $(FUZZ)
-drivers: $(DRIVER) $(STAND_INS)
+drivers: $(DRIVER) $(RUNTIME) $(STAND_INS)
 .PHONY: test-build drivers
 test-all: test-deps
 	@$(MAKE) $(VENV)/ready $(LUA_SUITE)/all.lua test-build
@@ -268,7 +288,9 @@ install: all $(BUILD)/liblunarray.a
 	install -D -m 755 $(BUILD)/lunarray $(D)/bin/lunarray
 	$(INSTALL) $(BUILD)/lunarray.so $(D)/lib/lua/5.4/lunarray.so
 	$(INSTALL) $(BUILD)/libcuda-simt.so $(D)/lib/lunarray/libcuda-simt.so
-	@mkdir -p $(D)/lib/lunarray/driver && cd $(D)/lib/lunarray/driver && ln -sf ../libcuda-simt.so libcuda.so.1 && ln -sf libcuda.so.1 libcuda.so
+	$(INSTALL) $(BUILD)/libcudart-simt.so $(D)/lib/lunarray/libcudart-simt.so
+	@mkdir -p $(D)/lib/lunarray/driver && cd $(D)/lib/lunarray/driver && for l in cuda.so.1 cudart.so.13; do \
+	  ln -sf ../lib$${l%%.*}-simt.so lib$$l && ln -sf lib$$l lib$${l%%.*}.so; done
 	$(INSTALL) $(BUILD)/liblunarray.a $(D)/lib/liblunarray.a
 	@mkdir -p $(D)/share/man/man1 && $(BUILD)/lunarray --man >$(D)/share/man/man1/lunarray.1
 	@for h in $(HEADERS); do $(INSTALL) $$h $(D)/include/lunarray/$$h; done

@@ -6,6 +6,8 @@ usage: tests/run.py [--build DIR] [--only NAME] [--threads] [--jobs N] [--cache 
 A suite is a kind of test; what a suite consists of is found by looking, so a new file is a new test:
   unit       DIR/tests/unit/test_*           C, one process a test
   driver     DIR/tests/driver/test_*         C programs for the CUDA driver API, with the software GPU as their libcuda
+  cudart     DIR/tests/cudart/test_*         CUDA C++ programs built by nvcc, with the software GPU as their CUDA runtime: skipped,
+                                             file by file, where there is no nvcc
   fuzz       DIR/tests/fuzz/fuzz_*           every parser of foreign bytes over its corpus and fixed mutations of it
   lua        tests/lua/*.lua                 scripts through the binary
   generated  those of tests/lua that use array operations, computed by generated CUDA C on the software GPU
@@ -162,6 +164,15 @@ class Runner:
             if not name.endswith(".d") and self.wanted(suite, name) and (names is None or name in names):
                 self.later(self.program, name, [path], env)
 
+    def runtime(self):
+        built = os.path.join(self.build, "tests", "cudart")
+        for path in sorted(glob.glob("tests/cudart/test_*.cu")):
+            name = os.path.basename(path)[:-3]
+            if self.wanted("cudart", name) and not os.path.exists(os.path.join(built, name)):
+                with self.reporting:
+                    self.count("skipped", f"cudart/{name}: no nvcc built it")
+        self.programs("cudart", "test_*")
+
     def scripts(self, suite, folder, names=None, command=None, env=None):
         for path in sorted(glob.glob(f"tests/{folder}/*.lua")):
             name = os.path.basename(path)[:-4]
@@ -258,6 +269,7 @@ class Runner:
         self.python()
         self.programs("unit", "test_*")
         self.programs("driver", "test_*")
+        self.runtime()
         self.programs("fuzz", "fuzz_*")
         self.scripts("lua", "lua")
         sanitized = "asan" in self.build

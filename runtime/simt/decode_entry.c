@@ -107,6 +107,7 @@ bool simt_describe_entry(struct decoder *d, uint32_t index)
     info->max_threads = n < most ? (int)n : (int)most;
     fn->max_threads = (uint32_t)info->max_threads;
     info->registers = register_estimate(f, fn, fn->max_threads);
+    info->target = d->module->target && !strncmp(d->module->target, "sm_", 3) ? atoi(d->module->target + 3) : 0;
     info->param_count = fn->param_count;
     info->params = rt_calloc(fn->param_count + 1, sizeof *info->params);
     if (!info->params) return simt_out_of_memory(d);

@@ -1,4 +1,5 @@
 /* The variables of a module: where those in shared and global memory lie, and what these begin with. */
+#include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/decode.h"
@@ -70,6 +71,35 @@ static bool borrow(struct decoder *d, struct global *g)
     return g->borrowed;
 }
 
+static atomic_bool shared_with_host;
+
+void simt_share_managed(void)
+{
+    atomic_store(&shared_with_host, true);
+}
+
+/* Host code and kernels use a managed variable by the same address. */
+static bool place_managed(struct decoder *d, struct global *g)
+{
+    size_t bytes = g->bytes ? g->bytes : 1;
+    void *p = NULL;
+    if (rt_allocation_fails() || posix_memalign(&p, 256, bytes) != 0) return simt_out_of_memory(d);
+    if (!simt_map(&(struct simt_mapped){
+            .start = (uintptr_t)p, .bytes = bytes, .kind = SIMT_MANAGED_VARIABLE, .owner = d->program})) {
+        free(p);
+        return simt_out_of_memory(d);
+    }
+    g->address = (uintptr_t)p;
+    g->managed = true;
+    return true;
+}
+
+/* Host code's pointer to a variable's bytes. */
+static char *bytes_of(uint64_t address)
+{
+    return address < SIMT_GLOBAL_BASE ? (char *)(uintptr_t)address : simt_host(address);
+}
+
 bool simt_place_globals(struct decoder *d)
 {
     const struct ptx_module *m = d->module;
@@ -86,10 +116,12 @@ bool simt_place_globals(struct decoder *d)
             d->var_address[k] = g->address;
             continue;
         }
-        if (simt_alloc(v->size ? v->size : 1, &g->address, d->e) != RT_OK) return false;
+        bool managed = v->managed && atomic_load(&shared_with_host);
+        if (managed && !place_managed(d, g)) return false;
+        if (!managed && simt_alloc(v->size ? v->size : 1, &g->address, d->e) != RT_OK) return false;
         d->var_address[k] = g->address;
-        char *host = simt_host(g->address);
-        simt_wrote(g->address, v->size);
+        char *host = bytes_of(g->address);
+        if (!managed) simt_wrote(g->address, v->size);
         if (v->init)
             memcpy(host, v->init, v->size);
         else
@@ -123,7 +155,7 @@ bool simt_relocate(struct decoder *d)
             uint64_t value =
                 s.value + (uint64_t)q->addend + (s.space == PTX_SHARED && q->generic ? SIMT_SHARED_BASE : 0);
             if (q->mask) value = (value & q->mask) >> __builtin_ctzll(q->mask);
-            memcpy((char *)simt_host(d->var_address[k]) + q->offset, &value, q->size);
+            memcpy(bytes_of(d->var_address[k]) + q->offset, &value, q->size);
         }
     return true;
 }

@@ -22,6 +22,9 @@ const struct driver *driver_simt(void)
 CUresult simt_Init(unsigned int flags)
 {
     if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+#ifdef SIMT_EXPORT
+    simt_share_managed();
+#endif
     atomic_store(&initialised, true);
     return CUDA_SUCCESS;
 }

@@ -154,6 +154,7 @@ struct global {
     uint64_t address;
     size_t bytes;
     bool borrowed; /* of another program */
+    bool managed;  /* host memory, at the address that it has there */
 };
 
 struct shared_variable {

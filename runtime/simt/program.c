@@ -4,6 +4,17 @@
 #include "runtime/simt/exec.h"
 #include "runtime/simt/jit.h"
 
+static void drop_global(struct global *g)
+{
+    if (!g->address || g->borrowed) return;
+    if (!g->managed) {
+        simt_free(g->address);
+        return;
+    }
+    simt_unmap(g->address);
+    free((void *)(uintptr_t)g->address);
+}
+
 void simt_program_free(struct simt_program *p)
 {
     if (!p) return;
@@ -19,7 +30,7 @@ void simt_program_free(struct simt_program *p)
     }
     for (uint32_t k = 0; k < p->entry_count; k++) free(p->entries[k].info.params);
     for (uint32_t k = 0; k < p->global_count; k++) {
-        if (p->globals[k].address && !p->globals[k].borrowed) simt_free(p->globals[k].address);
+        drop_global(&p->globals[k]);
         free(p->globals[k].name);
     }
     for (uint32_t k = 0; k < p->call_count; k++) {

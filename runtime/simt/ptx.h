@@ -56,6 +56,7 @@ struct ptx_var { /* a .param, .shared, .local, .global or .const variable */
     uint32_t lanes; /* elements of a vector type, else 1 */
     bool is_extern;
     bool is_array;
+    bool managed;      /* host code uses it, too */
     uint8_t *init;     /* `size` bytes, or NULL when not initialised */
     struct ptx_reloc { /* addresses inside an initialiser */
         uint64_t offset;

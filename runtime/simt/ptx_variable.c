@@ -149,6 +149,21 @@ static bool is_space_word(const struct ptx_parser *p)
     return ptx_is_dot(p, "global") || ptx_is_dot(p, "const") || ptx_is_dot(p, "shared") || ptx_is_dot(p, "local");
 }
 
+/* The list in parentheses behind .attribute, of which .managed means something here. */
+static bool read_attribute(struct ptx_parser *p, struct ptx_var *v)
+{
+    if (!ptx_is_char(p, '(')) return ptx_expected(p, "(");
+    size_t depth = 0;
+    do {
+        if (p->token.kind == TOKEN_END) return ptx_fail(p, "the text ends inside '('");
+        if (ptx_is_char(p, '(')) depth++;
+        if (ptx_is_char(p, ')')) depth--;
+        if (ptx_is_dot(p, "managed")) v->managed = true;
+        if (!ptx_next(p)) return false;
+    } while (depth);
+    return true;
+}
+
 /* .align, .ptr, .attribute, .v2, .v4 and the type, in any order. */
 static bool read_attributes(struct ptx_parser *p, struct ptx_var *v, unsigned *lanes)
 {
@@ -166,7 +181,7 @@ static bool read_attributes(struct ptx_parser *p, struct ptx_var *v, unsigned *l
         else if (!is_align && !attribute && !(pointer && is_space_word(p)))
             return ptx_expected(p, "a type");
         if (!ptx_next(p)) return false;
-        if (attribute && !ptx_skip_group(p, '(', ')')) return false;
+        if (attribute && !read_attribute(p, v)) return false;
         if (!is_align) continue;
         if (!ptx_take_int(p, 1 << 16, &align)) return false;
         if (align == 0 || (align & (align - 1))) return ptx_fail(p, "an alignment that is not a power of two");

@@ -60,14 +60,15 @@ void *simt_host(uint64_t address); /* host pointer for a global address inside t
 ptrdiff_t simt_bias(void);
 void simt_memory_info(size_t *free_bytes, size_t *total_bytes);
 
-/* ---- mapped.c: host memory that kernels may use by its host address: pinned, registered, managed, and what a
- * program maps itself. Changed and looked at under the device's lock, which a launch holds. ---- */
-enum simt_mapped_kind { SIMT_PINNED, SIMT_REGISTERED, SIMT_MANAGED, SIMT_VIRTUAL };
+/* ---- mapped.c: host memory that kernels may use by its host address: pinned, registered, managed, managed variables
+ * of modules, and what a program maps itself. Changed and looked at under the device's lock, which a launch holds. ----
+ */
+enum simt_mapped_kind { SIMT_PINNED, SIMT_REGISTERED, SIMT_MANAGED, SIMT_MANAGED_VARIABLE, SIMT_VIRTUAL };
 struct simt_mapped {
     uint64_t start, bytes;
     enum simt_mapped_kind kind;
     unsigned flags; /* of the call that made it */
-    void *owner;    /* the context */
+    void *owner;    /* the context; of a variable its program */
     uint64_t id;
 };
 bool simt_map(const struct simt_mapped *m); /* false without memory */
@@ -75,6 +76,11 @@ bool simt_unmap(uint64_t start);
 bool simt_mapped_find(uint64_t address, struct simt_mapped *out);
 /* The first range that begins at `from` or above and that the context owns. */
 bool simt_mapped_next(uint64_t from, const void *owner, struct simt_mapped *out);
+
+/* ---- decode_variables.c ---- */
+/* From now on managed variables lie in host memory, for programs outside, whose host code uses them. Arrays of our own
+ * are in the arena alone, and so are managed variables that become arrays. */
+void simt_share_managed(void);
 
 /* ---- decode.c, exec.c ---- */
 struct simt_program;  /* a decoded module with its variables placed in memory */
@@ -94,6 +100,7 @@ struct simt_function_info {
     int registers; /* 32-bit registers a thread uses, an estimate by type */
     size_t shared_bytes, local_bytes, const_bytes;
     int max_threads;
+    int target; /* 75 of ".target sm_75" */
     size_t param_count, param_bytes;
     struct simt_param {
         uint32_t offset, size;

@@ -162,4 +162,18 @@ __global__ void reverse(int n, int *out) {
   end
 end)
 
+t.test("managed variables", function()
+  local k = gpu.kernel [[
+    __managed__ int m[4] = {1, 2, 3, 4};
+    __global__ void sum(int *out) { m[1] += 10; *out = m[0] + m[1] + m[2] + m[3]; }]]
+  local out = gpu.zeros(1, "int32")
+  k.sum(1, 1)(out)
+  t.eq(out[1], 20)
+  local m = k:global("m")
+  t.eq(m[2], 12)
+  m[1] = 100
+  k.sum(1, 1)(out)
+  t.eq(out[1], 129)
+end)
+
 t.done()

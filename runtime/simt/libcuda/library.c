@@ -116,13 +116,20 @@ CUresult cuLibraryGetGlobal(CUdeviceptr *pointer, size_t *bytes, CUlibrary libra
     return simt_ModuleGetGlobal(pointer, bytes, library->module, name); /* with a context, as CUDA has it */
 }
 
-/* There are no managed variables, and no function that host and device share. */
 CUresult cuLibraryGetManaged(CUdeviceptr *pointer, size_t *bytes, CUlibrary library, const char *name)
 {
+    uint64_t address;
+    size_t size;
     TRY(check_library(library));
-    return name && (pointer || bytes) ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_VALUE;
+    if (!name || (!pointer && !bytes)) return CUDA_ERROR_INVALID_VALUE;
+    bool found = simt_program_global(library->module->program, name, &address, &size);
+    if (!found || address >= SIMT_GLOBAL_BASE) return CUDA_ERROR_NOT_FOUND; /* what is managed has a host address */
+    if (pointer) *pointer = address;
+    if (bytes) *bytes = size;
+    return CUDA_SUCCESS;
 }
 
+/* There is no function that host and device share. */
 CUresult cuLibraryGetUnifiedFunction(void **function, CUlibrary library, const char *name)
 {
     TRY(check_library(library));

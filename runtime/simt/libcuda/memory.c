@@ -140,7 +140,7 @@ static bool find_place(CUdeviceptr address, struct place *out)
         *out = (struct place){.start = m.start,
                               .bytes = m.bytes,
                               .on_host = on_host(m.kind),
-                              .managed = m.kind == SIMT_MANAGED,
+                              .managed = m.kind == SIMT_MANAGED || m.kind == SIMT_MANAGED_VARIABLE,
                               .context = m.owner,
                               .id = m.id,
                               .host = m.kind == SIMT_VIRTUAL ? NULL : (void *)(uintptr_t)address};
