@@ -56,7 +56,7 @@ static bool has(lua_State *L, int table, const char *key)
 /* Whether it is more than a name. */
 static bool is_written(const char *synonym)
 {
-    return strpbrk(synonym, ".:[/#") != NULL;
+    return strpbrk(synonym, " .:[/#") != NULL;
 }
 
 /* What users of NumPy, PyTorch, CuPy, Numba and PyCUDA look for, and its name here, which counts where a table has it;
