@@ -46,6 +46,7 @@ static struct kn_draw_values values_of(const struct kn_draw *d, enum rt_dtype t)
     case KN_DRAW_EXPONENTIAL: v.kind = wide ? KN_BLOCK_EXPONENTIAL_D : KN_BLOCK_EXPONENTIAL_F; break;
     case KN_DRAW_GAMMA: v.kind = KN_BLOCK_GAMMA; break;
     case KN_DRAW_POISSON: v.kind = KN_BLOCK_POISSON; break;
+    case KN_DRAW_BINOMIAL: v.kind = KN_BLOCK_BINOMIAL; break;
     case KN_DRAW_INTEGERS:
         v.range = (uint64_t)d->high - (uint64_t)d->low + 1;
         v.kind = v.range - 1 < (uint64_t)1 << 32 ? KN_BLOCK_INTEGERS : KN_BLOCK_WIDE_INTEGERS;

@@ -13,11 +13,13 @@ enum kn_distribution {
     KN_DRAW_NORMAL,      /* mean x, standard deviation y */
     KN_DRAW_EXPONENTIAL, /* mean x */
     KN_DRAW_GAMMA,       /* shape x > 0, scale y */
-    KN_DRAW_POISSON,     /* mean x, at most KN_MOST_MEAN; integers or floats */
+    KN_DRAW_POISSON,     /* mean x, at most KN_MOST_MEAN; integers or floats, like the next */
+    KN_DRAW_BINOMIAL,    /* y tries, whole and at most KN_MOST_TRIES, of probability x */
     KN_DRAW_INTEGERS,    /* from low to high, both included; dtypes that hold them */
     KN_DRAW_BERNOULLI,   /* 1 with probability x, else 0, to 32 bits; any dtype */
 };
-#define KN_MOST_MEAN 1e15
+#define KN_MOST_MEAN  1e15
+#define KN_MOST_TRIES 1e9
 
 struct kn_draw {
     enum kn_distribution distribution;

@@ -18,7 +18,8 @@
     X(INTEGERS, integers_, WORDS, I64, int64_t, 2)                                                                     \
     X(WIDE_INTEGERS, wide_integers_, WORDS, I64, int64_t, 1)                                                           \
     X(GAMMA, gamma_, NUMBER, F64, double, 1)                                                                           \
-    X(POISSON, poisson_, NUMBER, F64, double, 1)
+    X(POISSON, poisson_, NUMBER, F64, double, 1)                                                                       \
+    X(BINOMIAL, binomial_, NUMBER, F64, double, 1)
 
 enum kn_draw_kind {
 #define X(id, function, takes, class, type, per) KN_BLOCK_##id,

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "lang/array.h"
 #include "lang/closest.h"
+#include "lang/random.h"
 
 #define LG_GENERATOR "lunarray.generator"
 
@@ -12,6 +13,11 @@ struct generator {
     uint64_t seed;
     uint64_t stream; /* counts the arrays made since the seed was set */
 };
+
+bool lg_is_generator(lua_State *L, int idx)
+{
+    return luaL_testudata(L, idx, LG_GENERATOR) != NULL;
+}
 
 static const char generator_key; /* the session's own */
 
@@ -40,8 +46,7 @@ static struct kn_draw next_draw(const struct generator *g, enum kn_distribution 
     return (struct kn_draw){.distribution = distribution, .seed = g->seed, .stream = g->stream % KN_STREAMS};
 }
 
-/* A parameter: a finite number. */
-static double check_number(lua_State *L, int idx, const char *what)
+double lg_check_parameter(lua_State *L, int idx, const char *what)
 {
     if (lua_type(L, idx) != LUA_TNUMBER)
         luaL_error(L, "%s: expected a number, got %s; the parameters come first, then the shape", what,
@@ -122,7 +127,7 @@ static int uniform(lua_State *L)
     int first;
     struct generator *g = check_generator(L, &first);
     if (lua_istable(L, first)) return uniform_from(L, 0, 1, g, first); /* a shape alone */
-    double low = check_number(L, first, "low"), high = check_number(L, first + 1, "high");
+    double low = lg_check_parameter(L, first, "low"), high = lg_check_parameter(L, first + 1, "high");
     if (low > high) return luaL_error(L, "uniform: low is %f, above high, which is %f", low, high);
     return uniform_from(L, low, high, g, first + 2);
 }
@@ -147,7 +152,8 @@ static int normal(lua_State *L)
     int first;
     struct generator *g = check_generator(L, &first);
     if (lua_istable(L, first)) return normal_from(L, 0, 1, g, first); /* a shape alone */
-    double mean = check_number(L, first, "mean"), deviation = check_number(L, first + 1, "standard deviation");
+    double mean = lg_check_parameter(L, first, "mean"),
+           deviation = lg_check_parameter(L, first + 1, "standard deviation");
     if (deviation < 0) return luaL_error(L, "normal: the standard deviation is negative: %f", deviation);
     return normal_from(L, mean, deviation, g, first + 2);
 }
@@ -157,7 +163,7 @@ static int exponential(lua_State *L)
     int first;
     struct generator *g = check_generator(L, &first);
     struct kn_draw d = next_draw(g, KN_DRAW_EXPONENTIAL);
-    d.x = check_number(L, first, "mean");
+    d.x = lg_check_parameter(L, first, "mean");
     if (d.x < 0) return luaL_error(L, "exponential: the mean is negative: %f", d.x);
     return fill(L, g, first + 1, &d, RT_FLOAT32, "f");
 }
@@ -167,8 +173,8 @@ static int gamma_(lua_State *L)
     int first;
     struct generator *g = check_generator(L, &first);
     struct kn_draw d = next_draw(g, KN_DRAW_GAMMA);
-    d.x = check_number(L, first, "shape parameter");
-    d.y = check_number(L, first + 1, "scale");
+    d.x = lg_check_parameter(L, first, "shape parameter");
+    d.y = lg_check_parameter(L, first + 1, "scale");
     if (!(d.x > 0)) return luaL_error(L, "gamma: the shape parameter must be above 0, got %f", d.x);
     if (d.y < 0) return luaL_error(L, "gamma: the scale is negative: %f", d.y);
     return fill(L, g, first + 2, &d, RT_FLOAT32, "f");
@@ -179,10 +185,23 @@ static int poisson(lua_State *L)
     int first;
     struct generator *g = check_generator(L, &first);
     struct kn_draw d = next_draw(g, KN_DRAW_POISSON);
-    d.x = check_number(L, first, "mean");
+    d.x = lg_check_parameter(L, first, "mean");
     if (d.x < 0 || d.x > KN_MOST_MEAN)
         return luaL_error(L, "poisson: the mean must be from 0 to %f, got %f", KN_MOST_MEAN, d.x);
     return fill(L, g, first + 1, &d, RT_INT64, "iuf");
+}
+
+static int binomial(lua_State *L)
+{
+    int first;
+    struct generator *g = check_generator(L, &first);
+    struct kn_draw d = next_draw(g, KN_DRAW_BINOMIAL);
+    d.y = (double)luaL_checkinteger(L, first);
+    d.x = lg_check_parameter(L, first + 1, "probability");
+    if (d.y < 0 || d.y > KN_MOST_TRIES)
+        return luaL_error(L, "binomial: there are from 0 to %d tries, got %f", (int)KN_MOST_TRIES, d.y);
+    if (d.x < 0 || d.x > 1) return luaL_error(L, "binomial: a probability is from 0 to 1, got %f", d.x);
+    return fill(L, g, first + 2, &d, RT_INT64, "iuf");
 }
 
 static int bernoulli(lua_State *L)
@@ -190,7 +209,7 @@ static int bernoulli(lua_State *L)
     int first;
     struct generator *g = check_generator(L, &first);
     struct kn_draw d = next_draw(g, KN_DRAW_BERNOULLI);
-    d.x = check_number(L, first, "probability");
+    d.x = lg_check_parameter(L, first, "probability");
     if (d.x < 0 || d.x > 1) return luaL_error(L, "bernoulli: a probability is from 0 to 1, got %f", d.x);
     return fill(L, g, first + 1, &d, RT_BOOL, "biuf");
 }
@@ -420,38 +439,40 @@ static int generator_tostring(lua_State *L)
     return 1;
 }
 
-#define SHAPED "Then comes the shape, as for gpu.zeros, with dtype and device behind it."
-
 static const struct lg_function random_functions[] = {
     {"uniform", uniform, "gpu.random.uniform(low, high, shape... [, dtype] [, device])",
      "Random numbers, evenly distributed from low (included) to high (not included); a table with the shape alone means "
-     "from 0 to 1.\n" SHAPED
+     "from 0 to 1.\n" LG_SHAPED
      "\nAll functions of gpu.random draw from one generator, Philox 4x32-10, which counts: a session starts with the seed "
      "0, gpu.seed sets another, and for one seed all devices give the same bits, whatever the number of threads. "
      "gpu.random.generator makes generators with seeds of their own, of which these functions are methods.",
      "local x = gpu.random.uniform(-1, 1, 1000)\nassert(x:min() >= -1 and x:max() < 1 and math.abs(x:mean()) < 0.1)"},
     {"normal", normal, "gpu.random.normal(mean, deviation, shape... [, dtype] [, device])",
      "Random numbers, normally distributed with this mean and standard deviation; a table with the shape alone means 0 "
-     "and 1.\n" SHAPED,
+     "and 1.\n" LG_SHAPED,
      "local x = gpu.random.normal(10, 2, {100, 100})\nassert(math.abs(x:mean() - 10) < 0.2)"},
     {"integers", integers, "gpu.random.integers(low, high, shape... [, dtype] [, device])",
-     "Random integers from low to high, both included, as with Lua's math.random; int64 unless told otherwise.\n" SHAPED
+     "Random integers from low to high, both included, as with Lua's math.random; int64 unless told otherwise.\n" LG_SHAPED
      "\nEach is made from 64 random bits (from 128 where there are more than 2^32 integers), so that none is more likely "
      "than another by more than one part in 2^32.",
      "local dice = gpu.random.integers(1, 6, 1000)\nassert(dice:min() == 1 and dice:max() == 6)"},
     {"bernoulli", bernoulli, "gpu.random.bernoulli(p, shape... [, dtype] [, device])",
-     "True with probability p, else false; in other dtypes than bool 1 and 0.\n" SHAPED,
+     "True with probability p, else false; in other dtypes than bool 1 and 0.\n" LG_SHAPED,
      "local n = gpu.random.bernoulli(0.25, 10000):sum()\nassert(n > 2300 and n < 2700)"},
     {"exponential", exponential, "gpu.random.exponential(mean, shape... [, dtype] [, device])",
-     "Random numbers, exponentially distributed with this mean.\n" SHAPED,
+     "Random numbers, exponentially distributed with this mean.\n" LG_SHAPED,
      "local x = gpu.random.exponential(3, 10000)\nassert(x:min() >= 0 and math.abs(x:mean() - 3) < 0.2)"},
     {"gamma", gamma_, "gpu.random.gamma(k, scale, shape... [, dtype] [, device])",
-     "Random numbers of the gamma distribution with shape parameter k and this scale; their mean is k * scale.\n" SHAPED,
+     "Random numbers of the gamma distribution with shape parameter k and this scale; their mean is k * scale.\n" LG_SHAPED,
      "local x = gpu.random.gamma(2, 0.5, 10000)\nassert(x:min() > 0 and math.abs(x:mean() - 1) < 0.05)"},
     {"poisson", poisson, "gpu.random.poisson(mean, shape... [, dtype] [, device])",
-     "Random counts of the Poisson distribution with this mean, up to 1e15; int64 unless told otherwise.\n" SHAPED
+     "Random counts of the Poisson distribution with this mean, up to 1e15; int64 unless told otherwise.\n" LG_SHAPED
      "\nCounts that the dtype cannot hold are cut to its range.",
      "local x = gpu.random.poisson(4, 10000)\nassert(x:min() >= 0 and math.abs(x:mean() - 4) < 0.2)"},
+    {"binomial", binomial, "gpu.random.binomial(n, p, shape... [, dtype] [, device])",
+     "How many of n tries succeed, each with probability p, n up to 1e9; int64 unless told otherwise.\n" LG_SHAPED
+     "\nCounts that the dtype cannot hold are cut to its range.",
+     "local x = gpu.random.binomial(10, 0.5, 10000)\nassert(x:min() >= 0 and x:max() <= 10 and math.abs(x:mean() - 5) < 0.1)"},
     {"permutation", permutation, "gpu.random.permutation(n | x [, dtype] [, device])",
      "The numbers from 1 to n in random order, or the rows of an array or table (along its first axis), as a new array.\n"
      "Every order is equally likely. It is made on the host and copied to the device.",
@@ -496,6 +517,7 @@ void lg_open_random(lua_State *L)
 {
     lua_newtable(L);
     lg_register(L, "gpu.random", random_functions);
+    lg_register(L, "gpu.random", lg_distributions);
     lg_seal_module(L, "gpu.random",
                    "it has gpu.random.uniform(0, 1, shape), gpu.random.integers(1, 6, shape) and others");
     lua_setfield(L, -2, "random");
@@ -504,6 +526,7 @@ void lg_open_random(lua_State *L)
     lua_setfield(L, -2, "__tostring");
     lua_newtable(L);
     set_methods(L, random_functions);
+    set_methods(L, lg_distributions);
     set_methods(L, lg_random_functions);
     lua_pushvalue(L, -1);
     lua_setfield(L, -3, "__methods"); /* for completion */

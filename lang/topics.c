@@ -95,7 +95,7 @@ const struct lg_function lg_topics[] = {
      "They come from a generator that counts, Philox 4x32-10: what an element is depends on the seed, on how many arrays "
      "were drawn since it was set, and on the element's place. So for one seed all devices give the same bits, whatever "
      "the number of threads. gpu.rand(shape...) and gpu.randn(shape...) are the short forms; gpu.random has uniform, "
-     "normal, integers, bernoulli, exponential, gamma, poisson, permutation and choice, whose parameters come first and "
+     "normal, integers, bernoulli, exponential, gamma, poisson, binomial, beta and others, permutation, shuffle and choice, whose parameters come first and "
      "then the shape. gpu.random.generator(seed) makes a generator of its own, with all of these as methods.",
      "gpu.seed(1)\nlocal x = gpu.random.normal(5, 2, {3, 4}, 'float64')\n"
      "local g = gpu.random.generator(7)\nassert(x.size == 12 and g:integers(1, 6, 10):max() <= 6)"},

@@ -16,6 +16,15 @@ local draws = {
   integers = function(g, ...) return g:integers(-10, 10, ...) end,
   bernoulli = function(g, ...) return g:bernoulli(0.3, ...) end,
   poisson = function(g, ...) return g:poisson(17, ...) end,
+  binomial = function(g, ...) return g:binomial(100, 0.3, ...) end,
+  ["few tries"] = function(g, ...) return g:binomial(9, 0.8, ...) end,
+  beta = function(g, ...) return g:beta(0.5, 2, ...) end,
+  chisquare = function(g, ...) return g:chisquare(3, ...) end,
+  standard_t = function(g, ...) return g:standard_t(4, ...) end,
+  standard_cauchy = function(g, ...) return g:standard_cauchy(...) end,
+  laplace = function(g, ...) return g:laplace(1, 2, ...) end,
+  rayleigh = function(g, ...) return g:rayleigh(2, ...) end,
+  geometric = function(g, ...) return g:geometric(0.2, ...) end,
 }
 local names = {}
 for name in pairs(draws) do names[#names + 1] = name end
@@ -197,6 +206,92 @@ t.test("a large Poisson mean", function()
   t.near(mean, 1e6, 5 * math.sqrt(1e6 / N))
   t.near(variance, 1e6, 1e5)
   t.eq(random.poisson(0, 5, "cpu"):sum(), 0)
+end)
+
+local function binomial_probability(n, p)
+  return function(k)
+    if k > n then return 0 end
+    local log = k * math.log(p) + (n - k) * math.log(1 - p)
+    for i = 1, k do log = log + math.log(n - k + i) - math.log(i) end
+    return math.exp(log)
+  end
+end
+
+for _, case in ipairs({ { 1, 0.5 }, { 12, 0.3 }, { 12, 0.9 }, { 40, 0.2 }, { 40, 0.3 }, { 200, 0.55 }, { 150, 0.93 } }) do
+  local n, p = case[1], case[2]
+  t.test("binomial " .. n .. " times " .. p .. " is distributed as it should be", function()
+    local list = random.generator(9):binomial(n, p, N, "cpu"):totable()
+    local mean, variance = moments(list)
+    t.near(mean, n * p, 5 * math.sqrt(n * p * (1 - p) / N), "mean")
+    t.near(variance, n * p * (1 - p), 0.1 * n * p * (1 - p), "variance")
+    local x = pearson(list, binomial_probability(n, p), 0, n)
+    assert(x < 3, "Pearson's sum by degree of freedom is " .. x)
+  end)
+end
+
+t.test("the ends of the binomial distribution", function()
+  t.eq(random.binomial(0, 0.5, 9, "cpu"):sum(), 0)
+  t.eq(random.binomial(7, 0, 9, "cpu"):sum(), 0)
+  t.eq(random.binomial(7, 1, 9, "cpu"):sum(), 63)
+  local mean, variance = moments(random.generator(8):binomial(1000000000, 0.7, N, "float64", "cpu"):totable())
+  t.near(mean, 7e8, 5 * math.sqrt(2.1e8 / N))
+  t.near(variance, 2.1e8, 2.1e7)
+  t.raises("from 0 to 1000000000 tries", random.binomial, -1, 0.5, 3)
+  t.raises("a probability is from 0 to 1", random.binomial, 5, 1.5, 3)
+end)
+
+-- The middle and how far from it half of the numbers are: there where moments are not.
+for _, case in ipairs({ { "beta", { 2, 5 }, 2 / 7, 10 / 49 / 8 }, { "chisquare", { 4 }, 4, 8 }, { "laplace", { 3, 2 }, 3, 8 },
+  { "gumbel", { 1, 2 }, 1 + 2 * 0.5772157, 4 * math.pi ^ 2 / 6 }, { "logistic", { 2, 0.5 }, 2, math.pi ^ 2 / 12 },
+  { "lognormal", { 0, 0.5 }, math.exp(0.125), (math.exp(0.25) - 1) * math.exp(0.25) },
+  { "weibull", { 2 }, math.sqrt(math.pi) / 2, 1 - math.pi / 4 }, { "rayleigh", { 2 }, 2 * math.sqrt(math.pi / 2), 8 - 2 * math.pi },
+  { "geometric", { 0.3 }, 1 / 0.3, 0.7 / 0.09 }, { "standard_t", { 10 }, 0, 1.25 } }) do
+  local name, parameters, mean, variance = table.unpack(case)
+  t.test(name .. " has its mean and variance", function()
+    local g, arguments = random.generator(4), { table.unpack(parameters) }
+    table.insert(arguments, { N })
+    local got, spread = moments(g[name](g, table.unpack(arguments)):to("float64"):totable())
+    t.near(got, mean, 5 * math.sqrt(variance / N), "mean")
+    t.near(spread, variance, 0.15 * variance, "variance")
+    table.insert(arguments, "complex64")
+    t.raises("dtype, not complex64", g[name], g, table.unpack(arguments))
+  end)
+end
+
+t.test("Cauchy's quartiles are at -1 and 1", function()
+  local x = random.generator(4):standard_cauchy(N)
+  t.near(x:quantile(0.25), -1, 0.1)
+  t.near(x:quantile(0.75), 1, 0.1)
+end)
+
+t.test("what the distributions made of others refuse", function()
+  t.raises("beta: a must be above 0, got -1", random.beta, -1, 2, 3)
+  t.raises("laplace: the scale is negative", random.laplace, 0, -1, 3)
+  t.raises("parameters come first, then the shape", random.laplace, { 3 })
+  t.raises("geometric: a probability is from 0 to 1", random.geometric, 2, 3)
+  t.raises("the covariances a matrix of as many rows", random.multivariate_normal, { 1, 2 }, { { 1 } })
+  t.raises("floating dtype, not int32", random.weibull, 1, 3, "int32")
+end)
+
+t.every("vectors of normal numbers", function(device)
+  local mean, cov = gpu.array({ 1, -2, 3 }, device), gpu.array({ { 2, 1, 0 }, { 1, 1, 0 }, { 0, 0, 0 } }, device)
+  local x = random.generator(6):multivariate_normal(mean, cov, { 40, 500 }, device)
+  t.eq(tostring(x.shape) .. x.dtype .. x.device, "(40, 500, 3)float32" .. device)
+  t.close(x:mean({ 1, 2 }):totable(), { 1, -2, 3 }, 0.05)
+  t.close(x:reshape(-1, 3):cov({ rowvar = false }), cov, 0.06)
+  t.same(random.multivariate_normal({ 0, 0 }, { { 1, 0 }, { 0, 1 } }).shape, { 2 })
+end)
+
+t.every("rows in random order, in place", function(device)
+  local x = gpu.range(200, device):reshape(100, 2)
+  local view, g = x["::2"], random.generator(3)
+  t.eq(g:shuffle(view), view)
+  local firsts = view["::, 1"]:totable()
+  assert(not view:equal(gpu.range(200, device):reshape(100, 2)["::2"]))
+  assert((view["::, 2"] - view["::, 1"]):equal(gpu.ones(50, device)), "rows stay together")
+  table.sort(firsts)
+  t.same(firsts, t.list(50, function(i) return 4 * i + 1 end))
+  assert(x["2::2"]:equal(gpu.range(200, device):reshape(100, 2)["2::2"]), "the others stay")
 end)
 
 t.test("integers and choices are even", function()

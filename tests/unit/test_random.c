@@ -159,7 +159,7 @@ TEST(every_instruction_set_gives_the_same_bits)
         if (fork() == 0) { /* the choice is made once in a process */
             setenv("LUNARRAY_ISA", levels[i], 1);
             uint64_t sum = 0;
-            for (int k = KN_DRAW_UNIFORM; k <= KN_DRAW_POISSON; k++) {
+            for (int k = KN_DRAW_UNIFORM; k <= KN_DRAW_BINOMIAL; k++) {
                 d.distribution = (enum kn_distribution)k;
                 d.x = 0.5;
                 ARRAYS f = drawn(&d, RT_FLOAT32, 5003), wide = drawn(&d, RT_FLOAT64, 5003);
@@ -223,6 +223,8 @@ TEST(generated_code_gives_the_same_bits)
     compare_generated((struct kn_draw){.distribution = KN_DRAW_GAMMA, .x = 5.5, .y = 1}, RT_FLOAT32);
     compare_generated((struct kn_draw){.distribution = KN_DRAW_POISSON, .x = 4.5}, RT_INT32);
     compare_generated((struct kn_draw){.distribution = KN_DRAW_POISSON, .x = 1e6}, RT_FLOAT64);
+    compare_generated((struct kn_draw){.distribution = KN_DRAW_BINOMIAL, .x = 0.3, .y = 20}, RT_INT64);
+    compare_generated((struct kn_draw){.distribution = KN_DRAW_BINOMIAL, .x = 0.9, .y = 1e6}, RT_FLOAT64);
 }
 
 TEST(permutations)
