@@ -65,7 +65,7 @@ void lg_visit_match(lua_State *L, const char *name, void *context)
     struct lg_completing *c = context;
     char note[256];
     if (strncmp(name, c->prefix, c->prefix_length) != 0) return;
-    if (is_full(c)) { /* the others are not looked at any closer */
+    if (is_full(c)) {
         leave_out(c, name);
         return;
     }
@@ -76,6 +76,20 @@ void lg_visit_match(lua_State *L, const char *name, void *context)
     if (strcmp(kind, "nil") == 0) kind = "field";
     if (strcmp(kind, "function") == 0) kind = c->function_kind;
     lg_add_match(c, name, kind, note);
+}
+
+/* The others are not looked at any closer. */
+static bool has_room(const char *name, void *context)
+{
+    struct lg_completing *c = context;
+    if (!is_full(c)) return true;
+    leave_out(c, name);
+    return false;
+}
+
+void lg_complete_fields(lua_State *L, int idx, lg_visitor *visit, struct lg_completing *c)
+{
+    lg_each_field(L, idx, &(struct lg_wanted){c->prefix, c->prefix_length, has_room}, visit, c);
 }
 
 /* Names that the cell itself declares before the cursor: after local and for, and parameters. */
@@ -124,10 +138,10 @@ static void complete_name(lua_State *L, struct lg_completing *c)
     add_declared(c);
     lg_push_env(L);
     if (lua_istable(L, -1))
-        lg_each_field(L, -1, visit_variable, c);
+        lg_complete_fields(L, -1, visit_variable, c);
     else {
         lua_pushglobaltable(L);
-        lg_each_field(L, -1, visit_variable, c);
+        lg_complete_fields(L, -1, visit_variable, c);
     }
 }
 
@@ -154,7 +168,7 @@ static void complete_field(lua_State *L, struct lg_completing *c, size_t access)
     if (lua_type(L, -1) == LUA_TSTRING && !colon) return;
     c->functions_only = colon;
     if (colon) c->function_kind = "method";
-    lg_each_field(L, -1, lg_visit_match, c);
+    lg_complete_fields(L, -1, lg_visit_match, c);
 }
 
 /* Where the line of the cursor begins, behind its spaces. */

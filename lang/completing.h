@@ -25,7 +25,9 @@ struct lg_completing {
 void lg_add_match(struct lg_completing *c, const char *text, const char *kind, const char *note);
 /* What stands from `start` up to the cursor is to be completed. */
 void lg_set_prefix(struct lg_completing *c, size_t start);
-/* For lg_each_field: adds a field or variable whose value is on top of the stack. Names with a leading underscore must
+/* Visits the fields of the value at idx that begin with the prefix, while there is room. */
+void lg_complete_fields(lua_State *L, int idx, lg_visitor *visit, struct lg_completing *c);
+/* As a visitor: adds a field or variable whose value is on top of the stack. Names with a leading underscore must
  * be asked for. */
 void lg_visit_match(lua_State *L, const char *name, void *context);
 

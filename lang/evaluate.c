@@ -311,6 +311,7 @@ static void name_chunk(struct lg_session *s, const struct lg_request *r)
 static void begin(struct lg_session *s)
 {
     lg_arena_reset(&s->answers);
+    lg_names_forget(s);
     s->frame_count = s->frame_line = 0;
 }
 

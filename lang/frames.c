@@ -370,7 +370,7 @@ static void show_value(lua_State *L, struct look *k)
     else if (lg_test_array(L, -1))
         show_array(L, k);
     else if (k->good)
-        lg_each_field(L, lua_gettop(L), show_field, k);
+        lg_each_field(L, lua_gettop(L), NULL, show_field, k);
 }
 
 static int visit_variables(lua_State *L)

@@ -8,7 +8,6 @@
 #include "runtime/memory.h"
 
 #define MAX_CHAIN  20    /* metatables followed behind each other */
-#define MAX_FIELDS 16000 /* fields of one table looked at */
 
 void lg_tokens_fill(struct lg_tokens *t, const char *text, size_t length)
 {
@@ -237,21 +236,9 @@ bool lg_push_field(lua_State *L, int idx)
     return false;
 }
 
-/* Visits the string keys of the table on top of the stack. */
-static void each_key(lua_State *L, void (*visit)(lua_State *L, const char *name, void *context), void *context)
-{
-    int table = lua_gettop(L), left = MAX_FIELDS;
-    for (lua_pushnil(L); left-- > 0 && lua_next(L, table);) {
-        if (lua_type(L, -2) == LUA_TSTRING) visit(L, lua_tostring(L, -2), context);
-        lua_settop(L, table + 1);
-    }
-    lua_settop(L, table);
-}
-
 /* Fields and methods of one of our objects: the list that its C function __fields gives, and the functions among the
  * tables that its __index looks things up in. */
-static void each_own_field(lua_State *L, int idx, void (*visit)(lua_State *L, const char *name, void *context),
-                           void *context)
+static void each_own_field(lua_State *L, int idx, const struct lg_wanted *wanted, lg_visitor *visit, void *context)
 {
     if (push_metafield(L, idx, "__fields") && lua_iscfunction(L, -1)) {
         lua_pushvalue(L, idx);
@@ -268,7 +255,7 @@ static void each_own_field(lua_State *L, int idx, void (*visit)(lua_State *L, co
     lua_settop(L, idx);
     if (!push_metafield(L, idx, "__index")) return;
     int index = lua_gettop(L);
-    if (lua_istable(L, index)) each_key(L, visit, context);
+    if (lua_istable(L, index)) lg_each_key(L, wanted, visit, context);
     for (int i = 1; lua_iscfunction(L, index) && lua_getupvalue(L, index, i); i++) {
         if (lua_istable(L, -1)) {
             int table = lua_gettop(L);
@@ -279,18 +266,18 @@ static void each_own_field(lua_State *L, int idx, void (*visit)(lua_State *L, co
     }
 }
 
-void lg_each_field(lua_State *L, int idx, void (*visit)(lua_State *L, const char *name, void *context), void *context)
+void lg_each_field(lua_State *L, int idx, const struct lg_wanted *wanted, lg_visitor *visit, void *context)
 {
     luaL_checkstack(L, 16, NULL);
     lua_pushvalue(L, idx);
     int base = lua_gettop(L);
     if (is_ours(L, base)) {
-        each_own_field(L, base, visit, context);
+        each_own_field(L, base, wanted, visit, context);
         lua_settop(L, base - 1);
         return;
     }
     for (int i = 0; i < MAX_CHAIN; i++) {
-        if (lua_istable(L, -1)) each_key(L, visit, context);
+        if (lua_istable(L, -1)) lg_each_key(L, wanted, visit, context);
         if (!push_metafield(L, -1, "__index")) break;
         lua_remove(L, -2);
         if (!lua_istable(L, -1)) break;

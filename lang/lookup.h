@@ -30,9 +30,20 @@ bool lg_push_chain(lua_State *L, const struct lg_tokens *t, size_t first, size_t
  * false and nothing when that is not known or nil. [raises] */
 bool lg_push_field(lua_State *L, int idx);
 
-/* The known names of the value's fields and methods: calls visit with the name, and with the value on top of the stack
- * (nil when only the name is known). [raises] */
-void lg_each_field(lua_State *L, int idx, void (*visit)(lua_State *L, const char *name, void *context), void *context);
+/* Gets a name, with its value on top of the stack. */
+typedef void lg_visitor(lua_State *L, const char *name, void *context);
+/* Which names are visited: those with this beginning that `take` says true of. */
+struct lg_wanted {
+    const char *prefix;
+    size_t length;
+    bool (*take)(const char *name, void *context);
+};
+/* The known names of the value's fields and methods: calls visit with each (the value is nil when only the name is
+ * known). `wanted`, or NULL for all, but no more than anybody reads, holds for tables; visit may get others, too.
+ * [raises] */
+void lg_each_field(lua_State *L, int idx, const struct lg_wanted *wanted, lg_visitor *visit, void *context);
+/* lang/names.c: the same for the string keys of the table on top of the stack. [raises] */
+void lg_each_key(lua_State *L, const struct lg_wanted *wanted, lg_visitor *visit, void *context);
 
 /* One word for what the value at idx is, and one line on it (a signature, shape, or short value) in buffer. [raises] */
 const char *lg_describe(lua_State *L, int idx, char *buffer, size_t size);

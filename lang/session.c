@@ -177,6 +177,7 @@ void lg_session_free(struct lg_session *s)
     lg_debug_free(s);
     lg_apart_free(s->apart);
     lg_arena_reset(&s->answers);
+    lg_names_forget(s);
     lg_history_free(s->history);
     lg_buffer_release(&s->input);
     lg_buffer_release(&s->warning);

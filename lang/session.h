@@ -178,6 +178,8 @@ struct lg_completion { /* owned by the session until its next call */
     bool more;     /* there are others, which the list has no room for */
     size_t common; /* how many bytes those have in common with the first match that was found, too */
 };
+/* What the first completion after a cell would have to look at, ahead of it: for when nobody waits. */
+void lg_session_prepare(struct lg_session *s);
 void lg_session_complete(struct lg_session *s, const char *code, size_t length, size_t cursor,
                          struct lg_completion *out);
 /* What is known of the name at the cursor: a bundle of text/plain (and text/html), false when nothing. detail 0 is the

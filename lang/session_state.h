@@ -32,6 +32,13 @@ struct lg_resume {
     const struct lg_resume *outer;
 };
 
+/* The names in a table, each with a NUL behind it. */
+struct lg_names {
+    const void *table; /* NULL: none are noted */
+    struct lg_buffer text;
+    size_t count;
+};
+
 struct lg_session {
     lua_State *L;
     struct lg_sink sink;
@@ -69,6 +76,8 @@ struct lg_session {
     struct lg_buffer input;
     size_t input_at;
 
+    struct lg_names names, noting; /* lang/names.c: those of a large table, and what is being noted */
+
     struct lg_buffer warning; /* pieces of the one being put together */
     bool warnings_off;
     long long displays_since; /* when the first display was, and how many there were: they make its id */
@@ -79,6 +88,9 @@ struct lg_session {
     struct lg_apart *apart;       /* lang/apart.c; NULL where nobody asks meanwhile */
     const struct lg_apart *noted; /* of a second session: whose first one noted this; else NULL */
 };
+
+/* lang/names.c: what was noted holds no longer. */
+void lg_names_forget(struct lg_session *s);
 
 /* The session that a state belongs to; NULL in a stock Lua interpreter. */
 struct lg_session *lg_session_of(lua_State *L);

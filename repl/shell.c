@@ -40,6 +40,7 @@ struct shell {
     struct sh_text background; /* came while the user types, not shown yet */
     bool leave;
     bool remembers; /* the history has been read */
+    bool prepared;  /* the names that completion looks through are known, since the last cell */
 };
 
 /* The editor's questions, answered by the session. */
@@ -191,6 +192,10 @@ static bool next_key(struct shell *sh, struct sh_key *key)
             sh->remembers = true;
             host_history(sh, 0);
         }
+        if (!sh->prepared && !sh_terminal_pending()) {
+            sh->prepared = true;
+            lg_session_prepare(sh->session);
+        }
         bool soon = sh_editor_waits(&sh->editor) || sh->background.length;
         switch (sh_terminal_wait(waiting ? ESCAPE_WAIT_MS : soon ? IDLE_MS : -1)) {
         case SH_WAIT_TIMEOUT:
@@ -276,6 +281,7 @@ static bool read_cell(struct shell *sh)
 {
     struct sh_key key;
     number_prompt(sh);
+    sh->prepared = false;
     sh->editor.use_vi = sh_settings->vi;
     host_refresh(sh);
     sh_editor_start(&sh->editor);

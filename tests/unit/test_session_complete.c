@@ -203,6 +203,40 @@ TEST(completion)
 }
 
 /* What the list has no room for counts for what all begin with, and is found when more of it is typed. */
+/* Also when the names of a large table have been noted, which holds until something runs. */
+TEST(completion_among_many_globals)
+{
+    struct lg_completion c;
+    start();
+    run("for i = 1, 100000 do _G['name' .. i] = i end only_one = 1");
+    for (int way = 0; way < 3; way++) {
+        if (way) lg_session_prepare(session);
+        lg_session_complete(session, "gp", 2, 2, &c);
+        CHECK_INT(c.count, 1);
+        CHECK_STR(c.matches[0].text, "gpu");
+        lg_session_complete(session, "only_o", 6, 6, &c);
+        CHECK_INT(c.count, 1);
+        lg_session_complete(session, "name99", 6, 6, &c);
+        CHECK_INT(c.count, 1000);
+        CHECK(c.more && c.common == 6);
+        lg_session_complete(session, "name9999", 8, 8, &c);
+        CHECK_INT(c.count, 11);
+    }
+    run("gpx = 1 only_one = nil name9999 = nil");
+    for (int way = 0; way < 2; way++) {
+        CHECK_STR(complete("gp", NULL), "gpu gpx");
+        CHECK_STR(complete("only_o", NULL), "");
+        lg_session_complete(session, "name9999", 8, 8, &c);
+        CHECK_INT(c.count, 10);
+    }
+    run("many = {} for i = 1, 5000 do many['name' .. i] = i end many[1] = 2 many['no name'] = 3 many.no = 4");
+    for (int way = 0; way < 2; way++) {
+        CHECK_STR(complete("many.no", NULL), "no");
+        CHECK_STR(complete("many.name4999", NULL), "name4999");
+        CHECK_STR(complete("gp", NULL), "gpu gpx");
+    }
+}
+
 TEST(completion_of_many)
 {
     struct lg_completion c;
