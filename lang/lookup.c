@@ -7,7 +7,7 @@
 #include "lang/apart.h"
 #include "runtime/memory.h"
 
-#define MAX_CHAIN  20    /* metatables followed behind each other */
+#define MAX_CHAIN 20 /* metatables followed behind each other */
 
 void lg_tokens_fill(struct lg_tokens *t, const char *text, size_t length)
 {

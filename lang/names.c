@@ -1,5 +1,5 @@
-/* The names in a table, for whoever looks for those that begin in one way. A walk through a table of 100,000 names takes
- * milliseconds, so the names of large ones are noted until the session runs anything again. */
+/* The names in a table, for whoever looks for those that begin in one way. A walk through a table of 100,000 names
+ * takes milliseconds, so the names of large ones are noted until the session runs anything again. */
 #include <string.h>
 #include "lang/lookup.h"
 #include "lang/session_state.h"

@@ -154,6 +154,7 @@ static enum sh_key_kind numbered_key(unsigned number)
 static bool sequence_end(struct sh_decoder *d, unsigned char final, struct sh_key *key)
 {
     unsigned first = d->params[0], second = d->params[1];
+    if (d->is_private && final == 'c') d->identified = true;
     if (d->is_private) return emit(d, key, SH_KEY_NONE);
     if (final == '~' && (first == PASTE_BEGIN || first == PASTE_END)) {
         d->pasting = first == PASTE_BEGIN;
@@ -210,12 +211,38 @@ static bool escape_byte(struct sh_decoder *d, unsigned char byte, struct sh_key 
     case 'O': d->state = SINGLE; return false;
     case ']':
     case 'P':
-    case '_': d->state = TEXT_STRING; return false;
+    case '_':
+        d->state = TEXT_STRING;
+        d->is_private = byte != ']';
+        d->reply_length = 0;
+        d->replied = false;
+        return false;
     case ESC: d->alt = true; return false; /* Alt with a key that has a sequence, from some terminals */
     }
     d->state = GROUND;
     if (!d->pasting) d->alt = true;
     return plain_byte(d, byte, key);
+}
+
+static bool string_end(struct sh_decoder *d, struct sh_key *key)
+{
+    d->reply[d->reply_length] = '\0';
+    d->reply_length = 0;
+    d->replied = !d->is_private;
+    return emit(d, key, SH_KEY_NONE);
+}
+
+static bool string_byte(struct sh_decoder *d, unsigned char byte, struct sh_key *key)
+{
+    if (byte == ESC) d->state = STRING_END;
+    if (byte == 7) return string_end(d, key);
+    if (byte < 32 && byte != ESC) { /* somebody who types had begun it */
+        d->reply_length = 0;
+        emit(d, key, SH_KEY_NONE);
+        return plain_byte(d, byte, key);
+    }
+    if (byte != ESC && d->reply_length + 1u < sizeof d->reply) d->reply[d->reply_length++] = (char)byte;
+    return false;
 }
 
 bool sh_decode(struct sh_decoder *d, unsigned char byte, struct sh_key *key)
@@ -231,12 +258,9 @@ bool sh_decode(struct sh_decoder *d, unsigned char byte, struct sh_key *key)
     case CONTROL: return sequence_byte(d, byte, key);
     case SINGLE: return emit(d, key, d->pasting ? SH_KEY_NONE : letter_key(byte));
     case CONSOLE: return emit(d, key, SH_KEY_NONE);
-    case TEXT_STRING:
-        if (byte == ESC) d->state = STRING_END;
-        if (byte == 7) emit(d, key, SH_KEY_NONE);
-        return false;
+    case TEXT_STRING: return string_byte(d, byte, key);
     case STRING_END:
-        if (byte == '\\') return emit(d, key, SH_KEY_NONE);
+        if (byte == '\\') return string_end(d, key);
         d->state = byte == ESC ? STRING_END : TEXT_STRING;
         return false;
     }
@@ -259,6 +283,8 @@ bool sh_decoder_flush(struct sh_decoder *d, struct sh_key *key)
         key->alt = twice;
         return emit(d, key, SH_KEY_ESCAPE);
     }
+    /* An answer comes in pieces where the line is slow. */
+    if ((state == TEXT_STRING || state == STRING_END) && d->reply_length > 0) return false;
     bool begun = state == CONTROL && d->param_count == 0 && d->params[0] == 0 && !d->is_private;
     if (state == SINGLE || begun) {
         d->alt = true;

@@ -43,6 +43,11 @@ struct sh_decoder { /* starts as all zeros */
     unsigned char param_count;
     bool is_private; /* it began with one of <=>? */
     bool after_cr;   /* in a paste: a newline now belongs to the carriage return before it */
+    /* Answers of the terminal, which are no keys. Whoever looks at them sets these to false. */
+    bool replied;    /* `reply` is what was between ESC ] and its end */
+    bool identified; /* it told its attributes: ESC [ ? ... c */
+    char reply[48];
+    unsigned char reply_length; /* while it is not complete */
 };
 
 /* Feeds one byte. True: *key holds an event. */

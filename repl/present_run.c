@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "repl/asking.h"
 #include "repl/output.h"
 #include "repl/present.h"
 #include "repl/record.h"
@@ -104,6 +105,12 @@ static void draw(struct run *r, bool final)
     sh_text_free(&bytes);
 }
 
+static void give_back(struct run *r)
+{
+    if (r->terminal) sh_await_answer(r->input, r->used, &r->have, sizeof r->input);
+    sh_terminal_restore();
+}
+
 /* Takes away what is shown, for what draws on its own. */
 static void wipe(struct run *r)
 {
@@ -138,7 +145,7 @@ static void run_cell(struct run *r)
     draw(r, true);
     if (!r->presenter.demo->cells[r->presenter.at].markdown) {
         struct lg_request request = {.code = code, .length = length, .store_history = true};
-        sh_terminal_restore();
+        give_back(r);
         status = lg_session_evaluate(r->session, &request, &error);
         /* The terminal has shown ^C where the cursor was. */
         if (sh_interrupted() && r->terminal) r->out.open_line = true;
@@ -180,7 +187,7 @@ static void live_prompt(struct run *r)
 static void suspend(struct run *r)
 {
     wipe(r);
-    sh_terminal_restore();
+    give_back(r);
     sh_terminal_suspend();
     sh_terminal_raw();
 }
@@ -200,8 +207,10 @@ static enum sh_present_action next_event(struct run *r)
 {
     struct sh_key key;
     if (decoded(r, &key)) return sh_present_key(&r->presenter, &key, now_ms());
+    if (sh_take_answer(&r->decoder)) wipe(r); /* in other colours now */
     bool unfinished = sh_decoder_waiting(&r->decoder);
     if (!unfinished) draw(r, false);
+    sh_ask();
     int wait = unfinished ? ESCAPE_WAIT_MS : sh_present_wait(&r->presenter, now_ms());
     switch (sh_terminal_wait(wait)) {
     case SH_WAIT_TIMEOUT:
@@ -257,7 +266,7 @@ static void present(struct run *r)
         action = r->terminal ? next_event(r) : next_step(r);
     }
     if (r->terminal) wipe(r);
-    sh_terminal_restore();
+    give_back(r);
 }
 
 static int start(struct run *r, const struct sh_demo *demo)
@@ -294,6 +303,7 @@ int sh_run_present(const struct sh_options *o)
         r.options = o;
         r.terminal = sh_terminal_usable();
         if (r.terminal) sh_terminal_guard();
+        if (o->record) sh_ask_nothing(); /* who plays it back may have another background */
         r.out = (struct sh_output){.color = sh_takes_color(STDERR_FILENO), .flush = true};
         r.screen.color = sh_takes_color(STDOUT_FILENO);
         r.screen.few_glyphs = sh_few_glyphs();

@@ -16,6 +16,7 @@ const struct sh_settings *const sh_settings = &settings;
 /* Colours: what the user wrote for each style, kept here because themes are made anew from it. */
 static struct {
     enum sh_background background;
+    bool automatic; /* it is the terminal's */
     char own[SH_THEME_STYLES][SH_CODE_SIZE];
 } look;
 
@@ -63,13 +64,29 @@ static void set_status(lua_State *L)
 static void set_theme(lua_State *L)
 {
     static const char *const names[] = {"auto", "dark", "light", "none", NULL};
-    switch (lg_check_option(L, 3, NULL, names)) {
+    int option = lg_check_option(L, 3, NULL, names);
+    look.automatic = option == 0;
+    switch (option) {
     case 0: look.background = sh_background(); break;
     case 1: look.background = SH_DARK; break;
     case 2: look.background = SH_LIGHT; break;
     default: look.background = SH_NO_COLORS;
     }
     choose_theme();
+}
+
+bool sh_settings_follow_background(void)
+{
+    return look.automatic;
+}
+
+bool sh_settings_background(enum sh_background background)
+{
+    sh_background_told(background);
+    if (!look.automatic || look.background == background) return false;
+    look.background = background;
+    choose_theme();
+    return true;
 }
 
 static void set_images(lua_State *L)
@@ -105,8 +122,8 @@ static const struct setting {
      set_prompt,
      "{n}> "},
     {{"shell.theme", NULL, "shell.theme = \"auto\"",
-      "Colours for a \"dark\" or a \"light\" background, or \"none\".\n\"auto\" goes by COLORFGBG, which many "
-      "terminals set, and is dark without it. With NO_COLOR in the environment there are no colours.",
+      "Colours for a \"dark\" or a \"light\" background, or \"none\".\n\"auto\" goes by COLORFGBG, which some "
+      "terminals set, else by what the terminal answers when it is asked, and is dark where it does not. With NO_COLOR in the environment there are no colours.",
       "shell.theme = 'light'\nassert(shell.theme == 'light')"},
      set_theme,
      "auto"},

@@ -6,6 +6,7 @@
 #include "lang/session.h"
 #include "repl/keymap.h"
 #include "repl/output.h"
+#include "repl/theme.h"
 
 enum sh_pictures {
     SH_PICTURES_AUTO, /* what the terminal can do */
@@ -30,6 +31,11 @@ extern const struct sh_settings *const sh_settings;
 
 /* Makes the global table `shell`, with what is set at the start; for struct lg_options. */
 int sh_open_settings(struct lua_State *L);
+
+/* Whether the colours go by the terminal's background, and what the terminal says of it: true when they are others now.
+ */
+bool sh_settings_follow_background(void);
+bool sh_settings_background(enum sh_background background);
 
 /* Runs the user's init.lua, if there is one: $XDG_CONFIG_HOME/lunarray/init.lua, else that below ~/.config. An error is
  * shown, and the session goes on. */

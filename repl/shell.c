@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "repl/asking.h"
 #include "repl/background.h"
 #include "repl/editor.h"
 #include "repl/highlight.h"
@@ -117,6 +118,15 @@ static void draw(struct shell *sh, bool final)
     sh_text_free(&bytes);
 }
 
+/* In other colours. */
+static void draw_anew(struct shell *sh)
+{
+    struct sh_text bytes = {0};
+    if (sh->screen.drawn) sh_render_resize(&sh->screen, sh->frame.columns, &bytes);
+    if (bytes.length) sh_terminal_write(bytes.bytes, bytes.length);
+    sh_text_free(&bytes);
+}
+
 static void clear_screen(struct shell *sh)
 {
     static const char clear[] = "\033[H\033[2J";
@@ -147,8 +157,17 @@ static bool take_hold(void)
     return true;
 }
 
+static void make_room(struct shell *sh)
+{
+    memmove(sh->input, sh->input + sh->used, sh->have - sh->used);
+    sh->have -= sh->used;
+    sh->used = 0;
+}
+
 static void let_go(struct shell *sh)
 {
+    make_room(sh);
+    sh_await_answer(sh->input, sh->used, &sh->have, sizeof sh->input);
     sh_background_end(&sh->background);
     show_background(sh, true);
     sh_terminal_restore();
@@ -185,8 +204,10 @@ static bool next_key(struct shell *sh, struct sh_key *key)
     for (;;) {
         while (sh->used < sh->have)
             if (sh_decode(&sh->decoder, (unsigned char)sh->input[sh->used++], key)) return true;
+        if (sh_take_answer(&sh->decoder)) draw_anew(sh);
         bool waiting = sh_decoder_waiting(&sh->decoder);
         if (!waiting) draw(sh, false);
+        sh_ask();
         /* Behind the prompt, so that the first key does not wait for it. */
         if (!sh->remembers && !sh_terminal_pending()) {
             sh->remembers = true;

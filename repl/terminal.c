@@ -250,9 +250,14 @@ enum sh_wait sh_terminal_wait(int milliseconds)
     return result;
 }
 
+bool sh_terminal_pending_within(int milliseconds)
+{
+    return unread.length || poll(&(struct pollfd){.fd = STDIN_FILENO, .events = POLLIN}, 1, milliseconds) > 0;
+}
+
 bool sh_terminal_pending(void)
 {
-    return unread.length || poll(&(struct pollfd){.fd = STDIN_FILENO, .events = POLLIN}, 1, 0) > 0;
+    return sh_terminal_pending_within(0);
 }
 
 size_t sh_terminal_read(char *bytes, size_t size)

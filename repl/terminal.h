@@ -32,6 +32,8 @@ void sh_terminal_watch(int fd);
 enum sh_wait sh_terminal_wait(int milliseconds);
 /* Whether something was typed that has not been read. */
 bool sh_terminal_pending(void);
+/* The same, waiting for it that long. */
+bool sh_terminal_pending_within(int milliseconds);
 /* Bytes read; 0 when the terminal has gone. */
 size_t sh_terminal_read(char *bytes, size_t size);
 /* Gives back what was read and not used: it is read again first. */

@@ -188,11 +188,18 @@ const char *sh_style_code(int style, bool color)
 
 /* The terminal */
 
+static enum sh_background told = SH_DARK;
+
+void sh_background_told(enum sh_background background)
+{
+    told = background;
+}
+
 enum sh_background sh_background(void)
 {
     /* "15;0" or "0;default;15": the last is the background's. */
     const char *set = getenv("COLORFGBG"), *last = set ? strrchr(set, ';') : NULL;
-    if (!last) return SH_DARK;
+    if (!last) return told;
     int n = atoi(last + 1);
     return last[1] >= '0' && last[1] <= '9' && (n == 7 || n >= 9) ? SH_LIGHT : SH_DARK;
 }
@@ -218,4 +225,12 @@ bool sh_few_glyphs(void)
 {
     const char *term = getenv("TERM");
     return term && strcmp(term, "linux") == 0;
+}
+
+/* GNU screen and the consoles of Linux and Emacs do not; some of them would show the question. */
+bool sh_terminal_has_background(void)
+{
+    const char *term = getenv("TERM");
+    bool screen = getenv("STY") || (has(term, "screen") && !getenv("TMUX"));
+    return sh_colors() > 16 && !getenv("COLORFGBG") && !screen && !getenv("INSIDE_EMACS") && !has(term, "eterm");
 }

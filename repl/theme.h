@@ -28,8 +28,13 @@ void sh_theme_choose(enum sh_background background, int colors, const char *cons
 /* The escape code of a style, "" where nothing is to be done; without colours only what carries meaning. */
 const char *sh_style_code(int style, bool color);
 
-/* What the environment says of the terminal: COLORFGBG where it is set, else dark. */
+/* What is known of the terminal's background: by COLORFGBG where it is set, else by what the terminal told, else dark.
+ */
 enum sh_background sh_background(void);
+/* The terminal told it. */
+void sh_background_told(enum sh_background background);
+/* Whether nobody has said it, and the terminal may know. */
+bool sh_terminal_has_background(void);
 
 /* How many colours the terminal shows: 0, 16, 256 or 1 << 24, by TERM, COLORTERM, TERM_PROGRAM and NO_COLOR. */
 int sh_colors(void);

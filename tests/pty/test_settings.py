@@ -1,6 +1,9 @@
 """The table `shell` and the file init.lua."""
 
+import time
+
 import pytest
+from conftest import BINARY
 
 
 def ready(terminal, *args, **options):
@@ -121,3 +124,69 @@ end
 for name in pairs(shell) do print("setting", name) end
 """)
     assert r.stderr == "" and r.stdout.count("ran") == r.stdout.count("setting\t") + 1 > 7
+
+
+# A terminal that is asked for its background: what it says, how a prompt looks then. Whoever knows nothing of it answers
+# the question behind it alone.
+ATTRIBUTES = "\033[?62;22c"
+PROMPTS = {"light": b"\033[1;38;5;28m", "dark": b"\033[1;32m"}
+
+
+@pytest.mark.parametrize("answer, look", [
+    ("\033]11;rgb:ffff/ffff/ffff\033\\", "light"), ("\033]11;rgb:fd/f6/e3\007", "light"), ("\033]11;rgb:0000/2b2b/3636\033\\", "dark"),
+    ("\033]11;rgba:ff/ff/ff/ff\007", "light"), ("\033]11;nonsense\007", "dark"), ("", "dark")])
+def test_background_told_by_the_terminal(terminal, answer, look):
+    t = terminal(answer=answer + ATTRIBUTES)
+    t.at_prompt(1)
+    t.send("6 * 7\r")
+    t.at_prompt(2)
+    assert "42" in t.lines()
+    t.wait(lambda t: t.raw.rfind(PROMPTS[look]) > t.raw.rfind(b"42"))
+    assert b"\033]11;?" in t.raw and t.raw.count(b"\033]11;?") == 1
+    assert not any("rgb" in line or "62" in line for line in t.lines())
+
+
+def test_background_told_late(terminal):
+    """It is never waited for, and not taken for keys."""
+    t = terminal(answer="")
+    t.at_prompt(1)
+    t.send("x = ")
+    t.wait(lambda t: t.lines()[-1] == "1> x =")
+    t.send("\033]11;rgb:ff")
+    time.sleep(0.2)
+    t.send("/ff/ff\033\\" + ATTRIBUTES + "7")
+    t.wait(lambda t: t.lines()[-1] == "1> x = 7" and PROMPTS["light"] in t.raw)
+    t.send("\r")
+    t.at_prompt(2)
+    t.send("x\r")
+    t.at_prompt(3)
+    t.shows("2> x", "7", "3>")
+
+
+@pytest.mark.parametrize("changes", [{"COLORFGBG": "15;0"}, {"TERM": "linux"}, {"TERM": "screen-256color"}, {"STY": "1.tty"}, {"NO_COLOR": "1"}, {"INSIDE_EMACS": "29"}], ids=str)
+def test_background_is_not_asked_for(terminal, changes):
+    t = terminal(**changes)
+    t.at_prompt(1)
+    t.send("1\r")
+    t.at_prompt(2)
+    assert b"\033]" not in t.raw
+
+
+def test_a_set_theme_stays(terminal, tmp_path):
+    (tmp_path / ".config/lunarray").mkdir(parents=True)
+    (tmp_path / ".config/lunarray/init.lua").write_text("shell.theme = 'dark'")
+    t = terminal(answer="\033]11;rgb:ffff/ffff/ffff\033\\" + ATTRIBUTES)
+    t.at_prompt(1)
+    assert b"\033]11;?" not in t.raw and PROMPTS["dark"] in t.raw
+
+
+def test_the_answer_is_not_left_to_others(terminal):
+    """Who leaves at once leaves nothing of it on the command line."""
+    t = terminal("-c", f'"{BINARY}"; echo left; cat -v', command="/bin/sh", answer="")
+    t.wait(lambda t: b"\033[c" in t.raw)
+    t.send("\004")
+    t.send("\033]11;rgb:ffff/ffff/ffff\033\\" + ATTRIBUTES)
+    t.wait(lambda t: "left" in t.lines())
+    t.send("typed\n")
+    t.wait(lambda t: t.lines()[-1] == "typed")
+    assert not any("rgb" in line or "[?" in line for line in t.lines())

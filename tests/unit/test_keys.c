@@ -94,3 +94,27 @@ TEST(paste)
     CHECK_STR(DECODE("\033[200~\x03\x04\033[A\033x\033[201~\x03"), "<paste>x C-c");
     CHECK_STR(DECODE("\033[200~\xC3\xA9\033[201~"), "<paste>U+00E9");
 }
+
+/* What the terminal answers is no key, whenever and in whatever pieces it comes. */
+TEST(answers)
+{
+    static const char bytes[] =
+        "a\033]11;rgb:ffff/0000/8080\033\\b\033[?62;4c\033]11;rgb:1/2/3\007c\033]4\rd\033P1+r\033\\e";
+    static const char *const replies[] = {"11;rgb:ffff/0000/8080", "11;rgb:1/2/3"};
+    struct sh_decoder d = {0};
+    char keys[16];
+    size_t n = 0, seen = 0;
+    int identified = 0;
+    for (size_t i = 0; i + 1 < sizeof bytes; i++) {
+        struct sh_key key;
+        if (sh_decode(&d, (unsigned char)bytes[i], &key)) keys[n++] = key.kind == SH_KEY_ENTER ? '!' : (char)key.c;
+        if (d.reply_length) CHECK(!sh_decoder_flush(&d, &key)); /* the rest may come late */
+        if (d.replied) CHECK_STR(d.reply, replies[seen++]);
+        identified += d.identified;
+        d.replied = d.identified = false;
+    }
+    keys[n] = '\0';
+    CHECK_STR(keys, "abc!de");
+    CHECK_INT(seen, 2);
+    CHECK_INT(identified, 1);
+}
