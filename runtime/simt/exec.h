@@ -35,6 +35,7 @@
 #define ALLOCA_LOCAL    8192   /* bytes a thread at the end of local memory, for programs that call alloca */
 #define SLICE           2048   /* jumps back before a warp or split yields */
 #define SPIN_COST       24     /* what an atomic or volatile access adds to a jump's cost: such loops wait for others */
+#define LOADS_AHEAD     4      /* times four loads that are done at once */
 #define LOOK_AHEAD      4      /* steps of a loop over memory that data are fetched before they are wanted */
 #define TURNS           64     /* slices of each of its warps before a block lets others run */
 #define ZONE_BLOCKS     64     /* of generated code in which lanes part, with that where they meet */
@@ -112,6 +113,7 @@ struct warp {
      * code that is, and who waits at its blocks; addresses of lanes, for a moment. */
     uint32_t parted, others, zone, waits[ZONE_BLOCKS];
     uint64_t addresses[SIMT_WARP];
+    uint32_t ahead[4 * LOADS_AHEAD][SIMT_WARP]; /* of generated code: what instructions to come have loaded */
     struct split splits[SIMT_WARP];
     uint32_t tid[3][SIMT_WARP];
 };

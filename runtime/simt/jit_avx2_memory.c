@@ -102,12 +102,14 @@ static void keep_running(struct jit *j, const struct moments *t, bool wide, int 
     simt_jit_put_imm(j, (struct x86_vop){3, 1, 0, wide ? 0x4b : 0x4a}, reg, t->zero, reg, signs << 4);
 }
 
-/* Jumps unless all distances from the range's start are below its room and multiples of the size. */
-static void check_distances(struct jit *j, const struct jit_insn *n, const struct moments *t, int32_t at, int label)
+/* Jumps unless all distances from the range's start are below its room and multiples of the size. With `g` they are
+ * left in memory. */
+static void check_distances(struct jit *j, const struct jit_insn *n, const struct moments *t, int32_t at,
+                            const struct jit_group *g, int label)
 {
     struct x86 *x = &j->x;
     x86_rm(x, ALU_MOV, true, RCX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges)));
-    x86_load_imm(x, RAX, (uint64_t)n->i->imm);
+    x86_load_imm(x, RAX, (uint64_t)(g ? g->imm : n->i->imm));
     x86_rm(x, ALU_SUB, true, RAX, x86_at(RCX, at));
     simt_jit_spread(j, true, t->base, RAX);
     x86_rm(x, ALU_MOV, true, RDX, x86_at(RCX, at + 8));
@@ -117,6 +119,7 @@ static void check_distances(struct jit *j, const struct jit_insn *n, const struc
         int d = simt_jit_scratch(j), a = simt_jit_peek(j, n->reads[0], p, d);
         simt_jit_put(j, add_q, p ? d : t->low, t->base, a);
         keep_running(j, t, true, p, p ? d : t->low);
+        if (g) simt_jit_store(j, x86_at(REG_WARP, (int32_t)offsetof(struct warp, addresses) + 32 * p), p ? d : t->low);
         if (p) simt_jit_put(j, or_w, t->low, t->low, d);
         simt_jit_put(j, sub_q, p ? d : t->high, t->bound, p ? d : t->low);
         if (p) simt_jit_put(j, or_w, t->high, t->high, d);
@@ -131,18 +134,18 @@ static void ask_global(struct jit *j, const struct jit_insn *n)
     uint32_t index = j->range_count++;
     struct moments t = take_moments(j);
     int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(&j->x);
-    if (n->kind == JK_LOAD) check_distances(j, n, &t, (int32_t)(index * sizeof(struct jit_range)), miss);
+    if (n->kind == JK_LOAD) check_distances(j, n, &t, (int32_t)(index * sizeof(struct jit_range)), NULL, miss);
     simt_jit_ask_scattered(j, n, index, miss, leave);
 }
 
-static void check_global(struct jit *j, const struct jit_insn *n)
+static uint32_t check_global(struct jit *j, const struct jit_insn *n, const struct jit_group *g)
 {
     struct x86 *x = &j->x;
     uint32_t index = j->range_count++;
     int32_t at = (int32_t)(index * sizeof(struct jit_range));
     struct moments t = take_moments(j);
     int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(x), found = x86_label(x);
-    check_distances(j, n, &t, at, miss);
+    check_distances(j, n, &t, at, g, miss);
     x86_bind(x, found);
     x->now = X86_COLD;
     x86_bind(x, miss);
@@ -152,15 +155,16 @@ static void check_global(struct jit *j, const struct jit_insn *n)
         int first = simt_jit_peek(j, n->reads[0], 0, simt_jit_scratch(j));
         x86_vex(x, (struct x86_vop){1, 1, 1, 0x7e}, 128, first, 0, RCX, -1);
     }
-    x86_imm(x, ALU_ADD, true, RCX, (int32_t)n->i->imm);
+    x86_imm(x, ALU_ADD, true, RCX, (int32_t)(g ? g->imm : n->i->imm));
     x86_load_imm(x, RAX, index);
-    x86_load_imm(x, RDX, n->i->size);
+    x86_load_imm(x, RDX, g ? GROUP_BYTES : n->i->size);
     x86_call_label(x, j->fill_label);
     x86_test(x, false, RAX, RAX);
     x86_jump_if(x, CC_E, leave);
-    check_distances(j, n, &t, at, leave);
+    check_distances(j, n, &t, at, g, leave);
     x86_jump(x, found);
     x->now = X86_HOT;
+    return index;
 }
 
 static void check_shared(struct jit *j, const struct jit_insn *n)
@@ -266,13 +270,20 @@ static void store_all(struct jit *j, const struct jit_insn *n)
 
 void simt_jit_avx2_gather(struct jit *j, const struct jit_insn *n)
 {
+    struct jit_group g;
+    bool together = simt_jit_neighbours(j, n, &g);
+    uint32_t range = 0;
     if (n->op)
         check_shared(j, n);
     else if (simt_jit_is_watched(j, n->i))
         ask_global(j, n);
     else
-        check_global(j, n);
+        range = check_global(j, n, together ? &g : NULL);
     j->vector_pins = 0;
+    if (together) {
+        simt_jit_load_neighbours(j, n, &g, range);
+        return;
+    }
     if (n->kind == JK_LOAD)
         load_all(j, n);
     else

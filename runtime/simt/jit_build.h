@@ -100,6 +100,7 @@ struct jit_insn {
     bool wide;            /* the result, or what is compared, has 64 bits */
     bool leader, guarded; /* starts a block of the code; runs under a predicate */
     bool asked;           /* the observer is, by an access before it */
+    uint8_t ahead;        /* not 0: a load before it has loaded this, too, to a place in warp->ahead */
     bool whole;           /* all lanes meet, and need only tell the observer */
     bool plain;           /* its op may be called for any lanes: it needs no splits, and waits for nobody */
     uint8_t read_count, write_count;
@@ -184,7 +185,8 @@ struct jit {
     uint32_t gpr_stamp[X86_GPRS], vector_stamp[32], stamp;
     uint32_t gpr_pins, vector_pins;
     uint32_t pc;
-    const struct jit_block *fetched;
+    const struct jit_block *fetched;               /* by fetch_tile */
+    const struct jit_insn *ahead_end[LOADS_AHEAD]; /* the last loads that want what waits there */
     struct jit_block *block;
     int leave_label, all_label, exit_label, next_label, fill_label;
     int row_labels[JIT_ROWS];        /* the latter + 1 */
@@ -412,6 +414,20 @@ void simt_jit_running_address(struct jit *j, uint16_t slot);
 /* What code that leaves does last, where lanes have parted. */
 void simt_jit_leave_parted(struct jit *j);
 
+/* ---- jit_neighbours.c ---- */
+/* Four loads of 4 bytes, side by side from `imm` on. */
+struct jit_group {
+    struct jit_insn *insns[4];
+    int place; /* in warp->ahead, for those behind the first */
+    int64_t imm;
+};
+#define GROUP_BYTES 16
+/* Those that n is the first of in the code; false: there are none. */
+bool simt_jit_neighbours(const struct jit *j, const struct jit_insn *n, struct jit_group *g);
+void simt_jit_load_ahead(struct jit *j, const struct jit_insn *n); /* from there */
+/* The distances of the lanes' addresses from the range's start are at warp->addresses. */
+void simt_jit_load_neighbours(struct jit *j, const struct jit_insn *n, const struct jit_group *g, uint32_t range);
+
 /* ---- jit_strided.c ---- */
 /* Loads of lanes of a register's size that lie `step` bytes apart, a few elements; m: where the first one lies. */
 bool simt_jit_is_strided(const struct jit *j, const struct jit_insn *n, int64_t step);
@@ -419,6 +435,8 @@ void simt_jit_load_strided(struct jit *j, bool wide, int reg, struct x86_mem m, 
 /* Stores that leave no gap: of 2 or 4 elements a lane, or backwards. */
 bool simt_jit_fills(const struct jit *j, const struct jit_insn *n, int64_t step);
 void simt_jit_store_filling(struct jit *j, bool wide, const int *regs, int count, struct x86_mem m);
+/* With an operand of 16 bytes or fewer in memory. */
+void simt_jit_put_16(struct jit *j, struct x86_vop op, int bits, int reg, int second, struct x86_mem m, int imm);
 /* Lanes of 1 or 2 bytes, `step` bytes apart, into 4-byte ones. */
 void simt_jit_load_narrow(struct jit *j, int reg, struct x86_mem m, int size, int64_t step, bool is_signed);
 /* 4-byte lanes of their low bytes: of four or two registers. */

@@ -302,7 +302,10 @@ static void write_insn(struct jit *j, const struct jit_insn *n)
     case JK_PREDICATE: simt_jit_predicates(j, n); break;
     case JK_LOAD:
     case JK_STORE:
-        if (!simt_jit_memory(j, n) && !simt_jit_gather(j, n)) call_op(j, n);
+        if (n->ahead)
+            simt_jit_load_ahead(j, n);
+        else if (!simt_jit_memory(j, n) && !simt_jit_gather(j, n))
+            call_op(j, n);
         break;
     case JK_SHUFFLE: simt_jit_shuffle(j, n); break;
     case JK_VOTE: simt_jit_vote(j, n); break;
@@ -335,6 +338,8 @@ static void pass_lives(struct jit *j, const struct jit_insn *n)
 void simt_jit_write_body(struct jit *j, struct jit_block *b, void (*end)(struct jit *j, const struct jit_insn *n))
 {
     simt_jit_begin_block(j, b);
+    for (uint32_t k = b->start; k < b->end; k++) j->code[k].ahead = 0;
+    memset(j->ahead_end, 0, sizeof j->ahead_end);
     for (uint32_t k = b->start; k < b->end && !j->x.failed && !j->failed; k++) {
         const struct jit_insn *n = &j->code[k];
         j->pc = j->first + k;

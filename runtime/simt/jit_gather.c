@@ -85,10 +85,12 @@ static void ask_global(struct jit *j, const struct jit_insn *n, const int *a)
     j->vector_pins = pins;
 }
 
-static void check_global(struct jit *j, const struct jit_insn *n, const int *a)
+/* The range's number. With `g`, for all of it, and the distances are left in memory. */
+static uint32_t check_global(struct jit *j, const struct jit_insn *n, const int *a, const struct jit_group *g)
 {
     struct x86 *x = &j->x;
     uint32_t index = j->range_count++;
+    int64_t imm = g ? g->imm : n->i->imm;
     struct x86_mem range = x86_at(RCX, (int32_t)(index * sizeof(struct jit_range)));
     struct x86_mem ranges = x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges)), room = range;
     uint32_t pins = j->vector_pins;
@@ -97,7 +99,7 @@ static void check_global(struct jit *j, const struct jit_insn *n, const int *a)
     room.offset += 8;
     for (int again = 0; again < 2; again++) { /* the second time behind a new range */
         x86_rm(x, ALU_MOV, true, RCX, ranges);
-        distances(j, a, t.d, range, n->i->imm);
+        distances(j, a, t.d, range, imm);
         x86_rm(x, ALU_MOV, true, RDX, room);
         reject(j, &t, true, RDX, n->i->size, again ? leave : miss);
         if (again) {
@@ -111,16 +113,19 @@ static void check_global(struct jit *j, const struct jit_insn *n, const int *a)
             simt_jit_running_address(j, n->reads[0]);
         else
             x86_evex(x, to_gpr, (struct x86_evex){.bits = 128, .imm = -1}, a[0], 0, RCX);
-        x86_imm(x, ALU_ADD, true, RCX, (int32_t)n->i->imm);
+        x86_imm(x, ALU_ADD, true, RCX, (int32_t)imm);
         x86_load_imm(x, RAX, index);
-        x86_load_imm(x, RDX, n->i->size);
+        x86_load_imm(x, RDX, g ? GROUP_BYTES : n->i->size);
         x86_call_label(x, j->fill_label);
         simt_jit_load_masks(j);
         x86_test(x, false, RAX, RAX);
         x86_jump_if(x, CC_E, leave);
     }
     x->now = X86_HOT;
+    for (int k = 0; g && k < 4; k++)
+        simt_jit_store(j, x86_at(REG_WARP, (int32_t)offsetof(struct warp, addresses) + 64 * k), t.d[k]);
     j->vector_pins = pins;
+    return index;
 }
 
 /* The offsets into shared memory; they are left in registers. */
@@ -198,6 +203,7 @@ static void move_part(struct jit *j, const struct jit_insn *n, const int *a, int
 bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
 {
     const struct insn *i = n->i;
+    uint32_t range = 0;
     int a[4] = {0}, d[2] = {0}, regs[4], parts = n->wide ? 4 : 2;
     if (n->guarded || i->count != 1 || i->size != (n->wide ? 8 : 4) || i->imm != (int32_t)i->imm ||
         (n->kind == JK_LOAD && !n->write_count) || (simt_jit_is_watched(j, i) && (j->zone || !simt_jit_may_ask(j, n))))
@@ -206,13 +212,19 @@ bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
         simt_jit_avx2_gather(j, n);
         return true;
     }
+    struct jit_group g;
+    bool together = simt_jit_neighbours(j, n, &g);
     for (int k = 0; k < (n->op ? 2 : 4); k++) a[k] = simt_jit_part(j, n->reads[0], k);
     if (n->op)
         check_shared(j, n, a, d);
     else if (simt_jit_is_watched(j, i))
         ask_global(j, n, a);
     else
-        check_global(j, n, a);
+        range = check_global(j, n, a, together ? &g : NULL);
+    if (together) {
+        simt_jit_load_neighbours(j, n, &g, range);
+        return true;
+    }
     uint32_t pins = j->vector_pins;
     for (int p = 0; p < parts; p++) {
         regs[p] = n->kind == JK_LOAD ? simt_jit_new_vector(j) : simt_jit_part(j, n->reads[1], p);

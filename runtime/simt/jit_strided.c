@@ -120,7 +120,7 @@ void simt_jit_store_filling(struct jit *j, bool wide, const int *regs, int count
 
 /* ---- lanes of a byte or two ---- */
 /* With an operand of 16 bytes or fewer in memory. */
-static void put_16(struct jit *j, struct x86_vop op, int bits, int reg, int second, struct x86_mem m, int imm)
+void simt_jit_put_16(struct jit *j, struct x86_vop op, int bits, int reg, int second, struct x86_mem m, int imm)
 {
     if (simt_jit_is_avx2(j))
         x86_vex_mem(&j->x, op, bits, reg, second, m, imm);
@@ -135,7 +135,7 @@ static void insert_lanes(struct jit *j, int reg, struct x86_mem m, int size, int
     int lanes = simt_jit_lanes(j, false), each = 16 / size, high = simt_jit_scratch(j);
     for (int l = 0; l < lanes; l++) {
         int to = l < each ? reg : high;
-        put_16(j, insert, 128, to, to, further(m, step * l), l % each);
+        simt_jit_put_16(j, insert, 128, to, to, further(m, step * l), l % each);
     }
     if (lanes > each) /* words beyond the eight of a register */
         x86_evex(&j->x, (struct x86_vop){3, 1, 0, 0x38}, (struct x86_evex){.bits = 256, .imm = 1}, reg, reg, high);
@@ -159,9 +159,9 @@ void simt_jit_load_narrow(struct jit *j, int reg, struct x86_mem m, int size, in
     for (int k = 0; k < simt_jit_lanes(j, false) / 4; k++) {
         struct x86_mem from = further(m, 4 * step * k + low);
         if (k)
-            put_16(j, (struct x86_vop){3, 1, 0, 0x38}, j->bits, reg, reg, from, k);
+            simt_jit_put_16(j, (struct x86_vop){3, 1, 0, 0x38}, j->bits, reg, reg, from, k);
         else
-            put_16(j, (struct x86_vop){1, 0, 0, 0x10}, 128, reg, 0, from, -1);
+            simt_jit_put_16(j, (struct x86_vop){1, 0, 0, 0x10}, 128, reg, 0, from, -1);
     }
     simt_jit_put_mem(j, (struct x86_vop){2, 1, 0, 0x00}, reg, reg, x86_at_label(x86_constant(&j->x, order)));
     if (is_signed) simt_jit_put_imm(j, (struct x86_vop){1, 1, 0, 0x72}, 4, reg, reg, 32 - 8 * size);

@@ -55,6 +55,15 @@ static const char *const programs[] = {
     "ld.global.u8 %r5, [%q1+3];\nadd.s32 %r6, %r6, %r5;\nst.shared.u32 [%r8], %r6;\nld.shared.u32 %r6, [%r8];\n"
     "ld.global.u32 %r7, [%in+64];\nadd.s32 %r3, %r3, 3;\nsub.s32 %r2, %r2, 1;\nst.global.u32 [%out+28], %r3;\n"
     "st.global.f64 [%out+16], %d0;\nbra L;\nE: st.global.f32 [%out+4], %f0;\nst.global.u32 [%out+8], %r7;\n" PUT("%r6"),
+    /* Neighbours, four of them and more, in any order; the last load into its own address; a store between. */
+    "and.b32 %r2, %g, 7;\nmul.lo.s32 %r3, %g, 20;\nmov.u32 %r4, 0;\nL: mul.wide.u32 %q1, %r3, 4;\nadd.s64 %q1, %q1, %in;\n"
+    "ld.global.u32 %r5, [%q1+8];\nxor.b32 %r4, %r4, %r5;\nld.global.u32 %r5, [%q1+4];\nmad.lo.s32 %r4, %r4, 3, %r5;\n"
+    "ld.global.u32 %r6, [%q1+12];\nld.global.u32 %r7, [%q1+16];\nsub.s32 %r4, %r4, %r6;\n"
+    "mad.lo.s32 %r4, %r4, 5, %r7;\nld.global.u32 %r7, [%q1];\nxor.b32 %r4, %r4, %r7;\nst.global.u32 [%out+24], %r4;\n"
+    "ld.global.u32 %r8, [%q1+-4];\nld.global.u32 %r9, [%q1+-8];\nld.global.u32 %r10, [%q1+-12];\n"
+    "ld.global.u32 %r11, [%q1+-16];\nmad.lo.s32 %r4, %r8, 7, %r4;\nmad.lo.s32 %r4, %r9, 11, %r4;\n"
+    "mad.lo.s32 %r4, %r10, 13, %r4;\nmad.lo.s32 %r4, %r11, 17, %r4;\nadd.s32 %r3, %r3, 9;\nsub.s32 %r2, %r2, 1;\n"
+    "setp.ge.s32 %p0, %r2, 0;\n@%p0 bra L;\n" PUT("%r4"),
     /* Numbers that grow from lane to lane where half of them run. */
     "shl.b32 %r2, %i, 1;\nsetp.lt.u32 %p0, %r2, 70;\n@%p0 bra E;\nadd.s32 %r2, %r2, 5;\nmul.wide.s32 %q1, %r2, 4;\n"
     "add.s64 %q1, %q1, %in;\nld.global.u32 %r3, [%q1];\nadd.s32 %r4, %r2, %r3;\nst.global.u32 [%out+4], %r4;\n"
@@ -80,7 +89,8 @@ static const char *kernel(const char *body)
 TEST(lanes_that_part_do_what_the_interpreter_does)
 {
     static uint32_t want[2 * THREADS * WORDS + 64];
-    uint64_t in = device(INPUT * 4), out = device(sizeof want), params[] = {in, out, out + 2 * THREADS * WORDS * 4};
+    uint64_t in = device(INPUT * 4), out = device(sizeof want),
+             params[] = {in + 64, out, out + 2 * THREADS * WORDS * 4};
     struct simt_fault fault;
     for (uint32_t k = 0; k < INPUT; k++) ((float *)simt_host(in))[k] = (float)((int)k * 37 % 101 - 50) * 0.75f;
     for (size_t k = 0; k < sizeof programs / sizeof *programs; k++)

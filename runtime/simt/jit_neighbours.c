@@ -1,0 +1,152 @@
+/* Loads of neighbours in global memory from addresses of any form. Loops that were unrolled load them one after the
+ * other: four of 4 bytes become one of 16 for each lane, and change places in registers, which takes about as long as
+ * one of four gathers would.
+ *
+ * The lanes' distances from the start of one allocation have been checked, and are in memory; those of lanes that don't
+ * run are 0. */
+#include "runtime/simt/jit_build.h"
+
+#define TOGETHER 4  /* loads */
+#define FARTHEST 64 /* instructions */
+
+/* ---- which ---- */
+static bool is_single(const struct jit *j, const struct jit_insn *n)
+{
+    return n->kind == JK_LOAD && !n->guarded && n->i->count == 1 && n->i->size == (n->wide ? 8 : 4) &&
+           n->write_count == 1 && !simt_jit_is_watched(j, n->i) && n->i->imm == (int32_t)n->i->imm;
+}
+
+/* Is memory the same behind it? */
+static bool keeps_memory(const struct jit_insn *n)
+{
+    if (n->kind == JK_CALL) return n->plain && n->i->memory == MEMORY_NONE;
+    return n->kind != JK_STORE && n->kind != JK_UNKNOWN;
+}
+
+static bool writes(const struct jit_insn *n, uint16_t slot)
+{
+    for (int k = 0; k < n->write_count; k++)
+        if (n->writes[k] == slot) return true;
+    return false;
+}
+
+/* The loads of the 16 bytes that n's are among, in their order; false when they are not all there. */
+static bool find_neighbours(const struct jit *j, const struct jit_insn *n, struct jit_insn *found[TOGETHER])
+{
+    struct jit_insn *near[2 * TOGETHER - 1] = {0}; /* [TOGETHER - 1] is n */
+    const struct jit_insn *end = j->code + j->block->end;
+    near[TOGETHER - 1] = &j->code[n - j->code];
+    for (struct jit_insn *m = near[TOGETHER - 1]; m < end && m < n + FARTHEST && keeps_memory(m); m++) {
+        int64_t away = m->i->imm - n->i->imm, k = away / 4 + TOGETHER - 1;
+        bool like = is_single(j, m) && !m->op && !m->wide && m->reads[0] == n->reads[0] && !(away % 4);
+        if (like && k >= 0 && k < 2 * TOGETHER - 1 && !near[k]) near[k] = m;
+        if (writes(m, n->reads[0])) break;
+    }
+    for (int first = 0; first < TOGETHER; first++) {
+        int k = 0;
+        while (k < TOGETHER && near[first + k]) k++;
+        if (k < TOGETHER) continue;
+        for (k = 0; k < TOGETHER; k++) found[k] = near[first + k];
+        return true;
+    }
+    return false;
+}
+
+/* Where in warp->ahead there is room for four loads; -1: nowhere. */
+static int free_place(const struct jit *j, const struct jit_insn *n)
+{
+    for (int p = 0; p < LOADS_AHEAD; p++)
+        if (!j->ahead_end[p] || j->ahead_end[p] < n) return p;
+    return -1;
+}
+
+bool simt_jit_neighbours(const struct jit *j, const struct jit_insn *n, struct jit_group *g)
+{
+    g->place = free_place(j, n);
+    if (!is_single(j, n) || n->op || n->wide || g->place < 0 || !find_neighbours(j, n, g->insns)) return false;
+    g->imm = g->insns[0]->i->imm;
+    return true;
+}
+
+/* ---- code ---- */
+static struct x86_mem lane_at(struct jit *j, int lane)
+{
+    int32_t at = (int32_t)(offsetof(struct warp, addresses) + sizeof(uint64_t) * (unsigned)lane);
+    x86_rm(&j->x, ALU_MOV, true, RAX, x86_at(REG_WARP, at));
+    return x86_at_index(RCX, RAX, 0);
+}
+
+static const struct x86_vop insert_piece = {3, 1, 0, 0x38};
+
+/* 16 bytes of each lane of a part: of every fourth one in a register, then by element. */
+static void load_neighbours(struct jit *j, int part, int regs[TOGETHER])
+{
+    const struct x86_vop low_w = {1, 0, 0, 0x14}, high_w = {1, 0, 0, 0x15}, low_q = {1, 1, 1, 0x14},
+                         high_q = {1, 1, 1, 0x15}, all = {1, 0, 0, 0x10};
+    int lanes = simt_jit_lanes(j, false), t = simt_jit_scratch(j), r[4];
+    for (int k = 0; k < 4; k++) {
+        r[k] = simt_jit_new_vector(j);
+        simt_jit_put_16(j, all, 128, r[k], 0, lane_at(j, lanes * part + k), -1);
+        for (int q = 1; q < lanes / 4; q++)
+            simt_jit_put_16(j, insert_piece, j->bits, r[k], r[k], lane_at(j, lanes * part + 4 * q + k), q);
+    }
+    simt_jit_put(j, low_w, t, r[0], r[1]);
+    simt_jit_put(j, high_w, r[1], r[0], r[1]);
+    simt_jit_put(j, low_w, r[0], r[2], r[3]);
+    simt_jit_put(j, high_w, r[3], r[2], r[3]);
+    simt_jit_put(j, low_q, r[2], t, r[0]);
+    simt_jit_put(j, high_q, r[0], t, r[0]);
+    simt_jit_put(j, high_q, t, r[1], r[3]);
+    simt_jit_put(j, low_q, r[1], r[1], r[3]);
+    simt_jit_move(j, r[3], t);
+    regs[0] = r[2], regs[1] = r[0], regs[2] = r[1], regs[3] = r[3];
+}
+
+static struct x86_mem ahead_at(const struct jit *j, int place, int element, int part)
+{
+    unsigned at = SIMT_WARP * sizeof(uint32_t) * (unsigned)(4 * place + element) + (unsigned)(j->bits / 8 * part);
+    return x86_at(REG_WARP, (int32_t)(offsetof(struct warp, ahead) + at));
+}
+
+/* What the others load waits in memory, since slots are shared by values that are not alive at once. */
+static void load_together(struct jit *j, const struct jit_insn *n, const struct jit_group *g)
+{
+    int regs[JIT_PARTS];
+    uint32_t keep = 0;
+    for (int p = 0; p < simt_jit_part_count(j, false); p++) {
+        int r[TOGETHER];
+        load_neighbours(j, p, r);
+        for (int e = 0; e < TOGETHER; e++)
+            if (g->insns[e] == n)
+                regs[p] = r[e];
+            else
+                simt_jit_store(j, ahead_at(j, g->place, e, p), r[e]);
+        j->vector_pins = keep |= 1u << regs[p];
+    }
+    for (int e = 0; e < TOGETHER; e++) {
+        if (g->insns[e] != n) g->insns[e]->ahead = (uint8_t)(1 + 4 * g->place + e);
+        if (g->insns[e] > j->ahead_end[g->place] || !e) j->ahead_end[g->place] = g->insns[e];
+    }
+    simt_jit_define_vector(j, n->writes[0], regs);
+}
+
+void simt_jit_load_ahead(struct jit *j, const struct jit_insn *n)
+{
+    int regs[JIT_PARTS];
+    for (int p = 0; p < simt_jit_part_count(j, false); p++) {
+        regs[p] = simt_jit_new_vector(j);
+        simt_jit_load(j, regs[p], ahead_at(j, (n->ahead - 1) / 4, (n->ahead - 1) % 4, p));
+    }
+    simt_jit_define_vector(j, n->writes[0], regs);
+}
+
+void simt_jit_load_neighbours(struct jit *j, const struct jit_insn *n, const struct jit_group *g, uint32_t range)
+{
+    struct x86 *x = &j->x;
+    int32_t at = (int32_t)(range * sizeof(struct jit_range));
+    x86_rm(x, ALU_MOV, true, RCX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges)));
+    x86_rm(x, ALU_MOV, true, RCX, x86_at(RCX, at));
+    x86_rr(x, ALU_ADD, true, RCX, REG_BIAS);
+    j->vector_pins = 0;
+    load_together(j, n, g);
+}
