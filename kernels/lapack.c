@@ -6,10 +6,10 @@
 #include <string.h>
 
 const char *const kn_lapack_routines[KN_FACTORING_COUNT][KN_ROUTINES] = {
-    [KN_SOLVE] = {"gesv_"}, [KN_TRIANGULAR] = {"trtrs_"}, [KN_INV] = {"getrf_", "getri_", "gesv_"},
-    [KN_DET] = {"getrf_"},  [KN_CHOLESKY] = {"potrf_"},   [KN_QR] = {"geqrf_", "orgqr_"},
-    [KN_SVD] = {"gesdd_"},  [KN_EIGH] = {"syevd_"},       [KN_EIG] = {"geev_"},
-    [KN_LSTSQ] = {"gelsd_"}};
+    [KN_SOLVE] = {"gesv_"},  [KN_TRIANGULAR] = {"trtrs_"}, [KN_INV] = {"getrf_", "getri_", "gesv_"},
+    [KN_DET] = {"getrf_"},   [KN_CHOLESKY] = {"potrf_"},   [KN_QR] = {"geqrf_", "orgqr_"},
+    [KN_SVD] = {"gesdd_"},   [KN_EIGH] = {"syevd_"},       [KN_EIG] = {"geev_"},
+    [KN_LSTSQ] = {"gelsd_"}, [KN_LU] = {"getrf_"}};
 
 typedef const int *in;
 typedef void gesv(in n, in k, void *a, in lda, int *pivots, void *b, in ldb, int *info);
@@ -421,12 +421,46 @@ static int least_squares(struct kn_matrix *m)
     return info;
 }
 
+/* A singular matrix has these, too. */
+static int lower_upper(struct kn_matrix *m)
+{
+    const struct kn_lapack *l = m->l;
+    int rows = l->rows, columns = l->columns, ld = at_least_1(rows), info = 0;
+    int *pivots = m->ints, *order = m->ints + l->least;
+    if (asks(m)) {
+        note(m, 0, 0, (size_t)l->least + (size_t)rows);
+        return 0;
+    }
+    ((getrf *)l->routine[0])(&rows, &columns, m->a, &ld, pivots, &info);
+    for (int i = 0; i < rows; i++) order[i] = i;
+    for (int i = 0; i < l->least; i++) {
+        int other = pivots[i] - 1, row = order[i];
+        order[i] = order[other];
+        order[other] = row;
+    }
+    clear(m, m->out[0], (size_t)rows * (size_t)rows);
+    for (int j = 0; j < rows; j++) set_number(m, column(m, m->out[0], rows, j), (size_t)order[j], 1);
+    for (int j = 0; j < l->least; j++) {
+        char *to = column(m, m->out[1], rows, j), *from = column(m, m->a, rows, j);
+        clear(m, to, (size_t)j);
+        set_number(m, to, (size_t)j, 1);
+        copy(m, to + (size_t)(j + 1) * l->size, from + (size_t)(j + 1) * l->size, (size_t)(rows - j - 1));
+    }
+    for (int j = 0; j < columns; j++) {
+        char *to = column(m, m->out[2], l->least, j);
+        int above = j < l->least ? j + 1 : l->least;
+        copy(m, to, column(m, m->a, rows, j), (size_t)above);
+        clear(m, to + (size_t)above * l->size, (size_t)(l->least - above));
+    }
+    return info < 0 ? info : 0;
+}
+
 int kn_lapack_run(struct kn_matrix *m)
 {
     static int (*const run[KN_FACTORING_COUNT])(struct kn_matrix *) = {
         [KN_SOLVE] = solve,         [KN_TRIANGULAR] = triangular, [KN_INV] = inverse,
         [KN_DET] = determinant,     [KN_CHOLESKY] = cholesky,     [KN_QR] = qr,
         [KN_SVD] = singular_values, [KN_EIGH] = symmetric_eigen,  [KN_EIG] = eigen,
-        [KN_LSTSQ] = least_squares};
+        [KN_LSTSQ] = least_squares, [KN_LU] = lower_upper};
     return run[m->l->what](m);
 }

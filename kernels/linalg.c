@@ -18,7 +18,8 @@ static const struct {
                                [KN_INV] = {"inv", true},     [KN_DET] = {"det", true},
                                [KN_QR] = {"qr", false},      [KN_CHOLESKY] = {"cholesky", true},
                                [KN_SVD] = {"svd", false},    [KN_EIGH] = {"eigh", true},
-                               [KN_EIG] = {"eig", true},     [KN_LSTSQ] = {"lstsq", false}};
+                               [KN_EIG] = {"eig", true},     [KN_LSTSQ] = {"lstsq", false},
+                               [KN_LU] = {"lu", false}};
 
 /* A batch on its way. */
 struct batch {
@@ -74,6 +75,10 @@ static int result_form(const struct kn_lapack *l, int which, int64_t shape[2])
         if (which == 1) return 0;
         first = which == 0 ? columns : least;
         if (which == 0) second = l->rhs;
+        break;
+    case KN_LU:
+        first = which == 2 ? least : rows;
+        second = which == 0 ? rows : which == 1 ? least : columns;
         break;
     default: return -1;
     }

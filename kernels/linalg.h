@@ -22,7 +22,9 @@
  *               lower triangle is read
  *   EIG         eigenvalues, eigenvectors as columns; complex unless all of the batch are real
  *   LSTSQ       the shortest x of those that make a x - b least, the rank of a (int64), its singular values; those up
- *               to rcond times the largest count as 0 */
+ *               to rcond times the largest count as 0
+ *   LU          P (m x m), L (m x k, lower triangular with ones), U (k x n, upper triangular) with P L U = a: rows are
+ *               exchanged, so that nothing in L is above 1 in size */
 enum kn_factoring {
     KN_SOLVE,
     KN_TRIANGULAR,
@@ -34,6 +36,7 @@ enum kn_factoring {
     KN_EIGH,
     KN_EIG,
     KN_LSTSQ,
+    KN_LU,
     KN_FACTORING_COUNT
 };
 

@@ -317,7 +317,7 @@ static enum rt_status look_at_results(const struct job *j)
 
 bool kn_cusolver_takes(const struct kn_lapack *l, const struct rt_device *d)
 {
-    bool has = l->what != KN_TRIANGULAR && l->what != KN_EIG && l->what != KN_LSTSQ;
+    bool has = l->what != KN_TRIANGULAR && l->what != KN_EIG && l->what != KN_LSTSQ && l->what != KN_LU;
     return d->kind == RT_CUDA && has && (int64_t)l->rows * l->columns >= FEW;
 }
 

@@ -86,7 +86,7 @@ static const char *const synonyms[][2] = {
     {"cmul", "mul"}, {"cdiv", "div"}, {"cpow", "pow"}, {"index", "take"}, {"index_select", "take"},
     {"indexSelect", "take"}, {"masked_fill", "where"}, {"maskedSelect", "masked_select"},
     {"scatterAdd", "scatter_add"}, {"fliplr", "flip"}, {"flipud", "flip"}, {"expand_dims", "unsqueeze"},
-    {"identity", "eye"}, {"geomspace", "logspace"}, {"vstack", "concatenate"}, {"hstack", "concatenate"},
+    {"identity", "eye"}, {"geomspace", "gpu.logspace(math.log(a, 10), math.log(b, 10), n)"}, {"vstack", "concatenate"}, {"hstack", "concatenate"},
     {"column_stack", "stack"}, {"array_split", "chunk"}, {"cumulative_sum", "cumsum"},
     {"rand", "uniform"}, {"randn", "normal"}, {"randint", "integers"},
     {"default_rng", "generator"}, {"seed", "generator"}, {"manualSeed", "seed"}, {"manual_seed", "seed"},
@@ -137,7 +137,8 @@ static const char *const synonyms[][2] = {
     {"affine_transform", "gpu.ndimage.map_coordinates"}, {"block_diag", "block"}, {"movedim", "moveaxis"},
     {"unbind", "split"}, {"diagflat", "diag"}, {"result_type", "dtypes"}, {"promote_types", "dtypes"}, {"ediff1d", "diff"},
     {"msort", "sort"}, {"broadcast_arrays", "x:broadcast_to"}, {"atleast_1d", "x:reshape(-1)"}, {"e", "math.exp(1)"},
-    {"Stream", "gpu.synchronize()"},
+    {"Stream", "gpu.synchronize()"}, {"tril_indices", "gpu.ones(n, n):tril():nonzero()"},
+    {"triu_indices", "gpu.ones(n, n):triu():nonzero()"}, {"indices", "meshgrid"},
 };
 /* clang-format on */
 

@@ -161,6 +161,12 @@ static int qr(lua_State *L)
     return 2;
 }
 
+static int lu(lua_State *L)
+{
+    lg_push_factors(L, KN_LU, lg_check_array(L, 1), NULL, &plain, 3);
+    return 3;
+}
+
 static int svd(lua_State *L)
 {
     const struct rt_array *a = lg_check_array(L, 1);
@@ -398,6 +404,11 @@ static const struct lg_function linalg_functions[] = {
      "Q has as many columns as a has rows or columns, whichever is less; with full it is square." LG_BATCH_DOC,
      "local a = gpu.rand(5, 3)\nlocal q, r = gpu.linalg.qr(a)\n"
      "assert(q.shape[2] == 3 and gpu.matmul(q, r):allclose(a, 1e-4, 1e-5))"},
+    {"lu", lu, "gpu.linalg.lu(a)",
+     "P, lower triangular L with ones on its diagonal and upper triangular U, with P L U = a.\n"
+     "P exchanges rows, so that nothing in L is greater than 1 in size." LG_BATCH_DOC,
+     "local a = gpu.rand(4, 4)\nlocal p, l, u = gpu.linalg.lu(a)\n"
+     "assert(gpu.matmul(p, l):matmul(u):allclose(a, 1e-4, 1e-5) and l:triu():equal(gpu.eye(4)))"},
     {"svd", svd, "gpu.linalg.svd(a [, {full = false}])",
      "The singular value decomposition: U, s and Vt with U diag(s) Vt = a.\n"
      "s is a vector with the singular values from the largest down. U and Vt have as many columns and rows as there are "
@@ -453,6 +464,7 @@ void lg_open_linalg(lua_State *L)
     lua_newtable(L);
     lg_register(L, "gpu.linalg", linalg_functions);
     lg_register(L, "gpu.linalg", lg_norm_functions);
+    lg_register(L, "gpu.linalg", lg_matrix_functions);
     lg_seal_module(L, "gpu.linalg", "it has gpu.linalg.solve(a, b), gpu.linalg.svd(a) and others");
     lua_setfield(L, -2, "linalg");
 }

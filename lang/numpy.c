@@ -53,6 +53,8 @@
     X("gpu.random.integers(a, b) reaches b", "it ends before b", "gpu.random.integers(7, 7, 3):max() == 7")            \
     X("x:nonzero(), x:gradient() and gpu.meshgrid give several results", "a tuple, a list",                            \
       "select('#', gpu.ones(2, 2):nonzero()) == 2")                                                                    \
+    X("gpu.piecewise calls its functions with all of x", "with the elements of their conditions",                      \
+      "gpu.piecewise(gpu.range(3), {gpu.range(3):gt(2)}, {function(x) return x:sum() end})[3] == 6")                   \
     X("x:repeat_interleave(n), since repeat is a word of Lua", "repeat",                                               \
       "gpu.array({1, 2}):repeat_interleave(2).size == 4 and not load('return x:repeat(2)')")                           \
     X("Arrays of whole floats are indices, too", "an error", "gpu.array({7, 8, 9})[gpu.array({3.0})][1] == 9")         \

@@ -147,6 +147,13 @@ def choices(r, g, dtype):
     yield f"gpu.choose(i, {{{lua}, 5, {lua} * 2}})", {"x": x, "i": index}, np.choose(index - 1, [v, v * 0 + 5, v * 2])
     yield (f"gpu.piecewise({lua}, {{{lua}:lt(0), {lua}:gt(0)}}, {{function(a) return a * a end, 4, 9}})", {"x": x},
            np.where(v > 0, 4, np.where(v < 0, v * v, 9)))
+    places = g.integers(0, v.size, (2, 4))
+    along = np.unravel_index(places, v.shape)
+    shape = "{" + ", ".join(map(str, v.shape)) + "}"
+    yield f"gpu.unravel_index(i, {shape})", {"i": places + 1}, [a + 1 for a in along]
+    yield f"gpu.unravel_index({places[0, 0] + 1}, {shape})", {}, [a[0, 0] + 1 for a in along]
+    yield (f"gpu.ravel_multi_index({{{', '.join(f'i{k}' for k in range(v.ndim))}}}, {shape})",
+           {f"i{k}": (a + 1).astype("uint8" if v.ndim > 1 else "int64") for k, a in enumerate(along)}, places + 1)
     k = r.randint(-5, 5)
     if v.ndim > 1:
         axes = r.sample(range(v.ndim), 2)

@@ -94,6 +94,8 @@ ROWS = {
         ('raises(lambda: np.random.default_rng(0).integers(7, 7))', 'True'),
     'x:nonzero(), x:gradient() and gpu.meshgrid give several results':
         ('type(np.ones((2, 2)).nonzero()).__name__', 'tuple'),
+    'gpu.piecewise calls its functions with all of x':
+        ('np.piecewise(np.arange(1, 4), [np.arange(1, 4) > 2], [lambda x: x.sum()])[2]', '3'),
     'x:repeat_interleave(n), since repeat is a word of Lua':
         ('np.array([1, 2]).repeat(2).tolist()', '[1, 1, 2, 2]'),
     'Arrays of whole floats are indices, too':

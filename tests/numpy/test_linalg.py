@@ -5,6 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from scipy.linalg import expm, lu
 
 LUNARRAY = os.environ.get("LUNARRAY", "build/lunarray")
 WAYS = {"cpu": ("cpu", {}), "simt": ("simt", {}), "generated": ("simt", {"LUNARRAY_GENERATED": "1"})}
@@ -53,6 +54,10 @@ def regular(g, shape, dtype):
     return (0.3 * g.standard_normal(shape) + shape[-1] * np.eye(shape[-1])).astype(dtype)
 
 
+def dtype_of(x, dtype):
+    return np.dtype(dtype).type(x)
+
+
 def systems(r, g, dtype):
     n, k = r.choice([1, 2, 3, 7, 40]), r.choice([1, 2, 5])
     b = batch(r)
@@ -73,6 +78,8 @@ def systems(r, g, dtype):
     yield f"la.norm(a, {lua_order}, {{-2, -1}})", {"a": a}, np.linalg.norm(a, order, (-2, -1))
     yield f"la.matrix_power(a / {n}, {power})", {"a": a}, np.linalg.matrix_power(a / n, power)
     yield "la.trace(a)", {"a": a}, np.trace(a, axis1=-2, axis2=-1)
+    scale = r.choice([0.01, 1, 30]) / n
+    yield f"la.expm(a * {scale})", {"a": a - n * np.eye(n, dtype=dtype)}, expm((a - n * np.eye(n, dtype=dtype)) * dtype_of(scale, dtype))
 
 
 def rectangles(r, g, dtype):
@@ -88,6 +95,8 @@ def rectangles(r, g, dtype):
     yield "(select(2, la.qr(a))):abs()", {"a": a}, np.abs(upper)
     one, right = a[(0,) * len(b)], g.standard_normal((m, 2)).astype(dtype)
     x, _, rank, s = np.linalg.lstsq(one, right, rcond=None)
+    yield "la.lu(a)", {"a": a}, lu(a)
+    yield "la.lu(a)", {"a": a + 1j * a[..., ::-1]}, lu(a + 1j * a[..., ::-1])
     yield "la.lstsq(a, b)", {"a": one, "b": right}, (x, ((right - one @ x) ** 2).sum(0), rank, s)
 
 
@@ -101,6 +110,14 @@ def products(r, g, dtype):
     yield "gpu.outer(a, b)", {"a": left[..., :1], "b": right[..., :1, :]}, np.outer(left[..., :1], right[..., :1, :])
     u, v = g.standard_normal((2, 3)).astype(dtype), g.standard_normal((3, 1, 2)).astype(dtype)
     yield "gpu.kron(a, b)", {"a": u, "b": v}, np.kron(u, v)
+    sizes = [r.choice([1, 2, 5, 9]) for _ in range(r.randint(3, 7))]
+    chain = [g.standard_normal(s).astype(dtype) for s in zip(sizes, sizes[1:])]
+    if r.random() < 0.5:
+        chain[0] = chain[0][0]
+    if r.random() < 0.5:
+        chain[-1] = chain[-1][:, 0]
+    names = {f"m{i}": m for i, m in enumerate(chain)}
+    yield f"la.multi_dot{{{', '.join(names)}}}", names, np.linalg.multi_dot(chain)
     yield "gpu.tensordot(a, b, {1, -1})", {"a": u, "b": v}, np.tensordot(u, v, (0, 2))
 
 
