@@ -46,9 +46,12 @@ static void note_frame(struct lg_session *s, lua_State *L, lua_Debug *ar)
     describe_function(ar, what, sizeof what);
     int n = snprintf(line, sizeof line, "  %s:%d: %s%s", ar->short_src, ar->currentline, what,
                      ar->istailcall ? " (after tail calls)" : "");
-    const char *kept = lg_arena_text(&s->answers, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
-    if (kept && s->frame_count <= LG_TRACE_FRAMES) s->frames[s->frame_count++] = kept;
     if (!s->frame_line && strcmp(ar->source, s->chunk) == 0) s->frame_line = ar->currentline;
+    /* The code of a %time is a chunk of its own within the cell's. */
+    bool again = *ar->what == 'm' && s->frame_count && strcmp(s->frames[s->frame_count - 1], line) == 0;
+    const char *kept =
+        again ? NULL : lg_arena_text(&s->answers, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
+    if (kept && s->frame_count <= LG_TRACE_FRAMES) s->frames[s->frame_count++] = kept;
 }
 
 /* Pushes the text of an error at the top with a word on x:size() or x.size(), which Lua says calls a number. */

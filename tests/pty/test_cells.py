@@ -124,3 +124,8 @@ def test_history_save_and_in(cli, tmp_path):
 def test_a_semicolon_silences(cli):
     r = cli("-i", stdin="6 * 7;\n6 * 9\n_\n")
     assert "42" not in r.stdout and r.stdout.count("54") == 2
+
+
+def test_a_call_is_listed_once(cli):
+    r = cli("-i", stdin="%time nothing(3)\n")
+    assert "1 | %time nothing(3)" in r.stderr and r.stderr.count("in the cell") == 1
