@@ -30,6 +30,8 @@ bool sh_vi_object_is_lines(int32_t letter);
 /* vi_sentence.c: where the next sentence starts, or the text ends; where the one that leads up to the place does; the
  * object, blanks between sentences counting each for itself, with those around a sentence only this. */
 size_t sh_vi_next_sentence(const struct sh_editor *e, size_t at, bool big);
+/* Whether the text's end is that of a sentence, from which ) counts once more. */
+bool sh_vi_ends_sentence(const struct sh_editor *e);
 size_t sh_vi_previous_sentence(const struct sh_editor *e, size_t at, bool big);
 bool sh_vi_sentence(const struct sh_editor *e, bool around, int count, size_t *from, size_t *to);
 

@@ -116,7 +116,9 @@ static size_t repeat(struct sh_editor *e, int count, bool big, step s)
     bool block_on = s == next_empty || s == sh_vi_next_sentence;
     bool back = s == previous_start || s == previous_end || block_back;
     for (count = times(count); count > 0; count--) {
-        if (back ? at == 0 && (at == e->cursor || block_back) : block_on && at >= e->text.length) return SH_NOWHERE;
+        bool over = back ? at == 0 && (at == e->cursor || block_back) : block_on && at >= e->text.length;
+        bool once_more = s == sh_vi_next_sentence && count == 1 && at > e->cursor && sh_vi_ends_sentence(e);
+        if (over && !once_more) return SH_NOWHERE;
         at = s(e, at, big);
     }
     return at;

@@ -22,6 +22,15 @@ static bool starts_sentence(const struct sh_editor *e, size_t at)
     return before > 0 && is_one_of(e, before - 1, ".!?");
 }
 
+bool sh_vi_ends_sentence(const struct sh_editor *e)
+{
+    size_t at = e->text.length;
+    if (at > 1 && e->text.bytes[at - 1] == '\n') return e->text.bytes[at - 2] != '\n';
+    while (at > 0 && is_one_of(e, at - 1, " \t")) at--;
+    while (at > 0 && is_one_of(e, at - 1, ")]\"'")) at--;
+    return at > 0 && is_one_of(e, at - 1, ".!?");
+}
+
 size_t sh_vi_next_sentence(const struct sh_editor *e, size_t at, bool big)
 {
     (void)big;

@@ -256,6 +256,10 @@ static const struct driver_row as_vim[] = {
     {"One two.  \"Six?\" end\nof it.\n\n|Last. One", "(", "One two.  \"Six?\" end\nof it.\n|\nLast. One"},
     {"One two.  \"S|ix?\" end\nof it.\n\nLast. One", "2(", "|One two.  \"Six?\" end\nof it.\n\nLast. One"},
     {"One two.  \"Six?\" end\nof it.\n\nLast. |One", "9(", "One two.  \"Six?\" end\nof it.\n\nLast. |One"},
+    {"'|s.'", "2)", "'s.|'"}, /* to the end of the last sentence, and of the text */
+    {"'|s.'", "3)", "'|s.'"},
+    {"One |two three", "2)", "One |two three"},
+    {"One |two.\nthree four! ", "3)", "One two.\nthree four!| "},
     {"One two.  \"Six?\" end\nof it.\n\nLast. On|e", ")", "One two.  \"Six?\" end\nof it.\n\nLast. On|e"},
     {"On|e two.  \"Six?\" end\nof it.\n\nLast. One", "dis", "|  \"Six?\" end\nof it.\n\nLast. One"},
     {"On|e two.  \"Six?\" end\nof it.\n\nLast. One", "das", "|\"Six?\" end\nof it.\n\nLast. One"},
