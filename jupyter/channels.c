@@ -122,7 +122,7 @@ static int send_frame(struct jp_channels *c, struct jp_packet *p, size_t i, int 
 
 static enum jp_sent send_frames(struct jp_channels *c, struct jp_packet *p)
 {
-    c->ready[p->channel] = true;
+    atomic_store(&c->ready[p->channel], true);
     for (size_t i = 0; i < p->count; i++) {
         int flags = ZMQ_DONTWAIT | (i + 1 < p->count ? ZMQ_SNDMORE : 0);
         int rc;
@@ -158,10 +158,20 @@ void jp_channels_wait(struct jp_channels *c, struct pollfd *fds, nfds_t count, b
     for (int i = 0; i < JP_CHANNELS; i++) {
         bool wanted = i != JP_SHELL || shell;
         fds[count + i] = (struct pollfd){.fd = wanted ? c->descriptors[i] : -1, .events = POLLIN};
-        if (wanted && c->ready[i]) timeout = 0;
+        if (wanted && atomic_load(&c->ready[i])) timeout = 0;
     }
     poll(fds, count + JP_CHANNELS, timeout);
-    for (int i = 0; i < JP_CHANNELS; i++) c->ready[i] |= fds[count + i].revents != 0;
+    for (int i = 0; i < JP_CHANNELS; i++)
+        if (fds[count + i].revents) atomic_store(&c->ready[i], true);
+}
+
+bool jp_channels_look(struct jp_channels *c, enum jp_channel channel)
+{
+    int events = 0;
+    size_t size = sizeof events;
+    c->zmq.getsockopt_(c->sockets[channel], ZMQ_EVENTS, &events, &size);
+    atomic_store(&c->ready[channel], (events & ZMQ_POLLIN) != 0);
+    return events & ZMQ_POLLIN;
 }
 
 void jp_parts_close(const struct jp_channels *c, struct jp_parts *p)
@@ -182,7 +192,7 @@ bool jp_channels_receive(struct jp_channels *c, enum jp_channel channel, struct 
         if (rc < 0) {
             c->zmq.msg_close_(m);
             jp_parts_close(c, p);
-            c->ready[channel] = false;
+            atomic_store(&c->ready[channel], false);
             return false;
         }
         more = c->zmq.msg_more_(m);
@@ -198,7 +208,7 @@ bool jp_channels_receive(struct jp_channels *c, enum jp_channel channel, struct 
 
 void jp_channels_send_back(struct jp_channels *c, enum jp_channel channel, const struct jp_parts *p)
 {
-    c->ready[channel] = true;
+    atomic_store(&c->ready[channel], true);
     for (size_t i = 0; i < p->count && i < JP_MAX_FRAMES; i++)
         c->zmq.send_(c->sockets[channel], p->frames[i].data, p->frames[i].size,
                      ZMQ_DONTWAIT | (i + 1 < p->count ? ZMQ_SNDMORE : 0));

@@ -1,5 +1,5 @@
 /* The sockets of the kernel: made and bound as the connection file says, and messages as frames in and out of them.
- * All but opening belongs to one thread. */
+ * One thread at a time; jp_channels_wait may go on beside another. */
 #ifndef JP_CHANNELS_H
 #define JP_CHANNELS_H
 
@@ -12,7 +12,7 @@ struct jp_channels {
     struct jp_zmq zmq;
     void *context, *sockets[JP_CHANNELS];
     int descriptors[JP_CHANNELS]; /* readable when something happened to the socket */
-    bool ready[JP_CHANNELS]; /* something may be there to be received, which the descriptor does not tell any more */
+    atomic_bool ready[JP_CHANNELS]; /* something may be there to be received, which the descriptor does not tell any more */
     atomic_size_t unread[2]; /* bytes that clients have not read: published, and in replies */
     size_t most_unread;
 };
@@ -41,6 +41,8 @@ struct jp_parts {
 };
 /* False when nothing is there to be read. */
 bool jp_channels_receive(struct jp_channels *c, enum jp_channel channel, struct jp_parts *p);
+/* Whether there is something to be received on a channel on which another thread sends than the one that waits. */
+bool jp_channels_look(struct jp_channels *c, enum jp_channel channel);
 /* Waits until a message may be there on a channel (the shell's only if `shell`) or one of the first `count` descriptors
  * of fds[] is ready, or for `timeout` milliseconds; -1: for ever. fds[] has room for the channels behind those. */
 void jp_channels_wait(struct jp_channels *c, struct pollfd *fds, nfds_t count, bool shell, int timeout);

@@ -194,20 +194,15 @@ static int64_t clock_ns(clockid_t clock)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void publish_status(struct jp_kernel *k, const struct jp_message *m, const char *state)
-{
-    jp_server_publish(k->server, "status", &m->header_text, json_pack("{s:s}", "execution_state", state));
-}
-
 static void answer(struct jp_kernel *k, struct jp_message *m)
 {
     const struct handler *h = find_handler(m);
-    publish_status(k, m, "busy");
+    if (!m->begun) jp_server_status(k->server, &m->header_text, "busy");
     if (h)
         h->answer(k, m);
     else
         jp_server_reply_unknown(k->server, m);
-    publish_status(k, m, "idle");
+    jp_server_status(k->server, &m->header_text, "idle");
     jp_message_free(m);
 }
 

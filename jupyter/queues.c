@@ -5,7 +5,7 @@
 #include "jupyter/capture.h"
 #include "jupyter/server_state.h"
 
-static void wake(struct jp_server *s)
+void jp_server_wake(struct jp_server *s)
 {
     uint64_t one = 1;
     ssize_t written = write(s->wake, &one, sizeof one);
@@ -26,7 +26,7 @@ struct jp_message *jp_server_next(struct jp_server *s)
     }
     bool full = m && s->queued == JP_MAX_QUEUED - 1;
     pthread_mutex_unlock(&s->lock);
-    if (full) wake(s);
+    if (full) jp_server_wake(s);
     return m;
 }
 
@@ -43,7 +43,7 @@ struct jp_message *jp_server_take(struct jp_server *s, bool (*wanted)(const stru
     }
     bool full = m && s->queued == JP_MAX_QUEUED - 1;
     pthread_mutex_unlock(&s->lock);
-    if (full) wake(s);
+    if (full) jp_server_wake(s);
     return m;
 }
 
@@ -59,11 +59,12 @@ bool jp_server_has(struct jp_server *s, bool (*wanted)(const struct jp_message *
 void jp_server_attend(struct jp_server *s)
 {
     atomic_store(&s->attend_wanted, true);
-    wake(s);
+    jp_server_wake(s);
 }
 
 void jp_server_done(struct jp_server *s)
 {
+    jp_server_flush_all(s);
     atomic_fetch_sub(&s->pending, 1);
 }
 
@@ -79,12 +80,12 @@ void jp_server_post(struct jp_server *s, struct jp_packet *packet)
         return;
     }
     pthread_mutex_lock(&s->lock);
-    bool idle = s->outbox == NULL;
     packet->next = NULL;
     *s->outbox_end = packet;
     s->outbox_end = &packet->next;
+    bool gathers = s->gathers;
     pthread_mutex_unlock(&s->lock);
-    if (idle && !pthread_equal(pthread_self(), s->thread)) wake(s);
+    if (!gathers && !pthread_equal(pthread_self(), s->thread)) jp_server_flush(s);
 }
 
 void jp_free_messages(struct jp_message *m)
@@ -105,6 +106,7 @@ struct jp_message *jp_server_input(struct jp_server *s, struct jp_packet *packet
     s->cancelled = false;
     pthread_mutex_unlock(&s->lock);
     jp_server_post(s, packet);
+    jp_server_flush_all(s);
     pthread_mutex_lock(&s->lock);
     while (!s->inputs && !s->cancelled && !s->quitting) {
         if (s->arrived) {
@@ -134,6 +136,7 @@ void jp_server_listen(struct jp_server *s)
 
 bool jp_server_wait(struct jp_server *s)
 {
+    jp_server_flush_all(s);
     pthread_mutex_lock(&s->lock);
     while (!s->arrived && !s->cancelled && !s->quitting) pthread_cond_wait(&s->changed, &s->lock);
     bool goes_on = !s->cancelled && !s->quitting;
@@ -145,11 +148,11 @@ bool jp_server_wait(struct jp_server *s)
 void jp_server_cancel_input(struct jp_server *s)
 {
     atomic_store(&s->cancel_wanted, true);
-    wake(s);
+    jp_server_wake(s);
 }
 
 void jp_server_quit(struct jp_server *s)
 {
     atomic_store(&s->quit_wanted, true);
-    wake(s);
+    jp_server_wake(s);
 }

@@ -6,15 +6,30 @@
 #include "jupyter/capture.h"
 #include "jupyter/server.h"
 
+static void send_text(struct jp_server *s, struct jp_outgoing *o, const char *content)
+{
+    jp_log(JP_DEBUG, "%s: sending %s", jp_channel_name(o->channel), o->type);
+    o->content = content;
+    o->content_length = content ? strlen(content) : 0;
+    jp_server_post(s, content ? jp_wire_build(jp_server_wire(s), o, NULL) : NULL);
+}
+
 void jp_server_send(struct jp_server *s, struct jp_outgoing *o, json_t *content)
 {
     char *text = content ? json_dumps(content, JSON_COMPACT) : NULL;
     json_decref(content);
-    jp_log(JP_DEBUG, "%s: sending %s", jp_channel_name(o->channel), o->type);
-    o->content = text;
-    o->content_length = text ? strlen(text) : 0;
-    jp_server_post(s, text ? jp_wire_build(jp_server_wire(s), o, NULL) : NULL);
+    send_text(s, o, text);
     free(text);
+}
+
+void jp_server_status(struct jp_server *s, const struct jp_frame *parent, const char *state)
+{
+    static const struct jp_frame topic = {"status", sizeof "status" - 1};
+    char content[64];
+    struct jp_outgoing o = {
+        .channel = JP_IOPUB, .type = topic.data, .addresses = &topic, .address_count = 1, .parent = parent};
+    snprintf(content, sizeof content, "{\"execution_state\":\"%s\"}", state);
+    send_text(s, &o, content);
 }
 
 void jp_server_publish(struct jp_server *s, const char *type, const struct jp_frame *parent, json_t *content)

@@ -16,8 +16,8 @@
 
 #define TICK_MS       100
 #define LATE_MS       10
+#define GATHER_MS     5
 #define END_SECONDS   3                      /* how long a shutdown waits for the main thread */
-#define TELL_EVERY_NS ((int64_t)60000000000) /* between two words in the log about clients that do not read */
 #define BATCH         64                     /* messages read from one socket before the others get their turn */
 
 static int64_t now(void)
@@ -30,88 +30,6 @@ static int64_t now(void)
 struct jp_wire *jp_server_wire(struct jp_server *s)
 {
     return &s->wire;
-}
-
-static void publish_status(struct jp_server *s, const struct jp_frame *parent, const char *state)
-{
-    jp_server_publish(s, "status", parent, json_pack("{s:s}", "execution_state", state));
-}
-
-static void tell_log(struct jp_server *s, enum jp_channel channel)
-{
-    if (s->told && now() - s->told < TELL_EVERY_NS) return;
-    s->told = now();
-    jp_log(JP_WARNING, "a client does not read %s: what does not fit into its queue any more, it misses",
-           jp_channel_name(channel));
-}
-
-/* In the place of the first message that everybody misses. */
-static void tell_cell(struct jp_server *s, const struct jp_packet *p)
-{
-    char line[200];
-    if (s->leaves_out || p->channel != JP_IOPUB) return;
-    s->leaves_out = true;
-    snprintf(line, sizeof line,
-             "[output of %zu bytes is left out, and what else is large: a client has not read %zu bytes of earlier "
-             "output]\n",
-             p->size, atomic_load(&s->channels.unread[0]));
-    jp_server_publish(s, "stream", jp_packet_parent(p), json_pack("{s:s, s:s}", "name", "stderr", "text", line));
-}
-
-/* False when the packet should be tried again: the client that it is for has not connected this socket yet. */
-static bool send_packet(struct jp_server *s, struct jp_packet *p)
-{
-    enum jp_sent sent = jp_channels_send(&s->channels, p);
-    if (sent == JP_FULL || sent == JP_HEAVY) {
-        tell_log(s, p->channel);
-        if (p->channel == JP_IOPUB) jp_missed_begin(&s->missed, now());
-    }
-    if (sent == JP_FULL) sent = jp_channels_send_to_readers(&s->channels, p);
-    switch (sent) {
-    case JP_SENT:
-        if (p->unread == &s->channels.unread[0]) s->leaves_out = false;
-        break;
-    case JP_FULL: break;
-    case JP_HEAVY: tell_cell(s, p); break;
-    case JP_NOBODY: return p->channel != JP_STDIN;
-    case JP_NOT_SENT:
-        jp_log(JP_ERROR, "cannot send on %s: %s", jp_channel_name(p->channel), jp_channels_error(&s->channels));
-    }
-    return true;
-}
-
-/* Only an input request is ever kept, and the next one takes its place. */
-static void send_or_keep(struct jp_server *s, struct jp_packet *p)
-{
-    if (p->channel == JP_STDIN) {
-        jp_packet_release(s->kept);
-        s->kept = NULL;
-    }
-    if (!send_packet(s, p))
-        s->kept = p;
-    else if (!jp_missed_take(&s->missed, p))
-        jp_packet_release(p);
-}
-
-static void send_queued(struct jp_server *s)
-{
-    pthread_mutex_lock(&s->lock);
-    struct jp_packet *p = s->outbox;
-    s->outbox = NULL;
-    s->outbox_end = &s->outbox;
-    pthread_mutex_unlock(&s->lock);
-    while (p) {
-        struct jp_packet *next = p->next;
-        send_or_keep(s, p);
-        p = next;
-    }
-}
-
-static void send_kept(struct jp_server *s)
-{
-    if (!s->kept || !send_packet(s, s->kept)) return;
-    jp_packet_release(s->kept);
-    s->kept = NULL;
 }
 
 static struct jp_message *parse(struct jp_server *s, enum jp_channel channel, const struct jp_parts *p)
@@ -144,7 +62,7 @@ static void handle_here(struct jp_server *s, const struct jp_message *m)
     const struct jp_frame *parent = &m->header_text;
     const char *type;
     json_t *answer = jp_subshells_answer(&s->subshells, m, &type);
-    publish_status(s, parent, "busy");
+    jp_server_status(s, parent, "busy");
     if (strcmp(m->type, "kernel_info_request") == 0) {
         jp_server_reply(s, m, "kernel_info_reply", s->hooks.kernel_info());
     } else if (strcmp(m->type, "is_complete_request") == 0 && m->channel == JP_SHELL) {
@@ -165,21 +83,48 @@ static void handle_here(struct jp_server *s, const struct jp_message *m)
     } else {
         jp_server_reply_unknown(s, m);
     }
-    publish_status(s, parent, "idle");
+    jp_server_status(s, parent, "idle");
 }
 
 /* A request for a subshell that was deleted, or never was. */
 static void refuse(struct jp_server *s, const struct jp_message *m)
 {
     char type[128];
-    publish_status(s, &m->header_text, "busy");
+    jp_server_status(s, &m->header_text, "busy");
     if (jp_reply_type(m, type, sizeof type)) jp_server_reply(s, m, type, jp_subshells_unknown(m->subshell));
-    publish_status(s, &m->header_text, "idle");
+    jp_server_status(s, &m->header_text, "idle");
+}
+
+/* Whether the main thread waits for requests: nothing but this thread can give it anything to do. */
+static bool main_rests(struct jp_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool rests = s->resting && !s->inbox && !s->quitting;
+    pthread_mutex_unlock(&s->lock);
+    return rests;
+}
+
+/* A client is told at once, before a thread has woken, and has taken that in when there is more. */
+static void begin(struct jp_server *s, struct jp_message *m)
+{
+    jp_server_status(s, &m->header_text, "busy");
+    jp_server_flush(s);
+    m->begun = true;
+}
+
+static void gather(struct jp_server *s)
+{
+    s->gathers_until = now() + (int64_t)GATHER_MS * 1000000;
+    pthread_mutex_lock(&s->lock);
+    s->gathers = true;
+    pthread_mutex_unlock(&s->lock);
 }
 
 static void queue_request(struct jp_server *s, struct jp_message *m)
 {
     bool early = s->hooks.urgent(m); /* once it is queued it is the main thread's */
+    if (!m->begun && main_rests(s)) begin(s, m);
+    if (m->begun) gather(s);
     atomic_fetch_add(&s->pending, 1);
     pthread_mutex_lock(&s->lock);
     *s->inbox_end = m;
@@ -192,18 +137,15 @@ static void queue_request(struct jp_server *s, struct jp_message *m)
     if (early) s->hooks.attend(s->hooks.context);
 }
 
-/* What would wake the main thread only to look names up is answered here while that rests: nothing but this thread can
- * give it anything else to do. */
-static bool complete_here(struct jp_server *s, const struct jp_message *m)
+/* What would wake the main thread only to look names up is answered here while that rests. */
+static bool complete_here(struct jp_server *s, struct jp_message *m)
 {
-    pthread_mutex_lock(&s->lock);
-    bool rests = s->resting && !s->inbox && !s->quitting;
-    pthread_mutex_unlock(&s->lock);
-    json_t *content = rests ? s->hooks.complete(s->hooks.context, m) : NULL;
+    if (!main_rests(s)) return false;
+    begin(s, m);
+    json_t *content = s->hooks.complete(s->hooks.context, m);
     if (!content) return false;
-    publish_status(s, &m->header_text, "busy");
     jp_server_reply(s, m, "complete_reply", content);
-    publish_status(s, &m->header_text, "idle");
+    jp_server_status(s, &m->header_text, "idle");
     return true;
 }
 
@@ -253,17 +195,32 @@ static void handle_subscription(struct jp_server *s, const struct jp_parts *p)
     struct jp_outgoing o = {.channel = JP_IOPUB, .type = "iopub_welcome", .addresses = &topic, .address_count = 1};
     jp_server_send(s, &o, json_pack("{s:o}", "subscription", name ? name : json_string("")));
     /* Earlier nobody would have heard it. */
-    if (!s->started) publish_status(s, NULL, "starting");
+    if (!s->started) jp_server_status(s, NULL, "starting");
     s->started = true;
+}
+
+static bool receive(struct jp_server *s, enum jp_channel channel, struct jp_parts *p)
+{
+    pthread_mutex_lock(&s->sockets);
+    bool received = jp_channels_receive(&s->channels, channel, p);
+    jp_server_leave(s);
+    return received;
+}
+
+static void send_back(struct jp_server *s, enum jp_channel channel, const struct jp_parts *p)
+{
+    pthread_mutex_lock(&s->sockets);
+    jp_channels_send_back(&s->channels, channel, p);
+    jp_server_leave(s);
 }
 
 static void read_channel(struct jp_server *s, enum jp_channel channel)
 {
     static struct jp_parts p; /* only the I/O thread comes here */
-    for (int i = 0; i < BATCH && jp_channels_receive(&s->channels, channel, &p); i++) {
+    for (int i = 0; i < BATCH && receive(s, channel, &p); i++) {
         struct jp_message *m = NULL;
         if (channel == JP_HEARTBEAT)
-            jp_channels_send_back(&s->channels, channel, &p);
+            send_back(s, channel, &p);
         else if (channel == JP_IOPUB)
             handle_subscription(s, &p);
         else
@@ -280,7 +237,7 @@ static void read_channel(struct jp_server *s, enum jp_channel channel)
         } else {
             handle_shell(s, m);
         }
-        send_queued(s);
+        jp_server_flush(s);
     }
 }
 
@@ -290,10 +247,12 @@ static void handle_wakes(struct jp_server *s)
     ssize_t got = read(s->wake, &count, sizeof count);
     (void)got;
     if (atomic_exchange(&s->cancel_wanted, false)) {
-        pthread_mutex_lock(&s->lock);
-        s->cancelled = true;
+        pthread_mutex_lock(&s->sockets);
         jp_packet_release(s->kept);
         s->kept = NULL;
+        jp_server_leave(s);
+        pthread_mutex_lock(&s->lock);
+        s->cancelled = true;
         pthread_cond_broadcast(&s->changed);
         pthread_mutex_unlock(&s->lock);
     }
@@ -304,7 +263,7 @@ static void handle_wakes(struct jp_server *s)
 static void give_up(struct jp_server *s)
 {
     jp_log(JP_ERROR, "the running cell did not stop within %d seconds; ending without it", END_SECONDS);
-    send_queued(s);
+    jp_server_flush(s);
     jp_channels_close(&s->channels);
     _exit(1);
 }
@@ -326,14 +285,17 @@ static void turn(struct jp_server *s)
     pthread_mutex_lock(&s->lock);
     bool room = s->queued < JP_MAX_QUEUED;
     pthread_mutex_unlock(&s->lock);
+    pthread_mutex_lock(&s->sockets);
+    bool missed = s->missed.count > 0;
+    jp_server_leave(s);
     read_channels(s, room);
-    send_queued(s); /* or it would wait, too */
+    jp_server_flush(s); /* or it would wait, too */
     bool ticks = atomic_load(&s->pending) || s->deadline || s->output_waits;
-    int timeout = s->asked ? LATE_MS : ticks ? TICK_MS : s->missed.count ? 500 : s->parent.pid ? 1000 : -1;
+    int timeout = s->gathers_until ? GATHER_MS : s->asked ? LATE_MS : ticks ? TICK_MS : missed ? 500 : s->parent.pid ? 1000 : -1;
     jp_channels_wait(&s->channels, fds, OTHERS, room, timeout);
     if (fds[WAKE].revents) handle_wakes(s);
     if (fds[CAPTURED].revents || fds[CAPTURED + 1].revents) s->output_waits = s->hooks.readable(s->hooks.context);
-    send_queued(s);
+    jp_server_flush(s);
 }
 
 /* What asks the main thread for its attention in the middle of a cell may, rarely, be lost (lang/interrupt.c), so it is
@@ -347,6 +309,13 @@ static void attend_again(struct jp_server *s)
     if (waits) s->hooks.attend(s->hooks.context);
 }
 
+static void send_missed(struct jp_server *s, int64_t time)
+{
+    pthread_mutex_lock(&s->sockets);
+    jp_missed_send(&s->missed, time, &s->channels, &s->wire);
+    jp_server_leave(s);
+}
+
 static void *io_thread(void *argument)
 {
     struct jp_server *s = argument;
@@ -354,18 +323,22 @@ static void *io_thread(void *argument)
     for (;;) {
         turn(s);
         int64_t time = now();
+        if (s->gathers_until && time >= s->gathers_until) {
+            s->gathers_until = 0;
+            jp_server_flush_all(s);
+        }
         if (s->asked && time >= next_look) {
             next_look = time + (int64_t)LATE_MS * 1000000;
             s->asked = s->hooks.late(s->hooks.context);
-            send_queued(s);
+            jp_server_flush(s);
         }
         if (time >= next_tick) {
             next_tick = time + (int64_t)TICK_MS * 1000000;
             s->output_waits = s->hooks.tick(s->hooks.context);
-            send_kept(s);
-            send_queued(s);
+            jp_server_send_kept(s);
+            jp_server_flush(s);
             /* Between cells, or they would seem to tell of the one that runs. */
-            if (atomic_load(&s->pending) == 0) jp_missed_send(&s->missed, time, &s->channels, &s->wire);
+            if (atomic_load(&s->pending) == 0) send_missed(s, time);
             attend_again(s);
             if (jp_parent_died(&s->parent)) begin_shutdown(s);
         }
@@ -376,7 +349,7 @@ static void *io_thread(void *argument)
         if (done) break;
         if (time > s->deadline) give_up(s);
     }
-    send_queued(s);
+    jp_server_flush(s);
     return NULL;
 }
 
@@ -396,6 +369,7 @@ static void release(struct jp_server *s)
     jp_missed_close(&s->missed);
     if (s->wake >= 0) close(s->wake);
     pthread_cond_destroy(&s->changed);
+    pthread_mutex_destroy(&s->sockets);
     pthread_mutex_destroy(&s->lock);
     jp_subshells_close(&s->subshells);
     jp_wire_close(&s->wire);
@@ -418,6 +392,7 @@ struct jp_server *jp_server_open(struct jp_connection *c, const struct jp_server
     }
     s->hooks = *hooks;
     pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->sockets, NULL);
     pthread_cond_init(&s->changed, NULL);
     s->inbox_end = &s->inbox;
     s->inputs_end = &s->inputs;

@@ -70,6 +70,8 @@ void jp_server_quit(struct jp_server *s);
 
 /* send.c. Builds and posts a message, whose content is given apart. */
 void jp_server_send(struct jp_server *s, struct jp_outgoing *o, json_t *content);
+/* What every request begins and ends with: "busy", "idle". */
+void jp_server_status(struct jp_server *s, const struct jp_frame *parent, const char *state);
 /* The same for the usual ones. Content is a new reference that is taken; NULL is dropped and logged. */
 void jp_server_publish(struct jp_server *s, const char *type, const struct jp_frame *parent, json_t *content);
 void jp_server_reply(struct jp_server *s, const struct jp_message *request, const char *type, json_t *content);

@@ -14,18 +14,22 @@
 #define JP_MAX_QUEUED 1000 /* requests; beyond that the shell socket is left unread */
 
 struct jp_server {
-    struct jp_channels channels;
     struct jp_wire wire;
     struct jp_server_hooks hooks;
     pthread_t thread;
     bool running; /* the thread was started */
     int wake;     /* eventfd */
     struct jp_parent parent;
+
+    pthread_mutex_t sockets; /* of who receives or sends: on any thread, and nobody waits with it */
+    struct jp_channels channels;
     int64_t told;            /* when the log was told of a client that does not read */
     bool leaves_out;         /* and front ends were, for what is published is left out */
-    int64_t deadline;        /* when a shutdown stops waiting, 0 while none is under way */
     struct jp_packet *kept;  /* an input request for a client that has not connected its stdin yet */
     struct jp_missed missed; /* for a client that does not read */
+
+    int64_t gathers_until;   /* the I/O thread's */
+    int64_t deadline;        /* when a shutdown stops waiting, 0 while none is under way */
     bool started;            /* the status "starting" was published */
     bool output_waits;       /* for a tick */
     bool asked;              /* a request waits that may become late */
@@ -41,11 +45,22 @@ struct jp_server {
     bool arrived;    /* one was added since `meanwhile` was last called */
     struct jp_message *inputs, **inputs_end;
     struct jp_packet *outbox, **outbox_end;
+    bool gathers; /* what the main thread says of a request that has just begun, for it may have ended soon */
     bool quitting, cancelled, main_done;
     bool resting; /* the main thread waits for requests */
 };
 
-/* queues.c: releases all of a list. */
+/* deliver.c, any thread. Sends what is queued, unless another thread has the sockets, which does so when it leaves them. */
+void jp_server_flush(struct jp_server *s);
+/* The same, and what is queued from now on is sent at once. */
+void jp_server_flush_all(struct jp_server *s);
+/* Unlocks the sockets. */
+void jp_server_leave(struct jp_server *s);
+/* Tries to send the input request that is kept. */
+void jp_server_send_kept(struct jp_server *s);
+/* queues.c: has the I/O thread look around. */
+void jp_server_wake(struct jp_server *s);
+/* Releases all of a list. */
 void jp_free_messages(struct jp_message *m);
 
 #endif

@@ -1,6 +1,5 @@
 #include "jupyter/wire.h"
 
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,29 +40,23 @@ bool jp_wire_open(struct jp_wire *w, const char *key, size_t key_length)
 {
     memset(w, 0, sizeof *w);
     if (sodium_init() < 0) return false;
-    w->key = rt_alloc(key_length + 1);
-    if (!w->key) return false;
-    memcpy(w->key, key, key_length);
-    w->key[key_length] = '\0';
-    w->key_length = key_length;
+    w->has_key = key_length > 0;
+    if (w->has_key) crypto_auth_hmacsha256_init(&w->keyed, (const unsigned char *)key, key_length);
     uuid(w->session);
     return true;
 }
 
 void jp_wire_close(struct jp_wire *w)
 {
-    if (w->key) sodium_memzero(w->key, w->key_length);
-    free(w->key);
     free(w->replay.slots[0]);
     free(w->replay.slots[1]);
-    memset(w, 0, sizeof *w);
+    sodium_memzero(w, sizeof *w);
 }
 
 static void digest_of(const struct jp_wire *w, const struct jp_frame *frames, size_t count,
                       unsigned char digest[DIGEST])
 {
-    crypto_auth_hmacsha256_state state;
-    crypto_auth_hmacsha256_init(&state, (const unsigned char *)w->key, w->key_length);
+    crypto_auth_hmacsha256_state state = w->keyed;
     for (size_t i = 0; i < count; i++) crypto_auth_hmacsha256_update(&state, frames[i].data, frames[i].size);
     crypto_auth_hmacsha256_final(&state, digest);
 }
@@ -72,7 +65,7 @@ void jp_wire_sign(const struct jp_wire *w, const struct jp_frame *frames, size_t
 {
     unsigned char digest[DIGEST];
     hex[0] = '\0';
-    if (w->key_length == 0) return;
+    if (!w->has_key) return;
     digest_of(w, frames, count, digest);
     sodium_bin2hex(hex, JP_SIGNATURE + 1, digest, DIGEST);
 }
@@ -81,7 +74,7 @@ void jp_wire_sign(const struct jp_wire *w, const struct jp_frame *frames, size_t
 static bool authentic(const struct jp_wire *w, const struct jp_frame *signature, const struct jp_frame *frames,
                       size_t count, unsigned char digest[DIGEST])
 {
-    if (w->key_length == 0) return signature->size == 0;
+    if (!w->has_key) return signature->size == 0;
     unsigned char given[DIGEST];
     size_t length = 0;
     if (signature->size != JP_SIGNATURE ||
@@ -134,7 +127,7 @@ static enum jp_wire_status verify(struct jp_wire *w, const struct jp_frame *sign
 {
     unsigned char digest[DIGEST];
     if (!authentic(w, signature, frames, SIGNED, digest)) return JP_WIRE_SIGNATURE;
-    return w->key_length ? replay_check(&w->replay, digest) : JP_WIRE_OK;
+    return w->has_key ? replay_check(&w->replay, digest) : JP_WIRE_OK;
 }
 
 static const char *header_string(const json_t *header, const char *name)

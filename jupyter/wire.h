@@ -8,6 +8,7 @@
 #define JP_WIRE_H
 
 #include <jansson.h>
+#include <sodium.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,6 +61,7 @@ struct jp_message {
     const struct jp_frame *buffers;
     size_t buffer_count;
     int64_t arrived;           /* nanoseconds of the monotonic clock, set by the receiver */
+    bool begun;                /* its status "busy" was published */
     struct jp_frame storage[]; /* buffers, then the bytes of identities, header and buffers */
 };
 void jp_message_free(struct jp_message *m); /* NULL is fine */
@@ -84,14 +86,14 @@ struct jp_replay {
 };
 
 struct jp_wire {
-    char *key; /* of any length; empty: messages are not signed */
-    size_t key_length;
+    bool has_key; /* else messages are not signed */
+    crypto_auth_hmacsha256_state keyed; /* what each signature begins with */
     char session[40]; /* this kernel's own id, in all headers */
     atomic_ulong sent;
     struct jp_replay replay;
 };
 
-/* Copies the key and draws a session id. False when out of memory. */
+/* Takes in the key, of any length (none: messages are not signed), and draws a session id. False when out of memory. */
 bool jp_wire_open(struct jp_wire *w, const char *key, size_t key_length);
 void jp_wire_close(struct jp_wire *w);
 
