@@ -10,6 +10,8 @@
  * as many replies: it has asked for each, and may well read them when it has asked for all. */
 #define UNREAD  20000
 #define REPLIES 10
+/* Requests of one client that ZeroMQ reads ahead; the others wait on the client's side. */
+#define AHEAD 16
 /* Bytes that wait for all clients together, unless LUNARRAY_UNREAD_BYTES says otherwise: in what is published, and as
  * many in replies. ZeroMQ counts messages and does not weigh them, so the frames of more than HELD bytes are weighed
  * here; the others are few bytes by their number alone. What comes when so much waits is left out, but for messages of
@@ -40,16 +42,18 @@ static enum rt_status bind_channel(struct jp_channels *c, struct jp_connection *
      */
     const int limit = (int)positive("LUNARRAY_UNREAD_LIMIT", INT_MAX, UNREAD),
               replies = limit < INT_MAX / REPLIES ? REPLIES * limit : INT_MAX;
-    const int one = 1, most = channel == JP_IOPUB ? limit : replies, linger = LINGER_MS;
+    const int one = 1, ahead = AHEAD, most = channel == JP_IOPUB ? limit : replies, linger = LINGER_MS;
     const int64_t largest = (int64_t)JP_MAX_MESSAGE;
     z->setsockopt_(socket, ZMQ_LINGER, &linger, sizeof linger);
     z->setsockopt_(socket, ZMQ_SNDHWM, &most, sizeof most);
     z->setsockopt_(socket, ZMQ_MAXMSGSIZE, &largest, sizeof largest);
     if (strchr(to->ip, ':')) z->setsockopt_(socket, ZMQ_IPV6, &one, sizeof one);
-    if (types[channel] == ZMQ_ROUTER)
+    if (types[channel] == ZMQ_ROUTER) {
         z->setsockopt_(socket, ZMQ_ROUTER_HANDOVER, &one, sizeof one);
-    else
+        z->setsockopt_(socket, ZMQ_RCVHWM, &ahead, sizeof ahead);
+    } else {
         z->setsockopt_(socket, ZMQ_XPUB_VERBOSE, &one, sizeof one);
+    }
     if (to->curve_secret && (z->setsockopt_(socket, ZMQ_CURVE_SERVER, &one, sizeof one) != 0 ||
                              z->setsockopt_(socket, ZMQ_CURVE_SECRETKEY, to->curve_secret, JP_CURVE_KEY + 1) != 0))
         return rt_fail(e, RT_UNSUPPORTED, "cannot encrypt with the connection file's curve_secretkey: %s",

@@ -12,7 +12,8 @@ struct jp_channels {
     struct jp_zmq zmq;
     void *context, *sockets[JP_CHANNELS];
     int descriptors[JP_CHANNELS]; /* readable when something happened to the socket */
-    atomic_bool ready[JP_CHANNELS]; /* something may be there to be received, which the descriptor does not tell any more */
+    atomic_bool
+        ready[JP_CHANNELS];  /* something may be there to be received, which the descriptor does not tell any more */
     atomic_size_t unread[2]; /* bytes that clients have not read: published, and in replies */
     size_t most_unread;
 };

@@ -12,6 +12,23 @@ void jp_server_wake(struct jp_server *s)
     (void)written; /* it fails only when the counter is full, and then the thread is awake */
 }
 
+bool jp_server_has_room(const struct jp_server *s)
+{
+    return s->queued < JP_MAX_QUEUED && s->queued_bytes < JP_MAX_QUEUED_BYTES;
+}
+
+/* Takes the message out of the queue, with the lock. True when there is room again. */
+static bool take_out(struct jp_server *s, struct jp_message **at)
+{
+    const struct jp_message *m = *at;
+    bool full = !jp_server_has_room(s);
+    if (!m->next) s->inbox_end = at;
+    *at = m->next;
+    s->queued--;
+    s->queued_bytes -= m->size;
+    return full && jp_server_has_room(s);
+}
+
 struct jp_message *jp_server_next(struct jp_server *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -19,14 +36,9 @@ struct jp_message *jp_server_next(struct jp_server *s)
     while (!s->inbox && !s->quitting) pthread_cond_wait(&s->changed, &s->lock);
     s->resting = false;
     struct jp_message *m = s->quitting ? NULL : s->inbox;
-    if (m) {
-        s->inbox = m->next;
-        if (!s->inbox) s->inbox_end = &s->inbox;
-        s->queued--;
-    }
-    bool full = m && s->queued == JP_MAX_QUEUED - 1;
+    bool room = m && take_out(s, &s->inbox);
     pthread_mutex_unlock(&s->lock);
-    if (full) jp_server_wake(s);
+    if (room) jp_server_wake(s);
     return m;
 }
 
@@ -36,14 +48,9 @@ struct jp_message *jp_server_take(struct jp_server *s, bool (*wanted)(const stru
     struct jp_message **at = &s->inbox;
     while (*at && !wanted(*at)) at = &(*at)->next;
     struct jp_message *m = *at;
-    if (m) {
-        *at = m->next;
-        if (!m->next) s->inbox_end = at;
-        s->queued--;
-    }
-    bool full = m && s->queued == JP_MAX_QUEUED - 1;
+    bool room = m && take_out(s, at);
     pthread_mutex_unlock(&s->lock);
-    if (full) jp_server_wake(s);
+    if (room) jp_server_wake(s);
     return m;
 }
 

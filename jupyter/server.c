@@ -14,11 +14,11 @@
 #include "jupyter/usage.h"
 #include "runtime/memory.h"
 
-#define TICK_MS       100
-#define LATE_MS       10
-#define GATHER_MS     5
-#define END_SECONDS   3                      /* how long a shutdown waits for the main thread */
-#define BATCH         64                     /* messages read from one socket before the others get their turn */
+#define TICK_MS     100
+#define LATE_MS     10
+#define GATHER_MS   5
+#define END_SECONDS 3  /* how long a shutdown waits for the main thread */
+#define BATCH       64 /* messages read from one socket before the others get their turn */
 
 static int64_t now(void)
 {
@@ -130,6 +130,7 @@ static void queue_request(struct jp_server *s, struct jp_message *m)
     *s->inbox_end = m;
     s->inbox_end = &m->next;
     s->queued++;
+    s->queued_bytes += m->size;
     s->arrived = true;
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
@@ -145,6 +146,7 @@ static bool complete_here(struct jp_server *s, struct jp_message *m)
     json_t *content = s->hooks.complete(s->hooks.context, m);
     if (!content) return false;
     jp_server_reply(s, m, "complete_reply", content);
+    jp_server_flush(s);
     jp_server_status(s, &m->header_text, "idle");
     return true;
 }
@@ -199,6 +201,14 @@ static void handle_subscription(struct jp_server *s, const struct jp_parts *p)
     s->started = true;
 }
 
+static bool has_room(struct jp_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool room = jp_server_has_room(s);
+    pthread_mutex_unlock(&s->lock);
+    return room;
+}
+
 static bool receive(struct jp_server *s, enum jp_channel channel, struct jp_parts *p)
 {
     pthread_mutex_lock(&s->sockets);
@@ -217,7 +227,7 @@ static void send_back(struct jp_server *s, enum jp_channel channel, const struct
 static void read_channel(struct jp_server *s, enum jp_channel channel)
 {
     static struct jp_parts p; /* only the I/O thread comes here */
-    for (int i = 0; i < BATCH && receive(s, channel, &p); i++) {
+    for (int i = 0; i < BATCH && (channel != JP_SHELL || has_room(s)) && receive(s, channel, &p); i++) {
         struct jp_message *m = NULL;
         if (channel == JP_HEARTBEAT)
             send_back(s, channel, &p);
@@ -282,16 +292,19 @@ static void turn(struct jp_server *s)
     enum { WAKE, CAPTURED, OTHERS = 3 };
     struct pollfd fds[OTHERS + JP_CHANNELS] = {[WAKE] = {.fd = s->wake, .events = POLLIN}};
     for (int i = 0; i < 2; i++) fds[CAPTURED + i] = (struct pollfd){.fd = s->hooks.captured[i], .events = POLLIN};
-    pthread_mutex_lock(&s->lock);
-    bool room = s->queued < JP_MAX_QUEUED;
-    pthread_mutex_unlock(&s->lock);
+    bool room = has_room(s);
     pthread_mutex_lock(&s->sockets);
     bool missed = s->missed.count > 0;
     jp_server_leave(s);
     read_channels(s, room);
     jp_server_flush(s); /* or it would wait, too */
     bool ticks = atomic_load(&s->pending) || s->deadline || s->output_waits;
-    int timeout = s->gathers_until ? GATHER_MS : s->asked ? LATE_MS : ticks ? TICK_MS : missed ? 500 : s->parent.pid ? 1000 : -1;
+    int timeout = s->gathers_until ? GATHER_MS
+                  : s->asked       ? LATE_MS
+                  : ticks          ? TICK_MS
+                  : missed         ? 500
+                  : s->parent.pid  ? 1000
+                                   : -1;
     jp_channels_wait(&s->channels, fds, OTHERS, room, timeout);
     if (fds[WAKE].revents) handle_wakes(s);
     if (fds[CAPTURED].revents || fds[CAPTURED + 1].revents) s->output_waits = s->hooks.readable(s->hooks.context);

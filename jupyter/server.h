@@ -1,9 +1,10 @@
-/* The sockets of the kernel, all on one thread that never runs user code, so heartbeat, control and interrupts are
+/* The sockets of the kernel, all read on one thread that never runs user code, so heartbeat, control and interrupts are
  * answered whatever a cell does.
  *
  * Requests on the shell channel are verified, parsed and queued for the main thread, which takes them with
- * jp_server_next; what it wants sent goes back by jp_server_post. So are those of the debugger on the control channel;
- * the others there and shutdown are handled here. */
+ * jp_server_next; what it wants sent it sends itself by jp_server_post, for a thread that must wake first takes longer
+ * than all the rest of a short cell. So are those of the debugger on the control channel; the others there and shutdown
+ * are handled here. */
 #ifndef JP_SERVER_H
 #define JP_SERVER_H
 
@@ -52,7 +53,8 @@ void jp_server_done(struct jp_server *s);
 /* Requests that were received and not yet done, the one being worked on included. Async-signal-safe. */
 unsigned jp_server_pending(const struct jp_server *s);
 
-/* Queues a packet for sending and owns it from then on. NULL (out of memory while building) is dropped and logged.
+/* Queues a packet for sending and owns it from then on. What the main thread posts within 5 ms of the beginning of a
+ * request waits for more until then, or the request's end. NULL (out of memory while building) is dropped and logged.
  * Any thread. */
 void jp_server_post(struct jp_server *s, struct jp_packet *packet);
 /* Drops stale input replies, posts the packet and waits for an input_reply, which the caller releases. NULL when the

@@ -11,7 +11,9 @@
 #include "jupyter/server.h"
 #include "jupyter/subshells.h"
 
-#define JP_MAX_QUEUED 1000 /* requests; beyond that the shell socket is left unread */
+/* When so many requests wait, or so many bytes, the shell socket is left unread. */
+#define JP_MAX_QUEUED       1000
+#define JP_MAX_QUEUED_BYTES ((size_t)64 << 20)
 
 struct jp_server {
     struct jp_wire wire;
@@ -41,8 +43,9 @@ struct jp_server {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct jp_message *inbox, **inbox_end;
-    unsigned queued; /* messages in inbox */
-    bool arrived;    /* one was added since `meanwhile` was last called */
+    unsigned queued; /* messages in inbox, and their bytes */
+    size_t queued_bytes;
+    bool arrived; /* one was added since `meanwhile` was last called */
     struct jp_message *inputs, **inputs_end;
     struct jp_packet *outbox, **outbox_end;
     bool gathers; /* what the main thread says of a request that has just begun, for it may have ended soon */
@@ -50,7 +53,8 @@ struct jp_server {
     bool resting; /* the main thread waits for requests */
 };
 
-/* deliver.c, any thread. Sends what is queued, unless another thread has the sockets, which does so when it leaves them. */
+/* deliver.c, any thread. Sends what is queued, unless another thread has the sockets, which does so when it leaves
+ * them. */
 void jp_server_flush(struct jp_server *s);
 /* The same, and what is queued from now on is sent at once. */
 void jp_server_flush_all(struct jp_server *s);
@@ -60,6 +64,8 @@ void jp_server_leave(struct jp_server *s);
 void jp_server_send_kept(struct jp_server *s);
 /* queues.c: has the I/O thread look around. */
 void jp_server_wake(struct jp_server *s);
+/* Whether there is for another request; with the lock. */
+bool jp_server_has_room(const struct jp_server *s);
 /* Releases all of a list. */
 void jp_free_messages(struct jp_message *m);
 

@@ -251,6 +251,7 @@ enum jp_wire_status jp_wire_parse(struct jp_wire *w, const struct jp_frame *fram
     if (status != JP_WIRE_OK) return status;
     struct jp_message *m = message_new(frames, at, &body[0], body + SIGNED, count - at - 2 - SIGNED);
     if (!m) return JP_WIRE_MEMORY;
+    m->size = total;
     status = parse_json(m, &body[3]);
     if (status == JP_WIRE_OK)
         *out = m;

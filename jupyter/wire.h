@@ -60,6 +60,7 @@ struct jp_message {
     json_t *content;
     const struct jp_frame *buffers;
     size_t buffer_count;
+    size_t size;               /* bytes of all frames */
     int64_t arrived;           /* nanoseconds of the monotonic clock, set by the receiver */
     bool begun;                /* its status "busy" was published */
     struct jp_frame storage[]; /* buffers, then the bytes of identities, header and buffers */
@@ -86,9 +87,9 @@ struct jp_replay {
 };
 
 struct jp_wire {
-    bool has_key; /* else messages are not signed */
+    bool has_key;                       /* else messages are not signed */
     crypto_auth_hmacsha256_state keyed; /* what each signature begins with */
-    char session[40]; /* this kernel's own id, in all headers */
+    char session[40];                   /* this kernel's own id, in all headers */
     atomic_ulong sent;
     struct jp_replay replay;
 };

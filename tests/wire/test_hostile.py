@@ -3,6 +3,7 @@ import os
 import re
 import socket
 import struct
+import time
 
 import pytest
 import zmq
@@ -124,6 +125,28 @@ def test_a_hundred_thousand_queued_requests(fresh, tmp_path):
     (tmp_path / "go").write_text("now\n")
     c.reply(first)
     c.reply(c.send("shell", "execute_request", execute_content("")))  # another client is served meanwhile
+    assert list(answers) == []
+    last = c.reply(c.send("shell", "execute_request", execute_content("", user_expressions={"done": "done"})))
+    assert last["content"]["user_expressions"]["done"]["data"]["text/plain"] == str(count)
+
+
+def test_large_requests_wait_on_the_clients_side(fresh, tmp_path):
+    """What waits is bounded by its bytes, too; each is run when it is its turn."""
+    count = 10 if sanitized() else 100
+    os.mkfifo(tmp_path / "go")
+    k = fresh(key="")
+    c = k.client
+    first = c.begin(f"done = 0 for line in io.lines('{tmp_path}/go') do end")
+    before = c.reply(c.send("control", "usage_request"), "control")["content"]["kernel_memory"]
+    answers = flood(k, [b'{"code":"done = done + 1","silent":true,"more":"%s"}' % (b"x" * (2 << 20))] * count)
+    next(answers)
+    most = 0
+    for _ in range(20):  # all that would be taken in is on its way
+        most = max(most, c.reply(c.send("control", "usage_request"), "control")["content"]["kernel_memory"])
+        time.sleep(0.1)
+    assert most - before < 150 << 20 or sanitized(), most - before
+    (tmp_path / "go").write_text("now\n")
+    c.reply(first)
     assert list(answers) == []
     last = c.reply(c.send("shell", "execute_request", execute_content("", user_expressions={"done": "done"})))
     assert last["content"]["user_expressions"]["done"]["data"]["text/plain"] == str(count)

@@ -48,6 +48,17 @@ def test_output_comes_while_the_cell_runs(client):
     client.outputs(sent)
 
 
+def test_what_a_cell_shows_first_comes_while_it_runs(client):
+    """Though what comes first waits a little for more."""
+    msg_id = client.begin("display('first') while true do end")
+    while (m := client.recv("iopub"))["type"] != "display_data":
+        pass
+    assert m["parent"]["msg_id"] == msg_id and m["content"]["data"]["text/plain"] == '"first"'
+    client.ask("interrupt_request", channel="control")
+    assert client.reply(msg_id)["content"]["status"] == "error"
+    client.outputs(msg_id)
+
+
 def test_prints_are_gathered(client):
     start = time.monotonic()
     _, between = client.execute("for i = 1, 20000 do print('line', i) end")
