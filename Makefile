@@ -135,11 +135,14 @@ $(BUILD)/tests/cudart/%: tests/cudart/%.cu tests/cudart/program.h tests/unit/tes
 	$(Q)$(NVCC) $(NVCCFLAGS) -o $@ $(filter %.cu,$^) -Xlinker --disable-new-dtags,-rpath,'$$ORIGIN/../../driver'
 $(BUILD)/tests/cudart/test_apart: tests/cudart/apart.cu
 $(BUILD)/tests/cudart/test_apart: NVCCFLAGS += -rdc=true --default-stream per-thread
-# Stand in for cuBLAS and cuSOLVER where there is no GPU.
-STAND_INS := $(BUILD)/tests/driver/libcublas.so.13 $(BUILD)/tests/driver/libcusolver.so.12
+# Stand in for cuBLAS, cuSOLVER and NVTX where there is no GPU, or no profiler.
+STAND_INS := $(addprefix $(BUILD)/tests/driver/,libcublas.so.13 libcusolver.so.12 libnvtx3interop.so.1)
 $(BUILD)/tests/driver/libcublas.so.13: tests/driver/cublas.c
 $(BUILD)/tests/driver/libcusolver.so.12: tests/driver/cusolver.c
-$(STAND_INS): $(BUILD)/driver/libcuda.so.1
+$(BUILD)/tests/driver/libnvtx3interop.so.1: tests/driver/nvtx.c
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) -shared -o $@ $<
+$(filter-out %interop.so.1,$(STAND_INS)): $(BUILD)/driver/libcuda.so.1
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) -shared -o $@ $(filter %.c,$^) -L$(BUILD)/driver -lcuda -ldl
 $(BUILD)/tests/bench/%: tests/bench/%.c $(BUILD)/tests/objs.a

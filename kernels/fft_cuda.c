@@ -44,6 +44,7 @@ enum rt_status kn_fft_cuda(enum kn_fft kind, const struct rt_array *rows, int64_
     int64_t length = rows->shape[rows->ndim - 1], out_length = out->shape[out->ndim - 1];
     int64_t batch = rt_array_size(rows) / length;
     int plan, size = (int)n;
+    if (d->recording) return RT_UNSUPPORTED; /* what cuFFT launches would run, and be no part of the graph */
     if (n > INT32_MAX || batch > INT32_MAX) return RT_UNSUPPORTED;
     const struct rt_library *l = rt_library_open(RT_LIB_CUFFT, e);
     if (!l) return RT_MISSING;

@@ -25,6 +25,7 @@ static bool in_stream(const struct kn_handles *all, struct kn_handle *h, const s
 
 void *kn_handle(struct kn_handles *all, const struct rt_device *d)
 {
+    if (d->recording) return NULL; /* what a library launches would run, and be no part of the graph */
     struct kn_handle *h = all->first;
     while (h && (h->device != d || h->generation != d->generation)) h = h->next;
     if (h) return h->handle && in_stream(all, h, d) ? h->handle : NULL;

@@ -102,6 +102,9 @@ enum rt_status kn_scan(enum kn_scan s, const struct rt_array *a, int axis, struc
  * (LUNARRAY_OPENBLAS), else our own loops; a tiled kernel on cuda. */
 enum rt_status kn_matmul(const struct rt_array *a, const struct rt_array *b, struct rt_array *out, struct rt_error *e);
 
+/* Array operations on this device run as generated CUDA C: on GPUs, and on the software GPU while a graph is recorded
+ * or for tests. */
+bool kn_runs_generated(const struct rt_device *d);
 /* For tests: run array operations on simt as generated CUDA C through the software GPU. */
 void kn_force_generated(bool on);
 bool kn_generated(void);

@@ -21,7 +21,7 @@ bool kn_generated(void)
 
 bool kn_runs_generated(const struct rt_device *d)
 {
-    return d->kind == RT_CUDA || (d->kind == RT_SIMT && kn_generated());
+    return d->kind == RT_CUDA || (d->kind == RT_SIMT && (d->recording || kn_generated()));
 }
 
 enum rt_status kn_check_devices(const struct rt_array *const *arrays, int count, struct rt_error *e)

@@ -91,8 +91,6 @@ enum rt_status kn_host_copy(const struct rt_array *to, const struct rt_array *fr
 enum rt_status kn_cuda_run(const struct kn_program *p, const struct rt_array *out, struct rt_error *e);
 /* The array broadcasts to out's shape, else RT_INVALID that names both. */
 enum rt_status kn_check_fits(const struct rt_array *a, const struct rt_array *out, struct rt_error *e);
-/* Array operations on this device run as generated CUDA C. */
-bool kn_runs_generated(const struct rt_device *d);
 /* All arrays are alive and on one device, else RT_INVALID that names both. */
 enum rt_status kn_check_devices(const struct rt_array *const *arrays, int count, struct rt_error *e);
 

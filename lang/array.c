@@ -281,6 +281,10 @@ static void field_bytes(lua_State *L, const struct rt_array *a)
 {
     lua_pushinteger(L, rt_array_size(a) * rt_dtypes[a->dtype].size);
 }
+static void field_pinned(lua_State *L, const struct rt_array *a)
+{
+    lua_pushboolean(L, a->storage->pinned);
+}
 static void field_T(lua_State *L, const struct rt_array *a)
 {
     a = lg_check_array(L, 1); /* a view needs elements to share */
@@ -317,6 +321,8 @@ static const struct field {
     {"size", field_size, "The number of elements.", "assert(gpu.zeros(3, 4).size == 12)"},
     {"bytes", field_bytes, "The bytes of all elements: size times the bytes of one.",
      "assert(gpu.zeros(3, 4, 'float64').bytes == 96)"},
+    {"pinned", field_pinned, "Whether it is host memory that a GPU copies from and to by itself, as of gpu.pinned.",
+     "assert(gpu.zeros(3).pinned == false)"},
     {"strides", field_strides, "How many elements lie between neighbours along each axis.",
      "local s = gpu.zeros(3, 4).strides\nassert(s[1] == 4 and s[2] == 1)"},
     {"T", field_T, "The array with its axes in reverse order: a view.",

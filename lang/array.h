@@ -85,7 +85,8 @@ void lg_check_frame(lua_State *L);
  * that treats the software GPU as a GPU makes its memory unreachable, too. Never raises. */
 static inline void *lg_array_host(const struct rt_array *a)
 {
-    return rt_array_device(a)->kind == RT_SIMT && kn_generated() ? NULL : rt_array_host(a);
+    const struct rt_device *d = rt_array_device(a);
+    return d->kind == RT_SIMT && kn_runs_generated(d) ? NULL : rt_array_host(a);
 }
 
 /* The element at `p` as a Lua boolean, integer or float. */

@@ -1,6 +1,7 @@
 /* Making arrays: from Lua values, filled, as sequences. */
 #include <math.h>
 #include <string.h>
+#include "runtime/pinned.h"
 #include "lang/array.h"
 #include "lang/complex.h"
 
@@ -292,6 +293,28 @@ static struct rt_array *push_by_shape(lua_State *L)
     return lg_push_empty(L, &p, ndim, shape);
 }
 
+static int pinned(lua_State *L)
+{
+    int64_t shape[RT_MAX_DIMS], size = 1;
+    int next;
+    struct rt_array form;
+    struct lg_placement p = {RT_DTYPE_COUNT, NULL};
+    struct rt_error *e = lg_error_box(L);
+    int ndim = lg_check_shape(L, 1, false, shape, &next);
+    if (lua_istable(L, 1)) lg_placement_fields(L, 1, &p);
+    lg_check_placement(L, next, &p);
+    struct rt_array *out = lg_new_array(L);
+    enum rt_dtype dtype = p.dtype == RT_DTYPE_COUNT ? RT_FLOAT32 : p.dtype;
+    lg_check(L, rt_array_new(rt_device_open("cpu", e), dtype, ndim, shape, &form, e)); /* checks the shape */
+    for (int i = 0; i < ndim; i++) size *= shape[i];
+    rt_array_release(&form);
+    struct rt_storage *s = rt_storage_pinned(p.device, (size_t)size * rt_dtypes[dtype].size, e);
+    if (!s) lg_raise(L, e);
+    rt_array_over(s, dtype, ndim, shape, out);
+    lg_check(L, kn_fill(out, &(struct kn_operand){.i = 0}, e));
+    return 1;
+}
+
 static struct rt_array *push_like(lua_State *L, int next)
 {
     const struct rt_array *a = lg_check_form(L, 1);
@@ -469,6 +492,16 @@ const struct lg_function lg_create_functions[] = {
     {"empty", empty, "gpu.empty(shape... [, dtype] [, device])",
      "An array whose elements are not set: what was in the memory before.\n" PLACEMENT,
      "local x = gpu.empty(3, 4)\nx:fill(2)\nassert(x:sum() == 24)"},
+    {"pinned", pinned, "gpu.pinned(shape... [, dtype] [, device])",
+     "Zeros on the cpu, in memory that the GPU, or the one named, copies from and to by itself.\n"
+     "In a stream such a copy runs beside kernels and Lua: s:with(function() x:copy_(y) end). Of other arrays on the cpu the "
+     "driver copies the elements first. Where there is no GPU the memory is like any other; x.pinned tells.",
+     "local y = gpu.pinned(1000)\n"
+     "y:fill(3)\n"
+     "local x = gpu.empty(1000)\n"
+     "local s = gpu.stream()\n"
+     "s:with(function() x:copy_(y) end)\n"
+     "assert(x:sum() == 3000 and y.device == 'cpu' and y.pinned == (x.device:find('cuda') ~= nil))"},
     {"full", full, "gpu.full(shape, value [, dtype] [, device])",
      "An array of one value. The shape is a table or, for one axis, a number.\nA boolean gives bool, a complex number complex64. " PLACEMENT,
      "assert(gpu.full({2, 2}, 7)[{2, 1}] == 7 and gpu.full(3, true).dtype == 'bool')"},

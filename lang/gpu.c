@@ -120,8 +120,9 @@ static const struct lg_function *check_topic(lua_State *L, int idx)
 {
     const struct lg_function *row = lg_doc_of_value(L, idx);
     if (row || lua_type(L, idx) != LUA_TSTRING) return row;
-    static const char *const scopes[] = {"",       "gpu.",   "array.",      "kernel.",     "texture.", "stream.",
-                                         "event.", "topic.", "gpu.linalg.", "gpu.sparse.", "sparse.",  "gpu.ndimage."};
+    static const char *const scopes[] = {
+        "",       "gpu.",   "array.",      "kernel.",     "texture.", "stream.",     "event.",
+        "graph.", "topic.", "gpu.linalg.", "gpu.sparse.", "sparse.",  "gpu.ndimage."};
     for (size_t i = 0; i < sizeof scopes / sizeof *scopes && !row; i++) {
         row = lg_doc_by_name(L, lua_pushfstring(L, "%s%s", scopes[i], lua_tostring(L, idx)));
         lua_pop(L, 1);
@@ -224,6 +225,8 @@ __attribute__((visibility("default"))) int luaopen_lunarray(lua_State *L)
     lg_open_array(L);
     lg_open_kernel(L);
     lg_open_stream(L);
+    lg_open_graph(L);
+    lg_open_nvtx(L);
     lg_open_profile(L);
     lg_open_trace(L);
     lg_open_texture(L);

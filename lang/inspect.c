@@ -242,8 +242,8 @@ static bool put_magic(const char *text, size_t length, struct lg_buffer *out)
 /* A documented name that is no value: "array.sum", or a word such as "sum". */
 static bool put_documented(lua_State *L, const char *name, struct lg_buffer *out, struct lg_buffer *html)
 {
-    static const char *const scopes[] = {"",       "gpu.",    "array.",  "kernel.",  "texture.", "stream.",
-                                         "event.", "device.", "sparse.", "session.", "topic."};
+    static const char *const scopes[] = {"",       "gpu.",   "array.",  "kernel.", "texture.", "stream.",
+                                         "event.", "graph.", "device.", "sparse.", "session.", "topic."};
     for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++) {
         const struct lg_function *row = lg_doc_by_name(L, lua_pushfstring(L, "%s%s", scopes[i], name));
         lua_pop(L, 1);
@@ -269,6 +269,7 @@ static const struct lg_function *field_row(lua_State *L, int idx, const char *fi
                         : lg_test_texture(L, idx)           ? "texture"
                         : luaL_testudata(L, idx, LG_STREAM) ? "stream"
                         : luaL_testudata(L, idx, LG_EVENT)  ? "event"
+                        : luaL_testudata(L, idx, LG_GRAPH)  ? "graph"
                                                             : NULL;
     if (!scope) return NULL;
     snprintf(name, sizeof name, "%s.%s", scope, field);

@@ -334,6 +334,7 @@ static const char *describe_object(lua_State *L, int idx, char *buffer, size_t s
     if (lg_test_texture(L, idx)) return "texture";
     if (luaL_testudata(L, idx, LG_STREAM)) return "stream";
     if (luaL_testudata(L, idx, LG_EVENT)) return "event";
+    if (luaL_testudata(L, idx, LG_GRAPH)) return "graph";
     return luaL_testudata(L, idx, LG_DEVICE) ? "device" : "object";
 }
 

@@ -266,10 +266,22 @@ static int fill(lua_State *L)
     return 1;
 }
 
+/* As they lie, between two devices. */
+static bool can_transfer(const struct rt_array *to, const struct rt_array *from)
+{
+    return rt_array_device(from) != rt_array_device(to) && from->dtype == to->dtype && rt_array_same_shape(from, to) &&
+           rt_array_contiguous(from) && rt_array_contiguous(to);
+}
+
 static int copy_into(lua_State *L)
 {
     const struct rt_array *from = lg_check_array(L, 2);
     const struct rt_array *to_array = lg_check_target(L, 1);
+    if (can_transfer(to_array, from)) { /* and may do so in a stream */
+        lg_check(L, rt_array_transfer(to_array, from, lg_error_box(L)));
+        lua_settop(L, 1);
+        return 1;
+    }
     if (rt_array_device(from) != rt_array_device(to_array)) {
         convert(L, from, to_array->dtype, rt_array_device(to_array));
         from = lua_touserdata(L, -1);

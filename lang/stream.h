@@ -7,6 +7,7 @@
 
 #define LG_STREAM "lunarray.stream"
 #define LG_EVENT  "lunarray.event"
+#define LG_GRAPH  "lunarray.graph"
 
 /* The stream at idx, to give work to; `what` names the argument in the message for other values. It is in the object
  * and NULL there once somebody has freed it. [raises] */
@@ -19,5 +20,8 @@ static inline unsigned lg_stream_number(const struct rt_device *d)
 
 /* Adds gpu.stream and gpu.event to the gpu table on top of the stack. [raises] */
 void lg_open_stream(lua_State *L);
+/* lang/graph.c: gpu.graph, likewise. [raises] */
+void lg_open_graph(lua_State *L);
+void lg_open_nvtx(lua_State *L); /* lang/nvtx.c: gpu.nvtx, likewise. [raises] */
 
 #endif

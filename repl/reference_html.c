@@ -38,6 +38,7 @@ static const char *const titles[][2] = {
     {"texture", "Textures"},
     {"stream", "Streams"},
     {"event", "Events"},
+    {"graph", "Graphs"},
     {"topic", "Subjects"},
     {"magic", "Commands in cells"},
     {"session", "In a session"},

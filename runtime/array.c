@@ -1,4 +1,5 @@
 #include "runtime/array.h"
+#include "runtime/graph.h"
 #include "runtime/uses.h"
 
 #include <stdio.h>
@@ -461,6 +462,7 @@ static enum rt_status copy_in(const struct rt_array *a, size_t to, const void *h
 
 enum rt_status rt_array_read(const struct rt_array *a, void *host, struct rt_error *e)
 {
+    if (rt_array_device(a)->recording) return rt_graph_refuse(rt_array_device(a), e);
     enum rt_status status = ready(a, false, e);
     size_t bytes = byte_count(a);
     if (status == RT_OK) status = wait_for(rt_array_device(a), e);
@@ -470,6 +472,7 @@ enum rt_status rt_array_read(const struct rt_array *a, void *host, struct rt_err
 
 enum rt_status rt_array_write(const struct rt_array *a, const void *host, struct rt_error *e)
 {
+    if (rt_array_device(a)->recording) return rt_graph_refuse(rt_array_device(a), e);
     enum rt_status status = ready(a, true, e);
     size_t bytes = byte_count(a);
     if (status == RT_OK) status = wait_for(rt_array_device(a), e);
@@ -497,31 +500,36 @@ static enum rt_status copy_staged(const struct rt_array *to, const struct rt_arr
     return status;
 }
 
-/* Between the host and one GPU, or within it. */
+/* Between the host and one GPU, the software one too, or within it. */
 static bool is_async(const struct rt_device *source, const struct rt_device *target)
 {
-    return (source->kind == RT_CUDA && (target == source || target->kind == RT_CPU)) ||
-           (source->kind == RT_CPU && target->kind == RT_CUDA);
+    return source == target ? source->driver != NULL : !source->driver != !target->driver;
+}
+
+/* To the device's current stream. */
+static enum rt_status give_copy(const struct rt_array *to, const struct rt_array *from, size_t bytes,
+                                struct rt_device *d, struct rt_error *e)
+{
+    const struct driver *v = d->driver;
+    uint64_t target = rt_array_address(to), source = rt_array_address(from);
+    rt_lend(); /* of memory that is not pinned the driver may copy some, or all, here */
+    CUresult r = rt_array_device(to)->kind == RT_CPU
+                     ? v->MemcpyDtoHAsync((void *)(uintptr_t)target, source, bytes, d->stream)
+                 : rt_array_device(from)->kind == RT_CPU
+                     ? v->MemcpyHtoDAsync(target, (const void *)(uintptr_t)source, bytes, d->stream)
+                     : v->MemcpyDtoDAsync(target, source, bytes, d->stream);
+    rt_lend_end();
+    return rt_device_check(d, r, e, "copying in a stream");
 }
 
 /* Does not wait. Who wants the host's elements waits for the stream by itself (runtime/uses.h). */
 static enum rt_status copy_in_stream(const struct rt_array *to, const struct rt_array *from, size_t bytes,
                                      struct rt_stream *s, struct rt_error *e)
 {
-    const struct driver *v = s->device->driver;
-    uint64_t target = rt_array_address(to), source = rt_array_address(from);
     enum rt_status status = rt_touch_by(from, false, s, e);
     if (status == RT_OK) status = rt_touch_by(to, true, s, e);
     if (status == RT_OK) status = rt_device_enter(s->device, e);
-    if (status != RT_OK) return status;
-    rt_lend(); /* of memory that is not pinned the driver may copy some, or all, here */
-    CUresult r = rt_array_device(to)->kind == RT_CPU
-                     ? v->MemcpyDtoHAsync((void *)(uintptr_t)target, source, bytes, s->handle)
-                 : rt_array_device(from)->kind == RT_CPU
-                     ? v->MemcpyHtoDAsync(target, (const void *)(uintptr_t)source, bytes, s->handle)
-                     : v->MemcpyDtoDAsync(target, source, bytes, s->handle);
-    rt_lend_end();
-    return rt_device_check(s->device, r, e, "copying in a stream");
+    return status == RT_OK ? give_copy(to, from, bytes, s->device, e) : status;
 }
 
 enum rt_status rt_array_transfer(const struct rt_array *to, const struct rt_array *from, struct rt_error *e)
@@ -532,9 +540,19 @@ enum rt_status rt_array_transfer(const struct rt_array *to, const struct rt_arra
                        "a transfer needs arrays of one dtype and size: %s of %lld and %s of %lld elements",
                        rt_dtypes[to->dtype].name, (long long)rt_array_size(to), rt_dtypes[from->dtype].name,
                        (long long)rt_array_size(from));
-    struct rt_stream *stream = source->kind == RT_CUDA ? source->current : target->current;
+    struct rt_graph *graph = source->recording ? source->recording : target->recording;
+    if (graph) {
+        enum rt_status good = contiguous(from, e);
+        if (good == RT_OK) good = contiguous(to, e);
+        return good == RT_OK && rt_array_size(to) > 0 ? rt_graph_add_copy(graph, to, from, e) : good;
+    }
+    struct rt_stream *stream = source->driver ? source->current : target->current;
     size_t bytes = byte_count(from);
     enum rt_status status = RT_OK;
+    if (source->instantiates || target->instantiates) stream = NULL;
+    bool captured =
+        (source->kind == RT_CUDA && source->instantiates) || (target->kind == RT_CUDA && target->instantiates);
+    if (captured) return bytes > 0 ? give_copy(to, from, bytes, source->kind == RT_CUDA ? source : target, e) : RT_OK;
     if (stream && is_async(source, target)) {
         status = rt_array_there(from, e);
         if (status == RT_OK) status = rt_array_there(to, e);

@@ -294,6 +294,22 @@ static void renew_context(struct rt_device *d, struct rt_error *e)
     }
 }
 
+static void copy_text(char *to, const char *from, size_t room)
+{
+    size_t n = strnlen(from, room - 1);
+    memcpy(to, from, n);
+    to[n] = 0;
+}
+
+void rt_device_note(struct rt_device *d, const char *kernel, const char *place, int line)
+{
+    struct rt_launched *x = &d->trail.last[d->trail.count++ % RT_TRAIL];
+    x->line = place ? line : 0;
+    x->stream = d->current ? d->current->number : 0;
+    copy_text(x->kernel, kernel, sizeof x->kernel);
+    copy_text(x->place, place ? place : "", sizeof x->place);
+}
+
 /* "launched since the last wait: scale at cell 3:7 in stream 2, add at cell 3:8" */
 static void add_trail(const struct rt_device *d, struct rt_error *e)
 {

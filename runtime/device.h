@@ -15,7 +15,8 @@ enum rt_device_kind {
 };
 
 struct rt_stream; /* runtime/stream.h */
-struct rt_pool;   /* the caching allocator's state, runtime/memory.c */
+struct rt_graph;
+struct rt_pool; /* the caching allocator's state, runtime/memory.c */
 
 /* The launches that a GPU was given since it was last waited for: a fault tells of them, since which one it was is not
  * known then. */
@@ -45,6 +46,8 @@ struct rt_device {
     size_t max_shared_per_block; /* bytes, without opting in to more */
     size_t total_memory;         /* bytes */
     unsigned generation; /* counts up when a fault on a GPU lost all memory of the context; storages remember theirs */
+    struct rt_graph *recording; /* what work becomes a part of (runtime/graph.h); NULL: it runs */
+    bool instantiates;          /* work is given for a graph, whose uses are known */
     struct rt_trail trail;
     struct rt_pool *pool;
 };
@@ -71,6 +74,9 @@ struct rt_device *rt_device_next_opened(const struct rt_device *d);
 
 /* Makes the device's context current on this thread. Called by everything in runtime/ before it uses the driver. */
 enum rt_status rt_device_enter(struct rt_device *d, struct rt_error *e);
+
+/* Notes a launch on a GPU in its trail; place NULL: not known. */
+void rt_device_note(struct rt_device *d, const char *kernel, const char *place, int line);
 
 /* Waits until all work given to the device is done. Polls rt_interrupted while it waits and then returns
  * RT_INTERRUPTED (a GPU's kernel goes on running, the software GPU's was stopped). Reports faults of earlier kernels.

@@ -81,11 +81,26 @@
     X(SurfObjectCreate, cuSurfObjectCreate, (CUsurfObject * object, const CUDA_RESOURCE_DESC *resource))               \
     X(SurfObjectDestroy, cuSurfObjectDestroy, (CUsurfObject object))
 
+/* Those that only a GPU's driver is asked for. Older ones lack some of them; then all are NULL, as on the software GPU.
+ */
+#define RT_DRIVER_GPU_ENTRIES(X)                                                                                       \
+    X(StreamBeginCapture, cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode))                        \
+    X(StreamEndCapture, cuStreamEndCapture, (CUstream stream, CUgraph * graph))                                        \
+    X(GraphInstantiate, cuGraphInstantiateWithFlags, (CUgraphExec * exec, CUgraph graph, unsigned long long flags))    \
+    X(GraphDestroy, cuGraphDestroy, (CUgraph graph))                                                                   \
+    X(GraphExecDestroy, cuGraphExecDestroy, (CUgraphExec exec))                                                        \
+    X(GraphLaunch, cuGraphLaunch, (CUgraphExec exec, CUstream stream))                                                 \
+    X(MemHostRegister, cuMemHostRegister_v2, (void *pointer, size_t bytes, unsigned int flags))                        \
+    X(MemHostUnregister, cuMemHostUnregister, (void *pointer))
+
 struct driver {
     const char *name; /* "cuda" or "simt" */
     const char *path; /* the library file the entries came from; "" for the software GPU */
 #define X(member, symbol, parameters) CUresult(CUDAAPI *member) parameters;
     RT_DRIVER_ENTRIES(X)
+    struct {
+        RT_DRIVER_GPU_ENTRIES(X)
+    } gpu;
 #undef X
 };
 

@@ -1,6 +1,7 @@
 /* The table filled from the machine's libcuda.so.1. Symbols are looked up by their exported names, which carry the ABI
  * version that cuda.h's types belong to, so an older or newer driver either has that version or misses the name. */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include "runtime/driver.h"
@@ -21,6 +22,20 @@ static enum rt_status resolve(const struct rt_library *l)
     RT_DRIVER_ENTRIES(X)
 #undef X
     return status;
+}
+
+/* All or none. */
+static void resolve_gpu(const struct rt_library *l)
+{
+    bool all = true;
+    void *entry;
+#define X(member, symbol, parameters)                                                                                  \
+    entry = rt_library_symbol(l, #symbol, NULL);                                                                       \
+    all &= entry != NULL;                                                                                              \
+    memcpy(&table.gpu.member, &entry, sizeof entry);
+    RT_DRIVER_GPU_ENTRIES(X)
+#undef X
+    if (!all) memset(&table.gpu, 0, sizeof table.gpu);
 }
 
 /* A driver may be installed without a GPU, or not fit the kernel module; then this machine has no CUDA device. */
@@ -51,6 +66,7 @@ static void open_driver(void)
     table.name = "cuda";
     table.path = l->path;
     outcome = resolve(l);
+    resolve_gpu(l);
     if (outcome == RT_OK) outcome = initialise();
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/simt/check.h"
 #include "runtime/simt/heap.h"
 #include "runtime/simt/simt.h"
+#include "runtime/graph.h"
 #include "runtime/uses.h"
 
 #define BLOCK_BYTES  4096 /* a parameter block of this size is on the stack, larger ones are allocated */
@@ -398,30 +399,13 @@ static struct simt_check *new_check(const struct rt_kernel *k, const struct rt_a
     return simt_check_new(extents, count, e);
 }
 
-static void copy_text(char *to, const char *from, size_t room)
-{
-    size_t n = strnlen(from, room - 1);
-    memcpy(to, from, n);
-    to[n] = 0;
-}
-
-/* A GPU's fault shows when somebody waits. */
-static void note_launch(struct rt_device *d, const struct rt_kernel *k, const struct rt_launch *l)
-{
-    struct rt_launched *x = &d->trail.last[d->trail.count++ % RT_TRAIL];
-    x->line = l->place ? l->line : 0;
-    x->stream = d->current ? d->current->number : 0;
-    copy_text(x->kernel, l->place ? k->entry->name : "an array operation", sizeof x->kernel);
-    copy_text(x->place, l->place ? l->place : "", sizeof x->place);
-}
-
 static enum rt_status launch_plain(const struct rt_kernel *k, const struct rt_function *f, const struct rt_launch *l,
                                    const struct rt_arg *args, void **pointers, struct rt_error *e)
 {
     struct rt_device *d = k->module->device;
     struct simt_fault fault;
     const unsigned *g = l->grid, *b = l->block;
-    if (d->kind == RT_CUDA) note_launch(d, k, l);
+    if (d->kind == RT_CUDA) rt_device_note(d, l->place ? k->entry->name : "an array operation", l->place, l->line);
     CUresult r = l->cooperative ? d->driver->LaunchCooperativeKernel(f->handle, g[0], g[1], g[2], b[0], b[1], b[2],
                                                                      l->shared, d->stream, pointers)
                                 : d->driver->LaunchKernel(f->handle, g[0], g[1], g[2], b[0], b[1], b[2], l->shared,
@@ -483,7 +467,9 @@ static enum rt_status check_and_launch(const struct rt_kernel *k, const struct r
     if (status == RT_OK) status = check_shared(k, f, l->shared, e);
     if (status == RT_OK && l->cooperative) status = check_resident(k, f, l, e);
     if (status != RT_OK || threads_of(l->grid) == 0) return status;
-    if (rt_has_streams()) rt_streams_worked(k->module->device);
+    struct rt_device *d = k->module->device;
+    if (d->recording) return rt_graph_add_launch(d->recording, k, l, args, k->entry->param_count, e);
+    if (rt_has_streams()) rt_streams_worked(d);
     return launch(k, f, l, args, pointers, e);
 }
 

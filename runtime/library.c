@@ -77,6 +77,13 @@ static const struct row {
          "folder; without it the host factors a GPU's matrices.",
          {"libcusolver.so.12", "libcusolver.so.11", NULL},
          FROM_CUDA},
+    [RT_LIB_NVTX] =
+        {"NVTX",
+         "LUNARRAY_NVTX",
+         "Get it by `pip install nvidia-nvtx` or with the CUDA toolkit, or set LUNARRAY_NVTX to its file or "
+         "folder.",
+         {"libnvtx3interop.so.1", "libnvToolsExt.so.1", NULL},
+         FROM_CUDA},
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,5 @@
 /* Finding and opening the libraries that are loaded on first use: libcuda, NVRTC, cuBLAS, cuFFT, cuSOLVER,
- * OpenBLAS, ZeroMQ, zlib, libpng.
+ * OpenBLAS, ZeroMQ, zlib, libpng, NVTX.
  *
  * Places are tried in this order: the environment variable of the library (a file or a folder), the folder lib/ beside
  * the executable and PREFIX/lib/lunarray, build/cuda of a source tree, the loader's own path, the CUDA toolkit
@@ -21,6 +21,7 @@ enum rt_library_id {
     RT_LIB_PNG,
     RT_LIB_CUFFT,
     RT_LIB_CUSOLVER,
+    RT_LIB_NVTX,
     RT_LIB_COUNT
 };
 

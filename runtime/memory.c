@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "runtime/simt/simt.h"
+#include "runtime/graph.h"
 #include "runtime/uses.h"
 
 #define SMALLEST_LOG 8 /* 256 bytes */
@@ -319,6 +320,18 @@ size_t rt_memory_held(void)
     return atomic_load_explicit(&held, memory_order_relaxed);
 }
 
+/* What is made while a graph is recorded is that graph's for as long as it lives. */
+static struct rt_storage *keep_for_graph(struct rt_storage *s, struct rt_error *e)
+{
+    struct rt_array all;
+    rt_array_over(rt_storage_retain(s), RT_UINT8, 1, (const int64_t[]){(int64_t)s->bytes}, &all);
+    enum rt_status status = rt_graph_keep(s->device->recording, &all, true, e);
+    rt_array_release(&all);
+    if (status == RT_OK) return s;
+    rt_storage_release(s);
+    return NULL;
+}
+
 struct rt_storage *rt_storage_new(struct rt_device *d, size_t bytes, struct rt_error *e)
 {
     if (bytes == 0) return empty_storage(d, e);
@@ -352,6 +365,7 @@ struct rt_storage *rt_storage_new(struct rt_device *d, size_t bytes, struct rt_e
     atomic_store(&b->storage.references, 1);
     atomic_fetch_add_explicit(&held, bytes, memory_order_relaxed);
     set_visible(d, b->storage.address, bytes);
+    if (d->recording) return keep_for_graph(&b->storage, e);
     if (d->current) rt_uses_begin(&b->storage);
     return &b->storage;
 }
@@ -413,8 +427,13 @@ void *rt_storage_host(const struct rt_storage *s)
 {
     if (!s || s->bytes == 0) return NULL;
     switch (s->device->kind) {
-    case RT_CPU: return (void *)(uintptr_t)s->address;
-    case RT_SIMT: simt_wrote(s->address, s->bytes); return simt_host(s->address);
+    case RT_CPU:
+        if (s->recorded) rt_graph_spoil(s->recorded); /* its elements are not there */
+        return (void *)(uintptr_t)s->address;
+    case RT_SIMT:
+        if (s->device->recording) rt_graph_spoil(s->device->recording);
+        simt_wrote(s->address, s->bytes);
+        return simt_host(s->address);
     case RT_CUDA: break;
     }
     return NULL;

@@ -20,7 +20,9 @@ struct rt_storage {
     size_t bytes;     /* as asked for */
     size_t capacity;  /* as handed out by the pool */
     unsigned generation;
-    struct rt_uses *uses; /* by streams (runtime/uses.h); NULL: none that must be waited for */
+    struct rt_uses *uses;      /* by streams (runtime/uses.h); NULL: none that must be waited for */
+    struct rt_graph *recorded; /* that copies to it, and is being recorded; on the cpu */
+    bool pinned;               /* host memory that a GPU copies from and to by itself (runtime/pinned.h) */
     bool foreign; /* somebody else's memory (rt_storage_over) or handed out: it is written without the array being given
                    */
 };

@@ -94,6 +94,7 @@ struct rt_stream *rt_streams_at(int slot)
 
 void rt_streams_worked(struct rt_device *d)
 {
+    if (d->instantiates) return;
     rt_streams_lock();
     rt_streams_stamp(d);
     rt_streams_unlock();
@@ -256,10 +257,20 @@ enum rt_status rt_stream_alive(const struct rt_stream *s, struct rt_error *e)
                    s->device->name);
 }
 
+/* A pointer that somebody kept may lead to nothing by now. */
+static bool is_live(const struct rt_stream *s)
+{
+    bool live = false;
+    rt_streams_lock();
+    for (int i = 0; i < RT_STREAMS; i++) live |= all.slots[i].stream == s && !all.slots[i].released;
+    rt_streams_unlock();
+    return live;
+}
+
 struct rt_stream *rt_stream_enter(struct rt_device *d, struct rt_stream *s)
 {
     struct rt_stream *former = d->current;
-    if (s && s->generation != d->generation) s = NULL; /* a fault took it */
+    if (s && (!is_live(s) || s->generation != d->generation)) s = NULL; /* somebody freed it, or a fault took it */
     d->current = s;
     d->stream = s ? s->handle : NULL;
     return former;
@@ -341,6 +352,7 @@ static enum rt_status event_alive(const struct rt_event *v, struct rt_error *e)
 enum rt_status rt_event_record(struct rt_event *v, struct rt_stream *s, struct rt_error *e)
 {
     struct rt_device *d = v->device;
+    if (d->recording) return rt_fail(e, RT_INVALID, "a graph is being recorded on %s, and takes no events", d->name);
     enum rt_status status = event_alive(v, e);
     if (status == RT_OK) status = rt_stream_alive(s, e);
     if (status == RT_OK && d->driver)

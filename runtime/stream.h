@@ -51,7 +51,8 @@ struct rt_stream *rt_stream_new(struct rt_device *d, struct rt_error *e);
 void rt_stream_release(struct rt_stream *s);
 /* RT_DEVICE when a GPU's fault took it. Every function here that takes streams or events looks. */
 enum rt_status rt_stream_alive(const struct rt_stream *s, struct rt_error *e);
-/* Makes it the device's current one, NULL, or one that was lost, the default one; returns the former. */
+/* Makes it the device's current one, NULL the default one; returns the former. One that was lost
+ * or released meanwhile stands for the default one, too. */
 struct rt_stream *rt_stream_enter(struct rt_device *d, struct rt_stream *s);
 
 /* In the following, s NULL stands for the default stream of d. Waiting polls rt_interrupted, as

@@ -1,4 +1,5 @@
 #include "runtime/uses.h"
+#include "runtime/graph.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,6 +188,8 @@ static enum rt_status touch(const struct rt_array *a, bool writes, struct rt_dev
     struct rt_storage *storage = a->storage;
     struct use x = use_of(a, writes);
     if (x.from == x.to || storage->bytes == 0) return RT_OK;
+    if (d->instantiates) return RT_OK;
+    if (d->recording) return rt_graph_keep(d->recording, a, writes, e);
     bool wanted = s && are_wanted();
     rt_streams_lock();
     x.count = rt_streams_stamp(d);
@@ -254,7 +257,8 @@ bool rt_uses_ordered(const struct rt_storage *s)
         const struct use *x = &s->uses->list[i];
         const struct rt_stream *by = rt_streams_at(x->slot);
         bool here = by && by->device == s->device;
-        ordered &= here && (!s->device->current || rt_streams_ordered(x->slot, x->count, s->device->current));
+        /* The default stream waits for all, but only when it gets work, which nobody promises here. */
+        ordered &= here && s->device->current && rt_streams_ordered(x->slot, x->count, s->device->current);
     }
     rt_streams_unlock();
     return ordered;

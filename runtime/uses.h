@@ -23,7 +23,8 @@ static inline enum rt_status rt_touch(const struct rt_array *a, bool writes, str
 /* A storage was made for the current stream: that will write to it. Out of memory for the note, the stream is waited
  * for. */
 void rt_uses_begin(struct rt_storage *s);
-/* All uses are done, or ordered before what its device's current stream is given next: the memory may be that one's. */
+/* All uses are done, or ordered before what its device's current stream, not the default one, is given next: the memory
+ * may be that one's. */
 bool rt_uses_ordered(const struct rt_storage *s);
 /* Waits for all uses, whoever interrupts. */
 void rt_uses_settle(struct rt_storage *s);

@@ -19,7 +19,7 @@ end
 for _, device in ipairs(t.devices()) do
   for _, d in ipairs(docs) do
     local needs_kernels = d.name:find("^kernel") or d.name:find("^texture") or d.example and (d.example:find("gpu.kernel", 1, true) or d.example:find("gpu.vectorize", 1, true)
-      or d.example:find("__device__", 1, true))
+      or d.example:find("gpu.graph", 1, true) or d.example:find("__device__", 1, true))
     if d.example and (device ~= "cpu" or not needs_kernels) then
       t.test("example of " .. d.name .. " on " .. device, function() run(d, device) end)
     end

@@ -223,6 +223,11 @@ for _, device in ipairs(t.devices()) do
     w:free()
     s:with(function() x = gpu.ones(N, device) end)
     x:free()
+    held = gpu.memory(device).cached
+    w = gpu.empty(N, device) -- which may go to any stream, unordered
+    t.eq(gpu.memory(device).cached, held, "nor does the default stream")
+    w:free()
+    gpu.synchronize(device)
     gpu.memory_trim(device)
     t.eq(gpu.memory(device).cached, 0)
   end)
@@ -253,6 +258,14 @@ for _, device in ipairs(t.devices()) do
     inner:with(function()
       inner:free()
       x:add_(1)
+    end)
+    t.eq(x:sum(), 4.0 * N)
+    local outer = gpu.stream(device)
+    outer:with(function()
+      inner = gpu.stream(device)
+      inner:with(function() outer:free() end)
+      gpu.synchronize(device)
+      x:mul_(1)
     end)
     t.eq(x:sum(), 4.0 * N)
     for _ = 1, 300 do -- many more than there may be at a time
@@ -294,6 +307,92 @@ for _, device in ipairs(t.devices()) do
     t.eq(z:sum(), 4.0 * 100 * N * 2.25)
   end)
 end
+
+for _, device in ipairs(t.devices()) do
+  local function test(name, body) t.test(name .. " on " .. device, body) end
+
+  test("copies in a stream", function()
+    local N = 300000
+    local s = gpu.stream(device)
+    local host, back = gpu.pinned(N, device), gpu.pinned(N, "float32", device)
+    local plain = gpu.zeros(N, "cpu")
+    local x = gpu.empty(N, device)
+    for i = 1, 5 do
+      host:fill(i) -- waits for the copy that still reads it
+      s:with(function()
+        x:copy_(host)
+        x:add_(1)
+        back:copy_(x)
+        plain:copy_(x)
+      end)
+      t.eq(back[N], i + 1.0) -- waits for the copy that writes it
+      t.eq(plain:sum(), N * (i + 1.0))
+    end
+    local y = s:with(function() return x:to("cpu") end)
+    t.eq(y:sum(), N * 6.0)
+    s:with(function() x:copy_(plain) end)
+    plain:free() -- while it is copied
+    s:with(function()
+      t.eq(x[1], 6.0)
+      x:copy_(gpu.ones(N, "cpu"))
+      t.eq(x:sum(), 1.0 * N)
+      t.eq(x:to("float64"):to("cpu")[N], 1.0)
+      x[2] = 5
+      t.eq(x["1:3"]:sum(), 7.0)
+      t.eq(x:equal(gpu.array(x:totable(), device)), true)
+    end)
+    host:free()
+    t.eq(#races(function()
+      s:with(function() back:copy_(x) end)
+      gpu.stream(device):with(function() x:copy_(back) end)
+    end) > 0, true)
+  end)
+
+  test("pinned memory", function()
+    local y = gpu.pinned(3, 4, "int16", device)
+    t.eq(y.device, "cpu")
+    t.eq(y.dtype, "int16")
+    t.eq(tostring(y.shape), "(3, 4)")
+    t.eq(y:sum(), 0)
+    t.eq(y.pinned, device:find("cuda") ~= nil)
+    t.eq(y[{ {}, 2 }].pinned, y.pinned)
+    t.eq((y + 1):sum(), 12)
+    t.eq(gpu.pinned(0, device).size, 0)
+    t.eq(gpu.pinned({ 2, 2, dtype = "float64", device = device }).bytes, 32)
+    t.raises("beyond any device", gpu.pinned, 1 << 60)
+    t.raises("neither a dtype", gpu.pinned, 3, "float7")
+  end)
+end
+
+t.test("ranges for profilers", function()
+  local binary = os.getenv("LUNARRAY") or "build/lunarray"
+  local library = binary:gsub("[^/]*$", "") .. "tests/driver/libnvtx3interop.so.1"
+  local f = io.open(library)
+  if not f then t.skip("the stand-in for NVTX's library is not built") end
+  f:close()
+  local shown, script = os.tmpname(), os.tmpname()
+  local out = assert(io.open(script, "w"))
+  out:write([[
+assert(gpu.nvtx.available())
+local a, b = gpu.nvtx.range("outer", function(x, y)
+  gpu.nvtx.mark("here")
+  gpu.nvtx.push("inner")
+  gpu.nvtx.pop()
+  return y, x
+end, 1, 2)
+assert(a == 2 and b == 1)
+assert(not pcall(gpu.nvtx.range, "fails", error))
+assert(not pcall(gpu.nvtx.range, "name") and not pcall(gpu.nvtx.push))
+]])
+  out:close()
+  local ok = os.execute(("NVTX_SHOWN=%s LUNARRAY_NVTX=%s %s %s"):format(shown, library, binary, script))
+  local lines = {}
+  for line in io.lines(shown) do lines[#lines + 1] = line end
+  os.remove(shown)
+  os.remove(script)
+  t.eq(ok, true)
+  t.eq(table.concat(lines, "; "), "push outer; mark here; push inner; pop; pop; push fails; pop")
+end)
 
 -- ---- kernels ----
 

@@ -60,6 +60,13 @@ static const char script[] =
     "  end) == 1)\n"
     "  r:wait(s)\n"
     "  assert(r:with(function() return w:sum() end) == 1054 and before:elapsed(r:record()) >= 0)\n"
+    "  if device == 'simt' then\n"
+    "    local g, v = gpu.graph(function() w:add_(1) return w * 2 end, device)\n"
+    "    g:launch(s)\n"
+    "    r:wait(s)\n"
+    "    assert(v:sum() == 3108)\n"
+    "  end\n"
+    "  assert(gpu.pinned(3, device):sum() == 0)\n"
     "  assert(x[1]:median() and x[1]:topk(2).size == 2 and #gpu.memory(device).arrays > 0)\n"
     "end\n";
 
