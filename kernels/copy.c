@@ -43,6 +43,13 @@ enum rt_status kn_fill(const struct rt_array *to, const struct kn_operand *numbe
     return status == RT_OK ? kn_program_evaluate(&p, to, e) : status;
 }
 
+/* What was just made neither overlaps anything nor has another shape, so mere bytes take no program. */
+static enum rt_status copy_to_new(const struct rt_array *to, const struct rt_array *from, struct rt_error *e)
+{
+    bool bytes = to->dtype == from->dtype && rt_array_size(to) > 0 && !kn_runs_generated(rt_array_device(to));
+    return bytes ? kn_host_copy(to, from, e) : kn_copy(to, from, e);
+}
+
 enum rt_status kn_convert(const struct rt_array *from, enum rt_dtype dtype, struct rt_device *d, struct rt_array *out,
                           struct rt_error *e)
 {
@@ -65,7 +72,7 @@ enum rt_status kn_convert(const struct rt_array *from, enum rt_dtype dtype, stru
         }
     }
     if (status == RT_OK) status = rt_array_new(d, dtype, from->ndim, from->shape, &result, e);
-    if (status == RT_OK) status = kn_copy(&result, source, e);
+    if (status == RT_OK) status = copy_to_new(&result, source, e);
     rt_array_release(&there);
     if (status == RT_OK)
         *out = result;

@@ -11,6 +11,7 @@
 #include "runtime/threads.h"
 
 #define TILE 64                 /* elements along each of the two axes of a tile */
+#define FEW  16384 /* bytes that the first-level cache keeps, so that nothing is to be had from their lines */
 #define PAST ((size_t)16 << 20) /* from so many bytes on, results would only push others out of the cache */
 
 struct copy {
@@ -195,7 +196,7 @@ enum rt_status kn_host_copy(const struct rt_array *to, const struct rt_array *fr
         c.rows = flat ? KN_GRAIN / s->shape[last] : TILE;
         c.row_tiles = (s->shape[c.across] + c.rows - 1) / c.rows;
     }
-    c.turned = tiled && s->strides[0][c.across] == 1 && s->strides[1][last] == 1;
+    c.turned = tiled && (size_t)s->size * c.size > FEW && s->strides[0][c.across] == 1 && s->strides[1][last] == 1;
     c.past = (size_t)s->size * c.size >= PAST && (uintptr_t)c.to % KN_LINE == 0;
     for (int i = 0; i < last; i++) c.past &= s->strides[1][i] * (int64_t)c.size % KN_LINE == 0;
     int64_t items = c.column_tiles * c.row_tiles,

@@ -142,7 +142,18 @@
         r = z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * r)));                                                \
         return (T)(sum + (log(x) - 0.5 / x - r));                                                                      \
     }                                                                                                                  \
-    KN_FN T pow_##S(T a, T b) { return b == 2 ? a * a : pow(a, b); }                                                   \
+    /* Exponents that are common by what is faster and more exact; the root as pow has it of -0 and -infinity. */      \
+    KN_FN T root_##S(T a)                                                                                              \
+    {                                                                                                                  \
+        const T size = fabs(a), root = sqrt(a) + 0;                                                                    \
+        return (size == size) & (size - size != 0) ? size : root;                                                      \
+    }                                                                                                                  \
+    KN_FN T pow_##S(T a, T b)                                                                                          \
+    {                                                                                                                  \
+        const T root = root_##S(a), inverse = 1 / a, power = pow(a, b);                                                \
+        const T other = b == (T)0.5 ? root : b == -1 ? inverse : power;                                                \
+        return b == 2 ? a * a : other;                                                                                 \
+    }                                                                                                                  \
     KN_FN T modulus_##S(T a) { return fabs(a); }                                                                       \
     KN_FN T conj_##S(T a) { return a; }                                                                                \
     KN_FN T sign_##S(T a) { return a != a ? a : (T)((a > 0) - (a < 0)); }                                              \

@@ -98,6 +98,24 @@ MOVERS(8)
 MOVERS(16)
 MOVERS(32)
 MOVERS(64)
+
+/* dense[i] = data[index[i] - 1]. */
+#define PICKERS(bits)                                                                                                  \
+    static void pick_##bits(const char *data, const void *index, bool wide, char *dense, size_t n)                     \
+    {                                                                                                                  \
+        const uint##bits##_t *from = (const uint##bits##_t *)data;                                                     \
+        uint##bits##_t *to = (uint##bits##_t *)dense;                                                                  \
+        const int64_t *by64 = index;                                                                                   \
+        const int32_t *by32 = index;                                                                                   \
+        if (wide)                                                                                                      \
+            _Pragma("GCC unroll 8") for (size_t i = 0; i < n; i++) to[i] = from[by64[i] - 1];                          \
+        else                                                                                                           \
+            _Pragma("GCC unroll 8") for (size_t i = 0; i < n; i++) to[i] = from[by32[i] - 1];                          \
+    }
+PICKERS(8)
+PICKERS(16)
+PICKERS(32)
+PICKERS(64)
 typedef double _Complex uint128_t; /* 16 bytes that are moved as they are */
 MOVERS(128)
 
@@ -249,8 +267,32 @@ static bool do_row(struct pass *p, const struct stretch *s, size_t n)
     return true;
 }
 
+/* The commonest access: elements along one axis, by indices that lie side by side and count from its start. Offsets,
+ * which would take more memory than anything else, are not worked out. */
+static bool pick_block(const struct pass *p, const struct stretch *s, size_t n)
+{
+    const struct kn_trip *t = p->trip;
+    const struct rt_array *index = t->x->picks[0].index;
+    if (p->access != KN_READ || p->far || p->size > 8 || t->space.ndim != 1 || t->x->count != 1 || t->step[0] != 1 ||
+        t->space.strides[KN_TRIP_DATA][0] != 0 || t->space.strides[KN_TRIP_DENSE][0] != 1 ||
+        t->space.strides[KN_TRIP_INDEX][0] != 1)
+        return false;
+    bool wide = index->dtype == RT_INT64;
+    const char *at = p->index[0] + s->position * (wide ? 8 : 4);
+    if (!(wide ? p->loops->counted_64 : p->loops->counted_32)(at, t->length[0], n)) return false;
+    char *to = p->dense + s->position * (int64_t)p->size;
+    switch (p->size) {
+    case 1: pick_8(p->data, at, wide, to, n); break;
+    case 2: pick_16(p->data, at, wide, to, n); break;
+    case 4: pick_32(p->data, at, wide, to, n); break;
+    default: pick_64(p->data, at, wide, to, n); break;
+    }
+    return true;
+}
+
 static bool do_block(struct pass *p, const struct stretch *s, size_t n)
 {
+    if (pick_block(p, s, n)) return true;
     const struct kn_space *space = &p->trip->space;
     int64_t offsets[BLOCK], stride = space->strides[KN_TRIP_DENSE][space->ndim - 1];
     memset(offsets, 0, n * sizeof *offsets); /* the rest of the block is not used */

@@ -172,7 +172,17 @@ PARTED(mod_few_f64, MOD_F64, double, double, double, FEW_F64, FLOORED(double, fm
 #define MOD_F32    mod_few_f32
 #define MOD_F64    mod_few_f64
 
-#define ANY        1
+/* Powers that are none of the simple ones, then roots that are written as powers. */
+PARTED(pow_other_f64, POW_F64, double, double, double, (other[i] != 2) & (other[i] != -1) & (other[i] != 0.5),
+       to[i] = pow(from[i], other[i]))
+#define POW_F64 pow_other_f64
+PARTED(root_f32, POW_F32, float, float, float, other[i] == 0.5f, to[i] = root_F32(from[i]))
+PARTED(root_f64, POW_F64, double, double, double, other[i] == 0.5, to[i] = root_F64(from[i]))
+#undef POW_F64
+#define POW_F32 root_f32
+#define POW_F64 root_f64
+
+#define ANY     1
 #define FEW_I64(v) (((uint64_t)(v) + ((uint64_t)1 << 50)) >> 51 == 0)
 #define BOTH_I64   FEW_I64(from[i]) & FEW_I64(other[i])
 PARTED(floordiv_i32, FLOORDIV_I32, int32_t, int32_t, int32_t, ANY, to[i] = quotient_i32(from[i], other[i]))
@@ -493,6 +503,17 @@ static void sequence_f64(double *block, double start, double step, size_t n)
 INDICES(indices_32, int32_t)
 INDICES(indices_64, int64_t)
 
+#define COUNTED(name, TYPE)                                                                                            \
+    static bool name(const void *index, int64_t length, size_t n)                                                      \
+    {                                                                                                                  \
+        const TYPE *from = index;                                                                                      \
+        uint64_t bad = 0, last = (uint64_t)length - 1;                                                                 \
+        for (size_t i = 0; i < n; i++) bad |= ((uint64_t)from[i] - 1) | (last - ((uint64_t)from[i] - 1));              \
+        return bad >> 63 == 0;                                                                                         \
+    }
+COUNTED(counted_32, int32_t)
+COUNTED(counted_64, int64_t)
+
 /* The table. */
 #define CONVERT_ENTRY(id, TYPE, ints, floats, class, FROM) [RT_##id] = convert_##class##_##id,
 
@@ -535,5 +556,7 @@ const struct kn_loops KN_LEVEL = {
     .sequence_f64 = sequence_f64,
     .indices_32 = indices_32,
     .indices_64 = indices_64,
+    .counted_32 = counted_32,
+    .counted_64 = counted_64,
 };
 #endif

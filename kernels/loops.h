@@ -19,6 +19,8 @@ typedef void kn_store_loop(void *memory, ptrdiff_t stride, const void *in, size_
  * at them. Returns whether all are within the axis; otherwise the offsets mean nothing. */
 typedef bool kn_indices_loop(int64_t *offsets, const void *index, ptrdiff_t stride, int64_t step, int64_t length,
                              bool more, int64_t first, int64_t run, size_t n);
+/* Whether n indices, one after the other, are all from 1 to `length`. */
+typedef bool kn_counted_loop(const void *index, int64_t length, size_t n);
 /* to[i] = rows[i] op rows[i + stride] op ... of 1 to KN_SUMMED_ROWS rows, one after the other; with `more` what `to`
  * has comes before them. */
 typedef void kn_rows_loop(void *to, const void *rows, ptrdiff_t stride, size_t count, bool more, size_t n);
@@ -61,6 +63,7 @@ struct kn_loops {
     void (*sequence_i64)(int64_t *block, int64_t start, int64_t step, size_t n);
     void (*sequence_f64)(double *block, double start, double step, size_t n);
     kn_indices_loop *indices_32, *indices_64; /* of int32 and int64 */
+    kn_counted_loop *counted_32, *counted_64;
 };
 
 extern const struct kn_loops kn_loops_base;

@@ -74,7 +74,7 @@ typedef __m256i lanes;
 #endif
 
 #ifdef LANES
-#define GROUPS 2 /* on their way at once: a product takes its time */
+#define GROUPS (LANES / 2) /* on their way at once: a product takes its time */
 
 static void fill_words(const struct draw_ *p, u64_ first, size_t n, u32_ (*w)[MANY])
 {

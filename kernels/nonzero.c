@@ -20,12 +20,17 @@ static enum rt_status interrupted(struct rt_error *e)
     return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
 }
 
+int64_t *kn_mask_before(const struct kn_mask *m)
+{
+    return m->before.storage ? rt_array_host(&m->before) : (int64_t *)(uintptr_t)&m->only;
+}
+
 /* Makes of each chunk's count the sum of those in front of it. */
 static enum rt_status add_up(struct kn_mask *m, struct rt_error *e)
 {
     int64_t chunks = chunk_count(m), sum = 0;
     bool there = generated(m); /* where only copies are within reach */
-    int64_t *counts = there ? rt_alloc((size_t)chunks * sizeof *counts) : rt_array_host(&m->before);
+    int64_t *counts = there ? rt_alloc((size_t)chunks * sizeof *counts) : kn_mask_before(m);
     if (!counts) return rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for counting a mask", (size_t)chunks * 8);
     enum rt_status status = there ? rt_array_read(&m->before, counts, e) : RT_OK;
     for (int64_t i = 0; i < chunks && status == RT_OK; i++) {
@@ -45,7 +50,8 @@ enum rt_status kn_mask_count(const struct rt_array *mask, struct kn_mask *out, s
     enum rt_status status = rt_array_alive(mask, e);
     if (status == RT_OK) status = kn_contiguous(mask, &out->bits, e);
     int64_t chunks = chunk_count(out);
-    if (status == RT_OK) status = rt_array_new(rt_array_device(mask), RT_INT64, 1, &chunks, &out->before, e);
+    if (status == RT_OK && (chunks > 1 || generated(out)))
+        status = rt_array_new(rt_array_device(mask), RT_INT64, 1, &chunks, &out->before, e);
     if (status != RT_OK || chunks == 0) return status;
     if (generated(out))
         status = kn_mask_count_cuda(out, e);

@@ -11,6 +11,7 @@ struct kn_mask {
     struct rt_array bits;   /* contiguous */
     int64_t places, count;  /* elements, and how many of them are true */
     struct rt_array before; /* int64 for each chunk: true elements in front of it */
+    int64_t only;           /* in place of `before` where the host has one chunk alone, or none */
 };
 
 /* Release with kn_mask_release, also after a failure. The mask must be bool; it is copied unless contiguous. */
@@ -26,6 +27,7 @@ enum rt_status kn_mask_write(const struct kn_mask *m, const struct rt_array *row
                              struct rt_error *e);
 
 /* For the files of kernels/. Counts go to m->before, each chunk's own. Host code moves bytes: `size` for each place. */
+int64_t *kn_mask_before(const struct kn_mask *m); /* on the host */
 void kn_mask_count_host(const struct kn_mask *m);
 void kn_mask_places_host(const struct kn_mask *m, const struct rt_array *out);
 void kn_mask_read_host(const struct kn_mask *m, const char *rows, char *picked, size_t size);

@@ -170,7 +170,7 @@ static void write_piece(void *context, size_t begin, size_t end, int worker)
 static void run(const struct kn_mask *m, const char *from, char *to, size_t size,
                 void (*piece)(void *context, size_t begin, size_t end, int worker))
 {
-    struct masked w = {m, rt_array_host(&m->bits), rt_array_host(&m->before), from, to, size};
+    struct masked w = {m, rt_array_host(&m->bits), kn_mask_before(m), from, to, size};
     pthread_once(&numbers_once, make_numbers);
     size_t chunks = (size_t)((m->places + KN_MASK_CHUNK - 1) / KN_MASK_CHUNK);
     rt_parallel_for(chunks, CHUNKS_AT_ONCE, piece, &w);

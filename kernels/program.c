@@ -127,6 +127,16 @@ static struct kn_type number_type(const struct kn_operand *x)
         .dtype = RT_DTYPE_COUNT, .number = true, .is_float = x->is_float, .is_complex = x->is_complex, .i = x->i};
 }
 
+/* Powers that are common and are both faster and more exact by another operation, of one operand; pow_ of functions.h
+ * has the same for exponents that are no numbers. */
+static bool simple_power(const struct kn_operand *exponent, enum rt_dtype base, enum kn_op *op)
+{
+    double y = exponent->is_float ? exponent->f : (double)exponent->i;
+    if (exponent->is_complex || !(y == 2 || (y == -1 && !rt_is_complex(base)))) return false;
+    *op = y == 2 ? KN_SQUARE : KN_RECIPROCAL;
+    return true;
+}
+
 enum rt_status kn_program_op(struct kn_program *p, enum kn_op op, const int *args, int *node, struct rt_error *e)
 {
     int arity = kn_ops[op].arity;
@@ -142,12 +152,7 @@ enum rt_status kn_program_op(struct kn_program *p, enum kn_op op, const int *arg
     if (!arrays) return rt_fail(e, RT_INVALID, "%s needs an array among its operands", kn_ops[op].name);
     enum rt_status status = kn_infer(op, types, &s, e);
     if (status != RT_OK) return status;
-    /* x ^ 2 is common, and a product is both faster than pow and as exact as can be. */
-    const struct kn_operand *second = arity > 1 && types[1].number ? &p->nodes[args[1]].number : NULL;
-    if (op == KN_POW && second && !second->is_complex && (second->is_float ? second->f == 2 : second->i == 2)) {
-        s.op = KN_SQUARE;
-        arity = 1;
-    }
+    if (op == KN_POW && types[1].number && simple_power(&p->nodes[args[1]].number, s.first, &s.op)) arity = 1;
     for (int i = 0; i < arity; i++) {
         enum rt_dtype t = i == 0 ? s.first : s.others;
         if (types[i].number && (status = kn_number_fits(t, &p->nodes[args[i]].number, kn_ops[op].name, e)) != RT_OK)

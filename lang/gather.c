@@ -29,9 +29,11 @@ static void take_along(lua_State *L, const struct rt_array *data, int axis, cons
     x->picks[0] = (struct kn_pick){.index = spread, .axis = axis, .named = axis};
 }
 
-/* Pushes all elements along one axis: a view where *viewed says so. */
-static struct rt_array *push_flat(lua_State *L, const struct rt_array *a, bool *viewed)
+/* All elements along one axis: `a` itself, or pushes them: a view where *viewed says so. */
+static const struct rt_array *push_flat(lua_State *L, const struct rt_array *a, bool *viewed)
 {
+    *viewed = true;
+    if (a->ndim == 1) return a;
     struct rt_error *e = lg_error_box(L);
     int64_t size = rt_array_size(a);
     struct rt_array *out = lg_new_array(L);

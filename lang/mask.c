@@ -1,5 +1,6 @@
 /* Masks: bool arrays that say which elements of another are meant, and where arrays are true. */
 #include "kernels/nonzero.h"
+#include <string.h>
 #include "kernels/program.h"
 #include "lang/index.h"
 
@@ -19,35 +20,6 @@ void lg_check_mask(lua_State *L, const struct rt_array *a, int axis, const struc
                    rt_array_device(mask)->name, rt_array_device(a)->name, rt_array_device(a)->name);
 }
 
-/* A counted mask that Lua's collector releases when an error leaves it behind. */
-static int collect_mask(lua_State *L)
-{
-    kn_mask_release(lua_touserdata(L, 1));
-    return 0;
-}
-
-static struct kn_mask *push_mask(lua_State *L, const struct rt_array *mask)
-{
-    struct kn_mask *m = lua_newuserdatauv(L, sizeof *m, 0);
-    *m = (struct kn_mask){.count = 0};
-    if (luaL_newmetatable(L, "lunarray.mask")) {
-        lua_pushcfunction(L, collect_mask);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
-    lg_memory_enter(L);
-    lg_check_frame(L);
-    lg_check(L, kn_mask_count(mask, m, lg_error_box(L)));
-    return m;
-}
-
-/* Takes the mask at the top, whose memory need not wait for the collector. */
-static void pop_mask(lua_State *L)
-{
-    kn_mask_release(lua_touserdata(L, -1));
-    lua_pop(L, 1);
-}
-
 /* ---- x[mask] ---- */
 
 /* The shape of what a mask over the first axes picks: how many, and the axes behind the mask. */
@@ -59,40 +31,81 @@ static int picked_shape(const struct rt_array *a, const struct rt_array *mask, i
     return ndim;
 }
 
-/* Pushes `a` with the mask's axes made one: a view, or a copy where it takes one, which *copied then says. */
-static struct rt_array *push_rows(lua_State *L, const struct rt_array *a, const struct rt_array *mask, bool *copied)
+/* *rows = `a` with the mask's axes made one, of `ndim` and `shape`: a view, or a copy where it takes one, which *copied
+ * then says. */
+static enum rt_status make_rows(const struct rt_array *a, int ndim, const int64_t *shape, struct rt_array *rows,
+                                bool *copied, struct rt_error *e)
 {
-    struct rt_error *e = lg_error_box(L);
-    int64_t shape[RT_MAX_DIMS];
-    int ndim = picked_shape(a, mask, rt_array_size(mask), shape);
-    struct rt_array *out = lg_new_array(L);
-    enum rt_status status = rt_array_reshape(a, ndim, shape, out, e);
+    enum rt_status status = rt_array_reshape(a, ndim, shape, rows, e);
     *copied = status == RT_UNSUPPORTED;
-    if (*copied) {
-        rt_error_clear(e);
-        lg_check(L, kn_contiguous(a, out, e));
-        status = rt_array_reshape(out, ndim, shape, out, e);
-        if (status == RT_OK) rt_storage_release(out->storage); /* the view took a reference beside the copy's own */
+    if (!*copied) return status;
+    struct rt_array copy;
+    if (e) rt_error_clear(e);
+    if ((status = kn_contiguous(a, &copy, e)) != RT_OK) return status;
+    status = rt_array_reshape(&copy, ndim, shape, rows, e);
+    rt_array_release(&copy);
+    return status;
+}
+
+/* What x[mask] and its assignment hold while they work; nothing in between calls Lua. */
+struct masked {
+    struct rt_array rows;
+    struct kn_mask mask;
+    bool copied;
+    int ndim; /* of what the mask picks */
+    int64_t shape[RT_MAX_DIMS];
+};
+
+static enum rt_status start_masked(const struct rt_array *a, const struct rt_array *mask, struct masked *m,
+                                   struct rt_error *e)
+{
+    m->rows = (struct rt_array){0};
+    enum rt_status status = kn_mask_count(mask, &m->mask, e);
+    if (status != RT_OK) return status;
+    m->ndim = picked_shape(a, mask, m->mask.places, m->shape);
+    status = make_rows(a, m->ndim, m->shape, &m->rows, &m->copied, e);
+    m->shape[0] = m->mask.count;
+    return status;
+}
+
+static void end_masked(struct masked *m)
+{
+    rt_array_release(&m->rows);
+    kn_mask_release(&m->mask);
+}
+
+/* One that Lua's collector ends when an error leaves it behind. */
+static int collect_masked(lua_State *L)
+{
+    end_masked(lua_touserdata(L, 1));
+    return 0;
+}
+
+static struct masked *push_masked(lua_State *L)
+{
+    struct masked *m = lua_newuserdatauv(L, sizeof *m, 0);
+    memset(m, 0, sizeof *m);
+    if (luaL_newmetatable(L, "lunarray.mask")) {
+        lua_pushcfunction(L, collect_masked);
+        lua_setfield(L, -2, "__gc");
     }
-    lg_check(L, status);
-    return out;
+    lua_setmetatable(L, -2);
+    lg_memory_enter(L);
+    lg_check_frame(L);
+    return m;
 }
 
 int lg_read_masked(lua_State *L, const struct rt_array *a, const struct rt_array *mask)
 {
-    bool copied;
-    int64_t shape[RT_MAX_DIMS];
+    struct masked m;
+    struct rt_error *e = lg_error_box(L);
     lg_check_mask(L, a, 0, mask);
-    const struct rt_array *rows = push_rows(L, a, mask, &copied);
-    struct kn_mask *m = push_mask(L, mask);
-    int ndim = picked_shape(a, mask, m->count, shape);
     struct rt_array *out = lg_new_array(L);
-    lg_check(L, rt_array_new(rt_array_device(a), a->dtype, ndim, shape, out, lg_error_box(L)));
-    lg_check(L, kn_mask_read(m, rows, out, lg_error_box(L)));
-    lua_insert(L, -3);
-    pop_mask(L);
-    lg_array_drop(lua_touserdata(L, -1));
-    lua_pop(L, 1);
+    enum rt_status status = start_masked(a, mask, &m, e);
+    if (status == RT_OK) status = rt_array_new(rt_array_device(a), a->dtype, m.ndim, m.shape, out, e);
+    if (status == RT_OK) status = kn_mask_read(&m.mask, &m.rows, out, e);
+    end_masked(&m);
+    lg_check(L, status);
     return 1;
 }
 
@@ -123,30 +136,27 @@ static void write_number(lua_State *L, const struct rt_array *a, const struct rt
 
 void lg_write_masked(lua_State *L, const struct rt_array *a, const struct rt_array *mask, int value)
 {
-    struct rt_error *e = lg_error_box(L);
-    struct rt_array picked;
-    int64_t shape[RT_MAX_DIMS];
-    bool copied;
     lg_check_mask(L, a, 0, mask);
     if (lg_is_scalar(L, value)) {
         write_number(L, a, mask, value);
         return;
     }
+    struct masked *m = push_masked(L);
+    struct rt_error *e = lg_error_box(L);
+    struct rt_array picked;
     const struct rt_array *from = lg_push_value(L, value, a);
-    const struct rt_array *rows = push_rows(L, a, mask, &copied);
-    struct kn_mask *m = push_mask(L, mask);
-    int ndim = picked_shape(a, mask, m->count, shape);
-    lg_check_assignable(L, from, ndim, shape, "mask picks");
-    lg_check(L, rt_array_broadcast(from, ndim, shape, &picked, e));
-    enum rt_status status = kn_mask_write(m, rows, &picked, e);
+    lg_check(L, start_masked(a, mask, m, e));
+    lg_check_assignable(L, from, m->ndim, m->shape, "mask picks");
+    lg_check(L, rt_array_broadcast(from, m->ndim, m->shape, &picked, e));
+    enum rt_status status = kn_mask_write(&m->mask, &m->rows, &picked, e);
     rt_array_release(&picked);
     lg_check(L, status);
-    if (copied) {
-        struct rt_array whole = *rows; /* borrowed: the copy in the array's own shape */
-        rt_array_over(rows->storage, a->dtype, a->ndim, a->shape, &whole);
+    if (m->copied) {
+        struct rt_array whole = m->rows; /* borrowed: the copy in the array's own shape */
+        rt_array_over(m->rows.storage, a->dtype, a->ndim, a->shape, &whole);
         lg_check(L, kn_copy(a, &whole, e));
     }
-    pop_mask(L);
+    end_masked(m);
 }
 
 /* ---- where an array is true ---- */
@@ -167,12 +177,14 @@ static const struct rt_array *push_bools(lua_State *L, const struct rt_array *a)
 static const struct rt_array *push_places(lua_State *L, const struct rt_array *a)
 {
     struct rt_error *e = lg_error_box(L);
-    struct kn_mask *m = push_mask(L, push_bools(L, a));
+    struct kn_mask mask;
+    const struct rt_array *bools = push_bools(L, a);
     struct rt_array *out = lg_new_array(L);
-    lg_check(L, rt_array_new(rt_array_device(a), RT_INT64, 1, &m->count, out, e));
-    lg_check(L, kn_mask_places(m, out, e));
-    lua_insert(L, -2);
-    pop_mask(L);
+    enum rt_status status = kn_mask_count(bools, &mask, e);
+    if (status == RT_OK) status = rt_array_new(rt_array_device(a), RT_INT64, 1, &mask.count, out, e);
+    if (status == RT_OK) status = kn_mask_places(&mask, out, e);
+    kn_mask_release(&mask);
+    lg_check(L, status);
     lua_remove(L, -2);
     return out;
 }

@@ -49,6 +49,31 @@ for _, device in ipairs(t.devices()) do
     end
   end)
 
+  test("indices of 32 and 64 bits that count from the start, or not all", function()
+    for _, dtype in ipairs { "uint8", "float16", "float32", "int64", "complex128" } do
+      for _, n in ipairs { 1, 9, 1000, 2500 } do
+        local x, list = sample(n, dtype)
+        local next_number = numbers(n + 3)
+        local picks = t.list(n, function() return next_number(n) + 1 end)
+        for _, last in ipairs { picks[n], -1 } do
+          picks[n] = last
+          local want = {}
+          for i, p in ipairs(picks) do want[i] = list[p > 0 and p or n + 1 + p] end
+          for _, width in ipairs { "int32", "int64" } do
+            local index = gpu.array(picks, width, device)
+            t.same(x[index]:totable(), want, dtype .. " " .. n .. " " .. width)
+            t.same(x:take(index):totable(), want)
+            if n > 1 then t.same(x["2:"]:take(index:minimum(n - 1):maximum(1))[1], list[math.max(1, math.min(n - 1, picks[1])) + 1]) end
+          end
+        end
+        for _, wrong in ipairs { 0, n + 1, -n - 1, math.mininteger, math.maxinteger } do
+          picks[n] = wrong
+          t.raises(wrong == 0 and "index 0" or { "out of range", tostring(wrong) }, x.take, x, gpu.array(picks, "int64", device))
+        end
+      end
+    end
+  end)
+
   test("many indices on all threads", function()
     local n = t.brief(200000, 20000)
     local next_number = numbers(5)

@@ -341,6 +341,22 @@ for _, device in ipairs(t.devices()) do
     t.eq(1 / gpu.array({ -4 }, "float32", device):fmod(2)[1], -1 / 0)
   end)
 
+  test("powers of common exponents, as numbers and among others", function()
+    local inf = 1 / 0
+    local bases = { 0, -0.0, 1, 2, 3, 0.1, 7.3, 1e-30, 1e30, inf, -inf, 0 / 0, -2, -0.7 }
+    for _, dtype in ipairs { "float32", "float64" } do
+      local x = gpu.array(t.list(800, function(i) return bases[i % #bases + 1] end), dtype, device)
+      local same = function(a, b) return (a:eq(b) | (a:isnan() & b:isnan())):all() and (1 / a):isneginf():equal((1 / b):isneginf()) end
+      assert(same(x ^ 2, x * x) and same(x ^ -1, 1 / x))
+      local root = gpu.where(x:isinf(), x:abs(), x:sqrt() + 0)
+      assert(same(x ^ 0.5, root), dtype)
+      local which = gpu.range(800, dtype, device) % 4
+      local exponents = gpu.where(which:eq(0), 2, gpu.where(which:eq(1), -1, gpu.where(which:eq(2), 0.5, 3)))
+      local want = gpu.where(which:eq(0), x * x, gpu.where(which:eq(1), 1 / x, gpu.where(which:eq(2), root, x ^ 3)))
+      assert(same(x ^ exponents:to(dtype), want), dtype)
+    end
+  end)
+
   test("mixed devices", function()
     local other = device == "cpu" and t.kernel_device() or "cpu"
     local x, y = gpu.zeros(2, device), gpu.zeros(2, other)
