@@ -392,27 +392,32 @@ EXTREME(greatest_I64, int64_t, int64_t, >)
 
 /* Unrolled, so that the lanes stay in registers. */
 #define EACH_LANE(k) _Pragma("GCC unroll 16") for (int k = 0; k < KN_WIDE_LANES; k++)
-static void sum_whole(double *lanes, const float *values, size_t n)
-{
-    double sums[KN_WIDE_LANES];
-    EACH_LANE(k) sums[k] = lanes[k];
-    for (size_t i = 0; i < n; i += KN_WIDE_LANES) EACH_LANE(k) sums[k] += values[i + (size_t)k];
-    EACH_LANE(k) lanes[k] = sums[k];
-}
-
 #define SIDE_BY_SIDE 64 /* values of a row before those of the next one */
-static void sum_wide(double *lanes, size_t seen, const float *values, ptrdiff_t stride, size_t rows, size_t n)
-{
-    for (; seen % KN_WIDE_LANES && n > 0; n--) lanes[seen++ % KN_WIDE_LANES] += *values++;
-    size_t whole = n / KN_WIDE_LANES * KN_WIDE_LANES, step = rows > 1 ? SIDE_BY_SIDE : whole;
-    for (size_t i = 0; i < whole; i += step)
-        for (size_t row = 0; row < rows; row++)
-            sum_whole(lanes + row * KN_WIDE_LANES, values + (ptrdiff_t)row * stride + (ptrdiff_t)i,
-                      whole - i < step ? whole - i : step);
-    for (size_t row = 0; row < rows; row++)
-        for (size_t i = whole; i < n; i++)
-            lanes[row * KN_WIDE_LANES + i % KN_WIDE_LANES] += values[(ptrdiff_t)row * stride + (ptrdiff_t)i];
-}
+#define SUM_WIDE(class, TYPE, SUM)                                                                                     \
+    static void sum_whole_##class(SUM *lanes, const TYPE *values, size_t n)                                            \
+    {                                                                                                                  \
+        SUM sums[KN_WIDE_LANES];                                                                                       \
+        EACH_LANE(k) sums[k] = lanes[k];                                                                               \
+        for (size_t i = 0; i < n; i += KN_WIDE_LANES) EACH_LANE(k) sums[k] += (SUM)values[i + (size_t)k];              \
+        EACH_LANE(k) lanes[k] = sums[k];                                                                               \
+    }                                                                                                                  \
+    static void sum_wide_##class(void *to, size_t seen, const void *from, ptrdiff_t stride, size_t rows, size_t n)     \
+    {                                                                                                                  \
+        SUM *lanes = to;                                                                                               \
+        const TYPE *values = from;                                                                                     \
+        for (; seen % KN_WIDE_LANES && n > 0; n--) lanes[seen++ % KN_WIDE_LANES] += (SUM)*values++;                    \
+        size_t whole = n / KN_WIDE_LANES * KN_WIDE_LANES, step = rows > 1 ? SIDE_BY_SIDE : whole;                      \
+        for (size_t i = 0; i < whole; i += step)                                                                       \
+            for (size_t row = 0; row < rows; row++)                                                                    \
+                sum_whole_##class(lanes + row * KN_WIDE_LANES, values + (ptrdiff_t)row * stride + (ptrdiff_t)i,        \
+                                  whole - i < step ? whole - i : step);                                                \
+        for (size_t row = 0; row < rows; row++)                                                                        \
+            for (size_t i = whole; i < n; i++)                                                                         \
+                lanes[row * KN_WIDE_LANES + i % KN_WIDE_LANES] += (SUM)values[(ptrdiff_t)row * stride + (ptrdiff_t)i]; \
+    }
+SUM_WIDE(F32, float, double)
+SUM_WIDE(F64, double, double)
+SUM_WIDE(I64, uint64_t, uint64_t)
 
 #define DOT_LANES 32
 #define DOT(name, TYPE)                                                                                                \
@@ -548,7 +553,7 @@ const struct kn_loops KN_LEVEL = {
 #undef X
     .least = EXTREMES(least),
     .greatest = EXTREMES(greatest),
-    .sum_wide = sum_wide,
+    .sum_wide = {[KN_F32] = sum_wide_F32, [KN_F64] = sum_wide_F64, [KN_I64] = sum_wide_I64},
     .dot = {dot_F32, dot_F64},
     .add_rows = {add_rows_F32, add_rows_F64},
     .index = index_block,

@@ -28,8 +28,11 @@ typedef void kn_rows_loop(void *to, const void *rows, ptrdiff_t stride, size_t c
 /* The smallest or largest of n values, 1 at least; NaN where there is any. */
 typedef void kn_extreme_loop(void *best, const void *values, size_t n);
 /* Adds the n values of each of `rows` rows, 1 or KN_SUMMED_ROWS, that are `stride` apart to KN_WIDE_LANES lanes of its
- * own, of which all but `seen` values of a row are to come: value i goes to lane i modulo their number. */
-typedef void kn_sum_wide_loop(double *lanes, size_t seen, const float *values, ptrdiff_t stride, size_t rows, size_t n);
+ * own, doubles or int64, of which all but `seen` values of a row are to come: value i goes to lane i modulo their
+ * number. */
+typedef void kn_sum_wide_loop(void *lanes, size_t seen, const void *values, ptrdiff_t stride, size_t rows, size_t n);
+/* How many of n elements, one after the other in memory, are not zero. */
+typedef size_t kn_count_true_loop(const void *memory, size_t n);
 #define KN_WIDE_LANES 16
 /* The sum, in double and of lanes of its own, of the products of n values each. */
 typedef double kn_dot_loop(const void *a, const void *b, size_t n);
@@ -44,6 +47,7 @@ typedef void kn_convert_loop(void *out, const void *in, size_t n);
 struct kn_narrow_loops {
     kn_op_loop *ops[KN_OP_COUNT][RT_DTYPE_COUNT];
     kn_extreme_loop *least[RT_DTYPE_COUNT], *greatest[RT_DTYPE_COUNT];
+    kn_count_true_loop *count_true[RT_DTYPE_COUNT]; /* of all but complex numbers */
 };
 
 struct kn_loops {
@@ -55,7 +59,7 @@ struct kn_loops {
     kn_rows_loop
         *rows[KN_OP_COUNT][KN_CLASS_COUNT]; /* for the sums, products and extremes of most classes; else NULL */
     kn_extreme_loop *least[KN_CLASS_COUNT], *greatest[KN_CLASS_COUNT]; /* NULL for bools, uint64 and complex numbers */
-    kn_sum_wide_loop *sum_wide;
+    kn_sum_wide_loop *sum_wide[KN_CLASS_COUNT]; /* of float32, float64 and int64 */
     kn_dot_loop *dot[2];                                    /* of float32 and float64 */
     kn_add_rows_loop *add_rows[2];                          /* likewise */
     void (*index)(int64_t *block, int64_t first, size_t n); /* first, first + 1, ... */

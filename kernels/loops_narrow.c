@@ -46,6 +46,39 @@ KN_SIGNED_FUNCTIONS(int32_t, uint32_t, I32)
 NARROW_TYPES(LEAST, least)
 NARROW_TYPES(GREATEST, greatest)
 
+/* Each value adds to one of LANES counts as wide as itself, as often as that cannot overflow. */
+#define TRUE_LANES 256 /* bytes */
+#define COUNT_TRUE(dtype, TYPE, COUNT, is_true)                                                                        \
+    static size_t count_true_##dtype(const void *memory, size_t n)                                                     \
+    {                                                                                                                  \
+        enum { LANES = TRUE_LANES / sizeof(TYPE) };                                                                    \
+        const TYPE *from = memory;                                                                                     \
+        size_t count = 0, i = 0;                                                                                       \
+        while (n - i >= LANES) {                                                                                       \
+            COUNT lanes[LANES] = {0};                                                                                  \
+            for (size_t round = 0; round < UINT8_MAX && n - i >= LANES; round++, i += LANES)                           \
+                for (size_t k = 0; k < LANES; k++) {                                                                   \
+                    const TYPE v = from[i + k];                                                                        \
+                    lanes[k] = (COUNT)(lanes[k] + (is_true));                                                          \
+                }                                                                                                      \
+            for (size_t k = 0; k < LANES; k++) count += (size_t)lanes[k];                                              \
+        }                                                                                                              \
+        for (; i < n; i++) {                                                                                           \
+            const TYPE v = from[i];                                                                                    \
+            count += (is_true);                                                                                        \
+        }                                                                                                              \
+        return count;                                                                                                  \
+    }
+#define COUNTED_TYPES(X)                                                                                               \
+    X(INT8, uint8_t, uint8_t, v != 0)                                                                                  \
+    X(INT16, uint16_t, uint16_t, v != 0)                                                                               \
+    X(INT32, uint32_t, uint32_t, v != 0)                                                                               \
+    X(INT64, uint64_t, uint64_t, v != 0)                                                                               \
+    X(FLOAT16, uint16_t, uint16_t, (v & 0x7fff) != 0)                                                                  \
+    X(FLOAT32, float, uint32_t, v != 0)                                                                                \
+    X(FLOAT64, double, uint64_t, v != 0)
+COUNTED_TYPES(COUNT_TRUE)
+
 const struct kn_narrow_loops KN_NARROW_LEVEL = {
     .ops =
         {
@@ -58,5 +91,18 @@ const struct kn_narrow_loops KN_NARROW_LEVEL = {
 #define EXTREME_ENTRY(name, dtype, TYPE) [RT_##dtype] = name##_##dtype,
     .least = {NARROW_TYPES(EXTREME_ENTRY, least)},
     .greatest = {NARROW_TYPES(EXTREME_ENTRY, greatest)},
+    .count_true = {[RT_BOOL] = count_true_INT8,
+                   [RT_INT8] = count_true_INT8,
+                   [RT_UINT8] = count_true_INT8,
+                   [RT_INT16] = count_true_INT16,
+                   [RT_UINT16] = count_true_INT16,
+                   [RT_INT32] = count_true_INT32,
+                   [RT_UINT32] = count_true_INT32,
+                   [RT_INT64] = count_true_INT64,
+                   [RT_UINT64] = count_true_INT64,
+                   [RT_FLOAT16] = count_true_FLOAT16,
+                   [RT_BFLOAT16] = count_true_FLOAT16,
+                   [RT_FLOAT32] = count_true_FLOAT32,
+                   [RT_FLOAT64] = count_true_FLOAT64},
 };
 #endif

@@ -55,6 +55,13 @@ static void choose_types(struct kn_reducer *r, enum rt_dtype t)
         r->combine = r->reduction == KN_ANY ? KN_LOGICAL_OR : KN_LOGICAL_AND;
         r->accumulate = r->result = RT_BOOL;
         break;
+    case KN_MIN:
+    case KN_MAX:
+        if (t == RT_BOOL) { /* of bools they say whether all are true, and whether any is */
+            r->combine = r->reduction == KN_MAX ? KN_LOGICAL_OR : KN_LOGICAL_AND;
+            r->accumulate = r->result = RT_BOOL;
+            break;
+        } /* fall through */
     default:
         r->combine = r->reduction == KN_MIN || r->reduction == KN_ARGMIN ? KN_MINIMUM : KN_MAXIMUM;
         r->accumulate = t == RT_BOOL ? RT_INT32 : t;
@@ -105,6 +112,14 @@ bool kn_rows_are_near(const struct kn_reducer *r)
     for (int i = 0; i < r->rows.ndim; i++)
         if (r->rows.shape[i] > 1 && llabs(r->rows.strides[i]) < nearest) nearest = llabs(r->rows.strides[i]);
     return nearest < llabs(step);
+}
+
+/* The order of combining changes no bit, and there is one array to take it from. */
+static const struct rt_array *in_memory_order(const struct kn_reducer *r, const struct rt_array *values)
+{
+    const struct rt_array *leaf = r->program.arrays[0];
+    bool exact = strchr("biu", rt_dtypes[r->accumulate].kind) != NULL && !r->indices;
+    return exact && r->program.leaves == 1 && rt_array_same_shape(leaf, values) ? leaf : values;
 }
 
 static enum rt_status reduce_nothing(const struct kn_reducer *r, const struct rt_array *a, const struct rt_array *out,
@@ -173,7 +188,7 @@ static enum rt_status reduce(struct kn_reducer *r, const struct rt_array *values
     }
     status = kn_program_convert(&r->program, node, r->accumulate, &node, e);
     if (status != RT_OK) return status;
-    choose_rows(r, values, axes);
+    choose_rows(r, in_memory_order(r, values), axes);
     r->many = r->count >= KN_MANY_ROWS && kn_rows_are_near(r);
     kn_reduced_shape(values, axes, keepdims, &ndim, shape);
     status = rt_array_new(rt_array_device(r->program.arrays[0]), r->result, ndim, shape, out, e);
@@ -243,7 +258,7 @@ static enum rt_status make_reducer(const struct kn_program *p, enum kn_reduction
     kn_program_assign(&r->program, p);
     choose_types(r, values.dtype);
     if ((status = kn_program_convert(&r->program, node, r->accumulate, &node, e)) == RT_OK)
-        choose_rows(r, &values, axes);
+        choose_rows(r, in_memory_order(r, &values), axes);
     return status;
 }
 

@@ -13,6 +13,7 @@
 
 #define CHUNK 32768 /* elements of a row that are reduced to one partial result */
 #define LANES 1024  /* that a chunk's elements are combined into */
+#define SHORT 512   /* numbers of a row, complex ones being two, that are added in KN_WIDE_LANES lanes */
 #define GROUP 16    /* rows combined one after the other before partial results are combined in pairs */
 #define STACK 32768 /* bytes of memory that a small reduction has without an allocation */
 
@@ -21,7 +22,11 @@ struct pass {
     const struct kn_plan *plan;
     enum kn_class class;
     size_t value;                /* bytes of one value of the class */
-    bool wide;                   /* float32 or complex64, added in double */
+    bool wide;                   /* added in few lanes of 8 bytes: float32 and complex64 in double, and short rows */
+    enum kn_class part;          /* of which a value has one or, being complex, two: how the lanes add */
+    bool raw;                    /* many rows of 8 or 16 bits are combined as they lie in memory */
+    kn_count_true_loop *count;   /* all that is asked of an element in memory is whether it is true; else NULL */
+    size_t decided;              /* the item, from 1, that no other can change the result of; 0: none yet */
     enum kn_class partial_class; /* double or complex128 then, else the class */
     size_t partial_value;
     size_t block, block_bytes; /* values of a block at most, and what it takes */
@@ -35,8 +40,17 @@ struct pass {
     int levels;
 };
 
+static enum rt_dtype leaf_dtype(const struct pass *p)
+{
+    return p->r->program.arrays[0]->dtype;
+}
+
 static void combine(const struct pass *p, enum kn_class class, void *to, const void *a, const void *b, size_t n)
 {
+    if (p->raw) {
+        p->plan->loops->narrow->ops[p->r->combine][leaf_dtype(p)](to, a, b, NULL, n);
+        return;
+    }
     p->plan->loops->ops[p->r->combine][class](to, a, b, NULL, n);
     if (class == p->class && !kn_class_exact(p->r->accumulate))
         p->plan->loops->convert[p->class][p->r->accumulate](to, to, n);
@@ -177,7 +191,7 @@ static bool side_by_side(const struct pass *p, size_t item, size_t apart, ptrdif
     size_t length, other;
     const char *at = stored_chunk(p, item, &length), *next = stored_chunk(p, item + apart, &other);
     ptrdiff_t distance = next - at;
-    *stride = distance / (ptrdiff_t)sizeof(float);
+    *stride = distance / (ptrdiff_t)kn_classes[p->part].size;
     for (size_t i = 1; i < KN_SUMMED_ROWS; i++)
         if (stored_chunk(p, item + i * apart, &other) != at + (ptrdiff_t)i * distance || other != length) return false;
     return true;
@@ -188,33 +202,51 @@ static bool stored_wide(const struct pass *p)
     return p->plan->slots == 0 && p->r->program.leaves == 1 && p->plan->linear[0];
 }
 
-/* Adds the lanes up by halves, as fold does: to one number, or to the two parts of one. */
-static void fold_wide(double *lanes, size_t parts)
+union lane {
+    double real;
+    uint64_t whole;
+};
+
+/* What adds nothing, not even a sign. */
+static void clear_lanes(enum kn_class part, union lane *lanes, size_t n)
 {
-    for (size_t half = KN_WIDE_LANES / 2; half >= parts; half /= 2)
-        for (size_t i = 0; i < half; i++) lanes[i] += lanes[i + half];
+    union lane none = {.real = -0.0};
+    if (part == KN_I64) none.whole = 0;
+    for (size_t i = 0; i < n; i++) lanes[i] = none;
 }
 
-/* Some items, `apart` from each other, of float32 or complex64, whose parts are added each by itself, in double. Those
- * that are several lie in memory as they are to be added, at a distance of `stride`. */
+/* Adds the lanes up by halves, as fold does: to one number, or to the two parts of one. */
+static void fold_wide(enum kn_class part, union lane *lanes, size_t parts)
+{
+    for (size_t half = KN_WIDE_LANES / 2; half >= parts; half /= 2)
+        for (size_t i = 0; i < half; i++)
+            if (part == KN_I64)
+                lanes[i].whole += lanes[i + half].whole;
+            else
+                lanes[i].real += lanes[i + half].real;
+}
+
+/* Some items, `apart` from each other, in few lanes; the parts of complex numbers are added each by itself. Items that
+ * are several lie in memory as they are to be added, at a distance of `stride`. */
 static void sum_items(const struct pass *p, size_t item, size_t apart, size_t rows, ptrdiff_t stride, char *scratch)
 {
-    double lanes[KN_SUMMED_ROWS * KN_WIDE_LANES];
-    size_t parts = p->class == KN_C64 ? 2 : 1, length;
-    for (size_t i = 0; i < rows * KN_WIDE_LANES; i++) lanes[i] = -0.0; /* which adds nothing, not even a sign */
+    union lane lanes[KN_SUMMED_ROWS * KN_WIDE_LANES];
+    kn_sum_wide_loop *add = p->plan->loops->sum_wide[p->part];
+    size_t parts = p->part == p->class ? 1 : 2, length;
+    clear_lanes(p->part, lanes, rows * KN_WIDE_LANES);
     if (stored_wide(p)) {
         const void *values = stored_chunk(p, item, &length);
-        p->plan->loops->sum_wide(lanes, 0, values, stride, rows, length * parts);
+        add(lanes, 0, values, stride, rows, length * parts);
     } else {
         struct kn_walk w;
         int64_t first;
         length = chunk_of(p, item, &first);
         start_in_row(p, (int64_t)item / p->chunks, first, first + (int64_t)length, scratch, &w);
         for (size_t n, seen = 0; (n = parts * kn_walk_next(&w)) > 0; seen += n, kn_walk_advance(&w, n / parts))
-            p->plan->loops->sum_wide(lanes, seen, kn_walk_evaluate(&w, n / parts, NULL), 0, 1, n);
+            add(lanes, seen, kn_walk_evaluate(&w, n / parts, NULL), 0, 1, n);
     }
     for (size_t i = 0; i < rows; i++) {
-        fold_wide(lanes + i * KN_WIDE_LANES, parts);
+        fold_wide(p->part, lanes + i * KN_WIDE_LANES, parts);
         memcpy(p->partial + (item + i * apart) * p->partial_value, lanes + i * KN_WIDE_LANES, p->partial_value);
     }
 }
@@ -265,6 +297,59 @@ static void extreme_of(const struct pass *p, struct kn_walk *w, kn_extreme_loop 
     }
 }
 
+/* The loop that counts what is true, where that is all that is asked: any, all, count_nonzero, the extremes of bools. */
+static kn_count_true_loop *count_loop(const struct pass *p)
+{
+    const struct kn_program *g = &p->r->program;
+    bool asks = p->r->combine == KN_LOGICAL_OR || p->r->combine == KN_LOGICAL_AND;
+    int converts = 0;
+    if (g->leaves != 1 || !p->plan->linear[0] || g->nodes[0].kind != KN_NODE_ARRAY) return NULL;
+    for (int i = 1; i < g->count; i++) converts += g->nodes[i].kind == KN_NODE_CONVERT && g->nodes[i].args[0] == i - 1;
+    if (converts != g->count - 1) return NULL;
+    if (!asks) { /* numbers of bools */
+        bool bools = g->nodes[0].dtype == RT_BOOL || (g->count > 1 && g->nodes[1].dtype == RT_BOOL);
+        asks = bools && ((p->r->combine == KN_ADD && p->class == KN_I64) || p->r->indices);
+    }
+    return asks ? p->plan->loops->narrow->count_true[leaf_dtype(p)] : NULL;
+}
+
+/* Whether elements of an item are all true or, of what asks for any, whether there is one. Elements that come after
+ * those that decide are not looked at. */
+#define AT_ONCE 4096
+static bool ask(struct pass *p, size_t item)
+{
+    bool all = p->r->combine == KN_LOGICAL_AND || p->r->combine == KN_MINIMUM;
+    size_t length, size = rt_dtypes[leaf_dtype(p)].size;
+    const char *at = stored_chunk(p, item, &length);
+    size_t decided = __atomic_load_n(&p->decided, __ATOMIC_RELAXED);
+    if (decided && decided <= item) return all;
+    for (size_t i = 0, n; i < length; i += n) {
+        n = length - i < AT_ONCE ? length - i : AT_ONCE;
+        size_t count = p->count(at + i * size, n);
+        if (all ? count == n : count == 0) continue;
+        if (p->r->count == 1) __atomic_store_n(&p->decided, item + 1, __ATOMIC_RELAXED);
+        return !all;
+    }
+    return all;
+}
+
+/* Of an item in memory that asks for no more. */
+static void count_item(struct pass *p, size_t item)
+{
+    char *to = p->partial + item * p->value;
+    if (p->r->combine == KN_ADD) {
+        size_t length;
+        const char *at = stored_chunk(p, item, &length);
+        int64_t count = (int64_t)p->count(at, length);
+        memcpy(to, &count, sizeof count);
+    } else if (p->class == KN_B) {
+        *(uint8_t *)to = ask(p, item);
+    } else {
+        int32_t found = ask(p, item);
+        memcpy(to, &found, sizeof found);
+    }
+}
+
 static void chunk_piece(void *context, size_t begin, size_t end, int worker)
 {
     struct pass *p = context;
@@ -277,6 +362,11 @@ static void chunk_piece(void *context, size_t begin, size_t end, int worker)
         int64_t first;
         size_t length = chunk_of(p, item, &first);
         struct kn_walk w;
+        if (p->count) {
+            count_item(p, item);
+            if (p->index && p->chunks == 1) find_in_chunk(p, (int64_t)item, scratch);
+            continue;
+        }
         start_in_row(p, (int64_t)item / p->chunks, first, first + (int64_t)length, scratch, &w);
         if (narrow_extreme_loop(p)) {
             const char *at = stored_chunk(p, item, &length);
@@ -321,7 +411,7 @@ static void write_results(const struct pass *p, enum kn_class class, const char 
                           size_t n, char *block, char *converted)
 {
     const struct kn_loops *l = p->plan->loops;
-    enum rt_dtype exact = kn_classes[class].dtype, t = p->out->dtype;
+    enum rt_dtype exact = p->raw ? leaf_dtype(p) : kn_classes[class].dtype, t = p->out->dtype;
     char *to = (char *)rt_array_host(p->out) + first * (int64_t)rt_dtypes[t].size;
     l->load[exact](block, values, stride, n);
     if (p->r->reduction == KN_MEAN) {
@@ -358,7 +448,8 @@ static enum rt_status reduce_chunks(struct pass *p, struct rt_error *e)
         grain *= KN_SUMMED_ROWS;
     enum rt_status status = make_room(p, items, 3, items <= grain && p->chunks == 1, e);
     if (status != RT_OK) return status;
-    rt_parallel_for(items, grain, chunk_piece, p);
+    if (p->count && r->count == 1) chunk_piece(p, 0, 1, 0); /* which often decides, before threads are woken */
+    rt_parallel_for(items, p->decided ? items : grain, chunk_piece, p);
     if (rt_interrupted()) return RT_OK;
     if (p->chunks > 1) rt_parallel_for((size_t)r->count, 1, combine_piece, p);
     char *block = p->scratch, *converted = block + p->block_bytes;
@@ -491,12 +582,12 @@ void kn_sum_values(enum rt_dtype t, const void *values, size_t n, void *sum)
     r.combine = KN_ADD;
     r.accumulate = t;
     plan.loops = kn_host_loops();
-    if (t == RT_FLOAT32) {
-        double lanes[KN_WIDE_LANES];
-        for (int i = 0; i < KN_WIDE_LANES; i++) lanes[i] = -0.0;
-        plan.loops->sum_wide(lanes, 0, values, 0, 1, n);
-        fold_wide(lanes, 1);
-        plan.loops->convert[KN_F64][t](sum, lanes, 1);
+    if (t == RT_FLOAT32 || n <= SHORT) {
+        union lane lanes[KN_WIDE_LANES];
+        clear_lanes(p.class, lanes, KN_WIDE_LANES);
+        plan.loops->sum_wide[p.class](lanes, 0, values, 0, 1, n);
+        fold_wide(p.class, lanes, 1);
+        plan.loops->convert[p.class == KN_I64 ? KN_I64 : KN_F64][t](sum, lanes, 1);
     } else {
         into_lanes(&p, stack, 0, values, n);
         fold(&p, p.class, stack, n < LANES ? n : LANES, 1);
@@ -511,8 +602,11 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
     struct pass p = {.r = r, .plan = &plan, .class = kn_class_of(r->accumulate), .stack = stack, .out = out};
     struct rt_array order = r->many ? r->rows : r->row;
     p.value = kn_classes[p.class].size;
-    p.wide = r->combine == KN_ADD && (p.class == KN_F32 || p.class == KN_C64);
-    p.partial_class = !p.wide ? p.class : p.class == KN_F32 ? KN_F64 : KN_C128;
+    bool single = p.class == KN_F32 || p.class == KN_C64, complex = p.class == KN_C64 || p.class == KN_C128;
+    p.part = !complex ? p.class : single ? KN_F32 : KN_F64;
+    p.wide = r->combine == KN_ADD && (single || (r->length <= (complex ? SHORT / 2 : SHORT) &&
+                                                 (p.part == KN_F64 || p.part == KN_I64)));
+    p.partial_class = !single || r->combine != KN_ADD ? p.class : complex ? KN_C128 : KN_F64;
     p.partial_value = kn_classes[p.partial_class].size;
     p.block = (size_t)(r->length > r->count ? r->length : r->count);
     if (p.block > KN_BLOCK) p.block = KN_BLOCK;
@@ -520,7 +614,14 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
     if (r->many || r->indices) /* the output's order, else whatever order the memory has */
         for (int64_t i = order.ndim - 1, stride = 1; i >= 0; stride *= order.shape[i--]) order.strides[i] = stride;
     for (int i = 0; i < r->program.leaves; i++) r->program.arrays[i] = r->many ? &r->leaves[i].rows : &r->leaves[i].row;
-    kn_plan_make(&r->program, &order, false, &plan);
+    bool narrow = r->many && !r->indices && r->program.count == 1 && leaf_dtype(&p) == r->accumulate &&
+                  (r->combine == KN_MINIMUM || r->combine == KN_MAXIMUM) &&
+                  kn_host_loops()->narrow->ops[r->combine][leaf_dtype(&p)];
+    kn_plan_make(&r->program, &order, narrow, &plan);
+    p.raw = narrow && plan.narrow;
+    if (p.raw) p.value = rt_dtypes[leaf_dtype(&p)].size;
+    if (!r->many) p.count = count_loop(&p);
+    p.wide &= !p.count;
     enum rt_status status = r->many ? reduce_rows(&p, e) : reduce_chunks(&p, e);
     free(p.heap);
     if (status == RT_OK && rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");
