@@ -23,7 +23,8 @@ struct pass {
     enum kn_class class;
     size_t value;                /* bytes of one value of the class */
     bool wide;                   /* added in few lanes of 8 bytes: float32 and complex64 in double, and short rows */
-    enum kn_class part;          /* of which a value has one or, being complex, two: how the lanes add */
+    enum kn_class part;          /* how the lanes add: float32, float64 or int64, of which a value has `parts` */
+    size_t parts;                /* 1, of complex numbers 2 */
     bool raw;                    /* many rows of 8 or 16 bits are combined as they lie in memory */
     kn_count_true_loop *count;   /* all that is asked of an element in memory is whether it is true; else NULL */
     size_t decided;              /* the item, from 1, that no other can change the result of; 0: none yet */
@@ -232,7 +233,7 @@ static void sum_items(const struct pass *p, size_t item, size_t apart, size_t ro
 {
     union lane lanes[KN_SUMMED_ROWS * KN_WIDE_LANES];
     kn_sum_wide_loop *add = p->plan->loops->sum_wide[p->part];
-    size_t parts = p->part == p->class ? 1 : 2, length;
+    size_t parts = p->parts, length;
     clear_lanes(p->part, lanes, rows * KN_WIDE_LANES);
     if (stored_wide(p)) {
         const void *values = stored_chunk(p, item, &length);
@@ -603,9 +604,11 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
     struct rt_array order = r->many ? r->rows : r->row;
     p.value = kn_classes[p.class].size;
     bool single = p.class == KN_F32 || p.class == KN_C64, complex = p.class == KN_C64 || p.class == KN_C128;
-    p.part = !complex ? p.class : single ? KN_F32 : KN_F64;
-    p.wide = r->combine == KN_ADD && (single || (r->length <= (complex ? SHORT / 2 : SHORT) &&
-                                                 (p.part == KN_F64 || p.part == KN_I64)));
+    bool whole = p.class == KN_I64 || p.class == KN_U64;
+    p.part = single ? KN_F32 : whole ? KN_I64 : KN_F64;
+    p.parts = complex ? 2 : 1;
+    p.wide = r->combine == KN_ADD && (single || (r->length <= SHORT / (int64_t)p.parts &&
+                                                 (complex || whole || p.class == KN_F64)));
     p.partial_class = !single || r->combine != KN_ADD ? p.class : complex ? KN_C128 : KN_F64;
     p.partial_value = kn_classes[p.partial_class].size;
     p.block = (size_t)(r->length > r->count ? r->length : r->count);

@@ -66,6 +66,65 @@ for _, device in ipairs(t.devices()) do
     end
   end)
 
+  test("what is true, wherever it lies", function()
+    local sizes = t.brief({ 1, 300, 5000, 70001 }, { 1, 300, 5000 })
+    for _, dtype in ipairs { "bool", "uint8", "int16", "int32", "uint64", "float16", "bfloat16", "float32", "float64" } do
+      for _, n in ipairs(sizes) do
+        for _, at in ipairs { 1, n // 2 + 1, n } do
+          local x = gpu.zeros(n, dtype, device)
+          if dtype:match "float" then x = gpu.evaluate(-x) end -- zeros with a sign are zeros
+          x[at] = dtype:match "float" and 0 / 0 or 1
+          local y = x:eq(0):to(dtype)
+          local what = dtype .. " " .. at .. " of " .. n
+          assert(x:any() and x:count_nonzero() == 1 and x:all() == (n == 1), what)
+          assert(y:any() == (n > 1) and y:count_nonzero() == n - 1 and not y:all(), what)
+          if dtype == "bool" then
+            t.eq(x:argmax(), at, what)
+            t.eq(y:argmin(), at, what)
+            assert(x:max() == true and y:min() == false and x:min() == (n == 1) and y:max() == (n > 1), what)
+            assert(y:argmax() == (at == 1 and n > 1 and 2 or 1), what)
+          end
+        end
+      end
+    end
+  end)
+
+  test("rows of what is true, and their extremes, in every layout", function()
+    local whole = gpu.range(0, 130 * 77 - 1, 1, "int32", device):reshape(130, 77) * 37 % 101
+    for _, dtype in ipairs { "bool", "int8", "uint8", "int16", "uint16", "int64", "float32" } do
+      local x = (dtype == "bool" and whole:lt(3) or whole - (dtype:match "^u" and 0 or 50)):to(dtype)
+      for _, view in ipairs { x, x.T, x["::2, ::3"], x:reshape(13, 10, 77):moveaxis(1, 3):reshape(10, -1), x:reshape(13, 10, 77)[{ 2, {}, {} }] } do
+        local plain = view:to("float64"):clone()
+        for axis = 1, 2 do
+          assert(view:count_nonzero(axis):equal(plain:ne(0):to("int64"):sum(axis)), dtype)
+          assert(view:any(axis):equal(view:count_nonzero(axis):gt(0)), dtype)
+          assert(view:all(axis):equal(view:count_nonzero(axis):eq(view.shape[axis])), dtype)
+          assert(view:max(axis):to("float64"):equal(plain:max(axis)), dtype)
+          assert(view:min(axis):to("float64"):equal(plain:min(axis)), dtype)
+        end
+        t.eq(view:count_nonzero(), plain:count_nonzero(), dtype)
+      end
+    end
+  end)
+
+  test("sums of short rows", function()
+    gpu.seed(8)
+    for _, length in ipairs { 1, 15, 17, 100, 256, 257, 511, 512, 513 } do
+      local whole = gpu.random.integers(-1000, 1000, { 40, length }, device)
+      local exact = whole.T:clone():sum(1):to("float64")
+      for _, dtype in ipairs { "int16", "int64", "float64", "complex64", "complex128" } do
+        local x = whole:to(dtype)
+        local sums = x:sum(2)
+        assert((dtype:match "complex" and sums.real or sums):to("float64"):equal(exact), dtype .. " " .. length)
+        assert(x[1]:sum() == (dtype == "int16" and math.tointeger(exact[1]) or sums[1]), dtype)
+      end
+      assert(whole:abs():to("uint64"):sum(2):to("int64"):equal(whole:abs():to("int64"):sum(2)))
+      local r = gpu.randn({ 40, length }, "float64", device)
+      local later = r * 1.1
+      assert(later:sum(2):equal(gpu.evaluate(r * 1.1):sum(2)), "computed on the way")
+    end
+  end)
+
   test("results", function()
     local x = gpu.array({ { 1, 2 }, { 3, 4 } }, "int32", device)
     t.eq(math.type(x:sum()), "integer")
