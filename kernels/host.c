@@ -111,6 +111,8 @@ static bool can_be_narrow(struct kn_plan *plan)
             can = plan->linear[n->leaf];
         else if (n->kind == KN_NODE_OP)
             can = loop_of(plan, n) != NULL;
+        else if (n->kind == KN_NODE_CONVERT)
+            can = plan->loops->narrow->convert[p->nodes[n->args[0]].dtype][n->dtype] != NULL;
         else
             can = n->kind == KN_NODE_NUMBER || n->kind == KN_NODE_WEAK;
     }
@@ -378,12 +380,14 @@ const void *kn_walk_evaluate(struct kn_walk *w, size_t n, void *out)
         }
         const void *a = w->values[d->args[0]];
         enum rt_dtype from = p->nodes[d->args[0]].dtype;
-        if (d->kind == KN_NODE_CONVERT && passes_on(from, d->dtype)) {
+        if (d->kind == KN_NODE_CONVERT && !w->plan->narrow && passes_on(from, d->dtype)) {
             w->values[i] = a;
             continue;
         }
         void *to = out && i == p->count - 1 ? out : slot(w, i);
-        if (d->kind == KN_NODE_CONVERT) {
+        if (d->kind == KN_NODE_CONVERT && w->plan->narrow) {
+            loops->narrow->convert[from][d->dtype](to, a, n);
+        } else if (d->kind == KN_NODE_CONVERT) {
             loops->convert[kn_class_of(from)][d->dtype](to, a, n);
         } else {
             int arity = kn_ops[d->op].arity;

@@ -48,6 +48,8 @@ struct kn_narrow_loops {
     kn_op_loop *ops[KN_OP_COUNT][RT_DTYPE_COUNT];
     kn_extreme_loop *least[RT_DTYPE_COUNT], *greatest[RT_DTYPE_COUNT];
     kn_count_true_loop *count_true[RT_DTYPE_COUNT]; /* of all but complex numbers */
+    /* Between bool and the integers, where one of the two has fewer than 32 bits; NULL for the others. */
+    kn_convert_loop *convert[RT_DTYPE_COUNT][RT_DTYPE_COUNT];
 };
 
 struct kn_loops {

@@ -79,6 +79,36 @@ NARROW_TYPES(GREATEST, greatest)
     X(FLOAT64, double, uint64_t, v != 0)
 COUNTED_TYPES(COUNT_TRUE)
 
+/* Conversions of elements as they lie in memory: more bits keep the sign, fewer are the lowest ones. */
+#define CONVERT(name, FROM, TO, value)                                                                                 \
+    static void name(void *out, const void *in, size_t n)                                                              \
+    {                                                                                                                  \
+        const FROM *from = in;                                                                                         \
+        TO *to = out;                                                                                                  \
+        INDEPENDENT for (size_t i = 0; i < n; i++) to[i] = (TO)(value);                                                \
+    }
+CONVERT(bits_8_16, uint8_t, uint16_t, from[i])
+CONVERT(bits_8_32, uint8_t, uint32_t, from[i])
+CONVERT(bits_16_32, uint16_t, uint32_t, from[i])
+CONVERT(sign_8_16, int8_t, int16_t, from[i])
+CONVERT(sign_8_32, int8_t, int32_t, from[i])
+CONVERT(sign_16_32, int16_t, int32_t, from[i])
+CONVERT(bits_8_8, uint8_t, uint8_t, from[i])
+CONVERT(bits_16_8, uint16_t, uint8_t, from[i])
+CONVERT(bits_32_8, uint32_t, uint8_t, from[i])
+CONVERT(bits_64_8, uint64_t, uint8_t, from[i])
+CONVERT(bits_16_16, uint16_t, uint16_t, from[i])
+CONVERT(bits_32_16, uint32_t, uint16_t, from[i])
+CONVERT(bits_64_16, uint64_t, uint16_t, from[i])
+CONVERT(true_8, uint8_t, uint8_t, from[i] != 0)
+CONVERT(true_16, uint16_t, uint8_t, from[i] != 0)
+CONVERT(true_32, uint32_t, uint8_t, from[i] != 0)
+CONVERT(true_64, uint64_t, uint8_t, from[i] != 0)
+/* A dtype's conversions: to bool, to 8, 16 and 32 bits; to 32 bits only from fewer. */
+#define TO_LESS(true, to_8, to_16)                                                                                     \
+    [RT_BOOL] = true, [RT_INT8] = to_8, [RT_UINT8] = to_8, [RT_INT16] = to_16, [RT_UINT16] = to_16
+#define TO_ANY(true, to_8, to_16, to_32) TO_LESS(true, to_8, to_16), [RT_INT32] = to_32, [RT_UINT32] = to_32
+
 const struct kn_narrow_loops KN_NARROW_LEVEL = {
     .ops =
         {
@@ -91,6 +121,15 @@ const struct kn_narrow_loops KN_NARROW_LEVEL = {
 #define EXTREME_ENTRY(name, dtype, TYPE) [RT_##dtype] = name##_##dtype,
     .least = {NARROW_TYPES(EXTREME_ENTRY, least)},
     .greatest = {NARROW_TYPES(EXTREME_ENTRY, greatest)},
+    .convert = {[RT_BOOL] = {TO_ANY(bits_8_8, bits_8_8, bits_8_16, bits_8_32)},
+                [RT_INT8] = {TO_ANY(true_8, bits_8_8, sign_8_16, sign_8_32)},
+                [RT_UINT8] = {TO_ANY(true_8, bits_8_8, bits_8_16, bits_8_32)},
+                [RT_INT16] = {TO_ANY(true_16, bits_16_8, bits_16_16, sign_16_32)},
+                [RT_UINT16] = {TO_ANY(true_16, bits_16_8, bits_16_16, bits_16_32)},
+                [RT_INT32] = {TO_LESS(true_32, bits_32_8, bits_32_16)},
+                [RT_UINT32] = {TO_LESS(true_32, bits_32_8, bits_32_16)},
+                [RT_INT64] = {TO_LESS(true_64, bits_64_8, bits_64_16)},
+                [RT_UINT64] = {TO_LESS(true_64, bits_64_8, bits_64_16)}},
     .count_true = {[RT_BOOL] = count_true_INT8,
                    [RT_INT8] = count_true_INT8,
                    [RT_UINT8] = count_true_INT8,

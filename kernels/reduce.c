@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LARGE 65536 /* elements from which on the order of memory decides */
+#define LINE  64    /* bytes of a cache line */
+
 const struct kn_reduction_info kn_reductions[KN_REDUCTION_COUNT] = {
     [KN_SUM] =
         {"sum",
@@ -213,6 +216,38 @@ enum rt_status kn_reduce(enum kn_reduction reduction, const struct rt_array *a, 
     return status == RT_OK ? reduce(&r, a, axes, keepdims, out, e) : status;
 }
 
+/* On the host, whether a leaf of many elements runs along another axis than the values do: then each of its cache lines
+ * would be read for every element in it. Of values of 8 bytes, which are the fewest of a line, storing costs as much. */
+static bool lies_across(const struct kn_program *p, const struct rt_array *values)
+{
+    if (rt_array_size(values) < LARGE || rt_dtypes[values->dtype].size >= 8) return false;
+    if (kn_runs_generated(rt_array_device(p->arrays[0]))) return false;
+    for (int i = 0; i < p->leaves; i++) {
+        const struct rt_array *a = p->arrays[i];
+        bool near = false;
+        if (a->ndim < 2 || !rt_array_same_shape(a, values)) continue;
+        for (int k = 0; k < a->ndim - 1; k++) near |= a->strides[k] == 1 && a->shape[k] > 1;
+        if (near && llabs(a->strides[a->ndim - 1]) * rt_dtypes[a->dtype].size >= LINE) return true;
+    }
+    return false;
+}
+
+/* By storing the values first, tile by tile. False where there is no memory for that. */
+static bool reduce_stored(const struct kn_program *p, enum kn_reduction reduction, unsigned axes, bool keepdims,
+                          struct rt_array *out, enum rt_status *status, struct rt_error *e)
+{
+    struct rt_array stored = {0};
+    struct rt_error error = {0};
+    struct kn_program whole;
+    kn_program_assign(&whole, p);
+    *status = kn_program_run(&whole, &stored, &error);
+    rt_error_clear(&error);
+    if (*status == RT_OK) *status = kn_reduce(reduction, &stored, axes, keepdims, out, e);
+    bool done = stored.storage != NULL;
+    rt_array_release(&stored);
+    return done;
+}
+
 enum rt_status kn_program_reduce(const struct kn_program *p, enum kn_reduction reduction, unsigned axes, bool keepdims,
                                  struct rt_array *out, struct rt_error *e)
 {
@@ -224,6 +259,9 @@ enum rt_status kn_program_reduce(const struct kn_program *p, enum kn_reduction r
     r.reduction = reduction;
     kn_program_assign(&r.program, p);
     enum rt_status status = kn_program_form(p, &values, e);
+    if (status == RT_OK && lies_across(p, &values) &&
+        reduce_stored(p, reduction, axes, keepdims, out, &status, e))
+        return status;
     return status != RT_OK ? status : reduce(&r, &values, axes, keepdims, out, e);
 }
 
