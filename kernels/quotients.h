@@ -32,6 +32,12 @@ static inline int32_t quotient_i32(int32_t a, int32_t b)
     double q = floor((double)a / (double)(b == 0 ? 1 : b));
     return b == 0 ? 0 : (int32_t)(q < 0x1p31 ? q : -0x1p31);
 }
+/* Of at most 17 bits by the division of floats, whose error is less than what no whole quotient is nearer to one. */
+static inline int32_t quotient_i17(int32_t a, int32_t b)
+{
+    int32_t q = (int32_t)floorf((float)a / (float)(b == 0 ? 1 : b));
+    return b == 0 ? 0 : q;
+}
 static inline int64_t quotient_i64(int64_t a, int64_t b)
 {
     int64_t q = (int64_t)floor((double)a / (double)(b == 0 ? 1 : b)), r = a - q * b;

@@ -392,4 +392,27 @@ t.test("chains of 8 and 16 bits wrap as each operation does", function()
   end
 end)
 
+t.test("quotients of 8 and 16 bits are those of 64", function()
+  local function check(a, b, dtype)
+    local wide, by = a:to("int64"), b:to("int64")
+    assert((a // b):equal((wide // by):to(dtype)) and (a % b):equal((wide % by):to(dtype)), dtype)
+  end
+  for _, dtype in ipairs { "int8", "uint8" } do
+    local all = (gpu.range(0, 255, 1, "int64", "cpu") - (dtype == "int8" and 128 or 0)):to(dtype)
+    local none = gpu.zeros({ 256, 256 }, dtype, "cpu")
+    check(all:reshape(256, 1) + none, all + none, dtype)
+  end
+  gpu.seed(6)
+  for _, dtype in ipairs { "int16", "uint16" } do
+    local low = dtype == "int16" and -32768 or 0
+    for _, most in ipairs { 9, 300, 65535 } do
+      local a = gpu.random.integers(low, low + 65535, 100000, "cpu"):to(dtype)
+      local b = gpu.random.integers(math.max(low, -most // 2), math.max(low, -most // 2) + most, 100000, "cpu"):to(dtype)
+      check(a, b, dtype)
+      local multiple = b:to("int64") * (a:to("int64") % 200)
+      for step = -1, 1 do check((multiple + step):to(dtype), b, dtype) end
+    end
+  end
+end)
+
 t.done()

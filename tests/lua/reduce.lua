@@ -107,6 +107,17 @@ for _, device in ipairs(t.devices()) do
     end
   end)
 
+  test("reductions of what runs across the rows", function()
+    gpu.seed(9)
+    local x = gpu.rand({ 300, 400 }, "float32", device)
+    local later, now = x.T * 1.5, gpu.evaluate(x.T * 1.5)
+    assert(later:sum() == now:sum() and later:max() == now:max())
+    for axis = 1, 2 do
+      later = x.T * 1.5
+      assert(later:sum(axis):equal(now:sum(axis)) and (x.T * 1.5):max(axis, true):equal(now:max(axis, true)))
+    end
+  end)
+
   test("sums of short rows", function()
     gpu.seed(8)
     for _, length in ipairs { 1, 15, 17, 100, 256, 257, 511, 512, 513 } do
