@@ -10,7 +10,7 @@
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define TILE 64                 /* elements along each of the two axes of a tile */
+#define TILE 64    /* elements along each of the two axes of a tile */
 #define FEW  16384 /* bytes that the first-level cache keeps, so that nothing is to be had from their lines */
 #define PAST ((size_t)16 << 20) /* from so many bytes on, results would only push others out of the cache */
 

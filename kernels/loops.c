@@ -167,10 +167,10 @@ PARTED(fmod_few_f32, FMOD_F32, float, float, float, FEW_F32, to[i] = fmod_f32(fr
 PARTED(fmod_few_f64, FMOD_F64, double, double, double, FEW_F64, to[i] = fmod_f64(from[i], other[i]))
 PARTED(mod_few_f32, MOD_F32, float, float, float, FEW_F32, FLOORED(float, fmod_f32))
 PARTED(mod_few_f64, MOD_F64, double, double, double, FEW_F64, FLOORED(double, fmod_f64))
-#define FMOD_F32   fmod_few_f32
-#define FMOD_F64   fmod_few_f64
-#define MOD_F32    mod_few_f32
-#define MOD_F64    mod_few_f64
+#define FMOD_F32 fmod_few_f32
+#define FMOD_F64 fmod_few_f64
+#define MOD_F32  mod_few_f32
+#define MOD_F64  mod_few_f64
 
 /* Powers that are none of the simple ones, then roots that are written as powers. */
 PARTED(pow_other_f64, POW_F64, double, double, double, (other[i] != 2) & (other[i] != -1) & (other[i] != 0.5),
@@ -179,10 +179,10 @@ PARTED(pow_other_f64, POW_F64, double, double, double, (other[i] != 2) & (other[
 PARTED(root_f32, POW_F32, float, float, float, other[i] == 0.5f, to[i] = root_F32(from[i]))
 PARTED(root_f64, POW_F64, double, double, double, other[i] == 0.5, to[i] = root_F64(from[i]))
 #undef POW_F64
-#define POW_F32 root_f32
-#define POW_F64 root_f64
+#define POW_F32    root_f32
+#define POW_F64    root_f64
 
-#define ANY     1
+#define ANY        1
 #define FEW_I64(v) (((uint64_t)(v) + ((uint64_t)1 << 50)) >> 51 == 0)
 #define BOTH_I64   FEW_I64(from[i]) & FEW_I64(other[i])
 PARTED(floordiv_i32, FLOORDIV_I32, int32_t, int32_t, int32_t, ANY, to[i] = quotient_i32(from[i], other[i]))
@@ -394,7 +394,7 @@ EXTREME(greatest_I64, int64_t, int64_t, >)
 #define EACH_LANE(k) _Pragma("GCC unroll 16") for (int k = 0; k < KN_WIDE_LANES; k++)
 #define SIDE_BY_SIDE 64 /* values of a row before those of the next one */
 #define SUM_WIDE(class, TYPE, SUM)                                                                                     \
-    static void sum_whole_##class(SUM *lanes, const TYPE *values, size_t n)                                            \
+    static void sum_whole_##class(SUM * lanes, const TYPE *values, size_t n)                                           \
     {                                                                                                                  \
         SUM sums[KN_WIDE_LANES];                                                                                       \
         EACH_LANE(k) sums[k] = lanes[k];                                                                               \

@@ -61,10 +61,10 @@ struct kn_loops {
     kn_rows_loop
         *rows[KN_OP_COUNT][KN_CLASS_COUNT]; /* for the sums, products and extremes of most classes; else NULL */
     kn_extreme_loop *least[KN_CLASS_COUNT], *greatest[KN_CLASS_COUNT]; /* NULL for bools, uint64 and complex numbers */
-    kn_sum_wide_loop *sum_wide[KN_CLASS_COUNT]; /* of float32, float64 and int64 */
-    kn_dot_loop *dot[2];                                    /* of float32 and float64 */
-    kn_add_rows_loop *add_rows[2];                          /* likewise */
-    void (*index)(int64_t *block, int64_t first, size_t n); /* first, first + 1, ... */
+    kn_sum_wide_loop *sum_wide[KN_CLASS_COUNT];                        /* of float32, float64 and int64 */
+    kn_dot_loop *dot[2];                                               /* of float32 and float64 */
+    kn_add_rows_loop *add_rows[2];                                     /* likewise */
+    void (*index)(int64_t *block, int64_t first, size_t n);            /* first, first + 1, ... */
     /* start + i * step for n of i from 0 on, fewer than 2^31. */
     void (*sequence_i64)(int64_t *block, int64_t start, int64_t step, size_t n);
     void (*sequence_f64)(double *block, double start, double step, size_t n);

@@ -217,7 +217,8 @@ enum rt_status kn_reduce(enum kn_reduction reduction, const struct rt_array *a, 
 }
 
 /* On the host, whether a leaf of many elements runs along another axis than the values do: then each of its cache lines
- * would be read for every element in it. Of values of 8 bytes, which are the fewest of a line, storing costs as much. */
+ * would be read for every element in it. Of values of 8 bytes, which are the fewest of a line, storing costs as much.
+ */
 static bool lies_across(const struct kn_program *p, const struct rt_array *values)
 {
     if (rt_array_size(values) < LARGE || rt_dtypes[values->dtype].size >= 8) return false;
@@ -259,8 +260,7 @@ enum rt_status kn_program_reduce(const struct kn_program *p, enum kn_reduction r
     r.reduction = reduction;
     kn_program_assign(&r.program, p);
     enum rt_status status = kn_program_form(p, &values, e);
-    if (status == RT_OK && lies_across(p, &values) &&
-        reduce_stored(p, reduction, axes, keepdims, out, &status, e))
+    if (status == RT_OK && lies_across(p, &values) && reduce_stored(p, reduction, axes, keepdims, out, &status, e))
         return status;
     return status != RT_OK ? status : reduce(&r, &values, axes, keepdims, out, e);
 }

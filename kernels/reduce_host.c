@@ -298,7 +298,8 @@ static void extreme_of(const struct pass *p, struct kn_walk *w, kn_extreme_loop 
     }
 }
 
-/* The loop that counts what is true, where that is all that is asked: any, all, count_nonzero, the extremes of bools. */
+/* The loop that counts what is true, where that is all that is asked: any, all, count_nonzero, the extremes of bools.
+ */
 static kn_count_true_loop *count_loop(const struct pass *p)
 {
     const struct kn_program *g = &p->r->program;
@@ -607,8 +608,8 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
     bool whole = p.class == KN_I64 || p.class == KN_U64;
     p.part = single ? KN_F32 : whole ? KN_I64 : KN_F64;
     p.parts = complex ? 2 : 1;
-    p.wide = r->combine == KN_ADD && (single || (r->length <= SHORT / (int64_t)p.parts &&
-                                                 (complex || whole || p.class == KN_F64)));
+    p.wide = r->combine == KN_ADD &&
+             (single || (r->length <= SHORT / (int64_t)p.parts && (complex || whole || p.class == KN_F64)));
     p.partial_class = !single || r->combine != KN_ADD ? p.class : complex ? KN_C128 : KN_F64;
     p.partial_value = kn_classes[p.partial_class].size;
     p.block = (size_t)(r->length > r->count ? r->length : r->count);

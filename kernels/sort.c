@@ -2,7 +2,12 @@
 #include "kernels/sort.h"
 #include <stdlib.h>
 #include <string.h>
+#include "kernels/nonzero.h"
 #include "kernels/program.h"
+
+#define MANY         65536 /* elements of which the best are looked for among candidates, */
+#define LEAST_SHARE  1024  /* as long as there are so many for each that is wanted */
+#define LONGEST_PART 4096
 
 /* A view with the axis `from` moved to the place `to`. */
 static enum rt_status move_axis(const struct rt_array *a, int from, int to, struct rt_array *out, struct rt_error *e)
@@ -76,6 +81,63 @@ enum rt_status kn_sort(const struct rt_array *a, int axis, bool descending, stru
     return kn_select(a, axis, descending, NULL, 0, values, indices, e);
 }
 
+/* What can be among the k best of many: the elements that are no worse than the k-th best of as many parts' best ones,
+ * of which there are k at least. *found says whether those are few; then *places has where they are, from 1. */
+static enum rt_status find_candidates(const struct rt_array *a, int64_t k, bool descending, struct rt_array *values,
+                                      struct rt_array *places, bool *found, struct rt_error *e)
+{
+    int64_t n = a->shape[0], part = n / (8 * k) < LONGEST_PART ? n / (8 * k) : LONGEST_PART;
+    int64_t parts[2] = {n / part, part}, is_number = 0;
+    struct rt_array cut = {0}, table = {0}, best = {0}, order = {0}, least = {0}, mask = {0};
+    struct kn_mask m = {0};
+    enum rt_status status = rt_array_slice(a, 0, 0, parts[0] * part, 1, &cut, e);
+    if (status == RT_OK) status = rt_array_reshape(&cut, 2, parts, &table, e);
+    if (status == RT_OK) status = kn_reduce(descending ? KN_MAX : KN_MIN, &table, 1u << 1, false, &best, e);
+    if (status == RT_OK) status = kn_sort(&best, 0, descending, &order, NULL, e);
+    if (status == RT_OK) status = rt_array_slice(&order, 0, k - 1, 1, 1, &least, e);
+    if (status == RT_OK) {
+        double v = rt_load_double(a->dtype, rt_array_host(&least));
+        is_number = v == v;
+    }
+    if (status == RT_OK && is_number) {
+        const struct kn_operand args[2] = {{.array = a}, {.array = &least}};
+        status = kn_apply(descending ? KN_GE : KN_LE, args, &mask, e);
+        if (status == RT_OK) status = kn_mask_count(&mask, &m, e);
+        *found = status == RT_OK && m.count < n / 8;
+    }
+    if (*found) {
+        status = rt_array_new(rt_array_device(a), RT_INT64, 1, &m.count, places, e);
+        if (status == RT_OK) status = rt_array_new(rt_array_device(a), a->dtype, 1, &m.count, values, e);
+        if (status == RT_OK) status = kn_mask_places(&m, places, e);
+        if (status == RT_OK) status = kn_mask_read(&m, a, values, e);
+    }
+    kn_mask_release(&m);
+    struct rt_array *all[] = {&cut, &table, &best, &order, &least, &mask};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) rt_array_release(all[i]);
+    return status;
+}
+
+/* Of many elements on the host that lie side by side, by few candidates; *done says whether that was so. */
+static enum rt_status topk_of_many(const struct rt_array *a, int64_t k, bool descending, struct rt_array *values,
+                                   struct rt_array *indices, bool *done, struct rt_error *e)
+{
+    struct rt_array candidates = {0}, places = {0};
+    *done = false;
+    if (a->ndim != 1 || k < 1 || a->shape[0] < MANY || k > a->shape[0] / LEAST_SHARE || !rt_array_contiguous(a) ||
+        kn_runs_generated(rt_array_device(a)) || kn_check_real(a, "topk", NULL) != RT_OK)
+        return RT_OK;
+    enum rt_status status = find_candidates(a, k, descending, &candidates, &places, done, e);
+    if (*done && status == RT_OK) status = kn_topk(&candidates, k, 0, descending, values, indices, e);
+    if (*done && status == RT_OK) {
+        const int64_t *place = rt_array_host(&places);
+        int64_t *index = rt_array_host(indices);
+        for (int64_t i = 0; i < k; i++) index[i] = place[index[i] - 1];
+    }
+    rt_array_release(&candidates);
+    rt_array_release(&places);
+    return status;
+}
+
 enum rt_status kn_topk(const struct rt_array *a, int64_t k, int axis, bool descending, struct rt_array *values,
                        struct rt_array *indices, struct rt_error *e)
 {
@@ -87,6 +149,9 @@ enum rt_status kn_topk(const struct rt_array *a, int64_t k, int axis, bool desce
     if (axis >= 0 && axis < a->ndim && (k < 0 || k > a->shape[axis]))
         return rt_fail(e, RT_INVALID, "topk: axis %d has %lld elements, and %lld are asked for", axis + 1,
                        (long long)a->shape[axis], (long long)k);
+    bool done;
+    if ((status = rt_array_alive(a, e)) == RT_OK) status = topk_of_many(a, k, descending, values, indices, &done, e);
+    if (status != RT_OK || done) return status;
     places = rt_alloc((size_t)k * sizeof *places + 1);
     if (!places) return rt_fail(e, RT_NOMEM, "out of memory for the places of %lld elements", (long long)k);
     for (int64_t i = 0; i < k; i++) places[i] = i;

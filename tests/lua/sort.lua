@@ -125,4 +125,29 @@ for _, device in ipairs(t.devices()) do
   end)
 end
 
+t.test("the best of many", function()
+  gpu.seed(4)
+  for _, dtype in ipairs { "float64", "float32", "int64", "uint8", "int16", "uint64", "float16", "bool" } do
+    for _, n in ipairs { 65536, 100001 } do
+      local whole = gpu.random.integers(0, dtype == "int64" and 1 << 60 or dtype == "bool" and 1 or 200, n, "int64", "cpu")
+      local x = dtype:match "float" and gpu.randn(n, dtype, "cpu") or whole:to(dtype)
+      if dtype:match "float" then x["::1000"] = 0 / 0 end
+      for _, k in ipairs { 1, 7, 60 } do
+        for _, smallest in ipairs { false, true } do
+          local values, indices = x:topk(k, 1, smallest)
+          local order = x:argsort { descending = not smallest }[{ { 1, k } }]
+          assert(indices:equal(order) and values:equal(x[order]), dtype .. " " .. n .. " " .. k)
+        end
+      end
+    end
+  end
+  local x = gpu.full({ 100000 }, 0 / 0, "float64", "cpu")
+  assert(select(2, x:topk(3)):equal(gpu.array { 1, 2, 3 }))
+  x[5] = 1
+  assert(select(2, x:topk(3)):equal(gpu.array { 5, 1, 2 }))
+  local z = gpu.zeros(100000, "float32", "cpu")
+  z[9] = -0.0
+  assert(select(2, z:topk(2, 1, true)):equal(gpu.array { 9, 1 }))
+end)
+
 t.done()
