@@ -148,10 +148,14 @@ bool simt_is_vector(const struct ptx_operand *o);
 bool simt_guard(struct decoder *d, struct insn *i);
 bool simt_want_operands(struct decoder *d, size_t low, size_t high);
 const struct op_row *simt_find_row(struct decoder *d, const char *key, uint32_t flags, op_function *run);
+/* Emits a row's op over the instruction's operands, under its guard. */
+bool simt_emit_row(struct decoder *d, const struct op_row *row, op_function run, uint32_t flags, enum ptx_type type);
 /* Emits the row of that key, which must exist. */
 struct insn *simt_emit_key(struct decoder *d, const char *key);
 
-/* ---- decode_memory.c, decode_matrix.c, decode_control.c: the instruction at hand, of one kind ---- */
+/* ---- decode_move.c, decode_memory.c, decode_matrix.c, decode_control.c: the instruction at hand, of one kind ---- */
+bool simt_decode_mov(struct decoder *d, const struct shape *s);
+bool simt_decode_cvt(struct decoder *d, const struct shape *s);
 bool simt_decode_memory(struct decoder *d, const struct shape *s);
 /* An address operand of that space: its base is a slot of class w in shared memory, else q. */
 struct simt_address {
