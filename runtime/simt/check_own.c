@@ -4,7 +4,8 @@
  * An address is a sum: a start, a multiple of each index of thread and block, and in loops any multiple of a step. All
  * instructions that may touch the allocation must have the same multiples; then what two threads touch lies apart when
  * the smallest multiple is no less than the bytes that one thread's instructions span, and each other one no less than
- * what the smaller ones can add up to. */
+ * what the smaller ones can add up to. Conditions that the instructions stand behind say how far an index goes, and
+ * where a loop ends (decode_facts.c). */
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/async.h"
@@ -18,7 +19,8 @@
 struct sum { /* of 32 bits: its parts are, too, with a sign */
     bool known;
     int64_t start, by[INDICES];
-    int64_t step; /* any multiple of it; 0: nothing */
+    int64_t step;   /* any multiple of it; 0: nothing */
+    int64_t travel; /* the farthest of them, 0: not known */
 };
 
 struct launch {
@@ -28,13 +30,16 @@ struct launch {
     uint32_t first;
 };
 
+#define AXES 3
+
 struct stretch_of { /* what one instruction of an allocation touches beside the others */
     int64_t start, bytes;
 };
 struct touched {
     uint64_t allocation;
-    struct sum sum; /* of the first instruction */
-    int64_t step;   /* of all of them */
+    struct sum sum;       /* of the first instruction */
+    int64_t step;         /* of all of them */
+    int64_t limits[AXES]; /* of threads in all, as far as conditions allow it */
     bool known;
     struct stretch_of seen[MOST_SEEN];
     size_t count;
@@ -61,10 +66,12 @@ static struct sum settled(struct sum s, bool wide)
 {
     if (!wide) {
         s.start = (int32_t)s.start;
+        if (s.travel != (int32_t)s.travel || s.step != (int32_t)s.step) s.travel = 0;
         s.step = (int32_t)s.step;
         for (int k = 0; k < INDICES; k++) s.by[k] = (int32_t)s.by[k];
         return s;
     }
+    if (!is_small(s.travel)) s.travel = 0;
     s.known &= s.start > -(INT64_C(1) << 62) && s.start < INT64_C(1) << 62 && is_small(s.step);
     for (int k = 0; k < INDICES; k++) s.known &= is_small(s.by[k]);
     return s;
@@ -77,10 +84,11 @@ static bool is_number(const struct sum *s)
     return s->known && !any;
 }
 
-/* The least and the greatest without the step. */
+/* The least and the greatest, with what is known of the step. */
 static void bounds(const struct launch *l, const struct sum *s, int64_t *low, int64_t *high)
 {
     *low = *high = s->start;
+    *(s->travel < 0 ? low : high) += s->travel;
     for (int k = 0; k < INDICES; k++) *(s->by[k] < 0 ? low : high) += s->by[k] * (l->extents[k] - 1);
 }
 
@@ -89,6 +97,7 @@ static struct sum added(const struct sum *a, const struct sum *b, int sign)
     struct sum s = {
         .known = a->known && b->known, .start = a->start + sign * b->start, .step = common(a->step, b->step)};
     for (int k = 0; k < INDICES; k++) s.by[k] = a->by[k] + sign * b->by[k];
+    if (!a->step || !b->step) s.travel = a->travel + sign * b->travel;
     return s;
 }
 
@@ -100,6 +109,7 @@ static struct sum multiplied(const struct sum *a, const struct sum *b)
     int64_t by = is_number(b) ? b->start : a->start;
     s = (struct sum){.known = x->known && is_small(x->start) && is_small(by)};
     s.known &= !__builtin_mul_overflow(x->start, by, &s.start) && !__builtin_mul_overflow(x->step, by, &s.step);
+    if (__builtin_mul_overflow(x->travel, by, &s.travel)) s.travel = 0;
     for (int k = 0; k < INDICES; k++) s.known &= !__builtin_mul_overflow(x->by[k], by, &s.by[k]);
     return s;
 }
@@ -119,11 +129,12 @@ static struct sum combined(const struct sum *a, const struct sum *b)
 static struct sum extended(const struct launch *l, struct sum s, bool is_signed)
 {
     int64_t low, high;
-    if (s.step) {
+    bounds(l, &s, &low, &high);
+    if (s.step && (!s.travel || low < (is_signed ? INT32_MIN : 0) || high > INT32_MAX)) {
         s.step = common(s.step, INT64_C(1) << 32);
+        s.travel = 0;
         return s;
     }
-    bounds(l, &s, &low, &high);
     if (!is_signed && low < 0) {
         s.start += INT64_C(1) << 32;
         low += INT64_C(1) << 32, high += INT64_C(1) << 32;
@@ -155,6 +166,35 @@ static struct sum of_special(const struct launch *l, enum special r)
     return s;
 }
 
+/* The bound that a fact sets, the first number that is not below it. False: it is none of 31 bits. */
+static bool limit_of(const struct launch *l, const struct fact *f, int64_t *limit)
+{
+    const struct sum *bound = &l->sums[(uint32_t)f->bound - l->first];
+    *limit = bound->start + f->inclusive;
+    return is_number(bound) && bound->start > INT32_MIN && *limit <= INT32_MAX;
+}
+
+static const struct fact *fact_at(const struct launch *l, int number)
+{
+    const struct simt_check *c = l->check;
+    return &c->program->facts[c->launch->function->code->fact_first + (uint32_t)number];
+}
+
+/* A loop that adds `step` only to what is below a bound. */
+static int64_t travel_of(const struct launch *l, const struct term *t, const struct sum *start, int64_t step)
+{
+    int64_t low, high, limit;
+    bounds(l, start, &low, &high);
+    if (step <= 0 || start->step || low < 0 || high > INT32_MAX) return 0;
+    for (uint64_t rest = t->facts; rest; rest &= rest - 1) {
+        const struct fact *f = fact_at(l, __builtin_ctzll(rest));
+        if (&l->check->program->terms[f->term] != t || !limit_of(l, f, &limit)) continue;
+        int64_t most = limit - 1 + step;
+        if (most <= INT32_MAX) return most - low > step ? most - low : step;
+    }
+    return 0;
+}
+
 static struct sum sum_of(const struct launch *l, const struct term *t)
 {
     bool leaf = t->kind <= TERM_SPECIAL, unary = t->kind >= TERM_EXTEND_S && t->kind <= TERM_NARROW;
@@ -175,17 +215,49 @@ static struct sum sum_of(const struct launch *l, const struct term *t)
     case TERM_LOOP:
         s = *a;
         s.step = common(a->step, b->start);
+        s.travel = travel_of(l, t, a, b->start);
         s.known &= is_number(b);
     }
     return s;
 }
 
 /* ---- what instructions touch ---- */
-/* Notes an instruction that touches the allocation; its address less the offset, in all lanes, is the sum. */
-static void note(struct touched *t, const struct sum *s, const struct insn *i)
+/* Is it the number of the thread along the axis, in the grid, and some more? */
+static bool is_index(const struct launch *l, const struct sum *s, int axis)
 {
+    int64_t low, high, block = l->extents[axis];
+    if (!s->known || s->step) return false;
+    for (int k = 0; k < INDICES; k++) {
+        int64_t want = k == axis ? 1 : k == AXES + axis ? block : 0;
+        if (l->extents[k] > 1 && s->by[k] != want) return false;
+    }
+    bounds(l, s, &low, &high);
+    return low >= 0 && high <= INT32_MAX;
+}
+
+/* How many threads along the axis come to an instruction where these facts hold, from the first on. */
+static int64_t threads_of(const struct launch *l, int axis, uint64_t facts)
+{
+    int64_t threads = l->extents[axis] * l->extents[AXES + axis], limit;
+    for (; facts; facts &= facts - 1) {
+        const struct fact *f = fact_at(l, __builtin_ctzll(facts));
+        const struct sum *s = &l->sums[(uint32_t)f->term - l->first];
+        if (!is_index(l, s, axis) || !limit_of(l, f, &limit)) continue;
+        if (limit - s->start < threads) threads = limit > s->start ? limit - s->start : 0;
+    }
+    return threads;
+}
+
+/* Notes an instruction that touches the allocation; its address less the offset, in all lanes, is the sum. */
+static void note(const struct launch *l, struct touched *t, const struct sum *s, uint32_t pc)
+{
+    const struct insn *i = &l->check->program->code[pc];
     int64_t low = s->start + i->imm;
     if (!t->count) t->sum = *s;
+    for (int k = 0; k < AXES; k++) {
+        int64_t threads = threads_of(l, k, l->check->program->places[pc].facts);
+        if (threads > t->limits[k]) t->limits[k] = threads;
+    }
     t->known &= s->known && i->memory != MEMORY_ATOMIC && t->count < MOST_SEEN && is_small(i->imm) &&
                 !memcmp(t->sum.by, s->by, sizeof s->by);
     if (!t->known) return;
@@ -208,21 +280,41 @@ static int64_t spanned(const struct touched *t, int64_t step)
     return high - low;
 }
 
+struct dimension {
+    int64_t by, extent;
+};
+
+static void add_dimension(struct dimension *d, int *n, int64_t by, int64_t extent)
+{
+    if (extent > 1) d[(*n)++] = (struct dimension){by < 0 ? -by : by, extent};
+}
+
+/* Thread and block along an axis, which are one index where the blocks' multiple is that of all threads of one. */
+static int dimensions(const struct launch *l, const struct touched *t, struct dimension *d)
+{
+    int n = 0;
+    for (int k = 0; k < AXES; k++) {
+        int64_t block = l->extents[k], grid = l->extents[AXES + k], by = t->sum.by[k], by_block = t->sum.by[AXES + k];
+        if (block > 1 && grid > 1 && by_block != by * block) {
+            add_dimension(d, &n, by, block);
+            add_dimension(d, &n, by_block, grid);
+        } else {
+            add_dimension(d, &n, block > 1 ? by : by_block, t->limits[k]);
+        }
+    }
+    return n;
+}
+
 static bool lies_apart(const struct launch *l, const struct touched *t, int64_t step)
 {
-    int64_t reach = spanned(t, step), left[INDICES];
-    int n = 0;
-    for (int k = 0; k < INDICES; k++)
-        if (l->extents[k] > 1) left[n++] = k;
-    while (n) { /* the smallest multiple first */
+    int64_t reach = spanned(t, step);
+    struct dimension left[INDICES];
+    for (int n = dimensions(l, t, left); n;) { /* the smallest multiple first */
         int least = 0;
-        int64_t by[INDICES];
-        for (int k = 0; k < n; k++) {
-            by[k] = t->sum.by[left[k]] < 0 ? -t->sum.by[left[k]] : t->sum.by[left[k]];
-            if (by[k] < by[least]) least = k;
-        }
-        if (by[least] < reach || !is_small(reach)) return false;
-        reach += by[least] * (l->extents[left[least]] - 1);
+        for (int k = 1; k < n; k++)
+            if (left[k].by < left[least].by) least = k;
+        if (left[least].by < reach || !is_small(reach)) return false;
+        reach += left[least].by * (left[least].extent - 1);
         left[least] = left[--n];
     }
     return !step || reach <= step;
@@ -252,7 +344,8 @@ static bool look_at(const struct launch *l, struct touched *all, uint32_t pc)
     struct sum unknown = {0};
     for (size_t k = 0; k < c->output_count; k++)
         if (all[k].allocation == allocation)
-            note(&all[k], at->term && c->watch[pc] == WATCH_ACCESS ? &l->sums[at->term - 1 - l->first] : &unknown, i);
+            note(l, &all[k], at->term && c->watch[pc] == WATCH_ACCESS ? &l->sums[at->term - 1 - l->first] : &unknown,
+                 pc);
     return true;
 }
 
@@ -273,12 +366,14 @@ bool simt_own_find(struct simt_check *c)
     const struct function *f = c->launch->function->code;
     const struct term *terms = c->program->terms;
     uint32_t count = f->term_end - f->term_first;
-    struct launch l = {.check = c, .first = f->term_first, .sums = rt_alloc((count + 1) * sizeof *l.sums)};
+    struct launch l = {.check = c, .first = f->term_first, .sums = rt_calloc(count + 1, sizeof *l.sums)};
     struct touched *all = rt_calloc(c->output_count + 1, sizeof *all);
     bool ok = l.sums && all;
     for (int k = 0; k < 3; k++) l.extents[k] = c->launch->block[k], l.extents[3 + k] = c->launch->grid[k];
-    for (uint32_t k = 0; ok && k < count; k++)
-        l.sums[k] = settled(sum_of(&l, &terms[l.first + k]), terms[l.first + k].wide);
+    for (uint32_t k = 0; ok && k < 2 * count; k++) { /* twice: the bounds of loops may come behind them */
+        const struct term *t = &terms[l.first + k % count];
+        l.sums[k % count] = settled(sum_of(&l, t), t->wide);
+    }
     for (size_t k = 0; ok && k < c->output_count; k++) all[k] = (struct touched){c->outputs[k], .known = true};
     if (ok && look_at_all(&l, all)) {
         size_t left = 0; /* what is nobody's own counts as output */

@@ -99,6 +99,7 @@ struct insn *simt_emit(struct decoder *d, op_function run)
                                 .index = index,
                                 .origin = origin,
                                 .term = simt_term_of_address(d, d->in),
+                                .facts = d->facts ? d->facts[index] : 0,
                                 .of_groups = d->in->of_groups};
         size_t length = strlen(d->in->opcode);
         for (size_t i = 0; i < d->in->mod_count; i++) length += 1 + strlen(d->in->mods[i]);
@@ -323,7 +324,7 @@ static bool decode_function(struct decoder *d, uint32_t index)
     if (!(d->fn->name = rt_strdup(d->f->name))) return simt_out_of_memory(d);
     if (!d->f->has_body) return true;
     bool ok = place_variables(d) && simt_find_invariants(d) && simt_place_registers(d) && simt_find_origins(d) &&
-              simt_find_terms(d) && simt_find_steady(d) && decode_or_refuse(d);
+              simt_find_terms(d) && simt_find_facts(d) && simt_find_steady(d) && decode_or_refuse(d);
     d->fn->end = p->code_count;
     d->fn->term_end = p->term_count;
     if (d->fn->frame_bytes < 512) d->fn->frame_bytes = 512; /* slot 0 may be read as a vector that nobody uses */

@@ -45,6 +45,7 @@ struct decoder {
     uint32_t *pc_of; /* by PTX instruction */
     int *origins;    /* by register: what it points to (decode_origin.c) */
     int *terms;      /* by register (decode_terms.c) */
+    uint64_t *facts; /* by PTX instruction (decode_facts.c) */
     uint32_t *defined_by, term_capacity, term_depth;
     uint32_t scratch; /* local memory for what calls get and give in registers */
 };
@@ -133,6 +134,15 @@ bool simt_find_terms(struct decoder *d);
 void simt_forget_terms(struct decoder *d);
 /* The term of the instruction's address, as a struct place has it. */
 uint32_t simt_term_of_address(struct decoder *d, const struct ptx_insn *in);
+
+/* That of an operand; below 0: not known. */
+int simt_term_of(struct decoder *d, const struct ptx_operand *o, bool wide);
+bool simt_defined_once(const struct decoder *d, int reg);
+/* Fills in the facts of terms that are loops. */
+void simt_bound_loops(struct decoder *d);
+
+/* ---- decode_facts.c: the function at hand ---- */
+bool simt_find_facts(struct decoder *d); /* behind simt_find_terms */
 
 /* ---- decode_steady.c: the function at hand ---- */
 bool simt_find_steady(struct decoder *d); /* fills d->fn->steady */

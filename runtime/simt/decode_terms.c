@@ -202,6 +202,30 @@ static int of_register(struct decoder *d, int reg)
     return d->terms[reg] = term;
 }
 
+bool simt_defined_once(const struct decoder *d, int reg)
+{
+    return reg >= 0 && (size_t)reg < d->f->reg_count && d->defined_by[reg] < SEVERAL;
+}
+
+int simt_term_of(struct decoder *d, const struct ptx_operand *o, bool wide)
+{
+    return of_operand(d, o, wide);
+}
+
+void simt_bound_loops(struct decoder *d)
+{
+    for (size_t r = 0; r < d->f->reg_count; r++) {
+        uint64_t facts = UINT64_MAX;
+        int term = d->terms[r];
+        if (term < 0 || d->defined_by[r] != SEVERAL) continue;
+        for (size_t k = 0; k < d->f->insn_count; k++) {
+            const struct ptx_insn *in = &d->f->insns[k];
+            if (writes(in, (int)r) && added_by(d, in, (int)r) >= 0) facts &= d->facts[k];
+        }
+        d->program->terms[term].facts = facts;
+    }
+}
+
 /* ---- of a function ---- */
 static void note(struct decoder *d, const struct ptx_operand *to, size_t insn, bool alone)
 {
@@ -232,6 +256,8 @@ void simt_forget_terms(struct decoder *d)
 {
     free(d->terms);
     free(d->defined_by);
+    free(d->facts);
+    d->facts = NULL;
     d->terms = NULL;
     d->defined_by = NULL;
 }

@@ -95,6 +95,11 @@ struct term {
     bool wide;
     int a, b;
     int64_t value;
+    uint64_t facts; /* of a loop: what holds wherever more is added */
+};
+struct fact { /* a term is below a bound, or, if inclusive, not above it (decode_facts.c) */
+    int term, bound;
+    bool inclusive;
 };
 
 #define SHARED_ORIGIN (1 << 30)
@@ -104,6 +109,7 @@ struct place { /* where an instruction comes from */
     int origin;     /* what its address is made of: the offset of a parameter of the kernel, or SHARED_ORIGIN + k for
                        program->shared[k]; -1: not known */
     uint32_t term;  /* 1 + that of program->terms which is its address without the offset; 0: not known */
+    uint64_t facts; /* of the function that hold there, by bits */
     const char *opcode;
     bool of_groups; /* as struct ptx_insn has it */
 };
@@ -118,6 +124,7 @@ struct function {
     uint32_t const_start; /* slots that hold immediates: program->constants[first..] */
     uint32_t const_first, const_count;
     uint32_t term_first, term_end; /* entries: their terms */
+    uint32_t fact_first;           /* entries: their facts */
     bool steady;          /* entries: each thread does the same in shared memory in all blocks (decode_steady.c) */
     uint32_t local_bytes; /* of .local variables and parameters, one thread */
     uint32_t *param_offset, *param_size; /* in local memory (functions) or the parameter buffer (entries) */
@@ -183,6 +190,8 @@ struct simt_program {
     uint32_t extra_count;
     struct term *terms;
     uint32_t term_count;
+    struct fact *facts;
+    uint32_t fact_count;
     struct call_site *calls;
     uint32_t call_count;
     struct branch_table *tables;

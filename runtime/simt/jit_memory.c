@@ -30,7 +30,8 @@ bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, st
     const struct insn *i = n->i;
     int64_t bytes = (int64_t)i->size * i->count, step = form_step(f), skip = f.kind == FORM_LINEAR ? f.skip : 0;
     bool watched = simt_jit_is_watched(j, i);
-    if (watched && ((bytes < 4 && n->op) || i->flags & F_FRAME || i->space != (n->op ? PTX_SHARED : PTX_GLOBAL)))
+    if (watched && ((bytes < 4 && n->op && !j->function->steady) || i->flags & F_FRAME ||
+                    i->space != (n->op ? PTX_SHARED : PTX_GLOBAL)))
         return false;
     if (j->zone && (watched || !form_is_uniform(f))) return false;
     if (n->guarded || !form_is_scalar(f) || n->op > 1 || (i->flags & F_SPIN)) return false;
@@ -39,8 +40,8 @@ bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, st
         return false;
     if (f.kind == FORM_CONST && n->op && f.step + i->imm != (int32_t)(f.step + i->imm)) return false;
     bool contiguous = step == bytes && i->count == 1, gathers = step && !contiguous;
-    bool narrow = i->size < 4 && !n->wide && n->kind == JK_LOAD && !watched;
-    narrow |= i->size < 4 && !n->wide && n->kind == JK_STORE && !watched && bytes == 4 && step == 4;
+    bool narrow = i->size < 4 && !n->wide && n->kind == JK_LOAD;
+    narrow |= i->size < 4 && !n->wide && n->kind == JK_STORE && bytes == 4 && step == 4;
     if (gathers && !narrow && i->size != (n->wide ? 8 : 4)) return false;
     return n->kind == JK_LOAD ? n->write_count == i->count : step != 0;
 }

@@ -124,7 +124,8 @@ static bool find_words(const struct jit *j, const struct jit_insn *n, const int 
     bool later = !strncmp(j->program->places[n->i - j->program->code].opcode, "cp.async.", 9);
     bool same = f.kind == FORM_CONST || (f.kind == FORM_LINEAR && !f.skip);
     int64_t skip = f.kind == FORM_LINEAR ? f.skip : 0, bytes = words_of(g), vector = j->bits / 8;
-    if (!n->op || later || !bytes || bytes > MOST_BYTES || (g->step && g->step != g->bytes)) return false;
+    if (!n->op || later || g->bytes < 4 || !bytes || bytes > MOST_BYTES || (g->step && g->step != g->bytes))
+        return false;
     if (bytes % 32 ? bytes > 32 : bytes % vector) return false;
     bool apart = f.kind == FORM_PAIR || skip >= bytes || skip <= -bytes;
     bool own = g->step && apart && g->count == 1 && (g->bytes == 4 || g->bytes == 8 || g->bytes == 16);

@@ -55,6 +55,7 @@ void simt_program_free(struct simt_program *p)
     free(p->constants);
     free(p->extra);
     free(p->terms);
+    free(p->facts);
     free(p->code);
     free(p->places);
     free(p);

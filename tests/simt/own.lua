@@ -32,7 +32,9 @@ local types = { { "unsigned char", "uint8", 1 }, { "short", "int16", 2 }, { "int
 
 -- Writes at one place and reads and writes at another, of elements of a type; every thread writes its own value.
 local function source(c_type)
-  return ([[__global__ void k(T *y, int tx, int ty, int bx, int by, int at, int near, int more) {
+  return ([[__global__ void k(T *y, int tx, int ty, int bx, int by, int at, int near, int more, int w, int h) {
+    int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (column >= w || row > h) return;
     int i = threadIdx.x * tx + threadIdx.y * ty + blockIdx.x * bx + blockIdx.y * by + at;
     int me = ((blockIdx.y * gridDim.x + blockIdx.x) * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
     y[i] = me + 1;
@@ -48,13 +50,13 @@ local function random(n)
 end
 local function pick(list) return list[random(#list) + 1] end
 
-local room = 200000
+local room = 400000
 for _, ty in ipairs(types) do
   t.test("places by random multiples: " .. ty[1], function()
     local k = gpu.kernel(source(ty[1]))
     local y = gpu.zeros(room, ty[2])
     local clean, racing = 0, 0
-    for _ = 1, 60 do
+    for _ = 1, 120 do
       local block, blocks = { pick { 1, 8, 16, 32, 64 }, pick { 1, 1, 2, 4 } }, { pick { 1, 2, 3 }, pick { 1, 1, 2 } }
       local one = pick { 1, 1, 2, 3, -1, -2 }
       local by = { one, one * block[1] + pick { 0, 0, 0, -1, 1, 5 } }
@@ -63,16 +65,22 @@ for _, ty in ipairs(types) do
       if random(4) == 0 then by[1], by[3] = by[3], by[1] end
       if random(4) == 0 then by[1], by[2] = by[2], by[1] end
       local near, more = pick { 0, 1, 2, -1, 3 }, random(3)
+      local w, h = block[1] * blocks[1] + pick { 0, 0, -1, -5, 9 }, block[2] * blocks[2] + pick { 0, -1, -2, 4 }
+      if random(2) == 0 then -- rows as they lie in an image that the grid is larger than
+        by[2] = w * by[1] + pick { 0, 0, 0, -1 }
+        by[3], by[4] = by[1] * block[1], by[2] * block[2]
+      end
       local function each(tx, ty_, bx, by_)
+        if bx * block[1] + tx >= w or by_ * block[2] + ty_ > h then return {} end
         local i = (tx * by[1] + ty_ * by[2] + bx * by[3] + by_ * by[4]) * ty[3]
         local list = { { i, ty[3], true } }
         if more > 0 then list[2] = { i + near * ty[3], ty[3], true } end
         return list
       end
       local want = races(blocks, block, each)
-      local got = verdict(function() k(blocks, block)(y, by[1], by[2], by[3], by[4], room // 2, near, more) end)
-      t.eq(got, want, ("block %dx%d, %dx%d blocks, by %d %d %d %d, near %d, more %d"):format(block[1], block[2], blocks[1],
-        blocks[2], by[1], by[2], by[3], by[4], near, more))
+      local got = verdict(function() k(blocks, block)(y, by[1], by[2], by[3], by[4], room // 2, near, more, w, h) end)
+      t.eq(got, want, ("block %dx%d, %dx%d blocks, by %d %d %d %d, near %d, more %d, %d columns, %d rows"):format(block[1], block[2], blocks[1],
+        blocks[2], by[1], by[2], by[3], by[4], near, more, w, h))
       if want then racing = racing + 1 else clean = clean + 1 end
     end
     assert(clean > 5 and racing > 5, ("%d clean, %d with races"):format(clean, racing))
@@ -127,6 +135,30 @@ case("rows that are as wide", false,
 case("rows that are wider, where nobody goes past their ends", false,
   "int c = blockIdx.x * 16 + threadIdx.x, r = blockIdx.y * 16 + threadIdx.y; if (c < n) y[r * n + c] = c + 2 * r;",
   function(k) k({ 2, 2 }, { 16, 16 })(x, y, at, 31) end)
+local grid = "int c = blockIdx.x * 16 + threadIdx.x, r = blockIdx.y * 16 + threadIdx.y; "
+for body, race in pairs {
+  ["if (c < n && r < n) y[r * n + c] = r - c;"] = false,
+  ["if (c >= n) return; y[r * n + c] = r - c;"] = false,
+  ["if (!(c < n) || r > 20) return; for (int k = 0; k < 3; k++) y[(r * n + c) * 3 + k] = k + c;"] = false,
+  ["if (c <= n) y[r * n + c] = r - c;"] = true,
+  ["if (r < n) y[r * n + c] = r - 2 * c;"] = true,
+  ["if (c < n || r < n) y[r * n + c] = r - c;"] = true,
+  ["if (c < n) y[r * n + c] = r; else y[r * n + c] = c;"] = true,
+  ["if (c < n) y[r * n + c] = r; y[r * n + c] += c;"] = true,
+  ["y[r * n + c] += c; __threadfence(); if (c < n) y[r * n + c] = x[c];"] = true,
+  ["if (c < n) { int d = c / 2; y[r * n + d] = c; }"] = true,
+  ["if (c - 1 < n) y[r * n + c] = r - c;"] = true,
+  ["if (c + 1 < n) y[r * n + c + 1] = r - c;"] = false,
+  ["if (c < n) for (int k = c; k < n; k += 40) y[r * n + k] = k;"] = false,
+  ["if (c < n) for (int k = c; k < n + 7; k += 40) y[r * n + k] = k + r;"] = false, -- nobody comes round
+  ["for (int k = c; k < 2 * n; k += 32) y[r * n + k] = k + r;"] = true,
+} do
+  case("31 columns of a grid of 32: " .. body, race, grid .. body, function(k) k({ 2, 2 }, { 16, 16 })(x, y, at, 31) end)
+end
+case("loops over a grid of 3 blocks", false, i .. "for (; i < n; i += gridDim.x * blockDim.x) { y[3 * i] = i; y[3 * i + 2] = 1; }",
+  function(k) k(3, 96)(x, y, at, n // 3) end)
+case("loops over a grid of 3 blocks, one element too long", true,
+  i .. "for (; i < n; i += gridDim.x * blockDim.x) for (int k = 0; k < 4; k++) y[3 * i + k] = i;", function(k) k(3, 96)(x, y, at, n // 3 - 1) end)
 case("threads of a second row that do the same", true, i .. "y[i] = threadIdx.y;", function(k) k(2, { 32, 2 })(x, y, at, n) end)
 case("columns", false, "y[threadIdx.x * n + blockIdx.x] = threadIdx.x;", function(k) k(16, 128)(x, y, at, 16) end)
 case("columns that overlap", true, "y[threadIdx.x * n + blockIdx.x] = threadIdx.x;", function(k) k(17, 128)(x, y, at, 16) end)

@@ -1,0 +1,160 @@
+/* What is known where an instruction stands: that a register is below a number of the launch, since a branch that leads
+ * there compared them, as in `if (i < n)` and in the condition of a loop. A fact goes with the register's value, and is
+ * over when the register is written. */
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/decode.h"
+
+#define MOST    64 /* facts of a function, bits of a set */
+#define DEEPEST 8  /* conditions of several terms */
+
+struct facts {
+    struct decoder *d;
+    const struct ptx_func *f;
+    uint64_t *in;  /* those that hold before an instruction */
+    int reg[MOST]; /* whom a fact is about */
+    uint32_t count;
+};
+
+static bool is(const struct ptx_insn *in, const char *opcode)
+{
+    return !strcmp(in->opcode, opcode);
+}
+
+static bool is_label(const struct ptx_func *f, size_t insn)
+{
+    for (size_t k = 0; k < f->label_count; k++)
+        if (f->labels[k].insn == insn) return true;
+    return false;
+}
+
+static bool writes(const struct ptx_operand *o, int reg)
+{
+    bool any = o->kind == PTX_OP_REG && o->reg == reg;
+    for (size_t k = 0; k < o->item_count; k++) any |= writes(&o->items[k], reg);
+    return any;
+}
+
+/* Is the register at `to` what it was at `from`, a few instructions before? */
+static bool is_same(const struct facts *t, int reg, size_t from, size_t to)
+{
+    if (simt_defined_once(t->d, reg)) return true;
+    for (size_t k = from; k < to; k++) {
+        const struct ptx_insn *in = &t->f->insns[k];
+        if (is(in, "bra") || is(in, "brx") || (k > from && is_label(t->f, k))) return false;
+        if (in->operand_count && writes(&in->operands[0], reg)) return false;
+    }
+    return from <= to && !is_label(t->f, to);
+}
+
+/* The set that has the fact, which is made; {} when there is none. */
+static uint64_t add(struct facts *t, const struct ptx_operand *small, const struct ptx_operand *large, bool inclusive,
+                    bool wide)
+{
+    struct simt_program *p = t->d->program;
+    if (small->kind != PTX_OP_REG || small->negate) return 0;
+    struct fact new = {simt_term_of(t->d, small, wide), simt_term_of(t->d, large, wide), inclusive};
+    if (new.term < 0 || new.bound < 0) return 0;
+    for (uint32_t k = 0; k < t->count; k++) {
+        const struct fact *old = &p->facts[t->d->fn->fact_first + k];
+        if (t->reg[k] == small->reg && old->bound == new.bound && old->inclusive == inclusive) return UINT64_C(1) << k;
+    }
+    struct fact *facts =
+        t->count < MOST ? rt_realloc(p->facts, (p->fact_count + 1) * sizeof *facts) : NULL; /* nothing depends on it */
+    if (!facts) return 0;
+    p->facts = facts;
+    p->facts[p->fact_count++] = new;
+    t->reg[t->count] = small->reg;
+    return UINT64_C(1) << t->count++;
+}
+
+/* What a comparison says that came out as `value`, at the branch `at`. */
+static uint64_t compared(struct facts *t, const struct ptx_insn *in, bool value, size_t at)
+{
+    if (in->mod_count != 2 || in->operand_count != 3 || in->operands[0].kind != PTX_OP_REG) return 0;
+    const char *how = in->mods[0], *type = in->mods[1];
+    bool wide = !strcmp(type + 1, "64"), less = !strncmp(how, "l", 1), equal = !strcmp(how + 1, "e");
+    if ((*type != 's' && *type != 'u') || (!wide && strcmp(type + 1, "32") != 0)) return 0;
+    if (strcmp(how, "lt") != 0 && strcmp(how, "le") != 0 && strcmp(how, "gt") != 0 && strcmp(how, "ge") != 0) return 0;
+    if (!value) less = !less, equal = !equal;
+    const struct ptx_operand *small = &in->operands[less ? 1 : 2], *large = &in->operands[less ? 2 : 1];
+    if (small->kind != PTX_OP_REG || !is_same(t, small->reg, (size_t)(in - t->f->insns), at)) return 0;
+    return add(t, small, large, equal, wide);
+}
+
+/* What follows from the predicate's value at the branch `at`. */
+static uint64_t follows(struct facts *t, int reg, bool value, size_t at, int depth)
+{
+    uint64_t all = 0;
+    if (depth > DEEPEST || !simt_defined_once(t->d, reg)) return 0;
+    const struct ptx_insn *in = &t->f->insns[t->d->defined_by[reg]];
+    if (in->guard >= 0) return 0;
+    if (is(in, "setp")) return compared(t, in, value, at);
+    bool both = (is(in, "or") && !value) || (is(in, "and") && value) || is(in, "not");
+    for (size_t k = 1; both && k < in->operand_count; k++) {
+        const struct ptx_operand *o = &in->operands[k];
+        if (o->kind == PTX_OP_REG) all |= follows(t, o->reg, (value ^ is(in, "not")) != o->negate, at, depth + 1);
+    }
+    return all;
+}
+
+static bool meet(uint64_t *set, uint64_t with)
+{
+    uint64_t was = *set;
+    *set &= with;
+    return *set != was;
+}
+
+/* Sends on what holds behind an instruction; true when that changed anything. */
+static bool flow(struct facts *t, size_t k)
+{
+    const struct ptx_insn *in = &t->f->insns[k];
+    uint64_t out = t->in[k], taken = out, on = out;
+    bool changed = false, jumps = is(in, "bra"), leaves = jumps || is(in, "ret") || is(in, "exit");
+    for (uint32_t n = 0; n < t->count && in->operand_count && !jumps; n++)
+        if (writes(&in->operands[0], t->reg[n])) on &= ~(UINT64_C(1) << n);
+    if (leaves && in->guard >= 0) {
+        taken |= follows(t, in->guard, !in->guard_negate, k, 0);
+        on |= follows(t, in->guard, in->guard_negate, k, 0);
+    }
+    if (jumps) changed |= meet(&t->in[in->operands[0].imm], taken);
+    if (!leaves || in->guard >= 0) changed |= meet(&t->in[k + 1], on);
+    return changed;
+}
+
+static bool can_follow(const struct ptx_func *f)
+{
+    for (size_t k = 0; k < f->insn_count; k++) {
+        const struct ptx_insn *in = &f->insns[k];
+        if (is(in, "brx") || (is(in, "bra") && (!in->operand_count || in->operands[0].kind != PTX_OP_LABEL)))
+            return false;
+    }
+    return true;
+}
+
+bool simt_find_facts(struct decoder *d)
+{
+    size_t count = d->f->insn_count;
+    struct facts t = {.d = d, .f = d->f};
+    d->fn->fact_first = d->program->fact_count;
+    d->facts = NULL;
+    if (!d->f->is_entry || !can_follow(d->f)) return true;
+    t.in = d->facts = rt_alloc((count + 1) * sizeof *d->facts);
+    if (!t.in) return simt_decode_fail(d, RT_NOMEM, "out of host memory");
+    for (size_t k = 0; k < count; k++) simt_term_of_address(d, &d->f->insns[k]); /* those of loops are made */
+    for (size_t k = 0; k <= count; k++) t.in[k] = k ? UINT64_MAX : 0;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t k = 0; k < count; k++) changed |= flow(&t, k);
+    }
+    uint64_t known = t.count < MOST ? (UINT64_C(1) << t.count) - 1 : UINT64_MAX;
+    for (size_t k = 0; k < count; k++) {
+        const struct ptx_insn *in = &d->f->insns[k];
+        bool memory = is(in, "ld") || is(in, "st");
+        if (memory && in->guard >= 0) t.in[k] |= follows(&t, in->guard, !in->guard_negate, k, 0);
+        t.in[k] &= known;
+    }
+    simt_bound_loops(d);
+    return true;
+}
