@@ -43,7 +43,10 @@ static int expm(lua_State *L)
     enum rt_dtype t = lg_floating(a);
     bool narrow = t == RT_FLOAT16 || t == RT_BFLOAT16;
     int x = lg_step(L, "to", "vs", 1, rt_dtypes[narrow ? RT_FLOAT32 : t].name);
-    if (rt_array_size(a) == 0) return lg_step(L, "to", "vs", x, rt_dtypes[t].name), 1;
+    if (rt_array_size(a) == 0) {
+        lg_step(L, "to", "vs", x, rt_dtypes[t].name);
+        return 1;
+    }
     lg_step(L, "max", "v", lg_step(L, "sum", "vi", lg_step(L, "abs", "v", x), (int64_t)-2));
     double norm = lua_tonumber(L, -1);
     if (!isfinite(norm)) return luaL_error(L, "expm: the matrix has elements that are not finite, or too large");

@@ -217,7 +217,10 @@ static int weigh_all(lua_State *L, const char *what, bool turned)
             L, "%s: the weights have the shape %s, expected as many axes as x of shape %s has, with elements", what,
             rt_shape_text(w->ndim, w->shape, left, sizeof left), rt_shape_text(a->ndim, a->shape, right, sizeof right));
     lg_check(L, kn_check_real(w, what, lg_error_box(L)));
-    if (rt_array_size(a) == 0) return lg_step(L, "clone", "v", 1), 1;
+    if (rt_array_size(a) == 0) {
+        lg_step(L, "clone", "v", 1);
+        return 1;
+    }
     int x = push_padded_all(L, 1, w->shape, turned, &b);
     int weights = lg_step(L, "to", "vs", turned ? lg_step(L, "flip", "v", 2) : 2, rt_dtypes[a->dtype].name);
     if (a->ndim == 2) {
@@ -271,7 +274,7 @@ static const struct rt_array *check_windows(lua_State *L, const char *what, int6
 /* Axis after axis. */
 static int extreme(lua_State *L, const char *what, const char *reduction)
 {
-    int64_t sizes[RT_MAX_DIMS];
+    int64_t sizes[RT_MAX_DIMS] = {0};
     struct lg_border b;
     const struct rt_array *a = check_windows(L, what, sizes, &b);
     int at = lg_step(L, "clone", "v", 1);
@@ -299,10 +302,13 @@ static int minimum_filter(lua_State *L)
 /* Sorts each window. Of an even number of elements SciPy takes the one above the middle. */
 static int median_filter(lua_State *L)
 {
-    int64_t sizes[RT_MAX_DIMS], count = 1, shape[RT_MAX_DIMS];
+    int64_t sizes[RT_MAX_DIMS] = {0}, count = 1, shape[RT_MAX_DIMS];
     struct lg_border b;
     const struct rt_array *a = check_windows(L, "median_filter", sizes, &b);
-    if (rt_array_size(a) == 0) return lg_step(L, "clone", "v", 1), 1;
+    if (rt_array_size(a) == 0) {
+        lg_step(L, "clone", "v", 1);
+        return 1;
+    }
     if (2 * a->ndim > RT_MAX_DIMS) return luaL_error(L, "median_filter: an array has %d axes at most", RT_MAX_DIMS / 2);
     int at = push_padded_all(L, 1, sizes, false, &b);
     for (int i = 0; i < a->ndim; i++) {

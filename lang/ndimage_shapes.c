@@ -39,7 +39,7 @@ static int map_coordinates(lua_State *L)
             rt_shape_text(c->ndim, c->shape, text, sizeof text), a->ndim);
     if (rt_array_size(a) == 0) return luaL_error(L, "map_coordinates: x has no elements");
     if (a->ndim > 6) return luaL_error(L, "map_coordinates: x has %d axes, expected 6 at most", a->ndim);
-    int low[RT_MAX_DIMS], high[RT_MAX_DIMS], weight[RT_MAX_DIMS], outside = 0, sum = 0;
+    int low[RT_MAX_DIMS] = {0}, high[RT_MAX_DIMS] = {0}, weight[RT_MAX_DIMS] = {0}, outside = 0, sum = 0;
     for (int i = 0; i < a->ndim; i++) {
         int at = lg_step(L, "select", "vii", 2, (int64_t)1, (int64_t)i + 1), n = (int)a->shape[i];
         int beyond =
