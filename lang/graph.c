@@ -172,8 +172,6 @@ void lg_open_graph(lua_State *L)
     lg_register(L, "gpu", functions);
     luaL_newmetatable(L, LG_GRAPH);
     luaL_setfuncs(L, meta, 0);
-    lua_pushliteral(L, "graph");
-    lua_setfield(L, -2, "__name");
     lua_newtable(L);
     lg_register(L, "graph", methods);
     lua_pushcclosure(L, graph_index, 1);

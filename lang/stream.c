@@ -375,8 +375,6 @@ static void open_object(lua_State *L, const char *type, const char *scope, const
 {
     luaL_newmetatable(L, type);
     luaL_setfuncs(L, meta, 0);
-    lua_pushstring(L, scope); /* in messages */
-    lua_setfield(L, -2, "__name");
     lua_newtable(L);
     lg_register(L, scope, methods);
     lua_pushcclosure(L, index, 1);

@@ -221,7 +221,11 @@ static enum rt_status take_slot(struct rt_stream *s, struct rt_error *e)
 struct rt_stream *rt_stream_new(struct rt_device *d, struct rt_error *e)
 {
     struct rt_stream *s = rt_calloc(1, sizeof *s);
-    enum rt_status status = s ? rt_device_enter(d, e) : rt_fail(e, RT_NOMEM, "out of memory for a stream");
+    if (!s) {
+        rt_fail(e, RT_NOMEM, "out of memory for a stream");
+        return NULL;
+    }
+    enum rt_status status = rt_device_enter(d, e);
     if (status == RT_OK && d->driver) /* one that the default stream waits for, and that waits for it */
         status = rt_device_check(d, d->driver->StreamCreate(&s->handle, CU_STREAM_DEFAULT), e, "creating a stream");
     if (status == RT_OK) {

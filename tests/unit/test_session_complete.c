@@ -173,6 +173,12 @@ TEST(completion)
     CHECK_STR(complete("arr:shap", NULL), "");
     CHECK_STR(complete("zz.r", NULL), "re reciprocal round rsqrt");
     CHECK_STR(complete("zz:conj", NULL), "conj");
+    run("st, ev, gr = gpu.stream('cpu'), gpu.event('cpu'), gpu.graph(function() end, 'simt')");
+    CHECK_STR(complete("st:w", NULL), "wait with");
+    CHECK_STR(complete("st.nu", NULL), "number");
+    CHECK_STR(complete("ev:el", NULL), "elapsed");
+    CHECK_STR(complete("gr:la", NULL), "launch");
+    CHECK_STR(complete("gpu.nvtx.ra", NULL), "range");
     CHECK_STR(complete("gpu.zeros(3, 'float3", NULL), "float32");
     CHECK_STR(complete("arr:to('cp", NULL), "cpu");
     CHECK_STR(complete("arr:to 'cp", NULL), "cpu");
