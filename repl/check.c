@@ -130,6 +130,10 @@ int sh_run_check(const struct sh_options *o)
     struct checker c = {.demo = &demo};
     const char *path = o->argv[0], *end = strrchr(path, '.');
     char why[SH_WHY];
+    if (o->update && end && strcmp(end, ".md") == 0) {
+        fprintf(stderr, "lunarray: --update is for Lua; lunarray convert %s FILE.lua makes that of it\n", path);
+        return 1;
+    }
     if (o->update && end && strcmp(end, ".ipynb") == 0) {
         fprintf(stderr, "lunarray: --update is for Lua; lunarray %s --inplace stores a notebook's outputs\n", path);
         return 1;

@@ -156,12 +156,13 @@ static int convert(const char *from, const char *to)
 
 int sh_convert(int argc, char **argv)
 {
-    static const char ways[] = "FILE.lua or FILE.ipynb becomes FILE.lua, FILE.ipynb, FILE.html or FILE.md";
+    static const char ways[] = "FILE.lua, FILE.ipynb or FILE.md becomes FILE.lua, FILE.ipynb, FILE.html or FILE.md";
     if (argc != 2) {
         fprintf(stderr, "usage: lunarray convert FROM TO; %s\n", ways);
         return 1;
     }
-    bool from = kind_of(argv[0]) <= NOTEBOOK, to = kind_of(argv[1]) != OTHER;
+    enum kind kind = kind_of(argv[0]);
+    bool from = kind <= NOTEBOOK || kind == MARKDOWN, to = kind_of(argv[1]) != OTHER;
     if (!from || !to) {
         fprintf(stderr, "lunarray convert: %s: nothing is converted %s such a file; %s\n", from ? argv[1] : argv[0],
                 from ? "to" : "from", ways);

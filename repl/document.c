@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "jupyter/jupyter.h"
+#include "repl/markdown_notebook.h"
 #include "repl/percent.h"
 #include "repl/repl.h"
 #include "runtime/file.h"
@@ -239,8 +240,11 @@ json_t *sh_document_load(const char *path, char why[SH_WHY])
         if (errno == ENOMEM) sh_json_fail();
         return NULL;
     }
-    bool json = n >= 6 && strcmp(path + n - 6, ".ipynb") == 0;
-    json_t *notebook = json ? sh_document_parse(text, length, why) : sh_percent_read(text, length, why);
+    bool json = n >= 6 && strcmp(path + n - 6, ".ipynb") == 0, markdown = n >= 3 && strcmp(path + n - 3, ".md") == 0;
+    json_t *notebook = json       ? sh_document_parse(text, length, why)
+                       : markdown ? sh_markdown_notebook(text, length, why)
+                                  : sh_percent_read(text, length, why);
+    if (notebook && markdown) sh_document_complete(notebook);
     free(text);
     return notebook;
 }

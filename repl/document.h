@@ -1,6 +1,6 @@
 /* A notebook as a tree of JSON (nbformat 4), whole, for what changes it or turns it into something else: read from a
- * .ipynb, or from a .lua with cell marks (percent.h); written as the nbformat package writes it, byte by byte. The view
- * that runners have of it is in notebook.h. */
+ * .ipynb, or from a .lua with cell marks (percent.h), or from Markdown (markdown_notebook.h); written as the nbformat
+ * package writes it, byte by byte. The view that runners have of it is in notebook.h. */
 #ifndef SH_DOCUMENT_H
 #define SH_DOCUMENT_H
 
@@ -17,7 +17,7 @@ void sh_json_fail(void); /* it lacked for something that JSON was to hold */
 
 /* The notebook in the bytes of a .ipynb, texts of several lines joined. NULL when it is none; `why` says so. */
 json_t *sh_document_parse(const char *text, size_t length, char why[SH_WHY]);
-/* The notebook in a file, of either kind. */
+/* The notebook in a file of any kind: .ipynb, .md, or a script. */
 json_t *sh_document_load(const char *path, char why[SH_WHY]);
 /* The bytes of its .ipynb. */
 void sh_document_put(const json_t *notebook, struct lg_buffer *out);

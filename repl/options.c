@@ -180,7 +180,7 @@ static const struct option option_rows[] = {
     {"--html", NULL, "[=FILE]", "execute FILE.ipynb or FILE.lua and write a page that needs nothing else",
      "Without a name it is FILE.html. Scripts of outputs do not run in it, and nothing is loaded from elsewhere.",
      take_html},
-    {"--present", NULL, NULL, "present the cells of FILE.lua or FILE.ipynb, key by key; ? lists the keys",
+    {"--present", NULL, NULL, "present the cells of FILE.lua, .ipynb or .md, key by key; ? lists the keys",
      "Text is rendered, code stands there in colour and waits for a key before it runs. Cells can be edited, skipped, "
      "gone back to and jumped to; there is a live prompt, a clock, and a restart in a fresh session.",
      take_present},
@@ -206,8 +206,9 @@ static const struct option option_rows[] = {
     {0}};
 
 static const struct sh_command command_rows[] = {
-    {"convert", "FROM TO", "turn FILE.lua with cell marks into FILE.ipynb, or back; or either into .html or .md",
-     "A line -- %% begins a cell of a script. Outputs are kept where TO is a notebook that has the cell. Nothing is run: "
+    {"convert", "FROM TO", "turn FILE.lua with cell marks, FILE.ipynb or FILE.md into another of these, or .html",
+     "A line -- %% begins a cell of a script; of Markdown, blocks of lua are cells, and what stands in a block without a "
+     "language below one is its output. Outputs are kept where TO is a notebook that has the cell. Nothing is run: "
      "pages have the outputs that are stored; lunarray FILE.ipynb --html runs it first.",
      sh_convert},
     {"doc", "NAME | --html DIR", "show the reference of a name, or write all of it as pages with search", NULL, sh_doc},

@@ -227,8 +227,8 @@ def test_to_a_page(cli, tmp_path):
 
 
 @pytest.mark.parametrize("words, why", [
-    (["a.lua"], "usage"), (["good.lua", "b.txt"], "b.txt: nothing is converted to such a file; FILE.lua or FILE.ipynb becomes"),
-    (["a.md", "b.lua"], "a.md: nothing is converted from such a file"), ([".lua", "b.lua"], "from such"), (["nowhere.lua", "b.ipynb"], "No such file"), (["bad.ipynb", "b.lua"], "not JSON"),
+    (["a.lua"], "usage"), (["good.lua", "b.txt"], "b.txt: nothing is converted to such a file; FILE.lua, FILE.ipynb or FILE.md becomes"),
+    (["a.txt", "b.lua"], "a.txt: nothing is converted from such a file"), ([".lua", "b.lua"], "from such"), (["nowhere.lua", "b.ipynb"], "No such file"), (["bad.ipynb", "b.lua"], "not JSON"),
     (["latin.lua", "b.ipynb"], "line 2 is not UTF-8"), (["tags.lua", "b.ipynb"], "tags.lua: line 3: tags must be a list of different texts"),
     (["id.lua", "b.ipynb"], "line 1: id must be 1 to 64 letters, digits, - and _"), (["header.lua", "b.ipynb"], "the header: kernelspec must be an object"), (["good.lua", "nowhere/b.ipynb"], "No such file")])
 def test_misuse(cli, tmp_path, words, why):
@@ -241,3 +241,83 @@ def test_misuse(cli, tmp_path, words, why):
     r = cli("convert", *words)
     assert r.returncode != 0 and r.stdout == "" and len(r.stderr.splitlines()) == 1 and why in r.stderr
     assert not list(tmp_path.glob("b.*"))
+
+
+MARKDOWN = """# A talk
+
+- a list
+
+```lua
+x = 3
+print(x)
+```
+
+```
+3
+```
+
+```python
+print(1)
+```
+
+````lua
+s = [[
+```
+]]
+print(#s)
+````
+
+```
+4
+```
+
+~~~cuda
+int not_a_cell;
+~~~
+
+The end.
+"""
+
+
+def test_markdown_is_a_notebook(cli, tmp_path):
+    (tmp_path / "talk.md").write_text(MARKDOWN)
+    assert cli("convert", "talk.md", "talk.ipynb").returncode == 0
+    book = nbformat.read(tmp_path / "talk.ipynb", 4)
+    nbformat.validate(book)
+    assert [(c.cell_type, c.source) for c in book.cells] == [
+        ("markdown", "# A talk\n\n- a list"), ("code", "x = 3\nprint(x)"), ("markdown", "```python\nprint(1)\n```"),
+        ("code", "s = [[\n```\n]]\nprint(#s)"), ("markdown", "~~~cuda\nint not_a_cell;\n~~~\n\nThe end.")]
+    assert [c.outputs[0].text for c in book.cells if c.cell_type == "code"] == ["3\n", "4\n"]
+    assert cli("convert", "talk.ipynb", "again.md").returncode == 0
+    assert (tmp_path / "again.md").read_text() == MARKDOWN
+    assert cli("convert", "talk.md", "talk.lua").returncode == 0
+    assert cli("talk.lua").stdout == "3\n4\n"
+
+
+def test_markdown_is_checked_and_presented(cli, tmp_path):
+    (tmp_path / "talk.md").write_text(MARKDOWN)
+    r = cli("--check", "talk.md")
+    assert r.returncode == 0 and "2 as expected" in r.stdout
+    r = cli("--present", "--auto", "0", "talk.md")
+    assert r.returncode == 0 and "print(x)" in r.stdout and "The end." in r.stdout
+    (tmp_path / "talk.md").write_text(MARKDOWN.replace("```\n3\n", "```\n5\n"))
+    assert cli("--check", "talk.md").returncode == 1
+    r = cli("--check", "--update", "talk.md")
+    assert r.returncode == 1 and "convert" in r.stderr
+    assert cli("--html=page.html", "talk.md").returncode == 0 and "A talk" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("text, cells", [
+    ("", []), ("\n\n", []), ("```lua\nx = 1", ["markdown"]), ("```lua\n```\n", ["code"]), ("```lua\r\nx = 1\r\n```\r\n", ["code"]),
+    ("```lua {.numbers}\nx = 1\n```\n", ["code"]), ("  ```lua\n  x\n  ```", ["markdown"]), ("~~~lua\n```\n~~~\n```\nout\n```\n", ["code"]),
+    ("```\nout\n```\n", ["markdown"]), ("```lua\nx\n```\ntext\n```\nnot its output\n```", ["code", "markdown"])], ids=repr)
+def test_odd_markdown(cli, tmp_path, text, cells):
+    (tmp_path / "odd.md").write_bytes(text.encode())
+    assert cli("convert", "odd.md", "odd.ipynb").returncode == 0
+    assert [c.cell_type for c in nbformat.read(tmp_path / "odd.ipynb", 4).cells] == cells
+
+
+def test_markdown_that_is_no_text(cli, tmp_path):
+    (tmp_path / "bad.md").write_bytes(b"one\n```lua\nx = '\xff'\n```\n")
+    r = cli("convert", "bad.md", "bad.ipynb")
+    assert r.returncode == 1 and "UTF-8" in r.stderr and not (tmp_path / "bad.ipynb").exists()

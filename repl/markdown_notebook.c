@@ -1,0 +1,149 @@
+#include "repl/markdown_notebook.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct part {
+    const char *s;
+    size_t n;
+};
+
+struct reader {
+    const char *text, *end;
+    const char *loose; /* from here on nothing is in a cell yet */
+    json_t *cells;
+    json_t *code; /* the cell of code that nothing but blanks stands behind; NULL */
+    bool bad;     /* a text is no UTF-8 */
+};
+
+static struct part line_at(const struct reader *r, const char *at)
+{
+    const char *stop = memchr(at, '\n', (size_t)(r->end - at));
+    return (struct part){at, (size_t)((stop ? stop : r->end) - at)};
+}
+
+static const char *behind(const struct reader *r, struct part line)
+{
+    return line.s + line.n < r->end ? line.s + line.n + 1 : r->end;
+}
+
+/* How many backticks or tildes begin the line: 0 unless they are a fence. */
+static size_t fence_length(struct part line)
+{
+    size_t n = 0;
+    while (n < line.n && (*line.s == '`' || *line.s == '~') && line.s[n] == *line.s) n++;
+    return n >= 3 ? n : 0;
+}
+
+/* The first word behind a fence. */
+static struct part language_of(struct part line, size_t fence)
+{
+    struct part word = {line.s + fence, 0};
+    const char *end = line.s + line.n;
+    while (word.s < end && (*word.s == ' ' || *word.s == '\t')) word.s++;
+    while (word.s + word.n < end && !strchr(" \t\r{", word.s[word.n])) word.n++;
+    return word;
+}
+
+static bool is_word(struct part p, const char *word)
+{
+    return p.n == strlen(word) && memcmp(p.s, word, p.n) == 0;
+}
+
+static bool closes(struct part line, struct part fence)
+{
+    size_t n = fence_length(line);
+    if (n < fence_length(fence) || *line.s != *fence.s) return false;
+    while (n < line.n && strchr(" \t\r", line.s[n])) n++;
+    return n == line.n;
+}
+
+static struct part trimmed(struct part p)
+{
+    for (struct part rest = p; rest.n; rest.n--, rest.s++) { /* whole blank lines */
+        if (!strchr(" \t\r\n", *rest.s)) break;
+        if (*rest.s == '\n') p = (struct part){rest.s + 1, rest.n - 1};
+    }
+    while (p.n && strchr(" \t\r\n", p.s[p.n - 1])) p.n--;
+    return p;
+}
+
+static json_t *text_of(struct reader *r, struct part p)
+{
+    json_t *text = json_stringn(p.s, p.n);
+    if (!text) r->bad = true;
+    return text;
+}
+
+static json_t *add_cell(struct reader *r, const char *type, struct part source)
+{
+    json_t *cell = json_pack("{s:s, s:{}, s:o}", "cell_type", type, "metadata", "source", text_of(r, source));
+    json_array_append_new(r->cells, cell);
+    return cell;
+}
+
+/* What stands before `to` and is in no cell yet is text. */
+static void end_text(struct reader *r, const char *to)
+{
+    struct part p = trimmed((struct part){r->loose, (size_t)(to - r->loose)});
+    if (p.n == 0) return;
+    add_cell(r, "markdown", p);
+    r->code = NULL;
+}
+
+static bool is_code(struct part language, struct part body)
+{
+    return is_word(language, "lua") || (is_word(language, "cuda") && body.n >= 6 && memcmp(body.s, "%%cuda", 6) == 0);
+}
+
+static void take_block(struct reader *r, struct part fence, struct part body, const char *next)
+{
+    struct part language = language_of(fence, fence_length(fence));
+    bool code = is_code(language, body);
+    struct part between = trimmed((struct part){r->loose, (size_t)(fence.s - r->loose)});
+    if (code) {
+        end_text(r, fence.s);
+        if (body.n && body.s[body.n - 1] == '\n') body.n--;
+        r->code = add_cell(r, "code", body);
+        json_object_set_new(r->code, "outputs", json_array());
+        json_object_set_new(r->code, "execution_count", json_null());
+    } else if (r->code && language.n == 0 && between.n == 0) {
+        json_array_append_new(
+            json_object_get(r->code, "outputs"),
+            json_pack("{s:s, s:s, s:o}", "output_type", "stream", "name", "stdout", "text", text_of(r, body)));
+    } else {
+        return; /* text as any other */
+    }
+    r->loose = next;
+}
+
+/* From its first line on to behind its last one, or the text's end. */
+static const char *read_block(struct reader *r, struct part fence)
+{
+    const char *start = behind(r, fence), *at = start;
+    while (at < r->end) {
+        struct part line = line_at(r, at);
+        if (closes(line, fence)) {
+            take_block(r, fence, (struct part){start, (size_t)(at - start)}, behind(r, line));
+            return behind(r, line);
+        }
+        at = behind(r, line);
+    }
+    return at;
+}
+
+json_t *sh_markdown_notebook(const char *text, size_t length, char why[SH_WHY])
+{
+    struct reader r = {.text = text, .end = text + length, .loose = text, .cells = json_array()};
+    for (const char *at = text; at < r.end;) {
+        struct part line = line_at(&r, at);
+        at = fence_length(line) ? read_block(&r, line) : behind(&r, line);
+    }
+    end_text(&r, r.end);
+    if (!r.bad && !sh_json_failed())
+        return json_pack("{s:o, s:o, s:i, s:i}", "cells", r.cells, "metadata", sh_document_metadata(), "nbformat", 4,
+                         "nbformat_minor", 5);
+    snprintf(why, SH_WHY, sh_json_failed() ? "out of memory" : "it is not UTF-8, which notebooks need");
+    json_decref(r.cells);
+    return NULL;
+}
