@@ -179,6 +179,15 @@ static json_t *hook_complete(void *context, const struct jp_message *m)
     return NULL;
 }
 
+/* Of a front end that draws a control of interact: a page that was opened anew. */
+static bool asks_state(const struct jp_message *m)
+{
+    if (m->passed || strcmp(m->type, "comm_msg") != 0) return false;
+    const json_t *data = json_object_get(m->content, "data");
+    const char *method = json_string_value(json_object_get(data, "method"));
+    return method && strcmp(method, "request_state") == 0;
+}
+
 static void hook_attend(void *context)
 {
     struct jp_kernel *k = context;
@@ -218,6 +227,28 @@ void jp_kernel_attend(void *kernel)
     k->nested = nested;
 }
 
+/* From what was known when the cell began; what was not waits for the main thread. */
+static bool answer_states(struct lg_session *second, void *kernel)
+{
+    struct jp_kernel *k = kernel;
+    for (struct jp_message *m; (m = jp_server_take(k->server, asks_state)) != NULL;) {
+        size_t length;
+        const char *id = jp_content_string(m, "comm_id", &length), *state = lg_session_comm_state(second, id);
+        if (!state) {
+            m->passed = true;
+            jp_server_put_back(k->server, m);
+            continue;
+        }
+        jp_server_status(k->server, &m->header_text, "busy");
+        jp_server_publish(k->server, "comm_msg", &m->header_text,
+                          json_pack("{s:s, s:o}", "comm_id", id, "data", json_loads(state, 0, NULL)));
+        jp_server_status(k->server, &m->header_text, "idle");
+        jp_message_free(m);
+        jp_server_done(k->server);
+    }
+    return true;
+}
+
 bool jp_kernel_attend_beside(void *kernel)
 {
     struct jp_kernel *k = kernel;
@@ -225,6 +256,7 @@ bool jp_kernel_attend_beside(void *kernel)
         answer(k, m);
         jp_server_done(k->server);
     }
+    if (jp_server_has(k->server, asks_state)) lg_session_apart(k->session, answer_states, k);
     return jp_server_has(k->server, urgent);
 }
 
@@ -256,18 +288,23 @@ static bool answer_apart(struct lg_session *second, void *kernel)
         answer(&apart, m);
         jp_server_done(k->server);
     }
-    return true;
+    return answer_states(second, kernel);
+}
+
+static bool waits_for_looks(struct jp_kernel *k)
+{
+    return jp_server_has(k->server, looks) || jp_server_has(k->server, asks_state);
 }
 
 static bool hook_late(void *context)
 {
     struct jp_kernel *k = context;
-    bool waits = jp_server_has(k->server, looks);
+    bool waits = waits_for_looks(k);
     if (waits && is_late(k)) {
         pthread_mutex_lock(&k->session_lock);
         if (k->session) lg_session_apart(k->session, answer_apart, k);
         pthread_mutex_unlock(&k->session_lock);
-        waits = jp_server_has(k->server, looks);
+        waits = waits_for_looks(k);
         k->waited.waits = false;
     }
     if (!waits) k->waited.waits = false;

@@ -54,6 +54,17 @@ struct jp_message *jp_server_take(struct jp_server *s, bool (*wanted)(const stru
     return m;
 }
 
+void jp_server_put_back(struct jp_server *s, struct jp_message *m)
+{
+    pthread_mutex_lock(&s->lock);
+    m->next = s->inbox;
+    s->inbox = m;
+    if (!m->next) s->inbox_end = &m->next;
+    s->queued++;
+    s->queued_bytes += m->size;
+    pthread_mutex_unlock(&s->lock);
+}
+
 bool jp_server_has(struct jp_server *s, bool (*wanted)(const struct jp_message *m))
 {
     pthread_mutex_lock(&s->lock);

@@ -45,6 +45,8 @@ struct jp_wire *jp_server_wire(struct jp_server *s);
 struct jp_message *jp_server_next(struct jp_server *s);
 /* The first queued request that is wanted, likewise; NULL when there is none. Does not wait. */
 struct jp_message *jp_server_take(struct jp_server *s, bool (*wanted)(const struct jp_message *m));
+/* Puts back what was taken, at the front. */
+void jp_server_put_back(struct jp_server *s, struct jp_message *m);
 bool jp_server_has(struct jp_server *s, bool (*wanted)(const struct jp_message *m));
 /* Has the I/O thread call the hook `attend` again. */
 void jp_server_attend(struct jp_server *s);

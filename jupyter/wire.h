@@ -62,6 +62,7 @@ struct jp_message {
     size_t buffer_count;
     size_t size;               /* bytes of all frames */
     int64_t arrived;           /* nanoseconds of the monotonic clock, set by the receiver */
+    bool passed;               /* on to the main thread, for another had no answer */
     bool begun;                /* its status "busy" was published */
     struct jp_frame storage[]; /* buffers, then the bytes of identities, header and buffers */
 };

@@ -19,6 +19,7 @@
 struct noted {
     struct noted *next;
     const char *name, *kind, *note; /* of a variable; kind is NULL for a comm, and note its target */
+    bool is_state;                  /* note is what answers request_state for the comm */
 };
 
 struct lg_apart {
@@ -87,6 +88,14 @@ static void note_comm(void *context, const char *id, const char *target)
     add(context, id, NULL, target);
 }
 
+static void note_state(void *context, const char *id, const char *answer)
+{
+    struct lg_apart *a = context;
+    const struct noted *before = a->first;
+    add(a, id, NULL, answer);
+    if (a->first != before) a->first->is_state = true;
+}
+
 void lg_apart_note(struct lg_session *s)
 {
     struct lg_apart *a = s->apart;
@@ -98,6 +107,7 @@ void lg_apart_note(struct lg_session *s)
     a->count = 0;
     lg_protect(s, note_variables, a);
     lg_session_comms(s, NULL, note_comm, a);
+    lg_comm_states(s, note_state, a);
     a->when = now();
     a->news = true;
     pthread_mutex_unlock(&a->lock);
@@ -218,5 +228,12 @@ void lg_noted_comms(const struct lg_apart *a, const char *target,
                     void (*visit)(void *context, const char *id, const char *target), void *context)
 {
     for (const struct noted *n = a->first; n; n = n->next)
-        if (!n->kind && (!target || strcmp(target, n->note) == 0)) visit(context, n->name, n->note);
+        if (!n->kind && !n->is_state && (!target || strcmp(target, n->note) == 0)) visit(context, n->name, n->note);
+}
+
+const char *lg_session_comm_state(const struct lg_session *s, const char *id)
+{
+    for (const struct noted *n = s->noted ? s->noted->first : NULL; n; n = n->next)
+        if (n->is_state && strcmp(n->name, id) == 0) return n->note;
+    return NULL;
 }

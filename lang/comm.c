@@ -247,11 +247,56 @@ void lg_session_comms(struct lg_session *s, const char *target,
         lg_protect(s, list, &l);
 }
 
+/* What answers request_state for the comm at idx, if it is a model of ours, of which no function of the user's is
+ * asked: pushed. */
+static bool push_answer(lua_State *L, int idx)
+{
+    int top = lua_gettop(L);
+    lua_pushliteral(L, "on_msg");
+    bool ours = lua_rawget(L, idx) == LUA_TFUNCTION && lua_iscfunction(L, -1);
+    lua_pushliteral(L, "state");
+    ours &= lua_rawget(L, idx) == LUA_TTABLE;
+    if (!ours) {
+        lua_settop(L, top);
+        return false;
+    }
+    struct lg_buffer *b = lg_push_buffer(L);
+    lg_buffer_puts(b, "{\"method\":\"update\",\"state\":");
+    lg_add_json(L, b, top + 2, "state");
+    lg_buffer_puts(b, ",\"buffer_paths\":[]}");
+    if (b->failed) luaL_error(L, "not enough memory for the state");
+    lua_pushlstring(L, b->data, b->length);
+    lua_replace(L, top + 1);
+    lua_settop(L, top + 1);
+    return true;
+}
+
+struct states {
+    void (*visit)(void *context, const char *id, const char *answer);
+    void *context;
+};
+
+static int visit_states(lua_State *L)
+{
+    const struct states *s = lua_touserdata(L, 1);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &open_key);
+    for (lua_pushnil(L); lua_next(L, 2); lua_settop(L, 3))
+        if (lua_istable(L, 4) && push_answer(L, 4)) s->visit(s->context, lua_tostring(L, 3), lua_tostring(L, -1));
+    return 0;
+}
+
+void lg_comm_states(struct lg_session *s, void (*visit)(void *context, const char *id, const char *answer),
+                    void *context)
+{
+    struct states states = {visit, context};
+    lg_protect(s, visit_states, &states);
+}
+
 static const struct lg_function functions[] = {
     {"open", comm_open, "comm.open(target [, data [, metadata [, buffers]]])",
      "Opens a channel to the code that a front end, or an extension of it, registered for the name `target`.\n"
      "The comm's functions on_msg(data, buffers) and on_close(data, buffers) are called with what comes, also while a "
-     "cell runs, or waits; not in the middle of one call that computes. data is a table, buffers a list of strings of "
+     "cell runs, or waits; in the middle of one call that computes, at its end. data is a table, buffers a list of strings of "
      "bytes. In a terminal what is sent goes nowhere.",
      "local c = comm.open('my-plot', {title = 'x'})\nc.on_msg = function(data) print(data.clicked) end\n"
      "assert(c.target == 'my-plot') c:close()"},

@@ -208,6 +208,9 @@ bool lg_session_look(struct lg_session *s, bool (*f)(void *context), void *conte
  * complete, inspect, read the history and list comms in it. For when this one is in one call that it does not come out
  * of. Any thread, one at a time. False when f was, or when there is none. */
 bool lg_session_apart(struct lg_session *s, bool (*f)(struct lg_session *second, void *context), void *context);
+/* In such a one: the data of the message that answers a front end's request_state for the model of a control of
+ * interact; NULL when nothing of it was known. */
+const char *lg_session_comm_state(const struct lg_session *s, const char *id);
 /* Whether it is such a one. */
 bool lg_session_is_apart(const struct lg_session *s);
 

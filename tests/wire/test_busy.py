@@ -199,6 +199,27 @@ def test_requests_are_answered_during_a_call_that_lends_nothing(fresh, tmp_path)
         told = m["content"].get("text", "")
 
 
+@pytest.mark.parametrize("cell", [CALLS["a pattern"], "print('begun') table.move({}, 1, 1e11, 2)"], ids=["lent", "not lent"])
+def test_controls_are_drawn_anew_during_one_call_in_c(fresh, cell):
+    """A page that is opened while a cell runs asks for the state of each model of interact. What a user's function is to
+    answer waits for the call's end."""
+    client = fresh().client
+    _, between = client.execute("interact(function(n, c) end, {n = {1, 9}, c = {'<a>', 'b'}}) other = comm.open('jupyter.widget')")
+    models = {c["comm_id"]: c["data"].get("state") for kind, c in between if kind == "comm_open"}
+    time.sleep(0.6)  # what the cell before this one noted is not noted again so soon
+    client.begin(cell)
+    wait_for_begun(client)
+    late = [id for id, state in models.items() if not state]
+    client.send("shell", "comm_msg", {"comm_id": late[0], "data": {"method": "request_state"}})
+    for id, state in models.items():
+        if state:
+            told = tell(client, "comm_msg", {"comm_id": id, "data": {"method": "request_state"}})
+            assert [(kind, c["comm_id"], c["data"]["method"]) for kind, c in told] == [("comm_msg", id, "update")]
+            assert told[0][1]["data"] == {"method": "update", "state": told[0][1]["data"]["state"], "buffer_paths": []}
+            assert told[0][1]["data"]["state"].items() >= {k: v for k, v in state.items() if k != "msg_id"}.items()
+    assert len(models) == 5 and len(late) == 1
+
+
 def test_a_comm_message_while_a_cell_runs(client, busy):
     """What its function shows belongs to the message, and its errors do not reach the cell."""
     client_asks = {"comm_id": "m", "target_name": "middle", "data": {"x": 1}}
