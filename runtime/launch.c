@@ -416,6 +416,26 @@ static enum rt_status launch_plain(const struct rt_kernel *k, const struct rt_fu
     return rt_device_check(d, r, e, k->entry->name);
 }
 
+static enum rt_status read_findings(const struct rt_kernel *k, const struct rt_launch *l, const struct rt_arg *args,
+                                    struct simt_check *c, struct rt_error *e)
+{
+    struct rt_place few[BLOCK_PARAMS], *places = few;
+    size_t count = k->entry->param_count;
+    if (count > BLOCK_PARAMS && !(places = rt_calloc(count, sizeof *places)))
+        return rt_fail(e, RT_NOMEM, "out of memory for what the checks of %s found", k->entry->name);
+    for (size_t i = 0; i < count; i++) {
+        const struct rt_array *a = args[i].kind == RT_ARG_ARRAY ? args[i].as.array : NULL;
+        places[i] = (struct rt_place){.kind = args[i].kind == RT_ARG_NULL ? RT_PLACE_NULL : RT_PLACE_OTHER};
+        if (a)
+            places[i] = (struct rt_place){RT_PLACE_MEMORY, rt_array_address(a),
+                                          (uint64_t)rt_array_size(a) * rt_dtypes[a->dtype].size, a->dtype};
+    }
+    const struct rt_scene scene = {.entry = k->entry, .places = places, .block = l->block, .program = k->program};
+    enum rt_status status = rt_findings_read(&scene, c, l->findings, e);
+    if (places != few) free(places);
+    return status;
+}
+
 static enum rt_status launch(const struct rt_kernel *k, const struct rt_function *f, const struct rt_launch *l,
                              const struct rt_arg *args, void **pointers, struct rt_error *e)
 {
@@ -433,7 +453,7 @@ static enum rt_status launch(const struct rt_kernel *k, const struct rt_function
     simt_observe_next(simt_check_observer(c));
     enum rt_status status = launch_plain(k, f, l, args, pointers, e);
     simt_observe_next(NULL);
-    enum rt_status read = rt_findings_read(k, l, args, c, l->findings, status == RT_OK ? e : NULL);
+    enum rt_status read = read_findings(k, l, args, c, status == RT_OK ? e : NULL);
     simt_check_free(c);
     return status == RT_OK ? read : status;
 }

@@ -8,12 +8,6 @@
 
 #define NEAR ((uint64_t)1 << 20) /* bytes; an array further away than this was hardly meant */
 
-struct context {
-    const struct rt_kernel *kernel;
-    const struct rt_launch *launch;
-    const struct rt_arg *args;
-};
-
 /* ---- where ---- */
 /* The text of a line of the source, from 1, without white space around it; *indent: characters in front. */
 static void copy_line(const char *text, int line, char *out, size_t size, int *indent)
@@ -41,22 +35,20 @@ static const char *access_name(enum simt_access a)
     return names[a];
 }
 
-static void read_party(const struct context *x, const struct simt_party *p, struct rt_party *out)
+static void read_party(const struct rt_scene *x, const struct simt_party *p, struct rt_party *out)
 {
-    const struct rt_program *program = x->kernel->program;
+    const struct rt_program *program = x->program;
     *out = (struct rt_party){.access = access_name(p->access)};
     memcpy(out->thread, p->thread, sizeof out->thread);
     memcpy(out->block, p->block, sizeof out->block);
     if (p->line <= 0) return;
-    if (p->file && !rt_is_source_name(p->file)) {
-        snprintf(out->file, sizeof out->file, "%s", p->file);
-        out->line = p->line;
-        return;
-    }
+    bool own = program && (!p->file || rt_is_source_name(p->file));
+    const char *text = own ? program->text : x->read && p->file ? x->read(x->reader, p->file) : NULL;
     int indent;
-    snprintf(out->file, sizeof out->file, "%s", program->name);
-    out->line = p->line + program->first_line - 1;
-    copy_line(program->text, p->line, out->source, sizeof out->source, &indent);
+    snprintf(out->file, sizeof out->file, "%s", own ? program->name : p->file ? p->file : "");
+    out->line = p->line + (own ? program->first_line - 1 : 0);
+    if (!text) return;
+    copy_line(text, p->line, out->source, sizeof out->source, &indent);
     if (p->column > indent && (size_t)(p->column - indent) <= strlen(out->source)) out->column = p->column - indent;
 }
 
@@ -100,49 +92,52 @@ static void name_argument(const struct rt_entry *entry, size_t i, struct rt_repo
 }
 
 /* Bytes of what the parameter points to, as the kernel indexes it: 16 for a float4 over an array of float32. */
-static unsigned element_bytes(const struct rt_param *p, const struct rt_array *a)
+static unsigned element_bytes(const struct rt_param *p, const struct rt_place *a, unsigned access)
 {
-    unsigned bytes = (unsigned)rt_dtypes[a->dtype].size;
     char type[64];
     int lanes;
     size_t n = p->type ? strcspn(p->type, "*") : 0;
     while (n > 0 && p->type[n - 1] == ' ') n--;
+    bool known = a->dtype != RT_DTYPE_COUNT;
+    unsigned bytes = known                        ? (unsigned)rt_dtypes[a->dtype].size
+                     : p->dtype != RT_DTYPE_COUNT ? (unsigned)rt_dtypes[p->dtype].size
+                                                  : access;
     if (n == 0 || n >= sizeof type || p->dtype != RT_DTYPE_COUNT) return bytes;
     snprintf(type, sizeof type, "%.*s", (int)n, p->type);
-    return rt_type_dtype(type, &lanes) == a->dtype ? bytes * (unsigned)lanes : bytes;
+    enum rt_dtype t = rt_type_dtype(type, &lanes);
+    if (t == RT_DTYPE_COUNT || (known && t != a->dtype)) return bytes;
+    return (unsigned)rt_dtypes[t].size * (unsigned)lanes;
 }
 
-/* The array that an address is of, or lies near: the one that was passed for `parameter` (from 1), when that is
- * known; false when
- * there is none. */
-static bool name_array(const struct context *x, uint64_t address, int parameter, struct rt_report *out)
+/* The array that an address is of, or lies near: the one that was passed for the report's parameter, when that is
+ * known; false when there is none. */
+static bool name_array(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out)
 {
-    const struct rt_entry *entry = x->kernel->entry;
-    uint64_t nearest = NEAR;
+    const struct rt_entry *entry = x->entry;
+    uint64_t nearest = NEAR, address = r->address;
+    int parameter = r->parameter;
     bool known =
-        parameter > 0 && (size_t)parameter <= entry->param_count && x->args[parameter - 1].kind == RT_ARG_ARRAY;
+        parameter > 0 && (size_t)parameter <= entry->param_count && x->places[parameter - 1].kind == RT_PLACE_MEMORY;
     for (size_t i = 0; i < entry->param_count; i++) {
-        if (x->args[i].kind != RT_ARG_ARRAY || (known && i + 1 != (size_t)parameter)) continue;
-        const struct rt_array *a = x->args[i].as.array;
-        unsigned element = element_bytes(&entry->params[i], a);
-        uint64_t start = rt_array_address(a), bytes = (uint64_t)rt_array_size(a) * rt_dtypes[a->dtype].size;
-        uint64_t end = start + bytes;
+        const struct rt_place *a = &x->places[i];
+        if (a->kind != RT_PLACE_MEMORY || (known && i + 1 != (size_t)parameter)) continue;
+        uint64_t start = a->address, end = start + a->bytes;
         uint64_t distance = address >= end ? address - end : address < start ? start - address : 0;
         if (!start || (distance >= nearest && !known)) continue;
         nearest = known ? 0 : distance;
         name_argument(entry, i, out);
-        set_index(out, address, start, bytes, element);
+        set_index(out, address, start, a->bytes, element_bytes(&entry->params[i], a, r->size));
     }
     return nearest < NEAR;
 }
 
 /* nil was passed for the pointer, when there is only one of them. */
-static bool name_null(const struct context *x, uint64_t address, struct rt_report *out)
+static bool name_null(const struct rt_scene *x, uint64_t address, struct rt_report *out)
 {
-    const struct rt_entry *entry = x->kernel->entry;
+    const struct rt_entry *entry = x->entry;
     size_t found = entry->param_count;
     for (size_t i = 0; i < entry->param_count; i++) {
-        if (entry->params[i].kind != RT_PARAM_POINTER || x->args[i].kind != RT_ARG_NULL) continue;
+        if (entry->params[i].kind != RT_PARAM_POINTER || x->places[i].kind != RT_PLACE_NULL) continue;
         if (found < entry->param_count) return false;
         found = i;
     }
@@ -158,7 +153,7 @@ static bool is_null(const struct simt_report *r)
     return r->space == PTX_GLOBAL && r->address < 65536;
 }
 
-static void name_place(const struct context *x, const struct simt_report *r, struct rt_report *out)
+static void name_place(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out)
 {
     if (r->kind == CHECK_FREED || r->in_heap) return;
     if (r->symbol) {
@@ -169,7 +164,7 @@ static void name_place(const struct context *x, const struct simt_report *r, str
     } else if (is_null(r)) {
         name_null(x, r->address, out);
     } else if (r->space == PTX_GLOBAL) {
-        name_array(x, r->address, r->parameter, out);
+        name_array(x, r, out);
     }
 }
 
@@ -224,7 +219,8 @@ static const char *past(const struct rt_party *p)
     return *p->access == 'w' ? "written" : "updated by an atomic";
 }
 
-static void describe_bounds(const struct simt_report *r, struct rt_report *out, const char *what)
+static void describe_bounds(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out,
+                            const char *what)
 {
     const char *verb = past(&out->first);
     char *text = out->message, block[100];
@@ -238,7 +234,7 @@ static void describe_bounds(const struct simt_report *r, struct rt_report *out, 
         return;
     }
     if (is_null(r) && out->has_index)
-        snprintf(text, size, "%s %s, but %s is nil", what, verb, out->name);
+        snprintf(text, size, "%s %s, but %s is %s", what, verb, out->name, x->program ? "nil" : "a null pointer");
     else if (is_null(r))
         snprintf(text, size, "%s %s, through a null pointer", what, verb);
     else if (r->in_view)
@@ -264,9 +260,9 @@ static void describe_bounds(const struct simt_report *r, struct rt_report *out, 
                  out->name, (long long)out->length - 1);
 }
 
-static unsigned linear(const struct context *x, const unsigned t[3])
+static unsigned linear(const struct rt_scene *x, const unsigned t[3])
 {
-    const unsigned *b = x->launch->block;
+    const unsigned *b = x->block;
     return t[0] + b[0] * (t[1] + b[1] * t[2]);
 }
 
@@ -340,7 +336,7 @@ static void describe_barrier(const struct simt_report *r, struct rt_report *out)
              "all threads of a block must come to the same __syncthreads(): put it outside of the condition");
 }
 
-static void describe_lane(const struct context *x, const struct simt_report *r, struct rt_report *out)
+static void describe_lane(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out)
 {
     unsigned lane = linear(x, out->first.thread) % 32;
     if (r->has_other) {
@@ -394,12 +390,12 @@ static void describe_free(const struct simt_report *r, struct rt_report *out)
     snprintf(out->hint, sizeof out->hint, "free what malloc or new returned in a kernel, once");
 }
 
-static void describe_report(const struct context *x, const struct simt_report *r, struct rt_report *out)
+static void describe_report(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out)
 {
     char what[160];
     describe(r, out, what, sizeof what);
     switch (r->kind) {
-    case CHECK_BOUNDS: describe_bounds(r, out, what); break;
+    case CHECK_BOUNDS: describe_bounds(x, r, out, what); break;
     case CHECK_ALIGNMENT:
         snprintf(out->message, sizeof out->message, "%u bytes %s at %s, whose address is not a multiple of %u", r->size,
                  past(&out->first), what, r->size);
@@ -414,7 +410,7 @@ static void describe_report(const struct context *x, const struct simt_report *r
     }
 }
 
-static void read_report(const struct context *x, const struct simt_report *r, struct rt_report *out)
+static void read_report(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out)
 {
     *out = (struct rt_report){.kind = simt_check_kind_name(r->kind), .has_other = r->has_other, .count = r->count};
     read_party(x, &r->first, &out->first);
@@ -423,22 +419,21 @@ static void read_report(const struct context *x, const struct simt_report *r, st
     if (r->first.access != ACCESS_NONE)
         out->space = r->space == PTX_SHARED ? "shared" : r->space == PTX_LOCAL ? "local" : "global";
     name_place(x, r, out);
-    rt_aim_caret(x->kernel->entry->name, r, out->name, &out->first);
-    if (r->has_other) rt_aim_caret(x->kernel->entry->name, r, out->name, &out->other);
+    rt_aim_caret(x->entry->name, r, out->name, &out->first);
+    if (r->has_other) rt_aim_caret(x->entry->name, r, out->name, &out->other);
     describe_report(x, r, out);
 }
 
-enum rt_status rt_findings_read(const struct rt_kernel *k, const struct rt_launch *l, const struct rt_arg *args,
-                                struct simt_check *c, struct rt_findings *out, struct rt_error *e)
+enum rt_status rt_findings_read(const struct rt_scene *x, struct simt_check *c, struct rt_findings *out,
+                                struct rt_error *e)
 {
-    const struct context x = {k, l, args};
     size_t count;
     *out = (struct rt_findings){0};
     const struct simt_report *all = simt_check_reports(c, &count, &out->more);
     if (!count) return RT_OK;
     out->items = rt_calloc(count, sizeof *out->items);
-    if (!out->items) return rt_fail(e, RT_NOMEM, "out of memory for what the checks of %s found", k->entry->name);
-    for (out->count = 0; out->count < count; out->count++) read_report(&x, &all[out->count], &out->items[out->count]);
+    if (!out->items) return rt_fail(e, RT_NOMEM, "out of memory for what the checks of %s found", x->entry->name);
+    for (out->count = 0; out->count < count; out->count++) read_report(x, &all[out->count], &out->items[out->count]);
     return RT_OK;
 }
 

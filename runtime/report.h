@@ -35,9 +35,23 @@ struct rt_findings { /* of one launch; all zeros at first */
 };
 void rt_findings_clear(struct rt_findings *f);
 
+/* A launch as reports see it. */
+struct rt_scene {
+    const struct rt_entry *entry;
+    const struct rt_place { /* what an argument is, one for each parameter */
+        enum { RT_PLACE_OTHER, RT_PLACE_MEMORY, RT_PLACE_NULL } kind;
+        uint64_t address, bytes;
+        enum rt_dtype dtype; /* RT_DTYPE_COUNT: not known, what the parameter's type says counts */
+    } * places;
+    const unsigned *block;
+    const struct rt_program *program;                    /* NULL: the source is the files that the PTX names */
+    const char *(*read)(void *reader, const char *file); /* their texts, NULL when there is none; may be NULL */
+    void *reader;
+};
+
 /* Translates what was found. RT_NOMEM leaves *out empty. */
-enum rt_status rt_findings_read(const struct rt_kernel *k, const struct rt_launch *l, const struct rt_arg *args,
-                                struct simt_check *c, struct rt_findings *out, struct rt_error *e);
+enum rt_status rt_findings_read(const struct rt_scene *scene, struct simt_check *c, struct rt_findings *out,
+                                struct rt_error *e);
 
 /* A variable's own name out of its symbol: "tile" of "_ZZ6kernelPfE4tile"; never longer than that. */
 void rt_variable_name(const char *symbol, char *out, size_t size);

@@ -86,8 +86,11 @@ void simt_forget_fault(void)
     pthread_mutex_unlock(&last.lock);
 }
 
+struct simt_watch simt_watch;
+
 void simt_report_refused(const struct simt_function *f)
 {
+    if (simt_watch.refuse) simt_watch.refuse(simt_function_refused(f));
     pthread_mutex_lock(&last.lock);
     last.fault = (struct simt_fault){.kind = SIMT_FAULT_UNSUPPORTED};
     snprintf(last.fault.kernel, sizeof last.fault.kernel, "%s", simt_function_info(f)->name);
@@ -179,8 +182,10 @@ void simt_run_kernel(const struct simt_kernel *k)
                             .cooperative = k->cooperative};
     next_observer = NULL;
     simt_lock();
+    bool watched = !l.observer && simt_watch.begin && (l.observer = simt_watch.begin(&l));
     if (!l.observer || !l.observer->tracks_writes) simt_wrote_everything();
     bool finished = study ? study->run(study, &l, &fault) : simt_run(&l, &fault);
+    if (watched) simt_watch.end(&l, finished ? NULL : &fault);
     simt_unlock();
     if (!finished) keep_fault(&fault);
 }

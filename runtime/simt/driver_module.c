@@ -139,6 +139,7 @@ CUresult simt_ModuleLoadDataEx(CUmodule *module, const void *image, unsigned int
     if (r == CUDA_SUCCESS && jit.registers > 0) simt_program_limit_registers(m->program, jit.registers);
     if (r == CUDA_SUCCESS && !simt_handle_add(m, SIMT_MODULE)) r = CUDA_ERROR_OUT_OF_MEMORY;
     simt_jit_result(&jit, r != CUDA_SUCCESS && e.text ? e.text : "", r == CUDA_SUCCESS ? refusal_in(m->program) : "");
+    if (r != CUDA_SUCCESS && e.text && simt_watch.refuse) simt_watch.refuse(e.text);
     rt_error_clear(&e);
     if (r == CUDA_SUCCESS) {
         *module = m;

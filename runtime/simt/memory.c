@@ -190,6 +190,7 @@ bool simt_free(uint64_t address)
 {
     pthread_mutex_lock(&arena.lock);
     struct segment *s = segment_at(address);
+    if (s) remember_freed(s);
     if (s) release(s);
     pthread_mutex_unlock(&arena.lock);
     return s != NULL;

@@ -17,6 +17,8 @@ struct symbol {
     const char *name; /* as in the PTX */
     struct image *image;
     void **managed;  /* where the program keeps the address of a managed variable */
+    size_t bytes;    /* of that */
+    void *spare;     /* what stands in for it where the program could not be loaded */
     CUkernel kernel; /* once it was asked for */
     struct symbol *next;
 };
@@ -92,6 +94,16 @@ static cudaError_t place_managed(struct image *i)
             *s->managed = (void *)(uintptr_t)address;
         }
     return cudaSuccess;
+}
+
+/* Host code that uses a managed variable lives to see that its launches fail. */
+static void place_spares(struct image *i)
+{
+    for (size_t b = 0; b < BUCKETS; b++)
+        for (struct symbol *s = symbols[b]; s; s = s->next) {
+            if (s->image != i || !s->managed || s->spare) continue;
+            *s->managed = s->spare = calloc(1, s->bytes + 1);
+        }
 }
 
 static cudaError_t load(struct image *i)
@@ -220,11 +232,12 @@ void __cudaRegisterFatBinaryEnd(void **handle)
     (void)handle;
 }
 
-static void register_symbol(void **handle, const void *host, const char *name, void **managed)
+static void register_symbol(void **handle, const void *host, const char *name, void **managed, size_t bytes)
 {
     struct symbol *s = calloc(1, sizeof *s);
     if (!s) abort();
-    *s = (struct symbol){.host = host, .name = name, .image = (struct image *)handle, .managed = managed};
+    *s = (struct symbol){
+        .host = host, .name = name, .image = (struct image *)handle, .managed = managed, .bytes = bytes};
     pthread_mutex_lock(&lock);
     s->next = *bucket(host);
     *bucket(host) = s;
@@ -235,21 +248,21 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
                             void *bid, void *block, void *grid, int *warp)
 {
     (void)device, (void)threads, (void)tid, (void)bid, (void)block, (void)grid, (void)warp;
-    register_symbol(handle, host, name, NULL);
+    register_symbol(handle, host, name, NULL, 0);
 }
 
 void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int ext, size_t size, int constant,
                        int global)
 {
     (void)device, (void)ext, (void)size, (void)constant, (void)global;
-    register_symbol(handle, host, name, NULL);
+    register_symbol(handle, host, name, NULL, 0);
 }
 
 void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int ext, size_t size,
                               int constant, int global)
 {
-    (void)device, (void)ext, (void)size, (void)constant, (void)global;
-    register_symbol(handle, host, name, host);
+    (void)device, (void)ext, (void)constant, (void)global;
+    register_symbol(handle, host, name, host, size);
 }
 
 /* Called before host code touches a managed variable. */
@@ -258,6 +271,7 @@ char __cudaInitModule(void **handle)
     cudaError_t r = cudart_begin();
     pthread_mutex_lock(&lock);
     if (r == cudaSuccess) r = load((struct image *)handle);
+    if (r != cudaSuccess) place_spares((struct image *)handle);
     pthread_mutex_unlock(&lock);
     return cudart_end(r) == cudaSuccess;
 }
@@ -272,6 +286,7 @@ void __cudaUnregisterFatBinary(void **handle)
             struct symbol *s = *at;
             if (s->image == image) {
                 *at = s->next;
+                free(s->spare);
                 free(s);
             } else {
                 at = &s->next;
