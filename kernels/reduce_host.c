@@ -3,6 +3,7 @@
  * Long rows are cut into chunks. A chunk's elements are combined into many lanes, element i into lane i modulo their
  * number, then the lanes by halves; then the chunks' partial results by halves. So a sum has a few dozen roundings one
  * after the other, not millions. Sums of float32 and complex64 are added in double, which memory is not faster than.
+ * Where that is no more roundings, few lanes do, which stay in registers.
  * Short or far-apart rows are instead combined many rows at a time, element by element. */
 #include "kernels/host.h"
 #include "kernels/reduce.h"
@@ -21,11 +22,12 @@ struct pass {
     const struct kn_reducer *r;
     const struct kn_plan *plan;
     enum kn_class class;
-    size_t value;                /* bytes of one value of the class */
-    bool wide;                   /* added in few lanes of 8 bytes: float32 and complex64 in double, and short rows */
-    enum kn_class part;          /* how the lanes add: float32, float64 or int64, of which a value has `parts` */
-    size_t parts;                /* 1, of complex numbers 2 */
-    bool raw;                    /* many rows of 8 or 16 bits are combined as they lie in memory */
+    size_t value;       /* bytes of one value of the class */
+    bool wide;          /* added in few lanes of 8 bytes: float32 and complex64 in double, and short rows */
+    enum kn_class part; /* how the lanes add: float32, float64 or int64, of which a value has `parts` */
+    size_t parts;       /* 1, of complex numbers 2 */
+    kn_op_loop *raw;    /* combines many rows of a dtype as they lie in memory; NULL: blocks of the class */
+    enum rt_dtype raw_dtype;
     kn_count_true_loop *count;   /* all that is asked of an element in memory is whether it is true; else NULL */
     size_t decided;              /* the item, from 1, that no other can change the result of; 0: none yet */
     enum kn_class partial_class; /* double or complex128 then, else the class */
@@ -49,7 +51,7 @@ static enum rt_dtype leaf_dtype(const struct pass *p)
 static void combine(const struct pass *p, enum kn_class class, void *to, const void *a, const void *b, size_t n)
 {
     if (p->raw) {
-        p->plan->loops->narrow->ops[p->r->combine][leaf_dtype(p)](to, a, b, NULL, n);
+        p->raw(to, a, b, NULL, n);
         return;
     }
     p->plan->loops->ops[p->r->combine][class](to, a, b, NULL, n);
@@ -134,7 +136,7 @@ static void find_in_chunk(const struct pass *p, int64_t item, char *scratch)
 static kn_rows_loop *rows_loop(const struct pass *p)
 {
     bool stored = p->plan->slots == 0 && p->r->program.leaves == 1 && kn_class_exact(p->r->accumulate);
-    return stored ? p->plan->loops->rows[p->r->combine][p->class] : NULL;
+    return stored && !p->raw ? p->plan->loops->rows[p->r->combine][p->class] : NULL;
 }
 
 /* Combines n values with the lanes, which have `seen` of a chunk already. */
@@ -413,7 +415,8 @@ static void write_results(const struct pass *p, enum kn_class class, const char 
                           size_t n, char *block, char *converted)
 {
     const struct kn_loops *l = p->plan->loops;
-    enum rt_dtype exact = p->raw ? leaf_dtype(p) : kn_classes[class].dtype, t = p->out->dtype;
+    enum rt_dtype exact = p->raw ? p->raw_dtype : kn_classes[class].dtype, t = p->out->dtype;
+    class = kn_class_of(exact);
     char *to = (char *)rt_array_host(p->out) + first * (int64_t)rt_dtypes[t].size;
     l->load[exact](block, values, stride, n);
     if (p->r->reduction == KN_MEAN) {
@@ -597,6 +600,28 @@ void kn_sum_values(enum rt_dtype t, const void *values, size_t n, void *sum)
     }
 }
 
+/* Of many rows: whether elements can be combined as they lie in memory. Those of 8 and 16 bits have such extremes;
+ * truth is asked of unsigned numbers, of which any is one of whose bits any is, and all are when the least is. */
+static bool find_raw_loop(struct pass *p)
+{
+    const struct kn_reducer *r = p->r;
+    const struct kn_program *g = &r->program;
+    const struct kn_loops *l = kn_host_loops();
+    if (!r->many || r->indices || g->leaves != 1 || g->nodes[0].kind != KN_NODE_ARRAY) return false;
+    enum rt_dtype t = p->raw_dtype = leaf_dtype(p);
+    enum kn_op op = r->combine;
+    if (op == KN_LOGICAL_OR || op == KN_LOGICAL_AND) {
+        bool converts = g->count == 2 && g->nodes[1].kind == KN_NODE_CONVERT && g->nodes[1].args[0] == 0;
+        if ((g->count > 1 && !converts) || !strchr("biu", rt_dtypes[t].kind) || rt_dtypes[t].size == 4) return false;
+        p->raw_dtype = rt_dtypes[t].size == 1 ? RT_UINT8 : rt_dtypes[t].size == 2 ? RT_UINT16 : RT_UINT64;
+        op = op == KN_LOGICAL_OR ? KN_BITWISE_OR : KN_MINIMUM;
+    } else if (g->count > 1 || (op != KN_MINIMUM && op != KN_MAXIMUM) || kn_class_exact(t)) {
+        return false;
+    }
+    p->raw = kn_class_exact(p->raw_dtype) ? l->ops[op][kn_class_of(p->raw_dtype)] : l->narrow->ops[op][p->raw_dtype];
+    return p->raw != NULL;
+}
+
 enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, struct rt_error *e)
 {
     _Alignas(64) char stack[STACK];
@@ -618,12 +643,15 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
     if (r->many || r->indices) /* the output's order, else whatever order the memory has */
         for (int64_t i = order.ndim - 1, stride = 1; i >= 0; stride *= order.shape[i--]) order.strides[i] = stride;
     for (int i = 0; i < r->program.leaves; i++) r->program.arrays[i] = r->many ? &r->leaves[i].rows : &r->leaves[i].row;
-    bool narrow = r->many && !r->indices && r->program.count == 1 && leaf_dtype(&p) == r->accumulate &&
-                  (r->combine == KN_MINIMUM || r->combine == KN_MAXIMUM) &&
-                  kn_host_loops()->narrow->ops[r->combine][leaf_dtype(&p)];
-    kn_plan_make(&r->program, &order, narrow, &plan);
-    p.raw = narrow && plan.narrow;
-    if (p.raw) p.value = rt_dtypes[leaf_dtype(&p)].size;
+    int count = r->program.count;
+    if (find_raw_loop(&p)) r->program.count = 1;
+    kn_plan_make(&r->program, &order, p.raw != NULL, &plan);
+    if (p.raw && !plan.narrow) { /* elements do not lie side by side */
+        p.raw = NULL;
+        r->program.count = count;
+        kn_plan_make(&r->program, &order, false, &plan);
+    }
+    if (p.raw) p.value = rt_dtypes[p.raw_dtype].size;
     if (!r->many) p.count = count_loop(&p);
     p.wide &= !p.count;
     enum rt_status status = r->many ? reduce_rows(&p, e) : reduce_chunks(&p, e);
