@@ -53,7 +53,7 @@ CHECKED = ["async", "cooperative", "functions", "graph", "grid", "guide", "heap"
 # that it can't see into (OpenBLAS, ZeroMQ).
 THREADS = {
     "unit": ["test_threads", "test_background", "test_memory", "test_simt_exec", "test_simt_driver", "test_session_interrupt",
-             "test_study", "test_simt_tally"],
+             "test_study", "test_simt_tally", "test_simt_masked"],
     "driver": ["test_contexts", "test_launches", "test_memory"],
     "lua": ["profile", "trace", "reduce", "rows", "convert", "ops"],
     "simt": ["atomics", "cooperative", "grid", "printf", "reduction", "resident", "scan", "warps"],
