@@ -93,8 +93,8 @@ for _, device in ipairs(t.devices()) do
       r:with(function() y:copy_(x) end)
     end)
     t.eq(#found, 1)
-    for _, part in ipairs({ "written by mul_() at tests/lua/streams.lua:", "in stream " .. s.number,
-      "read by copy_() at tests/lua/streams.lua:", "in stream " .. r.number, "(10000,)", "s:wait(" }) do
+    for _, part in ipairs({ "written by mul_() at " .. t.here(), "in stream " .. s.number,
+      "read by copy_() at " .. t.here(), "in stream " .. r.number, "(10000,)", "s:wait(" }) do
       if not found[1]:find(part, 1, true) then error(found[1] .. " lacks " .. part) end
     end
     t.eq(y:sum(), 2.0 * N)
@@ -170,7 +170,7 @@ for _, device in ipairs(t.devices()) do
     local x = gpu.zeros(N, device)
     local before = gpu.check(true)
     s:with(function() x:fill(1) end)
-    t.raises({ "streams.lua:", "race between streams", "written by fill()" }, function()
+    t.raises({ t.here(), "race between streams", "written by fill()" }, function()
       r:with(function() x:fill(2) end)
     end)
     gpu.check(before)
@@ -276,7 +276,7 @@ for _, device in ipairs(t.devices()) do
     local message = t.raises({ "64 streams", "s:free()" }, function()
       for i = 1, 65 do many[i] = gpu.stream(device) end
     end)
-    assert(message:find("streams.lua", 1, true), message)
+    assert(message:find(t.here(), 1, true), message)
     for _, m in ipairs(many) do m:free() end
     gpu.stream(device):free()
   end)
@@ -458,8 +458,8 @@ on("races of kernels", function()
     k.add(1, 32, 0, r)(x, y)
   end)
   t.eq(#found, 1)
-  for _, part in ipairs({ "x is written by kernel twice at tests/lua/streams.lua:", "in stream " .. s.number,
-    "read by kernel add at tests/lua/streams.lua:" }) do
+  for _, part in ipairs({ "x is written by kernel twice at " .. t.here(), "in stream " .. s.number,
+    "read by kernel add at " .. t.here() }) do
     if not found[1]:find(part, 1, true) then error(found[1] .. " lacks " .. part) end
   end
   gpu.synchronize(device)
@@ -506,7 +506,7 @@ on("a fault in a stream", function()
     t.eq(x:sum(), 64.0)
     return
   end
-  for _, part in ipairs({ "wrong at tests/lua/streams.lua:", "in stream " .. s.number }) do
+  for _, part in ipairs({ "wrong at " .. t.here(), "in stream " .. s.number }) do
     if not why:find(part, 1, true) then error(why .. " lacks " .. part) end
   end
   t.raises({ "stream " .. r.number, "lost" }, function() r:synchronize() end)

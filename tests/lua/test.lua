@@ -123,6 +123,11 @@ function t.list(n, f)
   return list
 end
 
+-- How messages name the chunk that calls this: a file, standard input, a cell.
+function t.here()
+  return debug.getinfo(2, "S").short_src .. ":"
+end
+
 -- Calls f(...), which must raise an error whose text holds every string of `parts` (one string or a list). Returns it.
 function t.raises(parts, f, ...)
   local ok, e = pcall(f, ...)
