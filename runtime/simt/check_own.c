@@ -171,7 +171,7 @@ static bool limit_of(const struct launch *l, const struct fact *f, int64_t *limi
 {
     const struct sum *bound = &l->sums[(uint32_t)f->bound - l->first];
     *limit = bound->start + f->inclusive;
-    return is_number(bound) && bound->start > INT32_MIN && *limit <= INT32_MAX;
+    return is_number(bound) && bound->start >= 0 && *limit <= INT32_MAX; /* else it depends on the sign */
 }
 
 static const struct fact *fact_at(const struct launch *l, int number)
@@ -200,7 +200,7 @@ static struct sum sum_of(const struct launch *l, const struct term *t)
     bool leaf = t->kind <= TERM_SPECIAL, unary = t->kind >= TERM_EXTEND_S && t->kind <= TERM_NARROW;
     const struct sum none = {0}, *a = leaf ? &none : &l->sums[(uint32_t)t->a - l->first],
                      *b = leaf || unary ? &none : &l->sums[(uint32_t)t->b - l->first];
-    struct sum s = {0};
+    struct sum s = *a;
     switch (t->kind) {
     case TERM_CONST: return (struct sum){.known = true, .start = t->value};
     case TERM_PARAMETER: return of_parameter(l, t);
@@ -213,7 +213,6 @@ static struct sum sum_of(const struct launch *l, const struct term *t)
     case TERM_EXTEND_U: return extended(l, *a, false);
     case TERM_NARROW: return *a;
     case TERM_LOOP:
-        s = *a;
         s.step = common(a->step, b->start);
         s.travel = travel_of(l, t, a, b->start);
         s.known &= is_number(b);

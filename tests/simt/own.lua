@@ -141,6 +141,7 @@ for body, race in pairs {
   ["if (c >= n) return; y[r * n + c] = r - c;"] = false,
   ["if (!(c < n) || r > 20) return; for (int k = 0; k < 3; k++) y[(r * n + c) * 3 + k] = k + c;"] = false,
   ["if (c <= n) y[r * n + c] = r - c;"] = true,
+  ["if ((unsigned)c < (unsigned)(n - 32)) y[r * n + c] = r - c;"] = true,
   ["if (r < n) y[r * n + c] = r - 2 * c;"] = true,
   ["if (c < n || r < n) y[r * n + c] = r - c;"] = true,
   ["if (c < n) y[r * n + c] = r; else y[r * n + c] = c;"] = true,
