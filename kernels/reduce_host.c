@@ -4,9 +4,8 @@
  * number, then the lanes by halves; then the chunks' partial results by halves. So a sum has a few dozen roundings one
  * after the other, not millions. Sums of float32 and complex64 are added in double, which memory is not faster than.
  * Where that is no more roundings, few lanes do, which stay in registers.
- * Short or far-apart rows are instead combined many rows at a time, element by element. */
-#include "kernels/host.h"
-#include "kernels/reduce.h"
+ * Short or far-apart rows are instead combined many rows at a time (reduce_rows.c). */
+#include "kernels/reduce_host.h"
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/interrupt.h"
@@ -15,40 +14,15 @@
 #define CHUNK 32768 /* elements of a row that are reduced to one partial result */
 #define LANES 1024  /* that a chunk's elements are combined into */
 #define SHORT 512   /* numbers of a row, complex ones being two, that are added in KN_WIDE_LANES lanes */
-#define GROUP 16    /* rows combined one after the other before partial results are combined in pairs */
 #define STACK 32768 /* bytes of memory that a small reduction has without an allocation */
 
-struct pass {
-    const struct kn_reducer *r;
-    const struct kn_plan *plan;
-    enum kn_class class;
-    size_t value;       /* bytes of one value of the class */
-    bool wide;          /* added in few lanes of 8 bytes: float32 and complex64 in double, and short rows */
-    enum kn_class part; /* how the lanes add: float32, float64 or int64, of which a value has `parts` */
-    size_t parts;       /* 1, of complex numbers 2 */
-    kn_op_loop *raw;    /* combines many rows of a dtype as they lie in memory; NULL: blocks of the class */
-    enum rt_dtype raw_dtype;
-    kn_count_true_loop *count;   /* all that is asked of an element in memory is whether it is true; else NULL */
-    size_t decided;              /* the item, from 1, that no other can change the result of; 0: none yet */
-    enum kn_class partial_class; /* double or complex128 then, else the class */
-    size_t partial_value;
-    size_t block, block_bytes; /* values of a block at most, and what it takes */
-    char *stack, *heap;        /* STACK bytes; what is used instead where they do not do */
-    char *scratch;
-    size_t scratch_bytes; /* of one worker */
-    int64_t chunks;       /* of a row */
-    char *partial;        /* chunks of each row, values of partial_class */
-    int64_t *index;       /* likewise, for argmin and argmax: where in the row, from 0 */
-    const struct rt_array *out;
-    int levels;
-};
-
-static enum rt_dtype leaf_dtype(const struct pass *p)
+static enum rt_dtype leaf_dtype(const struct kn_reduce_pass *p)
 {
     return p->r->program.arrays[0]->dtype;
 }
 
-static void combine(const struct pass *p, enum kn_class class, void *to, const void *a, const void *b, size_t n)
+void kn_reduce_combine(const struct kn_reduce_pass *p, enum kn_class class, void *to, const void *a, const void *b,
+                       size_t n)
 {
     if (p->raw) {
         p->raw(to, a, b, NULL, n);
@@ -60,18 +34,19 @@ static void combine(const struct pass *p, enum kn_class class, void *to, const v
 }
 
 /* Combines n values of a class into the first `last` by halves; returns how many there are then. */
-static size_t fold(const struct pass *p, enum kn_class class, char *values, size_t n, size_t last)
+static size_t fold(const struct kn_reduce_pass *p, enum kn_class class, char *values, size_t n, size_t last)
 {
     while (n > last) {
         size_t half = (n + 1) / 2;
-        combine(p, class, values, values, values + half * kn_classes[class].size, n - half);
+        kn_reduce_combine(p, class, values, values, values + half * kn_classes[class].size, n - half);
         n = half;
     }
     return n;
 }
 
 /* The first of n values that is `target` (any NaN when it is NaN), or n. `block` and `mask` are scratch. */
-static size_t find(const struct pass *p, const void *values, const void *target, size_t n, char *block, char *mask)
+static size_t find(const struct kn_reduce_pass *p, const void *values, const void *target, size_t n, char *block,
+                   char *mask)
 {
     const struct kn_loops *l = p->plan->loops;
     uint8_t is_number = 1;
@@ -86,8 +61,7 @@ static size_t find(const struct pass *p, const void *values, const void *target,
     return at ? (size_t)(at - mask) : n;
 }
 
-/* Bytes from an array's first element to its index-th one, in row-major order. */
-static int64_t bytes_to(const struct rt_array *a, int64_t index)
+int64_t kn_reduce_bytes_to(const struct rt_array *a, int64_t index)
 {
     int64_t offset = 0;
     if (a->ndim == 1) return index * a->strides[0] * rt_dtypes[a->dtype].size;
@@ -99,23 +73,23 @@ static int64_t bytes_to(const struct rt_array *a, int64_t index)
 }
 
 /* A walk over elements begin to end of a row. */
-static void start_in_row(const struct pass *p, int64_t row, int64_t begin, int64_t end, char *scratch,
+static void start_in_row(const struct kn_reduce_pass *p, int64_t row, int64_t begin, int64_t end, char *scratch,
                          struct kn_walk *w)
 {
     int64_t shift[KN_MAX_LEAVES];
-    for (int i = 0; i < p->r->program.leaves; i++) shift[i] = bytes_to(&p->r->leaves[i].rows, row);
+    for (int i = 0; i < p->r->program.leaves; i++) shift[i] = kn_reduce_bytes_to(&p->r->leaves[i].rows, row);
     kn_walk_start(p->plan, scratch, begin, end, shift, w);
 }
 
 /* Items are the chunks of all rows. Returns an item's length, and where it begins in its row. */
-static size_t chunk_of(const struct pass *p, size_t item, int64_t *first)
+static size_t chunk_of(const struct kn_reduce_pass *p, size_t item, int64_t *first)
 {
     *first = (int64_t)item % p->chunks * CHUNK;
     return (size_t)(p->r->length - *first < CHUNK ? p->r->length - *first : CHUNK);
 }
 
 /* The place of what has become the item's partial result. */
-static void find_in_chunk(const struct pass *p, int64_t item, char *scratch)
+static void find_in_chunk(const struct kn_reduce_pass *p, int64_t item, char *scratch)
 {
     struct kn_walk w;
     char *block = scratch + kn_plan_scratch(p->plan), *mask = block + p->block_bytes;
@@ -131,27 +105,25 @@ static void find_in_chunk(const struct pass *p, int64_t item, char *scratch)
     }
 }
 
-/* The loop that combines elements that lie in memory as they are to be combined, some rows of them at a time; else
- * NULL. */
-static kn_rows_loop *rows_loop(const struct pass *p)
+kn_rows_loop *kn_reduce_rows_loop(const struct kn_reduce_pass *p)
 {
     bool stored = p->plan->slots == 0 && p->r->program.leaves == 1 && kn_class_exact(p->r->accumulate);
     return stored && !p->raw ? p->plan->loops->rows[p->r->combine][p->class] : NULL;
 }
 
 /* Combines n values with the lanes, which have `seen` of a chunk already. */
-static void into_lanes(const struct pass *p, char *lanes, size_t seen, const char *values, size_t n)
+static void into_lanes(const struct kn_reduce_pass *p, char *lanes, size_t seen, const char *values, size_t n)
 {
     for (size_t part; n > 0; seen += part, n -= part, values += part * p->value) {
         char *to = lanes + seen % LANES * p->value;
         part = n < LANES - seen % LANES ? n : LANES - seen % LANES;
         if (seen > 0 || n < 2 * LANES) {
             if (seen >= LANES)
-                combine(p, p->class, to, to, values, part);
+                kn_reduce_combine(p, p->class, to, to, values, part);
             else
                 memcpy(to, values, part * p->value);
         } else { /* the first two rows of lanes at once */
-            combine(p, p->class, to, values, values + part * p->value, part);
+            kn_reduce_combine(p, p->class, to, values, values + part * p->value, part);
             part *= 2;
         }
     }
@@ -159,10 +131,10 @@ static void into_lanes(const struct pass *p, char *lanes, size_t seen, const cha
 
 /* Combines a chunk into the lanes; returns how many have anything. Of memory as it is, several rows of lanes are read
  * side by side: that is nearly twice as fast as reading straight on. */
-static size_t fill_lanes(const struct pass *p, struct kn_walk *w, char *lanes)
+static size_t fill_lanes(const struct kn_reduce_pass *p, struct kn_walk *w, char *lanes)
 {
     size_t seen = 0, length = (size_t)(w->end - w->position);
-    kn_rows_loop *rows = p->plan->linear[0] ? rows_loop(p) : NULL;
+    kn_rows_loop *rows = p->plan->linear[0] ? kn_reduce_rows_loop(p) : NULL;
     if (rows && length >= 2 * LANES) {
         const char *values = kn_walk_evaluate(w, LANES, NULL);
         for (size_t left = length / LANES, count; left > 0; left -= count, seen += count * LANES) {
@@ -180,16 +152,16 @@ static size_t fill_lanes(const struct pass *p, struct kn_walk *w, char *lanes)
 }
 
 /* Where an item's elements lie in memory one after the other, as they are to be added. */
-static const char *stored_chunk(const struct pass *p, size_t item, size_t *length)
+static const char *stored_chunk(const struct kn_reduce_pass *p, size_t item, size_t *length)
 {
     int64_t first;
     *length = chunk_of(p, item, &first);
-    return p->plan->base[0] + bytes_to(&p->r->leaves[0].rows, (int64_t)item / p->chunks) +
+    return p->plan->base[0] + kn_reduce_bytes_to(&p->r->leaves[0].rows, (int64_t)item / p->chunks) +
            first * (int64_t)rt_dtypes[p->r->program.arrays[0]->dtype].size;
 }
 
 /* Whether KN_SUMMED_ROWS items, `apart` items from each other, are of one length and at one distance, in elements. */
-static bool side_by_side(const struct pass *p, size_t item, size_t apart, ptrdiff_t *stride)
+static bool side_by_side(const struct kn_reduce_pass *p, size_t item, size_t apart, ptrdiff_t *stride)
 {
     size_t length, other;
     const char *at = stored_chunk(p, item, &length), *next = stored_chunk(p, item + apart, &other);
@@ -200,7 +172,7 @@ static bool side_by_side(const struct pass *p, size_t item, size_t apart, ptrdif
     return true;
 }
 
-static bool stored_wide(const struct pass *p)
+static bool stored_wide(const struct kn_reduce_pass *p)
 {
     return p->plan->slots == 0 && p->r->program.leaves == 1 && p->plan->linear[0];
 }
@@ -231,7 +203,8 @@ static void fold_wide(enum kn_class part, union lane *lanes, size_t parts)
 
 /* Some items, `apart` from each other, in few lanes; the parts of complex numbers are added each by itself. Items that
  * are several lie in memory as they are to be added, at a distance of `stride`. */
-static void sum_items(const struct pass *p, size_t item, size_t apart, size_t rows, ptrdiff_t stride, char *scratch)
+static void sum_items(const struct kn_reduce_pass *p, size_t item, size_t apart, size_t rows, ptrdiff_t stride,
+                      char *scratch)
 {
     union lane lanes[KN_SUMMED_ROWS * KN_WIDE_LANES];
     kn_sum_wide_loop *add = p->plan->loops->sum_wide[p->part];
@@ -256,7 +229,7 @@ static void sum_items(const struct pass *p, size_t item, size_t apart, size_t ro
 
 /* Where elements are stored, the items are read as KN_SUMMED_ROWS streams, each from one item on to the next: the
  * processor fetches ahead along a few long streams better than along many short ones. */
-static void sum_wide(const struct pass *p, size_t begin, size_t end, char *scratch)
+static void sum_wide(const struct kn_reduce_pass *p, size_t begin, size_t end, char *scratch)
 {
     size_t apart = stored_wide(p) ? (end - begin) / KN_SUMMED_ROWS : 0, item = begin;
     for (; item < begin + apart && !rt_interrupted(); item++) {
@@ -269,7 +242,7 @@ static void sum_wide(const struct pass *p, size_t begin, size_t end, char *scrat
         sum_items(p, item, 1, 1, 0, scratch);
 }
 
-static kn_extreme_loop *extreme_loop(const struct pass *p)
+static kn_extreme_loop *extreme_loop(const struct kn_reduce_pass *p)
 {
     const struct kn_loops *l = p->plan->loops;
     return p->r->combine == KN_MINIMUM   ? l->least[p->class]
@@ -278,7 +251,7 @@ static kn_extreme_loop *extreme_loop(const struct pass *p)
 }
 
 /* The loop for a chunk that lies in memory as 8 or 16 bits, else NULL. */
-static kn_extreme_loop *narrow_extreme_loop(const struct pass *p)
+static kn_extreme_loop *narrow_extreme_loop(const struct kn_reduce_pass *p)
 {
     const struct kn_program *program = &p->r->program;
     const struct kn_narrow_loops *l = p->plan->loops->narrow;
@@ -289,20 +262,20 @@ static kn_extreme_loop *narrow_extreme_loop(const struct pass *p)
 }
 
 /* The smallest or largest value of a chunk. */
-static void extreme_of(const struct pass *p, struct kn_walk *w, kn_extreme_loop *loop, char *to)
+static void extreme_of(const struct kn_reduce_pass *p, struct kn_walk *w, kn_extreme_loop *loop, char *to)
 {
     char next[RT_ELEMENT];
-    size_t n = p->plan->linear[0] && rows_loop(p) ? (size_t)(w->end - w->position) : kn_walk_next(w);
+    size_t n = p->plan->linear[0] && kn_reduce_rows_loop(p) ? (size_t)(w->end - w->position) : kn_walk_next(w);
     loop(to, kn_walk_evaluate(w, n, NULL), n);
     for (kn_walk_advance(w, n); (n = kn_walk_next(w)) > 0; kn_walk_advance(w, n)) {
         loop(next, kn_walk_evaluate(w, n, NULL), n);
-        combine(p, p->class, to, to, next, 1);
+        kn_reduce_combine(p, p->class, to, to, next, 1);
     }
 }
 
 /* The loop that counts what is true, where that is all that is asked: any, all, count_nonzero, the extremes of bools.
  */
-static kn_count_true_loop *count_loop(const struct pass *p)
+static kn_count_true_loop *count_loop(const struct kn_reduce_pass *p)
 {
     const struct kn_program *g = &p->r->program;
     bool asks = p->r->combine == KN_LOGICAL_OR || p->r->combine == KN_LOGICAL_AND;
@@ -320,7 +293,7 @@ static kn_count_true_loop *count_loop(const struct pass *p)
 /* Whether elements of an item are all true or, of what asks for any, whether there is one. Elements that come after
  * those that decide are not looked at. */
 #define AT_ONCE 4096
-static bool ask(struct pass *p, size_t item)
+static bool ask(struct kn_reduce_pass *p, size_t item)
 {
     bool all = p->r->combine == KN_LOGICAL_AND || p->r->combine == KN_MINIMUM;
     size_t length, size = rt_dtypes[leaf_dtype(p)].size;
@@ -338,7 +311,7 @@ static bool ask(struct pass *p, size_t item)
 }
 
 /* Of an item in memory that asks for no more. */
-static void count_item(struct pass *p, size_t item)
+static void count_item(struct kn_reduce_pass *p, size_t item)
 {
     char *to = p->partial + item * p->value;
     if (p->r->combine == KN_ADD) {
@@ -356,7 +329,7 @@ static void count_item(struct pass *p, size_t item)
 
 static void chunk_piece(void *context, size_t begin, size_t end, int worker)
 {
-    struct pass *p = context;
+    struct kn_reduce_pass *p = context;
     char *scratch = p->scratch + (size_t)worker * p->scratch_bytes, *lanes = scratch + kn_plan_scratch(p->plan);
     if (p->wide) {
         sum_wide(p, begin, end, scratch);
@@ -386,12 +359,13 @@ static void chunk_piece(void *context, size_t begin, size_t end, int worker)
 }
 
 /* The best of all is some chunk's, and the first chunk that has it has the first place. */
-static void find_in_row(const struct pass *p, int64_t row, char *scratch)
+static void find_in_row(const struct kn_reduce_pass *p, int64_t row, char *scratch)
 {
     char *partial = p->partial + (size_t)(row * p->chunks) * p->value, best[8];
     char *block = scratch + kn_plan_scratch(p->plan), *mask = block + p->block_bytes;
     memcpy(best, partial, p->value);
-    for (int64_t i = 1; i < p->chunks; i++) combine(p, p->class, best, best, partial + (size_t)i * p->value, 1);
+    for (int64_t i = 1; i < p->chunks; i++)
+        kn_reduce_combine(p, p->class, best, best, partial + (size_t)i * p->value, 1);
     int64_t i = 0;
     while (find(p, partial + (size_t)i * p->value, best, 1, block, mask) != 0) i++;
     find_in_chunk(p, row * p->chunks + i, scratch);
@@ -401,7 +375,7 @@ static void find_in_row(const struct pass *p, int64_t row, char *scratch)
 /* The chunks' partial results of each row to one, at the front of the row's. */
 static void combine_piece(void *context, size_t begin, size_t end, int worker)
 {
-    struct pass *p = context;
+    struct kn_reduce_pass *p = context;
     for (size_t row = begin; row < end; row++) {
         if (p->index)
             find_in_row(p, (int64_t)row, p->scratch + (size_t)worker * p->scratch_bytes);
@@ -410,9 +384,8 @@ static void combine_piece(void *context, size_t begin, size_t end, int worker)
     }
 }
 
-/* Writes n values of a class, `stride` values apart, as elements of the output from `first` on. */
-static void write_results(const struct pass *p, enum kn_class class, const char *values, int64_t stride, int64_t first,
-                          size_t n, char *block, char *converted)
+void kn_reduce_write(const struct kn_reduce_pass *p, enum kn_class class, const char *values, int64_t stride,
+                     int64_t first, size_t n, char *block, char *converted)
 {
     const struct kn_loops *l = p->plan->loops;
     enum rt_dtype exact = p->raw ? p->raw_dtype : kn_classes[class].dtype, t = p->out->dtype;
@@ -430,8 +403,7 @@ static void write_results(const struct pass *p, enum kn_class class, const char 
     l->store[t](to, 1, converted, n);
 }
 
-/* Partial results and places for so many items, and for each worker scratch with so many blocks. */
-static enum rt_status make_room(struct pass *p, size_t items, size_t blocks, bool alone, struct rt_error *e)
+enum rt_status kn_reduce_room(struct kn_reduce_pass *p, size_t items, size_t blocks, bool alone, struct rt_error *e)
 {
     p->scratch_bytes = (kn_plan_scratch(p->plan) + blocks * p->block_bytes + 63) / 64 * 64;
     size_t scratch = p->scratch_bytes * (size_t)(alone ? 1 : rt_thread_count()), place = p->r->indices ? 8 : 0;
@@ -443,7 +415,7 @@ static enum rt_status make_room(struct pass *p, size_t items, size_t blocks, boo
     return RT_OK;
 }
 
-static enum rt_status reduce_chunks(struct pass *p, struct rt_error *e)
+static enum rt_status reduce_chunks(struct kn_reduce_pass *p, struct rt_error *e)
 {
     const struct kn_reducer *r = p->r;
     p->chunks = (r->length + CHUNK - 1) / CHUNK;
@@ -451,7 +423,7 @@ static enum rt_status reduce_chunks(struct pass *p, struct rt_error *e)
     size_t grain = r->length >= CHUNK ? 1 : (size_t)(CHUNK / r->length);
     if ((grain < KN_SUMMED_ROWS || p->wide) && items / grain / KN_SUMMED_ROWS >= 4 * (size_t)rt_thread_count())
         grain *= KN_SUMMED_ROWS;
-    enum rt_status status = make_room(p, items, 3, items <= grain && p->chunks == 1, e);
+    enum rt_status status = kn_reduce_room(p, items, 3, items <= grain && p->chunks == 1, e);
     if (status != RT_OK) return status;
     if (p->count && r->count == 1) chunk_piece(p, 0, 1, 0); /* which often decides, before threads are woken */
     rt_parallel_for(items, p->decided ? items : grain, chunk_piece, p);
@@ -464,118 +436,11 @@ static enum rt_status reduce_chunks(struct pass *p, struct rt_error *e)
             int64_t *to = (int64_t *)rt_array_host(p->out) + i;
             for (size_t k = 0; k < n; k++) to[k] = p->index[(i + (int64_t)k) * p->chunks] + 1;
         } else {
-            write_results(p, p->partial_class, p->partial + (size_t)(i * p->chunks) * p->partial_value, p->chunks, i, n,
-                          block, converted);
+            kn_reduce_write(p, p->partial_class, p->partial + (size_t)(i * p->chunks) * p->partial_value, p->chunks, i,
+                            n, block, converted);
         }
     }
     return RT_OK;
-}
-
-/* Moves a walk over rows to the i-th elements of the next n rows. */
-static void shift_in_rows(const struct pass *p, int64_t i, size_t n, struct kn_walk *w)
-{
-    int64_t shift[KN_MAX_LEAVES];
-    for (int k = 0; k < p->r->program.leaves; k++) shift[k] = bytes_to(&p->r->leaves[k].row, i);
-    kn_walk_shift(w, shift, n);
-}
-
-/* Combines the next elements of n rows, GROUP at most, one after the other; returns how many. */
-static int64_t combine_group(const struct pass *p, struct kn_walk *w, int64_t i, size_t n, char *lanes)
-{
-    kn_rows_loop *rows = p->r->leaves[0].row.ndim == 1 ? rows_loop(p) : NULL;
-    int64_t count = p->r->length - i < GROUP ? p->r->length - i : GROUP, k = 0;
-    while (k < count) {
-        shift_in_rows(p, i + k, n, w);
-        const void *values = kn_walk_evaluate(w, n, NULL);
-        if (rows) {
-            int64_t some = count - k < KN_SUMMED_ROWS ? count - k : KN_SUMMED_ROWS;
-            rows(lanes, values, p->r->leaves[0].row.strides[0], (size_t)some, k > 0, n);
-            k += some;
-            continue;
-        }
-        if (k++ == 0)
-            memcpy(lanes, values, n * p->value);
-        else
-            combine(p, p->class, lanes, lanes, values, n);
-    }
-    return count;
-}
-
-static void combine_levels(const struct pass *p, char *level, size_t n)
-{
-    combine(p, p->class, level, level, level + p->block_bytes, n);
-}
-
-/* Many rows at a time: lane i of every block belongs to row i. Groups of elements are combined in pairs, pairs in
- * pairs, by a stack whose levels are the bits of the number of groups. */
-static void combine_rows(const struct pass *p, struct kn_walk *w, size_t n, char *stack)
-{
-    int64_t groups = 0;
-    int top = 0;
-    for (int64_t i = 0; i < p->r->length && !rt_interrupted();) {
-        i += combine_group(p, w, i, n, stack + (size_t)top * p->block_bytes);
-        top++;
-        for (int64_t bits = groups++; bits & 1; bits >>= 1, top--)
-            combine_levels(p, stack + (size_t)(top - 2) * p->block_bytes, n);
-    }
-    for (; top > 1; top--) combine_levels(p, stack + (size_t)(top - 2) * p->block_bytes, n);
-}
-
-/* argmin and argmax of n rows at a time. stack: best values, best indices, the current index, masks. */
-static void search_rows(const struct pass *p, struct kn_walk *w, size_t n, char *stack)
-{
-    const struct kn_loops *l = p->plan->loops;
-    char *best = stack, *where = stack + p->block_bytes, *here = where + p->block_bytes;
-    char *better = here + p->block_bytes, *nan = better + p->block, *number = nan + p->block;
-    enum kn_op order = p->r->combine == KN_MINIMUM ? KN_LT : KN_GT;
-    for (int64_t i = 0; i < p->r->length && !rt_interrupted(); i++) {
-        int64_t index = i + 1;
-        shift_in_rows(p, i, n, w);
-        const void *values = kn_walk_evaluate(w, n, NULL);
-        if (i == 0) {
-            memcpy(best, values, n * p->value);
-            kn_spread(RT_INT64, where, &index, n);
-            continue;
-        }
-        l->ops[order][p->class](better, values, best, NULL, n);
-        if (p->class == KN_F32 || p->class == KN_F64) { /* the first NaN is the best there is */
-            l->ops[KN_NE][p->class](nan, values, values, NULL, n);
-            l->ops[KN_EQ][p->class](number, best, best, NULL, n);
-            l->ops[KN_LOGICAL_AND][KN_B](nan, nan, number, NULL, n);
-            l->ops[KN_LOGICAL_OR][KN_B](better, better, nan, NULL, n);
-        }
-        kn_spread(RT_INT64, here, &index, n);
-        l->ops[KN_WHERE][p->class](best, better, values, best, n);
-        l->ops[KN_WHERE][KN_I64](where, better, here, where, n);
-    }
-}
-
-static void rows_piece(void *context, size_t begin, size_t end, int worker)
-{
-    struct pass *p = context;
-    char *scratch = p->scratch + (size_t)worker * p->scratch_bytes, *stack = scratch + kn_plan_scratch(p->plan);
-    struct kn_walk w;
-    kn_walk_start(p->plan, scratch, (int64_t)begin, (int64_t)end, NULL, &w);
-    for (size_t n; (n = kn_walk_next(&w)) > 0 && !rt_interrupted(); kn_walk_advance(&w, n)) {
-        if (p->index) {
-            search_rows(p, &w, n, stack);
-            memcpy((int64_t *)rt_array_host(p->out) + w.position, stack + p->block_bytes, n * sizeof(int64_t));
-        } else {
-            combine_rows(p, &w, n, stack);
-            write_results(p, p->class, stack, 1, w.position, n, stack + p->block_bytes, stack + 2 * p->block_bytes);
-        }
-    }
-}
-
-static enum rt_status reduce_rows(struct pass *p, struct rt_error *e)
-{
-    int levels = 4;
-    for (int64_t groups = p->r->length / GROUP; groups > 0; groups >>= 1) levels++;
-    size_t grain = (size_t)p->r->count / (size_t)rt_thread_count() + 1;
-    grain = grain < 256 ? 256 : grain > KN_BLOCK ? KN_BLOCK : grain;
-    enum rt_status status = make_room(p, 0, (size_t)levels, (size_t)p->r->count <= grain, e);
-    if (status == RT_OK) rt_parallel_for((size_t)p->r->count, grain, rows_piece, p);
-    return status;
 }
 
 void kn_sum_values(enum rt_dtype t, const void *values, size_t n, void *sum)
@@ -583,7 +448,8 @@ void kn_sum_values(enum rt_dtype t, const void *values, size_t n, void *sum)
     _Alignas(64) char stack[STACK];
     struct kn_reducer r; /* both are large, and of no use here but for a few members */
     struct kn_plan plan;
-    struct pass p = {.r = &r, .plan = &plan, .class = kn_class_of(t), .value = kn_classes[kn_class_of(t)].size};
+    struct kn_reduce_pass p = {
+        .r = &r, .plan = &plan, .class = kn_class_of(t), .value = kn_classes[kn_class_of(t)].size};
     r.combine = KN_ADD;
     r.accumulate = t;
     plan.loops = kn_host_loops();
@@ -602,7 +468,7 @@ void kn_sum_values(enum rt_dtype t, const void *values, size_t n, void *sum)
 
 /* Of many rows: whether elements can be combined as they lie in memory. Those of 8 and 16 bits have such extremes;
  * truth is asked of unsigned numbers, of which any is one of whose bits any is, and all are when the least is. */
-static bool find_raw_loop(struct pass *p)
+static bool find_raw_loop(struct kn_reduce_pass *p)
 {
     const struct kn_reducer *r = p->r;
     const struct kn_program *g = &r->program;
@@ -626,7 +492,7 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
 {
     _Alignas(64) char stack[STACK];
     struct kn_plan plan; /* large, and mostly unused */
-    struct pass p = {.r = r, .plan = &plan, .class = kn_class_of(r->accumulate), .stack = stack, .out = out};
+    struct kn_reduce_pass p = {.r = r, .plan = &plan, .class = kn_class_of(r->accumulate), .stack = stack, .out = out};
     struct rt_array order = r->many ? r->rows : r->row;
     p.value = kn_classes[p.class].size;
     bool single = p.class == KN_F32 || p.class == KN_C64, complex = p.class == KN_C64 || p.class == KN_C128;
@@ -654,7 +520,7 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
     if (p.raw) p.value = rt_dtypes[p.raw_dtype].size;
     if (!r->many) p.count = count_loop(&p);
     p.wide &= !p.count;
-    enum rt_status status = r->many ? reduce_rows(&p, e) : reduce_chunks(&p, e);
+    enum rt_status status = r->many ? kn_reduce_rows(&p, e) : reduce_chunks(&p, e);
     free(p.heap);
     if (status == RT_OK && rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");
     return status;

@@ -1,0 +1,51 @@
+/* Reductions on the host threads: what those of long rows (reduce_host.c) and of many rows at a time (reduce_rows.c)
+ * share. */
+#ifndef KN_REDUCE_HOST_H
+#define KN_REDUCE_HOST_H
+
+#include "kernels/host.h"
+#include "kernels/reduce.h"
+
+struct kn_reduce_pass {
+    const struct kn_reducer *r;
+    const struct kn_plan *plan;
+    enum kn_class class;
+    size_t value;       /* bytes of one value of the class */
+    bool wide;          /* added in few lanes of 8 bytes: float32 and complex64 in double, and short rows */
+    enum kn_class part; /* how the lanes add: float32, float64 or int64, of which a value has `parts` */
+    size_t parts;       /* 1, of complex numbers 2 */
+    kn_op_loop *raw;    /* combines many rows of a dtype as they lie in memory; NULL: blocks of the class */
+    enum rt_dtype raw_dtype;
+    kn_count_true_loop *count;   /* all that is asked of an element in memory is whether it is true; else NULL */
+    size_t decided;              /* the item, from 1, that no other can change the result of; 0: none yet */
+    enum kn_class partial_class; /* double or complex128 then, else the class */
+    size_t partial_value;
+    size_t block, block_bytes; /* values of a block at most, and what it takes */
+    char *stack, *heap;        /* STACK bytes; what is used instead where they do not do */
+    char *scratch;
+    size_t scratch_bytes; /* of one worker */
+    int64_t chunks;       /* of a row */
+    char *partial;        /* chunks of each row, values of partial_class */
+    int64_t *index;       /* likewise, for argmin and argmax: where in the row, from 0 */
+    const struct rt_array *out;
+    int levels;
+};
+
+/* Combines n values of a class, or elements as they lie in memory; rounds where the dtype is less than its class. */
+void kn_reduce_combine(const struct kn_reduce_pass *p, enum kn_class class, void *to, const void *a, const void *b,
+                       size_t n);
+/* Bytes from an array's first element to its index-th one, in row-major order. */
+int64_t kn_reduce_bytes_to(const struct rt_array *a, int64_t index);
+/* The loop that combines elements that lie in memory as they are to be combined, some rows of them at a time; else
+ * NULL. */
+kn_rows_loop *kn_reduce_rows_loop(const struct kn_reduce_pass *p);
+/* Writes n values of a class, `stride` values apart, as elements of the output from `first` on. Both blocks are
+ * scratch. */
+void kn_reduce_write(const struct kn_reduce_pass *p, enum kn_class class, const char *values, int64_t stride,
+                     int64_t first, size_t n, char *block, char *converted);
+/* Partial results and places for so many items, and for each worker scratch with so many blocks. */
+enum rt_status kn_reduce_room(struct kn_reduce_pass *p, size_t items, size_t blocks, bool alone, struct rt_error *e);
+/* Combines many rows at a time, block by block, into the output. */
+enum rt_status kn_reduce_rows(struct kn_reduce_pass *p, struct rt_error *e);
+
+#endif

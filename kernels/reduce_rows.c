@@ -1,0 +1,115 @@
+/* Reductions of many rows at a time on the host threads: short rows, or values that lie farther apart than the rows.
+ * Lane i of a block belongs to row i, and element after element of all rows is combined with it. */
+#include "kernels/reduce_host.h"
+#include <string.h>
+#include "runtime/interrupt.h"
+#include "runtime/threads.h"
+
+#define GROUP 16 /* rows combined one after the other before partial results are combined in pairs */
+
+/* Moves a walk over rows to the i-th elements of the next n rows. */
+static void shift_in_rows(const struct kn_reduce_pass *p, int64_t i, size_t n, struct kn_walk *w)
+{
+    int64_t shift[KN_MAX_LEAVES];
+    for (int k = 0; k < p->r->program.leaves; k++) shift[k] = kn_reduce_bytes_to(&p->r->leaves[k].row, i);
+    kn_walk_shift(w, shift, n);
+}
+
+/* Combines the next elements of n rows, GROUP at most, one after the other; returns how many. */
+static int64_t combine_group(const struct kn_reduce_pass *p, struct kn_walk *w, int64_t i, size_t n, char *lanes)
+{
+    kn_rows_loop *rows = p->r->leaves[0].row.ndim == 1 ? kn_reduce_rows_loop(p) : NULL;
+    int64_t count = p->r->length - i < GROUP ? p->r->length - i : GROUP, k = 0;
+    while (k < count) {
+        shift_in_rows(p, i + k, n, w);
+        const void *values = kn_walk_evaluate(w, n, NULL);
+        if (rows) {
+            int64_t some = count - k < KN_SUMMED_ROWS ? count - k : KN_SUMMED_ROWS;
+            rows(lanes, values, p->r->leaves[0].row.strides[0], (size_t)some, k > 0, n);
+            k += some;
+            continue;
+        }
+        if (k++ == 0)
+            memcpy(lanes, values, n * p->value);
+        else
+            kn_reduce_combine(p, p->class, lanes, lanes, values, n);
+    }
+    return count;
+}
+
+static void combine_levels(const struct kn_reduce_pass *p, char *level, size_t n)
+{
+    kn_reduce_combine(p, p->class, level, level, level + p->block_bytes, n);
+}
+
+/* Many rows at a time: lane i of every block belongs to row i. Groups of elements are combined in pairs, pairs in
+ * pairs, by a stack whose levels are the bits of the number of groups. */
+static void combine_rows(const struct kn_reduce_pass *p, struct kn_walk *w, size_t n, char *stack)
+{
+    int64_t groups = 0;
+    int top = 0;
+    for (int64_t i = 0; i < p->r->length && !rt_interrupted();) {
+        i += combine_group(p, w, i, n, stack + (size_t)top * p->block_bytes);
+        top++;
+        for (int64_t bits = groups++; bits & 1; bits >>= 1, top--)
+            combine_levels(p, stack + (size_t)(top - 2) * p->block_bytes, n);
+    }
+    for (; top > 1; top--) combine_levels(p, stack + (size_t)(top - 2) * p->block_bytes, n);
+}
+
+/* argmin and argmax of n rows at a time. stack: best values, best indices, the current index, masks. */
+static void search_rows(const struct kn_reduce_pass *p, struct kn_walk *w, size_t n, char *stack)
+{
+    const struct kn_loops *l = p->plan->loops;
+    char *best = stack, *where = stack + p->block_bytes, *here = where + p->block_bytes;
+    char *better = here + p->block_bytes, *nan = better + p->block, *number = nan + p->block;
+    enum kn_op order = p->r->combine == KN_MINIMUM ? KN_LT : KN_GT;
+    for (int64_t i = 0; i < p->r->length && !rt_interrupted(); i++) {
+        int64_t index = i + 1;
+        shift_in_rows(p, i, n, w);
+        const void *values = kn_walk_evaluate(w, n, NULL);
+        if (i == 0) {
+            memcpy(best, values, n * p->value);
+            kn_spread(RT_INT64, where, &index, n);
+            continue;
+        }
+        l->ops[order][p->class](better, values, best, NULL, n);
+        if (p->class == KN_F32 || p->class == KN_F64) { /* the first NaN is the best there is */
+            l->ops[KN_NE][p->class](nan, values, values, NULL, n);
+            l->ops[KN_EQ][p->class](number, best, best, NULL, n);
+            l->ops[KN_LOGICAL_AND][KN_B](nan, nan, number, NULL, n);
+            l->ops[KN_LOGICAL_OR][KN_B](better, better, nan, NULL, n);
+        }
+        kn_spread(RT_INT64, here, &index, n);
+        l->ops[KN_WHERE][p->class](best, better, values, best, n);
+        l->ops[KN_WHERE][KN_I64](where, better, here, where, n);
+    }
+}
+
+static void rows_piece(void *context, size_t begin, size_t end, int worker)
+{
+    struct kn_reduce_pass *p = context;
+    char *scratch = p->scratch + (size_t)worker * p->scratch_bytes, *stack = scratch + kn_plan_scratch(p->plan);
+    struct kn_walk w;
+    kn_walk_start(p->plan, scratch, (int64_t)begin, (int64_t)end, NULL, &w);
+    for (size_t n; (n = kn_walk_next(&w)) > 0 && !rt_interrupted(); kn_walk_advance(&w, n)) {
+        if (p->index) {
+            search_rows(p, &w, n, stack);
+            memcpy((int64_t *)rt_array_host(p->out) + w.position, stack + p->block_bytes, n * sizeof(int64_t));
+        } else {
+            combine_rows(p, &w, n, stack);
+            kn_reduce_write(p, p->class, stack, 1, w.position, n, stack + p->block_bytes, stack + 2 * p->block_bytes);
+        }
+    }
+}
+
+enum rt_status kn_reduce_rows(struct kn_reduce_pass *p, struct rt_error *e)
+{
+    int levels = 4;
+    for (int64_t groups = p->r->length / GROUP; groups > 0; groups >>= 1) levels++;
+    size_t grain = (size_t)p->r->count / (size_t)rt_thread_count() + 1;
+    grain = grain < 256 ? 256 : grain > KN_BLOCK ? KN_BLOCK : grain;
+    enum rt_status status = kn_reduce_room(p, 0, (size_t)levels, (size_t)p->r->count <= grain, e);
+    if (status == RT_OK) rt_parallel_for((size_t)p->r->count, grain, rows_piece, p);
+    return status;
+}
