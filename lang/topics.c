@@ -76,6 +76,7 @@ const struct lg_function lg_topics[] = {
      "\n- gpu.profile(k, grid, block)(x) | Nsight Compute's counters, by source line"
      "\n- gpu.check(true), k(grid, block, {check = true})(x) | compute-sanitizer; NUMBA_ENABLE_CUDASIM"
      "\n- gpu.trace(k, grid, block){warp = 0}(x) | cuda-gdb, one warp"
+     "\n- LD_LIBRARY_PATH=build/driver ./program | a GPU, for what nvcc -cudart shared built; with LUNARRAY_CHECK=1 compute-sanitizer ./program"
      "\n- gpu.from_dlpack(c), x:dlpack(), gpu.load, gpu.save | __cuda_array_interface__, DLPack; np.load, np.save",
      "local k = gpu.kernel [[__global__ void twice(int n, float *x) {\n"
      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
