@@ -15,7 +15,8 @@ SHOW = "gpu.imshow(gpu.array({{0, 1}, {2, 3}}), {cmap = 'gray'})\r"
 
 
 def ready(terminal, *args, **options):
-    t = terminal(*args, **options)
+    """A shell that knows the background, and so asks the terminal for nothing but what it can show."""
+    t = terminal(*args, COLORFGBG="15;0", **options)
     t.at_prompt(1)
     return t
 
@@ -128,6 +129,15 @@ def test_a_kitty_picture_that_changes_is_removed(terminal):
     t.at_prompt(2)
     (first, _), (_, pixels) = kitty(t.raw)
     assert f"\033_Ga=d,d=I,i={first['i']},q=2\033\\".encode() in t.raw and (pixels == 255).all()
+
+
+def test_a_terminal_that_was_asked_for_its_background_before(terminal):
+    t = terminal(answer=KITTY)
+    t.at_prompt(1)
+    t.send(SHOW)
+    t.at_prompt(2)
+    (_, pixels), = kitty(t.raw)
+    assert t.asked == 2 and (pixels == enlarged(GRAY, pixels)).all()
 
 
 def test_iterm2(terminal):
