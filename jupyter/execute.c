@@ -44,22 +44,39 @@ json_t *jp_bundle_json(const struct lg_bundle *bundle)
 #define RED   "\033[38;2;220;68;64m"
 #define GREEN "\033[38;2;0;145;70m"
 
-/* Line i of the traceback: the message bold and its place red, the caret below the source bold, the places of calls
- * green. */
+/* The colour of what stands before the place's end. */
+static void paint(FILE *f, const char *color, const char *line, int before, const char *after)
+{
+    fprintf(f, "%s%.*s\033[0m%s%s\033[0m", color, before, line, after, line + before);
+}
+
+static bool is_caret(const char *line)
+{
+    return line[strspn(line, " |^~")] == '\0' && strchr(line, '^');
+}
+
+/* How many bytes of a line say where something is, as "cell 1:2: " does: 0 where nothing does. */
+static int place_of(const char *line)
+{
+    const char *end = strstr(line, ": ");
+    return end ? (int)(end - line) : 0;
+}
+
+/* Line i of the traceback: messages bold and their places red, carets below a source bold, the places of calls green.
+ * A message of several lines has its source and its hints indented; each that is not has a place of its own. */
 static json_t *colored(const struct lg_error *error, size_t i, const char *line)
 {
     char *text = NULL;
-    size_t calls = error->message_count + error->excerpt_count, n = 0;
-    bool message = i < error->message_count, caret = i == error->message_count + 1 && i < calls;
-    const char *place = (message && i) || (!message && i < calls) ? NULL : strstr(line, ": ");
-    int before = place ? (int)(place - line) + message : 0;
+    size_t n = 0;
+    bool message = i < error->message_count && (i == 0 || *line != ' ');
+    int before = place_of(line);
     FILE *f = open_memstream(&text, &n);
     if (f && message)
-        fprintf(f, RED "%.*s\033[0m\033[1m%s\033[0m", before, line, line + before);
-    else if (f && caret)
+        paint(f, RED, line, before ? before + 1 : 0, "\033[1m");
+    else if (f && is_caret(line))
         fprintf(f, "\033[1m%s\033[0m", line);
-    else if (f && place)
-        fprintf(f, GREEN "%.*s\033[0m%s", before, line, place);
+    else if (f && before && i >= error->message_count + error->excerpt_count)
+        paint(f, GREEN, line, before, "");
     else if (f)
         fputs(line, f);
     json_t *value = f && fclose(f) == 0 ? jp_text_json(text, n) : jp_text_json(line, strlen(line));

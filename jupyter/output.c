@@ -11,7 +11,10 @@
 #include "runtime/memory.h"
 
 #define WAIT_NS  ((int64_t)80000000) /* the I/O thread looks every 100 ms */
-#define CAPACITY 65536               /* of a pipe: once so much was read, all that was in it before is out */
+#define SLOWER   ((size_t)128 << 10) /* bytes printed for each of which text waits so much longer ... */
+#define SLOWEST  10                  /* ... up to so many times */
+#define SMALLEST ((size_t)4096)
+#define CAPACITY 65536 /* of a pipe: once so much was read, all that was in it before is out */
 
 static const char *const stream_names[] = {"stdout", "stderr"};
 
@@ -35,6 +38,7 @@ void jp_output_open(struct jp_output *o, const int captured[2])
 void jp_output_close(struct jp_output *o)
 {
     free((char *)o->parent.data);
+    free(o->text);
     pthread_mutex_destroy(&o->lock);
 }
 
@@ -53,13 +57,28 @@ static void flush(struct jp_output *o, bool all)
     size_t whole = all ? o->waiting : jp_text_whole(o->text, o->waiting);
     send_text(o, o->stream, o->text, whole);
     o->waiting -= whole;
-    memmove(o->text, o->text + whole, o->waiting);
+    if (o->waiting) memmove(o->text, o->text + whole, o->waiting);
 }
 
 static void note(struct jp_output *o, const char *text)
 {
     flush(o, true);
     send_text(o, 1, text, strlen(text));
+}
+
+/* How many of n more bytes can wait, too. A front end draws a cell's whole text again for every message: what is
+ * printed at once is sent at once. */
+static size_t make_room(struct jp_output *o, size_t n)
+{
+    size_t capacity = o->capacity ? o->capacity : SMALLEST;
+    while (capacity < JP_OUTPUT_BATCH && capacity - o->waiting < n) capacity *= 2;
+    char *text = capacity > o->capacity ? rt_realloc(o->text, capacity) : NULL;
+    if (text) {
+        o->text = text;
+        o->capacity = capacity;
+    }
+    size_t room = o->capacity - o->waiting;
+    return n < room ? n : room;
 }
 
 static void add(struct jp_output *o, int stream, const char *text, size_t length)
@@ -71,12 +90,15 @@ static void add(struct jp_output *o, int stream, const char *text, size_t length
     o->printed += taken;
     for (size_t at = 0; at < taken;) {
         if (o->waiting == 0) o->since = now();
-        size_t n = sizeof o->text - o->waiting;
-        if (n > taken - at) n = taken - at;
+        size_t n = make_room(o, taken - at);
+        if (o->capacity == 0) { /* no memory to gather it in */
+            send_text(o, stream, text + at, taken - at);
+            break;
+        }
         memcpy(o->text + o->waiting, text + at, n);
         o->waiting += n;
         at += n;
-        if (o->waiting == sizeof o->text) flush(o, false);
+        if (at < taken) flush(o, false);
     }
     if (taken == length) return;
     if (o->left_out == 0) {
@@ -208,10 +230,17 @@ void jp_output_end(struct jp_output *o)
 
 /* The I/O thread. */
 
+/* Drawing again what a cell has printed takes a front end the longer the more that is. */
+static int64_t wait_of(const struct jp_output *o)
+{
+    size_t times = 1 + o->printed / SLOWER;
+    return WAIT_NS * (int64_t)(times < SLOWEST ? times : SLOWEST);
+}
+
 bool jp_output_tick(struct jp_output *o)
 {
     pthread_mutex_lock(&o->lock);
-    if (o->waiting && now() - o->since > WAIT_NS) flush(o, false);
+    if (o->waiting && now() - o->since > wait_of(o)) flush(o, false);
     bool waits = o->waiting > 0;
     pthread_mutex_unlock(&o->lock);
     return waits;

@@ -12,8 +12,10 @@
 #include <stdint.h>
 #include "jupyter/server.h"
 
-#define JP_OUTPUT_BATCH ((size_t)32 << 10) /* bytes of text in one message, about */
-#define JP_OUTPUT_LIMIT ((size_t)8 << 20)  /* bytes of text that one cell may print; LUNARRAY_OUTPUT_LIMIT overrides */
+#define JP_OUTPUT_BATCH ((size_t)1 << 20) /* bytes of text in one message at most */
+/* Bytes of text that one cell may print; LUNARRAY_OUTPUT_LIMIT overrides. Jupyter's server drops whatever comes, errors
+ * and results too, when more than 3 MB were sent within 3 s. */
+#define JP_OUTPUT_LIMIT ((size_t)2 << 20)
 
 struct jp_output {
     struct jp_server *server;
@@ -23,9 +25,10 @@ struct jp_output {
     bool silent;            /* that request wants to see nothing */
     int stream;             /* 0 stdout, 1 stderr: whose text is waiting */
     size_t waiting;         /* bytes in text */
+    size_t capacity;        /* of text */
     int64_t since;          /* when the first of them came, nanoseconds */
     size_t limit, printed, left_out; /* bytes of this cell */
-    char text[JP_OUTPUT_BATCH];
+    char *text;
 };
 
 /* `captured` is remembered, not owned. The server is set before anything else is called. */
@@ -54,7 +57,7 @@ void jp_output_flush(struct jp_output *o);
 /* The same at the end of the cell, with a line about what was left out. */
 void jp_output_end(struct jp_output *o);
 
-/* The I/O thread: sends text that waited for 100 ms; reads what was captured. */
+/* The I/O thread: sends text that waited for 100 ms, longer once the cell has printed much; reads what was captured. */
 /* Both return whether output waits for the next tick. */
 bool jp_output_tick(struct jp_output *o);
 /* A line on stderr about what runs. */

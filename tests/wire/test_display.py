@@ -174,6 +174,16 @@ def test_errors_and_findings_show_their_source(client):
     assert "x[9] written, x has 2" in data["text/html"] and "&lt; " in data["text/html"] and "in kernel out" in data["text/html"]
 
 
+def test_each_message_of_a_compiler_is_coloured_and_its_source_is_not(client):
+    source = "k = gpu.kernel [[\n  __global__ void f(int n) {\n    a = n;\n    b = n;\n  }\n]]"
+    lines = client.execute(source)[0]["traceback"]
+    messages = [i for i, l in enumerate(lines) if "is undefined" in l]
+    assert len(messages) == 2
+    for i, name in zip(messages, "ab"):
+        assert lines[i].startswith("\033[38;2;220;68;64mcell ") and f'\033[1m error: identifier "{name}" is undefined' in lines[i]
+        assert lines[i + 1] == f"      {name} = n;" and lines[i + 2] == "\033[1m      ^\033[0m"
+
+
 def test_several_results_and_html_as_text(client):
     data = dict(client.execute("gpu.ones(2), '<b>', 5")[1])["execute_result"]["data"]
     assert data["text/html"].count("<table") == 1 and "<pre>&quot;" not in data["text/html"]

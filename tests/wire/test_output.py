@@ -1,5 +1,6 @@
 """What cells print, on the wire: from Lua, C and kernels, gathered, cut, and before idle; what stops a cell and its queue."""
 import ctypes
+import json
 import os
 import signal
 import time
@@ -65,7 +66,22 @@ def test_prints_are_gathered(client):
     waits = (time.monotonic() - start) / 0.08  # a text waits so long for more before it is sent
     text = stream(between)
     assert text == "".join(f"line\t{i}\n" for i in range(1, 20001))
-    assert len(between) <= 3 + len(text) / 32000 + waits
+    assert len(between) <= 3 + waits
+
+
+def test_what_is_printed_at_once_is_one_message(client):
+    """JupyterLab draws all that a cell has printed again for each: a megabyte in pieces of 32 KB kept it busy for half a minute."""
+    _, between = client.execute("io.write((('0123456789\\n'):rep(80000)))")
+    assert [len(c["text"]) for t, c in between if t == "stream"] == [880000]
+
+
+def test_a_flood_stays_below_the_rate_of_jupyter_servers(fresh):
+    """They drop everything, errors and results, once 3 MB were sent within 3 s."""
+    k = fresh()
+    _, between = k.client.execute("for i = 1, 500000 do print('0123456789', '\\u{e4}') end")
+    sent = [c for t, c in between if t == "stream" and c["name"] == "stdout"]
+    assert 2000000 < len(stream(between).encode()) < sum(len(json.dumps(c)) for c in sent) < 3000000
+    assert "the limit for one cell" in stream(between, "stderr")
 
 
 def test_a_flood_is_cut_and_says_so(fresh):
@@ -92,8 +108,8 @@ def test_bytes_that_are_no_text(client):
 
 
 def test_characters_are_not_cut_in_two(client):
-    _, between = client.execute("print(('\u20ac'):rep(50000))")
-    assert stream(between) == "\u20ac" * 50000 + "\n"
+    _, between = client.execute("print(('\u20ac'):rep(400000))")
+    assert stream(between) == "\u20ac" * 400000 + "\n"
     assert len(between) > 2
 
 
