@@ -5,6 +5,7 @@
 #include "kernels/loops.h"
 #include "kernels/functions.h"
 #include "kernels/loops_emit.h"
+#include "kernels/loops_extreme.h"
 #include "kernels/math_f64.h"
 #include "kernels/quotients.h"
 #include <string.h>
@@ -346,50 +347,6 @@ FROM_COMPLEX(FROM_FLOAT, C128, c128)
     X(MAXIMUM, I64, int64_t, a > b ? a : b)
 ROWS_OPS(ROWS)
 
-/* Four vectors of lanes, which stay in registers. BEFORE is the comparison for which a value is kept. */
-#define KEEP_BEST(a, b, BITS, BEFORE)                                                                                  \
-    do {                                                                                                               \
-        const BITS first = (BITS)((a)BEFORE(b)) | (BITS)((a) != (a));                                                  \
-        (a) = (__typeof__(a))(((BITS)(a)&first) | ((BITS)(b) & ~first));                                               \
-    } while (0)
-#define FOUR(k) _Pragma("GCC unroll 4") for (size_t k = 0; k < 4; k++)
-#define EXTREME(name, TYPE, BITS, BEFORE)                                                                              \
-    static void name(void *to, const void *values, size_t n)                                                           \
-    {                                                                                                                  \
-        typedef TYPE lanes __attribute__((vector_size(64)));                                                           \
-        typedef BITS bits __attribute__((vector_size(64)));                                                            \
-        const size_t width = 64 / sizeof(TYPE), step = 4 * width;                                                      \
-        const TYPE *from = values;                                                                                     \
-        TYPE best = from[0];                                                                                           \
-        size_t i = 0;                                                                                                  \
-        if (n >= step) {                                                                                               \
-            lanes all[4], next;                                                                                        \
-            FOUR(k) memcpy(&all[k], from + k * width, sizeof next);                                                    \
-            for (i = step; n - i >= step; i += step) FOUR(k)                                                           \
-                {                                                                                                      \
-                    memcpy(&next, from + i + k * width, sizeof next);                                                  \
-                    KEEP_BEST(all[k], next, bits, BEFORE);                                                             \
-                }                                                                                                      \
-            FOUR(k) KEEP_BEST(all[0], all[k], bits, BEFORE);                                                           \
-            best = all[0][0];                                                                                          \
-            for (size_t k = 1; k < width; k++) best = (best BEFORE all[0][k]) | (best != best) ? best : all[0][k];     \
-        }                                                                                                              \
-        for (; i < n; i++) best = (best BEFORE from[i]) | (best != best) ? best : from[i];                             \
-        *(TYPE *)to = best;                                                                                            \
-    }
-EXTREME(least_F32, float, int32_t, <)
-EXTREME(least_F64, double, int64_t, <)
-EXTREME(least_I32, int32_t, int32_t, <)
-EXTREME(least_I64, int64_t, int64_t, <)
-EXTREME(greatest_F32, float, int32_t, >)
-EXTREME(greatest_F64, double, int64_t, >)
-EXTREME(greatest_I32, int32_t, int32_t, >)
-EXTREME(greatest_I64, int64_t, int64_t, >)
-#define EXTREMES(name)                                                                                                 \
-    {                                                                                                                  \
-        [KN_F32] = name##_F32, [KN_F64] = name##_F64, [KN_I32] = name##_I32, [KN_I64] = name##_I64                     \
-    }
-
 /* Unrolled, so that the lanes stay in registers. */
 #define EACH_LANE(k) _Pragma("GCC unroll 16") for (int k = 0; k < KN_WIDE_LANES; k++)
 #define SIDE_BY_SIDE 64 /* values of a row before those of the next one */
@@ -553,6 +510,7 @@ const struct kn_loops KN_LEVEL = {
 #undef X
     .least = EXTREMES(least),
     .greatest = EXTREMES(greatest),
+    .first = FIRSTS,
     .sum_wide = {[KN_F32] = sum_wide_F32, [KN_F64] = sum_wide_F64, [KN_I64] = sum_wide_I64},
     .dot = {dot_F32, dot_F64},
     .add_rows = {add_rows_F32, add_rows_F64},

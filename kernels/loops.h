@@ -27,6 +27,9 @@ typedef void kn_rows_loop(void *to, const void *rows, ptrdiff_t stride, size_t c
 #define KN_SUMMED_ROWS 4
 /* The smallest or largest of n values, 1 at least; NaN where there is any. */
 typedef void kn_extreme_loop(void *best, const void *values, size_t n);
+/* Where the first of n values is that is the same as `value`, from 0, or that is NaN when it is; n where there is none.
+ */
+typedef size_t kn_first_loop(const void *values, const void *value, size_t n);
 /* Adds the n values of each of `rows` rows, 1 or KN_SUMMED_ROWS, that are `stride` apart to KN_WIDE_LANES lanes of its
  * own, doubles or int64, of which all but `seen` values of a row are to come: value i goes to lane i modulo their
  * number. */
@@ -61,6 +64,7 @@ struct kn_loops {
     kn_rows_loop
         *rows[KN_OP_COUNT][KN_CLASS_COUNT]; /* for the sums, products and extremes of most classes; else NULL */
     kn_extreme_loop *least[KN_CLASS_COUNT], *greatest[KN_CLASS_COUNT]; /* NULL for bools, uint64 and complex numbers */
+    kn_first_loop *first[KN_CLASS_COUNT];                              /* NULL for bools and complex numbers */
     kn_sum_wide_loop *sum_wide[KN_CLASS_COUNT];                        /* of float32, float64 and int64 */
     kn_dot_loop *dot[2];                                               /* of float32 and float64 */
     kn_add_rows_loop *add_rows[2];                                     /* likewise */

@@ -44,23 +44,6 @@ static size_t fold(const struct kn_reduce_pass *p, enum kn_class class, char *va
     return n;
 }
 
-/* The first of n values that is `target` (any NaN when it is NaN), or n. `block` and `mask` are scratch. */
-static size_t find(const struct kn_reduce_pass *p, const void *values, const void *target, size_t n, char *block,
-                   char *mask)
-{
-    const struct kn_loops *l = p->plan->loops;
-    uint8_t is_number = 1;
-    if (p->class == KN_F32 || p->class == KN_F64) l->ops[KN_EQ][p->class](&is_number, target, target, NULL, 1);
-    if (is_number) {
-        kn_spread(kn_classes[p->class].dtype, block, target, n);
-        l->ops[KN_EQ][p->class](mask, values, block, NULL, n);
-    } else {
-        l->ops[KN_NE][p->class](mask, values, values, NULL, n);
-    }
-    const char *at = memchr(mask, 1, n);
-    return at ? (size_t)(at - mask) : n;
-}
-
 int64_t kn_reduce_bytes_to(const struct rt_array *a, int64_t index)
 {
     int64_t offset = 0;
@@ -70,6 +53,22 @@ int64_t kn_reduce_bytes_to(const struct rt_array *a, int64_t index)
         index /= a->shape[i];
     }
     return offset * rt_dtypes[a->dtype].size;
+}
+
+/* Makes one of neighbouring axes that are one in memory, and drops those of one element: the index stays, and what it
+ * takes to find its place is less. */
+static void merge_axes(struct rt_array *a)
+{
+    int last = -1;
+    for (int i = 0; i < a->ndim; i++) {
+        if (a->shape[i] == 1) continue;
+        if (last >= 0 && a->strides[last] == a->shape[i] * a->strides[i])
+            a->shape[last] *= a->shape[i];
+        else
+            a->shape[++last] = a->shape[i];
+        a->strides[last] = a->strides[i];
+    }
+    a->ndim = last + 1;
 }
 
 /* A walk over elements begin to end of a row. */
@@ -86,23 +85,6 @@ static size_t chunk_of(const struct kn_reduce_pass *p, size_t item, int64_t *fir
 {
     *first = (int64_t)item % p->chunks * CHUNK;
     return (size_t)(p->r->length - *first < CHUNK ? p->r->length - *first : CHUNK);
-}
-
-/* The place of what has become the item's partial result. */
-static void find_in_chunk(const struct kn_reduce_pass *p, int64_t item, char *scratch)
-{
-    struct kn_walk w;
-    char *block = scratch + kn_plan_scratch(p->plan), *mask = block + p->block_bytes;
-    int64_t first;
-    size_t length = chunk_of(p, (size_t)item, &first);
-    start_in_row(p, item / p->chunks, first, first + (int64_t)length, scratch, &w);
-    for (size_t n; (n = kn_walk_next(&w)) > 0; kn_walk_advance(&w, n)) {
-        size_t i = find(p, kn_walk_evaluate(&w, n, NULL), p->partial + (size_t)item * p->value, n, block, mask);
-        if (i < n) {
-            p->index[item] = w.position + (int64_t)i;
-            return;
-        }
-    }
 }
 
 kn_rows_loop *kn_reduce_rows_loop(const struct kn_reduce_pass *p)
@@ -250,11 +232,18 @@ static kn_extreme_loop *extreme_loop(const struct kn_reduce_pass *p)
                                          : NULL;
 }
 
-/* The loop for a chunk that lies in memory as 8 or 16 bits, else NULL. */
-static kn_extreme_loop *narrow_extreme_loop(const struct kn_reduce_pass *p)
+/* Whether chunks lie in memory as they are to be combined. */
+static bool stored_as_combined(const struct kn_reduce_pass *p)
+{
+    return p->plan->linear[0] && kn_reduce_rows_loop(p);
+}
+
+/* The loop for the extreme of a chunk as it lies in memory, which may be of 8 or 16 bits; else NULL. */
+static kn_extreme_loop *stored_extreme_loop(const struct kn_reduce_pass *p)
 {
     const struct kn_program *program = &p->r->program;
     const struct kn_narrow_loops *l = p->plan->loops->narrow;
+    if (stored_as_combined(p)) return extreme_loop(p);
     if (program->count != 1 || program->nodes[0].kind != KN_NODE_ARRAY || !p->plan->linear[0]) return NULL;
     return p->r->combine == KN_MINIMUM   ? l->least[program->nodes[0].dtype]
            : p->r->combine == KN_MAXIMUM ? l->greatest[program->nodes[0].dtype]
@@ -265,11 +254,34 @@ static kn_extreme_loop *narrow_extreme_loop(const struct kn_reduce_pass *p)
 static void extreme_of(const struct kn_reduce_pass *p, struct kn_walk *w, kn_extreme_loop *loop, char *to)
 {
     char next[RT_ELEMENT];
-    size_t n = p->plan->linear[0] && kn_reduce_rows_loop(p) ? (size_t)(w->end - w->position) : kn_walk_next(w);
+    size_t n = kn_walk_next(w);
     loop(to, kn_walk_evaluate(w, n, NULL), n);
     for (kn_walk_advance(w, n); (n = kn_walk_next(w)) > 0; kn_walk_advance(w, n)) {
         loop(next, kn_walk_evaluate(w, n, NULL), n);
         kn_reduce_combine(p, p->class, to, to, next, 1);
+    }
+}
+
+/* The place of what has become the item's partial result. */
+static void find_in_chunk(const struct kn_reduce_pass *p, int64_t item, char *scratch)
+{
+    kn_first_loop *first_of = p->plan->loops->first[p->class];
+    const char *wanted = p->partial + (size_t)item * p->value;
+    struct kn_walk w;
+    int64_t first;
+    size_t length = chunk_of(p, (size_t)item, &first);
+    if (stored_as_combined(p)) {
+        const char *at = stored_chunk(p, (size_t)item, &length);
+        p->index[item] = first + (int64_t)first_of(at, wanted, length);
+        return;
+    }
+    start_in_row(p, item / p->chunks, first, first + (int64_t)length, scratch, &w);
+    for (size_t n; (n = kn_walk_next(&w)) > 0; kn_walk_advance(&w, n)) {
+        size_t i = first_of(kn_walk_evaluate(&w, n, NULL), wanted, n);
+        if (i < n) {
+            p->index[item] = w.position + (int64_t)i;
+            return;
+        }
     }
 }
 
@@ -292,22 +304,69 @@ static kn_count_true_loop *count_loop(const struct kn_reduce_pass *p)
 
 /* Whether elements of an item are all true or, of what asks for any, whether there is one. Elements that come after
  * those that decide are not looked at. */
+static bool asks_for_all(const struct kn_reduce_pass *p)
+{
+    return p->r->combine == KN_LOGICAL_AND || p->r->combine == KN_MINIMUM;
+}
+
+static bool is_decided(const struct kn_reduce_pass *p, size_t item)
+{
+    size_t decided = __atomic_load_n(&p->decided, __ATOMIC_RELAXED);
+    return decided && decided <= item;
+}
+
+static bool decide(struct kn_reduce_pass *p, size_t item)
+{
+    if (p->r->count == 1) __atomic_store_n(&p->decided, item + 1, __ATOMIC_RELAXED);
+    return !asks_for_all(p);
+}
+
+/* Of elements in memory. */
 #define AT_ONCE 4096
 static bool ask(struct kn_reduce_pass *p, size_t item)
 {
-    bool all = p->r->combine == KN_LOGICAL_AND || p->r->combine == KN_MINIMUM;
+    bool all = asks_for_all(p);
     size_t length, size = rt_dtypes[leaf_dtype(p)].size;
     const char *at = stored_chunk(p, item, &length);
-    size_t decided = __atomic_load_n(&p->decided, __ATOMIC_RELAXED);
-    if (decided && decided <= item) return all;
+    if (is_decided(p, item)) return all;
     for (size_t i = 0, n; i < length; i += n) {
         n = length - i < AT_ONCE ? length - i : AT_ONCE;
         size_t count = p->count(at + i * size, n);
-        if (all ? count == n : count == 0) continue;
-        if (p->r->count == 1) __atomic_store_n(&p->decided, item + 1, __ATOMIC_RELAXED);
-        return !all;
+        if (all ? count != n : count != 0) return decide(p, item);
     }
     return all;
+}
+
+/* Of bytes: where the first is that is true, or false where that is asked; n where there is none. */
+static size_t first_byte(const char *bytes, bool wanted, size_t n)
+{
+    size_t i = 0;
+    const char *at = wanted ? NULL : memchr(bytes, 0, n);
+    if (!wanted) return at ? (size_t)(at - bytes) : n;
+    for (uint64_t eight; n - i >= sizeof eight; i += sizeof eight) {
+        memcpy(&eight, bytes + i, sizeof eight);
+        if (eight) break;
+    }
+    while (i < n && !bytes[i]) i++;
+    return i;
+}
+
+/* Of bools that are computed, or lie apart. */
+static bool ask_blocks(struct kn_reduce_pass *p, struct kn_walk *w, size_t item)
+{
+    bool all = asks_for_all(p);
+    for (size_t n; (n = kn_walk_next(w)) > 0; kn_walk_advance(w, n))
+        if (first_byte(kn_walk_evaluate(w, n, NULL), !all, n) < n) return decide(p, item);
+    return all;
+}
+
+/* The place of the first extreme of a row of bools in memory, which are one chunk. */
+static int64_t first_bool(const struct kn_reduce_pass *p, size_t item)
+{
+    size_t length;
+    const char *at = stored_chunk(p, item, &length);
+    size_t i = first_byte(at, !asks_for_all(p), length);
+    return i < length ? (int64_t)i : 0;
 }
 
 /* Of an item in memory that asks for no more. */
@@ -327,32 +386,51 @@ static void count_item(struct kn_reduce_pass *p, size_t item)
     }
 }
 
+/* Of an item that is computed, or whose elements lie apart. */
+static void combine_chunk(struct kn_reduce_pass *p, size_t item, char *scratch, char *to)
+{
+    char *lanes = scratch + kn_plan_scratch(p->plan);
+    int64_t first;
+    size_t length = chunk_of(p, item, &first);
+    struct kn_walk w;
+    if (p->class == KN_B && is_decided(p, item)) {
+        *(uint8_t *)to = asks_for_all(p);
+        return;
+    }
+    start_in_row(p, (int64_t)item / p->chunks, first, first + (int64_t)length, scratch, &w);
+    if (extreme_loop(p)) {
+        extreme_of(p, &w, extreme_loop(p), to);
+    } else if (p->class == KN_B) {
+        *(uint8_t *)to = ask_blocks(p, &w, item);
+    } else {
+        fold(p, p->class, lanes, fill_lanes(p, &w, lanes), 1);
+        memcpy(to, lanes, p->value);
+    }
+}
+
 static void chunk_piece(void *context, size_t begin, size_t end, int worker)
 {
     struct kn_reduce_pass *p = context;
-    char *scratch = p->scratch + (size_t)worker * p->scratch_bytes, *lanes = scratch + kn_plan_scratch(p->plan);
+    char *scratch = p->scratch + (size_t)worker * p->scratch_bytes;
     if (p->wide) {
         sum_wide(p, begin, end, scratch);
         return;
     }
+    kn_extreme_loop *extreme = stored_extreme_loop(p);
     for (size_t item = begin; item < end && !rt_interrupted(); item++) {
-        int64_t first;
-        size_t length = chunk_of(p, item, &first);
-        struct kn_walk w;
-        if (p->count) {
-            count_item(p, item);
-            if (p->index && p->chunks == 1) find_in_chunk(p, (int64_t)item, scratch);
+        char *to = p->partial + item * p->value;
+        size_t length;
+        if (p->count && p->index && p->chunks == 1 && rt_dtypes[leaf_dtype(p)].size == 1) {
+            p->index[item] = first_bool(p, item);
             continue;
         }
-        start_in_row(p, (int64_t)item / p->chunks, first, first + (int64_t)length, scratch, &w);
-        if (narrow_extreme_loop(p)) {
+        if (p->count) {
+            count_item(p, item);
+        } else if (extreme) {
             const char *at = stored_chunk(p, item, &length);
-            narrow_extreme_loop(p)(p->partial + item * p->value, at, length);
-        } else if (extreme_loop(p)) {
-            extreme_of(p, &w, extreme_loop(p), p->partial + item * p->value);
+            extreme(to, at, length);
         } else {
-            fold(p, p->class, lanes, fill_lanes(p, &w, lanes), 1);
-            memcpy(p->partial + item * p->value, lanes, p->value);
+            combine_chunk(p, item, scratch, to);
         }
         if (p->index && p->chunks == 1) find_in_chunk(p, (int64_t)item, scratch);
     }
@@ -362,12 +440,11 @@ static void chunk_piece(void *context, size_t begin, size_t end, int worker)
 static void find_in_row(const struct kn_reduce_pass *p, int64_t row, char *scratch)
 {
     char *partial = p->partial + (size_t)(row * p->chunks) * p->value, best[8];
-    char *block = scratch + kn_plan_scratch(p->plan), *mask = block + p->block_bytes;
     memcpy(best, partial, p->value);
     for (int64_t i = 1; i < p->chunks; i++)
         kn_reduce_combine(p, p->class, best, best, partial + (size_t)i * p->value, 1);
     int64_t i = 0;
-    while (find(p, partial + (size_t)i * p->value, best, 1, block, mask) != 0) i++;
+    while (p->plan->loops->first[p->class](partial + (size_t)i * p->value, best, 1) != 0) i++;
     find_in_chunk(p, row * p->chunks + i, scratch);
     p->index[row * p->chunks] = p->index[row * p->chunks + i];
 }
@@ -425,7 +502,8 @@ static enum rt_status reduce_chunks(struct kn_reduce_pass *p, struct rt_error *e
         grain *= KN_SUMMED_ROWS;
     enum rt_status status = kn_reduce_room(p, items, 3, items <= grain && p->chunks == 1, e);
     if (status != RT_OK) return status;
-    if (p->count && r->count == 1) chunk_piece(p, 0, 1, 0); /* which often decides, before threads are woken */
+    if ((p->count || p->class == KN_B) && r->count == 1 && items > 1)
+        chunk_piece(p, 0, 1, 0); /* which often decides, before threads are woken */
     rt_parallel_for(items, p->decided ? items : grain, chunk_piece, p);
     if (rt_interrupted()) return RT_OK;
     if (p->chunks > 1) rt_parallel_for((size_t)r->count, 1, combine_piece, p);
@@ -509,6 +587,7 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
     if (r->many || r->indices) /* the output's order, else whatever order the memory has */
         for (int64_t i = order.ndim - 1, stride = 1; i >= 0; stride *= order.shape[i--]) order.strides[i] = stride;
     for (int i = 0; i < r->program.leaves; i++) r->program.arrays[i] = r->many ? &r->leaves[i].rows : &r->leaves[i].row;
+    for (int i = 0; i < r->program.leaves && !r->many; i++) merge_axes(&r->leaves[i].rows);
     int count = r->program.count;
     if (find_raw_loop(&p)) r->program.count = 1;
     kn_plan_make(&r->program, &order, p.raw != NULL, &plan);

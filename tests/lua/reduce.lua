@@ -89,6 +89,47 @@ for _, device in ipairs(t.devices()) do
     end
   end)
 
+  test("the places of rows' extremes, among few values and with NaN", function()
+    gpu.seed(5)
+    for _, width in ipairs(t.brief({ 1, 7, 8, 15, 16, 17, 31, 33, 64, 65, 100, 129, 216, 300 }, { 7, 33, 129 })) do
+      local whole = gpu.random.integers(0, 20, { 6, 11, width + 3 }, device)
+      for _, dtype in ipairs { "bool", "uint8", "int16", "int32", "int64", "uint64", "float16", "float32", "float64" } do
+        local x = (dtype == "bool" and whole:lt(2) or whole):to(dtype)
+        for _, view in ipairs { x, x[{ {}, {}, { 2, width + 1 } }], x["::-1, ::2"], x["..., ::-1"] } do
+          for name, best in pairs { argmax = view:max(-1, true), argmin = view:min(-1, true) } do
+            local at, n = view[name](view, -1, true), view.shape[3]
+            assert(view:gather(-1, at):equal(best), name .. " of " .. dtype)
+            local before = gpu.range(1, n, 1, "int64", device):lt(at)
+            assert(not (before & view:eq(best)):any(), "an earlier one, " .. name .. " of " .. dtype)
+            assert((view:to("float64") + 1)[name](view:to("float64") + 1, -1, true):equal(at), "computed on the way")
+          end
+        end
+        if dtype:match "float" then
+          x[{ 2, 3, width }], x[{ 2, 3, width + 2 }] = 0 / 0, 0 / 0
+          t.eq(x:argmax(3)[{ 2, 3 }], width)
+          t.eq(x:argmin(3)[{ 2, 3 }], width)
+          local most, row = x:max(3), x[{ 2, 3 }]:max()
+          assert(row ~= row and most[{ 2, 3 }] ~= most[{ 2, 3 }] and most[{ 2, 4 }] == most[{ 2, 4 }])
+        end
+      end
+    end
+  end)
+
+  test("what is true far apart and computed", function()
+    local n = t.brief(200001, 9001)
+    for _, at in ipairs { 1, n // 2 + 1, n } do
+      local x = gpu.zeros(n * 2, "float32", device)
+      x[2 * at - 1] = 1
+      local far = x["::2"]
+      for name, any in pairs { far = far, bools = x:ne(0)["::2"], computed = far:gt(0.5), halves = x:to("float16")["::-2"][{ { 1, n } }] } do
+        local odd = name == "halves"
+        assert(any:any() == not odd, name .. " at " .. at)
+        assert(any:eq(0):all() == odd, name .. " at " .. at)
+      end
+      assert(not x["2::2"]:any() and x["2::2"]:eq(0):all())
+    end
+  end)
+
   test("rows of what is true, and their extremes, in every layout", function()
     local whole = gpu.range(0, 130 * 77 - 1, 1, "int32", device):reshape(130, 77) * 37 % 101
     for _, dtype in ipairs { "bool", "int8", "uint8", "int16", "uint16", "int64", "float32" } do

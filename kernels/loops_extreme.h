@@ -1,0 +1,115 @@
+/* Loops that look for one of many values: the smallest, the largest, the first that is the same. Included by loops.c
+ * alone. */
+#ifndef KN_LOOPS_EXTREME_H
+#define KN_LOOPS_EXTREME_H
+
+#include "kernels/loops.h"
+#include <string.h>
+
+/* BEFORE is the comparison for which a value is kept. */
+#define KEEP_BEST(a, b, BITS, BEFORE)                                                                                  \
+    do {                                                                                                               \
+        const BITS first = (BITS)((a)BEFORE(b)) | (BITS)((a) != (a));                                                  \
+        (a) = (__typeof__(a))(((BITS)(a)&first) | ((BITS)(b) & ~first));                                               \
+    } while (0)
+/* The better ones of a vector's two halves. */
+#define KEEP_HALF(from, to, BITS, BEFORE)                                                                              \
+    do {                                                                                                               \
+        __typeof__(to) other;                                                                                          \
+        memcpy(&(to), &(from), sizeof other);                                                                          \
+        memcpy(&other, (const char *)&(from) + sizeof other, sizeof other);                                            \
+        KEEP_BEST(to, other, BITS, BEFORE);                                                                            \
+    } while (0)
+#define FOUR(k) _Pragma("GCC unroll 4") for (size_t k = 0; k < 4; k++)
+/* Four vectors of lanes, which stay in registers; then one, whose last values may be those that it has had already. */
+#define EXTREME(name, TYPE, BITS, BEFORE)                                                                              \
+    static void name(void *to, const void *values, size_t n)                                                           \
+    {                                                                                                                  \
+        typedef TYPE lanes __attribute__((vector_size(64)));                                                           \
+        typedef BITS bits __attribute__((vector_size(64)));                                                            \
+        typedef TYPE lanes_2 __attribute__((vector_size(32)));                                                         \
+        typedef BITS bits_2 __attribute__((vector_size(32)));                                                          \
+        typedef TYPE lanes_4 __attribute__((vector_size(16)));                                                         \
+        typedef BITS bits_4 __attribute__((vector_size(16)));                                                          \
+        const size_t width = 64 / sizeof(TYPE), step = 4 * width;                                                      \
+        const TYPE *from = values;                                                                                     \
+        TYPE best = from[0];                                                                                           \
+        if (n < width) {                                                                                               \
+            for (size_t i = 1; i < n; i++) best = (best BEFORE from[i]) | (best != best) ? best : from[i];             \
+            *(TYPE *)to = best;                                                                                        \
+            return;                                                                                                    \
+        }                                                                                                              \
+        lanes all[4], next;                                                                                            \
+        lanes_2 half;                                                                                                  \
+        lanes_4 quarter;                                                                                               \
+        size_t i = width;                                                                                              \
+        memcpy(&all[0], from, sizeof next);                                                                            \
+        if (n >= step) {                                                                                               \
+            FOUR(k) memcpy(&all[k], from + k * width, sizeof next);                                                    \
+            for (i = step; n - i >= step; i += step) FOUR(k)                                                           \
+                {                                                                                                      \
+                    memcpy(&next, from + i + k * width, sizeof next);                                                  \
+                    KEEP_BEST(all[k], next, bits, BEFORE);                                                             \
+                }                                                                                                      \
+            FOUR(k) KEEP_BEST(all[0], all[k], bits, BEFORE);                                                           \
+        }                                                                                                              \
+        for (; i < n; i += width) {                                                                                    \
+            memcpy(&next, from + (n - i < width ? n - width : i), sizeof next);                                        \
+            KEEP_BEST(all[0], next, bits, BEFORE);                                                                     \
+        }                                                                                                              \
+        KEEP_HALF(all[0], half, bits_2, BEFORE);                                                                       \
+        KEEP_HALF(half, quarter, bits_4, BEFORE);                                                                      \
+        best = quarter[0];                                                                                             \
+        for (size_t k = 1; k < width / 4; k++) best = (best BEFORE quarter[k]) | (best != best) ? best : quarter[k];   \
+        *(TYPE *)to = best;                                                                                            \
+    }
+EXTREME(least_F32, float, int32_t, <)
+EXTREME(least_F64, double, int64_t, <)
+EXTREME(least_I32, int32_t, int32_t, <)
+EXTREME(least_I64, int64_t, int64_t, <)
+EXTREME(greatest_F32, float, int32_t, >)
+EXTREME(greatest_F64, double, int64_t, >)
+EXTREME(greatest_I32, int32_t, int32_t, >)
+EXTREME(greatest_I64, int64_t, int64_t, >)
+#define EXTREMES(name)                                                                                                 \
+    {                                                                                                                  \
+        [KN_F32] = name##_F32, [KN_F64] = name##_F64, [KN_I32] = name##_I32, [KN_I64] = name##_I64                     \
+    }
+
+/* Two vectors at a time say whether any of them has it; then one value after the other is looked at. */
+#define FIRST(name, TYPE, BITS)                                                                                        \
+    static size_t name(const void *values, const void *wanted, size_t n)                                               \
+    {                                                                                                                  \
+        typedef TYPE lanes __attribute__((vector_size(64)));                                                           \
+        typedef BITS bits __attribute__((vector_size(64)));                                                            \
+        const size_t width = 64 / sizeof(TYPE);                                                                        \
+        const TYPE *from = values, value = *(const TYPE *)wanted;                                                      \
+        size_t i = 0;                                                                                                  \
+        if (value != value) {                                                                                          \
+            while (i < n && from[i] == from[i]) i++;                                                                   \
+            return i;                                                                                                  \
+        }                                                                                                              \
+        lanes all, a, b;                                                                                               \
+        for (size_t k = 0; k < width; k++) all[k] = value;                                                             \
+        for (; n - i >= 2 * width; i += 2 * width) {                                                                   \
+            memcpy(&a, from + i, sizeof a);                                                                            \
+            memcpy(&b, from + i + width, sizeof b);                                                                    \
+            const bits same = (bits)(a == all) | (bits)(b == all);                                                     \
+            uint64_t words[8], any = 0;                                                                                \
+            memcpy(words, &same, sizeof words);                                                                        \
+            for (size_t k = 0; k < 8; k++) any |= words[k];                                                            \
+            if (any) break;                                                                                            \
+        }                                                                                                              \
+        while (i < n && from[i] != value) i++;                                                                         \
+        return i;                                                                                                      \
+    }
+FIRST(first_F32, float, int32_t)
+FIRST(first_F64, double, int64_t)
+FIRST(first_I32, int32_t, int32_t)
+FIRST(first_I64, int64_t, int64_t)
+#define FIRSTS                                                                                                         \
+    {                                                                                                                  \
+        [KN_F32] = first_F32, [KN_F64] = first_F64, [KN_I32] = first_I32, [KN_I64] = first_I64, [KN_U64] = first_I64   \
+    }
+
+#endif
