@@ -92,6 +92,26 @@ static int answer_state(lua_State *L)
     return 0;
 }
 
+/* on_msg of the output's model. What is shown in it a front end tells the kernel, for those that come later. Upvalue:
+ * the model. */
+static int note_outputs(lua_State *L)
+{
+    lua_settop(L, 1);
+    if (!lua_istable(L, 1) || !is_method(L, 1, "update")) {
+        lua_pushvalue(L, lua_upvalueindex(1));
+        lua_pushcclosure(L, answer_state, 1);
+        lua_insert(L, 1);
+        lua_call(L, 1, 0);
+        return 0;
+    }
+    if (lua_getfield(L, 1, "state") == LUA_TTABLE && lua_getfield(L, -1, "outputs") == LUA_TTABLE) {
+        lua_getfield(L, lua_upvalueindex(1), "state");
+        lua_pushvalue(L, -2);
+        lua_setfield(L, -2, "outputs");
+    }
+    return 0;
+}
+
 /* Pops a state and pushes the model made of it. */
 static void push_model(lua_State *L)
 {
@@ -474,6 +494,9 @@ static void show_box(lua_State *L, int all, int children)
     lg_mark_list(L, lua_gettop(L));
     lua_setfield(L, -2, "outputs");
     push_model(L);
+    lua_pushvalue(L, -1);
+    lua_pushcclosure(L, note_outputs, 1);
+    lua_setfield(L, -2, "on_msg");
     lua_pushvalue(L, -1);
     lua_setfield(L, all, "output");
     add_child(L, children);

@@ -153,6 +153,24 @@ def test_what_interact_shows_goes_to_its_output_model(client, controls):
     assert asked[0][1]["data"]["state"] == models["VBoxModel"]["data"]["state"]
 
 
+def test_what_an_output_shows_is_kept_for_a_page_that_is_opened_later(client, controls):
+    """As JupyterLab tells it after each message that it has drawn there."""
+    id = controls[0]["OutputModel"]["comm_id"]
+    shown = [{"output_type": "stream", "name": "stdout", "text": "\u00e4\n"},
+             {"output_type": "display_data", "data": {"text/plain": "x"}, "metadata": {}},
+             {"output_type": "error", "ename": "E", "evalue": "", "traceback": []}]
+    for outputs in (shown, []):
+        told = tell(client, "comm_msg", {"comm_id": id, "data": {"method": "update", "state": {"outputs": outputs}, "buffer_paths": []}})
+        assert told == []
+        told = tell(client, "comm_msg", {"comm_id": id, "data": {"method": "request_state"}})
+        assert kinds(told) == ["comm_msg"] and told[0][1]["data"]["method"] == "update"
+        assert told[0][1]["data"]["state"]["outputs"] == outputs
+    for state in ({"outputs": "x"}, {"msg_id": "x"}, {}, 5):
+        assert change(client, controls[0]["OutputModel"], state) == []
+    told = tell(client, "comm_msg", {"comm_id": id, "data": {"method": "request_state"}})
+    assert (told[0][1]["data"]["state"]["outputs"], told[0][1]["data"]["state"]["msg_id"]) == ([], "")
+
+
 def test_an_error_of_interact_is_shown_in_its_place(client, controls):
     models, _ = controls
     seen = change(client, models["n"], {"value": 13})
