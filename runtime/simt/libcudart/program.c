@@ -2,13 +2,20 @@
  * kernel and variable a host address that stands for it. A fat binary is loaded when something in it is used first, so
  * that a program without launches takes no time, and errors come from calls that can return them. */
 #include "runtime/simt/libcudart/libcudart.h"
-#include <fatbinary_section.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* As in nvcc's fatbinary_section.h, which not every toolkit has. */
+struct wrapper {
+    int magic, version;
+    const void *fatbin;
+    void *parts; /* of version PARTS: the fat binaries of a program whose parts were compiled apart, to NULL */
+};
+#define PARTS 2
+
 struct image {
-    const __fatBinC_Wrapper_t *wrapper;
+    const struct wrapper *wrapper;
     CUlibrary library; /* NULL: not loaded */
     struct image *next;
 };
@@ -77,7 +84,7 @@ static cudaError_t load_linked(struct image *i)
     CUlinkState state;
     void *linked;
     TRY(cuLinkCreate(0, NULL, NULL, &state));
-    cudaError_t r = link_parts(state, i->wrapper->filename_or_fatbins, &linked);
+    cudaError_t r = link_parts(state, i->wrapper->parts, &linked);
     if (r == cudaSuccess) r = (cudaError_t)cuLibraryLoadData(&i->library, linked, NULL, NULL, 0, NULL, NULL, 0);
     cuLinkDestroy(state);
     return r;
@@ -109,7 +116,7 @@ static void place_spares(struct image *i)
 static cudaError_t load(struct image *i)
 {
     if (i->library) return cudaSuccess;
-    bool apart = i->wrapper->version == FATBINC_LINK_VERSION && i->wrapper->filename_or_fatbins;
+    bool apart = i->wrapper->version == PARTS && i->wrapper->parts;
     if (apart)
         TRY(load_linked(i));
     else
