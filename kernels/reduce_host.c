@@ -4,6 +4,7 @@
  * number, then the lanes by halves; then the chunks' partial results by halves. So a sum has a few dozen roundings one
  * after the other, not millions. Sums of float32 and complex64 are added in double, which memory is not faster than.
  * Where that is no more roundings, few lanes do, which stay in registers.
+ * Rows along axes that are not side by side are cut into parts that lie together, whose results are combined by halves.
  * Short or far-apart rows are instead combined many rows at a time (reduce_rows.c). */
 #include "kernels/reduce_host.h"
 #include <stdlib.h>
@@ -11,10 +12,11 @@
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define CHUNK 32768 /* elements of a row that are reduced to one partial result */
-#define LANES 1024  /* that a chunk's elements are combined into */
-#define SHORT 512   /* numbers of a row, complex ones being two, that are added in KN_WIDE_LANES lanes */
-#define STACK 32768 /* bytes of memory that a small reduction has without an allocation */
+#define CHUNK      32768 /* elements of a row that are reduced to one partial result */
+#define LANES      1024  /* that a chunk's elements are combined into */
+#define SHORT      512   /* numbers of a row, complex ones being two, that are added in KN_WIDE_LANES lanes */
+#define LEAST_PART 32    /* elements of a part of a row that is worth being reduced by itself */
+#define STACK      32768 /* bytes of memory that a small reduction has without an allocation */
 
 static enum rt_dtype leaf_dtype(const struct kn_reduce_pass *p)
 {
@@ -69,6 +71,35 @@ static void merge_axes(struct rt_array *a)
         a->strides[last] = a->strides[i];
     }
     a->ndim = last + 1;
+}
+
+/* Of axes that are not one in memory, cuts each row into parts that are, for which r's rows then stand: those of one
+ * place in all rows come one after the other, as in memory. Returns how many parts a row has. */
+static int64_t cut_rows(struct kn_reducer *r)
+{
+    const struct rt_array *row = &r->row;
+    int inner = row->ndim - 1;
+    int64_t length = row->shape[inner], parts;
+    while (inner > 0 && row->strides[inner - 1] == row->shape[inner] * row->strides[inner])
+        length *= row->shape[--inner];
+    parts = r->length / length;
+    if (r->many || r->indices || parts < 2 || length < LEAST_PART || length > CHUNK) return 1;
+    for (int i = 0; i <= r->program.leaves; i++) {
+        struct rt_array *rows = i < r->program.leaves ? &r->leaves[i].rows : &r->rows;
+        struct rt_array *within = i < r->program.leaves ? &r->leaves[i].row : &r->row;
+        size_t outer = (size_t)inner * sizeof *rows->shape, old = (size_t)rows->ndim * sizeof *rows->shape;
+        memmove(rows->shape + inner, rows->shape, old);
+        memmove(rows->strides + inner, rows->strides, old);
+        memcpy(rows->shape, within->shape, outer);
+        memcpy(rows->strides, within->strides, outer);
+        rows->ndim += inner;
+        within->ndim -= inner;
+        memmove(within->shape, within->shape + inner, (size_t)within->ndim * sizeof *within->shape);
+        memmove(within->strides, within->strides + inner, (size_t)within->ndim * sizeof *within->strides);
+    }
+    r->length = length;
+    r->count *= parts;
+    return parts;
 }
 
 /* A walk over elements begin to end of a row. */
@@ -470,7 +501,7 @@ void kn_reduce_write(const struct kn_reduce_pass *p, enum kn_class class, const 
     char *to = (char *)rt_array_host(p->out) + first * (int64_t)rt_dtypes[t].size;
     l->load[exact](block, values, stride, n);
     if (p->r->reduction == KN_MEAN) {
-        struct kn_operand length = {.is_float = true, .f = (double)p->r->length};
+        struct kn_operand length = {.is_float = true, .f = (double)(p->r->length * p->row_parts)};
         l->convert[class][p->r->accumulate](converted, block, n);
         kn_fill_block(block, p->r->accumulate, &length, n);
         l->ops[KN_DIV][p->class](block, converted, block, NULL, n);
@@ -492,6 +523,18 @@ enum rt_status kn_reduce_room(struct kn_reduce_pass *p, size_t items, size_t blo
     return RT_OK;
 }
 
+/* The parts of each row, which have one chunk, to one by halves; returns how many rows there are. */
+static int64_t combine_parts(const struct kn_reduce_pass *p)
+{
+    int64_t count = p->r->count / p->row_parts;
+    for (int64_t left = p->row_parts, half; left > 1; left = half) {
+        half = (left + 1) / 2;
+        kn_reduce_combine(p, p->partial_class, p->partial, p->partial,
+                          p->partial + (size_t)(half * count) * p->partial_value, (size_t)((left - half) * count));
+    }
+    return count;
+}
+
 static enum rt_status reduce_chunks(struct kn_reduce_pass *p, struct rt_error *e)
 {
     const struct kn_reducer *r = p->r;
@@ -507,9 +550,10 @@ static enum rt_status reduce_chunks(struct kn_reduce_pass *p, struct rt_error *e
     rt_parallel_for(items, p->decided ? items : grain, chunk_piece, p);
     if (rt_interrupted()) return RT_OK;
     if (p->chunks > 1) rt_parallel_for((size_t)r->count, 1, combine_piece, p);
+    int64_t count = combine_parts(p);
     char *block = p->scratch, *converted = block + p->block_bytes;
-    for (int64_t i = 0; i < r->count; i += KN_BLOCK) {
-        size_t n = r->count - i < KN_BLOCK ? (size_t)(r->count - i) : KN_BLOCK;
+    for (int64_t i = 0; i < count; i += KN_BLOCK) {
+        size_t n = count - i < KN_BLOCK ? (size_t)(count - i) : KN_BLOCK;
         if (p->index) {
             int64_t *to = (int64_t *)rt_array_host(p->out) + i;
             for (size_t k = 0; k < n; k++) to[k] = p->index[(i + (int64_t)k) * p->chunks] + 1;
@@ -571,6 +615,7 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
     _Alignas(64) char stack[STACK];
     struct kn_plan plan; /* large, and mostly unused */
     struct kn_reduce_pass p = {.r = r, .plan = &plan, .class = kn_class_of(r->accumulate), .stack = stack, .out = out};
+    p.row_parts = p.class == KN_B ? 1 : cut_rows(r);
     struct rt_array order = r->many ? r->rows : r->row;
     p.value = kn_classes[p.class].size;
     bool single = p.class == KN_F32 || p.class == KN_C64, complex = p.class == KN_C64 || p.class == KN_C128;

@@ -25,8 +25,10 @@ struct kn_reduce_pass {
     char *scratch;
     size_t scratch_bytes; /* of one worker */
     int64_t chunks;       /* of a row */
-    char *partial;        /* chunks of each row, values of partial_class */
-    int64_t *index;       /* likewise, for argmin and argmax: where in the row, from 0 */
+    int64_t
+        row_parts;  /* rows of the reducer that a row of the output has, one behind all of the one before; mostly 1 */
+    char *partial;  /* chunks of each row, values of partial_class */
+    int64_t *index; /* likewise, for argmin and argmax: where in the row, from 0 */
     const struct rt_array *out;
     int levels;
 };

@@ -115,6 +115,44 @@ for _, device in ipairs(t.devices()) do
     end
   end)
 
+  test("along axes that are not side by side", function()
+    gpu.seed(6)
+    local function same_bits(a, b, what)
+      assert(a.dtype == b.dtype and a:equal(b), what)
+    end
+    for _, shape in ipairs(t.brief({ { 7, 5, 40 }, { 3, 130, 33 }, { 2, 3, 5, 64 }, { 300, 2, 100 }, { 2, 2, 40000 } }, { { 7, 5, 40 }, { 2, 3, 5, 64 } })) do
+      local whole = gpu.random.integers(-9, 9, shape, device)
+      local last = #shape
+      for _, dtype in ipairs { "bool", "int8", "int32", "uint64", "float16", "float32", "float64", "complex64" } do
+        local x = (dtype == "bool" and whole:gt(0) or dtype == "uint64" and whole + 9 or whole):to(dtype)
+        for _, view in ipairs { x, x["..., ::-1, :"], x["..., 1:33"], x:transpose(1, 2):clone():transpose(1, 2) } do
+          local count = view.shape[1] * view.shape[last]
+          local exact = view:to(dtype == "complex64" and "complex128" or "float64"):sum(last):sum(1)
+          local sums = view:sum({ 1, last })
+          assert(sums:to(exact.dtype):allclose(exact, dtype == "float16" and 1e-3 or 0), dtype)
+          assert(view:mean({ 1, last }):to(exact.dtype):allclose(exact / count, 1e-3, 1e-3), dtype)
+          if dtype ~= "complex64" then
+            same_bits(view:max({ 1, last }), view:max(last):max(1), dtype)
+            same_bits(view:min({ 1, last }, true):squeeze(), view:min(last):min(1):squeeze(), dtype)
+            same_bits(view:any({ 1, last }), view:any(last):any(1), dtype)
+          end
+        end
+      end
+      local x = gpu.randn(shape, "float32", device)
+      for _, axes in ipairs { { 1, last }, { 2, last } } do
+        for _, dtype in ipairs { "float32", "float64" } do
+          local y = gpu.evaluate((x * 3):to(dtype))
+          same_bits((x * 3):to(dtype):sum(axes), y:sum(axes), "computed on the way")
+          same_bits(y:sum(axes), y:clone():sum(axes), "twice")
+        end
+      end
+      local part = x["..., 1:33"]
+      local means = part:mean({ 2, 3 }, true)
+      same_bits(gpu.evaluate(part - part:mean({ 2, 3 }, true)), part - gpu.evaluate(means), "some rows at a time")
+      assert(math.abs(part:sum() - part:to("float64"):clone():sum()) < 1e-3)
+    end
+  end)
+
   test("what is true far apart and computed", function()
     local n = t.brief(200001, 9001)
     for _, at in ipairs { 1, n // 2 + 1, n } do
