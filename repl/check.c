@@ -1,9 +1,12 @@
 /* --check: runs a demo's cells and compares what they put out with what is expected, so that a demo can be tested
  * before the talk. With --update the file then expects what they put out. */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "repl/demo.h"
+#include "repl/markdown_notebook.h"
 #include "repl/diff.h"
 #include "repl/output.h"
 #include "repl/percent.h"
@@ -30,8 +33,19 @@ struct checker {
     struct lg_session *session;
     struct sh_transcript transcript;
     json_t *document; /* what is to be written with the outputs of this run; NULL: nothing is */
-    bool changed;
+    char *text;       /* of the file, where there is a document */
+    size_t length;
+    bool markdown, changed;
 };
+
+/* As Markdown has it: what is put out stands in a block of its own. */
+static json_t *output_list(const struct sh_text *output)
+{
+    json_t *list = json_array();
+    json_array_append_new(list, json_pack("{s:s, s:s, s:s%}", "output_type", "stream", "name", "stdout", "text",
+                                          output->bytes ? output->bytes : "", output->length));
+    return list;
+}
 
 /* Has the document expect this output of the cell. */
 static void update(struct checker *c, const struct sh_demo_cell *cell, const struct sh_text *output)
@@ -39,6 +53,10 @@ static void update(struct checker *c, const struct sh_demo_cell *cell, const str
     struct sh_text source = {0};
     json_t *to = json_array_get(json_object_get(c->document, "cells"), cell->index);
     c->changed = true;
+    if (c->markdown && !cell->commented) {
+        json_object_set_new(to, "outputs", output_list(output));
+        return;
+    }
     if (sh_demo_source(cell, output, &source))
         json_object_set_new(to, "source", json_stringn_nocheck(source.bytes, source.length));
     else
@@ -113,12 +131,27 @@ static int run(struct checker *c, const struct sh_options *o)
     return status;
 }
 
-static bool write_document(const json_t *document, const char *path)
+/* Somebody may have edited the file meanwhile. */
+static bool is_unchanged(const struct checker *c, const char *path, char why[SH_WHY])
+{
+    size_t length;
+    char *now = sh_read_file(path, &length);
+    bool same = now && length == c->length && memcmp(now, c->text, length) == 0;
+    snprintf(why, SH_WHY, "%s",
+             now ? "it changed while its cells ran; nothing is written, check it again" : strerror(errno));
+    free(now);
+    return same;
+}
+
+static bool write_document(const struct checker *c, const char *path)
 {
     char why[SH_WHY];
     struct lg_buffer text = {0};
-    sh_percent_put(document, &text);
-    bool ok = sh_document_store(path, &text, why);
+    if (c->markdown)
+        sh_markdown_change(c->text, c->length, c->document, &text);
+    else
+        sh_percent_put(c->document, &text);
+    bool ok = is_unchanged(c, path, why) && sh_document_store(path, &text, why);
     if (!ok) fprintf(stderr, "lunarray: %s: %s\n", path, why);
     lg_buffer_release(&text);
     return ok;
@@ -127,24 +160,28 @@ static bool write_document(const json_t *document, const char *path)
 int sh_run_check(const struct sh_options *o)
 {
     struct sh_demo demo;
-    struct checker c = {.demo = &demo};
     const char *path = o->argv[0], *end = strrchr(path, '.');
+    struct checker c = {.demo = &demo, .markdown = sh_names_markdown(path)};
     char why[SH_WHY];
-    if (o->update && end && strcmp(end, ".md") == 0) {
-        fprintf(stderr, "lunarray: --update is for Lua; lunarray convert %s FILE.lua makes that of it\n", path);
+    if (o->update && end && strcmp(end, ".ipynb") == 0) {
+        fprintf(stderr,
+                "lunarray: --update is for Lua and Markdown; lunarray %s --inplace stores a notebook's outputs\n",
+                path);
         return 1;
     }
-    if (o->update && end && strcmp(end, ".ipynb") == 0) {
-        fprintf(stderr, "lunarray: --update is for Lua; lunarray %s --inplace stores a notebook's outputs\n", path);
+    if (o->update && !(c.text = sh_read_file(path, &c.length))) {
+        fprintf(stderr, "lunarray: %s: cannot open it: %s\n", path, strerror(errno));
         return 1;
     }
     if (!sh_demo_load(path, &demo, o->update ? &c.document : NULL, why)) {
         fprintf(stderr, "lunarray: %s: %s\n", path, why);
+        free(c.text);
         return 1;
     }
     int status = run(&c, o);
-    if (c.changed && !write_document(c.document, path)) status = 1;
+    if (c.changed && !write_document(&c, path)) status = 1;
     json_decref(c.document);
+    free(c.text);
     sh_demo_free(&demo);
     return sh_output_finish() ? status : 1;
 }

@@ -103,6 +103,7 @@ static bool build_cell(const struct sh_cell *from, struct sh_demo_cell *cell)
     *cell = (struct sh_demo_cell){
         .index = from->index, .markdown = from->markdown, .may_fail = from->may_fail, .is_volatile = from->is_volatile};
     if (!cell->markdown) end = sh_demo_code_end(source, length);
+    cell->commented = end < length;
     if (end < length && !read_expected(source + end, length - end, &cell->expected)) return false;
     if (end == length && from->stored && !sh_text_set(&cell->expected, from->stored, strlen(from->stored)))
         return false;

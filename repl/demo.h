@@ -20,6 +20,7 @@ struct sh_notebook;
 struct sh_demo_cell {
     size_t index; /* among the notebook's cells */
     bool markdown, may_fail, is_volatile;
+    bool commented;          /* comments in its code say what is expected */
     struct sh_text text;     /* never without bytes */
     struct sh_text expected; /* its output; without bytes: nobody said */
     struct sh_text title;    /* one line for a list of cells; never without bytes */

@@ -231,19 +231,35 @@ void sh_document_complete(json_t *notebook)
     }
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+bool sh_names_markdown(const char *path)
+{
+    return ends_with(path, ".md");
+}
+
+bool sh_names_notebook(const char *path)
+{
+    return ends_with(path, ".ipynb") || sh_names_markdown(path);
+}
+
 json_t *sh_document_load(const char *path, char why[SH_WHY])
 {
-    size_t length, n = strlen(path);
+    size_t length;
     char *text = sh_read_file(path, &length);
     if (!text) {
         snprintf(why, SH_WHY, "cannot open it: %s", strerror(errno));
         if (errno == ENOMEM) sh_json_fail();
         return NULL;
     }
-    bool json = n >= 6 && strcmp(path + n - 6, ".ipynb") == 0, markdown = n >= 3 && strcmp(path + n - 3, ".md") == 0;
-    json_t *notebook = json       ? sh_document_parse(text, length, why)
-                       : markdown ? sh_markdown_notebook(text, length, why)
-                                  : sh_percent_read(text, length, why);
+    bool markdown = sh_names_markdown(path);
+    json_t *notebook = markdown                  ? sh_markdown_notebook(text, length, why)
+                       : sh_names_notebook(path) ? sh_document_parse(text, length, why)
+                                                 : sh_percent_read(text, length, why);
     if (notebook && markdown) sh_document_complete(notebook);
     free(text);
     return notebook;

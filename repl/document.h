@@ -17,6 +17,9 @@ void sh_json_fail(void); /* it lacked for something that JSON was to hold */
 
 /* The notebook in the bytes of a .ipynb, texts of several lines joined. NULL when it is none; `why` says so. */
 json_t *sh_document_parse(const char *text, size_t length, char why[SH_WHY]);
+/* Whether a name is that of a notebook, .ipynb or .md, and no script's; whether it is Markdown's. */
+bool sh_names_notebook(const char *path);
+bool sh_names_markdown(const char *path);
 /* The notebook in a file of any kind: .ipynb, .md, or a script. */
 json_t *sh_document_load(const char *path, char why[SH_WHY]);
 /* The bytes of its .ipynb. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "repl/document.h"
 #include "repl/options.h"
 #include "runtime/device.h"
 
@@ -12,12 +13,6 @@ static void keep_standard_descriptors(void)
 {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
 }
 
 /* A wrong --device is told before anything runs, with the names that would be right here. */
@@ -73,7 +68,7 @@ static int run(struct sh_options *o)
         fprintf(stderr, "lunarray: -i, -e and -l do not go with --inplace and --html\n");
         return 1;
     }
-    if (o->argc > 0 && ends_with(o->argv[0], ".ipynb")) {
+    if (o->argc > 0 && sh_names_notebook(o->argv[0])) {
         if (!o->interactive && o->step_count == 0) return sh_run_notebook(o);
         fprintf(stderr, "lunarray: -i and -e go with scripts, not with notebooks\n");
         return 1;

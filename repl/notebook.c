@@ -1,6 +1,5 @@
 #include "repl/notebook.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,15 +167,10 @@ int sh_run_notebook(const struct sh_options *o)
 {
     struct sh_notebook notebook;
     char why[SH_WHY];
-    size_t length;
-    char *text = sh_read_file(o->argv[0], &length);
-    if (!text) {
-        fprintf(stderr, "lunarray: cannot open %s: %s\n", o->argv[0], strerror(errno));
-        return 1;
-    }
     sh_json_watch();
-    bool ok = sh_notebook_parse(text, length, &notebook, why);
-    free(text);
+    json_t *read = sh_document_load(o->argv[0], why);
+    bool ok = read && sh_notebook_view(read, &notebook, why);
+    json_decref(read);
     if (!ok) {
         fprintf(stderr, "lunarray: %s: %s\n", o->argv[0], why);
         return 1;

@@ -20,7 +20,7 @@ static void put_ticks(struct lg_buffer *b, size_t count)
     while (count-- > 0) lg_buffer_puts(b, "`");
 }
 
-static void put_fenced(struct lg_buffer *b, const char *language, const char *text, size_t length)
+void sh_markdown_fenced(struct lg_buffer *b, const char *language, const char *text, size_t length)
 {
     size_t ticks = longest_ticks(text, length);
     ticks = ticks < 3 ? 3 : ticks + 1;
@@ -39,7 +39,7 @@ static void put_plain(struct lg_buffer *b, const char *text, size_t length)
     struct sh_text plain = {0};
     if (!sh_text_append(&plain, text, length)) b->failed = true;
     sh_strip_escapes(&plain);
-    if (plain.length) put_fenced(b, "", plain.bytes, plain.length);
+    if (plain.length) sh_markdown_fenced(b, "", plain.bytes, plain.length);
     sh_text_free(&plain);
 }
 
@@ -144,7 +144,7 @@ static void put_cell(struct lg_buffer *b, const json_t *cell, const char *langua
     json_t *output;
     if (strcmp(sh_json_text(cell, "cell_type"), "code") == 0) {
         bool cuda = strncmp(text, "%%cuda", 6) == 0;
-        put_fenced(b, cuda ? "cuda" : language, text, length);
+        sh_markdown_fenced(b, cuda ? "cuda" : language, text, length);
         json_array_foreach((json_t *)outputs, i, output) put_output(b, output);
     } else {
         put_text(b, text, json_object_get(cell, "attachments"));

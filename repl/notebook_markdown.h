@@ -6,5 +6,7 @@
 
 /* Pictures are in the file itself, as data: addresses. */
 void sh_notebook_markdown(const json_t *notebook, struct lg_buffer *out);
+/* A text between fences that are longer than any backticks in it; `language` is "" or stands behind the first. */
+void sh_markdown_fenced(struct lg_buffer *b, const char *language, const char *text, size_t length);
 
 #endif

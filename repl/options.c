@@ -4,6 +4,7 @@
 #include <string.h>
 #include "jupyter/jupyter.h"
 #include "lang/closest.h"
+#include "repl/document.h"
 #include "repl/present.h"
 
 struct option {
@@ -177,7 +178,7 @@ static const struct option option_rows[] = {
     {"-W", NULL, NULL, "turn warnings on", NULL, take_warnings},
     {"--no-init", NULL, NULL, "leave out ~/.config/lunarray/init.lua, which the shell runs first", NULL, take_no_init},
     {"--inplace", NULL, NULL, "execute FILE.ipynb and store the outputs in it", NULL, take_inplace},
-    {"--html", NULL, "[=FILE]", "execute FILE.ipynb or FILE.lua and write a page that needs nothing else",
+    {"--html", NULL, "[=FILE]", "execute FILE.ipynb, .md or .lua and write a page that needs nothing else",
      "Without a name it is FILE.html. Scripts of outputs do not run in it, and nothing is loaded from elsewhere.",
      take_html},
     {"--present", NULL, NULL, "present the cells of FILE.lua, .ipynb or .md, key by key; ? lists the keys",
@@ -196,7 +197,7 @@ static const struct option option_rows[] = {
      "volatile, or have no output to compare with, only have to run. Where something differs it is shown, and the "
      "status is 1.",
      take_check},
-    {"--update", NULL, NULL, "... and write what differs into FILE.lua, as what is expected", NULL, take_update},
+    {"--update", NULL, NULL, "... and write what differs into FILE.lua or .md, as what is expected", NULL, take_update},
     {"--device", NULL, "NAME", "default device: cpu, simt, cuda, cuda:N", NULL, take_device},
     {"--info", NULL, NULL, "show devices, libraries and folders", NULL, take_info},
     {"-v", NULL, NULL, "show the version of Lua and of lunarray, then go on", NULL, take_version},
@@ -209,7 +210,7 @@ static const struct sh_command command_rows[] = {
     {"convert", "FROM TO", "turn FILE.lua with cell marks, FILE.ipynb or FILE.md into another of these, or .html",
      "A line -- %% begins a cell of a script; of Markdown, blocks of lua are cells, and what stands in a block without a "
      "language below one is its output. Outputs are kept where TO is a notebook that has the cell. Nothing is run: "
-     "pages have the outputs that are stored; lunarray FILE.ipynb --html runs it first.",
+     "pages have the outputs that are stored; lunarray FILE --html runs it first.",
      sh_convert},
     {"doc", "NAME | --html DIR", "show the reference of a name, or write all of it as pages with search", NULL, sh_doc},
     {"notebook", "[DIR]", "start JupyterLab with this kernel", NULL, jp_notebook},
@@ -309,8 +310,7 @@ bool sh_parse_options(int argc, char **argv, struct sh_options *o)
     o->argv = argv + i;
     o->before = i;
     /* A notebook's own options may follow it. */
-    size_t n = o->argc ? strlen(o->argv[0]) : 0;
-    if (n < 6 || strcmp(o->argv[0] + n - 6, ".ipynb") != 0) return true;
+    if (o->argc == 0 || !sh_names_notebook(o->argv[0])) return true;
     for (i = 1; i < o->argc && o->argv[i][0] == '-' && o->argv[i][1]; i++)
         if (!take(o->argc, o->argv, &i, o)) return false;
     return true;
@@ -325,11 +325,11 @@ const struct sh_command *sh_find_command(const struct sh_options *o)
 
 /* ---- telling */
 
-static const char usage[] = "[options] [FILE.lua [arguments] | FILE.ipynb]";
+static const char usage[] = "[options] [FILE.lua [arguments] | FILE.ipynb | FILE.md]";
 static const char summary[] = "An interactive shell, a script runner and a Jupyter kernel for GPU arrays in Lua.";
 static const char without_file[] =
     "Without a file it opens the shell, or runs standard input when that is not a terminal.";
-static const char notebooks[] = "FILE.ipynb runs a notebook's cells in order and prints their outputs.";
+static const char notebooks[] = "FILE.ipynb and FILE.md run a notebook's cells in order and print their outputs.";
 
 /* "-h, --help", "--device NAME". */
 static void option_words(const struct option *row, char words[64])

@@ -45,6 +45,10 @@ int sh_run_stored(const struct sh_options *o)
 {
     char why[SH_WHY];
     const char *path = o->argv[0], *end = strrchr(path, '.');
+    if (o->inplace && sh_names_markdown(path)) {
+        fail(path, "--inplace stores outputs in .ipynb; lunarray --check --update writes them into Markdown");
+        return 1;
+    }
     if (o->inplace && (!end || strcmp(end, ".ipynb") != 0)) {
         fail(path, "--inplace stores outputs in notebooks; lunarray convert makes one of a script");
         return 1;

@@ -302,9 +302,44 @@ def test_markdown_is_checked_and_presented(cli, tmp_path):
     assert r.returncode == 0 and "print(x)" in r.stdout and "The end." in r.stdout
     (tmp_path / "talk.md").write_text(MARKDOWN.replace("```\n3\n", "```\n5\n"))
     assert cli("--check", "talk.md").returncode == 1
-    r = cli("--check", "--update", "talk.md")
-    assert r.returncode == 1 and "convert" in r.stderr
     assert cli("--html=page.html", "talk.md").returncode == 0 and "A talk" in (tmp_path / "page.html").read_text()
+
+
+def test_markdown_runs_as_a_notebook_does(cli, tmp_path):
+    (tmp_path / "talk.md").write_text(MARKDOWN + "\n```lua\nx + 4\n```\n\n```lua\nerror 'stop'\n```\n\n```lua\nprint 'never'\n```\n")
+    r = cli("talk.md")
+    assert r.returncode == 1 and r.stdout == "3\n4\n7\n" and "stop" in r.stderr
+    assert cli("none.md").stderr == "lunarray: none.md: cannot open it: No such file or directory\n"
+    (tmp_path / "talk.md").write_text(MARKDOWN)
+    assert cli("talk.md", "--html").returncode == 0 and "A talk" in (tmp_path / "talk.html").read_text()
+    r = cli("talk.md", "--inplace")
+    assert r.returncode == 1 and "--check --update" in r.stderr and (tmp_path / "talk.md").read_text() == MARKDOWN
+
+
+@pytest.mark.parametrize("text, updated", [
+    (MARKDOWN, MARKDOWN),
+    (MARKDOWN.replace("```\n3\n", "```\n5\n").replace("```\n4\n", "```\nfour\n"), MARKDOWN),
+    ("~~~ lua {.x}\nprint(1)\n~~~", "~~~ lua {.x}\nprint(1)\n~~~\n\n```\n1\n```\n"),
+    ("a\n\n\n```lua\nprint '```'\n```\n\n\n\nb  \n", "a\n\n\n```lua\nprint '```'\n```\n\n````\n```\n````\n\n\n\nb  \n"),
+    ("```lua\nx = 1\n```\n```\nold\n```\n\n```\nolder\n```\nb", "```lua\nx = 1\n```\nb"),
+    ("```lua\nprint(1)\n```\n\n```\nold\n```\n\n```\nolder\n```", "```lua\nprint(1)\n```\n\n```\n1\n```\n"),
+    ("```lua\nprint(1)\n--> 2\n```\n\n```lua\n--> 2\nprint(3)\n```\n", "```lua\nprint(1)\n--> 1\n```\n\n```lua\n--> 2\nprint(3)\n```\n\n```\n3\n```\n"),
+    ("```lua\nprint(math.pi)\n```\n\n```\n3.14...\n```\n",) * 2, ("no cells", "no cells"),
+    ("```lua\nx = nil + 1\n```\n\n```\nfine\n```\n",) * 2], ids=repr)
+def test_markdown_is_updated_and_nothing_else_of_it(cli, tmp_path, text, updated):
+    (tmp_path / "talk.md").write_text(text)
+    r = cli("--check", "--update", "talk.md")
+    assert (tmp_path / "talk.md").read_text() == updated and r.returncode == ("nil" in text), r.stdout + r.stderr
+    if "nil" not in text:
+        again = cli("--check", "talk.md")
+        assert again.returncode == 0 and ("0 not compared" in again.stdout or "x = 1" in text), again.stdout
+
+
+@pytest.mark.parametrize("name, form", [("talk.md", "```lua\n%s\n```\n"), ("talk.lua", "-- %%%%\n%s\n")])
+def test_a_file_that_is_edited_while_it_is_checked_is_left_alone(cli, tmp_path, name, form):
+    (tmp_path / name).write_text(form % f"io.open('{name}', 'w'):write('new'):close() print(1)")
+    r = cli("--check", "--update", name)
+    assert r.returncode == 1 and "changed while" in r.stderr and (tmp_path / name).read_text() == "new"
 
 
 @pytest.mark.parametrize("text, cells", [
