@@ -321,7 +321,12 @@ static int magic_run(struct lg_magic_call *call)
     need(call, "the name of a file", "%run");
     set_arguments(call);
     if (luaL_loadfile(L, lua_tostring(L, -1)) != LUA_OK) return lua_error(L);
-    lua_call(L, 0, 0);
+    lua_getglobal(L, "arg");
+    int n = (int)lua_rawlen(L, -1);
+    luaL_checkstack(L, n, "too many arguments");
+    for (int i = 1; i <= n; i++) lua_rawgeti(L, -i, i);
+    lua_remove(L, -n - 1);
+    lua_call(L, n, 0);
     return 0;
 }
 

@@ -4,8 +4,9 @@
 #include <string.h>
 #include "lang/array.h"
 #include "lang/cells.h"
+#include "lang/display.h"
 
-#define LINE      80  /* columns of a line */
+#define LINE      80  /* columns of a line, unless the terminal has fewer */
 #define GAP       5   /* of them for "  ..." */
 #define THRESHOLD 300 /* arrays of more elements show their edges */
 
@@ -23,13 +24,20 @@ static void add_cell(luaL_Buffer *b, const struct lg_cells *c, int64_t i)
     luaL_addlstring(b, padded, (size_t)n);
 }
 
-static struct columns fit_columns(const struct lg_cells *c)
+static int line_columns(lua_State *L)
+{
+    struct lg_terminal terminal;
+    lg_shows_pictures(L, &terminal);
+    return terminal.columns > 0 && terminal.columns < LINE ? terminal.columns : LINE;
+}
+
+static struct columns fit_columns(const struct lg_cells *c, int line)
 {
     int last = c->ndim - 1;
-    int64_t count = c->count[last], fit = LINE / (c->width + 2);
+    int64_t count = c->count[last], fit = line / (c->width + 2);
     struct columns columns = {c->front[last], count - c->front[last], lg_has_gap(c, last)};
     if (count + columns.gap <= fit || count <= 2) return columns;
-    int64_t half = (LINE - GAP) / (c->width + 2) / 2;
+    int64_t half = (line - GAP) / (c->width + 2) / 2;
     if (half < 1) half = 1;
     if (half * 2 >= count) return columns;
     return (struct columns){half, half, true};
@@ -85,10 +93,10 @@ static void add_tables(luaL_Buffer *b, const struct lg_cells *c, const struct co
     }
 }
 
-static void add_vector(luaL_Buffer *b, const struct lg_cells *c)
+static void add_vector(luaL_Buffer *b, const struct lg_cells *c, int line)
 {
     int64_t n = c->count[0];
-    int per_line = LINE / (c->width + 2), column = 0;
+    int per_line = line / (c->width + 2), column = 0;
     if (per_line < 1) per_line = 1;
     for (int64_t i = 0; i < n; i++) {
         if (i == c->front[0]) {
@@ -105,6 +113,7 @@ void lg_push_array_text(lua_State *L, const struct rt_array *a)
 {
     struct lg_cells c;
     luaL_Buffer b;
+    int line = line_columns(L);
     lg_push_cells(L, a, THRESHOLD, &c);
     lg_push_array_title(L, a);
     const char *title = lua_tostring(L, -1);
@@ -116,9 +125,9 @@ void lg_push_array_text(lua_State *L, const struct rt_array *a)
         luaL_addchar(&b, '\n');
         add_cell(&b, &c, 0);
     } else if (c.ndim == 1) {
-        add_vector(&b, &c);
+        add_vector(&b, &c, line);
     } else {
-        struct columns columns = fit_columns(&c);
+        struct columns columns = fit_columns(&c, line);
         add_tables(&b, &c, &columns);
     }
     luaL_pushresult(&b);

@@ -129,3 +129,21 @@ def test_a_semicolon_silences(cli):
 def test_a_call_is_listed_once(cli):
     r = cli("-i", stdin="%time nothing(3)\n")
     assert "1 | %time nothing(3)" in r.stderr and r.stderr.count("in the cell") == 1
+
+
+def test_a_file_that_is_run_gets_its_arguments(terminal, tmp_path):
+    (tmp_path / "args.lua").write_text("print(select('#', ...), ..., #arg, arg[2])")
+    t = ready(terminal)
+    t.send(f"%run {tmp_path}/args.lua 'one word' b\r")
+    t.at_prompt(2)
+    assert t.lines()[-2].split() == "2 one word 2 b".split()
+
+
+@pytest.mark.parametrize("columns", [20, 45, 80, 120])
+def test_arrays_fit_on_the_terminal(terminal, columns):
+    t = ready(terminal, columns=columns)
+    t.send("gpu.ones(2, 90) print(gpu.range(40))\r" if columns > 36 else "gpu.ones(2, 90)\rprint(gpu.range(40))\r")
+    t.wait(lambda t: any(line.endswith("40") for line in t.lines()))
+    rows = [line for line in t.lines() if line.startswith("  ") and line.strip()]
+    assert [n for line in rows if "..." not in line for n in line.split()][-40:] == [str(n) for n in range(1, 41)]
+    assert all(len(line) <= columns for line in rows) and max(map(len, rows)) > min(columns, 80) - 8
