@@ -291,16 +291,25 @@ int lg_run_call(lua_State *L, struct lg_call *call, enum lg_checked checked)
 }
 
 /* ---- gpu.check ---- */
+/* Sets the fields message and hint of the table on top: a race's first line, less its kind, and the line below it. */
+static void set_race(lua_State *L, const char *kind, const char *text)
+{
+    size_t n = strlen(kind), first = strcspn(text, "\n");
+    size_t skipped = strncmp(text, kind, n) == 0 && text[n] == ':' ? n + 2 : 0;
+    lua_pushlstring(L, text + skipped, first - skipped);
+    lua_setfield(L, -2, "message");
+    if (text[first]) set_text(L, "hint", text + first + strspn(text + first, "\n "));
+}
+
 /* Adds the races from the first one on to the list at idx, and forgets them. */
 static void take_races(lua_State *L, int list, size_t first)
 {
     struct races *r = &state_of(L)->races;
     for (size_t i = first; i < r->count; i++) {
-        lua_createtable(L, 0, 4);
+        lua_createtable(L, 0, 5);
         set_text(L, "kind", "race between streams");
         set_text(L, "text", r->texts[i]);
-        lua_pushlstring(L, r->texts[i], strcspn(r->texts[i], "\n"));
-        lua_setfield(L, -2, "message");
+        set_race(L, "race between streams", r->texts[i]);
         set_integer(L, "count", 1);
         lua_rawseti(L, list, (lua_Integer)lua_rawlen(L, list) + 1);
     }

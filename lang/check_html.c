@@ -106,10 +106,12 @@ static void push_finding(lua_State *L, int idx)
     add_text(&b, f.message);
     luaL_addstring(&b, "</div>");
     add_source(&b, &f);
-    luaL_addstring(&b, "<div style=\"opacity:.7\">in kernel ");
-    add_text(&b, f.kernel);
-    snprintf(text, sizeof text, ", %lld time%s</div>", f.count, f.count == 1 ? "" : "s");
-    luaL_addstring(&b, text);
+    if (*f.kernel) {
+        luaL_addstring(&b, "<div style=\"opacity:.7\">in kernel ");
+        add_text(&b, f.kernel);
+        snprintf(text, sizeof text, ", %lld time%s</div>", f.count, f.count == 1 ? "" : "s");
+        luaL_addstring(&b, text);
+    }
     if (*f.hint) {
         luaL_addstring(&b, "<div>hint: ");
         add_text(&b, f.hint);

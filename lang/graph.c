@@ -118,7 +118,8 @@ static int graph_tostring(lua_State *L)
 {
     const struct rt_graph *g = *(struct rt_graph **)luaL_checkudata(L, 1, LG_GRAPH);
     if (g)
-        lua_pushfstring(L, "graph of %d nodes on %s", (int)rt_graph_count(g), rt_graph_device(g)->name);
+        lua_pushfstring(L, "graph of %d node%s on %s", (int)rt_graph_count(g), rt_graph_count(g) == 1 ? "" : "s",
+                        rt_graph_device(g)->name);
     else
         lua_pushliteral(L, "graph (freed)");
     return 1;

@@ -174,6 +174,16 @@ def test_errors_and_findings_show_their_source(client):
     assert "x[9] written, x has 2" in data["text/html"] and "&lt; " in data["text/html"] and "in kernel out" in data["text/html"]
 
 
+def test_a_race_between_streams_is_a_card_with_its_way_out(client):
+    code = ("a = gpu.zeros(4) s, t = gpu.stream(), gpu.stream() return gpu.check(function() "
+            "s:with(function() a:fill(1) end) t:with(function() a:fill(2) end) end)")
+    data = dict(client.execute(code)[1])["execute_result"]["data"]
+    html = data["text/html"]
+    assert html.count("race between streams") == 1 and "written by fill()" in html and "in kernel" not in html
+    assert "hint: On a GPU the two may overlap" in html and "s:wait(" in html
+    assert data["text/plain"].startswith("race between streams: ") and data["text/plain"].count("may overlap") == 1
+
+
 def test_each_message_of_a_compiler_is_coloured_and_its_source_is_not(client):
     source = "k = gpu.kernel [[\n  __global__ void f(int n) {\n    a = n;\n    b = n;\n  }\n]]"
     lines = client.execute(source)[0]["traceback"]
