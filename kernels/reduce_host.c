@@ -18,7 +18,7 @@
 #define LEAST_PART 32    /* elements of a part of a row that is worth being reduced by itself */
 #define STACK      32768 /* bytes of memory that a small reduction has without an allocation */
 
-static enum rt_dtype leaf_dtype(const struct kn_reduce_pass *p)
+enum rt_dtype kn_reduce_leaf_dtype(const struct kn_reduce_pass *p)
 {
     return p->r->program.arrays[0]->dtype;
 }
@@ -164,8 +164,7 @@ static size_t fill_lanes(const struct kn_reduce_pass *p, struct kn_walk *w, char
     return seen < LANES ? seen : LANES;
 }
 
-/* Where an item's elements lie in memory one after the other, as they are to be added. */
-static const char *stored_chunk(const struct kn_reduce_pass *p, size_t item, size_t *length)
+const char *kn_reduce_stored_chunk(const struct kn_reduce_pass *p, size_t item, size_t *length)
 {
     int64_t first;
     *length = chunk_of(p, item, &first);
@@ -177,11 +176,12 @@ static const char *stored_chunk(const struct kn_reduce_pass *p, size_t item, siz
 static bool side_by_side(const struct kn_reduce_pass *p, size_t item, size_t apart, ptrdiff_t *stride)
 {
     size_t length, other;
-    const char *at = stored_chunk(p, item, &length), *next = stored_chunk(p, item + apart, &other);
+    const char *at = kn_reduce_stored_chunk(p, item, &length), *next = kn_reduce_stored_chunk(p, item + apart, &other);
     ptrdiff_t distance = next - at;
     *stride = distance / (ptrdiff_t)kn_classes[p->part].size;
     for (size_t i = 1; i < KN_SUMMED_ROWS; i++)
-        if (stored_chunk(p, item + i * apart, &other) != at + (ptrdiff_t)i * distance || other != length) return false;
+        if (kn_reduce_stored_chunk(p, item + i * apart, &other) != at + (ptrdiff_t)i * distance || other != length)
+            return false;
     return true;
 }
 
@@ -224,7 +224,7 @@ static void sum_items(const struct kn_reduce_pass *p, size_t item, size_t apart,
     size_t parts = p->parts, length;
     clear_lanes(p->part, lanes, rows * KN_WIDE_LANES);
     if (stored_wide(p)) {
-        const void *values = stored_chunk(p, item, &length);
+        const void *values = kn_reduce_stored_chunk(p, item, &length);
         add(lanes, 0, values, stride, rows, length * parts);
     } else {
         struct kn_walk w;
@@ -302,7 +302,7 @@ static void find_in_chunk(const struct kn_reduce_pass *p, int64_t item, char *sc
     int64_t first;
     size_t length = chunk_of(p, (size_t)item, &first);
     if (stored_as_combined(p)) {
-        const char *at = stored_chunk(p, (size_t)item, &length);
+        const char *at = kn_reduce_stored_chunk(p, (size_t)item, &length);
         p->index[item] = first + (int64_t)first_of(at, wanted, length);
         return;
     }
@@ -316,107 +316,6 @@ static void find_in_chunk(const struct kn_reduce_pass *p, int64_t item, char *sc
     }
 }
 
-/* The loop that counts what is true, where that is all that is asked: any, all, count_nonzero, the extremes of bools.
- */
-static kn_count_true_loop *count_loop(const struct kn_reduce_pass *p)
-{
-    const struct kn_program *g = &p->r->program;
-    bool asks = p->r->combine == KN_LOGICAL_OR || p->r->combine == KN_LOGICAL_AND;
-    int converts = 0;
-    if (g->leaves != 1 || !p->plan->linear[0] || g->nodes[0].kind != KN_NODE_ARRAY) return NULL;
-    for (int i = 1; i < g->count; i++) converts += g->nodes[i].kind == KN_NODE_CONVERT && g->nodes[i].args[0] == i - 1;
-    if (converts != g->count - 1) return NULL;
-    if (!asks) { /* numbers of bools */
-        bool bools = g->nodes[0].dtype == RT_BOOL || (g->count > 1 && g->nodes[1].dtype == RT_BOOL);
-        asks = bools && ((p->r->combine == KN_ADD && p->class == KN_I64) || p->r->indices);
-    }
-    return asks ? p->plan->loops->narrow->count_true[leaf_dtype(p)] : NULL;
-}
-
-/* Whether elements of an item are all true or, of what asks for any, whether there is one. Elements that come after
- * those that decide are not looked at. */
-static bool asks_for_all(const struct kn_reduce_pass *p)
-{
-    return p->r->combine == KN_LOGICAL_AND || p->r->combine == KN_MINIMUM;
-}
-
-static bool is_decided(const struct kn_reduce_pass *p, size_t item)
-{
-    size_t decided = __atomic_load_n(&p->decided, __ATOMIC_RELAXED);
-    return decided && decided <= item;
-}
-
-static bool decide(struct kn_reduce_pass *p, size_t item)
-{
-    if (p->r->count == 1) __atomic_store_n(&p->decided, item + 1, __ATOMIC_RELAXED);
-    return !asks_for_all(p);
-}
-
-/* Of elements in memory. */
-#define AT_ONCE 4096
-static bool ask(struct kn_reduce_pass *p, size_t item)
-{
-    bool all = asks_for_all(p);
-    size_t length, size = rt_dtypes[leaf_dtype(p)].size;
-    const char *at = stored_chunk(p, item, &length);
-    if (is_decided(p, item)) return all;
-    for (size_t i = 0, n; i < length; i += n) {
-        n = length - i < AT_ONCE ? length - i : AT_ONCE;
-        size_t count = p->count(at + i * size, n);
-        if (all ? count != n : count != 0) return decide(p, item);
-    }
-    return all;
-}
-
-/* Of bytes: where the first is that is true, or false where that is asked; n where there is none. */
-static size_t first_byte(const char *bytes, bool wanted, size_t n)
-{
-    size_t i = 0;
-    const char *at = wanted ? NULL : memchr(bytes, 0, n);
-    if (!wanted) return at ? (size_t)(at - bytes) : n;
-    for (uint64_t eight; n - i >= sizeof eight; i += sizeof eight) {
-        memcpy(&eight, bytes + i, sizeof eight);
-        if (eight) break;
-    }
-    while (i < n && !bytes[i]) i++;
-    return i;
-}
-
-/* Of bools that are computed, or lie apart. */
-static bool ask_blocks(struct kn_reduce_pass *p, struct kn_walk *w, size_t item)
-{
-    bool all = asks_for_all(p);
-    for (size_t n; (n = kn_walk_next(w)) > 0; kn_walk_advance(w, n))
-        if (first_byte(kn_walk_evaluate(w, n, NULL), !all, n) < n) return decide(p, item);
-    return all;
-}
-
-/* The place of the first extreme of a row of bools in memory, which are one chunk. */
-static int64_t first_bool(const struct kn_reduce_pass *p, size_t item)
-{
-    size_t length;
-    const char *at = stored_chunk(p, item, &length);
-    size_t i = first_byte(at, !asks_for_all(p), length);
-    return i < length ? (int64_t)i : 0;
-}
-
-/* Of an item in memory that asks for no more. */
-static void count_item(struct kn_reduce_pass *p, size_t item)
-{
-    char *to = p->partial + item * p->value;
-    if (p->r->combine == KN_ADD) {
-        size_t length;
-        const char *at = stored_chunk(p, item, &length);
-        int64_t count = (int64_t)p->count(at, length);
-        memcpy(to, &count, sizeof count);
-    } else if (p->class == KN_B) {
-        *(uint8_t *)to = ask(p, item);
-    } else {
-        int32_t found = ask(p, item);
-        memcpy(to, &found, sizeof found);
-    }
-}
-
 /* Of an item that is computed, or whose elements lie apart. */
 static void combine_chunk(struct kn_reduce_pass *p, size_t item, char *scratch, char *to)
 {
@@ -424,15 +323,15 @@ static void combine_chunk(struct kn_reduce_pass *p, size_t item, char *scratch, 
     int64_t first;
     size_t length = chunk_of(p, item, &first);
     struct kn_walk w;
-    if (p->class == KN_B && is_decided(p, item)) {
-        *(uint8_t *)to = asks_for_all(p);
+    if (p->class == KN_B && kn_reduce_is_decided(p, item)) {
+        *(uint8_t *)to = kn_reduce_asks_for_all(p);
         return;
     }
     start_in_row(p, (int64_t)item / p->chunks, first, first + (int64_t)length, scratch, &w);
     if (extreme_loop(p)) {
         extreme_of(p, &w, extreme_loop(p), to);
     } else if (p->class == KN_B) {
-        *(uint8_t *)to = ask_blocks(p, &w, item);
+        *(uint8_t *)to = kn_reduce_ask_blocks(p, &w, item);
     } else {
         fold(p, p->class, lanes, fill_lanes(p, &w, lanes), 1);
         memcpy(to, lanes, p->value);
@@ -451,14 +350,14 @@ static void chunk_piece(void *context, size_t begin, size_t end, int worker)
     for (size_t item = begin; item < end && !rt_interrupted(); item++) {
         char *to = p->partial + item * p->value;
         size_t length;
-        if (p->count && p->index && p->chunks == 1 && rt_dtypes[leaf_dtype(p)].size == 1) {
-            p->index[item] = first_bool(p, item);
+        if (p->count && p->index && p->chunks == 1 && rt_dtypes[kn_reduce_leaf_dtype(p)].size == 1) {
+            p->index[item] = kn_reduce_first_bool(p, item);
             continue;
         }
         if (p->count) {
-            count_item(p, item);
+            kn_reduce_count_item(p, item);
         } else if (extreme) {
-            const char *at = stored_chunk(p, item, &length);
+            const char *at = kn_reduce_stored_chunk(p, item, &length);
             extreme(to, at, length);
         } else {
             combine_chunk(p, item, scratch, to);
@@ -596,7 +495,7 @@ static bool find_raw_loop(struct kn_reduce_pass *p)
     const struct kn_program *g = &r->program;
     const struct kn_loops *l = kn_host_loops();
     if (!r->many || r->indices || g->leaves != 1 || g->nodes[0].kind != KN_NODE_ARRAY) return false;
-    enum rt_dtype t = p->raw_dtype = leaf_dtype(p);
+    enum rt_dtype t = p->raw_dtype = kn_reduce_leaf_dtype(p);
     enum kn_op op = r->combine;
     if (op == KN_LOGICAL_OR || op == KN_LOGICAL_AND) {
         bool converts = g->count == 2 && g->nodes[1].kind == KN_NODE_CONVERT && g->nodes[1].args[0] == 0;
@@ -642,7 +541,7 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
         kn_plan_make(&r->program, &order, false, &plan);
     }
     if (p.raw) p.value = rt_dtypes[p.raw_dtype].size;
-    if (!r->many) p.count = count_loop(&p);
+    if (!r->many) p.count = kn_reduce_count_loop(&p);
     p.wide &= !p.count;
     enum rt_status status = r->many ? kn_reduce_rows(&p, e) : reduce_chunks(&p, e);
     free(p.heap);

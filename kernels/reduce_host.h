@@ -50,4 +50,21 @@ enum rt_status kn_reduce_room(struct kn_reduce_pass *p, size_t items, size_t blo
 /* Combines many rows at a time, block by block, into the output. */
 enum rt_status kn_reduce_rows(struct kn_reduce_pass *p, struct rt_error *e);
 
+enum rt_dtype kn_reduce_leaf_dtype(const struct kn_reduce_pass *p);
+/* Where an item's elements lie in memory one after the other, as they are to be combined. */
+const char *kn_reduce_stored_chunk(const struct kn_reduce_pass *p, size_t item, size_t *length);
+
+/* reduce_truth.c. The loop that counts what is true, where that is all that is asked of elements in memory; else NULL.
+ */
+kn_count_true_loop *kn_reduce_count_loop(const struct kn_reduce_pass *p);
+/* The partial result of an item of which no more is asked. */
+void kn_reduce_count_item(struct kn_reduce_pass *p, size_t item);
+/* Whether all must be true, not any; and whether an item before this one has decided that for the only row. */
+bool kn_reduce_asks_for_all(const struct kn_reduce_pass *p);
+bool kn_reduce_is_decided(const struct kn_reduce_pass *p, size_t item);
+/* The answer of an item whose bools are computed, or lie apart. */
+bool kn_reduce_ask_blocks(struct kn_reduce_pass *p, struct kn_walk *w, size_t item);
+/* The place, from 0, of the first extreme of a row of bools in memory, which are one chunk. */
+int64_t kn_reduce_first_bool(const struct kn_reduce_pass *p, size_t item);
+
 #endif
