@@ -51,7 +51,7 @@ static void give_splits(struct worker *k, uint32_t odd, enum jit_exit why)
         struct split *s = &w->splits[0];
         if (j == odd) {
             s->pc = pc;
-            w->resume = why == JIT_SLICE ? resume : NULL;
+            w->resume = why == JIT_SLICE || why == JIT_BARRIER ? resume : NULL;
             if (why == JIT_PARTED) simt_jit_part_splits(k->jit, w);
         } else if (!resume) {
             w->pc = pc;
@@ -75,7 +75,8 @@ static void give_splits(struct worker *k, uint32_t odd, enum jit_exit why)
 }
 
 /* All warps that are left have come to a barrier: the observer is told. When some have ended, or they came by different
- * ways, the last one arrives again, as others do: false. */
+ * ways, the last one arrives as others do, and like them goes on in the code, which alone knows its registers: false.
+ */
 static bool meet(struct worker *k)
 {
     struct simt_observer *o = k->observer;
@@ -85,10 +86,14 @@ static bool meet(struct worker *k)
         together &= k->warps[j].resume && k->warps[j].pc == k->warps[0].pc;
         if (k->warps[j].resume) last = j;
     }
-    if (together)
+    if (together) {
         o->met(o, k);
-    else
-        give_splits(k, last, JIT_LEFT);
+    } else {
+        struct warp *w = &k->warps[last];
+        give_splits(k, last, JIT_BARRIER);
+        w->pc = w->splits[0].pc;
+        simt_op_barrier(w->entry_frame->regs, &w->code[w->pc], FULL, w);
+    }
     return together;
 }
 
@@ -105,7 +110,7 @@ enum jit_exit simt_jit_block_run(struct worker *k)
             give_splits(k, (uint32_t)k->left->index, why);
             return JIT_LEFT;
         }
-        if (k->observer && k->quick_left && !meet(k)) return JIT_LEFT;
+        if (k->observer && k->quick_left && !meet(k)) return k->fault.kind ? JIT_FAULT : JIT_LEFT;
     }
     return JIT_EXIT;
 }
