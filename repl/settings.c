@@ -123,7 +123,7 @@ static const struct setting {
      "{n}> "},
     {{"shell.theme", NULL, "shell.theme = \"auto\"",
       "Colours for a \"dark\" or a \"light\" background, or \"none\".\n\"auto\" goes by COLORFGBG, which some "
-      "terminals set, else by what the terminal answers when it is asked, and is dark where it does not. With NO_COLOR in the environment there are no colours.",
+      "terminals set, else by what the terminal answers when it is asked, and is dark where it does not: tmux 3.3, for one, says nothing of a light terminal around it; 'light' in init.lua does. With NO_COLOR in the environment there are no colours.",
       "shell.theme = 'light'\nassert(shell.theme == 'light')"},
      set_theme,
      "auto"},
