@@ -497,6 +497,8 @@ def test_stopped_from_outside(terminal):
     before = termios.tcgetattr(t.child.child_fd)
     t.send("abc")
     t.wait(lambda t: t.lines()[-1] == "1> abc")
+    while t.pump(0.3):  # until it waits for keys, and has nothing more to draw
+        pass
     t.child.kill(signal.SIGSTOP)
     t.wait(stopped)
     cooked = termios.tcgetattr(t.child.child_fd)
