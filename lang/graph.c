@@ -106,12 +106,7 @@ static int graph_index(lua_State *L)
 
 static int graph_fields(lua_State *L)
 {
-    lua_newtable(L);
-    for (int i = 0; names[i]; i++) {
-        lua_pushstring(L, names[i]);
-        lua_rawseti(L, -2, i + 1);
-    }
-    return 1;
+    return lg_push_names(L, names);
 }
 
 static int graph_tostring(lua_State *L)

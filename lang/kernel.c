@@ -480,12 +480,7 @@ static int kernel_index(lua_State *L)
 
 static int kernel_fields(lua_State *L)
 {
-    lua_newtable(L);
-    for (int i = 0; fields[i]; i++) {
-        lua_pushstring(L, fields[i]);
-        lua_rawseti(L, -2, i + 1);
-    }
-    return 1;
+    return lg_push_names(L, fields);
 }
 
 static int kernel_tostring(lua_State *L)

@@ -91,6 +91,8 @@ struct rt_array *lg_check_form(lua_State *L, int idx);
 struct rt_array *lg_test_array(lua_State *L, int idx);      /* likewise; NULL for other values */
 struct rt_texture *lg_check_texture(lua_State *L, int idx); /* a texture or surface; raises for others and freed ones */
 struct rt_texture *lg_test_texture(lua_State *L, int idx);  /* NULL for other values */
+/* Pushes the list of names, which NULL ends: what an object's __fields answers. Returns 1. [raises] */
+int lg_push_names(lua_State *L, const char *const *names);
 void lg_push_device(lua_State *L, struct rt_device *d);
 /* A device from a name, a device object, or nil (the default). [raises] */
 struct rt_device *lg_check_device(lua_State *L, int idx);

@@ -1,10 +1,10 @@
-#include "lang/stream.h"
 #include "lang/lookup.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lang/apart.h"
+#include "lang/stream.h"
 #include "runtime/memory.h"
 
 #define MAX_CHAIN 20 /* metatables followed behind each other */
@@ -234,6 +234,16 @@ bool lg_push_field(lua_State *L, int idx)
     }
     lua_settop(L, key - 1);
     return false;
+}
+
+int lg_push_names(lua_State *L, const char *const *names)
+{
+    lua_newtable(L);
+    for (int i = 0; names[i]; i++) {
+        lua_pushstring(L, names[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
 }
 
 /* Fields and methods of one of our objects: the list that its C function __fields gives, and the functions among the

@@ -241,24 +241,14 @@ static int event_index(lua_State *L)
     return 1;
 }
 
-static int push_names(lua_State *L, const char *const *names)
-{
-    lua_newtable(L);
-    for (int i = 0; names[i]; i++) {
-        lua_pushstring(L, names[i]);
-        lua_rawseti(L, -2, i + 1);
-    }
-    return 1;
-}
-
 static int stream_fields(lua_State *L)
 {
-    return push_names(L, stream_names);
+    return lg_push_names(L, stream_names);
 }
 
 static int event_fields(lua_State *L)
 {
-    return push_names(L, event_names);
+    return lg_push_names(L, event_names);
 }
 
 static int stream_tostring(lua_State *L)

@@ -255,12 +255,7 @@ static const char *const fields[] = {"shape",  "dtype", "channels", "layered", "
 
 static int texture_fields(lua_State *L)
 {
-    lua_newtable(L);
-    for (int i = 0; fields[i]; i++) {
-        lua_pushstring(L, fields[i]);
-        lua_rawseti(L, -2, i + 1);
-    }
-    return 1;
+    return lg_push_names(L, fields);
 }
 
 static int texture_tostring(lua_State *L)

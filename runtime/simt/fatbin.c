@@ -5,23 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
+#include "runtime/simt/fatbin_layout.h"
 
-#define WRAPPER_MAGIC 0x466243B1u
-#define HEADER_MAGIC  0xBA55ED50u
-#define KIND_PTX      1
-#define FLAG_LZ4      0x2000u
-#define FLAG_ZSTD     0x8000u
-#define MOST          ((uint64_t)1 << 30) /* bytes of an image or a text; more is damage */
+#define KIND_PTX  1
+#define FLAG_LZ4  0x2000u
+#define FLAG_ZSTD 0x8000u
+#define MOST      ((uint64_t)1 << 30) /* bytes of an image or a text; more is damage */
 
-struct wrapper { /* in a program's data: where the fat binary lies */
-    uint32_t magic, version;
-    const void *data;
-};
-struct header {
-    uint32_t magic;
-    uint16_t version, header_bytes;
-    uint64_t bytes; /* behind the header */
-};
 struct entry {
     uint16_t kind, version;
     uint32_t header_bytes;
@@ -44,7 +34,7 @@ enum simt_image simt_image_kind(const void *image)
         if (p[i] == 0) return SIMT_IMAGE_TEXT;
     }
     memcpy(&magic, image, sizeof magic);
-    if (magic == WRAPPER_MAGIC || magic == HEADER_MAGIC) return SIMT_IMAGE_FATBIN;
+    if (magic == SIMT_FATBIN_WRAPPER_MAGIC || magic == SIMT_FATBIN_HEADER_MAGIC) return SIMT_IMAGE_FATBIN;
     return memcmp(image, "\177ELF", 4) == 0 ? SIMT_IMAGE_ELF : SIMT_IMAGE_TEXT;
 }
 
@@ -123,12 +113,12 @@ static char *unpack(const struct entry *entry, const unsigned char *payload, str
 
 char *simt_fatbin_ptx(const void *image, struct rt_error *e)
 {
-    struct header h;
+    struct simt_fatbin_header h;
     uint32_t magic;
     memcpy(&magic, image, sizeof magic);
-    if (magic == WRAPPER_MAGIC) image = ((const struct wrapper *)image)->data;
+    if (magic == SIMT_FATBIN_WRAPPER_MAGIC) image = ((const struct simt_fatbin_wrapper *)image)->fatbin;
     memcpy(&h, image, sizeof h);
-    if (h.magic != HEADER_MAGIC || h.header_bytes < sizeof h || h.bytes > MOST)
+    if (h.magic != SIMT_FATBIN_HEADER_MAGIC || h.header_bytes < sizeof h || h.bytes > MOST)
         return rt_fail(e, RT_COMPILE, "this fat binary is damaged"), NULL;
     const unsigned char *at = (const unsigned char *)image + h.header_bytes, *end = at + h.bytes, *payload = NULL;
     struct entry best = {0};

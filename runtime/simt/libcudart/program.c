@@ -5,17 +5,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* As in nvcc's fatbinary_section.h, which not every toolkit has. */
-struct wrapper {
-    int magic, version;
-    const void *fatbin;
-    void *parts; /* of version PARTS: the fat binaries of a program whose parts were compiled apart, to NULL */
-};
-#define PARTS 2
+#include "runtime/simt/fatbin_layout.h"
 
 struct image {
-    const struct wrapper *wrapper;
+    const struct simt_fatbin_wrapper *wrapper;
     CUlibrary library; /* NULL: not loaded */
     struct image *next;
 };
@@ -61,11 +54,7 @@ static struct symbol *find_variable(const void *host)
 
 static size_t fatbin_bytes(const void *image)
 {
-    struct {
-        uint32_t magic;
-        uint16_t version, header_bytes;
-        uint64_t bytes;
-    } h;
+    struct simt_fatbin_header h;
     memcpy(&h, image, sizeof h);
     return h.header_bytes + h.bytes;
 }
@@ -116,7 +105,7 @@ static void place_spares(struct image *i)
 static cudaError_t load(struct image *i)
 {
     if (i->library) return cudaSuccess;
-    bool apart = i->wrapper->version == PARTS && i->wrapper->parts;
+    bool apart = i->wrapper->version == SIMT_FATBIN_PARTS && i->wrapper->parts;
     if (apart)
         TRY(load_linked(i));
     else
