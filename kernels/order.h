@@ -36,10 +36,14 @@ enum rt_status kn_weigh(const struct rt_array *places, const struct rt_array *we
  * than bins; edge[i] <= x < edge[i + 1], in the last bin also its upper edge), as int64. */
 enum rt_status kn_histogram(const struct rt_array *a, const struct rt_array *edges, struct rt_array *out,
                             struct rt_error *e);
-/* Quantiles (q from 0 to 1, linear between neighbours) over axes as in kn_reduce, floating as kn_floating_dtype says,
+/* What a quantile between two elements is: on the line between them, one of them, the mean of both, or the nearer one
+ * (of equally near ones that with the even place, counted from 0). */
+enum kn_quantile_method { KN_LINEAR, KN_LOWER, KN_HIGHER, KN_MIDPOINT, KN_NEAREST };
+/* Quantiles (q from 0 to 1) over axes as in kn_reduce, floating as kn_floating_dtype says,
  * for a function called `what`; `list`: the result's first axis is that of the q's, else there is one. NaN where there
  * is one. RT_INVALID for nothing. */
 enum rt_status kn_quantile(const struct rt_array *a, const char *what, unsigned axes, bool keepdims, const double *q,
-                           int64_t count, bool list, struct rt_array *out, struct rt_error *e);
+                           int64_t count, bool list, enum kn_quantile_method method, struct rt_array *out,
+                           struct rt_error *e);
 
 #endif

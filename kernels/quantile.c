@@ -72,13 +72,26 @@ static enum rt_status make_rows(const struct rt_array *a, unsigned axes, struct 
     return status;
 }
 
+static double place_by(enum kn_quantile_method method, double place)
+{
+    switch (method) {
+    case KN_LOWER: return floor(place);
+    case KN_HIGHER: return ceil(place);
+    case KN_MIDPOINT: return (floor(place) + ceil(place)) / 2;
+    case KN_NEAREST: return rint(place);
+    case KN_LINEAR: break;
+    }
+    return place;
+}
+
 /* Writes one quantile of sorted rows. */
-static enum rt_status write_quantile(const struct rt_array *sorted, double q, struct rt_array *out, struct rt_error *e)
+static enum rt_status write_quantile(const struct rt_array *sorted, double q, enum kn_quantile_method method,
+                                     struct rt_array *out, struct rt_error *e)
 {
     struct rt_array parts[3] = {{0}};
     int last = sorted->ndim - 1, node;
     int64_t n = sorted->shape[last];
-    double place = q * (double)(n - 1);
+    double place = place_by(method, q * (double)(n - 1));
     int64_t at = (int64_t)floor(place);
     double rest = place - (double)at;
     const int64_t places[3] = {at, at + 1 < n ? at + 1 : at, n - 1};
@@ -102,7 +115,7 @@ static enum rt_status write_quantile(const struct rt_array *sorted, double q, st
 }
 
 static enum rt_status write_quantiles(const struct rt_array *sorted, const double *q, int64_t count,
-                                      const struct rt_array *out, struct rt_error *e)
+                                      enum kn_quantile_method method, const struct rt_array *out, struct rt_error *e)
 {
     struct rt_array flat = {0}, place = {0};
     int64_t shape[RT_MAX_DIMS + 1] = {count};
@@ -110,7 +123,7 @@ static enum rt_status write_quantiles(const struct rt_array *sorted, const doubl
     enum rt_status status = rt_array_reshape(out, sorted->ndim, shape, &flat, e);
     for (int64_t i = 0; i < count && status == RT_OK; i++) {
         status = rt_array_select(&flat, 0, i, &place, e);
-        if (status == RT_OK) status = write_quantile(sorted, q[i], &place, e);
+        if (status == RT_OK) status = write_quantile(sorted, q[i], method, &place, e);
         rt_array_release(&place);
     }
     rt_array_release(&flat);
@@ -143,7 +156,8 @@ static enum rt_status sort_for(const struct rt_array *rows, const double *q, int
 }
 
 enum rt_status kn_quantile(const struct rt_array *a, const char *what, unsigned axes, bool keepdims, const double *q,
-                           int64_t count, bool list, struct rt_array *out, struct rt_error *e)
+                           int64_t count, bool list, enum kn_quantile_method method, struct rt_array *out,
+                           struct rt_error *e)
 {
     struct rt_array rows = {0}, sorted = {0};
     int64_t shape[RT_MAX_DIMS + 1] = {count};
@@ -165,7 +179,7 @@ enum rt_status kn_quantile(const struct rt_array *a, const char *what, unsigned 
     if (status == RT_OK) status = sort_for(&rows, q, count, &sorted, e);
     if (status == RT_OK)
         status = rt_array_new(rt_array_device(a), kn_floating_dtype(a->dtype), ndim + list, shape, out, e);
-    if (status == RT_OK && rt_array_size(out) > 0) status = write_quantiles(&sorted, q, count, out, e);
+    if (status == RT_OK && rt_array_size(out) > 0) status = write_quantiles(&sorted, q, count, method, out, e);
     rt_array_release(&rows);
     rt_array_release(&sorted);
     if (status != RT_OK) rt_array_release(out);

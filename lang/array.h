@@ -14,8 +14,9 @@ extern const struct lg_function lg_array_methods[], lg_shape_methods[], lg_reduc
     lg_sparse_array_methods[], lg_dlpack_methods[], lg_latex_methods[], lg_compose_methods[];
 /* Rows that are both functions of the gpu table and methods. */
 extern const struct lg_function lg_statistics_functions[], lg_contract_functions[], lg_compose_functions[],
-    lg_sort_functions[], lg_explain_functions[], lg_histogram_functions[], lg_conv_functions[], lg_calculus_functions[],
-    lg_nan_functions[], lg_covariance_functions[], lg_set_functions[], lg_softmax_functions[], lg_rotate_functions[];
+    lg_sort_functions[], lg_unique_functions[], lg_explain_functions[], lg_histogram_functions[], lg_conv_functions[],
+    lg_calculus_functions[], lg_nan_functions[], lg_covariance_functions[], lg_set_functions[], lg_softmax_functions[],
+    lg_rotate_functions[];
 
 /* Of arrays this is a field, as x.size is. */
 bool lg_is_array_field(const char *name, size_t length);
@@ -52,8 +53,6 @@ void lg_check_placement(lua_State *L, int first, struct lg_placement *p);
 /* The fields dtype and device of the table at idx, checked; other named fields are errors, a list part is not. */
 void lg_placement_fields(lua_State *L, int idx, struct lg_placement *p);
 
-/* lang/create.c: pushes `count` numbers from start to stop, both included. */
-struct rt_array *lg_push_linspace(lua_State *L, const struct lg_placement *p, double start, double stop, int64_t count);
 /* Pushes an array that is not set; float32 when no dtype is said. */
 struct rt_array *lg_push_empty(lua_State *L, const struct lg_placement *p, int ndim, const int64_t *shape);
 

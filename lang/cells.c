@@ -74,6 +74,7 @@ struct measure {
     double largest, smallest; /* of the absolute values; the smallest that is not 0 */
     int decimals;             /* that the numbers need behind the point */
     int mantissa;             /* and in scientific notation */
+    bool fraction;            /* not all are whole */
 };
 
 /* Of the numbers themselves: more would show how binary rounds decimal. */
@@ -89,6 +90,7 @@ static void measure_number(double v, int digits, struct measure *m)
     if (!isfinite(v) || v == 0) return;
     if (v > m->largest) m->largest = v;
     if (v < m->smallest) m->smallest = v;
+    if (v != floor(v)) m->fraction = true;
     snprintf(text, sizeof text, "%.*e", digits - 1, v); /* d.ddddde+xx */
     int mantissa = digits - 1, exponent = atoi(strchr(text, 'e') + 1);
     while (mantissa > 0 && text[1 + mantissa] == '0') mantissa--;
@@ -115,6 +117,7 @@ static void choose_float_style(struct lg_cells *c)
         measure_number(v.re, significant_digits(c->dtype), &m);
         measure_number(v.im, significant_digits(c->dtype), &m);
     }
+    if (m.fraction && m.decimals < 1) m.decimals = 1; /* what the digits round away is not passed over in silence */
     bool whole = m.decimals == 0;
     int leading = m.largest >= 1 ? (int)floor(log10(m.largest)) + 1 : 1;
     int most = rt_real_of(c->dtype) == RT_FLOAT64 ? 9 : 7; /* digits of a column, before and after the point */

@@ -62,7 +62,7 @@ static int percentile(lua_State *L)
 {
     if (lg_out(L, "percentile")) return 1;
     lg_check_form(L, 1);
-    lua_settop(L, 4);
+    lg_check_quantile(L, "percentile");
     if (lua_isnumber(L, 2)) {
         double q = lua_tonumber(L, 2);
         luaL_argcheck(L, q >= 0 && q <= 100, 2, "a percentage is from 0 to 100");
@@ -80,7 +80,7 @@ static int percentile(lua_State *L)
         lg_step(L, "div", "vn", wide, 100.0);
     }
     lua_replace(L, 2);
-    lg_step(L, "quantile", "vvvv", 1, 2, 3, 4);
+    lg_step(L, "quantile", "vvvvv", 1, 2, 3, 4, 5);
     return 1;
 }
 
@@ -162,9 +162,9 @@ const struct lg_function lg_covariance_functions[] = {
      "assert(gpu.array({1, 3}):average(1, {3, 1}) == 1.5 and gpu.array({1, 3}):average() == 2)"},
     {"ptp", ptp, "x:ptp([axis [, keepdims]] | {axis=, keepdims=})   gpu.ptp(x, ...)",
      "The greatest element minus the smallest.\n" LG_AXES_DOC, "assert(gpu.array({3, 9, 4}):ptp() == 6)"},
-    {"percentile", percentile, "x:percentile(q [, axis [, keepdims]])   gpu.percentile(x, q [, axis [, keepdims]])",
-     "The element that q percent of all are below, linear between neighbours: quantile with q from 0 to 100.\n"
-     "A list or array of q gives an array whose first axis is theirs. " LG_AXES_DOC,
+    {"percentile", percentile, LG_QUANTILE("percentile"),
+     "The element that q percent of all are below, which is quantile with q from 0 to 100.\n"
+     "A list or array of q gives an array whose first axis is theirs. " LG_QUANTILE_DOC LG_AXES_DOC,
      "assert(gpu.array({4, 1, 3, 2}):percentile(50) == 2.5 and gpu.range(5):percentile({0, 25})[2] == 2)"},
     {"cov", cov, "x:cov([y [, rowvar [, ddof]]] | {y=, rowvar=, ddof=})   gpu.cov(x, ...)",
      "The covariances of variables, as a matrix; of one variable its variance, a Lua number.\n" VARIABLES

@@ -440,33 +440,6 @@ static int range(lua_State *L)
     return 1;
 }
 
-struct rt_array *lg_push_linspace(lua_State *L, const struct lg_placement *p, double start, double stop, int64_t count)
-{
-    struct rt_array *out = lg_push_empty(L, p, 1, &count);
-    struct kn_operand first = {.is_float = true, .f = start}, last = {.is_float = true, .f = stop},
-                      step = {.is_float = true, .f = count > 1 ? (stop - start) / (double)(count - 1) : 0};
-    lg_check(L, kn_sequence(out, &first, &step, lg_error_box(L)));
-    if (count > 1) { /* exactly stop, not start + (count - 1) * step */
-        struct rt_array end = *out;
-        end.ndim = 0;
-        end.offset += count - 1;
-        lg_check(L, kn_fill(&end, &last, lg_error_box(L)));
-    }
-    return out;
-}
-
-static int linspace(lua_State *L)
-{
-    struct lg_placement p = {RT_DTYPE_COUNT, NULL};
-    double start = luaL_checknumber(L, 1), stop = luaL_checknumber(L, 2);
-    bool counted = lua_type(L, 3) == LUA_TNUMBER;
-    int64_t count = counted ? luaL_checkinteger(L, 3) : 50;
-    luaL_argcheck(L, count >= 0, 3, "the count is negative");
-    lg_check_placement(L, counted ? 4 : 3, &p);
-    lg_push_linspace(L, &p, start, stop, count);
-    return 1;
-}
-
 #define PLACEMENT                                                                                                       \
     "dtype and device may come in any order, or as a table {dtype = ..., device = ...}; without them it is float32 on " \
     "the default device."
@@ -524,7 +497,4 @@ const struct lg_function lg_create_functions[] = {
      "The numbers from start (1 unless told otherwise) to stop, stop included, as in Lua's numeric for.\n" PLACEMENT
      " float32 holds whole numbers up to 16777216 exactly; name \"int64\" or \"float64\" for larger ones.",
      "local x = gpu.range(0, 10, 2)\nassert(#x == 6 and x[6] == 10)\nassert(gpu.range(5):sum() == 15)"},
-    {"linspace", linspace, "gpu.linspace(start, stop [, count] [, dtype] [, device])",
-     "Evenly spaced numbers from start to stop, both included; 50 unless told otherwise.\n" PLACEMENT,
-     "local x = gpu.linspace(0, 1, 5)\nassert(x[1] == 0 and x[2] == 0.25 and x[5] == 1)"},
     {0}};

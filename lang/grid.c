@@ -89,24 +89,6 @@ static int diag(lua_State *L)
     return 1;
 }
 
-static int logspace(lua_State *L)
-{
-    struct lg_placement p = {RT_DTYPE_COUNT, NULL}, exact = {RT_FLOAT64, NULL};
-    double start = luaL_checknumber(L, 1), stop = luaL_checknumber(L, 2), base = 10;
-    int numbers = 2;
-    while (numbers < 4 && lua_type(L, numbers + 1) == LUA_TNUMBER) numbers++;
-    int64_t count = numbers > 2 ? luaL_checkinteger(L, 3) : 50;
-    if (numbers > 3) base = luaL_checknumber(L, 4);
-    luaL_argcheck(L, count >= 0, 3, "the count is negative");
-    lg_check_placement(L, numbers + 1, &p);
-    exact.device = p.device;
-    const struct rt_array *exponents = lg_push_linspace(L, &exact, start, stop, count);
-    struct rt_array *out = lg_push_empty(L, &p, 1, &count);
-    struct kn_operand args[2] = {{.is_float = true, .f = base}, {.array = exponents}};
-    lg_check(L, kn_apply(KN_POW, args, out, lg_error_box(L)));
-    return 1;
-}
-
 static int meshgrid(lua_State *L)
 {
     static const char *const orders[] = {"xy", "ij", NULL};
@@ -189,10 +171,6 @@ const struct lg_function lg_grid_functions[] = {
     {"tri", tri, "gpu.tri(rows [, columns [, k]] [, dtype] [, device])",
      "A matrix with ones at and below the k-th diagonal and zeros above it.",
      "assert(gpu.tri(3):sum() == 6 and gpu.tri(2, 3, 1):sum() == 5)"},
-    {"logspace", logspace, "gpu.logspace(start, stop [, count [, base]] [, dtype] [, device])",
-     "base, 10 unless told otherwise, to the power of evenly spaced exponents from start to stop, both included; 50 unless "
-     "told otherwise.",
-     "local x = gpu.logspace(0, 3, 4)\nassert(x[1] == 1 and x[3] == 100)\nassert(gpu.logspace(0, 4, 5, 2)[5] == 16)"},
     {"meshgrid", meshgrid, "gpu.meshgrid(x, y, ... [, \"xy\" | \"ij\"])",
      "The coordinates of a grid from those of its axes, arrays or tables: as many arrays as were given, each of the "
      "grid's shape.\n"

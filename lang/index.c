@@ -375,6 +375,7 @@ void lg_open_indexing(lua_State *L)
     lua_pushvalue(L, -2);
     for (size_t i = 0; i < sizeof both / sizeof *both; i++) lg_register(L, "gpu", both[i]);
     lg_register(L, "gpu", lg_grid_functions);
+    lg_register(L, "gpu", lg_spaced_functions);
     lua_pushliteral(L, "newaxis"); /* what stands for it in a key */
     lua_setfield(L, -2, "newaxis");
     lua_pop(L, 1);

@@ -8,7 +8,7 @@
 extern const struct lg_function lg_mask_methods[], lg_gather_methods[];
 /* Functions and methods alike, and functions alone. */
 extern const struct lg_function lg_view_functions[], lg_rearrange_functions[], lg_diagonal_functions[],
-    lg_grid_functions[];
+    lg_grid_functions[], lg_spaced_functions[];
 
 #define LG_MAX_ITEMS (2 * RT_MAX_DIMS)
 

@@ -192,12 +192,22 @@ static int push_ordered(lua_State *L, const struct rt_array *a, unsigned axes)
     return rows;
 }
 
+/* Pushes the places that the method takes for those at `at`. */
+static int push_place(lua_State *L, int at, enum kn_quantile_method method)
+{
+    static const char *const rounded[] = {[KN_LOWER] = "floor", [KN_HIGHER] = "ceil", [KN_NEAREST] = "round"};
+    if (method != KN_MIDPOINT) return lg_step(L, rounded[method], "v", at);
+    int both = lg_step(L, "add", "vv", lg_step(L, "floor", "v", at), lg_step(L, "ceil", "v", at));
+    return lg_step(L, "mul", "vn", both, 0.5);
+}
+
 /* Pushes the quantile of the ordered rows. */
-static int push_quantile(lua_State *L, int rows, int counts, double q)
+static int push_quantile(lua_State *L, int rows, int counts, double q, enum kn_quantile_method method)
 {
     int64_t n = lg_form(L, rows)->shape[lg_form(L, rows)->ndim - 1];
     int at = lg_step(L, "mul", "vn", lg_step(L, "sub", "vi", counts, (int64_t)1), q);
     at = lg_step(L, "clip", "vii", at, (int64_t)0, n - 1);
+    if (method != KN_LINEAR) at = push_place(L, at, method);
     int low = lg_step(L, "floor", "v", at), weight = lg_step(L, "sub", "vv", at, low);
     int one = lg_step(L, "to", "vs", lg_step(L, "add", "vi", low, (int64_t)1), "int64");
     int two = lg_step(L, "to", "vs", lg_step(L, "add", "vi", lg_step(L, "ceil", "v", at), (int64_t)1), "int64");
@@ -213,6 +223,7 @@ static int quantiles(lua_State *L, const char *name, int idx, double whole)
 {
     struct lg_reduction r = {0};
     double q = whole / 2;
+    enum kn_quantile_method method = idx ? lg_check_quantile(L, name) : KN_LINEAR;
     bool list = idx && !lua_isnumber(L, idx);
     const struct rt_array *a = lg_check_form(L, 1);
     lg_check(L, kn_check_real(a, name, lg_error_box(L)));
@@ -234,7 +245,7 @@ static int quantiles(lua_State *L, const char *name, int idx, double whole)
         if (idx && (!lua_isnumber(L, list ? -1 : idx) || !(q >= 0 && q <= whole)))
             return luaL_error(L, "%s: q is from 0 to %d, got %s", name, (int)whole,
                               luaL_tolstring(L, list ? -1 : idx, NULL));
-        int one = lg_step(L, "to", "vs", push_quantile(L, rows, counts, q / whole), rt_dtypes[t].name);
+        int one = lg_step(L, "to", "vs", push_quantile(L, rows, counts, q / whole, method), rt_dtypes[t].name);
         lg_step(L, "reshape", "vv", one, results + 1);
         lua_rawseti(L, results, i);
         lua_settop(L, results + 1);
@@ -285,10 +296,9 @@ static int nancumprod(lua_State *L)
     return scan(L, "cumprod", 1);
 }
 
-#define AXES(name)      "x:" name "([axis [, keepdims]] | {axis=, keepdims=})   gpu." name "(x, ...)"
-#define SPREAD(name)    "x:" name "([axis [, keepdims [, ddof]]] | {axis=, keepdims=, ddof=})   gpu." name "(x, ...)"
-#define QUANTILES(name) "x:" name "(q [, axis [, keepdims]])   gpu." name "(x, q [, axis [, keepdims]])"
-#define LEFT_OUT        "with the elements that are NaN left out.\n"
+#define AXES(name)   "x:" name "([axis [, keepdims]] | {axis=, keepdims=})   gpu." name "(x, ...)"
+#define SPREAD(name) "x:" name "([axis [, keepdims [, ddof]]] | {axis=, keepdims=, ddof=})   gpu." name "(x, ...)"
+#define LEFT_OUT     "with the elements that are NaN left out.\n"
 
 const struct lg_function lg_nan_functions[] = {
     {"nansum", nansum, AXES("nansum"), "The sum, " LEFT_OUT "Of none it is 0. " LG_AXES_DOC,
@@ -315,11 +325,11 @@ const struct lg_function lg_nan_functions[] = {
      "assert(gpu.array({1, 0/0, 3}):nanstd() == 1)"},
     {"nanmedian", nanmedian, AXES("nanmedian"), "The median, " LEFT_OUT "Of none it is NaN. " LG_AXES_DOC,
      "assert(gpu.array({5, 0/0, 1, 2}):nanmedian() == 2)"},
-    {"nanquantile", nanquantile, QUANTILES("nanquantile"),
-     "The element that the part q of all is below, linear between neighbours, " LEFT_OUT
-     "q is from 0 to 1; a list of them gives an array whose first axis is theirs. " LG_AXES_DOC,
+    {"nanquantile", nanquantile, LG_QUANTILE("nanquantile"),
+     "The element that the part q of all is below, " LEFT_OUT
+     "q is from 0 to 1; a list of them gives an array whose first axis is theirs. " LG_QUANTILE_DOC LG_AXES_DOC,
      "assert(gpu.array({4, 0/0, 3, 2}):nanquantile(0.5) == 3)"},
-    {"nanpercentile", nanpercentile, QUANTILES("nanpercentile"),
+    {"nanpercentile", nanpercentile, LG_QUANTILE("nanpercentile"),
      "nanquantile with q from 0 to 100, " LEFT_OUT LG_AXES_DOC,
      "assert(gpu.array({4, 0/0, 3, 2}):nanpercentile({0, 100})[2] == 4)"},
     {"nancumsum", nancumsum, "x:nancumsum([axis])   gpu.nancumsum(x [, axis])",

@@ -6,7 +6,7 @@
 #include "lang/cells.h"
 #include "lang/display.h"
 
-#define LINE      80  /* columns of a line, unless the terminal has fewer */
+#define LINE      80  /* columns of a line where no terminal says how many it has */
 #define GAP       5   /* of them for "  ..." */
 #define THRESHOLD 300 /* arrays of more elements show their edges */
 
@@ -28,7 +28,7 @@ static int line_columns(lua_State *L)
 {
     struct lg_terminal terminal;
     lg_shows_pictures(L, &terminal);
-    return terminal.columns > 0 && terminal.columns < LINE ? terminal.columns : LINE;
+    return terminal.columns > 0 ? terminal.columns : LINE;
 }
 
 static struct columns fit_columns(const struct lg_cells *c, int line)

@@ -2,6 +2,7 @@
 #ifndef LG_REDUCE_H
 #define LG_REDUCE_H
 
+#include "kernels/order.h"
 #include "kernels/statistics.h"
 #include "lang/array.h"
 #include "lang/out.h"
@@ -20,11 +21,21 @@ void lg_check_reduction(lua_State *L, int idx, int ndim, const char *number, str
 /* Pushes the statistic of an array, whose axes it has already; with keepdims, when it is there to meet the array again,
  * it may wait. */
 struct rt_array *lg_push_statistic(lua_State *L, const struct rt_array *a, const struct kn_statistic *s, bool keepdims);
+/* Makes the arguments of a quantile x, q, axis, keepdims, method, which may be (x, q, {axis = ...}) or (x, {q = ...}),
+ * and returns the method, linear unless named. `what` is the function. lang/statistics.c */
+enum kn_quantile_method lg_check_quantile(lua_State *L, const char *what);
 /* Pushes the only element of the array at the top of the stack, which is not needed any more. Returns 1. */
 int lg_push_number_of(lua_State *L);
 
 #define LG_AXES_DOC                                                                                                    \
     "Over all elements it is a Lua value, along an axis an array. Axes count from 1, from the end with -1; several "   \
     "are given as a table. With keepdims reduced axes stay, with size 1. " LG_OUT_DOC
+
+/* The arguments of a quantile, and its methods. */
+#define LG_QUANTILE(name)                                                                                              \
+    "x:" name "(q [, axis [, keepdims [, method]]] | {axis=, keepdims=, method=})   gpu." name "(x, q, ...)"
+#define LG_QUANTILE_DOC                                                                                                 \
+    "Between two elements the method says what it is: \"linear\", the default, on the line between them, \"lower\" or " \
+    "\"higher\" one of them, \"midpoint\" their mean, \"nearest\" the nearer one. "
 
 #endif

@@ -87,26 +87,6 @@ static int searchsorted(lua_State *L)
     return 1;
 }
 
-/* x:unique(), x:unique{counts = true, inverse = true}: values [, inverse] [, counts] */
-static int unique(lua_State *L)
-{
-    const struct rt_array *a = lg_check_array(L, 1);
-    bool wants[2] = {false};
-    if (!lua_isnoneornil(L, 2)) {
-        luaL_checktype(L, 2, LUA_TTABLE);
-        for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
-            const char *key = lg_option_name(L);
-            if (strcmp(key, "inverse") && strcmp(key, "counts"))
-                luaL_error(L, "there is no option '%s'; there are inverse and counts", key);
-            wants[!strcmp(key, "counts")] = lg_check_flag(L, -1, key);
-        }
-    }
-    struct rt_array *values = lg_new_array(L), *inverse = wants[0] ? lg_new_array(L) : NULL,
-                    *counts = wants[1] ? lg_new_array(L) : NULL;
-    lg_check(L, kn_unique(a, values, inverse, counts, lg_error_box(L)));
-    return 1 + wants[0] + wants[1];
-}
-
 #define ORDER_DOC                                                                                                      \
     "Along the last axis unless told otherwise; upwards unless `descending` is true. Equal elements stay in their "    \
     "order, -0.0 comes before 0.0, and NaN is last either way. Also with a table {axis = ..., descending = ...}."
@@ -129,10 +109,4 @@ const struct lg_function lg_sort_functions[] = {
      "\"right\". An array gives an int64 array of its shape, a number a number.",
      "local x = gpu.array({10, 20, 20, 30})\n"
      "assert(x:searchsorted(20) == 2 and x:searchsorted(20, 'right') == 4 and x:searchsorted(99) == 5)"},
-    {"unique", unique, "x:unique([{inverse = ..., counts = ...}])   gpu.unique(x [, {...}])",
-     "The different elements in order, as an array of one axis.\n"
-     "With inverse = true also, for each element of x, its index among them; with counts = true also how often each "
-     "comes. 0.0 and -0.0 are one element, and so are all NaN.",
-     "local values, counts = gpu.array({3, 1, 3}):unique{counts = true}\n"
-     "assert(values:equal(gpu.array({1, 3})) and counts:equal(gpu.array({1, 2})))"},
     {0}};

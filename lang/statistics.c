@@ -4,6 +4,8 @@
 #include "kernels/statistics.h"
 #include "lang/lazy.h"
 #include "lang/reduce.h"
+#include "lang/closest.h"
+#include "lang/steps.h"
 
 /* Of the array at 1; what r says is in it. */
 static int push_statistic(lua_State *L, struct kn_statistic *s, struct lg_reduction *r)
@@ -68,6 +70,16 @@ static int count_nonzero(lua_State *L)
     return plain(L, KN_COUNT_NONZERO);
 }
 
+enum kn_quantile_method lg_check_quantile(lua_State *L, const char *what)
+{
+    static const char *const names[] = {"q", "axis", "keepdims", "method", NULL};
+    static const char *const methods[] = {"linear", "lower", "higher", "midpoint", "nearest", NULL};
+    bool named = lua_istable(L, 2) && lua_rawlen(L, 2) == 0 && (lua_pushnil(L), lua_next(L, 2));
+    if (named) lua_pop(L, 2);
+    lg_spread(L, named ? 2 : 3, what, named ? names : names + 1);
+    return (enum kn_quantile_method)lg_check_option(L, 5, "linear", methods);
+}
+
 /* The q's at idx, a number or a list or array of numbers, as doubles; pushes what keeps them. */
 static const double *push_quantiles(lua_State *L, int idx, int64_t *count, bool *list)
 {
@@ -94,13 +106,14 @@ static const double *push_quantiles(lua_State *L, int idx, int64_t *count, bool 
 }
 
 /* The axes are at idx. */
-static int quantiles(lua_State *L, const char *what, int idx, const double *q, int64_t count, bool list)
+static int quantiles(lua_State *L, const char *what, int idx, const double *q, int64_t count, bool list,
+                     enum kn_quantile_method method)
 {
     struct lg_reduction r;
     const struct rt_array *a = lg_check_array(L, 1);
     lg_check_reduction(L, idx, a->ndim, NULL, &r);
     struct rt_array *out = lg_new_array(L);
-    lg_check(L, kn_quantile(a, what, r.axes, r.keepdims, q, count, list, out, lg_error_box(L)));
+    lg_check(L, kn_quantile(a, what, r.axes, r.keepdims, q, count, list, method, out, lg_error_box(L)));
     return r.value && !list ? lg_push_number_of(L) : 1;
 }
 
@@ -110,16 +123,16 @@ static int quantile(lua_State *L)
     int64_t count;
     bool list;
     lg_check_array(L, 1);
-    lua_settop(L, 4);
+    enum kn_quantile_method method = lg_check_quantile(L, "quantile");
     const double *q = push_quantiles(L, 2, &count, &list);
-    return quantiles(L, "quantile", 3, q, count, list);
+    return quantiles(L, "quantile", 3, q, count, list, method);
 }
 
 static int median(lua_State *L)
 {
     if (lg_out(L, "median")) return 1;
     const double half = 0.5;
-    return quantiles(L, "median", 2, &half, 1, false);
+    return quantiles(L, "median", 2, &half, 1, false, KN_LINEAR);
 }
 
 #define VAR_DOC                                                                                                        \
@@ -149,9 +162,9 @@ const struct lg_function lg_statistics_functions[] = {
     {"median", median, "x:median([axis [, keepdims]])   gpu.median(x [, axis [, keepdims]])",
      "The middle one of the elements in order, or the mean of the two in the middle; NaN where there is one.\n" LG_AXES_DOC,
      "assert(gpu.array({5, 1, 3, 2}):median() == 2.5)"},
-    {"quantile", quantile, "x:quantile(q [, axis [, keepdims]])   gpu.quantile(x, q [, axis [, keepdims]])",
-     "The element that the part q of all is below, linear between neighbours; NaN where there is one.\n"
-     "q is from 0 to 1; a list of them gives an array whose first axis is theirs. " LG_AXES_DOC
-     " Both also as x:quantile(q, {axis = ..., keepdims = ...}).",
-     "local x = gpu.array({4, 1, 3, 2})\nassert(x:quantile(0.5) == 2.5 and x:quantile({0, 1})[2] == 4)"},
+    {"quantile", quantile, LG_QUANTILE("quantile"),
+     "The element that the part q of all is below; NaN where there is one.\n"
+     "q is from 0 to 1; a list of them gives an array whose first axis is theirs. " LG_QUANTILE_DOC LG_AXES_DOC,
+     "local x = gpu.array({4, 1, 3, 2})\nassert(x:quantile(0.5) == 2.5 and x:quantile({0, 1})[2] == 4)\n"
+     "assert(x:quantile(0.5, {method = 'lower'}) == 2)"},
     {0}};

@@ -123,6 +123,13 @@ for _, device in ipairs(t.devices()) do
     t.raises("number expected", gpu.range)
   end)
 
+  test("an integer above Lua's is filled with as it is read", function()
+    local x = gpu.array({ -1 }, "uint64", device)
+    t.eq(tostring(gpu.full(2, x[1], "uint64", device)):match("\n%s*(%d+)"), "18446744073709551615")
+    t.raises("does not fit int8", gpu.full, 2, 300, "int8", device)
+    t.raises("holds no complex numbers", gpu.full, 2, gpu.complex(1, 2), "uint64", device)
+  end)
+
   test("linspace", function()
     for _, count in ipairs({ 0, 1, 2, 3, 7, 50, 1001 }) do
       local x = gpu.linspace(-1, 3, count, "float64"):totable()
@@ -130,8 +137,32 @@ for _, device in ipairs(t.devices()) do
       for i = 1, count do t.near(x[i], count > 1 and -1 + 4 * (i - 1) / (count - 1) or -1, 1e-15) end
       if count > 1 then t.eq(x[count], 3.0) end
     end
+    t.same(gpu.linspace(0, 1, 4, false):totable(), { 0, 0.25, 0.5, 0.75 })
+    local half = gpu.linspace(2, 0, 2, { endpoint = false, dtype = "float64" })
+    t.eq(half[2], 1.0)
+    t.eq(half.dtype, "float64")
+    t.raises("endpoint is true or false, not number", gpu.linspace, 0, 1, 4, { endpoint = 1 })
+    t.raises("no option 'endpint'", gpu.linspace, 0, 1, 4, { endpint = true })
     t.eq(#gpu.linspace(0, 1), 50)
     t.raises("count is negative", gpu.linspace, 0, 1, -1)
+  end)
+
+  test("logspace and geomspace", function()
+    for i, v in ipairs(gpu.logspace(0, 2, 4, false, "float64"):totable()) do t.near(v, 10 ^ ((i - 1) / 2), 1e-13) end
+    for _, pair in ipairs({ { 1, 1000 }, { 3, 0.5 }, { -2, -7 }, { 5, 5 } }) do
+      local a, b = pair[1], pair[2]
+      for _, count in ipairs({ 0, 1, 2, 3, 50 }) do
+        local x = gpu.geomspace(a, b, count, "float64"):totable()
+        t.eq(#x, count)
+        for i = 1, count do t.near(x[i], count > 1 and a * (b / a) ^ ((i - 1) / (count - 1)) or a, 1e-12) end
+        if count > 1 then t.eq(x[count], b + 0.0) end
+      end
+      local open = gpu.geomspace(a, b, 5, false, "float64"):totable()
+      for i = 1, 5 do t.near(open[i], a * (b / a) ^ ((i - 1) / 5), 1e-12) end
+    end
+    t.raises({ "both above 0 or both below", "gpu.linspace" }, gpu.geomspace, -1, 1)
+    t.raises("both above 0", gpu.geomspace, 0, 1)
+    t.raises("number expected", gpu.geomspace, 1)
   end)
 
   test("eye", function()

@@ -124,6 +124,11 @@ for _, device in ipairs(t.devices()) do
     local long = (gpu.range(0, 70000, "int32", device) * 7919) % 1000
     assert(long:unique():equal(gpu.range(0, 999, "int32", device)))
     t.eq(gpu.range(1, 70001, "float32", device):unique().size, 70001)
+    local values, first = gpu.array({ { 5, 4, 5 }, { 1, 0, 1 } }, "int16", device):unique { axis = 2, index = true }
+    t.same(values:totable(), { { 4, 5 }, { 0, 1 } })
+    t.same(first:totable(), { 2, 1 })
+    t.same(select(2, gpu.array({ 0.0, -0.0, 7, 7 }, device):unique { index = true }):totable(), { 1, 3 })
+    t.raises({ "no option 'axs'", "axis, index, inverse and counts" }, gpu.unique, values, { axs = 1 })
     local none, where, often = gpu.zeros(0, 2, device):unique { inverse = true, counts = true }
     t.same({ none.size, tostring(where.shape), often.size }, { 0, "(0, 2)", 0 })
     t.raises("no option 'count'", none.unique, none, { count = true })

@@ -110,6 +110,11 @@ def statistics(r, g, dtype):
     yield f"gpu.array(({lua}:ptp({axis + 1})))", {"x": x}, np.ptp(line(v), axis)
     yield f"gpu.array({lua}:percentile({{0, 12.5, 100}}, {axis + 1}))", {"x": x}, np.percentile(f, [0, 12.5, 100], axis)
     yield f"gpu.array({lua}:percentile(70), 'float32')", {"x": x}, np.percentile(f, 70)
+    method = r.choice(["lower", "higher", "midpoint", "nearest"])
+    m = {"x": x}
+    yield f"{lua}:quantile({{0.2, 0.5}}, {axis + 1}, true, '{method}')", m, np.quantile(f, [0.2, 0.5], axis, keepdims=True, method=method)
+    yield f"{lua}:percentile({{q = {{30}}, method = '{method}'}})", m, np.percentile(f, [30], method=method)
+    yield f"{lua}:nanquantile({{0.3}}, {{axis = {axis + 1}, method = '{method}'}})", m, np.nanquantile(f, [0.3], axis, method=method)
     m = f.reshape(f.shape[0], -1)
     if m.shape[1] > 1 and dtype != "float16":
         flat = f"{lua}:reshape({m.shape[0]}, -1)"

@@ -30,6 +30,19 @@ def counts(r, g):
            np.histogram2d(x.ravel(), y.ravel(), bins, [reach, reach], weights=v.ravel()))
 
 
+def different(r, g):
+    shape = r.choice([(0,), (1,), (40,), (3, 1), (20, 2), (6, 5), (30, 2, 2), (2, 3, 20), (0, 3), (3, 0)])
+    x = g.integers(0, r.choice([2, 3]), shape).astype(r.choice(["float32", "int32", "uint8", "bool", "float64", "int64"]))
+    axis, every = r.randrange(len(shape)), dict(return_index=True, return_inverse=True, return_counts=True)
+    for a in [None] + [axis] * (x.size > 0 or shape[axis] == 0):  # of rows of no elements NumPy knows nothing
+        values, index, inverse, counts = np.unique(x, axis=a, **every)
+        options = "index = true, inverse = true, counts = true" + (f", axis = {a + 1}" if a is not None else "")
+        yield f"x:unique{{{options}}}", {"x": x}, (values, index + 1, inverse.reshape(-1 if a is not None else shape) + 1, counts)
+    yield f"x:unique{{index = true, axis = {axis - len(shape)}}}", {"x": x}, np.unique(x, axis=axis, return_index=True)[:1] + (
+        np.unique(x, axis=axis, return_index=True)[1] + 1,) if x.size else (x, np.zeros(0) + 1) if shape[axis] == 0 else (
+        x.take([0], axis), np.ones(1))
+
+
 def selections(r, g):
     shape = r.choice([(1,), (2,), (64,), (65,), (4097,), (300000,), (3, 1000), (40, 17), (5, 2, 300)])
     x = g.standard_normal(shape)
@@ -49,7 +62,7 @@ def selections(r, g):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("maker", [counts, selections])
+@pytest.mark.parametrize("maker", [counts, different, selections])
 def test_against_numpy(tmp_path, way, maker):
     device, env = WAYS[way]
     script, wants = [f"gpu.device('{device}')", "local function put(name, ...)",
@@ -60,7 +73,7 @@ def test_against_numpy(tmp_path, way, maker):
         for k, (code, arrays, want) in enumerate(maker(r, g)):
             script.append("do")
             for name, a in arrays.items():
-                if k == 0 or maker is selections:
+                if k == 0 or maker is not counts:
                     np.save(tmp_path / f"{seed}-{name}.npy", a)
                 script.append(f"local {name} = gpu.load('{tmp_path}/{seed}-{name}.npy')")
             script.append(f"put('{tmp_path}/out-{seed}-{k}', {code})\nend")
