@@ -2,11 +2,13 @@
 #include "lang/largest.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lang/closest.h"
 #include "lang/lookup.h"
+#include "lang/waiting.h"
 
 static void show_page(struct lg_session *s, const struct lg_mime *forms, size_t count)
 {
@@ -216,11 +218,10 @@ static int magic_device(struct lg_magic_call *call)
 
 /* Files and programs */
 
-static int run_shell(struct lg_magic_call *call, const char *shell, const char *text)
+/* What is told of a command that has ended with that status. [raises] */
+static int report_command(struct lg_magic_call *call, const char *shell, int status)
 {
     struct lg_session *s = call->session;
-    char *argv[] = {(char *)shell, "-c", (char *)text, NULL};
-    int status = lg_run_command(s, argv);
     if (status < 0) return luaL_error(call->L, "%s could not be started: %s", shell, strerror(errno));
     if (atomic_load(&s->interrupted)) return luaL_error(call->L, "interrupted");
     if (status) {
@@ -229,6 +230,23 @@ static int run_shell(struct lg_magic_call *call, const char *shell, const char *
         lg_output(s, LG_STDERR, said, (size_t)n);
     }
     return 0;
+}
+
+static int run_shell(struct lg_magic_call *call, const char *shell, const char *text)
+{
+    char *argv[] = {(char *)shell, "-c", (char *)text, NULL};
+    return report_command(call, shell, lg_run_command(call->session, argv));
+}
+
+/* At the terminal, where there is one and nothing is to be kept of what is said: editors, pagers and programs that ask
+ * for passwords find it there. What goes on in the background is not to write over what is being typed. */
+static int run_line(struct lg_magic_call *call, const char *text)
+{
+    struct lg_session *s = call->session;
+    if (!s->sink.command || s->capture || lg_goes_on(text)) return run_shell(call, "/bin/sh", text);
+    int status = s->sink.command(s->sink.context, text);
+    if (status == 128 + SIGINT) lg_session_interrupt(s); /* Ctrl-C was the command's alone */
+    return report_command(call, "/bin/sh", status);
 }
 
 static int magic_bash(struct lg_magic_call *call)
@@ -391,8 +409,9 @@ static int magic_lsmagic(struct lg_magic_call *call)
     struct lg_buffer *b = lg_push_buffer(call->L);
     for (const struct lg_magic *m = lg_magics; m->name; m++)
         lg_buffer_printf(b, "%-34s %.*s\n", m->usage, (int)strcspn(m->doc, "\n"), m->doc);
-    lg_buffer_puts(b, "!command                           Runs a shell command and shows its output.\n"
-                      "?name, name?                       Shows what is known of a name; ??name adds its source.\n");
+    lg_buffer_puts(b,
+                   "!command                           Runs a shell command, which has the terminal if there is one.\n"
+                   "?name, name?                       Shows what is known of a name; ??name adds its source.\n");
     page_buffer(call, b, NULL);
     return 0;
 }
@@ -513,7 +532,7 @@ int lg_run_line_magic(lua_State *L)
     size_t n;
     const char *text = luaL_checklstring(L, 1, &n);
     struct lg_magic_call call = {.L = L, .session = lg_session_of(L), .line = (int)luaL_optinteger(L, 2, 1)};
-    if (*text == '!') return run_shell(&call, "/bin/sh", text + 1);
+    if (*text == '!') return run_line(&call, text + 1);
     if (*text != '%') return ask(&call, text, n);
     const char *name = text + 1;
     size_t length = strcspn(name, " \t");

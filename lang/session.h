@@ -82,6 +82,10 @@ struct lg_sink {
     /* Has the user change a text in an editor of their own and runs what is left there as the next cell. Absent where
      * there is no terminal for that. */
     void (*edit)(void *context, const char *text, size_t length);
+    /* Runs a command of the system's shell to its end, at the user's terminal: what it reads are the keys, and its
+     * output passes no session. Its exit status, or that of a shell whose program was ended by a signal; -1 and errno
+     * when it could not be started. Absent where there is no terminal for that. */
+    int (*command)(void *context, const char *command);
     /* The pager: text that ?name and %magics show. Absent: goes to stream. */
     void (*page)(void *context, const struct lg_bundle *bundle);
     void (*comm)(void *context, const struct lg_comm_message *m); /* to the front end */

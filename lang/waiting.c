@@ -214,12 +214,14 @@ static int wait_execute(lua_State *L)
     return luaL_execresult(L, failed ? -1 : wait_program(upvalue_session(L), pid));
 }
 
-/* `command &` or `(command &)`, for the shell of the system. */
-static bool goes_on(const char *command)
+bool lg_goes_on(const char *command)
 {
-    size_t n = strlen(command);
-    while (n > 0 && strchr(" \t\n;)}", command[n - 1])) n--;
-    return n > 0 && command[n - 1] == '&';
+    for (const char *p = command; (p = strchr(p, '&')); p++) {
+        bool again = p[1] == '&', redirects = p[1] == '>' || (p > command && strchr("<>", p[-1]));
+        if (!again && !redirects) return true;
+        p += again;
+    }
+    return false;
 }
 
 /* Where the terminal is a line editor's, what goes on in the background is not to write to it by itself. */
@@ -228,7 +230,7 @@ static int background_execute(lua_State *L)
     pid_t pid;
     int out[2], err[2], status = 0;
     const char *command = luaL_optstring(L, 1, NULL);
-    if (!command || !goes_on(command) || pipe2(out, O_CLOEXEC) != 0) return call_stock(L);
+    if (!command || !lg_goes_on(command) || pipe2(out, O_CLOEXEC) != 0) return call_stock(L);
     if (pipe2(err, O_CLOEXEC) != 0) {
         close(out[0]);
         close(out[1]);

@@ -193,6 +193,19 @@ static void fold_page(struct sh_text *page, const char *text, size_t length, int
     }
 }
 
+static int on_command(void *context, const char *command)
+{
+    struct sh_output *o = context;
+    clear_if_due(o);
+    o->shown[0] = '\0';
+    o->open_line = false;
+    int status = sh_run_command(command);
+    int error = errno;
+    sh_terminal_start_row();
+    errno = error;
+    return status;
+}
+
 static void on_page(void *context, const struct lg_bundle *bundle)
 {
     int columns, rows;
@@ -245,6 +258,7 @@ struct lg_sink sh_output_sink(struct sh_output *o)
         .pictures = on_pictures,
         .next_input = o->shell ? on_next_input : NULL,
         .edit = o->shell ? on_edit : NULL,
+        .command = o->shell ? on_command : NULL,
     };
 }
 

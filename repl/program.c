@@ -37,8 +37,14 @@ static int run(const char *command, const char *argument, const char *input, siz
     }
     sigaction(SIGINT, &interrupt, NULL);
     sigaction(SIGQUIT, &quit, NULL);
+    errno = failed;
     if (failed) return -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int sh_run_command(const char *command)
+{
+    return run(command, NULL, NULL, 0);
 }
 
 bool sh_page(const char *text, size_t length)

@@ -152,7 +152,7 @@ def test_after_a_killed_shell_the_next_one_is_fine(terminal):
     t.at_prompt(4)
 
 
-@pytest.mark.parametrize("cell, typed", [("print 'busy' io.read()", "half"), ("!echo busy; sleep 100", "")], ids=["a line that is read", "a command"])
+@pytest.mark.parametrize("cell, typed", [("print 'busy' io.read()", "half"), ("!echo busy; exec sleep 100", "")], ids=["a line that is read", "a command"])
 def test_control_c_ends(terminal, cell, typed):
     t = ready(terminal)
     t.send(cell + "\r")

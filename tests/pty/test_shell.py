@@ -463,6 +463,47 @@ def test_who_watches_the_terminal_is_not_seen(terminal, way):
     assert name_of(watcher) is None
 
 
+def test_a_command_has_the_terminal(terminal):
+    t = ready(terminal)
+    t.send("!test -t 0 && test -t 1 && test -t 2 && stty size && read line && echo \"read <$line>\"\r")
+    t.wait(lambda t: "24 80" in t.lines())
+    t.send("of keys\r")
+    t.at_prompt(2)
+    t.shows("read <of keys>", "2>")
+    t.send("!printf unfinished; exit 3\r")
+    t.at_prompt(3)
+    t.shows("unfinished", "exit status 3", "3>")
+    t.send("!python3 -c 'import sys, tty; tty.setraw(0); print(ord(sys.stdin.read(1)))'\r")  # and leaves it so
+    time.sleep(0.8)
+    t.send("\x03")
+    t.wait(lambda t: t.lines()[-1] == "4>")
+    assert "3" in t.lines()
+    t.send("print 'reads' io.read()\r")
+    t.wait(lambda t: "reads" in t.lines())
+    t.send("sane\r")
+    t.at_prompt(5)
+    t.shows('"sane"', "5>")
+
+
+def test_control_c_is_the_commands_alone(terminal):
+    t = ready(terminal)
+    t.send("!trap 'echo caught; exit 0' INT; echo on; while true; do sleep 0.05; done\r")
+    t.wait(lambda t: "on" in t.lines())
+    t.send("\x03")
+    t.at_prompt(2)
+    assert any(line.endswith("caught") for line in t.lines())
+    assert not any("nterrupted" in line for line in t.lines())
+
+
+def test_a_command_that_is_captured_passes_the_session(terminal):
+    t = ready(terminal)
+    t.send("%%capture c\r!echo to a variable\r\r")
+    t.at_prompt(2)
+    t.send("c.stdout\r")
+    t.at_prompt(3)
+    t.shows('"to a variable\\n"', "3>")
+
+
 def binary():
     return os.path.abspath(os.environ.get("LUNARRAY", "build/lunarray"))
 
