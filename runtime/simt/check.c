@@ -234,7 +234,7 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
         const struct function *f = &p->functions[k];
         for (uint32_t pc = f->setup; (!f->is_entry || f == l->function->code) && pc < f->end; pc++) watch_one(c, pc);
     }
-    if (!simt_inputs_find(c)) return no_memory(fault, l);
+    if (!simt_inputs_find(c) || !simt_steady_begin(c)) return no_memory(fault, l);
     c->observer.watch = c->watch;
     return true;
 }
@@ -248,6 +248,7 @@ static void free_block(struct block *b)
     simt_bulk_free(b);
     simt_counters_free(b);
     free(b->spans);
+    free(b->ranges);
     free(b->exit_pc);
     free(b);
 }
@@ -277,7 +278,7 @@ static struct block *new_block(struct simt_check *c, struct worker *k)
     b->worker = k;
     b->spans = rt_calloc(c->program->cache_count + 1, sizeof *b->spans);
     b->exit_pc = rt_calloc((size_t)k->warp_count * SIMT_WARP, sizeof *b->exit_pc);
-    if (!b->spans || !b->exit_pc || !simt_shared_new(b)) {
+    if (!b->spans || !b->exit_pc || !simt_shared_new(b) || !simt_steady_new(b)) {
         free_block(b);
         return NULL;
     }
@@ -303,8 +304,9 @@ static bool block_start(struct simt_observer *o, struct worker *k)
         k->quiet.heads[1][shift] = c->number | (LINE_WHOLE | LINE_WRITTEN | shift) << 48;
     }
     k->quiet.parallel = c->parallel;
-    k->quiet.steady = b->steady = atomic_load_explicit(&c->steady, memory_order_acquire);
     b->flushed = b->excused = false;
+    simt_steady_start(b);
+    k->quiet.steady = b->steady;
     simt_sync_start(b);
     simt_shadow_start(b);
     simt_shared_start(b);
@@ -313,24 +315,12 @@ static bool block_start(struct simt_observer *o, struct worker *k)
     return true;
 }
 
-/* Nothing was said of any block, nor would have been of this one for other values or another order of blocks. */
-static void note_steady(struct simt_check *c, const struct block *b, const struct worker *k)
-{
-    if (b->steady || !c->launch->function->code->steady) return;
-    if (k->fault.kind || atomic_load(&k->run->fault_block) != UINT64_MAX) return; /* it may not have ended */
-    if (b->excused || (b->flushed && c->releases_some)) return;
-    pthread_mutex_lock(&c->lock);
-    bool told = c->report_count || c->more;
-    pthread_mutex_unlock(&c->lock);
-    if (!told) atomic_store_explicit(&c->steady, true, memory_order_release);
-}
-
 static void block_end(struct simt_observer *o, struct worker *k)
 {
     struct simt_check *c = (struct simt_check *)o;
     struct block *b = k->observed;
     if (!b) return;
-    note_steady(c, b, k);
+    simt_steady_end(b);
     if (b->counters.used && c->releases_some) simt_counters_pour(b);
 }
 
@@ -443,6 +433,7 @@ void simt_check_free(struct simt_check *c)
     free(c->sites);
     free(c->extents);
     free(c->outputs);
+    simt_steady_free(c);
     free(c);
 }
 

@@ -2,8 +2,9 @@
  * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_cell.c has
  * the rule for what is a race, check_strips.c and check_rows.c keep rows of global memory, check_words.c single words,
  * check_inputs.c and check_own.c know what needs no such record, check_heap.c follows malloc and free, check_shared.c
- * sees what needs no closer look in shared memory, check_copies.c and check_bulk.c follow copies that are under way,
- * check_sync.c keeps when threads met, check_report.c collects what is found.
+ * sees what needs no closer look in shared memory, check_steady.c which blocks need none, check_copies.c and
+ * check_bulk.c follow copies that are under way, check_sync.c keeps when threads met, check_report.c collects what is
+ * found.
  *
  * A `record` says who touched something, in 64 bits: block, time, thread of the block, site. Times count the
  * synchronisations within a block: what was recorded before a time at which threads met is ordered before what they do
@@ -166,7 +167,22 @@ struct access {
     uint32_t bytes; /* of one lane */
     uint64_t at[SIMT_WARP];
 };
-#define COUNTER_TURNS 256
+#define COUNTER_TURNS  256
+#define CONDITIONS     256 /* of a function, at most */
+#define KNOWN_PATTERNS 8
+struct pattern { /* which conditions hold, by bits */
+    uint64_t held[CONDITIONS / 64];
+};
+struct bounds { /* of the values of a term, both ends in it */
+    int64_t low, high;
+};
+struct steadiness {        /* check_steady.c */
+    struct bounds *ranges; /* by term of the function, in all blocks */
+    uint32_t *varying;     /* the terms that differ by block and are wanted */
+    uint32_t varying_count;
+    struct pattern known[KNOWN_PATTERNS]; /* of blocks that were right in shared memory */
+    _Atomic uint32_t known_count;
+};
 struct counters {         /* check_counters.c */
     uint32_t *last, room; /* by cell: the turn, and the thread that touched it last */
     uint32_t *touched, used;
@@ -190,7 +206,10 @@ struct block {
     bool arrives;                       /* one did */
     struct cell_table shared;           /* of the block's shared memory */
     uint32_t shared_turn;
-    bool steady;           /* the block does in shared memory what another did that was right */
+    bool steady;    /* the block does in shared memory what another did that was right */
+    bool patterned; /* its conditions come out the same for all threads, as here: check_steady.c */
+    struct pattern pattern;
+    struct bounds *ranges; /* of the terms that conditions are made of; NULL: there are no conditions */
     bool flushed, excused; /* the cells were asked; what they say depends on values or on other blocks */
     struct tags tags;
     struct copies *copies; /* NULL until there is one */
@@ -247,8 +266,8 @@ struct simt_check {
     bool stores_bulk;                    /* there are bulk copies to global memory */
     bool swaps_some;                     /* there are compare-and-swaps */
     bool untracked;                      /* there are instructions that write memory unseen */
-    _Atomic bool steady; /* a block was right in shared memory, and the others do the same: decode_steady.c */
-    bool knows_inputs;   /* what is not in these allocations needs no records: check_inputs.c */
+    struct steadiness steady;
+    bool knows_inputs; /* what is not in these allocations needs no records: check_inputs.c */
     uint64_t *outputs;
     size_t output_count;
     _Atomic bool no_memory;
@@ -481,6 +500,14 @@ void simt_shared_meet(struct block *b);                           /* all its thr
 void simt_shared_warp_met(struct block *b, const struct warp *w); /* all lanes of a warp did */
 /* Before some others than all met: what was put off is done, in the cells. */
 void simt_shared_flush(struct block *b);
+
+/* ---- check_steady.c ---- */
+/* Blocks that do in shared memory what another did that was right need no look at it. */
+bool simt_steady_begin(struct simt_check *c); /* when a launch starts; false: no memory */
+void simt_steady_free(struct simt_check *c);
+bool simt_steady_new(struct block *b);   /* false: no memory */
+void simt_steady_start(struct block *b); /* a block begins: fills b->steady */
+void simt_steady_end(struct block *b);
 
 /* ---- check_sync.c ---- */
 /* Is what the record says ordered before what a thread of the block does now? */

@@ -212,6 +212,10 @@ static struct sum sum_of(const struct launch *l, const struct term *t)
     case TERM_EXTEND_S: return extended(l, *a, true);
     case TERM_EXTEND_U: return extended(l, *a, false);
     case TERM_NARROW: return *a;
+    case TERM_AND:
+    case TERM_MIN:
+    case TERM_MAX:
+    case TERM_SHIFT: return none;
     case TERM_LOOP:
         s.step = common(a->step, b->start);
         s.travel = travel_of(l, t, a, b->start);

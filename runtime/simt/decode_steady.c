@@ -1,10 +1,14 @@
 /* Does each thread do the same in shared memory in every block of a launch? Then what is seen of one block, that its
- * threads do not race there and read nothing that was never written, holds for all of them (check.c).
+ * threads do not race there and read nothing that was never written, holds for all of them (check_steady.c).
  *
  * It does when what an access, a barrier and the branches between them depend on is computed from the thread's index
  * and the launch alone: neither from the block's index nor from memory. Branches that depend on more, as where a loop
  * goes over an array, may lead round instructions that don't matter for that, if all their ways lead to the same next
- * one that does. */
+ * one that does.
+ *
+ * A branch may also depend on a comparison of terms (decode_terms.c) that the block's index is part of, as in
+ * `if (i < n)`: then blocks do the same in which it comes out the same for all threads, and such comparisons are the
+ * function's conditions. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -15,13 +19,18 @@
 struct steady {
     struct decoder *d;
     const struct ptx_func *f;
-    bool *varies;  /* by register: from block to block */
-    bool *needed;  /* by register */
-    bool *matters; /* by instruction */
-    bool *seen;    /* likewise, by a search */
+    bool *differs;                /* by register: from block to block */
+    bool *unsure;                 /* likewise, where all conditions come out the same */
+    bool *varies;                 /* one of them */
+    struct condition *conditions; /* by instruction; a below 0: it is none */
+    bool *needed;                 /* by register */
+    bool *matters;                /* by instruction */
+    bool *seen;                   /* likewise, by a search */
     size_t *stack;
     bool changed, fails;
 };
+
+#define NO_CONDITION       (-1)
 
 #define ONE_OF(word, list) is_one_of(word, list, sizeof(list) / sizeof *(list))
 static bool is_one_of(const char *word, const char *const *list, size_t count)
@@ -107,6 +116,7 @@ static bool result_varies(struct steady *s, const struct ptx_insn *in)
                                        "selp",  "abs",  "div",  "rem", "bfe",   "bfi",   "popc", "clz",  "brev",
                                        "bfind", "prmt", "lop3", "shf", "mul24", "mad24", "fma",  "sad",  "slct"};
     bool parameter = !strcmp(in->opcode, "ld") && has_mod(in, "param");
+    if (s->varies == s->unsure && s->conditions[in - s->f->insns].a >= 0) return false;
     if (guard_varies(s, in) || (!parameter && !ONE_OF(in->opcode, pure))) return true;
     for (size_t k = 1; k < in->operand_count; k++)
         if (source_varies(s, &in->operands[k])) return true;
@@ -119,14 +129,76 @@ static bool has_result(const struct ptx_insn *in)
     return in->operand_count && !ONE_OF(in->opcode, without);
 }
 
-static void find_varying(struct steady *s)
+static void find_varying(struct steady *s, bool *varies)
 {
+    s->varies = varies;
     do {
         s->changed = false;
         for (size_t k = 0; k < s->f->insn_count; k++)
             if (has_result(&s->f->insns[k]) && result_varies(s, &s->f->insns[k]))
                 visit(s, &s->f->insns[k].operands[0], vary);
     } while (s->changed);
+}
+
+/* ---- conditions ---- */
+/* The comparison that an instruction makes, or the opposite. False: it is another one. */
+static bool read_condition(struct steady *s, const struct ptx_insn *in, struct condition *c)
+{
+    static const char *const less[] = {"lt", "ge", "lo", "hs"}, *const more[] = {"gt", "le", "hi", "ls"},
+                             *const equal[] = {"eq", "ne"}, *const without_sign[] = {"lo", "hs", "hi", "ls"};
+    if (strcmp(in->opcode, "setp") != 0 || in->guard >= 0 || in->mod_count != 2 || in->operand_count != 3) return false;
+    const char *type = in->mods[1];
+    bool wide = !strcmp(type + 1, "64");
+    if (!strchr("sub", *type) || (!wide && strcmp(type + 1, "32") != 0) || in->operands[0].kind != PTX_OP_REG)
+        return false;
+    bool swaps = ONE_OF(in->mods[0], more);
+    c->equals = ONE_OF(in->mods[0], equal);
+    if (!swaps && !c->equals && !ONE_OF(in->mods[0], less)) return false;
+    c->a = simt_term_of(s->d, &in->operands[1 + swaps], wide);
+    c->b = simt_term_of(s->d, &in->operands[2 - swaps], wide);
+    c->is_signed = *type == 's' && !ONE_OF(in->mods[0], without_sign);
+    return c->a >= 0 && c->b >= 0;
+}
+
+static void find_conditions(struct steady *s)
+{
+    for (size_t k = 0; k < s->f->insn_count; k++) {
+        const struct ptx_insn *in = &s->f->insns[k];
+        bool compares = !strcmp(in->opcode, "setp") && in->operand_count && any(s, &in->operands[0], look);
+        if (!compares || !read_condition(s, in, &s->conditions[k])) s->conditions[k].a = NO_CONDITION;
+    }
+}
+
+static bool same_term(const struct steady *s, int a, int b)
+{
+    const struct term *x = &s->d->program->terms[a], *y = &s->d->program->terms[b];
+    return a == b || (x->kind == TERM_CONST && y->kind == TERM_CONST && x->value == y->value && x->wide == y->wide);
+}
+
+static bool same_condition(const struct steady *s, const struct condition *a, const struct condition *b)
+{
+    return same_term(s, a->a, b->a) && same_term(s, a->b, b->b) && a->equals == b->equals &&
+           a->is_signed == b->is_signed;
+}
+
+/* Keeps those that matter. False: no memory. */
+static bool keep_conditions(struct steady *s)
+{
+    struct simt_program *p = s->d->program;
+    struct function *fn = s->d->fn;
+    for (size_t k = 0; k < s->f->insn_count; k++) {
+        if (!s->matters[k] || s->conditions[k].a < 0) continue;
+        struct condition *kept = p->conditions + fn->condition_first;
+        uint32_t n = 0;
+        while (n < fn->condition_count && !same_condition(s, &kept[n], &s->conditions[k])) n++;
+        if (n < fn->condition_count) continue;
+        struct condition *more = rt_realloc(p->conditions, (p->condition_count + 1) * sizeof *more);
+        if (!more) return false;
+        p->conditions = more;
+        more[p->condition_count++] = s->conditions[k];
+        fn->condition_count++;
+    }
+    return true;
 }
 
 /* ---- what matters ---- */
@@ -186,7 +258,7 @@ static bool begin(struct steady *s, size_t k)
     return true;
 }
 
-/* What computes a register that is needed matters, and needs its own sources. */
+/* What computes a register that is needed matters, and needs its own sources, but for a condition's. */
 static void find_needed(struct steady *s)
 {
     do {
@@ -196,7 +268,7 @@ static void find_needed(struct steady *s)
             if (s->matters[k] || !has_result(in) || !any(s, &in->operands[0], look_needed)) continue;
             s->matters[k] = s->changed = true;
             if (in->guard >= 0) need(s, in->guard);
-            for (size_t o = 1; o < in->operand_count; o++) visit(s, &in->operands[o], need);
+            for (size_t o = 1; s->conditions[k].a < 0 && o < in->operand_count; o++) visit(s, &in->operands[o], need);
         }
     } while (s->changed);
 }
@@ -236,39 +308,61 @@ static bool meets_again(struct steady *s, size_t branch)
     return found <= 1;
 }
 
+/* Branches that differ matter if their ways lead apart. False: such a one is none of conditions. */
+static bool find_parting(struct steady *s)
+{
+    do {
+        s->changed = false;
+        find_needed(s);
+        for (size_t k = 0; k < s->f->insn_count; k++) {
+            const struct ptx_insn *in = &s->f->insns[k];
+            if (s->matters[k] || strcmp(in->opcode, "bra") != 0 || in->guard < 0 || meets_again(s, k)) continue;
+            if (s->unsure[in->guard]) return false;
+            s->matters[k] = s->changed = true;
+            need(s, in->guard);
+        }
+    } while (s->changed);
+    return true;
+}
+
 static bool is_steady(struct steady *s)
 {
     bool shared = false;
-    find_varying(s);
-    for (size_t k = 0; k < s->f->insn_count; k++) {
-        if (!begin(s, k)) return false;
-        shared |= s->matters[k] && has_address(&s->f->insns[k]);
-    }
-    find_needed(s);
-    for (size_t r = 0; r < s->f->reg_count; r++)
-        if (s->needed[r] && s->varies[r]) return false;
+    for (size_t k = 0; k < s->f->insn_count; k++) shared |= has_mod(&s->f->insns[k], "shared");
+    if (!shared) return false;
+    find_varying(s, s->differs);
+    find_conditions(s);
+    find_varying(s, s->unsure);
+    s->varies = s->differs;
     for (size_t k = 0; k < s->f->insn_count; k++)
-        if (!strcmp(s->f->insns[k].opcode, "bra") && guard_varies(s, &s->f->insns[k]) && !meets_again(s, k))
-            return false;
-    return shared;
+        if (!begin(s, k)) return false;
+    if (!find_parting(s)) return false;
+    for (size_t r = 0; r < s->f->reg_count; r++)
+        if (s->needed[r] && s->unsure[r]) return false;
+    return true;
 }
 
 bool simt_find_steady(struct decoder *d)
 {
     struct steady s = {.d = d, .f = d->f};
     size_t registers = d->f->reg_count + 1, count = d->f->insn_count + 1;
+    d->fn->condition_first = d->program->condition_count;
     if (!d->f->is_entry || count > MOST) return true;
-    s.varies = rt_calloc(registers, sizeof *s.varies);
-    s.needed = rt_calloc(registers, sizeof *s.needed);
-    s.matters = rt_calloc(count, sizeof *s.matters);
-    s.seen = rt_calloc(count, sizeof *s.seen);
+    s.differs = rt_calloc(3 * registers, sizeof *s.differs);
+    s.conditions = rt_alloc(count * sizeof *s.conditions);
+    s.matters = rt_calloc(2 * count, sizeof *s.matters);
     s.stack = rt_alloc(count * sizeof *s.stack);
-    bool ok = s.varies && s.needed && s.matters && s.seen && s.stack;
-    if (ok) d->fn->steady = is_steady(&s);
-    free(s.varies);
-    free(s.needed);
+    bool ok = s.differs && s.conditions && s.matters && s.stack;
+    if (ok) {
+        s.unsure = s.differs + registers;
+        s.needed = s.unsure + registers;
+        s.seen = s.matters + count;
+        d->fn->steady = is_steady(&s);
+        ok = !d->fn->steady || keep_conditions(&s);
+    }
+    free(s.differs);
+    free(s.conditions);
     free(s.matters);
-    free(s.seen);
     free(s.stack);
     return ok ? true : simt_decode_fail(d, RT_NOMEM, "out of host memory");
 }

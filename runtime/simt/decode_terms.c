@@ -36,8 +36,8 @@ static unsigned integer_at(const struct ptx_insn *in, size_t n, bool *is_signed)
 static int make(struct decoder *d, enum term_kind kind, bool wide, int a, int b, int64_t value)
 {
     struct simt_program *p = d->program;
-    bool binary = kind == TERM_ADD || kind == TERM_SUB || kind == TERM_MUL || kind == TERM_OR || kind == TERM_LOOP;
     bool unary = kind == TERM_EXTEND_S || kind == TERM_EXTEND_U || kind == TERM_NARROW;
+    bool binary = kind > TERM_SPECIAL && !unary;
     if ((binary && b < 0) || ((binary || unary) && a < 0) || p->term_count >= MOST) return NO_TERM;
     if ((binary && (p->terms[a].wide != wide || p->terms[b].wide != wide)) || (unary && p->terms[a].wide == wide))
         return NO_TERM; /* half of a register */
@@ -114,6 +114,17 @@ static int of_pair(struct decoder *d, const struct ptx_insn *in, enum term_kind 
     return make(d, kind, wide, of_operand(d, &in->operands[1], wide), of_operand(d, &in->operands[2], wide), 0);
 }
 
+/* By a number of bits that stands there; to the right, `value` says that no sign comes down. */
+static int of_shift(struct decoder *d, const struct ptx_insn *in, unsigned bytes, bool left, bool is_signed)
+{
+    bool wide = bytes == 8;
+    if (in->operand_count != 3 || in->operands[2].kind != PTX_OP_IMM || in->operands[2].imm < 0) return NO_TERM;
+    if (in->operands[2].imm >= (int64_t)(8 * bytes - 1)) return NO_TERM;
+    int64_t by = left ? (int64_t)1 << in->operands[2].imm : in->operands[2].imm;
+    int term = of_operand(d, &in->operands[1], wide), amount = make(d, TERM_CONST, wide, 0, 0, by);
+    return make(d, left ? TERM_MUL : TERM_SHIFT, wide, term, amount, left ? 0 : !is_signed);
+}
+
 static int of_insn(struct decoder *d, const struct ptx_insn *in)
 {
     bool is_signed;
@@ -127,12 +138,13 @@ static int of_insn(struct decoder *d, const struct ptx_insn *in)
     if (!strcmp(in->opcode, "add")) return of_pair(d, in, TERM_ADD, bytes == 8);
     if (!strcmp(in->opcode, "sub")) return of_pair(d, in, TERM_SUB, bytes == 8);
     if (!strcmp(in->opcode, "or")) return of_pair(d, in, TERM_OR, bytes == 8);
+    if (!strcmp(in->opcode, "and")) return of_pair(d, in, TERM_AND, bytes == 8);
+    if (!strcmp(in->opcode, "min") && is_signed) return of_pair(d, in, TERM_MIN, bytes == 8);
+    if (!strcmp(in->opcode, "max") && is_signed) return of_pair(d, in, TERM_MAX, bytes == 8);
     if (!strcmp(in->opcode, "mul") || !strcmp(in->opcode, "mad")) return of_product(d, in, bytes, is_signed);
     if (!strcmp(in->opcode, "cvt")) return of_conversion(d, in);
-    if (strcmp(in->opcode, "shl") != 0 || in->operands[2].kind != PTX_OP_IMM) return NO_TERM;
-    if (in->operands[2].imm < 0 || in->operands[2].imm >= (int64_t)(8 * bytes - 1)) return NO_TERM;
-    return make(d, TERM_MUL, bytes == 8, of_operand(d, &in->operands[1], bytes == 8),
-                make(d, TERM_CONST, bytes == 8, 0, 0, (int64_t)1 << in->operands[2].imm), 0);
+    bool left = !strcmp(in->opcode, "shl");
+    return left || !strcmp(in->opcode, "shr") ? of_shift(d, in, bytes, left, is_signed) : NO_TERM;
 }
 
 /* ---- loops ---- */

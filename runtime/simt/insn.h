@@ -85,6 +85,10 @@ enum term_kind {
     TERM_SUB,
     TERM_MUL,
     TERM_OR,
+    TERM_AND,
+    TERM_MIN, /* with a sign, as the next two */
+    TERM_MAX,
+    TERM_SHIFT,    /* a / 2^b, rounded down */
     TERM_EXTEND_S, /* of term a */
     TERM_EXTEND_U,
     TERM_NARROW,
@@ -100,6 +104,10 @@ struct term {
 struct fact { /* a term is below a bound, or, if inclusive, not above it (decode_facts.c) */
     int term, bound;
     bool inclusive;
+};
+struct condition { /* a comparison of two terms, of 32 or 64 bits (decode_steady.c) */
+    int a, b;
+    bool equals, is_signed; /* is a equal to b, or below it? */
 };
 
 #define SHARED_ORIGIN (1 << 30)
@@ -125,8 +133,11 @@ struct function {
     uint32_t const_first, const_count;
     uint32_t term_first, term_end; /* entries: their terms */
     uint32_t fact_first;           /* entries: their facts */
-    bool steady;          /* entries: each thread does the same in shared memory in all blocks (decode_steady.c) */
-    uint32_t local_bytes; /* of .local variables and parameters, one thread */
+    /* Entries: each thread does the same in shared memory in all blocks in which these conditions come out as they do,
+     * for all threads alike (decode_steady.c). */
+    bool steady;
+    uint32_t condition_first, condition_count;
+    uint32_t local_bytes;                /* of .local variables and parameters, one thread */
     uint32_t *param_offset, *param_size; /* in local memory (functions) or the parameter buffer (entries) */
     uint32_t param_count;
     uint32_t *return_offset, *return_size, return_count;
@@ -192,6 +203,8 @@ struct simt_program {
     uint32_t term_count;
     struct fact *facts;
     uint32_t fact_count;
+    struct condition *conditions;
+    uint32_t condition_count;
     struct call_site *calls;
     uint32_t call_count;
     struct branch_table *tables;

@@ -276,8 +276,8 @@ void simt_jit_ask(struct jit *j, const struct jit_insn *n, const int bases[2], s
     int moment = reads ? simt_jit_new_vector(j) : 0;
     j->vector_pins = pins;
     int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(x), fine = x86_label(x);
-    pass_steady(j, n, fine);
     for (int h = 0; n->op && h < (f.kind == FORM_PAIR ? 2 : 1); h++) check_window(j, n, bases[h], f, &g, leave);
+    pass_steady(j, n, fine); /* but within: a base may be before the start, and go round with its offset */
     uint64_t more = n->op ? (uint64_t)g.stride << 32 | (uint64_t)g.count : 0;
     uint32_t quiet = simt_jit_quiet(j, n, bases, f, miss);
     if (!tags && !quiet) {

@@ -56,6 +56,7 @@ void simt_program_free(struct simt_program *p)
     free(p->extra);
     free(p->terms);
     free(p->facts);
+    free(p->conditions);
     free(p->code);
     free(p->places);
     free(p);

@@ -58,6 +58,30 @@ case("an index past the end in one block", "out of bounds", "s[t] = t; __syncthr
 case("a warp that does not meet in one block", "race",
   "s[t] = t; if (!per[b]) __syncwarp(); out[i] = s[t ^ 1];")
 
+-- Conditions of the block's index: `lim` lies within block 5, `five` at its start.
+local function guarded(name, want, body, reports)
+  case(name, want, "int five = n - 448, lim = five + 10; " .. body, nil, nil, reports)
+end
+guarded("a guard that some threads of a block fail", "race", "if (i < lim || i >= five + 64) s[t] = t; else s[0] = t; __syncthreads(); out[i] = s[0];")
+guarded("a word that is written behind a guard alone", "uninitialized read", "if (i < lim || b > 5) s[t] = t; __syncthreads(); out[i] = s[t];")
+guarded("a return behind a guard", "uninitialized read", "if (i >= lim && b < 6) return; s[t] = t; __syncthreads(); out[i] = s[63 - t];", 2)
+guarded("a guard that all threads of a block fail", "race", "if (i < five || b > 5) s[t] = t; else s[t / 2] = t; __syncthreads(); out[i] = s[0];")
+guarded("a guard without a sign", "race", "if ((unsigned)(i - five) < 64u) s[t / 2] = t; else s[t] = t; __syncthreads(); out[i] = s[0];")
+guarded("a guard whose sum goes round", "race", "if ((int)((unsigned)i + 2147483647u - lim) >= 0) s[t] = t; else if (b > 5) s[t] = t; else s[0] = t; __syncthreads(); out[i] = s[0];")
+guarded("a guard of the larger of two", "race", "if (max(i, lim - t) < five + 64 && b > 4) s[t / 2] = t; else s[t] = t; __syncthreads(); out[i] = s[0];")
+guarded("a guard of 64 bits", "race", "if ((long long)i * i < (long long)five * five || b > 5) s[t] = t; else s[0] = t; __syncthreads(); out[i] = s[0];")
+guarded("a guard of bits", "race", "if (i >> 6 != 5) s[t] = t; else s[t & 62] = t; __syncthreads(); out[i] = s[0];")
+guarded("a guard of bits that are cut off", "race", "if ((i & 448) != 320) s[t] = t; else s[t & 62] = t; __syncthreads(); out[i] = s[0];")
+guarded("an index that a guard chooses", "race", "int d = i < five || i > five + 63 ? 1 : 2; s[t / d] = t; __syncthreads(); out[i] = s[0];")
+guarded("a guard of the block alone", "race", "if (b == 5) s[t / 2] = t; else s[t] = t; __syncthreads(); out[i] = s[0];")
+guarded("a loop as long as the block's index", "race", "s[t] = t; __syncthreads(); for (int k = 5; k <= b && k < 6; k++) s[k] = t; __syncthreads(); out[i] = s[t];", nil)
+guarded("a barrier behind a guard", "race", "s[t] = t; if (i < five || b > 5) __syncthreads(); out[i] = s[63 - t];")
+guarded("two guards, of which the second fails", "race", "if (b < 9) { if (i < five || b > 5) s[t] = t; else s[t / 2] = t; } __syncthreads(); if (b < 9) out[i] = s[t];")
+guarded("an atomic under a guard beside a store", "race", "s[t] = 0; __syncthreads(); if (i < lim - 2 || b > 5) s[t] = 1; else atomicAdd(&s[63], 1); if (t == 63) s[t] = 2; __syncthreads(); out[i] = s[t];")
+guarded("guards that are right in all blocks", nil, "if (i < lim) s[t] = t; else s[t] = -t; __syncthreads(); if (i >= five) out[i] = s[63 - t];")
+guarded("a tail that is right", nil, "s[t] = i < lim ? in[i] : 0; __syncthreads(); for (int d = 32; d; d /= 2) { if (t < d && i + d < n) s[t] += s[t + d]; __syncthreads(); } if (i < lim) out[i] = s[0];")
+guarded("an address that goes round before the start", nil, "s[t] = t; __syncthreads(); int u = t - 4, v = 0; for (int k = 0; k < 9; k++) if (u + k >= 0 && u + k < 64) v += s[u + k]; if (i < lim) out[i] = v;")
+
 case("a race in all blocks", "race", "s[t / 2] = t; __syncthreads(); out[i] = s[t / 4];", nil, 0)
 case("a missing barrier in all blocks", "race", "s[t] = t; out[i] = s[63 - t];", nil, 0)
 case("a word that no block writes", "uninitialized read", "s[t] = t; __syncthreads(); out[i] = s[t + 1];", nil, blocks)

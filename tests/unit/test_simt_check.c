@@ -5,20 +5,23 @@
 
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
 
-/* Fills a tile, synchronises or not, reads it backwards; then counts with an atomic behind a fence. */
+/* Fills a tile, synchronises or not, reads it backwards, in the first blocks; then counts with an atomic behind a
+ * fence.
+ */
 static const char *tile_kernel(bool barrier)
 {
     static char text[2048];
     snprintf(text, sizeof text,
              HEAD ".shared .align 4 .b8 tile[256];\n"
                   ".visible .entry k(.param .u64 out, .param .u64 count)\n{\n"
-                  ".reg .b32 %%r<8>; .reg .b64 %%rd<8>;\n"
+                  ".reg .b32 %%r<9>; .reg .b64 %%rd<8>; .reg .pred %%p;\n"
                   "mov.u32 %%r1, %%tid.x; shl.b32 %%r2, %%r1, 2; mov.u32 %%r3, tile; add.s32 %%r4, %%r3, %%r2;\n"
                   "st.shared.u32 [%%r4], %%r1;\n%s"
+                  "mov.u32 %%r8, %%ctaid.x; setp.ge.s32 %%p, %%r8, 9; @%%p bra done;\n"
                   "sub.s32 %%r5, 252, %%r2; add.s32 %%r5, %%r5, %%r3; ld.shared.u32 %%r6, [%%r5];\n"
                   "ld.param.u64 %%rd1, [out]; mul.wide.u32 %%rd2, %%r2, 1; add.s64 %%rd3, %%rd1, %%rd2;\n"
                   "st.global.u32 [%%rd3], %%r6; membar.gl; ld.param.u64 %%rd4, [count];\n"
-                  "atom.global.add.u32 %%r7, [%%rd4], 1; ret;\n}\n",
+                  "atom.global.add.u32 %%r7, [%%rd4], 1;\ndone: ret;\n}\n",
              barrier ? "bar.sync 0;\n" : "");
     return text;
 }

@@ -1,0 +1,284 @@
+/* Blocks of a launch that do the same in shared memory (decode_steady.c): when one of them was right there, the others
+ * need no look at it.
+ *
+ * Where that goes by conditions, such as `i < n`, a block has a pattern when each comes out the same for all of its
+ * threads, which is seen when the block begins by how far the compared terms go there. Blocks of one pattern do the
+ * same; one without a pattern, as at the end of an array, is looked at like any other. */
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/check_inside.h"
+
+static const struct bounds any_narrow = {INT32_MIN, INT32_MAX}, any_wide = {INT64_MIN, INT64_MAX};
+
+/* ---- ranges of terms: of 32 bits with a sign, or of 64 ---- */
+static struct bounds any_of(bool wide)
+{
+    return wide ? any_wide : any_narrow;
+}
+
+/* What was computed, unless it overflowed. */
+static struct bounds fitting(struct bounds r, bool wide, bool overflows)
+{
+    return overflows || (!wide && (r.low < INT32_MIN || r.high > INT32_MAX)) ? any_of(wide) : r;
+}
+
+static struct bounds added(struct bounds a, struct bounds b, bool wide)
+{
+    struct bounds r;
+    bool over = __builtin_add_overflow(a.low, b.low, &r.low) | __builtin_add_overflow(a.high, b.high, &r.high);
+    return fitting(r, wide, over);
+}
+
+static struct bounds subtracted(struct bounds a, struct bounds b, bool wide)
+{
+    struct bounds r;
+    bool over = __builtin_sub_overflow(a.low, b.high, &r.low) | __builtin_sub_overflow(a.high, b.low, &r.high);
+    return fitting(r, wide, over);
+}
+
+static struct bounds multiplied(struct bounds a, struct bounds b, bool wide)
+{
+    const int64_t x[2] = {a.low, a.high}, y[2] = {b.low, b.high};
+    struct bounds r = {INT64_MAX, INT64_MIN};
+    bool over = false;
+    for (int k = 0; k < 4; k++) {
+        int64_t product = 0;
+        over |= __builtin_mul_overflow(x[k / 2], y[k % 2], &product);
+        if (product < r.low) r.low = product;
+        if (product > r.high) r.high = product;
+    }
+    return fitting(r, wide, over);
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The bits of either, or of both. */
+static struct bounds joined(struct bounds a, struct bounds b, bool wide)
+{
+    struct bounds r = added(a, b, wide);
+    r.low = larger(a.low, b.low);
+    if (a.low >= 0 && b.low >= 0) return r;
+    return a.high < 0 || b.high < 0 ? (struct bounds){any_of(wide).low, -1} : any_of(wide);
+}
+static struct bounds common(struct bounds a, struct bounds b, bool wide)
+{
+    if (a.low < 0 && b.low < 0) return any_of(wide);
+    if (b.low != b.high || a.low < 0)
+        return (struct bounds){0, a.low < 0 ? b.high : b.low < 0 ? a.high : smaller(a.high, b.high)};
+    bool all = (b.low & (b.low + 1)) == 0 && a.high <= b.low; /* none is cut off */
+    return all ? a : (struct bounds){0, b.low < 0 ? a.high : smaller(a.high, b.low)};
+}
+
+static struct bounds shifted(struct bounds a, struct bounds by, bool wide, bool without_sign)
+{
+    if (a.low < 0 && without_sign) return any_of(wide);
+    return (struct bounds){a.low >> by.low, a.high >> by.low};
+}
+
+/* As a number without a sign, in 64 bits. */
+static struct bounds without_sign(struct bounds r)
+{
+    const int64_t round = INT64_C(1) << 32;
+    if (r.low >= 0) return r;
+    return r.high < 0 ? (struct bounds){r.low + round, r.high + round} : (struct bounds){0, UINT32_MAX};
+}
+
+static struct bounds of_parameter(const struct simt_check *c, const struct term *t)
+{
+    size_t bytes = t->wide ? 8 : 4;
+    int32_t narrow;
+    int64_t wide;
+    if (t->value < 0 || (uint64_t)t->value + bytes > c->launch->function->info.param_bytes) return any_of(t->wide);
+    const char *from = (const char *)c->launch->params + t->value;
+    memcpy(&narrow, from, sizeof narrow);
+    if (!t->wide) return (struct bounds){narrow, narrow};
+    memcpy(&wide, from, sizeof wide);
+    return (struct bounds){wide, wide};
+}
+
+/* In one block; in all of them where that is NULL. */
+static struct bounds of_special(const struct simt_check *c, enum special r, const unsigned *block)
+{
+    const unsigned *size = c->launch->block, *grid = c->launch->grid;
+    if (r <= SR_TID_Z) return (struct bounds){0, (int64_t)size[r - SR_TID_X] - 1};
+    if (r <= SR_NTID_Z) return (struct bounds){size[r - SR_NTID_X], size[r - SR_NTID_X]};
+    if (r >= SR_NCTAID_X) return (struct bounds){grid[r - SR_NCTAID_X], grid[r - SR_NCTAID_X]};
+    if (!block) return (struct bounds){0, (int64_t)grid[r - SR_CTAID_X] - 1};
+    return (struct bounds){block[r - SR_CTAID_X], block[r - SR_CTAID_X]};
+}
+
+static struct bounds range_of(const struct simt_check *c, const struct bounds *ranges, const struct term *t,
+                              const unsigned *block)
+{
+    uint32_t first = c->launch->function->code->term_first;
+    bool leaf = t->kind <= TERM_SPECIAL, unary = t->kind >= TERM_EXTEND_S && t->kind <= TERM_NARROW, wide = t->wide;
+    struct bounds a = leaf ? any_narrow : ranges[(uint32_t)t->a - first],
+                  b = leaf || unary ? any_narrow : ranges[(uint32_t)t->b - first];
+    switch (t->kind) {
+    case TERM_CONST: return (struct bounds){wide ? t->value : (int32_t)t->value, wide ? t->value : (int32_t)t->value};
+    case TERM_PARAMETER: return of_parameter(c, t);
+    case TERM_SPECIAL: return of_special(c, (enum special)t->value, block);
+    case TERM_ADD: return added(a, b, wide);
+    case TERM_SUB: return subtracted(a, b, wide);
+    case TERM_MUL: return multiplied(a, b, wide);
+    case TERM_OR: return joined(a, b, wide);
+    case TERM_AND: return common(a, b, wide);
+    case TERM_MIN: return (struct bounds){smaller(a.low, b.low), smaller(a.high, b.high)};
+    case TERM_MAX: return (struct bounds){larger(a.low, b.low), larger(a.high, b.high)};
+    case TERM_SHIFT: return shifted(a, b, wide, t->value != 0);
+    case TERM_EXTEND_S: return a;
+    case TERM_EXTEND_U: return without_sign(a);
+    case TERM_NARROW: return fitting(a, false, false);
+    case TERM_LOOP: break;
+    }
+    return any_of(wide);
+}
+
+/* ---- conditions ---- */
+/* Does it come out the same wherever the terms are in these ranges? *held: how. */
+static bool decide(const struct condition *c, struct bounds a, struct bounds b, bool wide, bool *held)
+{
+    if (c->equals) {
+        bool apart = a.high < b.low || b.high < a.low;
+        *held = !apart;
+        return apart || (a.low == a.high && b.low == b.high && a.low == b.low);
+    }
+    if (!c->is_signed && wide && (a.low < 0 || b.low < 0)) return false;
+    if (!c->is_signed && !wide) a = without_sign(a), b = without_sign(b);
+    *held = a.high < b.low;
+    return *held || a.low >= b.high;
+}
+
+static const struct condition *conditions_of(const struct simt_check *c)
+{
+    return &c->program->conditions[c->launch->function->code->condition_first];
+}
+
+/* The pattern of blocks in which terms have these ranges. False: some condition differs among threads. */
+static bool find_pattern(const struct simt_check *c, const struct bounds *ranges, struct pattern *out)
+{
+    const struct function *f = c->launch->function->code;
+    const struct condition *all = conditions_of(c);
+    *out = (struct pattern){0};
+    for (uint32_t k = 0; k < f->condition_count; k++) {
+        bool held, wide = c->program->terms[all[k].a].wide;
+        uint32_t a = (uint32_t)all[k].a - f->term_first, b = (uint32_t)all[k].b - f->term_first;
+        if (!decide(&all[k], ranges[a], ranges[b], wide, &held)) return false;
+        out->held[k / 64] |= (uint64_t)held << k % 64;
+    }
+    return true;
+}
+
+/* ---- a launch ---- */
+/* The terms that conditions are made of and the block's index is part of, in order; ranges of all are filled in. */
+static void find_varying(const struct simt_check *c, struct steadiness *s, uint8_t *marks)
+{
+    enum { WANTED = 1, VARIES = 2 };
+    const struct function *f = c->launch->function->code;
+    const struct term *terms = &c->program->terms[f->term_first];
+    uint32_t count = f->term_end - f->term_first;
+    for (uint32_t k = 0; k < f->condition_count; k++) {
+        marks[(uint32_t)conditions_of(c)[k].a - f->term_first] = WANTED;
+        marks[(uint32_t)conditions_of(c)[k].b - f->term_first] = WANTED;
+    }
+    for (uint32_t k = count; k-- > 0;) {
+        const struct term *t = &terms[k];
+        bool leaf = t->kind <= TERM_SPECIAL, unary = t->kind >= TERM_EXTEND_S && t->kind <= TERM_NARROW;
+        if (!marks[k] || leaf || t->kind == TERM_LOOP) continue;
+        marks[(uint32_t)t->a - f->term_first] = WANTED;
+        if (!unary) marks[(uint32_t)t->b - f->term_first] = WANTED;
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        const struct term *t = &terms[k];
+        bool leaf = t->kind <= TERM_SPECIAL, unary = t->kind >= TERM_EXTEND_S && t->kind <= TERM_NARROW;
+        bool index = t->kind == TERM_SPECIAL && t->value >= SR_CTAID_X && t->value <= SR_CTAID_Z;
+        if (!marks[k]) continue;
+        s->ranges[k] = range_of(c, s->ranges, t, NULL);
+        bool varies = index || (!leaf && marks[(uint32_t)t->a - f->term_first] & VARIES) ||
+                      (!leaf && !unary && marks[(uint32_t)t->b - f->term_first] & VARIES);
+        if (!varies || t->kind == TERM_LOOP) continue;
+        marks[k] |= VARIES;
+        s->varying[s->varying_count++] = k;
+    }
+}
+
+bool simt_steady_begin(struct simt_check *c)
+{
+    const struct function *f = c->launch->function->code;
+    struct steadiness *s = &c->steady;
+    uint32_t count = f->term_end - f->term_first;
+    if (!f->steady || !f->condition_count || f->condition_count > CONDITIONS) return true;
+    s->ranges = rt_alloc(count * sizeof *s->ranges);
+    s->varying = rt_alloc(count * sizeof *s->varying);
+    uint8_t *marks = rt_calloc(count, 1);
+    bool ok = s->ranges && s->varying && marks;
+    if (ok) find_varying(c, s, marks);
+    free(marks);
+    return ok;
+}
+
+void simt_steady_free(struct simt_check *c)
+{
+    free(c->steady.ranges);
+    free(c->steady.varying);
+}
+
+/* ---- blocks ---- */
+bool simt_steady_new(struct block *b)
+{
+    const struct function *f = b->check->launch->function->code;
+    const struct bounds *ranges = b->check->steady.ranges;
+    if (!ranges) return true;
+    size_t bytes = (f->term_end - f->term_first) * sizeof *ranges;
+    b->ranges = rt_alloc(bytes);
+    if (b->ranges) memcpy(b->ranges, ranges, bytes);
+    return b->ranges != NULL;
+}
+
+void simt_steady_start(struct block *b)
+{
+    struct simt_check *c = b->check;
+    struct steadiness *s = &c->steady;
+    const struct function *f = c->launch->function->code;
+    b->steady = false;
+    b->patterned = f->steady && f->condition_count <= CONDITIONS;
+    memset(&b->pattern, 0, sizeof b->pattern);
+    if (b->patterned && f->condition_count) {
+        for (uint32_t k = 0; k < s->varying_count; k++) {
+            uint32_t term = s->varying[k];
+            b->ranges[term] = range_of(c, b->ranges, &c->program->terms[f->term_first + term], b->worker->block);
+        }
+        b->patterned = find_pattern(c, b->ranges, &b->pattern);
+    }
+    uint32_t known = b->patterned ? atomic_load_explicit(&s->known_count, memory_order_acquire) : 0;
+    for (uint32_t k = 0; k < known && !b->steady; k++)
+        b->steady = !memcmp(&s->known[k], &b->pattern, sizeof b->pattern);
+}
+
+/* Was nothing said of any block, nor would have been of this one for other values or another order of blocks? */
+void simt_steady_end(struct block *b)
+{
+    struct simt_check *c = b->check;
+    struct steadiness *s = &c->steady;
+    const struct worker *k = b->worker;
+    if (b->steady || !b->patterned) return;
+    if (k->fault.kind || atomic_load(&k->run->fault_block) != UINT64_MAX) return; /* it may not have ended */
+    if (b->excused || (b->flushed && c->releases_some)) return;
+    pthread_mutex_lock(&c->lock);
+    uint32_t known = atomic_load_explicit(&s->known_count, memory_order_relaxed);
+    bool wanted = !c->report_count && !c->more && known < KNOWN_PATTERNS;
+    for (uint32_t n = 0; n < known; n++) wanted &= memcmp(&s->known[n], &b->pattern, sizeof b->pattern) != 0;
+    if (wanted) {
+        s->known[known] = b->pattern;
+        atomic_store_explicit(&s->known_count, known + 1, memory_order_release);
+    }
+    pthread_mutex_unlock(&c->lock);
+}
