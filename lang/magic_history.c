@@ -68,6 +68,23 @@ static unsigned take_options(struct lg_magic_call *call, const char *known)
     return taken;
 }
 
+/* The cell behind its number; its further lines stand below its first. */
+static void add_numbered(struct lg_buffer *b, const struct lg_history_entry *e)
+{
+    char number[48];
+    int indent = e->session ? snprintf(number, sizeof number, "%ld/%d: ", e->session, e->line)
+                            : snprintf(number, sizeof number, "%4d: ", e->line);
+    lg_buffer_puts(b, number);
+    for (const char *line = e->code;; line++) {
+        size_t n = strcspn(line, "\n");
+        lg_buffer_add(b, line, n);
+        lg_buffer_puts(b, "\n");
+        line += n;
+        if (!*line) break;
+        lg_buffer_printf(b, "%*s", line[1] == '\n' ? 0 : indent, "");
+    }
+}
+
 int lg_magic_history(struct lg_magic_call *call)
 {
     struct lg_buffer *b = lg_push_buffer(call->L);
@@ -79,8 +96,7 @@ int lg_magic_history(struct lg_magic_call *call)
     for (size_t i = 0; i < count; i++) {
         if (!lg_history_get(call->session, i, &e)) continue;
         if (search ? !strstr(e.code, call->rest) : e.session != 0 || !is_in(wanted, e.line)) continue;
-        if (e.session) lg_buffer_printf(b, "%ld/", e.session);
-        lg_buffer_printf(b, e.session ? "%d: %s\n" : "%4d: %s\n", e.line, e.code);
+        add_numbered(b, &e);
     }
     lg_push_buffer_text(call->L, b);
     lg_page(call->L, call->session, lua_tostring(call->L, -1), b->length);

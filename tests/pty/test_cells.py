@@ -110,7 +110,7 @@ def test_history_save_and_in(cli, tmp_path):
     r = cli("-i", stdin=f"x = 1\nfor i = 1, 2 do\nx = x + i\nend\ny = 'needle'\n%history 2-3\n%save {file} 1-2\n%save {file}\n"
             f"%save -a {file} 3\n%history -g needle\nIn[1]\nIn[-1]\n#In\nIn[99]\n%history 2-x\n%save\n%edit\nIn[1] = 2\n%history -z\n")
     out = r.stdout
-    assert "   2: for i = 1, 2 do\nx = x + i\nend\n   3: y = 'needle'\n" in out and "   1: x = 1" not in out
+    assert "   2: for i = 1, 2 do\n      x = x + i\n      end\n   3: y = 'needle'\n" in out and "   1: x = 1" not in out
     assert file.read_text() == "-- %%\nx = 1\n\n-- %%\nfor i = 1, 2 do\nx = x + i\nend\n\n-- %%\ny = 'needle'\n"
     assert "Wrote 2 cells to" in out and "Added 1 cell to" in out
     assert "   3: y = 'needle'\n" in out and '"x = 1"' in out and '"In[1]"' in out and "11\n" in out
