@@ -6,7 +6,8 @@
 #include "kernels/functions.h"
 #include "kernels/loops_emit.h"
 #include "kernels/loops_extreme.h"
-#include "kernels/math_f64.h"
+#include "kernels/math_angle_f64.h"
+#include "kernels/math_pow_f64.h"
 #include "kernels/quotients.h"
 #include <string.h>
 #include <tgmath.h>
@@ -34,9 +35,7 @@
 #undef atanh
 #undef cbrt
 #undef pow
-#undef ldexp
-#define REAL(name, a)    _Generic((a), float : name##_f32, double : name)
-#define NUMBER(name, a)  _Generic((a), float : name##_f32, double : name, c64 : c##name##f, c128 : c##name)
+#undef logb
 #define REALS(name, a)   _Generic((a), float : name##_f32, double : name##_f64)
 #define NUMBERS(name, a) _Generic((a), float : name##_f32, double : name##_f64, c64 : c##name##f, c128 : c##name)
 #define exp2(a)          REALS(exp2, a)(a)
@@ -45,8 +44,8 @@
 #define log10(a)         REALS(log10, a)(a)
 #define log1p(a)         REALS(log1p, a)(a)
 #define cbrt(a)          REALS(cbrt, a)(a)
-#define atan2(a, b)      REAL(atan2, a)(a, b)
-#define ldexp(a, b)      REAL(ldexp, a)(a, b)
+#define logb(a)          REALS(logb, a)(a)
+#define atan2(a, b)      REALS(atan2, a)(a, b)
 #define asin(a)          NUMBERS(asin, a)(a)
 #define acos(a)          NUMBERS(acos, a)(a)
 #define atan(a)          NUMBERS(atan, a)(a)
@@ -56,7 +55,7 @@
 #define asinh(a)         NUMBERS(asinh, a)(a)
 #define acosh(a)         NUMBERS(acosh, a)(a)
 #define atanh(a)         NUMBERS(atanh, a)(a)
-#define pow(a, b)        NUMBER(pow, a)(a, b)
+#define pow(a, b)        NUMBERS(pow, a)(a, b)
 
 #define KN_FN            static inline __attribute__((unused))
 KN_SIGNED_FUNCTIONS(int32_t, uint32_t, I32)
@@ -78,7 +77,7 @@ KN_COMPLEX_FUNCTIONS(c128, double, C128)
 #define gcd_(a, b)        INTS(gcd_, a)(a, b)
 #define lcm_(a, b)        INTS(lcm_, a)(a, b)
 #define bits_(a)          INTS(bits_, a)(a)
-#define ldexp_(a, b)      FLOATS(ldexp_, a)(a, b)
+#define ldexp_(a, b)      REALS(ldexp, a)(a, b)
 #define logaddexp_(a, b)  FLOATS(logaddexp_, a)(a, b)
 #define logaddexp2_(a, b) FLOATS(logaddexp2_, a)(a, b)
 #define sinc_(a)          _Generic((a), float : sinc_f32, double : sinc_F64)(a)
@@ -150,14 +149,29 @@ KN_FN double lgamma_F64(double a)
         }                                                                                                              \
     }
 
-#define TRIG(name, beyond, expression)                                                                                 \
-    PARTED(name, beyond, float, float, float, fabsf(from[i]) <= TRIG_LIMIT, const float a = from[i]; to[i] = expression)
-TRIG(sin_f32, SIN_F32, a == 0 ? a : sin_turned(a, 0))
-TRIG(cos_f32, COS_F32, sin_turned(a, 1))
-TRIG(tan_f32, TAN_F32, tan_turned(a))
+/* Values beyond the limit go to the C library one by one, so that their neighbours are what they are elsewhere. */
+#define TRIG(name, beyond, TYPE, limit, expression)                                                                    \
+    static void name##_mixed(void *out, const void *pa, const void *pb, const void *pc, size_t n)                      \
+    {                                                                                                                  \
+        const TYPE *from = pa;                                                                                         \
+        TYPE *to = out;                                                                                                \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            const TYPE a = from[i];                                                                                    \
+            if (fabs(a) > limit)                                                                                       \
+                beyond(to + i, from + i, pb, pc, 1);                                                                   \
+            else                                                                                                       \
+                to[i] = expression;                                                                                    \
+        }                                                                                                              \
+    }                                                                                                                  \
+    PARTED(name, name##_mixed, TYPE, TYPE, TYPE, !(fabs(from[i]) > limit), const TYPE a = from[i]; to[i] = expression)
+TRIG(sin_f32, SIN_F32, float, TRIG_LIMIT, a == 0 ? a : sin_turned(a, 0))
+TRIG(cos_f32, COS_F32, float, TRIG_LIMIT, sin_turned(a, 1))
+TRIG(tan_f32, TAN_F32, float, TRIG_LIMIT, tan_turned(a))
+TRIG(tan_f64, TAN_F64, double, TAN_LIMIT, tan_turned_f64(a))
 #define SIN_F32 sin_f32
 #define COS_F32 cos_f32
 #define TAN_F32 tan_f32
+#define TAN_F64 tan_f64
 
 #define FLOORED(T, f)                                                                                                  \
     const T b = other[i], m = f(from[i], b);                                                                           \
@@ -173,13 +187,18 @@ PARTED(mod_few_f64, MOD_F64, double, double, double, FEW_F64, FLOORED(double, fm
 #define MOD_F32  mod_few_f32
 #define MOD_F64  mod_few_f64
 
-/* Powers that are none of the simple ones, then roots that are written as powers. */
-PARTED(pow_other_f64, POW_F64, double, double, double, (other[i] != 2) & (other[i] != -1) & (other[i] != 0.5),
-       to[i] = pow(from[i], other[i]))
-#define POW_F64 pow_other_f64
-PARTED(root_f32, POW_F32, float, float, float, other[i] == 0.5f, to[i] = root_F32(from[i]))
-PARTED(root_f64, POW_F64, double, double, double, other[i] == 0.5, to[i] = root_F64(from[i]))
-#undef POW_F64
+/* Powers that are none of the simple ones, before them those of positive numbers, then roots that are written as
+ * powers. */
+#define OTHER_POWER (other[i] != 2) & (other[i] != -1) & (other[i] != (__typeof__(other[i]))0.5)
+PARTED(pow_other_f32, POW_F32, float, float, float, OTHER_POWER, to[i] = pow_f32(from[i], other[i]))
+PARTED(pow_other_f64, POW_F64, double, double, double, OTHER_POWER, to[i] = pow_f64(from[i], other[i]))
+#define POSITIVE(least) (from[i] >= least) & (from[i] < __builtin_inf()) & (fabs(other[i]) <= 0x1p70)
+PARTED(pow_positive_f32, pow_other_f32, float, float, float, OTHER_POWER &POSITIVE(0x1p-126f),
+       to[i] = pow_plain_f32(from[i], other[i]))
+PARTED(pow_positive_f64, pow_other_f64, double, double, double, OTHER_POWER &POSITIVE(0x1p-1022),
+       to[i] = pow_plain_f64(from[i], other[i]))
+PARTED(root_f32, pow_positive_f32, float, float, float, other[i] == 0.5f, to[i] = root_F32(from[i]))
+PARTED(root_f64, pow_positive_f64, double, double, double, other[i] == 0.5, to[i] = root_F64(from[i]))
 #define POW_F32    root_f32
 #define POW_F64    root_f64
 

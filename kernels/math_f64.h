@@ -14,6 +14,12 @@
 #define LOG2E_HIGH 0x1.715476p+0
 #define LOG2E_LOW  0x1.4ae0bf85ddf44p-26
 
+/* The first 26 digits, so that products of two such numbers are exact. */
+static inline double first_half(double v)
+{
+    return double_of_bits(bits_of_double(v) >> 27 << 27);
+}
+
 /* e^x = 2^k (1 + (r + rest)) with |r| <= ln(2) / 2. */
 struct powers {
     double k, r, rest;
@@ -40,12 +46,6 @@ static inline struct powers powers_of(double x)
     double k = (x * LOG2E + ROUNDER) - ROUNDER;
     double high = x - k * LN2_HIGH, low = k * LN2_LOW, r = high - low;
     return (struct powers){k, r, exp_rest(r, (high - r) - low)};
-}
-
-/* 2^k of a whole |k| <= 1000. */
-static inline double power_of(double k)
-{
-    return double_of_bits((bits_of_double(k + ROUNDER) + 1023) << 52);
 }
 
 /* v * 2^k of |k| <= 1100, by two factors, so that only the last product is rounded. */
@@ -75,12 +75,14 @@ static inline double expm1_f64(double a)
     return a == 0 ? a : v;
 }
 
+/* By u = (e^x - 1) / 2, which is finite wherever the result is. */
 static inline double sinh_f64(double a)
 {
-    double x = fabs(a), t = expm1_f64(x > 40 ? 40 : x);
+    double x = fabs(a);
     struct powers p = powers_of(x > 711 ? 711 : x);
-    double near = (t + t / (t + 1)) / 2, far = scaled_by(1 + (p.r + p.rest), p.k - 1);
-    return copysign(x > 22 ? far : near, a);
+    double u = scaled_by((p.r + (1 - power_of(p.k > 60 ? -60 : -p.k))) + p.rest, p.k - 1);
+    double e = 2 * u + 1, v = u + (e < __builtin_inf() ? u / e : 0);
+    return x < 0x1p-28 ? a : copysign(v, a);
 }
 
 static inline double cosh_f64(double a)
@@ -146,7 +148,7 @@ static inline double log_to_base(double a, double high, double low, double two_h
     struct parts x = all_parts_of(a);
     double f = x.m - 1;
     struct logarithm l = logarithm_of(f);
-    double first = double_of_bits(bits_of_double(f - l.square) >> 27 << 27);
+    double first = first_half(f - l.square);
     double rest = ((f - first) - l.square) + l.lower;
     double k = x.k * two_high, v = first * high, sum = k + v;
     double lower = x.k * two_low + (rest + first) * low + rest * high;
@@ -201,92 +203,6 @@ static inline double atanh_f64(double a)
     return (x > 1) | (a != a) ? __builtin_nan("") : v;
 }
 
-#define QUARTER     0x1.921fb54442d18p+0 /* pi / 2, as two numbers */
-#define QUARTER_LOW 0x1.1a62633145c07p-54
-
-/* By the tangent t of what is left beside the nearest of 0, atan(1 / 2), atan(1), atan(3 / 2) and a quarter turn, which
- * stand as two numbers each: atan(t) = t - t p. */
-static inline double atan_f64(double a)
-{
-    double x = fabs(a);
-    int half = x >= 0.4375, one = x >= 0.6875, more = x >= 1.1875, far = x >= 2.4375;
-    double up = half ? 2 * x - 1 : x, down = half ? 2 + x : 1;
-    double high = half ? 0x1.dac670561bb4fp-2 : 0, low = half ? 0x1.a2b7f222f65e2p-56 : 0;
-    up = one ? x - 1 : up;
-    down = one ? x + 1 : down;
-    high = one ? QUARTER / 2 : high;
-    low = one ? QUARTER_LOW / 2 : low;
-    up = more ? x - 1.5 : up;
-    down = more ? 1 + 1.5 * x : down;
-    high = more ? 0x1.f730bd281f69bp-1 : high;
-    low = more ? 0x1.007887af0cbbdp-56 : low;
-    up = far ? -1 : up;
-    down = far ? x : down;
-    high = far ? QUARTER : high;
-    low = far ? QUARTER_LOW : low;
-    double t = up / down, z = t * t;
-    double p = 0x1.1f9261b287eacp-6;
-    p = p * z - 0x1.35e857622fbb4p-5;
-    p = p * z + 0x1.9c66979bd5f04p-5;
-    p = p * z - 0x1.df0cfbf5938b3p-5;
-    p = p * z + 0x1.10ed3a29e31bbp-4;
-    p = p * z - 0x1.3b11641b88d85p-4;
-    p = p * z + 0x1.745cff86de8f7p-4;
-    p = p * z - 0x1.c71c71378249fp-4;
-    p = p * z + 0x1.24924923b2ddep-3;
-    p = p * z - 0x1.999999999889dp-3;
-    p = p * z + 0x1.5555555555554p-2;
-    return copysign(high - ((t * (z * p) - low) - t), a);
-}
-
-/* asin(x) = x + x p of x up to 1 / 2, over z = x * x. */
-static inline double asin_rest(double z)
-{
-    double p = 0x1.d98feca6a4a93p-6;
-    p = p * z - 0x1.edc979d4ddca4p-7;
-    p = p * z + 0x1.1f697c3d2deaap-6;
-    p = p * z + 0x1.6233c9ba59ac1p-8;
-    p = p * z + 0x1.52aaf2539026fp-7;
-    p = p * z + 0x1.7815eb5eaa835p-7;
-    p = p * z + 0x1.c9d0bd003751fp-7;
-    p = p * z + 0x1.1c4d26cf17023p-6;
-    p = p * z + 0x1.6e8bb26eebf80p-6;
-    p = p * z + 0x1.f1c71c196b455p-6;
-    p = p * z + 0x1.6db6db6e3929bp-5;
-    p = p * z + 0x1.3333333332e7ep-4;
-    p = p * z + 0x1.5555555555556p-3;
-    return p * z;
-}
-
-/* The square root of z as a number of few digits, whose square is exact, and what that lacks. */
-struct root {
-    double high, low;
-};
-
-static inline struct root root_of(double z)
-{
-    double s = sqrt(z), high = double_of_bits(bits_of_double(s) >> 32 << 32);
-    return (struct root){high, s > 0 ? (z - high * high) / (s + high) : s};
-}
-
-/* Above 1 / 2: asin(x) = pi / 2 - 2 asin(s) with s = sqrt((1 - x) / 2). */
-static inline double asin_f64(double a)
-{
-    double x = fabs(a), z = x < 0.5 ? x * x : (1 - x) / 2, r = asin_rest(z), s = sqrt(z);
-    struct root root = root_of(z);
-    double p = 2 * s * r - (QUARTER_LOW - 2 * root.low), q = QUARTER / 2 - 2 * root.high;
-    return copysign(x < 0.5 ? x + x * r : QUARTER / 2 - (p - q), a);
-}
-
-static inline double acos_f64(double a)
-{
-    double x = fabs(a), z = x < 0.5 ? x * x : (1 - x) / 2, r = asin_rest(z), s = sqrt(z);
-    struct root root = root_of(z);
-    double near = QUARTER - (a - (QUARTER_LOW - a * r)), right = 2 * (root.high + (r * s + root.low));
-    double left = 2 * QUARTER - 2 * (s + (r * s - QUARTER_LOW));
-    return x < 0.5 ? near : a > 0 ? right : left;
-}
-
 /* By Halley's method from a guess with a third of the exponent, and a last step from a guess of few digits, whose
  * square is exact. Numbers without leading digits are made larger by 2^54, which the root is by 2^18. */
 static inline double cbrt_f64(double a)
@@ -304,6 +220,30 @@ static inline double cbrt_f64(double a)
     t = t + t * ((r - t) / (t + t + r));
     t = small ? t * 0x1p-18 : t;
     return (a == 0) | !(fabs(a) < __builtin_inf()) ? a : copysign(t, a);
+}
+
+/* a = 2^k m with 1 <= |m| < 2, of a that is finite and not 0. */
+static inline struct parts digits_of(double a)
+{
+    int small = fabs(a) < 0x1p-1022;
+    uint64_t bits = bits_of_double(small ? a * 0x1p54 : a);
+    double k = double_of_bits((bits << 1 >> 53) | 0x4330000000000000u) - (small ? 0x1p52 + 1023 + 54 : 0x1p52 + 1023);
+    return (struct parts){k, double_of_bits((bits & 0x800fffffffffffffu) | 0x3ff0000000000000u)};
+}
+
+static inline double logb_f64(double a)
+{
+    double v = a == 0 ? -__builtin_inf() : digits_of(a).k;
+    return fabs(a) < __builtin_inf() ? v : fabs(a);
+}
+
+static inline double ldexp_f64(double a, double b)
+{
+    struct parts x = digits_of(a);
+    double n = b > 5000 ? 5000 : b < -5000 ? -5000 : b, k = x.k + trunc(n);
+    double v = scaled_by(x.m, k > 1030 ? 1030 : k < -1090 ? -1090 : k);
+    v = (a == 0) | !(fabs(a) < __builtin_inf()) ? a : v;
+    return b != b ? b : v;
 }
 
 #endif

@@ -1,0 +1,155 @@
+/* Tangents and inverse trigonometric functions of float64, as math_f64.h has the others. Results are within 1.5 units
+ * of the last place. Included by loops.c alone. */
+#ifndef KN_MATH_ANGLE_F64_H
+#define KN_MATH_ANGLE_F64_H
+
+#include "kernels/math_f64.h"
+
+/* Up to this size k * (33 digits of pi / 2) below is exact; larger arguments go to the C library. */
+#define TAN_LIMIT 0x1.8p20
+
+/* What rounding a - b to `difference` has lost. */
+static inline double lost_of(double a, double b, double difference)
+{
+    double other = difference - a;
+    return (a - (difference - other)) - (b + other);
+}
+
+/* tan(a) of |a| <= TAN_LIMIT: a = k pi / 2 + r with |r| <= pi / 4, then it is sin(r) / cos(r), or -cos(r) / sin(r) of
+ * an odd k. All of them are two numbers each, and the quotient q is mended by what is left beside q times the divisor.
+ */
+static inline double tan_turned_f64(double a)
+{
+    double shifted = a * 0x1.45f306dc9c883p-1 + ROUNDER, k = shifted - ROUNDER;
+    double first = a - k * 0x1.921fb544p0, second = first - k * 0x1.0b4611a6p-34, high = second - k * 0x1.3198a2ep-69;
+    double low = lost_of(first, k * 0x1.0b4611a6p-34, second) + lost_of(second, k * 0x1.3198a2ep-69, high) -
+                 k * 0x1.b839a252049c1p-104;
+    double r = high + low, rest = low - (r - high), z = r * r, half = 0.5 * z;
+    double s = 0x1.5d93178dbc04ap-33;
+    s = s * z - 0x1.ae5e6686291e4p-26;
+    s = s * z + 0x1.71de357814536p-19;
+    s = s * z - 0x1.a01a019c12028p-13;
+    s = s * z + 0x1.111111110f87ep-7;
+    s = s * z - 0x1.5555555555549p-3;
+    double c = -0x1.8faeb606d9d35p-37;
+    c = c * z + 0x1.1ee9ec1907d35p-29;
+    c = c * z - 0x1.27e4f80a34ad5p-22;
+    c = c * z + 0x1.a01a019cb2186p-16;
+    c = c * z - 0x1.6c16c16c15181p-10;
+    c = c * z + 0x1.555555555554cp-5;
+    double sine = z * r * s + rest * (1 - half), one = 1 - half;
+    double cosine = ((1 - one) - half) + (z * z * c - r * rest);
+    int odd = (int)(bits_of_double(shifted) & 1);
+    double up = odd ? -one : r, up_low = odd ? -cosine : sine, down = odd ? r : one, down_low = odd ? sine : cosine;
+    double n = up + up_low, d = down + down_low;
+    up_low -= n - up;
+    down_low -= d - down;
+    double inverse = 1 / d, q = n * inverse, qh = first_half(q), ql = q - qh, dh = first_half(d), dl = d - dh;
+    double left = (((n - qh * dh) - ql * dh) - qh * dl) - ql * dl;
+    return a == 0 ? a : q + (left + up_low - q * down_low) * inverse;
+}
+
+#define QUARTER     0x1.921fb54442d18p+0 /* pi / 2, as two numbers */
+#define QUARTER_LOW 0x1.1a62633145c07p-54
+
+/* atan(y / x) of y and x that are not negative: by the tangent t of what is left beside the nearest of 0, atan(1 / 2),
+ * atan(1), atan(3 / 2) and a quarter turn, which stand as two numbers each: atan(t) = t - t p. */
+__attribute__((always_inline)) static inline double atan_of_f64(double y, double x)
+{
+    int half = y >= 0.4375 * x, one = y >= 0.6875 * x, more = y >= 1.1875 * x, far = y >= 2.4375 * x;
+    double up = half ? 2 * y - x : y, down = half ? 2 * x + y : x;
+    double high = half ? 0x1.dac670561bb4fp-2 : 0, low = half ? 0x1.a2b7f222f65e2p-56 : 0;
+    up = one ? y - x : up;
+    down = one ? y + x : down;
+    high = one ? QUARTER / 2 : high;
+    low = one ? QUARTER_LOW / 2 : low;
+    up = more ? (y - x) - 0.5 * x : up;
+    down = more ? x + 1.5 * y : down;
+    high = more ? 0x1.f730bd281f69bp-1 : high;
+    low = more ? 0x1.007887af0cbbdp-56 : low;
+    up = far ? -x : up;
+    down = far ? y : down;
+    high = far ? QUARTER : high;
+    low = far ? QUARTER_LOW : low;
+    double t = up / down, z = t * t;
+    double p = 0x1.1f9261b287eacp-6;
+    p = p * z - 0x1.35e857622fbb4p-5;
+    p = p * z + 0x1.9c66979bd5f04p-5;
+    p = p * z - 0x1.df0cfbf5938b3p-5;
+    p = p * z + 0x1.10ed3a29e31bbp-4;
+    p = p * z - 0x1.3b11641b88d85p-4;
+    p = p * z + 0x1.745cff86de8f7p-4;
+    p = p * z - 0x1.c71c71378249fp-4;
+    p = p * z + 0x1.24924923b2ddep-3;
+    p = p * z - 0x1.999999999889dp-3;
+    p = p * z + 0x1.5555555555554p-2;
+    return high - ((t * (z * p) - low) - t);
+}
+
+static inline double atan_f64(double a)
+{
+    return copysign(atan_of_f64(fabs(a), 1), a);
+}
+
+/* Numbers so large that their doubles are infinite become smaller, both, those whose halves lack digits larger, and two
+ * infinite ones the same number. */
+static inline double atan2_f64(double a, double b)
+{
+    double y = fabs(a), x = fabs(b), scale = (y < 0x1p-900) & (x < 0x1p-900) ? 0x1p60 : 1;
+    scale = (y > 0x1p1021) | (x > 0x1p1021) ? 0.25 : scale;
+    int infinite = (y == __builtin_inf()) & (x == __builtin_inf());
+    double v = atan_of_f64(infinite ? 1 : y * scale, infinite ? 1 : x * scale);
+    v = y == 0 ? 0 : v;
+    v = copysign(1, b) < 0 ? 2 * QUARTER - (v - 2 * QUARTER_LOW) : v;
+    return (a != a) | (b != b) ? a + b : copysign(v, a);
+}
+
+/* asin(x) = x + x p of x up to 1 / 2, over z = x * x. */
+static inline double asin_rest(double z)
+{
+    double p = 0x1.d98feca6a4a93p-6;
+    p = p * z - 0x1.edc979d4ddca4p-7;
+    p = p * z + 0x1.1f697c3d2deaap-6;
+    p = p * z + 0x1.6233c9ba59ac1p-8;
+    p = p * z + 0x1.52aaf2539026fp-7;
+    p = p * z + 0x1.7815eb5eaa835p-7;
+    p = p * z + 0x1.c9d0bd003751fp-7;
+    p = p * z + 0x1.1c4d26cf17023p-6;
+    p = p * z + 0x1.6e8bb26eebf80p-6;
+    p = p * z + 0x1.f1c71c196b455p-6;
+    p = p * z + 0x1.6db6db6e3929bp-5;
+    p = p * z + 0x1.3333333332e7ep-4;
+    p = p * z + 0x1.5555555555556p-3;
+    return p * z;
+}
+
+/* The square root of z as a number of few digits, whose square is exact, and what that lacks. */
+struct root {
+    double high, low;
+};
+
+static inline struct root root_of(double z)
+{
+    double s = sqrt(z), high = double_of_bits(bits_of_double(s) >> 32 << 32);
+    return (struct root){high, s > 0 ? (z - high * high) / (s + high) : s};
+}
+
+/* Above 1 / 2: asin(x) = pi / 2 - 2 asin(s) with s = sqrt((1 - x) / 2). */
+static inline double asin_f64(double a)
+{
+    double x = fabs(a), z = x < 0.5 ? x * x : (1 - x) / 2, r = asin_rest(z), s = sqrt(z);
+    struct root root = root_of(z);
+    double p = 2 * s * r - (QUARTER_LOW - 2 * root.low), q = QUARTER / 2 - 2 * root.high;
+    return copysign(x < 0.5 ? x + x * r : QUARTER / 2 - (p - q), a);
+}
+
+static inline double acos_f64(double a)
+{
+    double x = fabs(a), z = x < 0.5 ? x * x : (1 - x) / 2, r = asin_rest(z), s = sqrt(z);
+    struct root root = root_of(z);
+    double near = QUARTER - (a - (QUARTER_LOW - a * r)), right = 2 * (root.high + (r * s + root.low));
+    double left = 2 * QUARTER - 2 * (s + (r * s - QUARTER_LOW));
+    return x < 0.5 ? near : a > 0 ? right : left;
+}
+
+#endif
