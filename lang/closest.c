@@ -134,7 +134,7 @@ static const char *const synonyms[][2] = {
     {"cross_entropy", "-x:log_softmax():gather(2, classes:unsqueeze(2)):mean()"},
     {"dropout", "x * gpu.random.bernoulli(1 - p, x.shape) / (1 - p)"},
     {"cumulative_trapezoid", "((y[\"2:\"] + y[\":-2\"]) / 2):cumsum()"}, {"insert", "concatenate"}, {"r_", "concatenate"},
-    {"poly1d", "polyval"}, {"polymul", "convolve"}, {"fftconvolve", "convolve"}, {"convolve2d", "gpu.ndimage.convolve"},
+    {"poly1d", "polyval"}, {"polymul", "convolve"}, {"fftconvolve", "gpu.convolve(x, y, mode, \"fft\")"}, {"oaconvolve", "convolve"}, {"convolve2d", "convolve"}, {"correlate2d", "correlate"},
     {"medfilt", "gpu.ndimage.median_filter"}, {"rotate", "gpu.ndimage.map_coordinates"},
     {"affine_transform", "gpu.ndimage.map_coordinates"}, {"block_diag", "block"}, {"movedim", "moveaxis"},
     {"unbind", "split"}, {"diagflat", "diag"}, {"result_type", "dtypes"}, {"promote_types", "dtypes"}, {"ediff1d", "diff"},

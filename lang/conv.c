@@ -269,102 +269,6 @@ static int avg_pool2d(lua_State *L)
     return pool(L, "avg_pool2d", 2, KN_POOL_MEAN);
 }
 
-/* ---- of two vectors ---- */
-
-enum mode { FULL, SAME, VALID };
-
-/* Sums of integers and complex numbers: products of the windows as a matrix that overlaps itself. `before` and `places`
- * as in kn_window. */
-static void push_matrix_sums(lua_State *L, const struct rt_array *x, const struct rt_array *w, int64_t before,
-                             int64_t places)
-{
-    struct rt_error *e = lg_error_box(L);
-    int64_t n = places + w->shape[0] - 1;
-    struct rt_array *padded = lg_new_array(L);
-    lg_check(L, rt_array_new(rt_array_device(x), x->dtype, 1, &n, padded, e));
-    lg_check(L, kn_fill(padded, &(struct kn_operand){.i = 0}, e));
-    struct rt_array part = *padded, windows = *padded; /* borrowed */
-    part.offset += before;
-    part.shape[0] = x->shape[0];
-    lg_check(L, kn_copy(&part, x, e));
-    windows.ndim = 2;
-    windows.shape[0] = places;
-    windows.shape[1] = w->shape[0];
-    windows.strides[1] = 1;
-    struct rt_array *out = lg_new_array(L);
-    lg_check(L, kn_matmul(&windows, w, out, e));
-}
-
-static void push_sums(lua_State *L, const char *what, const struct rt_array *x, const struct rt_array *w,
-                      int64_t before, int64_t places)
-{
-    struct rt_error *e = lg_error_box(L);
-    struct kn_operand both[2] = {{.array = x}, {.array = w}};
-    struct rt_array *held[2];
-    enum rt_dtype dtype;
-    lg_check(L, kn_result_dtype(KN_MUL, both, &dtype, e));
-    for (int i = 0; i < 2; i++) {
-        held[i] = lg_new_array(L);
-        lg_check(L, kn_conv_operand(both[i].array, dtype, held[i], e));
-    }
-    if (rt_dtypes[dtype].kind != 'f') {
-        push_matrix_sums(L, held[0], held[1], before, places);
-        return;
-    }
-    struct kn_window v = {{1, w->shape[0]}, {1, 1}, {0, before}, {1, 1}, {1, places}};
-    struct rt_array line = *held[0], filter = *held[1], *out = lg_new_array(L); /* borrowed */
-    line.ndim = filter.ndim = 1;
-    line = as_images(&line, 1);
-    filter = as_images(&filter, 1);
-    lg_check(L, kn_conv(what, &line, &filter, NULL, &v, 1, out, e));
-    out->ndim = 1;
-    out->shape[0] = out->shape[3];
-    out->strides[0] = 1;
-}
-
-static int sums_of_vectors(lua_State *L, const char *what, bool turned, enum mode fallback)
-{
-    static const char *const modes[] = {"full", "same", "valid", NULL};
-    const struct rt_array *x = lg_check_array(L, 1), *y = lg_check_array(L, 2);
-    enum mode mode = (enum mode)lg_check_option(L, 3, modes[fallback], modes);
-    for (int i = 1; i <= 2; i++) {
-        const struct rt_array *a = i == 1 ? x : y;
-        if (a->ndim != 1 || a->shape[0] == 0)
-            return luaL_error(L, "%s: argument %d has the shape %s, expected one axis with elements", what, i,
-                              push_shape_text(L, a));
-    }
-    lg_check(L, kn_check_devices((const struct rt_array *const[]){x, y}, 2, lg_error_box(L)));
-    if (!turned && rt_dtypes[y->dtype].kind == 'c') {
-        struct rt_array *conjugate = lg_new_array(L);
-        lg_check(L, kn_apply(KN_CONJ, (struct kn_operand[]){{.array = y}}, conjugate, lg_error_box(L)));
-        y = conjugate;
-    }
-    struct rt_array w = *y; /* borrowed */
-    int64_t n = x->shape[0], m = w.shape[0], low = n < m ? n : m, high = n < m ? m : n, start = 0, places = n + m - 1;
-    if (turned) {
-        w.offset += (m - 1) * w.strides[0];
-        w.strides[0] = -w.strides[0];
-    }
-    if (mode == SAME) {
-        start = turned || n >= m ? low - 1 - low / 2 : low / 2; /* NumPy's, which exchanges x and a longer y */
-        places = high;
-    } else if (mode == VALID) {
-        start = low - 1;
-        places = high - low + 1;
-    }
-    push_sums(L, what, x, &w, m - 1 - start, places);
-    return 1;
-}
-
-static int convolve(lua_State *L)
-{
-    return sums_of_vectors(L, "convolve", true, FULL);
-}
-static int correlate(lua_State *L)
-{
-    return sums_of_vectors(L, "correlate", false, VALID);
-}
-
 #define CONV_DOC                                                                                                       \
     "padding is a number of zeros on both sides, 'same' (as many as keep the size; stride 1) or 'valid' (none, as "    \
     "unless told otherwise). groups parts channels and filters: each filter sees the channels of its group. bias is "  \
@@ -408,13 +312,4 @@ const struct lg_function lg_conv_functions[] = {
      "padding, half a window at most, counts as zeros.",
      "local x = gpu.range(16):reshape(1, 4, 4)\n"
      "assert(x:avg_pool2d({2, 4}):equal(gpu.array({{{4.5}, {12.5}}})))"},
-    {"convolve", convolve, "x:convolve(y [, mode])   gpu.convolve(x, y [, mode])",
-     "The convolution of two vectors: coefficients of the product of two polynomials.\n"
-     "mode \"full\", unless told otherwise, gives #x + #y - 1 sums, \"same\" as many as the longer has, from the middle, "
-     "\"valid\" those where both overlap whole.",
-     "assert(gpu.array({1, 2, 3}):convolve(gpu.array({0, 1, 0.5})):equal(gpu.array({0, 1, 2.5, 4, 1.5})))"},
-    {"correlate", correlate, "x:correlate(y [, mode])   gpu.correlate(x, y [, mode])",
-     "Sums of products of x with y moved along it: convolve without turning y round.\n"
-     "The modes are those of convolve; \"valid\" unless told otherwise, as in NumPy. Of a complex y it takes the conjugate.",
-     "assert(gpu.array({1, 2, 3}):correlate(gpu.array({0, 1, 0.5}))[1] == 3.5)"},
     {0}};

@@ -2,21 +2,24 @@
 #include <math.h>
 #include <string.h>
 #include "kernels/fft.h"
-#include "lang/array.h"
 #include "lang/closest.h"
+#include "lang/fft.h"
 
 struct options {
-    int count; /* of axes */
-    int axes[RT_MAX_DIMS];
-    int64_t n[RT_MAX_DIMS]; /* of each; 0: as long as it is */
-    enum { BACKWARD, ORTHO, FORWARD } norm;
+    struct lg_fft_axes along;
+    enum lg_fft_norm norm;
 };
 
 #define MOST_LENGTH ((int64_t)1 << 48) /* more than memory has room for */
 
 static const char *const norms[] = {"backward", "ortho", "forward", NULL};
 
-static int64_t check_length(lua_State *L, int idx)
+enum lg_fft_norm lg_fft_norm(lua_State *L, int idx)
+{
+    return (enum lg_fft_norm)lg_check_option(L, idx, "backward", norms);
+}
+
+int64_t lg_fft_length(lua_State *L, int idx)
 {
     int whole;
     lua_Integer n = lua_tointegerx(L, idx, &whole);
@@ -27,21 +30,21 @@ static int64_t check_length(lua_State *L, int idx)
 }
 
 /* The last so many axes. */
-static void choose_last(const struct rt_array *a, int count, struct options *o)
+static void choose_last(int ndim, int count, struct lg_fft_axes *o)
 {
     o->count = count;
-    for (int i = 0; i < count; i++) o->axes[i] = a->ndim - count + i;
+    for (int i = 0; i < count; i++) o->axes[i] = ndim - count + i;
 }
 
 /* ---- one axis ---- */
 static void check_option(lua_State *L, const char *key, const struct rt_array *a, struct options *o)
 {
     if (!strcmp(key, "n"))
-        o->n[0] = check_length(L, -1);
+        o->along.n[0] = lg_fft_length(L, -1);
     else if (!strcmp(key, "axis"))
-        o->axes[0] = lg_check_axis(L, lua_gettop(L), a->ndim);
+        o->along.axes[0] = lg_check_axis(L, lua_gettop(L), a->ndim);
     else if (!strcmp(key, "norm"))
-        o->norm = lg_check_option(L, lua_gettop(L), NULL, norms);
+        o->norm = (enum lg_fft_norm)lg_check_option(L, lua_gettop(L), NULL, norms);
     else
         luaL_error(L, "there is no option '%s'; there are n, axis and norm", key);
 }
@@ -50,15 +53,15 @@ static void check_option(lua_State *L, const char *key, const struct rt_array *a
 static void check_one(lua_State *L, const struct rt_array *a, struct options *o)
 {
     if (a->ndim == 0) luaL_error(L, "an array of no axes has nothing to transform along");
-    *o = (struct options){.norm = BACKWARD};
-    choose_last(a, 1, o);
+    *o = (struct options){.norm = LG_FFT_BACKWARD};
+    choose_last(a->ndim, 1, &o->along);
     if (lua_istable(L, 2)) {
         for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) check_option(L, lg_option_name(L), a, o);
         return;
     }
-    if (!lua_isnoneornil(L, 2)) o->n[0] = check_length(L, 2);
-    if (!lua_isnoneornil(L, 3)) o->axes[0] = lg_check_axis(L, 3, a->ndim);
-    o->norm = lg_check_option(L, 4, "backward", norms);
+    if (!lua_isnoneornil(L, 2)) o->along.n[0] = lg_fft_length(L, 2);
+    if (!lua_isnoneornil(L, 3)) o->along.axes[0] = lg_check_axis(L, 3, a->ndim);
+    o->norm = lg_fft_norm(L, 4);
 }
 
 /* ---- several axes ---- */
@@ -72,16 +75,30 @@ static int check_lengths(lua_State *L, int idx, int64_t *n)
     if (count > RT_MAX_DIMS) luaL_error(L, "an array has at most %d axes", RT_MAX_DIMS);
     for (size_t i = 0; i < count; i++, lua_pop(L, 1)) {
         lua_rawgeti(L, idx, (lua_Integer)i + 1);
-        n[i] = check_length(L, -1);
+        n[i] = lg_fft_length(L, -1);
     }
     return (int)count;
+}
+
+void lg_fft_axes(lua_State *L, int idx, int ndim, int count, struct lg_fft_axes *out)
+{
+    *out = (struct lg_fft_axes){.count = 0};
+    int lengths = check_lengths(L, idx, out->n);
+    if (!lua_isnoneornil(L, idx + 1)) {
+        luaL_checktype(L, idx + 1, LUA_TTABLE);
+        out->count = lg_check_axes(L, idx + 1, ndim, out->axes);
+    } else {
+        int wanted = lengths ? lengths : count ? count : ndim;
+        if (wanted > ndim) luaL_error(L, "a transform along %d axes, of an array that has %d", wanted, ndim);
+        choose_last(ndim, wanted, out);
+    }
+    if (lengths && lengths != out->count) luaL_error(L, "%d lengths for %d axes", lengths, out->count);
 }
 
 /* x, s, axes, norm; or x and a table with these fields. `count` axes unless told, 0: all. */
 static void check_many(lua_State *L, const struct rt_array *a, int count, struct options *o)
 {
     bool table = lua_istable(L, 2) && lua_rawlen(L, 2) == 0;
-    *o = (struct options){.norm = BACKWARD};
     for (lua_pushnil(L); table && lua_next(L, 2); lua_pop(L, 1)) {
         const char *key = lg_option_name(L);
         if (strcmp(key, "s") != 0 && strcmp(key, "axes") != 0 && strcmp(key, "norm") != 0)
@@ -96,32 +113,25 @@ static void check_many(lua_State *L, const struct rt_array *a, int count, struct
         lua_getfield(L, 2, "s");
         lua_replace(L, 2);
     }
-    int lengths = check_lengths(L, 2, o->n);
-    if (!lua_isnil(L, 3)) {
-        luaL_checktype(L, 3, LUA_TTABLE);
-        o->count = lg_check_axes(L, 3, a->ndim, o->axes);
-    } else {
-        int wanted = lengths ? lengths : count ? count : a->ndim;
-        if (wanted > a->ndim) luaL_error(L, "a transform along %d axes, of an array that has %d", wanted, a->ndim);
-        choose_last(a, wanted, o);
-    }
-    if (lengths && lengths != o->count) luaL_error(L, "%d lengths for %d axes", lengths, o->count);
-    o->norm = lg_check_option(L, 4, "backward", norms);
+    lg_fft_axes(L, 2, a->ndim, count, &o->along);
+    o->norm = lg_fft_norm(L, 4);
 }
 
 /* ---- transforms ---- */
 static double scale_for(const struct options *o, bool inverse, int64_t n)
 {
-    if (o->norm == ORTHO) return 1 / sqrt((double)n);
-    return inverse == (o->norm == BACKWARD) ? 1 / (double)n : 1;
+    if (o->norm == LG_FFT_ORTHO) return 1 / sqrt((double)n);
+    return inverse == (o->norm == LG_FFT_BACKWARD) ? 1 / (double)n : 1;
 }
 
 /* Pushes the transform of the array at the top, and takes that away. */
 static void transform(lua_State *L, enum kn_fft kind, const struct options *o, int which)
 {
     const struct rt_array *a = lg_check_array(L, -1);
-    int axis = o->axes[which];
-    int64_t length = a->shape[axis], n = o->n[which] ? o->n[which] : kind == KN_IRFFT ? 2 * (length - 1) : length;
+    int axis = o->along.axes[which];
+    int64_t length = a->shape[axis], n = o->along.n[which]  ? o->along.n[which]
+                                         : kind == KN_IRFFT ? 2 * (length - 1)
+                                                            : length;
     if (n < 1)
         luaL_error(L, "axis %d has %I element%s, which is nothing to transform; give the length n", axis + 1,
                    (LUAI_UACINT)length, length == 1 ? "" : "s");
@@ -133,12 +143,13 @@ static void transform(lua_State *L, enum kn_fft kind, const struct options *o, i
 /* Along all axes, the last one first but for irfft, which needs it whole. */
 static int run(lua_State *L, enum kn_fft kind, const struct options *o)
 {
+    int count = o->along.count;
     static const enum kn_fft others[] = {KN_FFT, KN_IFFT, KN_FFT, KN_IFFT};
     lua_pushvalue(L, 1);
-    if (o->count == 0) return 1;
-    if (kind != KN_IRFFT) transform(L, kind, o, o->count - 1);
-    for (int i = o->count - 2; i >= 0; i--) transform(L, others[kind], o, i);
-    if (kind == KN_IRFFT) transform(L, kind, o, o->count - 1);
+    if (count == 0) return 1;
+    if (kind != KN_IRFFT) transform(L, kind, o, count - 1);
+    for (int i = count - 2; i >= 0; i--) transform(L, others[kind], o, i);
+    if (kind == KN_IRFFT) transform(L, kind, o, count - 1);
     return 1;
 }
 
@@ -174,6 +185,45 @@ TRANSFORMS(ifft, KN_IFFT)
 TRANSFORMS(rfft, KN_RFFT)
 TRANSFORMS(irfft, KN_IRFFT)
 
+/* ---- what has a conjugate half ---- */
+
+/* Pushes the conjugate of the array at the top in its place. */
+static void conjugate(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, -1);
+    if (!rt_is_complex(a->dtype)) return;
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_apply(KN_CONJ, (struct kn_operand[]){{.array = a}}, out, lg_error_box(L)));
+    lua_remove(L, -2);
+}
+
+/* The directions exchanged, which is what norm speaks of. */
+static void turn(struct options *o)
+{
+    if (o->norm != LG_FFT_ORTHO) o->norm = o->norm == LG_FFT_BACKWARD ? LG_FFT_FORWARD : LG_FFT_BACKWARD;
+}
+
+static int hfft(lua_State *L)
+{
+    struct options o;
+    check_one(L, lg_check_array(L, 1), &o);
+    turn(&o);
+    lua_pushvalue(L, 1);
+    conjugate(L);
+    lua_replace(L, 1);
+    return run(L, KN_IRFFT, &o);
+}
+
+static int ihfft(lua_State *L)
+{
+    struct options o;
+    check_one(L, lg_check_array(L, 1), &o);
+    turn(&o);
+    run(L, KN_RFFT, &o);
+    conjugate(L);
+    return 1;
+}
+
 /* ---- frequencies ---- */
 
 /* n, d, dtype, device: `count` numbers, of which those from number `positive` on count up to -1, over n d. */
@@ -199,13 +249,13 @@ static int push_frequencies(lua_State *L, int64_t n, int64_t count, int64_t posi
 
 static int fftfreq(lua_State *L)
 {
-    int64_t n = check_length(L, 1);
+    int64_t n = lg_fft_length(L, 1);
     return push_frequencies(L, n, n, (n + 1) / 2);
 }
 
 static int rfftfreq(lua_State *L)
 {
-    int64_t n = check_length(L, 1);
+    int64_t n = lg_fft_length(L, 1);
     return push_frequencies(L, n, n / 2 + 1, n / 2 + 1);
 }
 
@@ -256,6 +306,12 @@ static const struct lg_function rows[] = {
     {"irfft", irfft, "gpu.fft.irfft(x [, n [, axis [, norm]]])",
      "The inverse of gpu.fft.rfft: n real numbers, 2 (m - 1) of m elements unless told." ONE,
      "local x = gpu.random.normal(0, 1, 10)\nassert(gpu.fft.irfft(gpu.fft.rfft(x)):allclose(x, 1e-4, 1e-5))"},
+    {"hfft", hfft, "gpu.fft.hfft(x [, n [, axis [, norm]]])",
+     "The transform, n real numbers, of n numbers of which x is the first half and the rest its conjugates: 2 (m - 1) of m "
+     "elements unless told." ONE,
+     "local x = gpu.range(6)\nassert(gpu.fft.hfft(gpu.fft.ihfft(x)):allclose(x, 1e-4, 1e-5))"},
+    {"ihfft", ihfft, "gpu.fft.ihfft(x [, n [, axis [, norm]]])", "The inverse of gpu.fft.hfft." ONE,
+     "assert(gpu.fft.ihfft(gpu.ones(4)):allclose(gpu.array({1, 0, 0})))"},
     {"fft2", fft2, "gpu.fft.fft2(x [, s [, axes [, norm]]])",
      "The transform along two axes, the last ones unless told." MANY,
      "assert(gpu.fft.fft2(gpu.ones(4, 4))[{1, 1}] == gpu.complex(16))"},
@@ -295,6 +351,7 @@ void lg_open_fft(lua_State *L)
 {
     lua_newtable(L);
     lg_register(L, "gpu.fft", rows);
+    lg_register(L, "gpu.fft", lg_cosine_functions);
     lg_seal_module(L, "gpu.fft", "it has gpu.fft.fft(x), gpu.fft.rfft(x), gpu.fft.fft2(x) and others");
     lua_setfield(L, -2, "fft");
 }

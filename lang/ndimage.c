@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "lang/closest.h"
+#include "lang/convolve.h"
 
 void lg_check_border(lua_State *L, int idx, const char *fallback, struct lg_border *out)
 {
@@ -204,7 +205,6 @@ static int push_padded_all(lua_State *L, int x, const int64_t *sizes, bool turne
     return base + 1;
 }
 
-/* Of two axes as a convolution of images, of others as a sum over the weights. */
 static int weigh_all(lua_State *L, const char *what, bool turned)
 {
     const struct rt_array *a = lg_check_image(L, what), *w = lg_step_array(L, 2, a, a->dtype);
@@ -223,26 +223,7 @@ static int weigh_all(lua_State *L, const char *what, bool turned)
     }
     int x = push_padded_all(L, 1, w->shape, turned, &b);
     int weights = lg_step(L, "to", "vs", turned ? lg_step(L, "flip", "v", 2) : 2, rt_dtypes[a->dtype].name);
-    if (a->ndim == 2) {
-        int image = lg_step(L, "unsqueeze", "vi", x, (int64_t)1);
-        int filter = lg_step(L, "unsqueeze", "vi", lg_step(L, "unsqueeze", "vi", weights, (int64_t)1), (int64_t)1);
-        lg_step(L, "squeeze", "vi", lg_step(L, "conv2d", "vv", image, filter), (int64_t)1);
-        return 1;
-    }
-    int64_t count = rt_array_size(w), place[RT_MAX_DIMS] = {0};
-    int list = lg_step(L, "totable", "v", lg_step(L, "flatten", "v", weights)), sum = 0;
-    for (int64_t i = 1; i <= count; i++) {
-        int top = lua_gettop(L), part = x;
-        for (int k = 0; k < a->ndim; k++)
-            part = lg_step(L, "narrow", "viii", part, (int64_t)k + 1, place[k] + 1, a->shape[k]);
-        lua_rawgeti(L, list, i);
-        int term = lg_step(L, "mul", "vn", part, lua_tonumber(L, -1));
-        if (sum) term = lg_step(L, "add", "vv", sum, term);
-        lua_copy(L, term, sum ? sum : top + 1);
-        if (!sum) sum = top + 1;
-        lua_settop(L, sum);
-        for (int k = a->ndim - 1; k >= 0 && ++place[k] == w->shape[k]; k--) place[k] = 0;
-    }
+    lg_push_window_sums(L, x, weights);
     return 1;
 }
 

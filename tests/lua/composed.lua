@@ -112,6 +112,8 @@ t.every("what they refuse, and what to write instead", function(device)
   t.raises("coefficient 2 is string", gpu.polyval, { 1, "a" }, x)
   t.raises("the degree is negative", gpu.polyfit, { 1, 2 }, { 1, 2 }, -1)
   t.raises("a window has a floating dtype, not int32", gpu.hanning, 4, "int32")
+  t.raises("a window has a floating dtype, not int32", gpu.kaiser, 4, 1, "int32")
+  t.raises("beta is from -700 to 700", gpu.kaiser, 4, 1e9)
   t.raises("an axis is an integer", x.nansum, x, "all")
 end)
 

@@ -100,7 +100,13 @@ for _, device in ipairs(t.devices()) do
     t.raises("more than half of the window's 2", gpu.max_pool2d, x, { window = 2, padding = 2 })
     t.raises("avg_pool1d takes floats, not bool", gpu.avg_pool1d, gpu.zeros(2, 4, "bool", device), 2)
     t.raises("convolve: argument 2 has the shape (0,)", gpu.convolve, gpu.ones(2, device), gpu.zeros(0, device))
-    t.raises("correlate: argument 1 has the shape (2, 2)", gpu.correlate, gpu.ones(2, 2, device), gpu.ones(2, device))
+    t.raises({ "correlate: argument 2 has the shape (2,)", "expected 2 axes" }, gpu.correlate, gpu.ones(2, 2, device), gpu.ones(2, device))
+    t.raises("need floats, and these are int32", gpu.convolve, gpu.ones(2, "int32", device), gpu.ones(2, "int32", device), "full", "fft")
+    t.raises("neither fits into the other", gpu.convolve, gpu.ones(2, 3, device), gpu.ones(3, 2, device), "valid")
+    t.raises('"auto", "direct" or "fft" expected', gpu.convolve, gpu.ones(2, device), gpu.ones(2, device), "full", "fast")
+    -- So long that they are transformed.
+    local x, y = gpu.random.normal(0, 1, 20000, "float64", device), gpu.random.normal(0, 1, 9000, "float64", device)
+    t.near(gpu.convolve(x, y, "same")[7777], gpu.convolve(x, y, "same", "direct")[7777], 1e-8)
   end)
 end
 

@@ -193,6 +193,9 @@ def polynomials(r, g, dtype):
     n = r.choice([0, 1, 2, 5])
     yield f"gpu.vander(x, {n}), gpu.vander(x, {n}, true)", {"x": places}, (np.vander(places, n), np.vander(places, n, True))
     n = r.choice([0, 1, 2, 3, 8, 101])
+    beta = r.choice([0, 0.5, 5, 14, -3, 600])
+    for n in (0, 1, 2, 7, 64):
+        yield f"gpu.kaiser({n}, {beta}, 'float64'), gpu.kaiser({n}, {beta})", {}, (np.kaiser(n, beta), np.kaiser(n, beta))
     for name in ("hanning", "hamming", "blackman", "bartlett"):
         yield f"gpu.{name}({n}, 'float64')", {}, getattr(np, name)(n)
 

@@ -5,6 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
+import scipy.signal
 from numpy.lib.stride_tricks import sliding_window_view
 
 LUNARRAY = os.environ.get("LUNARRAY", "build/lunarray")
@@ -101,8 +102,27 @@ def vectors(r, g, dtype):
     return f"gpu.{name}(x, y, '{mode}')", {"x": x, "y": y}, want, 100 * min(len(x), len(y))
 
 
+def several_axes(r, g, dtype):
+    """Arrays of two or three axes, and long vectors, by products and by transforms: SciPy knows them."""
+    name, mode = r.choice(["convolve", "correlate"]), r.choice(["full", "same", "valid"])
+    method = r.choice(["direct", "fft", "auto"])
+    if r.random() < 0.4:
+        dtype = r.choice(["int32", "uint8", "complex64", "complex128"])
+        method = "direct" if dtype in ("int32", "uint8") else method
+    ndim = r.choice([1, 2, 2, 3])
+    x, y = ([r.choice([1, 2, 3, 5, 8]) for _ in range(ndim)] for _ in range(2))
+    if mode == "valid":
+        x, y = [max(p) for p in zip(x, y)], [min(p) for p in zip(x, y)]
+    x, y = ((g.standard_normal(s) * 5 + (0 if dtype[0] != "c" else 2j * g.standard_normal(s))).astype(dtype) for s in (x, y))
+    wide = {"f": np.float64, "c": np.complex128}.get(dtype[0], np.int64)
+    knows = np if ndim == 1 else scipy.signal
+    want = getattr(knows, name)(x.astype(wide), y.astype(wide), mode)
+    want = want.astype(dtype) if wide is np.int64 else want
+    return f"gpu.{name}(x, y, '{mode}', '{method}')", {"x": x, "y": y}, want, 300 * y.size
+
+
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("maker", [images, pools, vectors])
+@pytest.mark.parametrize("maker", [images, pools, vectors, several_axes])
 def test_against_numpy(tmp_path, way, maker):
     device, env = WAYS[way]
     script, wants = [f"gpu.device('{device}')"], []

@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+import scipy.fft
 
 from test_linalg import WAYS, compare
 
@@ -52,6 +53,34 @@ def many_axes(r, g, n):
         "x": a}, [np.fft.fftshift(a), np.fft.ifftshift(a, axes), np.fft.fftfreq(n, 0.1), np.fft.rfftfreq(n, 0.1)]
 
 
+def cosines(r, g, n):
+    """Cosine and sine transforms, which SciPy has."""
+    a = numbers(g, (r.choice([1, 3]), n, 2) if n < 3000 else (n,), r.choice([np.float32, np.float64, np.int16]))
+    f = a.astype(np.float64)
+    for kind in (1, 2, 3, 4):
+        norm, axis = r.choice(NORMS), r.randrange(a.ndim)
+        n = r.choice([None, a.shape[axis], a.shape[axis] + 3, max(1, a.shape[axis] // 2)])
+        for name in ("dct", "idct", "dst", "idst"):
+            if name.endswith("ct") and kind == 1 and (n or a.shape[axis]) < 2:
+                continue
+            yield (f"gpu.fft.{name}(x, {kind}, {n or 'nil'}, {axis + 1}, '{norm}')", {"x": a},
+                   getattr(scipy.fft, name)(f, kind, n, axis, norm))
+        axes = r.sample(range(a.ndim), r.randint(1, a.ndim))
+        if kind > 1:
+            lua = "{" + ", ".join(str(i + 1) for i in axes) + "}"
+            for name in ("dctn", "idctn", "dstn", "idstn"):
+                yield (f"gpu.fft.{name}(x, {{type = {kind}, axes = {lua}, norm = '{norm}'}})", {"x": a},
+                       getattr(scipy.fft, name)(f, kind, axes=axes, norm=norm))
+
+
+def conjugates(r, g, n):
+    a, norm = numbers(g, (2, n), r.choice([np.complex64, np.complex128, np.float32])), r.choice(NORMS)
+    if n > 1:
+        yield f"gpu.fft.hfft(x, nil, 2, '{norm}')", {"x": a}, np.fft.hfft(a, norm=norm)
+    yield f"gpu.fft.hfft(x, 5, 1), gpu.fft.ihfft(x.real, {{norm = '{norm}'}})", {"x": a}, [
+        np.fft.hfft(a, 5, 0), np.fft.ihfft(a.real, norm=norm)]
+
+
 def far_apart(r, g, n):
     """Rows whose elements are far apart in memory, of lengths around which they are done in other ways."""
     for length in (2048, 4096, 30000):
@@ -59,11 +88,13 @@ def far_apart(r, g, n):
         yield "gpu.fft.fft(x, nil, 1), gpu.fft.ifft(x, nil, 1)", {"x": a}, [np.fft.fft(a, axis=0), np.fft.ifft(a, axis=0)]
 
 
-@pytest.mark.parametrize("maker", [one_axis, many_axes, far_apart])
+@pytest.mark.parametrize("maker", [one_axis, many_axes, cosines, conjugates, far_apart])
 @pytest.mark.parametrize("way", WAYS)
 def test_against_numpy(tmp_path, way, maker):
     cases = []
     lengths = LENGTHS[:1] if maker is far_apart else LENGTHS if way == "cpu" else LENGTHS[::4]
+    if maker is cosines:
+        lengths = lengths[::3] if way == "cpu" else LENGTHS[2:30:9]
     for seed, n in enumerate(lengths):
         r, g = random.Random(seed), np.random.default_rng(seed)
         cases += maker(r, g, n)
