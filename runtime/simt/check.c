@@ -433,6 +433,7 @@ void simt_check_free(struct simt_check *c)
     free(c->sites);
     free(c->extents);
     free(c->outputs);
+    free(c->histories);
     simt_steady_free(c);
     free(c);
 }

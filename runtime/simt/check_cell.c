@@ -3,12 +3,14 @@
 #include "runtime/simt/check_inside.h"
 #include "runtime/simt/tally.h"
 
+#define MOST_RACES 32
+
 struct actor {
     const struct access *access;
     unsigned lane;
     record me;
     bool shared;
-    record raced[RECORDS]; /* with what; once for an access and a line */
+    record raced[MOST_RACES]; /* with what; once for an access and a line */
     unsigned races;
 };
 
@@ -101,7 +103,7 @@ static void report_race(struct actor *x, record other)
     if (is_of_groups(c, x->me) && is_of_groups(c, other)) return;
     for (unsigned k = 0; k < x->races; k++)
         if (record_site(x->raced[k]) == record_site(other)) return;
-    if (x->races == RECORDS) return;
+    if (x->races == MOST_RACES) return;
     x->raced[x->races++] = other;
     struct simt_report r = {.kind = CHECK_RACE,
                             .space = x->shared ? PTX_SHARED : PTX_GLOBAL,
@@ -183,14 +185,55 @@ static void write_cell(struct actor *x, record *w, record *a, record *b)
     *w = x->me;
 }
 
-static void touch(struct actor *x, record *w, uint32_t all, unsigned n)
+/* ---- cells of global memory that were raced for ---- */
+/* What the access does to the cell of so many bytes that lies `offset` into what the lane touches. */
+static struct shown show(const struct actor *x, record last, unsigned offset, unsigned bytes)
 {
-    record *a = w + all, *b = a + all;
-    for (unsigned k = 0; k < n; k++) {
-        if (x->access->kind == ACCESS_READ)
-            read_cell(x, w + k, a + k, b + k);
-        else
-            write_cell(x, w + k, a + k, b + k);
+    const struct access *a = x->access;
+    struct shown s = {.me = x->me, .stores = a->kind == ACCESS_WRITE && !is_opaque(a)};
+    const char *p = (const char *)simt_host(a->at[x->lane]) + offset;
+    unsigned lane = is_of_this(x, last) ? record_thread(last) % SIMT_WARP : x->lane, size = a->insn->size;
+    simt_tally_settle(a->block->worker);
+    memcpy(&s.there, p, bytes);
+    for (unsigned k = 0; s.stores && k < bytes; k++) {
+        unsigned element = (offset + k) / size, shift = (offset + k) % size * 8;
+        s.value |= (uint32_t)(stored_value(a, x->lane, element) >> shift & 0xff) << 8 * k;
+        if (lane == x->lane) continue;
+        s.there &= ~((uint32_t)0xff << 8 * k);
+        s.there |= (uint32_t)(stored_value(a, lane, element) >> shift & 0xff) << 8 * k;
+    }
+    return s;
+}
+
+static bool both_read(const struct actor *x, record r)
+{
+    return x->access->kind == ACCESS_READ && access_of(&x->access->check->sites[record_site(r)]) == ACCESS_READ;
+}
+
+static void meet_all(struct actor *x, uint64_t cell, const struct shown *s)
+{
+    record others[MOST_RACES];
+    size_t count = simt_history_meet(x->access->check, cell, s, others, MOST_RACES);
+    for (size_t k = 0; k < count; k++)
+        if (!both_read(x, others[k]) && !gone(x, others[k]) && !excused(x, others[k])) report_race(x, others[k]);
+}
+
+static void touch(struct actor *x, record *w, uint32_t all, unsigned n, unsigned log)
+{
+    for (unsigned k = 0; k < n; k++, w++) {
+        uint64_t cell = x->access->at[x->lane] + ((uint64_t)k << log);
+        record was[RECORDS] = {w[0], w[all], w[2 * all]};
+        unsigned races = x->races;
+        if (w[0] != RACED && x->access->kind == ACCESS_READ)
+            read_cell(x, w, w + all, w + 2 * all);
+        else if (w[0] != RACED)
+            write_cell(x, w, w + all, w + 2 * all);
+        bool begins = !x->shared && x->races > races;
+        if (!begins && w[0] != RACED) continue;
+        struct shown s = show(x, was[0], k << log, 1u << log);
+        if (begins && !simt_history_begin(x->access->check, cell, &s, was)) continue;
+        meet_all(x, cell, &s);
+        w[0] = RACED, w[all] = w[2 * all] = 0;
     }
 }
 
@@ -199,7 +242,7 @@ void simt_race_cells(const struct access *a, unsigned lane, bool shared, const s
 {
     struct actor x = {
         .access = a, .lane = lane, .me = record_of(a, shared) + ((uint64_t)lane << THREAD_AT), .shared = shared};
-    touch(&x, t->writes + first, all, a->bytes >> t->log);
+    touch(&x, t->writes + first, all, a->bytes >> t->log, t->log);
 }
 
 void simt_race_store(const struct access *a, uint64_t address, unsigned bytes, unsigned lane)

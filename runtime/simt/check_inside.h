@@ -1,10 +1,10 @@
 /* Inside the checks: check.c is the observer and dispatches, check_access.c looks at addresses, check_pieces.c at those
  * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_cell.c has
- * the rule for what is a race, check_strips.c and check_rows.c keep rows of global memory, check_words.c single words,
- * check_inputs.c and check_own.c know what needs no such record, check_heap.c follows malloc and free, check_shared.c
- * sees what needs no closer look in shared memory, check_steady.c which blocks need none, check_copies.c and
- * check_bulk.c follow copies that are under way, check_sync.c keeps when threads met, check_report.c collects what is
- * found.
+ * the rule for what is a race, check_history.c keeps who raced for a cell, check_strips.c and check_rows.c keep rows of
+ * global memory, check_words.c single words, check_inputs.c and check_own.c know what needs no such record,
+ * check_heap.c follows malloc and free, check_shared.c sees what needs no closer look in shared memory, check_steady.c
+ * which blocks need none, check_copies.c and check_bulk.c follow copies that are under way, check_sync.c keeps when
+ * threads met, check_report.c collects what is found.
  *
  * A `record` says who touched something, in 64 bits: block, time, thread of the block, site. Times count the
  * synchronisations within a block: what was recorded before a time at which threads met is ordered before what they do
@@ -24,7 +24,8 @@
 #define BLOCK_AT    (TIME_AT + TIME_BITS)
 #define MAX_SITES   (1u << SITE_BITS)
 #define LAST_TIME   ((1u << TIME_BITS) - 1)
-#define BLOCK_IDS   ((1u << BLOCK_BITS) - 1) /* blocks are numbered from 1; larger grids use numbers again */
+#define BLOCK_IDS   ((1u << BLOCK_BITS) - 2)   /* blocks are numbered from 1; larger grids use numbers again */
+#define RACED       (~UINT64_C(0) << BLOCK_AT) /* in place of a cell's last write: check_history.c */
 #define BLOCK_SPAN  (UINT64_C(1) << BLOCK_AT)
 #define WHO_MASK    (~(BLOCK_SPAN - 1) | ((UINT64_C(1) << TIME_AT) - (UINT64_C(1) << THREAD_AT)))
 
@@ -279,6 +280,7 @@ struct simt_check {
     uint64_t keys[MAX_REPORTS]; /* of reports: what groups them */
     size_t report_count;
     uint64_t more;
+    struct history *histories; /* check_history.c */
     /* releases: by an atomic or volatile write behind a fence */
     _Atomic uint64_t releases;
     _Atomic uint64_t objects[OBJECTS]; /* the last release there */
@@ -436,6 +438,18 @@ void simt_race_cells(const struct access *a, unsigned lane, bool shared, const s
 /* Stores `bytes` bytes at an address, those of the lanes from `lane` on, before the instruction does: who finds the
  * record of a write, on another host thread, finds its value too, and can tell that it would write the same. */
 void simt_race_store(const struct access *a, uint64_t address, unsigned bytes, unsigned lane);
+
+/* ---- check_history.c ---- */
+struct shown { /* an access to one cell */
+    record me;
+    bool stores;
+    uint32_t value; /* what it stores, if it does so plainly */
+    uint32_t there; /* in memory before */
+};
+/* Threads race for the cell of global memory at the address, whose records were these. False: it can't be kept. */
+bool simt_history_begin(struct simt_check *c, uint64_t cell, const struct shown *s, const record *records);
+/* An access to a cell that was raced for: those before it that it may race with, at most so many; it is kept, too. */
+size_t simt_history_meet(struct simt_check *c, uint64_t cell, const struct shown *s, record *others, size_t most);
 
 /* ---- check_words.c ---- */
 /* Lanes m touch words of global memory, each one or some of its own: 4 bytes or more, no atomics. */
