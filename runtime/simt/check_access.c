@@ -8,6 +8,7 @@
 #include "runtime/simt/tally.h"
 
 #define NEAR 256 /* bytes beside an array */
+#define SOME 4   /* lanes that are better looked at together */
 
 /* What an address may belong to, at its first sight. ELSEWHERE, in host memory, has no shadow; GIVEN is by malloc,
  * TAKEN what free took back. */
@@ -443,7 +444,7 @@ static bool scattered(struct access *a, uint32_t range)
         return scattered_global(a, range);
     }
     const uint32_t *from = u32_at(a->regs, a->insn->a);
-    if (simt_shared_rows(a, from) || simt_shared_lanes(a, from)) return true;
+    if (simt_shared_rows(a, from) || simt_shared_lanes(a, from, FULL)) return true;
     read_addresses(a, FULL);
     if (!inside_window(a, simt_check_window(a))) return false;
     simt_shared_touch(a, FULL);
@@ -494,8 +495,9 @@ void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *
     simt_check_begin(&a, c, w, i, c->site_of[w->pc]);
     a.bytes = (uint32_t)i->size * i->count;
     const uint32_t *from = u32_at(a.regs, i->a);
-    bool full = *m == FULL && i->space == PTX_SHARED && !a.site->copies;
-    if (full && (simt_shared_rows(&a, from) || simt_shared_lanes(&a, from))) return;
+    bool shared = i->space == PTX_SHARED && !a.site->copies;
+    if (shared && *m == FULL && simt_shared_rows(&a, from)) return;
+    if (shared && lane_count(*m) >= SOME && simt_shared_lanes(&a, from, *m)) return;
     bool global = i->space == PTX_GLOBAL && !(i->flags & F_FRAME) && !a.site->strong;
     if (*m == FULL && global && check_rows(&a, u64_at(a.regs, i->a))) return;
     read_addresses(&a, *m);

@@ -128,9 +128,9 @@ struct check_vectors {
      * apart. */
     unsigned (*words)(uint32_t *written, uint32_t *read, const uint32_t at[2], uint32_t step, const struct tag_rule *t,
                       uint32_t me, bool write);
-    /* 32 words, any, likewise: that of lane l by the thread me + l. */
-    unsigned (*lanes)(uint32_t *written, uint32_t *read, const uint32_t *at, const struct tag_rule *t, uint32_t me,
-                      bool write);
+    /* Words of lanes m, any, likewise: that of lane l by the thread me + l. */
+    unsigned (*lanes)(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct tag_rule *t,
+                      uint32_t me, bool write);
     /* 32 words side by side, word l of which lane l ^ flip touches. False, and nothing was done: some of them were
      * touched in this epoch, and not by the warp before its lanes met. */
     bool (*warp)(uint32_t *written, uint32_t *read, unsigned flip, const struct tag_rule *t, uint32_t me, bool write);
@@ -145,8 +145,9 @@ struct check_vectors {
     unsigned (*rows64)(const uint64_t *a, uint32_t bytes);
     /* Are 32 offsets those of words side by side from *low on, lane l's being word l ^ flip? That; else 32. */
     unsigned (*butterfly)(const uint32_t *a, uint32_t *low);
-    /* The words that 32 offsets mean, `on` further. False: some are not within `room` of 0, or have bits of `odd`. */
-    bool (*find)(uint32_t *at, const uint32_t *from, uint32_t on, uint32_t room, uint32_t odd);
+    /* The words that 32 offsets mean, `on` further. False: some of lanes m are not within `room` of 0, or have bits of
+     * `odd`. */
+    bool (*find)(uint32_t *at, const uint32_t *from, uint32_t m, uint32_t on, uint32_t room, uint32_t odd);
     /* Are all cells of 4 bytes that 32 addresses mean, from `low` on, in `last` with at least `known`? Then they are
      * the lanes', from `mine` on. */
     bool (*count)(uint32_t *last, uint32_t cells, const uint64_t *a, uint64_t low, uint32_t known, uint32_t mine);

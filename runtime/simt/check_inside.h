@@ -492,8 +492,8 @@ void simt_counters_free(struct block *b);
 void simt_shared_touch(const struct access *a, uint32_t m);
 /* All lanes do, at what `from` holds and the instruction adds. False: nothing was done, it is no simple case. */
 bool simt_shared_rows(const struct access *a, const uint32_t *from);
-/* The same from any place to any. */
-bool simt_shared_lanes(const struct access *a, const uint32_t *from);
+/* The same of lanes m, from any place to any. */
+bool simt_shared_lanes(const struct access *a, const uint32_t *from, uint32_t m);
 /* All lanes do an atomic on 4 bytes, at what `from` holds and the instruction adds, on words that several threads'
  * atomics touched in this epoch, and nobody else. False: nothing was done, look closer. */
 bool simt_shared_again(const struct warp *w, const struct insn *i, const uint32_t *from);

@@ -391,19 +391,19 @@ bool simt_shared_warp(struct block *b, struct warp *w, const struct insn *i, int
     return touch_warp(b, w, i, (uint32_t)from, flip);
 }
 
-bool simt_shared_lanes(const struct access *a, const uint32_t *from)
+bool simt_shared_lanes(const struct access *a, const uint32_t *from, uint32_t m)
 {
     const struct check_vectors *v = a->check->vectors;
     struct tags *t = &a->block->tags;
     struct window window = simt_check_window(a);
     uint32_t at[SIMT_WARP], low = window.low / 4, bytes = window.high - window.low;
     if (!is_simple(a) || a->kind == ACCESS_ATOMIC || window.low % 16 || bytes < a->bytes) return false;
-    if (!v->find(at, from, (uint32_t)a->insn->imm - window.low, bytes - a->bytes, a->bytes - 1)) return false;
+    if (!v->find(at, from, m, (uint32_t)a->insn->imm - window.low, bytes - a->bytes, a->bytes - 1)) return false;
     struct tag_rule rule = rule_of(a);
     unsigned flags = t->warp_met ? CELLS_CHANGED : 0;
     for (uint32_t k = 0; k < a->bytes / 4; k++)
-        flags |= v->lanes(t->written + low + k, t->read + low + k, at, &rule, tag_of(a, 0), a->kind == ACCESS_WRITE);
-    struct shared_note *n = !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? note(a, FULL, 0) : NULL;
+        flags |= v->lanes(t->written + low + k, t->read + low + k, at, m, &rule, tag_of(a, 0), a->kind == ACCESS_WRITE);
+    struct shared_note *n = !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? note(a, m, 0) : NULL;
     for (int l = 0; n && l < SIMT_WARP; l++) n->at[l] = 4 * at[l] + window.low;
     if (n || !flags) return true;
     simt_shared_flush(a->block);

@@ -66,12 +66,35 @@ static unsigned judge_tags(uint32_t *written, uint32_t *read, unsigned n, unsign
     return met ? read_tags(written, read, n, shift, t, me, true) : read_tags(written, read, n, shift, t, me, false);
 }
 
+/* The elements that lanes m mean by index, to and from a list of all lanes. */
+static inline void take_some(uint32_t *to, const uint32_t *from, const uint32_t *at, uint32_t m)
+{
+#ifdef __AVX512F__
+    for (int h = 0; h < SIMT_WARP; h += 16)
+        _mm512_storeu_si512(to + h, _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), (__mmask16)(m >> h),
+                                                                _mm512_loadu_si512(at + h), from, 4));
+#else
+    for (int l = 0; l < SIMT_WARP; l++) to[l] = m >> l & 1 ? from[at[l]] : 0;
+#endif
+}
+
+static inline void put_some(uint32_t *to, const uint32_t *from, const uint32_t *at, uint32_t m)
+{
+#ifdef __AVX512F__
+    for (int h = 0; h < SIMT_WARP; h += 16)
+        _mm512_mask_i32scatter_epi32(to, (__mmask16)(m >> h), _mm512_loadu_si512(at + h), _mm512_loadu_si512(from + h),
+                                     4);
+#else
+    EACH_LANE(l, m) to[at[l]] = from[l];
+#endif
+}
+
 /* Words that several lanes read, each of which took it for its own, become those of several. */
-static void join_readers(uint32_t *read, const uint32_t *at, const struct tag_rule *t, uint32_t me)
+static void join_readers(uint32_t *read, const uint32_t *at, uint32_t m, const struct tag_rule *t, uint32_t me)
 {
     uint32_t several = t->warp != t->now ? t->warp | TAG_WARP | (me & 0x3e0) : t->now | TAG_MANY;
-    for (uint32_t l = 0; l < SIMT_WARP; l++)
-        if ((read[at[l]] ^ (me + l)) - 1 < SIMT_WARP - 1) read[at[l]] = several;
+    EACH_LANE(l, m)
+    if ((read[at[l]] ^ (me + l)) - 1 < SIMT_WARP - 1) read[at[l]] = several;
 }
 
 /* `apart`: each lane touches another word. */
@@ -97,7 +120,39 @@ TAG_LOOP words_of_lanes(uint32_t *restrict written, uint32_t *restrict read, con
         for (uint32_t l = 0; l < SIMT_WARP; l++) read[at[l]] = r[l];
     for (uint32_t l = 0; !apart && l < SIMT_WARP; l++)
         clash |= (uint32_t)((read[at[l]] ^ (me + l)) - 1 < SIMT_WARP - 1);
-    if (clash) join_readers(read, at, &t, me);
+    if (clash) join_readers(read, at, FULL, &t, me);
+    return (bad ? CELLS_BAD : 0) | (changed ? CELLS_CHANGED : 0);
+}
+
+/* The same of lanes m alone, whose words may be the same. */
+TAG_LOOP words_of_some(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct tag_rule *rule,
+                       uint32_t me, bool write, bool met)
+{
+    const struct tag_rule t = *rule;
+    uint32_t w[SIMT_WARP], r[SIMT_WARP], mine[SIMT_WARP], bad = 0, changed = 0, clash = 0;
+    take_some(w, written, at, m);
+    take_some(r, read, at, m);
+    for (uint32_t l = 0; l < SIMT_WARP; l++) {
+        uint32_t old = r[l], there = m >> l & 1;
+        mine[l] = me + l;
+        if (write) {
+            bad |= tag_write_bad(w[l], old, mine[l], &t, met) & there;
+        } else {
+            r[l] = tag_reader(old, mine[l], &t, met);
+            bad |= tag_read_bad(w[l], mine[l], &t, met) & there;
+            changed |= (r[l] ^ old) & -there;
+        }
+    }
+    if (write) {
+        put_some(written, mine, at, m);
+        take_some(w, written, at, m);
+        for (uint32_t l = 0; l < SIMT_WARP; l++) bad |= (w[l] ^ mine[l]) & -(m >> l & 1);
+        return (bad ? CELLS_BAD : 0) | CELLS_CHANGED;
+    }
+    if (changed) put_some(read, r, at, m);
+    take_some(r, read, at, m);
+    for (uint32_t l = 0; l < SIMT_WARP; l++) clash |= (uint32_t)((r[l] ^ mine[l]) - 1 < SIMT_WARP - 1) & m >> l;
+    if (clash & 1) join_readers(read, at, m, &t, me);
     return (bad ? CELLS_BAD : 0) | (changed ? CELLS_CHANGED : 0);
 }
 
@@ -129,10 +184,19 @@ TAG_LOOP permuted(uint32_t *restrict written, uint32_t *restrict read, const uin
     return (bad ? CELLS_BAD : 0) | (write || changed ? CELLS_CHANGED : 0);
 }
 
-static unsigned judge_lanes(uint32_t *written, uint32_t *read, const uint32_t *at, const struct tag_rule *t,
+static unsigned judge_some_lanes(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m,
+                                 const struct tag_rule *t, uint32_t me, bool write)
+{
+    if (t->warp != t->now) return words_of_some(written, read, at, m, t, me, write, true);
+    return write ? words_of_some(written, read, at, m, t, me, true, false)
+                 : words_of_some(written, read, at, m, t, me, false, false);
+}
+
+static unsigned judge_lanes(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct tag_rule *t,
                             uint32_t me, bool write)
 {
     uint32_t lane[SIMT_WARP], low = at[0] / SIMT_WARP * SIMT_WARP;
+    if (m != FULL) return judge_some_lanes(written, read, at, m, t, me, write);
     if (find_lanes(at, lane)) {
         written += low, read += low;
         if (t->warp == t->now) return permuted(written, read, lane, t, me, write, false);
@@ -264,12 +328,12 @@ static bool are_atoms(const uint32_t *written, const uint32_t *read, const uint3
     return !other;
 }
 
-static bool find_words(uint32_t *at, const uint32_t *from, uint32_t on, uint32_t room, uint32_t odd)
+static bool find_words(uint32_t *at, const uint32_t *from, uint32_t m, uint32_t on, uint32_t room, uint32_t odd)
 {
     uint32_t bad = 0;
     for (int l = 0; l < SIMT_WARP; l++) {
         uint32_t d = from[l] + on;
-        bad |= (uint32_t)(d > room) | (d & odd);
+        bad |= ((uint32_t)(d > room) | (d & odd)) & -(m >> l & 1);
         at[l] = d / 4;
     }
     return !bad;
