@@ -320,21 +320,46 @@ static bool halves_differ(int32_t step, const uint64_t at[2])
     return apart % step || apart / step >= 16 || apart / step <= -16;
 }
 
-/* Lanes by equal steps. False: look closer. */
-static bool touch_steps(const struct access *a, int32_t step, const uint64_t at[2])
+/* Loads that leave nothing out between a lane and the next are judged as one of more bytes. */
+static unsigned judge_packed(const struct access *a, int32_t step, const uint64_t at[2], const struct tag_rule *rule)
 {
-    struct tags *t = &a->block->tags;
-    const struct tag_rule rule = rule_of(a);
-    if (!halves_differ(step, at)) return false;
-    unsigned flags = t->warp_met ? CELLS_CHANGED : 0;
+    const struct tags *t = &a->block->tags;
+    unsigned shift = (unsigned)__builtin_ctz((unsigned)step) - 2, n = 16u << shift, flags = 0;
+    for (unsigned h = 0; h < 2; h++)
+        flags |= a->check->vectors->tags(t->written + at[h] / 4, t->read + at[h] / 4, n, shift, rule, tag_of(a, h * 16),
+                                         false);
+    return flags;
+}
+
+static unsigned judge_steps(const struct access *a, int32_t step, const uint64_t at[2], const struct tag_rule *rule)
+{
+    const struct tags *t = &a->block->tags;
+    unsigned flags = 0;
     for (uint32_t k = 0; k < a->bytes / 4; k++) {
         const uint32_t words[2] = {(uint32_t)at[0] / 4 + k, (uint32_t)at[1] / 4 + k};
-        flags |= a->check->vectors->words(t->written, t->read, words, (uint32_t)(step / 4), &rule, tag_of(a, 0),
+        flags |= a->check->vectors->words(t->written, t->read, words, (uint32_t)(step / 4), rule, tag_of(a, 0),
                                           a->kind == ACCESS_WRITE);
+    }
+    return flags;
+}
+
+/* Lanes by equal steps, `count` times. False: look closer. */
+static bool touch_steps(const struct access *a, int32_t step, const uint64_t at[2], uint32_t count, int32_t stride)
+{
+    const struct tag_rule rule = rule_of(a);
+    uint32_t all = count * a->bytes;
+    bool packed = a->kind == ACCESS_READ && count > 1 && stride == (int32_t)a->bytes && step == (int32_t)all &&
+                  (all & (all - 1)) == 0;
+    if (!halves_differ(step, at)) return false;
+    unsigned flags = a->block->tags.warp_met ? CELLS_CHANGED : 0;
+    if (packed) flags |= judge_packed(a, step, at, &rule);
+    for (uint32_t k = 0; k < count && !packed; k++) {
+        const uint64_t from[2] = {at[0] + k * (uint64_t)(int64_t)stride, at[1] + k * (uint64_t)(int64_t)stride};
+        flags |= judge_steps(a, step, from, &rule);
     }
     struct shared_note *n =
         !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? note(a, FULL, ROW_STEPS | ROW_STEPS << ROW_BITS) : NULL;
-    if (n) n->at[0] = (uint32_t)at[0], n->at[1] = (uint32_t)at[1], n->step = step;
+    if (n) n->at[0] = (uint32_t)at[0], n->at[1] = (uint32_t)at[1], n->step = step, n->count = count, n->stride = stride;
     if (n || !flags) return true;
     simt_shared_flush(a->block);
     return false;
@@ -428,7 +453,7 @@ void simt_shared_series(struct access *a, int64_t step, const uint64_t at[2], ui
 {
     unsigned row = !step ? ROW_UNIFORM : step == a->bytes ? ROW_UNIT : 0;
     if (row && is_simple(a) && touch_rows(a, row | row << ROW_BITS, at, count, stride)) return;
-    if (!row && count == 1 && is_simple(a) && touch_steps(a, (int32_t)step, at)) return;
+    if (!row && is_simple(a) && touch_steps(a, (int32_t)step, at, count, stride)) return;
     for (unsigned l = 0; l < SIMT_WARP; l++) a->at[l] = at[l / 16] + (uint64_t)step * (l % 16);
     for (uint32_t k = 0; k < count; k++) {
         simt_shared_touch(a, FULL);
