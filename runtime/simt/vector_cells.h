@@ -97,36 +97,9 @@ static void join_readers(uint32_t *read, const uint32_t *at, uint32_t m, const s
     if ((read[at[l]] ^ (me + l)) - 1 < SIMT_WARP - 1) read[at[l]] = several;
 }
 
-/* `apart`: each lane touches another word. */
-TAG_LOOP words_of_lanes(uint32_t *restrict written, uint32_t *restrict read, const uint32_t *at,
-                        const struct tag_rule *rule, uint32_t me, bool write, bool met, bool apart)
-{
-    const struct tag_rule t = *rule;
-    uint32_t w[SIMT_WARP], r[SIMT_WARP], bad = 0, changed = 0, clash = 0;
-    for (uint32_t l = 0; l < SIMT_WARP; l++) w[l] = written[at[l]], r[l] = read[at[l]];
-    if (write) {
-        for (uint32_t l = 0; l < SIMT_WARP; l++) bad |= tag_write_bad(w[l], r[l], me + l, &t, met);
-        for (uint32_t l = 0; l < SIMT_WARP; l++) written[at[l]] = me + l;
-        for (uint32_t l = 0; !apart && l < SIMT_WARP; l++) bad |= written[at[l]] ^ (me + l);
-        return (bad ? CELLS_BAD : 0) | CELLS_CHANGED;
-    }
-    for (uint32_t l = 0; l < SIMT_WARP; l++) {
-        uint32_t new = tag_reader(r[l], me + l, &t, met);
-        bad |= tag_read_bad(w[l], me + l, &t, met);
-        changed |= new ^ r[l];
-        r[l] = new;
-    }
-    if (changed)
-        for (uint32_t l = 0; l < SIMT_WARP; l++) read[at[l]] = r[l];
-    for (uint32_t l = 0; !apart && l < SIMT_WARP; l++)
-        clash |= (uint32_t)((read[at[l]] ^ (me + l)) - 1 < SIMT_WARP - 1);
-    if (clash) join_readers(read, at, FULL, &t, me);
-    return (bad ? CELLS_BAD : 0) | (changed ? CELLS_CHANGED : 0);
-}
-
-/* The same of lanes m alone, whose words may be the same. */
-TAG_LOOP words_of_some(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct tag_rule *rule,
-                       uint32_t me, bool write, bool met)
+/* Words of lanes m. `apart`: each lane touches another one. */
+TAG_LOOP words_of_lanes(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct tag_rule *rule,
+                        uint32_t me, bool write, bool met, bool apart)
 {
     const struct tag_rule t = *rule;
     uint32_t w[SIMT_WARP], r[SIMT_WARP], mine[SIMT_WARP], bad = 0, changed = 0, clash = 0;
@@ -145,13 +118,14 @@ TAG_LOOP words_of_some(uint32_t *written, uint32_t *read, const uint32_t *at, ui
     }
     if (write) {
         put_some(written, mine, at, m);
-        take_some(w, written, at, m);
-        for (uint32_t l = 0; l < SIMT_WARP; l++) bad |= (w[l] ^ mine[l]) & -(m >> l & 1);
+        if (!apart) take_some(w, written, at, m);
+        for (uint32_t l = 0; !apart && l < SIMT_WARP; l++) bad |= (w[l] ^ mine[l]) & -(m >> l & 1);
         return (bad ? CELLS_BAD : 0) | CELLS_CHANGED;
     }
     if (changed) put_some(read, r, at, m);
-    take_some(r, read, at, m);
-    for (uint32_t l = 0; l < SIMT_WARP; l++) clash |= (uint32_t)((r[l] ^ mine[l]) - 1 < SIMT_WARP - 1) & m >> l;
+    if (!apart) take_some(r, read, at, m);
+    for (uint32_t l = 0; !apart && l < SIMT_WARP; l++)
+        clash |= (uint32_t)((r[l] ^ mine[l]) - 1 < SIMT_WARP - 1) & m >> l;
     if (clash & 1) join_readers(read, at, m, &t, me);
     return (bad ? CELLS_BAD : 0) | (changed ? CELLS_CHANGED : 0);
 }
@@ -187,9 +161,9 @@ TAG_LOOP permuted(uint32_t *restrict written, uint32_t *restrict read, const uin
 static unsigned judge_some_lanes(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m,
                                  const struct tag_rule *t, uint32_t me, bool write)
 {
-    if (t->warp != t->now) return words_of_some(written, read, at, m, t, me, write, true);
-    return write ? words_of_some(written, read, at, m, t, me, true, false)
-                 : words_of_some(written, read, at, m, t, me, false, false);
+    if (t->warp != t->now) return words_of_lanes(written, read, at, m, t, me, write, true, false);
+    return write ? words_of_lanes(written, read, at, m, t, me, true, false, false)
+                 : words_of_lanes(written, read, at, m, t, me, false, false, false);
 }
 
 static unsigned judge_lanes(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct tag_rule *t,
@@ -203,8 +177,7 @@ static unsigned judge_lanes(uint32_t *written, uint32_t *read, const uint32_t *a
         return write ? permuted(written, read, lane, t, me, true, true)
                      : permuted(written, read, lane, t, me, false, true);
     }
-    return t->warp != t->now ? words_of_lanes(written, read, at, t, me, write, true, false)
-                             : words_of_lanes(written, read, at, t, me, write, false, false);
+    return judge_some_lanes(written, read, at, FULL, t, me, write);
 }
 
 /* ---- a warp's words ---- */
@@ -262,8 +235,9 @@ static unsigned judge_words(uint32_t *written, uint32_t *read, const uint32_t fr
 {
     uint32_t at[SIMT_WARP];
     for (uint32_t l = 0; l < 16; l++) at[l] = from[0] + step * l, at[16 + l] = from[1] + step * l;
-    return t->warp != t->now ? words_of_lanes(written, read, at, t, me, write, true, true)
-                             : words_of_lanes(written, read, at, t, me, write, false, true);
+    if (t->warp != t->now) return words_of_lanes(written, read, at, FULL, t, me, write, true, true);
+    return write ? words_of_lanes(written, read, at, FULL, t, me, true, false, true)
+                 : words_of_lanes(written, read, at, FULL, t, me, false, false, true);
 }
 
 /* None of them is the only thread that touches a word: as if `me` came twice, each time as another lane. */
