@@ -291,6 +291,7 @@ static int add_frexp_exponent(struct building *b, int x)
     return add_op(b, KN_WHERE, add_op(b, KN_ISFINITE, exponent, 0, 0), exponent, add_number(b, 0));
 }
 
+/* The mantissa is made with the exponent that was found before. */
 enum rt_status kn_frexp(const struct rt_array *x, struct rt_array *mantissa, struct rt_array *exponent,
                         struct rt_error *e)
 {
@@ -298,10 +299,16 @@ enum rt_status kn_frexp(const struct rt_array *x, struct rt_array *mantissa, str
     struct format f;
     int from;
     start_floating(&first, "frexp", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
-    add_op(&first, KN_LDEXP, from, add_op(&first, KN_NEG, add_frexp_exponent(&first, from), 0, 0), 0);
+    add_convert(&first, add_frexp_exponent(&first, from), RT_INT32);
+    enum rt_status status = run(&first, exponent);
+    if (status != RT_OK) return status;
     start_floating(&second, "frexp", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
-    add_convert(&second, add_frexp_exponent(&second, from), RT_INT32);
-    return run_both(&first, mantissa, &second, exponent);
+    int power = add_op(&second, KN_NEG, add_operand(&second, &(struct kn_operand){.array = exponent}), 0, 0);
+    if (second.status == RT_OK)
+        add_op(&second, KN_LDEXP, from, add_convert(&second, power, second.program.nodes[from].dtype), 0);
+    status = run(&second, mantissa);
+    if (status != RT_OK) rt_array_release(exponent);
+    return status;
 }
 
 enum rt_status kn_modf(const struct rt_array *x, struct rt_array *fraction, struct rt_array *whole, struct rt_error *e)

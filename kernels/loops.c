@@ -11,6 +11,9 @@
 #include "kernels/quotients.h"
 #include <string.h>
 #include <tgmath.h>
+#if defined __F16C__
+#include <immintrin.h>
+#endif
 
 #pragma GCC diagnostic ignored "-Wtype-limits" /* a < 0 of unsigned types, in expressions that serve all types */
 
@@ -36,6 +39,7 @@
 #undef cbrt
 #undef pow
 #undef logb
+#undef signbit
 #define REALS(name, a)   _Generic((a), float : name##_f32, double : name##_f64)
 #define NUMBERS(name, a) _Generic((a), float : name##_f32, double : name##_f64, c64 : c##name##f, c128 : c##name)
 #define exp2(a)          REALS(exp2, a)(a)
@@ -44,6 +48,7 @@
 #define log10(a)         REALS(log10, a)(a)
 #define log1p(a)         REALS(log1p, a)(a)
 #define cbrt(a)          REALS(cbrt, a)(a)
+#define signbit(a)       _Generic((a), float : rt_float_bits(a) >> 31, double : bits_of_double(a) >> 63)
 #define logb(a)          REALS(logb, a)(a)
 #define atan2(a, b)      REALS(atan2, a)(a, b)
 #define asin(a)          NUMBERS(asin, a)(a)
@@ -173,6 +178,17 @@ TRIG(tan_f64, TAN_F64, double, TAN_LIMIT, tan_turned_f64(a))
 #define TAN_F32 tan_f32
 #define TAN_F64 tan_f64
 
+/* Logarithms of positive numbers with leading digits. */
+#define PLAIN(name, beyond)                                                                                            \
+    PARTED(name##_positive, beyond, double, double, double, (from[i] >= 0x1p-1022) & (from[i] < __builtin_inf()),      \
+           to[i] = name##_of_parts(parts_of(from[i])))
+PLAIN(log, LOG_F64)
+PLAIN(log2, LOG2_F64)
+PLAIN(log10, LOG10_F64)
+#define LOG_F64   log_positive
+#define LOG2_F64  log2_positive
+#define LOG10_F64 log10_positive
+
 #define FLOORED(T, f)                                                                                                  \
     const T b = other[i], m = f(from[i], b);                                                                           \
     to[i] = ((m > 0) & (b < 0)) | ((m < 0) & (b > 0)) ? m + b : m
@@ -192,7 +208,7 @@ PARTED(mod_few_f64, MOD_F64, double, double, double, FEW_F64, FLOORED(double, fm
 #define OTHER_POWER (other[i] != 2) & (other[i] != -1) & (other[i] != (__typeof__(other[i]))0.5)
 PARTED(pow_other_f32, POW_F32, float, float, float, OTHER_POWER, to[i] = pow_f32(from[i], other[i]))
 PARTED(pow_other_f64, POW_F64, double, double, double, OTHER_POWER, to[i] = pow_f64(from[i], other[i]))
-#define POSITIVE(least) (from[i] >= least) & (from[i] < __builtin_inf()) & (fabs(other[i]) <= 0x1p70)
+#define POSITIVE(least) (from[i] >= least) & (from[i] < __builtin_inff()) & (fabs(other[i]) <= 0x1p70f)
 PARTED(pow_positive_f32, pow_other_f32, float, float, float, OTHER_POWER &POSITIVE(0x1p-126f),
        to[i] = pow_plain_f32(from[i], other[i]))
 PARTED(pow_positive_f64, pow_other_f64, double, double, double, OTHER_POWER &POSITIVE(0x1p-1022),
@@ -276,6 +292,32 @@ PARTED(mod_i64, MOD_I64, int64_t, int64_t, int64_t, BOTH_I64, const int64_t b = 
 MEMORY_TYPES(X)
 #undef X
 
+#if defined __F16C__
+/* Of float16 by the instructions that convert, which say the same. */
+#define HALVES 8
+static void load_half(void *out, const void *memory, ptrdiff_t stride, size_t n)
+{
+    const uint16_t *from = memory;
+    float *to = out;
+    size_t i = 0;
+    for (; stride == 1 && i + HALVES <= n; i += HALVES)
+        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(from + i))));
+    load_FLOAT16(to + i, from + (ptrdiff_t)i * stride, stride, n - i);
+}
+
+static void store_half(void *memory, ptrdiff_t stride, const void *in, size_t n)
+{
+    uint16_t *to = memory;
+    const float *from = in;
+    size_t i = 0;
+    for (; stride == 1 && i + HALVES <= n; i += HALVES)
+        _mm_storeu_si128((__m128i *)(to + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
+    store_FLOAT16(to + (ptrdiff_t)i * stride, stride, from + i, n - i);
+}
+#define load_FLOAT16  load_half
+#define store_FLOAT16 store_half
+#endif
+
 /* Conversions. Floats to integers truncate and saturate, NaN gives 0; integers wrap. */
 #define SATURATED(TYPE, min, max, low, limit)                                                                          \
     (v >= limit ? (TYPE)max : v > low ? (TYPE)v : v != v ? (TYPE)0 : (TYPE)min)
@@ -325,6 +367,20 @@ TARGETS(FROM_FLOAT, F32, float)
 TARGETS(FROM_FLOAT, F64, double)
 FROM_COMPLEX(FROM_FLOAT, C64, c64)
 FROM_COMPLEX(FROM_FLOAT, C128, c128)
+
+#if defined __F16C__
+static void round_to_half(void *out, const void *in, size_t n)
+{
+    const float *from = in;
+    float *to = out;
+    size_t i = 0;
+    for (; i + HALVES <= n; i += HALVES)
+        _mm256_storeu_ps(to + i,
+                         _mm256_cvtph_ps(_mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT)));
+    convert_F32_FLOAT16(to + i, from + i, n - i);
+}
+#define convert_F32_FLOAT16 round_to_half
+#endif
 
 /* Some rows at a time, which is nearly twice as fast as one by one. */
 #define EACH(expression) INDEPENDENT for (size_t i = 0; i < n; i++) to[i] = expression

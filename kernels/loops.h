@@ -45,13 +45,14 @@ typedef void kn_add_rows_loop(double *sums, const void *rows, ptrdiff_t stride, 
 /* A block of one class to a block of a dtype's class, rounded, wrapped or saturated to that dtype. */
 typedef void kn_convert_loop(void *out, const void *in, size_t n);
 
-/* Of int8, int16, uint8 and uint16 as they lie in memory; NULL for the others. Extremes are in the type of the class.
+/* Of int8, int16, uint8, uint16 and uint32 as they lie in memory, some of float16 and bfloat16; NULL for the others.
+ * Extremes are in the type of the class.
  */
 struct kn_narrow_loops {
     kn_op_loop *ops[KN_OP_COUNT][RT_DTYPE_COUNT];
     kn_extreme_loop *least[RT_DTYPE_COUNT], *greatest[RT_DTYPE_COUNT];
     kn_count_true_loop *count_true[RT_DTYPE_COUNT]; /* of all but complex numbers */
-    /* Between bool and the integers, where one of the two has fewer than 32 bits; NULL for the others. */
+    /* Between bool and the integers, where one of the two has 32 bits or fewer; NULL for the others. */
     kn_convert_loop *convert[RT_DTYPE_COUNT][RT_DTYPE_COUNT];
 };
 

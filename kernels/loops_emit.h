@@ -27,10 +27,10 @@ typedef double _Complex c128;
             assignment;                                                                                                \
         }                                                                                                              \
     }
-#define OPERANDS_1(FIRST, TYPE) const FIRST a = ((const FIRST *)pa)[i]
+#define OPERANDS_1(FIRST, TYPE) const FIRST a __attribute__((unused)) = ((const FIRST *)pa)[i]
 #define OPERANDS_2(FIRST, TYPE)                                                                                        \
     OPERANDS_1(FIRST, TYPE);                                                                                           \
-    const TYPE b = ((const TYPE *)pb)[i]
+    const TYPE b __attribute__((unused)) = ((const TYPE *)pb)[i]
 #define OPERANDS_3(FIRST, TYPE)                                                                                        \
     OPERANDS_2(FIRST, TYPE);                                                                                           \
     const TYPE c = ((const TYPE *)pc)[i]

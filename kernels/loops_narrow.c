@@ -1,6 +1,7 @@
-/* The typed inner loops of 8 and 16 bits over values as they lie in memory: what ops.def says of int32, wrapped. This
- * text is included by loops_narrow_base.c, loops_narrow_v3.c and loops_narrow_v4.c, which set KN_NARROW_LEVEL to the
- * name of their table. It is empty when compiled by itself. */
+/* The typed inner loops of 8 and 16 bits and of uint32 over values as they lie in memory: what ops.def says of the
+ * class that they are computed in otherwise, wrapped; and what float16 and bfloat16 need no arithmetic for. This text
+ * is included by loops_narrow_base.c, loops_narrow_v3.c and loops_narrow_v4.c, which set KN_NARROW_LEVEL to the name of
+ * their table. It is empty when compiled by itself. */
 #ifdef KN_NARROW_LEVEL
 #include "kernels/loops.h"
 #include "kernels/functions.h"
@@ -11,22 +12,48 @@
 
 #define KN_FN static inline __attribute__((unused))
 KN_SIGNED_FUNCTIONS(int32_t, uint32_t, I32)
+KN_UNSIGNED_FUNCTIONS(uint32_t, uint32_t, U32)
+#define OF_TYPE(f, a)      _Generic((a), uint32_t : f##U32, default : f##I32)
+#define QUOTIENT(a, b)     _Generic((a), uint32_t : quotient_u32, default : quotient_i17)(a, b)
 #define abs_(a)            (a < 0 ? 0 - (U)a : (U)a)
-#define floordiv_(a, b)    quotient_i17(a, b)
-#define mod_(a, b)         (b == 0 ? 0 : a - quotient_i17(a, b) * b)
-#define left_shift_(a, b)  left_shift_I32(a, b)
-#define right_shift_(a, b) right_shift_I32(a, b)
-#define bits_(a)           bits_I32(a)
-#define gcd_(a, b)         gcd_I32(a, b)
-#define lcm_(a, b)         lcm_I32(a, b)
+#define floordiv_(a, b)    QUOTIENT(a, b)
+#define mod_(a, b)         (b == 0 ? 0 : a - QUOTIENT(a, b) * b)
+#define left_shift_(a, b)  OF_TYPE(left_shift_, a)(a, b)
+#define right_shift_(a, b) OF_TYPE(right_shift_, a)(a, b)
+#define bits_(a)           OF_TYPE(bits_, a)(a)
+#define gcd_(a, b)         OF_TYPE(gcd_, a)(a, b)
+#define lcm_(a, b)         OF_TYPE(lcm_, a)(a, b)
 
 /* U is of 32 bits for all: C makes an int of two uint16_t, whose product may overflow. */
 #define KN_OP(id, name, arity, rule, ints, floats, symbol, doc, example)                                               \
     EMIT(KN_INTS_##rule, id, INT8, arity, rule, int8_t, uint32_t, ints)                                                \
     EMIT(KN_INTS_##rule, id, INT16, arity, rule, int16_t, uint32_t, ints)                                              \
     EMIT(KN_INTS_##rule, id, UINT8, arity, rule, uint8_t, uint32_t, ints)                                              \
-    EMIT(KN_INTS_##rule, id, UINT16, arity, rule, uint16_t, uint32_t, ints)
+    EMIT(KN_INTS_##rule, id, UINT16, arity, rule, uint16_t, uint32_t, ints)                                            \
+    EMIT(KN_INTS_##rule, id, UINT32, arity, rule, uint32_t, uint32_t, ints)
 #include "kernels/ops.def"
+
+/* Of float16 and bfloat16, of which bits tell: id, arity, rule, value of bits whose greatest finite number is LAST. */
+#define SIZE(v) ((v)&0x7fff)
+#define BITS_OPS(X, ...)                                                                                               \
+    X(NEG, 1, ARITH, a ^ 0x8000, __VA_ARGS__)                                                                          \
+    X(ABS, 1, ARITH, SIZE(a), __VA_ARGS__)                                                                             \
+    X(CONJ, 1, ARITH, a, __VA_ARGS__)                                                                                  \
+    X(COPYSIGN, 2, ARITH, SIZE(a) | (b & 0x8000), __VA_ARGS__)                                                         \
+    X(WHERE, 3, WHERE, a ? b : c, __VA_ARGS__)                                                                         \
+    X(ISNAN, 1, PREDICATE, SIZE(a) > LAST + 1, __VA_ARGS__)                                                            \
+    X(ISINF, 1, PREDICATE, SIZE(a) == LAST + 1, __VA_ARGS__)                                                           \
+    X(ISFINITE, 1, PREDICATE, SIZE(a) <= LAST, __VA_ARGS__)                                                            \
+    X(ISPOSINF, 1, PREDICATE, a == LAST + 1, __VA_ARGS__)                                                              \
+    X(ISNEGINF, 1, PREDICATE, a == (LAST + 1) + 0x8000, __VA_ARGS__)                                                   \
+    X(SIGNBIT, 1, PREDICATE, a >> 15, __VA_ARGS__)                                                                     \
+    X(ISUNORDERED, 2, PREDICATE, (SIZE(a) > LAST + 1) | (SIZE(b) > LAST + 1), __VA_ARGS__)
+#define BITS_LOOP(id, arity, rule, value, dtype) EMIT_1(id, dtype, arity, rule, uint16_t, uint32_t, value)
+#define LAST                                     0x7bff
+BITS_OPS(BITS_LOOP, FLOAT16)
+#undef LAST
+#define LAST 0x7f7f
+BITS_OPS(BITS_LOOP, BFLOAT16)
 
 #define EXTREME(name, dtype, TYPE, BEFORE)                                                                             \
     static void name##_##dtype(void *best, const void *values, size_t n)                                               \
@@ -100,14 +127,19 @@ CONVERT(bits_64_8, uint64_t, uint8_t, from[i])
 CONVERT(bits_16_16, uint16_t, uint16_t, from[i])
 CONVERT(bits_32_16, uint32_t, uint16_t, from[i])
 CONVERT(bits_64_16, uint64_t, uint16_t, from[i])
+CONVERT(bits_32_32, uint32_t, uint32_t, from[i])
+CONVERT(bits_64_32, uint64_t, uint32_t, from[i])
+CONVERT(bits_32_64, uint32_t, uint64_t, from[i])
+CONVERT(sign_32_64, int32_t, int64_t, from[i])
 CONVERT(true_8, uint8_t, uint8_t, from[i] != 0)
 CONVERT(true_16, uint16_t, uint8_t, from[i] != 0)
 CONVERT(true_32, uint32_t, uint8_t, from[i] != 0)
 CONVERT(true_64, uint64_t, uint8_t, from[i] != 0)
-/* A dtype's conversions: to bool, to 8, 16 and 32 bits; to 32 bits only from fewer. */
-#define TO_LESS(true, to_8, to_16)                                                                                     \
-    [RT_BOOL] = true, [RT_INT8] = to_8, [RT_UINT8] = to_8, [RT_INT16] = to_16, [RT_UINT16] = to_16
-#define TO_ANY(true, to_8, to_16, to_32) TO_LESS(true, to_8, to_16), [RT_INT32] = to_32, [RT_UINT32] = to_32
+/* A dtype's conversions: to bool, to 8, 16 and 32 bits. */
+#define TO_ANY(true, to_8, to_16, to_32)                                                                               \
+    [RT_BOOL] = true, [RT_INT8] = to_8, [RT_UINT8] = to_8, [RT_INT16] = to_16, [RT_UINT16] = to_16,                    \
+    [RT_INT32] = to_32, [RT_UINT32] = to_32
+#define TO_WIDE(to_64) [RT_INT64] = to_64, [RT_UINT64] = to_64
 
 const struct kn_narrow_loops KN_NARROW_LEVEL = {
     .ops =
@@ -115,9 +147,11 @@ const struct kn_narrow_loops KN_NARROW_LEVEL = {
 #define NARROW_ENTRY(exists, id, dtype) [RT_##dtype] = ENTRY(exists, id, dtype)
 #define KN_OP(id, name, arity, rule, ints, floats, symbol, doc, example)                                               \
     {NARROW_ENTRY(KN_INTS_##rule, id, INT8), NARROW_ENTRY(KN_INTS_##rule, id, INT16),                                  \
-     NARROW_ENTRY(KN_INTS_##rule, id, UINT8), NARROW_ENTRY(KN_INTS_##rule, id, UINT16)},
+     NARROW_ENTRY(KN_INTS_##rule, id, UINT8), NARROW_ENTRY(KN_INTS_##rule, id, UINT16),                                \
+     NARROW_ENTRY(KN_INTS_##rule, id, UINT32)},
 #include "kernels/ops.def"
-        },
+#define BITS_ENTRY(id, arity, rule, value, dtype) [KN_##id][RT_##dtype] = id##_##dtype,
+            BITS_OPS(BITS_ENTRY, FLOAT16) BITS_OPS(BITS_ENTRY, BFLOAT16)},
 #define EXTREME_ENTRY(name, dtype, TYPE) [RT_##dtype] = name##_##dtype,
     .least = {NARROW_TYPES(EXTREME_ENTRY, least)},
     .greatest = {NARROW_TYPES(EXTREME_ENTRY, greatest)},
@@ -126,10 +160,10 @@ const struct kn_narrow_loops KN_NARROW_LEVEL = {
                 [RT_UINT8] = {TO_ANY(true_8, bits_8_8, bits_8_16, bits_8_32)},
                 [RT_INT16] = {TO_ANY(true_16, bits_16_8, bits_16_16, sign_16_32)},
                 [RT_UINT16] = {TO_ANY(true_16, bits_16_8, bits_16_16, bits_16_32)},
-                [RT_INT32] = {TO_LESS(true_32, bits_32_8, bits_32_16)},
-                [RT_UINT32] = {TO_LESS(true_32, bits_32_8, bits_32_16)},
-                [RT_INT64] = {TO_LESS(true_64, bits_64_8, bits_64_16)},
-                [RT_UINT64] = {TO_LESS(true_64, bits_64_8, bits_64_16)}},
+                [RT_INT32] = {TO_ANY(true_32, bits_32_8, bits_32_16, bits_32_32), TO_WIDE(sign_32_64)},
+                [RT_UINT32] = {TO_ANY(true_32, bits_32_8, bits_32_16, bits_32_32), TO_WIDE(bits_32_64)},
+                [RT_INT64] = {TO_ANY(true_64, bits_64_8, bits_64_16, bits_64_32)},
+                [RT_UINT64] = {TO_ANY(true_64, bits_64_8, bits_64_16, bits_64_32)}},
     .count_true = {[RT_BOOL] = count_true_INT8,
                    [RT_INT8] = count_true_INT8,
                    [RT_UINT8] = count_true_INT8,

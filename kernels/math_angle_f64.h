@@ -18,7 +18,7 @@ static inline double lost_of(double a, double b, double difference)
 /* tan(a) of |a| <= TAN_LIMIT: a = k pi / 2 + r with |r| <= pi / 4, then it is sin(r) / cos(r), or -cos(r) / sin(r) of
  * an odd k. All of them are two numbers each, and the quotient q is mended by what is left beside q times the divisor.
  */
-static inline double tan_turned_f64(double a)
+ALWAYS_INLINE double tan_turned_f64(double a)
 {
     double shifted = a * 0x1.45f306dc9c883p-1 + ROUNDER, k = shifted - ROUNDER;
     double first = a - k * 0x1.921fb544p0, second = first - k * 0x1.0b4611a6p-34, high = second - k * 0x1.3198a2ep-69;
@@ -54,7 +54,7 @@ static inline double tan_turned_f64(double a)
 
 /* atan(y / x) of y and x that are not negative: by the tangent t of what is left beside the nearest of 0, atan(1 / 2),
  * atan(1), atan(3 / 2) and a quarter turn, which stand as two numbers each: atan(t) = t - t p. */
-__attribute__((always_inline)) static inline double atan_of_f64(double y, double x)
+ALWAYS_INLINE double atan_of_f64(double y, double x)
 {
     int half = y >= 0.4375 * x, one = y >= 0.6875 * x, more = y >= 1.1875 * x, far = y >= 2.4375 * x;
     double up = half ? 2 * y - x : y, down = half ? 2 * x + y : x;
@@ -93,7 +93,7 @@ static inline double atan_f64(double a)
 
 /* Numbers so large that their doubles are infinite become smaller, both, those whose halves lack digits larger, and two
  * infinite ones the same number. */
-static inline double atan2_f64(double a, double b)
+ALWAYS_INLINE double atan2_f64(double a, double b)
 {
     double y = fabs(a), x = fabs(b), scale = (y < 0x1p-900) & (x < 0x1p-900) ? 0x1p60 : 1;
     scale = (y > 0x1p1021) | (x > 0x1p1021) ? 0.25 : scale;

@@ -9,10 +9,13 @@
 
 #include "kernels/math_f32.h"
 
-#define LN2_HIGH   0x1.62e42feep-1
-#define LN2_LOW    0x1.a39ef35793c76p-33
-#define LOG2E_HIGH 0x1.715476p+0
-#define LOG2E_LOW  0x1.4ae0bf85ddf44p-26
+/* Functions so large that compilers would call them where they are wanted twice, and then no loop is vectorised. */
+#define ALWAYS_INLINE __attribute__((always_inline)) static inline
+
+#define LN2_HIGH      0x1.62e42feep-1
+#define LN2_LOW       0x1.a39ef35793c76p-33
+#define LOG2E_HIGH    0x1.715476p+0
+#define LOG2E_LOW     0x1.4ae0bf85ddf44p-26
 
 /* The first 26 digits, so that products of two such numbers are exact. */
 static inline double first_half(double v)
@@ -134,18 +137,16 @@ static inline double of_positive_f64(double a, double v)
     return a < __builtin_inf() ? v : a;
 }
 
-static inline double log_f64(double a)
+ALWAYS_INLINE double log_of_parts(struct parts x)
 {
-    struct parts x = all_parts_of(a);
     double f = x.m - 1;
     struct logarithm l = logarithm_of(f);
-    return of_positive_f64(a, x.k * LN2_HIGH - ((l.square - (l.lower + x.k * LN2_LOW)) - f));
+    return x.k * LN2_HIGH - ((l.square - (l.lower + x.k * LN2_LOW)) - f);
 }
 
 /* To another base: log(1 + f) as two numbers, times `high` + `low`, which is 1 / log(base), and k times that of 2. */
-static inline double log_to_base(double a, double high, double low, double two_high, double two_low)
+ALWAYS_INLINE double log_to_base(struct parts x, double high, double low, double two_high, double two_low)
 {
-    struct parts x = all_parts_of(a);
     double f = x.m - 1;
     struct logarithm l = logarithm_of(f);
     double first = first_half(f - l.square);
@@ -153,17 +154,32 @@ static inline double log_to_base(double a, double high, double low, double two_h
     double k = x.k * two_high, v = first * high, sum = k + v;
     double lower = x.k * two_low + (rest + first) * low + rest * high;
     lower += (k - sum) + v;
-    return of_positive_f64(a, sum + lower);
+    return sum + lower;
+}
+
+ALWAYS_INLINE double log2_of_parts(struct parts x)
+{
+    return log_to_base(x, LOG2E_HIGH, LOG2E_LOW, 1, 0);
+}
+
+ALWAYS_INLINE double log10_of_parts(struct parts x)
+{
+    return log_to_base(x, 0x1.bcb7b1p-2, 0x1.49b9438ca9aaep-28, 0x1.34413509ep-2, 0x1.79fef311f12b3p-38);
+}
+
+static inline double log_f64(double a)
+{
+    return of_positive_f64(a, log_of_parts(all_parts_of(a)));
 }
 
 static inline double log2_f64(double a)
 {
-    return log_to_base(a, LOG2E_HIGH, LOG2E_LOW, 1, 0);
+    return of_positive_f64(a, log2_of_parts(all_parts_of(a)));
 }
 
 static inline double log10_f64(double a)
 {
-    return log_to_base(a, 0x1.bcb7b1p-2, 0x1.49b9438ca9aaep-28, 0x1.34413509ep-2, 0x1.79fef311f12b3p-38);
+    return of_positive_f64(a, log10_of_parts(all_parts_of(a)));
 }
 
 /* What rounding takes from 1 + a is put back as a part of the logarithm. */

@@ -12,7 +12,7 @@ struct pair {
 };
 
 /* log2(2^k m) of m from sqrt(1/2) to sqrt(2), by log(m) = 2 / 3 s (3 + s^2 + s^4 p) of s = (m - 1) / (m + 1). */
-static inline struct pair log2_pair(struct parts x)
+ALWAYS_INLINE struct pair log2_pair(struct parts x)
 {
     double up = x.m - 1, down = x.m + 1, inverse = 1 / down, s = up * inverse;
     double sh = first_half(s), dh = first_half(down), dl = x.m - (dh - 1);
@@ -34,7 +34,7 @@ static inline struct pair log2_pair(struct parts x)
 }
 
 /* 2^(l y) of a finite l and |y| <= 2^70. */
-static inline double power_of_log(struct pair l, double y)
+ALWAYS_INLINE double power_of_log(struct pair l, double y)
 {
     double yh = first_half(y), high = yh * l.high, low = (y - yh) * l.high + y * l.low, sum = high + low;
     high = sum > 1030 ? 1030 : sum < -1090 ? -1090 : high;
@@ -45,13 +45,13 @@ static inline double power_of_log(struct pair l, double y)
 }
 
 /* Of 2^-1022 <= a < infinity and |b| <= 2^70. */
-static inline double pow_plain_f64(double a, double b)
+ALWAYS_INLINE double pow_plain_f64(double a, double b)
 {
     return power_of_log(log2_pair(parts_of(a)), b);
 }
 
 /* |a|^b, negative where a is and b is odd. */
-static inline double pow_f64(double a, double b)
+ALWAYS_INLINE double pow_f64(double a, double b)
 {
     double x = fabs(a), y = b > 0x1p70 ? 0x1p70 : b < -0x1p70 ? -0x1p70 : b;
     double v = power_of_log(log2_pair(all_parts_of(x)), y);

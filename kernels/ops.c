@@ -127,9 +127,10 @@ enum rt_status kn_infer(enum kn_op op, const struct kn_type *args, struct kn_sig
         out->first = out->others = out->result = RT_BOOL;
         return RT_OK;
     }
-    bool ints = rule != KN_RULE_BITWISE && rule != KN_RULE_WHERE;
+    bool gives_bool = rule == KN_RULE_COMPARE || rule == KN_RULE_PREDICATE;
+    bool ints = rule != KN_RULE_BITWISE && rule != KN_RULE_WHERE && !gives_bool;
     enum rt_dtype t = common(args, rule == KN_RULE_WHERE ? 1 : 0, arity, ints, &weak_float);
-    if (rule == KN_RULE_FLOAT || rule == KN_RULE_PREDICATE) t = floating(t);
+    if (rule == KN_RULE_FLOAT) t = floating(t);
     if (rule == KN_RULE_BITWISE || rule == KN_RULE_SHIFT) {
         if (is_floating(t) && !rt_is_complex(t)) return no_meaning(op, args, e);
         if (op == KN_BITWISE_NOT && t == RT_BOOL) out->op = KN_LOGICAL_NOT;
@@ -145,9 +146,7 @@ enum rt_status kn_infer(enum kn_op op, const struct kn_type *args, struct kn_sig
     }
     out->first = rule == KN_RULE_WHERE ? RT_BOOL : t;
     out->others = t;
-    out->result = rule == KN_RULE_COMPARE || rule == KN_RULE_PREDICATE ? RT_BOOL
-                  : rule == KN_RULE_MODULUS                            ? rt_real_of(t)
-                                                                       : t;
+    out->result = gives_bool ? RT_BOOL : rule == KN_RULE_MODULUS ? rt_real_of(t) : t;
     return RT_OK;
 }
 

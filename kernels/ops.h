@@ -47,8 +47,8 @@ static inline bool kn_class_exact(enum rt_dtype t)
  *   ARITH      operands and result in the common dtype
  *   MODULUS    like ARITH, but the result of complex numbers is real
  *   FLOAT      like ARITH, but integers become float32 (64-bit ones float64) first
- *   COMPARE    the common dtype, integers against floats in float64; the result is bool
- *   PREDICATE  like FLOAT, the result is bool
+ *   COMPARE    the common dtype, bools among themselves too, integers against floats in float64; the result is bool
+ *   PREDICATE  the common dtype, that of bools too; the result is bool
  *   LOGICAL    operands and result are bool
  *   BITWISE    integers or bools, floats have no meaning
  *   SHIFT      integers, bools as int32
@@ -64,7 +64,7 @@ enum kn_rule {
 #define KN_INTS_MODULUS     1
 #define KN_INTS_FLOAT       0
 #define KN_INTS_COMPARE     1
-#define KN_INTS_PREDICATE   0
+#define KN_INTS_PREDICATE   1
 #define KN_INTS_LOGICAL     0
 #define KN_INTS_BITWISE     1
 #define KN_INTS_SHIFT       1
@@ -81,8 +81,8 @@ enum kn_rule {
 #define KN_BOOLS_ARITH      0
 #define KN_BOOLS_MODULUS    0
 #define KN_BOOLS_FLOAT      0
-#define KN_BOOLS_COMPARE    0
-#define KN_BOOLS_PREDICATE  0
+#define KN_BOOLS_COMPARE    1
+#define KN_BOOLS_PREDICATE  1
 #define KN_BOOLS_LOGICAL    1
 #define KN_BOOLS_BITWISE    1
 #define KN_BOOLS_SHIFT      0

@@ -38,6 +38,11 @@ static inline int32_t quotient_i17(int32_t a, int32_t b)
     int32_t q = (int32_t)floorf((float)a / (float)(b == 0 ? 1 : b));
     return b == 0 ? 0 : q;
 }
+static inline uint32_t quotient_u32(uint32_t a, uint32_t b)
+{
+    double q = floor((double)a / (double)(b == 0 ? 1 : b));
+    return b == 0 ? 0 : (uint32_t)bits_of_double(q + 0x1p52);
+}
 static inline int64_t quotient_i64(int64_t a, int64_t b)
 {
     int64_t q = (int64_t)floor((double)a / (double)(b == 0 ? 1 : b)), r = a - q * b;

@@ -94,7 +94,8 @@ static inline float rt_half_to_float(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = h & 0x7FFF;
     const uint32_t small = rt_float_bits((float)(int32_t)magnitude * 0x1p-24f); /* subnormal or zero: exact */
-    const uint32_t normal = (magnitude << 13) + (112u << 23), special = magnitude << 13 | 0x7F800000;
+    const uint32_t normal = (magnitude << 13) + (112u << 23);
+    const uint32_t special = magnitude << 13 | (magnitude > 0x7C00 ? 0x7FC00000 : 0x7F800000); /* NaNs become quiet */
     return rt_float_from_bits(sign | (magnitude < 0x400 ? small : magnitude < 0x7C00 ? normal : special));
 }
 

@@ -76,6 +76,13 @@ static __int128 reference_int(enum kn_op op, __int128 a, __int128 b, __int128 c,
     case KN_LE: return !(a > b);
     case KN_GT: return !(a <= b);
     case KN_GE: return !(b > a);
+    case KN_ISNAN:
+    case KN_ISINF:
+    case KN_ISPOSINF:
+    case KN_ISNEGINF:
+    case KN_ISUNORDERED: return 0;
+    case KN_ISFINITE: return 1;
+    case KN_SIGNBIT: return 0 > a;
     case KN_LOGICAL_AND: return a != 0 && b != 0;
     case KN_LOGICAL_OR: return a != 0 || b != 0;
     case KN_LOGICAL_XOR: return (a != 0) != (b != 0);
@@ -424,14 +431,13 @@ static bool integers_only(enum kn_op op)
 
 static bool needs_floats(enum kn_op op)
 {
-    enum kn_rule r = kn_op_texts[op].rule;
-    return r == KN_RULE_FLOAT || r == KN_RULE_PREDICATE;
+    return kn_op_texts[op].rule == KN_RULE_FLOAT;
 }
 
 /* The dtype that an operation on arrays of one dtype computes in, as documented. */
 static enum rt_dtype expected_dtype(enum kn_op op, enum rt_dtype t)
 {
-    bool keeps_bools = op == KN_WHERE || (op >= KN_LOGICAL_AND && op <= KN_BITWISE_NOT);
+    bool keeps_bools = op == KN_WHERE || (op >= KN_EQ && op <= KN_BITWISE_NOT);
     if (rt_is_complex(t)) return t;
     if (needs_floats(op) && !is_floating(t)) return rt_dtypes[t].size == 8 ? RT_FLOAT64 : RT_FLOAT32;
     return t == RT_BOOL && !keeps_bools ? RT_INT32 : t;
