@@ -368,7 +368,7 @@ static const struct lg_function functions[] = {
      "which shows itself in words: tables with kind, message, hint, text (the whole report), kernel, file, line, column, source (the line's text), access (\"read\", "
      "\"write\", \"read and write\", \"atomic\" or \"free\"), space, name, index and length (in elements, from 0), thread and block (tables of x, y, "
      "z), count, and of a second thread, where one takes part, the same in other; of what malloc gave, malloc has file, line and source of the call. kind is \"out of bounds\", "
-     "\"misaligned\", \"use after free\", \"invalid free\", \"uninitialized read\", \"race\", \"barrier divergence\", \"missing lane\", "
+     "\"misaligned\", \"use after free\", \"invalid free\", \"uninitialized read\", \"race\", \"block not running\" (of a cluster), \"barrier divergence\", \"missing lane\", "
      "\"division by zero\", or \"fault\" for what ends a kernel, such as an assertion.\n"
      "A race is two accesses by different threads to the same memory, not both reads or both atomic, that no barrier, "
      "and no fence with an atomic, puts in order, whichever came first; lanes of one warp are not in step. Writes of "

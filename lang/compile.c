@@ -274,7 +274,9 @@ static const struct lg_function functions[] = {
      "k(grid, block [, shared [, stream]])(...) launches it as <<<grid, block, shared, stream>>> does: grid and block are numbers or "
      "{x, y, z}, shared is bytes of dynamic shared memory. k:forall(n)(...) chooses the launch size for n threads.\n"
      "In place of shared may stand {shared = bytes, cooperative = true}: in a cooperative launch all blocks are "
-     "resident at once, so that cooperative_groups' grid().sync() works. {check = true} or false: see gpu.check.\n"
+     "resident at once, so that cooperative_groups' grid().sync() works. {cluster = blocks or {x, y, z}} makes clusters, "
+     "whose blocks read each other's shared memory (this_cluster(), compute capability 9.0); as __cluster_dims__ do. "
+     "{check = true} or false: see gpu.check.\n"
      "Options: name = the kernel wanted of several, options = {\"-DN=4\", ...} for the compiler, instantiate = "
      "{\"scale<float>\"} for templates, device. A table with source or file in it may stand for both arguments.\n"
      "Source that does not compile raises the compiler's messages with the lines of the cell or file.",

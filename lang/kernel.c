@@ -244,12 +244,14 @@ static void read_options(lua_State *L, int idx, struct lg_launch *l)
             out->shared = read_shared(L, lua_gettop(L));
         else if (!strcmp(key, "cooperative"))
             out->cooperative = read_flag(L, lua_gettop(L), key);
+        else if (!strcmp(key, "cluster"))
+            read_size(L, lua_gettop(L), "cluster", out->cluster);
         else if (!strcmp(key, "stream"))
             l->stream = lg_check_stream(L, lua_gettop(L), "stream");
         else if (!strcmp(key, "check"))
             l->checked = read_flag(L, lua_gettop(L), key) ? LG_CHECKED : LG_UNCHECKED;
         else
-            luaL_error(L, "a launch has no option '%s'; there are shared, stream, cooperative and check", key);
+            luaL_error(L, "a launch has no option '%s'; there are shared, stream, cooperative, cluster and check", key);
     }
 }
 
@@ -258,7 +260,8 @@ static bool same_launch(const struct lg_launch *a, const struct lg_launch *b)
     const struct rt_launch *x = &a->launch, *y = &b->launch;
     return a->forall == b->forall && memcmp(x->grid, y->grid, sizeof x->grid) == 0 &&
            memcmp(x->block, y->block, sizeof x->block) == 0 && x->shared == y->shared && a->stream == b->stream &&
-           x->cooperative == y->cooperative && a->checked == b->checked;
+           memcmp(x->cluster, y->cluster, sizeof x->cluster) == 0 && x->cooperative == y->cooperative &&
+           a->checked == b->checked;
 }
 
 /* Pushes the launcher that the kernel at index 1 made last when it is the same, else a new one. The stream, if there is
@@ -349,14 +352,17 @@ static int launcher_tostring(lua_State *L)
     const struct lg_launch *l = luaL_checkudata(L, 1, LG_LAUNCHER);
     lua_getiuservalue(L, 1, 1);
     const char *name = ((struct lg_kernel *)lua_touserdata(L, -1))->loaded[0].entry->name;
-    const unsigned *g = l->launch.grid, *b = l->launch.block;
-    char text[160];
+    const unsigned *g = l->launch.grid, *b = l->launch.block, *c = l->launch.cluster;
+    char text[256], cluster[64] = "";
+    const char *cooperative = l->launch.cooperative ? "cooperative = true, " : "";
+    bool options = c[0] || l->launch.cooperative;
+    if (c[0]) snprintf(cluster, sizeof cluster, "cluster = {%u, %u, %u}, ", c[0], c[1], c[2]);
     if (l->forall >= 0)
         snprintf(text, sizeof text, ":forall(%lld)", (long long)l->forall);
     else
-        snprintf(text, sizeof text, "({%u, %u, %u}, {%u, %u, %u}, %s%u%s)", g[0], g[1], g[2], b[0], b[1], b[2],
-                 l->launch.cooperative ? "{cooperative = true, shared = " : "", l->launch.shared,
-                 l->launch.cooperative ? "}" : "");
+        snprintf(text, sizeof text, "({%u, %u, %u}, {%u, %u, %u}, %s%s%s%s%u%s)", g[0], g[1], g[2], b[0], b[1], b[2],
+                 options ? "{" : "", cooperative, cluster, options ? "shared = " : "", l->launch.shared,
+                 options ? "}" : "");
     lua_pushfstring(L, "launch of %s%s; call it with the kernel's arguments", name, text);
     return 1;
 }

@@ -55,6 +55,7 @@ const struct lg_function lg_topics[] = {
      "\n- gpu.kernel [[ ... ]], %%cuda | __global__; @cuda.jit; cp.RawKernel, cp.RawModule; SourceModule"
      "\n- k(grid, block, shared, stream)(x) | k<<<grid, block, shared, stream>>>(x); k[grid, block, stream](x); k((g,), (b,), (x,)); k(x, grid=, block=)"
      "\n- k(grid, block, {cooperative = true})(x) | cudaLaunchCooperativeKernel; cooperative groups"
+     "\n- k(grid, block, {cluster = 2})(x) | cudaLaunchKernelEx with cudaLaunchAttributeClusterDimension; __cluster_dims__"
      "\n- k:forall(n)(x) | cudaOccupancyMaxPotentialBlockSize; k.forall(n)(x)"
      "\n- k:occupancy(block) | cudaOccupancyMaxActiveBlocksPerMultiprocessor; OccupancyRecord"
      "\n- gpu.kernel(text, {instantiate = {...}, options = {...}}) | templates; name_expressions, options"

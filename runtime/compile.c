@@ -23,11 +23,22 @@ static enum rt_status no_memory(struct rt_error *e)
 
 /* ---- target and options ---- */
 
-/* simt runs what is compiled for 8.0; a GPU gets its own architecture or the newest that NVRTC knows below it. */
-static enum rt_status choose_target(const struct rt_device *d, const struct rt_nvrtc_info *info, int *out,
-                                    struct rt_error *e)
+/* What only code for 9.0 and later may name. */
+static bool names_clusters(const struct rt_program *p)
 {
-    int wanted = d->kind == RT_SIMT ? 80 : d->compute_major * 10 + d->compute_minor, best = 0;
+    static const char *const words[] = {"__cluster", "cluster_group", "this_cluster", "__block_size__"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(p->text, words[i])) return true;
+    return false;
+}
+
+/* simt runs what is compiled for 8.0, and for 9.0 where the source asks for what came with it; a GPU gets its own
+ * architecture or the newest that NVRTC knows below it. */
+static enum rt_status choose_target(const struct rt_device *d, const struct rt_program *p,
+                                    const struct rt_nvrtc_info *info, int *out, struct rt_error *e)
+{
+    int simt = names_clusters(p) ? 90 : 80;
+    int wanted = d->kind == RT_SIMT ? simt : d->compute_major * 10 + d->compute_minor, best = 0;
     for (const int *a = info->architectures; *a; a++) {
         if (*a <= wanted && *a > best) best = *a;
     }
@@ -326,7 +337,7 @@ static enum rt_status fill(struct rt_device *d, struct rt_program *p, bool only_
     char target[32];
     int architecture;
     enum rt_status status = rt_nvrtc_info(&info, e);
-    if (status == RT_OK) status = choose_target(d, &info, &architecture, e);
+    if (status == RT_OK) status = choose_target(d, p, &info, &architecture, e);
     if (status != RT_OK) return status;
     snprintf(target, sizeof target, "compute_%d", architecture);
     p->target = rt_strdup(target);

@@ -93,11 +93,21 @@
     X(MemHostRegister, cuMemHostRegister_v2, (void *pointer, size_t bytes, unsigned int flags))                        \
     X(MemHostUnregister, cuMemHostUnregister, (void *pointer))
 
+/* What older drivers lack; then it is NULL. */
+#define RT_DRIVER_NEWER_ENTRIES(X)                                                                                     \
+    X(LaunchKernelEx, cuLaunchKernelEx,                                                                                \
+      (const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra))                            \
+    X(OccupancyMaxPotentialClusterSize, cuOccupancyMaxPotentialClusterSize,                                            \
+      (int *size, CUfunction function, const CUlaunchConfig *config))                                                  \
+    X(OccupancyMaxActiveClusters, cuOccupancyMaxActiveClusters,                                                        \
+      (int *clusters, CUfunction function, const CUlaunchConfig *config))
+
 struct driver {
     const char *name; /* "cuda" or "simt" */
     const char *path; /* the library file the entries came from; "" for the software GPU */
 #define X(member, symbol, parameters) CUresult(CUDAAPI *member) parameters;
     RT_DRIVER_ENTRIES(X)
+    RT_DRIVER_NEWER_ENTRIES(X)
     struct {
         RT_DRIVER_GPU_ENTRIES(X)
     } gpu;

@@ -24,6 +24,17 @@ static enum rt_status resolve(const struct rt_library *l)
     return status;
 }
 
+/* Each for itself. */
+static void resolve_newer(const struct rt_library *l)
+{
+    void *entry;
+#define X(member, symbol, parameters)                                                                                  \
+    entry = rt_library_symbol(l, #symbol, NULL);                                                                       \
+    memcpy(&table.member, &entry, sizeof entry);
+    RT_DRIVER_NEWER_ENTRIES(X)
+#undef X
+}
+
 /* All or none. */
 static void resolve_gpu(const struct rt_library *l)
 {
@@ -66,6 +77,7 @@ static void open_driver(void)
     table.name = "cuda";
     table.path = l->path;
     outcome = resolve(l);
+    resolve_newer(l);
     resolve_gpu(l);
     if (outcome == RT_OK) outcome = initialise();
 }

@@ -134,6 +134,8 @@ static enum rt_status get_function(struct rt_module *m, const struct rt_entry *e
                                 .shared_bytes = attribute(d, f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES),
                                 .local_bytes = attribute(d, f, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
                                 .max_threads = attribute(d, f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)};
+    for (int k = 0; k < 3; k++)
+        out->cluster[k] = (unsigned)attribute(d, f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + k);
     return RT_OK;
 }
 

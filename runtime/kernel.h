@@ -66,7 +66,8 @@ struct rt_launch {
     struct rt_stream *stream; /* NULL: the device's current one */
     const char *place;        /* where it is launched, for a fault that shows later; NULL: not known */
     int line;
-    bool cooperative; /* all blocks are resident at once, so that the grid may synchronise */
+    bool cooperative;    /* all blocks are resident at once, so that the grid may synchronise */
+    unsigned cluster[3]; /* blocks of a cluster; 0: as the kernel was compiled for */
     /* On the software GPU: checks the launch and fills this (runtime/report.h). What is found is no error, a fault that
      * ends the launch is. NULL: no checks. */
     struct rt_findings *findings;
@@ -75,11 +76,12 @@ struct rt_launch {
 /* Checks everything against the compiled signature and the device's limits, then launches on the device's stream.
  * RT_INVALID names kernel, parameter, what was expected and what came: count; dtype; device; contiguity; integers that
  * do not fit or floats with a fraction for integer parameters; block and grid limits; shared memory; cooperative grids
- * with more blocks than are resident at once. On the software
+ * with more blocks than are resident at once; clusters that the device or the grid has no room for. On the software
  * GPU the launch has finished on return and faults are reported here. */
 enum rt_status rt_kernel_launch(const struct rt_kernel *k, const struct rt_launch *l, const struct rt_arg *args,
                                 size_t count, struct rt_error *e);
-/* Sets block and grid for n threads in one dimension, by the driver's occupancy calculator. */
+/* Sets block and grid for n threads in one dimension, by the driver's occupancy calculator; whole clusters, where the
+ * launch or the kernel asks for them. */
 enum rt_status rt_kernel_forall(const struct rt_kernel *k, int64_t n, struct rt_launch *out, struct rt_error *e);
 
 /* Device time between two points of the device's stream, in milliseconds. */

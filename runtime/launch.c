@@ -406,10 +406,11 @@ static enum rt_status launch_plain(const struct rt_kernel *k, const struct rt_fu
     struct simt_fault fault;
     const unsigned *g = l->grid, *b = l->block;
     if (d->kind == RT_CUDA) rt_device_note(d, l->place ? k->entry->name : "an array operation", l->place, l->line);
-    CUresult r = l->cooperative ? d->driver->LaunchCooperativeKernel(f->handle, g[0], g[1], g[2], b[0], b[1], b[2],
-                                                                     l->shared, d->stream, pointers)
-                                : d->driver->LaunchKernel(f->handle, g[0], g[1], g[2], b[0], b[1], b[2], l->shared,
-                                                          d->stream, pointers, NULL);
+    CUresult r = l->cluster[0]    ? rt_launch_cluster(k, f, l, pointers)
+                 : l->cooperative ? d->driver->LaunchCooperativeKernel(f->handle, g[0], g[1], g[2], b[0], b[1], b[2],
+                                                                       l->shared, d->stream, pointers)
+                                  : d->driver->LaunchKernel(f->handle, g[0], g[1], g[2], b[0], b[1], b[2], l->shared,
+                                                            d->stream, pointers, NULL);
     if (d->kind == RT_SIMT && r == CUDA_SUCCESS) r = d->driver->StreamSynchronize(d->stream);
     if (r == CUDA_SUCCESS) return RT_OK;
     if (d->kind == RT_SIMT && simt_take_fault(&fault)) return report_fault(k, args, &fault, e);
@@ -485,6 +486,7 @@ static enum rt_status check_and_launch(const struct rt_kernel *k, const struct r
     if (!f) return e ? e->status : RT_DEVICE;
     status = check_sizes(k, f, l, e);
     if (status == RT_OK) status = check_shared(k, f, l->shared, e);
+    if (status == RT_OK) status = rt_check_cluster(k, f, l, e);
     if (status == RT_OK && l->cooperative) status = check_resident(k, f, l, e);
     if (status != RT_OK || threads_of(l->grid) == 0) return status;
     struct rt_device *d = k->module->device;
@@ -555,6 +557,8 @@ enum rt_status rt_kernel_forall(const struct rt_kernel *k, int64_t n, struct rt_
         f->forall_block = block > 0 ? block : d->warp_size;
     }
     int64_t blocks = n / f->forall_block + (n % f->forall_block != 0);
+    unsigned cluster = out->cluster[0] ? out->cluster[0] : f->cluster[0];
+    if (cluster > 1) blocks = (blocks + cluster - 1) / cluster * cluster;
     if (blocks > d->max_grid[0])
         return rt_fail(e, RT_INVALID, "%s: forall(%lld) needs %lld blocks, over %s's limit of %d", k->entry->name,
                        (long long)n, (long long)blocks, d->name, d->max_grid[0]);

@@ -14,13 +14,21 @@ struct rt_module {
     struct rt_function {
         CUfunction handle; /* NULL until asked for */
         int registers, shared_bytes, local_bytes, max_threads;
-        int forall_block; /* rt_kernel_forall's answer, 0 until asked for */
-        int shared_limit; /* dynamic shared memory it may be launched with so far */
-    } * functions;        /* one per entry of the program */
+        int forall_block;    /* rt_kernel_forall's answer, 0 until asked for */
+        unsigned cluster[3]; /* blocks of a cluster that it was compiled for; 0: none */
+        bool large_clusters; /* the driver knows that it may have any */
+        int shared_limit;    /* dynamic shared memory it may be launched with so far */
+    } * functions;           /* one per entry of the program */
 };
 
 /* The kernel's function, loaded anew when the device lost it. NULL: error in e. */
 struct rt_function *rt_module_function(const struct rt_kernel *k, struct rt_error *e);
+/* cluster.c: do the launch's clusters fit kernel, grid and device? */
+enum rt_status rt_check_cluster(const struct rt_kernel *k, struct rt_function *f, const struct rt_launch *l,
+                                struct rt_error *e);
+/* Launches what was asked for with clusters. */
+CUresult rt_launch_cluster(const struct rt_kernel *k, const struct rt_function *f, const struct rt_launch *l,
+                           void **pointers);
 /* "(int n, const float *x)": a kernel's parameters into the buffer. */
 char *rt_entry_text(const struct rt_entry *entry, char *buffer, size_t size);
 

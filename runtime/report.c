@@ -307,6 +307,10 @@ static void describe_race(const struct simt_report *r, struct rt_report *out, co
                  what, past(a), past(b), b->line);
     if (one_line && strcmp(a->access, b->access) == 0)
         snprintf(out->hint, sizeof out->hint, "let one thread write, or use an atomic function such as atomicAdd");
+    else if (r->in_cluster)
+        snprintf(out->hint, sizeof out->hint,
+                 "blocks of a cluster meet at cluster.sync() (barrier.cluster.arrive and .wait), which is missing%s",
+                 one_line ? " between reading and writing" : lines);
     else if (r->across_blocks)
         snprintf(out->hint, sizeof out->hint,
                  "blocks are not ordered: use atomic functions (with __threadfence() for what goes with them), or two "
@@ -390,6 +394,22 @@ static void describe_free(const struct simt_report *r, struct rt_report *out)
     snprintf(out->hint, sizeof out->hint, "free what malloc or new returned in a kernel, once");
 }
 
+static void describe_absent(const struct simt_report *r, struct rt_report *out, const char *what)
+{
+    const char *verb = past(&out->first);
+    if (r->exited) {
+        snprintf(out->message, sizeof out->message,
+                 "%s of another block %s here, which may have ended in line %d by then", what, verb, out->other.line);
+        snprintf(
+            out->hint, sizeof out->hint,
+            "a block's shared memory goes when it ends: cluster.sync() is missing behind the last access of others");
+        return;
+    }
+    snprintf(out->message, sizeof out->message, "%s of another block %s here, which may not have started yet", what,
+             verb);
+    snprintf(out->hint, sizeof out->hint, "cluster.sync() is missing before the first access to other blocks");
+}
+
 static void describe_report(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out)
 {
     char what[160];
@@ -404,6 +424,7 @@ static void describe_report(const struct rt_scene *x, const struct simt_report *
     case CHECK_FREE: describe_free(r, out); break;
     case CHECK_UNWRITTEN: snprintf(out->message, sizeof out->message, "%s read, but never written", what); break;
     case CHECK_RACE: describe_race(r, out, what); break;
+    case CHECK_ABSENT: describe_absent(r, out, what); break;
     case CHECK_BARRIER: describe_barrier(r, out); break;
     case CHECK_LANE: describe_lane(x, r, out); break;
     case CHECK_DIVISION: snprintf(out->message, sizeof out->message, "an integer is divided by zero"); break;

@@ -46,7 +46,7 @@ CUDA_SANITIZED = ["create", "kernel", "memory", "streams", "views"]
 CUDA_KERNELS_SANITIZED = ["async", "atomics", "cooperative", "faulty", "globals", "graph", "heap", "printf", "resident", "surface",
                           "texture", "warps"]
 STOCK = ["create", "kernel"]
-CHECKED = ["async", "cooperative", "functions", "graph", "grid", "guide", "heap", "histogram", "image", "language",
+CHECKED = ["async", "cluster", "cooperative", "functions", "graph", "grid", "guide", "heap", "histogram", "image", "language",
            "learning", "library", "linear", "mandelbrot", "matmul", "matrix", "physics", "reduction", "resident", "saxpy",
            "scan", "signal", "sort", "sparse", "stencil", "surface", "texture", "transpose", "warps"]
 # What ThreadSanitizer watches, on several threads whatever the machine has. None of these leaves its work to a library
@@ -56,8 +56,8 @@ THREADS = {
              "test_study", "test_simt_tally", "test_simt_masked"],
     "driver": ["test_contexts", "test_launches", "test_memory"],
     "lua": ["profile", "trace", "reduce", "rows", "convert", "ops"],
-    "simt": ["atomics", "cooperative", "grid", "printf", "reduction", "resident", "scan", "warps"],
-    "checked": ["graph", "grid", "reduction", "scan", "sort"],
+    "simt": ["atomics", "cluster", "cooperative", "grid", "printf", "reduction", "resident", "scan", "warps"],
+    "checked": ["cluster", "graph", "grid", "reduction", "scan", "sort"],
 }
 
 

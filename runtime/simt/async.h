@@ -23,7 +23,8 @@ struct async_bulk {
     uint32_t destination, source; /* enum ptx_space: shared or global; of st.bulk BULK_ZEROS, and the destination may be
                                      generic */
     uint32_t barrier;             /* slot of the mbarrier's address; 0 when there is none */
-    uint32_t mask;                /* slot of the bytes of each 16 that are copied, by bits; 0: all are */
+    uint32_t ranks; /* slot of the blocks of the cluster that it goes to, by bits; 0: as the address says */
+    uint32_t mask;  /* slot of the bytes of each 16 that are copied, by bits; 0: all are */
 };
 #define BULK_ZEROS UINT32_MAX
 static inline uint32_t simt_bulk_unit(const struct async_bulk *x) /* bytes: what the number of them is a multiple of */

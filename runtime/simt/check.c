@@ -211,6 +211,8 @@ static void watch_one(struct simt_check *c, uint32_t pc)
     if (c->watch[pc] == WATCH_ACCESS || c->watch[pc] == WATCH_PIECES || c->watch[pc] == WATCH_FREE)
         c->site_of[pc] = (uint16_t)site_at(c, pc);
     c->untracked |= is_untracked(opcode);
+    bool shared = i->space == PTX_SHARED || i->space == PTX_GENERIC || i->flags & F_GENERIC;
+    c->narrow |= i->memory && i->memory != MEMORY_FENCE && i->size < 4 && shared;
     c->stores_bulk |= simt_is_bulk(i) && simt_bulk_stores(p, i);
     c->releases_some |= c->watch[pc] == WATCH_FENCE || simt_is_bulk(i) || (i->memory && i->flags & F_RELEASE);
 }
@@ -247,6 +249,7 @@ static void free_block(struct block *b)
     simt_copies_free(b);
     simt_bulk_free(b);
     simt_counters_free(b);
+    simt_reach_free(b);
     free(b->spans);
     free(b->ranges);
     free(b->exit_pc);
@@ -305,6 +308,7 @@ static bool block_start(struct simt_observer *o, struct worker *k)
     }
     k->quiet.parallel = c->parallel;
     b->flushed = b->excused = false;
+    if (!simt_reach_start(b)) return no_memory(&k->fault, c->launch);
     simt_steady_start(b);
     k->quiet.steady = b->steady;
     simt_sync_start(b);
@@ -321,6 +325,7 @@ static void block_end(struct simt_observer *o, struct worker *k)
     struct block *b = k->observed;
     if (!b) return;
     simt_steady_end(b);
+    if (b->reach && !k->fault.kind && atomic_load(&k->run->fault_block) == UINT64_MAX) simt_reach_end(b);
     if (b->counters.used && c->releases_some) simt_counters_pour(b);
 }
 

@@ -1,6 +1,6 @@
 /* Checks: an observer that finds what a GPU would not tell. Out of bounds and misaligned accesses, use of freed and of
- * never written memory, data races in shared and global memory, divergent barriers, lanes missing from a _sync mask,
- * integer division by zero.
+ * never written memory, of shared memory of blocks of a cluster that may not run, data races in shared and global
+ * memory, divergent barriers, lanes missing from a _sync mask, integer division by zero.
  *
  * A race is two accesses of different threads to the same bytes, at least one of them a write, that nothing orders:
  * neither barriers (of the block, or of lanes of a warp) nor a fence and an atomic or volatile access that another
@@ -22,6 +22,7 @@
     X(CHECK_FREE, "invalid free")                                                                                      \
     X(CHECK_UNWRITTEN, "uninitialized read")                                                                           \
     X(CHECK_RACE, "race")                                                                                              \
+    X(CHECK_ABSENT, "block not running")                                                                               \
     X(CHECK_BARRIER, "barrier divergence")                                                                             \
     X(CHECK_LANE, "missing lane")                                                                                      \
     X(CHECK_DIVISION, "division by zero")
@@ -52,8 +53,9 @@ struct simt_report {
     bool has_other;                   /* other is filled */
     bool across_warps, across_blocks; /* CHECK_RACE: seen between threads of different ones */
     enum simt_under_way under_way;    /* CHECK_RACE: the first is a copy that the other thread has not waited for */
-    bool exited;                      /* CHECK_BARRIER: the other thread has ended, at its line */
-    bool in_heap;                     /* near what malloc gave out in a kernel */
+    bool in_cluster;                  /* of shared memory that blocks of a cluster touch */
+    bool exited;             /* CHECK_BARRIER: the other thread has ended, at its line; CHECK_ABSENT: a block */
+    bool in_heap;            /* near what malloc gave out in a kernel */
     bool freed_twice;        /* CHECK_FREE: what malloc gave, which had been freed, by the other one if known */
     struct simt_party given; /* in_heap: where malloc was called, without a thread; line 0: not known */
     bool in_view;            /* CHECK_BOUNDS: outside of the array that was passed, but inside of its allocation */

@@ -311,6 +311,9 @@ static bool inside_window(const struct access *a, struct window w)
 static uint32_t check_window(struct access *a, uint32_t m, enum ptx_space space)
 {
     struct window w = space == PTX_SHARED ? simt_check_window(a) : (struct window){0, a->block->worker->local_bytes};
+    struct worker *owners[SIMT_WARP];
+    bool reached = space == PTX_SHARED && simt_reach_kept(a->block);
+    uint32_t far = reached ? simt_reach_owners(a, m, owners) : 0;
     uint32_t allowed = m == FULL && inside_window(a, w) ? m : 0;
     EACH_LANE(l, m & ~allowed)
     {
@@ -321,7 +324,8 @@ static uint32_t check_window(struct access *a, uint32_t m, enum ptx_space space)
         report(a, l, aligned ? CHECK_BOUNDS : CHECK_ALIGNMENT, space, false);
         give_zero(a, l);
     }
-    if (space == PTX_SHARED) touch(a, allowed, true);
+    if (reached) simt_reach_touch(a, allowed, owners);
+    if (space == PTX_SHARED && allowed & ~far) touch(a, allowed & ~far, true);
     return allowed;
 }
 
@@ -487,15 +491,17 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
 void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m)
 {
     struct access a; /* its addresses follow */
-    if (i->space == PTX_SHARED && ((const struct block *)w->worker->observed)->steady) return;
+    const struct block *b = w->worker->observed;
+    if (i->space == PTX_SHARED && b->steady) return;
     bool counts = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_GLOBAL && !c->releases_some;
     if (counts && simt_counters_again(w, i, u64_at(w->frame->regs, i->a))) return;
     bool adds = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_SHARED && i->size == 4 && !simt_is_swap(i);
-    if (adds && !c->releases_some && simt_shared_again(w, i, u32_at(w->frame->regs, i->a))) return;
+    if (adds && !c->releases_some && !simt_reach_kept(b) && simt_shared_again(w, i, u32_at(w->frame->regs, i->a)))
+        return;
     simt_check_begin(&a, c, w, i, c->site_of[w->pc]);
     a.bytes = (uint32_t)i->size * i->count;
     const uint32_t *from = u32_at(a.regs, i->a);
-    bool shared = i->space == PTX_SHARED && !a.site->copies;
+    bool shared = i->space == PTX_SHARED && !a.site->copies && !simt_reach_kept(b);
     if (shared && *m == FULL && simt_shared_rows(&a, from)) return;
     if (shared && lane_count(*m) >= SOME && simt_shared_lanes(&a, from, *m)) return;
     bool global = i->space == PTX_GLOBAL && !(i->flags & F_FRAME) && !a.site->strong;

@@ -58,13 +58,12 @@ static bool is_of_this(const struct actor *x, record r)
 }
 
 /* Would the store leave memory as it is, or as the other lane's store leaves it? */
-static bool same_value(const struct actor *x, record r)
+static bool same_value_at(const struct actor *x, record r, const char *p)
 {
     const struct access *a = x->access;
     if (a->kind != ACCESS_WRITE || is_opaque(a)) return false;
     bool lanes = is_of_this(x, r);
     simt_tally_settle(a->block->worker);
-    const char *p = x->shared ? a->warp->shared + a->at[x->lane] : (const char *)simt_host(a->at[x->lane]);
     for (unsigned k = 0; k < a->insn->count; k++) {
         uint64_t there = 0, v = stored_value(a, x->lane, k);
         if (lanes)
@@ -74,6 +73,12 @@ static bool same_value(const struct actor *x, record r)
         if (there != v) return false;
     }
     return true;
+}
+
+static bool same_value(const struct actor *x, record r)
+{
+    const struct access *a = x->access;
+    return same_value_at(x, r, x->shared ? a->warp->shared + a->at[x->lane] : (const char *)simt_host(a->at[x->lane]));
 }
 
 /* A bulk copy in shared memory goes on behind its instruction, which is then the first. */
@@ -235,6 +240,12 @@ static void touch(struct actor *x, record *w, uint32_t all, unsigned n, unsigned
         meet_all(x, cell, &s);
         w[0] = RACED, w[all] = w[2 * all] = 0;
     }
+}
+
+bool simt_race_same_value(const struct access *a, unsigned lane, record me, record other, const char *place)
+{
+    const struct actor x = {.access = a, .lane = lane, .me = me};
+    return same_value_at(&x, other, place);
 }
 
 void simt_race_cells(const struct access *a, unsigned lane, bool shared, const struct cell_table *t, uint32_t first,

@@ -3,8 +3,8 @@
  * the rule for what is a race, check_history.c keeps who raced for a cell, check_strips.c and check_rows.c keep rows of
  * global memory, check_words.c single words, check_inputs.c and check_own.c know what needs no such record,
  * check_heap.c follows malloc and free, check_shared.c sees what needs no closer look in shared memory, check_steady.c
- * which blocks need none, check_copies.c and check_bulk.c follow copies that are under way, check_sync.c keeps when
- * threads met, check_report.c collects what is found.
+ * which blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and check_bulk.c
+ * follow copies that are under way, check_sync.c keeps when threads met, check_report.c collects what is found.
  *
  * A `record` says who touched something, in 64 bits: block, time, thread of the block, site. Times count the
  * synchronisations within a block: what was recorded before a time at which threads met is ordered before what they do
@@ -215,6 +215,7 @@ struct block {
     struct tags tags;
     struct copies *copies; /* NULL until there is one */
     struct bulks *bulks;   /* likewise */
+    struct reach *reach;   /* of other blocks of its cluster into its shared memory; NULL: there are none */
     struct counters counters;
     struct span *spans;  /* by an instruction's d2 */
     struct span given;   /* by malloc: the block that was touched last */
@@ -265,6 +266,7 @@ struct simt_check {
     const struct check_vectors *vectors; /* check_cells.h */
     bool releases_some;                  /* there are instructions that release */
     bool stores_bulk;                    /* there are bulk copies to global memory */
+    bool narrow;                         /* there are accesses of less than 4 bytes that may be to shared memory */
     bool swaps_some;                     /* there are compare-and-swaps */
     bool untracked;                      /* there are instructions that write memory unseen */
     struct steadiness steady;
@@ -438,6 +440,25 @@ void simt_race_cells(const struct access *a, unsigned lane, bool shared, const s
 /* Stores `bytes` bytes at an address, those of the lanes from `lane` on, before the instruction does: who finds the
  * record of a write, on another host thread, finds its value too, and can tell that it would write the same. */
 void simt_race_store(const struct access *a, uint64_t address, unsigned bytes, unsigned lane);
+
+/* Does the lane, `me`, store what stands at the place already, or what another lane of the instruction does? */
+bool simt_race_same_value(const struct access *a, unsigned lane, record me, record other, const char *place);
+
+/* ---- check_cluster.c ---- */
+bool simt_reach_start(struct block *b); /* a block begins; false: no memory */
+void simt_reach_free(struct block *b);
+bool simt_reach_kept(const struct block *b); /* the kernel reaches into other blocks: all touches are to be told */
+void simt_reach_end(const struct block *b);  /* it ends: nobody may touch its memory any more */
+void simt_reach_met(struct block *b);        /* its cluster met */
+/* Is what a thread of another block of the cluster did ordered by the cluster's barrier? */
+bool simt_reach_ordered(const struct block *b, record r);
+/* Whose shared memory the lanes touch, where a->at has become the offset; the lanes for which it is not the own
+ * block's.
+ */
+uint32_t simt_reach_owners(struct access *a, uint32_t m, struct worker **owners);
+/* Lanes m touch a->bytes there, inside of it. */
+void simt_reach_touch(const struct access *a, uint32_t m, struct worker *const *owners);
+bool simt_reach_written(const struct block *b, uint64_t at, uint32_t bytes); /* all of them, by whomever */
 
 /* ---- check_history.c ---- */
 struct shown { /* an access to one cell */

@@ -248,10 +248,12 @@ static bool same_line(const struct simt_party *a, const struct simt_party *b)
     return a->line == b->line && a->file == b->file;
 }
 
-/* What was read before another thread wrote it is a race: whether it had been written yet depends on what ran first. */
+/* What was read before another thread wrote it is a race: whether it had been written yet depends on what ran first;
+ * what another block of the cluster does without a barrier before it races, too. */
 static bool is_from_race(const struct simt_check *c, const struct simt_report *r)
 {
-    if (r->kind != CHECK_UNWRITTEN) return false;
+    bool early = r->kind == CHECK_ABSENT && !r->exited; /* the barrier that is missing there is missing for both */
+    if (r->kind != CHECK_UNWRITTEN && !early) return false;
     for (size_t k = 0; k < c->report_count; k++) {
         const struct simt_report *o = &c->reports[k];
         if (o->kind == CHECK_RACE && o->space == r->space && same_start(o, r) &&

@@ -504,7 +504,8 @@ void simt_shared_touch(const struct access *a, uint32_t m)
     uint32_t reading = a->kind == ACCESS_READ ? simt_race_distinct(a, m) : a->kind == ACCESS_ATOMIC ? m : 0;
     EACH_LANE(l, reading)
     {
-        if (!was_written(a->block, a->at[l], a->bytes) && !a->check->untracked) report_unwritten(a, l);
+        bool unwritten = !was_written(a->block, a->at[l], a->bytes) && !a->check->untracked;
+        if (unwritten && !simt_reach_written(a->block, a->at[l], a->bytes)) report_unwritten(a, l);
         if (a->kind == ACCESS_ATOMIC) set_written(t, a->at[l], a->bytes);
     }
     simt_race_touch(a, m, true);

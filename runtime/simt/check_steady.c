@@ -249,7 +249,7 @@ void simt_steady_start(struct block *b)
     struct steadiness *s = &c->steady;
     const struct function *f = c->launch->function->code;
     b->steady = false;
-    b->patterned = f->steady && f->condition_count <= CONDITIONS;
+    b->patterned = f->steady && f->condition_count <= CONDITIONS && !simt_reach_kept(b);
     memset(&b->pattern, 0, sizeof b->pattern);
     if (b->patterned && f->condition_count) {
         for (uint32_t k = 0; k < s->varying_count; k++) {

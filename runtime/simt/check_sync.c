@@ -141,7 +141,7 @@ bool simt_check_ordered(const struct block *b, record r, unsigned warp, unsigned
         if (other == warp && b->lanes[warp] && time < b->lanes[warp][lane][thread % SIMT_WARP]) return true;
         if (other != warp && b->warps && time < b->warps[warp][other]) return true;
     }
-    return released(b, r, me);
+    return (b->reach && simt_reach_ordered(b, r)) || released(b, r, me);
 }
 
 /* Shared memory and global memory use the same names for threads of the block at hand. */
@@ -157,8 +157,13 @@ static bool fence_of(const struct block *b, unsigned thread, struct fence *out)
 
 static unsigned object_of(const struct access *a, unsigned lane)
 {
-    uint64_t key = a->at[lane] >> 2;
-    if (a->at[lane] < SIMT_SHARED_BASE) key ^= a->block->id;
+    uint64_t at = a->at[lane], key = at >> 2;
+    bool shared = at < SIMT_SHARED_BASE || at >> 48 == SIMT_SHARED_BASE >> 48;
+    if (shared) {
+        at = (uint32_t)at;
+        const struct worker *owner = simt_cluster_owner(a->block->worker, &at);
+        key = at >> 2 ^ (owner ? ((const struct block *)owner->observed)->id : a->block->id);
+    }
     return (unsigned)(key * UINT64_C(0x9E3779B97F4A7C15) >> 52) % OBJECTS;
 }
 
@@ -360,6 +365,11 @@ void simt_check_barrier(struct simt_observer *o, struct worker *k, uint32_t id)
         for (uint32_t n = 0; n < w->split_count; n++)
             if (w->splits[n].state == SPLIT_BARRIER && w->splits[n].barrier == id) waiting[j] |= w->splits[n].mask;
         count += (uint32_t)__builtin_popcount(waiting[j]);
+    }
+    if (id == CLUSTER_BARRIER) {
+        meet(b);
+        simt_reach_met(b);
+        return;
     }
     if (is_divergent(k, id)) report_divergence(b, id);
     if (count == k->live)

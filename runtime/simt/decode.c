@@ -240,22 +240,9 @@ static bool decode_one(struct decoder *d, size_t k)
     return true;
 }
 
-/* A cluster is one block. */
-static bool check_cluster(struct decoder *d)
-{
-    const uint32_t *n = d->f->cluster;
-    d->in = NULL;
-    if (n[0] <= 1 && n[1] <= 1 && n[2] <= 1) return true;
-    return simt_decode_fail(d, RT_UNSUPPORTED,
-                            "the software GPU does not have clusters of several blocks (sm_90), which %s asks for; "
-                            "leave __cluster_dims__ out, or run it on a GPU",
-                            d->f->name);
-}
-
 static bool decode_body(struct decoder *d)
 {
     const struct ptx_func *f = d->f;
-    if (!check_cluster(d)) return false;
     d->pc_of = rt_calloc(f->insn_count + 1, sizeof *d->pc_of);
     if (!d->pc_of) return simt_out_of_memory(d);
     d->tally_count = 0;

@@ -194,8 +194,8 @@ static bool read_reduction(struct decoder *d, const struct shape *s, struct insn
     return simt_decode_unsupported(d);
 }
 
-/* cp.async.bulk.DESTINATION.SOURCE [d], [s], size {, [mbarrier]} {, policy} {, mask}; the same of cp.reduce.async.bulk
- */
+/* cp.async.bulk.DESTINATION.SOURCE [d], [s], size {, [mbarrier] {, blocks}} {, policy} {, mask}; the same of
+ * cp.reduce.async.bulk */
 static bool decode_bulk(struct decoder *d, const struct shape *s)
 {
     const struct ptx_operand *o = d->in->operands;
@@ -217,15 +217,18 @@ static bool decode_bulk(struct decoder *d, const struct shape *s)
         barrier == simt_has_word(s, "bulk_group"))
         return simt_decode_unsupported(d);
     uint32_t a, b, c, extra, hint = simt_has_word(s, "L2::cache_hint");
+    bool spreads = barrier && simt_has_word(s, "multicast::cluster");
     struct insn atomic = {0};
     if (reduces && !read_reduction(d, s, &atomic)) return false;
-    if (!simt_want_operands(d, 3 + barrier + masked + hint, 6) || !whole_address(d, &o[0], spaces[0], &a) ||
+    if (!simt_want_operands(d, 3 + barrier + spreads + masked + hint, 6) || !whole_address(d, &o[0], spaces[0], &a) ||
         !whole_address(d, &o[1], spaces[1], &b) || !simt_source(d, &o[2], 'w', PTX_U32, &c) ||
         (barrier && !whole_address(d, &o[3], PTX_SHARED, &x.barrier)) ||
+        (spreads && !simt_source(d, &o[4], 'w', PTX_U16, &x.ranks)) ||
         (masked && !simt_source(d, &o[3 + hint], 'w', PTX_U16, &x.mask)))
         return false;
     x.destination = spaces[0];
     x.source = spaces[1];
+    d->program->maps_shared |= spreads;
     if (!simt_extra(d, (const uint32_t *)(const void *)&x, sizeof x / 4, &extra)) return false;
     struct insn *i = simt_emit_key(d, "+copy_bulk");
     if (!simt_guard(d, i)) return false;

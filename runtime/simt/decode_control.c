@@ -208,21 +208,13 @@ bool simt_decode_call(struct decoder *d, const struct shape *s)
     return take_results(d, results, c->return_offset, c->return_size);
 }
 
-/* A cluster is one block. Its barrier is apart from the 16 of a block. */
+/* barrier.cluster.arrive, barrier.cluster.wait. */
 static bool decode_cluster_barrier(struct decoder *d, const struct shape *s)
 {
     bool arrive = simt_has_word(s, "arrive");
-    uint32_t id;
+    if (!arrive && !simt_has_word(s, "wait")) return simt_decode_unsupported(d);
     if (!simt_want_operands(d, 0, 0)) return false;
-    if (arrive) return simt_guard(d, simt_emit(d, simt_op_nop)); /* waiting meets all of them as well */
-    if (!simt_constant(d, CLUSTER_BARRIER, 'w', &id)) return false;
-    struct insn *i = simt_emit(d, simt_op_barrier);
-    if (!simt_guard(d, i)) return false;
-    i->a = id;
-    i->c = SLOT_TRUE;
-    i->mode = BARRIER_CLUSTER;
-    i->flags = F_UNIFORM;
-    return true;
+    return simt_guard(d, simt_emit(d, arrive ? simt_op_cluster_arrive : simt_op_cluster_wait));
 }
 
 /* bar.sync a[, b], barrier.cta.arrive a, b, bar.red.op p, a[, b], [!]q, bar.warp.sync mask. */
@@ -396,22 +388,24 @@ bool simt_decode_elect(struct decoder *d, const struct shape *s)
     return true;
 }
 
-/* mapa d, a, rank and getctarank d, a: the only block of the cluster is the own one, of rank 0. */
+/* mapa d, a, rank and getctarank d, a. */
 bool simt_decode_mapa(struct decoder *d, const struct shape *s)
 {
     const struct ptx_operand *o = d->in->operands;
     bool rank = d->in->opcode[0] == 'g';
-    uint32_t a, out;
-    if (s->type_count != 1 || simt_class_of(s->types[0]) == 'p') return simt_decode_unsupported(d);
-    char class = rank ? 'w' : simt_class_of(s->types[0]);
-    if (!simt_want_operands(d, rank ? 2 : 3, rank ? 2 : 3) ||
-        !(rank ? simt_constant(d, 0, 'w', &a) : simt_source(d, &o[1], class, s->types[0], &a)) ||
-        !simt_destination(d, &o[0], class, &out))
+    uint32_t a, b = 0, out;
+    char class = s->type_count == 1 ? simt_class_of(s->types[0]) : 'p';
+    if (class == 'p') return simt_decode_unsupported(d);
+    if (!simt_want_operands(d, rank ? 2 : 3, rank ? 2 : 3) || !simt_source(d, &o[1], class, s->types[0], &a) ||
+        (!rank && !simt_source(d, &o[2], 'w', PTX_U32, &b)) || !simt_destination(d, &o[0], rank ? 'w' : class, &out))
         return false;
-    struct insn *i = simt_emit_key(d, class == 'q' ? "mov.b64" : "mov.b32");
+    struct insn *i = simt_emit(d, rank ? simt_op_rank_of_shared : simt_op_map_shared);
     if (!simt_guard(d, i)) return false;
     i->a = a;
+    i->b = b;
     i->d = out;
+    i->size = class == 'q' ? 8 : 4;
+    d->program->maps_shared |= !rank;
     return true;
 }
 

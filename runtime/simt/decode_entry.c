@@ -108,6 +108,9 @@ bool simt_describe_entry(struct decoder *d, uint32_t index)
     fn->max_threads = (uint32_t)info->max_threads;
     info->registers = register_estimate(f, fn, fn->max_threads);
     info->target = d->module->target && !strncmp(d->module->target, "sm_", 3) ? atoi(d->module->target + 3) : 0;
+    for (int k = 0; k < 3; k++) info->cluster[k] = f->cluster[0] && !f->cluster[k] ? 1 : f->cluster[k];
+    info->must_cluster = f->must_cluster;
+    info->grid_of_clusters = f->grid_of_clusters;
     info->param_count = fn->param_count;
     info->params = rt_calloc(fn->param_count + 1, sizeof *info->params);
     if (!info->params) return simt_out_of_memory(d);

@@ -192,18 +192,18 @@ static const struct {
     {"envreg0", SR_ZERO},
     {"envreg1", SR_ENVREG1}, /* the two halves of the address of a cooperative grid's workspace */
     {"envreg2", SR_ENVREG2},
-    {"clusterid.x", SR_CTAID_X},
-    {"clusterid.y", SR_CTAID_Y},
-    {"clusterid.z", SR_CTAID_Z},
-    {"nclusterid.x", SR_NCTAID_X},
-    {"nclusterid.y", SR_NCTAID_Y},
-    {"nclusterid.z", SR_NCTAID_Z},
-    {"cluster_ctaid.x", SR_ZERO},
-    {"cluster_ctaid.y", SR_ZERO},
-    {"cluster_ctaid.z", SR_ZERO},
-    {"cluster_nctaid.x", SR_ONE},
-    {"cluster_nctaid.y", SR_ONE},
-    {"cluster_nctaid.z", SR_ONE},
+    {"clusterid.x", SR_CLUSTERID_X},
+    {"clusterid.y", SR_CLUSTERID_Y},
+    {"clusterid.z", SR_CLUSTERID_Z},
+    {"nclusterid.x", SR_NCLUSTERID_X},
+    {"nclusterid.y", SR_NCLUSTERID_Y},
+    {"nclusterid.z", SR_NCLUSTERID_Z},
+    {"cluster_ctaid.x", SR_CLUSTER_CTAID_X},
+    {"cluster_ctaid.y", SR_CLUSTER_CTAID_Y},
+    {"cluster_ctaid.z", SR_CLUSTER_CTAID_Z},
+    {"cluster_nctaid.x", SR_CLUSTER_NCTAID_X},
+    {"cluster_nctaid.y", SR_CLUSTER_NCTAID_Y},
+    {"cluster_nctaid.z", SR_CLUSTER_NCTAID_Z},
     {"reserved_smem_offset_begin", SR_ZERO},
     {"reserved_smem_offset_0", SR_ZERO},
     {"reserved_smem_offset_1", SR_RESERVED_MIDDLE},
@@ -211,8 +211,8 @@ static const struct {
     {"reserved_smem_offset_cap", SR_RESERVED_END},
     {"aggr_smem_size", SR_TOTAL_SMEM},
     {"current_graph_exec", SR_ZERO},
-    {"cluster_ctarank", SR_ZERO},
-    {"cluster_nctarank", SR_ONE},
+    {"cluster_ctarank", SR_CLUSTER_CTARANK},
+    {"cluster_nctarank", SR_CLUSTER_NCTARANK},
 };
 
 bool simt_find_special(const char *name, enum special *out)
@@ -251,6 +251,15 @@ static bool source_special(struct decoder *d, const struct ptx_operand *o, char 
     return simt_temp(d, class, slot) && simt_emit_special(d, o->symbol, class, *slot);
 }
 
+/* Was the launch one of clusters? */
+static bool source_explicit(struct decoder *d, uint32_t *slot)
+{
+    if (!simt_temp(d, 'p', slot)) return false;
+    struct insn *i = simt_emit(d, simt_op_explicit_cluster);
+    if (i) i->d = *slot;
+    return i != NULL;
+}
+
 static bool source_symbol(struct decoder *d, const struct ptx_operand *o, char class, uint32_t *slot)
 {
     struct symbol s;
@@ -273,7 +282,7 @@ bool simt_source(struct decoder *d, const struct ptx_operand *o, char class, enu
     case PTX_OP_IMM: return simt_constant(d, immediate_bits(o, type), class, slot);
     case PTX_OP_SPECIAL:
         if (class != 'p') return source_special(d, o, class, slot);
-        if (!strcmp(o->symbol, "is_explicit_cluster")) return simt_constant(d, 0, 'p', slot);
+        if (!strcmp(o->symbol, "is_explicit_cluster")) return source_explicit(d, slot);
         break;
     case PTX_OP_SYMBOL:
         if (class != 'p') return source_symbol(d, o, class, slot);

@@ -13,7 +13,7 @@ const struct driver *driver_simt(void)
     static const struct driver table = {.name = "simt",
                                         .path = "",
 #define X(member, symbol, parameters) .member = simt_##member,
-                                        RT_DRIVER_ENTRIES(X)
+                                        RT_DRIVER_ENTRIES(X) RT_DRIVER_NEWER_ENTRIES(X)
 #undef X
     };
     return &table;

@@ -68,6 +68,7 @@ CUresult simt_DeviceGetName(char *name, int length, CUdevice device)
     X(MEMORY_CLOCK_RATE, 1000000)                                                                                      \
     X(GLOBAL_MEMORY_BUS_WIDTH, 64)                                                                                     \
     X(L2_CACHE_SIZE, 1 << 20)                                                                                          \
+    X(CLUSTER_LAUNCH, 1)                                                                                               \
     X(COOPERATIVE_LAUNCH, 1)                                                                                           \
     X(UNIFIED_ADDRESSING, 1)                                                                                           \
     X(INTEGRATED, 1) /* its memory is the host's */                                                                    \

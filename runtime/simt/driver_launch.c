@@ -101,9 +101,41 @@ void simt_report_refused(const struct simt_function *f)
 
 /* ---- Launches ---- */
 
+unsigned simt_cluster_of(const struct simt_kernel *k, unsigned out[3])
+{
+    const unsigned *from = k->cluster[0] ? k->cluster : k->function->cluster;
+    memcpy(out, from, 3 * sizeof *out);
+    return out[0] ? out[0] * out[1] * out[2] : 1;
+}
+
+/* What a function was compiled for holds for all of its launches. */
+static CUresult check_cluster(const struct simt_kernel *k)
+{
+    const struct simt_function_info *info = simt_function_info(k->function->function);
+    unsigned size[3], blocks = simt_cluster_of(k, size),
+                      most = k->function->large_clusters ? SIMT_MAX_CLUSTER : SIMT_CLUSTER;
+    if (!size[0]) return info->must_cluster ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS;
+    if (info->cluster[0] && memcmp(size, info->cluster, sizeof size) != 0) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    for (int d = 0; d < 3; d++)
+        if (size[d] == 0 || size[d] > most) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    if (blocks > most) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    for (int d = 0; d < 3 && !info->grid_of_clusters; d++)
+        if (k->grid[d] % size[d]) return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}
+
+/* The grid in blocks. */
+static void take_grid(const struct simt_kernel *k, unsigned grid[3], unsigned cluster[3])
+{
+    bool counts_clusters = simt_function_info(k->function->function)->grid_of_clusters;
+    simt_cluster_of(k, cluster);
+    for (int d = 0; d < 3; d++) grid[d] = k->grid[d] * (counts_clusters && cluster[d] ? cluster[d] : 1);
+}
+
 CUresult simt_check_launch(const struct simt_kernel *k)
 {
     CUresult r = simt_check_function(k->function);
+    if (r == CUDA_SUCCESS) r = check_cluster(k);
     if (r != CUDA_SUCCESS) return r;
     const unsigned *g = k->grid, *b = k->block;
     for (int i = 0; i < 3; i++) {
@@ -117,8 +149,10 @@ CUresult simt_check_launch(const struct simt_kernel *k)
         return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     if (k->shared > (size_t)k->function->max_dynamic) return CUDA_ERROR_INVALID_VALUE;
     if (!k->cooperative) return CUDA_SUCCESS;
+    unsigned grid[3], cluster[3];
+    take_grid(k, grid, cluster);
     uint64_t most = (uint64_t)simt_active_blocks(k->function, (int)threads, k->shared) * (unsigned)rt_thread_count();
-    return (uint64_t)g[0] * g[1] * g[2] > most ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE : CUDA_SUCCESS;
+    return (uint64_t)grid[0] * grid[1] * grid[2] > most ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE : CUDA_SUCCESS;
 }
 
 /* The parameter block that `extra` names, which must be long enough; NULL when it is wrong. */
@@ -174,13 +208,13 @@ void simt_run_kernel(const struct simt_kernel *k)
 {
     struct simt_fault fault = {0};
     struct simt_launch l = {.function = k->function->function,
-                            .grid = {k->grid[0], k->grid[1], k->grid[2]},
                             .block = {k->block[0], k->block[1], k->block[2]},
                             .dynamic_shared = k->shared,
                             .params = k->params,
                             .observer = next_observer,
                             .cooperative = k->cooperative};
     next_observer = NULL;
+    take_grid(k, l.grid, l.cluster);
     simt_lock();
     bool watched = !l.observer && simt_watch.begin && (l.observer = simt_watch.begin(&l));
     if (!l.observer || !l.observer->tracks_writes) simt_wrote_everything();

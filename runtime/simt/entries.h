@@ -1,4 +1,5 @@
-/* The software GPU's driver entry points, one for each row of RT_DRIVER_ENTRIES, and what the driver's files share.
+/* The software GPU's driver entry points, one for each row of RT_DRIVER_ENTRIES and RT_DRIVER_NEWER_ENTRIES, and what
+ * the driver's files share.
  *
  * Compiled as usual they are hidden and driver_simt() points to them. Compiled with SIMT_EXPORT, for libcuda-simt.so,
  * the same functions carry the driver's real names and are visible; the rest of the driver API, which only programs
@@ -17,6 +18,7 @@
 #define X(member, symbol, parameters) CUresult CUDAAPI simt_##member parameters;
 #endif
 RT_DRIVER_ENTRIES(X)
+RT_DRIVER_NEWER_ENTRIES(X)
 #undef X
 
 /* Returns what the call gives unless that is CUDA_SUCCESS. */
@@ -106,6 +108,7 @@ struct simt_work {
         struct simt_kernel {
             CUfunction function;
             unsigned grid[3], block[3], shared;
+            unsigned cluster[3]; /* 0: as the function says */
             bool cooperative;
             const void *params; /* as simt_function_info lays them out */
         } kernel;
@@ -191,6 +194,9 @@ struct CUfunc_st {
     CUmodule module;
     int max_dynamic; /* bytes of dynamic shared memory that a launch may ask for */
     int carveout;
+    unsigned cluster[3]; /* blocks of a cluster; 0 when it has none of its own */
+    bool large_clusters; /* it may have more blocks than any device takes */
+    int cluster_policy;
     struct CUfunc_st *next;
 };
 struct CUmod_st {
@@ -226,6 +232,8 @@ void simt_report_refused(const struct simt_function *f); /* for simt_take_fault:
 /* Checks and issues a launch. Either parameters or extra, as for cuLaunchKernel; kernel->params is not read. */
 CUresult simt_launch(const struct simt_kernel *kernel, CUstream stream, void **parameters, void **extra);
 CUresult simt_check_launch(const struct simt_kernel *kernel);
+/* The blocks of a cluster that a launch has along each axis, 0 when it has no clusters; how many they are in all. */
+unsigned simt_cluster_of(const struct simt_kernel *kernel, unsigned out[3]);
 /* Fills a block of the kernel's param_bytes from one of the two forms. */
 CUresult simt_gather(CUfunction function, void **parameters, void **extra, void *block);
 void simt_run_kernel(const struct simt_kernel *kernel);

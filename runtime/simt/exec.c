@@ -38,6 +38,8 @@ static void place_threads(struct warp *w, const unsigned block[3])
 /* ---- workers ---- */
 static void worker_free(struct worker *k)
 {
+    for (uint32_t r = 1; r < k->own.size; r++) /* of a cluster, by its first */
+        if (k->own.members[r]) worker_free(k->own.members[r]);
     for (uint32_t j = 0; k->warps && j < k->warp_count; j++) simt_warp_free(&k->warps[j]);
     free(k->warps);
     simt_tally_free(k);
@@ -48,7 +50,7 @@ static void worker_free(struct worker *k)
     free(k);
 }
 
-static struct worker *worker_new(struct run *r)
+static struct worker *one_worker(struct run *r)
 {
     const struct simt_launch *l = r->launch;
     uint32_t threads = l->block[0] * l->block[1] * l->block[2];
@@ -85,25 +87,45 @@ static struct worker *worker_new(struct run *r)
     return k;
 }
 
+/* One for each block of a cluster: that of rank 0, which has the others. */
+static struct worker *worker_new(struct run *r)
+{
+    struct worker *first = one_worker(r);
+    if (!first) return NULL;
+    struct cluster *c = first->cluster = &first->own;
+    c->size = r->cluster[0] * r->cluster[1] * r->cluster[2];
+    c->members[0] = first;
+    for (uint32_t rank = 1; rank < c->size; rank++) {
+        struct worker *k = c->members[rank] = one_worker(r);
+        if (!k) {
+            worker_free(first);
+            return NULL;
+        }
+        k->cluster = c;
+        k->rank = rank;
+    }
+    return first;
+}
+
 /* ---- faults ---- */
-/* Keeps the fault of the lowest block. */
-static void report(struct run *r, const struct simt_fault *f, uint64_t block)
+/* Keeps the fault of the lowest cluster. */
+static void report(struct run *r, const struct simt_fault *f, uint64_t turn)
 {
     if (f->kind == SIMT_FAULT_NONE) return;
     pthread_mutex_lock(r->lock);
-    if (r->fault.kind == SIMT_FAULT_NONE || block < r->fault_block) {
+    if (r->fault.kind == SIMT_FAULT_NONE || turn < r->fault_block) {
         r->fault = *f;
-        r->fault_block = block;
+        r->fault_block = turn;
     }
     pthread_mutex_unlock(r->lock);
 }
 
-static void report_plain(struct run *r, uint64_t block, enum simt_fault_kind kind, const char *text)
+static void report_plain(struct run *r, uint64_t turn, enum simt_fault_kind kind, const char *text)
 {
     struct simt_fault f = {.kind = kind};
     snprintf(f.kernel, sizeof f.kernel, "%s", r->entry->name);
     snprintf(f.text, sizeof f.text, "%s", text);
-    report(r, &f, block);
+    report(r, &f, turn);
 }
 
 static bool faulted(struct run *r)
@@ -112,6 +134,7 @@ static bool faulted(struct run *r)
 }
 
 /* ---- which block next ----
+ * Blocks stand here for clusters, which start and end as one; mostly a cluster is one block.
  * Blocks may wait for each other, as far as a GPU lets them: for any that is resident, and, as chained scans do, for
  * any with a lower number. So the block just before the lowest that has not started always has a worker, and when it is
  * done that worker goes to the lowest: a thread takes several blocks at once, but gives back those it has not started
@@ -166,7 +189,7 @@ static struct worker *add_worker(struct thread *t, int n)
                      "out of host memory for the registers and shared memory of a block");
         return NULL;
     }
-    k->multiprocessor = n % rt_thread_count();
+    for (uint32_t rank = 0; rank < k->own.size; rank++) k->own.members[rank]->multiprocessor = n % rt_thread_count();
     pthread_mutex_lock(r->lock);
     k->all = r->workers;
     r->workers = k;
@@ -203,8 +226,24 @@ static struct worker *take_work(struct thread *t, struct worker *k)
     return n < 0 ? k : add_worker(t, n);
 }
 
+/* The blocks of cluster `turn`, in the order of their ranks. */
+static void place_cluster(struct worker *first, const unsigned grid[3], const unsigned size[3], uint64_t turn)
+{
+    const unsigned n[2] = {grid[0] / size[0], grid[1] / size[1]}; /* clusters along x and y */
+    const uint64_t at[3] = {turn % n[0], turn / n[0] % n[1], turn / n[0] / n[1]};
+    for (uint32_t rank = 0; rank < first->own.size; rank++) {
+        struct worker *k = first->own.members[rank];
+        k->block[0] = (unsigned)at[0] * size[0] + rank % size[0];
+        k->block[1] = (unsigned)at[1] * size[1] + rank / size[0] % size[1];
+        k->block[2] = (unsigned)at[2] * size[2] + rank / size[0] / size[1];
+        k->block_index = k->block[0] + grid[0] * (k->block[1] + (uint64_t)grid[1] * k->block[2]);
+        k->turn_index = turn;
+    }
+}
+
 static void place_block(struct worker *k, const unsigned grid[3], uint64_t b)
 {
+    k->turn_index = b;
     bool near = b == k->block_index + 1 && k->block[0] + 1 < grid[0]; /* as nearly always: spares the divisions */
     k->block_index = b;
     if (near) {
@@ -224,10 +263,13 @@ static struct worker *start_block(struct thread *t, struct worker *k)
     for (;;) {
         if ((!k || none_left(r, &t->mine)) && !(k = take_work(t, k))) return NULL;
         uint64_t b = t->mine.next++;
-        place_block(k, grid, b);
+        if (k->own.size == 1)
+            place_block(k, grid, b);
+        else
+            place_cluster(k, grid, r->cluster, b);
         if (rt_interrupted())
             report_plain(r, b, SIMT_FAULT_INTERRUPTED, "interrupted");
-        else if (simt_block_start(k))
+        else if (simt_cluster_start(k))
             return k;
         else
             report(r, &k->fault, b);
@@ -283,14 +325,13 @@ static void run_blocks(void *context, size_t begin, size_t end, int index)
     for (struct worker *k = start_block(&t, NULL);;) {
         if (!k) k = take_waiting(r);
         if (!k) return;
-        enum block_outcome outcome = simt_block_run(k);
-        if (outcome != BLOCK_DONE) simt_tally_settle(k);
+        enum block_outcome outcome = simt_cluster_run(k);
         if (outcome == BLOCK_WAITS && (!faulted(r) || ++k->delays < MAX_DELAYS)) {
             k = switch_from(&t, k); /* NULL when another thread was faster */
             continue;
         }
-        if (outcome == BLOCK_WAITS) simt_block_abandon(k);
-        if (outcome == BLOCK_STOPPED) report(r, &k->fault, k->block_index);
+        if (outcome == BLOCK_WAITS) simt_cluster_abandon(k);
+        if (outcome == BLOCK_STOPPED) report(r, &k->fault, k->turn_index);
         t.vain = 0;
         k = start_block(&t, k);
     }
@@ -318,6 +359,18 @@ static bool refuse(struct simt_fault *fault, const struct function *f, const cha
     return false;
 }
 
+/* False: it does not divide the grid. */
+static bool take_cluster(struct run *r, const struct simt_launch *l)
+{
+    uint64_t size = 1;
+    for (int d = 0; d < 3; d++) {
+        r->cluster[d] = l->cluster[d] ? l->cluster[d] : 1;
+        if (r->cluster[d] > MAX_CLUSTER || l->grid[d] % r->cluster[d]) return false;
+        size *= r->cluster[d];
+    }
+    return size <= MAX_CLUSTER;
+}
+
 bool simt_run(const struct simt_launch *l, struct simt_fault *fault)
 {
     const struct simt_function *f = l->function;
@@ -333,14 +386,17 @@ bool simt_run(const struct simt_launch *l, struct simt_fault *fault)
     uint64_t plane = (uint64_t)l->grid[0] * l->grid[1];
     if (plane > UINT64_MAX / l->grid[2] || plane * l->grid[2] > SIZE_MAX / 2)
         return refuse(fault, f->code, "the grid has too many blocks");
+    if (!take_cluster(&r, l)) return refuse(fault, f->code, "the grid cannot be cut into clusters of that size");
     if (f->program->uses_heap && !simt_heap_ready())
         return refuse(fault, f->code, "out of memory for the heap that the kernel's malloc uses");
-    uint64_t blocks = r.left.end = plane * l->grid[2];
+    unsigned members = r.cluster[0] * r.cluster[1] * r.cluster[2];
+    uint64_t blocks = r.left.end = plane * l->grid[2] / members;
     r.fault_block = UINT64_MAX;
     r.last_waiting = &r.first_waiting;
     size_t host_threads = (size_t)rt_thread_count(), grain = blocks / (host_threads * 16);
     r.grain = grain < 1 ? 1 : grain > 1024 ? 1024 : grain;
-    r.worker_limit = simt_resident_blocks(f, (int)threads, l->dynamic_shared) * (int)host_threads;
+    r.worker_limit = simt_resident_blocks(f, (int)threads, l->dynamic_shared) * (int)host_threads / (int)members;
+    if (r.worker_limit < (int)host_threads) r.worker_limit = (int)host_threads;
     r.returned = rt_calloc(host_threads, sizeof *r.returned);
     if (!r.returned) return refuse(fault, f->code, "out of host memory for a launch");
     if (l->cooperative && simt_alloc(WORKSPACE, &r.workspace, NULL) != RT_OK) {
@@ -353,7 +409,9 @@ bool simt_run(const struct simt_launch *l, struct simt_fault *fault)
     }
     struct simt_observer *o = l->observer;
     if (o && o->launch_start && !o->launch_start(o, l, &r.fault)) blocks = 0;
-    if (blocks) r.jit = simt_jit_code(f->program, f->code, l->block, o);
+    /* What a cluster's blocks do to each other is seen where no code is generated. */
+    bool closely = o && members > 1 && f->program->maps_shared;
+    if (blocks && !closely) r.jit = simt_jit_code(f->program, f->code, l->block, o);
     rt_parallel_for(blocks < host_threads ? blocks : host_threads, 1, run_blocks, &r);
     if (o && o->launch_end) o->launch_end(o);
     while (r.workers) {

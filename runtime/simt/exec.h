@@ -27,8 +27,10 @@
 #define FULL            0xffffffffu
 #define RESERVED_SHARED 1024 /* bytes at the start, in programs that ask where it is: cooperative groups */
 #define FUNCTION_BASE   0x0000100000000000u /* what the address of function i is: FUNCTION_BASE + 16 * i */
-#define MAX_BARRIERS    17
-#define CLUSTER_BARRIER 16     /* after the 16 that a block has */
+#define MAX_BARRIERS    16
+#define CLUSTER_BARRIER 16 /* what a split that waits for the cluster has for a barrier */
+#define MAX_CLUSTER     SIMT_MAX_CLUSTER
+#define CLUSTER_SHIFT   24     /* in an address of shared memory: above it stands the block's rank + 1, or 0: the own */
 #define MAX_DEPTH       1024   /* nested calls */
 #define MAX_LOCAL       524288 /* bytes a thread, as on a GPU */
 #define RECURSIVE_LOCAL 32768  /* bytes a thread for programs whose depth of calls is not known */
@@ -59,7 +61,7 @@ struct split {
     uint32_t pc, mask;
     struct frame *frame;
     enum split_state state;
-    uint32_t barrier; /* id, while state is SPLIT_BARRIER */
+    uint32_t barrier; /* id or CLUSTER_BARRIER, while state is SPLIT_BARRIER */
     uint64_t stamp;   /* when it last ran */
 };
 
@@ -107,6 +109,8 @@ struct warp {
     struct frame *frame; /* of the running split */
     struct frame *entry_frame, *free_frames, *all_frames;
     uint32_t tested;               /* lanes that an mbarrier told to wait on: ops_async.c */
+    uint32_t met_cluster;          /* lanes that arrived at the cluster's barrier: all have since, they must not wait */
+    uint32_t at_cluster;           /* lanes that arrived at it in this phase */
     uint32_t carry;                /* condition code of add.cc and the like, by lane */
     uint32_t allocated[SIMT_WARP]; /* bytes of alloca's part of local memory that are taken, from its end */
     /* Of generated code in which lanes have parted (jit_masked.c): those that run, and the others; which part of the
@@ -143,6 +147,15 @@ struct shared_note {
 #define SHARED_ROWS_UNIFORM 10 /* or have one place */
 #define SHARED_NOTE_ROWS    (sizeof(struct shared_note) + 2 * sizeof(uint32_t))
 
+/* The blocks that run as one cluster. One host thread runs them all, in turn, so what they do to each other needs no
+ * lock. A launch without clusters has one block in each. */
+struct cluster {
+    uint32_t size;
+    struct worker *members[MAX_CLUSTER]; /* by rank */
+    uint32_t arrived;                    /* threads at the barrier in this phase */
+    uint64_t phase;
+};
+
 struct worker { /* what runs one block: its registers, memory and barriers, used again for the next */
     struct run *run;
     const struct simt_program *program;
@@ -169,6 +182,11 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     ptrdiff_t bias;
     unsigned block[3];
     uint64_t block_index;
+    uint64_t turn_index;     /* which cluster of the grid this is: blocks start by it */
+    struct cluster *cluster; /* that of its member of rank 0 */
+    struct cluster own;      /* of rank 0 */
+    uint32_t rank;
+    bool ended;             /* rank by rank: this block has, others of the cluster may not */
     int multiprocessor;     /* %smid */
     uint32_t turn;          /* the warp to go on with */
     int delays;             /* times that it waited since another block faulted */
@@ -210,11 +228,12 @@ struct run { /* one launch */
     const struct simt_program *program;
     const struct function *entry;
     const struct jit_code *jit;
-    uint64_t grain;               /* blocks that a thread takes at once */
-    _Atomic uint64_t fault_block; /* blocks above it need not run */
+    unsigned cluster[3];          /* blocks of a cluster along each axis */
+    uint64_t grain;               /* clusters that a thread takes at once */
+    _Atomic uint64_t fault_block; /* clusters above it need not run */
     uint64_t workspace;           /* device address of what grid-wide barriers count in; 0: no cooperative launch */
     pthread_mutex_t *lock;        /* of all below */
-    struct blocks left;           /* that no thread has taken */
+    struct blocks left;           /* clusters that no thread has taken */
     struct blocks *returned;      /* that a thread has taken and given back, at most one range for each host thread */
     int returned_count;
     struct worker *workers;
@@ -257,7 +276,8 @@ struct simt_observer {
     /* A block begins; false: the worker's fault is filled. */
     bool (*block_start)(struct simt_observer *o, struct worker *k);
     void (*block_end)(struct simt_observer *o, struct worker *k); /* also after a fault */
-    /* Barrier `id` is complete; its splits still stand at it (SPLIT_BARRIER). */
+    /* Barrier `id`, or CLUSTER_BARRIER for each block of a cluster, is complete; its splits still stand at it
+     * (SPLIT_BARRIER). */
     void (*barrier)(struct simt_observer *o, struct worker *k, uint32_t id);
     /* Lanes m of the warp meet at a _sync instruction; *masks are the member masks they gave, by lane; NULL: just
      * these, all of them. Only the barrier of lanes, __syncwarp(), `orders` what they did to memory; shuffles and votes
@@ -309,12 +329,24 @@ bool simt_block_start(struct worker *k);
 enum block_outcome {
     BLOCK_DONE,
     BLOCK_WAITS,  /* all its warps wait for other blocks, or it had its turn: to be called again */
+    BLOCK_STUCK,  /* likewise, and nothing but the cluster's barrier will let it go on */
     BLOCK_STOPPED /* by its fault, or without one because a block before it has one */
 };
 /* Runs the warps of a block that was started. */
 enum block_outcome simt_block_run(struct worker *k);
 /* Ends a block that waits. */
 void simt_block_abandon(struct worker *k);
+/* Ends a stuck block, by its fault, or done when the observer has told what is wrong. */
+enum block_outcome simt_block_deadlock(struct worker *k);
+
+/* cluster.c: the same for the blocks of a cluster, by the worker of rank 0. A fault is that worker's. */
+bool simt_cluster_start(struct worker *first);
+enum block_outcome simt_cluster_run(struct worker *first);
+void simt_cluster_abandon(struct worker *first);
+/* Threads of the block ended, or it did: is the barrier complete for the others? */
+void simt_cluster_left(struct worker *k, struct warp *w, uint32_t m);
+/* The block whose shared memory an address of it lies in, which becomes the offset there; NULL: there is none. */
+struct worker *simt_cluster_owner(const struct worker *k, uint64_t *address);
 bool simt_warp_start(struct warp *w);
 /* Makes what the warp keeps from block to block, if it has not been made: its frame, with what is the same in all. */
 bool simt_warp_ready(struct warp *w);

@@ -60,9 +60,9 @@ enum event simt_op_barrier(char *R, const struct insn *i, uint32_t m, struct war
         here = m;
     else
         EACH_LANE(l, m) here |= (uint32_t)(ids[l] == id) << l;
-    if (id >= CLUSTER_BARRIER && i->mode != BARRIER_CLUSTER)
+    if (id >= MAX_BARRIERS)
         return simt_fault_set(w, lane, SIMT_FAULT_BARRIER, "barrier %u, but there are only barriers 0 to %d", id,
-                              CLUSTER_BARRIER - 1);
+                              MAX_BARRIERS - 1);
     if (expected % SIMT_WARP)
         return simt_fault_set(w, lane, SIMT_FAULT_BARRIER,
                               "barrier %u waits for %u threads, which is no multiple of %d: warps arrive whole", id,
@@ -126,6 +126,7 @@ enum event simt_op_exit(char *R, const struct insn *i, uint32_t m, struct warp *
     for (uint32_t k = 0; k < w->split_count; k++) /* those who wait for the lanes that went */
         if (w->splits[k].state == SPLIT_SYNC) w->splits[k].state = SPLIT_RUN;
     if (w->worker->live) barriers_check(w->worker);
+    if (w->worker->cluster->arrived) simt_cluster_left(w->worker, w, m);
     return EV_SCHEDULE;
 }
 

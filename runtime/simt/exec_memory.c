@@ -97,6 +97,20 @@ static void *global_address(struct warp *w, const struct insn *i, int lane, uint
     return (char *)address + w->worker->bias;
 }
 
+/* Of the own block or of another one in its cluster. */
+static void *shared_address(struct warp *w, const struct insn *i, int lane, uint64_t address, uint32_t size)
+{
+    struct worker *k = w->worker, *owner = simt_cluster_owner(k, &address);
+    if (owner && within(address, size, owner->shared_bytes)) return owner->shared + address;
+    if (!owner || owner == k) return fault_window(w, i, lane, address, size, "shared", k->shared_bytes);
+    char where[192];
+    snprintf(where, sizeof where,
+             " of the shared memory of block %u of the cluster, %llu bytes past the end of its %u bytes", owner->rank,
+             (unsigned long long)(address > owner->shared_bytes ? address - owner->shared_bytes : 0),
+             owner->shared_bytes);
+    return fault_address(w, i, lane, address, size, where);
+}
+
 void *simt_lane_address(struct warp *w, const struct insn *i, int lane, enum ptx_space space, uint64_t address,
                         uint32_t size, bool store)
 {
@@ -109,11 +123,7 @@ void *simt_lane_address(struct warp *w, const struct insn *i, int lane, enum ptx
         if (window >= 1 && window <= 3) address &= 0xffffffffffffu;
     }
     switch (space) {
-    case PTX_SHARED:
-        address = (uint32_t)address == address ? address : address & 0xffffffffffu;
-        if (!within(address, size, k->shared_bytes))
-            return fault_window(w, i, lane, address, size, "shared", k->shared_bytes);
-        return w->shared + address;
+    case PTX_SHARED: return shared_address(w, i, lane, address & 0xffffffffffu, size);
     case PTX_LOCAL:
         if (!within(address, size, k->local_bytes))
             return fault_window(w, i, lane, address, size, "local", k->local_bytes);

@@ -15,7 +15,8 @@ static uint64_t special_value(const struct warp *w, enum special r, uint32_t lan
 {
     const struct worker *k = w->worker;
     const struct simt_launch *l = k->run->launch;
-    uint32_t below = (1u << lane) - 1, bit = 1u << lane;
+    const unsigned *size = k->run->cluster;
+    uint32_t below = (1u << lane) - 1, bit = 1u << lane, axis;
     switch (r) {
     case SR_TID_X:
     case SR_TID_Y:
@@ -49,7 +50,20 @@ static uint64_t special_value(const struct warp *w, enum special r, uint32_t lan
     case SR_TOTAL_SMEM: return k->shared_bytes;
     case SR_ENVREG1: return k->run->workspace >> 32;
     case SR_ENVREG2: return (uint32_t)k->run->workspace;
-    case SR_ONE: return 1;
+    case SR_CLUSTERID_X:
+    case SR_CLUSTERID_Y:
+    case SR_CLUSTERID_Z: axis = r - SR_CLUSTERID_X; return k->block[axis] / size[axis];
+    case SR_NCLUSTERID_X:
+    case SR_NCLUSTERID_Y:
+    case SR_NCLUSTERID_Z: axis = r - SR_NCLUSTERID_X; return l->grid[axis] / size[axis];
+    case SR_CLUSTER_CTAID_X:
+    case SR_CLUSTER_CTAID_Y:
+    case SR_CLUSTER_CTAID_Z: axis = r - SR_CLUSTER_CTAID_X; return k->block[axis] % size[axis];
+    case SR_CLUSTER_NCTAID_X:
+    case SR_CLUSTER_NCTAID_Y:
+    case SR_CLUSTER_NCTAID_Z: return size[r - SR_CLUSTER_NCTAID_X];
+    case SR_CLUSTER_CTARANK: return k->rank;
+    case SR_CLUSTER_NCTARANK: return k->cluster->size;
     case SR_RESERVED_MIDDLE: return RESERVED_SHARED / 2;
     case SR_RESERVED_END: return RESERVED_SHARED;
     case SR_ZERO:

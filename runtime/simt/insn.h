@@ -218,6 +218,7 @@ struct simt_program {
     bool uses_heap;          /* calls malloc or free */
     bool asks_for_workspace; /* of a cooperative grid */
     bool uses_alloca;
+    bool maps_shared;     /* addresses of other blocks' shared memory: mapa */
     struct jit_code *jit; /* code generated so far */
     char **files;
     size_t file_count;
@@ -260,8 +261,21 @@ enum special {
     SR_TOTAL_SMEM,
     SR_ENVREG1,
     SR_ENVREG2,
+    SR_CLUSTERID_X,
+    SR_CLUSTERID_Y,
+    SR_CLUSTERID_Z,
+    SR_NCLUSTERID_X,
+    SR_NCLUSTERID_Y,
+    SR_NCLUSTERID_Z,
+    SR_CLUSTER_CTAID_X,
+    SR_CLUSTER_CTAID_Y,
+    SR_CLUSTER_CTAID_Z,
+    SR_CLUSTER_NCTAID_X,
+    SR_CLUSTER_NCTAID_Y,
+    SR_CLUSTER_NCTAID_Z,
+    SR_CLUSTER_CTARANK,
+    SR_CLUSTER_NCTARANK,
     SR_ZERO,
-    SR_ONE,
     SR_RESERVED_MIDDLE,
     SR_RESERVED_END,
     SR_COUNT
@@ -312,8 +326,14 @@ enum event simt_op_exit(char *R, const struct insn *i, uint32_t m, struct warp *
 enum event simt_op_ret(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_call(char *R, const struct insn *i, uint32_t m, struct warp *w);
 /* Its mode; POPC, AND and OR have a result. */
-enum { BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_POPC, BARRIER_AND, BARRIER_OR, BARRIER_CLUSTER };
+enum { BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_POPC, BARRIER_AND, BARRIER_OR };
 enum event simt_op_barrier(char *R, const struct insn *i, uint32_t m, struct warp *w);
+/* cluster.c: barrier.cluster.arrive and .wait; mapa d, a, b and getctarank d, a. size: of a. */
+enum event simt_op_cluster_arrive(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_cluster_wait(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_explicit_cluster(char *R, const struct insn *i, uint32_t m, struct warp *w); /* d: a predicate */
+enum event simt_op_map_shared(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_rank_of_shared(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_trap(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_nop(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_fence(char *R, const struct insn *i, uint32_t m, struct warp *w);

@@ -106,19 +106,29 @@ bool simt_phase_over(const struct insn *i, char *R, uint32_t l, const void *cell
     return i->mode ? (now & 1) != (u32_at(R, i->b)[l] & 1) : now != *phase;
 }
 
-/* Only threads of its block complete an mbarrier's phases. So when all of them wait, at mbarriers or at barriers, none
- * will ever go on. That is found by counting the tests that fail: in each round of so many the lanes are noted that had
- * one, and who waits in two rounds, with no success between, does nothing else. */
+/* Only threads of its cluster complete an mbarrier's phases. So when all of them wait, at mbarriers or at barriers,
+ * none will ever go on. That is found by counting the tests that fail: in each round of so many the lanes are noted
+ * that had one, and who waits in two rounds, with no success between, does nothing else. */
 #define ROUND (1u << 16)
 
-static bool all_wait(const struct worker *k)
+static bool all_wait(const struct worker *k, bool testing)
 {
     for (uint32_t j = 0; j < k->warp_count; j++) {
         const struct warp *w = &k->warps[j];
-        uint32_t busy = w->alive & ~w->tested;
+        uint32_t busy = w->alive & ~(testing ? w->tested : 0);
         for (uint32_t n = 0; n < w->split_count; n++)
             if (w->splits[n].state != SPLIT_RUN) busy &= ~w->splits[n].mask;
         if (busy) return false;
+    }
+    return true;
+}
+
+/* Blocks of the cluster may complete it, too. */
+static bool others_wait(const struct worker *k)
+{
+    for (uint32_t r = 0; r < k->cluster->size; r++) {
+        const struct worker *o = k->cluster->members[r];
+        if (o != k && !o->ended && (o->quick || !(o->all_waited || all_wait(o, false)))) return false;
     }
     return true;
 }
@@ -132,8 +142,8 @@ static enum event test_failed(struct warp *w, uint32_t m, const uint64_t *cell)
     simt_waits(w, SLICE / 8);
     if (++k->failed_tests % ROUND) return EV_NEXT;
     bool before = k->all_waited;
-    k->all_waited = all_wait(k);
-    if (!before || !k->all_waited) return EV_NEXT;
+    k->all_waited = all_wait(k, true);
+    if (!before || !k->all_waited || !others_wait(k)) return EV_NEXT;
     return simt_fault_set(
         w, __builtin_ctz(m), SIMT_FAULT_DEADLOCK,
         "deadlock: %s waits for a phase that nobody completes: all %u threads wait, here and at other "
@@ -217,15 +227,47 @@ static void move_unit(char *R, const struct insn *i, const struct async_bulk *x,
     }
 }
 
+/* Where in shared memory a lane's destination and mbarrier are: as it says, or there in the block of rank `rank` - 1.
+ */
+static void *target_at(char *R, const struct insn *i, uint32_t slot, enum ptx_space space, uint32_t lane,
+                       uint32_t offset, uint32_t size, uint32_t rank, struct warp *w)
+{
+    if (!rank || w->worker->cluster->size == 1) return address_at(R, i, slot, space, lane, offset, size, w);
+    uint64_t at = (u32_at(R, slot)[lane] + offset) & ((1u << CLUSTER_SHIFT) - 1);
+    return simt_lane_address(w, i, (int)lane, PTX_SHARED, at | (uint64_t)rank << CLUSTER_SHIFT, size,
+                             i->flags & F_STORE);
+}
+
+/* What one lane copies, n bytes. */
+static enum event copy_to(char *R, const struct insn *i, const struct async_bulk *x, uint32_t l, uint32_t n,
+                          uint32_t rank, struct warp *w)
+{
+    static const uint8_t zeros[8];
+    struct insn from = *i, barrier = *i;
+    uint32_t unit = simt_bulk_unit(x);
+    from.flags &= ~(uint32_t)F_STORE;
+    barrier.mode = MBARRIER_COMPLETE;
+    for (uint32_t at = 0; at < n; at += unit) {
+        const void *s =
+            x->source == BULK_ZEROS ? zeros : address_at(R, &from, i->b, (enum ptx_space)x->source, l, at, unit, w);
+        void *d = s ? target_at(R, i, i->a, (enum ptx_space)x->destination, l, at, unit, rank, w) : NULL;
+        if (!d) return EV_FAULT;
+        move_unit(R, i, x, l, d, s, unit);
+    }
+    if (!x->barrier) return EV_NEXT;
+    uint64_t *cell = target_at(R, i, x->barrier, PTX_SHARED, l, 0, 8, rank, w);
+    if (!cell) return EV_FAULT;
+    struct mbarrier b = unpack(*cell);
+    if (change(w, &barrier, l, n, &b) != EV_NEXT) return EV_FAULT;
+    *cell = pack(b);
+    return EV_NEXT;
+}
+
 /* cp.async.bulk, cp.reduce.async.bulk: any multiple of 16 bytes, counted off at an mbarrier when there is one. st.bulk:
  * of 8 bytes. */
 OP(copy_bulk)
 {
     const struct async_bulk *x = (const void *)(w->worker->program->extra + i->extra);
-    static const uint8_t zeros[8];
-    struct insn from = *i, barrier = *i;
-    from.flags &= ~(uint32_t)F_STORE;
-    barrier.mode = MBARRIER_COMPLETE;
     if (i->size) simt_tally_settle(w->worker);
     EACH_LANE(l, m)
     {
@@ -235,19 +277,10 @@ OP(copy_bulk)
                              unit == 8 ? "a number of bytes that 8 does not divide"
                                        : "a number of bytes that 16 does not divide",
                              n, UINT32_MAX);
-        for (uint32_t at = 0; at < n; at += unit) {
-            const void *s =
-                x->source == BULK_ZEROS ? zeros : address_at(R, &from, i->b, (enum ptx_space)x->source, l, at, unit, w);
-            void *d = s ? address_at(R, i, i->a, (enum ptx_space)x->destination, l, at, unit, w) : NULL;
-            if (!d) return EV_FAULT;
-            move_unit(R, i, x, l, d, s, unit);
-        }
-        if (!x->barrier) continue;
-        uint64_t *cell = address_at(R, i, x->barrier, PTX_SHARED, l, 0, 8, w);
-        if (!cell) return EV_FAULT;
-        struct mbarrier b = unpack(*cell);
-        if (change(w, &barrier, l, n, &b) != EV_NEXT) return EV_FAULT;
-        *cell = pack(b);
+        uint32_t ranks = x->ranks ? u32_at(R, x->ranks)[l] & 0xffff : 0;
+        if (!x->ranks && copy_to(R, i, x, l, n, 0, w) != EV_NEXT) return EV_FAULT;
+        for (uint32_t rank = 0; ranks >> rank; rank++)
+            if (ranks >> rank & 1 && copy_to(R, i, x, l, n, rank + 1, w) != EV_NEXT) return EV_FAULT;
     }
     return EV_NEXT;
 }

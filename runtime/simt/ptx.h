@@ -136,6 +136,7 @@ struct ptx_func {
     uint32_t max_threads[3], required_threads[3], min_blocks; /* .maxntid .reqntid .minnctapersm; 0 when not given */
     uint32_t max_registers;                                   /* .maxnreg, likewise */
     uint32_t cluster[3];                                      /* .reqnctapercluster; 0 when not given */
+    bool must_cluster, grid_of_clusters;                      /* .explicitcluster, .blocksareclusters */
 };
 
 struct ptx_module {

@@ -273,8 +273,8 @@ static bool read_tuning(struct ptx_parser *p, struct ptx_func *f)
     while (p->token.kind == TOKEN_DOT) {
         uint32_t other[3];
         bool pragma = ptx_is_dot(p, "pragma"), attribute = ptx_is_dot(p, "attribute");
-        bool plain = ptx_is_dot(p, "noreturn") || ptx_is_dot(p, "explicitcluster") ||
-                     ptx_is_dot(p, "blocksareclusters") || ptx_is_dot(p, "unique");
+        bool must = ptx_is_dot(p, "explicitcluster"), counts = ptx_is_dot(p, "blocksareclusters");
+        bool plain = ptx_is_dot(p, "noreturn") || ptx_is_dot(p, "unique") || must || counts;
         bool number = ptx_is_dot(p, "maxnctapersm") || ptx_is_dot(p, "maxclusterrank") ||
                       ptx_is_dot(p, "abi_preserve") || ptx_is_dot(p, "abi_preserve_control");
         uint32_t *dims = ptx_is_dot(p, "maxntid")             ? f->max_threads
@@ -285,6 +285,8 @@ static bool read_tuning(struct ptx_parser *p, struct ptx_func *f)
                         : ptx_is_dot(p, "maxnreg")    ? &f->max_registers
                                                       : NULL;
         if (number) dims = other;
+        f->must_cluster |= must;
+        f->grid_of_clusters |= counts;
         if (!pragma && !attribute && !plain && !dims && !one) return ptx_expected(p, "a directive of a function");
         if (!ptx_next(p)) return false;
         uint64_t n;

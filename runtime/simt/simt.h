@@ -26,6 +26,8 @@
 #define SIMT_SHARED       (48 * 1024) /* bytes of shared memory of a block */
 #define SIMT_SHARED_OPTIN (99 * 1024) /* with cuFuncSetAttribute */
 #define SIMT_REGISTERS    65536       /* of a multiprocessor */
+#define SIMT_CLUSTER      8           /* blocks of a cluster that any device with clusters takes */
+#define SIMT_MAX_CLUSTER  16          /* with cuFuncSetAttribute */
 
 /* ---- memory.c: one arena for the process, reserved at first use. Allocations are 256-byte aligned with a guard gap
  * between neighbours, so an overrun never lands in the next one. Not to be changed while a launch runs. ---- */
@@ -100,7 +102,10 @@ struct simt_function_info {
     int registers; /* 32-bit registers a thread uses, an estimate by type */
     size_t shared_bytes, local_bytes, const_bytes;
     int max_threads;
-    int target; /* 75 of ".target sm_75" */
+    int target;            /* 75 of ".target sm_75" */
+    unsigned cluster[3];   /* blocks of a cluster, that the kernel was compiled for; 0 when it was not */
+    bool must_cluster;     /* a launch must say how many */
+    bool grid_of_clusters; /* a launch's grid counts clusters, not blocks */
     size_t param_count, param_bytes;
     struct simt_param {
         uint32_t offset, size;
@@ -142,6 +147,7 @@ struct simt_launch {
     size_t dynamic_shared;
     const void *params;             /* param_bytes, laid out as simt_function_info says */
     struct simt_observer *observer; /* NULL: nobody watches */
+    unsigned cluster[3];            /* blocks of a cluster; 0: each is for itself. They divide the grid. */
     bool cooperative; /* the grid may wait for all of its blocks: it must not have more than are resident at once */
 };
 /* Blocks of a kernel that are resident on one multiprocessor; there is one for each host thread. The blocks of a launch

@@ -145,7 +145,7 @@ static bool may_go_on(struct warp *w)
         simt_fault_set(w, __builtin_ctz(w->mask ? w->mask : 1), SIMT_FAULT_INTERRUPTED, "interrupted");
         return false;
     }
-    return atomic_load_explicit(&k->run->fault_block, memory_order_relaxed) >= k->block_index;
+    return atomic_load_explicit(&k->run->fault_block, memory_order_relaxed) >= k->turn_index;
 }
 
 #define MISFITS 16 /* after so many the warp stays in the interpreter for the rest of the block */
@@ -285,6 +285,7 @@ bool simt_warp_start(struct warp *w)
     w->resume = NULL;
     w->misfits = 0;
     w->splits[0] = (struct split){.pc = w->pc, .mask = w->exists, .frame = w->entry_frame};
+    w->at_cluster = w->met_cluster = 0;
     if (w->worker->program->uses_alloca) memset(w->allocated, 0, sizeof w->allocated);
     return true;
 }
@@ -323,10 +324,28 @@ static void report_deadlock(struct worker *k)
                        op);
         return;
     }
+    if (s->barrier == CLUSTER_BARRIER) {
+        simt_fault_set(
+            w, lane, SIMT_FAULT_DEADLOCK,
+            "deadlock: %u threads wait at %s, the barrier of their cluster, where %u have arrived; the others "
+            "never will",
+            waiting, op, k->cluster->arrived);
+        return;
+    }
     const struct barrier *b = &k->barriers[s->barrier];
     simt_fault_set(w, lane, SIMT_FAULT_DEADLOCK,
                    "deadlock: %u threads wait at %s (barrier %u), where %u of %u have arrived; the others never will",
                    waiting, op, s->barrier, b->total, b->expected ? b->expected : k->live);
+}
+
+static bool waits_for_cluster(const struct worker *k)
+{
+    for (uint32_t j = 0; j < k->warp_count; j++)
+        for (uint32_t n = 0; n < k->warps[j].split_count; n++) {
+            const struct split *s = &k->warps[j].splits[n];
+            if (s->mask && s->state == SPLIT_BARRIER && s->barrier == CLUSTER_BARRIER) return true;
+        }
+    return false;
 }
 
 static bool start_warps(struct worker *k)
@@ -369,6 +388,7 @@ static enum block_outcome run_warps(struct worker *k, enum outcome (*run)(struct
         if (ran && !sliced) looked += w->waited;
         if (!k->live) break;
         if (blocked > k->warp_count) {
+            if (waits_for_cluster(k)) return BLOCK_STUCK;
             report_deadlock(k);
             return BLOCK_STOPPED;
         }
@@ -388,6 +408,20 @@ bool simt_block_start(struct worker *k)
     return false;
 }
 
+/* A block has ended or was stopped; what was found wrong may be the observer's to tell. */
+static enum block_outcome finish(struct worker *k, enum block_outcome outcome)
+{
+    struct simt_observer *o = k->observer;
+    if (outcome == BLOCK_STOPPED && k->jit) simt_jit_forget(k);
+    if (!o) return outcome;
+    if (outcome == BLOCK_STOPPED && k->fault.kind == SIMT_FAULT_DEADLOCK && o->deadlock && o->deadlock(o, k)) {
+        k->fault = (struct simt_fault){0};
+        outcome = BLOCK_DONE;
+    }
+    if (o->block_end) o->block_end(o, k);
+    return outcome;
+}
+
 enum block_outcome simt_block_run(struct worker *k)
 {
     struct simt_observer *o = k->observer;
@@ -395,14 +429,13 @@ enum block_outcome simt_block_run(struct worker *k)
     enum block_outcome outcome = quick == JIT_EXIT    ? BLOCK_DONE
                                  : quick == JIT_FAULT ? BLOCK_STOPPED
                                                       : run_warps(k, o ? run_watched : run_warp);
-    if (outcome == BLOCK_STOPPED && k->jit) simt_jit_forget(k);
-    if (!o || outcome == BLOCK_WAITS) return outcome;
-    if (outcome == BLOCK_STOPPED && k->fault.kind == SIMT_FAULT_DEADLOCK && o->deadlock && o->deadlock(o, k)) {
-        k->fault = (struct simt_fault){0};
-        outcome = BLOCK_DONE;
-    }
-    if (o->block_end) o->block_end(o, k);
-    return outcome;
+    return outcome == BLOCK_WAITS || outcome == BLOCK_STUCK ? outcome : finish(k, outcome);
+}
+
+enum block_outcome simt_block_deadlock(struct worker *k)
+{
+    report_deadlock(k);
+    return finish(k, BLOCK_STOPPED);
 }
 
 void simt_block_abandon(struct worker *k)

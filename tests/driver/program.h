@@ -28,10 +28,13 @@ static inline void stop(void)
     OK(cuDevicePrimaryCtxRelease(0));
 }
 
-/* The PTX of CUDA C++; with `separate` its extern functions may be elsewhere. The caller frees it. */
-static inline char *compile(const char *source, bool separate)
+/* The PTX of CUDA C++ for an architecture; with `separate` its extern functions may be elsewhere. The caller frees it.
+ */
+static inline char *compile_for(const char *source, const char *architecture, bool separate)
 {
-    const char *options[] = {"-arch=compute_80", "-rdc=true"};
+    char arch[32];
+    snprintf(arch, sizeof arch, "-arch=%s", architecture);
+    const char *options[] = {arch, "-rdc=true"};
     nvrtcProgram program;
     size_t size;
     CHECK_INT(nvrtcCreateProgram(&program, source, "program.cu", 0, NULL, NULL), NVRTC_SUCCESS);
@@ -48,13 +51,23 @@ static inline char *compile(const char *source, bool separate)
     return ptx;
 }
 
-static inline CUmodule load(const char *source)
+static inline char *compile(const char *source, bool separate)
+{
+    return compile_for(source, "compute_80", separate);
+}
+
+static inline CUmodule load_for(const char *source, const char *architecture)
 {
     CUmodule module;
-    char *ptx = compile(source, false);
+    char *ptx = compile_for(source, architecture, false);
     OK(cuModuleLoadData(&module, ptx));
     free(ptx);
     return module;
+}
+
+static inline CUmodule load(const char *source)
+{
+    return load_for(source, "compute_80");
 }
 
 static inline CUfunction function_of(CUmodule module, const char *name)

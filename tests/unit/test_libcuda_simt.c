@@ -34,6 +34,7 @@ TEST(every_entry_is_exported)
     open_library();
 #define X(member, name, parameters) symbol(#name);
     RT_DRIVER_ENTRIES(X)
+    RT_DRIVER_NEWER_ENTRIES(X)
 #undef X
     CHECK(dlsym(library, "simt_Init") == NULL);
     CHECK(dlsym(library, "rt_alloc") == NULL);

@@ -222,9 +222,6 @@ TEST(only_hardware_has_these)
         KERNEL(
             "cp.async.bulk.tensor.1d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r1}], [%r2];"),
         "the tensor memory accelerator");
-    must_refuse(".version 8.0\n.target sm_90\n.address_size 64\n"
-                ".entry pair() .reqnctapercluster 2, 1, 1\n{ ret; }\n",
-                "clusters of several blocks (sm_90), which pair asks for");
     must_refuse(KERNEL("multimem.ld_reduce.relaxed.gpu.global.add.f32 %f1, [%rd1];"), "NVLink SHARP");
     must_refuse(
         HEAD

@@ -293,7 +293,7 @@ CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *graph)
     return CUDA_SUCCESS;
 }
 
-/* Of a kernel's attributes one matters: whether its blocks may wait for each other. */
+/* Of a kernel's attributes two matter: whether its blocks may wait for each other, and its clusters. */
 CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attribute, CUkernelNodeAttrValue *value)
 {
     TRY(libcuda_check_node(node, CU_GRAPH_NODE_TYPE_KERNEL));
@@ -301,9 +301,14 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attr
     memset(value, 0, sizeof *value);
     switch (attribute) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: value->cooperative = node->params.kernel.cooperative; return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        value->clusterDim.x = value->clusterDim.y = value->clusterDim.z = 1;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
+        unsigned size[3];
+        simt_cluster_of(&node->params.kernel, size);
+        value->clusterDim.x = size[0] ? size[0] : 1;
+        value->clusterDim.y = size[0] ? size[1] : 1;
+        value->clusterDim.z = size[0] ? size[2] : 1;
         return CUDA_SUCCESS;
+    }
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
     case CU_LAUNCH_ATTRIBUTE_PRIORITY: return CUDA_SUCCESS;
     default: return CUDA_ERROR_INVALID_VALUE;
@@ -316,17 +321,27 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID attr
     CUkernelNodeAttrValue now;
     TRY(cuGraphKernelNodeGetAttribute(node, attribute, &now));
     if (!value) return CUDA_ERROR_INVALID_VALUE;
-    if (attribute != CU_LAUNCH_ATTRIBUTE_COOPERATIVE) return CUDA_SUCCESS;
     struct simt_kernel k = node->params.kernel;
-    k.cooperative = value->cooperative != 0;
+    const unsigned size[3] = {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
+    if (attribute == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+        memcpy(k.cluster, size, sizeof k.cluster);
+    else if (attribute == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+        k.cooperative = value->cooperative != 0;
+    else
+        return CUDA_SUCCESS;
     TRY(simt_check_launch(&k));
-    node->params.kernel.cooperative = k.cooperative;
+    node->params.kernel = k;
     return CUDA_SUCCESS;
 }
 
 CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from)
 {
-    CUkernelNodeAttrValue value;
-    TRY(cuGraphKernelNodeGetAttribute(from, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value));
-    return cuGraphKernelNodeSetAttribute(to, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value);
+    TRY(libcuda_check_node(from, CU_GRAPH_NODE_TYPE_KERNEL));
+    TRY(libcuda_check_node(to, CU_GRAPH_NODE_TYPE_KERNEL));
+    struct simt_kernel k = to->params.kernel;
+    k.cooperative = from->params.kernel.cooperative;
+    memcpy(k.cluster, from->params.kernel.cluster, sizeof k.cluster);
+    TRY(simt_check_launch(&k));
+    to->params.kernel = k;
+    return CUDA_SUCCESS;
 }
