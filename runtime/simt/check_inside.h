@@ -3,8 +3,9 @@
  * the rule for what is a race, check_history.c keeps who raced for a cell, check_strips.c and check_rows.c keep rows of
  * global memory, check_words.c single words, check_inputs.c and check_own.c know what needs no such record,
  * check_heap.c follows malloc and free, check_shared.c sees what needs no closer look in shared memory, check_steady.c
- * which blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and check_bulk.c
- * follow copies that are under way, check_sync.c keeps when threads met, check_report.c collects what is found.
+ * which blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and
+ * check_bulk.c follow copies that are under way, check_sync.c keeps when threads met, check_report.c collects what is
+ * found.
  *
  * A `record` says who touched something, in 64 bits: block, time, thread of the block, site. Times count the
  * synchronisations within a block: what was recorded before a time at which threads met is ordered before what they do

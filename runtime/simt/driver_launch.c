@@ -220,6 +220,7 @@ void simt_run_kernel(const struct simt_kernel *k)
     if (!l.observer || !l.observer->tracks_writes) simt_wrote_everything();
     bool finished = study ? study->run(study, &l, &fault) : simt_run(&l, &fault);
     if (watched) simt_watch.end(&l, finished ? NULL : &fault);
+    if (!watched && fault.kind == SIMT_FAULT_ASSERT && simt_watch.asserted) simt_watch.asserted(&l, &fault);
     simt_unlock();
     if (!finished) keep_fault(&fault);
 }

@@ -135,11 +135,13 @@ extern struct simt_captures {
 
 /* Who watches launches of programs outside: libcuda/check.c, when its user asks for checks. `begin` and `end` are
  * called under the device's lock: one gives the observer of a launch, or NULL, the other gets what stopped it. `refuse`
- * hears why code was not loaded or a kernel cannot be had. */
+ * hears why code was not loaded or a kernel cannot be had. Who does not watch still hears by `asserted` of an assertion
+ * that ended a launch: libcuda/assert.c. */
 extern struct simt_watch {
     struct simt_observer *(*begin)(const struct simt_launch *l);
     void (*end)(const struct simt_launch *l, const struct simt_fault *fault);
     void (*refuse)(const char *why);
+    void (*asserted)(const struct simt_launch *l, const struct simt_fault *fault);
 } simt_watch;
 
 /* ---- driver_memory.c ---- */

@@ -289,6 +289,10 @@ static enum event call_assertfail(struct warp *w, const struct call_site *c, uin
     simt_fault_set(w, lane, SIMT_FAULT_ASSERT, "assertion `%s' failed in %s", message, function);
     struct simt_fault *f = &w->worker->fault;
     memcpy(f->file, file, sizeof file);
+    memcpy(f->assertion, message, sizeof message);
+    memcpy(f->function, function, sizeof function);
+    f->first = (unsigned)w->index * SIMT_WARP;
+    f->lanes = m;
     f->line = (int)simt_call_argument(w, c, (uint32_t)lane, 2);
     f->column = 0;
     return EV_FAULT;

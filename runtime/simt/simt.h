@@ -138,6 +138,9 @@ struct simt_fault {
     size_t access_length; /* for ADDRESS: so much of the text names the access; the rest says what lies nearby */
     char text[512];       /* "write of 4 bytes at 0x4000000001000, 0 bytes past the end of an allocation of 4096
                              bytes", "assertion `i < n' failed" */
+    char assertion[256], function[128]; /* for ASSERT: as assert() has them */
+    unsigned first;                     /* for ASSERT: the number in its block of the first thread of the warp */
+    uint32_t lanes;                     /* and those of the warp that it fails for */
 };
 
 struct simt_observer; /* exec.h */

@@ -304,6 +304,41 @@ TEST(a_graph_keeps_the_clusters_of_its_kernels)
     stop();
 }
 
+TEST(an_assertion_is_told_in_words_of_the_driver)
+{
+    start();
+    CUmodule m =
+        load("extern \"C\" __device__ void __assertfail(const char *, const char *, unsigned, const char *, size_t);\n"
+             "#define assert(e) ((e) ? (void)0 : __assertfail(#e, __FILE__, __LINE__, __PRETTY_FUNCTION__, 1))\n"
+             "extern \"C\" __global__ void check(int n) {\n"
+             "  assert(threadIdx.x + 10 * threadIdx.y != n && \"all but two\");\n"
+             "}\n"
+             "extern \"C\" __global__ void half() { if (blockIdx.x == 1) assert(threadIdx.x < 62); }\n");
+    char text[2000] = "";
+    int n = 23, saved = dup(2);
+    FILE *f = tmpfile();
+    CHECK(f && saved >= 0 && dup2(fileno(f), 2) == 2);
+    void *arguments[] = {&n};
+    CUresult first = cuLaunchKernel(function_of(m, "check"), 2, 1, 1, 8, 8, 1, 0, NULL, arguments, NULL);
+    CUresult told = cuCtxSynchronize();
+    CUresult second = cuLaunchKernel(function_of(m, "half"), 2, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL);
+    CUresult again = cuCtxSynchronize();
+    dup2(saved, 2);
+    rewind(f);
+    CHECK(fread(text, 1, sizeof text - 1, f) > 0);
+    fclose(f);
+    CHECK_INT(first, CUDA_SUCCESS);
+    CHECK_INT(told, CUDA_ERROR_ASSERT);
+    CHECK_INT(second, CUDA_SUCCESS);
+    CHECK_INT(again, CUDA_ERROR_ASSERT);
+    CHECK_STR(text,
+              "program.cu:4: void check(int): block: [0,0,0], thread: [3,2,0] Assertion `threadIdx.x + 10 * "
+              "threadIdx.y != n && \"all but two\"` failed.\n"
+              "program.cu:6: void half(): block: [1,0,0], thread: [62,0,0] Assertion `threadIdx.x < 62` failed.\n"
+              "program.cu:6: void half(): block: [1,0,0], thread: [63,0,0] Assertion `threadIdx.x < 62` failed.\n");
+    stop();
+}
+
 TEST(blocks_that_wait_for_each_other)
 {
     start();

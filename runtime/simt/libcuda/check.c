@@ -223,7 +223,9 @@ __attribute__((constructor)) static void start(void)
     const char *wish = getenv("LUNARRAY_CHECK");
     _Atomic uint64_t *unused;
     if (!wish || !*wish || strcmp(wish, "0") == 0) return;
-    simt_watch = (struct simt_watch){begin, end, refuse};
+    simt_watch.begin = begin;
+    simt_watch.end = end;
+    simt_watch.refuse = refuse;
     simt_written_bits(0, &unused); /* from here on what is written is kept by the byte */
 }
 
