@@ -48,10 +48,8 @@ const struct rt_array *lg_check_image(lua_State *L, const char *what)
     return lg_form(L, 1);
 }
 
-/* Pushes the sums of products of the array at x with the weights, `count` of them along an axis; the window of an
- * element begins `before` elements before it. */
-static int push_weighed(lua_State *L, int x, int axis, int count, const double *weights, int before,
-                        const struct lg_border *b)
+int lg_push_weighed(lua_State *L, int x, int axis, int count, const double *weights, int before,
+                    const struct lg_border *b)
 {
     const struct rt_array *a = lg_form(L, x);
     int64_t n = a->shape[axis], shape[RT_MAX_DIMS];
@@ -85,8 +83,7 @@ static int push_weighed(lua_State *L, int x, int axis, int count, const double *
 
 enum { MOST_RADIUS = 4096 };
 
-/* A number for each axis, from the number or list of numbers at idx. */
-static void check_each(lua_State *L, int idx, int ndim, const char *what, double least, double *out)
+void lg_check_each(lua_State *L, int idx, int ndim, const char *what, double least, double *out)
 {
     bool list = lua_istable(L, idx);
     if (!list && lua_type(L, idx) != LUA_TNUMBER) luaL_typeerror(L, idx, "number, or list of one for each axis");
@@ -111,7 +108,7 @@ static int gaussian_filter(lua_State *L)
     double sigma[RT_MAX_DIMS];
     if (lua_istable(L, 2) && lua_rawlen(L, 2) == 0) lg_spread(L, 2, "gaussian_filter", names);
     lua_settop(L, 5);
-    check_each(L, 2, a->ndim, "sigma", 0, sigma);
+    lg_check_each(L, 2, a->ndim, "sigma", 0, sigma);
     lg_check_border(L, 3, "reflect", &b);
     double reach = luaL_optnumber(L, 5, 4);
     luaL_argcheck(L, reach > 0, 5, "the filter is cut off at more than 0 deviations");
@@ -125,7 +122,7 @@ static int gaussian_filter(lua_State *L)
         double *w = lua_newuserdatauv(L, (size_t)count * sizeof *w, 0);
         for (int i = 0; i < count; i++) sum += w[i] = exp(-0.5 * (i - r) * (i - r) / (sigma[axis] * sigma[axis]));
         for (int i = 0; i < count; i++) w[i] /= sum;
-        at = push_weighed(L, at, axis, count, w, r, &b);
+        at = lg_push_weighed(L, at, axis, count, w, r, &b);
     }
     if (at == 1) at = lg_step(L, "clone", "v", 1);
     lua_pushvalue(L, at);
@@ -139,13 +136,13 @@ static int uniform_filter(lua_State *L)
     double sizes[RT_MAX_DIMS];
     int at = 1;
     lua_settop(L, 4);
-    check_each(L, 2, a->ndim, "size", 1, sizes);
+    lg_check_each(L, 2, a->ndim, "size", 1, sizes);
     lg_check_border(L, 3, "reflect", &b);
     for (int axis = 0; axis < a->ndim; axis++) {
         int count = (int)sizes[axis];
         double *w = lua_newuserdatauv(L, (size_t)count * sizeof *w, 0);
         for (int i = 0; i < count; i++) w[i] = 1.0 / count;
-        at = push_weighed(L, at, axis, count, w, count / 2, &b);
+        at = lg_push_weighed(L, at, axis, count, w, count / 2, &b);
     }
     lua_pushvalue(L, at);
     return 1;
@@ -160,9 +157,9 @@ static int edges(lua_State *L, const char *what, const double beside[3])
     lua_settop(L, 4);
     int axis = lua_isnil(L, 2) ? a->ndim - 1 : lg_check_axis(L, 2, a->ndim);
     lg_check_border(L, 3, "reflect", &b);
-    int at = push_weighed(L, 1, axis, 3, difference, 1, &b);
+    int at = lg_push_weighed(L, 1, axis, 3, difference, 1, &b);
     for (int i = 0; i < a->ndim; i++)
-        if (i != axis) at = push_weighed(L, at, i, 3, beside, 1, &b);
+        if (i != axis) at = lg_push_weighed(L, at, i, 3, beside, 1, &b);
     lua_pushvalue(L, at);
     return 1;
 }
@@ -185,7 +182,7 @@ static int laplace(lua_State *L)
     lg_check_border(L, 2, "reflect", &b);
     int sum = 0;
     for (int i = 0; i < a->ndim; i++) {
-        int term = push_weighed(L, 1, i, 3, second, 1, &b);
+        int term = lg_push_weighed(L, 1, i, 3, second, 1, &b);
         sum = sum ? lg_step(L, "add", "vv", sum, term) : term;
     }
     lua_pushvalue(L, sum);
@@ -246,7 +243,7 @@ static const struct rt_array *check_windows(lua_State *L, const char *what, int6
     lg_check(L, kn_check_real(a, what, lg_error_box(L)));
     if (a->ndim == 0) luaL_error(L, "%s: an array of no axes has no neighbours", what);
     lua_settop(L, 4);
-    check_each(L, 2, a->ndim, "size", 1, given);
+    lg_check_each(L, 2, a->ndim, "size", 1, given);
     lg_check_border(L, 3, "reflect", b);
     for (int i = 0; i < a->ndim; i++) sizes[i] = (int64_t)given[i];
     return a;
@@ -358,6 +355,7 @@ void lg_open_ndimage(lua_State *L)
     lua_newtable(L);
     lg_register(L, "gpu.ndimage", lg_ndimage_filters);
     lg_register(L, "gpu.ndimage", lg_ndimage_shapes);
+    lg_register(L, "gpu.ndimage", lg_ndimage_splines);
     lg_seal_module(L, "gpu.ndimage", "it has gpu.ndimage.gaussian_filter(x, 2), gpu.ndimage.label(mask) and others");
     lua_setfield(L, -2, "ndimage");
 }

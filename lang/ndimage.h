@@ -4,7 +4,7 @@
 
 #include "lang/steps.h"
 
-extern const struct lg_function lg_ndimage_filters[], lg_ndimage_shapes[];
+extern const struct lg_function lg_ndimage_filters[], lg_ndimage_shapes[], lg_ndimage_splines[];
 
 /* The modes of what lies beyond the edges, by SciPy's names. */
 struct lg_border {
@@ -15,6 +15,12 @@ struct lg_border {
 void lg_check_border(lua_State *L, int idx, const char *fallback, struct lg_border *out);
 /* Pushes the array at x with so many elements more before and behind an axis (from 0). */
 int lg_push_padded(lua_State *L, int x, int axis, int64_t before, int64_t after, const struct lg_border *b);
+/* Pushes the sums of products of the array at x, of floats, with the weights, `count` of them along an axis; the window
+ * of an element begins `before` elements before it. */
+int lg_push_weighed(lua_State *L, int x, int axis, int count, const double *weights, int before,
+                    const struct lg_border *b);
+/* A number for each axis, least or more, from the number or list of numbers at idx. */
+void lg_check_each(lua_State *L, int idx, int ndim, const char *what, double least, double *out);
 /* The array at 1 with axes, real, as floats; `what` is the function. */
 const struct rt_array *lg_check_image(lua_State *L, const char *what);
 

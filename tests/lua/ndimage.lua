@@ -59,6 +59,23 @@ t.every("of nothing", function(device)
   t.raises("x has no elements", nd.map_coordinates, none, { { 1 }, { 1 } })
 end)
 
+t.every("splines go through the elements", function(device)
+  for n = 1, 6 do
+    local x = gpu.random.normal(0, 5, n, "float64", device)
+    for order = 0, 5 do
+      for _, mode in ipairs({ "constant", "nearest", "reflect", "mirror", "wrap" }) do
+        local back = nd.map_coordinates(x, gpu.range(n, "float64", device):unsqueeze(1), order, mode)
+        assert(back:allclose(x, 1e-9, 1e-9), mode .. " " .. order .. " of " .. n)
+      end
+    end
+  end
+  local image = gpu.range(12, device):reshape(3, 4)
+  for i = 0, 3 do assert(nd.rotate(image, 90 * i, { order = i + 1 }):allclose(gpu.rot90(image, i), 1e-4, 1e-4)) end
+  assert(nd.rotate(image, 90, { 2, 1 }):equal(gpu.rot90(image)))
+  assert(nd.rotate(image, 0, nil, nil, 3):allclose(image, 1e-5, 1e-5))
+  assert(nd.shift(image, { 1, -1 }, 0, "wrap"):equal(image:roll({ 1, -1 }, { 1, 2 })))
+end)
+
 t.every("what it refuses", function(device)
   local x = gpu.ones(3, 4, device)
   t.raises({ '"reflect", "mirror", "nearest", "wrap" or "constant" expected, got "edge"' }, nd.uniform_filter, x, 3, "edge")
@@ -68,9 +85,17 @@ t.every("what it refuses", function(device)
   t.raises("size must be from 1", nd.median_filter, x, 0)
   t.raises({ "the weights have the shape (3,)", "as many axes as x of shape (3, 4)" }, nd.correlate, x, { 1, 2, 3 })
   t.raises("no axis 3", nd.sobel, x, 3)
-  t.raises("order 3 is not there; 0 takes the nearest element, 1 goes straight", nd.zoom, x, 2, 3)
+  t.raises({ "order 6 is not there; 0 takes the nearest element, 1 goes straight", "2 to 5" }, nd.zoom, x, 2, 6)
+  t.raises({ "a matrix of 2 rows and columns expected", "shape (3,)" }, nd.affine_transform, x, { 1, 2, 3 })
+  t.raises("an offset of 2 numbers expected", nd.affine_transform, x, gpu.eye(2, device), { 1 })
+  t.raises({ "no option 'ofset'", "offset, shape, order, mode and value" }, nd.affine_transform, x, gpu.eye(2, device), { ofset = { 1, 2 } })
+  t.raises("the axes are two", nd.rotate, x, 30, { 1 })
+  t.raises("x has 1 axes, expected 2 or more", nd.rotate, gpu.ones(3, device), 30)
+  t.raises("x has no elements", nd.rotate, gpu.ones(0, 3, device), 30)
+  t.raises("number expected", nd.rotate, x)
+  t.raises("has 3 numbers, expected one for each of the 2 axes", nd.shift, x, { 1, 2, 3 })
   t.raises("a factor is above 0", nd.zoom, x, 0)
-  t.raises("there are 3 factors, expected one for each of the 2 axes", nd.zoom, x, { 1, 2, 3 })
+  t.raises("zoom has 3 numbers, expected one for each of the 2 axes", nd.zoom, x, { 1, 2, 3 })
   t.raises("expected 2 rows, one for each axis of x", nd.map_coordinates, x, { { 1 } })
   t.raises("the structure must be 3 elements along each of the 2 axes", nd.label, x, { 1, 1, 1 })
   t.raises("the structure is empty", nd.binary_erosion, x, gpu.zeros(3, 3, device))

@@ -59,6 +59,39 @@ def places(r, g, dtype):
                    nd.zoom(f, factor, order=order, mode="nearest"))
 
 
+OURS = {"wrap": "grid-wrap"}  # as SciPy calls what is periodic by as many elements as there are
+
+
+def splines(r, g, dtype):
+    order, mode = r.choice([0, 1, 2, 3, 4, 5]), r.choice(["constant", "nearest", "reflect", "mirror", "wrap"])
+    short = mode != "reflect" or order < 2  # of which SciPy's splines do not go through the elements of short axes
+    x, f = image(r, g, dtype, 1 if short else 20)
+    n = dict(order=order, mode=OURS.get(mode, mode), cval=2.5)
+    last = f"{order}, '{mode}', 2.5"
+    size = np.array(x.shape).reshape(-1, 1, 1)
+    at = g.random((x.ndim, 4, 5)) * (size * 3) - size
+    yield f"gpu.ndimage.map_coordinates(x, c, {last})", {"x": x, "c": at + 1}, nd.map_coordinates(f, at, **n)
+    by = [r.choice([0.0, 1.0, -2.0, 0.3, 1.7, -30.25]) for _ in x.shape]
+    if order or all(b == int(b) for b in by):  # of ties SciPy takes the other one
+        yield f"gpu.ndimage.shift(x, {listed(by)}, {last})", {"x": x}, nd.shift(f, by, **n)
+    matrix, offset = g.standard_normal((x.ndim, x.ndim)) * 0.7 + np.eye(x.ndim), g.standard_normal(x.ndim) * 3
+    shape = tuple(r.choice([1, 4, 9]) for _ in x.shape)
+    from_one = offset + 1 - matrix.sum(1)
+    yield (f"gpu.ndimage.affine_transform(x, m, {{offset = o, shape = {listed(shape)}, order = {order}, mode = '{mode}', value = 2.5}})",
+           {"x": x, "m": matrix, "o": from_one}, nd.affine_transform(f, matrix, offset, shape, **n))
+    if x.ndim > 1:
+        angle, axes, fit = r.choice([30, -77.5, 200, 361]), r.sample(range(x.ndim), 2), r.random() < 0.5
+        yield (f"gpu.ndimage.rotate(x, {angle}, {{axes = {{{axes[0] + 1}, {axes[1] + 1}}}, reshape = {str(fit).lower()}, "
+               f"order = {order}, mode = '{mode}', value = 2.5}})", {"x": x}, nd.rotate(f, angle, axes[::-1], fit, **n))
+    if order > 1:
+        mode = mode if mode in ("mirror", "reflect", "wrap") else "mirror"
+        yield (f"gpu.ndimage.spline_filter(x, {order}, '{mode}')", {"x": x},
+               nd.spline_filter(f, order, mode=OURS.get(mode, mode)))
+        factor = [r.choice([0.5, 1.0, 1.7, 3.0]) for _ in x.shape]
+        if all(round(s * k) > 0 for s, k in zip(x.shape, factor)):
+            yield (f"gpu.ndimage.zoom(x, {listed(factor)}, {order}, 'mirror')", {"x": x}, nd.zoom(f, factor, order=order, mode="mirror"))
+
+
 def shapes(r, g, dtype):
     x, _ = image(r, g, dtype)
     mask = g.random(x.shape) < r.choice([0.3, 0.6, 0.9])
@@ -75,9 +108,9 @@ def shapes(r, g, dtype):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("maker", [filters, places, shapes])
+@pytest.mark.parametrize("maker", [filters, places, splines, shapes])
 def test_against_scipy(tmp_path, way, maker):
     cases = []
-    for seed in range(30 if way == "cpu" else 8 if way == "simt" else 2):  # kernels take their time to compile
+    for seed in range(60 if maker is splines and way == "cpu" else 30 if way == "cpu" else 8 if way == "simt" else 2):  # kernels take their time to compile
         cases += maker(random.Random(seed), np.random.default_rng(seed), ["float64", "float32", "uint8", "int32"][seed % 4])
     compare(tmp_path, way, cases)
