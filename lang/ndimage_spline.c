@@ -13,8 +13,8 @@ struct spline {
     const char *what;
     int order;
     enum mode mode;
-    double value; /* of CONSTANT */
-    bool closed;  /* all places are inside, but for what rounding does */
+    double value;                                  /* of CONSTANT */
+    bool closed;                                   /* all places are inside, but for what rounding does */
     double pieces[MOST_ORDER + 1][MOST_ORDER + 1]; /* of the bell: the factor of f^i between p and p + 1, [p][i] */
 };
 
@@ -42,10 +42,11 @@ static struct spline check_spline(lua_State *L, int idx, const char *what)
     struct spline s = {.what = what};
     lua_Integer order = luaL_optinteger(L, idx, 1);
     if (order < 0 || order > MOST_ORDER)
-        luaL_error(L,
-                   "%s: order %I is not there; 0 takes the nearest element, 1 goes straight between neighbours, 2 to 5 are "
-                   "splines",
-                   what, (LUAI_UACINT)order);
+        luaL_error(
+            L,
+            "%s: order %I is not there; 0 takes the nearest element, 1 goes straight between neighbours, 2 to 5 are "
+            "splines",
+            what, (LUAI_UACINT)order);
     s.order = (int)order;
     s.mode = (enum mode)lg_check_option(L, idx + 1, "constant", modes);
     s.value = luaL_optnumber(L, idx + 2, 0);
@@ -58,12 +59,8 @@ static struct spline check_spline(lua_State *L, int idx, const char *what)
 static int poles_of(int order, double poles[2])
 {
     switch (order) {
-    case 2:
-        poles[0] = sqrt(8.0) - 3;
-        return 1;
-    case 3:
-        poles[0] = sqrt(3.0) - 2;
-        return 1;
+    case 2: poles[0] = sqrt(8.0) - 3; return 1;
+    case 3: poles[0] = sqrt(3.0) - 2; return 1;
     case 4:
         poles[0] = sqrt(664 - sqrt(438976.0)) + sqrt(304.0) - 19;
         poles[1] = sqrt(664 + sqrt(438976.0)) - sqrt(304.0) - 19;
@@ -72,8 +69,7 @@ static int poles_of(int order, double poles[2])
         poles[0] = sqrt(67.5 - sqrt(4436.25)) + sqrt(26.25) - 6.5;
         poles[1] = sqrt(67.5 + sqrt(4436.25)) - sqrt(26.25) - 6.5;
         return 2;
-    default:
-        return 0;
+    default: return 0;
     }
 }
 
@@ -105,8 +101,8 @@ static int64_t before(const struct spline *s)
     return (s->order > 1 && s->mode == NEAREST ? EDGE : 0) + s->order / 2 + 1;
 }
 
-/* Pushes what bells are added up from along an axis: their heights, with so many more at both ends as the bells of a place
- * inside reach over. */
+/* Pushes what bells are added up from along an axis: their heights, with so many more at both ends as the bells of a
+ * place inside reach over. */
 static int push_bells(lua_State *L, const struct spline *s, int x, int axis)
 {
     struct lg_border b = border_of(s), repeated = {"edge", 0};
@@ -117,8 +113,8 @@ static int push_bells(lua_State *L, const struct spline *s, int x, int axis)
 
 /* ---- where ---- */
 
-/* Pushes coordinates from 0, float64, as they are where the array is known: from the first to the last element, or half an
- * element beyond them where it is mirrored there. *outside, from 0 where nothing is, is where the others were. */
+/* Pushes coordinates from 0, float64, as they are where the array is known: from the first to the last element, or half
+ * an element beyond them where it is mirrored there. *outside, from 0 where nothing is, is where the others were. */
 static int push_inside(lua_State *L, const struct spline *s, int at, int64_t n, int *outside)
 {
     double last = (double)(n - 1), beyond = s->mode == NEAREST && s->order > 1 ? EDGE : 0;
@@ -152,8 +148,7 @@ static void push_taps(lua_State *L, const struct spline *s, int at, int64_t n, c
     for (int j = 0; j <= k && k > 0; j++) {
         const double *piece = s->pieces[k - j];
         int sum = lg_step(L, "add", "vn", lg_step(L, "mul", "vn", rest, piece[k]), piece[k - 1]);
-        for (int i = k - 2; i >= 0; i--)
-            sum = lg_step(L, "add", "vn", lg_step(L, "mul", "vv", sum, rest), piece[i]);
+        for (int i = k - 2; i >= 0; i--) sum = lg_step(L, "add", "vn", lg_step(L, "mul", "vv", sum, rest), piece[i]);
         t->weight[j] = lg_step(L, "to", "vs", sum, dtype);
     }
 }
@@ -261,8 +256,8 @@ static int spline_filter(lua_State *L)
 
 /* ---- at places of all axes ---- */
 
-/* Pushes the values of the array at x, along its last axes, at coordinates from 0: an array of float64 for each of them,
- * all of one shape, at the stack indices `at`. */
+/* Pushes the values of the array at x, along its last axes, at coordinates from 0: an array of float64 for each of
+ * them, all of one shape, at the stack indices `at`. */
 static int push_at(lua_State *L, const struct spline *s, int x, int axes, const int *at)
 {
     struct taps t[MOST_AXES] = {{0}};
@@ -332,8 +327,8 @@ static int map_coordinates(lua_State *L)
     return 1;
 }
 
-/* Pushes for each of `axes` last axes of the array at x its coordinates from 0 at all places of the shape: the row of the
- * matrix times the place, from 0, plus the offset. */
+/* Pushes for each of `axes` last axes of the array at x its coordinates from 0 at all places of the shape: the row of
+ * the matrix times the place, from 0, plus the offset. */
 static void push_moved(lua_State *L, int axes, const double *matrix, const double *offset, const int64_t *shape,
                        int *at, const struct rt_array *beside)
 {
@@ -421,8 +416,7 @@ static void turn_of(double degrees, double *c, double *s)
 /* The plane's sizes that hold it turned. */
 static void fit_plane(double c, double s, const int64_t *in, int64_t *out)
 {
-    for (int i = 0; i < 2; i++)
-        out[i] = (int64_t)(fabs(c) * (double)in[i] + fabs(s) * (double)in[1 - i] + 0.5);
+    for (int i = 0; i < 2; i++) out[i] = (int64_t)(fabs(c) * (double)in[i] + fabs(s) * (double)in[1 - i] + 0.5);
 }
 
 static int rotate(lua_State *L)
@@ -457,10 +451,10 @@ static int rotate(lua_State *L)
     return 1;
 }
 
-#define ORDER_DOC                                                                                                      \
-    "Order 1, unless told otherwise, goes straight between neighbours, 0 takes the nearest, 2 to 5 are splines, 3 the "  \
+#define ORDER_DOC                                                                                                       \
+    "Order 1, unless told otherwise, goes straight between neighbours, 0 takes the nearest, 2 to 5 are splines, 3 the " \
     "cubic one. "
-#define MODE_DOC                                                                                                       \
+#define MODE_DOC                                                                                                          \
     "Outside is the value, 0 unless told otherwise; by the mode \"nearest\" the element at the edge, by \"reflect\" and " \
     "\"mirror\" the elements mirrored, with the last one or without, by \"wrap\" those of the other end."
 #define LAST "[, order [, mode [, value]]]"
@@ -477,8 +471,8 @@ const struct lg_function lg_ndimage_splines[] = {
      "The first and the last elements stay the first and the last. " ORDER_DOC MODE_DOC,
      "assert(gpu.ndimage.zoom(gpu.array({1, 3}), 1.5):equal(gpu.array({1, 2, 3})))"},
     {"shift", shift, "gpu.ndimage.shift(x, by " LAST ")",
-     "Moved on along each axis by so many elements, which need not be whole; a number or a list of one for each axis.\n"
-     ORDER_DOC MODE_DOC,
+     "Moved on along each axis by so many elements, which need not be whole; a number or a list of one for each axis.\n" ORDER_DOC
+         MODE_DOC,
      "assert(gpu.ndimage.shift(gpu.array({2, 4, 8}), 0.5, 1, 'nearest'):equal(gpu.array({2, 3, 6})))"},
     {"affine_transform", affine_transform,
      "gpu.ndimage.affine_transform(x, matrix [, offset [, shape " LAST "]] | {offset=, shape=, order=, mode=, value=})",
@@ -487,7 +481,8 @@ const struct lg_function lg_ndimage_splines[] = {
      "It has the shape of x unless told otherwise. " ORDER_DOC MODE_DOC,
      "local x = gpu.array({{1, 2}, {3, 4}})\n"
      "assert(gpu.ndimage.affine_transform(x, {{0, 1}, {1, 0}}):equal(x.T))"},
-    {"rotate", rotate, "gpu.ndimage.rotate(x, degrees [, axes [, reshape " LAST "]] | {axes=, reshape=, order=, mode=, value=})",
+    {"rotate", rotate,
+     "gpu.ndimage.rotate(x, degrees [, axes [, reshape " LAST "]] | {axes=, reshape=, order=, mode=, value=})",
      "Turned by an angle in the plane of two axes, in whatever order, the first two unless told otherwise: an image "
      "anticlockwise.\n"
      "It is as large as to hold all of x, or with reshape = false as large as x. " ORDER_DOC MODE_DOC,

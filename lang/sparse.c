@@ -68,10 +68,16 @@ static int64_t index_from(lua_State *L, int64_t n, const char *what)
     return from;
 }
 
+/* A[{row, column}] is a number, and with a range among them a matrix. */
 static int push_element(lua_State *L, const struct kn_csr *a)
 {
-    if (!lua_istable(L, 2) || lua_rawlen(L, 2) != 2)
-        return luaL_error(L, "a sparse matrix is read by A[{row, column}]; A:todense() has all that arrays have");
+    bool pair = lua_istable(L, 2) && lua_rawlen(L, 2) == 2;
+    for (int i = 1; i <= 2 && pair; i++) {
+        lua_rawgeti(L, 2, i);
+        pair = !lua_istable(L, -1);
+        lua_pop(L, 1);
+    }
+    if (!pair) return lg_sparse_range(L);
     lua_rawgeti(L, 2, 1);
     int64_t row = index_from(L, a->rows, "row");
     lua_rawgeti(L, 2, 2);
@@ -286,7 +292,7 @@ static int scaled(lua_State *L, enum kn_op op, int matrix, int number)
     if (lua_type(L, number) != LUA_TNUMBER)
         return luaL_error(L,
                           "a sparse matrix is multiplied and divided by a number, got %s; A:matmul(x) is the product "
-                          "of matrices",
+                          "of matrices, A:mul(x) that of their elements",
                           lg_type_name(L, number));
     lg_check_operand(L, number, &factor);
     return with_elements(L, op, lg_check_sparse(L, matrix), factor);
@@ -353,7 +359,11 @@ static int to(lua_State *L)
 
 static int coo(lua_State *L)
 {
-    const struct kn_csr *a = lg_check_sparse(L, 1);
+    return lg_push_coo(L, lg_check_sparse(L, 1));
+}
+
+int lg_push_coo(lua_State *L, const struct kn_csr *a)
+{
     field_data(L, a);
     struct rt_array *rows = lg_new_array(L);
     lg_check(L, kn_csr_rows(a, 1, rows, lg_error_box(L)));
@@ -484,6 +494,8 @@ void lg_open_sparse(lua_State *L)
     lua_newtable(L);
     lg_register(L, "gpu.sparse", lg_sparse_make_functions);
     lg_register(L, "gpu.sparse", lg_sparse_io_functions);
+    lg_register(L, "gpu.sparse", lg_sparse_part_functions);
+    lg_register(L, "gpu.sparse", lg_sparse_solvers);
     /* Scipy's and Torch's users call the type. */
     lg_seal_module(
         L, "gpu.sparse",
@@ -493,6 +505,7 @@ void lg_open_sparse(lua_State *L)
     luaL_setfuncs(L, meta, 0);
     lua_newtable(L);
     lg_register(L, "sparse", methods);
+    lg_register(L, "sparse", lg_sparse_part_methods);
     lua_pushvalue(L, -1);
     lua_setfield(L, -3, "__methods"); /* for completion */
     lua_pushcclosure(L, sparse_index, 1);

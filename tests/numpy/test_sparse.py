@@ -42,7 +42,19 @@ def test_against_scipy(tmp_path, way):
             np.save(tmp_path / f"{k}-{name}.npy", d)
         dense = {"a:matmul(x)": a @ x, "a:matmul(v)": a @ v, "gpu.matmul(left, a)": left @ a, "a:sum(1)": a.sum(0),
                  "a:sum(2)": a.sum(1), "a:todense()": a.toarray()}
-        sparse = {"a": a, "a.T": a.T, "a + b": a + b, "a - b": a - b, "a:matmul(c)": a @ c, "2 * a": 2 * a, "a / 3": (a / 3).astype(dtype)}
+        sparse = {"a": a, "a.T": a.T, "a + b": a + b, "a - b": a - b, "a:matmul(c)": a @ c, "2 * a": 2 * a, "a / 3": (a / 3).astype(dtype),
+                  "a:mul(b)": a.multiply(b)}
+        offset = r.choice([0, 1, -2, 40])
+        if -m < offset < n:
+            dense[f"a:diagonal({offset})"] = a.diagonal(offset)
+        if m and n:
+            row, column = sorted((r.randrange(m), r.randrange(m))), sorted((r.randrange(n), r.randrange(n)))
+            top, left = row[0] + 1, column[0] - n
+            sparse[f"a[{{ {{{top}, {row[1] - m}}}, {{{left}, {column[1] + 1}}} }}]"] = a[row[0]:row[1] + 1, column[0]:column[1] + 1]
+            sparse[f"a[{top}]"], sparse[f"a[{{ {{}}, {left} }}]"] = a[row[0]], a[:, column[0]:column[0] + 1]
+            sparse["a:mul(x[{{}, 1}])"] = a.multiply(x[:, 0]).astype(np.result_type(dtype, other))
+        if 0 < a.nnz * c.nnz < 20000:
+            sparse["gpu.sparse.kron(a, c)"] = sp.kron(a, c, "csr")
         lines += ["do"] + [f"local {s} = gpu.sparse.load('{tmp_path}/{k}-{s}.npz')" for s in "abc"]
         lines += [f"local {s} = gpu.load('{tmp_path}/{k}-{s}.npy')" for s in ("x", "v", "left")]
         for i, (code, want) in enumerate(dense.items()):
@@ -67,6 +79,34 @@ def test_against_scipy(tmp_path, way):
             want = want.reshape(got.shape) if code.startswith("a:sum") else want
             assert got.shape == want.shape, (file, code)
         np.testing.assert_allclose(got, want, rtol=near, atol=near * 30, err_msg=f"{file}: {code}")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_diagonals_and_solvers(tmp_path, way):
+    lines, checks = [], []
+    for k, n in enumerate([1, 2, 5, 60, 400] if way != "generated" else [3, 60]):
+        g = np.random.default_rng(k)
+        low, middle, high = g.standard_normal(n - 1), g.standard_normal(n) + 4, g.standard_normal(n - 1)
+        b = g.standard_normal(n)
+        np.savez(tmp_path / f"{k}.npz", low=low, middle=middle, high=high, b=b)
+        made = "{p.low, p.middle, p.high}, {-1, 0, 1}"
+        lines += [f"do local p = gpu.load('{tmp_path}/{k}.npz') local a = gpu.sparse.diags({made})",
+                  f"local s = gpu.sparse.diags({{p.low, p.low}}, {{1, -1}}, {{{n}, {n}}}) + 9 * gpu.sparse.eye({n}, 'float64')",
+                  f"gpu.save('{tmp_path}/{k}-a.npy', a:todense())",
+                  f"gpu.save('{tmp_path}/{k}-d.npy', gpu.sparse.diags({{2.5, 1}}, {{2, {-(n // 2)}}}, {{{n}, {n + 3}}}, 'float64'):todense())",
+                  f"local x, steps, off = gpu.sparse.bicgstab(a, p.b) gpu.save('{tmp_path}/{k}-x.npy', x)",
+                  "assert(off < 1e-9 and math.type(steps) == 'integer')",
+                  f"gpu.save('{tmp_path}/{k}-y.npy', (gpu.sparse.cg(s, p.b)))",
+                  f"gpu.save('{tmp_path}/{k}-z.npy', (gpu.sparse.cg(function(v) return s:matmul(v) end, p.b,"
+                  f" {{M = 1 / s:diagonal(), x = p.b, steps = {4 * n}}}))) end"]
+        a = sp.diags_array([low, middle, high], offsets=[-1, 0, 1], shape=(n, n)).toarray()
+        s = sp.diags_array([low, low], offsets=[1, -1], shape=(n, n)).toarray() + 9 * np.eye(n)
+        d = 2.5 * np.eye(n, n + 3, 2) + np.eye(n, n + 3, -(n // 2))
+        checks += [(f"{k}-a", a), (f"{k}-d", d), (f"{k}-x", np.linalg.solve(a, b)), (f"{k}-y", np.linalg.solve(s, b)),
+                   (f"{k}-z", np.linalg.solve(s, b))]
+    run(tmp_path, way, lines)
+    for file, want in checks:
+        np.testing.assert_allclose(np.load(tmp_path / f"{file}.npy"), want, rtol=1e-7, atol=1e-8, err_msg=file)
 
 
 @pytest.mark.parametrize("how", ["coo", "bsr", "dia"])

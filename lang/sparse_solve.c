@@ -1,0 +1,194 @@
+/* gpu.sparse: systems of equations solved step by step, by products with their matrix alone. */
+#include <math.h>
+#include "lang/sparse.h"
+#include "lang/steps.h"
+
+/* A, b, x0, tolerance, most steps, M: the arguments, where all are there. */
+enum { A = 1, B, X, TOLERANCE, STEPS, M };
+
+/* Pushes the matrix at idx times the vector at x: a sparse one, an array, or a function that multiplies. */
+static int push_product(lua_State *L, int idx, int x)
+{
+    if (!lua_isfunction(L, idx)) return lg_step(L, "gpu.matmul", "vv", idx, x);
+    lua_pushvalue(L, idx);
+    lua_pushvalue(L, x);
+    lua_call(L, 1, 1);
+    char text[256];
+    if (!lg_test_array(L, -1)) luaL_error(L, "the function gave %s, expected an array", lg_type_name(L, -1));
+    const struct rt_array *y = lg_check_form(L, lua_gettop(L)), *b = lg_form(L, B);
+    if (!rt_array_same_shape(y, b))
+        luaL_error(L, "the function gave an array of shape %s, expected %I elements",
+                   rt_shape_text(y->ndim, y->shape, text, sizeof text), (LUAI_UACINT)b->shape[0]);
+    return lua_gettop(L);
+}
+
+/* Pushes what M makes of a vector: the matrix that undoes A roughly, or the vector of its diagonal. */
+static int push_eased(lua_State *L, int x)
+{
+    if (lua_isnil(L, M)) {
+        lua_pushvalue(L, x);
+        return lua_gettop(L);
+    }
+    bool diagonal = lg_test_array(L, M) && lg_form(L, M)->ndim == 1;
+    return diagonal ? lg_step(L, "mul", "vv", x, M) : push_product(L, M, x);
+}
+
+/* Pushes x + by * y. */
+static int push_sum(lua_State *L, int x, double by, int y)
+{
+    return lg_step(L, "add", "vv", x, lg_step(L, "mul", "vn", y, by));
+}
+
+static double dot(lua_State *L, int x, int y)
+{
+    lg_step(L, "dot", "vv", x, y);
+    double v = lua_tonumber(L, -1);
+    lua_pop(L, 1);
+    return v;
+}
+
+/* Reads the arguments, which are in their places then; pushes the residual b - A x behind them. */
+static int start(lua_State *L, const char *what, double *goal)
+{
+    static const char *const names[] = {"x", "tol", "steps", "M", NULL};
+    if (!lg_is_sparse(L, A) && !lg_test_array(L, A) && !lua_isfunction(L, A))
+        luaL_typeerror(L, A, "sparse matrix, array or function");
+    lg_spread(L, 3, what, names);
+    const struct rt_array *beside = lg_is_sparse(L, A)    ? &lg_check_sparse(L, A)->data
+                                    : lg_test_array(L, A) ? lg_form(L, A)
+                                                          : NULL;
+    const struct rt_array *b = lg_step_array(L, B, beside, RT_DTYPE_COUNT);
+    lg_check(L, kn_check_real(b, what, lg_error_box(L)));
+    if (b->ndim != 1) luaL_error(L, "%s: b has %d axes, expected 1", what, b->ndim);
+    if (lg_floating(b) != b->dtype) {
+        lg_step(L, "to", "vs", B, rt_dtypes[lg_floating(b)].name);
+        lua_replace(L, B);
+        b = lg_form(L, B);
+    }
+    int64_t rows = b->shape[0], columns = rows;
+    if (lg_is_sparse(L, A)) {
+        rows = lg_check_sparse(L, A)->rows;
+        columns = lg_check_sparse(L, A)->columns;
+    } else if (!lua_isfunction(L, A)) {
+        const struct rt_array *a = lg_form(L, A);
+        rows = a->ndim == 2 ? a->shape[0] : -1;
+        columns = a->ndim == 2 ? a->shape[1] : -1;
+    }
+    if (rows != columns || rows != b->shape[0])
+        luaL_error(L, "%s: A must be square with as many rows as the %I elements of b", what, (LUAI_UACINT)b->shape[0]);
+    double tolerance = luaL_optnumber(L, TOLERANCE, b->dtype == RT_FLOAT64 ? 1e-10 : 1e-5);
+    lua_Integer most = luaL_optinteger(L, STEPS, 10 * b->shape[0]);
+    luaL_argcheck(L, tolerance > 0, TOLERANCE, "the tolerance is above 0");
+    luaL_argcheck(L, most >= 0, STEPS, "the number of steps is negative");
+    lua_pushinteger(L, most);
+    lua_replace(L, STEPS);
+    *goal = tolerance * sqrt(dot(L, B, B));
+    bool given = !lua_isnil(L, X);
+    if (given)
+        lg_step_array(L, X, b, b->dtype);
+    else
+        lg_step(L, "gpu.zeros_like", "v", B);
+    if (!given) lua_replace(L, X);
+    if (!rt_array_same_shape(lg_form(L, X), b))
+        luaL_error(L, "%s: x must have the %I elements of b", what, (LUAI_UACINT)rows);
+    if (!given) {
+        lua_pushvalue(L, B);
+        return lua_gettop(L);
+    }
+    return lg_step(L, "sub", "vv", B, push_product(L, A, X));
+}
+
+/* Pushes x, how many steps it took, and how far A x is from b for the size of b. */
+static int finish(lua_State *L, lua_Integer steps, double residual)
+{
+    double size = sqrt(dot(L, B, B));
+    lua_pushvalue(L, X);
+    lua_pushinteger(L, steps);
+    lua_pushnumber(L, size > 0 ? residual / size : residual);
+    return 3;
+}
+
+/* Keeps the vector at `from` as that at `to`, evaluated: a chain of all steps would grow for ever. */
+static void keep(lua_State *L, int to, int from)
+{
+    lg_check_array(L, from);
+    lua_copy(L, from, to);
+}
+
+/* Conjugate gradients. */
+static int cg(lua_State *L)
+{
+    double goal;
+    int r = start(L, "cg", &goal), p = r + 1;
+    lua_Integer most = lua_tointeger(L, STEPS), step = 0;
+    push_eased(L, r);
+    double rho = dot(L, r, p), left = sqrt(dot(L, r, r));
+    for (; left > goal && step < most; step++) {
+        int q = push_product(L, A, p);
+        double bend = dot(L, p, q);
+        if (!(bend > 0))
+            return luaL_error(L, "cg: the matrix is not positive definite (step %I); gpu.sparse.bicgstab takes others",
+                              (LUAI_UACINT)step + 1);
+        int x = push_sum(L, X, rho / bend, p), rest = push_sum(L, r, -rho / bend, q), eased = push_eased(L, rest);
+        double next = dot(L, rest, eased);
+        int way = push_sum(L, eased, next / rho, p);
+        left = sqrt(dot(L, rest, rest));
+        rho = next;
+        keep(L, X, x);
+        keep(L, r, rest);
+        keep(L, p, way);
+        lua_settop(L, p);
+    }
+    return finish(L, step, left);
+}
+
+/* Biconjugate gradients, stabilised. */
+static int bicgstab(lua_State *L)
+{
+    double goal;
+    int r = start(L, "bicgstab", &goal), p = r + 1, shadow = r + 2;
+    lua_Integer most = lua_tointeger(L, STEPS), step = 0;
+    lua_pushvalue(L, r);
+    lua_pushvalue(L, r);
+    double rho = dot(L, r, shadow), left = sqrt(dot(L, r, r));
+    for (; left > goal && step < most; step++) {
+        int y = push_eased(L, p), v = push_product(L, A, y);
+        double bend = dot(L, shadow, v), alpha = rho / bend;
+        if (bend == 0 || !isfinite(alpha)) break;
+        int s = push_sum(L, r, -alpha, v), z = push_eased(L, s), t = push_product(L, A, z);
+        double size = dot(L, t, t), omega = size > 0 ? dot(L, t, s) / size : 0;
+        int x = push_sum(L, push_sum(L, X, alpha, y), omega, z), rest = push_sum(L, s, -omega, t);
+        double next = dot(L, rest, shadow);
+        left = sqrt(dot(L, rest, rest));
+        double beta = omega != 0 && rho != 0 ? next / rho * (alpha / omega) : 0;
+        int way = push_sum(L, rest, beta, push_sum(L, p, -omega, v));
+        rho = next;
+        keep(L, X, x);
+        keep(L, r, rest);
+        keep(L, p, way);
+        lua_settop(L, shadow);
+        if (omega == 0 || rho == 0) { /* it stands still: what is left is all that it finds */
+            step++;
+            break;
+        }
+    }
+    return finish(L, step, left);
+}
+
+#define OPTIONS "(A, b [, x [, tol [, steps [, M]]]] | {x=, tol=, steps=, M=})"
+#define DOC                                                                                                              \
+    "A is a sparse matrix, an array, or a function that gives its product with a vector. It begins at x, zeros unless "  \
+    "told otherwise, and ends where the size of A x - b is at most tol times that of b (1e-5, of float64 1e-10), or "    \
+    "after so many steps, 10 for each row. M, a matrix, a function or the elements of a diagonal, undoes A roughly and " \
+    "makes it quicker. Gives x, the number of steps, and the size of A x - b over that of b."
+
+const struct lg_function lg_sparse_solvers[] = {
+    {"cg", cg, "gpu.sparse.cg" OPTIONS,
+     "The x with A x = b of a symmetric, positive definite matrix, by conjugate gradients.\n" DOC,
+     "local a = gpu.sparse.diags({-1, 2, -1}, {-1, 0, 1}, {50, 50})\nlocal b = gpu.ones(50)\n"
+     "local x, steps, residual = gpu.sparse.cg(a, b)\nassert(residual < 1e-4 and a:matmul(x):allclose(b, 1e-3, 1e-3))"},
+    {"bicgstab", bicgstab, "gpu.sparse.bicgstab" OPTIONS,
+     "The x with A x = b of any square matrix, by stabilised biconjugate gradients, which may fail to come to it.\n" DOC,
+     "local a = gpu.sparse.diags({-1, 3, -1.5}, {-1, 0, 1}, {50, 50})\n"
+     "local x, steps, residual = gpu.sparse.bicgstab(a, gpu.ones(50))\nassert(residual < 1e-4 and steps < 50)"},
+    {0}};
