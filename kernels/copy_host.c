@@ -4,15 +4,11 @@
 #include "kernels/host.h"
 #include <stdlib.h>
 #include <string.h>
-#if defined __SSE2__
-#include <emmintrin.h>
-#endif
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
 #define TILE 64    /* elements along each of the two axes of a tile */
 #define FEW  16384 /* bytes that the first-level cache keeps, so that nothing is to be had from their lines */
-#define PAST ((size_t)16 << 20) /* from so many bytes on, results would only push others out of the cache */
 
 struct copy {
     struct kn_space s;
@@ -43,18 +39,13 @@ COPY_TILE(copy_4, uint32_t)
 COPY_TILE(copy_8, uint64_t)
 COPY_TILE(copy_16, double _Complex)
 
-/* Lines of the output, `bytes` from one that begins at `to`. */
-static void write_lines(char *to, const char *from, size_t bytes, bool past)
+/* Bytes that lie side by side; `past` the cache only where whole lines are written. */
+static void write_bytes(char *to, const char *from, size_t bytes, bool past)
 {
-#if defined __SSE2__
-    if (past) {
-        for (size_t i = 0; i < bytes; i += 16)
-            _mm_stream_si128((__m128i *)(to + i), _mm_load_si128((const __m128i *)(from + i)));
-        return;
-    }
-#endif
-    (void)past;
-    memcpy(to, from, bytes);
+    if (past)
+        kn_host_loops()->past(to, from, bytes / KN_LINE, NULL, 0);
+    else
+        memcpy(to, from, bytes);
 }
 
 /* to[i * to_stride + j] = from[j * from_stride + i] for the i of a line and `columns` of j, TILE at most. */
@@ -69,7 +60,7 @@ static void write_lines(char *to, const char *from, size_t bytes, bool past)
             for (int i = 0; i < IN_LINE; i++) turned[i][j] = in[i];                                                    \
         }                                                                                                              \
         for (int i = 0; i < IN_LINE; i++)                                                                              \
-            write_lines(to + i * to_stride * (int64_t)sizeof(TYPE), (const char *)turned[i],                           \
+            write_bytes(to + i * to_stride * (int64_t)sizeof(TYPE), (const char *)turned[i],                           \
                         (size_t)columns * sizeof(TYPE), past);                                                         \
     }
 TURN_LINE(turn_1, uint8_t)
@@ -117,9 +108,10 @@ static void copy_tile(const struct copy *c, char *to, const char *from, int64_t 
     int64_t to_stride[2] = {one_axis ? 0 : s->strides[1][c->across], s->strides[1][last]};
     int64_t from_stride[2] = {one_axis ? 0 : s->strides[0][c->across], s->strides[0][last]};
     if (to_stride[1] == 1 && from_stride[1] == 1 && columns >= TILE / 4) {
+        bool past = c->past && columns * (int64_t)c->size % KN_LINE == 0;
         for (int64_t i = 0; i < rows; i++)
-            memcpy(to + i * to_stride[0] * (int64_t)c->size, from + i * from_stride[0] * (int64_t)c->size,
-                   (size_t)columns * c->size);
+            write_bytes(to + i * to_stride[0] * (int64_t)c->size, from + i * from_stride[0] * (int64_t)c->size,
+                        (size_t)columns * c->size, past);
         return;
     }
     if (c->turned) {
@@ -168,9 +160,7 @@ static void copy_piece(void *context, size_t begin, size_t end, int worker)
         }
         copy_tile(c, c->to + to * (int64_t)c->size, c->from + from * (int64_t)c->size, rows, columns);
     }
-#if defined __SSE2__
-    if (c->past) _mm_sfence(); /* before others are told that this is done */
-#endif
+    if (c->past) kn_past_fence();
 }
 
 enum rt_status kn_host_copy(const struct rt_array *to, const struct rt_array *from, struct rt_error *e)
@@ -197,7 +187,7 @@ enum rt_status kn_host_copy(const struct rt_array *to, const struct rt_array *fr
         c.row_tiles = (s->shape[c.across] + c.rows - 1) / c.rows;
     }
     c.turned = tiled && (size_t)s->size * c.size > FEW && s->strides[0][c.across] == 1 && s->strides[1][last] == 1;
-    c.past = (size_t)s->size * c.size >= PAST && (uintptr_t)c.to % KN_LINE == 0;
+    c.past = kn_goes_past(c.to, (size_t)s->size * c.size);
     for (int i = 0; i < last; i++) c.past &= s->strides[1][i] * (int64_t)c.size % KN_LINE == 0;
     int64_t items = c.column_tiles * c.row_tiles,
             each = c.rows * (s->shape[last] < c.columns ? s->shape[last] : c.columns);

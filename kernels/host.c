@@ -11,6 +11,7 @@
 #define STACK_SCRATCH 32768
 #define NEAREST       20480 /* bytes of blocks that the first-level cache keeps while loops go over them */
 #define LEAST_BLOCK   512
+#define PAST_BLOCK    2048 /* bytes that are written past the cache at a time */
 
 const struct kn_loops *kn_host_loops(void)
 {
@@ -401,16 +402,41 @@ const void *kn_walk_evaluate(struct kn_walk *w, size_t n, void *out)
     return w->values[p->count - 1];
 }
 
+/* The leaves' next blocks, which are read while the block before them is written. */
+static int look_ahead(const struct kn_walk *w, size_t n, size_t element, struct kn_ahead *ahead)
+{
+    const struct kn_plan *plan = w->plan;
+    int count = 0;
+    for (int i = 0; i < plan->program->leaves; i++) {
+        size_t size = rt_dtypes[plan->program->arrays[i]->dtype].size;
+        const char *next = plan->base[i] + (w->position + (int64_t)n) * (int64_t)size;
+        if (plan->linear[i]) ahead[count++] = (struct kn_ahead){next, size * KN_LINE / element};
+    }
+    return count;
+}
+
+/* Stores n elements from a block where a line begins. */
+static void write_past(const struct kn_walk *w, char *to, const char *from, size_t n, size_t element)
+{
+    struct kn_ahead ahead[KN_MAX_LEAVES];
+    size_t lines = n * element / KN_LINE, done = lines * KN_LINE;
+    int leaves = look_ahead(w, n, element, ahead);
+    w->plan->loops->past(to, from, lines, ahead, leaves);
+    memcpy(to + done, from + done, n * element - done);
+}
+
 void kn_run_block(const struct kn_run *r, struct kn_walk *w, size_t n)
 {
     const struct kn_program *p = r->plan.program;
     enum rt_dtype t = p->nodes[p->count - 1].dtype;
     size_t element = rt_dtypes[t].size;
     char *at = in_place(w, p->leaves, r->linear, element, r->base, n);
-    void *direct = at && as_stored(&r->plan, t) ? at : NULL;
+    void *direct = at && as_stored(&r->plan, t) && !r->past ? at : NULL;
     const void *values = kn_walk_evaluate(w, n, direct);
     if (values == direct) return;
-    if (at && as_stored(&r->plan, t))
+    if (r->past)
+        write_past(w, at, values, n, element);
+    else if (at && as_stored(&r->plan, t))
         memmove(at, values, n * element);
     else if (at)
         r->plan.loops->store[t](at, 1, values, n);
@@ -425,11 +451,27 @@ static void run_piece(void *context, size_t begin, size_t end, int worker)
     if (rt_interrupted()) return;
     kn_walk_start(&r->plan, r->scratch + (size_t)worker * r->scratch_bytes, (int64_t)begin, (int64_t)end, NULL, &w);
     for (size_t n; (n = kn_walk_next(&w)) > 0; kn_walk_advance(&w, n)) kn_run_block(r, &w, n);
+    if (r->past) kn_past_fence();
+}
+
+/* A large result goes past the cache, block after block from where it was computed. Of what is written into itself the
+ * lines are in the cache already. Blocks are short, so that what is written keeps pace with what is read. */
+static void choose_past(struct kn_run *r, const struct rt_array *out)
+{
+    const struct kn_program *p = r->plan.program;
+    const struct kn_node *last = &p->nodes[p->count - 1];
+    const struct kn_space *s = &r->plan.space;
+    size_t element = rt_dtypes[last->dtype].size, row = (size_t)s->shape[s->ndim - 1];
+    bool lines = s->ndim == 1 || row < LONG_ROW || row * element % KN_LINE == 0; /* in which blocks end */
+    r->past = r->linear && lines && as_stored(&r->plan, last->dtype) && last->kind != KN_NODE_ARRAY &&
+              kn_goes_past(r->base, (size_t)s->size * element);
+    for (int i = 0; i < p->leaves; i++) r->past &= p->arrays[i]->storage != out->storage;
+    if (r->past && r->plan.block > PAST_BLOCK / element) r->plan.block = PAST_BLOCK / element;
 }
 
 enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *out, struct rt_error *e)
 {
-    struct kn_run r = {.base = rt_array_host(out)};
+    struct kn_run r = {.base = rt_array_host(out), .past = false};
     struct kn_tiles tiles;
     _Alignas(64) char stack[STACK_SCRATCH];
     kn_plan_make(p, out, true, &r.plan);
@@ -437,6 +479,7 @@ enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *ou
     size_t n = (size_t)r.plan.space.size;
     int workers = n > KN_GRAIN ? rt_thread_count() : 1;
     bool tiled = kn_tiles_choose(&r.plan, &tiles);
+    if (!tiled) choose_past(&r, out);
     r.scratch_bytes = kn_plan_scratch(&r.plan) + (tiled ? tiles.bytes : 0);
     char *heap = NULL;
     r.scratch = stack;

@@ -3,10 +3,10 @@
 #define KN_HOST_H
 
 #include "kernels/loops.h"
+#include "kernels/past.h"
 #include "kernels/program.h"
 
 #define KN_BLOCK 2048  /* elements of a block at most: a few blocks fit the first-level cache */
-#define KN_LINE  64    /* bytes of a cache line */
 #define KN_GRAIN 32768 /* elements that one piece of parallel work has */
 
 /* A program prepared for blocks over a space. */
@@ -59,6 +59,7 @@ struct kn_run {
     char *base, *scratch;
     size_t scratch_bytes; /* a worker's */
     bool linear;          /* the output is */
+    bool past;            /* blocks of whole lines are written past the cache */
 };
 /* Evaluates the next n elements and stores them; the walk stays where it is. */
 void kn_run_block(const struct kn_run *r, struct kn_walk *w, size_t n);

@@ -551,6 +551,32 @@ INDICES(indices_64, int64_t)
 COUNTED(counted_32, int32_t)
 COUNTED(counted_64, int64_t)
 
+/* By the widest stores that there are. */
+static inline void line_past(char *to, const char *from)
+{
+#if defined __AVX512F__
+    _mm512_stream_si512((void *)to, _mm512_loadu_si512(from));
+#elif defined __AVX__
+    for (size_t i = 0; i < KN_LINE; i += 32)
+        _mm256_stream_si256((__m256i *)(to + i), _mm256_loadu_si256((const __m256i *)(from + i)));
+#elif defined __SSE2__
+    for (size_t i = 0; i < KN_LINE; i += 16)
+        _mm_stream_si128((__m128i *)(to + i), _mm_loadu_si128((const __m128i *)(from + i)));
+#else
+    memcpy(to, from, KN_LINE);
+#endif
+}
+
+static void past_lines(void *to, const void *from, size_t lines, const struct kn_ahead *ahead, int count)
+{
+    for (size_t i = 0; i < lines; i++) {
+        line_past((char *)to + i * KN_LINE, (const char *)from + i * KN_LINE);
+        for (int k = 0; k < count; k++)
+            for (size_t j = 0; j < ahead[k].step; j += KN_LINE)
+                __builtin_prefetch(ahead[k].at + i * ahead[k].step + j);
+    }
+}
+
 /* The table. */
 #define CONVERT_ENTRY(id, TYPE, ints, floats, class, FROM) [RT_##id] = convert_##class##_##id,
 
@@ -596,5 +622,6 @@ const struct kn_loops KN_LEVEL = {
     .indices_64 = indices_64,
     .counted_32 = counted_32,
     .counted_64 = counted_64,
+    .past = past_lines,
 };
 #endif

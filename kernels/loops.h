@@ -9,6 +9,7 @@
 
 #include "kernels/ops.h"
 #include <stddef.h>
+#include "kernels/past.h"
 
 typedef void kn_op_loop(void *out, const void *a, const void *b, const void *c, size_t n);
 /* n elements of one dtype, `stride` elements apart in memory, to or from a block. */
@@ -42,6 +43,8 @@ typedef double kn_dot_loop(const void *a, const void *b, size_t n);
 /* sums[i] += factors[0] * rows[i], then += factors[1] * rows[i + stride] ..., of 1 to KN_SUMMED_ROWS rows. */
 typedef void kn_add_rows_loop(double *sums, const void *rows, ptrdiff_t stride, const void *factors, size_t count,
                               size_t n);
+/* Writes whole lines to where lines begin, past the cache (past.h); `ahead` are `count` places that are read next. */
+typedef void kn_past_loop(void *to, const void *from, size_t lines, const struct kn_ahead *ahead, int count);
 /* A block of one class to a block of a dtype's class, rounded, wrapped or saturated to that dtype. */
 typedef void kn_convert_loop(void *out, const void *in, size_t n);
 
@@ -75,6 +78,7 @@ struct kn_loops {
     void (*sequence_f64)(double *block, double start, double step, size_t n);
     kn_indices_loop *indices_32, *indices_64; /* of int32 and int64 */
     kn_counted_loop *counted_32, *counted_64;
+    kn_past_loop *past;
 };
 
 extern const struct kn_loops kn_loops_base;
