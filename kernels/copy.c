@@ -45,11 +45,31 @@ enum rt_status kn_fill(const struct rt_array *to, const struct kn_operand *numbe
     return status == RT_OK ? kn_program_evaluate(&p, to, e) : status;
 }
 
+/* By the loops that a program would run. */
+static void convert_few(const struct rt_array *to, const struct rt_array *from)
+{
+    const struct kn_loops *l = kn_host_loops();
+    _Alignas(64) char values[KN_BLOCK * RT_ELEMENT], converted[KN_BLOCK * RT_ELEMENT];
+    size_t n = (size_t)rt_array_size(to);
+    const void *in = rt_array_host(from);
+    void *out = kn_class_exact(to->dtype) ? rt_array_host(to) : converted;
+    if (!kn_class_exact(from->dtype)) {
+        l->load[from->dtype](values, in, 1, n);
+        in = values;
+    }
+    l->convert[kn_class_of(from->dtype)][to->dtype](out, in, n);
+    if (out == converted) l->store[to->dtype](rt_array_host(to), 1, converted, n);
+}
+
 /* What was just made neither overlaps anything nor has another shape, so mere bytes take no program. */
 static enum rt_status copy_to_new(const struct rt_array *to, const struct rt_array *from, struct rt_error *e)
 {
     bool bytes = to->dtype == from->dtype && rt_array_size(to) > 0 && !kn_runs_generated(rt_array_device(to));
-    return bytes ? kn_host_copy(to, from, e) : kn_copy(to, from, e);
+    if (bytes) return kn_host_copy(to, from, e);
+    enum rt_status status = kn_check_conversion(from->dtype, to->dtype, e);
+    if (status != RT_OK || !is_few(to) || !rt_array_contiguous(from)) return status == RT_OK ? kn_copy(to, from, e) : status;
+    convert_few(to, from);
+    return RT_OK;
 }
 
 enum rt_status kn_convert(const struct rt_array *from, enum rt_dtype dtype, struct rt_device *d, struct rt_array *out,

@@ -26,17 +26,17 @@ ALWAYS_INLINE double tan_turned_f64(double a)
                  k * 0x1.b839a252049c1p-104;
     double r = high + low, rest = low - (r - high), z = r * r, half = 0.5 * z;
     double s = 0x1.5d93178dbc04ap-33;
-    s = s * z - 0x1.ae5e6686291e4p-26;
-    s = s * z + 0x1.71de357814536p-19;
-    s = s * z - 0x1.a01a019c12028p-13;
-    s = s * z + 0x1.111111110f87ep-7;
-    s = s * z - 0x1.5555555555549p-3;
+    s = fma_(s, z, -0x1.ae5e6686291e4p-26);
+    s = fma_(s, z, 0x1.71de357814536p-19);
+    s = fma_(s, z, -0x1.a01a019c12028p-13);
+    s = fma_(s, z, 0x1.111111110f87ep-7);
+    s = fma_(s, z, -0x1.5555555555549p-3);
     double c = -0x1.8faeb606d9d35p-37;
-    c = c * z + 0x1.1ee9ec1907d35p-29;
-    c = c * z - 0x1.27e4f80a34ad5p-22;
-    c = c * z + 0x1.a01a019cb2186p-16;
-    c = c * z - 0x1.6c16c16c15181p-10;
-    c = c * z + 0x1.555555555554cp-5;
+    c = fma_(c, z, 0x1.1ee9ec1907d35p-29);
+    c = fma_(c, z, -0x1.27e4f80a34ad5p-22);
+    c = fma_(c, z, 0x1.a01a019cb2186p-16);
+    c = fma_(c, z, -0x1.6c16c16c15181p-10);
+    c = fma_(c, z, 0x1.555555555554cp-5);
     double sine = z * r * s + rest * (1 - half), one = 1 - half;
     double cosine = ((1 - one) - half) + (z * z * c - r * rest);
     int odd = (int)(bits_of_double(shifted) & 1);
@@ -73,16 +73,16 @@ ALWAYS_INLINE double atan_of_f64(double y, double x)
     low = far ? QUARTER_LOW : low;
     double t = up / down, z = t * t;
     double p = 0x1.1f9261b287eacp-6;
-    p = p * z - 0x1.35e857622fbb4p-5;
-    p = p * z + 0x1.9c66979bd5f04p-5;
-    p = p * z - 0x1.df0cfbf5938b3p-5;
-    p = p * z + 0x1.10ed3a29e31bbp-4;
-    p = p * z - 0x1.3b11641b88d85p-4;
-    p = p * z + 0x1.745cff86de8f7p-4;
-    p = p * z - 0x1.c71c71378249fp-4;
-    p = p * z + 0x1.24924923b2ddep-3;
-    p = p * z - 0x1.999999999889dp-3;
-    p = p * z + 0x1.5555555555554p-2;
+    p = fma_(p, z, -0x1.35e857622fbb4p-5);
+    p = fma_(p, z, 0x1.9c66979bd5f04p-5);
+    p = fma_(p, z, -0x1.df0cfbf5938b3p-5);
+    p = fma_(p, z, 0x1.10ed3a29e31bbp-4);
+    p = fma_(p, z, -0x1.3b11641b88d85p-4);
+    p = fma_(p, z, 0x1.745cff86de8f7p-4);
+    p = fma_(p, z, -0x1.c71c71378249fp-4);
+    p = fma_(p, z, 0x1.24924923b2ddep-3);
+    p = fma_(p, z, -0x1.999999999889dp-3);
+    p = fma_(p, z, 0x1.5555555555554p-2);
     return high - ((t * (z * p) - low) - t);
 }
 
@@ -108,18 +108,18 @@ ALWAYS_INLINE double atan2_f64(double a, double b)
 static inline double asin_rest(double z)
 {
     double p = 0x1.d98feca6a4a93p-6;
-    p = p * z - 0x1.edc979d4ddca4p-7;
-    p = p * z + 0x1.1f697c3d2deaap-6;
-    p = p * z + 0x1.6233c9ba59ac1p-8;
-    p = p * z + 0x1.52aaf2539026fp-7;
-    p = p * z + 0x1.7815eb5eaa835p-7;
-    p = p * z + 0x1.c9d0bd003751fp-7;
-    p = p * z + 0x1.1c4d26cf17023p-6;
-    p = p * z + 0x1.6e8bb26eebf80p-6;
-    p = p * z + 0x1.f1c71c196b455p-6;
-    p = p * z + 0x1.6db6db6e3929bp-5;
-    p = p * z + 0x1.3333333332e7ep-4;
-    p = p * z + 0x1.5555555555556p-3;
+    p = fma_(p, z, -0x1.edc979d4ddca4p-7);
+    p = fma_(p, z, 0x1.1f697c3d2deaap-6);
+    p = fma_(p, z, 0x1.6233c9ba59ac1p-8);
+    p = fma_(p, z, 0x1.52aaf2539026fp-7);
+    p = fma_(p, z, 0x1.7815eb5eaa835p-7);
+    p = fma_(p, z, 0x1.c9d0bd003751fp-7);
+    p = fma_(p, z, 0x1.1c4d26cf17023p-6);
+    p = fma_(p, z, 0x1.6e8bb26eebf80p-6);
+    p = fma_(p, z, 0x1.f1c71c196b455p-6);
+    p = fma_(p, z, 0x1.6db6db6e3929bp-5);
+    p = fma_(p, z, 0x1.3333333332e7ep-4);
+    p = fma_(p, z, 0x1.5555555555556p-3);
     return p * z;
 }
 

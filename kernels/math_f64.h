@@ -32,22 +32,22 @@ struct powers {
 static inline double exp_rest(double r, double c)
 {
     double p = 0x1.aeab0c097e9b6p-26;
-    p = p * r + 0x1.28918b72c1c02p-22;
-    p = p * r + 0x1.71de5a4959b37p-19;
-    p = p * r + 0x1.a019b90b9755fp-16;
-    p = p * r + 0x1.a01a018c2528ap-13;
-    p = p * r + 0x1.6c16c1788b0adp-10;
-    p = p * r + 0x1.11111111144b3p-7;
-    p = p * r + 0x1.5555555553d69p-5;
-    p = p * r + 0x1.555555555554dp-3;
-    p = p * r + 0x1.0000000000001p-1;
-    return r * r * p + c;
+    p = fma_(p, r, 0x1.28918b72c1c02p-22);
+    p = fma_(p, r, 0x1.71de5a4959b37p-19);
+    p = fma_(p, r, 0x1.a019b90b9755fp-16);
+    p = fma_(p, r, 0x1.a01a018c2528ap-13);
+    p = fma_(p, r, 0x1.6c16c1788b0adp-10);
+    p = fma_(p, r, 0x1.11111111144b3p-7);
+    p = fma_(p, r, 0x1.5555555553d69p-5);
+    p = fma_(p, r, 0x1.555555555554dp-3);
+    p = fma_(p, r, 0x1.0000000000001p-1);
+    return fma_(r * r, p, c);
 }
 
 static inline struct powers powers_of(double x)
 {
     double k = (x * LOG2E + ROUNDER) - ROUNDER;
-    double high = x - k * LN2_HIGH, low = k * LN2_LOW, r = high - low;
+    double high = fma_(k, -LN2_HIGH, x), low = k * LN2_LOW, r = high - low;
     return (struct powers){k, r, exp_rest(r, (high - r) - low)};
 }
 
@@ -111,13 +111,13 @@ static inline struct logarithm logarithm_of(double f)
 {
     double s = f / (2 + f), z = s * s, square = 0.5 * f * f;
     double p = 0x1.2b5e197434e0cp-3;
-    p = p * z + 0x1.39fde3de990e5p-3;
-    p = p * z + 0x1.7462b8914292ep-3;
-    p = p * z + 0x1.c71c62d726acbp-3;
-    p = p * z + 0x1.2492492dfd2a7p-2;
-    p = p * z + 0x1.999999999526fp-2;
-    p = p * z + 0x1.5555555555558p-1;
-    return (struct logarithm){square, s * (square + z * p)};
+    p = fma_(p, z, 0x1.39fde3de990e5p-3);
+    p = fma_(p, z, 0x1.7462b8914292ep-3);
+    p = fma_(p, z, 0x1.c71c62d726acbp-3);
+    p = fma_(p, z, 0x1.2492492dfd2a7p-2);
+    p = fma_(p, z, 0x1.999999999526fp-2);
+    p = fma_(p, z, 0x1.5555555555558p-1);
+    return (struct logarithm){square, s * fma_(z, p, square)};
 }
 
 /* As parts_of, of numbers without leading digits too. */
@@ -141,7 +141,7 @@ ALWAYS_INLINE double log_of_parts(struct parts x)
 {
     double f = x.m - 1;
     struct logarithm l = logarithm_of(f);
-    return x.k * LN2_HIGH - ((l.square - (l.lower + x.k * LN2_LOW)) - f);
+    return x.k * LN2_HIGH - ((l.square - fma_(x.k, LN2_LOW, l.lower)) - f);
 }
 
 /* To another base: log(1 + f) as two numbers, times `high` + `low`, which is 1 / log(base), and k times that of 2. */
@@ -189,7 +189,7 @@ static inline double log1p_f64(double a)
     struct parts x = parts_of(u);
     double lost = a < 1 ? a - (u - 1) : 1 - (u - a), f = x.k == 0 ? a : x.m - 1, c = x.k == 0 ? 0 : lost / u;
     struct logarithm l = logarithm_of(f);
-    double v = x.k * LN2_HIGH - ((l.square - (l.lower + (x.k * LN2_LOW + c))) - f);
+    double v = x.k * LN2_HIGH - ((l.square - (l.lower + fma_(x.k, LN2_LOW, c))) - f);
     v = a == 0 ? a : a == -1 ? -__builtin_inf() : v;
     v = a < -1 ? __builtin_nan("") : v;
     return a < __builtin_inf() ? v : a;

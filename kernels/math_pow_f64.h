@@ -18,13 +18,13 @@ ALWAYS_INLINE struct pair log2_pair(struct parts x)
     double sh = first_half(s), dh = first_half(down), dl = x.m - (dh - 1);
     double sl = inverse * ((up - sh * dh) - sh * dl), z = s * s, square = sh * sh;
     double p = 0x1.7058a46f85c15p-3;
-    p = p * z + 0x1.66a52a1c66560p-3;
-    p = p * z + 0x1.99b1224b08bbep-3;
-    p = p * z + 0x1.d89d139a59246p-3;
-    p = p * z + 0x1.1745d2269cb27p-2;
-    p = p * z + 0x1.555555541e7e2p-2;
-    p = p * z + 0x1.b6db6db6dc86ep-2;
-    p = p * z + 0x1.3333333333330p-1;
+    p = fma_(p, z, 0x1.66a52a1c66560p-3);
+    p = fma_(p, z, 0x1.99b1224b08bbep-3);
+    p = fma_(p, z, 0x1.d89d139a59246p-3);
+    p = fma_(p, z, 0x1.1745d2269cb27p-2);
+    p = fma_(p, z, 0x1.555555541e7e2p-2);
+    p = fma_(p, z, 0x1.b6db6db6dc86ep-2);
+    p = fma_(p, z, 0x1.3333333333330p-1);
     double rest = z * z * p + sl * (sh + s), th = first_half(3 + square + rest), tl = rest - ((th - 3) - square);
     double high = sh * th, low = sl * th + tl * s, lh = first_half(high + low), ll = low - (lh - high);
     /* times 2 / (3 log(2)) */

@@ -271,16 +271,14 @@ enum rt_status kn_expression_statistic(const struct kn_statistic *s, const struc
 /* Made of sums and of operations that leave floats as they are. */
 static bool is_small(const struct kn_statistic *s, const struct rt_array *a)
 {
-    int64_t n = rt_array_size(a);
     bool floating = a->dtype == RT_FLOAT32 || a->dtype == RT_FLOAT64;
     bool plain = floating && (s->kind == KN_VARIANCE || s->kind == KN_DEVIATION ||
                               (s->kind == KN_NORM && (s->number == 1 || s->number == 2)));
     bool counts = s->kind == KN_COUNT_NONZERO && (floating || a->dtype == RT_BOOL);
-    return (plain || counts) && a->ndim > 0 && n > 0 && n <= KN_BLOCK && s->axes >= (1u << a->ndim) - 1 &&
-           rt_array_alive(a, NULL) == RT_OK && !kn_runs_generated(rt_array_device(a)) && rt_array_contiguous(a);
+    return (plain || counts) && s->axes >= (1u << a->ndim) - 1 && kn_is_small(a);
 }
 
-bool kn_small_statistic(const struct kn_statistic *s, const struct rt_array *a, struct rt_array *out)
+bool kn_small_statistic(const struct kn_statistic *s, const struct rt_array *a, enum rt_dtype *t, void *element)
 {
     struct small room; /* large, and mostly unused */
     if (!is_small(s, a)) return false;
@@ -290,7 +288,8 @@ bool kn_small_statistic(const struct kn_statistic *s, const struct rt_array *a, 
     struct kn_source last = statistic(&b, s, note(&b, rt_array_host(a), a->dtype, n), n);
     if (b.status != RT_OK) return false;
     const struct rt_array *form = last.operand.array;
-    if (!form || rt_array_new(rt_array_device(a), form->dtype, 0, NULL, out, NULL) != RT_OK) return false;
-    memcpy(rt_array_host(out), values_of(&b, form), rt_dtypes[form->dtype].size);
+    if (!form) return false;
+    *t = form->dtype;
+    memcpy(element, values_of(&b, form), rt_dtypes[form->dtype].size);
     return true;
 }

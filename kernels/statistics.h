@@ -26,9 +26,8 @@ struct kn_statistic {
 enum rt_status kn_expression_statistic(const struct kn_statistic *s, const struct kn_source *from,
                                        struct kn_expression **out, struct rt_error *e);
 
-/* The statistic of all elements of a small array on the host, as an array of no axes, at once and to the same bits:
- * what takes less time than an expression. False where it does not, and mistakes are not told. */
-bool kn_small_statistic(const struct kn_statistic *s, const struct rt_array *a, struct rt_array *out);
+/* The statistic of all elements of a small array, as kn_small_reduction: what takes less time than an expression. */
+bool kn_small_statistic(const struct kn_statistic *s, const struct rt_array *a, enum rt_dtype *t, void *element);
 
 /* What statistics compute in, and what they are rounded to. */
 enum rt_dtype kn_wide_dtype(enum rt_dtype t);

@@ -105,7 +105,6 @@ struct rt_array *lg_push_statistic(lua_State *L, const struct rt_array *a, const
     int64_t shape[RT_MAX_DIMS];
     struct rt_array *out = lg_new_array(L);
     lg_memory_enter(L);
-    if (!keepdims && !lg_waits(a) && kn_small_statistic(s, a, out)) return out;
     struct kn_expression *x = new_statistic(L, a, s);
     if (keepdims && is_to_wait(L, a)) {
         lg_wait_for_reduction(L, out, x);
@@ -121,6 +120,8 @@ struct rt_array *lg_push_statistic(lua_State *L, const struct rt_array *a, const
 
 static int reduce(lua_State *L)
 {
+    enum rt_dtype t;
+    _Alignas(16) char element[RT_ELEMENT];
     enum kn_reduction op = (enum kn_reduction)lua_tointeger(L, lua_upvalueindex(1));
     struct lg_reduction r;
     struct kn_program p;
@@ -128,7 +129,12 @@ static int reduce(lua_State *L)
     const struct rt_array *a = lg_check_form(L, 1);
     lg_check_reduction(L, 2, a->ndim, NULL, &r);
     luaL_argcheck(L, lua_isnoneornil(L, 4), 4, "nothing expected behind keepdims but {out = y}");
-    if ((r.keepdims || lg_explains(L)) && op != KN_ARGMIN && op != KN_ARGMAX && is_to_wait(L, a)) {
+    const bool explains = lg_explains(L);
+    if (r.value && !explains && !lg_waits(a) && kn_small_reduction(op, a, &t, element)) {
+        lg_push_scalar(L, t, element);
+        return 1;
+    }
+    if ((r.keepdims || explains) && op != KN_ARGMIN && op != KN_ARGMAX && is_to_wait(L, a)) {
         lg_push_statistic(L, a, &(struct kn_statistic){.reduction = op, .axes = r.axes}, true);
         return 1;
     }

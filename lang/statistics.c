@@ -10,10 +10,17 @@
 /* Of the array at 1; what r says is in it. */
 static int push_statistic(lua_State *L, struct kn_statistic *s, struct lg_reduction *r)
 {
+    const bool explains = lg_explains(L);
+    const struct rt_array *a = lg_check_form(L, 1);
+    enum rt_dtype t;
+    _Alignas(16) char element[RT_ELEMENT];
     s->axes = r->axes;
     s->number = r->number;
-    const bool explains = lg_explains(L);
-    lg_push_statistic(L, lg_check_form(L, 1), s, r->keepdims || explains);
+    if (r->value && !explains && !lg_waits(a) && kn_small_statistic(s, a, &t, element)) {
+        lg_push_scalar(L, t, element);
+        return 1;
+    }
+    lg_push_statistic(L, a, s, r->keepdims || explains);
     return r->value && !explains ? lg_push_number_of(L) : 1;
 }
 
