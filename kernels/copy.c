@@ -67,7 +67,8 @@ static enum rt_status copy_to_new(const struct rt_array *to, const struct rt_arr
     bool bytes = to->dtype == from->dtype && rt_array_size(to) > 0 && !kn_runs_generated(rt_array_device(to));
     if (bytes) return kn_host_copy(to, from, e);
     enum rt_status status = kn_check_conversion(from->dtype, to->dtype, e);
-    if (status != RT_OK || !is_few(to) || !rt_array_contiguous(from)) return status == RT_OK ? kn_copy(to, from, e) : status;
+    if (status != RT_OK || !is_few(to) || !rt_array_contiguous(from))
+        return status == RT_OK ? kn_copy(to, from, e) : status;
     convert_few(to, from);
     return RT_OK;
 }

@@ -88,6 +88,8 @@ enum rt_status kn_reduce(enum kn_reduction r, const struct rt_array *a, unsigned
  * which has room for RT_ELEMENT bytes and is aligned for them. False where kn_reduce is needed, which tells mistakes,
  * too. */
 bool kn_small_reduction(enum kn_reduction r, const struct rt_array *a, enum rt_dtype *t, void *element);
+/* Likewise of the rows of a small array, its last axis, into a new array. */
+bool kn_small_rows(enum kn_reduction r, const struct rt_array *a, unsigned axes, bool keepdims, struct rt_array *out);
 /* The shape that a reduction's result has. */
 void kn_reduced_shape(const struct rt_array *a, unsigned axes, bool keepdims, int *ndim, int64_t *shape);
 

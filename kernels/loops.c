@@ -37,6 +37,7 @@
 #undef acosh
 #undef atanh
 #undef cbrt
+#undef hypot
 #undef pow
 #undef logb
 #undef signbit
@@ -51,6 +52,7 @@
 #define signbit(a)       _Generic((a), float : rt_float_bits(a) >> 31, double : bits_of_double(a) >> 63)
 #define logb(a)          REALS(logb, a)(a)
 #define atan2(a, b)      REALS(atan2, a)(a, b)
+#define hypot(a, b)      _Generic((a), float : hypot_f32, double : hypot)(a, b)
 #define asin(a)          NUMBERS(asin, a)(a)
 #define acos(a)          NUMBERS(acos, a)(a)
 #define atan(a)          NUMBERS(atan, a)(a)
@@ -192,7 +194,7 @@ PLAIN(log10, LOG10_F64)
 #define FLOORED(T, f)                                                                                                  \
     const T b = other[i], m = f(from[i], b);                                                                           \
     to[i] = ((m > 0) & (b < 0)) | ((m < 0) & (b > 0)) ? m + b : m
-#define FEW_F32 (fabsf(from[i] / other[i]) < (float)FEW_BITS) & (fabsf(other[i]) < __builtin_inff())
+#define FEW_F32 (fabsf(from[i] / other[i]) < FEW_BITS_F32) & (fabsf(other[i]) < __builtin_inff())
 #define FEW_F64 (fabs(from[i] / other[i]) < FEW_BITS) & (fabs(other[i]) < 0x1p990)
 PARTED(fmod_few_f32, FMOD_F32, float, float, float, FEW_F32, to[i] = fmod_f32(from[i], other[i]))
 PARTED(fmod_few_f64, FMOD_F64, double, double, double, FEW_F64, to[i] = fmod_f64(from[i], other[i]))
@@ -572,8 +574,7 @@ static void past_lines(void *to, const void *from, size_t lines, const struct kn
     for (size_t i = 0; i < lines; i++) {
         line_past((char *)to + i * KN_LINE, (const char *)from + i * KN_LINE);
         for (int k = 0; k < count; k++)
-            for (size_t j = 0; j < ahead[k].step; j += KN_LINE)
-                __builtin_prefetch(ahead[k].at + i * ahead[k].step + j);
+            for (size_t j = 0; j < ahead[k].step; j += KN_LINE) __builtin_prefetch(ahead[k].at + i * ahead[k].step + j);
     }
 }
 

@@ -375,6 +375,13 @@ static inline float acos_f32(float a)
     return (float)(x <= 0.5 ? 0x1.921fb54442d18p0 - copysign(v, (double)a) : far);
 }
 
+static inline float hypot_f32(float a, float b)
+{
+    double x = a, y = b;
+    float v = (float)sqrt(fma_(x, x, y * y)), infinity = __builtin_inff();
+    return (fabsf(a) == infinity) | (fabsf(b) == infinity) ? infinity : v;
+}
+
 static inline float ldexp_f32(float a, float b)
 {
     float n = b > 400 ? 400 : b < -400 ? -400 : b;

@@ -1,6 +1,6 @@
 /* Writing past the cache: what is so large that it would only push other things out of the cache is written to memory
- * line by line, which spares reading each line before it is overwritten. The lines are written by kn_loops.past; who has
- * called that fences before others are told that they are there. */
+ * line by line, which spares reading each line before it is overwritten. The lines are written by kn_loops.past; who
+ * has called that fences before others are told that they are there. */
 #ifndef KN_PAST_H
 #define KN_PAST_H
 

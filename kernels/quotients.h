@@ -6,8 +6,8 @@
 
 #include "kernels/math_f32.h"
 
-/* Remainders where the nearest quotient has few enough bits for its product with b to be exact: in double for float32;
- * for float64 the product is that with b's first 27 bits and that with the others. So is every difference then. */
+/* Remainders where the nearest quotient has few enough bits for its product with b to be exact: for float64 that with
+ * b's first 27 bits and that with the others. So is every difference then. */
 #define FEW_BITS 0x1p24
 static inline double rest_f64(double x, double y)
 {
@@ -15,10 +15,12 @@ static inline double rest_f64(double x, double y)
     double r = x - q * high - q * (y - high);
     return r < 0 ? r + y : r;
 }
+/* Of float32 the quotient is exact to an eighth: what is left is less than b and has b's digits. */
+#define FEW_BITS_F32 0x1p22f
 static inline float fmod_f32(float a, float b)
 {
-    double x = fabsf(a), y = fabsf(b), r = x - rint(x / y) * y;
-    return copysignf((float)(r < 0 ? r + y : r), a);
+    float x = fabsf(a), y = fabsf(b), r = __builtin_fmaf(-rintf(x / y), y, x);
+    return copysignf(r < 0 ? r + y : r, a);
 }
 static inline double fmod_f64(double a, double b)
 {

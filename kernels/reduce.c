@@ -111,7 +111,7 @@ bool kn_rows_are_near(const struct kn_reducer *r)
         step = row->strides[i];
         first = false;
     }
-    if (r->length < 32) return true;
+    if (r->length < KN_SHORT_ROW) return true;
     for (int i = 0; i < r->rows.ndim; i++)
         if (r->rows.shape[i] > 1 && llabs(r->rows.strides[i]) < nearest) nearest = llabs(r->rows.strides[i]);
     return nearest < llabs(step);

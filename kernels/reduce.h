@@ -29,6 +29,7 @@ struct kn_reducer {
 enum rt_dtype kn_sum_dtype(enum rt_dtype t);
 
 #define KN_MANY_ROWS 64 /* so many are worth reducing together */
+#define KN_SHORT_ROW 32 /* elements below which that holds for rows wherever they lie */
 
 /* Many rows at a time are faster: when rows are short, or their values farther apart than the rows. */
 bool kn_rows_are_near(const struct kn_reducer *r);
@@ -39,8 +40,8 @@ enum rt_status kn_reduce_cuda(struct kn_reducer *r, const struct rt_array *out, 
 /* The sum of n values, fewer than 4096, of int64, float32 or float64 that lie one after the other, on the host, to the
  * bits that kn_reduce_host gives. */
 void kn_sum_values(enum rt_dtype t, const void *values, size_t n, void *sum);
-/* What kn_small_reduction is for: some elements that lie in memory as they are, of a real dtype that is its own class, in
- * an array that the host's loops may read. */
+/* What kn_small_reduction is for: some elements that lie in memory as they are, of a real dtype that is its own class,
+ * in an array that the host's loops may read. */
 bool kn_is_small(const struct rt_array *a);
 /* The text that kn_reduce_cuda launches. */
 struct kn_text;

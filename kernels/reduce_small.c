@@ -1,59 +1,81 @@
-/* Reductions of all elements of small arrays on the host, by the loops that reduce_host.c would run: the same bits
- * without a program, a plan and an array for the result, which take longer than the loops. */
+/* Reductions of small arrays on the host, by the loops that reduce_host.c would run: the same bits without a program
+ * and a plan, which take longer than the loops. */
 #include <string.h>
 #include "kernels/host.h"
 #include "kernels/reduce.h"
 
-/* The elements in the class that the sum of a dtype has; NULL where the elements are not bools or 32 or 64 bits. */
-static const void *in_dtype(const struct rt_array *a, enum rt_dtype t, void *block, size_t n)
+/* Some elements that lie in memory one after the other. */
+struct few {
+    enum rt_dtype dtype;
+    size_t n;
+    const void *values;
+};
+
+static bool has_loops(enum kn_reduction k, enum rt_dtype t)
 {
-    if (a->dtype == t) return rt_array_host(a);
-    kn_host_loops()->convert[kn_class_of(a->dtype)][t](block, rt_array_host(a), n);
-    return block;
+    bool index = k == KN_ARGMIN || k == KN_ARGMAX;
+    return k != KN_PROD && t != RT_UINT64 && !(index && t == RT_BOOL);
 }
 
-static enum rt_dtype sum(const struct rt_array *a, size_t n, void *block, void *element)
+static enum rt_dtype result_of(enum kn_reduction k, enum rt_dtype t)
 {
-    enum rt_dtype t = kn_sum_dtype(a->dtype);
-    if (a->dtype == RT_BOOL) {
-        int64_t count = (int64_t)kn_host_loops()->narrow->count_true[RT_BOOL](rt_array_host(a), n);
-        memcpy(element, &count, sizeof count);
-    } else {
-        kn_sum_values(t, in_dtype(a, t, block, n), n, element);
+    if (k == KN_SUM) return kn_sum_dtype(t);
+    if (k == KN_MEAN) return rt_dtypes[t].kind == 'f' ? t : rt_dtypes[t].size == 8 ? RT_FLOAT64 : RT_FLOAT32;
+    if (k == KN_ARGMIN || k == KN_ARGMAX) return RT_INT64;
+    return k == KN_ANY || k == KN_ALL ? RT_BOOL : t;
+}
+
+static void sum(const struct few *f, enum rt_dtype t, void *to)
+{
+    const struct kn_loops *l = kn_host_loops();
+    _Alignas(64) char block[KN_BLOCK * 8];
+    const void *values = f->values;
+    if (f->dtype == RT_BOOL && t == RT_INT64) {
+        int64_t count = (int64_t)l->narrow->count_true[RT_BOOL](values, f->n);
+        memcpy(to, &count, sizeof count);
+        return;
     }
-    return t;
+    if (f->dtype != t) {
+        l->convert[kn_class_of(f->dtype)][t](block, values, f->n);
+        values = block;
+    }
+    kn_sum_values(t, values, f->n, to);
 }
 
 /* In float64 of what is not floating, then rounded. */
-static enum rt_dtype mean(const struct rt_array *a, size_t n, void *block, void *element)
+static void mean(const struct few *f, enum rt_dtype result, void *to)
 {
     const struct kn_loops *l = kn_host_loops();
-    bool floating = rt_dtypes[a->dtype].kind == 'f';
-    enum rt_dtype t = floating ? a->dtype : RT_FLOAT64, result = floating || rt_dtypes[a->dtype].size == 8 ? t : RT_FLOAT32;
+    enum rt_dtype t = rt_dtypes[f->dtype].kind == 'f' ? f->dtype : RT_FLOAT64;
     _Alignas(16) char total[RT_ELEMENT], length[RT_ELEMENT];
-    kn_sum_values(t, in_dtype(a, t, block, n), n, total);
-    kn_fill_block(length, t, &(struct kn_operand){.is_float = true, .f = (double)n}, 1);
+    sum(f, t, total);
+    kn_fill_block(length, t, &(struct kn_operand){.is_float = true, .f = (double)f->n}, 1);
     l->ops[KN_DIV][kn_class_of(t)](total, total, length, NULL, 1);
-    l->convert[kn_class_of(t)][result](element, total, 1);
-    return result;
+    l->convert[kn_class_of(t)][result](to, total, 1);
 }
 
-static enum rt_dtype extreme(const struct rt_array *a, bool least, bool place, size_t n, void *element)
+static void extreme(const struct few *f, bool least, bool place, void *to)
 {
     const struct kn_loops *l = kn_host_loops();
-    enum kn_class class = kn_class_of(a->dtype);
-    (least ? l->least : l->greatest)[class](element, rt_array_host(a), n);
-    if (!place) return a->dtype;
-    int64_t index = (int64_t)l->first[class](rt_array_host(a), element, n) + 1;
-    memcpy(element, &index, sizeof index);
-    return RT_INT64;
+    enum kn_class class = kn_class_of(f->dtype);
+    _Alignas(16) char best[RT_ELEMENT];
+    (least ? l->least : l->greatest)[class](best, f->values, f->n);
+    int64_t index = place ? (int64_t)l->first[class](f->values, best, f->n) + 1 : 0;
+    memcpy(to, place ? (void *)&index : best, place ? sizeof index : rt_dtypes[f->dtype].size);
 }
 
-static enum rt_dtype truth(const struct rt_array *a, bool all, size_t n, void *element)
+static void reduce(enum kn_reduction k, const struct few *f, enum rt_dtype result, void *to)
 {
-    size_t count = kn_host_loops()->narrow->count_true[a->dtype](rt_array_host(a), n);
-    *(uint8_t *)element = all ? count == n : count > 0;
-    return RT_BOOL;
+    if (k == KN_SUM) {
+        sum(f, result, to);
+    } else if (k == KN_MEAN) {
+        mean(f, result, to);
+    } else if (result == RT_BOOL) {
+        size_t count = kn_host_loops()->narrow->count_true[f->dtype](f->values, f->n);
+        *(uint8_t *)to = k == KN_ALL || k == KN_MIN ? count == f->n : count > 0;
+    } else {
+        extreme(f, k == KN_MIN || k == KN_ARGMIN, result == RT_INT64 && (k == KN_ARGMIN || k == KN_ARGMAX), to);
+    }
 }
 
 bool kn_is_small(const struct rt_array *a)
@@ -65,17 +87,30 @@ bool kn_is_small(const struct rt_array *a)
 
 bool kn_small_reduction(enum kn_reduction k, const struct rt_array *a, enum rt_dtype *t, void *element)
 {
-    _Alignas(64) char block[KN_BLOCK * 8];
-    size_t n = (size_t)rt_array_size(a);
-    bool index = k == KN_ARGMIN || k == KN_ARGMAX, least = k == KN_MIN || k == KN_ARGMIN;
-    if (k == KN_PROD || a->dtype == RT_UINT64 || (index && a->dtype == RT_BOOL) || !kn_is_small(a)) return false;
-    if (k == KN_SUM)
-        *t = sum(a, n, block, element);
-    else if (k == KN_MEAN)
-        *t = mean(a, n, block, element);
-    else if (k == KN_ANY || k == KN_ALL || a->dtype == RT_BOOL)
-        *t = truth(a, k == KN_ALL || k == KN_MIN, n, element);
-    else
-        *t = extreme(a, least, index, n, element);
+    if (!has_loops(k, a->dtype) || !kn_is_small(a)) return false;
+    struct few all = {.dtype = a->dtype, .n = (size_t)rt_array_size(a), .values = rt_array_host(a)};
+    *t = result_of(k, a->dtype);
+    reduce(k, &all, *t, element);
+    return true;
+}
+
+/* Short rows, of which there are many, are combined in another order. */
+bool kn_small_rows(enum kn_reduction k, const struct rt_array *a, unsigned axes, bool keepdims, struct rt_array *out)
+{
+    int ndim;
+    int64_t shape[RT_MAX_DIMS];
+    size_t count = 1, last = (size_t)a->ndim - 1;
+    if (a->ndim < 2 || axes != 1u << last || !has_loops(k, a->dtype) || !kn_is_small(a)) return false;
+    struct few row = {.dtype = a->dtype, .n = (size_t)a->shape[last], .values = rt_array_host(a)};
+    for (size_t i = 0; i < last; i++) count *= (size_t)a->shape[i];
+    if (count >= KN_MANY_ROWS && row.n < KN_SHORT_ROW) return false;
+    enum rt_dtype t = result_of(k, a->dtype);
+    kn_reduced_shape(a, axes, keepdims, &ndim, shape);
+    if (rt_array_new(rt_array_device(a), t, ndim, shape, out, NULL) != RT_OK) return false;
+    char *to = rt_array_host(out);
+    for (size_t i = 0; i < count; i++, to += rt_dtypes[t].size) {
+        reduce(k, &row, t, to);
+        row.values = (const char *)row.values + row.n * rt_dtypes[a->dtype].size;
+    }
     return true;
 }

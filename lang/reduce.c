@@ -139,6 +139,7 @@ static int reduce(lua_State *L)
         return 1;
     }
     struct rt_array *out = lg_new_array(L);
+    if (!r.value && !lg_waits(a) && kn_small_rows(op, a, r.axes, r.keepdims, out)) return 1;
     lg_elements(L, a, &p);
     lg_check(L, kn_program_reduce(&p, op, r.axes, r.keepdims, out, lg_error_box(L)));
     return r.value ? lg_push_number_of(L) : 1;
