@@ -156,8 +156,8 @@ KN_FN double lgamma_F64(double a)
         }                                                                                                              \
     }
 
-/* Values beyond the limit go to the C library one by one, so that their neighbours are what they are elsewhere. */
-#define TRIG(name, beyond, TYPE, limit, expression)                                                                    \
+/* Values beyond the limit go to the row's own loop one by one, so that their neighbours are what they are elsewhere. */
+#define WITHIN(name, beyond, TYPE, limit, expression)                                                                  \
     static void name##_mixed(void *out, const void *pa, const void *pb, const void *pc, size_t n)                      \
     {                                                                                                                  \
         const TYPE *from = pa;                                                                                         \
@@ -171,14 +171,18 @@ KN_FN double lgamma_F64(double a)
         }                                                                                                              \
     }                                                                                                                  \
     PARTED(name, name##_mixed, TYPE, TYPE, TYPE, !(fabs(from[i]) > limit), const TYPE a = from[i]; to[i] = expression)
-TRIG(sin_f32, SIN_F32, float, TRIG_LIMIT, a == 0 ? a : sin_turned(a, 0))
-TRIG(cos_f32, COS_F32, float, TRIG_LIMIT, sin_turned(a, 1))
-TRIG(tan_f32, TAN_F32, float, TRIG_LIMIT, tan_turned(a))
-TRIG(tan_f64, TAN_F64, double, TAN_LIMIT, tan_turned_f64(a))
-#define SIN_F32 sin_f32
-#define COS_F32 cos_f32
-#define TAN_F32 tan_f32
-#define TAN_F64 tan_f64
+WITHIN(sin_f32, SIN_F32, float, TRIG_LIMIT, a == 0 ? a : sin_turned(a, 0))
+WITHIN(cos_f32, COS_F32, float, TRIG_LIMIT, sin_turned(a, 1))
+WITHIN(tan_f32, TAN_F32, float, TRIG_LIMIT, tan_turned(a))
+WITHIN(tan_f64, TAN_F64, double, TAN_LIMIT, tan_turned_f64(a))
+WITHIN(erfinv_near_f32, ERFINV_F32, float, ERFINV_LIMIT, (float)erfinv_near((double)a))
+WITHIN(erfinv_near_f64, ERFINV_F64, double, ERFINV_LIMIT, erfinv_near(a))
+#define SIN_F32    sin_f32
+#define COS_F32    cos_f32
+#define TAN_F32    tan_f32
+#define TAN_F64    tan_f64
+#define ERFINV_F32 erfinv_near_f32
+#define ERFINV_F64 erfinv_near_f64
 
 /* Logarithms of positive numbers with leading digits. */
 #define PLAIN(name, beyond)                                                                                            \

@@ -268,13 +268,16 @@ def notebook(binary, python, scratch):
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--build", default="build")
-    ap.add_argument("--only", metavar="TEXT", help="array cases alone, those with TEXT in their names; simt: that alone")
+    ap.add_argument("--only", metavar="TEXT", help="array cases alone, those with TEXT in their names; simt: that alone; "
+                    "ops: every operation in every dtype")
     a = ap.parse_args()
     binary, python = os.path.abspath(os.path.join(a.build, "lunarray")), os.path.abspath("build/venv/bin/python")
     scratch = tempfile.mkdtemp(prefix="lunarray-bench-")
     try:
         if a.only == "simt":
             return software_gpu(binary, scratch)
+        if a.only == "ops":
+            return subprocess.run([python, "tests/bench/ops_bench.py", "--binary", binary]).returncode
         if a.only is not None:
             arrays(binary, python, scratch, a.only)
             return small_arrays(binary) if a.only == "small" else None

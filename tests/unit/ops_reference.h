@@ -313,7 +313,7 @@ static long double tolerance(enum kn_op op)
     case KN_LGAMMA:
     case KN_GAMMA: return 16;
     case KN_RSQRT: return 1.5L;
-    case KN_POW:
+    case KN_POW: return 1.5L;
     case KN_SIGMOID: return 4;
     default: return 2.5L;
     }
