@@ -61,6 +61,32 @@ static enum watched watched_of(const struct simt_program *p, const struct insn *
     return is_division(i, opcode) ? WATCH_DIVISION : sync_of(i);
 }
 
+static bool constant_in(const struct simt_program *p, const struct function *f, uint32_t slot, int64_t *value)
+{
+    const struct constant *c = f->const_count ? p->constants + f->const_first : NULL;
+    for (uint32_t k = 0; k < f->const_count; k++)
+        if (c[k].slot == slot) {
+            *value = (int64_t)c[k].value;
+            return true;
+        }
+    return false;
+}
+
+/* Does it load from within a __constant__ variable, which nobody writes, at an address that the code has? */
+static bool is_known_constant(const struct simt_program *p, const struct function *f, uint32_t pc)
+{
+    const struct insn *i = &p->code[pc];
+    uint64_t bytes = (uint64_t)i->size * i->count;
+    int64_t base;
+    if (!starts_with(p->places[pc].opcode, "ld.const") || !constant_in(p, f, i->a, &base)) return false;
+    uint64_t at = (uint64_t)base + (uint64_t)i->imm;
+    for (uint32_t k = 0; k < p->global_count; k++) {
+        const struct global *g = &p->globals[k];
+        if (at - g->address < g->bytes && g->bytes - (at - g->address) >= bytes) return at % bytes == 0;
+    }
+    return false;
+}
+
 /* The number of the site, which may be there already. Beyond the last number lines are not told apart. */
 static unsigned add_site(struct simt_check *c, const struct site *s)
 {
@@ -111,17 +137,6 @@ struct guess {
     int64_t apart[GUESS_SLOTS];
 };
 
-static bool constant_in(const struct guess *g, uint32_t slot, int64_t *value)
-{
-    const struct constant *c = g->function->const_count ? g->program->constants + g->function->const_first : NULL;
-    for (uint32_t k = 0; k < g->function->const_count; k++)
-        if (c[k].slot == slot) {
-            *value = (int64_t)c[k].value;
-            return true;
-        }
-    return false;
-}
-
 /* What the instruction does to the slots; false: the address is lost. */
 static bool follow(struct guess *g, const struct insn *i, const char *opcode)
 {
@@ -138,7 +153,8 @@ static bool follow(struct guess *g, const struct insn *i, const char *opcode)
             g->apart[n--] = g->apart[g->near_count];
         }
     if (copies && g->held_count < GUESS_SLOTS) g->held[g->held_count++] = i->d;
-    if (adds && i->a == g->load->a && g->near_count < GUESS_SLOTS && constant_in(g, i->b, &more)) {
+    if (adds && i->a == g->load->a && g->near_count < GUESS_SLOTS &&
+        constant_in(g->program, g->function, i->b, &more)) {
         g->apart[g->near_count] = more;
         g->near[g->near_count++] = i->d;
     }
@@ -202,11 +218,12 @@ static bool no_memory(struct simt_fault *f, const struct simt_launch *l)
     return false;
 }
 
-static void watch_one(struct simt_check *c, uint32_t pc)
+static void watch_one(struct simt_check *c, const struct function *f, uint32_t pc)
 {
     const struct simt_program *p = c->program;
     const struct insn *i = &p->code[pc];
     const char *opcode = p->places[pc].opcode;
+    if (is_known_constant(p, f, pc)) return;
     c->watch[pc] = (uint8_t)watched_of(p, i, opcode);
     if (c->watch[pc] == WATCH_ACCESS || c->watch[pc] == WATCH_PIECES || c->watch[pc] == WATCH_FREE)
         c->site_of[pc] = (uint16_t)site_at(c, pc);
@@ -234,7 +251,7 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     for (uint32_t pc = 0; pc < p->code_count; pc++) c->swaps_some |= simt_is_swap(&p->code[pc]);
     for (uint32_t k = 0; k < p->function_count; k++) { /* but for other kernels */
         const struct function *f = &p->functions[k];
-        for (uint32_t pc = f->setup; (!f->is_entry || f == l->function->code) && pc < f->end; pc++) watch_one(c, pc);
+        for (uint32_t pc = f->setup; (!f->is_entry || f == l->function->code) && pc < f->end; pc++) watch_one(c, f, pc);
     }
     if (!simt_inputs_find(c) || !simt_steady_begin(c)) return no_memory(fault, l);
     c->observer.watch = c->watch;

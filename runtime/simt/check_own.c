@@ -37,9 +37,9 @@ struct stretch_of { /* what one instruction of an allocation touches beside the 
 };
 struct touched {
     uint64_t allocation;
-    struct sum sum;       /* of the first instruction */
-    int64_t step;         /* of all of them */
-    int64_t limits[AXES]; /* of threads in all, as far as conditions allow it */
+    struct sum sum;             /* of the first instruction */
+    int64_t step;               /* of all of them */
+    int64_t limits[AXES][AXES]; /* of threads along one axis in blocks along another, as far as conditions allow it */
     bool known;
     struct stretch_of seen[MOST_SEEN];
     size_t count;
@@ -225,27 +225,28 @@ static struct sum sum_of(const struct launch *l, const struct term *t)
 }
 
 /* ---- what instructions touch ---- */
-/* Is it the number of the thread along the axis, in the grid, and some more? */
-static bool is_index(const struct launch *l, const struct sum *s, int axis)
+/* Is it the number of the thread along an axis, in all blocks along an axis, and some more? That of the blocks is
+ * another one where a kernel transposes. */
+static bool is_index(const struct launch *l, const struct sum *s, int axis, int blocks)
 {
-    int64_t low, high, block = l->extents[axis];
+    int64_t low, high;
     if (!s->known || s->step) return false;
     for (int k = 0; k < INDICES; k++) {
-        int64_t want = k == axis ? 1 : k == AXES + axis ? block : 0;
+        int64_t want = k == axis ? 1 : k == AXES + blocks ? l->extents[axis] : 0;
         if (l->extents[k] > 1 && s->by[k] != want) return false;
     }
     bounds(l, s, &low, &high);
     return low >= 0 && high <= INT32_MAX;
 }
 
-/* How many threads along the axis come to an instruction where these facts hold, from the first on. */
-static int64_t threads_of(const struct launch *l, int axis, uint64_t facts)
+/* How many of these threads come to an instruction where these facts hold, from the first on. */
+static int64_t threads_of(const struct launch *l, int axis, int blocks, uint64_t facts)
 {
-    int64_t threads = l->extents[axis] * l->extents[AXES + axis], limit;
+    int64_t threads = l->extents[axis] * l->extents[AXES + blocks], limit;
     for (; facts; facts &= facts - 1) {
         const struct fact *f = fact_at(l, __builtin_ctzll(facts));
         const struct sum *s = &l->sums[(uint32_t)f->term - l->first];
-        if (!is_index(l, s, axis) || !limit_of(l, f, &limit)) continue;
+        if (!is_index(l, s, axis, blocks) || !limit_of(l, f, &limit)) continue;
         if (limit - s->start < threads) threads = limit > s->start ? limit - s->start : 0;
     }
     return threads;
@@ -257,9 +258,10 @@ static void note(const struct launch *l, struct touched *t, const struct sum *s,
     const struct insn *i = &l->check->program->code[pc];
     int64_t low = s->start + i->imm;
     if (!t->count) t->sum = *s;
-    for (int k = 0; k < AXES; k++) {
-        int64_t threads = threads_of(l, k, l->check->program->places[pc].facts);
-        if (threads > t->limits[k]) t->limits[k] = threads;
+    for (int k = 0; k < AXES * AXES; k++) {
+        int64_t threads = threads_of(l, k / AXES, k % AXES, l->check->program->places[pc].facts);
+        int64_t *most = &t->limits[k / AXES][k % AXES];
+        if (threads > *most) *most = threads;
     }
     t->known &= s->known && i->memory != MEMORY_ATOMIC && t->count < MOST_SEEN && is_small(i->imm) &&
                 !memcmp(t->sum.by, s->by, sizeof s->by);
@@ -292,19 +294,36 @@ static void add_dimension(struct dimension *d, int *n, int64_t by, int64_t exten
     if (extent > 1) d[(*n)++] = (struct dimension){by < 0 ? -by : by, extent};
 }
 
-/* Thread and block along an axis, which are one index where the blocks' multiple is that of all threads of one. */
+/* The axis of blocks that make one index with the threads along an axis: they have all threads' multiple, or else one
+ * of the two is all there is. The same axis if it may be, since that is what kernels mean. -1: there is none. */
+static int blocks_of(const struct launch *l, const struct touched *t, int axis, unsigned used)
+{
+    int64_t threads = l->extents[axis];
+    for (int k = 0; k < 2 * AXES; k++) {
+        int blocks = (axis + k) % AXES;
+        bool one = threads == 1 || l->extents[AXES + blocks] == 1;
+        bool fits = t->sum.by[AXES + blocks] == t->sum.by[axis] * threads;
+        if (!(used >> blocks & 1) && (k < AXES ? !one && fits : one)) return blocks;
+    }
+    return -1;
+}
+
+/* Threads and blocks, as one index where they are one. */
 static int dimensions(const struct launch *l, const struct touched *t, struct dimension *d)
 {
+    unsigned used = 0;
     int n = 0;
     for (int k = 0; k < AXES; k++) {
-        int64_t block = l->extents[k], grid = l->extents[AXES + k], by = t->sum.by[k], by_block = t->sum.by[AXES + k];
-        if (block > 1 && grid > 1 && by_block != by * block) {
-            add_dimension(d, &n, by, block);
-            add_dimension(d, &n, by_block, grid);
-        } else {
-            add_dimension(d, &n, block > 1 ? by : by_block, t->limits[k]);
+        int blocks = blocks_of(l, t, k, used);
+        if (blocks < 0) {
+            add_dimension(d, &n, t->sum.by[k], l->extents[k]);
+            continue;
         }
+        used |= 1u << blocks;
+        add_dimension(d, &n, t->sum.by[l->extents[k] > 1 ? k : AXES + blocks], t->limits[k][blocks]);
     }
+    for (int k = 0; k < AXES; k++)
+        if (~used >> k & 1) add_dimension(d, &n, t->sum.by[AXES + k], l->extents[AXES + k]);
     return n;
 }
 

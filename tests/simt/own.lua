@@ -156,6 +156,14 @@ for body, race in pairs {
 } do
   case("31 columns of a grid of 32: " .. body, race, grid .. body, function(k) k({ 2, 2 }, { 16, 16 })(x, y, at, 31) end)
 end
+local across = "int c = blockIdx.y * 16 + threadIdx.x, r = blockIdx.x * 16 + threadIdx.y; "
+for body, race in pairs {
+  ["if (c < n && r < n) y[r * n + c] = r;"] = false, ["if (c <= n && r < n) y[r * n + c] = r;"] = true,
+  ["if (r < n) y[r * n + c] = r;"] = true, ["if (c < n && r < n) y[c * n + r] = r;"] = false,
+  ["if (c < n && r < n - 1) y[c * (n - 1) + r] = c;"] = false, ["if (c < n && r < n) y[c * (n - 1) + r] = c;"] = true,
+} do
+  case("31 columns of a grid of 32, across: " .. body, race, across .. body, function(k) k({ 2, 2 }, { 16, 16 })(x, y, at, 31) end)
+end
 case("loops over a grid of 3 blocks", false, i .. "for (; i < n; i += gridDim.x * blockDim.x) { y[3 * i] = i; y[3 * i + 2] = 1; }",
   function(k) k(3, 96)(x, y, at, n // 3) end)
 case("loops over a grid of 3 blocks, one element too long", true,
