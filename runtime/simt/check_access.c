@@ -276,7 +276,7 @@ static uint32_t check_global(const struct access *a, uint32_t m)
     if (s->high - s->low < a->bytes) {
         bad = 1;
     } else if (m == FULL) {
-        bad |= !a->check->vectors->within(a->at, s->low, s->high - s->low - a->bytes, a->bytes - 1);
+        bad |= !a->check->vectors->within(a->at, FULL, s->low, s->high - s->low - a->bytes, a->bytes - 1);
     } else {
         EACH_LANE(l, m)
         bad |= (uint64_t)(a->at[l] - s->low > s->high - s->low - a->bytes) | (a->at[l] & (a->bytes - 1));
@@ -431,7 +431,7 @@ static bool scattered_global(const struct access *a, uint32_t range)
 {
     const struct span *s = &a->block->spans[a->insn->d2];
     uint64_t room = s->high - s->low;
-    if (room < a->bytes || !a->check->vectors->within(a->at, s->low, room - a->bytes, a->bytes - 1)) return false;
+    if (room < a->bytes || !a->check->vectors->within(a->at, FULL, s->low, room - a->bytes, a->bytes - 1)) return false;
     if (a->block->worker->tallied) simt_tally_reach(a->block->worker, s->low, s->high);
     if (!touch_lanes_bits(a, s)) return false;
     if (!s->quiet)
@@ -488,6 +488,16 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     return true;
 }
 
+/* Loads of lanes m from memory where nobody can race and all was written, as where the instruction was last. */
+static bool reads_quietly(const struct simt_check *c, const struct warp *w, const struct insn *i, uint32_t m)
+{
+    const struct span *s = &((const struct block *)w->worker->observed)->spans[i->d2];
+    uint64_t bytes = (uint64_t)i->size * i->count, room = s->high - s->low, imm = (uint64_t)i->imm;
+    if (!s->quiet || s->written || room < bytes || c->stores_bulk || i->flags & (F_SPIN | F_FRAME)) return false;
+    return imm % bytes == 0 &&
+           c->vectors->within(u64_at(w->frame->regs, i->a), m, s->low - imm, room - bytes, bytes - 1);
+}
+
 void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m)
 {
     struct access a; /* its addresses follow */
@@ -498,6 +508,7 @@ void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *
     bool adds = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_SHARED && i->size == 4 && !simt_is_swap(i);
     if (adds && !c->releases_some && !simt_reach_kept(b) && simt_shared_again(w, i, u32_at(w->frame->regs, i->a)))
         return;
+    if (i->memory == MEMORY_LOAD && i->space == PTX_GLOBAL && reads_quietly(c, w, i, *m)) return;
     simt_check_begin(&a, c, w, i, c->site_of[w->pc]);
     a.bytes = (uint32_t)i->size * i->count;
     const uint32_t *from = u32_at(a.regs, i->a);

@@ -151,8 +151,8 @@ struct check_vectors {
     /* Are all cells of 4 bytes that 32 addresses mean, from `low` on, in `last` with at least `known`? Then they are
      * the lanes', from `mine` on. */
     bool (*count)(uint32_t *last, uint32_t cells, const uint64_t *a, uint64_t low, uint32_t known, uint32_t mine);
-    /* Lie 32 addresses within `room` of `low`, without the bits of `odd`? */
-    bool (*within)(const uint64_t *a, uint64_t low, uint64_t room, uint64_t odd);
+    /* Lie those of 32 addresses that lanes m have within `room` of `low`, without the bits of `odd`? */
+    bool (*within)(const uint64_t *a, uint32_t m, uint64_t low, uint64_t room, uint64_t odd);
 };
 extern const struct check_vectors simt_check_base, simt_check_avx2, simt_check_avx512;
 const struct check_vectors *simt_check_vectors(void); /* the best for this machine */

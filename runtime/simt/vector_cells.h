@@ -280,10 +280,14 @@ static unsigned read_by_many(const uint32_t *written, uint32_t *read, unsigned n
 ROWS(rows32, uint32_t)
 ROWS(rows64, uint64_t)
 
-static bool within_room(const uint64_t *a, uint64_t low, uint64_t room, uint64_t odd)
+static bool within_room(const uint64_t *a, uint32_t m, uint64_t low, uint64_t room, uint64_t odd)
 {
     uint64_t bad = 0;
-    for (int l = 0; l < SIMT_WARP; l++) bad |= (uint64_t)(a[l] - low > room) | (a[l] & odd);
+    if (m == FULL)
+        for (int l = 0; l < SIMT_WARP; l++) bad |= (uint64_t)(a[l] - low > room) | (a[l] & odd);
+    else
+        for (int l = 0; l < SIMT_WARP; l++)
+            bad |= ((uint64_t)(a[l] - low > room) | (a[l] & odd)) & -(uint64_t)(m >> l & 1);
     return !bad;
 }
 
