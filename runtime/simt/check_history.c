@@ -26,9 +26,8 @@ struct history {
 static struct history *slot_of(struct simt_check *c, uint64_t cell)
 {
     uint64_t at = cell * UINT64_C(0x9E3779B97F4A7C15) >> 40;
-    struct history *h = &c->histories[at % HISTORIES];
     for (uint32_t k = 0; k < HISTORIES / 4; k++) {
-        h = &c->histories[(at + k) % HISTORIES];
+        struct history *h = &c->histories[(at + k) % HISTORIES];
         if (h->cell == cell || !h->cell) return h;
     }
     return NULL;
