@@ -268,14 +268,12 @@ enum rt_status kn_expression_statistic(const struct kn_statistic *s, const struc
     return b.status;
 }
 
-/* Made of sums and of operations that leave floats as they are. */
+/* Made of sums, conversions and operations that leave floats as they are. */
 static bool is_small(const struct kn_statistic *s, const struct rt_array *a)
 {
-    bool floating = a->dtype == RT_FLOAT32 || a->dtype == RT_FLOAT64;
-    bool plain = floating && (s->kind == KN_VARIANCE || s->kind == KN_DEVIATION ||
-                              (s->kind == KN_NORM && (s->number == 1 || s->number == 2)));
-    bool counts = s->kind == KN_COUNT_NONZERO && (floating || a->dtype == RT_BOOL);
-    return (plain || counts) && s->axes >= (1u << a->ndim) - 1 && kn_is_small(a);
+    bool norm = s->kind == KN_NORM && (s->number == 1 || s->number == 2);
+    bool plain = norm || s->kind == KN_VARIANCE || s->kind == KN_DEVIATION || s->kind == KN_COUNT_NONZERO;
+    return plain && s->axes >= (1u << a->ndim) - 1 && kn_is_small(a);
 }
 
 bool kn_small_statistic(const struct kn_statistic *s, const struct rt_array *a, enum rt_dtype *t, void *element)
