@@ -171,6 +171,7 @@ static bool is_small(struct jit_form f)
 static struct jit_form integer_result(const struct jit_insn *n, const struct jit_form *f)
 {
     int operands = n->read_count;
+    if (n->op >= JI_SHORT) return any();
     for (int k = 0; k < operands; k++)
         if (!form_is_scalar(f[k])) return any();
     switch ((enum jit_integer)n->op) {

@@ -18,23 +18,17 @@ static struct x86_vop float_op(uint8_t opcode, bool wide)
 {
     return (struct x86_vop){1, wide, 0, opcode};
 }
-/* Shifts of all lanes by one count; kind: 2 right, 6 left. */
-static void shift_by(struct jit *j, bool wide, int kind, int d, int a, int count)
-{
-    simt_jit_put_imm(j, (struct x86_vop){1, 1, 0, wide ? 0x73 : 0x72}, kind, d, a, count);
-}
-
 /* ---- integers ---- */
 /* r = x * y of 64 bits; r is neither of them. */
 static void multiply(struct jit *j, int r, int x, int y)
 {
     int t = simt_jit_scratch(j);
-    shift_by(j, true, 2, t, x, 32);
+    simt_jit_shift_by(j, true, SHIFT_RIGHT, t, x, 32);
     simt_jit_put(j, multiply_low, t, t, y);
-    shift_by(j, true, 2, r, y, 32);
+    simt_jit_shift_by(j, true, SHIFT_RIGHT, r, y, 32);
     simt_jit_put(j, multiply_low, r, r, x);
     simt_jit_put(j, add_q, r, r, t);
-    shift_by(j, true, 6, r, r, 32);
+    simt_jit_shift_by(j, true, SHIFT_LEFT, r, r, 32);
     simt_jit_put(j, multiply_low, t, x, y);
     simt_jit_put(j, add_q, r, r, t);
 }
@@ -135,11 +129,13 @@ int simt_jit_avx2_extreme(struct jit *j, const struct jit_insn *n, int part)
     return r;
 }
 
-/* Towards zero; what is too large becomes the largest, what is no number zero. */
+/* What is too large becomes the largest, what is no number zero. */
 int simt_jit_avx2_to_integer(struct jit *j, const struct jit_insn *n, int part)
 {
     int a = simt_jit_part(j, n->reads[0], part), r = simt_jit_new_vector(j), t = simt_jit_scratch(j);
-    simt_jit_put(j, (struct x86_vop){1, 2, 0, 0x5b}, r, 0, a); /* INT_MIN where it does not fit */
+    if (n->detail != ROUND_TO_ZERO) simt_jit_round(j, n->detail, r, a);
+    simt_jit_put(j, (struct x86_vop){1, 2, 0, 0x5b}, r, 0, n->detail == ROUND_TO_ZERO ? a : r);
+    /* INT_MIN where it does not fit */
     x86_vex_mem(&j->x, float_op(0xc2, false), 256, t, a, simt_jit_equal_at(j, 0x4f000000, false), 0x1d);
     simt_jit_put(j, xor_w, r, r, t);
     simt_jit_put_imm(j, float_op(0xc2, false), t, a, a, 7);
@@ -173,7 +169,7 @@ static int float_of_unsigned(struct jit *j, const struct jit_insn *n, int part)
     const struct x86_vop blend_halves = {3, 1, 0, 0x0e};
     int a = simt_jit_part(j, n->reads[0], part), r = simt_jit_new_vector(j), t = simt_jit_scratch(j);
     x86_vex_mem(&j->x, blend_halves, 256, r, a, simt_jit_equal_at(j, 0x4b000000, false), 0xaa); /* 2^23 + low */
-    shift_by(j, false, 2, t, a, 16);
+    simt_jit_shift_by(j, false, SHIFT_RIGHT, t, a, 16);
     x86_vex_mem(&j->x, blend_halves, 256, t, t, simt_jit_equal_at(j, 0x53000000, false), 0xaa); /* 2^39 + high */
     simt_jit_put_mem(j, float_op(0x5c, false), t, t, simt_jit_equal_at(j, 0x53000080, false));  /* 2^39 + 2^23 */
     simt_jit_put(j, float_op(0x58, false), r, r, t);
@@ -218,6 +214,7 @@ static int compared(struct jit *j, const struct jit_insn *n, int part, bool *inv
 {
     int a = simt_jit_operand(j, n->reads[0], part, moments ? moments + 5 : NULL);
     int b = simt_jit_operand(j, n->reads[1], part, moments ? moments + 6 : NULL);
+    if (n->is_short) a = simt_jit_shifted(j, a), b = simt_jit_shifted(j, b);
     int r = moments ? moments[result] : simt_jit_new_vector(j);
     *inverse = false;
     if (n->op == JT_F)

@@ -61,9 +61,43 @@ enum jit_integer {
     JI_HIGH_U, /* of 64 bits of a product, the high 32 */
     JI_HIGH_S,
     JI_LOW_8, /* the low bits alone */
-    JI_LOW_16
+    JI_LOW_16,
+    JI_SIGN_8, /* the low bits, signed */
+    JI_SIGN_16,
+    JI_DIV_U,
+    JI_DIV_S,
+    JI_REM_U,
+    JI_REM_S,
+    JI_SHORT, /* of 16 bits; detail: which of the above. From here on jit_bits.c's, of vectors only */
+    JI_WIDE_SHORT_U,
+    JI_WIDE_SHORT_S,
+    JI_FUNNEL_L,
+    JI_FUNNEL_R,
+    JI_INSERT,
+    JI_PERMUTE,
+    JI_DOT /* detail: 1 where the first four bytes are signed, 2 where the others are */
 };
-enum jit_float { JF_ADD, JF_SUB, JF_MUL, JF_DIV, JF_FMA, JF_MIN, JF_MAX, JF_NEG, JF_ABS, JF_SQRT, JF_RCP, JF_RSQRT };
+enum jit_float {
+    JF_ADD,
+    JF_SUB,
+    JF_MUL,
+    JF_DIV,
+    JF_FMA,
+    JF_MIN,
+    JF_MAX,
+    JF_NEG,
+    JF_ABS,
+    JF_SQRT,
+    JF_RCP,
+    JF_RSQRT,
+    JF_ROUND, /* to a whole number; detail: enum jit_rounding. From here on jit_float.c's */
+    JF_SATURATE,
+    JF_FMA_DOWN,
+    JF_RCP_FTZ,
+    JF_POWER, /* of 2; detail: without denormals */
+    JF_COPYSIGN
+};
+enum jit_rounding { ROUND_NEAREST, ROUND_DOWN, ROUND_UP, ROUND_TO_ZERO }; /* as instructions have it */
 enum jit_convert {
     JC_F32_S32,
     JC_F32_U32,
@@ -74,20 +108,24 @@ enum jit_convert {
     JC_S32_F32,
     JC_U32_F32,
     JC_F32_U8,
-    JC_F32_U16
+    JC_F32_U16,
+    JC_F64_S64
 };
-enum jit_compare { JT_U, JT_S, JT_F }; /* kinds of numbers; the comparison itself is that of vcmp or vpcmp */
+/* Kinds of numbers; the comparison itself is that of vcmp or vpcmp. */
+enum jit_compare { JT_U, JT_S, JT_F, JT_SHORT = 4 /* with others: of 16 bits */ };
 
 /* What the generator knows of an op. */
 struct jit_native {
     const char *key;
     uint8_t kind, op, detail;
     const char *operands; /* when the row does not say */
+    uint32_t flags;       /* by which it differs from others of the key */
 };
 struct jit_op {
     op_function run;
     const char *operands;            /* NULL: not known */
     const struct jit_native *native; /* NULL: only to be called */
+    const char *key;                 /* not NULL: native is the one of this key that has the instruction's flags */
     bool plain;
 };
 const struct jit_op *simt_jit_op(op_function run);
@@ -98,6 +136,7 @@ struct jit_insn {
     const struct insn *i;
     uint8_t kind, op, detail;
     bool wide;            /* the result, or what is compared, has 64 bits */
+    bool is_short;        /* what is compared has 16 */
     bool leader, guarded; /* starts a block of the code; runs under a predicate */
     bool asked;           /* the observer is, by an access before it */
     uint8_t ahead;        /* not 0: a load before it has loaded this, too, to a place in warp->ahead */
@@ -119,6 +158,7 @@ struct jit_slot {
     uint32_t offset;
     char class; /* w, q or p; 0 not known */
     bool fixed; /* an immediate, or the same in all blocks: its slot is never written, and all lanes are right */
+    bool written, rewritten; /* by the setup; also elsewhere, or more than once */
     struct jit_form form; /* of fixed slots */
 };
 
@@ -389,6 +429,19 @@ void simt_jit_find_outputs(struct jit *j);
 /* From addresses of any form. False when the op is to be called instead. */
 bool simt_jit_gather(struct jit *j, const struct jit_insn *n);
 bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, struct jit_form address);
+
+/* ---- jit_bits.c, jit_float.c: those of vectors that take several steps ---- */
+/* Can code be written for the instruction's constants, and with these vectors? */
+bool simt_jit_can_compute(const struct jit *j, const struct jit_insn *n);
+/* The register of a result. */
+int simt_jit_bits(struct jit *j, const struct jit_insn *n, int part);
+int simt_jit_divide(struct jit *j, const struct jit_insn *n, int part);
+int simt_jit_odd_float(struct jit *j, const struct jit_insn *n, int part);
+int simt_jit_shifted(struct jit *j, int reg); /* 16-bit numbers to where they compare as 32-bit ones do */
+/* Shifts of all lanes by one count; kind: as x86_shift_imm has it. */
+void simt_jit_shift_by(struct jit *j, bool wide, int kind, int d, int a, int count);
+/* Lanes of a rounded to whole numbers. */
+void simt_jit_round(struct jit *j, enum jit_rounding how, int d, int a);
 
 /* ---- jit_masked.c ---- */
 void simt_jit_find_joins(struct jit *j);

@@ -126,6 +126,25 @@ static void combine(struct jit *j, const struct jit_insn *n, int opcode, int hal
     x86_rr(&j->x, opcode, n->wide, reg, simt_jit_scalar(j, n->reads[1], half, RCX));
 }
 
+/* As the op does it: by zero all ones, or the dividend. In 64 bits, where no quotient is too large. */
+static void divide(struct jit *j, const struct jit_insn *n, int half, int reg)
+{
+    struct x86 *x = &j->x;
+    bool is_signed = n->op == JI_DIV_S || n->op == JI_REM_S, rest = n->op == JI_REM_U || n->op == JI_REM_S;
+    int by_zero = x86_label(x);
+    extend(j, is_signed, RCX, simt_jit_scalar(j, n->reads[1], half, RCX));
+    extend(j, is_signed, RAX, simt_jit_scalar(j, n->reads[0], half, RAX));
+    if (rest)
+        move(j, false, reg, RAX);
+    else
+        x86_load_imm(x, reg, UINT32_MAX);
+    x86_test(x, true, RCX, RCX);
+    x86_jump_if(x, CC_E, by_zero);
+    x86_divide(x, is_signed, RCX);
+    move(j, false, reg, rest ? RDX : RAX);
+    x86_bind(x, by_zero);
+}
+
 static void number(struct jit *j, const struct jit_insn *n, int half, int reg)
 {
     switch ((enum jit_integer)n->op) {
@@ -174,7 +193,17 @@ static void number(struct jit *j, const struct jit_insn *n, int half, int reg)
         move(j, false, reg, simt_jit_scalar(j, n->reads[0], half, RAX));
         x86_imm(&j->x, ALU_AND, false, reg, n->op == JI_LOW_8 ? 0xff : 0xffff);
         break;
-    case JI_ABS: break; /* of vectors only */
+    case JI_SIGN_8:
+    case JI_SIGN_16:
+        move(j, false, reg, simt_jit_scalar(j, n->reads[0], half, RAX));
+        x86_shift_imm(&j->x, SHIFT_LEFT, false, reg, n->op == JI_SIGN_8 ? 24 : 16);
+        x86_shift_imm(&j->x, SHIFT_SIGNED, false, reg, n->op == JI_SIGN_8 ? 24 : 16);
+        break;
+    case JI_DIV_U:
+    case JI_DIV_S:
+    case JI_REM_U:
+    case JI_REM_S: divide(j, n, half, reg); break;
+    default: break; /* of vectors only */
     }
 }
 
@@ -294,6 +323,8 @@ static int high_product(struct jit *j, const struct jit_insn *n, int part)
 static int vector_part(struct jit *j, const struct jit_insn *n, int part)
 {
     uint16_t a = n->reads[0], b = n->reads[n->read_count > 1];
+    if (n->op >= JI_SHORT) return simt_jit_bits(j, n, part);
+    if (n->op >= JI_DIV_U) return simt_jit_divide(j, n, part);
     int r = simt_jit_is_avx2(j) ? simt_jit_avx2_integer(j, n, part) : -1, s;
     if (r >= 0) return r;
     switch ((enum jit_integer)n->op) {
@@ -350,6 +381,13 @@ static int vector_part(struct jit *j, const struct jit_insn *n, int part)
         s = simt_jit_part(j, a, part);
         r = simt_jit_new_vector(j);
         simt_jit_put_mem(j, two[JI_AND].narrow, r, s, simt_jit_equal_at(j, n->op == JI_LOW_8 ? 0xff : 0xffff, false));
+        return r;
+    case JI_SIGN_8:
+    case JI_SIGN_16:
+        s = simt_jit_part(j, a, part);
+        r = simt_jit_new_vector(j);
+        simt_jit_shift_by(j, false, SHIFT_LEFT, r, s, n->op == JI_SIGN_8 ? 24 : 16);
+        simt_jit_shift_by(j, false, SHIFT_SIGNED, r, r, n->op == JI_SIGN_8 ? 24 : 16);
         return r;
     default: break;
     }

@@ -5,54 +5,48 @@
 #include "runtime/memory.h"
 #include "runtime/simt/jit_build.h"
 
+#define EXACT(name, kind, op, detail, flags)                                                                           \
+    {                                                                                                                  \
+        name, kind, op, detail, NULL, flags                                                                            \
+    }
+#define ONE(name, kind, op) EXACT(name, kind, op, 0, 0)
 #define INT2(name, op)                                                                                                 \
-    {name ".u32", JK_INTEGER, op, 0, NULL}, {name ".s32", JK_INTEGER, op, 0, NULL},                                    \
-        {name ".u64", JK_INTEGER, op, 0, NULL},                                                                        \
-    {                                                                                                                  \
-        name ".s64", JK_INTEGER, op, 0, NULL                                                                           \
-    }
-#define BITS(name, op)                                                                                                 \
-    {name ".b32", JK_INTEGER, op, 0, NULL},                                                                            \
-    {                                                                                                                  \
-        name ".b64", JK_INTEGER, op, 0, NULL                                                                           \
-    }
-#define ONE(name, kind, op)                                                                                            \
-    {                                                                                                                  \
-        name, kind, op, 0, NULL                                                                                        \
-    }
+    ONE(name ".u32", JK_INTEGER, op), ONE(name ".s32", JK_INTEGER, op), ONE(name ".u64", JK_INTEGER, op),              \
+        ONE(name ".s64", JK_INTEGER, op)
+#define BITS(name, op) ONE(name ".b32", JK_INTEGER, op), ONE(name ".b64", JK_INTEGER, op)
+#define SHORTS(name, op)                                                                                               \
+    EXACT(name ".u16", JK_INTEGER, JI_SHORT, op, 0), EXACT(name ".s16", JK_INTEGER, JI_SHORT, op, 0)
 #define FLOATS(name, op) ONE(name ".f32", JK_FLOAT, op), ONE(name ".f64", JK_FLOAT, op)
-#define COMPARE(name, type, kind, immediate)                                                                           \
-    {                                                                                                                  \
-        "setp." name "." type, JK_COMPARE, kind, immediate, NULL                                                       \
-    }
+#define COMPARE(name, type, kind, immediate) EXACT("setp." name "." type, JK_COMPARE, kind, immediate, 0)
 #define COMPARE_INT(name, immediate)                                                                                   \
     COMPARE(name, "u32", JT_U, immediate), COMPARE(name, "u64", JT_U, immediate),                                      \
-        COMPARE(name, "s32", JT_S, immediate), COMPARE(name, "s64", JT_S, immediate)
+        COMPARE(name, "s32", JT_S, immediate), COMPARE(name, "s64", JT_S, immediate),                                  \
+        COMPARE(name, "u16", JT_U | JT_SHORT, immediate), COMPARE(name, "s16", JT_S | JT_SHORT, immediate)
 #define COMPARE_FLOAT(name, immediate) COMPARE(name, "f32", JT_F, immediate), COMPARE(name, "f64", JT_F, immediate)
 /* op: 0 global, 1 shared, 2 local; detail: is it signed. */
 #define LOAD(name, operands, sign)                                                                                     \
-    {"+ld.global." name, JK_LOAD, 0, sign, operands}, {"+ld.global." name "_v", JK_LOAD, 0, sign, operands},           \
-        {"+ld.shared." name, JK_LOAD, 1, sign, operands},                                                              \
+    {"+ld.global." name, JK_LOAD, 0, sign, operands, 0}, {"+ld.global." name "_v", JK_LOAD, 0, sign, operands, 0},           \
+        {"+ld.shared." name, JK_LOAD, 1, sign, operands, 0},                                                              \
     {                                                                                                                  \
-        "+ld.shared." name "_v", JK_LOAD, 1, sign, operands                                                            \
+        "+ld.shared." name "_v", JK_LOAD, 1, sign, operands, 0                                                         \
     }
 #define STORE(name, operands)                                                                                          \
-    {"+st.global." name, JK_STORE, 0, 0, operands}, {"+st.global." name "_v", JK_STORE, 0, 0, operands},               \
-        {"+st.shared." name, JK_STORE, 1, 0, operands},                                                                \
+    {"+st.global." name, JK_STORE, 0, 0, operands, 0}, {"+st.global." name "_v", JK_STORE, 0, 0, operands, 0},               \
+        {"+st.shared." name, JK_STORE, 1, 0, operands, 0},                                                                \
     {                                                                                                                  \
-        "+st.shared." name "_v", JK_STORE, 1, 0, operands                                                              \
+        "+st.shared." name "_v", JK_STORE, 1, 0, operands, 0                                                           \
     }
 /* The ops know where local memory is. */
 #define LOCAL(type)                                                                                                    \
-    {"+ld.local." type "_w", JK_LOAD, 2, 0, "w"}, {"+ld.local." type "_q", JK_LOAD, 2, 0, "q"},                        \
-        {"+st.local." type "_w", JK_STORE, 2, 0, "w"},                                                                 \
+    {"+ld.local." type "_w", JK_LOAD, 2, 0, "w", 0}, {"+ld.local." type "_q", JK_LOAD, 2, 0, "q", 0},                        \
+        {"+st.local." type "_w", JK_STORE, 2, 0, "w", 0},                                                                 \
     {                                                                                                                  \
-        "+st.local." type "_q", JK_STORE, 2, 0, "q"                                                                    \
+        "+st.local." type "_q", JK_STORE, 2, 0, "q", 0                                                                 \
     }
 #define PARAMETER(type)                                                                                                \
-    {"+ld.param." type "_w", JK_LOAD, 2, 0, "w"},                                                                      \
+    {"+ld.param." type "_w", JK_LOAD, 2, 0, "w", 0},                                                                      \
     {                                                                                                                  \
-        "+ld.param." type "_q", JK_LOAD, 2, 0, "q"                                                                     \
+        "+ld.param." type "_q", JK_LOAD, 2, 0, "q", 0                                                                  \
     }
 
 static const struct jit_native natives[] = {
@@ -92,6 +86,25 @@ static const struct jit_native natives[] = {
     ONE("cvt.u16.u32", JK_INTEGER, JI_LOW_16),
     ONE("cvt.u32.u16", JK_INTEGER, JI_LOW_16),
     ONE("cvt.u32.u8", JK_INTEGER, JI_LOW_8),
+    ONE("cvt.s32.s8", JK_INTEGER, JI_SIGN_8),
+    ONE("cvt.s32.s16", JK_INTEGER, JI_SIGN_16),
+    SHORTS("add", JI_ADD),
+    SHORTS("sub", JI_SUB),
+    SHORTS("mul.lo", JI_MUL),
+    ONE("mul.wide.u16", JK_INTEGER, JI_WIDE_SHORT_U),
+    ONE("mul.wide.s16", JK_INTEGER, JI_WIDE_SHORT_S),
+    ONE("div.u32", JK_INTEGER, JI_DIV_U),
+    ONE("div.s32", JK_INTEGER, JI_DIV_S),
+    ONE("rem.u32", JK_INTEGER, JI_REM_U),
+    ONE("rem.s32", JK_INTEGER, JI_REM_S),
+    ONE("shf.l.wrap.b32", JK_INTEGER, JI_FUNNEL_L),
+    ONE("shf.r.wrap.b32", JK_INTEGER, JI_FUNNEL_R),
+    BITS("bfi", JI_INSERT),
+    ONE("prmt.b32", JK_INTEGER, JI_PERMUTE),
+    EXACT("dp4a.u32.u32", JK_INTEGER, JI_DOT, 0, 0),
+    EXACT("dp4a.s32.u32", JK_INTEGER, JI_DOT, 1, 0),
+    EXACT("dp4a.u32.s32", JK_INTEGER, JI_DOT, 2, 0),
+    EXACT("dp4a.s32.s32", JK_INTEGER, JI_DOT, 3, 0),
     ONE("cvt.u64.u32", JK_INTEGER, JI_EXTEND_U),
     ONE("cvt.s64.s32", JK_INTEGER, JI_EXTEND_S),
     ONE("cvt.u32.u64", JK_INTEGER, JI_NARROW),
@@ -113,8 +126,22 @@ static const struct jit_native natives[] = {
     ONE("cvt.f64.u32", JK_CONVERT, JC_F64_U32),
     ONE("cvt.f64.f32", JK_CONVERT, JC_F64_F32),
     ONE("cvt.f32.f64", JK_CONVERT, JC_F32_F64),
-    ONE("cvt.s32.f32", JK_CONVERT, JC_S32_F32),
-    ONE("cvt.u32.f32", JK_CONVERT, JC_U32_F32),
+    EXACT("cvt.s32.f32", JK_CONVERT, JC_S32_F32, ROUND_NEAREST, F_RNI),
+    EXACT("cvt.s32.f32", JK_CONVERT, JC_S32_F32, ROUND_DOWN, F_RMI),
+    EXACT("cvt.s32.f32", JK_CONVERT, JC_S32_F32, ROUND_UP, F_RPI),
+    EXACT("cvt.s32.f32", JK_CONVERT, JC_S32_F32, ROUND_TO_ZERO, F_RZI),
+    EXACT("cvt.u32.f32", JK_CONVERT, JC_U32_F32, ROUND_TO_ZERO, F_RZI),
+    EXACT("cvt.f32.f32", JK_FLOAT, JF_ROUND, ROUND_NEAREST, F_RNI),
+    EXACT("cvt.f32.f32", JK_FLOAT, JF_ROUND, ROUND_DOWN, F_RMI),
+    EXACT("cvt.f32.f32", JK_FLOAT, JF_ROUND, ROUND_UP, F_RPI),
+    EXACT("cvt.f32.f32", JK_FLOAT, JF_ROUND, ROUND_TO_ZERO, F_RZI),
+    EXACT("cvt.f32.f32", JK_FLOAT, JF_SATURATE, 0, F_SAT),
+    EXACT("fma.f32", JK_FLOAT, JF_FMA_DOWN, 0, F_RM),
+    EXACT("rcp.f32", JK_FLOAT, JF_RCP_FTZ, 0, F_FTZ),
+    EXACT("ex2.f32", JK_FLOAT, JF_POWER, false, 0),
+    EXACT("ex2.f32", JK_FLOAT, JF_POWER, true, F_FTZ),
+    ONE("copysign.f32", JK_FLOAT, JF_COPYSIGN),
+    ONE("cvt.f64.s64", JK_CONVERT, JC_F64_S64),
     ONE("cvt.f32.u8", JK_CONVERT, JC_F32_U8),
     ONE("cvt.f32.u16", JK_CONVERT, JC_F32_U16),
     COMPARE_INT("eq", 0),
@@ -177,13 +204,13 @@ static const struct jit_native natives[] = {
     PARAMETER("s8"),
     PARAMETER("s16"),
     PARAMETER("s32"),
-    {"+shfl", JK_SHUFFLE, 0, 0, "wwwww"},
-    {"+vote", JK_VOTE, 0, 0, "pp"},
-    {"+redux", JK_CALL, 0, 0, "ww--w"},
-    {"+pack32", JK_CALL, 0, 0, "www"},
-    {"+pack64", JK_CALL, 0, 0, "qww"},
-    {"+warp_sync", JK_NOP, 0, 0, "-w"},
-    {"+activemask", JK_CALL, 0, 0, "w"},
+    {"+shfl", JK_SHUFFLE, 0, 0, "wwwww", 0},
+    {"+vote", JK_VOTE, 0, 0, "pp", 0},
+    {"+redux", JK_CALL, 0, 0, "ww--w", 0},
+    {"+pack32", JK_CALL, 0, 0, "www", 0},
+    {"+pack64", JK_CALL, 0, 0, "qww", 0},
+    {"+warp_sync", JK_NOP, 0, 0, "-w", 0},
+    {"+activemask", JK_CALL, 0, 0, "w", 0},
 };
 
 /* ---- finding an op by its function ---- */
@@ -204,20 +231,26 @@ static uint32_t hash_function(op_function f)
     return (uint32_t)(n >> 40) % TABLE_SIZE;
 }
 
-static const struct jit_native *find_native(const char *key)
+/* The flags by which natives of one key differ. */
+static const uint32_t modifiers = F_FTZ | F_SAT | F_ROUND | F_RNI | F_RZI | F_RMI | F_RPI;
+
+static const struct jit_native *find_native(const char *key, uint32_t flags)
 {
-    for (uint32_t h = hash_text(key) % 512; keys[h]; h = (h + 1) % 512)
-        if (!strcmp(natives[keys[h] - 1].key, key)) return &natives[keys[h] - 1];
+    for (uint32_t h = hash_text(key) % 512; keys[h]; h = (h + 1) % 512) {
+        const struct jit_native *n = &natives[keys[h] - 1];
+        if (!strcmp(n->key, key) && n->flags == flags) return n;
+    }
     return NULL;
 }
 
-static void add_op(op_function run, const char *operands, const struct jit_native *native, bool plain)
+/* With a key: what it is depends on the instruction's flags. */
+static void add_op(op_function run, const char *operands, const struct jit_native *native, const char *key, bool plain)
 {
     if (!run) return;
     uint32_t h = hash_function(run);
     while (ops[h].run && ops[h].run != run) h = (h + 1) % TABLE_SIZE;
     if (ops[h].run && (ops[h].native || !native)) return;
-    ops[h] = (struct jit_op){run, operands, native, plain};
+    ops[h] = (struct jit_op){run, operands, native, key, plain};
 }
 
 static bool is_vector_table(const struct op_table *t)
@@ -234,16 +267,16 @@ static void add_table(const struct op_table *t)
 {
     for (size_t k = 0; k < t->count; k++) {
         const struct op_row *row = &t->rows[k];
-        const struct jit_native *n = find_native(row->key);
+        bool flushes = !row->flagged && (row->flags & F_FTZ);
+        const struct jit_native *n = find_native(row->key, flushes ? F_FTZ : 0);
         const char *operands = row->operands[0] ? row->operands : n ? n->operands : NULL;
-        /* Rows of the same key elsewhere, or that have only flagged ops, mean .cc, .sat or .ftz. */
-        bool native = n && (is_vector_table(t) || row->key[0] == '+');
-        bool flushes = !row->flagged && (row->flags & F_FTZ), towards_zero = !row->run && row->flags == F_RZI;
+        /* Rows of the same key elsewhere that have flags mean .cc, .sat or .ftz. */
+        bool vector = is_vector_table(t), native = vector || row->key[0] == '+' || !row->flags;
         bool plain = row->operands[0] && row->key[0] != '+' && t != &simt_ops_warp && t != &simt_ops_memory;
         plain |= n && (n->kind == JK_LOAD || n->kind == JK_STORE || n->kind == JK_CALL) && strcmp(row->key, "+redux") &&
                  strcmp(row->key, "+activemask");
-        add_op(row->run, operands, native && !flushes ? n : NULL, plain);
-        add_op(row->flagged, operands, native && towards_zero ? n : NULL, plain);
+        add_op(row->run, operands, native ? n : NULL, NULL, plain);
+        add_op(row->flagged, operands, NULL, vector ? row->key : NULL, plain);
     }
 }
 
@@ -260,6 +293,8 @@ static void fill_tables(void)
         keys[h] = (uint16_t)(k + 1);
     }
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) add_table(tables[t]);
+    add_op(simt_op_convert(PTX_F32, PTX_F32, 0), "ww", NULL, "cvt.f32.f32", true);
+    add_op(simt_op_convert(PTX_F64, PTX_S64, 0), "qq", NULL, "cvt.f64.s64", true);
 }
 
 const struct jit_op *simt_jit_op(op_function run)
@@ -363,6 +398,8 @@ static bool describe_compare(struct jit *j, struct jit_insn *n, const char *lett
 {
     const struct insn *i = n->i;
     n->wide = letters[1] == 'q';
+    n->is_short = n->op & JT_SHORT;
+    n->op &= JT_SHORT - 1;
     return add_read(j, n, i->a, letters[1]) && add_read(j, n, i->b, letters[2]) &&
            (i->mode == 0 || i->mode == 4 || add_read(j, n, i->c, 'p')) && add_write(j, n, i->d, 'p') &&
            (i->mode == 0 || add_write(j, n, i->d2, 'p'));
@@ -437,11 +474,12 @@ static bool describe_exchange(struct jit *j, struct jit_insn *n, const char *let
 
 static bool describe_op(struct jit *j, struct jit_insn *n, const struct jit_op *op)
 {
+    const struct jit_native *native = op->key ? find_native(op->key, n->i->flags & modifiers) : op->native;
     n->kind = JK_CALL;
-    if (op->native) {
-        n->kind = op->native->kind;
-        n->op = op->native->op;
-        n->detail = op->native->detail;
+    if (native) {
+        n->kind = native->kind;
+        n->op = native->op;
+        n->detail = native->detail;
     }
     if (is_memory_row(op)) return add_memory(j, n, op->operands);
     if (n->kind == JK_SHUFFLE || n->kind == JK_VOTE || n->kind == JK_NOP) return describe_exchange(j, n, op->operands);
@@ -449,6 +487,7 @@ static bool describe_op(struct jit *j, struct jit_insn *n, const struct jit_op *
         return describe_compare(j, n, op->operands);
     n->wide = op->operands[0] == 'q';
     if (!add_operands(j, n, op->operands)) return false;
+    if (simt_jit_is_watched(j, n->i) || !simt_jit_can_compute(j, n)) n->kind = JK_CALL;
     if (n->i->d2 == SLOT_SINK || n->kind != JK_CALL) return true;
     return add_read(j, n, n->i->d2, 0) && add_write(j, n, n->i->d2, 0); /* perhaps some lanes only */
 }
@@ -491,6 +530,35 @@ static void describe_one(struct jit *j, struct jit_insn *n, const struct insn *i
     }
 }
 
+static void describe_from(struct jit *j, uint32_t first)
+{
+    for (uint32_t k = first; k < j->count; k++)
+        describe_one(j, &j->code[k], &j->program->code[j->first + k], &j->program->places[j->first + k]);
+}
+
+/* Registers that only the setup writes, and with an immediate, are as good as immediates. */
+static bool find_constants(struct jit *j)
+{
+    bool found = false;
+    for (uint32_t k = j->start; k < j->count; k++)
+        for (int w = 0; w < j->code[k].write_count; w++) j->slots[j->code[k].writes[w]].rewritten = true;
+    for (uint32_t k = j->start; k-- > 0;)
+        for (int w = 0; w < j->code[k].write_count; w++) {
+            struct jit_slot *s = &j->slots[j->code[k].writes[w]];
+            s->rewritten |= s->written;
+            s->written = true;
+        }
+    for (uint32_t k = 0; k < j->start; k++) {
+        const struct jit_insn *n = &j->code[k];
+        if (n->kind != JK_INTEGER || n->op != JI_MOV || n->write_count != 1) continue;
+        struct jit_slot *from = &j->slots[n->reads[0]], *to = &j->slots[n->writes[0]];
+        if (to->rewritten || !from->fixed || from->form.kind != FORM_CONST) continue;
+        to->fixed = found = true;
+        to->form = from->form;
+    }
+    return found;
+}
+
 bool simt_jit_describe(struct jit *j)
 {
     const struct function *f = j->function;
@@ -514,7 +582,7 @@ bool simt_jit_describe(struct jit *j)
         j->slots[s].fixed = true;
         j->slots[s].form = (struct jit_form){FORM_CONST, c->wide ? (int64_t)c->value : (int32_t)c->value, 0};
     }
-    for (uint32_t k = 0; k < j->count; k++)
-        describe_one(j, &j->code[k], &j->program->code[j->first + k], &j->program->places[j->first + k]);
+    describe_from(j, 0);
+    if (find_constants(j)) describe_from(j, j->start);
     return true;
 }

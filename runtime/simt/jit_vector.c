@@ -73,6 +73,7 @@ static int float_part(struct jit *j, const struct jit_insn *n, int part)
     if (n->op == JF_FMA) return fused(j, n, part);
     if (n->op == JF_MIN || n->op == JF_MAX) return extreme(j, n, part);
     if (n->op == JF_RSQRT) return reciprocal_root(j, n, part);
+    if (n->op >= JF_ROUND) return simt_jit_odd_float(j, n, part);
     int a = simt_jit_part(j, n->reads[0], part);
     int b = n->read_count > 1 ? simt_jit_part(j, n->reads[1], part)
             : n->op == JF_NEG ? simt_jit_equal(j, sign, n->wide)
@@ -112,13 +113,14 @@ static int converted_down(struct jit *j, const struct jit_insn *n, struct x86_vo
     return r[0];
 }
 
-/* Towards zero; what is too large becomes the largest, what is no number zero. */
+/* What is too large becomes the largest, what is no number zero. */
 static int to_integer(struct jit *j, const struct jit_insn *n, int part)
 {
     if (simt_jit_is_avx2(j)) return simt_jit_avx2_to_integer(j, n, part);
     int a = simt_jit_part(j, n->reads[0], part), limit = simt_jit_equal(j, 0x4f000000, false);
     int most = simt_jit_equal(j, INT32_MAX, false), r = simt_jit_new_vector(j);
-    simt_jit_put(j, (struct x86_vop){1, 2, 0, 0x5b}, r, 0, a);
+    if (n->detail != ROUND_TO_ZERO) simt_jit_round(j, n->detail, r, a);
+    simt_jit_put(j, (struct x86_vop){1, 2, 0, 0x5b}, r, 0, n->detail == ROUND_TO_ZERO ? a : r);
     x86_evex(&j->x, float_op(0xc2, false), masked(0, 0x1d), 1, a, limit);
     x86_evex(&j->x, load, masked(1, -1), r, 0, most);
     x86_evex(&j->x, float_op(0xc2, false), masked(0, 3), 1, a, a);
@@ -142,6 +144,7 @@ static int convert_part(struct jit *j, const struct jit_insn *n, int part)
     static const struct x86_vop ops[] = {
         [JC_F32_S32] = {1, 0, 0, 0x5b}, [JC_F32_U32] = {1, 3, 0, 0x7a}, [JC_F64_S32] = {1, 2, 0, 0xe6},
         [JC_F64_U32] = {1, 2, 0, 0x7a}, [JC_F64_F32] = {1, 0, 0, 0x5a}, [JC_F32_F64] = {1, 1, 1, 0x5a},
+        [JC_F64_S64] = {1, 2, 1, 0xe6},
     };
     bool is_unsigned = n->op == JC_F32_U32 || n->op == JC_F64_U32;
     if (simt_jit_is_avx2(j) && is_unsigned) return simt_jit_avx2_from_unsigned(j, n, part);
@@ -154,7 +157,7 @@ static int convert_part(struct jit *j, const struct jit_insn *n, int part)
         return to;
     }
     if (n->op == JC_F32_F64) return converted_down(j, n, ops[n->op], part);
-    if (n->wide) return converted_up(j, n, ops[n->op], part);
+    if (n->wide && n->op != JC_F64_S64) return converted_up(j, n, ops[n->op], part);
     int a = simt_jit_part(j, n->reads[0], part), r = simt_jit_new_vector(j);
     simt_jit_put(j, ops[n->op], r, 0, a);
     return r;
@@ -184,6 +187,13 @@ void simt_jit_mask_to_gpr(struct jit *j, int reg, bool wide)
     x86_vex(&j->x, to_gpr, 128, reg, 0, 1, -1);
 }
 
+int simt_jit_shifted(struct jit *j, int reg)
+{
+    int r = simt_jit_new_vector(j);
+    simt_jit_shift_by(j, false, SHIFT_LEFT, r, reg, 16);
+    return r;
+}
+
 /* With `moments`, registers for operands and results, what registers hold stays as it is. */
 static void compare_vectors(struct jit *j, const struct jit_insn *n, int reg, const int *moments)
 {
@@ -196,6 +206,7 @@ static void compare_vectors(struct jit *j, const struct jit_insn *n, int reg, co
     for (int p = 0; p < simt_jit_parts(j, n->reads[0]); p++) {
         int a = simt_jit_operand(j, n->reads[0], p, moments);
         int b = simt_jit_operand(j, n->reads[1], p, moments ? moments + 1 : NULL);
+        if (n->is_short) a = simt_jit_shifted(j, a), b = simt_jit_shifted(j, b);
         x86_evex(&j->x, op, masked(0, n->detail), 1 + p, a, b);
         if (!moments) j->vector_pins = 0;
     }
@@ -216,7 +227,7 @@ static bool is_bounded(const struct jit_insn *n, const struct jit_form *f)
     bool order = n->detail != 0 && n->detail != 4;
     int64_t most = 1 << 24;
     struct jit_form a = form_is_uniform(f[0]) ? f[1] : f[0], b = form_is_uniform(f[0]) ? f[0] : f[1];
-    return n->op != JT_F && order && form_is_uniform(b) && a.kind == FORM_LINEAR && a.step >= 0 && a.skip >= 0 &&
+    return n->op != JT_F && !n->is_short && order && form_is_uniform(b) && a.kind == FORM_LINEAR && a.step >= 0 && a.skip >= 0 &&
            a.step < most && a.skip < most;
 }
 
@@ -285,7 +296,7 @@ void simt_jit_compare(struct jit *j, const struct jit_insn *n)
     int with = n->read_count > 2 ? simt_jit_predicate(j, n->reads[2]) : -1;
     int p[2] = {simt_jit_new_gpr(j), 0}, q[2] = {0, 0};
     bool second = i->mode && i->d2 != SLOT_SINK;
-    if (n->op != JT_F && form_is_uniform(f[0]) && form_is_uniform(f[1]))
+    if (n->op != JT_F && !n->is_short && form_is_uniform(f[0]) && form_is_uniform(f[1]))
         compare_numbers(j, n, p[0]);
     else if (is_bounded(n, f))
         compare_ends(j, n, f, p[0]);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "runtime/simt/matrix.h"
+#include "runtime/simt/power.h"
 #include "runtime/simt/tally.h"
 #ifdef __AVX2__
 #include <immintrin.h>
@@ -129,21 +130,30 @@ UNARY(sqrt_f32_ftz, f32, f32, flush(__builtin_sqrtf(flush(x))))
 UNARY(rcp_f32_ftz, f32, f32, flush(1.0f / flush(x)))
 UNARY(rsqrt_f32_ftz, f32, f32, flush((float)(1.0 / __builtin_sqrt((double)flush(x)))))
 
-/* Powers and logarithms of 2 in doubles, without branches: right to the last place of a float but for rare roundings,
- * and the same bits with every instruction set. */
+static inline __attribute__((always_inline)) uint32_t float_bits(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, 4);
+    return bits;
+}
+static inline __attribute__((always_inline)) float whole_power(int32_t n)
+{
+    uint32_t bits = ((uint32_t)n << 23) + 0x3f800000;
+    float x;
+    memcpy(&x, &bits, 4);
+    return x;
+}
 static inline __attribute__((always_inline)) float power_of_2(float x)
 {
-    double y = x > 129 ? 129 : x < -151 ? -151 : (double)x;
-    double t = y + 0x1.8p52, f = y - (t - 0x1.8p52); /* the low bits of t are the nearest integer */
-    double p = 1 + f * (0x1.62e42fefa39efp-1 +
-                        f * (0x1.ebfbdff82c58fp-3 +
-                             f * (0x1.c6b08d704a0cp-5 +
-                                  f * (0x1.3b2ab6fba4e77p-7 +
-                                       f * (0x1.5d87fe78a6731p-10 +
-                                            f * (0x1.430912f86c787p-13 +
-                                                 f * (0x1.ffcbfc588b0c7p-17 + f * 0x1.62c0223a5c824p-20)))))));
-    return (float)(p * of_bits((to_bits(t) << 52) + ((uint64_t)1023 << 52)));
+    const float terms[] = {POWER_TERMS};
+    float y = x > POWER_MOST ? POWER_MOST : x < POWER_LEAST ? POWER_LEAST : x;
+    float t = y + POWER_SHIFT, f = y - (t - POWER_SHIFT), p = terms[6];
+    for (int k = 5; k >= 0; k--) p = __builtin_fmaf(p, f, terms[k]);
+    int32_t n = (int32_t)(float_bits(t) - float_bits(POWER_SHIFT)), some = n >> 1;
+    return p * whole_power(some) * whole_power((int32_t)((uint32_t)n - (uint32_t)some)); /* the first is exact */
 }
+/* In doubles, without branches: right to the last place of a float but for rare roundings, and the same bits with every
+ * instruction set. */
 static inline __attribute__((always_inline)) float logarithm_to_2(float x)
 {
     uint64_t bits = to_bits((double)x), one = (uint64_t)1023 << 52;

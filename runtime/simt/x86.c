@@ -260,6 +260,15 @@ void x86_imul(struct x86 *x, bool wide, int reg, int rm)
     x86_rr(x, 0x1af, wide, reg, rm);
 }
 
+void x86_divide(struct x86 *x, bool is_signed, int rm)
+{
+    if (is_signed)
+        put_bytes(x, "\x48\x99", 2); /* cqo */
+    else
+        x86_rr(x, ALU_XOR, false, RDX, RDX);
+    x86_rr(x, 0xf7, true, is_signed ? 7 : 6, rm);
+}
+
 void x86_first_bit(struct x86 *x, int reg, int rm)
 {
     x86_rr(x, 0x1bc, false, reg, rm);
@@ -452,6 +461,14 @@ void x86_vex_mem(struct x86 *x, struct x86_vop op, int bits, int reg, int second
     put_with_imm(x, &c, imm);
 }
 
+void x86_store_control(struct x86 *x, struct x86_mem m)
+{
+    x86_rm(x, 0x1ae, false, 3, m);
+}
+void x86_load_control(struct x86 *x, struct x86_mem m)
+{
+    x86_rm(x, 0x1ae, false, 2, m);
+}
 void x86_vzeroupper(struct x86 *x)
 {
     put_bytes(x, "\xc5\xf8\x77", 3);

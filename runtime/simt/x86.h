@@ -101,6 +101,7 @@ void x86_swap_byte(struct x86 *x, struct x86_mem m, int reg);  /* likewise; nobo
 void x86_lea(struct x86 *x, bool wide, int reg, struct x86_mem m);
 void x86_prefetch(struct x86 *x, struct x86_mem m); /* the address may be any */
 void x86_imul(struct x86 *x, bool wide, int reg, int rm);
+void x86_divide(struct x86 *x, bool is_signed, int rm); /* rax by 64 bits: rax is the quotient, rdx the rest */
 void x86_first_bit(struct x86 *x, int reg, int rm); /* of 32; not for 0 */
 void x86_imul_imm(struct x86 *x, bool wide, int reg, int rm, int32_t value);
 enum { SHIFT_LEFT = 4, SHIFT_RIGHT = 5, SHIFT_SIGNED = 7 };
@@ -139,5 +140,8 @@ void x86_evex_sib(struct x86 *x, struct x86_vop op, struct x86_evex how, int reg
 void x86_vex(struct x86 *x, struct x86_vop op, int bits, int reg, int second, int rm, int imm);
 void x86_vex_mem(struct x86 *x, struct x86_vop op, int bits, int reg, int second, struct x86_mem m, int imm);
 void x86_vzeroupper(struct x86 *x);
+/* The control register of floats to memory, and from there. */
+void x86_store_control(struct x86 *x, struct x86_mem m);
+void x86_load_control(struct x86 *x, struct x86_mem m);
 
 #endif

@@ -172,6 +172,14 @@ static inline uint64_t ref_funnel(const struct ref_insn *i, const uint64_t *s)
     n = i->shifted ? n & 31 : n > 32 ? 32 : n; /* .wrap or .clamp */
     return (uint32_t)(i->combine ? v << n >> 32 : v >> n);
 }
+/* Sums of products of bytes: the type is the first factor's, `from` the other's. */
+static inline uint64_t ref_dot(const struct ref_insn *i, const uint64_t *s)
+{
+    ref_int sum = (ref_int)s[2];
+    enum ptx_type first = ref_signed(i->type) ? PTX_S8 : PTX_U8, second = ref_signed(i->from) ? PTX_S8 : PTX_U8;
+    for (int k = 0; k < 32; k += 8) sum += ref_extend(s[0] >> k, first) * ref_extend(s[1] >> k, second);
+    return (uint64_t)sum;
+}
 /* A comparison of the type's values. */
 static inline bool ref_compare(const struct ref_insn *i, uint64_t a, uint64_t b)
 {
@@ -234,6 +242,8 @@ REF_OP(bfi, ref_insert(i, s[0], s[1], s[2], s[3]))
 REF_OP(lop3, ref_logic(s))
 REF_OP(prmt, ref_permute(s))
 REF_OP(shf, ref_funnel(i, s))
+REF_OP(dp4a, ref_dot(i, s))
+REF_OP(copysign, (s[0] & 0x80000000) | (s[1] & 0x7fffffff))
 static inline uint64_t ref_conversion(const struct ref_insn *i, uint64_t v)
 {
     uint64_t r = soft_convert(i->type, i->from, v, i->mode, i->integral, i->ftz, i->sat);
@@ -256,6 +266,7 @@ static const struct ref_op ref_ops[] = {
     {"shr", ref_shr},     {"selp", ref_selp}, {"popc", ref_popc}, {"clz", ref_clz},   {"brev", ref_brev},
     {"bfind", ref_bfind}, {"bfe", ref_bfe},   {"bfi", ref_bfi},   {"lop3", ref_lop3}, {"prmt", ref_prmt},
     {"shf", ref_shf},     {"cvt", ref_cvt},   {"cvta", ref_cvta}, {"setp", ref_set},
+    {"dp4a", ref_dp4a},   {"copysign", ref_copysign},
 };
 
 /* ---- reading an instruction ---- */

@@ -1,0 +1,238 @@
+/* Integer instructions on vectors that take several steps: divisions, funnel shifts, bit fields, permutations of bytes,
+ * numbers of 16 bits and dot products of bytes. */
+#include <string.h>
+#include "runtime/simt/jit_build.h"
+
+static const struct x86_vop or_w = {1, 1, 0, 0xeb}, add_w = {1, 1, 0, 0xfe},
+                            sub_w = {1, 1, 0, 0xfa}, multiply_w = {2, 1, 0, 0x40}, left_w = {2, 1, 0, 0x47},
+                            right_w = {2, 1, 0, 0x45}, bytes = {2, 1, 0, 0x00}, sums_of_pairs = {1, 1, 0, 0xf5};
+
+void simt_jit_shift_by(struct jit *j, bool wide, int kind, int d, int a, int count)
+{
+    int group = kind == SHIFT_LEFT ? 6 : kind == SHIFT_RIGHT ? 2 : 4;
+    simt_jit_put_imm(j, (struct x86_vop){1, 1, wide, wide ? 0x73 : 0x72}, group, d, a, count);
+}
+/* The same of 16-bit lanes. */
+static void shift_shorts(struct jit *j, int kind, int d, int a, int count)
+{
+    int group = kind == SHIFT_LEFT ? 6 : kind == SHIFT_RIGHT ? 2 : 4;
+    simt_jit_put_imm(j, (struct x86_vop){1, 1, 0, 0x71}, group, d, a, count);
+}
+static void keep_bits(struct jit *j, bool wide, int d, int a, int64_t bits)
+{
+    simt_jit_put_mem(j, (struct x86_vop){1, 1, wide, 0xdb}, d, a, simt_jit_equal_at(j, bits, wide));
+}
+
+/* ---- constants ---- */
+static bool is_constant(const struct jit *j, const struct jit_insn *n, int read, uint32_t *value)
+{
+    const struct jit_slot *s = &j->slots[n->reads[read]];
+    *value = (uint32_t)s->form.step;
+    return s->fixed && s->form.kind == FORM_CONST;
+}
+
+/* Do a selector's bytes from `first` on all repeat the sign of the byte before them, the last of those in order? */
+static bool extends_sign(uint32_t selector, int first)
+{
+    uint32_t from = selector & 7, all = 0;
+    for (uint32_t k = 0; k < 4; k++) all |= (k < (uint32_t)first ? from + k : 8 | (from + (uint32_t)first - 1)) << 4 * k;
+    return (from & 3) % (uint32_t)first == 0 && (selector & 0xffff) == all;
+}
+
+bool simt_jit_can_compute(const struct jit *j, const struct jit_insn *n)
+{
+    uint32_t a, b;
+    if (n->kind == JK_CONVERT) return n->op != JC_F64_S64 || !simt_jit_is_avx2(j);
+    if (n->kind != JK_INTEGER) return true;
+    switch ((enum jit_integer)n->op) {
+    case JI_DIV_U:
+    case JI_REM_U: return !simt_jit_is_avx2(j);
+    case JI_INSERT: return is_constant(j, n, 2, &a) && is_constant(j, n, 3, &b);
+    case JI_PERMUTE:
+        return is_constant(j, n, 2, &a) && (!(a & 0x8888) || extends_sign(a, 1) || extends_sign(a, 2));
+    default: return true;
+    }
+}
+
+/* ---- divisions ---- */
+/* Of 32-bit numbers by doubles, whose quotients are right when they are cut: half a part at a time. With AVX2 signed
+ * ones alone. A divisor of zero gives all ones: the conversion of unsigned numbers sees to that itself. */
+int simt_jit_divide(struct jit *j, const struct jit_insn *n, int part)
+{
+    bool is_signed = n->op == JI_DIV_S || n->op == JI_REM_S, rest = n->op == JI_REM_U || n->op == JI_REM_S;
+    const struct x86_vop up = {1, 2, 0, is_signed ? 0xe6 : 0x7a}, divide = {1, 1, 1, 0x5e},
+                         signed_down = {1, 1, 1, 0xe6}, unsigned_down = {1, 0, 1, 0x78};
+    int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part), q[2];
+    int t = simt_jit_scratch(j);
+    for (int k = 0; k < 2; k++) {
+        q[k] = simt_jit_new_vector(j);
+        if (k) simt_jit_high_half(j, q[k], a), simt_jit_high_half(j, t, b);
+        simt_jit_put(j, up, q[k], 0, k ? q[k] : a);
+        simt_jit_put(j, up, t, 0, k ? t : b);
+        simt_jit_put(j, divide, q[k], q[k], t);
+        simt_jit_put(j, is_signed ? signed_down : unsigned_down, q[k], 0, q[k]);
+    }
+    simt_jit_join(j, q[0], q[0], q[1]);
+    if (is_signed && simt_jit_is_avx2(j)) {
+        simt_jit_put(j, (struct x86_vop){1, 1, 0, 0xef}, t, t, t);
+        simt_jit_put(j, (struct x86_vop){1, 1, 0, 0x76}, t, t, b);
+        simt_jit_put(j, or_w, q[0], q[0], t);
+    } else if (is_signed) {
+        struct x86_evex by_zero = simt_jit_full();
+        by_zero.mask = 1;
+        x86_evex(&j->x, (struct x86_vop){2, 2, 0, 0x27}, simt_jit_full(), 1, b, b); /* vptestnmd */
+        by_zero.imm = 0xff;
+        x86_evex(&j->x, (struct x86_vop){3, 1, 0, 0x25}, by_zero, q[0], q[0], q[0]);
+    }
+    if (rest) {
+        simt_jit_put(j, multiply_w, q[0], q[0], b);
+        simt_jit_put(j, sub_w, q[0], a, q[0]);
+    }
+    return q[0];
+}
+
+/* ---- shifts of two registers, and fields of bits ---- */
+/* Of 64 bits, those of the first register below those of the second, the high half of a shift to the left or the low
+ * half of one to the right. */
+static int funnel(struct jit *j, const struct jit_insn *n, int part)
+{
+    bool left = n->op == JI_FUNNEL_L;
+    int low = simt_jit_part(j, n->reads[0], part), high = simt_jit_part(j, n->reads[1], part), t = simt_jit_scratch(j);
+    int main = left ? high : low, other = left ? low : high, r;
+    struct jit_form by = j->places[n->reads[2]].form;
+    if (by.kind == FORM_CONST) {
+        int count = (int)(by.step & 31);
+        r = simt_jit_new_vector(j);
+        if (low == high && !simt_jit_is_avx2(j)) {
+            simt_jit_put_imm(j, (struct x86_vop){1, 1, 0, 0x72}, left ? 1 : 0, r, low, count); /* vprold, vprord */
+            return r;
+        }
+        simt_jit_shift_by(j, false, left ? SHIFT_LEFT : SHIFT_RIGHT, r, main, count);
+        if (!count) return r;
+        simt_jit_shift_by(j, false, left ? SHIFT_RIGHT : SHIFT_LEFT, t, other, 32 - count);
+        simt_jit_put(j, or_w, r, r, t);
+        return r;
+    }
+    int count = simt_jit_part(j, n->reads[2], part), back = simt_jit_equal(j, 32, false);
+    r = simt_jit_new_vector(j);
+    keep_bits(j, false, t, count, 31);
+    simt_jit_put(j, left ? left_w : right_w, r, main, t);
+    simt_jit_put(j, sub_w, t, back, t); /* a shift by 32 leaves nothing */
+    simt_jit_put(j, left ? right_w : left_w, t, other, t);
+    simt_jit_put(j, or_w, r, r, t);
+    return r;
+}
+
+static int insert(struct jit *j, const struct jit_insn *n, int part)
+{
+    unsigned width = n->wide ? 64 : 32, at = (uint32_t)j->slots[n->reads[2]].form.step & 255;
+    unsigned length = (uint32_t)j->slots[n->reads[3]].form.step & 255;
+    int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part), r = simt_jit_new_vector(j);
+    int t = simt_jit_scratch(j);
+    if (at >= width || !length) {
+        simt_jit_move(j, r, b);
+        return r;
+    }
+    uint64_t field = (length > 63 ? UINT64_MAX : ((uint64_t)1 << length) - 1) << at;
+    simt_jit_shift_by(j, n->wide, SHIFT_LEFT, r, a, (int)at);
+    if (at + length < width) keep_bits(j, n->wide, r, r, (int64_t)field);
+    keep_bits(j, n->wide, t, b, (int64_t)~field);
+    simt_jit_put(j, or_w, r, r, t);
+    return r;
+}
+
+/* ---- bytes ---- */
+/* The bytes of a register that a selector takes from the first or second one; the others become zero. */
+static bool order_of(struct jit *j, uint32_t selector, uint32_t second, struct x86_mem *order)
+{
+    uint8_t from[64];
+    bool any = false;
+    for (uint32_t b = 0; b < 64; b++) {
+        uint32_t s = selector >> b % 4 * 4 & 7;
+        bool taken = s / 4 == second;
+        from[b] = taken ? (uint8_t)(b % 16 / 4 * 4 + s % 4) : 0x80;
+        any |= taken;
+    }
+    *order = x86_at_label(any ? x86_constant(&j->x, from) : -1);
+    return any;
+}
+
+static int permute(struct jit *j, const struct jit_insn *n, int part)
+{
+    uint32_t selector = (uint32_t)j->slots[n->reads[2]].form.step;
+    struct x86_mem order;
+    int t = simt_jit_scratch(j), r;
+    if (selector & 0x8888) {
+        int from = simt_jit_part(j, n->reads[selector >> 2 & 1], part), size = extends_sign(selector, 1) ? 8 : 16;
+        r = simt_jit_new_vector(j);
+        simt_jit_shift_by(j, false, SHIFT_LEFT, r, from, 32 - size - 8 * (int)(selector & 3));
+        simt_jit_shift_by(j, false, SHIFT_SIGNED, r, r, 32 - size);
+        return r;
+    }
+    int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part);
+    bool first = order_of(j, selector, 0, &order);
+    r = simt_jit_new_vector(j);
+    if (first) simt_jit_put_mem(j, bytes, r, a, order);
+    if (!order_of(j, selector, 1, &order)) return r;
+    simt_jit_put_mem(j, bytes, first ? t : r, b, order);
+    if (first) simt_jit_put(j, or_w, r, r, t);
+    return r;
+}
+
+/* Every other byte of a, the odd ones or the even ones, as 16-bit numbers. */
+static void spread_bytes(struct jit *j, bool odd, bool is_signed, int d, int a)
+{
+    int kind = is_signed ? SHIFT_SIGNED : SHIFT_RIGHT;
+    if (!odd) shift_shorts(j, SHIFT_LEFT, d, a, 8);
+    shift_shorts(j, kind, d, odd ? a : d, 8);
+}
+
+static int dot(struct jit *j, const struct jit_insn *n, int part)
+{
+    int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part), t = simt_jit_scratch(j);
+    int c = simt_jit_part(j, n->reads[2], part), r = simt_jit_new_vector(j), u = simt_jit_new_vector(j);
+    for (int odd = 0; odd < 2; odd++) {
+        spread_bytes(j, odd, n->detail & 1, odd ? u : r, a);
+        spread_bytes(j, odd, n->detail & 2, t, b);
+        simt_jit_put(j, sums_of_pairs, odd ? u : r, odd ? u : r, t);
+    }
+    simt_jit_put(j, add_w, r, r, u);
+    simt_jit_put(j, add_w, r, r, c);
+    return r;
+}
+
+/* ---- 16 bits ---- */
+static int short_product(struct jit *j, const struct jit_insn *n, int part)
+{
+    int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part), r = simt_jit_new_vector(j);
+    int t = simt_jit_scratch(j);
+    keep_bits(j, false, r, a, 0xffff);
+    if (n->op == JI_WIDE_SHORT_S) { /* with what lies above, times zero */
+        simt_jit_put(j, sums_of_pairs, r, r, b);
+        return r;
+    }
+    keep_bits(j, false, t, b, 0xffff);
+    simt_jit_put(j, multiply_w, r, r, t);
+    return r;
+}
+
+static int short_result(struct jit *j, const struct jit_insn *n, int part)
+{
+    int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part), r = simt_jit_new_vector(j);
+    simt_jit_put(j, n->detail == JI_ADD ? add_w : n->detail == JI_SUB ? sub_w : multiply_w, r, a, b);
+    keep_bits(j, false, r, r, 0xffff);
+    return r;
+}
+
+int simt_jit_bits(struct jit *j, const struct jit_insn *n, int part)
+{
+    switch ((enum jit_integer)n->op) {
+    case JI_SHORT: return short_result(j, n, part);
+    case JI_FUNNEL_L:
+    case JI_FUNNEL_R: return funnel(j, n, part);
+    case JI_INSERT: return insert(j, n, part);
+    case JI_PERMUTE: return permute(j, n, part);
+    case JI_DOT: return dot(j, n, part);
+    default: return short_product(j, n, part);
+    }
+}

@@ -1,0 +1,180 @@
+/* Floats that take several steps: roundings other than to nearest, powers of 2, and what else compilers make
+ * exponentials and hyperbolic functions of. */
+#include "runtime/simt/jit_build.h"
+#include "runtime/simt/power.h"
+
+static const struct x86_vop add = {1, 0, 0, 0x58}, sub = {1, 0, 0, 0x5c}, multiply = {1, 0, 0, 0x59},
+                            least = {1, 0, 0, 0x5d}, most = {1, 0, 0, 0x5f}, divide = {1, 0, 0, 0x5e},
+                            compare = {1, 0, 0, 0xc2}, and_w = {1, 1, 0, 0xdb}, and_not_w = {1, 1, 0, 0xdf},
+                            or_w = {1, 1, 0, 0xeb}, xor_w = {1, 1, 0, 0xef}, add_w = {1, 1, 0, 0xfe},
+                            sub_w = {1, 1, 0, 0xfa}, fused = {2, 1, 0, 0xb8} /* d = a * b + d */,
+                            fused_by = {2, 1, 0, 0xa8} /* d = a * d + b */;
+enum { NOT_LESS = 0x15 }; /* or no numbers */
+
+static uint32_t bits_of(float v)
+{
+    union {
+        float v;
+        uint32_t bits;
+    } u = {v};
+    return u.bits;
+}
+static struct x86_mem equal_at(struct jit *j, float v)
+{
+    return simt_jit_equal_at(j, (int32_t)bits_of(v), false);
+}
+static struct x86_mem bits_at(struct jit *j, uint32_t bits)
+{
+    return simt_jit_equal_at(j, (int32_t)bits, false);
+}
+
+void simt_jit_round(struct jit *j, enum jit_rounding how, int d, int a)
+{
+    simt_jit_put_imm(j, (struct x86_vop){3, 1, 0, 0x08}, d, 0, a, (int)how | 8); /* raises nothing */
+}
+
+/* Between 0 and 1; what is no number becomes 0, as the second of two does when one is none. */
+static int saturated(struct jit *j, const struct jit_insn *n, int part)
+{
+    int a = simt_jit_part(j, n->reads[0], part), r = simt_jit_new_vector(j);
+    simt_jit_put(j, xor_w, r, r, r);
+    simt_jit_put(j, most, r, a, r);
+    simt_jit_put_mem(j, least, r, r, equal_at(j, 1));
+    return r;
+}
+
+/* With AVX2 by the rounding of the whole processor. */
+static int fused_down(struct jit *j, const struct jit_insn *n, int part)
+{
+    struct x86 *x = &j->x;
+    int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part);
+    int c = simt_jit_part(j, n->reads[2], part), r = simt_jit_new_vector(j);
+    simt_jit_move(j, r, c);
+    if (!simt_jit_is_avx2(j)) {
+        x86_evex(x, fused, (struct x86_evex){.bits = 256, .broadcast = true, .imm = -1}, r, a, b); /* of registers: down */
+        return r;
+    }
+    struct x86_mem usual = x86_at(REG_WARP, (int32_t)offsetof(struct warp, addresses)), down = usual;
+    down.offset += 4;
+    x86_store_control(x, usual);
+    x86_rm(x, ALU_MOV, false, RAX, usual);
+    x86_imm(x, ALU_AND, false, RAX, ~0x6000);
+    x86_imm(x, ALU_OR, false, RAX, 0x2000);
+    x86_store(x, false, down, RAX);
+    x86_load_control(x, down);
+    simt_jit_put(j, fused, r, a, b);
+    x86_load_control(x, usual);
+    return r;
+}
+
+/* Denormals become zeros of their sign. */
+static void flush(struct jit *j, int d, int a)
+{
+    int t = simt_jit_scratch(j);
+    if (!simt_jit_is_avx2(j)) {
+        struct x86_evex how = simt_jit_full();
+        how.imm = 0x20; /* denormal */
+        x86_evex(&j->x, (struct x86_vop){3, 1, 0, 0x66}, how, 1, 0, a);
+        how = simt_jit_full();
+        how.mask = 1;
+        if (d != a) simt_jit_move(j, d, a);
+        x86_evex_mem(&j->x, and_w, how, d, a, bits_at(j, 0x80000000));
+        return;
+    }
+    simt_jit_put_mem(j, and_w, t, a, bits_at(j, 0x7fffffff));
+    simt_jit_put_mem(j, (struct x86_vop){2, 1, 0, 0x3d}, t, t, bits_at(j, 0x007fffff)); /* the larger integer */
+    x86_vex_mem(&j->x, (struct x86_vop){1, 1, 0, 0x76}, 256, t, t, bits_at(j, 0x007fffff), -1);
+    simt_jit_put_imm(j, (struct x86_vop){1, 1, 0, 0x72}, 2, t, t, 1); /* all bits but the sign */
+    simt_jit_put(j, and_not_w, d, t, a);
+}
+
+static int reciprocal(struct jit *j, const struct jit_insn *n, int part)
+{
+    int a = simt_jit_part(j, n->reads[0], part), one = simt_jit_equal(j, bits_of(1), false), r = simt_jit_new_vector(j);
+    flush(j, r, a);
+    simt_jit_put(j, divide, r, one, r);
+    flush(j, r, r);
+    return r;
+}
+
+/* p = p * 2 to the power of whole numbers, rounded once. With AVX2 in two steps, the first of which is exact: the
+ * numbers are the low bits of t. */
+static void scale(struct jit *j, int p, int whole, int t)
+{
+    if (!simt_jit_is_avx2(j)) {
+        simt_jit_put(j, (struct x86_vop){2, 1, 0, 0x2c}, p, p, whole);
+        return;
+    }
+    simt_jit_put_mem(j, sub_w, t, t, bits_at(j, bits_of(POWER_SHIFT)));
+    simt_jit_shift_by(j, false, SHIFT_SIGNED, whole, t, 1);
+    simt_jit_put(j, sub_w, t, t, whole);
+    simt_jit_shift_by(j, false, SHIFT_LEFT, whole, whole, 23);
+    simt_jit_put_mem(j, add_w, whole, whole, bits_at(j, bits_of(1)));
+    simt_jit_put(j, multiply, p, p, whole);
+    simt_jit_shift_by(j, false, SHIFT_LEFT, t, t, 23);
+    simt_jit_put_mem(j, add_w, t, t, bits_at(j, bits_of(1)));
+    simt_jit_put(j, multiply, p, p, t);
+}
+
+/* As power.h has it. */
+static int power(struct jit *j, const struct jit_insn *n, int part)
+{
+    static const float terms[] = {POWER_TERMS};
+    int count = (int)(sizeof terms / sizeof *terms), t = simt_jit_scratch(j);
+    int a = simt_jit_part(j, n->reads[0], part), x = simt_jit_new_vector(j), whole = simt_jit_new_vector(j);
+    int p = simt_jit_new_vector(j), highest = simt_jit_equal(j, bits_of(POWER_MOST), false);
+    simt_jit_put(j, least, x, highest, a); /* the second of two when that is no number */
+    simt_jit_load(j, whole, equal_at(j, POWER_LEAST));
+    simt_jit_put(j, most, x, whole, x);
+    simt_jit_put_mem(j, add, t, x, equal_at(j, POWER_SHIFT));
+    simt_jit_put_mem(j, sub, whole, t, equal_at(j, POWER_SHIFT));
+    simt_jit_put(j, sub, x, x, whole);
+    simt_jit_load(j, p, equal_at(j, terms[count - 1]));
+    for (int k = count - 2; k >= 0; k--) {
+        if (simt_jit_is_avx2(j)) {
+            x86_vex_mem(&j->x, fused_by, 256, p, x, equal_at(j, terms[k]), -1);
+            continue;
+        }
+        x86_evex_mem(&j->x, fused_by, simt_jit_full(), p, x, equal_at(j, terms[k]));
+    }
+    scale(j, p, whole, t);
+    if (n->detail && simt_jit_is_avx2(j)) {
+        x86_vex_mem(&j->x, compare, 256, t, p, equal_at(j, 0x1p-126f), NOT_LESS);
+        simt_jit_put(j, and_w, p, p, t);
+    } else if (n->detail) {
+        struct x86_evex how = simt_jit_full();
+        how.imm = NOT_LESS;
+        x86_evex_mem(&j->x, compare, how, 1, p, equal_at(j, 0x1p-126f));
+        x86_evex(&j->x, (struct x86_vop){1, 0, 0, 0x10}, (struct x86_evex){.bits = 512, .mask = 1, .zero = true, .imm = -1}, p,
+                 0, p);
+    }
+    return p;
+}
+
+/* The second's number with the first's sign. */
+static int with_sign(struct jit *j, const struct jit_insn *n, int part)
+{
+    int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part), r = simt_jit_new_vector(j);
+    int t = simt_jit_scratch(j);
+    simt_jit_put_mem(j, and_w, t, a, bits_at(j, 0x80000000));
+    simt_jit_put_mem(j, and_w, r, b, bits_at(j, 0x7fffffff));
+    simt_jit_put(j, or_w, r, r, t);
+    return r;
+}
+
+int simt_jit_odd_float(struct jit *j, const struct jit_insn *n, int part)
+{
+    int a, r;
+    switch ((enum jit_float)n->op) {
+    case JF_SATURATE: return saturated(j, n, part);
+    case JF_FMA_DOWN: return fused_down(j, n, part);
+    case JF_RCP_FTZ: return reciprocal(j, n, part);
+    case JF_POWER: return power(j, n, part);
+    case JF_COPYSIGN: return with_sign(j, n, part);
+    default:
+        a = simt_jit_part(j, n->reads[0], part);
+        r = simt_jit_new_vector(j);
+        simt_jit_round(j, n->detail, r, a);
+        return r;
+    }
+}
