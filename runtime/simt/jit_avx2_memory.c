@@ -119,7 +119,8 @@ static void check_distances(struct jit *j, const struct jit_insn *n, const struc
         int d = simt_jit_scratch(j), a = simt_jit_peek(j, n->reads[0], p, d);
         simt_jit_put(j, add_q, p ? d : t->low, t->base, a);
         keep_running(j, t, true, p, p ? d : t->low);
-        if (g) simt_jit_store(j, x86_at(REG_WARP, (int32_t)offsetof(struct warp, addresses) + 32 * p), p ? d : t->low);
+        if (g && g->bytes == GROUP_BYTES)
+            simt_jit_store(j, x86_at(REG_WARP, (int32_t)offsetof(struct warp, addresses) + 32 * p), p ? d : t->low);
         if (p) simt_jit_put(j, or_w, t->low, t->low, d);
         simt_jit_put(j, sub_q, p ? d : t->high, t->bound, p ? d : t->low);
         if (p) simt_jit_put(j, or_w, t->high, t->high, d);
@@ -157,7 +158,7 @@ static uint32_t check_global(struct jit *j, const struct jit_insn *n, const stru
     }
     x86_imm(x, ALU_ADD, true, RCX, (int32_t)(g ? g->imm : n->i->imm));
     x86_load_imm(x, RAX, index);
-    x86_load_imm(x, RDX, g ? GROUP_BYTES : n->i->size);
+    x86_load_imm(x, RDX, g ? (uint64_t)g->bytes : n->i->size);
     x86_call_label(x, j->fill_label);
     x86_test(x, false, RAX, RAX);
     x86_jump_if(x, CC_E, leave);
@@ -203,10 +204,9 @@ static void gather(struct jit *j, struct x86_vop op, int reg, int mask, int base
     x86_vex_mem(&j->x, op, 256, reg, mask, (struct x86_mem){base, index, 0, imm, -1}, -1);
 }
 
-static void load_global(struct jit *j, const struct jit_insn *n, int part, int reg, int mask)
+static void load_global(struct jit *j, const struct jit_insn *n, int part, int reg, int mask, int32_t imm)
 {
     const struct x86_vop by_q = {2, 1, n->wide, 0x91};
-    int32_t imm = (int32_t)n->i->imm;
     if (n->wide) {
         gather(j, by_q, reg, mask, REG_BIAS, simt_jit_part(j, n->reads[0], part), imm, 4 * part, true);
         return;
@@ -230,7 +230,7 @@ static void load_shared(struct jit *j, const struct jit_insn *n, int part, int r
     gather(j, by_w, reg, mask, REG_SHARED, index, 0, part * simt_jit_lanes(j, n->wide), n->wide);
 }
 
-static void load_all(struct jit *j, const struct jit_insn *n)
+static void load_all(struct jit *j, const struct jit_insn *n, const struct jit_group *g)
 {
     int regs[JIT_PARTS], mask = simt_jit_new_vector(j);
     uint32_t keep = 1u << mask;
@@ -239,15 +239,16 @@ static void load_all(struct jit *j, const struct jit_insn *n)
         if (n->op)
             load_shared(j, n, p, regs[p], mask);
         else
-            load_global(j, n, p, regs[p], mask);
+            load_global(j, n, p, regs[p], mask, (int32_t)(g ? g->imm : n->i->imm));
         keep |= 1u << regs[p];
         j->vector_pins = keep;
     }
+    if (n->i->size < 4) simt_jit_narrow_lanes(j, n, g, regs);
     simt_jit_define_vector(j, n->writes[0], regs);
 }
 
 /* ---- stores, by lanes from the frame ---- */
-static void store_all(struct jit *j, const struct jit_insn *n)
+void simt_jit_store_lanes(struct jit *j, const struct jit_insn *n)
 {
     struct x86 *x = &j->x;
     int32_t addresses = (int32_t)j->slots[n->reads[0]].offset, data = (int32_t)j->slots[n->reads[1]].offset;
@@ -263,7 +264,11 @@ static void store_all(struct jit *j, const struct jit_insn *n)
         x86_rm(x, ALU_MOV, !n->op, RAX, x86_at(REG_FRAME, addresses + l * (n->op ? 4 : 8)));
         if (n->op && imm) x86_imm(x, ALU_ADD, false, RAX, imm);
         x86_rm(x, ALU_MOV, n->wide, RCX, x86_at(REG_FRAME, data + l * (n->wide ? 8 : 4)));
-        x86_store(x, n->wide, x86_at_index(n->op ? REG_SHARED : REG_BIAS, RAX, n->op ? 0 : imm), RCX);
+        struct x86_mem at = x86_at_index(n->op ? REG_SHARED : REG_BIAS, RAX, n->op ? 0 : imm);
+        if (n->i->size < 4)
+            x86_store_part(x, at, RCX, n->i->size);
+        else
+            x86_store(x, n->wide, at, RCX);
         x86_bind(x, stays);
     }
 }
@@ -280,12 +285,12 @@ void simt_jit_avx2_gather(struct jit *j, const struct jit_insn *n)
     else
         range = check_global(j, n, together ? &g : NULL);
     j->vector_pins = 0;
-    if (together) {
+    if (together && g.bytes == GROUP_BYTES) {
         simt_jit_load_neighbours(j, n, &g, range);
         return;
     }
     if (n->kind == JK_LOAD)
-        load_all(j, n);
+        load_all(j, n, together ? &g : NULL);
     else
-        store_all(j, n);
+        simt_jit_store_lanes(j, n);
 }

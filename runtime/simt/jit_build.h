@@ -468,11 +468,11 @@ void simt_jit_running_address(struct jit *j, uint16_t slot);
 void simt_jit_leave_parted(struct jit *j);
 
 /* ---- jit_neighbours.c ---- */
-/* Four loads of 4 bytes, side by side from `imm` on. */
+/* Four loads of 4 bytes, side by side from `imm` on, or up to four of fewer within 4 bytes, by where they begin. */
 struct jit_group {
-    struct jit_insn *insns[4];
-    int place; /* in warp->ahead, for those behind the first */
-    int64_t imm;
+    struct jit_insn *insns[4]; /* some of them NULL */
+    int place;                 /* in warp->ahead, for those behind the first */
+    int64_t imm, bytes;
 };
 #define GROUP_BYTES 16
 /* Those that n is the first of in the code; false: there are none. */
@@ -481,10 +481,14 @@ void simt_jit_load_ahead(struct jit *j, const struct jit_insn *n); /* from there
 /* The distances of the lanes' addresses from the range's start are at warp->addresses. */
 void simt_jit_load_neighbours(struct jit *j, const struct jit_insn *n, const struct jit_group *g, uint32_t range);
 
+/* Registers with 4 bytes of each lane become what narrower loads have: n, or those of a group, of which n is one. */
+void simt_jit_narrow_lanes(struct jit *j, const struct jit_insn *n, const struct jit_group *g, int *regs);
+
 /* ---- jit_strided.c ---- */
-/* Loads of lanes of a register's size that lie `step` bytes apart, a few elements; m: where the first one lies. */
+/* Loads and stores of lanes of a register's size that lie `step` bytes apart, a few elements; m: where the first one lies. */
 bool simt_jit_is_strided(const struct jit *j, const struct jit_insn *n, int64_t step);
 void simt_jit_load_strided(struct jit *j, bool wide, int reg, struct x86_mem m, int64_t step);
+void simt_jit_store_strided(struct jit *j, bool wide, int reg, struct x86_mem m, int64_t step);
 /* Stores that leave no gap: of 2 or 4 elements a lane, or backwards. */
 bool simt_jit_fills(const struct jit *j, const struct jit_insn *n, int64_t step);
 void simt_jit_store_filling(struct jit *j, bool wide, const int *regs, int count, struct x86_mem m);
@@ -512,6 +516,8 @@ void simt_jit_avx2_load_lanes(struct jit *j, bool wide, int reg, struct x86_mem 
 void simt_jit_avx2_store_lanes(struct jit *j, bool wide, int reg, struct x86_mem m, int64_t step);
 void simt_jit_avx2_store_narrow(struct jit *j, bool wide, int reg, struct x86_mem m, int size);
 void simt_jit_avx2_gather(struct jit *j, const struct jit_insn *n);
+/* A store to addresses of any form, which have been checked, lane by lane from the frame. */
+void simt_jit_store_lanes(struct jit *j, const struct jit_insn *n);
 
 /* ---- jit_emit.c: the whole function; the way in is at the start of the code ---- */
 bool simt_jit_write(struct jit *j);

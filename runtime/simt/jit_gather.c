@@ -1,4 +1,4 @@
-/* Loads and stores of 4-byte or 8-byte elements at addresses of any form. All lanes' addresses are checked at once, as
+/* Loads and stores at addresses of any form, into registers of 4 bytes also of narrower elements. All lanes' addresses are checked at once, as
  * distances from the start of one allocation; when they are not all inside, the interpreter does the instruction. In
  * watched code they are those from what the launch only reads, and of all others the observer is asked. */
 #include "runtime/simt/jit_build.h"
@@ -85,7 +85,7 @@ static void ask_global(struct jit *j, const struct jit_insn *n, const int *a)
     j->vector_pins = pins;
 }
 
-/* The range's number. With `g`, for all of it, and the distances are left in memory. */
+/* The range's number. With `g`, for all of it, and the distances of 4-byte elements are left in memory. */
 static uint32_t check_global(struct jit *j, const struct jit_insn *n, const int *a, const struct jit_group *g)
 {
     struct x86 *x = &j->x;
@@ -115,14 +115,14 @@ static uint32_t check_global(struct jit *j, const struct jit_insn *n, const int 
             x86_evex(x, to_gpr, (struct x86_evex){.bits = 128, .imm = -1}, a[0], 0, RCX);
         x86_imm(x, ALU_ADD, true, RCX, (int32_t)imm);
         x86_load_imm(x, RAX, index);
-        x86_load_imm(x, RDX, g ? GROUP_BYTES : n->i->size);
+        x86_load_imm(x, RDX, g ? (uint64_t)g->bytes : n->i->size);
         x86_call_label(x, j->fill_label);
         simt_jit_load_masks(j);
         x86_test(x, false, RAX, RAX);
         x86_jump_if(x, CC_E, leave);
     }
     x->now = X86_HOT;
-    for (int k = 0; g && k < 4; k++)
+    for (int k = 0; g && g->bytes == GROUP_BYTES && k < 4; k++)
         simt_jit_store(j, x86_at(REG_WARP, (int32_t)offsetof(struct warp, addresses) + 64 * k), t.d[k]);
     j->vector_pins = pins;
     return index;
@@ -185,7 +185,9 @@ static void move_wide(struct jit *j, bool is_load, const int *d, int part, int r
     move(j, is_load ? gather_w_q : scatter_w_q, reg, (struct x86_mem){REG_SHARED, index, 0, 0, -1}, 8 * part, 8);
 }
 
-static void move_part(struct jit *j, const struct jit_insn *n, const int *a, int part, int reg)
+/* At the group's addresses, if there is one. */
+static void move_part(struct jit *j, const struct jit_insn *n, const int *a, int part, int reg,
+                      const struct jit_group *g)
 {
     bool is_load = n->kind == JK_LOAD;
     if (n->op && n->wide)
@@ -197,17 +199,23 @@ static void move_part(struct jit *j, const struct jit_insn *n, const int *a, int
         move(j, is_load ? gather_q_q : scatter_q_q, reg, (struct x86_mem){REG_BIAS, a[part], 0, (int32_t)n->i->imm, -1},
              8 * part, 8);
     else
-        move_by_halves(j, is_load, a, part, reg, (int32_t)n->i->imm);
+        move_by_halves(j, is_load, a, part, reg, (int32_t)(g ? g->imm : n->i->imm));
+}
+
+/* Can it be done here? Narrower elements: as the 4 bytes that one of them begins, behind all of which there is room. */
+static bool is_single(const struct jit *j, const struct jit_insn *n)
+{
+    const struct insn *i = n->i;
+    bool narrow = i->size < 4 && !n->wide, watched = simt_jit_is_watched(j, i);
+    if (n->guarded || i->count != 1 || i->imm != (int32_t)i->imm || (n->kind == JK_LOAD && !n->write_count)) return false;
+    return narrow ? !watched : i->size == (n->wide ? 8 : 4) && (!watched || (!j->zone && simt_jit_may_ask(j, n)));
 }
 
 bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
 {
-    const struct insn *i = n->i;
     uint32_t range = 0;
     int a[4] = {0}, d[2] = {0}, regs[4], parts = n->wide ? 4 : 2;
-    if (n->guarded || i->count != 1 || i->size != (n->wide ? 8 : 4) || i->imm != (int32_t)i->imm ||
-        (n->kind == JK_LOAD && !n->write_count) || (simt_jit_is_watched(j, i) && (j->zone || !simt_jit_may_ask(j, n))))
-        return false;
+    if (!is_single(j, n)) return false;
     if (simt_jit_is_avx2(j)) {
         simt_jit_avx2_gather(j, n);
         return true;
@@ -217,21 +225,30 @@ bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
     for (int k = 0; k < (n->op ? 2 : 4); k++) a[k] = simt_jit_part(j, n->reads[0], k);
     if (n->op)
         check_shared(j, n, a, d);
-    else if (simt_jit_is_watched(j, i))
+    else if (simt_jit_is_watched(j, n->i))
         ask_global(j, n, a);
     else
         range = check_global(j, n, a, together ? &g : NULL);
-    if (together) {
+    if (together && g.bytes == GROUP_BYTES) {
         simt_jit_load_neighbours(j, n, &g, range);
+        return true;
+    }
+    if (n->kind == JK_STORE && n->i->size < 4) {
+        simt_jit_store_lanes(j, n);
         return true;
     }
     uint32_t pins = j->vector_pins;
     for (int p = 0; p < parts; p++) {
         regs[p] = n->kind == JK_LOAD ? simt_jit_new_vector(j) : simt_jit_part(j, n->reads[1], p);
         if (n->kind == JK_LOAD) pins |= 1u << regs[p];
-        move_part(j, n, n->op ? d : a, p, regs[p]);
+        j->vector_pins = pins;
+        move_part(j, n, n->op ? d : a, p, regs[p], together ? &g : NULL);
         j->vector_pins = pins;
     }
-    if (n->kind == JK_LOAD) simt_jit_define_vector(j, n->writes[0], regs);
+    if (n->kind == JK_STORE) return true;
+    j->vector_pins = 0;
+    for (int p = 0; p < parts; p++) j->vector_pins |= 1u << regs[p];
+    if (n->i->size < 4) simt_jit_narrow_lanes(j, n, together ? &g : NULL, regs);
+    simt_jit_define_vector(j, n->writes[0], regs);
     return true;
 }

@@ -8,16 +8,26 @@
 #define TILES_AHEAD 3   /* blocks */
 #define PAGE        4096
 
+/* A variable of the device by its name: its address is the sum of two constants, which is then the base. */
+static bool is_variable(const struct jit *j, const struct jit_insn *n, struct jit_form f)
+{
+    return f.kind == FORM_CONST && !n->op && !simt_jit_is_watched(j, n->i);
+}
+static int64_t offset_of(const struct jit *j, const struct jit_insn *n, struct jit_form f)
+{
+    return is_variable(j, n, f) ? 0 : n->i->imm;
+}
+
 /* The bytes that the lanes of an access touch, from the number of its address. */
 struct extent {
     int64_t low, high;
 };
-static struct extent extent_of(const struct insn *i, struct jit_form f)
+static struct extent extent_of(const struct jit *j, const struct jit_insn *n, struct jit_form f)
 {
-    int64_t step = form_step(f), skip = f.kind == FORM_LINEAR ? f.skip : 0;
+    int64_t step = form_step(f), skip = f.kind == FORM_LINEAR ? f.skip : 0, imm = offset_of(j, n, f);
     int64_t low = (step < 0 ? 15 * step : 0) + (skip < 0 ? skip : 0);
     int64_t high = (step > 0 ? 15 * step : 0) + (skip > 0 ? skip : 0);
-    return (struct extent){i->imm + low, i->imm + high + (int64_t)i->size * i->count};
+    return (struct extent){imm + low, imm + high + (int64_t)n->i->size * n->i->count};
 }
 
 static bool is_small(int64_t n)
@@ -35,8 +45,9 @@ bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, st
         return false;
     if (j->zone && (watched || !form_is_uniform(f))) return false;
     if (n->guarded || !form_is_scalar(f) || n->op > 1 || (i->flags & F_SPIN)) return false;
-    if (!is_small(step) || !is_small(skip) || i->imm >= 1 << 30 || i->imm <= -(1 << 30) || step % bytes ||
-        skip % bytes || i->imm % bytes)
+    int64_t imm = offset_of(j, n, f);
+    if (!is_small(step) || !is_small(skip) || imm >= 1 << 30 || imm <= -(1 << 30) || step % bytes || skip % bytes ||
+        imm % bytes)
         return false;
     if (f.kind == FORM_CONST && n->op && f.step + i->imm != (int32_t)(f.step + i->imm)) return false;
     bool contiguous = step == bytes && i->count == 1, gathers = step && !contiguous;
@@ -50,13 +61,14 @@ bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, st
 /* What the accesses of the rest of this block of code touch, from the same address. */
 static struct extent all_from_here(const struct jit *j, const struct jit_insn *n, struct jit_form f, int64_t *align)
 {
-    struct extent all = extent_of(n->i, f);
+    struct extent all = extent_of(j, n, f);
     *align = (int64_t)n->i->size * n->i->count;
+    if (is_variable(j, n, f)) return all;
     const struct jit_insn *end = j->code + j->block->end;
     for (const struct jit_insn *m = n; m < end; m++) {
         bool same = (m->kind == JK_LOAD || m->kind == JK_STORE) && m->op == n->op && m->reads[0] == n->reads[0];
         if (same && simt_jit_is_native_access(j, m, f)) {
-            struct extent one = extent_of(m->i, f);
+            struct extent one = extent_of(j, m, f);
             if (one.low < all.low) all.low = one.low;
             if (one.high > all.high) all.high = one.high;
             if ((int64_t)m->i->size * m->i->count > *align) *align = (int64_t)m->i->size * m->i->count;
@@ -150,7 +162,7 @@ static void check_shared(struct jit *j, int base, struct extent all, int leave)
 static void check(struct jit *j, const struct jit_insn *n, const int bases[2])
 {
     struct jit_place *p = &j->places[n->reads[0]];
-    struct extent need = extent_of(n->i, p->form);
+    struct extent need = extent_of(j, n, p->form);
     int64_t align = (int64_t)n->i->size * n->i->count;
     if (p->checked && need.low >= p->low && need.high <= p->high && align <= p->align) return;
     struct extent all = all_from_here(j, n, p->form, &align);
@@ -178,18 +190,19 @@ static void find_bases(struct jit *j, const struct jit_insn *n, struct x86_mem a
     uint16_t slot = n->reads[0];
     struct jit_form f = j->places[slot].form;
     int bases[2];
-    bases[0] = bases[1] = simt_jit_scalar(j, slot, 0, RDX);
-    if (f.kind == FORM_PAIR) bases[1] = simt_jit_scalar(j, slot, 1, RDX);
     if (f.kind == FORM_CONST) { /* kept out of the way of the checks */
         bases[0] = bases[1] = simt_jit_new_gpr(j);
-        x86_rr(&j->x, ALU_MOV, true, bases[0], RDX);
+        x86_load_imm(&j->x, bases[0], (uint64_t)f.step + (is_variable(j, n, f) ? (uint64_t)n->i->imm : 0));
+    } else {
+        bases[0] = bases[1] = simt_jit_scalar(j, slot, 0, RDX);
+        if (f.kind == FORM_PAIR) bases[1] = simt_jit_scalar(j, slot, 1, RDX);
     }
     if (!simt_jit_is_watched(j, n->i))
         check(j, n, bases);
     else if (n->kind == JK_LOAD || !simt_jit_rows(j, n, f))
         simt_jit_ask(j, n, bases, f);
     for (int h = 0; h < 2; h++) {
-        int32_t offset = (int32_t)(n->i->imm + (h && f.kind == FORM_LINEAR ? f.skip : 0));
+        int32_t offset = (int32_t)(offset_of(j, n, f) + (h && f.kind == FORM_LINEAR ? f.skip : 0));
         at[h] = x86_at_index(n->op ? REG_SHARED : bases[h], n->op ? bases[h] : REG_BIAS, offset);
     }
 }
@@ -377,14 +390,17 @@ static void store_all(struct jit *j, const struct jit_insn *n, const struct x86_
         store_filled(j, n, at, step);
         return;
     }
-    if (scatters && !avx2) index = index_vector(j, step);
+    bool spread = !rows && simt_jit_is_strided(j, n, step);
+    if (scatters && !avx2 && !spread) index = index_vector(j, step);
     for (int e = 0; e < i->count; e++)
         for (int p = 0; p < parts; p++) {
             int half = simt_jit_half(j, n->wide, p), first = simt_jit_first(j, n->wide, p);
             struct x86_mem m = further(at[half], (int64_t)e * i->size + step * first);
             int r = simt_jit_part(j, n->reads[1 + e], p);
             if (rows && p % each == 0) simt_jit_claim(j, n, bases, f, p / each);
-            if (avx2)
+            if (spread)
+                simt_jit_store_strided(j, n->wide, r, m, step);
+            else if (avx2)
                 store_avx2(j, n, r, m, step);
             else if (scatters)
                 move_gathered(j, n->wide ? scatter_q : scatter_w, r, index, m);

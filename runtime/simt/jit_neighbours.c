@@ -1,9 +1,10 @@
 /* Loads of neighbours in global memory from addresses of any form. Loops that were unrolled load them one after the
  * other: four of 4 bytes become one of 16 for each lane, and change places in registers, which takes about as long as
- * one of four gathers would.
+ * one of four gathers would. Up to four of fewer bytes become one of 4.
  *
  * The lanes' distances from the start of one allocation have been checked, and are in memory; those of lanes that don't
  * run are 0. */
+#include <string.h>
 #include "runtime/simt/jit_build.h"
 
 #define TOGETHER 4  /* loads */
@@ -12,7 +13,7 @@
 /* ---- which ---- */
 static bool is_single(const struct jit *j, const struct jit_insn *n)
 {
-    return n->kind == JK_LOAD && !n->guarded && n->i->count == 1 && n->i->size == (n->wide ? 8 : 4) &&
+    return n->kind == JK_LOAD && !n->guarded && n->i->count == 1 && n->i->size <= (n->wide ? 8 : 4) &&
            n->write_count == 1 && !simt_jit_is_watched(j, n->i) && n->i->imm == (int32_t)n->i->imm;
 }
 
@@ -38,7 +39,7 @@ static bool find_neighbours(const struct jit *j, const struct jit_insn *n, struc
     near[TOGETHER - 1] = &j->code[n - j->code];
     for (struct jit_insn *m = near[TOGETHER - 1]; m < end && m < n + FARTHEST && keeps_memory(m); m++) {
         int64_t away = m->i->imm - n->i->imm, k = away / 4 + TOGETHER - 1;
-        bool like = is_single(j, m) && !m->op && !m->wide && m->reads[0] == n->reads[0] && !(away % 4);
+        bool like = is_single(j, m) && !m->op && !m->wide && m->i->size == 4 && m->reads[0] == n->reads[0] && !(away % 4);
         if (like && k >= 0 && k < 2 * TOGETHER - 1 && !near[k]) near[k] = m;
         if (writes(m, n->reads[0])) break;
     }
@@ -60,11 +61,40 @@ static int free_place(const struct jit *j, const struct jit_insn *n)
     return -1;
 }
 
+/* Loads of fewer than 4 bytes from the same base, which lie within the 4 bytes from the lowest of those found so far;
+ * false when n is alone. */
+static bool find_narrow(const struct jit *j, const struct jit_insn *n, struct jit_group *g)
+{
+    struct jit_insn *found[TOGETHER] = {&j->code[n - j->code]};
+    const struct jit_insn *end = j->code + j->block->end;
+    int count = 1, size = n->i->size;
+    int64_t low = n->i->imm, high = low + size;
+    for (struct jit_insn *m = found[0]; m < end && m < n + FARTHEST && count < TOGETHER && keeps_memory(m); m++) {
+        int64_t imm = m->i->imm, least = imm < low ? imm : low, most = imm + size > high ? imm + size : high;
+        bool like = is_single(j, m) && !m->op && !m->wide && m->i->size == size && m->reads[0] == n->reads[0];
+        bool fresh = m != n;
+        for (int k = 0; k < count; k++) fresh &= found[k]->i->imm != imm;
+        if (like && fresh && most - least <= 4 && (imm - low) % size == 0) {
+            found[count++] = m;
+            low = least, high = most;
+        }
+        if (writes(m, n->reads[0])) break;
+    }
+    memset(g->insns, 0, sizeof g->insns);
+    for (int k = 0; k < count; k++) g->insns[found[k]->i->imm - low] = found[k];
+    g->imm = low;
+    g->bytes = high - low;
+    return count > 1;
+}
+
 bool simt_jit_neighbours(const struct jit *j, const struct jit_insn *n, struct jit_group *g)
 {
     g->place = free_place(j, n);
-    if (!is_single(j, n) || n->op || n->wide || g->place < 0 || !find_neighbours(j, n, g->insns)) return false;
+    if (!is_single(j, n) || n->op || n->wide || g->place < 0) return false;
+    if (n->i->size < 4) return find_narrow(j, n, g);
+    if (!find_neighbours(j, n, g->insns)) return false;
     g->imm = g->insns[0]->i->imm;
+    g->bytes = GROUP_BYTES;
     return true;
 }
 
@@ -108,6 +138,16 @@ static struct x86_mem ahead_at(const struct jit *j, int place, int element, int 
     return x86_at(REG_WARP, (int32_t)(offsetof(struct warp, ahead) + at));
 }
 
+static void wait_for_others(struct jit *j, const struct jit_insn *n, const struct jit_group *g)
+{
+    j->ahead_end[g->place] = n;
+    for (int e = 0; e < TOGETHER; e++) {
+        if (!g->insns[e] || g->insns[e] == n) continue;
+        g->insns[e]->ahead = (uint8_t)(1 + 4 * g->place + e);
+        if (g->insns[e] > j->ahead_end[g->place]) j->ahead_end[g->place] = g->insns[e];
+    }
+}
+
 /* What the others load waits in memory, since slots are shared by values that are not alive at once. */
 static void load_together(struct jit *j, const struct jit_insn *n, const struct jit_group *g)
 {
@@ -123,11 +163,35 @@ static void load_together(struct jit *j, const struct jit_insn *n, const struct 
                 simt_jit_store(j, ahead_at(j, g->place, e, p), r[e]);
         j->vector_pins = keep |= 1u << regs[p];
     }
-    for (int e = 0; e < TOGETHER; e++) {
-        if (g->insns[e] != n) g->insns[e]->ahead = (uint8_t)(1 + 4 * g->place + e);
-        if (g->insns[e] > j->ahead_end[g->place] || !e) j->ahead_end[g->place] = g->insns[e];
-    }
+    wait_for_others(j, n, g);
     simt_jit_define_vector(j, n->writes[0], regs);
+}
+
+/* The low bytes of 4, from one of them on. */
+static void narrow(struct jit *j, int d, int a, int from, int size, bool is_signed)
+{
+    int above = 32 - 8 * size;
+    if (is_signed || from) simt_jit_shift_by(j, false, SHIFT_LEFT, d, a, above - 8 * from);
+    if (is_signed || from)
+        simt_jit_shift_by(j, false, is_signed ? SHIFT_SIGNED : SHIFT_RIGHT, d, d, above);
+    else
+        simt_jit_put_mem(j, (struct x86_vop){1, 1, 0, 0xdb}, d, a, simt_jit_equal_at(j, UINT32_MAX >> above, false));
+}
+
+void simt_jit_narrow_lanes(struct jit *j, const struct jit_insn *n, const struct jit_group *g, int *regs)
+{
+    int own = 0;
+    for (int p = 0; p < simt_jit_part_count(j, false); p++) {
+        for (int e = 0; g && e < TOGETHER; e++) {
+            int t = simt_jit_scratch(j);
+            if (g->insns[e] == n) own = e;
+            if (!g->insns[e] || g->insns[e] == n) continue;
+            narrow(j, t, regs[p], e, n->i->size, g->insns[e]->detail);
+            simt_jit_store(j, ahead_at(j, g->place, e, p), t);
+        }
+        narrow(j, regs[p], regs[p], own, n->i->size, n->detail);
+    }
+    if (g) wait_for_others(j, n, g);
 }
 
 void simt_jit_load_ahead(struct jit *j, const struct jit_insn *n)

@@ -79,6 +79,32 @@ void simt_jit_load_strided(struct jit *j, bool wide, int reg, struct x86_mem m, 
     }
 }
 
+/* Each vector's lanes move to their places in memory, and those alone are stored. */
+void simt_jit_store_strided(struct jit *j, bool wide, int reg, struct x86_mem m, int64_t step)
+{
+    const struct x86_vop to_mask = {1, 3, 0, 0x92};
+    struct span s = span_of(wide, step);
+    struct x86_evex taken = simt_jit_full();
+    int moved = simt_jit_scratch(j);
+    taken.mask = 1;
+    for (int v = 0; v < s.vectors; v++) {
+        int index[16] = {0};
+        uint32_t lanes = 0;
+        for (int l = 0; l < s.lanes; l++) {
+            int64_t to = place_in(&s, l, v);
+            if (to < 0 || to >= s.lanes || (v && place_in(&s, l, v - 1) < s.lanes)) continue;
+            index[to] = l;
+            lanes |= 1u << to;
+        }
+        load_index(j, wide, moved, index);
+        simt_jit_put(j, wide ? from_one_q : from_one_w, moved, moved, reg);
+        x86_load_imm(&j->x, RAX, lanes);
+        x86_vex(&j->x, to_mask, 128, 1, 0, RAX, -1);
+        x86_evex_mem(&j->x, (struct x86_vop){1, wide, wide, 0x11}, taken, moved, 0,
+                     further(m, s.low + start_of(&s, v)));
+    }
+}
+
 bool simt_jit_fills(const struct jit *j, const struct jit_insn *n, int64_t step)
 {
     int64_t size = n->i->size, bytes = size * n->i->count;

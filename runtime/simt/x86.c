@@ -243,6 +243,15 @@ void x86_store_byte(struct x86 *x, struct x86_mem m, int reg)
 {
     x86_rm(x, 0x88, false, reg, m);
 }
+void x86_store_part(struct x86 *x, struct x86_mem m, int reg, int size)
+{
+    if (size == 1) {
+        x86_store_byte(x, m, reg);
+        return;
+    }
+    put_bytes(x, "\x66", 1);
+    x86_store(x, false, m, reg);
+}
 void x86_swap_byte(struct x86 *x, struct x86_mem m, int reg)
 {
     x86_rm(x, 0x86, false, reg, m);

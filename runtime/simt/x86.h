@@ -97,6 +97,7 @@ void x86_mem_imm(struct x86 *x, int opcode, bool wide, struct x86_mem m, int32_t
 void x86_load_imm(struct x86 *x, int reg, uint64_t value);
 void x86_store(struct x86 *x, bool wide, struct x86_mem m, int reg);
 void x86_store_byte(struct x86 *x, struct x86_mem m, int reg); /* of rax to rdx */
+void x86_store_part(struct x86 *x, struct x86_mem m, int reg, int size); /* 1 or 2 bytes of those */
 void x86_swap_byte(struct x86 *x, struct x86_mem m, int reg);  /* likewise; nobody else comes between */
 void x86_lea(struct x86 *x, bool wide, int reg, struct x86_mem m);
 void x86_prefetch(struct x86 *x, struct x86_mem m); /* the address may be any */
