@@ -50,7 +50,7 @@ static void give_splits(struct worker *k, uint32_t odd, enum jit_exit why)
         simt_warp_start(w);
         struct split *s = &w->splits[0];
         if (j == odd) {
-            s->pc = pc;
+            s->pc = w->pc = pc;
             w->resume = why == JIT_SLICE || why == JIT_BARRIER ? resume : NULL;
             if (why == JIT_PARTED) simt_jit_part_splits(k->jit, w);
         } else if (!resume) {

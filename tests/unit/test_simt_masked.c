@@ -55,6 +55,10 @@ static const char *const programs[] = {
     "ld.global.u8 %r5, [%q1+3];\nadd.s32 %r6, %r6, %r5;\nst.shared.u32 [%r8], %r6;\nld.shared.u32 %r6, [%r8];\n"
     "ld.global.u32 %r7, [%in+64];\nadd.s32 %r3, %r3, 3;\nsub.s32 %r2, %r2, 1;\nst.global.u32 [%out+28], %r3;\n"
     "st.global.f64 [%out+16], %d0;\nbra L;\nE: st.global.f32 [%out+4], %f0;\nst.global.u32 [%out+8], %r7;\n" PUT("%r6"),
+    /* Code that is left where lanes have parted: what is done is not done again. */
+    "ld.global.u32 %r2, [%out];\nadd.s32 %r2, %r2, 1;\nst.global.u32 [%out], %r2;\nsetp.lt.u32 %p0, %i, 20;\n"
+    "mov.u32 %r3, 5;\nst.shared.u32 [room], %r3;\n@!%p0 bra E;\nmov.u64 %q1, room;\ncvta.shared.u64 %q1, %q1;\n"
+    "ld.u32 %r3, [%q1];\nE: st.global.u32 [%out+4], %r3;\n",
     /* Neighbours, four of them and more, in any order; the last load into its own address; a store between. */
     "and.b32 %r2, %g, 7;\nmul.lo.s32 %r3, %g, 20;\nmov.u32 %r4, 0;\nL: mul.wide.u32 %q1, %r3, 4;\nadd.s64 %q1, %q1, %in;\n"
     "ld.global.u32 %r5, [%q1+8];\nxor.b32 %r4, %r4, %r5;\nld.global.u32 %r5, [%q1+4];\nmad.lo.s32 %r4, %r4, 3, %r5;\n"
