@@ -232,19 +232,21 @@ static void load_shared(struct jit *j, const struct jit_insn *n, int part, int r
 
 static void load_all(struct jit *j, const struct jit_insn *n, const struct jit_group *g)
 {
+    struct jit_insn as_moved = *n; /* fewer than 8 bytes as 4 */
+    as_moved.wide = n->i->size == 8;
     int regs[JIT_PARTS], mask = simt_jit_new_vector(j);
     uint32_t keep = 1u << mask;
-    for (int p = 0; p < simt_jit_part_count(j, n->wide); p++) {
+    for (int p = 0; p < simt_jit_part_count(j, as_moved.wide); p++) {
         regs[p] = simt_jit_new_vector(j);
         if (n->op)
-            load_shared(j, n, p, regs[p], mask);
+            load_shared(j, &as_moved, p, regs[p], mask);
         else
-            load_global(j, n, p, regs[p], mask, (int32_t)(g ? g->imm : n->i->imm));
+            load_global(j, &as_moved, p, regs[p], mask, (int32_t)(g ? g->imm : n->i->imm));
         keep |= 1u << regs[p];
         j->vector_pins = keep;
     }
-    if (n->i->size < 4) simt_jit_narrow_lanes(j, n, g, regs);
-    simt_jit_define_vector(j, n->writes[0], regs);
+    j->vector_pins = keep & ~(1u << mask);
+    simt_jit_define_loaded(j, n, g, regs);
 }
 
 /* ---- stores, by lanes from the frame ---- */

@@ -197,7 +197,7 @@ struct jit_place {
 
 #define JIT_ROWS       16
 #define JIT_PARAMETERS 512
-#define JIT_ZONES      32
+#define JIT_ZONES      256
 struct jit {
     int bits; /* of a vector: 512 with AVX-512, 256 with AVX2 */
     const struct simt_program *program;
@@ -483,6 +483,14 @@ void simt_jit_load_neighbours(struct jit *j, const struct jit_insn *n, const str
 
 /* Registers with 4 bytes of each lane become what narrower loads have: n, or those of a group, of which n is one. */
 void simt_jit_narrow_lanes(struct jit *j, const struct jit_insn *n, const struct jit_group *g, int *regs);
+/* Loads of fewer than 8 bytes into registers of 8: of 4-byte lanes become twice as many, of 8-byte ones. */
+static inline bool simt_jit_is_widened(const struct jit_insn *n)
+{
+    return n->kind == JK_LOAD && n->wide && n->i->size < 8;
+}
+void simt_jit_widen(struct jit *j, const struct jit_insn *n, int *regs);
+/* The load's result from registers with 4 bytes of each lane, or 8 where it loads as many. */
+void simt_jit_define_loaded(struct jit *j, const struct jit_insn *n, const struct jit_group *g, int *regs);
 
 /* ---- jit_strided.c ---- */
 /* Loads and stores of lanes of a register's size that lie `step` bytes apart, a few elements; m: where the first one lies. */

@@ -206,16 +206,38 @@ static void move_part(struct jit *j, const struct jit_insn *n, const int *a, int
 static bool is_single(const struct jit *j, const struct jit_insn *n)
 {
     const struct insn *i = n->i;
-    bool narrow = i->size < 4 && !n->wide, watched = simt_jit_is_watched(j, i);
+    bool narrow = i->size < 4 && (!n->wide || n->kind == JK_LOAD), watched = simt_jit_is_watched(j, i);
     if (n->guarded || i->count != 1 || i->imm != (int32_t)i->imm || (n->kind == JK_LOAD && !n->write_count)) return false;
-    return narrow ? !watched : i->size == (n->wide ? 8 : 4) && (!watched || (!j->zone && simt_jit_may_ask(j, n)));
+    return narrow || simt_jit_is_widened(n) ? !watched : i->size == (n->wide ? 8 : 4) && (!watched || (!j->zone && simt_jit_may_ask(j, n)));
+}
+
+void simt_jit_widen(struct jit *j, const struct jit_insn *n, int *regs)
+{
+    const struct x86_vop extend = {2, 1, 0, n->detail ? 0x25 : 0x35};
+    for (int p = simt_jit_part_count(j, false); p-- > 0;) {
+        int low = regs[p], high = simt_jit_new_vector(j);
+        simt_jit_high_half(j, high, low);
+        simt_jit_put(j, extend, high, 0, high);
+        simt_jit_put(j, extend, low, 0, low);
+        regs[2 * p] = low, regs[2 * p + 1] = high;
+    }
+}
+
+void simt_jit_define_loaded(struct jit *j, const struct jit_insn *n, const struct jit_group *g, int *regs)
+{
+    if (n->i->size < 4) simt_jit_narrow_lanes(j, n, g, regs);
+    if (simt_jit_is_widened(n)) simt_jit_widen(j, n, regs);
+    simt_jit_define_vector(j, n->writes[0], regs);
 }
 
 bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
 {
     uint32_t range = 0;
-    int a[4] = {0}, d[2] = {0}, regs[4], parts = n->wide ? 4 : 2;
+    struct jit_insn as_words = *n; /* as it is moved */
+    int a[4] = {0}, d[2] = {0}, regs[JIT_PARTS];
     if (!is_single(j, n)) return false;
+    if (simt_jit_is_widened(n)) as_words.wide = false;
+    int parts = simt_jit_part_count(j, as_words.wide);
     if (simt_jit_is_avx2(j)) {
         simt_jit_avx2_gather(j, n);
         return true;
@@ -242,13 +264,12 @@ bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
         regs[p] = n->kind == JK_LOAD ? simt_jit_new_vector(j) : simt_jit_part(j, n->reads[1], p);
         if (n->kind == JK_LOAD) pins |= 1u << regs[p];
         j->vector_pins = pins;
-        move_part(j, n, n->op ? d : a, p, regs[p], together ? &g : NULL);
+        move_part(j, &as_words, n->op ? d : a, p, regs[p], together ? &g : NULL);
         j->vector_pins = pins;
     }
     if (n->kind == JK_STORE) return true;
     j->vector_pins = 0;
     for (int p = 0; p < parts; p++) j->vector_pins |= 1u << regs[p];
-    if (n->i->size < 4) simt_jit_narrow_lanes(j, n, together ? &g : NULL, regs);
-    simt_jit_define_vector(j, n->writes[0], regs);
+    simt_jit_define_loaded(j, n, together ? &g : NULL, regs);
     return true;
 }

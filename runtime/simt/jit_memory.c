@@ -53,7 +53,7 @@ bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, st
     bool contiguous = step == bytes && i->count == 1, gathers = step && !contiguous;
     bool narrow = i->size < 4 && !n->wide && n->kind == JK_LOAD;
     narrow |= i->size < 4 && !n->wide && n->kind == JK_STORE && bytes == 4 && step == 4;
-    if (gathers && !narrow && i->size != (n->wide ? 8 : 4)) return false;
+    if (gathers && !narrow && !simt_jit_is_widened(n) && i->size != (n->wide ? 8 : 4)) return false;
     return n->kind == JK_LOAD ? n->write_count == i->count : step != 0;
 }
 
@@ -333,6 +333,13 @@ static void load_all(struct jit *j, const struct jit_insn *n, const struct x86_m
             if (n->i->count > 1 && n->writes[w] == n->reads[0]) j->failed = true; /* decoding sees to it */
             simt_jit_define_scalar(j, n->writes[w++], result, regs);
             j->gpr_pins = pins;
+        } else if (simt_jit_is_widened(n) && form_step(f) && (form_step(f) != n->i->size || n->i->count > 1)) {
+            struct jit_insn as_words = *n;
+            as_words.wide = false;
+            load_vectors(j, &as_words, at, f, e, regs);
+            simt_jit_widen(j, n, regs);
+            simt_jit_define_vector(j, n->writes[w++], regs);
+            j->vector_pins = 0;
         } else {
             load_vectors(j, n, at, f, e, regs);
             simt_jit_define_vector(j, n->writes[w++], regs);
