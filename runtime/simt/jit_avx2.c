@@ -105,11 +105,11 @@ int simt_jit_avx2_integer(struct jit *j, const struct jit_insn *n, int part)
     return r;
 }
 
-int simt_jit_avx2_narrowed(struct jit *j, uint16_t slot, int part)
+int simt_jit_avx2_narrowed(struct jit *j, uint16_t slot, int part, bool high)
 {
     int from[2], d = simt_jit_new_vector(j);
     for (int k = 0; k < 2; k++) from[k] = simt_jit_part(j, slot, 2 * part + k);
-    simt_jit_put_imm(j, even_words, d, from[0], from[1], 0x88);
+    simt_jit_put_imm(j, even_words, d, from[0], from[1], high ? 0xdd : 0x88);
     simt_jit_put_imm(j, order_q, d, 0, d, 0xd8);
     return d;
 }

@@ -48,6 +48,8 @@ bool simt_jit_can_compute(const struct jit *j, const struct jit_insn *n)
     case JI_DIV_U:
     case JI_REM_U: return !simt_jit_is_avx2(j);
     case JI_INSERT: return is_constant(j, n, 2, &a) && is_constant(j, n, 3, &b);
+    case JI_EXTRACT_U:
+    case JI_EXTRACT_S: return is_constant(j, n, 1, &a) && is_constant(j, n, 2, &b);
     case JI_PERMUTE:
         return is_constant(j, n, 2, &a) && (!(a & 0x8888) || extends_sign(a, 1) || extends_sign(a, 2));
     default: return true;
@@ -141,6 +143,121 @@ static int insert(struct jit *j, const struct jit_insn *n, int part)
     return r;
 }
 
+static int extract(struct jit *j, const struct jit_insn *n, int part)
+{
+    int at = (int)((uint32_t)j->slots[n->reads[1]].form.step & 255);
+    int length = (int)((uint32_t)j->slots[n->reads[2]].form.step & 255), a = simt_jit_part(j, n->reads[0], part);
+    int r = simt_jit_new_vector(j), kind = n->op == JI_EXTRACT_S ? SHIFT_SIGNED : SHIFT_RIGHT;
+    if (!length || (at > 31 && n->op == JI_EXTRACT_U)) {
+        simt_jit_set(j, false, r, 0);
+        return r;
+    }
+    if (at > 31) at = 31; /* all of it is the sign */
+    int bits = length < 32 - at ? length : 32 - at, above = 32 - at - bits;
+    if (above) simt_jit_shift_by(j, false, SHIFT_LEFT, r, a, above);
+    simt_jit_shift_by(j, false, kind, r, above ? r : a, 32 - bits);
+    return r;
+}
+
+static int packed(struct jit *j, const struct jit_insn *n, int part)
+{
+    if (n->wide) {
+        int low = simt_jit_widened(j, n->reads[0], part, false), high = simt_jit_widened(j, n->reads[1], part, false);
+        simt_jit_shift_by(j, true, SHIFT_LEFT, high, high, 32);
+        simt_jit_put(j, or_w, low, low, high);
+        return low;
+    }
+    int low = simt_jit_part(j, n->reads[0], part), high = simt_jit_part(j, n->reads[1], part);
+    int r = simt_jit_new_vector(j), t = simt_jit_scratch(j);
+    keep_bits(j, false, r, low, 0xffff);
+    simt_jit_shift_by(j, false, SHIFT_LEFT, t, high, 16);
+    simt_jit_put(j, or_w, r, r, t);
+    return r;
+}
+
+/* ---- bits, by tables of what four of them come to ---- */
+/* Each byte of r becomes low[its low half], and with the other table's entry of its high half added or joined. r's old
+ * value is in a. */
+static void look_up(struct jit *j, int r, int a, const uint8_t low[16], const uint8_t high[16], struct x86_vop join)
+{
+    uint8_t tables[2][64];
+    int t = simt_jit_scratch(j), u = simt_jit_new_vector(j);
+    for (int k = 0; k < 64; k++) tables[0][k] = low[k % 16], tables[1][k] = high[k % 16];
+    simt_jit_shift_by(j, false, SHIFT_RIGHT, t, a, 4);
+    keep_bits(j, false, t, t, 0x0f0f0f0f);
+    simt_jit_load(j, u, x86_at_label(x86_constant(&j->x, tables[1])));
+    simt_jit_put(j, bytes, u, u, t);
+    keep_bits(j, false, t, a, 0x0f0f0f0f);
+    simt_jit_load(j, r, x86_at_label(x86_constant(&j->x, tables[0])));
+    simt_jit_put(j, bytes, r, r, t);
+    simt_jit_put(j, join, r, r, u);
+}
+
+static void count_bits(struct jit *j, int r, int a)
+{
+    static const uint8_t set[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+    look_up(j, r, a, set, set, (struct x86_vop){1, 1, 0, 0xfc}); /* sums of bytes */
+    simt_jit_put_mem(j, (struct x86_vop){2, 1, 0, 0x04}, r, r, simt_jit_equal_at(j, 0x01010101, false));
+    simt_jit_put_mem(j, sums_of_pairs, r, r, simt_jit_equal_at(j, 0x00010001, false));
+}
+
+static int counted(struct jit *j, const struct jit_insn *n, int part)
+{
+    int a = simt_jit_part(j, n->reads[0], part), r = simt_jit_new_vector(j);
+    count_bits(j, r, a);
+    return r;
+}
+
+static int reversed(struct jit *j, const struct jit_insn *n, int part)
+{
+    uint8_t low[16], high[16], order[64];
+    for (int k = 0; k < 16; k++) {
+        high[k] = (uint8_t)((k & 1) << 3 | (k & 2) << 1 | (k & 4) >> 1 | k >> 3);
+        low[k] = (uint8_t)(high[k] << 4);
+    }
+    for (int b = 0; b < 64; b++) order[b] = (uint8_t)(b % 16 / 4 * 4 + 3 - b % 4);
+    int a = simt_jit_part(j, n->reads[0], part), r = simt_jit_new_vector(j);
+    look_up(j, r, a, low, high, or_w);
+    simt_jit_put_mem(j, bytes, r, r, x86_at_label(x86_constant(&j->x, order)));
+    return r;
+}
+
+/* The zeros above the highest bit that is set, 32 where none is: with AVX2 those that are left when all below it are
+ * set, too. */
+static void count_zeros(struct jit *j, int r, int a)
+{
+    int t = simt_jit_scratch(j);
+    if (!simt_jit_is_avx2(j)) {
+        simt_jit_put(j, (struct x86_vop){2, 1, 0, 0x44}, r, 0, a); /* vplzcntd */
+        return;
+    }
+    simt_jit_move(j, r, a);
+    for (int by = 1; by < 32; by *= 2) {
+        simt_jit_shift_by(j, false, SHIFT_RIGHT, t, r, by);
+        simt_jit_put(j, or_w, r, r, t);
+    }
+    int set = simt_jit_new_vector(j);
+    count_bits(j, set, r);
+    simt_jit_set(j, false, r, 32);
+    simt_jit_put(j, sub_w, r, r, set);
+}
+
+static int leading(struct jit *j, const struct jit_insn *n, int part)
+{
+    int a = simt_jit_part(j, n->reads[0], part), r = simt_jit_new_vector(j), t;
+    count_zeros(j, r, a);
+    if (n->detail == LEADING_PLACE) {
+        t = simt_jit_equal(j, 31, false);
+        simt_jit_put(j, sub_w, r, t, r);
+    } else if (n->detail == LEADING_SHIFT) { /* from 32 on all ones */
+        t = simt_jit_scratch(j);
+        simt_jit_shift_by(j, false, SHIFT_LEFT, t, r, 26);
+        simt_jit_shift_by(j, false, SHIFT_SIGNED, t, t, 31);
+        simt_jit_put(j, or_w, r, r, t);
+    }
+    return r;
+}
+
 /* ---- bytes ---- */
 /* The bytes of a register that a selector takes from the first or second one; the others become zero. */
 static bool order_of(struct jit *j, uint32_t selector, uint32_t second, struct x86_mem *order)
@@ -231,6 +348,12 @@ int simt_jit_bits(struct jit *j, const struct jit_insn *n, int part)
     case JI_FUNNEL_L:
     case JI_FUNNEL_R: return funnel(j, n, part);
     case JI_INSERT: return insert(j, n, part);
+    case JI_EXTRACT_U:
+    case JI_EXTRACT_S: return extract(j, n, part);
+    case JI_COUNT: return counted(j, n, part);
+    case JI_REVERSE: return reversed(j, n, part);
+    case JI_LEADING: return leading(j, n, part);
+    case JI_PACK: return packed(j, n, part);
     case JI_PERMUTE: return permute(j, n, part);
     case JI_DOT: return dot(j, n, part);
     default: return short_product(j, n, part);

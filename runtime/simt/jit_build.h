@@ -74,6 +74,13 @@ enum jit_integer {
     JI_FUNNEL_L,
     JI_FUNNEL_R,
     JI_INSERT,
+    JI_EXTRACT_U,
+    JI_EXTRACT_S,
+    JI_COUNT,   /* of bits that are set */
+    JI_REVERSE, /* all bits */
+    JI_LEADING, /* about the highest bit that is set; detail: enum jit_leading */
+    JI_PACK,    /* two halves */
+    JI_UNPACK,  /* into them */
     JI_PERMUTE,
     JI_DOT /* detail: 1 where the first four bytes are signed, 2 where the others are */
 };
@@ -92,11 +99,13 @@ enum jit_float {
     JF_RSQRT,
     JF_ROUND, /* to a whole number; detail: enum jit_rounding. From here on jit_float.c's */
     JF_SATURATE,
-    JF_FMA_DOWN,
+    JF_DIRECTED, /* rounded otherwise than to nearest; detail: enum jit_directed * 4 + enum jit_rounding */
     JF_RCP_FTZ,
     JF_POWER, /* of 2; detail: without denormals */
     JF_COPYSIGN
 };
+enum jit_leading { LEADING_ZEROS, LEADING_PLACE, LEADING_SHIFT };
+enum jit_directed { DIRECTED_ADD, DIRECTED_SUB, DIRECTED_MUL, DIRECTED_FMA };
 enum jit_rounding { ROUND_NEAREST, ROUND_DOWN, ROUND_UP, ROUND_TO_ZERO }; /* as instructions have it */
 enum jit_convert {
     JC_F32_S32,
@@ -509,7 +518,7 @@ void simt_jit_pack(struct jit *j, int reg, const int *regs, int size, int count)
 
 /* ---- jit_avx2.c, jit_avx2_memory.c: what the functions above come to with AVX2 ---- */
 int simt_jit_avx2_integer(struct jit *j, const struct jit_insn *n, int part); /* -1: as with AVX-512 */
-int simt_jit_avx2_narrowed(struct jit *j, uint16_t slot, int part);
+int simt_jit_avx2_narrowed(struct jit *j, uint16_t slot, int part, bool high);
 int simt_jit_avx2_extreme(struct jit *j, const struct jit_insn *n, int part);
 int simt_jit_avx2_to_unsigned(struct jit *j, const struct jit_insn *n, int part);
 int simt_jit_avx2_to_integer(struct jit *j, const struct jit_insn *n, int part);

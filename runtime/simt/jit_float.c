@@ -43,27 +43,37 @@ static int saturated(struct jit *j, const struct jit_insn *n, int part)
     return r;
 }
 
-/* With AVX2 by the rounding of the whole processor. */
-static int fused_down(struct jit *j, const struct jit_insn *n, int part)
+/* With AVX2 by the rounding of the whole processor, which is set before and after. */
+static void set_rounding(struct jit *j, int rounding, struct x86_mem usual)
 {
     struct x86 *x = &j->x;
-    int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part);
-    int c = simt_jit_part(j, n->reads[2], part), r = simt_jit_new_vector(j);
-    simt_jit_move(j, r, c);
-    if (!simt_jit_is_avx2(j)) {
-        x86_evex(x, fused, (struct x86_evex){.bits = 256, .broadcast = true, .imm = -1}, r, a, b); /* of registers: down */
-        return r;
-    }
-    struct x86_mem usual = x86_at(REG_WARP, (int32_t)offsetof(struct warp, addresses)), down = usual;
-    down.offset += 4;
+    struct x86_mem other = x86_at(usual.base, usual.offset + 4);
     x86_store_control(x, usual);
     x86_rm(x, ALU_MOV, false, RAX, usual);
     x86_imm(x, ALU_AND, false, RAX, ~0x6000);
-    x86_imm(x, ALU_OR, false, RAX, 0x2000);
-    x86_store(x, false, down, RAX);
-    x86_load_control(x, down);
-    simt_jit_put(j, fused, r, a, b);
-    x86_load_control(x, usual);
+    x86_imm(x, ALU_OR, false, RAX, rounding << 13);
+    x86_store(x, false, other, RAX);
+    x86_load_control(x, other);
+}
+
+static int directed(struct jit *j, const struct jit_insn *n, int part)
+{
+    const struct x86_vop ops[] = {
+        [DIRECTED_ADD] = add, [DIRECTED_SUB] = sub, [DIRECTED_MUL] = multiply, [DIRECTED_FMA] = fused};
+    struct x86_mem usual = x86_at(REG_WARP, (int32_t)offsetof(struct warp, addresses));
+    int what = n->detail >> 2, rounding = n->detail & 3;
+    int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part);
+    int c = what == DIRECTED_FMA ? simt_jit_part(j, n->reads[2], part) : 0, r = simt_jit_new_vector(j);
+    if (what == DIRECTED_FMA) simt_jit_move(j, r, c);
+    if (!simt_jit_is_avx2(j)) {
+        struct x86_evex how = simt_jit_full();
+        how.rounding = rounding;
+        x86_evex(&j->x, ops[what], how, r, a, b);
+        return r;
+    }
+    set_rounding(j, rounding, usual);
+    simt_jit_put(j, ops[what], r, a, b);
+    x86_load_control(&j->x, usual);
     return r;
 }
 
@@ -167,7 +177,7 @@ int simt_jit_odd_float(struct jit *j, const struct jit_insn *n, int part)
     int a, r;
     switch ((enum jit_float)n->op) {
     case JF_SATURATE: return saturated(j, n, part);
-    case JF_FMA_DOWN: return fused_down(j, n, part);
+    case JF_DIRECTED: return directed(j, n, part);
     case JF_RCP_FTZ: return reciprocal(j, n, part);
     case JF_POWER: return power(j, n, part);
     case JF_COPYSIGN: return with_sign(j, n, part);

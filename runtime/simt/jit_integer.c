@@ -282,14 +282,16 @@ int simt_jit_widened(struct jit *j, uint16_t slot, int part, bool is_signed)
     return r;
 }
 
-/* Lanes of 4 bytes from two parts of 8-byte ones. */
-static int narrowed(struct jit *j, uint16_t slot, int part)
+/* Lanes of 4 bytes, the low or the high ones, from two parts of 8-byte ones. */
+static int narrowed(struct jit *j, uint16_t slot, int part, bool high)
 {
     int r[2];
-    if (simt_jit_is_avx2(j)) return simt_jit_avx2_narrowed(j, slot, part);
+    if (simt_jit_is_avx2(j)) return simt_jit_avx2_narrowed(j, slot, part, high);
     for (int k = 0; k < 2; k++) {
         int from = simt_jit_part(j, slot, 2 * part + k);
         r[k] = simt_jit_new_vector(j);
+        if (high) simt_jit_shift_by(j, true, SHIFT_RIGHT, r[k], from, 32);
+        if (high) from = r[k];
         x86_evex(&j->x, low_half_of_lanes, simt_jit_full(), from, 0, r[k]);
     }
     simt_jit_join(j, r[0], r[0], r[1]);
@@ -373,7 +375,7 @@ static int vector_part(struct jit *j, const struct jit_insn *n, int part)
         return r;
     case JI_EXTEND_U:
     case JI_EXTEND_S: return simt_jit_widened(j, a, part, n->op == JI_EXTEND_S);
-    case JI_NARROW: return narrowed(j, a, part);
+    case JI_NARROW: return narrowed(j, a, part, false);
     case JI_HIGH_U:
     case JI_HIGH_S: return high_product(j, n, part);
     case JI_LOW_8:
@@ -399,9 +401,28 @@ static int vector_part(struct jit *j, const struct jit_insn *n, int part)
     return r;
 }
 
+static void unpack(struct jit *j, const struct jit_insn *n)
+{
+    for (int w = 0; w < n->write_count; w++) {
+        bool high = j->slots[n->writes[w]].offset != n->i->d;
+        int regs[JIT_PARTS];
+        uint32_t keep = 0;
+        for (int p = 0; p < simt_jit_part_count(j, false); p++) {
+            regs[p] = narrowed(j, n->reads[0], p, high);
+            j->vector_pins = keep |= 1u << regs[p];
+        }
+        simt_jit_define_vector(j, n->writes[w], regs);
+        j->vector_pins = 0;
+    }
+}
+
 void simt_jit_integer(struct jit *j, const struct jit_insn *n, struct jit_form f)
 {
     if (!n->write_count) return;
+    if (n->op == JI_UNPACK) {
+        unpack(j, n);
+        return;
+    }
     if (form_is_scalar(f) && n->op == JI_MOV && f.kind == FORM_CONST) {
         simt_jit_define_scalar(j, n->writes[0], f, NULL);
         return;

@@ -17,6 +17,10 @@
 #define SHORTS(name, op)                                                                                               \
     EXACT(name ".u16", JK_INTEGER, JI_SHORT, op, 0), EXACT(name ".s16", JK_INTEGER, JI_SHORT, op, 0)
 #define FLOATS(name, op) ONE(name ".f32", JK_FLOAT, op), ONE(name ".f64", JK_FLOAT, op)
+#define DIRECTED(name, what)                                                                                           \
+    EXACT(name, JK_FLOAT, JF_DIRECTED, (what) << 2 | ROUND_DOWN, F_RM),                                                \
+        EXACT(name, JK_FLOAT, JF_DIRECTED, (what) << 2 | ROUND_UP, F_RP),                                              \
+        EXACT(name, JK_FLOAT, JF_DIRECTED, (what) << 2 | ROUND_TO_ZERO, F_RZ)
 #define COMPARE(name, type, kind, immediate) EXACT("setp." name "." type, JK_COMPARE, kind, immediate, 0)
 #define COMPARE_INT(name, immediate)                                                                                   \
     COMPARE(name, "u32", JT_U, immediate), COMPARE(name, "u64", JT_U, immediate),                                      \
@@ -100,6 +104,13 @@ static const struct jit_native natives[] = {
     ONE("shf.l.wrap.b32", JK_INTEGER, JI_FUNNEL_L),
     ONE("shf.r.wrap.b32", JK_INTEGER, JI_FUNNEL_R),
     BITS("bfi", JI_INSERT),
+    ONE("bfe.u32", JK_INTEGER, JI_EXTRACT_U),
+    ONE("bfe.s32", JK_INTEGER, JI_EXTRACT_S),
+    ONE("popc.b32", JK_INTEGER, JI_COUNT),
+    ONE("brev.b32", JK_INTEGER, JI_REVERSE),
+    EXACT("clz.b32", JK_INTEGER, JI_LEADING, LEADING_ZEROS, 0),
+    EXACT("bfind.u32", JK_INTEGER, JI_LEADING, LEADING_PLACE, 0),
+    EXACT("bfind.shiftamt.u32", JK_INTEGER, JI_LEADING, LEADING_SHIFT, 0),
     ONE("prmt.b32", JK_INTEGER, JI_PERMUTE),
     EXACT("dp4a.u32.u32", JK_INTEGER, JI_DOT, 0, 0),
     EXACT("dp4a.s32.u32", JK_INTEGER, JI_DOT, 1, 0),
@@ -136,7 +147,10 @@ static const struct jit_native natives[] = {
     EXACT("cvt.f32.f32", JK_FLOAT, JF_ROUND, ROUND_UP, F_RPI),
     EXACT("cvt.f32.f32", JK_FLOAT, JF_ROUND, ROUND_TO_ZERO, F_RZI),
     EXACT("cvt.f32.f32", JK_FLOAT, JF_SATURATE, 0, F_SAT),
-    EXACT("fma.f32", JK_FLOAT, JF_FMA_DOWN, 0, F_RM),
+    DIRECTED("add.f32", DIRECTED_ADD),
+    DIRECTED("sub.f32", DIRECTED_SUB),
+    DIRECTED("mul.f32", DIRECTED_MUL),
+    DIRECTED("fma.f32", DIRECTED_FMA),
     EXACT("rcp.f32", JK_FLOAT, JF_RCP_FTZ, 0, F_FTZ),
     EXACT("ex2.f32", JK_FLOAT, JF_POWER, false, 0),
     EXACT("ex2.f32", JK_FLOAT, JF_POWER, true, F_FTZ),
@@ -207,8 +221,9 @@ static const struct jit_native natives[] = {
     {"+shfl", JK_SHUFFLE, 0, 0, "wwwww", 0},
     {"+vote", JK_VOTE, 0, 0, "pp", 0},
     {"+redux", JK_CALL, 0, 0, "ww--w", 0},
-    {"+pack32", JK_CALL, 0, 0, "www", 0},
-    {"+pack64", JK_CALL, 0, 0, "qww", 0},
+    {"+pack32", JK_INTEGER, JI_PACK, 0, "www", 0},
+    {"+pack64", JK_INTEGER, JI_PACK, 0, "qww", 0},
+    {"+unpack64", JK_INTEGER, JI_UNPACK, 0, "wq", 0},
     {"+warp_sync", JK_NOP, 0, 0, "-w", 0},
     {"+activemask", JK_CALL, 0, 0, "w", 0},
 };
@@ -232,7 +247,8 @@ static uint32_t hash_function(op_function f)
 }
 
 /* The flags by which natives of one key differ. */
-static const uint32_t modifiers = F_FTZ | F_SAT | F_ROUND | F_RNI | F_RZI | F_RMI | F_RPI;
+static const uint32_t modifiers =
+    F_FTZ | F_SAT | F_ROUND | F_RNI | F_RZI | F_RMI | F_RPI | F_NAN | F_XORSIGN | F_RELU;
 
 static const struct jit_native *find_native(const char *key, uint32_t flags)
 {
@@ -273,9 +289,10 @@ static void add_table(const struct op_table *t)
         /* Rows of the same key elsewhere that have flags mean .cc, .sat or .ftz. */
         bool vector = is_vector_table(t), native = vector || row->key[0] == '+' || !row->flags;
         bool plain = row->operands[0] && row->key[0] != '+' && t != &simt_ops_warp && t != &simt_ops_memory;
-        plain |= n && (n->kind == JK_LOAD || n->kind == JK_STORE || n->kind == JK_CALL) && strcmp(row->key, "+redux") &&
-                 strcmp(row->key, "+activemask");
-        add_op(row->run, operands, native ? n : NULL, NULL, plain);
+        plain |= n && (n->kind == JK_LOAD || n->kind == JK_STORE || n->kind == JK_CALL || n->kind == JK_INTEGER) &&
+                 strcmp(row->key, "+redux") && strcmp(row->key, "+activemask");
+        bool directed = t == &simt_ops_float;
+        add_op(row->run, operands, native && !directed ? n : NULL, directed ? row->key : NULL, plain);
         add_op(row->flagged, operands, NULL, vector ? row->key : NULL, plain);
     }
 }
@@ -487,6 +504,7 @@ static bool describe_op(struct jit *j, struct jit_insn *n, const struct jit_op *
         return describe_compare(j, n, op->operands);
     n->wide = op->operands[0] == 'q';
     if (!add_operands(j, n, op->operands)) return false;
+    if (n->kind == JK_INTEGER && n->op == JI_UNPACK) return n->i->d2 == n->i->d || add_write(j, n, n->i->d2, 'w');
     if (simt_jit_is_watched(j, n->i) || !simt_jit_can_compute(j, n)) n->kind = JK_CALL;
     if (n->i->d2 == SLOT_SINK || n->kind != JK_CALL) return true;
     return add_read(j, n, n->i->d2, 0) && add_write(j, n, n->i->d2, 0); /* perhaps some lanes only */

@@ -411,10 +411,11 @@ static void add_evex(struct code *c, struct x86_vop op, struct x86_evex h, int r
     ADD(c, 0x62, (uint8_t)((reg & 8 ? 0 : 0x80) | (x3 ? 0 : 0x40) | (b3 ? 0 : 0x20) | (reg & 16 ? 0 : 0x10) | op.map),
         (uint8_t)((op.w ? 0x80 : 0) | (~second & 15) << 3 | 4 | op.prefix),
         (uint8_t)((h.zero ? 0x80 : 0) |
-                  (h.bits == 512   ? 0x40
+                  (h.rounding      ? h.rounding << 5
+                   : h.bits == 512 ? 0x40
                    : h.bits == 256 ? 0x20
                                    : 0) |
-                  (h.broadcast ? 0x10 : 0) | (v4 ? 0 : 8) | h.mask),
+                  (h.broadcast || h.rounding ? 0x10 : 0) | (v4 ? 0 : 8) | h.mask),
         op.opcode);
 }
 

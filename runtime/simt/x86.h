@@ -133,6 +133,7 @@ struct x86_evex {
     int bits, mask;
     bool zero, broadcast;
     int imm;
+    int rounding; /* of registers: 1 down, 2 up, 3 to zero; 0 as the processor is set */
 };
 void x86_evex(struct x86 *x, struct x86_vop op, struct x86_evex how, int reg, int second, int rm);
 void x86_evex_mem(struct x86 *x, struct x86_vop op, struct x86_evex how, int reg, int second, struct x86_mem m);
