@@ -3,9 +3,9 @@
 #include <string.h>
 #include "runtime/simt/jit_build.h"
 
-static const struct x86_vop or_w = {1, 1, 0, 0xeb}, add_w = {1, 1, 0, 0xfe},
-                            sub_w = {1, 1, 0, 0xfa}, multiply_w = {2, 1, 0, 0x40}, left_w = {2, 1, 0, 0x47},
-                            right_w = {2, 1, 0, 0x45}, bytes = {2, 1, 0, 0x00}, sums_of_pairs = {1, 1, 0, 0xf5};
+static const struct x86_vop or_w = {1, 1, 0, 0xeb}, add_w = {1, 1, 0, 0xfe}, sub_w = {1, 1, 0, 0xfa},
+                            multiply_w = {2, 1, 0, 0x40}, left_w = {2, 1, 0, 0x47}, right_w = {2, 1, 0, 0x45},
+                            bytes = {2, 1, 0, 0x00}, sums_of_pairs = {1, 1, 0, 0xf5};
 
 void simt_jit_shift_by(struct jit *j, bool wide, int kind, int d, int a, int count)
 {
@@ -35,7 +35,8 @@ static bool is_constant(const struct jit *j, const struct jit_insn *n, int read,
 static bool extends_sign(uint32_t selector, int first)
 {
     uint32_t from = selector & 7, all = 0;
-    for (uint32_t k = 0; k < 4; k++) all |= (k < (uint32_t)first ? from + k : 8 | (from + (uint32_t)first - 1)) << 4 * k;
+    for (uint32_t k = 0; k < 4; k++)
+        all |= (k < (uint32_t)first ? from + k : 8 | (from + (uint32_t)first - 1)) << 4 * k;
     return (from & 3) % (uint32_t)first == 0 && (selector & 0xffff) == all;
 }
 
@@ -50,8 +51,7 @@ bool simt_jit_can_compute(const struct jit *j, const struct jit_insn *n)
     case JI_INSERT: return is_constant(j, n, 2, &a) && is_constant(j, n, 3, &b);
     case JI_EXTRACT_U:
     case JI_EXTRACT_S: return is_constant(j, n, 1, &a) && is_constant(j, n, 2, &b);
-    case JI_PERMUTE:
-        return is_constant(j, n, 2, &a) && (!(a & 0x8888) || extends_sign(a, 1) || extends_sign(a, 2));
+    case JI_PERMUTE: return is_constant(j, n, 2, &a) && (!(a & 0x8888) || extends_sign(a, 1) || extends_sign(a, 2));
     default: return true;
     }
 }

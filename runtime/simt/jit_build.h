@@ -168,7 +168,7 @@ struct jit_slot {
     char class; /* w, q or p; 0 not known */
     bool fixed; /* an immediate, or the same in all blocks: its slot is never written, and all lanes are right */
     bool written, rewritten; /* by the setup; also elsewhere, or more than once */
-    struct jit_form form; /* of fixed slots */
+    struct jit_form form;    /* of fixed slots */
 };
 
 struct jit_block {
@@ -502,7 +502,8 @@ void simt_jit_widen(struct jit *j, const struct jit_insn *n, int *regs);
 void simt_jit_define_loaded(struct jit *j, const struct jit_insn *n, const struct jit_group *g, int *regs);
 
 /* ---- jit_strided.c ---- */
-/* Loads and stores of lanes of a register's size that lie `step` bytes apart, a few elements; m: where the first one lies. */
+/* Loads and stores of lanes of a register's size that lie `step` bytes apart, a few elements; m: where the first one
+ * lies. */
 bool simt_jit_is_strided(const struct jit *j, const struct jit_insn *n, int64_t step);
 void simt_jit_load_strided(struct jit *j, bool wide, int reg, struct x86_mem m, int64_t step);
 void simt_jit_store_strided(struct jit *j, bool wide, int reg, struct x86_mem m, int64_t step);

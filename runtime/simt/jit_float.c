@@ -155,8 +155,8 @@ static int power(struct jit *j, const struct jit_insn *n, int part)
         struct x86_evex how = simt_jit_full();
         how.imm = NOT_LESS;
         x86_evex_mem(&j->x, compare, how, 1, p, equal_at(j, 0x1p-126f));
-        x86_evex(&j->x, (struct x86_vop){1, 0, 0, 0x10}, (struct x86_evex){.bits = 512, .mask = 1, .zero = true, .imm = -1}, p,
-                 0, p);
+        x86_evex(&j->x, (struct x86_vop){1, 0, 0, 0x10},
+                 (struct x86_evex){.bits = 512, .mask = 1, .zero = true, .imm = -1}, p, 0, p);
     }
     return p;
 }

@@ -1,6 +1,7 @@
-/* Loads and stores at addresses of any form, into registers of 4 bytes also of narrower elements. All lanes' addresses are checked at once, as
- * distances from the start of one allocation; when they are not all inside, the interpreter does the instruction. In
- * watched code they are those from what the launch only reads, and of all others the observer is asked. */
+/* Loads and stores at addresses of any form, into registers of 4 bytes also of narrower elements. All lanes' addresses
+ * are checked at once, as distances from the start of one allocation; when they are not all inside, the interpreter
+ * does the instruction. In watched code they are those from what the launch only reads, and of all others the observer
+ * is asked. */
 #include "runtime/simt/jit_build.h"
 
 static const struct x86_vop add_w = {1, 1, 0, 0xfe}, add_q = {1, 1, 1, 0xd4}, max_w = {2, 1, 0, 0x3f},
@@ -207,8 +208,11 @@ static bool is_single(const struct jit *j, const struct jit_insn *n)
 {
     const struct insn *i = n->i;
     bool narrow = i->size < 4 && (!n->wide || n->kind == JK_LOAD), watched = simt_jit_is_watched(j, i);
-    if (n->guarded || i->count != 1 || i->imm != (int32_t)i->imm || (n->kind == JK_LOAD && !n->write_count)) return false;
-    return narrow || simt_jit_is_widened(n) ? !watched : i->size == (n->wide ? 8 : 4) && (!watched || (!j->zone && simt_jit_may_ask(j, n)));
+    if (n->guarded || i->count != 1 || i->imm != (int32_t)i->imm || (n->kind == JK_LOAD && !n->write_count))
+        return false;
+    return narrow || simt_jit_is_widened(n)
+               ? !watched
+               : i->size == (n->wide ? 8 : 4) && (!watched || (!j->zone && simt_jit_may_ask(j, n)));
 }
 
 void simt_jit_widen(struct jit *j, const struct jit_insn *n, int *regs)

@@ -39,7 +39,8 @@ static bool find_neighbours(const struct jit *j, const struct jit_insn *n, struc
     near[TOGETHER - 1] = &j->code[n - j->code];
     for (struct jit_insn *m = near[TOGETHER - 1]; m < end && m < n + FARTHEST && keeps_memory(m); m++) {
         int64_t away = m->i->imm - n->i->imm, k = away / 4 + TOGETHER - 1;
-        bool like = is_single(j, m) && !m->op && !m->wide && m->i->size == 4 && m->reads[0] == n->reads[0] && !(away % 4);
+        bool like =
+            is_single(j, m) && !m->op && !m->wide && m->i->size == 4 && m->reads[0] == n->reads[0] && !(away % 4);
         if (like && k >= 0 && k < 2 * TOGETHER - 1 && !near[k]) near[k] = m;
         if (writes(m, n->reads[0])) break;
     }

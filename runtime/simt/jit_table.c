@@ -29,26 +29,26 @@
 #define COMPARE_FLOAT(name, immediate) COMPARE(name, "f32", JT_F, immediate), COMPARE(name, "f64", JT_F, immediate)
 /* op: 0 global, 1 shared, 2 local; detail: is it signed. */
 #define LOAD(name, operands, sign)                                                                                     \
-    {"+ld.global." name, JK_LOAD, 0, sign, operands, 0}, {"+ld.global." name "_v", JK_LOAD, 0, sign, operands, 0},           \
-        {"+ld.shared." name, JK_LOAD, 1, sign, operands, 0},                                                              \
+    {"+ld.global." name, JK_LOAD, 0, sign, operands, 0}, {"+ld.global." name "_v", JK_LOAD, 0, sign, operands, 0},     \
+        {"+ld.shared." name, JK_LOAD, 1, sign, operands, 0},                                                           \
     {                                                                                                                  \
         "+ld.shared." name "_v", JK_LOAD, 1, sign, operands, 0                                                         \
     }
 #define STORE(name, operands)                                                                                          \
-    {"+st.global." name, JK_STORE, 0, 0, operands, 0}, {"+st.global." name "_v", JK_STORE, 0, 0, operands, 0},               \
-        {"+st.shared." name, JK_STORE, 1, 0, operands, 0},                                                                \
+    {"+st.global." name, JK_STORE, 0, 0, operands, 0}, {"+st.global." name "_v", JK_STORE, 0, 0, operands, 0},         \
+        {"+st.shared." name, JK_STORE, 1, 0, operands, 0},                                                             \
     {                                                                                                                  \
         "+st.shared." name "_v", JK_STORE, 1, 0, operands, 0                                                           \
     }
 /* The ops know where local memory is. */
 #define LOCAL(type)                                                                                                    \
-    {"+ld.local." type "_w", JK_LOAD, 2, 0, "w", 0}, {"+ld.local." type "_q", JK_LOAD, 2, 0, "q", 0},                        \
-        {"+st.local." type "_w", JK_STORE, 2, 0, "w", 0},                                                                 \
+    {"+ld.local." type "_w", JK_LOAD, 2, 0, "w", 0}, {"+ld.local." type "_q", JK_LOAD, 2, 0, "q", 0},                  \
+        {"+st.local." type "_w", JK_STORE, 2, 0, "w", 0},                                                              \
     {                                                                                                                  \
         "+st.local." type "_q", JK_STORE, 2, 0, "q", 0                                                                 \
     }
 #define PARAMETER(type)                                                                                                \
-    {"+ld.param." type "_w", JK_LOAD, 2, 0, "w", 0},                                                                      \
+    {"+ld.param." type "_w", JK_LOAD, 2, 0, "w", 0},                                                                   \
     {                                                                                                                  \
         "+ld.param." type "_q", JK_LOAD, 2, 0, "q", 0                                                                  \
     }
@@ -247,8 +247,7 @@ static uint32_t hash_function(op_function f)
 }
 
 /* The flags by which natives of one key differ. */
-static const uint32_t modifiers =
-    F_FTZ | F_SAT | F_ROUND | F_RNI | F_RZI | F_RMI | F_RPI | F_NAN | F_XORSIGN | F_RELU;
+static const uint32_t modifiers = F_FTZ | F_SAT | F_ROUND | F_RNI | F_RZI | F_RMI | F_RPI | F_NAN | F_XORSIGN | F_RELU;
 
 static const struct jit_native *find_native(const char *key, uint32_t flags)
 {
@@ -404,7 +403,7 @@ static bool add_by_name(struct jit *j, struct jit_insn *n, const char *opcode)
     }
     n->kind = JK_CALL;
     if (!strcmp(words, "atom") || !strcmp(words, "red")) return add_atomic(j, n, shared);
-    if (strcmp(words, "cvt") || type_count != 2) return false;
+    if (strcmp(words, "cvt") || type_count != 2 || n->i->b || n->i->c) return false; /* or of more than one source */
     char to = simt_class_of(types[0]), from = simt_class_of(types[1]);
     n->plain = true;
     return (to == 'w' || to == 'q') && (from == 'w' || from == 'q') && add_read(j, n, n->i->a, from) &&

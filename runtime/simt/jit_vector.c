@@ -227,8 +227,8 @@ static bool is_bounded(const struct jit_insn *n, const struct jit_form *f)
     bool order = n->detail != 0 && n->detail != 4;
     int64_t most = 1 << 24;
     struct jit_form a = form_is_uniform(f[0]) ? f[1] : f[0], b = form_is_uniform(f[0]) ? f[0] : f[1];
-    return n->op != JT_F && !n->is_short && order && form_is_uniform(b) && a.kind == FORM_LINEAR && a.step >= 0 && a.skip >= 0 &&
-           a.step < most && a.skip < most;
+    return n->op != JT_F && !n->is_short && order && form_is_uniform(b) && a.kind == FORM_LINEAR && a.step >= 0 &&
+           a.skip >= 0 && a.step < most && a.skip < most;
 }
 
 /* Jumps to `settled` with the result in reg when the comparison of the lane that lies `offset` above the first has it.

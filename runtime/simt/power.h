@@ -1,6 +1,6 @@
-/* Powers of 2 of floats, as interpreted and generated code both compute them: x = whole + f with f from -1/2 to 1/2, 2^f
- * as a polynomial by fused steps, and then one rounding. Below one unit in the last place off, and the same bits with
- * every instruction set. */
+/* Powers of 2 of floats, as interpreted and generated code both compute them: x = whole + f with f from -1/2 to 1/2,
+ * 2^f as a polynomial by fused steps, and then one rounding. Below one unit in the last place off, and the same bits
+ * with every instruction set. */
 #ifndef SIMT_POWER_H
 #define SIMT_POWER_H
 

@@ -96,14 +96,14 @@ void x86_imm(struct x86 *x, int opcode, bool wide, int reg, int32_t value);     
 void x86_mem_imm(struct x86 *x, int opcode, bool wide, struct x86_mem m, int32_t value); /* also ALU_MOV */
 void x86_load_imm(struct x86 *x, int reg, uint64_t value);
 void x86_store(struct x86 *x, bool wide, struct x86_mem m, int reg);
-void x86_store_byte(struct x86 *x, struct x86_mem m, int reg); /* of rax to rdx */
+void x86_store_byte(struct x86 *x, struct x86_mem m, int reg);           /* of rax to rdx */
 void x86_store_part(struct x86 *x, struct x86_mem m, int reg, int size); /* 1 or 2 bytes of those */
-void x86_swap_byte(struct x86 *x, struct x86_mem m, int reg);  /* likewise; nobody else comes between */
+void x86_swap_byte(struct x86 *x, struct x86_mem m, int reg);            /* likewise; nobody else comes between */
 void x86_lea(struct x86 *x, bool wide, int reg, struct x86_mem m);
 void x86_prefetch(struct x86 *x, struct x86_mem m); /* the address may be any */
 void x86_imul(struct x86 *x, bool wide, int reg, int rm);
 void x86_divide(struct x86 *x, bool is_signed, int rm); /* rax by 64 bits: rax is the quotient, rdx the rest */
-void x86_first_bit(struct x86 *x, int reg, int rm); /* of 32; not for 0 */
+void x86_first_bit(struct x86 *x, int reg, int rm);     /* of 32; not for 0 */
 void x86_imul_imm(struct x86 *x, bool wide, int reg, int rm, int32_t value);
 enum { SHIFT_LEFT = 4, SHIFT_RIGHT = 5, SHIFT_SIGNED = 7 };
 void x86_shift_imm(struct x86 *x, int kind, bool wide, int reg, int count);

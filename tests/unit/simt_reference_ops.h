@@ -259,14 +259,14 @@ REF_OP(cvta, i->combine ? s[0] - (i->space == PTX_SHARED  ? REF_SHARED
 REF_OP(set, ref_compare(i, s[0], s[1]))
 
 static const struct ref_op ref_ops[] = {
-    {"mov", ref_mov},     {"add", ref_add},   {"sub", ref_sub},   {"mul", ref_mul},   {"mad", ref_mad},
-    {"fma", ref_fma},     {"div", ref_div},   {"rem", ref_rem},   {"sqrt", ref_sqrt}, {"rcp", ref_rcp},
-    {"sad", ref_sad},     {"min", ref_min},   {"max", ref_max},   {"neg", ref_neg},   {"abs", ref_abs},
-    {"and", ref_and},     {"or", ref_or},     {"xor", ref_xor},   {"not", ref_not},   {"shl", ref_shl},
-    {"shr", ref_shr},     {"selp", ref_selp}, {"popc", ref_popc}, {"clz", ref_clz},   {"brev", ref_brev},
-    {"bfind", ref_bfind}, {"bfe", ref_bfe},   {"bfi", ref_bfi},   {"lop3", ref_lop3}, {"prmt", ref_prmt},
-    {"shf", ref_shf},     {"cvt", ref_cvt},   {"cvta", ref_cvta}, {"setp", ref_set},
-    {"dp4a", ref_dp4a},   {"copysign", ref_copysign},
+    {"mov", ref_mov},           {"add", ref_add},   {"sub", ref_sub},   {"mul", ref_mul},   {"mad", ref_mad},
+    {"fma", ref_fma},           {"div", ref_div},   {"rem", ref_rem},   {"sqrt", ref_sqrt}, {"rcp", ref_rcp},
+    {"sad", ref_sad},           {"min", ref_min},   {"max", ref_max},   {"neg", ref_neg},   {"abs", ref_abs},
+    {"and", ref_and},           {"or", ref_or},     {"xor", ref_xor},   {"not", ref_not},   {"shl", ref_shl},
+    {"shr", ref_shr},           {"selp", ref_selp}, {"popc", ref_popc}, {"clz", ref_clz},   {"brev", ref_brev},
+    {"bfind", ref_bfind},       {"bfe", ref_bfe},   {"bfi", ref_bfi},   {"lop3", ref_lop3}, {"prmt", ref_prmt},
+    {"shf", ref_shf},           {"cvt", ref_cvt},   {"cvta", ref_cvta}, {"setp", ref_set},  {"dp4a", ref_dp4a},
+    {"copysign", ref_copysign},
 };
 
 /* ---- reading an instruction ---- */
