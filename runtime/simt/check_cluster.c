@@ -177,6 +177,7 @@ void simt_reach_touch(const struct access *a, uint32_t m, struct worker *const *
     {
         const struct block *owner = owners[l]->observed;
         record me = a->me + ((record)l << THREAD_AT);
+        if (!simt_reach_kept(owner)) continue;
         unsigned log = owner->reach->log;
         if (owner != a->block) reach_lane(a, me, owner);
         for (uint64_t cell = a->at[l] >> log; cell <= (a->at[l] + a->bytes - 1) >> log; cell++)

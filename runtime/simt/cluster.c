@@ -169,8 +169,6 @@ bool simt_cluster_start(struct worker *first)
 {
     struct cluster *c = first->cluster;
     c->arrived = 0;
-    first->ended = false;
-    if (c->size == 1) return simt_block_start(first);
     for (uint32_t r = 0; r < c->size; r++) c->members[r]->ended = true;
     for (uint32_t r = 0; r < c->size; r++) {
         struct worker *k = c->members[r];
@@ -190,7 +188,7 @@ static void end_member(struct worker *k)
 }
 
 /* All blocks that are left wait, and nobody will come. */
-static enum block_outcome give_up(struct worker *first)
+enum block_outcome simt_cluster_give_up(struct worker *first)
 {
     struct cluster *c = first->cluster;
     enum block_outcome outcome = BLOCK_DONE;
@@ -207,11 +205,6 @@ static enum block_outcome give_up(struct worker *first)
 enum block_outcome simt_cluster_run(struct worker *first)
 {
     struct cluster *c = first->cluster;
-    if (c->size == 1) {
-        enum block_outcome outcome = simt_block_run(first);
-        if (outcome != BLOCK_DONE) simt_tally_settle(first);
-        return outcome == BLOCK_STUCK ? give_up(first) : outcome;
-    }
     for (;;) {
         uint64_t phase = c->phase;
         bool waits = false, moved = false, stuck = false;
@@ -232,6 +225,6 @@ enum block_outcome simt_cluster_run(struct worker *first)
         }
         if (waits) return BLOCK_WAITS;
         if (!stuck) return BLOCK_DONE;
-        if (!moved && c->phase == phase) return give_up(first);
+        if (!moved && c->phase == phase) return simt_cluster_give_up(first);
     }
 }

@@ -255,6 +255,23 @@ static void place_block(struct worker *k, const unsigned grid[3], uint64_t b)
     k->block[2] = (unsigned)(b / grid[0] / grid[1]);
 }
 
+/* Mostly a cluster is one block, and short: that goes the direct way. */
+static inline bool start_members(struct worker *k)
+{
+    if (k->own.size > 1) return simt_cluster_start(k);
+    k->own.arrived = 0;
+    k->ended = false;
+    return simt_block_start(k);
+}
+
+static inline enum block_outcome run_members(struct worker *k)
+{
+    if (k->own.size > 1) return simt_cluster_run(k);
+    enum block_outcome outcome = simt_block_run(k);
+    if (outcome != BLOCK_DONE) simt_tally_settle(k);
+    return outcome == BLOCK_STUCK ? simt_cluster_give_up(k) : outcome;
+}
+
 /* Starts the next block, with worker k when it is not NULL. NULL when none can be started now. */
 static struct worker *start_block(struct thread *t, struct worker *k)
 {
@@ -269,7 +286,7 @@ static struct worker *start_block(struct thread *t, struct worker *k)
             place_cluster(k, grid, r->cluster, b);
         if (rt_interrupted())
             report_plain(r, b, SIMT_FAULT_INTERRUPTED, "interrupted");
-        else if (simt_cluster_start(k))
+        else if (start_members(k))
             return k;
         else
             report(r, &k->fault, b);
@@ -325,7 +342,7 @@ static void run_blocks(void *context, size_t begin, size_t end, int index)
     for (struct worker *k = start_block(&t, NULL);;) {
         if (!k) k = take_waiting(r);
         if (!k) return;
-        enum block_outcome outcome = simt_cluster_run(k);
+        enum block_outcome outcome = run_members(k);
         if (outcome == BLOCK_WAITS && (!faulted(r) || ++k->delays < MAX_DELAYS)) {
             k = switch_from(&t, k); /* NULL when another thread was faster */
             continue;

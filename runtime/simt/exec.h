@@ -109,8 +109,6 @@ struct warp {
     struct frame *frame; /* of the running split */
     struct frame *entry_frame, *free_frames, *all_frames;
     uint32_t tested;               /* lanes that an mbarrier told to wait on: ops_async.c */
-    uint32_t met_cluster;          /* lanes that arrived at the cluster's barrier: all have since, they must not wait */
-    uint32_t at_cluster;           /* lanes that arrived at it in this phase */
     uint32_t carry;                /* condition code of add.cc and the like, by lane */
     uint32_t allocated[SIMT_WARP]; /* bytes of alloca's part of local memory that are taken, from its end */
     /* Of generated code in which lanes have parted (jit_masked.c): those that run, and the others; which part of the
@@ -120,6 +118,8 @@ struct warp {
     uint32_t ahead[4 * LOADS_AHEAD][SIMT_WARP]; /* of generated code: what instructions to come have loaded */
     struct split splits[SIMT_WARP];
     uint32_t tid[3][SIMT_WARP];
+    uint32_t met_cluster; /* lanes that arrived at the cluster's barrier: all have since, they must not wait */
+    uint32_t at_cluster;  /* lanes that arrived at it in this phase */
 };
 
 struct barrier {
@@ -182,11 +182,6 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     ptrdiff_t bias;
     unsigned block[3];
     uint64_t block_index;
-    uint64_t turn_index;     /* which cluster of the grid this is: blocks start by it */
-    struct cluster *cluster; /* that of its member of rank 0 */
-    struct cluster own;      /* of rank 0 */
-    uint32_t rank;
-    bool ended;             /* rank by rank: this block has, others of the cluster may not */
     int multiprocessor;     /* %smid */
     uint32_t turn;          /* the warp to go on with */
     int delays;             /* times that it waited since another block faulted */
@@ -212,6 +207,11 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
         uint32_t parallel;
         uint32_t steady; /* nothing is to be said of the block's shared memory */
     } quiet;
+    uint64_t turn_index;     /* which cluster of the grid this is: blocks start by it */
+    struct cluster *cluster; /* that of its member of rank 0 */
+    struct cluster own;      /* of rank 0 */
+    uint32_t rank;
+    bool ended; /* rank by rank: this block has, others of the cluster may not */
 };
 
 struct output {
@@ -339,10 +339,12 @@ void simt_block_abandon(struct worker *k);
 /* Ends a stuck block, by its fault, or done when the observer has told what is wrong. */
 enum block_outcome simt_block_deadlock(struct worker *k);
 
-/* cluster.c: the same for the blocks of a cluster, by the worker of rank 0. A fault is that worker's. */
+/* cluster.c: the same for the blocks of a cluster of several, by the worker of rank 0. A fault is that worker's. */
 bool simt_cluster_start(struct worker *first);
 enum block_outcome simt_cluster_run(struct worker *first);
 void simt_cluster_abandon(struct worker *first);
+/* All blocks of the cluster that are left are stuck; it may be one block. */
+enum block_outcome simt_cluster_give_up(struct worker *first);
 /* Threads of the block ended, or it did: is the barrier complete for the others? */
 void simt_cluster_left(struct worker *k, struct warp *w, uint32_t m);
 /* The block whose shared memory an address of it lies in, which becomes the offset there; NULL: there is none. */
