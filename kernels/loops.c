@@ -416,16 +416,20 @@ static void round_to_half(void *out, const void *in, size_t n)
     X(ADD, F32, float, a + b)                                                                                          \
     X(ADD, F64, double, a + b)                                                                                         \
     X(ADD, I64, int64_t, (int64_t)((uint64_t)a + (uint64_t)b))                                                         \
+    X(ADD, U64, uint64_t, a + b)                                                                                       \
     X(MUL, F32, float, a *b)                                                                                           \
     X(MUL, F64, double, a *b)                                                                                          \
+    X(MUL, I64, int64_t, (int64_t)((uint64_t)a * (uint64_t)b))                                                         \
     X(MINIMUM, F32, float, a != a ? a : a < b ? a : b)                                                                 \
     X(MINIMUM, F64, double, a != a ? a : a < b ? a : b)                                                                \
     X(MINIMUM, I32, int32_t, a < b ? a : b)                                                                            \
     X(MINIMUM, I64, int64_t, a < b ? a : b)                                                                            \
+    X(MINIMUM, U64, uint64_t, a < b ? a : b)                                                                           \
     X(MAXIMUM, F32, float, a != a ? a : a > b ? a : b)                                                                 \
     X(MAXIMUM, F64, double, a != a ? a : a > b ? a : b)                                                                \
     X(MAXIMUM, I32, int32_t, a > b ? a : b)                                                                            \
-    X(MAXIMUM, I64, int64_t, a > b ? a : b)
+    X(MAXIMUM, I64, int64_t, a > b ? a : b)                                                                            \
+    X(MAXIMUM, U64, uint64_t, a > b ? a : b)
 ROWS_OPS(ROWS)
 
 /* Unrolled, so that the lanes stay in registers. */

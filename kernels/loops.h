@@ -54,6 +54,10 @@ typedef void kn_convert_loop(void *out, const void *in, size_t n);
 struct kn_narrow_loops {
     kn_op_loop *ops[KN_OP_COUNT][RT_DTYPE_COUNT];
     kn_extreme_loop *least[RT_DTYPE_COUNT], *greatest[RT_DTYPE_COUNT];
+    kn_rows_loop *rows_least[RT_DTYPE_COUNT], *rows_greatest[RT_DTYPE_COUNT];
+    /* Of all but complex numbers. Rows become numbers as wide as they, which are not zero where any, or all, are true.
+     */
+    kn_rows_loop *rows_any[RT_DTYPE_COUNT], *rows_all[RT_DTYPE_COUNT];
     kn_count_true_loop *count_true[RT_DTYPE_COUNT]; /* of all but complex numbers */
     /* Between bool and the integers, where one of the two has 32 bits or fewer; NULL for the others. */
     kn_convert_loop *convert[RT_DTYPE_COUNT][RT_DTYPE_COUNT];

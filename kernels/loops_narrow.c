@@ -73,6 +73,58 @@ BITS_OPS(BITS_LOOP, BFLOAT16)
 NARROW_TYPES(LEAST, least)
 NARROW_TYPES(GREATEST, greatest)
 
+/* Combines rows as they lie in memory, four at a time where there are as many. `one` is what a value v is by itself,
+ * `two` what a, which is such already, and the value v are. */
+#define EACH(expression) INDEPENDENT for (size_t i = 0; i < n; i++) to[i] = (__typeof__(*to))(expression)
+#define ROWS(name, dtype, TYPE, one, two)                                                                              \
+    static inline TYPE one_##name##_##dtype(TYPE v)                                                                    \
+    {                                                                                                                  \
+        return (TYPE)(one);                                                                                            \
+    }                                                                                                                  \
+    static inline TYPE two_##name##_##dtype(TYPE a, TYPE v)                                                            \
+    {                                                                                                                  \
+        return (TYPE)(two);                                                                                            \
+    }                                                                                                                  \
+    static void name##_##dtype(void *out, const void *rows, ptrdiff_t stride, size_t count, bool more, size_t n)       \
+    {                                                                                                                  \
+        const TYPE *a = rows, *b = a + stride, *c = b + stride, *d = c + stride;                                       \
+        TYPE *to = out;                                                                                                \
+        if (!more) EACH(one_##name##_##dtype(a[i]));                                                                   \
+        if (more && count < KN_SUMMED_ROWS) EACH(two_##name##_##dtype(to[i], a[i]));                                   \
+        if (count == KN_SUMMED_ROWS && more)                                                                           \
+            EACH(two_##name##_##dtype(                                                                                 \
+                two_##name##_##dtype(two_##name##_##dtype(two_##name##_##dtype(to[i], a[i]), b[i]), c[i]), d[i]));     \
+        else if (count == KN_SUMMED_ROWS)                                                                              \
+            EACH(two_##name##_##dtype(two_##name##_##dtype(two_##name##_##dtype(to[i], b[i]), c[i]), d[i]));           \
+        else                                                                                                           \
+            for (; count > 1; count--, b += stride) EACH(two_##name##_##dtype(to[i], b[i]));                           \
+    }
+#define ROWS_LEAST(name, dtype, TYPE)    ROWS(name, dtype, TYPE, v, v < a ? v : a)
+#define ROWS_GREATEST(name, dtype, TYPE) ROWS(name, dtype, TYPE, v, v > a ? v : a)
+NARROW_TYPES(ROWS_LEAST, rows_least)
+NARROW_TYPES(ROWS_GREATEST, rows_greatest)
+/* Truth in numbers as wide as the elements: none or some bits of those that matter, which the sign of a float does not.
+ */
+#define TRUTH_TYPES(X)                                                                                                 \
+    X(BITS8, uint8_t, UINT8_MAX)                                                                                       \
+    X(BITS16, uint16_t, UINT16_MAX)                                                                                    \
+    X(BITS32, uint32_t, UINT32_MAX)                                                                                    \
+    X(BITS64, uint64_t, UINT64_MAX)                                                                                    \
+    X(FLOAT16, uint16_t, INT16_MAX)                                                                                    \
+    X(FLOAT32, uint32_t, INT32_MAX)                                                                                    \
+    X(FLOAT64, uint64_t, INT64_MAX)
+#define ROWS_TRUTH(dtype, TYPE, matter)                                                                                \
+    ROWS(rows_any, dtype, TYPE, v &(TYPE)matter, a | (v & (TYPE)matter))                                               \
+    ROWS(rows_all, dtype, TYPE, v &(TYPE)matter, (v & (TYPE)matter) == 0 ? 0 : a)
+TRUTH_TYPES(ROWS_TRUTH)
+#define TRUTHS(name)                                                                                                   \
+    {                                                                                                                  \
+        [RT_BOOL] = name##_BITS8, [RT_INT8] = name##_BITS8, [RT_UINT8] = name##_BITS8, [RT_INT16] = name##_BITS16,     \
+        [RT_UINT16] = name##_BITS16, [RT_INT32] = name##_BITS32, [RT_UINT32] = name##_BITS32,                          \
+        [RT_INT64] = name##_BITS64, [RT_UINT64] = name##_BITS64, [RT_FLOAT16] = name##_FLOAT16,                        \
+        [RT_BFLOAT16] = name##_FLOAT16, [RT_FLOAT32] = name##_FLOAT32, [RT_FLOAT64] = name##_FLOAT64                   \
+    }
+
 /* Each value adds to one of LANES counts as wide as itself, as often as that cannot overflow. */
 #define TRUE_LANES 256 /* bytes */
 #define COUNT_TRUE(dtype, TYPE, COUNT, is_true)                                                                        \
@@ -155,6 +207,10 @@ const struct kn_narrow_loops KN_NARROW_LEVEL = {
 #define EXTREME_ENTRY(name, dtype, TYPE) [RT_##dtype] = name##_##dtype,
     .least = {NARROW_TYPES(EXTREME_ENTRY, least)},
     .greatest = {NARROW_TYPES(EXTREME_ENTRY, greatest)},
+    .rows_least = {NARROW_TYPES(EXTREME_ENTRY, rows_least)},
+    .rows_greatest = {NARROW_TYPES(EXTREME_ENTRY, rows_greatest)},
+    .rows_any = TRUTHS(rows_any),
+    .rows_all = TRUTHS(rows_all),
     .convert = {[RT_BOOL] = {TO_ANY(bits_8_8, bits_8_8, bits_8_16, bits_8_32)},
                 [RT_INT8] = {TO_ANY(true_8, bits_8_8, sign_8_16, sign_8_32)},
                 [RT_UINT8] = {TO_ANY(true_8, bits_8_8, bits_8_16, bits_8_32)},

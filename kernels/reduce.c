@@ -100,29 +100,68 @@ static void choose_rows(struct kn_reducer *r, const struct rt_array *values, uns
     r->count = rt_array_size(&r->rows);
 }
 
-bool kn_rows_are_near(const struct kn_reducer *r)
+int64_t kn_row_step(const struct rt_array *row)
 {
-    const struct rt_array *row = &r->row;
-    int64_t nearest = INT64_MAX, step = 0;
+    int64_t step = 0;
     bool first = true;
     for (int i = 0; i < row->ndim; i++) {
         if (row->shape[i] == 1) continue;
-        if (!first && step != row->shape[i] * row->strides[i]) return false; /* its axes do not make one */
+        if (!first && step != row->shape[i] * row->strides[i]) return KN_NO_STEP;
         step = row->strides[i];
         first = false;
     }
+    return step;
+}
+
+bool kn_rows_are_near(const struct kn_reducer *r)
+{
+    int64_t nearest = INT64_MAX, step = kn_row_step(&r->row);
+    if (step == KN_NO_STEP) return false;
     if (r->length < KN_SHORT_ROW) return true;
     for (int i = 0; i < r->rows.ndim; i++)
         if (r->rows.shape[i] > 1 && llabs(r->rows.strides[i]) < nearest) nearest = llabs(r->rows.strides[i]);
     return nearest < llabs(step);
 }
 
-/* The order of combining changes no bit, and there is one array to take it from. */
-static const struct rt_array *in_memory_order(const struct kn_reducer *r, const struct rt_array *values)
+/* Makes an axis run upwards through memory. */
+static void turn_up(struct rt_array *a, int axis)
+{
+    if (a->strides[axis] >= 0) return;
+    a->offset += (a->shape[axis] - 1) * a->strides[axis];
+    a->strides[axis] = -a->strides[axis];
+}
+
+/* Puts the axes of the only leaf's rows, which are those of the values, in the order that they have in memory; on the
+ * host they run upwards, too. */
+static void sort_row(struct kn_reducer *r)
+{
+    struct rt_array *row = &r->row, *leaf = &r->leaves[0].row;
+    bool host = !kn_runs_generated(rt_array_device(leaf));
+    for (int i = 0; i < row->ndim; i++) {
+        if (host) {
+            turn_up(row, i);
+            turn_up(leaf, i);
+        }
+        for (int j = i; j > 0 && row->strides[j] > row->strides[j - 1]; j--) {
+            int64_t shape = row->shape[j], stride = row->strides[j];
+            row->shape[j] = leaf->shape[j] = row->shape[j - 1];
+            row->strides[j] = leaf->strides[j] = row->strides[j - 1];
+            row->shape[j - 1] = leaf->shape[j - 1] = shape;
+            row->strides[j - 1] = leaf->strides[j - 1] = stride;
+        }
+    }
+    r->leaves[0].rows.offset = leaf->offset;
+}
+
+/* Chooses rows in memory's order where there is one array to take it from, and either its own elements are combined or
+ * the order of combining changes no bit. */
+static void choose_order(struct kn_reducer *r, const struct rt_array *values, bool stored, unsigned axes)
 {
     const struct rt_array *leaf = r->program.arrays[0];
-    bool exact = strchr("biu", rt_dtypes[r->accumulate].kind) != NULL && !r->indices;
-    return exact && r->program.leaves == 1 && rt_array_same_shape(leaf, values) ? leaf : values;
+    bool exact = strchr("biu", rt_dtypes[r->accumulate].kind) != NULL;
+    bool one = r->program.leaves == 1 && rt_array_same_shape(leaf, values) && !r->indices;
+    choose_rows(r, one && exact ? leaf : values, axes);
+    if (one && (exact || stored)) sort_row(r);
 }
 
 static enum rt_status reduce_nothing(const struct kn_reducer *r, const struct rt_array *a, const struct rt_array *out,
@@ -171,9 +210,9 @@ void kn_reduced_shape(const struct rt_array *a, unsigned axes, bool keepdims, in
     }
 }
 
-/* Reduces what r's program computes, of the dtype, shape and strides of `values`. */
-static enum rt_status reduce(struct kn_reducer *r, const struct rt_array *values, unsigned axes, bool keepdims,
-                             struct rt_array *out, struct rt_error *e)
+/* Reduces what r's program computes, of the dtype, shape and strides of `values`, which may be stored as they are. */
+static enum rt_status reduce(struct kn_reducer *r, const struct rt_array *values, bool stored, unsigned axes,
+                             bool keepdims, struct rt_array *out, struct rt_error *e)
 {
     int64_t shape[RT_MAX_DIMS];
     int ndim, node = r->program.count - 1;
@@ -191,7 +230,7 @@ static enum rt_status reduce(struct kn_reducer *r, const struct rt_array *values
     }
     status = kn_program_convert(&r->program, node, r->accumulate, &node, e);
     if (status != RT_OK) return status;
-    choose_rows(r, in_memory_order(r, values), axes);
+    choose_order(r, values, stored, axes);
     r->many = r->count >= KN_MANY_ROWS && kn_rows_are_near(r);
     kn_reduced_shape(values, axes, keepdims, &ndim, shape);
     status = rt_array_new(rt_array_device(r->program.arrays[0]), r->result, ndim, shape, out, e);
@@ -213,7 +252,7 @@ enum rt_status kn_reduce(enum kn_reduction reduction, const struct rt_array *a, 
     memset(out, 0, sizeof *out);
     kn_program_start(&r.program);
     enum rt_status status = kn_program_array(&r.program, a, &node, e);
-    return status == RT_OK ? reduce(&r, a, axes, keepdims, out, e) : status;
+    return status == RT_OK ? reduce(&r, a, true, axes, keepdims, out, e) : status;
 }
 
 /* On the host, whether a leaf of many elements runs along another axis than the values do: then each of its cache lines
@@ -230,6 +269,20 @@ static bool lies_across(const struct kn_program *p, const struct rt_array *value
         for (int k = 0; k < a->ndim - 1; k++) near |= a->strides[k] == 1 && a->shape[k] > 1;
         if (near && llabs(a->strides[a->ndim - 1]) * rt_dtypes[a->dtype].size >= LINE) return true;
     }
+    return false;
+}
+
+/* On the host, whether rows are to be combined as more of them, and a leaf's axes stand in the way. */
+static bool cannot_widen(const struct kn_program *p, const struct rt_array *values, unsigned axes)
+{
+    struct kn_reducer r;
+    if (kn_runs_generated(rt_array_device(p->arrays[0]))) return false;
+    kn_program_assign(&r.program, p);
+    r.indices = false;
+    choose_rows(&r, values, axes & ((1u << values->ndim) - 1));
+    if (!kn_reduce_widens(&r)) return false;
+    for (int i = 0; i < p->leaves; i++)
+        if (kn_row_step(&r.leaves[i].row) == KN_NO_STEP) return true;
     return false;
 }
 
@@ -260,9 +313,9 @@ enum rt_status kn_program_reduce(const struct kn_program *p, enum kn_reduction r
     r.reduction = reduction;
     kn_program_assign(&r.program, p);
     enum rt_status status = kn_program_form(p, &values, e);
-    if (status == RT_OK && lies_across(p, &values) && reduce_stored(p, reduction, axes, keepdims, out, &status, e))
-        return status;
-    return status != RT_OK ? status : reduce(&r, &values, axes, keepdims, out, e);
+    bool store = status == RT_OK && (lies_across(p, &values) || cannot_widen(p, &values, axes));
+    if (store && reduce_stored(p, reduction, axes, keepdims, out, &status, e)) return status;
+    return status != RT_OK ? status : reduce(&r, &values, false, axes, keepdims, out, e);
 }
 
 /* The values of a program as reductions see them: contiguous, or as the array has them that is all there is to it. */
@@ -281,6 +334,11 @@ bool kn_reduces_many(const struct kn_program *p, int outer)
     if (values_of(p, &values, NULL) != RT_OK) return false;
     r.program.leaves = 0;
     choose_rows(&r, &values, (1u << values.ndim) - (1u << outer));
+    if (p->nodes[p->count - 1].kind == KN_NODE_ARRAY) {
+        r.leaves[0].row = r.row;
+        r.leaves[0].rows = r.rows;
+        sort_row(&r);
+    }
     return r.count >= KN_MANY_ROWS && kn_rows_are_near(&r);
 }
 
@@ -296,7 +354,7 @@ static enum rt_status make_reducer(const struct kn_program *p, enum kn_reduction
     kn_program_assign(&r->program, p);
     choose_types(r, values.dtype);
     if ((status = kn_program_convert(&r->program, node, r->accumulate, &node, e)) == RT_OK)
-        choose_rows(r, in_memory_order(r, &values), axes);
+        choose_order(r, &values, p->nodes[p->count - 1].kind == KN_NODE_ARRAY, axes);
     return status;
 }
 

@@ -33,6 +33,12 @@ enum rt_dtype kn_sum_dtype(enum rt_dtype t);
 
 /* Many rows at a time are faster: when rows are short, or their values farther apart than the rows. */
 bool kn_rows_are_near(const struct kn_reducer *r);
+/* Whether few rows are combined as if they were more, of which each has some of a row's elements: long ones whose
+ * elements lie side by side. All leaves must have a step from one element of a row to the next for that. */
+bool kn_reduce_widens(const struct kn_reducer *r);
+/* That step, or KN_NO_STEP where there is not one. */
+int64_t kn_row_step(const struct rt_array *row);
+#define KN_NO_STEP INT64_MIN
 /* Both write the combined values (or 1-based indices) of all rows to `out`, contiguous, of r->result; generated code
  * leaves a mean to be divided, so there it is of r->accumulate. They use up all that r holds. */
 enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, struct rt_error *e);

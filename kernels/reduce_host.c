@@ -27,7 +27,7 @@ void kn_reduce_combine(const struct kn_reduce_pass *p, enum kn_class class, void
                        size_t n)
 {
     if (p->raw) {
-        p->raw(to, a, b, NULL, n);
+        p->raw(to, b, 0, 1, true, n);
         return;
     }
     p->plan->loops->ops[p->r->combine][class](to, a, b, NULL, n);
@@ -83,7 +83,7 @@ static int64_t cut_rows(struct kn_reducer *r)
     while (inner > 0 && row->strides[inner - 1] == row->shape[inner] * row->strides[inner])
         length *= row->shape[--inner];
     parts = r->length / length;
-    if (r->many || r->indices || parts < 2 || length < LEAST_PART || length > CHUNK) return 1;
+    if (r->indices || parts < 2 || length < LEAST_PART || length > CHUNK) return 1;
     for (int i = 0; i <= r->program.leaves; i++) {
         struct rt_array *rows = i < r->program.leaves ? &r->leaves[i].rows : &r->rows;
         struct rt_array *within = i < r->program.leaves ? &r->leaves[i].row : &r->row;
@@ -400,7 +400,7 @@ void kn_reduce_write(const struct kn_reduce_pass *p, enum kn_class class, const 
     char *to = (char *)rt_array_host(p->out) + first * (int64_t)rt_dtypes[t].size;
     l->load[exact](block, values, stride, n);
     if (p->r->reduction == KN_MEAN) {
-        struct kn_operand length = {.is_float = true, .f = (double)(p->r->length * p->row_parts)};
+        struct kn_operand length = {.is_float = true, .f = (double)p->elements};
         l->convert[class][p->r->accumulate](converted, block, n);
         kn_fill_block(block, p->r->accumulate, &length, n);
         l->ops[KN_DIV][p->class](block, converted, block, NULL, n);
@@ -487,25 +487,22 @@ void kn_sum_values(enum rt_dtype t, const void *values, size_t n, void *sum)
     }
 }
 
-/* Of many rows: whether elements can be combined as they lie in memory. Those of 8 and 16 bits have such extremes;
- * truth is asked of unsigned numbers, of which any is one of whose bits any is, and all are when the least is. */
+/* Of many rows: whether elements can be combined as they lie in memory, extremes of 8 and 16 bits or what is true. */
 static bool find_raw_loop(struct kn_reduce_pass *p)
 {
+    static const enum rt_dtype wide_as[] = {[1] = RT_UINT8, [2] = RT_UINT16, [4] = RT_UINT32, [8] = RT_UINT64};
     const struct kn_reducer *r = p->r;
     const struct kn_program *g = &r->program;
-    const struct kn_loops *l = kn_host_loops();
+    const struct kn_narrow_loops *l = kn_host_loops()->narrow;
     if (!r->many || r->indices || g->leaves != 1 || g->nodes[0].kind != KN_NODE_ARRAY) return false;
     enum rt_dtype t = p->raw_dtype = kn_reduce_leaf_dtype(p);
-    enum kn_op op = r->combine;
-    if (op == KN_LOGICAL_OR || op == KN_LOGICAL_AND) {
+    if (r->combine == KN_LOGICAL_OR || r->combine == KN_LOGICAL_AND) {
         bool converts = g->count == 2 && g->nodes[1].kind == KN_NODE_CONVERT && g->nodes[1].args[0] == 0;
-        if ((g->count > 1 && !converts) || !strchr("biu", rt_dtypes[t].kind) || rt_dtypes[t].size == 4) return false;
-        p->raw_dtype = rt_dtypes[t].size == 1 ? RT_UINT8 : rt_dtypes[t].size == 2 ? RT_UINT16 : RT_UINT64;
-        op = op == KN_LOGICAL_OR ? KN_BITWISE_OR : KN_MINIMUM;
-    } else if (g->count > 1 || (op != KN_MINIMUM && op != KN_MAXIMUM) || kn_class_exact(t)) {
-        return false;
+        if (g->count == 1 || converts) p->raw = r->combine == KN_LOGICAL_OR ? l->rows_any[t] : l->rows_all[t];
+        if (p->raw) p->raw_dtype = wide_as[rt_dtypes[t].size];
+    } else if (g->count == 1) {
+        p->raw = r->combine == KN_MINIMUM ? l->rows_least[t] : r->combine == KN_MAXIMUM ? l->rows_greatest[t] : NULL;
     }
-    p->raw = kn_class_exact(p->raw_dtype) ? l->ops[op][kn_class_of(p->raw_dtype)] : l->narrow->ops[op][p->raw_dtype];
     return p->raw != NULL;
 }
 
@@ -514,7 +511,10 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
     _Alignas(64) char stack[STACK];
     struct kn_plan plan; /* large, and mostly unused */
     struct kn_reduce_pass p = {.r = r, .plan = &plan, .class = kn_class_of(r->accumulate), .stack = stack, .out = out};
-    p.row_parts = p.class == KN_B ? 1 : cut_rows(r);
+    p.elements = r->length;
+    p.row_parts = 1;
+    kn_reduce_widen(r, &p);
+    if (!r->many && p.class != KN_B) p.row_parts = cut_rows(r);
     struct rt_array order = r->many ? r->rows : r->row;
     p.value = kn_classes[p.class].size;
     bool single = p.class == KN_F32 || p.class == KN_C64, complex = p.class == KN_C64 || p.class == KN_C128;
@@ -540,7 +540,7 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
         r->program.count = count;
         kn_plan_make(&r->program, &order, false, &plan);
     }
-    if (p.raw) p.value = rt_dtypes[p.raw_dtype].size;
+    if (p.raw) p.value = p.partial_value = rt_dtypes[p.raw_dtype].size;
     if (!r->many) p.count = kn_reduce_count_loop(&p);
     p.wide &= !p.count;
     enum rt_status status = r->many ? kn_reduce_rows(&p, e) : reduce_chunks(&p, e);

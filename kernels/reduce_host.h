@@ -14,7 +14,7 @@ struct kn_reduce_pass {
     bool wide;          /* added in few lanes of 8 bytes: float32 and complex64 in double, and short rows */
     enum kn_class part; /* how the lanes add: float32, float64 or int64, of which a value has `parts` */
     size_t parts;       /* 1, of complex numbers 2 */
-    kn_op_loop *raw;    /* combines many rows of a dtype as they lie in memory; NULL: blocks of the class */
+    kn_rows_loop *raw;  /* combines many rows of a dtype as they lie in memory; NULL: blocks of the class */
     enum rt_dtype raw_dtype;
     kn_count_true_loop *count;   /* all that is asked of an element in memory is whether it is true; else NULL */
     size_t decided;              /* the item, from 1, that no other can change the result of; 0: none yet */
@@ -26,14 +26,17 @@ struct kn_reduce_pass {
     size_t scratch_bytes; /* of one worker */
     int64_t chunks;       /* of a row */
     int64_t
-        row_parts;  /* rows of the reducer that a row of the output has, one behind all of the one before; mostly 1 */
-    char *partial;  /* chunks of each row, values of partial_class */
-    int64_t *index; /* likewise, for argmin and argmax: where in the row, from 0 */
+        row_parts;    /* rows of the reducer that a row of the output has, one behind all of the one before; mostly 1 */
+    int64_t elements; /* that a row of the output combines */
+    int64_t tail;     /* of the first rows of the reducer, which have one element more than the others */
+    char *partial;    /* chunks of each row, values of partial_class */
+    int64_t *index;   /* likewise, for argmin and argmax: where in the row, from 0 */
     const struct rt_array *out;
     int levels;
 };
 
-/* Combines n values of a class, or elements as they lie in memory; rounds where the dtype is less than its class. */
+/* Combines n values of a class or, where `a` is `to`, elements as they lie in memory; rounds where the dtype is less
+ * than its class. */
 void kn_reduce_combine(const struct kn_reduce_pass *p, enum kn_class class, void *to, const void *a, const void *b,
                        size_t n);
 /* Bytes from an array's first element to its index-th one, in row-major order. */
@@ -47,6 +50,8 @@ void kn_reduce_write(const struct kn_reduce_pass *p, enum kn_class class, const 
                      int64_t first, size_t n, char *block, char *converted);
 /* Partial results and places for so many items, and for each worker scratch with so many blocks. */
 enum rt_status kn_reduce_room(struct kn_reduce_pass *p, size_t items, size_t blocks, bool alone, struct rt_error *e);
+/* Makes more rows of few that lie side by side: see reduce_rows.c. */
+void kn_reduce_widen(struct kn_reducer *r, struct kn_reduce_pass *p);
 /* Combines many rows at a time, block by block, into the output. */
 enum rt_status kn_reduce_rows(struct kn_reduce_pass *p, struct rt_error *e);
 

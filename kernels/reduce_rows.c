@@ -5,7 +5,46 @@
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define GROUP 16 /* rows combined one after the other before partial results are combined in pairs */
+#define GROUP         16    /* rows combined one after the other before partial results are combined in pairs */
+#define WIDE          2048  /* rows that fewer ones are made into */
+#define LEAST_WIDENED 65536 /* elements, at 16 of each of those at least */
+
+bool kn_reduce_widens(const struct kn_reducer *r)
+{
+    int64_t inner = 1;
+    if (r->indices || r->count < 2 || r->count > WIDE / 2 || r->count * r->length < LEAST_WIDENED) return false;
+    for (int i = r->rows.ndim - 1; i >= 0; inner *= r->rows.shape[i--])
+        if (r->rows.shape[i] > 1 && r->rows.strides[i] != inner) return false;
+    return kn_row_step(&r->row) == r->count;
+}
+
+/* Of so few rows that each loop over one element of each is short: makes row i of the output's rows i, i + count, i + 2
+ * count ..., of which one has every WIDE / count-th element of it. */
+void kn_reduce_widen(struct kn_reducer *r, struct kn_reduce_pass *p)
+{
+    if (!kn_reduce_widens(r)) return;
+    for (int i = 0; i < r->program.leaves; i++)
+        if (kn_row_step(&r->leaves[i].row) == KN_NO_STEP) return;
+    int64_t parts = WIDE / r->count;
+    for (int i = 0; i <= r->program.leaves; i++) {
+        struct rt_array *rows = i < r->program.leaves ? &r->leaves[i].rows : &r->rows;
+        struct rt_array *row = i < r->program.leaves ? &r->leaves[i].row : &r->row;
+        int64_t step = kn_row_step(row);
+        memmove(rows->shape + 1, rows->shape, (size_t)rows->ndim * sizeof *rows->shape);
+        memmove(rows->strides + 1, rows->strides, (size_t)rows->ndim * sizeof *rows->strides);
+        rows->ndim++;
+        row->ndim = 1;
+        rows->shape[0] = parts;
+        rows->strides[0] = step;
+        row->shape[0] = r->length / parts;
+        row->strides[0] = step * parts;
+    }
+    p->row_parts = parts;
+    p->tail = r->length % parts * r->count;
+    r->count *= parts;
+    r->length /= parts;
+    r->many = true;
+}
 
 /* Moves a walk over rows to the i-th elements of the next n rows. */
 static void shift_in_rows(const struct kn_reduce_pass *p, int64_t i, size_t n, struct kn_walk *w)
@@ -18,13 +57,14 @@ static void shift_in_rows(const struct kn_reduce_pass *p, int64_t i, size_t n, s
 /* Combines the next elements of n rows, GROUP at most, one after the other; returns how many. */
 static int64_t combine_group(const struct kn_reduce_pass *p, struct kn_walk *w, int64_t i, size_t n, char *lanes)
 {
-    kn_rows_loop *rows = p->r->leaves[0].row.ndim == 1 ? kn_reduce_rows_loop(p) : NULL;
+    kn_rows_loop *rows = p->raw ? p->raw : kn_reduce_rows_loop(p);
+    int64_t together = p->r->leaves[0].row.ndim == 1 ? KN_SUMMED_ROWS : 1;
     int64_t count = p->r->length - i < GROUP ? p->r->length - i : GROUP, k = 0;
     while (k < count) {
         shift_in_rows(p, i + k, n, w);
         const void *values = kn_walk_evaluate(w, n, NULL);
         if (rows) {
-            int64_t some = count - k < KN_SUMMED_ROWS ? count - k : KN_SUMMED_ROWS;
+            int64_t some = count - k < together ? count - k : together;
             rows(lanes, values, p->r->leaves[0].row.strides[0], (size_t)some, k > 0, n);
             k += some;
             continue;
@@ -55,6 +95,11 @@ static void combine_rows(const struct kn_reduce_pass *p, struct kn_walk *w, size
             combine_levels(p, stack + (size_t)(top - 2) * p->block_bytes, n);
     }
     for (; top > 1; top--) combine_levels(p, stack + (size_t)(top - 2) * p->block_bytes, n);
+    if (w->position < p->tail) {
+        if (p->tail - w->position < (int64_t)n) n = (size_t)(p->tail - w->position);
+        shift_in_rows(p, p->r->length, n, w);
+        kn_reduce_combine(p, p->class, stack, stack, kn_walk_evaluate(w, n, NULL), n);
+    }
 }
 
 /* argmin and argmax of n rows at a time. stack: best values, best indices, the current index, masks. */
@@ -96,11 +141,27 @@ static void rows_piece(void *context, size_t begin, size_t end, int worker)
         if (p->index) {
             search_rows(p, &w, n, stack);
             memcpy((int64_t *)rt_array_host(p->out) + w.position, stack + p->block_bytes, n * sizeof(int64_t));
-        } else {
-            combine_rows(p, &w, n, stack);
-            kn_reduce_write(p, p->class, stack, 1, w.position, n, stack + p->block_bytes, stack + 2 * p->block_bytes);
+            continue;
         }
+        combine_rows(p, &w, n, stack);
+        if (p->row_parts > 1)
+            memcpy(p->partial + (size_t)w.position * p->value, stack, n * p->value);
+        else
+            kn_reduce_write(p, p->class, stack, 1, w.position, n, stack + p->block_bytes, stack + 2 * p->block_bytes);
     }
+}
+
+/* The rows of the reducer that are one of the output to one by halves, then into the output. */
+static void write_parts(const struct kn_reduce_pass *p)
+{
+    char *block = p->scratch, *converted = block + p->block_bytes;
+    size_t count = (size_t)(p->r->count / p->row_parts);
+    for (size_t left = (size_t)p->row_parts, half; left > 1; left = half) {
+        half = (left + 1) / 2;
+        kn_reduce_combine(p, p->class, p->partial, p->partial, p->partial + half * count * p->value,
+                          (left - half) * count);
+    }
+    kn_reduce_write(p, p->class, p->partial, 1, 0, count, block, converted);
 }
 
 enum rt_status kn_reduce_rows(struct kn_reduce_pass *p, struct rt_error *e)
@@ -109,7 +170,9 @@ enum rt_status kn_reduce_rows(struct kn_reduce_pass *p, struct rt_error *e)
     for (int64_t groups = p->r->length / GROUP; groups > 0; groups >>= 1) levels++;
     size_t grain = (size_t)p->r->count / (size_t)rt_thread_count() + 1;
     grain = grain < 256 ? 256 : grain > KN_BLOCK ? KN_BLOCK : grain;
-    enum rt_status status = kn_reduce_room(p, 0, (size_t)levels, (size_t)p->r->count <= grain, e);
+    enum rt_status status =
+        kn_reduce_room(p, p->row_parts > 1 ? (size_t)p->r->count : 0, (size_t)levels, (size_t)p->r->count <= grain, e);
     if (status == RT_OK) rt_parallel_for((size_t)p->r->count, grain, rows_piece, p);
+    if (status == RT_OK && p->row_parts > 1) write_parts(p);
     return status;
 }

@@ -120,3 +120,31 @@ def test_against_numpy(tmp_path, way, maker):
     for k, dtype in enumerate(DTYPES * (4 if way == "cpu" else 1)):
         cases += maker(random.Random(k), np.random.default_rng(k), dtype)
     compare(tmp_path, way, cases)
+
+
+def few_columns(r, g, dtype, columns):
+    """Few columns, or one block of memory in another order, of so many elements that the host combines them as more rows."""
+    x = (g.standard_normal((80_000 // columns + r.randint(0, 50), columns)) * 3).round()
+    x = (np.abs(x) if np.dtype(dtype).kind == "u" else x).astype(dtype)
+    low = (x * 0).astype(dtype)
+    low[r.randrange(len(x)), 0] = 1  # one element, somewhere, that decides
+    f = x.astype(np.float64)
+    for name, want in [("sum", wide(x).sum(0)), ("mean", f.mean(0)), ("max", x.max(0)), ("min", x.min(0)), ("argmax", x.argmax(0) + 1)]:
+        yield f"x:{name}(1)", {"x": x}, want
+    yield "x:any(1), (x:eq(0)):all(1)", {"x": low}, (low.any(0), (low == 0).all(0))
+    yield "x:eq(0):to(x.dtype):all(1), x:eq(1):to(x.dtype):prod(1)", {"x": low}, ((low == 0).all(0), np.zeros(columns))
+    yield "x.T:sum(), x.T:max(), x.T:min(), x:flip():sum(), x:flip(2):max()", {"x": x}, (wide(x).sum(), x.max(), x.min(), wide(x).sum(), x.max())
+    yield "x:flip():sum(1), x:flip():max(1)", {"x": x}, (wide(x)[:, ::-1].sum(0), x[:, ::-1].max(0))
+    yield ("(x:to('float64') - x:to('float64'):mean(1)):abs():sum(1)", {"x": x}, np.abs(f - f.mean(0)).sum(0))
+    if columns > 4:  # two axes in one of the operands, which broadcasts along the first, that are one in the other
+        y = x[: len(x) // 20 * 20].reshape(20, -1, columns)
+        yield ("(y:to('float64') + z):sum{1, 2}, y:sum{1, 2}", {"y": y, "z": y[:1].astype(np.float64)},
+               ((y.astype(np.float64) + y[:1]).sum((0, 1)), wide(y).sum((0, 1))))
+
+
+@pytest.mark.parametrize("columns", [2, 3, 10, 100, 700])
+def test_few_columns(tmp_path, columns):
+    cases = []
+    for k, dtype in enumerate(DTYPES):
+        cases += few_columns(random.Random(k), np.random.default_rng(k), dtype, columns)
+    compare(tmp_path, "cpu", cases)
