@@ -171,11 +171,11 @@ $(BUILD)/obj/runtime/simt/vector_%.o: ALL_CFLAGS += $(FLOATS)
 # PRE makes branches of chained selections, which then are no vectors.
 FEWER := -O2 -fno-tree-pre -ftree-vectorize -fvect-cost-model=dynamic --param vect-epilogues-nomask=0
 $(addprefix $(BUILD)/obj/kernels/,loops_v3.o loops_v4.o loops_narrow_v3.o loops_narrow_v4.o): ALL_CFLAGS += $(if $(findstring clang,$(CC)),$(LOOPS),$(LOOPS:-O3=$(FEWER)))
-$(addprefix $(BUILD)/obj/kernels/loops_,random_v3.o random_v4.o fft_v3.o fft_v4.o): ALL_CFLAGS += $(LOOPS)
-$(addprefix $(BUILD)/obj/,$(addprefix kernels/loops_,base.o narrow_base.o random_base.o fft_base.o) runtime/simt/vector_base.o): \
+$(addprefix $(BUILD)/obj/kernels/loops_,random_v3.o random_v4.o fft_v3.o fft_v4.o product_v3.o product_v4.o): ALL_CFLAGS += $(LOOPS)
+$(addprefix $(BUILD)/obj/,$(addprefix kernels/loops_,base.o narrow_base.o random_base.o fft_base.o product_base.o) runtime/simt/vector_base.o): \
   ALL_CFLAGS += $(if $(X86),$(LOOPS:-O3=-O1),$(LOOPS))
-$(addprefix $(BUILD)/obj/kernels/loops_,v3.o narrow_v3.o random_v3.o fft_v3.o): ALL_CFLAGS += $(if $(X86),$(V3))
-$(addprefix $(BUILD)/obj/kernels/loops_,v4.o narrow_v4.o random_v4.o fft_v4.o): ALL_CFLAGS += $(if $(X86),$(V4))
+$(addprefix $(BUILD)/obj/kernels/loops_,v3.o narrow_v3.o random_v3.o fft_v3.o product_v3.o): ALL_CFLAGS += $(if $(X86),$(V3))
+$(addprefix $(BUILD)/obj/kernels/loops_,v4.o narrow_v4.o random_v4.o fft_v4.o product_v4.o): ALL_CFLAGS += $(if $(X86),$(V4))
 # Of one text for three instruction sets, UBSan looks at the first: that takes compilers the longest of all files.
 $(addprefix $(BUILD)/obj/runtime/simt/,vector_avx2.o vector_avx512.o): \
   ALL_CFLAGS += $(LOOPS) $(if $(findstring undefined,$(SAN)),-fno-sanitize=undefined)

@@ -228,12 +228,14 @@ static enum rt_status multiply_elements(const struct contraction *c, int i, int 
     return status;
 }
 
-/* What is summed over are rows that lie in memory one element after the other, of numbers that kn_matvec_host takes. */
+/* What is summed over are rows that lie in memory one element after the other, of numbers for which products have loops
+ * of their own. */
 static bool is_rows(const struct term *t, const struct pair *p)
 {
     const struct rt_array *a = &t->array;
-    return (a->dtype == RT_FLOAT32 || a->dtype == RT_FLOAT64) && p->inner.ndim == 1 &&
-           a->strides[axis_of(&t->labels, p->inner.label[0])] == 1;
+    bool floats = a->dtype == RT_FLOAT32 || a->dtype == RT_FLOAT64;
+    bool numbers = floats || (a->dtype != RT_BOOL && !kn_runs_generated(rt_array_device(a)));
+    return numbers && p->inner.ndim == 1 && a->strides[axis_of(&t->labels, p->inner.label[0])] == 1;
 }
 
 /* Rows against rows: elements are multiplied, and what is to be summed is left for sum_alone. */

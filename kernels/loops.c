@@ -1,5 +1,5 @@
 /* The typed inner loops, expanded from ops.def. This text is included by loops_base.c, loops_v3.c and loops_v4.c, which
- * set KN_LEVEL to the name of their table and KN_NARROW to that of narrow types; the Makefile compiles them with the
+ * set KN_LEVEL to the name of their table, KN_NARROW and KN_PRODUCT to those of narrow types and of matrix products; the Makefile compiles them with the
  * instruction sets that the names say. It is empty when compiled by itself. */
 #ifdef KN_LEVEL
 #include "kernels/loops.h"
@@ -601,6 +601,7 @@ const struct kn_loops KN_LEVEL = {
 #include "kernels/ops.def"
         },
     .narrow = &KN_NARROW,
+    .product = &KN_PRODUCT,
 #define X(id, MEMORY, class, TYPE, get, put) [RT_##id] = load_##id,
     .load = {MEMORY_TYPES(X)},
 #undef X

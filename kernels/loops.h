@@ -8,6 +8,7 @@
 #define KN_LOOPS_H
 
 #include "kernels/ops.h"
+#include "kernels/product_loops.h"
 #include <stddef.h>
 #include "kernels/past.h"
 
@@ -66,6 +67,7 @@ struct kn_narrow_loops {
 struct kn_loops {
     kn_op_loop *ops[KN_OP_COUNT][KN_CLASS_COUNT]; /* NULL where the operation's rule never computes in that class */
     const struct kn_narrow_loops *narrow;
+    const struct kn_product_loops *product;
     kn_load_loop *load[RT_DTYPE_COUNT];
     kn_store_loop *store[RT_DTYPE_COUNT];
     kn_convert_loop *convert[KN_CLASS_COUNT][RT_DTYPE_COUNT];

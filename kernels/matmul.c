@@ -84,8 +84,6 @@ static void join_rows(struct kn_product *p)
 static enum rt_status multiply(struct kn_product *p, const struct rt_array *a, const struct rt_array *b,
                                const struct rt_array *out, struct rt_error *e)
 {
-    choose_strides(a, true, p->a_stride);
-    choose_strides(b, false, p->b_stride);
     if (rt_array_size(out) == 0) return RT_OK;
     choose_batches(a, b, out, p);
     join_rows(p);
@@ -106,21 +104,64 @@ static enum rt_status of_dtype(const struct rt_array *a, enum rt_dtype dtype, st
     return RT_OK;
 }
 
+/* The operand where BLAS takes it as it lies, or on a GPU, else a copy in its place. */
+static enum rt_status lay_out(const struct kn_product *p, bool left, struct rt_array *a, struct rt_error *e)
+{
+    struct rt_array copy = {0};
+    if (kn_runs_generated(rt_array_device(a)) || !kn_matmul_wants_copy(p, left)) return RT_OK;
+    enum rt_status status = kn_contiguous(a, &copy, e);
+    if (status != RT_OK) return status;
+    rt_array_release(a);
+    *a = copy;
+    return RT_OK;
+}
+
+/* On the host the floats of 16 bits are multiplied and summed up in float32, which then is rounded once. */
+static enum rt_dtype compute_dtype(const struct rt_array *a, enum rt_dtype t)
+{
+    bool half = t == RT_FLOAT16 || t == RT_BFLOAT16;
+    return half && !kn_runs_generated(rt_array_device(a)) ? RT_FLOAT32 : t;
+}
+
+/* Rounds *out to another dtype, in its place; releases it on failure. */
+static enum rt_status round_to(enum rt_dtype t, struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array rounded = {0};
+    if (out->dtype == t) return RT_OK;
+    enum rt_status status = kn_convert(out, t, rt_array_device(out), &rounded, e);
+    rt_array_release(out);
+    *out = rounded;
+    return status;
+}
+
 enum rt_status kn_matmul(const struct rt_array *a, const struct rt_array *b, struct rt_array *out, struct rt_error *e)
 {
-    struct kn_product p = {0};
+    struct kn_product p = {.batches = 1};
     struct kn_operand operands[2] = {{.array = a}, {.array = b}};
     struct rt_array x = {0}, y = {0}, form = {0};
+    enum rt_dtype dtype = RT_FLOAT32;
     memset(out, 0, sizeof *out);
     enum rt_status status = kn_check_devices((const struct rt_array *const[]){a, b}, 2, e);
     if (status == RT_OK) status = choose_shape(a, b, &p, &form, e);
-    if (status == RT_OK) status = kn_result_dtype(KN_MUL, operands, &p.dtype, e);
+    if (status == RT_OK) status = kn_result_dtype(KN_MUL, operands, &dtype, e);
+    p.dtype = compute_dtype(a, dtype);
     if (status == RT_OK) status = of_dtype(a, p.dtype, &x, e);
     if (status == RT_OK) status = of_dtype(b, p.dtype, &y, e);
+    if (status == RT_OK) {
+        choose_strides(&x, true, p.a_stride);
+        choose_strides(&y, false, p.b_stride);
+        status = lay_out(&p, true, &x, e);
+    }
+    if (status == RT_OK) status = lay_out(&p, false, &y, e);
     if (status == RT_OK) status = rt_array_new(rt_array_device(a), p.dtype, form.ndim, form.shape, out, e);
     if (status == RT_OK) {
+        choose_strides(&x, true, p.a_stride);
+        choose_strides(&y, false, p.b_stride);
         status = multiply(&p, &x, &y, out, e);
-        if (status != RT_OK) rt_array_release(out);
+        if (status == RT_OK)
+            status = round_to(dtype, out, e);
+        else
+            rt_array_release(out);
     }
     rt_array_release(&x);
     rt_array_release(&y);

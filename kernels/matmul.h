@@ -19,7 +19,10 @@ struct kn_product {
 };
 
 enum rt_status kn_matmul_host(const struct kn_product *p, struct rt_error *e);
-/* Products with one row or one column; false where they are not floats, or lie so in memory that others do better. */
+/* Whether the product would be faster if the left, or the right, matrices lay one row after the other. */
+bool kn_matmul_wants_copy(const struct kn_product *p, bool left);
+/* Products with one row or one column; false where they are not floats, or many small ones, or lie so in memory that
+ * others do better. */
 bool kn_matvec_host(const struct kn_product *p, enum rt_status *status, struct rt_error *e);
 enum rt_status kn_matmul_cuda(const struct kn_product *p, const struct rt_array *a, const struct rt_array *b,
                               const struct rt_array *out, struct rt_error *e);

@@ -59,6 +59,15 @@ static bool blas_operand(const int64_t stride[2], int64_t rows, int64_t columns,
 /* Products above so many multiplications are worth several threads each. */
 #define LARGE (256.0 * 256 * 256)
 
+/* The number one or zero, of any type that BLAS has; what is passed by its address is a complex number. */
+static const double one_f64[] = {1, 0}, zero[] = {0, 0};
+static const float one_f32[] = {1, 0};
+
+static const void *complex_one(enum rt_dtype t)
+{
+    return t == RT_COMPLEX64 ? (const void *)one_f32 : one_f64;
+}
+
 static void multiply_by_blas(void *context, size_t begin, size_t end, int worker)
 {
     const struct blas_job *j = context;
@@ -70,56 +79,154 @@ static void multiply_by_blas(void *context, size_t begin, size_t end, int worker
         if (p->dtype == RT_FLOAT32)
             ((kn_sgemm *)j->gemm)(KN_BLAS_ROW_MAJOR, j->ta, j->tb, m, n, k, 1, (const float *)o.a, j->lda,
                                   (const float *)o.b, j->ldb, 0, (float *)o.c, n);
-        else if (p->dtype == RT_COMPLEX64)
-            ((kn_cgemm *)j->gemm)(KN_BLAS_ROW_MAJOR, j->ta, j->tb, m, n, k, (const float[]){1, 0}, o.a, j->lda, o.b,
-                                  j->ldb, (const float[]){0, 0}, o.c, n);
-        else if (p->dtype == RT_COMPLEX128)
-            ((kn_cgemm *)j->gemm)(KN_BLAS_ROW_MAJOR, j->ta, j->tb, m, n, k, (const double[]){1, 0}, o.a, j->lda, o.b,
-                                  j->ldb, (const double[]){0, 0}, o.c, n);
-        else
+        else if (p->dtype == RT_FLOAT64)
             ((kn_dgemm *)j->gemm)(KN_BLAS_ROW_MAJOR, j->ta, j->tb, m, n, k, 1, (const double *)o.a, j->lda,
                                   (const double *)o.b, j->ldb, 0, (double *)o.c, n);
+        else
+            ((kn_cgemm *)j->gemm)(KN_BLAS_ROW_MAJOR, j->ta, j->tb, m, n, k, complex_one(p->dtype), o.a, j->lda, o.b,
+                                  j->ldb, zero, o.c, n);
     }
+}
+
+static int step_of(int64_t stride)
+{
+    return stride > 0 && stride <= INT32_MAX ? (int)stride : 1; /* what else it can be is that of one element */
+}
+
+/* A product of complex numbers with one row or one column, for which there are functions that read the matrix as it
+ * lies. */
+static bool complex_vector(const struct blas_job *j)
+{
+    const struct kn_product *p = j->p;
+    bool row = p->columns != 1, both = p->rows == 1 && p->columns == 1, single = p->dtype == RT_COMPLEX64;
+    if (!rt_is_complex(p->dtype) || p->batches > 1 || (p->rows > 1 && row)) return false;
+    const void *vector = row ? p->a : p->b, *matrix = row ? p->b : p->a;
+    int step = step_of(row ? p->a_stride[1] : p->b_stride[0]), leading = row ? j->ldb : j->lda;
+    void *call = kn_blas(both ? single ? "cblas_cdotu_sub" : "cblas_zdotu_sub" : single ? "cblas_cgemv" : "cblas_zgemv",
+                         NULL);
+    if (!call) return false;
+    if (both) {
+        ((kn_cdotu *)call)((int)p->inner, p->a, step_of(p->a_stride[1]), p->b, step, p->c);
+        return true;
+    }
+    /* Of a matrix on the right the transpose is multiplied; it may be the one that is stored. */
+    bool stored_turned = (row ? j->tb : j->ta) == KN_BLAS_TRANSPOSED;
+    int64_t result = row ? p->columns : p->rows;
+    bool turn = row != stored_turned;
+    int m = (int)(turn ? p->inner : result), n = (int)(turn ? result : p->inner);
+    ((kn_cgemv *)call)(KN_BLAS_ROW_MAJOR, turn ? KN_BLAS_TRANSPOSED : KN_BLAS_PLAIN, m, n, complex_one(p->dtype), matrix,
+                       leading, vector, step, zero, p->c, 1);
+    return true;
+}
+
+/* Copies what is above the diagonal of an n x n matrix below it. */
+static void mirror(char *c, int64_t n, int64_t size)
+{
+    for (int64_t i = 1; i < n; i++)
+        for (int64_t j = 0; j < i; j++) memcpy(c + (i * n + j) * size, c + (j * n + i) * size, (size_t)size);
+}
+
+/* The product of a matrix and its own transpose, of which half is computed. */
+static bool square(const struct blas_job *j)
+{
+    const struct kn_product *p = j->p;
+    bool same = p->a == p->b && p->a_stride[0] == p->b_stride[1] && p->a_stride[1] == p->b_stride[0];
+    int n = (int)p->rows, k = (int)p->inner;
+    if (!same || p->batches > 1 || p->rows != p->columns || n == 1) return false;
+    void *call = kn_blas(p->dtype == RT_FLOAT32     ? "cblas_ssyrk"
+                         : p->dtype == RT_FLOAT64   ? "cblas_dsyrk"
+                         : p->dtype == RT_COMPLEX64 ? "cblas_csyrk"
+                                                    : "cblas_zsyrk",
+                         NULL);
+    if (!call) return false;
+    if (p->dtype == RT_FLOAT32)
+        ((kn_ssyrk *)call)(KN_BLAS_ROW_MAJOR, KN_BLAS_UPPER, j->ta, n, k, 1, p->a, j->lda, 0, p->c, n);
+    else if (p->dtype == RT_FLOAT64)
+        ((kn_dsyrk *)call)(KN_BLAS_ROW_MAJOR, KN_BLAS_UPPER, j->ta, n, k, 1, p->a, j->lda, 0, p->c, n);
+    else
+        ((kn_csyrk *)call)(KN_BLAS_ROW_MAJOR, KN_BLAS_UPPER, j->ta, n, k, complex_one(p->dtype), p->a, j->lda, zero,
+                           p->c, n);
+    mirror(p->c, n, rt_dtypes[p->dtype].size);
+    return true;
+}
+
+static const char *gemm_of(enum rt_dtype t)
+{
+    return t == RT_FLOAT32      ? "cblas_sgemm"
+           : t == RT_FLOAT64    ? "cblas_dgemm"
+           : t == RT_COMPLEX64  ? "cblas_cgemm"
+           : t == RT_COMPLEX128 ? "cblas_zgemm"
+                                : NULL;
+}
+
+/* Whether a product of such matrices is one for BLAS, if these lie as it wants them. */
+static bool worth_blas(const struct kn_product *p)
+{
+    double each = (double)p->rows * (double)p->columns * (double)p->inner;
+    if (each * (double)p->batches < SMALL || (each < SMALL_EACH && p->batches > 1)) return false;
+    return gemm_of(p->dtype) && p->rows <= INT32_MAX && p->columns <= INT32_MAX && p->inner <= INT32_MAX;
+}
+
+bool kn_matmul_wants_copy(const struct kn_product *p, bool left)
+{
+    int transposed, leading;
+    if (p->rows == 1 || p->columns == 1 || !worth_blas(p)) return false;
+    return left ? !blas_operand(p->a_stride, p->rows, p->inner, &transposed, &leading)
+                : !blas_operand(p->b_stride, p->inner, p->columns, &transposed, &leading);
 }
 
 /* False when BLAS cannot: no library, or strides and sizes that it does not take. */
 static bool blas(const struct kn_product *p)
 {
     struct blas_job j = {.p = p};
-    const char *symbol = p->dtype == RT_FLOAT32      ? "cblas_sgemm"
-                         : p->dtype == RT_FLOAT64    ? "cblas_dgemm"
-                         : p->dtype == RT_COMPLEX64  ? "cblas_cgemm"
-                         : p->dtype == RT_COMPLEX128 ? "cblas_zgemm"
-                                                     : NULL;
-    if (!symbol) return false;
     double each = (double)p->rows * (double)p->columns * (double)p->inner;
-    if (each * (double)p->batches < SMALL || (each < SMALL_EACH && p->batches > 1)) return false;
-    if (p->rows > INT32_MAX || p->columns > INT32_MAX || p->inner > INT32_MAX) return false;
+    if (!worth_blas(p)) return false;
     if (!blas_operand(p->a_stride, p->rows, p->inner, &j.ta, &j.lda)) return false;
     if (!blas_operand(p->b_stride, p->inner, p->columns, &j.tb, &j.ldb)) return false;
-    j.gemm = kn_blas(symbol, NULL);
+    j.gemm = kn_blas(gemm_of(p->dtype), NULL);
     if (!j.gemm) return false;
     bool spread = p->batches > 1 && each < LARGE;
     size_t grain = (size_t)(SMALL / each) + 1;
     kn_blas_threads(spread ? 1 : rt_thread_count());
     if (spread)
         rt_parallel_for((size_t)p->batches, grain, multiply_by_blas, &j);
-    else
+    else if (!complex_vector(&j) && !square(&j))
         multiply_by_blas(&j, 0, (size_t)p->batches, 0);
     return true;
 }
 
-/* Our own loops: rows of the product are summed up from rows of b, a few hundred columns at a time so that they stay in
- * the cache. Works for every class through the same multiplication and addition as everything else. */
-
-#define PANEL 512 /* columns at a time */
+/* Our own loops. */
 
 struct loops_job {
     const struct kn_product *p;
+    kn_multiply_loop *multiply;
     enum kn_class class;
     char *scratch;
     size_t panels;
 };
+
+/* Of the types that have one. Items are the rows of all products, each in panels of columns. */
+static void multiply_rows(void *context, size_t begin, size_t end, int worker)
+{
+    const struct loops_job *j = context;
+    const struct kn_product *p = j->p;
+    int64_t element = rt_dtypes[p->dtype].size, width = (p->columns + (int64_t)j->panels - 1) / (int64_t)j->panels;
+    (void)worker;
+    for (int64_t item = (int64_t)begin, rows; item < (int64_t)end && !rt_interrupted(); item += rows) {
+        int64_t line = item / (int64_t)j->panels, column = item % (int64_t)j->panels * width, row = line % p->rows;
+        int64_t columns = p->columns - column < width ? p->columns - column : width;
+        rows = j->panels > 1 ? 1 : p->rows - row < (int64_t)end - item ? p->rows - row : (int64_t)end - item;
+        if (columns <= 0) continue;
+        struct operands o = operands_of(p, line / p->rows);
+        j->multiply(o.a + row * p->a_stride[0] * element, p->a_stride, o.b + column * p->b_stride[1] * element,
+                    p->b_stride, o.c + (row * p->columns + column) * element, p->columns, rows, p->inner, columns);
+    }
+}
+
+/* Of the others rows of the product are summed up from rows of b, a few hundred columns at a time so that they stay in
+ * the cache, by the same multiplication and addition as everything else. */
+
+#define PANEL 512 /* columns at a time */
 
 static void multiply_panel(void *context, size_t begin, size_t end, int worker)
 {
@@ -148,39 +255,40 @@ static void multiply_panel(void *context, size_t begin, size_t end, int worker)
     }
 }
 
-/* The same sums, one element at a time: for few columns, where the loops above are mostly calls. */
-#define NARROW 16
-#define MULTIPLY_NARROW(name, T)                                                                                       \
-    static void name(void *context, size_t begin, size_t end, int worker)                                              \
-    {                                                                                                                  \
-        const struct kn_product *p = ((const struct loops_job *)context)->p;                                           \
-        const int64_t *s = p->a_stride, *t = p->b_stride;                                                              \
-        (void)worker;                                                                                                  \
-        for (size_t item = begin; item < end && !rt_interrupted(); item++) {                                           \
-            struct operands o = operands_of(p, (int64_t)item / p->rows);                                               \
-            int64_t i = (int64_t)item % p->rows;                                                                       \
-            const T *a = (const T *)o.a + i * s[0], *b = (const T *)o.b;                                               \
-            T *c = (T *)o.c + i * p->columns;                                                                          \
-            for (int64_t j = 0; j < p->columns; j++) {                                                                 \
-                T sum = 0;                                                                                             \
-                for (int64_t k = 0; k < p->inner; k++) sum += a[k * s[1]] * b[k * t[0] + j * t[1]];                    \
-                c[j] = sum;                                                                                            \
-            }                                                                                                          \
-        }                                                                                                              \
+/* A matrix whose columns lie in memory as rows would, times a vector: the transpose of the vector times its transpose. */
+static void turn_product(const struct kn_product *p, struct kn_product *turned)
+{
+    *turned = *p;
+    turned->rows = 1;
+    turned->columns = p->rows;
+    turned->a = p->b;
+    turned->b = p->a;
+    for (int i = 0; i < 2; i++) {
+        turned->a_stride[i] = p->b_stride[1 - i];
+        turned->b_stride[i] = p->a_stride[1 - i];
     }
-MULTIPLY_NARROW(narrow_f32, float)
-MULTIPLY_NARROW(narrow_f64, double)
+    memcpy(turned->a_batch, p->b_batch, sizeof p->b_batch);
+    memcpy(turned->b_batch, p->a_batch, sizeof p->a_batch);
+}
 
 static enum rt_status own_loops(const struct kn_product *p, struct rt_error *e)
 {
-    struct loops_job j = {.p = p, .class = kn_class_of(p->dtype)};
+    struct kn_product turned;
+    if (p->columns == 1 && p->rows > 1 && p->a_stride[0] == 1 && p->a_stride[1] != 1) {
+        turn_product(p, &turned);
+        p = &turned;
+    }
+    struct loops_job j = {.p = p, .class = kn_class_of(p->dtype), .panels = 1};
     size_t bytes = (size_t)PANEL * RT_ELEMENT * 4 * (size_t)rt_thread_count(), rows = (size_t)(p->rows * p->batches);
     size_t grain = (size_t)(SMALL / ((double)p->inner * (double)p->columns)) + 1;
-    j.panels = (size_t)((p->columns + PANEL - 1) / PANEL);
-    if (p->columns < NARROW && (p->dtype == RT_FLOAT32 || p->dtype == RT_FLOAT64)) {
-        rt_parallel_for(rows, grain, p->dtype == RT_FLOAT32 ? narrow_f32 : narrow_f64, &j);
+    j.multiply = kn_host_loops()->product->multiply[p->dtype];
+    if (j.multiply) {
+        bool few = rows < (size_t)rt_thread_count() && (double)p->inner * (double)p->columns > 2 * SMALL;
+        if (few && p->columns > PANEL) j.panels = (size_t)((p->columns + PANEL - 1) / PANEL);
+        rt_parallel_for(rows * j.panels, grain, multiply_rows, &j);
         return RT_OK;
     }
+    j.panels = (size_t)((p->columns + PANEL - 1) / PANEL);
     j.scratch = rt_alloc(bytes);
     if (!j.scratch) return rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for matmul", bytes);
     rt_parallel_for(rows * j.panels, j.panels == 1 ? grain : 1, multiply_panel, &j);

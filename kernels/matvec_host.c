@@ -12,6 +12,7 @@
 #define LEAST 64    /* and at least, where there are so many */
 #define GRAIN 32768 /* multiplications that one piece of parallel work has */
 #define FEW   64    /* partial results that take no allocation */
+#define SMALL 512   /* elements of a matrix, of which there are many, that are not worth the way through here */
 
 struct job {
     const struct kn_product *p;
@@ -123,6 +124,7 @@ bool kn_matvec_host(const struct kn_product *p, enum rt_status *status, struct r
 {
     struct job j = {.p = p, .loops = kn_host_loops()};
     bool row = p->columns != 1;
+    if (!row && p->batches > 1 && p->rows * p->inner < SMALL) return false;
     if ((row && p->rows != 1) || (p->dtype != RT_FLOAT32 && p->dtype != RT_FLOAT64)) return false;
     /* The matrix's strides along the sum and along the result. */
     int64_t inner = row ? p->b_stride[0] : p->a_stride[1], outer = row ? p->b_stride[1] : p->a_stride[0];

@@ -160,3 +160,39 @@ def test_against_numpy(tmp_path, way, maker):
         r, g = random.Random(seed), np.random.default_rng(seed)
         cases += maker(r, g, "float32" if seed % 2 else "float64")
     compare(tmp_path, way, [c for c in cases if c[2] is not None])
+
+
+def laid_out(r, g, shape, dtype):
+    """An array of small whole numbers as x lies in a file, Lua's view of it under that name, and NumPy's."""
+    how = r.choice(["plain", "turned", "apart", "backwards"])
+    big = [*shape[:-2], *shape[:-3:-1]] if how == "turned" else [*shape[:-1], 2 * shape[-1]] if how == "apart" else shape
+    x = g.integers(0 if dtype[0] == "u" else -3, 4, big).astype(dtype)
+    if x.dtype.kind == "c":
+        x = x + x.dtype.type(1j) * g.integers(-3, 4, big).astype(dtype)
+    if how == "turned":
+        return x, "{}:transpose(-1, -2)", x.swapaxes(-1, -2)
+    if how == "apart":
+        return x, "{}['..., ::2']", x[..., ::2]
+    return (x, "{}:flip(-1)", x[..., ::-1]) if how == "backwards" else (x, "{}", x)
+
+
+def products_of(r, g, dtype):
+    """Products of every layout: small ones in batches, with one row or one column, long sums, and large ones."""
+    n = lambda *sizes: r.choice(sizes)
+    many = r.random() < 0.4
+    rows, inner, columns = (n(1, 2, 3, 4, 8), n(1, 3, 5, 8, 21), n(1, 2, 3, 4, 7, 8)) if many else (n(1, 7, 16, 33, 100), n(1, 9, 64, 700), n(1, 5, 16, 31, 70))
+    batch = (n(5, 300),) if many else ()
+    x, a, left = laid_out(r, g, (*batch, rows, inner), dtype)
+    y, b, right = laid_out(r, g, (*(batch if r.random() < 0.6 else ()), inner, columns), dtype)
+    yield f"{a.format('x')}:matmul({b.format('y')})", {"x": x, "y": y}, left @ right
+    yield f"{a.format('x')}:matmul({a.format('x')}:transpose(-1, -2))", {"x": x}, left @ left.swapaxes(-1, -2)
+    yield f"{a.format('x')}:transpose(-1, -2):matmul({a.format('x')})", {"x": x}, left.swapaxes(-1, -2) @ left
+    yield f"gpu.einsum('...i,...i->...', {a.format('x')}, {a.format('x')})", {"x": x}, np.einsum("...i,...i->...", left, left)
+    vector = g.integers(0 if dtype[0] == "u" else -3, 4, inner).astype(dtype)
+    yield f"{a.format('x')}:matmul(v), v:dot(v), v:flip():dot(v)", {"x": x, "v": vector}, (left @ vector, vector @ vector, vector[::-1] @ vector)
+    yield f"v:matmul({b.format('y')})", {"y": y, "v": vector}, vector @ right
+
+
+def test_products(tmp_path):
+    types = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
+    compare(tmp_path, "cpu", [c for k, t in enumerate(types * 4) for c in products_of(random.Random(k), np.random.default_rng(k), t)])

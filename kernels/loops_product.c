@@ -1,0 +1,138 @@
+/* The loops of matrix products. This text is included by loops_product_base.c, loops_product_v3.c and
+ * loops_product_v4.c, which set KN_PRODUCT_LEVEL to the name of their table. It is empty when compiled by itself. */
+#ifdef KN_PRODUCT_LEVEL
+#include "kernels/product_loops.h"
+#include "kernels/loops_emit.h"
+#include <string.h>
+
+#define PANEL    2048 /* bytes of a row of the product that are summed up at a time */
+#define LONG_ROW 16   /* numbers that lie side by side in both factors are worth a loop of their own */
+
+/* W is what two numbers of type T are multiplied in: the product of two uint16_t may be more than an int holds. */
+#define TIMES(T, W, x, y) ((T)((W)(x) * (W)(y)))
+
+/* One element of the product. Whole numbers may be added in any order. */
+#define ONE_WHOLE(name, T, W)                                                                                          \
+    static inline T name##_one(const T *a, int64_t s, const T *b, int64_t t, int64_t inner)                            \
+    {                                                                                                                  \
+        T sum = 0;                                                                                                     \
+        for (int64_t k = 0; k < inner; k++) sum = (T)(sum + TIMES(T, W, a[k * s], b[k * t]));                          \
+        return sum;                                                                                                    \
+    }
+#define ONE_REAL(name, T, SUM)                                                                                         \
+    static inline T name##_one(const T *a, int64_t s, const T *b, int64_t t, int64_t inner)                            \
+    {                                                                                                                  \
+        SUM sums[4] = {0};                                                                                             \
+        int64_t k = 0;                                                                                                 \
+        for (; k + 4 <= inner; k += 4)                                                                                 \
+            for (int64_t i = 0; i < 4; i++) sums[i] += (SUM)(a[(k + i) * s] * b[(k + i) * t]);                         \
+        for (; k < inner; k++) sums[0] += (SUM)(a[k * s] * b[k * t]);                                                  \
+        return (T)((sums[0] + sums[2]) + (sums[1] + sums[3]));                                                         \
+    }
+
+/* N columns, a constant: their sums stay in registers. */
+#define FEW(name, T, W, N)                                                                                             \
+    static void name##_##N(const T *a, const int64_t s[2], const T *b, const int64_t t[2], T *c, int64_t to,           \
+                           int64_t rows, int64_t inner)                                                                \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < rows; i++, a += s[0], c += to) {                                                       \
+            T sums[N] = {0};                                                                                           \
+            for (int64_t k = 0; k < inner && t[1] == 1; k++)                                                           \
+                for (int64_t j = 0; j < N; j++) sums[j] = (T)(sums[j] + TIMES(T, W, a[k * s[1]], b[k * t[0] + j]));    \
+            for (int64_t k = 0; k < inner && t[1] != 1; k++)                                                           \
+                for (int64_t j = 0; j < N; j++)                                                                        \
+                    sums[j] = (T)(sums[j] + TIMES(T, W, a[k * s[1]], b[k * t[0] + j * t[1]]));                         \
+            memcpy(c, sums, sizeof sums);                                                                              \
+        }                                                                                                              \
+    }
+
+/* n elements of a row of the product, four rows of b at a time. */
+#define PANEL_OF(name, T, W)                                                                                           \
+    static void name##_panel(const T *a, int64_t s, const T *b, const int64_t t[2], T *c, int64_t inner, int64_t n)    \
+    {                                                                                                                  \
+        int64_t k = 0;                                                                                                 \
+        memset(c, 0, (size_t)n * sizeof *c);                                                                           \
+        for (; k + 4 <= inner && t[1] == 1; k += 4) {                                                                  \
+            const T *p = b + k * t[0], *q = p + t[0], *r = q + t[0], *u = r + t[0];                                    \
+            const T f = a[k * s], g = a[(k + 1) * s], h = a[(k + 2) * s], l = a[(k + 3) * s];                          \
+            INDEPENDENT for (int64_t j = 0; j < n; j++)                                                                \
+            {                                                                                                          \
+                T sum = (T)(c[j] + TIMES(T, W, f, p[j]));                                                              \
+                sum = (T)(sum + TIMES(T, W, g, q[j]));                                                                 \
+                sum = (T)(sum + TIMES(T, W, h, r[j]));                                                                 \
+                c[j] = (T)(sum + TIMES(T, W, l, u[j]));                                                                \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (; k < inner; k++) {                                                                                       \
+            const T f = a[k * s], *p = b + k * t[0];                                                                   \
+            INDEPENDENT for (int64_t j = 0; j < n; j++) c[j] = (T)(c[j] + TIMES(T, W, f, p[j * t[1]]));                \
+        }                                                                                                              \
+    }
+
+#define FEW_CASE(name, N)                                                                                              \
+    case N: name##_##N(a, s, b, t, c, to, rows, inner); return;
+#define MULTIPLY(name, T, W)                                                                                           \
+    FEW(name, T, W, 2)                                                                                                 \
+    FEW(name, T, W, 3)                                                                                                 \
+    FEW(name, T, W, 4)                                                                                                 \
+    FEW(name, T, W, 8)                                                                                                 \
+    FEW(name, T, W, 16)                                                                                                \
+    PANEL_OF(name, T, W)                                                                                               \
+    static void name(const void *pa, const int64_t s[2], const void *pb, const int64_t t[2], void *pc, int64_t to,     \
+                     int64_t rows, int64_t inner, int64_t columns)                                                     \
+    {                                                                                                                  \
+        const T *a = pa, *b = pb;                                                                                      \
+        T *c = pc;                                                                                                     \
+        const bool side_by_side = s[1] == 1 && t[0] == 1 && t[1] != 1 && inner >= LONG_ROW;                            \
+        if (side_by_side || columns == 1) {                                                                            \
+            for (int64_t i = 0; i < rows; i++)                                                                         \
+                for (int64_t j = 0; j < columns; j++)                                                                  \
+                    c[i * to + j] = s[1] == 1 && t[0] == 1                                                             \
+                                        ? name##_one(a + i * s[0], 1, b + j * t[1], 1, inner)                          \
+                                        : name##_one(a + i * s[0], s[1], b + j * t[1], t[0], inner);                   \
+            return;                                                                                                    \
+        }                                                                                                              \
+        switch (columns) {                                                                                             \
+            FEW_CASE(name, 2)                                                                                          \
+            FEW_CASE(name, 3)                                                                                          \
+            FEW_CASE(name, 4)                                                                                          \
+            FEW_CASE(name, 8)                                                                                          \
+            FEW_CASE(name, 16)                                                                                         \
+        default: break;                                                                                                \
+        }                                                                                                              \
+        const int64_t panel = PANEL / (int64_t)sizeof(T);                                                              \
+        for (int64_t j = 0; j < columns; j += panel)                                                                   \
+            for (int64_t i = 0; i < rows; i++)                                                                         \
+                name##_panel(a + i * s[0], s[1], b + j * t[1], t, c + i * to + j, inner,                               \
+                             columns - j < panel ? columns - j : panel);                                               \
+    }
+#define WHOLE(name, T, W)                                                                                              \
+    ONE_WHOLE(name, T, W)                                                                                              \
+    MULTIPLY(name, T, W)
+#define REAL(name, T, SUM)                                                                                             \
+    ONE_REAL(name, T, SUM)                                                                                             \
+    MULTIPLY(name, T, T)
+WHOLE(bits_8, uint8_t, uint32_t)
+WHOLE(bits_16, uint16_t, uint32_t)
+WHOLE(bits_32, uint32_t, uint32_t)
+WHOLE(bits_64, uint64_t, uint64_t)
+REAL(f32, float, double)
+REAL(f64, double, double)
+REAL(complex_64, c64, c64)
+REAL(complex_128, c128, c128)
+
+const struct kn_product_loops KN_PRODUCT_LEVEL = {
+    .multiply = {[RT_INT8] = bits_8,
+                 [RT_UINT8] = bits_8,
+                 [RT_INT16] = bits_16,
+                 [RT_UINT16] = bits_16,
+                 [RT_INT32] = bits_32,
+                 [RT_UINT32] = bits_32,
+                 [RT_INT64] = bits_64,
+                 [RT_UINT64] = bits_64,
+                 [RT_FLOAT32] = f32,
+                 [RT_FLOAT64] = f64,
+                 [RT_COMPLEX64] = complex_64,
+                 [RT_COMPLEX128] = complex_128},
+};
+#endif

@@ -1,0 +1,24 @@
+/* The loops of matrix products that BLAS is not called for, compiled for several instruction sets (loops_product_base.c
+ * and its like; loops_product.c says how). */
+#ifndef KN_PRODUCT_LOOPS_H
+#define KN_PRODUCT_LOOPS_H
+
+#include "kernels/ops.h"
+#include <stddef.h>
+
+/* c[i * to + j] = the sum over k of a[i * s[0] + k * s[1]] * b[k * t[0] + j * t[1]], for `rows` of i, `inner` of k,
+ * `columns` of j. Sums are of the elements' type, integers modulo its size; where there is one column, or numbers to be
+ * summed lie side by side in both, floats are added in double and in four partial sums. */
+typedef void kn_multiply_loop(const void *a, const int64_t s[2], const void *b, const int64_t t[2], void *c, int64_t to,
+                              int64_t rows, int64_t inner, int64_t columns);
+
+struct kn_product_loops {
+    kn_multiply_loop *multiply[RT_DTYPE_COUNT]; /* NULL for bool and the floats of 16 bits */
+};
+
+extern const struct kn_product_loops kn_product_base;
+#if defined __x86_64__
+extern const struct kn_product_loops kn_product_v3, kn_product_v4;
+#endif
+
+#endif
