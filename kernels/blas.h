@@ -14,7 +14,8 @@ typedef void kn_cgemm(int order, int ta, int tb, int m, int n, int k, const void
 typedef void kn_dgemm(int order, int ta, int tb, int m, int n, int k, double alpha, const double *a, int lda,
                       const double *b, int ldb, double beta, double *c, int ldc);
 enum { KN_BLAS_UPPER = 121 };
-/* c = a times its transpose, in the upper triangle alone; of a's transpose where `transposed` says that it is stored so. */
+/* c = a times its transpose, in the upper triangle alone; of a's transpose where `transposed` says that it is stored
+ * so. */
 typedef void kn_ssyrk(int order, int triangle, int transposed, int n, int k, float alpha, const float *a, int lda,
                       float beta, float *c, int ldc);
 typedef void kn_dsyrk(int order, int triangle, int transposed, int n, int k, double alpha, const double *a, int lda,
@@ -22,7 +23,7 @@ typedef void kn_dsyrk(int order, int triangle, int transposed, int n, int k, dou
 typedef void kn_csyrk(int order, int triangle, int transposed, int n, int k, const void *alpha, const void *a, int lda,
                       const void *beta, void *c, int ldc); /* and zsyrk */
 typedef void kn_cgemv(int order, int transposed, int m, int n, const void *alpha, const void *a, int lda, const void *x,
-                      int x_step, const void *beta, void *y, int y_step); /* and zgemv */
+                      int x_step, const void *beta, void *y, int y_step);                      /* and zgemv */
 typedef void kn_cdotu(int n, const void *x, int x_step, const void *y, int y_step, void *sum); /* and zdotu_sub */
 /* How many threads each call uses from here on; 1 where several threads of ours call it at once. */
 void kn_blas_threads(int count);

@@ -114,6 +114,13 @@ static void copy_tile(const struct copy *c, char *to, const char *from, int64_t 
                         (size_t)columns * c->size, past);
         return;
     }
+    if (to_stride[1] == 1 && columns >= TILE / 4 && !c->turned) {
+        kn_load_loop *gather = kn_host_loops()->narrow->gather[__builtin_ctz((unsigned)c->size)];
+        for (int64_t i = 0; i < rows; i++)
+            gather(to + i * to_stride[0] * (int64_t)c->size, from + i * from_stride[0] * (int64_t)c->size,
+                   from_stride[1], (size_t)columns);
+        return;
+    }
     if (c->turned) {
         int64_t done = turn_lines(c, to, from, rows, columns);
         rows -= done;

@@ -100,22 +100,20 @@ static kn_op_loop *loop_of(const struct kn_plan *plan, const struct kn_node *n)
                                                     : plan->loops->ops[n->op][kn_class_of(t)];
 }
 
-/* Whether values can stay as they lie in memory: all leaves are read in place, all operations have loops for that. */
+/* Whether values can stay as they lie in memory: all operations have loops for that. */
 static bool can_be_narrow(struct kn_plan *plan)
 {
     const struct kn_program *p = plan->program;
-    bool can = kn_space_linear(&plan->space, p->leaves);
+    bool can = true;
     plan->narrow = true; /* for loop_of */
     for (int i = 0; i < p->count && can; i++) {
         const struct kn_node *n = &p->nodes[i];
-        if (n->kind == KN_NODE_ARRAY)
-            can = plan->linear[n->leaf];
-        else if (n->kind == KN_NODE_OP)
+        if (n->kind == KN_NODE_OP)
             can = loop_of(plan, n) != NULL;
         else if (n->kind == KN_NODE_CONVERT)
             can = plan->loops->narrow->convert[p->nodes[n->args[0]].dtype][n->dtype] != NULL;
         else
-            can = n->kind == KN_NODE_NUMBER || n->kind == KN_NODE_WEAK;
+            can = n->kind == KN_NODE_NUMBER || n->kind == KN_NODE_WEAK || n->kind == KN_NODE_ARRAY;
     }
     return can;
 }
@@ -199,13 +197,23 @@ static void *slot(const struct kn_walk *w, int node)
     return w->scratch + (size_t)w->plan->slot[node] * w->plan->slot_bytes;
 }
 
+/* Fills a block of the plan with n values of one element in memory. */
+static void spread(const struct kn_plan *plan, enum rt_dtype t, void *block, const void *element, size_t n)
+{
+    int width = __builtin_ctz((unsigned)rt_dtypes[t].size);
+    if (plan->narrow)
+        plan->loops->narrow->gather[width](block, element, 0, n);
+    else
+        kn_spread(t, block, element, n);
+}
+
 static void load_constants(struct kn_walk *w, size_t n)
 {
     const struct kn_plan *plan = w->plan;
     for (int i = 0; i < plan->program->count; i++) {
         const struct kn_node *node = &plan->program->nodes[i];
         if (!plan->used[i] || node->kind != KN_NODE_ARRAY || !plan->constant[node->leaf]) continue;
-        kn_spread(node->dtype, slot(w, i), plan->base[node->leaf] + w->shift[node->leaf], n);
+        spread(plan, node->dtype, slot(w, i), plan->base[node->leaf] + w->shift[node->leaf], n);
     }
 }
 
@@ -306,13 +314,29 @@ static int64_t offset_of(const struct kn_space *s, int leaf, const int64_t *coor
     return offset;
 }
 
-/* Calls load or store for each piece of a row that the next n elements have. Only one of the two is given. */
+/* n elements of memory, `stride` apart, to or from a block of the plan. */
+static void move(const struct kn_plan *plan, enum rt_dtype t, char *memory, ptrdiff_t stride, char *block, size_t n,
+                 bool storing)
+{
+    const struct kn_loops *l = plan->loops;
+    size_t size = rt_dtypes[t].size;
+    int width = __builtin_ctz((unsigned)size);
+    if (!storing && stride == 0)
+        spread(plan, t, block, memory, n);
+    else if (plan->narrow && stride == 1)
+        memcpy(storing ? memory : block, storing ? block : memory, n * size);
+    else if (storing)
+        (plan->narrow ? l->narrow->spread[width] : l->store[t])(memory, stride, block, n);
+    else
+        (plan->narrow ? l->narrow->gather[width] : l->load[t])(block, memory, stride, n);
+}
+
+/* Moves each piece of a row that the next n elements have. */
 static void transfer(const struct kn_walk *w, int leaf, enum rt_dtype t, char *memory, char *block, size_t n,
                      bool storing)
 {
     const struct kn_space *s = &w->plan->space;
-    const struct kn_loops *loops = w->plan->loops;
-    size_t element = rt_dtypes[t].size, value = kn_classes[kn_class_of(t)].size;
+    size_t element = rt_dtypes[t].size, value = value_size(w->plan, t);
     int last = s->ndim - 1;
     int64_t coordinates[RT_MAX_DIMS];
     memcpy(coordinates, w->coordinates, (size_t)s->ndim * sizeof *coordinates);
@@ -320,12 +344,7 @@ static void transfer(const struct kn_walk *w, int leaf, enum rt_dtype t, char *m
         size_t part = (size_t)(s->shape[last] - coordinates[last]);
         if (part > n - done) part = n - done;
         char *at = memory + offset_of(s, leaf, coordinates) * (int64_t)element;
-        if (!storing && s->strides[leaf][last] == 0)
-            kn_spread(t, block + done * value, at, part);
-        else if (storing)
-            loops->store[t](at, s->strides[leaf][last], block + done * value, part);
-        else
-            loops->load[t](block + done * value, at, s->strides[leaf][last], part);
+        move(w->plan, t, at, s->strides[leaf][last], block + done * value, part, storing);
         advance_row(s, coordinates, (int64_t)part);
         done += part;
     }

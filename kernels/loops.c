@@ -1,6 +1,6 @@
 /* The typed inner loops, expanded from ops.def. This text is included by loops_base.c, loops_v3.c and loops_v4.c, which
- * set KN_LEVEL to the name of their table, KN_NARROW and KN_PRODUCT to those of narrow types and of matrix products; the Makefile compiles them with the
- * instruction sets that the names say. It is empty when compiled by itself. */
+ * set KN_LEVEL to the name of their table, KN_NARROW and KN_PRODUCT to those of narrow types and of matrix products;
+ * the Makefile compiles them with the instruction sets that the names say. It is empty when compiled by itself. */
 #ifdef KN_LEVEL
 #include "kernels/loops.h"
 #include "kernels/functions.h"

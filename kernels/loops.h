@@ -60,6 +60,9 @@ struct kn_narrow_loops {
      */
     kn_rows_loop *rows_any[RT_DTYPE_COUNT], *rows_all[RT_DTYPE_COUNT];
     kn_count_true_loop *count_true[RT_DTYPE_COUNT]; /* of all but complex numbers */
+    /* Elements, one at least, of 1, 2, 4, 8 and 16 bytes, by the logarithm of that, to and from a block as they are. */
+    kn_load_loop *gather[5];
+    kn_store_loop *spread[5];
     /* Between bool and the integers, where one of the two has 32 bits or fewer; NULL for the others. */
     kn_convert_loop *convert[RT_DTYPE_COUNT][RT_DTYPE_COUNT];
 };

@@ -158,6 +158,41 @@ TRUTH_TYPES(ROWS_TRUTH)
     X(FLOAT64, double, uint64_t, v != 0)
 COUNTED_TYPES(COUNT_TRUE)
 
+/* Elements some way apart, of which there are vectors where that is as many as here. */
+#define APART(put)                                                                                                     \
+    switch (stride) {                                                                                                  \
+    case 1: INDEPENDENT for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) put(i, i); break;                                 \
+    case 2: INDEPENDENT for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) put(i, 2 * i); break;                             \
+    case -1: INDEPENDENT for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) put(i, -i); break;                               \
+    default: INDEPENDENT for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) put(i, i *stride);                               \
+    }
+#define READ(i, at)  to[i] = from[at]
+#define WRITE(i, at) to[at] = from[i]
+struct two {
+    uint64_t part[2];
+};
+#define MOVE(bytes, TYPE)                                                                                              \
+    static void gather_##bytes(void *out, const void *memory, ptrdiff_t stride, size_t n)                              \
+    {                                                                                                                  \
+        const TYPE *from = memory, first = *from;                                                                      \
+        TYPE *to = out;                                                                                                \
+        if (stride == 0)                                                                                               \
+            for (size_t i = 0; i < n; i++) to[i] = first;                                                              \
+        else                                                                                                           \
+            APART(READ)                                                                                                \
+    }                                                                                                                  \
+    static void spread_##bytes(void *memory, ptrdiff_t stride, const void *in, size_t n)                               \
+    {                                                                                                                  \
+        const TYPE *from = in;                                                                                         \
+        TYPE *to = memory;                                                                                             \
+        APART(WRITE)                                                                                                   \
+    }
+MOVE(1, uint8_t)
+MOVE(2, uint16_t)
+MOVE(4, uint32_t)
+MOVE(8, uint64_t)
+MOVE(16, struct two)
+
 /* Conversions of elements as they lie in memory: more bits keep the sign, fewer are the lowest ones. */
 #define CONVERT(name, FROM, TO, value)                                                                                 \
     static void name(void *out, const void *in, size_t n)                                                              \
@@ -211,6 +246,8 @@ const struct kn_narrow_loops KN_NARROW_LEVEL = {
     .rows_greatest = {NARROW_TYPES(EXTREME_ENTRY, rows_greatest)},
     .rows_any = TRUTHS(rows_any),
     .rows_all = TRUTHS(rows_all),
+    .gather = {gather_1, gather_2, gather_4, gather_8, gather_16},
+    .spread = {spread_1, spread_2, spread_4, spread_8, spread_16},
     .convert = {[RT_BOOL] = {TO_ANY(bits_8_8, bits_8_8, bits_8_16, bits_8_32)},
                 [RT_INT8] = {TO_ANY(true_8, bits_8_8, sign_8_16, sign_8_32)},
                 [RT_UINT8] = {TO_ANY(true_8, bits_8_8, bits_8_16, bits_8_32)},

@@ -70,7 +70,9 @@
     }
 
 #define FEW_CASE(name, N)                                                                                              \
-    case N: name##_##N(a, s, b, t, c, to, rows, inner); return;
+    case N:                                                                                                            \
+        name##_##N(a, s, b, t, c, to, rows, inner);                                                                    \
+        return;
 #define MULTIPLY(name, T, W)                                                                                           \
     FEW(name, T, W, 2)                                                                                                 \
     FEW(name, T, W, 3)                                                                                                 \

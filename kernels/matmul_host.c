@@ -102,7 +102,9 @@ static bool complex_vector(const struct blas_job *j)
     if (!rt_is_complex(p->dtype) || p->batches > 1 || (p->rows > 1 && row)) return false;
     const void *vector = row ? p->a : p->b, *matrix = row ? p->b : p->a;
     int step = step_of(row ? p->a_stride[1] : p->b_stride[0]), leading = row ? j->ldb : j->lda;
-    void *call = kn_blas(both ? single ? "cblas_cdotu_sub" : "cblas_zdotu_sub" : single ? "cblas_cgemv" : "cblas_zgemv",
+    void *call = kn_blas(both     ? single ? "cblas_cdotu_sub" : "cblas_zdotu_sub"
+                         : single ? "cblas_cgemv"
+                                  : "cblas_zgemv",
                          NULL);
     if (!call) return false;
     if (both) {
@@ -114,8 +116,8 @@ static bool complex_vector(const struct blas_job *j)
     int64_t result = row ? p->columns : p->rows;
     bool turn = row != stored_turned;
     int m = (int)(turn ? p->inner : result), n = (int)(turn ? result : p->inner);
-    ((kn_cgemv *)call)(KN_BLAS_ROW_MAJOR, turn ? KN_BLAS_TRANSPOSED : KN_BLAS_PLAIN, m, n, complex_one(p->dtype), matrix,
-                       leading, vector, step, zero, p->c, 1);
+    ((kn_cgemv *)call)(KN_BLAS_ROW_MAJOR, turn ? KN_BLAS_TRANSPOSED : KN_BLAS_PLAIN, m, n, complex_one(p->dtype),
+                       matrix, leading, vector, step, zero, p->c, 1);
     return true;
 }
 
@@ -255,7 +257,8 @@ static void multiply_panel(void *context, size_t begin, size_t end, int worker)
     }
 }
 
-/* A matrix whose columns lie in memory as rows would, times a vector: the transpose of the vector times its transpose. */
+/* A matrix whose columns lie in memory as rows would, times a vector: the transpose of the vector times its transpose.
+ */
 static void turn_product(const struct kn_product *p, struct kn_product *turned)
 {
     *turned = *p;

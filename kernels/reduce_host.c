@@ -532,14 +532,8 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
         for (int64_t i = order.ndim - 1, stride = 1; i >= 0; stride *= order.shape[i--]) order.strides[i] = stride;
     for (int i = 0; i < r->program.leaves; i++) r->program.arrays[i] = r->many ? &r->leaves[i].rows : &r->leaves[i].row;
     for (int i = 0; i < r->program.leaves && !r->many; i++) merge_axes(&r->leaves[i].rows);
-    int count = r->program.count;
     if (find_raw_loop(&p)) r->program.count = 1;
     kn_plan_make(&r->program, &order, p.raw != NULL, &plan);
-    if (p.raw && !plan.narrow) { /* elements do not lie side by side */
-        p.raw = NULL;
-        r->program.count = count;
-        kn_plan_make(&r->program, &order, false, &plan);
-    }
     if (p.raw) p.value = p.partial_value = rt_dtypes[p.raw_dtype].size;
     if (!r->many) p.count = kn_reduce_count_loop(&p);
     p.wide &= !p.count;

@@ -58,7 +58,7 @@ static void shift_in_rows(const struct kn_reduce_pass *p, int64_t i, size_t n, s
 static int64_t combine_group(const struct kn_reduce_pass *p, struct kn_walk *w, int64_t i, size_t n, char *lanes)
 {
     kn_rows_loop *rows = p->raw ? p->raw : kn_reduce_rows_loop(p);
-    int64_t together = p->r->leaves[0].row.ndim == 1 ? KN_SUMMED_ROWS : 1;
+    int64_t together = p->plan->slots == 0 && p->r->leaves[0].row.ndim == 1 ? KN_SUMMED_ROWS : 1;
     int64_t count = p->r->length - i < GROUP ? p->r->length - i : GROUP, k = 0;
     while (k < count) {
         shift_in_rows(p, i + k, n, w);

@@ -440,7 +440,7 @@ def sweep(options):
                 return found, refused
             env = {"np": np, "r": np.random.default_rng(1), "topk": topk}
             np.seterr(all="ignore")
-            reply = ours.ask("set", "for k in pairs(_ENV) do if k ~= 'gpu' and k ~= 'e' then _ENV[k] = nil end end " + group.lua)
+            reply = ours.ask("set", "for k in pairs(_ENV) do if k ~= 'gpu' and k ~= 'e' and k ~= 'keep' then _ENV[k] = nil end end " + group.lua)
             if reply != "done":
                 refused.append((group.name, reply))
                 continue
