@@ -319,12 +319,9 @@ static void move(const struct kn_plan *plan, enum rt_dtype t, char *memory, ptrd
                  bool storing)
 {
     const struct kn_loops *l = plan->loops;
-    size_t size = rt_dtypes[t].size;
-    int width = __builtin_ctz((unsigned)size);
+    int width = __builtin_ctz((unsigned)rt_dtypes[t].size);
     if (!storing && stride == 0)
         spread(plan, t, block, memory, n);
-    else if (plan->narrow && stride == 1)
-        memcpy(storing ? memory : block, storing ? block : memory, n * size);
     else if (storing)
         (plan->narrow ? l->narrow->spread[width] : l->store[t])(memory, stride, block, n);
     else
