@@ -269,13 +269,19 @@ def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--build", default="build")
     ap.add_argument("--only", metavar="TEXT", help="array cases alone, those with TEXT in their names; simt: that alone; "
-                    "ops: every operation in every dtype")
+                    "checks: what they cost kernels with shared memory; ops: every operation in every dtype")
     a = ap.parse_args()
     binary, python = os.path.abspath(os.path.join(a.build, "lunarray")), os.path.abspath("build/venv/bin/python")
     scratch = tempfile.mkdtemp(prefix="lunarray-bench-")
     try:
         if a.only == "simt":
             return software_gpu(binary, scratch)
+        if a.only == "checks":
+            for threads in ("1", "2"):
+                print(f"checks of shared memory, {threads} thread{'s' * (threads > '1')}", flush=True)
+                env = dict(os.environ, LUNARRAY_THREADS=threads)
+                subprocess.run([binary, "tests/bench/check_bench.lua"], env=env, check=True)
+            return None
         if a.only == "ops":
             return subprocess.run([python, "tests/bench/ops_bench.py", "--binary", binary]).returncode
         if a.only is not None:

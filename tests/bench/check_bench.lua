@@ -1,0 +1,87 @@
+-- What checks cost kernels with shared memory: by kernel the ratio of checked to unchecked launches, and both times, the worst
+-- first. A word after the script's name chooses those with it in their names; LUNARRAY_THREADS says how many threads run.
+local gpu = gpu or require "lunarray"
+local pattern = ...
+local file <close> = assert(io.open("tests/bench/shared_kernels.cu"))
+local q = gpu.kernel(file:read "a")
+
+local n = 1 << 20
+local m = n - 77
+local fi, fo, fb = gpu.rand { n }, gpu.zeros(n), gpu.rand { n }
+local ii, oi = (gpu.rand { n } * 1000000):to("int32"), gpu.zeros(n, "int32")
+local tot = gpu.zeros(n, "int32")
+local ui, uo, tku = ii:to("uint32"), gpu.zeros(n, "uint32"), gpu.zeros(1, "uint32")
+local b256, b512 = n // 256, n // 512
+local w, h = 1000, 1021
+local function g2(s) return { (w + s - 1) // s, (h + s - 1) // s } end
+local B16 = { 16, 16 }
+local cases = {}
+local function case(name, f) cases[#cases + 1] = { name, f } end
+case("bitonic j=1", function() q.bitonic_step(b256, 256)(ii, 1, 2, m) end)
+case("bitonic j=4", function() q.bitonic_step(b256, 256)(ii, 4, 8, m) end)
+case("bitonic j=16", function() q.bitonic_step(b256, 256)(ii, 16, 32, m) end)
+case("bitonic j=64", function() q.bitonic_step(b256, 256)(ii, 64, 128, m) end)
+case("bitonic j=4096", function() q.bitonic_step(b256, 256)(ii, 4096, 8192, m) end)
+case("bitonic_block", function() q.bitonic_block(b512 // 4, 256)(ii, oi) end)
+case("bitonic_xor", function() q.bitonic_xor(b256 // 4, 256)(ii, oi, m) end)
+case("oddeven", function() q.oddeven(b512 // 4, 256)(ii, oi) end)
+case("scan_guard", function() q.scan_guard(b256, 256)(ii, oi, tot, n) end)
+case("scan_guard2", function() q.scan_guard2(b256, 256)(fi, fo, n) end)
+case("blelloch", function() q.blelloch(b512, 256)(ii, oi, m) end)
+case("transpose_guard", function() q.transpose_guard(g2(32), { 32, 8 })(fi, fo, w, h) end)
+case("transpose_guard16", function() q.transpose_guard16(g2(16), B16)(fi, fo, w, h) end)
+case("matmul_guard", function() q.matmul_guard({ 19, 20 }, B16)(fi, fb, fo, 310, 299, 333) end)
+case("matmul_if", function() q.matmul_if({ 20, 20 }, B16)(fi, fb, fo, 304) end)
+case("matmul_ifs", function() q.matmul_ifs({ 19, 19 }, B16)(fi, fb, fo, 300) end)
+case("reduce_guard", function() q.reduce_guard(b512, 256)(fi, fo, m) end)
+case("reduce_return", function() q.reduce_return(b256, 256)(fi, fo, n) end)
+case("reduce_interleaved", function() q.reduce_interleaved(b256, 256)(fi, fo, m) end)
+case("reduce_tail", function() q.reduce_tail(b256, 256)(fi, fo, m) end)
+case("reduce_atomic", function() q.reduce_atomic(b256, 256)(fi, fo, m) end)
+case("last_block", function() q.last_block(512, 256)(fi, fo, tku, fb, m) end)
+case("stencil1d", function() q.stencil1d(b256, 256)(fi, fo, m) end)
+case("stencil1d_ret", function() q.stencil1d_ret(b256, 256)(fi, fo, n) end)
+case("stencil2d", function() q.stencil2d(g2(16), B16)(fi, fo, w, h) end)
+case("stencil2d_halo", function() q.stencil2d_halo(g2(14), B16)(fi, fo, w, h) end)
+case("stencil2d_inner", function() q.stencil2d_inner(g2(16), B16)(fi, fo, w, h) end)
+case("conv2d", function() q.conv2d(g2(16), { 20, 20 })(fi, fo, w, h) end)
+case("conv2d_cached", function() q.conv2d_cached(g2(16), B16)(fi, fo, w, h) end)
+case("conv1d", function() q.conv1d(b256, 256)(fi, fo, m) end)
+case("shuffle_mix", function() q.shuffle_mix(b256, 256)(fi, fo, m) end)
+case("softmax", function() q.softmax(1024, 256)(fi, fo, 1000) end)
+case("softmax_rows", function() q.softmax_rows(1024, 256, 4096)(fi, fo, 1000) end)
+case("layernorm", function() q.layernorm(1024, 256)(fi, fb, fb, fo, 1000) end)
+case("attention", function() q.attention(128, 256)(fi, fb, fb, fo, 256) end)
+case("radix_block", function() q.radix_block(b256 // 4, 256)(ui, uo, m) end)
+case("histogram", function() q.histogram(64, 256)(ii, tot, m) end)
+case("histogram_guard", function() q.histogram_guard(b256, 256)(ii, tot, m) end)
+case("nbody", function() q.nbody(6, 256)(fi, fo, 1500) end)
+case("merge_block", function() q.merge_block(b256 // 4, 256)(ii, oi) end)
+case("compact", function() q.compact(b256, 256)(ii, oi, tot, m) end)
+case("jacobi_block", function() q.jacobi_block(b256, 256)(fi, fo, 20) end)
+case("fft_block", function() q.fft_block(b512 // 2, 256)(fi, fo) end)
+case("median_block", function() q.median_block(g2(16), B16)(ii, oi, w, h) end)
+case("block_reverse", function() q.block_reverse(b256, 256, 1024)(ii, oi, n) end)
+case("dot", function() q.dot_volatile(512, 256)(fi, fb, fo, m) end)
+case("syncwarp_reduce", function() q.syncwarp_reduce(b256, 256)(fi, fo, m) end)
+
+local rows = {}
+for _, c in ipairs(cases) do
+  if not pattern or c[1]:find(pattern) then
+    local plain, checked = math.huge, math.huge
+    local reports = gpu.check(c[2])
+    assert(#reports == 0, reports[1] and reports[1].text)
+    for _ = 1, 4 do
+      gpu.check(false)
+      plain = math.min(plain, gpu.time(c[2]))
+      checked = math.min(checked, gpu.time(function()
+        gpu.check(true)
+        c[2]()
+        gpu.check(false)
+      end))
+    end
+    rows[#rows + 1] = { c[1], plain, checked }
+  end
+end
+table.sort(rows, function(x, y) return x[3] / x[2] > y[3] / y[2] end)
+for _, r in ipairs(rows) do print(("%-20s %6.2f %10.2f ms %10.2f ms"):format(r[1], r[3] / r[2], r[2], r[3])) end

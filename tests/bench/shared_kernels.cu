@@ -1,0 +1,515 @@
+// What courses write with shared memory, most of it behind guards: for check_bench.lua.
+#define FULL 0xffffffffu
+__global__ void bitonic_step(int *a, int j, int k, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, p = i ^ j;
+  if (i < n && p > i) { int x = a[i], y = a[p]; bool up = (i & k) == 0; if ((x > y) == up) { a[i] = y; a[p] = x; } }
+}
+__global__ void bitonic_block(const int *x, int *out) {
+  __shared__ int s[512];
+  int t = threadIdx.x, i = blockIdx.x * 512 + t;
+  s[t] = x[i]; s[t + 256] = x[i + 256];
+  __syncthreads();
+  for (int k = 2; k <= 512; k *= 2)
+    for (int j = k / 2; j > 0; j /= 2) {
+      int lo = 2 * t - (t & (j - 1)), hi = lo + j;
+      bool up = (lo & k) == 0;
+      int a = s[lo], b = s[hi];
+      if ((a > b) == up) { s[lo] = b; s[hi] = a; }
+      __syncthreads();
+    }
+  out[i] = s[t]; out[i + 256] = s[t + 256];
+}
+__global__ void bitonic_xor(const int *x, int *out, int n) {
+  __shared__ int s[256];
+  int t = threadIdx.x, i = blockIdx.x * 256 + t;
+  s[t] = i < n ? x[i] : 2147483647;
+  __syncthreads();
+  for (int k = 2; k <= 256; k *= 2)
+    for (int j = k / 2; j > 0; j /= 2) {
+      int p = t ^ j;
+      if (p > t) {
+        bool up = (t & k) == 0;
+        if ((s[t] > s[p]) == up) { int v = s[t]; s[t] = s[p]; s[p] = v; }
+      }
+      __syncthreads();
+    }
+  if (i < n) out[i] = s[t];
+}
+__global__ void oddeven(const int *x, int *out) {
+  __shared__ int s[512];
+  int t = threadIdx.x, i = blockIdx.x * 512;
+  s[2*t] = x[i + 2*t]; s[2*t+1] = x[i + 2*t+1];
+  __syncthreads();
+  for (int r = 0; r < 64; r++) {
+    int a = 2 * t + (r & 1);
+    if (a + 1 < 512 && s[a] > s[a + 1]) { int v = s[a]; s[a] = s[a + 1]; s[a + 1] = v; }
+    __syncthreads();
+  }
+  out[i + 2*t] = s[2*t]; out[i + 2*t+1] = s[2*t+1];
+}
+__global__ void scan_guard(const int *x, int *out, int *totals, int n) {
+  __shared__ int s[256];
+  int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+  if (i >= n) return;
+  s[t] = x[i];
+  __syncthreads();
+  for (int d = 1; d < blockDim.x; d *= 2) {
+    int v = t >= d ? s[t - d] : 0;
+    __syncthreads();
+    s[t] += v;
+    __syncthreads();
+  }
+  out[i] = s[t];
+  if (t == blockDim.x - 1) totals[blockIdx.x] = s[t];
+}
+__global__ void scan_guard2(const float *x, float *out, int n) {
+  __shared__ float s[512];
+  int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+  if (i < n) s[t] = x[i];
+  __syncthreads();
+  for (int d = 1; d < blockDim.x; d *= 2) {
+    float v = 0;
+    if (t >= d) v = s[t - d];
+    __syncthreads();
+    if (t >= d) s[t] += v;
+    __syncthreads();
+  }
+  if (i < n) out[i] = s[t];
+}
+__global__ void blelloch(const int *x, int *out, int n) {
+  __shared__ int s[512];
+  int t = threadIdx.x, d = 1, base = blockIdx.x * 512;
+  s[2 * t] = base + 2 * t < n ? x[base + 2 * t] : 0;
+  s[2 * t + 1] = base + 2 * t + 1 < n ? x[base + 2 * t + 1] : 0;
+  for (int w = 256; w; w /= 2, d *= 2) {
+    __syncthreads();
+    if (t < w) s[d * (2 * t + 2) - 1] += s[d * (2 * t + 1) - 1];
+  }
+  if (t == 0) s[511] = 0;
+  for (int w = 1; w < 512; w *= 2) {
+    d /= 2;
+    __syncthreads();
+    if (t < w) { int a = d * (2 * t + 1) - 1, b = d * (2 * t + 2) - 1, v = s[a]; s[a] = s[b]; s[b] += v; }
+  }
+  __syncthreads();
+  if (base + 2 * t < n) out[base + 2 * t] = s[2 * t];
+  if (base + 2 * t + 1 < n) out[base + 2 * t + 1] = s[2 * t + 1];
+}
+__global__ void transpose_guard(const float *in, float *out, int w, int h) {
+  __shared__ float tile[32][33];
+  int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+  for (int j = 0; j < 32; j += 8) if (x < w && y + j < h) tile[threadIdx.y + j][threadIdx.x] = in[(y + j) * w + x];
+  __syncthreads();
+  x = blockIdx.y * 32 + threadIdx.x; y = blockIdx.x * 32 + threadIdx.y;
+  for (int j = 0; j < 32; j += 8) if (x < h && y + j < w) out[(y + j) * h + x] = tile[threadIdx.x][threadIdx.y + j];
+}
+__global__ void transpose_guard16(const float *in, float *out, int w, int h) {
+  __shared__ float tile[16][17];
+  int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+  if (x < w && y < h) tile[threadIdx.y][threadIdx.x] = in[y * w + x];
+  __syncthreads();
+  x = blockIdx.y * 16 + threadIdx.x; y = blockIdx.x * 16 + threadIdx.y;
+  if (x < h && y < w) out[y * h + x] = tile[threadIdx.x][threadIdx.y];
+}
+__global__ void matmul_guard(const float *A, const float *B, float *C, int m, int n, int kk) {
+  __shared__ float a[16][16], b[16][16];
+  int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 16 + ty, col = blockIdx.x * 16 + tx;
+  float s = 0;
+  for (int p = 0; p < (kk + 15) / 16; p++) {
+    a[ty][tx] = row < m && p * 16 + tx < kk ? A[row * kk + p * 16 + tx] : 0;
+    b[ty][tx] = p * 16 + ty < kk && col < n ? B[(p * 16 + ty) * n + col] : 0;
+    __syncthreads();
+    for (int k = 0; k < 16; k++) s += a[ty][k] * b[k][tx];
+    __syncthreads();
+  }
+  if (row < m && col < n) C[row * n + col] = s;
+}
+__global__ void matmul_if(const float *A, const float *B, float *C, int n) { // everything behind the guard
+  __shared__ float a[16][16], b[16][16];
+  int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 16 + ty, col = blockIdx.x * 16 + tx;
+  if (row >= n || col >= n) return;
+  float s = 0;
+  for (int p = 0; p < n / 16; p++) {
+    a[ty][tx] = A[row * n + p * 16 + tx];
+    b[ty][tx] = B[(p * 16 + ty) * n + col];
+    __syncthreads();
+    for (int k = 0; k < 16; k++) s += a[ty][k] * b[k][tx];
+    __syncthreads();
+  }
+  C[row * n + col] = s;
+}
+__global__ void matmul_ifs(const float *A, const float *B, float *C, int n) { // tiles filled with if/else
+  __shared__ float a[16][16], b[16][16];
+  int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 16 + ty, col = blockIdx.x * 16 + tx;
+  float s = 0;
+  for (int p = 0; p < (n + 15) / 16; p++) {
+    if (row < n && p * 16 + tx < n) a[ty][tx] = A[row * n + p * 16 + tx]; else a[ty][tx] = 0.0f;
+    if (col < n && p * 16 + ty < n) b[ty][tx] = B[(p * 16 + ty) * n + col]; else b[ty][tx] = 0.0f;
+    __syncthreads();
+    for (int k = 0; k < 16; k++) s += a[ty][k] * b[k][tx];
+    __syncthreads();
+  }
+  if (row < n && col < n) C[row * n + col] = s;
+}
+__global__ void reduce_guard(const float *x, float *out, int n) {
+  __shared__ float s[256];
+  int t = threadIdx.x, i = blockIdx.x * 512 + t;
+  float v = i < n ? x[i] : 0;
+  if (i + 256 < n) v += x[i + 256];
+  s[t] = v;
+  __syncthreads();
+  for (int d = 128; d > 32; d /= 2) { if (t < d) s[t] = v = v + s[t + d]; __syncthreads(); }
+  if (t < 32) {
+    v += s[t + 32];
+    for (int d = 16; d; d /= 2) v += __shfl_down_sync(FULL, v, d);
+  }
+  if (t == 0) out[blockIdx.x] = v;
+}
+__global__ void reduce_return(const float *x, float *out, int n) {
+  __shared__ float s[256];
+  int t = threadIdx.x, i = blockIdx.x * 256 + t;
+  if (i >= n) return;
+  s[t] = x[i];
+  __syncthreads();
+  for (int d = 128; d; d /= 2) { if (t < d) s[t] += s[t + d]; __syncthreads(); }
+  if (t == 0) out[blockIdx.x] = s[0];
+}
+__global__ void reduce_interleaved(const float *x, float *out, int n) {
+  __shared__ float s[256];
+  int t = threadIdx.x, i = blockIdx.x * 256 + t;
+  s[t] = i < n ? x[i] : 0;
+  __syncthreads();
+  for (int d = 1; d < 256; d *= 2) { if (t % (2 * d) == 0) s[t] += s[t + d]; __syncthreads(); }
+  if (t == 0) out[blockIdx.x] = s[0];
+}
+__global__ void reduce_tail(const float *x, float *out, int n) { // guards inside
+  __shared__ float s[256];
+  int t = threadIdx.x, i = blockIdx.x * 256 + t;
+  if (i < n) s[t] = x[i];
+  __syncthreads();
+  for (int d = 128; d; d /= 2) { if (t < d && i + d < n) s[t] += s[t + d]; __syncthreads(); }
+  if (t == 0) out[blockIdx.x] = s[0];
+}
+__global__ void reduce_atomic(const float *x, float *out, int n) {
+  __shared__ float s;
+  int i = blockIdx.x * 256 + threadIdx.x;
+  if (threadIdx.x == 0) s = 0;
+  __syncthreads();
+  if (i < n) atomicAdd(&s, x[i]);
+  __syncthreads();
+  if (threadIdx.x == 0) out[blockIdx.x] = s;
+}
+__global__ void last_block(const float *x, float *partial, unsigned *ticket, float *out, int n) {
+  __shared__ float s[256]; __shared__ bool last;
+  int t = threadIdx.x; float v = 0;
+  for (int i = blockIdx.x * 256 + t; i < n; i += gridDim.x * 256) v += x[i];
+  s[t] = v; __syncthreads();
+  for (int d = 128; d; d /= 2) { if (t < d) s[t] += s[t + d]; __syncthreads(); }
+  if (t == 0) { partial[blockIdx.x] = s[0]; __threadfence(); last = atomicAdd(ticket, 1) == gridDim.x - 1; }
+  __syncthreads();
+  if (last) {
+    v = 0;
+    for (int i = t; i < gridDim.x; i += 256) v += partial[i];
+    s[t] = v; __syncthreads();
+    for (int d = 128; d; d /= 2) { if (t < d) s[t] += s[t + d]; __syncthreads(); }
+    if (t == 0) *out = s[0], *ticket = 0;
+  }
+}
+#define R 3
+__global__ void stencil1d(const float *x, float *y, int n) {
+  __shared__ float s[256 + 2 * R];
+  int t = threadIdx.x, i = blockIdx.x * 256 + t, l = t + R;
+  s[l] = i < n ? x[i] : 0;
+  if (t < R) { s[l - R] = i >= R ? x[i - R] : 0; s[l + 256] = i + 256 < n ? x[i + 256] : 0; }
+  __syncthreads();
+  float v = 0;
+  for (int k = -R; k <= R; k++) v += s[l + k];
+  if (i < n) y[i] = v;
+}
+__global__ void stencil1d_ret(const float *x, float *y, int n) {
+  __shared__ float s[256 + 2 * R];
+  int t = threadIdx.x, i = blockIdx.x * 256 + t, l = t + R;
+  if (i >= n) return;
+  s[l] = x[i];
+  if (t < R) { s[l - R] = i >= R ? x[i - R] : 0; s[l + 256] = i + 256 < n ? x[i + 256] : 0; }
+  __syncthreads();
+  float v = 0;
+  for (int k = -R; k <= R; k++) v += s[l + k];
+  y[i] = v;
+}
+__global__ void stencil2d(const float *x, float *y, int w, int h) {
+  __shared__ float s[18][18];
+  int tx = threadIdx.x, ty = threadIdx.y, i = blockIdx.x * 16 + tx, j = blockIdx.y * 16 + ty;
+  int cx = min(i, w - 1), cy = min(j, h - 1);
+  s[ty + 1][tx + 1] = x[cy * w + cx];
+  if (tx == 0) s[ty + 1][0] = x[cy * w + max(cx - 1, 0)];
+  if (tx == 15) s[ty + 1][17] = x[cy * w + min(cx + 1, w - 1)];
+  if (ty == 0) s[0][tx + 1] = x[max(cy - 1, 0) * w + cx];
+  if (ty == 15) s[17][tx + 1] = x[min(cy + 1, h - 1) * w + cx];
+  __syncthreads();
+  if (i < w && j < h) y[j * w + i] = 0.2f * (s[ty + 1][tx + 1] + s[ty][tx + 1] + s[ty + 2][tx + 1] + s[ty + 1][tx] + s[ty + 1][tx + 2]);
+}
+__global__ void stencil2d_halo(const float *x, float *y, int w, int h) { // only inner ones compute
+  __shared__ float s[16][16];
+  int tx = threadIdx.x, ty = threadIdx.y, i = blockIdx.x * 14 + tx - 1, j = blockIdx.y * 14 + ty - 1;
+  s[ty][tx] = i >= 0 && i < w && j >= 0 && j < h ? x[j * w + i] : 0;
+  __syncthreads();
+  if (tx > 0 && tx < 15 && ty > 0 && ty < 15 && i < w && j < h)
+    y[j * w + i] = 0.2f * (s[ty][tx] + s[ty - 1][tx] + s[ty + 1][tx] + s[ty][tx - 1] + s[ty][tx + 1]);
+}
+__global__ void stencil2d_inner(const float *x, float *y, int w, int h) { // halo from global memory behind guards
+  __shared__ float s[18][18];
+  int tx = threadIdx.x, ty = threadIdx.y, i = blockIdx.x * 16 + tx, j = blockIdx.y * 16 + ty;
+  if (i < w && j < h) {
+    s[ty + 1][tx + 1] = x[j * w + i];
+    if (tx == 0 && i > 0) s[ty + 1][0] = x[j * w + i - 1];
+    if (tx == 15 && i < w - 1) s[ty + 1][17] = x[j * w + i + 1];
+    if (ty == 0 && j > 0) s[0][tx + 1] = x[(j - 1) * w + i];
+    if (ty == 15 && j < h - 1) s[17][tx + 1] = x[(j + 1) * w + i];
+  }
+  __syncthreads();
+  if (i > 0 && j > 0 && i < w - 1 && j < h - 1)
+    y[j * w + i] = 0.2f * (s[ty + 1][tx + 1] + s[ty][tx + 1] + s[ty + 2][tx + 1] + s[ty + 1][tx] + s[ty + 1][tx + 2]);
+}
+__constant__ float weights[25] = {1, 2, 3, 2, 1};
+__global__ void conv2d(const float *x, float *y, int w, int h) {
+  __shared__ float s[20][20];
+  int tx = threadIdx.x, ty = threadIdx.y, i = blockIdx.x * 16 + tx - 2, j = blockIdx.y * 16 + ty - 2;
+  s[ty][tx] = i >= 0 && i < w && j >= 0 && j < h ? x[j * w + i] : 0;
+  __syncthreads();
+  if (tx < 16 && ty < 16 && i + 2 < w && j + 2 < h) {
+    float v = 0;
+    for (int a = 0; a < 5; a++) for (int b = 0; b < 5; b++) v += weights[a * 5 + b] * s[ty + a][tx + b];
+    y[(j + 2) * w + i + 2] = v;
+  }
+}
+__global__ void conv2d_cached(const float *x, float *y, int w, int h) { // tile in shared memory, halo by the cache
+  __shared__ float s[16][16];
+  int tx = threadIdx.x, ty = threadIdx.y, i = blockIdx.x * 16 + tx, j = blockIdx.y * 16 + ty;
+  s[ty][tx] = i < w && j < h ? x[j * w + i] : 0;
+  __syncthreads();
+  if (i < w && j < h) {
+    float v = 0;
+    for (int a = 0; a < 5; a++) for (int b = 0; b < 5; b++) {
+      int u = tx - 2 + b, r = ty - 2 + a, gx = i - 2 + b, gy = j - 2 + a;
+      if (u >= 0 && u < 16 && r >= 0 && r < 16) v += weights[a * 5 + b] * s[r][u];
+      else if (gx >= 0 && gx < w && gy >= 0 && gy < h) v += weights[a * 5 + b] * x[gy * w + gx];
+    }
+    y[j * w + i] = v;
+  }
+}
+__global__ void conv1d(const float *x, float *y, int n) {
+  __shared__ float s[256 + 8];
+  int t = threadIdx.x, i = blockIdx.x * 256 + t;
+  s[t] = i >= 4 && i - 4 < n ? x[i - 4] : 0;
+  if (t < 8) s[t + 256] = i + 252 < n ? x[i + 252] : 0;
+  __syncthreads();
+  float v = 0;
+  for (int k = 0; k < 9; k++) v += weights[k] * s[t + k];
+  if (i < n) y[i] = v;
+}
+__device__ float warp_sum(float v) { for (int d = 16; d; d /= 2) v += __shfl_xor_sync(FULL, v, d); return v; }
+__device__ float block_sum(float v, float *s) {
+  int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+  v = warp_sum(v);
+  __syncthreads();
+  if (lane == 0) s[warp] = v;
+  __syncthreads();
+  v = lane < blockDim.x / 32 ? s[lane] : 0;
+  return warp_sum(v);
+}
+__global__ void shuffle_mix(const float *x, float *out, int n) {
+  __shared__ float s[32];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float v = block_sum(i < n ? x[i] : 0, s);
+  if (threadIdx.x == 0) out[blockIdx.x] = v;
+}
+__global__ void softmax(const float *x, float *y, int cols) {
+  __shared__ float s[256];
+  const float *row = x + blockIdx.x * cols; float *o = y + blockIdx.x * cols;
+  int t = threadIdx.x; float m = -1e30f;
+  for (int c = t; c < cols; c += blockDim.x) m = fmaxf(m, row[c]);
+  s[t] = m; __syncthreads();
+  for (int d = blockDim.x / 2; d; d /= 2) { if (t < d) s[t] = fmaxf(s[t], s[t + d]); __syncthreads(); }
+  m = s[0]; __syncthreads();
+  float sum = 0;
+  for (int c = t; c < cols; c += blockDim.x) { float e = __expf(row[c] - m); o[c] = e; sum += e; }
+  s[t] = sum; __syncthreads();
+  for (int d = blockDim.x / 2; d; d /= 2) { if (t < d) s[t] += s[t + d]; __syncthreads(); }
+  sum = s[0];
+  for (int c = t; c < cols; c += blockDim.x) o[c] /= sum;
+}
+__global__ void softmax_rows(const float *x, float *y, int cols) { // row in shared memory
+  extern __shared__ float row[];
+  __shared__ float s[32];
+  int t = threadIdx.x; float sum = 0;
+  for (int c = t; c < cols; c += blockDim.x) { float e = __expf(x[blockIdx.x * cols + c]); row[c] = e; sum += e; }
+  sum = block_sum(sum, s);
+  for (int c = t; c < cols; c += blockDim.x) y[blockIdx.x * cols + c] = row[c] / sum;
+}
+__global__ void layernorm(const float *x, const float *g, const float *b, float *y, int cols) {
+  __shared__ float s[32];
+  const float *row = x + blockIdx.x * cols; float *o = y + blockIdx.x * cols;
+  float m = 0, v = 0;
+  for (int c = threadIdx.x; c < cols; c += blockDim.x) m += row[c];
+  m = block_sum(m, s) / cols;
+  for (int c = threadIdx.x; c < cols; c += blockDim.x) { float d = row[c] - m; v += d * d; }
+  v = rsqrtf(block_sum(v, s) / cols + 1e-5f);
+  for (int c = threadIdx.x; c < cols; c += blockDim.x) o[c] = (row[c] - m) * v * g[c] + b[c];
+}
+__global__ void attention(const float *Q, const float *K, const float *V, float *O, int n) { // a row a block, 64 wide
+  __shared__ float q[64], p[256], s[32], acc[4][64];
+  int t = threadIdx.x, row = blockIdx.x;
+  if (t < 64) q[t] = Q[row * 64 + t];
+  __syncthreads();
+  float sum = 0;
+  for (int j = t; j < n; j += 256) {
+    float v = 0;
+    for (int d = 0; d < 64; d++) v += q[d] * K[j * 64 + d];
+    p[j] = __expf(v * 0.125f); sum += p[j];
+  }
+  sum = block_sum(sum, s);
+  __syncthreads();
+  int d = t & 63, part = t / 64; float o = 0;
+  for (int j = part; j < n; j += 4) o += p[j] * V[j * 64 + d];
+  acc[part][d] = o;
+  __syncthreads();
+  if (part == 0) O[row * 64 + d] = (acc[0][d] + acc[1][d] + acc[2][d] + acc[3][d]) / sum;
+}
+__global__ void radix_block(const unsigned *x, unsigned *out, int n) { // 4 splits by bits
+  __shared__ unsigned s[256], r[256];
+  int t = threadIdx.x, i = blockIdx.x * 256 + t;
+  s[t] = i < n ? x[i] : 0xffffffffu;
+  __syncthreads();
+  for (int bit = 0; bit < 4; bit++) {
+    unsigned v = s[t], b = v >> bit & 1;
+    r[t] = 1 - b;
+    __syncthreads();
+    for (int d = 1; d < 256; d *= 2) { unsigned u = t >= d ? r[t - d] : 0; __syncthreads(); r[t] += u; __syncthreads(); }
+    unsigned zeros = r[255], at = b ? zeros + t - r[t] : r[t] - 1;
+    __syncthreads();
+    s[at] = v;
+    __syncthreads();
+  }
+  if (i < n) out[i] = s[t];
+}
+__global__ void histogram(const int *x, int *bins, int n) {
+  __shared__ int s[256];
+  s[threadIdx.x] = 0;
+  __syncthreads();
+  for (int i = blockIdx.x * 256 + threadIdx.x; i < n; i += gridDim.x * 256) atomicAdd(&s[x[i] & 255], 1);
+  __syncthreads();
+  atomicAdd(&bins[threadIdx.x], s[threadIdx.x]);
+}
+__global__ void histogram_guard(const int *x, int *bins, int n) {
+  __shared__ int s[256];
+  int i = blockIdx.x * 256 + threadIdx.x;
+  s[threadIdx.x] = 0;
+  __syncthreads();
+  if (i < n) atomicAdd(&s[x[i] & 255], 1);
+  __syncthreads();
+  atomicAdd(&bins[threadIdx.x], s[threadIdx.x]);
+}
+__global__ void nbody(const float4 *p, float4 *a, int n) {
+  __shared__ float4 s[256];
+  int i = blockIdx.x * 256 + threadIdx.x;
+  float4 me = i < n ? p[i] : make_float4(0, 0, 0, 0), acc = make_float4(0, 0, 0, 0);
+  for (int k = 0; k < n; k += 256) {
+    if (k + threadIdx.x < n) s[threadIdx.x] = p[k + threadIdx.x];
+    __syncthreads();
+    for (int j = 0; j < 256 && k + j < n; j++) {
+      float dx = s[j].x - me.x, dy = s[j].y - me.y, dz = s[j].z - me.z, r = rsqrtf(dx * dx + dy * dy + dz * dz + 0.01f);
+      float f = s[j].w * r * r * r;
+      acc.x += f * dx; acc.y += f * dy; acc.z += f * dz;
+    }
+    __syncthreads();
+  }
+  if (i < n) a[i] = acc;
+}
+__global__ void merge_block(const int *x, int *out) { // rank by binary search
+  __shared__ int s[2][256];
+  int t = threadIdx.x, i = blockIdx.x * 256 + t, from = 0;
+  s[0][t] = x[i] & 1023;
+  __syncthreads();
+  for (int w = 1; w < 256; w *= 2) {
+    int base = t / (2 * w) * 2 * w, left = t - base < w, other = left ? base + w : base, lo = 0, hi = w, v = s[from][t];
+    while (lo < hi) { int mid = (lo + hi) / 2; int u = s[from][other + mid]; if (left ? u < v : u <= v) lo = mid + 1; else hi = mid; }
+    s[!from][base + (left ? t - base : t - base - w) + lo] = v;
+    from = !from;
+    __syncthreads();
+  }
+  out[i] = s[from][t];
+}
+__global__ void compact(const int *x, int *out, int *counts, int n) {
+  __shared__ int s[256];
+  int t = threadIdx.x, i = blockIdx.x * 256 + t;
+  int v = i < n ? x[i] : 0, keep = v & 1;
+  s[t] = keep;
+  __syncthreads();
+  for (int d = 1; d < 256; d *= 2) { int u = t >= d ? s[t - d] : 0; __syncthreads(); s[t] += u; __syncthreads(); }
+  if (keep) out[blockIdx.x * 256 + s[t] - 1] = v;
+  if (t == 255) counts[blockIdx.x] = s[255];
+}
+__global__ void jacobi_block(const float *x, float *y, int rounds) { // several sweeps in shared memory
+  __shared__ float s[2][258];
+  int t = threadIdx.x + 1, i = blockIdx.x * 256 + threadIdx.x, from = 0;
+  s[0][t] = x[i];
+  if (t == 1) s[0][0] = s[1][0] = 0;
+  if (t == 256) s[0][257] = s[1][257] = 0;
+  __syncthreads();
+  for (int r = 0; r < rounds; r++) { s[!from][t] = 0.5f * (s[from][t - 1] + s[from][t + 1]); from = !from; __syncthreads(); }
+  y[i] = s[from][t];
+}
+__global__ void fft_block(const float2 *x, float2 *y) {
+  __shared__ float2 s[512];
+  int t = threadIdx.x, base = blockIdx.x * 512;
+  s[__brev(t) >> 23] = x[base + t]; s[__brev(t + 256) >> 23] = x[base + t + 256];
+  __syncthreads();
+  for (int h = 1; h < 512; h *= 2) {
+    int k = t % h, a = t / h * 2 * h + k, b = a + h;
+    float sn, cs; __sincosf(-3.14159265f * k / h, &sn, &cs);
+    float2 u = s[a], v = s[b], w = make_float2(v.x * cs - v.y * sn, v.x * sn + v.y * cs);
+    s[a] = make_float2(u.x + w.x, u.y + w.y); s[b] = make_float2(u.x - w.x, u.y - w.y);
+    __syncthreads();
+  }
+  y[base + t] = s[t]; y[base + t + 256] = s[t + 256];
+}
+__global__ void median_block(const int *x, int *y, int w, int h) {
+  __shared__ int s[18][18];
+  int tx = threadIdx.x, ty = threadIdx.y, bx = blockIdx.x * 16, by = blockIdx.y * 16;
+  for (int k = ty * 16 + tx; k < 18 * 18; k += 256) {
+    int c = bx + k % 18 - 1, r = by + k / 18 - 1;
+    s[k / 18][k % 18] = c >= 0 && c < w && r >= 0 && r < h ? x[r * w + c] : 0;
+  }
+  __syncthreads();
+  int v[9];
+  for (int k = 0; k < 9; k++) v[k] = s[ty + k / 3][tx + k % 3];
+  for (int a = 0; a < 5; a++) for (int b = a + 1; b < 9; b++) { int lo = min(v[a], v[b]), hi = max(v[a], v[b]); v[a] = lo, v[b] = hi; }
+  if (bx + tx < w && by + ty < h) y[(by + ty) * w + bx + tx] = v[4];
+}
+__global__ void block_reverse(const int *x, int *y, int n) {
+  extern __shared__ int d[];
+  int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+  if (i < n) d[t] = x[i];
+  __syncthreads();
+  if (i < n) y[i] = d[blockDim.x - 1 - t];
+}
+__global__ void dot_volatile(const float *a, const float *b, float *c, int n) {
+  __shared__ float cache[256];
+  int tid = threadIdx.x + blockIdx.x * blockDim.x, ci = threadIdx.x;
+  float temp = 0;
+  while (tid < n) { temp += a[tid] * b[tid]; tid += blockDim.x * gridDim.x; }
+  cache[ci] = temp;
+  __syncthreads();
+  int i = blockDim.x / 2;
+  while (i != 0) { if (ci < i) cache[ci] += cache[ci + i]; __syncthreads(); i /= 2; }
+  if (ci == 0) c[blockIdx.x] = cache[0];
+}
+__global__ void syncwarp_reduce(const float *x, float *out, int n) {
+  __shared__ float s[256];
+  int t = threadIdx.x, i = blockIdx.x * 256 + t, lane = t & 31;
+  s[t] = i < n ? x[i] : 0;
+  __syncwarp();
+  for (int d = 16; d; d /= 2) { float v = s[t]; if (lane < d) v += s[t + d]; __syncwarp(); s[t] = v; __syncwarp(); }
+  if (lane == 0) out[i / 32] = s[t];
+}
