@@ -82,7 +82,7 @@ int main(void)
     if (clBuildProgram(program, 1, &device, "", NULL, NULL) != CL_SUCCESS) return 1;
     printf("build %.3f\n", now() - start);
 
-    int side = 1024, wide = 2048, n = 4 << 20;
+    int side = 1024, wide = 2048, n = 4 << 20, rounds = 16, small = 256;
     float two = 2;
     size_t bytes = (size_t)n * 4;
     float *floats = malloc(bytes);
@@ -97,9 +97,11 @@ int main(void)
     cl_mem c = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, bytes, floats, NULL);
     cl_mem g = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, bytes, bins, NULL);
     const struct argument A = {sizeof a, &a}, B = {sizeof b, &b}, C = {sizeof c, &c}, G = {sizeof g, &g},
-                          COUNT = {4, &n}, SIDE = {4, &side}, TWO = {4, &two}, WIDE = {4, &wide};
+                          COUNT = {4, &n}, SIDE = {4, &side}, TWO = {4, &two}, WIDE = {4, &wide}, ROUNDS = {4, &rounds},
+                          SMALL = {4, &small};
     const size_t all[2] = {(size_t)n, 1}, some[2] = {65536, 1}, line[2] = {256, 1}, square[2] = {1024, 1024},
-                 tile[2] = {16, 16}, million[2] = {1 << 20, 1}, quarter[2] = {1 << 18, 1}, plane[2] = {2048, 2048};
+                 tile[2] = {16, 16}, million[2] = {1 << 20, 1}, quarter[2] = {1 << 18, 1}, plane[2] = {2048, 2048},
+                 pairs[2] = {1 << 18, 1}, quad[2] = {256, 256};
     measure("saxpy", "saxpy", (struct argument[]){COUNT, TWO, A, C}, 4, all, line);
     measure("matmul", "tiled_matmul", (struct argument[]){A, B, C, SIDE}, 4, square, tile);
     measure("mandelbrot", "mandelbrot", (struct argument[]){C, SIDE, SIDE}, 3, square, tile);
@@ -111,5 +113,11 @@ int main(void)
     measure("softmax", "softmax", (struct argument[]){A, C, SIDE}, 3, million, line);
     measure("spmv", "spmv", (struct argument[]){G, A, B, C}, 4, quarter, line);
     measure("gray", "gray", (struct argument[]){G, C}, 2, million, line);
+    measure("sobel", "sobel", (struct argument[]){G, C, SIDE}, 3, square, tile);
+    measure("sigmoid", "sigmoid", (struct argument[]){A, C}, 2, million, line);
+    measure("structs", "structs", (struct argument[]){A, C}, 2, million, line);
+    measure("bitonic", "bitonic", (struct argument[]){A, C}, 2, pairs, line);
+    measure("hash", "hash", (struct argument[]){G, C, ROUNDS}, 3, million, line);
+    measure("matmul_bytes", "matmul_bytes", (struct argument[]){G, G, C, SMALL}, 4, quad, tile);
     return 0;
 }

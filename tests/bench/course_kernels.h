@@ -1,5 +1,5 @@
-/* Kernels of courses that the six lack: neighbours, lanes that part, rows with exponentials, loops of different lengths
- * and bytes. In the dialect of six_kernels.h, with EXP besides. */
+/* Kernels of courses that the six lack: neighbours, lanes that part, rows with exponentials, loops of different
+ * lengths, bytes, structures, sorting and hashing. In the dialect of six_kernels.h, with EXP besides. */
 KERNEL void stencil(GLOBAL const float *x, GLOBAL float *y, int n)
 {
     int i = BLOCK_X * BLOCK_DIM_X + THREAD_X, j = BLOCK_Y * BLOCK_DIM_Y + THREAD_Y;
@@ -58,4 +58,70 @@ KERNEL void gray(GLOBAL const unsigned char *rgb, GLOBAL unsigned char *y)
 {
     int i = BLOCK_X * BLOCK_DIM_X + THREAD_X;
     y[i] = (unsigned char)(0.299f * rgb[3 * i] + 0.587f * rgb[3 * i + 1] + 0.114f * rgb[3 * i + 2]);
+}
+
+KERNEL void sobel(GLOBAL const unsigned char *x, GLOBAL unsigned char *y, int n)
+{
+    int i = BLOCK_X * BLOCK_DIM_X + THREAD_X, j = BLOCK_Y * BLOCK_DIM_Y + THREAD_Y;
+    if (i < 1 || j < 1 || i >= n - 1 || j >= n - 1) return;
+    GLOBAL const unsigned char *p = x + j * n + i;
+    int h = p[1 - n] + 2 * p[1] + p[n + 1] - p[-n - 1] - 2 * p[-1] - p[n - 1];
+    int v = p[n - 1] + 2 * p[n] + p[n + 1] - p[-n - 1] - 2 * p[-n] - p[1 - n];
+    int m = (h < 0 ? -h : h) + (v < 0 ? -v : v);
+    y[j * n + i] = (unsigned char)(m > 255 ? 255 : m);
+}
+
+KERNEL void sigmoid(GLOBAL const float *x, GLOBAL float *y)
+{
+    int i = BLOCK_X * BLOCK_DIM_X + THREAD_X;
+    y[i] = 1 / (1 + EXP(-x[i]));
+}
+
+KERNEL void structs(GLOBAL const float *x, GLOBAL float *y)
+{
+    int i = BLOCK_X * BLOCK_DIM_X + THREAD_X;
+    float a = x[3 * i], b = x[3 * i + 1], c = x[3 * i + 2], r = 1 / (1 + a * a + b * b + c * c);
+    y[3 * i] = a * r;
+    y[3 * i + 1] = b * r;
+    y[3 * i + 2] = c * r;
+}
+
+KERNEL void bitonic(GLOBAL const float *x, GLOBAL float *y)
+{
+    LOCAL float s[512];
+    int t = THREAD_X, base = BLOCK_X * 512;
+    s[t] = x[base + t];
+    s[t + 256] = x[base + t + 256];
+    for (int size = 2; size <= 512; size *= 2)
+        for (int stride = size / 2; stride > 0; stride /= 2) {
+            BARRIER;
+            int i = 2 * t - (t & (stride - 1)), j = i + stride, up = (i & size) == 0;
+            float a = s[i], b = s[j];
+            if ((a > b) == up) {
+                s[i] = b;
+                s[j] = a;
+            }
+        }
+    BARRIER;
+    y[base + t] = s[t];
+    y[base + t + 256] = s[t + 256];
+}
+
+KERNEL void hash(GLOBAL const int *x, GLOBAL int *y, int rounds)
+{
+    int i = BLOCK_X * BLOCK_DIM_X + THREAD_X;
+    unsigned h = 0x9747b28cu;
+    for (int r = 0; r < rounds; r++) {
+        unsigned k = x[(i + r) & 1048575] * 0xcc9e2d51u;
+        h ^= (k << 15 | k >> 17) * 0x1b873593u;
+        h = (h << 13 | h >> 19) * 5 + 0xe6546b64u;
+    }
+    y[i] = (int)(h ^ h >> 16);
+}
+
+KERNEL void matmul_bytes(GLOBAL const signed char *A, GLOBAL const signed char *B, GLOBAL int *C, int n)
+{
+    int r = BLOCK_Y * BLOCK_DIM_Y + THREAD_Y, c = BLOCK_X * BLOCK_DIM_X + THREAD_X, s = 0;
+    for (int k = 0; k < n; k++) s += A[r * n + k] * B[c * n + k];
+    C[r * n + c] = s;
 }

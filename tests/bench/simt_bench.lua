@@ -76,13 +76,20 @@ local cases = {
 }
 if mode ~= "checked" then
   local rgb, gray = gpu.zeros(3 * 4096 * 256, "uint8"), gpu.zeros(4096 * 256, "uint8")
+  local signs, words = gpu.zeros(256 * 256, "int8"), gpu.zeros(1 << 20, "int32")
   table.move({
     { "stencil", function() k.stencil({ 128, 128 }, block)(a, c, 2048) end },
     { "scan", function() k.scan(4096, 256)(a, c) end },
     { "softmax", function() k.softmax(4096, 256)(a, c, 1024) end },
     { "spmv", function() k.spmv(1024, 256)(g, a, b, c) end },
     { "gray", function() k.gray(4096, 256)(rgb, gray) end },
-  }, 1, 5, #cases + 1, cases)
+    { "sobel", function() k.sobel(tiles, block)(rgb, gray, N) end },
+    { "sigmoid", function() k.sigmoid(4096, 256)(a, c) end },
+    { "structs", function() k.structs(4096, 256)(a, c) end },
+    { "bitonic", function() k.bitonic(1024, 256)(a, c) end },
+    { "hash", function() k.hash(4096, 256)(g, words, 16) end },
+    { "matmul_bytes", function() k.matmul_bytes({ 16, 16 }, block)(signs, signs, words, 256) end },
+  }, 1, 11, #cases + 1, cases)
   print(("build %.3f"):format(built))
   for _, case in ipairs(cases) do print(("%s %.3f %.3f"):format(case[1], measure(case[2]))) end
   return
