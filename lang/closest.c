@@ -140,6 +140,48 @@ static const char *const synonyms[][2] = {
     {"msort", "sort"}, {"broadcast_arrays", "x:broadcast_to"}, {"atleast_1d", "x:reshape(-1)"}, {"e", "math.exp(1)"},
     {"Stream", "gpu.synchronize()"}, {"tril_indices", "gpu.ones(n, n):tril():nonzero()"},
     {"triu_indices", "gpu.ones(n, n):triu():nonzero()"}, {"indices", "meshgrid"},
+    {"packbits", "x:reshape(-1, 8):matmul(gpu.array({128, 64, 32, 16, 8, 4, 2, 1}, \"int32\")):to(\"uint8\")"},
+    {"unpackbits", "(x:unsqueeze(-1) >> gpu.range(7, 0, -1, \"uint8\")) & 1"}, {"ix_", "x[{i:unsqueeze(2), j}]"},
+    {"toeplitz", "c[gpu.fromfunction(function(i, j) return (i - j):abs() + 1 end, n, n)]"},
+    {"circulant", "c[gpu.fromfunction(function(i, j) return (i - j) % n + 1 end, n, n)]"},
+    {"null_space", "select(3, gpu.linalg.svd(x, {full = true})), whose rows behind the rank it is"},
+    {"orth", "gpu.linalg.svd(x), whose first result has it in its columns up to the rank"},
+    {"find_peaks", "(x[\"2:-2\"]:gt(x[\":-3\"]) & x[\"2:-2\"]:gt(x[\"3:\"])):nonzero() + 1"},
+    {"stft", "gpu.fft.rfft(x:unfold(1, n, step) * gpu.hanning(n))"},
+    {"spectrogram", "gpu.fft.rfft(x:unfold(1, n, step) * gpu.hanning(n)):abs() ^ 2"},
+    {"lfilter", "gpu.convolve(x, b), of a filter without feedback"}, {"get_window", "hanning"},
+    {"ndtr", "(1 + (x / 2 ^ 0.5):erf()) / 2"}, {"ndtri", "(2 * x - 1):erfinv() * 2 ^ 0.5"},
+    {"erfcinv", "(1 - x):erfinv()"}, {"betaln", "x:lgamma() + y:lgamma() - (x + y):lgamma()"},
+    {"entr", "-x:xlogy(x)"}, {"rel_entr", "x:xlogy(x / y)"}, {"diag_indices", "x:diagonal()"},
+    {"c_", "gpu.stack({x, y}, 2)"}, {"nditer", "x:totable()"}, {"ndenumerate", "x:totable()"},
+    {"vsplit", "x:split(n, 1)"}, {"hsplit", "x:split(n, 2)"}, {"dsplit", "x:split(n, 3)"},
+    {"asfortranarray", "x.T:contiguous().T"}, {"array_equiv", "equal"}, {"array2string", "print(x) or tostring(x)"},
+    {"array_repr", "print(x) or tostring(x)"}, {"finfo", "gpu.ones(1, dtype):spacing()[1]"}, {"cumulative_prod", "cumprod"},
+    {"fromstring", "gpu.array(text, dtype)"}, {"fromiter", "array"}, {"permute_dims", "x:permute"},
+    {"unflatten", "x:reshape"}, {"resize", "x:reshape"}, {"unique_counts", "x:unique{counts = true}"},
+    {"unique_inverse", "x:unique{inverse = true}"}, {"unique_values", "unique"},
+    {"histogram_bin_edges", "select(2, x:histogram(n))"}, {"copyto", "x:copy_(y)"}, {"lu_factor", "gpu.linalg.lu"},
+    {"lu_solve", "gpu.linalg.solve"}, {"cho_factor", "gpu.linalg.cholesky"}, {"cho_solve", "gpu.linalg.solve"},
+    {"eigsh", "gpu.linalg.eigh"}, {"svds", "gpu.linalg.svd"}, {"spsolve", "gpu.sparse.bicgstab"},
+    {"gmres", "gpu.sparse.bicgstab"}, {"csc_matrix", "sparse"}, {"coo_matrix", "sparse"}, {"csr_array", "sparse"},
+    {"spdiags", "gpu.sparse.diags"}, {"toarray", "todense"}, {"tocoo", "coo"}, {"getrow", "A[i]"},
+    {"getcol", "A[{{}, i}]"}, {"bucketize", "digitize"},
+    {"cosine_similarity", "(x * y):sum(-1) / (x:norm(2, -1) * y:norm(2, -1))"},
+    {"normalize", "x / x:norm(2, -1, true)"},
+    {"layer_norm", "(x - x:mean(-1, true)) / (x:var(-1, true) + 1e-5):sqrt()"}, {"interpolate", "gpu.ndimage.zoom"},
+    {"upsample", "gpu.ndimage.zoom"}, {"l1_loss", "(x - y):abs():mean()"},
+    {"nll_loss", "-x:gather(2, classes:unsqueeze(2)):mean()"}, {"embedding", "x[indices]"},
+    {"hardtanh", "x:clip(-1, 1)"}, {"relu6", "x:clip(0, 6)"}, {"mish", "x * x:softplus():tanh()"},
+    {"softsign", "x / (1 + x:abs())"}, {"logsigmoid", "-(-x):softplus()"}, {"softmin", "(-x):softmax()"},
+    {"swish", "silu"}, {"clamp_min", "x:maximum(y)"}, {"clamp_max", "x:minimum(y)"}, {"cartesian_prod", "meshgrid"},
+    {"masked_scatter", "x[mask] = values"}, {"scatter_reduce", "x:scatter_add"}, {"standard_normal", "randn"},
+    {"random_sample", "rand"}, {"ranf", "rand"},
+    {"dirichlet", "g / g:sum(-1, true), of g = gpu.random.gamma(alpha, 1, shape)"},
+    {"pareto", "gpu.random.exponential(1 / a, shape):expm1()"},
+    {"gaussian_filter1d", "gpu.ndimage.gaussian_filter(x, {0, sigma})"},
+    {"grey_erosion", "gpu.ndimage.minimum_filter"}, {"grey_dilation", "gpu.ndimage.maximum_filter"},
+    {"convolve1d", "gpu.ndimage.convolve"}, {"correlate1d", "gpu.ndimage.correlate"},
+    {"CubicSpline", "gpu.ndimage.map_coordinates(x, coordinates, 3)"},
 };
 /* clang-format on */
 
@@ -157,7 +199,7 @@ static const char *synonym(lua_State *L, const char *name, int table, int other)
 /* Where gpu or one of its modules has a function of the name, as "gpu.linalg.svd", pushed; else NULL. */
 static const char *elsewhere(lua_State *L, const char *name)
 {
-    static const char *const modules[] = {"linalg", "random", "fft", "ndimage"};
+    static const char *const modules[] = {"linalg", "random", "fft", "ndimage", "sparse"};
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
     lua_pushliteral(L, "lunarray");
     if (lua_rawget(L, -2) != LUA_TTABLE) return NULL;

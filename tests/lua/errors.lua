@@ -92,6 +92,32 @@ t.test("names of NumPy and Torch", function()
     local got = assert(load("local x, y, z, k = ...\nreturn " .. r[2]))(x, y, 2, 2)
     t.close(type(got) == "number" and { got } or got, type(r[3]) == "number" and { r[3] } or r[3], 1e-6)
   end
+  -- Of other data: the name, how it is written, what is given to that, and what comes.
+  local ints = function(t) return gpu.array(t, "int32") end
+  for _, r in ipairs({
+    { "packbits", 'x:reshape(-1, 8):matmul(gpu.array({128, 64, 32, 16, 8, 4, 2, 1}, "int32")):to("uint8")', ints { 1, 0, 0, 0, 0, 1, 0, 1 }, { 133 } },
+    { "unpackbits", '(x:unsqueeze(-1) >> gpu.range(7, 0, -1, "uint8")) & 1', gpu.array({ 133 }, "uint8"), { 1, 0, 0, 0, 0, 1, 0, 1 } },
+    { "toeplitz", "c[gpu.fromfunction(function(i, j) return (i - j):abs() + 1 end, n, n)]", gpu.array({ 7, 8 }), { 7, 8, 8, 7 } },
+    { "circulant", "c[gpu.fromfunction(function(i, j) return (i - j) % n + 1 end, n, n)]", gpu.array({ 7, 8, 9 }), { 7, 9, 8, 8, 7, 9, 9, 8, 7 } },
+    { "find_peaks", '(x["2:-2"]:gt(x[":-3"]) & x["2:-2"]:gt(x["3:"])):nonzero() + 1', gpu.array({ 0, 5, 1, 1, 9, 2 }), { 2, 5 } },
+    { "ndtr", "(1 + (x / 2 ^ 0.5):erf()) / 2", gpu.array({ 0, 1.6448536 }), { 0.5, 0.95 } },
+    { "ndtri", "(2 * x - 1):erfinv() * 2 ^ 0.5", gpu.array({ 0.5, 0.95 }), { 0, 1.6448536 } },
+    { "betaln", "x:lgamma() + y:lgamma() - (x + y):lgamma()", gpu.array({ 2 }), { -math.log(6) } },
+    { "entr", "-x:xlogy(x)", gpu.array({ 0, 1, 0.5 }), { 0, 0, 0.5 * math.log(2) } },
+    { "normalize", "x / x:norm(2, -1, true)", gpu.array({ 3, 4 }), { 0.6, 0.8 } },
+    { "layer_norm", "(x - x:mean(-1, true)) / (x:var(-1, true) + 1e-5):sqrt()", gpu.array({ 1, 3 }), { -0.999995, 0.999995 } },
+    { "relu6", "x:clip(0, 6)", gpu.array({ -1, 3, 9 }), { 0, 3, 6 } },
+    { "logsigmoid", "-(-x):softplus()", gpu.array({ 0 }), { -math.log(2) } },
+    { "mish", "x * x:softplus():tanh()", gpu.array({ 1 }), { 0.8650984 } },
+    { "hsplit", "x:split(n, 2)", gpu.ones(2, 2), 2 },
+  }) do
+    t.raises("it is written " .. r[2], function() return gpu[r[1]] end)
+    local x = r[3]
+    local got = assert(load("local x, y, c, n = ...\nreturn " .. r[2]))(x, gpu.array({ 2 }), x, x.shape[1])
+    if type(r[4]) == "number" then t.eq(#got, r[4]) else t.close(got:flatten(), r[4], 1e-5) end
+  end
+  t.raises("it is written gpu.sparse.cg", function() return gpu.cg end)
+  t.raises("did you mean 'todense'?", function() return gpu.sparse.eye(2).toarray end)
   local logits, classes = gpu.array({ { 1, 2 }, { 3, nan } }):nan_to_num(1), gpu.array({ 2, 1 })
   local loss = "-x:log_softmax():gather(2, classes:unsqueeze(2)):mean()"
   t.raises("it is written " .. loss, function() return logits.cross_entropy end)
