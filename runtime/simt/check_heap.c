@@ -34,6 +34,7 @@ static void forget(const struct simt_check *c, struct line *l, uint32_t words)
         struct strips *d = strips_of(l);
         const struct cell_table *t = &d->cells;
         if (l->kind & LINE_WHOLE) simt_strips_begin(l);
+        if (l->kind & LINE_PAIRS) simt_pairs_forget(c, l, words);
         l->settled &= (uint16_t)~words;
         for (uint32_t k = 0; k < STRIPS; k++) d->words[k] &= (uint16_t)~words;
         for (uint32_t k = 0; l->kind == LINE_CELLS && k < RECORDS * ((uint32_t)LINE >> t->log); k++)

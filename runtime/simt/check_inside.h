@@ -1,7 +1,7 @@
 /* Inside the checks: check.c is the observer and dispatches, check_access.c looks at addresses, check_pieces.c at those
  * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_cell.c has
  * the rule for what is a race, check_history.c keeps who raced for a cell, check_strips.c and check_rows.c keep rows of
- * global memory, check_words.c single words, check_inputs.c and check_own.c know what needs no such record,
+ * global memory, check_words.c single cells, check_inputs.c and check_own.c know what needs no such record,
  * check_heap.c follows malloc and free, check_shared.c sees what needs no closer look in shared memory, check_steady.c
  * which blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and
  * check_bulk.c follow copies that are under way, check_sync.c keeps when threads met, check_report.c collects what is
@@ -58,10 +58,15 @@ static inline unsigned record_site(record r)
     return (unsigned)r & (MAX_SITES - 1);
 }
 
-/* The record of a word in 32 bits: block and thread, and which of the launch's `moments` has time and site. */
+/* A record in 32 bits: block and thread, and which of the launch's `moments` has time and site. */
 typedef uint32_t short_record;
 #define MOMENT_BITS (32 - BLOCK_BITS - THREAD_BITS)
-#define MOMENTS     (1u << MOMENT_BITS)
+#define MOMENTS     ((1u << MOMENT_BITS) - 1) /* one more stands for none */
+/* A cell's records, when two will do: the last write, if there is one, in the lower half, then one or two readers. */
+typedef _Atomic uint64_t pair;
+#define PAIR_CLOSED UINT64_MAX       /* the line has cells now */
+#define PAIR_BUSY   (UINT64_MAX - 1) /* a host thread is at it */
+#define PAIR_RACED  (UINT64_MAX - 2) /* as RACED */
 
 struct check_vectors;
 
@@ -96,19 +101,19 @@ struct line {
     uint16_t settled; /* words that two blocks have read and nobody has written, by bits */
     uint8_t kind;
     _Atomic uint8_t lock; /* of this line and the next; that of the latter is 0 */
-    record who;           /* of word 0 of a whole line; with LINE_WORDS, the words that have a record, by bits */
+    record who;           /* of word 0 of a whole line */
 };
 enum { /* line.kind */
        LINE_CELLS,
        LINE_STRIPS,
-       LINE_WORDS,     /* each word was touched once, or by accesses in order: simt_shadow_words */
        LINE_WHOLE = 4, /* touched as one strip, whose shift is added; nothing else is known of it */
        LINE_SHIFT = 3,
-       LINE_WRITTEN = 8 /* added to LINE_WHOLE: and not read */
+       LINE_WRITTEN = 8, /* added to LINE_WHOLE: and not read */
+       LINE_PAIRS = 16   /* cells of 1 << log bytes, log is added, have pairs: simt_shadow_pairs */
 };
 #define STRIPS 4
 struct strips {             /* of a line (check_strips.c) */
-    uint16_t words[STRIPS]; /* by bits; 0: there is none; with LINE_CELLS, those that may have records */
+    uint16_t words[STRIPS]; /* by bits; 0: there is none */
     uint8_t shift[STRIPS];  /* as lanes_on() has it */
     uint8_t stores;         /* strips that are writes, by bits */
     record who[STRIPS];     /* for word 0, though the strip may not have it */
@@ -169,6 +174,7 @@ struct access {
     uint32_t bytes; /* of one lane */
     uint64_t at[SIMT_WARP];
 };
+#define MOMENT_PLACES  16
 #define COUNTER_TURNS  256
 #define CONDITIONS     256 /* of a function, at most */
 #define KNOWN_PATTERNS 8
@@ -218,11 +224,11 @@ struct block {
     struct bulks *bulks;   /* likewise */
     struct reach *reach;   /* of other blocks of its cluster into its shared memory; NULL: there are none */
     struct counters counters;
-    struct span *spans;  /* by an instruction's d2 */
-    struct span given;   /* by malloc: the block that was touched last */
-    uint64_t given_turn; /* of the heap, then */
-    record moment;       /* that the block was in last */
-    uint32_t moment_index;
+    struct span *spans;            /* by an instruction's d2 */
+    struct span given;             /* by malloc: the block that was touched last */
+    uint64_t given_turn;           /* of the heap, then */
+    record moments[MOMENT_PLACES]; /* that the block was in last, by site, and which they are */
+    uint32_t moment_index[MOMENT_PLACES];
     bool fences, acquires; /* the block has any of them */
     uint32_t fenced;       /* a barrier with fences before it: what all threads have released by it, as time */
     bool fence_before_barrier;
@@ -276,7 +282,7 @@ struct simt_check {
     size_t output_count;
     _Atomic bool no_memory;
     pthread_mutex_t lock; /* of blocks, reports and new moments */
-    record moments[MOMENTS];
+    record moments[1u << MOMENT_BITS];
     _Atomic uint32_t moment_count;
     struct block *blocks;
     struct simt_report reports[MAX_REPORTS];
@@ -300,7 +306,7 @@ static inline short_record shortened(record r, uint32_t moment)
 static inline record lengthened(const struct simt_check *c, short_record r)
 {
     return (record)(r >> (THREAD_BITS + MOMENT_BITS)) << BLOCK_AT |
-           (record)(r >> MOMENT_BITS & ((1u << THREAD_BITS) - 1)) << THREAD_AT | c->moments[r % MOMENTS];
+           (record)(r >> MOMENT_BITS & ((1u << THREAD_BITS) - 1)) << THREAD_AT | c->moments[r % (1u << MOMENT_BITS)];
 }
 static inline bool is_write(const struct simt_check *c, record r)
 {
@@ -354,13 +360,17 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
 
 /* ---- check_shadow.c ---- */
 _Static_assert(sizeof(struct line) == QUIET_RECORD, "generated code finds it by the address of what it is for");
-#define SHADOW_CHUNK    24 /* log of the bytes of global memory that share an array of lines */
-#define CHUNK_LINES     ((1u << SHADOW_CHUNK) / LINE)
-#define LINE_WORD_COUNT (LINE / 4)
+#define SHADOW_CHUNK 24 /* log of the bytes of global memory that share an array of lines */
+#define CHUNK_LINES  ((1u << SHADOW_CHUNK) / LINE)
+#define PAIR_SIZES   4  /* cells of 1, 2, 4 and 8 bytes */
+#define PAGE_LOG     12 /* of bytes whose lines get pairs together when lanes are far apart */
+#define PAGE_LINES   ((1u << PAGE_LOG) / LINE)
+#define CHUNK_PAGES  (1u << (SHADOW_CHUNK - PAGE_LOG))
 struct chunk { /* begins at a multiple of the size of its lines */
     struct line lines[CHUNK_LINES];
     struct strips strips[CHUNK_LINES];
-    _Atomic(void *) words; /* records, of all words of all lines; NULL: none of them has LINE_WORDS yet */
+    _Atomic(void *) pairs[PAIR_SIZES]; /* of all cells of all lines, by log; NULL: no line has such pairs yet */
+    _Atomic uint32_t pages[PAIR_SIZES][CHUNK_PAGES]; /* in which launch all lines of a page got such pairs */
 };
 static inline size_t line_index(const struct line *l)
 {
@@ -374,14 +384,14 @@ static inline struct strips *strips_of(const struct line *l)
 {
     return &chunk_of(l)->strips[line_index(l)];
 }
-/* The records of a line's words; NULL: there are none in its chunk. */
-static inline short_record *words_of(const struct line *l)
+/* The pairs of a line's cells, of 1 << log bytes each; NULL: there are none in its chunk. */
+static inline pair *pairs_of(const struct line *l, unsigned log)
 {
-    short_record *all = atomic_load_explicit(&chunk_of(l)->words, memory_order_acquire);
-    return all ? all + line_index(l) * LINE_WORD_COUNT : NULL;
+    pair *all = atomic_load_explicit(&chunk_of(l)->pairs[log], memory_order_acquire);
+    return all ? all + (line_index(l) * LINE >> log) : NULL;
 }
 /* The same, made if need be; NULL: no memory. */
-short_record *simt_shadow_words(const struct line *l);
+pair *simt_shadow_pairs(const struct line *l, unsigned log);
 /* The lines of a chunk, which is counted from the start of global memory; NULL: no memory. */
 struct line *simt_shadow_lines(uint64_t chunk);
 /* Makes cells of at most 1 << log bytes: of a line of global memory; of `bytes` bytes of shared memory. */
@@ -431,7 +441,7 @@ uint32_t simt_race_distinct(const struct access *a, uint32_t m);
 /* One lane of an atomic on a cell that nothing but atomics touched, more of which change nothing; false, and nothing is
  * done, when it is none. */
 bool simt_race_counter(const struct access *a, unsigned lane);
-/* One lane, looked at closely. */
+/* One lane, looked at closely, in a line that has no pairs from then on. */
 void simt_race_lane(const struct access *a, unsigned lane);
 
 /* ---- check_cell.c ---- */
@@ -474,8 +484,18 @@ bool simt_history_begin(struct simt_check *c, uint64_t cell, const struct shown 
 size_t simt_history_meet(struct simt_check *c, uint64_t cell, const struct shown *s, record *others, size_t most);
 
 /* ---- check_words.c ---- */
-/* Lanes m touch words of global memory, each one or some of its own: 4 bytes or more, no atomics. */
+/* Lanes m touch cells of global memory, each one or some of its own. */
 void simt_race_words(const struct access *a, uint32_t m);
+/* Has the line pairs that say what a lane touches? */
+bool simt_has_pairs(const struct simt_check *c, struct line *l, uint32_t bytes);
+/* One lane in such a line. False, and nothing was done: pairs can't say it. */
+bool simt_pairs_touch(const struct access *a, struct line *l, unsigned lane);
+/* simt_race_counter in such a line. */
+bool simt_pairs_count(const struct access *a, struct line *l, unsigned lane);
+/* Nobody has touched these words, by bits, of a line with pairs. */
+void simt_pairs_forget(const struct simt_check *c, struct line *l, uint32_t words);
+/* The records of all cells of 1 << log bytes, no larger than those of the pairs, which are over. */
+void simt_pairs_spread(const struct simt_check *c, struct line *l, unsigned log, record *cells);
 
 /* ---- check_inputs.c ---- */
 bool simt_inputs_find(struct simt_check *c); /* when a launch starts; false: no memory */

@@ -6,6 +6,7 @@
  * the smallest multiple is no less than the bytes that one thread's instructions span, and each other one no less than
  * what the smaller ones can add up to. Conditions that the instructions stand behind say how far an index goes, and
  * where a loop ends (decode_facts.c). */
+#include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/async.h"
@@ -30,18 +31,23 @@ struct launch {
     uint32_t first;
 };
 
-#define AXES 3
+#define AXES     3
+#define FAMILIES 2 /* as of `a[i]` and `a[n - 1 - i]` */
 
-struct stretch_of { /* what one instruction of an allocation touches beside the others */
-    int64_t start, bytes;
+struct stretch_of { /* what one instruction of an allocation touches beside the others, from `start` to below `end` */
+    int64_t start, end;
 };
 struct touched {
     uint64_t allocation;
-    struct sum sum;             /* of the first instruction */
-    int64_t step;               /* of all of them */
-    int64_t limits[AXES][AXES]; /* of threads along one axis in blocks along another, as far as conditions allow it */
     bool known;
-    struct stretch_of seen[MOST_SEEN];
+    struct family {     /* instructions whose addresses have the same multiples */
+        struct sum sum; /* of the first */
+        int64_t step;   /* of all of them */
+        int64_t limits[AXES]
+                      [AXES]; /* of threads along one axis in blocks along another, as far as conditions allow it */
+        struct stretch_of seen[MOST_SEEN];
+        size_t count;
+    } families[FAMILIES];
     size_t count;
 };
 
@@ -195,6 +201,18 @@ static int64_t travel_of(const struct launch *l, const struct term *t, const str
     return 0;
 }
 
+/* Of numbers alone, as in the condition i < n / 2. */
+static struct sum shifted(const struct sum *a, const struct sum *b, bool is_signed, bool wide)
+{
+    struct sum s = {.known = is_number(a) && is_number(b) && b->start >= 0 && b->start < (wide ? 64 : 32)};
+    if (!s.known) return s;
+    if (is_signed)
+        s.start = a->start >> b->start;
+    else
+        s.start = (int64_t)((wide ? (uint64_t)a->start : (uint32_t)a->start) >> b->start);
+    return s;
+}
+
 static struct sum sum_of(const struct launch *l, const struct term *t)
 {
     bool leaf = t->kind <= TERM_SPECIAL, unary = t->kind >= TERM_EXTEND_S && t->kind <= TERM_NARROW;
@@ -215,7 +233,7 @@ static struct sum sum_of(const struct launch *l, const struct term *t)
     case TERM_AND:
     case TERM_MIN:
     case TERM_MAX:
-    case TERM_SHIFT: return none;
+    case TERM_SHIFT: return shifted(a, b, !t->value, t->wide);
     case TERM_LOOP:
         s.step = common(a->step, b->start);
         s.travel = travel_of(l, t, a, b->start);
@@ -252,37 +270,31 @@ static int64_t threads_of(const struct launch *l, int axis, int blocks, uint64_t
     return threads;
 }
 
+/* Those of the allocation's instructions whose addresses have the sum's multiples; NULL: there are too many. */
+static struct family *family_of(struct touched *t, const struct sum *s)
+{
+    for (size_t k = 0; k < t->count; k++)
+        if (!memcmp(t->families[k].sum.by, s->by, sizeof s->by)) return &t->families[k];
+    if (t->count == FAMILIES) return NULL;
+    t->families[t->count] = (struct family){.sum = *s};
+    return &t->families[t->count++];
+}
+
 /* Notes an instruction that touches the allocation; its address less the offset, in all lanes, is the sum. */
 static void note(const struct launch *l, struct touched *t, const struct sum *s, uint32_t pc)
 {
     const struct insn *i = &l->check->program->code[pc];
     int64_t low = s->start + i->imm;
-    if (!t->count) t->sum = *s;
+    struct family *f = t->known && s->known ? family_of(t, s) : NULL;
+    t->known = f && i->memory != MEMORY_ATOMIC && f->count < MOST_SEEN && is_small(i->imm);
+    if (!t->known) return;
     for (int k = 0; k < AXES * AXES; k++) {
         int64_t threads = threads_of(l, k / AXES, k % AXES, l->check->program->places[pc].facts);
-        int64_t *most = &t->limits[k / AXES][k % AXES];
+        int64_t *most = &f->limits[k / AXES][k % AXES];
         if (threads > *most) *most = threads;
     }
-    t->known &= s->known && i->memory != MEMORY_ATOMIC && t->count < MOST_SEEN && is_small(i->imm) &&
-                !memcmp(t->sum.by, s->by, sizeof s->by);
-    if (!t->known) return;
-    t->step = common(t->step, s->step);
-    t->seen[t->count++] = (struct stretch_of){low, (int64_t)i->size * i->count};
-}
-
-/* The bytes from the first that a thread touches to the last, up to multiples of a step. */
-static int64_t spanned(const struct touched *t, int64_t step)
-{
-    int64_t low = 0, high = 0;
-    for (size_t k = 0; k < t->count; k++) {
-        int64_t at = t->seen[k].start - t->seen[0].start;
-        if (step) at %= step;
-        if (step && at > step / 2) at -= step;
-        if (step && at < -step / 2) at += step;
-        if (at < low) low = at;
-        if (at + t->seen[k].bytes > high) high = at + t->seen[k].bytes;
-    }
-    return high - low;
+    f->step = common(f->step, s->step);
+    f->seen[f->count++] = (struct stretch_of){low, low + (int64_t)i->size * i->count};
 }
 
 struct dimension {
@@ -291,12 +303,12 @@ struct dimension {
 
 static void add_dimension(struct dimension *d, int *n, int64_t by, int64_t extent)
 {
-    if (extent > 1) d[(*n)++] = (struct dimension){by < 0 ? -by : by, extent};
+    if (extent > 1) d[(*n)++] = (struct dimension){by, extent};
 }
 
 /* The axis of blocks that make one index with the threads along an axis: they have all threads' multiple, or else one
  * of the two is all there is. The same axis if it may be, since that is what kernels mean. -1: there is none. */
-static int blocks_of(const struct launch *l, const struct touched *t, int axis, unsigned used)
+static int blocks_of(const struct launch *l, const struct family *t, int axis, unsigned used)
 {
     int64_t threads = l->extents[axis];
     for (int k = 0; k < 2 * AXES; k++) {
@@ -309,7 +321,7 @@ static int blocks_of(const struct launch *l, const struct touched *t, int axis, 
 }
 
 /* Threads and blocks, as one index where they are one. */
-static int dimensions(const struct launch *l, const struct touched *t, struct dimension *d)
+static int dimensions(const struct launch *l, const struct family *t, struct dimension *d)
 {
     unsigned used = 0;
     int n = 0;
@@ -327,28 +339,122 @@ static int dimensions(const struct launch *l, const struct touched *t, struct di
     return n;
 }
 
-static bool lies_apart(const struct launch *l, const struct touched *t, int64_t step)
+/* Takes the dimension with the smallest multiple, which is made positive: then the index is counted from its end. */
+static struct dimension least_of(struct dimension *d, int *n)
 {
-    int64_t reach = spanned(t, step);
-    struct dimension left[INDICES];
-    for (int n = dimensions(l, t, left); n;) { /* the smallest multiple first */
-        int least = 0;
-        for (int k = 1; k < n; k++)
-            if (left[k].by < left[least].by) least = k;
-        if (left[least].by < reach || !is_small(reach)) return false;
-        reach += left[least].by * (left[least].extent - 1);
-        left[least] = left[--n];
+    int least = 0;
+    for (int k = 1; k < *n; k++)
+        if (llabs(d[k].by) < llabs(d[least].by)) least = k;
+    struct dimension out = {llabs(d[least].by), d[least].extent};
+    d[least] = d[--*n];
+    return out;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct stretch_of *x = a, *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* What all threads along a dimension touch, in place of what one of them does, in order. Stretches that fit between
+ * two threads' go together. False: a thread may touch what another does. */
+static bool widen(struct stretch_of *s, size_t *count, struct dimension d)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < *count; k++) {
+        if (s[k].end - s[k].start > d.by) return false;
+        if (n && s[k].end - s[n - 1].start <= d.by)
+            s[n - 1].end = s[k].end > s[n - 1].end ? s[k].end : s[n - 1].end;
+        else
+            s[n++] = s[k];
     }
-    return !step || reach <= step;
+    int64_t more = d.by * (d.extent - 1);
+    for (size_t k = 0; k < n; k++) {
+        s[k].end += more;
+        if (!is_small(more) || (k && s[k].start < s[k - 1].end)) return false;
+    }
+    *count = n;
+    return true;
+}
+
+/* Multiples of a step may lie between any two: the stretches as they are up to those. */
+static void fold(struct stretch_of *s, size_t count, int64_t step)
+{
+    for (size_t k = count; k-- > 0;) {
+        int64_t at = (s[k].start - s[0].start) % step, bytes = s[k].end - s[k].start;
+        if (at > step / 2) at -= step;
+        if (at < -step / 2) at += step;
+        s[k] = (struct stretch_of){s[0].start + at, s[0].start + at + bytes};
+    }
+}
+
+/* Of one family: do no two threads touch the same? */
+static bool lies_apart(const struct launch *l, const struct family *f, int64_t step)
+{
+    struct stretch_of s[MOST_SEEN];
+    struct dimension left[INDICES];
+    size_t count = f->count;
+    memcpy(s, f->seen, count * sizeof *s);
+    if (step) fold(s, count, step);
+    qsort(s, count, sizeof *s, by_start);
+    for (int n = dimensions(l, f, left); n;)
+        if (!widen(s, &count, least_of(left, &n))) return false;
+    return !step || s[count - 1].end - s[0].start <= step;
+}
+
+static bool is_own_in(const struct launch *l, const struct family *f)
+{
+    if (!f->step) return lies_apart(l, f, 0);
+    for (int64_t by = 1; by <= UNROLLED && f->step % by == 0; by *= 2)
+        if (lies_apart(l, f, f->step / by)) return true;
+    return false;
+}
+
+/* What all threads of a family touch, where indices with the same multiple in the other one are 0. */
+static struct stretch_of reach_of(const struct launch *l, const struct family *f, const struct family *other,
+                                  struct dimension *shared, int *n)
+{
+    struct stretch_of all = f->seen[0];
+    struct dimension d[INDICES];
+    for (size_t k = 1; k < f->count; k++) {
+        if (f->seen[k].start < all.start) all.start = f->seen[k].start;
+        if (f->seen[k].end > all.end) all.end = f->seen[k].end;
+    }
+    struct family own = *f;
+    for (int k = 0; k < INDICES; k++) {
+        if (f->sum.by[k] != other->sum.by[k]) continue;
+        add_dimension(shared, n, f->sum.by[k], l->extents[k]);
+        own.sum.by[k] = 0;
+    }
+    int count = dimensions(l, &own, d);
+    for (int k = 0; k < count; k++) *(d[k].by < 0 ? &all.start : &all.end) += d[k].by * (d[k].extent - 1);
+    return all;
+}
+
+/* Do no two threads touch the same, one by an instruction of each? */
+static bool are_apart(const struct launch *l, const struct family *f, const struct family *g)
+{
+    struct dimension shared[2 * INDICES];
+    int n = 0;
+    if (f->step || g->step) return false;
+    struct stretch_of a = reach_of(l, f, g, shared, &n), b = reach_of(l, g, f, shared, &(int){0});
+    if (a.start < b.end && b.start < a.end) return false;
+    struct stretch_of all = {a.start < b.start ? a.start : b.start, a.end > b.end ? a.end : b.end};
+    size_t one = 1;
+    while (n)
+        if (!widen(&all, &one, least_of(shared, &n))) return false;
+    return true;
 }
 
 static bool is_own(const struct launch *l, const struct touched *t)
 {
     if (!t->known || !t->count) return false;
-    if (!t->step) return lies_apart(l, t, 0);
-    for (int64_t by = 1; by <= UNROLLED && t->step % by == 0; by *= 2)
-        if (lies_apart(l, t, t->step / by)) return true;
-    return false;
+    for (size_t k = 0; k < t->count; k++) {
+        if (!is_own_in(l, &t->families[k])) return false;
+        for (size_t j = 0; j < k; j++)
+            if (!are_apart(l, &t->families[j], &t->families[k])) return false;
+    }
+    return true;
 }
 
 /* False: the instruction may touch anything. */

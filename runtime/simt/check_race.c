@@ -101,26 +101,41 @@ static bool run_in_strips(const struct access *a, struct line *l, uint64_t at, u
     return simt_strips_touch(l, &s, &t, write);
 }
 
+/* Lanes from `first` on touch neighbours from `start` on, of which `bytes` from an address on are in the line. */
+static void run_in_line(const struct access *a, struct line *l, uint64_t start, uint64_t at, unsigned bytes,
+                        unsigned first)
+{
+    unsigned offset = (unsigned)(at - start), lane = first + offset / a->bytes;
+    lock_line(a->check, l);
+    bool fits = run_in_strips(a, l, at, bytes, lane);
+    if (!fits) refresh(a->check, l);
+    if (!fits && made(a, simt_shadow_line(a->check, l, log_of(a->bytes)))) {
+        const struct cell_table *t = &strips_of(l)->cells;
+        touch_run(a, t, LINE >> t->log, (uint32_t)(at % LINE) >> t->log, bytes, first, offset, false);
+    }
+    if (a->kind == ACCESS_WRITE && a->check->parallel) simt_race_store(a, at, bytes, lane);
+    unlock_line(a->check, l);
+}
+
+/* Lane by lane; those that pairs can't say anything of go the other way. */
+static void run_in_pairs(const struct access *a, struct line *l, uint64_t at, unsigned bytes, unsigned lane)
+{
+    for (uint64_t end = at + bytes; at < end; at += a->bytes, lane++)
+        if (!simt_pairs_touch(a, l, lane)) run_in_line(a, l, at, at, a->bytes, lane);
+}
+
 static void global_run(const struct access *a, unsigned first, unsigned n)
 {
     uint64_t start = a->at[first], end = start + (uint64_t)n * a->bytes;
     for (uint64_t at = start, next; at < end; at = next) {
         next = (at / LINE + 1) * LINE;
         if (next > end) next = end;
-        unsigned offset = (unsigned)(at - start), bytes = (unsigned)(next - at);
         struct line *l = global_line(a, at);
         if (!made(a, l != NULL)) return;
-        lock_line(a->check, l);
-        bool fits = run_in_strips(a, l, at, bytes, first + offset / a->bytes);
-        if (!fits) refresh(a->check, l);
-        if (!fits && made(a, simt_shadow_line(a->check, l, log_of(a->bytes)))) {
-            struct strips *d = strips_of(l);
-            memset(d->words, 0xff, sizeof d->words);
-            touch_run(a, &d->cells, LINE >> d->cells.log, (uint32_t)(at % LINE) >> d->cells.log, bytes, first, offset,
-                      false);
-        }
-        if (a->kind == ACCESS_WRITE && a->check->parallel) simt_race_store(a, at, bytes, first + offset / a->bytes);
-        unlock_line(a->check, l);
+        if (simt_has_pairs(a->check, l, a->bytes))
+            run_in_pairs(a, l, at, (unsigned)(next - at), first + (unsigned)(at - start) / a->bytes);
+        else
+            run_in_line(a, l, start, at, (unsigned)(next - at), first);
     }
 }
 
@@ -256,6 +271,7 @@ bool simt_race_counter(const struct access *a, unsigned lane)
 {
     struct line *l = global_line(a, a->at[lane]);
     if (!l) return false;
+    if (simt_has_pairs(a->check, l, a->bytes)) return simt_pairs_count(a, l, lane);
     lock_line(a->check, l);
     const struct cell_table *t = &strips_of(l)->cells;
     bool counts = l->launch == a->check->number && l->kind == LINE_CELLS && a->bytes >> t->log == 1;
@@ -271,7 +287,7 @@ bool simt_race_counter(const struct access *a, unsigned lane)
 
 void simt_race_lane(const struct access *a, unsigned lane)
 {
-    run_of(a, lane, 1, false);
+    run_in_line(a, global_line(a, a->at[lane]), a->at[lane], a->at[lane], a->bytes, lane);
 }
 
 /* Memory of counters is touched in another way. */
@@ -292,6 +308,10 @@ void simt_race_touch(const struct access *a, uint32_t m, bool shared)
         leave_counters(a, m);
     }
     unsigned first = (unsigned)__builtin_ctz(m), n = lane_count(m);
+    if (!shared && a->kind == ACCESS_ATOMIC) {
+        simt_race_words(a, m);
+        return;
+    }
     bool side_by_side = m >> first == (n == 32 ? FULL : (1u << n) - 1);
     if (side_by_side && neighbours(a, first, n)) {
         run_of(a, first, n, shared);
@@ -311,11 +331,9 @@ void simt_race_touch(const struct access *a, uint32_t m, bool shared)
         return;
     }
     if (a->kind == ACCESS_READ) m = simt_race_distinct(a, m);
-    bool atomic = a->kind == ACCESS_ATOMIC && !shared;
-    if (!shared && !atomic && a->bytes >= 4) {
+    if (!shared) {
         simt_race_words(a, m);
         return;
     }
-    EACH_LANE(l, m)
-    if (!atomic || !simt_race_counter(a, l)) run_of(a, l, 1, shared);
+    EACH_LANE(l, m) run_of(a, l, 1, shared);
 }

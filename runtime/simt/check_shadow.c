@@ -50,10 +50,11 @@ static struct chunk *chunk_in(struct chunk_room *r)
     return (struct chunk *)(void *)((char *)r + -(uintptr_t)r % sizeof r->room);
 }
 
-short_record *simt_shadow_words(const struct line *l)
+pair *simt_shadow_pairs(const struct line *l, unsigned log)
 {
-    short_record *all = get_or_make(&chunk_of(l)->words, CHUNK_LINES * LINE_WORD_COUNT * sizeof *all);
-    return all ? all + line_index(l) * LINE_WORD_COUNT : NULL;
+    size_t cells = CHUNK_LINES * (LINE >> log);
+    pair *all = get_or_make(&chunk_of(l)->pairs[log], cells * sizeof *all);
+    return all ? all + (line_index(l) * LINE >> log) : NULL;
 }
 
 struct line *simt_shadow_lines(uint64_t chunk)
@@ -77,7 +78,7 @@ void simt_shadow_trim(void)
         for (size_t k = 0; p && k < CHUNKS; k++) {
             struct chunk_room *r = p->chunks[k];
             for (size_t l = 0; r && l < CHUNK_LINES; l++) free(chunk_in(r)->strips[l].cells.writes);
-            if (r) free(chunk_in(r)->words);
+            for (int log = 0; r && log < PAIR_SIZES; log++) free(chunk_in(r)->pairs[log]);
             free(r);
         }
         free(p);
@@ -131,28 +132,14 @@ static bool refine(struct cell_table *t, uint32_t bytes, unsigned log)
     return true;
 }
 
-/* Cells get the records of their words. */
-static void spread_words(const struct simt_check *c, struct line *l, unsigned log, record *cells)
-{
-    unsigned n = LINE >> log, each = 4u >> log;
-    const short_record *words = words_of(l);
-    struct strips *d = strips_of(l);
-    memset(cells, 0, RECORDS * n * sizeof *cells);
-    memset(d->words, 0, sizeof d->words);
-    d->words[0] = (uint16_t)l->who;
-    EACH_LANE(k, d->words[0])
-    {
-        record r = lengthened(c, words[k]), *to = cells + k * each + (is_write(c, r) ? 0 : n);
-        for (unsigned j = 0; j < each; j++) to[j] = r;
-    }
-}
-
 /* Cells that strips stand for get records of their own. */
 static bool spread(const struct simt_check *c, struct line *l, unsigned log)
 {
     struct strips *d = strips_of(l);
     struct cell_table *t = &d->cells;
+    bool pairs = l->kind & LINE_PAIRS;
     if (l->kind == LINE_STRIPS) log = simt_strips_log(d, log);
+    if (pairs && (l->kind & 3u) < log) log = l->kind & 3u;
     if (!t->writes || t->log != log) {
         record *cells = new_cells(LINE >> log);
         if (!cells) return false;
@@ -161,11 +148,10 @@ static bool spread(const struct simt_check *c, struct line *l, unsigned log)
         t->log = (uint8_t)log;
     }
     if (l->kind & LINE_WHOLE) simt_strips_begin(l);
-    if (l->kind == LINE_WORDS)
-        spread_words(c, l, log, t->writes);
+    if (pairs)
+        simt_pairs_spread(c, l, log, t->writes);
     else
         simt_strips_spread(d, log, t->writes);
-    for (int k = 1; k < STRIPS; k++) d->words[0] |= d->words[k];
     l->settled = 0;
     l->kind = LINE_CELLS;
     return true;

@@ -119,7 +119,7 @@ static int of_shift(struct decoder *d, const struct ptx_insn *in, unsigned bytes
 {
     bool wide = bytes == 8;
     if (in->operand_count != 3 || in->operands[2].kind != PTX_OP_IMM || in->operands[2].imm < 0) return NO_TERM;
-    if (in->operands[2].imm >= (int64_t)(8 * bytes - 1)) return NO_TERM;
+    if (in->operands[2].imm >= (int64_t)(8 * bytes - left)) return NO_TERM;
     int64_t by = left ? (int64_t)1 << in->operands[2].imm : in->operands[2].imm;
     int term = of_operand(d, &in->operands[1], wide), amount = make(d, TERM_CONST, wide, 0, 0, by);
     return make(d, left ? TERM_MUL : TERM_SHIFT, wide, term, amount, left ? 0 : !is_signed);
@@ -143,6 +143,9 @@ static int of_insn(struct decoder *d, const struct ptx_insn *in)
     if (!strcmp(in->opcode, "max") && is_signed) return of_pair(d, in, TERM_MAX, bytes == 8);
     if (!strcmp(in->opcode, "mul") || !strcmp(in->opcode, "mad")) return of_product(d, in, bytes, is_signed);
     if (!strcmp(in->opcode, "cvt")) return of_conversion(d, in);
+    if (!strcmp(in->opcode, "not")) /* as in n - 1 - i */
+        return make(d, TERM_SUB, bytes == 8, make(d, TERM_CONST, bytes == 8, 0, 0, -1),
+                    of_operand(d, &in->operands[1], bytes == 8), 0);
     bool left = !strcmp(in->opcode, "shl");
     return left || !strcmp(in->opcode, "shr") ? of_shift(d, in, bytes, left, is_signed) : NO_TERM;
 }

@@ -181,6 +181,38 @@ case("two views of an array that overlap", true, i .. "y[i] = x[i] + 1;", functi
 end)
 case("an array for both", true, i .. "y[i] = x[i + 1] + 1;", function(k) k(7, 128)(y, y, at, 0) end)
 
+t.test("one way up and one way down, and planes", function()
+  local k = gpu.kernel [[__global__ void k(int *y, int a, int row, int at, int b, int back, int plane, int m) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y, me = j * gridDim.x * blockDim.x + i + 1;
+    if (i >= m / 2) return;
+    y[j * row + i * a + at] = me;
+    if (b) y[j * row + back - i * b] = -me;
+    if (plane) y[j * row + i * a + at + plane] += me;
+  }]]
+  local y, clean, racing = gpu.zeros(40000, "int32"), 0, 0
+  for _ = 1, 150 do
+    local grid, block = { pick { 1, 2, 3 }, pick { 1, 1, 2, 4 } }, pick { 32, 40, 64 }
+    local n, a, b = grid[1] * block, pick { 1, 1, 2, 3 }, pick { 0, 1, 1, 2 }
+    local m = pick { 2 * n, n, n - 1, 3 * n }
+    local near = math.min(m // 2, n)
+    local back = near * a + near * b + pick { 0, -1, -2, 1, 40 }
+    local row, plane = pick { near * (a + b), near * (a + b) + 3, back + 1, 2 * near, 5000 }, pick { 0, 0, near * a, near, 1, -near * a }
+    local at = plane < 0 and -plane or pick { 0, 5 }
+    local expected = races(grid, { block, 1 }, function(tx, _, bx, j)
+      local i, out = bx * block + tx, {}
+      if i >= m // 2 then return out end
+      out[1] = { j * row + i * a + at, 1, true }
+      if b > 0 then out[#out + 1] = { j * row + back - i * b, 1, true } end
+      if plane ~= 0 then out[#out + 1] = { j * row + i * a + at + plane, 1, true } end
+      return out
+    end)
+    local said = verdict(function() k(grid, block)(y, a, row, at, b, back, plane, m) end)
+    t.eq(said, expected, ("grid %dx%d of %d: a %d b %d back %d row %d plane %d at %d m %d"):format(grid[1], grid[2], block, a, b, back, row, plane, at, m))
+    if said then racing = racing + 1 else clean = clean + 1 end
+  end
+  t.eq(clean > 20 and racing > 20, true)
+end)
+
 t.test("what is wrong besides is told where nobody can race", function()
   local k = gpu.kernel("__global__ void k(float *y, int n) {\n" .. i .. "y[3 * i + 1] = i; }")
   local found = gpu.check(function() k(8, 128)(gpu.zeros(3 * 1024 - 30), 0) end)
