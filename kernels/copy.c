@@ -33,9 +33,7 @@ enum rt_status kn_fill(const struct rt_array *to, const struct kn_operand *numbe
     int node;
     kn_program_start(&p);
     enum rt_status status = rt_array_writable(to, e);
-    /* An element of uint64 is negative in Lua where it is above Lua's integers, and is written as it was read. */
-    bool wraps = to->dtype == RT_UINT64 && !number->is_complex;
-    if (status == RT_OK && !wraps) status = kn_number_fits(to->dtype, number, "fill", e);
+    if (status == RT_OK) status = kn_number_fits(to->dtype, number, "fill", e);
     if (status == RT_OK && is_few(to)) {
         fill_few(to, number);
         return RT_OK;

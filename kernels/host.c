@@ -450,14 +450,14 @@ void kn_run_block(const struct kn_run *r, struct kn_walk *w, size_t n)
     void *direct = at && as_stored(&r->plan, t) && !r->past ? at : NULL;
     const void *values = kn_walk_evaluate(w, n, direct);
     if (values == direct) return;
-    if (r->past)
-        write_past(w, at, values, n, element);
-    else if (at && as_stored(&r->plan, t))
-        memmove(at, values, n * element);
-    else if (at)
-        r->plan.loops->store[t](at, 1, values, n);
-    else
+    if (!at)
         transfer(w, p->leaves, t, r->base, (char *)(uintptr_t)values, n, true);
+    else if (r->past)
+        write_past(w, at, values, n, element);
+    else if (as_stored(&r->plan, t))
+        memmove(at, values, n * element);
+    else
+        r->plan.loops->store[t](at, 1, values, n);
 }
 
 static void run_piece(void *context, size_t begin, size_t end, int worker)

@@ -184,12 +184,12 @@ enum rt_status kn_number_fits(enum rt_dtype t, const struct kn_operand *number, 
     if (number->is_complex && !rt_is_complex(t))
         return rt_fail(e, RT_INVALID, "%s: %s holds no complex numbers; convert the array first, with :to(\"%s\")",
                        what, rt_dtypes[t].name, rt_dtypes[rt_complex_of(t)].name);
-    if (number->is_float || is_floating(t) || t == RT_BOOL) return RT_OK;
     const struct rt_dtype_info *d = &rt_dtypes[t];
+    /* An element of uint64 is negative in Lua where it is above Lua's integers, and comes back as it was read. */
+    if (number->is_float || is_floating(t) || t == RT_BOOL || d->size == 8) return RT_OK;
     int bits = 8 * d->size;
-    int64_t low = d->kind == 'u' ? 0 : bits == 64 ? INT64_MIN : -((int64_t)1 << (bits - 1));
-    int64_t high = d->kind == 'u' ? (bits == 64 ? INT64_MAX : ((int64_t)1 << bits) - 1)
-                                  : (bits == 64 ? INT64_MAX : ((int64_t)1 << (bits - 1)) - 1);
+    int64_t low = d->kind == 'u' ? 0 : -((int64_t)1 << (bits - 1));
+    int64_t high = ((int64_t)1 << (d->kind == 'u' ? bits : bits - 1)) - 1;
     if (number->i >= low && number->i <= high) return RT_OK;
     return rt_fail(e, RT_INVALID,
                    "%s: the integer %" PRId64 " does not fit %s (%" PRId64 " to %" PRId64

@@ -116,7 +116,7 @@ enum rt_status kn_infer(enum kn_op op, const struct kn_type *args, struct kn_sig
 enum rt_status kn_check_conversion(enum rt_dtype from, enum rt_dtype to, struct rt_error *e);
 
 /* The number converted to dtype t, for an operand called `what` of a message. RT_INVALID when an integer does not fit,
- * or the number is complex and the dtype is not. */
+ * or the number is complex and the dtype is not. All integers fit uint64, a negative one for that of the same bits. */
 enum rt_status kn_number_fits(enum rt_dtype t, const struct kn_operand *number, const char *what, struct rt_error *e);
 
 #endif

@@ -50,6 +50,8 @@ struct lg_placement {
     struct rt_device *device;
 };
 void lg_check_placement(lua_State *L, int first, struct lg_placement *p);
+/* The argument idx alone. A string is a dtype when it names one, else a device; an unknown word is told as both. */
+void lg_check_place(lua_State *L, int idx, struct lg_placement *p);
 /* The fields dtype and device of the table at idx, checked; other named fields are errors, a list part is not. */
 void lg_placement_fields(lua_State *L, int idx, struct lg_placement *p);
 

@@ -7,8 +7,7 @@
 
 /* Placement: dtype and device as trailing arguments. */
 
-/* A string is a dtype when it names one, else a device; an unknown word is told as both. */
-static void check_place(lua_State *L, int idx, struct lg_placement *p)
+void lg_check_place(lua_State *L, int idx, struct lg_placement *p)
 {
     struct rt_error *e = lg_error_box(L);
     if (lua_type(L, idx) != LUA_TSTRING) {
@@ -51,10 +50,10 @@ void lg_check_placement(lua_State *L, int first, struct lg_placement *p)
 {
     for (int idx = first; idx <= lua_gettop(L); idx++) {
         if (lua_isnil(L, idx)) continue;
-        if (lua_istable(L, idx))
+        if (lua_istable(L, idx) && lua_rawlen(L, idx) == 0)
             lg_placement_fields(L, idx, p);
         else
-            check_place(L, idx, p);
+            lg_check_place(L, idx, p);
     }
     if (!p->device) p->device = lg_check_device(L, lua_gettop(L) + 1);
 }

@@ -320,13 +320,20 @@ static int load(lua_State *L)
 {
     struct lg_file_options o = {.place = {RT_DTYPE_COUNT, NULL}};
     const char *path = check_path(L);
-    if (lua_istable(L, 2)) {
-        lua_settop(L, 2);
-        read_options(L, 2, &o);
-        if (!o.place.device) o.place.device = lg_check_device(L, lua_gettop(L) + 1);
-    } else {
-        lg_check_placement(L, 2, &o.place);
+    int options = 0, top = lua_gettop(L);
+    for (int idx = 2; idx <= top; idx++) {
+        if (lua_isnil(L, idx)) continue;
+        if (!lua_istable(L, idx)) {
+            lg_check_place(L, idx, &o.place);
+            continue;
+        }
+        luaL_argcheck(L, !options, idx, "a second table; all options stand in one");
+        luaL_argcheck(L, lua_rawlen(L, idx) == 0, idx,
+                      "expected options by their names, such as {shape = {2, 3}}, got a list");
+        options = idx;
     }
+    if (options) read_options(L, options, &o);
+    if (!o.place.device) o.place.device = lg_check_device(L, lua_gettop(L) + 1);
     return find_format(L, path, o.format)->load(L, path, &o);
 }
 
@@ -347,7 +354,7 @@ static int save(lua_State *L)
 }
 
 const struct lg_function lg_io_functions[] = {
-    {"load", load, "gpu.load(path [, dtype] [, device] | {options})",
+    {"load", load, "gpu.load(path [, dtype] [, device] [, {options}])",
      "An array, or a table of arrays, from a file; what it is in follows from the path's end, or from the option format.\n"
      ".npy: NumPy's, of versions 1 to 3, both byte orders and both element orders; bfloat16 is its \"<V2\". With map = "
      "true, on the cpu device, elements are read from the file when they are looked at; writes stay in memory, and the "

@@ -68,7 +68,8 @@ static const struct rt_array *check_values(lua_State *L, int idx, const struct r
     if (!lg_is_scalar(L, idx)) return lg_check_array(L, idx);
     lg_check_operand(L, idx, &number);
     bool floating = rt_dtypes[beside->dtype].kind == 'f';
-    enum rt_dtype t = floating ? beside->dtype : number.is_float ? RT_FLOAT64 : RT_INT64;
+    enum rt_dtype whole = beside->dtype == RT_UINT64 ? RT_UINT64 : RT_INT64;
+    enum rt_dtype t = floating ? beside->dtype : number.is_float ? RT_FLOAT64 : whole;
     struct rt_array *out = lg_new_array(L);
     lg_check(L, rt_array_new(rt_array_device(beside), t, 0, NULL, out, lg_error_box(L)));
     lg_check(L, kn_fill(out, &number, lg_error_box(L)));

@@ -28,10 +28,13 @@ const struct lg_function lg_topics[] = {
      "bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, "
      "complex128. New arrays are float32 unless told otherwise. Two arrays meet in the smallest type that holds both: ?gpu.dtypes has the table. Numbers are weak: int32 times 2 "
      "stays int32, float32 times 2.5 stays float32; a float makes float32 of integers (of 64-bit ones float64). / and ^ "
-     "give floats, // and % round down, as in Lua. x:to(\"int32\") converts, cutting off fractions; "
+     "give floats, // and % round down, as in Lua. Integers of uint64 above Lua's are read and written as the negative ones "
+     "of the same bits, which is what Lua's 0xffffffffffffffff is, too. x:to(\"int32\") converts, cutting off fractions; "
      "complex numbers become no real ones: x.real, x.imag, x:abs() and x:angle() say which is meant.",
      "local i = gpu.array({1, 2}, 'int32')\n"
-     "assert((i * 2).dtype == 'int32' and (i * 2.5).dtype == 'float32' and (i / 2).dtype == 'float32')"},
+     "assert((i * 2).dtype == 'int32' and (i * 2.5).dtype == 'float32' and (i / 2).dtype == 'float32')\n"
+     "local u = gpu.full(2, 0xffffffffffffffff, 'uint64')\n"
+     "assert(u[1] == -1 and u:eq(u[1]):all() and u:gt(1):all())"},
     {"broadcasting", NULL, "x + y",
      "How arrays of different shapes meet.\n"
      "Shapes are compared from the last axis on. Two sizes go together when they are equal or one of them is 1, which is "

@@ -123,6 +123,28 @@ for _, device in ipairs(t.devices()) do
     t.raises("number expected", gpu.range)
   end)
 
+  test("an integer above Lua's meets its array as it was read", function()
+    for _, length in ipairs({ 3, 5000 }) do -- as one loop, and as a program
+      local x = gpu.full(length, 2, "uint64", device)
+      x[1] = -1
+      local top = x[1]
+      t.same(x:eq(top)[{ { 1, 3 } }]:totable(), { true, false, false })
+      t.same(x:lt(0xffffffffffffffff)[{ { 1, 3 } }]:totable(), { false, true, true })
+      t.same(x:maximum(top)[{ { 1, 3 } }]:totable(), { -1, -1, -1 })
+      t.same((x + top)[{ { 1, 3 } }]:totable(), { -2, 1, 1 })
+      t.same((top // x)[{ { 1, 3 } }]:totable(), { 1, math.maxinteger, math.maxinteger })
+      t.same(((x - top) * 3):eq(9)[{ { 1, 3 } }]:totable(), { false, true, true })
+      t.eq((x + top).dtype, "uint64")
+      t.same(gpu.where(x:eq(2), top, x):eq(top):all(), true)
+    end
+    local sorted = gpu.array({ 1, 2, -2, -1 }, "uint64", device)
+    t.eq(sorted:searchsorted(-1), 4)
+    t.eq(sorted:searchsorted(2, "right"), 3)
+    t.raises("does not fit uint8 (0 to 255)", function() return gpu.ones(2, "uint8", device) + -1 end)
+    t.raises("does not fit int32 (-2147483648 to 2147483647)", function() return gpu.ones(2, "int32", device):lt(1 << 31) end)
+    t.raises("does not fit uint32 (0 to 4294967295)", function() return gpu.ones(2, "uint32", device):eq(1 << 32) end)
+  end)
+
   test("an integer above Lua's is filled with as it is read", function()
     local x = gpu.array({ -1 }, "uint64", device)
     t.eq(tostring(gpu.full(2, x[1], "uint64", device)):match("\n%s*(%d+)"), "18446744073709551615")

@@ -201,18 +201,25 @@ def test_raw(tmp_path):
     (tmp_path / "a.bin").write_bytes(b"head" + a.tobytes())
     out = run("""
       local x = gpu.load(d .. "a.bin", {dtype = "int16", shape = {4, 6}, offset = 4})
+      assert(gpu.load(d .. "a.bin", "int16", {shape = {4, 6}, offset = 4}):equal(x))
+      assert(gpu.load(d .. "a.bin", nil, "cpu", {dtype = "int16"}).device == "cpu")
       gpu.save(d .. "b.raw", x.T)
       print(gpu.load(d .. "a.bin").dtype, #gpu.load(d .. "a.bin"))
       assert(gpu.load(d .. "a.bin", {shape = {3, 0}}).size == 0)
       local huge = {0, 1 << 62, 1 << 62}
       for _, o in ipairs({{dtype = "int16", shape = {40, 60}}, {offset = 100}, {dtype = "int32", offset = 1}, {shape = huge}}) do
         print(select(2, pcall(gpu.load, d .. "a.bin", o)))
-      end""", tmp_path)
+      end
+      print(select(2, pcall(gpu.load, d .. "a.bin", "int16", {4, 6})))
+      print(select(2, pcall(gpu.load, d .. "a.bin", {offset = 4}, {dtype = "int16"})))
+      print(select(2, pcall(gpu.load, d .. "a.bin", 16)))""", tmp_path)
     same(np.fromfile(tmp_path / "b.raw", "int16").reshape(6, 4), a.T)
     lines = out.splitlines()
     assert lines[0] == "uint8\t52"
     assert "the shape needs 4800" in lines[1] and "ends at byte 52" in lines[2] and "no whole number" in lines[3]
     assert "so large a shape" in lines[4]
+    assert "#3" in lines[5] and "such as {shape = {2, 3}}, got a list" in lines[5]
+    assert "#3" in lines[6] and "second table" in lines[6] and "expected a dtype" in lines[7]
 
 
 @pytest.mark.parametrize("device", DEVICES)
