@@ -234,6 +234,7 @@ static void branch(struct jit *j, const struct jit_insn *n)
         return;
     }
     simt_jit_flush(j, to, behind);
+    if (to == behind) return; /* an `if` of nothing: no lanes part, and nobody is to wait */
     int p = simt_jit_predicate(j, n->reads[0]);
     bool uniform = form_is_uniform(j->places[n->reads[0]].form), flip = n->i->guard_flip;
     int not_taken = x86_label(x), leave = -1;

@@ -47,7 +47,7 @@ static void find_join(struct jit *j, int b)
 {
     struct jit_block *block = &j->blocks[b];
     int first = block->next[0], join = b + 1;
-    if (first < 0 || block->next[1] != b + 1) return;
+    if (first < 0 || block->next[1] != b + 1 || first == join) return;
     if (first > b) first = b + 1, join = block->next[0];
     for (int k = first; k < join; k++) {
         const int *next = j->blocks[k].next;

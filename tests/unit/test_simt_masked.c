@@ -59,6 +59,11 @@ static const char *const programs[] = {
     "ld.global.u32 %r2, [%out];\nadd.s32 %r2, %r2, 1;\nst.global.u32 [%out], %r2;\nsetp.lt.u32 %p0, %i, 20;\n"
     "mov.u32 %r3, 5;\nst.shared.u32 [room], %r3;\n@!%p0 bra E;\nmov.u64 %q1, room;\ncvta.shared.u64 %q1, %q1;\n"
     "ld.u32 %r3, [%q1];\nE: st.global.u32 [%out+4], %r3;\n",
+    /* The same behind an `if` of nothing, whose lanes are no longer waiting then. */
+    "and.b32 %r4, %i, 31;\nsetp.lt.u32 %p0, %r4, 20;\nsetp.ge.u32 %p1, %i, 13;\nmov.u32 %r3, 5;\n"
+    "st.shared.u32 [room], %r3;\n@%p1 bra N;\nN: @!%p0 bra E;\nld.global.u32 %r2, [%out];\nadd.s32 %r2, %r2, 1;\n"
+    "st.global.u32 [%out], %r2;\nmov.u64 %q1, room;\ncvta.shared.u64 %q1, %q1;\nld.u32 %r3, [%q1];\n"
+    "E: st.global.u32 [%out+4], %r3;\n",
     /* Neighbours, four of them and more, in any order; the last load into its own address; a store between. */
     "and.b32 %r2, %g, 7;\nmul.lo.s32 %r3, %g, 20;\nmov.u32 %r4, 0;\nL: mul.wide.u32 %q1, %r3, 4;\nadd.s64 %q1, %q1, %in;\n"
     "ld.global.u32 %r5, [%q1+8];\nxor.b32 %r4, %r4, %r5;\nld.global.u32 %r5, [%q1+4];\nmad.lo.s32 %r4, %r4, 3, %r5;\n"
