@@ -19,7 +19,10 @@ struct kn_csr *lg_new_sparse(lua_State *L)
 
 struct kn_csr *lg_check_sparse(lua_State *L, int idx)
 {
-    struct kn_csr *a = luaL_checkudata(L, idx, LG_SPARSE);
+    struct kn_csr *a = luaL_testudata(L, idx, LG_SPARSE);
+    if (!a && lg_test_array(L, idx))
+        luaL_argerror(L, idx, "expected a sparse matrix, got an array; x:to_sparse() makes one of it");
+    if (!a) luaL_argerror(L, idx, lua_pushfstring(L, "expected a sparse matrix, got %s", lg_type_name(L, idx)));
     luaL_argcheck(L, a->starts.storage, idx, "the sparse matrix was freed");
     return a;
 }

@@ -155,6 +155,8 @@ for _, device in ipairs(t.devices()) do
     t.raises("A:todense()", function() return a + 1 end)
     t.raises("A[{row, column}]", function() return a[1.5] end)
     t.raises("without a step", function() return a[{ { 1, 2, 1 }, {} }] end)
+    t.raises({ "bad argument #2", "got an array; x:to_sparse()" }, gpu.sparse.kron, a, gpu.ones(2, 2, device))
+    t.raises({ "bad argument #1", "expected a sparse matrix, got number" }, gpu.sparse.kron, 3, a)
     t.raises("the range of rows runs backwards", function() return a[{ { 2, 1 }, {} }] end)
     t.raises("3 indices for a sparse matrix", function() return a[{ 1, 2, 3 }] end)
     t.raises("there is no row 4", function() return a[{ 4, 1 }] end)
