@@ -473,8 +473,9 @@ def test_a_command_has_the_terminal(terminal):
     t.send("!printf unfinished; exit 3\r")
     t.at_prompt(3)
     t.shows("unfinished", "exit status 3", "3>")
-    t.send("!python3 -c 'import sys, tty; tty.setraw(0); print(ord(sys.stdin.read(1)))'\r")  # and leaves it so
-    time.sleep(0.8)
+    raw = 'import sys, tty; tty.setraw(0); print("raw", end="\\r\\n", flush=True); print(ord(sys.stdin.read(1)))'
+    t.send(f"!python3 -c '{raw}'\r")  # and leaves it so
+    t.wait(lambda t: "raw" in t.lines())
     t.send("\x03")
     t.wait(lambda t: t.lines()[-1] == "4>")
     assert "3" in t.lines()
