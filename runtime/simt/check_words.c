@@ -208,22 +208,24 @@ static bool may_overflow(const struct toucher *t, uint64_t v, record me)
     return was.write && !cell_gone(was.first, me, &t->now, false);
 }
 
-/* The rule itself (check_cell.c), for n cells of a lane. False: nothing was done. */
+/* The rule itself (check_cell.c), for n cells of a lane; it knows cells of 4 bytes at most. False: nothing was done. */
 static bool look_closer(const struct toucher *t, const uint64_t *v, unsigned n, unsigned log, unsigned lane,
                         uint64_t *to)
 {
     const struct access *a = t->access;
     record cells[RECORDS * MOST_CELLS], me = a->me + ((record)lane << THREAD_AT);
-    struct cell_table all = {.writes = cells, .log = (uint8_t)log};
+    unsigned fine = log > 2 ? 2 : log, each = 1u << (log - fine), all = n * each;
+    struct cell_table table = {.writes = cells, .log = (uint8_t)fine};
     bool ok = true;
-    for (unsigned k = 0; k < n; k++) {
-        struct three was = opened(a->check, v[k]);
-        cells[k] = was.write, cells[n + k] = was.first, cells[2 * n + k] = was.second;
-        if (may_overflow(t, v[k], me)) return false;
+    for (unsigned k = 0; k < all; k++) {
+        struct three was = opened(a->check, v[k / each]);
+        cells[k] = was.write, cells[all + k] = was.first, cells[2 * all + k] = was.second;
+        if (may_overflow(t, v[k / each], me)) return false;
     }
-    simt_race_cells(a, lane, false, &all, 0, n);
-    for (unsigned k = 0; k < n; k++) {
-        const struct three is = {cells[k], cells[n + k], cells[2 * n + k]};
+    simt_race_cells(a, lane, false, &table, 0, all);
+    for (unsigned k = 0; k < n; k++) { /* the words of a cell are alike, but that one may have been raced for */
+        unsigned at = k * each, last = at + each - 1, one = cells[last] == RACED ? last : at;
+        const struct three is = {cells[one], cells[all + one], cells[2 * all + one]};
         ok &= joined(a->check, &is, v[k], me, t->me + (lane << MOMENT_BITS), &to[k]);
     }
     return ok;
