@@ -355,7 +355,7 @@ static int check(lua_State *L)
 static const struct lg_function functions[] = {
     {"check", check, "gpu.check([true | false | f])",
      "Launches on the software GPU that say what is wrong with a kernel: out of bounds and misaligned accesses, use of "
-     "freed and of never written memory (of malloc and new in kernels, too), data races in shared and global memory, barriers that not all threads reach, "
+     "freed and of never written memory (of malloc and new in kernels, too), data races in shared and global memory and through surfaces and textures, barriers that not all threads reach, "
      "lanes missing from a _sync mask, integer division by zero.\n"
      "In the shell and in notebooks launches on the software GPU are checked, except in what gpu.time, gpu.benchmark, %time and %timeit "
      "measure; in scripts they are not. gpu.check(true) and gpu.check(false) switch the checks for all launches and give "

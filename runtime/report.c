@@ -156,6 +156,11 @@ static bool is_null(const struct simt_report *r)
 static void name_place(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out)
 {
     if (r->kind == CHECK_FREED || r->in_heap) return;
+    if (r->axes) {
+        if (r->parameter > 0 && (size_t)r->parameter <= x->entry->param_count)
+            name_argument(x->entry, (size_t)r->parameter - 1, out);
+        return;
+    }
     if (r->symbol) {
         rt_variable_name(r->symbol, out->name, sizeof out->name);
         uint64_t address = r->address;
@@ -196,10 +201,25 @@ static void describe_bytes(const struct simt_report *r, const struct rt_report *
                  (unsigned long long)(first + r->size - 1), block);
 }
 
+/* "element (3, 1) of s" */
+static void describe_element(const struct simt_report *r, const struct rt_report *out, char *text, size_t size)
+{
+    const char *of = *out->name ? out->name : r->surface ? "a surface" : "a texture";
+    const unsigned *e = r->element;
+    if (r->axes == 1)
+        snprintf(text, size, "element %u of %s", e[0], of);
+    else if (r->axes == 2)
+        snprintf(text, size, "element (%u, %u) of %s", e[0], e[1], of);
+    else
+        snprintf(text, size, "element (%u, %u, %u) of %s", e[0], e[1], e[2], of);
+}
+
 /* "x[12]", or "4 bytes at 0x...". */
 static void describe(const struct simt_report *r, const struct rt_report *out, char *text, size_t size)
 {
-    if (out->has_index)
+    if (r->axes)
+        describe_element(r, out, text, size);
+    else if (out->has_index)
         snprintf(text, size, "%s[%lld]", out->name, (long long)out->index);
     else if (r->in_heap && r->bytes && r->address - r->start < r->bytes)
         describe_bytes(r, out, text, size);

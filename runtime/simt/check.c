@@ -54,6 +54,7 @@ static enum watched watched_of(const struct simt_program *p, const struct insn *
     case MEMORY_NONE: break;
     }
     if (simt_check_in_pieces(i)) return WATCH_PIECES;
+    if (simt_texels_access(i)) return WATCH_TEXELS;
     if (simt_copy_mode(i)) return WATCH_COPIES;
     if (i->run == simt_op_barrier) return WATCH_BARRIER;
     if (simt_check_is_free(p, i)) return WATCH_FREE;
@@ -107,6 +108,7 @@ static unsigned add_site(struct simt_check *c, const struct site *s)
 
 static enum simt_access access_by(const struct insn *i)
 {
+    if (simt_texels_access(i)) return simt_texels_access(i);
     switch ((enum memory_kind)i->memory) {
     case MEMORY_LOAD: return ACCESS_READ;
     case MEMORY_STORE: return ACCESS_WRITE;
@@ -225,7 +227,9 @@ static void watch_one(struct simt_check *c, const struct function *f, uint32_t p
     const char *opcode = p->places[pc].opcode;
     if (is_known_constant(p, f, pc)) return;
     c->watch[pc] = (uint8_t)watched_of(p, i, opcode);
-    if (c->watch[pc] == WATCH_ACCESS || c->watch[pc] == WATCH_PIECES || c->watch[pc] == WATCH_FREE)
+    if (c->watch[pc] == WATCH_TEXELS && !c->follows_texels) c->watch[pc] = WATCH_NOT;
+    if (c->watch[pc] == WATCH_ACCESS || c->watch[pc] == WATCH_PIECES || c->watch[pc] == WATCH_FREE ||
+        c->watch[pc] == WATCH_TEXELS)
         c->site_of[pc] = (uint16_t)site_at(c, pc);
     c->untracked |= is_untracked(opcode);
     bool shared = i->space == PTX_SHARED || i->space == PTX_GENERIC || i->flags & F_GENERIC;
@@ -249,6 +253,7 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     c->sites = rt_calloc(MAX_SITES, sizeof *c->sites);
     if (!c->watch || !c->site_of || !c->sites) return no_memory(fault, l);
     for (uint32_t pc = 0; pc < p->code_count; pc++) c->swaps_some |= simt_is_swap(&p->code[pc]);
+    simt_texels_find(c);
     for (uint32_t k = 0; k < p->function_count; k++) { /* but for other kernels */
         const struct function *f = &p->functions[k];
         for (uint32_t pc = f->setup; (!f->is_entry || f == l->function->code) && pc < f->end; pc++) watch_one(c, f, pc);
@@ -391,6 +396,7 @@ static enum event before(struct simt_observer *o, struct warp *w, const struct i
     switch ((enum watched)c->watch[w->pc]) {
     case WATCH_ACCESS: simt_check_access(c, w, i, m); break;
     case WATCH_PIECES: simt_check_pieces(c, w, i, m); break;
+    case WATCH_TEXELS: simt_texels_touch(c, w, i, *m); break;
     case WATCH_COPIES:
         if (simt_copy_mode(i) < COPY_BULK_COMMIT)
             simt_copies_wait(b, w, i, *m);

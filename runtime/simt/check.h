@@ -1,6 +1,7 @@
 /* Checks: an observer that finds what a GPU would not tell. Out of bounds and misaligned accesses, use of freed and of
  * never written memory, of shared memory of blocks of a cluster that may not run, data races in shared and global
- * memory, divergent barriers, lanes missing from a _sync mask, integer division by zero.
+ * memory and through surfaces and textures, divergent barriers, lanes missing from a _sync mask, integer division by
+ * zero.
  *
  * A race is two accesses of different threads to the same bytes, at least one of them a write, that nothing orders:
  * neither barriers (of the block, or of lanes of a warp) nor a fence and an atomic or volatile access that another
@@ -61,6 +62,9 @@ struct simt_report {
     bool in_view;            /* CHECK_BOUNDS: outside of the array that was passed, but inside of its allocation */
     enum ptx_space space;    /* of the access: PTX_GLOBAL, PTX_SHARED, PTX_LOCAL */
     int parameter;           /* of the kernel, from 1, that the address was made of; 0: not known */
+    int axes;                /* of the texture or surface that it went through, 0: of none; layers counted */
+    unsigned element[3];     /* axes: there */
+    bool surface;            /* axes: `parameter` is one, or would be */
     uint64_t address;        /* of the access; an offset when the space is shared or local */
     uint32_t size;           /* bytes of the access */
     uint64_t start, bytes;   /* the allocation or variable meant, 0 bytes when none is near */

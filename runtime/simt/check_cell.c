@@ -119,6 +119,7 @@ static void report_race(struct actor *x, record other)
                             .other = simt_party_of(c, a->block, as_global(x, other))};
     if (x->shared) tell_bulk(c, &r, x->me, other);
     simt_check_name(c, &r);
+    if (a->texture) simt_texels_name(a, &r);
     simt_check_report(c, &r);
 }
 

@@ -4,8 +4,8 @@
  * global memory, check_words.c single cells, check_inputs.c and check_own.c know what needs no such record,
  * check_heap.c follows malloc and free, check_shared.c sees what needs no closer look in shared memory, check_steady.c
  * which blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and
- * check_bulk.c follow copies that are under way, check_sync.c keeps when threads met, check_report.c collects what is
- * found.
+ * check_bulk.c follow copies that are under way, check_texels.c what is touched by textures and surfaces, check_sync.c
+ * keeps when threads met, check_report.c collects what is found.
  *
  * A `record` says who touched something, in 64 bits: block, time, thread of the block, site. Times count the
  * synchronisations within a block: what was recorded before a time at which threads met is ordered before what they do
@@ -173,6 +173,7 @@ struct access {
     int origin;     /* as struct place has it */
     uint32_t bytes; /* of one lane */
     uint64_t at[SIMT_WARP];
+    const struct simt_texture *texture; /* that it goes through; NULL: a plain access */
 };
 #define MOMENT_PLACES  16
 #define COUNTER_TURNS  256
@@ -272,6 +273,8 @@ struct simt_check {
     bool parallel;
     const struct check_vectors *vectors; /* check_cells.h */
     bool releases_some;                  /* there are instructions that release */
+    bool follows_texels;                 /* textures and surfaces can race: check_texels.c */
+    bool stores_texels;                  /* there are stores to surfaces, or reductions */
     bool stores_bulk;                    /* there are bulk copies to global memory */
     bool narrow;                         /* there are accesses of less than 4 bytes that may be to shared memory */
     bool swaps_some;                     /* there are compare-and-swaps */
@@ -317,6 +320,7 @@ enum watched {
     WATCH_NOT,
     WATCH_ACCESS,
     WATCH_PIECES,
+    WATCH_TEXELS,
     WATCH_COPIES,
     WATCH_FENCE,
     WATCH_BARRIER,
@@ -609,6 +613,17 @@ bool simt_bulk_covers(const struct block *b, uint64_t at, uint32_t bytes); /* do
 void simt_bulk_met(struct block *b);                                       /* all threads met */
 void simt_bulk_start(struct block *b);                                     /* a block begins */
 void simt_bulk_free(struct block *b);
+
+/* ---- check_texels.c ---- */
+/* When a launch starts: are there accesses through textures or surfaces that are to be looked at? */
+void simt_texels_find(struct simt_check *c);
+enum simt_access simt_texels_access(const struct insn *i); /* ACCESS_NONE: it is no such instruction */
+/* Lanes m touch what the instruction says. */
+void simt_texels_touch(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t m);
+/* Has the launch such accesses to some of the allocation's bytes? */
+bool simt_texels_over(const struct simt_check *c, uint64_t address, uint64_t bytes);
+/* Says of a report which element it is about, when that is in an array. */
+void simt_texels_name(const struct access *a, struct simt_report *r);
 
 /* ---- check_report.c ---- */
 void simt_check_report(struct simt_check *c, const struct simt_report *r);

@@ -489,6 +489,12 @@ static bool look_at_all(const struct launch *l, struct touched *all)
     return true;
 }
 
+static bool read_as_texture(const struct simt_check *c, uint64_t allocation)
+{
+    struct simt_block b;
+    return c->follows_texels && simt_find(allocation, &b) && simt_texels_over(c, b.address, b.bytes);
+}
+
 bool simt_own_find(struct simt_check *c)
 {
     const struct function *f = c->launch->function->code;
@@ -502,7 +508,8 @@ bool simt_own_find(struct simt_check *c)
         const struct term *t = &terms[l.first + k % count];
         l.sums[k % count] = settled(sum_of(&l, t), t->wide);
     }
-    for (size_t k = 0; ok && k < c->output_count; k++) all[k] = (struct touched){c->outputs[k], .known = true};
+    for (size_t k = 0; ok && k < c->output_count; k++)
+        all[k] = (struct touched){c->outputs[k], .known = !read_as_texture(c, c->outputs[k])};
     if (ok && look_at_all(&l, all)) {
         size_t left = 0; /* what is nobody's own counts as output */
         for (size_t k = 0; k < c->output_count; k++)

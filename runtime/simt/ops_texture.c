@@ -100,6 +100,20 @@ static void to_halves(uint32_t out[4], bool pairs)
     if (pairs) out[0] |= out[1] << 16, out[1] = out[2] | out[3] << 16;
 }
 
+static void fetch(char *R, const struct insn *i, const uint32_t *slots, uint32_t lane, const struct simt_texture *t,
+                  uint32_t out[4], struct simt_fetched *seen)
+{
+    uint32_t c[3], layer = coordinates(R, i, slots + i->count, lane, c);
+    float x[3];
+    memcpy(x, c, sizeof x);
+    if (i->flags & F_INDEX)
+        simt_texture_index(t, (const int32_t *)c, layer, out, seen);
+    else if (i->flags & F_GATHER)
+        simt_texture_gather(t, x, layer, i->mode / GEOMETRY_SHIFT, out, seen);
+    else
+        simt_texture_sample(t, x, layer, out, seen);
+}
+
 enum event simt_op_tex(char *R, const struct insn *i, uint32_t m, struct warp *w)
 {
     const uint32_t *slots = slots_of(w, i);
@@ -107,19 +121,9 @@ enum event simt_op_tex(char *R, const struct insn *i, uint32_t m, struct warp *w
     EACH_LANE(l, m)
     {
         const struct simt_texture *t = object_of(w, i, l, handles[l], false, false);
-        uint32_t c[3], out[4];
+        uint32_t out[4];
         if (!t) return EV_FAULT;
-        uint32_t layer = coordinates(R, i, slots + i->count, l, c);
-        if (i->flags & F_INDEX) {
-            simt_texture_index(t, (const int32_t *)c, layer, out);
-        } else {
-            float x[3];
-            memcpy(x, c, sizeof x);
-            if (i->flags & F_GATHER)
-                simt_texture_gather(t, x, layer, i->mode / GEOMETRY_SHIFT, out);
-            else
-                simt_texture_sample(t, x, layer, out);
-        }
+        fetch(R, i, slots, l, t, out, NULL);
         if (i->size == 2) to_halves(out, i->count == 2);
         for (uint32_t k = 0; k < i->count; k++) u32_at(R, slots[k])[l] = out[k];
     }
@@ -181,38 +185,52 @@ static bool outside(int64_t x, int64_t limit, bool clamp, int64_t *out)
     return *out < 0 || *out >= limit;
 }
 
-/* Where an access of `bytes` lies. *skip: outside, where that gives zeros and stores nothing. */
+struct surface_place {
+    uint32_t c[3], layer;
+    int64_t byte; /* of a row */
+    bool misaligned;
+    char *address; /* NULL: outside */
+};
+
+/* Where an access of `bytes` lies. */
+static struct surface_place place_on(char *R, const struct insn *i, uint32_t lane, const uint32_t *slots,
+                                     const struct simt_texture *t, uint32_t bytes)
+{
+    struct surface_place p = {.misaligned = false};
+    int64_t x, y, z, unit = i->flags & F_FORMATTED ? t->element : 1, row = (int64_t)(t->width * t->element);
+    p.layer = coordinates(R, i, slots, lane, p.c);
+    p.byte = (int64_t)(int32_t)p.c[0] * unit;
+    bool clamp = i->flags & F_CLAMP, layered = geometry_is_layered(i->mode & GEOMETRY_MASK);
+    const int shift = __builtin_ctz(bytes); /* a power of two */
+    p.misaligned = p.byte & (bytes - 1) && unit == 1;
+    bool off = outside(p.byte >> shift, row >> shift, clamp, &x);
+    off |= outside((int32_t)p.c[1], (int64_t)t->height, clamp, &y);
+    off |= outside(layered ? (int64_t)(int32_t)p.layer : (int32_t)p.c[2], (int64_t)t->depth, clamp, &z);
+    if (!off && !p.misaligned) p.address = t->base + (size_t)z * t->slice + (size_t)y * t->pitch + (size_t)x * bytes;
+    return p;
+}
+
+/* The same, or the fault. *skip: outside, where that gives zeros and stores nothing. */
 static char *surface_address(char *R, const struct insn *i, uint32_t lane, const uint32_t *slots, uint32_t bytes,
                              struct warp *w, bool *skip)
 {
     const struct simt_texture *t = object_of(w, i, lane, u64_at(R, i->a)[lane], true, false);
-    uint32_t c[3];
-    int64_t x, y, z;
     *skip = false;
     if (!t) return NULL;
-    int64_t unit = i->flags & F_FORMATTED ? t->element : 1;
-    uint32_t layer = coordinates(R, i, slots, lane, c);
-    enum geometry g = i->mode & GEOMETRY_MASK;
-    bool clamp = i->flags & F_CLAMP, layered = geometry_is_layered(g);
-    int64_t at = (int64_t)(int32_t)c[0] * unit, row = (int64_t)(t->width * t->element);
-    const int shift = __builtin_ctz(bytes); /* a power of two */
-    if (at & (bytes - 1) && unit == 1) {
+    struct surface_place p = place_on(R, i, lane, slots, t, bytes);
+    bool layered = geometry_is_layered(i->mode & GEOMETRY_MASK);
+    if (p.misaligned)
         simt_fault_set(w, (int)lane, SIMT_FAULT_MISALIGNED,
                        "a surface access of %u bytes at byte %lld of a row, which is not a multiple of %u", bytes,
-                       (long long)at, bytes);
-        return NULL;
-    }
-    bool off = outside(at >> shift, row >> shift, clamp, &x);
-    off |= outside((int32_t)c[1], (int64_t)t->height, clamp, &y);
-    off |= outside(layered ? (int64_t)(int32_t)layer : (int32_t)c[2], (int64_t)t->depth, clamp, &z);
-    if (!off) return t->base + (size_t)z * t->slice + (size_t)y * t->pitch + (size_t)x * bytes;
+                       (long long)p.byte, bytes);
+    if (p.misaligned || p.address) return p.address;
     *skip = i->flags & F_ZERO;
     if (!*skip)
         simt_fault_set(w, (int)lane, SIMT_FAULT_ADDRESS,
                        "a surface access of %u bytes at byte %lld of row %d%s%d, outside of its %zu x %zu x %zu "
                        "elements of %u bytes (x counts in bytes)",
-                       bytes, (long long)at, (int)c[1], layered ? ", layer " : ", slice ",
-                       layered ? (int)layer : (int)c[2], t->width, t->height, t->depth, t->element);
+                       bytes, (long long)p.byte, (int)p.c[1], layered ? ", layer " : ", slice ",
+                       layered ? (int)p.layer : (int)p.c[2], t->width, t->height, t->depth, t->element);
     return NULL;
 }
 
@@ -362,4 +380,54 @@ void simt_find_texels(const struct warp *w, char *R, const struct insn *i, uint3
         out->bytes = t->element;
         out->mask |= 1u << l;
     }
+}
+
+enum simt_texel_use simt_texel_use(const struct insn *i)
+{
+    if (i->run == simt_op_surface_reduce) return TEXELS_REDUCED;
+    if (i->run == simt_op_surface_store || i->run == simt_op_surface_store_formatted) return TEXELS_STORED;
+    return simt_is_texture_access(i) ? TEXELS_READ : TEXELS_NOT;
+}
+
+/* Channels that a formatted store writes. */
+static uint32_t channels_stored(const struct insn *i, const struct simt_texture *t)
+{
+    return i->count < t->channels ? i->count : t->channels;
+}
+
+void simt_touch_texels(const struct warp *w, char *R, const struct insn *i, uint32_t lane, struct simt_touched *out)
+{
+    const uint32_t *slots = slots_of(w, i);
+    const struct simt_texture *t = simt_texture_find(u64_at(R, i->a)[lane]);
+    bool fetches = i->run == simt_op_tex, formats = i->run == simt_op_surface_store_formatted;
+    *out = (struct simt_touched){.texture = NULL};
+    if (!t || t->surface == fetches || !fits(i->mode & GEOMETRY_MASK, i, t)) return;
+    if (fetches) {
+        struct simt_fetched seen = {.count = 0};
+        uint32_t value[4];
+        fetch(R, i, slots, lane, t, value, &seen);
+        for (uint32_t k = 0; k < seen.count; k++) out->at[k] = t->memory + (uint64_t)(seen.at[k] - t->base);
+        out->bytes = t->element;
+        out->count = seen.count;
+    } else {
+        uint32_t bytes = formats ? t->element : (uint32_t)i->count * i->size;
+        struct surface_place p = place_on(R, i, lane, slots + i->count, t, bytes);
+        if (!p.address) return;
+        out->at[0] = t->memory + (uint64_t)(p.address - t->base);
+        out->bytes = formats ? t->element / t->channels * channels_stored(i, t) : bytes;
+        out->count = 1;
+    }
+    if (out->count) out->texture = t;
+}
+
+bool simt_formatted_value(const struct warp *w, char *R, const struct insn *i, uint32_t lane,
+                          const struct simt_texture *t, uint64_t *out)
+{
+    const uint32_t *slots = slots_of(w, i);
+    uint32_t size = t->element / t->channels;
+    if (i->run != simt_op_surface_store_formatted || size == 4) return false;
+    *out = 0;
+    for (uint32_t k = 0; k < channels_stored(i, t); k++)
+        store_channel(t, (char *)out + (size_t)k * size, u32_at(R, slots[k])[lane]);
+    return true;
 }

@@ -50,8 +50,22 @@ struct simt_texels {
     uint32_t mask, bytes; /* lanes that touch something; an element */
     uint64_t at[SIMT_WARP];
 };
-bool simt_is_texture_access(const struct insn *i);
+bool simt_is_texture_access(const struct insn *i); /* a fetch, a load or a store */
 void simt_find_texels(const struct warp *w, char *R, const struct insn *i, uint32_t m, struct simt_texels *out);
+
+/* For checks. */
+enum simt_texel_use { TEXELS_NOT, TEXELS_READ, TEXELS_STORED, TEXELS_REDUCED };
+enum simt_texel_use simt_texel_use(const struct insn *i);
+struct simt_touched {                   /* by one lane */
+    const struct simt_texture *texture; /* NULL: nothing, or it will be a fault */
+    uint32_t bytes, count;              /* of one place; places */
+    uint64_t at[MOST_TEXELS];           /* in device memory */
+};
+void simt_touch_texels(const struct warp *w, char *R, const struct insn *i, uint32_t lane, struct simt_touched *out);
+/* What a store puts there: with a format, 8 bytes or fewer as a number; else what the registers hold. False: the
+ * latter. */
+bool simt_formatted_value(const struct warp *w, char *R, const struct insn *i, uint32_t lane,
+                          const struct simt_texture *t, uint64_t *out);
 
 enum event simt_op_tex(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_texture_query(char *R, const struct insn *i, uint32_t m, struct warp *w);

@@ -56,11 +56,13 @@ static uint32_t read_channel(const struct simt_texture *t, const char *p, unsign
     }
 }
 
-static void read_texel(const struct simt_texture *t, int64_t x, int64_t y, int64_t z, uint32_t out[4])
+static void read_texel(const struct simt_texture *t, int64_t x, int64_t y, int64_t z, uint32_t out[4],
+                       struct simt_fetched *seen)
 {
     bool floats = gives_floats(t);
     unsigned size = t->element / t->channels;
     const char *p = t->base + (size_t)z * t->slice + (size_t)y * t->pitch + (size_t)x * t->element;
+    if (seen) seen->at[seen->count++] = p;
     for (unsigned c = 0; c < 4; c++) {
         if (c < t->channels)
             out[c] = read_channel(t, p + (size_t)c * size, c);
@@ -127,12 +129,13 @@ static struct footprint linear_footprint(const struct simt_texture *t, int axis,
     return (struct footprint){resolve(t, axis, i), resolve(t, axis, i + 1), (float)(fixed - i * STEPS) / STEPS};
 }
 
-static void fetch(const struct simt_texture *t, int64_t x, int64_t y, int64_t z, uint32_t out[4])
+static void fetch(const struct simt_texture *t, int64_t x, int64_t y, int64_t z, uint32_t out[4],
+                  struct simt_fetched *seen)
 {
     if ((x | y | z) < 0)
         read_border(t, out);
     else
-        read_texel(t, x, y, z, out);
+        read_texel(t, x, y, z, out, seen);
 }
 
 /* ---- fetches ---- */
@@ -153,13 +156,14 @@ static int64_t layer_of(const struct simt_texture *t, uint32_t layer)
     return layer < t->depth ? layer : (int64_t)t->depth - 1;
 }
 
-void simt_texture_sample(const struct simt_texture *t, const float c[3], uint32_t layer, uint32_t out[4])
+void simt_texture_sample(const struct simt_texture *t, const float c[3], uint32_t layer, uint32_t out[4],
+                         struct simt_fetched *seen)
 {
     int axes = count_axes(t);
     if (t->filter != CU_TR_FILTER_MODE_LINEAR || !gives_floats(t)) {
         int64_t i[3] = {0, 0, axes < 3 ? layer_of(t, layer) : 0};
         for (int a = 0; a < axes; a++) i[a] = resolve(t, a, (int64_t)floor(position(t, a, c[a])));
-        fetch(t, i[0], i[1], i[2], out);
+        fetch(t, i[0], i[1], i[2], out, seen);
         return;
     }
     struct footprint f[3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
@@ -173,13 +177,14 @@ void simt_texture_sample(const struct simt_texture *t, const float c[3], uint32_
         uint32_t texel[4];
         if (weight == 0) continue; /* so that it does not matter what lies there */
         fetch(t, right ? f[0].second : f[0].first, below ? f[1].second : f[1].first, behind ? f[2].second : f[2].first,
-              texel);
+              texel, seen);
         for (int k = 0; k < 4; k++) sum[k] += weight * bits_float(texel[k]);
     }
     for (int k = 0; k < 4; k++) out[k] = float_bits(sum[k]);
 }
 
-void simt_texture_index(const struct simt_texture *t, const int32_t c[3], uint32_t layer, uint32_t out[4])
+void simt_texture_index(const struct simt_texture *t, const int32_t c[3], uint32_t layer, uint32_t out[4],
+                        struct simt_fetched *seen)
 {
     int axes = count_axes(t);
     int64_t i[3] = {0, 0, axes < 3 ? layer_of(t, layer) : 0};
@@ -188,16 +193,17 @@ void simt_texture_index(const struct simt_texture *t, const int32_t c[3], uint32
         return;
     }
     for (int a = 0; a < axes; a++) i[a] = resolve(t, a, c[a]);
-    fetch(t, i[0], i[1], i[2], out);
+    fetch(t, i[0], i[1], i[2], out, seen);
 }
 
-void simt_texture_gather(const struct simt_texture *t, const float c[2], uint32_t layer, int channel, uint32_t out[4])
+void simt_texture_gather(const struct simt_texture *t, const float c[2], uint32_t layer, int channel, uint32_t out[4],
+                         struct simt_fetched *seen)
 {
     static const uint8_t right[4] = {0, 1, 1, 0}, below[4] = {1, 1, 0, 0};
     struct footprint x = linear_footprint(t, 0, c[0]), y = linear_footprint(t, 1, c[1]);
     for (int k = 0; k < 4; k++) {
         uint32_t texel[4];
-        fetch(t, right[k] ? x.second : x.first, below[k] ? y.second : y.first, layer_of(t, layer), texel);
+        fetch(t, right[k] ? x.second : x.first, below[k] ? y.second : y.first, layer_of(t, layer), texel, seen);
         out[k] = texel[channel];
     }
 }

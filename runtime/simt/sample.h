@@ -6,10 +6,20 @@
 
 #include "runtime/simt/texture.h"
 
-void simt_texture_sample(const struct simt_texture *t, const float c[3], uint32_t layer, uint32_t out[4]);
+/* Where a fetch reads; for observers. Elsewhere NULL goes in its place. */
+#define MOST_TEXELS 8
+struct simt_fetched {
+    uint32_t count;
+    const char *at[MOST_TEXELS];
+};
+
+void simt_texture_sample(const struct simt_texture *t, const float c[3], uint32_t layer, uint32_t out[4],
+                         struct simt_fetched *seen);
 /* At integer coordinates, without filter; 0 outside of linear memory. */
-void simt_texture_index(const struct simt_texture *t, const int32_t c[3], uint32_t layer, uint32_t out[4]);
+void simt_texture_index(const struct simt_texture *t, const int32_t c[3], uint32_t layer, uint32_t out[4],
+                        struct simt_fetched *seen);
 /* One channel of the four texels that linear filtering would take, in tld4's order. */
-void simt_texture_gather(const struct simt_texture *t, const float c[2], uint32_t layer, int channel, uint32_t out[4]);
+void simt_texture_gather(const struct simt_texture *t, const float c[2], uint32_t layer, int channel, uint32_t out[4],
+                         struct simt_fetched *seen);
 
 #endif

@@ -26,6 +26,16 @@ const struct simt_texture *simt_texture_find(uint64_t handle)
     return &table.places[i]->texture;
 }
 
+bool simt_texture_over(uint64_t memory, uint64_t bytes)
+{
+    for (uint64_t i = 1; i < table.count; i++) {
+        const struct simt_texture *t = &table.places[i]->texture;
+        if (!table.places[i]->handle || (t->kind != SIMT_TEXTURE_LINEAR && t->kind != SIMT_TEXTURE_PITCH)) continue;
+        if (t->memory - memory < bytes || memory - t->memory < t->slice) return true;
+    }
+    return false;
+}
+
 /* A free place, or the count when there is none. */
 static uint64_t free_place(void)
 {

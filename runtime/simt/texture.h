@@ -50,6 +50,9 @@ struct simt_texture {
 /* The live object with this handle, or NULL. Valid until the object is destroyed. */
 const struct simt_texture *simt_texture_find(uint64_t handle);
 
+/* Is there a live object over memory of which some lies there, no array? */
+bool simt_texture_over(uint64_t memory, uint64_t bytes);
+
 /* ---- For the driver, under the device's lock ---- */
 /* Copies *t into the table; RT_NOMEM when there is no room. Handles are not 0 and are not used twice soon. */
 enum rt_status simt_texture_add(const struct simt_texture *t, uint64_t *handle);
