@@ -237,22 +237,13 @@ static bool copy_row(const struct pass *p, const struct stretch *s, int64_t offs
     return true;
 }
 
-/* A row, or what the stretch has of it. Writers own rows whole, by the offset of their first element. */
-static bool do_row(struct pass *p, const struct stretch *s, size_t n)
+/* Moves n elements of a row that lie apart in memory, from `offset` on. */
+static void move_row(const struct pass *p, const struct stretch *s, int64_t offset, size_t n)
 {
     const struct kn_space *space = &p->trip->space;
-    int last = space->ndim - 1;
-    int64_t offset = 0, offsets[BLOCK] = {0}, run = space->strides[KN_TRIP_DATA][last];
-    if (find_offsets(p, s, &offset, 1) == 0) {
-        note_bad(p, s->position);
-        return false;
-    }
-    if (p->access == KN_CHECK) return true;
-    int64_t first = offset - s->coordinates[last] * run;
-    if (p->access != KN_READ && (first < s->low || first >= s->high)) return true;
-    if (copy_row(p, s, offset, n)) return true;
     const struct stretch whole = {.low = INT64_MIN, .high = INT64_MAX};
-    int64_t stride = space->strides[KN_TRIP_DENSE][last];
+    int last = space->ndim - 1;
+    int64_t offsets[BLOCK], run = space->strides[KN_TRIP_DATA][last], stride = space->strides[KN_TRIP_DENSE][last];
     char *dense = dense_at(p, s);
     for (size_t done = 0; done < n;) {
         size_t part = n - done < BLOCK ? n - done : BLOCK;
@@ -264,6 +255,22 @@ static bool do_row(struct pass *p, const struct stretch *s, size_t n)
         dense += (int64_t)part * stride * (int64_t)p->size;
         done += part;
     }
+}
+
+/* A row, or what the stretch has of it. Writers own rows whole, by the offset of their first element. */
+static bool do_row(struct pass *p, const struct stretch *s, size_t n)
+{
+    const struct kn_space *space = &p->trip->space;
+    int last = space->ndim - 1;
+    int64_t offset = 0;
+    if (find_offsets(p, s, &offset, 1) == 0) {
+        note_bad(p, s->position);
+        return false;
+    }
+    if (p->access == KN_CHECK) return true;
+    int64_t first = offset - s->coordinates[last] * space->strides[KN_TRIP_DATA][last];
+    if (p->access != KN_READ && (first < s->low || first >= s->high)) return true;
+    if (!copy_row(p, s, offset, n)) move_row(p, s, offset, n);
     return true;
 }
 

@@ -216,3 +216,16 @@ def run_cases(make, name, way, count, folder):
 @pytest.mark.parametrize("kind", CASES)
 def test_random_indexing(kind, way, tmp_path):
     run_cases(CASES[kind], kind, way, WAYS[way][2], tmp_path)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_rows_longer_than_a_block_that_lie_apart(way, tmp_path):
+    cases = []
+    for dtype in DTYPES:
+        base = np.arange(1, 15001).reshape(5000, 3) % 100
+        x = base.T.astype(dtype)
+        lua = f"local base = (gpu.range(15000, 'int32') % 100):to('{dtype}'):reshape(5000, 3)\nlocal x = base.T\n"
+        cases.append((lua + "return x[I({3, -3, 3, 1}, {4})]", show(x[[2, 0, 2, 0]])))
+        x[[2, 0]] = x[[0, 1]]
+        cases.append((lua + "x[I({3, 1}, {2})] = x[I({1, 2}, {2})]\nreturn x", show(x)))
+    run_cases(lambda r: cases.pop(0), "long", way, len(cases), tmp_path)
