@@ -70,3 +70,33 @@ enum rt_status kn_conv(const char *what, const struct rt_array *x, const struct 
     for (int i = 0; i < 3; i++) rt_array_release(&held[i]);
     return status;
 }
+
+bool kn_correlates_whole(const struct rt_array *x)
+{
+    return strchr("iu", rt_dtypes[x->dtype].kind) && !kn_runs_generated(rt_array_device(x));
+}
+
+enum rt_status kn_correlate_whole(const struct rt_array *x, const struct rt_array *w, int64_t before, int64_t places,
+                                  struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array held[2] = {{0}};
+    struct kn_conv c = {.dtype = rt_dtypes[x->dtype].size < 4 ? RT_INT32 : x->dtype,
+                        .batch = 1,
+                        .channels = 1,
+                        .filters = 1,
+                        .groups = 1,
+                        .in = {1, x->shape[0]},
+                        .window = {{1, w->shape[0]}, {1, 1}, {0, before}, {1, 1}, {1, places}},
+                        .depth = w->shape[0],
+                        .pixels = places};
+    memset(out, 0, sizeof *out);
+    enum rt_status status = kn_check_devices((const struct rt_array *const[]){x, w}, 2, e);
+    if (status == RT_OK) status = kn_conv_operand(x, c.dtype, &held[0], e);
+    if (status == RT_OK) status = kn_conv_operand(w, c.dtype, &held[1], e);
+    if (status == RT_OK) status = rt_array_new(rt_array_device(x), c.dtype, 1, &places, out, e);
+    if (status == RT_OK) status = compute(&c, &held[0], &held[1], NULL, out, e);
+    if (status == RT_OK) status = kn_conv_result(out, x->dtype, e);
+    if (status != RT_OK) rt_array_release(out);
+    for (int i = 0; i < 2; i++) rt_array_release(&held[i]);
+    return status;
+}

@@ -19,13 +19,21 @@ enum rt_status kn_conv(const char *what, const struct rt_array *x, const struct 
                        const struct rt_array *bias, const struct kn_window *window, int64_t groups,
                        struct rt_array *out, struct rt_error *e);
 
+/* Sums of products of whole numbers, which wrap: whether there is a way for x, and of the vector x with the vector w of
+ * its dtype moved along it, `before` elements in front of x first, to so many places. out is new, contiguous and of the
+ * dtype of x. */
+bool kn_correlates_whole(const struct rt_array *x);
+enum rt_status kn_correlate_whole(const struct rt_array *x, const struct rt_array *w, int64_t before, int64_t places,
+                                  struct rt_array *out, struct rt_error *e);
+
 enum kn_pooling { KN_POOL_MAX, KN_POOL_MEAN };
 /* out (N, C, places): the greatest element of each window, NaN where there is one, or the mean of all its places.
  * Floats as above. */
 enum rt_status kn_pool(const char *what, enum kn_pooling which, const struct rt_array *x,
                        const struct kn_window *window, struct rt_array *out, struct rt_error *e);
 
-/* For the files of kernels/: a convolution of contiguous arrays of float32 or float64. */
+/* For the files of kernels/: a convolution of contiguous arrays of float32 or float64; on the host with few filters and
+ * without a bias also of whole numbers of 32 or 64 bits. */
 struct kn_conv {
     enum rt_dtype dtype;
     int64_t batch, channels, filters; /* channels and filters of one group */

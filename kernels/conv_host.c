@@ -76,6 +76,8 @@ static void inside(int64_t begin, int64_t end, int64_t stride, int64_t shift, in
 #endif
 ADD_ROWS(float, f32)
 ADD_ROWS(double, f64)
+ADD_ROWS(uint32_t, u32) /* whole numbers, which wrap whether they have a sign or not */
+ADD_ROWS(uint64_t, u64)
 
 typedef void add_function(void *to, const void *from, int64_t stride, const void *factors, int64_t n);
 
@@ -83,6 +85,15 @@ struct rows_job {
     const struct kn_conv *c;
     int64_t chunks; /* of each row */
     add_function *add, *add_four;
+};
+
+/* For the dtypes that sums are computed in, plain and wide. */
+static const struct {
+    add_function *add, *add_four;
+} adders[RT_DTYPE_COUNT][2] = {
+#define ROW(id, S) [RT_##id] = {{add_##S, add_four_##S}, {add_wide_##S, add_four_wide_##S}}
+    ROW(FLOAT32, f32), ROW(INT32, u32), ROW(UINT32, u32), ROW(FLOAT64, f64), ROW(INT64, u64), ROW(UINT64, u64),
+#undef ROW
 };
 
 /* One row of x, at `from`, times one row of a filter, at `w`: the products of elements [begin, end) of the result's
@@ -124,11 +135,12 @@ static void sum_row(const struct rows_job *j, int64_t image, int64_t filter, int
     int64_t size = rt_dtypes[c->dtype].size, group = filter / c->filters, plane = c->in[0] * c->in[1];
     const char *x = (const char *)c->x + (image * c->groups + group) * c->channels * plane * size;
     const char *w = (const char *)c->w + filter * c->depth * size;
-    for (int64_t i = begin; i < end; i++)
+    if (!c->bias) memset(to + begin * size, 0, (size_t)((end - begin) * size));
+    for (int64_t i = begin; c->bias && i < end; i++)
         if (c->dtype == RT_FLOAT32)
-            ((float *)(void *)to)[i] = c->bias ? ((const float *)c->bias)[filter] : 0;
+            ((float *)(void *)to)[i] = ((const float *)c->bias)[filter];
         else
-            ((double *)(void *)to)[i] = c->bias ? ((const double *)c->bias)[filter] : 0;
+            ((double *)(void *)to)[i] = ((const double *)c->bias)[filter];
     for (int64_t channel = 0; channel < c->channels; channel++)
         for (int64_t kh = 0; kh < v->size[0]; kh++, w += v->size[1] * size) {
             int64_t h = row * v->stride[0] - v->before[0] + kh * v->dilation[0];
@@ -154,13 +166,8 @@ static void by_rows(const struct kn_conv *c)
 {
     bool wide = kn_host_loops() != &kn_loops_base;
     struct rows_job j = {.c = c, .chunks = (c->window.places[1] + CHUNK - 1) / CHUNK};
-    if (c->dtype == RT_FLOAT32) {
-        j.add = wide ? add_wide_f32 : add_f32;
-        j.add_four = wide ? add_four_wide_f32 : add_four_f32;
-    } else {
-        j.add = wide ? add_wide_f64 : add_f64;
-        j.add_four = wide ? add_four_wide_f64 : add_four_f64;
-    }
+    j.add = adders[c->dtype][wide].add;
+    j.add_four = adders[c->dtype][wide].add_four;
     size_t items = (size_t)(c->batch * c->groups * c->filters * c->window.places[0] * j.chunks);
     double each = (double)least(CHUNK, c->window.places[1]) * (double)(c->depth + 1);
     rt_parallel_for(items, (size_t)(2 * SMALL / each) + 1, sum_rows, &j);

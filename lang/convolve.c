@@ -24,8 +24,8 @@ struct call {
 
 /* ---- vectors, product by product ---- */
 
-/* Sums of integers and complex numbers: products of the windows as a matrix that overlaps itself. `before` and `places`
- * as in kn_window. */
+/* Sums of complex numbers, and of integers in generated code: products of the windows as a matrix that overlaps itself.
+ * `before` and `places` as in kn_window. */
 static void push_matrix_sums(lua_State *L, const struct rt_array *x, const struct rt_array *w, int64_t before,
                              int64_t places)
 {
@@ -69,6 +69,10 @@ static void push_sums(lua_State *L, const char *what, const struct rt_array *x, 
     for (int i = 0; i < 2; i++) {
         held[i] = lg_new_array(L);
         lg_check(L, kn_conv_operand(both[i].array, dtype, held[i], e));
+    }
+    if (kn_correlates_whole(held[0])) {
+        lg_check(L, kn_correlate_whole(held[0], held[1], before, places, lg_new_array(L), e));
+        return;
     }
     if (rt_dtypes[dtype].kind != 'f') {
         push_matrix_sums(L, held[0], held[1], before, places);
