@@ -98,7 +98,7 @@ static enum rt_status sum_alone(struct contraction *c, int i, struct rt_error *e
     for (int axis = 0; axis < t->labels.ndim; axis++)
         if (!needed_beside(c, t->labels.label[axis], i, i)) axes |= 1u << axis;
     if (axes == 0) return RT_OK;
-    enum rt_status status = kn_reduce(KN_SUM, &t->array, axes, true, &sum, e);
+    enum rt_status status = kn_sum_wrapped(&t->array, axes, true, &sum, e);
     if (status == RT_OK && sum.dtype != t->array.dtype) {
         status = kn_convert(&sum, t->array.dtype, rt_array_device(&sum), &same, e);
         rt_array_release(&sum);

@@ -84,6 +84,9 @@ extern const struct kn_reduction_info kn_reductions[KN_REDUCTION_COUNT];
  * max, argmin, argmax of complex numbers, too. */
 enum rt_status kn_reduce(enum kn_reduction r, const struct rt_array *a, unsigned axes, bool keepdims,
                          struct rt_array *out, struct rt_error *e);
+/* The sum in the array's own dtype: integers wrap, to what that of kn_reduce is when it is converted. */
+enum rt_status kn_sum_wrapped(const struct rt_array *a, unsigned axes, bool keepdims, struct rt_array *out,
+                              struct rt_error *e);
 /* The reduction of all elements of a small array, to the same bits and at once: its dtype in *t, its value at element,
  * which has room for RT_ELEMENT bytes and is aligned for them. False where kn_reduce is needed, which tells mistakes,
  * too. */

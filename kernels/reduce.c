@@ -210,7 +210,8 @@ void kn_reduced_shape(const struct rt_array *a, unsigned axes, bool keepdims, in
     }
 }
 
-/* Reduces what r's program computes, of the dtype, shape and strides of `values`, which may be stored as they are. */
+/* Reduces what r's program computes, of the dtype, shape and strides of `values`, which may be stored as they are. r
+ * has its types. */
 static enum rt_status reduce(struct kn_reducer *r, const struct rt_array *values, bool stored, unsigned axes,
                              bool keepdims, struct rt_array *out, struct rt_error *e)
 {
@@ -223,7 +224,6 @@ static enum rt_status reduce(struct kn_reducer *r, const struct rt_array *values
         return rt_fail(e, RT_INVALID, "%s: there is no axis %d, the array has %d", kn_reductions[r->reduction].name,
                        32 - __builtin_clz(axes & ~all), values->ndim);
     axes &= all;
-    choose_types(r, values->dtype);
     if (r->combine == KN_MINIMUM || r->combine == KN_MAXIMUM) {
         status = kn_check_real(values, kn_reductions[r->reduction].name, e);
         if (status != RT_OK) return status;
@@ -243,16 +243,36 @@ static enum rt_status reduce(struct kn_reducer *r, const struct rt_array *values
     return status;
 }
 
+static enum rt_status reduce_array(struct kn_reducer *r, const struct rt_array *a, unsigned axes, bool keepdims,
+                                   struct rt_array *out, struct rt_error *e)
+{
+    int node;
+    memset(out, 0, sizeof *out);
+    kn_program_start(&r->program);
+    enum rt_status status = kn_program_array(&r->program, a, &node, e);
+    return status == RT_OK ? reduce(r, a, true, axes, keepdims, out, e) : status;
+}
+
 enum rt_status kn_reduce(enum kn_reduction reduction, const struct rt_array *a, unsigned axes, bool keepdims,
                          struct rt_array *out, struct rt_error *e)
 {
     struct kn_reducer r; /* large, and mostly unused */
-    int node;
     r.reduction = reduction;
-    memset(out, 0, sizeof *out);
-    kn_program_start(&r.program);
-    enum rt_status status = kn_program_array(&r.program, a, &node, e);
-    return status == RT_OK ? reduce(&r, a, true, axes, keepdims, out, e) : status;
+    choose_types(&r, a->dtype);
+    return reduce_array(&r, a, axes, keepdims, out, e);
+}
+
+enum rt_status kn_sum_wrapped(const struct rt_array *a, unsigned axes, bool keepdims, struct rt_array *out,
+                              struct rt_error *e)
+{
+    struct kn_reducer r; /* large, and mostly unused */
+    r.reduction = KN_SUM;
+    choose_types(&r, a->dtype);
+    if (strchr("iu", rt_dtypes[a->dtype].kind)) {
+        r.accumulate = rt_dtypes[a->dtype].size < 4 ? RT_INT32 : a->dtype;
+        r.result = a->dtype;
+    }
+    return reduce_array(&r, a, axes, keepdims, out, e);
 }
 
 /* On the host, whether a leaf of many elements runs along another axis than the values do: then each of its cache lines
@@ -315,7 +335,9 @@ enum rt_status kn_program_reduce(const struct kn_program *p, enum kn_reduction r
     enum rt_status status = kn_program_form(p, &values, e);
     bool store = status == RT_OK && (lies_across(p, &values) || cannot_widen(p, &values, axes));
     if (store && reduce_stored(p, reduction, axes, keepdims, out, &status, e)) return status;
-    return status != RT_OK ? status : reduce(&r, &values, false, axes, keepdims, out, e);
+    if (status != RT_OK) return status;
+    choose_types(&r, values.dtype);
+    return reduce(&r, &values, false, axes, keepdims, out, e);
 }
 
 /* The values of a program as reductions see them: contiguous, or as the array has them that is all there is to it. */

@@ -132,6 +132,17 @@ def einsums(r, g, dtype):
     yield f"gpu.einsum('{text}', {', '.join(arrays)})", arrays, np.einsum(text, *arrays.values())
 
 
+def sums(r, g, dtype):
+    """Of whole numbers, which wrap as NumPy's do."""
+    t = r.choice(["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"])
+    shape = r.choice([(3, 5), (1000, 3), (70, 700), (2, 9000)])
+    x = g.integers(np.iinfo(t).min, np.iinfo(t).max, shape, t, True)
+    for text in ("ij->i", "ij->j", "ij->", "ji->i"):
+        got = f"gpu.einsum('{text}', x)" if text != "ij->" else f"gpu.array({{gpu.einsum('{text}', x)}}, '{t}')"
+        yield got, {"x": x}, np.einsum(text, x) if text != "ij->" else np.einsum(text, x)[None]
+    yield "gpu.einsum('ij->i', x.T)", {"x": x}, np.einsum("ij->i", x.T)
+
+
 def elementwise(r, g, dtype):
     x, y = (g.standard_normal((3, 50)).astype(dtype) * 5 for _ in range(2))
     x[0, :4], y[0, :4] = [0.0, np.inf, -np.inf, np.nan], [1.0, 0.0, -np.inf, 2.0]
@@ -148,7 +159,7 @@ def elementwise(r, g, dtype):
         yield "x:ldexp(y)", {"x": x[1:], "y": np.trunc(y[1:])}, np.ldexp(x[1:], y[1:].astype(int))
 
 
-MAKERS = [systems, rectangles, products, einsums, elementwise]
+MAKERS = [systems, rectangles, products, einsums, sums, elementwise]
 
 
 @pytest.mark.parametrize("way", WAYS)
