@@ -10,11 +10,42 @@ static int push_unique(lua_State *L, int idx, const struct rt_array *beside, con
     return lg_step(L, "unique", "v", idx);
 }
 
+#define WIDEST_SPAN 6 /* elements of a table, for each that it is asked for or made of */
+
+/* The least and the greatest of the ordered elements at `set` when they are near enough for a table of all between, to
+ * be asked for the elements at x. */
+static bool fit_table(lua_State *L, int x, int set, int64_t *low, int64_t *high)
+{
+    const struct rt_array *a = lg_form(L, x), *s = lg_check_array(L, set);
+    bool whole = strchr("biu", rt_dtypes[a->dtype].kind) && strchr("biu", rt_dtypes[s->dtype].kind);
+    if (!whole || kn_runs_generated(rt_array_device(s))) return false;
+    const char *first = rt_array_host(s);
+    *low = rt_load_int(s->dtype, first);
+    *high = rt_load_int(s->dtype, first + (s->shape[0] - 1) * (int64_t)rt_dtypes[s->dtype].size);
+    bool wraps = a->dtype == RT_UINT64 || s->dtype == RT_UINT64; /* the greatest are below 0 as int64 */
+    if (*low < (wraps ? 0 : INT64_MIN / 4) || *high < *low || *high > INT64_MAX / 4) return false;
+    return (*high - *low) / WIDEST_SPAN <= rt_array_size(a) + s->shape[0];
+}
+
+/* Pushes the answers of a table with one more element at either end, for all that is beyond. */
+static int push_from_table(lua_State *L, int x, int set, int64_t low, int64_t high)
+{
+    enum rt_dtype t = lg_form(L, x)->dtype;
+    bool narrow = (rt_dtypes[t].size < 4 || t == RT_INT32) && low > INT32_MIN / 4 && high < INT32_MAX / 4;
+    const char *dtype = narrow ? "int32" : "int64", *device = rt_array_device(lg_form(L, set))->name;
+    int table = lg_step(L, "gpu.zeros", "iss", high - low + 3, "bool", device);
+    int known = lg_step(L, "sub", "vi", lg_step(L, "to", "vs", set, "int64"), low - 2);
+    lg_step(L, "put_", "vvi", table, known, (int64_t)1);
+    int near = lg_step(L, "clip", "vii", lg_step(L, "to", "vs", x, dtype), low - 1, high + 1);
+    return lg_step(L, "take", "vv", table, lg_step(L, "sub", "vi", near, low - 2));
+}
+
 /* Pushes where the elements of the array at x are among the ordered ones at `set`. */
 static int push_isin(lua_State *L, int x, int set)
 {
-    int64_t n = lg_form(L, set)->shape[0];
+    int64_t n = lg_form(L, set)->shape[0], low, high;
     if (n == 0) return lg_step(L, "gpu.zeros_like", "vs", x, "bool");
+    if (fit_table(L, x, set, &low, &high)) return push_from_table(L, x, set, low, high);
     int at = lg_step(L, "clip", "vii", lg_step(L, "searchsorted", "vv", set, x), (int64_t)1, n);
     return lg_step(L, "eq", "vv", lg_step(L, "take", "vv", set, at), x);
 }

@@ -132,6 +132,13 @@ def sets(r, g, dtype):
     x, y = x.astype(dtype), y.astype(r.choice([dtype, "float64", dtype]))
     both = {"x": x, "y": y}
     yield "gpu.isin(x, y)", both, np.isin(x, y)
+    t = r.choice(["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+    ends = np.array([0, 1] if t == "bool" else [np.iinfo(t).min, np.iinfo(t).max, np.iinfo(t).max // 3], t)
+    near = [g.integers(0, r.choice([2, 90, 1000000]), r.choice([1, 40, 3000])).astype("uint8" if k and r.random() < 0.3 else t)
+            for k in range(2)]
+    some = np.concatenate([near[0], ends, near[0] - near[0].dtype.type(1) if t != "bool" else ends])
+    yield "gpu.isin(x, y)", {"x": some, "y": near[1]}, np.isin(some, near[1])
+    yield "gpu.isin(x, y)", {"x": some, "y": ends}, np.isin(some, ends)
     for name in ("intersect1d", "union1d", "setdiff1d", "setxor1d"):
         want = getattr(np, name)(x, y)
         yield f"gpu.{name}(x, y)", both, want if name != "setdiff1d" else np.unique(x)[~np.isin(np.unique(x), y)]
