@@ -269,7 +269,8 @@ def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--build", default="build")
     ap.add_argument("--only", metavar="TEXT", help="array cases alone, those with TEXT in their names; simt: that alone; "
-                    "checks: what they cost kernels with shared memory; ops: every operation in every dtype")
+                    "checks: what they cost kernels with shared memory; ops: every operation in every dtype; "
+                    "sweep: array expressions over dtypes, shapes and layouts")
     a = ap.parse_args()
     binary, python = os.path.abspath(os.path.join(a.build, "lunarray")), os.path.abspath("build/venv/bin/python")
     scratch = tempfile.mkdtemp(prefix="lunarray-bench-")
@@ -282,8 +283,9 @@ def main():
                 env = dict(os.environ, LUNARRAY_THREADS=threads)
                 subprocess.run([binary, "tests/bench/check_bench.lua"], env=env, check=True)
             return None
-        if a.only == "ops":
-            return subprocess.run([python, "tests/bench/ops_bench.py", "--binary", binary]).returncode
+        if a.only in ("ops", "sweep"):
+            script = {"ops": "tests/bench/ops_bench.py", "sweep": "tests/bench/sweep.py"}[a.only]
+            return subprocess.run([python, script, "--binary", binary]).returncode
         if a.only is not None:
             arrays(binary, python, scratch, a.only)
             return small_arrays(binary) if a.only == "small" else None

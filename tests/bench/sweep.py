@@ -6,7 +6,8 @@ each is taken. Ratios are our time over NumPy's.
 
     build/venv/bin/python tests/bench/sweep.py [TEXT]... [--subject reduce,scan] [--rounds 3] [--worse 1.0]
 
-With TEXT only the cases whose names have one of its words, "a|b", and so on for each TEXT. Expressions that either side refuses come at the end.
+`make bench T=sweep` runs all. With TEXT only the cases whose names have one of its words, "a|b", and so on for each
+TEXT. Expressions that either side refuses come at the end.
 """
 import argparse
 import os
