@@ -1,6 +1,6 @@
-/* Inside the code generator: jit_table.c says what instructions are, jit_analyse.c what is known of values, jit_state.c
- * keeps values in registers, jit_integer.c, jit_vector.c and jit_memory.c write the instructions, jit.c puts it all
- * together.
+/* Inside the code generator: jit_table.c knows the ops, jit_describe.c says what instructions are, jit_analyse.c what
+ * is known of values, jit_state.c keeps values in registers, jit_integer.c, jit_bits.c, jit_float.c, jit_vector.c and
+ * jit_memory.c write the instructions, jit.c puts it all together.
  *
  * What is known of a slot at a place of the code is its form: a constant, one number and a step from lane to lane, or
  * anything. Lanes 0 to 15 and 16 to 31 are its halves. Where a slot is linear, only its numbers are kept: in a general
@@ -138,6 +138,8 @@ struct jit_op {
     bool plain;
 };
 const struct jit_op *simt_jit_op(op_function run);
+/* What the generator writes for such an instruction; NULL: a call of its op. */
+const struct jit_native *simt_jit_native(const struct jit_op *op, const struct insn *i);
 
 #define JIT_READS  12
 #define JIT_WRITES 9
@@ -249,7 +251,7 @@ struct jit {
     bool impure, failed;
 };
 
-/* ---- jit_table.c ---- */
+/* ---- jit_describe.c ---- */
 bool simt_jit_describe(struct jit *j); /* fills j->code and j->slots */
 
 /* ---- jit_analyse.c ---- */
