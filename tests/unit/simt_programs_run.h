@@ -3,6 +3,7 @@
 #ifndef SIMT_PROGRAMS_RUN_H
 #define SIMT_PROGRAMS_RUN_H
 
+#include "runtime/simt/check.h"
 #include "tests/unit/simt_programs.h"
 #include "tests/unit/simt_reference.h"
 
@@ -59,21 +60,25 @@ static inline bool gen_run_reference(struct gen_memory *m, const struct ptx_modu
     }
     return ref_run_grid(&l, why, size);
 }
-/* The software GPU's, compared with it. False: `why` tells. */
+/* The software GPU's, compared with it; with checks, whatever they find. False: `why` tells. */
 static inline bool gen_run_engine(struct gen_memory *m, const struct ptx_module *module, const struct gen_shape *s,
-                                  const uint64_t *params, char *why, size_t size)
+                                  const uint64_t *params, bool checked, char *why, size_t size)
 {
     struct rt_error e = {0};
     struct simt_fault fault;
     struct simt_program *p = simt_program_new(module, &e);
     if (!p) return snprintf(why, size, "%s", e.text), false;
-    struct simt_launch l = {.function = simt_program_function(p, "k"), .params = params};
+    struct simt_check *c = checked ? simt_check_new(NULL, 0, &e) : NULL;
+    if (checked && !c) return simt_program_free(p), snprintf(why, size, "%s", e.text), false;
+    struct simt_launch l = {
+        .function = simt_program_function(p, "k"), .params = params, .observer = c ? simt_check_observer(c) : NULL};
     for (int k = 0; k < 3; k++) {
         l.grid[k] = s->grid[k], l.block[k] = s->block[k];
         memcpy(simt_host(m->address[k]), m->start[k], gen_bytes[k]);
     }
     bool good = simt_run(&l, &fault);
     if (!good) snprintf(why, size, "%s", fault.text);
+    simt_check_free(c);
     simt_program_free(p);
     for (int k = 0; good && k < 3; k++) {
         const uint8_t *got = simt_host(m->address[k]), *want = m->host[k];
@@ -95,11 +100,15 @@ static inline bool gen_run_engine(struct gen_memory *m, const struct ptx_module 
 /* The ways the software GPU runs programs. */
 static const struct gen_variant {
     const char *name, *isa, *jit;
-} gen_variants[] = {{"base", "base", "0"},
-                    {"AVX2", "v3", "0"},
-                    {"AVX-512", "v4", "0"},
-                    {"code for AVX2", "v3", "1"},
-                    {"code for AVX-512", "v4", "1"}};
+    bool checked;
+} gen_variants[] = {{"base", "base", "0", false},
+                    {"AVX2", "v3", "0", false},
+                    {"AVX-512", "v4", "0", false},
+                    {"code for AVX2", "v3", "1", false},
+                    {"code for AVX-512", "v4", "1", false},
+                    {"base with checks", "base", "0", true},
+                    {"code for AVX2 with checks", "v3", "1", true},
+                    {"code for AVX-512 with checks", "v4", "1", true}};
 
 /* Runs the program of a seed both ways, in one of the shapes. False with the reason when the two differ. */
 static inline bool gen_check(struct gen *g, struct gen_memory *m, uint64_t seed, int statements, char *why, size_t size)
@@ -116,7 +125,7 @@ static inline bool gen_check(struct gen *g, struct gen_memory *m, uint64_t seed,
     for (uint32_t v = 0; good && v < GEN_COUNT(gen_variants); v++) {
         setenv("LUNARRAY_ISA", gen_variants[v].isa, 1);
         setenv("LUNARRAY_JIT", gen_variants[v].jit, 1);
-        good = gen_run_engine(m, module, s, params, text, sizeof text);
+        good = gen_run_engine(m, module, s, params, gen_variants[v].checked, text, sizeof text);
         if (!good)
             snprintf(why, size, "seed %llu, %d statements, blocks of %ux%ux%u, %s: %s", (unsigned long long)seed,
                      statements, s->block[0], s->block[1], s->block[2], gen_variants[v].name, text);
