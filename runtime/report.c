@@ -301,12 +301,16 @@ static void describe_race(const struct simt_report *r, struct rt_report *out, co
             [UNDER_WAY_SOURCE] = "cp.async.bulk reads its source until it is waited for: cp.async.bulk.wait_group.read "
                                  "in the thread that began it is missing, with __syncthreads() behind it where other "
                                  "threads write",
+            [UNDER_WAY_LOAD] =
+                "cp.async.bulk reads its source until the phase of its mbarrier is over: who writes there "
+                "must have waited for it (mbarrier.try_wait), or come behind __syncthreads() with one that has",
             [UNDER_WAY_STORE] =
                 "cp.async.bulk writes to global memory until it is waited for: cp.async.bulk.wait_group "
                 "(without .read) in the thread that began it is missing, with __syncthreads() behind "
                 "it where other threads read"};
         snprintf(out->message, sizeof out->message, "%s %s in line %d while the copy begun here may still %s it", what,
-                 past(b), b->line, r->under_way == UNDER_WAY_SOURCE ? "read" : "write");
+                 past(b), b->line,
+                 r->under_way == UNDER_WAY_SOURCE || r->under_way == UNDER_WAY_LOAD ? "read" : "write");
         snprintf(out->hint, sizeof out->hint, "%s", hints[r->under_way]);
         return;
     }

@@ -49,10 +49,6 @@ static inline bool simt_is_store_bulk(const struct simt_program *p, const struct
 {
     return ((const struct async_bulk *)(const void *)(p->extra + i->extra))->source == BULK_ZEROS;
 }
-static inline bool simt_bulk_stores(const struct simt_program *p, const struct insn *i) /* of these, to global memory */
-{
-    return ((const struct async_bulk *)(const void *)(p->extra + i->extra))->destination == PTX_GLOBAL;
-}
 bool simt_is_barrier_test(const struct insn *i); /* mbarrier.test_wait, mbarrier.try_wait */
 bool simt_is_mbarrier(const struct insn *i);     /* anything on an mbarrier, which is at its address */
 /* The counting of bytes that stands behind the access of a st.async or red.async, or is a mbarrier.complete_tx. */

@@ -234,7 +234,6 @@ static void watch_one(struct simt_check *c, const struct function *f, uint32_t p
     c->untracked |= is_untracked(opcode);
     bool shared = i->space == PTX_SHARED || i->space == PTX_GENERIC || i->flags & F_GENERIC;
     c->narrow |= i->memory && i->memory != MEMORY_FENCE && i->size < 4 && shared;
-    c->stores_bulk |= simt_is_bulk(i) && simt_bulk_stores(p, i);
     c->releases_some |= c->watch[pc] == WATCH_FENCE || simt_is_bulk(i) || (i->memory && i->flags & F_RELEASE);
 }
 
@@ -347,6 +346,7 @@ static void block_end(struct simt_observer *o, struct worker *k)
     struct block *b = k->observed;
     if (!b) return;
     simt_steady_end(b);
+    simt_bulk_end(b);
     if (b->reach && !k->fault.kind && atomic_load(&k->run->fault_block) == UINT64_MAX) simt_reach_end(b);
     if (b->counters.used && c->releases_some) simt_counters_pour(b);
 }

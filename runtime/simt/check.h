@@ -45,8 +45,15 @@ struct simt_party {   /* a thread that takes part in what is reported */
 };
 
 /* UNDER_WAY_COPY is a cp.async that may still write; a cp.async.bulk or st.async may still write to shared memory, or
- * it reads its source, or writes to global memory. */
-enum simt_under_way { UNDER_WAY_NOT, UNDER_WAY_COPY, UNDER_WAY_BULK, UNDER_WAY_SOURCE, UNDER_WAY_STORE };
+ * it reads its source, there or in global memory, or writes to that. */
+enum simt_under_way {
+    UNDER_WAY_NOT,
+    UNDER_WAY_COPY,
+    UNDER_WAY_BULK,
+    UNDER_WAY_SOURCE,
+    UNDER_WAY_LOAD,
+    UNDER_WAY_STORE
+};
 
 struct simt_report {
     enum simt_check_kind kind;

@@ -87,7 +87,7 @@ static uint32_t failing_lanes(const struct access *a, uint32_t m, bool shared)
 
 static void touch_lanes(const struct access *a, uint32_t m, bool shared)
 {
-    if (!shared && a->check->stores_bulk) m &= ~simt_bulk_meet(a, m, false);
+    if (!shared && may_meet_bulk(a->block, a->kind)) m &= ~simt_bulk_meet(a, m, false);
     if (!m) return;
     if (shared)
         simt_shared_touch(a, m);
@@ -260,7 +260,7 @@ static bool touch_lines(const struct access *a, const struct span *s, const uint
 static bool check_rows(const struct access *a, const uint64_t *from)
 {
     const struct span *s = &a->block->spans[a->insn->d2];
-    if (a->check->stores_bulk) return false;
+    if (may_meet_bulk(a->block, a->kind)) return false;
     uint64_t at[2] = {from[0] + (uint64_t)a->insn->imm, from[16] + (uint64_t)a->insn->imm};
     unsigned bytes = 16 * a->bytes;
     if ((at[0] | at[1]) % LINE || a->bytes < 4 || a->kind == ACCESS_ATOMIC) return false;
@@ -468,7 +468,7 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     const struct insn *i = &w->code[pc];
     unsigned site = b->check->site_of[pc];
     if (i->space == PTX_SHARED && (uint32_t)more <= 1 && simt_shared_warp(b, w, i, step, at)) return true;
-    if (b->check->stores_bulk && i->space == PTX_GLOBAL) return false;
+    if (i->space == PTX_GLOBAL && may_meet_bulk(b, b->check->sites[site].access)) return false;
     bool rows = i->space == PTX_GLOBAL && step != QUICK_SCATTERED;
     unsigned halves = rows ? (unsigned)(more >> 62) : 0; /* 0: both */
     if (rows && simt_race_rows(w, i, site, step, at, halves)) {
@@ -492,9 +492,11 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
 /* Loads of lanes m from memory where nobody can race and all was written, as where the instruction was last. */
 static bool reads_quietly(const struct simt_check *c, const struct warp *w, const struct insn *i, uint32_t m)
 {
-    const struct span *s = &((const struct block *)w->worker->observed)->spans[i->d2];
+    const struct block *b = w->worker->observed;
+    const struct span *s = &b->spans[i->d2];
     uint64_t bytes = (uint64_t)i->size * i->count, room = s->high - s->low, imm = (uint64_t)i->imm;
-    if (!s->quiet || s->written || room < bytes || c->stores_bulk || i->flags & (F_SPIN | F_FRAME)) return false;
+    if (!s->quiet || s->written || room < bytes || may_meet_bulk(b, ACCESS_READ) || i->flags & (F_SPIN | F_FRAME))
+        return false;
     return imm % bytes == 0 &&
            c->vectors->within(u64_at(w->frame->regs, i->a), m, s->low - imm, room - bytes, bytes - 1);
 }

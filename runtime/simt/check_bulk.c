@@ -1,7 +1,9 @@
 /* cp.async.bulk, st.async and red.async: copies that are under way until a thread has waited for the mbarrier's phase
  * that they count in, or for the group that it committed them in. They are done at once here, so the checks keep in
  * mind who has waited: a thread may touch what a copy moves when it has, or when it comes behind one that has, by
- * whatever orders threads. Of global memory what is written is followed, within the block that does it.
+ * whatever orders threads. In global memory that goes for threads of the block. For others what a group stores is
+ * recorded once more when its thread has waited for it, or at the end of the block: what was released before comes
+ * too early. Of the sources of loads the last MOST_SOURCES are kept in mind.
  *
  * Words under way have the tag TAG_MIXED, which makes every access to them come to simt_shared_touch. When all threads
  * of the block meet, and one of them has waited, all know; so does who begins a copy to the same place, and the old one
@@ -12,7 +14,9 @@
 #include "runtime/simt/async.h"
 #include "runtime/simt/check_cells.h"
 
-#define MOST 4096 /* more copies at once are not followed */
+#define MOST         4096 /* more copies at once are not followed */
+#define MOST_SOURCES 64   /* of loads that somebody has waited for, in global memory */
+#define PIECE        16u
 
 struct bulk { /* a copy of one thread */
     record me;
@@ -24,14 +28,17 @@ struct bulk { /* a copy of one thread */
     bool counted;                   /* at an mbarrier */
     uint32_t barrier;               /* counted: where */
     uint32_t seen, passed;          /* the phase there when it was seen last, modulo 4, and how many are over since */
+    bool recorded;                  /* once more: the thread has waited for it */
     uint32_t group;                 /* else: groups that its thread had committed before */
     uint32_t waited[32], since[32]; /* by warp: lanes that have waited for it, and the time of the first */
 };
 struct bulks {
     struct bulk *items;
     size_t count, room;
+    size_t sources;      /* items that are read in global memory */
     uint32_t *committed; /* groups, by thread */
 };
+static const struct insn nothing; /* what a copy is recorded by once more: its values are not known */
 
 static struct bulks *want(struct block *b)
 {
@@ -57,7 +64,8 @@ void simt_bulk_free(struct block *b)
 void simt_bulk_start(struct block *b)
 {
     if (!b->bulks) return;
-    b->bulks->count = 0;
+    b->bulks->count = b->bulks->sources = 0;
+    b->moving = (struct moving){.low = 0};
     memset(b->bulks->committed, 0, (size_t)b->worker->warp_count * SIMT_WARP * sizeof *b->bulks->committed);
 }
 
@@ -120,6 +128,36 @@ void simt_bulk_observe(const struct access *a, uint32_t m)
     }
 }
 
+/* The copy of a group to global memory is there now. Nobody can have released it meanwhile where no time has passed. */
+static void record_again(struct block *b, struct bulk *x)
+{
+    unsigned thread = record_thread(x->me), lane = thread % SIMT_WARP;
+    const record time = (record)LAST_TIME << TIME_AT;
+    struct insn as = nothing;
+    if (!x->global || x->counted || x->reduces || x->recorded || record_time(x->me) == b->now) return;
+    as.d2 = b->check->program->cache_count; /* the block's span beside those of instructions */
+    struct access a = {.check = b->check,
+                       .block = b,
+                       .warp = &b->worker->warps[thread / SIMT_WARP],
+                       .insn = &as,
+                       .kind = ACCESS_WRITE,
+                       .site = &b->check->sites[record_site(x->me)],
+                       .origin = -1,
+                       .bytes = PIECE};
+    a.me = ((x->me & ~time) | (record)b->now << TIME_AT) - ((record)lane << THREAD_AT);
+    x->recorded = true;
+    for (uint32_t k = 0; k < x->bytes; k += a.bytes) {
+        a.at[lane] = x->at + k;
+        simt_race_touch(&a, 1u << lane, false);
+    }
+}
+
+void simt_bulk_end(struct block *b)
+{
+    for (size_t k = 0; b->bulks && !b->worker->fault.kind && k < b->bulks->count; k++)
+        record_again(b, &b->bulks->items[k]);
+}
+
 void simt_bulk_wait(struct block *b, const struct warp *w, const struct insn *i, uint32_t m)
 {
     struct bulks *c = b->bulks;
@@ -136,7 +174,9 @@ void simt_bulk_wait(struct block *b, const struct warp *w, const struct insn *i,
         for (size_t k = 0; k < c->count; k++) {
             struct bulk *x = &c->items[k];
             bool mine = !x->counted && record_thread(x->me) == me && (all || x->source);
-            if (mine && x->group + i->extra < committed[l]) set_waited(b, x, w, l);
+            if (!mine || x->group + i->extra >= committed[l]) continue;
+            if (all) record_again(b, x);
+            set_waited(b, x, w, l);
         }
     }
 }
@@ -149,8 +189,25 @@ static void mark(struct block *b, const struct bulk *x, uint32_t from, uint32_t 
         if (!from || b->tags.written[word] == from) b->tags.written[word] = to;
 }
 
+/* So many of the items are left. */
+static void set_count(struct block *b, struct bulks *c, size_t count)
+{
+    struct moving m = {.low = UINT64_MAX};
+    c->count = count;
+    c->sources = 0;
+    for (size_t k = 0; k < count; k++) {
+        const struct bulk *x = &c->items[k];
+        if (!x->global) continue;
+        c->sources += x->source;
+        m.stores |= !x->source;
+        if (x->at < m.low) m.low = x->at;
+        if (x->at + x->bytes > m.high) m.high = x->at + x->bytes;
+    }
+    b->moving = m;
+}
+
 /* Copies to or from within the new one's place that its thread knows to be done. */
-static void forget_under(const struct block *b, struct bulks *c, const struct bulk *n)
+static void forget_under(struct block *b, struct bulks *c, const struct bulk *n)
 {
     unsigned me = record_thread(n->me);
     size_t kept = 0;
@@ -160,12 +217,23 @@ static void forget_under(const struct block *b, struct bulks *c, const struct bu
         under = under && x->global == n->global;
         if (!under || !knows(b, x, me / SIMT_WARP, me % SIMT_WARP)) c->items[kept++] = *x;
     }
-    c->count = kept;
+    set_count(b, c, kept);
+}
+
+/* The oldest source in global memory that somebody has waited for, when there are too many. */
+static void forget_source(struct block *b, struct bulks *c)
+{
+    size_t k = 0;
+    while (k < c->count && !(c->items[k].global && c->items[k].source && anyone_waited(b, &c->items[k]))) k++;
+    if (k == c->count) return;
+    memmove(&c->items[k], &c->items[k + 1], (c->count - k - 1) * sizeof *c->items);
+    set_count(b, c, c->count - 1);
 }
 
 static void add(struct block *b, struct bulks *c, const struct bulk *n)
 {
     forget_under(b, c, n);
+    if (n->global && n->source && c->sources >= MOST_SOURCES) forget_source(b, c);
     if (c->count == MOST) return;
     if (c->count == c->room) {
         size_t room = c->room ? 2 * c->room : 8;
@@ -177,7 +245,8 @@ static void add(struct block *b, struct bulks *c, const struct bulk *n)
         c->items = more;
         c->room = room;
     }
-    c->items[c->count++] = *n;
+    c->items[c->count] = *n;
+    set_count(b, c, c->count + 1);
     mark(b, n, 0, TAG_MIXED);
 }
 
@@ -205,7 +274,13 @@ void simt_bulk_begin(const struct access *a, const struct async_bulk *x, uint32_
             n.source = true;
             add(b, c, &n);
         }
+        if (x->source == PTX_GLOBAL && !x->ranks) { /* other blocks of a cluster wait, too */
+            n.at = u64_at(a->regs, i->b)[l];
+            n.source = n.global = true;
+            add(b, c, &n);
+        }
         n.global = x->destination == PTX_GLOBAL;
+        if (n.global && x->mask) continue; /* some of the bytes */
         n.at = n.global ? u64_at(a->regs, i->a)[l] : u32_at(a->regs, i->a)[l];
         n.source = false;
         n.reduces = simt_is_bulk_reduction(i);
@@ -248,7 +323,7 @@ void simt_bulk_met(struct block *b)
         else
             c->items[kept++] = c->items[k];
     }
-    c->count = kept;
+    set_count(b, c, kept);
     for (size_t k = 0; k < kept; k++) mark(b, &c->items[k], 0, TAG_MIXED);
 }
 
@@ -273,7 +348,7 @@ static void report(const struct access *a, unsigned lane, const struct bulk *x)
                             .address = a->at[lane],
                             .size = a->bytes,
                             .has_other = true,
-                            .under_way = x->source   ? UNDER_WAY_SOURCE
+                            .under_way = x->source   ? x->global ? UNDER_WAY_LOAD : UNDER_WAY_SOURCE
                                          : x->global ? UNDER_WAY_STORE
                                                      : UNDER_WAY_BULK,
                             .first = simt_party_of(a->check, a->block, x->me),
@@ -285,17 +360,19 @@ static void report(const struct access *a, unsigned lane, const struct bulk *x)
 
 uint32_t simt_bulk_meet(const struct access *a, uint32_t m, bool shared)
 {
-    const struct bulks *c = a->block->bulks;
+    const struct block *b = a->block;
+    const struct bulks *c = b->bulks;
     uint32_t met = 0;
     if (!c || !c->count) return 0;
     EACH_LANE(l, m) for (size_t k = 0; k < c->count && !(met >> l & 1); k++)
     {
         const struct bulk *x = &c->items[k];
+        if (!shared && (a->at[l] >= b->moving.high || a->at[l] + a->bytes <= b->moving.low)) break;
         if (x->global == shared || !overlaps(x, a->at[l], a->bytes) || (x->source && a->kind == ACCESS_READ)) continue;
         if (x->reduces && a->kind == ACCESS_ATOMIC) continue;
         unsigned warp = (unsigned)a->warp->index;
-        if (!simt_check_ordered(a->block, x->me, warp, l)) continue; /* a race like others: check_race.c */
-        if (knows(a->block, x, warp, l)) continue;
+        if (!simt_check_ordered(b, x->me, warp, l)) continue; /* a race like others: check_race.c */
+        if (knows(b, x, warp, l)) continue;
         report(a, l, x);
         met |= 1u << l;
     }

@@ -201,6 +201,10 @@ struct counters {         /* check_counters.c */
     record me[COUNTER_TURNS]; /* in each turn, from the first on, without a thread */
     struct access access;     /* an atomic that touched them */
 };
+struct moving { /* where bulk copies read or write global memory, as long as they are kept in mind; high 0: nowhere */
+    uint64_t low, high;
+    bool stores; /* some write */
+};
 struct block {
     struct block *next; /* of the check */
     struct simt_check *check;
@@ -223,6 +227,7 @@ struct block {
     struct tags tags;
     struct copies *copies; /* NULL until there is one */
     struct bulks *bulks;   /* likewise */
+    struct moving moving;  /* of them */
     struct reach *reach;   /* of other blocks of its cluster into its shared memory; NULL: there are none */
     struct counters counters;
     struct span *spans;            /* by an instruction's d2 */
@@ -245,6 +250,12 @@ struct block {
 static inline record record_of(const struct access *a, bool shared)
 {
     return shared ? (a->me & (BLOCK_SPAN - 1)) | a->block->shared_id : a->me;
+}
+
+/* May accesses to global memory meet a bulk copy? Loads may be read beside. */
+static inline bool may_meet_bulk(const struct block *b, enum simt_access kind)
+{
+    return b->moving.high && (b->moving.stores || kind != ACCESS_READ);
 }
 
 struct release {
@@ -275,7 +286,6 @@ struct simt_check {
     bool releases_some;                  /* there are instructions that release */
     bool follows_texels;                 /* textures and surfaces can race: check_texels.c */
     bool stores_texels;                  /* there are stores to surfaces, or reductions */
-    bool stores_bulk;                    /* there are bulk copies to global memory */
     bool narrow;                         /* there are accesses of less than 4 bytes that may be to shared memory */
     bool swaps_some;                     /* there are compare-and-swaps */
     bool untracked;                      /* there are instructions that write memory unseen */
@@ -612,6 +622,7 @@ uint32_t simt_bulk_meet(const struct access *a, uint32_t m, bool shared);
 bool simt_bulk_covers(const struct block *b, uint64_t at, uint32_t bytes); /* does a copy move some of them? */
 void simt_bulk_met(struct block *b);                                       /* all threads met */
 void simt_bulk_start(struct block *b);                                     /* a block begins */
+void simt_bulk_end(struct block *b);                                       /* it ends */
 void simt_bulk_free(struct block *b);
 
 /* ---- check_texels.c ---- */

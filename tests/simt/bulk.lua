@@ -31,7 +31,9 @@ __device__ void wait_token(u64 *bar, u64 token) {
   :: "r"(at(to)), "r"(v), "r"(at(bar)) : "memory")
 #define WAIT_READ(n) asm volatile("cp.async.bulk.wait_group.read " #n ";" ::: "memory")
 #define WAIT_GROUP(n) asm volatile("cp.async.bulk.wait_group " #n ";" ::: "memory")
-__global__ void k(const float *x, float *out) {
+#define SEND() do { __threadfence(); atomicExch(flag, 1); } while (0)
+#define RECEIVE() do { while (!atomicAdd(flag, 0)) {} __threadfence(); } while (0)
+__global__ void k(float *x, float *out, int *flag) {
   __shared__ alignas(128) float s[2][64];
   __shared__ u64 bar[2], empty[2];
   int me = threadIdx.x;
@@ -43,16 +45,18 @@ __global__ void k(const float *x, float *out) {
 #line 1 "case"
 ]]
 
-local function check(source)
+local function check(source, blocks)
   local k = gpu.kernel { source = head .. source .. "\n}", chunk = "case", line = 1 }
-  local x, out = gpu.range(1, 512):to("float32"), gpu.zeros(512)
-  return gpu.check(function() k(1, 64)(x, out) end), out
+  local x, out, flag = gpu.range(1, 512):to("float32"), gpu.zeros(512), gpu.zeros(1, "int32")
+  return gpu.check(function() k(blocks or 1, 64)(x, out, flag) end), out
 end
 
 -- What the reports say, in order, one line each: the lines of the copy and the access, with threads, and the text.
 local hints = {
   write = "cp.async.bulk (st.async, red.async) is under way until the phase of its mbarrier is over: let each thread wait for it "
     .. "(mbarrier.try_wait), or one, with __syncthreads() behind it; who copies to a place again must come behind its readers",
+  load = "cp.async.bulk reads its source until the phase of its mbarrier is over: who writes there must have waited for it "
+    .. "(mbarrier.try_wait), or come behind __syncthreads() with one that has",
   read = "cp.async.bulk reads its source until it is waited for: cp.async.bulk.wait_group.read in the thread that began "
     .. "it is missing, with __syncthreads() behind it where other threads write",
   store = "cp.async.bulk writes to global memory until it is waited for: cp.async.bulk.wait_group (without .read) in the thread "
@@ -60,21 +64,23 @@ local hints = {
 }
 local function faulty(name, source, ...)
   local want = { ... }
+  local blocks = type(want[1]) == "number" and table.remove(want, 1)
   t.test(name, function()
-    local found, got = check(source), {}
+    local found, got = check(source, blocks), {}
     for i, r in ipairs(found) do
       got[i] = ("%d: %s (%d times)"):format(r.line, r.message, r.count)
       if r.kind == "race" and r.message:find "copy begun" then
-        t.eq(r.hint, r.space == "global" and hints.store or hints[r.message:match "still (%a+) it"])
+        local does = r.message:match "still (%a+) it"
+        t.eq(r.hint, r.space ~= "global" and hints[does] or does == "read" and hints.load or hints.store)
       end
     end
     t.eq(table.concat(got, "\n"), table.concat(want, "\n"))
   end)
 end
 
-local function clean(name, source, index, value)
+local function clean(name, source, index, value, blocks)
   t.test(name, function()
-    local found, out = check(source)
+    local found, out = check(source, blocks)
     t.eq(found[1] and found[1].line .. ": " .. found[1].message, nil)
     t.eq(out[index], value)
   end)
@@ -222,7 +228,100 @@ faulty("asynchronous additions, of which one warp waits", [[
   out[me] = sum[0];
 ]], "4: s[0] read in line 6 while the copy begun here may still write it (32 times)")
 
+faulty("a source in global memory that is overwritten before it was read", [[
+  if (me == 0) { expect(&bar[0], 256);
+    LOAD(s[0], x, 256, &bar[0]); }
+  __syncthreads();
+  x[me] = me;
+  wait(&bar[0], 0);
+]], "2: x[0] written in line 4 while the copy begun here may still read it (64 times)")
+
+faulty("a load whose thread writes to the source itself", [[
+  if (me == 0) { expect(&bar[0], 256);
+    LOAD(s[0], x, 256, &bar[0]);
+    x[17] = 1;
+    wait(&bar[0], 0); }
+]], "2: x[17] written in line 3 while the copy begun here may still read it (1 times)")
+
+faulty("a source that a block writes which another one loads", [[
+  if (me == 0 && blockIdx.x == 0) { expect(&bar[0], 256);
+    LOAD(s[0], x, 256, &bar[0]);
+    wait(&bar[0], 0); }
+  if (me == 0 && blockIdx.x == 1) x[17] = 1;
+]], 2, "4: x[17] written here and read in line 2 by another thread, with nothing that orders them (1 times)")
+
+faulty("a store that another block is told of before it was written", [[
+  s[0][me] = me;
+  __syncthreads();
+  if (me == 0 && blockIdx.x == 0) {
+    STORE(out, s[0], 256); COMMIT();
+    SEND();
+    WAIT_GROUP(0); }
+  if (me == 1 && blockIdx.x == 1) { RECEIVE();
+    out[100] = out[5]; }
+]], 2, "4: out[5] written here and read in line 8 by another thread, with nothing that orders them (1 times)")
+
+faulty("a store that another block is told of, and nobody waits for", [[
+  s[0][me] = me;
+  __syncthreads();
+  if (me == 0 && blockIdx.x == 0) {
+    STORE(out, s[0], 256); COMMIT(); WAIT_READ(0);
+    SEND(); }
+  if (me == 1 && blockIdx.x == 1) { RECEIVE();
+    out[100] = out[5]; }
+]], 2, "4: out[5] written here and read in line 7 by another thread, with nothing that orders them (1 times)")
+
 ---- clean
+clean("a source that is overwritten behind its load, by all", [[
+  if (me == 0) { expect(&bar[0], 256); LOAD(s[0], x, 256, &bar[0]); wait(&bar[0], 0); }
+  __syncthreads();
+  x[me] = 0;
+  out[me] = s[0][me];
+]], 64, 64)
+
+clean("all wait and write to the source, and read beside before", [[
+  if (me == 0) { expect(&bar[0], 256); LOAD(s[0], x, 256, &bar[0]); }
+  float v = x[63 - me];
+  x[64 + me] = v;
+  wait(&bar[0], 0);
+  __syncthreads();
+  x[me] = v;
+  out[me] = s[0][me] + v;
+]], 64, 65)
+
+clean("many loads in two places, whose sources are then written", [[
+  for (int i = 0; i < 400; i++) {
+    if (me == 0) { expect(&bar[0], 16); LOAD(s[i % 2], x + i % 128 * 4, 16, &bar[0]); }
+    wait(&bar[0], i & 1);
+    if (me == 40) x[i % 128 * 4] += 1;
+    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" :: "r"(at(&empty[0])) : "memory");
+    wait(&empty[0], i & 1);
+  }
+  if (me == 40) out[0] = x[0];
+]], 1, 1 + 4)
+
+clean("a store that another block is told of when it was written", [[
+  s[0][me] = me;
+  __syncthreads();
+  if (me == 0 && blockIdx.x == 0) { STORE(out, s[0], 256); COMMIT(); __threadfence(); WAIT_GROUP(0); SEND(); }
+  if (me == 1 && blockIdx.x == 1) { RECEIVE(); out[100] = out[5]; }
+]], 101, 5, 2)
+
+clean("a block's threads meet behind the store, and another one tells of it", [[
+  s[0][me] = me;
+  __syncthreads();
+  if (me == 0 && blockIdx.x == 0) { STORE(out, s[0], 256); COMMIT(); __threadfence(); WAIT_GROUP(0); __threadfence(); }
+  __syncthreads();
+  if (me == 40 && blockIdx.x == 0) SEND();
+  if (me == 1 && blockIdx.x == 1) { RECEIVE(); out[100] = out[5]; }
+]], 101, 5, 2)
+
+clean("reductions of two blocks to one place, while fences pass", [[
+  s[0][me] = me;
+  __syncthreads();
+  if (me == 0) { ADD(out, s[0], 256); COMMIT(); __threadfence(); WAIT_GROUP(0); }
+]], 64, 126, 2)
+
 clean("asynchronous stores and additions that all wait for", [[
   unsigned *sum = (unsigned *)s[1];
   if (me == 0) { expect(&bar[0], 512); sum[0] = 0; }
