@@ -9,7 +9,10 @@
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define LONG  65536 /* elements of a row that all threads sort together */
+#define LONG 65536 /* elements of a row that all threads sort together */
+#define SHORT_ROW                                                                                                      \
+    1024            /* elements of 2 bytes up to which vectors sort them, as keys of 4, sooner than two passes do      \
+                     */
 #define PIECE 65536 /* elements that are turned into keys, or keys into elements, at a time */
 
 /* A long row cut into slices, one for each thread. */
@@ -446,9 +449,9 @@ enum rt_status kn_sort_host(const struct kn_sorter *s, const struct rt_array *va
     else
         j.record = narrow && s->length <= UINT32_MAX ? PAIR32 : PAIR64;
     j.record_bytes = j.record == KEY32 ? 4 : j.record == PAIR64 ? sizeof(struct pair) : 8;
-    bool integers = j.record == PAIR32 || (j.record != PAIR64 && j.record_bytes == j.element_bytes);
-    j.quick = integers && kn_quick_available();
-    j.in_values = j.quick && !indices;
+    bool whole = j.record_bytes == j.element_bytes, few = j.element_bytes == 2 && s->length <= SHORT_ROW;
+    j.quick = (j.record == PAIR32 || (j.record != PAIR64 && (whole || few))) && kn_quick_available();
+    j.in_values = j.quick && whole && !indices;
     j.row_bytes = j.in_values ? 0 : (j.quick ? 1 : 2) * (size_t)s->length * j.record_bytes;
     if (j.kind == KN_KEY_FLOAT) j.nan = j.inf | (j.inf & -j.inf) >> 1; /* a quiet one */
     return sort_all(&j, e);

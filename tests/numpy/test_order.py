@@ -87,3 +87,19 @@ def test_against_numpy(tmp_path, way, maker):
             got = np.load(tmp_path / f"{file}-{i + 1}.npy")
             assert got.shape == np.shape(want), (file, code, got.shape, np.shape(want))
             np.testing.assert_allclose(got, want, rtol=2e-6, atol=1e-6, err_msg=f"{file}: {code}, result {i + 1}")
+
+
+def test_rows_of_16_bits_of_all_lengths(tmp_path):
+    g, script, wants = np.random.default_rng(3), ["gpu.device('cpu')"], []
+    for dtype in ("int16", "uint16", "float16"):
+        for n in (2, 10, 33, 1000, 1024, 1025):
+            x = g.integers(0, 65536, (7, n)).astype("uint16").view(dtype)
+            name = f"{dtype}-{n}"
+            np.save(tmp_path / f"{name}.npy", x)
+            script.append(f"gpu.save('{tmp_path}/out-{name}.npy', gpu.load('{tmp_path}/{name}.npy'):sort(2))")
+            wants.append((name, np.sort(x, 1)))
+    (tmp_path / "script.lua").write_text("\n".join(script))
+    p = subprocess.run([os.environ["LUNARRAY"], str(tmp_path / "script.lua")], text=True, capture_output=True, timeout=300)
+    assert p.returncode == 0, p.stderr + p.stdout
+    for name, want in wants:
+        np.testing.assert_array_equal(np.load(tmp_path / f"out-{name}.npy"), want, name)
