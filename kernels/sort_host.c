@@ -1,7 +1,7 @@
 /* Sorting on the host threads, by keys (keys.h). Values are sorted as keys alone and made from the keys again; indices
  * as records of key and index. Keys of 4 and 8 bytes, and records of 8, are sorted in place by vectors where the
- * processor can (quicksort.h); all else by a radix sort, which looks at every byte of a key once. Short rows are sorted
- * beside each other, a long row by all threads. */
+ * processor can (quicksort.h), and so are short rows of elements of 2 bytes as keys of 4; all else by a radix sort,
+ * which looks at every byte of a key once. Short rows are sorted beside each other, a long row by all threads. */
 #include "kernels/quicksort.h"
 #include "kernels/sort.h"
 #include <stdlib.h>
