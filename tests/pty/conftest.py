@@ -142,6 +142,13 @@ def terminal(env):
         t.close()
 
 
+def ready(terminal, *args, **options):
+    """One that has shown its first prompt."""
+    t = terminal(*args, **options)
+    t.at_prompt(1)
+    return t
+
+
 @pytest.fixture
 def cli(env, tmp_path):
     """cli(*arguments) runs the binary without a terminal and gives its result."""

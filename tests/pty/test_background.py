@@ -8,7 +8,7 @@ import subprocess
 import termios
 
 import pytest
-from conftest import BINARY
+from conftest import BINARY, ready
 
 THREAD = r"""
 #include <pthread.h>
@@ -50,12 +50,6 @@ def library(tmp_path_factory):
     (folder / "thread.c").write_text(THREAD)
     subprocess.run(["cc", "-w", "-O0", "-shared", "-fPIC", "-o", folder / "thread.so", folder / "thread.c", "-pthread"], check=True)
     return str(folder / "thread.so")
-
-
-def ready(terminal, *args, **options):
-    t = terminal(*args, **options)
-    t.at_prompt(1)
-    return t
 
 
 def test_a_thread_that_prints_does_not_garble_what_is_typed(terminal, library, tmp_path):

@@ -1,12 +1,7 @@
 """What the shell does with cells beside running them: pager, editor, saving, loading, history."""
 
 import pytest
-
-
-def ready(terminal, *args, **options):
-    t = terminal(*args, **options)
-    t.at_prompt(1)
-    return t
+from conftest import ready
 
 
 @pytest.fixture

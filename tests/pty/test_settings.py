@@ -3,13 +3,7 @@
 import time
 
 import pytest
-from conftest import BINARY
-
-
-def ready(terminal, *args, **options):
-    t = terminal(*args, **options)
-    t.at_prompt(1)
-    return t
+from conftest import BINARY, ready
 
 
 @pytest.fixture

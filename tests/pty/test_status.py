@@ -2,13 +2,7 @@
 
 import os
 
-from conftest import BINARY
-
-
-def ready(terminal, *args, **options):
-    t = terminal(*args, **options)
-    t.at_prompt(1)
-    return t
+from conftest import BINARY, ready
 
 
 def test_the_status_line(terminal):
