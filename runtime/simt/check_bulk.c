@@ -1,7 +1,7 @@
 /* cp.async.bulk, st.async and red.async: copies that are under way until a thread has waited for the mbarrier's phase
  * that they count in, or for the group that it committed them in. They are done at once here, so the checks keep in
  * mind who has waited: a thread may touch what a copy moves when it has, or when it comes behind one that has, by
- * whatever orders threads. In global memory that goes for threads of the block. For others what a group stores is
+ * whatever orders threads. In global memory that goes for threads of the block. For others the copy of a group is
  * recorded once more when its thread has waited for it, or at the end of the block: what was released before comes
  * too early. Of the sources of loads the last MOST_SOURCES are kept in mind.
  *
@@ -21,7 +21,7 @@
 struct bulk { /* a copy of one thread */
     record me;
     uint64_t at;
-    uint32_t bytes;
+    uint32_t bytes, element;        /* of a reduction: bytes of each */
     bool global;                    /* there; else in shared memory */
     bool source;                    /* it is read there; else it is written */
     bool reduces;                   /* it is an atomic where it writes */
@@ -134,21 +134,24 @@ static void record_again(struct block *b, struct bulk *x)
     unsigned thread = record_thread(x->me), lane = thread % SIMT_WARP;
     const record time = (record)LAST_TIME << TIME_AT;
     struct insn as = nothing;
-    if (!x->global || x->counted || x->reduces || x->recorded || record_time(x->me) == b->now) return;
+    if (!x->global || x->counted || x->recorded || record_time(x->me) == b->now) return;
     as.d2 = b->check->program->cache_count; /* the block's span beside those of instructions */
     struct access a = {.check = b->check,
                        .block = b,
                        .warp = &b->worker->warps[thread / SIMT_WARP],
                        .insn = &as,
-                       .kind = ACCESS_WRITE,
+                       .kind = x->reduces ? ACCESS_ATOMIC : ACCESS_WRITE,
                        .site = &b->check->sites[record_site(x->me)],
                        .origin = -1,
-                       .bytes = PIECE};
+                       .bytes = x->reduces ? x->element : PIECE};
     a.me = ((x->me & ~time) | (record)b->now << TIME_AT) - ((record)lane << THREAD_AT);
     x->recorded = true;
     for (uint32_t k = 0; k < x->bytes; k += a.bytes) {
         a.at[lane] = x->at + k;
-        simt_race_touch(&a, 1u << lane, false);
+        if (x->reduces)
+            simt_race_words(&a, 1u << lane);
+        else
+            simt_race_touch(&a, 1u << lane, false);
     }
 }
 
@@ -284,6 +287,7 @@ void simt_bulk_begin(const struct access *a, const struct async_bulk *x, uint32_
         n.at = n.global ? u64_at(a->regs, i->a)[l] : u32_at(a->regs, i->a)[l];
         n.source = false;
         n.reduces = simt_is_bulk_reduction(i);
+        n.element = i->size;
         add(b, c, &n);
     }
 }

@@ -103,11 +103,12 @@ void simt_releases_free(struct simt_check *c)
     }
 }
 
-static bool covers(const struct release *r, record e)
+static bool covers(const struct simt_check *c, const struct release *r, record e)
 {
     uint32_t time = record_time(e);
     unsigned thread = record_thread(e);
-    bool releases = record_atomic(e) && time <= r->time; /* the atomic itself, which is behind the fence */
+    bool bulk = c->sites[record_site(e)].bulk;                    /* releases nothing */
+    bool releases = record_atomic(e) && !bulk && time <= r->time; /* the atomic itself, which is behind the fence */
     return time < r->fence.block_time || (thread == r->thread && (time < r->fence.time || releases)) ||
            (thread / SIMT_WARP == r->thread / SIMT_WARP && time < r->fence.warp_time);
 }
@@ -124,7 +125,7 @@ static bool released(const struct block *b, record e, unsigned thread)
     size_t tries = 0;
     for (size_t k = l ? l->count : 0; k > 0 && !found; k--) {
         if (l->items[k - 1].number > b->acquired[thread]) continue;
-        found = covers(&l->items[k - 1], e) || ++tries > LOG_SEARCH;
+        found = covers(c, &l->items[k - 1], e) || ++tries > LOG_SEARCH;
     }
     pthread_mutex_unlock(&c->stripes[block % LOG_STRIPES].lock);
     return found;

@@ -271,7 +271,25 @@ faulty("a store that another block is told of, and nobody waits for", [[
     out[100] = out[5]; }
 ]], 2, "4: out[5] written here and read in line 7 by another thread, with nothing that orders them (1 times)")
 
+faulty("a reduction that another block is told of too early", [[
+  s[0][me] = me;
+  __syncthreads();
+  if (me == 0 && blockIdx.x == 0) {
+    ADD(out, s[0], 256); COMMIT();
+    SEND();
+    WAIT_GROUP(0); }
+  if (me == 1 && blockIdx.x == 1) { RECEIVE();
+    out[100] = out[5]; }
+]], 2, "4: out[5] updated by an atomic here and read in line 8 by another thread, with nothing that orders them (1 times)")
+
 ---- clean
+clean("a reduction that another block is told of when it was done", [[
+  s[0][me] = me;
+  __syncthreads();
+  if (me == 0 && blockIdx.x == 0) { ADD(out, s[0], 256); COMMIT(); __threadfence(); WAIT_GROUP(0); SEND(); }
+  if (me == 1 && blockIdx.x == 1) { RECEIVE(); out[100] = out[5]; }
+]], 101, 5, 2)
+
 clean("a source that is overwritten behind its load, by all", [[
   if (me == 0) { expect(&bar[0], 256); LOAD(s[0], x, 256, &bar[0]); wait(&bar[0], 0); }
   __syncthreads();
