@@ -64,7 +64,7 @@ def test_a_thread_that_prints_does_not_garble_what_is_typed(terminal, library, t
     t.wait(lambda t: "unfinished" in t.lines() and t.lines()[-1] == "3> print('typed', 6 * 7)")
     for i in range(20):
         assert t.lines().count(f"line {i} of the thread") == 1 and t.lines().count(f"error {i} of the thread") == 1, t.lines()
-    assert sum(line.startswith("3>") for line in t.lines()) == 1
+    assert sum(line.startswith("3>") for line in t.lines()) == 1, t.lines()
     (tmp_path / "later").write_text("")
     t.wait(lambda t: " and finished" in t.lines() and t.lines()[-1] == "3> print('typed', 6 * 7)")
     t.send("\r")
