@@ -215,25 +215,28 @@ for _, device in ipairs(t.devices()) do
     end
   end)
 
-  test("of all elements and of one row, to the same bits", function()
-    gpu.seed(12)
-    for _, length in ipairs { 1, 2, 15, 33, 511, 513, 1000, 2047, 2048, 2049 } do
-      local whole = gpu.randn(length, "float64", device) * 50
-      for _, dtype in ipairs { "float32", "float64", "int32", "int64", "bool", "int16", "uint8", "float16", "uint64" } do
-        local x = whole:abs():to(dtype)
-        if dtype ~= "bool" and dtype:sub(1, 1) ~= "u" then x = x * whole:sign():to(dtype) end
-        for _, name in ipairs { "sum", "mean", "min", "max", "argmin", "argmax", "any", "all", "count_nonzero", "var",
-          "std", "norm" } do
-          local value, row = x[name](x), x:reshape(1, length)
-          row = name == "norm" and row:norm(2, 2) or row[name](row, 2)
-          assert(value == row[1], ("%s of %d %s: %s, of a row %s"):format(name, length, dtype, value, row[1]))
-          t.eq(math.type(value), math.type(row[1]), name .. " " .. dtype)
+  -- The host has loops of its own for these; generated code has none, and compiles each for a tenth of a second.
+  if not (device:find "cuda" or os.getenv "LUNARRAY_GENERATED") then
+    test("of all elements and of one row, to the same bits", function()
+      gpu.seed(12)
+      for _, length in ipairs { 1, 2, 15, 33, 511, 513, 1000, 2047, 2048, 2049 } do
+        local whole = gpu.randn(length, "float64", device) * 50
+        for _, dtype in ipairs { "float32", "float64", "int32", "int64", "bool", "int16", "uint8", "float16", "uint64" } do
+          local x = whole:abs():to(dtype)
+          if dtype ~= "bool" and dtype:sub(1, 1) ~= "u" then x = x * whole:sign():to(dtype) end
+          for _, name in ipairs { "sum", "mean", "min", "max", "argmin", "argmax", "any", "all", "count_nonzero", "var",
+            "std", "norm" } do
+            local value, row = x[name](x), x:reshape(1, length)
+            row = name == "norm" and row:norm(2, 2) or row[name](row, 2)
+            assert(value == row[1], ("%s of %d %s: %s, of a row %s"):format(name, length, dtype, value, row[1]))
+            t.eq(math.type(value), math.type(row[1]), name .. " " .. dtype)
+          end
         end
       end
-    end
-    local x = gpu.array({ 1, 0 / 0, 3 }, device)
-    assert(x:max() ~= x:max() and x:argmax() == 2 and x:any() and x:sum() ~= x:sum())
-  end)
+      local x = gpu.array({ 1, 0 / 0, 3 }, device)
+      assert(x:max() ~= x:max() and x:argmax() == 2 and x:any() and x:sum() ~= x:sum())
+    end)
+  end
 
   test("results", function()
     local x = gpu.array({ { 1, 2 }, { 3, 4 } }, "int32", device)
