@@ -362,7 +362,7 @@ static const struct lg_function functions[] = {
      "back what they were; gpu.check() tells. k(grid, block, {check = true}) or false is for one launch, and "
      "gpu.check(false) in init.lua for all sessions. With "
      "checks on, a launch that finds something raises an error that lists it; the kernel ran to its end, without the "
-     "accesses that were wrong. It mostly takes one to two times as long, at scattered places up to ten, for lanes that parted there up to thirty. A GPU has no "
+     "accesses that were wrong. It mostly takes one to two times as long, at scattered places up to twenty, for lanes that parted there up to thirty. A GPU has no "
      "checks: asked for them by true, a launch on one is an error.\n"
      "gpu.check(f) calls f with checks on and gives a list of what was found in its launches, empty when nothing was, "
      "which shows itself in words: tables with kind, message, hint, text (the whole report), kernel, file, line, column, source (the line's text), access (\"read\", "
