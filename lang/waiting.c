@@ -216,10 +216,18 @@ static int wait_execute(lua_State *L)
 
 bool lg_goes_on(const char *command)
 {
-    for (const char *p = command; (p = strchr(p, '&')); p++) {
-        bool again = p[1] == '&', redirects = p[1] == '>' || (p > command && strchr("<>", p[-1]));
-        if (!again && !redirects) return true;
-        p += again;
+    char quote = '\0';
+    for (const char *p = command; *p; p++) {
+        bool escaped = *p == '\\' && quote != '\'' && p[1];
+        if (escaped) {
+            p++;
+        } else if (quote ? *p == quote : *p == '"' || *p == '\'') {
+            quote = quote ? '\0' : *p;
+        } else if (*p == '&' && !quote) {
+            bool again = p[1] == '&', redirects = p[1] == '>' || (p > command && strchr("<>", p[-1]));
+            if (!again && !redirects) return true;
+            p += again;
+        }
     }
     return false;
 }

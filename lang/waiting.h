@@ -9,7 +9,8 @@
  * early: -1 with errno EINTR. On the session's thread. */
 int lg_wait_for(struct lg_session *s, struct pollfd *fds, nfds_t count, int timeout_ms);
 
-/* Whether what the shell's command starts may go on after its end: there is an `&` that is no part of `&&` or `>&`. */
+/* Whether what the shell's command starts may go on after its end: there is an `&` that is not quoted and no
+ * part of `&&` or `>&`. */
 bool lg_goes_on(const char *command);
 
 /* Has the functions of io and os that can wait do it so, where the sink attends to requests. [raises] */

@@ -142,6 +142,12 @@ def terminal(env):
         t.close()
 
 
+def shell_of(t):
+    """The process id of the only child of the terminal's process."""
+    with open(f"/proc/{t.child.pid}/task/{t.child.pid}/children") as f:
+        return int(f.read().split()[0])
+
+
 def ready(terminal, *args, **options):
     """One that has shown its first prompt."""
     t = terminal(*args, **options)

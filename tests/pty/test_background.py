@@ -8,7 +8,7 @@ import subprocess
 import termios
 
 import pytest
-from conftest import BINARY, ready
+from conftest import BINARY, ready, shell_of
 
 THREAD = r"""
 #include <pthread.h>
@@ -93,11 +93,6 @@ def test_errors_of_a_program_that_is_read_come_before_what_follows_it(terminal):
     t.send("p = io.popen('echo error >&2; echo read; exit 3') print(p:read 'a', p:close())\r")
     t.at_prompt(2)
     t.shows("error", "read", "        nil     exit    3", "2>")
-
-
-def shell_of(t):
-    with open(f"/proc/{t.child.pid}/task/{t.child.pid}/children") as f:
-        return int(f.read().split()[0])
 
 
 def cooked(t):

@@ -7,7 +7,7 @@ import termios
 import time
 
 import pytest
-from conftest import BINARY, PATIENCE, ready
+from conftest import BINARY, PATIENCE, ready, shell_of
 
 
 def modes(t):
@@ -125,6 +125,17 @@ def test_a_command_has_the_terminal(terminal):
     t.shows('"sane"', "5>")
 
 
+@pytest.mark.parametrize("command", ["echo 'a & b'", 'echo "it\'s & b"', "echo a \\& b", "true && echo b >&1"])
+def test_an_ampersand_that_starts_nothing_leaves_the_terminal(terminal, command):
+    t = ready(terminal)
+    t.send(f"!test -t 1 && {command} && echo at the terminal\r")
+    t.at_prompt(2)
+    t.shows("at the terminal", "2>")
+    t.send(f"os.execute [[test -t 1 && {command} && echo there, too]];\r")
+    t.at_prompt(3)
+    t.shows("there, too", "3>")
+
+
 def test_control_c_is_the_commands_alone(terminal):
     t = ready(terminal)
     t.send("!trap 'echo caught; exit 0' INT; echo on; while true; do sleep 0.05; done\r")
@@ -142,12 +153,6 @@ def test_a_command_that_is_captured_passes_the_session(terminal):
     t.send("c.stdout\r")
     t.at_prompt(3)
     t.shows('"to a variable\\n"', "3>")
-
-
-def shell_of(t):
-    """The process id of the only child of the terminal's process."""
-    with open(f"/proc/{t.child.pid}/task/{t.child.pid}/children") as f:
-        return int(f.read().split()[0])
 
 
 def test_suspend_and_continue(terminal):
