@@ -68,6 +68,7 @@ int lg_raise(lua_State *L, struct rt_error *e)
     rt_error_clear(e);
     lua_concat(L, 2);
     lg_note_status(L, status);
+    if (status == RT_INTERRUPTED) lg_count_interrupt();
     return lua_error(L);
 }
 

@@ -104,6 +104,7 @@ void lg_interrupt_end(struct lg_session *s);
 /* Calls f aside of what runs, as if nothing of the cell were there: s->L is a coroutine of its own meanwhile, and
  * nothing else is called so before it returned. */
 void lg_aside(struct lg_session *s, void (*f)(struct lg_session *s, void *job), void *job);
+void lg_count_interrupt(void);        /* a function raises "interrupted" itself, in the hook's place */
 void lg_rehook(struct lg_session *s); /* what the debugger, or a request, wants of the running coroutine has changed */
 void lg_open_side(lua_State *L, struct lg_session *s); /* [raises] */
 

@@ -64,6 +64,33 @@ TEST(an_interrupt_stops_a_pattern_that_tries_for_ever)
     }
 }
 
+static void on_stream_stop(void *context, enum lg_stream which, const char *text, size_t length)
+{
+    on_stream(context, which, text, length);
+    lg_session_interrupt(session);
+}
+
+/* Its first error is swallowed; what is called then raises its own, each after some time. */
+TEST(an_interrupt_stops_a_loop_that_swallows_what_its_calls_raise)
+{
+    static const char *const table[] = {"return ('a'):rep(40):find(p)",
+                                        "return gpu.ones(100000, {device = 'cpu'}):sum()"};
+    const struct lg_options options = {
+        .sink = {.stream = on_stream_stop, .result = on_result}, .history = "", .interactive = true};
+    session = lg_session_new(&options);
+    CHECK(session);
+    run("kept = 1 p = ('.-'):rep(20) .. 'b'");
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char code[256];
+        snprintf(
+            code, sizeof code,
+            "told = nil while true do pcall(function() if not told then told = true print('begun') end %s end) end",
+            table[i]);
+        CHECK_INT(evaluate(code), LG_INTERRUPTED);
+        CHECK_STR(run("kept"), "r|1");
+    }
+}
+
 TEST(an_interrupt_from_another_thread_stops_everything)
 {
     skip_loops_of_lua();
