@@ -201,15 +201,20 @@ static int64_t travel_of(const struct launch *l, const struct term *t, const str
     return 0;
 }
 
-/* Of numbers alone, as in the condition i < n / 2. */
-static struct sum shifted(const struct sum *a, const struct sum *b, bool is_signed, bool wide)
+/* Of numbers alone, as in the conditions i < n / 2 and i < min(n, 20). */
+static struct sum of_numbers(const struct sum *a, const struct sum *b, const struct term *t)
 {
-    struct sum s = {.known = is_number(a) && is_number(b) && b->start >= 0 && b->start < (wide ? 64 : 32)};
+    struct sum s = {.known = is_number(a) && is_number(b)};
+    int64_t x = a->start, y = b->start;
     if (!s.known) return s;
-    if (is_signed)
-        s.start = a->start >> b->start;
-    else
-        s.start = (int64_t)((wide ? (uint64_t)a->start : (uint32_t)a->start) >> b->start);
+    switch (t->kind) {
+    case TERM_AND: s.start = x & y; break;
+    case TERM_MIN: s.start = x < y ? x : y; break;
+    case TERM_MAX: s.start = x > y ? x : y; break;
+    default:
+        s.known = y >= 0 && y < (t->wide ? 64 : 32);
+        if (s.known) s.start = !t->value ? x >> y : (int64_t)((t->wide ? (uint64_t)x : (uint32_t)x) >> y);
+    }
     return s;
 }
 
@@ -233,7 +238,7 @@ static struct sum sum_of(const struct launch *l, const struct term *t)
     case TERM_AND:
     case TERM_MIN:
     case TERM_MAX:
-    case TERM_SHIFT: return shifted(a, b, !t->value, t->wide);
+    case TERM_SHIFT: return of_numbers(a, b, t);
     case TERM_LOOP:
         s.step = common(a->step, b->start);
         s.travel = travel_of(l, t, a, b->start);

@@ -169,6 +169,10 @@ case("loops over a grid of 3 blocks", false, i .. "for (; i < n; i += gridDim.x 
 case("loops over a grid of 3 blocks, one element too long", true,
   i .. "for (; i < n; i += gridDim.x * blockDim.x) for (int k = 0; k < 4; k++) y[3 * i + k] = i;", function(k) k(3, 96)(x, y, at, n // 3 - 1) end)
 case("threads of a second row that do the same", true, i .. "y[i] = threadIdx.y;", function(k) k(2, { 32, 2 })(x, y, at, n) end)
+case("a place for all below the lesser of two bounds", true, i .. "if (i < min(n, 20)) y[0] = i;", plain)
+case("a place for all below what few bits leave", true, i .. "if (i < (n & 3)) y[0] = i;", function(k) k(8, 128)(x, y, at, 1023) end)
+case("a place for one below the greater of two bounds", false, i .. "if (i < max(n, 1)) y[0] = i;",
+  function(k) k(8, 128)(x, y, at, -5) end)
 case("columns", false, "y[threadIdx.x * n + blockIdx.x] = threadIdx.x;", function(k) k(16, 128)(x, y, at, 16) end)
 case("columns that overlap", true, "y[threadIdx.x * n + blockIdx.x] = threadIdx.x;", function(k) k(17, 128)(x, y, at, 16) end)
 case("two views of an array, apart", false, i .. "y[i] = x[i];", function(k)

@@ -1,0 +1,123 @@
+/* Who touched what, as the checks keep it. A `record` says who touched something, in 64 bits: block, time, thread of
+ * the block, site. Times count the synchronisations within a block: what was recorded before a time at which threads
+ * met is ordered before what they do later. A site is a line of the source and what it does there. */
+#ifndef SIMT_CHECK_RECORD_H
+#define SIMT_CHECK_RECORD_H
+
+#include "runtime/simt/check.h"
+#include "runtime/simt/exec.h"
+
+#define SITE_BITS   12
+#define THREAD_BITS 10
+#define TIME_BITS   24
+#define BLOCK_BITS  17
+#define THREAD_AT   SITE_BITS
+#define TIME_AT     (THREAD_AT + THREAD_BITS)
+#define BLOCK_AT    (TIME_AT + TIME_BITS)
+#define MAX_SITES   (1u << SITE_BITS)
+#define LAST_TIME   ((1u << TIME_BITS) - 1)
+#define BLOCK_IDS   ((1u << BLOCK_BITS) - 2)   /* blocks are numbered from 1; larger grids use numbers again */
+#define RACED       (~UINT64_C(0) << BLOCK_AT) /* in place of a cell's last write: check_history.c */
+#define BLOCK_SPAN  (UINT64_C(1) << BLOCK_AT)
+#define WHO_MASK    (~(BLOCK_SPAN - 1) | ((UINT64_C(1) << TIME_AT) - (UINT64_C(1) << THREAD_AT)))
+
+#define LINE        QUIET_LINE /* bytes that share a lock in the shadow */
+
+typedef uint64_t record;
+static inline unsigned record_block(record r)
+{
+    return (unsigned)(r >> BLOCK_AT);
+}
+static inline uint32_t record_time(record r)
+{
+    return (uint32_t)(r >> TIME_AT) & LAST_TIME;
+}
+static inline unsigned record_thread(record r)
+{
+    return (unsigned)(r >> THREAD_AT) & ((1u << THREAD_BITS) - 1);
+}
+/* Atomics have the upper half of the sites' numbers. */
+static inline bool record_atomic(record r)
+{
+    return r & (MAX_SITES / 2);
+}
+static inline unsigned record_site(record r)
+{
+    return (unsigned)r & (MAX_SITES - 1);
+}
+
+/* A record in 32 bits: block and thread, and which of the launch's `moments` has time and site. */
+typedef uint32_t short_record;
+#define MOMENT_BITS (32 - BLOCK_BITS - THREAD_BITS)
+#define MOMENTS     ((1u << MOMENT_BITS) - 1) /* one more stands for none */
+/* A cell's records, when two will do: the last write, if there is one, in the lower half, then one or two readers. */
+typedef _Atomic uint64_t pair;
+#define PAIR_CLOSED UINT64_MAX       /* the line has cells now */
+#define PAIR_BUSY   (UINT64_MAX - 1) /* a host thread is at it */
+#define PAIR_RACED  (UINT64_MAX - 2) /* as RACED */
+
+struct check_vectors;
+
+struct site {
+    uint32_t pc; /* of the first instruction that is one */
+    enum simt_access access;
+    bool strong;      /* atomic, relaxed and the like, or volatile */
+    bool is_volatile; /* the last */
+    bool guesses;     /* a plain read of what a compare-and-swap there then expects, which finds out if it is old */
+    bool copies;      /* what cp.async writes */
+    bool bulk;        /* what cp.async.bulk reads or writes */
+    bool fails;       /* a compare-and-swap that finds another value: it only reads */
+    uint16_t reading; /* the site of compare-and-swaps that fail, or of a bulk copy's source; 0: it is none of these */
+};
+static inline enum simt_access access_of(const struct site *s)
+{
+    return s->fails ? ACCESS_READ : s->access;
+}
+
+/* ---- shadow memory ---- */
+/* Three records for each cell of 1 << log bytes (check_race.c): of a line, or of all of a block's shared memory. */
+#define RECORDS 3
+struct cell_table {
+    record *writes; /* of all cells, then as many first and second readers; NULL: not touched yet */
+    uint8_t log;
+};
+/* Who touched LINE bytes of global memory. Memory is wide, and this is what every access to it looks at: a line that
+ * the lanes of one warp touched as a whole needs no more; others have struct strips. */
+#define ALL_WORDS 0xffffu
+struct line {
+    uint32_t launch;  /* whose records they are; others are as none */
+    uint16_t settled; /* words that two blocks have read and nobody has written, by bits */
+    uint8_t kind;
+    _Atomic uint8_t lock; /* of this line and the next; that of the latter is 0 */
+    record who;           /* of word 0 of a whole line */
+};
+enum { /* line.kind */
+       LINE_CELLS,
+       LINE_STRIPS,
+       LINE_WHOLE = 4, /* touched as one strip, whose shift is added; nothing else is known of it */
+       LINE_SHIFT = 3,
+       LINE_WRITTEN = 8, /* added to LINE_WHOLE: and not read */
+       LINE_PAIRS = 16   /* cells of 1 << log bytes, log is added, have pairs: simt_shadow_pairs */
+};
+#define STRIPS 4
+struct strips {             /* of a line (check_strips.c) */
+    uint16_t words[STRIPS]; /* by bits; 0: there is none */
+    uint8_t shift[STRIPS];  /* as lanes_on() has it */
+    uint8_t stores;         /* strips that are writes, by bits */
+    record who[STRIPS];     /* for word 0, though the strip may not have it */
+    struct cell_table cells;
+};
+/* How many lanes on is word k touched? By `shift`: k >> shift for 0 to 3, the others as named. */
+enum { ONE_LANE = 4, SHIFT_THREES, SHIFT_HALVES, SHIFT_BYTES }; /* the last two: words of several lanes */
+static inline uint32_t lanes_on(uint32_t word, unsigned shift)
+{
+    if (shift <= ONE_LANE) return word >> shift;
+    return shift == SHIFT_THREES ? word / 3 : word << (shift - SHIFT_HALVES + 1);
+}
+struct stretch { /* words of a line that lanes of a warp touch, as a strip has them */
+    record me;
+    uint32_t words;
+    unsigned shift;
+};
+
+#endif
