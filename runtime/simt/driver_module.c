@@ -74,13 +74,13 @@ static CUresult result_of(enum rt_status status)
 static CUresult load_text(const char *text, struct simt_program **out, struct rt_error *e)
 {
     struct ptx_module *ptx = ptx_parse(text, strlen(text), e);
-    if (ptx) {
+    if (ptx && ptx_inline(ptx, e)) {
         simt_lock();
         *out = simt_program_new(ptx, e);
         simt_unlock();
-        ptx_free(ptx);
-        if (*out) return CUDA_SUCCESS;
     }
+    ptx_free(ptx);
+    if (*out) return CUDA_SUCCESS;
     return result_of(e->status);
 }
 

@@ -174,6 +174,8 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     const struct jit_code *jit; /* NULL: none */
     bool quick;                 /* the block has no splits: simt_jit_block_run */
     bool fits;                  /* all warps are ready, and code was generated that fits them */
+    bool at_entry;              /* its warps stand in their entry frames, as all quick blocks leave them */
+    bool first_round;           /* of a quick block's warps; those that have not run have no pc yet */
     uint32_t quick_left;        /* warps of a quick block that have not ended */
     struct warp *left;          /* the warp that left generated code last */
     struct jit_range *jit_ranges;

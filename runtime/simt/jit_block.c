@@ -14,17 +14,17 @@ static bool fit(struct worker *k)
 bool simt_jit_block_start(struct worker *k)
 {
     const void *start = k->jit ? simt_jit_start(k->jit) : NULL;
-    k->quick = false;
+    bool at_entry = k->at_entry;
+    k->quick = k->at_entry = false;
     if (!start || !(k->fits || fit(k))) return false;
-    for (uint32_t j = 0; j < k->warp_count; j++) {
+    for (uint32_t j = 0; j < k->warp_count; j++) k->warps[j].resume = start;
+    for (uint32_t j = 0; !at_entry && j < k->warp_count; j++) {
         struct warp *w = &k->warps[j];
-        w->resume = start;
         w->frame = w->entry_frame;
         w->local_base = 0;
-        w->pc = w->entry_frame->function->start - 1;
     }
     k->quick_left = k->warp_count;
-    k->quick = k->fits = true;
+    k->quick = k->fits = k->at_entry = k->first_round = true;
     return true;
 }
 
@@ -39,14 +39,14 @@ void simt_jit_exits(struct warp *w)
  * those behind it stand where they did. */
 static void give_splits(struct worker *k, uint32_t odd, enum jit_exit why)
 {
-    k->quick = false;
+    k->quick = k->at_entry = false;
     memset(k->barriers, 0, sizeof k->barriers);
     k->barriers_used = k->live = k->turn = 0;
     k->delays = 0;
     for (uint32_t j = 0; j < k->warp_count; j++) {
         struct warp *w = &k->warps[j];
         const void *resume = w->resume;
-        uint32_t pc = w->pc;
+        uint32_t pc = k->first_round && j > odd ? w->entry_frame->function->start - 1 : w->pc;
         simt_warp_start(w);
         struct split *s = &w->splits[0];
         if (j == odd) {
@@ -110,6 +110,7 @@ enum jit_exit simt_jit_block_run(struct worker *k)
             give_splits(k, (uint32_t)k->left->index, why);
             return JIT_LEFT;
         }
+        k->first_round = false;
         if (k->observer && k->quick_left && !meet(k)) return k->fault.kind ? JIT_FAULT : JIT_LEFT;
     }
     return JIT_EXIT;

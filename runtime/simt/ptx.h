@@ -154,4 +154,8 @@ struct ptx_module {
 struct ptx_module *ptx_parse(const char *text, size_t length, struct rt_error *e);
 void ptx_free(struct ptx_module *m);
 
+/* Puts the bodies of the toolkit's own small functions, such as __internal_accurate_pow, where they are called: what
+ * they compute is the same, and code without calls is what can be generated for. False without memory. */
+bool ptx_inline(struct ptx_module *m, struct rt_error *e);
+
 #endif

@@ -467,15 +467,10 @@ static bool read_module(struct ptx_parser *p)
     return settle_aliases(p);
 }
 
-struct tree { /* what ptx_free finds behind a module */
-    struct ptx_module module;
-    struct ptx_chunk *chunks;
-};
-
 void ptx_free(struct ptx_module *m)
 {
     if (!m) return;
-    struct tree *tree = (struct tree *)m;
+    struct ptx_tree *tree = (struct ptx_tree *)m;
     for (struct ptx_chunk *c = tree->chunks, *next; c; c = next) {
         next = c->next;
         free(c);
@@ -487,7 +482,7 @@ struct ptx_module *ptx_parse(const char *text, size_t length, struct rt_error *e
 {
     struct ptx_parser p = {.at = text, .end = text + length, .line = 1, .error = e};
     p.token.line = 1;
-    struct tree *tree = rt_calloc(1, sizeof *tree);
+    struct ptx_tree *tree = rt_calloc(1, sizeof *tree);
     if (!tree) return ptx_fail_memory(&p), NULL;
     p.module = &tree->module;
     /* A text may be given with its final NUL counted, as images are to the driver. */

@@ -1,7 +1,7 @@
 /* Inside the PTX parser: memory, words and the state that its files share.
  *
  * ptx_lex.c: arena, interned names, tokens. ptx_parse.c: module level and declarations. ptx_body.c: what stands between
- * the braces of a function. A parse function returns false when it failed; the error is then in p->error already, and
+ * the braces of a function, ptx_inline.c what becomes of calls. A parse function returns false when it failed; the error is then in p->error already, and
  * everything above just returns false as well. The whole tree lives in one arena and goes with it. */
 #ifndef SIMT_PTX_READ_H
 #define SIMT_PTX_READ_H
@@ -47,6 +47,11 @@ struct ptx_chunk {
     struct ptx_chunk *next;
     size_t used, size;
     char data[];
+};
+
+struct ptx_tree { /* what ptx_free finds behind a module */
+    struct ptx_module module;
+    struct ptx_chunk *chunks;
 };
 
 /* What a name means in one scope of the function being read. */

@@ -56,6 +56,26 @@ t.test("elementary functions", function()
   end
 end)
 
+t.test("powers of doubles, which the toolkit leaves as calls", function()
+  local k = gpu.kernel [[
+  __global__ void k(const double *x, const double *y, double *p, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) p[i] = pow(x[i], y[i]);
+  }]]
+  local odd = { -2, -1, -0.5, -0.0, 0.0, 0.3, 1, 2, 2.5, 3, 1023.5, 1e300, 5e-324, math.huge, -math.huge, 0 / 0 }
+  local x, y = {}, {}
+  for _, a in ipairs(odd) do
+    for _, b in ipairs(odd) do x[#x + 1], y[#y + 1] = a, b end
+  end
+  local p = gpu.zeros(#x, "float64")
+  k((#x + 63) // 64, 64)(gpu.array(x, "float64"), gpu.array(y, "float64"), p, #x)
+  for i, got in ipairs(p:totable()) do
+    local want = x[i] ^ y[i]
+    local same = got == want and 1 / got == 1 / want or got ~= got and want ~= want
+    t.eq(same or math.abs(got - want) <= 1e-15 * math.abs(want), true, ("pow(%s, %s) is %s"):format(x[i], y[i], got))
+  end
+end)
+
 t.test("half precision arithmetic", function()
   local k = gpu.kernel [[
   #include <cuda_fp16.h>
