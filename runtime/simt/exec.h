@@ -38,6 +38,7 @@
 #define SLICE           2048   /* jumps back before a warp or split yields */
 #define SPIN_COST       24     /* what an atomic or volatile access adds to a jump's cost: such loops wait for others */
 #define LOADS_AHEAD     4      /* times four loads that are done at once */
+#define WALKS           4      /* loads along rows in a loop */
 #define LOOK_AHEAD      4      /* steps of a loop over memory that data are fetched before they are wanted */
 #define TURNS           64     /* slices of each of its warps before a block lets others run */
 #define ZONE_BLOCKS     64     /* of generated code in which lanes part, with that where they meet */
@@ -116,6 +117,8 @@ struct warp {
     uint32_t parted, others, zone, waits[ZONE_BLOCKS];
     uint64_t addresses[SIMT_WARP];
     uint32_t ahead[4 * LOADS_AHEAD][SIMT_WARP]; /* of generated code: what instructions to come have loaded */
+    /* The same of rounds to come: four words of each lane, and how many bytes of them are of the past. */
+    uint32_t walked[WALKS][4][SIMT_WARP], walks[WALKS];
     struct split splits[SIMT_WARP];
     uint32_t tid[3][SIMT_WARP];
     uint32_t met_cluster; /* lanes that arrived at the cluster's barrier: all have since, they must not wait */

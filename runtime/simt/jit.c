@@ -92,6 +92,7 @@ static void free_build(struct jit *j)
     free(j->forms);
     free(j->places);
     simt_jit_free_zones(j);
+    simt_jit_free_words(j);
 }
 
 static void free_code(struct jit_code *c)

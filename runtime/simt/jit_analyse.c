@@ -338,6 +338,7 @@ bool simt_jit_analyse(struct jit *j)
     j->places = rt_calloc(j->slot_count + 1, sizeof *j->places);
     if (!j->places) return false;
     find_lives(j);
+    simt_jit_find_words(j);
     simt_jit_find_joins(j);
     find_forms(j);
     j->live = j->sets + (size_t)j->block_count * j->words;

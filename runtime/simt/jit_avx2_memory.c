@@ -125,7 +125,7 @@ static void check_distances(struct jit *j, const struct jit_insn *n, const struc
         simt_jit_put(j, sub_q, p ? d : t->high, t->bound, p ? d : t->low);
         if (p) simt_jit_put(j, or_w, t->high, t->high, d);
     }
-    jump_if_any(j, t->low, INT64_MIN | (n->i->size - 1), true, label);
+    jump_if_any(j, t->low, INT64_MIN | (simt_jit_alignment(n) - 1), true, label);
     jump_if_any(j, t->high, INT64_MIN, true, label);
 }
 

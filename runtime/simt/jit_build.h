@@ -153,6 +153,7 @@ struct jit_insn {
     uint8_t ahead;        /* not 0: a load before it has loaded this, too, to a place in warp->ahead */
     bool whole;           /* all lanes meet, and need only tell the observer */
     bool plain;           /* its op may be called for any lanes: it needs no splits, and waits for nobody */
+    bool loose, turned;   /* loads of bytes put together (jit_words.c): not aligned; the last byte is the lowest */
     uint8_t read_count, write_count;
     uint16_t dies, dead; /* by bits: reads that are the last of a value, writes that nobody reads */
     uint16_t reads[JIT_READS], writes[JIT_WRITES];
@@ -209,6 +210,7 @@ struct jit_place {
 #define JIT_ROWS       16
 #define JIT_PARAMETERS 512
 #define JIT_ZONES      256
+#define JIT_WORDS      64
 struct jit {
     int bits; /* of a vector: 512 with AVX-512, 256 with AVX2 */
     const struct simt_program *program;
@@ -239,10 +241,14 @@ struct jit {
     const struct jit_block *fetched;               /* by fetch_tile */
     const struct jit_insn *ahead_end[LOADS_AHEAD]; /* the last loads that want what waits there */
     struct jit_block *block;
+    int again_label; /* where the block at hand begins its next round, when it walks; else -1 */
+    int walk_count;  /* its loads that do */
     int leave_label, all_label, exit_label, next_label, fill_label;
     int row_labels[JIT_ROWS];        /* the latter + 1 */
     uint8_t outputs[JIT_PARAMETERS]; /* of watched code: 1 where a pointer is that it writes to, by parameters' offsets
                                         / 8 */
+    struct insn *joined[JIT_WORDS];  /* what stands for loads of bytes */
+    uint32_t joined_count;
     struct jit_zone zones[JIT_ZONES];
     uint32_t zone_count, zone_insns;
     const struct jit_zone *zone; /* that code is written for; NULL: all lanes run it */
@@ -489,6 +495,12 @@ struct jit_group {
 /* Those that n is the first of in the code; false: there are none. */
 bool simt_jit_neighbours(const struct jit *j, const struct jit_insn *n, struct jit_group *g);
 void simt_jit_load_ahead(struct jit *j, const struct jit_insn *n); /* from there */
+/* Is memory the same behind the instruction? */
+bool simt_jit_keeps_memory(const struct jit_insn *n);
+/* 16 bytes from each lane's address, of a part, by words in four registers; rcx: the range's start, as the host has it.
+ */
+void simt_jit_load_words(struct jit *j, int part, int regs[4]);
+void simt_jit_find_range(struct jit *j, uint32_t range); /* into rcx */
 /* The distances of the lanes' addresses from the range's start are at warp->addresses. */
 void simt_jit_load_neighbours(struct jit *j, const struct jit_insn *n, const struct jit_group *g, uint32_t range);
 
@@ -502,6 +514,29 @@ static inline bool simt_jit_is_widened(const struct jit_insn *n)
 void simt_jit_widen(struct jit *j, const struct jit_insn *n, int *regs);
 /* The load's result from registers with 4 bytes of each lane, or 8 where it loads as many. */
 void simt_jit_define_loaded(struct jit *j, const struct jit_insn *n, const struct jit_group *g, int *regs);
+
+/* ---- jit_words.c ---- */
+void simt_jit_find_words(struct jit *j); /* once it is known what is alive */
+void simt_jit_free_words(struct jit *j);
+/* The order of a turned load's bytes, in registers with 4 of each lane, or in a general one. */
+void simt_jit_turn(struct jit *j, const struct jit_insn *n, const int *regs);
+void simt_jit_turn_number(struct jit *j, const struct jit_insn *n, int reg);
+static inline int simt_jit_alignment(const struct jit_insn *n)
+{
+    return n->loose ? 1 : n->i->size * n->i->count;
+}
+
+/* ---- jit_walks.c ---- */
+/* At a block's start, behind its label. */
+void simt_jit_begin_walks(struct jit *j, const struct jit_block *b);
+/* Which of the block's walks the load is, of a group when there is one; -1: none. */
+int simt_jit_walk_of(struct jit *j, const struct jit_insn *n, const struct jit_group *g);
+/* Goes to label `use` unless the next words are to be fetched. */
+void simt_jit_find_walk(struct jit *j, int walk, int use);
+/* Those of all lanes, the distances of whose addresses are known as for simt_jit_load_neighbours. */
+void simt_jit_fetch_walk(struct jit *j, int walk, uint32_t range);
+/* Behind both: a part's words of this round into each register. */
+void simt_jit_use_walk(struct jit *j, int walk, const int *regs, int use, int done);
 
 /* ---- jit_strided.c ---- */
 /* Loads and stores of lanes of a register's size that lie `step` bytes apart, a few elements; m: where the first one

@@ -212,7 +212,7 @@ static void go_to(struct jit *j, const struct jit_block *to)
         suspend(j, JIT_SLICE, to->start + j->first, to);
         x->now = X86_HOT;
     }
-    x86_jump(x, to->label);
+    x86_jump(x, to->start == j->block->start && j->again_label >= 0 ? j->again_label : to->label);
 }
 
 static void branch(struct jit *j, const struct jit_insn *n)
@@ -365,7 +365,10 @@ bool simt_jit_write(struct jit *j)
     for (uint32_t b = 0; b < j->block_count; b++) {
         x86_bind(&j->x, j->blocks[b].label);
         /* Else only ways that nothing takes lead here. */
-        if (j->blocks[b].reached) simt_jit_write_body(j, &j->blocks[b], end_block);
+        if (j->blocks[b].reached) {
+            simt_jit_begin_walks(j, &j->blocks[b]);
+            simt_jit_write_body(j, &j->blocks[b], end_block);
+        }
         j->failed |= x86_size(&j->x) > MAX_BYTES;
     }
     simt_jit_write_zones(j);

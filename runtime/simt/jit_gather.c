@@ -86,8 +86,10 @@ static void ask_global(struct jit *j, const struct jit_insn *n, const int *a)
     j->vector_pins = pins;
 }
 
-/* The range's number. With `g`, for all of it, and the distances of 4-byte elements are left in memory. */
-static uint32_t check_global(struct jit *j, const struct jit_insn *n, const int *a, const struct jit_group *g)
+/* The range's number. With `g`, for all of it, and the distances of 4-byte elements are left in memory. Where it fails:
+ * a label, or -1 for the interpreter. */
+static uint32_t check_global(struct jit *j, const struct jit_insn *n, const int *a, const struct jit_group *g,
+                             int leave)
 {
     struct x86 *x = &j->x;
     uint32_t index = j->range_count++;
@@ -96,13 +98,14 @@ static uint32_t check_global(struct jit *j, const struct jit_insn *n, const int 
     struct x86_mem ranges = x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges)), room = range;
     uint32_t pins = j->vector_pins;
     struct moments t = take_moments(j);
-    int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(x), found = x86_label(x);
+    int miss = x86_label(x), found = x86_label(x);
+    if (leave < 0) leave = simt_jit_leaving(j, JIT_LEFT, false);
     room.offset += 8;
     for (int again = 0; again < 2; again++) { /* the second time behind a new range */
         x86_rm(x, ALU_MOV, true, RCX, ranges);
         distances(j, a, t.d, range, imm);
         x86_rm(x, ALU_MOV, true, RDX, room);
-        reject(j, &t, true, RDX, n->i->size, again ? leave : miss);
+        reject(j, &t, true, RDX, simt_jit_alignment(n), again ? leave : miss);
         if (again) {
             x86_jump(x, found);
             break;
@@ -157,7 +160,7 @@ static void move(struct jit *j, struct x86_vop op, int reg, struct x86_mem at, i
         return;
     }
     int none = x86_label(x);
-    x86_test_imm(x, REG_MASK, (int32_t)(((1u << count) - 1) << lane));
+    x86_test_imm(x, REG_MASK, (int32_t)((((uint64_t)1 << count) - 1) << lane));
     x86_jump_if(x, CC_E, none);
     x86_vex(x, (struct x86_vop){3, 1, 0, 0x31}, 128, 1, 0, simt_jit_mask_from(j, 0, false), lane); /* kshiftrd */
     x86_evex_sib(x, op, with_imm(1, -1), reg, at);
@@ -229,9 +232,56 @@ void simt_jit_widen(struct jit *j, const struct jit_insn *n, int *regs)
 
 void simt_jit_define_loaded(struct jit *j, const struct jit_insn *n, const struct jit_group *g, int *regs)
 {
+    simt_jit_turn(j, n, regs);
     if (n->i->size < 4) simt_jit_narrow_lanes(j, n, g, regs);
     if (simt_jit_is_widened(n)) simt_jit_widen(j, n, regs);
     simt_jit_define_vector(j, n->writes[0], regs);
+}
+
+static void move_parts(struct jit *j, const struct jit_insn *n, const int *a, const int *regs,
+                       const struct jit_group *g)
+{
+    uint32_t pins = j->vector_pins;
+    for (int p = 0; p < simt_jit_part_count(j, n->wide); p++) {
+        move_part(j, n, a, p, regs[p], g);
+        j->vector_pins = pins;
+    }
+}
+
+static void define_from(struct jit *j, const struct jit_insn *n, int *regs, int parts, const struct jit_group *g)
+{
+    j->vector_pins = 0;
+    for (int p = 0; p < parts; p++) j->vector_pins |= 1u << regs[p];
+    simt_jit_define_loaded(j, n, g, regs);
+}
+
+/* Registers that the ways from here on may use: they must not differ in what they leave in others. */
+static void free_vectors(struct jit *j, int count)
+{
+    uint32_t pins = j->vector_pins;
+    for (int k = 0; k < count; k++) simt_jit_new_vector(j);
+    j->vector_pins = pins;
+}
+
+/* Along rows: jit_walks.c. */
+static void load_walking(struct jit *j, const struct jit_insn *n, const int *a, const struct jit_group *g, int walk)
+{
+    const struct jit_group whole = {.imm = g ? g->imm : n->i->imm, .bytes = GROUP_BYTES};
+    struct jit_insn as_words = *n;
+    int regs[JIT_PARTS], parts = simt_jit_part_count(j, false), use = x86_label(&j->x), done = x86_label(&j->x);
+    int each = x86_label(&j->x);
+    as_words.wide = false;
+    for (int p = 0; p < parts; p++) regs[p] = simt_jit_new_vector(j);
+    free_vectors(j, (int)(sizeof(struct moments) / sizeof(int)));
+    simt_jit_find_walk(j, walk, use);
+    simt_jit_fetch_walk(j, walk, check_global(j, n, a, &whole, each));
+    x86_jump(&j->x, use);
+    x86_bind(&j->x, each);
+    check_global(j, n, a, g, -1);
+    move_parts(j, &as_words, a, regs, g);
+    x86_jump(&j->x, done);
+    simt_jit_use_walk(j, walk, regs, use, done);
+    define_from(j, n, regs, parts, g);
 }
 
 bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
@@ -249,12 +299,17 @@ bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
     struct jit_group g;
     bool together = simt_jit_neighbours(j, n, &g);
     for (int k = 0; k < (n->op ? 2 : 4); k++) a[k] = simt_jit_part(j, n->reads[0], k);
+    int walk = simt_jit_walk_of(j, n, together ? &g : NULL);
+    if (walk >= 0) {
+        load_walking(j, n, a, together ? &g : NULL, walk);
+        return true;
+    }
     if (n->op)
         check_shared(j, n, a, d);
     else if (simt_jit_is_watched(j, n->i))
         ask_global(j, n, a);
     else
-        range = check_global(j, n, a, together ? &g : NULL);
+        range = check_global(j, n, a, together ? &g : NULL, -1);
     if (together && g.bytes == GROUP_BYTES) {
         simt_jit_load_neighbours(j, n, &g, range);
         return true;
@@ -263,17 +318,9 @@ bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
         simt_jit_store_lanes(j, n);
         return true;
     }
-    uint32_t pins = j->vector_pins;
-    for (int p = 0; p < parts; p++) {
+    for (int p = 0; p < parts; p++)
         regs[p] = n->kind == JK_LOAD ? simt_jit_new_vector(j) : simt_jit_part(j, n->reads[1], p);
-        if (n->kind == JK_LOAD) pins |= 1u << regs[p];
-        j->vector_pins = pins;
-        move_part(j, &as_words, n->op ? d : a, p, regs[p], together ? &g : NULL);
-        j->vector_pins = pins;
-    }
-    if (n->kind == JK_STORE) return true;
-    j->vector_pins = 0;
-    for (int p = 0; p < parts; p++) j->vector_pins |= 1u << regs[p];
-    simt_jit_define_loaded(j, n, together ? &g : NULL, regs);
+    move_parts(j, &as_words, n->op ? d : a, regs, together ? &g : NULL);
+    if (n->kind == JK_LOAD) define_from(j, n, regs, parts, together ? &g : NULL);
     return true;
 }

@@ -290,10 +290,11 @@ static void go_back(struct jit *j, uint32_t to)
     struct x86 *x = &j->x;
     const struct jit_zone *z = j->zone;
     int spent = x86_label(x), body = z->bodies[to - z->first];
+    bool walks = to == j->zone_block && j->again_label >= 0;
     uint32_t pc = j->pc;
     x86_mem_imm(x, ALU_SUB, false, WARP(budget), 1);
     x86_jump_if(x, CC_LE, spent);
-    x86_jump(x, body);
+    x86_jump(x, walks ? j->again_label : body);
     x->now = X86_COLD;
     x86_bind(x, spent);
     j->pc = j->first + j->blocks[to].start;
@@ -362,6 +363,7 @@ static void write_zone(struct jit *j, const struct jit_zone *z)
         if (k < z->join) x86_jump_if(x, CC_E, z->entries[k + 1 - z->first]);
         x86_bind(x, z->bodies[k - z->first]);
         if (k < z->join) {
+            simt_jit_begin_walks(j, &b);
             begin_masks(j);
             simt_jit_write_body(j, &b, end_block);
         } else {

@@ -46,9 +46,8 @@ bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, st
     if (j->zone && (watched || !form_is_uniform(f))) return false;
     if (n->guarded || !form_is_scalar(f) || n->op > 1 || (i->flags & F_SPIN)) return false;
     int64_t imm = offset_of(j, n, f);
-    if (!is_small(step) || !is_small(skip) || imm >= 1 << 30 || imm <= -(1 << 30) || step % bytes || skip % bytes ||
-        imm % bytes)
-        return false;
+    if (!is_small(step) || !is_small(skip) || imm >= 1 << 30 || imm <= -(1 << 30)) return false;
+    if (!n->loose && (step % bytes || skip % bytes || imm % bytes)) return false;
     if (f.kind == FORM_CONST && n->op && f.step + i->imm != (int32_t)(f.step + i->imm)) return false;
     bool contiguous = step == bytes && i->count == 1, gathers = step && !contiguous;
     bool narrow = i->size < 4 && !n->wide && n->kind == JK_LOAD;
@@ -62,7 +61,7 @@ bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, st
 static struct extent all_from_here(const struct jit *j, const struct jit_insn *n, struct jit_form f, int64_t *align)
 {
     struct extent all = extent_of(j, n, f);
-    *align = (int64_t)n->i->size * n->i->count;
+    *align = simt_jit_alignment(n);
     if (is_variable(j, n, f)) return all;
     const struct jit_insn *end = j->code + j->block->end;
     for (const struct jit_insn *m = n; m < end; m++) {
@@ -71,7 +70,7 @@ static struct extent all_from_here(const struct jit *j, const struct jit_insn *n
             struct extent one = extent_of(j, m, f);
             if (one.low < all.low) all.low = one.low;
             if (one.high > all.high) all.high = one.high;
-            if ((int64_t)m->i->size * m->i->count > *align) *align = (int64_t)m->i->size * m->i->count;
+            if (simt_jit_alignment(m) > *align) *align = simt_jit_alignment(m);
         }
         if (m->kind == JK_UNKNOWN) return all;
         for (int k = 0; k < m->write_count; k++)
@@ -163,7 +162,7 @@ static void check(struct jit *j, const struct jit_insn *n, const int bases[2])
 {
     struct jit_place *p = &j->places[n->reads[0]];
     struct extent need = extent_of(j, n, p->form);
-    int64_t align = (int64_t)n->i->size * n->i->count;
+    int64_t align = simt_jit_alignment(n);
     if (p->checked && need.low >= p->low && need.high <= p->high && align <= p->align) return;
     struct extent all = all_from_here(j, n, p->form, &align);
     int leave = simt_jit_leaving(j, JIT_LEFT, false);
@@ -319,6 +318,7 @@ static void load_numbers(struct jit *j, const struct jit_insn *n, const struct x
     for (int h = 0; h < (f.kind == FORM_PAIR ? 2 : 1); h++) {
         regs[h] = simt_jit_new_gpr(j);
         x86_load_part(&j->x, regs[h], further(at[h], (int64_t)e * n->i->size), n->i->size, n->detail, n->wide);
+        simt_jit_turn_number(j, n, regs[h]);
     }
 }
 
@@ -342,6 +342,7 @@ static void load_all(struct jit *j, const struct jit_insn *n, const struct x86_m
             j->vector_pins = 0;
         } else {
             load_vectors(j, n, at, f, e, regs);
+            simt_jit_turn(j, n, regs);
             simt_jit_define_vector(j, n->writes[w++], regs);
             j->vector_pins = 0;
         }

@@ -14,11 +14,10 @@
 static bool is_single(const struct jit *j, const struct jit_insn *n)
 {
     return n->kind == JK_LOAD && !n->guarded && n->i->count == 1 && n->i->size <= (n->wide ? 8 : 4) &&
-           n->write_count == 1 && !simt_jit_is_watched(j, n->i) && n->i->imm == (int32_t)n->i->imm;
+           n->write_count == 1 && !simt_jit_is_watched(j, n->i) && n->i->imm == (int32_t)n->i->imm && !n->loose;
 }
 
-/* Is memory the same behind it? */
-static bool keeps_memory(const struct jit_insn *n)
+bool simt_jit_keeps_memory(const struct jit_insn *n)
 {
     if (n->kind == JK_CALL) return n->plain && n->i->memory == MEMORY_NONE;
     return n->kind != JK_STORE && n->kind != JK_UNKNOWN;
@@ -37,7 +36,7 @@ static bool find_neighbours(const struct jit *j, const struct jit_insn *n, struc
     struct jit_insn *near[2 * TOGETHER - 1] = {0}; /* [TOGETHER - 1] is n */
     const struct jit_insn *end = j->code + j->block->end;
     near[TOGETHER - 1] = &j->code[n - j->code];
-    for (struct jit_insn *m = near[TOGETHER - 1]; m < end && m < n + FARTHEST && keeps_memory(m); m++) {
+    for (struct jit_insn *m = near[TOGETHER - 1]; m < end && m < n + FARTHEST && simt_jit_keeps_memory(m); m++) {
         int64_t away = m->i->imm - n->i->imm, k = away / 4 + TOGETHER - 1;
         bool like =
             is_single(j, m) && !m->op && !m->wide && m->i->size == 4 && m->reads[0] == n->reads[0] && !(away % 4);
@@ -70,7 +69,8 @@ static bool find_narrow(const struct jit *j, const struct jit_insn *n, struct ji
     const struct jit_insn *end = j->code + j->block->end;
     int count = 1, size = n->i->size;
     int64_t low = n->i->imm, high = low + size;
-    for (struct jit_insn *m = found[0]; m < end && m < n + FARTHEST && count < TOGETHER && keeps_memory(m); m++) {
+    for (struct jit_insn *m = found[0]; m < end && m < n + FARTHEST && count < TOGETHER && simt_jit_keeps_memory(m);
+         m++) {
         int64_t imm = m->i->imm, least = imm < low ? imm : low, most = imm + size > high ? imm + size : high;
         bool like = is_single(j, m) && !m->op && !m->wide && m->i->size == size && m->reads[0] == n->reads[0];
         bool fresh = m != n;
@@ -109,8 +109,8 @@ static struct x86_mem lane_at(struct jit *j, int lane)
 
 static const struct x86_vop insert_piece = {3, 1, 0, 0x38};
 
-/* 16 bytes of each lane of a part: of every fourth one in a register, then by element. */
-static void load_neighbours(struct jit *j, int part, int regs[TOGETHER])
+/* Of every fourth lane in a register, then by element. */
+void simt_jit_load_words(struct jit *j, int part, int regs[4])
 {
     const struct x86_vop low_w = {1, 0, 0, 0x14}, high_w = {1, 0, 0, 0x15}, low_q = {1, 1, 1, 0x14},
                          high_q = {1, 1, 1, 0x15}, all = {1, 0, 0, 0x10};
@@ -156,7 +156,7 @@ static void load_together(struct jit *j, const struct jit_insn *n, const struct 
     uint32_t keep = 0;
     for (int p = 0; p < simt_jit_part_count(j, false); p++) {
         int r[TOGETHER];
-        load_neighbours(j, p, r);
+        simt_jit_load_words(j, p, r);
         for (int e = 0; e < TOGETHER; e++)
             if (g->insns[e] == n)
                 regs[p] = r[e];
@@ -205,13 +205,18 @@ void simt_jit_load_ahead(struct jit *j, const struct jit_insn *n)
     simt_jit_define_vector(j, n->writes[0], regs);
 }
 
-void simt_jit_load_neighbours(struct jit *j, const struct jit_insn *n, const struct jit_group *g, uint32_t range)
+void simt_jit_find_range(struct jit *j, uint32_t range)
 {
     struct x86 *x = &j->x;
     int32_t at = (int32_t)(range * sizeof(struct jit_range));
     x86_rm(x, ALU_MOV, true, RCX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges)));
     x86_rm(x, ALU_MOV, true, RCX, x86_at(RCX, at));
     x86_rr(x, ALU_ADD, true, RCX, REG_BIAS);
+}
+
+void simt_jit_load_neighbours(struct jit *j, const struct jit_insn *n, const struct jit_group *g, uint32_t range)
+{
+    simt_jit_find_range(j, range);
     j->vector_pins = 0;
     load_together(j, n, g);
 }

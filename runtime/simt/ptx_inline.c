@@ -259,7 +259,8 @@ static bool add_registers(struct writer *w)
         memcpy(r, callee->regs, callee->reg_count * sizeof *r);
         r += callee->reg_count;
         for (size_t v = 0; v < callee->param_count + callee->return_count; v++) {
-            const struct ptx_var *var = v < callee->param_count ? &callee->params[v] : &callee->returns[v - callee->param_count];
+            const struct ptx_var *var =
+                v < callee->param_count ? &callee->params[v] : &callee->returns[v - callee->param_count];
             r[v] = (struct ptx_reg){passed, var->size == 8 ? PTX_B64 : PTX_B32};
         }
     }
@@ -278,8 +279,7 @@ static bool add_labels(struct writer *w)
     struct ptx_label *labels = ptx_new(w->p, count, sizeof *labels);
     if (!labels) return false;
     count = f->label_count;
-    for (size_t k = 0; k < count; k++)
-        labels[k] = (struct ptx_label){f->labels[k].name, w->places[f->labels[k].insn]};
+    for (size_t k = 0; k < count; k++) labels[k] = (struct ptx_label){f->labels[k].name, w->places[f->labels[k].insn]};
     for (size_t k = 0; k < w->call_count; k++) {
         const struct call *c = &w->calls[k];
         for (size_t l = 0; l < c->callee->label_count; l++)

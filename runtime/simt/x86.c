@@ -387,6 +387,13 @@ static void push_pop(struct x86 *x, int opcode, int reg)
     ADD(&c, (uint8_t)(opcode | (reg & 7)));
     put_code(x, &c);
 }
+void x86_swap_bytes(struct x86 *x, int reg)
+{
+    struct code c = CODE;
+    add_rex(&c, false, 0, -1, reg, false);
+    ADD(&c, 0x0f, (uint8_t)(0xc8 | (reg & 7)));
+    put_code(x, &c);
+}
 void x86_push(struct x86 *x, int reg)
 {
     push_pop(x, 0x50, reg);

@@ -123,6 +123,7 @@ void x86_jump_if(struct x86 *x, enum x86_condition c, int label);
 void x86_jump_to(struct x86 *x, int reg);
 void x86_call(struct x86 *x, int reg);
 void x86_call_label(struct x86 *x, int label);
+void x86_swap_bytes(struct x86 *x, int reg); /* of 4 */
 void x86_push(struct x86 *x, int reg);
 void x86_pop(struct x86 *x, int reg);
 void x86_return(struct x86 *x);

@@ -21,6 +21,16 @@
         "mad.lo.s32 %g, %r0, %r1, %i;\nmul.wide.u32 %q0, %g, 32;\nadd.s64 %out, %out, %q0;\n"
 #define PUT(what) "st.global.b32 [%out], " what ";\n"
 
+/* Four bytes as a word, the last one lowest or highest, as NVRTC loads what it needs for dp4a. */
+#define BYTES(a, d)                                                                                                    \
+    "ld.global.u8 %r10, [" a "+3];\nld.global.u8 %r11, [" a "+2];\nprmt.b32 %r12, %r11, %r10, 0x7604;\n"               \
+    "ld.global.u8 %r13, [" a "+1];\nld.global.u8 %r14, [" a "];\nprmt.b32 %r15, %r14, %r13, 0x7604;\n"                 \
+    "prmt.b32 " d ", %r15, %r12, 0x1054;\n"
+#define BYTES_UP(a, d)                                                                                                 \
+    "ld.global.u8 %r10, [" a "+3];\nld.global.u8 %r11, [" a "+2];\nld.global.u8 %r13, [" a "+1];\n"                    \
+    "ld.global.u8 %r14, [" a "];\nprmt.b32 %r12, %r10, %r11, 0x7604;\nprmt.b32 %r15, %r13, %r14, 0x7604;\n"            \
+    "prmt.b32 " d ", %r12, %r15, 0x1054;\n"
+
 static const char *const programs[] = {
     /* Collatz: how many steps, and the largest number on the way. */
     "add.s32 %r2, %g, 1;\nmov.u32 %r3, 0;\nmov.u32 %r4, 0;\nL: max.u32 %r4, %r4, %r2;\nsetp.eq.s32 %p0, %r2, 1;\n"
@@ -77,6 +87,48 @@ static const char *const programs[] = {
     "shl.b32 %r2, %i, 1;\nsetp.lt.u32 %p0, %r2, 70;\n@%p0 bra E;\nadd.s32 %r2, %r2, 5;\nmul.wide.s32 %q1, %r2, 4;\n"
     "add.s64 %q1, %q1, %in;\nld.global.u32 %r3, [%q1];\nadd.s32 %r4, %r2, %r3;\nst.global.u32 [%out+4], %r4;\n"
     "E: add.s32 %r2, %r2, 1;\n" PUT("%r2"),
+    /* Rows, a word a round, by all lanes; */
+    "mul.lo.s32 %r3, %g, 20;\nxor.b32 %r3, %r3, 13;\nmul.wide.u32 %q1, %r3, 4;\nadd.s64 %q1, %q1, %in;\n"
+    "mov.u32 %r2, 18;\nmov.u32 %r4, 0;\nL: ld.global.u32 %r5, [%q1+4];\nmad.lo.s32 %r4, %r4, 3, %r5;\n"
+    "add.s64 %q1, %q1, 4;\nsub.s32 %r2, %r2, 1;\nsetp.ge.s32 %p0, %r2, 0;\n@%p0 bra L;\n" PUT("%r4"),
+    /* again and again, of different lengths, with stores into them between; */
+    "and.b32 %r8, %i, 1;\nshl.b32 %r8, %r8, 2;\ncvt.u64.u32 %q3, %r8;\nadd.s64 %q3, %q3, %out;\nmov.u32 %r6, 3;\n"
+    "mov.u32 %r4, 1;\nO: mov.b64 %q1, %q3;\nand.b32 %r2, %g, 3;\nadd.s32 %r2, %r2, 2;\nst.global.u32 [%q3+4], %r4;\n"
+    "st.global.u32 [%q3+12], %r6;\nL: ld.global.u32 %r5, [%q1];\nmad.lo.s32 %r4, %r4, 5, %r5;\n"
+    "add.s64 %q1, %q1, 4;\nsub.s32 %r2, %r2, 1;\nsetp.ge.s32 %p0, %r2, 0;\n@%p0 bra L;\nsub.s32 %r6, %r6, 1;\n"
+    "setp.ge.s32 %p1, %r6, 0;\n@%p1 bra O;\n" PUT("%r4"),
+    /* up to the end of the memory, of bytes and words, from sums; */
+    "and.b32 %r2, %g, 7;\nadd.s32 %r2, %r2, 2;\nmov.u32 %r3, 4079;\nsub.s32 %r3, %r3, %r2;\nmul.wide.u32 %q1, %r3, 4;\n"
+    "mov.b64 %q2, %in;\nmov.u32 %r4, 0;\nL: add.s64 %q3, %q1, %q2;\nld.global.u8 %r5, [%q3+3];\n"
+    "ld.global.s8 %r6, [%q3];\nld.global.u8 %r7, [%q3+1];\nld.global.u32 %r8, [%q3];\nmad.lo.s32 %r4, %r4, 3, %r5;\n"
+    "mad.lo.s32 %r4, %r4, 3, %r6;\nmad.lo.s32 %r4, %r4, 3, %r7;\nxor.b32 %r4, %r4, %r8;\nadd.s64 %q2, %q2, 4;\n"
+    "sub.s32 %r2, %r2, 1;\nsetp.ge.s32 %p0, %r2, 0;\n@%p0 bra L;\n" PUT("%r4"),
+    /* of words by bytes, up to the end, too; */
+    "and.b32 %r2, %g, 7;\nadd.s32 %r2, %r2, 2;\nmov.u32 %r3, 16319;\nshl.b32 %r4, %r2, 2;\nsub.s32 %r3, %r3, %r4;\n"
+    "add.s32 %r3, %r3, -3;\ncvt.u64.u32 %q1, %r3;\nadd.s64 %q1, %q1, %in;\nmov.u64 %q2, 7;\nmov.u32 %r4, 0;\nL: " BYTES(
+        "%q1",
+        "%r5") "add.s64 %q3, %q2, %in;\n" BYTES("%q3",
+                                                "%r6") "dp4a.s32.s32 %r4, %r5, %r6, %r4;\nadd.s64 %q1, %q1, 4;\n"
+                                                       "add.s64 %q2, %q2, 4;\nsub.s32 %r2, %r2, 1;\nsetp.ge.s32 %p0, %r2, 0;\n@%p0 bra L;\n" PUT(
+                                                           "%r4"),
+    /* the same where all share an address, where they lie a byte apart, and where a byte is read once more; */
+    "cvt.u64.u32 %q1, %r0;\nadd.s64 %q1, %q1, %in;\n" BYTES("%q1", "%r2") "add.s64 %q1, %q1, 5;\n" BYTES_UP(
+        "%q1",
+        "%r3") "cvt.u64.u32 %q1, %g;\nadd.s64 %q1, %q1, %in;\n" BYTES("%q1",
+                                                                      "%r4") "add.s64 %q1, %q1, 2;\n" BYTES_UP("%q1",
+                                                                                                               "%r5")
+        BYTES_UP(
+            "%q1",
+            "%r6") "add.s32 %r6, %r6, %r13;\nmul.lo.s32 %r7, %g, %g;\nand.b32 %r7, %r7, 255;\n"
+                   "cvt.u64.u32 %q1, %r7;\nadd.s64 %q1, %q1, %in;\n" BYTES_UP(
+                       "%q1",
+                       "%r7") "st.global.u32 [%out+4], %r3;\n"
+                              "st.global.u32 [%out+8], %r4;\nst.global.u32 [%out+12], %r5;\nst.global.u32 [%out+16], %r6;\n"
+                              "st.global.u32 [%out+20], %r7;\n" PUT("%r2"),
+    /* in more rounds than a slice has. */
+    "and.b32 %r3, %i, 1;\nmul.wide.u32 %q1, %r3, 4;\nadd.s64 %q1, %q1, %in;\nand.b32 %r2, %i, 63;\n"
+    "add.s32 %r2, %r2, 2900;\nmov.u32 %r4, 0;\nL: ld.global.u32 %r5, [%q1];\nmad.lo.s32 %r4, %r4, 3, %r5;\n"
+    "add.s64 %q1, %q1, 4;\nsub.s32 %r2, %r2, 1;\nsetp.ge.s32 %p0, %r2, 0;\n@%p0 bra L;\n" PUT("%r4"),
 };
 
 static bool run(const char *text, const char *jit, const char *isa, const uint64_t *params, struct simt_fault *fault)
@@ -121,6 +173,13 @@ static const char *const wrong[] = {
     /* Beyond the end, by one lane, in its last round. */
     "mov.u32 %r2, %g;\nshl.b32 %r3, %g, 2;\nL: cvt.u64.u32 %q1, %r3;\nadd.s64 %q1, %q1, %in;\nld.global.u32 %r4, [%q1];\n"
     "add.s32 %r3, %r3, 85;\nand.b32 %r3, %r3, -4;\nsub.s32 %r2, %r2, 1;\nsetp.ge.s32 %p0, %r2, 0;\n@%p0 bra L;\n",
+    /* The same along rows. */
+    "and.b32 %r3, %g, 7;\nmov.u32 %r2, 4090;\nsub.s32 %r3, %r2, %r3;\nmul.wide.u32 %q1, %r3, 4;\nadd.s64 %q1, %q1, %in;\n"
+    "mov.u32 %r2, 8;\nL: ld.global.u32 %r4, [%q1];\nadd.s32 %r5, %r5, %r4;\nadd.s64 %q1, %q1, 4;\n"
+    "sub.s32 %r2, %r2, 1;\nsetp.ge.s32 %p0, %r2, 0;\n@%p0 bra L;\nst.global.u32 [%out], %r5;\n",
+    /* A word by bytes, the last of which lies beyond. */
+    "and.b32 %r3, %g, 7;\nmov.u32 %r2, 16381;\nsub.s32 %r3, %r2, %r3;\ncvt.u64.u32 %q1, %r3;\nadd.s64 %q1, %q1, %in;\n" BYTES(
+        "%q1", "%r4") "st.global.u32 [%out], %r4;\n",
     /* Not aligned. */
     "and.b32 %r2, %g, 7;\nL: setp.eq.s32 %p1, %r2, 3;\nselp.b32 %r3, 2, 0, %p1;\ncvt.u64.u32 %q1, %r3;\n"
     "add.s64 %q1, %q1, %in;\n@%p1 bra W;\nbra N;\nW: st.global.u32 [%q1], %g;\nN: sub.s32 %r2, %r2, 1;\n"
