@@ -15,6 +15,7 @@
 
 #define MAX_REPORTS 256
 #define OBJECTS     4096 /* what threads synchronise through, hashed */
+#define ANY_OBJECT  OBJECTS
 #define LOG_STRIPES 64
 
 /* ---- what the checks keep of a block while it runs ---- */
@@ -30,9 +31,9 @@ struct span { /* a stretch of global memory that may be touched */
     struct line *lines;        /* of it; NULL: none yet */
     uint64_t last[32];         /* where each warp was last */
 };
-struct released { /* a thread's last release: one with the same fence, then, needs no other entry in the log */
+struct released { /* a thread's last release: one like it, with the same fence, needs no other entry in the log */
     struct fence fence;
-    uint32_t time;
+    uint32_t time, site, object, alike; /* alike: entries with this fence and time */
     uint64_t number;
 };
 struct tags { /* of a block's shared memory: check_shared.c */
@@ -146,6 +147,7 @@ static inline bool may_meet_bulk(const struct block *b, enum simt_access kind)
 struct release {
     uint64_t number;
     uint32_t thread, time;
+    uint32_t site, object; /* of the atomic that is it, and goes with it when it was read there; ANY_OBJECT: of any */
     struct fence fence;
 };
 struct release_log {
@@ -190,7 +192,8 @@ struct simt_check {
     struct history *histories; /* check_history.c */
     /* releases: by an atomic or volatile write behind a fence */
     _Atomic uint64_t releases;
-    _Atomic uint64_t objects[OBJECTS]; /* the last release there */
+    _Atomic uint64_t objects[OBJECTS];  /* the last release there */
+    _Atomic uint64_t observed[OBJECTS]; /* and the last one that another thread has read there */
     struct {
         pthread_mutex_t lock;
         struct release_log *logs;

@@ -5,6 +5,7 @@
 #include "runtime/memory.h"
 #include "runtime/simt/check_inside.h"
 
+#define MOST_ALIKE 4    /* releases of a thread by one fence that are told apart by their objects */
 #define LOG_SEARCH 4096 /* releases of a block that are looked through; behind that all counts as ordered */
 
 static uint32_t larger(uint32_t a, uint32_t b)
@@ -103,12 +104,19 @@ void simt_releases_free(struct simt_check *c)
     }
 }
 
+/* The atomic of a release is behind the fence, as others may be that nobody has read. */
+static bool is_itself(const struct simt_check *c, const struct release *r, record e)
+{
+    if (r->object == ANY_OBJECT) return true;
+    return record_site(e) == r->site && r->number <= atomic_load(&c->observed[r->object]);
+}
+
 static bool covers(const struct simt_check *c, const struct release *r, record e)
 {
     uint32_t time = record_time(e);
     unsigned thread = record_thread(e);
     bool bulk = c->sites[record_site(e)].bulk;                    /* releases nothing */
-    bool releases = record_atomic(e) && !bulk && time <= r->time; /* the atomic itself, which is behind the fence */
+    bool releases = record_atomic(e) && !bulk && time <= r->time && is_itself(c, r, e);
     return time < r->fence.block_time || (thread == r->thread && (time < r->fence.time || releases)) ||
            (thread / SIMT_WARP == r->thread / SIMT_WARP && time < r->fence.warp_time);
 }
@@ -168,28 +176,37 @@ static unsigned object_of(const struct access *a, unsigned lane)
     return (unsigned)(key * UINT64_C(0x9E3779B97F4A7C15) >> 52) % OBJECTS;
 }
 
+static void raise_to(_Atomic uint64_t *least, uint64_t number)
+{
+    uint64_t last = atomic_load(least);
+    while (last < number && !atomic_compare_exchange_weak(least, &last, number)) {
+    }
+}
+
 static void release(const struct access *a, unsigned lane)
 {
     struct block *b = a->block;
     struct simt_check *c = a->check;
     unsigned thread = (unsigned)a->warp->index * SIMT_WARP + lane, block = record_block(b->id);
-    struct release r = {.thread = thread, .time = b->now};
+    unsigned object = object_of(a, lane);
+    struct release r = {.thread = thread, .time = b->now, .site = record_site(a->me), .object = object};
     if (!fence_of(b, thread, &r.fence)) return;
     if (!want(b, &b->released, b->worker->warp_count * SIMT_WARP, sizeof *b->released)) return;
     struct released *before = &b->released[thread];
-    if (before->number && before->time == r.time && memcmp(&before->fence, &r.fence, sizeof r.fence) == 0) {
+    bool alike = before->number && before->time == r.time && !memcmp(&before->fence, &r.fence, sizeof r.fence);
+    if (alike && (before->object == ANY_OBJECT || (before->site == r.site && before->object == r.object))) {
         r.number = before->number;
     } else {
+        uint32_t count = alike ? before->alike + 1 : 1;
+        if (count == MOST_ALIKE) r.object = ANY_OBJECT;
         pthread_mutex_lock(&c->stripes[block % LOG_STRIPES].lock);
         r.number = atomic_fetch_add(&c->releases, 1) + 1;
         if (!append(c, block, r)) atomic_store(&c->no_memory, true);
         pthread_mutex_unlock(&c->stripes[block % LOG_STRIPES].lock);
-        *before = (struct released){r.fence, r.time, r.number};
+        *before = (struct released){r.fence, r.time, r.site, r.object, count, r.number};
     }
-    _Atomic uint64_t *object = &c->objects[object_of(a, lane)];
-    uint64_t last = atomic_load(object);
-    while (last < r.number && !atomic_compare_exchange_weak(object, &last, r.number)) {
-    }
+    if (a->kind == ACCESS_ATOMIC) raise_to(&c->observed[object], atomic_load(&c->objects[object]));
+    raise_to(&c->objects[object], r.number);
 }
 
 void simt_check_strong(const struct access *a, uint32_t m)
@@ -211,8 +228,9 @@ void simt_check_settle(struct block *b, struct warp *w)
     if (!want(b, &b->acquired, threads, sizeof *b->acquired)) return;
     EACH_LANE(l, m)
     {
-        uint64_t seen = atomic_load(&b->check->objects[b->pending[w->index][l]]);
-        uint64_t *mine = &b->acquired[(unsigned)w->index * SIMT_WARP + l];
+        unsigned object = b->pending[w->index][l], thread = (unsigned)w->index * SIMT_WARP + l;
+        uint64_t seen = atomic_load(&b->check->objects[object]), *mine = &b->acquired[thread];
+        if (seen && !(b->released && b->released[thread].number == seen)) raise_to(&b->check->observed[object], seen);
         if (seen > *mine) {
             simt_shared_flush(b);
             *mine = seen;

@@ -118,6 +118,33 @@ __global__ void of_one_thread(int *x, int first, volatile int *go, int *out) {
   atomicAdd(&x[i], 2);
   x[i] += 1;
   if (atomicExch(&x[i], 7) == 4) x[i] = 8;
+}
+__global__ void told_of_too_early(int *x, int first, volatile int *go, int *out) {  // the fence is before both atomics
+  if (threadIdx.x) return;
+  if (blockIdx.x == first) {
+    __threadfence();
+    atomicAdd(x, 1); //told_of_too_early 1
+    atomicExch((int *)go, 1);
+  } else {
+    while (!atomicAdd((int *)go, 0)) {}
+    __threadfence();
+    out[0] = *x; //told_of_too_early 2
+  }
+}
+__global__ void told_of_in_time(int *x, int first, volatile int *go, int *out) {
+  int *flag = (int *)go;
+  if (threadIdx.x) return;
+  if (blockIdx.x == first) {
+    atomicAdd(x, 1);
+    __threadfence();
+    atomicAdd(x + 1, 1);
+    atomicExch(flag, 1);
+  } else {
+    while (!atomicAdd(flag, 0)) {}
+    __threadfence();
+    out[0] = *x + *flag;
+    *flag = 0;
+  }
 }]]
 local k = gpu.kernel { source = source, chunk = "case", line = 1 }
 
@@ -160,6 +187,8 @@ faulty("no_barrier_behind_zero", { "write", "atomic" })
 faulty("read_by_the_last", { "atomic", "read" })
 faulty("counted_and_read", { "atomic", "read" })
 faulty("last_without_fence", { "write", "atomic" })
+faulty("told_of_too_early", { "atomic", "read" })
+clean("told_of_in_time")
 clean("last_with_fence")
 clean("zero_and_barrier")
 clean("of_one_thread")
