@@ -269,6 +269,7 @@ static void free_block(struct block *b)
     simt_shared_free(b);
     simt_copies_free(b);
     simt_bulk_free(b);
+    simt_clocks_free(b);
     simt_counters_free(b);
     simt_reach_free(b);
     free(b->spans);
@@ -337,6 +338,7 @@ static bool block_start(struct simt_observer *o, struct worker *k)
     simt_shared_start(b);
     simt_copies_start(b);
     simt_bulk_start(b);
+    simt_clocks_start(b);
     return true;
 }
 

@@ -521,7 +521,10 @@ void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *
     bool global = i->space == PTX_GLOBAL && !(i->flags & F_FRAME) && !a.site->strong;
     if (*m == FULL && global && check_rows(&a, u64_at(a.regs, i->a))) return;
     read_addresses(&a, *m);
-    if (a.site->strong && c->releases_some) simt_check_strong(&a, *m);
+    if (simt_is_mbarrier(i))
+        simt_clocks_touch(&a, *m);
+    else if (a.site->strong && c->releases_some)
+        simt_check_strong(&a, *m);
     *m = simt_check_lanes(&a, *m, (enum ptx_space)i->space);
     if (a.site->copies) simt_copies_begin(&a, *m);
     if (!simt_is_mbarrier(i)) return;

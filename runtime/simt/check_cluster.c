@@ -69,6 +69,12 @@ void simt_reach_met(struct block *b)
     }
 }
 
+void simt_reach_times(const struct block *b, uint32_t *met)
+{
+    for (uint32_t rank = 0; b->reach && rank < b->worker->cluster->size; rank++)
+        if (met[rank] < b->reach->met[rank]) met[rank] = b->reach->met[rank];
+}
+
 bool simt_reach_ordered(const struct block *b, record r)
 {
     for (uint32_t rank = 0; b->reach && rank < b->worker->cluster->size; rank++) {

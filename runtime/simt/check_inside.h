@@ -5,8 +5,8 @@
  * check_heap.c follows malloc and free, check_shared.c sees what needs no closer look in shared memory, check_steady.c
  * which blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and
  * check_bulk.c follow copies that are under way, check_texels.c what is touched by textures and surfaces, check_sync.c
- * keeps when threads met, check_report.c collects what is found. check_record.h has what they
- * keep of who touched what. */
+ * keeps when threads met, check_clocks.c who has waited for whom at mbarriers, check_report.c collects what is found.
+ * check_record.h has what they keep of who touched what. */
 #ifndef SIMT_CHECK_INSIDE_H
 #define SIMT_CHECK_INSIDE_H
 
@@ -113,6 +113,7 @@ struct block {
     struct tags tags;
     struct copies *copies; /* NULL until there is one */
     struct bulks *bulks;   /* likewise */
+    struct clocks *clocks; /* NULL until there is an mbarrier */
     struct moving moving;  /* of them */
     struct reach *reach;   /* of other blocks of its cluster into its shared memory; NULL: there are none */
     struct counters counters;
@@ -363,6 +364,8 @@ void simt_reach_free(struct block *b);
 bool simt_reach_kept(const struct block *b); /* the kernel reaches into other blocks: all touches are to be told */
 void simt_reach_end(const struct block *b);  /* it ends: nobody may touch its memory any more */
 void simt_reach_met(struct block *b);        /* its cluster met */
+/* Raises times, by block of the cluster, to those before which all is ordered by its barrier. */
+void simt_reach_times(const struct block *b, uint32_t *met);
 /* Is what a thread of another block of the cluster did ordered by the cluster's barrier? */
 bool simt_reach_ordered(const struct block *b, record r);
 /* Whose shared memory the lanes touch, where a->at has become the offset; the lanes for which it is not the own
@@ -477,6 +480,11 @@ void simt_check_arrive(struct block *b, struct warp *w, const struct insn *i, ui
 /* Nobody can go on: reports who waits for whom. False: it is nothing that is known here. */
 bool simt_check_deadlock(struct simt_observer *o, struct worker *k);
 void simt_check_fence(struct block *b, struct warp *w, uint32_t m);
+struct fence simt_check_fence_of(const struct block *b, unsigned thread);
+/* The lane releases what its last fence ordered, to whoever comes to know of a later release. */
+void simt_check_release(const struct access *a, unsigned lane);
+/* The thread has seen the releases up to this number. */
+void simt_check_acquire(struct block *b, unsigned thread, uint64_t number);
 /* A strong access: what the lanes released goes with what they write; what they read comes with what was released. */
 void simt_check_strong(const struct access *a, uint32_t m);
 /* What the warp's last strong reads brought. */
@@ -484,6 +492,18 @@ void simt_check_settle(struct block *b, struct warp *w);
 void simt_sync_start(struct block *b);
 void simt_sync_free(struct block *b);
 void simt_releases_free(struct simt_check *c);
+
+/* ---- check_clocks.c ---- */
+/* Lanes m do something with the mbarriers at a->at[lane], or a bulk copy of theirs will count its bytes there. */
+void simt_clocks_touch(const struct access *a, uint32_t m);
+/* Has the thread waited at mbarriers for what the record says? */
+bool simt_clocks_ordered(const struct block *b, record r, unsigned thread);
+/* By warp: lanes `to` come to know what any of `from` has waited for; the same within a warp; all threads met. */
+void simt_clocks_share(struct block *b, const uint32_t *from, const uint32_t *to);
+void simt_clocks_share_lanes(struct block *b, const struct warp *w, uint32_t m);
+void simt_clocks_meet(struct block *b);
+void simt_clocks_start(struct block *b); /* a block begins */
+void simt_clocks_free(struct block *b);
 
 /* ---- check_copies.c ---- */
 /* A cp.async of lanes m writes to shared memory from now on until it is waited for. */

@@ -85,9 +85,8 @@ static void check_fill(struct access *a, uint32_t *m)
 /* The copy's bytes count at the mbarrier, and who waits there sees them. */
 static void release_at(struct access *a, uint32_t slot, uint32_t m)
 {
-    simt_check_fence(a->block, a->warp, m);
     EACH_LANE(l, m) a->at[l] = address_in(a, slot, PTX_SHARED, l);
-    simt_check_strong(a, m);
+    simt_clocks_touch(a, m);
 }
 
 static void check_bulk(struct access *to, uint32_t *m)

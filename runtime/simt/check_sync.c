@@ -150,7 +150,8 @@ bool simt_check_ordered(const struct block *b, record r, unsigned warp, unsigned
         if (other == warp && b->lanes[warp] && time < b->lanes[warp][lane][thread % SIMT_WARP]) return true;
         if (other != warp && b->warps && time < b->warps[warp][other]) return true;
     }
-    return (b->reach && simt_reach_ordered(b, r)) || released(b, r, me);
+    return (b->reach && simt_reach_ordered(b, r)) || (b->clocks && simt_clocks_ordered(b, r, me)) ||
+           released(b, r, me);
 }
 
 /* Shared memory and global memory use the same names for threads of the block at hand. */
@@ -162,6 +163,13 @@ static bool fence_of(const struct block *b, unsigned thread, struct fence *out)
     if (b->fences) *out = b->fence[thread];
     out->block_time = larger(out->block_time, b->fenced);
     return out->time || out->block_time;
+}
+
+struct fence simt_check_fence_of(const struct block *b, unsigned thread)
+{
+    struct fence f;
+    fence_of(b, thread, &f);
+    return f;
 }
 
 static unsigned object_of(const struct access *a, unsigned lane)
@@ -183,30 +191,51 @@ static void raise_to(_Atomic uint64_t *least, uint64_t number)
     }
 }
 
-static void release(const struct access *a, unsigned lane)
+/* The number of the release in the log; 0: there was no fence. */
+static uint64_t note_release(const struct access *a, unsigned lane, unsigned object)
 {
     struct block *b = a->block;
     struct simt_check *c = a->check;
     unsigned thread = (unsigned)a->warp->index * SIMT_WARP + lane, block = record_block(b->id);
-    unsigned object = object_of(a, lane);
     struct release r = {.thread = thread, .time = b->now, .site = record_site(a->me), .object = object};
-    if (!fence_of(b, thread, &r.fence)) return;
-    if (!want(b, &b->released, b->worker->warp_count * SIMT_WARP, sizeof *b->released)) return;
+    if (!fence_of(b, thread, &r.fence)) return 0;
+    if (!want(b, &b->released, b->worker->warp_count * SIMT_WARP, sizeof *b->released)) return 0;
     struct released *before = &b->released[thread];
     bool alike = before->number && before->time == r.time && !memcmp(&before->fence, &r.fence, sizeof r.fence);
-    if (alike && (before->object == ANY_OBJECT || (before->site == r.site && before->object == r.object))) {
-        r.number = before->number;
-    } else {
-        uint32_t count = alike ? before->alike + 1 : 1;
-        if (count == MOST_ALIKE) r.object = ANY_OBJECT;
-        pthread_mutex_lock(&c->stripes[block % LOG_STRIPES].lock);
-        r.number = atomic_fetch_add(&c->releases, 1) + 1;
-        if (!append(c, block, r)) atomic_store(&c->no_memory, true);
-        pthread_mutex_unlock(&c->stripes[block % LOG_STRIPES].lock);
-        *before = (struct released){r.fence, r.time, r.site, r.object, count, r.number};
-    }
+    if (alike && (before->object == ANY_OBJECT || (before->site == r.site && before->object == r.object)))
+        return before->number;
+    uint32_t count = alike ? before->alike + 1 : 1;
+    if (count == MOST_ALIKE) r.object = ANY_OBJECT;
+    pthread_mutex_lock(&c->stripes[block % LOG_STRIPES].lock);
+    r.number = atomic_fetch_add(&c->releases, 1) + 1;
+    if (!append(c, block, r)) atomic_store(&c->no_memory, true);
+    pthread_mutex_unlock(&c->stripes[block % LOG_STRIPES].lock);
+    *before = (struct released){r.fence, r.time, r.site, r.object, count, r.number};
+    return r.number;
+}
+
+static void release(const struct access *a, unsigned lane)
+{
+    struct simt_check *c = a->check;
+    unsigned object = object_of(a, lane);
+    uint64_t number = note_release(a, lane, object);
+    if (!number) return;
     if (a->kind == ACCESS_ATOMIC) raise_to(&c->observed[object], atomic_load(&c->objects[object]));
-    raise_to(&c->objects[object], r.number);
+    raise_to(&c->objects[object], number);
+}
+
+void simt_check_release(const struct access *a, unsigned lane)
+{
+    note_release(a, lane, ANY_OBJECT);
+}
+
+void simt_check_acquire(struct block *b, unsigned thread, uint64_t number)
+{
+    if (!number || !want(b, &b->acquired, b->worker->warp_count * SIMT_WARP, sizeof *b->acquired)) return;
+    b->acquires = true;
+    if (number <= b->acquired[thread]) return;
+    simt_shared_flush(b);
+    b->acquired[thread] = number;
 }
 
 void simt_check_strong(const struct access *a, uint32_t m)
@@ -222,20 +251,15 @@ void simt_check_strong(const struct access *a, uint32_t m)
 
 void simt_check_settle(struct block *b, struct warp *w)
 {
-    uint32_t m = b->pending_lanes[w->index], threads = b->worker->warp_count * SIMT_WARP;
+    uint32_t m = b->pending_lanes[w->index];
     b->pending_lanes[w->index] = 0;
     if (!m || !atomic_load_explicit(&b->check->releases, memory_order_relaxed)) return;
-    if (!want(b, &b->acquired, threads, sizeof *b->acquired)) return;
     EACH_LANE(l, m)
     {
         unsigned object = b->pending[w->index][l], thread = (unsigned)w->index * SIMT_WARP + l;
-        uint64_t seen = atomic_load(&b->check->objects[object]), *mine = &b->acquired[thread];
+        uint64_t seen = atomic_load(&b->check->objects[object]);
         if (seen && !(b->released && b->released[thread].number == seen)) raise_to(&b->check->observed[object], seen);
-        if (seen > *mine) {
-            simt_shared_flush(b);
-            *mine = seen;
-        }
-        b->acquires |= seen != 0;
+        simt_check_acquire(b, thread, seen);
     }
 }
 
@@ -272,6 +296,7 @@ static void meet(struct block *b)
     b->met = tick(b);
     simt_shared_meet(b);
     simt_bulk_met(b);
+    simt_clocks_meet(b);
     for (uint32_t w = 0; w < k->warp_count; w++) b->warp_seen[w] = b->now;
     if (b->fence_before_barrier) b->fenced = b->met;
     b->fence_before_barrier = false;
@@ -301,6 +326,7 @@ static void meet_some(struct block *b, uint32_t id, const uint32_t *here, const 
         b->warp_met[w] = b->warp_seen[w] = now;
         if (b->acquires) set_acquired(b, w, waiting[w], most);
     }
+    simt_clocks_share(b, here, waiting);
 }
 
 void simt_check_arrive(struct block *b, struct warp *w, const struct insn *i, uint32_t m)
@@ -513,6 +539,7 @@ void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_
             share_acquired(b, (unsigned)w->index, group, &most);
             set_acquired(b, (unsigned)w->index, group, most);
         }
+        if (b->clocks) simt_clocks_share_lanes(b, w, group);
         if ((group & w->alive) == w->alive)
             meet_warp(b, w, now);
         else

@@ -91,6 +91,16 @@ OP(mbarrier)
     return EV_NEXT;
 }
 
+/* Each phase but the first wants all of its arrivals. */
+bool simt_ends_many(const struct insn *i, char *R, uint32_t m, const void *cell)
+{
+    bool counts = i->run == mbarrier && (i->mode == MBARRIER_ARRIVE || i->mode == MBARRIER_DROP);
+    uint64_t v, arrivals = 0;
+    memcpy(&v, cell, sizeof v);
+    EACH_LANE(l, m) arrivals += counts ? u32_at(R, i->b)[l] : 1;
+    return arrivals > 3 * (uint64_t)unpack(v).expected;
+}
+
 uint32_t simt_phase_of(const void *cell)
 {
     uint64_t v;
@@ -303,6 +313,12 @@ bool simt_is_mbarrier(const struct insn *i)
 bool simt_is_complete(const struct insn *i)
 {
     return i->run == mbarrier && i->mode == MBARRIER_COMPLETE;
+}
+
+bool simt_arrives(const struct insn *i)
+{
+    bool other = i->mode == MBARRIER_INIT || i->mode == MBARRIER_INVAL || i->mode == MBARRIER_EXPECT;
+    return i->run == copy_bulk || (i->run == mbarrier && !other);
 }
 
 bool simt_is_fill(const struct insn *i)

@@ -1,0 +1,306 @@
+/* mbarriers: who waits for a phase has seen what was done before the arrivals in it and in those before, and no more. A
+ * clock says so of all threads of a cluster: of each up to which time, of each block up to which time all of it. An
+ * mbarrier keeps that of the arrivals so far and those of the last phases that are over; a thread has the clock of all
+ * that it waited for. Most threads have waited for the same, so clocks are shared and not changed then.
+ *
+ * Where the threads of a block meet, their clocks become one; where that is the whole cluster, they say nothing new. */
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/async.h"
+#include "runtime/simt/check_inside.h"
+
+#define PHASES 4 /* that an mbarrier tells apart */
+
+struct clock {
+    uint32_t holders;
+    uint64_t acquired;         /* releases up to this number are seen, too: check_sync.c */
+    uint32_t met[MAX_CLUSTER]; /* by block: what its threads did before */
+    uint32_t seen[];           /* by thread of the cluster, likewise */
+};
+struct phases { /* of an mbarrier */
+    uint32_t at;
+    uint32_t now;                /* the phase when it was seen last */
+    bool coarse;                 /* an instruction may end more phases than can be told apart */
+    struct clock *arrived;       /* before what all arrivals did, NULL: nothing */
+    struct clock *over[PHASES];  /* the same when the phase ended */
+};
+struct clocks { /* of a block */
+    uint32_t threads;     /* of the block; each of the cluster has as many */
+    struct clock **knows; /* by thread; NULL: nothing */
+    struct phases *items; /* mbarriers in the block's shared memory */
+    size_t count, room;
+    struct clock *joined[3]; /* the last two that were joined, and what came of it */
+};
+
+static void *allocated(const struct block *b, void *p)
+{
+    if (!p) atomic_store(&b->check->no_memory, true);
+    return p;
+}
+
+/* ---- clocks ---- */
+static void let_go(struct clock **c)
+{
+    if (*c && !--(*c)->holders) free(*c);
+    *c = NULL;
+}
+
+static void hold(struct clock **place, struct clock *c)
+{
+    if (c) c->holders++;
+    let_go(place);
+    *place = c;
+}
+
+static size_t entries(const struct block *b)
+{
+    return (size_t)b->worker->cluster->size * b->worker->warp_count * SIMT_WARP;
+}
+
+static inline void raise_to(uint32_t *v, uint32_t least)
+{
+    *v = *v < least ? least : *v;
+}
+
+static void raise_all(struct clock *c, const struct clock *by, size_t n)
+{
+    if (by->acquired > c->acquired) c->acquired = by->acquired;
+    for (unsigned k = 0; k < MAX_CLUSTER; k++) raise_to(&c->met[k], by->met[k]);
+    for (size_t k = 0; k < n; k++) raise_to(&c->seen[k], by->seen[k]);
+}
+
+/* A clock that nobody else holds, the same as *place, where it stands from then on. */
+static struct clock *own(const struct block *b, struct clock **place)
+{
+    if (*place && (*place)->holders == 1) return *place;
+    struct clock *c = allocated(b, rt_calloc(1, sizeof *c + entries(b) * sizeof *c->seen));
+    if (!c) return NULL;
+    if (*place) raise_all(c, *place, entries(b));
+    c->holders = 0;
+    hold(place, c);
+    return c;
+}
+
+/* *place comes to know what the other does. */
+static void join(const struct block *b, struct clock **place, struct clock *more)
+{
+    struct clock **last = b->clocks->joined, *both = NULL;
+    if (!more || *place == more) return;
+    if (!*place) {
+        hold(place, more);
+        return;
+    }
+    if (last[0] != *place || last[1] != more) {
+        hold(&both, *place);
+        if (!own(b, &both)) return;
+        raise_all(both, more, entries(b));
+        hold(&last[0], *place);
+        hold(&last[1], more);
+        hold(&last[2], both);
+        let_go(&both);
+    }
+    hold(place, last[2]);
+}
+
+/* ---- of a block ---- */
+static struct clocks *want(struct block *b)
+{
+    if (b->clocks) return b->clocks;
+    struct clocks *c = rt_calloc(1, sizeof *c);
+    if (c) c->threads = b->worker->warp_count * SIMT_WARP;
+    if (c) c->knows = rt_calloc(c->threads, sizeof *c->knows);
+    if (!c || !c->knows) {
+        free(c);
+        return allocated(b, NULL);
+    }
+    return b->clocks = c;
+}
+
+static void forget_arrivals(struct phases *x)
+{
+    let_go(&x->arrived);
+    for (int k = 0; k < PHASES; k++) let_go(&x->over[k]);
+}
+
+void simt_clocks_start(struct block *b)
+{
+    struct clocks *c = b->clocks;
+    if (!c) return;
+    for (uint32_t t = 0; t < c->threads; t++) let_go(&c->knows[t]);
+    for (size_t k = 0; k < c->count; k++) forget_arrivals(&c->items[k]);
+    for (int k = 0; k < 3; k++) let_go(&c->joined[k]);
+    c->count = 0;
+}
+
+void simt_clocks_free(struct block *b)
+{
+    if (!b->clocks) return;
+    simt_clocks_start(b);
+    free(b->clocks->knows);
+    free(b->clocks->items);
+    free(b->clocks);
+}
+
+bool simt_clocks_ordered(const struct block *b, record r, unsigned thread)
+{
+    const struct cluster *cluster = b->worker->cluster;
+    const struct clock *c = b->clocks->knows[thread];
+    for (uint32_t rank = 0; c && rank < cluster->size; rank++) {
+        const struct block *o = cluster->members[rank]->observed;
+        if (record_block(r) != record_block(o->id)) continue;
+        return record_time(r) < c->met[rank] || record_time(r) < c->seen[rank * b->clocks->threads + record_thread(r)];
+    }
+    return false;
+}
+
+/* ---- where threads meet ---- */
+void simt_clocks_share(struct block *b, const uint32_t *from, const uint32_t *to)
+{
+    struct clocks *c = b->clocks;
+    struct clock *all = NULL;
+    if (!c) return;
+    for (uint32_t t = 0; t < c->threads; t++)
+        if (from[t / SIMT_WARP] >> t % SIMT_WARP & 1) join(b, &all, c->knows[t]);
+    for (uint32_t t = 0; all && t < c->threads; t++)
+        if (to[t / SIMT_WARP] >> t % SIMT_WARP & 1) hold(&c->knows[t], all);
+    let_go(&all);
+}
+
+void simt_clocks_share_lanes(struct block *b, const struct warp *w, uint32_t m)
+{
+    uint32_t lanes[32] = {0};
+    lanes[w->index] = m;
+    simt_clocks_share(b, lanes, lanes);
+}
+
+void simt_clocks_meet(struct block *b)
+{
+    struct clocks *c = b->clocks;
+    uint32_t all[32];
+    if (!c) return;
+    memset(all, 0xff, sizeof all);
+    if (b->worker->cluster->size > 1) {
+        simt_clocks_share(b, all, all);
+        return;
+    }
+    for (uint32_t t = 0; t < c->threads; t++) let_go(&c->knows[t]);
+    for (size_t k = 0; k < c->count; k++) forget_arrivals(&c->items[k]);
+}
+
+/* ---- mbarriers ---- */
+/* The mbarrier of `o` there; NULL: there is none, or no memory. */
+static struct phases *phases_at(struct block *o, uint64_t at)
+{
+    struct clocks *c = want(o);
+    if (!c || at % 8 || at > o->worker->shared_bytes - 8u) return NULL;
+    for (size_t k = 0; k < c->count; k++)
+        if (c->items[k].at == at) return &c->items[k];
+    if (c->count == c->room) {
+        size_t room = c->room ? 2 * c->room : 8;
+        struct phases *more = allocated(o, rt_realloc(c->items, room * sizeof *more));
+        if (!more) return NULL;
+        c->items = more;
+        c->room = room;
+    }
+    struct phases *x = &c->items[c->count++];
+    *x = (struct phases){.at = (uint32_t)at, .now = simt_phase_of(o->worker->shared + at)};
+    return x;
+}
+
+/* What the last instruction on it brought to an end. */
+static void follow(struct phases *x, const struct block *o)
+{
+    uint32_t now = simt_phase_of(o->worker->shared + x->at);
+    for (; x->now != now; x->now = (x->now + 1) % PHASES) hold(&x->over[x->now], x->arrived);
+    for (int k = 0; x->coarse && k < PHASES; k++) hold(&x->over[k], x->arrived);
+}
+
+/* What the thread's last fence ordered, as an arrival without one of its own releases it. */
+static void raise_by_fence(struct clock *c, const struct block *b, unsigned thread)
+{
+    uint32_t rank = b->worker->rank, *seen = c->seen + rank * b->clocks->threads;
+    const struct fence f = simt_check_fence_of(b, thread);
+    raise_to(&c->met[rank], f.block_time);
+    raise_to(&seen[thread], f.time);
+    for (unsigned l = 0; l < SIMT_WARP; l++) raise_to(&seen[thread / SIMT_WARP * SIMT_WARP + l], f.warp_time);
+}
+
+/* All that the block's barriers and those of its warps and lanes have ordered before what the thread does. */
+static void raise_by_meetings(struct clock *c, const struct block *b, unsigned warp, unsigned lane)
+{
+    const struct worker *k = b->worker;
+    uint32_t *seen = c->seen + k->rank * b->clocks->threads;
+    simt_reach_times(b, c->met);
+    raise_to(&c->met[k->rank], b->met);
+    for (unsigned l = 0; l < SIMT_WARP; l++) {
+        raise_to(&seen[warp * SIMT_WARP + l], b->warp_met[warp]);
+        if (b->lanes[warp]) raise_to(&seen[warp * SIMT_WARP + l], b->lanes[warp][lane][l]);
+    }
+    for (uint32_t v = 0; b->warps && v < k->warp_count; v++)
+        for (unsigned l = 0; l < SIMT_WARP; l++) raise_to(&seen[v * SIMT_WARP + l], b->warps[warp][v]);
+}
+
+/* Lanes m arrive at x, which is of `o`: who waits for the phase has seen what they did. */
+static void arrive(const struct access *a, uint32_t m, struct block *o, struct phases *x, bool releases)
+{
+    struct block *b = a->block;
+    struct clock *c = want(b) ? own(o, &x->arrived) : NULL, *last = NULL;
+    unsigned warp = (unsigned)a->warp->index;
+    if (!c) return;
+    EACH_LANE(l, m)
+    {
+        unsigned thread = warp * SIMT_WARP + l;
+        struct clock *knows = b->clocks->knows[thread];
+        simt_check_release(a, l);
+        if (knows && knows != last) raise_all(c, knows, entries(b));
+        last = knows;
+        if (b->acquires && b->acquired[thread] > c->acquired) c->acquired = b->acquired[thread];
+        raise_by_fence(c, b, thread);
+        if (!releases) continue;
+        raise_to(&c->seen[b->worker->rank * b->clocks->threads + thread], b->now);
+        raise_by_meetings(c, b, warp, l);
+    }
+    x->coarse |= simt_ends_many(a->insn, a->regs, m, o->worker->shared + x->at);
+}
+
+/* The thread has waited for a phase. */
+static void take(struct block *b, unsigned thread, struct clock *c)
+{
+    if (!c || !want(b) || b->clocks->knows[thread] == c) return;
+    if (!b->tags.slow) simt_shared_flush(b);
+    join(b, &b->clocks->knows[thread], c);
+    simt_check_acquire(b, thread, c->acquired);
+}
+
+static void touch_lane(const struct access *a, unsigned lane, struct block *o, struct phases *x)
+{
+    uint32_t phase;
+    if (simt_is_barrier_init(a->insn)) {
+        forget_arrivals(x);
+        x->now = 0;
+        x->coarse = false;
+    } else if (simt_is_barrier_test(a->insn) &&
+               simt_phase_over(a->insn, a->regs, lane, o->worker->shared + x->at, &phase)) {
+        take(a->block, (unsigned)a->warp->index * SIMT_WARP + lane, x->over[phase % PHASES]);
+    }
+}
+
+void simt_clocks_touch(const struct access *a, uint32_t m)
+{
+    bool arrives = simt_arrives(a->insn), releases = a->insn->flags & F_RELEASE || !simt_is_mbarrier(a->insn);
+    if (arrives && releases) simt_check_fence(a->block, a->warp, m);
+    while (m) {
+        uint64_t first = a->at[__builtin_ctz(m)], at = (uint32_t)first;
+        uint32_t same = 0;
+        EACH_LANE(l, m) same |= (uint32_t)(a->at[l] == first) << l;
+        m &= ~same;
+        const struct worker *owner = simt_cluster_owner(a->block->worker, &at);
+        struct block *o = owner ? owner->observed : NULL;
+        struct phases *x = o && !owner->ended ? phases_at(o, at) : NULL;
+        if (!x) continue; /* a fault */
+        follow(x, o);
+        if (arrives) arrive(a, same, o, x, releases);
+        if (!arrives) EACH_LANE(l, same) touch_lane(a, l, o, x);
+    }
+}
