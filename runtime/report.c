@@ -294,6 +294,9 @@ static void describe_race(const struct simt_report *r, struct rt_report *out, co
             [UNDER_WAY_COPY] =
                 "cp.async is under way until its thread waits: __pipeline_wait_prior() or "
                 "cp.async.wait_group is missing, with __syncthreads() behind it where other threads read",
+            [UNDER_WAY_FETCH] =
+                "cp.async reads its source until its thread waits: who writes there must come behind "
+                "__pipeline_wait_prior() or cp.async.wait_group, with __syncthreads() between where it is another thread",
             [UNDER_WAY_BULK] =
                 "cp.async.bulk (st.async, red.async) is under way until the phase of its mbarrier is over: let each thread wait "
                 "for it (mbarrier.try_wait), or one, with __syncthreads() behind it; who copies to a "
@@ -308,9 +311,10 @@ static void describe_race(const struct simt_report *r, struct rt_report *out, co
                 "cp.async.bulk writes to global memory until it is waited for: cp.async.bulk.wait_group "
                 "(without .read) in the thread that began it is missing, with __syncthreads() behind "
                 "it where other threads read"};
+        bool reads = r->under_way == UNDER_WAY_SOURCE || r->under_way == UNDER_WAY_LOAD ||
+                     r->under_way == UNDER_WAY_FETCH;
         snprintf(out->message, sizeof out->message, "%s %s in line %d while the copy begun here may still %s it", what,
-                 past(b), b->line,
-                 r->under_way == UNDER_WAY_SOURCE || r->under_way == UNDER_WAY_LOAD ? "read" : "write");
+                 past(b), b->line, reads ? "read" : "write");
         snprintf(out->hint, sizeof out->hint, "%s", hints[r->under_way]);
         return;
     }

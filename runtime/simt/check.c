@@ -97,7 +97,7 @@ static unsigned add_site(struct simt_check *c, const struct site *s)
         const struct site *o = &c->sites[base + k];
         const struct place *there = &c->program->places[o->pc];
         if (o->access == s->access && o->strong == s->strong && o->is_volatile == s->is_volatile &&
-            o->guesses == s->guesses && o->fails == s->fails && o->bulk == s->bulk && !o->reading == !s->reading &&
+            o->guesses == s->guesses && o->fetches == s->fetches && o->fails == s->fails && o->bulk == s->bulk && !o->reading == !s->reading &&
             there->file == at->file && there->line == at->line && there->column == at->column)
             return base + k;
     }
@@ -202,7 +202,9 @@ static unsigned site_at(struct simt_check *c, uint32_t pc)
     s.strong = s.access == ACCESS_ATOMIC || i->flags & F_SPIN;
     s.is_volatile = s.strong && s.access != ACCESS_ATOMIC && !is_relaxed(c->program->places[pc].opcode);
     s.guesses = c->swaps_some && !s.strong && is_guess(c->program, pc);
-    s.copies = i->memory == MEMORY_STORE && starts_with(c->program->places[pc].opcode, "cp.async.");
+    bool copy = starts_with(c->program->places[pc].opcode, "cp.async.");
+    s.copies = copy && i->memory == MEMORY_STORE;
+    s.fetches = copy && (i->memory == MEMORY_LOAD || simt_is_fill(i));
     s.bulk = simt_is_bulk(i) && !simt_is_store_bulk(c->program, i);
     reading = s;
     reading.fails = simt_is_swap(i);
@@ -349,6 +351,7 @@ static void block_end(struct simt_observer *o, struct worker *k)
     if (!b) return;
     simt_steady_end(b);
     simt_bulk_end(b);
+    if (!k->fault.kind) simt_copies_end(b);
     if (b->reach && !k->fault.kind && atomic_load(&k->run->fault_block) == UINT64_MAX) simt_reach_end(b);
     if (b->counters.used && c->releases_some) simt_counters_pour(b);
 }

@@ -87,7 +87,8 @@ static uint32_t failing_lanes(const struct access *a, uint32_t m, bool shared)
 
 static void touch_lanes(const struct access *a, uint32_t m, bool shared)
 {
-    if (!shared && may_meet_bulk(a->block, a->kind)) m &= ~simt_bulk_meet(a, m, false);
+    if (!shared && may_meet_copies(a->block, a->kind)) m &= ~simt_bulk_meet(a, m, false);
+    if (m && !shared && a->block->fetching.high && a->kind != ACCESS_READ) m &= ~simt_copies_meet_source(a, m);
     if (!m) return;
     if (shared)
         simt_shared_touch(a, m);
@@ -260,7 +261,7 @@ static bool touch_lines(const struct access *a, const struct span *s, const uint
 static bool check_rows(const struct access *a, const uint64_t *from)
 {
     const struct span *s = &a->block->spans[a->insn->d2];
-    if (may_meet_bulk(a->block, a->kind)) return false;
+    if (may_meet_copies(a->block, a->kind)) return false;
     uint64_t at[2] = {from[0] + (uint64_t)a->insn->imm, from[16] + (uint64_t)a->insn->imm};
     unsigned bytes = 16 * a->bytes;
     if ((at[0] | at[1]) % LINE || a->bytes < 4 || a->kind == ACCESS_ATOMIC) return false;
@@ -468,7 +469,8 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     const struct insn *i = &w->code[pc];
     unsigned site = b->check->site_of[pc];
     if (i->space == PTX_SHARED && (uint32_t)more <= 1 && simt_shared_warp(b, w, i, step, at)) return true;
-    if (i->space == PTX_GLOBAL && may_meet_bulk(b, b->check->sites[site].access)) return false;
+    if (i->space == PTX_GLOBAL && may_meet_copies(b, b->check->sites[site].access)) return false;
+    if (b->check->sites[site].fetches && !b->spans[i->d2].quiet) return false;
     bool rows = i->space == PTX_GLOBAL && step != QUICK_SCATTERED;
     unsigned halves = rows ? (unsigned)(more >> 62) : 0; /* 0: both */
     if (rows && simt_race_rows(w, i, site, step, at, halves)) {
@@ -495,7 +497,7 @@ static bool reads_quietly(const struct simt_check *c, const struct warp *w, cons
     const struct block *b = w->worker->observed;
     const struct span *s = &b->spans[i->d2];
     uint64_t bytes = (uint64_t)i->size * i->count, room = s->high - s->low, imm = (uint64_t)i->imm;
-    if (!s->quiet || s->written || room < bytes || may_meet_bulk(b, ACCESS_READ) || i->flags & (F_SPIN | F_FRAME))
+    if (!s->quiet || s->written || room < bytes || may_meet_copies(b, ACCESS_READ) || i->flags & (F_SPIN | F_FRAME))
         return false;
     return imm % bytes == 0 &&
            c->vectors->within(u64_at(w->frame->regs, i->a), m, s->low - imm, room - bytes, bytes - 1);
@@ -518,7 +520,7 @@ void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *
     bool shared = i->space == PTX_SHARED && !a.site->copies && !simt_reach_kept(b);
     if (shared && *m == FULL && simt_shared_rows(&a, from)) return;
     if (shared && lane_count(*m) >= SOME && simt_shared_lanes(&a, from, *m)) return;
-    bool global = i->space == PTX_GLOBAL && !(i->flags & F_FRAME) && !a.site->strong;
+    bool global = i->space == PTX_GLOBAL && !(i->flags & F_FRAME) && !a.site->strong && !a.site->fetches;
     if (*m == FULL && global && check_rows(&a, u64_at(a.regs, i->a))) return;
     read_addresses(&a, *m);
     if (simt_is_mbarrier(i))
@@ -527,6 +529,7 @@ void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *
         simt_check_strong(&a, *m);
     *m = simt_check_lanes(&a, *m, (enum ptx_space)i->space);
     if (a.site->copies) simt_copies_begin(&a, *m);
+    if (a.site->fetches) simt_copies_fetch(&a, *m);
     if (!simt_is_mbarrier(i)) return;
     if (a.block->bulks) simt_bulk_observe(&a, *m);
     if (simt_is_complete(i)) simt_bulk_stored(&a, *m);

@@ -81,17 +81,25 @@ static bool same_value(const struct actor *x, record r)
     return same_value_at(x, r, x->shared ? a->warp->shared + a->at[x->lane] : (const char *)simt_host(a->at[x->lane]));
 }
 
-/* A bulk copy in shared memory goes on behind its instruction, which is then the first. */
-static void tell_bulk(const struct simt_check *c, struct simt_report *r, record me, record other)
+/* Does it go on behind its instruction? Bulk copies do in shared memory, and what a cp.async reads. */
+static bool goes_on(const struct site *s, bool shared)
+{
+    return shared ? s->bulk : s->fetches;
+}
+
+/* A copy that does is then the first. */
+static void tell_copy(const struct simt_check *c, struct simt_report *r, record me, record other, bool shared)
 {
     const struct site *mine = &c->sites[record_site(me)], *others = &c->sites[record_site(other)];
-    if (mine->bulk == others->bulk) return;
-    if (others->bulk) {
+    if (goes_on(mine, shared) == goes_on(others, shared)) return;
+    if (goes_on(others, shared)) {
         struct simt_party t = r->first;
         r->first = r->other;
         r->other = t;
     }
-    r->under_way = r->first.access == ACCESS_READ ? UNDER_WAY_SOURCE : UNDER_WAY_BULK;
+    r->under_way = !shared                             ? UNDER_WAY_FETCH
+                   : r->first.access == ACCESS_READ ? UNDER_WAY_SOURCE
+                                                       : UNDER_WAY_BULK;
 }
 
 static bool is_of_groups(const struct simt_check *c, record r)
@@ -117,7 +125,7 @@ static void report_race(struct actor *x, record other)
                             .has_other = true,
                             .first = simt_party_of(c, a->block, as_global(x, x->me)),
                             .other = simt_party_of(c, a->block, as_global(x, other))};
-    if (x->shared) tell_bulk(c, &r, x->me, other);
+    tell_copy(c, &r, x->me, other, x->shared);
     simt_check_name(c, &r);
     if (a->texture) simt_texels_name(a, &r);
     simt_check_report(c, &r);

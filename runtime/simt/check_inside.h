@@ -87,7 +87,7 @@ struct counters {         /* check_counters.c */
     record me[COUNTER_TURNS]; /* in each turn, from the first on, without a thread */
     struct access access;     /* an atomic that touched them */
 };
-struct moving { /* where bulk copies read or write global memory, as long as they are kept in mind; high 0: nowhere */
+struct moving { /* where copies read or write global memory, as long as they are kept in mind; high 0: nowhere */
     uint64_t low, high;
     bool stores; /* some write */
 };
@@ -114,7 +114,7 @@ struct block {
     struct copies *copies; /* NULL until there is one */
     struct bulks *bulks;   /* likewise */
     struct clocks *clocks; /* NULL until there is an mbarrier */
-    struct moving moving;  /* of them */
+    struct moving moving, fetching; /* of bulk copies, and of others */
     struct reach *reach;   /* of other blocks of its cluster into its shared memory; NULL: there are none */
     struct counters counters;
     struct span *spans;            /* by an instruction's d2 */
@@ -139,10 +139,10 @@ static inline record record_of(const struct access *a, bool shared)
     return shared ? (a->me & (BLOCK_SPAN - 1)) | a->block->shared_id : a->me;
 }
 
-/* May accesses to global memory meet a bulk copy? Loads may be read beside. */
-static inline bool may_meet_bulk(const struct block *b, enum simt_access kind)
+/* May accesses to global memory meet a copy under way? Loads may be read beside. */
+static inline bool may_meet_copies(const struct block *b, enum simt_access kind)
 {
-    return b->moving.high && (b->moving.stores || kind != ACCESS_READ);
+    return (b->moving.high | b->fetching.high) && (b->moving.stores || kind != ACCESS_READ);
 }
 
 struct release {
@@ -508,10 +508,15 @@ void simt_clocks_free(struct block *b);
 /* ---- check_copies.c ---- */
 /* A cp.async of lanes m writes to shared memory from now on until it is waited for. */
 void simt_copies_begin(const struct access *a, uint32_t m);
+/* A cp.async of lanes m reads from global memory, likewise. */
+void simt_copies_fetch(const struct access *a, uint32_t m);
 /* cp.async.commit_group and the instructions that wait. */
 void simt_copies_wait(struct block *b, const struct warp *w, const struct insn *i, uint32_t m);
 /* The lanes that touch what a copy may still write, which is told. */
 uint32_t simt_copies_meet(const struct access *a, uint32_t m);
+/* Those that write or update what a copy may still read, likewise. */
+uint32_t simt_copies_meet_source(const struct access *a, uint32_t m);
+void simt_copies_end(struct block *b);   /* a block ends */
 void simt_copies_start(struct block *b); /* a block begins */
 void simt_copies_free(struct block *b);
 

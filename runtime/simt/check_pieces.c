@@ -77,6 +77,9 @@ static void check_fill(struct access *a, uint32_t *m)
         if (n > i->size) continue; /* a fault */
         bool fine = check_stretch(a, l, PTX_GLOBAL, u64_at(a->regs, i->b)[l], n, n == i->size ? n : 1, ALL_BYTES);
         wrong |= (uint32_t)!fine << l;
+        a->bytes = n;
+        a->at[l] = u64_at(a->regs, i->b)[l];
+        if (fine && n) simt_copies_fetch(a, 1u << l);
     }
     for (uint32_t k = 0; k < i->size / 4u; k++) fill_lanes(a->regs, slots[k], false, wrong, 0);
     *m &= ~wrong;

@@ -65,6 +65,7 @@ struct site {
     bool is_volatile; /* the last */
     bool guesses;     /* a plain read of what a compare-and-swap there then expects, which finds out if it is old */
     bool copies;      /* what cp.async writes */
+    bool fetches;     /* what it reads */
     bool bulk;        /* what cp.async.bulk reads or writes */
     bool fails;       /* a compare-and-swap that finds another value: it only reads */
     uint16_t reading; /* the site of compare-and-swaps that fail, or of a bulk copy's source; 0: it is none of these */
