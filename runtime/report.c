@@ -311,8 +311,8 @@ static void describe_race(const struct simt_report *r, struct rt_report *out, co
                 "cp.async.bulk writes to global memory until it is waited for: cp.async.bulk.wait_group "
                 "(without .read) in the thread that began it is missing, with __syncthreads() behind "
                 "it where other threads read"};
-        bool reads = r->under_way == UNDER_WAY_SOURCE || r->under_way == UNDER_WAY_LOAD ||
-                     r->under_way == UNDER_WAY_FETCH;
+        bool reads =
+            r->under_way == UNDER_WAY_SOURCE || r->under_way == UNDER_WAY_LOAD || r->under_way == UNDER_WAY_FETCH;
         snprintf(out->message, sizeof out->message, "%s %s in line %d while the copy begun here may still %s it", what,
                  past(b), b->line, reads ? "read" : "write");
         snprintf(out->hint, sizeof out->hint, "%s", hints[r->under_way]);

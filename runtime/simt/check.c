@@ -97,8 +97,9 @@ static unsigned add_site(struct simt_check *c, const struct site *s)
         const struct site *o = &c->sites[base + k];
         const struct place *there = &c->program->places[o->pc];
         if (o->access == s->access && o->strong == s->strong && o->is_volatile == s->is_volatile &&
-            o->guesses == s->guesses && o->fetches == s->fetches && o->fails == s->fails && o->bulk == s->bulk && !o->reading == !s->reading &&
-            there->file == at->file && there->line == at->line && there->column == at->column)
+            o->guesses == s->guesses && o->fetches == s->fetches && o->fails == s->fails && o->bulk == s->bulk &&
+            !o->reading == !s->reading && there->file == at->file && there->line == at->line &&
+            there->column == at->column)
             return base + k;
     }
     if (*count == MAX_SITES / 2) return base + MAX_SITES / 2 - 1;

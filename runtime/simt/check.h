@@ -44,8 +44,8 @@ struct simt_party {   /* a thread that takes part in what is reported */
     unsigned thread[3], block[3];
 };
 
-/* UNDER_WAY_COPY is a cp.async that may still write, or read its source: UNDER_WAY_FETCH; a cp.async.bulk or st.async may still write to shared memory, or
- * it reads its source, there or in global memory, or writes to that. */
+/* UNDER_WAY_COPY is a cp.async that may still write, or read its source: UNDER_WAY_FETCH; a cp.async.bulk or st.async
+ * may still write to shared memory, or it reads its source, there or in global memory, or writes to that. */
 enum simt_under_way {
     UNDER_WAY_NOT,
     UNDER_WAY_COPY,

@@ -97,9 +97,7 @@ static void tell_copy(const struct simt_check *c, struct simt_report *r, record 
         r->first = r->other;
         r->other = t;
     }
-    r->under_way = !shared                             ? UNDER_WAY_FETCH
-                   : r->first.access == ACCESS_READ ? UNDER_WAY_SOURCE
-                                                       : UNDER_WAY_BULK;
+    r->under_way = !shared ? UNDER_WAY_FETCH : r->first.access == ACCESS_READ ? UNDER_WAY_SOURCE : UNDER_WAY_BULK;
 }
 
 static bool is_of_groups(const struct simt_check *c, record r)

@@ -14,23 +14,25 @@
 
 struct clock {
     uint32_t holders;
+    struct clock *next;        /* of those that nobody holds */
     uint64_t acquired;         /* releases up to this number are seen, too: check_sync.c */
     uint32_t met[MAX_CLUSTER]; /* by block: what its threads did before */
     uint32_t seen[];           /* by thread of the cluster, likewise */
 };
 struct phases { /* of an mbarrier */
     uint32_t at;
-    uint32_t now;                /* the phase when it was seen last */
-    bool coarse;                 /* an instruction may end more phases than can be told apart */
-    struct clock *arrived;       /* before what all arrivals did, NULL: nothing */
-    struct clock *over[PHASES];  /* the same when the phase ended */
+    uint32_t now;               /* the phase when it was seen last */
+    bool coarse;                /* an instruction may end more phases than can be told apart */
+    struct clock *arrived;      /* before what all arrivals did, NULL: nothing */
+    struct clock *over[PHASES]; /* the same when the phase ended */
 };
-struct clocks { /* of a block */
+struct clocks {           /* of a block */
     uint32_t threads;     /* of the block; each of the cluster has as many */
     struct clock **knows; /* by thread; NULL: nothing */
     struct phases *items; /* mbarriers in the block's shared memory */
     size_t count, room;
     struct clock *joined[3]; /* the last two that were joined, and what came of it */
+    struct clock *spare;     /* to be used again */
 };
 
 static void *allocated(const struct block *b, void *p)
@@ -40,16 +42,19 @@ static void *allocated(const struct block *b, void *p)
 }
 
 /* ---- clocks ---- */
-static void let_go(struct clock **c)
+static void let_go(const struct block *b, struct clock **place)
 {
-    if (*c && !--(*c)->holders) free(*c);
-    *c = NULL;
+    struct clock *c = *place;
+    *place = NULL;
+    if (!c || --c->holders) return;
+    c->next = b->clocks->spare;
+    b->clocks->spare = c;
 }
 
-static void hold(struct clock **place, struct clock *c)
+static void hold(const struct block *b, struct clock **place, struct clock *c)
 {
     if (c) c->holders++;
-    let_go(place);
+    let_go(b, place);
     *place = c;
 }
 
@@ -73,12 +78,17 @@ static void raise_all(struct clock *c, const struct clock *by, size_t n)
 /* A clock that nobody else holds, the same as *place, where it stands from then on. */
 static struct clock *own(const struct block *b, struct clock **place)
 {
+    struct clock *c = b->clocks->spare;
     if (*place && (*place)->holders == 1) return *place;
-    struct clock *c = allocated(b, rt_calloc(1, sizeof *c + entries(b) * sizeof *c->seen));
+    if (c) {
+        b->clocks->spare = c->next;
+        memset(c, 0, sizeof *c + entries(b) * sizeof *c->seen);
+    } else {
+        c = allocated(b, rt_calloc(1, sizeof *c + entries(b) * sizeof *c->seen));
+    }
     if (!c) return NULL;
     if (*place) raise_all(c, *place, entries(b));
-    c->holders = 0;
-    hold(place, c);
+    hold(b, place, c);
     return c;
 }
 
@@ -88,19 +98,19 @@ static void join(const struct block *b, struct clock **place, struct clock *more
     struct clock **last = b->clocks->joined, *both = NULL;
     if (!more || *place == more) return;
     if (!*place) {
-        hold(place, more);
+        hold(b, place, more);
         return;
     }
     if (last[0] != *place || last[1] != more) {
-        hold(&both, *place);
+        hold(b, &both, *place);
         if (!own(b, &both)) return;
         raise_all(both, more, entries(b));
-        hold(&last[0], *place);
-        hold(&last[1], more);
-        hold(&last[2], both);
-        let_go(&both);
+        hold(b, &last[0], *place);
+        hold(b, &last[1], more);
+        hold(b, &last[2], both);
+        let_go(b, &both);
     }
-    hold(place, last[2]);
+    hold(b, place, last[2]);
 }
 
 /* ---- of a block ---- */
@@ -117,19 +127,19 @@ static struct clocks *want(struct block *b)
     return b->clocks = c;
 }
 
-static void forget_arrivals(struct phases *x)
+static void forget_arrivals(const struct block *b, struct phases *x)
 {
-    let_go(&x->arrived);
-    for (int k = 0; k < PHASES; k++) let_go(&x->over[k]);
+    let_go(b, &x->arrived);
+    for (int k = 0; k < PHASES; k++) let_go(b, &x->over[k]);
 }
 
 void simt_clocks_start(struct block *b)
 {
     struct clocks *c = b->clocks;
     if (!c) return;
-    for (uint32_t t = 0; t < c->threads; t++) let_go(&c->knows[t]);
-    for (size_t k = 0; k < c->count; k++) forget_arrivals(&c->items[k]);
-    for (int k = 0; k < 3; k++) let_go(&c->joined[k]);
+    for (uint32_t t = 0; t < c->threads; t++) let_go(b, &c->knows[t]);
+    for (size_t k = 0; k < c->count; k++) forget_arrivals(b, &c->items[k]);
+    for (int k = 0; k < 3; k++) let_go(b, &c->joined[k]);
     c->count = 0;
 }
 
@@ -137,6 +147,10 @@ void simt_clocks_free(struct block *b)
 {
     if (!b->clocks) return;
     simt_clocks_start(b);
+    for (struct clock *c = b->clocks->spare, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
     free(b->clocks->knows);
     free(b->clocks->items);
     free(b->clocks);
@@ -163,8 +177,8 @@ void simt_clocks_share(struct block *b, const uint32_t *from, const uint32_t *to
     for (uint32_t t = 0; t < c->threads; t++)
         if (from[t / SIMT_WARP] >> t % SIMT_WARP & 1) join(b, &all, c->knows[t]);
     for (uint32_t t = 0; all && t < c->threads; t++)
-        if (to[t / SIMT_WARP] >> t % SIMT_WARP & 1) hold(&c->knows[t], all);
-    let_go(&all);
+        if (to[t / SIMT_WARP] >> t % SIMT_WARP & 1) hold(b, &c->knows[t], all);
+    let_go(b, &all);
 }
 
 void simt_clocks_share_lanes(struct block *b, const struct warp *w, uint32_t m)
@@ -184,8 +198,8 @@ void simt_clocks_meet(struct block *b)
         simt_clocks_share(b, all, all);
         return;
     }
-    for (uint32_t t = 0; t < c->threads; t++) let_go(&c->knows[t]);
-    for (size_t k = 0; k < c->count; k++) forget_arrivals(&c->items[k]);
+    for (uint32_t t = 0; t < c->threads; t++) let_go(b, &c->knows[t]);
+    for (size_t k = 0; k < c->count; k++) forget_arrivals(b, &c->items[k]);
 }
 
 /* ---- mbarriers ---- */
@@ -209,11 +223,11 @@ static struct phases *phases_at(struct block *o, uint64_t at)
 }
 
 /* What the last instruction on it brought to an end. */
-static void follow(struct phases *x, const struct block *o)
+static void follow(struct phases *x, const struct block *b)
 {
-    uint32_t now = simt_phase_of(o->worker->shared + x->at);
-    for (; x->now != now; x->now = (x->now + 1) % PHASES) hold(&x->over[x->now], x->arrived);
-    for (int k = 0; x->coarse && k < PHASES; k++) hold(&x->over[k], x->arrived);
+    uint32_t now = simt_phase_of(b->worker->shared + x->at);
+    for (; x->now != now; x->now = (x->now + 1) % PHASES) hold(b, &x->over[x->now], x->arrived);
+    for (int k = 0; x->coarse && k < PHASES; k++) hold(b, &x->over[k], x->arrived);
 }
 
 /* What the thread's last fence ordered, as an arrival without one of its own releases it. */
@@ -277,7 +291,7 @@ static void touch_lane(const struct access *a, unsigned lane, struct block *o, s
 {
     uint32_t phase;
     if (simt_is_barrier_init(a->insn)) {
-        forget_arrivals(x);
+        forget_arrivals(o, x);
         x->now = 0;
         x->coarse = false;
     } else if (simt_is_barrier_test(a->insn) &&

@@ -111,11 +111,11 @@ struct block {
     struct bounds *ranges; /* of the terms that conditions are made of; NULL: there are no conditions */
     bool flushed, excused; /* the cells were asked; what they say depends on values or on other blocks */
     struct tags tags;
-    struct copies *copies; /* NULL until there is one */
-    struct bulks *bulks;   /* likewise */
-    struct clocks *clocks; /* NULL until there is an mbarrier */
+    struct copies *copies;          /* NULL until there is one */
+    struct bulks *bulks;            /* likewise */
+    struct clocks *clocks;          /* NULL until there is an mbarrier */
     struct moving moving, fetching; /* of bulk copies, and of others */
-    struct reach *reach;   /* of other blocks of its cluster into its shared memory; NULL: there are none */
+    struct reach *reach;            /* of other blocks of its cluster into its shared memory; NULL: there are none */
     struct counters counters;
     struct span *spans;            /* by an instruction's d2 */
     struct span given;             /* by malloc: the block that was touched last */

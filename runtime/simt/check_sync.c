@@ -115,7 +115,7 @@ static bool covers(const struct simt_check *c, const struct release *r, record e
 {
     uint32_t time = record_time(e);
     unsigned thread = record_thread(e);
-    bool bulk = c->sites[record_site(e)].bulk;                    /* releases nothing */
+    bool bulk = c->sites[record_site(e)].bulk; /* releases nothing */
     bool releases = record_atomic(e) && !bulk && time <= r->time && is_itself(c, r, e);
     return time < r->fence.block_time || (thread == r->thread && (time < r->fence.time || releases)) ||
            (thread / SIMT_WARP == r->thread / SIMT_WARP && time < r->fence.warp_time);
@@ -150,8 +150,7 @@ bool simt_check_ordered(const struct block *b, record r, unsigned warp, unsigned
         if (other == warp && b->lanes[warp] && time < b->lanes[warp][lane][thread % SIMT_WARP]) return true;
         if (other != warp && b->warps && time < b->warps[warp][other]) return true;
     }
-    return (b->reach && simt_reach_ordered(b, r)) || (b->clocks && simt_clocks_ordered(b, r, me)) ||
-           released(b, r, me);
+    return (b->reach && simt_reach_ordered(b, r)) || (b->clocks && simt_clocks_ordered(b, r, me)) || released(b, r, me);
 }
 
 /* Shared memory and global memory use the same names for threads of the block at hand. */
