@@ -8,6 +8,8 @@
 #include "runtime/threads.h"
 
 #define TILE 64    /* elements along each of the two axes of a tile */
+#define WIDE 256   /* bytes along the output's last axis of a tile that is turned, but TILE elements at least */
+#define THIN 1024  /* elements along the last axis of a tile of few rows */
 #define FEW  16384 /* bytes that the first-level cache keeps, so that nothing is to be had from their lines */
 
 struct copy {
@@ -41,22 +43,76 @@ COPY_TILE(copy_4, uint32_t)
 COPY_TILE(copy_8, uint64_t)
 COPY_TILE(copy_16, double _Complex)
 
-/* Bytes that lie side by side; `past` the cache only where whole lines are written. */
+/* Bytes that lie side by side; `past` the cache only where whole lines are written. Processors compare the last bits of
+ * addresses alone when they look whether a read must wait for a write: one that goes on closely behind what was
+ * written, but for whole pages, waits for nothing. Backwards, in pieces that are read before they are written, none
+ * does. */
+#define PAGE  4096
+#define PIECE 256
 static void write_bytes(char *to, const char *from, size_t bytes, bool past)
 {
-    if (past)
+    size_t ahead = ((uintptr_t)to - (uintptr_t)from) % PAGE;
+    if (past) {
         kn_host_loops()->past(to, from, bytes / KN_LINE, NULL, 0);
-    else
-        memcpy(to, from, bytes);
+        return;
+    }
+    if (ahead > 0 && ahead < PIECE)
+        for (; bytes >= 2 * PIECE; bytes -= PIECE) memcpy(to + bytes - PIECE, from + bytes - PIECE, PIECE);
+    memcpy(to, from, bytes);
 }
 
-/* to[i * to_stride + j] = from[j * from_stride + i] for the i of a line and `columns` of j, TILE at most. */
+/* Squares of small elements are turned within vectors: rounds that lay rows of the first half and of the second side by
+ * side, element by element, exchange rows and columns after as many as halve the square to one. */
+typedef uint8_t bytes_16 __attribute__((vector_size(16)));
+typedef uint16_t halves_8 __attribute__((vector_size(16)));
+typedef uint32_t words_4 __attribute__((vector_size(16)));
+#define LOW_16  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH_16 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define LOW_8   0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH_8  4, 12, 5, 13, 6, 14, 7, 15
+#define LOW_4   0, 4, 1, 5
+#define HIGH_4  2, 6, 3, 7
+#define TURN_SQUARE(N, VECTOR)                                                                                         \
+    static inline void turn_square_##N(char *to, size_t to_row, const char *from, int64_t from_row)                    \
+    {                                                                                                                  \
+        VECTOR x[N], y[N];                                                                                             \
+        for (int i = 0; i < N; i++) memcpy(&x[i], from + i * from_row, sizeof x[i]);                                   \
+        _Pragma("GCC unroll 4") for (int round = 1; round < N; round *= 2)                                             \
+        {                                                                                                              \
+            _Pragma("GCC unroll 8") for (int i = 0; i < N / 2; i++)                                                    \
+            {                                                                                                          \
+                y[2 * i] = __builtin_shufflevector(x[i], x[i + N / 2], LOW_##N);                                       \
+                y[2 * i + 1] = __builtin_shufflevector(x[i], x[i + N / 2], HIGH_##N);                                  \
+            }                                                                                                          \
+            memcpy(x, y, sizeof x);                                                                                    \
+        }                                                                                                              \
+        for (int i = 0; i < N; i++) memcpy(to + (size_t)i * to_row, &x[i], sizeof x[i]);                               \
+    }
+TURN_SQUARE(16, bytes_16)
+TURN_SQUARE(8, halves_8)
+TURN_SQUARE(4, words_4)
+
+static inline void turn_square(size_t size, char *to, size_t to_row, const char *from, int64_t from_row)
+{
+    if (size == 1) turn_square_16(to, to_row, from, from_row);
+    if (size == 2) turn_square_8(to, to_row, from, from_row);
+    if (size == 4) turn_square_4(to, to_row, from, from_row);
+}
+
+/* to[i * to_stride + j] = from[j * from_stride + i] for the i of a line and `columns` of j, TILE or WIDE at most. */
 #define TURN_LINE(name, TYPE)                                                                                          \
     static void name(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t columns, bool past)   \
     {                                                                                                                  \
-        enum { IN_LINE = KN_LINE / sizeof(TYPE) };                                                                     \
-        _Alignas(KN_LINE) TYPE turned[IN_LINE][TILE + IN_LINE];                                                        \
-        for (int64_t j = 0; j < columns; j++) {                                                                        \
+        enum { SIZE = sizeof(TYPE), IN_LINE = KN_LINE / SIZE, SIDE = SIZE <= 4 ? 16 / SIZE : 1 };                      \
+        _Alignas(KN_LINE) TYPE turned[IN_LINE][(SIZE * TILE < WIDE ? WIDE / SIZE : TILE) + IN_LINE];                   \
+        int64_t j = 0;                                                                                                 \
+        for (; SIDE > 1 && j + SIDE <= columns; j += SIDE) {                                                           \
+            const TYPE *in = (const TYPE *)from + j * from_stride;                                                     \
+            for (int k = 0; k < SIDE; k++) __builtin_prefetch(in + k * from_stride + IN_LINE);                         \
+            for (int i = 0; i < IN_LINE; i += SIDE)                                                                    \
+                turn_square(SIZE, (char *)&turned[i][j], sizeof turned[i], (const char *)(in + i), from_stride *SIZE); \
+        }                                                                                                              \
+        for (; j < columns; j++) {                                                                                     \
             const TYPE *in = (const TYPE *)from + j * from_stride;                                                     \
             __builtin_prefetch(in + IN_LINE);                                                                          \
             for (int i = 0; i < IN_LINE; i++) turned[i][j] = in[i];                                                    \
@@ -189,13 +245,15 @@ enum rt_status kn_host_copy(const struct rt_array *to, const struct rt_array *fr
     bool tiled = c.across != last, flat = !tiled && last > 0 && s->shape[last] < TILE;
     if (flat) c.across = last - 1; /* rows so short that a call for each would cost most of the time */
     c.rows = c.row_tiles = 1;
-    c.columns = tiled ? TILE : KN_GRAIN;
+    c.turned = tiled && (size_t)s->size * c.size > FEW && s->strides[0][c.across] == 1 && s->strides[1][last] == 1;
+    bool thin = tiled && s->shape[c.across] * (int64_t)c.size < KN_LINE; /* no line of the source is left */
+    c.turned &= !thin;
+    c.columns = !tiled ? KN_GRAIN : thin ? THIN : c.turned && c.size * TILE < WIDE ? WIDE / (int64_t)c.size : TILE;
     c.column_tiles = (s->shape[last] + c.columns - 1) / c.columns;
     if (tiled || flat) {
         c.rows = flat ? KN_GRAIN / s->shape[last] : TILE;
         c.row_tiles = (s->shape[c.across] + c.rows - 1) / c.rows;
     }
-    c.turned = tiled && (size_t)s->size * c.size > FEW && s->strides[0][c.across] == 1 && s->strides[1][last] == 1;
     c.past = kn_goes_past(c.to, (size_t)s->size * c.size);
     for (int i = 0; i < last; i++) c.past &= s->strides[1][i] * (int64_t)c.size % KN_LINE == 0;
     int64_t items = c.column_tiles * c.row_tiles,

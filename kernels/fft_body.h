@@ -67,27 +67,41 @@ static void FN(radix_5)(const T *restrict re, const T *restrict im, T *restrict 
         PUT(4, fr - hr, fi - hi);
     }
 }
-/* Any radix, by its definition; cosines and sines of 2 pi j / r are given. */
-static void FN(radix_any)(const T *restrict re, const T *restrict im, T *restrict to_re, T *restrict to_im,
+/* Any odd radix, by its definition; cosines and sines of 2 pi j / r are given. Elements j and r - j have one cosine and
+ * opposite sines, and so have results k and r - k: those are what the cosines give of sums and the sines of
+ * differences, added and subtracted. */
+static void FN(radix_odd)(const T *restrict re, const T *restrict im, T *restrict to_re, T *restrict to_im,
                           int64_t apart, int64_t run, const T *wr, const T *wi, int r, const T *root)
 {
-    for (int k = 0; k < r; k++) {
+    memcpy(to_re, re, (size_t)run * sizeof *re);
+    memcpy(to_im, im, (size_t)run * sizeof *im);
+    for (int j = 1; j < r; j++) INDEPENDENT for (int64_t q = 0; q < run; q++)
+        {
+            OUT_PART(re, 0) += IN(re, j);
+            OUT_PART(im, 0) += IN(im, j);
+        }
+    for (int k = 1; k <= r / 2; k++) {
         T *restrict xr = to_re + k * run, *restrict xi = to_im + k * run;
+        T *restrict yr = to_re + (r - k) * run, *restrict yi = to_im + (r - k) * run;
         memcpy(xr, re, (size_t)run * sizeof *xr);
         memcpy(xi, im, (size_t)run * sizeof *xi);
-        for (int j = 1; j < r; j++) {
+        memset(yr, 0, (size_t)run * sizeof *yr);
+        memset(yi, 0, (size_t)run * sizeof *yi);
+        for (int j = 1; j <= r / 2; j++) {
             const T c = root[j * k % r * 2], s = root[j * k % r * 2 + 1];
             INDEPENDENT for (int64_t q = 0; q < run; q++)
             {
-                xr[q] += IN(re, j) * c - IN(im, j) * s;
-                xi[q] += IN(re, j) * s + IN(im, j) * c;
+                xr[q] += (IN(re, j) + IN(re, r - j)) * c;
+                xi[q] += (IN(im, j) + IN(im, r - j)) * c;
+                yr[q] += (IN(im, r - j) - IN(im, j)) * s;
+                yi[q] += (IN(re, j) - IN(re, r - j)) * s;
             }
         }
         INDEPENDENT for (int64_t q = 0; q < run; q++)
         {
-            const T x = xr[q], y = xi[q];
-            xr[q] = x * wr[k] - y * wi[k];
-            xi[q] = x * wi[k] + y * wr[k];
+            const T ar = xr[q], ai = xi[q], br = yr[q], bi = yi[q];
+            PUT(k, ar + br, ai + bi);
+            PUT(r - k, ar - br, ai - bi);
         }
     }
 }
@@ -111,7 +125,7 @@ static int FN(passes)(const struct kn_fft_plan *p, T *const re[2], T *const im[2
             case 3: FN(radix_3)(x, y, u, v, left * run, run, wr, wi); break;
             case 4: FN(radix_4)(x, y, u, v, left * run, run, wr, wi); break;
             case 5: FN(radix_5)(x, y, u, v, left * run, run, wr, wi); break;
-            default: FN(radix_any)(x, y, u, v, left * run, run, wr, wi, r, root); break;
+            default: FN(radix_odd)(x, y, u, v, left * run, run, wr, wi, r, root); break;
             }
         }
         run *= r;

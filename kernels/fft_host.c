@@ -8,7 +8,7 @@
 #include "runtime/threads.h"
 
 #define GRAIN    32768 /* elements that are worth a thread */
-#define LARGEST  31    /* prime factor that a pass has */
+#define LARGEST  61    /* prime factor that a pass has */
 #define IN_CACHE 2048  /* transforms of more elements are done in four steps */
 
 /* ---- roots of unity ---- */

@@ -100,13 +100,13 @@ PARTED(root_f64, pow_positive_f64, double, double, double, other[i] == 0.5, to[i
 
 #define ANY        1
 #define FEW_I64(v) (((uint64_t)(v) + ((uint64_t)1 << 50)) >> 51 == 0)
-#define BOTH_I64   FEW_I64(from[i]) & FEW_I64(other[i])
+#define BOTH_I64   FEW_I64(from[i]) & FEW_I64(other[i]) & (other[i] != 0)
 PARTED(floordiv_i32, FLOORDIV_I32, int32_t, int32_t, int32_t, ANY, to[i] = quotient_i32(from[i], other[i]))
 PARTED(mod_i32, MOD_I32, int32_t, int32_t, int32_t, ANY, const int32_t b = other[i];
        to[i] = b == 0 ? 0 : (int32_t)((uint32_t)from[i] - (uint32_t)quotient_i32(from[i], b) * (uint32_t)b))
 PARTED(floordiv_i64, FLOORDIV_I64, int64_t, int64_t, int64_t, BOTH_I64, to[i] = quotient_i64(from[i], other[i]))
-PARTED(mod_i64, MOD_I64, int64_t, int64_t, int64_t, BOTH_I64, const int64_t b = other[i];
-       to[i] = b == 0 ? 0 : from[i] - quotient_i64(from[i], b) * b)
+PARTED(mod_i64, MOD_I64, int64_t, int64_t, int64_t, BOTH_I64,
+       to[i] = from[i] - quotient_i64(from[i], other[i]) * other[i])
 #define FLOORDIV_I32 floordiv_i32
 #define FLOORDIV_I64 floordiv_i64
 #define MOD_I32      mod_i32

@@ -2,6 +2,7 @@
 #include "kernels/nonzero.h"
 #include <pthread.h>
 #include <string.h>
+#include "kernels/loops.h"
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
@@ -43,12 +44,11 @@ static int64_t chunk_end(const struct masked *w, int64_t chunk)
 static void count_piece(void *context, size_t begin, size_t end, int worker)
 {
     const struct masked *w = context;
+    kn_count_true_loop *count = kn_host_loops()->narrow->count_true[RT_BOOL];
     (void)worker;
     for (int64_t chunk = (int64_t)begin; chunk < (int64_t)end && !rt_interrupted(); chunk++) {
-        int64_t i = chunk * KN_MASK_CHUNK, last = chunk_end(w, chunk), count = 0;
-        for (; i + 8 <= last; i += 8) count += count_true(true_bytes(w->bits + i));
-        for (; i < last; i++) count += w->bits[i] != 0;
-        w->before[chunk] = count;
+        int64_t first = chunk * KN_MASK_CHUNK;
+        w->before[chunk] = (int64_t)count(w->bits + first, (size_t)(chunk_end(w, chunk) - first));
     }
 }
 
@@ -66,20 +66,35 @@ static void make_numbers(void)
     }
 }
 
+/* Of SKIPPED flags, whether all are 0. */
+#define SKIPPED 32
+static bool none_true(const uint8_t *bits)
+{
+    uint64_t w[SKIPPED / sizeof(uint64_t)];
+    memcpy(w, bits, sizeof w);
+    return !(w[0] | w[1] | w[2] | w[3]);
+}
+
 /* The places of a chunk's true elements, from its first; returns how many. Eight are written whether they are wanted or
- * not, and the next ones over those that are not: that costs less than guessing which. */
+ * not, and the next ones over those that are not: that costs less than guessing which. Where few are true, many are
+ * passed by at once. */
 static size_t find_places(const struct masked *w, int64_t chunk, uint16_t *places)
 {
     const uint8_t *bits = w->bits + chunk * KN_MASK_CHUNK;
     int64_t n = chunk_end(w, chunk) - chunk * KN_MASK_CHUNK, i = 0;
     size_t count = 0;
-    for (; i + 8 <= n; i += 8) {
+    while (i + 8 <= n) {
+        if (i % SKIPPED == 0 && i + SKIPPED <= n && none_true(bits + i)) {
+            i += SKIPPED;
+            continue;
+        }
         /* One bit of each byte, gathered in the highest byte of a product. */
         uint64_t bytes = true_bytes(bits + i);
         unsigned flags = (unsigned)((bytes >> 7) * 0x0102040810204080u >> 56);
         eight found = numbers_of[flags] + (uint16_t)i;
         memcpy(places + count, &found, sizeof found);
         count += count_true(bytes);
+        i += 8;
     }
     for (; i < n; i++) {
         places[count] = (uint16_t)i;

@@ -27,8 +27,8 @@ static inline double fmod_f64(double a, double b)
     return copysign(rest_f64(fabs(a), fabs(b)), a);
 }
 
-/* Quotients of integers by the division of doubles. Of 32 bits no quotient is as near to the next whole number as
- * rounding would have to be; of up to 51 bits it may be one too large, which the remainder tells. */
+/* Quotients of integers by the division of doubles. Of up to 51 bits no quotient is as near to the next whole number as
+ * rounding would have to be: one that is not whole is farther away from it, relatively, than the dividend's inverse. */
 static inline int32_t quotient_i32(int32_t a, int32_t b)
 {
     double q = floor((double)a / (double)(b == 0 ? 1 : b));
@@ -45,10 +45,15 @@ static inline uint32_t quotient_u32(uint32_t a, uint32_t b)
     double q = floor((double)a / (double)(b == 0 ? 1 : b));
     return b == 0 ? 0 : (uint32_t)bits_of_double(q + 0x1p52);
 }
+/* b is not 0. The conversions are additions to a double whose last bit is 1, which are vectors everywhere. */
+static inline double double_of_i51(int64_t a)
+{
+    return double_of_bits((uint64_t)a + bits_of_double(0x1.8p52)) - 0x1.8p52;
+}
 static inline int64_t quotient_i64(int64_t a, int64_t b)
 {
-    int64_t q = (int64_t)floor((double)a / (double)(b == 0 ? 1 : b)), r = a - q * b;
-    return b == 0 ? 0 : q - ((r != 0) & ((r ^ b) < 0));
+    double q = floor(double_of_i51(a) / double_of_i51(b));
+    return (int64_t)(bits_of_double(q + 0x1.8p52) - bits_of_double(0x1.8p52));
 }
 
 #endif

@@ -272,13 +272,31 @@ enum rt_status kn_expression_statistic(const struct kn_statistic *s, const struc
 static bool is_small(const struct kn_statistic *s, const struct rt_array *a)
 {
     bool norm = s->kind == KN_NORM && (s->number == 1 || s->number == 2);
-    bool plain = norm || s->kind == KN_VARIANCE || s->kind == KN_DEVIATION || s->kind == KN_COUNT_NONZERO;
+    bool plain = norm || s->kind == KN_VARIANCE || s->kind == KN_DEVIATION;
     return plain && s->axes >= (1u << a->ndim) - 1 && kn_is_small(a);
+}
+
+/* What is true of an array that one thread has read before others would have begun. */
+#define FEW_BYTES ((int64_t)1 << 19)
+static bool count_few(const struct rt_array *a, int64_t *count)
+{
+    kn_count_true_loop *loop = kn_host_loops()->narrow->count_true[a->dtype];
+    int64_t n = rt_array_size(a);
+    bool here = rt_array_alive(a, NULL) == RT_OK && !kn_runs_generated(rt_array_device(a)) && rt_array_contiguous(a);
+    if (!loop || !here || n > FEW_BYTES / rt_dtypes[a->dtype].size) return false;
+    *count = (int64_t)loop(rt_array_host(a), (size_t)n);
+    return true;
 }
 
 bool kn_small_statistic(const struct kn_statistic *s, const struct rt_array *a, enum rt_dtype *t, void *element)
 {
     struct small room; /* large, and mostly unused */
+    int64_t count;
+    if (s->kind == KN_COUNT_NONZERO && s->axes >= (1u << a->ndim) - 1 && count_few(a, &count)) {
+        *t = RT_INT64;
+        memcpy(element, &count, sizeof count);
+        return true;
+    }
     if (!is_small(s, a)) return false;
     struct build b = {.small = &room};
     room.used = 0;

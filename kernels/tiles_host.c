@@ -5,9 +5,10 @@
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define WIDEST 512     /* columns of a tile at most, so that what is turned fits the second-level cache */
-#define LEAST  128     /* columns from which on turning is worth a call of the loops for each row */
-#define ODD    KN_LINE /* bytes between rows that keep them off each other's cache sets */
+#define WIDEST       512     /* columns of a tile at most, so that what is turned fits the second-level cache, */
+#define WIDEST_BYTES 2048    /* or more, up to as many bytes: rows of small elements that are short cost mostly calls */
+#define LEAST        128     /* columns from which on turning is worth a call of the loops for each row */
+#define ODD          KN_LINE /* bytes between rows that keep them off each other's cache sets */
 
 /* Neighbours along the last axis lie in lines of their own, and those along `axis` in one. */
 static bool lies_across(const struct kn_plan *plan, int leaf, int axis)
@@ -32,12 +33,15 @@ bool kn_tiles_choose(const struct kn_plan *plan, struct kn_tiles *t)
         for (int axis = last - 1; axis >= 0 && t->across < 0; axis--)
             if (lies_across(plan, i, axis)) t->across = axis;
     if (t->across < 0) return false;
-    t->columns = plan->block < WIDEST ? (int64_t)plan->block : WIDEST;
+    t->columns = WIDEST_BYTES;
     for (int i = 0; i < leaves; i++) {
         if (!(t->turned[i] = lies_across(plan, i, t->across))) continue;
-        int64_t in_line = KN_LINE / rt_dtypes[plan->program->arrays[i]->dtype].size;
-        if (t->rows < in_line) t->rows = in_line;
+        int64_t size = rt_dtypes[plan->program->arrays[i]->dtype].size;
+        if (t->columns > WIDEST_BYTES / size) t->columns = WIDEST_BYTES / size;
+        if (t->rows < KN_LINE / size) t->rows = KN_LINE / size;
     }
+    if (t->columns < WIDEST) t->columns = WIDEST;
+    if (t->columns > (int64_t)plan->block) t->columns = (int64_t)plan->block;
     for (int i = 0; i < leaves; i++) {
         if (!t->turned[i]) continue;
         t->place[i] = t->bytes;

@@ -1,5 +1,6 @@
 /* Arrays made from where their elements are: triangles, diagonals, grids of coordinates, functions of them. */
 #include <string.h>
+#include "kernels/rearrange.h"
 #include "lang/closest.h"
 #include "lang/index.h"
 
@@ -47,6 +48,12 @@ static int triangle(lua_State *L, bool upper)
     const struct rt_array *a = lg_check_array(L, 1);
     lua_Integer k = luaL_optinteger(L, 2, 0);
     if (a->ndim < 2) return luaL_error(L, "a triangle needs two axes; the array has %d", a->ndim);
+    if (!kn_runs_generated(rt_array_device(a))) {
+        struct rt_array *copy = lg_new_array(L);
+        lg_check(L, kn_convert(a, a->dtype, rt_array_device(a), copy, lg_error_box(L)));
+        lg_check(L, kn_clear_triangle(copy, k, upper, lg_error_box(L)));
+        return 1;
+    }
     if (upper && k == LUA_MININTEGER) k++;
     const struct rt_array *lower =
         push_lower(L, rt_array_device(a), a->shape[a->ndim - 2], a->shape[a->ndim - 1], upper ? k - 1 : k);

@@ -1,6 +1,8 @@
 /* New arrays whose elements are another's in other places: rolled, repeated, tiled, padded. */
+#include <stdlib.h>
 #include <string.h>
 #include "kernels/gather.h"
+#include "kernels/rearrange.h"
 #include "lang/array.h"
 #include "lang/closest.h"
 
@@ -122,27 +124,65 @@ static int repeat_evenly(lua_State *L, const struct rt_array *a, int axis, int64
     return 1;
 }
 
-/* A count for each element of the axis, at idx: taken by a list of indices. */
-static int repeat_by_list(lua_State *L, const struct rt_array *a, int axis, int idx)
+/* The counts at idx as int64 on a's device, side by side. */
+static const struct rt_array *push_counts(lua_State *L, const struct rt_array *a, int axis, int idx)
 {
-    struct rt_error *e = lg_error_box(L);
-    int64_t total = 0, n = a->shape[axis], at = 0;
     if (lua_istable(L, idx)) {
         lg_push_from_table(L, idx, RT_INT64, rt_array_device(a));
     } else {
+        const struct rt_array *given = lg_check_array(L, idx);
+        bool as_given = given->dtype == RT_INT64 && rt_array_device(given) == rt_array_device(a);
         struct rt_array *counts = lg_new_array(L);
-        lg_check(L, kn_convert(lg_check_array(L, idx), RT_INT64, rt_array_device(a), counts, e));
+        lg_check(L, as_given ? kn_contiguous(given, counts, lg_error_box(L))
+                             : kn_convert(given, RT_INT64, rt_array_device(a), counts, lg_error_box(L)));
     }
     const struct rt_array *counts = lua_touserdata(L, -1);
-    if (counts->ndim != 1 || counts->shape[0] != n)
-        return luaL_error(L, "x:repeat_interleave needs one count, or one for each of the %I elements of axis %d",
-                          (LUAI_UACINT)n, axis + 1);
-    const int64_t *count = lg_push_host_copy(L, counts);
+    if (counts->ndim != 1 || counts->shape[0] != a->shape[axis])
+        luaL_error(L, "x:repeat_interleave needs one count, or one for each of the %I elements of axis %d",
+                   (LUAI_UACINT)a->shape[axis], axis + 1);
+    return counts;
+}
+
+static int64_t check_total(lua_State *L, const int64_t *counts, int64_t n)
+{
+    int64_t total = 0;
     for (int64_t i = 0; i < n; i++) {
-        check_count(L, count[i], "a count of repetitions");
-        if (__builtin_add_overflow(total, count[i], &total))
-            return luaL_error(L, "the result has more elements than any memory");
+        check_count(L, counts[i], "a count of repetitions");
+        if (__builtin_add_overflow(total, counts[i], &total))
+            luaL_error(L, "the result has more elements than any memory");
     }
+    return total;
+}
+
+/* On the host, whose memory has the counts. */
+static int repeat_on_host(lua_State *L, const struct rt_array *a, int axis, const struct rt_array *counts)
+{
+    struct kn_counts c;
+    int64_t shape[RT_MAX_DIMS];
+    struct rt_array *whole = lg_new_array(L), *out = lg_new_array(L);
+    lg_check(L, kn_contiguous(a, whole, lg_error_box(L)));
+    memcpy(shape, a->shape, sizeof shape);
+    enum rt_status status = kn_counts_add_up(rt_array_host(counts), counts->shape[0], &c, lg_error_box(L));
+    if (status == RT_OK) {
+        shape[axis] = c.total;
+        status = rt_array_new(rt_array_device(a), a->dtype, a->ndim, shape, out, lg_error_box(L));
+    }
+    if (status == RT_OK) status = kn_repeat_host(whole, axis, &c, out, lg_error_box(L));
+    free(c.before);
+    if (status == RT_INVALID) check_total(L, rt_array_host(counts), counts->shape[0]);
+    lg_check(L, status);
+    return 1;
+}
+
+/* A count for each element of the axis, at idx: taken by a list of indices where generated code does that. */
+static int repeat_by_list(lua_State *L, const struct rt_array *a, int axis, int idx)
+{
+    struct rt_error *e = lg_error_box(L);
+    const struct rt_array *counts = push_counts(L, a, axis, idx);
+    int64_t n = a->shape[axis], at = 0;
+    if (!kn_runs_generated(rt_array_device(a))) return repeat_on_host(L, a, axis, counts);
+    const int64_t *count = lg_push_host_copy(L, counts);
+    int64_t total = check_total(L, count, n);
     struct rt_array spread, *places = lg_new_array(L);
     lg_check(L, rt_array_new(rt_array_device(a), RT_INT64, 1, &total, places, e));
     int64_t *list = lua_newuserdatauv(L, (size_t)check_product(L, total, sizeof *list), 0);

@@ -130,6 +130,16 @@ for _, device in ipairs(t.devices()) do
     big[gpu.array({ true, false }, device)] = 1.5
     t.same(big:totable(), { 1, (1 << 60) + 1 })
     y[y:gt(100)] = gpu.zeros(0, device)
+    for _, places in ipairs { { 1, 40, 41, 4095, 4097, 9001 }, { 32, 64, 9000 }, { 5000 } } do -- few true ones among many
+      local few, z = gpu.zeros(9001, "bool", device), gpu.range(9001, "int32", device)
+      for _, i in ipairs(places) do few[i] = true end
+      t.same(z[few]:totable(), places)
+      t.same(few:flatnonzero():totable(), places)
+      t.eq(few:count_nonzero(), #places)
+      t.eq(few["2::2"]:count_nonzero() + few["::2"]:count_nonzero(), #places)
+      z[few] = -1
+      t.same(z:lt(0):flatnonzero():totable(), places)
+    end
   end)
 
   test("what an array is not", function()

@@ -45,7 +45,7 @@ for _, device in ipairs(t.devices()) do
         local want, got = f(table.unpack(here)), f(table.unpack(there)):to("cpu")
         if not got:equal(want) then error(("%s %s: %s"):format(dtype, there[1].shape, got)) end
       end
-      for _, shape in ipairs { { 16, 16 }, { 70, 129 }, { 3, 33, 65 }, { 65, 2, 20 } } do
+      for _, shape in ipairs { { 16, 16 }, { 70, 129 }, { 3, 33, 65 }, { 65, 2, 20 }, device == "cpu" and { 2100, 67 } or nil } do
         local n = 1
         for _, size in ipairs(shape) do n = n * size end
         local x = (gpu.range(n, "int32", device) % 101):to(dtype):reshape(shape)
@@ -59,6 +59,25 @@ for _, device in ipairs(t.devices()) do
         if n > 1 then same(function(a) return a[{ { 2, -1 } }] + a[n] end, x) end
       end
     end
+  end)
+
+  -- Counts that several threads add up and follow, from 0 to more than are written at once.
+  test("repetitions by many counts", function()
+    local n, want = 9000, {}
+    local counts, places = gpu.range(0, n - 1, 1, "int64", device) * 7 % 11 % 7, {}
+    for i, count in ipairs(counts:totable()) do
+      for _ = 1, count do want[#want + 1] = i end
+    end
+    places = gpu.array(want, "int64", device)
+    for _, dtype in ipairs(DTYPES) do
+      local x = (gpu.range(n, "int64", device) % 101):to(dtype)
+      assert(x:repeat_interleave(counts):equal(x[places]), dtype)
+    end
+    local rows = gpu.range(3 * n, "int32", device):reshape(n, 3)
+    assert(rows:repeat_interleave(counts, 1):equal(rows[places]))
+    assert(rows.T:repeat_interleave(counts, 2):equal(rows[places].T))
+    assert(rows:flip():repeat_interleave(counts:flip(), 1):equal(rows[places]:flip(1):flip(2)))
+    t.eq(#rows:repeat_interleave(gpu.zeros(n, "int8", device), 1), 0)
   end)
 
   test("which are views", function()
@@ -143,6 +162,13 @@ for _, device in ipairs(t.devices()) do
     t.same(x:tril(math.mininteger):sum(), 0)
     t.same(x:triu(math.mininteger):sum(), 78)
     t.same(x:triu(math.maxinteger):sum(), 0)
+    local wide = gpu.range(60000, "int32", device):reshape(2, 300, 100)
+    for _, k in ipairs { -250, 0, 70 } do
+      local lower = gpu.range(0, 299, 1, "int64", device):reshape(300, 1) + k
+      lower = lower:ge(gpu.range(0, 99, 1, "int64", device))
+      assert(wide:tril(k):equal(gpu.where(lower, wide, 0)) and wide:triu(k + 1):equal(gpu.where(lower, 0, wide)))
+      assert(wide:transpose(2, 3):triu(-k):equal(wide:tril(k):transpose(2, 3)))
+    end
     t.same(gpu.stack({ x, -x }):triu(1)[2]:totable(), { { 0, -2, -3, -4 }, { 0, 0, -7, -8 }, { 0, 0, 0, -12 } })
     local m = gpu.ones(2, 2, "bool", device):tril()
     t.eq(m.dtype, "bool")

@@ -118,6 +118,9 @@ TEST(copy_transposed)
     check_transposed(RT_FLOAT32, 1, 500);
     check_transposed(RT_FLOAT32, 700, 300);
     check_transposed(RT_INT16, 3, 5000);
+    check_transposed(RT_UINT8, 5000, 3);
+    check_transposed(RT_UINT8, 150, 700); /* tiles of 256, and what is left of them both ways */
+    check_transposed(RT_INT16, 299, 333);
     check_transposed(RT_FLOAT64, 5000, 2);
 }
 
