@@ -300,13 +300,11 @@ static uint32_t check_global(const struct access *a, uint32_t m)
 }
 
 /* ---- shared and local memory ---- */
-/* Are all lanes right? */
-static bool inside_window(const struct access *a, struct window w)
+/* Are lanes m right, all of them? */
+static bool inside_window(const struct access *a, uint32_t m, struct window w)
 {
-    uint64_t bad = w.high - w.low < a->bytes, room = w.high - w.low - a->bytes;
-    for (int l = 0; l < SIMT_WARP && !bad; l += 8) /* pieces that become vectors */
-        for (int j = l; j < l + 8; j++) bad |= (uint64_t)(a->at[j] - w.low > room) | (a->at[j] & (a->bytes - 1));
-    return !bad;
+    uint64_t room = w.high - w.low;
+    return room >= a->bytes && a->check->vectors->within(a->at, m, w.low, room - a->bytes, a->bytes - 1);
 }
 
 static uint32_t check_window(struct access *a, uint32_t m, enum ptx_space space)
@@ -315,7 +313,7 @@ static uint32_t check_window(struct access *a, uint32_t m, enum ptx_space space)
     struct worker *owners[SIMT_WARP];
     bool reached = space == PTX_SHARED && simt_reach_kept(a->block);
     uint32_t far = reached ? simt_reach_owners(a, m, owners) : 0;
-    uint32_t allowed = m == FULL && inside_window(a, w) ? m : 0;
+    uint32_t allowed = inside_window(a, m, w) ? m : 0;
     EACH_LANE(l, m & ~allowed)
     {
         bool aligned = !(a->at[l] & (a->bytes - 1));
@@ -402,10 +400,10 @@ void simt_check_begin(struct access *a, struct simt_check *c, struct warp *w, co
 }
 
 /* Notes what is written; false when something that is read never was. */
-static bool touch_lanes_bits(const struct access *a, const struct span *s)
+static bool touch_lanes_bits(const struct access *a, const struct span *s, uint32_t m)
 {
     bool lacking = false;
-    for (unsigned l = 0; s->written && l < SIMT_WARP; l++) lacking |= touch_bits(a, s, a->at[l]);
+    EACH_LANE(l, s->written ? m : 0) lacking |= touch_bits(a, s, a->at[l]);
     return !lacking;
 }
 
@@ -423,37 +421,35 @@ static bool quick_global(struct access *a, int64_t step, const uint64_t at[2])
     if (step == a->bytes && a->bytes >= 4 && !((at[0] | at[1]) % LINE) && touch_lines(a, s, at)) return true;
     if (!s->written && (s->quiet || simt_race_steps(a, at, step))) return true;
     for (unsigned l = 0; l < SIMT_WARP; l++) a->at[l] = at[l / 16] + (uint64_t)step * (l % 16);
-    if (!touch_lanes_bits(a, s)) return false;
+    if (!touch_lanes_bits(a, s, FULL)) return false;
     if (!s->quiet && !simt_race_steps(a, at, step)) simt_race_touch(a, FULL, false);
     return true;
 }
 
-/* The lanes' addresses are in the frame. */
-static bool scattered_global(const struct access *a, uint32_t range)
+/* Of lanes m, whose addresses are in the frame. */
+static bool scattered_global(struct access *a, uint32_t m, uint32_t range)
 {
     const struct span *s = &a->block->spans[a->insn->d2];
     uint64_t room = s->high - s->low;
-    if (room < a->bytes || !a->check->vectors->within(a->at, FULL, s->low, room - a->bytes, a->bytes - 1)) return false;
+    read_addresses(a, m);
+    if (room < a->bytes || !a->check->vectors->within(a->at, m, s->low, room - a->bytes, a->bytes - 1)) return false;
     if (a->block->worker->tallied) simt_tally_reach(a->block->worker, s->low, s->high);
-    if (!touch_lanes_bits(a, s)) return false;
+    if (!touch_lanes_bits(a, s, m)) return false;
     if (!s->quiet)
-        simt_race_touch(a, FULL, false);
+        simt_race_touch(a, m, false);
     else if (range)
         simt_race_quiet(a->warp, a->insn, range - 1, 0);
     return true;
 }
 
-static bool scattered(struct access *a, uint32_t range)
+static bool scattered_shared(struct access *a, uint32_t m)
 {
-    if (a->insn->space == PTX_GLOBAL) {
-        read_addresses(a, FULL);
-        return scattered_global(a, range);
-    }
     const uint32_t *from = u32_at(a->regs, a->insn->a);
-    if (simt_shared_rows(a, from) || simt_shared_lanes(a, from, FULL)) return true;
-    read_addresses(a, FULL);
-    if (!inside_window(a, simt_check_window(a))) return false;
-    simt_shared_touch(a, FULL);
+    if (m == FULL && simt_shared_rows(a, from)) return true;
+    if (lane_count(m) >= SOME && simt_shared_lanes(a, from, m)) return true;
+    read_addresses(a, m);
+    if (!inside_window(a, m, simt_check_window(a))) return false;
+    simt_shared_touch(a, m);
     return true;
 }
 
@@ -468,7 +464,8 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     if (b->pending_lanes[w->index]) simt_check_settle(b, w);
     const struct insn *i = &w->code[pc];
     unsigned site = b->check->site_of[pc];
-    if (i->space == PTX_SHARED && (uint32_t)more <= 1 && simt_shared_warp(b, w, i, step, at)) return true;
+    const uint32_t m = step == QUICK_SCATTERED ? (uint32_t)first : FULL;
+    if (i->space == PTX_SHARED && m == FULL && (uint32_t)more <= 1 && simt_shared_warp(b, w, i, step, at)) return true;
     if (i->space == PTX_GLOBAL && may_meet_copies(b, b->check->sites[site].access)) return false;
     if (b->check->sites[site].fetches && !b->spans[i->d2].quiet) return false;
     bool rows = i->space == PTX_GLOBAL && step != QUICK_SCATTERED;
@@ -481,7 +478,8 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     simt_check_begin(&a, b->check, w, i, site);
     a.bytes = (uint32_t)i->size * i->count;
     if (a.site->copies) return false;
-    if (step == QUICK_SCATTERED) return scattered(&a, (uint32_t)more);
+    if (step == QUICK_SCATTERED)
+        return i->space == PTX_GLOBAL ? scattered_global(&a, m, (uint32_t)more) : scattered_shared(&a, m);
     if (i->space == PTX_GLOBAL) {
         if (!quick_global(&a, step, at)) return false;
         if (more << 32 && !halves) simt_race_quiet(w, i, (uint32_t)more - 1, step);

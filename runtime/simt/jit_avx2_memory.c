@@ -134,9 +134,9 @@ static void ask_global(struct jit *j, const struct jit_insn *n)
 {
     uint32_t index = j->range_count++;
     struct moments t = take_moments(j);
-    int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(&j->x);
+    int otherwise = simt_jit_otherwise(j, n), miss = x86_label(&j->x);
     if (n->kind == JK_LOAD) check_distances(j, n, &t, (int32_t)(index * sizeof(struct jit_range)), NULL, miss);
-    simt_jit_ask_scattered(j, n, index, miss, leave);
+    simt_jit_ask_scattered(j, n, index, miss, otherwise);
 }
 
 static uint32_t check_global(struct jit *j, const struct jit_insn *n, const struct jit_group *g)
@@ -172,12 +172,12 @@ static void check_shared(struct jit *j, const struct jit_insn *n)
 {
     struct x86 *x = &j->x;
     struct moments t = take_moments(j);
-    int leave = simt_jit_leaving(j, JIT_LEFT, false), d = simt_jit_scratch(j);
+    int otherwise = simt_jit_otherwise(j, n), d = simt_jit_scratch(j);
     struct x86_mem imm = simt_jit_equal_at(j, n->i->imm, false);
-    if (simt_jit_is_watched(j, n->i)) simt_jit_call_scattered(j, n, 0, leave);
+    if (simt_jit_is_watched(j, n->i)) simt_jit_call_scattered(j, n, 0, otherwise);
     x86_rm(x, ALU_MOV, false, RDX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, shared_bytes)));
     x86_imm(x, ALU_SUB, false, RDX, n->i->size - 1);
-    x86_jump_if(x, CC_BE, leave);
+    x86_jump_if(x, CC_BE, otherwise);
     for (int p = 0; p < 4; p++) {
         int a = simt_jit_peek(j, n->reads[0], p, d);
         simt_jit_put_mem(j, add_w, p ? d : t.low, a, imm);
@@ -185,11 +185,11 @@ static void check_shared(struct jit *j, const struct jit_insn *n)
         if (p) simt_jit_put(j, or_w, t.low, t.low, d);
         simt_jit_put(j, max_u, t.high, p ? t.high : t.low, p ? d : t.low);
     }
-    jump_if_any(j, t.low, n->i->size - 1, false, leave);
+    jump_if_any(j, t.low, n->i->size - 1, false, otherwise);
     simt_jit_spread(j, false, t.bound, RDX);
     simt_jit_put(j, max_u, t.bound, t.bound, t.high);
     simt_jit_put(j, equal_w, t.bound, t.bound, t.high);
-    jump_if_any(j, t.bound, -1, false, leave);
+    jump_if_any(j, t.bound, -1, false, otherwise);
 }
 
 /* ---- loads ---- */

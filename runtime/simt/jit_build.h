@@ -244,6 +244,7 @@ struct jit {
     int again_label; /* where the block at hand begins its next round, when it walks; else -1 */
     int walk_count;  /* its loads that do */
     int leave_label, all_label, exit_label, next_label, fill_label;
+    int behind_label;                /* of what simt_jit_otherwise wrote for the instruction at hand; -1: nothing */
     int row_labels[JIT_ROWS];        /* the latter + 1 */
     uint8_t outputs[JIT_PARAMETERS]; /* of watched code: 1 where a pointer is that it writes to, by parameters' offsets
                                         / 8 */
@@ -377,6 +378,10 @@ void simt_jit_flush(struct jit *j, const struct jit_block *a, const struct jit_b
 /* The same where lanes have parted: what b writes. */
 void simt_jit_flush_merged(struct jit *j, const struct jit_block *b);
 void simt_jit_spill_live(struct jit *j, const struct jit_insn *n); /* before a call: registers hold nothing */
+/* All that is alive to the frame, all lanes of it, without a change of what is known of it; registers that hold values,
+ * from there. */
+void simt_jit_write_live(struct jit *j);
+void simt_jit_reload(struct jit *j);
 /* Code, out of the way, that writes everything to the frame as the interpreter wants it, and leaves: with w->pc set to
  * the instruction at hand, or, after an op, as it is. */
 int simt_jit_leaving(struct jit *j, enum jit_exit why, bool after);
@@ -576,6 +581,10 @@ void simt_jit_store_lanes(struct jit *j, const struct jit_insn *n);
 
 /* ---- jit_emit.c: the whole function; the way in is at the start of the code ---- */
 bool simt_jit_write(struct jit *j);
+/* Where an access goes that code can't do. It leaves; but where lanes have parted and an observer watches, the op does
+ * it, and the code goes on behind the instruction: simt_jit_end_otherwise, when all else of it is written. */
+int simt_jit_otherwise(struct jit *j, const struct jit_insn *n);
+void simt_jit_end_otherwise(struct jit *j);
 /* One block, whose label is bound; `end` writes what is behind its last instruction. */
 void simt_jit_write_body(struct jit *j, struct jit_block *b, void (*end)(struct jit *j, const struct jit_insn *n));
 

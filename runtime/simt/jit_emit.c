@@ -137,6 +137,56 @@ static enum event run_watched(char *R, const struct insn *i, uint32_t m, struct 
     return ev == EV_NEXT && m ? i->run(R, i, m, w) : ev;
 }
 
+/* For the lanes in rdx. */
+static void run_op(struct jit *j, const struct jit_insn *n)
+{
+    struct x86 *x = &j->x;
+    op_function run = n->whole ? simt_op_whole_sync : simt_jit_is_watched(j, n->i) ? run_watched : n->i->run;
+    x86_mem_imm(x, ALU_MOV, false, WARP(pc), (int32_t)j->pc);
+    x86_rr(x, ALU_MOV, true, RDI, REG_FRAME);
+    x86_load_imm(x, RSI, (uint64_t)(uintptr_t)n->i);
+    x86_rr(x, ALU_MOV, true, RCX, REG_WARP);
+    x86_load_imm(x, RAX, (uint64_t)(uintptr_t)run);
+    x86_vzeroupper(x);
+    x86_call(x, RAX);
+    simt_jit_load_masks(j);
+    x86_test(x, false, RAX, RAX);
+}
+
+int simt_jit_otherwise(struct jit *j, const struct jit_insn *n)
+{
+    struct x86 *x = &j->x;
+    if (!j->zone || !simt_jit_is_watched(j, n->i)) return simt_jit_leaving(j, JIT_LEFT, false);
+    enum x86_section was = x->now;
+    int label = x86_label(x), fine = x86_label(x);
+    j->behind_label = x86_label(x);
+    x->now = X86_COLD;
+    x86_bind(x, label);
+    simt_jit_write_live(j);
+    x86_rr(x, ALU_MOV, false, RDX, REG_MASK);
+    run_op(j, n);
+    x86_jump_if(x, CC_E, fine);
+    leave_with(j, JIT_FAULT);
+    x86_bind(x, fine);
+    x86_jump(x, j->behind_label);
+    x->now = was;
+    return label;
+}
+
+void simt_jit_end_otherwise(struct jit *j)
+{
+    struct x86 *x = &j->x;
+    int over = x86_label(x);
+    if (j->behind_label < 0) return;
+    x->now = X86_COLD;
+    x86_bind(x, j->behind_label);
+    simt_jit_reload(j);
+    x86_jump(x, over);
+    x->now = X86_HOT;
+    x86_bind(x, over);
+    j->behind_label = -1;
+}
+
 static void call_op(struct jit *j, const struct jit_insn *n)
 {
     struct x86 *x = &j->x;
@@ -158,19 +208,10 @@ static void call_op(struct jit *j, const struct jit_insn *n)
     } else {
         x86_load_imm(x, RDX, FULL);
     }
-    x86_mem_imm(x, ALU_MOV, false, WARP(pc), (int32_t)j->pc);
-    x86_rr(x, ALU_MOV, true, RDI, REG_FRAME);
-    x86_load_imm(x, RSI, (uint64_t)(uintptr_t)i);
-    x86_rr(x, ALU_MOV, true, RCX, REG_WARP);
-    op_function run = n->whole ? simt_op_whole_sync : simt_jit_is_watched(j, i) ? run_watched : i->run;
-    x86_load_imm(x, RAX, (uint64_t)(uintptr_t)run);
-    x86_vzeroupper(x);
-    x86_call(x, RAX);
-    simt_jit_load_masks(j);
+    run_op(j, n);
     for (int k = 0; k < n->write_count; k++) simt_jit_define_in_frame(j, n->writes[k]);
     for (uint32_t s = 0; n->kind == JK_UNKNOWN && s < j->slot_count; s++)
         if (!j->slots[s].fixed) simt_jit_define_in_frame(j, (uint16_t)s);
-    x86_test(x, false, RAX, RAX);
     int odd = x86_label(x);
     x86_jump_if(x, CC_NE, odd);
     int scheduled = j->zone ? -1 : simt_jit_leaving(j, JIT_SCHEDULE, true);
@@ -360,6 +401,7 @@ bool simt_jit_write(struct jit *j)
     j->exit_label = x86_label(&j->x);
     j->next_label = x86_label(&j->x);
     j->fill_label = x86_label(&j->x);
+    j->behind_label = -1;
     write_entrance(j);
     write_filler(j);
     for (uint32_t b = 0; b < j->block_count; b++) {

@@ -75,14 +75,14 @@ static void ask_global(struct jit *j, const struct jit_insn *n, const int *a)
     uint32_t index = j->range_count++, pins = j->vector_pins;
     int32_t at = (int32_t)(index * sizeof(struct jit_range));
     struct moments t = take_moments(j);
-    int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(x);
+    int otherwise = simt_jit_otherwise(j, n), miss = x86_label(x);
     if (n->kind == JK_LOAD) {
         x86_rm(x, ALU_MOV, true, RCX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges)));
         distances(j, a, t.d, x86_at(RCX, at), n->i->imm);
         x86_rm(x, ALU_MOV, true, RDX, x86_at(RCX, at + (int32_t)offsetof(struct jit_range, room)));
         reject(j, &t, true, RDX, n->i->size, miss);
     }
-    simt_jit_ask_scattered(j, n, index, miss, leave);
+    simt_jit_ask_scattered(j, n, index, miss, otherwise);
     j->vector_pins = pins;
 }
 
@@ -137,8 +137,8 @@ static void check_shared(struct jit *j, const struct jit_insn *n, const int *a, 
 {
     struct x86 *x = &j->x;
     struct moments t = take_moments(j);
-    int leave = simt_jit_leaving(j, JIT_LEFT, false);
-    if (simt_jit_is_watched(j, n->i)) simt_jit_call_scattered(j, n, 0, leave);
+    int otherwise = simt_jit_otherwise(j, n);
+    if (simt_jit_is_watched(j, n->i)) simt_jit_call_scattered(j, n, 0, otherwise);
     for (int k = 0; k < 2; k++) {
         d[k] = t.d[k];
         simt_jit_set(j, false, d[k], n->i->imm);
@@ -146,8 +146,8 @@ static void check_shared(struct jit *j, const struct jit_insn *n, const int *a, 
     }
     x86_rm(x, ALU_MOV, false, RDX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, shared_bytes)));
     x86_imm(x, ALU_SUB, false, RDX, n->i->size - 1);
-    x86_jump_if(x, CC_BE, leave);
-    reject(j, &t, false, RDX, n->i->size, leave);
+    x86_jump_if(x, CC_BE, otherwise);
+    reject(j, &t, false, RDX, n->i->size, otherwise);
 }
 
 /* Lanes from the one given on; some of them, or none, where lanes have parted. */
@@ -215,7 +215,7 @@ static bool is_single(const struct jit *j, const struct jit_insn *n)
         return false;
     return narrow || simt_jit_is_widened(n)
                ? !watched
-               : i->size == (n->wide ? 8 : 4) && (!watched || (!j->zone && simt_jit_may_ask(j, n)));
+               : i->size == (n->wide ? 8 : 4) && (!watched || simt_jit_may_ask(j, n));
 }
 
 void simt_jit_widen(struct jit *j, const struct jit_insn *n, int *regs)
@@ -294,6 +294,7 @@ bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
     int parts = simt_jit_part_count(j, as_words.wide);
     if (simt_jit_is_avx2(j)) {
         simt_jit_avx2_gather(j, n);
+        simt_jit_end_otherwise(j);
         return true;
     }
     struct jit_group g;
@@ -322,5 +323,6 @@ bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
         regs[p] = n->kind == JK_LOAD ? simt_jit_new_vector(j) : simt_jit_part(j, n->reads[1], p);
     move_parts(j, &as_words, n->op ? d : a, regs, together ? &g : NULL);
     if (n->kind == JK_LOAD) define_from(j, n, regs, parts, together ? &g : NULL);
+    simt_jit_end_otherwise(j);
     return true;
 }

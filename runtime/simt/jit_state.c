@@ -428,16 +428,36 @@ void simt_jit_spill_live(struct jit *j, const struct jit_insn *n)
     }
 }
 
+void simt_jit_write_live(struct jit *j)
+{
+    for (uint32_t s = 0; s < j->slot_count; s++) {
+        bool of_others = j->zone && in_set(j->zone->alive, s) && !is_merged(j, (uint16_t)s);
+        if ((in_set(j->live, s) || of_others) && !j->slots[s].fixed) simt_jit_write_all(j, (uint16_t)s);
+    }
+}
+
+void simt_jit_reload(struct jit *j)
+{
+    for (int r = 0; r < X86_GPRS; r++) {
+        int owner = j->gpr_owner[r];
+        if (owner < 0) continue;
+        uint16_t slot = (uint16_t)(owner / 2);
+        bool wide = j->slots[slot].class != 'p' && is_wide(j, slot);
+        x86_rm(&j->x, ALU_MOV, wide, r, scalar_home(j, slot, owner & 1));
+    }
+    for (int r = 0; r < simt_jit_vectors(j); r++) {
+        int owner = j->vector_owner[r];
+        if (owner >= 0) simt_jit_load(j, r, part_home(j, (uint16_t)(owner / JIT_PARTS), owner % JIT_PARTS));
+    }
+}
+
 int simt_jit_leaving(struct jit *j, enum jit_exit why, bool after)
 {
     enum x86_section was = j->x.now;
     j->x.now = X86_COLD;
     int label = x86_label(&j->x);
     x86_bind(&j->x, label);
-    for (uint32_t s = 0; s < j->slot_count; s++) {
-        bool of_others = j->zone && in_set(j->zone->alive, s) && !is_merged(j, (uint16_t)s);
-        if ((in_set(j->live, s) || of_others) && !j->slots[s].fixed) simt_jit_write_all(j, (uint16_t)s);
-    }
+    simt_jit_write_live(j);
     if (j->zone) {
         simt_jit_leave_parted(j);
         why = JIT_PARTED;

@@ -200,6 +200,7 @@ static void call(struct jit *j, const struct jit_insn *n, int64_t step, uint64_t
     x86_call(x, RAX);
     x86_movzx_byte(x, RAX, RAX);
     keep(j, true);
+    simt_jit_load_masks(j);
     x86_test(x, false, RAX, RAX);
     x86_jump_if(x, CC_E, leave);
 }
@@ -225,6 +226,10 @@ void simt_jit_call_scattered(struct jit *j, const struct jit_insn *n, uint64_t m
     pass_steady(j, n, over);
     for (int k = 0; k < (n->kind == JK_STORE ? n->read_count : 1); k++) simt_jit_write_all(j, n->reads[k]);
     keep(j, false);
+    if (j->zone)
+        x86_rr(&j->x, ALU_MOV, false, RCX, REG_MASK);
+    else
+        x86_load_imm(&j->x, RCX, FULL);
     call(j, n, QUICK_SCATTERED, more, leave);
     x86_bind(&j->x, over);
 }
@@ -248,7 +253,7 @@ bool simt_jit_may_ask(const struct jit *j, const struct jit_insn *n)
 {
     const struct insn *i = n->i;
     bool later = !strncmp(j->program->places[i - j->program->code].opcode, "cp.async.", 9);
-    bool one_place = n->kind == JK_STORE && form_is_scalar(j->places[n->reads[0]].form);
+    bool one_place = !j->zone && n->kind == JK_STORE && form_is_scalar(j->places[n->reads[0]].form);
     return !later && !one_place && n->op <= 1 && (!n->op || i->size * i->count >= 4) &&
            !(i->flags & (F_FRAME | F_SPIN)) && i->space == (n->op ? PTX_SHARED : PTX_GLOBAL);
 }
