@@ -151,7 +151,8 @@ static bool is_constant(struct jit *j, uint32_t offset)
     return s != 0xffff && j->slots[s].fixed && j->slots[s].form.kind == FORM_CONST;
 }
 
-/* An exchange among all lanes that is known by now needs no call: for a full warp nobody has to wait. */
+/* An exchange among all lanes that is known by now needs no call: for a full warp nobody has to wait, and an observer
+ * is told of barriers alone. */
 static bool describe_exchange(struct jit *j, struct jit_insn *n, const char *letters)
 {
     const struct insn *i = n->i;
@@ -165,7 +166,7 @@ static bool describe_exchange(struct jit *j, struct jit_insn *n, const char *let
         full &= n->kind == JK_NOP || (is_constant(j, i->b) && is_constant(j, i->c));
     }
     n->whole = n->kind == JK_NOP && full && i->guard == SLOT_TRUE;
-    if (!full || i->guard != SLOT_TRUE || simt_jit_is_watched(j, i)) n->kind = JK_CALL;
+    if (!full || i->guard != SLOT_TRUE || (n->kind == JK_NOP && simt_jit_is_watched(j, i))) n->kind = JK_CALL;
     return ok;
 }
 
