@@ -131,6 +131,19 @@ struct check_vectors {
     /* Words of lanes m, any, likewise: that of lane l by the thread me + l. */
     unsigned (*lanes)(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct tag_rule *t,
                       uint32_t me, bool write);
+    /* The same where no two lanes touch one word. */
+    unsigned (*apart)(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct tag_rule *t,
+                      uint32_t me, bool write);
+    /* Words 1 << shift apart, 0 or 1, of which lanes m touch theirs, likewise; that of lane 0 is the first. */
+    unsigned (*row)(uint32_t *written, uint32_t *read, uint32_t m, unsigned shift, const struct tag_rule *t,
+                    uint32_t me, bool write);
+    /* Are offsets of lanes m, any of them, equal steps apart, from that of lane 0 on? That may be outside of m, and
+     * below 0. */
+    bool (*steps)(const uint32_t *from, uint32_t m, uint32_t *first, int32_t *step);
+    /* How many bytes are elements of lanes m of 16 apart, those of a lane and the next? 0: they differ. */
+    int64_t (*stride)(const uint64_t *at, uint32_t m, uint32_t bytes);
+    /* Is each of 32 offsets larger than the one before? */
+    bool (*rising)(const uint32_t *from);
     /* 32 words side by side, word l of which lane l ^ flip touches. False, and nothing was done: some of them were
      * touched in this epoch, and not by the warp before its lanes met. */
     bool (*warp)(uint32_t *written, uint32_t *read, unsigned flip, const struct tag_rule *t, uint32_t me, bool write);

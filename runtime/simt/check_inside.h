@@ -326,6 +326,9 @@ bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, i
                     unsigned halves);
 /* Elements of lanes by equal steps, larger than they are, likewise, of both halves. */
 bool simt_race_steps(const struct access *a, const uint64_t at[2], int64_t step);
+/* Lanes m whose elements are equal steps apart in each half, up from lane to lane. Those that one must look closer at.
+ */
+uint32_t simt_race_some(const struct access *a, uint32_t m);
 /* Lets generated code find the records around an address for itself, as the range of a load from there. */
 void simt_race_window(const struct warp *w, const struct insn *i, uint32_t range, int64_t step, uint64_t at);
 /* Lets it touch memory where nobody can race, if that is where the instruction was last. */

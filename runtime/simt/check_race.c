@@ -317,6 +317,8 @@ void simt_race_touch(const struct access *a, uint32_t m, bool shared)
         run_of(a, first, n, shared);
         return;
     }
+    if (!shared) m = simt_race_some(a, m);
+    if (!m) return;
     bool rows = n == SIMT_WARP && a->at[0] == a->at[15] && a->at[16] == a->at[31]; /* a value for each half */
     if (a->kind == ACCESS_READ && rows) m = simt_race_distinct(a, m);
     if (shared && lane_count(m) > FEW && touch_scattered(a, m)) return;

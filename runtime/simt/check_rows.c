@@ -188,6 +188,54 @@ bool simt_race_steps(const struct access *a, const uint64_t at[2], int64_t step)
     return true;
 }
 
+/* The shift of elements of some lanes, which may leave nothing out between two of them; -1: they have none. */
+static int shift_of_some(int64_t step, unsigned bytes)
+{
+    return step == bytes && (bytes & (bytes - 1)) == 0 ? (int)shift_of(bytes) : shift_of_steps(step, bytes);
+}
+
+/* Lanes m of a half, which are in one line; that of `lane` is the first. */
+static bool touch_some(const struct access *a, struct line *l, uint32_t m, unsigned lane, int64_t step, unsigned shift,
+                       const struct now *now)
+{
+    const struct simt_check *c = a->check;
+    struct stretch s = stretch_at(a->at[lane], a->bytes, a->me + ((record)lane << THREAD_AT), shift);
+    uint32_t one = s.words, rest = m >> lane;
+    bool write = a->kind == ACCESS_WRITE;
+    s.words = step == 4 ? one * rest : 0;
+    EACH_LANE(k, step == 4 ? 0 : rest) s.words |= one << k * (unsigned)step / 4;
+    if (!write && is_settled(c, l, s.words)) return true;
+    lock_line(c, l);
+    bool ok = touch_strips(c, l, &s, now, write);
+    if (ok && write && c->parallel) EACH_LANE(k, m) simt_race_store(a, a->at[k], a->bytes, k);
+    unlock_line(c, l);
+    return ok;
+}
+
+uint32_t simt_race_some(const struct access *a, uint32_t m)
+{
+    const struct now now = now_of_warp(a->block, a->warp, false);
+    uint32_t left = 0;
+    if (a->bytes < 4 || a->kind == ACCESS_ATOMIC) return m;
+    for (unsigned h = 0; h < 2; h++) {
+        uint32_t half = m & UINT32_C(0xffff) << 16 * h;
+        int64_t step = half ? a->check->vectors->stride(a->at + 16 * h, half >> 16 * h, a->bytes) : 0;
+        int shift = step > 0 ? shift_of_some(step, a->bytes) : -1;
+        if (shift < 0) left |= half;
+        for (uint32_t rest = shift < 0 ? 0 : half, here; rest; rest &= ~here) {
+            unsigned lane = (unsigned)__builtin_ctz(rest);
+            unsigned n = (unsigned)((LINE - a->at[lane] % LINE + (uint64_t)step - 1) / (uint64_t)step);
+            here = n < 16 ? rest & ((1u << n) - 1) << lane : rest;
+            struct line *l = global_line(a, a->at[lane]);
+            if (!made(a, l != NULL)) return 0;
+            __builtin_prefetch(l + AHEAD, 1);
+            __builtin_prefetch(strips_of(l + AHEAD), 1);
+            if (!touch_some(a, l, here, lane, step, (unsigned)shift, &now)) left |= here;
+        }
+    }
+    return left;
+}
+
 void simt_race_quiet(const struct warp *w, const struct insn *i, uint32_t range, int64_t step)
 {
     const struct block *b = w->worker->observed;

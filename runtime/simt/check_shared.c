@@ -416,18 +416,45 @@ bool simt_shared_warp(struct block *b, struct warp *w, const struct insn *i, int
     return touch_warp(b, w, i, (uint32_t)from, flip);
 }
 
+/* Words of lanes m by steps of 4 or 8 bytes from an offset on, that of lane 0, which is within shared memory. */
+static bool touch_some_of_row(const struct access *a, uint32_t start, int32_t step, uint32_t m)
+{
+    struct tags *t = &a->block->tags;
+    struct tag_rule rule = rule_of(a);
+    unsigned flags = a->check->vectors->row(t->written + start / 4, t->read + start / 4, m, step == 8, &rule,
+                                            tag_of(a, 0), a->kind == ACCESS_WRITE);
+    if (t->warp_met) flags |= CELLS_CHANGED;
+    struct shared_note *n =
+        !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? note(a, m, ROW_STEPS | ROW_STEPS << ROW_BITS) : NULL;
+    if (n) n->at[0] = start, n->at[1] = start + 16 * (uint32_t)step, n->step = step;
+    if (n || !flags) return true;
+    simt_shared_flush(a->block);
+    return false;
+}
+
 bool simt_shared_lanes(const struct access *a, const uint32_t *from, uint32_t m)
 {
     const struct check_vectors *v = a->check->vectors;
     struct tags *t = &a->block->tags;
     struct window window = simt_check_window(a);
-    uint32_t at[SIMT_WARP], low = window.low / 4, bytes = window.high - window.low;
+    uint32_t at[SIMT_WARP], low = window.low / 4, bytes = window.high - window.low, first;
+    int32_t step = 0;
     if (!is_simple(a) || a->kind == ACCESS_ATOMIC || window.low % 16 || bytes < a->bytes) return false;
+    bool steps = v->steps(from, m, &first, &step), write = a->kind == ACCESS_WRITE;
+    if (steps && (step == 4 || step == 8) && a->bytes == 4) {
+        int64_t start = (int64_t)(int32_t)first + a->insn->imm, least = start + step * __builtin_ctz(m),
+                most = start + step * (31 - __builtin_clz(m));
+        if (start >= 0 && start % 4 == 0 && least >= window.low && most + 4 <= window.high)
+            return touch_some_of_row(a, (uint32_t)start, step, m);
+    }
     if (!v->find(at, from, m, (uint32_t)a->insn->imm - window.low, bytes - a->bytes, a->bytes - 1)) return false;
     struct tag_rule rule = rule_of(a);
     unsigned flags = t->warp_met ? CELLS_CHANGED : 0;
-    for (uint32_t k = 0; k < a->bytes / 4; k++)
-        flags |= v->lanes(t->written + low + k, t->read + low + k, at, m, &rule, tag_of(a, 0), a->kind == ACCESS_WRITE);
+    bool apart = steps ? step >= (int32_t)a->bytes || step <= -(int32_t)a->bytes : v->rising(from);
+    for (uint32_t k = 0; k < a->bytes / 4; k++) {
+        uint32_t *written = t->written + low + k, *read = t->read + low + k;
+        flags |= (apart ? v->apart : v->lanes)(written, read, at, m, &rule, tag_of(a, 0), write);
+    }
     struct shared_note *n = !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? note(a, m, 0) : NULL;
     for (int l = 0; n && l < SIMT_WARP; l++) n->at[l] = 4 * at[l] + window.low;
     if (n || !flags) return true;

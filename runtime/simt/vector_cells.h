@@ -89,6 +89,50 @@ static inline void put_some(uint32_t *to, const uint32_t *from, const uint32_t *
 #endif
 }
 
+/* The same of elements 1 << shift apart, 0 or 1, that of lane 0 first. */
+static inline __attribute__((always_inline)) void take_row(uint32_t *to, const uint32_t *from, uint32_t m,
+                                                           unsigned shift)
+{
+#if defined(__AVX512F__)
+    const __m512i evens = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    for (int h = 0; h < SIMT_WARP; h += 16) {
+        uint32_t there = shift ? _pdep_u32(m >> h, 0x55555555) : m >> h;
+        const uint32_t *at = from + (h << shift);
+        __m512i v = _mm512_maskz_loadu_epi32((__mmask16)there, at);
+        if (shift) v = _mm512_permutex2var_epi32(v, evens, _mm512_maskz_loadu_epi32((__mmask16)(there >> 16), at + 16));
+        _mm512_storeu_si512(to + h, v);
+    }
+#elif defined(__AVX2__)
+    for (int h = 0; !shift && h < SIMT_WARP; h += 8) {
+        const __m256i lanes = _mm256_set_epi32(24, 25, 26, 27, 28, 29, 30, 31);
+        __m256i signs = _mm256_sllv_epi32(_mm256_set1_epi32((int)(m >> h)), lanes);
+        _mm256_storeu_si256((__m256i *)(void *)(to + h), _mm256_maskload_epi32((const int *)(from + h), signs));
+    }
+    for (int l = 0; shift && l < SIMT_WARP; l++) to[l] = m >> l & 1 ? from[l << shift] : 0;
+#else
+    for (int l = 0; l < SIMT_WARP; l++) to[l] = m >> l & 1 ? from[l << shift] : 0;
+#endif
+}
+
+static inline __attribute__((always_inline)) void put_row(uint32_t *to, const uint32_t *from, uint32_t m,
+                                                          unsigned shift)
+{
+#ifdef __AVX512F__
+    const __m512i twice = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
+    for (int h = 0; h < SIMT_WARP; h += 16) {
+        uint32_t there = shift ? _pdep_u32(m >> h, 0x55555555) : m >> h;
+        uint32_t *at = to + (h << shift);
+        __m512i v = _mm512_loadu_si512(from + h);
+        _mm512_mask_storeu_epi32(at, (__mmask16)there, shift ? _mm512_permutexvar_epi32(twice, v) : v);
+        if (!shift) continue;
+        v = _mm512_permutexvar_epi32(_mm512_add_epi32(twice, _mm512_set1_epi32(8)), v);
+        _mm512_mask_storeu_epi32(at + 16, (__mmask16)(there >> 16), v);
+    }
+#else
+    EACH_LANE(l, m) to[l << shift] = from[l];
+#endif
+}
+
 /* Words that several lanes read, each of which took it for its own, become those of several. */
 static void join_readers(uint32_t *read, const uint32_t *at, uint32_t m, const struct tag_rule *t, uint32_t me)
 {
@@ -97,37 +141,88 @@ static void join_readers(uint32_t *read, const uint32_t *at, uint32_t m, const s
     if ((read[at[l]] ^ (me + l)) - 1 < SIMT_WARP - 1) read[at[l]] = several;
 }
 
-/* Words of lanes m. `apart`: each lane touches another one. */
-TAG_LOOP words_of_lanes(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct tag_rule *rule,
-                        uint32_t me, bool write, bool met, bool apart)
+struct words { /* of lanes: their tags, and what those who read become */
+    uint32_t w[SIMT_WARP], r[SIMT_WARP], mine[SIMT_WARP];
+};
+
+/* What lanes m make of them. */
+TAG_LOOP judge_list(struct words *x, uint32_t m, const struct tag_rule *rule, uint32_t me, bool write, bool met)
 {
     const struct tag_rule t = *rule;
-    uint32_t w[SIMT_WARP], r[SIMT_WARP], mine[SIMT_WARP], bad = 0, changed = 0, clash = 0;
-    take_some(w, written, at, m);
-    take_some(r, read, at, m);
+    uint32_t bad = 0, changed = 0;
     for (uint32_t l = 0; l < SIMT_WARP; l++) {
-        uint32_t old = r[l], there = m >> l & 1;
-        mine[l] = me + l;
+        uint32_t old = x->r[l], there = m >> l & 1, mine = me + l;
+        x->mine[l] = mine;
         if (write) {
-            bad |= tag_write_bad(w[l], old, mine[l], &t, met) & there;
+            bad |= tag_write_bad(x->w[l], old, mine, &t, met) & there;
         } else {
-            r[l] = tag_reader(old, mine[l], &t, met);
-            bad |= tag_read_bad(w[l], mine[l], &t, met) & there;
-            changed |= (r[l] ^ old) & -there;
+            x->r[l] = tag_reader(old, mine, &t, met);
+            bad |= tag_read_bad(x->w[l], mine, &t, met) & there;
+            changed |= (x->r[l] ^ old) & -there;
         }
     }
+    return (bad ? CELLS_BAD : 0) | (write || changed ? CELLS_CHANGED : 0);
+}
+
+/* Words of lanes m. `apart`: each lane touches another one. */
+TAG_LOOP words_of_lanes(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct tag_rule *t,
+                        uint32_t me, bool write, bool met, bool apart)
+{
+    struct words x;
+    uint32_t bad = 0, clash = 0;
+    take_some(x.w, written, at, m);
+    take_some(x.r, read, at, m);
+    unsigned flags = judge_list(&x, m, t, me, write, met);
     if (write) {
-        put_some(written, mine, at, m);
-        if (!apart) take_some(w, written, at, m);
-        for (uint32_t l = 0; !apart && l < SIMT_WARP; l++) bad |= (w[l] ^ mine[l]) & -(m >> l & 1);
-        return (bad ? CELLS_BAD : 0) | CELLS_CHANGED;
+        put_some(written, x.mine, at, m);
+        if (!apart) take_some(x.w, written, at, m);
+        for (uint32_t l = 0; !apart && l < SIMT_WARP; l++) bad |= (x.w[l] ^ x.mine[l]) & -(m >> l & 1);
+        return flags | (bad ? CELLS_BAD : 0);
     }
-    if (changed) put_some(read, r, at, m);
-    if (!apart) take_some(r, read, at, m);
+    if (flags & CELLS_CHANGED) put_some(read, x.r, at, m);
+    if (!apart) take_some(x.r, read, at, m);
     for (uint32_t l = 0; !apart && l < SIMT_WARP; l++)
-        clash |= (uint32_t)((r[l] ^ mine[l]) - 1 < SIMT_WARP - 1) & m >> l;
-    if (clash & 1) join_readers(read, at, m, &t, me);
-    return (bad ? CELLS_BAD : 0) | (changed ? CELLS_CHANGED : 0);
+        clash |= (uint32_t)((x.r[l] ^ x.mine[l]) - 1 < SIMT_WARP - 1) & m >> l;
+    if (clash & 1) join_readers(read, at, m, t, me);
+    return flags;
+}
+
+TAG_LOOP words_of_row(uint32_t *written, uint32_t *read, uint32_t m, unsigned shift, const struct tag_rule *t,
+                      uint32_t me, bool write, bool met)
+{
+    struct words x;
+    take_row(x.w, written, m, shift);
+    take_row(x.r, read, m, shift);
+    unsigned flags = judge_list(&x, m, t, me, write, met);
+    if (write)
+        put_row(written, x.mine, m, shift);
+    else if (flags & CELLS_CHANGED)
+        put_row(read, x.r, m, shift);
+    return flags;
+}
+
+static unsigned judge_row(uint32_t *written, uint32_t *read, uint32_t m, unsigned shift, const struct tag_rule *t,
+                          uint32_t me, bool write)
+{
+    bool met = t->warp != t->now;
+    if (shift)
+        return met     ? words_of_row(written, read, m, 1, t, me, write, true)
+               : write ? words_of_row(written, read, m, 1, t, me, true, false)
+                       : words_of_row(written, read, m, 1, t, me, false, false);
+    return met     ? words_of_row(written, read, m, 0, t, me, write, true)
+           : write ? words_of_row(written, read, m, 0, t, me, true, false)
+                   : words_of_row(written, read, m, 0, t, me, false, false);
+}
+
+static bool follow_steps(const uint32_t *from, uint32_t m, uint32_t *first, int32_t *step)
+{
+    uint32_t rest = m & (m - 1), one = (uint32_t)__builtin_ctz(m), other = rest ? (uint32_t)__builtin_ctz(rest) : one;
+    uint32_t by = rest ? (uint32_t)((int32_t)(from[other] - from[one]) / (int32_t)(other - one)) : 4,
+             start = from[one] - by * one, differ = 0;
+    for (uint32_t l = 0; l < SIMT_WARP; l++) differ |= (from[l] ^ (start + by * l)) & -(m >> l & 1);
+    *first = start;
+    *step = (int32_t)by;
+    return !differ;
 }
 
 /* Are they 32 words side by side, in some order? Which lane has each of them, then. */
@@ -156,6 +251,32 @@ TAG_LOOP permuted(uint32_t *restrict written, uint32_t *restrict read, const uin
         read[k] = new;
     }
     return (bad ? CELLS_BAD : 0) | (write || changed ? CELLS_CHANGED : 0);
+}
+
+static int64_t find_stride(const uint64_t *at, uint32_t m, uint32_t bytes)
+{
+    uint32_t rest = m & (m - 1), one = (uint32_t)__builtin_ctz(m), other = rest ? (uint32_t)__builtin_ctz(rest) : one;
+    uint64_t by = bytes, differ = 0;
+    if (rest) by = (uint64_t)((int64_t)(at[other] - at[one]) / (int64_t)(other - one));
+    if (by >> 16) return 0;
+    uint64_t start = at[one] - by * one;
+    for (uint32_t l = 0; l < 16; l++) differ |= (at[l] ^ (start + (uint32_t)by * l)) & -(uint64_t)(m >> l & 1);
+    return differ ? 0 : (int64_t)by;
+}
+
+static bool are_rising(const uint32_t *from)
+{
+    uint32_t bad = 0;
+    for (int l = 0; l < SIMT_WARP - 1; l++) bad |= (uint32_t)((int32_t)from[l + 1] <= (int32_t)from[l]);
+    return !bad;
+}
+
+static unsigned judge_apart(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct tag_rule *t,
+                            uint32_t me, bool write)
+{
+    if (t->warp != t->now) return words_of_lanes(written, read, at, m, t, me, write, true, true);
+    return write ? words_of_lanes(written, read, at, m, t, me, true, false, true)
+                 : words_of_lanes(written, read, at, m, t, me, false, false, true);
 }
 
 static unsigned judge_some_lanes(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m,
@@ -234,6 +355,8 @@ static unsigned judge_words(uint32_t *written, uint32_t *read, const uint32_t fr
                             const struct tag_rule *t, uint32_t me, bool write)
 {
     uint32_t at[SIMT_WARP];
+    if (step == 2 && from[1] - from[0] == 32)
+        return judge_row(written + from[0], read + from[0], FULL, 1, t, me, write);
     for (uint32_t l = 0; l < 16; l++) at[l] = from[0] + step * l, at[16 + l] = from[1] + step * l;
     if (t->warp != t->now) return words_of_lanes(written, read, at, FULL, t, me, write, true, true);
     return write ? words_of_lanes(written, read, at, FULL, t, me, true, false, true)
@@ -333,6 +456,7 @@ static bool count_again(uint32_t *last, uint32_t cells, const uint64_t *a, uint6
     return true;
 }
 
-const struct check_vectors CHECK_VECTORS = {judge_cells, judge_tags,   judge_words, judge_lanes, take_warp,
+const struct check_vectors CHECK_VECTORS = {judge_cells, judge_tags,   judge_words, judge_lanes, judge_apart,
+                                            judge_row,   follow_steps, find_stride, are_rising,  take_warp,
                                             are_atoms,   read_by_many, rows32,      rows64,      find_butterfly,
                                             find_words,  count_again,  within_room};
