@@ -1,7 +1,8 @@
 /* Inside the checks: check.c is the observer and dispatches, check_access.c looks at addresses, check_pieces.c at those
  * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_cell.c has
  * the rule for what is a race, check_history.c keeps who raced for a cell, check_strips.c and check_rows.c keep rows of
- * global memory, check_words.c single cells, check_inputs.c and check_own.c know what needs no such record,
+ * global memory, check_words.c single cells, check_inputs.c and check_own.c, by what
+ * check_sums.c computes, know what needs no such record,
  * check_heap.c follows malloc and free, check_shared.c sees what needs no closer look in shared memory, check_steady.c
  * which blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and
  * check_bulk.c follow copies that are under way, check_texels.c what is touched by textures and surfaces, check_sync.c
@@ -468,6 +469,8 @@ void simt_shared_flush(struct block *b);
 /* ---- check_steady.c ---- */
 /* Blocks that do in shared memory what another did that was right need no look at it. */
 bool simt_steady_begin(struct simt_check *c); /* when a launch starts; false: no memory */
+/* Does a comparison come out the same wherever its terms are in these ranges? *held: how. */
+bool simt_steady_decide(const struct condition *c, struct bounds a, struct bounds b, bool wide, bool *held);
 void simt_steady_free(struct simt_check *c);
 bool simt_steady_new(struct block *b);   /* false: no memory */
 void simt_steady_start(struct block *b); /* a block begins: fills b->steady */

@@ -5,37 +5,25 @@
  * instructions that may touch the allocation must have the same multiples; then what two threads touch lies apart when
  * the smallest multiple is no less than the bytes that one thread's instructions span, and each other one no less than
  * what the smaller ones can add up to. Conditions that the instructions stand behind say how far an index goes, and
- * where a loop ends (decode_facts.c). */
+ * where a loop ends (decode_facts.c); a counted loop only moves an instruction as far as it goes round (check_sums.c),
+ * so that a thread may have a row, whatever its loops do there. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/async.h"
-#include "runtime/simt/check_inside.h"
+#include "runtime/simt/check_sums.h"
 
-#define INDICES   6 /* of thread and block */
-#define FARTHEST  (INT64_C(1) << 46)
 #define UNROLLED  16 /* a loop's body stands there so often, at most */
 #define MOST_SEEN 64 /* instructions that touch an allocation */
 
-struct sum { /* of 32 bits: its parts are, too, with a sign */
-    bool known;
-    int64_t start, by[INDICES];
-    int64_t step;   /* any multiple of it; 0: nothing */
-    int64_t travel; /* the farthest of them, 0: not known */
-};
-
-struct launch {
-    const struct simt_check *check;
-    int64_t extents[INDICES];
-    struct sum *sums; /* by term, from the entry's first on */
-    uint32_t first;
-};
-
-#define AXES     3
-#define FAMILIES 2 /* as of `a[i]` and `a[n - 1 - i]` */
+#define FAMILIES  2 /* as of `a[i]` and `a[n - 1 - i]` */
 
 struct stretch_of { /* what one instruction of an allocation touches beside the others, from `start` to below `end` */
     int64_t start, end;
+};
+struct seen {
+    struct stretch_of at; /* as if it stood in no loop, */
+    int64_t down, up;     /* and how far counted loops move it */
 };
 struct touched {
     uint64_t allocation;
@@ -43,233 +31,37 @@ struct touched {
     struct family {     /* instructions whose addresses have the same multiples */
         struct sum sum; /* of the first */
         int64_t step;   /* of all of them */
+        int64_t grain;  /* likewise, of counted loops */
         int64_t limits[AXES]
                       [AXES]; /* of threads along one axis in blocks along another, as far as conditions allow it */
-        struct stretch_of seen[MOST_SEEN];
+        struct seen seen[MOST_SEEN];
         size_t count;
     } families[FAMILIES];
     size_t count;
 };
 
-static int64_t common(int64_t a, int64_t b)
-{
-    a = a < 0 ? -a : a, b = b < 0 ? -b : b;
-    while (b) {
-        int64_t rest = a % b;
-        a = b, b = rest;
-    }
-    return a;
-}
-
-/* ---- sums ---- */
-static bool is_small(int64_t n)
-{
-    return n > -FARTHEST && n < FARTHEST;
-}
-
-/* In 32 bits; or as it is, when no part can overflow what is still to be done with it. */
-static struct sum settled(struct sum s, bool wide)
-{
-    if (!wide) {
-        s.start = (int32_t)s.start;
-        if (s.travel != (int32_t)s.travel || s.step != (int32_t)s.step) s.travel = 0;
-        s.step = (int32_t)s.step;
-        for (int k = 0; k < INDICES; k++) s.by[k] = (int32_t)s.by[k];
-        return s;
-    }
-    if (!is_small(s.travel)) s.travel = 0;
-    s.known &= s.start > -(INT64_C(1) << 62) && s.start < INT64_C(1) << 62 && is_small(s.step);
-    for (int k = 0; k < INDICES; k++) s.known &= is_small(s.by[k]);
-    return s;
-}
-
-static bool is_number(const struct sum *s)
-{
-    bool any = s->step != 0;
-    for (int k = 0; k < INDICES; k++) any |= s->by[k] != 0;
-    return s->known && !any;
-}
-
-/* The least and the greatest, with what is known of the step. */
-static void bounds(const struct launch *l, const struct sum *s, int64_t *low, int64_t *high)
-{
-    *low = *high = s->start;
-    *(s->travel < 0 ? low : high) += s->travel;
-    for (int k = 0; k < INDICES; k++) *(s->by[k] < 0 ? low : high) += s->by[k] * (l->extents[k] - 1);
-}
-
-static struct sum added(const struct sum *a, const struct sum *b, int sign)
-{
-    struct sum s = {
-        .known = a->known && b->known, .start = a->start + sign * b->start, .step = common(a->step, b->step)};
-    for (int k = 0; k < INDICES; k++) s.by[k] = a->by[k] + sign * b->by[k];
-    if (!a->step || !b->step) s.travel = a->travel + sign * b->travel;
-    return s;
-}
-
-static struct sum multiplied(const struct sum *a, const struct sum *b)
-{
-    struct sum s = {0};
-    if (!is_number(b) && !is_number(a)) return s;
-    const struct sum *x = is_number(b) ? a : b;
-    int64_t by = is_number(b) ? b->start : a->start;
-    s = (struct sum){.known = x->known && is_small(x->start) && is_small(by)};
-    s.known &= !__builtin_mul_overflow(x->start, by, &s.start) && !__builtin_mul_overflow(x->step, by, &s.step);
-    if (__builtin_mul_overflow(x->travel, by, &s.travel)) s.travel = 0;
-    for (int k = 0; k < INDICES; k++) s.known &= !__builtin_mul_overflow(x->by[k], by, &s.by[k]);
-    return s;
-}
-
-/* The bits of a number that all other parts leave free. */
-static struct sum combined(const struct sum *a, const struct sum *b)
-{
-    struct sum s = {0};
-    if (!is_number(b)) return s;
-    int64_t all = a->start | a->step;
-    for (int k = 0; k < INDICES; k++) all |= a->by[k];
-    if (b->start < 0 || (all && b->start > ((all & -all) - 1))) return s;
-    return added(a, b, 1);
-}
-
-/* From 32 bits to 64. What a loop makes of it may go round 2^32 on its way. */
-static struct sum extended(const struct launch *l, struct sum s, bool is_signed)
-{
-    int64_t low, high;
-    bounds(l, &s, &low, &high);
-    if (s.step && (!s.travel || low < (is_signed ? INT32_MIN : 0) || high > INT32_MAX)) {
-        s.step = common(s.step, INT64_C(1) << 32);
-        s.travel = 0;
-        return s;
-    }
-    if (!is_signed && low < 0) {
-        s.start += INT64_C(1) << 32;
-        low += INT64_C(1) << 32, high += INT64_C(1) << 32;
-    }
-    s.known &= is_signed ? low >= INT32_MIN && high <= INT32_MAX : low >= 0 && high <= UINT32_MAX;
-    return s;
-}
-
-static struct sum of_parameter(const struct launch *l, const struct term *t)
-{
-    const struct simt_launch *launch = l->check->launch;
-    size_t bytes = t->wide ? 8 : 4;
-    struct sum s = {0};
-    if (t->value < 0 || (uint64_t)t->value + bytes > launch->function->info.param_bytes) return s;
-    s.known = true;
-    memcpy(&s.start, (const char *)launch->params + t->value, bytes);
-    return s;
-}
-
-static struct sum of_special(const struct launch *l, enum special r)
-{
-    struct sum s = {.known = true};
-    if (r <= SR_TID_Z)
-        s.by[r - SR_TID_X] = 1;
-    else if (r >= SR_CTAID_X && r <= SR_CTAID_Z)
-        s.by[3 + r - SR_CTAID_X] = 1;
-    else
-        s.start = l->extents[r <= SR_NTID_Z ? r - SR_NTID_X : 3 + r - SR_NCTAID_X];
-    return s;
-}
-
-/* The bound that a fact sets, the first number that is not below it. False: it is none of 31 bits. */
-static bool limit_of(const struct launch *l, const struct fact *f, int64_t *limit)
-{
-    const struct sum *bound = &l->sums[(uint32_t)f->bound - l->first];
-    *limit = bound->start + f->inclusive;
-    return is_number(bound) && bound->start >= 0 && *limit <= INT32_MAX; /* else it depends on the sign */
-}
-
-static const struct fact *fact_at(const struct launch *l, int number)
-{
-    const struct simt_check *c = l->check;
-    return &c->program->facts[c->launch->function->code->fact_first + (uint32_t)number];
-}
-
-/* A loop that adds `step` only to what is below a bound. */
-static int64_t travel_of(const struct launch *l, const struct term *t, const struct sum *start, int64_t step)
-{
-    int64_t low, high, limit;
-    bounds(l, start, &low, &high);
-    if (step <= 0 || start->step || low < 0 || high > INT32_MAX) return 0;
-    for (uint64_t rest = t->facts; rest; rest &= rest - 1) {
-        const struct fact *f = fact_at(l, __builtin_ctzll(rest));
-        if (&l->check->program->terms[f->term] != t || !limit_of(l, f, &limit)) continue;
-        int64_t most = limit - 1 + step;
-        if (most <= INT32_MAX) return most - low > step ? most - low : step;
-    }
-    return 0;
-}
-
-/* Of numbers alone, as in the conditions i < n / 2 and i < min(n, 20). */
-static struct sum of_numbers(const struct sum *a, const struct sum *b, const struct term *t)
-{
-    struct sum s = {.known = is_number(a) && is_number(b)};
-    int64_t x = a->start, y = b->start;
-    if (!s.known) return s;
-    switch (t->kind) {
-    case TERM_AND: s.start = x & y; break;
-    case TERM_MIN: s.start = x < y ? x : y; break;
-    case TERM_MAX: s.start = x > y ? x : y; break;
-    default:
-        s.known = y >= 0 && y < (t->wide ? 64 : 32);
-        if (s.known) s.start = !t->value ? x >> y : (int64_t)((t->wide ? (uint64_t)x : (uint32_t)x) >> y);
-    }
-    return s;
-}
-
-static struct sum sum_of(const struct launch *l, const struct term *t)
-{
-    bool leaf = t->kind <= TERM_SPECIAL, unary = t->kind >= TERM_EXTEND_S && t->kind <= TERM_NARROW;
-    const struct sum none = {0}, *a = leaf ? &none : &l->sums[(uint32_t)t->a - l->first],
-                     *b = leaf || unary ? &none : &l->sums[(uint32_t)t->b - l->first];
-    struct sum s = *a;
-    switch (t->kind) {
-    case TERM_CONST: return (struct sum){.known = true, .start = t->value};
-    case TERM_PARAMETER: return of_parameter(l, t);
-    case TERM_SPECIAL: return of_special(l, (enum special)t->value);
-    case TERM_ADD: return added(a, b, 1);
-    case TERM_SUB: return added(a, b, -1);
-    case TERM_MUL: return multiplied(a, b);
-    case TERM_OR: return combined(a, b);
-    case TERM_EXTEND_S: return extended(l, *a, true);
-    case TERM_EXTEND_U: return extended(l, *a, false);
-    case TERM_NARROW: return *a;
-    case TERM_AND:
-    case TERM_MIN:
-    case TERM_MAX:
-    case TERM_SHIFT: return of_numbers(a, b, t);
-    case TERM_LOOP:
-        s.step = common(a->step, b->start);
-        s.travel = travel_of(l, t, a, b->start);
-        s.known &= is_number(b);
-    }
-    return s;
-}
-
 /* ---- what instructions touch ---- */
 /* Is it the number of the thread along an axis, in all blocks along an axis, and some more? That of the blocks is
  * another one where a kernel transposes. */
-static bool is_index(const struct launch *l, const struct sum *s, int axis, int blocks)
+static bool is_index(const struct simt_sums *l, const struct sum *s, int axis, int blocks)
 {
-    int64_t low, high;
-    if (!s->known || s->step) return false;
+    if (!s->known || s->step || s->grain) return false;
     for (int k = 0; k < INDICES; k++) {
         int64_t want = k == axis ? 1 : k == AXES + blocks ? l->extents[axis] : 0;
         if (l->extents[k] > 1 && s->by[k] != want) return false;
     }
-    bounds(l, s, &low, &high);
-    return low >= 0 && high <= INT32_MAX;
+    struct bounds r = simt_sums_bounds(l, s);
+    return r.low >= 0 && r.high <= INT32_MAX;
 }
 
 /* How many of these threads come to an instruction where these facts hold, from the first on. */
-static int64_t threads_of(const struct launch *l, int axis, int blocks, uint64_t facts)
+static int64_t threads_of(const struct simt_sums *l, int axis, int blocks, uint64_t facts)
 {
     int64_t threads = l->extents[axis] * l->extents[AXES + blocks], limit;
     for (; facts; facts &= facts - 1) {
-        const struct fact *f = fact_at(l, __builtin_ctzll(facts));
-        const struct sum *s = &l->sums[(uint32_t)f->term - l->first];
-        if (!is_index(l, s, axis, blocks) || !limit_of(l, f, &limit)) continue;
+        const struct fact *f = simt_sums_fact(l, __builtin_ctzll(facts));
+        const struct sum *s = &l->of[(uint32_t)f->term - l->first];
+        if (!is_index(l, s, axis, blocks) || !simt_sums_limit(l, f, &limit)) continue;
         if (limit - s->start < threads) threads = limit > s->start ? limit - s->start : 0;
     }
     return threads;
@@ -286,7 +78,7 @@ static struct family *family_of(struct touched *t, const struct sum *s)
 }
 
 /* Notes an instruction that touches the allocation; its address less the offset, in all lanes, is the sum. */
-static void note(const struct launch *l, struct touched *t, const struct sum *s, uint32_t pc)
+static void note(const struct simt_sums *l, struct touched *t, const struct sum *s, uint32_t pc)
 {
     const struct insn *i = &l->check->program->code[pc];
     int64_t low = s->start + i->imm;
@@ -298,8 +90,9 @@ static void note(const struct launch *l, struct touched *t, const struct sum *s,
         int64_t *most = &f->limits[k / AXES][k % AXES];
         if (threads > *most) *most = threads;
     }
-    f->step = common(f->step, s->step);
-    f->seen[f->count++] = (struct stretch_of){low, low + (int64_t)i->size * i->count};
+    f->step = simt_common(f->step, s->step);
+    f->grain = simt_common(f->grain, s->grain);
+    f->seen[f->count++] = (struct seen){{low, low + (int64_t)i->size * i->count}, s->down, s->up};
 }
 
 struct dimension {
@@ -313,7 +106,7 @@ static void add_dimension(struct dimension *d, int *n, int64_t by, int64_t exten
 
 /* The axis of blocks that make one index with the threads along an axis: they have all threads' multiple, or else one
  * of the two is all there is. The same axis if it may be, since that is what kernels mean. -1: there is none. */
-static int blocks_of(const struct launch *l, const struct family *t, int axis, unsigned used)
+static int blocks_of(const struct simt_sums *l, const struct family *t, int axis, unsigned used)
 {
     int64_t threads = l->extents[axis];
     for (int k = 0; k < 2 * AXES; k++) {
@@ -326,7 +119,7 @@ static int blocks_of(const struct launch *l, const struct family *t, int axis, u
 }
 
 /* Threads and blocks, as one index where they are one. */
-static int dimensions(const struct launch *l, const struct family *t, struct dimension *d)
+static int dimensions(const struct simt_sums *l, const struct family *t, struct dimension *d)
 {
     unsigned used = 0;
     int n = 0;
@@ -393,13 +186,20 @@ static void fold(struct stretch_of *s, size_t count, int64_t step)
     }
 }
 
-/* Of one family: do no two threads touch the same? */
-static bool lies_apart(const struct launch *l, const struct family *f, int64_t step)
+/* All that the instruction touches. */
+static struct stretch_of moved(const struct seen *s)
+{
+    return (struct stretch_of){s->at.start + s->down, s->at.end + s->up};
+}
+
+/* Of one family: do no two threads touch the same? Counted loops move instructions so far as they do, or are part of
+ * the step. */
+static bool lies_apart(const struct simt_sums *l, const struct family *f, int64_t step, bool moves)
 {
     struct stretch_of s[MOST_SEEN];
     struct dimension left[INDICES];
     size_t count = f->count;
-    memcpy(s, f->seen, count * sizeof *s);
+    for (size_t k = 0; k < count; k++) s[k] = moves ? moved(&f->seen[k]) : f->seen[k].at;
     if (step) fold(s, count, step);
     qsort(s, count, sizeof *s, by_start);
     for (int n = dimensions(l, f, left); n;)
@@ -407,23 +207,29 @@ static bool lies_apart(const struct launch *l, const struct family *f, int64_t s
     return !step || s[count - 1].end - s[0].start <= step;
 }
 
-static bool is_own_in(const struct launch *l, const struct family *f)
+static bool is_apart_by(const struct simt_sums *l, const struct family *f, int64_t step, bool moves)
 {
-    if (!f->step) return lies_apart(l, f, 0);
-    for (int64_t by = 1; by <= UNROLLED && f->step % by == 0; by *= 2)
-        if (lies_apart(l, f, f->step / by)) return true;
+    if (!step) return lies_apart(l, f, 0, moves);
+    for (int64_t by = 1; by <= UNROLLED && step % by == 0; by *= 2)
+        if (lies_apart(l, f, step / by, moves)) return true;
     return false;
 }
 
+static bool is_own_in(const struct simt_sums *l, const struct family *f)
+{
+    return is_apart_by(l, f, f->step, true) || (f->grain && is_apart_by(l, f, simt_common(f->step, f->grain), false));
+}
+
 /* What all threads of a family touch, where indices with the same multiple in the other one are 0. */
-static struct stretch_of reach_of(const struct launch *l, const struct family *f, const struct family *other,
+static struct stretch_of reach_of(const struct simt_sums *l, const struct family *f, const struct family *other,
                                   struct dimension *shared, int *n)
 {
-    struct stretch_of all = f->seen[0];
+    struct stretch_of all = moved(&f->seen[0]);
     struct dimension d[INDICES];
     for (size_t k = 1; k < f->count; k++) {
-        if (f->seen[k].start < all.start) all.start = f->seen[k].start;
-        if (f->seen[k].end > all.end) all.end = f->seen[k].end;
+        struct stretch_of s = moved(&f->seen[k]);
+        if (s.start < all.start) all.start = s.start;
+        if (s.end > all.end) all.end = s.end;
     }
     struct family own = *f;
     for (int k = 0; k < INDICES; k++) {
@@ -437,7 +243,7 @@ static struct stretch_of reach_of(const struct launch *l, const struct family *f
 }
 
 /* Do no two threads touch the same, one by an instruction of each? */
-static bool are_apart(const struct launch *l, const struct family *f, const struct family *g)
+static bool are_apart(const struct simt_sums *l, const struct family *f, const struct family *g)
 {
     struct dimension shared[2 * INDICES];
     int n = 0;
@@ -451,7 +257,7 @@ static bool are_apart(const struct launch *l, const struct family *f, const stru
     return true;
 }
 
-static bool is_own(const struct launch *l, const struct touched *t)
+static bool is_own(const struct simt_sums *l, const struct touched *t)
 {
     if (!t->known || !t->count) return false;
     for (size_t k = 0; k < t->count; k++) {
@@ -463,7 +269,7 @@ static bool is_own(const struct launch *l, const struct touched *t)
 }
 
 /* False: the instruction may touch anything. */
-static bool look_at(const struct launch *l, struct touched *all, uint32_t pc)
+static bool look_at(const struct simt_sums *l, struct touched *all, uint32_t pc)
 {
     const struct simt_check *c = l->check;
     const struct insn *i = &c->program->code[pc];
@@ -474,15 +280,15 @@ static bool look_at(const struct launch *l, struct touched *all, uint32_t pc)
     if (at->origin >= SHARED_ORIGIN || !strncmp(at->opcode, "ld.const", 8)) return true;
     uint64_t allocation = simt_check_allocation(c, pc);
     if (!allocation) return false;
+    if (!simt_sums_reach(l, pc)) return true;
     struct sum unknown = {0};
     for (size_t k = 0; k < c->output_count; k++)
         if (all[k].allocation == allocation)
-            note(l, &all[k], at->term && c->watch[pc] == WATCH_ACCESS ? &l->sums[at->term - 1 - l->first] : &unknown,
-                 pc);
+            note(l, &all[k], at->term && c->watch[pc] == WATCH_ACCESS ? &l->of[at->term - 1 - l->first] : &unknown, pc);
     return true;
 }
 
-static bool look_at_all(const struct launch *l, struct touched *all)
+static bool look_at_all(const struct simt_sums *l, struct touched *all)
 {
     const struct simt_program *p = l->check->program;
     for (uint32_t k = 0; k < p->function_count; k++) {
@@ -502,17 +308,9 @@ static bool read_as_texture(const struct simt_check *c, uint64_t allocation)
 
 bool simt_own_find(struct simt_check *c)
 {
-    const struct function *f = c->launch->function->code;
-    const struct term *terms = c->program->terms;
-    uint32_t count = f->term_end - f->term_first;
-    struct launch l = {.check = c, .first = f->term_first, .sums = rt_calloc(count + 1, sizeof *l.sums)};
+    struct simt_sums l;
     struct touched *all = rt_calloc(c->output_count + 1, sizeof *all);
-    bool ok = l.sums && all;
-    for (int k = 0; k < 3; k++) l.extents[k] = c->launch->block[k], l.extents[3 + k] = c->launch->grid[k];
-    for (uint32_t k = 0; ok && k < 2 * count; k++) { /* twice: the bounds of loops may come behind them */
-        const struct term *t = &terms[l.first + k % count];
-        l.sums[k % count] = settled(sum_of(&l, t), t->wide);
-    }
+    bool ok = simt_sums_find(&l, c) && all;
     for (size_t k = 0; ok && k < c->output_count; k++)
         all[k] = (struct touched){c->outputs[k], .known = !read_as_texture(c, c->outputs[k])};
     if (ok && look_at_all(&l, all)) {
@@ -521,7 +319,7 @@ bool simt_own_find(struct simt_check *c)
             if (!is_own(&l, &all[k])) c->outputs[left++] = all[k].allocation;
         c->output_count = left;
     }
-    free(l.sums);
+    simt_sums_free(&l);
     free(all);
     return ok;
 }

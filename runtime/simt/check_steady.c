@@ -137,14 +137,15 @@ static struct bounds range_of(const struct simt_check *c, const struct bounds *r
     case TERM_EXTEND_S: return a;
     case TERM_EXTEND_U: return without_sign(a);
     case TERM_NARROW: return fitting(a, false, false);
-    case TERM_LOOP: break;
+    case TERM_EITHER:
+    case TERM_LOOP:
+    case TERM_PASS: break;
     }
     return any_of(wide);
 }
 
 /* ---- conditions ---- */
-/* Does it come out the same wherever the terms are in these ranges? *held: how. */
-static bool decide(const struct condition *c, struct bounds a, struct bounds b, bool wide, bool *held)
+bool simt_steady_decide(const struct condition *c, struct bounds a, struct bounds b, bool wide, bool *held)
 {
     if (c->equals) {
         bool apart = a.high < b.low || b.high < a.low;
@@ -171,7 +172,7 @@ static bool find_pattern(const struct simt_check *c, const struct bounds *ranges
     for (uint32_t k = 0; k < f->condition_count; k++) {
         bool held, wide = c->program->terms[all[k].a].wide;
         uint32_t a = (uint32_t)all[k].a - f->term_first, b = (uint32_t)all[k].b - f->term_first;
-        if (!decide(&all[k], ranges[a], ranges[b], wide, &held)) return false;
+        if (!simt_steady_decide(&all[k], ranges[a], ranges[b], wide, &held)) return false;
         out->held[k / 64] |= (uint64_t)held << k % 64;
     }
     return true;

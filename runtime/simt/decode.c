@@ -311,7 +311,8 @@ static bool decode_function(struct decoder *d, uint32_t index)
     if (!(d->fn->name = rt_strdup(d->f->name))) return simt_out_of_memory(d);
     if (!d->f->has_body) return true;
     bool ok = place_variables(d) && simt_find_invariants(d) && simt_place_registers(d) && simt_find_origins(d) &&
-              simt_find_terms(d) && simt_find_facts(d) && simt_find_steady(d) && decode_or_refuse(d);
+              simt_find_terms(d) && simt_find_facts(d) && simt_find_flow(d) && simt_find_steady(d) &&
+              decode_or_refuse(d);
     d->fn->end = p->code_count;
     d->fn->term_end = p->term_count;
     if (d->fn->frame_bytes < 512) d->fn->frame_bytes = 512; /* slot 0 may be read as a vector that nobody uses */
@@ -326,6 +327,7 @@ static bool decode_function(struct decoder *d, uint32_t index)
     free(d->var_offset);
     free(d->pc_of);
     free(d->origins);
+    simt_forget_flow(d);
     simt_forget_terms(d);
     d->slots = NULL;
     d->hoisted = NULL;

@@ -47,6 +47,10 @@ struct decoder {
     int *terms;      /* by register (decode_terms.c) */
     uint64_t *facts; /* by PTX instruction (decode_facts.c) */
     uint32_t *defined_by, term_capacity, term_depth;
+    struct flow *flow; /* decode_flow.c; NULL: there are no counted loops */
+    int *flow_terms;   /* by register, as terms, of what they hold in them */
+    uint32_t way_capacity, loop_capacity, use_capacity;
+    size_t at;        /* where the register stands whose term is asked for; NOT_THERE: anywhere */
     uint32_t scratch; /* local memory for what calls get and give in registers */
 };
 
@@ -138,13 +142,40 @@ uint32_t simt_term_of_address(struct decoder *d, const struct ptx_insn *in);
 /* That of an operand; below 0: not known. */
 int simt_term_of(struct decoder *d, const struct ptx_operand *o, bool wide);
 bool simt_defined_once(const struct decoder *d, int reg);
+/* The same where an instruction of the function stands, once the loops are known (decode_flow.c). */
+int simt_term_at(struct decoder *d, const struct ptx_operand *o, bool wide, size_t insn);
+#define TERM_NOT_SEEN (-2)                     /* of a register, yet */
+int simt_start_of(struct decoder *d, int reg); /* of what a register holds when it comes to the loop that adds to it */
+/* Of what it adds to the register. */
+int simt_step_at(struct decoder *d, int reg, size_t insn);
+/* Makes the instruction the register, which it writes, what it was and something more? */
+bool simt_adds_to(const struct decoder *d, const struct ptx_insn *in, int reg);
 /* Fills in the facts of terms that are loops. */
 void simt_bound_loops(struct decoder *d);
 
 /* ---- decode_facts.c: the function at hand ---- */
 bool simt_find_facts(struct decoder *d); /* behind simt_find_terms */
 
+/* ---- decode_flow.c: the function at hand ---- */
+struct flow;
+#define NOT_THERE SIZE_MAX
+bool simt_find_flow(struct decoder *d); /* behind simt_find_facts: fills d->flow */
+void simt_forget_flow(struct decoder *d);
+/* What the register holds where an instruction stands: LOOP_START, what it got before its loop; LOOP_USE, what *use
+ * says. LOOP_NONE: no counted loop adds to it. */
+enum loop_holds { LOOP_NONE, LOOP_START, LOOP_USE };
+enum loop_holds simt_loop_use(const struct decoder *d, int reg, size_t insn, struct loop_use *use);
+/* Which instructions that set it may have done so last, by bits, where one stands, or (NOT_THERE) where the loop
+ * begins; use->start_count says how many there are. */
+unsigned simt_loop_starts(const struct decoder *d, int reg, size_t insn, struct loop_use *use);
+size_t simt_loop_start(const struct decoder *d, int reg, uint32_t number); /* the instruction */
+size_t simt_flow_start(const struct decoder *d, size_t insn);              /* of its block */
+bool simt_writes(const struct ptx_insn *in, int reg);
+
 /* ---- decode_steady.c: the function at hand ---- */
+/* Reads an instruction's comparison, or the opposite, of operands *a and *b. False: it is another one. */
+bool simt_read_comparison(const struct ptx_insn *in, struct condition *c, const struct ptx_operand **a,
+                          const struct ptx_operand **b, bool *wide, bool *opposite);
 bool simt_find_steady(struct decoder *d); /* fills d->fn->steady */
 
 /* ---- decode_ops.c ---- */

@@ -72,7 +72,8 @@ static int of_parameter(struct decoder *d, const struct ptx_insn *in)
 static int of_result(struct decoder *d, const struct ptx_insn *in)
 {
     static const char *const keep_both[] = {"add", "and", "or", "selp"}, *const keep[] = {"mov", "cvta"},
-                             *const indices[] = {"mul", "shl", "shr", "cvt", "bfe", "bfi", "div", "rem", "popc", "clz"};
+                             *const indices[] = {"mul", "shl", "shr",  "cvt", "bfe", "bfi",
+                                                 "div", "rem", "popc", "clz", "neg"};
     if (is_parameter(in)) return of_parameter(d, in);
     if (!strcmp(in->opcode, "ld") && has_mod(in, "param")) return NO_POINTER;
     if (!strcmp(in->opcode, "mad") && in->operand_count == 4) return of_operand(d, &in->operands[3]);

@@ -141,22 +141,34 @@ static void find_varying(struct steady *s, bool *varies)
 }
 
 /* ---- conditions ---- */
-/* The comparison that an instruction makes, or the opposite. False: it is another one. */
-static bool read_condition(struct steady *s, const struct ptx_insn *in, struct condition *c)
+bool simt_read_comparison(const struct ptx_insn *in, struct condition *c, const struct ptx_operand **a,
+                          const struct ptx_operand **b, bool *wide, bool *opposite)
 {
+    static const char *const against[] = {"ge", "hs", "le", "ls", "ne"};
     static const char *const less[] = {"lt", "ge", "lo", "hs"}, *const more[] = {"gt", "le", "hi", "ls"},
                              *const equal[] = {"eq", "ne"}, *const without_sign[] = {"lo", "hs", "hi", "ls"};
     if (strcmp(in->opcode, "setp") != 0 || in->guard >= 0 || in->mod_count != 2 || in->operand_count != 3) return false;
     const char *type = in->mods[1];
-    bool wide = !strcmp(type + 1, "64");
-    if (!strchr("sub", *type) || (!wide && strcmp(type + 1, "32") != 0) || in->operands[0].kind != PTX_OP_REG)
+    *wide = !strcmp(type + 1, "64");
+    if (!strchr("sub", *type) || (!*wide && strcmp(type + 1, "32") != 0) || in->operands[0].kind != PTX_OP_REG)
         return false;
     bool swaps = ONE_OF(in->mods[0], more);
     c->equals = ONE_OF(in->mods[0], equal);
     if (!swaps && !c->equals && !ONE_OF(in->mods[0], less)) return false;
-    c->a = simt_term_of(s->d, &in->operands[1 + swaps], wide);
-    c->b = simt_term_of(s->d, &in->operands[2 - swaps], wide);
+    *a = &in->operands[1 + swaps];
+    *b = &in->operands[2 - swaps];
+    *opposite = ONE_OF(in->mods[0], against);
     c->is_signed = *type == 's' && !ONE_OF(in->mods[0], without_sign);
+    return true;
+}
+
+static bool read_condition(struct steady *s, const struct ptx_insn *in, struct condition *c)
+{
+    const struct ptx_operand *a, *b;
+    bool wide, opposite;
+    if (!simt_read_comparison(in, c, &a, &b, &wide, &opposite)) return false;
+    c->a = simt_term_of(s->d, a, wide);
+    c->b = simt_term_of(s->d, b, wide);
     return c->a >= 0 && c->b >= 0;
 }
 

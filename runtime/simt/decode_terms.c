@@ -9,10 +9,11 @@
 #include "runtime/memory.h"
 #include "runtime/simt/decode.h"
 
-#define NOT_SEEN (-2)
+#define NOT_SEEN TERM_NOT_SEEN
 #define NO_TERM  (-1)
 #define MOST     (1u << 16) /* terms of a program */
 #define DEEPEST  200
+#define UNROLLED 32         /* sums of sums */
 #define NOWHERE  UINT32_MAX /* of d->defined_by */
 #define SEVERAL  (UINT32_MAX - 1)
 
@@ -53,6 +54,7 @@ static int make(struct decoder *d, enum term_kind kind, bool wide, int a, int b,
 }
 
 static int of_register(struct decoder *d, int reg);
+static int of_start_at(struct decoder *d, int reg);
 
 static int of_symbol(struct decoder *d, const char *name)
 {
@@ -125,7 +127,7 @@ static int of_shift(struct decoder *d, const struct ptx_insn *in, unsigned bytes
     return make(d, left ? TERM_MUL : TERM_SHIFT, wide, term, amount, left ? 0 : !is_signed);
 }
 
-static int of_insn(struct decoder *d, const struct ptx_insn *in)
+static int of_insn_here(struct decoder *d, const struct ptx_insn *in)
 {
     bool is_signed;
     unsigned bytes = integer_at(in, 0, &is_signed);
@@ -143,6 +145,9 @@ static int of_insn(struct decoder *d, const struct ptx_insn *in)
     if (!strcmp(in->opcode, "max") && is_signed) return of_pair(d, in, TERM_MAX, bytes == 8);
     if (!strcmp(in->opcode, "mul") || !strcmp(in->opcode, "mad")) return of_product(d, in, bytes, is_signed);
     if (!strcmp(in->opcode, "cvt")) return of_conversion(d, in);
+    if (!strcmp(in->opcode, "neg"))
+        return make(d, TERM_SUB, bytes == 8, make(d, TERM_CONST, bytes == 8, 0, 0, 0),
+                    of_operand(d, &in->operands[1], bytes == 8), 0);
     if (!strcmp(in->opcode, "not")) /* as in n - 1 - i */
         return make(d, TERM_SUB, bytes == 8, make(d, TERM_CONST, bytes == 8, 0, 0, -1),
                     of_operand(d, &in->operands[1], bytes == 8), 0);
@@ -150,23 +155,69 @@ static int of_insn(struct decoder *d, const struct ptx_insn *in)
     return left || !strcmp(in->opcode, "shr") ? of_shift(d, in, bytes, left, is_signed) : NO_TERM;
 }
 
+static int of_insn(struct decoder *d, const struct ptx_insn *in)
+{
+    size_t was = d->at;
+    if (was != NOT_THERE) d->at = (size_t)(in - d->f->insns);
+    int term = of_insn_here(d, in);
+    d->at = was;
+    return term;
+}
+
 /* ---- loops ---- */
-/* What the instruction adds to the register that it writes; NO_TERM: it does something else. */
+/* What made the register before an instruction of the same block; NULL: nothing there. Where blocks are not known, the
+ * one that makes it anywhere. */
+static const struct ptx_insn *made_by(const struct decoder *d, int reg, const struct ptx_insn *before)
+{
+    if (!d->flow) return d->defined_by[reg] < SEVERAL ? &d->f->insns[d->defined_by[reg]] : NULL;
+    const struct ptx_insn *first = &d->f->insns[simt_flow_start(d, (size_t)(before - d->f->insns))];
+    for (const struct ptx_insn *in = before; in-- > first;)
+        if (simt_writes(in, reg)) return in;
+    return NULL;
+}
+
+/* The operand of an instruction that is the register, or a sum of it, which *sum made; NULL: there is none. */
+static const struct ptx_operand *summand(const struct decoder *d, const struct ptx_insn *in, int reg, int depth,
+                                         const struct ptx_insn **sum)
+{
+    bool copies = !strcmp(in->opcode, "mov") && in->operand_count == 2,
+         adds = !strcmp(in->opcode, "add") && in->operand_count == 3;
+    if (in->guard >= 0 || in->mod_count != 1 || in->operands[0].kind != PTX_OP_REG || depth > UNROLLED) return NULL;
+    for (size_t k = 1; (copies || adds) && k < in->operand_count; k++) {
+        const struct ptx_operand *o = &in->operands[k], *rest;
+        if (o->kind != PTX_OP_REG || o->reg < 0 || o->negate || o->select) continue;
+        *sum = NULL;
+        if (o->reg == reg && adds) return o;
+        const struct ptx_insn *made = o->reg == reg ? NULL : made_by(d, o->reg, in), *other;
+        bool follows = made && made != in && (d->flow || copies);
+        rest = follows ? summand(d, made, reg, depth + 1, &other) : NULL;
+        *sum = made;
+        if (rest) return o;
+    }
+    return NULL;
+}
+
+bool simt_adds_to(const struct decoder *d, const struct ptx_insn *in, int reg)
+{
+    const struct ptx_insn *sum;
+    return summand(d, in, reg, 0, &sum) != NULL;
+}
+
+/* The term of what the instruction adds to the register that it writes; NO_TERM: it does something else. */
 static int added_by(struct decoder *d, const struct ptx_insn *in, int reg)
 {
     bool is_signed;
+    const struct ptx_insn *sum;
+    const struct ptx_operand *o = summand(d, in, reg, 0, &sum);
+    if (!o) return NO_TERM;
+    int before = sum ? added_by(d, sum, reg) : NO_TERM;
+    if (!strcmp(in->opcode, "mov")) return before;
     bool wide = integer_at(in, 0, &is_signed) == 8;
-    if (in->guard >= 0 || in->mod_count != 1 || in->operand_count < 2) return NO_TERM;
-    const struct ptx_operand *o = in->operands;
-    if (!strcmp(in->opcode, "mov") && o[1].kind == PTX_OP_REG && o[1].reg >= 0) { /* of the sum, made before */
-        uint32_t at = d->defined_by[o[1].reg];
-        if (at >= SEVERAL || strcmp(d->f->insns[at].opcode, "add") != 0) return NO_TERM;
-        return added_by(d, &d->f->insns[at], reg);
-    }
-    if (strcmp(in->opcode, "add") != 0) return NO_TERM;
-    for (int k = 1; k < 3; k++)
-        if (o[k].kind == PTX_OP_REG && o[k].reg == reg) return of_operand(d, &o[3 - k], wide);
-    return NO_TERM;
+    size_t was = d->at;
+    if (was != NOT_THERE) d->at = (size_t)(in - d->f->insns);
+    int term = of_operand(d, o == &in->operands[1] ? &in->operands[2] : &in->operands[1], wide);
+    d->at = was;
+    return sum ? make(d, TERM_ADD, wide, before, term, 0) : term;
 }
 
 static bool same_term(const struct decoder *d, int a, int b)
@@ -200,9 +251,52 @@ static int of_loop(struct decoder *d, int reg)
     return start < 0 ? NO_TERM : make(d, TERM_LOOP, d->program->terms[start].wide, start, step, 0);
 }
 
+/* Of a register that a counted loop adds to, where d->at says. */
+static int of_use(struct decoder *d, int reg, struct loop_use *use)
+{
+    struct simt_program *p = d->program;
+    bool within = use->place == LOOP_WITHIN;
+    int *known = &d->flow_terms[d->f->reg_count + (size_t)reg], start = simt_start_of(d, reg), step = NO_TERM;
+    if (within && *known >= 0) return *known;
+    size_t was = d->at;
+    for (size_t k = 0; start >= 0 && step < 0 && k < d->f->insn_count; k++)
+        if (writes(&d->f->insns[k], reg)) step = added_by(d, &d->f->insns[k], reg);
+    d->at = NOT_THERE;
+    use->plain = of_register(d, reg);
+    d->at = was;
+    if (step < 0 || !simt_grow(d, &p->uses, p->use_count, &d->use_capacity, sizeof *p->uses)) return use->plain;
+    p->uses[p->use_count] = *use;
+    int term = make(d, TERM_PASS, p->terms[start].wide, start, step, p->use_count++);
+    return within ? *known = term : term;
+}
+
+static int of_register_at(struct decoder *d, int reg)
+{
+    struct loop_use use;
+    uint32_t by = d->defined_by[reg];
+    enum loop_holds holds = by == SEVERAL ? simt_loop_use(d, reg, d->at, &use) : LOOP_NONE;
+    if (holds == LOOP_START) return of_start_at(d, reg);
+    if (holds == LOOP_USE) return of_use(d, reg, &use);
+    int *known = &d->flow_terms[reg];
+    if (by >= SEVERAL || d->term_depth >= DEEPEST) {
+        size_t was = d->at;
+        d->at = NOT_THERE;
+        int term = of_register(d, reg);
+        d->at = was;
+        return term;
+    }
+    if (*known != NOT_SEEN) return *known;
+    *known = NO_TERM;
+    d->term_depth++;
+    int term = of_insn(d, &d->f->insns[by]);
+    d->term_depth--;
+    return *known = term;
+}
+
 static int of_register(struct decoder *d, int reg)
 {
     if (reg < 0 || (size_t)reg >= d->f->reg_count || !d->terms) return NO_TERM;
+    if (d->at != NOT_THERE) return of_register_at(d, reg);
     if (d->terms[reg] != NOT_SEEN) return d->terms[reg];
     if (d->term_depth >= DEEPEST) return NO_TERM;
     d->terms[reg] = NO_TERM; /* as long as it is looked at */
@@ -225,6 +319,61 @@ bool simt_defined_once(const struct decoder *d, int reg)
 int simt_term_of(struct decoder *d, const struct ptx_operand *o, bool wide)
 {
     return of_operand(d, o, wide);
+}
+
+/* What those of a register's starts make it that have their bits. */
+static int of_starts(struct decoder *d, int reg, const struct loop_use *use, unsigned which)
+{
+    size_t was = d->at;
+    int start = NOT_SEEN;
+    if (d->term_depth >= DEEPEST) return NO_TERM;
+    d->term_depth++;
+    for (uint32_t k = 0; k < use->start_count && start != NO_TERM; k++) {
+        if (!(which >> k & 1)) continue;
+        d->at = 0;
+        int term = of_insn(d, &d->f->insns[simt_loop_start(d, reg, k)]);
+        if (start == NOT_SEEN || term < 0 || same_term(d, start, term))
+            start = term < 0 ? NO_TERM : term;
+        else
+            start = make(d, TERM_EITHER, d->program->terms[term].wide, start, term, 0);
+    }
+    d->term_depth--;
+    d->at = was;
+    return start;
+}
+
+int simt_start_of(struct decoder *d, int reg)
+{
+    int *known = &d->flow_terms[reg];
+    struct loop_use use;
+    if (*known != NOT_SEEN) return *known;
+    unsigned which = simt_loop_starts(d, reg, NOT_THERE, &use);
+    *known = NO_TERM;
+    return *known = of_starts(d, reg, &use, which);
+}
+
+/* What it is where d->at says, before the loop. */
+static int of_start_at(struct decoder *d, int reg)
+{
+    struct loop_use use;
+    unsigned which = simt_loop_starts(d, reg, d->at, &use);
+    return which == simt_loop_starts(d, reg, NOT_THERE, &use) ? simt_start_of(d, reg) : of_starts(d, reg, &use, which);
+}
+
+int simt_step_at(struct decoder *d, int reg, size_t insn)
+{
+    d->at = insn;
+    int term = added_by(d, &d->f->insns[insn], reg);
+    d->at = NOT_THERE;
+    return term;
+}
+
+int simt_term_at(struct decoder *d, const struct ptx_operand *o, bool wide, size_t insn)
+{
+    d->at = insn;
+    int term = of_operand(d, o, wide);
+    d->at = NOT_THERE;
+    return term;
 }
 
 void simt_bound_loops(struct decoder *d)
@@ -255,6 +404,7 @@ static void note(struct decoder *d, const struct ptx_operand *to, size_t insn, b
 bool simt_find_terms(struct decoder *d)
 {
     simt_forget_terms(d);
+    d->at = NOT_THERE;
     if (!d->f->is_entry) return true;
     d->defined_by = rt_alloc((d->f->reg_count + 1) * sizeof *d->defined_by);
     d->terms = rt_alloc((d->f->reg_count + 1) * sizeof *d->terms);
@@ -282,7 +432,12 @@ uint32_t simt_term_of_address(struct decoder *d, const struct ptx_insn *in)
     if (!d->terms || has_mod(in, "shared") || has_mod(in, "param") || has_mod(in, "local")) return 0;
     for (size_t k = 0; k < in->operand_count; k++) {
         const struct ptx_operand *o = &in->operands[k];
-        if (o->kind == PTX_OP_ADDRESS) return o->symbol || o->reg < 0 ? 0 : (uint32_t)(of_register(d, o->reg) + 1);
+        if (o->kind != PTX_OP_ADDRESS) continue;
+        if (o->symbol || o->reg < 0) return 0;
+        d->at = d->flow ? (size_t)(in - d->f->insns) : NOT_THERE;
+        int term = of_register(d, o->reg);
+        d->at = NOT_THERE;
+        return (uint32_t)(term + 1);
     }
     return 0;
 }

@@ -92,7 +92,9 @@ enum term_kind {
     TERM_EXTEND_S, /* of term a */
     TERM_EXTEND_U,
     TERM_NARROW,
-    TERM_LOOP /* a, and any number of times b more */
+    TERM_EITHER, /* a, or b */
+    TERM_LOOP,   /* a, and any number of times b more */
+    TERM_PASS    /* a, and as often b more as program->uses[value] says */
 };
 struct term {
     enum term_kind kind;
@@ -108,6 +110,36 @@ struct fact { /* a term is below a bound, or, if inclusive, not above it (decode
 struct condition { /* a comparison of two terms, of 32 or 64 bits (decode_steady.c) */
     int a, b;
     bool equals, is_signed; /* is a equal to b, or below it? */
+};
+
+/* The ways through an entry (decode_flow.c). Blocks are counted from the function's first. */
+#define NO_BLOCK UINT32_MAX
+struct flow_block {
+    uint32_t first;       /* PTX instruction */
+    uint32_t next, taken; /* NO_BLOCK: the way ends there, or there is none */
+    int condition; /* of program->ways: taken where it holds, or, if `opposite`, where it does not; -1: not known */
+    bool opposite;
+};
+struct counted_loop { /* one that goes on as long as a register to which it adds `step` each time differs from a bound,
+                         or is on this side of it */
+    uint32_t top, latch;                        /* blocks */
+    int start, step, bound;                     /* terms; one below 0: not known */
+    bool until_equal, up, inclusive, is_signed; /* else: as long as it is below the bound, or above it */
+    bool after;                                 /* the register is compared when the step has been added */
+    bool one_exit;                              /* by that comparison */
+};
+/* Where a register is used to which a loop adds: what it holds there. */
+#define MOST_STARTS 4
+struct loop_use {
+    uint32_t loop;
+    enum loop_place {
+        LOOP_WITHIN,
+        LOOP_LATE,
+        LOOP_BEHIND
+    } place;                                   /* before and after the step is added, behind the loop */
+    uint32_t block;                            /* LOOP_BEHIND: of the use, */
+    uint32_t starts[MOST_STARTS], start_count; /* and where the register gets its start */
+    int plain;                                 /* the TERM_LOOP that says less; -1: there is none */
 };
 
 #define SHARED_ORIGIN (1 << 30)
@@ -131,8 +163,9 @@ struct function {
     uint32_t registers;   /* of 32 bits alive at once; 0: not known */
     uint32_t const_start; /* slots that hold immediates: program->constants[first..] */
     uint32_t const_first, const_count;
-    uint32_t term_first, term_end; /* entries: their terms */
-    uint32_t fact_first;           /* entries: their facts */
+    uint32_t term_first, term_end;                             /* entries: their terms */
+    uint32_t fact_first;                                       /* entries: their facts */
+    uint32_t block_first, block_count, loop_first, loop_count; /* of those with counted loops */
     /* Entries: each thread does the same in shared memory in all blocks in which these conditions come out as they do,
      * for all threads alike (decode_steady.c). */
     bool steady;
@@ -205,6 +238,14 @@ struct simt_program {
     uint32_t fact_count;
     struct condition *conditions;
     uint32_t condition_count;
+    struct flow_block *blocks;
+    uint32_t block_count;
+    struct condition *ways;
+    uint32_t way_count;
+    struct counted_loop *loops;
+    uint32_t loop_count;
+    struct loop_use *uses;
+    uint32_t use_count;
     struct call_site *calls;
     uint32_t call_count;
     struct branch_table *tables;

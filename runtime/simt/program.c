@@ -57,6 +57,10 @@ void simt_program_free(struct simt_program *p)
     free(p->terms);
     free(p->facts);
     free(p->conditions);
+    free(p->blocks);
+    free(p->ways);
+    free(p->loops);
+    free(p->uses);
     free(p->code);
     free(p->places);
     free(p);

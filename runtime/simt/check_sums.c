@@ -1,0 +1,407 @@
+/* What a launch makes of terms: check_sums.h. Loops that are counted (decode_flow.c) go round so often as what they
+ * count from, to and by says, and branches on numbers of the launch go one way; each helps to know the other, so all is
+ * computed several times. Every time what is said is true, if less. */
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/check_sums.h"
+
+#define ROUNDS 6
+
+int64_t simt_common(int64_t a, int64_t b)
+{
+    a = a < 0 ? -a : a, b = b < 0 ? -b : b;
+    while (b) {
+        int64_t rest = a % b;
+        a = b, b = rest;
+    }
+    return a;
+}
+
+/* As if nothing were known of what counted loops add. */
+static void forget_counts(struct sum *s)
+{
+    if (!s->grain) return;
+    s->step = simt_common(s->step, s->grain);
+    s->down = s->up = s->grain = s->travel = 0;
+}
+
+/* In 32 bits; or as it is, when no part can overflow what is still to be done with it. */
+static struct sum settled(struct sum s, bool wide)
+{
+    if (wide ? !is_small(s.down) || !is_small(s.up) : s.down < INT32_MIN || s.up > INT32_MAX) forget_counts(&s);
+    if (!wide) {
+        s.start = (int32_t)s.start;
+        if (s.travel != (int32_t)s.travel || s.step != (int32_t)s.step) s.travel = 0;
+        s.step = (int32_t)s.step;
+        for (int k = 0; k < INDICES; k++) s.by[k] = (int32_t)s.by[k];
+        return s;
+    }
+    if (!is_small(s.travel)) s.travel = 0;
+    s.known &= s.start > -(INT64_C(1) << 62) && s.start < INT64_C(1) << 62 && is_small(s.step);
+    for (int k = 0; k < INDICES; k++) s.known &= is_small(s.by[k]);
+    return s;
+}
+
+static bool is_number(const struct sum *s)
+{
+    bool any = s->step != 0 || s->grain != 0;
+    for (int k = 0; k < INDICES; k++) any |= s->by[k] != 0;
+    return s->known && !any;
+}
+
+struct bounds simt_sums_bounds(const struct simt_sums *l, const struct sum *s)
+{
+    struct bounds r = {s->start + s->down, s->start + s->up};
+    *(s->travel < 0 ? &r.low : &r.high) += s->travel;
+    for (int k = 0; k < INDICES; k++) *(s->by[k] < 0 ? &r.low : &r.high) += s->by[k] * (l->extents[k] - 1);
+    return r;
+}
+
+static struct sum added(const struct sum *a, const struct sum *b, int sign)
+{
+    struct sum s = {
+        .known = a->known && b->known, .start = a->start + sign * b->start, .step = simt_common(a->step, b->step)};
+    for (int k = 0; k < INDICES; k++) s.by[k] = a->by[k] + sign * b->by[k];
+    if (!a->step || !b->step) s.travel = a->travel + sign * b->travel;
+    s.down = a->down + (sign > 0 ? b->down : -b->up);
+    s.up = a->up + (sign > 0 ? b->up : -b->down);
+    s.grain = simt_common(a->grain, b->grain);
+    return s;
+}
+
+static struct sum multiplied(const struct sum *a, const struct sum *b)
+{
+    struct sum s = {0};
+    if (!is_number(b) && !is_number(a)) return s;
+    const struct sum *x = is_number(b) ? a : b;
+    int64_t by = is_number(b) ? b->start : a->start;
+    s = (struct sum){.known = x->known && is_small(x->start) && is_small(by)};
+    s.known &= !__builtin_mul_overflow(x->start, by, &s.start) && !__builtin_mul_overflow(x->step, by, &s.step);
+    if (__builtin_mul_overflow(x->travel, by, &s.travel)) s.travel = 0;
+    s.known &= !__builtin_mul_overflow(by < 0 ? x->up : x->down, by, &s.down) &&
+               !__builtin_mul_overflow(by < 0 ? x->down : x->up, by, &s.up) &&
+               !__builtin_mul_overflow(x->grain, by, &s.grain);
+    for (int k = 0; k < INDICES; k++) s.known &= !__builtin_mul_overflow(x->by[k], by, &s.by[k]);
+    return s;
+}
+
+/* The bits of a number that all other parts leave free. */
+static struct sum combined(const struct sum *a, const struct sum *b)
+{
+    struct sum s = {0};
+    if (!is_number(b)) return s;
+    int64_t all = a->start | a->step | a->grain;
+    for (int k = 0; k < INDICES; k++) all |= a->by[k];
+    if (b->start < 0 || (all && b->start > ((all & -all) - 1))) return s;
+    return added(a, b, 1);
+}
+
+/* From 32 bits to 64. What a loop makes of it may go round 2^32 on its way. */
+static struct sum extended(const struct simt_sums *l, struct sum s, bool is_signed)
+{
+    struct bounds r = simt_sums_bounds(l, &s);
+    if (s.grain && (r.low < (is_signed ? INT32_MIN : 0) || r.high > INT32_MAX)) {
+        forget_counts(&s);
+        r = simt_sums_bounds(l, &s);
+    }
+    int64_t low = r.low, high = r.high;
+    if (s.step && (!s.travel || low < (is_signed ? INT32_MIN : 0) || high > INT32_MAX)) {
+        s.step = simt_common(s.step, INT64_C(1) << 32);
+        s.travel = 0;
+        return s;
+    }
+    if (!is_signed && low < 0) {
+        s.start += INT64_C(1) << 32;
+        low += INT64_C(1) << 32, high += INT64_C(1) << 32;
+    }
+    s.known &= is_signed ? low >= INT32_MIN && high <= INT32_MAX : low >= 0 && high <= UINT32_MAX;
+    return s;
+}
+
+static struct sum of_parameter(const struct simt_sums *l, const struct term *t)
+{
+    const struct simt_launch *launch = l->check->launch;
+    size_t bytes = t->wide ? 8 : 4;
+    struct sum s = {0};
+    if (t->value < 0 || (uint64_t)t->value + bytes > launch->function->info.param_bytes) return s;
+    s.known = true;
+    memcpy(&s.start, (const char *)launch->params + t->value, bytes);
+    return s;
+}
+
+static struct sum of_special(const struct simt_sums *l, enum special r)
+{
+    struct sum s = {.known = true};
+    if (r <= SR_TID_Z)
+        s.by[r - SR_TID_X] = 1;
+    else if (r >= SR_CTAID_X && r <= SR_CTAID_Z)
+        s.by[3 + r - SR_CTAID_X] = 1;
+    else
+        s.start = l->extents[r <= SR_NTID_Z ? r - SR_NTID_X : 3 + r - SR_NCTAID_X];
+    return s;
+}
+
+bool simt_sums_limit(const struct simt_sums *l, const struct fact *f, int64_t *limit)
+{
+    const struct sum *bound = &l->of[(uint32_t)f->bound - l->first];
+    *limit = bound->start + f->inclusive;
+    return is_number(bound) && bound->start >= 0 && *limit <= INT32_MAX; /* else it depends on the sign */
+}
+
+const struct fact *simt_sums_fact(const struct simt_sums *l, int number)
+{
+    return &l->check->program->facts[l->code->fact_first + (uint32_t)number];
+}
+
+/* A loop that adds `step` only to what is below a bound. */
+static int64_t travel_of(const struct simt_sums *l, const struct term *t, const struct sum *start, int64_t step)
+{
+    struct bounds r = simt_sums_bounds(l, start);
+    int64_t limit;
+    if (step <= 0 || start->step || r.low < 0 || r.high > INT32_MAX) return 0;
+    for (uint64_t rest = t->facts; rest; rest &= rest - 1) {
+        const struct fact *f = simt_sums_fact(l, __builtin_ctzll(rest));
+        if (&l->check->program->terms[f->term] != t || !simt_sums_limit(l, f, &limit)) continue;
+        int64_t most = limit - 1 + step;
+        if (most <= INT32_MAX) return most - r.low > step ? most - r.low : step;
+    }
+    return 0;
+}
+
+/* Of numbers alone, as in the conditions i < n / 2 and i < min(n, 20). */
+static struct sum of_numbers(const struct sum *a, const struct sum *b, const struct term *t)
+{
+    struct sum s = {.known = is_number(a) && is_number(b)};
+    int64_t x = a->start, y = b->start;
+    if (!s.known) return s;
+    switch (t->kind) {
+    case TERM_AND: s.start = x & y; break;
+    case TERM_MIN: s.start = x < y ? x : y; break;
+    case TERM_MAX: s.start = x > y ? x : y; break;
+    default:
+        s.known = y >= 0 && y < (t->wide ? 64 : 32);
+        if (s.known) s.start = !t->value ? x >> y : (int64_t)((t->wide ? (uint64_t)x : (uint32_t)x) >> y);
+    }
+    return s;
+}
+
+/* What is between the two, by multiples of what they differ by. */
+static struct sum either(const struct sum *a, const struct sum *b)
+{
+    struct sum s = *a;
+    int64_t apart = b->start - a->start;
+    s.known = a->known && b->known && is_small(apart) && !memcmp(a->by, b->by, sizeof a->by) && !a->step && !b->step;
+    if (apart + b->down < s.down) s.down = apart + b->down;
+    if (apart + b->up > s.up) s.up = apart + b->up;
+    s.grain = simt_common(simt_common(a->grain, b->grain), apart);
+    return s;
+}
+
+/* ---- counted loops ---- */
+/* Is it the same number in all threads, but for what counted loops add? */
+static bool is_shared(const struct simt_sums *l, const struct sum *s)
+{
+    bool same = s->known && !s->step;
+    for (int k = 0; k < INDICES; k++) same &= !s->by[k] || l->extents[k] == 1;
+    return same;
+}
+
+/* The first j, 0 or more, with which j steps lead over the distance. */
+static int64_t steps_over(int64_t distance, int64_t step)
+{
+    return distance <= 0 ? 0 : distance / step + (distance % step != 0);
+}
+
+static struct passes until_equal(const struct sum *start, const struct sum *bound, int64_t step, bool after)
+{
+    int64_t distance = bound->start - start->start, j = distance / step;
+    bool meets = is_number(start) && is_number(bound) && distance % step == 0 && j >= after;
+    return (struct passes){meets, meets, j + !after};
+}
+
+static struct passes passes_of(const struct simt_sums *l, const struct counted_loop *c)
+{
+    const struct passes unknown = {0};
+    if (c->bound < 0) return unknown;
+    bool wide = l->check->program->terms[c->start].wide;
+    const struct sum *start = &l->of[(uint32_t)c->start - l->first], *bound = &l->of[(uint32_t)c->bound - l->first],
+                     *step = &l->of[(uint32_t)c->step - l->first];
+    if (!is_number(step) || !step->start || !is_shared(l, start) || !bound->known || bound->step) return unknown;
+    struct bounds from = simt_sums_bounds(l, start), to = simt_sums_bounds(l, bound);
+    int64_t by = step->start, least = wide ? -FARTHEST : INT32_MIN, most = wide ? FARTHEST : INT32_MAX;
+    if (from.low < least || from.high > most || to.low < least || to.high > most || !is_small(by)) return unknown;
+    if (c->until_equal) return until_equal(start, bound, by, c->after);
+    if (!c->is_signed) least = 0;
+    if (c->up != (by > 0) || from.low < least || to.low < least) return unknown;
+    int64_t end = c->up ? to.high + c->inclusive : to.low - c->inclusive;
+    if (c->up ? end - 1 + by > most || from.high + by > most : end + 1 + by < least || from.low + by < least)
+        return unknown;
+    int64_t j = c->up ? steps_over(end - from.low, by) : steps_over(from.high - end, -by);
+    return (struct passes){true, is_number(start) && is_number(bound), c->after ? (j ? j : 1) : j + 1};
+}
+
+static void go_on(const struct simt_sums *l, bool *seen, uint32_t block, size_t *count)
+{
+    if (block == NO_BLOCK || seen[block]) return;
+    seen[block] = true;
+    l->stack[(*count)++] = block;
+}
+
+static const struct flow_block *block_at(const struct simt_sums *l, uint32_t block)
+{
+    return &l->check->program->blocks[l->code->block_first + block];
+}
+
+/* Goes on from a block to those that may follow in this launch. */
+static void go_both(const struct simt_sums *l, bool *seen, uint32_t block, size_t *count)
+{
+    const struct flow_block *b = block_at(l, block);
+    bool held = false, known = false;
+    if (b->condition >= 0) {
+        const struct condition *c = &l->check->program->ways[b->condition];
+        const struct sum *x = &l->of[(uint32_t)c->a - l->first], *y = &l->of[(uint32_t)c->b - l->first];
+        bool wide = l->check->program->terms[c->a].wide;
+        struct bounds p = simt_sums_bounds(l, x), q = simt_sums_bounds(l, y);
+        int64_t least = wide ? -FARTHEST : INT32_MIN, most = wide ? FARTHEST : INT32_MAX;
+        bool fits = p.low >= least && p.high <= most && q.low >= least && q.high <= most;
+        known = x->known && y->known && !x->step && !y->step && fits && simt_steady_decide(c, p, q, wide, &held);
+    }
+    bool taken = held != b->opposite;
+    if (!known || taken) go_on(l, seen, b->taken, count);
+    if (!known || !taken) go_on(l, seen, b->next, count);
+}
+
+/* What can be reached, and how often loops go round. True when anything is another than before. */
+static bool follow(struct simt_sums *l)
+{
+    bool changed = false;
+    size_t count = 0;
+    memset(l->seen, 0, l->code->block_count * sizeof *l->seen);
+    if (l->code->block_count) go_on(l, l->seen, 0, &count);
+    while (count) go_both(l, l->seen, l->stack[--count], &count);
+    for (uint32_t k = 0; k < l->code->block_count; k++) {
+        changed |= l->live[k] != l->seen[k];
+        l->live[k] = l->seen[k];
+    }
+    for (uint32_t k = 0; k < l->code->loop_count; k++) {
+        struct passes now = passes_of(l, &l->check->program->loops[l->code->loop_first + k]), was = l->passes[k];
+        changed |= now.known != was.known || now.exact != was.exact || now.most != was.most;
+        l->passes[k] = now;
+    }
+    return changed;
+}
+
+/* Can the launch come to the use from where the register was set without the loop? */
+static bool avoids(const struct simt_sums *l, const struct loop_use *u, uint32_t top)
+{
+    size_t count = 0;
+    memset(l->seen, 0, l->code->block_count * sizeof *l->seen);
+    l->seen[top] = true;
+    for (uint32_t k = 0; k < u->start_count; k++) {
+        if (!l->live[u->starts[k]]) continue;
+        go_on(l, l->seen, u->starts[k], &count);
+        while (count) go_both(l, l->seen, l->stack[--count], &count);
+    }
+    return l->seen[u->block];
+}
+
+/* What a register holds to which a counted loop adds. */
+static struct sum of_pass(const struct simt_sums *l, const struct term *t, const struct sum *a, const struct sum *b)
+{
+    const struct loop_use *u = &l->check->program->uses[t->value];
+    const struct counted_loop *c = &l->check->program->loops[u->loop];
+    const struct passes *p = &l->passes[u->loop - l->code->loop_first];
+    struct sum s = *a, plain = {0};
+    int64_t first = u->place == LOOP_LATE, last = p->most - (u->place == LOOP_WITHIN);
+    if (u->plain >= 0) plain = l->of[(uint32_t)u->plain - l->first];
+    if (u->place == LOOP_BEHIND && !l->live[c->top]) return s;
+    if (!p->known || !is_number(b)) return plain;
+    if (u->place == LOOP_BEHIND && p->exact && c->one_exit && !avoids(l, u, c->top)) first = last;
+    int64_t from, to;
+    if (__builtin_mul_overflow(first, b->start, &from) || __builtin_mul_overflow(last, b->start, &to)) return plain;
+    if (!is_small(from) || !is_small(to)) return plain;
+    s.start += from;
+    s.down += to < from ? to - from : 0;
+    s.up += to > from ? to - from : 0;
+    if (to != from) s.grain = simt_common(s.grain, b->start);
+    return s;
+}
+
+static struct sum sum_of(const struct simt_sums *l, const struct term *t)
+{
+    bool leaf = t->kind <= TERM_SPECIAL, unary = t->kind >= TERM_EXTEND_S && t->kind <= TERM_NARROW;
+    const struct sum none = {0}, *a = leaf ? &none : &l->of[(uint32_t)t->a - l->first],
+                     *b = leaf || unary ? &none : &l->of[(uint32_t)t->b - l->first];
+    struct sum s = *a;
+    switch (t->kind) {
+    case TERM_CONST: return (struct sum){.known = true, .start = t->value};
+    case TERM_PARAMETER: return of_parameter(l, t);
+    case TERM_SPECIAL: return of_special(l, (enum special)t->value);
+    case TERM_ADD: return added(a, b, 1);
+    case TERM_SUB: return added(a, b, -1);
+    case TERM_MUL: return multiplied(a, b);
+    case TERM_OR: return combined(a, b);
+    case TERM_EXTEND_S: return extended(l, *a, true);
+    case TERM_EXTEND_U: return extended(l, *a, false);
+    case TERM_NARROW: return *a;
+    case TERM_AND:
+    case TERM_MIN:
+    case TERM_MAX:
+    case TERM_SHIFT: return of_numbers(a, b, t);
+    case TERM_EITHER: return either(a, b);
+    case TERM_LOOP:
+        s.step = simt_common(a->step, b->start);
+        s.travel = travel_of(l, t, a, b->start);
+        s.known &= is_number(b);
+        break;
+    case TERM_PASS: return of_pass(l, t, a, b);
+    }
+    return s;
+}
+
+/* ---- a launch ---- */
+bool simt_sums_find(struct simt_sums *l, const struct simt_check *c)
+{
+    const struct function *f = c->launch->function->code;
+    uint32_t count = f->term_end - f->term_first;
+    *l = (struct simt_sums){.check = c, .code = f, .first = f->term_first};
+    l->of = rt_calloc(count + 1, sizeof *l->of);
+    l->passes = rt_calloc(f->loop_count + 1, sizeof *l->passes);
+    l->live = rt_calloc(f->block_count + 1, sizeof *l->live);
+    l->seen = rt_calloc(f->block_count + 1, sizeof *l->seen);
+    l->stack = rt_calloc(f->block_count + 1, sizeof *l->stack);
+    if (!l->of || !l->passes || !l->live || !l->seen || !l->stack) return false;
+    for (int k = 0; k < AXES; k++) l->extents[k] = c->launch->block[k], l->extents[AXES + k] = c->launch->grid[k];
+    for (uint32_t k = 0; k < f->block_count; k++) l->live[k] = true;
+    bool changed = true;
+    for (int round = 0; round < ROUNDS && (changed || round < 2); round++) { /* bounds of loops may come behind them */
+        for (uint32_t k = 0; k < count; k++) {
+            const struct term *t = &c->program->terms[l->first + k];
+            l->of[k] = settled(sum_of(l, t), t->wide);
+        }
+        changed = follow(l);
+    }
+    return true;
+}
+
+void simt_sums_free(struct simt_sums *l)
+{
+    free(l->of);
+    free(l->passes);
+    free(l->live);
+    free(l->seen);
+    free(l->stack);
+}
+
+bool simt_sums_reach(const struct simt_sums *l, uint32_t pc)
+{
+    const struct function *f = l->code;
+    if (!f->block_count || pc < f->setup || pc >= f->end) return true;
+    uint32_t index = l->check->program->places[pc].index, low = 0, high = f->block_count;
+    while (high - low > 1) {
+        uint32_t middle = (low + high) / 2;
+        *(block_at(l, middle)->first <= index ? &low : &high) = middle;
+    }
+    return l->live[low];
+}

@@ -1,0 +1,54 @@
+/* What a launch makes of terms (decode_terms.c): sums of a start and a multiple of each index of thread and block, and
+ * in loops more. check_own.c compares those that are addresses. */
+#ifndef SIMT_CHECK_SUMS_H
+#define SIMT_CHECK_SUMS_H
+
+#include "runtime/simt/check_inside.h"
+
+#define AXES     3
+#define INDICES  6 /* of thread and block */
+#define FARTHEST (INT64_C(1) << 46)
+
+struct sum { /* of 32 bits: its parts are, too, with a sign */
+    bool known;
+    int64_t start, by[INDICES];
+    int64_t step;     /* any multiple of it; 0: nothing */
+    int64_t travel;   /* the farthest of them, 0: not known */
+    int64_t down, up; /* of loops that are counted: from `down`, 0 or less, to `up`, 0 or more, */
+    int64_t grain;    /* by multiples of this; 0: nothing */
+};
+
+struct passes { /* of a loop, each time that it is entered */
+    bool known, exact;
+    int64_t most;
+};
+
+struct simt_sums {
+    const struct simt_check *check;
+    const struct function *code;
+    int64_t extents[INDICES];
+    struct sum *of; /* by term, from the entry's first on */
+    uint32_t first;
+    struct passes *passes; /* by loop of the entry */
+    bool *live, *seen;     /* by block: can it be reached? was it, by a search? */
+    uint32_t *stack;
+};
+
+/* Computes all of the launch. False: no memory. simt_sums_free is due in either case. */
+bool simt_sums_find(struct simt_sums *l, const struct simt_check *c);
+void simt_sums_free(struct simt_sums *l);
+/* Can the launch come to an instruction of the entry? */
+bool simt_sums_reach(const struct simt_sums *l, uint32_t pc);
+/* The least and the greatest, with what is known of the step. */
+struct bounds simt_sums_bounds(const struct simt_sums *l, const struct sum *s);
+const struct fact *simt_sums_fact(const struct simt_sums *l, int number);
+/* The bound that a fact sets, the first number that is not below it. False: it is none of 31 bits. */
+bool simt_sums_limit(const struct simt_sums *l, const struct fact *f, int64_t *limit);
+int64_t simt_common(int64_t a, int64_t b); /* divisor, of numbers of any sign */
+
+static inline bool is_small(int64_t n)
+{
+    return n > -FARTHEST && n < FARTHEST;
+}
+
+#endif

@@ -1,0 +1,137 @@
+-- Kernels in which each thread walks a row of its own, up and down, in loops of any kind: which elements it touches is
+-- counted out here by the same loops in Lua, and gpu.check must find a race where two threads touch the same, or nothing.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+gpu.device("simt")
+
+math.randomseed(4321)
+local function pick(list) return list[math.random(#list)] end
+
+-- Do two threads touch one element? walk(touch, p, me) calls touch(i) for the elements that thread `me` writes.
+local function races(walk, p, threads)
+  local owner = {}
+  for me = 0, threads - 1 do
+    local found = false
+    walk(function(i)
+      i = i + me * p.pitch
+      found = found or (owner[i] or me) ~= me
+      owner[i] = me
+    end, p, me)
+    if found then return true end
+  end
+  return false
+end
+
+local head = [[__global__ void k(int *y, int pitch, int n, int from, int step, int near, int flag) {
+  int me = blockIdx.x * blockDim.x + threadIdx.x;
+  int *row = y + me * pitch + 2000;
+]]
+
+-- The body, what it touches, and how many elements of a row that are about.
+local walks = {
+  { "up and then down", [[for (int i = from; i < n; i++) row[i] = me;
+      for (int i = n - 2; i >= from; i--) row[i] += row[i + near];]],
+    function(touch, p)
+      for i = p.from, p.n - 1 do touch(i) end
+      for i = p.n - 2, p.from, -1 do touch(i) touch(i + p.near) end
+    end },
+  { "by a step", "for (int i = from; i < n; i += step) row[i] = me;",
+    function(touch, p) for i = p.from, p.n - 1, p.step do touch(i) end end },
+  { "down by a constant, not unrolled", "#pragma unroll 1\n for (int i = n; i > from; i -= 3) row[i + near] = me;",
+    function(touch, p) for i = p.n, p.from + 1, -3 do touch(i + p.near) end end },
+  { "by pointers", [[int *p = row + from; int *q = row + n;
+      for (int i = 0; i < n; i++) { *p++ = me; *--q = -me; } *p = me;]],
+    function(touch, p)
+      for i = 0, p.n - 1 do touch(p.from + i) touch(p.n - 1 - i) end
+      touch(p.from + math.max(p.n, 0))
+    end },
+  { "and the place behind the loop", "int i; for (i = from; i < n; i += 2) row[i] = me; row[i + near] = -me;",
+    function(touch, p)
+      local i = p.from
+      while i < p.n do touch(i) i = i + 2 end
+      touch(i + p.near)
+    end },
+  { "until something is found", [[int i; for (i = from; i < n; i++) { row[i] = me; if (row[i] == flag - 1000) break; }
+      row[i + near] = me;]],
+    function(touch, p)
+      for i = p.from, p.n - 1 do touch(i) end
+      touch(math.max(p.n, p.from) + p.near)
+    end },
+  { "in two loops", "for (int i = 0; i < from; i++) for (int j = 0; j < n; j++) row[i * step + j] = me;",
+    function(touch, p) for i = 0, p.from - 1 do for j = 0, p.n - 1 do touch(i * p.step + j) end end end },
+  { "in two loops by one pointer", [[int *p = row;
+      for (int i = 0; i < from; i++) { for (int j = 0; j < n; j++) *p++ = me; p += near; }]],
+    function(touch, p)
+      local at = 0
+      for _ = 1, p.from do
+        for _ = 1, p.n do touch(at) at = at + 1 end
+        at = at + p.near
+      end
+    end },
+  { "in a triangle", "for (int j = from; j <= me; j++) row[j] = me;",
+    function(touch, p, me) for j = p.from, me do touch(j) end end },
+  { "without a sign", "for (unsigned i = n; i-- > from;) row[i] = me;",
+    function(touch, p) for i = p.n - 1, p.from, -1 do touch(i) end end },
+  { "every other one", "for (int i = from; i < n; i++) { if (i & 1) continue; row[i] = me; }",
+    function(touch, p) for i = p.from, p.n - 1 do if i % 2 == 0 then touch(i) end end end },
+  { "from either of two places", "int i = flag ? from : near; for (; i < n; i++) row[i] = me; row[i] = -me;",
+    function(touch, p)
+      local first = p.flag ~= 0 and p.from or p.near
+      for i = first, p.n - 1 do touch(i) end
+      touch(math.max(first, p.n))
+    end },
+  { "behind a guard", "int i = 0; if (n > from) for (i = from; i < n; i += 4) row[i] = me; for (; i < n + 3; i++) row[i] = me;",
+    function(touch, p)
+      local i = 0
+      if p.n > p.from then
+        i = p.from
+        while i < p.n do touch(i) i = i + 4 end
+      end
+      for j = i, p.n + 2 do touch(j) end
+    end },
+  { "at least once", "int i = from; do { row[i] = me; i += step; } while (i < n);",
+    function(touch, p)
+      local i = p.from
+      repeat touch(i) i = i + p.step until i >= p.n
+    end },
+  { "by two loops of one pointer", [[int *p = row; for (int i = 0; i < n; i++) *p++ = me;
+      for (int i = 0; i < from; i++) *p++ = -me; for (int i = 0; i < near; i++) *--p = me + 1;]],
+    function(touch, p)
+      local at = 0
+      for _ = 1, p.n do touch(at) at = at + 1 end
+      for _ = 1, p.from do touch(at) at = at + 1 end
+      for _ = 1, p.near do at = at - 1 touch(at) end
+    end },
+  { "a loop that goes on where the last round was", [[int j = from;
+      for (int i = 0; i < n; i++) { for (; j < i; j++) row[j] = me; if (flag) j = near; }]],
+    function(touch, p)
+      local j = p.from
+      for i = 0, p.n - 1 do
+        while j < i do touch(j) j = j + 1 end
+        if p.flag ~= 0 then j = p.near end
+      end
+    end },
+}
+
+local y = gpu.zeros(40000, "int32")
+for _, walk in ipairs(walks) do
+  t.test(walk[1], function()
+    local k = gpu.kernel(head .. walk[2] .. "\n}")
+    local clean, racing = 0, 0
+    for _ = 1, 60 do
+      local p = { n = pick { 0, 1, 2, 3, 4, 5, 7, 8, 13, 16, 32, 33 }, from = pick { 0, 0, 1, 2, 5 }, step = pick { 1, 2, 3, 5 },
+        near = pick { 0, 0, 1, -1, 2 }, flag = math.random(0, 1) }
+      p.pitch = math.max(0, p.n + pick { 0, 0, 1, 2, -1, -1, -2, -3, -4, 8, 64, 130, -p.from, p.from, p.n * 4, p.step * p.from, p.step * p.from - 1 })
+      local grid, block = pick { 1, 2 }, pick { 32, 64 }
+      local want = races(walk[3], p, grid * block)
+      local found = gpu.check(function() k(grid, block)(y, p.pitch, p.n, p.from, p.step, p.near, p.flag) end)
+      for _, r in ipairs(found) do t.eq(r.kind, "race", r.message) end
+      t.eq(#found > 0, want, ("%d blocks of %d: pitch %d n %d from %d step %d near %d flag %d"):format(grid, block, p.pitch,
+        p.n, p.from, p.step, p.near, p.flag))
+      if want then racing = racing + 1 else clean = clean + 1 end
+    end
+    assert(clean > 2 and racing > 2, ("%d clean, %d with races"):format(clean, racing))
+  end)
+end
+
+t.done()
