@@ -337,6 +337,7 @@ bool simt_jit_analyse(struct jit *j)
     if (!find_blocks(j)) return false;
     j->places = rt_calloc(j->slot_count + 1, sizeof *j->places);
     if (!j->places) return false;
+    simt_jit_find_flushed(j);
     find_lives(j);
     simt_jit_find_words(j);
     simt_jit_find_joins(j);

@@ -118,7 +118,7 @@ int simt_jit_avx2_narrowed(struct jit *j, uint16_t slot, int part, bool high)
 int simt_jit_avx2_extreme(struct jit *j, const struct jit_insn *n, int part)
 {
     bool least = n->op == JF_MIN;
-    int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part), r = simt_jit_new_vector(j);
+    int a = simt_jit_float(j, n, 0, part), b = simt_jit_float(j, n, 1, part), r = simt_jit_new_vector(j);
     int s = simt_jit_new_vector(j), t = simt_jit_scratch(j);
     simt_jit_put(j, float_op(least ? 0x5d : 0x5f, n->wide), r, a, b);
     simt_jit_put_imm(j, float_op(0xc2, n->wide), t, a, b, 0);

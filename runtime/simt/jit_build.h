@@ -153,6 +153,7 @@ struct jit_insn {
     uint8_t ahead;        /* not 0: a load before it has loaded this, too, to a place in warp->ahead */
     bool whole;           /* all lanes meet, and need only tell the observer */
     bool plain;           /* its op may be called for any lanes: it needs no splits, and waits for nobody */
+    bool flushes;         /* denormals are zeros, in floats that it reads and writes */
     bool loose, turned;   /* loads of bytes put together (jit_words.c): not aligned; the last byte is the lowest */
     uint8_t read_count, write_count;
     uint16_t dies, dead; /* by bits: reads that are the last of a value, writes that nobody reads */
@@ -171,6 +172,7 @@ struct jit_slot {
     char class; /* w, q or p; 0 not known */
     bool fixed; /* an immediate, or the same in all blocks: its slot is never written, and all lanes are right */
     bool written, rewritten; /* by the setup; also elsewhere, or more than once */
+    bool tiny_is_zero;       /* whoever reads it takes denormals for zeros */
     struct jit_form form;    /* of fixed slots */
 };
 
@@ -203,6 +205,7 @@ struct jit_place {
     int8_t vector[JIT_PARTS]; /* vector registers by part; -1 none */
     uint8_t in_slot;          /* parts that are right in the frame, by bits */
     uint8_t at_home;          /* halves whose number is right in the frame; predicates use bit 0 */
+    uint8_t flushed;          /* vectors none of whose lanes is a denormal float, by bits */
     bool checked;             /* addresses from it are right: */
     int64_t low, high, align;
 };
@@ -392,6 +395,9 @@ void simt_jit_wide_constant(struct jit *j, int reg, uint64_t value, bool wide);
 struct x86_evex simt_jit_full(void);                          /* 512 bits, no mask */
 void simt_jit_mask_to_gpr(struct jit *j, int reg, bool wide); /* mask registers 1 to 2 or 4, a part each */
 void simt_jit_vector(struct jit *j, const struct jit_insn *n);
+/* Will simt_jit_float be another register than the slot's own? */
+bool simt_jit_must_flush(const struct jit *j, const struct jit_insn *n, int read, int part);
+int simt_jit_float(struct jit *j, const struct jit_insn *n, int read, int part); /* an operand, as n wants it */
 void simt_jit_compare(struct jit *j, const struct jit_insn *n);
 void simt_jit_select(struct jit *j, const struct jit_insn *n);
 void simt_jit_predicates(struct jit *j, const struct jit_insn *n);
@@ -462,6 +468,11 @@ int simt_jit_odd_float(struct jit *j, const struct jit_insn *n, int part);
 int simt_jit_shifted(struct jit *j, int reg); /* 16-bit numbers to where they compare as 32-bit ones do */
 /* Shifts of all lanes by one count; kind: as x86_shift_imm has it. */
 void simt_jit_shift_by(struct jit *j, bool wide, int kind, int d, int a, int count);
+void simt_jit_find_flushed(struct jit *j); /* slots of tiny_is_zero */
+/* Does nobody but such readers see the value that n reads? */
+bool simt_jit_may_flush(const struct jit *j, const struct jit_insn *n, uint16_t slot);
+/* Denormals become zeros of their sign. */
+void simt_jit_zero_denormals(struct jit *j, int d, int a);
 /* Lanes of a rounded to whole numbers. */
 void simt_jit_round(struct jit *j, enum jit_rounding how, int d, int a);
 

@@ -97,6 +97,7 @@ static bool describe_compare(struct jit *j, struct jit_insn *n, const char *lett
     n->wide = letters[1] == 'q';
     n->is_short = n->op & JT_SHORT;
     n->op &= JT_SHORT - 1;
+    if (n->flushes && simt_jit_is_avx2(j)) n->kind = JK_CALL;
     return add_read(j, n, i->a, letters[1]) && add_read(j, n, i->b, letters[2]) &&
            (i->mode == 0 || i->mode == 4 || add_read(j, n, i->c, 'p')) && add_write(j, n, i->d, 'p') &&
            (i->mode == 0 || add_write(j, n, i->d2, 'p'));
@@ -178,6 +179,7 @@ static bool describe_op(struct jit *j, struct jit_insn *n, const struct jit_op *
         n->kind = native->kind;
         n->op = native->op;
         n->detail = native->detail;
+        n->flushes = (native->flags & F_FTZ) && (n->kind == JK_FLOAT || n->kind == JK_COMPARE);
     }
     if (is_memory_row(op)) return add_memory(j, n, op->operands);
     if (n->kind == JK_SHUFFLE || n->kind == JK_VOTE || n->kind == JK_NOP) return describe_exchange(j, n, op->operands);

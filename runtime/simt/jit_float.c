@@ -10,6 +10,8 @@ static const struct x86_vop add = {1, 0, 0, 0x58}, sub = {1, 0, 0, 0x5c}, multip
                             sub_w = {1, 1, 0, 0xfa}, fused = {2, 1, 0, 0xb8} /* d = a * b + d */,
                             fused_by = {2, 1, 0, 0xa8} /* d = a * d + b */;
 enum { NOT_LESS = 0x15 }; /* or no numbers */
+enum { FARTHEST = 512 };  /* instructions */
+enum { DENORMAL = 4 };    /* a mask register that comparisons of 4-byte lanes don't use */
 
 static uint32_t bits_of(float v)
 {
@@ -36,7 +38,7 @@ void simt_jit_round(struct jit *j, enum jit_rounding how, int d, int a)
 /* Between 0 and 1; what is no number becomes 0, as the second of two does when one is none. */
 static int saturated(struct jit *j, const struct jit_insn *n, int part)
 {
-    int a = simt_jit_part(j, n->reads[0], part), r = simt_jit_new_vector(j);
+    int a = simt_jit_float(j, n, 0, part), r = simt_jit_new_vector(j);
     simt_jit_put(j, xor_w, r, r, r);
     simt_jit_put(j, most, r, a, r);
     simt_jit_put_mem(j, least, r, r, equal_at(j, 1));
@@ -77,18 +79,59 @@ static int directed(struct jit *j, const struct jit_insn *n, int part)
     return r;
 }
 
-/* Denormals become zeros of their sign. */
-static void flush(struct jit *j, int d, int a)
+static bool takes_tiny_for_zero(const struct jit_insn *n)
 {
-    int t = simt_jit_scratch(j);
+    return n->flushes && !n->guarded;
+}
+
+void simt_jit_find_flushed(struct jit *j)
+{
+    for (uint32_t s = 0; s < j->slot_count; s++) j->slots[s].tiny_is_zero = true;
+    for (uint32_t k = 0; k < j->count; k++) {
+        const struct jit_insn *n = &j->code[k];
+        bool any = n->kind == JK_UNKNOWN || n->kind == JK_LEAVE, tiny = takes_tiny_for_zero(n);
+        for (int r = 0; r < n->read_count && !tiny; r++) j->slots[n->reads[r]].tiny_is_zero = false;
+        for (uint32_t s = 0; s < j->slot_count && any; s++) j->slots[s].tiny_is_zero = false;
+    }
+}
+
+/* Slots are shared by values that are not alive at once: of this one, until it dies in the block. */
+bool simt_jit_may_flush(const struct jit *j, const struct jit_insn *n, uint16_t slot)
+{
+    const struct jit_insn *end = j->code + j->block->end;
+    if (j->slots[slot].tiny_is_zero) return true;
+    for (const struct jit_insn *m = n; m < end && m < n + FARTHEST; m++) {
+        if (m->kind == JK_UNKNOWN || m->kind == JK_LEAVE) return false;
+        for (int r = 0; r < m->read_count; r++) {
+            if (m->reads[r] != slot) continue;
+            if (!takes_tiny_for_zero(m)) return false;
+            if (m->dies >> r & 1) return true;
+        }
+    }
+    return false;
+}
+
+/* With AVX-512 out of the way: they are rare, and nothing waits for what finds them. */
+void simt_jit_zero_denormals(struct jit *j, int d, int a)
+{
+    struct x86 *x = &j->x;
+    int t = simt_jit_scratch(j), some = x86_label(x), none = x86_label(x);
     if (!simt_jit_is_avx2(j)) {
+        enum x86_section was = x->now;
         struct x86_evex how = simt_jit_full();
-        how.imm = 0x20; /* denormal */
-        x86_evex(&j->x, (struct x86_vop){3, 1, 0, 0x66}, how, 1, 0, a);
-        how = simt_jit_full();
-        how.mask = 1;
         if (d != a) simt_jit_move(j, d, a);
-        x86_evex_mem(&j->x, and_w, how, d, a, bits_at(j, 0x80000000));
+        how.imm = 0x20; /* denormal */
+        x86_evex(x, (struct x86_vop){3, 1, 0, 0x66}, how, DENORMAL, 0, a);
+        x86_vex(x, (struct x86_vop){1, 0, 0, 0x98}, 128, DENORMAL, 0, DENORMAL, -1); /* kortestw */
+        if (was == X86_HOT) x86_jump_if(x, CC_NE, some);
+        x->now = X86_COLD;
+        x86_bind(x, some);
+        how = simt_jit_full();
+        how.mask = DENORMAL;
+        x86_evex_mem(x, and_w, how, d, d, bits_at(j, 0x80000000));
+        if (was == X86_HOT) x86_jump(x, none);
+        x->now = was;
+        x86_bind(x, none);
         return;
     }
     simt_jit_put_mem(j, and_w, t, a, bits_at(j, 0x7fffffff));
@@ -101,9 +144,9 @@ static void flush(struct jit *j, int d, int a)
 static int reciprocal(struct jit *j, const struct jit_insn *n, int part)
 {
     int a = simt_jit_part(j, n->reads[0], part), one = simt_jit_equal(j, bits_of(1), false), r = simt_jit_new_vector(j);
-    flush(j, r, a);
+    simt_jit_zero_denormals(j, r, a);
     simt_jit_put(j, divide, r, one, r);
-    flush(j, r, r);
+    simt_jit_zero_denormals(j, r, r);
     return r;
 }
 
@@ -182,7 +225,7 @@ int simt_jit_odd_float(struct jit *j, const struct jit_insn *n, int part)
     case JF_POWER: return power(j, n, part);
     case JF_COPYSIGN: return with_sign(j, n, part);
     default:
-        a = simt_jit_part(j, n->reads[0], part);
+        a = simt_jit_float(j, n, 0, part);
         r = simt_jit_new_vector(j);
         simt_jit_round(j, n->detail, r, a);
         return r;

@@ -267,7 +267,7 @@ static void load_walking(struct jit *j, const struct jit_insn *n, const int *a, 
 {
     const struct jit_group whole = {.imm = g ? g->imm : n->i->imm, .bytes = GROUP_BYTES};
     struct jit_insn as_words = *n;
-    int regs[JIT_PARTS], parts = simt_jit_part_count(j, false), use = x86_label(&j->x), done = x86_label(&j->x);
+    int regs[JIT_PARTS] = {0}, parts = simt_jit_part_count(j, false), use = x86_label(&j->x), done = x86_label(&j->x);
     int each = x86_label(&j->x);
     as_words.wide = false;
     for (int p = 0; p < parts; p++) regs[p] = simt_jit_new_vector(j);
@@ -287,7 +287,7 @@ bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
 {
     uint32_t range = 0;
     struct jit_insn as_words = *n; /* as it is moved */
-    int a[4] = {0}, d[2] = {0}, regs[JIT_PARTS];
+    int a[4] = {0}, d[2] = {0}, regs[JIT_PARTS] = {0};
     if (!is_single(j, n)) return false;
     if (simt_jit_is_widened(n)) as_words.wide = false;
     int parts = simt_jit_part_count(j, as_words.wide);

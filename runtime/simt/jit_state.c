@@ -185,6 +185,7 @@ void simt_jit_drop(struct jit *j, uint16_t slot)
             p->vector[k] = -1;
         }
     p->checked = false;
+    p->flushed = 0;
 }
 
 void simt_jit_define_scalar(struct jit *j, uint16_t slot, struct jit_form f, const int regs[2])
@@ -221,6 +222,8 @@ int simt_jit_new_vector(struct jit *j)
         if (p->form.kind == FORM_ANY && !(p->in_slot >> part & 1)) {
             store_part(j, (uint16_t)(owner / JIT_PARTS), part, best);
             p->in_slot |= (uint8_t)(1 << part);
+        } else {
+            p->flushed &= (uint8_t) ~(1 << part); /* the frame's are as they were */
         }
         p->vector[part] = -1;
         j->vector_owner[best] = -1;

@@ -25,7 +25,10 @@
     COMPARE(name, "u32", JT_U, immediate), COMPARE(name, "u64", JT_U, immediate),                                      \
         COMPARE(name, "s32", JT_S, immediate), COMPARE(name, "s64", JT_S, immediate),                                  \
         COMPARE(name, "u16", JT_U | JT_SHORT, immediate), COMPARE(name, "s16", JT_S | JT_SHORT, immediate)
-#define COMPARE_FLOAT(name, immediate) COMPARE(name, "f32", JT_F, immediate), COMPARE(name, "f64", JT_F, immediate)
+#define COMPARE_FLOAT(name, immediate)                                                                                 \
+    COMPARE(name, "f32", JT_F, immediate), EXACT("setp." name ".f32", JK_COMPARE, JT_F, immediate, F_FTZ),             \
+        COMPARE(name, "f64", JT_F, immediate)
+#define FLUSHED(name, op) EXACT(name ".f32", JK_FLOAT, op, 0, F_FTZ)
 /* op: 0 global, 1 shared, 2 local; detail: is it signed. */
 #define LOAD(name, operands, sign)                                                                                     \
     {"+ld.global." name, JK_LOAD, 0, sign, operands, 0}, {"+ld.global." name "_v", JK_LOAD, 0, sign, operands, 0},     \
@@ -130,6 +133,17 @@ static const struct jit_native natives[] = {
     FLOATS("sqrt", JF_SQRT),
     FLOATS("rcp", JF_RCP),
     ONE("rsqrt.f32", JK_FLOAT, JF_RSQRT),
+    FLUSHED("add", JF_ADD),
+    FLUSHED("sub", JF_SUB),
+    FLUSHED("mul", JF_MUL),
+    FLUSHED("div", JF_DIV),
+    FLUSHED("fma", JF_FMA),
+    FLUSHED("min", JF_MIN),
+    FLUSHED("max", JF_MAX),
+    FLUSHED("neg", JF_NEG),
+    FLUSHED("abs", JF_ABS),
+    FLUSHED("sqrt", JF_SQRT),
+    FLUSHED("rsqrt", JF_RSQRT),
     ONE("cvt.f32.s32", JK_CONVERT, JC_F32_S32),
     ONE("cvt.f32.u32", JK_CONVERT, JC_F32_U32),
     ONE("cvt.f64.s32", JK_CONVERT, JC_F64_S32),
@@ -141,11 +155,20 @@ static const struct jit_native natives[] = {
     EXACT("cvt.s32.f32", JK_CONVERT, JC_S32_F32, ROUND_UP, F_RPI),
     EXACT("cvt.s32.f32", JK_CONVERT, JC_S32_F32, ROUND_TO_ZERO, F_RZI),
     EXACT("cvt.u32.f32", JK_CONVERT, JC_U32_F32, ROUND_TO_ZERO, F_RZI),
+    /* Denormals are zeros that way, too. */
+    EXACT("cvt.s32.f32", JK_CONVERT, JC_S32_F32, ROUND_NEAREST, F_RNI | F_FTZ),
+    EXACT("cvt.s32.f32", JK_CONVERT, JC_S32_F32, ROUND_TO_ZERO, F_RZI | F_FTZ),
+    EXACT("cvt.u32.f32", JK_CONVERT, JC_U32_F32, ROUND_TO_ZERO, F_RZI | F_FTZ),
     EXACT("cvt.f32.f32", JK_FLOAT, JF_ROUND, ROUND_NEAREST, F_RNI),
     EXACT("cvt.f32.f32", JK_FLOAT, JF_ROUND, ROUND_DOWN, F_RMI),
     EXACT("cvt.f32.f32", JK_FLOAT, JF_ROUND, ROUND_UP, F_RPI),
     EXACT("cvt.f32.f32", JK_FLOAT, JF_ROUND, ROUND_TO_ZERO, F_RZI),
     EXACT("cvt.f32.f32", JK_FLOAT, JF_SATURATE, 0, F_SAT),
+    EXACT("cvt.f32.f32", JK_FLOAT, JF_ROUND, ROUND_NEAREST, F_RNI | F_FTZ),
+    EXACT("cvt.f32.f32", JK_FLOAT, JF_ROUND, ROUND_DOWN, F_RMI | F_FTZ),
+    EXACT("cvt.f32.f32", JK_FLOAT, JF_ROUND, ROUND_UP, F_RPI | F_FTZ),
+    EXACT("cvt.f32.f32", JK_FLOAT, JF_ROUND, ROUND_TO_ZERO, F_RZI | F_FTZ),
+    EXACT("cvt.f32.f32", JK_FLOAT, JF_SATURATE, 0, F_SAT | F_FTZ),
     DIRECTED("add.f32", DIRECTED_ADD),
     DIRECTED("sub.f32", DIRECTED_SUB),
     DIRECTED("mul.f32", DIRECTED_MUL),

@@ -16,13 +16,45 @@ static struct x86_evex masked(int mask, int imm)
 }
 
 /* ---- floats ---- */
+static int flushed_bit(const struct jit_place *p, int part)
+{
+    return form_is_uniform(p->form) ? 1 : 1 << part;
+}
+
+bool simt_jit_must_flush(const struct jit *j, const struct jit_insn *n, int read, int part)
+{
+    const struct jit_place *p = &j->places[n->reads[read]];
+    uint32_t constant = (uint32_t)p->form.step & INT32_MAX;
+    if (!n->flushes || p->flushed & flushed_bit(p, part)) return false;
+    return p->form.kind != FORM_CONST || (constant && constant < 0x00800000);
+}
+
+int simt_jit_float(struct jit *j, const struct jit_insn *n, int read, int part)
+{
+    uint16_t slot = n->reads[read];
+    int a = simt_jit_part(j, slot, part), r = a;
+    if (!simt_jit_must_flush(j, n, read, part)) return a;
+    if (simt_jit_may_flush(j, n, slot))
+        j->places[slot].flushed |= (uint8_t)flushed_bit(&j->places[slot], part);
+    else
+        r = simt_jit_new_vector(j);
+    simt_jit_zero_denormals(j, r, a);
+    return r;
+}
+
+/* The register of an operand that may be overwritten; -1: it must be kept. */
+static int take_float(struct jit *j, const struct jit_insn *n, int read, int part, int reg)
+{
+    return simt_jit_must_flush(j, n, read, part) ? reg : simt_jit_take_part(j, n, read, part);
+}
+
 static int fused(struct jit *j, const struct jit_insn *n, int part)
 {
-    int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part);
-    int c = simt_jit_part(j, n->reads[2], part), r = simt_jit_take_part(j, n, 2, part);
+    int a = simt_jit_float(j, n, 0, part), b = simt_jit_float(j, n, 1, part);
+    int c = simt_jit_float(j, n, 2, part), r = take_float(j, n, 2, part, c);
     struct x86_vop to_c = {2, 1, n->wide, 0xb8}, to_a = {2, 1, n->wide, 0xa8};
     if (r < 0) {
-        int d = simt_jit_take_part(j, n, 0, part);
+        int d = take_float(j, n, 0, part, a);
         if (d >= 0) { /* a = b * a + c */
             j->vector_pins |= 1u << d;
             simt_jit_put(j, to_a, d, b, c);
@@ -41,7 +73,7 @@ static int extreme(struct jit *j, const struct jit_insn *n, int part)
 {
     if (simt_jit_is_avx2(j)) return simt_jit_avx2_extreme(j, n, part);
     bool least = n->op == JF_MIN;
-    int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part), r = simt_jit_new_vector(j);
+    int a = simt_jit_float(j, n, 0, part), b = simt_jit_float(j, n, 1, part), r = simt_jit_new_vector(j);
     simt_jit_put(j, float_op(least ? 0x5d : 0x5f, n->wide), r, a, b);
     x86_evex(&j->x, float_op(0xc2, n->wide), masked(0, 0), 1, a, b);
     x86_evex(&j->x, least ? (n->wide ? or_q : or_w) : (n->wide ? and_q : and_w), masked(1, -1), r, a, b);
@@ -53,7 +85,7 @@ static int extreme(struct jit *j, const struct jit_insn *n, int part)
 /* Through doubles, as the op does it. */
 static int reciprocal_root(struct jit *j, const struct jit_insn *n, int part)
 {
-    int a = simt_jit_part(j, n->reads[0], part), one = simt_jit_equal(j, 0x3ff0000000000000, true), r[2];
+    int a = simt_jit_float(j, n, 0, part), one = simt_jit_equal(j, 0x3ff0000000000000, true), r[2];
     for (int k = 0; k < 2; k++) {
         r[k] = simt_jit_new_vector(j);
         if (k) simt_jit_high_half(j, r[k], a);
@@ -74,8 +106,8 @@ static int float_part(struct jit *j, const struct jit_insn *n, int part)
     if (n->op == JF_MIN || n->op == JF_MAX) return extreme(j, n, part);
     if (n->op == JF_RSQRT) return reciprocal_root(j, n, part);
     if (n->op >= JF_ROUND) return simt_jit_odd_float(j, n, part);
-    int a = simt_jit_part(j, n->reads[0], part);
-    int b = n->read_count > 1 ? simt_jit_part(j, n->reads[1], part)
+    int a = simt_jit_float(j, n, 0, part);
+    int b = n->read_count > 1 ? simt_jit_float(j, n, 1, part)
             : n->op == JF_NEG ? simt_jit_equal(j, sign, n->wide)
             : n->op == JF_ABS ? simt_jit_equal(j, ~sign, n->wide)
             : n->op == JF_RCP ? simt_jit_equal(j, one, n->wide)
@@ -167,12 +199,15 @@ void simt_jit_vector(struct jit *j, const struct jit_insn *n)
 {
     int regs[JIT_PARTS];
     uint32_t keep = 0;
+    bool tiny = n->op == JF_ADD || n->op == JF_SUB || n->op == JF_MUL || n->op == JF_DIV || n->op == JF_FMA;
     for (int p = 0; p < simt_jit_parts(j, n->writes[0]); p++) {
         regs[p] = n->kind == JK_FLOAT ? float_part(j, n, p) : convert_part(j, n, p);
+        if (n->flushes && tiny) simt_jit_zero_denormals(j, regs[p], regs[p]);
         keep |= 1u << regs[p];
         j->vector_pins = keep;
     }
     simt_jit_define_vector(j, n->writes[0], regs);
+    j->places[n->writes[0]].flushed = n->flushes ? 0xff : 0;
 }
 
 /* ---- predicates ---- */
@@ -204,8 +239,9 @@ static void compare_vectors(struct jit *j, const struct jit_insn *n, int reg, co
     struct x86_vop op =
         n->op == JT_F ? float_op(0xc2, n->wide) : (struct x86_vop){3, 1, n->wide, n->op == JT_S ? 0x1f : 0x1e};
     for (int p = 0; p < simt_jit_parts(j, n->reads[0]); p++) {
-        int a = simt_jit_operand(j, n->reads[0], p, moments);
-        int b = simt_jit_operand(j, n->reads[1], p, moments ? moments + 1 : NULL);
+        int a = n->flushes ? simt_jit_float(j, n, 0, p) : simt_jit_operand(j, n->reads[0], p, moments);
+        int b =
+            n->flushes ? simt_jit_float(j, n, 1, p) : simt_jit_operand(j, n->reads[1], p, moments ? moments + 1 : NULL);
         if (n->is_short) a = simt_jit_shifted(j, a), b = simt_jit_shifted(j, b);
         x86_evex(&j->x, op, masked(0, n->detail), 1 + p, a, b);
         if (!moments) j->vector_pins = 0;
