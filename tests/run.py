@@ -306,10 +306,10 @@ def main():
     ap.add_argument("--jobs", type=int, default=os.cpu_count() + 1)
     ap.add_argument("--cache", help="compiled kernels, kept for the next run; without it each run begins with none")
     ap.add_argument("--threads", action="store_true", help="only the tests of threaded code")
-    ap.add_argument("--list", action="store_true", help="with --threads: names the unit tests to build instead")
+    ap.add_argument("--list", action="store_true", help="with --threads: names what to build for them instead")
     a = ap.parse_args()
     if a.list:
-        print(*[os.path.join(a.build, "tests", "unit", name) for name in THREADS["unit"]])
+        print(os.path.join(a.build, "lunarray"), *[os.path.join(a.build, "tests", s, name) for s in ("unit", "driver") for name in THREADS[s]])
         return 0
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup tests would inherit that it is ignored
