@@ -136,7 +136,7 @@ end
 
 test.every("random programs give the same bits lazily and at once", function(device)
   local former = gpu.lazy("never")
-  local compiles = device:find "cuda" or os.getenv "LUNARRAY_GENERATED" -- each chain anew, for tens of milliseconds
+  local compiles = test.compiles(device)
   for seed = 1, tonumber(os.getenv "LUNARRAY_TEST_PROGRAMS") or compiles and 2 or 60 do
     local shapes = seed % 3 == 0 and large or small
     gpu.lazy("never")
@@ -241,7 +241,7 @@ end)
 
 test.every("reductions of chains give the same bits lazily and at once", function(device)
   local former = gpu.lazy("never")
-  local compiles = device:find "cuda" or os.getenv "LUNARRAY_GENERATED"
+  local compiles = test.compiles(device)
   local x, y = gpu.rand({ 70, 300 }, "float32", device) - 0.5, gpu.rand({ 70, 300 }, "float32", device)
   local row, column = gpu.rand({ 1, 300 }, "float32", device), gpu.rand({ 70, 1 }, "float64", device)
   local cube, long = gpu.rand({ 65, 5, 4 }, device), gpu.rand(150000, device)

@@ -21,6 +21,12 @@ function t.kernel_device()
   return "simt"
 end
 
+-- Whether the device's arrays are computed by generated code, which is compiled anew for each layout and dtype, for a tenth
+-- of a second at times.
+function t.compiles(device)
+  return device:find "cuda" ~= nil or os.getenv "LUNARRAY_GENERATED" ~= nil
+end
+
 -- `short` in the place of `full` where a script runs once more only to see that it runs.
 function t.brief(full, short)
   if os.getenv("LUNARRAY_TEST_BRIEF") then return short end

@@ -117,7 +117,7 @@ def orders(r, g, dtype):
 @pytest.mark.parametrize("maker", [reductions, scans, orders])
 def test_against_numpy(tmp_path, way, maker):
     cases = []
-    for k, dtype in enumerate(DTYPES * (4 if way == "cpu" else 1)):
+    for k, dtype in enumerate(DTYPES[1::2] if way == "generated" else DTYPES * (4 if way == "cpu" else 1)):
         cases += maker(random.Random(k), np.random.default_rng(k), dtype)
     compare(tmp_path, way, cases)
 
