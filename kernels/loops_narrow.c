@@ -13,6 +13,17 @@
 #define KN_FN static inline __attribute__((unused))
 KN_SIGNED_FUNCTIONS(int32_t, uint32_t, I32)
 KN_UNSIGNED_FUNCTIONS(uint32_t, uint32_t, U32)
+/* Bits of a byte are counted in bytes, of which a vector has most. */
+KN_FN uint8_t bits_U8(uint8_t a)
+{
+    a = (uint8_t)(a - (a >> 1 & 0x55));
+    a = (uint8_t)((a & 0x33) + (a >> 2 & 0x33));
+    return (uint8_t)((a + (a >> 4)) & 0x0f);
+}
+KN_FN uint8_t bits_I8(int8_t a)
+{
+    return bits_U8((uint8_t)(a < 0 ? 0 - a : a));
+}
 #define OF_TYPE(f, a)      _Generic((a), uint32_t : f##U32, default : f##I32)
 #define QUOTIENT(a, b)     _Generic((a), uint32_t : quotient_u32, default : quotient_i17)(a, b)
 #define abs_(a)            (a < 0 ? 0 - (U)a : (U)a)
@@ -20,7 +31,7 @@ KN_UNSIGNED_FUNCTIONS(uint32_t, uint32_t, U32)
 #define mod_(a, b)         (b == 0 ? 0 : a - QUOTIENT(a, b) * b)
 #define left_shift_(a, b)  OF_TYPE(left_shift_, a)(a, b)
 #define right_shift_(a, b) OF_TYPE(right_shift_, a)(a, b)
-#define bits_(a)           OF_TYPE(bits_, a)(a)
+#define bits_(a)           _Generic((a), uint8_t : bits_U8, int8_t : bits_I8, default : OF_TYPE(bits_, a))(a)
 #define gcd_(a, b)         OF_TYPE(gcd_, a)(a, b)
 #define lcm_(a, b)         OF_TYPE(lcm_, a)(a, b)
 

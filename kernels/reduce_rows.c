@@ -5,9 +5,11 @@
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define GROUP         16    /* rows combined one after the other before partial results are combined in pairs */
-#define WIDE          2048  /* rows that fewer ones are made into */
-#define LEAST_WIDENED 65536 /* elements, at 16 of each of those at least */
+#define STRIP         1024    /* bytes of each row that are combined before those after them are asked for */
+#define FAR           4194304 /* bytes that no nearer cache keeps */
+#define GROUP         16      /* rows combined one after the other before partial results are combined in pairs */
+#define WIDE          2048    /* rows that fewer ones are made into */
+#define LEAST_WIDENED 65536   /* elements, at 16 of each of those at least */
 
 bool kn_reduce_widens(const struct kn_reducer *r)
 {
@@ -54,18 +56,39 @@ static void shift_in_rows(const struct kn_reduce_pass *p, int64_t i, size_t n, s
     kn_walk_shift(w, shift, n);
 }
 
+/* Rows of elements in memory, as `rows` combines them, strip by strip: beside each, the same strip of the rows that are
+ * next is asked for, since no processor guesses where those are. */
+static void combine_strips(const struct kn_reduce_pass *p, kn_rows_loop *rows, char *lanes, const char *values,
+                           size_t count, bool more, size_t n)
+{
+    const ptrdiff_t stride = p->r->leaves[0].row.strides[0], bytes = stride * (ptrdiff_t)p->value;
+    const size_t strip = STRIP / p->value;
+    for (size_t i = 0, part; i < n; i += part) {
+        const char *at = values + i * p->value;
+        part = n - i < strip ? n - i : strip;
+        for (size_t row = count; row < 2 * count; row++)
+            for (size_t k = 0; k < part * p->value; k += KN_LINE)
+                __builtin_prefetch(at + (ptrdiff_t)row * bytes + (ptrdiff_t)k, 0, 2);
+        rows(lanes + i * p->value, at, stride, count, more, part);
+    }
+}
+
 /* Combines the next elements of n rows, GROUP at most, one after the other; returns how many. */
 static int64_t combine_group(const struct kn_reduce_pass *p, struct kn_walk *w, int64_t i, size_t n, char *lanes)
 {
     kn_rows_loop *rows = p->raw ? p->raw : kn_reduce_rows_loop(p);
     int64_t together = p->plan->slots == 0 && p->r->leaves[0].row.ndim == 1 ? KN_SUMMED_ROWS : 1;
     int64_t count = p->r->length - i < GROUP ? p->r->length - i : GROUP, k = 0;
+    bool far = together > 1 && n * p->value >= 4 * STRIP && p->r->count * p->r->length >= FAR / (int64_t)p->value;
     while (k < count) {
         shift_in_rows(p, i + k, n, w);
         const void *values = kn_walk_evaluate(w, n, NULL);
         if (rows) {
             int64_t some = count - k < together ? count - k : together;
-            rows(lanes, values, p->r->leaves[0].row.strides[0], (size_t)some, k > 0, n);
+            if (far)
+                combine_strips(p, rows, lanes, values, (size_t)some, k > 0, n);
+            else
+                rows(lanes, values, p->r->leaves[0].row.strides[0], (size_t)some, k > 0, n);
             k += some;
             continue;
         }

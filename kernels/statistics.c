@@ -25,6 +25,8 @@ struct build {
     int count;
     struct kn_expression *made[MOST_NODES];
     struct small *small; /* NULL: an expression is made */
+    int64_t results;     /* of a small matrix, 0: all elements are combined; */
+    bool down;           /* those of its columns, else of its rows */
 };
 
 static struct kn_source keep(struct build *b, struct kn_expression *x)
@@ -74,13 +76,32 @@ static const void *values_of(const struct build *b, const struct rt_array *form)
     return b->small->made[i].values;
 }
 
+/* Each result for all elements that it is of. */
+static void spread_results(const struct build *b, enum rt_dtype t, char *block, const char *results, int64_t n)
+{
+    const size_t value = kn_classes[kn_class_of(t)].size, length = (size_t)(n / b->results);
+    const size_t part = (b->down ? (size_t)b->results : length) * value;
+    for (char *end = block + (size_t)n * value; block < end; block += part) {
+        if (b->down) {
+            memcpy(block, results, part);
+            continue;
+        }
+        kn_spread(t, block, results, length);
+        results += value;
+    }
+}
+
 /* An operand's n values of the dtype that it has, or that a number gets. */
 static const void *small_operand(struct build *b, const struct kn_source *x, enum rt_dtype t, int64_t n)
 {
     const struct rt_array *form = x->operand.array;
     if (b->status != RT_OK) return NULL;
     if (form && form->shape[0] == n) return values_of(b, form);
-    void *block = take(b, t, n);
+    char *block = take(b, t, n);
+    if (block && form && form->shape[0] == b->results) {
+        spread_results(b, t, block, values_of(b, form), n);
+        return block;
+    }
     if (block && form)
         kn_spread(t, block, values_of(b, form), (size_t)n);
     else if (block)
@@ -111,11 +132,30 @@ static struct kn_source small_convert(struct build *b, struct kn_source x, enum 
     return note(b, to, t, n);
 }
 
+/* Columns row after row, as those of few rows are anyway; rows one by one. */
+static struct kn_source small_sums(struct build *b, struct kn_source x, enum rt_dtype t)
+{
+    enum kn_class class = kn_class_of(t);
+    const size_t n = (size_t)b->results, all = (size_t)x.operand.array->shape[0], value = kn_classes[class].size;
+    const char *values = values_of(b, x.operand.array), *end = values + all * value;
+    char *to = take(b, t, b->results);
+    if (!to) return x;
+    struct kn_source sums = note(b, to, t, b->results);
+    if (b->down) {
+        memcpy(to, values, n * value);
+        while ((values += n * value) < end) kn_host_loops()->ops[KN_ADD][class](to, to, values, NULL, n);
+        return sums;
+    }
+    for (; values < end; values += all / n * value, to += value) kn_sum_values(t, values, all / n, to);
+    return sums;
+}
+
 static struct kn_source small_sum(struct build *b, struct kn_source x)
 {
     enum rt_dtype t = kn_sum_dtype(dtype_of(x));
     if (dtype_of(x) != t) x = small_convert(b, x, t);
     if (b->status != RT_OK || !x.operand.array) return x;
+    if (b->results) return small_sums(b, x, t);
     void *to = take(b, t, 1);
     if (to) kn_sum_values(t, values_of(b, x.operand.array), (size_t)x.operand.array->shape[0], to);
     return note(b, to, t, 1);
@@ -269,14 +309,13 @@ enum rt_status kn_expression_statistic(const struct kn_statistic *s, const struc
 }
 
 /* Made of sums, conversions and operations that leave floats as they are. */
-static bool is_small(const struct kn_statistic *s, const struct rt_array *a)
+static bool is_plain(const struct kn_statistic *s)
 {
     bool norm = s->kind == KN_NORM && (s->number == 1 || s->number == 2);
-    bool plain = norm || s->kind == KN_VARIANCE || s->kind == KN_DEVIATION;
-    return plain && s->axes >= (1u << a->ndim) - 1 && kn_is_small(a);
+    return norm || s->kind == KN_VARIANCE || s->kind == KN_DEVIATION;
 }
 
-/* What is true of an array that one thread has read before others would have begun. */
+/* How many elements are true, of an array that one thread has read before others would have begun. */
 #define FEW_BYTES ((int64_t)1 << 19)
 static bool count_few(const struct rt_array *a, int64_t *count)
 {
@@ -288,24 +327,61 @@ static bool count_few(const struct rt_array *a, int64_t *count)
     return true;
 }
 
+/* Of n elements that lie one after the other: the result's dtype, and its values in b's room, or NULL. */
+static const void *small_values(const struct kn_statistic *s, struct build *b, const void *values, enum rt_dtype from,
+                                int64_t n, enum rt_dtype *t)
+{
+    b->status = RT_OK;
+    b->count = 0;
+    b->small->used = 0;
+    struct kn_source last = statistic(b, s, note(b, values, from, n), b->results ? n / b->results : n);
+    if (b->status != RT_OK || !last.operand.array) return NULL;
+    *t = last.operand.array->dtype;
+    return values_of(b, last.operand.array);
+}
+
 bool kn_small_statistic(const struct kn_statistic *s, const struct rt_array *a, enum rt_dtype *t, void *element)
 {
     struct small room; /* large, and mostly unused */
+    struct build b = {.small = &room};
     int64_t count;
-    if (s->kind == KN_COUNT_NONZERO && s->axes >= (1u << a->ndim) - 1 && count_few(a, &count)) {
+    if (s->axes < (1u << a->ndim) - 1) return false;
+    if (s->kind == KN_COUNT_NONZERO && count_few(a, &count)) {
         *t = RT_INT64;
         memcpy(element, &count, sizeof count);
         return true;
     }
-    if (!is_small(s, a)) return false;
+    if (!is_plain(s) || !kn_is_small(a)) return false;
+    const void *value = small_values(s, &b, rt_array_host(a), a->dtype, rt_array_size(a), t);
+    if (value) memcpy(element, value, rt_dtypes[*t].size);
+    return value != NULL;
+}
+
+/* A new array for the statistic along the axes, contiguous. */
+static char *new_along(const struct kn_statistic *s, const struct rt_array *a, enum rt_dtype t, struct rt_array *out)
+{
+    int ndim;
+    int64_t shape[RT_MAX_DIMS];
+    kn_reduced_shape(a, s->axes, false, &ndim, shape);
+    return rt_array_new(rt_array_device(a), t, ndim, shape, out, NULL) == RT_OK ? rt_array_host(out) : NULL;
+}
+
+/* Rows are combined one by one as kn_small_rows does, columns as reductions combine few elements of many. */
+#define FEWEST 16
+bool kn_small_statistic_along(const struct kn_statistic *s, const struct rt_array *a, struct rt_array *out)
+{
+    struct small room; /* large, and mostly unused */
     struct build b = {.small = &room};
-    room.used = 0;
-    int64_t n = rt_array_size(a);
-    struct kn_source last = statistic(&b, s, note(&b, rt_array_host(a), a->dtype, n), n);
-    if (b.status != RT_OK) return false;
-    const struct rt_array *form = last.operand.array;
-    if (!form) return false;
-    *t = form->dtype;
-    memcpy(element, values_of(&b, form), rt_dtypes[form->dtype].size);
-    return true;
+    int last = a->ndim - 1;
+    if (a->ndim < 2 || !is_plain(s) || !kn_is_small(a)) return false;
+    int64_t size = rt_array_size(a), length = a->shape[last];
+    bool rows = s->axes == 1u << last && (size / length < KN_MANY_ROWS || length >= KN_SHORT_ROW);
+    b.down = !rows && s->axes == 1 && a->shape[0] <= FEWEST && size / a->shape[0] >= KN_MANY_ROWS;
+    if (!rows && !b.down) return false;
+    b.results = size / (rows ? length : a->shape[0]);
+    enum rt_dtype t;
+    const void *values = small_values(s, &b, rt_array_host(a), a->dtype, size, &t);
+    char *to = values ? new_along(s, a, t, out) : NULL;
+    if (to) memcpy(to, values, (size_t)b.results * rt_dtypes[t].size);
+    return to != NULL;
 }

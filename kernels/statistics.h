@@ -28,6 +28,8 @@ enum rt_status kn_expression_statistic(const struct kn_statistic *s, const struc
 
 /* The statistic of all elements of a small array, as kn_small_reduction: what takes less time than an expression. */
 bool kn_small_statistic(const struct kn_statistic *s, const struct rt_array *a, enum rt_dtype *t, void *element);
+/* The same along the last axis or the first one, into a new array. */
+bool kn_small_statistic_along(const struct kn_statistic *s, const struct rt_array *a, struct rt_array *out);
 
 /* What statistics compute in, and what they are rounded to. */
 enum rt_dtype kn_wide_dtype(enum rt_dtype t);

@@ -20,6 +20,11 @@ static int push_statistic(lua_State *L, struct kn_statistic *s, struct lg_reduct
         lg_push_scalar(L, t, element);
         return 1;
     }
+    if (!r->value && !r->keepdims && !explains && !lg_waits(a)) {
+        struct rt_array *out = lg_new_array(L);
+        if (kn_small_statistic_along(s, a, out)) return 1;
+        lua_pop(L, 1);
+    }
     lg_push_statistic(L, a, s, r->keepdims || explains);
     return r->value && !explains ? lg_push_number_of(L) : 1;
 }
