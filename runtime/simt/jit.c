@@ -164,6 +164,9 @@ static void build(struct jit_code *c, const struct simt_program *p, int bits, co
 {
     struct jit j = {.bits = bits, .program = p, .function = c->function};
     const struct function *f = c->function;
+#ifdef __x86_64__
+    j.permutes_bytes = bits == 512 && __builtin_cpu_supports("avx512vbmi");
+#endif
     if (o) j.watch = o->watch, j.quick = o->quick;
     memcpy(j.special, c->special, sizeof j.special);
     if (f->frame_bytes <= MAX_FRAME && f->end - f->setup <= MAX_CODE && simt_jit_describe(&j) && simt_jit_analyse(&j) &&

@@ -44,6 +44,7 @@ bool simt_jit_can_compute(const struct jit *j, const struct jit_insn *n)
 {
     uint32_t a, b;
     if (n->kind == JK_CONVERT) return n->op != JC_F64_S64 || !simt_jit_is_avx2(j);
+    if (n->kind == JK_FLOAT) return n->op != JF_RCP_FTZ || !n->wide || !simt_jit_is_avx2(j);
     if (n->kind != JK_INTEGER) return true;
     switch ((enum jit_integer)n->op) {
     case JI_DIV_U:

@@ -141,8 +141,7 @@ const struct jit_op *simt_jit_op(op_function run);
 /* What the generator writes for such an instruction; NULL: a call of its op. */
 const struct jit_native *simt_jit_native(const struct jit_op *op, const struct insn *i);
 
-#define JIT_READS  12
-#define JIT_WRITES 9
+enum { JIT_READS = 12, JIT_WRITES = 9 };
 struct jit_insn {
     const struct insn *i;
     uint8_t kind, op, detail;
@@ -210,12 +209,10 @@ struct jit_place {
     int64_t low, high, align;
 };
 
-#define JIT_ROWS       16
-#define JIT_PARAMETERS 512
-#define JIT_ZONES      256
-#define JIT_WORDS      64
+enum { JIT_ROWS = 16, JIT_PARAMETERS = 512, JIT_ZONES = 256, JIT_WORDS = 64 };
 struct jit {
-    int bits; /* of a vector: 512 with AVX-512, 256 with AVX2 */
+    int bits;            /* of a vector: 512 with AVX-512, 256 with AVX2 */
+    bool permutes_bytes; /* of a whole vector: AVX-512 VBMI */
     const struct simt_program *program;
     const struct function *function;
     const uint8_t *watch; /* of the observer, as `quick`; NULL: none */

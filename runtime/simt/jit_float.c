@@ -112,26 +112,33 @@ bool simt_jit_may_flush(const struct jit *j, const struct jit_insn *n, uint16_t 
 }
 
 /* With AVX-512 out of the way: they are rare, and nothing waits for what finds them. */
-void simt_jit_zero_denormals(struct jit *j, int d, int a)
+static void zero_denormals(struct jit *j, bool wide, int d, int a)
 {
     struct x86 *x = &j->x;
-    int t = simt_jit_scratch(j), some = x86_label(x), none = x86_label(x);
+    int some = x86_label(x), none = x86_label(x);
+    enum x86_section was = x->now;
+    struct x86_evex how = simt_jit_full();
+    if (d != a) simt_jit_move(j, d, a);
+    how.imm = 0x20; /* denormal */
+    x86_evex(x, (struct x86_vop){3, 1, wide, 0x66}, how, DENORMAL, 0, a);
+    x86_vex(x, (struct x86_vop){1, 0, 0, 0x98}, 128, DENORMAL, 0, DENORMAL, -1); /* kortestw */
+    if (was == X86_HOT) x86_jump_if(x, CC_NE, some);
+    x->now = X86_COLD;
+    x86_bind(x, some);
+    how = simt_jit_full();
+    how.mask = DENORMAL;
+    x86_evex_mem(x, (struct x86_vop){1, 1, wide, 0xdb}, how, d, d,
+                 simt_jit_equal_at(j, wide ? INT64_MIN : INT32_MIN, wide));
+    if (was == X86_HOT) x86_jump(x, none);
+    x->now = was;
+    x86_bind(x, none);
+}
+
+void simt_jit_zero_denormals(struct jit *j, int d, int a)
+{
+    int t = simt_jit_scratch(j);
     if (!simt_jit_is_avx2(j)) {
-        enum x86_section was = x->now;
-        struct x86_evex how = simt_jit_full();
-        if (d != a) simt_jit_move(j, d, a);
-        how.imm = 0x20; /* denormal */
-        x86_evex(x, (struct x86_vop){3, 1, 0, 0x66}, how, DENORMAL, 0, a);
-        x86_vex(x, (struct x86_vop){1, 0, 0, 0x98}, 128, DENORMAL, 0, DENORMAL, -1); /* kortestw */
-        if (was == X86_HOT) x86_jump_if(x, CC_NE, some);
-        x->now = X86_COLD;
-        x86_bind(x, some);
-        how = simt_jit_full();
-        how.mask = DENORMAL;
-        x86_evex_mem(x, and_w, how, d, d, bits_at(j, 0x80000000));
-        if (was == X86_HOT) x86_jump(x, none);
-        x->now = was;
-        x86_bind(x, none);
+        zero_denormals(j, false, d, a);
         return;
     }
     simt_jit_put_mem(j, and_w, t, a, bits_at(j, 0x7fffffff));
@@ -143,7 +150,15 @@ void simt_jit_zero_denormals(struct jit *j, int d, int a)
 
 static int reciprocal(struct jit *j, const struct jit_insn *n, int part)
 {
-    int a = simt_jit_part(j, n->reads[0], part), one = simt_jit_equal(j, bits_of(1), false), r = simt_jit_new_vector(j);
+    int a = simt_jit_part(j, n->reads[0], part), r;
+    int one = simt_jit_equal(j, n->wide ? 0x3ff0000000000000 : bits_of(1), n->wide);
+    r = simt_jit_new_vector(j);
+    if (n->wide) { /* with AVX-512 alone */
+        zero_denormals(j, true, r, a);
+        simt_jit_put(j, (struct x86_vop){1, 1, 1, 0x5e}, r, one, r);
+        zero_denormals(j, true, r, r);
+        return r;
+    }
     simt_jit_zero_denormals(j, r, a);
     simt_jit_put(j, divide, r, one, r);
     simt_jit_zero_denormals(j, r, r);

@@ -174,6 +174,7 @@ static const struct jit_native natives[] = {
     DIRECTED("mul.f32", DIRECTED_MUL),
     DIRECTED("fma.f32", DIRECTED_FMA),
     EXACT("rcp.f32", JK_FLOAT, JF_RCP_FTZ, 0, F_FTZ),
+    EXACT("rcp.f64", JK_FLOAT, JF_RCP_FTZ, 0, F_FTZ),
     EXACT("ex2.f32", JK_FLOAT, JF_POWER, false, 0),
     EXACT("ex2.f32", JK_FLOAT, JF_POWER, true, F_FTZ),
     ONE("copysign.f32", JK_FLOAT, JF_COPYSIGN),

@@ -87,6 +87,26 @@ static const char *const programs[] = {
     "shl.b32 %r2, %i, 1;\nsetp.lt.u32 %p0, %r2, 70;\n@%p0 bra E;\nadd.s32 %r2, %r2, 5;\nmul.wide.s32 %q1, %r2, 4;\n"
     "add.s64 %q1, %q1, %in;\nld.global.u32 %r3, [%q1];\nadd.s32 %r4, %r2, %r3;\nst.global.u32 [%out+4], %r4;\n"
     "E: add.s32 %r2, %r2, 1;\n" PUT("%r2"),
+    /* Bytes and pairs of them that lie apart, in both directions. */
+    "mov.u32 %r4, 0;\n"
+    "mul.wide.s32 %q1, %i, 3;\nadd.s64 %q1, %q1, %in;\n"
+    "ld.global.u8 %r5, [%q1+1];\nmad.lo.s32 %r4, %r4, 31, %r5;\n"
+    "ld.global.u8 %r5, [%q1+2];\nmad.lo.s32 %r4, %r4, 31, %r5;\n"
+    "mul.wide.s32 %q1, %i, -3;\nadd.s64 %q1, %q1, %in;\n"
+    "ld.global.s8 %r5, [%q1+1000];\nmad.lo.s32 %r4, %r4, 31, %r5;\n"
+    "ld.global.s8 %r5, [%q1+1001];\nmad.lo.s32 %r4, %r4, 31, %r5;\n"
+    "mul.wide.s32 %q1, %i, 4;\nadd.s64 %q1, %q1, %in;\n"
+    "ld.global.s8 %r5, [%q1+3];\nmad.lo.s32 %r4, %r4, 31, %r5;\n"
+    "mul.wide.s32 %q1, %i, -2;\nadd.s64 %q1, %q1, %in;\n"
+    "ld.global.u8 %r5, [%q1+500];\nmad.lo.s32 %r4, %r4, 31, %r5;\n"
+    "mul.wide.s32 %q1, %i, 5;\nadd.s64 %q1, %q1, %in;\n"
+    "ld.global.u8 %r5, [%q1+4];\nmad.lo.s32 %r4, %r4, 31, %r5;\n"
+    "mul.wide.s32 %q1, %i, 4;\nadd.s64 %q1, %q1, %in;\n"
+    "ld.global.u16 %r5, [%q1+2];\nmad.lo.s32 %r4, %r4, 31, %r5;\n"
+    "mul.wide.s32 %q1, %i, -4;\nadd.s64 %q1, %q1, %in;\n"
+    "ld.global.s16 %r5, [%q1+600];\nmad.lo.s32 %r4, %r4, 31, %r5;\n"
+    "mul.wide.s32 %q1, %i, 6;\nadd.s64 %q1, %q1, %in;\n"
+    "ld.global.s16 %r5, [%q1+2];\nmad.lo.s32 %r4, %r4, 31, %r5;\n" PUT("%r4"),
     /* Denormals that some readers take for zeros, and others do not. */
     "and.b32 %r2, %g, 7;\nmov.b32 %f0, %g;\nmov.b32 %f4, %r2;\nmov.f32 %f3, 0f00000000;\n"
     "L: fma.rn.ftz.f32 %f3, %f0, 0f7F000000, %f3;\nadd.f32 %f3, %f3, %f0;\nadd.ftz.f32 %f1, %f4, %f3;\n"
@@ -94,7 +114,9 @@ static const char *const programs[] = {
     "@%p1 add.ftz.f32 %f3, %f3, %f0;\nmul.f32 %f1, %f3, 0f40000000;\nneg.ftz.f32 %f2, %f1;\n"
     "sub.s32 %r2, %r2, 1;\nsetp.ge.s32 %p0, %r2, 0;\n@%p0 bra L;\nst.global.f32 [%out+4], %f0;\n"
     "st.global.f32 [%out+8], %f1;\nst.global.f32 [%out+12], %f2;\nabs.ftz.f32 %f4, %f4;\n"
-    "st.global.f32 [%out+16], %f4;\n" PUT("%f3"),
+    "st.global.f32 [%out+16], %f4;\ncvt.u64.u32 %q1, %g;\nmov.b64 %d1, %q1;\nadd.s64 %q1, %q1, 0x7fe0000000000000;\n"
+    "mov.b64 %d2, %q1;\nrcp.approx.ftz.f64 %d1, %d1;\nrcp.approx.ftz.f64 %d2, %d2;\nand.b32 %r3, %g, 1;\n"
+    "setp.eq.s32 %p1, %r3, 0;\nselp.f64 %d1, %d1, %d2, %p1;\nst.global.f64 [%out+24], %d1;\n" PUT("%f3"),
     /* Rows, a word a round, by all lanes; */
     "mul.lo.s32 %r3, %g, 20;\nxor.b32 %r3, %r3, 13;\nmul.wide.u32 %q1, %r3, 4;\nadd.s64 %q1, %q1, %in;\n"
     "mov.u32 %r2, 18;\nmov.u32 %r4, 0;\nL: ld.global.u32 %r5, [%q1+4];\nmad.lo.s32 %r4, %r4, 3, %r5;\n"
