@@ -90,17 +90,18 @@
     {                                                                                                                  \
         return b != b ? b : ldexp(a, b > 5000 ? 5000 : b < -5000 ? -5000 : (int)b);                                    \
     }                                                                                                                  \
+    /* Equal ones, infinities among them, and NaN aside. */                                                            \
     KN_FN T logaddexp_##S(T a, T b)                                                                                    \
     {                                                                                                                  \
-        const T d = a - b;                                                                                             \
-        if (a == b) return a + (T)0.69314718055994530942; /* infinities too */                                         \
-        return d > 0 ? a + log1p(exp(-d)) : d <= 0 ? b + log1p(exp(d)) : d;                                            \
+        const T d = fabs(a - b), v = (a > b ? a : b) + log1p(exp_(-d));                                                \
+        const T known = a == b ? a + (T)0.69314718055994530942 : d;                                                    \
+        return (a == b) | (d != d) ? known : v;                                                                        \
     }                                                                                                                  \
     KN_FN T logaddexp2_##S(T a, T b)                                                                                   \
     {                                                                                                                  \
-        const T d = a - b, factor = (T)1.44269504088896340736;                                                         \
-        if (a == b) return a + 1;                                                                                      \
-        return d > 0 ? a + log1p(exp2(-d)) * factor : d <= 0 ? b + log1p(exp2(d)) * factor : d;                        \
+        const T d = fabs(a - b), v = (a > b ? a : b) + log1p(exp2(-d)) * (T)1.44269504088896340736;                    \
+        const T known = a == b ? a + 1 : d;                                                                            \
+        return (a == b) | (d != d) ? known : v;                                                                        \
     }                                                                                                                  \
     /* The sine is that of what is left of x beside the nearest even number, folded into a quarter turn. */            \
     KN_FN T sinc_##S(T a)                                                                                              \

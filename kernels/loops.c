@@ -8,6 +8,7 @@
 #include "kernels/loops_extreme.h"
 #include "kernels/math_angle_f64.h"
 #include "kernels/math_pow_f64.h"
+#include "kernels/math_special.h"
 #include "kernels/quotients.h"
 #include <string.h>
 #include <tgmath.h>
@@ -52,7 +53,7 @@
 #define signbit(a)       _Generic((a), float : rt_float_bits(a) >> 31, double : bits_of_double(a) >> 63)
 #define logb(a)          REALS(logb, a)(a)
 #define atan2(a, b)      REALS(atan2, a)(a, b)
-#define hypot(a, b)      _Generic((a), float : hypot_f32, double : hypot)(a, b)
+#define hypot(a, b)      REALS(hypot, a)(a, b)
 #define asin(a)          NUMBERS(asin, a)(a)
 #define acos(a)          NUMBERS(acos, a)(a)
 #define atan(a)          NUMBERS(atan, a)(a)
@@ -63,6 +64,8 @@
 #define acosh(a)         NUMBERS(acosh, a)(a)
 #define atanh(a)         NUMBERS(atanh, a)(a)
 #define pow(a, b)        NUMBERS(pow, a)(a, b)
+#define exp_(a)          _Generic((a), float : exp_f32, double : exp_f64, c64 : cexpf, c128 : cexp)(a)
+#define log_(a)          _Generic((a), float : log_f32, double : log_f64, c64 : clogf, c128 : clog)(a)
 
 #define KN_FN            static inline __attribute__((unused))
 KN_SIGNED_FUNCTIONS(int32_t, uint32_t, I32)
@@ -70,6 +73,12 @@ KN_SIGNED_FUNCTIONS(int64_t, uint64_t, I64)
 KN_UNSIGNED_FUNCTIONS(uint64_t, uint64_t, U64)
 KN_FLOAT_FUNCTIONS(float, uint32_t, F32)
 KN_FLOAT_FUNCTIONS(double, uint64_t, F64)
+#undef erf
+#undef erfc
+#undef tgamma
+#define erf(a)    REALS(erf, a)(a)
+#define erfc(a)   REALS(erfc, a)(a)
+#define tgamma(a) REALS(gamma, a)(a)
 KN_COMPLEX_FUNCTIONS(c64, float, C64)
 KN_COMPLEX_FUNCTIONS(c128, double, C128)
 #define INTS(f, a)         _Generic((a), int32_t : f##I32, int64_t : f##I64, uint64_t : f##U64)
@@ -87,9 +96,9 @@ KN_COMPLEX_FUNCTIONS(c128, double, C128)
 #define ldexp_(a, b)      REALS(ldexp, a)(a, b)
 #define logaddexp_(a, b)  FLOATS(logaddexp_, a)(a, b)
 #define logaddexp2_(a, b) FLOATS(logaddexp2_, a)(a, b)
-#define sinc_(a)          _Generic((a), float : sinc_f32, double : sinc_F64)(a)
+#define sinc_(a)          _Generic((a), float : sinc_f32, double : sinc_f64)(a)
 #define erfinv_(a)        FLOATS(erfinv_, a)(a)
-#define digamma_(a)       FLOATS(digamma_, a)(a)
+#define digamma_(a)       _Generic((a), float : digamma_F32, double : digamma_f64)(a)
 #define pow_(a, b)        FIELDS(pow_, a)(a, b)
 #define conj_(a)          FIELDS(conj_, a)(a)
 #define modulus_(a)       FIELDS(modulus_, a)(a)
@@ -102,8 +111,6 @@ KN_COMPLEX_FUNCTIONS(c128, double, C128)
 #define log2_(a)          WIDER(log2, a)
 #define log10_(a)         WIDER(log10, a)
 #define log1p_(a)         WIDER(log1p, a)
-#define exp_(a)           _Generic((a), float : exp_f32, double : exp_f64, c64 : cexpf, c128 : cexp)(a)
-#define log_(a)           _Generic((a), float : log_f32, double : log_f64, c64 : clogf, c128 : clog)(a)
 #define largest_(a)       _Generic((a), float : __FLT_MAX__, double : __DBL_MAX__)
 
 /* lgamma of C stores a sign in a global variable; these do not, so threads do not meet there. */
@@ -131,8 +138,6 @@ KN_FN double lgamma_F64(double a)
     EMIT_1(id, C64, arity, rule, c64, uint32_t, floats)                                                                \
     EMIT_1(id, C128, arity, rule, c128, uint64_t, floats)
 #include "kernels/ops.def"
-
-#include "kernels/loops_parted.h"
 
 /* Loads and stores. MEMORY is the type in memory, TYPE the class's; get and put convert one value `v`. */
 #define LOAD(id, MEMORY, TYPE, get)                                                                                    \
@@ -249,7 +254,7 @@ static void store_half(void *memory, ptrdiff_t stride, const void *in, size_t n)
     X(BOOL, uint8_t, v != 0, v != 0, __VA_ARGS__)                                                                      \
     COMPLEX_TARGETS(X, __VA_ARGS__)
 #define CONVERT(class, id, FROM, TYPE, value)                                                                          \
-    static void convert_##class##_##id(void *out, const void *in, size_t n)                                            \
+    __attribute__((unused)) static void convert_##class##_##id(void *out, const void *in, size_t n)                    \
     {                                                                                                                  \
         const FROM *from = in;                                                                                         \
         TYPE *to = out;                                                                                                \
@@ -270,6 +275,8 @@ TARGETS(FROM_FLOAT, F64, double)
 FROM_COMPLEX(FROM_FLOAT, C64, c64)
 FROM_COMPLEX(FROM_FLOAT, C128, c128)
 
+#include "kernels/loops_parted.h"
+
 #if defined __F16C__
 static void round_to_half(void *out, const void *in, size_t n)
 {
@@ -282,6 +289,22 @@ static void round_to_half(void *out, const void *in, size_t n)
     convert_F32_FLOAT16(to + i, from + i, n - i);
 }
 #define convert_F32_FLOAT16 round_to_half
+#define TO_HALF(class)                                                                                                 \
+    static void class##_to_half(void *out, const void *in, size_t n)                                                   \
+    {                                                                                                                  \
+        convert_##class##_FLOAT32(out, in, n);                                                                         \
+        round_to_half(out, out, n);                                                                                    \
+    }
+TO_HALF(B)
+TO_HALF(I32)
+TO_HALF(I64)
+TO_HALF(U64)
+TO_HALF(F64)
+#define convert_B_FLOAT16   B_to_half
+#define convert_I32_FLOAT16 I32_to_half
+#define convert_I64_FLOAT16 I64_to_half
+#define convert_U64_FLOAT16 U64_to_half
+#define convert_F64_FLOAT16 F64_to_half
 #endif
 
 /* Some rows at a time, which is nearly twice as fast as one by one. */

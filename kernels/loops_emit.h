@@ -16,7 +16,7 @@ typedef double _Complex c128;
 /* One loop for each arity. FIRST is the type of operand 0, TYPE of the others, OUT of the result. */
 #define BODY(OUT, expression) ((OUT *)out)[i] = (OUT)(expression)
 #define LOOP(name, TYPE, COMPANION, operands, assignment)                                                              \
-    static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)                              \
+    __attribute__((unused)) static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)      \
     {                                                                                                                  \
         typedef TYPE T __attribute__((unused));                                                                        \
         typedef COMPANION U __attribute__((unused));                                                                   \

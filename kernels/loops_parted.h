@@ -30,32 +30,59 @@
         }                                                                                                              \
     }
 
-/* Values beyond the limit go to the row's own loop one by one, so that their neighbours are what they are elsewhere. */
-#define WITHIN(name, beyond, TYPE, limit, expression)                                                                  \
-    static void name##_mixed(void *out, const void *pa, const void *pb, const void *pc, size_t n)                      \
+/* Values beyond the limit are done once more by the row's own loop, one by one: their neighbours are what they are
+ * elsewhere. An output may be the operand's block. */
+#define WITHIN_TURNED(name, TYPE, limit, expression)                                                                   \
+    static void name(void *out, const void *pa, size_t n, unsigned turn, kn_op_loop *beyond)                           \
     {                                                                                                                  \
-        const TYPE *from = pa;                                                                                         \
-        TYPE *to = out;                                                                                                \
-        for (size_t i = 0; i < n; i++) {                                                                               \
-            const TYPE a = from[i];                                                                                    \
-            if (fabs(a) > limit)                                                                                       \
-                beyond(to + i, from + i, pb, pc, 1);                                                                   \
-            else                                                                                                       \
+        (void)turn;                                                                                                    \
+        for (size_t begin = 0; begin < n; begin += PART) {                                                             \
+            size_t part = n - begin < PART ? n - begin : PART;                                                         \
+            const TYPE *from = (const TYPE *)pa + begin;                                                               \
+            TYPE *to = (TYPE *)out + begin, were[PART];                                                                \
+            int all = 1;                                                                                               \
+            for (size_t i = 0; i < part; i++) all &= !(fabs(from[i]) > limit);                                         \
+            if (!all) memcpy(were, from, part * sizeof *were);                                                         \
+            INDEPENDENT for (size_t i = 0; i < part; i++)                                                              \
+            {                                                                                                          \
+                const TYPE a = from[i];                                                                                \
                 to[i] = expression;                                                                                    \
+            }                                                                                                          \
+            for (size_t i = 0; i < part && !all; i++)                                                                  \
+                if (fabs(were[i]) > limit) beyond(to + i, were + i, NULL, NULL, 1);                                    \
         }                                                                                                              \
-    }                                                                                                                  \
-    PARTED(name, name##_mixed, TYPE, TYPE, TYPE, !(fabs(from[i]) > limit), const TYPE a = from[i]; to[i] = expression)
-WITHIN(sin_f32, SIN_F32, float, TRIG_LIMIT, a == 0 ? a : sin_turned(a, 0))
-WITHIN(cos_f32, COS_F32, float, TRIG_LIMIT, sin_turned(a, 1))
+    }
+#define WITHIN(name, beyond, TYPE, limit, expression)                                                                  \
+    WITHIN_TURNED(name##_within, TYPE, limit, expression)                                                              \
+    static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)                              \
+    {                                                                                                                  \
+        (void)pb, (void)pc;                                                                                            \
+        name##_within(out, pa, n, 0, beyond);                                                                          \
+    }
+/* One loop for sines and cosines, which differ in a quarter turn. */
+#define TURNED(name, within, turn, beyond)                                                                             \
+    static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)                              \
+    {                                                                                                                  \
+        (void)pb, (void)pc;                                                                                            \
+        within(out, pa, n, turn, beyond);                                                                              \
+    }
+WITHIN_TURNED(turned_f32, float, TRIG_LIMIT, turn | (a != 0) ? sin_turned(a, (int)turn) : a)
+WITHIN_TURNED(turned_f64, double, TURN_LIMIT, turn | (a != 0) ? sin_turned_f64(a, turn) : a)
+TURNED(sin_f32, turned_f32, 0, SIN_F32)
+TURNED(cos_f32, turned_f32, 1, COS_F32)
+TURNED(sin_f64, turned_f64, 0, SIN_F64)
+TURNED(cos_f64, turned_f64, 1, COS_F64)
 WITHIN(tan_f32, TAN_F32, float, TRIG_LIMIT, tan_turned(a))
-WITHIN(tan_f64, TAN_F64, double, TAN_LIMIT, tan_turned_f64(a))
-WITHIN(erfinv_near_f32, ERFINV_F32, float, ERFINV_LIMIT, (float)erfinv_near((double)a))
+WITHIN(tan_f64, TAN_F64, double, TURN_LIMIT, tan_turned_f64(a))
+WITHIN(exp_f64_near, EXP_F64, double, EXP_LIMIT, exp_near_f64(a))
 WITHIN(erfinv_near_f64, ERFINV_F64, double, ERFINV_LIMIT, erfinv_near(a))
 #define SIN_F32    sin_f32
 #define COS_F32    cos_f32
 #define TAN_F32    tan_f32
+#define SIN_F64    sin_f64
+#define COS_F64    cos_f64
 #define TAN_F64    tan_f64
-#define ERFINV_F32 erfinv_near_f32
+#define EXP_F64    exp_f64_near
 #define ERFINV_F64 erfinv_near_f64
 
 /* Logarithms of positive numbers with leading digits. */
@@ -68,6 +95,31 @@ PLAIN(log10, LOG10_F64)
 #define LOG_F64   log_positive
 #define LOG2_F64  log2_positive
 #define LOG10_F64 log10_positive
+
+/* Gamma functions of positive numbers. */
+PARTED(gamma_positive, GAMMA_F64, double, double, double, from[i] >= 0x1p-60,
+       const double a = from[i] > 190 ? 190 : from[i];
+       double k; const double v = gamma_far(a, &k); to[i] = scaled_by(v, k))
+PARTED(digamma_positive_f64, DIGAMMA_F64, double, double, double, from[i] > 0, to[i] = digamma_positive(from[i]))
+#define GAMMA_F64   gamma_positive
+#define DIGAMMA_F64 digamma_positive_f64
+
+/* Functions of float32 that those of float64 serve as well. */
+#define BY_DOUBLES(name, loop)                                                                                         \
+    static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)                              \
+    {                                                                                                                  \
+        for (size_t begin = 0; begin < n; begin += PART) {                                                             \
+            size_t part = n - begin < PART ? n - begin : PART;                                                         \
+            double values[PART];                                                                                       \
+            convert_F32_FLOAT64(values, (const float *)pa + begin, part);                                              \
+            loop(values, values, pb, pc, part);                                                                        \
+            convert_F64_FLOAT32((float *)out + begin, values, part);                                                   \
+        }                                                                                                              \
+    }
+BY_DOUBLES(erfinv_f32, ERFINV_F64)
+BY_DOUBLES(digamma_f32, DIGAMMA_F64)
+#define ERFINV_F32  erfinv_f32
+#define DIGAMMA_F32 digamma_f32
 
 #define FLOORED(T, f)                                                                                                  \
     const T b = other[i], m = f(from[i], b);                                                                           \
@@ -83,20 +135,49 @@ PARTED(mod_few_f64, MOD_F64, double, double, double, FEW_F64, FLOORED(double, fm
 #define MOD_F32  mod_few_f32
 #define MOD_F64  mod_few_f64
 
-/* Powers that are none of the simple ones, before them those of positive numbers, then roots that are written as
- * powers. */
-#define OTHER_POWER (other[i] != 2) & (other[i] != -1) & (other[i] != (__typeof__(other[i]))0.5)
-PARTED(pow_other_f32, POW_F32, float, float, float, OTHER_POWER, to[i] = pow_f32(from[i], other[i]))
-PARTED(pow_other_f64, POW_F64, double, double, double, OTHER_POWER, to[i] = pow_f64(from[i], other[i]))
-#define POSITIVE(least) (from[i] >= least) & (from[i] < __builtin_inff()) & (fabs(other[i]) <= 0x1p70f)
-PARTED(pow_positive_f32, pow_other_f32, float, float, float, OTHER_POWER &POSITIVE(0x1p-126f),
-       to[i] = pow_plain_f32(from[i], other[i]))
-PARTED(pow_positive_f64, pow_other_f64, double, double, double, OTHER_POWER &POSITIVE(0x1p-1022),
-       to[i] = pow_plain_f64(from[i], other[i]))
-PARTED(root_f32, pow_positive_f32, float, float, float, other[i] == 0.5f, to[i] = root_F32(from[i]))
-PARTED(root_f64, pow_positive_f64, double, double, double, other[i] == 0.5, to[i] = root_F64(from[i]))
-#define POW_F32    root_f32
-#define POW_F64    root_f64
+/* Powers of positive numbers, and of those the exponents that ops.def has in other ways; an output may be an operand's
+ * block, so what is a power waits elsewhere until the others are known. */
+#define POWERS(name, beyond, plain, TYPE, least)                                                                       \
+    static void name##_simple(TYPE *to, const TYPE *from, const TYPE *other, const TYPE *powers, size_t n)             \
+    {                                                                                                                  \
+        INDEPENDENT for (size_t i = 0; i < n; i++)                                                                     \
+        {                                                                                                              \
+            const TYPE a = from[i], b = other[i], root = sqrt(a), inverse = 1 / a;                                     \
+            const TYPE v = b == (TYPE)0.5 ? root : b == -1 ? inverse : powers[i];                                      \
+            to[i] = b == 2 ? a * a : v;                                                                                \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)                              \
+    {                                                                                                                  \
+        for (size_t begin = 0; begin < n; begin += PART) {                                                             \
+            size_t part = n - begin < PART ? n - begin : PART;                                                         \
+            const TYPE *from = (const TYPE *)pa + begin, *other = (const TYPE *)pb + begin;                            \
+            TYPE *to = (TYPE *)out + begin, powers[PART];                                                              \
+            int positive = 1, simple = 0, all = 1;                                                                     \
+            for (size_t i = 0; i < part; i++) {                                                                        \
+                const TYPE b = other[i];                                                                               \
+                const int one = (b == 2) | (b == -1) | (b == (TYPE)0.5);                                               \
+                positive &= (from[i] >= least) & (from[i] < __builtin_inff()) & (fabs(b) <= 0x1p70f);                  \
+                simple |= one;                                                                                         \
+                all &= one;                                                                                            \
+            }                                                                                                          \
+            if (!positive) {                                                                                           \
+                beyond(to, from, other, pc, part);                                                                     \
+                continue;                                                                                              \
+            }                                                                                                          \
+            TYPE *found = simple ? powers : to;                                                                        \
+            if (all) {                                                                                                 \
+                memset(powers, 0, sizeof powers);                                                                      \
+            } else {                                                                                                   \
+                INDEPENDENT for (size_t i = 0; i < part; i++) found[i] = plain(from[i], other[i]);                     \
+            }                                                                                                          \
+            if (simple) name##_simple(to, from, other, powers, part);                                                  \
+        }                                                                                                              \
+    }
+POWERS(pow_positive_f32, POW_F32, pow_plain_f32, float, 0x1p-126f)
+POWERS(pow_positive_f64, POW_F64, pow_plain_f64, double, 0x1p-1022)
+#define POW_F32    pow_positive_f32
+#define POW_F64    pow_positive_f64
 
 #define ANY        1
 #define FEW_I64(v) (((uint64_t)(v) + ((uint64_t)1 << 50)) >> 51 == 0)

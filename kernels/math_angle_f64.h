@@ -1,12 +1,17 @@
-/* Tangents and inverse trigonometric functions of float64, as math_f64.h has the others. Results are within 1.5 units
+/* Trigonometric functions and their inverses of float64, as math_f64.h has the others. Results are within 1.5 units
  * of the last place. Included by loops.c alone. */
 #ifndef KN_MATH_ANGLE_F64_H
 #define KN_MATH_ANGLE_F64_H
 
 #include "kernels/math_f64.h"
 
-/* Up to this size k * (33 digits of pi / 2) below is exact; larger arguments go to the C library. */
-#define TAN_LIMIT 0x1.8p20
+#define QUARTER        0x1.921fb54442d18p+0 /* pi / 2, as three numbers */
+#define QUARTER_LOW    0x1.1a62633145c07p-54
+#define QUARTER_LOWEST -0x1.f1976b7ed8fbcp-110
+
+/* Up to this size those three numbers are enough to know what is left beside a multiple of pi / 2; larger arguments go
+ * to the C library. */
+#define TURN_LIMIT 0x1p40
 
 /* What rounding a - b to `difference` has lost. */
 static inline double lost_of(double a, double b, double difference)
@@ -15,16 +20,28 @@ static inline double lost_of(double a, double b, double difference)
     return (a - (difference - other)) - (b + other);
 }
 
-/* tan(a) of |a| <= TAN_LIMIT: a = k pi / 2 + r with |r| <= pi / 4, then it is sin(r) / cos(r), or -cos(r) / sin(r) of
- * an odd k. All of them are two numbers each, and the quotient q is mended by what is left beside q times the divisor.
- */
-ALWAYS_INLINE double tan_turned_f64(double a)
+/* a = k pi / 2 + (r + rest) with |r| <= pi / 4 and a rest that is less than r's last digit; the low bits are k's. */
+struct turn {
+    double r, rest;
+    uint64_t k;
+};
+
+ALWAYS_INLINE struct turn turn_of(double a)
 {
-    double shifted = a * 0x1.45f306dc9c883p-1 + ROUNDER, k = shifted - ROUNDER;
-    double first = a - k * 0x1.921fb544p0, second = first - k * 0x1.0b4611a6p-34, high = second - k * 0x1.3198a2ep-69;
-    double low = lost_of(first, k * 0x1.0b4611a6p-34, second) + lost_of(second, k * 0x1.3198a2ep-69, high) -
-                 k * 0x1.b839a252049c1p-104;
-    double r = high + low, rest = low - (r - high), z = r * r, half = 0.5 * z;
+    double shifted = fma_(a, 0x1.45f306dc9c883p-1, ROUNDER), k = shifted - ROUNDER;
+    double first = fma_(k, -QUARTER, a), part = k * QUARTER_LOW, high = first - part; /* the first is exact */
+    double low = lost_of(first, part, high) - fma_(k, QUARTER_LOW, -part) - k * QUARTER_LOWEST, r = high + low;
+    return (struct turn){r, low - (r - high), bits_of_double(shifted)};
+}
+
+/* sin(r + rest) = r + sine and cos(r + rest) = one + cosine of |r| <= pi / 4. */
+struct circle {
+    double r, sine, one, cosine;
+};
+
+ALWAYS_INLINE struct circle circle_of(double r, double rest)
+{
+    double z = r * r, half = 0.5 * z, one = 1 - half;
     double s = 0x1.5d93178dbc04ap-33;
     s = fma_(s, z, -0x1.ae5e6686291e4p-26);
     s = fma_(s, z, 0x1.71de357814536p-19);
@@ -37,20 +54,50 @@ ALWAYS_INLINE double tan_turned_f64(double a)
     c = fma_(c, z, 0x1.a01a019cb2186p-16);
     c = fma_(c, z, -0x1.6c16c16c15181p-10);
     c = fma_(c, z, 0x1.555555555554cp-5);
-    double sine = z * r * s + rest * (1 - half), one = 1 - half;
-    double cosine = ((1 - one) - half) + (z * z * c - r * rest);
-    int odd = (int)(bits_of_double(shifted) & 1);
-    double up = odd ? -one : r, up_low = odd ? -cosine : sine, down = odd ? r : one, down_low = odd ? sine : cosine;
+    return (struct circle){r, z * r * s + rest * one, one, ((1 - one) - half) + (z * z * c - r * rest)};
+}
+
+/* sin(a) for turn 0, cos(a) for turn 1, of |a| <= TURN_LIMIT. */
+ALWAYS_INLINE double sin_turned_f64(double a, uint64_t turn)
+{
+    struct turn t = turn_of(a);
+    struct circle c = circle_of(t.r, t.rest);
+    uint64_t k = t.k + turn;
+    double v = k & 1 ? c.one + c.cosine : c.r + c.sine;
+    return double_of_bits(bits_of_double(v) ^ k >> 1 << 63);
+}
+
+/* sin(pi a) / (pi a): but for whole turns a = k / 2 + d, of which the quotient is mended by what is left beside it and
+ * by the digits that pi a and the sine lack. */
+static inline double sinc_f64(double a)
+{
+    double e = a - 2 * rint(0.5 * a), shifted = 2 * e + ROUNDER, d = e - 0.5 * (shifted - ROUNDER);
+    double high = 2 * QUARTER * d, low = fma_(2 * QUARTER, d, -high) + 2 * QUARTER_LOW * d, r = high + low;
+    struct circle c = circle_of(r, low - (r - high));
+    uint64_t k = bits_of_double(shifted);
+    double up = k & 1 ? c.one : c.r, up_low = k & 1 ? c.cosine : c.sine, n = up + up_low;
+    double below = 2 * QUARTER * a, inverse = 1 / below, q = n * inverse;
+    double lacks = fma_(2 * QUARTER, a, -below) + 2 * QUARTER_LOW * a;
+    double v = q + (fma_(-q, below, n) + (up_low - (n - up)) - q * lacks) * inverse;
+    v = n == 0 ? q : double_of_bits(bits_of_double(v) ^ k >> 1 << 63);
+    return fabs(a) < 0x1p-30 ? 1 : v;
+}
+
+/* tan(a) of |a| <= TURN_LIMIT: sin(r) / cos(r), or -cos(r) / sin(r) of an odd k. All of them are two numbers each, and
+ * the quotient q is mended by what is left beside q times the divisor. */
+ALWAYS_INLINE double tan_turned_f64(double a)
+{
+    struct turn t = turn_of(a);
+    struct circle c = circle_of(t.r, t.rest);
+    int odd = (int)(t.k & 1);
+    double up = odd ? -c.one : c.r, up_low = odd ? -c.cosine : c.sine;
+    double down = odd ? c.r : c.one, down_low = odd ? c.sine : c.cosine;
     double n = up + up_low, d = down + down_low;
     up_low -= n - up;
     down_low -= d - down;
-    double inverse = 1 / d, q = n * inverse, qh = first_half(q), ql = q - qh, dh = first_half(d), dl = d - dh;
-    double left = (((n - qh * dh) - ql * dh) - qh * dl) - ql * dl;
-    return a == 0 ? a : q + (left + up_low - q * down_low) * inverse;
+    double inverse = 1 / d, q = n * inverse;
+    return a == 0 ? a : q + (fma_(-q, d, n) + up_low - q * down_low) * inverse;
 }
-
-#define QUARTER     0x1.921fb54442d18p+0 /* pi / 2, as two numbers */
-#define QUARTER_LOW 0x1.1a62633145c07p-54
 
 /* atan(y / x) of y and x that are not negative: by the tangent t of what is left beside the nearest of 0, atan(1 / 2),
  * atan(1), atan(3 / 2) and a quarter turn, which stand as two numbers each: atan(t) = t - t p. */

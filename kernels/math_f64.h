@@ -51,17 +51,26 @@ static inline struct powers powers_of(double x)
     return (struct powers){k, r, exp_rest(r, (high - r) - low)};
 }
 
-/* v * 2^k of |k| <= 1100, by two factors, so that only the last product is rounded. */
+/* v * 2^k of |k| <= 1190, by two factors, so that only the last product is rounded. */
 static inline double scaled_by(double v, double k)
 {
-    double half = (k * 0.5 + ROUNDER) - ROUNDER;
-    return v * power_of(half) * power_of(k - half);
+    int down = k < 0;
+    double power = power_of(down ? k + 192 : k - 192);
+    return v * (down ? power : 0x1p192) * (down ? 0x1p-192 : power);
 }
 
 static inline double exp_f64(double a)
 {
     struct powers p = powers_of(a > 710 ? 710 : a < -750 ? -750 : a);
     return scaled_by(1 + (p.r + p.rest), p.k);
+}
+
+/* Of |a| <= EXP_LIMIT, whose powers of 2 are numbers with leading digits. */
+#define EXP_LIMIT 700
+static inline double exp_near_f64(double a)
+{
+    struct powers p = powers_of(a);
+    return (1 + (p.r + p.rest)) * power_of(p.k);
 }
 
 static inline double exp2_f64(double a)
@@ -219,23 +228,41 @@ static inline double atanh_f64(double a)
     return (x > 1) | (a != a) ? __builtin_nan("") : v;
 }
 
-/* By Halley's method from a guess with a third of the exponent, and a last step from a guess of few digits, whose
- * square is exact. Numbers without leading digits are made larger by 2^54, which the root is by 2^18. */
+/* x^(-1/3) from y near it, by the series over what x y^3 lacks of 1. */
+ALWAYS_INLINE double nearer_root(double y, double x)
+{
+    double lacks = fma_(-(x * y) * y, y, 1);
+    double series = fma_(fma_(lacks, 0x1.61f9add3c0ca4p-3, 0x1.c71c71c71c71cp-3), lacks, 0x1.5555555555555p-2);
+    return fma_(y * lacks, series, y);
+}
+
+/* From x^(-1/3), which a guess by the exponent and two steps give without a quotient; the root x y^2 is mended by what
+ * its cube lacks of x. Numbers without leading digits are made larger by 2^54, which the root is by 2^18. */
 static inline double cbrt_f64(double a)
 {
     int small = fabs(a) < 0x1p-1022;
     double x = small ? fabs(a) * 0x1p54 : fabs(a);
-    uint64_t third = ((bits_of_double(x) >> 32) * 0xaaaaaaabu >> 33) + 715094163;
-    double t = double_of_bits(third << 32);
-    for (int i = 0; i < 2; i++) {
-        double ratio = t * t * (t / x); /* t^3 / x, which no x makes too large */
-        t = t * ((ratio + 2) / (2 * ratio + 1));
-    }
-    t = double_of_bits((bits_of_double(t) + 0x40000000u) >> 31 << 31);
-    double r = x / (t * t);
-    t = t + t * ((r - t) / (t + t + r));
+    double y = double_of_bits((0x553ef0ffu - ((bits_of_double(x) >> 32) * 0xaaaaaaabu >> 33)) << 32);
+    y = nearer_root(nearer_root(y, x), x);
+    double t = x * y * y, square = t * t, left = fma_(-square, t, x) - fma_(t, t, -square) * t;
+    t = fma_(left, y * y * (1.0 / 3), t);
     t = small ? t * 0x1p-18 : t;
     return (a == 0) | !(fabs(a) < __builtin_inf()) ? a : copysign(t, a);
+}
+
+/* Squares that would be infinite, or lack digits, are those of numbers made smaller or larger. */
+static inline double hypot_f64(double a, double b)
+{
+    double x = fabs(a) > fabs(b) ? fabs(a) : fabs(b), y = fabs(a) > fabs(b) ? fabs(b) : fabs(a);
+    double up = x > 0x1p500    ? 0x1p-600
+                : x < 0x1p-400 ? 0x1p600
+                               : 1,
+           down = x > 0x1p500    ? 0x1p600
+                  : x < 0x1p-400 ? 0x1p-600
+                                 : 1;
+    x *= up, y *= up;
+    double v = sqrt(fma_(x, x, y * y)) * down, infinity = __builtin_inf();
+    return (fabs(a) == infinity) | (fabs(b) == infinity) ? infinity : v;
 }
 
 /* a = 2^k m with 1 <= |m| < 2, of a that is finite and not 0. */

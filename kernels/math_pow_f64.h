@@ -33,15 +33,23 @@ ALWAYS_INLINE struct pair log2_pair(struct parts x)
     return (struct pair){sum, fl - ((sum - x.k) - fh)};
 }
 
+/* 2^(d + low) as e to a power. */
+ALWAYS_INLINE struct powers powers_of_part(double k, double d, double low)
+{
+    double th = first_half(d + low), tl = low - (th - d);
+    double first = th * 0x1.62e42f8p-1, rest = th * 0x1.be8e7bcd5e4f2p-27 + tl * LN2, r = first + rest;
+    return (struct powers){k, r, exp_rest(r, rest - (r - first))};
+}
+
 /* 2^(l y) of a finite l and |y| <= 2^70. */
 ALWAYS_INLINE double power_of_log(struct pair l, double y)
 {
     double yh = first_half(y), high = yh * l.high, low = (y - yh) * l.high + y * l.low, sum = high + low;
     high = sum > 1030 ? 1030 : sum < -1090 ? -1090 : high;
     low = (sum > 1030) | (sum < -1090) ? 0 : low;
-    double k = (high + low + ROUNDER) - ROUNDER, d = high - k, th = first_half(d + low), tl = low - (th - d);
-    double first = th * 0x1.62e42f8p-1, rest = th * 0x1.be8e7bcd5e4f2p-27 + tl * LN2, r = first + rest;
-    return scaled_by(1 + (r + exp_rest(r, rest - (r - first))), k);
+    double k = (high + low + ROUNDER) - ROUNDER;
+    struct powers p = powers_of_part(k, high - k, low);
+    return scaled_by(1 + (p.r + p.rest), k);
 }
 
 /* Of 2^-1022 <= a < infinity and |b| <= 2^70. */

@@ -1,0 +1,294 @@
+/* Error functions, the gamma function and its logarithm's derivative of float32 and float64, as math_f32.h and
+ * math_f64.h have the other functions. Of float32 results are within 0.52 units of the last place. Of float64 erf and
+ * erfc are within 1 unit, gamma within 1 above zero and 3.5 below, digamma within 4 above zero where it is not near its
+ * zero, within 1 there, and below zero as good as the larger of what it is the sum of. Included by loops.c alone. */
+#ifndef KN_MATH_SPECIAL_H
+#define KN_MATH_SPECIAL_H
+
+#include "kernels/math_angle_f64.h"
+#include "kernels/math_pow_f64.h"
+
+/* A number of more digits than a double has: the second is less than the first one's last digit. */
+struct two {
+    double high, low;
+};
+
+static inline struct two sum_of(double a, double b)
+{
+    double sum = a + b;
+    return (struct two){sum, lost_of(a, -b, sum)};
+}
+
+static inline struct two product_of(struct two a, struct two b)
+{
+    double v = a.high * b.high;
+    return (struct two){v, fma_(a.high, b.high, -v) + (a.high * b.low + a.low * b.high)};
+}
+
+/* e^(r + rest) of the powers' small part. */
+static inline struct two one_and(struct powers p)
+{
+    double s = p.r + p.rest, v = 1 + s;
+    return (struct two){v, (s - (v - 1)) + (p.rest - (s - p.r))};
+}
+
+#define ERF_NEAR 0.65 /* below it erf is x + x p(x^2), above it erfc has the form exp(-x^2) f(u) / (1 + 2 x) */
+
+/* That p, of which the error is 2^-56. */
+ALWAYS_INLINE double erf_rest(double z)
+{
+    double p = -0x1.2299dc42a208cp-23;
+    p = fma_(p, z, 0x1.b34c5b0844608p-20);
+    p = fma_(p, z, -0x1.f46b0efed5333p-17);
+    p = fma_(p, z, 0x1.f99f4f9891c32p-14);
+    p = fma_(p, z, -0x1.c02d9d4a134bbp-11);
+    p = fma_(p, z, 0x1.565bccbc7feafp-8);
+    p = fma_(p, z, -0x1.b82ce31134daap-6);
+    p = fma_(p, z, 0x1.ce2f21a03ff16p-4);
+    p = fma_(p, z, -0x1.812746b0379c2p-2);
+    return fma_(p, z, 0x1.06eba8214db68p-3);
+}
+
+/* erfc(x) / 2^k of x from ERF_NEAR to 27.3: f is a polynomial over u = (x - 3) / (x + 3), which hardly changes, and
+ * what the square, the quotient and the sums lack is kept. The relative error of f is 2^-57. */
+ALWAYS_INLINE struct two erfc_far(double x, double *k)
+{
+    double square = x * x, lacks = fma_(x, x, -square);
+    *k = fma_(-square, LOG2E, ROUNDER) - ROUNDER;
+    double first = fma_(*k, -LN2_HIGH, -square), low = *k * LN2_LOW + lacks, r = first - low;
+    struct two e = one_and((struct powers){*k, r, exp_rest(r, (first - r) - low)});
+    double d = 1 + 2 * x, below = 1 - (d - 2 * x), inverse = 1 / ((x + 3) * d), u = (x - 3) * (d * inverse);
+    double quotient = (x + 3) * inverse, left = (fma_(-quotient, d, 1) - quotient * below) * quotient;
+    double p = -0x1.41a06348133fdp-26;
+    p = fma_(p, u, 0x1.ee497a91b7013p-26);
+    p = fma_(p, u, 0x1.f2ff205c84e0fp-24);
+    p = fma_(p, u, -0x1.1fe6e2d4bb190p-23);
+    p = fma_(p, u, -0x1.52a13fdd4e19dp-21);
+    p = fma_(p, u, 0x1.7e317e93a28c6p-22);
+    p = fma_(p, u, 0x1.d312eab9def4cp-19);
+    p = fma_(p, u, -0x1.894e6118b84f0p-21);
+    p = fma_(p, u, -0x1.5145e3fcc43d4p-16);
+    p = fma_(p, u, 0x1.4c324f9a1a799p-18);
+    p = fma_(p, u, 0x1.065a7a8c9364ap-13);
+    p = fma_(p, u, -0x1.b912a5e32f835p-14);
+    p = fma_(p, u, -0x1.98db532c52589p-11);
+    p = fma_(p, u, 0x1.ef1bddaed3714p-10);
+    p = fma_(p, u, 0x1.4b884e4e2efbcp-9);
+    p = fma_(p, u, -0x1.8574c40c4628fp-6);
+    p = fma_(p, u, 0x1.17ca2877edb19p-4);
+    p = fma_(p, u, -0x1.e88b803a481eep-4);
+    p = fma_(p, u, 0x1.098366a5b4746p-3);
+    p = fma_(p, u, -0x1.85a15c58aa647p-5);
+    p = fma_(p, u, -0x1.15c084bb9e8f4p-3);
+    double v = fma_(p, u, 0x1.40c522d7e4987p+0);
+    struct two f = {v, fma_(p, u, 0x1.40c522d7e4987p+0 - v) + 0x1.a91daafb8dbd7p-55};
+    return product_of(product_of(e, f), (struct two){quotient, left});
+}
+
+ALWAYS_INLINE double erf_f64(double a)
+{
+    double x = fabs(a), k, near = fma_(x, erf_rest(x * x), x);
+    struct two v = erfc_far(x < ERF_NEAR ? ERF_NEAR : x > 6 ? 6 : x, &k);
+    return copysign(x < ERF_NEAR ? near : 1 - (v.high + v.low) * power_of(k), a);
+}
+
+ALWAYS_INLINE double erfc_f64(double a)
+{
+    double x = fabs(a), k, rest = a * erf_rest(a * a), d = 1 - a, near = d + (((1 - d) - a) - rest);
+    struct two v = erfc_far(x < ERF_NEAR ? ERF_NEAR : x > 27.3 ? 27.3 : x, &k);
+    double far = scaled_by(v.high + v.low, k);
+    return x < ERF_NEAR ? near : a < 0 ? 2 - far : far;
+}
+
+/* The same with fewer digits: the errors are 2^-31. */
+static inline double erf_rest_f32(double z)
+{
+    double p = 0x1.65bfbfd4c0dc4p-14;
+    p = fma_(p, z, -0x1.acd92a2b0dce3p-11);
+    p = fma_(p, z, 0x1.55106f735ce74p-8);
+    p = fma_(p, z, -0x1.b815cb34e912dp-6);
+    p = fma_(p, z, 0x1.ce2e5c000be83p-4);
+    p = fma_(p, z, -0x1.81274432fa93cp-2);
+    return fma_(p, z, 0x1.06eba816c78e5p-3);
+}
+
+/* Of x up to 10.1. */
+static inline double erfc_far_f32(double x)
+{
+    double u = (x - 3) / (x + 3), y = -x * x * LOG2E;
+    double p = -0x1.6d576c15cffacp-11;
+    p = fma_(p, u, 0x1.db7fc21cc0610p-10);
+    p = fma_(p, u, 0x1.48e5bd67f6629p-9);
+    p = fma_(p, u, -0x1.85257f610442bp-6);
+    p = fma_(p, u, 0x1.17cc3c93e2441p-4);
+    p = fma_(p, u, -0x1.e88d8d56ef434p-4);
+    p = fma_(p, u, 0x1.09835ddd0b0bfp-3);
+    p = fma_(p, u, -0x1.85a1363c6e131p-5);
+    p = fma_(p, u, -0x1.15c084b4540a6p-3);
+    p = fma_(p, u, 0x1.40c522d61ef11p+0);
+    return exp2_of(y, y + ROUNDER) * p / (1 + 2 * x);
+}
+
+static inline float erf_f32(float a)
+{
+    double x = fabsf(a), far = 1 - erfc_far_f32(x > 5 ? 5 : x);
+    return copysignf((float)(x < 0.9 ? fma_(x, erf_rest_f32(x * x), x) : far), a);
+}
+
+static inline float erfc_f32(float a)
+{
+    double v = a, x = fabs(v), far = erfc_far_f32(x > 10.1 ? 10.1 : x);
+    return (float)(x < 0.9 ? 1 - fma_(v, erf_rest_f32(v * v), v) : a < 0 ? 2 - far : far);
+}
+
+/* What x / 2 is beside a multiple of pi / 2 where it is pi times that many: sin(pi x), and cos(pi x). */
+struct two_sides {
+    double sine, cosine;
+};
+
+ALWAYS_INLINE struct two_sides turns_of(double x)
+{
+    double e = x - 2 * rint(0.5 * x), shifted = 2 * e + ROUNDER, d = e - 0.5 * (shifted - ROUNDER);
+    double high = 2 * QUARTER * d, low = fma_(2 * QUARTER, d, -high) + 2 * QUARTER_LOW * d, r = high + low;
+    struct circle c = circle_of(r, low - (r - high));
+    uint64_t k = bits_of_double(shifted);
+    double s = c.r + c.sine, t = c.one + c.cosine, sine = k & 1 ? t : s, cosine = k & 1 ? s : t;
+    return (struct two_sides){double_of_bits(bits_of_double(sine) ^ k >> 1 << 63),
+                              double_of_bits(bits_of_double(cosine) ^ (k + 1) >> 1 << 63)};
+}
+
+/* gamma(x) / 2^k of 0 < x <= 190. By Stirling's formula, which is exp((y - 1/2) (log(y) - 1) + m / y) sqrt(2 pi / e)
+ * with a polynomial m over 1 / y^2, of y = x from 8 on; of y = x + 8 below, where the quotient of the two gamma
+ * functions is x (x + 1) ... (x + 7), by pairs of its factors. Exponents are of 2, and known as those of pow are. */
+ALWAYS_INLINE double gamma_far(double x, double *k)
+{
+    int low = x < 8;
+    double y = low ? x + 8 : x, lost = low ? x - (y - 8) : 0, inverse = 1 / y, w = inverse * inverse;
+    struct pair l = log2_pair(parts_of(y));
+    double t = y - 0.5, th = first_half(t), high = th * (l.high - LOG2E_HIGH);
+    double m = 0x1.dec1913b30324p-8;
+    m = fma_(m, w, -0x1.6571876ff03e6p-9);
+    m = fma_(m, w, 0x1.3e3ce9d204747p-10);
+    m = fma_(m, w, -0x1.c23ac7f0cd77bp-11);
+    m = fma_(m, w, 0x1.2c27628002496p-10);
+    m = fma_(m, w, -0x1.06a2764631b71p-8);
+    m = fma_(m, w, 0x1.ec709dc3a03fdp-4);
+    double rest = (t - th) * (l.high - LOG2E_HIGH) + t * (l.low - LOG2E_LOW) + m * inverse + 0x1.af94395e1e516p-41;
+    rest += lost * (l.high - 0.5 * LOG2E * inverse);
+    high += 0x1.3573fcf6d4000p-1; /* the factor's first digits, so few that the sum is exact */
+    *k = (high + rest + ROUNDER) - ROUNDER;
+    struct two e = one_and(powers_of_part(*k, high - *k, rest));
+    struct two s = {x + 7, x - ((x + 7) - 7)}, q = product_of((struct two){x, 0}, s);
+    struct two q6 = sum_of(q.high, 6), q10 = sum_of(q.high, 10), q12 = sum_of(q.high, 12);
+    q6.low += q.low, q10.low += q.low, q12.low += q.low;
+    struct two all = product_of(product_of(q, q6), product_of(q10, q12));
+    double below = low ? all.high : 1, below_low = low ? all.low : 0, over = 1 / below, v = e.high * over;
+    return v + (fma_(-v, below, e.high) + (e.low - v * below_low)) * over;
+}
+
+/* Below zero -pi / (x sin(pi x) gamma(-x)). */
+ALWAYS_INLINE double gamma_f64(double a)
+{
+    double x = fabs(a), k, v = gamma_far(x > 190 ? 190 : x, &k);
+    double turned = -2 * QUARTER / (v * (x > 190 ? -190 : a) * turns_of(a).sine);
+    double g = scaled_by(a < 0 ? turned : v, a < 0 ? -k : k);
+    g = (a < 0) & (rint(a) == a) ? __builtin_nan("") : g;
+    return x < 0x1p-60 ? 1 / a : g;
+}
+
+/* By the same formula from 4 on, whose polynomial's error is 2^-30 of 1 / 12. */
+static inline float gamma_f32(float a)
+{
+    double v = a, x = a < 0 ? 1 - v : v, z = x > 48 ? 48 : x;
+    int low = z < 4;
+    double y = low ? z + 4 : z, inverse = 1 / y, w = inverse * inverse;
+    struct parts m = parts_of(y);
+    double l = fma_(log_ratio((m.m - 1) / (m.m + 1)), LOG2E, m.k), p = -0x1.7ed81311dc367p-11;
+    p = fma_(p, w, 0x1.2ae45a219f4f8p-10);
+    p = fma_(p, w, -0x1.06a1720ec7bebp-8);
+    p = fma_(p, w, 0x1.ec709dba61d84p-4);
+    double e = fma_(y - 0.5, l - LOG2E, fma_(p, inverse, 0x1.3573fcf6d5af9p-1));
+    double g = exp2_of(e, e + ROUNDER) / (low ? z * (z + 1) * (z + 2) * (z + 3) : 1);
+    double k = rint(v), r = (v - k) * 0x1.921fb54442d18p1, q = r * r, s = -0x1.9a0e1b3f6ccf9p-26;
+    s = fma_(s, q, 0x1.716ba51b803c1p-19);
+    s = fma_(s, q, -0x1.a017a8ff2b6bap-13);
+    s = fma_(s, q, 0x1.11110b74b1be9p-7);
+    s = fma_(s, q, -0x1.5555554175b3bp-3);
+    s = fma_(s, q, 0x1.ffffffffd17d5p-1) * r;
+    s = rint(k / 2) == k / 2 ? s : -s;
+    g = a < 0 ? 0x1.921fb54442d18p1 / (s * g) : g;
+    g = (a < 0) & (k == v) ? __builtin_nan("") : g;
+    return a == 0 ? 1 / a : (float)g;
+}
+
+/* Of x >= 1: log(x) - q / x with a polynomial q over (x - 1) / (x + 1), of which the error is 2^-57; of less by that of
+ * x + 1, in *upper; near its zero by a polynomial over the distance t to it. */
+ALWAYS_INLINE double digamma_and(double x, double *upper)
+{
+    double y = x < 1 ? x + 1 : x, inverse = 1 / (y * (y + 1)), u = (y - 1) * (y * inverse);
+    double q = 0x1.867cea8d0842fp-21;
+    q = fma_(q, u, -0x1.2db641a56f49dp-17);
+    q = fma_(q, u, 0x1.b6c873a678a75p-15);
+    q = fma_(q, u, -0x1.9234e452e2136p-13);
+    q = fma_(q, u, 0x1.07c3dca25153fp-11);
+    q = fma_(q, u, -0x1.0b9c78bffb811p-10);
+    q = fma_(q, u, 0x1.bddc24e056929p-10);
+    q = fma_(q, u, -0x1.4189e7c76a92dp-9);
+    q = fma_(q, u, 0x1.a60d256d295dap-9);
+    q = fma_(q, u, -0x1.07819861b9243p-8);
+    q = fma_(q, u, 0x1.441c1761b1b45p-8);
+    q = fma_(q, u, -0x1.91b33ae26270dp-8);
+    q = fma_(q, u, 0x1.fbc818ec2774ep-8);
+    q = fma_(q, u, -0x1.4b3b21aae7b15p-7);
+    q = fma_(q, u, 0x1.c18a8b2319389p-7);
+    q = fma_(q, u, -0x1.3fdae2fd505e1p-6);
+    q = fma_(q, u, 0x1.f62f818c0ba21p-6);
+    q = fma_(q, u, -0x1.b9b26ec4313c4p-5);
+    q = fma_(q, u, 0x1.7d26c23d9ec3ep-4);
+    q = fma_(q, u, -0x1.155fe41b2cc5ep-3);
+    q = fma_(q, u, 0x1.2788cfc6fb619p-1);
+    double l = log_of_parts(parts_of(y)), v = l - q * ((y + 1) * inverse);
+    *upper = v;
+    double t = (x - 0x1.762d86356be3fp+0) - 0x1.b86a722197829p-54;
+    double p = -0x1.36eb768005eaep-12;
+    p = fma_(p, t, 0x1.5a85661102796p-11);
+    p = fma_(p, t, -0x1.a99bdbc635c75p-11);
+    p = fma_(p, t, 0x1.111c6c7e0ffdfp-10);
+    p = fma_(p, t, -0x1.972a25f36a4f2p-10);
+    p = fma_(p, t, 0x1.2eb2d59c9cbe8p-9);
+    p = fma_(p, t, -0x1.ba2ed098d8cb1p-9);
+    p = fma_(p, t, 0x1.42ddb5e34ddffp-8);
+    p = fma_(p, t, -0x1.d82230b606ae8p-8);
+    p = fma_(p, t, 0x1.5955d04e330e1p-7);
+    p = fma_(p, t, -0x1.f97079a1104f1p-7);
+    p = fma_(p, t, 0x1.723d6868e6b22p-6);
+    p = fma_(p, t, -0x1.0fa7ebe204ef4p-5);
+    p = fma_(p, t, 0x1.8fce02afd8abdp-5);
+    p = fma_(p, t, -0x1.27baba26da05bp-4);
+    p = fma_(p, t, 0x1.b9a5b63714684p-4);
+    p = fma_(p, t, -0x1.4fc1317257195p-3);
+    p = fma_(p, t, 0x1.08b4294d50362p-2);
+    p = fma_(p, t, -0x1.c563b54aa1a39p-2);
+    p = fma_(p, t, 0x1.ef72bc8ee38acp-1);
+    v = x < 1 ? v - 1 / x : v;
+    v = (x > 1.1) & (x < 1.9) ? p * t : y > 0x1p60 ? l : v;
+    return y < __builtin_inf() ? v : x;
+}
+
+ALWAYS_INLINE double digamma_positive(double x)
+{
+    double upper;
+    return digamma_and(x, &upper);
+}
+
+/* Below 0 psi(-x) - 1 / x - pi / tan(pi x), where psi(1 - x) is the first two. */
+ALWAYS_INLINE double digamma_f64(double a)
+{
+    double x = fabs(a), upper, v = digamma_and(x, &upper);
+    struct two_sides turns = turns_of(a);
+    double turned = (x < 1 ? upper : v + 1 / x) - 2 * QUARTER * turns.cosine / turns.sine;
+    v = a < 0 ? turned : v;
+    return (a <= 0) & (rint(a) == a) ? __builtin_nan("") : v;
+}
+
+#endif

@@ -1,0 +1,199 @@
+/* Functions of floating numbers over their ranges, all magnitudes and edges, against long double, within bounds that
+ * are tighter than those of the tests of all operations; and the same bits in every layout and with every instruction
+ * set. */
+#include "tests/unit/ops_reference.h"
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Where a function is looked at closely, and how many units of the last place of float64 it may be off. */
+static const struct function {
+    enum kn_op op;
+    double low, high, bound;
+} functions[] = {
+    {KN_SIN, -100, 100, 0.8},  {KN_COS, -100, 100, 0.8},    {KN_TAN, -100, 100, 0.95},   {KN_SINC, -30, 30, 0.85},
+    {KN_EXP, -745, 709, 1.01}, {KN_EXP2, -1074, 1023, 1.2}, {KN_EXPM1, -40, 700, 1.5},   {KN_LOG, 0, 10, 1.5},
+    {KN_LOG2, 0, 10, 1.5},     {KN_LOG10, 0, 10, 1.5},      {KN_LOG1P, -1, 10, 1.5},     {KN_SINH, -20, 20, 2.5},
+    {KN_COSH, -20, 20, 2.5},   {KN_TANH, -20, 20, 2.5},     {KN_ASIN, -1, 1, 1.5},       {KN_ACOS, -1, 1, 1.5},
+    {KN_ATAN, -10, 10, 1.5},   {KN_ASINH, -10, 10, 2.5},    {KN_ACOSH, 1, 10, 2.5},      {KN_ATANH, -1, 1, 2.5},
+    {KN_CBRT, -10, 10, 0.65},  {KN_ERF, -6.5, 6.5, 1.01},   {KN_ERFC, -6.5, 27.5, 1.01}, {KN_GAMMA, 0, 175, 0.8},
+    {KN_GAMMA, -20, 0, 3.6},   {KN_DIGAMMA, 0, 50, 4},      {KN_POW, 0, 30, 1.01},       {KN_HYPOT, -10, 10, 0.95},
+    {KN_ERFINV, -1, 1, 2.5},
+};
+#define FUNCTIONS (int)(sizeof functions / sizeof *functions)
+
+static const double edges[] = {
+    0.0,
+    -0.0,
+    INFINITY,
+    -INFINITY,
+    NAN,
+    1,
+    -1,
+    0.5,
+    -0.5,
+    2,
+    -2,
+    0.65,
+    0.9,
+    1.1,
+    1.9,
+    8,
+    27.3,
+    171.5,
+    171.625,
+    -170.5,
+    -183.5,
+    -200.5,
+    700,
+    -700,
+    709.7,
+    -745.1,
+    0x1p-1022,
+    -0x1p-1022,
+    0x1p-1074,
+    -0x1p-1074,
+    1e-310,
+    0x1.fffffffffffffp1023,
+    0x1.921fb54442d18p0,
+    -0x1.921fb54442d18p1,
+    0x1.2d97c7f3321d2p1,
+    1e5,
+    0x1p40,
+    0x1.0000000000001p40,
+    1e22,
+    -1e300,
+    2.5,
+    0x1.762d86356be3fp0,
+    1e-8,
+    -1e-8,
+    0x1p-126,
+    0x1p-149,
+    88.7,
+    -103.9,
+    35.04,
+    0.999,
+    -0.99999,
+    4503599627370497.5,
+};
+#define EDGES (int)(sizeof edges / sizeof *edges)
+
+enum { NUMBERS = 1500 };
+
+/* The edges, numbers of the range, and some of every size. */
+static struct rt_array numbers(enum rt_dtype t, const struct function *f, uint32_t seed)
+{
+    int64_t n = NUMBERS;
+    struct rt_array a = {0};
+    uint64_t state = seed + 88172645463325252u;
+    OK(rt_array_new(test_device(), t, 1, &n, &a, e));
+    for (int64_t i = 0; i < n; i++) {
+        state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+        double part = (double)(state >> 11) * 0x1p-53, v = f->low + (f->high - f->low) * part;
+        if (i < EDGES) v = seed % 2 ? edges[i] : edges[(7 * i + 3) % EDGES];
+        if (i >= EDGES && i % 5 == 0) v = copysign(exp2((part - 0.5) * (t == RT_FLOAT64 ? 2000 : 250)), f->low + 1);
+        rt_store_double(t, element(&a, i), v);
+    }
+    return a;
+}
+
+static struct rt_array applied(enum kn_op op, const struct rt_array *a, const struct rt_array *b)
+{
+    struct rt_array out = {0};
+    OK(kn_apply(op, (struct kn_operand[]){of_array(a), of_array(b)}, &out, e));
+    return out;
+}
+
+/* Far from its range functions are as good as where they are looked at, but for digamma's zeros below 0. */
+static void check_function(const struct function *f, enum rt_dtype t)
+{
+    ARRAYS a = numbers(t, f, 1), b = numbers(t, f, 2), out = applied(f->op, &a, &b);
+    for (int64_t i = 0; i < NUMBERS; i++) {
+        double x = get(&a, i), y = get(&b, i), got = get(&out, i);
+        if (f->op == KN_GAMMA && f->low >= 0 && x < 0) continue;
+        long double want = reference_float(f->op, x, y, 0), size = want, bound = f->bound;
+        if (t == RT_FLOAT32)
+            bound = fabs(x) > 1e5 || f->op == KN_ERFINV ? 1 : 0.6L; /* beyond, the C library has them */
+        if (f->op == KN_DIGAMMA) size = x < 0 ? 8 + 4 * fabsl(want) : fmaxl(fabsl(want), 0.25L);
+        char stored[8];
+        rt_store_double(t, stored, (double)want);
+        double rounded = rt_load_double(t, stored);
+        if (isnan(want) ? isnan(got) : got == rounded && signbit(got) == signbit(rounded)) continue;
+        if (isfinite(got) && fabsl(got - want) <= bound * ulp(t, size)) continue;
+        FAIL("%s of %a, %a in %s: %a, expected %La, %.3Lf units off", kn_ops[f->op].name, x, y, rt_dtypes[t].name, got,
+             want, fabsl(got - want) / ulp(t, size));
+    }
+}
+
+TEST(functions_are_as_good_as_said)
+{
+    for (int k = 0; k < FUNCTIONS; k++) {
+        check_function(&functions[k], RT_FLOAT64);
+        check_function(&functions[k], RT_FLOAT32);
+    }
+}
+
+/* Every second element, a single one, and into the operand itself. */
+TEST(functions_give_the_same_bits_in_every_layout)
+{
+    for (int k = 0; k < FUNCTIONS; k++)
+        for (int single = 0; single < 2; single++) {
+            enum kn_op op = functions[k].op;
+            enum rt_dtype t = single ? RT_FLOAT32 : RT_FLOAT64;
+            size_t size = rt_dtypes[t].size;
+            ARRAYS a = numbers(t, &functions[k], 3), b = numbers(t, &functions[k], 4), out = applied(op, &a, &b);
+            ARRAYS x = {0}, y = {0}, second = {0};
+            OK(rt_array_slice(&a, 0, 1, NUMBERS / 2, 2, &x, e));
+            OK(rt_array_slice(&b, 0, 1, NUMBERS / 2, 2, &y, e));
+            second = applied(op, &x, &y);
+            for (int64_t i = 0; i < NUMBERS / 2; i++)
+                if (memcmp(element(&second, i), element(&out, 2 * i + 1), size))
+                    FAIL("%s [%lld]: %a, by itself %a", kn_ops[op].name, (long long)i, get(&out, 2 * i + 1),
+                         get(&second, i));
+            for (int64_t i = 0; i < NUMBERS; i += 11) {
+                ARRAYS p = {0}, q = {0}, one = {0};
+                OK(rt_array_slice(&a, 0, i, 1, 1, &p, e));
+                OK(rt_array_slice(&b, 0, i, 1, 1, &q, e));
+                one = applied(op, &p, &q);
+                if (memcmp(element(&one, 0), element(&out, i), size))
+                    FAIL("%s of %a: %a, alone %a", kn_ops[op].name, get(&a, i), get(&out, i), get(&one, 0));
+            }
+            struct rt_array *to = k % 2 && kn_ops[op].arity == 2 ? &b : &a;
+            OK(kn_apply(op, (struct kn_operand[]){of_array(&a), of_array(&b)}, to, e));
+            CHECK(memcmp(rt_array_host(to), rt_array_host(&out), (size_t)NUMBERS * size) == 0);
+        }
+}
+
+static uint64_t bits_of_functions(void)
+{
+    uint64_t sum = 0xcbf29ce484222325u;
+    for (int k = 0; k < FUNCTIONS; k++)
+        for (int single = 0; single < 2; single++) {
+            enum rt_dtype t = single ? RT_FLOAT32 : RT_FLOAT64;
+            ARRAYS a = numbers(t, &functions[k], 5), b = numbers(t, &functions[k], 6),
+                   out = applied(functions[k].op, &a, &b);
+            for (int64_t i = 0; i < NUMBERS; i++) {
+                double v = get(&out, i);
+                uint64_t bits = 0x7ff8u; /* NaN is one number, whatever its bits */
+                if (!isnan(v)) memcpy(&bits, &v, sizeof bits);
+                sum = (sum ^ bits) * 0x100000001b3u;
+            }
+        }
+    return sum;
+}
+
+TEST(functions_give_the_same_bits_with_every_instruction_set)
+{
+    static const char *const levels[] = {"base", "v3", "v4"};
+    uint64_t sums[3] = {0};
+    for (int i = 0; i < 3; i++) {
+        int ends[2];
+        CHECK(pipe(ends) == 0);
+        if (fork() == 0) { /* the choice is made once in a process */
+            setenv("LUNARRAY_ISA", levels[i], 1);
+            uint64_t sum = bits_of_functions();
+            _exit(write(ends[1], &sum, sizeof sum) == sizeof sum ? 0 : 1);
+        }
+        CHECK(read(ends[0], &sums[i], sizeof sums[i]) == sizeof sums[i]);
+    }
+    CHECK(sums[0] != 0 && sums[0] == sums[1] && sums[1] == sums[2]);
+}
