@@ -1,5 +1,6 @@
 /* The different elements of an array. It is sorted, and where an element differs from the one before it a group begins:
  * the elements at these marks are what is wanted. A scan of the marks numbers the groups for the inverse. */
+#include <stdlib.h>
 #include <string.h>
 #include "kernels/keys_cuda.h"
 #include "kernels/nonzero.h"
@@ -174,6 +175,82 @@ static enum rt_status of_nothing(struct groups *g, const struct rt_array *a, str
     return status == RT_OK ? rt_array_new(d, RT_INT64, 1, &none, &g->counts, e) : status;
 }
 
+/* ---- bytes on the host: how often each of the 256 comes says all ---- */
+
+#define BYTES  256
+#define TABLES 4 /* that take turns, so that equal neighbours do not wait for each other */
+
+struct bytes {
+    const uint8_t *from;
+    int64_t (*tables)[TABLES][BYTES]; /* of each worker */
+    int64_t rank[BYTES], *inverse;
+};
+
+static void tally_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct bytes *b = context;
+    int64_t(*t)[BYTES] = b->tables[worker];
+    size_t i = begin;
+    for (; i + TABLES <= end; i += TABLES)
+        for (size_t k = 0; k < TABLES; k++) t[k][b->from[i + k]]++;
+    for (; i < end; i++) t[0][b->from[i]]++;
+}
+
+static void rank_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct bytes *b = context;
+    (void)worker;
+    for (size_t i = begin; i < end; i++) b->inverse[i] = b->rank[b->from[i]];
+}
+
+/* Into the first table; returns how many different bytes there are. */
+static int64_t add_tables(const struct bytes *b)
+{
+    int64_t different = 0, *all = b->tables[0][0];
+    for (int v = 0; v < BYTES; v++) {
+        int64_t sum = 0;
+        for (int w = 0; w < rt_thread_count(); w++)
+            for (int k = 0; k < TABLES; k++) sum += b->tables[w][k][v];
+        all[v] = sum;
+        different += sum > 0;
+    }
+    return different;
+}
+
+/* The i-th byte in the order of the dtype's values. */
+static uint8_t byte_in_order(enum rt_dtype t, int i)
+{
+    return (uint8_t)(t == RT_INT8 ? i ^ 0x80 : i);
+}
+
+static enum rt_status of_bytes(struct groups *g, const struct rt_array *flat, const struct rt_array *a, bool inverse,
+                               struct rt_error *e)
+{
+    struct rt_device *d = rt_array_device(a);
+    struct bytes b = {.from = rt_array_host(flat)};
+    b.tables = rt_calloc((size_t)rt_thread_count(), sizeof *b.tables);
+    if (!b.tables) return rt_fail(e, RT_NOMEM, "out of memory: unique counts bytes");
+    rt_parallel_for((size_t)g->n, PIECE, tally_piece, &b);
+    g->count = add_tables(&b);
+    enum rt_status status = rt_array_new(d, a->dtype, 1, &g->count, &g->values, e);
+    if (status == RT_OK) status = rt_array_new(d, RT_INT64, 1, &g->count, &g->counts, e);
+    if (status == RT_OK && inverse) status = rt_array_new(d, RT_INT64, a->ndim, a->shape, &g->inverse, e);
+    int64_t found = 0;
+    for (int i = 0; i < BYTES && status == RT_OK; i++) {
+        uint8_t v = byte_in_order(a->dtype, i);
+        int64_t count = b.tables[0][0][v];
+        if (count == 0) continue;
+        ((uint8_t *)rt_array_host(&g->values))[found] = v;
+        ((int64_t *)rt_array_host(&g->counts))[found] = count;
+        b.rank[v] = ++found;
+    }
+    free(b.tables);
+    if (status != RT_OK || !inverse) return status;
+    b.inverse = rt_array_host(&g->inverse);
+    rt_parallel_for((size_t)g->n, PIECE, rank_piece, &b);
+    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+}
+
 /* The array goes to the caller, or is not wanted. */
 static void give(struct rt_array *a, struct rt_array *to, enum rt_status status)
 {
@@ -197,6 +274,8 @@ enum rt_status kn_unique(const struct rt_array *a, struct rt_array *values, stru
     if (status == RT_OK) status = rt_array_reshape(&whole, 1, &g.n, &flat, e);
     if (status == RT_OK && g.n == 0) {
         status = of_nothing(&g, a, e);
+    } else if (status == RT_OK && rt_dtypes[a->dtype].size == 1 && !kn_runs_generated(rt_array_device(a))) {
+        status = of_bytes(&g, &flat, a, inverse != NULL, e);
     } else if (status == RT_OK) {
         status = kn_sort(&flat, 0, false, &g.sorted, inverse ? &g.order : NULL, e);
         if (status == RT_OK) status = fill(&g, inverse != NULL, counts != NULL, a, e);

@@ -123,6 +123,14 @@ for _, device in ipairs(t.devices()) do
     t.same(counts:totable(), { 2, 1, 2 })
     local long = (gpu.range(0, 70000, "int32", device) * 7919) % 1000
     assert(long:unique():equal(gpu.range(0, 999, "int32", device)))
+    for _, dtype in ipairs({ "int8", "uint8", "bool" }) do -- which are counted, not sorted
+      local bytes = (long % 151 - (dtype == "int8" and 75 or 0)):to(dtype)
+      local want, want_first, want_inverse, want_counts =
+        bytes:to("int16"):unique { index = true, inverse = true, counts = true }
+      local values, first, inverse, counts = bytes:unique { index = true, inverse = true, counts = true }
+      assert(values:equal(want:to(dtype)) and first:equal(want_first), dtype)
+      assert(inverse:equal(want_inverse) and counts:equal(want_counts), dtype)
+    end
     t.eq(gpu.range(1, 70001, "float32", device):unique().size, 70001)
     local values, first = gpu.array({ { 5, 4, 5 }, { 1, 0, 1 } }, "int16", device):unique { axis = 2, index = true }
     t.same(values:totable(), { { 4, 5 }, { 0, 1 } })
