@@ -281,11 +281,13 @@ static void free_block(struct block *b)
     free(b);
 }
 
-static void launch_end(struct simt_observer *o)
+static void launch_end(struct simt_observer *o, struct simt_fault *fault)
 {
     struct simt_check *c = (struct simt_check *)o;
     for (struct block *b = c->blocks; b; b = b->next)
         if (b->counters.used) simt_counters_pour(b);
+    simt_once_end(c);
+    if (atomic_load(&c->no_memory) && !fault->kind) no_memory(fault, c->launch);
     while (c->blocks) {
         struct block *next = c->blocks->next;
         free_block(c->blocks);

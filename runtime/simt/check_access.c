@@ -175,6 +175,7 @@ static enum place_kind find_place(const struct access *a, uint64_t address, stru
         *out = (struct span){.low = meant->address, .high = meant->address + meant->bytes, .start = own.address};
         if (!simt_written_bits(own.address, &out->written)) atomic_store(&c->no_memory, true);
         out->quiet = simt_is_quiet(c, own.address);
+        out->once = simt_once_of(a->block, own.address);
         if (address - meant->address < meant->bytes) return PLACE_INSIDE;
         *out = (struct span){.low = own.address, .high = own.address + own.bytes, .start = own.address};
         return PLACE_VIEW;
@@ -253,6 +254,7 @@ static bool touch_lines(const struct access *a, const struct span *s, const uint
     unsigned bytes = 16 * a->bytes;
     if (!lines_written(a, s, at[0], bytes) || !lines_written(a, s, at[1], bytes)) return false;
     if (s->quiet) return true;
+    if (s->once) return false;
     if (at[1] - at[0] == bytes) return simt_race_row(a, at[0], 0, SIMT_WARP);
     return simt_race_row(a, at[0], 0, 16) && simt_race_row(a, at[1], 16, 16);
 }
@@ -470,6 +472,8 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     if (b->check->sites[site].fetches && !b->spans[i->d2].quiet) return false;
     bool rows = i->space == PTX_GLOBAL && step != QUICK_SCATTERED;
     unsigned halves = rows ? (unsigned)(more >> 62) : 0; /* 0: both */
+    bool once = i->space == PTX_GLOBAL && !rows && b->spans[i->d2].once;
+    if (once && simt_once_store(w, i, site, m)) return true;
     if (rows && simt_race_rows(w, i, site, step, at, halves)) {
         uint32_t count = (uint32_t)(more >> 32) & INT32_MAX >> 1;
         for (uint32_t k = 0; k < count; k++) simt_race_window(w, i, (uint32_t)more - 1 + k, step, at[halves / 2]);
@@ -512,6 +516,8 @@ void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *
     if (adds && !c->releases_some && !simt_reach_kept(b) && simt_shared_again(w, i, u32_at(w->frame->regs, i->a)))
         return;
     if (i->memory == MEMORY_LOAD && i->space == PTX_GLOBAL && reads_quietly(c, w, i, *m)) return;
+    bool once = i->memory == MEMORY_STORE && i->space == PTX_GLOBAL && b->spans[i->d2].once;
+    if (once && simt_once_store(w, i, c->site_of[w->pc], *m)) return;
     simt_check_begin(&a, c, w, i, c->site_of[w->pc]);
     a.bytes = (uint32_t)i->size * i->count;
     const uint32_t *from = u32_at(a.regs, i->a);

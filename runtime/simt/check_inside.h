@@ -1,13 +1,13 @@
 /* Inside the checks: check.c is the observer and dispatches, check_access.c looks at addresses, check_pieces.c at those
  * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_cell.c has
  * the rule for what is a race, check_history.c keeps who raced for a cell, check_strips.c and check_rows.c keep rows of
- * global memory, check_words.c single cells, check_inputs.c and check_own.c, by what
- * check_sums.c computes, know what needs no such record,
- * check_heap.c follows malloc and free, check_shared.c sees what needs no closer look in shared memory, check_steady.c
- * which blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and
- * check_bulk.c follow copies that are under way, check_texels.c what is touched by textures and surfaces, check_sync.c
- * keeps when threads met, check_clocks.c who has waited for whom at mbarriers, check_report.c collects what is found.
- * check_record.h has what they keep of who touched what. */
+ * global memory, check_pairs.c and check_words.c single cells, check_inputs.c and check_own.c, by what check_sums.c
+ * computes, know what needs no such record, check_once.c what needs it later, check_heap.c follows malloc and free,
+ * check_shared.c sees what needs no closer look in shared memory, check_steady.c which blocks need none,
+ * check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and check_bulk.c follow copies that are
+ * under way, check_texels.c what is touched by textures and surfaces, check_sync.c keeps when threads met,
+ * check_clocks.c who has waited for whom at mbarriers, check_report.c collects what is found. check_record.h has what
+ * they keep of who touched what. */
 #ifndef SIMT_CHECK_INSIDE_H
 #define SIMT_CHECK_INSIDE_H
 
@@ -30,6 +30,7 @@ struct span { /* a stretch of global memory that may be touched */
     bool quiet;                /* nobody can race there: check_inputs.c */
     uint64_t chunk;            /* what was touched last: check_race.c */
     struct line *lines;        /* of it; NULL: none yet */
+    struct once *once;         /* instead of them; NULL: it is no such memory, or no longer */
     uint64_t last[32];         /* where each warp was last */
 };
 struct released { /* a thread's last release: one like it, with the same fence, needs no other entry in the log */
@@ -88,6 +89,19 @@ struct counters {         /* check_counters.c */
     record me[COUNTER_TURNS]; /* in each turn, from the first on, without a thread */
     struct access access;     /* an atomic that touched them */
 };
+#define MOST_ONCE 4
+struct once_array { /* an array that a launch only stores to (check_once.c) */
+    uint64_t start, cells;
+    unsigned log; /* of a cell's bytes: no store is of fewer */
+    _Atomic bool over;
+};
+struct once { /* what a worker stored there */
+    struct once_array *array;
+    uint64_t *touched;                      /* cells, by bits; NULL: none */
+    struct once_chunk *first, *last, *bits; /* the list; where the bits are, if there */
+    unsigned chunks;
+    bool left; /* it is in the records, as all that follows */
+};
 struct moving { /* where copies read or write global memory, as long as they are kept in mind; high 0: nowhere */
     uint64_t low, high;
     bool stores; /* some write */
@@ -118,6 +132,7 @@ struct block {
     struct moving moving, fetching; /* of bulk copies, and of others */
     struct reach *reach;            /* of other blocks of its cluster into its shared memory; NULL: there are none */
     struct counters counters;
+    struct once once[MOST_ONCE];   /* as the check has arrays */
     struct span *spans;            /* by an instruction's d2 */
     struct span given;             /* by malloc: the block that was touched last */
     uint64_t given_turn;           /* of the heap, then */
@@ -182,6 +197,8 @@ struct simt_check {
     bool knows_inputs; /* what is not in these allocations needs no records: check_inputs.c */
     uint64_t *outputs;
     size_t output_count;
+    struct once_array once[MOST_ONCE];
+    unsigned once_count;
     _Atomic bool no_memory;
     pthread_mutex_t lock; /* of blocks, reports and new moments */
     record moments[1u << MOMENT_BITS];
@@ -395,6 +412,8 @@ size_t simt_history_meet(struct simt_check *c, uint64_t cell, const struct shown
 /* ---- check_words.c ---- */
 /* Lanes m touch cells of global memory, each one or some of its own. */
 void simt_race_words(const struct access *a, uint32_t m);
+
+/* ---- check_pairs.c ---- */
 /* Has the line pairs that say what a lane touches? */
 bool simt_has_pairs(const struct simt_check *c, struct line *l, uint32_t bytes);
 /* One lane in such a line. False, and nothing was done: pairs can't say it. */
@@ -416,6 +435,20 @@ uint64_t simt_check_allocation(const struct simt_check *c, uint32_t pc);
 /* ---- check_own.c ---- */
 /* Takes what each thread has bytes of its own in out of the outputs. False: no memory. */
 bool simt_own_find(struct simt_check *c);
+
+/* ---- check_once.c ---- */
+/* When a launch starts: an output, to which it stores at places that are not known. */
+void simt_once_add(struct simt_check *c, uint64_t allocation);
+/* For a span of the allocation; NULL: it is none of them, or is looked at in the other ways by now. */
+struct once *simt_once_of(struct block *b, uint64_t allocation);
+/* Lanes m store there, at what is in their registers, as most do: inside of it. False: nothing was done, look closer.
+ */
+bool simt_once_store(const struct warp *w, const struct insn *i, unsigned site, uint32_t m);
+/* Lanes m store to such a span. False: nothing was done, it is one no longer. */
+bool simt_once_touch(const struct access *a, uint32_t m);
+/* What the worker stored there goes to the records, from now on at once. */
+void simt_once_leave(struct block *b, struct once *o);
+void simt_once_end(struct simt_check *c); /* a launch ends */
 
 /* ---- check_heap.c ---- */
 bool simt_check_is_free(const struct simt_program *p, const struct insn *i);

@@ -28,6 +28,8 @@ struct seen {
 struct touched {
     uint64_t allocation;
     bool known;
+    bool read_as_texture;
+    bool looked_up;     /* some address is nothing that can be computed beforehand */
     struct family {     /* instructions whose addresses have the same multiples */
         struct sum sum; /* of the first */
         int64_t step;   /* of all of them */
@@ -82,6 +84,7 @@ static void note(const struct simt_sums *l, struct touched *t, const struct sum 
 {
     const struct insn *i = &l->check->program->code[pc];
     int64_t low = s->start + i->imm;
+    t->looked_up |= !s->known;
     struct family *f = t->known && s->known ? family_of(t, s) : NULL;
     t->known = f && i->memory != MEMORY_ATOMIC && f->count < MOST_SEEN && is_small(i->imm);
     if (!t->known) return;
@@ -311,12 +314,17 @@ bool simt_own_find(struct simt_check *c)
     struct simt_sums l;
     struct touched *all = rt_calloc(c->output_count + 1, sizeof *all);
     bool ok = simt_sums_find(&l, c) && all;
-    for (size_t k = 0; ok && k < c->output_count; k++)
-        all[k] = (struct touched){c->outputs[k], .known = !read_as_texture(c, c->outputs[k])};
+    for (size_t k = 0; ok && k < c->output_count; k++) {
+        bool texture = read_as_texture(c, c->outputs[k]);
+        all[k] = (struct touched){c->outputs[k], .known = !texture, .read_as_texture = texture};
+    }
     if (ok && look_at_all(&l, all)) {
         size_t left = 0; /* what is nobody's own counts as output */
-        for (size_t k = 0; k < c->output_count; k++)
-            if (!is_own(&l, &all[k])) c->outputs[left++] = all[k].allocation;
+        for (size_t k = 0; k < c->output_count; k++) {
+            if (is_own(&l, &all[k])) continue;
+            c->outputs[left++] = all[k].allocation;
+            if (all[k].looked_up && !all[k].read_as_texture) simt_once_add(c, all[k].allocation);
+        }
         c->output_count = left;
     }
     simt_sums_free(&l);

@@ -301,6 +301,7 @@ static void leave_counters(const struct access *a, uint32_t m)
 
 void simt_race_touch(const struct access *a, uint32_t m, bool shared)
 {
+    if (!shared && a->block->spans[a->insn->d2].once && simt_once_touch(a, m)) return;
     if (!shared && a->kind == ACCESS_ATOMIC && a->bytes == 4) {
         m = simt_counters_touch(a, m);
         if (!m) return;

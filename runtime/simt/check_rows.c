@@ -136,7 +136,7 @@ bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, i
         if (w->worker->tallied) simt_tally_reach(w->worker, at[h], at[h] + all);
     }
     if (s->quiet) return all_written(s, at[0], all) && all_written(s, at[1], all);
-    if (bytes < 4 && (!step || (at[0] | at[1]) % 4)) return false;
+    if (s->once || (bytes < 4 && (!step || (at[0] | at[1]) % 4))) return false;
     if (step) look_ahead(s, w->index, at);
     const struct row r = {b, s, bytes, shift_of(bytes), write, now_of_warp(b, w, false)};
     record me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
@@ -164,8 +164,8 @@ bool simt_race_steps(const struct access *a, const uint64_t at[2], int64_t step)
     const struct now now = now_of_warp(a->block, a->warp, false);
     int shift = shift_of_steps(step, a->bytes);
     bool write = a->kind == ACCESS_WRITE;
-    if (shift < 0 || a->kind == ACCESS_ATOMIC || is_counted(a->block, at[0], (uint64_t)step * 16) ||
-        is_counted(a->block, at[1], (uint64_t)step * 16))
+    if (shift < 0 || a->kind == ACCESS_ATOMIC || a->block->spans[a->insn->d2].once ||
+        is_counted(a->block, at[0], (uint64_t)step * 16) || is_counted(a->block, at[1], (uint64_t)step * 16))
         return false;
     for (unsigned lane = 0, n; lane < SIMT_WARP; lane += n) {
         uint64_t address = at[lane / 16] + (uint64_t)step * (lane % 16), end = address / LINE * LINE + LINE;

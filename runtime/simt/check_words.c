@@ -1,353 +1,14 @@
-/* Cells of global memory that lanes touch which are no neighbours. Each has a pair of records, which a host thread
- * takes for a moment and gives back changed: no lock is held for a line, and a record and what was stored go together.
- * What two records can't say is left to the line's cells, which have three; the pairs are closed then. */
+/* Lanes that touch cells of global memory which are no neighbours, each one or some of its own: their lines get pairs
+ * (check_pairs.c), a page of them at once where lanes are far apart, and all lanes' are fetched before one is wanted.
+ */
 #include <string.h>
-#include "runtime/simt/check_lines.h"
-#include "runtime/simt/tally.h"
-
-struct toucher { /* lanes of an access */
-    const struct access *access;
-    struct now now;
-    uint32_t moment; /* which the access has */
-    short_record me; /* lane 0's */
-};
-
-/* ---- moments ---- */
-/* Which of the launch's moments a record has; MOMENTS: there are too many. */
-static uint32_t find_moment(struct simt_check *c, record r)
-{
-    uint32_t k = 0, count = atomic_load_explicit(&c->moment_count, memory_order_acquire);
-    r &= WITHIN & ~((((record)1 << THREAD_BITS) - 1) << THREAD_AT);
-    while (k < count && c->moments[k] != r) k++;
-    if (k < count || count == MOMENTS) return k;
-    pthread_mutex_lock(&c->lock);
-    count = atomic_load_explicit(&c->moment_count, memory_order_relaxed);
-    while (k < count && c->moments[k] != r) k++;
-    if (k == count && count < MOMENTS) {
-        c->moments[k] = r;
-        atomic_store_explicit(&c->moment_count, count + 1, memory_order_release);
-    }
-    pthread_mutex_unlock(&c->lock);
-    return k;
-}
-
-static struct toucher toucher_of(const struct access *a)
-{
-    struct block *b = a->block;
-    unsigned place = record_site(a->me) % MOMENT_PLACES;
-    record r = a->me & WITHIN & ~((((record)1 << THREAD_BITS) - 1) << THREAD_AT);
-    if (r != b->moments[place]) {
-        b->moment_index[place] = find_moment(a->check, r);
-        b->moments[place] = r;
-    }
-    uint32_t moment = b->moment_index[place];
-    return (struct toucher){a, now_of(a, false), moment, shortened(a->me, moment)};
-}
-
-/* ---- pairs ---- */
-struct three { /* a cell's records */
-    record write, first, second;
-};
-
-static inline bool has_written(const struct simt_check *c, record r)
-{
-    return access_of(&c->sites[record_site(r)]) != ACCESS_READ;
-}
-
-static inline struct three opened(const struct simt_check *c, uint64_t v)
-{
-    if (v == PAIR_RACED) return (struct three){RACED, 0, 0};
-    record low = (uint32_t)v ? lengthened(c, (short_record)v) : 0, high = v >> 32 ? lengthened(c, v >> 32) : 0;
-    return low && has_written(c, low) ? (struct three){low, high, 0} : (struct three){0, low, high};
-}
-
-/* Host threads that wait hold no pair that comes later, in a lane's element. */
-static inline uint64_t take(const struct simt_check *c, pair *p)
-{
-    if (!c->parallel) return atomic_load_explicit(p, memory_order_relaxed);
-    uint64_t v = atomic_exchange_explicit(p, PAIR_BUSY, memory_order_acquire);
-    for (int tries = 0; v == PAIR_BUSY; tries++) {
-        if (tries > 100) sched_yield();
-        if (atomic_load_explicit(p, memory_order_relaxed) != PAIR_BUSY)
-            v = atomic_exchange_explicit(p, PAIR_BUSY, memory_order_acquire);
-    }
-    return v;
-}
-
-static inline void give(pair *p, uint64_t v)
-{
-    atomic_store_explicit(p, v, memory_order_release);
-}
-
-/* Of 64 bits from records that the cell had, or the lane's. False: two halves are too few. */
-static bool joined(const struct simt_check *c, const struct three *x, uint64_t was, record me, short_record mine,
-                   uint64_t *to)
-{
-    const record all[RECORDS] = {x->write, x->first, x->second};
-    const short_record old[2] = {(short_record)was, (short_record)(was >> 32)};
-    short_record halves[RECORDS] = {0};
-    unsigned n = 0;
-    *to = PAIR_RACED;
-    if (x->write == RACED) return true;
-    for (int k = 0; k < RECORDS; k++) {
-        if (!all[k]) continue;
-        if (all[k] == me)
-            halves[n++] = mine;
-        else
-            halves[n++] = old[0] && lengthened(c, old[0]) == all[k] ? old[0] : old[1];
-    }
-    *to = halves[0] | (uint64_t)halves[1] << 32;
-    return n <= 2;
-}
-
-static bool is_addition(const struct simt_check *c, record r)
-{
-    return record_atomic(r) && !c->sites[record_site(r)].fails;
-}
-
-/* An atomic where there were only atomics. Of three two will do, of different blocks where there are some: what races
- * with the third races with one of them. */
-static bool add_atomic(const struct toucher *t, uint64_t v, record me, short_record mine, uint64_t *to)
-{
-    const struct simt_check *c = t->access->check;
-    short_record halves[2] = {(short_record)v, (short_record)(v >> 32)};
-    record low = lengthened(c, halves[0]), high = halves[1] ? lengthened(c, halves[1]) : 0;
-    if (t->access->site->fails || !is_addition(c, low) || (high && !is_addition(c, high))) return false;
-    bool past_low = cell_gone(low, me, &t->now, false), past_high = cell_gone(high, me, &t->now, false);
-    if (!past_low && !past_high) {
-        bool alike = record_site(low) == record_site(me) && record_site(high) == record_site(me);
-        if (!alike || c->releases_some) return false;
-        past_low = record_block(low) == record_block(me) && record_block(high) != record_block(me);
-    }
-    *to = mine | (uint64_t)(past_low ? past_high ? 0 : halves[1] : halves[0]) << 32;
-    return true;
-}
-
-/* A compare-and-swap that finds another value, where others did. */
-static bool add_failing(const struct toucher *t, uint64_t v, record me, short_record mine, uint64_t *to)
-{
-    const struct simt_check *c = t->access->check;
-    if (!(v >> 32) || c->releases_some) return false;
-    record low = lengthened(c, (short_record)v), high = lengthened(c, v >> 32);
-    if (!record_atomic(low) || !record_atomic(high)) return false;
-    if (record_block(low) != record_block(high)) { /* one of them is of another block than whoever comes */
-        *to = v;
-        return record_block(low) != record_block(me) && record_block(high) != record_block(me);
-    }
-    if (!is_addition(c, low) || record_block(low) == record_block(me)) return false;
-    *to = (uint32_t)v | (uint64_t)mine << 32;
-    return true;
-}
-
-static bool add_reader(const struct toucher *t, uint64_t v, record me, short_record mine, uint64_t *to)
-{
-    struct three was = opened(t->access->check, v);
-    struct cells c;
-    c.w[0] = was.write, c.a[0] = was.first, c.b[0] = was.second, c.me[0] = me;
-    uint64_t flags = judge_read(&c, 0, &t->now, false);
-    *to = v;
-    if (flags & CELLS_BAD) return false;
-    const struct three is = {c.w[0], c.a[0], c.b[0]};
-    return !(flags & CELLS_CHANGED) || joined(t->access->check, &is, v, me, mine, to);
-}
-
-static inline const char *stored_at(const struct access *a, unsigned lane)
-{
-    return a->regs + a->insn->d + (size_t)lane * (a->insn->flags & F_WIDE ? 8 : 4);
-}
-
-static inline bool same_bytes(const char *p, const char *q, unsigned bytes)
-{
-    return bytes == 4 ? memcmp(p, q, 4) == 0 : bytes == 1 ? *p == *q : memcmp(p, q, bytes) == 0;
-}
-
-/* Does a lane store what another thread's store left there, or leaves there by this very instruction? */
-static bool stores_again(const struct toucher *t, uint64_t v, unsigned lane)
-{
-    const struct access *a = t->access;
-    const short_record lanes = ((1u << 5) - 1) << MOMENT_BITS, other = (short_record)v;
-    const char *there = simt_host(a->at[lane]);
-    if (v >> 32 || a->insn->count != 1 || is_opaque(a) || !has_written(a->check, lengthened(a->check, other)))
-        return false;
-    unsigned l = (other & lanes) >> MOMENT_BITS;
-    simt_tally_settle(a->block->worker);
-    if (!((other ^ t->me) & ~lanes) && a->at[l] == a->at[lane]) there = stored_at(a, l);
-    if (!same_bytes(there, stored_at(a, lane), a->bytes)) return false;
-    return a->block->excused = true;
-}
-
-/* What becomes of a cell that nothing is to be said of. False: look closer. */
-static inline bool follow(const struct toucher *t, uint64_t v, unsigned lane, uint64_t *to)
-{
-    const struct access *a = t->access;
-    record me = a->me + ((record)lane << THREAD_AT);
-    short_record mine = t->me + (lane << MOMENT_BITS);
-    *to = mine;
-    if (!v) return true;
-    if (v == PAIR_RACED) return false;
-    if (a->kind == ACCESS_WRITE) {
-        uint32_t others = ((uint32_t)v ^ mine) >> MOMENT_BITS;
-        if (v >> 32) others |= (uint32_t)(v >> 32 ^ mine) >> MOMENT_BITS;
-        if (!others) return true;
-        if (stores_again(t, v, lane)) return true;
-        struct three was = opened(a->check, v);
-        return cell_gone(was.write, me, &t->now, false) & cell_gone(was.first, me, &t->now, false) &
-               cell_gone(was.second, me, &t->now, false);
-    }
-    if (a->kind == ACCESS_ATOMIC) return add_atomic(t, v, me, mine, to);
-    return a->site->fails ? add_failing(t, v, me, mine, to) : add_reader(t, v, me, mine, to);
-}
-
-#define MOST_CELLS LINE
-
-/* May a cell need a third record? */
-static bool may_overflow(const struct toucher *t, uint64_t v, record me)
-{
-    if (t->access->kind == ACCESS_WRITE || !(v >> 32)) return false;
-    struct three was = opened(t->access->check, v);
-    return was.write && !cell_gone(was.first, me, &t->now, false);
-}
-
-/* The rule itself (check_cell.c), for n cells of a lane; it knows cells of 4 bytes at most. False: nothing was done. */
-static bool look_closer(const struct toucher *t, const uint64_t *v, unsigned n, unsigned log, unsigned lane,
-                        uint64_t *to)
-{
-    const struct access *a = t->access;
-    record cells[RECORDS * MOST_CELLS], me = a->me + ((record)lane << THREAD_AT);
-    unsigned fine = log > 2 ? 2 : log, each = 1u << (log - fine), all = n * each;
-    struct cell_table table = {.writes = cells, .log = (uint8_t)fine};
-    bool ok = true;
-    for (unsigned k = 0; k < all; k++) {
-        struct three was = opened(a->check, v[k / each]);
-        cells[k] = was.write, cells[all + k] = was.first, cells[2 * all + k] = was.second;
-        if (may_overflow(t, v[k / each], me)) return false;
-    }
-    simt_race_cells(a, lane, false, &table, 0, all);
-    for (unsigned k = 0; k < n; k++) { /* the words of a cell are alike, but that one may have been raced for */
-        unsigned at = k * each, last = at + each - 1, one = cells[last] == RACED ? last : at;
-        const struct three is = {cells[one], cells[all + one], cells[2 * all + one]};
-        ok &= joined(a->check, &is, v[k], me, t->me + (lane << MOMENT_BITS), &to[k]);
-    }
-    return ok;
-}
-
-static inline void store(const struct access *a, unsigned lane)
-{
-    if (a->kind == ACCESS_WRITE && a->check->parallel) simt_race_store(a, a->at[lane], a->bytes, lane);
-}
-
-/* An element of several cells. */
-static bool touch_several(const struct toucher *t, pair *p, unsigned n, unsigned log, unsigned lane)
-{
-    uint64_t v[MOST_CELLS], to[MOST_CELLS];
-    bool ok = true, closed = false;
-    for (unsigned k = 0; k < n; k++) {
-        v[k] = take(t->access->check, &p[k]);
-        closed |= v[k] == PAIR_CLOSED;
-    }
-    for (unsigned k = 0; k < n && !closed; k++) ok = ok && follow(t, v[k], lane, &to[k]);
-    ok = !closed && (ok || look_closer(t, v, n, log, lane, to));
-    if (ok) store(t->access, lane);
-    for (unsigned k = 0; k < n; k++) give(&p[k], ok ? to[k] : v[k]);
-    return ok;
-}
-
-/* The pairs stand at `p`, of cells of 1 << log bytes. False, and nothing was done: they can't say it. */
-static bool touch_pair(const struct toucher *t, pair *p, unsigned log, unsigned lane)
-{
-    const struct access *a = t->access;
-    unsigned n = a->bytes >> log;
-    uint64_t v, to;
-    if (t->moment == MOMENTS || n == 0) return false;
-    if (n > 1) return touch_several(t, p, n, log, lane);
-    if (a->kind == ACCESS_READ) { /* most often there is nothing to change */
-        v = atomic_load_explicit(p, memory_order_acquire);
-        if (v && v < PAIR_BUSY && follow(t, v, lane, &to) && to == v) return true;
-    }
-    v = take(a->check, p);
-    bool ok = v != PAIR_CLOSED && (follow(t, v, lane, &to) || look_closer(t, &v, 1, log, lane, &to));
-    if (ok) store(a, lane);
-    give(p, ok ? to : v);
-    return ok;
-}
+#include "runtime/simt/check_pairs.h"
 
 /* ---- lines ---- */
-static inline unsigned log_of(const struct access *a)
-{
-    return a->bytes >= 8 ? 3 : (unsigned)__builtin_ctz(a->bytes);
-}
-
-/* The log of the cells that the line's pairs are for; PAIR_SIZES: it has none. Others may close them meanwhile, who
- * touches one will see. */
-static inline __attribute__((no_sanitize_thread)) unsigned pairs_log(const struct simt_check *c, const struct line *l)
-{
-    if (*(const volatile uint32_t *)&l->launch != c->number) return PAIR_SIZES;
-    atomic_signal_fence(memory_order_seq_cst);
-    unsigned kind = *(const volatile uint8_t *)&l->kind;
-    return kind & LINE_PAIRS ? kind & ~(unsigned)LINE_PAIRS : PAIR_SIZES;
-}
-
-static inline pair *pair_at(struct line *l, unsigned log, uint64_t address)
-{
-    return pairs_of(l, log) + (address % LINE >> log);
-}
-
-bool simt_has_pairs(const struct simt_check *c, struct line *l, uint32_t bytes)
-{
-    unsigned log = pairs_log(c, l);
-    return log < PAIR_SIZES && bytes >> log;
-}
-
-bool simt_pairs_touch(const struct access *a, struct line *l, unsigned lane)
-{
-    unsigned log = pairs_log(a->check, l);
-    if (log == PAIR_SIZES) return false;
-    const struct toucher t = toucher_of(a);
-    return touch_pair(&t, pair_at(l, log, a->at[lane]), log, lane);
-}
-
-bool simt_pairs_count(const struct access *a, struct line *l, unsigned lane)
-{
-    unsigned log = pairs_log(a->check, l);
-    if (log == PAIR_SIZES || a->bytes >> log != 1) return false;
-    const struct toucher t = toucher_of(a);
-    pair *p = pair_at(l, log, a->at[lane]);
-    uint64_t v = take(a->check, p), to = v;
-    bool counts = t.moment != MOMENTS && v < PAIR_RACED && v >> 32 && record_atomic(lengthened(a->check, v >> 32)) &&
-                  (((uint32_t)v ^ v >> 32) >> (THREAD_BITS + MOMENT_BITS)) != 0 &&
-                  add_atomic(&t, v, a->me + ((record)lane << THREAD_AT), t.me + (lane << MOMENT_BITS), &to);
-    counts = counts && (((uint32_t)to ^ to >> 32) >> (THREAD_BITS + MOMENT_BITS)) != 0;
-    give(p, counts ? to : v);
-    return counts;
-}
-
-void simt_pairs_forget(const struct simt_check *c, struct line *l, uint32_t words)
-{
-    unsigned log = l->kind & ~(unsigned)LINE_PAIRS;
-    pair *p = pairs_of(l, log);
-    for (unsigned k = 0; k < (unsigned)LINE >> log; k++, p++) {
-        if (!(words >> (k << log) / 4 & 1)) continue;
-        take(c, p);
-        give(p, 0);
-    }
-}
-
-void simt_pairs_spread(const struct simt_check *c, struct line *l, unsigned log, record *cells)
-{
-    unsigned from = l->kind & ~(unsigned)LINE_PAIRS, n = LINE >> log, each = 1u << (from - log);
-    pair *p = pairs_of(l, from);
-    for (unsigned k = 0; k < n; k += each, p++) {
-        struct three is = opened(c, take(c, p));
-        for (unsigned j = k; j < k + each; j++)
-            cells[j] = is.write, cells[n + j] = is.first, cells[2 * n + j] = is.second;
-        give(p, PAIR_CLOSED);
-    }
-}
-
 /* The half for a record; false: there is none. */
 static bool shorten(struct simt_check *c, record r, short_record *to)
 {
-    uint32_t moment = r ? find_moment(c, r) : 0;
+    uint32_t moment = r ? simt_find_moment(c, r) : 0;
     *to = r ? shortened(r, moment) : 0;
     return moment != MOMENTS;
 }
@@ -410,7 +71,7 @@ static bool touch_line(const struct toucher *t, struct line *l, unsigned lane)
     unlock_line(c, l);
     if (!pairs) return done;
     log = pairs_log(c, l);
-    return log < PAIR_SIZES && touch_pair(t, pair_at(l, log, a->at[lane]), log, lane);
+    return log < PAIR_SIZES && simt_pair_touch(t, pair_at(l, log, a->at[lane]), log, lane);
 }
 
 /* ---- many lanes ---- */
@@ -556,7 +217,7 @@ static inline __attribute__((always_inline)) uint32_t touch_lanes(const struct t
             fine = head_of(&x.lines[offset / LINE]) == x.head;
         }
         if (fine && !claim(&x, p, me + (l << MOMENT_BITS), x.host + offset, x.from + (size_t)x.step * l, 1u << log))
-            fine = touch_pair(t, p, log, l);
+            fine = simt_pair_touch(t, p, log, l);
         left |= (uint32_t)!fine << l;
     }
     return left;
@@ -588,7 +249,7 @@ static uint32_t touch_together(const struct toucher *t, uint32_t m)
 
 void simt_race_words(const struct access *a, uint32_t m)
 {
-    const struct toucher t = toucher_of(a);
+    const struct toucher t = simt_toucher_of(a);
     uint32_t left = 0;
     m = touch_together(&t, m);
     EACH_LANE(lane, m)
@@ -596,7 +257,8 @@ void simt_race_words(const struct access *a, uint32_t m)
         struct line *l = global_line(a, a->at[lane]);
         if (!made(a, l != NULL)) return;
         unsigned log = pairs_log(a->check, l);
-        bool ok = log < PAIR_SIZES ? touch_pair(&t, pair_at(l, log, a->at[lane]), log, lane) : touch_line(&t, l, lane);
+        bool ok =
+            log < PAIR_SIZES ? simt_pair_touch(&t, pair_at(l, log, a->at[lane]), log, lane) : touch_line(&t, l, lane);
         left |= (uint32_t)!ok << lane;
     }
     EACH_LANE(lane, left)

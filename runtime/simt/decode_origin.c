@@ -30,6 +30,15 @@ static bool is_parameter(const struct ptx_insn *in)
     return !strcmp(in->opcode, "ld") && has_mod(in, "param") && wide && in->operand_count == 2;
 }
 
+/* Loads less than a pointer to global memory into a register that could hold one: an index. */
+static bool is_index(const struct decoder *d, const struct ptx_insn *in)
+{
+    const struct ptx_operand *to = &in->operands[0];
+    if (strcmp(in->opcode, "ld") || !in->operand_count || to->kind != PTX_OP_REG) return false;
+    if (to->reg < 0 || (size_t)to->reg >= d->f->reg_count || ptx_type_size(d->f->regs[to->reg].type) != 8) return false;
+    return !has_mod(in, "u64") && !has_mod(in, "b64") && !has_mod(in, "s64") && !has_mod(in, "f64");
+}
+
 static int of_symbol(struct decoder *d, const char *name)
 {
     struct symbol s;
@@ -75,7 +84,7 @@ static int of_result(struct decoder *d, const struct ptx_insn *in)
                              *const indices[] = {"mul", "shl", "shr",  "cvt", "bfe", "bfi",
                                                  "div", "rem", "popc", "clz", "neg"};
     if (is_parameter(in)) return of_parameter(d, in);
-    if (!strcmp(in->opcode, "ld") && has_mod(in, "param")) return NO_POINTER;
+    if ((!strcmp(in->opcode, "ld") && has_mod(in, "param")) || is_index(d, in)) return NO_POINTER;
     if (!strcmp(in->opcode, "mad") && in->operand_count == 4) return of_operand(d, &in->operands[3]);
     if (!strcmp(in->opcode, "sub") && in->operand_count == 3 && of_operand(d, &in->operands[2]) == NO_POINTER)
         return of_operand(d, &in->operands[1]);

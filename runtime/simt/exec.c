@@ -430,7 +430,7 @@ bool simt_run(const struct simt_launch *l, struct simt_fault *fault)
     bool closely = o && members > 1 && f->program->maps_shared;
     if (blocks && !closely) r.jit = simt_jit_code(f->program, f->code, l->block, o);
     rt_parallel_for(blocks < host_threads ? blocks : host_threads, 1, run_blocks, &r);
-    if (o && o->launch_end) o->launch_end(o);
+    if (o && o->launch_end) o->launch_end(o, &r.fault);
     while (r.workers) {
         struct worker *next = r.workers->all;
         worker_free(r.workers);

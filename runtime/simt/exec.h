@@ -277,7 +277,7 @@ struct simt_observer {
     /* Before anything runs, from simt_run's thread. False: the fault is filled, nothing runs. launch_end is called
      * after all else in any case. */
     bool (*launch_start)(struct simt_observer *o, const struct simt_launch *l, struct simt_fault *fault);
-    void (*launch_end)(struct simt_observer *o);
+    void (*launch_end)(struct simt_observer *o, struct simt_fault *fault); /* which it may fill, too */
     /* A block begins; false: the worker's fault is filled. */
     bool (*block_start)(struct simt_observer *o, struct worker *k);
     void (*block_end)(struct simt_observer *o, struct worker *k); /* also after a fault */

@@ -213,8 +213,8 @@ static bool is_single(const struct jit *j, const struct jit_insn *n)
     bool narrow = i->size < 4 && (!n->wide || n->kind == JK_LOAD), watched = simt_jit_is_watched(j, i);
     if (n->guarded || i->count != 1 || i->imm != (int32_t)i->imm || (n->kind == JK_LOAD && !n->write_count))
         return false;
-    return narrow || simt_jit_is_widened(n) ? !watched
-                                            : i->size == (n->wide ? 8 : 4) && (!watched || simt_jit_may_ask(j, n));
+    if (watched && !simt_jit_may_ask(j, n)) return false;
+    return narrow || simt_jit_is_widened(n) ? !watched || !n->op : i->size == (n->wide ? 8 : 4);
 }
 
 void simt_jit_widen(struct jit *j, const struct jit_insn *n, int *regs)
@@ -316,6 +316,7 @@ bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
     }
     if (n->kind == JK_STORE && n->i->size < 4) {
         simt_jit_store_lanes(j, n);
+        simt_jit_end_otherwise(j);
         return true;
     }
     for (int p = 0; p < parts; p++)

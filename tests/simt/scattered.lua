@@ -68,6 +68,60 @@ __global__ void sieve(T *y, int n) { for (int k = 2 * (I + 2); k < n; k += I + 2
   end
 end
 
+-- Arrays that nobody reads in the launch: that two threads store to one element is found when the second one does, or at
+-- the end. Who may store what where is counted here.
+t.test("only stored to", function()
+  local k = gpu.kernel [==[#define I (blockIdx.x * blockDim.x + threadIdx.x)
+__global__ void put(int *y, const int *p, const int *v) { y[p[I]] = v[I]; }
+__global__ void put_some(int *y, const int *p, const int *v) { if (v[I] % 3) y[p[I]] = v[I]; }
+__global__ void put_pairs(int2 *y, const int *p, const int *v) { y[p[I]] = make_int2(v[I], I); }
+__global__ void put_parts(short *y, const int *p, const int *v) { *(int *)(y + 2 * p[I]) = v[I]; if (v[I] == 77) y[2 * p[I] + 1] = 7; }
+__global__ void by_turns(int *y, const int *p, const int *v)
+{
+    int *own = y + blockIdx.x * blockDim.x;
+    own[p[threadIdx.x]] = 1;
+    __syncthreads();
+    own[threadIdx.x] = v[I];
+}
+__global__ void late(int *y, const int *p, const int *v) { y[p[I]] = v[I]; if (I == 20000) y[p[5]] = -1; }]==]
+  local function told(name, y, p, v)
+    return gpu.check(function() k[name](80, 256)(y, p, v) end)
+  end
+  for round = 1, 12 do
+    local places, values, at, race, some, y = {}, {}, {}, false, false, gpu.full({ n }, -5, { dtype = "int32" })
+    for i = 1, n do
+      places[i], values[i] = order[i], round % 3 == 0 and 5 or 1 + random(4)
+    end
+    for _ = 1, round % 2 == 0 and 3 or 0 do places[1 + random(n)] = places[1 + random(n)] end
+    for i = 1, n do
+      local other = at[places[i]]
+      race = race or (other and values[other] ~= values[i])
+      some = some or (other and values[other] ~= values[i] and values[other] % 3 ~= 0 and values[i] % 3 ~= 0)
+      at[places[i]] = i
+    end
+    local p, v = gpu.array(places, "int32"), gpu.array(values, "int32")
+    t.eq(#told("put", y, p, v), race and 1 or 0, "round " .. round)
+    local result, right = y:totable(), true
+    for place, i in pairs(at) do right = right and (race or result[place + 1] == values[i]) end
+    t.eq(right, true)
+    t.eq(#told("put_some", y, p, v), some and 1 or 0)
+    local doubled = false
+    for i = 1, n do doubled = doubled or at[places[i]] ~= i end
+    t.eq(#told("put_pairs", gpu.zeros({ 2 * n }, "int32"), p, v), doubled and 1 or 0)
+    t.eq(#told("put_parts", gpu.zeros({ 2 * n }, "int16"), p, v), race and 1 or 0)
+  end
+  local within = {}
+  for i = 1, 256 do within[i] = 256 - i end
+  local y, v = gpu.zeros({ n }, "int32"), gpu.array(order, "int32")
+  says("before and behind a barrier", told("by_turns", y, gpu.array(within, "int32"), v), "")
+  t.eq(gpu.all(y:eq(v)), true)
+  local r = told("late", y, each, v)
+  t.eq(#r, 1)
+  for _, who in ipairs { "block (0, 0, 0), thread (5, 0, 0)", "block (78, 0, 0), thread (32, 0, 0)" } do
+    t.eq(r[1].text:find(who, 1, true) ~= nil, true, who)
+  end
+end)
+
 t.test("atomics", function()
   local k = gpu.kernel [==[#define I (blockIdx.x * blockDim.x + threadIdx.x)
 __global__ void count(int *y, const int *p) { atomicAdd(&y[p[I]], 1); }
