@@ -4,8 +4,8 @@
  * global memory, check_pairs.c and check_words.c single cells, check_inputs.c and check_own.c, by what check_sums.c
  * computes, know what needs no such record, check_once.c what needs it later, check_heap.c follows malloc and free,
  * check_shared.c sees what needs no closer look in shared memory, check_steady.c which blocks need none,
- * check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and check_bulk.c follow copies that are
- * under way, check_texels.c what is touched by textures and surfaces, check_sync.c keeps when threads met,
+ * check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and check_bulk.c follow copies that
+ * are under way, check_texels.c what is touched by textures and surfaces, check_sync.c keeps when threads met,
  * check_clocks.c who has waited for whom at mbarriers, check_report.c collects what is found. check_record.h has what
  * they keep of who touched what. */
 #ifndef SIMT_CHECK_INSIDE_H
