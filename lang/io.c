@@ -219,20 +219,21 @@ static void save_raw(lua_State *L, const char *path, const struct lg_file_option
 
 /* ---- which format ---- */
 static const struct lg_file_format formats[] = {
-    {"npy", ".npy", load_npy, save_npy},
-    {"npz", ".npz", load_npz, save_npz},
-    {"csv", ".csv .tsv .txt", lg_load_csv, lg_save_csv},
-    {"json", ".json", lg_load_json, lg_save_json},
-    {"png", ".png", lg_load_png, lg_save_png},
-    {"raw", ".bin .raw", load_raw, save_raw},
+    {"npy", ".npy", "map", "", load_npy, save_npy},
+    {"npz", ".npz", "", "compress", load_npz, save_npz},
+    {"csv", ".csv .tsv .txt", "delimiter comment header columns skip", "delimiter header", lg_load_csv, lg_save_csv},
+    {"json", ".json", "", "", lg_load_json, lg_save_json},
+    {"png", ".png", "", "", lg_load_png, lg_save_png},
+    {"raw", ".bin .raw", "shape offset", "", load_raw, save_raw},
 };
 #define FORMATS (sizeof formats / sizeof *formats)
 
-static bool has_ending(const char *endings, const char *ending)
+/* Whether it is one of the words, which blanks part. */
+static bool has_word(const char *words, const char *word)
 {
-    size_t n = strlen(ending);
-    for (const char *at = endings; (at = strstr(at, ending)); at++)
-        if (at[n] == ' ' || at[n] == '\0') return true;
+    size_t n = strlen(word);
+    for (const char *at = words; (at = strstr(at, word)); at++)
+        if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0')) return true;
     return false;
 }
 
@@ -240,7 +241,7 @@ static const struct lg_file_format *find_format(lua_State *L, const char *path, 
 {
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
     for (size_t i = 0; i < FORMATS; i++)
-        if (name ? !strcmp(name, formats[i].name) : dot && dot[1] && has_ending(formats[i].endings, dot))
+        if (name ? !strcmp(name, formats[i].name) : dot && dot[1] && has_word(formats[i].endings, dot))
             return &formats[i];
     if (name) luaL_error(L, "there is no file format '%s'; there are npy, npz, csv, json, png, raw", name);
     luaL_error(
@@ -308,6 +309,17 @@ static void read_options(lua_State *L, int idx, struct lg_file_options *o)
     o->columns = lua_isnil(L, -1) ? 0 : lua_gettop(L);
 }
 
+/* Raises for an option that the format has no use for; what is false asks for nothing. */
+static void check_options(lua_State *L, int idx, const char *function, const char *name, const char *takes)
+{
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
+        const char *key = lg_option_name(L);
+        if (has_word("dtype device format", key) || has_word(takes, key) || !lua_toboolean(L, -1)) continue;
+        luaL_error(L, "%s: the format %s has no option '%s'%s%s", function, name, key,
+                   *takes ? "; of its own it has: " : " and no other of its own", takes);
+    }
+}
+
 static const char *check_path(lua_State *L)
 {
     size_t n;
@@ -334,7 +346,9 @@ static int load(lua_State *L)
     }
     if (options) read_options(L, options, &o);
     if (!o.place.device) o.place.device = lg_check_device(L, lua_gettop(L) + 1);
-    return find_format(L, path, o.format)->load(L, path, &o);
+    const struct lg_file_format *format = find_format(L, path, o.format);
+    if (options) check_options(L, options, "gpu.load", format->name, format->load_takes);
+    return format->load(L, path, &o);
 }
 
 static int save(lua_State *L)
@@ -349,7 +363,9 @@ static int save(lua_State *L)
         if (o.place.dtype != RT_DTYPE_COUNT || o.place.device || o.map || o.shape || o.columns)
             return luaL_error(L, "dtype, device, map, shape and columns are options of gpu.load; x:to(...) converts");
     }
-    find_format(L, path, o.format)->save(L, path, &o);
+    const struct lg_file_format *format = find_format(L, path, o.format);
+    if (!lua_isnil(L, 3)) check_options(L, 3, "gpu.save", format->name, format->save_takes);
+    format->save(L, path, &o);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 /* Sparse matrices in .npz files, laid out as SciPy's save_npz does. */
 #include <string.h>
+#include "lang/closest.h"
 #include "lang/io.h"
 #include "lang/sparse.h"
 
@@ -114,8 +115,11 @@ static int save(lua_State *L)
     lua_settop(L, 3);
     if (!lua_isnil(L, 3)) {
         luaL_checktype(L, 3, LUA_TTABLE);
-        lua_getfield(L, 3, "compress");
-        compress = lua_toboolean(L, -1);
+        for (lua_pushnil(L); lua_next(L, 3); lua_pop(L, 1)) {
+            const char *key = lg_option_name(L);
+            if (strcmp(key, "compress") != 0) luaL_error(L, "there is no option '%s'; there is compress", key);
+            compress = lua_toboolean(L, -1);
+        }
     }
     struct rt_array *shape = lg_new_array(L), *starts = lg_new_array(L);
     const int64_t sizes[2] = {a->rows, a->columns}, two = 2;

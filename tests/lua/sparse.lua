@@ -176,6 +176,7 @@ for _, device in ipairs(t.devices()) do
       t.eq((a - b).nnz, 0)
       t.eq(gpu.sparse.load(path, "float32", device).dtype, "float32")
     end
+    t.raises("there is no option 'compres'; there is compress", gpu.sparse.save, path, a, { compres = true })
     gpu.save(path, { x = gpu.ones(2) }, { format = "npz" })
     t.raises({ path, "it holds no sparse matrix" }, gpu.sparse.load, path)
     os.remove(path)

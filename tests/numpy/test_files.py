@@ -212,7 +212,12 @@ def test_raw(tmp_path):
       end
       print(select(2, pcall(gpu.load, d .. "a.bin", "int16", {4, 6})))
       print(select(2, pcall(gpu.load, d .. "a.bin", {offset = 4}, {dtype = "int16"})))
-      print(select(2, pcall(gpu.load, d .. "a.bin", 16)))""", tmp_path)
+      print(select(2, pcall(gpu.load, d .. "a.bin", 16)))
+      print(select(2, pcall(gpu.load, d .. "a.bin", {skip = 2})))
+      print(select(2, pcall(gpu.load, d .. "none", {format = "png", shape = {2}})))
+      print(select(2, pcall(gpu.save, d .. "x.csv", gpu.ones(2), {compress = true})))
+      print(select(2, pcall(gpu.save, d .. "x.npy", gpu.ones(2), {header = {"a"}})))
+      gpu.save(d .. "x.npy", gpu.ones(2), {compress = false})""", tmp_path)
     same(np.fromfile(tmp_path / "b.raw", "int16").reshape(6, 4), a.T)
     lines = out.splitlines()
     assert lines[0] == "uint8\t52"
@@ -220,6 +225,10 @@ def test_raw(tmp_path):
     assert "so large a shape" in lines[4]
     assert "#3" in lines[5] and "such as {shape = {2, 3}}, got a list" in lines[5]
     assert "#3" in lines[6] and "second table" in lines[6] and "expected a dtype" in lines[7]
+    assert "gpu.load: the format raw has no option 'skip'; of its own it has: shape offset" in lines[8]
+    assert "the format png has no option 'shape' and no other" in lines[9]
+    assert "gpu.save: the format csv has no option 'compress'; of its own it has: delimiter header" in lines[10]
+    assert "the format npy has no option 'header' and no other" in lines[11] and not (tmp_path / "x.csv").exists()
 
 
 @pytest.mark.parametrize("device", DEVICES)
