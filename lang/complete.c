@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lang/index.h"
 #include "lang/magic.h"
 #include "runtime/memory.h"
 
@@ -158,13 +159,34 @@ static int compare_matches(const void *a, const void *b)
     return order ? order : strcmp(left->text, right->text);
 }
 
+/* Whether the call that ends before token `end` makes an array, whatever its arguments are. */
+static bool makes_array(lua_State *L, const struct lg_tokens *t, size_t end)
+{
+    static const struct lg_function *const makers[] = {lg_create_functions, lg_spaced_functions, lg_join_functions,
+                                                       lg_rearrange_functions, lg_shape_methods};
+    if (!end || t->text[t->items[end - 1].start] != ')') return false;
+    const struct lg_function *called = lg_callee(L, t, end - 1);
+    static const char *const others[] = {"is_contiguous", "item", "totable", "tobytes"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!called || strcmp(called->name, others[i]) == 0) return false;
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+        for (const struct lg_function *f = makers[i]; f->name; f++)
+            if (f == called) return true;
+    return false;
+}
+
 /* After a dot or colon, which is token `access`. */
 static void complete_field(lua_State *L, struct lg_completing *c, size_t access)
 {
     const struct lg_tokens *t = &c->tokens;
     size_t first = lg_chain_start(t, access);
-    if (first == access || !lg_push_chain(L, t, first, access)) return;
     bool colon = t->text[t->items[access].start] == ':';
+    if (colon && makes_array(L, t, access)) {
+        c->function_kind = "method";
+        lg_each_array_method(L, lg_visit_match, c);
+        return;
+    }
+    if (first == access || !lg_push_chain(L, t, first, access)) return;
     if (lua_type(L, -1) == LUA_TSTRING && !colon) return;
     c->functions_only = colon;
     if (colon) c->function_kind = "method";

@@ -31,7 +31,7 @@ enum rt_status lg_load_member(const struct rt_zip *z, const struct rt_zip_member
 
 /* A format: each pushes what it loads and returns how many values that is, or saves the value at stack index 2. */
 struct lg_file_format {
-    const char *name, *endings;           /* ".csv .tsv" */
+    const char *name, *endings;          /* ".csv .tsv" */
     const char *load_takes, *save_takes; /* options beside those of all formats: "delimiter header" */
     int (*load)(lua_State *L, const char *path, const struct lg_file_options *o);
     void (*save)(lua_State *L, const char *path, const struct lg_file_options *o);

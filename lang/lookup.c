@@ -246,6 +246,21 @@ int lg_push_names(lua_State *L, const char *const *names)
     return 1;
 }
 
+/* The methods that __index, on top of the stack, looks up. */
+static void each_method(lua_State *L, const struct lg_wanted *wanted, lg_visitor *visit, void *context)
+{
+    int index = lua_gettop(L);
+    if (lua_istable(L, index)) lg_each_key(L, wanted, visit, context);
+    for (int i = 1; lua_iscfunction(L, index) && lua_getupvalue(L, index, i); i++) {
+        if (lua_istable(L, -1)) {
+            int table = lua_gettop(L);
+            for (lua_pushnil(L); lua_next(L, table); lua_settop(L, table + 1))
+                if (lua_type(L, -2) == LUA_TSTRING && lua_isfunction(L, -1)) visit(L, lua_tostring(L, -2), context);
+        }
+        lua_settop(L, index);
+    }
+}
+
 /* Fields and methods of one of our objects: the list that its C function __fields gives, and the functions among the
  * tables that its __index looks things up in. */
 static void each_own_field(lua_State *L, int idx, const struct lg_wanted *wanted, lg_visitor *visit, void *context)
@@ -263,17 +278,16 @@ static void each_own_field(lua_State *L, int idx, const struct lg_wanted *wanted
         }
     }
     lua_settop(L, idx);
-    if (!push_metafield(L, idx, "__index")) return;
-    int index = lua_gettop(L);
-    if (lua_istable(L, index)) lg_each_key(L, wanted, visit, context);
-    for (int i = 1; lua_iscfunction(L, index) && lua_getupvalue(L, index, i); i++) {
-        if (lua_istable(L, -1)) {
-            int table = lua_gettop(L);
-            for (lua_pushnil(L); lua_next(L, table); lua_settop(L, table + 1))
-                if (lua_type(L, -2) == LUA_TSTRING && lua_isfunction(L, -1)) visit(L, lua_tostring(L, -2), context);
-        }
-        lua_settop(L, index);
-    }
+    if (push_metafield(L, idx, "__index")) each_method(L, wanted, visit, context);
+}
+
+void lg_each_array_method(lua_State *L, lg_visitor *visit, void *context)
+{
+    luaL_checkstack(L, 16, NULL);
+    luaL_getmetatable(L, LG_ARRAY);
+    lua_getfield(L, -1, "__index");
+    each_method(L, NULL, visit, context);
+    lua_pop(L, 2);
 }
 
 void lg_each_field(lua_State *L, int idx, const struct lg_wanted *wanted, lg_visitor *visit, void *context)

@@ -42,6 +42,8 @@ struct lg_wanted {
  * known). `wanted`, or NULL for all, but no more than anybody reads, holds for tables; visit may get others, too.
  * [raises] */
 void lg_each_field(lua_State *L, int idx, const struct lg_wanted *wanted, lg_visitor *visit, void *context);
+/* The same for the methods that all arrays have. [raises] */
+void lg_each_array_method(lua_State *L, lg_visitor *visit, void *context);
 /* lang/names.c: the same for the string keys of the table on top of the stack. [raises] */
 void lg_each_key(lua_State *L, const struct lg_wanted *wanted, lg_visitor *visit, void *context);
 

@@ -170,6 +170,10 @@ TEST(completion)
     CHECK_STR(complete("gpu.linsp", NULL), "linspace");
     CHECK_STR(complete("arr:su", NULL), "sub sum sub_");
     CHECK_STR(complete("arr.shap", NULL), "shape");
+    CHECK_STR(complete("gpu.range(100):resh", NULL), "reshape");
+    CHECK_STR(complete("gpu.ones((2 + 1), 4):to('cpu'):resh", NULL), "reshape");
+    CHECK_STR(complete("gpu.ones(3):totable():resh", NULL), "");
+    CHECK_STR(complete("gpu.stream():resh", NULL), "");
     CHECK_STR(complete("arr:shap", NULL), "");
     CHECK_STR(complete("zz.r", NULL), "re reciprocal round rsqrt");
     CHECK_STR(complete("zz:conj", NULL), "conj");
