@@ -489,6 +489,10 @@ void simt_shared_series(struct access *a, int64_t step, const uint64_t at[2], ui
  * done.
  */
 bool simt_shared_warp(struct block *b, struct warp *w, const struct insn *i, int64_t step, const uint64_t at[2]);
+/* For generated code: lanes m touch words by steps of 4 or 8 bytes, `step` and `at` as above. False: look closer;
+ * nothing is lost. */
+bool simt_shared_some(struct block *b, struct warp *w, const struct insn *i, unsigned site, int64_t step,
+                      const uint64_t at[2], uint32_t m);
 /* Tells generated code which words all may read. */
 void simt_shared_quiet(struct block *b);
 bool simt_shared_new(struct block *b); /* false: no memory */

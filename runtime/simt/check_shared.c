@@ -416,20 +416,49 @@ bool simt_shared_warp(struct block *b, struct warp *w, const struct insn *i, int
     return touch_warp(b, w, i, (uint32_t)from, flip);
 }
 
-/* Words of lanes m by steps of 4 or 8 bytes from an offset on, that of lane 0, which is within shared memory. */
-static bool touch_some_of_row(const struct access *a, uint32_t start, int32_t step, uint32_t m)
+/* Where words of lanes m begin, that of lane 0, by steps of 4 or 8 bytes; -1: they do not, or not all are within the
+ * variable. */
+static int64_t row_start(struct window window, int64_t imm, uint32_t first, int32_t step, uint32_t m)
 {
-    struct tags *t = &a->block->tags;
-    struct tag_rule rule = rule_of(a);
-    unsigned flags = a->check->vectors->row(t->written + start / 4, t->read + start / 4, m, step == 8, &rule,
-                                            tag_of(a, 0), a->kind == ACCESS_WRITE);
-    if (t->warp_met) flags |= CELLS_CHANGED;
-    struct shared_note *n =
-        !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? note(a, m, ROW_STEPS | ROW_STEPS << ROW_BITS) : NULL;
-    if (n) n->at[0] = start, n->at[1] = start + 16 * (uint32_t)step, n->step = step;
-    if (n || !flags) return true;
-    simt_shared_flush(a->block);
-    return false;
+    int64_t start = (int64_t)(int32_t)first + imm;
+    if ((step != 4 && step != 8) || start < 0 || start % 4) return -1;
+    bool fits =
+        start + step * __builtin_ctz(m) >= window.low && start + step * (31 - __builtin_clz(m)) + 4 <= window.high;
+    return fits ? start : -1;
+}
+
+bool simt_shared_some(struct block *b, struct warp *w, const struct insn *i, unsigned site, int64_t step,
+                      const uint64_t at[2], uint32_t m)
+{
+    struct tags *t = &b->tags;
+    const struct check_vectors *v = b->check->vectors;
+    const struct site *s = &b->check->sites[site];
+    bool write = i->memory == MEMORY_STORE;
+    int64_t start = (int64_t)at[0];
+    int32_t by = (int32_t)step;
+    uint32_t first;
+    if (t->slow || i->size != 4 || i->count != 1 || s->copies || s->strong || !has_room(b)) return false;
+    if (step == QUICK_SCATTERED) {
+        struct access a;
+        a.block = b;
+        a.origin = w->worker->program->places[w->pc].origin;
+        if (!v->steps(u32_at(w->frame->regs, i->a), m, &first, &by)) return false;
+        start = row_start(simt_check_window(&a), i->imm, first, by, m);
+        if (start < 0) return false;
+    } else if (step != 8 || at[1] - at[0] != 16 * 8) {
+        return false;
+    }
+    const struct tag_rule rule = {t->base, t->now, t->warp_met ? t->warp[w->index] : t->now};
+    unsigned flags = v->row(t->written + start / 4, t->read + start / 4, m, by == 8, &rule,
+                            rule.warp | (uint32_t)w->index * SIMT_WARP, write);
+    if (flags & CELLS_BAD) {
+        simt_shared_flush(b);
+        return false;
+    }
+    if (!(flags & CELLS_CHANGED) && !t->warp_met) return true;
+    struct shared_note *n = add_note(b, w, i, site, 4, m, ROW_STEPS | ROW_STEPS << ROW_BITS);
+    n->at[0] = (uint32_t)start, n->at[1] = (uint32_t)start + 16 * (uint32_t)by, n->step = by;
+    return true;
 }
 
 bool simt_shared_lanes(const struct access *a, const uint32_t *from, uint32_t m)
@@ -441,12 +470,6 @@ bool simt_shared_lanes(const struct access *a, const uint32_t *from, uint32_t m)
     int32_t step = 0;
     if (!is_simple(a) || a->kind == ACCESS_ATOMIC || window.low % 16 || bytes < a->bytes) return false;
     bool steps = v->steps(from, m, &first, &step), write = a->kind == ACCESS_WRITE;
-    if (steps && (step == 4 || step == 8) && a->bytes == 4) {
-        int64_t start = (int64_t)(int32_t)first + a->insn->imm, least = start + step * __builtin_ctz(m),
-                most = start + step * (31 - __builtin_clz(m));
-        if (start >= 0 && start % 4 == 0 && least >= window.low && most + 4 <= window.high)
-            return touch_some_of_row(a, (uint32_t)start, step, m);
-    }
     if (!v->find(at, from, m, (uint32_t)a->insn->imm - window.low, bytes - a->bytes, a->bytes - 1)) return false;
     struct tag_rule rule = rule_of(a);
     unsigned flags = t->warp_met ? CELLS_CHANGED : 0;
