@@ -469,11 +469,11 @@ bool simt_shared_lanes(const struct access *a, const uint32_t *from, uint32_t m)
     uint32_t at[SIMT_WARP], low = window.low / 4, bytes = window.high - window.low, first;
     int32_t step = 0;
     if (!is_simple(a) || a->kind == ACCESS_ATOMIC || window.low % 16 || bytes < a->bytes) return false;
-    bool steps = v->steps(from, m, &first, &step), write = a->kind == ACCESS_WRITE;
     if (!v->find(at, from, m, (uint32_t)a->insn->imm - window.low, bytes - a->bytes, a->bytes - 1)) return false;
     struct tag_rule rule = rule_of(a);
     unsigned flags = t->warp_met ? CELLS_CHANGED : 0;
-    bool apart = steps ? step >= (int32_t)a->bytes || step <= -(int32_t)a->bytes : v->rising(from);
+    bool write = a->kind == ACCESS_WRITE, apart = v->rising(from);
+    if (!apart && v->steps(from, m, &first, &step)) apart = step >= (int32_t)a->bytes || step <= -(int32_t)a->bytes;
     for (uint32_t k = 0; k < a->bytes / 4; k++) {
         uint32_t *written = t->written + low + k, *read = t->read + low + k;
         flags |= (apart ? v->apart : v->lanes)(written, read, at, m, &rule, tag_of(a, 0), write);
