@@ -47,7 +47,7 @@ CUDA_KERNELS_SANITIZED = ["async", "atomics", "cooperative", "globals", "graph",
                           "texture", "warps"]
 STOCK = ["create", "kernel"]
 CHECKED = ["async", "cluster", "cooperative", "functions", "graph", "grid", "guide", "heap", "histogram", "image", "language",
-           "learning", "library", "linear", "mandelbrot", "matmul", "matrix", "physics", "reduction", "resident", "saxpy",
+           "fitting", "learning", "library", "linear", "mandelbrot", "matmul", "matrix", "physics", "reduction", "resident", "saxpy",
            "scan", "signal", "sort", "sparse", "stencil", "surface", "texture", "transpose", "warps"]
 # What ThreadSanitizer watches, on several threads whatever the machine has. None of these leaves its work to a library
 # that it can't see into (OpenBLAS, ZeroMQ).

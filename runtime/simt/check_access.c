@@ -528,14 +528,15 @@ void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *
     bool global = i->space == PTX_GLOBAL && !(i->flags & F_FRAME) && !a.site->strong && !a.site->fetches;
     if (*m == FULL && global && check_rows(&a, u64_at(a.regs, i->a))) return;
     read_addresses(&a, *m);
-    if (simt_is_mbarrier(i))
+    bool barrier = simt_is_mbarrier(i);
+    if (barrier) {
         simt_clocks_touch(&a, *m);
-    else if (a.site->strong && c->releases_some)
+        simt_bulk_observe(&a, *m);
+    } else if (a.site->strong && c->releases_some) {
         simt_check_strong(&a, *m);
+    }
     *m = simt_check_lanes(&a, *m, (enum ptx_space)i->space);
     if (a.site->copies) simt_copies_begin(&a, *m);
     if (a.site->fetches) simt_copies_fetch(&a, *m);
-    if (!simt_is_mbarrier(i)) return;
-    if (a.block->bulks) simt_bulk_observe(&a, *m);
-    if (simt_is_complete(i)) simt_bulk_stored(&a, *m);
+    if (barrier && simt_is_complete(i)) simt_bulk_stored(&a, *m);
 }

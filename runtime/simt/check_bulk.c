@@ -83,16 +83,29 @@ static bool anyone_waited(const struct block *b, const struct bulk *x)
     return any != 0;
 }
 
-/* Has the thread waited, or comes it behind one that has? */
-static bool knows(const struct block *b, const struct bulk *x, unsigned warp, unsigned lane)
+/* Has the thread of block `by`, which may be another one of the cluster, waited, or comes it behind one that has? */
+static bool knows(const struct block *b, const struct bulk *x, const struct block *by, unsigned warp, unsigned lane)
 {
-    if (x->waited[warp] >> lane & 1) return true;
+    if (by == b && x->waited[warp] >> lane & 1) return true;
     for (uint32_t w = 0; w < b->worker->warp_count; w++) EACH_LANE(l, x->waited[w])
         {
             record r = b->id | (record)x->since[w] << TIME_AT | (record)(w * SIMT_WARP + l) << THREAD_AT;
-            if (simt_check_ordered(b, r, warp, lane)) return true;
+            if (simt_check_ordered(by, r, warp, lane)) return true;
         }
     return false;
+}
+
+/* The block of the cluster that the address, which becomes the offset, is of; NULL: none. */
+static struct block *owner_of(const struct block *b, uint64_t *at)
+{
+    const struct worker *owner = simt_cluster_owner(b->worker, at);
+    return owner && !owner->ended ? owner->observed : NULL;
+}
+
+/* May an mbarrier be there? Else it is a fault. */
+static bool is_barrier(const struct block *b, uint64_t at)
+{
+    return at % 8 == 0 && at <= b->worker->shared_bytes - 8u;
 }
 
 /* The phases that are over at an mbarrier. An instruction ends at most three, or it is not known of which. */
@@ -106,25 +119,30 @@ static void follow_phases(struct bulks *c, uint64_t barrier, uint32_t now)
     }
 }
 
+static void test(const struct access *a, unsigned lane, uint32_t at)
+{
+    struct block *b = a->block;
+    struct bulks *c = b->bulks;
+    uint32_t over;
+    if (!simt_phase_over(a->insn, a->regs, lane, b->worker->shared + at, &over)) return;
+    for (size_t k = 0; k < c->count; k++) {
+        struct bulk *x = &c->items[k];
+        bool before = ((x->seen - over) & 3) <= x->passed; /* the phase itself or one that it follows on */
+        if (x->counted && x->barrier == at && before) set_waited(b, x, a->warp, lane);
+    }
+}
+
 void simt_bulk_observe(const struct access *a, uint32_t m)
 {
-    const struct block *b = a->block;
-    struct bulks *c = b->bulks;
     uint64_t last = UINT64_MAX;
-    if (!c->count) return;
     EACH_LANE(l, m)
     {
-        uint32_t over;
-        if (a->at[l] > b->worker->shared_bytes - 8u) continue;
-        if (a->at[l] != last) follow_phases(c, a->at[l], simt_phase_of(a->warp->shared + a->at[l]));
+        uint64_t at = (uint32_t)a->at[l];
+        const struct block *o = owner_of(a->block, &at);
+        if (!o || !o->bulks || !o->bulks->count || !is_barrier(o, at)) continue;
+        if (a->at[l] != last) follow_phases(o->bulks, at, simt_phase_of(o->worker->shared + at));
         last = a->at[l];
-        if (!simt_is_barrier_test(a->insn)) continue;
-        if (!simt_phase_over(a->insn, a->regs, l, a->warp->shared + a->at[l], &over)) continue;
-        for (size_t k = 0; k < c->count; k++) {
-            struct bulk *x = &c->items[k];
-            bool before = ((x->seen - over) & 3) <= x->passed; /* the phase itself or one that it follows on */
-            if (x->counted && x->barrier == a->at[l] && before) set_waited(b, x, a->warp, l);
-        }
+        if (o == a->block && simt_is_barrier_test(a->insn)) test(a, l, (uint32_t)at);
     }
 }
 
@@ -209,8 +227,8 @@ static void set_count(struct block *b, struct bulks *c, size_t count)
     b->moving = m;
 }
 
-/* Copies to or from within the new one's place that its thread knows to be done. */
-static void forget_under(struct block *b, struct bulks *c, const struct bulk *n)
+/* Copies to or from within the new one's place that its thread, of block `by`, knows to be done. */
+static void forget_under(struct block *b, struct bulks *c, const struct bulk *n, const struct block *by)
 {
     unsigned me = record_thread(n->me);
     size_t kept = 0;
@@ -218,7 +236,7 @@ static void forget_under(struct block *b, struct bulks *c, const struct bulk *n)
         const struct bulk *x = &c->items[k];
         bool under = x->at >= n->at && x->at + x->bytes <= n->at + n->bytes && x->source == n->source;
         under = under && x->global == n->global;
-        if (!under || !knows(b, x, me / SIMT_WARP, me % SIMT_WARP)) c->items[kept++] = *x;
+        if (!under || !knows(b, x, by, me / SIMT_WARP, me % SIMT_WARP)) c->items[kept++] = *x;
     }
     set_count(b, c, kept);
 }
@@ -233,9 +251,12 @@ static void forget_source(struct block *b, struct bulks *c)
     set_count(b, c, c->count - 1);
 }
 
-static void add(struct block *b, struct bulks *c, const struct bulk *n)
+/* A copy that is under way in block b, begun by a thread of block `by`. */
+static void add(struct block *b, const struct bulk *n, const struct block *by)
 {
-    forget_under(b, c, n);
+    struct bulks *c = want(b);
+    if (!c) return;
+    forget_under(b, c, n, by);
     if (n->global && n->source && c->sources >= MOST_SOURCES) forget_source(b, c);
     if (c->count == MOST) return;
     if (c->count == c->room) {
@@ -253,43 +274,74 @@ static void add(struct block *b, struct bulks *c, const struct bulk *n)
     mark(b, n, 0, TAG_MIXED);
 }
 
-void simt_bulk_begin(const struct access *a, const struct async_bulk *x, uint32_t m)
+/* What a lane reads, of its block's shared memory or of global memory. */
+static void begin_source(const struct access *a, const struct async_bulk *x, unsigned lane, struct bulk n)
+{
+    n.source = true;
+    n.global = x->source == PTX_GLOBAL;
+    n.at = n.global ? u64_at(a->regs, a->insn->b)[lane] : u32_at(a->regs, a->insn->b)[lane];
+    add(a->block, &n, a->block);
+}
+
+/* It writes to the shared memory of o, where its bytes are counted. */
+static void begin_at(const struct access *a, struct block *o, uint64_t at, uint64_t barrier, struct bulk n)
+{
+    if (!o || !is_barrier(o, barrier) || at > o->worker->shared_bytes || n.bytes > o->worker->shared_bytes - at) return;
+    n.at = at;
+    n.counted = true;
+    n.barrier = (uint32_t)barrier;
+    n.seen = simt_phase_of(o->worker->shared + barrier);
+    add(o, &n, a->block);
+}
+
+/* To the same place in several blocks of the cluster. */
+static void begin_everywhere(const struct access *a, uint32_t ranks, uint64_t at, uint64_t barrier,
+                             const struct bulk *n)
+{
+    const struct cluster *cluster = a->block->worker->cluster;
+    const uint64_t within = cluster->size > 1 ? (1u << CLUSTER_SHIFT) - 1 : UINT32_MAX;
+    for (uint32_t r = 0; r < cluster->size; r++) {
+        const struct worker *k = cluster->members[r];
+        if (ranks >> r & 1 && !k->ended) begin_at(a, k->observed, at & within, barrier & within, *n);
+    }
+}
+
+static void begin_lane(const struct access *a, const struct async_bulk *x, unsigned lane)
 {
     struct block *b = a->block;
     const struct insn *i = a->insn;
-    struct bulks *c = x->source == BULK_ZEROS ? NULL : want(b);
-    if (!c) return;
-    EACH_LANE(l, m)
-    {
-        const uint32_t *barrier = x->barrier ? u32_at(a->regs, x->barrier) : NULL;
-        struct bulk n = {.me = a->me + ((record)l << THREAD_AT),
-                         .bytes = u32_at(a->regs, i->c)[l],
-                         .counted = barrier != NULL,
-                         .group = c->committed[(unsigned)a->warp->index * SIMT_WARP + l]};
-        if (!n.bytes) continue;
-        if (barrier) {
-            n.barrier = barrier[l];
-            if (n.barrier % 8 || n.barrier > b->worker->shared_bytes - 8u) continue; /* a fault */
-            n.seen = simt_phase_of(a->warp->shared + n.barrier);
-        }
-        if (x->source == PTX_SHARED) {
-            n.at = u32_at(a->regs, i->b)[l];
-            n.source = true;
-            add(b, c, &n);
-        }
-        if (x->source == PTX_GLOBAL && !x->ranks) { /* other blocks of a cluster wait, too */
-            n.at = u64_at(a->regs, i->b)[l];
-            n.source = n.global = true;
-            add(b, c, &n);
-        }
-        n.global = x->destination == PTX_GLOBAL;
-        if (n.global && x->mask) continue; /* some of the bytes */
-        n.at = n.global ? u64_at(a->regs, i->a)[l] : u32_at(a->regs, i->a)[l];
-        n.source = false;
-        n.reduces = simt_is_bulk_reduction(i);
-        n.element = i->size;
-        add(b, c, &n);
+    uint64_t barrier = x->barrier ? u32_at(a->regs, x->barrier)[lane] : 0, at = u32_at(a->regs, i->a)[lane];
+    struct bulk n = {.me = a->me + ((record)lane << THREAD_AT),
+                     .bytes = u32_at(a->regs, i->c)[lane],
+                     .counted = x->barrier,
+                     .group = want(b)->committed[(unsigned)a->warp->index * SIMT_WARP + lane]};
+    struct bulk source = n;
+    if (x->barrier) {
+        struct block *o = owner_of(b, &barrier);
+        if (!o || !is_barrier(o, barrier)) return;
+        source.barrier = (uint32_t)barrier;
+        source.seen = simt_phase_of(o->worker->shared + barrier);
+        if (o == b && !x->ranks) begin_source(a, x, lane, source); /* else other blocks wait, too */
+    } else if (x->source == PTX_SHARED) {
+        begin_source(a, x, lane, source);
     }
+    n.reduces = simt_is_bulk_reduction(i);
+    n.element = i->size;
+    if (x->ranks) {
+        begin_everywhere(a, u32_at(a->regs, x->ranks)[lane], at, barrier, &n);
+    } else if (x->barrier) {
+        begin_at(a, owner_of(b, &at), at, barrier, n);
+    } else if (!x->mask) { /* else some of the bytes */
+        n.global = true;
+        n.at = u64_at(a->regs, i->a)[lane];
+        add(b, &n, b);
+    }
+}
+
+void simt_bulk_begin(const struct access *a, const struct async_bulk *x, uint32_t m)
+{
+    if (x->source == BULK_ZEROS || !want(a->block)) return;
+    EACH_LANE(l, m) if (u32_at(a->regs, a->insn->c)[l]) begin_lane(a, x, l);
 }
 
 void simt_bulk_stored(const struct access *a, uint32_t m)
@@ -297,22 +349,17 @@ void simt_bulk_stored(const struct access *a, uint32_t m)
     static const char *const opcodes[] = {"st.async.", "red.async."};
     const struct insn *store = a->insn - 1;
     const char *opcode = a->check->program->places[a->warp->pc].opcode;
-    struct bulks *c;
     bool ours = false;
     for (int k = 0; k < 2; k++) ours |= !strncmp(opcode, opcodes[k], strlen(opcodes[k]));
-    if (!ours || !(c = want(a->block))) return;
+    if (!ours) return;
     EACH_LANE(l, m)
     {
-        if (a->at[l] % 8 || a->at[l] > a->block->worker->shared_bytes - 8u) continue; /* a fault */
-        struct bulk n = {.me = a->me + ((record)l << THREAD_AT),
-                         .at = simt_window_address(u32_at(a->regs, store->a)[l], store->imm),
-                         .bytes = (uint32_t)store->size * store->count,
-                         .counted = true,
-                         .barrier = (uint32_t)a->at[l],
-                         .seen = simt_phase_of(a->warp->shared + a->at[l]),
-                         .reduces = store->memory == MEMORY_ATOMIC};
-        if (n.at <= a->block->worker->shared_bytes && n.bytes <= a->block->worker->shared_bytes - n.at)
-            add(a->block, c, &n);
+        uint64_t at = simt_window_address(u32_at(a->regs, store->a)[l], store->imm);
+        struct block *o = owner_of(a->block, &at);
+        const struct bulk n = {.me = a->me + ((record)l << THREAD_AT),
+                               .bytes = (uint32_t)store->size * store->count,
+                               .reduces = store->memory == MEMORY_ATOMIC};
+        begin_at(a, o, at, a->at[l], n);
     }
 }
 
@@ -376,7 +423,7 @@ uint32_t simt_bulk_meet(const struct access *a, uint32_t m, bool shared)
         if (x->reduces && a->kind == ACCESS_ATOMIC) continue;
         unsigned warp = (unsigned)a->warp->index;
         if (!simt_check_ordered(b, x->me, warp, l)) continue; /* a race like others: check_race.c */
-        if (knows(b, x, warp, l)) continue;
+        if (knows(b, x, b, warp, l)) continue;
         report(a, l, x);
         met |= 1u << l;
     }

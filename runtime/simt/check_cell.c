@@ -87,8 +87,7 @@ static bool goes_on(const struct site *s, bool shared)
     return shared ? s->bulk : s->fetches;
 }
 
-/* A copy that does is then the first. */
-static void tell_copy(const struct simt_check *c, struct simt_report *r, record me, record other, bool shared)
+void simt_tell_copy(const struct simt_check *c, struct simt_report *r, record me, record other, bool shared)
 {
     const struct site *mine = &c->sites[record_site(me)], *others = &c->sites[record_site(other)];
     if (goes_on(mine, shared) == goes_on(others, shared)) return;
@@ -123,7 +122,7 @@ static void report_race(struct actor *x, record other)
                             .has_other = true,
                             .first = simt_party_of(c, a->block, as_global(x, x->me)),
                             .other = simt_party_of(c, a->block, as_global(x, other))};
-    tell_copy(c, &r, x->me, other, x->shared);
+    simt_tell_copy(c, &r, x->me, other, x->shared);
     simt_check_name(c, &r);
     if (a->texture) simt_texels_name(a, &r);
     simt_check_report(c, &r);

@@ -95,6 +95,7 @@ static void report_race(const struct access *a, record me, record other)
                             .has_other = true,
                             .first = simt_party_of(a->check, a->block, me),
                             .other = simt_party_of(a->check, a->block, other)};
+    simt_tell_copy(a->check, &r, me, other, true);
     simt_check_name(a->check, &r);
     simt_check_report(a->check, &r);
 }

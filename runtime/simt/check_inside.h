@@ -376,6 +376,9 @@ void simt_race_cells(const struct access *a, unsigned lane, bool shared, const s
  * record of a write, on another host thread, finds its value too, and can tell that it would write the same. */
 void simt_race_store(const struct access *a, uint64_t address, unsigned bytes, unsigned lane);
 
+/* A race between these two: if one is a copy that goes on behind its instruction, this is the first. */
+void simt_tell_copy(const struct simt_check *c, struct simt_report *r, record me, record other, bool shared);
+
 /* Does the lane, `me`, store what stands at the place already, or what another lane of the instruction does? */
 bool simt_race_same_value(const struct access *a, unsigned lane, record me, record other, const char *place);
 

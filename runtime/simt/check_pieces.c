@@ -85,11 +85,42 @@ static void check_fill(struct access *a, uint32_t *m)
     *m &= ~wrong;
 }
 
-/* The copy's bytes count at the mbarrier, and who waits there sees them. */
-static void release_at(struct access *a, uint32_t slot, uint32_t m)
+/* A lane's address in shared memory as the block of rank `rank` - 1 of the cluster has it; 0: as it is. */
+static uint64_t address_at(const struct access *a, uint32_t slot, uint32_t lane, uint32_t rank)
 {
-    EACH_LANE(l, m) a->at[l] = address_in(a, slot, PTX_SHARED, l);
-    simt_clocks_touch(a, m);
+    uint64_t at = u32_at(a->regs, slot)[lane];
+    if (!rank || a->block->worker->cluster->size == 1) return at;
+    return (at & ((1u << CLUSTER_SHIFT) - 1)) | (uint64_t)rank << CLUSTER_SHIFT;
+}
+
+/* The blocks that the lane's copy goes to, from bit 1 on; bit 0: as its addresses say. */
+static uint32_t targets_of(const struct access *a, const struct async_bulk *x, uint32_t lane)
+{
+    uint32_t ranks = x->ranks ? u32_at(a->regs, x->ranks)[lane] & 0xffff : 0;
+    return ranks && a->block->worker->cluster->size > 1 ? ranks << 1 : 1;
+}
+
+/* The bytes of the lane's copy count at the mbarriers, and who waits there sees them. */
+static void release_lane(struct access *a, const struct async_bulk *x, uint32_t lane)
+{
+    EACH_LANE(rank, targets_of(a, x, lane))
+    {
+        a->at[lane] = address_at(a, x->barrier, lane, rank);
+        simt_clocks_touch(a, 1u << lane);
+    }
+}
+
+static bool check_destinations(struct access *to, const struct async_bulk *x, uint32_t lane, uint32_t n, uint32_t unit,
+                               uint32_t mask)
+{
+    bool fine = true;
+    if (x->destination != PTX_SHARED) {
+        uint64_t at = u64_at(to->regs, to->insn->a)[lane];
+        return check_stretch(to, lane, (enum ptx_space)x->destination, at, n, unit, mask);
+    }
+    EACH_LANE(rank, targets_of(to, x, lane))
+    fine = fine && check_stretch(to, lane, PTX_SHARED, address_at(to, to->insn->a, lane, rank), n, unit, mask);
+    return fine;
 }
 
 static void check_bulk(struct access *to, uint32_t *m)
@@ -103,17 +134,16 @@ static void check_bulk(struct access *to, uint32_t *m)
     EACH_LANE(l, *m)
     {
         uint32_t n = u32_at(to->regs, i->c)[l];
-        enum ptx_space source = (enum ptx_space)x->source, destination = (enum ptx_space)x->destination;
+        enum ptx_space source = (enum ptx_space)x->source;
         uint32_t mask = x->mask ? u32_at(to->regs, x->mask)[l] : ALL_BYTES, unit = x->mask ? 1 : simt_bulk_unit(x);
         bool fine =
-            (x->source == BULK_ZEROS ||
-             check_stretch(&from, l, source, address_in(to, i->b, source, l), n, unit, mask)) &&
-            check_stretch(to, l, destination, address_in(to, i->a, destination, l), n, i->size ? i->size : unit, mask);
+            x->source == BULK_ZEROS || check_stretch(&from, l, source, address_in(to, i->b, source, l), n, unit, mask);
+        fine = fine && check_destinations(to, x, l, n, i->size ? i->size : unit, mask);
         wrong |= (uint32_t)!fine << l;
     }
     *m &= ~wrong;
     simt_bulk_begin(to, x, *m);
-    if (x->barrier && *m) release_at(to, x->barrier, *m);
+    EACH_LANE(l, x->barrier ? *m : 0) release_lane(to, x, l);
 }
 
 void simt_check_pieces(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m)

@@ -1,0 +1,104 @@
+-- Kernels whose threads miss each other, at barriers or in masks, or divide by zero, and the report that gpu.check gives of each
+-- (shared/marked.lua).
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+gpu.device("simt") -- a GPU has no checks
+local faulty = assert(loadfile("tests/simt/shared/marked.lua"))("tests/simt/faulty_threads.lua", t, gpu)
+
+local function at(x, y, z) return { x = x, y = y or 0, z = z or 0 } end
+local x, out = gpu.range(0, 255, 1, "int32"), gpu.zeros(256, "int32")
+
+local k = gpu.kernel [=[
+#define FULL 0xffffffffu
+__global__ void two_branches(int *out) {
+  if (threadIdx.x < 16) {
+    out[threadIdx.x] = 1;
+    __syncthreads();                               //1
+  } else {
+    out[threadIdx.x] = 2;
+    __syncthreads();                               //2
+  }
+}
+__global__ void early_return(int *out, int n) {
+  int i = threadIdx.x;
+  if (i >= n) return;
+  out[i] = i;
+  __syncthreads();                                 //1
+  out[i] += out[i] * n;
+}                                                  //2
+__global__ void trips_differ(int *out) {
+  for (int j = 0; j <= threadIdx.x / 32; j++) {
+    out[threadIdx.x] = j;
+    __syncthreads();                               //1
+  }
+}                                                  //2
+__global__ void only_one_half(int *out) {
+  if (threadIdx.x < 32) {
+    out[threadIdx.x] = 1;
+    __syncthreads();                               //1
+  }
+  out[threadIdx.x] += 1;
+}                                                  //2
+__global__ void different_numbers(int *out) {
+  if (threadIdx.x < 32) asm volatile("bar.sync 1, 64;" ::: "memory"); //1
+  else
+    asm volatile("bar.sync 2, 64;" ::: "memory");  //2
+  out[threadIdx.x] = 1;
+}
+__global__ void shuffle_in_a_branch(int *out) {
+  int v = threadIdx.x;
+  if (threadIdx.x < 16) v = __shfl_down_sync(FULL, v, 1); //1
+  __syncthreads();                                 //2
+  out[threadIdx.x] = v;
+}
+__global__ void mask_too_small(int *out) {
+  out[threadIdx.x] = __shfl_sync(0xffffu, threadIdx.x, 0); //1
+}
+__global__ void vote_mask_too_small(int *out) {
+  out[threadIdx.x] = __ballot_sync(0x7fffffffu, threadIdx.x & 1); //1
+}
+__global__ void sync_mask_too_small(int *out) {
+  __syncwarp(0x0000fffeu);                         //1
+  out[threadIdx.x] = 1;
+}
+__global__ void reduce_mask_too_small(int *out) {
+  out[threadIdx.x] = __reduce_add_sync(0xfffffff0u, 1); //1
+}
+__global__ void divides(const int *a, const int *b, int *out) {
+  out[threadIdx.x] = a[threadIdx.x] / b[threadIdx.x]; //1
+}
+__global__ void remainders(const unsigned long long *a, const unsigned long long *b, unsigned long long *out) {
+  out[threadIdx.x] = a[threadIdx.x] % b[threadIdx.x]; //1
+}]=]
+
+faulty("two_branches", "threads meet at different barriers", { kind = "barrier divergence", thread = at(0), other = { thread = at(16) } },
+  function() k.two_branches(1, 64)(out) end)
+faulty("early_return", "some threads are gone", { kind = "barrier divergence", other = { thread = at(50) } },
+  function() k.early_return(1, 64)(out, 50) end)
+faulty("trips_differ", "a barrier in a loop of different lengths", { kind = "barrier divergence" },
+  function() k.trips_differ(1, 64)(out) end)
+faulty("only_one_half", "one warp never comes", { kind = "barrier divergence" },
+  function() k.only_one_half(1, 64)(out) end)
+faulty("different_numbers", "each half waits for the other", { kind = "barrier divergence", thread = at(0), other = { thread = at(32) } },
+  function() k.different_numbers(1, 64)(out) end)
+faulty("shuffle_in_a_branch", "half of the lanes are elsewhere", { kind = "missing lane", thread = at(0), other = { thread = at(16) } },
+  function() k.shuffle_in_a_branch(1, 32)(out) end)
+faulty("mask_too_small", "lanes that are not in their mask", { kind = "missing lane", count = 16, thread = at(16) },
+  function() k.mask_too_small(1, 32)(out) end)
+faulty("vote_mask_too_small", "the last lane is not in the mask", { kind = "missing lane", count = 1, thread = at(31) },
+  function() k.vote_mask_too_small(1, 32)(out) end)
+faulty("sync_mask_too_small", "many lanes are not in the mask", { kind = "missing lane", count = 17, thread = at(0) },
+  function() k.sync_mask_too_small(1, 32)(out) end)
+faulty("reduce_mask_too_small", "the first lanes are not in the mask", { kind = "missing lane", count = 4, thread = at(0) },
+  function() k.reduce_mask_too_small(1, 32)(out) end)
+faulty("divides", "an integer by zero", { kind = "division by zero", count = 2, thread = at(3) },
+  function() k.divides(1, 20)(x, gpu.array(t.list(20, function(i) return i % 10 - 3 end), "int32"), out) end)
+faulty("remainders", "64 bits modulo zero", { kind = "division by zero", count = 1, thread = at(5) },
+  function() k.remainders(1, 9)(gpu.ones(9, "uint64"), gpu.array({ 1, 2, 3, 4, 5, 0, 7, 8, 9 }, "uint64"), gpu.zeros(9, "uint64")) end)
+
+-- What is found must not depend on how the blocks are spread over threads.
+if not os.getenv("LUNARRAY_THREADS") then
+  for _, threads in ipairs { 1, 3 } do t.again("tests/simt/faulty_threads.lua", "LUNARRAY_THREADS=" .. threads, 10) end
+end
+
+t.done()
