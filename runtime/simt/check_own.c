@@ -29,11 +29,13 @@ struct touched {
     uint64_t allocation;
     bool known;
     bool read_as_texture;
-    bool looked_up;     /* some address is nothing that can be computed beforehand */
-    struct family {     /* instructions whose addresses have the same multiples */
-        struct sum sum; /* of the first */
-        int64_t step;   /* of all of them */
-        int64_t grain;  /* likewise, of counted loops */
+    bool looked_up;            /* some address is nothing that can be computed beforehand */
+    struct family {            /* instructions whose addresses have the same multiples */
+        struct sum sum;        /* of the first */
+        int64_t step;          /* of all of them */
+        int64_t grain;         /* likewise, of counted loops */
+        unsigned within;       /* indices which, with the step, are known to lead no further; 0: none */
+        struct stretch_of far; /* then: what they lead to, of all instructions */
         int64_t limits[AXES]
                       [AXES]; /* of threads along one axis in blocks along another, as far as conditions allow it */
         struct seen seen[MOST_SEEN];
@@ -75,7 +77,7 @@ static struct family *family_of(struct touched *t, const struct sum *s)
     for (size_t k = 0; k < t->count; k++)
         if (!memcmp(t->families[k].sum.by, s->by, sizeof s->by)) return &t->families[k];
     if (t->count == FAMILIES) return NULL;
-    t->families[t->count] = (struct family){.sum = *s};
+    t->families[t->count] = (struct family){.sum = *s, .within = s->within, .far = {INT64_MAX, INT64_MIN}};
     return &t->families[t->count++];
 }
 
@@ -95,6 +97,9 @@ static void note(const struct simt_sums *l, struct touched *t, const struct sum 
     }
     f->step = simt_common(f->step, s->step);
     f->grain = simt_common(f->grain, s->grain);
+    if (s->within != f->within || s->grain) f->within = 0;
+    if (low + s->least < f->far.start) f->far.start = low + s->least;
+    if (low + s->most + i->size * i->count > f->far.end) f->far.end = low + s->most + i->size * i->count;
     f->seen[f->count++] = (struct seen){{low, low + (int64_t)i->size * i->count}, s->down, s->up};
 }
 
@@ -218,9 +223,32 @@ static bool is_apart_by(const struct simt_sums *l, const struct family *f, int64
     return false;
 }
 
+/* Do threads go by a step within what others, of other indices, have not? */
+static bool is_apart_within(const struct simt_sums *l, const struct family *f)
+{
+    struct stretch_of s[MOST_SEEN], all = f->far;
+    struct dimension inner[INDICES], outer[INDICES];
+    size_t count = f->count, one = 1;
+    int in = 0, out = 0;
+    if (!f->within || !f->step) return false;
+    for (int k = 0; k < INDICES; k++) {
+        bool inside = f->within >> k & 1;
+        add_dimension(inside ? inner : outer, inside ? &in : &out, f->sum.by[k], l->extents[k]);
+    }
+    while (out)
+        if (!widen(&all, &one, least_of(outer, &out))) return false;
+    for (size_t k = 0; k < count; k++) s[k] = f->seen[k].at;
+    fold(s, count, f->step);
+    qsort(s, count, sizeof *s, by_start);
+    while (in)
+        if (!widen(s, &count, least_of(inner, &in))) return false;
+    return s[count - 1].end - s[0].start <= llabs(f->step);
+}
+
 static bool is_own_in(const struct simt_sums *l, const struct family *f)
 {
-    return is_apart_by(l, f, f->step, true) || (f->grain && is_apart_by(l, f, simt_common(f->step, f->grain), false));
+    return is_apart_by(l, f, f->step, true) || is_apart_within(l, f) ||
+           (f->grain && is_apart_by(l, f, simt_common(f->step, f->grain), false));
 }
 
 /* What all threads of a family touch, where indices with the same multiple in the other one are 0. */

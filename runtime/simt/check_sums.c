@@ -30,6 +30,7 @@ static void forget_counts(struct sum *s)
 static struct sum settled(struct sum s, bool wide)
 {
     if (wide ? !is_small(s.down) || !is_small(s.up) : s.down < INT32_MIN || s.up > INT32_MAX) forget_counts(&s);
+    if (s.least < (wide ? -FARTHEST : INT32_MIN) || s.most > (wide ? FARTHEST : INT32_MAX)) s.within = 0;
     if (!wide) {
         s.start = (int32_t)s.start;
         if (s.travel != (int32_t)s.travel || s.step != (int32_t)s.step) s.travel = 0;
@@ -58,6 +59,16 @@ struct bounds simt_sums_bounds(const struct simt_sums *l, const struct sum *s)
     return r;
 }
 
+/* What holds of *from when something else comes to it, and it is taken so often, 1 or -1. */
+static void stay_within(struct sum *s, const struct sum *from, const struct sum *other, int64_t by)
+{
+    bool stays = !other->step && !other->grain;
+    for (int k = 0; k < INDICES; k++) stays &= !(from->within >> k & 1) || !other->by[k];
+    s->within = stays ? from->within : 0;
+    s->least = by < 0 ? -from->most : from->least;
+    s->most = by < 0 ? -from->least : from->most;
+}
+
 static struct sum added(const struct sum *a, const struct sum *b, int sign)
 {
     struct sum s = {
@@ -67,6 +78,8 @@ static struct sum added(const struct sum *a, const struct sum *b, int sign)
     s.down = a->down + (sign > 0 ? b->down : -b->up);
     s.up = a->up + (sign > 0 ? b->up : -b->down);
     s.grain = simt_common(a->grain, b->grain);
+    if (a->within) stay_within(&s, a, b, 1);
+    if (b->within) stay_within(&s, b, a, sign);
     return s;
 }
 
@@ -82,6 +95,9 @@ static struct sum multiplied(const struct sum *a, const struct sum *b)
     s.known &= !__builtin_mul_overflow(by < 0 ? x->up : x->down, by, &s.down) &&
                !__builtin_mul_overflow(by < 0 ? x->down : x->up, by, &s.up) &&
                !__builtin_mul_overflow(x->grain, by, &s.grain);
+    bool fits = !__builtin_mul_overflow(by < 0 ? x->most : x->least, by, &s.least) &&
+                !__builtin_mul_overflow(by < 0 ? x->least : x->most, by, &s.most);
+    s.within = fits ? x->within : 0;
     for (int k = 0; k < INDICES; k++) s.known &= !__builtin_mul_overflow(x->by[k], by, &s.by[k]);
     return s;
 }
@@ -109,6 +125,7 @@ static struct sum extended(const struct simt_sums *l, struct sum s, bool is_sign
     if (s.step && (!s.travel || low < (is_signed ? INT32_MIN : 0) || high > INT32_MAX)) {
         s.step = simt_common(s.step, INT64_C(1) << 32);
         s.travel = 0;
+        s.within = 0;
         return s;
     }
     if (!is_signed && low < 0) {
@@ -195,6 +212,7 @@ static struct sum either(const struct sum *a, const struct sum *b)
     if (apart + b->down < s.down) s.down = apart + b->down;
     if (apart + b->up > s.up) s.up = apart + b->up;
     s.grain = simt_common(simt_common(a->grain, b->grain), apart);
+    s.within = 0;
     return s;
 }
 
@@ -213,10 +231,10 @@ static int64_t steps_over(int64_t distance, int64_t step)
     return distance <= 0 ? 0 : distance / step + (distance % step != 0);
 }
 
-static struct passes until_equal(const struct sum *start, const struct sum *bound, int64_t step, bool after)
+static struct passes until_equal(const struct sum *distance, int64_t step, bool after)
 {
-    int64_t distance = bound->start - start->start, j = distance / step;
-    bool meets = is_number(start) && is_number(bound) && distance % step == 0 && j >= after;
+    int64_t j = distance->start / step;
+    bool meets = is_number(distance) && distance->start % step == 0 && j >= after;
     return (struct passes){meets, meets, j + !after};
 }
 
@@ -227,18 +245,21 @@ static struct passes passes_of(const struct simt_sums *l, const struct counted_l
     bool wide = l->check->program->terms[c->start].wide;
     const struct sum *start = &l->of[(uint32_t)c->start - l->first], *bound = &l->of[(uint32_t)c->bound - l->first],
                      *step = &l->of[(uint32_t)c->step - l->first];
-    if (!is_number(step) || !step->start || !is_shared(l, start) || !bound->known || bound->step) return unknown;
+    struct sum distance = added(bound, start, -1);
+    if (!is_number(step) || !step->start || !distance.known || distance.step) return unknown;
+    if (!is_shared(l, &distance) && !is_shared(l, start)) return unknown;
     struct bounds from = simt_sums_bounds(l, start), to = simt_sums_bounds(l, bound);
     int64_t by = step->start, least = wide ? -FARTHEST : INT32_MIN, most = wide ? FARTHEST : INT32_MAX;
     if (from.low < least || from.high > most || to.low < least || to.high > most || !is_small(by)) return unknown;
-    if (c->until_equal) return until_equal(start, bound, by, c->after);
+    if (c->until_equal) return until_equal(&distance, by, c->after);
     if (!c->is_signed) least = 0;
     if (c->up != (by > 0) || from.low < least || to.low < least) return unknown;
     int64_t end = c->up ? to.high + c->inclusive : to.low - c->inclusive;
     if (c->up ? end - 1 + by > most || from.high + by > most : end + 1 + by < least || from.low + by < least)
         return unknown;
-    int64_t j = c->up ? steps_over(end - from.low, by) : steps_over(from.high - end, -by);
-    return (struct passes){true, is_number(start) && is_number(bound), c->after ? (j ? j : 1) : j + 1};
+    struct bounds far = simt_sums_bounds(l, &distance);
+    int64_t j = c->up ? steps_over(far.high + c->inclusive, by) : steps_over(c->inclusive - far.low, -by);
+    return (struct passes){true, is_number(&distance), c->after ? (j ? j : 1) : j + 1};
 }
 
 static void go_on(const struct simt_sums *l, bool *seen, uint32_t block, size_t *count)
@@ -306,6 +327,31 @@ static bool avoids(const struct simt_sums *l, const struct loop_use *u, uint32_t
     return l->seen[u->block];
 }
 
+/* What a loop counts by that each thread begins elsewhere, as in `for (i = threadIdx.x; i < n; i += blockDim.x)`: no
+ * more than the bound or where it begins. */
+static struct sum counter_of(const struct simt_sums *l, const struct counted_loop *c, const struct sum *start,
+                             const struct sum *step, const struct sum *plain)
+{
+    if (c->bound < 0 || c->until_equal || !c->up || !c->after || !start->known || start->step || start->grain ||
+        !is_number(step))
+        return *plain;
+    const struct sum *bound = &l->of[(uint32_t)c->bound - l->first];
+    struct bounds from = simt_sums_bounds(l, start), to = simt_sums_bounds(l, bound);
+    int64_t most = to.high - 1 + c->inclusive;
+    bool fits = bound->known && !bound->step && from.low >= 0 && from.high <= INT32_MAX && to.low >= INT32_MIN;
+    if (!fits || (!c->is_signed && to.low < 0) || step->start <= 0 || !is_small(step->start) || to.high > INT32_MAX ||
+        most > INT32_MAX - step->start)
+        return *plain;
+    struct sum s = *start;
+    if (most < from.high) most = from.high;
+    s.step = step->start;
+    s.travel = most - from.low > s.step ? most - from.low : s.step;
+    for (int k = 0; k < INDICES; k++) s.within |= (unsigned)(s.by[k] && l->extents[k] > 1) << k;
+    s.least = from.low - s.start;
+    s.most = most - s.start;
+    return s;
+}
+
 /* What a register holds to which a counted loop adds. */
 static struct sum of_pass(const struct simt_sums *l, const struct term *t, const struct sum *a, const struct sum *b)
 {
@@ -316,6 +362,9 @@ static struct sum of_pass(const struct simt_sums *l, const struct term *t, const
     int64_t first = u->place == LOOP_LATE, last = p->most - (u->place == LOOP_WITHIN);
     if (u->plain >= 0) plain = l->of[(uint32_t)u->plain - l->first];
     if (u->place == LOOP_BEHIND && !l->live[c->top]) return s;
+    bool counts = u->place == LOOP_WITHIN && t->a == c->start && t->b >= 0 && is_number(b);
+    if (!p->known && counts && c->step >= 0 && l->of[(uint32_t)c->step - l->first].start == b->start)
+        return counter_of(l, c, a, b, &plain);
     if (!p->known || !is_number(b)) return plain;
     if (u->place == LOOP_BEHIND && p->exact && c->one_exit && !avoids(l, u, c->top)) first = last;
     int64_t from, to;
@@ -325,6 +374,7 @@ static struct sum of_pass(const struct simt_sums *l, const struct term *t, const
     s.down += to < from ? to - from : 0;
     s.up += to > from ? to - from : 0;
     if (to != from) s.grain = simt_common(s.grain, b->start);
+    s.within = 0;
     return s;
 }
 
@@ -353,6 +403,7 @@ static struct sum sum_of(const struct simt_sums *l, const struct term *t)
     case TERM_LOOP:
         s.step = simt_common(a->step, b->start);
         s.travel = travel_of(l, t, a, b->start);
+        s.within = 0;
         s.known &= is_number(b);
         break;
     case TERM_PASS: return of_pass(l, t, a, b);

@@ -16,6 +16,9 @@ struct sum { /* of 32 bits: its parts are, too, with a sign */
     int64_t travel;   /* the farthest of them, 0: not known */
     int64_t down, up; /* of loops that are counted: from `down`, 0 or less, to `up`, 0 or more, */
     int64_t grain;    /* by multiples of this; 0: nothing */
+    unsigned
+        within; /* indices, by bits, whose multiples and those of the step come together to `least` or more above */
+    int64_t least, most; /* the start, and to `most` or less; 0: not known */
 };
 
 struct passes { /* of a loop, each time that it is entered */

@@ -1,9 +1,11 @@
--- What checks cost kernels with shared memory: by kernel the ratio of checked to unchecked launches, and both times, the worst
+-- What checks cost kernels with shared memory, and those whose threads walk rows: by kernel the ratio of checked to unchecked launches, and both times, the worst
 -- first. A word after the script's name chooses those with it in their names; LUNARRAY_THREADS says how many threads run.
 local gpu = gpu or require "lunarray"
 local pattern = ...
 local file <close> = assert(io.open("tests/bench/shared_kernels.cu"))
 local q = gpu.kernel(file:read "a")
+local row_file <close> = assert(io.open("tests/bench/row_kernels.cu"))
+local r = gpu.kernel(row_file:read "a")
 
 local n = 1 << 20
 local m = n - 77
@@ -64,6 +66,18 @@ case("median_block", function() q.median_block(g2(16), B16)(ii, oi, w, h) end)
 case("block_reverse", function() q.block_reverse(b256, 256, 1024)(ii, oi, n) end)
 case("dot", function() q.dot_volatile(512, 256)(fi, fb, fo, m) end)
 case("syncwarp_reduce", function() q.syncwarp_reduce(b256, 256)(fi, fo, m) end)
+local fc, ft, fx, ip = gpu.rand { n }, gpu.zeros(n), gpu.zeros(n), gpu.rand { n }
+local fd = gpu.rand { n } + 4
+case("prefix_rows", function() r.prefix_rows(32, 128)(fi, fo, 4091, 256) end)
+case("prefix_rows odd", function() r.prefix_rows(32, 128)(fi, fo, 4091, 253) end)
+case("prefix_rows_inplace", function() r.prefix_rows_inplace(32, 128)(ip, 4096, 256) end)
+case("prefix_rows_pointers", function() r.prefix_rows_pointers(32, 128)(fi, fo, 4091, 253) end)
+case("tridiagonal", function() r.tridiagonal(32, 128)(fi, fd, fb, fc, ft, fx, 4096, 256, 1, 256) end)
+case("tridiagonal columns", function() r.tridiagonal(32, 128)(fi, fd, fb, fc, ft, fx, 4096, 256, 4096, 1) end)
+case("tridiagonal_rows", function() r.tridiagonal_rows(32, 128)(fi, fd, fb, fc, ft, fx, 4091, 255) end)
+case("softmax_thread", function() r.softmax_thread(32, 128)(ip, 4096, 256) end)
+case("reverse_rows", function() r.reverse_rows(32, 128)(ip, 4096, 256) end)
+case("scale_block", function() r.scale_block(1024, 256)(ip, 1000) end)
 
 local rows = {}
 for _, c in ipairs(cases) do

@@ -1,11 +1,19 @@
--- Kernels in which each thread walks a row of its own, up and down, in loops of any kind: which elements it touches is
--- counted out here by the same loops in Lua, and gpu.check must find a race where two threads touch the same, or nothing.
+-- Kernels in which each thread, or each block, walks a row of its own, up and down, in loops of any kind: which elements
+-- are touched is counted out here by the same loops in Lua, and gpu.check must find a race where two threads touch the
+-- same, or nothing.
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 gpu.device("simt")
 
 math.randomseed(4321)
 local function pick(list) return list[math.random(#list)] end
+
+-- What every launch writes is another number for each thread: writes of what is there already are no race.
+local launches = 0
+local function salt()
+  launches = launches + 1
+  return launches * 977 + 5
+end
 
 -- Do two threads touch one element? walk(touch, p, me) calls touch(i) for the elements that thread `me` writes.
 local function races(walk, p, threads)
@@ -22,9 +30,9 @@ local function races(walk, p, threads)
   return false
 end
 
-local head = [[__global__ void k(int *y, int pitch, int n, int from, int step, int near, int flag) {
-  int me = blockIdx.x * blockDim.x + threadIdx.x;
-  int *row = y + me * pitch + 2000;
+local head = [[__global__ void k(int *y, int salt, int pitch, int n, int from, int step, int near, int flag) {
+  int id = blockIdx.x * blockDim.x + threadIdx.x, me = id * 40503 + salt;
+  int *row = y + id * pitch + 2000;
 ]]
 
 -- The body, what it touches, and how many elements of a row that are about.
@@ -51,7 +59,7 @@ local walks = {
       while i < p.n do touch(i) i = i + 2 end
       touch(i + p.near)
     end },
-  { "until something is found", [[int i; for (i = from; i < n; i++) { row[i] = me; if (row[i] == flag - 1000) break; }
+  { "until something is found", [[int i; for (i = from; i < n; i++) { row[i] = me; if (row[i] == flag) break; }
       row[i + near] = me;]],
     function(touch, p)
       for i = p.from, p.n - 1 do touch(i) end
@@ -68,7 +76,7 @@ local walks = {
         at = at + p.near
       end
     end },
-  { "in a triangle", "for (int j = from; j <= me; j++) row[j] = me;",
+  { "in a triangle", "for (int j = from; j <= id; j++) row[j] = me;",
     function(touch, p, me) for j = p.from, me do touch(j) end end },
   { "without a sign", "for (unsigned i = n; i-- > from;) row[i] = me;",
     function(touch, p) for i = p.n - 1, p.from, -1 do touch(i) end end },
@@ -89,6 +97,14 @@ local walks = {
       end
       for j = i, p.n + 2 do touch(j) end
     end },
+  { "from a place of each thread to another", [[int at = id * pitch + 2000;
+      for (int i = at + from; i < at + n; i++) y[i] = me; for (int i = at + n; i != at; i--) y[i + near] = -me;]],
+    function(touch, p)
+      for i = p.from, p.n - 1 do touch(i) end
+      for i = p.n, 1, -1 do touch(i + p.near) end
+    end },
+  { "down by a step to a place of each thread", "int at = id * pitch + 2000; for (int i = at + n; i >= at; i -= step) y[i] = me;",
+    function(touch, p) for i = p.n, 0, -p.step do touch(i) end end },
   { "at least once", "int i = from; do { row[i] = me; i += step; } while (i < n);",
     function(touch, p)
       local i = p.from
@@ -124,10 +140,71 @@ for _, walk in ipairs(walks) do
       p.pitch = math.max(0, p.n + pick { 0, 0, 1, 2, -1, -1, -2, -3, -4, 8, 64, 130, -p.from, p.from, p.n * 4, p.step * p.from, p.step * p.from - 1 })
       local grid, block = pick { 1, 2 }, pick { 32, 64 }
       local want = races(walk[3], p, grid * block)
-      local found = gpu.check(function() k(grid, block)(y, p.pitch, p.n, p.from, p.step, p.near, p.flag) end)
+      local found = gpu.check(function() k(grid, block)(y, salt(), p.pitch, p.n, p.from, p.step, p.near, p.flag) end)
       for _, r in ipairs(found) do t.eq(r.kind, "race", r.message) end
       t.eq(#found > 0, want, ("%d blocks of %d: pitch %d n %d from %d step %d near %d flag %d"):format(grid, block, p.pitch,
         p.n, p.from, p.step, p.near, p.flag))
+      if want then racing = racing + 1 else clean = clean + 1 end
+    end
+    assert(clean > 2 and racing > 2, ("%d clean, %d with races"):format(clean, racing))
+  end)
+end
+
+-- Rows of blocks, whose threads go by turns: touch(i), p, the thread's number in the block.
+local block_head = [[__global__ void k(int *y, int salt, int pitch, int n, int from, int more, int near) {
+  int id = blockIdx.x * blockDim.x + threadIdx.x, me = id * 40503 + salt, t = threadIdx.x, step = blockDim.x + more;
+  int *row = y + blockIdx.x * pitch + 2000;
+]]
+local function by_turns(touch, first, last, step) for i = first, last, step do touch(i) end end
+local turns = {
+  { "by turns", "for (int i = t + from; i < n; i += step) row[i] = me;",
+    function(touch, p, me) by_turns(touch, me + p.from, p.n - 1, p.step) end },
+  { "by turns, to the end and past it", "for (int i = t; i <= n; i += step) row[i + near] = me;",
+    function(touch, p, me) by_turns(function(i) touch(i + p.near) end, me, p.n, p.step) end },
+  { "by turns, two elements", "for (unsigned i = t; i < n; i += step) { row[2 * i] = me; row[2 * i + from] += me; }",
+    function(touch, p, me) by_turns(function(i) touch(2 * i) touch(2 * i + p.from) end, me, p.n - 1, p.step) end },
+  { "by turns, twice", "for (int i = t; i < n; i += step) row[i] = me; for (int i = t; i < n; i += blockDim.x) row[i + near] += me;",
+    function(touch, p, me)
+      by_turns(touch, me, p.n - 1, p.step)
+      by_turns(function(i) touch(i + p.near) end, me, p.n - 1, p.block)
+    end },
+  { "by turns, at least once", "int i = t; do { row[i] = me; i += step; } while (i < n);",
+    function(touch, p, me) touch(me) by_turns(touch, me + p.step, p.n - 1, p.step) end },
+  { "by turns, compared before the step", "int i = t, j; do { row[i] = me; j = i; i += step; } while (j < n);",
+    function(touch, p, me) touch(me) by_turns(touch, me + p.step, p.n - 1 + p.step, p.step) end },
+  { "by turns, backwards", "for (int i = t; i < n; i += step) row[n - 1 - i] = me;",
+    function(touch, p, me) by_turns(function(i) touch(p.n - 1 - i) end, me, p.n - 1, p.step) end },
+  { "by turns of the grid", "for (int i = id; i < n * 2; i += step * gridDim.x) y[i * (1 + near * near) + 2000] = me;",
+    function(touch, p, _, me)
+      by_turns(function(i) touch(i * (1 + p.near * p.near) - me // p.block * p.pitch) end, me, 2 * p.n - 1, p.step * p.grid)
+    end },
+  { "by turns, with a loop in each", "for (int i = t; i < n; i += step) for (int j = 0; j < from; j++) row[i * from + j + near] = me;",
+    function(touch, p, me)
+      by_turns(function(i) for j = 0, p.from - 1 do touch(i * p.from + j + p.near) end end, me, p.n - 1, p.step)
+    end },
+}
+for _, turn in ipairs(turns) do
+  t.test(turn[1], function()
+    local k = gpu.kernel(block_head .. turn[2] .. "\n}")
+    local clean, racing = 0, 0
+    for _ = 1, 60 do
+      local p = { n = pick { 0, 1, 31, 32, 33, 64, 70, 100, 128, 200 }, from = pick { 0, 1, 1, 2 }, near = pick { 0, 0, 1, -1 },
+        block = pick { 32, 64 }, grid = pick { 1, 2, 3 } }
+      p.more = pick { 0, 0, 0, 0, 1, -1, p.block }
+      p.step = p.block + p.more
+      p.pitch = math.max(0, p.n + pick { 0, 0, 1, -1, 2, -2, p.n, p.n + 1, p.block, p.step, 7 })
+      local owner, want = {}, false
+      for me = 0, p.grid * p.block - 1 do
+        turn[3](function(i)
+          i = i + me // p.block * p.pitch
+          want = want or (owner[i] or me) ~= me
+          owner[i] = me
+        end, p, me % p.block, me)
+      end
+      local found = gpu.check(function() k(p.grid, p.block)(y, salt(), p.pitch, p.n, p.from, p.more, p.near) end)
+      for _, r in ipairs(found) do t.eq(r.kind, "race", r.message) end
+      t.eq(#found > 0, want, ("%d blocks of %d: pitch %d n %d from %d more %d near %d"):format(p.grid, p.block, p.pitch, p.n,
+        p.from, p.more, p.near))
       if want then racing = racing + 1 else clean = clean + 1 end
     end
     assert(clean > 2 and racing > 2, ("%d clean, %d with races"):format(clean, racing))
