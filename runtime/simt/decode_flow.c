@@ -402,12 +402,15 @@ enum loop_holds simt_loop_use(const struct decoder *d, int reg, size_t insn, str
         return LOOP_USE;
     }
     search_behind(d, b, r);
+    if (!w->seen[block]) return LOOP_START;
+    struct loop_use all;
+    unsigned before = simt_loop_starts(d, reg, NOT_THERE, &all);
     for (uint32_t k = 0; k < r->start_count; k++) {
-        use->starts[use->start_count++] = w->block_of[r->starts[k]];
         if (w->block_of[r->starts[k]] == block && r->starts[k] < insn) return LOOP_START;
+        if (before >> k & 1) use->starts[use->start_count++] = w->block_of[r->starts[k]];
     }
     use->place = LOOP_BEHIND;
-    return w->seen[block] ? LOOP_USE : LOOP_START;
+    return LOOP_USE;
 }
 
 void simt_forget_flow(struct decoder *d)

@@ -55,6 +55,7 @@ static int make(struct decoder *d, enum term_kind kind, bool wide, int a, int b,
 
 static int of_register(struct decoder *d, int reg);
 static int of_start_at(struct decoder *d, int reg);
+static int of_starts(struct decoder *d, int reg, const struct loop_use *use, unsigned which);
 
 static int of_symbol(struct decoder *d, const char *name)
 {
@@ -270,13 +271,25 @@ static int of_use(struct decoder *d, int reg, struct loop_use *use)
     return within ? *known = term : term;
 }
 
+/* Behind the loop; it may have been set anew since. */
+static int of_use_behind(struct decoder *d, int reg, struct loop_use *use)
+{
+    struct loop_use all;
+    unsigned later = simt_loop_starts(d, reg, d->at, &all) & ~simt_loop_starts(d, reg, NOT_THERE, &all);
+    int term = of_use(d, reg, use);
+    if (!later || term < 0) return term;
+    int other = of_starts(d, reg, &all, later);
+    return other < 0 ? NO_TERM : make(d, TERM_EITHER, d->program->terms[term].wide, term, other, 0);
+}
+
 static int of_register_at(struct decoder *d, int reg)
 {
     struct loop_use use;
     uint32_t by = d->defined_by[reg];
     enum loop_holds holds = by == SEVERAL ? simt_loop_use(d, reg, d->at, &use) : LOOP_NONE;
     if (holds == LOOP_START) return of_start_at(d, reg);
-    if (holds == LOOP_USE) return of_use(d, reg, &use);
+    if (holds == LOOP_USE && use.place != LOOP_BEHIND) return of_use(d, reg, &use);
+    if (holds == LOOP_USE) return of_use_behind(d, reg, &use);
     int *known = &d->flow_terms[reg];
     if (by >= SEVERAL || d->term_depth >= DEEPEST) {
         size_t was = d->at;

@@ -105,6 +105,18 @@ local walks = {
     end },
   { "down by a step to a place of each thread", "int at = id * pitch + 2000; for (int i = at + n; i >= at; i -= step) y[i] = me;",
     function(touch, p) for i = p.n, 0, -p.step do touch(i) end end },
+  { "each place and the one before", "int at = id * pitch + 2000; for (int i = at + 1; i < at + n; i++) { y[i] = me; y[i - 1] += me; }",
+    function(touch, p) for i = 1, p.n - 1 do touch(i) touch(i - 1) end end },
+  { "from where another loop was, or from elsewhere", [[int i = 0; for (; i < from; i++) row[i] = me;
+      for (int k = 0; k < n; k++) { if (k & 1) { row[i] = me; i = k * step; } row[i + near] -= me; }]],
+    function(touch, p)
+      local i = p.from
+      for j = 0, i - 1 do touch(j) end
+      for k = 0, p.n - 1 do
+        if k % 2 == 1 then touch(i) i = k * p.step end
+        touch(i + p.near)
+      end
+    end },
   { "at least once", "int i = from; do { row[i] = me; i += step; } while (i < n);",
     function(touch, p)
       local i = p.from
