@@ -121,4 +121,53 @@ struct stretch { /* words of a line that lanes of a warp touch, as a strip has t
     unsigned shift;
 };
 
+struct simt_check;
+struct block;
+/* ---- check_shadow.c ---- */
+_Static_assert(sizeof(struct line) == QUIET_RECORD, "generated code finds it by the address of what it is for");
+#define SHADOW_CHUNK 24 /* log of the bytes of global memory that share an array of lines */
+#define CHUNK_LINES  ((1u << SHADOW_CHUNK) / LINE)
+#define PAIR_SIZES   4  /* cells of 1, 2, 4 and 8 bytes */
+#define PAGE_LOG     12 /* of bytes whose lines get pairs together when lanes are far apart */
+#define PAGE_LINES   ((1u << PAGE_LOG) / LINE)
+#define CHUNK_PAGES  (1u << (SHADOW_CHUNK - PAGE_LOG))
+struct chunk { /* begins at a multiple of the size of its lines */
+    struct line lines[CHUNK_LINES];
+    struct strips strips[CHUNK_LINES];
+    _Atomic(void *) pairs[PAIR_SIZES]; /* of all cells of all lines, by log; NULL: no line has such pairs yet */
+    _Atomic uint32_t pages[PAIR_SIZES][CHUNK_PAGES]; /* in which launch all lines of a page got such pairs */
+};
+static inline size_t line_index(const struct line *l)
+{
+    return (uintptr_t)l % sizeof(((struct chunk *)NULL)->lines) / sizeof *l;
+}
+static inline struct chunk *chunk_of(const struct line *l)
+{
+    return (struct chunk *)(void *)(uintptr_t)(l - line_index(l));
+}
+static inline struct strips *strips_of(const struct line *l)
+{
+    return &chunk_of(l)->strips[line_index(l)];
+}
+/* The pairs of a line's cells, of 1 << log bytes each; NULL: there are none in its chunk. */
+static inline pair *pairs_of(const struct line *l, unsigned log)
+{
+    pair *all = atomic_load_explicit(&chunk_of(l)->pairs[log], memory_order_acquire);
+    return all ? all + (line_index(l) * LINE >> log) : NULL;
+}
+/* The same, made if need be; NULL: no memory. */
+pair *simt_shadow_pairs(const struct line *l, unsigned log);
+/* The lines of a chunk, which is counted from the start of global memory; NULL: no memory. */
+struct line *simt_shadow_lines(uint64_t chunk);
+/* Makes cells of at most 1 << log bytes: of a line of global memory; of `bytes` bytes of shared memory. */
+bool simt_shadow_line(const struct simt_check *c, struct line *l, unsigned log);
+bool simt_shadow_shared(struct cell_table *t, uint32_t bytes, unsigned log);
+/* A block begins: nobody has touched its shared memory. */
+void simt_shadow_start(struct block *b);
+/* Was all written that `bytes` bytes of shared memory hold, by accesses that came to simt_race_touch? */
+bool simt_shadow_written(const struct block *b, uint64_t at, uint32_t bytes);
+/* Gives back the memory of shadows when there is much of it. */
+void simt_shadow_trim(void);
+void simt_shadow_free(struct block *b);
+
 #endif
