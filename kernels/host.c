@@ -4,6 +4,7 @@
 #include "kernels/host.h"
 #include <stdlib.h>
 #include <string.h>
+#include "kernels/tabled.h"
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
@@ -96,8 +97,9 @@ static size_t value_size(const struct kn_plan *plan, enum rt_dtype t)
 static kn_op_loop *loop_of(const struct kn_plan *plan, const struct kn_node *n)
 {
     enum rt_dtype t = plan->program->nodes[n->args[kn_ops[n->op].arity - 1]].dtype;
-    return as_stored(plan, t) && !kn_class_exact(t) ? plan->loops->narrow->ops[n->op][t]
-                                                    : plan->loops->ops[n->op][kn_class_of(t)];
+    if (!as_stored(plan, t) || kn_class_exact(t)) return plan->loops->ops[n->op][kn_class_of(t)];
+    kn_op_loop *loop = plan->loops->narrow->ops[n->op][t];
+    return loop ? loop : kn_tabled_loop(n->op, t);
 }
 
 /* Whether values can stay as they lie in memory: all operations have loops for that. */

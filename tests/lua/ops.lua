@@ -414,4 +414,29 @@ t.test("quotients of 8 and 16 bits are those of 64", function()
   end
 end)
 
+t.test("functions of float16 and bfloat16 are those of float32, rounded, for all bits", function()
+  if t.compiles("cpu") then t.skip("there are no tables in generated code") end
+  local bits = {}
+  for i = 0, 65535 do bits[i + 1] = string.pack("<I2", i) end
+  bits = table.concat(bits)
+  local names = "cbrt exp exp2 expm1 log log2 log10 log1p logit sin cos tan asin acos atan sinh cosh tanh asinh acosh "
+    .. "atanh sinc sigmoid gelu silu softplus erf erfc erfinv lgamma digamma gamma"
+  for _, dtype in ipairs { "float16", "bfloat16" } do
+    local x = gpu.array(bits, dtype):to("cpu")
+    local wide, odd = gpu.evaluate(x:to("float32")), x[{ { 3, 7777 } }]
+    for name in names:gmatch "%S+" do
+      local want = gpu.evaluate(wide[name](wide)):to(dtype)
+      local number = want:eq(want)
+      local function check(got, want, number)
+        gpu.evaluate(got) -- else what compares is of the same pass
+        assert(got.dtype == dtype and got:eq(want):equal(number), name .. " of " .. dtype)
+        assert(got:signbit():logical_and(number):equal(want:signbit():logical_and(number)), name .. " of " .. dtype)
+      end
+      for _ = 1, 3 do check(x[name](x), want, number) end
+      check(odd[name](odd), want[{ { 3, 7777 } }], number[{ { 3, 7777 } }])
+      check(-x:flip()[name](x:flip()), -want:flip(), number:flip())
+    end
+  end
+end)
+
 t.done()
