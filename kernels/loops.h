@@ -60,6 +60,7 @@ struct kn_narrow_loops {
      */
     kn_rows_loop *rows_any[RT_DTYPE_COUNT], *rows_all[RT_DTYPE_COUNT];
     kn_count_true_loop *count_true[RT_DTYPE_COUNT]; /* of all but complex numbers */
+    kn_count_true_loop *sum[RT_DTYPE_COUNT];        /* instead of a count the sum, of integers of 32 bits and fewer */
     /* Elements, one at least, of 1, 2, 4, 8 and 16 bytes, by the logarithm of that, to and from a block as they are. */
     kn_load_loop *gather[5];
     kn_store_loop *spread[5];

@@ -169,6 +169,28 @@ TRUTH_TYPES(ROWS_TRUTH)
     X(FLOAT64, double, uint64_t, v != 0)
 COUNTED_TYPES(COUNT_TRUE)
 
+/* As many values at a time as a sum of them cannot overflow. */
+#define SUMMED 32768
+#define SUM(dtype, TYPE, PART)                                                                                         \
+    static size_t sum_##dtype(const void *memory, size_t n)                                                            \
+    {                                                                                                                  \
+        const TYPE *from = memory;                                                                                     \
+        size_t sum = 0;                                                                                                \
+        for (size_t some; n > 0; n -= some, from += some) {                                                            \
+            PART part = 0;                                                                                             \
+            some = n < SUMMED ? n : SUMMED;                                                                            \
+            for (size_t i = 0; i < some; i++) part += from[i];                                                         \
+            sum += (size_t)part;                                                                                       \
+        }                                                                                                              \
+        return sum;                                                                                                    \
+    }
+SUM(INT8, int8_t, int32_t)
+SUM(INT16, int16_t, int32_t)
+SUM(INT32, int32_t, int64_t)
+SUM(UINT8, uint8_t, int32_t)
+SUM(UINT16, uint16_t, int32_t)
+SUM(UINT32, uint32_t, int64_t)
+
 /* Elements some way apart, of which there are vectors where that is as many as here. */
 #define APART(put)                                                                                                     \
     switch (stride) {                                                                                                  \
@@ -268,6 +290,12 @@ const struct kn_narrow_loops KN_NARROW_LEVEL = {
                 [RT_UINT32] = {TO_ANY(true_32, bits_32_8, bits_32_16, bits_32_32), TO_WIDE(bits_32_64)},
                 [RT_INT64] = {TO_ANY(true_64, bits_64_8, bits_64_16, bits_64_32)},
                 [RT_UINT64] = {TO_ANY(true_64, bits_64_8, bits_64_16, bits_64_32)}},
+    .sum = {[RT_INT8] = sum_INT8,
+            [RT_INT16] = sum_INT16,
+            [RT_INT32] = sum_INT32,
+            [RT_UINT8] = sum_UINT8,
+            [RT_UINT16] = sum_UINT16,
+            [RT_UINT32] = sum_UINT32},
     .count_true = {[RT_BOOL] = count_true_INT8,
                    [RT_INT8] = count_true_INT8,
                    [RT_UINT8] = count_true_INT8,

@@ -444,7 +444,7 @@ static enum rt_status reduce_chunks(struct kn_reduce_pass *p, struct rt_error *e
         grain *= KN_SUMMED_ROWS;
     enum rt_status status = kn_reduce_room(p, items, 3, items <= grain && p->chunks == 1, e);
     if (status != RT_OK) return status;
-    if ((p->count || p->class == KN_B) && r->count == 1 && items > 1)
+    if ((p->count || p->class == KN_B) && r->combine != KN_ADD && r->count == 1 && items > 1)
         chunk_piece(p, 0, 1, 0); /* which often decides, before threads are woken */
     rt_parallel_for(items, p->decided ? items : grain, chunk_piece, p);
     if (rt_interrupted()) return RT_OK;
@@ -522,7 +522,7 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
     p.part = single ? KN_F32 : whole ? KN_I64 : KN_F64;
     p.parts = complex ? 2 : 1;
     p.wide = r->combine == KN_ADD &&
-             (single || (r->length <= SHORT / (int64_t)p.parts && (complex || whole || p.class == KN_F64)));
+             (single || whole || (r->length <= SHORT / (int64_t)p.parts && (complex || p.class == KN_F64)));
     p.partial_class = !single || r->combine != KN_ADD ? p.class : complex ? KN_C128 : KN_F64;
     p.partial_value = kn_classes[p.partial_class].size;
     p.block = (size_t)(r->length > r->count ? r->length : r->count);

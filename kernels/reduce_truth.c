@@ -1,4 +1,5 @@
-/* Reductions that ask what is true, on the host threads: any, all, counts, the extremes of bools and their places. */
+/* Reductions that ask what is true, on the host threads: any, all, counts, the extremes of bools and their places. And
+ * sums of integers as they lie in memory, which are as counts are. */
 #include "kernels/reduce_host.h"
 #include <string.h>
 
@@ -10,6 +11,9 @@ kn_count_true_loop *kn_reduce_count_loop(const struct kn_reduce_pass *p)
     if (g->leaves != 1 || !p->plan->linear[0] || g->nodes[0].kind != KN_NODE_ARRAY) return NULL;
     for (int i = 1; i < g->count; i++) converts += g->nodes[i].kind == KN_NODE_CONVERT && g->nodes[i].args[0] == i - 1;
     if (converts != g->count - 1) return NULL;
+    bool sums = p->r->combine == KN_ADD && strchr("iu", rt_dtypes[p->r->accumulate].kind) && g->count <= 2;
+    if (sums && p->plan->loops->narrow->sum[kn_reduce_leaf_dtype(p)]) /* which is no wider than what is accumulated */
+        return p->plan->loops->narrow->sum[kn_reduce_leaf_dtype(p)];
     if (!asks) { /* numbers of bools */
         bool bools = g->nodes[0].dtype == RT_BOOL || (g->count > 1 && g->nodes[1].dtype == RT_BOOL);
         asks = bools && ((p->r->combine == KN_ADD && p->class == KN_I64) || p->r->indices);
@@ -88,7 +92,7 @@ void kn_reduce_count_item(struct kn_reduce_pass *p, size_t item)
         size_t length;
         const char *at = kn_reduce_stored_chunk(p, item, &length);
         int64_t count = (int64_t)p->count(at, length);
-        memcpy(to, &count, sizeof count);
+        kn_host_loops()->convert[KN_I64][p->r->accumulate](to, &count, 1);
     } else if (p->class == KN_B) {
         *(uint8_t *)to = ask(p, item);
     } else {

@@ -387,4 +387,27 @@ for _, device in ipairs(t.devices()) do
   end)
 end
 
+t.test("sums of integers as they lie in memory", function()
+  gpu.seed(11)
+  for _, dtype in ipairs { "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64" } do
+    local bits = tonumber(dtype:match "%d+")
+    local low = dtype:sub(1, 1) == "i" and -2.0 ^ (bits - 1) or 0
+    local wide = dtype == "uint64" and "uint64" or "int64"
+    for _, shape in ipairs { { 1, 100003 }, { 3, 40009 }, { 70, 1001 }, { 2, 5, 777 } } do
+      local x = gpu.evaluate((gpu.rand(shape, "float64", "cpu") * 2.0 ^ math.min(bits, 40) + low):to(dtype))
+      local ends = gpu.full(shape, low < 0 and low or 2.0 ^ math.min(bits, 53) - 1, dtype, "cpu")
+      for _, a in ipairs { x, ends, x:flip(), x.T, x[{ "...", { 2, -1 } }] } do
+        local rows = gpu.evaluate(a:to(wide)):cumsum(-1)[{ "...", -1 }]
+        local got = a:sum(-1)
+        local name = dtype .. " " .. table.concat(a.shape, "x")
+        assert(gpu.evaluate(got:to(wide)):equal(rows), name)
+        assert(a:sum() == rows:reshape(-1):cumsum()[-1], name)
+        local letters = ("ijk"):sub(1, a.ndim)
+        local wrapped = gpu.einsum(letters .. "->" .. letters:sub(1, -2), a)
+        assert(wrapped.dtype == dtype and gpu.evaluate(wrapped):equal(rows:to(dtype)), name)
+      end
+    end
+  end
+end)
+
 t.done()
