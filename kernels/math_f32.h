@@ -137,8 +137,8 @@ struct parts {
 
 static inline struct parts parts_of(double x)
 {
-    uint64_t bits = bits_of_double(x) - 0x3fe6a09e667f3bcdu;
-    return (struct parts){double_of_bits(bits >> 52 | 0x4330000000000000u) - (bits >> 63 ? 0x1p52 + 4096 : 0x1p52),
+    uint64_t bits = bits_of_double(x) - (0x3fe6a09e667f3bcdu - (1024ull << 52)); /* positive of every exponent */
+    return (struct parts){double_of_bits(bits >> 52 | 0x4330000000000000u) - (0x1p52 + 1024),
                           double_of_bits((bits & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu)};
 }
 

@@ -51,12 +51,11 @@ static inline struct powers powers_of(double x)
     return (struct powers){k, r, exp_rest(r, (high - r) - low)};
 }
 
-/* v * 2^k of |k| <= 1190, by two factors, so that only the last product is rounded. */
+/* v * 2^k of |k| <= 1190, by two factors of half the power, so that only the last product is rounded. */
 static inline double scaled_by(double v, double k)
 {
-    int down = k < 0;
-    double power = power_of(down ? k + 192 : k - 192);
-    return v * (down ? power : 0x1p192) * (down ? 0x1p-192 : power);
+    uint64_t bits = bits_of_double(k + (ROUNDER + 2046)); /* ends in k and both exponents' excess, which is positive */
+    return v * double_of_bits(bits >> 1 << 52) * double_of_bits((bits - (bits >> 1)) << 52);
 }
 
 static inline double exp_f64(double a)
@@ -228,24 +227,21 @@ static inline double atanh_f64(double a)
     return (x > 1) | (a != a) ? __builtin_nan("") : v;
 }
 
-/* x^(-1/3) from y near it, by the series over what x y^3 lacks of 1. */
-ALWAYS_INLINE double nearer_root(double y, double x)
-{
-    double lacks = fma_(-(x * y) * y, y, 1);
-    double series = fma_(fma_(lacks, 0x1.61f9add3c0ca4p-3, 0x1.c71c71c71c71cp-3), lacks, 0x1.5555555555555p-2);
-    return fma_(y * lacks, series, y);
-}
-
-/* From x^(-1/3), which a guess by the exponent and two steps give without a quotient; the root x y^2 is mended by what
- * its cube lacks of x. Numbers without leading digits are made larger by 2^54, which the root is by 2^18. */
+/* From y = x^(-1/3) but for 2e-6, which a guess by the exponent and a polynomial over what x y^3 lacks of 1 give
+ * without a quotient; the root t = x y^2 is mended by what its cube lacks of x, of which y^3 makes l sqrt(1 - l) where
+ * l = 1 - t^3 / x. Numbers so small that this would lack digits are made larger by 2^54, which the root is by 2^18. */
 static inline double cbrt_f64(double a)
 {
-    int small = fabs(a) < 0x1p-1022;
+    int small = fabs(a) < 0x1p-960;
     double x = small ? fabs(a) * 0x1p54 : fabs(a);
     double y = double_of_bits((0x553ef0ffu - ((bits_of_double(x) >> 32) * 0xaaaaaaabu >> 33)) << 32);
-    y = nearer_root(nearer_root(y, x), x);
-    double t = x * y * y, square = t * t, left = fma_(-square, t, x) - fma_(t, t, -square) * t;
-    t = fma_(left, y * y * (1.0 / 3), t);
+    double lacks = fma_(-(x * y) * y, y, 1), p = 0x1.615a2cfa5ab6bp-3;
+    p = fma_(p, lacks, 0x1.ca37c1dae74d9p-3);
+    p = fma_(p, lacks, 0x1.5556d684ffbc2p-2);
+    y *= fma_(p, lacks, 0x1.ffffbd036bc94p-1);
+    double yy = y * y, t = x * yy, square = t * t;
+    double left = fma_(-fma_(t, t, -square), t, fma_(-square, t, x)) * yy, l = left * y;
+    t = fma_(left, fma_(fma_(l, 0x1.22c3f35ba7819p-2, 0x1.c71c71c71c71cp-3), l, 0x1.5555555555555p-2), t);
     t = small ? t * 0x1p-18 : t;
     return (a == 0) | !(fabs(a) < __builtin_inf()) ? a : copysign(t, a);
 }

@@ -1,55 +1,60 @@
-/* Powers of float64, as math_f64.h has the other functions; within 1 unit of the last place, 1.1 of results
- * without leading digits. The logarithm has to be
- * known to a dozen digits more than a double has, since a large exponent multiplies what it lacks. Included by loops.c
- * alone. */
+/* Powers of float64, as math_f64.h has the other functions; within 0.75 units of the last place, 1.5 where results are
+ * near the largest and least numbers, 1 of results without leading digits. The logarithm has to be known to a dozen
+ * digits more than a double has, since a large exponent multiplies what it lacks. Included by loops.c alone. */
 #ifndef KN_MATH_POW_F64_H
 #define KN_MATH_POW_F64_H
 
-#include "kernels/math_f64.h"
+#include "kernels/math_angle_f64.h"
 
+/* A number as the nearest double and what that lacks of it. */
 struct pair {
-    double high, low; /* high has 26 digits */
+    double high, low;
 };
 
-/* log2(2^k m) of m from sqrt(1/2) to sqrt(2), by log(m) = 2 / 3 s (3 + s^2 + s^4 p) of s = (m - 1) / (m + 1). */
+/* log2(2^k m) of m from sqrt(1/2) to sqrt(2): log2(m) = s 2 / log(2) (1 + z / 3 + z^2 p) of s = (m - 1) / (m + 1) and
+ * z = s^2, of which all but the last term take two doubles each. */
 ALWAYS_INLINE struct pair log2_pair(struct parts x)
 {
     double up = x.m - 1, down = x.m + 1, inverse = 1 / down, s = up * inverse;
-    double sh = first_half(s), dh = first_half(down), dl = x.m - (dh - 1);
-    double sl = inverse * ((up - sh * dh) - sh * dl), z = s * s, square = sh * sh;
-    double p = 0x1.7058a46f85c15p-3;
-    p = fma_(p, z, 0x1.66a52a1c66560p-3);
-    p = fma_(p, z, 0x1.99b1224b08bbep-3);
-    p = fma_(p, z, 0x1.d89d139a59246p-3);
-    p = fma_(p, z, 0x1.1745d2269cb27p-2);
-    p = fma_(p, z, 0x1.555555541e7e2p-2);
-    p = fma_(p, z, 0x1.b6db6db6dc86ep-2);
-    p = fma_(p, z, 0x1.3333333333330p-1);
-    double rest = z * z * p + sl * (sh + s), th = first_half(3 + square + rest), tl = rest - ((th - 3) - square);
-    double high = sh * th, low = sl * th + tl * s, lh = first_half(high + low), ll = low - (lh - high);
-    /* times 2 / (3 log(2)) */
-    double fh = lh * 0x1.ec709d8p-1, fl = lh * 0x1.0e80ff5d27f05p-27 + ll * 0x1.ec709dc3a03fdp-1;
-    double sum = first_half(x.k + (fh + fl));
-    return (struct pair){sum, fl - ((sum - x.k) - fh)};
+    double sl = inverse * fma_(-s, x.m - (down - 1), fma_(-s, down, up));
+    double z = s * s, zl = fma_(s + s, sl, fma_(s, s, -z));
+    double p = 0x1.624632e70e658p-3;
+    p = fma_(p, z, 0x1.58f1991b2e1eap-3);
+    p = fma_(p, z, 0x1.8a0a53f0f5037p-3);
+    p = fma_(p, z, 0x1.c68ee4d359ae4p-3);
+    p = fma_(p, z, 0x1.0c9a8544b076cp-2);
+    p = fma_(p, z, 0x1.484b13d695336p-2);
+    p = fma_(p, z, 0x1.a61762a7aefc0p-2);
+    p = fma_(p, z, 0x1.2776c50ef9bfbp-1);
+    p = fma_(p, z, 0x1.d27f05548af0cp-55);
+    const double third = 0x1.ec709dc3a03fdp-1, first = 0x1.71547652b82fep+1; /* 2 / log(2) / 3, and that times 3 */
+    double u = z * third, ul = fma_(z, p, fma_(zl, third, fma_(z, third, -u)));
+    double t = first + (u + ul), tl = u - (t - first) + ul + 0x1.777d0ffda0d24p-55;
+    double v = s * t, vl = fma_(sl, t, fma_(s, tl, fma_(s, t, -v))), sum = x.k + v;
+    return (struct pair){sum, v - (sum - x.k) + vl};
 }
 
-/* 2^(d + low) as e to a power. */
-ALWAYS_INLINE struct powers powers_of_part(double k, double d, double low)
-{
-    double th = first_half(d + low), tl = low - (th - d);
-    double first = th * 0x1.62e42f8p-1, rest = th * 0x1.be8e7bcd5e4f2p-27 + tl * LN2, r = first + rest;
-    return (struct powers){k, r, exp_rest(r, rest - (r - first))};
-}
-
-/* 2^(l y) of a finite l and |y| <= 2^70. */
+/* 2^(l y) of a finite l and |y| <= 2^70; 2^(d + low) of |d| <= 1 / 2 is 1 + d log(2), which is known to two doubles,
+ * and a polynomial, and log(2) low times their sum. */
 ALWAYS_INLINE double power_of_log(struct pair l, double y)
 {
-    double yh = first_half(y), high = yh * l.high, low = (y - yh) * l.high + y * l.low, sum = high + low;
-    high = sum > 1030 ? 1030 : sum < -1090 ? -1090 : high;
-    low = (sum > 1030) | (sum < -1090) ? 0 : low;
-    double k = (high + low + ROUNDER) - ROUNDER;
-    struct powers p = powers_of_part(k, high - k, low);
-    return scaled_by(1 + (p.r + p.rest), k);
+    double whole = y * l.high, high = whole > 1030 ? 1030 : whole;
+    high = high < -1090 ? -1090 : high;
+    double low = high == whole ? fma_(y, l.low, fma_(y, l.high, -whole)) : 0;
+    double k = (high + ROUNDER) - ROUNDER, d = high - k;
+    double p = 0x1.e91b14f4e5341p-32;
+    p = fma_(p, d, 0x1.e5ea0db711a48p-28);
+    p = fma_(p, d, 0x1.b52562fd3054ep-24);
+    p = fma_(p, d, 0x1.62bfe459687bep-20);
+    p = fma_(p, d, 0x1.ffcbfc3fff440p-17);
+    p = fma_(p, d, 0x1.430913037941cp-13);
+    p = fma_(p, d, 0x1.5d87fe78aa948p-10);
+    p = fma_(p, d, 0x1.3b2ab6fba3860p-7);
+    p = fma_(p, d, 0x1.c6b08d704a0b4p-5);
+    p = fma_(p, d, 0x1.ebfbdff82c591p-3);
+    p = fma_(p, d, 0x1.abc9e3b39803fp-56);
+    double v = fma_(d, LN2, 1), rest = fma_(d, p, fma_(d, LN2, 1 - v));
+    return scaled_by(v + fma_(low * LN2, v + rest, rest), k);
 }
 
 /* Of 2^-1022 <= a < infinity and |b| <= 2^70. */

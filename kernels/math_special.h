@@ -157,6 +157,13 @@ ALWAYS_INLINE struct two_sides turns_of(double x)
                               double_of_bits(bits_of_double(cosine) ^ (k + 1) >> 1 << 63)};
 }
 
+/* 2^(d + low) as e to a power. */
+ALWAYS_INLINE struct powers powers_of_part(double k, double d, double low)
+{
+    double t = d + low, tl = lost_of(d, -low, t), r = t * LN2;
+    return (struct powers){k, r, exp_rest(r, fma_(t, 0x1.abc9e3b39803fp-56, fma_(tl, LN2, fma_(t, LN2, -r))))};
+}
+
 /* gamma(x) / 2^k of 0 < x <= 190. By Stirling's formula, which is exp((y - 1/2) (log(y) - 1) + m / y) sqrt(2 pi / e)
  * with a polynomial m over 1 / y^2, of y = x from 8 on; of y = x + 8 below, where the quotient of the two gamma
  * functions is x (x + 1) ... (x + 7), by pairs of its factors. Exponents are of 2, and known as those of pow are. */
@@ -165,7 +172,7 @@ ALWAYS_INLINE double gamma_far(double x, double *k)
     int low = x < 8;
     double y = low ? x + 8 : x, lost = low ? x - (y - 8) : 0, inverse = 1 / y, w = inverse * inverse;
     struct pair l = log2_pair(parts_of(y));
-    double t = y - 0.5, th = first_half(t), high = th * (l.high - LOG2E_HIGH);
+    double t = y - 0.5, above = l.high - LOG2E_HIGH, product = t * above;
     double m = 0x1.dec1913b30324p-8;
     m = fma_(m, w, -0x1.6571876ff03e6p-9);
     m = fma_(m, w, 0x1.3e3ce9d204747p-10);
@@ -173,9 +180,9 @@ ALWAYS_INLINE double gamma_far(double x, double *k)
     m = fma_(m, w, 0x1.2c27628002496p-10);
     m = fma_(m, w, -0x1.06a2764631b71p-8);
     m = fma_(m, w, 0x1.ec709dc3a03fdp-4);
-    double rest = (t - th) * (l.high - LOG2E_HIGH) + t * (l.low - LOG2E_LOW) + m * inverse + 0x1.af94395e1e516p-41;
-    rest += lost * (l.high - 0.5 * LOG2E * inverse);
-    high += 0x1.3573fcf6d4000p-1; /* the factor's first digits, so few that the sum is exact */
+    double factor = 0x1.3573fcf6d4000p-1, high = product + factor; /* that factor's first digits */
+    double rest = fma_(t, above, -product) + t * (l.low - LOG2E_LOW) + m * inverse + 0x1.af94395e1e516p-41;
+    rest += lost * (l.high - 0.5 * LOG2E * inverse) + lost_of(product, -factor, high);
     *k = (high + rest + ROUNDER) - ROUNDER;
     struct two e = one_and(powers_of_part(*k, high - *k, rest));
     struct two s = {x + 7, x - ((x + 7) - 7)}, q = product_of((struct two){x, 0}, s);

@@ -15,7 +15,7 @@ static const struct function {
     {KN_LOG2, 0, 10, 1.5},     {KN_LOG10, 0, 10, 1.5},      {KN_LOG1P, -1, 10, 1.5},     {KN_SINH, -20, 20, 2.5},
     {KN_COSH, -20, 20, 2.5},   {KN_TANH, -20, 20, 2.5},     {KN_ASIN, -1, 1, 1.5},       {KN_ACOS, -1, 1, 1.5},
     {KN_ATAN, -10, 10, 1.5},   {KN_ASINH, -10, 10, 2.5},    {KN_ACOSH, 1, 10, 2.5},      {KN_ATANH, -1, 1, 2.5},
-    {KN_CBRT, -10, 10, 0.65},  {KN_ERF, -6.5, 6.5, 1.01},   {KN_ERFC, -6.5, 27.5, 1.01}, {KN_GAMMA, 0, 175, 0.8},
+    {KN_CBRT, -10, 10, 0.51},  {KN_ERF, -6.5, 6.5, 1.01},   {KN_ERFC, -6.5, 27.5, 1.01}, {KN_GAMMA, 0, 175, 0.8},
     {KN_GAMMA, -20, 0, 3.6},   {KN_DIGAMMA, 0, 50, 4},      {KN_POW, 0, 30, 1.01},       {KN_HYPOT, -10, 10, 0.95},
     {KN_ERFINV, -1, 1, 2.5},
 };
