@@ -446,7 +446,10 @@ static enum rt_status reduce_chunks(struct kn_reduce_pass *p, struct rt_error *e
     if (status != RT_OK) return status;
     if ((p->count || p->class == KN_B) && r->combine != KN_ADD && r->count == 1 && items > 1)
         chunk_piece(p, 0, 1, 0); /* which often decides, before threads are woken */
-    rt_parallel_for(items, p->decided ? items : grain, chunk_piece, p);
+    if (p->decided && !p->index)
+        p->chunks = 1;
+    else
+        rt_parallel_for(items, p->decided ? items : grain, chunk_piece, p);
     if (rt_interrupted()) return RT_OK;
     if (p->chunks > 1) rt_parallel_for((size_t)r->count, 1, combine_piece, p);
     int64_t count = combine_parts(p);

@@ -39,16 +39,17 @@ static bool decide(struct kn_reduce_pass *p, size_t item)
 }
 
 /* Whether elements of an item in memory are all true or, of what asks for any, whether there is one. Elements that come
- * after those that decide are not looked at. */
-#define AT_ONCE 4096
+ * after those that decide are not looked at: few at first, since where some decide, these often do. */
+#define AT_FIRST 256
+#define AT_ONCE  4096
 static bool ask(struct kn_reduce_pass *p, size_t item)
 {
     bool all = kn_reduce_asks_for_all(p);
     size_t length, size = rt_dtypes[kn_reduce_leaf_dtype(p)].size;
     const char *at = kn_reduce_stored_chunk(p, item, &length);
     if (kn_reduce_is_decided(p, item)) return all;
-    for (size_t i = 0, n; i < length; i += n) {
-        n = length - i < AT_ONCE ? length - i : AT_ONCE;
+    for (size_t i = 0, n, most = AT_FIRST; i < length; i += n, most = most < AT_ONCE ? 2 * most : AT_ONCE) {
+        n = length - i < most ? length - i : most;
         size_t count = p->count(at + i * size, n);
         if (all ? count != n : count != 0) return decide(p, item);
     }

@@ -170,6 +170,12 @@ for _, device in ipairs(t.devices()) do
       end
       assert(not x["2::2"]:any() and x["2::2"]:eq(0):all())
     end
+    for _, at in ipairs { 1, 256, 257, 768, 769, 9001 } do
+      local x = gpu.zeros({ 2, 9001 }, "int16", device)
+      x[{ 2, at }] = 1
+      t.same(x:any(2):totable(), { false, true }, "any at " .. at)
+      t.same(gpu.evaluate(x:eq(0)):all(2):totable(), { true, false }, "all at " .. at)
+    end
   end)
 
   test("rows of what is true, and their extremes, in every layout", function()
