@@ -50,6 +50,46 @@ SEARCH(uint16_t, key_16, same_16)
 SEARCH(uint32_t, key_32, same_32)
 SEARCH(uint64_t, key_64, same_64)
 
+struct lookup {
+    const void *values;
+    const int64_t *places; /* of each pattern of bits */
+    int64_t *out;
+};
+
+#define LOOK_UP(U)                                                                                                     \
+    static void look_up_##U(void *context, size_t begin, size_t end, int worker)                                       \
+    {                                                                                                                  \
+        const struct lookup *l = context;                                                                              \
+        const U *values = l->values;                                                                                   \
+        (void)worker;                                                                                                  \
+        for (size_t i = begin; i < end; i++) l->out[i] = l->places[values[i]];                                         \
+    }
+LOOK_UP(uint8_t)
+LOOK_UP(uint16_t)
+
+/* Of values of 8 or 16 bits, of which there are more than patterns of bits: searches for each pattern once. False where
+ * that is not so, or there is no memory for it. */
+static bool search_patterns(const struct search *s, size_t size, size_t count)
+{
+    size_t patterns = (size_t)1 << 8 * (size < 2 ? 1 : 2);
+    if (size > 2 || count < 2 * patterns) return false;
+    int64_t *places = malloc(patterns * (sizeof *places + size));
+    if (!places) return false;
+    struct search all = *s;
+    all.values = places + patterns;
+    all.out = places;
+    for (size_t i = 0; i < patterns; i++)
+        if (size == 1)
+            ((uint8_t *)(places + patterns))[i] = (uint8_t)i;
+        else
+            ((uint16_t *)(places + patterns))[i] = (uint16_t)i;
+    rt_parallel_for(patterns, PIECE, size == 1 ? find_key_8 : find_key_16, &all);
+    struct lookup l = {s->values, places, s->out};
+    if (!rt_interrupted()) rt_parallel_for(count, PIECE, size == 1 ? look_up_uint8_t : look_up_uint16_t, &l);
+    free(places);
+    return true;
+}
+
 static enum rt_status search_host(const struct rt_array *sorted, const struct rt_array *values, bool right,
                                   const struct rt_array *out, struct rt_error *e)
 {
@@ -62,7 +102,8 @@ static enum rt_status search_host(const struct rt_array *sorted, const struct rt
                        (int)kn_key_kind(sorted->dtype),
                        kn_key_infinity(sorted->dtype),
                        right};
-    rt_parallel_for((size_t)rt_array_size(out), PIECE, loops[rt_dtypes[sorted->dtype].size], &s);
+    size_t size = rt_dtypes[sorted->dtype].size, count = (size_t)rt_array_size(out);
+    if (!search_patterns(&s, size, count)) rt_parallel_for(count, PIECE, loops[size], &s);
     return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
 }
 

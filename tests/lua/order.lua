@@ -76,6 +76,24 @@ for _, device in ipairs(t.devices()) do
     t.raises({ "axis 1 has 3", "4 are asked" }, values.topk, gpu.zeros(3, device), 4)
   end)
 
+  test("searchsorted of more values than there are patterns of bits", function()
+    if t.compiles(device) then t.skip("generated code has one way for all") end
+    gpu.seed(5)
+    for dtype, count in pairs { bool = 600, int8 = 600, uint8 = 9001, int16 = 131072, uint16 = 131080, float16 = 140000 } do
+      local function some(n)
+        local x = gpu.rand(n, "float32", device)
+        return gpu.evaluate((dtype == "float16" and (x * 8 - 4):log() or dtype == "bool" and x:gt(0.4) or x * 300):to(dtype))
+      end
+      local sorted, values = some(1000):sort(), some(count)
+      for _, x in ipairs { sorted, sorted[{ { 1, 1 } }], gpu.zeros(0, dtype, device) } do
+        local wide, others = gpu.evaluate(x:to("float64")), gpu.evaluate(values:to("float64"))
+        for _, side in ipairs { "left", "right" } do
+          assert(x:searchsorted(values, side):equal(wide:searchsorted(others, side)), dtype .. " " .. side)
+        end
+      end
+    end
+  end)
+
   test("searchsorted", function()
     gpu.seed(42)
     for _, dtype in ipairs(DTYPES) do
