@@ -96,8 +96,7 @@ static inline double expm1_wide(double x)
 /* 2^x, infinite or 0 as a float32 beyond +-300. */
 static inline double exp2_wide(double x)
 {
-    x = 300 < x ? 300 : x;
-    x = -300 > x ? -300 : x;
+    x = fabs(x) > 300 ? copysign(300, x) : x;
     return exp2_of(x, x + ROUNDER);
 }
 

@@ -38,9 +38,9 @@ ALWAYS_INLINE struct pair log2_pair(struct parts x)
  * and a polynomial, and log(2) low times their sum. */
 ALWAYS_INLINE double power_of_log(struct pair l, double y)
 {
-    double whole = y * l.high, high = whole > 1030 ? 1030 : whole;
-    high = high < -1090 ? -1090 : high;
-    double low = high == whole ? fma_(y, l.low, fma_(y, l.high, -whole)) : 0;
+    double whole = y * l.high;
+    int far = fabs(whole) > 1080;
+    double high = far ? copysign(1080, whole) : whole, low = far ? 0 : fma_(y, l.low, fma_(y, l.high, -whole));
     double k = (high + ROUNDER) - ROUNDER, d = high - k;
     double p = 0x1.e91b14f4e5341p-32;
     p = fma_(p, d, 0x1.e5ea0db711a48p-28);
