@@ -2,6 +2,7 @@
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 gpu.device("simt")
+local reports = assert(loadfile("tests/simt/shared/reports.lua"))(t)
 
 -- Line 1 of a case is the first one behind this. 96 threads, three warps, whose first lanes do most of it.
 local head = [[
@@ -44,16 +45,14 @@ local function faulty(name, source, ...)
   local want = { ... }
   local blocks = type(want[1]) == "number" and table.remove(want, 1)
   t.test(name, function()
-    local got = {}
-    for i, r in ipairs((check(source, blocks))) do got[i] = ("%s: %s (%d times)"):format(r.line, r.message, r.count) end
-    t.eq(table.concat(got, "\n"), table.concat(want, "\n"))
+    t.eq(reports.text((check(source, blocks))), table.concat(want, "\n"))
   end)
 end
 
 local function clean(name, source, index, value, blocks)
   t.test(name, function()
     local found, out = check(source, blocks)
-    t.eq(found[1] and found[1].line .. ": " .. found[1].message, nil)
+    reports.none(found)
     t.eq(out[index], value)
   end)
 end

@@ -2,6 +2,7 @@
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 gpu.device("simt")
+local reports = assert(loadfile("tests/simt/shared/reports.lua"))(t)
 
 -- Line 1 of a case is the first one behind this.
 local head = [[
@@ -66,22 +67,21 @@ local function faulty(name, source, ...)
   local want = { ... }
   local blocks = type(want[1]) == "number" and table.remove(want, 1)
   t.test(name, function()
-    local found, got = check(source, blocks), {}
-    for i, r in ipairs(found) do
-      got[i] = ("%d: %s (%d times)"):format(r.line, r.message, r.count)
+    local found = check(source, blocks)
+    for _, r in ipairs(found) do
       if r.kind == "race" and r.message:find "copy begun" then
         local does = r.message:match "still (%a+) it"
         t.eq(r.hint, r.space ~= "global" and hints[does] or does == "read" and hints.load or hints.store)
       end
     end
-    t.eq(table.concat(got, "\n"), table.concat(want, "\n"))
+    t.eq(reports.text(found), table.concat(want, "\n"))
   end)
 end
 
 local function clean(name, source, index, value, blocks)
   t.test(name, function()
     local found, out = check(source, blocks)
-    t.eq(found[1] and found[1].line .. ": " .. found[1].message, nil)
+    reports.none(found)
     t.eq(out[index], value)
   end)
 end

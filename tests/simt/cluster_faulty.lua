@@ -2,6 +2,7 @@
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 gpu.device("simt")
+local reports = assert(loadfile("tests/simt/shared/reports.lua"))(t)
 
 -- Line 1 of a case is the first one behind this.
 local head = [[
@@ -21,13 +22,7 @@ local function check(source, options)
   return gpu.check(function() k(8, 64, options or { cluster = 4 })(x, out) end), out
 end
 
-local function test(name, body)
-  t.test(name, function()
-    local ok, e = pcall(check, "c.sync();")
-    if not ok and tostring(e):find("cannot open source file", 1, true) then t.skip("NVRTC has no cooperative groups here") end
-    body()
-  end)
-end
+local test = reports.test_clusters(check)
 
 local start = "cluster.sync() is missing before the first access to other blocks"
 local finish = "a block's shared memory goes when it ends: cluster.sync() is missing behind the last access of others"

@@ -2,6 +2,7 @@
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 gpu.device("simt")
+local reports = assert(loadfile("tests/simt/shared/reports.lua"))(t)
 
 -- Line 1 of a case is the first one behind this.
 local head = [[
@@ -30,22 +31,21 @@ end
 
 local function faulty(name, source, want, o)
   t.test(name, function()
-    local got = {}
-    for i, r in ipairs((check(source, o or {}))) do
-      got[i] = ("%d: %s (%d times)"):format(r.line, r.message:gsub("0x%x+", "0x"), r.count)
+    local found = check(source, o or {})
+    for _, r in ipairs(found) do
       if r.message:find "copy begun" then
         t.eq(r.hint, "cp.async reads its source until its thread waits: who writes there must come behind __pipeline_wait_prior() "
           .. "or cp.async.wait_group, with __syncthreads() between where it is another thread")
       end
     end
-    t.eq(table.concat(got, "\n"), want)
+    t.eq((reports.text(found):gsub("0x%x+", "0x")), want)
   end)
 end
 
 local function clean(name, source, index, value, o)
   t.test(name, function()
     local found, out = check(source, o or {})
-    t.eq(found[1] and found[1].line .. ": " .. found[1].message, nil)
+    reports.none(found)
     t.eq(out[index], value)
   end)
 end

@@ -3,6 +3,7 @@
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 gpu.device("simt")
+local reports = assert(loadfile("tests/simt/shared/reports.lua"))(t)
 
 -- Line 1 of a case is the first one behind this. Two clusters of four blocks; the thread 0 of the first block of each copies.
 local head = [[
@@ -41,27 +42,19 @@ local function check(source)
   return gpu.check(function() k(8, 64, { cluster = 4 })(x, out) end), out
 end
 
-local function test(name, body)
-  t.test(name, function()
-    local ok, e = pcall(check, "c.sync();")
-    if not ok and tostring(e):find("cannot open source file", 1, true) then t.skip("NVRTC has no cooperative groups here") end
-    body()
-  end)
-end
+local test = reports.test_clusters(check)
 
 local function faulty(name, source, ...)
   local want = { ... }
   test(name, function()
-    local got = {}
-    for i, r in ipairs((check(source))) do got[i] = ("%s: %s (%d times)"):format(r.line, r.message, r.count) end
-    t.eq(table.concat(got, "\n"), table.concat(want, "\n"))
+    t.eq(reports.text((check(source))), table.concat(want, "\n"))
   end)
 end
 
 local function clean(name, source, want)
   test(name, function()
     local found, out = check(source)
-    t.eq(found[1] and found[1].line .. ": " .. found[1].message, nil)
+    reports.none(found)
     t.same(out:totable(), t.list(512, want))
   end)
 end

@@ -2,6 +2,7 @@
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 gpu.device("simt")
+local reports = assert(loadfile("tests/simt/shared/reports.lua"))(t)
 
 local block_hint = "blocks are not ordered: use atomic functions (with __threadfence() for what goes with them), or two launches"
 local function hint_between(a, b) return ("__syncthreads() is missing between lines %d and %d"):format(a, b) end
@@ -31,7 +32,7 @@ local function clean(name, result, ...)
   local arguments = table.pack(...)
   t.test(name, function()
     local found = checked(table.unpack(arguments))
-    t.eq(found[1] and found[1].line .. ": " .. found[1].message, nil)
+    reports.none(found)
     result()
   end)
 end

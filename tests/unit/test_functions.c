@@ -1,9 +1,8 @@
 /* Functions of floating numbers over their ranges, all magnitudes and edges, against long double, within bounds that
  * are tighter than those of the tests of all operations; and the same bits in every layout and with every instruction
  * set. */
+#include "tests/unit/levels.h"
 #include "tests/unit/ops_reference.h"
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* Where a function is looked at closely, and how many units of the last place of float64 it may be off. */
 static const struct function {
@@ -183,17 +182,5 @@ static uint64_t bits_of_functions(void)
 
 TEST(functions_give_the_same_bits_with_every_instruction_set)
 {
-    static const char *const levels[] = {"base", "v3", "v4"};
-    uint64_t sums[3] = {0};
-    for (int i = 0; i < 3; i++) {
-        int ends[2];
-        CHECK(pipe(ends) == 0);
-        if (fork() == 0) { /* the choice is made once in a process */
-            setenv("LUNARRAY_ISA", levels[i], 1);
-            uint64_t sum = bits_of_functions();
-            _exit(write(ends[1], &sum, sizeof sum) == sizeof sum ? 0 : 1);
-        }
-        CHECK(read(ends[0], &sums[i], sizeof sums[i]) == sizeof sums[i]);
-    }
-    CHECK(sums[0] != 0 && sums[0] == sums[1] && sums[1] == sums[2]);
+    check_levels(bits_of_functions);
 }

@@ -3,6 +3,7 @@
 #include "kernels/random.h"
 #include "kernels/generate.h"
 #include "runtime/library.h"
+#include "tests/unit/levels.h"
 #include "tests/unit/reference.h"
 
 static void check_words(const uint32_t counter[4], const uint32_t key[2], const uint32_t want[4])
@@ -148,30 +149,24 @@ TEST(elements_do_not_depend_on_the_size)
     }
 }
 
+static uint64_t bits_of_draws(void)
+{
+    struct kn_draw d = {.distribution = KN_DRAW_NORMAL, .seed = 9, .y = 1};
+    uint64_t sum = 0;
+    for (int k = KN_DRAW_UNIFORM; k <= KN_DRAW_BINOMIAL; k++) {
+        d.distribution = (enum kn_distribution)k;
+        d.x = 0.5;
+        ARRAYS f = drawn(&d, RT_FLOAT32, 5003), wide = drawn(&d, RT_FLOAT64, 5003);
+        const uint32_t *p = rt_array_host(&f);
+        const uint64_t *q = rt_array_host(&wide);
+        for (int j = 0; j < 5003; j++) sum = (sum ^ p[j] ^ q[j]) * 0x100000001b3u;
+    }
+    return sum;
+}
+
 TEST(every_instruction_set_gives_the_same_bits)
 {
-    static const char *const levels[] = {"base", "v3", "v4"};
-    struct kn_draw d = {.distribution = KN_DRAW_NORMAL, .seed = 9, .y = 1};
-    uint64_t sums[3] = {0};
-    for (int i = 0; i < 3; i++) {
-        int ends[2];
-        CHECK(pipe(ends) == 0);
-        if (fork() == 0) { /* the choice is made once in a process */
-            setenv("LUNARRAY_ISA", levels[i], 1);
-            uint64_t sum = 0;
-            for (int k = KN_DRAW_UNIFORM; k <= KN_DRAW_BINOMIAL; k++) {
-                d.distribution = (enum kn_distribution)k;
-                d.x = 0.5;
-                ARRAYS f = drawn(&d, RT_FLOAT32, 5003), wide = drawn(&d, RT_FLOAT64, 5003);
-                const uint32_t *p = rt_array_host(&f);
-                const uint64_t *q = rt_array_host(&wide);
-                for (int j = 0; j < 5003; j++) sum = (sum ^ p[j] ^ q[j]) * 0x100000001b3u;
-            }
-            _exit(write(ends[1], &sum, sizeof sum) == sizeof sum ? 0 : 1);
-        }
-        CHECK(read(ends[0], &sums[i], sizeof sums[i]) == sizeof sums[i]);
-    }
-    CHECK(sums[0] == sums[1] && sums[1] == sums[2]);
+    check_levels(bits_of_draws);
 }
 
 static char cache[] = "/tmp/lunarray-test-XXXXXX";

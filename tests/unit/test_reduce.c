@@ -1,5 +1,6 @@
 /* Reductions over every dtype, axis and layout, against a plain reference. */
 #include "runtime/interrupt.h"
+#include "tests/unit/levels.h"
 #include "tests/unit/reference.h"
 
 /* The reference: one element after the other, in long double or int64, of row number `row` along `axis` (-1: all). */
@@ -246,19 +247,7 @@ static uint64_t bits_of_sums(void)
 
 TEST(every_instruction_set_gives_the_same_sums)
 {
-    static const char *const levels[] = {"base", "v3", "v4"};
-    uint64_t sums[3] = {0};
-    for (int i = 0; i < 3; i++) {
-        int ends[2];
-        CHECK(pipe(ends) == 0);
-        if (fork() == 0) { /* the choice is made once in a process */
-            setenv("LUNARRAY_ISA", levels[i], 1);
-            uint64_t sum = bits_of_sums();
-            _exit(write(ends[1], &sum, sizeof sum) == sizeof sum ? 0 : 1);
-        }
-        CHECK(read(ends[0], &sums[i], sizeof sums[i]) == sizeof sums[i]);
-    }
-    CHECK(sums[0] != 0 && sums[0] == sums[1] && sums[1] == sums[2]);
+    check_levels(bits_of_sums);
 }
 
 TEST(reduce_shapes)
