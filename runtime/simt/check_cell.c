@@ -69,7 +69,7 @@ static bool same_value_at(const struct actor *x, record r, const char *p)
         if (lanes)
             there = stored_value(a, record_thread(r) % SIMT_WARP, k);
         else
-            memcpy(&there, p + k * a->insn->size, a->insn->size);
+            load_of_kernel(&there, p + k * a->insn->size, a->insn->size);
         if (there != v) return false;
     }
     return true;
@@ -205,7 +205,7 @@ static struct shown show(const struct actor *x, record last, unsigned offset, un
     const char *p = (const char *)simt_host(a->at[x->lane]) + offset;
     unsigned lane = is_of_this(x, last) ? record_thread(last) % SIMT_WARP : x->lane, size = a->insn->size;
     simt_tally_settle(a->block->worker);
-    memcpy(&s.there, p, bytes);
+    load_of_kernel(&s.there, p, bytes);
     for (unsigned k = 0; s.stores && k < bytes; k++) {
         unsigned element = (offset + k) / size, shift = (offset + k) % size * 8;
         s.value |= (uint32_t)(stored_value(a, x->lane, element) >> shift & 0xff) << 8 * k;
@@ -268,12 +268,12 @@ void simt_race_store(const struct access *a, uint64_t address, unsigned bytes, u
     char *p = simt_host(address);
     if (is_opaque(a)) return;
     if (i->count == 1 && i->size == (i->flags & F_WIDE ? 8 : 4)) {
-        memcpy(p, a->regs + i->d + (size_t)lane * i->size, bytes);
+        store_of_kernel(p, a->regs + i->d + (size_t)lane * i->size, bytes);
         return;
     }
     for (const char *end = p + bytes; p < end; lane++)
         for (unsigned k = 0; k < i->count; k++, p += i->size) {
             uint64_t v = stored_value(a, lane, k);
-            memcpy(p, &v, i->size);
+            store_of_kernel(p, &v, i->size);
         }
 }

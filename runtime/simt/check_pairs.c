@@ -138,9 +138,16 @@ static bool add_reader(const struct toucher *t, uint64_t v, record me, short_rec
     return !(flags & CELLS_CHANGED) || joined(t->access->check, &is, v, me, mine, to);
 }
 
-static inline bool same_bytes(const char *p, const char *q, unsigned bytes)
+static inline bool is_there(const char *p, const char *q, unsigned bytes)
 {
-    return bytes == 4 ? memcmp(p, q, 4) == 0 : bytes == 1 ? *p == *q : memcmp(p, q, bytes) == 0;
+    char there[16];
+    if (bytes == 4)
+        load_of_kernel(there, p, 4);
+    else if (bytes == 1)
+        load_of_kernel(there, p, 1);
+    else
+        load_of_kernel(there, p, bytes);
+    return bytes == 4 ? memcmp(there, q, 4) == 0 : bytes == 1 ? *there == *q : memcmp(there, q, bytes) == 0;
 }
 
 /* Does a lane store what another thread's store left there, or leaves there by this very instruction? */
@@ -154,7 +161,7 @@ static bool stores_again(const struct toucher *t, uint64_t v, unsigned lane)
     unsigned l = (other & lanes) >> MOMENT_BITS;
     simt_tally_settle(a->block->worker);
     if (!((other ^ t->me) & ~lanes) && a->at[l] == a->at[lane]) there = stored_at(a, l);
-    if (!same_bytes(there, stored_at(a, lane), a->bytes)) return false;
+    if (!is_there(there, stored_at(a, lane), a->bytes)) return false;
     return a->block->excused = true;
 }
 

@@ -41,7 +41,7 @@ static inline bool touch_row(const struct row *r, uint64_t start, unsigned bytes
         if (!r->write && is_settled(c, l, s.words)) continue;
         lock_line(c, l);
         ok = touch_strips(c, l, &s, &r->now, r->write);
-        if (ok && from && c->parallel) memcpy(simt_host(at), from + before, part);
+        if (ok && from && c->parallel) store_of_kernel(simt_host(at), from + before, part);
         unlock_line(c, l);
     }
     return ok;
@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) bool touch_line(const struct simt_c
     if (!r->write && is_settled(c, l, ALL_WORDS)) return true;
     lock_line(c, l);
     bool ok = touch_strips(c, l, &s, &r->now, r->write);
-    if (ok && from && c->parallel) memcpy((char *)host, from, LINE);
+    if (ok && from && c->parallel) store_of_kernel((char *)host, from, LINE);
     unlock_line(c, l);
     return ok;
 }

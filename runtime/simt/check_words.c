@@ -28,7 +28,7 @@ static bool leave_strips(struct simt_check *c, struct line *l, unsigned log, pai
         if ((w && b) || !shorten(c, w ? w : a, &low) || !shorten(c, w ? a : b, &high)) return false;
         v[k] = low | (uint64_t)high << 32;
     }
-    for (unsigned k = 0; k < n; k++) atomic_store_explicit(&p[k], v[k], memory_order_relaxed);
+    for (unsigned k = 0; k < n; k++) give(&p[k], v[k]); /* with the moments, to who takes it */
     return true;
 }
 
@@ -195,7 +195,7 @@ static inline __attribute__((always_inline)) bool claim(const struct place_of *x
     if (!atomic_compare_exchange_strong_explicit(p, &none, then, memory_order_acq_rel, memory_order_relaxed))
         return false;
     if (!x->from) return true;
-    memcpy(to, from, bytes);
+    store_of_kernel(to, from, bytes);
     give(p, mine);
     return true;
 }
