@@ -473,8 +473,9 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     if (b->check->sites[site].fetches && !b->spans[i->d2].quiet) return false;
     bool rows = i->space == PTX_GLOBAL && step != QUICK_SCATTERED;
     unsigned halves = rows ? (unsigned)(more >> 62) : 0; /* 0: both */
-    bool once = i->space == PTX_GLOBAL && !rows && b->spans[i->d2].once;
-    if (once && simt_once_store(w, i, site, m)) return true;
+    bool once = i->space == PTX_GLOBAL && b->spans[i->d2].once;
+    if (once && !rows && simt_once_lanes(w, i, site, m)) return true;
+    if (once && rows && !halves && simt_once_rows(w, i, site, step, at)) return true;
     if (rows && simt_race_rows(w, i, site, step, at, halves)) {
         uint32_t count = (uint32_t)(more >> 32) & INT32_MAX >> 1;
         for (uint32_t k = 0; k < count; k++) simt_race_window(w, i, (uint32_t)more - 1 + k, step, at[halves / 2]);
@@ -517,8 +518,8 @@ void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *
     if (adds && !c->releases_some && !simt_reach_kept(b) && simt_shared_again(w, i, u32_at(w->frame->regs, i->a)))
         return;
     if (i->memory == MEMORY_LOAD && i->space == PTX_GLOBAL && reads_quietly(c, w, i, *m)) return;
-    bool once = i->memory == MEMORY_STORE && i->space == PTX_GLOBAL && b->spans[i->d2].once;
-    if (once && simt_once_store(w, i, c->site_of[w->pc], *m)) return;
+    bool once = i->space == PTX_GLOBAL && b->spans[i->d2].once;
+    if (once && simt_once_lanes(w, i, c->site_of[w->pc], *m)) return;
     simt_check_begin(&a, c, w, i, c->site_of[w->pc]);
     a.bytes = (uint32_t)i->size * i->count;
     const uint32_t *from = u32_at(a.regs, i->a);

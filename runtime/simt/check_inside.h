@@ -89,18 +89,22 @@ struct counters {         /* check_counters.c */
     record me[COUNTER_TURNS]; /* in each turn, from the first on, without a thread */
     struct access access;     /* an atomic that touched them */
 };
-#define MOST_ONCE 4
-struct once_array { /* an array that a launch only stores to (check_once.c) */
+#define MOST_ONCE   4
+#define ONCE_LATEST 4
+struct once_array { /* an array whose elements may each be one thread's (check_once.c) */
     uint64_t start, cells;
-    unsigned log; /* of a cell's bytes: no store is of fewer */
+    unsigned log; /* of a cell's bytes: no load or store is of fewer */
+    bool loads;   /* there are loads, too */
     _Atomic bool over;
 };
-struct once { /* what a worker stored there */
+struct once { /* what a worker touched there */
     struct once_array *array;
     uint64_t *touched;                      /* cells, by bits; NULL: none */
     struct once_chunk *first, *last, *bits; /* the list; where the bits are, if there */
-    unsigned chunks;
-    bool left; /* it is in the records, as all that follows */
+    unsigned chunks, turn;
+    const char *latest[ONCE_LATEST]; /* of the list */
+    uint64_t repeated;               /* so often lanes came again */
+    bool left;                       /* it is in the records, as all that follows */
 };
 struct moving { /* where copies read or write global memory, as long as they are kept in mind; high 0: nowhere */
     uint64_t low, high;
@@ -393,16 +397,18 @@ uint64_t simt_check_allocation(const struct simt_check *c, uint32_t pc);
 bool simt_own_find(struct simt_check *c);
 
 /* ---- check_once.c ---- */
-/* When a launch starts: an output, to which it stores at places that are not known. */
+/* When a launch starts: an output, which it touches at places that are not known. */
 void simt_once_add(struct simt_check *c, uint64_t allocation);
 /* For a span of the allocation; NULL: it is none of them, or is looked at in the other ways by now. */
 struct once *simt_once_of(struct block *b, uint64_t allocation);
-/* Lanes m store there, at what is in their registers, as most do: inside of it. False: nothing was done, look closer.
- */
-bool simt_once_store(const struct warp *w, const struct insn *i, unsigned site, uint32_t m);
-/* Lanes m store to such a span. False: nothing was done, it is one no longer. */
+/* Lanes m load or store there, at what is in their registers, as most do: inside of it. False: nothing was done, look
+ * closer. */
+bool simt_once_lanes(const struct warp *w, const struct insn *i, unsigned site, uint32_t m);
+/* All lanes do, those of each half neighbours from at[] on, `step` bytes apart. */
+bool simt_once_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2]);
+/* Lanes m touch such a span. False: nothing was done, it is one no longer. */
 bool simt_once_touch(const struct access *a, uint32_t m);
-/* What the worker stored there goes to the records, from now on at once. */
+/* What the worker touched there goes to the records, from now on at once. */
 void simt_once_leave(struct block *b, struct once *o);
 void simt_once_end(struct simt_check *c); /* a launch ends */
 

@@ -1,9 +1,11 @@
-/* Arrays that a launch only stores to, at places that it looks up: what scatters, compacts or sorts leaves behind. Most
- * often each element is stored once. So each worker keeps a bit for each, and a list of what it stored where, and the
- * records have nothing of it: a bit is near, where a record is far away, and nobody else wants the worker's. What an
- * element's second store finds is its bit. Then, or when the launch ends and two workers have the same bits, the lists
- * are gone through as if their stores came only now, and the records tell. Stores of two workers are in no order, since
- * nothing is released in such a launch, and nobody reads what is stored, so when they come is all one. */
+/* Arrays that a launch touches at places that it looks up: what scatters, compacts or sorts leaves behind, what is
+ * updated by lists. Most often each element is one thread's, who stores it, or loads it and then stores it. So each
+ * worker keeps a bit for each, and a list of what its lanes touched where, and the records have nothing of it: a bit is
+ * near, where a record is far away, and nobody else wants the worker's. Whoever comes to an element later finds its
+ * bit, unless the lanes are those that touched it shortly before. Then, or when the launch ends and two workers have
+ * the same bits, the lists are gone through as if what they have came only now, and the records tell. What two workers
+ * do is in no order, since nothing is released in such a launch, and each element in a list is one thread's, so when it
+ * comes is all one. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -14,10 +16,12 @@
 #define KEPT_CHUNKS 256  /* for the next launch */
 #define MOST_CHUNKS 4096 /* of a worker */
 
-struct note { /* lanes of a store; behind it their cells, and what they stored if `values` */
+struct note { /* lanes of a load or store; behind it the cells where they begin, and what they stored if that is kept */
     const struct insn *insn;
     record me; /* lane 0's */
     uint32_t lanes, block[3];
+    uint32_t
+        apart; /* all lanes, of each half so many cells side by side: two cells stand for them; 0: each has its own */
 };
 struct once_chunk {
     struct once_chunk *next;
@@ -30,22 +34,26 @@ static struct once_chunk *kept;
 static size_t kept_count;
 
 /* ---- which arrays ---- */
-/* Is it a plain store, if it is one to the array at all? Its bytes; 0: it is none. */
-static unsigned stored_by(const struct simt_check *c, uint32_t pc)
+/* Is it a plain load or store? Its bytes; 0: it is none. */
+static unsigned touched_by(const struct simt_check *c, uint32_t pc)
 {
     const struct insn *i = &c->program->code[pc];
-    bool plain = c->watch[pc] == WATCH_ACCESS && i->memory == MEMORY_STORE && i->space == PTX_GLOBAL;
+    bool moves = i->memory == MEMORY_LOAD || i->memory == MEMORY_STORE;
+    bool plain = c->watch[pc] == WATCH_ACCESS && moves && i->space == PTX_GLOBAL;
     const struct site *s = &c->sites[c->site_of[pc]];
     unsigned bytes = (unsigned)i->size * i->count;
-    return plain && !s->strong && !s->copies && !s->bulk && !(bytes & (bytes - 1)) ? bytes : 0;
+    bool special = s->strong || s->guesses || s->copies || s->fetches || s->bulk;
+    return plain && !special && !(bytes & (bytes - 1)) ? bytes : 0;
 }
 
-static bool find_log(const struct simt_check *c, const struct function *f, uint64_t allocation, unsigned *log)
+static bool find_log(const struct simt_check *c, const struct function *f, uint64_t allocation, unsigned *log,
+                     bool *loads)
 {
     for (uint32_t pc = f->setup; pc < f->end; pc++) {
         if (c->watch[pc] == WATCH_NOT || simt_check_allocation(c, pc) != allocation) continue;
-        unsigned bytes = stored_by(c, pc);
+        unsigned bytes = touched_by(c, pc);
         if (!bytes) return false;
+        *loads |= c->program->code[pc].memory == MEMORY_LOAD;
         if ((unsigned)__builtin_ctz(bytes) < *log) *log = (unsigned)__builtin_ctz(bytes);
     }
     return true;
@@ -55,17 +63,19 @@ void simt_once_add(struct simt_check *c, uint64_t allocation)
 {
     const struct simt_program *p = c->program;
     unsigned log = 8;
+    bool loads = false;
     struct simt_block b;
     if (c->releases_some || c->once_count == MOST_ONCE || !simt_find(allocation, &b)) return;
     for (uint32_t k = 0; k < p->function_count; k++) {
         const struct function *f = &p->functions[k];
-        if ((!f->is_entry || f == c->launch->function->code) && !find_log(c, f, allocation, &log)) return;
+        if ((!f->is_entry || f == c->launch->function->code) && !find_log(c, f, allocation, &log, &loads)) return;
     }
     if (log == 8 || b.bytes >> log > UINT32_MAX) return;
     struct once_array *x = &c->once[c->once_count++];
     x->start = b.address;
     x->cells = b.bytes >> log;
     x->log = log;
+    x->loads = loads;
     atomic_store(&x->over, false);
 }
 
@@ -116,16 +126,22 @@ static size_t width_of(const struct insn *i)
     return i->flags & F_WIDE ? 8 : 4;
 }
 
-static size_t bytes_of_cells(unsigned lanes)
+static size_t bytes_of_cells(unsigned count)
 {
-    return (lanes + 1u) / 2 * 8;
+    return (count + 1u) / 2 * 8;
 }
 
-/* How much a store takes in the list. One worker alone need not keep what was stored: it is still in memory. */
-static size_t bytes_of(const struct simt_check *c, const struct insn *i, unsigned lanes)
+/* One worker alone need not keep what was stored: it is still in memory. */
+static bool keeps_values(const struct simt_check *c, const struct insn *i)
 {
-    size_t values = c->parallel ? (lanes * i->count * width_of(i) + 7) / 8 * 8 : 0;
-    return sizeof(struct note) + bytes_of_cells(lanes) + values;
+    return c->parallel && i->memory == MEMORY_STORE;
+}
+
+/* How much a load or store takes in the list. */
+static size_t bytes_of(const struct simt_check *c, const struct insn *i, unsigned lanes, unsigned cells)
+{
+    size_t values = keeps_values(c, i) ? (lanes * i->count * width_of(i) + 7) / 8 * 8 : 0;
+    return sizeof(struct note) + bytes_of_cells(cells) + values;
 }
 
 static inline void copy_values(char *to, const char *from, size_t width, uint32_t m)
@@ -139,31 +155,108 @@ static inline void copy_values(char *to, const char *from, size_t width, uint32_
     }
 }
 
-/* ---- stores ---- */
-struct stores { /* by lanes of a warp */
+/* ---- loads and stores ---- */
+struct touches { /* by lanes of a warp */
     const struct insn *insn;
     const char *regs;
     record me;          /* lane 0's */
     const uint64_t *at; /* by lane, and how much is added: inside of the array, aligned */
     uint64_t more;
     uint32_t lanes;
+    bool rows; /* all lanes, neighbours in each half: `at` has the first ones */
 };
 
-/* Notes which cells they touch. False: some were touched before. */
-static inline bool mark(const struct stores *s, const struct once *o, uint32_t *cells)
+static unsigned bytes_touched(const struct insn *i)
 {
-    uint64_t *touched = o->touched, from = s->more - o->array->start, again = 0;
-    unsigned log = o->array->log, n = 0, bytes = (unsigned)s->insn->size * s->insn->count;
-    uint64_t ones = (UINT64_C(1) << (bytes >> log)) - 1;
+    return (unsigned)i->size * i->count;
+}
+
+static unsigned cells_touched(const struct insn *i, const struct once *o)
+{
+    return bytes_touched(i) >> o->array->log;
+}
+
+/* Which cells they begin at. */
+static inline void find_cells(const struct touches *s, const struct once *o, uint32_t *cells)
+{
+    uint64_t from = s->more - o->array->start;
+    unsigned log = o->array->log, n = 0, all = s->rows ? 2 : SIMT_WARP;
     if (s->lanes == FULL)
-        for (; n < SIMT_WARP; n++) cells[n] = (uint32_t)((s->at[n] + from) >> log);
+        for (; n < all; n++) cells[n] = (uint32_t)((s->at[n] + from) >> log);
     else
         EACH_LANE(l, s->lanes) cells[n++] = (uint32_t)((s->at[l] + from) >> log);
-    for (unsigned k = 0; k < n; k++) {
-        uint64_t *word = &touched[cells[k] / 64], was = *word, bits = ones << cells[k] % 64;
-        again |= was & bits;
-        *word = was | bits;
+}
+
+/* Where lanes of a note begin, by lane. */
+static void cells_of(const struct note *n, const char *at, uint32_t *cells)
+{
+    uint32_t first[2];
+    memcpy(first, at, sizeof first);
+    EACH_LANE(l, n->lanes)
+    {
+        if (n->apart)
+            cells[l] = first[l / 16] + l % 16 * n->apart;
+        else
+            memcpy(&cells[l], at, sizeof *cells), at += sizeof *cells;
     }
+}
+
+/* Is all that the lanes touch in the note, as theirs? */
+static bool is_noted(const char *at, const struct touches *s, const uint32_t *cells, unsigned n)
+{
+    struct note was;
+    uint32_t theirs[SIMT_WARP], differ = 0;
+    memcpy(&was, at, sizeof was);
+    if ((was.me ^ s->me) & WHO_MASK || s->lanes & ~was.lanes || bytes_touched(was.insn) < bytes_touched(s->insn))
+        return false;
+    if (s->lanes == was.lanes && s->rows == (was.apart > 0)) return !memcmp(at + sizeof was, cells, n * sizeof *cells);
+    if (s->rows) return false;
+    cells_of(&was, at + sizeof was, theirs);
+    EACH_LANE(l, s->lanes) differ |= theirs[l] ^ *cells++;
+    return !differ;
+}
+
+/* Have the same lanes touched all of them shortly before? */
+static bool touch_again(const struct once *o, const struct touches *s, const uint32_t *cells, unsigned n)
+{
+    for (unsigned k = 0; k < ONCE_LATEST; k++)
+        if (o->latest[k] && is_noted(o->latest[k], s, cells, n)) return true;
+    return false;
+}
+
+/* Notes that `count` cells side by side are touched. Those of them that were before. */
+static inline uint64_t mark_row(uint64_t *touched, uint32_t cell, unsigned count)
+{
+    uint64_t again = 0;
+    for (unsigned n; count; cell += n, count -= n) {
+        n = 64 - cell % 64 < count ? 64 - cell % 64 : count;
+        uint64_t *word = &touched[cell / 64], bits = UINT64_MAX >> (64 - n) << cell % 64;
+        again |= *word & bits;
+        *word |= bits;
+    }
+    return again;
+}
+
+/* Notes that cells are touched. False: some were before. */
+static inline bool mark(const struct touches *s, const struct once *o, const uint32_t *cells, unsigned n)
+{
+    uint64_t *touched = o->touched, again = 0;
+    unsigned each = cells_touched(s->insn, o);
+    uint64_t ones = (UINT64_C(1) << each) - 1;
+    if (s->rows) return !(mark_row(touched, cells[0], 16 * each) | mark_row(touched, cells[1], 16 * each));
+    uint32_t at = cells[0] / 64;
+    uint64_t word = touched[at];
+    for (unsigned k = 0; k < n; k++) { /* most often each lane's is another word, or it is one for all */
+        uint64_t bits = ones << cells[k] % 64;
+        if (cells[k] / 64 != at) {
+            touched[at] = word;
+            at = cells[k] / 64;
+            word = touched[at];
+        }
+        again |= word & bits;
+        word |= bits;
+    }
+    touched[at] = word;
     return !again;
 }
 
@@ -181,28 +274,35 @@ static bool has_bits(struct once *o)
     return o->touched != NULL;
 }
 
-static bool add_note(struct block *b, struct once *o, const struct stores *s)
+static bool add_note(struct block *b, struct once *o, const struct touches *s)
 {
     const struct simt_check *c = b->check;
     const struct insn *i = s->insn;
-    unsigned lanes = lane_count(s->lanes);
-    size_t bytes = bytes_of(c, i, lanes), width = width_of(i);
+    unsigned lanes = lane_count(s->lanes), count = s->rows ? 2 : lanes;
+    size_t bytes = bytes_of(c, i, lanes, count), width = width_of(i);
     if (atomic_load_explicit(&o->array->over, memory_order_relaxed)) return false;
     struct once_chunk *x = chunk_with(o, bytes);
     if (!x || !has_bits(o)) return false;
-    char *at = x->notes + x->used, *values = at + sizeof(struct note) + bytes_of_cells(lanes);
-    struct note n = {i, s->me, s->lanes, {0}};
+    char *at = x->notes + x->used, *values = at + sizeof(struct note) + bytes_of_cells(count);
+    struct note n = {i, s->me, s->lanes, {0}, s->rows ? cells_touched(i, o) : 0};
+    uint32_t *cells = (uint32_t *)(void *)(at + sizeof n);
+    find_cells(s, o, cells);
+    if (o->array->loads && touch_again(o, s, cells, count)) {
+        if (++o->repeated > o->array->cells) return false;
+    } else if (!mark(s, o, cells, count)) {
+        return false;
+    }
     memcpy(n.block, b->worker->block, sizeof n.block);
     memcpy(at, &n, sizeof n);
-    if (!mark(s, o, (uint32_t *)(void *)(at + sizeof n))) return false;
+    o->latest[o->turn++ % ONCE_LATEST] = at;
     const uint32_t *slots = slots_of(c, i);
-    for (unsigned k = 0; c->parallel && k < i->count; k++)
+    for (unsigned k = 0; keeps_values(c, i) && k < i->count; k++)
         copy_values(values + k * lanes * width, s->regs + slots[k], width, s->lanes);
     x->used += bytes;
     return true;
 }
 
-bool simt_once_store(const struct warp *w, const struct insn *i, unsigned site, uint32_t m)
+bool simt_once_lanes(const struct warp *w, const struct insn *i, unsigned site, uint32_t m)
 {
     struct block *b = w->worker->observed;
     const struct span *s = &b->spans[i->d2];
@@ -212,7 +312,22 @@ bool simt_once_store(const struct warp *w, const struct insn *i, unsigned site, 
     if (s->written || room < bytes || imm % bytes || i->flags & F_FRAME) return false;
     if (!b->check->vectors->within(at, m, s->low - imm, room - bytes, bytes - 1)) return false;
     if (w->worker->tallied) simt_tally_reach(w->worker, s->low, s->high);
-    return add_note(b, s->once, &(struct stores){i, w->frame->regs, me, at, imm, m});
+    bool rows = m == FULL && b->check->vectors->rows64(at, (uint32_t)bytes) == (ROW_UNIT | ROW_UNIT << ROW_BITS);
+    const uint64_t *from = rows ? (const uint64_t[]){at[0], at[16]} : at;
+    return add_note(b, s->once, &(struct touches){i, w->frame->regs, me, from, imm, m, rows});
+}
+
+bool simt_once_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2])
+{
+    struct block *b = w->worker->observed;
+    const struct span *s = &b->spans[i->d2];
+    uint64_t bytes = (uint64_t)i->size * i->count, room = s->high - s->low;
+    record me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
+    if (s->written || (uint64_t)step != bytes || room < 16 * bytes) return false;
+    for (unsigned h = 0; h < 2; h++)
+        if (at[h] - s->low > room - 16 * bytes || at[h] % bytes) return false;
+    if (w->worker->tallied) simt_tally_reach(w->worker, s->low, s->high);
+    return add_note(b, s->once, &(struct touches){i, w->frame->regs, me, at, 0, FULL, true});
 }
 
 bool simt_once_touch(const struct access *a, uint32_t m)
@@ -220,39 +335,38 @@ bool simt_once_touch(const struct access *a, uint32_t m)
     struct once *o = a->block->spans[a->insn->d2].once;
     bool within = true;
     EACH_LANE(l, m) within &= (a->at[l] - o->array->start) >> o->array->log < o->array->cells;
-    if (within && add_note(a->block, o, &(struct stores){a->insn, a->regs, a->me, a->at, 0, m})) return true;
+    if (within && add_note(a->block, o, &(struct touches){a->insn, a->regs, a->me, a->at, 0, m, false})) return true;
     simt_once_leave(a->block, o);
     return false;
 }
 
 /* ---- as it is elsewhere ---- */
-/* A store of the list, as it was; its length. */
+/* A load or store of the list, as it was; its length. */
 static size_t recall(struct block *b, const struct once *o, const char *at, char *regs)
 {
     struct simt_check *c = b->check;
     struct note n;
     memcpy(&n, at, sizeof n);
     unsigned lanes = lane_count(n.lanes), index = record_thread(n.me) / SIMT_WARP;
-    size_t width = width_of(n.insn);
-    const char *cells = at + sizeof n, *values = cells + bytes_of_cells(lanes);
+    size_t width = width_of(n.insn), count = n.apart ? 2 : lanes;
+    const char *values = at + sizeof n + bytes_of_cells((unsigned)count);
+    uint32_t cells[SIMT_WARP];
     const uint32_t *slots = slots_of(c, n.insn);
     struct access a = {.check = c,
                        .block = b,
                        .warp = &b->worker->warps[index],
                        .insn = n.insn,
                        .regs = regs,
-                       .kind = ACCESS_WRITE,
+                       .kind = c->sites[record_site(n.me)].access,
                        .site = &c->sites[record_site(n.me)],
                        .me = n.me,
                        .origin = -1,
                        .bytes = (uint32_t)n.insn->size * n.insn->count};
+    cells_of(&n, at + sizeof n, cells);
     EACH_LANE(l, n.lanes)
     {
-        uint32_t cell;
-        memcpy(&cell, cells, sizeof cell);
-        cells += sizeof cell;
-        a.at[l] = o->array->start + ((uint64_t)cell << o->array->log);
-        for (unsigned k = 0; k < n.insn->count; k++) {
+        a.at[l] = o->array->start + ((uint64_t)cells[l] << o->array->log);
+        for (unsigned k = 0; n.insn->memory == MEMORY_STORE && k < n.insn->count; k++) {
             char *to = regs + slots[k] + l * width;
             if (c->parallel)
                 memcpy(to, values + k * lanes * width, width);
@@ -264,7 +378,7 @@ static size_t recall(struct block *b, const struct once *o, const char *at, char
     b->id = n.me & ~(BLOCK_SPAN - 1);
     memcpy(b->worker->block, n.block, sizeof n.block);
     simt_race_touch(&a, n.lanes, false);
-    return bytes_of(c, n.insn, lanes);
+    return bytes_of(c, n.insn, lanes, (unsigned)count);
 }
 
 static char *new_frame(const struct simt_program *p)

@@ -1,4 +1,5 @@
--- What checks cost kernels with shared memory, and those whose threads walk rows: by kernel the ratio of checked to unchecked launches, and both times, the worst
+-- What checks cost kernels with shared memory, those whose threads walk rows, and those that touch places which are looked up
+-- or stand between those of others: by kernel the ratio of checked to unchecked launches, and both times, the worst
 -- first. A word after the script's name chooses those with it in their names; LUNARRAY_THREADS says how many threads run.
 local gpu = gpu or require "lunarray"
 local pattern = ...
@@ -78,6 +79,30 @@ case("tridiagonal_rows", function() r.tridiagonal_rows(32, 128)(fi, fd, fb, fc, 
 case("softmax_thread", function() r.softmax_thread(32, 128)(ip, 4096, 256) end)
 case("reverse_rows", function() r.reverse_rows(32, 128)(ip, 4096, 256) end)
 case("scale_block", function() r.scale_block(1024, 256)(ip, 1000) end)
+local place_file <close> = assert(io.open("tests/bench/place_kernels.cu"))
+local p = gpu.kernel(place_file:read "a")
+local px, pd, pa = gpu.zeros(n), gpu.zeros(n, "float64"), fi:to "float64"
+local each = (gpu.argsort(fi) - 1):to "int32"
+local half1, half2 = each[{ { 1, n // 2 } }], each[{ { n // 2 + 1, n } }]
+local grid, ex, up = gpu.rand { 1021, 1000 }, (gpu.rand { n } * 1000000):to("int32"), 0
+local marks, prime = gpu.zeros(n + 1, "uint8"), gpu.ones(n + 1, "int32")
+local function odd_even(phase) -- exchanges half of the pairs in the first launch and all in the next ones
+  up = 1 - up
+  p.odd_even(b512, 256)(ex, n, phase, up)
+end
+case("add_at", function() p.add_at(b256, 256)(fi, each, px, n) end)
+case("add_at_double", function() p.add_at_double(b256, 256)(pa, each, pd, n) end)
+case("rotate_at", function() p.rotate_at(b512, 256)(half1, half2, px, n // 2) end)
+case("red_black", function() p.red_black(g2(16), B16)(grid, w, h, 0) end)
+case("red_black_half", function() p.red_black_half({ 32, 64 }, B16)(grid, w, h, 1) end)
+case("odd_even phase=0", function() odd_even(0) end)
+case("odd_even phase=1", function() odd_even(1) end)
+case("sieve_all", function() p.sieve_all(4, 256)(marks, n, 1024) end)
+case("sieve_words", function() p.sieve_words(1000, 256)(prime, n, 3) end)
+case("insertion_rows", function()
+  gpu.add(fi, 0, { out = ip }) -- in no order again
+  p.insertion_rows(8, 128)(ip, 1024, 64)
+end)
 
 local rows = {}
 for _, c in ipairs(cases) do

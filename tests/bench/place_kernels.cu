@@ -1,0 +1,55 @@
+// Threads that update places which are looked up, or that other threads' places stand between: what the checks of the
+// software GPU are measured on besides shared memory and rows (check_bench.lua).
+extern "C" {
+__global__ void add_at(const float *x, const int *p, float *y, int n) { // y[p] += x
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[p[i]] += x[i];
+}
+__global__ void add_at_double(const double *x, const int *p, double *y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[p[i]] += x[i];
+}
+__global__ void rotate_at(const int *p, const int *q, float *y, int n) { // pairs of places exchange their values
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float t = y[p[i]];
+  y[p[i]] = y[q[i]];
+  y[q[i]] = t;
+}
+__global__ void red_black(float *x, int w, int h, int colour) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
+  if (i < 1 || j < 1 || i >= w - 1 || j >= h - 1 || (i + j) % 2 != colour) return;
+  x[j * w + i] = 0.25f * (x[j * w + i - 1] + x[j * w + i + 1] + x[(j - 1) * w + i] + x[(j + 1) * w + i]);
+}
+__global__ void red_black_half(float *x, int w, int h, int colour) { // a thread for each place of the colour
+  int j = blockIdx.y * blockDim.y + threadIdx.y, i = 2 * (blockIdx.x * blockDim.x + threadIdx.x) + ((j + colour) & 1);
+  if (i < 1 || j < 1 || i >= w - 1 || j >= h - 1) return;
+  x[j * w + i] = 0.25f * (x[j * w + i - 1] + x[j * w + i + 1] + x[(j - 1) * w + i] + x[(j + 1) * w + i]);
+}
+__global__ void odd_even(int *x, int n, int phase, int up) {
+  int i = 2 * (blockIdx.x * blockDim.x + threadIdx.x) + phase;
+  if (i + 1 >= n) return;
+  int a = x[i], b = x[i + 1];
+  if (a != b && (a < b) != up) { x[i] = b; x[i + 1] = a; }
+}
+__global__ void sieve_all(unsigned char *composite, int n, int most) { // a thread for each factor
+  int p = blockIdx.x * blockDim.x + threadIdx.x + 2;
+  if (p > most) return;
+  for (int k = 2 * p; k <= n; k += p) composite[k] = 1;
+}
+__global__ void sieve_words(int *prime, int n, int p) { // a launch for each prime
+  int k = p * p + (blockIdx.x * blockDim.x + threadIdx.x) * p;
+  if (k <= n) prime[k] = 0;
+}
+__global__ void insertion_rows(float *x, int rows, int n) {
+  int r = blockIdx.x * blockDim.x + threadIdx.x;
+  if (r >= rows) return;
+  float *row = x + r * n;
+  for (int i = 1; i < n; i++) {
+    float v = row[i];
+    int j = i - 1;
+    while (j >= 0 && row[j] > v) { row[j + 1] = row[j]; j--; }
+    row[j + 1] = v;
+  }
+}
+}
