@@ -135,6 +135,8 @@ static const struct handler {
 
 static const struct handler *find_handler(const struct jp_message *m)
 {
+    static const struct handler widgets = {"comm_*", jp_widgets_receive, true};
+    if (jp_widgets_wants(m)) return &widgets;
     for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++)
         if (strcmp(m->type, handlers[i].type) == 0)
             return handlers[i].answer == jp_debug_request && m->channel != JP_CONTROL ? NULL : &handlers[i];

@@ -66,6 +66,10 @@ void jp_comm_send(void *kernel, const struct lg_comm_message *m);
 void jp_comm_request(void *kernel, char id[LG_REQUEST_ID]);
 void jp_request_comm_info(struct jp_kernel *k, const struct jp_message *m);
 void jp_comm_receive(struct jp_kernel *k, const struct jp_message *m);
+/* widgets.c: the comm by which a page that is opened anew asks for the states of all controls at once. Whether this is
+ * a message of such a comm, on any thread; and its answer. */
+bool jp_widgets_wants(const struct jp_message *m);
+void jp_widgets_receive(struct jp_kernel *k, const struct jp_message *m);
 /* The content of complete_reply. */
 json_t *jp_complete(struct jp_kernel *k, const struct jp_message *m);
 /* The content of is_complete_reply, which needs nothing of the session; jp_kernel_info is in jupyter.h. */

@@ -107,7 +107,7 @@ void lg_apart_note(struct lg_session *s)
     a->count = 0;
     lg_protect(s, note_variables, a);
     lg_session_comms(s, NULL, note_comm, a);
-    lg_comm_states(s, note_state, a);
+    lg_session_comm_states(s, note_state, a);
     a->when = now();
     a->news = true;
     pthread_mutex_unlock(&a->lock);
@@ -229,6 +229,13 @@ void lg_noted_comms(const struct lg_apart *a, const char *target,
 {
     for (const struct noted *n = a->first; n; n = n->next)
         if (!n->kind && !n->is_state && (!target || strcmp(target, n->note) == 0)) visit(context, n->name, n->note);
+}
+
+void lg_noted_states(const struct lg_apart *a, void (*visit)(void *context, const char *id, const char *answer),
+                     void *context)
+{
+    for (const struct noted *n = a->first; n; n = n->next)
+        if (n->is_state) visit(context, n->name, n->note);
 }
 
 const char *lg_session_comm_state(const struct lg_session *s, const char *id)

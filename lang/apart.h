@@ -16,11 +16,10 @@ void lg_apart_note(struct lg_session *s);
 /* In the second session: pushes what was noted of the variable that the value at idx stands for; false, and nothing,
  * when it stands for none. */
 bool lg_push_noted(struct lua_State *L, int idx, const char **kind);
-/* comm.c: visits the models of interact, with the data of a message that tells a front end of their state. */
-void lg_comm_states(struct lg_session *s, void (*visit)(void *context, const char *id, const char *answer),
-                    void *context);
-/* As lg_session_comms. */
+/* As lg_session_comms and lg_session_comm_states. */
 void lg_noted_comms(const struct lg_apart *a, const char *target,
                     void (*visit)(void *context, const char *id, const char *target), void *context);
+void lg_noted_states(const struct lg_apart *a, void (*visit)(void *context, const char *id, const char *answer),
+                     void *context);
 
 #endif

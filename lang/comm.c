@@ -285,11 +285,14 @@ static int visit_states(lua_State *L)
     return 0;
 }
 
-void lg_comm_states(struct lg_session *s, void (*visit)(void *context, const char *id, const char *answer),
-                    void *context)
+void lg_session_comm_states(struct lg_session *s, void (*visit)(void *context, const char *id, const char *answer),
+                            void *context)
 {
     struct states states = {visit, context};
-    lg_protect(s, visit_states, &states);
+    if (s->noted)
+        lg_noted_states(s->noted, visit, context);
+    else
+        lg_protect(s, visit_states, &states);
 }
 
 static const struct lg_function functions[] = {

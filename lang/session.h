@@ -197,6 +197,9 @@ enum lg_status lg_session_comm(struct lg_session *s, const struct lg_comm_messag
 /* The open comms, of one target or (NULL) of all. */
 void lg_session_comms(struct lg_session *s, const char *target,
                       void (*visit)(void *context, const char *id, const char *target), void *context);
+/* The models of interact, each with the data of the message that answers a front end's request_state: JSON text. */
+void lg_session_comm_states(struct lg_session *s, void (*visit)(void *context, const char *id, const char *answer),
+                            void *context);
 
 /* Has sink.attend called soon, if a cell runs or when one does. Any thread but the session's. */
 void lg_session_attend(struct lg_session *s);

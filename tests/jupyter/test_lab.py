@@ -295,6 +295,15 @@ def test_interact(lab, browser):
     wait_for(browser, "the chosen item's output", lambda: "n\t6\tb" in browser.execute_script(STATE)[0]["text"])
     assert "n\t5\ta" not in browser.execute_script(STATE)[0]["text"]
     screenshot(browser, "interact")
+    # The page opened anew has the controls as they stand, and they work.
+    browser.execute_script("return window.jupyterapp.commands.execute('docmanager:save');")
+    wait_for(browser, "the saved notebook", lambda: not browser.execute_script("return window.jupyterapp.shell.currentWidget.context.model.dirty"))
+    browser.get(browser.current_url.split("?")[0])
+    wait_for(browser, "the notebook", lambda: browser.execute_script(READY, "interact.ipynb"))
+    choice = wait_for(browser, "the controls", lambda: browser.find_elements(By.CSS_SELECTOR, ".widget-dropdown select"))[0]
+    assert Select(choice).first_selected_option.text == "b"
+    Select(choice).select_by_visible_text("a")
+    wait_for(browser, "the output", lambda: "n\t6\ta" in browser.execute_script(STATE)[0]["text"])
 
 
 # Those with errors, tables of profiles and pictures; test_nbclient.py runs the others, too.

@@ -220,6 +220,21 @@ def test_controls_are_drawn_anew_during_one_call_in_c(fresh, cell):
     assert len(models) == 5 and len(late) == 1
 
 
+@pytest.mark.parametrize("cell", [CALLS["a pattern"], "print('begun') table.move({}, 1, 1e11, 2)", "print('begun') while true do end"],
+                         ids=["lent", "not lent", "lua"])
+def test_all_states_are_told_while_a_cell_runs(fresh, cell):
+    client = fresh().client
+    client.execute("interact(function(n, c) end, {n = {1, 9}, c = {'<a>', 'b'}})")
+    time.sleep(0.6)  # what the cell before this one noted is not noted again so soon
+    client.begin(cell)
+    wait_for_begun(client)
+    assert tell(client, "comm_open", {"comm_id": "page", "target_name": "jupyter.widget.control", "data": {}}) == []
+    (_, told), = tell(client, "comm_msg", {"comm_id": "page", "data": {"method": "request_states"}})
+    names = sorted(s["model_name"] for s in told["data"]["states"].values())
+    assert names == ["DropdownModel", "IntSliderModel", "OutputModel", "VBoxModel"]
+    assert tell(client, "comm_close", {"comm_id": "page", "data": {}}) == []
+
+
 def test_a_comm_message_while_a_cell_runs(client, busy):
     """What its function shows belongs to the message, and its errors do not reach the cell."""
     client_asks = {"comm_id": "m", "target_name": "middle", "data": {"x": 1}}

@@ -171,6 +171,44 @@ def test_what_an_output_shows_is_kept_for_a_page_that_is_opened_later(client, co
     assert (told[0][1]["data"]["state"]["outputs"], told[0][1]["data"]["state"]["msg_id"]) == ([], "")
 
 
+def ask_for_states(client, id):
+    """What a page that is opened anew does: the data of the answer, or None where the comm is closed."""
+    seen = tell(client, "comm_open", {"comm_id": id, "target_name": "jupyter.widget.control", "data": {}})
+    if kinds(seen) == ["comm_close"]:
+        return None
+    assert seen == []
+    (kind, told), = tell(client, "comm_msg", {"comm_id": id, "data": {"method": "request_states"}})
+    assert (kind, told["comm_id"]) == ("comm_msg", id)
+    assert tell(client, "comm_close", {"comm_id": id, "data": {}}) == []
+    assert tell(client, "comm_msg", {"comm_id": id, "data": {"method": "request_states"}}) == []
+    return told["data"]
+
+
+def test_the_states_of_all_models_at_once(client, controls):
+    models, _ = controls
+    change(client, models["n"], {"value": 7})
+    for i in range(40):
+        told = ask_for_states(client, f"page {i}")
+    assert (told["method"], told["buffer_paths"]) == ("update_states", [])
+    assert set(told["states"]) >= {m["comm_id"] for m in models.values()}  # and those of other tests
+    for m in models.values():
+        state = told["states"][m["comm_id"]]
+        first = m["data"]["state"]
+        assert [state["model_" + k] for k in ("name", "module", "module_version")] == [
+            first["_model_" + k] for k in ("name", "module", "module_version")]
+        assert {k: v for k, v in state["state"].items() if k not in ("msg_id", "value")} == {
+            k: v for k, v in first.items() if k not in ("msg_id", "value")}
+    assert told["states"][models["n"]["comm_id"]]["state"]["value"] == 7
+    client.execute("other = comm.open('jupyter.widget')")  # which only its own function can tell of
+    assert ask_for_states(client, "refused") is None
+    client.execute("other:close()")
+    assert ask_for_states(client, "p" * 63) and ask_for_states(client, "p" * 64) is None and ask_for_states(client, "") is None
+    assert tell(client, "comm_open", {"comm_id": "odd", "target_name": "jupyter.widget.control"}) == []
+    for data in ({"method": "request_state"}, {"method": 5}, {}, [], None):
+        assert tell(client, "comm_msg", {"comm_id": "odd", "data": data}) == []
+    assert "odd" not in client.ask("comm_info_request")[0]["comms"]
+
+
 def test_an_error_of_interact_is_shown_in_its_place(client, controls):
     models, _ = controls
     seen = change(client, models["n"], {"value": 13})
