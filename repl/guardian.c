@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "repl/terminal.h"
 
-enum { LOOK_MS = 250, PATIENCE_MS = 2000, STEP_MS = 20 };
+enum { LOOK_MS = 250, PATIENCE_MS = 10000, STEP_MS = 20 };
 
 static struct {
     pid_t owner, pid; /* of whom it is, and itself; 0: there is none */

@@ -62,6 +62,10 @@ THREADS = {
 }
 
 
+# Seconds until a program that does not end is given up: many times what the slowest takes on a machine that is busy otherwise.
+PATIENCE = 1200
+
+
 class Runner:
     def __init__(self, build, only, jobs, cache):
         self.build, self.only = build, only
@@ -123,19 +127,19 @@ class Runner:
         for task in self.waiting:
             task.result()
 
-    def run(self, command, timeout, env=None):
+    def run(self, command, env=None):
         """Returns a program's output, its exit status or why it has none, and the seconds it took."""
         start = time.monotonic()
         with subprocess.Popen(command, env={**self.env, **(env or {})}, text=True, errors="replace", start_new_session=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as p:
             self.running.add(p.pid)
             try:
-                output, _ = p.communicate(timeout=timeout)
+                output, _ = p.communicate(timeout=PATIENCE)
                 status = p.returncode
             except subprocess.TimeoutExpired:
                 self.kill(p.pid)
                 output, _ = p.communicate()
-                status = f"no end within {timeout} s"
+                status = f"no end within {PATIENCE} s"
             self.running.discard(p.pid)
         return output, status, time.monotonic() - start
 
@@ -150,7 +154,7 @@ class Runner:
             self.kill(group)
 
     def program(self, name, command, env=None):
-        output, status, seconds = self.run(command, 300, env)
+        output, status, seconds = self.run(command, env)
         with self.reporting:
             failed_before = self.counts["failed"]
             seen = self.read_lines(name, output)
@@ -204,7 +208,7 @@ class Runner:
                 self.count("skipped", name)
             return
         # _U leaves out what only their own build of Lua passes.
-        output, status, seconds = self.run(["env", "-C", folder, os.path.abspath(self.binary), "-e", "_U = true", "all.lua"], 300)
+        output, status, seconds = self.run(["env", "-C", folder, os.path.abspath(self.binary), "-e", "_U = true", "all.lua"])
         with self.reporting:
             self.count("passed" if status == 0 and "final OK" in output else "failed", name, output[-2000:])
             print(f"{seconds:7.2f} s  {name}", flush=True)
@@ -216,7 +220,7 @@ class Runner:
 
     def tutorial(self, path):
         check = ["--check"] if path.endswith(".lua") else []
-        output, status, _ = self.run([self.binary, *check, path], 600)
+        output, status, _ = self.run([self.binary, *check, path])
         with self.reporting:
             self.count("passed" if status == 0 else "failed", path, output[-2000:])
 
@@ -239,7 +243,7 @@ class Runner:
         choice = ["-k", "not generated"] if "asan" in self.build and "numpy" in name else []  # see GENERATED_SANITIZED
         # JupyterLab brings the plugin anyio along, which takes longer to import than pytest.
         output, status, seconds = self.run([self.venv, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:anyio", "--timeout=600",
-                                            "--tb=short", f"--junit-xml={report}", *choice, *files], 900, {
+                                            "--tb=short", f"--junit-xml={report}", *choice, *files], {
             "PYTHONPYCACHEPREFIX": os.path.abspath("build/pycache"),
             # NumPy's threads would turn on processors that the other programs have.
             "OPENBLAS_NUM_THREADS": "1"})

@@ -1,7 +1,7 @@
 """The Jupyter project's own suite for kernels, against the installed kernelspec."""
 import jupyter_kernel_test
 
-PATIENCE = 90  # seconds until a message that does not come counts as missing
+PATIENCE = 240  # seconds until a message that does not come counts as missing
 
 
 def wait_longer(channel):

@@ -5,7 +5,7 @@ import pexpect
 import pytest
 
 pytest.importorskip("jupyter_console")
-TIMEOUT = 120
+TIMEOUT = 240
 
 
 def test_console():

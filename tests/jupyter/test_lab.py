@@ -206,10 +206,22 @@ def wait_for(browser, what, test, timeout=TIMEOUT):
     return value
 
 
+def comes_to_hold(browser, check):
+    """The page draws some time after messages came, and piece by piece: a check that fails is tried again for a while."""
+    end = time.monotonic() + TIMEOUT
+    while True:
+        try:
+            return check()
+        except AssertionError:
+            if time.monotonic() > end:
+                screenshot(browser, "failed")
+                raise
+        time.sleep(0.2)
+
+
 def open_and_run(lab, browser, name, check):
     """Runs all cells of a notebook, makes the file "all-sent" in the notebook's folder once the page has sent them, then
-    calls check with the state of its code cells. The page draws outputs some time after the messages came, so a check that
-    fails is tried again for a while."""
+    calls check with the state of its code cells."""
     _, folder = lab
     cells = sum(c.cell_type == "code" and bool(c.source.strip()) for c in nbformat.read(os.path.join(folder, name), 4).cells)
     open_notebook(lab, browser, name)
@@ -219,16 +231,7 @@ def open_and_run(lab, browser, name, check):
         pass
     wait_for(browser, "the end of the run", lambda: browser.execute_script("return !!window.runEnded"))
     wait_for(browser, "the idle kernel", lambda: browser.execute_script(READY, name))
-    end = time.monotonic() + TIMEOUT
-    while True:
-        try:
-            check(browser.execute_script(STATE))
-            break
-        except AssertionError:
-            if time.monotonic() > end:
-                screenshot(browser, "failed")
-                raise
-        time.sleep(0.2)
+    comes_to_hold(browser, lambda: check(browser.execute_script(STATE)))
     screenshot(browser, name.removesuffix(".ipynb"))
 
 
@@ -352,6 +355,10 @@ def test_both_themes(lab, browser):
         assert [c["errors"] for c in cells] == [int(i in (5, 6, 7)) for i in range(len(RICH))], cells
         assert cells[0]["tables"] == 1 and "not bold" in cells[10]["text"] and "<b>" in cells[10]["text"]
 
+    def readable():
+        texts = browser.execute_script(CONTRAST)
+        assert len(texts) > 100 and [t for t in texts if t[0] < 3] == []
+
     open_and_run(lab, browser, "rich.ipynb", check)
     for theme in ("JupyterLab Dark", "JupyterLab Light"):
         browser.execute_script("window.jupyterapp.commands.execute('apputils:change-theme', {theme: arguments[0]});", theme)
@@ -360,8 +367,7 @@ def test_both_themes(lab, browser):
         wait_for(browser, "its style sheets", lambda: browser.execute_script(
             "return getComputedStyle(document.querySelector('.jp-Notebook')).backgroundColor.match(/\\d+/g)[0] < 128") == ("Dark" in theme))
         screenshot(browser, theme.split()[1].lower())
-        texts = browser.execute_script(CONTRAST)
-        assert len(texts) > 100 and [t for t in texts if t[0] < 3] == []
+        comes_to_hold(browser, readable)
 
 
 # The text of the editor of the first cell, with the cursor behind it; and what the page shows over and beside the cells.
@@ -391,8 +397,11 @@ def test_the_notebooks_tools(lab, browser):
     wait_for(browser, "the first result", lambda: "kept" in cell()["text"])
     browser.execute_script(TYPE, "here.al")
     browser.execute_script("window.jupyterapp.commands.execute('completer:invoke-notebook');")
-    wait_for(browser, "the popup", lambda: shown()["completer"])
-    assert shown()["completer"] == ["alpha", "alphabet"] and shown()["types"] == ["array", "function"], shown()
+    def completed():
+        popup = shown()
+        assert popup["completer"] == ["alpha", "alphabet"] and popup["types"] == ["array", "function"], popup
+
+    comes_to_hold(browser, completed)
     screenshot(browser, "completion")
     browser.switch_to.active_element.send_keys(Keys.ENTER)
     source = "return window.jupyterapp.shell.currentWidget.content.widgets[0].model.sharedModel.getSource()"
@@ -452,10 +461,12 @@ def test_debugger(lab, browser):
     next(filter(None, gutter)).click()
     wait_for(browser, "the breakpoint", lambda: state()["breakpoints"])
     browser.execute_script("window.jupyterapp.commands.execute('notebook:run-cell');")
-    wait_for(browser, "the stop", lambda: "21" in state()["variables"])
-    stopped = state()
-    assert [f.split()[0][:6] for f in stopped["frames"]] == ["double", "cell"], stopped
-    assert "local twice" in stopped["line"] and stopped["output"] == ""
+    def stopped():
+        now = state()
+        assert "21" in now["variables"] and "local twice" in (now["line"] or "") and now["output"] == "", now
+        assert [f.split()[0][:6] for f in now["frames"]] == ["double", "cell"], now
+
+    comes_to_hold(browser, stopped)
     screenshot(browser, "debugger")
     browser.execute_script("window.jupyterapp.commands.execute('debugger:next');")
     wait_for(browser, "the next line", lambda: "return twice" in (state()["line"] or "") and "42" in state()["variables"])

@@ -120,7 +120,7 @@ ROWS = {
 
 
 def lua(code):
-    p = subprocess.run([LUNARRAY, "-e", code], text=True, capture_output=True, timeout=60)
+    p = subprocess.run([LUNARRAY, "-e", code], text=True, capture_output=True, timeout=200)
     assert p.returncode == 0, p.stderr
     return p.stdout.splitlines()
 

@@ -27,7 +27,7 @@ def test_promotion():
     names = DTYPES + COMPLEX
     code = ("local t = {" + ", ".join(f"'{n}'" for n in names) + "} for _, a in ipairs(t) do for _, b in ipairs(t) do "
             "print((gpu.zeros(2, a):eq(0):where(gpu.zeros(2, a), gpu.zeros(2, b))).dtype) end end")
-    p = subprocess.run([LUNARRAY, "-e", code], text=True, capture_output=True, timeout=60, check=True)
+    p = subprocess.run([LUNARRAY, "-e", code], text=True, capture_output=True, timeout=200, check=True)
     got = iter(p.stdout.split())
     for a in names:
         for b in names:

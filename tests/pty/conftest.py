@@ -13,7 +13,7 @@ import pytest
 BINARY = os.path.abspath(os.environ.get("LUNARRAY", "build/lunarray"))
 # What a terminal around the tests says of itself.
 OUTSIDE = ("NO_COLOR", "COLORTERM", "COLORFGBG", "TERM_PROGRAM", "TMUX", "STY", "KITTY_WINDOW_ID", "PAGER", "LESS", "EDITOR", "VISUAL")
-PATIENCE = int(os.environ.get("PATIENCE", 90))  # seconds until something that should appear counts as missing
+PATIENCE = int(os.environ.get("PATIENCE", 240))  # seconds until something that should appear counts as missing
 
 
 @pytest.fixture

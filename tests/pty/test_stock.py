@@ -180,6 +180,28 @@ def test_output_that_cannot_be_written(folder, words, target):
     assert status(BINARY) == status(STOCK)
 
 
+def status_of(p, name):
+    with open(f"/proc/{p.pid}/{name}") as f:
+        return f.read()
+
+
+def wait_until(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def begun(p):
+    """Whether a program that has said \"on\" waits for a line, or has computed for some ticks of the clock since then."""
+    def now():
+        fields = status_of(p, "stat").rpartition(")")[2].split()
+        return fields[0], int(fields[11]) + int(fields[12])
+
+    _, before = now()
+    return lambda: now()[0] == "S" or now()[1] > before + 1
+
+
 @pytest.mark.parametrize("code", ["local function f() while true do end end print 'on' f()", "print 'on' print(pcall(function() while true do end end))",
                                   "print 'on' print(io.read())"])
 def test_interrupt(folder, code):
@@ -187,13 +209,10 @@ def test_interrupt(folder, code):
         p = subprocess.Popen([program, "-e", "io.stdout:setvbuf 'no' " + code], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              env={**os.environ, "LUNARRAY_DEVICE": "cpu"})
         assert p.stdout.readline() == b"on\n"
-        time.sleep(0.3)  # a stock lua does not look before it waits
+        wait_until(begun(p))
         p.send_signal(signal.SIGINT)
-        time.sleep(0.3)
-        try:
-            output, error = p.communicate(b"a line\n", timeout=PATIENCE)
-        except BrokenPipeError:
-            output, error = p.communicate(timeout=PATIENCE)
+        wait_until(lambda: re.search("^ShdPnd:\\s*0*$", status_of(p, "status"), re.M))  # it has come; a stock lua goes on to wait for its line
+        output, error = p.communicate(b"a line\n", timeout=PATIENCE)
         return p.returncode, output, error.replace(program.encode(), b"lua")
     assert result(BINARY) == result(STOCK)
 

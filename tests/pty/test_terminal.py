@@ -46,6 +46,18 @@ def watcher_of(pid):
     pytest.fail("nobody watches")
 
 
+def look_again(watcher):
+    """Waits until it has looked at the terminal once more, as it does now and then while a program has that: then it sleeps."""
+    def sleeps():
+        with open(f"/proc/{watcher}/status") as f:
+            return next(int(line.split()[1]) for line in f if line.startswith("voluntary_ctxt_switches"))
+
+    end, before = time.monotonic() + PATIENCE, sleeps()
+    while sleeps() < before + 2:  # the first may follow a look before this one
+        assert time.monotonic() < end, "it does not look"
+        time.sleep(0.01)
+
+
 def name_of(pid):
     """None when there is no such process."""
     try:
@@ -70,15 +82,14 @@ def test_a_killed_shell_leaves_the_terminal_sane(terminal, tmp_path, where):
     elif where == "program":
         t.send("os.execute(\"stty -echo -icanon; echo on; head -c 1\")\r")
         t.wait(lambda t: t.lines()[-1] == "on" and not sane(t))
-        time.sleep(0.6)  # it looks now and then at what programs do
     elif where == "cell":
         t.send("print 'on' while true do end\r")
         t.wait(lambda t: t.lines()[-1] == "on")
-    if where == "pager":
-        time.sleep(0.6)
     assert bool(sane(t)) == (where == "cell")
     shell = shell_of(t)
     watcher = watcher_of(shell)
+    if where in ("pager", "program"):
+        look_again(watcher)
     os.kill(shell, signal.SIGKILL)
     t.wait(lambda t: any("Killed" in line for line in t.lines()) and sane(t))
     t.wait(lambda t: name_of(watcher) is None)
@@ -169,9 +180,9 @@ def test_suspend_and_continue(terminal):
     t.wait_end()
 
 
-def stopped(t):
+def state_of(t):
     with open(f"/proc/{t.child.pid}/stat") as stat:
-        return stat.read().rsplit(")", 1)[1].split()[0] == "T"
+        return stat.read().rsplit(")", 1)[1].split()[0]
 
 
 def test_stopped_from_outside(terminal):
@@ -179,10 +190,10 @@ def test_stopped_from_outside(terminal):
     before = termios.tcgetattr(t.child.child_fd)
     t.send("abc")
     t.wait(lambda t: t.lines()[-1] == "1> abc")
-    while t.pump(0.3):  # until it waits for keys, and has nothing more to draw
+    while t.pump(0.3) or state_of(t) != "S":  # until it waits for keys, and has nothing more to draw
         pass
     t.child.kill(signal.SIGSTOP)
-    t.wait(stopped)
+    t.wait(lambda t: state_of(t) == "T")
     cooked = termios.tcgetattr(t.child.child_fd)
     cooked[3] |= termios.ICANON | termios.ECHO | termios.ISIG
     termios.tcsetattr(t.child.child_fd, termios.TCSANOW, cooked)

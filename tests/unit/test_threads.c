@@ -104,7 +104,7 @@ TEST(works_again_in_a_forked_child)
     check_cover(100, 1);
     pid_t child = fork();
     if (child == 0) {
-        alarm(60);
+        alarm(TEST_SECONDS);
         atomic_int arrived = 0;
         rt_parallel_for(2, 1, wait_for_another, &arrived);
         _exit(arrived == 2 ? 0 : 1);

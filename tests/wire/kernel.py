@@ -18,7 +18,7 @@ import zmq
 DELIMITER = b"<IDS|MSG>"
 CHANNELS = ("shell", "control", "stdin", "iopub", "hb")
 BINARY = os.path.abspath(os.environ.get("LUNARRAY", "build/lunarray"))
-TIMEOUT = 90  # seconds until something that does not come is given up
+TIMEOUT = 240  # seconds until something that does not come is given up
 # A cell whose kernel spins for ever, once it has said so.
 SPINNING = (
     "gpu.device('simt') local k = gpu.kernel[[__global__ void spin(int *p) { while (atomicAdd(p, 0) == 0) ; }]] "

@@ -231,7 +231,7 @@ def test_a_running_kernel_and_a_shell_share_their_history(fresh, tmp_path):
     kernel = fresh(**where)
     kernel.client.execute("of_the_kernel = 1")
     shell = subprocess.run([BINARY, "-i"], input="of_the_shell = 2\n%history -g of_the\n", env={**os.environ, **where}, text=True,
-                           capture_output=True, timeout=60)
+                           capture_output=True, timeout=TIMEOUT)
     assert "of_the_kernel = 1" in shell.stdout
     found = kernel.client.ask("history_request", {"output": False, "raw": True, "hist_access_type": "search", "pattern": "of_the_*"})
     assert [h[2] for h in found[0]["history"]] == ["of_the_kernel = 1", "of_the_shell = 2"]
