@@ -135,17 +135,57 @@ PARTED(mod_few_f64, MOD_F64, double, double, double, FEW_F64, FLOORED(double, fm
 #define MOD_F32  mod_few_f32
 #define MOD_F64  mod_few_f64
 
-/* Powers of positive numbers, and of those the exponents that ops.def has in other ways; an output may be an operand's
- * block, so what is a power waits elsewhere until the others are known. */
-#define POWERS(name, beyond, plain, TYPE, least)                                                                       \
-    static void name##_simple(TYPE *to, const TYPE *from, const TYPE *other, const TYPE *powers, size_t n)             \
+/* The exponents that ops.def has in other ways: all of them have no digits but the leading one, as few others do. */
+#define SIMPLE(b) (((b) == 2) | ((b) == -1) | ((b) == (__typeof__(b))0.5))
+#define FEW_SIMPLE 16
+/* Powers whose exponents are within +-32, of numbers from 2^-31 to 2^31: as what is beyond 0 then has its highest bit
+ * set. `digits` is how many bits stand before those behind the leading digit. */
+#define NEAR_POWERS(name, TYPE, BITS, bits, digits)                                                                    \
+    static int name##_are_near(const TYPE *from, const TYPE *other, size_t n)                                          \
     {                                                                                                                  \
-        INDEPENDENT for (size_t i = 0; i < n; i++)                                                                     \
-        {                                                                                                              \
-            const TYPE a = from[i], b = other[i], root = sqrt(a), inverse = 1 / a;                                     \
-            const TYPE v = b == (TYPE)0.5 ? root : b == -1 ? inverse : powers[i];                                      \
-            to[i] = b == 2 ? a * a : v;                                                                                \
+        const BITS least = bits((TYPE)0x1p-31), span = bits((TYPE)0x1p31) - least, limit = bits((TYPE)32);             \
+        BITS outside = 0;                                                                                              \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            const BITS v = bits(from[i]) - least;                                                                      \
+            outside |= v | (span - v) | (limit - (bits(other[i]) & ~(BITS)0 >> 1));                                    \
         }                                                                                                              \
+        return outside >> (8 * sizeof outside - 1) == 0;                                                               \
+    }                                                                                                                  \
+    static size_t name##_count(const TYPE *other, size_t n)                                                            \
+    {                                                                                                                  \
+        BITS none = 0;                                                                                                 \
+        size_t count = 0;                                                                                              \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            const BITS behind = bits(other[i]) << (digits);                                                            \
+            none |= (behind - 1) & ~behind;                                                                            \
+        }                                                                                                              \
+        for (size_t i = 0; i < n && none >> (8 * sizeof none - 1); i++) count += SIMPLE(other[i]);                     \
+        return count;                                                                                                  \
+    }
+NEAR_POWERS(pow_f32, float, uint32_t, rt_float_bits, 9)
+NEAR_POWERS(pow_f64, double, uint64_t, bits_of_double, 12)
+
+/* Powers of positive numbers, and of those the simple exponents; an output may be an operand's block, so what is a
+ * power waits elsewhere until the others are known. */
+#define POWERS(name, beyond, kind, TYPE, least)                                                                        \
+    static inline TYPE name##_of(TYPE a, TYPE b, TYPE power)                                                           \
+    {                                                                                                                  \
+        const TYPE root = sqrt(a), inverse = 1 / a, v = b == (TYPE)0.5 ? root : b == -1 ? inverse : power;             \
+        return b == 2 ? a * a : v;                                                                                     \
+    }                                                                                                                  \
+    static void name##_simple(TYPE *to, const TYPE *from, const TYPE *other, TYPE *powers, size_t n, size_t simple)    \
+    {                                                                                                                  \
+        if (simple > FEW_SIMPLE) {                                                                                     \
+            INDEPENDENT for (size_t i = 0; i < n; i++) to[i] = name##_of(from[i], other[i], powers[i]);                \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (size_t begin = 0, end; begin < n; begin = end) {                                                          \
+            end = n - begin < FEW_SIMPLE ? n : begin + FEW_SIMPLE;                                                     \
+            if (pow_##kind##_count(other + begin, end - begin) == 0) continue;                                         \
+            for (size_t i = begin; i < end; i++)                                                                       \
+                if (SIMPLE(other[i])) powers[i] = name##_of(from[i], other[i], 0);                                     \
+        }                                                                                                              \
+        memcpy(to, powers, n * sizeof *to);                                                                            \
     }                                                                                                                  \
     static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)                              \
     {                                                                                                                  \
@@ -153,29 +193,27 @@ PARTED(mod_few_f64, MOD_F64, double, double, double, FEW_F64, FLOORED(double, fm
             size_t part = n - begin < PART ? n - begin : PART;                                                         \
             const TYPE *from = (const TYPE *)pa + begin, *other = (const TYPE *)pb + begin;                            \
             TYPE *to = (TYPE *)out + begin, powers[PART];                                                              \
-            int positive = 1, simple = 0, all = 1;                                                                     \
-            for (size_t i = 0; i < part; i++) {                                                                        \
-                const TYPE b = other[i];                                                                               \
-                const int one = (b == 2) | (b == -1) | (b == (TYPE)0.5);                                               \
-                positive &= (from[i] >= least) & (from[i] < __builtin_inff()) & (fabs(b) <= 0x1p70f);                  \
-                simple |= one;                                                                                         \
-                all &= one;                                                                                            \
-            }                                                                                                          \
+            int near = pow_##kind##_are_near(from, other, part), positive = 1;                                         \
+            for (size_t i = 0; i < part && !near; i++)                                                                 \
+                positive &= (from[i] >= least) & (from[i] < __builtin_inff()) & (fabs(other[i]) <= 0x1p70f);           \
             if (!positive) {                                                                                           \
                 beyond(to, from, other, pc, part);                                                                     \
                 continue;                                                                                              \
             }                                                                                                          \
-            TYPE *found = simple ? powers : to;                                                                        \
-            if (all) {                                                                                                 \
+            size_t simple = pow_##kind##_count(other, part);                                                           \
+            TYPE *found = simple > 0 ? powers : to;                                                                    \
+            if (simple == part) {                                                                                      \
                 memset(powers, 0, sizeof powers);                                                                      \
+            } else if (near) {                                                                                         \
+                INDEPENDENT for (size_t i = 0; i < part; i++) found[i] = pow_near_##kind(from[i], other[i]);           \
             } else {                                                                                                   \
-                INDEPENDENT for (size_t i = 0; i < part; i++) found[i] = plain(from[i], other[i]);                     \
+                INDEPENDENT for (size_t i = 0; i < part; i++) found[i] = pow_plain_##kind(from[i], other[i]);          \
             }                                                                                                          \
-            if (simple) name##_simple(to, from, other, powers, part);                                                  \
+            if (simple > 0) name##_simple(to, from, other, powers, part, simple);                                      \
         }                                                                                                              \
     }
-POWERS(pow_positive_f32, POW_F32, pow_plain_f32, float, 0x1p-126f)
-POWERS(pow_positive_f64, POW_F64, pow_plain_f64, double, 0x1p-1022)
+POWERS(pow_positive_f32, POW_F32, f32, float, 0x1p-126f)
+POWERS(pow_positive_f64, POW_F64, f64, double, 0x1p-1022)
 #define POW_F32    pow_positive_f32
 #define POW_F64    pow_positive_f64
 

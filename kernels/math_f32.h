@@ -153,6 +153,18 @@ static inline double log_ratio(double s)
     return 2 * s * p;
 }
 
+/* log2(2^k m), by the same polynomial times 2 / log(2). */
+static inline double log2_of(struct parts x)
+{
+    double s = (x.m - 1) / (x.m + 1), z = s * s;
+    double p = 0x1.5ce85a6e3e0e2p-2;
+    p = fma_(p, z, 0x1.a58d88823466bp-2);
+    p = fma_(p, z, 0x1.27777fe8f9f1bp-1);
+    p = fma_(p, z, 0x1.ec709d12cf250p-1);
+    p = fma_(p, z, 0x1.71547652bedf3p+1);
+    return fma_(p, s, x.k);
+}
+
 #define LN2   0x1.62e42fefa39efp-1
 #define LOG2E 0x1.71547652b82fep0
 
@@ -172,8 +184,7 @@ static inline float log_f32(float a)
 
 static inline float log2_f32(float a)
 {
-    struct parts x = parts_of(a);
-    return of_positive(a, (float)fma_(log_ratio((x.m - 1) / (x.m + 1)), LOG2E, x.k));
+    return of_positive(a, (float)log2_of(parts_of(a)));
 }
 
 static inline float log10_f32(float a)
@@ -229,18 +240,21 @@ static inline float atanh_f32(float a)
 /* Of 2^-126 <= a < infinity. */
 static inline float pow_plain_f32(float a, float b)
 {
-    struct parts m = parts_of((double)a);
-    double l = fma_(log_ratio((m.m - 1) / (m.m + 1)), LOG2E, m.k);
-    return (float)exp2_wide(l * (double)b);
+    return (float)exp2_wide(log2_of(parts_of((double)a)) * (double)b);
+}
+
+/* Where the result is from 2^-1000 to 2^1000. */
+static inline float pow_near_f32(float a, float b)
+{
+    double x = log2_of(parts_of((double)a)) * (double)b;
+    return (float)exp2_of(x, x + ROUNDER);
 }
 
 /* |a|^b by the logarithm, negative where a is and b is odd. Of 0 and infinity the logarithms are numbers so large that
  * times any b they are infinite or zero again. */
 static inline float pow_f32(float a, float b)
 {
-    double x = fabsf(a), y = b;
-    struct parts m = parts_of(x);
-    double l = fma_(log_ratio((m.m - 1) / (m.m + 1)), LOG2E, m.k);
+    double x = fabsf(a), y = b, l = log2_of(parts_of(x));
     l = x == 0 ? -1e300 : x < __builtin_inff() ? l : 1e300;
     float v = (float)exp2_wide(l * y);
     int whole = rint(y) == y, odd = whole & (rint(y / 2) != y / 2);

@@ -34,14 +34,10 @@ ALWAYS_INLINE struct pair log2_pair(struct parts x)
     return (struct pair){sum, v - (sum - x.k) + vl};
 }
 
-/* 2^(l y) of a finite l and |y| <= 2^70; 2^(d + low) of |d| <= 1 / 2 is 1 + d log(2), which is known to two doubles,
- * and a polynomial, and log(2) low times their sum. */
-ALWAYS_INLINE double power_of_log(struct pair l, double y)
+/* 2^(d + low) of |d| <= 1 / 2 and a low that is small beside 1: 1 + d log(2), which is known to two doubles, and a
+ * polynomial, and log(2) low times their sum. */
+ALWAYS_INLINE double power_of_part(double d, double low)
 {
-    double whole = y * l.high;
-    int far = fabs(whole) > 1080;
-    double high = far ? copysign(1080, whole) : whole, low = far ? 0 : fma_(y, l.low, fma_(y, l.high, -whole));
-    double k = (high + ROUNDER) - ROUNDER, d = high - k;
     double p = 0x1.e91b14f4e5341p-32;
     p = fma_(p, d, 0x1.e5ea0db711a48p-28);
     p = fma_(p, d, 0x1.b52562fd3054ep-24);
@@ -54,13 +50,32 @@ ALWAYS_INLINE double power_of_log(struct pair l, double y)
     p = fma_(p, d, 0x1.ebfbdff82c591p-3);
     p = fma_(p, d, 0x1.abc9e3b39803fp-56);
     double v = fma_(d, LN2, 1), rest = fma_(d, p, fma_(d, LN2, 1 - v));
-    return scaled_by(v + fma_(low * LN2, v + rest, rest), k);
+    return v + fma_(low * LN2, v + rest, rest);
+}
+
+/* 2^(l y) of a finite l and |y| <= 2^70. */
+ALWAYS_INLINE double power_of_log(struct pair l, double y)
+{
+    double whole = y * l.high;
+    int far = fabs(whole) > 1080;
+    double high = far ? copysign(1080, whole) : whole, low = far ? 0 : fma_(y, l.low, fma_(y, l.high, -whole));
+    double k = (high + ROUNDER) - ROUNDER;
+    return scaled_by(power_of_part(high - k, low), k);
 }
 
 /* Of 2^-1022 <= a < infinity and |b| <= 2^70. */
 ALWAYS_INLINE double pow_plain_f64(double a, double b)
 {
     return power_of_log(log2_pair(parts_of(a)), b);
+}
+
+/* Where the result is from 2^-1000 to 2^1000. */
+ALWAYS_INLINE double pow_near_f64(double a, double b)
+{
+    struct pair l = log2_pair(parts_of(a));
+    double high = b * l.high, shifted = high + ROUNDER;
+    double v = power_of_part(high - (shifted - ROUNDER), fma_(b, l.low, fma_(b, l.high, -high)));
+    return double_of_bits(bits_of_double(v) + (bits_of_double(shifted) << 52));
 }
 
 /* |a|^b, negative where a is and b is odd. */

@@ -209,8 +209,7 @@ static inline float gamma_f32(float a)
     double v = a, x = a < 0 ? 1 - v : v, z = x > 48 ? 48 : x;
     int low = z < 4;
     double y = low ? z + 4 : z, inverse = 1 / y, w = inverse * inverse;
-    struct parts m = parts_of(y);
-    double l = fma_(log_ratio((m.m - 1) / (m.m + 1)), LOG2E, m.k), p = -0x1.7ed81311dc367p-11;
+    double l = log2_of(parts_of(y)), p = -0x1.7ed81311dc367p-11;
     p = fma_(p, w, 0x1.2ae45a219f4f8p-10);
     p = fma_(p, w, -0x1.06a1720ec7bebp-8);
     p = fma_(p, w, 0x1.ec709dba61d84p-4);
