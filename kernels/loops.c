@@ -541,6 +541,8 @@ const struct kn_loops KN_LEVEL = {
     .least = EXTREMES(least),
     .greatest = EXTREMES(greatest),
     .first = FIRSTS,
+    .search_least = SEARCHES(least),
+    .search_greatest = SEARCHES(greatest),
     .sum_wide = {[KN_F32] = sum_wide_F32, [KN_F64] = sum_wide_F64, [KN_I64] = sum_wide_I64},
     .dot = {dot_F32, dot_F64},
     .add_rows = {add_rows_F32, add_rows_F64},

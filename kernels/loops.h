@@ -32,6 +32,10 @@ typedef void kn_extreme_loop(void *best, const void *values, size_t n);
 /* Where the first of n values is that is the same as `value`, from 0, or that is NaN when it is; n where there is none.
  */
 typedef size_t kn_first_loop(const void *values, const void *value, size_t n);
+/* Where n columns have their best value, best[i] of the rows before at where[i], of which one is NaN if any is: the
+ * same with `count` rows more, up to 2^31, of which the first is the `index`-th. */
+typedef void kn_search_loop(void *best, int64_t *where, const void *rows, ptrdiff_t stride, size_t count, int64_t index,
+                            size_t n);
 /* Adds the n values of each of `rows` rows, 1 or KN_SUMMED_ROWS, that are `stride` apart to KN_WIDE_LANES lanes of its
  * own, doubles or int64, of which all but `seen` values of a row are to come: value i goes to lane i modulo their
  * number. */
@@ -79,10 +83,11 @@ struct kn_loops {
         *rows[KN_OP_COUNT][KN_CLASS_COUNT]; /* for the sums, products and extremes of most classes; else NULL */
     kn_extreme_loop *least[KN_CLASS_COUNT], *greatest[KN_CLASS_COUNT]; /* NULL for bools, uint64 and complex numbers */
     kn_first_loop *first[KN_CLASS_COUNT];                              /* NULL for bools and complex numbers */
-    kn_sum_wide_loop *sum_wide[KN_CLASS_COUNT];                        /* of float32, float64 and int64 */
-    kn_dot_loop *dot[2];                                               /* of float32 and float64 */
-    kn_add_rows_loop *add_rows[2];                                     /* likewise */
-    void (*index)(int64_t *block, int64_t first, size_t n);            /* first, first + 1, ... */
+    kn_search_loop *search_least[KN_CLASS_COUNT], *search_greatest[KN_CLASS_COUNT]; /* likewise */
+    kn_sum_wide_loop *sum_wide[KN_CLASS_COUNT];                                     /* of float32, float64 and int64 */
+    kn_dot_loop *dot[2];                                                            /* of float32 and float64 */
+    kn_add_rows_loop *add_rows[2];                                                  /* likewise */
+    void (*index)(int64_t *block, int64_t first, size_t n);                         /* first, first + 1, ... */
     /* start + i * step for n of i from 0 on, fewer than 2^31. */
     void (*sequence_i64)(int64_t *block, int64_t start, int64_t step, size_t n);
     void (*sequence_f64)(double *block, double start, double step, size_t n);

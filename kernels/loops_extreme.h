@@ -76,6 +76,56 @@ EXTREME(greatest_I64, int64_t, int64_t, >)
         [KN_F32] = name##_F32, [KN_F64] = name##_F64, [KN_I32] = name##_I32, [KN_I64] = name##_I64                     \
     }
 
+/* A vector of columns at a time, of which the last may have columns that have seen these rows already: nothing in them
+ * is better. The first NaN is the best there is. */
+#define SEARCH(name, TYPE, BITS, BEFORE)                                                                               \
+    static void name(void *bests, int64_t *where, const void *rows, ptrdiff_t stride, size_t count, int64_t index,     \
+                     size_t n)                                                                                         \
+    {                                                                                                                  \
+        typedef TYPE lanes __attribute__((vector_size(64)));                                                           \
+        typedef BITS bits __attribute__((vector_size(64)));                                                            \
+        const size_t width = 64 / sizeof(TYPE);                                                                        \
+        TYPE *best = bests;                                                                                            \
+        for (size_t i = 0, k; n >= width && i < n; i += width) {                                                       \
+            lanes kept, next;                                                                                          \
+            bits at = {0};                                                                                             \
+            BITS places[64 / sizeof(TYPE)];                                                                            \
+            if (n - i < width) i = n - width;                                                                          \
+            const TYPE *from = (const TYPE *)rows + i;                                                                 \
+            memcpy(&kept, best + i, sizeof kept);                                                                      \
+            for (k = 0; k < count; k++, from += stride) {                                                              \
+                memcpy(&next, from, sizeof next);                                                                      \
+                const bits better = (bits)(next BEFORE kept) | ((bits)(next != next) & (bits)(kept == kept));          \
+                kept = (lanes)(((bits)next & better) | ((bits)kept & ~better));                                        \
+                at = (better & (BITS)(k + 1)) | (at & ~better);                                                        \
+            }                                                                                                          \
+            memcpy(best + i, &kept, sizeof kept);                                                                      \
+            memcpy(places, &at, sizeof places);                                                                        \
+            for (k = 0; k < width; k++) where[i + k] = places[k] ? index + places[k] - 1 : where[i + k];               \
+        }                                                                                                              \
+        for (size_t i = 0; n < width && i < n; i++) {                                                                  \
+            const TYPE *from = (const TYPE *)rows + i;                                                                 \
+            for (size_t k = 0; k < count; k++, from += stride)                                                         \
+                if ((*from BEFORE best[i]) | ((*from != *from) & (best[i] == best[i])))                                \
+                    best[i] = *from, where[i] = index + (int64_t)k;                                                    \
+        }                                                                                                              \
+    }
+SEARCH(search_least_F32, float, int32_t, <)
+SEARCH(search_least_F64, double, int64_t, <)
+SEARCH(search_least_I32, int32_t, int32_t, <)
+SEARCH(search_least_I64, int64_t, int64_t, <)
+SEARCH(search_least_U64, uint64_t, int64_t, <)
+SEARCH(search_greatest_F32, float, int32_t, >)
+SEARCH(search_greatest_F64, double, int64_t, >)
+SEARCH(search_greatest_I32, int32_t, int32_t, >)
+SEARCH(search_greatest_I64, int64_t, int64_t, >)
+SEARCH(search_greatest_U64, uint64_t, int64_t, >)
+#define SEARCHES(name)                                                                                                 \
+    {                                                                                                                  \
+        [KN_F32] = search_##name##_F32, [KN_F64] = search_##name##_F64, [KN_I32] = search_##name##_I32,                \
+        [KN_I64] = search_##name##_I64, [KN_U64] = search_##name##_U64                                                 \
+    }
+
 /* Two vectors at a time say whether any of them has it; then one value after the other is looked at. */
 #define FIRST(name, TYPE, BITS)                                                                                        \
     static size_t name(const void *values, const void *wanted, size_t n)                                               \

@@ -136,7 +136,7 @@ PARTED(mod_few_f64, MOD_F64, double, double, double, FEW_F64, FLOORED(double, fm
 #define MOD_F64  mod_few_f64
 
 /* The exponents that ops.def has in other ways: all of them have no digits but the leading one, as few others do. */
-#define SIMPLE(b) (((b) == 2) | ((b) == -1) | ((b) == (__typeof__(b))0.5))
+#define SIMPLE(b)  (((b) == 2) | ((b) == -1) | ((b) == (__typeof__(b))0.5))
 #define FEW_SIMPLE 16
 /* Powers whose exponents are within +-32, of numbers from 2^-31 to 2^31: as what is beyond 0 then has its highest bit
  * set. `digits` is how many bits stand before those behind the leading digit. */

@@ -467,26 +467,33 @@ static enum rt_status reduce_chunks(struct kn_reduce_pass *p, struct rt_error *e
     return RT_OK;
 }
 
-void kn_sum_values(enum rt_dtype t, const void *values, size_t n, void *sum)
+void kn_fold_values(enum kn_op combine, enum rt_dtype t, const void *values, size_t n, void *to)
 {
-    _Alignas(64) char stack[STACK];
+    _Alignas(64) char stack[LANES * 8];
     struct kn_reducer r; /* both are large, and of no use here but for a few members */
     struct kn_plan plan;
     struct kn_reduce_pass p = {
         .r = &r, .plan = &plan, .class = kn_class_of(t), .value = kn_classes[kn_class_of(t)].size};
-    r.combine = KN_ADD;
+    r.combine = combine;
     r.accumulate = t;
     plan.loops = kn_host_loops();
+    into_lanes(&p, stack, 0, values, n);
+    fold(&p, p.class, stack, n < LANES ? n : LANES, 1);
+    memcpy(to, stack, p.value);
+}
+
+void kn_sum_values(enum rt_dtype t, const void *values, size_t n, void *sum)
+{
+    const struct kn_loops *l = kn_host_loops();
+    enum kn_class class = kn_class_of(t);
     if (t == RT_FLOAT32 || n <= SHORT) {
         union lane lanes[KN_WIDE_LANES];
-        clear_lanes(p.class, lanes, KN_WIDE_LANES);
-        plan.loops->sum_wide[p.class](lanes, 0, values, 0, 1, n);
-        fold_wide(p.class, lanes, 1);
-        plan.loops->convert[p.class == KN_I64 ? KN_I64 : KN_F64][t](sum, lanes, 1);
+        clear_lanes(class, lanes, KN_WIDE_LANES);
+        l->sum_wide[class](lanes, 0, values, 0, 1, n);
+        fold_wide(class, lanes, 1);
+        l->convert[class == KN_I64 ? KN_I64 : KN_F64][t](sum, lanes, 1);
     } else {
-        into_lanes(&p, stack, 0, values, n);
-        fold(&p, p.class, stack, n < LANES ? n : LANES, 1);
-        memcpy(sum, stack, p.value);
+        kn_fold_values(KN_ADD, t, values, n, sum);
     }
 }
 

@@ -125,32 +125,23 @@ static void combine_rows(const struct kn_reduce_pass *p, struct kn_walk *w, size
     }
 }
 
-/* argmin and argmax of n rows at a time. stack: best values, best indices, the current index, masks. */
+/* argmin and argmax of n rows at a time. stack: best values, best indices. */
 static void search_rows(const struct kn_reduce_pass *p, struct kn_walk *w, size_t n, char *stack)
 {
     const struct kn_loops *l = p->plan->loops;
-    char *best = stack, *where = stack + p->block_bytes, *here = where + p->block_bytes;
-    char *better = here + p->block_bytes, *nan = better + p->block, *number = nan + p->block;
-    enum kn_op order = p->r->combine == KN_MINIMUM ? KN_LT : KN_GT;
-    for (int64_t i = 0; i < p->r->length && !rt_interrupted(); i++) {
-        int64_t index = i + 1;
+    kn_search_loop *search = (p->r->combine == KN_MINIMUM ? l->search_least : l->search_greatest)[p->class];
+    bool stored = kn_reduce_rows_loop(p) && p->r->leaves[0].row.ndim == 1;
+    const int64_t one = 1;
+    for (int64_t i = 0, count; i < p->r->length && !rt_interrupted(); i += count) {
         shift_in_rows(p, i, n, w);
         const void *values = kn_walk_evaluate(w, n, NULL);
         if (i == 0) {
-            memcpy(best, values, n * p->value);
-            kn_spread(RT_INT64, where, &index, n);
-            continue;
+            memcpy(stack, values, n * p->value);
+            kn_spread(RT_INT64, stack + p->block_bytes, &one, n);
         }
-        l->ops[order][p->class](better, values, best, NULL, n);
-        if (p->class == KN_F32 || p->class == KN_F64) { /* the first NaN is the best there is */
-            l->ops[KN_NE][p->class](nan, values, values, NULL, n);
-            l->ops[KN_EQ][p->class](number, best, best, NULL, n);
-            l->ops[KN_LOGICAL_AND][KN_B](nan, nan, number, NULL, n);
-            l->ops[KN_LOGICAL_OR][KN_B](better, better, nan, NULL, n);
-        }
-        kn_spread(RT_INT64, here, &index, n);
-        l->ops[KN_WHERE][p->class](best, better, values, best, n);
-        l->ops[KN_WHERE][KN_I64](where, better, here, where, n);
+        count = !stored ? 1 : p->r->length - i < GROUP ? p->r->length - i : GROUP;
+        search(stack, (int64_t *)(void *)(stack + p->block_bytes), values, stored ? p->r->leaves[0].row.strides[0] : 0,
+               (size_t)count, i + 1, n);
     }
 }
 

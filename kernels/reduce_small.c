@@ -14,12 +14,12 @@ struct few {
 static bool has_loops(enum kn_reduction k, enum rt_dtype t)
 {
     bool index = k == KN_ARGMIN || k == KN_ARGMAX;
-    return k != KN_PROD && t != RT_UINT64 && !(index && t == RT_BOOL);
+    return t != RT_UINT64 && !(index && t == RT_BOOL);
 }
 
 static enum rt_dtype result_of(enum kn_reduction k, enum rt_dtype t)
 {
-    if (k == KN_SUM) return kn_sum_dtype(t);
+    if (k == KN_SUM || k == KN_PROD) return kn_sum_dtype(t);
     if (k == KN_MEAN) return rt_dtypes[t].kind == 'f' ? t : rt_dtypes[t].size == 8 ? RT_FLOAT64 : RT_FLOAT32;
     if (k == KN_ARGMIN || k == KN_ARGMAX) return RT_INT64;
     return k == KN_ANY || k == KN_ALL ? RT_BOOL : t;
@@ -40,6 +40,13 @@ static void sum(const struct few *f, enum rt_dtype t, void *to)
         values = block;
     }
     kn_sum_values(t, values, f->n, to);
+}
+
+static void product(const struct few *f, enum rt_dtype t, void *to)
+{
+    _Alignas(64) char block[KN_BLOCK * 8];
+    if (f->dtype != t) kn_host_loops()->convert[kn_class_of(f->dtype)][t](block, f->values, f->n);
+    kn_fold_values(KN_MUL, t, f->dtype != t ? block : f->values, f->n, to);
 }
 
 /* In float64 of what is not floating, then rounded. */
@@ -68,6 +75,8 @@ static void reduce(enum kn_reduction k, const struct few *f, enum rt_dtype resul
 {
     if (k == KN_SUM) {
         sum(f, result, to);
+    } else if (k == KN_PROD) {
+        product(f, result, to);
     } else if (k == KN_MEAN) {
         mean(f, result, to);
     } else if (result == RT_BOOL) {
@@ -94,20 +103,44 @@ bool kn_small_reduction(enum kn_reduction k, const struct rt_array *a, enum rt_d
     return true;
 }
 
-/* Short rows, of which there are many, are combined in another order. */
-bool kn_small_rows(enum kn_reduction k, const struct rt_array *a, unsigned axes, bool keepdims, struct rt_array *out)
+static char *new_result(enum rt_dtype t, const struct rt_array *a, unsigned axes, bool keepdims, struct rt_array *out)
 {
     int ndim;
     int64_t shape[RT_MAX_DIMS];
+    kn_reduced_shape(a, axes, keepdims, &ndim, shape);
+    return rt_array_new(rt_array_device(a), t, ndim, shape, out, NULL) == RT_OK ? rt_array_host(out) : NULL;
+}
+
+/* argmin and argmax along the first axis. */
+static bool search_columns(bool least, const struct rt_array *a, bool keepdims, struct rt_array *out)
+{
+    const struct kn_loops *l = kn_host_loops();
+    _Alignas(64) char best[KN_BLOCK * 8];
+    const int64_t one = 1;
+    const size_t rows = (size_t)a->shape[0], n = (size_t)rt_array_size(a) / rows;
+    void *where = new_result(RT_INT64, a, 1, keepdims, out);
+    if (!where) return false;
+    memcpy(best, rt_array_host(a), n * rt_dtypes[a->dtype].size);
+    kn_spread(RT_INT64, where, &one, n);
+    (least ? l->search_least : l->search_greatest)[kn_class_of(a->dtype)](best, where, rt_array_host(a), (ptrdiff_t)n,
+                                                                          rows, 1, n);
+    return true;
+}
+
+/* Short rows, of which there are many, are combined in another order. */
+bool kn_small_rows(enum kn_reduction k, const struct rt_array *a, unsigned axes, bool keepdims, struct rt_array *out)
+{
     size_t count = 1, last = (size_t)a->ndim - 1;
-    if (a->ndim < 2 || axes != 1u << last || !has_loops(k, a->dtype) || !kn_is_small(a)) return false;
+    bool index = k == KN_ARGMIN || k == KN_ARGMAX;
+    if (a->ndim < 2 || !has_loops(k, a->dtype) || !kn_is_small(a)) return false;
+    if (axes == 1 && index) return search_columns(k == KN_ARGMIN, a, keepdims, out);
+    if (axes != 1u << last) return false;
     struct few row = {.dtype = a->dtype, .n = (size_t)a->shape[last], .values = rt_array_host(a)};
     for (size_t i = 0; i < last; i++) count *= (size_t)a->shape[i];
     if (count >= KN_MANY_ROWS && row.n < KN_SHORT_ROW) return false;
     enum rt_dtype t = result_of(k, a->dtype);
-    kn_reduced_shape(a, axes, keepdims, &ndim, shape);
-    if (rt_array_new(rt_array_device(a), t, ndim, shape, out, NULL) != RT_OK) return false;
-    char *to = rt_array_host(out);
+    char *to = new_result(t, a, axes, keepdims, out);
+    if (!to) return false;
     for (size_t i = 0; i < count; i++, to += rt_dtypes[t].size) {
         reduce(k, &row, t, to);
         row.values = (const char *)row.values + row.n * rt_dtypes[a->dtype].size;

@@ -366,6 +366,32 @@ static char *new_along(const struct kn_statistic *s, const struct rt_array *a, e
     return rt_array_new(rt_array_device(a), t, ndim, shape, out, NULL) == RT_OK ? rt_array_host(out) : NULL;
 }
 
+/* Of rows one by one; of columns by adding their rows of bools up, KN_SUMMED_ROWS at a time. */
+static bool count_along(const struct kn_statistic *s, const struct rt_array *a, struct rt_array *out)
+{
+    const struct kn_loops *l = kn_host_loops();
+    int last = a->ndim - 1;
+    const size_t size = (size_t)rt_array_size(a), part = rt_dtypes[a->dtype].size;
+    const size_t length = (size_t)a->shape[last], rows = (size_t)a->shape[0], n = size / rows;
+    const char *values = rt_array_host(a);
+    int64_t wide[KN_BLOCK], *to;
+    if (s->axes != 1u && s->axes != 1u << last) return false;
+    if (!(to = (int64_t *)(void *)new_along(s, a, RT_INT64, out))) return false;
+    if (s->axes == 1u << last) {
+        for (size_t i = 0; i < size / length; i++)
+            to[i] = (int64_t)l->narrow->count_true[a->dtype](values + i * length * part, length);
+        return true;
+    }
+    uint8_t bools[KN_BLOCK];
+    l->convert[kn_class_of(a->dtype)][RT_BOOL](bools, values, size);
+    l->convert[KN_B][RT_INT64](wide, bools, size);
+    for (size_t i = 0, count; i < rows; i += count) {
+        count = rows - i < KN_SUMMED_ROWS ? rows - i : KN_SUMMED_ROWS;
+        l->rows[KN_ADD][KN_I64](to, wide + i * n, (ptrdiff_t)n, count, i > 0, n);
+    }
+    return true;
+}
+
 /* Rows are combined one by one as kn_small_rows does, columns as reductions combine few elements of many. */
 #define FEWEST 16
 bool kn_small_statistic_along(const struct kn_statistic *s, const struct rt_array *a, struct rt_array *out)
@@ -373,7 +399,9 @@ bool kn_small_statistic_along(const struct kn_statistic *s, const struct rt_arra
     struct small room; /* large, and mostly unused */
     struct build b = {.small = &room};
     int last = a->ndim - 1;
-    if (a->ndim < 2 || !is_plain(s) || !kn_is_small(a)) return false;
+    if (a->ndim < 2 || !kn_is_small(a)) return false;
+    if (s->kind == KN_COUNT_NONZERO) return count_along(s, a, out);
+    if (!is_plain(s)) return false;
     int64_t size = rt_array_size(a), length = a->shape[last];
     bool rows = s->axes == 1u << last && (size / length < KN_MANY_ROWS || length >= KN_SHORT_ROW);
     b.down = !rows && s->axes == 1 && a->shape[0] <= FEWEST && size / a->shape[0] >= KN_MANY_ROWS;

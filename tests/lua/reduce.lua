@@ -246,6 +246,31 @@ for _, device in ipairs(t.devices()) do
       local x = gpu.array({ 1, 0 / 0, 3 }, device)
       assert(x:max() ~= x:max() and x:argmax() == 2 and x:any() and x:sum() ~= x:sum())
     end)
+
+    -- A view is no few elements one after the other, and a transposed copy has its columns as rows.
+    test("along the axes of few, as along those of a view and of a transposed copy", function()
+      gpu.seed(13)
+      for _, shape in ipairs { { 1, 5 }, { 7, 1 }, { 10, 100 }, { 3, 17 }, { 33, 9 }, { 2, 1000 }, { 1024, 2 } } do
+        local rows, columns = shape[1], shape[2]
+        local whole = gpu.random.integers(-6, 7, { rows, columns + 1 }, device):to("float64")
+        for _, dtype in ipairs { "float32", "float64", "int32", "int64", "uint64", "bool", "int16", "float16" } do
+          local view = (dtype:sub(1, 1) == "u" and whole:abs() or whole):to(dtype)[{ {}, { 1, columns } }]
+          if dtype:sub(1, 5) == "float" then
+            view[{ rows // 2 + 1, columns // 2 + 1 }] = 0 / 0
+            view[{ rows, columns // 2 + 1 }] = 0 / 0
+          end
+          local x, turned = view:clone(), view.T:clone()
+          for axis = 1, 2 do
+            for _, name in ipairs { "argmin", "argmax", "count_nonzero", "prod" } do
+              local got, what = x[name](x, axis), ("%s of %dx%d %s along %d"):format(name, rows, columns, dtype, axis)
+              local same = view[name](view, axis)
+              assert(got.dtype == same.dtype and (got:eq(same) | (got:ne(got) & same:ne(same))):all(), what)
+              if name ~= "prod" then assert(got:equal(turned[name](turned, 3 - axis)), what) end
+            end
+          end
+        end
+      end
+    end)
   end
 
   test("results", function()
