@@ -6,6 +6,7 @@
 
 #include "kernels/complex_cuda.h"
 #include "kernels/functions.h"
+#include "kernels/special.h"
 
 #define BEGINNING           "static __device__ inline "
 #define TEXT_(...)          #__VA_ARGS__
@@ -29,6 +30,7 @@ static const char definitions[] =
     UNSIGNED_TEXT(unsigned long long, unsigned long long)
     FLOATING_TEXT(float, unsigned int)
     FLOATING_TEXT(double, unsigned long long)
+    TEXT(KN_SPECIAL_FUNCTIONS())
     BEGINNING "float lgamma_(float a) { return lgammaf(a); }\n"
     BEGINNING "double lgamma_(double a) { return lgamma(a); }\n"
     BEGINNING "float largest_(float) { return 0x1.fffffep127f; }\n"

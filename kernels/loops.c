@@ -10,6 +10,7 @@
 #include "kernels/math_pow_f64.h"
 #include "kernels/math_special.h"
 #include "kernels/quotients.h"
+#include "kernels/special.h"
 #include <string.h>
 #include <tgmath.h>
 #if defined __F16C__
@@ -79,6 +80,7 @@ KN_FLOAT_FUNCTIONS(double, uint64_t, F64)
 #define erf(a)    REALS(erf, a)(a)
 #define erfc(a)   REALS(erfc, a)(a)
 #define tgamma(a) REALS(gamma, a)(a)
+KN_SPECIAL_FUNCTIONS()
 KN_COMPLEX_FUNCTIONS(c64, float, C64)
 KN_COMPLEX_FUNCTIONS(c128, double, C128)
 #define INTS(f, a)         _Generic((a), int32_t : f##I32, int64_t : f##I64, uint64_t : f##U64)

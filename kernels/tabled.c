@@ -38,7 +38,15 @@
     X(ERFINV)                                                                                                          \
     X(LGAMMA)                                                                                                          \
     X(DIGAMMA)                                                                                                         \
-    X(GAMMA)
+    X(GAMMA)                                                                                                           \
+    X(J0)                                                                                                              \
+    X(J1)                                                                                                              \
+    X(Y0)                                                                                                              \
+    X(Y1)                                                                                                              \
+    X(I0)                                                                                                              \
+    X(I0E)                                                                                                             \
+    X(I1)                                                                                                              \
+    X(I1E)
 
 struct results {
     uint16_t *table; /* NULL: not made */
