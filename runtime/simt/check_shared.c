@@ -427,6 +427,14 @@ static int64_t row_start(struct window window, int64_t imm, uint32_t first, int3
     return fits ? start : -1;
 }
 
+/* Are the first two of lanes m as far apart as in a row of words that have steps of 4 or 8 bytes? */
+static inline bool may_be_row(const uint32_t *from, uint32_t m)
+{
+    uint32_t rest = m & (m - 1), one = (uint32_t)__builtin_ctz(m), other = rest ? (uint32_t)__builtin_ctz(rest) : one;
+    uint32_t bytes = from[other] - from[one], lanes = other - one;
+    return bytes == 4 * lanes || bytes == 8 * lanes;
+}
+
 bool simt_shared_some(struct block *b, struct warp *w, const struct insn *i, unsigned site, int64_t step,
                       const uint64_t at[2], uint32_t m)
 {
@@ -442,7 +450,8 @@ bool simt_shared_some(struct block *b, struct warp *w, const struct insn *i, uns
         struct access a;
         a.block = b;
         a.origin = w->worker->program->places[w->pc].origin;
-        if (!v->steps(u32_at(w->frame->regs, i->a), m, &first, &by)) return false;
+        const uint32_t *from = u32_at(w->frame->regs, i->a);
+        if (!may_be_row(from, m) || !v->steps(from, m, &first, &by)) return false;
         start = row_start(simt_check_window(&a), i->imm, first, by, m);
         if (start < 0) return false;
     } else if (step != 8 || at[1] - at[0] != 16 * 8) {
@@ -459,6 +468,11 @@ bool simt_shared_some(struct block *b, struct warp *w, const struct insn *i, uns
     struct shared_note *n = add_note(b, w, i, site, 4, m, ROW_STEPS | ROW_STEPS << ROW_BITS);
     n->at[0] = (uint32_t)start, n->at[1] = (uint32_t)start + 16 * (uint32_t)by, n->step = by;
     return true;
+}
+
+static inline void note_words(uint32_t *restrict to, const uint32_t *restrict words, uint32_t low)
+{
+    for (int l = 0; l < SIMT_WARP; l++) to[l] = 4 * words[l] + low;
 }
 
 bool simt_shared_lanes(const struct access *a, const uint32_t *from, uint32_t m)
@@ -479,7 +493,7 @@ bool simt_shared_lanes(const struct access *a, const uint32_t *from, uint32_t m)
         flags |= (apart ? v->apart : v->lanes)(written, read, at, m, &rule, tag_of(a, 0), write);
     }
     struct shared_note *n = !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? note(a, m, 0) : NULL;
-    for (int l = 0; n && l < SIMT_WARP; l++) n->at[l] = 4 * at[l] + window.low;
+    if (n) note_words(n->at, at, window.low);
     if (n || !flags) return true;
     simt_shared_flush(a->block);
     return false;

@@ -217,8 +217,9 @@ static unsigned judge_row(uint32_t *written, uint32_t *read, uint32_t m, unsigne
 static bool follow_steps(const uint32_t *from, uint32_t m, uint32_t *first, int32_t *step)
 {
     uint32_t rest = m & (m - 1), one = (uint32_t)__builtin_ctz(m), other = rest ? (uint32_t)__builtin_ctz(rest) : one;
-    uint32_t by = rest ? (uint32_t)((int32_t)(from[other] - from[one]) / (int32_t)(other - one)) : 4,
-             start = from[one] - by * one, differ = 0;
+    uint32_t lanes = other - one, bytes = rest ? from[other] - from[one] : 4, by = bytes, start, differ = 0;
+    if (lanes > 1) by = bytes == 4 * lanes ? 4 : (uint32_t)((int32_t)bytes / (int32_t)lanes);
+    start = from[one] - by * one;
     for (uint32_t l = 0; l < SIMT_WARP; l++) differ |= (from[l] ^ (start + by * l)) & -(m >> l & 1);
     *first = start;
     *step = (int32_t)by;
