@@ -1,14 +1,14 @@
 /* Counters: cells of global memory that blocks' atomics touch over and over, as a histogram's. Once a cell's records
  * say that nothing but atomics touched it, another atomic of the same site changes nothing in them but who it was. So
  * each worker keeps for itself who touched a cell last, in which block (its turn), and writes that to the cell's
- * records when its time goes on, when it touches the memory in another way, and at the end: of the launch, or of the
- * block where there are releases. */
+ * records when the time goes on in such a block, when it touches the memory in another way, and at the end: of the
+ * launch, or of the block where there are releases. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/check_cells.h"
 
-#define MOST_BYTES 65536 /* of memory with counters, as with tallies */
+#define MOST_BYTES 65536 /* of counters; of larger memory, those around where it is touched first */
 #define LAST_TURN  ((1u << (32 - THREAD_BITS)) - 1)
 #define THREADS    ((1u << THREAD_BITS) - 1)
 
@@ -43,15 +43,34 @@ void simt_counters_pour(struct block *b)
     t->first = ++t->turn;
 }
 
+/* Where counters begin in memory from `low` on, of which lanes m touch some. */
+static uint64_t first_of(const struct access *a, uint32_t m, uint64_t low, uint64_t bytes)
+{
+    uint64_t first = UINT64_MAX;
+    if (bytes <= MOST_BYTES) return low;
+    EACH_LANE(l, m) first = a->at[l] < first ? a->at[l] : first;
+    return first - low > MOST_BYTES / 2 ? first - MOST_BYTES / 2 : low;
+}
+
+/* What other blocks of the worker did before is over, whatever the time is in this one. */
+void simt_counters_tick(struct block *b)
+{
+    struct counters *t = &b->counters;
+    if (record_block(*me_of(t, t->turn)) == record_block(b->id)) simt_counters_pour(b);
+}
+
 /* Makes ready for the instruction's atomics. False: they are none for counters. */
-static bool begin(const struct access *a)
+static bool begin(const struct access *a, uint32_t m)
 {
     struct block *b = a->block;
     struct counters *t = &b->counters;
     const struct span *s = &b->spans[a->insn->d2];
     uint64_t bytes = s->high - s->low;
-    if (bytes > MOST_BYTES || bytes < 4 || s->low % 4) return false;
+    if (bytes < 4 || s->low % 4) return false;
     simt_counters_pour(b);
+    uint64_t low = first_of(a, m, s->low, bytes);
+    if (s->high - low < bytes) bytes = s->high - low;
+    if (bytes > MOST_BYTES) bytes = MOST_BYTES;
     uint32_t cells = (uint32_t)(bytes / 4);
     if (cells > t->room) {
         uint32_t *all = rt_calloc(2 * (size_t)cells, sizeof *all);
@@ -66,7 +85,8 @@ static bool begin(const struct access *a)
         t->first = t->turn = 1;
     }
     t->touched = t->last + t->room;
-    t->low = s->low;
+    t->start = s->low;
+    t->low = low;
     t->cells = cells;
     t->me[0] = without_thread(a->me);
     t->access = *a;
@@ -97,9 +117,9 @@ uint32_t simt_counters_touch(const struct access *a, uint32_t m)
     struct counters *t = &a->block->counters;
     record me = without_thread(a->me);
     bool same =
-        t->cells && t->turn < LAST_TURN && t->access.insn == a->insn && t->low == a->block->spans[a->insn->d2].low;
+        t->cells && t->turn < LAST_TURN && t->access.insn == a->insn && t->start == a->block->spans[a->insn->d2].low;
     if (same && *me_of(t, t->turn) != me) same = take_turn(t, me);
-    if (!same && !begin(a)) return m;
+    if (!same && !begin(a, m)) return m;
     uint32_t left = 0, known = t->first << THREAD_BITS,
              mine = t->turn << THREAD_BITS | (uint32_t)a->warp->index * SIMT_WARP;
     EACH_LANE(l, m)

@@ -85,7 +85,7 @@ struct counters {         /* check_counters.c */
     uint32_t *touched, used;
     uint32_t first, turn; /* since the records were written, and now */
     uint32_t cells;
-    uint64_t low;             /* where the cells begin */
+    uint64_t start, low;      /* of the memory, and where the cells begin */
     record me[COUNTER_TURNS]; /* in each turn, from the first on, without a thread */
     struct access access;     /* an atomic that touched them */
 };
@@ -431,6 +431,7 @@ uint32_t simt_counters_touch(const struct access *a, uint32_t m);
 bool simt_counters_again(const struct warp *w, const struct insn *i, const uint64_t *from);
 /* Writes to the shadow what was kept from it. */
 void simt_counters_pour(struct block *b);
+void simt_counters_tick(struct block *b); /* the block's time goes on */
 void simt_counters_free(struct block *b);
 
 /* ---- check_shared.c ---- */

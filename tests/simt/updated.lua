@@ -175,4 +175,74 @@ for _, threads in ipairs { 32, 256 } do
   end)
 end
 
+-- Sums that blocks add to behind barriers, over and over: who else touches one of them is told.
+t.test("counters", function()
+  local c = gpu.kernel [==[
+template <class F> __device__ void count(int *sums, const int *p, F also)
+{
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = 0;
+    also(0);
+    __syncthreads();
+    atomicAdd(&s[p[blockIdx.x * 64 + t] % 64], 1);
+    also(1);
+    __syncthreads();
+    atomicAdd(&sums[t], s[t]);
+    also(2);
+    __syncthreads();
+    also(3);
+}
+extern "C" {
+__global__ void alone(int *sums, const int *p, int *out, int block, int when) { count(sums, p, [=](int) {}); }
+__global__ void look(int *sums, const int *p, int *out, int block, int when)
+{
+    count(sums, p, [=](int now) { if (now == when && blockIdx.x == block && threadIdx.x == 9) out[0] = sums[9]; });
+}
+__global__ void set(int *sums, const int *p, int *out, int block, int when)
+{
+    count(sums, p, [=](int now) { if (now == when && blockIdx.x == block && threadIdx.x == 9) sums[9] = 0; });
+}
+__global__ void own(int *sums, const int *p, int *out, int block, int when) // a sum for each block
+{
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = p[blockIdx.x * 64 + t];
+    if (t == 0) sums[blockIdx.x] = 0;
+    if (when) __syncthreads();
+    atomicAdd(&sums[blockIdx.x], s[t]);
+    __syncthreads();
+    if (t == 1) out[blockIdx.x] = sums[blockIdx.x];
+}
+}]==]
+  local blocks = 600
+  local list, right = {}, {}
+  for i = 1, 64 * blocks do list[i] = random(64) end
+  for i = 1, 64 do right[i] = 0 end
+  for _, v in ipairs(list) do right[v + 1] = right[v + 1] + 1 end
+  local p, out = gpu.array(list, "int32"), gpu.zeros(blocks, "int32")
+  for _, size in ipairs { 64, 600, 1 << 16 } do
+    local sums = gpu.zeros(size, "int32")
+    local function found(name, block, when)
+      return gpu.check(function() c[name](blocks, 64)(sums, p, out, block, when) end)
+    end
+    t.eq(#found("alone", 0, 0), 0)
+    t.eq(gpu.all(sums[{ { 1, 64 } }]:eq(gpu.array(right, "int32"))), true)
+    for _, block in ipairs { 0, 1, 300, blocks - 1 } do
+      for when = 0, 3 do
+        for _, name in ipairs { "look", "set" } do
+          local r = found(name, block, when)
+          t.eq(#r, 1, ("%s by block %d at %d"):format(name, block, when))
+          t.eq(r[1].kind, "race")
+          t.eq(r[1].text:find(("block (%d, 0, 0), thread (9, 0, 0)"):format(block), 1, true) ~= nil, true)
+        end
+      end
+    end
+    if size >= blocks then
+      t.eq(#found("own", 0, 1), 0)
+      t.eq(#found("own", 0, 0), 1)
+    end
+  end
+end)
+
 t.done()
