@@ -63,7 +63,7 @@ static bool is_written(const char *synonym)
  * or, for what is elsewhere or put together, how it is written. */
 /* clang-format off */
 static const char *const synonyms[][2] = {
-    {"arange", "range"}, {"astype", "to"}, {"tolist", "totable"}, {"numpy", "totable"}, {"random", "rand"},
+    {"arange", "gpu.range(0, n - 1), with both ends"}, {"astype", "to"}, {"tolist", "totable"}, {"numpy", "totable"}, {"random", "rand"},
     {"cat", "concatenate"}, {"concat", "concatenate"}, {"tensor", "array"}, {"Tensor", "array"},
     {"resize", "reshape"}, {"normal", "randn"}, {"power", "pow"}, {"multiply", "mul"}, {"subtract", "sub"},
     {"divide", "div"}, {"negative", "neg"}, {"copy", "clone"}, {"cuda", "x:to(\"cuda\")"}, {"cpu", "x:to(\"cpu\")"},

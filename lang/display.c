@@ -6,6 +6,7 @@
 #include <time.h>
 #include "lang/capture.h"
 #include "lang/display.h"
+#include "lang/hint.h"
 
 #define MAX_FORMS 16
 #define HANDLE    "lunarray.display"
@@ -182,12 +183,13 @@ static void push_values_bundle(lua_State *L, int first, int last, struct lg_bund
 }
 
 /* io.write and its like return the file for chaining; nobody wants to see it. */
-static bool is_stdout(lua_State *L, int idx)
+static bool is_standard(lua_State *L, int idx)
 {
+    const luaL_Stream *file = luaL_testudata(L, idx, LUA_FILEHANDLE);
     lua_getfield(L, LUA_REGISTRYINDEX, "_IO_output");
     bool same = lua_rawequal(L, -1, idx);
     lua_pop(L, 1);
-    return same;
+    return same || (file && file->f == stderr);
 }
 
 /* What display returns, for changing what it has shown; as a cell's value it would only be shown below that. */
@@ -200,10 +202,28 @@ bool lg_is_handle(lua_State *L, int idx)
     return same;
 }
 
+/* A cell that asks for a name is told that it has no value; a call that returns nil is not. */
+static void show_nil(lua_State *L, const struct lg_session *s)
+{
+    size_t length;
+    const char *code = lg_chunk_source(L, s->chunk, &length);
+    if (!code || !s->sink.result || !lg_push_nil(L, code, length)) return;
+    struct bundle b = new_bundle(L);
+    lua_pushvalue(L, b.anchors - 2);
+    add_form(&b, "text/plain");
+    const struct lg_bundle bundle = {b.items, b.count};
+    fflush(stdout);
+    s->sink.result(s->sink.context, s->count, &bundle);
+}
+
 void lg_show_result(lua_State *L, struct lg_session *s, int first, int last)
 {
     if (last < first) return;
-    if (first == last && (lua_isnil(L, first) || is_stdout(L, first) || lg_is_handle(L, first))) return;
+    if (first == last && (is_standard(L, first) || lg_is_handle(L, first))) return;
+    if (first == last && lua_isnil(L, first)) {
+        show_nil(L, s);
+        return;
+    }
     struct lg_bundle bundle;
     if (first == last) {
         lg_push_bundle(L, first, &bundle);

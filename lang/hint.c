@@ -18,11 +18,12 @@
 #define TRY   "what may fail is called by pcall: local ok, e = pcall(f, x); error(\"text\") raises, assert(x) checks"
 #define SLASH "a comment begins with --; // divides and rounds down"
 #define IF    "it is written if x > 1 then ... elseif y then ... else ... end"
+#define DOT   "gpu is no object: its functions are called with a dot, gpu.zeros(3), gpu.random.uniform(0, 1, 3)"
 #define PICK  "x if c else y, or c ? x : y, is written c and x or y; of arrays gpu.where(c, x, y)"
 
 /* The first row that holds. `message` is part of Lua's message (NULL: of any about syntax), `tokens` a run of tokens
  * that has the place of the error in it or before it; "..." in front: that stands anywhere in the line, "^": that
- * begins it; NULL: any. NAME, STRING and OP (an operator of two numbers) stand for any such token. */
+ * begins it; NULL: any. NAME, NUMBER, STRING and OP (an operator of two numbers) stand for any such token. */
 static const struct {
     const char *message, *tokens, *text;
 } hints[] = {
@@ -130,6 +131,10 @@ static const struct {
     {"attempt to add a 'string'", NULL, "strings are joined by .., as in \"n = \" .. n"},
     {"attempt to mod a 'string'", NULL, "a text with numbers in it is string.format(\"%.3f\", x)"},
     {"(global 'f')", "f STRING", "a text with values in it is \"n = \" .. n, or string.format(\"n = %d\", n)"},
+    {"function arguments expected", "... if NAME :", IF},
+    {"syntax error near", "NAME NUMBER", "a call has parentheses, f(3); one string or table alone can do without"},
+    {"", "... gpu : NAME", DOT},
+    {"", "... gpu . NAME : NAME", DOT},
     {"(field 'integer index')", NULL, "no element has this index: a table's first one is t[1]"},
     {"(field '?')", NULL, "no element has this index or key: a table's first one is t[1]"},
 };
@@ -139,6 +144,7 @@ static bool is(const struct lg_lexer *x, const struct lg_token *t, const char *w
 {
     static const char operators[] = " + - * / % ^ // .. & | ~ << >> ";
     if (strcmp(word, "NAME") == 0) return t->kind == LG_TOKEN_NAME;
+    if (strcmp(word, "NUMBER") == 0) return t->kind == LG_TOKEN_NUMBER;
     if (strcmp(word, "STRING") == 0) return t->kind == LG_TOKEN_STRING;
     if (strcmp(word, "OP") != 0)
         return t->end - t->start == strlen(word) && !memcmp(x->text + t->start, word, strlen(word));

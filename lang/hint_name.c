@@ -18,6 +18,10 @@ static const struct {
     {"NULL", "it is written nil"},
     {"nullptr", "it is written nil"},
     {"None", "it is written nil"},
+    {"True", "it is written true"},
+    {"False", "it is written false"},
+    {"quit", "it is written os.exit(); the shell is left by Ctrl-D, too"},
+    {"exit", "it is written os.exit(); the shell is left by Ctrl-D, too"},
     {"printf", "it is written print(string.format(\"%d\", n)); in a kernel printf works"},
     {"cout", "it is written print(x)"},
     {"console", "it is written print(x)"},
@@ -139,6 +143,27 @@ static bool push_for_global(lua_State *L, const char *name)
     lg_push_variables(L);
     lua_pushglobaltable(L);
     return push_similar(L, lua_gettop(L) - 1, lua_gettop(L), name);
+}
+
+bool lg_push_nil(lua_State *L, const char *code, size_t length)
+{
+    struct lg_lexer x;
+    struct lg_token name, t;
+    bool alone = true;
+    lg_lexer_init(&x, code, length);
+    if (!lg_lexer_code(&x, &name) || name.kind != LG_TOKEN_NAME) return false;
+    for (; lg_lexer_code(&x, &t); alone = false)
+        if (!lg_token_is(&x, &t, ".") || !lg_lexer_code(&x, &t) || t.kind != LG_TOKEN_NAME) return false;
+    int top = lua_gettop(L);
+    luaL_checkstack(L, 16, NULL);
+    lua_pushlstring(L, code + name.start, name.end - name.start);
+    if (alone && push_for_global(L, lua_tostring(L, -1)))
+        lua_pushfstring(L, "nil\n  hint: %s", lua_tostring(L, -1));
+    else
+        lua_pushliteral(L, "nil");
+    lua_replace(L, top + 1);
+    lua_settop(L, top + 1);
+    return true;
 }
 
 /* x.sum() where x:sum() was meant: what is missing is x itself. */

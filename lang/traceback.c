@@ -57,9 +57,8 @@ static void note_frame(struct lg_session *s, lua_State *L, lua_Debug *ar)
 /* Pushes the text of an error at the top with a word on x:size() or x.size(), which Lua says calls a number. */
 static void add_field_hint(lua_State *L)
 {
-    static const char *const kinds[] = {"number value (method '",         "number value (field '",
-                                        "string value (method '",         "string value (field '",
-                                        "lunarray.shape value (method '", "lunarray.shape value (field '"};
+    static const char *const kinds[] = {"number value (method '", "number value (field '", "string value (method '",
+                                        "string value (field '",  "shape value (method '", "shape value (field '"};
     const char *text = lua_tostring(L, -1), *at = text ? strstr(text, "attempt to call a ") : NULL, *name = NULL;
     for (size_t i = 0; at && !name && i < sizeof kinds / sizeof *kinds; i++)
         if ((name = strstr(at, kinds[i]))) name += strlen(kinds[i]);
@@ -173,6 +172,18 @@ static size_t add_lines(struct lg_session *s, const char *text, const char **to)
     return count;
 }
 
+/* The line of the calls below frame *i, of which those that are alike, of a function that calls itself, are one. */
+static const char *next_call(struct lg_session *s, int *i)
+{
+    char line[400];
+    const char *call = s->frames[--*i];
+    int times = 1;
+    for (; *i > 0 && strcmp(s->frames[*i - 1], call) == 0; --*i) times++;
+    int n = snprintf(line, sizeof line, "%s (%d times)", call, times);
+    const char *kept = times > 1 ? lg_arena_text(&s->answers, line, (size_t)n) : NULL;
+    return kept ? kept : call;
+}
+
 static void fill_traceback(struct lg_session *s)
 {
     size_t lines = count_lines(s->error.value) + count_lines(s->excerpt);
@@ -181,7 +192,7 @@ static void fill_traceback(struct lg_session *s)
     s->error.message_count = add_lines(s, s->error.value, all);
     s->error.excerpt_count = add_lines(s, s->excerpt, all + s->error.message_count);
     size_t count = s->error.message_count + s->error.excerpt_count;
-    for (int i = s->plain ? 0 : s->frame_count; i-- > 0;) all[count++] = s->frames[i];
+    for (int i = s->plain ? 0 : s->frame_count; i > 0;) all[count++] = next_call(s, &i);
     s->error.traceback = all;
     s->error.traceback_count = count;
 }

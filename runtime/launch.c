@@ -220,8 +220,11 @@ static enum rt_status set_struct(const struct rt_kernel *k, size_t i, const stru
         return RT_OK;
     }
     if (a->kind != RT_ARG_BYTES)
-        return refuse(k, i, e, "expects a string with the %zu bytes of the value (see string.pack), got %s", size,
-                      what_came(a, came, sizeof came));
+        return refuse(
+            k, i, e,
+            "expects a string with the %zu bytes of the value, as string.pack(\"if\", 1, 2.5) makes them of an "
+            "int and a float; got %.*s",
+            size, (int)strcspn(what_came(a, came, sizeof came), ";"), came);
     if (a->as.bytes.size != size)
         return refuse(k, i, e, "is %zu bytes long, got a string of %zu; see string.pack", size, a->as.bytes.size);
     memcpy(to, a->as.bytes.data, size);

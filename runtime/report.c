@@ -273,6 +273,11 @@ static void describe_bounds(const struct rt_scene *x, const struct simt_report *
                  (unsigned long long)(r->start - r->address), (unsigned long long)r->bytes);
     else
         snprintf(text, size, "%s %s, where nothing is allocated", what, verb);
+    if (out->has_index && r->space == PTX_SHARED && out->length == 0)
+        snprintf(
+            out->hint, sizeof out->hint,
+            "the bytes of an extern __shared__ array stand in the launch's configuration, behind grid and block: %s",
+            x->program ? "k(grid, block, bytes)(...)" : "<<<grid, block, bytes>>>");
     if (out->has_index && out->index == out->length && out->length > 0)
         snprintf(out->hint, sizeof out->hint,
                  "the last element is %s[%lld]: is it < where it says <=, or is a check "

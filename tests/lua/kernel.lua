@@ -114,6 +114,7 @@ t.test("structs by string.pack, pointers to anything", function()
   t.same(out:totable(), { 3.5, 8 })
   t.raises("parameter 1 'p' (P) is 8 bytes long, got a string of 3", k(1, 1), "abc", nil, out)
   t.raises({ "parameter 1 'p' (P) expects a string with the 8 bytes", "string.pack" }, k(1, 1), 5, nil, out)
+  t.raises('string.pack("if", 1, 2.5) makes them of an int and a float; got a table', k(1, 1), { a = 3, b = 0.5 }, nil, out)
 end)
 
 t.test("kernels that launch kernels are refused by name", function()

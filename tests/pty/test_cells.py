@@ -15,6 +15,19 @@ def program(tmp_path):
     return make
 
 
+def test_names_that_have_no_value(terminal):
+    t = ready(terminal)
+    t.send("help\r")
+    t.at_prompt(2)
+    t.shows("1> help", "nil", "  hint: ?gpu.ones shows help; gpu.help() lists what there is", "2>")
+    t.send("io.stderr:write('said\\n')\r")
+    t.at_prompt(3)
+    t.shows("said", "3>")
+    t.send("_\r")
+    t.at_prompt(4)
+    t.shows("3> _", "nil", "4>")
+
+
 def test_long_values_go_to_the_pager(terminal):
     t = ready(terminal, PAGER="tr x y | tail -2", rows=10)
     t.send("('x\\n'):rep(8)\r")

@@ -478,4 +478,12 @@ faulty("what another block gathered is written", [[__global__ void k(int *y, int
 }]], function(k) k(4, 64)(ints(256), ints(256)) end,
   { kind = "race", line = 4, other = 3, name = "y", access = "write", other_access = "read" })
 
+t.test("shared memory that the launch gives none of", function()
+  local k = gpu.kernel "__global__ void k(int *y) { extern __shared__ int s[]; s[threadIdx.x] = 1; y[0] = s[0]; }"
+  local found = gpu.check(function() k(1, 4)(ints(1)) end)
+  t.eq(found[1].kind, "out of bounds")
+  assert(found[1].hint:find("extern __shared__ array stand in the launch's configuration, behind grid and block: k(grid, block, bytes)", 1, true))
+  t.eq(#gpu.check(function() k(1, 4, 16)(ints(1)) end), 0)
+end)
+
 t.done()

@@ -96,6 +96,12 @@ static const struct {
     {"for i in 3 do end", "call a number value", "for i = 0, 9 do"},
     {"local a = gpu.ones(3) a.sum()", "bad argument #1 to 'sum'", "a colon, x:sum(...)"},
     {"local s = 'a' s.upper()", "bad argument #1 to 'upper'", "a colon, x:upper(...)"},
+    {"gpu:zeros(3)", "", "called with a dot"},
+    {"gpu:linspace(0, 1, 5)", "bad self", "called with a dot"},
+    {"gpu.random:normal(0, 1, {3})", "", "called with a dot"},
+    {"gpu.zeros 3", "near '3'", "a call has parentheses"},
+    {"if x: pass end", "near 'end'", "if x > 1 then"},
+    {"quit()", "global 'quit'", "os.exit()"},
 };
 
 /* The line of the hint; empty without one. */
@@ -135,6 +141,25 @@ TEST(no_hint_where_nothing_is_known)
     }
 }
 
+TEST(a_name_without_a_value_is_told_of)
+{
+    start();
+    CHECK_STR(run("nothing"), "r|nil");
+    CHECK_STR(run("string.nothing -- of it"), "r|nil");
+    CHECK_STR(run("help"), "r|nil\n  hint: ?gpu.ones shows help; gpu.help() lists what there is");
+    CHECK_HAS(run("None"), "r|nil\n  hint: it is written nil");
+    CHECK_HAS(run("quit"), "os.exit()");
+    CHECK_HAS(run("prnt"), "did you mean 'print'?");
+    CHECK_STR(run("local total = 1"), "");
+    CHECK_HAS(run("totl"), "did you mean 'total'?");
+    CHECK_STR(run("total"), "r|1");
+    static const char *const silent[] = {
+        "nil", "return nil", "(nothing)", "nothing;", "local function f() return nil end f()", "nothing = nil"};
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
+        if (*run(silent[i])) FAIL("%s", silent[i]);
+    CHECK_STR(run("_"), "r|1"); /* such a cell has no result */
+}
+
 TEST(a_hint_follows_the_caret)
 {
     start();
@@ -144,6 +169,7 @@ TEST(a_hint_follows_the_caret)
     CHECK_HAS(failure->traceback[2], "      |   ^");
     CHECK_HAS(failure->traceback[3], "  hint: ");
     CHECK_HAS(fails("gpu.ones(3).size()"), "an array has it as a field, x.size");
+    CHECK_HAS(fails("gpu.ones(3):shape()"), "an array has it as a field, x.shape");
     CHECK_HAS(fails("gpu.ones(3).shape[0]"), "axes count from 1");
     CHECK_STR(run("gpu.ones(3, 4).shape[-1]"), "r|4");
 }

@@ -106,7 +106,7 @@ TEST(locals_persist)
     CHECK_STR(run("x + y"), "r|3");
     run("local x = x + 10");
     CHECK_STR(run("x"), "r|11");
-    CHECK_STR(run("_G.x"), "");
+    CHECK_STR(run("_G.x"), "r|nil");
     run("function setx(v) x = v end setx(5)");
     CHECK_STR(run("x, _G.x"), "r|5\tnil");
     run("local function fact(n) return n <= 1 and 1 or n * fact(n - 1) end");
@@ -173,7 +173,7 @@ TEST(a_variable_to_be_closed_is_closed_at_the_end_of_its_cell)
     start();
     CHECK_STR(run("p = print local v <close> = setmetatable({}, {__close = function() p('closed') end}) p(v ~= nil)"),
               "o|true\no|closed\n");
-    CHECK_STR(run("v"), "");
+    CHECK_STR(run("v"), "r|nil");
 }
 
 TEST(what_stands_behind_the_last_value)
@@ -221,7 +221,11 @@ TEST(errors)
     fails("error('/etc/hostname:1: not a file of Lua', 0)");
     CHECK_HAS(traceback(), "    1 | error('/etc/hostname");
     CHECK_HAS(fails("function r() return r() + 1 end r()"), "stack overflow");
-    CHECK_HAS(traceback(), "more calls");
+    CHECK_HAS(traceback(), "in function 'r' (11 times)\n  ... (");
+    CHECK_HAS(traceback(), " more calls)\n  cell");
+    CHECK_HAS(traceback(), "in function 'r' (12 times)\n");
+    fails("local function d(n) if n == 0 then error('deep') end d(n - 1) return 1 end local function e() d(2) end e()");
+    CHECK_HAS(traceback(), "in the cell\n  cell 16:1: in function 'e'\n  cell 16:1: in function 'd' (3 times)\n");
     CHECK_HAS(fails("xpcall(error, function() error('again') end) error('z')"), "z");
     CHECK_HAS(fails("string.rep('x', 1 << 40)"), "too large");
     CHECK_HAS(fails("coroutine.wrap(function() error('inner') end)()"), "inner");
