@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,26 +54,43 @@ static void read_party(const struct rt_scene *x, const struct simt_party *p, str
 }
 
 /* ---- what ---- */
+/* Behind a number in a symbol that is not the length of a name: of an array (A64_), of a type that was there before
+ * (S1_, T0_), or a template's value (Li5E). NULL when there is none at p. */
+static const char *behind_number(const char *p)
+{
+    const char *q = p + 1;
+    if (*p == 'A' || *p == 'S' || *p == 'T') {
+        while (isdigit((unsigned char)*q) || isupper((unsigned char)*q)) q++;
+        return *q == '_' ? q + 1 : NULL;
+    }
+    if (*p != 'L' || !islower((unsigned char)*q++)) return NULL;
+    q += *q == 'n';
+    while (isdigit((unsigned char)*q)) q++;
+    return *q == 'E' ? q + 1 : NULL;
+}
+
 void rt_variable_name(const char *symbol, char *out, size_t size)
 {
-    size_t n = strlen(symbol);
-    if (strncmp(symbol, "_Z", 2) == 0) {
-        const char *end = symbol + n;
-        const char *suffix = strstr(symbol, "_$_"); /* "s_$_0", "s_0": the second s of its function */
-        if (!suffix) suffix = strrchr(symbol, '_');
-        for (const char *p = symbol + 2; *p; p++) {
-            char *name;
-            long length = *p >= '1' && *p <= '9' ? strtol(p, &name, 10) : 0;
-            if (length <= 0) continue;
-            bool last = name + length == end || (name + length + 1 == end && end[-1] == 'E') ||
-                        (suffix > symbol + 1 && name + length == suffix);
-            if (last) {
-                snprintf(out, size, "%.*s", (int)length, name);
-                return;
-            }
+    snprintf(out, size, "%s", symbol);
+    if (strncmp(symbol, "_Z", 2) != 0) return;
+    const char *end = symbol + strlen(symbol), *next;
+    const char *suffix = strstr(symbol, "_$_"); /* "s_$_0", "s_0": the second s of its function */
+    if (!suffix) suffix = strrchr(symbol, '_');
+    for (const char *p = symbol + 2; *p; p = next) {
+        if (*p < '1' || *p > '9') {
+            next = behind_number(p);
+            if (!next) next = p + 1;
+            continue;
+        }
+        char *name;
+        long length = strtol(p, &name, 10);
+        next = length <= end - name ? name + length : name; /* the digits of names are no lengths */
+        if (next == name) continue;
+        if (next == end || (next + 1 == end && *next == 'E') || (suffix > symbol + 1 && next == suffix)) {
+            snprintf(out, size, "%.*s", (int)length, name);
+            return;
         }
     }
-    snprintf(out, size, "%s", symbol);
 }
 
 static void set_index(struct rt_report *out, uint64_t address, uint64_t start, uint64_t bytes, unsigned element)

@@ -4,25 +4,19 @@ local gpu = gpu or require "lunarray"
 gpu.device("simt")
 local reports = assert(loadfile("tests/simt/shared/reports.lua"))(t)
 
--- Line 1 of a case is the first one behind this.
-local head = [[
+local test, run = reports.clusters([[
 #include <cooperative_groups.h>
-namespace cg = cooperative_groups;
-__global__ void k(int *x, int *out) {
+namespace cg = cooperative_groups;]], [[
+(int *x, int *out) {
   __shared__ int s[64];
   __shared__ unsigned char bytes[64];
   cg::cluster_group c = cg::this_cluster();
-  unsigned me = threadIdx.x, rank = c.block_rank(), n = c.num_blocks(), next = (rank + 1) % n;
-#line 1 "case"
-]]
+  unsigned me = threadIdx.x, rank = c.block_rank(), n = c.num_blocks(), next = (rank + 1) % n;]])
 
-local function check(source, options)
-  local k = gpu.kernel { source = head .. source .. "\n}", chunk = "case", line = 1 }
+local function check(k)
   local x, out = gpu.range(1, 512):to("int32"), gpu.zeros(512, "int32")
-  return gpu.check(function() k(8, 64, options or { cluster = 4 })(x, out) end), out
+  return gpu.check(function() k(8, 64, { cluster = 4 })(x, out) end), out
 end
-
-local test = reports.test_clusters(check)
 
 local start = "cluster.sync() is missing before the first access to other blocks"
 local finish = "a block's shared memory goes when it ends: cluster.sync() is missing behind the last access of others"
@@ -30,8 +24,8 @@ local between = "blocks of a cluster meet at cluster.sync() (barrier.cluster.arr
 
 -- Each finding as {kind, line, line of the other or nil, the start of the message, hint}.
 local function faulty(name, source, wanted)
-  test(name, function()
-    local found = check(source)
+  test(name, source, function(k)
+    local found = check(k)
     for i, w in ipairs(wanted) do
       local f = found[i]
       assert(f, "no finding " .. i .. ": " .. tostring(found))
@@ -47,8 +41,8 @@ local function faulty(name, source, wanted)
 end
 
 local function clean(name, source, want)
-  test(name, function()
-    local found, out = check(source)
+  test(name, source, function(k)
+    local found, out = check(k)
     t.eq(#found, 0, tostring(found))
     if want then t.same(out:totable(), t.list(512, want)) end
   end)
@@ -124,10 +118,10 @@ c.sync();
 out[blockIdx.x * 64 + me] = c.map_shared_rank(s, next)[me];
 c.sync();]], { { "uninitialized read", 3, nil, "s[0] read, but never written" } })
 
-test("global memory without the cluster's barrier", function()
-  local found = check [[
+test("global memory without the cluster's barrier", [[
 out[blockIdx.x * 64 + me] = me;
-x[blockIdx.x * 64 + me] += out[blockIdx.x / 4 * 256 + next * 64 + me];]]
+x[blockIdx.x * 64 + me] += out[blockIdx.x / 4 * 256 + next * 64 + me];]], function(k)
+  local found = check(k)
   t.eq(#found, 1)
   t.eq(found[1].kind, "race")
   t.eq(found[1].name, "out")
@@ -190,4 +184,5 @@ if (rank == 0) {
 }
 c.sync();]], function(i) return i // 64 % 4 == 0 and i % 64 + 1 or 0 end)
 
+run()
 t.done()

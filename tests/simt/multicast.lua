@@ -5,8 +5,8 @@ local gpu = gpu or require "lunarray"
 gpu.device("simt")
 local reports = assert(loadfile("tests/simt/shared/reports.lua"))(t)
 
--- Line 1 of a case is the first one behind this. Two clusters of four blocks; the thread 0 of the first block of each copies.
-local head = [[
+-- Two clusters of four blocks; the thread 0 of the first block of each copies.
+local test, run = reports.clusters([[
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
 typedef unsigned long long u64;
@@ -24,36 +24,31 @@ __device__ void arrive_at(u64 *bar, int rank) {
 }
 #define COPY(to, from, bar, blocks) asm volatile("{ .reg .b16 m; cvt.u16.u32 m, %4; " \
   "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], m; }" \
-  :: "r"(at(to)), "l"(from), "r"(256), "r"(at(bar)), "r"(blocks) : "memory")
-__global__ void k(float *x, float *out) {
+  :: "r"(at(to)), "l"(from), "r"(256), "r"(at(bar)), "r"(blocks) : "memory")]], [[
+(float *x, float *out) {
   __shared__ alignas(128) float s[2][64];
   __shared__ u64 bar[2], empty;
   cg::cluster_group c = cg::this_cluster();
   int me = threadIdx.x, rank = c.block_rank(), first = me == 0 && rank == 0;
   float *mine = out + 64 * blockIdx.x;
   if (me == 0) { begin(&bar[0], 1); begin(&bar[1], 1); begin(&empty, 3 * 64); expect(&bar[0]); expect(&bar[1]); }
-  c.sync();
-#line 1 "case"
-]]
+  c.sync();]])
 
-local function check(source)
-  local k = gpu.kernel { source = head .. source .. "\n}", chunk = "case", line = 1 }
+local function check(k)
   local x, out = gpu.range(1, 512):to("float32"), gpu.zeros(512)
   return gpu.check(function() k(8, 64, { cluster = 4 })(x, out) end), out
 end
 
-local test = reports.test_clusters(check)
-
 local function faulty(name, source, ...)
   local want = { ... }
-  test(name, function()
-    t.eq(reports.text((check(source))), table.concat(want, "\n"))
+  test(name, source, function(k)
+    t.eq(reports.text((check(k))), table.concat(want, "\n"))
   end)
 end
 
 local function clean(name, source, want)
-  test(name, function()
-    local found, out = check(source)
+  test(name, source, function(k)
+    local found, out = check(k)
     reports.none(found)
     t.same(out:totable(), t.list(512, want))
   end)
@@ -138,4 +133,5 @@ wait(&bar[1], 0);
 mine[me] += s[0][me];
 c.sync();]], function(i) return 2 * (i % 64) + 66 end)
 
+run()
 t.done()

@@ -1,4 +1,5 @@
 #include "runtime/memory.h"
+#include "runtime/report.h"
 #include "runtime/signature.h"
 #include "tests/unit/test.h"
 
@@ -308,6 +309,31 @@ TEST(variables_of_a_source)
         rt_source_variables_free(v, count);
     }
     CHECK(done);
+}
+
+TEST(variables_inside_functions)
+{
+    static const char *const table[][2] = {
+        {"_ZZ6kernelPfE4tile", "tile"},
+        {"_ZZ2k3PiS_E1s", "s"}, /* 3PiS would be a name, too */
+        {"_ZZ2k7PiS_E1s", "s"},
+        {"_ZZ7matmul2PfS_iE2a2", "a2"},
+        {"_ZZ1kPiE4a11b", "a11b"},
+        {"_ZZ1kPiE1s_0", "s"},
+        {"_ZZ1kPiE1s_$_0", "s"},
+        {"_ZZN2ns3addILi5EfEEvPT0_S2_E4part", "part"},
+        {"_ZZ3sumPA64_fE7my_tile", "my_tile"},
+        {"_ZL5table", "table"},
+        {"_ZN2ns6lookupE", "lookup"},
+        {"tile", "tile"},
+        {"_Z", "_Z"},
+        {"_ZZ99k", "_ZZ99k"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char name[40];
+        rt_variable_name(table[i][0], name, sizeof name);
+        CHECK_STR(name, table[i][1]);
+    }
 }
 
 TEST(dtypes_of_type_words)
