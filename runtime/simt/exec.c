@@ -36,6 +36,14 @@ static void place_threads(struct warp *w, const unsigned block[3])
 }
 
 /* ---- workers ---- */
+/* Zeros, from a line's start on. */
+static void *new_lines(size_t bytes)
+{
+    void *p = NULL;
+    if (rt_allocation_fails() || posix_memalign(&p, LINE_BYTES, bytes)) return NULL;
+    return memset(p, 0, bytes);
+}
+
 static void worker_free(struct worker *k)
 {
     for (uint32_t r = 1; r < k->own.size; r++) /* of a cluster, by its first */
@@ -65,9 +73,9 @@ static struct worker *one_worker(struct run *r)
     k->warp_count = (threads + SIMT_WARP - 1) / SIMT_WARP;
     k->shared_bytes = l->dynamic_shared ? r->program->dynamic_base + (uint32_t)l->dynamic_shared : r->entry->shared_end;
     k->local_bytes = (r->entry->stack_bytes + 15u) & ~15u;
-    k->warps = rt_calloc(k->warp_count, sizeof *k->warps);
+    k->warps = new_lines(k->warp_count * sizeof *k->warps);
     k->ranges = rt_calloc(r->program->cache_count + 1, sizeof *k->ranges);
-    k->shared = rt_calloc(1, (size_t)k->shared_bytes + 64);
+    k->shared = new_lines((size_t)k->shared_bytes + 64);
     k->local = rt_calloc((size_t)k->warp_count * SIMT_WARP, (size_t)k->local_bytes + 1);
     k->jit = r->jit;
     k->jit_ranges = rt_calloc(r->jit ? simt_jit_ranges(r->jit) + 1 : 1, sizeof *k->jit_ranges);

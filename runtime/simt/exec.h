@@ -25,6 +25,7 @@
 #include "runtime/simt/insn.h"
 
 #define FULL            0xffffffffu
+#define LINE_BYTES      64   /* of the cache: vectors that lie in one line each are read and written in half the time */
 #define RESERVED_SHARED 1024 /* bytes at the start, in programs that ask where it is: cooperative groups */
 #define FUNCTION_BASE   0x0000100000000000u /* what the address of function i is: FUNCTION_BASE + 16 * i */
 #define MAX_BARRIERS    16
@@ -115,7 +116,7 @@ struct warp {
     /* Of generated code in which lanes have parted (jit_masked.c): those that run, and the others; which part of the
      * code that is, and who waits at its blocks; addresses of lanes, for a moment. */
     uint32_t parted, others, zone, waits[ZONE_BLOCKS];
-    uint64_t addresses[SIMT_WARP];
+    _Alignas(LINE_BYTES) uint64_t addresses[SIMT_WARP];
     uint32_t ahead[4 * LOADS_AHEAD][SIMT_WARP]; /* of generated code: what instructions to come have loaded */
     /* The same of rounds to come: four words of each lane, and how many bytes of them are of the past. */
     uint32_t walked[WALKS][4][SIMT_WARP], walks[WALKS];

@@ -322,15 +322,21 @@ static int dot(struct jit *j, const struct jit_insn *n, int part)
 /* ---- 16 bits ---- */
 static int short_product(struct jit *j, const struct jit_insn *n, int part)
 {
-    int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part), r = simt_jit_new_vector(j);
-    int t = simt_jit_scratch(j);
-    keep_bits(j, false, r, a, 0xffff);
+    int power = simt_jit_power(j->places[n->reads[1]].form), a = simt_jit_part(j, n->reads[0], part);
+    int b = simt_jit_part(j, n->reads[1], part), r = simt_jit_new_vector(j), t = simt_jit_scratch(j);
     if (n->op == JI_WIDE_SHORT_S) { /* with what lies above, times zero */
+        keep_bits(j, false, r, a, 0xffff);
         simt_jit_put(j, sums_of_pairs, r, r, b);
         return r;
     }
-    keep_bits(j, false, t, b, 0xffff);
-    simt_jit_put(j, multiply_w, r, r, t);
+    bool fits[2] = {simt_jit_fits(j, n->reads[0], 16), simt_jit_fits(j, n->reads[1], 16)};
+    if (!fits[0]) keep_bits(j, false, r, a, 0xffff);
+    if (fits[0] && fits[1] && power >= 0) {
+        simt_jit_shift_by(j, false, SHIFT_LEFT, r, a, power);
+        return r;
+    }
+    if (!fits[1]) keep_bits(j, false, t, b, 0xffff);
+    simt_jit_put(j, multiply_w, r, fits[0] ? a : r, fits[1] ? b : t);
     return r;
 }
 

@@ -324,6 +324,19 @@ static void end_block(struct jit *j, const struct jit_insn *n)
 }
 
 /* ---- one instruction, one block ---- */
+/* What is loaded of a byte or two, without sign, is known to be small. */
+static void access(struct jit *j, const struct jit_insn *n)
+{
+    bool native = true;
+    if (n->ahead)
+        simt_jit_load_ahead(j, n);
+    else
+        native = simt_jit_memory(j, n) || simt_jit_gather(j, n);
+    if (!native) call_op(j, n);
+    if (!native || n->kind != JK_LOAD || n->detail || n->i->size > 2) return;
+    for (int w = 0; w < n->write_count; w++) j->places[n->writes[w]].bits = (uint8_t)(8 * n->i->size);
+}
+
 static void write_insn(struct jit *j, const struct jit_insn *n)
 {
     struct jit_form f[JIT_READS];
@@ -343,12 +356,7 @@ static void write_insn(struct jit *j, const struct jit_insn *n)
         break;
     case JK_PREDICATE: simt_jit_predicates(j, n); break;
     case JK_LOAD:
-    case JK_STORE:
-        if (n->ahead)
-            simt_jit_load_ahead(j, n);
-        else if (!simt_jit_memory(j, n) && !simt_jit_gather(j, n))
-            call_op(j, n);
-        break;
+    case JK_STORE: access(j, n); break;
     case JK_SHUFFLE: simt_jit_shuffle(j, n); break;
     case JK_VOTE: simt_jit_vote(j, n); break;
     default: break;

@@ -298,10 +298,21 @@ static int narrowed(struct jit *j, uint16_t slot, int part, bool high)
     return r[0];
 }
 
+int simt_jit_power(struct jit_form f)
+{
+    bool one = f.kind == FORM_CONST && f.step > 0 && f.step <= INT32_MAX && !(f.step & (f.step - 1));
+    return one ? __builtin_ctzll((uint64_t)f.step) : -1;
+}
+
 static int wide_product(struct jit *j, const struct jit_insn *n, int part)
 {
     bool is_signed = n->op == JI_WIDE_S || n->op == JI_MAD_WIDE_S;
-    int a = simt_jit_widened(j, n->reads[0], part, is_signed), b = simt_jit_widened(j, n->reads[1], part, is_signed);
+    int a = simt_jit_widened(j, n->reads[0], part, is_signed), power = simt_jit_power(form_of(j, n, 1)), b;
+    if (power >= 0) {
+        simt_jit_shift_by(j, true, SHIFT_LEFT, a, a, power);
+        return a;
+    }
+    b = simt_jit_widened(j, n->reads[1], part, is_signed);
     simt_jit_put(j, is_signed ? multiply_s : multiply_u, a, a, b);
     return a;
 }
@@ -322,6 +333,12 @@ static int high_product(struct jit *j, const struct jit_insn *n, int part)
     return even;
 }
 
+/* How many bits a result has at most; 0: any. */
+static int bits_of(const struct jit_insn *n)
+{
+    return n->op == JI_LOW_8 ? 8 : n->op == JI_LOW_16 || n->op == JI_SHORT ? 16 : 0;
+}
+
 static int vector_part(struct jit *j, const struct jit_insn *n, int part)
 {
     uint16_t a = n->reads[0], b = n->reads[n->read_count > 1];
@@ -329,7 +346,8 @@ static int vector_part(struct jit *j, const struct jit_insn *n, int part)
     if (n->op >= JI_DIV_U) return simt_jit_divide(j, n, part);
     int r = simt_jit_is_avx2(j) ? simt_jit_avx2_integer(j, n, part) : -1, s;
     if (r >= 0) return r;
-    switch ((enum jit_integer)n->op) {
+    bool low = n->op == JI_LOW_8 || n->op == JI_LOW_16;
+    switch (low && simt_jit_fits(j, a, bits_of(n)) ? JI_MOV : (enum jit_integer)n->op) {
     case JI_MOV:
         s = simt_jit_take_part(j, n, 0, part);
         if (s >= 0) {
@@ -382,7 +400,7 @@ static int vector_part(struct jit *j, const struct jit_insn *n, int part)
     case JI_LOW_16:
         s = simt_jit_part(j, a, part);
         r = simt_jit_new_vector(j);
-        simt_jit_put_mem(j, two[JI_AND].narrow, r, s, simt_jit_equal_at(j, n->op == JI_LOW_8 ? 0xff : 0xffff, false));
+        simt_jit_put_mem(j, two[JI_AND].narrow, r, s, simt_jit_equal_at(j, (1 << bits_of(n)) - 1, false));
         return r;
     case JI_SIGN_8:
     case JI_SIGN_16:
@@ -431,7 +449,7 @@ void simt_jit_integer(struct jit *j, const struct jit_insn *n, struct jit_form f
         numbers(j, n, f);
         return;
     }
-    int regs[JIT_PARTS];
+    int regs[JIT_PARTS], bits = n->op == JI_MOV ? j->places[n->reads[0]].bits : bits_of(n);
     for (int p = 0; p < simt_jit_parts(j, n->writes[0]); p++) {
         regs[p] = vector_part(j, n, p);
         uint32_t keep = 0;
@@ -439,4 +457,5 @@ void simt_jit_integer(struct jit *j, const struct jit_insn *n, struct jit_form f
         j->vector_pins = keep;
     }
     simt_jit_define_vector(j, n->writes[0], regs);
+    j->places[n->writes[0]].bits = (uint8_t)bits;
 }

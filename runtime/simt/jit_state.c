@@ -164,6 +164,13 @@ int simt_jit_scalar(struct jit *j, uint16_t slot, int half, int scratch)
     return scratch;
 }
 
+bool simt_jit_fits(const struct jit *j, uint16_t slot, int bits)
+{
+    const struct jit_place *p = &j->places[slot];
+    if (p->form.kind == FORM_CONST) return (uint32_t)p->form.step >> bits == 0;
+    return p->bits && p->bits <= bits;
+}
+
 int simt_jit_predicate(struct jit *j, uint16_t slot)
 {
     struct jit_place *p = &j->places[slot];
@@ -185,7 +192,7 @@ void simt_jit_drop(struct jit *j, uint16_t slot)
             p->vector[k] = -1;
         }
     p->checked = false;
-    p->flushed = 0;
+    p->flushed = p->bits = 0;
 }
 
 void simt_jit_define_scalar(struct jit *j, uint16_t slot, struct jit_form f, const int regs[2])
@@ -425,9 +432,12 @@ void simt_jit_spill_live(struct jit *j, const struct jit_insn *n)
             write_numbers(j, (uint16_t)s, p->form);
     }
     for (uint32_t s = 0; s < j->slot_count; s++) {
-        bool checked = j->places[s].checked;
+        struct jit_place *p = &j->places[s];
+        bool checked = p->checked;
+        uint8_t bits = p->bits;
         simt_jit_drop(j, (uint16_t)s);
-        j->places[s].checked = checked;
+        p->checked = checked;
+        p->bits = bits;
     }
 }
 

@@ -168,27 +168,21 @@ static void insert_lanes(struct jit *j, int reg, struct x86_mem m, int size, int
     simt_jit_put(j, widen, reg, 0, reg);
 }
 
-/* The bytes that all lanes span, which are fewer than 64, and a permutation of them; the last one is zero. */
+/* 64 bytes, among them all that the lanes span, and a permutation of them. */
 static void permute_lanes(struct jit *j, int reg, struct x86_mem m, int size, int64_t step, bool is_signed)
 {
-    const struct x86_vop to_mask = {1, 3, 1, 0x92}, some_bytes = {1, 3, 0, 0x6f}, permute = {2, 1, 0, 0x8d};
-    struct x86_evex taken = {.bits = 512, .mask = 1, .zero = true, .imm = -1};
-    int64_t low = step < 0 ? 15 * step : 0, count = 15 * (step < 0 ? -step : step) + size;
-    int by = simt_jit_scratch(j);
-    uint8_t order[64];
-    memset(order, 63, sizeof order);
+    const struct x86_vop permute = {2, 1, 0, 0x8d};
+    int64_t low = step < 0 ? 15 * step : 0;
+    uint8_t order[64] = {0};
     for (int l = 0; l < 16; l++)
-        for (int b = 0; b < size; b++) order[4 * l + (is_signed ? 4 - size : 0) + b] = (uint8_t)(step * l - low + b);
-    x86_load_imm(&j->x, RAX, ((uint64_t)1 << count) - 1);
-    x86_vex(&j->x, to_mask, 128, 1, 0, RAX, -1);
-    x86_evex_mem(&j->x, some_bytes, taken, reg, 0, further(m, low));
-    simt_jit_load(j, by, x86_at_label(x86_constant(&j->x, order)));
-    simt_jit_put(j, permute, reg, by, reg);
-    if (is_signed) simt_jit_shift_by(j, false, SHIFT_SIGNED, reg, reg, 32 - 8 * size);
+        for (int b = 0; b < size; b++) order[4 * l + 4 - size + b] = (uint8_t)(step * l - low + b);
+    simt_jit_load(j, reg, x86_at_label(x86_constant(&j->x, order)));
+    simt_jit_put_mem(j, permute, reg, reg, further(m, low));
+    simt_jit_shift_by(j, false, is_signed ? SHIFT_SIGNED : SHIFT_RIGHT, reg, reg, 32 - 8 * size);
 }
 
-/* Four lanes are taken from the 16 bytes that the lowest of them begins. Those may pass the end of an allocation, or of
- * shared memory, behind which there is room (memory.c, worker_new). */
+/* Four lanes are taken from the 16 bytes that the lowest of them begins, or all from 64. Those may pass the end of an
+ * allocation, or of shared memory, behind which there is room (memory.c, worker_new). */
 void simt_jit_load_narrow(struct jit *j, int reg, struct x86_mem m, int size, int64_t step, bool is_signed)
 {
     int64_t low = step < 0 ? 3 * step : 0;

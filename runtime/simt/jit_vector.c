@@ -183,9 +183,10 @@ static int convert_part(struct jit *j, const struct jit_insn *n, int part)
     if (n->op == JC_S32_F32) return to_integer(j, n, part);
     if (n->op == JC_U32_F32) return to_unsigned(j, n, part);
     if (n->op == JC_F32_U8 || n->op == JC_F32_U16) {
-        int from = simt_jit_part(j, n->reads[0], part), to = simt_jit_new_vector(j);
-        simt_jit_put_mem(j, and_w, to, from, simt_jit_equal_at(j, n->op == JC_F32_U8 ? 0xff : 0xffff, false));
-        simt_jit_put(j, ops[JC_F32_S32], to, 0, to);
+        int from = simt_jit_part(j, n->reads[0], part), to = simt_jit_new_vector(j), bits = n->op == JC_F32_U8 ? 8 : 16;
+        bool fits = simt_jit_fits(j, n->reads[0], bits);
+        if (!fits) simt_jit_put_mem(j, and_w, to, from, simt_jit_equal_at(j, (1 << bits) - 1, false));
+        simt_jit_put(j, ops[JC_F32_S32], to, 0, fits ? from : to);
         return to;
     }
     if (n->op == JC_F32_F64) return converted_down(j, n, ops[n->op], part);

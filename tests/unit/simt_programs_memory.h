@@ -21,9 +21,9 @@ static const struct {
     const char *type;
     uint32_t shift;
     char class;
-} gen_loads[] = {{"u32", 2, 'r'}, {"b32", 2, 'r'}, {"f32", 2, 'f'}, {"u64", 3, 'q'}, {"f64", 3, 'd'},
-                 {"u8", 0, 'r'},  {"u8", 0, 'q'},  {"s8", 0, 'q'},  {"s16", 1, 'q'}, {"s8", 0, 'r'},
-                 {"u16", 1, 'h'}, {"s16", 1, 'r'}, {"s32", 2, 'q'}, {"u32", 2, 'q'}, {"s32", 2, 'r'}};
+} gen_loads[] = {{"u32", 2, 'r'}, {"b32", 2, 'r'}, {"f32", 2, 'f'}, {"u64", 3, 'q'}, {"f64", 3, 'd'}, {"u8", 0, 'r'},
+                 {"u8", 0, 'q'},  {"s8", 0, 'q'},  {"s16", 1, 'q'}, {"s8", 0, 'r'},  {"u16", 1, 'h'}, {"u8", 0, 'h'},
+                 {"s16", 1, 'r'}, {"s32", 2, 'q'}, {"u32", 2, 'q'}, {"s32", 2, 'r'}};
 
 static inline void gen_load_at(struct gen *g, const char *guard, uint32_t k, const char *space, const char *address)
 {

@@ -154,6 +154,7 @@ static const char *const gen_integer[] = {
     "sub.s16 H, h, h",
     "mul.lo.s16 H, h, h",
     "mul.wide.u16 R, h, h",
+    "mul.wide.u16 R, h, 8",
     "mul.wide.s16 R, h, h",
     "mad.lo.s16 H, h, h, h",
     "shl.b16 H, h, s",
@@ -253,7 +254,7 @@ static const char *const gen_float[] = {
     "min.f64 D, d, d",        "max.f64 D, d, d",       "neg.f64 D, d",          "mov.f32 F, f",
     "mov.b32 F, r",           "mov.b32 R, f",          "mov.b64 Q, d",          "selp.f32 F, f, f, p",
     "selp.f64 D, d, d, p",    "setp.E.f32 P, f, f",    "setp.E.f64 P, d, d",    "setp.E.and.f32 P|P, f, f, p",
-    "setp.E.ftz.f32 P, f, f",
+    "setp.E.ftz.f32 P, f, f", "cvt.rn.f32.u16 F, h",   "cvt.rn.f32.u8 F, r",
 };
 #define GEN_COUNT(array)   ((uint32_t)(sizeof(array) / sizeof *(array)))
 #define GEN_PICK(g, array) array[gen_random(g, GEN_COUNT(array))]
