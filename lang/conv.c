@@ -4,6 +4,7 @@
 #include "kernels/program.h"
 #include "lang/array.h"
 #include "lang/closest.h"
+#include "lang/conv.h"
 
 /* What a call has said. dims: 1 for lines, 2 for images; lists have that many integers. */
 struct options {
@@ -24,30 +25,34 @@ static struct options defaults(const char *what, int dims)
 
 /* ---- options ---- */
 
-/* The value at the top, popped: an integer for all axes, or a list of one for each. */
-static void read_sizes(lua_State *L, const struct options *o, const char *name, int64_t min, int64_t *out)
+void lg_conv_sizes(lua_State *L, const char *what, int dims, const char *name, int64_t min, int64_t *out)
 {
+    static const char *const lists[] = {"", " or a list of two", " or a list of three"};
     int top = lua_gettop(L);
     bool list = lua_istable(L, top);
-    if (list && (int)lua_rawlen(L, top) != o->dims)
-        luaL_error(L, "%s: %s has %d numbers, expected %d", o->what, name, (int)lua_rawlen(L, top), o->dims);
-    for (int i = 0; i < o->dims; i++) {
+    if (list && (int)lua_rawlen(L, top) != dims)
+        luaL_error(L, "%s: %s has %d numbers, expected %d", what, name, (int)lua_rawlen(L, top), dims);
+    for (int i = 0; i < dims; i++) {
         int is_integer;
         if (list) lua_rawgeti(L, top, i + 1);
         lua_Integer v = lua_tointegerx(L, -1, &is_integer);
         if (!is_integer)
-            luaL_error(L, "%s: %s must be an integer%s, got %s", o->what, name, o->dims > 1 ? " or a list of two" : "",
-                       lg_type_name(L, -1));
+            luaL_error(L, "%s: %s must be an integer%s, got %s", what, name, lists[dims - 1], lg_type_name(L, -1));
         if (v < min || v > INT32_MAX)
-            luaL_error(L, "%s: %s is %I, expected %d to %d", o->what, name, (LUAI_UACINT)v, (int)min, INT32_MAX);
-        out[i + 2 - o->dims] = v;
+            luaL_error(L, "%s: %s is %I, expected %d to %d", what, name, (LUAI_UACINT)v, (int)min, INT32_MAX);
+        out[i] = v;
         lua_settop(L, top);
     }
     lua_pop(L, 1);
 }
 
-/* Raises for a key of the table that is none of the names, which are parted by blanks. */
-static void check_keys(lua_State *L, int idx, const char *what, const char *names)
+/* Into the last of both axes. */
+static void read_sizes(lua_State *L, const struct options *o, const char *name, int64_t min, int64_t *out)
+{
+    lg_conv_sizes(L, o->what, o->dims, name, min, out + 2 - o->dims);
+}
+
+void lg_conv_keys(lua_State *L, int idx, const char *what, const char *names)
 {
     for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
         const char *key = luaL_tolstring(L, -2, NULL), *at = strstr(names, key);
@@ -72,19 +77,37 @@ static void read_padding(lua_State *L, struct options *o)
     memcpy(o->after, o->window.before, sizeof o->after);
 }
 
+int64_t lg_conv_groups(lua_State *L, int idx, const char *what)
+{
+    int64_t groups = 1;
+    if (lua_getfield(L, idx, "groups") != LUA_TNIL) {
+        groups = lua_tointeger(L, -1);
+        if (!lua_isinteger(L, -1) || groups < 1)
+            luaL_error(L, "%s: groups must be an integer of 1 or more, got %s", what, luaL_tolstring(L, -1, NULL));
+    }
+    lua_pop(L, 1);
+    return groups;
+}
+
+const struct rt_array *lg_conv_bias(lua_State *L, int idx, const char *what, int64_t filters)
+{
+    if (!lg_test_array(L, idx)) luaL_error(L, "%s: bias is a %s, expected an array", what, lg_type_name(L, idx));
+    const struct rt_array *bias = lg_check_array(L, idx);
+    if (bias->ndim != 1 || bias->shape[0] != filters)
+        luaL_error(L, "%s: bias has the shape %s, expected one number for each of the %I filters", what,
+                   lg_push_shape_text(L, bias), (LUAI_UACINT)filters);
+    return bias;
+}
+
 static void read_conv_options(lua_State *L, int idx, struct options *o)
 {
     if (lua_isnoneornil(L, idx)) return;
     luaL_checktype(L, idx, LUA_TTABLE);
-    check_keys(L, idx, o->what, "stride padding dilation groups bias");
+    lg_conv_keys(L, idx, o->what, "stride padding dilation groups bias");
     if (lua_getfield(L, idx, "stride") != LUA_TNIL) read_sizes(L, o, "stride", 1, o->window.stride);
     if (lua_getfield(L, idx, "dilation") != LUA_TNIL) read_sizes(L, o, "dilation", 1, o->window.dilation);
     if (lua_getfield(L, idx, "padding") != LUA_TNIL) read_padding(L, o);
-    if (lua_getfield(L, idx, "groups") != LUA_TNIL) {
-        o->groups = lua_tointeger(L, -1);
-        if (!lua_isinteger(L, -1) || o->groups < 1)
-            luaL_error(L, "%s: groups must be an integer of 1 or more, got %s", o->what, luaL_tolstring(L, -1, NULL));
-    }
+    o->groups = lg_conv_groups(L, idx, o->what);
     if (lua_getfield(L, idx, "bias") != LUA_TNIL) o->bias = lua_gettop(L);
 }
 
@@ -99,7 +122,7 @@ static void read_pool_options(lua_State *L, int idx, struct options *o)
         memcpy(o->window.stride, o->window.size, sizeof o->window.stride);
         return;
     }
-    check_keys(L, idx, o->what, "window stride padding dilation");
+    lg_conv_keys(L, idx, o->what, "window stride padding dilation");
     if (lua_getfield(L, idx, "window") == LUA_TNIL)
         luaL_error(L, "%s: the size of the window is missing, as in {window = 2}", o->what);
     read_sizes(L, o, "window", 1, o->window.size);
@@ -145,7 +168,7 @@ static void as_given(struct rt_array *out, const struct rt_array *x, int dims)
     out->ndim--;
 }
 
-static const char *push_shape_text(lua_State *L, const struct rt_array *a)
+const char *lg_push_shape_text(lua_State *L, const struct rt_array *a)
 {
     char text[256];
     return lua_pushstring(L, rt_shape_text(a->ndim, a->shape, text, sizeof text));
@@ -160,7 +183,7 @@ static const struct rt_array *check_images(lua_State *L, const struct options *o
 {
     const struct rt_array *x = lg_check_array(L, 1);
     if (x->ndim != o->dims + 1 && x->ndim != o->dims + 2)
-        luaL_error(L, "%s: x has the shape %s, expected %s or %s", o->what, push_shape_text(L, x),
+        luaL_error(L, "%s: x has the shape %s, expected %s or %s", o->what, lg_push_shape_text(L, x),
                    form_of(o->dims, true), form_of(o->dims, false));
     return x;
 }
@@ -180,7 +203,7 @@ static void place_windows(lua_State *L, struct options *o, const struct rt_array
         int64_t padded = n + v->before[i] + o->after[i];
         if (padded < reach)
             luaL_error(L, "%s: a window that reaches over %d elements does not fit into x of shape %s%s", o->what,
-                       (int)reach, push_shape_text(L, x), v->before[i] || o->after[i] ? " and its padding" : "");
+                       (int)reach, lg_push_shape_text(L, x), v->before[i] || o->after[i] ? " and its padding" : "");
         v->places[i] = (padded - reach) / v->stride[i] + 1;
     }
 }
@@ -191,15 +214,15 @@ static void check_filters(lua_State *L, const struct options *o, const struct rt
     int64_t channels = images->shape[1];
     if (w->ndim != o->dims + 2)
         luaL_error(L, "%s: w has the shape %s, expected %s: filters, channels / groups, size", o->what,
-                   push_shape_text(L, w), o->dims == 1 ? "(O, C, K)" : "(O, C, KH, KW)");
+                   lg_push_shape_text(L, w), o->dims == 1 ? "(O, C, K)" : "(O, C, KH, KW)");
     for (int i = 2; i < w->ndim; i++)
-        if (w->shape[i] == 0) luaL_error(L, "%s: the filters of shape %s are empty", o->what, push_shape_text(L, w));
+        if (w->shape[i] == 0) luaL_error(L, "%s: the filters of shape %s are empty", o->what, lg_push_shape_text(L, w));
     if (channels % o->groups || w->shape[0] % o->groups)
         luaL_error(L, "%s: %I channels of x and %I filters of w cannot both be parted into %I groups", o->what,
                    (LUAI_UACINT)channels, (LUAI_UACINT)w->shape[0], (LUAI_UACINT)o->groups);
     if (channels / o->groups != w->shape[1])
         luaL_error(L, "%s: x of shape %s has %I channels in a group, but w of shape %s takes %I", o->what,
-                   push_shape_text(L, x), (LUAI_UACINT)(channels / o->groups), push_shape_text(L, w),
+                   lg_push_shape_text(L, x), (LUAI_UACINT)(channels / o->groups), lg_push_shape_text(L, w),
                    (LUAI_UACINT)w->shape[1]);
 }
 
@@ -214,14 +237,7 @@ static int conv(lua_State *L, const char *what, int dims)
     filters = as_images(w, dims);
     o.window.size[0] = filters.shape[2];
     o.window.size[1] = filters.shape[3];
-    if (o.bias) {
-        if (!lg_test_array(L, o.bias))
-            return luaL_error(L, "%s: bias is a %s, expected an array", what, lg_type_name(L, o.bias));
-        bias = lg_check_array(L, o.bias);
-        if (bias->ndim != 1 || bias->shape[0] != w->shape[0])
-            return luaL_error(L, "%s: bias has the shape %s, expected one number for each of the %I filters", what,
-                              push_shape_text(L, bias), (LUAI_UACINT)w->shape[0]);
-    }
+    if (o.bias) bias = lg_conv_bias(L, o.bias, what, w->shape[0]);
     place_windows(L, &o, x, &images);
     struct rt_array *out = lg_new_array(L);
     lg_check(L, kn_conv(what, &images, &filters, bias, &o.window, o.groups, out, lg_error_box(L)));

@@ -93,6 +93,7 @@ const struct lg_function lg_sparse_make_functions[] = {
      "to indptr[i + 1] - 1 are those of row i. All of them count from 1 (inside and in files they count from 0). They "
      "are arrays or tables. Elements are float32, or float64 where data has it or 64-bit integers. Columns of a row "
      "may be in any order; elements of one place are added.\n"
+     "gpu.sparse.csr(data, indices, indptr, {columns, rows}).T is one from its compressed columns, which are in A.T.\n"
      "Products run on the device of data; making, adding and transposing run on the host.",
      "local a = gpu.sparse.csr({5, 7, 8}, {2, 1, 3}, {1, 2, 4}, {2, 3})\n"
      "assert(a:todense():equal(gpu.array({{0, 5, 0}, {7, 0, 8}})) and (2 * a)[{2, 3}] == 16)"},

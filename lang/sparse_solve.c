@@ -1,10 +1,11 @@
 /* gpu.sparse: systems of equations solved step by step, by products with their matrix alone. */
 #include <math.h>
+#include <string.h>
 #include "lang/sparse.h"
 #include "lang/steps.h"
 
-/* A, b, x0, tolerance, most steps, M: the arguments, where all are there. */
-enum { A = 1, B, X, TOLERANCE, STEPS, M };
+/* A, b, x0, tolerance, most steps, M: the arguments, where all are there; gmres alone has the last. */
+enum { A = 1, B, X, TOLERANCE, STEPS, M, RESTART };
 
 /* Pushes the matrix at idx times the vector at x: a sparse one, an array, or a function that multiplies. */
 static int push_product(lua_State *L, int idx, int x)
@@ -48,9 +49,8 @@ static double dot(lua_State *L, int x, int y)
 }
 
 /* Reads the arguments, which are in their places then; pushes the residual b - A x behind them. */
-static int start(lua_State *L, const char *what, double *goal)
+static int start(lua_State *L, const char *what, const char *const names[], double *goal)
 {
-    static const char *const names[] = {"x", "tol", "steps", "M", NULL};
     if (!lg_is_sparse(L, A) && !lg_test_array(L, A) && !lua_isfunction(L, A))
         luaL_typeerror(L, A, "sparse matrix, array or function");
     lg_spread(L, 3, what, names);
@@ -115,11 +115,13 @@ static void keep(lua_State *L, int to, int from)
     lua_copy(L, from, to);
 }
 
+static const char *const names[] = {"x", "tol", "steps", "M", NULL};
+
 /* Conjugate gradients. */
 static int cg(lua_State *L)
 {
     double goal;
-    int r = start(L, "cg", &goal), p = r + 1;
+    int r = start(L, "cg", names, &goal), p = r + 1;
     lua_Integer most = lua_tointeger(L, STEPS), step = 0;
     push_eased(L, r);
     double rho = dot(L, r, p), left = sqrt(dot(L, r, r));
@@ -146,7 +148,7 @@ static int cg(lua_State *L)
 static int bicgstab(lua_State *L)
 {
     double goal;
-    int r = start(L, "bicgstab", &goal), p = r + 1, shadow = r + 2;
+    int r = start(L, "bicgstab", names, &goal), p = r + 1, shadow = r + 2;
     lua_Integer most = lua_tointeger(L, STEPS), step = 0;
     lua_pushvalue(L, r);
     lua_pushvalue(L, r);
@@ -175,6 +177,136 @@ static int bicgstab(lua_State *L)
     return finish(L, step, left);
 }
 
+/* ---- gmres: the x that is best within all that the steps so far span ---- */
+
+#define RESTARTS 1000 /* steps between two restarts, at most */
+
+/* The least squares problem of the steps, on the host: a triangle by columns, the rotations that made it, and what is
+ * left of the right-hand side. */
+struct krylov {
+    int64_t most; /* columns */
+    double *triangle, *cosine, *sine, *side;
+};
+
+static struct krylov push_krylov(lua_State *L, int64_t most)
+{
+    size_t m = (size_t)most;
+    double *all = lua_newuserdatauv(L, (m * (m + 1) + 3 * m + 1) * sizeof *all, 0);
+    double *after = all + m * (m + 1);
+    return (struct krylov){most, all, after, after + m, after + 2 * m};
+}
+
+/* Takes column j, whose elements 0 to j + 1 are in their places, into the triangle. */
+static void rotate(struct krylov *k, int64_t j)
+{
+    double *h = k->triangle + j * (k->most + 1);
+    for (int64_t i = 0; i < j; i++) {
+        double upper = h[i];
+        h[i] = k->cosine[i] * upper + k->sine[i] * h[i + 1];
+        h[i + 1] = k->cosine[i] * h[i + 1] - k->sine[i] * upper;
+    }
+    double size = hypot(h[j], h[j + 1]);
+    k->cosine[j] = size > 0 ? h[j] / size : 1;
+    k->sine[j] = size > 0 ? h[j + 1] / size : 0;
+    h[j] = size;
+    k->side[j + 1] = -k->sine[j] * k->side[j];
+    k->side[j] *= k->cosine[j];
+}
+
+/* side becomes the weights of the first n steps. */
+static void solve_triangle(struct krylov *k, int64_t n)
+{
+    for (int64_t i = n - 1; i >= 0; i--) {
+        for (int64_t j = i + 1; j < n; j++) k->side[i] -= k->triangle[j * (k->most + 1) + i] * k->side[j];
+        k->side[i] /= k->triangle[i * (k->most + 1) + i];
+    }
+}
+
+/* Takes the vector's parts along the first n rows of the basis away from it, and adds them to h. Twice over, they are
+ * as good as those taken one by one. Pushes what is left. */
+static int take_parts(lua_State *L, int basis, int v, int64_t n, double *h)
+{
+    for (int round = 0; round < 2; round++) {
+        int rows = lg_step(L, "narrow", "viii", basis, (int64_t)1, (int64_t)1, n),
+            parts = lg_step(L, "matmul", "vv", rows, v);
+        int host = lg_step(L, "to", "vss", parts, "float64", "cpu");
+        const double *values = rt_array_host(lg_check_array(L, host));
+        for (int64_t i = 0; i < n; i++) h[i] += values[i];
+        v = lg_step(L, "sub", "vv", v, lg_step(L, "matmul", "vv", parts, rows));
+        lg_check_array(L, v);
+    }
+    return v;
+}
+
+/* x plus the weighted sum of the first n rows of the basis, eased. */
+static void add_steps(lua_State *L, int basis, const double *weights, int64_t n)
+{
+    const struct rt_array *b = lg_form(L, B);
+    struct rt_array *w = lg_new_array(L);
+    lg_check(L, rt_array_new(rt_array_device(b), RT_FLOAT64, 1, &n, w, lg_error_box(L)));
+    lg_check(L, rt_array_write(w, weights, lg_error_box(L)));
+    int in = lg_step(L, "to", "vs", lua_gettop(L), rt_dtypes[b->dtype].name);
+    int sum = lg_step(L, "matmul", "vv", in, lg_step(L, "narrow", "viii", basis, (int64_t)1, (int64_t)1, n));
+    keep(L, X, lg_step(L, "add", "vv", X, push_eased(L, sum)));
+}
+
+/* One round: at most so many steps from the residual at r, of the size `left`. Returns how many count, fewer where it
+ * has come to the goal or nothing new comes any more. */
+static int64_t round_of_steps(lua_State *L, int r, int basis, struct krylov *k, int64_t most, double left, double goal)
+{
+    const double least = lg_form(L, B)->dtype == RT_FLOAT64 ? 1e-15 : 1e-6;
+    int top = lua_gettop(L), next = r;
+    k->side[0] = left;
+    for (int64_t j = 0; j < most; j++) {
+        double *h = k->triangle + j * (k->most + 1), whole = 0;
+        int unit = lg_step(L, "mul", "vn", next, 1 / left);
+        int row = lg_step(L, "select", "vii", basis, (int64_t)1, j + 1);
+        lg_step(L, "copy_", "vv", row, unit);
+        memset(h, 0, (size_t)(j + 2) * sizeof *h);
+        lua_copy(L, take_parts(L, basis, push_product(L, A, push_eased(L, row)), j + 1, h), top + 1);
+        lua_settop(L, top + 1);
+        next = top + 1;
+        left = sqrt(dot(L, next, next));
+        h[j + 1] = left;
+        for (int64_t i = 0; i <= j + 1; i++) whole = hypot(whole, h[i]);
+        rotate(k, j);
+        if (!(h[j] > least * whole)) return j; /* of a matrix without an inverse */
+        if (!(fabs(k->side[j + 1]) > goal && left > least * whole)) return j + 1;
+    }
+    return most;
+}
+
+static int gmres(lua_State *L)
+{
+    static const char *const all_names[] = {"x", "tol", "steps", "M", "restart", NULL};
+    double goal;
+    int r = start(L, "gmres", all_names, &goal);
+    lua_Integer most = lua_tointeger(L, STEPS), step = 0, restart = luaL_optinteger(L, RESTART, 20);
+    if (restart < 1 || restart > RESTARTS)
+        return luaL_error(L, "gmres: restart is %I, expected 1 to %d", (LUAI_UACINT)restart, RESTARTS);
+    const struct rt_array *b = lg_form(L, B);
+    double left = sqrt(dot(L, r, r)), before = INFINITY;
+    int64_t shape[2] = {restart < b->shape[0] ? restart : b->shape[0], b->shape[0]};
+    struct rt_array *vectors = lg_new_array(L);
+    int basis = lua_gettop(L);
+    lg_check(L, rt_array_new(rt_array_device(b), b->dtype, 2, shape, vectors, lg_error_box(L)));
+    struct krylov k = push_krylov(L, shape[0]);
+    int top = lua_gettop(L);
+    while (left > goal && left < before && step < most) { /* until it stands still */
+        int64_t room = most - step < k.most ? most - step : k.most;
+        int64_t taken = round_of_steps(L, r, basis, &k, room, left, goal);
+        if (taken == 0) break;
+        solve_triangle(&k, taken);
+        add_steps(L, basis, k.side, taken);
+        step += taken;
+        keep(L, r, lg_step(L, "sub", "vv", B, push_product(L, A, X)));
+        before = left;
+        left = sqrt(dot(L, r, r));
+        lua_settop(L, top);
+    }
+    return finish(L, step, left);
+}
+
 #define OPTIONS "(A, b [, x [, tol [, steps [, M]]]] | {x=, tol=, steps=, M=})"
 #define DOC                                                                                                              \
     "A is a sparse matrix, an array, or a function that gives its product with a vector. It begins at x, zeros unless "  \
@@ -191,4 +323,11 @@ const struct lg_function lg_sparse_solvers[] = {
      "The x with A x = b of any square matrix, by stabilised biconjugate gradients, which may fail to come to it.\n" DOC,
      "local a = gpu.sparse.diags({-1, 3, -1.5}, {-1, 0, 1}, {50, 50})\n"
      "local x, steps, residual = gpu.sparse.bicgstab(a, gpu.ones(50))\nassert(residual < 1e-4 and steps < 50)"},
+    {"gmres", gmres,
+     "gpu.sparse.gmres(A, b [, x [, tol [, steps [, M [, restart]]]]] | {x=, tol=, steps=, M=, restart=})",
+     "The x with A x = b of any square matrix, by generalised minimal residuals.\n" DOC
+     " After every `restart` steps, 20 unless told otherwise, it begins anew from its x; until then it keeps a vector for "
+     "each step. It ends, too, where that brings it no nearer.",
+     "local a = gpu.sparse.diags({-1, 3, -1.5}, {-1, 0, 1}, {50, 50})\n"
+     "local x, steps, residual = gpu.sparse.gmres(a, gpu.ones(50))\nassert(residual < 1e-4 and steps < 50)"},
     {0}};

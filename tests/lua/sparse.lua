@@ -41,6 +41,40 @@ for _, device in ipairs(t.devices()) do
     end
   end)
 
+  test("compressed columns", function()
+    local data, indices, indptr, rows, columns = gpu.array({ 7, 5, 8 }, device), { 2, 1, 2 }, { 1, 2, 3, 4 }, 2, 3
+    for _, name in ipairs { "csc", "csc_matrix" } do
+      local written = t.raises("it is written", function() return gpu.sparse[name] end):match("written (.*)$")
+      same(assert(load("local data, indices, indptr, rows, columns = ...\nreturn " .. written))(data, indices, indptr, rows, columns),
+        gpu.array({ { 0, 5, 0 }, { 7, 0, 8 } }, device))
+    end
+    local a = thin(30, 20, 4):to_sparse()
+    t.close(gpu.sparse.csr(a.T.data, a.T.indices, a.T.indptr, { 20, 30 }).T:todense(), a:todense(), 0)
+  end)
+
+  test("gmres, where it begins anew, and where there is no solution", function()
+    local n = 60
+    for _, dtype in ipairs { "float64", "float32" } do
+      local a = gpu.random.normal(0, 1, { n, n }, dtype, device) + gpu.eye(n, dtype, device) * 25
+      local b, limit = gpu.random.normal(0, 1, n, dtype, device), dtype == "float64" and 1e-10 or 1e-5
+      for _, o in ipairs { {}, { restart = 3 }, { restart = 1000 }, { M = gpu.linalg.inv(a), steps = 2 }, { x = b } } do
+        local x, steps, off = gpu.sparse.gmres(a, b, o)
+        assert(off <= limit and steps > 0 and steps <= 10 * n, off)
+        t.near(off, (a:matmul(x) - b):norm() / b:norm(), limit / 10)
+        t.eq(x.dtype, dtype)
+      end
+    end
+    local function solve(a, b, o) return gpu.sparse.gmres(gpu.array(a, device):to_sparse(), gpu.array(b, device), o) end
+    t.close(solve({ { 0, 1 }, { 1, 0 } }, { 1, 2 }), { 2, 1 }, 1e-6)
+    t.same({ select(2, solve({ { 2, 0 }, { 0, 2 } }, { 0, 0 })) }, { 0, 0.0 })
+    t.same({ select(2, solve({ { 2, 0 }, { 0, 2 } }, { 3, 4 }, { steps = 0 })) }, { 0, 1.0 })
+    local x, _, off = solve({ { 1, 0 }, { 0, 0 } }, { 1, 1 })
+    assert(off <= 1 and x:abs():max() < 10)
+    t.raises("gmres: restart is 0, expected 1 to 1000", solve, { { 1 } }, { 1 }, { restart = 0 })
+    t.raises("there are x, tol, steps, M and restart", solve, { { 1 } }, { 1 }, { start = 0 })
+    t.raises("gmres: A must be square", gpu.sparse.gmres, gpu.zeros(2, 3, device), gpu.ones(2, device))
+  end)
+
   test("freed matrices", function()
     local a, kept = thin(5, 7, 2):to_sparse(), nil
     local data = a.data

@@ -121,8 +121,73 @@ def several_axes(r, g, dtype):
     return f"gpu.{name}(x, y, '{mode}', '{method}')", {"x": x, "y": y}, want, 300 * y.size
 
 
+def volumes(r, g, dtype):
+    """A case of conv3d or of pooling along three axes."""
+    kind, batched = r.choice(["conv", "conv", "max", "avg"]), r.random() < 0.8
+    groups = r.choice([1, 1, 2, 3])
+    size, stride, dilation = ([r.choice(c) for _ in range(3)] for c in ([1, 2, 3], [1, 1, 2, 3], [1, 1, 2]))
+    padding = [r.randint(0, k // 2 if kind != "conv" else 2) for k in size]
+    extent = [max(1, d * (k - 1) + 1 - 2 * p) + r.choice([0, 1, 4, 9]) for d, k, p in zip(dilation, size, padding)]
+    n, c, o = r.choice([0, 1, 2, 3]) if batched else 1, groups * r.choice([1, 2]), groups * r.choice([1, 3, 5])
+    x, w = (g.standard_normal(s).astype(dtype) for s in ([n, c] + extent, [o, c // groups] + size))
+    bias = g.standard_normal(o).astype(dtype)
+    if kind == "conv" and r.random() < 0.3 and stride == [1, 1, 1]:
+        ends = [((d * (k - 1)) // 2, d * (k - 1) - (d * (k - 1)) // 2) for d, k in zip(dilation, size)]
+        padded = "'same'"
+    else:
+        ends, padded = [(p, p) for p in padding], lua(padding)
+    v = np.pad(x.astype(float), [(0, 0), (0, 0)] + ends, constant_values=-np.inf if kind == "max" else 0)
+    v = sliding_window_view(v, [d * (k - 1) + 1 for k, d in zip(size, dilation)], axis=(2, 3, 4))
+    v = v[(slice(None), slice(None)) + tuple(slice(None, None, s) for s in stride + dilation)]
+    options = f"stride = {lua(stride)}, dilation = {lua(dilation)}, padding = {padded}"
+    if kind == "conv":
+        f = w.astype(float).reshape([groups, o // groups, c // groups] + size)
+        want = np.einsum("ngcdrsjkl,gocjkl->ngodrs", v.reshape((n, groups, c // groups) + v.shape[2:]), f)
+        want = want.reshape((n, o) + v.shape[2:5]) + bias.astype(float)[:, None, None, None]
+        code = f"gpu.conv3d(x, w, {{groups = {groups}, bias = b, {options}}})"
+    else:
+        want = v.max((-1, -2, -3)) if kind == "max" else v.mean((-1, -2, -3))
+        code = f"x:{kind}_pool3d{{window = {lua(size)}, {options}}}"
+    if not batched:
+        x, want = x[0], want[0]
+    return code, {"x": x, "w": w, "b": bias} if kind == "conv" else {"x": x}, want, c * 27
+
+
+def transposed(r, g, dtype):
+    """A case of conv_transpose1d or 2d: each element adds its filter to a window of the result."""
+    dims, batched, groups = r.choice([1, 2, 2]), r.random() < 0.8, r.choice([1, 1, 2, 3])
+    size, stride, dilation = ([r.choice(c) for _ in range(2)] for c in ([1, 2, 3, 4], [1, 2, 3], [1, 1, 2]))
+    extent, padding, more = ([r.choice(c) for _ in range(2)] for c in ([1, 2, 5, 9], [0, 1, 2, 4], [0, 0, 1]))
+    for i in range(2):
+        if dims == 1 and i == 0:
+            size[i] = stride[i] = dilation[i] = extent[i] = 1
+            padding[i] = more[i] = 0
+        more[i] = min(more[i], max(stride[i], dilation[i]) - 1)
+        whole = (extent[i] - 1) * stride[i] + dilation[i] * (size[i] - 1) + 1 + more[i]
+        padding[i] = min(padding[i], (whole - 1) // 2)
+    n, c, o = r.choice([0, 1, 2, 3]) if batched else 1, groups * r.choice([1, 2]), r.choice([1, 3])
+    x, w = (g.standard_normal(s).astype(dtype) for s in ([n, c] + extent, [c, o] + size))
+    bias = g.standard_normal(o * groups).astype(dtype)
+    room = [(e - 1) * s + d * (k - 1) + 1 + m for e, s, d, k, m in zip(extent, stride, dilation, size, more)]
+    want = np.zeros([n, groups, o] + room)
+    parts = np.einsum("ngchw,gcokl->ngohwkl", x.reshape([n, groups, c // groups] + extent).astype(float),
+                      w.reshape([groups, c // groups, o] + size).astype(float))
+    for h, v, k, l in np.ndindex(*extent, *size):
+        want[..., h * stride[0] + k * dilation[0], v * stride[1] + l * dilation[1]] += parts[..., h, v, k, l]
+    want = want.reshape([n, groups * o] + room) + bias.astype(float)[:, None, None]
+    want = want[:, :, padding[0]:room[0] - padding[0], padding[1]:room[1] - padding[1]]
+    options = [f"{k} = {lua(v[-dims:])}" for k, v in {"stride": stride, "padding": padding, "output_padding": more,
+                                                      "dilation": dilation}.items()]
+    if dims == 1:
+        x, w, want = x[:, :, 0], w[:, :, 0], want[:, :, 0]
+    if not batched:
+        x, want = x[0], want[0]
+    arrays = {"x": x, "w": w, "b": bias}
+    return f"x:conv_transpose{dims}d(w, {{groups = {groups}, bias = b, {', '.join(options)}}})", arrays, want, c * 16
+
+
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("maker", [images, pools, vectors, several_axes])
+@pytest.mark.parametrize("maker", [images, pools, volumes, transposed, vectors, several_axes])
 def test_against_numpy(tmp_path, way, maker):
     device, env = WAYS[way]
     script, wants = [f"gpu.device('{device}')"], []

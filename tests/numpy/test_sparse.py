@@ -96,13 +96,18 @@ def test_diagonals_and_solvers(tmp_path, way):
                   f"gpu.save('{tmp_path}/{k}-d.npy', gpu.sparse.diags({{2.5, 1}}, {{2, {-(n // 2)}}}, {{{n}, {n + 3}}}, 'float64'):todense())",
                   f"local x, steps, off = gpu.sparse.bicgstab(a, p.b) gpu.save('{tmp_path}/{k}-x.npy', x)",
                   "assert(off < 1e-9 and math.type(steps) == 'integer')",
+                  f"x, steps, off = gpu.sparse.gmres(a, p.b) gpu.save('{tmp_path}/{k}-g.npy', x)",
+                  "assert(off < 1e-9 and math.type(steps) == 'integer')",
+                  f"x, steps, off = gpu.sparse.gmres(function(v) return a:matmul(v) end, p.b, {{x = p.b, restart = 4,"
+                  f" M = 1 / a:diagonal(), steps = {40 * n}}}) gpu.save('{tmp_path}/{k}-h.npy', x)",
                   f"gpu.save('{tmp_path}/{k}-y.npy', (gpu.sparse.cg(s, p.b)))",
                   f"gpu.save('{tmp_path}/{k}-z.npy', (gpu.sparse.cg(function(v) return s:matmul(v) end, p.b,"
                   f" {{M = 1 / s:diagonal(), x = p.b, steps = {4 * n}}}))) end"]
         a = sp.diags_array([low, middle, high], offsets=[-1, 0, 1], shape=(n, n)).toarray()
         s = sp.diags_array([low, low], offsets=[1, -1], shape=(n, n)).toarray() + 9 * np.eye(n)
         d = 2.5 * np.eye(n, n + 3, 2) + np.eye(n, n + 3, -(n // 2))
-        checks += [(f"{k}-a", a), (f"{k}-d", d), (f"{k}-x", np.linalg.solve(a, b)), (f"{k}-y", np.linalg.solve(s, b)),
+        checks += [(f"{k}-a", a), (f"{k}-d", d), (f"{k}-x", np.linalg.solve(a, b)), (f"{k}-g", np.linalg.solve(a, b)),
+                   (f"{k}-h", np.linalg.solve(a, b)), (f"{k}-y", np.linalg.solve(s, b)),
                    (f"{k}-z", np.linalg.solve(s, b))]
     run(tmp_path, way, lines)
     for file, want in checks:
