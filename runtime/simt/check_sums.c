@@ -238,6 +238,18 @@ static struct passes until_equal(const struct sum *distance, int64_t step, bool 
     return (struct passes){meets, meets, j + !after};
 }
 
+/* Do two registers that come towards each other stay within these ends, until they have met? */
+static bool meet_within(const struct simt_sums *l, const struct counted_loop *c, int64_t least, int64_t most)
+{
+    const struct term *terms = l->check->program->terms, *start = &terms[c->start], *step = &terms[c->step];
+    const struct sum *a = &l->of[(uint32_t)start->a - l->first], *b = &l->of[(uint32_t)start->b - l->first];
+    struct bounds x = simt_sums_bounds(l, a), y = simt_sums_bounds(l, b);
+    int64_t by = llabs(terms[step->a].value), other = llabs(terms[step->b].value), more = by > other ? by : other;
+    int64_t low = x.low < y.low ? x.low : y.low, high = x.high > y.high ? x.high : y.high;
+    if (!a->known || !b->known || a->step || b->step || more > most) return false;
+    return low >= least + more && high <= most - more && high - low <= most - 2 * more;
+}
+
 static struct passes passes_of(const struct simt_sums *l, const struct counted_loop *c)
 {
     const struct passes unknown = {0};
@@ -251,6 +263,7 @@ static struct passes passes_of(const struct simt_sums *l, const struct counted_l
     struct bounds from = simt_sums_bounds(l, start), to = simt_sums_bounds(l, bound);
     int64_t by = step->start, least = wide ? -FARTHEST : INT32_MIN, most = wide ? FARTHEST : INT32_MAX;
     if (from.low < least || from.high > most || to.low < least || to.high > most || !is_small(by)) return unknown;
+    if (c->meets && !meet_within(l, c, least, most)) return unknown;
     if (c->until_equal) return until_equal(&distance, by, c->after);
     if (!c->is_signed) least = 0;
     if (c->up != (by > 0) || from.low < least || to.low < least) return unknown;

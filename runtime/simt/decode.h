@@ -148,6 +148,8 @@ int simt_term_at(struct decoder *d, const struct ptx_operand *o, bool wide, size
 int simt_start_of(struct decoder *d, int reg); /* of what a register holds when it comes to the loop that adds to it */
 /* Of what it adds to the register. */
 int simt_step_at(struct decoder *d, int reg, size_t insn);
+int simt_number(struct decoder *d, int64_t value, bool wide);
+int simt_difference(struct decoder *d, int a, int b);
 /* Makes the instruction the register, which it writes, what it was and something more? */
 bool simt_adds_to(const struct decoder *d, const struct ptx_insn *in, int reg);
 /* Fills in the facts of terms that are loops. */

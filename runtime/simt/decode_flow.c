@@ -255,27 +255,61 @@ static const struct ptx_insn *comparison_of(const struct decoder *d, uint32_t bl
     return &d->f->insns[d->defined_by[last->guard]];
 }
 
+struct side { /* of a comparison: a register to which the loop adds, compared when that has been done, or before */
+    int reg;
+    bool after;
+};
+
+/* The number that the loop adds to it. False: it is none that stands there. */
+static bool step_of(struct decoder *d, const struct side *s, int64_t *step)
+{
+    int term = simt_step_at(d, s->reg, d->flow->riders[s->reg].add);
+    if (term < 0 || d->program->terms[term].kind != TERM_CONST) return false;
+    *step = d->program->terms[term].value;
+    return true;
+}
+
+/* Two registers that come towards each other, as in `for (i = 0, j = n - 1; i < j; i++, j--)`: their difference is what
+ * counts, as it is when both steps have been added. */
+static bool find_meeting(struct decoder *d, const struct side *small, const struct side *large, bool goes, bool wide,
+                         struct counted_loop *l)
+{
+    int64_t by, other;
+    if (!step_of(d, small, &by) || !step_of(d, large, &other)) return false;
+    if (goes ? by < 0 || other > 0 : by > 0 || other < 0) return false;
+    l->start = simt_difference(d, simt_start_of(d, small->reg), simt_start_of(d, large->reg));
+    l->step = simt_difference(d, simt_number(d, by, wide), simt_number(d, other, wide));
+    l->bound = simt_number(d, (small->after ? 0 : by) - (large->after ? 0 : other), wide);
+    l->up = goes;
+    l->inclusive = !goes;
+    l->is_signed = l->after = l->meets = true;
+    return l->start >= 0 && l->step >= 0 && l->bound >= 0;
+}
+
 /* Fills in when the loop goes on. False: it is not known. */
 static bool find_bound(struct decoder *d, const struct body *b, struct counted_loop *l)
 {
     const struct ptx_insn *in = comparison_of(d, b->latch), *last = &d->f->insns[end_of(d, b->latch) - 1];
     const struct ptx_operand *small, *large;
     struct condition c;
-    bool wide, opposite, after;
-    int reg = -1;
+    struct side one = {.reg = -1}, two = {.reg = -1};
+    bool wide, opposite;
     if (!in || d->flow->block_of[in - d->f->insns] != b->latch) return false;
     if (!simt_read_comparison(in, &c, &small, &large, &wide, &opposite)) return false;
     size_t at = (size_t)(in - d->f->insns);
-    bool goes = opposite == last->guard_negate, first = find_counter(d, b, small, at, &reg, &after);
-    if ((!first && !find_counter(d, b, large, at, &reg, &after)) || (c.equals && goes)) return false;
-    const struct rider *r = &d->flow->riders[reg];
+    bool goes = opposite == last->guard_negate, first = find_counter(d, b, small, at, &one.reg, &one.after),
+         second = find_counter(d, b, large, at, &two.reg, &two.after);
+    if (first && second) return c.is_signed && !c.equals && find_meeting(d, &one, &two, goes, wide, l);
+    if ((!first && !second) || (c.equals && goes)) return false;
+    const struct side *counter = first ? &one : &two;
+    const struct rider *r = &d->flow->riders[counter->reg];
     l->until_equal = c.equals;
     l->up = first == goes;
     l->inclusive = !goes;
     l->is_signed = c.is_signed;
-    l->after = after;
-    l->start = simt_start_of(d, reg);
-    l->step = simt_step_at(d, reg, r->add);
+    l->after = counter->after;
+    l->start = simt_start_of(d, counter->reg);
+    l->step = simt_step_at(d, counter->reg, r->add);
     l->bound = simt_term_at(d, first ? large : small, wide, at);
     return l->start >= 0 && l->step >= 0 && l->bound >= 0;
 }

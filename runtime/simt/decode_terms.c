@@ -373,6 +373,16 @@ static int of_start_at(struct decoder *d, int reg)
     return which == simt_loop_starts(d, reg, NOT_THERE, &use) ? simt_start_of(d, reg) : of_starts(d, reg, &use, which);
 }
 
+int simt_number(struct decoder *d, int64_t value, bool wide)
+{
+    return make(d, TERM_CONST, wide, 0, 0, value);
+}
+
+int simt_difference(struct decoder *d, int a, int b)
+{
+    return a < 0 ? NO_TERM : make(d, TERM_SUB, d->program->terms[a].wide, a, b, 0);
+}
+
 int simt_step_at(struct decoder *d, int reg, size_t insn)
 {
     d->at = insn;

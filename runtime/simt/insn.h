@@ -126,7 +126,8 @@ struct counted_loop { /* one that goes on as long as a register to which it adds
     int start, step, bound;                     /* terms; one below 0: not known */
     bool until_equal, up, inclusive, is_signed; /* else: as long as it is below the bound, or above it */
     bool after;                                 /* the register is compared when the step has been added */
-    bool one_exit;                              /* by that comparison */
+    bool meets;    /* it stands for the difference of two such registers: start and step are differences of theirs */
+    bool one_exit; /* by that comparison */
 };
 /* Where a register is used to which a loop adds: what it holds there. */
 #define MOST_STARTS 4

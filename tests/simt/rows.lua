@@ -130,6 +130,50 @@ local walks = {
       for _ = 1, p.from do touch(at) at = at + 1 end
       for _ = 1, p.near do at = at - 1 touch(at) end
     end },
+  { "towards each other", "for (int i = from, j = n - 1 + near; i < j; i++, j--) { row[i] = me; row[j] = me + 1; }",
+    function(touch, p)
+      local i, j = p.from, p.n - 1 + p.near
+      while i < j do touch(i) touch(j) i, j = i + 1, j - 1 end
+    end },
+  { "towards each other, at least once", "int i = from, j = n; do { row[i++] = me; row[j--] = -me; } while (j >= i);",
+    function(touch, p)
+      local i, j = p.from, p.n
+      repeat touch(i) touch(j) i, j = i + 1, j - 1 until j < i
+    end },
+  { "towards each other by other steps, and where they are then", [[int i = from, j = n + near;
+      for (; i <= j; i += 2, j -= 3) { row[i] = me; row[j] = -me; } row[i] = me; row[j] = me;]],
+    function(touch, p)
+      local i, j = p.from, p.n + p.near
+      while i <= j do touch(i) touch(j) i, j = i + 2, j - 3 end
+      touch(i)
+      touch(j)
+    end },
+  { "towards each other, compared before the steps", "int i = from, j = n, a, b; do { row[i] = me; row[j] = me; a = i; b = j; i += 3; j -= 1; } while (a < b);",
+    function(touch, p)
+      local i, j, a, b = p.from, p.n, nil, nil
+      repeat
+        touch(i)
+        touch(j)
+        a, b, i, j = i, j, i + 3, j - 1
+      until a >= b
+    end },
+  { "towards each other from places of each thread", "int at = id * pitch + 2000; for (int i = at + from, j = at + n; i < j; i += step, j--) { y[i] = me; y[j + near] = -me; }",
+    function(touch, p)
+      local i, j = p.from, p.n
+      while i < j do touch(i) touch(j + p.near) i, j = i + p.step, j - 1 end
+    end },
+  { "one after the other, which is slower", "for (int i = from, j = n; i < j && j < 50; i += 3, j += 1) { row[i] = me; row[j + near] = -me; }",
+    function(touch, p)
+      local i, j = p.from, p.n
+      while i < j and j < 50 do touch(i) touch(j + p.near) i, j = i + 3, j + 1 end
+    end },
+  { "each from the one before, from the row's own place on", [[int at = id * pitch + 2000; y[at + from] = me;
+      for (int i = at + 1; i < at + n; i++) y[i] = y[i - 1] + me; for (int i = n - 2; i >= 0; i--) y[at + i] -= y[at + i + 1];]],
+    function(touch, p)
+      touch(p.from)
+      for i = 1, p.n - 1 do touch(i) touch(i - 1) end
+      for i = p.n - 2, 0, -1 do touch(i) touch(i + 1) end
+    end },
   { "a loop that goes on where the last round was", [[int j = from;
       for (int i = 0; i < n; i++) { for (; j < i; j++) row[j] = me; if (flag) j = near; }]],
     function(touch, p)
