@@ -97,7 +97,7 @@ static const char *const synonyms[][2] = {
     {"sync", "synchronize"}, {"elapsed_time", "elapsed"}, {"Event", "event"}, {"Stream", "stream"}, {"Graph", "graph"}, {"CUDAGraph", "graph"},
     {"pin_memory", "gpu.pinned"}, {"pinned_array", "pinned"}, {"alloc_pinned_memory", "pinned"}, {"range_push", "push"},
     {"range_pop", "pop"}, {"record_event", "record"}, {"wait_event", "wait"}, {"wait_stream", "wait"}, {"query", "done"}, {"copyto", "copy"},
-    {"trace", "diagonal"}, {"repeatTensor", "tile"}, {"RawKernel", "kernel"}, {"to_dlpack", "dlpack"},
+    {"trace", "diagonal"}, {"repeatTensor", "tile"}, {"RawKernel", "kernel"}, {"to_gpu", "array"}, {"to_dlpack", "dlpack"},
     {"toDlpack", "dlpack"}, {"sliding_windows", "unfold"}, {"RawModule", "kernel"}, {"SourceModule", "kernel"},
     {"ElementwiseKernel", "vectorize"}, {"elementwise", "vectorize"},
     {"ReductionKernel", "reduction"}, {"InclusiveScanKernel", "scan"}, {"fuse", "lazy"}, {"csr", "sparse"},

@@ -279,6 +279,7 @@ static const struct lg_function functions[] = {
      "{check = true} or false: see gpu.check.\n"
      "Options: name = the kernel wanted of several, options = {\"-DN=4\", ...} for the compiler, instantiate = "
      "{\"scale<float>\"} for templates, device. A table with source or file in it may stand for both arguments.\n"
+     "Where ]] is in the source, as in x[y[i]], it stands in [=[ ... ]=].\n"
      "Source that does not compile raises the compiler's messages with the lines of the cell or file.",
      "local twice = gpu.kernel [[\n"
      "  __global__ void twice(int n, float *x) {\n"

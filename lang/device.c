@@ -128,7 +128,7 @@ static int device_index(lua_State *L)
     const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
     for (const char *const *f = fields; *f; f++)
         if (!strcmp(*f, key) && push_field(L, d, key)) return 1;
-    return luaL_error(L, "a device has no field '%s'", luaL_tolstring(L, 2, NULL));
+    return luaL_error(L, "a device has no field '%s'; ?gpu.device lists them", luaL_tolstring(L, 2, NULL));
 }
 
 static int device_tostring(lua_State *L)

@@ -187,6 +187,19 @@ static bool matches(const struct lg_place *p, const char *words)
     return false;
 }
 
+const char *lg_hint_brackets(const char *text, size_t length)
+{
+    struct lg_lexer x;
+    struct lg_token t, string = {0};
+    int open = 0;
+    lg_lexer_init(&x, text, length);
+    while (lg_lexer_code(&x, &t))
+        if (t.kind == LG_TOKEN_STRING && t.is_long && !t.unfinished) string = t;
+    for (size_t i = string.start; i < string.end; i++) open += (text[i] == '{') - (text[i] == '}');
+    if (open <= 0 || text[string.start + 1] != '[') return NULL;
+    return "]] ends the string, in x[y[i]] too: write gpu.kernel [=[ ... ]=]";
+}
+
 const char *lg_hint(const struct lg_place *p, const char *message, bool syntax)
 {
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {

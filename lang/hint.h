@@ -16,6 +16,9 @@ struct lg_place {
 /* For what is written as in another language; NULL: nothing is known of it. `syntax`: it did not compile. */
 const char *lg_hint(const struct lg_place *p, const char *message, bool syntax);
 
+/* Where the last string in front of an error of syntax is CUDA C in [[ ]] that ended at an index, as in x[y[i]]. */
+const char *lg_hint_brackets(const char *text, size_t length);
+
 /* Pushes a hint on a name without a value, or a method called without its object; false: nothing is pushed. [raises] */
 bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *message);
 

@@ -55,7 +55,7 @@ const struct lg_function lg_topics[] = {
      "\n- gpu.array(t), x:to('cuda:0') | cudaMemcpy; cuda.to_device(a); cp.asarray(a); gpuarray.to_gpu(a)"
      "\n- x:to('cpu'), x:totable() | cudaMemcpy; d.copy_to_host(); cp.asnumpy(x); x.get()"
      "\n- x:free(), local x <close>, gpu.memory(), gpu.memory_trim() | cudaFree; del; the memory pool and its free_all_blocks()"
-     "\n- gpu.kernel [[ ... ]], %%cuda | __global__; @cuda.jit; cp.RawKernel, cp.RawModule; SourceModule"
+     "\n- gpu.kernel [[ ... ]], %%cuda (where ]] is in the source, as in x[y[i]]: [=[ ... ]=]) | __global__; @cuda.jit; cp.RawKernel, cp.RawModule; SourceModule"
      "\n- k(grid, block, shared, stream)(x) | k<<<grid, block, shared, stream>>>(x); k[grid, block, stream](x); k((g,), (b,), (x,)); k(x, grid=, block=)"
      "\n- k(grid, block, {cooperative = true})(x) | cudaLaunchCooperativeKernel; cooperative groups"
      "\n- k(grid, block, {cluster = 2})(x) | cudaLaunchKernelEx with cudaLaunchAttributeClusterDimension; __cluster_dims__"

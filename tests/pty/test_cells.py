@@ -28,6 +28,14 @@ def test_names_that_have_no_value(terminal):
     t.shows("3> _", "nil", "4>")
 
 
+def test_a_kernel_that_ends_at_an_index(terminal):
+    t = ready(terminal, LUNARRAY_DEVICE="simt")
+    t.send("k = gpu.kernel [[\r__global__ void k(int *x, int *y) {\ratomicAdd(&x[y[0]], 1);\r")
+    t.at_prompt(2)
+    t.shows("      |                      ^",
+            "  hint: ]] ends the string, in x[y[i]] too: write gpu.kernel [=[ ... ]=]", "2>")
+
+
 def test_long_values_go_to_the_pager(terminal):
     t = ready(terminal, PAGER="tr x y | tail -2", rows=10)
     t.send("('x\\n'):rep(8)\r")

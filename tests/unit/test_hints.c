@@ -102,6 +102,13 @@ static const struct {
     {"gpu.zeros 3", "near '3'", "a call has parentheses"},
     {"if x: pass end", "near 'end'", "if x > 1 then"},
     {"quit()", "global 'quit'", "os.exit()"},
+    /* an index that ends the string */
+    {"k = gpu.kernel [[\n__global__ void k(int *x, int *y) {\n  atomicAdd(&x[y[0]], 1);\n}]]", "near ')'",
+     "[=[ ... ]=]"},
+    {"k = gpu.kernel [[\n__global__ void k(int *x, int *y) {\n  x[y[0]] += 1;\n}]]", "near '='", "[=[ ... ]=]"},
+    {"k = gpu.kernel [[\n__global__ void k(int *x, int *y) {\n  x[0] = y[x[0]];\n}\n]]", "near '}'", "[=[ ... ]=]"},
+    {"k = gpu.kernel([[\n__global__ void k(int *x, int *y) {\n  if (x[y[0]] == 3) y[0] = 1;\n}\n]])", "near '}'",
+     "[=[ ... ]=]"},
 };
 
 /* The line of the hint; empty without one. */
@@ -133,6 +140,8 @@ TEST(no_hint_where_nothing_is_known)
                                         "gpu.sum()",
                                         "qwertz()",
                                         "f(1, 2",
+                                        "k = [[ f() { } ]] = 1",
+                                        "k = [=[ f() { ]=] = 1",
                                         "y = 1 +"};
     start();
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
