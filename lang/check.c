@@ -371,7 +371,9 @@ static const struct lg_function functions[] = {
      "\"misaligned\", \"use after free\", \"invalid free\", \"uninitialized read\", \"race\", \"block not running\" (of a cluster), \"barrier divergence\", \"missing lane\", "
      "\"division by zero\", or \"fault\" for what ends a kernel, such as an assertion.\n"
      "A race is two accesses by different threads to the same memory, not both reads or both atomic, that no barrier, "
-     "and no fence with an atomic, puts in order, whichever came first; lanes of one warp are not in step. Writes of "
+     "and no fence with an atomic, puts in order, whichever came first; lanes of one warp are not in step. Who reads what "
+     "was written by an atomic or a volatile access, or made of it by further atomics, comes behind what the writer had done and seen before its last fence, and behind nothing else "
+     "(in a launch where too many do so, after some millions of steps, behind all that was released until then). Writes of "
      "the same value are no race. What cp.async and cp.async.bulk read and write races with whoever touches it before it was waited for; who waits for a phase of an mbarrier comes behind those that arrived in it. What is found does not depend on the order that threads ran in. "
      "\"race between streams\" is told on every device, of array operations and copies, too: see gpu.stream.",
      "local shift = gpu.kernel [[\n"

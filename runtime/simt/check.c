@@ -7,6 +7,7 @@
 #include "runtime/threads.h"
 #include "runtime/simt/async.h"
 #include "runtime/simt/check_cells.h"
+#include "runtime/simt/check_order.h"
 #include "runtime/simt/heap.h"
 
 static atomic_uint_fast64_t launches;
@@ -237,6 +238,8 @@ static void watch_one(struct simt_check *c, const struct function *f, uint32_t p
     c->untracked |= is_untracked(opcode);
     bool shared = i->space == PTX_SHARED || i->space == PTX_GENERIC || i->flags & F_GENERIC;
     c->narrow |= i->memory && i->memory != MEMORY_FENCE && i->size < 4 && shared;
+    bool strong = i->memory == MEMORY_ATOMIC || (i->memory && i->flags & F_SPIN);
+    c->narrow_strong |= strong && i->size < 4;
     c->releases_some |= c->watch[pc] == WATCH_FENCE || simt_is_bulk(i) || (i->memory && i->flags & F_RELEASE);
 }
 
@@ -400,9 +403,9 @@ static enum event before(struct simt_observer *o, struct warp *w, const struct i
 {
     struct simt_check *c = (struct simt_check *)o;
     struct block *b = w->worker->observed;
-    if (b->pending_lanes[w->index]) simt_check_settle(b, w);
+    enum event ev = EV_NEXT;
     switch ((enum watched)c->watch[w->pc]) {
-    case WATCH_ACCESS: simt_check_access(c, w, i, m); break;
+    case WATCH_ACCESS: ev = simt_check_access(c, w, i, m); break;
     case WATCH_PIECES: simt_check_pieces(c, w, i, m); break;
     case WATCH_TEXELS: simt_texels_touch(c, w, i, *m); break;
     case WATCH_COPIES:
@@ -423,7 +426,7 @@ static enum event before(struct simt_observer *o, struct warp *w, const struct i
         break;
     case WATCH_NOT: break;
     }
-    if (!atomic_load_explicit(&c->no_memory, memory_order_relaxed)) return EV_NEXT;
+    if (!atomic_load_explicit(&c->no_memory, memory_order_relaxed)) return ev;
     no_memory(&w->worker->fault, c->launch);
     return EV_FAULT;
 }
@@ -434,7 +437,10 @@ struct simt_check *simt_check_new(const struct simt_extent *extents, size_t coun
     struct simt_check *c = rt_calloc(1, sizeof *c);
     if (c) {
         pthread_mutex_init(&c->lock, NULL);
-        for (int k = 0; k < LOG_STRIPES; k++) pthread_mutex_init(&c->stripes[k].lock, NULL);
+        for (int k = 0; k < LOG_STRIPES; k++) {
+            pthread_mutex_init(&c->stripes[k].lock, NULL);
+            pthread_mutex_init(&c->order[k].lock, NULL);
+        }
         c->observer = (struct simt_observer){.before = before,
                                              .launch_start = launch_start,
                                              .launch_end = launch_end,
@@ -463,6 +469,7 @@ void simt_check_free(struct simt_check *c)
 {
     if (!c) return;
     simt_releases_free(c);
+    simt_order_end(c);
     pthread_mutex_destroy(&c->lock);
     free(c->watch);
     free(c->site_of);

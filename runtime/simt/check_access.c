@@ -4,6 +4,7 @@
 #include "runtime/memory.h"
 #include "runtime/simt/async.h"
 #include "runtime/simt/check_cells.h"
+#include "runtime/simt/check_order.h"
 #include "runtime/simt/heap.h"
 #include "runtime/simt/tally.h"
 
@@ -463,7 +464,6 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     w->pc = (uint32_t)pc;
     if (b->steady && w->code[pc].space == PTX_SHARED) return true;
     if (atomic_load_explicit(&b->check->no_memory, memory_order_relaxed)) return false;
-    if (b->pending_lanes[w->index]) simt_check_settle(b, w);
     const struct insn *i = &w->code[pc];
     unsigned site = b->check->site_of[pc];
     const uint32_t m = step == QUICK_SCATTERED ? (uint32_t)first : FULL;
@@ -507,37 +507,38 @@ static bool reads_quietly(const struct simt_check *c, const struct warp *w, cons
            c->vectors->within(u64_at(w->frame->regs, i->a), m, s->low - imm, room - bytes, bytes - 1);
 }
 
-void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m)
+enum event simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m)
 {
     struct access a; /* its addresses follow */
     const struct block *b = w->worker->observed;
-    if (i->space == PTX_SHARED && b->steady) return;
+    if (i->space == PTX_SHARED && b->steady) return EV_NEXT;
     bool counts = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_GLOBAL && !c->releases_some;
-    if (counts && simt_counters_again(w, i, u64_at(w->frame->regs, i->a))) return;
+    if (counts && simt_counters_again(w, i, u64_at(w->frame->regs, i->a))) return EV_NEXT;
     bool adds = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_SHARED && i->size == 4 && !simt_is_swap(i);
     if (adds && !c->releases_some && !simt_reach_kept(b) && simt_shared_again(w, i, u32_at(w->frame->regs, i->a)))
-        return;
-    if (i->memory == MEMORY_LOAD && i->space == PTX_GLOBAL && reads_quietly(c, w, i, *m)) return;
+        return EV_NEXT;
+    if (i->memory == MEMORY_LOAD && i->space == PTX_GLOBAL && reads_quietly(c, w, i, *m)) return EV_NEXT;
     bool once = i->space == PTX_GLOBAL && b->spans[i->d2].once;
-    if (once && simt_once_lanes(w, i, c->site_of[w->pc], *m)) return;
+    if (once && simt_once_lanes(w, i, c->site_of[w->pc], *m)) return EV_NEXT;
     simt_check_begin(&a, c, w, i, c->site_of[w->pc]);
     a.bytes = (uint32_t)i->size * i->count;
     const uint32_t *from = u32_at(a.regs, i->a);
     bool shared = i->space == PTX_SHARED && !a.site->copies && !simt_reach_kept(b);
-    if (shared && *m == FULL && simt_shared_rows(&a, from)) return;
-    if (shared && lane_count(*m) >= SOME && simt_shared_lanes(&a, from, *m)) return;
+    if (shared && *m == FULL && simt_shared_rows(&a, from)) return EV_NEXT;
+    if (shared && lane_count(*m) >= SOME && simt_shared_lanes(&a, from, *m)) return EV_NEXT;
     bool global = i->space == PTX_GLOBAL && !(i->flags & F_FRAME) && !a.site->strong && !a.site->fetches;
-    if (*m == FULL && global && check_rows(&a, u64_at(a.regs, i->a))) return;
+    if (*m == FULL && global && check_rows(&a, u64_at(a.regs, i->a))) return EV_NEXT;
     read_addresses(&a, *m);
     bool barrier = simt_is_mbarrier(i);
     if (barrier) {
         simt_clocks_touch(&a, *m);
         simt_bulk_observe(&a, *m);
     } else if (a.site->strong && c->releases_some) {
-        simt_check_strong(&a, *m);
+        return simt_order_strong(&a, m);
     }
     *m = simt_check_lanes(&a, *m, (enum ptx_space)i->space);
     if (a.site->copies) simt_copies_begin(&a, *m);
     if (a.site->fetches) simt_copies_fetch(&a, *m);
     if (barrier && simt_is_complete(i)) simt_bulk_stored(&a, *m);
+    return EV_NEXT;
 }

@@ -90,7 +90,7 @@ static bool knows(const struct block *b, const struct bulk *x, const struct bloc
     for (uint32_t w = 0; w < b->worker->warp_count; w++) EACH_LANE(l, x->waited[w])
         {
             record r = b->id | (record)x->since[w] << TIME_AT | (record)(w * SIMT_WARP + l) << THREAD_AT;
-            if (simt_check_ordered(by, r, warp, lane)) return true;
+            if (simt_check_ordered(by, r, warp, lane, 0)) return true;
         }
     return false;
 }
@@ -422,7 +422,7 @@ uint32_t simt_bulk_meet(const struct access *a, uint32_t m, bool shared)
         if (x->global == shared || !overlaps(x, a->at[l], a->bytes) || (x->source && a->kind == ACCESS_READ)) continue;
         if (x->reduces && a->kind == ACCESS_ATOMIC) continue;
         unsigned warp = (unsigned)a->warp->index;
-        if (!simt_check_ordered(b, x->me, warp, l)) continue; /* a race like others: check_race.c */
+        if (!simt_check_ordered(b, x->me, warp, l, 0)) continue; /* a race like others: check_race.c */
         if (knows(b, x, b, warp, l)) continue;
         report(a, l, x);
         met |= 1u << l;

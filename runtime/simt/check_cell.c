@@ -1,6 +1,6 @@
 /* One cell, or the few of one lane, looked at closely: what is a race, which records stay, what is told. */
 #include <string.h>
-#include "runtime/simt/check_inside.h"
+#include "runtime/simt/check_order.h"
 #include "runtime/simt/tally.h"
 
 #define MOST_RACES 32
@@ -10,6 +10,7 @@ struct actor {
     unsigned lane;
     record me;
     bool shared;
+    unsigned offset;          /* of the cell in what the lane touches */
     record raced[MOST_RACES]; /* with what; once for an access and a line */
     unsigned races;
 };
@@ -27,8 +28,10 @@ static bool absent(const struct actor *x, record r)
 
 static bool gone(const struct actor *x, record r)
 {
-    return absent(x, r) ||
-           simt_check_ordered(x->access->block, as_global(x, r), (unsigned)x->access->warp->index, x->lane);
+    const struct block *b = x->access->block;
+    if (absent(x, r)) return true;
+    uint64_t at = x->access->at[x->lane] + x->offset, spot = x->shared ? simt_order_spot(b, at) : at;
+    return simt_check_ordered(b, as_global(x, r), (unsigned)x->access->warp->index, x->lane, spot);
 }
 
 /* Atomic and volatile accesses, and reads that guess, don't race with each other; but lanes of one warp that pass
@@ -235,6 +238,7 @@ static void touch(struct actor *x, record *w, uint32_t all, unsigned n, unsigned
         uint64_t cell = x->access->at[x->lane] + ((uint64_t)k << log);
         record was[RECORDS] = {w[0], w[all], w[2 * all]};
         unsigned races = x->races;
+        x->offset = k << log;
         if (w[0] != RACED && x->access->kind == ACCESS_READ)
             read_cell(x, w, w + all, w + 2 * all);
         else if (w[0] != RACED)

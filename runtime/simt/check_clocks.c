@@ -8,14 +8,15 @@
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/async.h"
-#include "runtime/simt/check_inside.h"
+#include "runtime/simt/check_order.h"
 
 #define PHASES 4 /* that an mbarrier tells apart */
 
 struct clock {
     uint32_t holders;
     struct clock *next;        /* of those that nobody holds */
-    uint64_t acquired;         /* releases up to this number are seen, too: check_sync.c */
+    struct seen_set *others;   /* what those that arrived had seen: check_order.c */
+    uint64_t acquired;         /* releases up to this number are seen, too: check_releases.c */
     uint32_t met[MAX_CLUSTER]; /* by block: what its threads did before */
     uint32_t seen[];           /* by thread of the cluster, likewise */
 };
@@ -47,6 +48,7 @@ static void let_go(const struct block *b, struct clock **place)
     struct clock *c = *place;
     *place = NULL;
     if (!c || --c->holders) return;
+    simt_seen_let_go(&c->others);
     c->next = b->clocks->spare;
     b->clocks->spare = c;
 }
@@ -68,8 +70,10 @@ static inline void raise_to(uint32_t *v, uint32_t least)
     *v = *v < least ? least : *v;
 }
 
-static void raise_all(struct clock *c, const struct clock *by, size_t n)
+static void raise_all(const struct block *b, struct clock *c, const struct clock *by)
 {
+    size_t n = entries(b);
+    simt_seen_join(b->check, &c->others, by->others);
     if (by->acquired > c->acquired) c->acquired = by->acquired;
     for (unsigned k = 0; k < MAX_CLUSTER; k++) raise_to(&c->met[k], by->met[k]);
     for (size_t k = 0; k < n; k++) raise_to(&c->seen[k], by->seen[k]);
@@ -87,7 +91,7 @@ static struct clock *own(const struct block *b, struct clock **place)
         c = allocated(b, rt_calloc(1, sizeof *c + entries(b) * sizeof *c->seen));
     }
     if (!c) return NULL;
-    if (*place) raise_all(c, *place, entries(b));
+    if (*place) raise_all(b, c, *place);
     hold(b, place, c);
     return c;
 }
@@ -104,7 +108,7 @@ static void join(const struct block *b, struct clock **place, struct clock *more
     if (last[0] != *place || last[1] != more) {
         hold(b, &both, *place);
         if (!own(b, &both)) return;
-        raise_all(both, more, entries(b));
+        raise_all(b, both, more);
         hold(b, &last[0], *place);
         hold(b, &last[1], more);
         hold(b, &last[2], both);
@@ -168,12 +172,36 @@ bool simt_clocks_ordered(const struct block *b, record r, unsigned thread)
     return false;
 }
 
+static void add_block(const struct clock *c, const struct worker *k, uint64_t *items, size_t *n)
+{
+    unsigned block = record_block(((const struct block *)k->observed)->id);
+    const uint32_t met = c->met[k->rank], threads = k->warp_count * SIMT_WARP;
+    if (met) items[(*n)++] = seen_item(block, SEEN_BLOCK, 0, met);
+    for (uint32_t t = 0; t < threads; t++) {
+        uint32_t time = c->seen[k->rank * threads + t];
+        if (time > met) items[(*n)++] = seen_item(block, SEEN_THREAD + t, 0, time);
+    }
+}
+
+void simt_clocks_seen(const struct block *b, unsigned thread, struct seen_set **to)
+{
+    const struct cluster *cluster = b->worker->cluster;
+    const struct clock *c = b->clocks->knows[thread];
+    uint64_t *items = c ? allocated(b, rt_alloc((entries(b) + cluster->size) * sizeof *items)) : NULL;
+    size_t n = 0;
+    if (!items) return;
+    for (uint32_t rank = 0; rank < cluster->size; rank++) add_block(c, cluster->members[rank], items, &n);
+    simt_seen_add(b->check, to, items, simt_seen_sort(items, n));
+    free(items);
+}
+
 /* ---- where threads meet ---- */
 void simt_clocks_share(struct block *b, const uint32_t *from, const uint32_t *to)
 {
     struct clocks *c = b->clocks;
     struct clock *all = NULL;
     if (!c) return;
+    b->meets_partly = true;
     for (uint32_t t = 0; t < c->threads; t++)
         if (from[t / SIMT_WARP] >> t % SIMT_WARP & 1) join(b, &all, c->knows[t]);
     for (uint32_t t = 0; all && t < c->threads; t++)
@@ -266,10 +294,11 @@ static void arrive(const struct access *a, uint32_t m, struct block *o, struct p
     {
         unsigned thread = warp * SIMT_WARP + l;
         struct clock *knows = b->clocks->knows[thread];
-        simt_check_release(a, l);
-        if (knows && knows != last) raise_all(c, knows, entries(b));
+        simt_releases_arrive(a, l);
+        if (knows && knows != last) raise_all(b, c, knows);
         last = knows;
         if (b->acquires && b->acquired[thread] > c->acquired) c->acquired = b->acquired[thread];
+        simt_seen_join(b->check, &c->others, simt_order_knows(b, thread));
         raise_by_fence(c, b, thread);
         if (!releases) continue;
         raise_to(&c->seen[b->worker->rank * b->clocks->threads + thread], b->now);
@@ -284,7 +313,9 @@ static void take(struct block *b, unsigned thread, struct clock *c)
     if (!c || !want(b) || b->clocks->knows[thread] == c) return;
     if (!b->tags.slow) simt_shared_flush(b);
     join(b, &b->clocks->knows[thread], c);
-    simt_check_acquire(b, thread, c->acquired);
+    b->meets_partly = true;
+    simt_order_learn(b, thread, c->others);
+    simt_releases_acquire(b, thread, c->acquired);
 }
 
 static void touch_lane(const struct access *a, unsigned lane, struct block *o, struct phases *x)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
-#include "runtime/simt/check_inside.h"
+#include "runtime/simt/check_order.h"
 
 enum { OWN_WRITE, FAR_WRITE, OWN_READ, FAR_READ, TOUCHES };
 struct reach { /* into a block's shared memory */
@@ -66,7 +66,19 @@ void simt_reach_met(struct block *b)
             b->reach->met[rank] = LAST_TIME;
         else
             o->reach->met[b->worker->rank] = b->met;
+        if (o != b && !c->members[rank]->ended) simt_order_pass(b, o);
     }
+    b->meets_partly = true;
+}
+
+void simt_reach_seen(const struct block *b, struct seen_set **to)
+{
+    uint64_t items[MAX_CLUSTER];
+    size_t n = 0;
+    for (uint32_t rank = 0; rank < b->worker->cluster->size; rank++)
+        if (b->reach->met[rank])
+            items[n++] = seen_item(record_block(member(b, rank)->id), SEEN_BLOCK, 0, b->reach->met[rank]);
+    simt_seen_add(b->check, to, items, simt_seen_sort(items, n));
 }
 
 void simt_reach_times(const struct block *b, uint32_t *met)
@@ -117,9 +129,9 @@ static void report_absent(const struct block *b, const struct touch *t, const st
 }
 
 /* ---- accesses ---- */
-static bool gone(const struct access *a, unsigned lane, record r)
+static bool gone(const struct access *a, unsigned lane, record r, uint64_t spot)
 {
-    return !r || simt_check_ordered(a->block, r, (unsigned)a->warp->index, lane);
+    return !r || simt_check_ordered(a->block, r, (unsigned)a->warp->index, lane, spot);
 }
 
 static bool is_excused(const struct access *a, record r)
@@ -132,10 +144,11 @@ static void touch_cell(const struct access *a, unsigned lane, record me, const s
 {
     record *last = owner->reach->last[cell];
     bool own = owner == a->block, reads = a->kind == ACCESS_READ;
+    uint64_t spot = simt_order_spot(owner, (uint64_t)cell << owner->reach->log);
     for (int k = 0; k < TOUCHES; k++) {
         bool write = k == OWN_WRITE || k == FAR_WRITE;
         if ((own && (k == OWN_WRITE || k == OWN_READ)) || (reads && !write)) continue; /* the first: seen elsewhere */
-        if (gone(a, lane, last[k]) || is_excused(a, last[k])) continue;
+        if (gone(a, lane, last[k], spot) || is_excused(a, last[k])) continue;
         if (write && simt_race_same_value(a, lane, me, last[k], owner->worker->shared + a->at[lane])) continue;
         report_race(a, me, last[k]);
     }
@@ -212,7 +225,7 @@ static bool is_known(const struct block *b, record r)
 {
     for (unsigned w = 0; w < b->worker->warp_count; w++)
         for (unsigned lane = 0; lane < SIMT_WARP; lane++)
-            if (simt_check_ordered(b, r, w, lane)) return true;
+            if (simt_check_ordered(b, r, w, lane, 0)) return true;
     return false;
 }
 

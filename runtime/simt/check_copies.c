@@ -233,7 +233,7 @@ uint32_t simt_copies_meet_source(const struct access *a, uint32_t m)
         const struct copy *x = find(a->block->copies, a->at[l], a->bytes, true, &other);
         /* Of what nothing orders check_race.c tells. */
         record begun = x ? x->me + ((record)other << THREAD_AT) : 0;
-        if (!x || !simt_check_ordered(a->block, begun, (unsigned)a->warp->index, l)) continue;
+        if (!x || !simt_check_ordered(a->block, begun, (unsigned)a->warp->index, l, 0)) continue;
         report(a, l, x, other);
         met |= 1u << l;
     }

@@ -101,7 +101,7 @@ void simt_check_freed(const struct access *a, unsigned lane)
     if (by) {
         r.has_other = true;
         r.other = simt_party_of(c, a->block, by);
-        if (!simt_check_ordered(a->block, by, (unsigned)a->warp->index, lane)) r.kind = CHECK_RACE;
+        if (!simt_check_ordered(a->block, by, (unsigned)a->warp->index, lane, 0)) r.kind = CHECK_RACE;
     }
     simt_check_name(c, &r);
     simt_check_report(c, &r);

@@ -6,8 +6,9 @@
  * check_shared.c sees what needs no closer look in shared memory, check_steady.c which blocks need none,
  * check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and check_bulk.c follow copies that
  * are under way, check_texels.c what is touched by textures and surfaces, check_sync.c keeps when threads met,
- * check_clocks.c who has waited for whom at mbarriers, check_report.c collects what is found. check_record.h has what
- * they keep of who touched what. */
+ * check_order.c, by the sets of check_seen.c, who has seen what through atomics, check_releases.c the same where that
+ * is too much, check_clocks.c who has waited for whom at mbarriers, check_report.c collects what is found.
+ * check_record.h has what they keep of who touched what. */
 #ifndef SIMT_CHECK_INSIDE_H
 #define SIMT_CHECK_INSIDE_H
 
@@ -110,6 +111,11 @@ struct moving { /* where copies read or write global memory, as long as they are
     uint64_t low, high;
     bool stores; /* some write */
 };
+struct seen_set;      /* check_order.h */
+struct order_places { /* what comes with values: check_order.c */
+    struct order_place *items;
+    size_t room, count;
+};
 struct block {
     struct block *next; /* of the check */
     struct simt_check *check;
@@ -145,12 +151,15 @@ struct block {
     bool fences, acquires; /* the block has any of them */
     uint32_t fenced;       /* a barrier with fences before it: what all threads have released by it, as time */
     bool fence_before_barrier;
-    struct fence *fence;       /* by thread; NULL until there is one */
-    struct released *released; /* by thread, likewise */
-    uint64_t *acquired;        /* by thread: has seen the releases up to this number */
-    uint16_t (*pending)[32];   /* by warp: objects whose value it is about to read */
-    uint32_t pending_lanes[32];
-    uint32_t *exit_pc; /* by thread */
+    struct fence *fence;        /* by thread; NULL until there is one */
+    struct released *released;  /* by thread, likewise */
+    uint64_t *acquired;         /* by thread: has seen the releases up to this number */
+    struct release_log *log;    /* NULL: the block began before order went by numbers */
+    struct order *order;        /* by thread; NULL until one releases something or reads what was released */
+    bool order_apart;           /* its threads may have seen different things */
+    struct order_places places; /* of its shared memory */
+    bool meets_partly;          /* there were barriers of some warps or lanes, or waits at mbarriers */
+    uint32_t *exit_pc;          /* by thread */
 };
 
 /* Of lane 0, as records of shared or of global memory have it. */
@@ -165,13 +174,14 @@ static inline bool may_meet_copies(const struct block *b, enum simt_access kind)
     return (b->moving.high | b->fetching.high) && (b->moving.stores || kind != ACCESS_READ);
 }
 
-struct release {
+struct release { /* check_releases.c */
     uint64_t number;
     uint32_t thread, time;
     uint32_t site, object; /* of the atomic that is it, and goes with it when it was read there; ANY_OBJECT: of any */
     struct fence fence;
+    bool partly; /* threads of the block met in other ways than all together */
 };
-struct release_log {
+struct release_log { /* of a block */
     unsigned block;
     struct release *items;
     size_t count, capacity;
@@ -196,6 +206,7 @@ struct simt_check {
     bool stores_texels;                  /* there are stores to surfaces, or reductions */
     bool narrow;                         /* there are accesses of less than 4 bytes that may be to shared memory */
     bool swaps_some;                     /* there are compare-and-swaps */
+    bool narrow_strong;                  /* there are atomics, or volatile accesses, of less than 4 bytes */
     bool untracked;                      /* there are instructions that write memory unseen */
     struct steadiness steady;
     bool knows_inputs; /* what is not in these allocations needs no records: check_inputs.c */
@@ -213,6 +224,12 @@ struct simt_check {
     size_t report_count;
     uint64_t more;
     struct history *histories; /* check_history.c */
+    struct {
+        pthread_mutex_t lock;
+        struct order_places places; /* of global memory */
+    } order[LOG_STRIPES];
+    _Atomic uint32_t seen_work; /* check_seen.c */
+    _Atomic bool coarse;        /* order goes by numbers from now on */
     /* releases: by an atomic or volatile write behind a fence */
     _Atomic uint64_t releases;
     _Atomic uint64_t objects[OBJECTS];  /* the last release there */
@@ -266,7 +283,7 @@ static inline struct window simt_check_window(const struct access *a)
     const struct shared_variable *v = &k->program->shared[n];
     return (struct window){v->offset, v->bytes ? v->offset + v->bytes : k->shared_bytes};
 }
-void simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m);
+enum event simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m);
 /* Lanes m touch a->bytes at a->at[lane], addresses of that space, which this may change. The lanes that may. */
 uint32_t simt_check_lanes(struct access *a, uint32_t m, enum ptx_space space);
 /* Fills all but addresses and bytes, for the site. */
@@ -347,6 +364,7 @@ void simt_reach_end(const struct block *b);  /* it ends: nobody may touch its me
 void simt_reach_met(struct block *b);        /* its cluster met */
 /* Raises times, by block of the cluster, to those before which all is ordered by its barrier. */
 void simt_reach_times(const struct block *b, uint32_t *met);
+void simt_reach_seen(const struct block *b, struct seen_set **to); /* adds the same */
 /* Is what a thread of another block of the cluster did ordered by the cluster's barrier? */
 bool simt_reach_ordered(const struct block *b, record r);
 /* Whose shared memory the lanes touch, where a->at has become the offset; the lanes for which it is not the own
@@ -477,8 +495,8 @@ void simt_steady_start(struct block *b); /* a block begins: fills b->steady */
 void simt_steady_end(struct block *b);
 
 /* ---- check_sync.c ---- */
-/* Is what the record says ordered before what a thread of the block does now? */
-bool simt_check_ordered(const struct block *b, record r, unsigned warp, unsigned lane);
+/* Is what the record says, which was done to the spot, ordered before what a thread of the block does now? */
+bool simt_check_ordered(const struct block *b, record r, unsigned warp, unsigned lane, uint64_t spot);
 void simt_check_barrier(struct simt_observer *o, struct worker *k, uint32_t id);
 void simt_check_met(struct simt_observer *o, struct worker *k);
 void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m, bool orders);
@@ -487,17 +505,10 @@ void simt_check_arrive(struct block *b, struct warp *w, const struct insn *i, ui
 bool simt_check_deadlock(struct simt_observer *o, struct worker *k);
 void simt_check_fence(struct block *b, struct warp *w, uint32_t m);
 struct fence simt_check_fence_of(const struct block *b, unsigned thread);
-/* The lane releases what its last fence ordered, to whoever comes to know of a later release. */
-void simt_check_release(const struct access *a, unsigned lane);
-/* The thread has seen the releases up to this number. */
-void simt_check_acquire(struct block *b, unsigned thread, uint64_t number);
-/* A strong access: what the lanes released goes with what they write; what they read comes with what was released. */
-void simt_check_strong(const struct access *a, uint32_t m);
-/* What the warp's last strong reads brought. */
-void simt_check_settle(struct block *b, struct warp *w);
 void simt_sync_start(struct block *b);
 void simt_sync_free(struct block *b);
-void simt_releases_free(struct simt_check *c);
+/* An array of the block, made when it is needed first; false: no memory. */
+bool simt_check_want(struct block *b, void *array, size_t count, size_t size);
 
 /* ---- check_clocks.c ---- */
 /* Lanes m do something with the mbarriers at a->at[lane], or a bulk copy of theirs will count its bytes there. */
@@ -508,7 +519,8 @@ bool simt_clocks_ordered(const struct block *b, record r, unsigned thread);
 void simt_clocks_share(struct block *b, const uint32_t *from, const uint32_t *to);
 void simt_clocks_share_lanes(struct block *b, const struct warp *w, uint32_t m);
 void simt_clocks_meet(struct block *b);
-void simt_clocks_start(struct block *b); /* a block begins */
+void simt_clocks_seen(const struct block *b, unsigned thread, struct seen_set **to); /* adds what it has waited for */
+void simt_clocks_start(struct block *b);                                             /* a block begins */
 void simt_clocks_free(struct block *b);
 
 /* ---- check_copies.c ---- */

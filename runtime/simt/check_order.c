@@ -1,0 +1,460 @@
+/* Order by atomics and volatile accesses, as the PTX memory model has it: a thread that reads what another one wrote
+ * behind a fence, there or by updates of it, has seen all that the other one had seen or done before the fence. Each
+ * place keeps what comes with its value; each thread what it has seen, and what it had seen at its last fence. In doubt
+ * more counts as seen: scopes are not told apart, a read needs no fence behind it, and where all threads of a block
+ * meet behind fences those are everybody's.
+ *
+ * So that no more and no less comes with a value than was released with it, the instruction is done here, while the
+ * places that it touches are locked.
+ *
+ * Large launches may exhaust what such sets may take. From then on (`coarse`) order goes by the numbers of
+ * check_releases.c, which are kept all the time. */
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/check_order.h"
+
+#define MOST_PLACES 4096 /* of a stripe, and of a block's shared memory */
+#define STRIPE_LOG  5    /* of places that share a lock */
+#define SHARED_SPOT (UINT64_C(1) << 63)
+
+/* ---- places: words, or bytes where strong accesses are smaller ---- */
+struct order_place {
+    uint64_t key;           /* 0: free */
+    struct seen_set *comes; /* with the value */
+    uint64_t last;          /* an item: the last strong access that released, which comes, too; 0: none */
+};
+
+uint64_t simt_order_spot(const struct block *owner, uint64_t offset)
+{
+    return SHARED_SPOT | (uint64_t)record_block(owner->id) << 32 | (uint32_t)offset;
+}
+
+static uint64_t mixed(uint64_t key)
+{
+    return key * UINT64_C(0x9E3779B97F4A7C15);
+}
+
+/* Of a strong access to so many bytes. */
+static unsigned object_of(uint64_t spot, unsigned bytes)
+{
+    unsigned log = bytes >= 16 ? 4 : bytes >= 8 ? 3 : 2;
+    return 1 + (unsigned)((mixed(spot >> log) + log) >> 52) % ((1u << SEEN_OBJECT_BITS) - 1);
+}
+
+static struct order_place *slot_of(const struct order_places *t, uint64_t key)
+{
+    uint64_t at = mixed(key) >> 32;
+    while (t->items[at & (t->room - 1)].key && t->items[at & (t->room - 1)].key != key) at++;
+    return &t->items[at & (t->room - 1)];
+}
+
+static bool grow(struct order_places *t)
+{
+    struct order_places more = {.room = t->room ? 2 * t->room : 16, .count = t->count};
+    more.items = rt_calloc(more.room, sizeof *more.items);
+    if (!more.items) return false;
+    for (size_t k = 0; k < t->room; k++)
+        if (t->items[k].key) *slot_of(&more, t->items[k].key) = t->items[k];
+    free(t->items);
+    *t = more;
+    return true;
+}
+
+/* NULL: nothing comes from there; to be made: there is no room. */
+static struct order_place *find(struct simt_check *c, struct order_places *t, uint64_t key, bool make)
+{
+    struct order_place *p = t->room ? slot_of(t, key) : NULL;
+    if (p && p->key) return p;
+    if (!make) return NULL;
+    if (t->count >= MOST_PLACES) {
+        atomic_store(&c->coarse, true);
+        return NULL;
+    }
+    if (4 * t->count >= 3 * t->room && !grow(t)) {
+        atomic_store(&c->no_memory, true);
+        return NULL;
+    }
+    p = slot_of(t, key);
+    p->key = key;
+    t->count++;
+    return p;
+}
+
+static void empty(struct order_places *t)
+{
+    for (size_t k = 0; k < t->room; k++) simt_seen_let_go(&t->items[k].comes);
+    free(t->items);
+    *t = (struct order_places){0};
+}
+
+/* ---- what threads know ---- */
+struct order { /* of a thread */
+    struct seen_set *knows;
+    struct seen_set *fenced;   /* what came before its last fence, but for what the block's barriers ordered */
+    struct seen_set *releases; /* `fenced` and what the fence itself ordered; NULL: it is to be made */
+    struct fence fence;        /* of `releases` */
+};
+
+static struct order *order_of(struct block *b, unsigned thread)
+{
+    if (!b->order) b->order = rt_calloc(b->worker->warp_count * SIMT_WARP, sizeof *b->order);
+    if (!b->order) atomic_store(&b->check->no_memory, true);
+    return b->order ? &b->order[thread] : NULL;
+}
+
+static void set_fenced(struct order *o, struct seen_set *s)
+{
+    if (o->fenced == s) return;
+    simt_seen_hold(&o->fenced, s);
+    simt_seen_let_go(&o->releases);
+}
+
+/* What barriers of some warps or lanes have ordered before what the thread does, since all met. */
+static void add_meetings(struct block *b, unsigned thread, struct seen_set **to)
+{
+    unsigned warp = thread / SIMT_WARP, block = record_block(b->id);
+    const uint32_t *lanes = b->lanes[warp] ? b->lanes[warp][thread % SIMT_WARP] : NULL;
+    uint64_t items[2 * SIMT_WARP];
+    size_t n = 0;
+    for (unsigned v = 0; b->warps && v < b->worker->warp_count; v++)
+        if (b->warps[warp][v] > b->met) items[n++] = seen_item(block, SEEN_WARP + v, 0, b->warps[warp][v]);
+    for (unsigned l = 0; lanes && l < SIMT_WARP; l++)
+        if (lanes[l] > b->met) items[n++] = seen_item(block, SEEN_THREAD + warp * SIMT_WARP + l, 0, lanes[l]);
+    simt_seen_add(b->check, to, items, n);
+}
+
+void simt_order_fence(struct block *b, unsigned thread)
+{
+    struct seen_set *s = NULL;
+    if (!b->order && !b->meets_partly && !b->reach) return;
+    struct order *o = order_of(b, thread);
+    if (!o) return;
+    simt_seen_hold(&s, o->knows);
+    if (b->meets_partly) add_meetings(b, thread, &s);
+    if (b->reach) simt_reach_seen(b, &s);
+    if (b->clocks) simt_clocks_seen(b, thread, &s);
+    set_fenced(o, s);
+    simt_seen_let_go(&s);
+}
+
+bool simt_order_seen(const struct block *b, record r, unsigned thread, uint64_t spot)
+{
+    const struct site *s = &b->check->sites[record_site(r)];
+    const struct seen_set *knows = b->order ? b->order[thread].knows : NULL;
+    if (!knows) return false;
+    if (simt_seen_has(knows, r, 0)) return true;
+    for (unsigned bytes = 4; spot && s->strong && !s->bulk && bytes <= 16; bytes *= 2)
+        if (simt_seen_has(knows, r, object_of(spot, bytes))) return true;
+    return false;
+}
+
+void simt_order_pass(const struct block *b, struct block *to)
+{
+    struct seen_set *s = b->order ? b->order[0].knows : NULL;
+    for (unsigned t = 0; s && t < to->worker->warp_count * SIMT_WARP; t++) simt_order_learn(to, t, s);
+}
+
+struct seen_set *simt_order_knows(const struct block *b, unsigned thread)
+{
+    return b->order ? b->order[thread].knows : NULL;
+}
+
+void simt_order_learn(struct block *b, unsigned thread, struct seen_set *s)
+{
+    struct order *o = s ? order_of(b, thread) : NULL;
+    if (!o || o->knows == s) return;
+    struct seen_set *was = o->knows;
+    if (!b->tags.slow) simt_shared_flush(b);
+    simt_seen_join(b->check, &o->knows, s);
+    b->order_apart |= o->knows != was;
+}
+
+void simt_order_share(struct block *b, const uint32_t *from, const uint32_t *to)
+{
+    unsigned threads = b->worker->warp_count * SIMT_WARP;
+    struct seen_set *all = NULL;
+    if (!b->order) return;
+    for (unsigned t = 0; t < threads; t++)
+        if (from[t / SIMT_WARP] >> t % SIMT_WARP & 1) simt_seen_join(b->check, &all, b->order[t].knows);
+    for (unsigned t = 0; all && t < threads; t++)
+        if (to[t / SIMT_WARP] >> t % SIMT_WARP & 1 && b->order[t].knows != all) simt_seen_hold(&b->order[t].knows, all);
+    simt_seen_let_go(&all);
+    b->order_apart = true;
+}
+
+void simt_order_share_lanes(struct block *b, const struct warp *w, uint32_t m)
+{
+    uint32_t lanes[32] = {0};
+    lanes[w->index] = m;
+    if (b->order) simt_order_share(b, lanes, lanes);
+}
+
+/* What they did themselves, all know. */
+static void forget_own(struct block *b)
+{
+    for (unsigned t = 0; t < b->worker->warp_count * SIMT_WARP; t++) {
+        struct seen_set **knows = &b->order[t].knows;
+        if (*knows && simt_seen_only(*knows, record_block(b->id))) simt_seen_let_go(knows);
+    }
+}
+
+void simt_order_meet(struct block *b, bool fenced)
+{
+    uint32_t all[32];
+    if (!b->order) return;
+    memset(all, 0xff, sizeof all);
+    if (b->order_apart) {
+        forget_own(b);
+        simt_order_share(b, all, all);
+    }
+    b->order_apart = false;
+    if (!fenced) return;
+    simt_order_fence(b, 0); /* all have seen the same */
+    for (unsigned t = 1; t < b->worker->warp_count * SIMT_WARP; t++) set_fenced(&b->order[t], b->order[0].fenced);
+}
+
+void simt_order_start(struct block *b)
+{
+    for (unsigned t = 0; b->order && t < b->worker->warp_count * SIMT_WARP; t++) {
+        simt_seen_let_go(&b->order[t].knows);
+        simt_seen_let_go(&b->order[t].fenced);
+        simt_seen_let_go(&b->order[t].releases);
+    }
+    empty(&b->places);
+    b->order_apart = false;
+    b->meets_partly = false;
+}
+
+void simt_order_free(struct block *b)
+{
+    simt_order_start(b);
+    free(b->order);
+}
+
+void simt_order_end(struct simt_check *c)
+{
+    for (int k = 0; k < LOG_STRIPES; k++) {
+        empty(&c->order[k].places);
+        pthread_mutex_destroy(&c->order[k].lock);
+    }
+}
+
+/* ---- what a thread releases ---- */
+/* NULL: there was no fence. */
+static struct seen_set *releases_of(struct block *b, unsigned thread)
+{
+    struct fence f = simt_check_fence_of(b, thread);
+    struct order *o = f.time || f.block_time ? order_of(b, thread) : NULL;
+    unsigned block = record_block(b->id);
+    uint64_t items[3];
+    size_t n = 0;
+    if (!o) return NULL;
+    if (o->releases && !memcmp(&o->fence, &f, sizeof f)) return o->releases;
+    if (f.block_time) items[n++] = seen_item(block, SEEN_BLOCK, 0, f.block_time);
+    if (f.warp_time) items[n++] = seen_item(block, SEEN_WARP + thread / SIMT_WARP, 0, f.warp_time);
+    if (f.time) items[n++] = seen_item(block, SEEN_THREAD + thread, 0, f.time);
+    simt_seen_hold(&o->releases, o->fenced);
+    simt_seen_add(b->check, &o->releases, items, n);
+    o->fence = f;
+    return o->releases;
+}
+
+/* ---- strong accesses ---- */
+struct strong {
+    struct access *access;
+    uint32_t lanes;                        /* those in global or shared memory */
+    uint64_t spot[SIMT_WARP];              /* of each */
+    struct order_places *table[SIMT_WARP]; /* where it is kept */
+    uint64_t stripes;                      /* that are locked, by bits */
+    uint64_t expected[SIMT_WARP];          /* of compare-and-swaps */
+    uint32_t failing;                      /* likewise, without results */
+    bool swaps;
+    unsigned log, places; /* of a place's bytes; of a lane's places */
+    struct {              /* the last that a lane came to know, and what from */
+        struct seen_set *knew, *comes, *then;
+    } same;
+};
+
+static bool is_shared(const struct insn *i, uint64_t at)
+{
+    return i->space == PTX_SHARED || (i->space == PTX_GENERIC && at >> 48 == SIMT_SHARED_BASE >> 48);
+}
+
+static bool is_global(const struct insn *i, uint64_t at)
+{
+    uint64_t window = at >> 48;
+    return i->space == PTX_GLOBAL || (i->space == PTX_GENERIC && (window < 1 || window > 3));
+}
+
+static void find_spots(struct strong *s, uint32_t m)
+{
+    const struct access *a = s->access;
+    struct simt_check *c = a->check;
+    EACH_LANE(l, m)
+    {
+        uint64_t at = a->at[l];
+        if (is_shared(a->insn, at)) {
+            at = (uint32_t)at;
+            const struct worker *owner = simt_cluster_owner(a->block->worker, &at);
+            if (!owner || owner->ended) continue;
+            struct block *o = owner->observed;
+            s->spot[l] = simt_order_spot(o, at);
+            s->table[l] = &o->places;
+        } else if (is_global(a->insn, at)) {
+            unsigned stripe = (unsigned)(mixed(at >> (s->log + STRIPE_LOG)) >> 58);
+            s->spot[l] = at;
+            s->table[l] = &c->order[stripe].places;
+            s->stripes |= UINT64_C(1) << stripe;
+        } else {
+            continue;
+        }
+        s->lanes |= 1u << l;
+    }
+}
+
+static void lock(struct strong *s, bool on)
+{
+    struct simt_check *c = s->access->check;
+    for (uint64_t left = c->parallel ? s->stripes : 0; left; left &= left - 1) {
+        pthread_mutex_t *one = &c->order[__builtin_ctzll(left)].lock;
+        if (on)
+            pthread_mutex_lock(one);
+        else
+            pthread_mutex_unlock(one);
+    }
+}
+
+static void forget_same(struct strong *s)
+{
+    simt_seen_let_go(&s->same.knew);
+    simt_seen_let_go(&s->same.comes);
+    simt_seen_let_go(&s->same.then);
+}
+
+/* The thread read what is there. */
+static void learn(struct strong *s, unsigned lane, struct order_place *p)
+{
+    struct block *b = s->access->block;
+    unsigned thread = (unsigned)s->access->warp->index * SIMT_WARP + lane;
+    struct order *o = p->comes ? order_of(b, thread) : NULL;
+    if (!o) return;
+    if (p->last) simt_seen_add(b->check, &p->comes, &p->last, 1);
+    p->last = 0;
+    struct seen_set *knew = o->knows;
+    if (knew == p->comes) return;
+    if (!b->tags.slow) simt_shared_flush(b);
+    if (s->same.then && s->same.knew == knew && s->same.comes == p->comes) {
+        simt_seen_hold(&o->knows, s->same.then);
+    } else {
+        simt_seen_hold(&s->same.knew, knew);
+        simt_seen_hold(&s->same.comes, p->comes);
+        simt_seen_join(b->check, &o->knows, p->comes);
+        simt_seen_hold(&s->same.then, o->knows);
+    }
+    b->order_apart |= o->knows != knew;
+}
+
+/* The thread wrote what is there; if it updated that, what came with it still does. */
+static void release(struct strong *s, unsigned lane, struct order_place *p, struct seen_set *mine)
+{
+    struct block *b = s->access->block;
+    unsigned thread = (unsigned)s->access->warp->index * SIMT_WARP + lane;
+    bool updates = s->access->kind == ACCESS_ATOMIC;
+    if (!mine) {
+        if (updates) return;
+        simt_seen_let_go(&p->comes);
+        p->last = 0;
+        return;
+    }
+    uint32_t now = b->now < LAST_TIME ? b->now + 1 : LAST_TIME;
+    const uint64_t itself =
+        seen_item(record_block(b->id), SEEN_THREAD + thread, object_of(s->spot[lane], s->access->bytes), now);
+    if (!updates) {
+        simt_seen_hold(&p->comes, mine);
+        p->last = itself;
+        return;
+    }
+    struct seen_set *both = NULL;
+    simt_seen_hold(&both, mine);
+    simt_seen_add(b->check, &both, &itself, 1);
+    simt_seen_join(b->check, &p->comes, both);
+    simt_seen_let_go(&both);
+}
+
+static uint64_t value_at(const struct access *a, uint32_t slot, unsigned lane)
+{
+    return a->insn->size == 8 ? u64_at(a->regs, slot)[lane] : u32_at(a->regs, slot)[lane];
+}
+
+/* Will a compare-and-swap without a result find another value? False if that can't be told, as when a lane before it
+ * goes there, too. */
+static bool finds_other(const struct strong *s, unsigned lane)
+{
+    const struct access *a = s->access;
+    uint64_t at = s->spot[lane];
+    EACH_LANE(l, s->lanes & ((1u << lane) - 1))
+    if (s->spot[l] == at) return false;
+    if (s->table[lane] == &a->block->places)
+        return simt_swap_fails(a->insn, a->regs, lane, a->warp->shared + (uint32_t)at);
+    return at < SHARED_SPOT && at >= SIMT_GLOBAL_BASE && simt_swap_fails(a->insn, a->regs, lane, simt_host(at));
+}
+
+/* Before a compare-and-swap: what it expects, whose place what it finds may take. */
+static void note_expected(struct strong *s)
+{
+    const struct access *a = s->access;
+    s->swaps = simt_is_swap(a->insn) && a->insn->size <= 8;
+    EACH_LANE(l, s->swaps ? s->lanes : 0)
+    {
+        s->expected[l] = value_at(a, a->insn->b, l);
+        if (a->insn->extra) s->failing |= (uint32_t)finds_other(s, l) << l;
+    }
+}
+
+/* A compare-and-swap that found another value has only read. */
+static bool has_failed(const struct strong *s, unsigned lane)
+{
+    const struct access *a = s->access;
+    uint64_t mask = a->insn->size < 8 ? (UINT64_C(1) << 8 * a->insn->size) - 1 : UINT64_MAX;
+    if (!s->swaps || a->insn->extra) return s->failing >> lane & 1;
+    return ((value_at(a, a->insn->d, lane) ^ s->expected[lane]) & mask) != 0;
+}
+
+static void follow(struct strong *s, unsigned lane)
+{
+    const struct access *a = s->access;
+    bool writes = a->kind != ACCESS_READ && !has_failed(s, lane);
+    struct seen_set *mine = writes ? releases_of(a->block, (unsigned)a->warp->index * SIMT_WARP + lane) : NULL;
+    for (unsigned k = 0; k < s->places; k++) {
+        uint64_t key = (s->spot[lane] >> s->log) + k + 1;
+        struct order_place *p = find(a->check, s->table[lane], key, mine != NULL);
+        if (p && a->kind != ACCESS_WRITE) learn(s, lane, p);
+        if (p && writes) release(s, lane, p, mine);
+    }
+}
+
+enum event simt_order_strong(struct access *a, uint32_t *m)
+{
+    struct simt_check *c = a->check;
+    struct strong s = {.access = a, .log = c->narrow_strong ? 0 : 2};
+    uint16_t objects[SIMT_WARP];
+    s.places = a->bytes >> s.log ? a->bytes >> s.log : 1;
+    if (a->insn->flags & F_RELEASE) simt_check_fence(a->block, a->warp, *m);
+    simt_releases_find(a, *m, objects);
+    bool coarse = atomic_load(&c->coarse);
+    if (coarse)
+        simt_releases_write(a, *m, objects);
+    else
+        find_spots(&s, *m);
+    lock(&s, true);
+    *m = simt_check_lanes(a, *m, (enum ptx_space)a->insn->space);
+    note_expected(&s);
+    enum event ev = *m ? a->insn->run(a->regs, a->insn, *m, a->warp) : EV_NEXT;
+    EACH_LANE(l, s.lanes & *m) follow(&s, l);
+    lock(&s, false);
+    forget_same(&s);
+    if (atomic_load(&c->coarse) && a->kind != ACCESS_WRITE) simt_releases_read(a, *m, objects);
+    *m = 0;
+    return ev;
+}

@@ -1,0 +1,66 @@
+/* Order by atomics and volatile accesses, and the sets of what threads have seen by them. */
+#ifndef SIMT_CHECK_ORDER_H
+#define SIMT_CHECK_ORDER_H
+
+#include "runtime/simt/check_inside.h"
+
+/* ---- check_seen.c: sets, counted by their holders; NULL is an empty one ---- */
+#define SEEN_WHO_BITS    11
+#define SEEN_OBJECT_BITS 12
+enum { SEEN_BLOCK = 0, SEEN_WARP = 32, SEEN_THREAD = 1024 }; /* who, and which warp or thread is added */
+_Static_assert(BLOCK_BITS + SEEN_WHO_BITS + SEEN_OBJECT_BITS + TIME_BITS == 64, "an item has 64 bits");
+
+/* What was done before the time; object 0: anything, others: strong accesses to it. */
+static inline uint64_t seen_item(unsigned block, unsigned who, unsigned object, uint32_t time)
+{
+    return ((((uint64_t)block << SEEN_WHO_BITS | who) << SEEN_OBJECT_BITS | object) << TIME_BITS) | time;
+}
+
+/* *at becomes s; what it was is freed when nobody else holds it. */
+void simt_seen_hold(struct seen_set **at, struct seen_set *s);
+void simt_seen_let_go(struct seen_set **at);
+/* *to comes to say what n items say, or another set; those are in order, as simt_seen_sort puts them. */
+void simt_seen_add(struct simt_check *c, struct seen_set **to, const uint64_t *items, size_t n);
+void simt_seen_join(struct simt_check *c, struct seen_set **to, struct seen_set *more);
+/* Does it tell of this block alone? */
+bool simt_seen_only(const struct seen_set *s, unsigned block);
+/* By keys, the latest of each; how many are left. */
+size_t simt_seen_sort(uint64_t *items, size_t n);
+/* Does it say so of what the record tells: in general, or as a strong access to the object? 0: in general. */
+bool simt_seen_has(const struct seen_set *s, record r, unsigned object);
+
+/* ---- check_order.c ---- */
+/* Of global memory the spot is the address; of a block's shared memory this; 0: none. */
+uint64_t simt_order_spot(const struct block *owner, uint64_t offset);
+/* A strong access of lanes m, which are taken out: it is looked at and done. */
+enum event simt_order_strong(struct access *a, uint32_t *m);
+/* Has the thread seen, by what it read, what the record says? */
+bool simt_order_seen(const struct block *b, record r, unsigned thread, uint64_t spot);
+struct seen_set *simt_order_knows(const struct block *b, unsigned thread);
+void simt_order_learn(struct block *b, unsigned thread, struct seen_set *s);
+void simt_order_fence(struct block *b, unsigned thread); /* its fence comes behind what it has seen so far */
+/* By warp: lanes `to` come to know what any of `from` know; the same within a warp; all threads met; to a block of the
+ * cluster. */
+void simt_order_share(struct block *b, const uint32_t *from, const uint32_t *to);
+void simt_order_share_lanes(struct block *b, const struct warp *w, uint32_t m);
+void simt_order_meet(struct block *b, bool fenced);
+void simt_order_pass(const struct block *b, struct block *to);
+void simt_order_start(struct block *b); /* a block begins */
+void simt_order_free(struct block *b);
+void simt_order_end(struct simt_check *c);
+
+/* ---- check_releases.c ---- */
+/* What lanes m of a strong access touch. */
+void simt_releases_find(const struct access *a, uint32_t m, uint16_t *objects);
+/* What the lanes released goes with what they write; what they read comes with what was released. */
+void simt_releases_write(const struct access *a, uint32_t m, const uint16_t *objects);
+void simt_releases_read(const struct access *a, uint32_t m, const uint16_t *objects);
+/* The lane releases what its last fence ordered, to whoever comes to know of a later release. */
+void simt_releases_arrive(const struct access *a, unsigned lane);
+/* The thread has seen the releases up to this number. Has it seen what the record says? */
+void simt_releases_acquire(struct block *b, unsigned thread, uint64_t number);
+bool simt_releases_seen(const struct block *b, record e, unsigned thread);
+void simt_releases_start(struct block *b); /* a block begins */
+void simt_releases_free(struct simt_check *c);
+
+#endif

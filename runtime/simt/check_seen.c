@@ -1,0 +1,178 @@
+/* What threads have seen of others by atomics and volatile accesses: sets that do not change, so that threads, places
+ * and host threads share them. An item says of a block, a warp or a thread before which time all that it did was seen;
+ * of a thread and a place, before which time its strong accesses there. */
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/memory.h"
+#include "runtime/simt/check_order.h"
+
+#define TIME_MASK    ((UINT64_C(1) << TIME_BITS) - 1)
+#define THREAD_SHIFT (TIME_BITS + SEEN_OBJECT_BITS)
+#define BLOCK_SHIFT  (THREAD_SHIFT + SEEN_WHO_BITS)
+#define KEY(item)    ((item) >> TIME_BITS)
+#define FREE_WORK    32         /* items of a set that costs nothing */
+#define MOST_WORK    (1u << 21) /* items that a launch may copy in larger ones */
+
+struct seen_set {
+    _Atomic uint32_t holders;
+    uint32_t count;
+    uint64_t items[]; /* by rising keys */
+};
+
+void simt_seen_hold(struct seen_set **at, struct seen_set *s)
+{
+    if (s) atomic_fetch_add_explicit(&s->holders, 1, memory_order_relaxed);
+    simt_seen_let_go(at);
+    *at = s;
+}
+
+void simt_seen_let_go(struct seen_set **at)
+{
+    struct seen_set *s = *at;
+    *at = NULL;
+    if (s && atomic_fetch_sub_explicit(&s->holders, 1, memory_order_acq_rel) == 1) free(s);
+}
+
+/* Is it said by an item before it: of its block, or of its thread? */
+struct prior {
+    uint64_t of_block, of_thread;
+};
+static bool is_said(struct prior *p, uint64_t item)
+{
+    if (item >> BLOCK_SHIFT == p->of_block >> BLOCK_SHIFT && (item & TIME_MASK) <= (p->of_block & TIME_MASK))
+        return true;
+    if (item >> THREAD_SHIFT == p->of_thread >> THREAD_SHIFT && (item & TIME_MASK) <= (p->of_thread & TIME_MASK))
+        return true;
+    if ((item >> TIME_BITS) % (1u << SEEN_OBJECT_BITS)) return false;
+    p->of_thread = item;
+    if ((item >> THREAD_SHIFT) % (1u << SEEN_WHO_BITS) == SEEN_BLOCK) p->of_block = item;
+    return false;
+}
+
+static uint32_t merge(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *to)
+{
+    struct prior p = {0};
+    uint32_t count = 0;
+    for (size_t i = 0, j = 0; i < n || j < m;) {
+        uint64_t x = i < n ? a[i] : UINT64_MAX, y = j < m ? b[j] : UINT64_MAX, item = x < y ? x : y;
+        if (i < n && j < m && KEY(x) == KEY(y)) {
+            item = x < y ? y : x;
+            i++, j++;
+        } else if (item == x && i < n) {
+            i++;
+        } else {
+            j++;
+        }
+        if (!is_said(&p, item)) to[count++] = item;
+    }
+    return count;
+}
+
+/* Where items of the block begin, or of one with a higher number. */
+static size_t block_at(const uint64_t *items, size_t n, uint64_t block)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t k = (low + high) / 2;
+        if (items[k] >> BLOCK_SHIFT < block)
+            low = k + 1;
+        else
+            high = k;
+    }
+    return low;
+}
+
+/* Of sets of which the second has items of few blocks: what lies outside of these is as it was. */
+static uint32_t merge_some(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *to)
+{
+    size_t first = block_at(a, n, b[0] >> BLOCK_SHIFT), past = block_at(a, n, (b[m - 1] >> BLOCK_SHIFT) + 1);
+    if (first) memcpy(to, a, first * sizeof *a);
+    size_t count = first + merge(a + first, past - first, b, m, to + first);
+    if (n > past) memcpy(to + count, a + past, (n - past) * sizeof *a);
+    return (uint32_t)(count + n - past);
+}
+
+static bool is_same(const struct seen_set *s, const struct seen_set *other)
+{
+    return s && s->count == other->count && !memcmp(s->items, other->items, s->count * sizeof *s->items);
+}
+
+static void add(struct simt_check *c, struct seen_set **to, const uint64_t *items, size_t n, struct seen_set *whole)
+{
+    const struct seen_set *was = *to;
+    size_t had = was ? was->count : 0;
+    struct seen_set *s = rt_alloc(sizeof *s + (had + n) * sizeof *items);
+    if (!s) {
+        atomic_store(&c->no_memory, true);
+        return;
+    }
+    atomic_init(&s->holders, 0);
+    s->count = merge_some(was ? was->items : items, had, items, n, s->items);
+    if (had + n > FREE_WORK && atomic_fetch_add(&c->seen_work, (uint32_t)(had + n)) > MOST_WORK)
+        atomic_store(&c->coarse, true);
+    if (!is_same(whole, s) && !is_same(*to, s)) {
+        simt_seen_hold(to, s);
+        return;
+    }
+    if (is_same(whole, s)) simt_seen_hold(to, whole);
+    free(s);
+}
+
+void simt_seen_add(struct simt_check *c, struct seen_set **to, const uint64_t *items, size_t n)
+{
+    if (n) add(c, to, items, n, NULL);
+}
+
+void simt_seen_join(struct simt_check *c, struct seen_set **to, struct seen_set *more)
+{
+    if (!more || *to == more) return;
+    if (*to)
+        add(c, to, more->items, more->count, more);
+    else
+        simt_seen_hold(to, more);
+}
+
+bool simt_seen_only(const struct seen_set *s, unsigned block)
+{
+    return s->items[0] >> BLOCK_SHIFT == block && s->items[s->count - 1] >> BLOCK_SHIFT == block;
+}
+
+static int by_key(const void *x, const void *y)
+{
+    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+    return a < b ? -1 : a > b;
+}
+
+size_t simt_seen_sort(uint64_t *items, size_t n)
+{
+    size_t kept = 0;
+    qsort(items, n, sizeof *items, by_key);
+    for (size_t k = 0; k < n; k++) {
+        if (kept && KEY(items[kept - 1]) == KEY(items[k])) kept--;
+        items[kept++] = items[k];
+    }
+    return kept;
+}
+
+/* The time that the set has for a key; 0: none. */
+static uint32_t time_of(const struct seen_set *s, uint64_t key)
+{
+    uint32_t low = 0, high = s->count;
+    while (low < high) {
+        uint32_t k = (low + high) / 2;
+        if (KEY(s->items[k]) < key)
+            low = k + 1;
+        else
+            high = k;
+    }
+    return low < s->count && KEY(s->items[low]) == key ? (uint32_t)(s->items[low] & TIME_MASK) : 0;
+}
+
+bool simt_seen_has(const struct seen_set *s, record r, unsigned object)
+{
+    unsigned block = record_block(r), thread = record_thread(r);
+    uint32_t time = record_time(r);
+    if (time < time_of(s, KEY(seen_item(block, SEEN_THREAD + thread, object, 0)))) return true;
+    return !object && (time < time_of(s, KEY(seen_item(block, SEEN_BLOCK, 0, 0))) ||
+                       time < time_of(s, KEY(seen_item(block, SEEN_WARP + thread / SIMT_WARP, 0, 0))));
+}

@@ -1,0 +1,194 @@
+-- Who reads a flag comes behind what was released with the value that it reads, and behind nothing else.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+gpu.device("simt")
+local reports = assert(loadfile("tests/simt/shared/reports.lua"))(t)
+
+-- Line 1 of a case is the first one behind this. Who does something: the first lane of each warp of three, or of each block.
+local head = [[
+__device__ void store_release(int *p, int v) { asm volatile("st.release.gpu.s32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
+__device__ void store_relaxed(int *p, int v) { asm volatile("st.relaxed.gpu.s32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
+__device__ int load_acquire(int *p) { int v; asm volatile("ld.acquire.gpu.s32 %0, [%1];" : "=r"(v) : "l"(p) : "memory"); return v; }
+#define SET(i, v) atomicExch(&flag[i], v)
+#define SAY(i, v) (*(volatile int *)&flag[i] = (v)) // no order by itself
+#define AWAIT(i, v) while (*(volatile int *)&flag[i] != (v)) {}
+__global__ void k(float *x, float *out, int *flag) {
+  __shared__ float s[4];
+  __shared__ int near[4];
+  int me = threadIdx.x, who = gridDim.x > 1 ? blockIdx.x : me / 32;
+  if (me < 4) { s[me] = 0; near[me] = 0; }
+  __syncthreads();
+  if (gridDim.x > 1 ? me : me % 32) return;
+#line 1 "case"
+]]
+
+local function check(source, blocks, threads)
+  local k = gpu.kernel { source = head .. source .. "\n}", chunk = "case", line = 1 }
+  local x, out, flag = gpu.zeros(8), gpu.zeros(8), gpu.zeros(2048, "int32")
+  return gpu.check(function() k(blocks, threads or 96)(x, out, flag) end), out
+end
+
+local function race(line, what, other)
+  return ("%d: %s written here and read in line %d by another thread, with nothing that orders them (1 times)"):format(line, what, other)
+end
+local function each(name, body)
+  t.test(name .. ", warps of a block", function() body(1) end)
+  t.test(name .. ", blocks", function() body(3) end)
+end
+local function faulty(name, source, want)
+  each(name, function(blocks)
+    local text = reports.text((check(source, blocks)))
+    t.eq((text:gsub(" of another block", ""):gsub("by a thread", "by another thread")), want)
+  end)
+end
+local function clean(name, source, value)
+  each(name, function(blocks)
+    local found, out = check(source, blocks)
+    reports.none(found)
+    t.eq(out[1], value or 1)
+  end)
+end
+
+---- order
+clean("a flag behind a fence", [[
+  if (who == 0) { x[0] = 1; __threadfence(); SET(0, 1); }
+  if (who == 1) { AWAIT(0, 1); out[0] = x[0]; }
+]])
+clean("a chain of flags", [[
+  if (who == 0) { x[0] = 1; __threadfence(); SET(0, 1); }
+  if (who == 1) { AWAIT(0, 1); __threadfence(); SET(1, 1); }
+  if (who == 2) { AWAIT(1, 1); out[0] = x[0]; }
+]])
+clean("an update goes on with what came with the value", [[
+  if (who == 0) { x[0] = 1; __threadfence(); SET(0, 1); }
+  if (who == 1) { AWAIT(0, 1); atomicAdd(&flag[0], 1); }
+  if (who == 2) { AWAIT(0, 2); out[0] = x[0]; }
+]])
+clean("stores that release and loads that acquire", [[
+  if (who == 0) { x[0] = 1; store_release(flag, 1); }
+  if (who == 1) { while (!load_acquire(flag)) {} store_release(flag + 1, 1); }
+  if (who == 2) { while (!load_acquire(flag + 1)) {} out[0] = x[0]; }
+]])
+clean("a flag that is read plainly behind the wait", [[
+  if (who == 0) store_release(flag, 1);
+  if (who == 1) { while (!load_acquire(flag)) {} out[0] = *flag; *flag = 0; }
+]])
+clean("a lock", [[
+  for (int i = 0; i < 20; i++) {
+    while (atomicCAS(&flag[0], 0, 1)) {}
+    __threadfence();
+    x[0] += 1;
+    __threadfence();
+    atomicExch(&flag[0], 0);
+  }
+  __threadfence();
+  if (atomicAdd(&flag[1], 1) == 2) out[0] = x[0];
+]], 60)
+clean("a ticket, and the last of all", [[
+  x[who] = 1;
+  __threadfence();
+  if (atomicAdd(&flag[0], 1) == 2) { out[0] = x[0] + x[1] + x[2]; flag[0] = 0; }
+]], 3)
+clean("two words that are read as one", [[
+  unsigned long long *both = (unsigned long long *)flag;
+  if (who == 0) { x[0] = 1; __threadfence(); atomicExch(both, 1ull << 32); }
+  if (who == 1) { AWAIT(1, 1); out[0] = x[0] + (flag[0] + flag[1] - 1); }
+]])
+clean("flags of a byte", [[
+  volatile char *byte = (volatile char *)flag;
+  if (who == 0) { x[0] = 1; __threadfence(); byte[1] = 1; }
+  if (who == 1) { while (!byte[1]) {} byte[2] = 1; out[0] = x[0]; }
+  if (who == 2) { while (!byte[2]) {} while (!byte[1]) {} out[1] = x[0]; }
+]])
+
+---- no order
+faulty("a flag of somebody else", [[
+  if (who == 0) { x[0] = 1; __threadfence(); SET(0, 1); SAY(1, 1); }
+  if (who == 1) { __threadfence(); SET(2, 1); }
+  if (who == 2) { AWAIT(2, 1);
+    out[0] = x[0]; }
+]], race(1, "x[0]", 4))
+faulty("what is written behind the fence", [[
+  if (who == 0) { __threadfence(); x[0] = 1;
+    SET(0, 1); }
+  if (who == 1) { AWAIT(0, 1);
+    out[0] = x[0]; }
+]], race(1, "x[0]", 4))
+faulty("a value that somebody else has put in its place", [[
+  if (who == 0) { x[0] = 1; __threadfence(); SET(0, 1); }
+  if (who == 1) { AWAIT(0, 1); SAY(0, 2); SAY(1, 1); }
+  if (who == 2) { AWAIT(1, 1); AWAIT(0, 2);
+    out[0] = x[0]; }
+]], race(1, "x[0]", 4))
+faulty("a chain whose second part has no fence", [[
+  if (who == 0) { x[0] = 1; __threadfence(); SET(0, 1); }
+  if (who == 1) { AWAIT(0, 1); SET(1, 1); }
+  if (who == 2) { AWAIT(1, 1);
+    out[0] = x[0]; }
+]], race(1, "x[0]", 4))
+faulty("a chain whose fence comes before the wait", [[
+  if (who == 0) { x[0] = 1; __threadfence(); SET(0, 1); }
+  if (who == 1) { __threadfence(); AWAIT(0, 1); SET(1, 1); }
+  if (who == 2) { AWAIT(1, 1);
+    out[0] = x[0]; }
+]], race(1, "x[0]", 4))
+faulty("a compare-and-swap that fails writes nothing", [[
+  if (who == 0) { x[0] = 1; __threadfence(); atomicCAS(&flag[0], 5, 6); SAY(1, 1); }
+  if (who == 1) { atomicAdd(&flag[0], 0); }
+  if (who == 2) { atomicAdd(&flag[0], 0);
+    out[0] = x[0]; }
+]], race(1, "x[0]", 4))
+faulty("relaxed stores", [[
+  if (who == 0) { x[0] = 1; store_relaxed(flag, 1); }
+  if (who == 1) { while (!load_acquire(flag)) {}
+    out[0] = x[0]; }
+]], race(1, "x[0]", 3))
+
+t.test("a barrier of some warps does not wait for one that has ended", function()
+  local k = gpu.kernel { chunk = "case", line = 1, source = [[
+__global__ void k(float *x, float *out) {
+  if (threadIdx.x == 64) x[5] = 1;
+  if (threadIdx.x >= 64) return;
+  asm volatile("bar.sync 1, 64;" ::: "memory");
+  if (threadIdx.x == 0) out[0] = x[5];
+}]] }
+  for _ = 1, 5 do
+    local found = gpu.check(function() k(1, 96)(gpu.zeros(8), gpu.zeros(8)) end)
+    t.eq(reports.text(found), "2: x[5] written here and read in line 5 by another thread, with nothing that orders them (1 times)")
+  end
+end)
+
+---- launches that are too large for all of it
+t.test("more flags than are told apart", function()
+  local k = gpu.kernel [[
+__global__ void k(float *x, int *flag, float *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, next = (i + 32) % (gridDim.x * blockDim.x);
+  x[i] = i;
+  __threadfence();
+  atomicExch(&flag[i], 1);
+  if (next < i) return;
+  if (*(volatile int *)&flag[next]) out[i] = x[next]; // mostly too early; where it is not, it is in order
+}]]
+  local n = 300 * 1024
+  local x, flag, out = gpu.zeros(n), gpu.zeros(n, "int32"), gpu.zeros(n)
+  reports.none((gpu.check(function() k(n // 256, 256)(x, flag, out) end)))
+  local k = gpu.kernel [[
+__global__ void k(float *x, int *flag, float *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  x[i] = 1;
+  __threadfence();
+  if (atomicAdd(flag, 1) < gridDim.x * blockDim.x - 1) return;
+  float sum = 0;
+  for (int k = 0; k < 2048; k++) sum += x[k];
+  out[0] = sum;
+}]]
+  flag:fill(0)
+  reports.none((gpu.check(function() k(n // 256, 256)(x, flag, out) end)))
+  t.eq(out[1], 2048)
+end)
+
+if not os.getenv("LUNARRAY_THREADS") then
+  for _, settings in ipairs { "LUNARRAY_THREADS=1", "LUNARRAY_THREADS=3 LUNARRAY_JIT=0" } do t.again("tests/simt/flags.lua", settings, 30) end
+end
+
+t.done()
