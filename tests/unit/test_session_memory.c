@@ -1,4 +1,5 @@
 /* What a session keeps, and what it does when memory runs out at any point. */
+#include <limits.h>
 #include "runtime/memory.h"
 #include "tests/unit/session.h"
 
@@ -30,8 +31,14 @@ static int kilobytes_after(int cells)
 TEST(cells_leave_nothing_behind)
 {
     start();
-    int before = kilobytes_after(1100), after = kilobytes_after(1100);
-    CHECK(after - before < 8);
+    /* Lua's table of strings may happen to grow in one of the rounds; a leak is in all of them. */
+    int least = INT_MAX;
+    for (int round = 0, before = kilobytes_after(1100); round < 2; round++) {
+        int after = kilobytes_after(1100);
+        if (after - before < least) least = after - before;
+        before = after;
+    }
+    CHECK(least < 8);
     CHECK_HAS(fails("x = 1\nx.y.z = 1"), "");
     CHECK_HAS(traceback(), "x.y.z = 1"); /* the text of the last cell is there */
 }
