@@ -202,11 +202,12 @@ bool lg_is_handle(lua_State *L, int idx)
     return same;
 }
 
-/* A cell that asks for a name is told that it has no value; a call that returns nil is not. */
+/* A cell that asks for a name is told that it has no value; a call that returns nil is not, nor is what a front end
+ * evaluates beside cells. */
 static void show_nil(lua_State *L, const struct lg_session *s)
 {
     size_t length;
-    const char *code = lg_chunk_source(L, s->chunk, &length);
+    const char *code = strncmp(s->chunk, "=cell ", 6) == 0 ? lg_chunk_source(L, s->chunk, &length) : NULL;
     if (!code || !s->sink.result || !lg_push_nil(L, code, length)) return;
     struct bundle b = new_bundle(L);
     lua_pushvalue(L, b.anchors - 2);
