@@ -419,6 +419,7 @@ static inline int simt_jit_alignment(const struct jit_insn *n)
 /* ---- jit_walks.c ---- */
 /* At a block's start, behind its label. */
 void simt_jit_begin_walks(struct jit *j, const struct jit_block *b);
+bool simt_jit_walks(const struct jit *j, const struct jit_insn *n); /* may the load be one of the block's walks? */
 /* Which of the block's walks the load is, of a group when there is one; -1: none. */
 int simt_jit_walk_of(struct jit *j, const struct jit_insn *n, const struct jit_group *g);
 /* Goes to label `use` unless the next words are to be fetched. */
@@ -427,6 +428,11 @@ void simt_jit_find_walk(struct jit *j, int walk, int use);
 void simt_jit_fetch_walk(struct jit *j, int walk, uint32_t range);
 /* Behind both: a part's words of this round into each register. */
 void simt_jit_use_walk(struct jit *j, int walk, const int *regs, int use, int done);
+
+/* ---- jit_indexed.c ---- */
+/* Three instructions from n on that load by an index, as one: into registers that become those of the last one's
+ * result. False when nothing was written. */
+bool simt_jit_load_indexed(struct jit *j, const struct jit_insn *n, int *regs);
 
 /* ---- jit_strided.c ---- */
 /* Loads and stores of lanes of a register's size that lie `step` bytes apart, a few elements; m: where the first one

@@ -385,6 +385,20 @@ static void pass_lives(struct jit *j, const struct jit_insn *n)
     }
 }
 
+/* The last of the instructions from n on that become one; n itself when it stands alone. */
+static const struct jit_insn *write_joined(struct jit *j, const struct jit_insn *n)
+{
+    int regs[JIT_PARTS];
+    if (!simt_jit_load_indexed(j, n, regs)) {
+        write_insn(j, n);
+        return n;
+    }
+    pass_lives(j, n);
+    pass_lives(j, n + 1);
+    simt_jit_define_vector(j, n[2].writes[0], regs);
+    return n + 2;
+}
+
 void simt_jit_write_body(struct jit *j, struct jit_block *b, void (*end)(struct jit *j, const struct jit_insn *n))
 {
     simt_jit_begin_block(j, b);
@@ -394,7 +408,9 @@ void simt_jit_write_body(struct jit *j, struct jit_block *b, void (*end)(struct 
         const struct jit_insn *n = &j->code[k];
         j->pc = j->first + k;
         j->gpr_pins = j->vector_pins = 0;
-        write_insn(j, n);
+        n = write_joined(j, n);
+        k = (uint32_t)(n - j->code);
+        j->pc = j->first + k;
         j->gpr_pins = j->vector_pins = 0;
         if (k + 1 == b->end) end(j, n);
         pass_lives(j, n);

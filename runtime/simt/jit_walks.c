@@ -4,13 +4,19 @@
  *
  * That is right as long as nobody needs to see what others wrote meanwhile: the loop has no stores, atomics, barriers
  * or volatile loads, and what was fetched is forgotten whenever it is begun, also after a slice. Lanes may leave the
- * loop; those that come to it begin it. Where 16 bytes would pass the end of an allocation, each round gathers. */
+ * loop; those that come to it begin it. Where 16 bytes would pass the end of an allocation, each round gathers.
+ *
+ * Rows that lie far apart are new lines for each lane, which processors don't foresee: the first round also asks for
+ * the lines of as many rows behind, where the warp that is next most likely begins. */
 #include "runtime/simt/jit_build.h"
 
 #define ROUND  4 /* bytes */
 #define DEPTH  4 /* of sums that an address is */
 #define VECTOR ((int32_t)(sizeof(uint32_t) * SIMT_WARP))
 #define WHOLE  (4 * VECTOR) /* nothing is left */
+#define FRESH  (WHOLE + 1)  /* nothing was fetched */
+#define NEAR   1024         /* bytes from the first lane's row to the last one's */
+#define FAR    (1 << 20)
 
 /* ---- which ---- */
 static const struct jit_insn *last_write(const struct jit_insn *from, const struct jit_insn *to, uint16_t slot)
@@ -78,9 +84,14 @@ static bool has_walks(const struct jit *j, const struct jit_block *b)
     return found;
 }
 
+bool simt_jit_walks(const struct jit *j, const struct jit_insn *n)
+{
+    return j->again_label >= 0 && walks(j, j->block, n);
+}
+
 int simt_jit_walk_of(struct jit *j, const struct jit_insn *n, const struct jit_group *g)
 {
-    if (j->again_label < 0 || j->walk_count == WALKS || (g && g->bytes > ROUND) || !walks(j, j->block, n)) return -1;
+    if (j->walk_count == WALKS || (g && g->bytes > ROUND) || !simt_jit_walks(j, n)) return -1;
     return j->walk_count++;
 }
 
@@ -99,7 +110,7 @@ void simt_jit_begin_walks(struct jit *j, const struct jit_block *b)
     j->again_label = -1;
     j->walk_count = 0;
     if (!has_walks(j, b)) return;
-    for (int k = 0; k < WALKS; k++) x86_mem_imm(&j->x, ALU_MOV, false, taken(k), WHOLE);
+    for (int k = 0; k < WALKS; k++) x86_mem_imm(&j->x, ALU_MOV, false, taken(k), FRESH);
     j->again_label = x86_label(&j->x);
     x86_bind(&j->x, j->again_label);
 }
@@ -121,10 +132,49 @@ void simt_jit_find_walk(struct jit *j, int walk, int use)
     x86_jump_if(&j->x, CC_B, use);
 }
 
+static struct x86_mem address_of(int lane)
+{
+    return x86_at(REG_WARP, (int32_t)(offsetof(struct warp, addresses) + sizeof(uint64_t) * (unsigned)lane));
+}
+
+/* When rows are begun: the warp that is next most likely has those behind. rcx: the range's start, as the host has it.
+ */
+static void look_behind(struct jit *j, int walk)
+{
+    struct x86 *x = &j->x;
+    int fresh = x86_label(x), on = x86_label(x);
+    x86_mem_imm(x, ALU_CMP, false, taken(walk), FRESH);
+    x86_jump_if(x, CC_E, fresh);
+    x86_bind(x, on);
+    x->now = X86_COLD;
+    x86_bind(x, fresh);
+    if (j->zone) {
+        struct x86_mem lane = {REG_WARP, RAX, 3, (int32_t)offsetof(struct warp, addresses), -1};
+        x86_last_bit(x, RAX, REG_MASK);
+        x86_rm(x, ALU_MOV, true, RDX, lane);
+        x86_first_bit(x, RAX, REG_MASK);
+        x86_rm(x, ALU_SUB, true, RDX, lane);
+    } else {
+        x86_rm(x, ALU_MOV, true, RDX, address_of(SIMT_WARP - 1));
+        x86_rm(x, ALU_SUB, true, RDX, address_of(0));
+    }
+    x86_lea(x, true, RAX, x86_at(RDX, -NEAR));
+    x86_imm(x, ALU_CMP, true, RAX, FAR);
+    x86_jump_if(x, CC_AE, on);
+    x86_rr(x, ALU_ADD, true, RDX, RCX);
+    for (int l = 0; l < SIMT_WARP; l++) {
+        x86_rm(x, ALU_MOV, true, RAX, address_of(l));
+        x86_prefetch(x, x86_at_index(RDX, RAX, 0));
+    }
+    x86_jump(x, on);
+    x->now = X86_HOT;
+}
+
 void simt_jit_fetch_walk(struct jit *j, int walk, uint32_t range)
 {
     uint32_t pins = j->vector_pins;
     simt_jit_find_range(j, range);
+    look_behind(j, walk);
     for (int p = 0; p < simt_jit_part_count(j, false); p++) {
         int r[4];
         simt_jit_load_words(j, p, r);

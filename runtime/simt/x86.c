@@ -282,6 +282,10 @@ void x86_first_bit(struct x86 *x, int reg, int rm)
 {
     x86_rr(x, 0x1bc, false, reg, rm);
 }
+void x86_last_bit(struct x86 *x, int reg, int rm)
+{
+    x86_rr(x, 0x1bd, false, reg, rm);
+}
 
 void x86_imul_imm(struct x86 *x, bool wide, int reg, int rm, int32_t value)
 {

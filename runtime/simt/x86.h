@@ -104,6 +104,7 @@ void x86_prefetch(struct x86 *x, struct x86_mem m); /* the address may be any */
 void x86_imul(struct x86 *x, bool wide, int reg, int rm);
 void x86_divide(struct x86 *x, bool is_signed, int rm); /* rax by 64 bits: rax is the quotient, rdx the rest */
 void x86_first_bit(struct x86 *x, int reg, int rm);     /* of 32; not for 0 */
+void x86_last_bit(struct x86 *x, int reg, int rm);      /* likewise */
 void x86_imul_imm(struct x86 *x, bool wide, int reg, int rm, int32_t value);
 enum { SHIFT_LEFT = 4, SHIFT_RIGHT = 5, SHIFT_SIGNED = 7 };
 void x86_shift_imm(struct x86 *x, int kind, bool wide, int reg, int count);

@@ -21,6 +21,32 @@ __global__ void beyond(float *x) {
   t.eq(x:sum(), 100)
 end)
 
+t.test("an index of one lane that is out of bounds, behind a base in the middle", function()
+  local line = here() + 5
+  local k = gpu.kernel [==[
+__global__ void middle(const int *i, const float *x, float *y, int n) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  float s = 0;
+  if (t % 3 < n) s = x[i[t] + 50] + (x + 50)[i[t]];
+  y[t] = s;
+}]==]
+  local index, values = (gpu.range(0, 255) * 37 % 100 - 50):to "int32", gpu.range(1, 100):to "float32"
+  local y = gpu.zeros(256)
+  local function expect(n)
+    for l = 0, 255 do t.eq(y[l + 1], l % 3 < n and 2 * (l * 37 % 100 + 1) or 0) end
+  end
+  k(4, 64)(index, values, y, 3)
+  expect(3)
+  k(4, 64)(index, values, y, 2)
+  expect(2)
+  for _, bad in ipairs { -2147483648, -1 << 29, -51, 50, 1 << 29, 2147483597 } do
+    index[75] = bad -- of a thread that does not load
+    k(4, 64)(index, values, y, 2)
+    expect(2)
+    t.raises({ "faults.lua:" .. line .. ":", "read of 4 bytes", "block (1, 0, 0), thread (10, 0, 0)" }, function() k(4, 64)(index, values, y, 3) end)
+  end
+end)
+
 t.test("a null pointer", function()
   local k = gpu.kernel "__global__ void null(const float *p, float *o) { o[0] = p[threadIdx.x]; }"
   t.raises({ "null pointer", "read of 4 bytes" }, function() k(1, 32)(nil, x) end)
