@@ -151,7 +151,7 @@ static const char *const synonyms[][2] = {
     {"find_peaks", "(x[\"2:-2\"]:gt(x[\":-3\"]) & x[\"2:-2\"]:gt(x[\"3:\"])):nonzero() + 1"},
     {"stft", "gpu.fft.rfft(x:unfold(1, n, step) * gpu.hanning(n))"},
     {"spectrogram", "gpu.fft.rfft(x:unfold(1, n, step) * gpu.hanning(n)):abs() ^ 2"},
-    {"lfilter", "gpu.convolve(x, b), of a filter without feedback"}, {"get_window", "hanning"},
+    {"filtfilt", "gpu.lfilter(b, a, gpu.lfilter(b, a, x):flip(-1)):flip(-1)"}, {"get_window", "hanning"},
     {"ndtr", "(1 + (x / 2 ^ 0.5):erf()) / 2"}, {"ndtri", "(2 * x - 1):erfinv() * 2 ^ 0.5"},
     {"erfcinv", "(1 - x):erfinv()"}, {"betaln", "x:lgamma() + y:lgamma() - (x + y):lgamma()"},
     {"entr", "-x:xlogy(x)"}, {"rel_entr", "x:xlogy(x / y)"}, {"diag_indices", "x:diagonal()"},

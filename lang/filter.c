@@ -1,0 +1,101 @@
+/* gpu.lfilter: filters with feedback. */
+#include <string.h>
+#include "kernels/filter.h"
+#include "lang/array.h"
+#include "lang/steps.h"
+
+enum { B = 1, A, X, AXIS, ZI };
+
+/* The coefficients at idx, a number, list or array of one axis, on the host in float64; pushed, and returned. */
+static const struct rt_array *push_coefficients(lua_State *L, int idx, const char *name)
+{
+    if (lua_type(L, idx) == LUA_TNUMBER) {
+        lua_createtable(L, 1, 0);
+        lua_pushvalue(L, idx);
+        lua_rawseti(L, -2, 1);
+        lua_replace(L, idx);
+    }
+    const struct rt_array *c = lg_step_array(L, idx, NULL, RT_FLOAT64);
+    lg_check(L, kn_check_real(c, "lfilter", lg_error_box(L)));
+    char text[256];
+    if (c->ndim != 1 || c->shape[0] == 0)
+        luaL_error(L, "lfilter: %s has the shape %s, expected one axis with a coefficient or more", name,
+                   rt_shape_text(c->ndim, c->shape, text, sizeof text));
+    lg_step(L, "contiguous", "v", lg_step(L, "to", "vss", idx, "float64", "cpu"));
+    return lg_check_array(L, -1);
+}
+
+/* Pushes both lists over a[1], `order` + 1 of each. */
+static struct kn_filter push_filter(lua_State *L)
+{
+    const struct rt_array *b = push_coefficients(L, B, "b"), *a = push_coefficients(L, A, "a");
+    int64_t nb = b->shape[0], na = a->shape[0], n = nb > na ? nb : na;
+    const double *from_b = rt_array_host(b), *from_a = rt_array_host(a);
+    if (from_a[0] == 0) luaL_error(L, "lfilter: a[1], by which all coefficients are divided, is 0");
+    if (n < 2) n = 2;
+    double *all = lua_newuserdatauv(L, 2 * (size_t)n * sizeof *all, 0);
+    for (int64_t i = 0; i < n; i++) {
+        all[i] = i < nb ? from_b[i] / from_a[0] : 0;
+        all[n + i] = i < na ? from_a[i] / from_a[0] : 0;
+    }
+    return (struct kn_filter){n - 1, all, all + n};
+}
+
+/* Pushes the state that the filter begins with, of which the user knows `known` elements along the axis. */
+static struct rt_array *push_state(lua_State *L, const struct rt_array *x, int axis, int64_t order, int64_t known)
+{
+    struct rt_error *e = lg_error_box(L);
+    int64_t shape[RT_MAX_DIMS];
+    bool given = !lua_isnil(L, ZI), same = true;
+    memcpy(shape, x->shape, sizeof shape);
+    shape[axis] = order;
+    struct rt_array *state = lg_new_array(L);
+    lg_check(L, rt_array_new(rt_array_device(x), RT_FLOAT64, x->ndim, shape, state, e));
+    lg_check(L, kn_fill(state, &(struct kn_operand){.i = 0}, e));
+    if (!given) return state;
+    lg_step_array(L, ZI, x, RT_DTYPE_COUNT);
+    const struct rt_array *zi = lg_check_array(L, ZI);
+    shape[axis] = known;
+    for (int i = 0; i < x->ndim; i++) same = same && i < zi->ndim && zi->shape[i] == shape[i];
+    if (!same || zi->ndim != x->ndim) {
+        char has[256], wants[256];
+        luaL_error(L, "lfilter: zi has the shape %s, expected %s: that of x with %I along the axis",
+                   rt_shape_text(zi->ndim, zi->shape, has, sizeof has),
+                   rt_shape_text(x->ndim, shape, wants, sizeof wants), (LUAI_UACINT)known);
+    }
+    lg_check(L, kn_check_real(zi, "lfilter", e));
+    if (known > 0) lg_check(L, kn_copy(state, zi, e));
+    return state;
+}
+
+static int lfilter(lua_State *L)
+{
+    static const char *const names[] = {"axis", "zi", NULL};
+    lg_spread(L, AXIS, "lfilter", names);
+    lg_step_array(L, X, NULL, RT_DTYPE_COUNT);
+    const struct rt_array *x = lg_check_array(L, X);
+    if (x->ndim == 0) return luaL_error(L, "lfilter: x has no axes, expected one or more");
+    int axis = lua_isnil(L, AXIS) ? x->ndim - 1 : lg_check_axis(L, AXIS, x->ndim);
+    struct kn_filter f = push_filter(L);
+    int64_t nb = lg_form(L, B)->shape[0], na = lg_form(L, A)->shape[0], known = (nb > na ? nb : na) - 1;
+    struct rt_array *state = push_state(L, x, axis, f.order, known);
+    int at = lua_gettop(L);
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_filter(&f, x, axis, state, out, lg_error_box(L)));
+    if (lua_isnil(L, ZI)) return 1;
+    lg_step(L, "narrow", "viii", at, (int64_t)axis + 1, (int64_t)1, known);
+    return 2;
+}
+
+const struct lg_function lg_filter_functions[] = {
+    {"lfilter", lfilter, "gpu.lfilter(b, a, x [, axis [, zi]] | {axis=, zi=})",
+     "x filtered along an axis, the last unless told otherwise, with feedback:\n"
+     "a[1] y[n] = b[1] x[n] + b[2] x[n-1] + ... - a[2] y[n-1] - a[3] y[n-2] - ... b and a are numbers, lists or arrays of "
+     "one axis, as scipy.signal makes them; x is real. The result is of x's shape and floating dtype, computed in "
+     "float64. zi is the state to begin with, of x's shape with one element less than the longer of b and a along the "
+     "axis, zeros unless told otherwise; with it the state at the end, of float64, comes as a second result, so a long "
+     "signal may come in parts. On a GPU long rows of filters up to order 16 are parted among threads, which may change last bits.",
+     "local x = gpu.array({1, 0, 0, 0})\nassert(gpu.lfilter(1, {1, -0.5}, x):equal(gpu.array({1, 0.5, 0.25, 0.125})))\n"
+     "local first, state = gpu.lfilter(1, {1, -0.5}, x['1:2'], {zi = {0}})\n"
+     "assert(gpu.lfilter(1, {1, -0.5}, x['3:4'], {zi = state})[2] == 0.125)"},
+    {0}};
