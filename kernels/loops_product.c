@@ -13,14 +13,14 @@
 
 /* One element of the product. Whole numbers may be added in any order. */
 #define ONE_WHOLE(name, T, W)                                                                                          \
-    static inline T name##_one(const T *a, int64_t s, const T *b, int64_t t, int64_t inner)                            \
+    static inline __attribute__((always_inline)) T name##_one(const T *a, int64_t s, const T *b, int64_t t, int64_t inner)                            \
     {                                                                                                                  \
         T sum = 0;                                                                                                     \
         for (int64_t k = 0; k < inner; k++) sum = (T)(sum + TIMES(T, W, a[k * s], b[k * t]));                          \
         return sum;                                                                                                    \
     }
 #define ONE_REAL(name, T, SUM)                                                                                         \
-    static inline T name##_one(const T *a, int64_t s, const T *b, int64_t t, int64_t inner)                            \
+    static inline __attribute__((always_inline)) T name##_one(const T *a, int64_t s, const T *b, int64_t t, int64_t inner)                            \
     {                                                                                                                  \
         SUM sums[4] = {0};                                                                                             \
         int64_t k = 0;                                                                                                 \
@@ -28,6 +28,30 @@
             for (int64_t i = 0; i < 4; i++) sums[i] += (SUM)(a[(k + i) * s] * b[(k + i) * t]);                         \
         for (; k < inner; k++) sums[0] += (SUM)(a[k * s] * b[k * t]);                                                  \
         return (T)((sums[0] + sums[2]) + (sums[1] + sums[3]));                                                         \
+    }
+
+/* The same where the numbers lie side by side. */
+#define ROW_WHOLE(name, T)                                                                                             \
+    static inline __attribute__((always_inline)) T name##_row(const T *a, const T *b, int64_t inner)                   \
+    {                                                                                                                  \
+        return name##_one(a, 1, b, 1, inner);                                                                          \
+    }
+#define ROW_REAL(name, T)                                                                                              \
+    typedef T name##_four __attribute__((vector_size(4 * sizeof(T))));                                                 \
+    static inline __attribute__((always_inline)) T name##_row(const T *a, const T *b, int64_t inner)                   \
+    {                                                                                                                  \
+        typedef double doubles __attribute__((vector_size(32)));                                                       \
+        name##_four x, y;                                                                                              \
+        doubles sums = {0};                                                                                            \
+        int64_t k = 0;                                                                                                 \
+        for (; k + 4 <= inner; k += 4) {                                                                               \
+            memcpy(&x, a + k, sizeof x);                                                                               \
+            memcpy(&y, b + k, sizeof y);                                                                               \
+            sums += __builtin_convertvector(x * y, doubles);                                                           \
+        }                                                                                                              \
+        double first = sums[0];                                                                                        \
+        for (; k < inner; k++) first += (double)(a[k] * b[k]);                                                         \
+        return (T)((first + sums[2]) + (sums[1] + sums[3]));                                                           \
     }
 
 /* N columns, a constant: their sums stay in registers. */
@@ -90,7 +114,7 @@
             for (int64_t i = 0; i < rows; i++)                                                                         \
                 for (int64_t j = 0; j < columns; j++)                                                                  \
                     c[i * to + j] = s[1] == 1 && t[0] == 1                                                             \
-                                        ? name##_one(a + i * s[0], 1, b + j * t[1], 1, inner)                          \
+                                        ? name##_row(a + i * s[0], b + j * t[1], inner)                                \
                                         : name##_one(a + i * s[0], s[1], b + j * t[1], t[0], inner);                   \
             return;                                                                                                    \
         }                                                                                                              \
@@ -108,33 +132,55 @@
                 name##_panel(a + i * s[0], s[1], b + j * t[1], t, c + i * to + j, inner,                               \
                              columns - j < panel ? columns - j : panel);                                               \
     }
+/* Sums of many pairs of rows; of few elements, a constant, the loop over them is none. */
+#define DOTS_OF(name, inner)                                                                                           \
+    for (int64_t i = 0; i < rows; i++) c[i] = name##_row(a + i * line, b + i * step, inner);                           \
+    break;
+#define DOTS(name, T)                                                                                                  \
+    static void name##_dots(const void *pa, int64_t line, const void *pb, int64_t step, void *pc, int64_t rows,        \
+                            int64_t inner)                                                                             \
+    {                                                                                                                  \
+        const T *a = pa, *b = pb;                                                                                      \
+        T *c = pc;                                                                                                     \
+        switch (inner) {                                                                                               \
+        case 2: DOTS_OF(name, 2)                                                                                       \
+        case 3: DOTS_OF(name, 3)                                                                                       \
+        case 4: DOTS_OF(name, 4)                                                                                       \
+        case 8: DOTS_OF(name, 8)                                                                                       \
+        case 16: DOTS_OF(name, 16)                                                                                     \
+        default: DOTS_OF(name, inner)                                                                                  \
+        }                                                                                                              \
+    }
 #define WHOLE(name, T, W)                                                                                              \
     ONE_WHOLE(name, T, W)                                                                                              \
+    ROW_WHOLE(name, T)                                                                                                 \
+    DOTS(name, T)                                                                                                      \
     MULTIPLY(name, T, W)
-#define REAL(name, T, SUM)                                                                                             \
-    ONE_REAL(name, T, SUM)                                                                                             \
+#define REAL(name, T)                                                                                                  \
+    ONE_REAL(name, T, double)                                                                                          \
+    ROW_REAL(name, T)                                                                                                  \
+    DOTS(name, T)                                                                                                      \
+    MULTIPLY(name, T, T)
+#define COMPLEX(name, T)                                                                                               \
+    ONE_REAL(name, T, T)                                                                                               \
+    ROW_WHOLE(name, T)                                                                                                 \
+    DOTS(name, T)                                                                                                      \
     MULTIPLY(name, T, T)
 WHOLE(bits_8, uint8_t, uint32_t)
 WHOLE(bits_16, uint16_t, uint32_t)
 WHOLE(bits_32, uint32_t, uint32_t)
 WHOLE(bits_64, uint64_t, uint64_t)
-REAL(f32, float, double)
-REAL(f64, double, double)
-REAL(complex_64, c64, c64)
-REAL(complex_128, c128, c128)
+REAL(f32, float)
+REAL(f64, double)
+COMPLEX(complex_64, c64)
+COMPLEX(complex_128, c128)
 
-const struct kn_product_loops KN_PRODUCT_LEVEL = {
-    .multiply = {[RT_INT8] = bits_8,
-                 [RT_UINT8] = bits_8,
-                 [RT_INT16] = bits_16,
-                 [RT_UINT16] = bits_16,
-                 [RT_INT32] = bits_32,
-                 [RT_UINT32] = bits_32,
-                 [RT_INT64] = bits_64,
-                 [RT_UINT64] = bits_64,
-                 [RT_FLOAT32] = f32,
-                 [RT_FLOAT64] = f64,
-                 [RT_COMPLEX64] = complex_64,
-                 [RT_COMPLEX128] = complex_128},
-};
+#define TABLE(part)                                                                                                    \
+    {                                                                                                                  \
+        [RT_INT8] = bits_8##part, [RT_UINT8] = bits_8##part, [RT_INT16] = bits_16##part, [RT_UINT16] = bits_16##part,  \
+        [RT_INT32] = bits_32##part, [RT_UINT32] = bits_32##part, [RT_INT64] = bits_64##part,                           \
+        [RT_UINT64] = bits_64##part, [RT_FLOAT32] = f32##part, [RT_FLOAT64] = f64##part,                               \
+        [RT_COMPLEX64] = complex_64##part, [RT_COMPLEX128] = complex_128##part                                         \
+    }
+const struct kn_product_loops KN_PRODUCT_LEVEL = {.multiply = TABLE(), .dots = TABLE(_dots)};
 #endif

@@ -120,10 +120,55 @@ static enum rt_status by_lines(struct job *j, struct rt_error *e)
     return RT_OK;
 }
 
+/* Elements of the result that are sums of few numbers each, which lie side by side. */
+struct dots {
+    const struct kn_product *p;
+    kn_dots_loop *loop;
+    int64_t run, line, step; /* elements of the result one after the other with these strides */
+};
+
+static void short_dots(void *context, size_t begin, size_t end, int worker)
+{
+    const struct dots *j = context;
+    int64_t size = rt_dtypes[j->p->dtype].size;
+    (void)worker;
+    for (int64_t item = (int64_t)begin, n; item < (int64_t)end; item += n) {
+        int64_t first = item % j->run;
+        const char *matrix, *vector;
+        n = j->run - first < (int64_t)end - item ? j->run - first : (int64_t)end - item;
+        operands_of(j->p, item / j->run, &matrix, &vector);
+        j->loop(matrix + first * j->line * size, j->line, vector + first * j->step * size, j->step,
+                (char *)j->p->c + item * size, n, j->p->inner);
+    }
+}
+
+/* Short lines times a vector, or times a vector each. */
+static bool by_dots(const struct kn_product *p)
+{
+    struct dots j = {.p = p, .loop = kn_host_loops()->product->dots[p->dtype]};
+    bool row = p->columns != 1;
+    int64_t count = row ? p->columns : p->rows;
+    if (!j.loop || (row && p->rows != 1) || p->inner < 2 || p->inner > FEW) return false;
+    if (p->a_stride[1] != 1 || p->b_stride[0] != 1) return false;
+    j.run = count;
+    j.line = row ? p->b_stride[1] : p->a_stride[0];
+    if (count == 1 && p->batch_ndim == 1) {
+        j.run = p->batches;
+        j.line = p->a_batch[0];
+        j.step = p->b_batch[0];
+    }
+    rt_parallel_for((size_t)(count * p->batches), grain_of(p->inner), short_dots, &j);
+    return true;
+}
+
 bool kn_matvec_host(const struct kn_product *p, enum rt_status *status, struct rt_error *e)
 {
     struct job j = {.p = p, .loops = kn_host_loops()};
     bool row = p->columns != 1;
+    if (by_dots(p)) {
+        *status = RT_OK;
+        return true;
+    }
     if (!row && p->batches > 1 && p->rows * p->inner < SMALL) return false;
     if ((row && p->rows != 1) || (p->dtype != RT_FLOAT32 && p->dtype != RT_FLOAT64)) return false;
     /* The matrix's strides along the sum and along the result. */

@@ -12,8 +12,15 @@
 typedef void kn_multiply_loop(const void *a, const int64_t s[2], const void *b, const int64_t t[2], void *c, int64_t to,
                               int64_t rows, int64_t inner, int64_t columns);
 
+/* c[i] = the sum of the products of `inner` elements that lie side by side, from a[i * line] and from b[i * step] on,
+ * for `rows` of i; added as where there is one column. */
+typedef void kn_dots_loop(const void *a, int64_t line, const void *b, int64_t step, void *c, int64_t rows,
+                          int64_t inner);
+
+/* NULL for bool and the floats of 16 bits. */
 struct kn_product_loops {
-    kn_multiply_loop *multiply[RT_DTYPE_COUNT]; /* NULL for bool and the floats of 16 bits */
+    kn_multiply_loop *multiply[RT_DTYPE_COUNT];
+    kn_dots_loop *dots[RT_DTYPE_COUNT];
 };
 
 extern const struct kn_product_loops kn_product_base;

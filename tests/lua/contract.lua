@@ -233,4 +233,31 @@ t.test("vectors on the host", function()
   end
 end)
 
+-- Few numbers are added for each element of the result: rows times a vector, a vector times columns, rows times rows.
+t.test("short rows on the host", function()
+  gpu.seed(3)
+  for _, inner in ipairs { 1, 2, 3, 4, 5, 8, 11, 16, 31, 64, 65 } do
+    for _, dtype in ipairs { "int8", "uint8", "int16", "uint32", "int64", "float16", "float32", "float64", "complex64", "complex128" } do
+      local x = gpu.random.integers(0, 3, { 2, 701, inner }, "cpu"):to(dtype)
+      local y = gpu.random.integers(0, 3, { 2, 701, inner }, "cpu"):to(dtype)
+      if dtype:find "complex" then x, y = x * gpu.complex(2, -1), y * gpu.complex(1, 3) end
+      local function same(got, a, b)
+        t.eq(got.dtype, dtype)
+        assert(got:equal((a * b):sum(-1):to(dtype)), dtype .. " " .. inner)
+      end
+      local v = y[{ 2, 5 }]
+      for _, a in ipairs { x[1], x[1]["::3"], x[2]["::-2"], x[{ 1, { 7, 7 } }] } do
+        same(a:matmul(v), a, v)
+        same(v:matmul(a.T), a, v)
+      end
+      same(x:matmul(v), x, v)
+      same(gpu.einsum("abi,abi->ab", x, y), x, y)
+      same(gpu.einsum("abi,bi->ab", x["::-1"], y[1]), x["::-1"], y[1])
+      same(gpu.einsum("ai,ai->a", x[1]["::2"], y[2]["::-2"]), x[1]["::2"], y[2]["::-2"])
+    end
+  end
+  t.eq(tostring(gpu.ones(0, 4, "cpu"):matmul(gpu.ones(4, "cpu")).shape), "(0,)")
+  t.same(gpu.ones(3, 0, "cpu"):matmul(gpu.ones(0, "cpu")):totable(), { 0, 0, 0 })
+end)
+
 t.done()
