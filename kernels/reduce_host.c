@@ -14,7 +14,6 @@
 
 #define CHUNK      32768 /* elements of a row that are reduced to one partial result */
 #define LANES      1024  /* that a chunk's elements are combined into */
-#define SHORT      512   /* numbers of a row, complex ones being two, that are added in KN_WIDE_LANES lanes */
 #define LEAST_PART 32    /* elements of a part of a row that is worth being reduced by itself */
 #define STACK      32768 /* bytes of memory that a small reduction has without an allocation */
 
@@ -172,89 +171,6 @@ const char *kn_reduce_stored_chunk(const struct kn_reduce_pass *p, size_t item, 
            first * (int64_t)rt_dtypes[p->r->program.arrays[0]->dtype].size;
 }
 
-/* Whether KN_SUMMED_ROWS items, `apart` items from each other, are of one length and at one distance, in elements. */
-static bool side_by_side(const struct kn_reduce_pass *p, size_t item, size_t apart, ptrdiff_t *stride)
-{
-    size_t length, other;
-    const char *at = kn_reduce_stored_chunk(p, item, &length), *next = kn_reduce_stored_chunk(p, item + apart, &other);
-    ptrdiff_t distance = next - at;
-    *stride = distance / (ptrdiff_t)kn_classes[p->part].size;
-    for (size_t i = 1; i < KN_SUMMED_ROWS; i++)
-        if (kn_reduce_stored_chunk(p, item + i * apart, &other) != at + (ptrdiff_t)i * distance || other != length)
-            return false;
-    return true;
-}
-
-static bool stored_wide(const struct kn_reduce_pass *p)
-{
-    return p->plan->slots == 0 && p->r->program.leaves == 1 && p->plan->linear[0];
-}
-
-union lane {
-    double real;
-    uint64_t whole;
-};
-
-/* What adds nothing, not even a sign. */
-static void clear_lanes(enum kn_class part, union lane *lanes, size_t n)
-{
-    union lane none = {.real = -0.0};
-    if (part == KN_I64) none.whole = 0;
-    for (size_t i = 0; i < n; i++) lanes[i] = none;
-}
-
-/* Adds the lanes up by halves, as fold does: to one number, or to the two parts of one. */
-static void fold_wide(enum kn_class part, union lane *lanes, size_t parts)
-{
-    for (size_t half = KN_WIDE_LANES / 2; half >= parts; half /= 2)
-        for (size_t i = 0; i < half; i++)
-            if (part == KN_I64)
-                lanes[i].whole += lanes[i + half].whole;
-            else
-                lanes[i].real += lanes[i + half].real;
-}
-
-/* Some items, `apart` from each other, in few lanes; the parts of complex numbers are added each by itself. Items that
- * are several lie in memory as they are to be added, at a distance of `stride`. */
-static void sum_items(const struct kn_reduce_pass *p, size_t item, size_t apart, size_t rows, ptrdiff_t stride,
-                      char *scratch)
-{
-    union lane lanes[KN_SUMMED_ROWS * KN_WIDE_LANES];
-    kn_sum_wide_loop *add = p->plan->loops->sum_wide[p->part];
-    size_t parts = p->parts, length;
-    clear_lanes(p->part, lanes, rows * KN_WIDE_LANES);
-    if (stored_wide(p)) {
-        const void *values = kn_reduce_stored_chunk(p, item, &length);
-        add(lanes, 0, values, stride, rows, length * parts);
-    } else {
-        struct kn_walk w;
-        int64_t first;
-        length = chunk_of(p, item, &first);
-        start_in_row(p, (int64_t)item / p->chunks, first, first + (int64_t)length, scratch, &w);
-        for (size_t n, seen = 0; (n = parts * kn_walk_next(&w)) > 0; seen += n, kn_walk_advance(&w, n / parts))
-            add(lanes, seen, kn_walk_evaluate(&w, n / parts, NULL), 0, 1, n);
-    }
-    for (size_t i = 0; i < rows; i++) {
-        fold_wide(p->part, lanes + i * KN_WIDE_LANES, parts);
-        memcpy(p->partial + (item + i * apart) * p->partial_value, lanes + i * KN_WIDE_LANES, p->partial_value);
-    }
-}
-
-/* Where elements are stored, the items are read as KN_SUMMED_ROWS streams, each from one item on to the next: the
- * processor fetches ahead along a few long streams better than along many short ones. */
-static void sum_wide(const struct kn_reduce_pass *p, size_t begin, size_t end, char *scratch)
-{
-    size_t apart = stored_wide(p) ? (end - begin) / KN_SUMMED_ROWS : 0, item = begin;
-    for (; item < begin + apart && !rt_interrupted(); item++) {
-        ptrdiff_t stride = 0;
-        bool together = side_by_side(p, item, apart, &stride);
-        for (size_t i = 0; i < (together ? 1 : KN_SUMMED_ROWS); i++)
-            sum_items(p, item + i * apart, apart, together ? KN_SUMMED_ROWS : 1, stride, scratch);
-    }
-    for (item = begin + KN_SUMMED_ROWS * apart; item < end && !rt_interrupted(); item++)
-        sum_items(p, item, 1, 1, 0, scratch);
-}
-
 static kn_extreme_loop *extreme_loop(const struct kn_reduce_pass *p)
 {
     const struct kn_loops *l = p->plan->loops;
@@ -293,6 +209,13 @@ static void extreme_of(const struct kn_reduce_pass *p, struct kn_walk *w, kn_ext
     }
 }
 
+void kn_reduce_start_item(const struct kn_reduce_pass *p, size_t item, char *scratch, struct kn_walk *w)
+{
+    int64_t first;
+    size_t length = chunk_of(p, item, &first);
+    start_in_row(p, (int64_t)item / p->chunks, first, first + (int64_t)length, scratch, w);
+}
+
 /* The place of what has become the item's partial result. */
 static void find_in_chunk(const struct kn_reduce_pass *p, int64_t item, char *scratch)
 {
@@ -320,14 +243,12 @@ static void find_in_chunk(const struct kn_reduce_pass *p, int64_t item, char *sc
 static void combine_chunk(struct kn_reduce_pass *p, size_t item, char *scratch, char *to)
 {
     char *lanes = scratch + kn_plan_scratch(p->plan);
-    int64_t first;
-    size_t length = chunk_of(p, item, &first);
     struct kn_walk w;
     if (p->class == KN_B && kn_reduce_is_decided(p, item)) {
         *(uint8_t *)to = kn_reduce_asks_for_all(p);
         return;
     }
-    start_in_row(p, (int64_t)item / p->chunks, first, first + (int64_t)length, scratch, &w);
+    kn_reduce_start_item(p, item, scratch, &w);
     if (extreme_loop(p)) {
         extreme_of(p, &w, extreme_loop(p), to);
     } else if (p->class == KN_B) {
@@ -343,7 +264,7 @@ static void chunk_piece(void *context, size_t begin, size_t end, int worker)
     struct kn_reduce_pass *p = context;
     char *scratch = p->scratch + (size_t)worker * p->scratch_bytes;
     if (p->wide) {
-        sum_wide(p, begin, end, scratch);
+        kn_reduce_sum_items(p, begin, end, scratch);
         return;
     }
     kn_extreme_loop *extreme = stored_extreme_loop(p);
@@ -482,21 +403,6 @@ void kn_fold_values(enum kn_op combine, enum rt_dtype t, const void *values, siz
     memcpy(to, stack, p.value);
 }
 
-void kn_sum_values(enum rt_dtype t, const void *values, size_t n, void *sum)
-{
-    const struct kn_loops *l = kn_host_loops();
-    enum kn_class class = kn_class_of(t);
-    if (t == RT_FLOAT32 || n <= SHORT) {
-        union lane lanes[KN_WIDE_LANES];
-        clear_lanes(class, lanes, KN_WIDE_LANES);
-        l->sum_wide[class](lanes, 0, values, 0, 1, n);
-        fold_wide(class, lanes, 1);
-        l->convert[class == KN_I64 ? KN_I64 : KN_F64][t](sum, lanes, 1);
-    } else {
-        kn_fold_values(KN_ADD, t, values, n, sum);
-    }
-}
-
 /* Of many rows: whether elements can be combined as they lie in memory, extremes of 8 and 16 bits or what is true. */
 static bool find_raw_loop(struct kn_reduce_pass *p)
 {
@@ -531,8 +437,7 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
     bool whole = p.class == KN_I64 || p.class == KN_U64;
     p.part = single ? KN_F32 : whole ? KN_I64 : KN_F64;
     p.parts = complex ? 2 : 1;
-    p.wide = r->combine == KN_ADD &&
-             (single || whole || (r->length <= SHORT / (int64_t)p.parts && (complex || p.class == KN_F64)));
+    p.wide = r->combine == KN_ADD && (single || whole || complex || p.class == KN_F64);
     p.partial_class = !single || r->combine != KN_ADD ? p.class : complex ? KN_C128 : KN_F64;
     p.partial_value = kn_classes[p.partial_class].size;
     p.block = (size_t)(r->length > r->count ? r->length : r->count);

@@ -11,7 +11,7 @@ struct kn_reduce_pass {
     const struct kn_plan *plan;
     enum kn_class class;
     size_t value;       /* bytes of one value of the class */
-    bool wide;          /* added in few lanes of 8 bytes: float32 and complex64 in double, and short rows */
+    bool wide;          /* added in few lanes of 8 bytes: float32 and complex64 in double */
     enum kn_class part; /* how the lanes add: float32, float64 or int64, of which a value has `parts` */
     size_t parts;       /* 1, of complex numbers 2 */
     kn_rows_loop *raw;  /* combines many rows of a dtype as they lie in memory; NULL: blocks of the class */
@@ -56,6 +56,10 @@ void kn_reduce_widen(struct kn_reducer *r, struct kn_reduce_pass *p);
 enum rt_status kn_reduce_rows(struct kn_reduce_pass *p, struct rt_error *e);
 
 enum rt_dtype kn_reduce_leaf_dtype(const struct kn_reduce_pass *p);
+/* A walk over the elements of an item: of a chunk of a row. */
+void kn_reduce_start_item(const struct kn_reduce_pass *p, size_t item, char *scratch, struct kn_walk *w);
+/* reduce_wide.c. The partial results of items that are sums. */
+void kn_reduce_sum_items(const struct kn_reduce_pass *p, size_t begin, size_t end, char *scratch);
 /* Where an item's elements lie in memory one after the other, as they are to be combined. */
 const char *kn_reduce_stored_chunk(const struct kn_reduce_pass *p, size_t item, size_t *length);
 

@@ -418,6 +418,25 @@ for _, device in ipairs(t.devices()) do
   end)
 end
 
+-- Of whole numbers, of which every sum is exact, by lengths around those of the blocks that long rows are added in.
+t.test("sums of doubles in blocks", function()
+  gpu.seed(12)
+  for _, n in ipairs { 1, 255, 256, 257, 511, 512, 513, 1023, 1025, 2048, 2049, 32768, 32769, 70001 } do
+    local whole = gpu.random.integers(-1000, 1000, { 5, 2 * n }, "cpu"):to("int64")
+    for _, dtype in ipairs { "float64", "complex128", "float32", "complex64" } do
+      local factor = dtype:find "complex" and gpu.complex(2, -3) or 3
+      local x, integers = gpu.evaluate(whole:to(dtype) * factor), whole:to("complex128")
+      for _, part in ipairs { { { 1, n } }, { { n + 1, -1 } }, { { 1, -1, 2 } }, { { -1, 1, -2 } } } do
+        local a, i = x[{ {}, part[1] }], integers[{ {}, part[1] }]
+        local want = i.real:to("int64"):sum(2):to("complex128") * factor
+        assert(a:sum(2):to("complex128"):equal(want), dtype .. " " .. n)
+        assert((a + a):sum(2):to("complex128"):equal(2 * want), dtype .. " " .. n)
+        t.eq(tostring(a[1]:sum()), tostring(a:sum(2)[1]))
+      end
+    end
+  end
+end)
+
 t.test("sums of integers as they lie in memory", function()
   gpu.seed(11)
   for _, dtype in ipairs { "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64" } do

@@ -223,6 +223,12 @@ TEST(reduce_accurately)
     OK(kn_fill(&a, &(struct kn_operand){.is_float = true, .f = 0.1}, e));
     OK(kn_reduce(KN_MEAN, &a, axes_of(0), false, &out, e));
     CHECK_NEAR(get(&out, 999), 0.1f, 1e-7);
+    rt_array_release(&out);
+    rt_array_release(&a);
+    OK(rt_array_new(test_device(), RT_FLOAT64, 2, shape, &a, e));
+    OK(kn_fill(&a, &(struct kn_operand){.is_float = true, .f = 0.1}, e));
+    OK(kn_reduce(KN_SUM, &a, KN_ALL_AXES, false, &out, e));
+    CHECK_NEAR(get(&out, 0), 100000, 2e-10); /* one after the other: off by a millionth */
 }
 
 /* The bits of sums over rows that are read side by side, one by one, by parts and far apart. */

@@ -1,0 +1,168 @@
+/* Sums on the host in few lanes of 8 bytes, which stay in registers: of float32 in double, of float64 block by block, so
+ * that no more than a few dozen roundings come one after the other. See reduce_host.c. */
+#include <math.h>
+#include <string.h>
+#include "kernels/reduce_host.h"
+#include "runtime/interrupt.h"
+
+#define BLOCK 512 /* numbers of float64 that are added in KN_WIDE_LANES lanes */
+#define MOST  256 /* numbers that the blocks of an item come to: two for complex ones, of which an item has 32768 */
+
+union lane {
+    double real;
+    uint64_t whole;
+};
+
+/* What adds nothing, not even a sign. */
+static void clear_lanes(enum kn_class part, union lane *lanes, size_t n)
+{
+    union lane none = {.real = -0.0};
+    if (part == KN_I64) none.whole = 0;
+    for (size_t i = 0; i < n; i++) lanes[i] = none;
+}
+
+/* Adds n lanes up by halves, as fold does: to one number, or to the two parts of one. */
+static void fold_lanes(enum kn_class part, union lane *lanes, size_t n, size_t parts)
+{
+    for (size_t half; n > parts; n = half) {
+        half = (n / parts + 1) / 2 * parts;
+        for (size_t i = 0; i < n - half; i++)
+            if (part == KN_I64)
+                lanes[i].whole += lanes[i + half].whole;
+            else
+                lanes[i].real += lanes[i + half].real;
+    }
+}
+
+/* Sums on their way: of some rows at a time, block by block. */
+struct sums {
+    kn_sum_wide_loop *add;
+    enum kn_class part;
+    size_t parts, rows, block, blocks; /* block: numbers of a row that go into the same lanes */
+    union lane lanes[KN_SUMMED_ROWS * KN_WIDE_LANES], of_blocks[KN_SUMMED_ROWS][MOST];
+};
+
+static void start_sums(struct sums *s, enum kn_class part, size_t parts, size_t rows)
+{
+    s->add = kn_host_loops()->sum_wide[part];
+    s->part = part;
+    s->parts = parts;
+    s->rows = rows;
+    s->block = part == KN_F64 ? BLOCK : SIZE_MAX;
+    s->blocks = 0;
+    clear_lanes(part, s->lanes, rows * KN_WIDE_LANES);
+}
+
+/* What the lanes have makes a block; they are clear then. */
+static void end_block(struct sums *s)
+{
+    for (size_t i = 0; i < s->rows; i++) {
+        fold_lanes(s->part, s->lanes + i * KN_WIDE_LANES, KN_WIDE_LANES, s->parts);
+        memcpy(s->of_blocks[i] + s->blocks * s->parts, s->lanes + i * KN_WIDE_LANES, s->parts * sizeof *s->lanes);
+    }
+    s->blocks++;
+    clear_lanes(s->part, s->lanes, s->rows * KN_WIDE_LANES);
+}
+
+/* The sum of a row: `parts` numbers. Which sign a NaN has is left to the compiler by each addition; here it has one. */
+static const union lane *sum_of(struct sums *s, size_t row)
+{
+    union lane *sum = s->of_blocks[row];
+    fold_lanes(s->part, sum, s->blocks * s->parts, s->parts);
+    for (size_t i = 0; i < s->parts; i++)
+        if (s->part != KN_I64 && isnan(sum[i].real)) sum[i].real = (double)NAN;
+    return sum;
+}
+
+/* Of rows of n numbers in memory, `stride` numbers apart. */
+static void sum_stored(struct sums *s, const char *values, ptrdiff_t stride, size_t n)
+{
+    size_t left = n, some, size = kn_classes[s->part].size;
+    do {
+        some = left < s->block ? left : s->block;
+        s->add(s->lanes, 0, values, stride, s->rows, some);
+        end_block(s);
+        values += some * size;
+    } while ((left -= some) > 0);
+}
+
+static bool stored(const struct kn_reduce_pass *p)
+{
+    return p->plan->slots == 0 && p->r->program.leaves == 1 && p->plan->linear[0];
+}
+
+/* Of a row that is computed, or whose elements lie apart. */
+static void sum_computed(struct sums *s, const struct kn_reduce_pass *p, size_t item, char *scratch)
+{
+    struct kn_walk w;
+    size_t size = kn_classes[s->part].size, seen = 0;
+    kn_reduce_start_item(p, item, scratch, &w);
+    for (size_t n, some; (n = s->parts * kn_walk_next(&w)) > 0; kn_walk_advance(&w, n / s->parts)) {
+        const char *values = kn_walk_evaluate(&w, n / s->parts, NULL);
+        for (size_t left = n; left > 0; left -= some, values += some * size) {
+            if (seen == s->block) {
+                end_block(s);
+                seen = 0;
+            }
+            some = left < s->block - seen ? left : s->block - seen;
+            s->add(s->lanes, seen, values, 0, 1, some);
+            seen += some;
+        }
+    }
+    end_block(s);
+}
+
+/* Some items, `apart` from each other; the parts of complex numbers are added each by itself. Items that are several lie
+ * in memory as they are to be added, at a distance of `stride`. */
+static void sum_items(const struct kn_reduce_pass *p, size_t item, size_t apart, size_t rows, ptrdiff_t stride,
+                      char *scratch)
+{
+    struct sums s;
+    size_t length;
+    start_sums(&s, p->part, p->parts, rows);
+    if (stored(p)) {
+        const char *values = kn_reduce_stored_chunk(p, item, &length);
+        sum_stored(&s, values, stride, length * p->parts);
+    } else {
+        sum_computed(&s, p, item, scratch);
+    }
+    for (size_t i = 0; i < rows; i++)
+        memcpy(p->partial + (item + i * apart) * p->partial_value, sum_of(&s, i), p->partial_value);
+}
+
+/* Whether KN_SUMMED_ROWS items, `apart` items from each other, are of one length and at one distance, in elements. */
+static bool side_by_side(const struct kn_reduce_pass *p, size_t item, size_t apart, ptrdiff_t *stride)
+{
+    size_t length, other;
+    const char *at = kn_reduce_stored_chunk(p, item, &length), *next = kn_reduce_stored_chunk(p, item + apart, &other);
+    ptrdiff_t distance = next - at;
+    *stride = distance / (ptrdiff_t)kn_classes[p->part].size;
+    for (size_t i = 1; i < KN_SUMMED_ROWS; i++)
+        if (kn_reduce_stored_chunk(p, item + i * apart, &other) != at + (ptrdiff_t)i * distance || other != length)
+            return false;
+    return true;
+}
+
+/* Where elements are stored, the items are read as KN_SUMMED_ROWS streams, each from one item on to the next: the
+ * processor fetches ahead along a few long streams better than along many short ones. */
+void kn_reduce_sum_items(const struct kn_reduce_pass *p, size_t begin, size_t end, char *scratch)
+{
+    size_t apart = stored(p) ? (end - begin) / KN_SUMMED_ROWS : 0, item = begin;
+    for (; item < begin + apart && !rt_interrupted(); item++) {
+        ptrdiff_t stride = 0;
+        bool together = side_by_side(p, item, apart, &stride);
+        for (size_t i = 0; i < (together ? 1 : KN_SUMMED_ROWS); i++)
+            sum_items(p, item + i * apart, apart, together ? KN_SUMMED_ROWS : 1, stride, scratch);
+    }
+    for (item = begin + KN_SUMMED_ROWS * apart; item < end && !rt_interrupted(); item++)
+        sum_items(p, item, 1, 1, 0, scratch);
+}
+
+void kn_sum_values(enum rt_dtype t, const void *values, size_t n, void *sum)
+{
+    struct sums s;
+    enum kn_class part = kn_class_of(t);
+    start_sums(&s, part, 1, 1);
+    sum_stored(&s, values, 0, n);
+    kn_host_loops()->convert[part == KN_I64 ? KN_I64 : KN_F64][t](sum, sum_of(&s, 0), 1);
+}
