@@ -382,6 +382,21 @@ SUM_WIDE(F32, float, double)
 SUM_WIDE(F64, double, double)
 SUM_WIDE(I64, uint64_t, uint64_t)
 
+#define SUM_PRODUCTS(class, TYPE)                                                                                      \
+    static void sum_products_##class(void *to, const void *pa, const void *pb, size_t n)                               \
+    {                                                                                                                  \
+        const TYPE *a = pa, *b = pb;                                                                                   \
+        double *lanes = to, sums[KN_WIDE_LANES];                                                                       \
+        const size_t whole = n / KN_WIDE_LANES * KN_WIDE_LANES;                                                        \
+        EACH_LANE(k) sums[k] = lanes[k];                                                                               \
+        for (size_t i = 0; i < whole; i += KN_WIDE_LANES)                                                              \
+            EACH_LANE(k) sums[k] += (double)(a[i + (size_t)k] * b[i + (size_t)k]);                                     \
+        EACH_LANE(k) lanes[k] = sums[k];                                                                               \
+        for (size_t i = whole; i < n; i++) lanes[i - whole] += (double)(a[i] * b[i]);                                  \
+    }
+SUM_PRODUCTS(F32, float)
+SUM_PRODUCTS(F64, double)
+
 #define DOT_LANES 32
 #define DOT(name, TYPE)                                                                                                \
     static double name(const void *pa, const void *pb, size_t n)                                                       \
@@ -546,6 +561,7 @@ const struct kn_loops KN_LEVEL = {
     .search_least = SEARCHES(least),
     .search_greatest = SEARCHES(greatest),
     .sum_wide = {[KN_F32] = sum_wide_F32, [KN_F64] = sum_wide_F64, [KN_I64] = sum_wide_I64},
+    .sum_products = {[KN_F32] = sum_products_F32, [KN_F64] = sum_products_F64},
     .dot = {dot_F32, dot_F64},
     .add_rows = {add_rows_F32, add_rows_F64},
     .index = index_block,

@@ -40,6 +40,8 @@ typedef void kn_search_loop(void *best, int64_t *where, const void *rows, ptrdif
  * own, doubles or int64, of which all but `seen` values of a row are to come: value i goes to lane i modulo their
  * number. */
 typedef void kn_sum_wide_loop(void *lanes, size_t seen, const void *values, ptrdiff_t stride, size_t rows, size_t n);
+/* The same of the products of n values each, float32 or float64, of one row from its first value on. */
+typedef void kn_sum_products_loop(void *lanes, const void *a, const void *b, size_t n);
 /* How many of n elements, one after the other in memory, are not zero. */
 typedef size_t kn_count_true_loop(const void *memory, size_t n);
 #define KN_WIDE_LANES 16
@@ -85,7 +87,8 @@ struct kn_loops {
     kn_first_loop *first[KN_CLASS_COUNT];                              /* NULL for bools and complex numbers */
     kn_search_loop *search_least[KN_CLASS_COUNT], *search_greatest[KN_CLASS_COUNT]; /* likewise */
     kn_sum_wide_loop *sum_wide[KN_CLASS_COUNT];                                     /* of float32, float64 and int64 */
-    kn_dot_loop *dot[2];                                                            /* of float32 and float64 */
+    kn_sum_products_loop *sum_products[KN_CLASS_COUNT];                             /* of float32 and float64 */
+    kn_dot_loop *dot[2];                                                            /* likewise */
     kn_add_rows_loop *add_rows[2];                                                  /* likewise */
     void (*index)(int64_t *block, int64_t first, size_t n);                         /* first, first + 1, ... */
     /* start + i * step for n of i from 0 on, fewer than 2^31. */

@@ -13,14 +13,16 @@
 
 /* One element of the product. Whole numbers may be added in any order. */
 #define ONE_WHOLE(name, T, W)                                                                                          \
-    static inline __attribute__((always_inline)) T name##_one(const T *a, int64_t s, const T *b, int64_t t, int64_t inner)                            \
+    static inline __attribute__((always_inline))                                                                       \
+    T name##_one(const T *a, int64_t s, const T *b, int64_t t, int64_t inner)                                          \
     {                                                                                                                  \
         T sum = 0;                                                                                                     \
         for (int64_t k = 0; k < inner; k++) sum = (T)(sum + TIMES(T, W, a[k * s], b[k * t]));                          \
         return sum;                                                                                                    \
     }
 #define ONE_REAL(name, T, SUM)                                                                                         \
-    static inline __attribute__((always_inline)) T name##_one(const T *a, int64_t s, const T *b, int64_t t, int64_t inner)                            \
+    static inline __attribute__((always_inline))                                                                       \
+    T name##_one(const T *a, int64_t s, const T *b, int64_t t, int64_t inner)                                          \
     {                                                                                                                  \
         SUM sums[4] = {0};                                                                                             \
         int64_t k = 0;                                                                                                 \

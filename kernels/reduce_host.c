@@ -163,12 +163,17 @@ static size_t fill_lanes(const struct kn_reduce_pass *p, struct kn_walk *w, char
     return seen < LANES ? seen : LANES;
 }
 
-const char *kn_reduce_stored_chunk(const struct kn_reduce_pass *p, size_t item, size_t *length)
+const char *kn_reduce_chunk_of_leaf(const struct kn_reduce_pass *p, int leaf, size_t item, size_t *length)
 {
     int64_t first;
     *length = chunk_of(p, item, &first);
-    return p->plan->base[0] + kn_reduce_bytes_to(&p->r->leaves[0].rows, (int64_t)item / p->chunks) +
-           first * (int64_t)rt_dtypes[p->r->program.arrays[0]->dtype].size;
+    return p->plan->base[leaf] + kn_reduce_bytes_to(&p->r->leaves[leaf].rows, (int64_t)item / p->chunks) +
+           first * (int64_t)rt_dtypes[p->r->program.arrays[leaf]->dtype].size;
+}
+
+const char *kn_reduce_stored_chunk(const struct kn_reduce_pass *p, size_t item, size_t *length)
+{
+    return kn_reduce_chunk_of_leaf(p, 0, item, length);
 }
 
 static kn_extreme_loop *extreme_loop(const struct kn_reduce_pass *p)

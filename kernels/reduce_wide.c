@@ -1,5 +1,5 @@
-/* Sums on the host in few lanes of 8 bytes, which stay in registers: of float32 in double, of float64 block by block, so
- * that no more than a few dozen roundings come one after the other. See reduce_host.c. */
+/* Sums on the host in few lanes of 8 bytes, which stay in registers: of float32 in double, of float64 block by block,
+ * so that no more than a few dozen roundings come one after the other. See reduce_host.c. */
 #include <math.h>
 #include <string.h>
 #include "kernels/reduce_host.h"
@@ -112,15 +112,49 @@ static void sum_computed(struct sums *s, const struct kn_reduce_pass *p, size_t 
     end_block(s);
 }
 
-/* Some items, `apart` from each other; the parts of complex numbers are added each by itself. Items that are several lie
- * in memory as they are to be added, at a distance of `stride`. */
+/* Whether what is added are products, or squares, of numbers that lie in memory as they are; `leaf` then has which. */
+static bool are_products(const struct kn_reduce_pass *p, int leaf[2])
+{
+    const struct kn_program *g = &p->r->program;
+    const struct kn_node *last = &g->nodes[g->count - 1];
+    bool square = last->op == KN_SQUARE;
+    if (last->kind != KN_NODE_OP || (last->op != KN_MUL && !square) || last->dtype != p->r->accumulate) return false;
+    if (!p->plan->loops->sum_products[p->class] || !kn_class_exact(last->dtype)) return false;
+    for (int i = 0; i < 2; i++) {
+        const struct kn_node *factor = &g->nodes[last->args[square ? 0 : i]];
+        if (factor->kind != KN_NODE_ARRAY || factor->dtype != last->dtype || !p->plan->linear[factor->leaf])
+            return false;
+        leaf[i] = factor->leaf;
+    }
+    return true;
+}
+
+static void sum_products(struct sums *s, const struct kn_reduce_pass *p, size_t item, const int leaf[2])
+{
+    size_t left, some, size = kn_classes[p->class].size;
+    const char *a = kn_reduce_chunk_of_leaf(p, leaf[0], item, &left),
+               *b = kn_reduce_chunk_of_leaf(p, leaf[1], item, &left);
+    do {
+        some = left < s->block ? left : s->block;
+        p->plan->loops->sum_products[p->class](s->lanes, a, b, some);
+        end_block(s);
+        a += some * size;
+        b += some * size;
+    } while ((left -= some) > 0);
+}
+
+/* Some items, `apart` from each other; the parts of complex numbers are added each by itself. Items that are several
+ * lie in memory as they are to be added, at a distance of `stride`. */
 static void sum_items(const struct kn_reduce_pass *p, size_t item, size_t apart, size_t rows, ptrdiff_t stride,
                       char *scratch)
 {
     struct sums s;
     size_t length;
+    int leaf[2];
     start_sums(&s, p->part, p->parts, rows);
-    if (stored(p)) {
+    if (are_products(p, leaf)) {
+        sum_products(&s, p, item, leaf);
+    } else if (stored(p)) {
         const char *values = kn_reduce_stored_chunk(p, item, &length);
         sum_stored(&s, values, stride, length * p->parts);
     } else {

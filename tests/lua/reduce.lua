@@ -437,6 +437,28 @@ t.test("sums of doubles in blocks", function()
   end
 end)
 
+-- Products that are only summed are no array in between; their sums are those of one.
+t.test("sums of products and squares", function()
+  gpu.seed(13)
+  for _, dtype in ipairs { "float32", "float64", "float16", "int32", "complex128" } do
+    for _, shape in ipairs { { 5, 1 }, { 5, 511 }, { 5, 513 }, { 3, 40000 }, { 1, 70001 }, { 2, 3, 700 }, { 0, 4 }, { 4, 0 } } do
+      local x = gpu.evaluate((gpu.randn(shape, "float64", "cpu") * 10):to(dtype))
+      local y = gpu.evaluate((gpu.randn(shape, "float64", "cpu") * 10):to(dtype))
+      local odd = { "...", { 1, -1, 2 } }
+      local pairs_of = { { x, y }, { x, x }, { x:flip(), y }, { x[odd], y[odd] }, { x, y[{ { 1, math.min(1, #y) } }] } }
+      if #x > 0 then pairs_of[#pairs_of + 1] = { x, y[1] } end
+      for k, p in ipairs(pairs_of) do
+        local name = ("%s %s %d"):format(dtype, table.concat(shape, "x"), k)
+        local product, square = gpu.evaluate(p[1] * p[2]), gpu.evaluate(p[1]:square())
+        t.eq(tostring((p[1] * p[2]):sum()), tostring(product:sum()))
+        assert((p[1] * p[2]):sum(-1):equal(product:sum(-1)), name)
+        assert((p[1] * p[2]):sum(1):equal(product:sum(1)), name)
+        assert(p[1]:square():sum(-1):equal(square:sum(-1)), name)
+      end
+    end
+  end
+end)
+
 t.test("sums of integers as they lie in memory", function()
   gpu.seed(11)
   for _, dtype in ipairs { "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64" } do
