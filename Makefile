@@ -165,6 +165,8 @@ $(BUILD)/tests/unit/test_ops $(BUILD)/tests/unit/test_ops_views: private ALL_CFL
 # all of them. For processors without AVX2 they take little time to compile instead: few machines need those.
 LOOPS ?= -O3
 FLOATS := -fno-math-errno -fno-trapping-math
+# With threaded jumps what comes behind a selection is there once for each of its cases, of which vectors compute all.
+SELECTED = $(if $(findstring clang,$(CC)),,-fno-thread-jumps)
 # A short loop that lies across two lines of the cache can take twice its time: where it lies is not to depend on what is linked before it.
 ALIGNED := -falign-functions=64
 # Products and quotients of complex numbers as NumPy and the CUDA text have them, without C's look for infinities at each.
@@ -174,7 +176,7 @@ V4 := -march=x86-64-v4 -mprefer-vector-width=512
 X86 := $(filter x86_64,$(shell uname -m))
 $(addprefix $(BUILD)/obj/kernels/,copy_host.o sort_host.o conv_host.o pool.o sparse_host.o): ALL_CFLAGS += $(LOOPS)
 $(BUILD)/obj/kernels/scan_host.o: ALL_CFLAGS += $(COMPLEX)
-$(BUILD)/obj/kernels/loops_%.o: ALL_CFLAGS += $(FLOATS) $(COMPLEX) $(ALIGNED)
+$(BUILD)/obj/kernels/loops_%.o: ALL_CFLAGS += $(FLOATS) $(SELECTED) $(COMPLEX) $(ALIGNED)
 $(BUILD)/obj/runtime/simt/vector_%.o: ALL_CFLAGS += $(FLOATS)
 # As fast as with -O3 and compiled in less time, which is not so of the others; -O1 would take half the speed of many.
 # PRE makes branches of chained selections, which then are no vectors.

@@ -30,9 +30,9 @@
         }                                                                                                              \
     }
 
-/* Values beyond the limit are done once more by the row's own loop, one by one: their neighbours are what they are
+/* Values outside of the range are done once more by the row's own loop, one by one: their neighbours are what they are
  * elsewhere. An output may be the operand's block. */
-#define WITHIN_TURNED(name, TYPE, limit, expression)                                                                   \
+#define WITHIN_TURNED(name, TYPE, outside, expression)                                                                 \
     static void name(void *out, const void *pa, size_t n, unsigned turn, kn_op_loop *beyond)                           \
     {                                                                                                                  \
         (void)turn;                                                                                                    \
@@ -41,7 +41,7 @@
             const TYPE *from = (const TYPE *)pa + begin;                                                               \
             TYPE *to = (TYPE *)out + begin, were[PART];                                                                \
             int all = 1;                                                                                               \
-            for (size_t i = 0; i < part; i++) all &= !(fabs(from[i]) > limit);                                         \
+            for (size_t i = 0; i < part; i++) all &= !outside(from[i]);                                                \
             if (!all) memcpy(were, from, part * sizeof *were);                                                         \
             INDEPENDENT for (size_t i = 0; i < part; i++)                                                              \
             {                                                                                                          \
@@ -49,11 +49,11 @@
                 to[i] = expression;                                                                                    \
             }                                                                                                          \
             for (size_t i = 0; i < part && !all; i++)                                                                  \
-                if (fabs(were[i]) > limit) beyond(to + i, were + i, NULL, NULL, 1);                                    \
+                if (outside(were[i])) beyond(to + i, were + i, NULL, NULL, 1);                                         \
         }                                                                                                              \
     }
-#define WITHIN(name, beyond, TYPE, limit, expression)                                                                  \
-    WITHIN_TURNED(name##_within, TYPE, limit, expression)                                                              \
+#define WITHIN(name, beyond, TYPE, outside, expression)                                                                \
+    WITHIN_TURNED(name##_within, TYPE, outside, expression)                                                            \
     static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)                              \
     {                                                                                                                  \
         (void)pb, (void)pc;                                                                                            \
@@ -66,16 +66,25 @@
         (void)pb, (void)pc;                                                                                            \
         within(out, pa, n, turn, beyond);                                                                              \
     }
-WITHIN_TURNED(turned_f32, float, TRIG_LIMIT, turn | (a != 0) ? sin_turned(a, (int)turn) : a)
-WITHIN_TURNED(turned_f64, double, TURN_LIMIT, turn | (a != 0) ? sin_turned_f64(a, turn) : a)
+#define BEYOND_TRIG(v)   (fabsf(v) > TRIG_LIMIT)
+#define BEYOND_TURN(v)   (fabs(v) > TURN_LIMIT)
+#define BEYOND_EXP(v)    (fabs(v) > EXP_LIMIT)
+#define BEYOND_ERFINV(v) (fabs(v) > ERFINV_LIMIT)
+#define NOT_LGAMMA(v)    (!((v) >= 0x1p-1022))
+WITHIN_TURNED(turned_f32, float, BEYOND_TRIG, turn | (a != 0) ? sin_turned(a, (int)turn) : a)
+WITHIN_TURNED(turned_f64, double, BEYOND_TURN, turn | (a != 0) ? sin_turned_f64(a, turn) : a)
 TURNED(sin_f32, turned_f32, 0, SIN_F32)
 TURNED(cos_f32, turned_f32, 1, COS_F32)
 TURNED(sin_f64, turned_f64, 0, SIN_F64)
 TURNED(cos_f64, turned_f64, 1, COS_F64)
-WITHIN(tan_f32, TAN_F32, float, TRIG_LIMIT, tan_turned(a))
-WITHIN(tan_f64, TAN_F64, double, TURN_LIMIT, tan_turned_f64(a))
-WITHIN(exp_f64_near, EXP_F64, double, EXP_LIMIT, exp_near_f64(a))
-WITHIN(erfinv_near_f64, ERFINV_F64, double, ERFINV_LIMIT, erfinv_near(a))
+WITHIN(tan_f32, TAN_F32, float, BEYOND_TRIG, tan_turned(a))
+WITHIN(tan_f64, TAN_F64, double, BEYOND_TURN, tan_turned_f64(a))
+WITHIN(exp_f64_near, EXP_F64, double, BEYOND_EXP, exp_near_f64(a))
+WITHIN(erfinv_near_f64, ERFINV_F64, double, BEYOND_ERFINV, erfinv_near(a))
+WITHIN(lgamma_f32, LGAMMA_F32, float, NOT_LGAMMA, lgamma_positive_f32(a))
+WITHIN(lgamma_f64, LGAMMA_F64, double, NOT_LGAMMA, lgamma_positive(a))
+#define LGAMMA_F32 lgamma_f32
+#define LGAMMA_F64 lgamma_f64
 #define SIN_F32    sin_f32
 #define COS_F32    cos_f32
 #define TAN_F32    tan_f32

@@ -264,16 +264,22 @@ static inline float pow_f32(float a, float b)
     return (a == 1) | (b == 0) | ((x == 1) & (fabs(y) == __builtin_inf())) ? 1 : v;
 }
 
-/* By two steps of Halley's method from a guess with a third of the exponent. */
+/* x^(-1/3) of numbers with leading digits but for 2e-6, from a guess with a third of the exponent, by a polynomial over
+ * what x times its cube lacks of 1. */
+static inline double inverse_cbrt_of(double x)
+{
+    double y = double_of_bits((0x553ef0ffu - ((bits_of_double(x) >> 32) * 0xaaaaaaabu >> 33)) << 32);
+    double lacks = fma_(-(x * y) * y, y, 1), p = 0x1.615a2cfa5ab6bp-3;
+    p = fma_(p, lacks, 0x1.ca37c1dae74d9p-3);
+    p = fma_(p, lacks, 0x1.5556d684ffbc2p-2);
+    return y * fma_(p, lacks, 0x1.ffffbd036bc94p-1);
+}
+
+/* The root t = x y^2, mended by what its cube lacks of x. */
 static inline float cbrt_f32(float a)
 {
-    double x = fabsf(a);
-    uint64_t third = ((bits_of_double(x) >> 32) * 0xaaaaaaabu >> 33) + 715094163;
-    double t = double_of_bits(third << 32);
-    for (int i = 0; i < 2; i++) {
-        double cube = t * t * t;
-        t = t * ((cube + 2 * x) / (2 * cube + x));
-    }
+    double x = fabsf(a), y = inverse_cbrt_of(x), yy = y * y, t = x * yy;
+    t = fma_(fma_(-(t * t), t, x) * yy, 0x1.5555555555555p-2, t);
     float v = copysignf((float)t, a);
     return (a == 0) | !(x < __builtin_inff()) ? a : v;
 }
@@ -297,22 +303,14 @@ static inline float sin_turned(float a, int turn)
     return (float)double_of_bits(bits_of_double(s) ^ (bits_of_double(shifted) + (uint64_t)turn) << 63);
 }
 
-/* tan(a) of |a| <= TRIG_LIMIT: a = k pi / 2 + r with |r| <= pi / 4, then it is sin(r) / cos(r), or -cos(r) / sin(r) of
- * an odd k. */
+/* tan(a) of |a| <= TRIG_LIMIT: a = k pi / 2 + r with |r| <= pi / 4, then it is tan(r), or -1 / tan(r) of an odd k. The
+ * tangent is a quotient of two polynomials, of which the error is 2.2e-11. */
 static inline float tan_turned(float a)
 {
     double x = a, shifted = fma_(x, 0x1.45f306dc9c883p-1, ROUNDER), k = shifted - ROUNDER;
     double r = fma_(k, -0x1.0b4611a626331p-34, fma_(k, -0x1.921fb54400000p0, x)), z = r * r;
-    double s = 0x1.6cb0a8ebacb2bp-19;
-    s = fma_(s, z, -0x1.a00ec71c7fa27p-13);
-    s = fma_(s, z, 0x1.11110718745e7p-7);
-    s = fma_(s, z, -0x1.55555548e35b3p-3);
-    s = fma_(s, z, 0x1.fffffffff5fedp-1) * r;
-    double c = 0x1.98e7dc2d693b6p-16;
-    c = fma_(c, z, -0x1.6c06eb6b0a8afp-10);
-    c = fma_(c, z, 0x1.555538a589f9bp-5);
-    c = fma_(c, z, -0x1.ffffffb664eb4p-2);
-    c = fma_(c, z, 0x1.ffffffff84b7cp-1);
+    double s = fma_(fma_(0x1.19da326290bcbp-10, z, -0x1.c82356b892922p-4), z, 0x1.00000000187abp+0) * r;
+    double c = fma_(fma_(0x1.05b5e9e74d946p-6, z, -0x1.c75e2ae6beb2dp-2), z, 1);
     int odd = (int)(bits_of_double(shifted) & 1);
     return (float)((odd ? -c : s) / (odd ? s : c));
 }

@@ -145,11 +145,17 @@ static inline double of_positive_f64(double a, double v)
     return a < __builtin_inf() ? v : a;
 }
 
-ALWAYS_INLINE double log_of_parts(struct parts x)
+/* log(2^k m) - less, of a whole `less` that is subtracted where it costs no digits. */
+ALWAYS_INLINE double log_less(struct parts x, double less)
 {
     double f = x.m - 1;
     struct logarithm l = logarithm_of(f);
-    return x.k * LN2_HIGH - ((l.square - fma_(x.k, LN2_LOW, l.lower)) - f);
+    return (x.k * LN2_HIGH - less) - ((l.square - fma_(x.k, LN2_LOW, l.lower)) - f);
+}
+
+ALWAYS_INLINE double log_of_parts(struct parts x)
+{
+    return log_less(x, 0);
 }
 
 /* To another base: log(1 + f) as two numbers, times `high` + `low`, which is 1 / log(base), and k times that of 2. */
@@ -227,19 +233,13 @@ static inline double atanh_f64(double a)
     return (x > 1) | (a != a) ? __builtin_nan("") : v;
 }
 
-/* From y = x^(-1/3) but for 2e-6, which a guess by the exponent and a polynomial over what x y^3 lacks of 1 give
- * without a quotient; the root t = x y^2 is mended by what its cube lacks of x, of which y^3 makes l sqrt(1 - l) where
- * l = 1 - t^3 / x. Numbers so small that this would lack digits are made larger by 2^54, which the root is by 2^18. */
+/* As cbrt_f32; what the root's cube lacks of x becomes l sqrt(1 - l) by y^3, where l = 1 - t^3 / x. Numbers so small
+ * that this would lack digits are made larger by 2^54, which the root is by 2^18. */
 static inline double cbrt_f64(double a)
 {
     int small = fabs(a) < 0x1p-960;
     double x = small ? fabs(a) * 0x1p54 : fabs(a);
-    double y = double_of_bits((0x553ef0ffu - ((bits_of_double(x) >> 32) * 0xaaaaaaabu >> 33)) << 32);
-    double lacks = fma_(-(x * y) * y, y, 1), p = 0x1.615a2cfa5ab6bp-3;
-    p = fma_(p, lacks, 0x1.ca37c1dae74d9p-3);
-    p = fma_(p, lacks, 0x1.5556d684ffbc2p-2);
-    y *= fma_(p, lacks, 0x1.ffffbd036bc94p-1);
-    double yy = y * y, t = x * yy, square = t * t;
+    double y = inverse_cbrt_of(x), yy = y * y, t = x * yy, square = t * t;
     double left = fma_(-fma_(t, t, -square), t, fma_(-square, t, x)) * yy, l = left * y;
     t = fma_(left, fma_(fma_(l, 0x1.22c3f35ba7819p-2, 0x1.c71c71c71c71cp-3), l, 0x1.5555555555555p-2), t);
     t = small ? t * 0x1p-18 : t;
@@ -286,36 +286,94 @@ static inline double ldexp_f64(double a, double b)
 }
 
 /* The number whose erf is x, of |x| <= ERFINV_LIMIT, by a polynomial over w = -log(1 - x^2), of which the error is
- * 1.9e-17; within 2.5 units of the last place. Farther out erfinv_ of functions.h has it. */
+ * 1.9e-17; within 2.5 units of the last place. */
 #define ERFINV_LIMIT 0x1.ff8p-1
 ALWAYS_INLINE double erfinv_near(double x)
 {
     double z = -log_of_parts(parts_of((1 - x) * (1 + x))) - 3.125;
     double p = 0x1.fe201ccb415b6p-69;
-    p = p * z - 0x1.30f70108a6fbbp-70;
-    p = p * z - 0x1.a61e693e19f0fp-62;
-    p = p * z + 0x1.51c53367ed334p-60;
-    p = p * z + 0x1.22b74b4c882d6p-56;
-    p = p * z - 0x1.2bd98339ba235p-53;
-    p = p * z - 0x1.8b5c841583600p-55;
-    p = p * z + 0x1.db32beb6de123p-48;
-    p = p * z - 0x1.683228c41428bp-45;
-    p = p * z - 0x1.6d8ebdee9bffcp-44;
-    p = p * z + 0x1.723082f94977ep-39;
-    p = p * z - 0x1.c8960c7d33f9bp-37;
-    p = p * z - 0x1.dc3dd2e2fbed9p-35;
-    p = p * z + 0x1.20f4eb25eacd8p-30;
-    p = p * z - 0x1.1a9eb6f32f3afp-28;
-    p = p * z - 0x1.f36ce54208b04p-26;
-    p = p * z + 0x1.c6b4f8af2efbap-22;
-    p = p * z - 0x1.6e8a53ee3507ap-20;
-    p = p * z - 0x1.d1d1f7cb07edcp-17;
-    p = p * z + 0x1.879c2a20d6bb5p-13;
-    p = p * z - 0x1.8457694834112p-11;
-    p = p * z - 0x1.8b6c33114ee40p-8;
-    p = p * z + 0x1.ebd80d9b13df7p-3;
-    p = p * z + 0x1.a755e7c99ae86p+0;
+    p = fma_(p, z, -0x1.30f70108a6fbbp-70);
+    p = fma_(p, z, -0x1.a61e693e19f0fp-62);
+    p = fma_(p, z, 0x1.51c53367ed334p-60);
+    p = fma_(p, z, 0x1.22b74b4c882d6p-56);
+    p = fma_(p, z, -0x1.2bd98339ba235p-53);
+    p = fma_(p, z, -0x1.8b5c841583600p-55);
+    p = fma_(p, z, 0x1.db32beb6de123p-48);
+    p = fma_(p, z, -0x1.683228c41428bp-45);
+    p = fma_(p, z, -0x1.6d8ebdee9bffcp-44);
+    p = fma_(p, z, 0x1.723082f94977ep-39);
+    p = fma_(p, z, -0x1.c8960c7d33f9bp-37);
+    p = fma_(p, z, -0x1.dc3dd2e2fbed9p-35);
+    p = fma_(p, z, 0x1.20f4eb25eacd8p-30);
+    p = fma_(p, z, -0x1.1a9eb6f32f3afp-28);
+    p = fma_(p, z, -0x1.f36ce54208b04p-26);
+    p = fma_(p, z, 0x1.c6b4f8af2efbap-22);
+    p = fma_(p, z, -0x1.6e8a53ee3507ap-20);
+    p = fma_(p, z, -0x1.d1d1f7cb07edcp-17);
+    p = fma_(p, z, 0x1.879c2a20d6bb5p-13);
+    p = fma_(p, z, -0x1.8457694834112p-11);
+    p = fma_(p, z, -0x1.8b6c33114ee40p-8);
+    p = fma_(p, z, 0x1.ebd80d9b13df7p-3);
+    p = fma_(p, z, 0x1.a755e7c99ae86p+0);
     return x * p;
+}
+
+/* Of the others below 1, likewise by polynomials over the root of w, of which the errors are 2^-55. */
+static double erfinv_far(double x)
+{
+    double w = -log_of_parts(parts_of((1 - x) * (1 + x))), s = sqrt(w), lacks = fma_(-s, s, w) / (s + s), p;
+    double t = (s - (s < 3.795 ? 3.125 : 4.875)) + lacks;
+    if (s < 3.795) {
+        p = 0x1.56129c3d35da2p-25;
+        p = fma_(p, t, 0x1.d368b90dc3293p-25);
+        p = fma_(p, t, -0x1.1a27b4e714f70p-21);
+        p = fma_(p, t, 0x1.b3e0e9e18ca79p-21);
+        p = fma_(p, t, 0x1.d6ec5388feaedp-21);
+        p = fma_(p, t, -0x1.a6b97ab5274bap-18);
+        p = fma_(p, t, 0x1.7ee47bc92f5efp-17);
+        p = fma_(p, t, 0x1.2624f5886ec8fp-19);
+        p = fma_(p, t, -0x1.edb63064c638ep-15);
+        p = fma_(p, t, 0x1.1d6e23394c170p-13);
+        p = fma_(p, t, -0x1.779cb50f0b077p-14);
+        p = fma_(p, t, -0x1.58a08cf90f983p-12);
+        p = fma_(p, t, 0x1.4a7a1f23fafffp-10);
+        p = fma_(p, t, -0x1.4a493b8d17abcp-9);
+        p = fma_(p, t, 0x1.f1579bc1d2b8bp-9);
+        p = fma_(p, t, -0x1.5b683332d6ce0p-8);
+        p = fma_(p, t, 0x1.cde3e11492918p-8);
+        p = fma_(p, t, 0x1.00f3b54ba7eecp+0);
+        p = fma_(p, t, 0x1.7aaa3c1430b73p+1);
+    } else {
+        p = 0x1.a65532f4eb5fap-38;
+        p = fma_(p, t, -0x1.32ce7b63f292bp-35);
+        p = fma_(p, t, 0x1.519940208b90fp-34);
+        p = fma_(p, t, -0x1.692cbfe71a7b2p-36);
+        p = fma_(p, t, -0x1.f18895f216ff2p-32);
+        p = fma_(p, t, 0x1.23d0197d36e42p-29);
+        p = fma_(p, t, -0x1.c01d520333190p-28);
+        p = fma_(p, t, 0x1.0f6f2c63b5c77p-26);
+        p = fma_(p, t, -0x1.15abe6a4fdff6p-25);
+        p = fma_(p, t, 0x1.03253129834a2p-24);
+        p = fma_(p, t, -0x1.03d0923b38919p-23);
+        p = fma_(p, t, 0x1.63ec218681305p-22);
+        p = fma_(p, t, -0x1.5476ef148f0bdp-20);
+        p = fma_(p, t, 0x1.71a25ed7160f5p-18);
+        p = fma_(p, t, -0x1.891512742487bp-16);
+        p = fma_(p, t, 0x1.7717f034ae487p-14);
+        p = fma_(p, t, -0x1.0cbcfbbf3035fp-12);
+        p = fma_(p, t, -0x1.a819f17805f67p-15);
+        p = fma_(p, t, 0x1.02a49f7855b35p+0);
+        p = fma_(p, t, 0x1.2e4fbe28e61acp+2);
+    }
+    return x * p;
+}
+
+ALWAYS_INLINE double erfinv_f64(double a)
+{
+    double x = fabs(a);
+    if (x <= ERFINV_LIMIT) return erfinv_near(a);
+    if (!(x < 1)) return x == 1 ? copysign(__builtin_inf(), a) : __builtin_nan("");
+    return copysign(erfinv_far(x), a);
 }
 
 #endif
