@@ -68,7 +68,7 @@ int lg_check_axes(lua_State *L, int idx, int ndim, int *axes);
 void lg_diagonal(struct rt_array *a, int64_t offset, int row, int column);
 /* Whether the switch at idx, which may be nil, is on: a boolean, called `name` in messages. lang/reduce.c */
 bool lg_check_flag(lua_State *L, int idx, const char *name);
-/* An axis from 0 for the user's axis (from 1, negative from the end) at idx. */
+/* An axis from 0 for the user's axis (from 1, negative from the end) at idx, which may be {axis = n}. */
 int lg_check_axis(lua_State *L, int idx, int ndim);
 
 /* lang/memory.c: makes this state the one whose garbage is collected when a device is full while it allocates. */

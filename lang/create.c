@@ -196,11 +196,23 @@ static void fill(lua_State *L, struct nest *n, int depth)
     }
 }
 
+/* A table of other names than gpu.array's is meant to be options of a function that takes none there. */
+static void refuse_names(lua_State *L, int idx)
+{
+    if (lua_rawlen(L, idx) > 0) return;
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "dtype";
+        if (strcmp(key, "dtype") != 0 && strcmp(key, "device") != 0)
+            luaL_error(L, "a list of numbers expected, and this table has the name '%s'", key);
+    }
+}
+
 struct rt_array *lg_push_from_table(lua_State *L, int idx, enum rt_dtype dtype, struct rt_device *device)
 {
     struct nest n = {0};
     idx = lua_absindex(L, idx);
     luaL_checkstack(L, RT_MAX_DIMS + 8, NULL);
+    refuse_names(L, idx);
     measure(L, idx, &n);
     n.dtype = dtype != RT_DTYPE_COUNT ? dtype : n.is_bool ? RT_BOOL : n.is_complex ? RT_COMPLEX64 : RT_FLOAT32;
     struct rt_array *out = lg_push_empty(L, &(struct lg_placement){n.dtype, device}, n.ndim, n.shape);

@@ -3,9 +3,21 @@
 #include <string.h>
 #include "lang/lazy.h"
 
+/* {axis = n} at idx becomes n. */
+static void name_axis(lua_State *L, int idx)
+{
+    int names = 0;
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) names++;
+    if (lua_getfield(L, idx, "axis") != LUA_TNIL && names == 1)
+        lua_replace(L, idx);
+    else
+        lua_pop(L, 1);
+}
+
 int lg_check_axis(lua_State *L, int idx, int ndim)
 {
     int is_integer;
+    if (idx > 0 && lua_istable(L, idx)) name_axis(L, idx);
     lua_Integer axis = lua_tointegerx(L, idx, &is_integer);
     if (!is_integer || lua_type(L, idx) != LUA_TNUMBER)
         luaL_error(L, "an axis is an integer from 1 on, or from the end with -1, and not %s",

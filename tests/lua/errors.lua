@@ -40,6 +40,8 @@ t.test("options have names, and what takes none is told", function()
   for _, f in ipairs({ x.sort, x.argsort, x.unique, gpu.fft.fft, gpu.linalg.svd }) do
     t.raises("options have names, as in {name = value}; this table has the key 1", f, x, { 1.5, 2 })
   end
+  t.raises("a list of numbers expected, and this table has the name 'indexing'", gpu.meshgrid, x[1], x[1], { indexing = "ij" })
+  t.raises("this table has the name 'invert'", gpu.isin, x, { invert = true })
   t.raises("expected {full = true} or nothing, got boolean", gpu.linalg.svd, x, false)
   t.raises("nothing expected here, got table", gpu.docs, nil, {})
   t.raises("function expected, got boolean", gpu.time, true)
@@ -47,6 +49,17 @@ t.test("options have names, and what takes none is told", function()
   t.raises("equal parts", gpu.zeros(0).split, gpu.zeros(0), math.maxinteger)
   local code = "local gpu = ...\nlocal x = gpu.ones(3)\nlocal y = x:outer('a', {out = x})"
   t.raises("here:3: bad argument #2 to 'outer' (array expected, got string)", assert(load(code, "=here")), gpu)
+end)
+
+t.test("an axis may be named", function()
+  local x = gpu.range(6):reshape(2, 3)
+  for _, f in ipairs { x.cumsum, x.cummax, x.softmax, x.log_softmax } do assert(f(x, { axis = 1 }):equal(f(x, 1))) end
+  assert(x:repeat_interleave(2, { axis = -1 }):equal(x:repeat_interleave(2, 2)))
+  assert(gpu.stack({ x, x }, { axis = 2 }):equal(gpu.stack({ x, x }, 2)))
+  assert(gpu.concatenate({ x, x }, { axis = 2 }):equal(gpu.concatenate({ x, x }, 2)))
+  assert(x:take(gpu.array { 2 }, { axis = 1 }):equal(x[{ { 2, 2 } }]))
+  t.raises("there is no axis 3", x.cumsum, x, { axis = 3 })
+  for _, o in ipairs { { axis = 1, dtype = "float64" }, { axs = 1 }, {} } do t.raises("and not table", x.cumsum, x, o) end
 end)
 
 t.test("switches are booleans", function()
