@@ -120,8 +120,8 @@ static void report_race(struct actor *x, record other)
     x->raced[x->races++] = other;
     struct simt_report r = {.kind = CHECK_RACE,
                             .space = x->shared ? PTX_SHARED : PTX_GLOBAL,
-                            .address = a->at[x->lane],
-                            .size = a->bytes,
+                            .address = a->at[x->lane] + x->offset, /* of wide accesses, what both touched */
+                            .size = a->bytes - x->offset,
                             .has_other = true,
                             .first = simt_party_of(c, a->block, as_global(x, x->me)),
                             .other = simt_party_of(c, a->block, as_global(x, other))};
