@@ -6,6 +6,7 @@
  * the same bits, the lists are gone through as if what they have came only now, and the records tell. What two workers
  * do is in no order, since nothing is released in such a launch, and each element in a list is one thread's, so when it
  * comes is all one. */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -403,6 +404,14 @@ static void recall_all(struct block *b, struct once *o)
     free(regs);
 }
 
+/* What another worker has in its list it stores right behind. If that came after a store of ours to the same element,
+ * it would find its own value there when it goes through its list, and take it for ours: two equal values are no race.
+ */
+static void let_stores_land(void)
+{
+    for (int k = 0; k < 40; k++) sched_yield();
+}
+
 void simt_once_leave(struct block *b, struct once *o)
 {
     atomic_store_explicit(&o->array->over, true, memory_order_relaxed);
@@ -410,6 +419,7 @@ void simt_once_leave(struct block *b, struct once *o)
         if (b->spans[k].once == o) b->spans[k].once = NULL;
     if (o->left) return;
     o->left = true;
+    if (b->check->parallel) let_stores_land();
     recall_all(b, o);
     keep_chunks(o->first);
     o->first = o->last = NULL;
