@@ -82,8 +82,9 @@ int64_t lg_conv_groups(lua_State *L, int idx, const char *what)
     int64_t groups = 1;
     if (lua_getfield(L, idx, "groups") != LUA_TNIL) {
         groups = lua_tointeger(L, -1);
-        if (!lua_isinteger(L, -1) || groups < 1)
-            luaL_error(L, "%s: groups must be an integer of 1 or more, got %s", what, luaL_tolstring(L, -1, NULL));
+        if (!lua_isinteger(L, -1) || groups < 1 || groups > INT32_MAX)
+            luaL_error(L, "%s: groups must be an integer of 1 or more%s, got %s", what,
+                       groups > INT32_MAX ? " and below 2^31" : "", luaL_tolstring(L, -1, NULL));
     }
     lua_pop(L, 1);
     return groups;

@@ -223,7 +223,11 @@ static int conv_transpose(lua_State *L, const char *what, int dims)
         read_option(L, &o, 3, "padding", 0, o.padding);
         read_option(L, &o, 3, "output_padding", 0, o.after);
         o.groups = lg_conv_groups(L, 3, what);
-        if (lua_getfield(L, 3, "bias") != LUA_TNIL) bias = lg_conv_bias(L, 4, what, w->shape[1] * o.groups);
+        int64_t channels;
+        if (__builtin_mul_overflow(w->shape[1], o.groups, &channels))
+            return luaL_error(L, "%s: %I groups of w of shape %s are too many channels", what, (LUAI_UACINT)o.groups,
+                              lg_push_shape_text(L, w));
+        if (lua_getfield(L, 3, "bias") != LUA_TNIL) bias = lg_conv_bias(L, -1, what, channels);
     }
     struct rt_array images = with_axes(x, dims, 4), filters = with_axes(w, dims, 4);
     if (images.shape[1] != w->shape[0])

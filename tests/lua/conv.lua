@@ -136,6 +136,10 @@ for _, device in ipairs(t.devices()) do
     t.raises("stride is 0", gpu.conv2d, x, w, { stride = 0 })
     t.raises("stride has 3 numbers, expected 2", gpu.conv2d, x, w, { stride = { 1, 1, 1 } })
     t.raises("groups must be an integer of 1 or more, got 0", gpu.conv2d, x, w, { groups = 0 })
+    t.raises("groups must be an integer of 1 or more and below 2^31, got 4611686018427387904", gpu.conv_transpose1d,
+      gpu.zeros(1, 0, 4), gpu.zeros(0, 4, 2), { groups = 1 << 62 })
+    t.raises("are too many channels", gpu.conv_transpose1d, gpu.zeros(1, 0, 4), gpu.zeros(0, 1 << 40, 2),
+      { groups = 1 << 30 })
     t.raises("padding is 'full'", gpu.conv2d, x, w, { padding = "full" })
     t.raises("'same' needs a stride of 1, not 2", gpu.conv2d, x, w, { padding = "same", stride = 2 })
     t.raises({ "reaches over 9 elements", "(1, 3, 8, 8)" }, gpu.conv2d, x, w, { dilation = 4 })
