@@ -46,8 +46,8 @@ enum rt_status kn_reduce_cuda(struct kn_reducer *r, const struct rt_array *out, 
 /* The sum of n values, fewer than 4096, of int64, float32 or float64 that lie one after the other, on the host, to the
  * bits that kn_reduce_host gives. */
 void kn_sum_values(enum rt_dtype t, const void *values, size_t n, void *sum);
-/* Likewise their product (KN_MUL). */
-void kn_fold_values(enum kn_op combine, enum rt_dtype t, const void *values, size_t n, void *to);
+/* Likewise their product. */
+void kn_multiply_values(enum rt_dtype t, const void *values, size_t n, void *product);
 /* What kn_small_reduction is for: some elements that lie in memory as they are, of a real dtype that is its own class,
  * in an array that the host's loops may read. */
 bool kn_is_small(const struct rt_array *a);

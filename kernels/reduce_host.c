@@ -393,19 +393,19 @@ static enum rt_status reduce_chunks(struct kn_reduce_pass *p, struct rt_error *e
     return RT_OK;
 }
 
-void kn_fold_values(enum kn_op combine, enum rt_dtype t, const void *values, size_t n, void *to)
+void kn_multiply_values(enum rt_dtype t, const void *values, size_t n, void *product)
 {
     _Alignas(64) char stack[LANES * 8];
     struct kn_reducer r; /* both are large, and of no use here but for a few members */
     struct kn_plan plan;
     struct kn_reduce_pass p = {
         .r = &r, .plan = &plan, .class = kn_class_of(t), .value = kn_classes[kn_class_of(t)].size};
-    r.combine = combine;
+    r.combine = KN_MUL;
     r.accumulate = t;
     plan.loops = kn_host_loops();
     into_lanes(&p, stack, 0, values, n);
     fold(&p, p.class, stack, n < LANES ? n : LANES, 1);
-    memcpy(to, stack, p.value);
+    memcpy(product, stack, p.value);
 }
 
 /* Of many rows: whether elements can be combined as they lie in memory, extremes of 8 and 16 bits or what is true. */

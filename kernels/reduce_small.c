@@ -46,7 +46,7 @@ static void product(const struct few *f, enum rt_dtype t, void *to)
 {
     _Alignas(64) char block[KN_BLOCK * 8];
     if (f->dtype != t) kn_host_loops()->convert[kn_class_of(f->dtype)][t](block, f->values, f->n);
-    kn_fold_values(KN_MUL, t, f->dtype != t ? block : f->values, f->n, to);
+    kn_multiply_values(t, f->dtype != t ? block : f->values, f->n, to);
 }
 
 /* In float64 of what is not floating, then rounded. */

@@ -406,7 +406,7 @@ static void recall_all(struct block *b, struct once *o)
 
 /* What another worker has in its list it stores right behind. If that came after a store of ours to the same element,
  * it would find its own value there when it goes through its list, and take it for ours: two equal values are no race.
- */
+ * This makes that unlikely; it can't rule it out, since the other may be stopped in between for any time. */
 static void let_stores_land(void)
 {
     for (int k = 0; k < 40; k++) sched_yield();

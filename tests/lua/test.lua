@@ -129,6 +129,24 @@ function t.list(n, f)
   return list
 end
 
+-- A generator of its own, the same numbers everywhere: a function that gives one of 0 to k - 1, k below 2^15.
+function t.random(state)
+  return function(k)
+    state = (state * 1103515245 + 12345) % 2147483648
+    return state // 65536 % k
+  end
+end
+
+-- 0 to n - 1 in an order by such a generator.
+function t.shuffled(n, random)
+  local list = t.list(n, function(i) return i end)
+  for i = n, 2, -1 do
+    local j = random(i) + 1
+    list[i], list[j] = list[j], list[i]
+  end
+  return list
+end
+
 -- How messages name the chunk that calls this: a file, standard input, a cell.
 function t.here()
   return debug.getinfo(2, "S").short_src .. ":"

@@ -207,12 +207,9 @@ local function compare(p, found, want, where)
   for pair in pairs(want) do t.eq(told[place(pair)], true, pair .. " is not told of " .. where) end
 end
 
-local function random(seed) -- a small generator of its own: the same programs everywhere
-  local state = seed * 2654435761 % 4294967296
-  return function(n)
-    state = (state * 1103515245 + 12345) % 2147483648
-    return 1 + state // 65536 % n
-  end
+local function random(seed)
+  local below = t.random(seed * 2654435761 % 4294967296)
+  return function(n) return 1 + below(n) end
 end
 
 local first, count = tonumber(os.getenv("LUNARRAY_SEED") or 1), tonumber(os.getenv("LUNARRAY_PROGRAMS") or 60)

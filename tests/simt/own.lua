@@ -43,11 +43,7 @@ local function source(c_type)
   }]]):gsub("T", c_type) .. ""
 end
 
-local seed = 12345
-local function random(n)
-  seed = (seed * 1103515245 + 12345) % 2147483648
-  return seed // 65536 % n
-end
+local random = t.random(12345)
 local function pick(list) return list[random(#list) + 1] end
 
 local room = 400000

@@ -5,17 +5,8 @@ local gpu = gpu or require "lunarray"
 gpu.device("simt")
 
 local n = 20480
-local seed = 99
-local function random(k)
-  seed = (seed * 1103515245 + 12345) % 2147483648
-  return seed // 65536 % k
-end
-local order = {}
-for i = 1, n do order[i] = i - 1 end
-for i = n, 2, -1 do
-  local j = random(i) + 1
-  order[i], order[j] = order[j], order[i]
-end
+local random = t.random(99)
+local order = t.shuffled(n, random)
 local function index(change)
   local list = table.move(order, 1, n, 1, {})
   if change then change(list) end

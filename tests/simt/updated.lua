@@ -5,20 +5,8 @@ local gpu = gpu or require "lunarray"
 gpu.device("simt")
 
 local n = 20480
-local seed = 7
-local function random(k)
-  seed = (seed * 1103515245 + 12345) % 2147483648
-  return seed // 65536 % k
-end
-local function shuffled(count)
-  local list = {}
-  for i = 1, count do list[i] = i - 1 end
-  for i = count, 2, -1 do
-    local j = random(i) + 1
-    list[i], list[j] = list[j], list[i]
-  end
-  return list
-end
+local random = t.random(7)
+local function shuffled(count) return t.shuffled(count, random) end
 local each = shuffled(n)
 
 local k = gpu.kernel [==[#define I (blockIdx.x * blockDim.x + threadIdx.x)
