@@ -59,8 +59,8 @@ static int diff(lua_State *L)
     static const char *const names[] = {"n", "axis", "prepend", "append", NULL};
     const struct rt_array *a = lg_check_form(L, 1);
     lg_spread(L, 2, "diff", names);
-    lua_Integer n = luaL_optinteger(L, 2, 1);
-    luaL_argcheck(L, n >= 0, 2, "the differences are taken 0 times or more");
+    lua_Integer n = lg_integer_option(L, 2, "diff", "n", 1);
+    if (n < 0) return luaL_error(L, "diff: n is %I, expected how often, 0 or more", (LUAI_UACINT)n);
     int axis = check_axis_or_last(L, 3, a, "diff"), at = 1;
     if (!lua_isnil(L, 4) || !lua_isnil(L, 5)) {
         int parts[3], count = 0;
@@ -300,9 +300,10 @@ static int unwrap(lua_State *L)
     static const char *const names[] = {"discont", "axis", "period", NULL};
     const struct rt_array *a = make_floating(L);
     lg_spread(L, 2, "unwrap", names);
-    double period = luaL_optnumber(L, 4, 6.283185307179586477), least = luaL_optnumber(L, 2, period / 2);
+    double period = lg_number_option(L, 4, "unwrap", "period", 6.283185307179586477),
+           least = lg_number_option(L, 2, "unwrap", "discont", period / 2);
     int axis = check_axis_or_last(L, 3, a, "unwrap");
-    luaL_argcheck(L, period > 0, 4, "the period is above 0");
+    if (!(period > 0)) return luaL_error(L, "unwrap: period is %f, expected a number above 0", period);
     lg_check(L, kn_check_real(a, "unwrap", lg_error_box(L)));
     if (least < period / 2) least = period / 2;
     if (a->shape[axis] < 2) {

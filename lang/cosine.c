@@ -174,7 +174,7 @@ static void check_transform(lua_State *L, const char *what, bool sine, bool inve
 {
     static const int back[] = {0, 1, 3, 2, 4};
     const struct rt_array *a = lg_check_form(L, 1);
-    lua_Integer type = luaL_optinteger(L, 2, 2);
+    lua_Integer type = lg_integer_option(L, 2, what, "type", 2);
     if (type < 1 || type > 4)
         luaL_error(L, "%s: there is no type %I; there are 1 to 4, and 2 unless told otherwise", what,
                    (LUAI_UACINT)type);

@@ -103,7 +103,7 @@ static int push_covariances(lua_State *L, const char *what)
     const struct rt_array *a = lg_check_form(L, 1);
     lg_spread(L, 2, what, names);
     bool rows = lua_isnil(L, 3) || lg_check_flag(L, 3, "rowvar");
-    double ddof = luaL_optnumber(L, 4, 1);
+    double ddof = lg_number_option(L, 4, what, "ddof", 1);
     int x = push_variables(L, 1, rows, what);
     if (!lua_isnil(L, 2)) {
         lg_step_array(L, 2, a, lg_floating(a));

@@ -175,6 +175,30 @@ static void fill_element(lua_State *L, struct nest *n)
     n->next += rt_dtypes[n->dtype].size;
 }
 
+#define WALKED                                                                                                         \
+    64 /* elements of a list up to which all of its keys are looked at; of longer ones those behind the last */
+
+/* A key beside 1 to n would be left out: a name is meant to be an option of a function that takes none there. Those of
+ * gpu.array stand beside the elements of the whole. */
+static void refuse_keys(lua_State *L, int idx, bool whole)
+{
+    idx = lua_absindex(L, idx);
+    lua_Integer n = (lua_Integer)lua_rawlen(L, idx);
+    if (n > WALKED)
+        lua_pushinteger(L, n);
+    else
+        lua_pushnil(L);
+    for (; lua_next(L, idx); lua_pop(L, 1)) {
+        bool named = lua_type(L, -2) == LUA_TSTRING;
+        if (lua_isinteger(L, -2) && lua_tointeger(L, -2) >= 1 && lua_tointeger(L, -2) <= n) continue;
+        if (named && whole && (!strcmp(lua_tostring(L, -2), "dtype") || !strcmp(lua_tostring(L, -2), "device")))
+            continue;
+        if (named) luaL_error(L, "a list of numbers expected, and this table has the name '%s'", lua_tostring(L, -2));
+        luaL_error(L, "a list of %I numbers expected, and this table has the key %s, too; lists begin at 1",
+                   (LUAI_UACINT)n, luaL_tolstring(L, -2, NULL));
+    }
+}
+
 static void fill(lua_State *L, struct nest *n, int depth)
 {
     if (depth == n->ndim) {
@@ -187,6 +211,7 @@ static void fill(lua_State *L, struct nest *n, int depth)
     if ((int64_t)lua_rawlen(L, -1) != n->shape[depth])
         fail_at(L, n, depth, " has %I elements, but the first one has %I", (LUAI_UACINT)lua_rawlen(L, -1),
                 (LUAI_UACINT)n->shape[depth]);
+    if (depth > 0) refuse_keys(L, -1, false);
     for (int64_t i = 1; i <= n->shape[depth]; i++) {
         if (i % POLL_EVERY == 0 || depth + 1 < n->ndim) lg_poll(L);
         lua_rawgeti(L, -1, i);
@@ -196,23 +221,12 @@ static void fill(lua_State *L, struct nest *n, int depth)
     }
 }
 
-/* A table of other names than gpu.array's is meant to be options of a function that takes none there. */
-static void refuse_names(lua_State *L, int idx)
-{
-    if (lua_rawlen(L, idx) > 0) return;
-    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "dtype";
-        if (strcmp(key, "dtype") != 0 && strcmp(key, "device") != 0)
-            luaL_error(L, "a list of numbers expected, and this table has the name '%s'", key);
-    }
-}
-
 struct rt_array *lg_push_from_table(lua_State *L, int idx, enum rt_dtype dtype, struct rt_device *device)
 {
     struct nest n = {0};
     idx = lua_absindex(L, idx);
     luaL_checkstack(L, RT_MAX_DIMS + 8, NULL);
-    refuse_names(L, idx);
+    refuse_keys(L, idx, true);
     measure(L, idx, &n);
     n.dtype = dtype != RT_DTYPE_COUNT ? dtype : n.is_bool ? RT_BOOL : n.is_complex ? RT_COMPLEX64 : RT_FLOAT32;
     struct rt_array *out = lg_push_empty(L, &(struct lg_placement){n.dtype, device}, n.ndim, n.shape);

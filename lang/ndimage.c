@@ -110,8 +110,8 @@ static int gaussian_filter(lua_State *L)
     lua_settop(L, 5);
     lg_check_each(L, 2, a->ndim, "sigma", 0, sigma);
     lg_check_border(L, 3, "reflect", &b);
-    double reach = luaL_optnumber(L, 5, 4);
-    luaL_argcheck(L, reach > 0, 5, "the filter is cut off at more than 0 deviations");
+    double reach = lg_number_option(L, 5, "gaussian_filter", "truncate", 4);
+    if (!(reach > 0)) return luaL_error(L, "gaussian_filter: truncate is %f, expected deviations above 0", reach);
     int at = 1;
     for (int axis = 0; axis < a->ndim; axis++) {
         if (sigma[axis] < 1e-15) continue;

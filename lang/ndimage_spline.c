@@ -40,7 +40,7 @@ static struct spline check_spline(lua_State *L, int idx, const char *what)
 {
     static const char *const modes[] = {"constant", "nearest", "reflect", "mirror", "wrap", NULL};
     struct spline s = {.what = what};
-    lua_Integer order = luaL_optinteger(L, idx, 1);
+    lua_Integer order = lg_integer_option(L, idx, what, "order", 1);
     if (order < 0 || order > MOST_ORDER)
         luaL_error(
             L,
@@ -49,7 +49,7 @@ static struct spline check_spline(lua_State *L, int idx, const char *what)
             what, (LUAI_UACINT)order);
     s.order = (int)order;
     s.mode = (enum mode)lg_check_option(L, idx + 1, "constant", modes);
-    s.value = luaL_optnumber(L, idx + 2, 0);
+    s.value = lg_number_option(L, idx + 2, what, "cval", 0);
     make_pieces(&s);
     return s;
 }

@@ -1,11 +1,23 @@
 /* gpu.sparse: systems of equations solved step by step, by products with their matrix alone. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 #include "lang/sparse.h"
 #include "lang/steps.h"
 
-/* A, b, x0, tolerance, most steps, M: the arguments, where all are there; gmres alone has the last. */
+/* The arguments, where all are there; gmres alone has the last. What is solved is A x = r / scale from zeros, where r
+ * is what the caller's x leaves of b: so neither a small b nor a large one leaves the range of its dtype when it is
+ * squared. Then b is that right side, x the solution of it, and the caller's x, or nil, stands where the tolerance was.
+ */
 enum { A = 1, B, X, TOLERANCE, STEPS, M, RESTART };
+#define BEGUN_AT TOLERANCE
+
+struct problem {
+    const char *what;
+    double size;  /* of the caller's b */
+    double scale; /* a power of two */
+    double goal;  /* the size that a residual of the scaled system is to have */
+};
 
 /* Pushes the matrix at idx times the vector at x: a sparse one, an array, or a function that multiplies. */
 static int push_product(lua_State *L, int idx, int x)
@@ -40,17 +52,81 @@ static int push_sum(lua_State *L, int x, double by, int y)
     return lg_step(L, "add", "vv", x, lg_step(L, "mul", "vn", y, by));
 }
 
-static double dot(lua_State *L, int x, int y)
+static double dot_as(lua_State *L, int x, int y, const char *dtype)
 {
+    int top = lua_gettop(L);
+    if (dtype) {
+        x = lg_step(L, "to", "vs", x, dtype);
+        y = lg_step(L, "to", "vs", y, dtype);
+    }
     lg_step(L, "dot", "vv", x, y);
     double v = lua_tonumber(L, -1);
-    lua_pop(L, 1);
+    lua_settop(L, top);
     return v;
 }
 
-/* Reads the arguments, which are in their places then; pushes the residual b - A x behind them. */
-static int start(lua_State *L, const char *what, const char *const names[], double *goal)
+/* In float64 where the dtype has no room for it. */
+static double dot(lua_State *L, int x, int y)
 {
+    enum rt_dtype t = lg_form(L, x)->dtype;
+    if (t != RT_FLOAT32 && t != RT_FLOAT64) return dot_as(L, x, y, "float64");
+    double v = dot_as(L, x, y, NULL);
+    bool fits = isfinite(v) && fabs(v) > FLT_MIN / FLT_EPSILON;
+    return t == RT_FLOAT64 || fits ? v : dot_as(L, x, y, "float64");
+}
+
+/* A power of two near the largest of a vector's elements; 1 of zeros, and where one is not finite. */
+static double scale_of(lua_State *L, int x)
+{
+    if (lg_form(L, x)->shape[0] == 0) return 1;
+    lg_step(L, "max", "v", lg_step(L, "abs", "v", x));
+    double most = lua_tonumber(L, -1);
+    lua_pop(L, 2);
+    return most > 0 && isfinite(most) ? ldexp(1, ilogb(most)) : 1;
+}
+
+/* Pushes the vector over its scale. */
+static int push_scaled(lua_State *L, int x, double scale)
+{
+    int scaled = lg_step(L, "div", "vn", x, scale);
+    lg_check_array(L, scaled);
+    return scaled;
+}
+
+/* Reads the tolerance and the number of steps. Makes the vectors the scaled system's, and pushes its right side, which
+ * is its first residual. */
+static int begin(lua_State *L, struct problem *p)
+{
+    const struct rt_array *b = lg_form(L, B);
+    double tolerance = lg_number_option(L, TOLERANCE, p->what, "tol", b->dtype == RT_FLOAT64 ? 1e-10 : 1e-5),
+           scale = scale_of(L, B);
+    lua_Integer most = lg_integer_option(L, STEPS, p->what, "steps", 10 * b->shape[0]);
+    if (!(tolerance > 0)) luaL_error(L, "%s: tol is %f, expected a number above 0", p->what, tolerance);
+    if (most < 0) luaL_error(L, "%s: steps is %I, expected 0 or more", p->what, (LUAI_UACINT)most);
+    lua_pushinteger(L, most);
+    lua_replace(L, STEPS);
+    int scaled = push_scaled(L, B, scale);
+    p->size = sqrt(dot(L, scaled, scaled)) * scale;
+    p->scale = scale;
+    lua_copy(L, X, BEGUN_AT);
+    if (!lua_isnil(L, X)) {
+        int left = lg_step(L, "sub", "vv", B, push_product(L, A, X));
+        lg_check_array(L, left);
+        p->scale = scale_of(L, left);
+        scaled = push_scaled(L, left, p->scale);
+    }
+    p->goal = tolerance * (p->size / p->scale);
+    lua_copy(L, scaled, B);
+    lg_step(L, "gpu.zeros_like", "v", B);
+    lua_replace(L, X);
+    lua_pushvalue(L, B);
+    return lua_gettop(L);
+}
+
+/* Reads the arguments, which are in their places then. Returns where the first residual is, behind all of them. */
+static int start(lua_State *L, const char *const names[], struct problem *p)
+{
+    const char *what = p->what;
     if (!lg_is_sparse(L, A) && !lg_test_array(L, A) && !lua_isfunction(L, A))
         luaL_typeerror(L, A, "sparse matrix, array or function");
     lg_spread(L, 3, what, names);
@@ -76,35 +152,20 @@ static int start(lua_State *L, const char *what, const char *const names[], doub
     }
     if (rows != columns || rows != b->shape[0])
         luaL_error(L, "%s: A must be square with as many rows as the %I elements of b", what, (LUAI_UACINT)b->shape[0]);
-    double tolerance = luaL_optnumber(L, TOLERANCE, b->dtype == RT_FLOAT64 ? 1e-10 : 1e-5);
-    lua_Integer most = luaL_optinteger(L, STEPS, 10 * b->shape[0]);
-    luaL_argcheck(L, tolerance > 0, TOLERANCE, "the tolerance is above 0");
-    luaL_argcheck(L, most >= 0, STEPS, "the number of steps is negative");
-    lua_pushinteger(L, most);
-    lua_replace(L, STEPS);
-    *goal = tolerance * sqrt(dot(L, B, B));
-    bool given = !lua_isnil(L, X);
-    if (given)
-        lg_step_array(L, X, b, b->dtype);
-    else
-        lg_step(L, "gpu.zeros_like", "v", B);
-    if (!given) lua_replace(L, X);
-    if (!rt_array_same_shape(lg_form(L, X), b))
+    if (!lua_isnil(L, X) && !rt_array_same_shape(lg_step_array(L, X, b, b->dtype), b))
         luaL_error(L, "%s: x must have the %I elements of b", what, (LUAI_UACINT)rows);
-    if (!given) {
-        lua_pushvalue(L, B);
-        return lua_gettop(L);
-    }
-    return lg_step(L, "sub", "vv", B, push_product(L, A, X));
+    return begin(L, p);
 }
 
 /* Pushes x, how many steps it took, and how far A x is from b for the size of b. */
-static int finish(lua_State *L, lua_Integer steps, double residual)
+static int finish(lua_State *L, const struct problem *p, lua_Integer steps, double residual)
 {
-    double size = sqrt(dot(L, B, B));
-    lua_pushvalue(L, X);
+    int x = lg_step(L, "mul", "vn", X, p->scale);
+    if (!lua_isnil(L, BEGUN_AT)) x = lg_step(L, "add", "vv", x, BEGUN_AT);
+    lg_check_array(L, x);
+    lua_pushvalue(L, x);
     lua_pushinteger(L, steps);
-    lua_pushnumber(L, size > 0 ? residual / size : residual);
+    lua_pushnumber(L, p->size > 0 ? residual * (p->scale / p->size) : residual * p->scale);
     return 3;
 }
 
@@ -120,12 +181,12 @@ static const char *const names[] = {"x", "tol", "steps", "M", NULL};
 /* Conjugate gradients. */
 static int cg(lua_State *L)
 {
-    double goal;
-    int r = start(L, "cg", names, &goal), p = r + 1;
+    struct problem problem = {.what = "cg"};
+    int r = start(L, names, &problem), p = r + 1;
     lua_Integer most = lua_tointeger(L, STEPS), step = 0;
     push_eased(L, r);
     double rho = dot(L, r, p), left = sqrt(dot(L, r, r));
-    for (; left > goal && step < most; step++) {
+    for (; left > problem.goal && step < most; step++) {
         int q = push_product(L, A, p);
         double bend = dot(L, p, q);
         if (!(bend > 0))
@@ -141,19 +202,19 @@ static int cg(lua_State *L)
         keep(L, p, way);
         lua_settop(L, p);
     }
-    return finish(L, step, left);
+    return finish(L, &problem, step, left);
 }
 
 /* Biconjugate gradients, stabilised. */
 static int bicgstab(lua_State *L)
 {
-    double goal;
-    int r = start(L, "bicgstab", names, &goal), p = r + 1, shadow = r + 2;
+    struct problem problem = {.what = "bicgstab"};
+    int r = start(L, names, &problem), p = r + 1, shadow = r + 2;
     lua_Integer most = lua_tointeger(L, STEPS), step = 0;
     lua_pushvalue(L, r);
     lua_pushvalue(L, r);
     double rho = dot(L, r, shadow), left = sqrt(dot(L, r, r));
-    for (; left > goal && step < most; step++) {
+    for (; left > problem.goal && step < most; step++) {
         int y = push_eased(L, p), v = push_product(L, A, y);
         double bend = dot(L, shadow, v), alpha = rho / bend;
         if (bend == 0 || !isfinite(alpha)) break;
@@ -174,7 +235,7 @@ static int bicgstab(lua_State *L)
             break;
         }
     }
-    return finish(L, step, left);
+    return finish(L, &problem, step, left);
 }
 
 /* ---- gmres: the x that is best within all that the steps so far span ---- */
@@ -279,9 +340,10 @@ static int64_t round_of_steps(lua_State *L, int r, int basis, struct krylov *k, 
 static int gmres(lua_State *L)
 {
     static const char *const all_names[] = {"x", "tol", "steps", "M", "restart", NULL};
-    double goal;
-    int r = start(L, "gmres", all_names, &goal);
-    lua_Integer most = lua_tointeger(L, STEPS), step = 0, restart = luaL_optinteger(L, RESTART, 20);
+    struct problem problem = {.what = "gmres"};
+    int r = start(L, all_names, &problem);
+    lua_Integer most = lua_tointeger(L, STEPS), step = 0,
+                restart = lg_integer_option(L, RESTART, "gmres", "restart", 20);
     if (restart < 1 || restart > RESTARTS)
         return luaL_error(L, "gmres: restart is %I, expected 1 to %d", (LUAI_UACINT)restart, RESTARTS);
     const struct rt_array *b = lg_form(L, B);
@@ -292,9 +354,9 @@ static int gmres(lua_State *L)
     lg_check(L, rt_array_new(rt_array_device(b), b->dtype, 2, shape, vectors, lg_error_box(L)));
     struct krylov k = push_krylov(L, shape[0]);
     int top = lua_gettop(L);
-    while (left > goal && left < before && step < most) { /* until it stands still */
+    while (left > problem.goal && left < before && step < most) { /* until it stands still */
         int64_t room = most - step < k.most ? most - step : k.most;
-        int64_t taken = round_of_steps(L, r, basis, &k, room, left, goal);
+        int64_t taken = round_of_steps(L, r, basis, &k, room, left, problem.goal);
         if (taken == 0) break;
         solve_triangle(&k, taken);
         add_steps(L, basis, k.side, taken);
@@ -304,7 +366,7 @@ static int gmres(lua_State *L)
         left = sqrt(dot(L, r, r));
         lua_settop(L, top);
     }
-    return finish(L, step, left);
+    return finish(L, &problem, step, left);
 }
 
 #define OPTIONS "(A, b [, x [, tol [, steps [, M]]]] | {x=, tol=, steps=, M=})"

@@ -118,6 +118,30 @@ void lg_spread(lua_State *L, int idx, const char *what, const char *const names[
     lua_settop(L, table - 1);
 }
 
+/* The value as a message has it: a number as it is written, of other values their kind. */
+static const char *push_shown(lua_State *L, int idx)
+{
+    return lua_isnumber(L, idx) ? luaL_tolstring(L, idx, NULL) : lua_pushstring(L, lg_type_name(L, idx));
+}
+
+double lg_number_option(lua_State *L, int idx, const char *what, const char *name, double otherwise)
+{
+    int given;
+    if (lua_isnoneornil(L, idx)) return otherwise;
+    double v = lua_tonumberx(L, idx, &given);
+    if (!given) luaL_error(L, "%s: %s is %s, expected a number", what, name, push_shown(L, idx));
+    return v;
+}
+
+lua_Integer lg_integer_option(lua_State *L, int idx, const char *what, const char *name, lua_Integer otherwise)
+{
+    int given;
+    if (lua_isnoneornil(L, idx)) return otherwise;
+    lua_Integer v = lua_tointegerx(L, idx, &given);
+    if (!given) luaL_error(L, "%s: %s is %s, expected an integer", what, name, push_shown(L, idx));
+    return v;
+}
+
 int lg_push_axes(lua_State *L, unsigned axes, int ndim)
 {
     lua_Integer n = 0;

@@ -27,6 +27,11 @@ bool lg_step_operand(lua_State *L, int idx, const struct rt_array *beside);
  * NULL; the top is behind the last of them either way. `what` is the function in messages. */
 void lg_spread(lua_State *L, int idx, const char *what, const char *const names[]);
 
+/* An argument that may come by its name, and in messages goes by it: what is at idx, or `otherwise` for nil. Raise for
+ * what is no number, or no integer. */
+double lg_number_option(lua_State *L, int idx, const char *what, const char *name, double otherwise);
+lua_Integer lg_integer_option(lua_State *L, int idx, const char *what, const char *name, lua_Integer otherwise);
+
 /* Pushes the axes of a set (bit i for axis i, from 0) of ndim axes as a list from 1; all of them where the set has them
  * all. */
 int lg_push_axes(lua_State *L, unsigned axes, int ndim);

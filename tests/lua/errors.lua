@@ -42,6 +42,16 @@ t.test("options have names, and what takes none is told", function()
   end
   t.raises("a list of numbers expected, and this table has the name 'indexing'", gpu.meshgrid, x[1], x[1], { indexing = "ij" })
   t.raises("this table has the name 'invert'", gpu.isin, x, { invert = true })
+  t.raises("this table has the name 'invert'", gpu.isin, x, { 1, 2, invert = true })
+  t.raises("this table has the key 0, too; lists begin at 1", gpu.array, { [0] = 1, 2, 3 })
+  t.raises("a list of 2 numbers expected, and this table has the key 2.5", gpu.array, { 1, 2, [2.5] = 3 })
+  t.raises("this table has the name 'y'", gpu.array, { { 1, 2 }, { 3, 4, y = 5 } })
+  t.raises("this table has the name 'dtype'", gpu.array, { { 1, 2 }, { 3, 4, dtype = "int8" } })
+  local long = {}
+  for i = 1, 1000 do long[i] = i end
+  t.eq(gpu.array(long):sum(), 500500)
+  long.size = 1000
+  t.raises("this table has the name 'size'", gpu.isin, x, long)
   t.raises("expected {full = true} or nothing, got boolean", gpu.linalg.svd, x, false)
   t.raises("nothing expected here, got table", gpu.docs, nil, {})
   t.raises("function expected, got boolean", gpu.time, true)

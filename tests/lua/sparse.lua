@@ -75,6 +75,47 @@ for _, device in ipairs(t.devices()) do
     t.raises("gmres: A must be square", gpu.sparse.gmres, gpu.zeros(2, 3, device), gpu.ones(2, device))
   end)
 
+  test("solvers where a square leaves the range of the dtype", function()
+    local n = 40
+    local sized = { float32 = { 1e-42, 1e-30, 1e-20, 1e18, 1e38 }, float64 = { 1e-310, 1e-200, 1e200, 1e307 } }
+    for dtype, sizes in pairs(sized) do
+      local a = gpu.sparse.diags({ -1, 4, -1 }, { -1, 0, 1 }, { n, n }, dtype, device)
+      local b = gpu.linspace(0.25, 1, n, dtype, device)
+      for _, name in ipairs { "cg", "bicgstab", "gmres" } do
+        local solve = gpu.sparse[name]
+        local x, steps, off = solve(a, b)
+        local begun, fewer = solve(a, b, { x = x * 0.5 })
+        assert(steps > 2 and fewer > 2 and begun:allclose(x, 1e-4, 0))
+        for _, size in ipairs(sizes) do
+          local y, s, o = solve(a, b * size)
+          t.near(o, off, off / 2)
+          assert(s == steps and (y / size):allclose(x, size < 1e-40 and 1e-2 or 1e-4, 0), size)
+          y, s, o = solve(a, b * size, { x = y * 0.5 })
+          assert(s > 2 and o < 1e-4 and (y / size):allclose(x, size < 1e-40 and 1e-2 or 1e-4, 0), size)
+        end
+      end
+    end
+    for _, name in ipairs { "cg", "bicgstab", "gmres" } do -- small in the matrix
+      local a, b = gpu.eye(3, device) * gpu.array({ 1e-30, 2e-30, 3e-30 }, device), gpu.array({ 1e-30, 1e-30, 6e-30 }, device)
+      local x, steps, off = gpu.sparse[name](a, b)
+      assert(off < 1e-5 and steps <= 4 and x:allclose(gpu.array({ 1, 0.5, 2 }, device), 1e-4, 0), name)
+      t.same({ select(2, gpu.sparse[name](a, b * 0)) }, { 0, 0.0 })
+    end
+  end)
+
+  test("options of solvers, by their names", function()
+    local a, b = gpu.eye(2, device), gpu.ones(2, device)
+    for _, name in ipairs { "cg", "bicgstab", "gmres" } do
+      local solve = gpu.sparse[name]
+      t.raises(name .. ": tol is table, expected a number", solve, a, b, { tol = {} })
+      t.raises(name .. ": tol is -1", solve, a, b, { tol = -1 })
+      t.raises(name .. ": steps is 1.5, expected an integer", solve, a, b, { steps = 1.5 })
+      t.raises(name .. ": steps is -1, expected 0 or more", solve, a, b, nil, nil, -1)
+      t.raises(name .. ": tol is boolean, expected a number", solve, a, b, nil, true)
+    end
+    t.raises("gmres: restart is boolean, expected an integer", gpu.sparse.gmres, a, b, { restart = true })
+  end)
+
   test("freed matrices", function()
     local a, kept = thin(5, 7, 2):to_sparse(), nil
     local data = a.data
