@@ -5,6 +5,7 @@
 #include "lang/buffer.h"
 #include "lang/check.h"
 #include "lang/cuda.h"
+#include "lang/fold.h"
 #include "lang/session_state.h"
 
 /* Its colour is seen on dark and on light pages. */
@@ -12,15 +13,38 @@
     "<div class=\"lunarray\" style=\"color:inherit;border-left:3px solid rgb(226,74,51);padding:2px 10px;margin:6px 0;" \
     "overflow-x:auto\"><div><b>"
 
+/* Pushes a report with its sentences broken at words; lines of source stay. */
+static void push_folded(lua_State *L, const char *text, int columns)
+{
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    for (size_t n; *text; text += n) {
+        char line[2048];
+        n = strcspn(text, "\n");
+        size_t bar = strspn(text, " 0123456789");
+        snprintf(line, sizeof line, "%.*s", (int)n, text);
+        if (text[bar] == '|')
+            luaL_addstring(&b, line);
+        else
+            lg_add_folded(&b, line, 0, 4, columns);
+        if (!text[n]) break;
+        luaL_addchar(&b, '\n');
+        n++;
+    }
+    luaL_pushresult(&b);
+}
+
 static int findings_tostring(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
     struct lg_buffer *b = lg_push_buffer(L);
+    int columns = lg_columns(L);
     for (lua_Integer i = 1; lua_rawgeti(L, 1, i) == LUA_TTABLE; i++) {
         lua_getfield(L, -1, "text");
         const char *text = lua_tostring(L, -1);
-        lg_buffer_printf(b, "%s%s", i > 1 ? "\n" : "", text ? text : "?");
+        push_folded(L, text ? text : "?", columns);
+        lg_buffer_printf(b, "%s%s", i > 1 ? "\n" : "", lua_tostring(L, -1));
         lua_settop(L, 2);
     }
     if (!b->length) lg_buffer_puts(b, "nothing was found");

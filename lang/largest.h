@@ -20,4 +20,9 @@ struct lg_largest {
 /* Arrays that share memory are one; those that wait for their elements hold none. [raises] */
 void lg_find_largest(lua_State *L, const struct rt_device *d, struct lg_largest *out);
 
+/* lang/memory_text.c: has print and sessions show the table at the top, which gpu.memory gives, as a list: a line for
+ * each figure and array, in at most 40 columns where names are short; the tables of other devices behind it. [raises]
+ */
+void lg_set_memory_text(lua_State *L);
+
 #endif

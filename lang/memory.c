@@ -136,14 +136,16 @@ static void push_memory(lua_State *L, struct rt_device *d)
                 {"driver_allocations", s.driver_allocations},
                 {"free", free_bytes},
                 {"total", total}};
-    lua_createtable(L, 0, sizeof rows / sizeof *rows + 1);
+    lua_createtable(L, 0, sizeof rows / sizeof *rows + 3);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         lua_pushinteger(L, (lua_Integer)rows[i].value);
         lua_setfield(L, -2, rows[i].name);
     }
     push_largest(L, d);
     lua_setfield(L, -2, "arrays");
-    lg_make_record(L);
+    lua_pushstring(L, d->name);
+    lua_setfield(L, -2, "device");
+    lg_set_memory_text(L);
 }
 
 static int memory(lua_State *L)
@@ -176,8 +178,8 @@ const struct lg_function lg_memory_functions[] = {
      "local k = gpu.kernel [[__global__ void k() {}]]\nassert(gpu.heap(nil, k.device) > 0)"},
     {"memory", memory, "gpu.memory([device])",
      "Memory of a device in bytes, as a table; without one that of the default device, and in the field devices the same "
-     "tables of all that are in use, by their names. It prints as what it holds.\n"
-     "in_use: held by arrays; cached: freed by arrays and kept for the next; peak: the most that was ever in use; "
+     "tables of all that are in use, by their names. It prints as a list of what it holds.\n"
+     "device: the name; in_use: held by arrays; cached: freed by arrays and kept for the next; peak: the most that was ever in use; "
      "allocations and driver_allocations: how many were asked for, and how many of those the driver had to serve; "
      "free and total: what the device says of itself, all processes together.\n"
      "arrays: a list of up to 10 tables with name, bytes, dtype and shape of those that hold most, by the variable, or field "
@@ -186,7 +188,7 @@ const struct lg_function lg_memory_functions[] = {
      "local m = gpu.memory()\nassert(m.in_use >= 8000 and m.total > 0)\n"
      "assert(m.devices[model.weights.device].in_use >= 8000)\n"
      "for _, a in ipairs(m.arrays) do assert(a.name and a.bytes > 0) end\n"
-     "assert(tostring(m):find 'in_use = %d')"},
+     "assert(tostring(m):find 'in_use += %d' and tostring(m):find 'model.weights')"},
     {"memory_trim", memory_trim, "gpu.memory_trim([device])",
      "Collects arrays that nothing refers to and gives all cached memory of the device back to it.\n"
      "Only other programs on the same device gain from this: arrays reuse the cached memory by themselves.",

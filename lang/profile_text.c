@@ -1,9 +1,11 @@
 /* What a profile says, and how it looks in a terminal. */
 #include <stdio.h>
 #include <string.h>
+#include "lang/fold.h"
 #include "lang/profile.h"
 
-#define LINE_WIDTH 120 /* characters; source lines are cut where they would pass it */
+#define LEAST_SOURCE 32 /* columns that source lines need beside the figures; with less, these go below */
+#define FACT_COLUMN  17 /* where the text of a fact begins */
 
 const struct lg_profile_heading lg_profile_headings[LG_COLUMN_COUNT] = {
     [LG_COLUMN_INSTRUCTIONS] = {"instr.", "instructions run by warps", 9, false},
@@ -304,19 +306,18 @@ static void add_source(luaL_Buffer *b, const struct lg_profile_row *row, int roo
     }
 }
 
-static void add_row(luaL_Buffer *b, const struct lg_profile *p, const struct lg_profile_row *row)
+/* Figures and rows as wide as the terminal. */
+static int figures_width(const struct lg_profile *p)
 {
-    int room = LINE_WIDTH - 9; /* mark, line, bar */
-    luaL_addchar(b, '\n');
-    luaL_addchar(b, row->counts && is_hot(p, row->counts) ? '>' : ' ');
-    for (int k = 0; k < LG_COLUMN_COUNT; k++) {
-        char text[24] = "";
-        if (!lg_profile_has(p, (enum lg_profile_column)k)) continue;
-        bool bad = row->counts && lg_profile_cell(p, row->counts, (enum lg_profile_column)k, text);
-        lg_add_format(b, " %*s", lg_profile_headings[k].width, text);
-        room -= lg_profile_headings[k].width + 1 + lg_profile_headings[k].marks;
-        if (lg_profile_headings[k].marks) luaL_addchar(b, bad ? '!' : ' ');
-    }
+    int width = 9; /* mark, line, bar */
+    for (int k = 0; k < LG_COLUMN_COUNT; k++)
+        if (lg_profile_has(p, (enum lg_profile_column)k))
+            width += lg_profile_headings[k].width + 1 + lg_profile_headings[k].marks;
+    return width;
+}
+
+static void add_place(luaL_Buffer *b, const struct lg_profile_row *row, int room)
+{
     if (!row->line)
         luaL_addstring(b, row->counts ? "    ? | (no line)" : "  ... |");
     else if (row->file)
@@ -324,6 +325,40 @@ static void add_row(luaL_Buffer *b, const struct lg_profile *p, const struct lg_
     else
         lg_add_format(b, " %4d | ", row->line);
     if (row->source) add_source(b, row, room);
+}
+
+static void add_row(luaL_Buffer *b, const struct lg_profile *p, const struct lg_profile_row *row, int columns)
+{
+    luaL_addchar(b, '\n');
+    luaL_addchar(b, row->counts && is_hot(p, row->counts) ? '>' : ' ');
+    for (int k = 0; k < LG_COLUMN_COUNT; k++) {
+        char text[24] = "";
+        if (!lg_profile_has(p, (enum lg_profile_column)k)) continue;
+        bool bad = row->counts && lg_profile_cell(p, row->counts, (enum lg_profile_column)k, text);
+        lg_add_format(b, " %*s", lg_profile_headings[k].width, text);
+        if (lg_profile_headings[k].marks) luaL_addchar(b, bad ? '!' : ' ');
+    }
+    add_place(b, row, columns - figures_width(p));
+}
+
+/* The line of source, and its figures below it: "30 instr., 50 %, 8.0! sectors". */
+static void add_narrow_row(luaL_Buffer *b, const struct lg_profile *p, const struct lg_profile_row *row, int columns)
+{
+    char figures[320] = "";
+    size_t n = 0;
+    luaL_addchar(b, '\n');
+    luaL_addchar(b, row->counts && is_hot(p, row->counts) ? '>' : ' ');
+    add_place(b, row, columns - 9);
+    for (int k = 0; row->counts && k < LG_COLUMN_COUNT; k++) {
+        char text[24] = "";
+        bool bad = lg_profile_cell(p, row->counts, (enum lg_profile_column)k, text);
+        if (!*text || !lg_profile_has(p, (enum lg_profile_column)k) || n >= sizeof figures) continue;
+        n += (size_t)snprintf(figures + n, sizeof figures - n, "%s%s%s %s", n ? ", " : "", text, bad ? "!" : "",
+                              lg_profile_headings[k].title);
+    }
+    if (!*figures) return;
+    luaL_addstring(b, "\n        ");
+    lg_add_folded(b, figures, 8, 8, columns);
 }
 
 static void add_heading(luaL_Buffer *b, const struct lg_profile *p)
@@ -341,15 +376,27 @@ void lg_push_profile_text(lua_State *L, const struct lg_profile *p)
     struct lg_profile_fact facts[LG_PROFILE_FACTS], notes[LG_PROFILE_NOTES];
     luaL_Buffer b;
     size_t n = lg_profile_facts(p, facts);
+    int shown = lg_columns(L), columns = shown && shown < LG_WIDE ? shown : LG_WIDE,
+        hang = columns < 3 * FACT_COLUMN ? 4 : FACT_COLUMN;
+    bool narrow = columns - figures_width(p) < LEAST_SOURCE;
     luaL_buffinit(L, &b);
     lg_add_format(&b, "profile of %.300s", p->kernel->entry->name);
-    for (size_t k = 0; k < n; k++) lg_add_format(&b, "\n  %-14s %s", facts[k].label, facts[k].text);
+    for (size_t k = 0; k < n; k++) {
+        lg_add_format(&b, "\n  %-14s ", facts[k].label);
+        lg_add_folded(&b, facts[k].text, FACT_COLUMN, hang, shown);
+    }
     if (p->result.counts) {
-        add_heading(&b, p);
-        for (size_t k = 0; k < p->row_count; k++) add_row(&b, p, &p->rows[k]);
+        if (narrow)
+            luaL_addstring(&b, "\n\n  line | source, and what it cost");
+        else
+            add_heading(&b, p);
+        for (size_t k = 0; k < p->row_count; k++) (narrow ? add_narrow_row : add_row)(&b, p, &p->rows[k], columns);
         n = lg_profile_notes(p, notes);
         if (n) luaL_addchar(&b, '\n');
-        for (size_t k = 0; k < n; k++) lg_add_format(&b, "\n%s: %s", notes[k].label, notes[k].text);
+        for (size_t k = 0; k < n; k++) {
+            lg_add_format(&b, "\n%s: ", notes[k].label);
+            lg_add_folded(&b, notes[k].text, (int)strlen(notes[k].label) + 2, 2, shown);
+        }
     }
     luaL_pushresult(&b);
 }

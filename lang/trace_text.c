@@ -1,13 +1,14 @@
 /* How a trace reads in a terminal. */
 #include <stdio.h>
 #include <string.h>
+#include "lang/fold.h"
 #include "lang/profile.h"
 #include "lang/trace.h"
 
-#define LINE_WIDTH  120
-#define MOST_SOURCE 42 /* characters of a source line */
-#define LISTED      4  /* values of lanes that follow no rule */
-#define MOST_RUNS   8  /* of a step's elements of shared memory */
+#define WIDE_TRACE  112 /* columns; with less, lanes and changes of a step stand below its line */
+#define MOST_SOURCE 42  /* characters of a source line */
+#define LISTED      4   /* values of lanes that follow no rule */
+#define MOST_RUNS   8   /* of a step's elements of shared memory */
 
 /* ---- values ---- */
 static void put(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -230,7 +231,7 @@ static size_t characters(const char *text, size_t length)
     return n;
 }
 
-static size_t source_width(const struct lg_trace *t)
+static size_t source_width(const struct lg_trace *t, size_t limit)
 {
     size_t most = 6;
     for (uint32_t k = 0; k < t->result->step_count; k++) {
@@ -239,7 +240,7 @@ static size_t source_width(const struct lg_trace *t)
         size_t n = text ? characters(text, length) + indent_of(&t->result->steps[k]) : 0;
         if (n > most) most = n;
     }
-    return most < MOST_SOURCE ? most : MOST_SOURCE;
+    return most < limit ? most : limit;
 }
 
 static void add_source(luaL_Buffer *b, const struct lg_trace *t, const struct simt_trace_step *s, size_t width)
@@ -260,9 +261,10 @@ static void add_source(luaL_Buffer *b, const struct lg_trace *t, const struct si
     for (; column < width; column++) luaL_addchar(b, ' ');
 }
 
-static void add_changes(luaL_Buffer *b, const struct lg_trace *t, const struct simt_trace_step *s, int margin)
+static void add_changes(luaL_Buffer *b, const struct lg_trace *t, const struct simt_trace_step *s, int margin,
+                        int columns)
 {
-    size_t room = (size_t)(LINE_WIDTH - margin - 2), used = 0;
+    size_t room = (size_t)(columns - margin - 2), used = 0;
     struct lg_trace_change at = {0};
     for (char text[160]; lg_trace_change_text(t, s, &at, text, sizeof text);) {
         size_t n = characters(text, strlen(text));
@@ -275,25 +277,59 @@ static void add_changes(luaL_Buffer *b, const struct lg_trace *t, const struct s
     }
 }
 
+static void write_lanes(const struct simt_trace_step *s, char out[33])
+{
+    for (int l = 0; l < 32; l++) out[l] = s->lanes >> l & 1 ? '#' : '.';
+    out[32] = 0;
+}
+
+/* The step's line, and below it the lanes and what changed. */
+static void add_narrow_step(luaL_Buffer *b, const struct lg_trace *t, const struct simt_trace_step *s, unsigned number,
+                            int columns)
+{
+    char lanes[33];
+    write_lanes(s, lanes);
+    lg_add_format(b, "\n%5u %5d  ", number, s->line + t->kernel->program->first_line - 1);
+    add_source(b, t, s, (size_t)columns - 13);
+    lg_add_format(b, "\n      %s", lanes);
+    struct lg_trace_change at = {0};
+    char first[160];
+    if (!lg_trace_change_text(t, s, &at, first, sizeof first)) return;
+    lg_add_format(b, "\n%*s|", 5, "");
+    add_changes(b, t, s, 5, columns);
+}
+
 void lg_push_trace_text(lua_State *L, const struct lg_trace *t)
 {
     const struct simt_trace *r = t->result;
-    char text[200];
+    char text[200], lanes[33];
     luaL_Buffer b;
-    size_t width = source_width(t);
+    int shown = lg_columns(L), columns = shown && shown < LG_WIDE ? shown : LG_WIDE;
+    bool narrow = columns < WIDE_TRACE;
+    size_t width = source_width(t, narrow ? (size_t)columns - 13 : MOST_SOURCE);
     luaL_buffinit(L, &b);
     lg_trace_title(t, text, sizeof text);
-    lg_add_format(&b, "trace of %.300s: %s\n\n", t->kernel->entry->name, text);
-    lg_add_format(&b, "%5s %5s  %-32s  %-*s | changes", "step", "line", "lanes", (int)width, "source");
+    lg_add_format(&b, "trace of %.300s: ", t->kernel->entry->name);
+    lg_add_folded(&b, text, (int)strlen(t->kernel->entry->name) + 11, 2, shown);
+    if (narrow)
+        luaL_addstring(&b, "\n\n step  line  source, lanes, changes");
+    else
+        lg_add_format(&b, "\n\n%5s %5s  %-32s  %-*s | changes", "step", "line", "lanes", (int)width, "source");
     for (uint32_t k = 0; k < r->step_count; k++) {
         const struct simt_trace_step *s = &r->steps[k];
-        char cells[33] = "";
-        for (int l = 0; l < 32; l++) cells[l] = s->lanes >> l & 1 ? '#' : '.';
-        lg_add_format(&b, "\n%5u %5d  %s  ", k + 1, s->line + t->kernel->program->first_line - 1, cells);
+        if (narrow) {
+            add_narrow_step(&b, t, s, k + 1, columns);
+            continue;
+        }
+        write_lanes(s, lanes);
+        lg_add_format(&b, "\n%5u %5d  %s  ", k + 1, s->line + t->kernel->program->first_line - 1, lanes);
         add_source(&b, t, s, width);
         luaL_addstring(&b, " |");
-        add_changes(&b, t, s, (int)width + 48);
+        add_changes(&b, t, s, (int)width + 48, columns);
     }
-    if (lg_trace_rest(t, r->step_count, text, sizeof text)) lg_add_format(&b, "\n%s", text);
+    if (lg_trace_rest(t, r->step_count, text, sizeof text)) {
+        luaL_addchar(&b, '\n');
+        lg_add_folded(&b, text, 0, 2, shown);
+    }
     luaL_pushresult(&b);
 }

@@ -277,6 +277,31 @@ void sh_output_end(struct sh_output *o)
     fflush(stdout);
 }
 
+/* Writes a message; in a terminal its lines are broken at words, but for those of source behind a bar. */
+static void write_message(FILE *file, const char *text)
+{
+    int columns, rows;
+    if (!isatty(fileno(file))) {
+        fputs(text, file);
+        return;
+    }
+    sh_terminal_size(&columns, &rows);
+    while (*text) {
+        size_t line = strcspn(text, "\n"), bar = strspn(text, " 0123456789");
+        size_t n = text[bar] == '|' ? line : sh_fitting(text, line, columns), shown = n;
+        while (n < line && shown > 0 && text[shown - 1] == ' ') shown--;
+        fwrite(text, 1, shown, file);
+        text += n;
+        if (*text) putc('\n', file);
+        if (n == line && *text) text++;
+    }
+}
+
+static void put_line(FILE *file, const char *text)
+{
+    fputs(text, file);
+}
+
 void sh_output_error(struct sh_output *o, const struct lg_error *error)
 {
     FILE *file = o->errors_out ? stdout : stderr;
@@ -292,7 +317,9 @@ void sh_output_error(struct sh_output *o, const struct lg_error *error)
     for (size_t i = 0; i < error->traceback_count; i++) {
         bool message = i < error->message_count;
         const char *on = message || i >= calls ? sh_style_code(message ? SH_ERROR : SH_CALLS, o->color) : "";
-        fprintf(file, "%s%s%s\n", on, error->traceback[i], *on ? off : "");
+        fputs(on, file);
+        (message ? write_message : put_line)(file, error->traceback[i]);
+        fprintf(file, "%s\n", *on ? off : "");
     }
     if (error->traceback_count == 0) fprintf(file, "%s\n", error->value);
     fflush(file);

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/fault.h"
 #include "runtime/memory.h"
 #include "runtime/module.h"
 #include "runtime/report.h"
 #include "runtime/simt/check.h"
-#include "runtime/simt/heap.h"
 #include "runtime/simt/simt.h"
 #include "runtime/graph.h"
 #include "runtime/uses.h"
@@ -333,59 +333,6 @@ static enum rt_status check_resident(const struct rt_kernel *k, const struct rt_
                    d->multiprocessors);
 }
 
-/* ---- faults of the software GPU ---- */
-
-/* "that is x[1024], and x has 1024 elements" when the address lies near one of the arrays; empty else. */
-static void name_element(const struct rt_kernel *k, const struct rt_arg *args, uint64_t address, char *out, size_t size)
-{
-    uint64_t nearest = 1 << 20; /* bytes; what is further away says little */
-    for (size_t i = 0; i < k->entry->param_count; i++) {
-        if (args[i].kind != RT_ARG_ARRAY) continue;
-        const struct rt_array *a = args[i].as.array;
-        const struct rt_param *p = &k->entry->params[i];
-        int64_t element = rt_dtypes[a->dtype].size, count = rt_array_size(a);
-        uint64_t start = rt_array_address(a), end = start + (uint64_t)(count * element);
-        uint64_t distance = address >= end ? address - end : address < start ? start - address : nearest;
-        if (!start || distance >= nearest) continue;
-        nearest = distance;
-        int64_t offset = (int64_t)(address - start);
-        int64_t index = offset >= 0 ? offset / element : -((-offset + element - 1) / element);
-        if (p->name)
-            snprintf(out, size, "\nthat is %s[%lld], and %s has %lld elements", p->name, (long long)index, p->name,
-                     (long long)count);
-        else
-            snprintf(out, size, "\nthat is element %lld of argument %zu, which has %lld elements", (long long)index,
-                     i + 1, (long long)count);
-    }
-}
-
-static enum rt_status report_fault(const struct rt_kernel *k, const struct rt_arg *args, const struct simt_fault *f,
-                                   struct rt_error *e)
-{
-    const struct rt_program *p = k->program;
-    const char *name = strncmp(f->kernel, k->entry->mangled, sizeof f->kernel - 1) == 0 ? k->entry->name : f->kernel;
-    char place[256] = "", element[200] = "";
-    if (f->kind == SIMT_FAULT_INTERRUPTED) return rt_fail(e, RT_INTERRUPTED, "interrupted in kernel %s", name);
-    if (f->line > 0 && (!f->file[0] || rt_is_source_name(f->file)))
-        snprintf(place, sizeof place, "%.200s:%d: ", p->name, f->line + p->first_line - 1);
-    else if (f->line > 0)
-        snprintf(place, sizeof place, "%s:%d: ", f->file, f->line);
-    struct simt_block chunk;
-    bool live; /* what malloc gave out is near no array, wherever it lies */
-    if (f->kind == SIMT_FAULT_ADDRESS && !simt_heap_find(f->address, &chunk, &live))
-        name_element(k, args, f->address, element, sizeof element);
-    char what[sizeof f->text];
-    snprintf(what, sizeof what, "%s", f->text);
-    if (element[0]) what[f->access_length] = 0; /* the array says more than what lies next to the address */
-    char *text = rt_map_positions(what, p->name, p->first_line);
-    enum rt_status status =
-        rt_fail(e, f->kind == SIMT_FAULT_NOMEM ? RT_NOMEM : RT_FAULT,
-                "%s%s\nin kernel %s, block (%u, %u, %u), thread (%u, %u, %u)%s", place, text ? text : what, name,
-                f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2], element);
-    free(text);
-    return status;
-}
-
 /* ---- launching ---- */
 
 /* What the array arguments point to. */
@@ -416,7 +363,7 @@ static enum rt_status launch_plain(const struct rt_kernel *k, const struct rt_fu
                                                             d->stream, pointers, NULL);
     if (d->kind == RT_SIMT && r == CUDA_SUCCESS) r = d->driver->StreamSynchronize(d->stream);
     if (r == CUDA_SUCCESS) return RT_OK;
-    if (d->kind == RT_SIMT && simt_take_fault(&fault)) return report_fault(k, args, &fault, e);
+    if (d->kind == RT_SIMT && simt_take_fault(&fault)) return rt_fault_report(k, args, &fault, e);
     return rt_device_check(d, r, e, k->entry->name);
 }
 

@@ -301,8 +301,10 @@ static bool decode_exit(struct decoder *d, const struct shape *s)
 }
 static bool decode_trap(struct decoder *d, const struct shape *s)
 {
+    struct insn *i = simt_emit(d, simt_op_trap);
     (void)s;
-    return emit_simple(d, simt_op_trap);
+    if (i) i->mode = d->in->file > 0 && !d->in->in_asm;
+    return simt_guard(d, i);
 }
 static bool decode_nanosleep(struct decoder *d, const struct shape *s)
 {

@@ -130,13 +130,18 @@ enum event simt_op_exit(char *R, const struct insn *i, uint32_t m, struct warp *
     return EV_SCHEDULE;
 }
 
-/* CUDA's barrier of a grid traps where there is no workspace for it. */
+/* CUDA's barrier of a grid traps where there is no workspace for it. A trap that the compiler put there (mode) stands
+ * for an access through a pointer that it saw to be null, or never set. */
 enum event simt_op_trap(char *R, const struct insn *i, uint32_t m, struct warp *w)
 {
     const struct worker *k = w->worker;
     bool grid = k->program->asks_for_workspace && !k->run->launch->cooperative;
     (void)R;
-    (void)i;
+    if (i->mode && !grid) {
+        enum event event = simt_fault_set(w, __builtin_ctz(m), SIMT_FAULT_TRAP, "trap: access through a null pointer");
+        w->worker->fault.null = true;
+        return event;
+    }
     return simt_fault_set(w, __builtin_ctz(m), SIMT_FAULT_TRAP, "trap%s",
                           grid ? ": the barrier of a grid needs a cooperative launch, {cooperative = true}" : "");
 }

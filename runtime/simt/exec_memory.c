@@ -6,6 +6,8 @@
 #include "runtime/simt/heap.h"
 #include "runtime/simt/tally.h"
 
+#define NULL_PAGE 65536 /* what is below was reached from a null pointer */
+
 /* ---- faults ---- */
 /* "N bytes past the end of an allocation of M bytes". */
 static void describe_neighbour(uint64_t address, char *text, size_t n)
@@ -38,7 +40,7 @@ static void *fault_global(struct warp *w, const struct insn *i, int lane, uint64
     char where[128];
     struct simt_block b;
     bool live;
-    if (address < SIMT_PARAM_BASE && address < 65536)
+    if (address < SIMT_PARAM_BASE && address < NULL_PAGE)
         snprintf(where, sizeof where, address ? ", next to a null pointer" : ", a null pointer");
     else if (address < SIMT_GLOBAL_BASE)
         snprintf(where, sizeof where, ", which is no address of this device");
@@ -49,7 +51,9 @@ static void *fault_global(struct warp *w, const struct insn *i, int lane, uint64
                  (unsigned long long)(address + size - b.address - b.bytes), (unsigned long long)b.bytes);
     else
         describe_neighbour(address, where, sizeof where);
-    return fault_address(w, i, lane, address, size, where);
+    fault_address(w, i, lane, address, size, where);
+    w->worker->fault.null = address < NULL_PAGE;
+    return NULL;
 }
 
 static void *fault_window(struct warp *w, const struct insn *i, int lane, uint64_t offset, uint32_t size,

@@ -105,6 +105,7 @@ struct ptx_insn {
     int line;                             /* in the PTX text */
     int file, source_line, source_column; /* from .loc; file 0 when there was none. What is inlined from the toolkit's
                                              headers has the line where the user's code calls it */
+    bool in_asm;    /* of the source's inline PTX, __trap() and the like too, not made by the compiler */
     bool of_groups; /* inlined from cooperative groups, other than a copy that the user asked for */
 };
 

@@ -561,7 +561,7 @@ static bool read_instruction(struct ptx_parser *p, const struct ptx_name *opcode
 
 static bool read_statement(struct ptx_parser *p)
 {
-    struct ptx_insn insn = {.guard = -1, .line = p->token.line};
+    struct ptx_insn insn = {.guard = -1, .line = p->token.line, .in_asm = p->token.in_asm};
     if (ptx_is_char(p, '@')) {
         struct symbol s;
         if (!ptx_next(p)) return false;

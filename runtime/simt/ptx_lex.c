@@ -155,6 +155,14 @@ static int hex_digit(char c)
     return 99;
 }
 
+/* The comment that starts here: the compiler's about inline PTX? */
+static void note_inline(struct ptx_parser *p, size_t length)
+{
+    static const char begin[] = "// begin inline asm", end[] = "// end inline asm";
+    if (length == sizeof begin - 1 && memcmp(p->at, begin, length) == 0) p->in_asm = true;
+    if (length == sizeof end - 1 && memcmp(p->at, end, length) == 0) p->in_asm = false;
+}
+
 /* White space and both kinds of comments. */
 static bool skip_space(struct ptx_parser *p)
 {
@@ -165,7 +173,9 @@ static bool skip_space(struct ptx_parser *p)
             p->at++;
         } else if (c == '/' && p->end - p->at > 1 && p->at[1] == '/') {
             const char *line_end = memchr(p->at, '\n', (size_t)(p->end - p->at));
-            p->at = line_end ? line_end : p->end;
+            if (!line_end) line_end = p->end;
+            note_inline(p, (size_t)(line_end - p->at));
+            p->at = line_end;
         } else if (c == '/' && p->end - p->at > 1 && p->at[1] == '*') {
             p->token.line = p->line;
             for (p->at += 2;; p->at++) {
@@ -279,7 +289,7 @@ static bool read_token(struct ptx_parser *p)
     const char *before = p->at;
     if (!skip_space(p)) return false;
     struct token *t = &p->token;
-    *t = (struct token){.line = p->line, .start = p->at, .space = p->at != before};
+    *t = (struct token){.line = p->line, .start = p->at, .space = p->at != before, .in_asm = p->in_asm};
     if (p->at >= p->end) return true;
     char c = *p->at;
     if (c == '"') return read_string(p, t);

@@ -29,7 +29,8 @@ struct token {
     enum token_kind kind;
     char ch;
     bool is_unsigned;
-    bool space; /* white space stands before it */
+    bool space;  /* white space stands before it */
+    bool in_asm; /* as struct ptx_insn has it */
     int line;
     const char *start; /* in the text, `length` bytes */
     size_t length;
@@ -84,6 +85,7 @@ struct alias { /* names[0] stands for names[1] */
 struct ptx_parser {
     const char *at, *end;
     int line;
+    bool in_asm;        /* between the comments that the compiler puts around inline PTX */
     struct token token; /* the one not yet taken */
     struct rt_error *error;
     bool failed;

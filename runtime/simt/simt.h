@@ -136,6 +136,7 @@ struct simt_fault {
     unsigned block[3], thread[3];
     uint64_t address;     /* for ADDRESS and MISALIGNED */
     size_t access_length; /* for ADDRESS: so much of the text names the access; the rest says what lies nearby */
+    bool null;            /* it went through a pointer that was null */
     char text[512];       /* "write of 4 bytes at 0x4000000001000, 0 bytes past the end of an allocation of 4096
                              bytes", "assertion `i < n' failed" */
     char assertion[256], function[128]; /* for ASSERT: as assert() has them */

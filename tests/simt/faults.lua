@@ -49,7 +49,44 @@ end)
 
 t.test("a null pointer", function()
   local k = gpu.kernel "__global__ void null(const float *p, float *o) { o[0] = p[threadIdx.x]; }"
-  t.raises({ "null pointer", "read of 4 bytes" }, function() k(1, 32)(nil, x) end)
+  t.raises({ "null pointer: p", "read of 4 bytes" }, function() k(1, 32)(nil, x) end)
+end)
+
+t.test("what was followed where a pointer is null, whoever noticed", function()
+  local line = here() + 2
+  local k = gpu.kernel [==[
+__global__ void seen(float *x, int n) {
+  float *q = x;
+  if (n == 3) {
+    q = nullptr;
+    *q = 1; // the compiler knows that it is null
+  }
+  x[0] = 2;
+}
+__global__ void loaded(float *const *table, float *x) {
+  float *row = table[1];
+  x[0] = row[2] + 1;
+}
+__global__ void two(float *const *table, float *x) {
+  float *a = table[0], *b = table[1];
+  x[0] = a[1] + b[1];
+}
+__global__ void meant(float *x, int n) {
+  if (n == 3) __trap();
+  x[0] = 2;
+}]==]
+  local function excerpt(at, text, caret)
+    return ("%5d | %s\n      | %s^\n"):format(line + at, text, (" "):rep(caret))
+  end
+  local table = gpu.zeros(4, "uint64")
+  t.raises({ "access through a null pointer: q\n" .. excerpt(4, "*q = 1; // the compiler knows that it is null", 1), "kernel seen" },
+    function() k.seen(1, 32)(x, 3) end)
+  t.raises({ "next to a null pointer: row\n" .. excerpt(10, "x[0] = row[2] + 1;", 7), "read of 4 bytes at 0x8" }, function() k.loaded(1, 1)(table, x) end)
+  local e = t.raises({ "next to a null pointer\n" .. excerpt(14, "x[0] = a[1] + b[1];", 0) }, function() k.two(1, 1)(table, x) end)
+  t.eq(e:find("pointer:", 1, true), nil) -- either of them may be it
+  e = t.raises({ ": trap\n", excerpt(17, "if (n == 3) __trap();", 0) }, function() k.meant(1, 1)(x, 3) end)
+  t.eq(e:find("null", 1, true), nil)
+  t.eq(x:sum(), 100)
 end)
 
 t.test("an assertion that fails", function()

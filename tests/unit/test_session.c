@@ -332,7 +332,7 @@ TEST(magics)
     run("weights = gpu.zeros(1000, 1000, 'cpu')");
     CHECK_HAS(run("local hidden = gpu.zeros(10, 'cpu')\ngpu.memory('cpu').arrays[1]"), "name = \"weights\"");
     CHECK_HAS(run("gpu.memory().devices.cpu.arrays[2]"), "name = \"hidden\"");
-    CHECK_HAS(run("print(gpu.memory('cpu'))"), "o|{\n  allocations = ");
+    CHECK_HAS(run("print(gpu.memory('cpu'))"), "o|cpu\n  in_use = ");
     CHECK_HAS(fails("('x'):rep(gpu.memory())"), "got table");
     CHECK_HAS(run("%memory cpu"), "cpu: ");
     CHECK_HAS(run("%memory cpu"), "weights");

@@ -65,8 +65,8 @@ def test_the_largest_arrays_have_their_names(client):
     client.execute("nested = {list = {gpu.zeros(1, 2000, 'float64', 'cpu')}}")
     text = client.execute("gpu.memory().devices.cpu")[1][-1][1]["data"]["text/plain"]
     text = " ".join(text.split())
-    assert 'bytes = 12000, dtype = "float32", name = "held", shape = (3000,)' in text
-    assert 'bytes = 16000, dtype = "float64", name = "nested.list[1]", shape = (1, 2000)' in text
+    assert "11.7 KiB held float32 (3000,)" in text
+    assert "15.6 KiB nested.list[1] float64 (1, 2000)" in text
     assert all(f"{field} = " in text for field in ("in_use", "cached", "peak"))
     client.execute("held, nested = nil, nil")
 
