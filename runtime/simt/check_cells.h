@@ -8,7 +8,7 @@
 #define WARP_MASK (~(BLOCK_SPAN - 1) | (UINT64_C(31) << (THREAD_AT + 5)))
 #define WITHIN    (BLOCK_SPAN - 1)
 
-enum { CELLS_BAD = 1, CELLS_CHANGED = 2 };
+enum { CELLS_BAD = 1, CELLS_CHANGED = 2, CELLS_FAR = 4 };
 
 struct cells { /* those that 32 lanes touch; changed to what they are afterwards */
     _Alignas(64) record w[SIMT_WARP], a[SIMT_WARP], b[SIMT_WARP], me[SIMT_WARP];
@@ -116,6 +116,11 @@ static inline uint32_t tag_write_bad(uint32_t written, uint32_t read, uint32_t m
 /* What 16 lanes touch: neighbours, one place, places by equal steps. */
 enum { ROW_UNIT = 1, ROW_UNIFORM = 2, ROW_STEPS = 3, ROW_MASK = 3, ROW_BITS = 2, ROW_FLIP = 16 };
 
+struct offsets { /* in shared memory, of 32 lanes: from[l] + on, at most `room` from `low` on, without bits of `odd` */
+    const uint32_t *from;
+    uint32_t on, low, room, odd;
+};
+
 struct check_vectors {
     /* For n cells, 16 or 32: what came of it, by flags. With CELLS_BAD one must look closer; the cells are of no use
      * then. */
@@ -134,6 +139,11 @@ struct check_vectors {
     /* The same where no two lanes touch one word. */
     unsigned (*apart)(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct tag_rule *t,
                       uint32_t me, bool write);
+    /* The same of words whose offsets rise from lane to lane of each half of m and are near each other; lanes that read
+     * may share one. `on` words further than they say, of arrays that begin where lines do. CELLS_FAR, and nothing was
+     * done: they are not like that, or lanes of a warp met. */
+    unsigned (*near)(uint32_t *written, uint32_t *read, const struct offsets *o, uint32_t on, uint32_t m,
+                     const struct tag_rule *t, uint32_t me, bool write);
     /* Words 1 << shift apart, 0 or 1, of which lanes m touch theirs, likewise; that of lane 0 is the first. */
     unsigned (*row)(uint32_t *written, uint32_t *read, uint32_t m, unsigned shift, const struct tag_rule *t,
                     uint32_t me, bool write);

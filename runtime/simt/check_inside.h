@@ -39,14 +39,15 @@ struct released { /* a thread's last release: one like it, with the same fence, 
     uint32_t time, site, object, alike; /* alike: entries with this fence and time */
     uint64_t number;
 };
-struct tags { /* of a block's shared memory: check_shared.c */
-    uint32_t *written, *read, words;
-    uint32_t base, now; /* epochs, as in tags: the block's first, and this */
-    bool slow;          /* the cells are kept until all threads meet */
-    bool warp_met;      /* since all threads met: */
-    uint32_t warp[32];  /* the epoch of each warp, which begins where all its lanes met; `now` if they have not */
-    uint32_t last;      /* of them */
-    char *log;          /* of struct shared_note, up to the worker's quiet.note */
+struct tags {                        /* of a block's shared memory: check_shared.c */
+    uint32_t *written, *read, words; /* they begin where lines do */
+    void *memory;                    /* for both */
+    uint32_t base, now;              /* epochs, as in tags: the block's first, and this */
+    bool slow;                       /* the cells are kept until all threads meet */
+    bool warp_met;                   /* since all threads met: */
+    uint32_t warp[32]; /* the epoch of each warp, which begins where all its lanes met; `now` if they have not */
+    uint32_t last;     /* of them */
+    char *log;         /* of struct shared_note, up to the worker's quiet.note */
     size_t room;
 };
 /* A set of lanes at a memory instruction. */
@@ -474,6 +475,9 @@ bool simt_shared_warp(struct block *b, struct warp *w, const struct insn *i, int
  * nothing is lost. */
 bool simt_shared_some(struct block *b, struct warp *w, const struct insn *i, unsigned site, int64_t step,
                       const uint64_t at[2], uint32_t m);
+/* The same of lanes m whose words rise from lane to lane and are near each other, at what its address register holds.
+ */
+bool simt_shared_near(struct block *b, struct warp *w, const struct insn *i, unsigned site, uint32_t m);
 /* Tells generated code which words all may read. */
 void simt_shared_quiet(struct block *b);
 bool simt_shared_new(struct block *b); /* false: no memory */

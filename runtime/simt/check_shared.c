@@ -137,15 +137,16 @@ void simt_shared_quiet(struct block *b)
 bool simt_shared_new(struct block *b)
 {
     struct tags *t = &b->tags;
-    t->words = (b->worker->shared_bytes + 31) / 32 * 8;
-    t->written = rt_calloc(2 * (size_t)t->words + 1, sizeof *t->written);
+    t->words = (b->worker->shared_bytes + LINE - 1) / LINE * (LINE / 4);
+    t->memory = rt_calloc(2 * (size_t)t->words + 2 * LINE / 4, sizeof *t->written); /* vectors reach past the end */
+    t->written = (uint32_t *)(((uintptr_t)t->memory + LINE - 1) / LINE * LINE);
     t->read = t->written + t->words;
-    return t->written != NULL;
+    return t->memory != NULL;
 }
 
 void simt_shared_free(struct block *b)
 {
-    free(b->tags.written);
+    free(b->tags.memory);
     free(b->tags.log);
 }
 
@@ -404,8 +405,9 @@ bool simt_shared_warp(struct block *b, struct warp *w, const struct insn *i, int
         if (step != 4 || at[1] - at[0] != 16 * 4 || !b->tags.warp_met) return false;
         return touch_warp(b, w, i, (uint32_t)at[0], 0);
     }
-    uint32_t low;
-    unsigned flip = b->check->vectors->butterfly(u32_at(w->frame->regs, i->a), &low);
+    uint32_t low, *at_lanes = u32_at(w->frame->regs, i->a);
+    if (at_lanes[31] - at_lanes[0] + 31 * 4 > 62 * 4) return false;
+    unsigned flip = b->check->vectors->butterfly(at_lanes, &low);
     if (flip == SIMT_WARP) return false;
     struct access a;
     a.block = b;
@@ -427,12 +429,13 @@ static int64_t row_start(struct window window, int64_t imm, uint32_t first, int3
     return fits ? start : -1;
 }
 
-/* Are the first two of lanes m as far apart as in a row of words that have steps of 4 or 8 bytes? */
+/* Are the first two of lanes m, and the last one, as far apart as in a row of words that have steps of 4 or 8 bytes? */
 static inline bool may_be_row(const uint32_t *from, uint32_t m)
 {
     uint32_t rest = m & (m - 1), one = (uint32_t)__builtin_ctz(m), other = rest ? (uint32_t)__builtin_ctz(rest) : one;
-    uint32_t bytes = from[other] - from[one], lanes = other - one;
-    return bytes == 4 * lanes || bytes == 8 * lanes;
+    uint32_t bytes = from[other] - from[one], lanes = other - one, last = 31 - (uint32_t)__builtin_clz(m);
+    uint32_t all = from[last] - from[one];
+    return (bytes == 4 * lanes && all == 4 * (last - one)) || (bytes == 8 * lanes && all == 8 * (last - one));
 }
 
 bool simt_shared_some(struct block *b, struct warp *w, const struct insn *i, unsigned site, int64_t step,
@@ -467,6 +470,41 @@ bool simt_shared_some(struct block *b, struct warp *w, const struct insn *i, uns
     if (!(flags & CELLS_CHANGED) && !t->warp_met) return true;
     struct shared_note *n = add_note(b, w, i, site, 4, m, ROW_STEPS | ROW_STEPS << ROW_BITS);
     n->at[0] = (uint32_t)start, n->at[1] = (uint32_t)start + 16 * (uint32_t)by, n->step = by;
+    return true;
+}
+
+static inline void note_offsets(uint32_t *restrict to, const uint32_t *restrict from, uint32_t on)
+{
+    for (int l = 0; l < SIMT_WARP; l++) to[l] = from[l] + on;
+}
+
+bool simt_shared_near(struct block *b, struct warp *w, const struct insn *i, unsigned site, uint32_t m)
+{
+    struct tags *t = &b->tags;
+    const struct site *s = &b->check->sites[site];
+    uint32_t bytes = (uint32_t)i->size * i->count;
+    const struct access a = {.block = b, .origin = w->worker->program->places[w->pc].origin};
+    const struct window window = simt_check_window(&a);
+    if (t->slow || t->warp_met || simt_reach_kept(b) || bytes < 4 || s->copies || s->strong || !has_room(b))
+        return false;
+    if (window.high - window.low < bytes) return false;
+    const struct tag_rule rule = {t->base, t->now, t->now};
+    const struct offsets o = {u32_at(w->frame->regs, i->a), (uint32_t)i->imm, window.low,
+                              window.high - window.low - bytes, bytes - 1};
+    unsigned flags = 0;
+    for (uint32_t k = 0; k < bytes / 4; k++) {
+        unsigned f = b->check->vectors->near(t->written, t->read, &o, k, m, &rule,
+                                             rule.now | (uint32_t)w->index * SIMT_WARP, i->memory == MEMORY_STORE);
+        if (f == CELLS_FAR) return false; /* where it was not the first word, that one is told of again */
+        flags |= f;
+    }
+    if (flags & CELLS_BAD) {
+        simt_shared_flush(b);
+        return false;
+    }
+    if (!(flags & CELLS_CHANGED)) return true;
+    struct shared_note *n = add_note(b, w, i, site, bytes, m, 0);
+    note_offsets(n->at, o.from, o.on);
     return true;
 }
 

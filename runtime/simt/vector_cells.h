@@ -26,6 +26,9 @@ static uint64_t judge_cells(struct cells *c, unsigned n, const struct now *t, bo
     return n == 16 ? judge_some(c, 16, t, write) : judge_some(c, SIMT_WARP, t, write);
 }
 
+static const uint32_t lanes_in_order[SIMT_WARP] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+
 /* Loops over tags are there twice: `met` says whether lanes of a warp met in this epoch. */
 #define TAG_LOOP static inline __attribute__((always_inline)) unsigned
 
@@ -201,28 +204,25 @@ TAG_LOOP words_of_row(uint32_t *written, uint32_t *read, uint32_t m, unsigned sh
     return flags;
 }
 
-static unsigned judge_row(uint32_t *written, uint32_t *read, uint32_t m, unsigned shift, const struct tag_rule *t,
-                          uint32_t me, bool write)
-{
-    bool met = t->warp != t->now;
-    if (shift)
-        return met     ? words_of_row(written, read, m, 1, t, me, write, true)
-               : write ? words_of_row(written, read, m, 1, t, me, true, false)
-                       : words_of_row(written, read, m, 1, t, me, false, false);
-    return met     ? words_of_row(written, read, m, 0, t, me, write, true)
-           : write ? words_of_row(written, read, m, 0, t, me, true, false)
-                   : words_of_row(written, read, m, 0, t, me, false, false);
-}
-
 static bool follow_steps(const uint32_t *from, uint32_t m, uint32_t *first, int32_t *step)
 {
     uint32_t rest = m & (m - 1), one = (uint32_t)__builtin_ctz(m), other = rest ? (uint32_t)__builtin_ctz(rest) : one;
-    uint32_t lanes = other - one, bytes = rest ? from[other] - from[one] : 4, by = bytes, start, differ = 0;
+    uint32_t lanes = other - one, bytes = rest ? from[other] - from[one] : 4, by = bytes, start;
     if (lanes > 1) by = bytes == 4 * lanes ? 4 : (uint32_t)((int32_t)bytes / (int32_t)lanes);
     start = from[one] - by * one;
-    for (uint32_t l = 0; l < SIMT_WARP; l++) differ |= (from[l] ^ (start + by * l)) & -(m >> l & 1);
     *first = start;
     *step = (int32_t)by;
+#ifdef __AVX512F__
+    const __m512i scale = _mm512_set1_epi32((int)by), low = _mm512_set1_epi32((int)start);
+    __mmask16 differ = 0;
+    for (int h = 0; h < SIMT_WARP; h += 16) {
+        __m512i there = _mm512_add_epi32(low, _mm512_mullo_epi32(scale, _mm512_loadu_si512(lanes_in_order + h)));
+        differ |= _mm512_mask_cmpneq_epi32_mask((__mmask16)(m >> h), there, _mm512_loadu_si512(from + h));
+    }
+#else
+    uint32_t differ = 0;
+    for (uint32_t l = 0; l < SIMT_WARP; l++) differ |= (from[l] ^ (start + by * l)) & -(m >> l & 1);
+#endif
     return !differ;
 }
 
@@ -280,6 +280,179 @@ static unsigned judge_apart(uint32_t *written, uint32_t *read, const uint32_t *a
                  : words_of_lanes(written, read, at, m, t, me, false, false, true);
 }
 
+/* ---- words near each other ---- */
+#ifdef __AVX512F__
+struct near_words { /* that lanes of a half touch */
+    __m512i mine;   /* their tags, in order */
+    uint64_t words; /* from `first` on, by bits */
+    uint32_t first;
+};
+
+static inline __attribute__((always_inline)) bool find_near(struct near_words *x, const struct offsets *o, uint32_t on,
+                                                            __mmask16 m, __m512i from, __m512i mine, uint32_t many,
+                                                            bool write)
+{
+    const __m512i one = _mm512_set1_epi64(1);
+    __m512i offset = _mm512_add_epi32(from, _mm512_set1_epi32((int)o->on));
+    __m512i on_low = _mm512_sub_epi32(offset, _mm512_set1_epi32((int)o->low));
+    if (_mm512_mask_cmpgt_epu32_mask(m, on_low, _mm512_set1_epi32((int)o->room)) |
+        _mm512_mask_test_epi32_mask(m, offset, _mm512_set1_epi32((int)o->odd)))
+        return false;
+    __m512i word =
+        _mm512_maskz_compress_epi32(m, _mm512_add_epi32(_mm512_srli_epi32(offset, 2), _mm512_set1_epi32((int)on)));
+    x->first = (uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(word)) & ~15u;
+    word = _mm512_sub_epi32(word, _mm512_set1_epi32((int)x->first));
+    mine = _mm512_maskz_compress_epi32(m, mine);
+    uint32_t all = (1u << __builtin_popcount(m)) - 1;
+    __m512i next = _mm512_alignr_epi32(word, word, 1);
+    if (_mm512_mask_cmpgt_epu32_mask((__mmask16)all, word, _mm512_set1_epi32(63)) |
+        _mm512_mask_cmpgt_epu32_mask((__mmask16)(all >> 1), word, next))
+        return false;
+    uint32_t same = _mm512_mask_cmpeq_epi32_mask((__mmask16)(all >> 1), word, next);
+    if (same && write) return false;
+    if (same) { /* the first lane of those that read one word stands for all */
+        uint32_t kept = all & ~(same << 1);
+        mine = _mm512_mask_mov_epi32(mine, (__mmask16)same, _mm512_set1_epi32((int)many));
+        word = _mm512_maskz_compress_epi32((__mmask16)kept, word);
+        mine = _mm512_maskz_compress_epi32((__mmask16)kept, mine);
+        all = (1u << __builtin_popcount(kept)) - 1;
+    }
+    __m512i low = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(word));
+    __m512i high = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(word, 1));
+    __m512i bits = _mm512_maskz_sllv_epi64((__mmask8)all, one, low);
+    bits = _mm512_or_si512(bits, _mm512_maskz_sllv_epi64((__mmask8)(all >> 8), one, high));
+    x->words = (uint64_t)_mm512_reduce_or_epi64(bits);
+    x->mine = mine;
+    return true;
+}
+
+struct near_rule {
+    __m512i now, base, many;
+};
+static inline __attribute__((always_inline)) struct near_rule near_rule_of(const struct tag_rule *t)
+{
+    return (struct near_rule){_mm512_set1_epi32((int)t->now), _mm512_set1_epi32((int)t->base),
+                              _mm512_set1_epi32((int)(t->now | TAG_MANY))};
+}
+
+/* Those of 16 words side by side that have bits of m. */
+static inline __attribute__((always_inline)) unsigned judge_16(uint32_t *written, uint32_t *read, __mmask16 m,
+                                                               __m512i mine, const struct near_rule *t, bool write)
+{
+    __m512i w = _mm512_loadu_si512(written), r = _mm512_loadu_si512(read);
+    if (write) {
+        __mmask16 late = _mm512_mask_cmpge_epu32_mask(m, w, t->now), by = _mm512_mask_cmpge_epu32_mask(m, r, t->now);
+        late = _mm512_mask_cmpneq_epi32_mask(late, w, mine) | _mm512_mask_cmpneq_epi32_mask(by, r, mine);
+        _mm512_storeu_si512(written, _mm512_mask_mov_epi32(w, m, mine));
+        return late;
+    }
+    __m512i since = _mm512_sub_epi32(t->now, t->base);
+    __mmask16 late = _mm512_mask_cmpge_epu32_mask(m, _mm512_sub_epi32(w, t->base), since);
+    __mmask16 others = _mm512_mask_cmpneq_epi32_mask(_mm512_mask_cmpge_epu32_mask(m, r, t->now), r, mine);
+    late = _mm512_mask_cmpneq_epi32_mask(late, w, mine);
+    __m512i new = _mm512_mask_mov_epi32(_mm512_mask_mov_epi32(r, m, mine), others, t->many);
+    unsigned changed = _mm512_cmpneq_epi32_mask(new, r);
+    _mm512_storeu_si512(read, new);
+    return late | changed << 16;
+}
+
+static inline unsigned near_flags(unsigned found, bool write)
+{
+    return (found & 0xffff ? CELLS_BAD : 0) | (write || found >> 16 ? CELLS_CHANGED : 0);
+}
+
+static inline __attribute__((always_inline)) unsigned
+judge_half(uint32_t *written, uint32_t *read, const struct near_words *x, const struct near_rule *t, bool write)
+{
+    const __m512i order = _mm512_loadu_si512(lanes_in_order);
+    unsigned found = 0, before = 0;
+    written += x->first, read += x->first;
+    for (uint64_t rest = x->words; rest; rest >>= 16, written += 16, read += 16) {
+        const __mmask16 m = (__mmask16)rest;
+        if (!m) continue;
+        __m512i mine = _mm512_permutexvar_epi32(_mm512_add_epi32(order, _mm512_set1_epi32((int)before)), x->mine);
+        found |= judge_16(written, read, m, _mm512_maskz_expand_epi32(m, mine), t, write);
+        before += (unsigned)__builtin_popcount(m);
+    }
+    return found;
+}
+
+static inline __attribute__((always_inline)) unsigned judge_halves(uint32_t *written, uint32_t *read,
+                                                                   const struct offsets *o, uint32_t on, uint32_t m,
+                                                                   const struct tag_rule *t, uint32_t me, bool write)
+{
+    const struct near_rule rule = near_rule_of(t);
+    struct near_words x[2];
+    unsigned found = 0;
+    for (int h = 0; h < 2; h++) {
+        __mmask16 here = (__mmask16)(m >> 16 * h);
+        __m512i mine = _mm512_add_epi32(_mm512_loadu_si512(lanes_in_order + 16 * h), _mm512_set1_epi32((int)me));
+        if (here &&
+            !find_near(&x[h], o, on, here, _mm512_loadu_si512(o->from + 16 * h), mine, t->now | TAG_MANY, write))
+            return CELLS_FAR;
+    }
+    if (m & 0xffff) found |= judge_half(written, read, &x[0], &rule, write);
+    if (m >> 16) found |= judge_half(written, read, &x[1], &rule, write);
+    return near_flags(found, write);
+}
+
+static unsigned judge_near(uint32_t *written, uint32_t *read, const struct offsets *o, uint32_t on, uint32_t m,
+                           const struct tag_rule *t, uint32_t me, bool write)
+{
+    if (t->warp != t->now) return CELLS_FAR;
+    return write ? judge_halves(written, read, o, on, m, t, me, true)
+                 : judge_halves(written, read, o, on, m, t, me, false);
+}
+#else
+static unsigned judge_near(uint32_t *written, uint32_t *read, const struct offsets *o, uint32_t on, uint32_t m,
+                           const struct tag_rule *t, uint32_t me, bool write)
+{
+    (void)written, (void)read, (void)o, (void)on, (void)m, (void)t, (void)me, (void)write;
+    return CELLS_FAR;
+}
+#endif
+
+/* The words of a row are known by its lanes. Vectors reach past its last one. */
+#ifdef __AVX512F__
+static inline __attribute__((always_inline)) unsigned judge_near_row(uint32_t *written, uint32_t *read, uint32_t m,
+                                                                     const bool twice, const struct tag_rule *t,
+                                                                     uint32_t me, bool write)
+{
+    const struct near_rule rule = near_rule_of(t);
+    const uint32_t lanes = twice ? 8 : 16;
+    const __m512i order = _mm512_loadu_si512(lanes_in_order), step = _mm512_set1_epi32((int)lanes);
+    __m512i mine = _mm512_add_epi32(twice ? _mm512_srli_epi32(order, 1) : order, _mm512_set1_epi32((int)me));
+    unsigned found = 0;
+    for (uint32_t k = 0; k < SIMT_WARP / lanes; k++, written += 16, read += 16) {
+        uint32_t here = twice ? _pdep_u32(m >> 8 * k & 0xff, 0x5555) : m >> 16 * k & 0xffff;
+        if (here) found |= judge_16(written, read, (__mmask16)here, mine, &rule, write);
+        mine = _mm512_add_epi32(mine, step);
+    }
+    return near_flags(found, write);
+}
+#endif
+
+static unsigned judge_row(uint32_t *written, uint32_t *read, uint32_t m, unsigned shift, const struct tag_rule *t,
+                          uint32_t me, bool write)
+{
+    bool met = t->warp != t->now;
+#ifdef __AVX512F__
+    if (!met && shift)
+        return write ? judge_near_row(written, read, m, true, t, me, true)
+                     : judge_near_row(written, read, m, true, t, me, false);
+    if (!met)
+        return write ? judge_near_row(written, read, m, false, t, me, true)
+                     : judge_near_row(written, read, m, false, t, me, false);
+#endif
+    if (shift)
+        return met     ? words_of_row(written, read, m, 1, t, me, write, true)
+               : write ? words_of_row(written, read, m, 1, t, me, true, false)
+                       : words_of_row(written, read, m, 1, t, me, false, false);
+    return met     ? words_of_row(written, read, m, 0, t, me, write, true)
+           : write ? words_of_row(written, read, m, 0, t, me, true, false)
+                   : words_of_row(written, read, m, 0, t, me, false, false);
+}
+
 static unsigned judge_some_lanes(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m,
                                  const struct tag_rule *t, uint32_t me, bool write)
 {
@@ -322,9 +495,6 @@ static inline bool any_of(const half_warp *v)
     return all;
 #endif
 }
-
-static const uint32_t lanes_in_order[SIMT_WARP] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
-                                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
 
 static bool take_warp(uint32_t *written, uint32_t *read, unsigned flip, const struct tag_rule *t, uint32_t me,
                       bool write)
@@ -457,7 +627,7 @@ static bool count_again(uint32_t *last, uint32_t cells, const uint64_t *a, uint6
     return true;
 }
 
-const struct check_vectors CHECK_VECTORS = {judge_cells, judge_tags,   judge_words, judge_lanes, judge_apart,
-                                            judge_row,   follow_steps, find_stride, are_rising,  take_warp,
-                                            are_atoms,   read_by_many, rows32,      rows64,      find_butterfly,
-                                            find_words,  count_again,  within_room};
+const struct check_vectors CHECK_VECTORS = {judge_cells,    judge_tags, judge_words,  judge_lanes, judge_apart,
+                                            judge_near,     judge_row,  follow_steps, find_stride, are_rising,
+                                            take_warp,      are_atoms,  read_by_many, rows32,      rows64,
+                                            find_butterfly, find_words, count_again,  within_room};

@@ -1,0 +1,158 @@
+/* Tags of shared memory: what an access of a warp makes of them, by the vectors of this machine and by those of any, is
+ * what its lanes make of them one after the other by the rules of check_cells.h. */
+#include "runtime/simt/check_cells.h"
+#include "tests/unit/test.h"
+
+#define WORDS 512
+#define NOW   (9u << TAG_BITS)
+#define BASE  (3u << TAG_BITS)
+#define ME    (5 * SIMT_WARP) /* the warp's first thread */
+#define DRAWS 20000
+
+struct memory { /* written and read lie as in check_shared.c: side by side, from the beginning of a line on */
+    _Alignas(LINE) uint32_t written[WORDS], read[WORDS], past_end[2 * LINE / 4];
+};
+
+static uint64_t state = 20240607;
+static uint32_t draw(uint32_t n)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(state >> 33) % n;
+}
+
+/* Tags of before, which most are, of this block or not; of the warp; of other threads. */
+static uint32_t draw_tag(bool written)
+{
+    uint32_t epoch = draw(24) ? 3 + draw(6) : draw(3), who = draw(1024), kind = draw(60);
+    if (kind == 0) return NOW | (ME + draw(SIMT_WARP));
+    if (kind == 1) return NOW | who;
+    if (kind == 2) return NOW | (written ? TAG_ATOMS : TAG_MANY);
+    return kind == 3 && written ? TAG_MIXED : epoch << TAG_BITS | who;
+}
+
+static void draw_memory(struct memory *m, bool fair)
+{
+    memset(m, 0, sizeof *m);
+    for (int k = 0; k < WORDS; k++) {
+        m->written[k] = fair ? BASE | 7 : draw_tag(true);
+        m->read[k] = fair ? (draw(3) ? 0 : NOW | TAG_MANY) : draw_tag(false);
+    }
+}
+
+/* What lanes m make of their words, one after the other. */
+static unsigned expected(struct memory *x, const uint32_t *word, uint32_t m, bool write)
+{
+    const struct tag_rule t = {BASE, NOW, NOW};
+    unsigned flags = write ? CELLS_CHANGED : 0;
+    EACH_LANE(l, m)
+    {
+        uint32_t *w = &x->written[word[l]], *r = &x->read[word[l]], me = NOW | (ME + l), was = *r;
+        if (write ? tag_write_bad(*w, *r, me, &t, false) : tag_read_bad(*w, me, &t, false)) flags |= CELLS_BAD;
+        if (write)
+            *w = me;
+        else
+            *r = tag_reader(was, me, &t, false);
+        if (*r != was) flags |= CELLS_CHANGED;
+    }
+    return flags;
+}
+
+static void check_same(const struct memory *got, const struct memory *want, unsigned flags, unsigned should)
+{
+    CHECK_INT(flags, should);
+    if (flags & CELLS_BAD) return; /* they are of no use then */
+    for (int k = 0; k < WORDS; k++) {
+        CHECK_INT(got->written[k], want->written[k]);
+        CHECK_INT(got->read[k], want->read[k]);
+    }
+    for (unsigned k = 0; k < sizeof got->past_end / sizeof *got->past_end; k++) CHECK_INT(got->past_end[k], 0);
+}
+
+static uint32_t draw_lanes(void)
+{
+    uint32_t m = draw(3) ? draw(1u << 16) << 16 | draw(1u << 16) : draw(2) ? FULL : 1u << draw(32);
+    return m ? m : 1;
+}
+
+/* Words of 32 lanes that rise in each half, by at most `apart`; of the others anything. */
+static void draw_rising(uint32_t *word, uint32_t m, uint32_t apart, bool write)
+{
+    for (uint32_t h = 0; h < SIMT_WARP; h += 16) {
+        uint32_t at = draw(WORDS - 16 * apart);
+        for (uint32_t l = h; l < h + 16; l++) word[l] = at += (write ? 1 : draw(2)) + draw(apart);
+    }
+    for (uint32_t l = 0; l < SIMT_WARP; l++)
+        if (!(m >> l & 1)) word[l] = draw(1u << 30);
+}
+
+static void check_near(const struct check_vectors *v, uint32_t apart, bool always)
+{
+    const struct tag_rule t = {BASE, NOW, NOW};
+    uint32_t done = 0;
+    for (int turn = 0; turn < DRAWS; turn++) {
+        struct memory got, want;
+        uint32_t word[SIMT_WARP], from[SIMT_WARP], m = draw_lanes();
+        bool write = draw(2);
+        draw_memory(&got, draw(2));
+        want = got;
+        draw_rising(word, m, apart, write);
+        for (int l = 0; l < SIMT_WARP; l++) from[l] = 4 * word[l] - 40;
+        const struct offsets o = {from, 40, 0, 4 * WORDS - 4, 3};
+        unsigned flags = v->near(got.written, got.read, &o, 0, m, &t, NOW | ME, write);
+        if (flags == CELLS_FAR) {
+            CHECK(!memcmp(&got, &want, sizeof got));
+            continue;
+        }
+        done++;
+        check_same(&got, &want, flags, expected(&want, word, m, write));
+    }
+    if (always && v == simt_check_vectors() && v != &simt_check_base && done) CHECK_INT(done, DRAWS);
+}
+
+TEST(words_near_each_other)
+{
+    const struct check_vectors *tables[] = {&simt_check_base, simt_check_vectors()};
+    for (int k = 0; k < 2; k++) {
+        check_near(tables[k], 2, true);
+        check_near(tables[k], 12, false); /* some are too far */
+    }
+}
+
+/* Offsets that are not those of words within the window, or fall, are not looked at. */
+TEST(words_that_are_not)
+{
+    const struct check_vectors *v = simt_check_vectors();
+    const struct tag_rule t = {BASE, NOW, NOW};
+    static struct memory x, was;
+    uint32_t from[SIMT_WARP];
+    for (uint32_t l = 0; l < SIMT_WARP; l++) from[l] = 64 + 8 * l;
+    for (unsigned l = 0; l < SIMT_WARP; l++)
+        for (int k = 0; k < 4; k++) {
+            const uint32_t wrong[] = {60, 64 + 8 * l + 2, 400, 0xfffffff0}; /* the window is from 64 to 320 */
+            const struct offsets o = {from, 0, 64, 256 - 4, 3};
+            uint32_t right = from[l];
+            from[l] = wrong[k];
+            draw_memory(&x, true);
+            was = x;
+            CHECK_INT(v->near(x.written, x.read, &o, 0, FULL, &t, NOW | ME, true), CELLS_FAR);
+            CHECK(!memcmp(&x, &was, sizeof x));
+            from[l] = right;
+        }
+}
+
+TEST(words_in_rows)
+{
+    const struct check_vectors *tables[] = {&simt_check_base, simt_check_vectors()};
+    const struct tag_rule t = {BASE, NOW, NOW};
+    for (int turn = 0; turn < 2 * DRAWS; turn++) {
+        struct memory got, want;
+        uint32_t word[SIMT_WARP], m = draw_lanes();
+        unsigned shift = draw(2), start = draw(WORDS - (SIMT_WARP << shift) + 1);
+        bool write = draw(2);
+        draw_memory(&got, draw(2));
+        want = got;
+        for (uint32_t l = 0; l < SIMT_WARP; l++) word[l] = start + (l << shift);
+        unsigned flags = tables[turn % 2]->row(got.written + start, got.read + start, m, shift, &t, NOW | ME, write);
+        check_same(&got, &want, flags, expected(&want, word, m, write));
+    }
+}
