@@ -6,7 +6,8 @@
  * the smallest multiple is no less than the bytes that one thread's instructions span, and each other one no less than
  * what the smaller ones can add up to. Conditions that the instructions stand behind say how far an index goes, and
  * where a loop ends (decode_facts.c); a counted loop only moves an instruction as far as it goes round (check_sums.c),
- * so that a thread may have a row, whatever its loops do there. */
+ * so that a thread may have a row, whatever its loops do there. Nor can they race where all that is done to an
+ * allocation is to store one value, as in a sieve. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -30,6 +31,11 @@ struct touched {
     bool known;
     bool read_as_texture;
     bool looked_up;            /* some address is nothing that can be computed beforehand */
+    struct one_value {         /* what all instructions store there */
+        unsigned bytes;        /* 0: none was looked at yet */
+        uint64_t value;
+        bool differs; /* they store several, or what is not known, or load */
+    } one;
     struct family {            /* instructions whose addresses have the same multiples */
         struct sum sum;        /* of the first */
         int64_t step;          /* of all of them */
@@ -290,6 +296,7 @@ static bool are_apart(const struct simt_sums *l, const struct family *f, const s
 
 static bool is_own(const struct simt_sums *l, const struct touched *t)
 {
+    if (t->one.bytes && !t->one.differs && !t->read_as_texture) return true;
     if (!t->known || !t->count) return false;
     for (size_t k = 0; k < t->count; k++) {
         if (!is_own_in(l, &t->families[k])) return false;
@@ -297,6 +304,21 @@ static bool is_own(const struct simt_sums *l, const struct touched *t)
             if (!are_apart(l, &t->families[j], &t->families[k])) return false;
     }
     return true;
+}
+
+/* Do all threads store the same here, and the same as other instructions? */
+static void note_value(const struct simt_sums *l, struct one_value *one, uint32_t pc)
+{
+    const struct insn *i = &l->check->program->code[pc];
+    uint32_t value = l->check->program->places[pc].value;
+    const struct sum *s = value ? &l->of[value - 1 - l->first] : NULL;
+    bool stores = l->check->watch[pc] == WATCH_ACCESS && i->memory == MEMORY_STORE && i->count == 1 && s;
+    one->differs |= !stores || !simt_sums_number(s) || (one->bytes && one->bytes != i->size);
+    if (one->differs) return;
+    uint64_t bits = (uint64_t)s->start & UINT64_MAX >> (64 - 8 * i->size);
+    one->differs = one->bytes && one->value != bits;
+    one->bytes = i->size;
+    one->value = bits;
 }
 
 /* False: the instruction may touch anything. */
@@ -313,9 +335,11 @@ static bool look_at(const struct simt_sums *l, struct touched *all, uint32_t pc)
     if (!allocation) return false;
     if (!simt_sums_reach(l, pc)) return true;
     struct sum unknown = {0};
-    for (size_t k = 0; k < c->output_count; k++)
-        if (all[k].allocation == allocation)
-            note(l, &all[k], at->term && c->watch[pc] == WATCH_ACCESS ? &l->of[at->term - 1 - l->first] : &unknown, pc);
+    for (size_t k = 0; k < c->output_count; k++) {
+        if (all[k].allocation != allocation) continue;
+        note(l, &all[k], at->term && c->watch[pc] == WATCH_ACCESS ? &l->of[at->term - 1 - l->first] : &unknown, pc);
+        note_value(l, &all[k].one, pc);
+    }
     return true;
 }
 

@@ -44,7 +44,7 @@ static struct sum settled(struct sum s, bool wide)
     return s;
 }
 
-static bool is_number(const struct sum *s)
+bool simt_sums_number(const struct sum *s)
 {
     bool any = s->step != 0 || s->grain != 0;
     for (int k = 0; k < INDICES; k++) any |= s->by[k] != 0;
@@ -86,9 +86,9 @@ static struct sum added(const struct sum *a, const struct sum *b, int sign)
 static struct sum multiplied(const struct sum *a, const struct sum *b)
 {
     struct sum s = {0};
-    if (!is_number(b) && !is_number(a)) return s;
-    const struct sum *x = is_number(b) ? a : b;
-    int64_t by = is_number(b) ? b->start : a->start;
+    if (!simt_sums_number(b) && !simt_sums_number(a)) return s;
+    const struct sum *x = simt_sums_number(b) ? a : b;
+    int64_t by = simt_sums_number(b) ? b->start : a->start;
     s = (struct sum){.known = x->known && is_small(x->start) && is_small(by)};
     s.known &= !__builtin_mul_overflow(x->start, by, &s.start) && !__builtin_mul_overflow(x->step, by, &s.step);
     if (__builtin_mul_overflow(x->travel, by, &s.travel)) s.travel = 0;
@@ -106,7 +106,7 @@ static struct sum multiplied(const struct sum *a, const struct sum *b)
 static struct sum combined(const struct sum *a, const struct sum *b)
 {
     struct sum s = {0};
-    if (!is_number(b)) return s;
+    if (!simt_sums_number(b)) return s;
     int64_t all = a->start | a->step | a->grain;
     for (int k = 0; k < INDICES; k++) all |= a->by[k];
     if (b->start < 0 || (all && b->start > ((all & -all) - 1))) return s;
@@ -163,7 +163,7 @@ bool simt_sums_limit(const struct simt_sums *l, const struct fact *f, int64_t *l
 {
     const struct sum *bound = &l->of[(uint32_t)f->bound - l->first];
     *limit = bound->start + f->inclusive;
-    return is_number(bound) && bound->start >= 0 && *limit <= INT32_MAX; /* else it depends on the sign */
+    return simt_sums_number(bound) && bound->start >= 0 && *limit <= INT32_MAX; /* else it depends on the sign */
 }
 
 const struct fact *simt_sums_fact(const struct simt_sums *l, int number)
@@ -189,7 +189,7 @@ static int64_t travel_of(const struct simt_sums *l, const struct term *t, const 
 /* Of numbers alone, as in the conditions i < n / 2 and i < min(n, 20). */
 static struct sum of_numbers(const struct sum *a, const struct sum *b, const struct term *t)
 {
-    struct sum s = {.known = is_number(a) && is_number(b)};
+    struct sum s = {.known = simt_sums_number(a) && simt_sums_number(b)};
     int64_t x = a->start, y = b->start;
     if (!s.known) return s;
     switch (t->kind) {
@@ -234,7 +234,7 @@ static int64_t steps_over(int64_t distance, int64_t step)
 static struct passes until_equal(const struct sum *distance, int64_t step, bool after)
 {
     int64_t j = distance->start / step;
-    bool meets = is_number(distance) && distance->start % step == 0 && j >= after;
+    bool meets = simt_sums_number(distance) && distance->start % step == 0 && j >= after;
     return (struct passes){meets, meets, j + !after};
 }
 
@@ -258,7 +258,7 @@ static struct passes passes_of(const struct simt_sums *l, const struct counted_l
     const struct sum *start = &l->of[(uint32_t)c->start - l->first], *bound = &l->of[(uint32_t)c->bound - l->first],
                      *step = &l->of[(uint32_t)c->step - l->first];
     struct sum distance = added(bound, start, -1);
-    if (!is_number(step) || !step->start || !distance.known || distance.step) return unknown;
+    if (!simt_sums_number(step) || !step->start || !distance.known || distance.step) return unknown;
     if (!is_shared(l, &distance) && !is_shared(l, start)) return unknown;
     struct bounds from = simt_sums_bounds(l, start), to = simt_sums_bounds(l, bound);
     int64_t by = step->start, least = wide ? -FARTHEST : INT32_MIN, most = wide ? FARTHEST : INT32_MAX;
@@ -272,7 +272,7 @@ static struct passes passes_of(const struct simt_sums *l, const struct counted_l
         return unknown;
     struct bounds far = simt_sums_bounds(l, &distance);
     int64_t j = c->up ? steps_over(far.high + c->inclusive, by) : steps_over(c->inclusive - far.low, -by);
-    return (struct passes){true, is_number(&distance), c->after ? (j ? j : 1) : j + 1};
+    return (struct passes){true, simt_sums_number(&distance), c->after ? (j ? j : 1) : j + 1};
 }
 
 static void go_on(const struct simt_sums *l, bool *seen, uint32_t block, size_t *count)
@@ -346,7 +346,7 @@ static struct sum counter_of(const struct simt_sums *l, const struct counted_loo
                              const struct sum *step, const struct sum *plain)
 {
     if (c->bound < 0 || c->until_equal || !c->up || !c->after || !start->known || start->step || start->grain ||
-        !is_number(step))
+        !simt_sums_number(step))
         return *plain;
     const struct sum *bound = &l->of[(uint32_t)c->bound - l->first];
     struct bounds from = simt_sums_bounds(l, start), to = simt_sums_bounds(l, bound);
@@ -375,10 +375,10 @@ static struct sum of_pass(const struct simt_sums *l, const struct term *t, const
     int64_t first = u->place == LOOP_LATE, last = p->most - (u->place == LOOP_WITHIN);
     if (u->plain >= 0) plain = l->of[(uint32_t)u->plain - l->first];
     if (u->place == LOOP_BEHIND && !l->live[c->top]) return s;
-    bool counts = u->place == LOOP_WITHIN && t->a == c->start && t->b >= 0 && is_number(b);
+    bool counts = u->place == LOOP_WITHIN && t->a == c->start && t->b >= 0 && simt_sums_number(b);
     if (!p->known && counts && c->step >= 0 && l->of[(uint32_t)c->step - l->first].start == b->start)
         return counter_of(l, c, a, b, &plain);
-    if (!p->known || !is_number(b)) return plain;
+    if (!p->known || !simt_sums_number(b)) return plain;
     if (u->place == LOOP_BEHIND && p->exact && c->one_exit && !avoids(l, u, c->top)) first = last;
     int64_t from, to;
     if (__builtin_mul_overflow(first, b->start, &from) || __builtin_mul_overflow(last, b->start, &to)) return plain;
@@ -417,7 +417,7 @@ static struct sum sum_of(const struct simt_sums *l, const struct term *t)
         s.step = simt_common(a->step, b->start);
         s.travel = travel_of(l, t, a, b->start);
         s.within = 0;
-        s.known &= is_number(b);
+        s.known &= simt_sums_number(b);
         break;
     case TERM_PASS: return of_pass(l, t, a, b);
     }

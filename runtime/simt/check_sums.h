@@ -42,6 +42,7 @@ bool simt_sums_find(struct simt_sums *l, const struct simt_check *c);
 void simt_sums_free(struct simt_sums *l);
 /* Can the launch come to an instruction of the entry? */
 bool simt_sums_reach(const struct simt_sums *l, uint32_t pc);
+bool simt_sums_number(const struct sum *s); /* is it the same in all threads, whenever? */
 /* The least and the greatest, with what is known of the step. */
 struct bounds simt_sums_bounds(const struct simt_sums *l, const struct sum *s);
 const struct fact *simt_sums_fact(const struct simt_sums *l, int number);

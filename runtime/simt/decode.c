@@ -99,6 +99,7 @@ struct insn *simt_emit(struct decoder *d, op_function run)
                                 .index = index,
                                 .origin = origin,
                                 .term = simt_term_of_address(d, d->in),
+                                .value = simt_term_of_value(d, d->in),
                                 .facts = d->facts ? d->facts[index] : 0,
                                 .of_groups = d->in->of_groups};
         size_t length = strlen(d->in->opcode);

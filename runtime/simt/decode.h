@@ -138,6 +138,7 @@ bool simt_find_terms(struct decoder *d);
 void simt_forget_terms(struct decoder *d);
 /* The term of the instruction's address, as a struct place has it. */
 uint32_t simt_term_of_address(struct decoder *d, const struct ptx_insn *in);
+uint32_t simt_term_of_value(struct decoder *d, const struct ptx_insn *in); /* of what it stores, likewise */
 
 /* That of an operand; below 0: not known. */
 int simt_term_of(struct decoder *d, const struct ptx_operand *o, bool wide);

@@ -464,3 +464,31 @@ uint32_t simt_term_of_address(struct decoder *d, const struct ptx_insn *in)
     }
     return 0;
 }
+
+/* A number that stands there, of any type; NULL: it is none. */
+static const struct ptx_operand *number_of(const struct decoder *d, const struct ptx_operand *o)
+{
+    if (o->kind == PTX_OP_REG && !o->negate && !o->select && simt_defined_once(d, o->reg)) {
+        const struct ptx_insn *in = &d->f->insns[d->defined_by[o->reg]];
+        bool moves = !strcmp(in->opcode, "mov") && in->guard < 0 && in->operand_count == 2 && in->mod_count == 1;
+        const char *type = moves ? in->mods[0] : "";
+        if (!moves || in->operands[0].kind != PTX_OP_REG) return NULL;
+        o = &in->operands[1];
+        if (*type == 'f' && o->imm_type != (!strcmp(type, "f32") ? PTX_F32 : PTX_F64)) return NULL;
+    }
+    return o->kind == PTX_OP_IMM ? o : NULL;
+}
+
+uint32_t simt_term_of_value(struct decoder *d, const struct ptx_insn *in)
+{
+    bool is_signed;
+    if (!d->terms || strcmp(in->opcode, "st") || in->operand_count != 2 || has_mod(in, "shared")) return 0;
+    const struct ptx_operand *o = &in->operands[1], *number = number_of(d, o);
+    if (number) return (uint32_t)(make(d, TERM_CONST, true, 0, 0, number->imm) + 1);
+    unsigned bytes = integer_at(in, 0, &is_signed);
+    if (!bytes || o->kind != PTX_OP_REG || o->reg < 0) return 0;
+    d->at = d->flow ? (size_t)(in - d->f->insns) : NOT_THERE;
+    int term = of_operand(d, o, bytes == 8);
+    d->at = NOT_THERE;
+    return (uint32_t)(term + 1);
+}

@@ -150,6 +150,7 @@ struct place { /* where an instruction comes from */
     int origin;     /* what its address is made of: the offset of a parameter of the kernel, or SHARED_ORIGIN + k for
                        program->shared[k]; -1: not known */
     uint32_t term;  /* 1 + that of program->terms which is its address without the offset; 0: not known */
+    uint32_t value; /* likewise, what a store stores; not of several elements */
     uint64_t facts; /* of the function that hold there, by bits */
     const char *opcode;
     bool of_groups; /* as struct ptx_insn has it */

@@ -169,6 +169,25 @@ case("a place for all below the lesser of two bounds", true, i .. "if (i < min(n
 case("a place for all below what few bits leave", true, i .. "if (i < (n & 3)) y[0] = i;", function(k) k(8, 128)(x, y, at, 1023) end)
 case("a place for one below the greater of two bounds", false, i .. "if (i < max(n, 1)) y[0] = i;",
   function(k) k(8, 128)(x, y, at, -5) end)
+local all = i .. "for (int k = i % 37 + 2; k < n; k += i % 37 + 2) " -- many threads come to one place
+for body, race in pairs {
+  ["y[k] = 1.5f;"] = false, ["y[k] = i % 2;"] = true, ["y[k] = i % 2 ? 1 : 2;"] = true,
+  ["if (i < 512) y[k] = 1; else y[k] = 2;"] = true, ["if (i < 512) y[k] = 1; else y[k] = 1;"] = false,
+  ["if (i < 512) y[k] = 0.0f; else y[k] = -0.0f;"] = true, ["y[k] = 1; if (i == 9) x[0] = y[40];"] = true,
+  ["y[k] = 1; if (i == 9) x[0] = x[40];"] = false, ["y[k] = 1; if (i == 9) atomicAdd(&y[40], 1.0f);"] = true,
+  ["((int *)y)[k] = n;"] = false, ["((int *)y)[k] = n + blockIdx.x;"] = true, ["((int *)y)[k] = i > 9 ? n : n - 1;"] = true,
+  ["((int *)y)[k] = 0x01010101; if (i == 9) ((short *)y)[k] = 1;"] = true,
+  ["((long long *)y)[k / 2] = n;"] = false, ["((long long *)y)[k / 2] = n; ((int *)y)[41] = n;"] = true,
+  ["((float2 *)y)[k / 2] = make_float2(1, 1);"] = false, ["((float2 *)y)[k / 2] = make_float2(1, i);"] = true,
+  ["((volatile float *)y)[k] = 1; y[k] = 2;"] = true, ["if (n < 5) y[k] = i; y[k] = 3;"] = false,
+  ["y[k] = 1; if (k == 40 && i > 500) y[k] = n;"] = true, ["x[k] = 1; y[k] = 2;"] = false,
+} do
+  case("one value by all: " .. body, race, all .. "{ " .. body .. " }", function(k) k(8, 128)(x, y, at, 2048) end)
+end
+case("one value by all, and another through a view", true, all .. "{ y[k] = 1; x[k] = 2; }", function(k)
+  local both = gpu.zeros(3000)
+  k(8, 128)(both[{ { 1, 2048 } }], both[{ { 2, 2100 } }], at, 2048)
+end)
 case("columns", false, "y[threadIdx.x * n + blockIdx.x] = threadIdx.x;", function(k) k(16, 128)(x, y, at, 16) end)
 case("columns that overlap", true, "y[threadIdx.x * n + blockIdx.x] = threadIdx.x;", function(k) k(17, 128)(x, y, at, 16) end)
 case("two views of an array, apart", false, i .. "y[i] = x[i];", function(k)
