@@ -97,11 +97,12 @@ struct once_array { /* an array whose elements may each be one thread's (check_o
     uint64_t start, cells;
     unsigned log; /* of a cell's bytes: no load or store is of fewer */
     bool loads;   /* there are loads, too */
+    bool shares;  /* several threads may load one */
     _Atomic bool over;
 };
 struct once { /* what a worker touched there */
     struct once_array *array;
-    uint64_t *touched;                      /* cells, by bits; NULL: none */
+    uint64_t *touched;                      /* cells, by bits, and what else is known of them; NULL: none */
     struct once_chunk *first, *last, *bits; /* the list; where the bits are, if there */
     unsigned chunks, turn;
     const char *latest[ONCE_LATEST]; /* of the list */
@@ -416,8 +417,9 @@ uint64_t simt_check_allocation(const struct simt_check *c, uint32_t pc);
 bool simt_own_find(struct simt_check *c);
 
 /* ---- check_once.c ---- */
-/* When a launch starts: an output, which it touches at places that are not known. */
-void simt_once_add(struct simt_check *c, uint64_t allocation);
+/* When a launch starts: an output, which it touches at places that are not known, `looked_up`, or that may be others'.
+ */
+void simt_once_add(struct simt_check *c, uint64_t allocation, bool looked_up);
 /* For a span of the allocation; NULL: it is none of them, or is looked at in the other ways by now. */
 struct once *simt_once_of(struct block *b, uint64_t allocation);
 /* Lanes m load or store there, at what is in their registers, as most do: inside of it. False: nothing was done, look

@@ -1,11 +1,15 @@
 /* Arrays that a launch touches at places that it looks up: what scatters, compacts or sorts leaves behind, what is
- * updated by lists. Most often each element is one thread's, who stores it, or loads it and then stores it. So each
- * worker keeps a bit for each, and a list of what its lanes touched where, and the records have nothing of it: a bit is
- * near, where a record is far away, and nobody else wants the worker's. Whoever comes to an element later finds its
- * bit, unless the lanes are those that touched it shortly before. Then, or when the launch ends and two workers have
- * the same bits, the lists are gone through as if what they have came only now, and the records tell. What two workers
- * do is in no order, since nothing is released in such a launch, and each element in a list is one thread's, so when it
- * comes is all one. */
+ * updated by lists; or at places between those of others, which only read them, as in a step of red-black relaxation.
+ * Most often each element is one thread's, who stores it, or loads it and then stores it. So each worker keeps a bit
+ * for each, and a list of what its lanes touched where, and the records have nothing of it: a bit is near, where a
+ * record is far away, and nobody else wants the worker's. Whoever comes to an element later finds its bit, unless the
+ * lanes are those that touched it shortly before. Then, or when the launch ends and two workers have the same bits, the
+ * lists are gone through as if what they have came only now, and the records tell. What two workers do is in no order,
+ * since nothing is released in such a launch, and each element in a list is one thread's, or nobody has stored to it,
+ * so when it comes is all one.
+ *
+ * Where most instructions load, an element may be in the lists of several threads as long as all of them only load it:
+ * such an array has three bits for each, whether it was touched, stored to, and loaded by several. */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +25,8 @@ struct note { /* lanes of a load or store; behind it the cells where they begin,
     const struct insn *insn;
     record me; /* lane 0's */
     uint32_t lanes, block[3];
-    uint32_t
-        apart; /* all lanes, of each half so many cells side by side: two cells stand for them; 0: each has its own */
+    uint32_t apart; /* lanes of each half are so many cells apart: two cells stand for them, those of lanes 0 and 16
+                       though they may not be among them; 0: each has its own */
 };
 struct once_chunk {
     struct once_chunk *next;
@@ -47,36 +51,43 @@ static unsigned touched_by(const struct simt_check *c, uint32_t pc)
     return plain && !special && !(bytes & (bytes - 1)) ? bytes : 0;
 }
 
-static bool find_log(const struct simt_check *c, const struct function *f, uint64_t allocation, unsigned *log,
-                     bool *loads)
+struct uses { /* of an array, by a launch's instructions */
+    unsigned log, loads, stores;
+    bool meets; /* there are barriers: what they order would come to one element */
+};
+
+static bool find_uses(const struct simt_check *c, const struct function *f, uint64_t allocation, struct uses *u)
 {
     for (uint32_t pc = f->setup; pc < f->end; pc++) {
-        if (c->watch[pc] == WATCH_NOT || simt_check_allocation(c, pc) != allocation) continue;
+        enum watched watched = (enum watched)c->watch[pc];
+        u->meets |= watched == WATCH_BARRIER || watched == WATCH_SYNC || watched == WATCH_WARP_SYNC;
+        if (watched == WATCH_NOT || simt_check_allocation(c, pc) != allocation) continue;
         unsigned bytes = touched_by(c, pc);
         if (!bytes) return false;
-        *loads |= c->program->code[pc].memory == MEMORY_LOAD;
-        if ((unsigned)__builtin_ctz(bytes) < *log) *log = (unsigned)__builtin_ctz(bytes);
+        *(c->program->code[pc].memory == MEMORY_LOAD ? &u->loads : &u->stores) += 1;
+        if ((unsigned)__builtin_ctz(bytes) < u->log) u->log = (unsigned)__builtin_ctz(bytes);
     }
     return true;
 }
 
-void simt_once_add(struct simt_check *c, uint64_t allocation)
+void simt_once_add(struct simt_check *c, uint64_t allocation, bool looked_up)
 {
     const struct simt_program *p = c->program;
-    unsigned log = 8;
-    bool loads = false;
+    struct uses u = {.log = 8};
     struct simt_block b;
     if (c->releases_some || c->once_count == MOST_ONCE || !simt_find(allocation, &b)) return;
     for (uint32_t k = 0; k < p->function_count; k++) {
         const struct function *f = &p->functions[k];
-        if ((!f->is_entry || f == c->launch->function->code) && !find_log(c, f, allocation, &log, &loads)) return;
+        if ((!f->is_entry || f == c->launch->function->code) && !find_uses(c, f, allocation, &u)) return;
     }
-    if (log == 8 || b.bytes >> log > UINT32_MAX) return;
+    bool shares = u.loads > u.stores && !u.meets;
+    if (u.log == 8 || b.bytes >> u.log > UINT32_MAX || (!looked_up && !shares)) return;
     struct once_array *x = &c->once[c->once_count++];
     x->start = b.address;
-    x->cells = b.bytes >> log;
-    x->log = log;
-    x->loads = loads;
+    x->cells = b.bytes >> u.log;
+    x->log = u.log;
+    x->loads = u.loads;
+    x->shares = shares;
     atomic_store(&x->over, false);
 }
 
@@ -164,7 +175,7 @@ struct touches { /* by lanes of a warp */
     const uint64_t *at; /* by lane, and how much is added: inside of the array, aligned */
     uint64_t more;
     uint32_t lanes;
-    bool rows; /* all lanes, neighbours in each half: `at` has the first ones */
+    unsigned apart; /* as in a note: then `at` has the two */
 };
 
 static unsigned bytes_touched(const struct insn *i)
@@ -181,22 +192,22 @@ static unsigned cells_touched(const struct insn *i, const struct once *o)
 static inline void find_cells(const struct touches *s, const struct once *o, uint32_t *cells)
 {
     uint64_t from = s->more - o->array->start;
-    unsigned log = o->array->log, n = 0, all = s->rows ? 2 : SIMT_WARP;
-    if (s->lanes == FULL)
+    unsigned log = o->array->log, n = 0, all = s->apart ? 2 : SIMT_WARP;
+    if (s->lanes == FULL || s->apart)
         for (; n < all; n++) cells[n] = (uint32_t)((s->at[n] + from) >> log);
     else
         EACH_LANE(l, s->lanes) cells[n++] = (uint32_t)((s->at[l] + from) >> log);
 }
 
-/* Where lanes of a note begin, by lane. */
-static void cells_of(const struct note *n, const char *at, uint32_t *cells)
+/* Where lanes begin, by lane, as a note has them. */
+static void cells_of(unsigned apart, uint32_t lanes, const char *at, uint32_t *cells)
 {
-    uint32_t first[2];
-    memcpy(first, at, sizeof first);
-    EACH_LANE(l, n->lanes)
+    uint32_t first[2] = {0};
+    if (apart) memcpy(first, at, sizeof first);
+    EACH_LANE(l, lanes)
     {
-        if (n->apart)
-            cells[l] = first[l / 16] + l % 16 * n->apart;
+        if (apart)
+            cells[l] = first[l / 16] + l % 16 * apart;
         else
             memcpy(&cells[l], at, sizeof *cells), at += sizeof *cells;
     }
@@ -206,14 +217,17 @@ static void cells_of(const struct note *n, const char *at, uint32_t *cells)
 static bool is_noted(const char *at, const struct touches *s, const uint32_t *cells, unsigned n)
 {
     struct note was;
-    uint32_t theirs[SIMT_WARP], differ = 0;
+    uint32_t theirs[SIMT_WARP], mine[SIMT_WARP], differ = 0;
     memcpy(&was, at, sizeof was);
     if ((was.me ^ s->me) & WHO_MASK || s->lanes & ~was.lanes || bytes_touched(was.insn) < bytes_touched(s->insn))
         return false;
-    if (s->lanes == was.lanes && s->rows == (was.apart > 0)) return !memcmp(at + sizeof was, cells, n * sizeof *cells);
-    if (s->rows) return false;
-    cells_of(&was, at + sizeof was, theirs);
-    EACH_LANE(l, s->lanes) differ |= theirs[l] ^ *cells++;
+    if (s->lanes == was.lanes && s->apart == was.apart) {
+        memcpy(theirs, at + sizeof was, sizeof *theirs); /* most often that says it */
+        return *theirs == *cells && !memcmp(at + sizeof was, cells, n * sizeof *cells);
+    }
+    cells_of(was.apart, was.lanes, at + sizeof was, theirs);
+    cells_of(s->apart, s->lanes, (const char *)cells, mine);
+    EACH_LANE(l, s->lanes) differ |= theirs[l] ^ mine[l];
     return !differ;
 }
 
@@ -225,6 +239,7 @@ static bool touch_again(const struct once *o, const struct touches *s, const uin
     return false;
 }
 
+/* ---- bits ---- */
 /* Notes that `count` cells side by side are touched. Those of them that were before. */
 static inline uint64_t mark_row(uint64_t *touched, uint32_t cell, unsigned count)
 {
@@ -244,7 +259,7 @@ static inline bool mark(const struct touches *s, const struct once *o, const uin
     uint64_t *touched = o->touched, again = 0;
     unsigned each = cells_touched(s->insn, o);
     uint64_t ones = (UINT64_C(1) << each) - 1;
-    if (s->rows) return !(mark_row(touched, cells[0], 16 * each) | mark_row(touched, cells[1], 16 * each));
+    if (s->apart) return !(mark_row(touched, cells[0], 16 * each) | mark_row(touched, cells[1], 16 * each));
     uint32_t at = cells[0] / 64;
     uint64_t word = touched[at];
     for (unsigned k = 0; k < n; k++) { /* most often each lane's is another word, or it is one for all */
@@ -261,10 +276,107 @@ static inline bool mark(const struct touches *s, const struct once *o, const uin
     return !again;
 }
 
+static size_t words_of(const struct once_array *x)
+{
+    return x->cells / 64 + 2; /* what is marked by steps may go on in the next word */
+}
+
+/* Cells of lanes as bits of words. */
+struct words {
+    unsigned count;
+    bool twice; /* two lanes have one */
+    uint32_t at[SIMT_WARP];
+    uint64_t bits[SIMT_WARP];
+};
+
+static void add_word(struct words *w, uint32_t at, uint64_t bits)
+{
+    if (w->count && w->at[w->count - 1] == at) {
+        w->twice |= (w->bits[w->count - 1] & bits) != 0;
+        w->bits[w->count - 1] |= bits;
+        return;
+    }
+    w->at[w->count] = at;
+    w->bits[w->count++] = bits;
+}
+
+#define MOST_APART 4
+
+/* The bits of lanes of a half, so many apart. */
+static uint64_t spread(uint64_t lanes, unsigned apart)
+{
+    uint64_t out = 0;
+    if (apart == 1) return lanes;
+    if (lanes == 0xffff) return apart == 2 ? 0x55555555 : apart == 3 ? 0x249249249249 : 0x1111111111111111;
+    for (; lanes; lanes &= lanes - 1) out |= UINT64_C(1) << (unsigned)__builtin_ctzll(lanes) * apart;
+    return out;
+}
+
+static void find_words(const struct touches *s, const struct once *o, const uint32_t *cells, unsigned n,
+                       struct words *w)
+{
+    uint64_t ones = (UINT64_C(1) << cells_touched(s->insn, o)) - 1;
+    w->count = 0;
+    w->twice = false;
+    for (unsigned k = 0; !s->apart && k < n; k++) add_word(w, cells[k] / 64, ones << cells[k] % 64);
+    for (unsigned h = 0; s->apart && h < 2; h++) {
+        uint32_t lanes = s->lanes >> 16 * h & 0xffff, one = lanes ? (uint32_t)__builtin_ctz(lanes) : 0;
+        uint32_t cell = cells[h] + one * s->apart;
+        uint64_t bits = spread(lanes >> one, s->apart), more = bits >> 1 >> (63 - cell % 64);
+        if (bits) add_word(w, cell / 64, bits << cell % 64);
+        if (more) add_word(w, cell / 64 + 1, more);
+    }
+}
+
+static bool are_any(const struct words *w, const uint64_t *bits)
+{
+    uint64_t any = 0;
+    for (unsigned k = 0; k < w->count; k++) any |= bits[w->at[k]] & w->bits[k];
+    return any;
+}
+
+/* Sets them. Were some before? */
+static bool set(const struct words *w, uint64_t *bits)
+{
+    uint64_t any = 0;
+    for (unsigned k = 0; k < w->count; k++) {
+        uint64_t *word = &bits[w->at[k]];
+        any |= *word & w->bits[k];
+        *word |= w->bits[k];
+    }
+    return any;
+}
+
+/* Where elements may be loaded by several. False: what was touched was stored to by others, or is now. */
+static bool mark_shared(const struct touches *s, struct once *o, const uint32_t *cells, unsigned n)
+{
+    size_t words = words_of(o->array);
+    uint64_t *stored = o->touched + words, *many = stored + words;
+    bool store = s->insn->memory == MEMORY_STORE;
+    struct words w;
+    find_words(s, o, cells, n, &w);
+    bool again = set(&w, o->touched) | w.twice;
+    if (store) set(&w, stored);
+    if (!again) return true;
+    if (++o->repeated > o->array->cells / 2) return false;
+    if (touch_again(o, s, cells, n)) return !store || !are_any(&w, many);
+    if (store || are_any(&w, stored)) return false;
+    set(&w, many);
+    return true;
+}
+
+/* Notes that the lanes touch cells. False: the list can't say it. */
+static bool mark_lanes(const struct touches *s, struct once *o, const uint32_t *cells, unsigned n)
+{
+    if (o->array->shares) return mark_shared(s, o, cells, n);
+    if (!o->array->loads || !touch_again(o, s, cells, n)) return mark(s, o, cells, n);
+    return ++o->repeated <= o->array->cells;
+}
+
 /* A chunk will do for most arrays: fresh memory would take longer than the stores. */
 static bool has_bits(struct once *o)
 {
-    size_t words = o->array->cells / 64 + 1;
+    size_t words = words_of(o->array) * (o->array->shares ? 3 : 1);
     if (o->touched) return true;
     if (words * sizeof *o->touched > sizeof o->bits->notes) {
         o->touched = rt_calloc(words, sizeof *o->touched);
@@ -279,20 +391,16 @@ static bool add_note(struct block *b, struct once *o, const struct touches *s)
 {
     const struct simt_check *c = b->check;
     const struct insn *i = s->insn;
-    unsigned lanes = lane_count(s->lanes), count = s->rows ? 2 : lanes;
+    unsigned lanes = lane_count(s->lanes), count = s->apart ? 2 : lanes;
     size_t bytes = bytes_of(c, i, lanes, count), width = width_of(i);
     if (atomic_load_explicit(&o->array->over, memory_order_relaxed)) return false;
     struct once_chunk *x = chunk_with(o, bytes);
     if (!x || !has_bits(o)) return false;
     char *at = x->notes + x->used, *values = at + sizeof(struct note) + bytes_of_cells(count);
-    struct note n = {i, s->me, s->lanes, {0}, s->rows ? cells_touched(i, o) : 0};
+    struct note n = {i, s->me, s->lanes, {0}, s->apart};
     uint32_t *cells = (uint32_t *)(void *)(at + sizeof n);
     find_cells(s, o, cells);
-    if (o->array->loads && touch_again(o, s, cells, count)) {
-        if (++o->repeated > o->array->cells) return false;
-    } else if (!mark(s, o, cells, count)) {
-        return false;
-    }
+    if (!mark_lanes(s, o, cells, count)) return false;
     memcpy(n.block, b->worker->block, sizeof n.block);
     memcpy(at, &n, sizeof n);
     o->latest[o->turn++ % ONCE_LATEST] = at;
@@ -303,19 +411,69 @@ static bool add_note(struct block *b, struct once *o, const struct touches *s)
     return true;
 }
 
+/* Of lanes whose elements are so many bytes apart in each half: by how many cells, 0 if a note can't say it. */
+static unsigned apart_of(const struct insn *i, const struct once *o, int64_t step)
+{
+    unsigned each = cells_touched(i, o), log = o->array->log;
+    if (!o->array->shares) return step == (int64_t)each << log ? each : 0;
+    return each == 1 && step > 0 && step <= MOST_APART << log && step % (1 << log) == 0 ? (unsigned)(step >> log) : 0;
+}
+
+/* Finds such a step in lanes m, and where lanes 0 and 16 are. */
+static unsigned find_apart(const struct simt_check *c, const struct insn *i, const struct once *o, const uint64_t *at,
+                           uint32_t m, uint64_t from[2])
+{
+    unsigned bytes = bytes_touched(i), apart = 0;
+    if (!o->array->shares) {
+        bool rows = m == FULL && c->vectors->rows64(at, bytes) == (ROW_UNIT | ROW_UNIT << ROW_BITS);
+        from[0] = at[0], from[1] = at[16];
+        return rows ? apart_of(i, o, bytes) : 0;
+    }
+    int64_t step = 0;
+    for (unsigned h = 0; h < 2; h++) {
+        uint32_t half = m >> 16 * h & 0xffff;
+        if (!(half & (half - 1))) continue;
+        int64_t other = c->vectors->stride(at + 16 * h, half, bytes);
+        if (step && other != step) return 0;
+        step = other;
+        if (!(apart = apart_of(i, o, step))) return 0;
+    }
+    for (unsigned h = 0; h < 2; h++) {
+        uint32_t half = m >> 16 * h & 0xffff, one = half ? (uint32_t)__builtin_ctz(half) : 0;
+        from[h] = at[16 * h + one] - one * (uint64_t)step;
+    }
+    return apart;
+}
+
+/* As within of struct check_vectors, of lanes that rise by multiples of their elements in each half. */
+static bool ends_within(const uint64_t *at, uint32_t m, uint64_t low, uint64_t room, uint64_t odd)
+{
+    bool within = true;
+    for (unsigned h = 0; h < 2; h++) {
+        uint32_t half = m >> 16 * h & 0xffff;
+        if (!half) continue;
+        uint64_t first = at[16 * h + (unsigned)__builtin_ctz(half)],
+                 last = at[16 * h + 31 - (unsigned)__builtin_clz(half)];
+        within &= first - low <= room && last - low <= room && !(first & odd);
+    }
+    return within;
+}
+
 bool simt_once_lanes(const struct warp *w, const struct insn *i, unsigned site, uint32_t m)
 {
     struct block *b = w->worker->observed;
     const struct span *s = &b->spans[i->d2];
-    uint64_t bytes = (uint64_t)i->size * i->count, room = s->high - s->low, imm = (uint64_t)i->imm;
+    uint64_t bytes = (uint64_t)i->size * i->count, room = s->high - s->low, imm = (uint64_t)i->imm, from[2];
     const uint64_t *at = u64_at(w->frame->regs, i->a);
     record me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
     if (s->written || room < bytes || imm % bytes || i->flags & F_FRAME) return false;
-    if (!b->check->vectors->within(at, m, s->low - imm, room - bytes, bytes - 1)) return false;
+    unsigned apart = find_apart(b->check, i, s->once, at, m, from);
+    bool within = s->once->array->shares && apart
+                      ? ends_within(at, m, s->low - imm, room - bytes, bytes - 1)
+                      : b->check->vectors->within(at, m, s->low - imm, room - bytes, bytes - 1);
+    if (!within) return false;
     if (w->worker->tallied) simt_tally_reach(w->worker, s->low, s->high);
-    bool rows = m == FULL && b->check->vectors->rows64(at, (uint32_t)bytes) == (ROW_UNIT | ROW_UNIT << ROW_BITS);
-    const uint64_t *from = rows ? (const uint64_t[]){at[0], at[16]} : at;
-    return add_note(b, s->once, &(struct touches){i, w->frame->regs, me, from, imm, m, rows});
+    return add_note(b, s->once, &(struct touches){i, w->frame->regs, me, apart ? from : at, imm, m, apart});
 }
 
 bool simt_once_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2])
@@ -324,11 +482,12 @@ bool simt_once_rows(const struct warp *w, const struct insn *i, unsigned site, i
     const struct span *s = &b->spans[i->d2];
     uint64_t bytes = (uint64_t)i->size * i->count, room = s->high - s->low;
     record me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
-    if (s->written || (uint64_t)step != bytes || room < 16 * bytes) return false;
+    unsigned apart = apart_of(i, s->once, step);
+    if (s->written || !apart || room < 15 * (uint64_t)step + bytes) return false;
     for (unsigned h = 0; h < 2; h++)
-        if (at[h] - s->low > room - 16 * bytes || at[h] % bytes) return false;
+        if (at[h] - s->low > room - 15 * (uint64_t)step - bytes || at[h] % bytes) return false;
     if (w->worker->tallied) simt_tally_reach(w->worker, s->low, s->high);
-    return add_note(b, s->once, &(struct touches){i, w->frame->regs, me, at, 0, FULL, true});
+    return add_note(b, s->once, &(struct touches){i, w->frame->regs, me, at, 0, FULL, apart});
 }
 
 bool simt_once_touch(const struct access *a, uint32_t m)
@@ -336,7 +495,7 @@ bool simt_once_touch(const struct access *a, uint32_t m)
     struct once *o = a->block->spans[a->insn->d2].once;
     bool within = true;
     EACH_LANE(l, m) within &= (a->at[l] - o->array->start) >> o->array->log < o->array->cells;
-    if (within && add_note(a->block, o, &(struct touches){a->insn, a->regs, a->me, a->at, 0, m, false})) return true;
+    if (within && add_note(a->block, o, &(struct touches){a->insn, a->regs, a->me, a->at, 0, m, 0})) return true;
     simt_once_leave(a->block, o);
     return false;
 }
@@ -363,7 +522,7 @@ static size_t recall(struct block *b, const struct once *o, const char *at, char
                        .me = n.me,
                        .origin = -1,
                        .bytes = (uint32_t)n.insn->size * n.insn->count};
-    cells_of(&n, at + sizeof n, cells);
+    cells_of(n.apart, n.lanes, at + sizeof n, cells);
     EACH_LANE(l, n.lanes)
     {
         a.at[l] = o->array->start + ((uint64_t)cells[l] << o->array->log);
@@ -439,16 +598,18 @@ struct once *simt_once_of(struct block *b, uint64_t allocation)
 }
 
 /* ---- the end ---- */
-/* Have two workers the same bits? */
+/* Have two workers the same bits, and, where elements may be loaded by several, has one of them stored? */
 static bool have_met(const struct simt_check *c, unsigned k)
 {
     uint64_t *all = NULL, met = 0;
+    size_t words = words_of(&c->once[k]), stored = c->once[k].shares ? words : 0;
     for (struct block *b = c->blocks; b; b = b->next) {
         uint64_t *mine = b->once[k].touched;
         if (!mine) continue;
-        for (uint64_t w = 0; all && w <= c->once[k].cells / 64; w++) {
-            met |= all[w] & mine[w];
+        for (size_t w = 0; all && w < words; w++) {
+            met |= (all[w] & mine[w + stored]) | (all[w + stored] & mine[w]);
             mine[w] |= all[w];
+            if (stored) mine[w + stored] |= all[w + stored];
         }
         all = mine;
     }

@@ -30,9 +30,9 @@ struct touched {
     uint64_t allocation;
     bool known;
     bool read_as_texture;
-    bool looked_up;            /* some address is nothing that can be computed beforehand */
-    struct one_value {         /* what all instructions store there */
-        unsigned bytes;        /* 0: none was looked at yet */
+    bool looked_up;     /* some address is nothing that can be computed beforehand */
+    struct one_value {  /* what all instructions store there */
+        unsigned bytes; /* 0: none was looked at yet */
         uint64_t value;
         bool differs; /* they store several, or what is not known, or load */
     } one;
@@ -375,7 +375,7 @@ bool simt_own_find(struct simt_check *c)
         for (size_t k = 0; k < c->output_count; k++) {
             if (is_own(&l, &all[k])) continue;
             c->outputs[left++] = all[k].allocation;
-            if (all[k].looked_up && !all[k].read_as_texture) simt_once_add(c, all[k].allocation);
+            if (!all[k].read_as_texture) simt_once_add(c, all[k].allocation, all[k].looked_up);
         }
         c->output_count = left;
     }

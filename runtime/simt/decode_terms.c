@@ -259,12 +259,16 @@ static int of_use(struct decoder *d, int reg, struct loop_use *use)
     bool within = use->place == LOOP_WITHIN;
     int *known = &d->flow_terms[d->f->reg_count + (size_t)reg], start = simt_start_of(d, reg), step = NO_TERM;
     if (within && *known >= 0) return *known;
+    if (*known == NO_TERM) return NO_TERM; /* it is looked at: the loop adds to it what it adds this to */
     size_t was = d->at;
+    int before = *known;
+    *known = NO_TERM;
     for (size_t k = 0; start >= 0 && step < 0 && k < d->f->insn_count; k++)
         if (writes(&d->f->insns[k], reg)) step = added_by(d, &d->f->insns[k], reg);
     d->at = NOT_THERE;
     use->plain = of_register(d, reg);
     d->at = was;
+    *known = before;
     if (step < 0 || !simt_grow(d, &p->uses, p->use_count, &d->use_capacity, sizeof *p->uses)) return use->plain;
     p->uses[p->use_count] = *use;
     int term = make(d, TERM_PASS, p->terms[start].wide, start, step, p->use_count++);

@@ -258,7 +258,8 @@ static int64_t find_stride(const uint64_t *at, uint32_t m, uint32_t bytes)
 {
     uint32_t rest = m & (m - 1), one = (uint32_t)__builtin_ctz(m), other = rest ? (uint32_t)__builtin_ctz(rest) : one;
     uint64_t by = bytes, differ = 0;
-    if (rest) by = (uint64_t)((int64_t)(at[other] - at[one]) / (int64_t)(other - one));
+    if (rest) by = at[other] - at[one];
+    if (rest && other - one > 1) by = other - one == 2 ? by >> 1 : (uint64_t)((int64_t)by / (int64_t)(other - one));
     if (by >> 16) return 0;
     uint64_t start = at[one] - by * one;
     for (uint32_t l = 0; l < 16; l++) differ |= (at[l] ^ (start + (uint32_t)by * l)) & -(uint64_t)(m >> l & 1);

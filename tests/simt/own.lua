@@ -188,6 +188,12 @@ case("one value by all, and another through a view", true, all .. "{ y[k] = 1; x
   local both = gpu.zeros(3000)
   k(8, 128)(both[{ { 1, 2048 } }], both[{ { 2, 2100 } }], at, 2048)
 end)
+case("numbers that are added to each other", true, i .. [[
+  unsigned a = i, b = 1;
+  for (int k = 0; k < n; k++) { a += b; b += a; ((unsigned *)y)[k % 8] = b; }]], function(k) k(8, 128)(x, y, at, 9) end)
+case("numbers that are added to each other where loads say", false, i .. [[
+  int a = 0, b = 1;
+  while (x[i + 1] > a) { a += b; b += a; ((int *)y)[i] = a; }]], function(k) k(8, 128)(x, y, at, 9) end)
 case("columns", false, "y[threadIdx.x * n + blockIdx.x] = threadIdx.x;", function(k) k(16, 128)(x, y, at, 16) end)
 case("columns that overlap", true, "y[threadIdx.x * n + blockIdx.x] = threadIdx.x;", function(k) k(17, 128)(x, y, at, 16) end)
 case("two views of an array, apart", false, i .. "y[i] = x[i];", function(k)

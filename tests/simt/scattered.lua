@@ -113,6 +113,84 @@ __global__ void late(int *y, const int *p, const int *v) { y[p[I]] = v[I]; if (I
   end
 end)
 
+-- Most instructions load, from places that many may load from as long as nobody else stores there. Who does what to
+-- which element is counted here; half of the launches have no race.
+local function races(threads, each)
+  local loaded, stored = {}, {}
+  for i = 0, threads - 1 do
+    local from, to = each(i)
+    for _, place in ipairs(from) do
+      if stored[place] and stored[place] ~= i then return true end
+      loaded[place] = loaded[place] and loaded[place] ~= i and -1 or i
+    end
+    if to then
+      if stored[to] or loaded[to] and loaded[to] ~= i then return true end
+      stored[to] = i
+    end
+  end
+  return false
+end
+
+for _, ty in ipairs { { "unsigned char", "uint8" }, { "float", "float32" }, { "double", "float64" } } do
+  local k = gpu.kernel(([==[#define I (blockIdx.x * blockDim.x + threadIdx.x)
+__global__ void mix(T *y, const int *p, const int *a, const int *b, int n) { int i = I; if (i < n) y[p[i]] = y[a[i]] + y[b[i]] + 1; }
+__global__ void add(T *y, const int *p, const int *a, const int *b, int n) { int i = I; if (i < n) y[p[i]] = y[p[i]] + y[a[i]] + y[b[i]]; }
+__global__ void twice(T *y, const int *p, const int *a, const int *b, int n)
+{
+    int i = I;
+    if (i >= n) return;
+    T v = y[p[i]] + y[a[i]] + y[b[i]] + y[a[i] ^ 2];
+    y[p[i]] = v;
+    if (i % 3 == 0) y[p[i]] += 1;
+}
+__global__ void steps(T *y, int step, int at, int left, int right, int m, int n)
+{
+    int i = I;
+    if (i < n && i % m == 0) y[i * step + at] = y[i * step + at - left] + y[i * step + at] + y[i * step + at + right] + 1;
+}]==]):gsub("T", ty[1]) .. "")
+  t.test("stored between what others load: " .. ty[1], function()
+    local y, clean, racing = gpu.ones({ n }, ty[2]), 0, 0
+    local function same(race, launch, name)
+      if race then racing = racing + 1 else clean = clean + 1 end
+      for _ = 1, 2 do
+        local found = gpu.check(launch)
+        t.eq(#found > 0, race, name)
+        for _, r in ipairs(found) do t.eq(r.kind, "race", name) end
+      end
+    end
+    for round = 1, 8 do
+      local threads, blocks = 4096, round % 2 == 0 and { 16, 256 } or { 128, 32 }
+      local p, a, b = {}, {}, {}
+      local mixed = t.shuffled(threads, random)
+      for i = 1, threads do -- they store to even places, by rows or here and there, and load from odd ones
+        p[i], a[i], b[i] = 2 * (round % 4 < 2 and i - 1 or mixed[i]), 2 * random(threads) + 1, 2 * i % 64 + 1
+      end
+      if round > 4 then a[1 + random(threads)] = p[1 + random(threads)] end
+      local pp, aa, bb = gpu.array(p, "int32"), gpu.array(a, "int32"), gpu.array(b, "int32")
+      for _, name in ipairs { "mix", "add", "twice" } do
+        local race = races(threads, function(i)
+          local from = { a[i + 1], b[i + 1], name ~= "mix" and p[i + 1] or nil }
+          if name == "twice" then from[4] = a[i + 1] ~ 2 end
+          return from, p[i + 1]
+        end)
+        same(race, function() k[name](blocks[1], blocks[2])(y, pp, aa, bb, threads) end, name .. " " .. round)
+      end
+    end
+    for _ = 1, 24 do
+      local step, left, right, m = 1 + random(5), random(4), random(4), 1 + random(3)
+      local threads = 700 + random(300)
+      local race = races(threads, function(i)
+        if i % m > 0 then return {} end
+        local at = i * step + 8
+        return { at - left, at, at + right }, at
+      end)
+      same(race, function() k.steps(8, 128)(y, step, 8, left, right, m, threads) end,
+        ("step %d left %d right %d m %d of %d threads"):format(step, left, right, m, threads))
+    end
+    assert(clean > 10 and racing > 10, ("%d clean, %d racing"):format(clean, racing))
+  end)
+end
+
 t.test("atomics", function()
   local k = gpu.kernel [==[#define I (blockIdx.x * blockDim.x + threadIdx.x)
 __global__ void count(int *y, const int *p) { atomicAdd(&y[p[I]], 1); }
