@@ -19,15 +19,13 @@ static struct rt_error *make_box(lua_State *L)
     lua_pushcfunction(L, clear_box);
     lua_setfield(L, -2, "__gc");
     lua_setmetatable(L, -2);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &box_key);
+    lg_set_own(L, LG_OWN_ERROR, &box_key);
     return box;
 }
 
 struct rt_error *lg_error_box(lua_State *L)
 {
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &box_key);
-    struct rt_error *box = lua_touserdata(L, -1);
-    lua_pop(L, 1);
+    struct rt_error *box = lg_own(L, LG_OWN_ERROR);
     return box ? box : make_box(L);
 }
 

@@ -49,6 +49,12 @@ void lg_push_doc_names(lua_State *L); /* an unsorted list of all recorded names.
  * them by value; they are no recorded names. */
 extern const struct lg_function lg_stdlib[];
 
+/* lang/own.c: what a state has one of, each a userdata of the file that makes it; NULL as long as there is none. */
+enum lg_own { LG_OWN_ERROR, LG_OWN_ACCOUNT, LG_OWN_WAITING, LG_OWN_COUNT };
+void *lg_own(lua_State *L, enum lg_own what);
+/* Takes the userdata at the top for it, which the registry holds under the key from then on, and pops it. [raises] */
+void lg_set_own(lua_State *L, enum lg_own what, const void *key);
+
 /* The state's error struct for calls into runtime/ and kernels/. */
 struct rt_error *lg_error_box(lua_State *L);
 /* Raises the error in the box, with the position of the Lua caller in front. [raises] */

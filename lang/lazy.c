@@ -21,16 +21,14 @@ static const char *const mode_names[] = {"never", "large", "always", NULL};
 
 static struct waiting *find_waiting(lua_State *L)
 {
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &waiting_key);
-    struct waiting *w = lua_touserdata(L, -1);
-    lua_pop(L, 1);
+    struct waiting *w = lg_own(L, LG_OWN_WAITING);
     if (w) return w;
     const char *v = getenv("LUNARRAY_LAZY");
     w = lua_newuserdatauv(L, sizeof *w, 0);
     *w = (struct waiting){.mode = LG_LAZY_LARGE};
     for (int i = 0; v && mode_names[i]; i++)
         if (!strcmp(v, mode_names[i])) w->mode = (enum lg_laziness)i;
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &waiting_key);
+    lg_set_own(L, LG_OWN_WAITING, &waiting_key);
     return w;
 }
 

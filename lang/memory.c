@@ -1,8 +1,19 @@
-/* Lua's collector sees a few dozen bytes where an array holds gigabytes of device memory. This file looks at what all
+/* Lua's collector sees a few hundred bytes where an array holds gigabytes of device memory. This file looks at what all
  * arrays hold, runs a collection when that has grown by more than what a collection costs, and lets a full device ask
  * for one. Collecting early keeps the intermediates of expressions few: their memory goes round
  * while it is still in the processor's caches. */
 #include "lang/largest.h"
+
+/* Garbage of small arrays, and of what Lua keeps of each, is looked for when as much may have come as half of a
+ * processor's second cache holds: on a heap of some MB Lua by itself would wait for ten times as much, and an operation
+ * on 1000 elements then takes twice its time. It is a step of the collector, which is Lua's own measure: where it is
+ * generational one over the young objects. Tables that were written to are gone through each time, so a big heap waits
+ * for more. */
+#define YOUNG         (512u << 10)
+#define YOUNG_OF_HEAP 16   /* or this part of Lua's heap */
+#define PER_ARRAY     512  /* bytes in Lua's heap, and of the cache, that belong to an array */
+#define STEPS         64   /* after so many, one that may go through the old objects, too */
+#define SHARE         5    /* of the heap, which makes the collector think of them: its own for the young is as much */
 
 #define SLACK (16u << 20) /* bytes of garbage that are never worth a collection */
 #define WORTH 32          /* and so many for each byte of Lua's own heap, which a collection goes through, always are */
@@ -10,6 +21,10 @@
 struct account {
     lua_State *L;    /* the main thread */
     size_t next;     /* collect when the arrays hold more bytes than this */
+    size_t young;    /* and a step when they hold more than this */
+    size_t room;     /* for garbage between two steps */
+    size_t calls;    /* since the last step, at most one for each array */
+    unsigned steps;
     bool collecting; /* a collection is running: finalizers must not start another */
 };
 
@@ -17,23 +32,47 @@ static const char account_key;
 /* The state whose call is running on this thread: a device fills up inside of one. */
 static _Thread_local struct account *current;
 
+/* From here on garbage may come until the next step; returns the size of Lua's heap. */
+static size_t begin_anew(struct account *a)
+{
+    size_t heap = (size_t)lua_gc(a->L, LUA_GCCOUNT) << 10;
+    a->room = heap / YOUNG_OF_HEAP > YOUNG ? heap / YOUNG_OF_HEAP : YOUNG;
+    a->young = rt_memory_held() + a->room;
+    a->calls = 0;
+    return heap;
+}
+
+static bool can_collect(const struct account *a)
+{
+    return !a->collecting && lua_gc(a->L, LUA_GCCOUNT) >= 0; /* which it is not while Lua runs a finalizer */
+}
+
 static void collect(struct account *a)
 {
-    if (a->collecting) return;
+    if (!can_collect(a)) return;
     a->collecting = true;
     lua_gc(a->L, LUA_GCCOLLECT);
     a->collecting = false;
-    size_t heap = (size_t)lua_gc(a->L, LUA_GCCOUNT) << 10;
+    size_t heap = begin_anew(a);
     /* A big heap waits for more garbage, until there is as much garbage as live memory. */
     size_t live = rt_memory_held(), room = live > 4 * heap ? live : 4 * heap;
     if (room > WORTH * heap) room = WORTH * heap;
     a->next = live + (room > SLACK ? room : SLACK);
 }
 
+static void step(struct account *a)
+{
+    if (!can_collect(a)) return;
+    a->collecting = true;
+    lua_gc(a->L, LUA_GCSTEP, ++a->steps % STEPS ? 0 : lua_gc(a->L, LUA_GCCOUNT) / SHARE + 1);
+    a->collecting = false;
+    begin_anew(a);
+}
+
 bool lg_memory_collect(lua_State *L, size_t bytes)
 {
     size_t heap = (size_t)lua_gc(L, LUA_GCCOUNT) << 10;
-    if (!current || current->collecting || bytes < 4 * heap || !lua_gc(L, LUA_GCISRUNNING)) return false;
+    if (!current || current->collecting || bytes < 4 * heap || lua_gc(L, LUA_GCISRUNNING) != 1) return false;
     collect(current);
     return true;
 }
@@ -54,7 +93,7 @@ static int close_account(lua_State *L)
 static struct account *make_account(lua_State *L)
 {
     struct account *a = lua_newuserdatauv(L, sizeof *a, 0);
-    *a = (struct account){.next = SLACK};
+    *a = (struct account){.next = SLACK, .young = rt_memory_held() + YOUNG, .room = YOUNG};
     lua_createtable(L, 0, 1);
     lua_pushcfunction(L, close_account);
     lua_setfield(L, -2, "__gc");
@@ -62,25 +101,21 @@ static struct account *make_account(lua_State *L)
     lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
     a->L = lua_tothread(L, -1);
     lua_pop(L, 1);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &account_key);
+    lg_set_own(L, LG_OWN_ACCOUNT, &account_key);
     rt_memory_set_collector(device_is_full, NULL);
-    return a;
-}
-
-/* NULL while the state closes. */
-static struct account *find_account(lua_State *L)
-{
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &account_key);
-    struct account *a = lua_touserdata(L, -1);
-    lua_pop(L, 1);
     return a;
 }
 
 void lg_memory_enter(lua_State *L)
 {
-    struct account *a = find_account(L);
-    current = a ? a : make_account(L);
-    if (rt_memory_held() > current->next && lua_gc(L, LUA_GCISRUNNING)) collect(current);
+    struct account *a = lg_own(L, LG_OWN_ACCOUNT);
+    current = a = a ? a : make_account(L);
+    size_t held = rt_memory_held();
+    if (held <= a->young && ++a->calls * PER_ARRAY <= a->room) return;
+    if (lua_gc(L, LUA_GCISRUNNING) != 1) return;
+    step(a);
+    if (rt_memory_held() > a->next) collect(a);
+    lg_check_frame(L);
 }
 
 static int heap(lua_State *L)
@@ -165,7 +200,7 @@ static int memory(lua_State *L)
 static int memory_trim(lua_State *L)
 {
     struct rt_device *d = lg_check_device(L, 1);
-    struct account *c = find_account(L);
+    struct account *c = lg_own(L, LG_OWN_ACCOUNT);
     if (c) collect(c);
     rt_memory_trim(d);
     return 0;

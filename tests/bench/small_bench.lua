@@ -148,6 +148,37 @@ local function cases_of(n)
   add("x[mask] = 0", function() out[mask] = 0 end)
   add("x[7]", function() return y[1] end)
   add("row of 10 x 100", function() return table_[1] end)
+
+  -- Those put together from several operations.
+  for _, name in ipairs({ "logsumexp", "median", "norm", "softmax", "log_softmax", "nansum", "nanmean", "nanmax", "nanstd",
+    "diff", "trapezoid", "sort", "argsort", "unique", "ptp", "cummax" }) do
+    local f = y[name]
+    add(name, type(f(y)) == "number" and function() return f(y) end or function() return e(f(y)) end)
+  end
+  local inner = n > 1 and y or gpu.ones(2, "float32", device) -- a derivative takes two elements
+  add("gradient", function() return e(inner:gradient()) end)
+  add("quantile", function() return y:quantile(0.25) end)
+  add("norm, inf", function() return y:norm(math.huge) end)
+  add("softmax of 10 x 100", function() return e(table_:softmax(2)) end)
+  add("logsumexp of 10 x 100 along 2", function() return e(table_:logsumexp(2)) end)
+  add("norm of 10 x 100 along 2", function() return e(table_:norm(2, 2)) end)
+  add("interp", function() return e(x:interp(y, d)) end)
+  add("bincount", function() return e(i:bincount()) end)
+  add("histogram", function() return y:histogram(10) end)
+  add("searchsorted", function() return e(y:searchsorted(x)) end)
+  add("clip in place", function() return e(out:clip_(0.2, 0.8)) end)
+  add("equal", function() return y:equal(y) end)
+  add("allclose", function() return y:allclose(y) end)
+  add("nonzero", function() return some:nonzero() end)
+  add("topk 10", function() return y:topk(math.min(10, n)) end)
+  add("stack", function() return gpu.stack({ x, y }) end)
+  add("split", function() return table_:split(1, 1) end)
+  add("matrix by vector", function() return table_:matmul(row) end)
+  add("outer", function() return row:outer(row) end)
+  add("tile", function() return row:tile(tens) end)
+  add("repeat", function() return row:repeat_interleave(2) end)
+  add("pad", function() return y:pad(1) end)
+  add("gather along 1", function() return y:gather(1, places) end)
   return cases
 end
 

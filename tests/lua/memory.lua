@@ -71,6 +71,20 @@ for _, device in ipairs(t.devices()) do
     assert(most < 64 << 20, "400 MiB of garbage were not collected: " .. most)
   end)
 
+  test("garbage of small arrays is collected soon, on a large heap too", function()
+    local former = collectgarbage("generational")
+    local x, heap = gpu.zeros(9, device), {}
+    for i = 1, 10000 do heap[i] = x:narrow(1, 1, 2) end
+    collect()
+    local before, most = in_use(), 0
+    for _ = 1, 200 do
+      for _ = 1, 50 do gpu.empty(1000, device) end
+      most = math.max(most, in_use() - before)
+    end
+    collectgarbage(former)
+    assert(#heap == 10000 and most < 4 << 20, "40 MB of garbage were not collected: " .. most)
+  end)
+
   test("a stopped collector stays stopped", function()
     collect()
     collectgarbage("stop")
