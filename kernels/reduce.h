@@ -46,6 +46,8 @@ enum rt_status kn_reduce_cuda(struct kn_reducer *r, const struct rt_array *out, 
 /* The sum of n values, fewer than 4096, of int64, float32 or float64 that lie one after the other, on the host, to the
  * bits that kn_reduce_host gives. */
 void kn_sum_values(enum rt_dtype t, const void *values, size_t n, void *sum);
+/* Those of rows of n values each, one row after the other. */
+void kn_sum_rows(enum rt_dtype t, const void *values, size_t rows, size_t n, void *sums);
 /* Likewise their product. */
 void kn_multiply_values(enum rt_dtype t, const void *values, size_t n, void *product);
 /* What kn_small_reduction is for: some elements that lie in memory as they are, of a real dtype that is its own class,

@@ -25,21 +25,22 @@ static enum rt_dtype result_of(enum kn_reduction k, enum rt_dtype t)
     return k == KN_ANY || k == KN_ALL ? RT_BOOL : t;
 }
 
-static void sum(const struct few *f, enum rt_dtype t, void *to)
+/* Of rows of f->n elements, one after the other. */
+static void sum_rows(const struct few *f, size_t rows, enum rt_dtype t, void *to)
 {
     const struct kn_loops *l = kn_host_loops();
     _Alignas(64) char block[KN_BLOCK * 8];
     const void *values = f->values;
     if (f->dtype == RT_BOOL && t == RT_INT64) {
-        int64_t count = (int64_t)l->narrow->count_true[RT_BOOL](values, f->n);
-        memcpy(to, &count, sizeof count);
+        for (size_t i = 0; i < rows; i++)
+            ((int64_t *)to)[i] = (int64_t)l->narrow->count_true[RT_BOOL]((const char *)values + i * f->n, f->n);
         return;
     }
     if (f->dtype != t) {
-        l->convert[kn_class_of(f->dtype)][t](block, values, f->n);
+        l->convert[kn_class_of(f->dtype)][t](block, values, rows * f->n);
         values = block;
     }
-    kn_sum_values(t, values, f->n, to);
+    kn_sum_rows(t, values, rows, f->n, to);
 }
 
 static void product(const struct few *f, enum rt_dtype t, void *to)
@@ -50,15 +51,15 @@ static void product(const struct few *f, enum rt_dtype t, void *to)
 }
 
 /* In float64 of what is not floating, then rounded. */
-static void mean(const struct few *f, enum rt_dtype result, void *to)
+static void mean_rows(const struct few *f, size_t rows, enum rt_dtype result, void *to)
 {
     const struct kn_loops *l = kn_host_loops();
     enum rt_dtype t = rt_dtypes[f->dtype].kind == 'f' ? f->dtype : RT_FLOAT64;
-    _Alignas(16) char total[RT_ELEMENT], length[RT_ELEMENT];
-    sum(f, t, total);
-    kn_fill_block(length, t, &(struct kn_operand){.is_float = true, .f = (double)f->n}, 1);
-    l->ops[KN_DIV][kn_class_of(t)](total, total, length, NULL, 1);
-    l->convert[kn_class_of(t)][result](to, total, 1);
+    _Alignas(64) char totals[KN_BLOCK * 8], lengths[KN_BLOCK * 8];
+    sum_rows(f, rows, t, totals);
+    kn_fill_block(lengths, t, &(struct kn_operand){.is_float = true, .f = (double)f->n}, rows);
+    l->ops[KN_DIV][kn_class_of(t)](totals, totals, lengths, NULL, rows);
+    l->convert[kn_class_of(t)][result](to, totals, rows);
 }
 
 static void extreme(const struct few *f, bool least, bool place, void *to)
@@ -71,19 +72,32 @@ static void extreme(const struct few *f, bool least, bool place, void *to)
     memcpy(to, place ? (void *)&index : best, place ? sizeof index : rt_dtypes[f->dtype].size);
 }
 
-static void reduce(enum kn_reduction k, const struct few *f, enum rt_dtype result, void *to)
+static void reduce_row(enum kn_reduction k, const struct few *f, enum rt_dtype result, void *to)
 {
-    if (k == KN_SUM) {
-        sum(f, result, to);
-    } else if (k == KN_PROD) {
+    if (k == KN_PROD) {
         product(f, result, to);
-    } else if (k == KN_MEAN) {
-        mean(f, result, to);
     } else if (result == RT_BOOL) {
         size_t count = kn_host_loops()->narrow->count_true[f->dtype](f->values, f->n);
         *(uint8_t *)to = k == KN_ALL || k == KN_MIN ? count == f->n : count > 0;
     } else {
         extreme(f, k == KN_MIN || k == KN_ARGMIN, result == RT_INT64 && (k == KN_ARGMIN || k == KN_ARGMAX), to);
+    }
+}
+
+static void reduce_rows(enum kn_reduction k, const struct few *rows, size_t count, enum rt_dtype result, char *to)
+{
+    struct few row = *rows;
+    if (k == KN_SUM) {
+        sum_rows(rows, count, result, to);
+        return;
+    }
+    if (k == KN_MEAN) {
+        mean_rows(rows, count, result, to);
+        return;
+    }
+    for (size_t i = 0; i < count; i++, to += rt_dtypes[result].size) {
+        reduce_row(k, &row, result, to);
+        row.values = (const char *)row.values + row.n * rt_dtypes[row.dtype].size;
     }
 }
 
@@ -99,7 +113,7 @@ bool kn_small_reduction(enum kn_reduction k, const struct rt_array *a, enum rt_d
     if (!has_loops(k, a->dtype) || !kn_is_small(a)) return false;
     struct few all = {.dtype = a->dtype, .n = (size_t)rt_array_size(a), .values = rt_array_host(a)};
     *t = result_of(k, a->dtype);
-    reduce(k, &all, *t, element);
+    reduce_rows(k, &all, 1, *t, element);
     return true;
 }
 
@@ -132,8 +146,8 @@ bool kn_small_rows(enum kn_reduction k, const struct rt_array *a, unsigned axes,
 {
     size_t count = 1, last = (size_t)a->ndim - 1;
     bool index = k == KN_ARGMIN || k == KN_ARGMAX;
-    if (a->ndim < 2 || !has_loops(k, a->dtype) || !kn_is_small(a)) return false;
-    if (axes == 1 && index) return search_columns(k == KN_ARGMIN, a, keepdims, out);
+    if (!has_loops(k, a->dtype) || !kn_is_small(a)) return false;
+    if (axes == 1 && index && a->ndim > 1) return search_columns(k == KN_ARGMIN, a, keepdims, out);
     if (axes != 1u << last) return false;
     struct few row = {.dtype = a->dtype, .n = (size_t)a->shape[last], .values = rt_array_host(a)};
     for (size_t i = 0; i < last; i++) count *= (size_t)a->shape[i];
@@ -141,9 +155,6 @@ bool kn_small_rows(enum kn_reduction k, const struct rt_array *a, unsigned axes,
     enum rt_dtype t = result_of(k, a->dtype);
     char *to = new_result(t, a, axes, keepdims, out);
     if (!to) return false;
-    for (size_t i = 0; i < count; i++, to += rt_dtypes[t].size) {
-        reduce(k, &row, t, to);
-        row.values = (const char *)row.values + row.n * rt_dtypes[a->dtype].size;
-    }
+    reduce_rows(k, &row, count, t, to);
     return true;
 }

@@ -34,6 +34,25 @@ static void fold_lanes(enum kn_class part, union lane *lanes, size_t n, size_t p
     }
 }
 
+/* The same of KN_WIDE_LANES lanes to one number. */
+static void fold_all_lanes(enum kn_class part, union lane *lanes)
+{
+    uint64_t whole[KN_WIDE_LANES];
+    double real[KN_WIDE_LANES];
+    if (part == KN_I64) {
+        memcpy(whole, lanes, sizeof whole);
+        for (int i = 0; i < 8; i++) whole[i] += whole[i + 8];
+        for (int i = 0; i < 4; i++) whole[i] += whole[i + 4];
+        lanes->whole = (whole[0] + whole[2]) + (whole[1] + whole[3]);
+    } else {
+        memcpy(real, lanes, sizeof real);
+        for (int i = 0; i < 8; i++) real[i] += real[i + 8];
+        for (int i = 0; i < 4; i++) real[i] += real[i + 4];
+        lanes->real = (real[0] + real[2]) + (real[1] + real[3]);
+    }
+}
+_Static_assert(KN_WIDE_LANES == 16, "lanes are folded to 8, to 4 and to 1");
+
 /* Sums on their way: of some rows at a time, block by block. */
 struct sums {
     kn_sum_wide_loop *add;
@@ -57,7 +76,10 @@ static void start_sums(struct sums *s, enum kn_class part, size_t parts, size_t 
 static void end_block(struct sums *s)
 {
     for (size_t i = 0; i < s->rows; i++) {
-        fold_lanes(s->part, s->lanes + i * KN_WIDE_LANES, KN_WIDE_LANES, s->parts);
+        if (s->parts == 1)
+            fold_all_lanes(s->part, s->lanes + i * KN_WIDE_LANES);
+        else
+            fold_lanes(s->part, s->lanes + i * KN_WIDE_LANES, KN_WIDE_LANES, s->parts);
         memcpy(s->of_blocks[i] + s->blocks * s->parts, s->lanes + i * KN_WIDE_LANES, s->parts * sizeof *s->lanes);
     }
     s->blocks++;
@@ -192,11 +214,24 @@ void kn_reduce_sum_items(const struct kn_reduce_pass *p, size_t begin, size_t en
         sum_items(p, item, 1, 1, 0, scratch);
 }
 
-void kn_sum_values(enum rt_dtype t, const void *values, size_t n, void *sum)
+void kn_sum_rows(enum rt_dtype t, const void *values, size_t rows, size_t n, void *sums)
 {
     struct sums s;
     enum kn_class part = kn_class_of(t);
-    start_sums(&s, part, 1, 1);
-    sum_stored(&s, values, 0, n);
-    kn_host_loops()->convert[part == KN_I64 ? KN_I64 : KN_F64][t](sum, sum_of(&s, 0), 1);
+    const char *from = values;
+    char *to = sums;
+    for (size_t count; rows > 0; rows -= count, from += count * n * kn_classes[part].size) {
+        union lane found[KN_SUMMED_ROWS];
+        count = rows < KN_SUMMED_ROWS ? 1 : KN_SUMMED_ROWS;
+        start_sums(&s, part, 1, count);
+        sum_stored(&s, from, (ptrdiff_t)n, n);
+        for (size_t i = 0; i < count; i++) found[i] = *sum_of(&s, i);
+        kn_host_loops()->convert[part == KN_I64 ? KN_I64 : KN_F64][t](to, found, count);
+        to += count * kn_classes[part].size;
+    }
+}
+
+void kn_sum_values(enum rt_dtype t, const void *values, size_t n, void *sum)
+{
+    kn_sum_rows(t, values, 1, n, sum);
 }

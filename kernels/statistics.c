@@ -109,17 +109,22 @@ static const void *small_operand(struct build *b, const struct kn_source *x, enu
     return block;
 }
 
-/* Of floats, which the operation leaves in their dtype. */
-static struct kn_source small_op(struct build *b, enum kn_op op, struct kn_source x, struct kn_source y)
+/* Of floats, which the operation leaves in their dtype or finds to be true of. */
+static struct kn_source small_op(struct build *b, enum kn_op op, struct kn_source x, struct kn_source y,
+                                 struct kn_source z)
 {
-    enum rt_dtype t = dtype_of(x);
+    const struct kn_source *const sources[] = {&x, &y, &z};
+    const int arity = kn_ops[op].arity;
+    const enum kn_rule rule = kn_op_texts[op].rule;
+    const bool truth = rule == KN_RULE_PREDICATE || rule == KN_RULE_COMPARE;
+    const enum rt_dtype t = dtype_of(arity > 2 ? y : x);
+    const void *values[3] = {NULL};
     if (b->status != RT_OK || !x.operand.array) return x;
     int64_t n = x.operand.array->shape[0];
-    const void *first = small_operand(b, &x, t, n);
-    const void *second = kn_ops[op].arity > 1 ? small_operand(b, &y, t, n) : NULL;
+    for (int i = 0; i < arity; i++) values[i] = small_operand(b, sources[i], i == 0 ? dtype_of(x) : t, n);
     void *to = take(b, t, n);
-    if (to) kn_host_loops()->ops[op][kn_class_of(t)](to, first, second, NULL, (size_t)n);
-    return note(b, to, t, n);
+    if (to) kn_host_loops()->ops[op][kn_class_of(t)](to, values[0], values[1], values[2], (size_t)n);
+    return note(b, to, truth ? RT_BOOL : t, n);
 }
 
 static struct kn_source small_convert(struct build *b, struct kn_source x, enum rt_dtype t)
@@ -146,7 +151,7 @@ static struct kn_source small_sums(struct build *b, struct kn_source x, enum rt_
         while ((values += n * value) < end) kn_host_loops()->ops[KN_ADD][class](to, to, values, NULL, n);
         return sums;
     }
-    for (; values < end; values += all / n * value, to += value) kn_sum_values(t, values, all / n, to);
+    kn_sum_rows(t, values, n, all / n, to);
     return sums;
 }
 
@@ -159,6 +164,29 @@ static struct kn_source small_sum(struct build *b, struct kn_source x)
     void *to = take(b, t, 1);
     if (to) kn_sum_values(t, values_of(b, x.operand.array), (size_t)x.operand.array->shape[0], to);
     return note(b, to, t, 1);
+}
+
+/* Extremes are the same in any order. */
+static struct kn_source small_extreme(struct build *b, struct kn_source x, bool least)
+{
+    if (b->status != RT_OK || !x.operand.array) return x;
+    const struct kn_loops *l = kn_host_loops();
+    const enum rt_dtype t = dtype_of(x);
+    const enum kn_class class = kn_class_of(t);
+    const size_t n = b->results ? (size_t)b->results : 1, all = (size_t)x.operand.array->shape[0];
+    const size_t value = kn_classes[class].size;
+    const char *values = values_of(b, x.operand.array), *end = values + all * value;
+    char *to = take(b, t, (int64_t)n);
+    if (!to) return x;
+    struct kn_source found = note(b, to, t, (int64_t)n);
+    if (b->down) {
+        memcpy(to, values, n * value);
+        while ((values += n * value) < end) l->ops[least ? KN_MINIMUM : KN_MAXIMUM][class](to, to, values, NULL, n);
+        return found;
+    }
+    for (; values < end; values += all / n * value, to += value)
+        (least ? l->least : l->greatest)[class](to, values, all / n);
+    return found;
 }
 
 /* ---- the steps, whatever becomes of them ---- */
@@ -174,7 +202,7 @@ static struct kn_source convert(struct build *b, struct kn_source x, enum rt_dty
 static struct kn_source op3(struct build *b, enum kn_op op, struct kn_source x, struct kn_source y, struct kn_source z)
 {
     struct kn_expression *made = NULL;
-    if (b->small) return small_op(b, op, x, y);
+    if (b->small) return small_op(b, op, x, y, z);
     if (b->status == RT_OK) b->status = kn_expression_new(op, (struct kn_source[]){x, y, z}, &made, b->e);
     return keep(b, made);
 }
@@ -187,7 +215,7 @@ static struct kn_source op(struct build *b, enum kn_op operation, struct kn_sour
 static struct kn_source reduce(struct build *b, enum kn_reduction k, struct kn_source x)
 {
     struct kn_expression *made = NULL;
-    if (b->small) return small_sum(b, x);
+    if (b->small) return k == KN_SUM ? small_sum(b, x) : small_extreme(b, x, k == KN_MIN);
     if (b->status == RT_OK) b->status = kn_expression_reduce(&x, k, b->axes, &made, b->e);
     return keep(b, made);
 }
@@ -308,11 +336,11 @@ enum rt_status kn_expression_statistic(const struct kn_statistic *s, const struc
     return b.status;
 }
 
-/* Made of sums, conversions and operations that leave floats as they are. */
+/* Made of sums, extremes, conversions and operations on floats, and no mistake. */
 static bool is_plain(const struct kn_statistic *s)
 {
-    bool norm = s->kind == KN_NORM && (s->number == 1 || s->number == 2);
-    return norm || s->kind == KN_VARIANCE || s->kind == KN_DEVIATION;
+    bool norm = s->kind == KN_NORM && !isnan(s->number);
+    return norm || s->kind == KN_VARIANCE || s->kind == KN_DEVIATION || s->kind == KN_LOGSUMEXP;
 }
 
 /* How many elements are true, of an array that one thread has read before others would have begun. */

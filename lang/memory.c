@@ -10,20 +10,20 @@
  * generational one over the young objects. Tables that were written to are gone through each time, so a big heap waits
  * for more. */
 #define YOUNG         (512u << 10)
-#define YOUNG_OF_HEAP 16   /* or this part of Lua's heap */
-#define PER_ARRAY     512  /* bytes in Lua's heap, and of the cache, that belong to an array */
-#define STEPS         64   /* after so many, one that may go through the old objects, too */
-#define SHARE         5    /* of the heap, which makes the collector think of them: its own for the young is as much */
+#define YOUNG_OF_HEAP 16  /* or this part of Lua's heap */
+#define PER_ARRAY     512 /* bytes in Lua's heap, and of the cache, that belong to an array */
+#define STEPS         64  /* after so many, one that may go through the old objects, too */
+#define SHARE         5   /* of the heap, which makes the collector think of them: its own for the young is as much */
 
-#define SLACK (16u << 20) /* bytes of garbage that are never worth a collection */
-#define WORTH 32          /* and so many for each byte of Lua's own heap, which a collection goes through, always are */
+#define SLACK         (16u << 20) /* bytes of garbage that are never worth a collection */
+#define WORTH         32 /* and so many for each byte of Lua's own heap, which a collection goes through, always are */
 
 struct account {
-    lua_State *L;    /* the main thread */
-    size_t next;     /* collect when the arrays hold more bytes than this */
-    size_t young;    /* and a step when they hold more than this */
-    size_t room;     /* for garbage between two steps */
-    size_t calls;    /* since the last step, at most one for each array */
+    lua_State *L; /* the main thread */
+    size_t next;  /* collect when the arrays hold more bytes than this */
+    size_t young; /* and a step when they hold more than this */
+    size_t room;  /* for garbage between two steps */
+    size_t calls; /* since the last step, at most one for each array */
     unsigned steps;
     bool collecting; /* a collection is running: finalizers must not start another */
 };
