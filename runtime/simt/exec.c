@@ -73,6 +73,7 @@ static struct worker *one_worker(struct run *r)
     k->warp_count = (threads + SIMT_WARP - 1) / SIMT_WARP;
     k->shared_bytes = l->dynamic_shared ? r->program->dynamic_base + (uint32_t)l->dynamic_shared : r->entry->shared_end;
     k->local_bytes = (r->entry->stack_bytes + 15u) & ~15u;
+    for (uint32_t t = 0; t < SIMT_WARP; t++) k->lane_local[t] = t * k->local_bytes;
     k->warps = new_lines(k->warp_count * sizeof *k->warps);
     k->ranges = rt_calloc(r->program->cache_count + 1, sizeof *k->ranges);
     k->shared = new_lines((size_t)k->shared_bytes + 64);

@@ -166,6 +166,7 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     char *shared;
     uint32_t shared_bytes, local_bytes;
     char *local;
+    uint32_t lane_local[SIMT_WARP]; /* where each lane's begins, in its warp's */
     struct warp *warps;
     uint32_t warp_count, live; /* threads of the block that have not exited */
     struct barrier barriers[MAX_BARRIERS];

@@ -168,19 +168,29 @@ static uint32_t check_global(struct jit *j, const struct jit_insn *n, const stru
     return index;
 }
 
-static void check_shared(struct jit *j, const struct jit_insn *n)
+/* To offsets from where the function's local memory begins. */
+static void add_frame(struct jit *j, const struct jit_insn *n, int reg, int moment)
+{
+    if (!(n->i->flags & F_FRAME)) return;
+    simt_jit_spread_from(j, false, moment, x86_at(REG_WARP, (int32_t)offsetof(struct warp, local_base)));
+    simt_jit_put(j, add_w, reg, reg, moment);
+}
+
+static void check_window(struct jit *j, const struct jit_insn *n)
 {
     struct x86 *x = &j->x;
     struct moments t = take_moments(j);
     int otherwise = simt_jit_otherwise(j, n), d = simt_jit_scratch(j);
+    size_t limit = n->op == 2 ? offsetof(struct worker, local_bytes) : offsetof(struct worker, shared_bytes);
     struct x86_mem imm = simt_jit_equal_at(j, n->i->imm, false);
     if (simt_jit_is_watched(j, n->i)) simt_jit_call_scattered(j, n, 0, otherwise);
-    x86_rm(x, ALU_MOV, false, RDX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, shared_bytes)));
+    x86_rm(x, ALU_MOV, false, RDX, x86_at(REG_WORKER, (int32_t)limit));
     x86_imm(x, ALU_SUB, false, RDX, n->i->size - 1);
     x86_jump_if(x, CC_BE, otherwise);
     for (int p = 0; p < 4; p++) {
         int a = simt_jit_peek(j, n->reads[0], p, d);
         simt_jit_put_mem(j, add_w, p ? d : t.low, a, imm);
+        add_frame(j, n, p ? d : t.low, t.bound);
         keep_running(j, &t, false, p, p ? d : t.low);
         if (p) simt_jit_put(j, or_w, t.low, t.low, d);
         simt_jit_put(j, max_u, t.high, p ? t.high : t.low, p ? d : t.low);
@@ -218,16 +228,22 @@ static void load_global(struct jit *j, const struct jit_insn *n, int part, int r
     simt_jit_join(j, reg, reg, high);
 }
 
-static void load_shared(struct jit *j, const struct jit_insn *n, int part, int reg, int mask)
+static void load_window(struct jit *j, const struct jit_insn *n, int part, int reg, int mask)
 {
     const struct x86_vop by_w = {2, 1, n->wide, 0x90};
     int index = simt_jit_scratch(j), a = simt_jit_part(j, n->reads[0], n->wide ? part / 2 : part);
+    int lane = part * simt_jit_lanes(j, n->wide);
     if (n->wide && part & 1) {
         simt_jit_high_half(j, index, a);
         a = index;
     }
     simt_jit_put_mem(j, add_w, index, a, simt_jit_equal_at(j, n->i->imm, false));
-    gather(j, by_w, reg, mask, REG_SHARED, index, 0, part * simt_jit_lanes(j, n->wide), n->wide);
+    add_frame(j, n, index, mask);
+    if (n->op == 2) {
+        simt_jit_put_mem(j, add_w, index, index, simt_jit_local_of(lane));
+        x86_rm(&j->x, ALU_MOV, true, RAX, x86_at(REG_WARP, (int32_t)offsetof(struct warp, local)));
+    }
+    gather(j, by_w, reg, mask, n->op == 2 ? RAX : REG_SHARED, index, 0, lane, n->wide);
 }
 
 static void load_all(struct jit *j, const struct jit_insn *n, const struct jit_group *g)
@@ -239,7 +255,7 @@ static void load_all(struct jit *j, const struct jit_insn *n, const struct jit_g
     for (int p = 0; p < simt_jit_part_count(j, as_moved.wide); p++) {
         regs[p] = simt_jit_new_vector(j);
         if (n->op)
-            load_shared(j, &as_moved, p, regs[p], mask);
+            load_window(j, &as_moved, p, regs[p], mask);
         else
             load_global(j, &as_moved, p, regs[p], mask, (int32_t)(g ? g->imm : n->i->imm));
         keep |= 1u << regs[p];
@@ -255,8 +271,10 @@ void simt_jit_store_lanes(struct jit *j, const struct jit_insn *n)
     struct x86 *x = &j->x;
     int32_t addresses = (int32_t)j->slots[n->reads[0]].offset, data = (int32_t)j->slots[n->reads[1]].offset;
     int32_t imm = (int32_t)n->i->imm;
+    int base = n->op == 2 ? RDX : n->op ? REG_SHARED : REG_BIAS;
     simt_jit_store_all(j, n->reads[0]);
     simt_jit_store_all(j, n->reads[1]);
+    if (n->op == 2) x86_rm(x, ALU_MOV, true, RDX, x86_at(REG_WARP, (int32_t)offsetof(struct warp, local)));
     for (int l = 0; l < SIMT_WARP; l++) {
         int stays = x86_label(x);
         if (j->zone) {
@@ -265,8 +283,11 @@ void simt_jit_store_lanes(struct jit *j, const struct jit_insn *n)
         }
         x86_rm(x, ALU_MOV, !n->op, RAX, x86_at(REG_FRAME, addresses + l * (n->op ? 4 : 8)));
         if (n->op && imm) x86_imm(x, ALU_ADD, false, RAX, imm);
+        if (n->op == 2) x86_rm(x, ALU_ADD, false, RAX, simt_jit_local_of(l));
+        if (n->i->flags & F_FRAME)
+            x86_rm(x, ALU_ADD, false, RAX, x86_at(REG_WARP, (int32_t)offsetof(struct warp, local_base)));
         x86_rm(x, ALU_MOV, n->wide, RCX, x86_at(REG_FRAME, data + l * (n->wide ? 8 : 4)));
-        struct x86_mem at = x86_at_index(n->op ? REG_SHARED : REG_BIAS, RAX, n->op ? 0 : imm);
+        struct x86_mem at = x86_at_index(base, RAX, n->op ? 0 : imm);
         if (n->i->size < 4)
             x86_store_part(x, at, RCX, n->i->size);
         else
@@ -281,7 +302,7 @@ void simt_jit_avx2_gather(struct jit *j, const struct jit_insn *n)
     bool together = simt_jit_neighbours(j, n, &g);
     uint32_t range = 0;
     if (n->op)
-        check_shared(j, n);
+        check_window(j, n);
     else if (simt_jit_is_watched(j, n->i))
         ask_global(j, n);
     else

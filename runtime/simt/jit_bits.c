@@ -342,8 +342,13 @@ static int short_product(struct jit *j, const struct jit_insn *n, int part)
 
 static int short_result(struct jit *j, const struct jit_insn *n, int part)
 {
+    static const struct x86_vop ops[] = {
+        [JI_ADD] = {1, 1, 0, 0xfe},   [JI_SUB] = {1, 1, 0, 0xfa},   [JI_MUL] = {2, 1, 0, 0x40},
+        [JI_MIN_U] = {2, 1, 0, 0x3a}, [JI_MAX_U] = {2, 1, 0, 0x3e}, [JI_MIN_S] = {1, 1, 0, 0xea},
+        [JI_MAX_S] = {1, 1, 0, 0xee}, /* of both halves of 32 bits */
+    };
     int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part), r = simt_jit_new_vector(j);
-    simt_jit_put(j, n->detail == JI_ADD ? add_w : n->detail == JI_SUB ? sub_w : multiply_w, r, a, b);
+    simt_jit_put(j, ops[n->detail], r, a, b);
     keep_bits(j, false, r, r, 0xffff);
     return r;
 }

@@ -330,6 +330,13 @@ void simt_jit_write_rows(struct jit *j); /* the routines for that */
 void simt_jit_find_outputs(struct jit *j);
 /* From addresses of any form. False when the op is to be called instead. */
 bool simt_jit_gather(struct jit *j, const struct jit_insn *n);
+/* Accesses to local memory: can code do them? */
+bool simt_jit_is_local(const struct jit *j, const struct jit_insn *n);
+/* Where the local memory of the lanes from one on begins in that of their warp. */
+static inline struct x86_mem simt_jit_local_of(int lane)
+{
+    return x86_at(REG_WORKER, (int32_t)(offsetof(struct worker, lane_local) + sizeof(uint32_t) * (size_t)lane));
+}
 bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, struct jit_form address);
 
 /* ---- jit_bits.c, jit_float.c: those of vectors that take several steps ---- */

@@ -51,12 +51,13 @@ static bool add_memory(struct jit *j, struct jit_insn *n, const char *letters)
     const struct insn *i = n->i;
     const uint32_t *data = i->count == 1 ? &i->d : j->program->extra + i->extra;
     n->wide = letters[0] == 'q';
-    n->kind = i->flags & F_STORE ? JK_STORE : JK_LOAD; /* local memory's ops do both */
+    if (n->op == 2) n->detail = i->type >= PTX_S8 && i->type <= PTX_S64;
+    n->kind = i->flags & F_STORE ? JK_STORE : JK_LOAD; /* local memory's rows are of both */
     if (!add_read(j, n, i->a, n->op ? 'w' : 'q')) return false;
     for (int k = 0; k < i->count; k++)
         if (!(n->kind == JK_LOAD ? add_write(j, n, data[k], letters[0]) : add_read(j, n, data[k], letters[0])))
             return false;
-    if ((i->flags & F_SPIN) || n->op == 2) n->kind = JK_CALL;
+    if ((i->flags & F_SPIN) || (n->op == 2 && !simt_jit_is_local(j, n))) n->kind = JK_CALL;
     return true;
 }
 

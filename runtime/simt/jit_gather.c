@@ -4,6 +4,8 @@
  * is asked. */
 #include "runtime/simt/jit_build.h"
 
+#define MOST_LOCAL (1 << 25) /* bytes of a thread: the lanes' offsets have 32 bits */
+
 static const struct x86_vop add_w = {1, 1, 0, 0xfe}, add_q = {1, 1, 1, 0xd4}, max_w = {2, 1, 0, 0x3f},
                             max_q = {2, 1, 1, 0x3f}, or_w = {1, 1, 0, 0xeb}, test_w = {2, 1, 0, 0x27},
                             test_q = {2, 1, 1, 0x27}, compare_w = {3, 1, 0, 0x1e}, compare_q = {3, 1, 1, 0x1e},
@@ -132,22 +134,36 @@ static uint32_t check_global(struct jit *j, const struct jit_insn *n, const int 
     return index;
 }
 
-/* The offsets into shared memory; they are left in registers. */
-static void check_shared(struct jit *j, const struct jit_insn *n, const int *a, int *d)
+/* The offsets into shared memory, or into the warp's local memory; they are left in registers. */
+static void check_window(struct jit *j, const struct jit_insn *n, const int *a, int *d)
 {
     struct x86 *x = &j->x;
     struct moments t = take_moments(j);
-    int otherwise = simt_jit_otherwise(j, n);
+    int otherwise = simt_jit_otherwise(j, n), bytes = n->i->size * n->i->count;
+    size_t limit = n->op == 2 ? offsetof(struct worker, local_bytes) : offsetof(struct worker, shared_bytes);
     if (simt_jit_is_watched(j, n->i)) simt_jit_call_scattered(j, n, 0, otherwise);
     for (int k = 0; k < 2; k++) {
         d[k] = t.d[k];
         simt_jit_set(j, false, d[k], n->i->imm);
+        if (n->i->flags & F_FRAME) {
+            simt_jit_spread_from(j, false, t.odd, x86_at(REG_WARP, (int32_t)offsetof(struct warp, local_base)));
+            simt_jit_put(j, add_w, d[k], d[k], t.odd);
+        }
         put_running(j, add_w, 16 * k, d[k], d[k], a[k]);
     }
-    x86_rm(x, ALU_MOV, false, RDX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, shared_bytes)));
-    x86_imm(x, ALU_SUB, false, RDX, n->i->size - 1);
+    x86_rm(x, ALU_MOV, false, RDX, x86_at(REG_WORKER, (int32_t)limit));
+    x86_imm(x, ALU_SUB, false, RDX, bytes - 1);
     x86_jump_if(x, CC_BE, otherwise);
-    reject(j, &t, false, RDX, n->i->size, otherwise);
+    reject(j, &t, false, RDX, bytes, otherwise);
+    for (int k = 0; n->op == 2 && k < 2; k++) simt_jit_put_mem(j, add_w, d[k], d[k], simt_jit_local_of(16 * k));
+}
+
+/* The register of where that memory begins; rax for a moment. */
+static int window_start(struct jit *j, const struct jit_insn *n)
+{
+    if (n->op == 1) return REG_SHARED;
+    x86_rm(&j->x, ALU_MOV, true, RAX, x86_at(REG_WARP, (int32_t)offsetof(struct warp, local)));
+    return RAX;
 }
 
 /* Lanes from the one given on; some of them, or none, where lanes have parted. */
@@ -179,31 +195,40 @@ static void move_by_halves(struct jit *j, bool is_load, const int *a, int part, 
 }
 
 /* Data of 8 bytes at offsets of 4. */
-static void move_wide(struct jit *j, bool is_load, const int *d, int part, int reg)
+static void move_wide(struct jit *j, bool is_load, const int *d, int part, int reg, struct x86_mem at)
 {
     int index = d[part / 2];
     if (part & 1) {
         index = simt_jit_new_vector(j);
         simt_jit_high_half(j, index, d[part / 2]);
     }
-    move(j, is_load ? gather_w_q : scatter_w_q, reg, (struct x86_mem){REG_SHARED, index, 0, 0, -1}, 8 * part, 8);
+    at.index = index;
+    move(j, is_load ? gather_w_q : scatter_w_q, reg, at, 8 * part, 8);
 }
 
-/* At the group's addresses, if there is one. */
-static void move_part(struct jit *j, const struct jit_insn *n, const int *a, int part, int reg,
-                      const struct jit_group *g)
+/* `offset`: of the element behind the checked offsets, or from the addresses in global memory. */
+static void move_part(struct jit *j, const struct jit_insn *n, const int *a, int part, int reg, int32_t offset)
 {
     bool is_load = n->kind == JK_LOAD;
+    struct x86_mem at = {n->op ? window_start(j, n) : REG_BIAS, n->op && n->wide ? 0 : a[part], 0, offset, -1};
     if (n->op && n->wide)
-        move_wide(j, is_load, a, part, reg);
+        move_wide(j, is_load, a, part, reg, at);
     else if (n->op)
-        move(j, is_load ? gather_w_w : scatter_w_w, reg, (struct x86_mem){REG_SHARED, a[part], 0, 0, -1}, 16 * part,
-             16);
+        move(j, is_load ? gather_w_w : scatter_w_w, reg, at, 16 * part, 16);
     else if (n->wide)
-        move(j, is_load ? gather_q_q : scatter_q_q, reg, (struct x86_mem){REG_BIAS, a[part], 0, (int32_t)n->i->imm, -1},
-             8 * part, 8);
+        move(j, is_load ? gather_q_q : scatter_q_q, reg, at, 8 * part, 8);
     else
-        move_by_halves(j, is_load, a, part, reg, (int32_t)(g ? g->imm : n->i->imm));
+        move_by_halves(j, is_load, a, part, reg, offset);
+}
+
+bool simt_jit_is_local(const struct jit *j, const struct jit_insn *n)
+{
+    const struct insn *i = n->i;
+    bool whole = i->size == (n->wide ? 8 : 4), one = i->count == 1, load = n->kind == JK_LOAD;
+    bool narrow = one && (i->size < 4 || (load && i->size < 8));
+    return i->space == PTX_LOCAL && !simt_jit_is_watched(j, i) && i->imm == (int32_t)i->imm &&
+           j->function->stack_bytes <= MOST_LOCAL && (whole || narrow) && (one || !simt_jit_is_avx2(j)) &&
+           (!load || n->write_count == i->count);
 }
 
 /* Can it be done here? Narrower elements: as the 4 bytes that one of them begins, behind all of which there is room. */
@@ -211,6 +236,7 @@ static bool is_single(const struct jit *j, const struct jit_insn *n)
 {
     const struct insn *i = n->i;
     bool narrow = i->size < 4 && (!n->wide || n->kind == JK_LOAD), watched = simt_jit_is_watched(j, i);
+    if (n->op == 2) return true; /* simt_jit_is_local has seen to it */
     if (n->guarded || i->count != 1 || i->imm != (int32_t)i->imm || (n->kind == JK_LOAD && !n->write_count))
         return false;
     if (watched && !simt_jit_may_ask(j, n)) return false;
@@ -237,12 +263,11 @@ void simt_jit_define_loaded(struct jit *j, const struct jit_insn *n, const struc
     simt_jit_define_vector(j, n->writes[0], regs);
 }
 
-static void move_parts(struct jit *j, const struct jit_insn *n, const int *a, const int *regs,
-                       const struct jit_group *g)
+static void move_parts(struct jit *j, const struct jit_insn *n, const int *a, const int *regs, int32_t offset)
 {
     uint32_t pins = j->vector_pins;
     for (int p = 0; p < simt_jit_part_count(j, n->wide); p++) {
-        move_part(j, n, a, p, regs[p], g);
+        move_part(j, n, a, p, regs[p], offset);
         j->vector_pins = pins;
     }
 }
@@ -277,7 +302,7 @@ static void load_walking(struct jit *j, const struct jit_insn *n, const int *a, 
     x86_jump(&j->x, use);
     x86_bind(&j->x, each);
     check_global(j, n, a, g, -1);
-    move_parts(j, &as_words, a, regs, g);
+    move_parts(j, &as_words, a, regs, (int32_t)(g ? g->imm : n->i->imm));
     x86_jump(&j->x, done);
     simt_jit_use_walk(j, walk, regs, use, done);
     define_from(j, n, regs, parts, g);
@@ -286,7 +311,7 @@ static void load_walking(struct jit *j, const struct jit_insn *n, const int *a, 
 bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
 {
     uint32_t range = 0;
-    struct jit_insn as_words = *n; /* as it is moved */
+    struct jit_insn as_words = *n, one = *n; /* as it is moved; of elements behind the first */
     int a[4] = {0}, d[2] = {0}, regs[JIT_PARTS] = {0};
     if (!is_single(j, n)) return false;
     if (simt_jit_is_widened(n)) as_words.wide = false;
@@ -305,7 +330,7 @@ bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
         return true;
     }
     if (n->op)
-        check_shared(j, n, a, d);
+        check_window(j, n, a, d);
     else if (simt_jit_is_watched(j, n->i))
         ask_global(j, n, a);
     else
@@ -319,10 +344,15 @@ bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
         simt_jit_end_otherwise(j);
         return true;
     }
-    for (int p = 0; p < parts; p++)
-        regs[p] = n->kind == JK_LOAD ? simt_jit_new_vector(j) : simt_jit_part(j, n->reads[1], p);
-    move_parts(j, &as_words, n->op ? d : a, regs, together ? &g : NULL);
-    if (n->kind == JK_LOAD) define_from(j, n, regs, parts, together ? &g : NULL);
+    uint32_t pins = j->vector_pins;
+    for (int e = 0; e < n->i->count; e++) {
+        for (int p = 0; p < parts; p++)
+            regs[p] = n->kind == JK_LOAD ? simt_jit_new_vector(j) : simt_jit_part(j, n->reads[1 + e], p);
+        move_parts(j, &as_words, n->op ? d : a, regs, n->op ? e * n->i->size : (int32_t)(together ? g.imm : n->i->imm));
+        one.writes[0] = n->writes[e];
+        if (n->kind == JK_LOAD) define_from(j, e ? &one : n, regs, parts, together ? &g : NULL);
+        j->vector_pins = pins;
+    }
     simt_jit_end_otherwise(j);
     return true;
 }

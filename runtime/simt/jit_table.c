@@ -42,7 +42,7 @@
     {                                                                                                                  \
         "+st.shared." name "_v", JK_STORE, 1, 0, operands, 0                                                           \
     }
-/* The ops know where local memory is. */
+/* The same of local memory, by rows that are of both kinds. */
 #define LOCAL(type)                                                                                                    \
     {"+ld.local." type "_w", JK_LOAD, 2, 0, "w", 0}, {"+ld.local." type "_q", JK_LOAD, 2, 0, "q", 0},                  \
         {"+st.local." type "_w", JK_STORE, 2, 0, "w", 0},                                                              \
@@ -97,6 +97,10 @@ static const struct jit_native natives[] = {
     SHORTS("add", JI_ADD),
     SHORTS("sub", JI_SUB),
     SHORTS("mul.lo", JI_MUL),
+    EXACT("min.u16", JK_INTEGER, JI_SHORT, JI_MIN_U, 0),
+    EXACT("max.u16", JK_INTEGER, JI_SHORT, JI_MAX_U, 0),
+    EXACT("min.s16", JK_INTEGER, JI_SHORT, JI_MIN_S, 0),
+    EXACT("max.s16", JK_INTEGER, JI_SHORT, JI_MAX_S, 0),
     ONE("mul.wide.u16", JK_INTEGER, JI_WIDE_SHORT_U),
     ONE("mul.wide.s16", JK_INTEGER, JI_WIDE_SHORT_S),
     ONE("div.u32", JK_INTEGER, JI_DIV_U),

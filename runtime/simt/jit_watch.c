@@ -57,7 +57,7 @@ static void gather_group(struct jit *j, const struct jit_insn *n, struct group *
     for (uint32_t k = (uint32_t)(n - j->code) + 1; k < end && g->count < limit; k++) {
         struct jit_insn *m = &j->code[k];
         if (ends_stretch(j, m, n->reads[0])) return;
-        bool like = m->kind == JK_LOAD && m->op && m->reads[0] == n->reads[0] && m->i->size == n->i->size &&
+        bool like = m->kind == JK_LOAD && m->op == n->op && m->reads[0] == n->reads[0] && m->i->size == n->i->size &&
                     m->i->count == n->i->count && same_line(j, n, m) && origin_of(j, m) == origin_of(j, n);
         if (!like) continue;
         int64_t stride = m->i->imm - last;

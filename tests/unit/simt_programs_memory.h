@@ -218,10 +218,21 @@ static inline void gen_local(struct gen *g)
     gen_put(g, "and.b32 %%i1, %%r%u, 120; mov.u64 %%a1, stack; cvt.u64.u32 %%a2, %%i1; add.s64 %%a1, %%a1, %%a2;\n", r);
     gen_put(g, "st.local.u64 [%%a1], %%q%u; ", gen_random(g, 5));
     gen_put(g, "ld.local.u32 %%r%u, [stack+%u]; ", gen_random(g, 10), 4 * gen_random(g, 32));
-    if (gen_random(g, 2))
-        gen_put(g, "cvta.local.u64 %%a1, %%a1; ld.u64 %%q%u, [%%a1];\n", gen_random(g, 5));
-    else
-        gen_put(g, "ld.local.s16 %%r%u, [%%a1+2];\n", gen_random(g, 10));
+    switch (gen_random(g, 5)) {
+    case 0: gen_put(g, "cvta.local.u64 %%a1, %%a1; ld.u64 %%q%u, [%%a1];\n", gen_random(g, 5)); break;
+    case 1: gen_put(g, "ld.local.s16 %%r%u, [%%a1+2];\n", gen_random(g, 10)); break;
+    case 2: gen_put(g, "st.local.u8 [%%a1+3], %%r%u; ld.local.s32 %%q%u, [%%a1];\n", r, gen_random(g, 5)); break;
+    case 3:
+        gen_put(g, "st.local.v2.u32 [%%a1], {%%r%u, %%r%u}; ld.local.u8 %%q%u, [%%a1+5];\n", gen_random(g, 10), r,
+                gen_random(g, 5));
+        break;
+    default:
+        gen_put(g,
+                "shr.u32 %%i1, %%i1, 4; mul.wide.u32 %%a2, %%i1, 16; mov.u64 %%a1, stack; add.s64 %%a1, %%a1, %%a2;\n");
+        gen_put(g, "st.local.v2.u64 [%%a1], {%%q0, %%q%u}; ld.local.v4.u32 {%%r1, %%r3, %%r5, %%r7}, [%%a1];\n",
+                gen_random(g, 5));
+        break;
+    }
 }
 static inline void gen_atomic(struct gen *g)
 {
