@@ -4,6 +4,7 @@
 #include "kernels/lapack.h"
 #include <math.h>
 #include <string.h>
+#include "kernels/tiny.h"
 
 const char *const kn_lapack_routines[KN_FACTORING_COUNT][KN_ROUTINES] = {
     [KN_SOLVE] = {"gesv_"},  [KN_TRIANGULAR] = {"trtrs_"}, [KN_INV] = {"getrf_", "getri_", "gesv_"},
@@ -133,46 +134,6 @@ static void set_identity(const struct kn_matrix *m, char *to, int n)
     for (int i = 0; i < n; i++) set_number(m, to, (size_t)i * (size_t)(n + 1), 1);
 }
 
-/* Gaussian elimination with partial pivoting, as LAPACK's: for matrices so small that its calls take longest. Returns
- * 0, or the number of the pivot that is 0. */
-#define TINY 8
-#define SOLVE_TINY(name, TYPE, ABS)                                                                                    \
-    static int name(int n, int rhs, TYPE *a, TYPE *b)                                                                  \
-    {                                                                                                                  \
-        int pivots[TINY];                                                                                              \
-        for (int j = 0; j < n; j++) {                                                                                  \
-            int p = j;                                                                                                 \
-            for (int i = j + 1; i < n; i++)                                                                            \
-                if (ABS(a[i + j * n]) > ABS(a[p + j * n])) p = i;                                                      \
-            if (a[p + j * n] == 0) return j + 1;                                                                       \
-            for (int c = 0; c < n && p != j; c++) {                                                                    \
-                TYPE t = a[j + c * n];                                                                                 \
-                a[j + c * n] = a[p + c * n];                                                                           \
-                a[p + c * n] = t;                                                                                      \
-            }                                                                                                          \
-            pivots[j] = p;                                                                                             \
-            for (int i = j + 1; i < n; i++) a[i + j * n] /= a[j + j * n];                                              \
-            for (int c = j + 1; c < n; c++)                                                                            \
-                for (int i = j + 1; i < n; i++) a[i + c * n] -= a[i + j * n] * a[j + c * n];                           \
-        }                                                                                                              \
-        for (int c = 0; c < rhs; c++, b += n) {                                                                        \
-            for (int j = 0; j < n; j++) {                                                                              \
-                TYPE t = b[pivots[j]];                                                                                 \
-                b[pivots[j]] = b[j];                                                                                   \
-                b[j] = t;                                                                                              \
-            }                                                                                                          \
-            for (int j = 0; j < n; j++)                                                                                \
-                for (int i = j + 1; i < n; i++) b[i] -= a[i + j * n] * b[j];                                           \
-            for (int j = n - 1; j >= 0; j--) {                                                                         \
-                b[j] /= a[j + j * n];                                                                                  \
-                for (int i = 0; i < j; i++) b[i] -= a[i + j * n] * b[j];                                               \
-            }                                                                                                          \
-        }                                                                                                              \
-        return 0;                                                                                                      \
-    }
-SOLVE_TINY(solve_tiny_float, float, fabsf)
-SOLVE_TINY(solve_tiny_double, double, fabs)
-
 static int solve(struct kn_matrix *m)
 {
     const struct kn_lapack *l = m->l;
@@ -181,11 +142,10 @@ static int solve(struct kn_matrix *m)
         note(m, 0, 0, (size_t)n);
         return 0;
     }
-    if (n > TINY || l->complex)
+    if (n > KN_TINY || l->complex)
         ((gesv *)l->routine[0])(&n, &l->rhs, m->a, &ld, m->ints, m->b, &ld, &info);
-    else
-        info = l->single ? solve_tiny_float(n, l->rhs, (float *)m->a, (float *)m->b)
-                         : solve_tiny_double(n, l->rhs, (double *)m->a, (double *)m->b);
+    else if ((info = kn_tiny_factor(l, m->a, m->ints)) == 0)
+        kn_tiny_substitute(l, m->a, m->ints, m->b);
     copy(m, m->out[0], m->b, (size_t)n * (size_t)l->rhs);
     return info;
 }
@@ -210,7 +170,12 @@ static int inverse(struct kn_matrix *m)
         note(m, number(m, m->work, 0), 0, (size_t)n);
         return info;
     }
-    if (n <= 64) { /* small ones sooner as solutions for the identity */
+    if (n <= KN_TINY && !l->complex) {
+        struct kn_lapack of_identity = *l;
+        of_identity.rhs = n;
+        set_identity(m, m->out[0], n);
+        if ((info = kn_tiny_factor(l, m->a, m->ints)) == 0) kn_tiny_substitute(&of_identity, m->a, m->ints, m->out[0]);
+    } else if (n <= 64) { /* small ones sooner as solutions for the identity */
         set_identity(m, m->out[0], n);
         ((gesv *)l->routine[2])(&n, &n, m->a, &ld, m->ints, m->out[0], &ld, &info);
     } else {
@@ -225,34 +190,46 @@ static int inverse(struct kn_matrix *m)
     return info;
 }
 
+/* Whether the product of two such numbers is one that can be represented. */
+static bool is_tame(double re, double im)
+{
+    double greater = fmax(fabs(re), fabs(im));
+    return greater > 0x1p-400 && greater < 0x1p400;
+}
+
+/* Takes the exponent out of what has one. */
+static void tame(double *re, double *im, double *exponent)
+{
+    int part;
+    double greater = fmax(fabs(*re), fabs(*im));
+    if (!(greater > 0) || !isfinite(greater)) return;
+    frexp(greater, &part);
+    *re = ldexp(*re, -part);
+    *im = ldexp(*im, -part);
+    *exponent += part;
+}
+
 /* The product's exponent is kept apart so that nothing overflows in between. */
 void kn_lapack_determinant(const struct kn_lapack *l, const char *diagonal, size_t step, const int *pivots,
                            char *const *out)
 {
     const struct kn_matrix m = {.l = l};
-    int part;
-    double re = 1, im = 0, logarithm = 0, exponent = 0;
+    double re = 1, im = 0, exponent = 0;
     for (int i = 0; i < l->rows; i++) {
         struct rt_complex pivot = complex_number(&m, diagonal, (size_t)i * step);
-        double sign = pivots[i] == i + 1 ? 1 : -1, x = l->complex ? re * pivot.re - im * pivot.im : re * pivot.re;
+        double sign = pivots[i] == i + 1 ? 1 : -1;
+        if (!is_tame(pivot.re, pivot.im)) tame(&re, &im, &exponent);
+        double x = l->complex ? re * pivot.re - im * pivot.im : re * pivot.re;
         im = l->complex ? sign * (re * pivot.im + im * pivot.re) : 0;
         re = sign * x;
-        double greater = fmax(fabs(re), fabs(im));
-        if (greater > 0 && isfinite(greater)) {
-            frexp(greater, &part);
-            re = ldexp(re, -part);
-            im = ldexp(im, -part);
-            exponent += part;
-        }
-        logarithm += log(hypot(pivot.re, pivot.im));
+        if (!is_tame(re, im)) tame(&re, &im, &exponent);
     }
     int limited = (int)(exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : exponent);
-    double size = hypot(re, im);
+    double size = l->complex ? hypot(re, im) : fabs(re);
     set_complex(&m, out[0], 0, ldexp(re, limited), ldexp(im, limited));
     set_complex(&m, out[1], 0, size == 0 ? 0 : isinf(re) ? copysign(1, re) : re / size, size == 0 ? 0 : im / size);
-    rt_store_double(rt_real_of(dtype_of(&m)), out[2], logarithm);
+    rt_store_double(rt_real_of(dtype_of(&m)), out[2], log(size) + exponent * 0.693147180559945309417);
 }
-
 static int determinant(struct kn_matrix *m)
 {
     const struct kn_lapack *l = m->l;
@@ -261,7 +238,10 @@ static int determinant(struct kn_matrix *m)
         note(m, 0, 0, (size_t)n);
         return 0;
     }
-    ((getrf *)l->routine[0])(&n, &n, m->a, &ld, m->ints, &info);
+    if (n <= KN_TINY)
+        kn_tiny_factor(l, m->a, m->ints);
+    else
+        ((getrf *)l->routine[0])(&n, &n, m->a, &ld, m->ints, &info);
     kn_lapack_determinant(l, m->a, (size_t)n + 1, m->ints, m->out);
     return 0;
 }
@@ -271,9 +251,18 @@ static int cholesky(struct kn_matrix *m)
     const struct kn_lapack *l = m->l;
     int n = l->rows, ld = at_least_1(n), info = 0;
     if (asks(m)) return 0;
-    ((potrf *)l->routine[0])("L", &n, m->a, &ld, &info, 1);
+    if (n <= KN_TINY && l->turned && !l->complex)
+        info = kn_tiny_cholesky(l, m->a);
+    else
+        ((potrf *)l->routine[0])(l->turned ? "U" : "L", &n, m->a, &ld, &info, 1);
     copy(m, m->out[0], m->a, (size_t)n * (size_t)n);
-    for (int j = 1; j < n; j++) clear(m, column(m, m->out[0], n, j), (size_t)j);
+    for (int j = 0; j < n; j++) {
+        char *of = column(m, m->out[0], n, j);
+        if (l->turned)
+            clear(m, of + (size_t)(j + 1) * l->size, (size_t)(n - j - 1));
+        else
+            clear(m, of, (size_t)j);
+    }
     return info;
 }
 

@@ -11,6 +11,7 @@ struct kn_lapack {
     enum kn_factoring what;
     struct kn_factor_options options;
     bool single, complex; /* float32, else float64; or complex numbers of such parts */
+    bool turned;          /* DET, CHOLESKY: a holds the matrix row by row, and so will what becomes of it */
     size_t size;          /* bytes of a number */
     int rows, columns, least, most, rhs;
     void *routine[KN_ROUTINES];

@@ -285,7 +285,8 @@ static enum rt_status prepare(struct batch *x, struct rt_error *e)
     return x->scratch ? RT_OK : rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for %s", bytes, infos[x->l.what].name);
 }
 
-#define SMALL (192 * 192) /* elements of matrices that are worth one thread each */
+#define SMALL    (192 * 192) /* elements of matrices that are worth one thread each */
+#define TOGETHER (256 * 256) /* and from which on one matrix is worth several */
 
 static enum rt_status run(struct batch *x, struct rt_error *e)
 {
@@ -295,7 +296,7 @@ static enum rt_status run(struct batch *x, struct rt_error *e)
     size_t elements = (size_t)x->l.rows * (size_t)x->l.columns;
     bool spread = x->count > 1 && elements <= SMALL;
     x->failed = -1;
-    kn_blas_threads(spread ? 1 : rt_thread_count());
+    kn_blas_threads(spread || elements < TOGETHER ? 1 : rt_thread_count());
     rt_lend();
     if (spread)
         rt_parallel_for((size_t)x->count, 1 + 1024 / (elements + 1), run_some, x);
@@ -392,6 +393,7 @@ enum rt_status kn_factor(enum kn_factoring what, const struct rt_array *a, const
     computed = x.l.complex ? result : x.l.single ? RT_FLOAT32 : RT_FLOAT64;
     x.l.size = rt_dtypes[computed].size;
     if (!run_on_gpu(&x, a, b, computed, host)) {
+        x.row_by_row = x.l.turned = what == KN_DET || what == KN_CHOLESKY; /* as they mostly lie */
         status = bring(&x, a, b, computed, host, host, e);
         if (status == RT_OK) status = run(&x, e);
     }

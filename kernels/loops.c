@@ -397,42 +397,6 @@ SUM_WIDE(I64, uint64_t, uint64_t)
 SUM_PRODUCTS(F32, float)
 SUM_PRODUCTS(F64, double)
 
-#define DOT_LANES 32
-#define DOT(name, TYPE)                                                                                                \
-    static double name(const void *pa, const void *pb, size_t n)                                                       \
-    {                                                                                                                  \
-        const TYPE *a = pa, *b = pb;                                                                                   \
-        double sums[DOT_LANES] = {0};                                                                                  \
-        const size_t whole = n / DOT_LANES * DOT_LANES;                                                                \
-        for (size_t i = 0; i < whole; i += DOT_LANES) {                                                                \
-            _Pragma("GCC unroll 32") for (size_t k = 0; k < DOT_LANES; k++) sums[k] += (double)(a[i + k] * b[i + k]);  \
-        }                                                                                                              \
-        for (size_t i = whole; i < n; i++) sums[i - whole] += (double)(a[i] * b[i]);                                   \
-        for (size_t half = DOT_LANES / 2; half > 0; half /= 2)                                                         \
-            for (size_t k = 0; k < half; k++) sums[k] += sums[k + half];                                               \
-        return sums[0];                                                                                                \
-    }
-DOT(dot_F32, float)
-DOT(dot_F64, double)
-
-#define ADD_ROWS(name, TYPE)                                                                                           \
-    static void name(double *sums, const void *rows, ptrdiff_t stride, const void *factors, size_t count, size_t n)    \
-    {                                                                                                                  \
-        const TYPE *a = rows, *b = a + stride, *c = b + stride, *d = c + stride, *f = factors;                         \
-        if (count == KN_SUMMED_ROWS) {                                                                                 \
-            const TYPE s = f[0], t = f[1], u = f[2], v = f[3];                                                         \
-            INDEPENDENT for (size_t i = 0; i < n; i++) sums[i] =                                                       \
-                sums[i] + (double)(s * a[i]) + (double)(t * b[i]) + (double)(u * c[i]) + (double)(v * d[i]);           \
-            return;                                                                                                    \
-        }                                                                                                              \
-        for (size_t k = 0; k < count; k++, a += stride) {                                                              \
-            const TYPE s = f[k];                                                                                       \
-            INDEPENDENT for (size_t i = 0; i < n; i++) sums[i] = sums[i] + (double)(s * a[i]);                         \
-        }                                                                                                              \
-    }
-ADD_ROWS(add_rows_F32, float)
-ADD_ROWS(add_rows_F64, double)
-
 static void index_block(int64_t *block, int64_t first, size_t n)
 {
     for (size_t i = 0; i < n; i++) block[i] = first + (int64_t)i;
@@ -562,8 +526,6 @@ const struct kn_loops KN_LEVEL = {
     .search_greatest = SEARCHES(greatest),
     .sum_wide = {[KN_F32] = sum_wide_F32, [KN_F64] = sum_wide_F64, [KN_I64] = sum_wide_I64},
     .sum_products = {[KN_F32] = sum_products_F32, [KN_F64] = sum_products_F64},
-    .dot = {dot_F32, dot_F64},
-    .add_rows = {add_rows_F32, add_rows_F64},
     .index = index_block,
     .sequence_i64 = sequence_i64,
     .sequence_f64 = sequence_f64,

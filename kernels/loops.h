@@ -45,11 +45,6 @@ typedef void kn_sum_products_loop(void *lanes, const void *a, const void *b, siz
 /* How many of n elements, one after the other in memory, are not zero. */
 typedef size_t kn_count_true_loop(const void *memory, size_t n);
 #define KN_WIDE_LANES 16
-/* The sum, in double and of lanes of its own, of the products of n values each. */
-typedef double kn_dot_loop(const void *a, const void *b, size_t n);
-/* sums[i] += factors[0] * rows[i], then += factors[1] * rows[i + stride] ..., of 1 to KN_SUMMED_ROWS rows. */
-typedef void kn_add_rows_loop(double *sums, const void *rows, ptrdiff_t stride, const void *factors, size_t count,
-                              size_t n);
 /* Writes whole lines to where lines begin, past the cache (past.h); `ahead` are `count` places that are read next. */
 typedef void kn_past_loop(void *to, const void *from, size_t lines, const struct kn_ahead *ahead, int count);
 /* A block of one class to a block of a dtype's class, rounded, wrapped or saturated to that dtype. */
@@ -62,6 +57,7 @@ struct kn_narrow_loops {
     kn_op_loop *ops[KN_OP_COUNT][RT_DTYPE_COUNT];
     kn_extreme_loop *least[RT_DTYPE_COUNT], *greatest[RT_DTYPE_COUNT];
     kn_rows_loop *rows_least[RT_DTYPE_COUNT], *rows_greatest[RT_DTYPE_COUNT];
+    kn_rows_loop *rows_add[RT_DTYPE_COUNT]; /* of 8 and 16 bits, of which sums have as many */
     /* Of all but complex numbers. Rows become numbers as wide as they, which are not zero where any, or all, are true.
      */
     kn_rows_loop *rows_any[RT_DTYPE_COUNT], *rows_all[RT_DTYPE_COUNT];
@@ -88,8 +84,6 @@ struct kn_loops {
     kn_search_loop *search_least[KN_CLASS_COUNT], *search_greatest[KN_CLASS_COUNT]; /* likewise */
     kn_sum_wide_loop *sum_wide[KN_CLASS_COUNT];                                     /* of float32, float64 and int64 */
     kn_sum_products_loop *sum_products[KN_CLASS_COUNT];                             /* of float32 and float64 */
-    kn_dot_loop *dot[2];                                                            /* likewise */
-    kn_add_rows_loop *add_rows[2];                                                  /* likewise */
     void (*index)(int64_t *block, int64_t first, size_t n);                         /* first, first + 1, ... */
     /* start + i * step for n of i from 0 on, fewer than 2^31. */
     void (*sequence_i64)(int64_t *block, int64_t start, int64_t step, size_t n);

@@ -114,6 +114,8 @@ NARROW_TYPES(GREATEST, greatest)
 #define ROWS_GREATEST(name, dtype, TYPE) ROWS(name, dtype, TYPE, v, v > a ? v : a)
 NARROW_TYPES(ROWS_LEAST, rows_least)
 NARROW_TYPES(ROWS_GREATEST, rows_greatest)
+ROWS(rows_add, BITS8, uint8_t, v, a + v)
+ROWS(rows_add, BITS16, uint16_t, v, a + v)
 /* Truth in numbers as wide as the elements: none or some bits of those that matter, which the sign of a float does not.
  */
 #define TRUTH_TYPES(X)                                                                                                 \
@@ -277,6 +279,10 @@ const struct kn_narrow_loops KN_NARROW_LEVEL = {
     .greatest = {NARROW_TYPES(EXTREME_ENTRY, greatest)},
     .rows_least = {NARROW_TYPES(EXTREME_ENTRY, rows_least)},
     .rows_greatest = {NARROW_TYPES(EXTREME_ENTRY, rows_greatest)},
+    .rows_add = {[RT_INT8] = rows_add_BITS8,
+                 [RT_UINT8] = rows_add_BITS8,
+                 [RT_INT16] = rows_add_BITS16,
+                 [RT_UINT16] = rows_add_BITS16},
     .rows_any = TRUTHS(rows_any),
     .rows_all = TRUTHS(rows_all),
     .gather = {gather_1, gather_2, gather_4, gather_8, gather_16},

@@ -1,6 +1,7 @@
 /* The loops of matrix products. This text is included by loops_product_base.c, loops_product_v3.c and
  * loops_product_v4.c, which set KN_PRODUCT_LEVEL to the name of their table. It is empty when compiled by itself. */
 #ifdef KN_PRODUCT_LEVEL
+#include "kernels/loops.h"
 #include "kernels/product_loops.h"
 #include "kernels/loops_emit.h"
 #include <string.h>
@@ -177,6 +178,99 @@ REAL(f64, double)
 COMPLEX(complex_64, c64)
 COMPLEX(complex_128, c128)
 
+/* The sum of n products. Of float32, up to DOT_RUN of a lane are added in float32 before they become double, of which a
+ * register has half as many. */
+#define DOT_RUN   8
+#define DOT_LANES 32
+typedef float floats __attribute__((vector_size(64)));
+typedef float half_of_floats __attribute__((vector_size(32)));
+typedef double doubles __attribute__((vector_size(64)));
+#define DOT_FLOATS (sizeof(floats) / sizeof(float))
+
+static inline __attribute__((always_inline)) void add_floats(doubles *sums, const floats *values)
+{
+    half_of_floats half[2];
+    memcpy(half, values, sizeof half);
+    sums[0] += __builtin_convertvector(half[0], doubles);
+    sums[1] += __builtin_convertvector(half[1], doubles);
+}
+
+#define PRODUCTS(to, op, at)                                                                                           \
+    {                                                                                                                  \
+        floats x, y;                                                                                                   \
+        memcpy(&x, a + (at), sizeof x);                                                                                \
+        memcpy(&y, b + (at), sizeof y);                                                                                \
+        to op x *y;                                                                                                    \
+    }
+static double dot_F32(const void *pa, const void *pb, size_t n)
+{
+    const float *a = pa, *b = pb;
+    const size_t step = 4 * DOT_FLOATS, whole = n / step * step;
+    doubles sums[8] = {0};
+    size_t i = 0;
+    for (size_t end; i < whole; i = end) {
+        floats part[4];
+        end = whole - i < DOT_RUN * step ? whole : i + DOT_RUN * step;
+        _Pragma("GCC unroll 4") for (size_t k = 0; k < 4; k++)
+            PRODUCTS(part[k], =, i + k * DOT_FLOATS) for (size_t j = i + step; j < end; j += step)
+        {
+            _Pragma("GCC unroll 4") for (size_t k = 0; k < 4; k++) PRODUCTS(part[k], +=, j + k * DOT_FLOATS)
+        }
+        _Pragma("GCC unroll 4") for (size_t k = 0; k < 4; k++) add_floats(sums + 2 * k, part + k);
+    }
+    for (; n - i >= DOT_FLOATS; i += DOT_FLOATS) {
+        floats part;
+        PRODUCTS(part, =, i)
+        add_floats(sums, &part);
+    }
+    if (n - i >= DOT_FLOATS / 2) {
+        half_of_floats x, y;
+        memcpy(&x, a + i, sizeof x);
+        memcpy(&y, b + i, sizeof y);
+        sums[2] += __builtin_convertvector(x * y, doubles);
+        i += DOT_FLOATS / 2;
+    }
+    const doubles sum = ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+    double rest = 0;
+    for (; i < n; i++) rest += (double)(a[i] * b[i]);
+    return rest + (((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7])));
+}
+
+static double dot_F64(const void *pa, const void *pb, size_t n)
+{
+    const double *a = pa, *b = pb;
+    double sums[DOT_LANES] = {0};
+    const size_t whole = n / DOT_LANES * DOT_LANES;
+    for (size_t i = 0; i < whole; i += DOT_LANES) {
+        _Pragma("GCC unroll 32") for (size_t k = 0; k < DOT_LANES; k++) sums[k] += a[i + k] * b[i + k];
+    }
+    for (size_t i = whole; i < n; i++) sums[i - whole] += a[i] * b[i];
+    for (size_t half = DOT_LANES / 2; half > 0; half /= 2)
+        for (size_t k = 0; k < half; k++) sums[k] += sums[k + half];
+    return sums[0];
+}
+
+/* Of float32, the products of four rows are added in float32 likewise. */
+#define ADD_ROWS(name, TYPE, sum_of)                                                                                   \
+    static void name(double *sums, const void *rows, ptrdiff_t stride, const void *factors, size_t count, size_t n)    \
+    {                                                                                                                  \
+        const TYPE *a = rows, *b = a + stride, *c = b + stride, *d = c + stride, *f = factors;                         \
+        if (count == KN_SUMMED_ROWS) {                                                                                 \
+            const TYPE s = f[0], t = f[1], u = f[2], v = f[3];                                                         \
+            INDEPENDENT for (size_t i = 0; i < n; i++) sums[i] =                                                       \
+                sum_of(sums[i], s * a[i], t * b[i], u * c[i], v * d[i]);                                               \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (size_t k = 0; k < count; k++, a += stride) {                                                              \
+            const TYPE s = f[k];                                                                                       \
+            INDEPENDENT for (size_t i = 0; i < n; i++) sums[i] = sums[i] + (double)(s * a[i]);                         \
+        }                                                                                                              \
+    }
+#define IN_FLOAT(sum, a, b, c, d)  ((sum) + (double)(((a) + (b)) + ((c) + (d))))
+#define IN_DOUBLE(sum, a, b, c, d) ((sum) + (a) + (b) + (c) + (d))
+ADD_ROWS(add_rows_F32, float, IN_FLOAT)
+ADD_ROWS(add_rows_F64, double, IN_DOUBLE)
+
 #define TABLE(part)                                                                                                    \
     {                                                                                                                  \
         [RT_INT8] = bits_8##part, [RT_UINT8] = bits_8##part, [RT_INT16] = bits_16##part, [RT_UINT16] = bits_16##part,  \
@@ -184,5 +278,6 @@ COMPLEX(complex_128, c128)
         [RT_UINT64] = bits_64##part, [RT_FLOAT32] = f32##part, [RT_FLOAT64] = f64##part,                               \
         [RT_COMPLEX64] = complex_64##part, [RT_COMPLEX128] = complex_128##part                                         \
     }
-const struct kn_product_loops KN_PRODUCT_LEVEL = {.multiply = TABLE(), .dots = TABLE(_dots)};
+const struct kn_product_loops KN_PRODUCT_LEVEL = {
+    .multiply = TABLE(), .dots = TABLE(_dots), .dot = {dot_F32, dot_F64}, .add_rows = {add_rows_F32, add_rows_F64}};
 #endif

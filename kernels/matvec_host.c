@@ -49,19 +49,26 @@ static void store(const struct job *j, int64_t at, const double *values, int64_t
 static void multiply_chunks(void *context, size_t begin, size_t end, int worker)
 {
     const struct job *j = context;
-    int64_t size = rt_dtypes[j->p->dtype].size;
+    int64_t size = rt_dtypes[j->p->dtype].size, line = (int64_t)begin / j->pieces, in_matrix = line % j->lines;
+    int64_t first = (int64_t)begin % j->pieces * CHUNK;
+    kn_dot_loop *dot = j->loops->product->dot[j->p->dtype == RT_FLOAT64];
+    const char *matrix, *vector;
     (void)worker;
+    operands_of(j->p, line / j->lines, &matrix, &vector);
     for (size_t item = begin; item < end && !rt_interrupted(); item++) {
-        int64_t line = (int64_t)item / j->pieces, first = (int64_t)item % j->pieces * CHUNK;
         int64_t n = j->length - first < CHUNK ? j->length - first : CHUNK;
-        const char *matrix, *vector;
-        operands_of(j->p, line / j->lines, &matrix, &vector);
-        matrix += (line % j->lines * j->line + first) * size;
-        double sum = j->loops->dot[j->p->dtype == RT_FLOAT64](matrix, vector + first * size, (size_t)n);
+        double sum = dot(matrix + (in_matrix * j->line + first) * size, vector + first * size, (size_t)n);
         if (j->partial)
             j->partial[item] = sum;
         else
             store(j, line, &sum, 1);
+        first += CHUNK;
+        if (first < j->length) continue;
+        first = 0;
+        line++;
+        if (++in_matrix < j->lines || item + 1 == end) continue;
+        in_matrix = 0;
+        operands_of(j->p, line / j->lines, &matrix, &vector);
     }
 }
 
@@ -81,8 +88,8 @@ static void add_lines(void *context, size_t begin, size_t end, int worker)
         for (int64_t k = 0; k < j->lines; k += KN_SUMMED_ROWS) {
             int64_t count = j->lines - k < KN_SUMMED_ROWS ? j->lines - k : KN_SUMMED_ROWS;
             j->loops->load[j->p->dtype](factors, vector + k * j->step * size, j->step, (size_t)count);
-            j->loops->add_rows[j->p->dtype == RT_FLOAT64](sums, matrix + (k * j->line + first) * size, j->line, factors,
-                                                          (size_t)count, (size_t)n);
+            j->loops->product->add_rows[j->p->dtype == RT_FLOAT64](sums, matrix + (k * j->line + first) * size, j->line,
+                                                                   factors, (size_t)count, (size_t)n);
         }
         store(j, product * j->length + first, sums, n);
     }

@@ -17,10 +17,20 @@ typedef void kn_multiply_loop(const void *a, const int64_t s[2], const void *b, 
 typedef void kn_dots_loop(const void *a, int64_t line, const void *b, int64_t step, void *c, int64_t rows,
                           int64_t inner);
 
+/* The sum, in double and of lanes of its own, of the products of n values each. Of float32 eight of them at most are
+ * added in float32 before. */
+typedef double kn_dot_loop(const void *a, const void *b, size_t n);
+/* sums[i] += factors[0] * rows[i] + factors[1] * rows[i + stride] ..., of 1 to KN_SUMMED_ROWS rows: in double or, of as
+ * many rows of float32, in float32 before they become double. */
+typedef void kn_add_rows_loop(double *sums, const void *rows, ptrdiff_t stride, const void *factors, size_t count,
+                              size_t n);
+
 /* NULL for bool and the floats of 16 bits. */
 struct kn_product_loops {
     kn_multiply_loop *multiply[RT_DTYPE_COUNT];
     kn_dots_loop *dots[RT_DTYPE_COUNT];
+    kn_dot_loop *dot[2]; /* of float32 and float64 */
+    kn_add_rows_loop *add_rows[2];
 };
 
 extern const struct kn_product_loops kn_product_base;

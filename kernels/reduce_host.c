@@ -255,7 +255,7 @@ static void combine_chunk(struct kn_reduce_pass *p, size_t item, char *scratch, 
     }
     kn_reduce_start_item(p, item, scratch, &w);
     if (extreme_loop(p)) {
-        extreme_of(p, &w, extreme_loop(p), to);
+        extreme_of(p, &w, p->narrow_extreme ? p->narrow_extreme : extreme_loop(p), to);
     } else if (p->class == KN_B) {
         *(uint8_t *)to = kn_reduce_ask_blocks(p, &w, item);
     } else {
@@ -408,7 +408,24 @@ void kn_multiply_values(enum rt_dtype t, const void *values, size_t n, void *pro
     memcpy(product, stack, p.value);
 }
 
-/* Of many rows: whether elements can be combined as they lie in memory, extremes of 8 and 16 bits or what is true. */
+/* The loops for extremes of values of 8 and 16 bits that are computed, if all of it can be in so many. */
+static bool find_narrow_extremes(struct kn_reduce_pass *p)
+{
+    const struct kn_reducer *r = p->r;
+    const struct kn_narrow_loops *l = kn_host_loops()->narrow;
+    bool least = r->combine == KN_MINIMUM;
+    enum rt_dtype t = r->program.nodes[r->program.count - 1].dtype;
+    if (r->indices || r->program.count == 1 || (!least && r->combine != KN_MAXIMUM)) return false;
+    if (r->many)
+        p->raw = (least ? l->rows_least : l->rows_greatest)[t];
+    else
+        p->narrow_extreme = (least ? l->least : l->greatest)[t];
+    p->raw_dtype = t;
+    return p->raw || p->narrow_extreme;
+}
+
+/* Of many rows: whether elements can be combined as they lie in memory, extremes of 8 and 16 bits, sums of so many bits
+ * that have no more, or what is true. */
 static bool find_raw_loop(struct kn_reduce_pass *p)
 {
     static const enum rt_dtype wide_as[] = {[1] = RT_UINT8, [2] = RT_UINT16, [4] = RT_UINT32, [8] = RT_UINT64};
@@ -421,6 +438,8 @@ static bool find_raw_loop(struct kn_reduce_pass *p)
         bool converts = g->count == 2 && g->nodes[1].kind == KN_NODE_CONVERT && g->nodes[1].args[0] == 0;
         if (g->count == 1 || converts) p->raw = r->combine == KN_LOGICAL_OR ? l->rows_any[t] : l->rows_all[t];
         if (p->raw) p->raw_dtype = wide_as[rt_dtypes[t].size];
+    } else if (r->combine == KN_ADD && g->count == 2 && g->nodes[1].kind == KN_NODE_CONVERT && r->result == t) {
+        p->raw = l->rows_add[t];
     } else if (g->count == 1) {
         p->raw = r->combine == KN_MINIMUM ? l->rows_least[t] : r->combine == KN_MAXIMUM ? l->rows_greatest[t] : NULL;
     }
@@ -453,7 +472,14 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
     for (int i = 0; i < r->program.leaves; i++) r->program.arrays[i] = r->many ? &r->leaves[i].rows : &r->leaves[i].row;
     for (int i = 0; i < r->program.leaves && !r->many; i++) merge_axes(&r->leaves[i].rows);
     if (find_raw_loop(&p)) r->program.count = 1;
-    kn_plan_make(&r->program, &order, p.raw != NULL, &plan);
+    bool truth = p.class == KN_B && r->program.nodes[r->program.count - 1].dtype == RT_BOOL;
+    bool narrow = p.raw || truth || find_narrow_extremes(&p);
+    kn_plan_make(&r->program, &order, narrow, &plan);
+    if (narrow && !plan.narrow) {
+        p.raw = NULL;
+        p.narrow_extreme = NULL;
+        kn_plan_make(&r->program, &order, false, &plan);
+    }
     if (p.raw) p.value = p.partial_value = rt_dtypes[p.raw_dtype].size;
     if (!r->many) p.count = kn_reduce_count_loop(&p);
     p.wide &= !p.count;

@@ -16,9 +16,10 @@ struct kn_reduce_pass {
     size_t parts;       /* 1, of complex numbers 2 */
     kn_rows_loop *raw;  /* combines many rows of a dtype as they lie in memory; NULL: blocks of the class */
     enum rt_dtype raw_dtype;
-    kn_count_true_loop *count;   /* all that is asked of an element in memory is whether it is true; else NULL */
-    size_t decided;              /* the item, from 1, that no other can change the result of; 0: none yet */
-    enum kn_class partial_class; /* double or complex128 then, else the class */
+    kn_extreme_loop *narrow_extreme; /* of computed blocks that hold values as they would lie in memory; else NULL */
+    kn_count_true_loop *count;       /* all that is asked of an element in memory is whether it is true; else NULL */
+    size_t decided;                  /* the item, from 1, that no other can change the result of; 0: none yet */
+    enum kn_class partial_class;     /* double or complex128 then, else the class */
     size_t partial_value;
     size_t block, block_bytes; /* values of a block at most, and what it takes */
     char *stack, *heap;        /* STACK bytes; what is used instead where they do not do */

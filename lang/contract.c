@@ -207,6 +207,30 @@ static struct rt_array doubled(const struct rt_array *a, int ndim, bool first)
     return out;
 }
 
+#define SHORT_BLOCK 128 /* elements of a row of blocks that are worth making longer */
+
+/* Rows of short blocks as whole rows: of a, elements as often as a row of b is long; of b, rows one after the other.
+ * The values at the top are these then, with the last axis in one. */
+static void push_rows(lua_State *L, struct rt_array *x, struct rt_array *y)
+{
+    const int last = x->ndim - 1;
+    const int64_t blocks = x->shape[last - 1], length = y->shape[last];
+    int64_t shape[RT_MAX_DIMS];
+    for (struct rt_array **v = (struct rt_array *[]){x, y, NULL}; *v; v++) {
+        struct rt_array wide, *rows = lg_new_array(L), *whole = lg_new_array(L);
+        memcpy(shape, (*v)->shape, sizeof shape);
+        shape[last - 1] = blocks;
+        shape[last] = length;
+        lg_check(L, rt_array_broadcast(*v, last + 1, shape, &wide, lg_error_box(L)));
+        enum rt_status status = kn_convert(&wide, wide.dtype, rt_array_device(&wide), rows, lg_error_box(L));
+        rt_array_release(&wide);
+        lg_check(L, status);
+        shape[last - 1] = blocks * length;
+        lg_check(L, rt_array_reshape(rows, last, shape, whole, lg_error_box(L)));
+        **v = *whole;
+    }
+}
+
 static int kron(lua_State *L)
 {
     const struct rt_array *a = lg_check_array(L, 1), *b = lg_check_array(L, 2);
@@ -215,9 +239,11 @@ static int kron(lua_State *L)
     if (ndim > RT_MAX_DIMS / 2)
         return luaL_error(L, "kron takes arrays of at most %d axes, not %d", RT_MAX_DIMS / 2, ndim);
     struct rt_array x = doubled(a, ndim, true), y = doubled(b, ndim, false);
+    for (int i = 0; i < ndim; i++) shape[i] = x.shape[2 * i] * y.shape[2 * i + 1];
+    bool both = ndim > 1 && y.shape[2 * ndim - 3] > 1 && x.shape[2 * ndim - 4] > 1; /* used more often than made */
+    if (both && y.shape[2 * ndim - 1] < SHORT_BLOCK && x.shape[2 * ndim - 2] > 1) push_rows(L, &x, &y);
     struct rt_array *product = lg_new_array(L), *out = lg_new_array(L);
     lg_check(L, kn_apply(KN_MUL, (struct kn_operand[]){{.array = &x}, {.array = &y}}, product, lg_error_box(L)));
-    for (int i = 0; i < ndim; i++) shape[i] = product->shape[2 * i] * product->shape[2 * i + 1];
     lg_check(L, rt_array_reshape(product, ndim, shape, out, lg_error_box(L)));
     return finish(L);
 }
@@ -233,7 +259,8 @@ const struct lg_function lg_contract_functions[] = {
     {"dot", dot, "x:dot(y)   gpu.dot(x, y)",
      "The sum over the last axis of x and the last but one of y.\n"
      "Of vectors it is a Lua number, of matrices the matrix product. On the host products with vectors are added in float64, "
-     "in many partial sums: of n products no sum has more than 512 + log2(n) roundings one after the other. " LG_OUT_DOC,
+     "in many partial sums: of n products no sum has more than 512 + log2(n) roundings one after the other. Of float32, "
+     "up to eight products are added in float32 before. " LG_OUT_DOC,
      "assert(gpu.array({1, 2}):dot(gpu.array({3, 4})) == 11)"},
     {"inner", inner, "x:inner(y)   gpu.inner(x, y)",
      "The sum over the last axes of x and y.\n"

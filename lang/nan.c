@@ -50,6 +50,16 @@ static int nanprod(lua_State *L)
     return filled_reduction(L, "nanprod", "prod", 1);
 }
 
+/* Whether there is NaN in the array at idx, which is computed for that. */
+static bool holds_nan(lua_State *L, int idx)
+{
+    lg_step(L, "any", "v", lg_step(L, "isnan", "v", idx));
+    bool found = lua_toboolean(L, -1);
+    lua_pop(L, 2);
+    return found;
+}
+
+/* An extreme is NaN where one of its elements is: only then more than one pass is needed. */
 static int extreme(lua_State *L, const char *name, const char *plain, double number)
 {
     struct lg_reduction r = {0};
@@ -57,8 +67,10 @@ static int extreme(lua_State *L, const char *name, const char *plain, double num
     lg_check(L, kn_check_real(lg_check_form(L, 1), name, lg_error_box(L)));
     int axes = check_axes(L, NULL, &r);
     const struct rt_array *a = lg_form(L, 1);
-    int result = lg_step(L, plain, "vvb", push_filled(L, number), axes, 1);
-    if (has_nan(a)) {
+    bool host = !kn_runs_generated(rt_array_device(a));
+    int result = !has_nan(a) || host ? lg_step(L, plain, "vvb", 1, axes, 1) : 0;
+    if (has_nan(a) && (!host || holds_nan(L, result))) {
+        result = lg_step(L, plain, "vvb", push_filled(L, number), axes, 1);
         int none = lg_step(L, "all", "vvb", lg_step(L, "isnan", "v", 1), axes, 1);
         result = lg_step(L, "where", "vnv", none, (double)NAN, result);
     }
@@ -129,8 +141,10 @@ static int nanmean(lua_State *L)
     struct lg_reduction r = {0};
     if (lg_out(L, "nanmean")) return 1;
     int axes = check_axes(L, NULL, &r);
-    enum rt_dtype t = widen(L);
     const struct rt_array *a = lg_form(L, 1);
+    if (!has_nan(a)) return lg_end_reduction(L, lg_step(L, "mean", "vvb", 1, axes, 1), a, &r);
+    enum rt_dtype t = widen(L);
+    a = lg_form(L, 1);
     int sum = lg_step(L, "sum", "vvb", push_filled(L, 0), axes, 1);
     lg_step(L, "div", "vv", sum, push_counts(L, axes, real_of(a->dtype)));
     return finish(L, t, a, &r);

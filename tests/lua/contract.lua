@@ -197,6 +197,38 @@ for _, device in ipairs(t.devices()) do
     t.same(gpu.kron(gpu.array({ { 1, 2 } }, device), gpu.array({ { 1 }, { 10 } }, device)):totable(), { { 1, 2 }, { 10, 20 } })
     t.same(gpu.kron(gpu.array({ 1, 2 }, device), gpu.array({ { 1, 3 }, { 5, 7 } }, device)):totable(), { { 1, 3, 2, 6 }, { 5, 7, 10, 14 } })
     t.eq(tostring(gpu.kron(gpu.ones(0, 2, device), gpu.ones(3, 3, device)).shape), "(0, 6)")
+    for _, sizes in ipairs { { { 5, 7 }, { 3, 4 } }, { { 5, 7 }, { 1, 4 } }, { { 1, 7 }, { 3, 4 } }, { { 2, 1 }, { 3, 4 } }, { { 2, 5 }, { 3, 1 } },
+      { { 2, 3, 4 }, { 2, 2, 5 } }, { { 3, 4 }, { 2, 2, 5 } }, { { 2, 2 }, { 2, 130 } }, { { 2, 2 }, { 3, 127 } }, { { 0, 2 }, { 3, 3 } }, { { 4, 2 }, { 3, 0 } } } do
+      local function made(shape, from)
+        local x = (gpu.range(1, gpu.zeros(shape, "cpu").size, 1, "int32", device) + from):reshape(shape)
+        return x, x:flip(), x:transpose(1, 2):clone():transpose(1, 2)
+      end
+      local a, b, c = made(sizes[1], 0)
+      local d, e, f = made(sizes[2], 100)
+      local m, n = #sizes[1], #sizes[2]
+      for _, pair in ipairs { { a, d }, { b, e }, { c, f } } do
+        local x, y, got = pair[1], pair[2], gpu.kron(pair[1], pair[2])
+        if got.size > 0 then -- by the places: block and place in it
+          local top = math.max(m, n)
+          local function places(which)
+            local out = {}
+            for i = 1, top do
+              local q = n - top + i > 0 and y.shape[n - top + i] or 1
+              local own = (which == x and m or n) - top + i
+              local at = gpu.range(0, got.shape[i] - 1, 1, "int64", device)
+              if own > 0 then out[own] = (which == x and at // q or at % q) + 1 end
+            end
+            return out
+          end
+          local function taken(which)
+            local v = which
+            for axis, at in ipairs(places(which)) do v = v:take(at, axis) end
+            return v
+          end
+          t.eq(got:equal(taken(x) * taken(y)), true)
+        end
+      end
+    end
     t.close(gpu.tensordot(x, y, { 3, 2 }), reference("abc,icl->abil", { x, y }), 1e-12)
     t.close(gpu.tensordot(x, x, { { 1, -1 }, { 1, 3 } }), reference("abc,aic->bi", { x, x }), 1e-12)
     t.close(gpu.tensordot(x, x.T, 1), reference("abc,cij->abij", { x, x.T }), 1e-12)

@@ -171,6 +171,43 @@ for _, device in ipairs(t.devices()) do
     t.same(la.cholesky(a):totable(), { { 2, 0 }, { 1, 2 } })
   end)
 
+  test("small matrices in batches, as parts of larger ones", function()
+    each_dtype(function(dtype, tolerance)
+      for _, n in ipairs({ 1, 2, 3, 5, 8 }) do
+        local function within(a) -- 12 x 12, with ones on the diagonal behind a
+          local whole = eye(12, dtype):broadcast_to(a.shape[1], 12, 12):clone()
+          whole[{ {}, { 1, n }, { 1, n } }] = a
+          return whole
+        end
+        local a = random({ 7, n, n }, dtype)
+        if n > 1 then a[{ 2, 1, 1 }] = 0 end
+        a[{ 3, n }] = 0 -- singular
+        for _, x in ipairs({ a, turned(a), a:flip(1, 2) }) do
+          local d, sign, log = la.det(x), la.slogdet(x)
+          local whole_sign, whole_log = la.slogdet(within(x))
+          close(d, la.det(within(x)), tolerance)
+          close(sign, whole_sign, tolerance)
+          assert(log:maximum(-50):allclose(whole_log:maximum(-50), 10 * tolerance, 10 * tolerance))
+        end
+        local p = gpu.matmul(a, turned(a)) + n * eye(n, dtype)
+        for _, x in ipairs({ p, p:flip(1) }) do
+          close(la.cholesky(x), la.cholesky(within(x))[{ {}, { 1, n }, { 1, n } }], tolerance)
+          close(la.inv(x), la.inv(within(x))[{ {}, { 1, n }, { 1, n } }], tolerance)
+        end
+        p[{ 4, n, n }] = -1
+        t.raises("matrix 4 of the batch is not positive definite (its first " .. n .. " rows", la.cholesky, p)
+        t.raises("matrix 3 of the batch is singular", la.inv, a)
+      end
+    end)
+    local sizes = array({ { 1e300, 0, 0, 0 }, { 0, 1e250, 0, 0 }, { 0, 0, -1e-300, 0 }, { 0, 0, 0, 1e-240 } })
+    t.near(la.det(sizes), -1e10, 1e-3)
+    local sign, log = la.slogdet(sizes * 1e5)
+    t.same({ sign, log > 69.07 and log < 69.08 }, { -1.0, true })
+    t.eq(la.det(eye(3, "float64") * 1e-200), 0.0)
+    t.near(select(2, la.slogdet(eye(300, "float64") * 1e-200)), -60000 * math.log(10), 1e-6)
+    t.near(select(2, la.slogdet(eye(8, "complex128") * gpu.complex(3e200, 4e200))), 8 * math.log(5e200), 1e-9)
+  end)
+
   test("qr", function()
     each_dtype(function(dtype, tolerance)
       for _, s in ipairs({ { 5, 3 }, { 3, 5 }, { 4, 4 }, { 1, 1 }, { 2, 3, 6, 4 }, { 70, 20 }, { 4, 0 }, { 0, 4 } }) do

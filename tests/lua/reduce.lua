@@ -273,6 +273,51 @@ for _, device in ipairs(t.devices()) do
     end)
   end
 
+  test("extremes and sums of bytes that are computed or lie far apart", function()
+    local shapes = { { 130, 67 }, { 3, 5 }, { 1, 200 }, { 70, 1000 }, { 33, 4, 65 }, { 3, 40001 } }
+    for _, dtype in kinds({ "int8", "uint8", "int16", "uint16", "int32", "float32" }, { "int8" }) do
+      for _, shape in kinds(shapes, { shapes[1] }) do
+        local size = 1
+        for _, n in ipairs(shape) do size = size * n end
+        local a = gpu.evaluate((gpu.range(1, 2 * size, 1, "int64", device) * 40503 // 64 % 128):to(dtype))
+        local x, y = a[{ { 1, size } }]:reshape(shape), a[{ { size + 1, 2 * size } }]:reshape(shape)
+        for _, both in ipairs { { x, y }, { x:flip(), y }, { x:transpose(1, #shape), y:transpose(1, #shape) }, { x["::2"], y["::2"] } } do
+          local b, c = both[1], both[2]
+          for _, made in ipairs { (b - c):abs(), b - c, gpu.maximum(b, c) + 3, (b + c):minimum(100) } do
+            local stored = made:to("float64")
+            for axis = 1, #shape do
+              t.eq(made:max(axis):to("float64"):eq(stored:max(axis)):all(), true)
+              t.eq(made:min(axis):to("float64"):eq(stored:min(axis)):all(), true)
+            end
+            t.eq(made:max(), stored:max() // 1 | 0)
+            t.eq(made:min(), stored:min() // 1 | 0)
+          end
+        end
+        if #shape == 2 and dtype ~= "float32" then
+          local bits = gpu.einsum("ij->j", x)
+          t.eq(bits.dtype, dtype)
+          t.eq(bits:eq(x:sum(1):to(dtype)):all(), true)
+        end
+      end
+    end
+  end)
+
+  test("products of float32 with vectors, to nine roundings", function()
+    for _, n in kinds({ 1, 2, 7, 8, 16, 23, 63, 64, 65, 100, 513, 1000, 16385 }, { 7, 513 }) do
+      local a, v = gpu.rand(5, n, device) - 0.5, gpu.rand(n, device) - 0.5
+      local function check(m, x)
+        local y, wide = m:matmul(x), m:to("float64"):matmul(x:to("float64"))
+        local sizes = m:to("float64"):abs():matmul(x:to("float64"):abs())
+        local most = t.compiles(device) and n or 9 -- roundings
+        assert(((y:to("float64") - wide):abs() - sizes * (most * 2 ^ -24)):max() <= 0, n)
+      end
+      check(a, v)
+      check(a.T:clone().T, v)
+      check(a:flip(2), v)
+      check(gpu.concatenate({ a, a, a }, 1)[{ { 2, 12 } }], v)
+    end
+  end)
+
   test("results", function()
     local x = gpu.array({ { 1, 2 }, { 3, 4 } }, "int32", device)
     t.eq(math.type(x:sum()), "integer")
