@@ -263,6 +263,7 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
         const struct function *f = &p->functions[k];
         for (uint32_t pc = f->setup; (!f->is_entry || f == l->function->code) && pc < f->end; pc++) watch_one(c, f, pc);
     }
+    c->exact = c->releases_some;
     if (!simt_inputs_find(c) || !simt_steady_begin(c)) return no_memory(fault, l);
     c->observer.watch = c->watch;
     return true;
@@ -440,6 +441,7 @@ struct simt_check *simt_check_new(const struct simt_extent *extents, size_t coun
         for (int k = 0; k < LOG_STRIPES; k++) {
             pthread_mutex_init(&c->stripes[k].lock, NULL);
             pthread_mutex_init(&c->order[k].lock, NULL);
+            pthread_mutex_init(&c->listed[k].lock, NULL);
         }
         c->observer = (struct simt_observer){.before = before,
                                              .launch_start = launch_start,
@@ -470,13 +472,16 @@ void simt_check_free(struct simt_check *c)
     if (!c) return;
     simt_releases_free(c);
     simt_order_end(c);
+    for (int k = 0; k < LOG_STRIPES; k++) {
+        simt_histories_clear(&c->listed[k].of);
+        pthread_mutex_destroy(&c->listed[k].lock);
+    }
     pthread_mutex_destroy(&c->lock);
     free(c->watch);
     free(c->site_of);
     free(c->sites);
     free(c->extents);
     free(c->outputs);
-    free(c->histories);
     simt_steady_free(c);
     free(c);
 }

@@ -1,9 +1,14 @@
 /* One cell, or the few of one lane, looked at closely: what is a race, which records stay, what is told. */
+#include <limits.h>
 #include <string.h>
 #include "runtime/simt/check_order.h"
+#include "runtime/simt/heap.h"
 #include "runtime/simt/tally.h"
 
-#define MOST_RACES 32
+#define MOST_RACES   32
+#define MOST_ATOMICS 16   /* warps', that are kept of a cell which nothing else touched */
+#define MOST_RACED   1024 /* cells that are kept in mind as raced for */
+#define LATER        32   /* of so many accesses to a list that is full one looks through all of it */
 
 struct actor {
     const struct access *access;
@@ -13,6 +18,7 @@ struct actor {
     unsigned offset;          /* of the cell in what the lane touches */
     record raced[MOST_RACES]; /* with what; once for an access and a line */
     unsigned races;
+    bool hits; /* it races for the cell at hand */
 };
 
 /* With the number that the block has in global memory's records. */
@@ -114,6 +120,8 @@ static void report_race(struct actor *x, record other)
     /* Cooperative groups take shfl.sync for an order of memory within the warp, which it is not by the PTX manual. Who
      * wrote the kernel could not mend that, and NVIDIA knows what its devices do. */
     if (is_of_groups(c, x->me) && is_of_groups(c, other)) return;
+    if (!x->shared && a->block->readers.parting) return; /* what it raced with was told when it came */
+    x->hits = true;
     for (unsigned k = 0; k < x->races; k++)
         if (record_site(x->raced[k]) == record_site(other)) return;
     if (x->races == MOST_RACES) return;
@@ -199,19 +207,26 @@ static void write_cell(struct actor *x, record *w, record *a, record *b)
     *w = x->me;
 }
 
-/* ---- cells of global memory that were raced for ---- */
-/* What the access does to the cell of so many bytes that lies `offset` into what the lane touches. */
-static struct shown show(const struct actor *x, record last, unsigned offset, unsigned bytes)
+/* ---- cells with lists ---- */
+/* What the access does to the cell of so many bytes that lies x->offset into what the lane touches. */
+struct shown {
+    struct past me;
+    uint32_t there; /* in memory before */
+};
+static struct shown show(const struct actor *x, record last, unsigned bytes)
 {
     const struct access *a = x->access;
-    struct shown s = {.me = x->me, .stores = a->kind == ACCESS_WRITE && !is_opaque(a)};
-    const char *p = (const char *)simt_host(a->at[x->lane]) + offset;
+    const record lanes = (record)(SIMT_WARP - 1) << THREAD_AT;
+    struct shown s = {.me = {.who = x->me & ~lanes, .lanes = 1u << x->lane}};
+    uint64_t at = a->at[x->lane] + x->offset;
+    const char *p = x->shared ? a->warp->shared + at : (const char *)simt_host(at);
     unsigned lane = is_of_this(x, last) ? record_thread(last) % SIMT_WARP : x->lane, size = a->insn->size;
+    s.me.has_value = a->kind == ACCESS_WRITE && !is_opaque(a);
     simt_tally_settle(a->block->worker);
-    load_of_kernel(&s.there, p, bytes);
-    for (unsigned k = 0; s.stores && k < bytes; k++) {
-        unsigned element = (offset + k) / size, shift = (offset + k) % size * 8;
-        s.value |= (uint32_t)(stored_value(a, x->lane, element) >> shift & 0xff) << 8 * k;
+    load_of_kernel((char *)&s.there, p, bytes);
+    for (unsigned k = 0; s.me.has_value && k < bytes; k++) {
+        unsigned element = (x->offset + k) / size, shift = (x->offset + k) % size * 8;
+        s.me.value |= (uint32_t)(stored_value(a, x->lane, element) >> shift & 0xff) << 8 * k;
         if (lane == x->lane) continue;
         s.there &= ~((uint32_t)0xff << 8 * k);
         s.there |= (uint32_t)(stored_value(a, lane, element) >> shift & 0xff) << 8 * k;
@@ -219,37 +234,250 @@ static struct shown show(const struct actor *x, record last, unsigned offset, un
     return s;
 }
 
-static bool both_read(const struct actor *x, record r)
+static bool is_listed(const struct actor *x, record w)
 {
-    return x->access->kind == ACCESS_READ && access_of(&x->access->check->sites[record_site(r)]) == ACCESS_READ;
+    if (!x->shared) return w == LISTED;
+    return ((w - x->access->block->shared_id) | (SHARED_LISTED ^ SHARED_ONLY)) == SHARED_LISTED;
 }
 
-static void meet_all(struct actor *x, uint64_t cell, const struct shown *s)
+static bool writes(const struct site *s)
 {
-    record others[MOST_RACES];
-    size_t count = simt_history_meet(x->access->check, cell, s, others, MOST_RACES);
-    for (size_t k = 0; k < count; k++)
-        if (!both_read(x, others[k]) && !gone(x, others[k]) && !excused(x, others[k])) report_race(x, others[k]);
+    return access_of(s) != ACCESS_READ;
+}
+
+/* Does whatever races with the older access race with the one at hand, if it comes behind neither? */
+static bool covers(const struct actor *x, const struct site *old)
+{
+    const struct site *s = x->access->site;
+    if (writes(old) && !writes(s)) return false;
+    if (!s->strong && !s->guesses) return true;
+    return (old->strong || old->guesses) && (s->is_volatile || !old->is_volatile);
+}
+
+/* What records stand for; of a write that is the cell's last the value is still there. */
+static void recall(const struct actor *x, const record *was, const struct shown *s, struct history *h)
+{
+    const record lanes = (record)(SIMT_WARP - 1) << THREAD_AT;
+    for (int k = 1; k <= RECORDS; k++) {
+        record r = was[k % RECORDS];
+        if (absent(x, r)) continue;
+        const struct site *site = &x->access->check->sites[record_site(r)];
+        struct past p = {.who = r & ~lanes, .lanes = 1u << record_thread(r) % SIMT_WARP};
+        p.has_value = s && k == RECORDS && site->access == ACCESS_WRITE && !site->copies && !site->bulk;
+        if (p.has_value) p.value = s->there;
+        h->parties[h->count++] = p;
+    }
+}
+
+/* Those of the lanes that it stands for which are still of interest. */
+static uint32_t meet_one(struct actor *x, struct history *h, const struct past *p, const struct past *me)
+{
+    const struct site *mine = x->access->site, *theirs = &x->access->check->sites[record_site(p->who)];
+    bool conflict = writes(mine) || writes(theirs), drops = !h->raced && covers(x, theirs);
+    bool stores = writes(mine) && writes(theirs) && !(mine->access == ACCESS_ATOMIC && theirs->access == ACCESS_ATOMIC);
+    bool full = h->fixed || (h->count == h->room && (h->room < MOST_PARTIES || ++h->turns % LATER == 0));
+    uint32_t left = p->lanes;
+    if (conflict && excused(x, p->who)) {
+        conflict = false;
+        h->apart |= stores;
+    }
+    EACH_LANE(l, conflict || full ? p->lanes : 0)
+    {
+        record r = p->who + ((record)l << THREAD_AT);
+        if (gone(x, r)) {
+            if (drops) left &= ~(1u << l);
+            continue;
+        }
+        if (!conflict) continue;
+        h->apart |= stores;
+        x->access->block->excused |= stores;
+        if (!p->has_value || !me->has_value || p->value != me->value) report_race(x, r);
+    }
+    return left;
+}
+
+static void meet_all(struct actor *x, struct history *h, const struct past *me)
+{
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < h->count; k++) {
+        struct past p = h->parties[k];
+        p.lanes = meet_one(x, h, &p, me);
+        if (p.lanes) h->parties[count++] = p;
+    }
+    h->count = count;
+}
+
+/* A read of global memory for which two others of the block stand: check_readers.c. */
+static bool is_stood_for(const struct actor *x, const struct history *h)
+{
+    const struct block *b = x->access->block;
+    uint32_t since = b->readers.since > b->met ? b->readers.since : b->met;
+    unsigned other = UINT_MAX; /* none yet */
+    if (x->shared || b->readers.parting || x->access->kind != ACCESS_READ || x->access->site->strong) return false;
+    for (uint32_t k = 0; k < h->count; k++) {
+        const struct past *p = &h->parties[k];
+        const struct site *s = &x->access->check->sites[record_site(p->who)];
+        if (record_block(p->who) != record_block(x->me) || record_time(p->who) < since || writes(s) || s->strong)
+            continue;
+        bool mine = record_thread(p->who) / SIMT_WARP == record_thread(x->me) / SIMT_WARP;
+        EACH_LANE(l, p->lanes & ~((uint32_t)mine << x->lane))
+        {
+            unsigned thread = record_thread(p->who) + l;
+            if (other != UINT_MAX && other != thread) return true;
+            other = thread;
+        }
+    }
+    return false;
+}
+
+/* Where there is no room, writes take that of others. */
+static void add(const struct actor *x, struct history *h, const struct past *me)
+{
+    if (is_stood_for(x, h)) return;
+    for (uint32_t k = 0; k < h->count; k++) {
+        struct past *p = &h->parties[k];
+        if (p->who != me->who || p->has_value != me->has_value || p->value != me->value) continue;
+        p->lanes |= me->lanes;
+        return;
+    }
+    if (simt_history_room(h)) {
+        h->parties[h->count++] = *me;
+        return;
+    }
+    for (uint32_t k = h->count; k-- > 0 && writes(x->access->site);) {
+        if (k && writes(&x->access->check->sites[record_site(h->parties[k].who)])) continue;
+        h->parties[k] = *me;
+        return;
+    }
+}
+
+/* Is it an atomic where there are so many that more need not be known? */
+static bool has_counted(const struct actor *x, const struct history *h)
+{
+    if (h->count < MOST_ATOMICS || !is_writing_atomic(x, x->me)) return false;
+    for (uint32_t k = 0; k < h->count; k++)
+        if (!is_writing_atomic(x, h->parties[k].who)) return false;
+    return true;
+}
+
+/* May all that races for the cell be kept? */
+static bool may_keep_races(struct actor *x, uint64_t cell)
+{
+    struct simt_check *c = x->access->check;
+    struct simt_heap_block given;
+    if (x->shared || simt_heap_look(cell, &given)) return false; /* malloc's is given again */
+    return atomic_load_explicit(&c->raced, memory_order_relaxed) < MOST_RACED &&
+           atomic_fetch_add(&c->raced, 1) < MOST_RACED;
+}
+
+/* The records of a cell whose list has this in it. False: three are too few. */
+static bool fits(const struct actor *x, struct history *h, record *to)
+{
+    unsigned readers = 0, written = 0;
+    record write = 0, others[RECORDS] = {0};
+    for (uint32_t k = 0; k < h->count; k++) {
+        const struct past *p = &h->parties[k];
+        bool stores = writes(&x->access->check->sites[record_site(p->who)]);
+        EACH_LANE(l, p->lanes)
+        {
+            record r = p->who + ((record)l << THREAD_AT), moved = r;
+            if (stores && (!written++ || record_atomic(r) || !record_atomic(write))) moved = write, write = r;
+            if (!moved) continue;
+            if (readers == 2) return false;
+            others[readers++] = moved;
+        }
+    }
+    if (written > 1 && h->apart) return false;
+    h->apart = false;
+    to[0] = write, to[1] = others[0], to[2] = others[1];
+    return true;
+}
+
+/* As it is done without a list. */
+static void keep_some(struct actor *x, record *was)
+{
+    if (x->access->kind == ACCESS_READ) {
+        note_reader(x, &was[1], &was[2]);
+        return;
+    }
+    if (x->access->kind == ACCESS_ATOMIC)
+        keep_past(x, was[0], &was[1], &was[2]);
+    else
+        was[1] = was[2] = 0;
+    was[0] = x->me;
+}
+
+static void mark_listed(const struct actor *x, const struct history *h, record *to)
+{
+    record id = x->access->block->shared_id;
+    bool written = false;
+    for (uint32_t k = 0; k < h->count; k++) written |= writes(&x->access->check->sites[record_site(h->parties[k].who)]);
+    to[0] = !x->shared ? LISTED : id | (written ? SHARED_LISTED : SHARED_ONLY);
+    to[1] = to[2] = x->shared ? id | SHARED_READERS : 0;
+}
+
+/* `was`: the cell's records, which become what they are behind the access. */
+static void follow(struct actor *x, record *was, unsigned bytes, bool raced)
+{
+    const struct access *a = x->access;
+    uint64_t cell = a->at[x->lane] + x->offset;
+    bool listed = is_listed(x, was[0]);
+    struct block *owner = x->shared ? a->block : NULL;
+    struct shown s = show(x, was[0], bytes);
+    struct past few[RECORDS + 1];
+    struct history some = {.parties = few, .room = RECORDS + 1, .fixed = true, .raced = raced};
+    struct history *h = listed ? simt_history_find(a->check, owner, cell, bytes) : NULL;
+    if (!h) {
+        h = &some;
+        if (!listed) recall(x, was, &s, h);
+    }
+    meet_all(x, h, &s.me);
+    if (x->hits && !h->raced) h->raced = may_keep_races(x, cell);
+    if (h->raced)
+        simt_history_add_raced(h, &s.me);
+    else if (!(h->counter = has_counted(x, h)))
+        add(x, h, &s.me);
+    bool alone = h->count == 1 && h->parties[0].lanes == s.me.lanes && h->parties[0].who == s.me.who;
+    if (!h->raced && (!listed || alone) && fits(x, h, was)) {
+        h->live = false;
+        return;
+    }
+    if (h == &some) h = simt_history_new(a->check, owner, cell, bytes, &some);
+    if (h)
+        mark_listed(x, h, was);
+    else if (listed)
+        fits(x, &some, was);
+    else
+        keep_some(x, was);
 }
 
 static void touch(struct actor *x, record *w, uint32_t all, unsigned n, unsigned log)
 {
+    bool exact = x->access->check->exact;
     for (unsigned k = 0; k < n; k++, w++) {
-        uint64_t cell = x->access->at[x->lane] + ((uint64_t)k << log);
         record was[RECORDS] = {w[0], w[all], w[2 * all]};
-        unsigned races = x->races;
         x->offset = k << log;
-        if (w[0] != RACED && x->access->kind == ACCESS_READ)
-            read_cell(x, w, w + all, w + 2 * all);
-        else if (w[0] != RACED)
-            write_cell(x, w, w + all, w + 2 * all);
-        bool begins = !x->shared && x->races > races;
-        if (!begins && w[0] != RACED) continue;
-        struct shown s = show(x, was[0], k << log, 1u << log);
-        if (begins && !simt_history_begin(x->access->check, cell, &s, was)) continue;
-        meet_all(x, cell, &s);
-        w[0] = RACED, w[all] = w[2 * all] = 0;
+        x->hits = false;
+        if (!exact && !is_listed(x, w[0])) {
+            if (x->access->kind == ACCESS_READ)
+                read_cell(x, w, w + all, w + 2 * all);
+            else
+                write_cell(x, w, w + all, w + 2 * all);
+            if (!x->hits || x->shared || !may_keep_races(x, x->access->at[x->lane] + x->offset)) continue;
+        }
+        follow(x, was, 1u << log, !exact && x->hits);
+        w[0] = was[0], w[all] = was[1], w[2 * all] = was[2];
     }
+}
+
+void simt_race_list(const struct access *a, unsigned lane, const struct cell_table *t, uint32_t cell, uint32_t all)
+{
+    struct actor x = {.access = a, .lane = lane, .offset = cell << t->log};
+    const record *w = t->writes + cell, was[RECORDS] = {w[0], w[all], w[2 * all]};
+    struct past few[RECORDS];
+    struct history some = {.parties = few, .room = RECORDS, .fixed = true, .apart = true};
+    recall(&x, was, NULL, &some);
+    simt_history_new(a->check, NULL, a->at[lane] + x.offset, 1u << t->log, &some);
 }
 
 bool simt_race_same_value(const struct access *a, unsigned lane, record me, record other, const char *place)

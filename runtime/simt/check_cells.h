@@ -20,6 +20,9 @@ struct now { /* what tells an ordered record from others, for a warp */
     uint64_t warp_before; /* the same of the warp, without the block's number */
     uint64_t seen;        /* when the warp met others last, likewise */
     bool shared;
+    uint64_t recent; /* of records of the block from then on two stand for all */
+    bool exact;      /* there may be lists, as check_history.c has them */
+    bool parting;    /* all readers are to be kept */
 };
 
 /* All of these answer with 0 or 1 in 64 bits, as vectors of records do. */
@@ -37,7 +40,7 @@ static inline uint64_t cell_gone(record r, record me, const struct now *t, bool 
 /* Of the block since its threads met; of the warp since that met others. */
 static inline uint64_t cell_recent(record r, record me, const struct now *t)
 {
-    uint64_t block = r - t->id - t->before < BLOCK_SPAN - t->before;
+    uint64_t block = r - t->id - t->recent < BLOCK_SPAN - t->recent;
     uint64_t other_warp = ((r ^ me) & WARP_MASK) != 0, late = (r & WITHIN) >= t->seen;
     return block & (other_warp | late);
 }
@@ -65,9 +68,11 @@ static inline __attribute__((always_inline)) uint64_t judge_read(struct cells *c
     uint64_t same = (uint64_t)(((a ^ me) & WHO_MASK) == 0) & (uint64_t)((a & WITHIN) >= t->seen);
     uint64_t settled = cell_recent(a, me, t) & cell_recent(b, me, t);
     uint64_t one_block = (a ^ b) < BLOCK_SPAN, mine = (a ^ me) < BLOCK_SPAN;
-    if (!shared) settled |= (one_block ^ 1) & (uint64_t)(a != 0) & (uint64_t)(b != 0);
-    uint64_t keep = same | settled;
+    settled &= (uint64_t)!t->parting;
+    if (!shared) settled |= (uint64_t)!t->exact & (one_block ^ 1) & (uint64_t)(a != 0) & (uint64_t)(b != 0);
+    uint64_t keep = same | settled, third = (keep ^ 1) & (old_a ^ 1) & (old_b ^ 1);
     uint64_t first = (keep ^ 1) & old_a, second = (keep ^ 1) & (old_a ^ 1) & (old_b | (one_block & (mine ^ 1)));
+    bad |= third & (uint64_t)t->exact;
     c->a[k] = a ^ ((a ^ me) & -first);
     c->b[k] = (b & ~-(first & old_b) & ~-second) | (me & -second);
     return bad * CELLS_BAD | (first | second) * CELLS_CHANGED;

@@ -1,56 +1,155 @@
-/* Cells of global memory that threads were found to race for: which lines did. A cell's three records tell that there
- * is a race, but of three lines they name those two that came one after the other, which depends on what ran when. From
- * the first race on the cell's record is RACED, which nothing is ordered behind, and what touches it is compared with
- * one access or more of each line before. */
+/* Cells of which three records can't tell all that matters: who did what to them, in lists. A cell has one
+ *
+ * - where order goes by atomics and three threads or more touched it whom nothing orders: who comes later may be behind
+ *   some of them and not behind others. What is ordered before a later access that races with whatever it does is left
+ *   out, so that the list is as short as it can be;
+ * - in global memory, once threads were found to race for it: the records tell that there is a race, but of three lines
+ *   they name those two that came one after the other, which depends on what ran when. Whoever touches it is compared
+ *   with one access or more of each line before.
+ *
+ * In the cell's records stands then that it is LISTED, which nothing is ordered behind. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/check_inside.h"
-#include "runtime/simt/heap.h"
 
-#define HISTORIES 1024 /* cells; of more the records alone tell */
-#define PARTIES   32
-#define ALIKE     2 /* of a site: by one block, of one value */
+#define MOST_LISTS 4096 /* of a stripe, and of a block's shared memory */
+#define ALIKE      2    /* of a site in cells that were raced for: by one block, of one value */
+#define FIRST_ROOM 64   /* of a table */
 
-struct past { /* an access */
-    record who;
-    bool has_value;
-    uint32_t value; /* that was stored */
-};
-struct history {
-    uint64_t cell; /* its address; 0: free */
-    uint32_t count;
-    struct past parties[PARTIES];
-};
-
-static struct history *slot_of(struct simt_check *c, uint64_t cell)
+static uint64_t mixed(uint64_t key)
 {
-    uint64_t at = cell * UINT64_C(0x9E3779B97F4A7C15) >> 40;
-    for (uint32_t k = 0; k < HISTORIES / 4; k++) {
-        struct history *h = &c->histories[(at + k) % HISTORIES];
-        if (h->cell == cell || !h->cell) return h;
-    }
-    return NULL;
+    return key * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-/* NULL: there are too many already. The lock of the cell's line keeps others from it. */
-static struct history *find(struct simt_check *c, uint64_t cell)
+static struct history **slot_of(const struct histories *t, uint64_t cell)
 {
-    pthread_mutex_lock(&c->lock);
-    if (!c->histories) c->histories = rt_calloc(HISTORIES, sizeof *c->histories);
-    if (!c->histories) atomic_store(&c->no_memory, true);
-    struct history *h = c->histories ? slot_of(c, cell) : NULL;
-    if (h) h->cell = cell;
-    pthread_mutex_unlock(&c->lock);
+    uint64_t at = mixed(cell) >> 32;
+    while (t->slots[at & (t->room - 1)] && t->slots[at & (t->room - 1)]->cell != cell) at++;
+    return &t->slots[at & (t->room - 1)];
+}
+
+static bool grow(struct histories *t)
+{
+    struct histories more = {.room = t->room ? 2 * t->room : FIRST_ROOM, .count = t->count};
+    more.slots = rt_calloc(more.room, sizeof(struct history *));
+    if (!more.slots) return false;
+    for (size_t k = 0; k < t->room; k++)
+        if (t->slots[k]) *slot_of(&more, t->slots[k]->cell) = t->slots[k];
+    free(t->slots);
+    t->slots = more.slots;
+    t->room = more.room;
+    return true;
+}
+
+static struct history *look(const struct histories *t, uint64_t cell)
+{
+    struct history *h = t->room ? *slot_of(t, cell) : NULL;
+    return h && h->live ? h : NULL;
+}
+
+/* One without parties; NULL: no memory, or there are too many. */
+static struct history *make(struct histories *t, uint64_t cell, unsigned bytes)
+{
+    if (4 * t->count >= 3 * t->room && !grow(t)) return NULL;
+    struct history **at = slot_of(t, cell);
+    if (!*at) {
+        if (t->count == MOST_LISTS || !(*at = rt_calloc(1, sizeof **at))) return NULL;
+        (*at)->cell = cell;
+        t->count++;
+    }
+    struct history *h = *at;
+    h->bytes = (uint8_t)bytes;
+    h->live = true;
+    h->raced = h->apart = h->counter = false;
+    h->count = 0;
     return h;
 }
 
+bool simt_history_room(struct history *h)
+{
+    if (h->count < h->room) return true;
+    uint32_t room = h->room ? 2 * h->room : 8;
+    struct past *more = room <= MOST_PARTIES && !h->fixed ? rt_realloc(h->parties, room * sizeof *more) : NULL;
+    if (!more) return false;
+    h->parties = more;
+    h->room = room;
+    return true;
+}
+
+static void copy(struct history *to, const struct history *from)
+{
+    to->raced = from->raced;
+    to->apart = from->apart;
+    for (uint32_t k = 0; k < from->count && simt_history_room(to); k++) to->parties[to->count++] = from->parties[k];
+}
+
+/* The list of a larger cell becomes that of each of its parts. */
+static void split(struct histories *t, struct history *h, unsigned bytes)
+{
+    unsigned parts = h->bytes / bytes;
+    h->bytes = (uint8_t)bytes;
+    for (unsigned n = parts; n-- > 0;) {
+        struct history *part = n ? make(t, h->cell + n * bytes, bytes) : h;
+        if (n && part) copy(part, h);
+        for (uint32_t k = 0; part && k < part->count; k++)
+            part->parties[k].value = part->parties[k].value >> 8 * n * bytes & ((1u << 8 * bytes) - 1);
+    }
+}
+
+static struct history *find(struct histories *t, uint64_t cell, unsigned bytes)
+{
+    for (unsigned size = 4; size > bytes; size /= 2) {
+        struct history *h = look(t, cell & ~(uint64_t)(size - 1));
+        if (h && h->bytes == size) split(t, h, bytes);
+    }
+    return look(t, cell);
+}
+
+/* Those that the cell belongs to, locked. */
+static struct histories *table_of(struct simt_check *c, struct block *owner, uint64_t cell, bool on)
+{
+    if (owner) return &owner->histories;
+    unsigned stripe = (unsigned)(mixed(cell >> 5) >> 58);
+    if (c->parallel && on) pthread_mutex_lock(&c->listed[stripe].lock);
+    if (c->parallel && !on) pthread_mutex_unlock(&c->listed[stripe].lock);
+    return &c->listed[stripe].of;
+}
+
+struct history *simt_history_find(struct simt_check *c, struct block *owner, uint64_t cell, unsigned bytes)
+{
+    struct history *h = find(table_of(c, owner, cell, true), cell, bytes);
+    table_of(c, owner, cell, false);
+    return h;
+}
+
+struct history *simt_history_new(struct simt_check *c, struct block *owner, uint64_t cell, unsigned bytes,
+                                 const struct history *like)
+{
+    struct history *h = make(table_of(c, owner, cell, true), cell, bytes);
+    table_of(c, owner, cell, false);
+    if (!h) return NULL;
+    copy(h, like);
+    return h;
+}
+
+void simt_histories_clear(struct histories *t)
+{
+    for (size_t k = 0; t->count && k < t->room; k++) {
+        if (t->slots[k]) free(t->slots[k]->parties);
+        free(t->slots[k]);
+    }
+    free(t->slots);
+    *t = (struct histories){0};
+}
+
+/* ---- cells that were raced for ---- */
 static bool same_value(const struct past *a, const struct past *b)
 {
     return a->has_value && b->has_value && a->value == b->value;
 }
 
-static void add(struct history *h, const struct past *p)
+void simt_history_add_raced(struct history *h, const struct past *p)
 {
     uint32_t by_block = 0, of_value = 0;
     for (uint32_t k = 0; k < h->count; k++) {
@@ -61,38 +160,5 @@ static void add(struct history *h, const struct past *p)
         by_block += block;
         of_value += value || !p->has_value;
     }
-    if (by_block < ALIKE && of_value < ALIKE && h->count < PARTIES) h->parties[h->count++] = *p;
-}
-
-/* What a record stands for. Of a write that is the cell's last the value is still there. */
-static struct past past_of(const struct simt_check *c, record who, const struct shown *s, bool last)
-{
-    const struct site *site = &c->sites[record_site(who)];
-    struct past p = {.who = who};
-    p.has_value = last && site->access == ACCESS_WRITE && !site->copies && !site->bulk;
-    if (p.has_value) p.value = s->there;
-    return p;
-}
-
-bool simt_history_begin(struct simt_check *c, uint64_t cell, const struct shown *s, const record *records)
-{
-    struct simt_heap_block given;
-    struct history *h = simt_heap_look(cell, &given) ? NULL : find(c, cell); /* malloc's is given again */
-    if (!h) return false;
-    for (int k = 0; k < RECORDS; k++) {
-        struct past p = past_of(c, records[k], s, !k);
-        if (records[k]) add(h, &p);
-    }
-    return true;
-}
-
-size_t simt_history_meet(struct simt_check *c, uint64_t cell, const struct shown *s, record *others, size_t most)
-{
-    struct history *h = find(c, cell);
-    const struct past me = {s->me, s->stores, s->value};
-    size_t count = 0;
-    for (uint32_t k = 0; h && k < h->count && count < most; k++)
-        if (!same_value(&h->parties[k], &me)) others[count++] = h->parties[k].who;
-    if (h) add(h, &me);
-    return count;
+    if (by_block < ALIKE && of_value < ALIKE && simt_history_room(h)) h->parties[h->count++] = *p;
 }

@@ -1,6 +1,7 @@
 /* Inside the checks: check.c is the observer and dispatches, check_access.c looks at addresses, check_pieces.c at those
  * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_cell.c has
- * the rule for what is a race, check_history.c keeps who raced for a cell, check_strips.c and check_rows.c keep rows of
+ * the rule for what is a race, check_history.c keeps who touched a cell of which three records can't tell,
+ * check_readers.c who else may have read it, check_strips.c and check_rows.c keep rows of
  * global memory, check_pairs.c and check_words.c single cells, check_inputs.c and check_own.c, by what check_sums.c
  * computes, know what needs no such record, check_once.c what needs it later, check_heap.c follows malloc and free,
  * check_shared.c sees what needs no closer look in shared memory, check_steady.c which blocks need none,
@@ -12,6 +13,7 @@
 #ifndef SIMT_CHECK_INSIDE_H
 #define SIMT_CHECK_INSIDE_H
 
+#include "runtime/simt/check_history.h"
 #include "runtime/simt/check_record.h"
 #include "runtime/simt/exec.h"
 
@@ -91,6 +93,12 @@ struct counters {         /* check_counters.c */
     record me[COUNTER_TURNS]; /* in each turn, from the first on, without a thread */
     struct access access;     /* an atomic that touched them */
 };
+struct readers { /* check_readers.c */
+    char *notes;
+    size_t used, room;
+    uint32_t since; /* reads from this time on are noted: nothing orders some of them */
+    bool parting;   /* the notes are gone through */
+};
 #define MOST_ONCE   4
 #define ONCE_LATEST 4
 struct once_array { /* an array whose elements may each be one thread's (check_once.c) */
@@ -160,6 +168,8 @@ struct block {
     struct order *order;        /* by thread; NULL until one releases something or reads what was released */
     bool order_apart;           /* its threads may have seen different things */
     struct order_places places; /* of its shared memory */
+    struct histories histories; /* likewise */
+    struct readers readers;     /* of global memory */
     bool meets_partly;          /* there were barriers of some warps or lanes, or waits at mbarriers */
     uint32_t *exit_pc;          /* by thread */
 };
@@ -225,7 +235,12 @@ struct simt_check {
     uint64_t keys[MAX_REPORTS]; /* of reports: what groups them */
     size_t report_count;
     uint64_t more;
-    struct history *histories; /* check_history.c */
+    bool exact;             /* some threads may come to be ordered where others are not: lists are kept */
+    _Atomic uint32_t raced; /* cells in global memory */
+    struct {
+        pthread_mutex_t lock;
+        struct histories of;
+    } listed[LOG_STRIPES]; /* cells of global memory, by address: check_history.c */
     struct {
         pthread_mutex_t lock;
         struct order_places places; /* of global memory */
@@ -348,6 +363,8 @@ void simt_race_lane(const struct access *a, unsigned lane);
 /* The lane touches the cells of the table from `first` on; `all`: how many the table has. */
 void simt_race_cells(const struct access *a, unsigned lane, bool shared, const struct cell_table *t, uint32_t first,
                      uint32_t all);
+/* The cell gets a list, as another one of those that the lane touched. */
+void simt_race_list(const struct access *a, unsigned lane, const struct cell_table *t, uint32_t cell, uint32_t all);
 /* Stores `bytes` bytes at an address, those of the lanes from `lane` on, before the instruction does: who finds the
  * record of a write, on another host thread, finds its value too, and can tell that it would write the same. */
 void simt_race_store(const struct access *a, uint64_t address, unsigned bytes, unsigned lane);
@@ -377,17 +394,16 @@ uint32_t simt_reach_owners(struct access *a, uint32_t m, struct worker **owners)
 void simt_reach_touch(const struct access *a, uint32_t m, struct worker *const *owners);
 bool simt_reach_written(const struct block *b, uint64_t at, uint32_t bytes); /* all of them, by whomever */
 
-/* ---- check_history.c ---- */
-struct shown { /* an access to one cell */
-    record me;
-    bool stores;
-    uint32_t value; /* what it stores, if it does so plainly */
-    uint32_t there; /* in memory before */
-};
-/* Threads race for the cell of global memory at the address, whose records were these. False: it can't be kept. */
-bool simt_history_begin(struct simt_check *c, uint64_t cell, const struct shown *s, const record *records);
-/* An access to a cell that was raced for: those before it that it may race with, at most so many; it is kept, too. */
-size_t simt_history_meet(struct simt_check *c, uint64_t cell, const struct shown *s, record *others, size_t most);
+/* ---- check_readers.c ---- */
+/* Lanes m of the block read a->bytes at a->at[lane] of global memory; lanes 0 to 15 `step` bytes apart from at[0] on,
+ * the others from at[1] on. */
+void simt_readers_note(const struct access *a, uint32_t m);
+void simt_readers_note_rows(struct block *b, const struct insn *i, record me, const uint64_t at[2], int64_t step,
+                            uint32_t m);
+/* Before some threads of the block come to be ordered before what others do. */
+void simt_readers_part(struct block *b);
+void simt_readers_meet(struct block *b); /* all its threads met */
+void simt_readers_free(struct block *b);
 
 /* ---- check_words.c ---- */
 /* Lanes m touch cells of global memory, each one or some of its own. */

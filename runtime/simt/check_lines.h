@@ -50,11 +50,15 @@ static inline void unlock_line(const struct simt_check *c, struct line *l)
 static inline __attribute__((always_inline)) struct now now_of_warp(const struct block *b, const struct warp *w,
                                                                     bool shared)
 {
+    uint32_t since = b->readers.since > b->met ? b->readers.since : b->met;
     return (struct now){.id = shared ? b->shared_id : b->id,
                         .before = (uint64_t)b->met << TIME_AT,
                         .warp_before = (uint64_t)b->warp_met[w->index] << TIME_AT,
                         .seen = (uint64_t)b->warp_seen[w->index] << TIME_AT,
-                        .shared = shared};
+                        .shared = shared,
+                        .recent = (uint64_t)(shared ? b->met : since) << TIME_AT,
+                        .exact = b->check->exact,
+                        .parting = b->check->exact && (shared || b->readers.parting)};
 }
 
 static inline struct now now_of(const struct access *a, bool shared)
@@ -74,6 +78,12 @@ static inline struct stretch stretch_at(uint64_t address, unsigned bytes, record
     unsigned first = (unsigned)(address % LINE) / 4;
     return (struct stretch){me - ((record)lanes_on(first, shift) << THREAD_AT), ((1u << bytes / 4) - 1) << first,
                             shift};
+}
+
+/* An access that does not race with all that others race with may not take their place. */
+static inline bool replaces_none(const struct access *a)
+{
+    return a->kind == ACCESS_ATOMIC || (a->check->exact && a->site->strong);
 }
 
 /* Nobody has touched the line in this launch. `launch` comes last, since is_settled looks without the lock. */

@@ -48,7 +48,7 @@ static inline bool has_written(const struct simt_check *c, record r)
 
 static inline struct three opened(const struct simt_check *c, uint64_t v)
 {
-    if (v == PAIR_RACED) return (struct three){RACED, 0, 0};
+    if (v == PAIR_LISTED) return (struct three){LISTED, 0, 0};
     record low = (uint32_t)v ? lengthened(c, (short_record)v) : 0, high = v >> 32 ? lengthened(c, v >> 32) : 0;
     return low && has_written(c, low) ? (struct three){low, high, 0} : (struct three){0, low, high};
 }
@@ -74,8 +74,8 @@ static bool joined(const struct simt_check *c, const struct three *x, uint64_t w
     const short_record old[2] = {(short_record)was, (short_record)(was >> 32)};
     short_record halves[RECORDS] = {0};
     unsigned n = 0;
-    *to = PAIR_RACED;
-    if (x->write == RACED) return true;
+    *to = PAIR_LISTED;
+    if (x->write == LISTED) return true;
     for (int k = 0; k < RECORDS; k++) {
         if (!all[k]) continue;
         if (all[k] == me)
@@ -186,12 +186,12 @@ static inline bool follow(const struct toucher *t, uint64_t v, unsigned lane, ui
     short_record mine = t->me + (lane << MOMENT_BITS);
     *to = mine;
     if (!v) return true;
-    if (v == PAIR_RACED) return false;
+    if (v == PAIR_LISTED || (a->kind != ACCESS_ATOMIC && replaces_none(a))) return false;
     if (a->kind == ACCESS_WRITE) {
         uint32_t others = ((uint32_t)v ^ mine) >> MOMENT_BITS;
         if (v >> 32) others |= (uint32_t)(v >> 32 ^ mine) >> MOMENT_BITS;
         if (!others) return true;
-        if (stores_again(t, v, lane)) return true;
+        if (!t->now.exact && stores_again(t, v, lane)) return true;
         struct three was = opened(a->check, v);
         return cell_gone(was.write, me, &t->now, false) & cell_gone(was.first, me, &t->now, false) &
                cell_gone(was.second, me, &t->now, false);
@@ -205,7 +205,9 @@ static inline bool follow(const struct toucher *t, uint64_t v, unsigned lane, ui
 /* May a cell need a third record? */
 static bool may_overflow(const struct toucher *t, uint64_t v, record me)
 {
-    if (t->access->kind == ACCESS_WRITE || !(v >> 32)) return false;
+    if (!(v >> 32) || v == PAIR_LISTED) return false;
+    if (t->now.exact && replaces_none(t->access)) return true;
+    if (t->access->kind == ACCESS_WRITE) return false;
     struct three was = opened(t->access->check, v);
     return was.write && !cell_gone(was.first, me, &t->now, false);
 }
@@ -225,8 +227,10 @@ static bool look_closer(const struct toucher *t, const uint64_t *v, unsigned n, 
         if (may_overflow(t, v[k / each], me)) return false;
     }
     simt_race_cells(a, lane, false, &table, 0, all);
-    for (unsigned k = 0; k < n; k++) { /* the words of a cell are alike, but that one may have been raced for */
-        unsigned at = k * each, last = at + each - 1, one = cells[last] == RACED ? last : at;
+    for (unsigned k = 0; k < n; k++) { /* the words of a cell are alike, but that one may have a list */
+        unsigned at = k * each, last = at + each - 1, one = cells[last] == LISTED ? last : at;
+        if (cells[one] == LISTED && cells[at] != cells[last])
+            simt_race_list(a, lane, &table, one == at ? last : at, all);
         const struct three is = {cells[one], cells[all + one], cells[2 * all + one]};
         ok &= joined(a->check, &is, v[k], me, t->me + (lane << MOMENT_BITS), &to[k]);
     }
@@ -289,7 +293,8 @@ bool simt_pairs_count(const struct access *a, struct line *l, unsigned lane)
     const struct toucher t = simt_toucher_of(a);
     pair *p = pair_at(l, log, a->at[lane]);
     uint64_t v = take(a->check, p), to = v;
-    bool counts = t.moment != MOMENTS && v < PAIR_RACED && v >> 32 && record_atomic(lengthened(a->check, v >> 32)) &&
+    bool counts = !t.now.exact && t.moment != MOMENTS && v < PAIR_LISTED && v >> 32 &&
+                  record_atomic(lengthened(a->check, v >> 32)) &&
                   (((uint32_t)v ^ v >> 32) >> (THREAD_BITS + MOMENT_BITS)) != 0 &&
                   add_atomic(&t, v, a->me + ((record)lane << THREAD_AT), t.me + (lane << MOMENT_BITS), &to);
     counts = counts && (((uint32_t)to ^ to >> 32) >> (THREAD_BITS + MOMENT_BITS)) != 0;

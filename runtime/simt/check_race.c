@@ -57,7 +57,7 @@ static void touch_run(const struct access *a, const struct cell_table *l, uint32
     struct now t = now_of(a, shared);
     for (unsigned k = 0, part; k < n; k += part) {
         part = n - k < SIMT_WARP ? n - k : SIMT_WARP;
-        if (a->kind != ACCESS_ATOMIC && part > FEW &&
+        if (!replaces_none(a) && part > FEW &&
             touch_cells(a, l->writes + cell + k, all, part, first, skip + k, shift, &t))
             continue;
         unsigned step = a->bytes >> l->log;
@@ -70,10 +70,14 @@ bool simt_race_row(const struct access *a, uint64_t address, unsigned first, uns
     const struct counters *t = &a->block->counters;
     unsigned step = LINE / a->bytes, shift = (unsigned)__builtin_ctz(a->bytes) - 2;
     bool ok = true, write = a->kind == ACCESS_WRITE;
-    struct now now = now_of(a, false);
     struct line *l = NULL;
     if (t->used && address - t->low + lanes * a->bytes < 4 * (uint64_t)t->cells + lanes * a->bytes)
         simt_counters_pour(a->block);
+    if (a->check->exact && !write) {
+        const uint64_t at[2] = {address, address + (first ? 0 : 16 * a->bytes)};
+        simt_readers_note_rows(a->block, a->insn, a->me, at, a->bytes, lanes == 32 ? FULL : (uint32_t)0xffff << first);
+    }
+    const struct now now = now_of(a, false);
     for (unsigned lane = first; ok && lane < first + lanes; lane += step, address += LINE) {
         struct stretch s = stretch_at(address, LINE, a->me + ((uint64_t)lane << THREAD_AT), shift);
         l = l && address % (1u << SHADOW_CHUNK) ? l + 1 : global_line(a, address);
@@ -91,7 +95,7 @@ bool simt_race_row(const struct access *a, uint64_t address, unsigned first, uns
 /* Neighbours from a lane on, of one line. */
 static bool run_in_strips(const struct access *a, struct line *l, uint64_t at, unsigned bytes, unsigned lane)
 {
-    if (a->kind == ACCESS_ATOMIC || (at | bytes) % 4) return false;
+    if (replaces_none(a) || (at | bytes) % 4) return false;
     bool alone = bytes <= a->bytes, write = a->kind == ACCESS_WRITE;
     unsigned shift = alone ? ONE_LANE : shift_of(a->bytes);
     struct stretch s = stretch_at(at, bytes, a->me + ((uint64_t)lane << THREAD_AT), shift);
@@ -203,7 +207,7 @@ static void store_cells(const struct access *a, record *const *cells, const stru
 /* Shared memory: looks at the lanes' cells all at once. */
 static bool touch_scattered(const struct access *a, uint32_t m)
 {
-    if (a->kind == ACCESS_ATOMIC || a->bytes > 4) return false;
+    if (replaces_none(a) || a->bytes > 4) return false;
     const uint64_t *at = a->at;
     uint64_t filled[SIMT_WARP];
     unsigned one = (unsigned)__builtin_ctz(m);
@@ -278,8 +282,11 @@ bool simt_race_counter(const struct access *a, unsigned lane)
     if (counts) {
         unsigned n = LINE >> t->log;
         record *w = t->writes + (a->at[lane] % LINE >> t->log);
-        counts = record_atomic(w[0]) && stand_for_all(a, w[n], w[2 * n]);
-        if (counts) w[0] = a->me + ((uint64_t)lane << THREAD_AT);
+        const struct history *h =
+            a->check->exact && w[0] == LISTED ? simt_history_find(a->check, NULL, a->at[lane], a->bytes) : NULL;
+        counts = h && h->counter;
+        if (!a->check->exact) counts = record_atomic(w[0]) && stand_for_all(a, w[n], w[2 * n]);
+        if (counts && !h) w[0] = a->me + ((uint64_t)lane << THREAD_AT);
     }
     unlock_line(a->check, l);
     return counts;
@@ -309,7 +316,14 @@ void simt_race_touch(const struct access *a, uint32_t m, bool shared)
         leave_counters(a, m);
     }
     unsigned first = (unsigned)__builtin_ctz(m), n = lane_count(m);
-    if (!shared && a->kind == ACCESS_ATOMIC) {
+    if (!shared && a->check->exact && a->kind == ACCESS_READ && !a->site->strong) {
+        const struct insn *code = a->check->program->code;
+        if (a->insn >= code && a->insn < code + a->check->program->code_count)
+            simt_readers_note(a, m);
+        else
+            simt_readers_part(a->block);
+    }
+    if (!shared && replaces_none(a)) {
         simt_race_words(a, m);
         return;
     }

@@ -18,11 +18,15 @@
 #define MAX_SITES   (1u << SITE_BITS)
 #define LAST_TIME   ((1u << TIME_BITS) - 1)
 #define BLOCK_IDS   ((1u << BLOCK_BITS) - 2)   /* blocks are numbered from 1; larger grids use numbers again */
-#define RACED       (~UINT64_C(0) << BLOCK_AT) /* in place of a cell's last write: check_history.c */
+#define LISTED      (~UINT64_C(0) << BLOCK_AT) /* in place of a cell's last write: check_history.c */
 #define BLOCK_SPAN  (UINT64_C(1) << BLOCK_AT)
-#define WHO_MASK    (~(BLOCK_SPAN - 1) | ((UINT64_C(1) << TIME_AT) - (UINT64_C(1) << THREAD_AT)))
+/* The same of shared memory, behind a block's number; in place of the readers; where nobody has written. */
+#define SHARED_LISTED  (BLOCK_SPAN - 1)
+#define SHARED_READERS (SHARED_LISTED ^ (UINT64_C(1) << THREAD_AT))
+#define SHARED_ONLY    (SHARED_LISTED ^ (UINT64_C(2) << THREAD_AT))
+#define WHO_MASK       (~(BLOCK_SPAN - 1) | ((UINT64_C(1) << TIME_AT) - (UINT64_C(1) << THREAD_AT)))
 
-#define LINE        QUIET_LINE /* bytes that share a lock in the shadow */
+#define LINE           QUIET_LINE /* bytes that share a lock in the shadow */
 
 typedef uint64_t record;
 static inline unsigned record_block(record r)
@@ -55,7 +59,7 @@ typedef uint32_t short_record;
 typedef _Atomic uint64_t pair;
 #define PAIR_CLOSED UINT64_MAX       /* the line has cells now */
 #define PAIR_BUSY   (UINT64_MAX - 1) /* a host thread is at it */
-#define PAIR_RACED  (UINT64_MAX - 2) /* as RACED */
+#define PAIR_LISTED (UINT64_MAX - 2) /* as LISTED */
 
 /* What the checks themselves read and write of a kernel's memory: the kernel's threads may do so too at that time, and
  * whatever is found or left there is right. By these names, ThreadSanitizer lets them pass. */

@@ -138,6 +138,12 @@ bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, i
     if (s->quiet) return all_written(s, at[0], all) && all_written(s, at[1], all);
     if (s->once || (bytes < 4 && (!step || (at[0] | at[1]) % 4))) return false;
     if (step) look_ahead(s, w->index, at);
+    if (b->check->exact && !write)
+        simt_readers_note_rows(
+            b, i, b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site, at, step,
+            halves == 1   ? 0xffff
+            : halves == 2 ? 0xffff0000
+                          : FULL);
     const struct row r = {b, s, bytes, shift_of(bytes), write, now_of_warp(b, w, false)};
     record me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
     record half = (record)16 << THREAD_AT;
@@ -161,12 +167,13 @@ static int shift_of_steps(int64_t step, unsigned bytes)
 bool simt_race_steps(const struct access *a, const uint64_t at[2], int64_t step)
 {
     const struct simt_check *c = a->check;
-    const struct now now = now_of_warp(a->block, a->warp, false);
     int shift = shift_of_steps(step, a->bytes);
     bool write = a->kind == ACCESS_WRITE;
     if (shift < 0 || a->kind == ACCESS_ATOMIC || a->block->spans[a->insn->d2].once ||
         is_counted(a->block, at[0], (uint64_t)step * 16) || is_counted(a->block, at[1], (uint64_t)step * 16))
         return false;
+    if (c->exact && !write) simt_readers_note_rows(a->block, a->insn, a->me, at, step, FULL);
+    const struct now now = now_of_warp(a->block, a->warp, false);
     for (unsigned lane = 0, n; lane < SIMT_WARP; lane += n) {
         uint64_t address = at[lane / 16] + (uint64_t)step * (lane % 16), end = address / LINE * LINE + LINE;
         struct line *l = global_line(a, address);

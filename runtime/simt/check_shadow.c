@@ -89,10 +89,12 @@ void simt_shadow_trim(void)
 void simt_shadow_free(struct block *b)
 {
     free(b->shared.writes);
+    simt_histories_clear(&b->histories);
 }
 
 void simt_shadow_start(struct block *b)
 {
+    simt_histories_clear(&b->histories);
     if (++b->shared_turn > BLOCK_IDS) { /* numbers are used again: their records must go */
         free(b->shared.writes);
         b->shared.writes = NULL;
@@ -176,6 +178,6 @@ bool simt_shadow_written(const struct block *b, uint64_t at, uint32_t bytes)
 {
     const struct cell_table *t = &b->shared;
     for (uint64_t k = at >> t->log; t->writes && k <= (at + bytes - 1) >> t->log; k++)
-        if (t->writes[k] - b->shared_id >= BLOCK_SPAN) return false;
+        if (t->writes[k] - b->shared_id >= BLOCK_SPAN || t->writes[k] - b->shared_id == SHARED_ONLY) return false;
     return t->writes != NULL;
 }

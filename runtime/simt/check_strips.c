@@ -117,7 +117,7 @@ static bool read_alike(const struct strips *d, const struct touchers *x, const s
         if (was[2] && c.b[0] != was[2]) left[x->second] &= (uint16_t)~words;
         *added |= words;
     }
-    if (!was[0] && c.a[0] && c.b[0] && (c.a[0] ^ c.b[0]) >= BLOCK_SPAN) *settled |= words;
+    if (!t->exact && !was[0] && c.a[0] && c.b[0] && (c.a[0] ^ c.b[0]) >= BLOCK_SPAN) *settled |= words;
     return true;
 }
 
@@ -126,13 +126,13 @@ static bool read_alike(const struct strips *d, const struct touchers *x, const s
 static bool read_among(struct strips *d, const struct stretch *s, const struct now *t, uint32_t *added)
 {
     uint32_t once = 0, done = 0, stores = d->stores;
-    if (t->seen > t->before) return false;
+    if (t->seen > t->before || t->parting) return false;
     for (int k = 0; k < STRIPS; k++) {
         uint32_t common = d->words[k] & s->words;
         if (!common) continue;
         record theirs = at_word(d, k, (unsigned)__builtin_ctz(common)),
                mine = my_word(s, (unsigned)__builtin_ctz(common));
-        if (stores >> k & 1 || theirs - t->id - t->before >= BLOCK_SPAN - t->before) return false;
+        if (stores >> k & 1 || theirs - t->id - t->recent >= BLOCK_SPAN - t->recent) return false;
         bool same = ((theirs ^ mine) & WHO_MASK) == 0, alike = d->shift[k] == s->shift;
         if (!alike && ((theirs ^ mine) & WARP_MASK) == 0) return false;
         done |= same ? common : once & common;

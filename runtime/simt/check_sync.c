@@ -37,6 +37,7 @@ void simt_sync_start(struct block *b)
     if (b->released) memset(b->released, 0, threads * sizeof *b->released);
     if (b->acquires) memset(b->acquired, 0, threads * sizeof *b->acquired);
     b->fences = b->acquires = false;
+    simt_readers_meet(b);
     simt_order_start(b);
     simt_releases_start(b);
 }
@@ -48,6 +49,7 @@ void simt_sync_free(struct block *b)
     free(b->fence);
     free(b->released);
     free(b->acquired);
+    simt_readers_free(b);
     simt_order_free(b);
 }
 
@@ -89,7 +91,9 @@ void simt_check_fence(struct block *b, struct warp *w, uint32_t m)
     uint32_t threads = b->worker->warp_count * SIMT_WARP;
     if (!simt_check_want(b, &b->fence, threads, sizeof *b->fence)) return;
     b->fences = b->fence_before_barrier = true;
+    simt_readers_part(b);
     struct fence f = {tick(b), b->met, b->warp_met[w->index]};
+    b->readers.since = b->now;
     EACH_LANE(l, m)
     {
         b->fence[(unsigned)w->index * SIMT_WARP + l] = f;
@@ -119,6 +123,7 @@ static void meet(struct block *b)
 {
     struct worker *k = b->worker;
     b->met = tick(b);
+    simt_readers_meet(b);
     simt_shared_meet(b);
     simt_bulk_met(b);
     simt_clocks_meet(b);
@@ -151,7 +156,8 @@ static void share_fences(struct block *b, unsigned warp, uint32_t m)
 static void meet_some(struct block *b, uint32_t id, const uint32_t *here, const uint32_t *waiting)
 {
     struct worker *k = b->worker;
-    uint32_t known[32] = {0}, now = tick(b);
+    simt_readers_part(b);
+    uint32_t known[32] = {0}, now = b->readers.since = tick(b);
     uint64_t most = 0;
     if (!simt_check_want(b, &b->warps, 32, sizeof *b->warps)) return;
     simt_shared_flush(b);
@@ -179,7 +185,8 @@ void simt_check_arrive(struct block *b, struct warp *w, const struct insn *i, ui
 {
     uint32_t id = u32_at(w->frame->regs, i->a)[__builtin_ctz(m)];
     if (i->mode != 1 || id >= MAX_BARRIERS) return;
-    b->arrived[id][w->index] = tick(b);
+    simt_readers_part(b);
+    b->arrived[id][w->index] = b->readers.since = tick(b);
     b->arrives = true;
 }
 
@@ -367,7 +374,8 @@ void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_
     struct block *b = w->worker->observed;
     (void)o;
     if (!orders) return;
-    uint32_t now = tick(b);
+    simt_readers_part(b);
+    uint32_t now = b->readers.since = tick(b);
     b->warp_seen[w->index] = now;
     while (m) {
         uint32_t named = masks ? masks[__builtin_ctz(m)] : m, group = masks ? 0 : m;

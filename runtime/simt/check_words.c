@@ -58,7 +58,7 @@ static bool touch_line(const struct toucher *t, struct line *l, unsigned lane)
 {
     const struct access *a = t->access;
     struct simt_check *c = a->check;
-    bool write = a->kind == ACCESS_WRITE, words = a->bytes >= 4 && a->kind != ACCESS_ATOMIC, done = false;
+    bool write = a->kind == ACCESS_WRITE, words = a->bytes >= 4 && !replaces_none(a), done = false;
     unsigned log = log_of(a);
     const struct stretch s =
         stretch_at(a->at[lane], words ? a->bytes : 4, a->me + ((record)lane << THREAD_AT), ONE_LANE);

@@ -144,6 +144,43 @@ faulty("relaxed stores", [[
     out[0] = x[0]; }
 ]], race(1, "x[0]", 3))
 
+---- several threads, of which some are in order
+local function some_in_order(name, source, want)
+  for _, blocks in ipairs { 1, 4 } do
+    t.test(name .. (blocks == 1 and ", warps of a block" or ", blocks"), function()
+      local text = reports.text((check(source, blocks, 128)))
+      t.eq((text:gsub(" of another block", ""):gsub("by a thread", "by another thread")), want)
+    end)
+  end
+end
+for late = 0, 3 do -- whose flag comes without a fence; none: 3
+  local lines = {}
+  for who = 0, 2 do
+    lines[#lines + 1] = ("if (who == %d) { out[who] = x[0]; %s; }"):format(who, who == late and "SAY(who, 1)" or "__threadfence(); SET(who, 1)")
+  end
+  lines[#lines + 1] = "if (who == 3) { AWAIT(0, 1); AWAIT(1, 1); AWAIT(2, 1); x[0] = 1; }"
+  some_in_order("of three readers one is not waited for: " .. late, table.concat(lines, "\n"), late < 3 and race(4, "x[0]", late + 1) or "")
+end
+some_in_order("of two that store the same one is not waited for", [[
+  if (who == 0) { x[0] = 1; SAY(0, 1); }
+  if (who == 1) { AWAIT(0, 1);
+    x[0] = 1; __threadfence(); SET(1, 1); }
+  if (who == 2) { AWAIT(1, 1);
+    out[0] = x[0]; }
+]], race(1, "x[0]", 5))
+some_in_order("a volatile store does not stand for what was stored before", [[
+  if (who == 0) { x[0] = 1;
+    *(volatile float *)x = 2; SAY(0, 1); }
+  if (who == 1) { AWAIT(0, 1);
+    out[0] = *(volatile float *)x; __threadfence(); }
+]], race(1, "x[0]", 4))
+some_in_order("an update of a thread does not stand for what it read before", [[
+  if (who == 0) { out[0] = x[0];
+    atomicAdd(x, 1); SAY(0, 1); __threadfence(); }
+  if (who == 1) { AWAIT(0, 1);
+    atomicAdd(x, 1); }
+]], (race(4, "x[0]", 1):gsub("written", "updated by an atomic")))
+
 t.test("a barrier of some warps does not wait for one that has ended", function()
   local k = gpu.kernel { chunk = "case", line = 1, source = [[
 __global__ void k(float *x, float *out) {

@@ -1,0 +1,42 @@
+/* Lists of who touched a cell, where its records are too few: check_history.c. */
+#ifndef SIMT_CHECK_HISTORY_H
+#define SIMT_CHECK_HISTORY_H
+
+#include "runtime/simt/check_record.h"
+
+struct past {   /* an access, or one of each of some lanes of a warp, to a cell */
+    record who; /* without a lane */
+    uint32_t lanes;
+    uint32_t value; /* that was stored */
+    bool has_value;
+};
+#define MOST_PARTIES 64
+struct history { /* of a cell that is listed: check_history.c */
+    uint64_t cell;
+    uint8_t bytes;
+    bool live, fixed; /* fixed: the room is the holder's */
+    bool raced;       /* threads raced for it */
+    bool counter;     /* more atomics change nothing */
+    bool apart;       /* there are writes that nothing orders: atomics and stores, or two stores of the same value */
+    uint32_t count, room, turns;
+    struct past *parties;
+};
+struct histories {
+    struct history **slots; /* by cell */
+    size_t room, count;
+};
+
+struct simt_check;
+struct block;
+/* The list of a cell of so many bytes, at an address or, where a block is given, an offset in its shared memory; NULL:
+ * it has none. */
+struct history *simt_history_find(struct simt_check *c, struct block *owner, uint64_t cell, unsigned bytes);
+/* One with the same in it as another; NULL: there are too many. */
+struct history *simt_history_new(struct simt_check *c, struct block *owner, uint64_t cell, unsigned bytes,
+                                 const struct history *like);
+bool simt_history_room(struct history *h); /* for one more; false: there is none */
+/* Adds an access to a cell that was raced for, if those that are there do not stand for it. */
+void simt_history_add_raced(struct history *h, const struct past *p);
+void simt_histories_clear(struct histories *t);
+
+#endif
