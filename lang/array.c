@@ -9,8 +9,10 @@
 #include "lang/index.h"
 #include "lang/lazy.h"
 
-/* The metatable's place in the registry besides its name: found by address, without hashing a string each time. */
+/* The places in the registry of the metatable, besides its name, and of the methods: found by address, without hashing
+ * a string each time. */
 static const char metatable_key;
+static const char methods_key;
 
 /* The dtype of an array that was released, which tells it from one just made. */
 #define FREED RT_DTYPE_COUNT
@@ -42,6 +44,11 @@ struct rt_array *lg_new_array(lua_State *L)
     lua_rawgetp(L, LUA_REGISTRYINDEX, &metatable_key);
     lua_setmetatable(L, -2);
     return a;
+}
+
+void lg_push_methods(lua_State *L)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &methods_key);
 }
 
 static void raise_no_array(lua_State *L, int idx, const char *expected)
@@ -496,6 +503,8 @@ void lg_open_array(lua_State *L)
     luaL_setfuncs(L, meta, 0);
     lua_pushvalue(L, -1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &metatable_key);
+    lua_pushvalue(L, -2);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &methods_key);
     lua_pushvalue(L, -2);
     lua_setfield(L, -2, "__methods"); /* for completion */
     lg_open_ops(L);

@@ -82,6 +82,8 @@ void lg_array_drop(struct rt_array *a);
  * in Lua may free an array that the function running now has checked already: lg_new_array and lg_push_host_copy look
  * at the frame again when they have made theirs. [raises] */
 void lg_check_frame(lua_State *L);
+/* Pushes the table of the methods that arrays have. */
+void lg_push_methods(lua_State *L);
 
 /* Where host code reads and writes the elements of `a` in place, NULL where they must be transferred. The test switch
  * that treats the software GPU as a GPU makes its memory unreachable, too. Never raises. */

@@ -2,21 +2,25 @@
  * arrays hold, runs a collection when that has grown by more than what a collection costs, and lets a full device ask
  * for one. Collecting early keeps the intermediates of expressions few: their memory goes round
  * while it is still in the processor's caches. */
+#include <math.h>
 #include "lang/largest.h"
 
 /* Garbage of small arrays, and of what Lua keeps of each, is looked for when as much may have come as half of a
  * processor's second cache holds: on a heap of some MB Lua by itself would wait for ten times as much, and an operation
  * on 1000 elements then takes twice its time. It is a step of the collector, which is Lua's own measure: where it is
- * generational one over the young objects. Tables that were written to are gone through each time, so a big heap waits
- * for more. */
-#define YOUNG         (512u << 10)
-#define YOUNG_OF_HEAP 16  /* or this part of Lua's heap */
-#define PER_ARRAY     512 /* bytes in Lua's heap, and of the cache, that belong to an array */
-#define STEPS         64  /* after so many, one that may go through the old objects, too */
-#define SHARE         5   /* of the heap, which makes the collector think of them: its own for the young is as much */
+ * generational one over the young objects. Large tables that were written to are gone through each time: what takes
+ * long waits for more garbage, within bounds that the heap sets. */
+#define YOUNG     (512u << 10)
+#define LEAST     16   /* this part of Lua's heap, at least; */
+#define MOST      1    /* and at most this, or YOUNG */
+#define WORTH_MS  50e6 /* bytes of garbage that a step of a millisecond waits for */
+#define FREEING   1e-3 /* milliseconds that an array's own end may take, which are no reason to wait */
+#define PER_ARRAY 512  /* bytes in Lua's heap, and of the cache, that belong to an array */
+#define STEPS     64   /* after so many, one that may go through the old objects, too */
+#define SHARE     5    /* of the heap, which makes the collector think of them: its own for the young is as much */
 
-#define SLACK         (16u << 20) /* bytes of garbage that are never worth a collection */
-#define WORTH         32 /* and so many for each byte of Lua's own heap, which a collection goes through, always are */
+#define SLACK     (16u << 20) /* bytes of garbage that are never worth a collection */
+#define WORTH     32 /* and so many for each byte of Lua's own heap, which a collection goes through, always are */
 
 struct account {
     lua_State *L; /* the main thread */
@@ -32,11 +36,12 @@ static const char account_key;
 /* The state whose call is running on this thread: a device fills up inside of one. */
 static _Thread_local struct account *current;
 
-/* From here on garbage may come until the next step; returns the size of Lua's heap. */
-static size_t begin_anew(struct account *a)
+/* From here on garbage may come until the next step, by how long the last one took; returns the size of Lua's heap. */
+static size_t begin_anew(struct account *a, double ms)
 {
     size_t heap = (size_t)lua_gc(a->L, LUA_GCCOUNT) << 10;
-    a->room = heap / YOUNG_OF_HEAP > YOUNG ? heap / YOUNG_OF_HEAP : YOUNG;
+    double least = fmax((double)heap / LEAST, YOUNG), most = fmax((double)heap / MOST, YOUNG);
+    a->room = (size_t)fmin(fmax(ms * WORTH_MS, least), most);
     a->young = rt_memory_held() + a->room;
     a->calls = 0;
     return heap;
@@ -53,7 +58,7 @@ static void collect(struct account *a)
     a->collecting = true;
     lua_gc(a->L, LUA_GCCOLLECT);
     a->collecting = false;
-    size_t heap = begin_anew(a);
+    size_t heap = begin_anew(a, 0);
     /* A big heap waits for more garbage, until there is as much garbage as live memory. */
     size_t live = rt_memory_held(), room = live > 4 * heap ? live : 4 * heap;
     if (room > WORTH * heap) room = WORTH * heap;
@@ -63,10 +68,11 @@ static void collect(struct account *a)
 static void step(struct account *a)
 {
     if (!can_collect(a)) return;
+    double start = rt_now_ms();
     a->collecting = true;
     lua_gc(a->L, LUA_GCSTEP, ++a->steps % STEPS ? 0 : lua_gc(a->L, LUA_GCCOUNT) / SHARE + 1);
     a->collecting = false;
-    begin_anew(a);
+    begin_anew(a, rt_now_ms() - start - (double)a->calls * FREEING);
 }
 
 bool lg_memory_collect(lua_State *L, size_t bytes)

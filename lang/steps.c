@@ -8,11 +8,9 @@
 static void push_function(lua_State *L, const char *name)
 {
     if (strncmp(name, "gpu.", 4) != 0) {
-        luaL_getmetatable(L, LG_ARRAY);
-        lua_getfield(L, -1, "__methods");
+        lg_push_methods(L);
         lua_getfield(L, -1, name);
-        lua_replace(L, -3);
-        lua_pop(L, 1);
+        lua_remove(L, -2);
         return;
     }
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);

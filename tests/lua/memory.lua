@@ -82,7 +82,7 @@ for _, device in ipairs(t.devices()) do
       most = math.max(most, in_use() - before)
     end
     collectgarbage(former)
-    assert(#heap == 10000 and most < 4 << 20, "40 MB of garbage were not collected: " .. most)
+    assert(#heap == 10000 and most < 8 << 20, "40 MB of garbage were not collected: " .. most)
   end)
 
   test("a stopped collector stays stopped", function()
