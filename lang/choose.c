@@ -120,6 +120,49 @@ static int piecewise(lua_State *L)
     return 1;
 }
 
+/* Pushes key i of the list or array at 1, whose keys have `size` elements (-1: as many as this one). */
+static const struct rt_array *push_key(lua_State *L, lua_Integer i, int64_t size)
+{
+    lua_geti(L, 1, i);
+    const struct rt_array *a = lg_test_array(L, -1) ? lg_check_form(L, lua_gettop(L)) : NULL;
+    if (!a || a->ndim != 1 || (size >= 0 && a->shape[0] != size))
+        luaL_error(L,
+                   "lexsort: the keys are arrays of one axis, as long as each other, in a list or as the rows "
+                   "of an array; key %I is not",
+                   (LUAI_UACINT)i);
+    return a;
+}
+
+/* Several keys of integers that fit into one of 62 bits: pushes that, and returns true. They are sorted at once, while
+ * others are one after the other. */
+static bool push_one_key(lua_State *L, lua_Integer count)
+{
+    int bits = 0, top = lua_gettop(L);
+    int64_t size = -1;
+    for (lua_Integer i = 1; i <= count; i++) {
+        const struct rt_array *a = push_key(L, i, size);
+        size = a->shape[0];
+        if (!strchr("biu", rt_dtypes[a->dtype].kind) || bits > 62) bits = 64;
+        bits += 8 * rt_dtypes[a->dtype].size;
+        lua_pop(L, 1);
+    }
+    if (count < 2 || bits > 62) return false;
+    int shift = 0;
+    for (lua_Integer i = 1; i <= count; i++) {
+        const struct rt_array *a = push_key(L, i, size);
+        int width = 8 * rt_dtypes[a->dtype].size;
+        int64_t least = rt_dtypes[a->dtype].kind == 'i' ? -((int64_t)1 << (width - 1)) : 0;
+        int part = lg_step(L, "sub", "vi", lg_step(L, "to", "vs", lua_gettop(L), "int64"), least);
+        part = lg_step(L, "mul", "vi", part, (int64_t)1 << shift);
+        if (i > 1) part = lg_step(L, "add", "vv", top + 1, part);
+        lua_copy(L, part, top + 1);
+        lua_settop(L, top + 1);
+        shift += width;
+    }
+    lg_step(L, "to", "vs", top + 1, bits <= 16 ? "uint16" : bits <= 32 ? "uint32" : "int64");
+    return true;
+}
+
 static int lexsort(lua_State *L)
 {
     luaL_checkany(L, 1);
@@ -127,21 +170,16 @@ static int lexsort(lua_State *L)
     if (!lua_istable(L, 1)) lg_check_array(L, 1);
     lua_len(L, 1);
     lua_Integer count = lua_tointeger(L, -1);
-    int64_t size = -1;
     luaL_argcheck(L, count > 0, 1, "there are no keys");
+    if (push_one_key(L, count)) {
+        lg_step(L, "argsort", "v", lua_gettop(L));
+        return 1;
+    }
     lua_pushnil(L);
     int order = lua_gettop(L);
     for (lua_Integer i = 1; i <= count; i++) {
-        lua_geti(L, 1, i);
+        push_key(L, i, -1);
         int key = lua_gettop(L);
-        const struct rt_array *a = lg_test_array(L, key) ? lg_check_form(L, key) : NULL;
-        if (!a || a->ndim != 1 || (size >= 0 && a->shape[0] != size))
-            return luaL_error(
-                L,
-                "lexsort: the keys are arrays of one axis, as long as each other, in a list or as the rows "
-                "of an array; key %I is not",
-                (LUAI_UACINT)i);
-        size = a->shape[0];
         if (i > 1) key = lg_step(L, "take", "vv", key, order);
         lg_step(L, "argsort", "v", key);
         if (i > 1) lg_step(L, "take", "vv", order, lua_gettop(L));

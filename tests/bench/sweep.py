@@ -10,9 +10,12 @@ each is taken. Ratios are our time over NumPy's.
 TEXT. Expressions that either side refuses come at the end.
 """
 import argparse
+import atexit
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -393,8 +396,25 @@ def linear():
         yield Group(f"linalg {t}", "; ".join(lua), "\n".join(python), cases)
 
 
+def files():
+    folder = tempfile.mkdtemp(prefix="lunarray-sweep-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for t in ("int32", "float32", "float64"):
+        form = "%d" if t == "int32" else "%.9g" if t == "float32" else "%.17g"
+        cases = []
+        for name, v in (("large", "a"), ("small", "b")):
+            npy, text = f"{folder}/{t}-{name}.npy", f"{folder}/{t}-{name}.csv"
+            cases += [(f"save npy {name} {t}", f"gpu.save('{npy}', {v})", f"np.save('{npy}', {v})"),
+                      (f"load npy {name} {t}", f"gpu.load('{npy}', 'cpu')", f"np.load('{npy}')"),
+                      (f"print {name} {t}", f"tostring({v})", f"str({v})")]
+            if name == "small":
+                cases += [(f"save csv {t}", f"gpu.save('{text}', {v})", f"np.savetxt('{text}', {v}, '{form}', ',')"),
+                          (f"load csv {t}", f"gpu.load('{text}', '{t}', 'cpu')", f"np.loadtxt('{text}', '{t}', delimiter=',')")]
+        yield Group(f"file {t}", *both(made("a", t, 3000, 1000), made("b", t, 1000, 50)), cases)
+
+
 SUBJECTS = {"reduce": reductions, "scan": scans, "order": orders, "index": indices, "shape": shapes, "convert": converts,
-            "product": products, "statistic": statistics, "fft": transforms, "linalg": linear}
+            "product": products, "statistic": statistics, "fft": transforms, "linalg": linear, "file": files}
 
 
 def topk(a, k, axis):

@@ -146,6 +146,10 @@ def sets(r, g, dtype):
     right = r.random() < 0.5
     yield f"x:digitize(e, {str(right).lower()})", {"x": x, "e": edges}, np.digitize(x, edges, right)
     keys = np.round(g.standard_normal((3, r.choice([1, 7, 300])))) + 0.0  # no -0.0
+    for dtypes in (("int8", "uint8"), ("bool", "int16", "uint8"), ("uint16", "int32"), ("int32", "uint16", "int8"), ("int8", "int64"),
+                   ("float32", "int8"), ("int32", "int32"), ("uint32", "uint32"), ("int16",)):
+        few = {f"k{i}": (g.integers(-3, 3, 500) * (1 if i else 43)).astype(t) for i, t in enumerate(dtypes)}
+        yield f"gpu.lexsort{{{', '.join(few)}}}", few, (np.lexsort(list(few.values())) + 1,)
     yield "gpu.lexsort(k), gpu.lexsort{k[1], k[3]}", {"k": keys}, (np.lexsort(keys) + 1, np.lexsort(keys[[0, 2]]) + 1)
 
 
