@@ -121,7 +121,7 @@ static uint32_t check_global(struct jit *j, const struct jit_insn *n, const int 
             x86_evex(x, to_gpr, (struct x86_evex){.bits = 128, .imm = -1}, a[0], 0, RCX);
         x86_imm(x, ALU_ADD, true, RCX, (int32_t)imm);
         x86_load_imm(x, RAX, index);
-        x86_load_imm(x, RDX, g ? (uint64_t)g->bytes : n->i->size);
+        x86_load_imm(x, RDX, g ? (uint64_t)g->bytes : (uint64_t)n->i->size * n->i->count);
         x86_call_label(x, j->fill_label);
         simt_jit_load_masks(j);
         x86_test(x, false, RAX, RAX);
@@ -237,8 +237,9 @@ static bool is_single(const struct jit *j, const struct jit_insn *n)
     const struct insn *i = n->i;
     bool narrow = i->size < 4 && (!n->wide || n->kind == JK_LOAD), watched = simt_jit_is_watched(j, i);
     if (n->op == 2) return true; /* simt_jit_is_local has seen to it */
-    if (n->guarded || i->count != 1 || i->imm != (int32_t)i->imm || (n->kind == JK_LOAD && !n->write_count))
-        return false;
+    bool whole = i->size == (n->wide ? 8 : 4), all = n->kind == JK_STORE || n->write_count == i->count;
+    if (i->count != 1 && (n->op || watched || !whole || !all || i->imm >= 1 << 30 || simt_jit_is_avx2(j))) return false;
+    if (n->guarded || i->imm != (int32_t)i->imm || (n->kind == JK_LOAD && !n->write_count)) return false;
     if (watched && !simt_jit_may_ask(j, n)) return false;
     return narrow || simt_jit_is_widened(n) ? !watched || !n->op : i->size == (n->wide ? 8 : 4);
 }
@@ -322,7 +323,8 @@ bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
         return true;
     }
     struct jit_group g;
-    bool together = simt_jit_neighbours(j, n, &g);
+    bool together = n->i->count == 1 && simt_jit_neighbours(j, n, &g);
+    int64_t imm = together ? g.imm : n->op ? 0 : n->i->imm;
     for (int k = 0; k < (n->op ? 2 : 4); k++) a[k] = simt_jit_part(j, n->reads[0], k);
     int walk = simt_jit_walk_of(j, n, together ? &g : NULL);
     if (walk >= 0) {
@@ -348,7 +350,7 @@ bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
     for (int e = 0; e < n->i->count; e++) {
         for (int p = 0; p < parts; p++)
             regs[p] = n->kind == JK_LOAD ? simt_jit_new_vector(j) : simt_jit_part(j, n->reads[1 + e], p);
-        move_parts(j, &as_words, n->op ? d : a, regs, n->op ? e * n->i->size : (int32_t)(together ? g.imm : n->i->imm));
+        move_parts(j, &as_words, n->op ? d : a, regs, (int32_t)imm + e * n->i->size);
         one.writes[0] = n->writes[e];
         if (n->kind == JK_LOAD) define_from(j, e ? &one : n, regs, parts, together ? &g : NULL);
         j->vector_pins = pins;

@@ -19,7 +19,8 @@
 #include "runtime/simt/jit_build.h"
 
 #define FARTHEST   1024 /* instructions of a zone */
-#define MOST_TWICE 4    /* instructions of all zones, as a multiple of the function's */
+#define MOST_TWICE 4    /* instructions of all zones, as a multiple of the function's; and so many in any case: */
+#define ALLOWED    2048
 
 static struct x86_mem of_warp(size_t offset)
 {
@@ -165,7 +166,7 @@ static const struct jit_zone *find_zone(struct jit *j)
             free_zone(&z);
             return &j->zones[k];
         }
-    if (!ok || j->zone_count == JIT_ZONES || j->zone_insns + insns > MOST_TWICE * j->count) {
+    if (!ok || j->zone_count == JIT_ZONES || j->zone_insns + insns > MOST_TWICE * j->count + ALLOWED) {
         free_zone(&z);
         return NULL;
     }

@@ -110,7 +110,8 @@ enum jit_convert {
     JC_U32_F32,
     JC_F32_U8,
     JC_F32_U16,
-    JC_F64_S64
+    JC_F64_S64,
+    JC_S32_F64 /* detail: enum jit_rounding */
 };
 /* Kinds of numbers; the comparison itself is that of vcmp or vpcmp. */
 enum jit_compare { JT_U, JT_S, JT_F, JT_SHORT = 4 /* with others: of 16 bits */ };

@@ -183,6 +183,10 @@ static const struct jit_native natives[] = {
     EXACT("ex2.f32", JK_FLOAT, JF_POWER, true, F_FTZ),
     ONE("copysign.f32", JK_FLOAT, JF_COPYSIGN),
     ONE("cvt.f64.s64", JK_CONVERT, JC_F64_S64),
+    EXACT("cvt.s32.f64", JK_CONVERT, JC_S32_F64, ROUND_NEAREST, F_RNI),
+    EXACT("cvt.s32.f64", JK_CONVERT, JC_S32_F64, ROUND_DOWN, F_RMI),
+    EXACT("cvt.s32.f64", JK_CONVERT, JC_S32_F64, ROUND_UP, F_RPI),
+    EXACT("cvt.s32.f64", JK_CONVERT, JC_S32_F64, ROUND_TO_ZERO, F_RZI),
     ONE("cvt.f32.u8", JK_CONVERT, JC_F32_U8),
     ONE("cvt.f32.u16", JK_CONVERT, JC_F32_U16),
     COMPARE_INT("eq", 0),
@@ -258,7 +262,7 @@ static const struct jit_native natives[] = {
 /* ---- finding an op by its function ---- */
 #define TABLE_SIZE 4096
 static struct jit_op ops[TABLE_SIZE];
-#define KEYS 512
+#define KEYS 1024
 static uint16_t keys[KEYS]; /* natives by the hash of their keys, plus one */
 _Static_assert(sizeof natives / sizeof *natives < KEYS * 3 / 4, "what is looked for ends at an empty place, soon");
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -340,6 +344,7 @@ static void fill_tables(void)
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) add_table(tables[t]);
     add_op(simt_op_convert(PTX_F32, PTX_F32, 0), "ww", NULL, "cvt.f32.f32", true);
     add_op(simt_op_convert(PTX_F64, PTX_S64, 0), "qq", NULL, "cvt.f64.s64", true);
+    add_op(simt_op_convert(PTX_S32, PTX_F64, F_RNI), "wq", NULL, "cvt.s32.f64", true);
 }
 
 const struct jit_op *simt_jit_op(op_function run)

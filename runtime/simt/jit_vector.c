@@ -145,6 +145,25 @@ static int converted_down(struct jit *j, const struct jit_insn *n, struct x86_vo
     return r[0];
 }
 
+/* What is too large becomes the largest; what is too small, or no number, the smallest. */
+static int from_doubles(struct jit *j, const struct jit_insn *n, int part)
+{
+    const struct x86_vop least = {1, 1, 1, 0x5d}, nearest = {1, 3, 1, 0xe6}, cut = {1, 1, 1, 0xe6};
+    struct x86_mem most = simt_jit_equal_at(j, 0x41dfffffffc00000, true);
+    int r[2], t = simt_jit_scratch(j);
+    for (int k = 0; k < 2; k++) {
+        int from = simt_jit_part(j, n->reads[0], 2 * part + k);
+        r[k] = simt_jit_new_vector(j);
+        simt_jit_load(j, t, most);
+        simt_jit_put(j, least, r[k], t, from); /* the second of two when it is no number */
+        if (n->detail == ROUND_DOWN || n->detail == ROUND_UP)
+            simt_jit_put_imm(j, (struct x86_vop){3, 1, 1, 0x09}, r[k], 0, r[k], n->detail | 8);
+        simt_jit_put(j, n->detail == ROUND_NEAREST ? nearest : cut, r[k], 0, r[k]);
+    }
+    simt_jit_join(j, r[0], r[0], r[1]);
+    return r[0];
+}
+
 /* What is too large becomes the largest, what is no number zero. */
 static int to_integer(struct jit *j, const struct jit_insn *n, int part)
 {
@@ -189,6 +208,7 @@ static int convert_part(struct jit *j, const struct jit_insn *n, int part)
         simt_jit_put(j, ops[JC_F32_S32], to, 0, fits ? from : to);
         return to;
     }
+    if (n->op == JC_S32_F64) return from_doubles(j, n, part);
     if (n->op == JC_F32_F64) return converted_down(j, n, ops[n->op], part);
     if (n->wide && n->op != JC_F64_S64) return converted_up(j, n, ops[n->op], part);
     int a = simt_jit_part(j, n->reads[0], part), r = simt_jit_new_vector(j);

@@ -1,5 +1,5 @@
 -- Local memory: arrays of a thread's own, by indices that are known at run time only: of all sizes, where lanes part, in
--- functions that call themselves, and beyond their ends; the smaller and the larger of small numbers.
+-- functions that call themselves, and beyond their ends.
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 
@@ -53,13 +53,6 @@ __global__ void beyond(int *y, int index) {
   for (int k = 0; k < 6; k++) w[k] = k * y[0];
   if (threadIdx.x == 7) w[index] = 1;
   y[threadIdx.x] = w[threadIdx.x % 6];
-}
-__global__ void extremes(const short *a, const short *b, int *y) {
-  int i = threadIdx.x;
-  unsigned short p = a[i], q = b[i];
-  short least = a[i] < b[i] ? a[i] : b[i], most = a[i] > b[i] ? a[i] : b[i];
-  unsigned short low = p < q ? p : q, high = p > q ? p : q;
-  y[4 * i] = least, y[4 * i + 1] = most, y[4 * i + 2] = low, y[4 * i + 3] = high;
 }
 ]]
 
@@ -136,19 +129,6 @@ t.test("an index beyond the end of all of it", function()
       gpu.sync()
     end)
   end
-end)
-
-t.test("the smaller and the larger of small numbers", function()
-  local numbers = { 0, 1, -1, 255, 256, -256, 32767, -32768, 12345, -12345 }
-  local a = t.list(64, function(i) return numbers[i % 10 + 1] end)
-  local b = t.list(64, function(i) return numbers[i * 3 // 5 % 10 + 1] end)
-  local y = gpu.zeros(256, "int32")
-  k.extremes(1, 64)(gpu.array(a, "int16"), gpu.array(b, "int16"), y)
-  t.close(y, t.list(256, function(i)
-    local p, q, which = a[i // 4 + 1], b[i // 4 + 1], i % 4
-    if which > 1 then p, q = p & 0xffff, q & 0xffff end
-    return which % 2 == 0 and math.min(p, q) or math.max(p, q)
-  end), 0)
 end)
 
 t.done()
