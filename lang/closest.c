@@ -173,7 +173,7 @@ static const char *const synonyms[][2] = {
     {"getcol", "A[{{}, i}]"}, {"bucketize", "digitize"},
     {"cosine_similarity", "(x * y):sum(-1) / (x:norm(2, -1) * y:norm(2, -1))"},
     {"normalize", "x / x:norm(2, -1, true)"},
-    {"layer_norm", "(x - x:mean(-1, true)) / (x:var(-1, true) + 1e-5):sqrt()"}, {"interpolate", "gpu.ndimage.zoom"},
+    {"interpolate", "gpu.ndimage.zoom"},
     {"upsample", "gpu.ndimage.zoom"}, {"l1_loss", "(x - y):abs():mean()"},
     {"nll_loss", "-x:gather(2, classes:unsqueeze(2)):mean()"}, {"embedding", "x[indices]"},
     {"hardtanh", "x:clip(-1, 1)"}, {"relu6", "x:clip(0, 6)"}, {"mish", "x * x:softplus():tanh()"},

@@ -423,10 +423,11 @@ static int eye(lua_State *L)
 {
     struct lg_placement p = {RT_DTYPE_COUNT, NULL};
     int64_t shape[2] = {check_size(L, 1, 1, false), 0};
-    bool square = lua_type(L, 2) != LUA_TNUMBER, moved = !square && lua_type(L, 3) == LUA_TNUMBER;
+    bool square = lua_type(L, 2) != LUA_TNUMBER;
+    bool moved = lua_type(L, 3) == LUA_TNUMBER && (!square || lua_isnil(L, 2));
     int64_t offset = moved ? luaL_checkinteger(L, 3) : 0;
     shape[1] = square ? shape[0] : check_size(L, 2, 2, false);
-    lg_check_placement(L, square ? 2 : moved ? 4 : 3, &p);
+    lg_check_placement(L, moved ? 4 : square ? 2 : 3, &p);
     struct rt_array *out = lg_push_empty(L, &p, 2, shape);
     filled(L, out, 0);
     struct rt_array diagonal = *out; /* borrowed */

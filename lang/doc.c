@@ -2,7 +2,8 @@
  * entry for each table; and for functions that are no rows of such a table, and for docs alone, entries one by one. */
 #include <limits.h>
 #include <string.h>
-#include "lang/lang.h"
+#include "lang/keywords.h"
+#include "lang/out.h"
 
 /* Tables in Lua's registry: from "scope.name" to the row, from a function to the row, and the list of row tables, with
  * the scope before each. */
@@ -101,12 +102,27 @@ static bool has_out(lua_State *L, int idx)
     return found;
 }
 
+/* The form of the row's signature for keywords, or NULL. */
+static const char *keyword_form(lua_State *L, const struct lg_function *row)
+{
+    if (lua_isnil(L, lua_upvalueindex(3))) {
+        lua_pushlightuserdata(L, (void *)lg_keyword_form(row));
+        lua_replace(L, lua_upvalueindex(3));
+    }
+    return lua_touserdata(L, lua_upvalueindex(3));
+}
+
 /* Calls the function of the row that is upvalue 1, unless it is given more than it takes, but for a table with `out`.
- * Upvalue 2 is how much that is, once it has been counted. */
+ * Upvalue 2 is how much that is, once it has been counted, upvalue 3 the form for keywords, once it was looked for. */
 static int call_row(lua_State *L)
 {
     const struct lg_function *row = lua_touserdata(L, lua_upvalueindex(1));
     int most = (int)lua_tointeger(L, lua_upvalueindex(2)), given = lua_gettop(L);
+    if (given && lua_type(L, given) == LUA_TTABLE) {
+        const char *form = keyword_form(L, row);
+        if (form && lg_take_keywords(L, row, form) && lg_out(L, row->name)) return 1;
+        given = lua_gettop(L);
+    }
     if (most < 0) {
         most = most_arguments(row);
         lua_pushinteger(L, most);
@@ -129,7 +145,8 @@ void lg_register(lua_State *L, const char *scope, const struct lg_function *rows
         if (row->signature) {
             lua_pushlightuserdata(L, (void *)row);
             lua_pushinteger(L, -1);
-            lua_pushcclosure(L, call_row, 2);
+            lua_pushnil(L);
+            lua_pushcclosure(L, call_row, 3);
         } else {
             lua_pushcfunction(L, row->call);
         }

@@ -102,6 +102,9 @@ static int meshgrid(lua_State *L)
     int n = lua_gettop(L), order = 0;
     struct rt_error *e = lg_error_box(L);
     int64_t shape[RT_MAX_DIMS];
+    if (n > 0 && lua_istable(L, n) && lua_rawlen(L, n) == 0 && lua_getfield(L, n, "indexing") == LUA_TSTRING)
+        lua_replace(L, n);
+    lua_settop(L, n);
     if (n > 0 && lua_type(L, n) == LUA_TSTRING) order = lg_check_option(L, n--, NULL, orders);
     luaL_argcheck(L, n <= RT_MAX_DIMS, RT_MAX_DIMS + 1, "more arrays than axes");
     luaL_checkstack(L, n + 4, NULL);

@@ -132,6 +132,38 @@ static bool push_out(lua_State *L, enum kn_op op)
     return true;
 }
 
+/* clip{min = a, max = b} and round{decimals = n}: the values where the arguments would stand, and out behind them. */
+static void take_names(lua_State *L, enum kn_op op)
+{
+    const char *const clip[] = {"min", "max"}, *const rounding[] = {"decimals"}, *const *names = rounding;
+    int table = lua_gettop(L), count = op == KN_CLIP ? 2 : 1, given = 0;
+    if (op == KN_CLIP) names = clip;
+    if (table < 2 || table > count + 1 || !lua_istable(L, table) || lua_rawlen(L, table) > 0) return;
+    lua_settop(L, table);
+    for (int i = table - 2; i < count; i++) given += lua_getfield(L, table, names[i]) != LUA_TNIL;
+    if (!given && (op != KN_CLIP || table > 2)) {
+        lua_settop(L, table);
+        return;
+    }
+    lua_newtable(L);
+    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
+        const char *name = lg_option_name(L);
+        bool known = false;
+        for (int i = table - 2; i < count; i++) known |= !strcmp(name, names[i]);
+        if (known) continue;
+        if (strcmp(name, "out") != 0)
+            luaL_error(L, "%s: there is no option '%s'; there are %s and out", kn_ops[op].name, name,
+                       op == KN_CLIP ? "min, max" : "decimals");
+        lua_pushvalue(L, -1);
+        lua_setfield(L, -4, "out");
+    }
+    lua_pushliteral(L, "out");
+    bool out = lua_rawget(L, -2) != LUA_TNIL;
+    lua_pop(L, 1);
+    if (!out) lua_pop(L, 1);
+    lua_remove(L, table);
+}
+
 /* The operation that is meant: clip with one limit is maximum or minimum, and its arguments become theirs. */
 static enum kn_op meant(lua_State *L, enum kn_op op)
 {
@@ -156,8 +188,10 @@ static int round_to(lua_State *L)
 
 static int call_op(lua_State *L)
 {
-    enum kn_op op = meant(L, (enum kn_op)lua_tointeger(L, lua_upvalueindex(1)));
+    enum kn_op op = (enum kn_op)lua_tointeger(L, lua_upvalueindex(1));
     struct kn_operand args[MAX_ARITY];
+    if ((op == KN_CLIP || op == KN_ROUND) && lua_istable(L, -1)) take_names(L, op);
+    op = meant(L, op);
     if (op == KN_WHERE && lua_gettop(L) == 1) return lg_where_true(L);
     if (op == KN_ROUND && lua_isnumber(L, 2)) return round_to(L);
     check_operands(L, op, args);
@@ -192,7 +226,7 @@ static int call_in_place(lua_State *L)
 static const char *arguments(enum kn_op op)
 {
     static const char *const by_arity[] = {"", "", "y", "a, b"};
-    return op == KN_CLIP ? "low, high" : op == KN_ROUND ? "[decimals]" : by_arity[kn_ops[op].arity];
+    return op == KN_CLIP ? "[min [, max]]" : op == KN_ROUND ? "[decimals]" : by_arity[kn_ops[op].arity];
 }
 
 static const char *signature(lua_State *L, enum kn_op op)
@@ -207,8 +241,9 @@ static const char *signature(lua_State *L, enum kn_op op)
     const char *args = arguments(op), *symbol = "";
     for (size_t i = 0; o->symbol && i < sizeof symbols / sizeof *symbols; i++)
         if (!strcmp(symbols[i].event, o->symbol)) symbol = symbols[i].text;
-    lua_pushfstring(L, "%s%sx:%s(%s)   gpu.%s(x%s%s)", symbol, *symbol ? "   " : "", o->name, args, o->name,
-                    *args ? ", " : "", args);
+    const char *before = *args == '[' ? " [, " : *args ? ", " : "", *rest = *args == '[' ? args + 1 : args;
+    lua_pushfstring(L, "%s%sx:%s(%s)   gpu.%s(x%s%s)", symbol, *symbol ? "   " : "", o->name, args, o->name, before,
+                    rest);
     return lg_keep(L);
 }
 

@@ -60,6 +60,11 @@ static void check_option(lua_State *L, const char *key, int ndim, const char *nu
         r->number = lua_tonumber(L, -1);
 }
 
+static void check_options(lua_State *L, int idx, int ndim, const char *number, struct lg_reduction *r)
+{
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) check_option(L, lg_option_name(L), ndim, number, r);
+}
+
 void lg_check_reduction(lua_State *L, int idx, int ndim, const char *number, struct lg_reduction *r)
 {
     bool table = lua_istable(L, idx) && lua_rawlen(L, idx) == 0;
@@ -67,13 +72,19 @@ void lg_check_reduction(lua_State *L, int idx, int ndim, const char *number, str
     r->named = r->keepdims = false;
     if (!table) {
         check_axes(L, idx, ndim, r);
-        luaL_argcheck(L, !lua_istable(L, idx + 1), idx + 1,
-                      "keepdims is true or false; a table of options stands alone, as {axis = 1, keepdims = true}");
         luaL_argcheck(L, lua_type(L, idx + 1) != LUA_TNUMBER, idx + 1,
                       "keepdims is true or false; several axes are one table, as {1, 2}");
-        r->keepdims = lg_check_flag(L, idx + 1, "keepdims");
+        luaL_argcheck(L, !lua_istable(L, idx + 1) || lua_rawlen(L, idx + 1) == 0, idx + 1,
+                      "keepdims is true or false, or a table of options such as {keepdims = true}");
+        if (lua_istable(L, idx + 1)) {
+            if (lua_getfield(L, idx + 1, "axis") != LUA_TNIL && r->named) luaL_error(L, "the axis is named twice");
+            lua_pop(L, 1);
+            check_options(L, idx + 1, ndim, number, r);
+        } else {
+            r->keepdims = lg_check_flag(L, idx + 1, "keepdims");
+        }
     } else {
-        for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) check_option(L, lg_option_name(L), ndim, number, r);
+        check_options(L, idx, ndim, number, r);
     }
     r->value = !r->keepdims && (!r->named || ndim == 1);
 }
@@ -125,7 +136,9 @@ static int reduce(lua_State *L)
     enum kn_reduction op = (enum kn_reduction)lua_tointeger(L, lua_upvalueindex(1));
     struct lg_reduction r;
     struct kn_program p;
-    if (lg_out(L, kn_reductions[op].name)) return 1;
+    if (lua_istable(L, lua_gettop(L)) &&
+        (lg_out(L, kn_reductions[op].name) || lg_reduce_with_options(L, kn_reductions[op].name)))
+        return 1;
     const struct rt_array *a = lg_check_form(L, 1);
     lg_check_reduction(L, 2, a->ndim, NULL, &r);
     luaL_argcheck(L, lua_isnoneornil(L, 4), 4, "nothing expected behind keepdims but {out = y}");
@@ -216,7 +229,8 @@ static const struct lg_function *make_row(lua_State *L, enum kn_reduction op)
     *row = (struct lg_function){.name = info->name};
     lua_pushfstring(L, "x:%s([axis [, keepdims]])   gpu.%s(x [, axis [, keepdims]])", info->name, info->name);
     row->signature = lg_keep(L);
-    lua_pushfstring(L, "%s\n" LG_AXES_DOC " Both also as x:%s{axis = ..., keepdims = ...}.", info->doc, info->name);
+    lua_pushfstring(L, "%s\n" LG_AXES_DOC " Both also as x:%s{axis = ..., keepdims = ...}.%s", info->doc, info->name,
+                    lg_reduction_options(info->name));
     row->doc = lg_keep(L);
     if (info->example) {
         lua_pushfstring(L, "assert(%s)", info->example);

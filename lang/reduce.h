@@ -14,9 +14,9 @@ struct lg_reduction {
     bool value; /* the result is to be one Lua value */
     double number;
 };
-/* Arguments idx and idx + 1 are an axis (or a list of axes, or nil for all) and keepdims; or argument idx is one table
- * {axis = ..., keepdims = ...}, which may have one more option, called `number` unless that is NULL: it is left in
- * r->number, which stays as it is otherwise. */
+/* Arguments idx and idx + 1 are an axis (or a list of axes, or nil for all) and keepdims; or the last one of them is a
+ * table {axis = ..., keepdims = ...}, which may have one more option, called `number` unless that is NULL: it is left
+ * in r->number, which stays as it is otherwise. */
 void lg_check_reduction(lua_State *L, int idx, int ndim, const char *number, struct lg_reduction *r);
 /* Pushes the statistic of an array, whose axes it has already; with keepdims, when it is there to meet the array again,
  * it may wait. */
@@ -26,6 +26,12 @@ struct rt_array *lg_push_statistic(lua_State *L, const struct rt_array *a, const
 enum kn_quantile_method lg_check_quantile(lua_State *L, const char *what);
 /* Pushes the only element of the array at the top of the stack, which is not needed any more. Returns 1. */
 int lg_push_number_of(lua_State *L);
+
+/* lang/reduce_options.c: where the last argument is a table with dtype, where or initial, pushes what the reduction of
+ * that name gives with these, and returns true; else does nothing. Raises for those that the reduction lacks. */
+bool lg_reduce_with_options(lua_State *L, const char *name);
+/* What the documentation says of them; "" where there are none. */
+const char *lg_reduction_options(const char *name);
 
 #define LG_AXES_DOC                                                                                                    \
     "Over all elements it is a Lua value, along an axis an array. Axes count from 1, from the end with -1; several "   \

@@ -47,7 +47,7 @@ static int argsort(lua_State *L)
     return 1;
 }
 
-/* x:topk(k [, axis [, smallest]]) */
+/* x:topk(k [, axis [, smallest [, largest]]]) */
 static int topk(lua_State *L)
 {
     const struct rt_array *a = lg_check_array(L, 1);
@@ -56,6 +56,11 @@ static int topk(lua_State *L)
     lg_check(L, kn_check_real(a, "topk", lg_error_box(L)));
     int axis = lua_isnoneornil(L, 3) ? a->ndim - 1 : lg_check_axis(L, 3, a->ndim);
     bool smallest = lg_check_flag(L, 4, "smallest");
+    if (!lua_isnoneornil(L, 5)) {
+        bool largest = lg_check_flag(L, 5, "largest");
+        if (largest == smallest && !lua_isnil(L, 4)) return luaL_error(L, "topk: either the smallest or the largest");
+        smallest = !largest;
+    }
     struct rt_array *values = lg_new_array(L), *indices = lg_new_array(L);
     lg_check(L, kn_topk(a, k, axis, !smallest, values, indices, lg_error_box(L)));
     return 2;
@@ -99,7 +104,7 @@ const struct lg_function lg_sort_functions[] = {
     {"argsort", argsort, "x:argsort([axis [, descending]])   gpu.argsort(x [, axis [, descending]])",
      "The indices, from 1, that put the elements in order.\n" ORDER_DOC,
      "assert(gpu.array({30, 10, 20}):argsort():equal(gpu.array({2, 3, 1})))"},
-    {"topk", topk, "x:topk(k [, axis [, smallest]])   gpu.topk(x, k [, axis [, smallest]])",
+    {"topk", topk, "x:topk(k [, axis [, smallest [, largest]]])   gpu.topk(x, k [, axis [, ...]])",
      "The k greatest elements, the greatest first, and their indices; with `smallest` the k smallest.\n"
      "Along the last axis unless told otherwise. NaN is neither, and comes when nothing else is left.",
      "local values, indices = gpu.array({4, 9, 2, 7}):topk(2)\n"

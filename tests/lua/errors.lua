@@ -40,8 +40,8 @@ t.test("options have names, and what takes none is told", function()
   for _, f in ipairs({ x.sort, x.argsort, x.unique, gpu.fft.fft, gpu.linalg.svd }) do
     t.raises("options have names, as in {name = value}; this table has the key 1", f, x, { 1.5, 2 })
   end
-  t.raises("a list of numbers expected, and this table has the name 'indexing'", gpu.meshgrid, x[1], x[1], { indexing = "ij" })
-  t.raises("this table has the name 'invert'", gpu.isin, x, { invert = true })
+  t.raises("a list of numbers expected, and this table has the name 'index'", gpu.meshgrid, x[1], x[1], { index = "ij" })
+  t.raises("isin: there is no option 'invert'; it is x:isin(y)", gpu.isin, x, { invert = true })
   t.raises("this table has the name 'invert'", gpu.isin, x, { 1, 2, invert = true })
   t.raises("this table has the key 0, too; lists begin at 1", gpu.array, { [0] = 1, 2, 3 })
   t.raises("a list of 2 numbers expected, and this table has the key 2.5", gpu.array, { 1, 2, [2.5] = 3 })
@@ -128,7 +128,6 @@ t.test("names of NumPy and Torch", function()
     { "betaln", "x:lgamma() + y:lgamma() - (x + y):lgamma()", gpu.array({ 2 }), { -math.log(6) } },
     { "entr", "-x:xlogy(x)", gpu.array({ 0, 1, 0.5 }), { 0, 0, 0.5 * math.log(2) } },
     { "normalize", "x / x:norm(2, -1, true)", gpu.array({ 3, 4 }), { 0.6, 0.8 } },
-    { "layer_norm", "(x - x:mean(-1, true)) / (x:var(-1, true) + 1e-5):sqrt()", gpu.array({ 1, 3 }), { -0.999995, 0.999995 } },
     { "relu6", "x:clip(0, 6)", gpu.array({ -1, 3, 9 }), { 0, 3, 6 } },
     { "logsigmoid", "-(-x):softplus()", gpu.array({ 0 }), { -math.log(2) } },
     { "mish", "x * x:softplus():tanh()", gpu.array({ 1 }), { 0.8650984 } },

@@ -218,7 +218,7 @@ for _, device in ipairs(t.devices()) do
     local z = x:clone()
     assert(rawequal(z:nan_to_num_(7), z) and z:equal(x:nan_to_num(7)) and z:nextafter_(z * 2):equal(x:nan_to_num(7):nextafter(x:nan_to_num(7) * 2)))
     t.raises("nextafter gives float", gpu.nextafter, x, 0, { out = ints })
-    t.raises("there is no option 'into'; there is out", x.isclose, x, y, { into = out })
+    t.raises("there is no option 'into'; there are rtol, atol and out", x.isclose, x, y, { into = out })
     t.raises("out must be an array, not number", x.isclose, x, y, { out = 1 })
     t.raises("shape", x.spacing, x, { out = gpu.zeros(3, "float64", device) })
     for dtype, largest in pairs({ float16 = 65504, bfloat16 = 0x1.fep127, float32 = 0x1.fffffep127, float64 = 0x1.fffffffffffffp1023 }) do
@@ -251,7 +251,7 @@ for _, device in ipairs(t.devices()) do
     t.raises({ "two operands", "number" }, x.add, x, 1, 2)
     t.raises("two operands", x.add_, x, 1, 2)
     t.raises("three operands", gpu.where, x, 1, 2, 3)
-    t.raises({ "keepdims", "table" }, x.sum, x, 1, { 3 })
+    t.raises({ "keepdims", "table of options" }, x.sum, x, 1, { 3 })
     t.raises({ "behind keepdims", "out" }, x.sum, x, 1, true, 3)
     t.raises("behind the axis", x.cumsum, x, 1, { 3 })
     t.raises("nothing expected here, got number", x.matmul, x, x, 3)

@@ -1,6 +1,7 @@
 """Promotion, and reductions, scans and sorting along random axes of random views in every dtype: NumPy says what is right."""
 import random
 import subprocess
+import warnings
 
 import numpy as np
 import pytest
@@ -86,6 +87,28 @@ def reductions(r, g, dtype):
     yield f"gpu.array({lua}:argmin({how}), 'int64')", {"x": x}, np.argmin(last, -1).reshape(shape) + 1
 
 
+def options(r, g, dtype):
+    """dtype, where and initial; the mask broadcasts."""
+    x, lua, v = view(r, g, dtype)
+    axes, names = some_axes(r, v)
+    keep = r.random() < 0.5
+    n = dict(axis=axes, keepdims=keep)
+    mask = g.random([s if r.random() < 0.8 else 1 for s in v.shape][r.randrange(v.ndim):]) < 0.6
+    how, both = f"axis = {names}, keepdims = {str(keep).lower()}", {"x": x, "m": mask}
+    yield f"{lua}:sum{{{how}, where = m}}", both, wide(v).sum(**n, where=mask)
+    yield f"{lua}:sum({names}, {{keepdims = {str(keep).lower()}, where = m, initial = 3}})", both, wide(v).sum(**n, where=mask, initial=3)
+    yield f"{lua}:gt(1):where(2, 1):prod{{{how}, where = m, initial = 2}}", both, np.where(v > 1, 2, 1).prod(**n, where=mask, initial=2)
+    yield f"{lua}:max{{{how}, where = m, initial = 1}}", both, v.max(**n, where=mask, initial=1)
+    yield f"gpu.min({lua}, {{{how}, where = m, initial = 1}})", both, v.min(**n, where=mask, initial=1)
+    yield f"gpu.any({lua}, {{{how}, where = m}})", both, v.astype(bool).any(**n, where=mask)
+    yield f"{lua}:all{{{how}, where = m}}", both, v.astype(bool).all(**n, where=mask)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of rows where nothing is taken
+        yield f"{lua}:to('float64'):mean{{{how}, where = m}}", both, v.astype(np.float64).mean(**n, where=mask)
+    yield f"{lua}:sum{{dtype = 'float64', initial = 0.5}}, {lua}:max{{dtype = 'float64', initial = 100.5}}, {lua}:min{{initial = 0}}", both, (
+        v.sum(dtype=np.float64, initial=0.5), v.astype(np.float64).max(initial=100.5), v.min(initial=0))
+
+
 def scans(r, g, dtype):
     x, lua, v = view(r, g, dtype)
     axis = r.randrange(v.ndim)
@@ -114,7 +137,7 @@ def orders(r, g, dtype):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("maker", [reductions, scans, orders])
+@pytest.mark.parametrize("maker", [reductions, options, scans, orders])
 def test_against_numpy(tmp_path, way, maker):
     cases = []
     for k, dtype in enumerate(DTYPES[1::2] if way == "generated" else DTYPES * (4 if way == "cpu" else 1)):

@@ -1,0 +1,136 @@
+#include "lang/keywords.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool is(const char *s, size_t length, const char *name)
+{
+    return strlen(name) == length && !strncmp(s, name, length);
+}
+
+int lg_read_parameters(const char *s, struct lg_parameter_name out[LG_PARAMETERS])
+{
+    int n = 0, depth = 0;
+    while (*s && *s != ')') {
+        size_t length = 0;
+        for (; *s && strchr(" ,[]", *s); s++) depth += (*s == '[') - (*s == ']');
+        while (isalnum((unsigned char)s[length]) || s[length] == '_') length++;
+        if (*s == ')' || !*s) break;
+        if (!length || n == LG_PARAMETERS) return -1;
+        struct lg_parameter_name *p = &out[n++];
+        *p = (struct lg_parameter_name){.name = s, .length = length, .optional = depth > 0};
+        p->floats = is(s, length, "dtype") || is(s, length, "device") || is(s, length, "endpoint");
+        s += length;
+        if (!strncmp(s, "...", 3)) s += 3;
+        if (!strchr(" ,[])", *s)) return -1;
+    }
+    return n;
+}
+
+/* Functions that read tables of options themselves say so in their signature or, as {axis = ..., n = ...}, in their
+ * documentation; transforms all do. */
+static bool has_options(const struct lg_function *row)
+{
+    const char *s = row->signature;
+    if (strchr(s, '{') || strstr(s, "options") || !strncmp(s, "gpu.fft.", 8)) return true;
+    for (const char *at = row->doc; at && (at = strstr(at, " = ...")); at++) /* dtype and device everything takes */
+        if (strncmp(at - 5, "dtype", 5) != 0 && strncmp(at - 6, "device", 6) != 0) return true;
+    return false;
+}
+
+const char *lg_keyword_form(const struct lg_function *row)
+{
+    size_t length = strlen(row->name);
+    if (strncmp(row->signature, "gpu.", 4) != 0 && strncmp(row->signature, "x:", 2) != 0) return NULL;
+    if (has_options(row)) return NULL;
+    for (const char *s = row->signature; (s = strstr(s, row->name)); s += length) {
+        if (s == row->signature || !strchr(".:", s[-1]) || s[length] != '(') continue;
+        const char *form = s + length + 1, *end = strchr(form, ')');
+        bool others = end && end - form >= 3 && strncmp(end - 3, "...", 3) == 0 && (end - form == 3 || end[-4] == ' ');
+        if (!others) return form; /* "gpu.flip(x, ...)" leaves them to the other form */
+    }
+    return NULL;
+}
+
+/* A table that has names, and is no list, at the end of the arguments? */
+static bool has_names(lua_State *L, int idx)
+{
+    if (!lua_istable(L, idx) || lua_rawlen(L, idx) > 0) return false;
+    bool found = false;
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) found |= lua_type(L, -2) == LUA_TSTRING;
+    return found;
+}
+
+/* Raises what there is instead. */
+static int raise_unknown(lua_State *L, const struct lg_function *row, const char *name,
+                         const struct lg_parameter_name *p, int count, int given)
+{
+    struct lg_parameter_name known[LG_PARAMETERS + 1];
+    int names = 0;
+    luaL_Buffer b;
+    for (int i = given; i < count; i++)
+        if (p[i].optional) known[names++] = p[i];
+    if (row->doc && strstr(row->doc, "out = ")) known[names++] = (struct lg_parameter_name){.name = "out", .length = 3};
+    luaL_buffinit(L, &b);
+    for (int i = 0; i < names; i++) {
+        if (i) luaL_addstring(&b, i + 1 == names ? " and " : ", ");
+        luaL_addlstring(&b, known[i].name, known[i].length);
+    }
+    luaL_pushresult(&b);
+    if (!names) return luaL_error(L, "%s: there is no option '%s'; it is %s", row->name, name, row->signature);
+    return luaL_error(L, "%s: there is no option '%s'; there %s %s", row->name, name, names == 1 ? "is" : "are",
+                      lua_tostring(L, -1));
+}
+
+static int find(const struct lg_parameter_name *p, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (is(p[i].name, p[i].length, name)) return i;
+    return -1;
+}
+
+bool lg_take_keywords(lua_State *L, const struct lg_function *row, const char *form)
+{
+    struct lg_parameter_name p[LG_PARAMETERS];
+    int table = lua_gettop(L), first, given;
+    if (!table || !has_names(L, table)) return false;
+    int count = lg_read_parameters(form, p);
+    if (count < 0) return false;
+    first = form[-(ptrdiff_t)strlen(row->name) - 2] == ':' ? 2 : 1; /* the argument that the first one is */
+    given = table - first;                                          /* parameters that have their values */
+    if (given < 0) return false;
+    luaL_checkstack(L, LG_PARAMETERS + 6, NULL);
+    lua_newtable(L); /* the rest */
+    int rest = table + 1, last = given;
+    bool any = false, moves = false;
+    for (int i = 0; i < count; i++) lua_pushnil(L); /* from rest + 1 on: a value for each parameter */
+    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
+        if (lua_type(L, -2) != LUA_TSTRING) luaL_error(L, "%s: options have names, as in {name = value}", row->name);
+        const char *name = lua_tostring(L, -2);
+        int k = find(p, count, name);
+        if (k < 0 && strcmp(name, "out") != 0) raise_unknown(L, row, name, p, count, given);
+        if (k >= 0 && k < given)
+            luaL_error(L, "%s: %s is argument %d already, and an option, too", row->name, name, k + first);
+        if (k < 0 || p[k].floats) {
+            lua_pushvalue(L, -2);
+            lua_pushvalue(L, -2);
+            lua_rawset(L, rest);
+            any = true;
+            continue;
+        }
+        lua_pushvalue(L, -1);
+        lua_replace(L, rest + 1 + k);
+        if (k >= last) last = k + 1;
+        moves = true;
+    }
+    if (!moves) { /* what there is the function reads itself */
+        lua_settop(L, table);
+        return true;
+    }
+    int moved = last - given + any, from = lua_gettop(L) + 1;
+    for (int k = given; k < last; k++) lua_pushvalue(L, rest + 1 + k);
+    if (any) lua_pushvalue(L, rest);
+    for (int k = 0; k < moved; k++) lua_copy(L, from + k, table + k);
+    lua_settop(L, table + moved - 1);
+    return true;
+}

@@ -1,0 +1,214 @@
+/* Options of reductions that are other operations before and behind them: dtype, where, initial. */
+#include <string.h>
+#include "lang/closest.h"
+#include "lang/reduce.h"
+
+/* What a reduction takes: `fill` stands where the mask says no, so that it changes nothing, and `join` puts what is to
+ * begin with and the result together. */
+struct plan {
+    const char *name, *join;
+    bool where, needs_initial;
+    int fill;
+};
+static const struct plan plans[] = {
+    {"sum", "add", true, false, 0},    {"prod", "mul", true, false, 1},   {"min", "minimum", true, true, 0},
+    {"max", "maximum", true, true, 0}, {"mean", NULL, true, false, 0},    {"any", NULL, true, false, 0},
+    {"all", NULL, true, false, 1},     {"argmin", NULL, false, false, 0}, {"argmax", NULL, false, false, 0}};
+
+static const struct plan *find_plan(const char *name)
+{
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++)
+        if (!strcmp(plans[i].name, name)) return &plans[i];
+    return NULL;
+}
+
+/* Calls the method of the array at idx with the `count` values on top, which go; one result. */
+static void call_method(lua_State *L, int idx, const char *name, int count)
+{
+    lua_pushvalue(L, idx);
+    lua_getfield(L, idx, name);
+    lua_insert(L, -2 - count);
+    lua_insert(L, -1 - count);
+    lua_call(L, count + 1, 1);
+}
+
+/* Takes the option out of the table at idx, which is ours, and pushes it; false, and nothing, when it is not there. */
+static bool take(lua_State *L, int idx, const char *name)
+{
+    if (lua_getfield(L, idx, name) == LUA_TNIL) {
+        lua_pop(L, 1);
+        return false;
+    }
+    lua_pushnil(L);
+    lua_setfield(L, idx, name);
+    return true;
+}
+
+/* Can elements of the dtype be what begins a minimum or maximum? */
+static bool holds(lua_State *L, int idx, enum rt_dtype t)
+{
+    char kind = rt_dtypes[t].kind;
+    if (kind == 'f' || rt_is_complex(t)) return true;
+    int whole;
+    lua_Integer v = lua_tointegerx(L, idx, &whole);
+    if (!whole || kind == 'b') return whole && (v == 0 || v == 1);
+    int bits = 8 * (int)rt_dtypes[t].size;
+    if (kind == 'u') return v >= 0 && (bits == 64 || v < (lua_Integer)1 << bits);
+    return bits == 64 || (v >= -((lua_Integer)1 << (bits - 1)) && v < (lua_Integer)1 << (bits - 1));
+}
+
+static void check_initial(lua_State *L, const struct plan *plan, int idx, enum rt_dtype t)
+{
+    if (lua_type(L, idx) != LUA_TNUMBER)
+        luaL_error(L, "%s: initial is a number, not %s", plan->name, lg_type_name(L, idx));
+    if (plan->needs_initial && !holds(L, idx, t))
+        luaL_error(L,
+                   "%s: initial is %s, which elements of %s cannot be; name a dtype that holds it, as in {dtype = "
+                   "\"float64\"}",
+                   plan->name, lua_tostring(L, idx), rt_dtypes[t].name);
+}
+
+static const struct rt_array *check_mask(lua_State *L, const char *name, int idx)
+{
+    const struct rt_array *mask = lg_test_array(L, idx) ? lg_check_form(L, idx) : NULL;
+    if (!mask || mask->dtype != RT_BOOL)
+        luaL_error(L, "%s: where is an array of bools, as x:gt(0) gives one, not %s", name,
+                   mask ? rt_dtypes[mask->dtype].name : lg_type_name(L, idx));
+    return mask;
+}
+
+/* Puts `what` together with the value at the top, an array or a number; for min and max one of both. */
+static void join(lua_State *L, const struct plan *plan, int initial)
+{
+    if (lg_test_array(L, -1)) {
+        int result = lua_gettop(L);
+        lua_pushvalue(L, initial);
+        call_method(L, result, plan->join, 1);
+        return;
+    }
+    lua_pushvalue(L, initial);
+    if (!plan->needs_initial) {
+        lua_arith(L, *plan->join == 'a' ? LUA_OPADD : LUA_OPMUL);
+        return;
+    }
+    bool initial_less = lua_compare(L, -1, -2, LUA_OPLT), nan = !lua_rawequal(L, -2, -2);
+    bool keep = nan || initial_less == (plan->join[1] == 'a');
+    lua_remove(L, keep || lua_rawequal(L, -1, -2) ? -1 : -2);
+}
+
+/* The extreme of nothing and what is to begin with, at 5, in place of the sum at the top. */
+static void join_nothing(lua_State *L, int elements)
+{
+    if (!lg_test_array(L, -1)) {
+        lua_pushvalue(L, 5);
+        return;
+    }
+    int sum = lua_gettop(L);
+    lua_getfield(L, elements, "dtype");
+    call_method(L, sum, "to", 1);
+    lua_pushvalue(L, 5);
+    lua_arith(L, LUA_OPADD);
+}
+
+/* The mean of what the mask at `mask` takes of the array at `values`, which is 0 elsewhere. `options`: axis, keepdims.
+ */
+static void push_masked_mean(lua_State *L, int values, int mask, int options)
+{
+    lua_pushvalue(L, options);
+    call_method(L, values, "sum", 1);
+    lua_getfield(L, values, "shape"); /* the mask may be of fewer axes */
+    call_method(L, mask, "expand", 1);
+    int whole = lua_gettop(L);
+    lua_pushvalue(L, options);
+    call_method(L, whole, "sum", 1);
+    lua_remove(L, whole);
+    lua_arith(L, LUA_OPDIV);
+}
+
+bool lg_reduce_with_options(lua_State *L, const char *name)
+{
+    static const char *const names[] = {"dtype", "where", "initial"};
+    int table = lua_gettop(L), has = 0;
+    if (table < 2 || !lua_istable(L, table) || lua_rawlen(L, table) > 0) return false;
+    for (int i = 0; i < 3; i++) has |= (lua_getfield(L, table, names[i]) != LUA_TNIL) << i;
+    lua_settop(L, table);
+    const struct plan *plan = find_plan(name);
+    if (!has || !plan) return false;
+    luaL_checkstack(L, 20, NULL);
+    lg_check_array(L, 1);
+    if (table > 3)
+        luaL_error(L, "%s: options stand behind the array and the axis, as {keepdims = true, where = mask}", name);
+    lua_newtable(L); /* a copy of the options, which loses those that are done here */
+    for (lua_pushnil(L); lua_next(L, table);) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, table + 1);
+    }
+    if (table == 3 && !lua_isnil(L, 2)) {
+        if (lua_getfield(L, 4, "axis") != LUA_TNIL) luaL_error(L, "%s: the axis is named twice", name);
+        lua_pushvalue(L, 2);
+        lua_setfield(L, 4, "axis");
+    }
+    lua_copy(L, table + 1, 3);
+    lua_settop(L, 3);    /* 1: the array, 3: the options */
+    lua_pushvalue(L, 1); /* 4: the elements */
+    if (take(L, 3, "dtype")) {
+        lg_check_dtype(L, -1, RT_FLOAT32);
+        call_method(L, 1, "to", 1);
+        lua_replace(L, 4);
+    }
+    lua_settop(L, 4);
+    if (!take(L, 3, "initial")) lua_pushnil(L); /* 5 */
+    if (!lua_isnil(L, 5)) {
+        if (plan->needs_initial && lg_check_form(L, 4)->dtype == RT_BOOL) { /* the result is a number, as initial is */
+            lua_pushliteral(L, "int32");
+            call_method(L, 4, "to", 1);
+            lua_replace(L, 4);
+        }
+        if (!plan->join) luaL_error(L, "%s: there is no option 'initial'; sum, prod, min and max have it", name);
+        check_initial(L, plan, 5, lg_check_form(L, 4)->dtype);
+    }
+    if (!take(L, 3, "where")) lua_pushnil(L); /* 6 */
+    bool masked = !lua_isnil(L, 6);
+    if (masked) {
+        if (!plan->where) luaL_error(L, "%s: there is no option 'where'; sum, mean, max and others have it", name);
+        check_mask(L, name, 6);
+        if (plan->needs_initial && lua_isnil(L, 5))
+            luaL_error(L, "%s: {where = mask} needs {initial = number}, too, which is the %s where nothing is taken",
+                       name, name);
+        lua_pushvalue(L, 4);
+        if (plan->needs_initial)
+            lua_pushvalue(L, 5);
+        else
+            lua_pushinteger(L, plan->fill);
+        call_method(L, 6, "where", 2);
+        lua_replace(L, 4);
+    }
+    if (masked && !strcmp(name, "mean")) {
+        push_masked_mean(L, 4, 6, 3);
+        return true;
+    }
+    bool nothing = plan->needs_initial && rt_array_size(lg_check_form(L, 4)) == 0 && !lua_isnil(L, 5);
+    lua_pushvalue(L, 3);
+    call_method(L, 4, nothing ? "sum" : name, 1); /* the sum is 0 where there is nothing, and has the right shape */
+    if (nothing) {
+        join_nothing(L, 4);
+        return true;
+    }
+    if (!lua_isnil(L, 5)) join(L, plan, 5);
+    return true;
+}
+
+const char *lg_reduction_options(const char *name)
+{
+    const struct plan *plan = find_plan(name);
+    if (!plan->where) return " {dtype = t} converts the elements before.";
+    if (plan->needs_initial)
+        return " {dtype = t} converts the elements before; {initial = n} takes n, too; {where = mask, initial = n} takes "
+               "the elements only where the mask, an array of bools whose shape broadcasts, is true.";
+    if (plan->join)
+        return " {dtype = t} converts the elements before; {initial = n} begins with n; {where = mask} takes the elements "
+               "only where the mask, an array of bools whose shape broadcasts, is true.";
+    return " {dtype = t} converts the elements before; {where = mask} takes them only where the mask, an array of bools "
+           "whose shape broadcasts, is true.";
+}

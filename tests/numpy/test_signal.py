@@ -1,0 +1,98 @@
+"""Filters by design, spectra and normalizations: SciPy and NumPy say what is right."""
+import random
+
+import numpy as np
+import pytest
+import scipy.signal
+from test_linalg import WAYS, compare
+from test_reduce import view
+
+DTYPES = ["float64", "float32", "int32", "uint8", "float16", "int64"]
+
+
+def edges(r, kind, fs):
+    low, high = sorted(r.sample(range(1, 20), 2))
+    if kind.startswith("band"):
+        return [low / 40 * fs, high / 40 * fs], f"{{{low / 40 * fs}, {high / 40 * fs}}}"
+    return low / 40 * fs, str(low / 40 * fs)
+
+
+def designs(r, g):
+    for kind in ["lowpass", "highpass", "bandpass", "bandstop"]:
+        order, fs = r.randint(1, 6), r.choice([1, 2, 100])
+        edge, lua = edges(r, kind, fs)
+        x = g.standard_normal((3, 200))
+        sos = scipy.signal.butter(order, edge, kind, output="sos", fs=fs)
+        yield f"gpu.sosfilt(gpu.butter({order}, {lua}, '{kind}', {fs}), x)", {"x": x}, scipy.signal.sosfilt(sos, x)
+        yield f"gpu.sosfilt(s, x:to('float32').T, {{axis = 1}})", {"x": x, "s": sos}, scipy.signal.sosfilt(sos, x.astype("f").T, 0)
+        taps = 2 * r.randint(1, 20) + 1
+        window = r.choice(["hann", "hamming", "blackman", "boxcar"])
+        want = scipy.signal.firwin(taps, edge, window=window, pass_zero=kind, fs=fs)
+        yield f"gpu.firwin({taps}, {lua}, {{kind = '{kind}', fs = {fs}, window = '{window}'}})", {}, want
+    yield "gpu.firwin(6, 0.3), gpu.butter(1, 0.5)", {}, (scipy.signal.firwin(6, 0.3), scipy.signal.butter(1, 0.5, output="sos"))
+
+
+def spectra(r, g):
+    for dtype in ["float64", "float32", "int32", "uint8"]:
+        x, lua, v = view(r, g, dtype)
+        axis = r.randrange(v.ndim)
+        f = v.astype(np.float32 if dtype == "float32" else np.float64)
+        x = x.astype(np.float64) if dtype == "int32" else x  # 32 bits of integers become floats of 32
+        want = scipy.signal.hilbert(f, axis=axis)
+        wide = lua if dtype == "float32" else f"{lua}:to('float64')"
+        yield f"gpu.hilbert({wide}, {axis + 1})", {"x": x}, want
+        t = (g.standard_normal((2, 300)) * 20).astype(dtype if dtype != "uint8" else "int16")
+        n, overlap, fs = r.randint(2, 90), r.random() * 0.9, r.choice([1, 44.1])
+        step, window = max(1, int(n * (1 - overlap))), r.choice(["hann", "hamming", "blackman", "boxcar"])
+        want = scipy.signal.welch(t.astype(np.float64), fs, window, n, n - step)
+        yield f"gpu.welch(t:to('float64'), {fs}, {n}, {step}, '{window}')", {"t": t}, want
+    t = g.standard_normal(700)
+    yield "gpu.welch(t)", {"t": t}, scipy.signal.welch(t)
+    yield "gpu.welch(t, {fs = 10})", {"t": t[:100]}, scipy.signal.welch(t[:100], 10, nperseg=100)
+
+
+def norm(v, axes, eps=1e-5):
+    return (v - v.mean(axes, keepdims=True)) / np.sqrt(v.var(axes, keepdims=True) + eps)
+
+
+def normalizations(r, g):
+    for dtype in DTYPES:
+        x, lua, v = view(r, g, dtype)
+        f, n = v.astype(np.float64), r.randint(1, v.ndim)
+        axes = tuple(range(v.ndim - n, v.ndim))
+        wide = np.float64 if dtype == "float64" else np.float32
+        w, b = (g.standard_normal(v.shape[v.ndim - n:]).astype(wide) for _ in range(2))
+        yield f"gpu.layer_norm({lua}, {n}, w, b)", {"x": x, "w": w, "b": b}, norm(f, axes) * w + b
+        yield f"gpu.layer_norm({lua}, {{eps = 0.5}})", {"x": x}, norm(f, -1, 0.5)
+        groups, each = r.choice([1, 2, 3]), r.choice([1, 2])
+        shape = (r.randint(1, 3), groups * each, *[r.randint(1, 4) for _ in range(r.randint(0, 2))])
+        y = g.integers(0, 9, shape).astype(dtype)
+        w, b = (g.standard_normal(groups * each).astype(wide) for _ in range(2))
+        beside = (-1,) + (1,) * (y.ndim - 2)
+        ww, bb = w.reshape(beside), b.reshape(beside)
+        parts = norm(y.astype(np.float64).reshape(shape[0], groups, -1), -1).reshape(shape)
+        yield f"gpu.group_norm(y, {groups}, w, b)", {"y": y, "w": w, "b": b}, parts * ww + bb
+        others = tuple(a for a in range(y.ndim) if a != 1)
+        yield "gpu.batch_norm(y, {weight = w})", {"y": y, "w": w}, norm(y.astype(np.float64), others) * ww
+        want = (y - ww) / np.sqrt(np.abs(bb) + 1e-5) + bb
+        yield "gpu.batch_norm(y, w, b:abs(), nil, b)", {"y": y, "w": w, "b": b}, want
+
+
+def pixels(r, g):
+    for dtype in DTYPES:
+        f, c, h, w = r.randint(1, 3), r.randint(1, 3), r.randint(1, 4), r.randint(1, 4)
+        batch = tuple(r.randint(0, 2) for _ in range(r.randint(0, 2)))
+        x = g.integers(0, 100, batch + (c * f * f, h, w)).astype(dtype)
+        n = len(batch)
+        order = tuple(range(n)) + tuple(n + k for k in (0, 3, 1, 4, 2))
+        y = x.reshape(batch + (c, f, f, h, w)).transpose(order).reshape(batch + (c, h * f, w * f))
+        yield f"gpu.pixel_shuffle(x, {f}), gpu.pixel_unshuffle(y, {f})", {"x": x, "y": y}, (y, x)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("maker", [designs, spectra, normalizations, pixels])
+def test_against_scipy(tmp_path, way, maker):
+    cases = []
+    for k in range(4 if way == "cpu" else 1):
+        cases += maker(random.Random(k), np.random.default_rng(k))
+    compare(tmp_path, way, cases)
