@@ -294,15 +294,24 @@ static void begin_at(const struct access *a, struct block *o, uint64_t at, uint6
     add(o, &n, a->block);
 }
 
-/* To the same place in several blocks of the cluster. */
-static void begin_everywhere(const struct access *a, uint32_t ranks, uint64_t at, uint64_t barrier,
+/* To the same place in several blocks of the cluster, from a place in global memory, which the threads of each of them
+ * may write when they have waited for its copy. */
+static void begin_everywhere(const struct access *a, uint32_t ranks, uint64_t at, uint64_t barrier, uint64_t from,
                              const struct bulk *n)
 {
     const struct cluster *cluster = a->block->worker->cluster;
     const uint64_t within = cluster->size > 1 ? (1u << CLUSTER_SHIFT) - 1 : UINT32_MAX;
     for (uint32_t r = 0; r < cluster->size; r++) {
         const struct worker *k = cluster->members[r];
-        if (ranks >> r & 1 && !k->ended) begin_at(a, k->observed, at & within, barrier & within, *n);
+        struct bulk source = *n;
+        if (!(ranks >> r & 1) || k->ended) continue;
+        begin_at(a, k->observed, at & within, barrier & within, *n);
+        if (!is_barrier(k->observed, barrier & within)) continue;
+        source.global = source.source = source.counted = true;
+        source.at = from;
+        source.barrier = (uint32_t)(barrier & within);
+        source.seen = simt_phase_of(k->shared + source.barrier);
+        add(k->observed, &source, a->block);
     }
 }
 
@@ -328,7 +337,7 @@ static void begin_lane(const struct access *a, const struct async_bulk *x, unsig
     n.reduces = simt_is_bulk_reduction(i);
     n.element = i->size;
     if (x->ranks) {
-        begin_everywhere(a, u32_at(a->regs, x->ranks)[lane], at, barrier, &n);
+        begin_everywhere(a, u32_at(a->regs, x->ranks)[lane], at, barrier, u64_at(a->regs, i->b)[lane], &n);
     } else if (x->barrier) {
         begin_at(a, owner_of(b, &at), at, barrier, n);
     } else if (!x->mask) { /* else some of the bytes */

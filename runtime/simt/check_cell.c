@@ -237,7 +237,7 @@ static struct shown show(const struct actor *x, record last, unsigned bytes)
 static bool is_listed(const struct actor *x, record w)
 {
     if (!x->shared) return w == LISTED;
-    return ((w - x->access->block->shared_id) | (SHARED_LISTED ^ SHARED_ONLY)) == SHARED_LISTED;
+    return ((w - x->access->block->shared_id) | SHARED_WRITTEN) == SHARED_LISTED;
 }
 
 static bool writes(const struct site *s)

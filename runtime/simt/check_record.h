@@ -23,7 +23,8 @@
 /* The same of shared memory, behind a block's number; in place of the readers; where nobody has written. */
 #define SHARED_LISTED  (BLOCK_SPAN - 1)
 #define SHARED_READERS (SHARED_LISTED ^ (UINT64_C(1) << THREAD_AT))
-#define SHARED_ONLY    (SHARED_LISTED ^ (UINT64_C(2) << THREAD_AT))
+#define SHARED_WRITTEN (UINT64_C(2) << THREAD_AT)
+#define SHARED_ONLY    (SHARED_LISTED - SHARED_WRITTEN)
 #define WHO_MASK       (~(BLOCK_SPAN - 1) | ((UINT64_C(1) << TIME_AT) - (UINT64_C(1) << THREAD_AT)))
 
 #define LINE           QUIET_LINE /* bytes that share a lock in the shadow */

@@ -95,7 +95,25 @@ wait(&bar[0], 0);
 mine[me] = s[0][me];
 c.sync();]], "4: s[0] read in line 7 while the copy begun here may still write it (384 times)")
 
+faulty("a source that is written in a block whose threads do not wait", [[
+if (first)
+  COPY(s[0], x + blockIdx.x * 16, &bar[0], 7);
+c.sync();
+if (rank < 2) wait(&bar[0], 0);
+c.sync();
+if (rank == 2 && me == 9) x[(blockIdx.x - 2) * 16 + 9] = 1;]], "2: x[9] written in line 6 while the copy begun here may still read it (2 times)")
+
 ---- clean
+clean("a source that is written again by a block that waited for its copy, and by one that it did not go to", [[
+float *from = x + blockIdx.x / 4 * 64;
+if (first) COPY(s[0], from, &bar[0], 7);
+c.sync();
+if (rank < 3) wait(&bar[0], 0);
+c.sync();
+if (rank > 1 && me < 9) from[me + 9 * rank] = 1;
+mine[me] = rank < 3 ? s[0][me] - blockIdx.x / 4 * 64 : 0;
+c.sync();]], function(i) return i // 64 % 4 < 3 and i % 64 + 1 or 0 end)
+
 clean("all wait, each at the barrier of its block", [[
 if (first) COPY(s[0], x, &bar[0], 15);
 wait(&bar[0], 0);
