@@ -378,7 +378,7 @@ void lg_push_profile_text(lua_State *L, const struct lg_profile *p)
     size_t n = lg_profile_facts(p, facts);
     int shown = lg_columns(L), columns = shown && shown < LG_WIDE ? shown : LG_WIDE,
         hang = columns < 3 * FACT_COLUMN ? 4 : FACT_COLUMN;
-    bool narrow = columns - figures_width(p) < LEAST_SOURCE;
+    bool narrow = p->result.counts && columns - figures_width(p) < LEAST_SOURCE;
     luaL_buffinit(L, &b);
     lg_add_format(&b, "profile of %.300s", p->kernel->entry->name);
     for (size_t k = 0; k < n; k++) {
