@@ -139,6 +139,7 @@ static struct bounds range_of(const struct simt_check *c, const struct bounds *r
     case TERM_NARROW: return fitting(a, false, false);
     case TERM_EITHER:
     case TERM_LOOP:
+    case TERM_WAY:
     case TERM_PASS: break;
     }
     return any_of(wide);

@@ -208,6 +208,7 @@ static struct sum either(const struct sum *a, const struct sum *b)
 {
     struct sum s = *a;
     int64_t apart = b->start - a->start;
+    if (a->absent || b->absent) return a->absent ? *b : *a;
     s.known = a->known && b->known && is_small(apart) && !memcmp(a->by, b->by, sizeof a->by) && !a->step && !b->step;
     if (apart + b->down < s.down) s.down = apart + b->down;
     if (apart + b->up > s.up) s.up = apart + b->up;
@@ -340,6 +341,23 @@ static bool avoids(const struct simt_sums *l, const struct loop_use *u, uint32_t
     return l->seen[u->block];
 }
 
+/* Can the launch come from where a register is set to the use, and not be where it is set anew? Or to the other block?
+ */
+static bool arrives(const struct simt_sums *l, const struct loop_use *u)
+{
+    size_t count = 0;
+    memset(l->seen, 0, l->code->block_count * sizeof *l->seen);
+    if (!l->live[u->starts[0]] || u->starts[0] == u->block) return l->live[u->starts[0]];
+    go_both(l, l->seen, u->starts[0], &count);
+    while (count) {
+        uint32_t block = l->stack[--count];
+        bool lost = false;
+        for (uint32_t k = 0; k < u->start_count; k++) lost |= block == u->starts[k];
+        if (!lost) go_both(l, l->seen, block, &count);
+    }
+    return l->seen[u->block] || (u->also != NO_BLOCK && l->seen[u->also]);
+}
+
 /* What a loop counts by that each thread begins elsewhere, as in `for (i = threadIdx.x; i < n; i += blockDim.x)`: no
  * more than the bound or where it begins. */
 static struct sum counter_of(const struct simt_sums *l, const struct counted_loop *c, const struct sum *start,
@@ -373,6 +391,7 @@ static struct sum of_pass(const struct simt_sums *l, const struct term *t, const
     const struct passes *p = &l->passes[u->loop - l->code->loop_first];
     struct sum s = *a, plain = {0};
     int64_t first = u->place == LOOP_LATE, last = p->most - (u->place == LOOP_WITHIN);
+    s.absent = false; /* there may be ways around the loop */
     if (u->plain >= 0) plain = l->of[(uint32_t)u->plain - l->first];
     if (u->place == LOOP_BEHIND && !l->live[c->top]) return s;
     bool counts = u->place == LOOP_WITHIN && t->a == c->start && t->b >= 0 && simt_sums_number(b);
@@ -413,10 +432,12 @@ static struct sum sum_of(const struct simt_sums *l, const struct term *t)
     case TERM_MAX:
     case TERM_SHIFT: return of_numbers(a, b, t);
     case TERM_EITHER: return either(a, b);
+    case TERM_WAY: s.absent = !arrives(l, &l->check->program->uses[t->value]); break;
     case TERM_LOOP:
         s.step = simt_common(a->step, b->start);
         s.travel = travel_of(l, t, a, b->start);
         s.within = 0;
+        s.absent = false;
         s.known &= simt_sums_number(b);
         break;
     case TERM_PASS: return of_pass(l, t, a, b);

@@ -11,6 +11,7 @@
 
 struct sum { /* of 32 bits: its parts are, too, with a sign */
     bool known;
+    bool absent; /* no thread comes where it would be used */
     int64_t start, by[INDICES];
     int64_t step;     /* any multiple of it; 0: nothing */
     int64_t travel;   /* the farthest of them, 0: not known */

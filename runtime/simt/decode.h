@@ -46,7 +46,7 @@ struct decoder {
     int *origins;    /* by register: what it points to (decode_origin.c) */
     int *terms;      /* by register (decode_terms.c) */
     uint64_t *facts; /* by PTX instruction (decode_facts.c) */
-    uint32_t *defined_by, term_capacity, term_depth;
+    uint32_t *defined_by, term_capacity, term_depth, starts_depth;
     struct flow *flow; /* decode_flow.c; NULL: there are no counted loops */
     int *flow_terms;   /* by register, as terms, of what they hold in them */
     uint32_t way_capacity, loop_capacity, use_capacity;
@@ -172,7 +172,9 @@ enum loop_holds simt_loop_use(const struct decoder *d, int reg, size_t insn, str
  * begins; use->start_count says how many there are. */
 unsigned simt_loop_starts(const struct decoder *d, int reg, size_t insn, struct loop_use *use);
 size_t simt_loop_start(const struct decoder *d, int reg, uint32_t number); /* the instruction */
-size_t simt_flow_start(const struct decoder *d, size_t insn);              /* of its block */
+/* Fills in how one of them comes there, or to the loop, if `or_loop`. */
+void simt_loop_way(const struct decoder *d, int reg, uint32_t number, size_t insn, bool or_loop, struct loop_use *use);
+size_t simt_flow_start(const struct decoder *d, size_t insn); /* of its block */
 bool simt_writes(const struct ptx_insn *in, int reg);
 
 /* ---- decode_steady.c: the function at hand ---- */

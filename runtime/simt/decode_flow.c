@@ -388,6 +388,21 @@ size_t simt_loop_start(const struct decoder *d, int reg, uint32_t number)
     return d->flow->riders[reg].starts[number];
 }
 
+void simt_loop_way(const struct decoder *d, int reg, uint32_t number, size_t insn, bool or_loop, struct loop_use *use)
+{
+    const struct flow *w = d->flow;
+    const struct rider *r = &w->riders[reg];
+    uint32_t top = w->bodies[r->body].top;
+    *use = (struct loop_use){.place = LOOP_BEFORE,
+                             .block = insn == NOT_THERE ? top : w->block_of[insn],
+                             .also = or_loop ? top : NO_BLOCK,
+                             .starts = {w->block_of[r->starts[number]]},
+                             .start_count = 1,
+                             .plain = -1};
+    for (uint32_t k = 0; k < r->start_count; k++)
+        if (k != number) use->starts[use->start_count++] = w->block_of[r->starts[k]];
+}
+
 /* Marks where a start leads without another one. */
 static void search_from(const struct decoder *d, const struct rider *r, uint32_t start)
 {

@@ -9,13 +9,14 @@
 #include "runtime/memory.h"
 #include "runtime/simt/decode.h"
 
-#define NOT_SEEN TERM_NOT_SEEN
-#define NO_TERM  (-1)
-#define MOST     (1u << 16) /* terms of a program */
-#define DEEPEST  200
-#define UNROLLED 32         /* sums of sums */
-#define NOWHERE  UINT32_MAX /* of d->defined_by */
-#define SEVERAL  (UINT32_MAX - 1)
+#define NOT_SEEN     TERM_NOT_SEEN
+#define NO_TERM      (-1)
+#define MOST         (1u << 16) /* terms of a program */
+#define DEEPEST      200
+#define UNROLLED     32         /* sums of sums */
+#define MOST_AT_ONCE 6          /* registers with several starts that are made of each other */
+#define NOWHERE      UINT32_MAX /* of d->defined_by */
+#define SEVERAL      (UINT32_MAX - 1)
 
 static bool has_mod(const struct ptx_insn *in, const char *mod)
 {
@@ -55,7 +56,7 @@ static int make(struct decoder *d, enum term_kind kind, bool wide, int a, int b,
 
 static int of_register(struct decoder *d, int reg);
 static int of_start_at(struct decoder *d, int reg);
-static int of_starts(struct decoder *d, int reg, const struct loop_use *use, unsigned which);
+static int of_starts(struct decoder *d, int reg, const struct loop_use *use, unsigned which, size_t insn, bool or_loop);
 
 static int of_symbol(struct decoder *d, const char *name)
 {
@@ -252,12 +253,21 @@ static int of_loop(struct decoder *d, int reg)
     return start < 0 ? NO_TERM : make(d, TERM_LOOP, d->program->terms[start].wide, start, step, 0);
 }
 
+/* Where it starts: behind the loop, also on ways around that. */
+static int start_for(struct decoder *d, int reg, const struct loop_use *use)
+{
+    struct loop_use all;
+    unsigned which = simt_loop_starts(d, reg, NOT_THERE, &all);
+    if (use->place != LOOP_BEHIND || !(which & (which - 1))) return simt_start_of(d, reg);
+    return of_starts(d, reg, &all, which, d->at, true);
+}
+
 /* Of a register that a counted loop adds to, where d->at says. */
 static int of_use(struct decoder *d, int reg, struct loop_use *use)
 {
     struct simt_program *p = d->program;
     bool within = use->place == LOOP_WITHIN;
-    int *known = &d->flow_terms[d->f->reg_count + (size_t)reg], start = simt_start_of(d, reg), step = NO_TERM;
+    int *known = &d->flow_terms[d->f->reg_count + (size_t)reg], start = start_for(d, reg, use), step = NO_TERM;
     if (within && *known >= 0) return *known;
     if (*known == NO_TERM) return NO_TERM; /* it is looked at: the loop adds to it what it adds this to */
     size_t was = d->at;
@@ -282,7 +292,7 @@ static int of_use_behind(struct decoder *d, int reg, struct loop_use *use)
     unsigned later = simt_loop_starts(d, reg, d->at, &all) & ~simt_loop_starts(d, reg, NOT_THERE, &all);
     int term = of_use(d, reg, use);
     if (!later || term < 0) return term;
-    int other = of_starts(d, reg, &all, later);
+    int other = of_starts(d, reg, &all, later, d->at, false);
     return other < 0 ? NO_TERM : make(d, TERM_EITHER, d->program->terms[term].wide, term, other, 0);
 }
 
@@ -338,23 +348,36 @@ int simt_term_of(struct decoder *d, const struct ptx_operand *o, bool wide)
     return of_operand(d, o, wide);
 }
 
-/* What those of a register's starts make it that have their bits. */
-static int of_starts(struct decoder *d, int reg, const struct loop_use *use, unsigned which)
+/* What it is made by one of its starts, for an instruction, if that comes there. */
+static int of_way(struct decoder *d, int reg, uint32_t number, int term, size_t insn, bool or_loop)
+{
+    struct simt_program *p = d->program;
+    struct loop_use way;
+    if (term < 0 || !simt_grow(d, &p->uses, p->use_count, &d->use_capacity, sizeof *p->uses)) return term;
+    simt_loop_way(d, reg, number, insn, or_loop, &way);
+    p->uses[p->use_count] = way;
+    return make(d, TERM_WAY, p->terms[term].wide, term, term, p->use_count++);
+}
+
+/* What those of a register's starts make it that have their bits, for an instruction, or, if `or_loop`, the loop;
+ * NOT_THERE: for the loop. */
+static int of_starts(struct decoder *d, int reg, const struct loop_use *use, unsigned which, size_t insn, bool or_loop)
 {
     size_t was = d->at;
     int start = NOT_SEEN;
-    if (d->term_depth >= DEEPEST) return NO_TERM;
-    d->term_depth++;
+    if (d->starts_depth >= MOST_AT_ONCE) return NO_TERM;
+    d->starts_depth++;
     for (uint32_t k = 0; k < use->start_count && start != NO_TERM; k++) {
         if (!(which >> k & 1)) continue;
         d->at = 0;
         int term = of_insn(d, &d->f->insns[simt_loop_start(d, reg, k)]);
+        if (insn != NOT_THERE || which & (which - 1)) term = of_way(d, reg, k, term, insn, or_loop);
         if (start == NOT_SEEN || term < 0 || same_term(d, start, term))
             start = term < 0 ? NO_TERM : term;
         else
             start = make(d, TERM_EITHER, d->program->terms[term].wide, start, term, 0);
     }
-    d->term_depth--;
+    d->starts_depth--;
     d->at = was;
     return start;
 }
@@ -366,7 +389,7 @@ int simt_start_of(struct decoder *d, int reg)
     if (*known != NOT_SEEN) return *known;
     unsigned which = simt_loop_starts(d, reg, NOT_THERE, &use);
     *known = NO_TERM;
-    return *known = of_starts(d, reg, &use, which);
+    return *known = of_starts(d, reg, &use, which, NOT_THERE, false);
 }
 
 /* What it is where d->at says, before the loop. */
@@ -374,7 +397,8 @@ static int of_start_at(struct decoder *d, int reg)
 {
     struct loop_use use;
     unsigned which = simt_loop_starts(d, reg, d->at, &use);
-    return which == simt_loop_starts(d, reg, NOT_THERE, &use) ? simt_start_of(d, reg) : of_starts(d, reg, &use, which);
+    bool alone = !(which & (which - 1)) && which == simt_loop_starts(d, reg, NOT_THERE, &use);
+    return alone ? simt_start_of(d, reg) : of_starts(d, reg, &use, which, d->at, false);
 }
 
 int simt_number(struct decoder *d, int64_t value, bool wide)
@@ -439,7 +463,7 @@ bool simt_find_terms(struct decoder *d)
     for (size_t r = 0; r < d->f->reg_count; r++) d->terms[r] = NOT_SEEN, d->defined_by[r] = NOWHERE;
     for (size_t k = 0; k < d->f->insn_count; k++)
         if (d->f->insns[k].operand_count) note(d, &d->f->insns[k].operands[0], k, true);
-    d->term_depth = 0;
+    d->term_depth = d->starts_depth = 0;
     d->fn->term_first = d->program->term_count;
     return true;
 }

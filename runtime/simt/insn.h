@@ -94,7 +94,8 @@ enum term_kind {
     TERM_NARROW,
     TERM_EITHER, /* a, or b */
     TERM_LOOP,   /* a, and any number of times b more */
-    TERM_PASS    /* a, and as often b more as program->uses[value] says */
+    TERM_PASS,   /* a, and as often b more as program->uses[value] says */
+    TERM_WAY     /* a, if a way leads from where it is made to its use: program->uses[value] */
 };
 struct term {
     enum term_kind kind;
@@ -136,10 +137,13 @@ struct loop_use {
     enum loop_place {
         LOOP_WITHIN,
         LOOP_LATE,
-        LOOP_BEHIND
-    } place;                                   /* before and after the step is added, behind the loop */
-    uint32_t block;                            /* LOOP_BEHIND: of the use, */
-    uint32_t starts[MOST_STARTS], start_count; /* and where the register gets its start */
+        LOOP_BEHIND,
+        LOOP_BEFORE
+    } place;                                   /* before and after the step is added, behind the loop, before it */
+    uint32_t block;                            /* LOOP_BEHIND, LOOP_BEFORE: of the use, */
+    uint32_t also;                             /* LOOP_BEFORE: or there; NO_BLOCK: nowhere else */
+    uint32_t starts[MOST_STARTS], start_count; /* and where the register gets its start; LOOP_BEFORE: first the one
+                                                  that is meant, then those behind which it is lost */
     int plain;                                 /* the TERM_LOOP that says less; -1: there is none */
 };
 

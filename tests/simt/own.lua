@@ -194,6 +194,66 @@ case("numbers that are added to each other", true, i .. [[
 case("numbers that are added to each other where loads say", false, i .. [[
   int a = 0, b = 1;
   while (x[i + 1] > a) { a += b; b += a; ((int *)y)[i] = a; }]], function(k) k(8, 128)(x, y, at, 9) end)
+
+-- What a register is when a loop begins, or behind it, by the ways that the launch can go: the other ones don't count.
+local function ways(name, body, expected)
+  local k = gpu.kernel("__global__ void k(float *y, int m, int w, int n) {\n" .. i .. body .. "\n}")
+  for m = 0, 1 do for w = 0, 1 do for n = 0, 9 do
+    local y = gpu.zeros(8000)
+    t.test(("%s: %d %d %d"):format(name, m, w, n), function()
+      t.eq(verdict(function() k(2, 64)(y, m, w, n) end), expected(m > 0, w > 0, n), "a race")
+    end)
+  end end end
+end
+ways("around a loop", [[
+  int j = 5000;
+  if (m) {
+    if (w) j = i * 8;
+#pragma unroll 1
+    for (int q = 0; q < n; q++) { y[j] += i; j++; }
+  }
+  y[j] = i;]], function(m, w, n) return not (m and w and n < 8) end)
+ways("into a loop from two sides", [[
+  int j = i * 10;
+  if (m) j = w ? 5000 : i * 10 + 1;
+#pragma unroll 1
+  for (int q = 0; q < n; q++) { y[j] += i; j++; }]], function(m, w, n)
+  if n == 0 then return false end
+  return m and w
+end)
+ways("behind one loop and before another", [[
+  int j = i * 9;
+  if (m)
+#pragma unroll 1
+    for (int q = 0; q < 3; q++) { y[j] += i; j++; }
+  if (w) j = i * 9 + 2;
+#pragma unroll 1
+  for (int q = 0; q < n; q += 2) { y[j] -= i; y[j + 1] = i; j += 2; }]], function(m, w, n)
+  local first, last = w and 2 or m and 3 or 0, (n + 1) // 2 * 2
+  return n > 0 and first + last - (m and 0 or first) > 9
+end)
+ways("by turns", [[
+  int j = w ? i * 12 : 0;
+  if (!w) j = m ? i * 12 + 1 : i * 11;
+#pragma unroll 1
+  for (int p = 0; p < 2; p++) {
+#pragma unroll 1
+    for (int q = 0; q < n; q++) { y[j] += i; j++; }
+    j -= n;
+    if (m && p) j = i * 12;
+  }]], function() return false end)
+for body, race in pairs {
+  ["for (int q = r + 1; q < r + n; q++) { y[q] -= y[q - 1]; x[q] += y[q]; }"] = false,
+  ["for (int q = r + 1; q <= r + n; q++) { y[q] -= y[q - 1]; x[q] += y[q]; }"] = true,
+  ["for (int q = n - 2; q >= 0; q--) y[r + q] -= x[r + q] * y[r + q + 1];"] = false,
+  ["for (int q = n - 1; q >= 0; q--) y[r + q] -= x[r + q] * y[r + q + 1];"] = true,
+  ["for (int q = n - 2; q >= -1; q--) y[r + q + 1] -= x[r + q + 1] * y[r + q + 2];"] = true,
+} do
+  t.test("rows of some lengths: " .. body, function()
+    local k = gpu.kernel("__global__ void k(float *x, float *y, int n) {\n" .. i .. "int r = i * n + 1; " .. body .. "\n}")
+    for n = 2, 20 do t.eq(verdict(function() k(2, 64)(x, y, n) end), race, "rows of " .. n) end
+  end)
+end
 case("columns", false, "y[threadIdx.x * n + blockIdx.x] = threadIdx.x;", function(k) k(16, 128)(x, y, at, 16) end)
 case("columns that overlap", true, "y[threadIdx.x * n + blockIdx.x] = threadIdx.x;", function(k) k(17, 128)(x, y, at, 16) end)
 case("two views of an array, apart", false, i .. "y[i] = x[i];", function(k)
