@@ -4,7 +4,8 @@
  * readers since. Two are enough to find out whether any reader races with a later write: readers that are ordered
  * before a new one give way to it, and of readers in one block one gives way to a reader in another. Atomics do not
  * race with each other: the write before an atomic, and another thread's atomic, stay beside the readers, since what
- * follows may race with them though not with the last one. The common case, a
+ * follows may race with them though not with the last one. Where threads are ordered one by one, by atomics, three
+ * records may be too few: such a cell gets a list (check_history.c). The common case, a
  * warp that touches neighbours and races with nobody, compares and updates all cells of a line in one loop that the
  * compiler makes vector code of. */
 #include <string.h>
