@@ -121,7 +121,7 @@ static struct kn_source small_op(struct build *b, enum kn_op op, struct kn_sourc
     const void *values[3] = {NULL};
     if (b->status != RT_OK || !x.operand.array) return x;
     int64_t n = x.operand.array->shape[0];
-    for (int i = 0; i < arity; i++) values[i] = small_operand(b, sources[i], i == 0 ? dtype_of(x) : t, n);
+    for (int i = 0; i < arity && i < 3; i++) values[i] = small_operand(b, sources[i], i == 0 ? dtype_of(x) : t, n);
     void *to = take(b, t, n);
     if (to) kn_host_loops()->ops[op][kn_class_of(t)](to, values[0], values[1], values[2], (size_t)n);
     return note(b, to, truth ? RT_BOOL : t, n);
