@@ -526,6 +526,8 @@ enum event simt_check_access(struct simt_check *c, struct warp *w, const struct 
     const uint32_t *from = u32_at(a.regs, i->a);
     bool shared = i->space == PTX_SHARED && !a.site->copies && !simt_reach_kept(b);
     if (shared && *m == FULL && simt_shared_rows(&a, from)) return EV_NEXT;
+    bool moves = i->memory == MEMORY_LOAD || (i->memory == MEMORY_STORE && !simt_is_mbarrier(i));
+    if (shared && moves && simt_shared_near(a.block, w, i, c->site_of[w->pc], *m)) return EV_NEXT;
     if (shared && lane_count(*m) >= SOME && simt_shared_lanes(&a, from, *m)) return EV_NEXT;
     bool global = i->space == PTX_GLOBAL && !(i->flags & F_FRAME) && !a.site->strong && !a.site->fetches;
     if (*m == FULL && global && check_rows(&a, u64_at(a.regs, i->a))) return EV_NEXT;

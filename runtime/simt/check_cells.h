@@ -145,10 +145,10 @@ struct check_vectors {
     unsigned (*apart)(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct tag_rule *t,
                       uint32_t me, bool write);
     /* The same of words whose offsets rise from lane to lane of each half of m and are near each other; lanes that read
-     * may share one. `on` words further than they say, of arrays that begin where lines do. CELLS_FAR, and nothing was
-     * done: they are not like that, or lanes of a warp met. */
-    unsigned (*near)(uint32_t *written, uint32_t *read, const struct offsets *o, uint32_t on, uint32_t m,
-                     const struct tag_rule *t, uint32_t me, bool write);
+     * may share one. The arrays begin where lines do. CELLS_FAR, and nothing was done: they are not like that, or lanes
+     * of a warp met. */
+    unsigned (*near)(uint32_t *written, uint32_t *read, const struct offsets *o, uint32_t m, const struct tag_rule *t,
+                     uint32_t me, bool write);
     /* Words 1 << shift apart, 0 or 1, of which lanes m touch theirs, likewise; that of lane 0 is the first. */
     unsigned (*row)(uint32_t *written, uint32_t *read, uint32_t m, unsigned shift, const struct tag_rule *t,
                     uint32_t me, bool write);

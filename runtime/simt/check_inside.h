@@ -4,9 +4,9 @@
  * check_readers.c who else may have read it, check_strips.c and check_rows.c keep rows of
  * global memory, check_pairs.c and check_words.c single cells, check_inputs.c and check_own.c, by what check_sums.c
  * computes, know what needs no such record, check_once.c what needs it later, check_heap.c follows malloc and free,
- * check_shared.c sees what needs no closer look in shared memory, check_steady.c which blocks need none,
- * check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and check_bulk.c follow copies that
- * are under way, check_texels.c what is touched by textures and surfaces, check_sync.c keeps when threads met,
+ * check_shared.c and check_near.c see what needs no closer look in shared memory, check_steady.c which blocks need
+ * none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and check_bulk.c follow copies
+ * that are under way, check_texels.c what is touched by textures and surfaces, check_sync.c keeps when threads met,
  * check_order.c, by the sets of check_seen.c, who has seen what through atomics, check_releases.c the same where that
  * is too much, check_clocks.c who has waited for whom at mbarriers, check_report.c collects what is found.
  * check_record.h has what they keep of who touched what. */
@@ -493,8 +493,12 @@ bool simt_shared_warp(struct block *b, struct warp *w, const struct insn *i, int
  * nothing is lost. */
 bool simt_shared_some(struct block *b, struct warp *w, const struct insn *i, unsigned site, int64_t step,
                       const uint64_t at[2], uint32_t m);
-/* The same of lanes m whose words rise from lane to lane and are near each other, at what its address register holds.
- */
+/* Is there room for a note of any kind? An access of lanes m is noted, where there is: the offsets of all, to be
+ * filled. */
+bool simt_shared_room(struct block *b);
+uint32_t *simt_shared_log(struct block *b, struct warp *w, const struct insn *i, unsigned site, uint32_t bytes,
+                          uint32_t m);
+/* check_near.c: the same of lanes m of a plain load or store, at what its address register holds. */
 bool simt_shared_near(struct block *b, struct warp *w, const struct insn *i, unsigned site, uint32_t m);
 /* Tells generated code which words all may read. */
 void simt_shared_quiet(struct block *b);

@@ -177,8 +177,13 @@ void simt_order_share(struct block *b, const uint32_t *from, const uint32_t *to)
     if (!b->order) return;
     for (unsigned t = 0; t < threads; t++)
         if (from[t / SIMT_WARP] >> t % SIMT_WARP & 1) simt_seen_join(b->check, &all, b->order[t].knows);
-    for (unsigned t = 0; all && t < threads; t++)
-        if (to[t / SIMT_WARP] >> t % SIMT_WARP & 1 && b->order[t].knows != all) simt_seen_hold(&b->order[t].knows, all);
+    for (unsigned t = 0; all && t < threads; t += SIMT_WARP) {
+        uint32_t m = to[t / SIMT_WARP];
+        if (m == FULL)
+            simt_seen_hold_all(&b->order[t].knows, sizeof *b->order, SIMT_WARP, all);
+        else
+            EACH_LANE(l, m) simt_seen_hold(&b->order[t + l].knows, all);
+    }
     simt_seen_let_go(&all);
     b->order_apart = true;
 }
@@ -211,15 +216,19 @@ void simt_order_meet(struct block *b, bool fenced)
     b->order_apart = false;
     if (!fenced) return;
     simt_order_fence(b, 0); /* all have seen the same */
-    for (unsigned t = 1; t < b->worker->warp_count * SIMT_WARP; t++) set_fenced(&b->order[t], b->order[0].fenced);
+    unsigned others = b->worker->warp_count * SIMT_WARP - 1;
+    for (unsigned t = 1; t <= others; t++)
+        if (b->order[t].fenced != b->order[0].fenced) simt_seen_let_go(&b->order[t].releases);
+    simt_seen_hold_all(&b->order[1].fenced, sizeof *b->order, others, b->order[0].fenced);
 }
 
 void simt_order_start(struct block *b)
 {
-    for (unsigned t = 0; b->order && t < b->worker->warp_count * SIMT_WARP; t++) {
-        simt_seen_let_go(&b->order[t].knows);
-        simt_seen_let_go(&b->order[t].fenced);
-        simt_seen_let_go(&b->order[t].releases);
+    if (b->order) {
+        unsigned threads = b->worker->warp_count * SIMT_WARP;
+        simt_seen_hold_all(&b->order->knows, sizeof *b->order, threads, NULL);
+        simt_seen_hold_all(&b->order->fenced, sizeof *b->order, threads, NULL);
+        simt_seen_hold_all(&b->order->releases, sizeof *b->order, threads, NULL);
     }
     empty(&b->places);
     b->order_apart = false;

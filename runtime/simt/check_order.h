@@ -19,6 +19,8 @@ static inline uint64_t seen_item(unsigned block, unsigned who, unsigned object, 
 /* *at becomes s; what it was is freed when nobody else holds it. */
 void simt_seen_hold(struct seen_set **at, struct seen_set *s);
 void simt_seen_let_go(struct seen_set **at);
+/* The same of n, `apart` bytes from one to the next: fewer atomics for those that held one set. NULL: none. */
+void simt_seen_hold_all(struct seen_set **at, size_t apart, unsigned n, struct seen_set *s);
 /* *to comes to say what n items say, or another set; those are in order, as simt_seen_sort puts them. */
 void simt_seen_add(struct simt_check *c, struct seen_set **to, const uint64_t *items, size_t n);
 void simt_seen_join(struct simt_check *c, struct seen_set **to, struct seen_set *more);

@@ -26,11 +26,32 @@ void simt_seen_hold(struct seen_set **at, struct seen_set *s)
     *at = s;
 }
 
+static void let_go_of(struct seen_set *s, uint32_t times)
+{
+    if (s && times && atomic_fetch_sub_explicit(&s->holders, times, memory_order_acq_rel) == times) free(s);
+}
+
 void simt_seen_let_go(struct seen_set **at)
 {
     struct seen_set *s = *at;
     *at = NULL;
-    if (s && atomic_fetch_sub_explicit(&s->holders, 1, memory_order_acq_rel) == 1) free(s);
+    let_go_of(s, 1);
+}
+
+void simt_seen_hold_all(struct seen_set **at, size_t apart, unsigned n, struct seen_set *s)
+{
+    struct seen_set *was = NULL;
+    uint32_t gone = 0, new = 0; /* of `was`, of s */
+    if (s) atomic_fetch_add_explicit(&s->holders, n, memory_order_relaxed);
+    for (unsigned k = 0; k < n; k++, at = (struct seen_set **)(void *)((char *)at + apart)) {
+        if (*at == s) continue;
+        if (*at != was) let_go_of(was, gone), was = *at, gone = 0;
+        gone++;
+        new ++;
+        *at = s;
+    }
+    let_go_of(was, gone);
+    let_go_of(s, n - new);
 }
 
 /* Is it said by an item before it: of its block, or of its thread? */

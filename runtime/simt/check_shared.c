@@ -46,8 +46,7 @@ static bool make_room(struct block *b)
     return true;
 }
 
-/* For one note, of any kind. */
-static inline bool has_room(struct block *b)
+bool simt_shared_room(struct block *b)
 {
     const struct tags *t = &b->tags;
     size_t used = t->log ? (size_t)(b->worker->quiet.note - t->log) : 0;
@@ -72,10 +71,16 @@ static inline struct shared_note *add_note(struct block *b, struct warp *w, cons
     return n;
 }
 
+uint32_t *simt_shared_log(struct block *b, struct warp *w, const struct insn *i, unsigned site, uint32_t bytes,
+                          uint32_t m)
+{
+    return add_note(b, w, i, site, bytes, m, 0)->at;
+}
+
 /* NULL: there is no room. */
 static struct shared_note *note(const struct access *a, uint32_t m, uint32_t rows)
 {
-    if (!has_room(a->block)) return NULL;
+    if (!simt_shared_room(a->block)) return NULL;
     return add_note(a->block, a->warp, a->insn, record_site(a->me), a->bytes, m, rows);
 }
 
@@ -390,7 +395,7 @@ static bool touch_warp(struct block *b, struct warp *w, const struct insn *i, ui
     struct tags *t = &b->tags;
     const struct tag_rule rule = {t->base, t->now, t->warp_met ? t->warp[w->index] : t->now};
     uint32_t me = rule.warp | (uint32_t)w->index * SIMT_WARP, rows = ROW_UNIT | ROW_UNIT << ROW_BITS | ROW_FLIP;
-    if (!has_room(b)) return false;
+    if (!simt_shared_room(b)) return false;
     if (!b->check->vectors->warp(t->written + low / 4, t->read + low / 4, flip, &rule, me, i->memory == MEMORY_STORE))
         return false;
     struct shared_note *n = add_note(b, w, i, b->check->site_of[w->pc], 4, FULL, rows);
@@ -448,7 +453,7 @@ bool simt_shared_some(struct block *b, struct warp *w, const struct insn *i, uns
     int64_t start = (int64_t)at[0];
     int32_t by = (int32_t)step;
     uint32_t first;
-    if (t->slow || i->size != 4 || i->count != 1 || s->copies || s->strong || !has_room(b)) return false;
+    if (t->slow || i->size != 4 || i->count != 1 || s->copies || s->strong || !simt_shared_room(b)) return false;
     if (step == QUICK_SCATTERED) {
         struct access a;
         a.block = b;
@@ -470,41 +475,6 @@ bool simt_shared_some(struct block *b, struct warp *w, const struct insn *i, uns
     if (!(flags & CELLS_CHANGED) && !t->warp_met) return true;
     struct shared_note *n = add_note(b, w, i, site, 4, m, ROW_STEPS | ROW_STEPS << ROW_BITS);
     n->at[0] = (uint32_t)start, n->at[1] = (uint32_t)start + 16 * (uint32_t)by, n->step = by;
-    return true;
-}
-
-static inline void note_offsets(uint32_t *restrict to, const uint32_t *restrict from, uint32_t on)
-{
-    for (int l = 0; l < SIMT_WARP; l++) to[l] = from[l] + on;
-}
-
-bool simt_shared_near(struct block *b, struct warp *w, const struct insn *i, unsigned site, uint32_t m)
-{
-    struct tags *t = &b->tags;
-    const struct site *s = &b->check->sites[site];
-    uint32_t bytes = (uint32_t)i->size * i->count;
-    const struct access a = {.block = b, .origin = w->worker->program->places[w->pc].origin};
-    const struct window window = simt_check_window(&a);
-    if (t->slow || t->warp_met || simt_reach_kept(b) || bytes < 4 || s->copies || s->strong || !has_room(b))
-        return false;
-    if (window.high - window.low < bytes) return false;
-    const struct tag_rule rule = {t->base, t->now, t->now};
-    const struct offsets o = {u32_at(w->frame->regs, i->a), (uint32_t)i->imm, window.low,
-                              window.high - window.low - bytes, bytes - 1};
-    unsigned flags = 0;
-    for (uint32_t k = 0; k < bytes / 4; k++) {
-        unsigned f = b->check->vectors->near(t->written, t->read, &o, k, m, &rule,
-                                             rule.now | (uint32_t)w->index * SIMT_WARP, i->memory == MEMORY_STORE);
-        if (f == CELLS_FAR) return false; /* where it was not the first word, that one is told of again */
-        flags |= f;
-    }
-    if (flags & CELLS_BAD) {
-        simt_shared_flush(b);
-        return false;
-    }
-    if (!(flags & CELLS_CHANGED)) return true;
-    struct shared_note *n = add_note(b, w, i, site, bytes, m, 0);
-    note_offsets(n->at, o.from, o.on);
     return true;
 }
 

@@ -281,137 +281,7 @@ static unsigned judge_apart(uint32_t *written, uint32_t *read, const uint32_t *a
                  : words_of_lanes(written, read, at, m, t, me, false, false, true);
 }
 
-/* ---- words near each other ---- */
-#ifdef __AVX512F__
-struct near_words { /* that lanes of a half touch */
-    __m512i mine;   /* their tags, in order */
-    uint64_t words; /* from `first` on, by bits */
-    uint32_t first;
-};
-
-static inline __attribute__((always_inline)) bool find_near(struct near_words *x, const struct offsets *o, uint32_t on,
-                                                            __mmask16 m, __m512i from, __m512i mine, uint32_t many,
-                                                            bool write)
-{
-    const __m512i one = _mm512_set1_epi64(1);
-    __m512i offset = _mm512_add_epi32(from, _mm512_set1_epi32((int)o->on));
-    __m512i on_low = _mm512_sub_epi32(offset, _mm512_set1_epi32((int)o->low));
-    if (_mm512_mask_cmpgt_epu32_mask(m, on_low, _mm512_set1_epi32((int)o->room)) |
-        _mm512_mask_test_epi32_mask(m, offset, _mm512_set1_epi32((int)o->odd)))
-        return false;
-    __m512i word =
-        _mm512_maskz_compress_epi32(m, _mm512_add_epi32(_mm512_srli_epi32(offset, 2), _mm512_set1_epi32((int)on)));
-    x->first = (uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(word)) & ~15u;
-    word = _mm512_sub_epi32(word, _mm512_set1_epi32((int)x->first));
-    mine = _mm512_maskz_compress_epi32(m, mine);
-    uint32_t all = (1u << __builtin_popcount(m)) - 1;
-    __m512i next = _mm512_alignr_epi32(word, word, 1);
-    if (_mm512_mask_cmpgt_epu32_mask((__mmask16)all, word, _mm512_set1_epi32(63)) |
-        _mm512_mask_cmpgt_epu32_mask((__mmask16)(all >> 1), word, next))
-        return false;
-    uint32_t same = _mm512_mask_cmpeq_epi32_mask((__mmask16)(all >> 1), word, next);
-    if (same && write) return false;
-    if (same) { /* the first lane of those that read one word stands for all */
-        uint32_t kept = all & ~(same << 1);
-        mine = _mm512_mask_mov_epi32(mine, (__mmask16)same, _mm512_set1_epi32((int)many));
-        word = _mm512_maskz_compress_epi32((__mmask16)kept, word);
-        mine = _mm512_maskz_compress_epi32((__mmask16)kept, mine);
-        all = (1u << __builtin_popcount(kept)) - 1;
-    }
-    __m512i low = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(word));
-    __m512i high = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(word, 1));
-    __m512i bits = _mm512_maskz_sllv_epi64((__mmask8)all, one, low);
-    bits = _mm512_or_si512(bits, _mm512_maskz_sllv_epi64((__mmask8)(all >> 8), one, high));
-    x->words = (uint64_t)_mm512_reduce_or_epi64(bits);
-    x->mine = mine;
-    return true;
-}
-
-struct near_rule {
-    __m512i now, base, many;
-};
-static inline __attribute__((always_inline)) struct near_rule near_rule_of(const struct tag_rule *t)
-{
-    return (struct near_rule){_mm512_set1_epi32((int)t->now), _mm512_set1_epi32((int)t->base),
-                              _mm512_set1_epi32((int)(t->now | TAG_MANY))};
-}
-
-/* Those of 16 words side by side that have bits of m. */
-static inline __attribute__((always_inline)) unsigned judge_16(uint32_t *written, uint32_t *read, __mmask16 m,
-                                                               __m512i mine, const struct near_rule *t, bool write)
-{
-    __m512i w = _mm512_loadu_si512(written), r = _mm512_loadu_si512(read);
-    if (write) {
-        __mmask16 late = _mm512_mask_cmpge_epu32_mask(m, w, t->now), by = _mm512_mask_cmpge_epu32_mask(m, r, t->now);
-        late = _mm512_mask_cmpneq_epi32_mask(late, w, mine) | _mm512_mask_cmpneq_epi32_mask(by, r, mine);
-        _mm512_storeu_si512(written, _mm512_mask_mov_epi32(w, m, mine));
-        return late;
-    }
-    __m512i since = _mm512_sub_epi32(t->now, t->base);
-    __mmask16 late = _mm512_mask_cmpge_epu32_mask(m, _mm512_sub_epi32(w, t->base), since);
-    __mmask16 others = _mm512_mask_cmpneq_epi32_mask(_mm512_mask_cmpge_epu32_mask(m, r, t->now), r, mine);
-    late = _mm512_mask_cmpneq_epi32_mask(late, w, mine);
-    __m512i new = _mm512_mask_mov_epi32(_mm512_mask_mov_epi32(r, m, mine), others, t->many);
-    unsigned changed = _mm512_cmpneq_epi32_mask(new, r);
-    _mm512_storeu_si512(read, new);
-    return late | changed << 16;
-}
-
-static inline unsigned near_flags(unsigned found, bool write)
-{
-    return (found & 0xffff ? CELLS_BAD : 0) | (write || found >> 16 ? CELLS_CHANGED : 0);
-}
-
-static inline __attribute__((always_inline)) unsigned
-judge_half(uint32_t *written, uint32_t *read, const struct near_words *x, const struct near_rule *t, bool write)
-{
-    const __m512i order = _mm512_loadu_si512(lanes_in_order);
-    unsigned found = 0, before = 0;
-    written += x->first, read += x->first;
-    for (uint64_t rest = x->words; rest; rest >>= 16, written += 16, read += 16) {
-        const __mmask16 m = (__mmask16)rest;
-        if (!m) continue;
-        __m512i mine = _mm512_permutexvar_epi32(_mm512_add_epi32(order, _mm512_set1_epi32((int)before)), x->mine);
-        found |= judge_16(written, read, m, _mm512_maskz_expand_epi32(m, mine), t, write);
-        before += (unsigned)__builtin_popcount(m);
-    }
-    return found;
-}
-
-static inline __attribute__((always_inline)) unsigned judge_halves(uint32_t *written, uint32_t *read,
-                                                                   const struct offsets *o, uint32_t on, uint32_t m,
-                                                                   const struct tag_rule *t, uint32_t me, bool write)
-{
-    const struct near_rule rule = near_rule_of(t);
-    struct near_words x[2];
-    unsigned found = 0;
-    for (int h = 0; h < 2; h++) {
-        __mmask16 here = (__mmask16)(m >> 16 * h);
-        __m512i mine = _mm512_add_epi32(_mm512_loadu_si512(lanes_in_order + 16 * h), _mm512_set1_epi32((int)me));
-        if (here &&
-            !find_near(&x[h], o, on, here, _mm512_loadu_si512(o->from + 16 * h), mine, t->now | TAG_MANY, write))
-            return CELLS_FAR;
-    }
-    if (m & 0xffff) found |= judge_half(written, read, &x[0], &rule, write);
-    if (m >> 16) found |= judge_half(written, read, &x[1], &rule, write);
-    return near_flags(found, write);
-}
-
-static unsigned judge_near(uint32_t *written, uint32_t *read, const struct offsets *o, uint32_t on, uint32_t m,
-                           const struct tag_rule *t, uint32_t me, bool write)
-{
-    if (t->warp != t->now) return CELLS_FAR;
-    return write ? judge_halves(written, read, o, on, m, t, me, true)
-                 : judge_halves(written, read, o, on, m, t, me, false);
-}
-#else
-static unsigned judge_near(uint32_t *written, uint32_t *read, const struct offsets *o, uint32_t on, uint32_t m,
-                           const struct tag_rule *t, uint32_t me, bool write)
-{
-    (void)written, (void)read, (void)o, (void)on, (void)m, (void)t, (void)me, (void)write;
-    return CELLS_FAR;
-}
-#endif
+#include "runtime/simt/vector_near.h"
 
 /* The words of a row are known by its lanes. Vectors reach past its last one. */
 #ifdef __AVX512F__
@@ -577,12 +447,23 @@ ROWS(rows64, uint64_t)
 
 static bool within_room(const uint64_t *a, uint32_t m, uint64_t low, uint64_t room, uint64_t odd)
 {
+#ifdef __AVX512F__
+    const __m512i from = _mm512_set1_epi64((long long)low), most = _mm512_set1_epi64((long long)room),
+                  none = _mm512_set1_epi64((long long)odd);
+    __mmask8 bad = 0;
+    for (int k = 0; k < SIMT_WARP; k += 8) {
+        __m512i v = _mm512_loadu_si512(a + k);
+        bad |= _mm512_mask_cmpgt_epu64_mask((__mmask8)(m >> k), _mm512_sub_epi64(v, from), most);
+        bad |= _mm512_mask_test_epi64_mask((__mmask8)(m >> k), v, none);
+    }
+#else
     uint64_t bad = 0;
     if (m == FULL)
         for (int l = 0; l < SIMT_WARP; l++) bad |= (uint64_t)(a[l] - low > room) | (a[l] & odd);
     else
         for (int l = 0; l < SIMT_WARP; l++)
             bad |= ((uint64_t)(a[l] - low > room) | (a[l] & odd)) & -(uint64_t)(m >> l & 1);
+#endif
     return !bad;
 }
 

@@ -98,7 +98,7 @@ static void check_near(const struct check_vectors *v, uint32_t apart, bool alway
         draw_rising(word, m, apart, write);
         for (int l = 0; l < SIMT_WARP; l++) from[l] = 4 * word[l] - 40;
         const struct offsets o = {from, 40, 0, 4 * WORDS - 4, 3};
-        unsigned flags = v->near(got.written, got.read, &o, 0, m, &t, NOW | ME, write);
+        unsigned flags = v->near(got.written, got.read, &o, m, &t, NOW | ME, write);
         if (flags == CELLS_FAR) {
             CHECK(!memcmp(&got, &want, sizeof got));
             continue;
@@ -134,7 +134,7 @@ TEST(words_that_are_not)
             from[l] = wrong[k];
             draw_memory(&x, true);
             was = x;
-            CHECK_INT(v->near(x.written, x.read, &o, 0, FULL, &t, NOW | ME, true), CELLS_FAR);
+            CHECK_INT(v->near(x.written, x.read, &o, FULL, &t, NOW | ME, true), CELLS_FAR);
             CHECK(!memcmp(&x, &was, sizeof x));
             from[l] = right;
         }
@@ -154,5 +154,21 @@ TEST(words_in_rows)
         for (uint32_t l = 0; l < SIMT_WARP; l++) word[l] = start + (l << shift);
         unsigned flags = tables[turn % 2]->row(got.written + start, got.read + start, m, shift, &t, NOW | ME, write);
         check_same(&got, &want, flags, expected(&want, word, m, write));
+    }
+}
+
+/* Are lanes' addresses within bounds, and aligned? */
+TEST(addresses_within)
+{
+    const struct check_vectors *tables[] = {&simt_check_base, simt_check_vectors()};
+    for (int turn = 0; turn < DRAWS; turn++) {
+        uint64_t at[SIMT_WARP], low = UINT64_C(0x700000000000) + 64 * draw(1000), room = draw(600),
+                                odd = draw(2) ? 7 : 0;
+        uint32_t m = draw_lanes(), wide = 100 << draw(3);
+        bool within = true;
+        for (uint32_t l = 0; l < SIMT_WARP; l++)
+            at[l] = low + 8 * (uint64_t)draw(wide / 8) + (draw(99) ? 0 : 3) - (draw(200) ? 0 : wide);
+        EACH_LANE(l, m) within &= at[l] - low <= room && !(at[l] & odd);
+        CHECK(tables[turn % 2]->within(at, m, low, room, odd) == within);
     }
 }
