@@ -213,22 +213,28 @@ static void cells_of(unsigned apart, uint32_t lanes, const char *at, uint32_t *c
     }
 }
 
-/* Is all that the lanes touch in the note, as theirs? */
-static bool is_noted(const char *at, const struct touches *s, const uint32_t *cells, unsigned n)
+/* The same where lanes or steps are others. */
+static __attribute__((noinline)) bool is_among(const struct note *was, const char *at, const struct touches *s,
+                                               const uint32_t *cells)
 {
-    struct note was;
     uint32_t theirs[SIMT_WARP], mine[SIMT_WARP], differ = 0;
-    memcpy(&was, at, sizeof was);
-    if ((was.me ^ s->me) & WHO_MASK || s->lanes & ~was.lanes || bytes_touched(was.insn) < bytes_touched(s->insn))
-        return false;
-    if (s->lanes == was.lanes && s->apart == was.apart) {
-        memcpy(theirs, at + sizeof was, sizeof *theirs); /* most often that says it */
-        return *theirs == *cells && !memcmp(at + sizeof was, cells, n * sizeof *cells);
-    }
-    cells_of(was.apart, was.lanes, at + sizeof was, theirs);
+    cells_of(was->apart, was->lanes, at, theirs);
     cells_of(s->apart, s->lanes, (const char *)cells, mine);
     EACH_LANE(l, s->lanes) differ |= theirs[l] ^ mine[l];
     return !differ;
+}
+
+/* Is all that the lanes touch in the note, as theirs? */
+static inline bool is_noted(const char *at, const struct touches *s, const uint32_t *cells, unsigned n)
+{
+    struct note was;
+    uint32_t first; /* most often that says it */
+    memcpy(&was, at, sizeof was);
+    if ((was.me ^ s->me) & WHO_MASK || s->lanes & ~was.lanes || bytes_touched(was.insn) < bytes_touched(s->insn))
+        return false;
+    if (s->lanes != was.lanes || s->apart != was.apart) return is_among(&was, at + sizeof was, s, cells);
+    memcpy(&first, at + sizeof was, sizeof first);
+    return first == *cells && !memcmp(at + sizeof was, cells, n * sizeof *cells);
 }
 
 /* Have the same lanes touched all of them shortly before? */
