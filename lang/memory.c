@@ -47,9 +47,27 @@ static size_t begin_anew(struct account *a, double ms)
     return heap;
 }
 
+static int nothing(lua_State *L)
+{
+    (void)L;
+    return 0;
+}
+
+/* A finalizer that Lua can't call for want of memory is lost, and with it what the array holds. So what Lua allocates
+ * to call one, a frame, is there first. */
+static bool has_frame(lua_State *L)
+{
+    if (!lua_checkstack(L, 2 * LUA_MINSTACK)) return false;
+    lua_pushcfunction(L, nothing);
+    if (lua_pcall(L, 0, 0, 0) == LUA_OK) return true;
+    lua_pop(L, 1);
+    return false;
+}
+
 static bool can_collect(const struct account *a)
 {
-    return !a->collecting && lua_gc(a->L, LUA_GCCOUNT) >= 0; /* which it is not while Lua runs a finalizer */
+    /* It is below 0 while Lua runs a finalizer. */
+    return !a->collecting && lua_gc(a->L, LUA_GCCOUNT) >= 0 && has_frame(a->L);
 }
 
 static void collect(struct account *a)

@@ -122,11 +122,12 @@ t.test("functions that call themselves", function()
 end)
 
 t.test("an index beyond the end of all of it", function()
+  if gpu.device().name ~= "simt" then t.skip("a GPU says less, and loses its arrays") end
   for _, index in ipairs { 1 << 20, -(1 << 20) } do
     local y = gpu.ones(32, "int32")
     t.raises("local memory", function()
       k.beyond(1, 32)(y, index)
-      gpu.sync()
+      gpu.synchronize()
     end)
   end
 end)

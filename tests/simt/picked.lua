@@ -44,11 +44,12 @@ t.test("pairs and quads by an index", function()
 end)
 
 t.test("an index of pairs beyond the end", function()
+  if gpu.device().name ~= "simt" then t.skip("a GPU says less, and loses its arrays") end
   local from, y = gpu.range(0, 31):to("int32"), gpu.zeros(4 * 32)
   local q, p = gpu.zeros(64, "float64"), gpu.zeros(62, "float64")
   t.raises("that is p[62], and p has 62 elements", function()
     k.picked(1, 32)(gpu.zeros(4 * 32), p, from, y, q, 32)
-    gpu.sync()
+    gpu.synchronize()
   end)
 end)
 
