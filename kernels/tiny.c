@@ -21,16 +21,16 @@
             for (int i = j + 1; i < n; i++)                                                                            \
                 if (SIZE(a[i + j * n]) > SIZE(a[p + j * n])) p = i;                                                    \
             pivots[j] = p + 1;                                                                                         \
-            if (a[p + j * n] == 0) {                                                                                   \
-                if (info == 0) info = j + 1;                                                                           \
-                continue;                                                                                              \
+            if (a[p + j * n] != 0) {                                                                                   \
+                for (int c = 0; c < n && p != j; c++) {                                                                \
+                    T t = a[j + c * n];                                                                                \
+                    a[j + c * n] = a[p + c * n];                                                                       \
+                    a[p + c * n] = t;                                                                                  \
+                }                                                                                                      \
+                DIVIDE(T, least, SIZE);                                                                                \
+            } else if (info == 0) {                                                                                    \
+                info = j + 1; /* what is left goes on, as it may hold NaN, which the determinant then is */            \
             }                                                                                                          \
-            for (int c = 0; c < n && p != j; c++) {                                                                    \
-                T t = a[j + c * n];                                                                                    \
-                a[j + c * n] = a[p + c * n];                                                                           \
-                a[p + c * n] = t;                                                                                      \
-            }                                                                                                          \
-            DIVIDE(T, least, SIZE);                                                                                    \
             for (int c = j + 1; c < n; c++)                                                                            \
                 for (int i = j + 1; i < n; i++) a[i + c * n] -= a[i + j * n] * a[j + c * n];                           \
         }                                                                                                              \

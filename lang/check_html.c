@@ -19,14 +19,12 @@ static void push_folded(lua_State *L, const char *text, int columns)
     luaL_Buffer b;
     luaL_buffinit(L, &b);
     for (size_t n; *text; text += n) {
-        char line[2048];
         n = strcspn(text, "\n");
         size_t bar = strspn(text, " 0123456789");
-        snprintf(line, sizeof line, "%.*s", (int)n, text);
         if (text[bar] == '|')
-            luaL_addstring(&b, line);
+            luaL_addlstring(&b, text, n);
         else
-            lg_add_folded(&b, line, 0, 4, columns);
+            lg_add_folded(&b, text, n, 0, 4, columns);
         if (!text[n]) break;
         luaL_addchar(&b, '\n');
         n++;

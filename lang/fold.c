@@ -19,11 +19,14 @@ static int width_of(const char *text, size_t length)
     return n;
 }
 
-void lg_add_folded(luaL_Buffer *b, const char *text, int column, int hang, int columns)
+void lg_add_folded(luaL_Buffer *b, const char *text, size_t length, int column, int hang, int columns)
 {
     bool fresh = true; /* no word yet on this line */
-    while (*text) {
-        size_t blanks = strspn(text, " "), word = strcspn(text + blanks, " \n");
+    const char *end = text + length;
+    while (text < end) {
+        size_t blanks = 0, word = 0;
+        while (text + blanks < end && text[blanks] == ' ') blanks++;
+        for (const char *p = text + blanks; p + word < end && p[word] != ' ' && p[word] != '\n';) word++;
         int width = (int)blanks + width_of(text + blanks, word);
         if (columns && !fresh && word && column + width > columns) {
             luaL_addchar(b, '\n');
@@ -36,7 +39,7 @@ void lg_add_folded(luaL_Buffer *b, const char *text, int column, int hang, int c
         }
         fresh = false;
         text += blanks + word;
-        if (*text != '\n') continue;
+        if (text == end || *text != '\n') continue;
         luaL_addchar(b, '\n');
         fresh = true;
         column = 0;

@@ -10,9 +10,9 @@
  * raises. */
 int lg_columns(lua_State *L);
 
-/* Adds a text of one line or more, broken at blanks so that no line is longer than `columns` (0: nothing is broken); a
- * word that is longer stays whole. `column`: where its first line begins; the lines that follow begin with `hang`
- * blanks. Blanks at the begin of its lines stay. [raises] */
-void lg_add_folded(luaL_Buffer *b, const char *text, int column, int hang, int columns);
+/* Adds so many bytes of a text of one line or more, broken at blanks so that no line is longer than `columns` (0:
+ * nothing is broken); a word that is longer stays whole. `column`: where its first line begins; the lines that follow
+ * begin with `hang` blanks. Blanks at the begin of its lines stay. [raises] */
+void lg_add_folded(luaL_Buffer *b, const char *text, size_t length, int column, int hang, int columns);
 
 #endif

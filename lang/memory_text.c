@@ -22,7 +22,7 @@ static void add_figure(lua_State *L, struct lg_buffer *b, int idx, const char *n
     if (bytes && value >= 1024) lg_buffer_printf(b, "  (%s)", lg_size_text((double)value, size));
 }
 
-/* "    8000  float64 (1000,)  model.weights" */
+/* "      7.8 KiB  model.weights  float64 (1000,)" */
 static void add_array(lua_State *L, struct lg_buffer *b, int array)
 {
     long long bytes;

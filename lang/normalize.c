@@ -1,4 +1,5 @@
 /* Normalizations of neural networks, and channels as pixels. */
+#include "kernels/statistics.h"
 #include "lang/steps.h"
 
 /* Raises unless the argument at idx, an array, a list, or nothing, has the shape `wanted` of `ndim` axes. */
@@ -15,14 +16,16 @@ static bool check_parameter(lua_State *L, const char *what, const char *name, in
     return false;
 }
 
-/* The array at 1, of floats from here on, and so many arguments behind it. */
-static const struct rt_array *check_floats(lua_State *L, const char *what, int arguments)
+/* The array at 1, from here on of the dtype that statistics are computed in, and so many arguments behind it; `t`
+ * becomes the floating dtype that what is normalized is rounded to. */
+static const struct rt_array *check_floats(lua_State *L, const char *what, int arguments, enum rt_dtype *t)
 {
     const struct rt_array *a = lg_check_form(L, 1);
+    *t = lg_floating(a);
     lg_check(L, kn_check_real(a, what, lg_error_box(L)));
     lua_settop(L, arguments);
-    if (lg_floating(a) == a->dtype) return a;
-    lg_step(L, "to", "vs", 1, rt_dtypes[lg_floating(a)].name);
+    if (kn_wide_dtype(*t) == a->dtype) return a;
+    lg_step(L, "to", "vs", 1, rt_dtypes[kn_wide_dtype(*t)].name);
     lua_replace(L, 1);
     return lg_form(L, 1);
 }
@@ -34,18 +37,19 @@ static double check_eps(lua_State *L, const char *what, int idx)
     return eps;
 }
 
-/* (x - mean) / sqrt(variance + eps), of values at stack indices. */
-static int normalized(lua_State *L, int x, int mean, int variance, double eps)
+/* (x - mean) / sqrt(variance + eps), of values at stack indices, rounded to the dtype. */
+static int normalized(lua_State *L, int x, int mean, int variance, double eps, enum rt_dtype t)
 {
     int deviation = lg_step(L, "sqrt", "v", lg_step(L, "add", "vn", variance, eps));
-    return lg_step(L, "div", "vv", lg_step(L, "sub", "vv", x, mean), deviation);
+    int result = lg_step(L, "div", "vv", lg_step(L, "sub", "vv", x, mean), deviation);
+    return kn_wide_dtype(t) == t ? result : lg_step(L, "to", "vs", result, rt_dtypes[t].name);
 }
 
 /* The array at x by its own mean and variance over the axes in the list at `axes`. */
-static int by_itself(lua_State *L, int x, int axes, double eps)
+static int by_itself(lua_State *L, int x, int axes, double eps, enum rt_dtype t)
 {
     int mean = lg_step(L, "mean", "vvb", x, axes, 1), variance = lg_step(L, "var", "vvb", x, axes, 1);
-    return normalized(L, x, mean, variance, eps);
+    return normalized(L, x, mean, variance, eps, t);
 }
 
 /* x times the weight plus the bias, each where there is one; `shape`, a list at a stack index, brings them beside it.
@@ -72,7 +76,8 @@ static int push_list(lua_State *L, int count, const int64_t *values)
 static int layer_norm(lua_State *L)
 {
     const char *what = "layer_norm";
-    const struct rt_array *a = check_floats(L, what, 5);
+    enum rt_dtype t;
+    const struct rt_array *a = check_floats(L, what, 5, &t);
     lua_Integer axes = lg_integer_option(L, 2, what, "axes", 1);
     if (axes < 1 || axes > a->ndim)
         return luaL_error(L, "%s: axes is %I, expected how many of the array's %d axes, the last ones, are one layer",
@@ -82,7 +87,7 @@ static int layer_norm(lua_State *L)
     check_parameter(L, what, "bias", 4, (int)axes, a->shape + first);
     double eps = check_eps(L, what, 5);
     int shape = push_list(L, (int)axes, a->shape + first), list = lg_push_axes(L, ((1u << axes) - 1) << first, a->ndim);
-    return scaled(L, by_itself(L, 1, list, eps), 3, 4, shape);
+    return scaled(L, by_itself(L, 1, list, eps, t), 3, 4, shape);
 }
 
 /* Raises unless the array has a second axis, of channels; pushes their number beside it, as {C, 1, 1}. */
@@ -100,7 +105,8 @@ static int push_channels(lua_State *L, const char *what, const struct rt_array *
 static int group_norm(lua_State *L)
 {
     const char *what = "group_norm";
-    const struct rt_array *a = check_floats(L, what, 5);
+    enum rt_dtype t;
+    const struct rt_array *a = check_floats(L, what, 5, &t);
     int beside = push_channels(L, what, a);
     lua_Integer groups = luaL_checkinteger(L, 2);
     int64_t channels = a->shape[1], inside = 1;
@@ -114,15 +120,24 @@ static int group_norm(lua_State *L)
     int whole = push_list(L, a->ndim, a->shape);
     int rows = push_list(L, 3, (int64_t[]){a->shape[0], groups, inside / groups}),
         list = push_list(L, 1, (int64_t[]){3});
-    int x = by_itself(L, lg_step(L, "reshape", "vv", 1, rows), list, eps);
+    int x = by_itself(L, lg_step(L, "reshape", "vv", 1, rows), list, eps, t);
     return scaled(L, lg_step(L, "reshape", "vv", x, whole), 3, 4, beside);
+}
+
+/* What is given beside an array that was `t`, at idx, in the dtype that is computed in. */
+static int push_wide(lua_State *L, int idx, enum rt_dtype t)
+{
+    return lg_form(L, idx)->dtype == t && kn_wide_dtype(t) != t
+               ? lg_step(L, "to", "vs", idx, rt_dtypes[kn_wide_dtype(t)].name)
+               : idx;
 }
 
 /* gpu.batch_norm(x [, mean [, variance [, weight [, bias [, eps]]]]]) */
 static int batch_norm(lua_State *L)
 {
     const char *what = "batch_norm";
-    const struct rt_array *a = check_floats(L, what, 6);
+    enum rt_dtype t;
+    const struct rt_array *a = check_floats(L, what, 6, &t);
     int beside = push_channels(L, what, a), x;
     int64_t channels = a->shape[1];
     bool mean = check_parameter(L, what, "mean", 2, 1, &channels);
@@ -133,9 +148,10 @@ static int batch_norm(lua_State *L)
     check_parameter(L, what, "bias", 5, 1, &channels);
     double eps = check_eps(L, what, 6);
     if (mean)
-        x = normalized(L, 1, lg_step(L, "reshape", "vv", 2, beside), lg_step(L, "reshape", "vv", 3, beside), eps);
+        x = normalized(L, 1, push_wide(L, lg_step(L, "reshape", "vv", 2, beside), t),
+                       push_wide(L, lg_step(L, "reshape", "vv", 3, beside), t), eps, t);
     else
-        x = by_itself(L, 1, lg_push_axes(L, ~2u & ((1u << a->ndim) - 1), a->ndim), eps);
+        x = by_itself(L, 1, lg_push_axes(L, ~2u & ((1u << a->ndim) - 1), a->ndim), eps, t);
     return scaled(L, x, 4, 5, beside);
 }
 
@@ -154,9 +170,13 @@ static int shuffle_pixels(lua_State *L, const char *what, bool apart)
         return luaL_error(L, "%s: the factor %I does not divide the shape %s: expected (..., C%s, H%s, W%s)", what,
                           (LUAI_UACINT)r, rt_shape_text(a->ndim, a->shape, text, sizeof text), apart ? " r r" : "",
                           apart ? "" : " r", apart ? "" : " r");
+    int64_t to[3] = {c / (r * r), h / r, w / r}; /* an array of no elements may have any sizes besides */
+    if (apart ? __builtin_mul_overflow(h, r, &to[1]) || __builtin_mul_overflow(w, r, &to[2])
+              : __builtin_mul_overflow(c, r * r, &to[0]))
+        return luaL_error(L, "%s: the factor %I makes a size of the shape %s larger than an integer holds", what,
+                          (LUAI_UACINT)r, rt_shape_text(a->ndim, a->shape, text, sizeof text));
     int64_t parts[RT_MAX_DIMS], whole[RT_MAX_DIMS], order[RT_MAX_DIMS];
     const int64_t in[2][5] = {{c, h / r, r, w / r, r}, {c / (r * r), r, r, h, w}};
-    const int64_t to[2][3] = {{c * r * r, h / r, w / r}, {c / (r * r), h * r, w * r}};
     const int move[2][5] = {{0, 2, 4, 1, 3}, {0, 3, 1, 4, 2}};
     for (int i = 0; i < n; i++) {
         parts[i] = whole[i] = a->shape[i];
@@ -165,7 +185,7 @@ static int shuffle_pixels(lua_State *L, const char *what, bool apart)
     for (int i = 0; i < 5; i++) {
         parts[n + i] = in[apart][i];
         order[n + i] = n + 1 + move[apart][i];
-        if (i < 3) whole[n + i] = to[apart][i];
+        if (i < 3) whole[n + i] = to[i];
     }
     int shape = push_list(L, n + 5, parts), axes = push_list(L, n + 5, order), result = push_list(L, n + 3, whole);
     int x = lg_step(L, "permute", "vv", lg_step(L, "reshape", "vv", 1, shape), axes);

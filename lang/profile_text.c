@@ -358,7 +358,7 @@ static void add_narrow_row(luaL_Buffer *b, const struct lg_profile *p, const str
     }
     if (!*figures) return;
     luaL_addstring(b, "\n        ");
-    lg_add_folded(b, figures, 8, 8, columns);
+    lg_add_folded(b, figures, strlen(figures), 8, 8, columns);
 }
 
 static void add_heading(luaL_Buffer *b, const struct lg_profile *p)
@@ -383,7 +383,7 @@ void lg_push_profile_text(lua_State *L, const struct lg_profile *p)
     lg_add_format(&b, "profile of %.300s", p->kernel->entry->name);
     for (size_t k = 0; k < n; k++) {
         lg_add_format(&b, "\n  %-14s ", facts[k].label);
-        lg_add_folded(&b, facts[k].text, FACT_COLUMN, hang, shown);
+        lg_add_folded(&b, facts[k].text, strlen(facts[k].text), FACT_COLUMN, hang, shown);
     }
     if (p->result.counts) {
         if (narrow)
@@ -395,7 +395,7 @@ void lg_push_profile_text(lua_State *L, const struct lg_profile *p)
         if (n) luaL_addchar(&b, '\n');
         for (size_t k = 0; k < n; k++) {
             lg_add_format(&b, "\n%s: ", notes[k].label);
-            lg_add_folded(&b, notes[k].text, (int)strlen(notes[k].label) + 2, 2, shown);
+            lg_add_folded(&b, notes[k].text, strlen(notes[k].text), (int)strlen(notes[k].label) + 2, 2, shown);
         }
     }
     luaL_pushresult(&b);

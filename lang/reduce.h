@@ -30,7 +30,7 @@ int lg_push_number_of(lua_State *L);
 /* lang/reduce_options.c: where the last argument is a table with dtype, where or initial, pushes what the reduction of
  * that name gives with these, and returns true; else does nothing. Raises for those that the reduction lacks. */
 bool lg_reduce_with_options(lua_State *L, const char *name);
-/* What the documentation says of them; "" where there are none. */
+/* What the documentation says of them, for a reduction that has some: all of kn_reductions do. */
 const char *lg_reduction_options(const char *name);
 
 #define LG_AXES_DOC                                                                                                    \

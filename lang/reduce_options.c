@@ -2,6 +2,7 @@
 #include <string.h>
 #include "lang/closest.h"
 #include "lang/reduce.h"
+#include "lang/steps.h"
 
 /* What a reduction takes: `fill` stands where the mask says no, so that it changes nothing, and `join` puts what is to
  * begin with and the result together. */
@@ -57,6 +58,8 @@ static bool holds(lua_State *L, int idx, enum rt_dtype t)
     return bits == 64 || (v >= -((lua_Integer)1 << (bits - 1)) && v < (lua_Integer)1 << (bits - 1));
 }
 
+/* Raises unless the number at idx can be what the reduction begins with. What begins a minimum or maximum becomes an
+ * integer where the elements are integers, which a float would take with it. */
 static void check_initial(lua_State *L, const struct plan *plan, int idx, enum rt_dtype t)
 {
     if (lua_type(L, idx) != LUA_TNUMBER)
@@ -66,19 +69,43 @@ static void check_initial(lua_State *L, const struct plan *plan, int idx, enum r
                    "%s: initial is %s, which elements of %s cannot be; name a dtype that holds it, as in {dtype = "
                    "\"float64\"}",
                    plan->name, lua_tostring(L, idx), rt_dtypes[t].name);
+    if (!plan->needs_initial || rt_dtypes[t].kind == 'f') return;
+    lua_pushinteger(L, lua_tointeger(L, idx));
+    lua_replace(L, idx);
 }
 
-static const struct rt_array *check_mask(lua_State *L, const char *name, int idx)
+/* The mask at idx is of bools, and its shape broadcasts to that of the array at `elements`. */
+static void check_mask(lua_State *L, const char *name, int idx, int elements)
 {
     const struct rt_array *mask = lg_test_array(L, idx) ? lg_check_form(L, idx) : NULL;
     if (!mask || mask->dtype != RT_BOOL)
         luaL_error(L, "%s: where is an array of bools, as x:gt(0) gives one, not %s", name,
                    mask ? rt_dtypes[mask->dtype].name : lg_type_name(L, idx));
-    return mask;
+    const struct rt_array *a = lg_check_form(L, elements);
+    bool fits = mask->ndim <= a->ndim;
+    for (int i = 1; fits && i <= mask->ndim; i++)
+        fits = mask->shape[mask->ndim - i] == 1 || mask->shape[mask->ndim - i] == a->shape[a->ndim - i];
+    if (fits) return;
+    char has[256], text[256];
+    luaL_error(L, "%s: where has the shape %s, expected one that broadcasts to the array's %s", name,
+               rt_shape_text(mask->ndim, mask->shape, has, sizeof has),
+               rt_shape_text(a->ndim, a->shape, text, sizeof text));
 }
 
-/* Puts `what` together with the value at the top, an array or a number; for min and max one of both. */
-static void join(lua_State *L, const struct plan *plan, int initial)
+/* Is the number at `what` to be kept in place of the number at `result`, both of the dtype? NaN is, from either. */
+static bool goes_before(lua_State *L, const struct plan *plan, int what, int result, enum rt_dtype t)
+{
+    bool least = !strcmp(plan->name, "min");
+    int less = least ? what : result, more = least ? result : what;
+    if (t == RT_UINT64) /* Lua's integers have a sign */
+        return (lua_Unsigned)lua_tointeger(L, less) < (lua_Unsigned)lua_tointeger(L, more);
+    if (!lua_rawequal(L, what, what)) return true;
+    return lua_rawequal(L, result, result) && lua_compare(L, less, more, LUA_OPLT);
+}
+
+/* Puts what is to begin with, at `initial`, together with the result at the top, an array or a number of the dtype; for
+ * min and max one of both. */
+static void join(lua_State *L, const struct plan *plan, int initial, enum rt_dtype t)
 {
     if (lg_test_array(L, -1)) {
         int result = lua_gettop(L);
@@ -91,9 +118,8 @@ static void join(lua_State *L, const struct plan *plan, int initial)
         lua_arith(L, *plan->join == 'a' ? LUA_OPADD : LUA_OPMUL);
         return;
     }
-    bool initial_less = lua_compare(L, -1, -2, LUA_OPLT), nan = !lua_rawequal(L, -2, -2);
-    bool keep = nan || initial_less == (plan->join[1] == 'a');
-    lua_remove(L, keep || lua_rawequal(L, -1, -2) ? -1 : -2);
+    int what = lua_gettop(L);
+    lua_remove(L, goes_before(L, plan, what, what - 1, t) ? what - 1 : what);
 }
 
 /* The extreme of nothing and what is to begin with, at 5, in place of the sum at the top. */
@@ -110,19 +136,21 @@ static void join_nothing(lua_State *L, int elements)
     lua_arith(L, LUA_OPADD);
 }
 
-/* The mean of what the mask at `mask` takes of the array at `values`, which is 0 elsewhere. `options`: axis, keepdims.
- */
-static void push_masked_mean(lua_State *L, int values, int mask, int options)
+/* The mean of what the mask at 6 takes of the elements at 4, which are 0 elsewhere, as the plain one of these gives it:
+ * in their dtype `t`, and summed in one that holds the sum. 3: the options axis and keepdims. */
+static void push_masked_mean(lua_State *L, enum rt_dtype t)
 {
-    lua_pushvalue(L, options);
-    call_method(L, values, "sum", 1);
-    lua_getfield(L, values, "shape"); /* the mask may be of fewer axes */
-    call_method(L, mask, "expand", 1);
-    int whole = lua_gettop(L);
-    lua_pushvalue(L, options);
-    call_method(L, whole, "sum", 1);
-    lua_remove(L, whole);
-    lua_arith(L, LUA_OPDIV);
+    struct lg_reduction r = {0};
+    const struct rt_array *a = lg_check_form(L, 4);
+    enum rt_dtype wide = kn_wide_dtype(a->dtype);
+    lg_check_reduction(L, 3, a->ndim, NULL, &r);
+    int axes = lg_push_axes(L, r.axes, a->ndim);
+    int elements = wide == a->dtype ? 4 : lg_step(L, "to", "vs", 4, rt_dtypes[wide].name);
+    int sum = lg_step(L, "sum", "vvb", elements, axes, 1);
+    lg_push_shape(L, a->ndim, a->shape); /* the mask may be of fewer axes */
+    int whole = lg_step(L, "expand", "vv", 6, lua_gettop(L));
+    int mean = lg_step(L, "div", "vv", sum, lg_step(L, "sum", "vvb", whole, axes, 1));
+    lg_end_reduction(L, lg_step(L, "to", "vs", mean, rt_dtypes[t].name), a, &r);
 }
 
 bool lg_reduce_with_options(lua_State *L, const char *name)
@@ -170,9 +198,10 @@ bool lg_reduce_with_options(lua_State *L, const char *name)
     }
     if (!take(L, 3, "where")) lua_pushnil(L); /* 6 */
     bool masked = !lua_isnil(L, 6);
+    enum rt_dtype dtype = lg_check_form(L, 4)->dtype, mean = lg_floating(lg_check_form(L, 4));
     if (masked) {
         if (!plan->where) luaL_error(L, "%s: there is no option 'where'; sum, mean, max and others have it", name);
-        check_mask(L, name, 6);
+        check_mask(L, name, 6, 4);
         if (plan->needs_initial && lua_isnil(L, 5))
             luaL_error(L, "%s: {where = mask} needs {initial = number}, too, which is the %s where nothing is taken",
                        name, name);
@@ -185,7 +214,7 @@ bool lg_reduce_with_options(lua_State *L, const char *name)
         lua_replace(L, 4);
     }
     if (masked && !strcmp(name, "mean")) {
-        push_masked_mean(L, 4, 6, 3);
+        push_masked_mean(L, mean);
         return true;
     }
     bool nothing = plan->needs_initial && rt_array_size(lg_check_form(L, 4)) == 0 && !lua_isnil(L, 5);
@@ -195,7 +224,7 @@ bool lg_reduce_with_options(lua_State *L, const char *name)
         join_nothing(L, 4);
         return true;
     }
-    if (!lua_isnil(L, 5)) join(L, plan, 5);
+    if (!lua_isnil(L, 5)) join(L, plan, 5, dtype);
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* Filters by design, and spectra of signals. */
 #include <complex.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 #include "lang/closest.h"
@@ -81,13 +82,14 @@ static void write_zeros(enum kind kind, const double edges[2], bool both, double
     b[2] = kind == BANDPASS ? -1 : kind == BANDSTOP || both ? 1 : 0;
 }
 
-/* How much all sections together let through at the angle w. */
+/* The logarithm of how much all sections together let through at the angle w: the product may leave the range. */
 static double response(int count, const double *sos, double w)
 {
-    double complex z = cexp(-I * w), h = 1;
+    double complex z = cexp(-I * w);
+    double sum = 0;
     for (int i = 0; i < count; i++, sos += 6)
-        h *= (sos[0] + z * (sos[1] + z * sos[2])) / (sos[3] + z * (sos[4] + z * sos[5]));
-    return cabs(h);
+        sum += log(cabs((sos[0] + z * (sos[1] + z * sos[2])) / (sos[3] + z * (sos[4] + z * sos[5]))));
+    return sum;
 }
 
 /* Sections of poles that are conjugates of each other; real ones two by two, and the one that is left alone. */
@@ -131,8 +133,12 @@ static int butter(lua_State *L)
     int n = find_poles(kind, (int)order, edges, poles), count = write_sections(kind, edges, n, poles, sos);
     double middle = 2 * atan(sqrt(tan(PI * edges[0] / 2) * tan(PI * edges[1] / 2)));
     double gain = response(count, sos, kind == BANDPASS ? middle : kind == HIGHPASS ? PI : 0);
+    if (!isfinite(gain))
+        return luaL_error(
+            L, "butter: the edges are so near to each other, or to 0 or half the sampling rate, that float64 "
+               "does not hold the sections; take a wider band, or a signal of a lower rate");
     for (int i = 0; i < count; i++) /* each its part, so that none is very loud */
-        for (int k = 0; k < 3; k++) sos[6 * i + k] *= pow(gain, -1.0 / count);
+        for (int k = 0; k < 3; k++) sos[6 * i + k] *= exp(-gain / count);
     int flat = push_numbers(L, 6 * count, sos);
     lg_step(L, "reshape", "vii", flat, (int64_t)count, (int64_t)6);
     return 1;
@@ -265,15 +271,14 @@ static int hilbert(lua_State *L)
 }
 
 /* The window at idx as n numbers beside the signal, whose end is the next one's begin. */
-static int push_window(lua_State *L, int idx, int64_t n, const struct rt_array *x, double *squares, double *sum)
+static int push_window(lua_State *L, int idx, int64_t n, const struct rt_array *x, double *squares)
 {
     enum window window = (enum window)lg_check_option(L, idx, "hann", windows);
-    *squares = *sum = 0;
-    lua_createtable(L, (int)n, 0);
+    *squares = 0;
+    lua_createtable(L, n < INT_MAX ? (int)n : 0, 0);
     for (int64_t i = 0; i < n; i++) {
         double w = window_at(window, (double)i, n > 1 ? (double)n : 0);
         *squares += w * w;
-        *sum += w;
         lua_pushnumber(L, w);
         lua_rawseti(L, -2, i + 1);
     }
@@ -298,11 +303,11 @@ static int welch(lua_State *L)
 {
     const struct rt_array *x = check_signal(L, "welch");
     lua_settop(L, 5);
-    double fs = lg_number_option(L, 2, "welch", "fs", 1), squares, sum;
+    double fs = lg_number_option(L, 2, "welch", "fs", 1), squares;
     int64_t length = x->shape[x->ndim - 1], n, step;
     if (!(fs > 0)) return luaL_error(L, "welch: fs is %s, expected the sampling rate, above 0", lua_tostring(L, 2));
     check_segments(L, "welch", 3, length, length < 256 ? length : 256, &n, &step);
-    int window = push_window(L, 5, n, x, &squares, &sum),
+    int window = push_window(L, 5, n, x, &squares),
         floats = lg_step(L, "to", "vs", 1, rt_dtypes[lg_form(L, window)->dtype].name);
     int segments = lg_step(L, "unfold", "viii", floats, (int64_t)-1, n, step);
     int level = lg_step(L, "sub", "vv", segments, lg_step(L, "mean", "vib", segments, (int64_t)-1, 1));

@@ -310,7 +310,7 @@ void lg_push_trace_text(lua_State *L, const struct lg_trace *t)
     luaL_buffinit(L, &b);
     lg_trace_title(t, text, sizeof text);
     lg_add_format(&b, "trace of %.300s: ", t->kernel->entry->name);
-    lg_add_folded(&b, text, (int)strlen(t->kernel->entry->name) + 11, 2, shown);
+    lg_add_folded(&b, text, strlen(text), (int)strlen(t->kernel->entry->name) + 11, 2, shown);
     if (narrow)
         luaL_addstring(&b, "\n\n step  line  source, lanes, changes");
     else
@@ -329,7 +329,7 @@ void lg_push_trace_text(lua_State *L, const struct lg_trace *t)
     }
     if (lg_trace_rest(t, r->step_count, text, sizeof text)) {
         luaL_addchar(&b, '\n');
-        lg_add_folded(&b, text, 0, 2, shown);
+        lg_add_folded(&b, text, strlen(text), 0, 2, shown);
     }
     luaL_pushresult(&b);
 }

@@ -66,6 +66,22 @@ t.test("names that there are not, and values that are there twice", function()
   t.raises("the axis is named twice", x.sum, x, 1, { axis = 1 })
 end)
 
+-- As the plain mean: summed in what holds the sum, and rounded to the same dtype.
+t.test("means of what a mask takes", function()
+  local many = gpu.ones(100000, "float16")
+  t.eq(many:mean { where = gpu.ones(100000, "bool") }, 1.0)
+  for _, dtype in ipairs { "bool", "uint8", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
+    "complex128" } do
+    local v = gpu.array({ { 1, 0, 1 }, { 0, 1, 1 } }, dtype)
+    for _, o in ipairs { {}, { axis = 1 }, { axis = { 1, 2 } }, { axis = -1, keepdims = true } } do
+      local plain = v:mean(o)
+      o.where = gpu.ones(3, "bool")
+      local masked = v:mean(o)
+      t.eq(tostring(masked), tostring(plain))
+    end
+  end
+end)
+
 t.test("reductions", function()
   same(x:sum(1, { keepdims = true }), x:sum(1, true))
   t.eq(x:sum { where = x:gt(3) }, 15.0)
@@ -81,11 +97,35 @@ t.test("reductions", function()
   t.eq(gpu.array({ true, false }):min({ axis = 1, keepdims = true, initial = 1 })[1], 0)
   t.eq(gpu.zeros(0):sum { initial = 3 }, 3.0)
   t.eq(gpu.zeros(0, 2):min({ axis = 1, initial = 3 })[2], 3.0)
+  t.eq(math.type(gpu.ones(2, "int8"):max { initial = 3.0 }), "integer")
+  local big, m = gpu.array({ 16777217 }, "int32"), gpu.ones(1, "bool") -- a float32 would round it
+  t.eq(big:max { initial = 2.0 }, 16777217)
+  t.eq(big:max { where = m, initial = 2.0 }, 16777217)
+  t.eq(big:max({ axis = 1, keepdims = true, where = m, initial = 2.0 })[1], 16777217)
+  for _, name in ipairs { "min", "max" } do -- NaN from either side, as one value and along an axis
+    for _, way in ipairs { { { 1, 2 }, 0 / 0 }, { { 1, 0 / 0 }, 0 }, { { 1, 0 / 0 }, 0 / 0 } } do
+      for _, dtype in ipairs { "float16", "float32", "float64" } do
+        local y = gpu.array(way[1], dtype)
+        local one, rows = y[name](y, { initial = way[2] }), y[name](y, { axis = 1, keepdims = true, initial = way[2] })
+        assert(one ~= one and rows[1] ~= rows[1], name .. " of " .. dtype)
+      end
+    end
+  end
+  local most = gpu.full(2, -1, "uint64") -- above what Lua's integers hold
+  t.eq(most:max { initial = 0 }, -1)
+  t.eq(most:min { initial = 5 }, 5)
+  t.eq(gpu.array({ 3, 7 }, "uint64"):max { initial = 5 }, 7)
+  t.eq(gpu.array({ 3, 7 }, "uint64"):min { initial = 5 }, 3)
+  t.eq(most:max({ axis = 1, keepdims = true, initial = 0 })[1], -1)
   local out = gpu.zeros(3, "float64")
   assert(rawequal(x:sum({ axis = 1, where = x:gt(2), out = out }), out))
   t.same(out:totable(), { 4, 6, 8 })
   t.raises("sum: where is an array of bools, as x:gt(0) gives one, not number", x.sum, x, { where = 1 })
   t.raises("where is an array of bools, as x:gt(0) gives one, not float64", x.sum, x, { where = x })
+  t.raises("sum: where has the shape (2, 1, 1), expected one that broadcasts to the array's (2, 3)", x.sum, x,
+    { where = gpu.ones(2, 1, 1, "bool") })
+  t.raises("where has the shape (3,), expected one that broadcasts to the array's (1,)", x.sum, x["1:1, 1"],
+    { where = gpu.ones(3, "bool") })
   t.raises("max: {where = mask} needs {initial = number}", x.max, x, { where = x:gt(1) })
   t.raises("mean: there is no option 'initial'", x.mean, x, { initial = 1 })
   t.raises("argmax: there is no option 'where'", x.argmax, x, { where = x:gt(1) })

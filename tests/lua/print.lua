@@ -114,4 +114,10 @@ t.test("devices and the module", function()
   assert(tostring(gpu.devices().cpu):find("^cpu"))
 end)
 
+t.test("long sentences of what a check found", function()
+  local found = gpu.check(function() end)
+  found[1] = { text = ("words that go on "):rep(500) .. "\n  12 | " .. ("x"):rep(3000) .. "\nthe end" }
+  t.eq(tostring(found), found[1].text)
+end)
+
 t.done()

@@ -17,6 +17,17 @@ for _, device in ipairs { "cpu", "simt" } do
     assert(f.device == x.device and p.dtype == "float32")
   end)
 
+  t.test("halves are normalized as floats on " .. device, function()
+    local y = gpu.array({ { 0, 600 } }, "float16", device) -- whose squares a half does not hold
+    t.same(gpu.layer_norm(y):totable(), { { -1, 1 } })
+    t.same(gpu.group_norm(y, 1):totable(), { { -1, 1 } })
+    t.same(gpu.batch_norm(y.T):totable(), { { -1 }, { 1 } })
+    local small = gpu.array({ { 0, 1 } }, "float16", device) -- eps is less than the smallest half
+    t.same(gpu.batch_norm(small, gpu.zeros(2, "float16", device), gpu.zeros(2, "float16", device), { eps = 2 ^ -40 }):isnan():totable(),
+      { { false, false } })
+    t.eq(gpu.batch_norm(y, gpu.zeros(2, "float64", device), gpu.ones(2, "float64", device)).dtype, "float16")
+  end)
+
   t.test("few elements, and none on " .. device, function()
     t.same(gpu.layer_norm(gpu.zeros(0, 3, device)).shape, { 0, 3 })
     t.same(gpu.pixel_shuffle(gpu.zeros(0, 4, 2, 2, device), 2).shape, { 0, 1, 4, 4 })
@@ -35,6 +46,31 @@ for _, device in ipairs { "cpu", "simt" } do
   end)
 end
 
+-- How much sections of second order let through at an angle, without a product that leaves the range.
+local function response(sos, w)
+  local sum = 0
+  for _, s in ipairs(sos:totable()) do
+    local function square(a, b, c)
+      local re, im = a + b * math.cos(w) + c * math.cos(2 * w), b * math.sin(w) + c * math.sin(2 * w)
+      return re * re + im * im
+    end
+    sum = sum + math.log(square(s[1], s[2], s[3])) - math.log(square(s[4], s[5], s[6]))
+  end
+  return math.exp(sum / 2)
+end
+
+t.test("sections whose gains' product leaves the range", function()
+  local function angle(edge) return math.tan(math.pi * edge / 2) end
+  local middle = 2 * math.atan(math.sqrt(angle(0.3) * angle(0.30001)))
+  for _, case in ipairs { { 0, 64, 1e-6 }, { middle, 64, { 0.3, 0.30001 }, "bandpass" }, { math.pi, 64, 0.9999, "highpass" },
+    { 0, 64, { 0.3, 0.30001 }, "bandstop" } } do
+    local sos = gpu.butter(case[2], case[3], case[4])
+    t.near(response(sos, case[1]), 1, 1e-3)
+    assert(sos[{ {}, { 1, 3 } }]:abs():sum(2):gt(0):all())
+  end
+  t.raises("butter: the edges are so near", gpu.butter, 2, 1e-12)
+end)
+
 t.test("arguments of filters", function()
   t.raises("an order is from 1 to 64", gpu.butter, 0, 0.5)
   t.raises("lowpass has one edge, got 2", gpu.butter, 2, { 0.1, 0.2 })
@@ -48,6 +84,7 @@ t.test("arguments of filters", function()
   t.raises("a filter has from 1 to 2^20 coefficients", gpu.firwin, 0, 0.5)
   t.raises("butter: there is no option 'cutoff'; there are kind and fs", gpu.butter, 2, 0.5, { cutoff = 1 })
   t.raises("sos has the shape (2, 3), expected (sections, 6)", gpu.sosfilt, gpu.ones(2, 3), gpu.ones(4))
+  t.raises("complex64 elements do not become float64", gpu.sosfilt, gpu.butter(1, 0.5), gpu.ones(4, "complex64"))
   t.raises("no axis 2", gpu.sosfilt, gpu.butter(1, 0.5), gpu.ones(4), 2)
 end)
 
@@ -75,6 +112,10 @@ t.test("arguments of normalizations", function()
   t.raises("the factor 2 does not divide the shape (2, 6, 4): expected (..., C r r, H, W)", gpu.pixel_shuffle, x, 2)
   t.raises("the factor 4 does not divide the shape (2, 6, 4): expected (..., C, H r, W r)", gpu.pixel_unshuffle, x, 4)
   t.raises("the factor 0 does not divide", gpu.pixel_unshuffle, x, 0)
+  local none = gpu.zeros(1 << 40, 0, 0)
+  t.raises("the factor 1048576 makes a size of the shape (1099511627776, 0, 0) larger than", gpu.pixel_unshuffle, none, 1 << 20)
+  t.raises("the factor 1048576 makes a size of the shape", gpu.pixel_shuffle, gpu.zeros(0, 1 << 44, 0), 1 << 20)
+  t.same(gpu.pixel_shuffle(none, 2).shape, { 1 << 38, 0, 0 })
   t.raises("expected (..., C, H, W)", gpu.pixel_shuffle, gpu.ones(4, 4), 2)
 end)
 

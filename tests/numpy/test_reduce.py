@@ -104,7 +104,9 @@ def options(r, g, dtype):
     yield f"{lua}:all{{{how}, where = m}}", both, v.astype(bool).all(**n, where=mask)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of rows where nothing is taken
-        yield f"{lua}:to('float64'):mean{{{how}, where = m}}", both, v.astype(np.float64).mean(**n, where=mask)
+        mean = v.astype(np.float64).mean(**n, where=mask)
+    yield f"{lua}:to('float64'):mean{{{how}, where = m}}", both, mean
+    yield f"gpu.array({lua}:mean{{{how}, where = m}})", both, mean
     yield f"{lua}:sum{{dtype = 'float64', initial = 0.5}}, {lua}:max{{dtype = 'float64', initial = 100.5}}, {lua}:min{{initial = 0}}", both, (
         v.sum(dtype=np.float64, initial=0.5), v.astype(np.float64).max(initial=100.5), v.min(initial=0))
 
