@@ -51,6 +51,10 @@ struct lg_placement {
     struct rt_device *device;
 };
 void lg_check_placement(lua_State *L, int first, struct lg_placement *p);
+
+/* The last of the numbers at `first` to `most`, first - 1 without any. nil before a number is one that is not given, as
+ * where the one behind it was named. */
+int lg_last_number(lua_State *L, int first, int most);
 /* The argument idx alone. A string is a dtype when it names one, else a device; an unknown word is told as both. */
 void lg_check_place(lua_State *L, int idx, struct lg_placement *p);
 /* The fields dtype and device of the table at idx, checked; other named fields are errors, a list part is not. */

@@ -31,11 +31,18 @@ void lg_check_place(lua_State *L, int idx, struct lg_placement *p)
     if (!p->device) lg_raise(L, e);
 }
 
+/* Is the pair at the top, of the table at idx, the field n of table.pack? */
+static bool is_length(lua_State *L, int idx)
+{
+    return lua_type(L, -2) == LUA_TSTRING && !strcmp(lua_tostring(L, -2), "n") && lua_isinteger(L, -1) &&
+           lua_tointeger(L, -1) == (lua_Integer)lua_rawlen(L, idx);
+}
+
 void lg_placement_fields(lua_State *L, int idx, struct lg_placement *p)
 {
     idx = lua_absindex(L, idx);
     for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-        if (lua_type(L, -2) != LUA_TSTRING) continue;
+        if (lua_type(L, -2) != LUA_TSTRING || is_length(L, idx)) continue;
         const char *key = lua_tostring(L, -2);
         if (!strcmp(key, "dtype"))
             p->dtype = lg_check_dtype(L, -1, p->dtype);
@@ -56,6 +63,14 @@ void lg_check_placement(lua_State *L, int first, struct lg_placement *p)
             lg_check_place(L, idx, p);
     }
     if (!p->device) p->device = lg_check_device(L, lua_gettop(L) + 1);
+}
+
+int lg_last_number(lua_State *L, int first, int most)
+{
+    int last = first - 1;
+    for (int i = first; i <= most && (lua_type(L, i) == LUA_TNUMBER || lua_isnil(L, i)); i++)
+        if (!lua_isnil(L, i)) last = i;
+    return last;
 }
 
 /* Shapes. */
@@ -175,8 +190,8 @@ static void fill_element(lua_State *L, struct nest *n)
     n->next += rt_dtypes[n->dtype].size;
 }
 
-#define WALKED                                                                                                         \
-    64 /* elements of a list up to which all of its keys are looked at; of longer ones those behind the last */
+/* Elements of a list up to which all of its keys are looked at; of longer ones those behind the last are. */
+#define WALKED 64
 
 /* A key beside 1 to n would be left out: a name is meant to be an option of a function that takes none there. Those of
  * gpu.array stand beside the elements of the whole. */
@@ -191,6 +206,7 @@ static void refuse_keys(lua_State *L, int idx, bool whole)
     for (; lua_next(L, idx); lua_pop(L, 1)) {
         bool named = lua_type(L, -2) == LUA_TSTRING;
         if (lua_isinteger(L, -2) && lua_tointeger(L, -2) >= 1 && lua_tointeger(L, -2) <= n) continue;
+        if (is_length(L, idx)) continue;
         if (named && whole && (!strcmp(lua_tostring(L, -2), "dtype") || !strcmp(lua_tostring(L, -2), "device")))
             continue;
         if (named) luaL_error(L, "a list of numbers expected, and this table has the name '%s'", lua_tostring(L, -2));
@@ -423,11 +439,10 @@ static int eye(lua_State *L)
 {
     struct lg_placement p = {RT_DTYPE_COUNT, NULL};
     int64_t shape[2] = {check_size(L, 1, 1, false), 0};
-    bool square = lua_type(L, 2) != LUA_TNUMBER;
-    bool moved = lua_type(L, 3) == LUA_TNUMBER && (!square || lua_isnil(L, 2));
-    int64_t offset = moved ? luaL_checkinteger(L, 3) : 0;
-    shape[1] = square ? shape[0] : check_size(L, 2, 2, false);
-    lg_check_placement(L, moved ? 4 : square ? 2 : 3, &p);
+    int numbers = lg_last_number(L, 2, 3);
+    int64_t offset = numbers > 2 ? luaL_checkinteger(L, 3) : 0;
+    shape[1] = numbers > 1 && !lua_isnil(L, 2) ? check_size(L, 2, 2, false) : shape[0];
+    lg_check_placement(L, numbers + 1, &p);
     struct rt_array *out = lg_push_empty(L, &p, 2, shape);
     filled(L, out, 0);
     struct rt_array diagonal = *out; /* borrowed */
@@ -451,16 +466,15 @@ static int64_t count_steps(lua_State *L, double start, double stop, double step)
 static int range(lua_State *L)
 {
     struct lg_placement p = {RT_DTYPE_COUNT, NULL};
-    int numbers = 0;
-    luaL_checknumber(L, 1);
-    while (numbers < 3 && lua_type(L, numbers + 1) == LUA_TNUMBER) numbers++;
+    int numbers = lg_last_number(L, 1, 3);
+    double stop = luaL_checknumber(L, numbers > 1 ? 2 : 1);
     lg_check_placement(L, numbers + 1, &p);
     struct kn_operand start = {.i = 1}, step = {.i = 1};
-    if (numbers > 1) lg_check_operand(L, 1, &start);
+    if (numbers > 1 && !lua_isnil(L, 1)) lg_check_operand(L, 1, &start);
     if (numbers > 2) lg_check_operand(L, 3, &step);
     double first = start.is_float ? start.f : (double)start.i, by = step.is_float ? step.f : (double)step.i;
     luaL_argcheck(L, by != 0, 3, "the step of a range cannot be 0");
-    int64_t count = count_steps(L, first, lua_tonumber(L, numbers > 1 ? 2 : 1), by);
+    int64_t count = count_steps(L, first, stop, by);
     struct rt_array *out = lg_push_empty(L, &p, 1, &count);
     lg_check(L, kn_sequence(out, &start, &step, lg_error_box(L)));
     return 1;
@@ -522,5 +536,5 @@ const struct lg_function lg_create_functions[] = {
     {"range", range, "gpu.range([start,] stop [, step] [, dtype] [, device])",
      "The numbers from start (1 unless told otherwise) to stop, stop included, as in Lua's numeric for.\n" PLACEMENT
      " float32 holds whole numbers up to 16777216 exactly; name \"int64\" or \"float64\" for larger ones.",
-     "local x = gpu.range(0, 10, 2)\nassert(#x == 6 and x[6] == 10)\nassert(gpu.range(5):sum() == 15)"},
+     "local x = gpu.range(0, 10, 2)\nassert(#x == 6 and x[6] == 10)\nassert(gpu.range(5):sum() == 15 and gpu.range(9, {step = 4})[3] == 9)"},
     {0}};

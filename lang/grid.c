@@ -30,9 +30,9 @@ static struct rt_array *push_lower(lua_State *L, struct rt_device *d, int64_t ro
 static int tri(lua_State *L)
 {
     struct lg_placement p = {RT_DTYPE_COUNT, NULL};
-    int numbers = 0;
-    while (numbers < 3 && lua_type(L, numbers + 1) == LUA_TNUMBER) numbers++;
-    lua_Integer rows = luaL_checkinteger(L, 1), columns = numbers > 1 ? luaL_checkinteger(L, 2) : rows;
+    lua_Integer rows = luaL_checkinteger(L, 1), columns = rows;
+    int numbers = lg_last_number(L, 2, 3);
+    if (numbers > 1) columns = luaL_optinteger(L, 2, rows);
     lua_Integer k = numbers > 2 ? luaL_checkinteger(L, 3) : 0;
     luaL_argcheck(L, rows >= 0 && columns >= 0, rows < 0 ? 1 : 2, "a size is negative");
     lg_check_placement(L, numbers + 1, &p);
@@ -96,15 +96,28 @@ static int diag(lua_State *L)
     return 1;
 }
 
+/* Puts what {indexing = order} says in the place of the table at idx, the top; an empty one is a list of no numbers. */
+static void take_indexing(lua_State *L, int idx)
+{
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
+        if (strcmp(lg_option_name(L), "indexing") != 0)
+            luaL_error(L, "meshgrid: there is no option '%s'; there is indexing", lua_tostring(L, -2));
+        if (lua_type(L, -1) != LUA_TSTRING)
+            luaL_error(L, "meshgrid: indexing is \"xy\" or \"ij\", not %s", lg_type_name(L, -1));
+    }
+    if (lua_getfield(L, idx, "indexing") == LUA_TNIL)
+        lua_pop(L, 1);
+    else
+        lua_replace(L, idx);
+}
+
 static int meshgrid(lua_State *L)
 {
     static const char *const orders[] = {"xy", "ij", NULL};
     int n = lua_gettop(L), order = 0;
     struct rt_error *e = lg_error_box(L);
     int64_t shape[RT_MAX_DIMS];
-    if (n > 0 && lua_istable(L, n) && lua_rawlen(L, n) == 0 && lua_getfield(L, n, "indexing") == LUA_TSTRING)
-        lua_replace(L, n);
-    lua_settop(L, n);
+    if (n > 0 && lua_istable(L, n) && lua_rawlen(L, n) == 0) take_indexing(L, n);
     if (n > 0 && lua_type(L, n) == LUA_TSTRING) order = lg_check_option(L, n--, NULL, orders);
     luaL_argcheck(L, n <= RT_MAX_DIMS, RT_MAX_DIMS + 1, "more arrays than axes");
     luaL_checkstack(L, n + 4, NULL);

@@ -11,6 +11,7 @@ static bool is(const char *s, size_t length, const char *name)
 int lg_read_parameters(const char *s, struct lg_parameter_name out[LG_PARAMETERS])
 {
     int n = 0, depth = 0;
+    bool dtype = false, device = false;
     while (*s && *s != ')') {
         size_t length = 0;
         for (; *s && strchr(" ,[]", *s); s++) depth += (*s == '[') - (*s == ']');
@@ -19,29 +20,40 @@ int lg_read_parameters(const char *s, struct lg_parameter_name out[LG_PARAMETERS
         if (!length || n == LG_PARAMETERS) return -1;
         struct lg_parameter_name *p = &out[n++];
         *p = (struct lg_parameter_name){.name = s, .length = length, .optional = depth > 0};
+        dtype |= is(s, length, "dtype");
+        device |= is(s, length, "device");
         p->floats = is(s, length, "dtype") || is(s, length, "device") || is(s, length, "endpoint");
         s += length;
         if (!strncmp(s, "...", 3)) s += 3;
         if (!strchr(" ,[])", *s)) return -1;
     }
+    for (int i = 0; i < n && !(dtype && device); i++) out[i].floats = false; /* one of them alone has its place */
     return n;
 }
 
+/* Does the text from s to end end in this word? */
+static bool ends_with(const char *s, const char *end, const char *word)
+{
+    size_t length = strlen(word);
+    return (size_t)(end - s) >= length && strncmp(end - length, word, length) == 0;
+}
+
 /* Functions that read tables of options themselves say so in their signature or, as {axis = ..., n = ...}, in their
- * documentation; transforms all do. */
+ * documentation; transforms, which have a norm, all do. */
 static bool has_options(const struct lg_function *row)
 {
     const char *s = row->signature;
-    if (strchr(s, '{') || strstr(s, "options") || !strncmp(s, "gpu.fft.", 8)) return true;
+    if (strchr(s, '{') || strstr(s, "options") || (!strncmp(s, "gpu.fft.", 8) && strstr(s, "norm"))) return true;
     for (const char *at = row->doc; at && (at = strstr(at, " = ...")); at++) /* dtype and device everything takes */
-        if (strncmp(at - 5, "dtype", 5) != 0 && strncmp(at - 6, "device", 6) != 0) return true;
+        if (!ends_with(row->doc, at, "dtype") && !ends_with(row->doc, at, "device")) return true;
     return false;
 }
 
 const char *lg_keyword_form(const struct lg_function *row)
 {
     size_t length = strlen(row->name);
-    if (strncmp(row->signature, "gpu.", 4) != 0 && strncmp(row->signature, "x:", 2) != 0) return NULL;
+    const char *of = row->signature;
+    if (strncmp(of, "gpu.", 4) != 0 && strncmp(of, "x:", 2) != 0 && strncmp(of, "y:", 2) != 0) return NULL;
     if (has_options(row)) return NULL;
     for (const char *s = row->signature; (s = strstr(s, row->name)); s += length) {
         if (s == row->signature || !strchr(".:", s[-1]) || s[length] != '(') continue;
@@ -68,8 +80,8 @@ static int raise_unknown(lua_State *L, const struct lg_function *row, const char
     struct lg_parameter_name known[LG_PARAMETERS + 1];
     int names = 0;
     luaL_Buffer b;
-    for (int i = given; i < count; i++)
-        if (p[i].optional) known[names++] = p[i];
+    for (int i = 0; i < count; i++)
+        if (p[i].optional && (i >= given || p[i].floats)) known[names++] = p[i];
     if (row->doc && strstr(row->doc, "out = ")) known[names++] = (struct lg_parameter_name){.name = "out", .length = 3};
     luaL_buffinit(L, &b);
     for (int i = 0; i < names; i++) {
@@ -89,6 +101,36 @@ static int find(const struct lg_parameter_name *p, int count, const char *name)
     return -1;
 }
 
+/* "[start,] stop": an argument alone beside names is the second parameter, unless the names have that one; nil stands
+ * before it then. Returns where the table is. */
+static int skip_first(lua_State *L, const struct lg_parameter_name *p, int count, int first, int table)
+{
+    if (table - first != 1 || count < 2 || !p[0].optional || p[1].optional) return table;
+    bool any = false, second = false;
+    for (int i = 0; i < count; i++) {
+        lua_pushlstring(L, p[i].name, p[i].length);
+        bool named = lua_rawget(L, table) != LUA_TNIL && !p[i].floats;
+        any |= named;
+        second |= named && i == 1;
+        lua_pop(L, 1);
+    }
+    if (!any || second) return table;
+    lua_pushnil(L);
+    lua_insert(L, first);
+    return table + 1;
+}
+
+/* Values of the parameters from `given` on lie on the stack behind `values`. */
+static void check_there(lua_State *L, const struct lg_function *row, const struct lg_parameter_name *p, int count,
+                        int given, int values)
+{
+    for (int i = given; i < count; i++) {
+        if (p[i].optional || !lua_isnil(L, values + 1 + i)) continue;
+        lua_pushlstring(L, p[i].name, p[i].length);
+        luaL_error(L, "%s: %s is missing; it is %s", row->name, lua_tostring(L, -1), row->signature);
+    }
+}
+
 bool lg_take_keywords(lua_State *L, const struct lg_function *row, const char *form)
 {
     struct lg_parameter_name p[LG_PARAMETERS];
@@ -97,10 +139,11 @@ bool lg_take_keywords(lua_State *L, const struct lg_function *row, const char *f
     int count = lg_read_parameters(form, p);
     if (count < 0) return false;
     first = form[-(ptrdiff_t)strlen(row->name) - 2] == ':' ? 2 : 1; /* the argument that the first one is */
-    given = table - first;                                          /* parameters that have their values */
-    if (given < 0) return false;
-    luaL_checkstack(L, LG_PARAMETERS + 6, NULL);
-    lua_newtable(L); /* the rest */
+    if (table < first) return false;
+    luaL_checkstack(L, 2 * LG_PARAMETERS + 6, NULL);
+    table = skip_first(L, p, count, first, table);
+    given = table - first; /* parameters that have their values */
+    lua_newtable(L);       /* the rest */
     int rest = table + 1, last = given;
     bool any = false, moves = false;
     for (int i = 0; i < count; i++) lua_pushnil(L); /* from rest + 1 on: a value for each parameter */
@@ -109,7 +152,7 @@ bool lg_take_keywords(lua_State *L, const struct lg_function *row, const char *f
         const char *name = lua_tostring(L, -2);
         int k = find(p, count, name);
         if (k < 0 && strcmp(name, "out") != 0) raise_unknown(L, row, name, p, count, given);
-        if (k >= 0 && k < given)
+        if (k >= 0 && k < given && !p[k].floats && !lua_isnil(L, first + k)) /* what floats may stand anywhere */
             luaL_error(L, "%s: %s is argument %d already, and an option, too", row->name, name, k + first);
         if (k < 0 || p[k].floats) {
             lua_pushvalue(L, -2);
@@ -119,7 +162,7 @@ bool lg_take_keywords(lua_State *L, const struct lg_function *row, const char *f
             continue;
         }
         lua_pushvalue(L, -1);
-        lua_replace(L, rest + 1 + k);
+        lua_replace(L, k < given ? first + k : rest + 1 + k);
         if (k >= last) last = k + 1;
         moves = true;
     }
@@ -127,6 +170,7 @@ bool lg_take_keywords(lua_State *L, const struct lg_function *row, const char *f
         lua_settop(L, table);
         return true;
     }
+    check_there(L, row, p, count, given, rest);
     int moved = last - given + any, from = lua_gettop(L) + 1;
     for (int k = given; k < last; k++) lua_pushvalue(L, rest + 1 + k);
     if (any) lua_pushvalue(L, rest);

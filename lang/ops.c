@@ -132,8 +132,9 @@ static bool push_out(lua_State *L, enum kn_op op)
     return true;
 }
 
-/* clip{min = a, max = b} and round{decimals = n}: the values where the arguments would stand, and out behind them. */
-static void take_names(lua_State *L, enum kn_op op)
+/* clip{min = a, max = b} and round{decimals = n}: the values where the arguments would stand, and out behind them,
+ * which the forms that write into x, whose name ends in `end`, "_", have none of. */
+static void take_names(lua_State *L, enum kn_op op, const char *end)
 {
     const char *const clip[] = {"min", "max"}, *const rounding[] = {"decimals"}, *const *names = rounding;
     int table = lua_gettop(L), count = op == KN_CLIP ? 2 : 1, given = 0;
@@ -151,6 +152,9 @@ static void take_names(lua_State *L, enum kn_op op)
         bool known = false;
         for (int i = table - 2; i < count; i++) known |= !strcmp(name, names[i]);
         if (known) continue;
+        if (*end)
+            luaL_error(L, "%s_: there is no option '%s'; there %s", kn_ops[op].name, name,
+                       op == KN_CLIP ? "are min and max" : "is decimals");
         if (strcmp(name, "out") != 0)
             luaL_error(L, "%s: there is no option '%s'; there are %s and out", kn_ops[op].name, name,
                        op == KN_CLIP ? "min, max" : "decimals");
@@ -190,7 +194,7 @@ static int call_op(lua_State *L)
 {
     enum kn_op op = (enum kn_op)lua_tointeger(L, lua_upvalueindex(1));
     struct kn_operand args[MAX_ARITY];
-    if ((op == KN_CLIP || op == KN_ROUND) && lua_istable(L, -1)) take_names(L, op);
+    if (op == KN_CLIP || op == KN_ROUND) take_names(L, op, "");
     op = meant(L, op);
     if (op == KN_WHERE && lua_gettop(L) == 1) return lg_where_true(L);
     if (op == KN_ROUND && lua_isnumber(L, 2)) return round_to(L);
@@ -210,9 +214,18 @@ static int call_op(lua_State *L)
 
 static int call_in_place(lua_State *L)
 {
-    enum kn_op op = meant(L, (enum kn_op)lua_tointeger(L, lua_upvalueindex(1)));
+    enum kn_op op = (enum kn_op)lua_tointeger(L, lua_upvalueindex(1));
     struct kn_operand args[MAX_ARITY];
+    if (op == KN_CLIP || op == KN_ROUND) take_names(L, op, "_");
+    op = meant(L, op);
     struct rt_array out = *lg_check_target(L, 1); /* borrowed */
+    if (op == KN_ROUND && lua_isnumber(L, 2)) {
+        check_no_more(L, op, 3);
+        round_to(L);
+        lg_check(L, kn_copy(&out, lg_check_array(L, -1), lg_error_box(L)));
+        lua_settop(L, 1);
+        return 1;
+    }
     check_no_more(L, op, kn_ops[op].arity + 1);
     check_operands(L, op, args);
     write_into(L, op, args, &out, "_(");
@@ -277,7 +290,7 @@ static void complete_in_place_row(lua_State *L, enum kn_op op, struct lg_functio
     static const char *const numbers[] = {"", "", "1", "1, 1"};
     const struct kn_op_info *o = &kn_ops[op];
     const char *args = numbers[o->arity];
-    lua_pushfstring(L, "x:%s_(%s)", o->name, op == KN_ROUND ? "" : arguments(op));
+    lua_pushfstring(L, "x:%s_(%s)", o->name, arguments(op));
     row->signature = lg_keep(L);
     lua_pushfstring(L, "local x = gpu.array({1, 1}%s)\nlocal y = x:%s(%s)\nassert(x:%s_(%s):equal(y))",
                     takes_floats(op) ? "" : ", 'int32'", o->name, args, o->name, args);

@@ -136,7 +136,7 @@ static int reduce(lua_State *L)
     enum kn_reduction op = (enum kn_reduction)lua_tointeger(L, lua_upvalueindex(1));
     struct lg_reduction r;
     struct kn_program p;
-    if (lua_istable(L, lua_gettop(L)) &&
+    if (lua_gettop(L) && lua_istable(L, lua_gettop(L)) &&
         (lg_out(L, kn_reductions[op].name) || lg_reduce_with_options(L, kn_reductions[op].name)))
         return 1;
     const struct rt_array *a = lg_check_form(L, 1);

@@ -34,9 +34,8 @@ static void take_endpoint(lua_State *L, int idx, struct spaced *s)
 static void check_spaced(lua_State *L, int numbers, double more, struct spaced *s)
 {
     *s = (struct spaced){luaL_checknumber(L, 1), luaL_checknumber(L, 2), more, 50, true, {RT_DTYPE_COUNT, NULL}};
-    int given = 2;
-    while (given < numbers && lua_type(L, given + 1) == LUA_TNUMBER) given++;
-    if (given > 2) s->count = luaL_checkinteger(L, 3);
+    int given = lg_last_number(L, 3, numbers);
+    if (given > 2 && !lua_isnil(L, 3)) s->count = luaL_checkinteger(L, 3);
     if (given > 3) s->more = lua_tonumber(L, 4);
     luaL_argcheck(L, s->count >= 0, 3, "the count is negative");
     if (lua_isboolean(L, given + 1)) s->endpoint = lua_toboolean(L, ++given);

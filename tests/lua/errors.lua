@@ -40,7 +40,7 @@ t.test("options have names, and what takes none is told", function()
   for _, f in ipairs({ x.sort, x.argsort, x.unique, gpu.fft.fft, gpu.linalg.svd }) do
     t.raises("options have names, as in {name = value}; this table has the key 1", f, x, { 1.5, 2 })
   end
-  t.raises("a list of numbers expected, and this table has the name 'index'", gpu.meshgrid, x[1], x[1], { index = "ij" })
+  t.raises("meshgrid: there is no option 'index'; there is indexing", gpu.meshgrid, x[1], x[1], { index = "ij" })
   t.raises("isin: there is no option 'invert'; it is x:isin(y)", gpu.isin, x, { invert = true })
   t.raises("this table has the name 'invert'", gpu.isin, x, { 1, 2, invert = true })
   t.raises("this table has the key 0, too; lists begin at 1", gpu.array, { [0] = 1, 2, 3 })

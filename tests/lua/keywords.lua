@@ -82,6 +82,112 @@ t.test("means of what a mask takes", function()
   end
 end)
 
+-- All functions that make arrays of a shape, and what stands before it.
+local makers = {
+  { gpu.zeros }, { gpu.ones }, { gpu.empty }, { gpu.pinned }, { gpu.rand }, { gpu.randn },
+  { gpu.random.uniform, 0, 1 }, { gpu.random.normal, 0, 1 }, { gpu.random.bernoulli, 0.5 },
+  { gpu.random.exponential, 1 }, { gpu.random.gamma, 2, 1 }, { gpu.random.poisson, 3 }, { gpu.random.binomial, 9, 0.5 },
+  { gpu.random.integers, 1, 6, dtype = "int16" }, { gpu.random.beta, 1, 2 }, { gpu.random.chisquare, 2 }, { gpu.random.standard_t, 3 },
+  { gpu.random.standard_cauchy }, { gpu.random.laplace, 0, 1 }, { gpu.random.gumbel, 0, 1 }, { gpu.random.logistic, 0, 1 },
+  { gpu.random.lognormal, 0, 1 }, { gpu.random.weibull, 2 }, { gpu.random.rayleigh, 1 }, { gpu.random.geometric, 0.5 },
+  { gpu.fromfunction, function(i) return i * 1 end },
+}
+
+t.test("dtype and device by name behind any number of sizes", function()
+  for _, maker in ipairs(makers) do
+    local dtype = maker.dtype or "float64"
+    for n = 1, 3 do
+      local args = table.move(maker, 2, #maker, 1, {})
+      for i = 1, n do args[#args + 1] = i + 1 end
+      args[#args + 1] = { dtype = dtype }
+      t.eq(maker[1](table.unpack(args)).dtype, dtype)
+      args[#args] = { device = "cpu" }
+      local made = maker[1](table.unpack(args))
+      t.eq(made.device, "cpu")
+      t.eq(#made.shape, n)
+      t.eq(made.shape[n], n + 1)
+      args[#args] = "cpu"
+      args[#args + 1] = { dtype = dtype }
+      t.eq(maker[1](table.unpack(args)).dtype, dtype)
+    end
+  end
+  t.eq(gpu.full({ 2 }, 1, "cpu", { dtype = "int8" }).dtype, "int8")
+  t.eq(gpu.full_like(s, 1, "cpu", { dtype = "int8" }).dtype, "int8")
+  for _, like in ipairs { gpu.zeros_like, gpu.ones_like, gpu.empty_like } do
+    t.eq(like(s, "cpu", { dtype = "int8" }).dtype, "int8")
+  end
+  t.eq(gpu.linspace(0, 1, 3, "float64", { endpoint = false })[3], gpu.linspace(0, 1, 3, false, "float64")[3])
+  t.raises("zeros: there is no option 'typ'; there are dtype and device", gpu.zeros, 2, 3, 4, { typ = "int8" })
+end)
+
+t.test("numbers by name behind ones that are left out", function()
+  same(gpu.logspace(0, 2, { base = 2 }), gpu.logspace(0, 2, 50, 2))
+  same(gpu.logspace(0, 2, { base = 2, count = 3, dtype = "float64" }), gpu.logspace(0, 2, 3, 2, "float64"))
+  same(gpu.tri(3, { k = 1 }), gpu.tri(3, 3, 1))
+  same(gpu.tri(3, { columns = 2, dtype = "int8" }), gpu.tri(3, 2, "int8"))
+  same(gpu.eye(3, nil, 1, { columns = 4 }), gpu.eye(3, 4, 1))
+  same(gpu.eye(3, nil, "int8"), gpu.eye(3, "int8"))
+  same(gpu.range(5, { step = 2 }), gpu.range(1, 5, 2))
+  same(gpu.range { stop = 5 }, gpu.range(5))
+  same(gpu.range { stop = 5, dtype = "int8" }, gpu.range(5, "int8"))
+  same(gpu.range(10, { start = 8 }), gpu.range(8, 10))
+  same(gpu.range(10, { start = 4, step = 3, device = "cpu" }):to("cpu"), gpu.range(4, 10, 3, "cpu"))
+  same(gpu.range(2, { stop = 4 }), gpu.range(2, 4))
+  same(gpu.range(2, 6, { step = 2 }), gpu.range(2, 6, 2))
+  same(gpu.range(5, { dtype = "int64" }), gpu.range(5, "int64"))
+  same(gpu.range { step = -1, stop = 1, start = 3 }, gpu.range(3, 1, -1))
+  t.raises("range: stop is missing; it is gpu.range([start,] stop", gpu.range, { start = 3 })
+  t.raises("range: start is argument 1 already", gpu.range, 1, 5, { start = 3 })
+  t.raises("number expected, got nil", gpu.range, 1, nil, 2)
+  t.raises("bad argument #1 to 'lunarray.range' (number expected, got string)", gpu.range, "a", { dtype = "int8" })
+  t.raises("searchsorted: values is missing", s.searchsorted, s, { side = "right" })
+end)
+
+t.test("meshgrid knows one option", function()
+  local a, b, more = gpu.meshgrid(s, { 7, 8 }, { indexing = "ij" })
+  t.eq(more, nil)
+  t.same(a.shape, { 4, 2 })
+  t.same(b.shape, { 4, 2 })
+  t.raises("meshgrid: there is no option 'sparse'; there is indexing", gpu.meshgrid, s, s, { indexing = "ij", sparse = true })
+  t.raises("meshgrid: there is no option 'index'; there is indexing", gpu.meshgrid, s, s, { index = "ij" })
+  t.raises('meshgrid: indexing is "xy" or "ij", not number', gpu.meshgrid, s, s, { indexing = 1 })
+  t.same((gpu.meshgrid(s, {})).shape, { 0, 4 })
+end)
+
+t.test("forms that write into the array take names, too", function()
+  local y = x:clone()
+  assert(rawequal(y:clip_ { min = 2 }, y))
+  same(y, x:clip { min = 2 })
+  same(y:clip_(3, { max = 5 }), x:clip(3, 5))
+  same(x:clone():clip_ { max = 3 }, x:minimum(3))
+  same((x / 3):round_ { decimals = 1 }, (x / 3):round(1))
+  same((x / 3):round_(2), (x / 3):round(2))
+  same((x / 3):round_(), (x / 3):round())
+  same(x.T:clone().T:round_ { decimals = -1 }, x:round(-1))
+  y = gpu.full({ 2, 2 }, 1.26, "float64")
+  y[1]:round_(1)
+  t.same(y:totable(), { { 1.3, 1.3 }, { 1.26, 1.26 } })
+  same((x / 0 - x):nan_to_num_ { infinity = 7 }, gpu.full({ 2, 3 }, 7, "float64"))
+  t.raises("clip_: there is no option 'low'; there are min and max", x.clip_, x, { low = 1 })
+  t.raises("clip_: there is no option 'out'; there are min and max", x.clip_, x, { min = 1, out = y })
+  t.raises("round_: there is no option 'places'; there is decimals", x.round_, x, { decimals = 1, places = 2 })
+  t.raises("behind them there is a table", x.round_, x, 1, { out = y })
+end)
+
+t.test("calls without arguments say what is missing", function()
+  t.raises("array expected, got no value", gpu.sum)
+  t.raises("value expected", gpu.clip)
+  t.raises("array or number expected, got no value", gpu.round)
+end)
+
+t.test("table.pack makes a list of numbers", function()
+  same(gpu.array(table.pack(1, 2, 3)), gpu.array { 1, 2, 3 })
+  same(gpu.array { table.pack(1, 2), table.pack(3, 4) }, gpu.array { { 1, 2 }, { 3, 4 } })
+  same(gpu.zeros(table.pack(2, 3)), gpu.zeros(2, 3))
+  t.raises("no option 'n'", gpu.array, { 1, 2, n = 3 })
+  t.raises("has the name 'n'", gpu.array, { { 1, 2, n = 3 } })
+end)
+
 t.test("reductions", function()
   same(x:sum(1, { keepdims = true }), x:sum(1, true))
   t.eq(x:sum { where = x:gt(3) }, 15.0)
