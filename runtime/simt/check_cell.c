@@ -269,13 +269,12 @@ static void recall(const struct actor *x, const record *was, const struct shown 
     }
 }
 
-/* Those of the lanes that it stands for which are still of interest. */
-static uint32_t meet_one(struct actor *x, struct history *h, const struct past *p, const struct past *me)
+/* Those of the lanes that it stands for which are still of interest; full: of those that do not race, too. */
+static uint32_t meet_one(struct actor *x, struct history *h, const struct past *p, const struct past *me, bool full)
 {
     const struct site *mine = x->access->site, *theirs = &x->access->check->sites[record_site(p->who)];
     bool conflict = writes(mine) || writes(theirs), drops = !h->raced && covers(x, theirs);
     bool stores = writes(mine) && writes(theirs) && !(mine->access == ACCESS_ATOMIC && theirs->access == ACCESS_ATOMIC);
-    bool full = h->fixed || (h->count == h->room && (h->room < MOST_PARTIES || ++h->turns % LATER == 0));
     uint32_t left = p->lanes;
     if (conflict && excused(x, p->who)) {
         conflict = false;
@@ -299,9 +298,10 @@ static uint32_t meet_one(struct actor *x, struct history *h, const struct past *
 static void meet_all(struct actor *x, struct history *h, const struct past *me)
 {
     uint32_t count = 0;
+    bool full = h->fixed || (h->count == h->room && (h->room < MOST_PARTIES || ++h->turns % LATER == 0));
     for (uint32_t k = 0; k < h->count; k++) {
         struct past p = h->parties[k];
-        p.lanes = meet_one(x, h, &p, me);
+        p.lanes = meet_one(x, h, &p, me, full);
         if (p.lanes) h->parties[count++] = p;
     }
     h->count = count;
@@ -313,7 +313,9 @@ static bool is_stood_for(const struct actor *x, const struct history *h)
     const struct block *b = x->access->block;
     uint32_t since = b->readers.since > b->met ? b->readers.since : b->met;
     unsigned other = UINT_MAX; /* none yet */
-    if (x->shared || b->readers.parting || x->access->kind != ACCESS_READ || x->access->site->strong) return false;
+    if (x->shared || b->readers.parting || b->readers.unnoted || x->access->kind != ACCESS_READ ||
+        x->access->site->strong)
+        return false;
     for (uint32_t k = 0; k < h->count; k++) {
         const struct past *p = &h->parties[k];
         const struct site *s = &x->access->check->sites[record_site(p->who)];
@@ -340,7 +342,7 @@ static void add(const struct actor *x, struct history *h, const struct past *me)
         p->lanes |= me->lanes;
         return;
     }
-    if (simt_history_room(h)) {
+    if (simt_history_room(x->access->check, h)) {
         h->parties[h->count++] = *me;
         return;
     }
@@ -434,7 +436,7 @@ static void follow(struct actor *x, record *was, unsigned bytes, bool raced)
     meet_all(x, h, &s.me);
     if (x->hits && !h->raced) h->raced = may_keep_races(x, cell);
     if (h->raced)
-        simt_history_add_raced(h, &s.me);
+        simt_history_add_raced(a->check, h, &s.me);
     else if (!(h->counter = has_counted(x, h)))
         add(x, h, &s.me);
     bool alone = h->count == 1 && h->parties[0].lanes == s.me.lanes && h->parties[0].who == s.me.who;

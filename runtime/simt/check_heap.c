@@ -26,8 +26,16 @@ bool simt_check_given_at(const struct simt_check *c, uint64_t mark, uint32_t *pc
     return mark >> 32 == c->number;
 }
 
-/* Nobody has touched these words, by bits. */
-static void forget(const struct simt_check *c, struct line *l, uint32_t words)
+/* A cell of so many bytes is as new: nothing is known of it. */
+static void forget_cell(struct simt_check *c, record *r, uint64_t cell, unsigned bytes)
+{
+    struct history *h = *r == LISTED ? simt_history_find(c, NULL, cell, bytes) : NULL;
+    if (h) h->live = false;
+    *r = 0;
+}
+
+/* Nobody has touched these words, by bits, of the line at an address. */
+static void forget(struct simt_check *c, struct line *l, uint64_t address, uint32_t words)
 {
     lock_line(c, l);
     if (l->launch == c->number) {
@@ -38,7 +46,8 @@ static void forget(const struct simt_check *c, struct line *l, uint32_t words)
         l->settled &= (uint16_t)~words;
         for (uint32_t k = 0; k < STRIPS; k++) d->words[k] &= (uint16_t)~words;
         for (uint32_t k = 0; l->kind == LINE_CELLS && k < RECORDS * ((uint32_t)LINE >> t->log); k++)
-            if (words >> (k << t->log) % LINE / 4 & 1) t->writes[k] = 0;
+            if (words >> (k << t->log) % LINE / 4 & 1)
+                forget_cell(c, &t->writes[k], address + (k << t->log) % LINE, 1u << t->log);
     }
     unlock_line(c, l);
 }
@@ -55,7 +64,7 @@ static bool make_new(struct simt_check *c, uint64_t heap, uint64_t address, uint
         uint64_t first = (at - heap) % LINE, bits = UINT64_MAX >> (LINE - (next - at)) << first;
         struct line *l = line_at(&s, at);
         if (!l) return false;
-        forget(c, l, ((1u << (next - at) / 4) - 1) << first / 4);
+        forget(c, l, at / LINE * LINE, ((1u << (next - at) / 4) - 1) << first / 4);
         atomic_fetch_and_explicit(&s.written[(at - heap) / LINE], ~bits, memory_order_relaxed);
     }
     return true;
@@ -72,8 +81,18 @@ void simt_check_gave(struct simt_observer *o, struct warp *w, uint32_t lane, uin
 }
 
 /* ---- free ---- */
+/* Whose call of free the list has; 0: none. */
+static record free_of(const struct simt_check *c, const struct history *h)
+{
+    for (uint32_t k = 0; h && k < h->count; k++) {
+        record r = h->parties[k].who + ((record)__builtin_ctz(h->parties[k].lanes) << THREAD_AT);
+        if (c->sites[record_site(r)].access == ACCESS_FREE) return r;
+    }
+    return 0;
+}
+
 /* The record of who freed the memory at the address, in this launch; 0: not known. */
-static record freed_by(const struct simt_check *c, uint64_t address)
+static record freed_by(struct simt_check *c, uint64_t address)
 {
     struct span s = {0};
     struct line *l = line_at(&s, address);
@@ -83,6 +102,7 @@ static record freed_by(const struct simt_check *c, uint64_t address)
     if (l->launch == c->number && simt_shadow_line(c, l, 2)) {
         const struct cell_table *t = &strips_of(l)->cells;
         r = t->writes[address % LINE >> t->log];
+        if (r == LISTED) r = free_of(c, simt_history_find(c, NULL, address >> t->log << t->log, 1u << t->log));
     }
     unlock_line(c, l);
     return r && c->sites[record_site(r)].access == ACCESS_FREE ? r : 0;

@@ -29,10 +29,17 @@ static struct history **slot_of(const struct histories *t, uint64_t cell)
     return &t->slots[at & (t->room - 1)];
 }
 
-static bool grow(struct histories *t)
+/* What rt_calloc or rt_realloc gave. */
+static void *given(struct simt_check *c, void *p)
+{
+    if (!p) atomic_store(&c->no_memory, true);
+    return p;
+}
+
+static bool grow(struct simt_check *c, struct histories *t)
 {
     struct histories more = {.room = t->room ? 2 * t->room : FIRST_ROOM, .count = t->count};
-    more.slots = rt_calloc(more.room, sizeof(struct history *));
+    more.slots = given(c, rt_calloc(more.room, sizeof(struct history *)));
     if (!more.slots) return false;
     for (size_t k = 0; k < t->room; k++)
         if (t->slots[k]) *slot_of(&more, t->slots[k]->cell) = t->slots[k];
@@ -49,12 +56,12 @@ static struct history *look(const struct histories *t, uint64_t cell)
 }
 
 /* One without parties; NULL: no memory, or there are too many. */
-static struct history *make(struct histories *t, uint64_t cell, unsigned bytes)
+static struct history *make(struct simt_check *c, struct histories *t, uint64_t cell, unsigned bytes)
 {
-    if (4 * t->count >= 3 * t->room && !grow(t)) return NULL;
+    if (4 * t->count >= 3 * t->room && !grow(c, t)) return NULL;
     struct history **at = slot_of(t, cell);
     if (!*at) {
-        if (t->count == MOST_LISTS || !(*at = rt_calloc(1, sizeof **at))) return NULL;
+        if (t->count == MOST_LISTS || !(*at = given(c, rt_calloc(1, sizeof **at)))) return NULL;
         (*at)->cell = cell;
         t->count++;
     }
@@ -66,42 +73,43 @@ static struct history *make(struct histories *t, uint64_t cell, unsigned bytes)
     return h;
 }
 
-bool simt_history_room(struct history *h)
+bool simt_history_room(struct simt_check *c, struct history *h)
 {
     if (h->count < h->room) return true;
     uint32_t room = h->room ? 2 * h->room : 8;
-    struct past *more = room <= MOST_PARTIES && !h->fixed ? rt_realloc(h->parties, room * sizeof *more) : NULL;
+    if (room > MOST_PARTIES || h->fixed) return false;
+    struct past *more = given(c, rt_realloc(h->parties, room * sizeof *more));
     if (!more) return false;
     h->parties = more;
     h->room = room;
     return true;
 }
 
-static void copy(struct history *to, const struct history *from)
+static void copy(struct simt_check *c, struct history *to, const struct history *from)
 {
     to->raced = from->raced;
     to->apart = from->apart;
-    for (uint32_t k = 0; k < from->count && simt_history_room(to); k++) to->parties[to->count++] = from->parties[k];
+    for (uint32_t k = 0; k < from->count && simt_history_room(c, to); k++) to->parties[to->count++] = from->parties[k];
 }
 
 /* The list of a larger cell becomes that of each of its parts. */
-static void split(struct histories *t, struct history *h, unsigned bytes)
+static void split(struct simt_check *c, struct histories *t, struct history *h, unsigned bytes)
 {
     unsigned parts = h->bytes / bytes;
     h->bytes = (uint8_t)bytes;
     for (unsigned n = parts; n-- > 0;) {
-        struct history *part = n ? make(t, h->cell + n * bytes, bytes) : h;
-        if (n && part) copy(part, h);
+        struct history *part = n ? make(c, t, h->cell + n * bytes, bytes) : h;
+        if (n && part) copy(c, part, h);
         for (uint32_t k = 0; part && k < part->count; k++)
             part->parties[k].value = part->parties[k].value >> 8 * n * bytes & ((1u << 8 * bytes) - 1);
     }
 }
 
-static struct history *find(struct histories *t, uint64_t cell, unsigned bytes)
+static struct history *find(struct simt_check *c, struct histories *t, uint64_t cell, unsigned bytes)
 {
     for (unsigned size = 4; size > bytes; size /= 2) {
         struct history *h = look(t, cell & ~(uint64_t)(size - 1));
-        if (h && h->bytes == size) split(t, h, bytes);
+        if (h && h->bytes == size) split(c, t, h, bytes);
     }
     return look(t, cell);
 }
@@ -118,7 +126,7 @@ static struct histories *table_of(struct simt_check *c, struct block *owner, uin
 
 struct history *simt_history_find(struct simt_check *c, struct block *owner, uint64_t cell, unsigned bytes)
 {
-    struct history *h = find(table_of(c, owner, cell, true), cell, bytes);
+    struct history *h = find(c, table_of(c, owner, cell, true), cell, bytes);
     table_of(c, owner, cell, false);
     return h;
 }
@@ -126,10 +134,10 @@ struct history *simt_history_find(struct simt_check *c, struct block *owner, uin
 struct history *simt_history_new(struct simt_check *c, struct block *owner, uint64_t cell, unsigned bytes,
                                  const struct history *like)
 {
-    struct history *h = make(table_of(c, owner, cell, true), cell, bytes);
+    struct history *h = make(c, table_of(c, owner, cell, true), cell, bytes);
     table_of(c, owner, cell, false);
     if (!h) return NULL;
-    copy(h, like);
+    copy(c, h, like);
     return h;
 }
 
@@ -149,7 +157,7 @@ static bool same_value(const struct past *a, const struct past *b)
     return a->has_value && b->has_value && a->value == b->value;
 }
 
-void simt_history_add_raced(struct history *h, const struct past *p)
+void simt_history_add_raced(struct simt_check *c, struct history *h, const struct past *p)
 {
     uint32_t by_block = 0, of_value = 0;
     for (uint32_t k = 0; k < h->count; k++) {
@@ -160,5 +168,5 @@ void simt_history_add_raced(struct history *h, const struct past *p)
         by_block += block;
         of_value += value || !p->has_value;
     }
-    if (by_block < ALIKE && of_value < ALIKE && simt_history_room(h)) h->parties[h->count++] = *p;
+    if (by_block < ALIKE && of_value < ALIKE && simt_history_room(c, h)) h->parties[h->count++] = *p;
 }

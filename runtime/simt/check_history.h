@@ -34,9 +34,9 @@ struct history *simt_history_find(struct simt_check *c, struct block *owner, uin
 /* One with the same in it as another; NULL: there are too many. */
 struct history *simt_history_new(struct simt_check *c, struct block *owner, uint64_t cell, unsigned bytes,
                                  const struct history *like);
-bool simt_history_room(struct history *h); /* for one more; false: there is none */
+bool simt_history_room(struct simt_check *c, struct history *h); /* for one more; false: there is none */
 /* Adds an access to a cell that was raced for, if those that are there do not stand for it. */
-void simt_history_add_raced(struct history *h, const struct past *p);
+void simt_history_add_raced(struct simt_check *c, struct history *h, const struct past *p);
 void simt_histories_clear(struct histories *t);
 
 #endif

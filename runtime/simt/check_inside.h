@@ -98,6 +98,7 @@ struct readers { /* check_readers.c */
     size_t used, room;
     uint32_t since; /* reads from this time on are noted: nothing orders some of them */
     bool parting;   /* the notes are gone through */
+    bool unnoted;   /* the read at hand is by an instruction that is not there later: no note can have it */
 };
 #define MOST_ONCE   4
 #define ONCE_LATEST 4

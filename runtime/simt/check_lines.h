@@ -58,7 +58,7 @@ static inline __attribute__((always_inline)) struct now now_of_warp(const struct
                         .shared = shared,
                         .recent = (uint64_t)(shared ? b->met : since) << TIME_AT,
                         .exact = b->check->exact,
-                        .parting = b->check->exact && (shared || b->readers.parting)};
+                        .parting = b->check->exact && (shared || b->readers.parting || b->readers.unnoted)};
 }
 
 static inline struct now now_of(const struct access *a, bool shared)

@@ -5,9 +5,9 @@
  * before a new one give way to it, and of readers in one block one gives way to a reader in another. Atomics do not
  * race with each other: the write before an atomic, and another thread's atomic, stay beside the readers, since what
  * follows may race with them though not with the last one. Where threads are ordered one by one, by atomics, three
- * records may be too few: such a cell gets a list (check_history.c). The common case, a
- * warp that touches neighbours and races with nobody, compares and updates all cells of a line in one loop that the
- * compiler makes vector code of. */
+ * records may be too few: such a cell gets a list (check_history.c). The common case, a warp that touches neighbours
+ * and races with nobody, compares and updates all cells of a line in one loop that the compiler makes vector code of.
+ */
 #include <string.h>
 #include "runtime/simt/check_lines.h"
 
@@ -260,6 +260,12 @@ uint32_t simt_race_distinct(const struct access *a, uint32_t m)
     return kept;
 }
 
+/* The lanes of a read to be looked at: two of each address, or all where every reader is kept. */
+static uint32_t readers_of(const struct access *a, uint32_t m)
+{
+    return a->block->readers.unnoted ? m : simt_race_distinct(a, m);
+}
+
 /* Do two atomics of a cell race with whatever any atomic races with? Those of two blocks, or of this one's threads. */
 static bool stand_for_all(const struct access *a, record one, record other)
 {
@@ -298,6 +304,12 @@ void simt_race_lane(const struct access *a, unsigned lane)
     run_in_line(a, global_line(a, a->at[lane]), a->at[lane], a->at[lane], a->bytes, lane);
 }
 
+/* Is it a read that check_readers.c is to know of? */
+static bool is_reader(const struct access *a, bool shared)
+{
+    return !shared && a->check->exact && a->kind == ACCESS_READ && !a->site->strong;
+}
+
 /* Memory of counters is touched in another way. */
 static void leave_counters(const struct access *a, uint32_t m)
 {
@@ -307,7 +319,7 @@ static void leave_counters(const struct access *a, uint32_t m)
     if (within) simt_counters_pour(a->block);
 }
 
-void simt_race_touch(const struct access *a, uint32_t m, bool shared)
+static void touch(const struct access *a, uint32_t m, bool shared)
 {
     if (!shared && a->block->spans[a->insn->d2].once && simt_once_touch(a, m)) return;
     if (!shared && a->kind == ACCESS_ATOMIC && a->bytes == 4) {
@@ -317,13 +329,7 @@ void simt_race_touch(const struct access *a, uint32_t m, bool shared)
         leave_counters(a, m);
     }
     unsigned first = (unsigned)__builtin_ctz(m), n = lane_count(m);
-    if (!shared && a->check->exact && a->kind == ACCESS_READ && !a->site->strong) {
-        const struct insn *code = a->check->program->code;
-        if (a->insn >= code && a->insn < code + a->check->program->code_count)
-            simt_readers_note(a, m);
-        else
-            simt_readers_part(a->block);
-    }
+    if (is_reader(a, shared) && !a->block->readers.unnoted) simt_readers_note(a, m);
     if (!shared && replaces_none(a)) {
         simt_race_words(a, m);
         return;
@@ -336,7 +342,7 @@ void simt_race_touch(const struct access *a, uint32_t m, bool shared)
     if (!shared) m = simt_race_some(a, m);
     if (!m) return;
     bool rows = n == SIMT_WARP && a->at[0] == a->at[15] && a->at[16] == a->at[31]; /* a value for each half */
-    if (a->kind == ACCESS_READ && rows) m = simt_race_distinct(a, m);
+    if (a->kind == ACCESS_READ && rows) m = readers_of(a, m);
     if (shared && lane_count(m) > FEW && touch_scattered(a, m)) return;
     uint32_t runs = runs_of(a, m);
     if (4 * lane_count(runs) <= lane_count(m)) {
@@ -348,10 +354,19 @@ void simt_race_touch(const struct access *a, uint32_t m, bool shared)
         }
         return;
     }
-    if (a->kind == ACCESS_READ) m = simt_race_distinct(a, m);
+    if (a->kind == ACCESS_READ) m = readers_of(a, m);
     if (!shared) {
         simt_race_words(a, m);
         return;
     }
     EACH_LANE(l, m) run_of(a, l, 1, shared);
+}
+
+void simt_race_touch(const struct access *a, uint32_t m, bool shared)
+{
+    const struct insn *code = a->check->program->code;
+    bool *unnoted = &a->block->readers.unnoted, was = *unnoted; /* what is kept elsewhere may be touched in between */
+    *unnoted = is_reader(a, shared) && (a->insn < code || a->insn >= code + a->check->program->code_count);
+    touch(a, m, shared);
+    *unnoted = was;
 }

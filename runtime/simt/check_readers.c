@@ -1,7 +1,8 @@
 /* Reads of global memory, where order may go by atomics. Of threads of a block that read a cell since all of them met,
  * two stand for the others, as long as nothing orders one of them before what others do: no fence, no barrier of some
  * of them. Most often none of that comes before all meet again. But if it does, all have to be known: so what they read
- * is noted until then, and the notes are gone through as if what they have came only now, and every reader is kept. */
+ * is noted until then, and the notes are gone through as if what they have came only now, and every reader is kept.
+ * What textures and copies read can't be noted: of those every reader is kept at once. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"

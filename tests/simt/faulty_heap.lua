@@ -228,6 +228,26 @@ faulty("freed while others may still write", "6: race: a block of 256 bytes that
     free(p);
 }]])
 
+-- Too many readers for a cell's records: the list of its readers is what tells who freed it.
+faulty("freed while one of three readers may still read, and used later", {
+  "9: race: a block of 64 bytes that malloc gave in line 3 freed here and read in line 6 by another thread, with nothing that orders them",
+  "13: use after free: bytes 0 to 3 of a block of 64 bytes that malloc gave in line 3 read after it was freed in line 9",
+}, [[__global__ void k(int *out, int *flag) {
+  __shared__ int *p;
+  if (threadIdx.x == 0) { p = (int *)malloc(64); *p = 1; }
+  __syncthreads();
+  volatile int *seen = flag;
+  int warp = threadIdx.x / 32, value = warp < 3 ? *p : 0;
+  if (threadIdx.x % 32) return;
+  if (warp < 3) { if (value && warp < 2) __threadfence(); atomicExch(&flag[warp], 1); }
+  if (warp == 3) { while (!seen[0] || !seen[1] || !seen[2]) {} free(p);
+    __threadfence(); atomicExch(&flag[3], 1); }
+  if (warp == 4) {
+    while (!seen[3]) {}
+    value += *p; }
+  out[warp] = value;
+}]], function(k) k.k(1, 160)(ints(), ints()) end)
+
 faulty("published without a fence", "3: race: bytes 0 to 3 of a block of 16 bytes that malloc gave in line 2 written here and read in line 7 by another thread, with nothing that orders them",
   [[__global__ void k(unsigned long long *slots, int *count, int *out) {
   int *p = (int *)malloc(16);

@@ -161,6 +161,40 @@ for late = 0, 3 do -- whose flag comes without a fence; none: 3
   lines[#lines + 1] = "if (who == 3) { AWAIT(0, 1); AWAIT(1, 1); AWAIT(2, 1); x[0] = 1; }"
   some_in_order("of three readers one is not waited for: " .. late, table.concat(lines, "\n"), late < 3 and race(4, "x[0]", late + 1) or "")
 end
+
+-- All lanes of a warp read by a texture; a thread of another warp, or block, waits for so many of them before it writes there.
+local fetch = gpu.kernel { chunk = "case", line = 1, source = [==[
+__global__ void k(float *x, float *out, int *flag, int n, int met, cudaTextureObject_t t, const int *at) {
+  int lane = threadIdx.x % 32, who = gridDim.x > 1 ? blockIdx.x : threadIdx.x / 32;
+  if (who == 0) {
+    out[lane] = tex1Dfetch<float>(t, at[lane]);
+    if (met) __syncwarp();
+    if (lane < n) { __threadfence(); atomicExch(&flag[lane], 1); }
+  } else if (lane == 0) {
+    for (int k = 0; k < n; k++) while (*(volatile int *)&flag[k] != 1) {}
+    x[0] = 1;
+  }
+}]==] }
+for where, of in pairs {
+  ["one place"] = function() return 0 end, ["four places by turns"] = function(l) return l % 4 end,
+  ["a place for each half"] = function(l) return l // 16 end,
+} do
+  for blocks = 1, 2 do
+    t.test(("lanes that fetch %s, %d blocks"):format(where, blocks), function()
+      local at = {}
+      for l = 0, 31 do at[l + 1] = of(l) end
+      for _, n in ipairs { 1, 2, 3, 12, 31, 32 } do for met = 0, 1 do
+        local x, all = gpu.zeros(8), true
+        for l = n, 31 do all = all and of(l) ~= 0 end
+        local found = gpu.check(function()
+          fetch(blocks, 64 // blocks)(x, gpu.zeros(64), gpu.zeros(64, "int32"), n, met, gpu.texture(x, { fetch = true }), gpu.array(at, "int32"))
+        end)
+        local text = reports.text(found):gsub(" of another block", ""):gsub("by a thread", "by another thread")
+        t.eq(text, (all or met == 1) and "" or race(9, "x[0]", 4), n .. " lanes")
+      end end
+    end)
+  end
+end
 some_in_order("of two that store the same one is not waited for", [[
   if (who == 0) { x[0] = 1; SAY(0, 1); }
   if (who == 1) { AWAIT(0, 1);
