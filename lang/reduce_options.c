@@ -113,6 +113,10 @@ static void join(lua_State *L, const struct plan *plan, int initial, enum rt_dty
         call_method(L, result, plan->join, 1);
         return;
     }
+    if (t == RT_UINT64 && lua_isinteger(L, -1) && !lua_isinteger(L, initial)) { /* as in goes_before */
+        lua_pushnumber(L, (double)(lua_Unsigned)lua_tointeger(L, -1));
+        lua_replace(L, -2);
+    }
     lua_pushvalue(L, initial);
     if (!plan->needs_initial) {
         lua_arith(L, *plan->join == 'a' ? LUA_OPADD : LUA_OPMUL);
@@ -144,11 +148,17 @@ static void push_masked_mean(lua_State *L, enum rt_dtype t)
     const struct rt_array *a = lg_check_form(L, 4);
     enum rt_dtype wide = kn_wide_dtype(a->dtype);
     lg_check_reduction(L, 3, a->ndim, NULL, &r);
-    int axes = lg_push_axes(L, r.axes, a->ndim);
     int elements = wide == a->dtype ? 4 : lg_step(L, "to", "vs", 4, rt_dtypes[wide].name);
-    int sum = lg_step(L, "sum", "vvb", elements, axes, 1);
     lg_push_shape(L, a->ndim, a->shape); /* the mask may be of fewer axes */
     int whole = lg_step(L, "expand", "vv", 6, lua_gettop(L));
+    if (r.value && (t == RT_FLOAT32 || t == RT_FLOAT64)) { /* sooner in Lua's numbers */
+        lg_step(L, "sum", "v", elements);
+        lg_step(L, "sum", "v", whole);
+        double mean = lua_tonumber(L, -2) / lua_tonumber(L, -1);
+        lua_pushnumber(L, t == RT_FLOAT32 ? (float)mean : mean);
+        return;
+    }
+    int axes = lg_push_axes(L, r.axes, a->ndim), sum = lg_step(L, "sum", "vvb", elements, axes, 1);
     int mean = lg_step(L, "div", "vv", sum, lg_step(L, "sum", "vvb", whole, axes, 1));
     lg_end_reduction(L, lg_step(L, "to", "vs", mean, rt_dtypes[t].name), a, &r);
 }

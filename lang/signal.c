@@ -154,6 +154,7 @@ static int sosfilt(lua_State *L)
                           rt_shape_text(sos->ndim, sos->shape, text, sizeof text));
     int64_t count = sos->shape[0];
     const struct rt_array *x = lg_step_array(L, 2, NULL, RT_DTYPE_COUNT);
+    lg_check(L, kn_check_real(x, "sosfilt", lg_error_box(L)));
     enum rt_dtype result = lg_floating(x);
     int host = lg_step(L, "to", "vss", 1, "float64", "cpu"), y = lg_step(L, "to", "vs", 2, "float64");
     for (int64_t i = 1; i <= count; i++) {

@@ -220,6 +220,8 @@ t.test("reductions", function()
   local most = gpu.full(2, -1, "uint64") -- above what Lua's integers hold
   t.eq(most:max { initial = 0 }, -1)
   t.eq(most:min { initial = 5 }, 5)
+  t.eq(gpu.full(1, math.mininteger, "uint64"):sum { initial = 0.5 }, 0x1p63)
+  t.eq(gpu.full(1, math.mininteger, "uint64"):prod { initial = 0.5 }, 0x1p62)
   t.eq(gpu.array({ 3, 7 }, "uint64"):max { initial = 5 }, 7)
   t.eq(gpu.array({ 3, 7 }, "uint64"):min { initial = 5 }, 3)
   t.eq(most:max({ axis = 1, keepdims = true, initial = 0 })[1], -1)
