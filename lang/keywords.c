@@ -73,6 +73,17 @@ static bool has_names(lua_State *L, int idx)
     return found;
 }
 
+/* What table.pack() gives, an empty list: {n = 0}. */
+static bool is_empty_pack(lua_State *L, int idx)
+{
+    int keys = 0;
+    bool zero = false;
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1), keys++)
+        zero |= lua_type(L, -2) == LUA_TSTRING && !strcmp(lua_tostring(L, -2), "n") && lua_isinteger(L, -1) &&
+                lua_tointeger(L, -1) == 0;
+    return zero && keys == 1;
+}
+
 /* Raises what there is instead. */
 static int raise_unknown(lua_State *L, const struct lg_function *row, const char *name,
                          const struct lg_parameter_name *p, int count, int given)
@@ -137,7 +148,7 @@ bool lg_take_keywords(lua_State *L, const struct lg_function *row, const char *f
     int table = lua_gettop(L), first, given;
     if (!table || !has_names(L, table)) return false;
     int count = lg_read_parameters(form, p);
-    if (count < 0) return false;
+    if (count < 0 || (find(p, count, "n") < 0 && is_empty_pack(L, table))) return false;
     first = form[-(ptrdiff_t)strlen(row->name) - 2] == ':' ? 2 : 1; /* the argument that the first one is */
     if (table < first) return false;
     luaL_checkstack(L, 2 * LG_PARAMETERS + 6, NULL);
