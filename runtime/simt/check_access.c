@@ -399,6 +399,7 @@ void simt_check_begin(struct access *a, struct simt_check *c, struct warp *w, co
     a->kind = access_of(a->site);
     a->me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
     a->origin = c->program->places[w->pc].origin;
+    a->alike = 0;
     a->texture = NULL;
 }
 

@@ -217,7 +217,7 @@ static struct shown show(const struct actor *x, record last, unsigned bytes)
 {
     const struct access *a = x->access;
     const record lanes = (record)(SIMT_WARP - 1) << THREAD_AT;
-    struct shown s = {.me = {.who = x->me & ~lanes, .lanes = 1u << x->lane}};
+    struct shown s = {.me = {.who = x->me & ~lanes, .lanes = 1u << x->lane | a->alike}};
     uint64_t at = a->at[x->lane] + x->offset;
     const char *p = x->shared ? a->warp->shared + at : (const char *)simt_host(at);
     unsigned lane = is_of_this(x, last) ? record_thread(last) % SIMT_WARP : x->lane, size = a->insn->size;
@@ -272,7 +272,8 @@ static void recall(const struct actor *x, const record *was, const struct shown 
 /* Those of the lanes that it stands for which are still of interest; full: of those that do not race, too. */
 static uint32_t meet_one(struct actor *x, struct history *h, const struct past *p, const struct past *me, bool full)
 {
-    const struct site *mine = x->access->site, *theirs = &x->access->check->sites[record_site(p->who)];
+    const struct access *a = x->access;
+    const struct site *mine = a->site, *theirs = &a->check->sites[record_site(p->who)];
     bool conflict = writes(mine) || writes(theirs), drops = !h->raced && covers(x, theirs);
     bool stores = writes(mine) && writes(theirs) && !(mine->access == ACCESS_ATOMIC && theirs->access == ACCESS_ATOMIC);
     uint32_t left = p->lanes;
@@ -283,7 +284,8 @@ static uint32_t meet_one(struct actor *x, struct history *h, const struct past *
     EACH_LANE(l, conflict || full ? p->lanes : 0)
     {
         record r = p->who + ((record)l << THREAD_AT);
-        if (gone(x, r)) {
+        bool alike = !conflict && a->alike >> l & 1 && record_thread(r) / SIMT_WARP == (unsigned)a->warp->index;
+        if (gone(x, r) || (alike && record_block(r) == record_block(x->me))) {
             if (drops) left &= ~(1u << l);
             continue;
         }

@@ -64,6 +64,8 @@ struct access {
     record me;      /* lane 0's */
     int origin;     /* as struct place has it */
     uint32_t bytes; /* of one lane */
+    uint32_t
+        alike; /* lanes for which the one at hand stands: they read the same place, and none of them is to be lost */
     uint64_t at[SIMT_WARP];
     const struct simt_texture *texture; /* that it goes through; NULL: a plain access */
 };

@@ -58,7 +58,7 @@ static void touch_run(const struct access *a, const struct cell_table *l, uint32
     struct now t = now_of(a, shared);
     for (unsigned k = 0, part; k < n; k += part) {
         part = n - k < SIMT_WARP ? n - k : SIMT_WARP;
-        if (!replaces_none(a) && part > FEW &&
+        if (!replaces_none(a) && !a->alike && part > FEW &&
             touch_cells(a, l->writes + cell + k, all, part, first, skip + k, shift, &t))
             continue;
         unsigned step = a->bytes >> l->log;
@@ -96,7 +96,7 @@ bool simt_race_row(const struct access *a, uint64_t address, unsigned first, uns
 /* Neighbours from a lane on, of one line. */
 static bool run_in_strips(const struct access *a, struct line *l, uint64_t at, unsigned bytes, unsigned lane)
 {
-    if (replaces_none(a) || (at | bytes) % 4) return false;
+    if (replaces_none(a) || a->alike || (at | bytes) % 4) return false;
     bool alone = bytes <= a->bytes, write = a->kind == ACCESS_WRITE;
     unsigned shift = alone ? ONE_LANE : shift_of(a->bytes);
     struct stretch s = stretch_at(at, bytes, a->me + ((uint64_t)lane << THREAD_AT), shift);
@@ -126,7 +126,7 @@ static void run_in_line(const struct access *a, struct line *l, uint64_t start, 
 static void run_in_pairs(const struct access *a, struct line *l, uint64_t at, unsigned bytes, unsigned lane)
 {
     for (uint64_t end = at + bytes; at < end; at += a->bytes, lane++)
-        if (!simt_pairs_touch(a, l, lane)) run_in_line(a, l, at, at, a->bytes, lane);
+        if (a->alike || !simt_pairs_touch(a, l, lane)) run_in_line(a, l, at, at, a->bytes, lane);
 }
 
 static void global_run(const struct access *a, unsigned first, unsigned n)
@@ -260,10 +260,27 @@ uint32_t simt_race_distinct(const struct access *a, uint32_t m)
     return kept;
 }
 
-/* The lanes of a read to be looked at: two of each address, or all where every reader is kept. */
-static uint32_t readers_of(const struct access *a, uint32_t m)
+/* Where every reader is kept: of lanes that read one place the second stands for those behind it. The others. */
+static uint32_t touch_alike(const struct access *a, uint32_t m, bool shared)
 {
-    return a->block->readers.unnoted ? m : simt_race_distinct(a, m);
+    struct access one = *a;
+    uint32_t others = 0;
+    for (uint32_t left = m, same; left; left &= ~same) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        same = 0;
+        for (unsigned l = 0; l < SIMT_WARP; l++) same |= (uint32_t)(a->at[l] == a->at[lane]) << l;
+        same &= left;
+        uint32_t behind = same & (same - 1);
+        if (!behind) {
+            others |= same;
+            continue;
+        }
+        run_of(&one, lane, 1, shared);
+        one.alike = behind & (behind - 1);
+        run_of(&one, (unsigned)__builtin_ctz(behind), 1, shared);
+        one.alike = 0;
+    }
+    return others;
 }
 
 /* Do two atomics of a cell race with whatever any atomic races with? Those of two blocks, or of this one's threads. */
@@ -339,10 +356,12 @@ static void touch(const struct access *a, uint32_t m, bool shared)
         run_of(a, first, n, shared);
         return;
     }
+    if (a->kind == ACCESS_READ && a->check->exact && now_of(a, shared).parting) m = touch_alike(a, m, shared);
+    if (!m) return;
     if (!shared) m = simt_race_some(a, m);
     if (!m) return;
     bool rows = n == SIMT_WARP && a->at[0] == a->at[15] && a->at[16] == a->at[31]; /* a value for each half */
-    if (a->kind == ACCESS_READ && rows) m = readers_of(a, m);
+    if (a->kind == ACCESS_READ && rows) m = simt_race_distinct(a, m);
     if (shared && lane_count(m) > FEW && touch_scattered(a, m)) return;
     uint32_t runs = runs_of(a, m);
     if (4 * lane_count(runs) <= lane_count(m)) {
@@ -354,7 +373,7 @@ static void touch(const struct access *a, uint32_t m, bool shared)
         }
         return;
     }
-    if (a->kind == ACCESS_READ) m = readers_of(a, m);
+    if (a->kind == ACCESS_READ) m = simt_race_distinct(a, m);
     if (!shared) {
         simt_race_words(a, m);
         return;

@@ -92,6 +92,8 @@ static void replay(struct block *b, const struct shared_note *n)
     a.block = b;
     a.warp = n->warp;
     a.insn = n->insn;
+    a.alike = 0;
+    a.texture = NULL;
     a.regs = n->warp->entry_frame->regs;
     a.site = &b->check->sites[site];
     a.kind = access_of(a.site);

@@ -162,37 +162,56 @@ for late = 0, 3 do -- whose flag comes without a fence; none: 3
   some_in_order("of three readers one is not waited for: " .. late, table.concat(lines, "\n"), late < 3 and race(4, "x[0]", late + 1) or "")
 end
 
--- All lanes of a warp read by a texture; a thread of another warp, or block, waits for so many of them before it writes there.
-local fetch = gpu.kernel { chunk = "case", line = 1, source = [==[
-__global__ void k(float *x, float *out, int *flag, int n, int met, cudaTextureObject_t t, const int *at) {
+-- All lanes of a warp read one place; a thread of another warp, or block, waits for so many of them before it writes there.
+local lanes = gpu.kernel { chunk = "case", line = 1, source = [==[
+enum { GLOBAL, SHARED, TEXTURE };
+template <int where> __device__ void read_and_write(float *x, float *out, int *flag, int n, int met, cudaTextureObject_t t, const int *at) {
+  __shared__ float s[4];
   int lane = threadIdx.x % 32, who = gridDim.x > 1 ? blockIdx.x : threadIdx.x / 32;
+  float *p = where == SHARED ? s : x;
+  if (threadIdx.x < 4) s[threadIdx.x] = 0;
+  __syncthreads();
   if (who == 0) {
-    out[lane] = tex1Dfetch<float>(t, at[lane]);
+#line 1 "case"
+    out[lane] = where == TEXTURE ? tex1Dfetch<float>(t, at[lane]) : p[at[lane]];
+#line 20 "case"
     if (met) __syncwarp();
     if (lane < n) { __threadfence(); atomicExch(&flag[lane], 1); }
   } else if (lane == 0) {
     for (int k = 0; k < n; k++) while (*(volatile int *)&flag[k] != 1) {}
-    x[0] = 1;
+#line 2 "case"
+    p[0] = 1;
   }
+}
+__global__ void global(float *x, float *out, int *flag, int n, int met, cudaTextureObject_t t, const int *at) {
+  read_and_write<GLOBAL>(x, out, flag, n, met, t, at);
+}
+__global__ void shared(float *x, float *out, int *flag, int n, int met, cudaTextureObject_t t, const int *at) {
+  read_and_write<SHARED>(x, out, flag, n, met, t, at);
+}
+__global__ void texture(float *x, float *out, int *flag, int n, int met, cudaTextureObject_t t, const int *at) {
+  read_and_write<TEXTURE>(x, out, flag, n, met, t, at);
 }]==] }
 for where, of in pairs {
   ["one place"] = function() return 0 end, ["four places by turns"] = function(l) return l % 4 end,
   ["a place for each half"] = function(l) return l // 16 end,
 } do
-  for blocks = 1, 2 do
-    t.test(("lanes that fetch %s, %d blocks"):format(where, blocks), function()
-      local at = {}
-      for l = 0, 31 do at[l + 1] = of(l) end
-      for _, n in ipairs { 1, 2, 3, 12, 31, 32 } do for met = 0, 1 do
-        local x, all = gpu.zeros(8), true
-        for l = n, 31 do all = all and of(l) ~= 0 end
-        local found = gpu.check(function()
-          fetch(blocks, 64 // blocks)(x, gpu.zeros(64), gpu.zeros(64, "int32"), n, met, gpu.texture(x, { fetch = true }), gpu.array(at, "int32"))
-        end)
-        local text = reports.text(found):gsub(" of another block", ""):gsub("by a thread", "by another thread")
-        t.eq(text, (all or met == 1) and "" or race(9, "x[0]", 4), n .. " lanes")
-      end end
-    end)
+  for _, space in ipairs { "global", "shared", "texture" } do
+    for blocks = 1, space == "shared" and 1 or 2 do
+      t.test(("lanes that read %s, %s memory, %d blocks"):format(where, space, blocks), function()
+        local at = {}
+        for l = 0, 31 do at[l + 1] = of(l) end
+        for _, n in ipairs { 1, 2, 3, 12, 31, 32 } do for met = 0, 1 do
+          local x, all = gpu.zeros(8), true
+          for l = n, 31 do all = all and of(l) ~= 0 end
+          local found = gpu.check(function()
+            lanes[space](blocks, 64 // blocks)(x, gpu.zeros(64), gpu.zeros(64, "int32"), n, met, gpu.texture(x, { fetch = true }), gpu.array(at, "int32"))
+          end)
+          local text = reports.text(found):gsub(" of another block", ""):gsub("by a thread", "by another thread")
+          t.eq(text, (all or met == 1) and "" or race(2, space == "shared" and "s[0]" or "x[0]", 1), n .. " lanes")
+        end end
+      end)
+    end
   end
 end
 some_in_order("of two that store the same one is not waited for", [[
