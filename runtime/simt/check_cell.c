@@ -355,7 +355,8 @@ static void add(const struct actor *x, struct history *h, const struct past *me)
     }
 }
 
-/* Is it an atomic where there are so many that more need not be known? */
+/* Is it an atomic where there are so many that more are not kept? A thread behind all of those that are, but not behind
+ * another one, is not told of that. */
 static bool has_counted(const struct actor *x, const struct history *h)
 {
     if (h->count < MOST_ATOMICS || !is_writing_atomic(x, x->me)) return false;

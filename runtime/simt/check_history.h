@@ -16,7 +16,7 @@ struct history { /* of a cell that is listed: check_history.c */
     uint8_t bytes;
     bool live, fixed; /* fixed: the room is the holder's */
     bool raced;       /* threads raced for it */
-    bool counter;     /* more atomics change nothing */
+    bool counter;     /* only atomics, and so many that more are not kept */
     bool apart;       /* there are writes that nothing orders: atomics and stores, or two stores of the same value */
     uint32_t count, room, turns;
     struct past *parties;
