@@ -3,17 +3,18 @@
  * the rule for what is a race, check_history.c keeps who touched a cell of which three records can't tell,
  * check_readers.c who else may have read it, check_strips.c and check_rows.c keep rows of
  * global memory, check_pairs.c and check_words.c single cells, check_inputs.c and check_own.c, by what check_sums.c
- * computes, know what needs no such record, check_once.c what needs it later, check_heap.c follows malloc and free,
- * check_shared.c and check_near.c see what needs no closer look in shared memory, check_steady.c which blocks need
- * none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and check_bulk.c follow copies
- * that are under way, check_texels.c what is touched by textures and surfaces, check_sync.c keeps when threads met,
- * check_order.c, by the sets of check_seen.c, who has seen what through atomics, check_releases.c the same where that
- * is too much, check_clocks.c who has waited for whom at mbarriers, check_report.c collects what is found.
+ * computes, know what needs no such record, check_once.c and check_recall.c what needs it later, check_heap.c follows
+ * malloc and free, check_shared.c and check_near.c see what needs no closer look in shared memory, check_steady.c which
+ * blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and check_bulk.c
+ * follow copies that are under way, check_texels.c what is touched by textures and surfaces, check_sync.c keeps when
+ * threads met, check_order.c, by the sets of check_seen.c, who has seen what through atomics, check_releases.c the same
+ * where that is too much, check_clocks.c who has waited for whom at mbarriers, check_report.c collects what is found.
  * check_record.h has what they keep of who touched what. */
 #ifndef SIMT_CHECK_INSIDE_H
 #define SIMT_CHECK_INSIDE_H
 
 #include "runtime/simt/check_history.h"
+#include "runtime/simt/check_once.h"
 #include "runtime/simt/check_record.h"
 #include "runtime/simt/exec.h"
 
@@ -101,24 +102,6 @@ struct readers { /* check_readers.c */
     uint32_t since; /* reads from this time on are noted: nothing orders some of them */
     bool parting;   /* the notes are gone through */
     bool unnoted;   /* the read at hand is by an instruction that is not there later: no note can have it */
-};
-#define MOST_ONCE   4
-#define ONCE_LATEST 4
-struct once_array { /* an array whose elements may each be one thread's (check_once.c) */
-    uint64_t start, cells;
-    unsigned log; /* of a cell's bytes: no load or store is of fewer */
-    bool loads;   /* there are loads, too */
-    bool shares;  /* several threads may load one */
-    _Atomic bool over;
-};
-struct once { /* what a worker touched there */
-    struct once_array *array;
-    uint64_t *touched;                      /* cells, by bits, and what else is known of them; NULL: none */
-    struct once_chunk *first, *last, *bits; /* the list; where the bits are, if there */
-    unsigned chunks, turn;
-    const char *latest[ONCE_LATEST]; /* of the list */
-    uint64_t repeated;               /* so often lanes came again */
-    bool left;                       /* it is in the records, as all that follows */
 };
 struct moving { /* where copies read or write global memory, as long as they are kept in mind; high 0: nowhere */
     uint64_t low, high;
@@ -434,23 +417,6 @@ uint64_t simt_check_allocation(const struct simt_check *c, uint32_t pc);
 /* ---- check_own.c ---- */
 /* Takes what each thread has bytes of its own in out of the outputs. False: no memory. */
 bool simt_own_find(struct simt_check *c);
-
-/* ---- check_once.c ---- */
-/* When a launch starts: an output, which it touches at places that are not known, `looked_up`, or that may be others'.
- */
-void simt_once_add(struct simt_check *c, uint64_t allocation, bool looked_up);
-/* For a span of the allocation; NULL: it is none of them, or is looked at in the other ways by now. */
-struct once *simt_once_of(struct block *b, uint64_t allocation);
-/* Lanes m load or store there, at what is in their registers, as most do: inside of it. False: nothing was done, look
- * closer. */
-bool simt_once_lanes(const struct warp *w, const struct insn *i, unsigned site, uint32_t m);
-/* All lanes do, those of each half neighbours from at[] on, `step` bytes apart. */
-bool simt_once_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2]);
-/* Lanes m touch such a span. False: nothing was done, it is one no longer. */
-bool simt_once_touch(const struct access *a, uint32_t m);
-/* What the worker touched there goes to the records, from now on at once. */
-void simt_once_leave(struct block *b, struct once *o);
-void simt_once_end(struct simt_check *c); /* a launch ends */
 
 /* ---- check_heap.c ---- */
 bool simt_check_is_free(const struct simt_program *p, const struct insn *i);

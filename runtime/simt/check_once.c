@@ -10,29 +10,15 @@
  *
  * Where most instructions load, an element may be in the lists of several threads as long as all of them only load it:
  * such an array has three bits for each, whether it was touched, stored to, and loaded by several. */
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/check_cells.h"
+#include "runtime/simt/check_notes.h"
 #include "runtime/simt/tally.h"
 
-#define CHUNK_BYTES ((size_t)256 << 10)
 #define KEPT_CHUNKS 256  /* for the next launch */
 #define MOST_CHUNKS 4096 /* of a worker */
-
-struct note { /* lanes of a load or store; behind it the cells where they begin, and what they stored if that is kept */
-    const struct insn *insn;
-    record me; /* lane 0's */
-    uint32_t lanes, block[3];
-    uint32_t apart; /* lanes of each half are so many cells apart: two cells stand for them, those of lanes 0 and 16
-                       though they may not be among them; 0: each has its own */
-};
-struct once_chunk {
-    struct once_chunk *next;
-    size_t used;
-    char notes[CHUNK_BYTES - 2 * sizeof(size_t)];
-};
 
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct once_chunk *kept;
@@ -103,7 +89,7 @@ static struct once_chunk *take_chunk(void)
     return x;
 }
 
-static void keep_chunks(struct once_chunk *x)
+void simt_once_keep_chunks(struct once_chunk *x)
 {
     for (struct once_chunk *next; x; x = next) {
         next = x->next;
@@ -126,34 +112,6 @@ static struct once_chunk *chunk_with(struct once *o, size_t bytes)
         o->first = x;
     o->chunks++;
     return o->last = x;
-}
-
-static const uint32_t *slots_of(const struct simt_check *c, const struct insn *i)
-{
-    return i->count == 1 ? &i->d : c->program->extra + i->extra;
-}
-
-static size_t width_of(const struct insn *i)
-{
-    return i->flags & F_WIDE ? 8 : 4;
-}
-
-static size_t bytes_of_cells(unsigned count)
-{
-    return (count + 1u) / 2 * 8;
-}
-
-/* One worker alone need not keep what was stored: it is still in memory. */
-static bool keeps_values(const struct simt_check *c, const struct insn *i)
-{
-    return c->parallel && i->memory == MEMORY_STORE;
-}
-
-/* How much a load or store takes in the list. */
-static size_t bytes_of(const struct simt_check *c, const struct insn *i, unsigned lanes, unsigned cells)
-{
-    size_t values = keeps_values(c, i) ? (lanes * i->count * width_of(i) + 7) / 8 * 8 : 0;
-    return sizeof(struct note) + bytes_of_cells(cells) + values;
 }
 
 static inline void copy_values(char *to, const char *from, size_t width, uint32_t m)
@@ -197,20 +155,6 @@ static inline void find_cells(const struct touches *s, const struct once *o, uin
         for (; n < all; n++) cells[n] = (uint32_t)((s->at[n] + from) >> log);
     else
         EACH_LANE(l, s->lanes) cells[n++] = (uint32_t)((s->at[l] + from) >> log);
-}
-
-/* Where lanes begin, by lane, as a note has them. */
-static void cells_of(unsigned apart, uint32_t lanes, const char *at, uint32_t *cells)
-{
-    uint32_t first[2] = {0};
-    if (apart) memcpy(first, at, sizeof first);
-    EACH_LANE(l, lanes)
-    {
-        if (apart)
-            cells[l] = first[l / 16] + l % 16 * apart;
-        else
-            memcpy(&cells[l], at, sizeof *cells), at += sizeof *cells;
-    }
 }
 
 /* The same where lanes or steps are others. */
@@ -280,11 +224,6 @@ static inline bool mark(const struct touches *s, const struct once *o, const uin
     }
     touched[at] = word;
     return !again;
-}
-
-static size_t words_of(const struct once_array *x)
-{
-    return x->cells / 64 + 2; /* what is marked by steps may go on in the next word */
 }
 
 /* Cells of lanes as bits of words. */
@@ -504,134 +443,4 @@ bool simt_once_touch(const struct access *a, uint32_t m)
     if (within && add_note(a->block, o, &(struct touches){a->insn, a->regs, a->me, a->at, 0, m, 0})) return true;
     simt_once_leave(a->block, o);
     return false;
-}
-
-/* ---- as it is elsewhere ---- */
-/* A load or store of the list, as it was; its length. */
-static size_t recall(struct block *b, const struct once *o, const char *at, char *regs)
-{
-    struct simt_check *c = b->check;
-    struct note n;
-    memcpy(&n, at, sizeof n);
-    unsigned lanes = lane_count(n.lanes), index = record_thread(n.me) / SIMT_WARP;
-    size_t width = width_of(n.insn), count = n.apart ? 2 : lanes;
-    const char *values = at + sizeof n + bytes_of_cells((unsigned)count);
-    uint32_t cells[SIMT_WARP];
-    const uint32_t *slots = slots_of(c, n.insn);
-    struct access a = {.check = c,
-                       .block = b,
-                       .warp = &b->worker->warps[index],
-                       .insn = n.insn,
-                       .regs = regs,
-                       .kind = c->sites[record_site(n.me)].access,
-                       .site = &c->sites[record_site(n.me)],
-                       .me = n.me,
-                       .origin = -1,
-                       .bytes = (uint32_t)n.insn->size * n.insn->count};
-    cells_of(n.apart, n.lanes, at + sizeof n, cells);
-    EACH_LANE(l, n.lanes)
-    {
-        a.at[l] = o->array->start + ((uint64_t)cells[l] << o->array->log);
-        for (unsigned k = 0; n.insn->memory == MEMORY_STORE && k < n.insn->count; k++) {
-            char *to = regs + slots[k] + l * width;
-            if (c->parallel)
-                memcpy(to, values + k * lanes * width, width);
-            else
-                memcpy(to, (char *)simt_host(a.at[l]) + (size_t)k * n.insn->size, n.insn->size);
-        }
-        values += width;
-    }
-    b->id = n.me & ~(BLOCK_SPAN - 1);
-    memcpy(b->worker->block, n.block, sizeof n.block);
-    simt_race_touch(&a, n.lanes, false);
-    return bytes_of(c, n.insn, lanes, (unsigned)count);
-}
-
-static char *new_frame(const struct simt_program *p)
-{
-    uint32_t bytes = 0;
-    for (uint32_t k = 0; k < p->function_count; k++)
-        if (p->functions[k].frame_bytes > bytes) bytes = p->functions[k].frame_bytes;
-    return rt_calloc(1, bytes + SIMT_WARP * sizeof(uint64_t));
-}
-
-static void recall_all(struct block *b, struct once *o)
-{
-    char *regs = o->first ? new_frame(b->check->program) : NULL;
-    if (o->first && !regs) atomic_store(&b->check->no_memory, true);
-    record id = b->id;
-    uint32_t block[3];
-    memcpy(block, b->worker->block, sizeof block);
-    for (struct once_chunk *x = o->first; regs && x; x = x->next)
-        for (size_t at = 0; at < x->used;) at += recall(b, o, x->notes + at, regs);
-    b->id = id;
-    memcpy(b->worker->block, block, sizeof block);
-    free(regs);
-}
-
-/* What another worker has in its list it stores right behind. If that came after a store of ours to the same element,
- * it would find its own value there when it goes through its list, and take it for ours: two equal values are no race.
- * This makes that unlikely; it can't rule it out, since the other may be stopped in between for any time. */
-static void let_stores_land(void)
-{
-    for (int k = 0; k < 40; k++) sched_yield();
-}
-
-void simt_once_leave(struct block *b, struct once *o)
-{
-    atomic_store_explicit(&o->array->over, true, memory_order_relaxed);
-    for (uint32_t k = 0; k <= b->check->program->cache_count; k++)
-        if (b->spans[k].once == o) b->spans[k].once = NULL;
-    if (o->left) return;
-    o->left = true;
-    if (b->check->parallel) let_stores_land();
-    recall_all(b, o);
-    keep_chunks(o->first);
-    o->first = o->last = NULL;
-}
-
-struct once *simt_once_of(struct block *b, uint64_t allocation)
-{
-    struct simt_check *c = b->check;
-    for (unsigned k = 0; k < c->once_count; k++) {
-        struct once *o = &b->once[k];
-        if (c->once[k].start != allocation) continue;
-        o->array = &c->once[k];
-        if (!b->reach && !o->left && !atomic_load_explicit(&o->array->over, memory_order_relaxed)) return o;
-        simt_once_leave(b, o);
-    }
-    return NULL;
-}
-
-/* ---- the end ---- */
-/* Have two workers the same bits, and, where elements may be loaded by several, has one of them stored? */
-static bool have_met(const struct simt_check *c, unsigned k)
-{
-    uint64_t *all = NULL, met = 0;
-    size_t words = words_of(&c->once[k]), stored = c->once[k].shares ? words : 0;
-    for (struct block *b = c->blocks; b; b = b->next) {
-        uint64_t *mine = b->once[k].touched;
-        if (!mine) continue;
-        for (size_t w = 0; all && w < words; w++) {
-            met |= (all[w] & mine[w + stored]) | (all[w + stored] & mine[w]);
-            mine[w] |= all[w];
-            if (stored) mine[w + stored] |= all[w + stored];
-        }
-        all = mine;
-    }
-    return met;
-}
-
-void simt_once_end(struct simt_check *c)
-{
-    for (unsigned k = 0; k < c->once_count; k++) {
-        bool over = atomic_load(&c->once[k].over) || have_met(c, k);
-        for (struct block *b = c->blocks; b; b = b->next) {
-            struct once *o = &b->once[k];
-            if (over && o->first) simt_once_leave(b, o);
-            keep_chunks(o->first);
-            if (!o->bits) free(o->touched);
-            keep_chunks(o->bits);
-        }
-    }
 }
