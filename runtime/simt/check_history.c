@@ -17,11 +17,6 @@
 #define ALIKE      2    /* of a site in cells that were raced for: by one block, of one value */
 #define FIRST_ROOM 64   /* of a table */
 
-static uint64_t mixed(uint64_t key)
-{
-    return key * UINT64_C(0x9E3779B97F4A7C15);
-}
-
 static struct history **slot_of(const struct histories *t, uint64_t cell)
 {
     uint64_t at = mixed(cell) >> 32;

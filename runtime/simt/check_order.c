@@ -30,11 +30,6 @@ uint64_t simt_order_spot(const struct block *owner, uint64_t offset)
     return SHARED_SPOT | (uint64_t)record_block(owner->id) << 32 | (uint32_t)offset;
 }
 
-static uint64_t mixed(uint64_t key)
-{
-    return key * UINT64_C(0x9E3779B97F4A7C15);
-}
-
 /* Of a strong access to so many bytes. */
 static unsigned object_of(uint64_t spot, unsigned bytes)
 {

@@ -73,6 +73,12 @@ static inline void store_of_kernel(char *to, const void *from, size_t bytes)
     memcpy(to, from, bytes);
 }
 
+/* Spreads a place over the upper bits, which tables of places and their stripes go by. */
+static inline uint64_t mixed(uint64_t key)
+{
+    return key * UINT64_C(0x9E3779B97F4A7C15);
+}
+
 struct check_vectors;
 
 struct site {
