@@ -102,24 +102,26 @@ static bool has_out(lua_State *L, int idx)
     return found;
 }
 
-/* The form of the row's signature for keywords, or NULL. */
-static const char *keyword_form(lua_State *L, const struct lg_function *row)
+/* The form of the row's signature for keywords, or NULL. It is read when a call first may need it. */
+static const struct lg_keyword_form *keyword_form(lua_State *L, const struct lg_function *row)
 {
+    int given = lua_gettop(L);
     if (lua_isnil(L, lua_upvalueindex(3))) {
-        lua_pushlightuserdata(L, (void *)lg_keyword_form(row));
+        if (!lg_keyword_form(row, lua_newuserdatauv(L, sizeof(struct lg_keyword_form), 0))) lua_pushboolean(L, 0);
         lua_replace(L, lua_upvalueindex(3));
+        lua_settop(L, given);
     }
     return lua_touserdata(L, lua_upvalueindex(3));
 }
 
 /* Calls the function of the row that is upvalue 1, unless it is given more than it takes, but for a table with `out`.
- * Upvalue 2 is how much that is, once it has been counted, upvalue 3 the form for keywords, once it was looked for. */
+ * Upvalue 2 is how much that is, once it has been counted, upvalue 3 the form for keywords, once it was read. */
 static int call_row(lua_State *L)
 {
     const struct lg_function *row = lua_touserdata(L, lua_upvalueindex(1));
     int most = (int)lua_tointeger(L, lua_upvalueindex(2)), given = lua_gettop(L);
     if (given && lua_type(L, given) == LUA_TTABLE) {
-        const char *form = keyword_form(L, row);
+        const struct lg_keyword_form *form = keyword_form(L, row);
         if (form && lg_take_keywords(L, row, form) && lg_out(L, row->name)) return 1;
         given = lua_gettop(L);
     }

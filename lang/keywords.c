@@ -8,7 +8,9 @@ static bool is(const char *s, size_t length, const char *name)
     return strlen(name) == length && !strncmp(s, name, length);
 }
 
-int lg_read_parameters(const char *s, struct lg_parameter_name out[LG_PARAMETERS])
+/* The parameters of a form from behind its parenthesis; -1 where they are more than LG_PARAMETERS. Blanks, brackets and
+ * dots are no part of a name. */
+static int read_parameters(const char *s, struct lg_parameter_name out[LG_PARAMETERS])
 {
     int n = 0, depth = 0;
     bool dtype = false, device = false;
@@ -49,7 +51,8 @@ static bool has_options(const struct lg_function *row)
     return false;
 }
 
-const char *lg_keyword_form(const struct lg_function *row)
+/* From behind the parenthesis of the form that names all parameters; NULL without one. */
+static const char *find_form(const struct lg_function *row)
 {
     size_t length = strlen(row->name);
     const char *of = row->signature;
@@ -64,13 +67,13 @@ const char *lg_keyword_form(const struct lg_function *row)
     return NULL;
 }
 
-/* A table that has names, and is no list, at the end of the arguments? */
-static bool has_names(lua_State *L, int idx)
+bool lg_keyword_form(const struct lg_function *row, struct lg_keyword_form *f)
 {
-    if (!lua_istable(L, idx) || lua_rawlen(L, idx) > 0) return false;
-    bool found = false;
-    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) found |= lua_type(L, -2) == LUA_TSTRING;
-    return found;
+    const char *text = find_form(row);
+    if (!text) return false;
+    f->first = text[-(ptrdiff_t)strlen(row->name) - 2] == ':' ? 2 : 1;
+    f->count = read_parameters(text, f->parameters);
+    return f->count >= 0;
 }
 
 /* What table.pack() gives, an empty list: {n = 0}. */
@@ -142,21 +145,56 @@ static void check_there(lua_State *L, const struct lg_function *row, const struc
     }
 }
 
-bool lg_take_keywords(lua_State *L, const struct lg_function *row, const char *form)
+/* What a table at the end of the arguments is to a form. */
+enum table {
+    NO_NAMES, /* a list, or empty */
+    STAYS,    /* all that it names the function reads itself */
+    SPREADS   /* there is what names the place of an argument, or is an error */
+};
+
+static enum table look_at(lua_State *L, const struct lg_keyword_form *f, int idx)
 {
-    struct lg_parameter_name p[LG_PARAMETERS];
-    int table = lua_gettop(L), first, given;
-    if (!table || !has_names(L, table)) return false;
-    int count = lg_read_parameters(form, p);
-    if (count < 0 || (find(p, count, "n") < 0 && is_empty_pack(L, table))) return false;
-    first = form[-(ptrdiff_t)strlen(row->name) - 2] == ':' ? 2 : 1; /* the argument that the first one is */
-    if (table < first) return false;
+    bool names = false, others = false;
+    if (lua_rawlen(L, idx) > 0) return NO_NAMES;
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
+        if (lua_type(L, -2) != LUA_TSTRING) {
+            others = true;
+            continue;
+        }
+        const char *name = lua_tostring(L, -2);
+        int k = find(f->parameters, f->count, name);
+        names = true;
+        others |= k >= 0 ? !f->parameters[k].floats : strcmp(name, "out") != 0;
+    }
+    return !names ? NO_NAMES : others ? SPREADS : STAYS;
+}
+
+/* Keeps the name and the value at the top in a table at `rest`, which is made for the first of them. */
+static void keep(lua_State *L, int rest)
+{
+    if (lua_isnil(L, rest)) {
+        lua_createtable(L, 0, 2);
+        lua_replace(L, rest);
+    }
+    lua_pushvalue(L, -2);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, rest);
+}
+
+bool lg_take_keywords(lua_State *L, const struct lg_function *row, const struct lg_keyword_form *f)
+{
+    const struct lg_parameter_name *p = f->parameters;
+    const int count = f->count, first = f->first;
+    int table = lua_gettop(L);
+    enum table kind = look_at(L, f, table);
+    if (kind == NO_NAMES || table < first) return false;
+    if (kind == STAYS) return true;
+    if (find(p, count, "n") < 0 && is_empty_pack(L, table)) return false;
     luaL_checkstack(L, 2 * LG_PARAMETERS + 6, NULL);
     table = skip_first(L, p, count, first, table);
-    given = table - first; /* parameters that have their values */
-    lua_newtable(L);       /* the rest */
-    int rest = table + 1, last = given;
-    bool any = false, moves = false;
+    lua_pushnil(L); /* the rest, where there is one */
+    const int given = table - first, rest = table + 1; /* parameters that have their values */
+    int last = given;
     for (int i = 0; i < count; i++) lua_pushnil(L); /* from rest + 1 on: a value for each parameter */
     for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
         if (lua_type(L, -2) != LUA_TSTRING) luaL_error(L, "%s: options have names, as in {name = value}", row->name);
@@ -166,22 +204,15 @@ bool lg_take_keywords(lua_State *L, const struct lg_function *row, const char *f
         if (k >= 0 && k < given && !p[k].floats && !lua_isnil(L, first + k)) /* what floats may stand anywhere */
             luaL_error(L, "%s: %s is argument %d already, and an option, too", row->name, name, k + first);
         if (k < 0 || p[k].floats) {
-            lua_pushvalue(L, -2);
-            lua_pushvalue(L, -2);
-            lua_rawset(L, rest);
-            any = true;
+            keep(L, rest);
             continue;
         }
         lua_pushvalue(L, -1);
         lua_replace(L, k < given ? first + k : rest + 1 + k);
         if (k >= last) last = k + 1;
-        moves = true;
-    }
-    if (!moves) { /* what there is the function reads itself */
-        lua_settop(L, table);
-        return true;
     }
     check_there(L, row, p, count, given, rest);
+    const bool any = !lua_isnil(L, rest);
     int moved = last - given + any, from = lua_gettop(L) + 1;
     for (int k = given; k < last; k++) lua_pushvalue(L, rest + 1 + k);
     if (any) lua_pushvalue(L, rest);
