@@ -5,7 +5,7 @@
 #include "kernels/reduce.h"
 
 #define MOST_NODES 24 /* that a statistic adds */
-#define ROOM       65536
+#define ROOM       98304
 
 /* What a statistic of a small array has computed: its values, each in memory one after the other. */
 struct small {
@@ -117,7 +117,7 @@ static struct kn_source small_op(struct build *b, enum kn_op op, struct kn_sourc
     const int arity = kn_ops[op].arity;
     const enum kn_rule rule = kn_op_texts[op].rule;
     const bool truth = rule == KN_RULE_PREDICATE || rule == KN_RULE_COMPARE;
-    const enum rt_dtype t = dtype_of(arity > 2 ? y : x);
+    const enum rt_dtype t = dtype_of(arity < 3 ? x : y.operand.array ? y : z);
     const void *values[3] = {NULL};
     if (b->status != RT_OK || !x.operand.array) return x;
     int64_t n = x.operand.array->shape[0];
@@ -155,9 +155,22 @@ static struct kn_source small_sums(struct build *b, struct kn_source x, enum rt_
     return sums;
 }
 
+/* How many are true, of all or of each row. */
+static struct kn_source small_count(struct build *b, struct kn_source x)
+{
+    if (b->status != RT_OK || !x.operand.array) return x;
+    const size_t n = b->results ? (size_t)b->results : 1, length = (size_t)x.operand.array->shape[0] / n;
+    const char *values = values_of(b, x.operand.array);
+    int64_t *to = take(b, RT_INT64, (int64_t)n);
+    for (size_t i = 0; to && i < n; i++)
+        to[i] = (int64_t)kn_host_loops()->narrow->count_true[RT_BOOL](values + i * length, length);
+    return note(b, to, RT_INT64, (int64_t)n);
+}
+
 static struct kn_source small_sum(struct build *b, struct kn_source x)
 {
     enum rt_dtype t = kn_sum_dtype(dtype_of(x));
+    if (dtype_of(x) == RT_BOOL && !b->down) return small_count(b, x);
     if (dtype_of(x) != t) x = small_convert(b, x, t);
     if (b->status != RT_OK || !x.operand.array) return x;
     if (b->results) return small_sums(b, x, t);
@@ -283,6 +296,35 @@ static struct kn_source logsumexp(struct build *b, struct kn_source x, int64_t n
     return op(b, KN_ADD, op(b, KN_LOG, sum, sum), max);
 }
 
+/* The values of `of` where x is not NaN, and 0 where it is. */
+static struct kn_source present(struct build *b, struct kn_source x, struct kn_source of)
+{
+    return op3(b, KN_WHERE, op(b, KN_ISNAN, x, x), number(0), of);
+}
+
+static struct kn_source nansum(struct build *b, struct kn_source x)
+{
+    return reduce(b, KN_SUM, present(b, x, x));
+}
+
+/* How many there are, in the dtype of real numbers that the values have. */
+static struct kn_source count_present(struct build *b, struct kn_source x)
+{
+    struct kn_source gone = op(b, KN_ISNAN, x, x);
+    return convert(b, reduce(b, KN_SUM, op(b, KN_LOGICAL_NOT, gone, gone)), rt_real_of(dtype_of(x)));
+}
+
+static struct kn_source nanvariance(struct build *b, struct kn_source x, double ddof, bool root)
+{
+    struct kn_source count = count_present(b, x), left = op(b, KN_SUB, count, number(ddof));
+    struct kn_source d = op(b, KN_SUB, x, op(b, KN_DIV, nansum(b, x), count));
+    if (rt_is_complex(dtype_of(x))) d = op(b, KN_ABS, d, d);
+    d = present(b, x, d);
+    d = op(b, KN_DIV, reduce(b, KN_SUM, op(b, KN_SQUARE, d, d)), left);
+    d = op3(b, KN_WHERE, op(b, KN_GT, left, number(0)), d, number(NAN));
+    return root ? op(b, KN_SQRT, d, d) : d;
+}
+
 static struct kn_source statistic(struct build *b, const struct kn_statistic *s, struct kn_source x, int64_t n)
 {
     enum rt_dtype t = dtype_of(x), result = kn_floating_dtype(t);
@@ -295,16 +337,23 @@ static struct kn_source statistic(struct build *b, const struct kn_statistic *s,
     case KN_NORM: return convert(b, norm(b, wide, s->number), rt_real_of(result));
     case KN_LOGSUMEXP: return convert(b, logsumexp(b, wide, n), result);
     case KN_COUNT_NONZERO: return reduce(b, KN_SUM, convert(b, x, RT_BOOL));
+    case KN_PTP: return op(b, KN_SUB, reduce(b, KN_MAX, x), reduce(b, KN_MIN, x));
+    case KN_NANSUM: return nansum(b, x);
+    case KN_NANMEAN: return convert(b, op(b, KN_DIV, nansum(b, wide), count_present(b, wide)), result);
+    case KN_NANVARIANCE:
+    case KN_NANDEVIATION:
+        return convert(b, nanvariance(b, wide, s->number, s->kind == KN_NANDEVIATION), rt_real_of(result));
     }
     return x;
 }
 
 static enum rt_status check(const struct kn_statistic *s, const struct rt_array *a, int64_t n, struct rt_error *e)
 {
-    static const char *const names[] = {"", "var", "std", "norm", "logsumexp", "count_nonzero"};
+    static const char *const names[] = {"",    "var",    "std",     "norm",   "logsumexp", "count_nonzero",
+                                        "ptp", "nansum", "nanmean", "nanvar", "nanstd"};
     const char *name = s->kind == KN_REDUCTION ? kn_reductions[s->reduction].name : names[s->kind];
     unsigned all = (1u << a->ndim) - 1;
-    bool least = s->kind == KN_REDUCTION && (s->reduction == KN_MIN || s->reduction == KN_MAX);
+    bool least = s->kind == KN_PTP || (s->kind == KN_REDUCTION && (s->reduction == KN_MIN || s->reduction == KN_MAX));
     bool limit = least || (s->kind == KN_NORM && isinf(s->number)) ||
                  (s->kind == KN_REDUCTION && s->reduction == KN_MEAN); /* of no rows of nothing there is nothing */
     bool needs_some = limit || s->kind == KN_VARIANCE || s->kind == KN_DEVIATION;
@@ -336,11 +385,13 @@ enum rt_status kn_expression_statistic(const struct kn_statistic *s, const struc
     return b.status;
 }
 
-/* Made of sums, extremes, conversions and operations on floats, and no mistake. */
-static bool is_plain(const struct kn_statistic *s)
+/* Made of sums, extremes, conversions and operations on floats, and no mistake. Of integers there are no extremes in
+ * all classes. */
+static bool is_plain(const struct kn_statistic *s, enum rt_dtype t)
 {
+    if (s->kind == KN_PTP) return rt_dtypes[t].kind == 'f';
     bool norm = s->kind == KN_NORM && !isnan(s->number);
-    return norm || s->kind == KN_VARIANCE || s->kind == KN_DEVIATION || s->kind == KN_LOGSUMEXP;
+    return norm || (s->kind != KN_REDUCTION && s->kind != KN_NORM && s->kind != KN_COUNT_NONZERO);
 }
 
 /* How many elements are true, of an array that one thread has read before others would have begun. */
@@ -379,7 +430,7 @@ bool kn_small_statistic(const struct kn_statistic *s, const struct rt_array *a, 
         memcpy(element, &count, sizeof count);
         return true;
     }
-    if (!is_plain(s) || !kn_is_small(a)) return false;
+    if (!is_plain(s, a->dtype) || !kn_is_small(a)) return false;
     const void *value = small_values(s, &b, rt_array_host(a), a->dtype, rt_array_size(a), t);
     if (value) memcpy(element, value, rt_dtypes[*t].size);
     return value != NULL;
@@ -420,24 +471,45 @@ static bool count_along(const struct kn_statistic *s, const struct rt_array *a, 
     return true;
 }
 
-/* Rows are combined one by one as kn_small_rows does, columns as reductions combine few elements of many. */
+/* Rows are combined one by one as kn_small_rows does, columns as reductions combine few elements of many: whether those
+ * along the axes are, of which b then knows. */
 #define FEWEST 16
+static bool set_results(struct build *b, const struct rt_array *a, unsigned axes)
+{
+    int last = a->ndim - 1;
+    int64_t size = rt_array_size(a), length = a->shape[last];
+    bool rows = axes == 1u << last && (size / length < KN_MANY_ROWS || length >= KN_SHORT_ROW);
+    b->down = !rows && axes == 1 && a->shape[0] <= FEWEST && size / a->shape[0] >= KN_MANY_ROWS;
+    b->results = size / (rows ? length : a->shape[0]);
+    return rows || b->down;
+}
+
 bool kn_small_statistic_along(const struct kn_statistic *s, const struct rt_array *a, struct rt_array *out)
 {
     struct small room; /* large, and mostly unused */
     struct build b = {.small = &room};
-    int last = a->ndim - 1;
     if (a->ndim < 2 || !kn_is_small(a)) return false;
     if (s->kind == KN_COUNT_NONZERO) return count_along(s, a, out);
-    if (!is_plain(s)) return false;
-    int64_t size = rt_array_size(a), length = a->shape[last];
-    bool rows = s->axes == 1u << last && (size / length < KN_MANY_ROWS || length >= KN_SHORT_ROW);
-    b.down = !rows && s->axes == 1 && a->shape[0] <= FEWEST && size / a->shape[0] >= KN_MANY_ROWS;
-    if (!rows && !b.down) return false;
-    b.results = size / (rows ? length : a->shape[0]);
+    if (!is_plain(s, a->dtype) || !set_results(&b, a, s->axes)) return false;
     enum rt_dtype t;
-    const void *values = small_values(s, &b, rt_array_host(a), a->dtype, size, &t);
+    const void *values = small_values(s, &b, rt_array_host(a), a->dtype, rt_array_size(a), &t);
     char *to = values ? new_along(s, a, t, out) : NULL;
     if (to) memcpy(to, values, (size_t)b.results * rt_dtypes[t].size);
     return to != NULL;
+}
+
+bool kn_small_softmax(const struct rt_array *a, int axis, bool logarithm, struct rt_array *out)
+{
+    struct small room; /* large, and mostly unused */
+    struct build b = {.small = &room};
+    room.used = 0;
+    if (rt_dtypes[a->dtype].kind != 'f' || !kn_is_small(a) || !set_results(&b, a, 1u << axis)) return false;
+    int64_t n = rt_array_size(a);
+    struct kn_source x = note(&b, rt_array_host(a), a->dtype, n), below = op(&b, KN_SUB, x, reduce(&b, KN_MAX, x));
+    struct kn_source powers = op(&b, KN_EXP, below, below), sum = reduce(&b, KN_SUM, powers);
+    struct kn_source y = logarithm ? op(&b, KN_SUB, below, op(&b, KN_LOG, sum, sum)) : op(&b, KN_DIV, powers, sum);
+    if (b.status != RT_OK || rt_array_new(rt_array_device(a), a->dtype, a->ndim, a->shape, out, NULL) != RT_OK)
+        return false;
+    memcpy(rt_array_host(out), values_of(&b, y.operand.array), (size_t)n * rt_dtypes[a->dtype].size);
+    return true;
 }

@@ -1,5 +1,7 @@
 /* Differences, derivatives, integrals and lines between points, put together from operations. */
 #include <string.h>
+#include "kernels/neighbours.h"
+#include "lang/lazy.h"
 #include "lang/steps.h"
 
 /* Pushes `count` elements of an axis (from 0) of the array at x, from `start`, from 0 too. */
@@ -54,10 +56,20 @@ static void check_border(lua_State *L, int idx, const struct rt_array *a, int ax
     lua_pop(L, 1);
 }
 
+/* Steps are what is explained, and what waits is made of. */
+static bool goes_by_steps(lua_State *L, const struct rt_array *a)
+{
+    return lg_explains(L) || lg_waits(a);
+}
+
 static int diff(lua_State *L)
 {
     static const char *const names[] = {"n", "axis", "prepend", "append", NULL};
     const struct rt_array *a = lg_check_form(L, 1);
+    if (lua_gettop(L) == 1 && !goes_by_steps(L, a)) {
+        if (kn_small_diff(a, lg_new_array(L))) return 1;
+        lua_pop(L, 1);
+    }
     lg_spread(L, 2, "diff", names);
     lua_Integer n = lg_integer_option(L, 2, "diff", "n", 1);
     if (n < 0) return luaL_error(L, "diff: n is %I, expected how often, 0 or more", (LUAI_UACINT)n);
@@ -184,12 +196,22 @@ static int push_spacing(lua_State *L, int idx, const struct rt_array *a, int axi
     return at;
 }
 
+/* The spacing at idx is one number, or none is given. */
+static bool is_distance(lua_State *L, int idx)
+{
+    return lua_isnil(L, idx) || lua_type(L, idx) == LUA_TNUMBER;
+}
+
 static int gradient(lua_State *L)
 {
     const struct rt_array *a = make_floating(L);
     int axes[RT_MAX_DIMS], count = 0;
     lua_settop(L, 3);
     if (a->ndim == 0) return luaL_error(L, "gradient: an array of no axes has no neighbours");
+    if (lua_isnil(L, 3) && is_distance(L, 2) && !goes_by_steps(L, a)) {
+        if (kn_small_gradient(a, luaL_optnumber(L, 2, 1), lg_new_array(L))) return 1;
+        lua_pop(L, 1);
+    }
     if (lua_isnil(L, 3))
         for (; count < a->ndim; count++) axes[count] = count;
     else
@@ -215,6 +237,11 @@ static int trapezoid(lua_State *L)
     lua_settop(L, 3);
     int axis = check_axis_or_last(L, 3, y, "trapezoid"), width = 2;
     int64_t n = y->shape[axis], rest = n > 0 ? n - 1 : 0;
+    _Alignas(16) char element[RT_ELEMENT];
+    if (is_distance(L, 2) && !goes_by_steps(L, y) && kn_small_trapezoid(y, luaL_optnumber(L, 2, 1), element)) {
+        lg_push_scalar(L, y->dtype, element);
+        return 1;
+    }
     if (lua_isnil(L, 2)) {
         lua_pushinteger(L, 1);
         lua_replace(L, 2);

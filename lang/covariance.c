@@ -52,9 +52,7 @@ static int ptp(lua_State *L)
     const struct rt_array *a = lg_check_form(L, 1);
     lg_check(L, kn_check_real(a, "ptp", lg_error_box(L)));
     lg_check_reduction(L, 2, a->ndim, NULL, &r);
-    int axes = lg_push_axes(L, r.axes, a->ndim);
-    int high = lg_step(L, "max", "vvb", 1, axes, 1), low = lg_step(L, "min", "vvb", 1, axes, 1);
-    return lg_end_reduction(L, lg_step(L, "sub", "vv", high, low), a, &r);
+    return lg_reduce_to_statistic(L, KN_PTP, &r);
 }
 
 /* quantile with q in parts of a hundred. */

@@ -192,7 +192,7 @@ bool lg_take_keywords(lua_State *L, const struct lg_function *row, const struct 
     if (find(p, count, "n") < 0 && is_empty_pack(L, table)) return false;
     luaL_checkstack(L, 2 * LG_PARAMETERS + 6, NULL);
     table = skip_first(L, p, count, first, table);
-    lua_pushnil(L); /* the rest, where there is one */
+    lua_pushnil(L);                                    /* the rest, where there is one */
     const int given = table - first, rest = table + 1; /* parameters that have their values */
     int last = given;
     for (int i = 0; i < count; i++) lua_pushnil(L); /* from rest + 1 on: a value for each parameter */

@@ -1,6 +1,7 @@
 /* Reductions and scans that take NaN for elements that are not there. */
 #include <math.h>
 #include <string.h>
+#include "lang/lazy.h"
 #include "lang/reduce.h"
 #include "lang/steps.h"
 
@@ -16,38 +17,40 @@ static int push_filled(lua_State *L, double number)
     return lg_step(L, "where", "vnv", lg_step(L, "isnan", "v", 1), number, 1);
 }
 
-/* Reads the axes at 2; `ddof` is the name of the number that may follow. Returns where their list is, which stands for
- * them in steps. */
-static int check_axes(lua_State *L, const char *ddof, struct lg_reduction *r)
+/* Reads the axes at 2. Returns where their list is, which stands for them in steps. */
+static int check_axes(lua_State *L, struct lg_reduction *r)
 {
     const struct rt_array *a = lg_check_form(L, 1);
-    lg_check_reduction(L, 2, a->ndim, ddof, r);
+    lg_check_reduction(L, 2, a->ndim, NULL, r);
     return lg_push_axes(L, r->axes, a->ndim);
 }
 
-/* Pushes how many elements are not NaN, in the floating dtype, with the reduced axes. */
-static int push_counts(lua_State *L, int axes, enum rt_dtype dtype)
-{
-    int there = lg_step(L, "logical_not", "v", lg_step(L, "isnan", "v", 1));
-    return lg_step(L, "to", "vs", lg_step(L, "sum", "vvb", there, axes, 1), rt_dtypes[dtype].name);
-}
-
-static int filled_reduction(lua_State *L, const char *name, const char *plain, double number)
+/* Of elements that cannot be NaN it is the plain reduction. */
+static int present_statistic(lua_State *L, const char *name, const char *plain, enum kn_statistic_kind kind)
 {
     struct lg_reduction r = {0};
     if (lg_out(L, name)) return 1;
-    int axes = check_axes(L, NULL, &r);
-    const struct rt_array *a = lg_form(L, 1);
-    return lg_end_reduction(L, lg_step(L, plain, "vvb", push_filled(L, number), axes, 1), a, &r);
+    const struct rt_array *a = lg_check_form(L, 1);
+    lg_check_reduction(L, 2, a->ndim, NULL, &r);
+    if (has_nan(a)) return lg_reduce_to_statistic(L, kind, &r);
+    return lg_end_reduction(L, lg_step(L, plain, "vvb", 1, lg_push_axes(L, r.axes, a->ndim), 1), a, &r);
 }
 
 static int nansum(lua_State *L)
 {
-    return filled_reduction(L, "nansum", "sum", 0);
+    return present_statistic(L, "nansum", "sum", KN_NANSUM);
+}
+static int nanmean(lua_State *L)
+{
+    return present_statistic(L, "nanmean", "mean", KN_NANMEAN);
 }
 static int nanprod(lua_State *L)
 {
-    return filled_reduction(L, "nanprod", "prod", 1);
+    struct lg_reduction r = {0};
+    if (lg_out(L, "nanprod")) return 1;
+    int axes = check_axes(L, &r);
+    const struct rt_array *a = lg_form(L, 1);
+    return lg_end_reduction(L, lg_step(L, "prod", "vvb", push_filled(L, 1), axes, 1), a, &r);
 }
 
 /* Whether there is NaN in the array at idx, which is computed for that. */
@@ -59,14 +62,30 @@ static bool holds_nan(lua_State *L, int idx)
     return found;
 }
 
+/* Pushes the extreme of all elements of a small array, of which none is NaN. */
+static bool push_small_extreme(lua_State *L, const struct rt_array *a, enum kn_reduction reduction,
+                               const struct lg_reduction *r)
+{
+    enum rt_dtype t;
+    _Alignas(16) char element[RT_ELEMENT];
+    if (!r->value || lg_explains(L) || lg_waits(a) || !kn_small_reduction(reduction, a, &t, element)) return false;
+    if (has_nan(a) && isnan(rt_load_double(t, element))) return false;
+    lg_push_scalar(L, t, element);
+    return true;
+}
+
 /* An extreme is NaN where one of its elements is: only then more than one pass is needed. */
-static int extreme(lua_State *L, const char *name, const char *plain, double number)
+static int extreme(lua_State *L, const char *name, enum kn_reduction reduction)
 {
     struct lg_reduction r = {0};
+    const char *plain = kn_reductions[reduction].name;
+    const double number = reduction == KN_MIN ? INFINITY : -INFINITY;
     if (lg_out(L, name)) return 1;
-    lg_check(L, kn_check_real(lg_check_form(L, 1), name, lg_error_box(L)));
-    int axes = check_axes(L, NULL, &r);
-    const struct rt_array *a = lg_form(L, 1);
+    const struct rt_array *a = lg_check_form(L, 1);
+    lg_check(L, kn_check_real(a, name, lg_error_box(L)));
+    lg_check_reduction(L, 2, a->ndim, NULL, &r);
+    if (push_small_extreme(L, a, reduction, &r)) return 1;
+    int axes = lg_push_axes(L, r.axes, a->ndim);
     bool host = !kn_runs_generated(rt_array_device(a));
     int result = !has_nan(a) || host ? lg_step(L, plain, "vvb", 1, axes, 1) : 0;
     if (has_nan(a) && (!host || holds_nan(L, result))) {
@@ -79,11 +98,11 @@ static int extreme(lua_State *L, const char *name, const char *plain, double num
 
 static int nanmin(lua_State *L)
 {
-    return extreme(L, "nanmin", "min", INFINITY);
+    return extreme(L, "nanmin", KN_MIN);
 }
 static int nanmax(lua_State *L)
 {
-    return extreme(L, "nanmax", "max", -INFINITY);
+    return extreme(L, "nanmax", KN_MAX);
 }
 
 static int place(lua_State *L, const char *name, const char *plain, double number)
@@ -91,7 +110,7 @@ static int place(lua_State *L, const char *name, const char *plain, double numbe
     struct lg_reduction r = {0};
     if (lg_out(L, name)) return 1;
     lg_check(L, kn_check_real(lg_check_form(L, 1), name, lg_error_box(L)));
-    int axes = check_axes(L, NULL, &r);
+    int axes = check_axes(L, &r);
     const struct rt_array *a = lg_form(L, 1);
     if (has_nan(a)) {
         int none = lg_step(L, "all", "vvb", lg_step(L, "isnan", "v", 1), axes, 1);
@@ -124,59 +143,22 @@ static enum rt_dtype widen(lua_State *L)
     return t;
 }
 
-/* The result at the top, with the reduced axes, rounded and as the user wants it. */
-static int finish(lua_State *L, enum rt_dtype t, const struct rt_array *a, const struct lg_reduction *r)
-{
-    int at = lua_gettop(L);
-    return lg_end_reduction(L, lg_form(L, at)->dtype == t ? at : lg_step(L, "to", "vs", at, rt_dtypes[t].name), a, r);
-}
-
-static enum rt_dtype real_of(enum rt_dtype t)
-{
-    return t == RT_COMPLEX64 ? RT_FLOAT32 : t == RT_COMPLEX128 ? RT_FLOAT64 : t;
-}
-
-static int nanmean(lua_State *L)
-{
-    struct lg_reduction r = {0};
-    if (lg_out(L, "nanmean")) return 1;
-    int axes = check_axes(L, NULL, &r);
-    const struct rt_array *a = lg_form(L, 1);
-    if (!has_nan(a)) return lg_end_reduction(L, lg_step(L, "mean", "vvb", 1, axes, 1), a, &r);
-    enum rt_dtype t = widen(L);
-    a = lg_form(L, 1);
-    int sum = lg_step(L, "sum", "vvb", push_filled(L, 0), axes, 1);
-    lg_step(L, "div", "vv", sum, push_counts(L, axes, real_of(a->dtype)));
-    return finish(L, t, a, &r);
-}
-
-static int deviation(lua_State *L, const char *name, bool root)
+static int deviation(lua_State *L, const char *name, enum kn_statistic_kind kind)
 {
     struct lg_reduction r = {0};
     if (lg_out(L, name)) return 1;
-    int axes = check_axes(L, "ddof", &r);
+    lg_check_reduction(L, 2, lg_check_form(L, 1)->ndim, "ddof", &r);
     if (!lua_istable(L, 2) || lua_rawlen(L, 2) > 0) r.number = lua_isnumber(L, 4) ? lua_tonumber(L, 4) : 0;
-    enum rt_dtype t = real_of(widen(L));
-    const struct rt_array *a = lg_form(L, 1);
-    int counts = push_counts(L, axes, real_of(a->dtype));
-    int mean = lg_step(L, "div", "vv", lg_step(L, "sum", "vvb", push_filled(L, 0), axes, 1), counts);
-    int away = lg_step(L, "abs", "v", lg_step(L, "sub", "vv", 1, mean));
-    away = lg_step(L, "where", "viv", lg_step(L, "isnan", "v", 1), (int64_t)0, away);
-    int sum = lg_step(L, "sum", "vvb", lg_step(L, "square", "v", away), axes, 1);
-    int left = lg_step(L, "sub", "vn", counts, r.number);
-    int result = lg_step(L, "div", "vv", sum, left);
-    result = lg_step(L, "where", "vvn", lg_step(L, "gt", "vi", left, (int64_t)0), result, (double)NAN);
-    if (root) lg_step(L, "sqrt", "v", result);
-    return finish(L, t, a, &r);
+    return lg_reduce_to_statistic(L, kind, &r);
 }
 
 static int nanvar(lua_State *L)
 {
-    return deviation(L, "nanvar", false);
+    return deviation(L, "nanvar", KN_NANVARIANCE);
 }
 static int nanstd(lua_State *L)
 {
-    return deviation(L, "nanstd", true);
+    return deviation(L, "nanstd", KN_NANDEVIATION);
 }
 
 /* ---- by order ---- */

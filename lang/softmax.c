@@ -1,4 +1,5 @@
 /* What classifiers end with: softmax, its logarithm, and classes as rows. */
+#include "lang/lazy.h"
 #include "lang/reduce.h"
 #include "lang/steps.h"
 
@@ -20,10 +21,21 @@ static int push_below_greatest(lua_State *L, int64_t axis)
     return lg_step(L, "sub", "vv", x, lg_step(L, "max", "vib", x, axis, 1));
 }
 
+/* Pushes it of a small array without steps; the axis counts from 1. */
+static bool push_small(lua_State *L, int64_t axis, bool logarithm)
+{
+    const struct rt_array *a = lg_form(L, 1);
+    if (lg_explains(L) || lg_waits(a)) return false;
+    if (kn_small_softmax(a, (int)axis - 1, logarithm, lg_new_array(L))) return true;
+    lua_pop(L, 1);
+    return false;
+}
+
 static int softmax(lua_State *L)
 {
     if (lg_out(L, "softmax")) return 1;
     int64_t axis = check_axis(L, "softmax");
+    if (push_small(L, axis, false)) return 1;
     int powers = lg_step(L, "exp", "v", push_below_greatest(L, axis));
     lg_step(L, "div", "vv", powers, lg_step(L, "sum", "vib", powers, axis, 1));
     return 1;
@@ -33,6 +45,7 @@ static int log_softmax(lua_State *L)
 {
     if (lg_out(L, "log_softmax")) return 1;
     int64_t axis = check_axis(L, "log_softmax");
+    if (push_small(L, axis, true)) return 1;
     int below = push_below_greatest(L, axis), powers = lg_step(L, "exp", "v", below);
     int sum = lg_step(L, "sum", "vib", powers, axis, 1);
     lg_step(L, "sub", "vv", below, lg_step(L, "log", "v", sum));

@@ -7,25 +7,23 @@
 #include "lang/closest.h"
 #include "lang/steps.h"
 
-/* Of the array at 1; what r says is in it. */
-static int push_statistic(lua_State *L, struct kn_statistic *s, struct lg_reduction *r)
+int lg_reduce_to_statistic(lua_State *L, enum kn_statistic_kind kind, const struct lg_reduction *r)
 {
+    const struct kn_statistic s = {.kind = kind, .axes = r->axes, .number = r->number};
     const bool explains = lg_explains(L);
     const struct rt_array *a = lg_check_form(L, 1);
     enum rt_dtype t;
     _Alignas(16) char element[RT_ELEMENT];
-    s->axes = r->axes;
-    s->number = r->number;
-    if (r->value && !explains && !lg_waits(a) && kn_small_statistic(s, a, &t, element)) {
+    if (r->value && !explains && !lg_waits(a) && kn_small_statistic(&s, a, &t, element)) {
         lg_push_scalar(L, t, element);
         return 1;
     }
     if (!r->value && !r->keepdims && !explains && !lg_waits(a)) {
         struct rt_array *out = lg_new_array(L);
-        if (kn_small_statistic_along(s, a, out)) return 1;
+        if (kn_small_statistic_along(&s, a, out)) return 1;
         lua_pop(L, 1);
     }
-    lg_push_statistic(L, a, s, r->keepdims || explains);
+    lg_push_statistic(L, a, &s, r->keepdims || explains);
     return r->value && !explains ? lg_push_number_of(L) : 1;
 }
 
@@ -33,10 +31,9 @@ static int variance_or(lua_State *L, enum kn_statistic_kind kind)
 {
     if (lg_out(L, kind == KN_VARIANCE ? "var" : "std")) return 1;
     struct lg_reduction r = {.number = 0};
-    struct kn_statistic s = {.kind = kind};
     lg_check_reduction(L, 2, lg_check_form(L, 1)->ndim, "ddof", &r);
     if (!lua_istable(L, 2) || lua_rawlen(L, 2) > 0) r.number = luaL_optnumber(L, 4, 0);
-    return push_statistic(L, &s, &r);
+    return lg_reduce_to_statistic(L, kind, &r);
 }
 
 static int variance(lua_State *L)
@@ -53,7 +50,6 @@ static int norm(lua_State *L)
 {
     if (lg_out(L, "norm")) return 1;
     struct lg_reduction r = {.number = 2};
-    struct kn_statistic s = {.kind = KN_NORM};
     const struct rt_array *a = lg_check_form(L, 1);
     if (lua_istable(L, 2)) {
         lg_check_reduction(L, 2, a->ndim, "ord", &r);
@@ -61,16 +57,15 @@ static int norm(lua_State *L)
         r.number = luaL_optnumber(L, 2, 2);
         lg_check_reduction(L, 3, a->ndim, NULL, &r);
     }
-    return push_statistic(L, &s, &r);
+    return lg_reduce_to_statistic(L, KN_NORM, &r);
 }
 
 static int plain(lua_State *L, enum kn_statistic_kind kind)
 {
     if (lg_out(L, kind == KN_LOGSUMEXP ? "logsumexp" : "count_nonzero")) return 1;
     struct lg_reduction r = {0};
-    struct kn_statistic s = {.kind = kind};
     lg_check_reduction(L, 2, lg_check_form(L, 1)->ndim, NULL, &r);
-    return push_statistic(L, &s, &r);
+    return lg_reduce_to_statistic(L, kind, &r);
 }
 
 static int logsumexp(lua_State *L)
