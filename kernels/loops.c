@@ -278,6 +278,7 @@ FROM_COMPLEX(FROM_FLOAT, C64, c64)
 FROM_COMPLEX(FROM_FLOAT, C128, c128)
 
 #include "kernels/loops_parted.h"
+#include "kernels/loops_places.h"
 
 #if defined __F16C__
 static void round_to_half(void *out, const void *in, size_t n)
@@ -533,6 +534,11 @@ const struct kn_loops KN_LEVEL = {
     .indices_64 = indices_64,
     .counted_32 = counted_32,
     .counted_64 = counted_64,
+    .ordered_32 = ordered_F32,
+    .ordered_64 = ordered_F64,
+    .places_32 = places_32,
+    .places_64 = places_64,
+    .lines = {{lines_F32_F32, lines_F32_F64}, {lines_F64_F32, lines_F64_F64}},
     .past = past_lines,
 };
 #endif

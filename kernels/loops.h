@@ -36,6 +36,20 @@ typedef size_t kn_first_loop(const void *values, const void *value, size_t n);
  * same with `count` rows more, up to 2^31, of which the first is the `index`-th. */
 typedef void kn_search_loop(void *best, int64_t *where, const void *rows, ptrdiff_t stride, size_t count, int64_t index,
                             size_t n);
+/* Keys of n floats, int32 or int64 as wide as they, that compare as the values do, both zeros alike and NaN last. */
+typedef void kn_ordered_loop(void *keys, const void *values, size_t n);
+/* Where, from 1 to n + 1, each of `count` keys could be inserted before an element of a row of 1 to 2^31 - 1 keys in
+ * order, the first such place or, with `right`, the last. */
+typedef void kn_places_loop(int64_t *places, const void *row, size_t n, const void *keys, bool right, size_t count);
+/* Points (x, y) of ascending x, n at least 1, and what is below and above them; y at `count` values between them, whose
+ * places, with `right`, are known. */
+struct kn_lines {
+    const void *x, *y;
+    size_t n;
+    double left, right;
+};
+typedef void kn_lines_loop(void *out, const void *values, const int64_t *places, const struct kn_lines *l,
+                           size_t count);
 /* Adds the n values of each of `rows` rows, 1 or KN_SUMMED_ROWS, that are `stride` apart to KN_WIDE_LANES lanes of its
  * own, doubles or int64, of which all but `seen` values of a row are to come: value i goes to lane i modulo their
  * number. */
@@ -90,6 +104,9 @@ struct kn_loops {
     void (*sequence_f64)(double *block, double start, double step, size_t n);
     kn_indices_loop *indices_32, *indices_64; /* of int32 and int64 */
     kn_counted_loop *counted_32, *counted_64;
+    kn_ordered_loop *ordered_32, *ordered_64;
+    kn_places_loop *places_32, *places_64;
+    kn_lines_loop *lines[2][2]; /* float32 and float64 of x, then of y; the result is as wide as the wider one */
     kn_past_loop *past;
 };
 

@@ -21,6 +21,12 @@ enum rt_status kn_topk(const struct rt_array *a, int64_t k, int axis, bool desce
  * before without disorder, from 1, as int64; with `right` the last such. Compared in the common dtype. */
 enum rt_status kn_search(const struct rt_array *sorted, const struct rt_array *values, bool right, struct rt_array *out,
                          struct rt_error *e);
+/* For each value of a (any shape) y at the lines between the points (x, y), two arrays of one axis and at least one
+ * element, whose x ascend; `left` below them, `right` above. A new array of the dtype that x and y have in common.
+ * RT_UNSUPPORTED where that is for operations one by one: on devices that run generated code, and of what is not
+ * float32 or float64, or of an a that has not the dtype of x. */
+enum rt_status kn_interp(const struct rt_array *a, const struct rt_array *x, const struct rt_array *y, double left,
+                         double right, struct rt_array *out, struct rt_error *e);
 /* The different elements in order, 1-D. Unless NULL: `inverse` (a's shape) the index of each element among them,
  * `counts` how often each comes; int64. 0.0 and -0.0 are one, and so are all NaN. */
 enum rt_status kn_unique(const struct rt_array *a, struct rt_array *values, struct rt_array *inverse,

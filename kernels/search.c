@@ -1,6 +1,9 @@
-/* Binary search of many values in a sorted array, by the keys of keys.h: one loop for all dtypes of a size. */
+/* Binary search of many values in a sorted array, by the keys of keys.h: one loop for all dtypes of a size. On the host
+ * values of 4 and 8 bytes are looked for some at a time, in a row of keys. And lines between points, which are what two
+ * of them are found for. */
 #include <stdlib.h>
 #include <string.h>
+#include "kernels/host.h"
 #include "kernels/keys_cuda.h"
 #include "kernels/order.h"
 #include "kernels/program.h"
@@ -49,6 +52,77 @@ SEARCH(uint8_t, key_8, same_8)
 SEARCH(uint16_t, key_16, same_16)
 SEARCH(uint32_t, key_32, same_32)
 SEARCH(uint64_t, key_64, same_64)
+
+/* ---- values of 4 and 8 bytes, as keys that are compared with signs ---- */
+
+struct row {
+    const struct kn_loops *loops;
+    enum rt_dtype dtype;
+    const void *keys; /* of the sorted array, in `made` or as it is */
+    size_t n;
+    void *made;
+    bool right;
+    /* Of what is looked for: */
+    const char *values;
+    int64_t *out;
+    const struct kn_lines *lines; /* NULL: places are what is wanted */
+    kn_lines_loop *between;
+    char *to;
+    size_t element; /* bytes of one there */
+};
+
+static void make_keys(const struct row *r, void *keys, const void *values, size_t n)
+{
+    const uint32_t *from_32 = values;
+    const uint64_t *from_64 = values;
+    switch (r->dtype) {
+    case RT_FLOAT32: r->loops->ordered_32(keys, values, n); break;
+    case RT_FLOAT64: r->loops->ordered_64(keys, values, n); break;
+    case RT_UINT32:
+        for (size_t i = 0; i < n; i++) ((uint32_t *)keys)[i] = from_32[i] ^ 0x80000000;
+        break;
+    default:
+        for (size_t i = 0; i < n; i++) ((uint64_t *)keys)[i] = from_64[i] ^ 0x8000000000000000;
+    }
+}
+
+static bool has_own_order(enum rt_dtype t)
+{
+    return t == RT_INT32 || t == RT_INT64;
+}
+
+/* False where the row is too long to be gone through for so few values, or there is no memory for it. */
+static bool make_row(struct row *r, const struct rt_array *sorted, size_t count, bool right)
+{
+    size_t n = (size_t)sorted->shape[0], size = rt_dtypes[sorted->dtype].size;
+    *r = (struct row){
+        .loops = kn_host_loops(), .dtype = sorted->dtype, .keys = rt_array_host(sorted), .n = n, .right = right};
+    if (size < 4 || n == 0 || n > INT32_MAX) return false;
+    if (has_own_order(r->dtype)) return true;
+    if (n / 4 > count || !(r->made = rt_alloc(n * size))) return false;
+    make_keys(r, r->made, rt_array_host(sorted), n);
+    r->keys = r->made;
+    return true;
+}
+
+static void row_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct row *r = context;
+    const size_t size = rt_dtypes[r->dtype].size;
+    _Alignas(64) char keys[KN_BLOCK * 8];
+    int64_t places[KN_BLOCK];
+    (void)worker;
+    for (size_t i = begin, n; i < end && !rt_interrupted(); i += n) {
+        n = end - i < KN_BLOCK ? end - i : KN_BLOCK;
+        const void *values = r->values + i * size;
+        if (!has_own_order(r->dtype)) make_keys(r, keys, values, n);
+        (size == 4 ? r->loops->places_32 : r->loops->places_64)(r->lines ? places : r->out + i, r->keys, r->n,
+                                                                has_own_order(r->dtype) ? values : keys, r->right, n);
+        if (r->lines) r->between(r->to + i * r->element, values, places, r->lines, n);
+    }
+}
+
+/* ---- values of 1 and 2 bytes ---- */
 
 struct lookup {
     const void *values;
@@ -103,7 +177,15 @@ static enum rt_status search_host(const struct rt_array *sorted, const struct rt
                        kn_key_infinity(sorted->dtype),
                        right};
     size_t size = rt_dtypes[sorted->dtype].size, count = (size_t)rt_array_size(out);
-    if (!search_patterns(&s, size, count)) rt_parallel_for(count, PIECE, loops[size], &s);
+    struct row r;
+    if (make_row(&r, sorted, count, right)) {
+        r.values = s.values;
+        r.out = s.out;
+        rt_parallel_for(count, PIECE, row_piece, &r);
+    } else if (!search_patterns(&s, size, count)) {
+        rt_parallel_for(count, PIECE, loops[size], &s);
+    }
+    free(r.made);
     return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
 }
 
@@ -176,6 +258,47 @@ enum rt_status kn_search(const struct rt_array *sorted, const struct rt_array *v
                                                             : search_host(&s, &v, right, out, e);
     rt_array_release(&s);
     rt_array_release(&v);
+    if (status != RT_OK) rt_array_release(out);
+    return status;
+}
+
+static bool is_wide_float(const struct rt_array *a)
+{
+    return a->dtype == RT_FLOAT32 || a->dtype == RT_FLOAT64;
+}
+
+enum rt_status kn_interp(const struct rt_array *a, const struct rt_array *x, const struct rt_array *y, double left,
+                         double right, struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array points = {0}, heights = {0}, values = {0};
+    struct row r = {0};
+    memset(out, 0, sizeof *out);
+    enum rt_status status = kn_check_devices((const struct rt_array *[]){a, x, y}, 3, e);
+    if (status != RT_OK) return status;
+    if (kn_runs_generated(rt_array_device(a)) || a->dtype != x->dtype || !is_wide_float(a) || !is_wide_float(y))
+        return rt_fail(e, RT_UNSUPPORTED, "interp: no loop for these arrays");
+    enum rt_dtype t = kn_promote(x->dtype, y->dtype);
+    status = rt_array_new(rt_array_device(a), t, a->ndim, a->shape, out, e);
+    if (status == RT_OK) status = kn_contiguous(a, &values, e);
+    if (status == RT_OK) status = kn_contiguous(x, &points, e);
+    if (status == RT_OK) status = kn_contiguous(y, &heights, e);
+    size_t count = (size_t)rt_array_size(a);
+    if (status == RT_OK && count > 0 && !make_row(&r, &points, SIZE_MAX, true))
+        status = rt_fail(e, RT_NOMEM, "out of memory: interp keeps a key of each point");
+    if (status == RT_OK && count > 0) {
+        struct kn_lines lines = {rt_array_host(&points), rt_array_host(&heights), r.n, left, right};
+        r.values = rt_array_host(&values);
+        r.lines = &lines;
+        r.between = r.loops->lines[x->dtype == RT_FLOAT64][y->dtype == RT_FLOAT64];
+        r.to = rt_array_host(out);
+        r.element = rt_dtypes[t].size;
+        rt_parallel_for(count, PIECE, row_piece, &r);
+        if (rt_interrupted()) status = rt_fail(e, RT_INTERRUPTED, "interrupted");
+    }
+    free(r.made);
+    rt_array_release(&points);
+    rt_array_release(&heights);
+    rt_array_release(&values);
     if (status != RT_OK) rt_array_release(out);
     return status;
 }

@@ -1,6 +1,7 @@
 /* Differences, derivatives, integrals and lines between points, put together from operations. */
 #include <string.h>
 #include "kernels/neighbours.h"
+#include "kernels/order.h"
 #include "lang/lazy.h"
 #include "lang/steps.h"
 
@@ -287,6 +288,24 @@ static int check_outside(lua_State *L, int idx, int64_t i)
     return idx;
 }
 
+/* The lines in one pass over what is at 1, where there is a loop for that; outside of the points it is what 4 and 5
+ * say.
+ */
+static bool push_lines(lua_State *L)
+{
+    struct rt_error *e = lg_error_box(L);
+    if (lg_explains(L)) return false;
+    const struct rt_array *x = lg_check_array(L, 1), *xp = lg_check_array(L, 2), *fp = lg_check_array(L, 3);
+    enum rt_status status = kn_interp(x, xp, fp, lua_tonumber(L, 4), lua_tonumber(L, 5), lg_new_array(L), e);
+    if (status == RT_UNSUPPORTED) {
+        rt_error_clear(e);
+        lua_pop(L, 1);
+        return false;
+    }
+    lg_check(L, status);
+    return true;
+}
+
 static int interp(lua_State *L)
 {
     lua_settop(L, 5);
@@ -303,6 +322,10 @@ static int interp(lua_State *L)
     lg_check(L, kn_check_real(lg_form(L, 1), "interp", lg_error_box(L)));
     lg_check(L, kn_check_real(lg_form(L, 2), "interp", lg_error_box(L)));
     int left = check_outside(L, 4, 1), right = check_outside(L, 5, n);
+    if (push_lines(L)) {
+        if (number) lg_step(L, "item", "v", lua_gettop(L));
+        return 1;
+    }
     int place = lg_step(L, "searchsorted", "vvs", 2, 1, "right");
     int two = lg_step(L, "clip", "vii", place, (int64_t)(n > 1 ? 2 : 1), n);
     int one = lg_step(L, "clip", "vii", lg_step(L, "sub", "vi", two, (int64_t)1), (int64_t)1, n);

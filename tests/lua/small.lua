@@ -100,3 +100,71 @@ t.every("neighbours", function(device)
   t.eq(squares:trapezoid(2), 84.0)
   t.same(gpu.array({ 5, 1 }, "int32", device):diff():totable(), { -4 })
 end)
+
+-- Where a key could be inserted, by looking at every element; NaN is behind all else.
+local function place(list, key, right)
+  local before = 0
+  for _, v in ipairs(list) do
+    local less = v == v and (key ~= key or v < key)
+    if less or (right and (v == key or (v ~= v and key ~= key))) then before = before + 1 end
+  end
+  return before + 1
+end
+
+t.every("searchsorted of every dtype and of numbers around whole vectors", function(device)
+  gpu.seed(5)
+  local host = device == "cpu"
+  for _, dtype in ipairs(host and t.dtypes or { "float32" }) do
+    local signed = not dtype:find("^u") and dtype ~= "bool"
+    for _, n in ipairs(host and { 1, 2, 7, 16, 90 } or { 7 }) do
+      for _, count in ipairs(host and { 1, 31, 33, 128, 130 } or { 33 }) do
+        local row = (gpu.rand(n, "float64", device) * 40 - (signed and 20 or 0)):to(dtype)
+        local keys = (gpu.rand(count, "float64", device) * 50 - (signed and 25 or 0)):to(dtype)
+        if dtype:find("float") and n > 6 then row[1], row[2], row[3], row[4], row[5] = nan, inf, -inf, -0.0, 0 end
+        if dtype:find("float") and count > 6 then keys[1], keys[2], keys[3], keys[4], keys[5] = nan, -inf, inf, 0, -0.0 end
+        row = row:sort()
+        if count > 9 then keys[8], keys[9] = row[1], row[n] end
+        local list = row:totable()
+        for _, side in ipairs({ "left", "right" }) do
+          local places = row:searchsorted(keys, side):totable()
+          for i, key in ipairs(keys:totable()) do
+            if dtype == "bool" then
+              t.eq(places[i], row:to("uint8"):searchsorted(keys:to("uint8"), side)[i])
+            else
+              t.eq(places[i], place(list, key, side == "right"), ("%s %d in %d, %s"):format(dtype, count, n, side))
+            end
+          end
+        end
+      end
+    end
+  end
+end)
+
+-- The lines between points, one operation after the other.
+local function lines(x, xs, ys, left, right)
+  local n = xs.size
+  local two = xs:searchsorted(x, "right"):clip(n > 1 and 2 or 1, n)
+  local one = (two - 1):clip(1, n)
+  local x1, y1 = xs:take(one), ys:take(one)
+  local y = (ys:take(two) - y1) / (xs:take(two) - x1) * (x - x1) + y1
+  y = gpu.where(x:eq(xs[{ { n, n } }]), ys[{ { n, n } }], y)
+  return gpu.where(x:lt(xs[{ { 1, 1 } }]), left or ys[1], gpu.where(x:gt(xs[{ { n, n } }]), right or ys[n], y))
+end
+
+t.every("interp gives what its steps give", function(device)
+  gpu.seed(6)
+  local kinds = { { "float32", "float32" }, { "float32", "float64" }, { "float64", "float32" }, { "float64", "float64" },
+    { "float32", "int32" }, { "float16", "float16" } }
+  for _, kind in ipairs(device == "cpu" and kinds or { kinds[1] }) do
+    for _, n in ipairs({ 1, 2, 40 }) do
+      local xs = (gpu.rand(n, "float64", device) * 10):to(kind[1]):sort()
+      local ys = (gpu.rand(n, "float64", device) * 10):to(kind[2])
+      if n > 2 and kind[2] ~= "int32" then ys[7], ys[9] = inf, nan end
+      local x = (gpu.rand(150, "float64", device) * 14 - 2):to(kind[1])
+      x[1], x[2], x[3], x[4], x[5] = nan, inf, -inf, xs[1], xs[n]
+      t.eq(bits(x:interp(xs, ys)), bits(lines(x, xs, ys)))
+      t.eq(bits(x:interp(xs, ys, -1, 0.3)), bits(lines(x, xs, ys, -1, 0.3)))
+      t.eq(bits(x:reshape(10, 15).T:interp(xs, ys)), bits(lines(x, xs, ys):reshape(10, 15).T))
+    end
+  end
+end)
