@@ -29,27 +29,27 @@ ORDERED(ordered_F64, double, int64_t, INT64_MAX)
 #if defined __AVX512F__
 #define PLACE_BYTES 64
 typedef __m512i place_vector;
-#define LOAD_PLACES(p)                  _mm512_loadu_si512(p)
-#define GATHER_32(row, at)              _mm512_i32gather_epi32(at, row, 4)
-#define GATHER_64(row, at)              _mm512_i64gather_epi64(at, row, 8)
-#define AHEAD_32(at, v, key, by)        _mm512_mask_add_epi32(at, _mm512_cmplt_epi32_mask(v, key), at, by)
-#define AHEAD_64(at, v, key, by)        _mm512_mask_add_epi64(at, _mm512_cmplt_epi64_mask(v, key), at, by)
+#define LOAD_PLACES(p)                   _mm512_loadu_si512(p)
+#define GATHER_32(row, at)               _mm512_i32gather_epi32(at, row, 4)
+#define GATHER_64(row, at)               _mm512_i64gather_epi64(at, row, 8)
+#define AHEAD_32(at, v, key, by)         _mm512_mask_add_epi32(at, _mm512_cmplt_epi32_mask(v, key), at, by)
+#define AHEAD_64(at, v, key, by)         _mm512_mask_add_epi64(at, _mm512_cmplt_epi64_mask(v, key), at, by)
 #define AHEAD_OR_SAME_32(at, v, key, by) _mm512_mask_add_epi32(at, _mm512_cmple_epi32_mask(v, key), at, by)
 #define AHEAD_OR_SAME_64(at, v, key, by) _mm512_mask_add_epi64(at, _mm512_cmple_epi64_mask(v, key), at, by)
-#define ALL_32(v)                       _mm512_set1_epi32(v)
-#define ALL_64(v)                       _mm512_set1_epi64(v)
+#define ALL_32(v)                        _mm512_set1_epi32(v)
+#define ALL_64(v)                        _mm512_set1_epi64(v)
 #elif defined __AVX2__
-#define PLACE_BYTES 32
+#define PLACE_BYTES                      32
 typedef __m256i place_vector;
-#define LOAD_PLACES(p)                  _mm256_loadu_si256((const __m256i *)(const void *)(p))
-#define GATHER_32(row, at)              _mm256_i32gather_epi32(row, at, 4)
-#define GATHER_64(row, at)              _mm256_i64gather_epi64((const long long *)(row), at, 8)
-#define AHEAD_32(at, v, key, by)        _mm256_add_epi32(at, _mm256_and_si256(_mm256_cmpgt_epi32(key, v), by))
-#define AHEAD_64(at, v, key, by)        _mm256_add_epi64(at, _mm256_and_si256(_mm256_cmpgt_epi64(key, v), by))
+#define LOAD_PLACES(p)                   _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define GATHER_32(row, at)               _mm256_i32gather_epi32(row, at, 4)
+#define GATHER_64(row, at)               _mm256_i64gather_epi64((const long long *)(row), at, 8)
+#define AHEAD_32(at, v, key, by)         _mm256_add_epi32(at, _mm256_and_si256(_mm256_cmpgt_epi32(key, v), by))
+#define AHEAD_64(at, v, key, by)         _mm256_add_epi64(at, _mm256_and_si256(_mm256_cmpgt_epi64(key, v), by))
 #define AHEAD_OR_SAME_32(at, v, key, by) _mm256_add_epi32(at, _mm256_andnot_si256(_mm256_cmpgt_epi32(v, key), by))
 #define AHEAD_OR_SAME_64(at, v, key, by) _mm256_add_epi64(at, _mm256_andnot_si256(_mm256_cmpgt_epi64(v, key), by))
-#define ALL_32(v)                       _mm256_set1_epi32(v)
-#define ALL_64(v)                       _mm256_set1_epi64x(v)
+#define ALL_32(v)                        _mm256_set1_epi32(v)
+#define ALL_64(v)                        _mm256_set1_epi64x(v)
 #else
 #define PLACE_BYTES 32
 typedef int32_t place_32 __attribute__((vector_size(PLACE_BYTES)));
@@ -109,7 +109,8 @@ typedef int64_t place_64 __attribute__((vector_size(PLACE_BYTES)));
         const size_t lanes = PLACE_BYTES / sizeof(KEY);                                                                \
         for (size_t i = 0, part; i < count; i += part) {                                                               \
             const KEY *from = (const KEY *)keys + i;                                                                   \
-            KEY found[MANY_VECTORS * PLACE_BYTES / sizeof(KEY)], padded[FEW_VECTORS * PLACE_BYTES / sizeof(KEY)] = {0}; \
+            KEY found[MANY_VECTORS * PLACE_BYTES / sizeof(KEY)],                                                       \
+                padded[FEW_VECTORS * PLACE_BYTES / sizeof(KEY)] = {0};                                                 \
             const bool many = count - i >= MANY_VECTORS * lanes;                                                       \
             part = (many ? MANY_VECTORS : FEW_VECTORS) * lanes;                                                        \
             if (count - i < part) {                                                                                    \

@@ -1,4 +1,4 @@
-/* Sorting unsigned integers in place by AVX2, for keys of 32 and of 64 bits. */
+/* Sorting unsigned integers in place by AVX2 or AVX-512, for keys of 32 and of 64 bits. */
 #include "kernels/quicksort.h"
 #include "kernels/loops.h"
 
@@ -11,17 +11,18 @@ bool kn_quick_available(void)
     return kn_host_loops() != &kn_loops_base;
 }
 
-#define TARGET    __attribute__((target("avx2,popcnt")))
-#define LOAD(p)   _mm256_loadu_si256((const __m256i *)(p))
+#define AVX2      __attribute__((target("avx2,popcnt")))
+#define AVX512    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,popcnt")))
 #define MOST_ROWS 16 /* of a table, so many vectors are sorted in registers */
 #define ALWAYS    static inline __attribute__((always_inline))
 
 /* For each set of lanes, as bits: the numbers of the lanes that are in it, then of those that are not. */
 static uint32_t orders_32[256][8], orders_64[16][8];
 
-/* From 32 - k on: a mask of k bytes. */
-static const uint8_t edge[64] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
-                                 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
+/* From 64 - k on: a mask of k bytes. */
+#define ONES_8  255, 255, 255, 255, 255, 255, 255, 255
+#define ONES_32 ONES_8, ONES_8, ONES_8, ONES_8
+static const uint8_t edge[128] = {ONES_32, ONES_32};
 
 /* Batcher's network for 16 rows: pairs to be put in order. It begins with the one for 8. */
 static const uint8_t network[][2] = {
@@ -49,17 +50,40 @@ __attribute__((constructor)) static void make_orders(void)
     fill_orders(orders_64, 4, 2);
 }
 
-#define T                uint32_t
-#define LANES            8
-#define NAME(x)          x##_32
-#define MIN(a, b)        _mm256_min_epu32(a, b)
-#define MAX(a, b)        _mm256_max_epu32(a, b)
-#define RANK(v)          (v)
-#define SPREAD(key)      _mm256_set1_epi32((int)(key))
-#define SMALL_BITS(v, p) (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(MAX(v, p), p)))
+AVX2 ALWAYS __m256i first_bytes(size_t n)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)(edge + sizeof edge / 2 - n));
+}
+AVX2 ALWAYS __m256i first_keys(const int *p, size_t bytes)
+{
+    __m256i there = first_bytes(bytes), none = _mm256_set1_epi32(-1);
+    return _mm256_or_si256(_mm256_maskload_epi32(p, there), _mm256_xor_si256(there, none));
+}
+/* The orders are of words of 32 bits, for both widths. */
+AVX2 ALWAYS __m256i in_order(__m256i v, const uint32_t *order)
+{
+    return _mm256_permutevar8x32_epi32(v, _mm256_loadu_si256((const __m256i *)(const void *)order));
+}
+
+#define V                    __m256i
+#define TARGET               AVX2
+#define LOAD(p)              _mm256_loadu_si256((const __m256i *)(p))
+#define STORE(p, v)          _mm256_storeu_si256((__m256i *)(p), v)
+#define OR(a, b)             _mm256_or_si256(a, b)
+#define LOAD_FIRST(p, n)     first_keys((const int *)(p), (n) * sizeof *(p))
+#define STORE_FIRST(p, n, v) _mm256_maskstore_epi32((int *)(p), first_bytes((n) * sizeof *(p)), v)
+#define SORT_FEWER(a, n)     NAME(sort_table)(a, n, 0, 8)
+#define T                    uint32_t
+#define LANES                8
+#define NAME(x)              x##_32
+#define MIN(a, b)            _mm256_min_epu32(a, b)
+#define MAX(a, b)            _mm256_max_epu32(a, b)
+#define RANK(v)              (v)
+#define SPREAD(key)          _mm256_set1_epi32((int)(key))
+#define SMALL_BITS(v, p)     (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(MAX(v, p), p)))
 
 /* Lane i gets lane i ^ other. */
-TARGET ALWAYS __m256i swap_lanes_32(__m256i v, const int other)
+AVX2 ALWAYS __m256i swap_lanes_32(__m256i v, const int other)
 {
     if (other & 4) v = _mm256_permute4x64_epi64(v, 0x4e);
     switch (other & 3) {
@@ -70,14 +94,18 @@ TARGET ALWAYS __m256i swap_lanes_32(__m256i v, const int other)
     }
 }
 /* The lanes of b whose number has the bit, the others of a. */
-TARGET ALWAYS __m256i choose_lanes_32(__m256i a, __m256i b, const int bit)
+AVX2 ALWAYS __m256i choose_lanes_32(__m256i a, __m256i b, const int bit)
 {
     return bit == 1   ? _mm256_blend_epi32(a, b, 0xaa)
            : bit == 2 ? _mm256_blend_epi32(a, b, 0xcc)
                       : _mm256_blend_epi32(a, b, 0xf0);
 }
+AVX2 ALWAYS __m256i small_first_32(__m256i v, unsigned small)
+{
+    return in_order(v, orders_32[small]);
+}
 /* Lane i of row j to lane j of row i, for 8 rows. */
-TARGET ALWAYS void transpose_32(__m256i *v)
+AVX2 ALWAYS void transpose_32(__m256i *v)
 {
     __m256i pairs[8], fours[8];
 #pragma GCC unroll 4
@@ -100,31 +128,43 @@ TARGET ALWAYS void transpose_32(__m256i *v)
 #include "kernels/quicksort_body.h"
 
 /* There is only a signed comparison of 64 bits: keys in registers have their top bit turned. */
-TARGET ALWAYS __m256i turned_64(__m256i v)
+AVX2 ALWAYS __m256i turned_64(__m256i v)
 {
     return _mm256_xor_si256(v, _mm256_set1_epi64x(INT64_MIN));
 }
 
-#define T                uint64_t
-#define LANES            4
-#define NAME(x)          x##_64
-#define MIN(a, b)        _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b))
-#define MAX(a, b)        _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b))
-#define RANK(v)          turned_64(v)
-#define SPREAD(key)      _mm256_set1_epi64x((long long)(key))
-#define SMALL_BITS(v, p) (15U ^ (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(v, p))))
+#define V                    __m256i
+#define TARGET               AVX2
+#define LOAD(p)              _mm256_loadu_si256((const __m256i *)(p))
+#define STORE(p, v)          _mm256_storeu_si256((__m256i *)(p), v)
+#define OR(a, b)             _mm256_or_si256(a, b)
+#define LOAD_FIRST(p, n)     first_keys((const int *)(p), (n) * sizeof *(p))
+#define STORE_FIRST(p, n, v) _mm256_maskstore_epi32((int *)(p), first_bytes((n) * sizeof *(p)), v)
+#define SORT_FEWER(a, n)     NAME(sort_table)(a, n, 0, 8)
+#define T                    uint64_t
+#define LANES                4
+#define NAME(x)              x##_64
+#define MIN(a, b)            _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b))
+#define MAX(a, b)            _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b))
+#define RANK(v)              turned_64(v)
+#define SPREAD(key)          _mm256_set1_epi64x((long long)(key))
+#define SMALL_BITS(v, p)     (15U ^ (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(v, p))))
 
-TARGET ALWAYS __m256i swap_lanes_64(__m256i v, const int other)
+AVX2 ALWAYS __m256i swap_lanes_64(__m256i v, const int other)
 {
     return other == 1   ? _mm256_shuffle_epi32(v, 0x4e)
            : other == 2 ? _mm256_permute4x64_epi64(v, 0x4e)
                         : _mm256_permute4x64_epi64(v, 0x1b);
 }
-TARGET ALWAYS __m256i choose_lanes_64(__m256i a, __m256i b, const int bit)
+AVX2 ALWAYS __m256i choose_lanes_64(__m256i a, __m256i b, const int bit)
 {
     return bit == 1 ? _mm256_blend_epi32(a, b, 0xcc) : _mm256_blend_epi32(a, b, 0xf0);
 }
-TARGET ALWAYS void transpose_64(__m256i *v)
+AVX2 ALWAYS __m256i small_first_64(__m256i v, unsigned small)
+{
+    return in_order(v, orders_64[small]);
+}
+AVX2 ALWAYS void transpose_64(__m256i *v)
 {
     __m256i pairs[4];
 #pragma GCC unroll 2
@@ -140,6 +180,108 @@ TARGET ALWAYS void transpose_64(__m256i *v)
 }
 #include "kernels/quicksort_body.h"
 
+/* The lanes whose number has the bit, as a mask. */
+#define LANES_WITH(bit)      ((bit) == 1 ? 0xaaaa : (bit) == 2 ? 0xcccc : (bit) == 4 ? 0xf0f0 : 0xff00)
+
+#define V                    __m512i
+#define TARGET               AVX512
+#define LOAD(p)              _mm512_loadu_si512(p)
+#define STORE(p, v)          _mm512_storeu_si512(p, v)
+#define OR(a, b)             _mm512_or_si512(a, b)
+#define LOAD_FIRST(p, n)     _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), (__mmask16)((1U << (n)) - 1), p)
+#define STORE_FIRST(p, n, v) _mm512_mask_storeu_epi32(p, (__mmask16)((1U << (n)) - 1), v)
+#define SORT_FEWER(a, n)     sort_few_32(a, n)
+#define T                    uint32_t
+#define LANES                16
+#define NAME(x)              x##_wide_32
+#define MIN(a, b)            _mm512_min_epu32(a, b)
+#define MAX(a, b)            _mm512_max_epu32(a, b)
+#define RANK(v)              (v)
+#define SPREAD(key)          _mm512_set1_epi32((int)(key))
+#define SMALL_BITS(v, p)     (unsigned)_mm512_cmple_epu32_mask(v, p)
+
+AVX512 ALWAYS __m512i swap_lanes_wide_32(__m512i v, const int other)
+{
+    const __m512i lanes = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    return _mm512_permutexvar_epi32(_mm512_xor_si512(lanes, _mm512_set1_epi32(other)), v);
+}
+AVX512 ALWAYS __m512i choose_lanes_wide_32(__m512i a, __m512i b, const int bit)
+{
+    return _mm512_mask_blend_epi32((__mmask16)LANES_WITH(bit), a, b);
+}
+AVX512 ALWAYS __m512i small_first_wide_32(__m512i v, unsigned small)
+{
+    const __m512i great = _mm512_maskz_compress_epi32((__mmask16)~small, v);
+    const unsigned behind = ~0U << __builtin_popcount(small);
+    return _mm512_mask_expand_epi32(_mm512_maskz_compress_epi32((__mmask16)small, v), (__mmask16)behind, great);
+}
+/* Blocks of twice the size change places from step to step. */
+AVX512 ALWAYS void transpose_wide_32(__m512i *v)
+{
+#pragma GCC unroll 4
+    for (int d = 1; d < LANES; d *= 2)
+#pragma GCC unroll 16
+        for (int i = 0; i < LANES; i++) {
+            if (i & d) continue;
+            const __m512i a = v[i], b = v[i + d];
+            v[i] = choose_lanes_wide_32(a, swap_lanes_wide_32(b, d), d);
+            v[i + d] = choose_lanes_wide_32(swap_lanes_wide_32(a, d), b, d);
+        }
+}
+#include "kernels/quicksort_body.h"
+
+#define V                    __m512i
+#define TARGET               AVX512
+#define LOAD(p)              _mm512_loadu_si512(p)
+#define STORE(p, v)          _mm512_storeu_si512(p, v)
+#define OR(a, b)             _mm512_or_si512(a, b)
+#define LOAD_FIRST(p, n)     _mm512_mask_loadu_epi64(_mm512_set1_epi32(-1), (__mmask8)((1U << (n)) - 1), p)
+#define STORE_FIRST(p, n, v) _mm512_mask_storeu_epi64(p, (__mmask8)((1U << (n)) - 1), v)
+#define SORT_FEWER(a, n)     sort_few_64(a, n)
+#define T                    uint64_t
+#define LANES                8
+#define NAME(x)              x##_wide_64
+#define MIN(a, b)            _mm512_min_epu64(a, b)
+#define MAX(a, b)            _mm512_max_epu64(a, b)
+#define RANK(v)              (v)
+#define SPREAD(key)          _mm512_set1_epi64((long long)(key))
+#define SMALL_BITS(v, p)     (unsigned)_mm512_cmple_epu64_mask(v, p)
+
+AVX512 ALWAYS __m512i swap_lanes_wide_64(__m512i v, const int other)
+{
+    const __m512i lanes = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+    return _mm512_permutexvar_epi64(_mm512_xor_si512(lanes, _mm512_set1_epi64(other)), v);
+}
+AVX512 ALWAYS __m512i choose_lanes_wide_64(__m512i a, __m512i b, const int bit)
+{
+    return _mm512_mask_blend_epi64((__mmask8)LANES_WITH(bit), a, b);
+}
+AVX512 ALWAYS __m512i small_first_wide_64(__m512i v, unsigned small)
+{
+    const __m512i great = _mm512_maskz_compress_epi64((__mmask8)~small, v);
+    const unsigned behind = ~0U << __builtin_popcount(small);
+    return _mm512_mask_expand_epi64(_mm512_maskz_compress_epi64((__mmask8)small, v), (__mmask8)behind, great);
+}
+/* Blocks of twice the size change places from step to step. */
+AVX512 ALWAYS void transpose_wide_64(__m512i *v)
+{
+#pragma GCC unroll 4
+    for (int d = 1; d < LANES; d *= 2)
+#pragma GCC unroll 16
+        for (int i = 0; i < LANES; i++) {
+            if (i & d) continue;
+            const __m512i a = v[i], b = v[i + d];
+            v[i] = choose_lanes_wide_64(a, swap_lanes_wide_64(b, d), d);
+            v[i + d] = choose_lanes_wide_64(swap_lanes_wide_64(a, d), b, d);
+        }
+}
+#include "kernels/quicksort_body.h"
+
+static bool is_wide(void)
+{
+    return kn_host_loops() == &kn_loops_v4;
+}
+
 static int depth_of(size_t n)
 {
     return 2 * (64 - __builtin_clzll(n | 1));
@@ -147,19 +289,21 @@ static int depth_of(size_t n)
 
 void kn_quick_sort_32(uint32_t *a, size_t n)
 {
-    sort_32(a, n, depth_of(n));
+    (is_wide() ? sort_wide_32 : sort_32)(a, n, depth_of(n));
 }
 void kn_quick_sort_64(uint64_t *a, size_t n)
 {
-    sort_64(a, n, depth_of(n));
+    (is_wide() ? sort_wide_64 : sort_64)(a, n, depth_of(n));
 }
+/* Sides of wide vectors are twice as long: what is shorter than two of them is for the others. */
 size_t kn_quick_split_32(uint32_t *a, size_t n)
 {
-    return partition_32(a, n, choose_32(a, n));
+    const bool wide = is_wide() && n >= 2 * KN_QUICK_FEW;
+    return wide ? partition_wide_32(a, n, choose_wide_32(a, n)) : partition_32(a, n, choose_32(a, n));
 }
 size_t kn_quick_split_64(uint64_t *a, size_t n)
 {
-    return partition_64(a, n, choose_64(a, n));
+    return is_wide() ? partition_wide_64(a, n, choose_wide_64(a, n)) : partition_64(a, n, choose_64(a, n));
 }
 #else
 bool kn_quick_available(void)

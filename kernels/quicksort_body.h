@@ -1,36 +1,38 @@
-/* The text of kernels/quicksort.c for one width of keys: T, LANES in a vector, NAME(x), and from the vectors'
- * operations of that width MIN, MAX, RANK(v) (what these compare, from keys and back), SPREAD(key), SMALL_BITS(v,
- * pivot) of ranks (one bit a lane), orders, swap_lanes, choose_lanes, transpose.
+/* The text of kernels/quicksort.c for one width of keys and of vectors: T, LANES in a vector of type V, NAME(x),
+ * TARGET, LOAD, STORE, OR, LOAD_FIRST of n keys with ones behind them, STORE_FIRST, and from the vectors' operations of
+ * that width MIN, MAX, RANK(v) (what these compare, from keys and back), SPREAD(key), SMALL_BITS(v, pivot) of ranks
+ * (one bit a lane), swap_lanes, choose_lanes, transpose, small_first (those whose bit is set, then the others),
+ * SORT_FEWER of 8 * LANES at most.
  *
  * Few keys are sorted as a table of `rows` vectors: every column for itself, then neighbouring columns together, as
  * bitonic networks do it. So most steps are between whole vectors. */
 
 /* Lane i of v with lane i ^ other: the lanes that have `bit` in their number keep the greater one. */
-TARGET ALWAYS __m256i NAME(exchange)(__m256i v, const int other, const int bit)
+TARGET ALWAYS V NAME(exchange)(V v, const int other, const int bit)
 {
-    __m256i w = NAME(swap_lanes)(v, other);
+    V w = NAME(swap_lanes)(v, other);
     return NAME(choose_lanes)(MIN(v, w), MAX(v, w), bit);
 }
 
-TARGET ALWAYS void NAME(compare)(__m256i *v, int i, int j)
+TARGET ALWAYS void NAME(compare)(V *v, int i, int j)
 {
-    __m256i a = v[i], b = v[j];
+    V a = v[i], b = v[j];
     v[i] = MIN(a, b);
     v[j] = MAX(a, b);
 }
 
 /* Sorted neighbours of `columns` columns each to one. */
-TARGET ALWAYS void NAME(merge_columns)(__m256i *v, const int rows, const int columns)
+TARGET ALWAYS void NAME(merge_columns)(V *v, const int rows, const int columns)
 {
     const int mirror = 2 * columns - 1;
     if (rows == 1) v[0] = NAME(exchange)(v[0], mirror, columns);
 #pragma GCC unroll 8
     for (int i = 0; i < rows / 2; i++) {
-        __m256i a = v[i], b = NAME(swap_lanes)(v[rows - 1 - i], mirror), low = MIN(a, b), high = MAX(a, b);
+        V a = v[i], b = NAME(swap_lanes)(v[rows - 1 - i], mirror), low = MIN(a, b), high = MAX(a, b);
         v[i] = NAME(choose_lanes)(low, high, columns);
         v[rows - 1 - i] = NAME(swap_lanes)(NAME(choose_lanes)(high, low, columns), mirror);
     }
-#pragma GCC unroll 2
+#pragma GCC unroll 3
     for (int d = columns / 2; d > 0; d /= 2)
 #pragma GCC unroll 16
         for (int i = 0; i < rows; i++) v[i] = NAME(exchange)(v[i], d, d);
@@ -41,34 +43,33 @@ TARGET ALWAYS void NAME(merge_columns)(__m256i *v, const int rows, const int col
             if (!(i & d)) NAME(compare)(v, i, i + d);
 }
 
-TARGET ALWAYS void NAME(sort_each_column)(__m256i *v, const int rows)
+TARGET ALWAYS void NAME(sort_each_column)(V *v, const int rows)
 {
     const int count = rows == 16 ? 63 : rows == 8 ? 19 : 0;
 #pragma GCC unroll 64
     for (int i = 0; i < count; i++) NAME(compare)(v, network[i][0], network[i][1]);
 }
 
-TARGET ALWAYS void NAME(sort_rows)(__m256i *v, const int rows)
+TARGET ALWAYS void NAME(sort_rows)(V *v, const int rows)
 {
     if (rows > 1) NAME(sort_each_column)(v, rows);
-#pragma GCC unroll 3
+#pragma GCC unroll 4
     for (int columns = 1; columns < LANES; columns *= 2) NAME(merge_columns)(v, rows, columns);
 }
 
 /* LANES keys at most. What is missing is the greatest key, which stays last. */
 TARGET static void NAME(sort_vector)(T *a, size_t n)
 {
-    __m256i there = LOAD(edge + 32 - n * sizeof *a), none = _mm256_set1_epi32(-1);
-    __m256i v = RANK(_mm256_or_si256(_mm256_maskload_epi32((const int *)a, there), _mm256_xor_si256(there, none)));
+    V v = RANK(LOAD_FIRST(a, n));
     NAME(sort_rows)(&v, 1);
-    _mm256_maskstore_epi32((int *)a, there, RANK(v));
+    STORE_FIRST(a, n, RANK(v));
 }
 
 /* From least * LANES to rows * LANES keys. The vectors that may be behind the end are the last one in its stead, less
  * what is in the vector before: this takes no jumps. */
 TARGET ALWAYS void NAME(sort_table)(T *a, size_t n, const int least, const int rows)
 {
-    __m256i v[MOST_ROWS];
+    V v[MOST_ROWS];
     T sorted[MOST_ROWS * LANES];
     const int end = (int)n - LANES;
 #pragma GCC unroll 16
@@ -76,7 +77,7 @@ TARGET ALWAYS void NAME(sort_table)(T *a, size_t n, const int least, const int r
         int at = i * LANES < end ? i * LANES : end;
         int twice = i * LANES - at < LANES ? i * LANES - at : LANES;
         v[i] = LOAD(a + at);
-        if (i >= least) v[i] = _mm256_or_si256(v[i], LOAD(edge + 32 - (size_t)twice * sizeof *a));
+        if (i >= least) v[i] = OR(v[i], LOAD(edge + sizeof edge / 2 - (size_t)twice * sizeof *a));
         v[i] = RANK(v[i]);
     }
     NAME(sort_rows)(v, rows);
@@ -84,14 +85,14 @@ TARGET ALWAYS void NAME(sort_table)(T *a, size_t n, const int least, const int r
     for (int i = 0; i < rows; i += LANES) NAME(transpose)(v + i);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) { /* every transposed table has a part of each column */
-        __m256i w = RANK(v[i % (rows / LANES) * LANES + i / (rows / LANES)]);
-        if (i < least) _mm256_storeu_si256((__m256i *)(a + i * LANES), w);
-        if (i + 1 >= least) _mm256_storeu_si256((__m256i *)(sorted + i * LANES), w);
+        V w = RANK(v[i % (rows / LANES) * LANES + i / (rows / LANES)]);
+        if (i < least) STORE(a + i * LANES, w);
+        if (i + 1 >= least) STORE(sorted + i * LANES, w);
     }
 #pragma GCC unroll 16
     for (int i = least; i < rows; i++) {
         int at = i * LANES < end ? i * LANES : end;
-        _mm256_storeu_si256((__m256i *)(a + at), LOAD(sorted + at));
+        STORE(a + at, LOAD(sorted + at));
     }
 }
 
@@ -100,7 +101,7 @@ TARGET static void NAME(sort_few)(T *a, size_t n)
     if (n <= LANES)
         NAME(sort_vector)(a, n);
     else if (n <= 8 * LANES)
-        NAME(sort_table)(a, n, 0, 8);
+        SORT_FEWER(a, n);
     else
         NAME(sort_table)(a, n, 8, MOST_ROWS);
 }
@@ -110,10 +111,10 @@ TARGET static void NAME(sort_few)(T *a, size_t n)
 #define PART(v)                                                                                                        \
     do {                                                                                                               \
         unsigned small = SMALL_BITS(RANK(v), pivot);                                                                   \
-        __m256i w = _mm256_permutevar8x32_epi32(v, LOAD(NAME(orders)[small]));                                         \
-        _mm256_storeu_si256((__m256i *)left, w);                                                                       \
+        V w = NAME(small_first)(v, small);                                                                             \
+        STORE(left, w);                                                                                                \
         room -= LANES;                                                                                                 \
-        _mm256_storeu_si256((__m256i *)(left + room), w);                                                              \
+        STORE(left + room, w);                                                                                         \
         left += __builtin_popcount(small);                                                                             \
     } while (0)
 #define SIDE (8 * LANES) /* so many keys are read from one side at a time */
@@ -122,7 +123,7 @@ TARGET static void NAME(sort_few)(T *a, size_t n)
  * from each end, and always those at the side with less room are read next, so there is room for them at both. */
 TARGET static size_t NAME(partition)(T *a, size_t n, T pivot_key)
 {
-    __m256i pivot = RANK(SPREAD(pivot_key));
+    V pivot = RANK(SPREAD(pivot_key));
     T held[3 * SIDE], *from = a + SIDE, *to = a + n - SIDE; /* not read yet: from..to */
     T *left = a;                                            /* not written yet: left..from and to..left + room */
     size_t room = n;
@@ -133,7 +134,7 @@ TARGET static size_t NAME(partition)(T *a, size_t n, T pivot_key)
         const T *at = to - SIDE + ((from - to + SIDE) & front);
         from += SIDE & front;
         to -= SIDE & ~front;
-        __m256i v[8];
+        V v[8];
 #pragma GCC unroll 8
         for (int i = 0; i < 8; i++) v[i] = LOAD(at + i * LANES);
 #pragma GCC unroll 8
@@ -142,7 +143,7 @@ TARGET static size_t NAME(partition)(T *a, size_t n, T pivot_key)
     memcpy(held + 2 * SIDE, from, SIDE * sizeof *a); /* more than is needed, and there is as much */
     size_t i = 0;
     for (; room >= 2 * LANES; i += LANES) {
-        __m256i v = LOAD(held + i);
+        V v = LOAD(held + i);
         PART(v);
     }
     for (; room > 0; i++) { /* at both ends, one of which moves on */
@@ -159,14 +160,14 @@ TARGET static size_t NAME(partition)(T *a, size_t n, T pivot_key)
 /* About the middle one: of the lanes' middle ones among 8 vectors from all over. */
 TARGET static T NAME(choose)(const T *a, size_t n)
 {
-    __m256i v[8];
+    V v[8];
     const size_t step = (n - LANES) / 7;
     T middle[LANES];
 #pragma GCC unroll 8
     for (size_t i = 0; i < 8; i++) v[i] = RANK(LOAD(a + i * step));
     NAME(sort_each_column)(v, 8);
     NAME(sort_rows)(v + 3, 1);
-    _mm256_storeu_si256((__m256i *)middle, RANK(v[3]));
+    STORE(middle, RANK(v[3]));
     return middle[LANES / 2 - 1];
 }
 
@@ -218,6 +219,14 @@ TARGET static void NAME(sort)(T *a, size_t n, int depth)
 }
 
 #undef T
+#undef V
+#undef LOAD
+#undef STORE
+#undef OR
+#undef LOAD_FIRST
+#undef STORE_FIRST
+#undef TARGET
+#undef SORT_FEWER
 #undef LANES
 #undef NAME
 #undef MIN
