@@ -132,7 +132,7 @@ static void write_scene(const struct scene *s, int line, char *out, size_t size)
     *out = 0;
     if (!s->line || s->length > 160) return;
     int n = snprintf(out, size, "\n%5d | %.*s", line, (int)s->length, s->line);
-    if (s->column) snprintf(out + n, size - (size_t)n, "\n      | %*s", s->column, "^");
+    if (s->column) rt_write_caret(s->line, s->column, out + n, size - (size_t)n);
 }
 
 enum rt_status rt_fault_report(const struct rt_kernel *k, const struct rt_arg *args, const struct simt_fault *f,

@@ -20,7 +20,8 @@ static void copy_line(const char *text, int line, char *out, size_t size, int *i
     if (!s) return;
     size_t skip = strspn(s, " \t"), n = strcspn(s + skip, "\n");
     while (n > 0 && strchr(" \t\r", s[skip + n - 1])) n--;
-    if (n >= size) n = size - 1;
+    if (n >= size)
+        for (n = size - 1; n > 0 && ((unsigned char)s[skip + n] & 0xC0) == 0x80;) n--; /* whole characters */
     memcpy(out, s + skip, n);
     out[n] = 0;
     *indent = (int)skip;
@@ -540,7 +541,10 @@ static void add_source(struct writer *w, const struct rt_party *p)
 {
     if (!*p->source) return;
     add(w, "\n%5d | %s", p->line, p->source);
-    if (p->column > 0) add(w, "\n      | %*s", p->column, "^");
+    char caret[sizeof p->source + 16];
+    if (p->column <= 0) return;
+    rt_write_caret(p->source, p->column, caret, sizeof caret);
+    add(w, "%s", caret);
 }
 
 static void add_thread(struct writer *w, const unsigned v[3])

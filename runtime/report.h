@@ -56,6 +56,10 @@ enum rt_status rt_findings_read(const struct rt_scene *scene, struct simt_check 
 /* A variable's own name out of its symbol: "tile" of "_ZZ6kernelPfE4tile"; never longer than that. */
 void rt_variable_name(const char *symbol, char *out, size_t size);
 
+/* A line with a caret, below "%5d | " and a line of source (with its newline in front): under the character that byte
+ * `column` of it belongs to, from 1, at most its length + 1. Tabs stay, every other character is as wide as a space. */
+void rt_write_caret(const char *line, int column, char *out, size_t size);
+
 /* A report as text of several lines: place and message, the source lines with carets, threads, hint. Returns what
  * snprintf would. */
 int rt_report_text(const struct rt_report *r, const char *kernel, char *buffer, size_t size);

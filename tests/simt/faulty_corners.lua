@@ -486,4 +486,15 @@ t.test("shared memory that the launch gives none of", function()
   t.eq(#gpu.check(function() k(1, 4, 16)(ints(1)) end), 0)
 end)
 
+t.test("carets behind characters of several bytes, and tabs", function()
+  local line, caret = "/* größer als 日本 */ x[threadIdx.x + n] = 1;", (" "):rep(20) .. "^"
+  local k = gpu.kernel("__global__ void k(float *x, int n) {\n  " .. line .. "\n\t/* é */\tx[0] = n / (int)threadIdx.x;\n}")
+  local report = gpu.check(function() k(1, 1)(gpu.ones(32), 32) end)[1]
+  assert(report.text:find(" | " .. line .. "\n      | " .. caret .. "\n", 1, true), report.text)
+  local function fault() k(1, 1)(gpu.ones(32), 1 << 28); gpu.sync() end
+  t.raises({ " | " .. line .. "\n      | " .. caret .. "\n" }, fault)
+  report = gpu.check(function() k(1, 1)(gpu.ones(32), 0) end)[1]
+  assert(report.text:find(" | /* é */\tx[0] = n / (int)threadIdx.x;\n      |        \t         ^\n", 1, true), report.text)
+end)
+
 t.done()
