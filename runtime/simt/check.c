@@ -355,6 +355,7 @@ static void block_end(struct simt_observer *o, struct worker *k)
 {
     struct simt_check *c = (struct simt_check *)o;
     struct block *b = k->observed;
+    simt_noted_is_done(k); /* it may have been stopped anywhere */
     if (!b) return;
     simt_steady_end(b);
     simt_bulk_end(b);
@@ -429,6 +430,7 @@ static enum event before(struct simt_observer *o, struct warp *w, const struct i
     }
     if (!atomic_load_explicit(&c->no_memory, memory_order_relaxed)) return ev;
     no_memory(&w->worker->fault, c->launch);
+    simt_noted_is_done(w->worker); /* it is not run */
     return EV_FAULT;
 }
 

@@ -332,13 +332,13 @@ static bool has_bits(struct once *o)
     return o->touched != NULL;
 }
 
-static bool add_note(struct block *b, struct once *o, const struct touches *s)
+static bool try_note(struct block *b, struct once *o, const struct touches *s)
 {
     const struct simt_check *c = b->check;
     const struct insn *i = s->insn;
     unsigned lanes = lane_count(s->lanes), count = s->apart ? 2 : lanes;
     size_t bytes = bytes_of(c, i, lanes, count), width = width_of(i);
-    if (atomic_load_explicit(&o->array->over, memory_order_relaxed)) return false;
+    if (atomic_load(&o->array->over)) return false;
     struct once_chunk *x = chunk_with(o, bytes);
     if (!x || !has_bits(o)) return false;
     char *at = x->notes + x->used, *values = at + sizeof(struct note) + bytes_of_cells(count);
@@ -354,6 +354,16 @@ static bool add_note(struct block *b, struct once *o, const struct touches *s)
         copy_values(values + k * lanes * width, s->regs + slots[k], width, s->lanes);
     x->used += bytes;
     return true;
+}
+
+/* A store is announced first: let_stores_land in check_recall.c. */
+static bool add_note(struct block *b, struct once *o, const struct touches *s)
+{
+    bool stores = keeps_values(b->check, s->insn);
+    if (stores) atomic_store(&b->worker->quiet.noted, 1);
+    bool ok = try_note(b, o, s);
+    if (stores && !ok) simt_noted_is_done(b->worker);
+    return ok;
 }
 
 /* Of lanes whose elements are so many bytes apart in each half: by how many cells, 0 if a note can't say it. */

@@ -70,21 +70,35 @@ static void recall_all(struct block *b, struct once *o)
 }
 
 /* What another worker has in its list it stores right behind. If that came after a store of ours to the same element,
- * it would find its own value there when it goes through its list, and take it for ours: two equal values are no race.
- * This makes that unlikely; it can't rule it out, since the other may be stopped in between for any time. */
-static void let_stores_land(void)
+ * which we are about to record, it would find its own value there when it goes through its list, and take it for ours:
+ * two equal values are no race. So we wait until nobody has such a store before it. A worker says that it has one
+ * (`noted`) before it looks whether the lists are over, and we say that they are before we look at what it says, all in
+ * one order for everybody: so either it finds that they are over and puts nothing in its list, or we find that it has a
+ * store. That is in memory when we find that it has none, or another one, which we wait for needlessly.
+ *
+ * Between its note and its store a worker waits for nobody, so this ends. Nor do two wait for each other here: whoever
+ * comes here has no store before it in that sense, since the one that it may have goes into the records here, by which
+ * the value is compared and stored first. */
+static void let_stores_land(struct block *b)
 {
-    for (int k = 0; k < 40; k++) sched_yield();
+    struct simt_check *c = b->check;
+    simt_noted_is_done(b->worker);
+    pthread_mutex_lock(&c->lock); /* who comes to the list of blocks later finds that the lists are over */
+    const struct block *o = c->blocks;
+    pthread_mutex_unlock(&c->lock);
+    for (; o; o = o->next)
+        for (int tries = 0; atomic_load(&o->worker->quiet.noted); tries++)
+            if (tries > 100) sched_yield();
 }
 
 void simt_once_leave(struct block *b, struct once *o)
 {
-    atomic_store_explicit(&o->array->over, true, memory_order_relaxed);
+    atomic_store(&o->array->over, true);
     for (uint32_t k = 0; k <= b->check->program->cache_count; k++)
         if (b->spans[k].once == o) b->spans[k].once = NULL;
     if (o->left) return;
     o->left = true;
-    if (b->check->parallel) let_stores_land();
+    if (b->check->parallel) let_stores_land(b);
     recall_all(b, o);
     simt_once_keep_chunks(o->first);
     o->first = o->last = NULL;

@@ -212,7 +212,9 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
         void *held;
         uint64_t none[3];
         uint32_t parallel;
-        uint32_t steady; /* nothing is to be said of the block's shared memory */
+        uint32_t steady;        /* nothing is to be said of the block's shared memory */
+        _Atomic uint32_t noted; /* the observer has noted a store that may not be in memory yet: 0 when it is, which
+                                   whoever runs the instruction sees to */
     } quiet;
     uint64_t turn_index;     /* which cluster of the grid this is: blocks start by it */
     struct cluster *cluster; /* that of its member of rank 0 */
@@ -220,6 +222,12 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     uint32_t rank;
     bool ended; /* rank by rank: this block has, others of the cluster may not */
 };
+
+/* Behind an instruction that an observer watches. */
+static inline void simt_noted_is_done(struct worker *k)
+{
+    atomic_store_explicit(&k->quiet.noted, 0, memory_order_release);
+}
 
 struct output {
     char *text;

@@ -134,7 +134,9 @@ static enum event run_watched(char *R, const struct insn *i, uint32_t m, struct 
 {
     struct simt_observer *o = w->worker->observer;
     enum event ev = o->before(o, w, i, &m);
-    return ev == EV_NEXT && m ? i->run(R, i, m, w) : ev;
+    if (ev == EV_NEXT && m) ev = i->run(R, i, m, w);
+    simt_noted_is_done(w->worker);
+    return ev;
 }
 
 /* For the lanes in rdx. */
@@ -333,6 +335,8 @@ static void access(struct jit *j, const struct jit_insn *n)
     else
         native = simt_jit_memory(j, n) || simt_jit_gather(j, n);
     if (!native) call_op(j, n);
+    bool noted = native && n->kind == JK_STORE && n->i->space == PTX_GLOBAL && simt_jit_is_watched(j, n->i);
+    if (noted) x86_mem_imm(&j->x, ALU_MOV, false, WORKER(quiet.noted), 0);
     if (!native || n->kind != JK_LOAD || n->detail || n->i->size > 2) return;
     for (int w = 0; w < n->write_count; w++) j->places[n->writes[w]].bits = (uint8_t)(8 * n->i->size);
 }

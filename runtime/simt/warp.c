@@ -213,6 +213,7 @@ static inline __attribute__((always_inline)) enum outcome run_splits(struct warp
                 }
             }
             ev = i->run(R, i, m, w);
+            if (watched) simt_noted_is_done(w->worker);
             if (__builtin_expect(ev == EV_NEXT, 1)) {
                 pc++;
                 continue;
