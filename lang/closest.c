@@ -4,38 +4,18 @@
 #include <string.h>
 #include "lang/closest.h"
 #include "lang/lang.h"
-
-int lg_spelling_distance(const char *a, const char *b)
-{
-    enum { LIMIT = 24 };
-    int rows[3][LIMIT + 1]; /* of i letters of a, i % 3, and of j of b */
-    size_t n = strlen(b), length = strlen(a);
-    if (length > LIMIT || n > LIMIT) return LIMIT;
-    for (size_t i = 0; i <= length; i++) {
-        int *row = rows[i % 3];
-        const int *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
-        for (size_t j = 0; j <= n; j++) {
-            int least = i == 0 ? (int)j : j == 0 ? (int)i : above[j - 1] + (a[i - 1] != b[j - 1]);
-            if (i > 0 && above[j] + 1 < least) least = above[j] + 1;
-            if (j > 0 && row[j - 1] + 1 < least) least = row[j - 1] + 1;
-            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-            if (swapped && before[j - 2] + 1 < least) least = before[j - 2] + 1;
-            row[j] = least;
-        }
-    }
-    return rows[length % 3][n];
-}
+#include "runtime/spelling.h"
 
 const char *lg_closest_key(lua_State *L, int table, const char *name, const char *best)
 {
     size_t length = strlen(name);
     int limit = length < 3 ? 0 : length < 6 ? 1 : 2;
-    int least = best ? lg_spelling_distance(name, best) : limit + 1;
+    int least = best ? rt_spelling_distance(name, best) : limit + 1;
     table = lua_absindex(L, table);
     for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
         if (lua_type(L, -2) != LUA_TSTRING) continue;
         const char *key = lua_tostring(L, -2);
-        int distance = lg_spelling_distance(name, key);
+        int distance = rt_spelling_distance(name, key);
         /* Of equally close ones the first in the alphabet, so that the order of a table does not show. */
         if (distance > least || (distance == least && (!best || strcmp(key, best) >= 0))) continue;
         least = distance;
@@ -149,8 +129,11 @@ static const char *const synonyms[][2] = {
     {"null_space", "select(3, gpu.linalg.svd(x, {full = true})), whose rows behind the rank it is"},
     {"orth", "gpu.linalg.svd(x), whose first result has it in its columns up to the rank"},
     {"find_peaks", "(x[\"2:-2\"]:gt(x[\":-3\"]) & x[\"2:-2\"]:gt(x[\"3:\"])):nonzero() + 1"},
+    {"stft", "gpu.fft.rfft(x:unfold(1, n, step) * gpu.hanning(n))"},
+    {"spectrogram", "gpu.fft.rfft(x:unfold(1, n, step) * gpu.hanning(n)):abs() ^ 2"},
     {"filtfilt", "gpu.lfilter(b, a, gpu.lfilter(b, a, x):flip(-1)):flip(-1)"}, {"get_window", "hanning"},
-    {"normcdf", "ndtr"}, {"normcdfinv", "ndtri"}, {"betaln", "x:lgamma() + y:lgamma() - (x + y):lgamma()"},
+    {"ndtr", "(1 + (x / 2 ^ 0.5):erf()) / 2"}, {"ndtri", "(2 * x - 1):erfinv() * 2 ^ 0.5"},
+    {"erfcinv", "(1 - x):erfinv()"}, {"betaln", "x:lgamma() + y:lgamma() - (x + y):lgamma()"},
     {"entr", "-x:xlogy(x)"}, {"rel_entr", "x:xlogy(x / y)"}, {"diag_indices", "x:diagonal()"},
     {"c_", "gpu.stack({x, y}, 2)"}, {"nditer", "x:totable()"}, {"ndenumerate", "x:totable()"},
     {"vsplit", "x:split(n, 1)"}, {"hsplit", "x:split(n, 2)"}, {"dsplit", "x:split(n, 3)"},

@@ -4,9 +4,6 @@
 
 #include <lua.h>
 
-/* How many letters must change, or neighbours change places, to make one word of the other, up to a limit that is "very
- * different". */
-int lg_spelling_distance(const char *a, const char *b);
 /* The string key of the table at idx that is spelt nearly as `name`, when it is closer than `best` (an earlier answer
  * or NULL), else `best`. It belongs to the table. */
 const char *lg_closest_key(lua_State *L, int table, const char *name, const char *best);

@@ -9,7 +9,9 @@
 
 int lg_raise_kernel(lua_State *L, struct rt_error *e)
 {
-    if (e->status != RT_COMPILE && e->status != RT_FAULT && e->status != RT_UNSUPPORTED) return lg_raise(L, e);
+    bool placed = e->status == RT_COMPILE || e->status == RT_FAULT || e->status == RT_UNSUPPORTED ||
+                  (e->status == RT_NOMEM && strchr(e->text, '\n')); /* a stack that is full, with its line */
+    if (!placed) return lg_raise(L, e);
     enum rt_status status = e->status;
     lua_pushstring(L, e->text);
     rt_error_clear(e);
@@ -215,10 +217,29 @@ static void push_names(lua_State *L, const struct rt_program *p)
     luaL_pushresult(&b);
 }
 
-/* __index of a table of kernels, for names that it does not have. Upvalue 1: their names. */
+/* k:global(name) of a table of kernels, which share the variables of their source. */
+static int kernels_global(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    int count = lua_gettop(L);
+    lua_pushnil(L);
+    if (!lua_next(L, 1)) return luaL_error(L, "there is no kernel in the table");
+    lua_replace(L, 1);
+    lua_getfield(L, 1, "global");
+    lua_insert(L, 1);
+    lua_settop(L, count + 1);
+    lua_call(L, count, 1);
+    return 1;
+}
+
+/* __index of such a table, for names that it does not have. Upvalue 1: their names. */
 static int no_such_kernel(lua_State *L)
 {
     const char *name = luaL_tolstring(L, 2, NULL);
+    if (strcmp(name, "global") == 0) {
+        lua_pushcfunction(L, kernels_global);
+        return 1;
+    }
     return luaL_error(L, "the source has no kernel '%s'; it has %s", name, lua_tostring(L, lua_upvalueindex(1)));
 }
 

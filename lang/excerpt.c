@@ -146,7 +146,7 @@ void lg_add_excerpt(lua_State *L, const char *message, bool syntax, const char *
 {
     struct excerpt x = {.line = line};
     snprintf(x.chunk, sizeof x.chunk, "%s", chunk);
-    if (strstr(message, "\n") && strchr(message, '^')) return; /* it has one */
+    if (strchr(message, '\n') && (strchr(message, '^') || strstr(message, " | "))) return; /* it has one */
     if (!read_position(message, &x)) x.line = line;
     if (x.line < 1) return;
     x.source = lg_chunk_source(L, x.chunk, &x.length);

@@ -128,7 +128,7 @@ static const struct lg_function functions[] = {
      "costs one launch whatever it holds. Numbers are those of the recording; of arrays the graph knows the memory, and "
      "reads what is in it when it is launched: x:copy_(y) gives it new input, and arrays that f returns have the results "
      "of the last launch. What needs elements while f runs is an error, x:sum() as a number, x[mask] or printing; so are "
-     "operations that a device leaves to the host. Work in streams is recorded in its order; events are not taken. What f "
+     "operations that a device leaves to the host. Work in streams is recorded in its order, which events and waits between streams leave as it is. What f "
      "does to arrays of another device, the cpu for one, happens while it is recorded, and only then. Where "
      "the device is simt, the generated kernels run on the software GPU.",
      "local x = gpu.ones(1000)\n"

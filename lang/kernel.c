@@ -470,6 +470,14 @@ static bool push_field(lua_State *L, const struct lg_kernel *k, const char *key)
     return true;
 }
 
+static bool has_global(const struct lg_kernel *k, const char *name)
+{
+    struct rt_array bytes;
+    bool found = rt_kernel_global(&k->loaded[0], name, RT_UINT8, &bytes, NULL) == RT_OK;
+    if (found) rt_array_release(&bytes);
+    return found;
+}
+
 static int kernel_index(lua_State *L)
 {
     const struct lg_kernel *k = check_kernel(L, 1);
@@ -478,6 +486,9 @@ static int kernel_index(lua_State *L)
         lua_settop(L, 1); /* as in the table that a source with several kernels gives */
         return 1;
     }
+    if (lua_type(L, 2) == LUA_TSTRING && has_global(k, lua_tostring(L, 2)))
+        return luaL_error(L, "a kernel has no field '%s'; the variable of its source is k:global(\"%s\")",
+                          lua_tostring(L, 2), lua_tostring(L, 2));
     return luaL_error(L,
                       "a kernel has no field '%s'; it is launched by k(grid, block)(arguments), and "
                       "gpu.help \"kernel\" lists its fields",

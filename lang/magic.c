@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lang/closest.h"
 #include "lang/lookup.h"
 #include "lang/waiting.h"
+#include "runtime/spelling.h"
 
 static void show_page(struct lg_session *s, const struct lg_mime *forms, size_t count)
 {
@@ -488,8 +488,8 @@ static int unknown_magic(lua_State *L, const char *name, bool cell)
     const struct lg_magic *best = NULL;
     const char *sign = cell ? "%%" : "%";
     for (const struct lg_magic *m = lg_magics; m->name; m++)
-        if ((cell ? m->cell : m->line) && lg_spelling_distance(name, m->name) <= 2 &&
-            (!best || lg_spelling_distance(name, m->name) < lg_spelling_distance(name, best->name)))
+        if ((cell ? m->cell : m->line) && rt_spelling_distance(name, m->name) <= 2 &&
+            (!best || rt_spelling_distance(name, m->name) < rt_spelling_distance(name, best->name)))
             best = m;
     const struct lg_magic *other = lg_magic_find(name, strlen(name));
     if (other)

@@ -258,7 +258,8 @@ static int to(lua_State *L)
 {
     const struct rt_array *a = lg_check_form(L, 1);
     struct lg_placement p = {a->dtype, rt_array_device(a)};
-    if (lua_gettop(L) < 2) return luaL_error(L, "x:to needs a device, a dtype or both");
+    if (lua_isnoneornil(L, 2) && lua_isnoneornil(L, 3))
+        return luaL_error(L, "x:to needs a device, a dtype or both, in quotes, as in x:to(\"cpu\")");
     lg_check_placement(L, 2, &p);
     bool here = p.device == rt_array_device(a), may_wait = lg_waits(a) || lg_worth_waiting(L, &a, 1);
     if (here && p.dtype != a->dtype && may_wait && !a->storage->foreign) return convert_here(L, a, p.dtype);

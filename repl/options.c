@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "jupyter/jupyter.h"
-#include "lang/closest.h"
 #include "repl/document.h"
 #include "repl/present.h"
+#include "runtime/spelling.h"
 
 struct option {
     const char *name, *alias; /* "--device"; "-h", or NULL */
@@ -228,7 +228,7 @@ static const char *meant(const char *option)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(option, "="), option);
     for (const struct option *row = option_rows; row->name; row++) {
         if (row->name[1] != '-') continue;
-        int d = lg_spelling_distance(name, row->name);
+        int d = rt_spelling_distance(name, row->name);
         /* "-help" and "--dev" are meant, too. */
         if (strlen(name) > 2 && strstr(row->name, name)) d = 0;
         if (d >= best || !strcmp(option, row->name)) continue;

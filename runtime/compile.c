@@ -1,4 +1,3 @@
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,73 +224,12 @@ static void to_cache(const struct rt_cache_key *key, const struct rt_nvrtc_resul
     rt_cache_store(key, &entry);
 }
 
-/* What to do about source that was written for nvcc, by what the compiler says of it; the first that fits. */
-static const struct {
-    const char *said, *also, *hint;
-} hints[] = {
-    {"explicitly marked as a __host__ function is not allowed", "/cub/",
-     "of CUB, kernels take the headers of blocks and warps, as <cub/block/block_reduce.cuh>; what <cub/cub.cuh> and Thrust "
-     "add to them is called from the host"},
-    {"/thrust/", ": error",
-     "Thrust is called from the host; kernels take CUB's headers of blocks and warps, and cuda::std"},
-    {"identifier \"cuda", "is undefined",
-     "the host's part of a program (main, cudaMalloc, cudaMemcpy, <<<...>>>) is not compiled: it is Lua's"},
-    {"identifier \"local\" is undefined", "", "kernels are CUDA C, not Lua: int i = threadIdx.x;"},
-    {"namespace \"std\" has no member", "",
-     "kernels are compiled without the host's C++ library; cuda::std, of <cuda/std/...>, has what devices can use"},
-    {"device-side kernel launch", "",
-     "kernels do not launch kernels (dynamic parallelism); launch the inner one from Lua"},
-    {"cannot open source file", "",
-     "kernels are compiled without the host's C++ library; <cuda/std/...> and <cub/block/...> have what devices can use, "
-     "-I in the option options names folders"},
-};
-
-/* CUDA C's name that was meant by one with other capitals or underscores; NULL: none. */
-static const char *meant(const char *name, size_t length)
-{
-    static const char *const own[] = {
-        "threadIdx",   "blockIdx",         "blockDim",      "gridDim",    "warpSize",     "__syncthreads",
-        "__syncwarp",  "__threadfence",    "__shared__",    "__device__", "__constant__", "__restrict__",
-        "__shfl_sync", "__shfl_down_sync", "__ballot_sync", "atomicAdd",  "atomicMax",    "atomicMin",
-        "atomicCAS",   "atomicExch",       "sqrtf",         "expf",       "logf",         "fmaf"};
-    for (size_t k = 0; k < sizeof own / sizeof *own; k++) {
-        const char *s = name, *end = name + length, *o = own[k];
-        while (s < end || *o) {
-            if (s < end && *s == '_')
-                s++;
-            else if (*o == '_')
-                o++;
-            else if (s < end && tolower((unsigned char)*s) == tolower((unsigned char)*o))
-                s++, o++;
-            else
-                break;
-        }
-        if (s == end && !*o) return own[k];
-    }
-    return NULL;
-}
-
-/* The hint for what the compiler said, or "". */
-static const char *hint_for(const char *log, char text[96])
-{
-    static const char undefined[] = ": error: identifier \"";
-    for (size_t k = 0; k < sizeof hints / sizeof *hints; k++)
-        if (strstr(log, hints[k].said) && strstr(log, hints[k].also)) return hints[k].hint;
-    const char *name = strstr(log, undefined);
-    if (!name) return "";
-    name += sizeof undefined - 1;
-    const char *own = meant(name, strcspn(name, "\""));
-    if (!own) return "";
-    snprintf(text, 96, "did you mean %s?", own);
-    return text;
-}
-
 static enum rt_status compilation_failed(const struct rt_program *p, const char *log, struct rt_error *e)
 {
     char *text = rt_map_errors(log, p->name, p->first_line);
     if (!text) return no_memory(e);
     char own[96];
-    const char *hint = hint_for(log, own);
+    const char *hint = rt_compile_hint(log, p->text, own, sizeof own);
     rt_fail(e, RT_COMPILE, "%s%s%s", text, *hint ? "\n  hint: " : "", hint);
     free(text);
     return RT_COMPILE;

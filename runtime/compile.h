@@ -80,6 +80,8 @@ char *rt_map_positions(const char *text, const char *name, int first_line);
 /* The same of what the compiler says of source that does not compile, without warnings about headers, and without
  * errors in headers after the first few: they are mostly consequences. */
 char *rt_map_errors(const char *text, const char *name, int first_line);
+/* What to do about what the compiler said of the source, which may be written to `text`; "" when nothing is known. */
+const char *rt_compile_hint(const char *log, const char *source, char *text, size_t size);
 /* True when a file of the PTX (with or without folders in front) is the source itself. */
 bool rt_is_source_name(const char *file);
 

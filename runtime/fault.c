@@ -24,10 +24,10 @@ static void name_element(const struct rt_kernel *k, const struct rt_arg *args, u
         int64_t offset = (int64_t)(address - start);
         int64_t index = offset >= 0 ? offset / element : -((-offset + element - 1) / element);
         if (p->name)
-            snprintf(out, size, "\nthat is %s[%lld], and %s has %lld elements", p->name, (long long)index, p->name,
+            snprintf(out, size, "\n  that is %s[%lld], and %s has %lld elements", p->name, (long long)index, p->name,
                      (long long)count);
         else
-            snprintf(out, size, "\nthat is element %lld of argument %zu, which has %lld elements", (long long)index,
+            snprintf(out, size, "\n  that is element %lld of argument %zu, which has %lld elements", (long long)index,
                      i + 1, (long long)count);
     }
 }
@@ -160,7 +160,7 @@ enum rt_status rt_fault_report(const struct rt_kernel *k, const struct rt_arg *a
     if (element[0]) what[f->access_length] = 0; /* the array says more than what lies next to the address */
     char *text = rt_map_positions(what, p->name, p->first_line);
     enum rt_status status = rt_fail(e, f->kind == SIMT_FAULT_NOMEM ? RT_NOMEM : RT_FAULT,
-                                    "%s%s%s%s\nin kernel %s, block (%u, %u, %u), thread (%u, %u, %u)%s", place,
+                                    "%s%s%s%s\n  in kernel %s, block (%u, %u, %u), thread (%u, %u, %u)%s", place,
                                     text ? text : what, pointer, excerpt, name, f->block[0], f->block[1], f->block[2],
                                     f->thread[0], f->thread[1], f->thread[2], element);
     free(text);

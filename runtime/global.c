@@ -44,21 +44,34 @@ static enum rt_status not_there(const struct rt_source_variable *list, size_t co
     return rt_fail(e, RT_INVALID, "there is no __device__ or __constant__ variable '%s' in the source%s", name, names);
 }
 
-/* The variable's shape from what the source says; false when that does not make `bytes`. */
+/* Fills in the one size that the source does not tell; false when the sizes do not make the elements. */
+static bool axes_of(const struct rt_source_variable *v, uint64_t elements, int64_t *shape)
+{
+    uint64_t known = 1;
+    int unknown = -1;
+    for (int i = 0; i < v->ndim; i++) {
+        if (v->shape[i] > elements || (v->shape[i] == 0 && unknown >= 0)) return false;
+        if (v->shape[i] == 0) unknown = i;
+        if (v->shape[i] != 0) known *= v->shape[i];
+        shape[i] = (int64_t)v->shape[i];
+    }
+    if (unknown >= 0) shape[unknown] = (int64_t)(elements / known);
+    return unknown >= 0 ? elements % known == 0 : elements == known;
+}
+
+/* The variable's shape: what the source says, or one axis where its sizes are not told there. False when elements do
+ * not make the bytes. */
 static bool shape_of(const struct rt_source_variable *v, enum rt_dtype t, int lanes, size_t bytes, int *ndim,
                      int64_t *shape)
 {
-    uint64_t elements = bytes / rt_dtypes[t].size / (unsigned)lanes, known = 1;
-    int unknown = -1, n = 0;
-    if (bytes % ((size_t)rt_dtypes[t].size * (unsigned)lanes) != 0) return false;
-    for (; n < v->ndim; n++) {
-        if (v->shape[n] > elements || (v->shape[n] == 0 && unknown >= 0)) return false;
-        if (v->shape[n] == 0) unknown = n;
-        if (v->shape[n] != 0) known *= v->shape[n];
-        shape[n] = (int64_t)v->shape[n];
+    size_t element = (size_t)rt_dtypes[t].size * (unsigned)lanes;
+    int n = v->ndim;
+    if (bytes % element != 0) return false;
+    if (!axes_of(v, bytes / element, shape)) {
+        if (n == 0) return false;
+        shape[0] = (int64_t)(bytes / element);
+        n = 1;
     }
-    if (unknown >= 0) shape[unknown] = (int64_t)(elements / known);
-    if (unknown >= 0 ? elements % known != 0 : elements != known) return false;
     if (lanes > 1) shape[n++] = lanes;
     if (n == 0) shape[n++] = 1;
     *ndim = n;

@@ -6,6 +6,7 @@
 #include "runtime/fault.h"
 #include "runtime/memory.h"
 #include "runtime/module.h"
+#include "runtime/signature.h"
 #include "runtime/report.h"
 #include "runtime/simt/check.h"
 #include "runtime/simt/simt.h"
@@ -87,6 +88,21 @@ static bool dtype_fits(const struct rt_param *p, enum rt_dtype t)
     return t == RT_UINT8 && p->dtype == RT_INT8 && is_plain_char(p);
 }
 
+/* What float4 and the like are made of, where a parameter points to such vectors and the array has no such elements;
+ * vectors of integers are views of any. */
+static enum rt_dtype wanted_lanes(const struct rt_param *p, enum rt_dtype t)
+{
+    char type[64];
+    int lanes;
+    size_t n = strcspn(p->type, "*");
+    if (p->dtype != RT_DTYPE_COUNT || n >= sizeof type || p->type[n] == '\0' || p->type[n + 1] == '*') return t;
+    while (n > 0 && p->type[n - 1] == ' ') n--;
+    memcpy(type, p->type, n);
+    type[n] = '\0';
+    enum rt_dtype want = rt_type_dtype(type, &lanes);
+    return want != RT_DTYPE_COUNT && lanes > 1 && rt_dtypes[want].kind == 'f' ? want : t;
+}
+
 /* "const float *" or "float const *": what the pointer leads to is not written. */
 static bool is_read_only(const struct rt_param *p)
 {
@@ -105,9 +121,11 @@ static enum rt_status check_array(const struct rt_kernel *k, size_t i, const str
     const struct rt_param *p = &k->entry->params[i];
     const struct rt_device *here = k->module->device, *there = rt_array_device(a);
     const char *x = name_or(p, "x");
-    if (!dtype_fits(p, a->dtype)) {
-        const char *want = rt_dtypes[p->dtype].name;
-        return refuse(k, i, e, "expects %s %s array, got %s; convert it with %s:to(\"%s\")", article(p->dtype), want,
+    enum rt_dtype lanes = wanted_lanes(p, a->dtype);
+    if (!dtype_fits(p, a->dtype) || lanes != a->dtype) {
+        enum rt_dtype wanted = p->dtype == RT_DTYPE_COUNT ? lanes : p->dtype;
+        const char *want = rt_dtypes[wanted].name;
+        return refuse(k, i, e, "expects %s %s array, got %s; convert it with %s:to(\"%s\")", article(wanted), want,
                       rt_dtypes[a->dtype].name, x, want);
     }
     if (there != here)

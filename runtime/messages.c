@@ -79,6 +79,10 @@ static size_t put_other_position(struct output *o, const char *line, size_t leng
     if (!number || line[n + used] != ':') return 0;
     size_t skip = n > 2 && memcmp(line, "./", 2) == 0 ? 2 : 0; /* headers found in the working directory */
     char text[32];
+    if (n == 13 && memcmp(line, "__nv_name_map", n) == 0) { /* what NVRTC writes below the source */
+        put(o, "instantiate", 11);
+        return n + used;
+    }
     put(o, line + skip, n - skip);
     put(o, text, (size_t)snprintf(text, sizeof text, ":%ld", number));
     return n + used;

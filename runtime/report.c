@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memmem */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -310,7 +311,28 @@ static unsigned linear(const struct rt_scene *x, const unsigned t[3])
     return t[0] + b[0] * (t[1] + b[1] * t[2]);
 }
 
-static void describe_race(const struct simt_report *r, struct rt_report *out, const char *what)
+/* Whether a barrier of the block stands between the lines of the kernel's source, so that it orders them but for the
+ * loop's next pass. */
+static bool barrier_between(const struct rt_scene *x, const struct rt_party *a, const struct rt_party *b)
+{
+    const struct rt_program *p = x->program;
+    if (!p || strcmp(a->file, p->name) != 0 || strcmp(b->file, p->name) != 0) return false;
+    int low = a->line < b->line ? a->line : b->line, high = a->line + b->line - low;
+    bool loops = false, barrier = false;
+    const char *s = p->text;
+    for (int line = p->first_line; line < high && *s; line++) {
+        size_t n = strcspn(s, "\n");
+        const char *comment = memmem(s, n, "//", 2);
+        size_t code = comment ? (size_t)(comment - s) : n;
+        loops |= line <= low && (memmem(s, code, "for", 3) || memmem(s, code, "while", 5));
+        barrier |= line > low && memmem(s, code, "__syncthreads", 13);
+        s += n + (s[n] == '\n');
+    }
+    return loops && barrier;
+}
+
+static void describe_race(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out,
+                          const char *what)
 {
     const struct rt_party *a = &out->first, *b = &out->other;
     if (r->under_way) {
@@ -346,6 +368,11 @@ static void describe_race(const struct simt_report *r, struct rt_report *out, co
     char lines[80] = "";
     if (!one_line && a->line < b->line) snprintf(lines, sizeof lines, " between lines %d and %d", a->line, b->line);
     if (!one_line && a->line > b->line) snprintf(lines, sizeof lines, " between lines %d and %d", b->line, a->line);
+    if (!one_line && barrier_between(x, a, b)) {
+        int low = a->line < b->line ? a->line : b->line;
+        snprintf(lines, sizeof lines, " behind line %d, before the loop comes to line %d again",
+                 a->line + b->line - low, low);
+    }
     if (one_line && a->access == b->access)
         snprintf(out->message, sizeof out->message, "%s %s by several threads, with nothing that orders them", what,
                  past(a));
@@ -375,7 +402,9 @@ static void describe_race(const struct simt_report *r, struct rt_report *out, co
     else if (!r->across_warps)
         snprintf(out->hint, sizeof out->hint, "lanes of a warp are not in step: __syncwarp() is missing%s", lines);
     else
-        snprintf(out->hint, sizeof out->hint, "__syncthreads() is missing%s", lines);
+        snprintf(out->hint, sizeof out->hint, "__syncthreads() is missing%s%s", lines,
+                 r->space == PTX_GLOBAL ? "; threads of several blocks are ordered by atomic functions or two launches"
+                                        : "");
 }
 
 static void describe_barrier(const struct simt_report *r, struct rt_report *out)
@@ -475,7 +504,7 @@ static void describe_report(const struct rt_scene *x, const struct simt_report *
     case CHECK_FREED: describe_freed(r, out, what); break;
     case CHECK_FREE: describe_free(r, out); break;
     case CHECK_UNWRITTEN: snprintf(out->message, sizeof out->message, "%s read, but never written", what); break;
-    case CHECK_RACE: describe_race(r, out, what); break;
+    case CHECK_RACE: describe_race(x, r, out, what); break;
     case CHECK_ABSENT: describe_absent(r, out, what); break;
     case CHECK_BARRIER: describe_barrier(r, out); break;
     case CHECK_LANE: describe_lane(x, r, out); break;

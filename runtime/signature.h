@@ -39,12 +39,15 @@ struct rt_source_variable {         /* a __device__, __constant__ or __managed__
     char *name;                     /* without namespaces */
     char *type;                     /* its words: "unsigned int", "float *" */
     int ndim;                       /* of an array */
-    uint64_t shape[RT_SOURCE_AXES]; /* 0: not a plain number */
+    uint64_t shape[RT_SOURCE_AXES]; /* 0: not known */
 };
 /* The variables of a source, in order, likewise. */
 enum rt_status rt_source_variables(const char *text, size_t length, struct rt_source_variable **out, size_t *count,
                                    struct rt_error *e);
 void rt_source_variables_free(struct rt_source_variable *variables, size_t count);
+/* The value of an integer expression of a source, as in "2 * R + 1": numbers, + - * / % << >> and brackets, and names
+ * that #define, const or constexpr sets in the text. 0: not known, or below. */
+uint64_t rt_source_constant(const char *text, const char *expression, size_t length);
 /* The dtype that a type's words stand for, RT_DTYPE_COUNT when none. *lanes: 1, or of a vector type such as float4. */
 enum rt_dtype rt_type_dtype(const char *type, int *lanes);
 

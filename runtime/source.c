@@ -347,22 +347,20 @@ void rt_source_variables_free(struct rt_source_variable *variables, size_t count
     free(variables);
 }
 
-/* "[2][3]": sizes from the first bracket on. */
-static void read_axes(const struct word *w, size_t count, struct rt_source_variable *v)
+/* "[2][2 * R + 1]": sizes from the first bracket on. */
+static void read_axes(const char *text, const struct word *w, size_t count, struct rt_source_variable *v)
 {
     for (size_t i = 0; i + 1 < count && *w[i].text == '[' && v->ndim < RT_SOURCE_AXES; i++) {
-        char *end = NULL;
-        bool plain = i + 2 < count && *w[i + 2].text == ']' && *w[i + 1].text >= '0' && *w[i + 1].text <= '9';
-        v->shape[v->ndim] = plain ? strtoull(w[i + 1].text, &end, 0) : 0;
-        if (plain && end && is_word(*end) && *end != 'u' && *end != 'U') v->shape[v->ndim] = 0;
-        v->ndim++;
-        while (i < count && *w[i].text != ']') i++;
+        const char *from = w[i].text + 1;
+        while (i + 1 < count && *w[i].text != ']') i++;
+        v->shape[v->ndim++] = rt_source_constant(text, from, (size_t)(w[i].text - from));
     }
 }
 
 /* One declarator: the words of the type, of which *type are common to all of a declaration (0: find out), the name, the
  * sizes. */
-static bool add_variable(const struct words *l, size_t *type, struct rt_source_variable **list, size_t *count)
+static bool add_variable(const char *text, const struct words *l, size_t *type, struct rt_source_variable **list,
+                         size_t *count)
 {
     size_t name = l->count;
     for (size_t i = 0; i < l->count && *l->items[i].text != '['; i++)
@@ -375,7 +373,7 @@ static bool add_variable(const struct words *l, size_t *type, struct rt_source_v
     struct rt_source_variable *v = &more[(*count)++];
     *v = (struct rt_source_variable){.name = copy(l->items[name].text, l->items[name].length),
                                      .type = type_text(l->items, name, name)};
-    read_axes(l->items + name + 1, l->count - name - 1, v);
+    read_axes(text, l->items + name + 1, l->count - name - 1, v);
     return v->name && v->type;
 }
 
@@ -392,7 +390,7 @@ static bool skip_initialiser(struct scan *s, struct word *w, int depth)
 }
 
 /* What follows __device__: a variable, or several; or a function, which is none of them. */
-static bool read_variables(struct scan *s, struct rt_source_variable **list, size_t *count)
+static bool read_variables(const char *text, struct scan *s, struct rt_source_variable **list, size_t *count)
 {
     static const char *const spaces[] = {"__device__", "__constant__", "__managed__", "__host__", "static", "extern",
                                          "inline",     "constexpr",    "const",       "volatile", NULL};
@@ -400,7 +398,7 @@ static bool read_variables(struct scan *s, struct rt_source_variable **list, siz
     struct words l = {0};
     struct word w = {.text = ""}, before = w;
     size_t type = 0;
-    int angles = 0; /* of a template's arguments */
+    int angles = 0, brackets = 0; /* of a template's arguments; of sizes */
     bool ok = true, more = true;
     while (ok && more && next_word(s, &w)) {
         char c = *w.text;
@@ -409,14 +407,15 @@ static bool read_variables(struct scan *s, struct rt_source_variable **list, siz
             if (l.count) l.count--; /* the attribute */
             continue;
         }
-        if (c == '(' || c == '}' || is(&w, "__global__")) break; /* a function */
-        angles += (c == '<') - (c == '>');
-        if ((angles > 0 && c != ';') || (c != ';' && c != ',' && c != '=' && c != '{')) {
+        brackets += (c == '[') - (c == ']');
+        if ((c == '(' && brackets == 0) || c == '}' || is(&w, "__global__")) break; /* a function */
+        if (brackets == 0) angles += (c == '<') - (c == '>');
+        if (((angles > 0 || brackets > 0) && c != ';') || (c != ';' && c != ',' && c != '=' && c != '{')) {
             if (!any_of(&w, spaces)) ok = push(&l, &w);
             before = w;
             continue;
         }
-        ok = add_variable(&l, &type, list, count);
+        ok = add_variable(text, &l, &type, list, count);
         if (c == '=' || c == '{') more = skip_initialiser(s, &w, c == '{');
         if (*w.text == ';') break;
         l.count = type;
@@ -434,7 +433,7 @@ enum rt_status rt_source_variables(const char *text, size_t length, struct rt_so
     *count = 0;
     while (next_word(&s, &w)) {
         if (!is(&w, "__device__") && !is(&w, "__constant__") && !is(&w, "__managed__")) continue;
-        if (read_variables(&s, out, count)) continue;
+        if (read_variables(text, &s, out, count)) continue;
         rt_source_variables_free(*out, *count);
         *out = NULL;
         *count = 0;

@@ -353,12 +353,24 @@ static enum rt_status event_alive(const struct rt_event *v, struct rt_error *e)
     return rt_fail(e, RT_DEVICE, "the event was lost when a kernel's fault reset %s; make it anew", v->device->name);
 }
 
+/* Whether the event is something to wait for. */
+static enum rt_status event_waits(const struct rt_event *v, struct rt_error *e)
+{
+    if (!v->in_graph) return event_alive(v, e);
+    return rt_fail(
+        e, RT_INVALID,
+        "the event was recorded in a graph, where it orders the graph's work; what waits for a launch of the "
+        "graph is an event behind g:launch()");
+}
+
 enum rt_status rt_event_record(struct rt_event *v, struct rt_stream *s, struct rt_error *e)
 {
     struct rt_device *d = v->device;
-    if (d->recording) return rt_fail(e, RT_INVALID, "a graph is being recorded on %s, and takes no events", d->name);
     enum rt_status status = event_alive(v, e);
     if (status == RT_OK) status = rt_stream_alive(s, e);
+    v->in_graph = d->recording != NULL;
+    if (v->in_graph) v->recorded = false;
+    if (v->in_graph) return status;
     if (status == RT_OK && d->driver)
         status = rt_device_check(d, d->driver->EventRecord(v->handle, s ? s->handle : NULL), e, "recording an event");
     if (status != RT_OK) return status;
@@ -380,7 +392,7 @@ static void event_is_done(const struct rt_event *v)
 enum rt_status rt_event_done(const struct rt_event *v, bool *done, struct rt_error *e)
 {
     *done = true;
-    enum rt_status status = event_alive(v, e);
+    enum rt_status status = event_waits(v, e);
     if (status != RT_OK || !v->recorded) return status;
     CUresult r = v->handle ? look_at_event((void *)(uintptr_t)v) : CUDA_SUCCESS;
     *done = r != CUDA_ERROR_NOT_READY;
@@ -391,7 +403,7 @@ enum rt_status rt_event_done(const struct rt_event *v, bool *done, struct rt_err
 
 enum rt_status rt_event_synchronize(const struct rt_event *v, struct rt_error *e)
 {
-    enum rt_status status = event_alive(v, e);
+    enum rt_status status = event_waits(v, e);
     if (status != RT_OK || !v->recorded) return status;
     if (v->handle) status = waited(v->device, rt_poll(look_at_event, (void *)(uintptr_t)v), e, "waiting for an event");
     if (status == RT_OK) event_is_done(v);
@@ -404,6 +416,7 @@ enum rt_status rt_event_elapsed(const struct rt_event *from, const struct rt_eve
     float elapsed = 0;
     if (to->device != d)
         return rt_fail(e, RT_INVALID, "the events are of two devices, %s and %s", d->name, to->device->name);
+    if (from->in_graph || to->in_graph) return event_waits(from->in_graph ? from : to, e);
     if (!from->recorded || !to->recorded)
         return rt_fail(e, RT_INVALID, "the %s event was never recorded; e:record() does",
                        from->recorded ? "later" : "earlier");

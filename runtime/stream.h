@@ -35,6 +35,7 @@ struct rt_event {
     CUevent handle; /* NULL on the cpu */
     unsigned generation;
     bool recorded;
+    bool in_graph;  /* recorded while a graph was, whose work keeps its order */
     double host_ms; /* on the cpu: when */
     struct rt_order after;
 };

@@ -218,12 +218,20 @@ end)
 t.test("names that CUDA C has otherwise", function()
   for said, hint in pairs { ["int i = threadidx.x;"] = "did you mean threadIdx?", ["syncthreads();"] = "did you mean __syncthreads?",
     ["_shared float s[3];"] = "did you mean __shared__?", ["local i = 3;"] = "kernels are CUDA C, not Lua",
-    ["std::vector<int> v;"] = "cuda::std" } do
-    t.raises({ "here:1: error: ", "\n  hint: ", hint }, gpu.kernel, { "__global__ void k() { " .. said .. " }", chunk = "here" })
+    ["__syncthread();"] = "did you mean __syncthreads?", ["int n = blokIdx.x;"] = "did you mean blockIdx?",
+    ["int width = 3, n = widht;"] = "did you mean width?",
+    ["auto f = [] __device__ (int i) { return i; };"] = "a lambda takes no __device__", ["std::vector<int> v;"] = "cuda::std" } do
+    t.raises({ "error: ", "\n  hint: ", hint }, gpu.kernel, { "__global__ void k() { " .. said .. " }", chunk = "here" })
   end
+  t.raises("hint: in Lua ]] ends the string, in x[y[i]] too", gpu.kernel, "__global__ void k(float *x, int *i) {\n  x[i[0")
   local e = t.raises('"ttt" is undefined', gpu.kernel, "__global__ void k() { ttt = 3; }")
   assert(not e:find("hint"))
   t.raises("expects an int32 array, got float32", gpu.kernel("__global__ void k(int *x) { }")(1, 1), gpu.ones(3, { device = device }))
+  local fours = gpu.kernel("__global__ void k(const float4 *x, float4 *y) { y[0] = x[0]; }")(1, 1)
+  local x, y = gpu.ones({ 2, 4 }, { device = device }), gpu.zeros({ 2, 4 }, { device = device })
+  t.raises({ "parameter 1 'x' (const float4 *) expects a float32 array, got float64", 'x:to("float32")' }, fours, x:to("float64"), y)
+  fours(x, y)
+  t.eq(y:sum(), 4.0)
 end)
 
 t.test("templates by instantiate", function()
@@ -237,6 +245,8 @@ t.test("templates by instantiate", function()
   t.eq(d:sum(), 9)
   t.eq(m["scale<double>"].signature, "(int n, double *x, double a)")
   t.raises({ "has no kernel 'scale<int>'", "scale<float>" }, function() return m["scale<int>"] end)
+  t.raises({ 'instantiate: error: identifier "flaot" is undefined' }, gpu.kernel,
+    { "template <class T> __global__ void k(T *x) { *x = 1; }", instantiate = "k<flaot>" })
   local one = gpu.kernel { "template <int N> __global__ void fill(int *x) { x[threadIdx.x] = N; }", instantiate = "fill<7>" }
   local x7 = gpu.zeros(4, "int32")
   one(1, 4)(x7)
@@ -254,6 +264,10 @@ t.test("several kernels in one string, options, names", function()
   m.set(1, 1)(14)
   m.get(1, 1)(out) -- they share one module and so its variables
   t.eq(out:item(), 42)
+  t.eq(m:global("counter"):item(), 42)
+  t.raises("there is no __device__ or __constant__ variable 'count'", m.global, m, "count")
+  t.raises({ "the source has no kernel 'counter'", "set, get" }, function() return m.counter end)
+  t.raises({ "no field 'counter'", 'k:global("counter")' }, function() return m.set.counter end)
   t.eq(gpu.kernel({ source = source, options = { "-DFACTOR=1" }, name = "get" }).name, "get")
   t.raises({ "there is no kernel 'put'", "set", "get" }, gpu.kernel, source, { options = { "-DFACTOR=1" }, name = "put" })
 end)

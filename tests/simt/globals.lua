@@ -19,6 +19,9 @@ __device__ bool flag;
 __device__ const int lut[] = {10, 20, 30};
 #define N 6
 __device__ unsigned short sized[N][2];
+constexpr int R = N / 2;
+__constant__ float mask[2 * R + 1][R + 2];
+__constant__ int blurred[R ? 2 : 3][sizeof(int)];
 __device__ __align__(16) unsigned int aligned{9};
 __device__ float helper(float x) { return x * scale + bias; }
 __global__ void bump(int n) {
@@ -36,7 +39,7 @@ __global__ void bump(int n) {
   ns::inner::hidden++;
 }
 __global__ void use(float *out) {
-  out[0] = helper(table[threadIdx.x]) + (float)weights[1][2] + lut[2];
+  out[0] = helper(table[threadIdx.x]) + (float)weights[1][2] + lut[2] + mask[6][4] + blurred[1][3];
   pointer = out;
 }
 __global__ void through(float v) { *pointer = v; }]]
@@ -71,6 +74,8 @@ t.test("arrays, with the shape of the source", function()
   t.eq(described("bytes"), "uint8 5")
   t.eq(described("lut"), "int32 3")
   t.eq(described("sized"), "uint16 6x2")
+  t.eq(described("mask"), "float32 7x5")
+  t.eq(described("blurred"), "int32 8") -- what only the compiler can compute is one axis
   t.eq(described("vector"), "float32 4")
   t.eq(described("vectors"), "float32 2x4")
   t.close(k:global("table"), { 1, 2, 3, 4 }, 0)

@@ -268,12 +268,16 @@ TEST(an_enum_is_an_integer)
 
 TEST(variables_of_a_source)
 {
-    static const char text[] = "__constant__ float a = f(1, 2), *b, c[3][N] = {{1}, {2}}, d{4};\n"
-                               "static __device__ unsigned long long e; __device__ const int f[0x10u];\n"
-                               "__device__ float g(float x) { return x; } __device__ S<int, 4> h[2];\n"
-                               "__host__ __device__ int i() { return 0; } /* __device__ int no; */\n"
-                               "struct T { __device__ T() {} int j; }; __align__(8) __device__ __align__(8) T k, l;\n"
-                               "__device__ ns::V m; __managed__ bool n; __device__";
+    static const char text[] =
+        "#define R 3 // radius\n#  define W(x) x\n#define LOOP LOOP2\n#define LOOP2 LOOP + LOOP\n"
+        "constexpr int wide = (2 * R + 1) << 2, high = wide / 2 % 9 - 1; static const unsigned two=2u;\n"
+        "__constant__ float a = f(1, 2), *b, c[3][N] = {{1}, {2}}, d{4};\n"
+        "static __device__ unsigned long long e; __device__ const int f[0x10u];\n"
+        "__device__ float g(float x) { return x; } __device__ S<int, 4> h[2];\n"
+        "__host__ __device__ int i() { return 0; } /* __device__ int no; */\n"
+        "struct T { __device__ T() {} int j; }; __align__(8) __device__ __align__(8) T k, l;\n"
+        "__device__ ns::V m; __managed__ bool n; __device__ short o[(2 * R + 1)][wide], p[high][two*+2],\n"
+        "q[LOOP][W(3)], r[R > 2][1 << 40], s[2 - R][3 / 0]; int R2 = 4; __device__ int t[R2][sizeof(int)]; __device__";
     static const struct {
         const char *name, *type;
         int ndim;
@@ -288,7 +292,13 @@ TEST(variables_of_a_source)
                 {"k", "T", 0, {0}},
                 {"l", "T", 0, {0}},
                 {"m", "ns::V", 0, {0}},
-                {"n", "bool", 0, {0}}};
+                {"n", "bool", 0, {0}},
+                {"o", "short", 2, {7, 28}},
+                {"p", "short", 2, {4, 0}},
+                {"q", "short", 2, {0, 0}},
+                {"r", "short", 2, {0, 0}},
+                {"s", "short", 2, {0, 0}},
+                {"t", "int", 2, {0, 0}}};
     struct rt_source_variable *v;
     size_t count;
     CHECK(rt_source_variables(text, strlen(text), &v, &count, NULL) == RT_OK);
@@ -301,7 +311,7 @@ TEST(variables_of_a_source)
     }
     rt_source_variables_free(v, count);
     bool done = false;
-    for (long n = 1; !done && n < 200; n++) {
+    for (long n = 1; !done && n < 300; n++) {
         rt_fail_allocation(n);
         done = rt_source_variables(text, strlen(text), &v, &count, NULL) == RT_OK;
         rt_fail_allocation(0);
