@@ -168,17 +168,24 @@ static __attribute__((noinline)) bool is_among(const struct note *was, const cha
     return !differ;
 }
 
+/* Of lanes that are equally far apart: do those of each half begin at the same? */
+static inline bool is_same_row(uint32_t lanes, const uint32_t a[2], const uint32_t b[2])
+{
+    return (!(lanes & 0xffff) || a[0] == b[0]) && (!(lanes >> 16) || a[1] == b[1]);
+}
+
 /* Is all that the lanes touch in the note, as theirs? */
 static inline bool is_noted(const char *at, const struct touches *s, const uint32_t *cells, unsigned n)
 {
     struct note was;
-    uint32_t first; /* most often that says it */
+    uint32_t first[2]; /* most often that says it */
     memcpy(&was, at, sizeof was);
     if ((was.me ^ s->me) & WHO_MASK || s->lanes & ~was.lanes || bytes_touched(was.insn) < bytes_touched(s->insn))
         return false;
+    memcpy(first, at + sizeof was, sizeof first);
+    if (s->apart && s->apart == was.apart) return is_same_row(s->lanes, first, cells);
     if (s->lanes != was.lanes || s->apart != was.apart) return is_among(&was, at + sizeof was, s, cells);
-    memcpy(&first, at + sizeof was, sizeof first);
-    return first == *cells && !memcmp(at + sizeof was, cells, n * sizeof *cells);
+    return *first == *cells && !memcmp(at + sizeof was, cells, n * sizeof *cells);
 }
 
 /* Have the same lanes touched all of them shortly before? */
@@ -201,29 +208,6 @@ static inline uint64_t mark_row(uint64_t *touched, uint32_t cell, unsigned count
         *word |= bits;
     }
     return again;
-}
-
-/* Notes that cells are touched. False: some were before. */
-static inline bool mark(const struct touches *s, const struct once *o, const uint32_t *cells, unsigned n)
-{
-    uint64_t *touched = o->touched, again = 0;
-    unsigned each = cells_touched(s->insn, o);
-    uint64_t ones = (UINT64_C(1) << each) - 1;
-    if (s->apart) return !(mark_row(touched, cells[0], 16 * each) | mark_row(touched, cells[1], 16 * each));
-    uint32_t at = cells[0] / 64;
-    uint64_t word = touched[at];
-    for (unsigned k = 0; k < n; k++) { /* most often each lane's is another word, or it is one for all */
-        uint64_t bits = ones << cells[k] % 64;
-        if (cells[k] / 64 != at) {
-            touched[at] = word;
-            at = cells[k] / 64;
-            word = touched[at];
-        }
-        again |= word & bits;
-        word |= bits;
-    }
-    touched[at] = word;
-    return !again;
 }
 
 /* Cells of lanes as bits of words. */
@@ -273,6 +257,13 @@ static void find_words(const struct touches *s, const struct once *o, const uint
     }
 }
 
+static bool are_all(const struct words *w, const uint64_t *bits)
+{
+    uint64_t lacking = 0;
+    for (unsigned k = 0; k < w->count; k++) lacking |= ~bits[w->at[k]] & w->bits[k];
+    return !lacking;
+}
+
 static bool are_any(const struct words *w, const uint64_t *bits)
 {
     uint64_t any = 0;
@@ -292,6 +283,35 @@ static bool set(const struct words *w, uint64_t *bits)
     return any;
 }
 
+/* Notes that cells are touched. False: some were before. */
+static inline bool mark(const struct touches *s, const struct once *o, const uint32_t *cells, unsigned n)
+{
+    uint64_t *touched = o->touched, again = 0;
+    unsigned each = cells_touched(s->insn, o);
+    uint64_t ones = (UINT64_C(1) << each) - 1;
+    if (s->apart == each && s->lanes == FULL)
+        return !(mark_row(touched, cells[0], 16 * each) | mark_row(touched, cells[1], 16 * each));
+    if (s->apart) {
+        struct words w;
+        find_words(s, o, cells, n, &w);
+        return !(set(&w, touched) | w.twice);
+    }
+    uint32_t at = cells[0] / 64;
+    uint64_t word = touched[at];
+    for (unsigned k = 0; k < n; k++) { /* most often each lane's is another word, or it is one for all */
+        uint64_t bits = ones << cells[k] % 64;
+        if (cells[k] / 64 != at) {
+            touched[at] = word;
+            at = cells[k] / 64;
+            word = touched[at];
+        }
+        again |= word & bits;
+        word |= bits;
+    }
+    touched[at] = word;
+    return !again;
+}
+
 /* Where elements may be loaded by several. False: what was touched was stored to by others, or is now. */
 static bool mark_shared(const struct touches *s, struct once *o, const uint32_t *cells, unsigned n)
 {
@@ -304,6 +324,7 @@ static bool mark_shared(const struct touches *s, struct once *o, const uint32_t 
     if (store) set(&w, stored);
     if (!again) return true;
     if (++o->repeated > o->array->cells / 2) return false;
+    if (!store && are_all(&w, many)) return true;
     if (touch_again(o, s, cells, n)) return !store || !are_any(&w, many);
     if (store || are_any(&w, stored)) return false;
     set(&w, many);
@@ -342,12 +363,12 @@ static bool try_note(struct block *b, struct once *o, const struct touches *s)
     struct once_chunk *x = chunk_with(o, bytes);
     if (!x || !has_bits(o)) return false;
     char *at = x->notes + x->used, *values = at + sizeof(struct note) + bytes_of_cells(count);
-    struct note n = {i, s->me, s->lanes, {0}, s->apart};
-    uint32_t *cells = (uint32_t *)(void *)(at + sizeof n);
+    struct note *n = (struct note *)(void *)at;
+    uint32_t *cells = (uint32_t *)(void *)(n + 1);
     find_cells(s, o, cells);
     if (!mark_lanes(s, o, cells, count)) return false;
-    memcpy(n.block, b->worker->block, sizeof n.block);
-    memcpy(at, &n, sizeof n);
+    *n = (struct note){i, s->me, s->lanes, {0}, s->apart};
+    memcpy(n->block, b->worker->block, sizeof n->block);
     o->latest[o->turn++ % ONCE_LATEST] = at;
     const uint32_t *slots = slots_of(c, i);
     for (unsigned k = 0; keeps_values(c, i) && k < i->count; k++)
@@ -370,8 +391,8 @@ static bool add_note(struct block *b, struct once *o, const struct touches *s)
 static unsigned apart_of(const struct insn *i, const struct once *o, int64_t step)
 {
     unsigned each = cells_touched(i, o), log = o->array->log;
-    if (!o->array->shares) return step == (int64_t)each << log ? each : 0;
-    return each == 1 && step > 0 && step <= MOST_APART << log && step % (1 << log) == 0 ? (unsigned)(step >> log) : 0;
+    if (each > 1) return !o->array->shares && step == (int64_t)each << log ? each : 0;
+    return step > 0 && step <= MOST_APART << log && !(step & ((1 << log) - 1)) ? (unsigned)(step >> log) : 0;
 }
 
 /* Finds such a step in lanes m, and where lanes 0 and 16 are. */
@@ -379,12 +400,8 @@ static unsigned find_apart(const struct simt_check *c, const struct insn *i, con
                            uint32_t m, uint64_t from[2])
 {
     unsigned bytes = bytes_touched(i), apart = 0;
-    if (!o->array->shares) {
-        bool rows = m == FULL && c->vectors->rows64(at, bytes) == (ROW_UNIT | ROW_UNIT << ROW_BITS);
-        from[0] = at[0], from[1] = at[16];
-        return rows ? apart_of(i, o, bytes) : 0;
-    }
     int64_t step = 0;
+    if (m != FULL && cells_touched(i, o) > 1) return 0;
     for (unsigned h = 0; h < 2; h++) {
         uint32_t half = m >> 16 * h & 0xffff;
         if (!(half & (half - 1))) continue;
@@ -393,6 +410,7 @@ static unsigned find_apart(const struct simt_check *c, const struct insn *i, con
         step = other;
         if (!(apart = apart_of(i, o, step))) return 0;
     }
+    if (!apart) apart = apart_of(i, o, step = bytes); /* one lane of each */
     for (unsigned h = 0; h < 2; h++) {
         uint32_t half = m >> 16 * h & 0xffff, one = half ? (uint32_t)__builtin_ctz(half) : 0;
         from[h] = at[16 * h + one] - one * (uint64_t)step;
@@ -421,11 +439,10 @@ bool simt_once_lanes(const struct warp *w, const struct insn *i, unsigned site, 
     uint64_t bytes = (uint64_t)i->size * i->count, room = s->high - s->low, imm = (uint64_t)i->imm, from[2];
     const uint64_t *at = u64_at(w->frame->regs, i->a);
     record me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
-    if (s->written || room < bytes || imm % bytes || i->flags & F_FRAME) return false;
+    if (s->written || room < bytes || imm & (bytes - 1) || i->flags & F_FRAME) return false;
     unsigned apart = find_apart(b->check, i, s->once, at, m, from);
-    bool within = s->once->array->shares && apart
-                      ? ends_within(at, m, s->low - imm, room - bytes, bytes - 1)
-                      : b->check->vectors->within(at, m, s->low - imm, room - bytes, bytes - 1);
+    bool within = apart ? ends_within(at, m, s->low - imm, room - bytes, bytes - 1)
+                        : b->check->vectors->within(at, m, s->low - imm, room - bytes, bytes - 1);
     if (!within) return false;
     if (w->worker->tallied) simt_tally_reach(w->worker, s->low, s->high);
     return add_note(b, s->once, &(struct touches){i, w->frame->regs, me, apart ? from : at, imm, m, apart});
@@ -440,7 +457,7 @@ bool simt_once_rows(const struct warp *w, const struct insn *i, unsigned site, i
     unsigned apart = apart_of(i, s->once, step);
     if (s->written || !apart || room < 15 * (uint64_t)step + bytes) return false;
     for (unsigned h = 0; h < 2; h++)
-        if (at[h] - s->low > room - 15 * (uint64_t)step - bytes || at[h] % bytes) return false;
+        if (at[h] - s->low > room - 15 * (uint64_t)step - bytes || at[h] & (bytes - 1)) return false;
     if (w->worker->tallied) simt_tally_reach(w->worker, s->low, s->high);
     return add_note(b, s->once, &(struct touches){i, w->frame->regs, me, at, 0, FULL, apart});
 }

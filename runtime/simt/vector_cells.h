@@ -257,12 +257,23 @@ TAG_LOOP permuted(uint32_t *restrict written, uint32_t *restrict read, const uin
 static int64_t find_stride(const uint64_t *at, uint32_t m, uint32_t bytes)
 {
     uint32_t rest = m & (m - 1), one = (uint32_t)__builtin_ctz(m), other = rest ? (uint32_t)__builtin_ctz(rest) : one;
-    uint64_t by = bytes, differ = 0;
+    uint64_t by = bytes;
     if (rest) by = at[other] - at[one];
     if (rest && other - one > 1) by = other - one == 2 ? by >> 1 : (uint64_t)((int64_t)by / (int64_t)(other - one));
     if (by >> 16) return 0;
     uint64_t start = at[one] - by * one;
+#ifdef __AVX512F__
+    const __m512i scale = _mm512_set1_epi64((int64_t)by), low = _mm512_set1_epi64((int64_t)start);
+    __mmask8 differ = 0;
+    for (int h = 0; h < 16; h += 8) {
+        __m512i lane = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)(lanes_in_order + h)));
+        __m512i there = _mm512_add_epi64(low, _mm512_mul_epu32(scale, lane));
+        differ |= _mm512_mask_cmpneq_epi64_mask((__mmask8)(m >> h), there, _mm512_loadu_si512(at + h));
+    }
+#else
+    uint64_t differ = 0;
     for (uint32_t l = 0; l < 16; l++) differ |= (at[l] ^ (start + (uint32_t)by * l)) & -(uint64_t)(m >> l & 1);
+#endif
     return differ ? 0 : (int64_t)by;
 }
 
