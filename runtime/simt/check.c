@@ -236,6 +236,7 @@ static void watch_one(struct simt_check *c, const struct function *f, uint32_t p
         c->watch[pc] == WATCH_TEXELS)
         c->site_of[pc] = (uint16_t)site_at(c, pc);
     c->untracked |= is_untracked(opcode);
+    simt_parts_watch(c, pc);
     bool shared = i->space == PTX_SHARED || i->space == PTX_GENERIC || i->flags & F_GENERIC;
     c->narrow |= i->memory && i->memory != MEMORY_FENCE && i->size < 4 && shared;
     bool strong = i->memory == MEMORY_ATOMIC || (i->memory && i->flags & F_SPIN);

@@ -4,12 +4,12 @@
  * check_readers.c who else may have read it, check_strips.c and check_rows.c keep rows of
  * global memory, check_pairs.c and check_words.c single cells, check_inputs.c and check_own.c, by what check_sums.c
  * computes, know what needs no such record, check_once.c and check_recall.c what needs it later, check_heap.c follows
- * malloc and free, check_shared.c and check_near.c see what needs no closer look in shared memory, check_steady.c which
- * blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and check_bulk.c
- * follow copies that are under way, check_texels.c what is touched by textures and surfaces, check_sync.c keeps when
- * threads met, check_order.c, by the sets of check_seen.c, who has seen what through atomics, check_releases.c the same
- * where that is too much, check_clocks.c who has waited for whom at mbarriers, check_report.c collects what is found.
- * check_record.h has what they keep of who touched what. */
+ * malloc and free, check_shared.c, check_near.c and check_parts.c see what needs no closer look in shared memory,
+ * check_steady.c which blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c
+ * and check_bulk.c follow copies that are under way, check_texels.c what is touched by textures and surfaces,
+ * check_sync.c keeps when threads met, check_order.c, by the sets of check_seen.c, who has seen what through atomics,
+ * check_releases.c the same where that is too much, check_clocks.c who has waited for whom at mbarriers, check_report.c
+ * collects what is found. check_record.h has what they keep of who touched what. */
 #ifndef SIMT_CHECK_INSIDE_H
 #define SIMT_CHECK_INSIDE_H
 
@@ -203,9 +203,10 @@ struct simt_check {
     bool follows_texels;                 /* textures and surfaces can race: check_texels.c */
     bool stores_texels;                  /* there are stores to surfaces, or reductions */
     bool narrow;                         /* there are accesses of less than 4 bytes that may be to shared memory */
-    bool swaps_some;                     /* there are compare-and-swaps */
-    bool narrow_strong;                  /* there are atomics, or volatile accesses, of less than 4 bytes */
-    bool untracked;                      /* there are instructions that write memory unseen */
+    uint64_t reads_words; /* variables of shared memory of which words are read, by bits: check_parts.c */
+    bool swaps_some;      /* there are compare-and-swaps */
+    bool narrow_strong;   /* there are atomics, or volatile accesses, of less than 4 bytes */
+    bool untracked;       /* there are instructions that write memory unseen */
     struct steadiness steady;
     bool knows_inputs; /* what is not in these allocations needs no records: check_inputs.c */
     uint64_t *outputs;
@@ -469,6 +470,10 @@ uint32_t *simt_shared_log(struct block *b, struct warp *w, const struct insn *i,
                           uint32_t m);
 /* check_near.c: the same of lanes m of a plain load or store, at what its address register holds. */
 bool simt_shared_near(struct block *b, struct warp *w, const struct insn *i, unsigned site, uint32_t m);
+/* check_parts.c: when a launch starts, for each instruction that is watched. */
+void simt_parts_watch(struct simt_check *c, uint32_t pc);
+/* Lanes m read a->bytes at a->at[lane], where that is less than a word. False: look closer. */
+bool simt_parts_read(const struct access *a, uint32_t m);
 /* Tells generated code which words all may read. */
 void simt_shared_quiet(struct block *b);
 bool simt_shared_new(struct block *b); /* false: no memory */

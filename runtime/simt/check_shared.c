@@ -570,7 +570,7 @@ static void report_unwritten(const struct access *a, unsigned lane)
 void simt_shared_touch(const struct access *a, uint32_t m)
 {
     struct tags *t = &a->block->tags;
-    if (!t->slow && touch_lanes(a, m)) return;
+    if (!t->slow && (a->bytes < 4 ? simt_parts_read(a, m) : touch_lanes(a, m))) return;
     if (!t->slow) simt_shared_flush(a->block);
     m &= ~simt_copies_meet(a, m);
     m &= ~simt_bulk_meet(a, m, true);

@@ -69,6 +69,8 @@ case("median_block", function() q.median_block(g2(16), B16)(ii, oi, w, h) end)
 case("block_reverse", function() q.block_reverse(b256, 256, 1024)(ii, oi, n) end)
 case("dot", function() q.dot_volatile(512, 256)(fi, fb, fo, m) end)
 case("syncwarp_reduce", function() q.syncwarp_reduce(b256, 256)(fi, fo, m) end)
+local text = (gpu.rand { n } * 4):to "uint8"
+case("match_bytes", function() q.match_bytes(b256, 256)(text, text, oi, m) end)
 local fc, ft, fx, ip = gpu.rand { n }, gpu.zeros(n), gpu.zeros(n), gpu.rand { n }
 local fd = gpu.rand { n } + 4
 case("prefix_rows", function() r.prefix_rows(32, 128)(fi, fo, 4091, 256) end)

@@ -513,3 +513,13 @@ __global__ void syncwarp_reduce(const float *x, float *out, int n) {
   for (int d = 16; d; d /= 2) { float v = s[t]; if (lane < d) v += s[t + d]; __syncwarp(); s[t] = v; __syncwarp(); }
   if (lane == 0) out[i / 32] = s[t];
 }
+__global__ void match_bytes(const unsigned char *text, const unsigned char *word, int *out, int n) {
+  __shared__ unsigned char s[256 + 16], w[16];
+  int t = threadIdx.x, i = blockIdx.x * 256 + t;
+  s[t] = i < n ? text[i] : 0;
+  if (t < 16) { s[256 + t] = i + 256 < n ? text[i + 256] : 0; w[t] = word[t]; }
+  __syncthreads();
+  int same = 0;
+  while (same < 16 && s[t + same] == w[same]) same++;
+  if (i < n) out[i] = same;
+}

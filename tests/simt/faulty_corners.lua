@@ -457,6 +457,50 @@ faulty("a warp that met writes what another has read", [[__global__ void k(const
 }]], function(k) k(1, 64)(gpu.range(1, 64):to("int32"), ints(64)) end,
   { kind = "race", line = 9, other = 7, name = "s" })
 
+---- parts of words
+local function signed_bytes(more, body)
+  return "__global__ void k(const int *x, int *y) {\n  __shared__ signed char s[64];\n  int t = threadIdx.x;\n" ..
+    "  s[t] = x[t];\n  __syncthreads();\n" .. more .. body .. "  y[t] = v;\n}"
+end
+local function run_bytes(k) k(1, 64)(gpu.range(1, 64):to("int32"), ints(64)) end
+
+faulty("a byte that a thread read behind another one of its word is written", signed_bytes([[
+  int v = s[0];
+  v += s[t == 7];
+]], "  if (t == 63) s[1] = v;\n"), run_bytes,
+  { kind = "race", line = 8, other = 7, name = "s", index = 1, access = "write", other_access = "read" })
+
+faulty("a word is written of which a byte was read", [[__global__ void k(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  __syncthreads();
+  int v = ((signed char *)s)[3 + 4 * (t % 32)];
+  if (t == 63) s[20] = v;
+  y[t] = v;
+}]], run_bytes, { kind = "race", line = 7, other = 6, name = "s", access = "write", other_access = "read" })
+
+faulty("a byte is written of a word that was read whole behind bytes of it", [[__global__ void k(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  __syncthreads();
+  int v = ((signed char *)s)[t % 2];
+  if (t == 9) v += s[0];
+  if (t == 63) ((signed char *)s)[2] = v;
+  y[t] = v;
+}]], run_bytes, { kind = "race", line = 8, other = 7, name = "s", access = "write", other_access = "read" })
+
+faulty("bytes beside those that were written are read", [[__global__ void k(const int *x, int *y) {
+  __shared__ signed char s[64];
+  int t = threadIdx.x;
+  if (t % 4 == 1) s[t] = x[t];
+  __syncthreads();
+  int v = s[t / 4 * 4 + 1];
+  v += s[t / 4 * 4 + 1 + (t == 40)];
+  y[t] = v;
+}]], run_bytes, { kind = "uninitialized read", line = 7, name = "s", index = 42, access = "read" })
+
 ---- words that threads write apart
 faulty("two of many threads that scatter meet in a word", [[__global__ void k(int *y) {
   int t = threadIdx.x;
@@ -477,6 +521,21 @@ faulty("what another block gathered is written", [[__global__ void k(int *y, int
   y[37 * (i ^ 64) % 256] = i;
 }]], function(k) k(4, 64)(ints(256), ints(256)) end,
   { kind = "race", line = 4, other = 3, name = "y", access = "write", other_access = "read" })
+
+local falling = 257 - gpu.range(1, 256):to("int32")
+for _, apart in ipairs { 1, 4, 16 } do
+  faulty("what some lanes of a warp exchanged, " .. apart .. " apart, is written by another block", ([[__global__ void k(int *y) {
+  int i = 64 * blockIdx.x + threadIdx.x, p = i ^ APART;
+  if (p > i && y[i] > y[p]) {
+    int v = y[i];
+    y[i] = y[p];
+    y[p] = v;
+  }
+  if (i == 198) y[2 + APART] = 7;
+}]]):gsub("APART", apart), function(k) k(4, 64)(gpu.add(falling, 0)) end,
+    { kind = "race", line = 6, other = 8, name = "y", access = "write", other_access = "write",
+      index = 2 + apart })
+end
 
 t.test("shared memory that the launch gives none of", function()
   local k = gpu.kernel "__global__ void k(int *y) { extern __shared__ int s[]; s[threadIdx.x] = 1; y[0] = s[0]; }"
