@@ -297,10 +297,27 @@ static uint32_t meet_one(struct actor *x, struct history *h, const struct past *
     return left;
 }
 
+/* What the access is part of; NULL: it is the first of its kind. */
+static struct past *find_alike(const struct history *h, const struct past *me)
+{
+    for (uint32_t k = 0; k < h->count; k++) {
+        struct past *p = &h->parties[k];
+        if (p->who == me->who && p->has_value == me->has_value && p->value == me->value) return p;
+    }
+    return NULL;
+}
+
+/* Is room wanted? */
+static bool is_full(struct history *h, const struct past *me)
+{
+    if (h->fixed || h->count < h->room) return h->fixed;
+    return (h->room < MOST_PARTIES || ++h->turns % LATER == 0) && !find_alike(h, me);
+}
+
 static void meet_all(struct actor *x, struct history *h, const struct past *me)
 {
     uint32_t count = 0;
-    bool full = h->fixed || (h->count == h->room && (h->room < MOST_PARTIES || ++h->turns % LATER == 0));
+    bool full = is_full(h, me);
     for (uint32_t k = 0; k < h->count; k++) {
         struct past p = h->parties[k];
         p.lanes = meet_one(x, h, &p, me, full);
@@ -338,9 +355,8 @@ static bool is_stood_for(const struct actor *x, const struct history *h)
 static void add(const struct actor *x, struct history *h, const struct past *me)
 {
     if (is_stood_for(x, h)) return;
-    for (uint32_t k = 0; k < h->count; k++) {
-        struct past *p = &h->parties[k];
-        if (p->who != me->who || p->has_value != me->has_value || p->value != me->value) continue;
+    struct past *p = find_alike(h, me);
+    if (p) {
         p->lanes |= me->lanes;
         return;
     }

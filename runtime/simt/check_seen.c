@@ -175,25 +175,30 @@ size_t simt_seen_sort(uint64_t *items, size_t n)
     return kept;
 }
 
-/* The time that the set has for a key; 0: none. */
-static uint32_t time_of(const struct seen_set *s, uint64_t key)
+/* The time that n items have for a key, which most often is near the first; 0: none. */
+static uint32_t time_of(const uint64_t *items, size_t n, uint64_t key)
 {
-    uint32_t low = 0, high = s->count;
+    size_t low = 0, high = 1;
+    while (high < n && KEY(items[high]) < key) low = high, high *= 2;
+    if (high > n) high = n;
     while (low < high) {
-        uint32_t k = (low + high) / 2;
-        if (KEY(s->items[k]) < key)
+        size_t k = (low + high) / 2;
+        if (KEY(items[k]) < key)
             low = k + 1;
         else
             high = k;
     }
-    return low < s->count && KEY(s->items[low]) == key ? (uint32_t)(s->items[low] & TIME_MASK) : 0;
+    return low < n && KEY(items[low]) == key ? (uint32_t)(items[low] & TIME_MASK) : 0;
 }
 
 bool simt_seen_has(const struct seen_set *s, record r, unsigned object)
 {
     unsigned block = record_block(r), thread = record_thread(r);
     uint32_t time = record_time(r);
-    if (time < time_of(s, KEY(seen_item(block, SEEN_THREAD + thread, object, 0)))) return true;
-    return !object && (time < time_of(s, KEY(seen_item(block, SEEN_BLOCK, 0, 0))) ||
-                       time < time_of(s, KEY(seen_item(block, SEEN_WARP + thread / SIMT_WARP, 0, 0))));
+    size_t first = block_at(s->items, s->count, block), n = s->count - first;
+    const uint64_t *items = s->items + first;
+    if (!n || *items >> BLOCK_SHIFT != block) return false;
+    if (time < time_of(items, n, KEY(seen_item(block, SEEN_THREAD + thread, object, 0)))) return true;
+    return !object && (time < time_of(items, n, KEY(seen_item(block, SEEN_BLOCK, 0, 0))) ||
+                       time < time_of(items, n, KEY(seen_item(block, SEEN_WARP + thread / SIMT_WARP, 0, 0))));
 }
