@@ -119,11 +119,16 @@ static void write_out(struct rt_writer *w, const char *data, size_t n)
             w->failure = EINTR;
             return;
         }
+        const size_t piece = n < PIECE ? n : PIECE;
         rt_lend();
-        ssize_t done = write(w->handle, data, n < PIECE ? n : PIECE);
+        /* Blocks of the disk, which ext4 would else look for, and write, when the file is renamed over another one:
+         * that takes longer than all the rest. What cannot reserve just writes. */
+        (void)fallocate(w->handle, FALLOC_FL_KEEP_SIZE, (off_t)w->written, (off_t)piece);
+        ssize_t done = write(w->handle, data, piece);
         rt_lend_end();
         if (done < 0 && errno != EINTR) w->failure = errno;
         if (done <= 0) continue;
+        w->written += (uint64_t)done;
         data += done;
         n -= (size_t)done;
     }

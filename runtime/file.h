@@ -27,7 +27,7 @@ struct rt_writer {
     char *path, *temporary;
     char *buffer;
     size_t used;
-    uint64_t at; /* bytes put so far */
+    uint64_t at, written; /* bytes put so far, and of them those in the file */
     int handle;
     int failure; /* errno of the first failure */
 };

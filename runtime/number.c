@@ -1,13 +1,12 @@
 #define _GNU_SOURCE /* strtod_l */
 #include "runtime/number.h"
-#include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "runtime/decimal.h"
 
 #define LONGEST 400 /* characters of a number that is worth reading */
 
@@ -116,20 +115,78 @@ enum rt_number rt_number_parse(const char *text, size_t length, enum rt_dtype t,
     return RT_NUMBER_OK;
 }
 
+static char *put_text(char *at, const char *text, size_t n)
+{
+    memcpy(at, text, n);
+    return at + n;
+}
+
+static char *put_integer(char *at, uint64_t v)
+{
+    char digits[20], *first = digits + sizeof digits;
+    do *--first = (char)('0' + v % 10);
+    while (v /= 10);
+    return put_text(at, first, (size_t)(digits + sizeof digits - first));
+}
+
+/* From 1e-4 to 1e16 without an exponent, as Python writes them. */
+static char *put_decimal(char *at, struct rt_decimal d)
+{
+    static const char zeros[] = "0000000000000000";
+    char digits[20];
+    const int count = (int)(put_integer(digits, d.digits) - digits), point = count + d.exponent; /* digits before it */
+    if (point < -3 || point > 16) {
+        const int power = point - 1;
+        *at++ = digits[0];
+        if (count > 1) *at++ = '.';
+        at = put_text(at, digits + 1, (size_t)count - 1);
+        *at++ = 'e';
+        *at++ = power < 0 ? '-' : '+';
+        if (abs(power) < 10) *at++ = '0'; /* two digits at least, as C has it */
+        return put_integer(at, (uint64_t)abs(power));
+    }
+    if (point <= 0) {
+        at = put_text(at, "0.", 2);
+        at = put_text(at, zeros, (size_t)-point);
+        return put_text(at, digits, (size_t)count);
+    }
+    if (d.exponent >= 0) return put_text(put_text(at, digits, (size_t)count), zeros, (size_t)d.exponent);
+    at = put_text(at, digits, (size_t)point);
+    *at++ = '.';
+    return put_text(at, digits + point, (size_t)(count - point));
+}
+
+/* The magnitude of a floating element that has `fraction` bits of it stored under the exponent, which is 1 for the
+ * least normal number 2^least. */
+static char *put_magnitude(char *at, uint64_t bits, int fraction, int least, uint64_t infinity)
+{
+    const int exponent = (int)(bits >> fraction);
+    const uint64_t hidden = (uint64_t)1 << fraction, low = bits & (hidden - 1);
+    if (bits == infinity) return put_text(at, "inf", 3);
+    if (bits == 0) return put_text(at, "0", 1);
+    if (exponent == 0) return put_decimal(at, rt_decimal_of(low, least - fraction, false));
+    return put_decimal(at, rt_decimal_of(hidden | low, exponent - 1 + least - fraction, low == 0 && exponent > 1));
+}
+
 int rt_number_text(enum rt_dtype t, const void *element, char out[RT_NUMBER_TEXT])
 {
-    if (t == RT_UINT64) return snprintf(out, RT_NUMBER_TEXT, "%" PRIu64, (uint64_t)rt_load_int(t, element));
-    if (rt_dtypes[t].kind != 'f') return snprintf(out, RT_NUMBER_TEXT, "%" PRId64, rt_load_int(t, element));
-    double v = rt_load_double(t, element);
-    if (isnan(v)) return snprintf(out, RT_NUMBER_TEXT, "nan");
-    int n = 0, most = t == RT_FLOAT64 ? 17 : t == RT_FLOAT32 ? 9 : t == RT_FLOAT16 ? 5 : 4;
-    for (int digits = t == RT_FLOAT64 ? 15 : t == RT_FLOAT32 ? 6 : 3; digits <= most; digits++) {
-        char again[8];
-        n = snprintf(out, RT_NUMBER_TEXT, "%.*g", digits, v);
-        rt_store_double(t, again, strtod(out, NULL));
-        if (memcmp(again, element, rt_dtypes[t].size) == 0) break;
+    char *at = out;
+    if (rt_dtypes[t].kind == 'f') {
+        const int width = 8 * rt_dtypes[t].size;
+        const int fraction = t == RT_FLOAT64 ? 52 : t == RT_FLOAT32 ? 23 : t == RT_FLOAT16 ? 10 : 7;
+        const uint64_t sign = (uint64_t)1 << (width - 1), infinity = sign - ((uint64_t)1 << fraction);
+        uint64_t bits = 0;
+        memcpy(&bits, element, rt_dtypes[t].size);
+        const bool negative = bits & sign, is_nan = (bits &= sign - 1) > infinity;
+        if (negative && !is_nan) *at++ = '-';
+        const int least = 2 - (1 << (width - 2 - fraction));
+        at = is_nan ? put_text(at, "nan", 3) : put_magnitude(at, bits, fraction, least, infinity);
+    } else {
+        const int64_t v = rt_load_int(t, element);
+        const bool negative = v < 0 && t != RT_UINT64;
+        if (negative) *at++ = '-';
+        at = put_integer(at, negative ? 0 - (uint64_t)v : (uint64_t)v);
     }
-    char *comma = strchr(out, ','); /* a locale's */
-    if (comma) *comma = '.';
-    return n;
+    *at = '\0';
+    return (int)(at - out);
 }
