@@ -36,6 +36,11 @@
     X(ERF)                                                                                                             \
     X(ERFC)                                                                                                            \
     X(ERFINV)                                                                                                          \
+    X(NDTRI)                                                                                                           \
+    X(LOG_NDTR)                                                                                                        \
+    X(NDTR)                                                                                                            \
+    X(ERFCX)                                                                                                           \
+    X(ERFCINV)                                                                                                         \
     X(LGAMMA)                                                                                                          \
     X(DIGAMMA)                                                                                                         \
     X(GAMMA)                                                                                                           \

@@ -20,6 +20,8 @@ static const struct function {
     {KN_GAMMAINCC, 0, 1.5, 8}, {KN_J0, -50, 50, 4},         {KN_J1, -50, 50, 4},           {KN_Y0, 0, 50, 4},
     {KN_Y1, 0, 50, 4},         {KN_I0, -720, 720, 4},       {KN_I0, -10, 10, 4},           {KN_I0E, -30, 30, 4},
     {KN_I1, -10, 10, 4},       {KN_I1E, -30, 30, 4},        {KN_GAMMAINCC, 2500, 3500, 8}, {KN_LGAMMA, 0, 50, 3},
+    {KN_ERFCX, -27, 30, 4},    {KN_ERFCINV, 0, 2, 4},       {KN_NDTR, -39, 9, 4},          {KN_LOG_NDTR, -50, 9, 4},
+    {KN_NDTRI, 0, 1, 4},       {KN_ERFCINV, 0, 1e-9, 4},    {KN_NDTRI, 0, 1e-9, 4},
 };
 #define FUNCTIONS (int)(sizeof functions / sizeof *functions)
 
