@@ -9,7 +9,7 @@
 extern const struct lg_function lg_create_functions[], lg_reduce_functions[], lg_memory_functions[],
     lg_random_functions[], lg_join_functions[], lg_lazy_functions[], lg_einsum_functions[], lg_io_functions[],
     lg_dlpack_functions[], lg_choose_functions[], lg_assemble_functions[], lg_polynomial_functions[],
-    lg_filter_functions[], lg_normalize_functions[], lg_signal_functions[];
+    lg_filter_functions[], lg_normalize_functions[], lg_signal_functions[], lg_spectrum_functions[];
 extern const struct lg_function lg_topics[], lg_numpy_topic[]; /* documentation alone */
 extern const struct lg_function lg_array_methods[], lg_shape_methods[], lg_reduce_methods[], lg_describe_methods[],
     lg_sparse_array_methods[], lg_dlpack_methods[], lg_latex_methods[], lg_compose_methods[];

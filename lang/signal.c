@@ -1,13 +1,14 @@
-/* Filters by design, and spectra of signals. */
+/* Filters by design, and by sections of second order. */
 #include <complex.h>
-#include <limits.h>
 #include <math.h>
 #include <string.h>
+#include "kernels/filter.h"
 #include "lang/closest.h"
+#include "lang/signal.h"
 #include "lang/steps.h"
 
 #define MOST_ORDER 64
-#define PI         3.14159265358979323846
+#define PI         LG_PI
 
 enum kind { LOWPASS, HIGHPASS, BANDPASS, BANDSTOP };
 static const char *const kinds[] = {"lowpass", "highpass", "bandpass", "bandstop", NULL};
@@ -144,47 +145,185 @@ static int butter(lua_State *L)
     return 1;
 }
 
-static int sosfilt(lua_State *L)
+/* ---- sections ---- */
+
+/* b and a of each section over its a[1]. */
+struct sections {
+    int64_t count;
+    double (*rows)[6];
+};
+
+/* Those of the array or list at 1, pushed. */
+static struct sections push_sections(lua_State *L, const char *what)
 {
-    lua_settop(L, 3);
     const struct rt_array *sos = lg_step_array(L, 1, NULL, RT_FLOAT64);
     char text[256];
+    lg_check(L, kn_check_real(sos, what, lg_error_box(L)));
     if (sos->ndim != 2 || sos->shape[1] != 6 || sos->shape[0] == 0)
-        return luaL_error(L, "sosfilt: sos has the shape %s, expected (sections, 6), as gpu.butter makes it",
-                          rt_shape_text(sos->ndim, sos->shape, text, sizeof text));
-    int64_t count = sos->shape[0];
-    const struct rt_array *x = lg_step_array(L, 2, NULL, RT_DTYPE_COUNT);
-    lg_check(L, kn_check_real(x, "sosfilt", lg_error_box(L)));
-    enum rt_dtype result = lg_floating(x);
-    int host = lg_step(L, "to", "vss", 1, "float64", "cpu"), y = lg_step(L, "to", "vs", 2, "float64");
-    for (int64_t i = 1; i <= count; i++) {
-        int row = lg_step(L, "select", "vii", host, (int64_t)1, i);
-        int b = lg_step(L, "narrow", "viii", row, (int64_t)1, (int64_t)1, (int64_t)3);
-        int a = lg_step(L, "narrow", "viii", row, (int64_t)1, (int64_t)4, (int64_t)3);
-        lua_pushvalue(L, lg_step(L, "gpu.lfilter", "vvvv", b, a, y, 3));
+        luaL_error(L, "%s: sos has the shape %s, expected (sections, 6), as gpu.butter makes it", what,
+                   rt_shape_text(sos->ndim, sos->shape, text, sizeof text));
+    lg_step(L, "contiguous", "v", lg_step(L, "to", "vss", 1, "float64", "cpu"));
+    const double *from = rt_array_host(lg_check_array(L, -1));
+    struct sections s = {sos->shape[0], NULL};
+    s.rows = lua_newuserdatauv(L, (size_t)s.count * sizeof *s.rows, 0);
+    for (int64_t i = 0; i < s.count; i++, from += 6) {
+        if (from[3] == 0)
+            luaL_error(L, "%s: a[1] of section %I, by which the others are divided, is 0", what, (LUAI_UACINT)i + 1);
+        for (int k = 0; k < 6; k++) s.rows[i][k] = from[k] / from[3];
+    }
+    return s;
+}
+
+/* Pushes the state of a section, zeros, beside x. */
+static void push_rest(lua_State *L, const struct rt_array *x, int axis)
+{
+    int64_t shape[RT_MAX_DIMS];
+    for (int i = 0; i < x->ndim; i++) shape[i] = i == axis ? 2 : x->shape[i];
+    struct rt_array *state = lg_new_array(L);
+    lg_check(L, rt_array_new(rt_array_device(x), RT_FLOAT64, x->ndim, shape, state, lg_error_box(L)));
+    lg_check(L, kn_fill(state, &(struct kn_operand){.i = 0}, lg_error_box(L)));
+}
+
+/* Pushes the array at x after all sections, in float64. Their states, from zeros where `states` is 0, are at that stack
+ * index, float64 and our own, and become those at the end. */
+static int push_filtered(lua_State *L, const struct sections *s, int x, int axis, int states)
+{
+    int y = lg_step(L, "to", "vs", x, "float64");
+    for (int64_t i = 0; i < s->count; i++) {
+        struct kn_filter f = {2, s->rows[i], s->rows[i] + 3};
+        if (states)
+            lg_step(L, "select", "vii", states, (int64_t)1, i + 1);
+        else
+            push_rest(L, lg_form(L, y), axis);
+        const struct rt_array *state = lg_check_array(L, -1), *in = lg_check_array(L, y);
+        struct rt_array *out = lg_new_array(L);
+        lg_check(L, kn_filter(&f, in, axis, state, out, lg_error_box(L)));
         lua_replace(L, y);
         lua_settop(L, y);
     }
-    lg_step(L, "to", "vs", y, rt_dtypes[result].name);
+    return y;
+}
+
+/* The states at idx, beside x: pushed as float64 of our own. */
+static int push_states(lua_State *L, int idx, const struct rt_array *x, int axis, int64_t sections)
+{
+    const struct rt_array *zi = lg_step_array(L, idx, x, RT_FLOAT64);
+    lg_check(L, kn_check_real(zi, "sosfilt", lg_error_box(L)));
+    int64_t shape[RT_MAX_DIMS + 1] = {sections};
+    bool same = zi->ndim == x->ndim + 1;
+    for (int i = 0; i < x->ndim; i++) shape[i + 1] = i == axis ? 2 : x->shape[i];
+    for (int i = 0; same && i <= x->ndim; i++) same = zi->shape[i] == shape[i];
+    char has[256], text[256];
+    if (!same)
+        luaL_error(L, "sosfilt: zi has the shape %s, expected %s: the sections, and that of x with two along the axis",
+                   rt_shape_text(zi->ndim, zi->shape, has, sizeof has),
+                   rt_shape_text(x->ndim + 1, shape, text, sizeof text));
+    return lg_step(L, "clone", "v", lg_step(L, "to", "vs", idx, "float64"));
+}
+
+/* The signal at 2 and the axis at 3, from 0: the last unless told otherwise. */
+static const struct rt_array *check_filtered(lua_State *L, const char *what, int *axis)
+{
+    const struct rt_array *x = lg_step_array(L, 2, NULL, RT_DTYPE_COUNT);
+    lg_check(L, kn_check_real(x, what, lg_error_box(L)));
+    if (x->ndim == 0) luaL_error(L, "%s: x has no axes, expected one or more", what);
+    *axis = lua_isnil(L, 3) ? x->ndim - 1 : lg_check_axis(L, 3, x->ndim);
+    return x;
+}
+
+/* gpu.sosfilt(sos, x [, axis [, zi]]) */
+static int sosfilt(lua_State *L)
+{
+    int axis;
+    static const char *const names[] = {"axis", "zi", NULL};
+    lg_spread(L, 3, "sosfilt", names);
+    const struct rt_array *x = check_filtered(L, "sosfilt", &axis);
+    struct sections s = push_sections(L, "sosfilt");
+    int states = lua_isnil(L, 4) ? 0 : push_states(L, 4, x, axis, s.count);
+    lg_step(L, "to", "vs", push_filtered(L, &s, 2, axis, states), rt_dtypes[lg_floating(x)].name);
+    if (!states) return 1;
+    lua_pushvalue(L, states);
+    return 2;
+}
+
+/* Pushes the states in which sections have come to rest at a constant 1, as (sections, 1, ..., 2, ..., 1) on the device
+ * of x. */
+static int push_steady(lua_State *L, const struct sections *s, const struct rt_array *x, int axis)
+{
+    int64_t shape[RT_MAX_DIMS + 1] = {s->count};
+    double level = 1;
+    for (int i = 0; i < x->ndim; i++) shape[i + 1] = i == axis ? 2 : 1;
+    lua_createtable(L, (int)(2 * s->count), 0);
+    for (int64_t i = 0; i < s->count; i++) {
+        const double *b = s->rows[i], *a = b + 3, sum = a[0] + a[1] + a[2], gain = (b[0] + b[1] + b[2]) / sum;
+        if (sum == 0)
+            luaL_error(L,
+                       "sosfiltfilt: section %I never comes to rest at a constant signal, since its a have the sum 0",
+                       (LUAI_UACINT)i + 1);
+        double second = b[2] - a[2] * gain, first = b[1] - a[1] * gain + second;
+        lua_pushnumber(L, level * first);
+        lua_rawseti(L, -2, 2 * i + 1);
+        lua_pushnumber(L, level * second);
+        lua_rawseti(L, -2, 2 * i + 2);
+        level *= gain;
+    }
+    int flat = lg_step(L, "gpu.array", "vss", lua_gettop(L), "float64", rt_array_device(x)->name);
+    lg_push_shape(L, x->ndim + 1, shape);
+    return lg_step(L, "reshape", "vv", flat, lua_gettop(L));
+}
+
+static int push_part(lua_State *L, int x, int axis, int64_t start, int64_t count)
+{
+    return lg_step(L, "narrow", "viii", x, (int64_t)axis + 1, start + 1, count);
+}
+
+/* Pushes x between so many elements that go on at both ends as they come from there, turned about the end: what has a
+ * slope keeps it. */
+static int push_extended(lua_State *L, int x, int axis, int64_t count)
+{
+    int64_t n = lg_form(L, x)->shape[axis], along = axis + 1;
+    if (count == 0) return x;
+    int before = lg_step(L, "flip", "vi", push_part(L, x, axis, 1, count), along);
+    int after = lg_step(L, "flip", "vi", push_part(L, x, axis, n - 1 - count, count), along);
+    int first = lg_step(L, "mul", "vi", push_part(L, x, axis, 0, 1), (int64_t)2);
+    int last = lg_step(L, "mul", "vi", push_part(L, x, axis, n - 1, 1), (int64_t)2);
+    int left = lg_step(L, "sub", "vv", first, before), right = lg_step(L, "sub", "vv", last, after);
+    return lg_push_joined(L, axis, 3, (int[]){left, x, right});
+}
+
+/* Pushes x filtered from the state that its first element would have left for ever, backwards. */
+static int push_turned(lua_State *L, const struct sections *s, int x, int axis, int steady)
+{
+    int first = lg_step(L, "unsqueeze", "vi", push_part(L, x, axis, 0, 1), (int64_t)1);
+    int states = lg_step(L, "mul", "vv", steady, first);
+    lg_check_array(L, states);
+    return lg_step(L, "flip", "vi", push_filtered(L, s, x, axis, states), (int64_t)axis + 1);
+}
+
+/* gpu.sosfiltfilt(sos, x [, axis [, padlen]]) */
+static int sosfiltfilt(lua_State *L)
+{
+    int axis;
+    static const char *const names[] = {"axis", "padlen", NULL};
+    const char *what = "sosfiltfilt";
+    lg_spread(L, 3, what, names);
+    const struct rt_array *x = check_filtered(L, what, &axis);
+    struct sections s = push_sections(L, what);
+    int64_t n = x->shape[axis], b = 0, a = 0;
+    for (int64_t i = 0; i < s.count; i++) b += s.rows[i][2] == 0, a += s.rows[i][5] == 0;
+    int64_t length = lg_integer_option(L, 4, what, "padlen", 3 * (2 * s.count + 1 - (a < b ? a : b)));
+    if (length < 0 || length >= n)
+        return luaL_error(L, "%s: padlen is %I, expected 0 or more, and less than the %I elements of x along the axis",
+                          what, (LUAI_UACINT)length, (LUAI_UACINT)n);
+    if (x->ndim == RT_MAX_DIMS) return luaL_error(L, "%s: x has %d axes, expected fewer", what, RT_MAX_DIMS);
+    int steady = push_steady(L, &s, x, axis), wide = lg_step(L, "to", "vs", 2, "float64");
+    int y = push_turned(L, &s, push_extended(L, wide, axis, length), axis, steady);
+    y = push_turned(L, &s, y, axis, steady);
+    lg_step(L, "to", "vs", lg_step(L, "clone", "v", push_part(L, y, axis, length, n)), rt_dtypes[lg_floating(x)].name);
     return 1;
 }
 
-/* ---- windows ---- */
-enum window { HANN, HAMMING, BLACKMAN, BOXCAR };
-static const char *const windows[] = {"hann", "hamming", "blackman", "boxcar", NULL};
-
-/* Element i of a window whose ends lie at 0 and at `span`. */
-static double window_at(enum window window, double i, double span)
-{
-    double w = span > 0 ? cos(2 * PI * i / span) : 1;
-    if (span <= 0) return 1;
-    switch (window) {
-    case HANN: return 0.5 - 0.5 * w;
-    case HAMMING: return 0.54 - 0.46 * w;
-    case BLACKMAN: return 0.42 - 0.5 * w + 0.08 * (2 * w * w - 1);
-    default: return 1;
-    }
-}
+/* ---- filters without feedback ---- */
 
 /* The sum of what the band lets through, shifted by `at` from its middle. */
 static double ideal(enum kind kind, const double edges[2], double at)
@@ -207,7 +346,7 @@ static int firwin(lua_State *L)
     luaL_argcheck(L, count >= 1 && count <= 1 << 20, 1, "a filter has from 1 to 2^20 coefficients");
     lua_settop(L, 5);
     enum kind kind = check_band(L, "firwin", 3, edges);
-    enum window window = (enum window)lg_check_option(L, 5, "hamming", windows);
+    enum lg_window window = (enum lg_window)lg_check_option(L, 5, "hamming", lg_windows);
     if ((kind == HIGHPASS || kind == BANDSTOP) && count % 2 == 0)
         return luaL_error(L,
                           "firwin: %s with %I coefficients lets nothing through at half the sampling rate; make it %I",
@@ -219,110 +358,12 @@ static int firwin(lua_State *L)
            middle = (double)(count - 1) / 2;
     for (lua_Integer i = 0; i < count; i++) {
         double k = (double)i - middle;
-        h[i] = ideal(kind, edges, k) * window_at(window, (double)i, (double)count - 1);
+        h[i] = ideal(kind, edges, k) * lg_window_at(window, (double)i, (double)count - 1);
         sum += h[i] * cos(PI * k * at);
     }
     for (lua_Integer i = 0; i < count; i++) h[i] /= sum; /* one at the middle of what passes */
     push_numbers(L, (int)count, h);
     return 1;
-}
-
-/* ---- spectra ---- */
-
-/* The signal at 1: real, of one axis or more, the last of which is time. */
-static const struct rt_array *check_signal(lua_State *L, const char *what)
-{
-    const struct rt_array *x = lg_step_array(L, 1, NULL, RT_DTYPE_COUNT);
-    lg_check(L, kn_check_real(x, what, lg_error_box(L)));
-    if (x->ndim == 0 || x->shape[x->ndim - 1] == 0)
-        luaL_error(L, "%s: the signal has no %s, expected one or more along its last axis", what,
-                   x->ndim == 0 ? "axes" : "elements");
-    return x;
-}
-
-/* x + i H(x): without the negative frequencies. */
-static int hilbert(lua_State *L)
-{
-    const struct rt_array *x = check_signal(L, "hilbert");
-    int axis = lua_isnoneornil(L, 2) ? x->ndim - 1 : lg_check_axis(L, 2, x->ndim);
-    int64_t n = x->shape[axis], shape[RT_MAX_DIMS];
-    enum rt_dtype floating = lg_floating(x) == RT_FLOAT64 ? RT_FLOAT64 : RT_FLOAT32;
-    if (n == 0) return luaL_error(L, "hilbert: the signal has no elements");
-    lua_settop(L, 2);
-    for (int i = 0; i < x->ndim; i++) shape[i] = i == axis ? n : 1;
-    const char *device = rt_array_device(x)->name;
-    int k =
-        lg_step(L, "gpu.range", "iiss", (int64_t)0, n - 1, "int64", device); /* 1 at 0 and at the middle, 2 between */
-    int inside = lg_step(L, "logical_and", "vv", lg_step(L, "gt", "vi", k, (int64_t)0),
-                         lg_step(L, "lt", "vn", k, (double)n / 2));
-    int edge =
-        lg_step(L, "logical_or", "vv", lg_step(L, "eq", "vi", k, (int64_t)0), lg_step(L, "eq", "vn", k, (double)n / 2));
-    int weights =
-        lg_step(L, "add", "vv",
-                lg_step(L, "mul", "vi", lg_step(L, "to", "vs", inside, rt_dtypes[floating].name), (int64_t)2), edge);
-    lua_createtable(L, x->ndim, 0);
-    for (int i = 0; i < x->ndim; i++) {
-        lua_pushinteger(L, shape[i]);
-        lua_rawseti(L, -2, i + 1);
-    }
-    int beside = lg_step(L, "reshape", "vv", weights, lua_gettop(L));
-    int spectrum = lg_step(L, "gpu.fft.fft", "v-i", 1, (int64_t)axis + 1);
-    lg_step(L, "gpu.fft.ifft", "v-i", lg_step(L, "mul", "vv", spectrum, beside), (int64_t)axis + 1);
-    return 1;
-}
-
-/* The window at idx as n numbers beside the signal, whose end is the next one's begin. */
-static int push_window(lua_State *L, int idx, int64_t n, const struct rt_array *x, double *squares)
-{
-    enum window window = (enum window)lg_check_option(L, idx, "hann", windows);
-    *squares = 0;
-    lua_createtable(L, n < INT_MAX ? (int)n : 0, 0);
-    for (int64_t i = 0; i < n; i++) {
-        double w = window_at(window, (double)i, n > 1 ? (double)n : 0);
-        *squares += w * w;
-        lua_pushnumber(L, w);
-        lua_rawseti(L, -2, i + 1);
-    }
-    const char *dtype = lg_floating(x) == RT_FLOAT64 ? "float64" : "float32";
-    return lg_step(L, "gpu.array", "vss", lua_gettop(L), dtype, rt_array_device(x)->name);
-}
-
-/* The length of segments at idx, and their step at idx + 1. */
-static void check_segments(lua_State *L, const char *what, int idx, int64_t length, int64_t otherwise, int64_t *n,
-                           int64_t *step)
-{
-    *n = lg_integer_option(L, idx, what, "n", otherwise);
-    if (*n < 1 || *n > length)
-        luaL_error(L, "%s: n is %I, expected the length of a segment, from 1 to the signal's %I", what, (LUAI_UACINT)*n,
-                   (LUAI_UACINT)length);
-    *step = lg_integer_option(L, idx + 1, what, "step", *n - *n / 2);
-    if (*step < 1) luaL_error(L, "%s: step is %I, expected 1 or more", what, (LUAI_UACINT)*step);
-}
-
-/* gpu.welch(x [, fs [, n [, step [, window]]]]) */
-static int welch(lua_State *L)
-{
-    const struct rt_array *x = check_signal(L, "welch");
-    lua_settop(L, 5);
-    double fs = lg_number_option(L, 2, "welch", "fs", 1), squares;
-    int64_t length = x->shape[x->ndim - 1], n, step;
-    if (!(fs > 0)) return luaL_error(L, "welch: fs is %s, expected the sampling rate, above 0", lua_tostring(L, 2));
-    check_segments(L, "welch", 3, length, length < 256 ? length : 256, &n, &step);
-    int window = push_window(L, 5, n, x, &squares),
-        floats = lg_step(L, "to", "vs", 1, rt_dtypes[lg_form(L, window)->dtype].name);
-    int segments = lg_step(L, "unfold", "viii", floats, (int64_t)-1, n, step);
-    int level = lg_step(L, "sub", "vv", segments, lg_step(L, "mean", "vib", segments, (int64_t)-1, 1));
-    int spectra = lg_step(L, "gpu.fft.rfft", "v", lg_step(L, "mul", "vv", level, window));
-    int power = lg_step(L, "mean", "vi", lg_step(L, "square", "v", lg_step(L, "abs", "v", spectra)), (int64_t)-2);
-    const char *device = rt_array_device(x)->name, *dtype = rt_dtypes[lg_form(L, window)->dtype].name;
-    int k = lg_step(L, "gpu.range", "iiss", (int64_t)0, n / 2, dtype, device);
-    int sides = lg_step(L, "sub", "nv", 2.0,
-                        lg_step(L, "logical_or", "vv", lg_step(L, "eq", "vi", k, (int64_t)0),
-                                lg_step(L, "eq", "vn", k, (double)n / 2)));
-    int density = lg_step(L, "mul", "vn", lg_step(L, "mul", "vv", power, sides), 1 / (fs * squares));
-    lua_pushvalue(L, lg_step(L, "mul", "vn", k, fs / (double)n));
-    lua_pushvalue(L, density);
-    return 2;
 }
 
 #define BAND                                                                                                                    \
@@ -334,24 +375,24 @@ const struct lg_function lg_signal_functions[] = {
      "A Butterworth filter as sections of second order, for gpu.sosfilt: (sections, 6) in float64.\n" BAND
      "A section's row is b[1] to b[3], then a[1] to a[3]. The order is from 1 to 64, and twice that for bands.",
      "local sos = gpu.butter(2, 0.5)\nassert(#sos == 1 and math.abs(sos[{1, 1}] - 0.2928932) < 1e-6)"},
-    {"sosfilt", sosfilt, "gpu.sosfilt(sos, x [, axis])",
+    {"sosfilt", sosfilt, "gpu.sosfilt(sos, x [, axis [, zi]])",
      "x filtered by one section of second order after the other, along an axis, the last unless told otherwise.\n"
-     "Each is gpu.lfilter, in float64; the result is of x's floating dtype.",
-     "local y = gpu.sosfilt(gpu.butter(4, 0.2), gpu.ones(200))\nassert(math.abs(y[200] - 1) < 1e-5)"},
+     "Computed as gpu.lfilter does, in float64; the result is of x's floating dtype. zi is the state to begin with, of the "
+     "shape of x with two elements along the axis and the sections in front, as SciPy has it; with it the state at the end "
+     "comes as a second result, so a long signal may come in parts.",
+     "local sos, x = gpu.butter(4, 0.2), gpu.ones(200)\nlocal y = gpu.sosfilt(sos, x)\nassert(math.abs(y[200] - 1) < 1e-5)\n"
+     "local first, state = gpu.sosfilt(sos, x['1:50'], {zi = gpu.zeros(2, 2)})\n"
+     "assert(gpu.sosfilt(sos, x['51:'], {zi = state}):allclose(y['51:']))"},
+    {"sosfiltfilt", sosfiltfilt, "gpu.sosfiltfilt(sos, x [, axis [, padlen]])",
+     "x filtered forwards and backwards, so that nothing comes later than it was, along an axis.\n"
+     "It is the last axis unless told otherwise. The signal is made longer by padlen elements at both ends, turned about "
+     "them, three for each coefficient unless told otherwise, and begins as if its first element had been there for "
+     "ever, as in SciPy. Computed in float64; the result is of x's floating dtype.",
+     "local x = (gpu.range(0, 199) * 0.05):sin()\nlocal y = gpu.sosfiltfilt(gpu.butter(4, 0.2), x)\n"
+     "assert(y:allclose(x, 1e-2, 1e-3))"},
     {"firwin", firwin, "gpu.firwin(count, edge [, kind [, fs [, window]]])",
      "A filter without feedback, as so many coefficients in float64, for x:convolve or gpu.lfilter.\n" BAND
      "The ideal one is cut off by the window, \"hamming\" unless told otherwise, \"hann\", \"blackman\" or \"boxcar\", and "
      "made 1 at the middle of what passes.",
      "local h = gpu.firwin(5, 0.5)\nassert(#h == 5 and math.abs(h:sum() - 1) < 1e-12)"},
-    {"hilbert", hilbert, "gpu.hilbert(x [, axis])",
-     "The analytic signal, complex: its real part is x, its imaginary one x a quarter of a turn later.\n"
-     "Along an axis, the last unless told otherwise. x:abs() of it is the envelope, x:angle() the phase.",
-     "local t = gpu.range(0, 7, 'float64') * (math.pi / 4)\nassert(gpu.hilbert(t:cos()):abs():allclose(1))"},
-    {"welch", welch, "gpu.welch(x [, fs [, n [, step [, window]]]])",
-     "The power of a signal by frequency: the frequencies, and for each of them the density, x's square by that of fs.\n"
-     "Segments of n elements along the last axis, 256 unless told otherwise, `step` apart, half of n, lose their mean, go "
-     "through the window (\"hann\", \"hamming\", \"blackman\" or \"boxcar\") and the transform, and their squares are "
-     "averaged. fs is 1 unless told otherwise.",
-     "local t = gpu.range(0, 511, 'float64')\n"
-     "local f, p = gpu.welch((t * (2 * math.pi / 8)):sin(), {n = 64})\nassert(f[p:argmax()] == 1 / 8)"},
     {0}};

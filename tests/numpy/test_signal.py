@@ -32,6 +32,67 @@ def designs(r, g):
     yield "gpu.firwin(6, 0.3), gpu.butter(1, 0.5)", {}, (scipy.signal.firwin(6, 0.3), scipy.signal.butter(1, 0.5, output="sos"))
 
 
+def sections(r, g):
+    for dtype in ["float64", "float32", "int32"]:
+        order, shape = r.randint(1, 6), [r.randint(1, 3), 80, r.randint(1, 2)]
+        kind = r.choice(["lowpass", "highpass", "bandpass", "bandstop"])
+        s = scipy.signal.butter(order, [0.2, 0.6] if kind.startswith("band") else 0.3, kind, output="sos")
+        axis = r.randrange(3)
+        x = (g.standard_normal([shape[(i - axis + 1) % 3] for i in range(3)]) * 9).astype(dtype)
+        f = x.astype("f4" if dtype == "float32" else "f8")
+        wide = "x" if dtype == "float32" else "x:to('float64')"
+        state = g.standard_normal((len(s), *[2 if i == axis else n for i, n in enumerate(x.shape)]))
+        yield f"gpu.sosfilt(s, {wide}, {{axis = {axis + 1}, zi = z}})", {"s": s, "x": x, "z": state}, \
+            scipy.signal.sosfilt(s, f.astype("f8"), axis, state)
+        yield f"gpu.sosfiltfilt(s, {wide}, {axis + 1})", {"s": s, "x": x}, scipy.signal.sosfiltfilt(s, f, axis)
+        n = r.randint(0, 70)
+        yield f"gpu.sosfiltfilt(s, {wide}, {{axis = {axis - 3}, padlen = {n}}})", {"s": s, "x": x}, \
+            scipy.signal.sosfiltfilt(s, f, axis, padlen=n) if n else scipy.signal.sosfiltfilt(s, f, axis, padtype=None)
+
+
+def frames(v, n, step, window, center):
+    """As torch.stft has it."""
+    if center:
+        v = np.pad(v, [(0, 0)] * (v.ndim - 1) + [(n // 2, n // 2)], "reflect")
+    parts = np.lib.stride_tricks.sliding_window_view(v, n, -1)[..., ::step, :]
+    return np.swapaxes(np.fft.rfft(parts * window), -1, -2)
+
+
+def there_and_back(r, g):
+    for dtype in ["float64", "float32", "int16"]:
+        batch = tuple(r.choice([1, 2, 3]) for _ in range(r.randint(0, 2)))
+        length, n, center = r.randint(60, 200), r.randint(1, 50), r.random() < 0.7
+        step, name = r.randint(1, n), r.choice(["hann", "hamming", "blackman", "boxcar"])
+        x = (g.standard_normal(batch + (2 * length,)) * 50).astype(dtype)
+        v = x[..., ::2].astype("f4" if dtype == "float32" else "f8")
+        lua = "x[{" + "{}, " * len(batch) + "{1, -1, 2}}]"
+        lua = lua if dtype == "float32" else lua + ":to('float64')"
+        window = scipy.signal.get_window(name, n) if n > 1 else np.ones(1)
+        how = f"n = {n}, step = {step}, center = {str(center).lower()}, window = "
+        want = frames(v.astype("f8"), n, step, window, center)
+        yield f"gpu.stft({lua}, {{{how}'{name}'}})", {"x": x}, want
+        yield f"gpu.stft({lua}, {{{how}w}})", {"x": x, "w": window}, want
+        w = window + 0.5
+        spectra = frames(v.astype("f8"), n, step, w, center)
+        reach = (spectra.shape[-1] - 1) * step + n - (n // 2 if center else 0)
+        known = min(length, reach)
+        yield f"gpu.istft(s, {{{how}w, length = {known}}})", {"s": spectra, "w": w}, v[..., :known]
+        # What nearest means: of spectra that no signal has, by least squares over all frames.
+        n, step, count = r.choice([4, 6, 7]), r.randint(1, 3), r.randint(1, 4)
+        s = (g.standard_normal((n // 2 + 1, count)) + 1j * g.standard_normal((n // 2 + 1, count)))
+        total, w = (count - 1) * step + n, g.random(n) + 0.1
+        rows = np.concatenate([np.diag(w) @ np.eye(total)[k * step : k * step + n] for k in range(count)])
+        right = np.fft.irfft(s.T, n).ravel()
+        yield f"gpu.istft(s, {n}, {step}, w, false)", {"s": s, "w": w}, np.linalg.lstsq(rows, right)[0]
+    t = g.standard_normal((2, 400)) * 20
+    n, fs = r.randint(2, 90), r.choice([1, 44.1])
+    step = r.randint(1, n)
+    want = scipy.signal.spectrogram(t, fs, "hann", n, n - step, detrend="constant")
+    yield f"gpu.spectrogram(t, {fs}, {n}, {step})", {"t": t}, want
+    want = scipy.signal.welch(t, fs, np.arange(1, n + 1), n, n - step)
+    yield f"gpu.welch(t, {fs}, {n}, {step}, gpu.range({n}))", {"t": t}, want
+
+
 def spectra(r, g):
     for dtype in ["float64", "float32", "int32", "uint8"]:
         x, lua, v = view(r, g, dtype)
@@ -90,7 +151,7 @@ def pixels(r, g):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("maker", [designs, spectra, normalizations, pixels])
+@pytest.mark.parametrize("maker", [designs, sections, spectra, there_and_back, normalizations, pixels])
 def test_against_scipy(tmp_path, way, maker):
     cases = []
     for k in range(4 if way == "cpu" else 1):

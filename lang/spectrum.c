@@ -1,0 +1,326 @@
+/* Spectra of signals, whole and by segments. */
+#include <limits.h>
+#include <math.h>
+#include "lang/closest.h"
+#include "lang/signal.h"
+#include "lang/steps.h"
+
+/* ---- windows ---- */
+
+const char *const lg_windows[] = {"hann", "hamming", "blackman", "boxcar", NULL};
+
+double lg_window_at(enum lg_window window, double i, double span)
+{
+    double w = span > 0 ? cos(2 * LG_PI * i / span) : 1;
+    if (span <= 0) return 1;
+    switch (window) {
+    case LG_HANN: return 0.5 - 0.5 * w;
+    case LG_HAMMING: return 0.54 - 0.46 * w;
+    case LG_BLACKMAN: return 0.42 - 0.5 * w + 0.08 * (2 * w * w - 1);
+    default: return 1;
+    }
+}
+
+/* ---- spectra ---- */
+
+/* The signal at 1: real, of one axis or more, the last of which is time. */
+static const struct rt_array *check_signal(lua_State *L, const char *what)
+{
+    const struct rt_array *x = lg_step_array(L, 1, NULL, RT_DTYPE_COUNT);
+    lg_check(L, kn_check_real(x, what, lg_error_box(L)));
+    if (x->ndim == 0 || x->shape[x->ndim - 1] == 0)
+        luaL_error(L, "%s: the signal has no %s, expected one or more along its last axis", what,
+                   x->ndim == 0 ? "axes" : "elements");
+    return x;
+}
+
+/* x + i H(x): without the negative frequencies. */
+static int hilbert(lua_State *L)
+{
+    const struct rt_array *x = check_signal(L, "hilbert");
+    int axis = lua_isnoneornil(L, 2) ? x->ndim - 1 : lg_check_axis(L, 2, x->ndim);
+    int64_t n = x->shape[axis], shape[RT_MAX_DIMS];
+    enum rt_dtype floating = lg_floating(x) == RT_FLOAT64 ? RT_FLOAT64 : RT_FLOAT32;
+    if (n == 0) return luaL_error(L, "hilbert: the signal has no elements");
+    lua_settop(L, 2);
+    for (int i = 0; i < x->ndim; i++) shape[i] = i == axis ? n : 1;
+    const char *device = rt_array_device(x)->name;
+    int k =
+        lg_step(L, "gpu.range", "iiss", (int64_t)0, n - 1, "int64", device); /* 1 at 0 and at the middle, 2 between */
+    int inside = lg_step(L, "logical_and", "vv", lg_step(L, "gt", "vi", k, (int64_t)0),
+                         lg_step(L, "lt", "vn", k, (double)n / 2));
+    int edge =
+        lg_step(L, "logical_or", "vv", lg_step(L, "eq", "vi", k, (int64_t)0), lg_step(L, "eq", "vn", k, (double)n / 2));
+    int weights =
+        lg_step(L, "add", "vv",
+                lg_step(L, "mul", "vi", lg_step(L, "to", "vs", inside, rt_dtypes[floating].name), (int64_t)2), edge);
+    lua_createtable(L, x->ndim, 0);
+    for (int i = 0; i < x->ndim; i++) {
+        lua_pushinteger(L, shape[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    int beside = lg_step(L, "reshape", "vv", weights, lua_gettop(L));
+    int spectrum = lg_step(L, "gpu.fft.fft", "v-i", 1, (int64_t)axis + 1);
+    lg_step(L, "gpu.fft.ifft", "v-i", lg_step(L, "mul", "vv", spectrum, beside), (int64_t)axis + 1);
+    return 1;
+}
+
+/* The window at idx, its name or its n numbers, in the dtype on the device, so that the end of a segment is the next
+ * one's begin. */
+static int push_window(lua_State *L, const char *what, int idx, int64_t n, const char *dtype, const char *device)
+{
+    if (lua_istable(L, idx) || lg_test_array(L, idx)) {
+        const struct rt_array *w = lg_step_array(L, idx, NULL, RT_DTYPE_COUNT);
+        char text[256];
+        if (w->ndim != 1 || w->shape[0] != n)
+            luaL_error(L, "%s: window has the shape %s, expected (%I,)", what,
+                       rt_shape_text(w->ndim, w->shape, text, sizeof text), (LUAI_UACINT)n);
+        lg_check(L, kn_check_real(w, what, lg_error_box(L)));
+        return lg_step(L, "to", "vss", idx, dtype, device);
+    }
+    enum lg_window window = (enum lg_window)lg_check_option(L, idx, "hann", lg_windows);
+    lua_createtable(L, n < INT_MAX ? (int)n : 0, 0);
+    for (int64_t i = 0; i < n; i++) {
+        lua_pushnumber(L, lg_window_at(window, (double)i, n > 1 ? (double)n : 0));
+        lua_rawseti(L, -2, i + 1);
+    }
+    return lg_step(L, "gpu.array", "vss", lua_gettop(L), dtype, device);
+}
+
+/* The length of segments at idx, and their step at idx + 1. */
+static void check_segments(lua_State *L, const char *what, int idx, int64_t length, int64_t otherwise, int64_t *n,
+                           int64_t *step)
+{
+    *n = lg_integer_option(L, idx, what, "n", otherwise);
+    if (*n < 1 || *n > length)
+        luaL_error(L, "%s: n is %I, expected the length of a segment, from 1 to the signal's %I", what, (LUAI_UACINT)*n,
+                   (LUAI_UACINT)length);
+    *step = lg_integer_option(L, idx + 1, what, "step", *n - *n / 2);
+    if (*step < 1) luaL_error(L, "%s: step is %I, expected 1 or more", what, (LUAI_UACINT)*step);
+}
+
+static const char *floats_of(const struct rt_array *x)
+{
+    return lg_floating(x) == RT_FLOAT64 ? "float64" : "float32";
+}
+
+/* What gpu.welch and gpu.spectrogram have of the signal at 1 and the options behind it. */
+struct spectra {
+    double fs;
+    int64_t n, step;
+    int power;  /* stack index: the squares by segment and frequency */
+    double sum; /* of the window's squares */
+};
+
+/* Segments without their mean, through the window and the transform. */
+static struct spectra push_spectra(lua_State *L, const char *what)
+{
+    const struct rt_array *x = check_signal(L, what);
+    lua_settop(L, 5);
+    struct spectra s = {.fs = lg_number_option(L, 2, what, "fs", 1)};
+    int64_t length = x->shape[x->ndim - 1];
+    if (!(s.fs > 0)) luaL_error(L, "%s: fs is %s, expected the sampling rate, above 0", what, lua_tostring(L, 2));
+    check_segments(L, what, 3, length, length < 256 ? length : 256, &s.n, &s.step);
+    int window = push_window(L, what, 5, s.n, floats_of(x), rt_array_device(x)->name);
+    lg_step(L, "sum", "v", lg_step(L, "square", "v", lg_step(L, "to", "vs", window, "float64")));
+    s.sum = lua_tonumber(L, -1);
+    int segments = lg_step(L, "unfold", "viii", lg_step(L, "to", "vs", 1, floats_of(x)), (int64_t)-1, s.n, s.step);
+    int level = lg_step(L, "sub", "vv", segments, lg_step(L, "mean", "vib", segments, (int64_t)-1, 1));
+    int spectra = lg_step(L, "gpu.fft.rfft", "v", lg_step(L, "mul", "vv", level, window));
+    s.power = lg_step(L, "square", "v", lg_step(L, "abs", "v", spectra));
+    return s;
+}
+
+/* Pushes the frequencies, and the density of the power at a stack index, whose last axis they are. */
+static void push_density(lua_State *L, const struct spectra *s, int power)
+{
+    const struct rt_array *x = lg_form(L, power);
+    int k = lg_step(L, "gpu.range", "iiss", (int64_t)0, s->n / 2, rt_dtypes[x->dtype].name, rt_array_device(x)->name);
+    int sides = lg_step(L, "sub", "nv", 2.0,
+                        lg_step(L, "logical_or", "vv", lg_step(L, "eq", "vi", k, (int64_t)0),
+                                lg_step(L, "eq", "vn", k, (double)s->n / 2)));
+    int density = lg_step(L, "mul", "vn", lg_step(L, "mul", "vv", power, sides), 1 / (s->fs * s->sum));
+    lua_pushvalue(L, lg_step(L, "mul", "vn", k, s->fs / (double)s->n));
+    lua_pushvalue(L, density);
+}
+
+/* gpu.welch(x [, fs [, n [, step [, window]]]]) */
+static int welch(lua_State *L)
+{
+    struct spectra s = push_spectra(L, "welch");
+    push_density(L, &s, lg_step(L, "mean", "vi", s.power, (int64_t)-2));
+    return 2;
+}
+
+/* gpu.spectrogram(x [, fs [, n [, step [, window]]]]) */
+static int spectrogram(lua_State *L)
+{
+    struct spectra s = push_spectra(L, "spectrogram");
+    const struct rt_array *p = lg_form(L, s.power);
+    push_density(L, &s, s.power);
+    int density = lua_gettop(L), frequencies = density - 1;
+    int k = lg_step(L, "gpu.range", "iiss", (int64_t)0, p->shape[p->ndim - 2] - 1, rt_dtypes[p->dtype].name,
+                    rt_array_device(p)->name);
+    int middle = lg_step(L, "add", "vn", lg_step(L, "mul", "vn", k, (double)s.step / s.fs), (double)s.n / 2 / s.fs);
+    lua_pushvalue(L, frequencies);
+    lua_pushvalue(L, middle);
+    lg_step(L, "transpose", "vii", density, (int64_t)-1, (int64_t)-2);
+    return 3;
+}
+
+/* ---- there and back ---- */
+
+/* What comes before the window: the length of segments at idx, and their step. */
+static void check_frames(lua_State *L, const char *what, int idx, int64_t otherwise, int64_t *n, int64_t *step)
+{
+    *n = lg_integer_option(L, idx, what, "n", otherwise);
+    if (*n < 1 || *n > INT_MAX)
+        luaL_error(L, "%s: n is %I, expected the length of a segment, 1 or more", what, (LUAI_UACINT)*n);
+    *step = lg_integer_option(L, idx + 1, what, "step", *n < 4 ? 1 : *n / 4);
+    if (*step < 1 || *step > *n) luaL_error(L, "%s: step is %I, expected 1 to %I", what, (LUAI_UACINT)*step, (LUAI_UACINT)*n);
+}
+
+static bool check_center(lua_State *L, int idx)
+{
+    return lua_isnoneornil(L, idx) || lg_check_flag(L, idx, "center");
+}
+
+/* Pushes the array at idx with so many elements before and behind its last axis. */
+static int push_padded(lua_State *L, int idx, int64_t before, int64_t after, const char *mode)
+{
+    int ndim = lg_form(L, idx)->ndim;
+    lua_createtable(L, ndim, 0);
+    for (int i = 0; i < ndim; i++) {
+        lg_push_shape(L, 2, (int64_t[]){i + 1 < ndim ? 0 : before, i + 1 < ndim ? 0 : after});
+        lua_rawseti(L, -2, i + 1);
+    }
+    return lg_step(L, "pad", "vvs", idx, lua_gettop(L), mode);
+}
+
+/* gpu.stft(x [, n [, step [, window [, center]]]]) */
+static int stft(lua_State *L)
+{
+    const struct rt_array *x = check_signal(L, "stft");
+    lua_settop(L, 5);
+    int64_t length = x->shape[x->ndim - 1], n, step;
+    bool center = check_center(L, 5);
+    check_frames(L, "stft", 2, 256, &n, &step);
+    if (x->ndim == RT_MAX_DIMS) return luaL_error(L, "stft: x has %d axes, expected fewer", RT_MAX_DIMS);
+    if (center ? n / 2 >= length : n > length)
+        return luaL_error(L, "stft: the signal has %I elements, expected %s the segment's n, which is %I",
+                          (LUAI_UACINT)length, center ? "more than half of" : "at least", (LUAI_UACINT)n);
+    int window = push_window(L, "stft", 4, n, floats_of(x), rt_array_device(x)->name);
+    int floats = lg_step(L, "to", "vs", 1, floats_of(x));
+    if (center) floats = push_padded(L, floats, n / 2, n / 2, "reflect");
+    int segments = lg_step(L, "unfold", "viii", floats, (int64_t)-1, n, step);
+    int spectra = lg_step(L, "gpu.fft.rfft", "v", lg_step(L, "mul", "vv", segments, window));
+    lg_step(L, "transpose", "vii", spectra, (int64_t)-1, (int64_t)-2);
+    return 1;
+}
+
+static int push_reshaped(lua_State *L, int idx, int ndim, const int64_t *shape)
+{
+    lg_push_shape(L, ndim, shape);
+    return lg_step(L, "reshape", "vv", idx, lua_gettop(L));
+}
+
+/* Pushes the sum of segments (batch, count, n), each `step` behind the one before: (batch, (count - 1) step + n). Parts
+ * of a step's length are added where they belong, all segments' at once, so nothing depends on who is first. */
+static int push_overlapped(lua_State *L, int idx, int64_t step)
+{
+    const struct rt_array *a = lg_form(L, idx);
+    int64_t batch = a->shape[0], count = a->shape[1], n = a->shape[2], parts = (n + step - 1) / step;
+    const char *dtype = rt_dtypes[a->dtype].name, *device = rt_array_device(a)->name;
+    int whole = push_padded(L, idx, 0, parts * step - n, "constant");
+    whole = push_reshaped(L, whole, 4, (int64_t[]){batch, count, parts, step});
+    lg_push_shape(L, 3, (int64_t[]){batch, count + parts - 1, step});
+    int sum = lg_step(L, "gpu.zeros", "vss", lua_gettop(L), dtype, device);
+    for (int64_t i = 1; i <= parts; i++) {
+        int to = lg_step(L, "narrow", "viii", sum, (int64_t)2, i, count);
+        lg_step(L, "add_", "vv", to, lg_step(L, "select", "vii", whole, (int64_t)3, i));
+        lua_settop(L, sum);
+    }
+    int line = push_reshaped(L, sum, 2, (int64_t[]){batch, (count + parts - 1) * step});
+    return lg_step(L, "narrow", "viii", line, (int64_t)2, (int64_t)1, (count - 1) * step + n);
+}
+
+/* The spectra at 1: (..., n / 2 + 1, segments), of which there is one or more. */
+static const struct rt_array *check_spectra(lua_State *L, int64_t n)
+{
+    const struct rt_array *x = lg_form(L, 1);
+    int64_t bins = n / 2 + 1;
+    char text[256];
+    if (x->shape[x->ndim - 2] != bins)
+        luaL_error(L, "istft: x has the shape %s, expected %I frequencies for n = %I on its last axis but one",
+                   rt_shape_text(x->ndim, x->shape, text, sizeof text), (LUAI_UACINT)bins, (LUAI_UACINT)n);
+    return x;
+}
+
+/* gpu.istft(x [, n [, step [, window [, center [, length]]]]]) */
+static int istft(lua_State *L)
+{
+    const struct rt_array *x = lg_check_form(L, 1);
+    lua_settop(L, 6);
+    char text[256];
+    if (!rt_is_complex(x->dtype) || x->ndim < 2 || x->shape[x->ndim - 1] == 0 || x->shape[x->ndim - 2] == 0)
+        return luaL_error(L, "istft: x is of %s and has the shape %s, expected complex numbers (..., frequencies, segments)",
+                          rt_dtypes[x->dtype].name, rt_shape_text(x->ndim, x->shape, text, sizeof text));
+    int64_t n, step, batch = 1, shape[RT_MAX_DIMS], count = x->shape[x->ndim - 1], bins = x->shape[x->ndim - 2];
+    check_frames(L, "istft", 2, bins > 1 ? 2 * (bins - 1) : 1, &n, &step);
+    x = check_spectra(L, n);
+    bool center = check_center(L, 5);
+    int64_t edge = center ? n / 2 : 0, reach = (count - 1) * step + n - edge;
+    int64_t length = lg_integer_option(L, 6, "istft", "length", reach - edge);
+    if (length < 0 || length > reach)
+        return luaL_error(L, "istft: length is %I, expected up to the %I elements that the segments reach over",
+                          (LUAI_UACINT)length, (LUAI_UACINT)reach);
+    for (int i = 0; i < x->ndim - 2; i++) batch *= shape[i] = x->shape[i];
+    const char *dtype = x->dtype == RT_COMPLEX128 ? "float64" : "float32";
+    int window = push_window(L, "istft", 4, n, dtype, rt_array_device(x)->name);
+    int turned = lg_step(L, "transpose", "vii", 1, (int64_t)-1, (int64_t)-2);
+    int segments = lg_step(L, "mul", "vv", lg_step(L, "gpu.fft.irfft", "vi", turned, n), window);
+    int sum = push_overlapped(L, push_reshaped(L, segments, 3, (int64_t[]){batch, count, n}), step);
+    lg_push_shape(L, 3, (int64_t[]){1, count, n});
+    int squares = lg_step(L, "broadcast_to", "vv", lg_step(L, "square", "v", window), lua_gettop(L));
+    int weight = push_overlapped(L, squares, step);
+    int known = lg_step(L, "where", "vvi", lg_step(L, "gt", "vn", weight, 1e-10), weight, (int64_t)1);
+    int line = lg_step(L, "narrow", "viii", lg_step(L, "div", "vv", sum, known), (int64_t)2, edge + 1, length);
+    shape[x->ndim - 2] = length;
+    push_reshaped(L, line, x->ndim - 1, shape);
+    return 1;
+}
+
+const struct lg_function lg_spectrum_functions[] = {
+    {"hilbert", hilbert, "gpu.hilbert(x [, axis])",
+     "The analytic signal, complex: its real part is x, its imaginary one x a quarter of a turn later.\n"
+     "Along an axis, the last unless told otherwise. x:abs() of it is the envelope, x:angle() the phase.",
+     "local t = gpu.range(0, 7, 'float64') * (math.pi / 4)\nassert(gpu.hilbert(t:cos()):abs():allclose(1))"},
+    {"welch", welch, "gpu.welch(x [, fs [, n [, step [, window]]]])",
+     "The power of a signal by frequency: the frequencies, and for each of them the density, x's square by that of fs.\n"
+     "Segments of n elements along the last axis, 256 unless told otherwise, `step` apart, half of n, lose their mean, go "
+     "through the window (\"hann\", \"hamming\", \"blackman\", \"boxcar\", or its n numbers) and the transform, and their squares are "
+     "averaged. fs is 1 unless told otherwise.",
+     "local t = gpu.range(0, 511, 'float64')\n"
+     "local f, p = gpu.welch((t * (2 * math.pi / 8)):sin(), {n = 64})\nassert(f[p:argmax()] == 1 / 8)"},
+    {"spectrogram", spectrogram, "gpu.spectrogram(x [, fs [, n [, step [, window]]]])",
+     "The power of a signal by frequency and time: frequencies, the times of the segments' middles, and the density.\n"
+     "Segments and options are those of gpu.welch, which averages over them; the density is (..., frequencies, times).",
+     "local x = (gpu.range(0, 511, 'float64') ^ 2 / 1000):sin()\n"
+     "local f, t, p = gpu.spectrogram(x, {n = 64})\n"
+     "assert(p[{ {}, 1 }]:argmax() < p[{ {}, -1 }]:argmax() and t[1] == 32)"},
+    {"stft", stft, "gpu.stft(x [, n [, step [, window [, center]]]])",
+     "The transforms of segments of a signal through a window: (..., n // 2 + 1 frequencies, segments), complex.\n"
+     "Segments of n elements along the last axis, 256 unless told otherwise, are `step` apart, a quarter of n. The window "
+     "is \"hann\", \"hamming\", \"blackman\", \"boxcar\" or its n numbers. The signal is mirrored at its ends, so that "
+     "segment k has its middle at element k * step + 1; with center = false the first one begins with the first "
+     "element. Nothing is scaled, as in PyTorch. gpu.istft undoes it.",
+     "local x = gpu.random.normal(0, 1, 1000)\nlocal s = gpu.stft(x, 64)\n"
+     "assert(s.shape[1] == 33 and gpu.istft(s, {n = 64, length = 1000}):allclose(x, 1e-3, 1e-4))"},
+    {"istft", istft, "gpu.istft(x [, n [, step [, window [, center [, length]]]]])",
+     "The signal whose gpu.stft is x, or comes nearest to it in squares.\n"
+     "n is 2 (frequencies - 1) unless told otherwise; n, step, window and center are those of gpu.stft. length cuts off "
+     "what the signal did not have, or goes on to half a segment behind the last one's middle. Elements that no window "
+     "has reached are 0.",
+     "local x = gpu.range(100)\nlocal s = gpu.stft(x, {n = 16, step = 4})\n"
+     "assert(gpu.istft(s, {step = 4}):allclose(x, 1e-4, 1e-3))"},
+    {0}};
