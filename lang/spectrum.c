@@ -177,7 +177,8 @@ static void check_frames(lua_State *L, const char *what, int idx, int64_t otherw
     if (*n < 1 || *n > INT_MAX)
         luaL_error(L, "%s: n is %I, expected the length of a segment, 1 or more", what, (LUAI_UACINT)*n);
     *step = lg_integer_option(L, idx + 1, what, "step", *n < 4 ? 1 : *n / 4);
-    if (*step < 1 || *step > *n) luaL_error(L, "%s: step is %I, expected 1 to %I", what, (LUAI_UACINT)*step, (LUAI_UACINT)*n);
+    if (*step < 1 || *step > *n)
+        luaL_error(L, "%s: step is %I, expected 1 to %I", what, (LUAI_UACINT)*step, (LUAI_UACINT)*n);
 }
 
 static bool check_center(lua_State *L, int idx)
@@ -204,7 +205,7 @@ static int stft(lua_State *L)
     lua_settop(L, 5);
     int64_t length = x->shape[x->ndim - 1], n, step;
     bool center = check_center(L, 5);
-    check_frames(L, "stft", 2, 256, &n, &step);
+    check_frames(L, "stft", 2, length < 256 ? length : 256, &n, &step);
     if (x->ndim == RT_MAX_DIMS) return luaL_error(L, "stft: x has %d axes, expected fewer", RT_MAX_DIMS);
     if (center ? n / 2 >= length : n > length)
         return luaL_error(L, "stft: the signal has %I elements, expected %s the segment's n, which is %I",
@@ -263,8 +264,9 @@ static int istft(lua_State *L)
     lua_settop(L, 6);
     char text[256];
     if (!rt_is_complex(x->dtype) || x->ndim < 2 || x->shape[x->ndim - 1] == 0 || x->shape[x->ndim - 2] == 0)
-        return luaL_error(L, "istft: x is of %s and has the shape %s, expected complex numbers (..., frequencies, segments)",
-                          rt_dtypes[x->dtype].name, rt_shape_text(x->ndim, x->shape, text, sizeof text));
+        return luaL_error(
+            L, "istft: x is of %s and has the shape %s, expected complex numbers (..., frequencies, segments)",
+            rt_dtypes[x->dtype].name, rt_shape_text(x->ndim, x->shape, text, sizeof text));
     int64_t n, step, batch = 1, shape[RT_MAX_DIMS], count = x->shape[x->ndim - 1], bins = x->shape[x->ndim - 2];
     check_frames(L, "istft", 2, bins > 1 ? 2 * (bins - 1) : 1, &n, &step);
     x = check_spectra(L, n);
@@ -310,7 +312,7 @@ const struct lg_function lg_spectrum_functions[] = {
      "assert(p[{ {}, 1 }]:argmax() < p[{ {}, -1 }]:argmax() and t[1] == 32)"},
     {"stft", stft, "gpu.stft(x [, n [, step [, window [, center]]]])",
      "The transforms of segments of a signal through a window: (..., n // 2 + 1 frequencies, segments), complex.\n"
-     "Segments of n elements along the last axis, 256 unless told otherwise, are `step` apart, a quarter of n. The window "
+     "Segments of n elements along the last axis, 256 or the signal's where it has fewer, are `step` apart, a quarter of n. The window "
      "is \"hann\", \"hamming\", \"blackman\", \"boxcar\" or its n numbers. The signal is mirrored at its ends, so that "
      "segment k has its middle at element k * step + 1; with center = false the first one begins with the first "
      "element. Nothing is scaled, as in PyTorch. gpu.istft undoes it.",

@@ -1,6 +1,6 @@
 /* Giulietti's algorithm ("The Schubfach way to render doubles", 2020): the number and the middles between it and its
- * neighbours, times 4 and a power of ten, are rounded to integers so that nothing which they are compared with is passed
- * over. One product by 128 bits of that power is enough for each. */
+ * neighbours, times 4 and a power of ten, are rounded to integers so that nothing which they are compared with is
+ * passed over. One product by 128 bits of that power is enough for each. */
 #include "runtime/decimal.h"
 #include <pthread.h>
 
@@ -39,7 +39,8 @@ static struct power highest_bits(const uint32_t limbs[LIMBS], bool exact)
 
 static void make_powers(void)
 {
-    uint32_t up[LIMBS] = {1}, down[LIMBS] = {[LIMBS - 1] = 1U << 31}; /* 5^e and 2^863 / 5^-e, cut off: so are quotients of quotients */
+    uint32_t up[LIMBS] = {1},
+             down[LIMBS] = {[LIMBS - 1] = 1U << 31}; /* 5^e and 2^863 / 5^-e, cut off: so are quotients of quotients */
     for (int e = 0; e <= MOST; e++) {
         powers[e - LEAST] = highest_bits(up, true);
         uint64_t carry = 0;
@@ -63,7 +64,8 @@ static void make_powers(void)
 /* c * p / 2^128, cut off, where the last bit is set for any rest. */
 static uint64_t product(struct power p, uint64_t c)
 {
-    const unsigned __int128 low = (unsigned __int128)p.low * c, high = (unsigned __int128)p.high * c + (uint64_t)(low >> 64);
+    const unsigned __int128 low = (unsigned __int128)p.low * c,
+                            high = (unsigned __int128)p.high * c + (uint64_t)(low >> 64);
     return (uint64_t)(high >> 64) | ((uint64_t)high > 1);
 }
 
@@ -82,7 +84,8 @@ struct rt_decimal rt_decimal_of(uint64_t c, int q, bool closer)
     const struct power p = powers[-k - LEAST];
     const bool odd = c & 1; /* the middles round to even numbers, so they do not belong to odd ones */
     const uint64_t v = product(p, c * 4 << shift);
-    const uint64_t least = product(p, (c * 4 - 2 + closer) << shift) + odd, most = product(p, (c * 4 + 2) << shift) - odd;
+    const uint64_t least = product(p, (c * 4 - 2 + closer) << shift) + odd,
+                   most = product(p, (c * 4 + 2) << shift) - odd;
     const uint64_t digits = v / 4, fewer = digits / 10;
     if (fewer) { /* is there one with a digit less? At most one of both */
         const bool below = least <= 40 * fewer, above = 40 * fewer + 40 <= most;

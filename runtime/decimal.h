@@ -12,9 +12,9 @@ struct rt_decimal {
     int exponent;
 };
 
-/* Of c * 2^q, for every finite number of float64 and of what is narrower: 0 < c < 2^53, -1074 <= q <= 971. `closer`: the
- * neighbour below is half as far away as the one above, as it is of powers of two. Rounding goes to even c. From any
- * thread. */
+/* Of c * 2^q, for every finite number of float64 and of what is narrower: 0 < c < 2^53, -1074 <= q <= 971. `closer`:
+ * the neighbour below is half as far away as the one above, as it is of powers of two. Rounding goes to even c. From
+ * any thread. */
 struct rt_decimal rt_decimal_of(uint64_t c, int q, bool closer);
 
 #endif

@@ -64,6 +64,11 @@ local special = {
   ["gpu.ndimage.convolve"] = { x = square, y = square, mode = "reflect" },
   ["gpu.ndimage.correlate"] = { x = square, y = square, mode = "reflect" },
   ["gpu.welch"] = { x = line },
+  ["gpu.spectrogram"] = { x = line },
+  ["gpu.sosfilt"] = { x = line, zi = gpu.ones(1, 2, "float64") },
+  ["gpu.sosfiltfilt"] = { x = gpu.ones(20, "float64"), padlen = 2 },
+  ["gpu.stft"] = { x = gpu.ones(200, "float64"), n = 16, center = false },
+  ["gpu.istft"] = { x = gpu.stft(gpu.ones(20, "float64"), 4), n = 4, center = false, length = 5 },
 }
 -- Values that a function has only together with another: their names.
 local together = { batch_norm = { mean = "variance", variance = "mean" } }

@@ -1,4 +1,5 @@
-/* Numbers as text: what is written reads as the same element, by the C library, too, and no text with fewer digits does. */
+/* Numbers as text: what is written reads as the same element, by the C library, too, and no text with fewer digits
+ * does. */
 #include "runtime/number.h"
 #include "tests/unit/test.h"
 
@@ -86,7 +87,8 @@ TEST(decimal_numbers_come_back_as_they_were)
     for (int i = 0; i < 100000; i++) {
         char text[RT_NUMBER_TEXT], again[RT_NUMBER_TEXT];
         double v;
-        int n = snprintf(text, sizeof text, "%d.%d", (int)(random_bits() % 100000), (int)(random_bits() % 99999999) * 10 + 1);
+        int n = snprintf(text, sizeof text, "%d.%d", (int)(random_bits() % 100000),
+                         (int)(random_bits() % 99999999) * 10 + 1);
         CHECK_INT(rt_number_parse(text, (size_t)n, RT_FLOAT64, &v), RT_NUMBER_OK);
         rt_number_text(RT_FLOAT64, &v, again);
         CHECK_STR(again, text);
