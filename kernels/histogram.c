@@ -67,26 +67,27 @@ static void count_piece(void *context, size_t begin, size_t end, int worker)
 
 static enum rt_status count_host(const struct counter *c, const struct rt_array *out, struct rt_error *e)
 {
-    int64_t n = rt_array_size(c->a), workers = rt_thread_count();
+    int64_t n = rt_array_size(c->a), workers = n > PIECE ? rt_thread_count() : 1;
     if (workers * c->bins > (n > PIECE ? n : PIECE)) workers = 1;
+    int64_t *const to = rt_array_host(out);
+    const size_t bytes = (size_t)c->bins * sizeof *to;
     struct pass p = {.c = c,
                      .loops = kn_host_loops(),
                      .in = rt_array_host(c->a),
                      .edges = c->edges ? rt_array_host(c->edges) : NULL,
-                     .counts = rt_calloc((size_t)(workers * c->bins), sizeof *p.counts),
+                     .counts = workers > 1 ? rt_calloc((size_t)workers, bytes) : memset(to, 0, bytes),
                      .scratch = rt_alloc(2 * BLOCK_BYTES * (size_t)workers)};
     enum rt_status status = RT_OK;
     if (!p.counts || !p.scratch) {
         status = rt_fail(e, RT_NOMEM, "out of memory for counting in %" PRId64 " bins", c->bins);
     } else {
         rt_parallel_for((size_t)n, workers > 1 ? PIECE : (size_t)n, count_piece, &p);
-        int64_t *to = rt_array_host(out);
-        memcpy(to, p.counts, (size_t)c->bins * sizeof *to);
+        if (workers > 1) memcpy(to, p.counts, bytes);
         for (int64_t w = 1; w < workers; w++)
             for (int64_t i = 0; i < c->bins; i++) to[i] += p.counts[w * c->bins + i];
         if (rt_interrupted()) status = rt_fail(e, RT_INTERRUPTED, "interrupted");
     }
-    free(p.counts);
+    if (workers > 1) free(p.counts);
     free(p.scratch);
     return status;
 }
@@ -179,7 +180,12 @@ static enum rt_status reduce_to_integer(enum kn_reduction k, const struct rt_arr
                                         struct rt_error *e)
 {
     struct rt_array one = {0};
+    enum rt_dtype t;
     uint64_t element = 0;
+    if (kn_small_reduction(k, a, &t, &element)) {
+        *value = rt_load_int(t, &element);
+        return RT_OK;
+    }
     enum rt_status status = kn_reduce(k, a, KN_ALL_AXES, false, &one, e);
     if (status == RT_OK) status = rt_array_read(&one, &element, e);
     *value = rt_load_int(a->dtype, &element);

@@ -38,12 +38,15 @@ static void find_range(lua_State *L, const struct rt_array *a, double *low, doub
     double ends[2] = {0, 1};
     for (int i = 0; i < 2 && rt_array_size(a) > 0; i++) {
         uint64_t element = 0;
-        struct rt_array *one = lg_new_array(L);
-        lg_check(L, kn_reduce(i ? KN_MAX : KN_MIN, a, KN_ALL_AXES, false, one, lg_error_box(L)));
-        lg_check(L, rt_array_read(one, &element, lg_error_box(L)));
+        enum rt_dtype t;
+        if (!kn_small_reduction(i ? KN_MAX : KN_MIN, a, &t, &element)) {
+            struct rt_array *one = lg_new_array(L);
+            lg_check(L, kn_reduce(i ? KN_MAX : KN_MIN, a, KN_ALL_AXES, false, one, lg_error_box(L)));
+            lg_check(L, rt_array_read(one, &element, lg_error_box(L)));
+            lua_pop(L, 1);
+        }
         ends[i] = rt_load_double(a->dtype, &element);
         if (a->dtype == RT_UINT64) ends[i] = (double)element;
-        lua_pop(L, 1);
     }
     *low = ends[0];
     *high = ends[1];
