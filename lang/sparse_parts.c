@@ -308,6 +308,79 @@ static int kron(lua_State *L)
     return 1;
 }
 
+/* ---- stacks ---- */
+
+/* Matrices of the list at 1 below each other, beside each other, or both. */
+enum stacking { BELOW = 1, BESIDE };
+
+/* The i-th matrix of the list, which stays where it is. */
+static const struct kn_csr *check_member(lua_State *L, const char *what, lua_Integer i)
+{
+    lua_rawgeti(L, 1, i);
+    if (!lg_is_sparse(L, -1))
+        luaL_error(L, "%s: value %I of the list is %s, expected a sparse matrix", what, (LUAI_UACINT)i,
+                   lg_type_name(L, -1));
+    const struct kn_csr *a = lg_check_sparse(L, -1);
+    lua_pop(L, 1);
+    return a;
+}
+
+/* Where the next matrix begins: {rows, columns}. */
+static void check_fit(lua_State *L, const char *what, lua_Integer i, enum stacking how, const struct kn_csr *a,
+                      int64_t at[2])
+{
+    const int64_t own[2] = {a->rows, a->columns};
+    for (int d = 0; d < 2; d++) {
+        bool grows = how & (d == 0 ? BELOW : BESIDE);
+        if (!grows && i > 1 && own[d] != at[d])
+            luaL_error(L, "%s: matrix %I of the list has %I %s, expected %I as the first", what, (LUAI_UACINT)i,
+                       (LUAI_UACINT)own[d], d == 0 ? "rows" : "columns", (LUAI_UACINT)at[d]);
+        if (!grows)
+            at[d] = own[d];
+        else if (__builtin_add_overflow(at[d], own[d], &at[d]))
+            luaL_error(L, "%s: the matrices have more %s than an integer holds", what, d == 0 ? "rows" : "columns");
+    }
+}
+
+static int stack(lua_State *L, const char *what, enum stacking how)
+{
+    int64_t at[2] = {0, 0};
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_Integer count = (lua_Integer)lua_rawlen(L, 1);
+    if (count == 0) return luaL_error(L, "%s: the list is empty, expected sparse matrices", what);
+    lua_settop(L, 1);
+    for (int i = 0; i < 3; i++) lua_createtable(L, 0, 0); /* 2: elements, 3: rows, 4: columns */
+    for (lua_Integer i = 1; i <= count; i++) {
+        const struct kn_csr *a = check_member(L, what, i);
+        const int64_t before[2] = {how & BELOW ? at[0] : 0, how & BESIDE ? at[1] : 0};
+        check_fit(L, what, i, how, a, at);
+        lg_push_coo(L, a); /* 5, 6, 7 */
+        lg_step(L, "add", "vi", 6, before[0]);
+        lg_step(L, "add", "vi", 7, before[1]);
+        lua_rawseti(L, 4, i);
+        lua_rawseti(L, 3, i);
+        lua_settop(L, 5);
+        lua_rawseti(L, 2, i);
+    }
+    int parts[3];
+    for (int i = 0; i < 3; i++) parts[i] = lg_step(L, "gpu.concatenate", "v", 2 + i);
+    push_made(L, parts[0], parts[1], parts[2], at[0], at[1]);
+    return 1;
+}
+
+static int vstack(lua_State *L)
+{
+    return stack(L, "vstack", BELOW);
+}
+static int hstack(lua_State *L)
+{
+    return stack(L, "hstack", BESIDE);
+}
+static int block_diag(lua_State *L)
+{
+    return stack(L, "block_diag", BELOW | BESIDE);
+}
+
 const struct lg_function lg_sparse_part_functions[] = {
     {"eye", eye, "gpu.sparse.eye(n [, dtype] [, device])", "The sparse identity matrix of n rows and columns.",
      "assert(gpu.sparse.eye(3):todense():equal(gpu.eye(3)))"},
@@ -319,6 +392,18 @@ const struct lg_function lg_sparse_part_functions[] = {
     {"kron", kron, "gpu.sparse.kron(A, B)", "The Kronecker product: each element of A times the whole of B.",
      "local a = gpu.sparse.kron(gpu.sparse.eye(2), gpu.array({{1, 2}}):to_sparse())\n"
      "assert(a:todense():equal(gpu.array({{1, 2, 0, 0}, {0, 0, 1, 2}})))"},
+    {"vstack", vstack, "gpu.sparse.vstack({A, B, ...})",
+     "Sparse matrices with as many columns below each other.\nThey are on one device; of several dtypes the result has the "
+     "wider.",
+     "local a = gpu.sparse.eye(2)\nassert(gpu.sparse.vstack({a, 2 * a})[{3, 1}] == 2)"},
+    {"hstack", hstack, "gpu.sparse.hstack({A, B, ...})",
+     "Sparse matrices with as many rows beside each other.\nThey are on one device; of several dtypes the result has the "
+     "wider.",
+     "local a = gpu.sparse.eye(2)\nassert(gpu.sparse.hstack({a, 2 * a})[{1, 3}] == 2)"},
+    {"block_diag", block_diag, "gpu.sparse.block_diag({A, B, ...})",
+     "Sparse matrices along a diagonal, each right below the one before it.\nThey are on one device; of several dtypes the "
+     "result has the wider.",
+     "local a = gpu.sparse.eye(2)\nassert(gpu.sparse.block_diag({a, 2 * a})[{3, 3}] == 2)"},
     {0}};
 
 #define EXAMPLE "local a = gpu.array({{0, 5, 0}, {7, 0, 8}}):to_sparse()\n"

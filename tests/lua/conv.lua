@@ -162,4 +162,21 @@ for _, device in ipairs(t.devices()) do
   end)
 end
 
+t.test("sizes of adaptive pools", function()
+  local x = gpu.ones(2, 3, 4)
+  t.eq(gpu.adaptive_avg_pool1d(x:to("float16"), 3).dtype, "float16")
+  t.eq(gpu.adaptive_avg_pool1d(x:to("uint8"), 3).dtype, "float32")
+  t.eq(gpu.adaptive_max_pool1d(x:to("uint8"), 3).dtype, "uint8")
+  local most = gpu.full({ 1, 2, 5 }, 60000, "float16")
+  t.eq(most:adaptive_avg_pool1d(2):max(), gpu.full(1, 60000, "float16")[1]) -- whose sum a half does not hold
+  local y = gpu.array({ { 1, 0 / 0, 3, 4, 5 } }):adaptive_max_pool1d(2)
+  assert(y[{ 1, 1 }] ~= y[{ 1, 1 }] and y[{ 1, 2 }] == 5)
+  t.raises("size is 0, expected 1", gpu.adaptive_avg_pool1d, x, 0)
+  t.raises("size has 1 numbers, expected 2", gpu.adaptive_max_pool2d, x, { 2 })
+  t.raises("size must be an integer", gpu.adaptive_max_pool1d, x, nil)
+  t.raises({ "adaptive_avg_pool2d: x has the shape (4,)", "(N, C, H, W) or (C, H, W)" }, gpu.adaptive_avg_pool2d, gpu.ones(4), 2)
+  t.raises("x has the shape (3, 0), expected elements", gpu.adaptive_avg_pool1d, gpu.ones(3, 0), 2)
+  t.raises("complex", gpu.adaptive_avg_pool1d, gpu.complex(x, x), 2)
+end)
+
 t.done()

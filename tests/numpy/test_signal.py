@@ -150,8 +150,34 @@ def pixels(r, g):
         yield f"gpu.pixel_shuffle(x, {f}), gpu.pixel_unshuffle(y, {f})", {"x": x, "y": y}, (y, x)
 
 
+def pooled(v, sizes, f):
+    for axis, m in enumerate(sizes, v.ndim - len(sizes)):
+        n = v.shape[axis]
+        parts = [v.take(range(i * n // m, -(-(i + 1) * n // m)), axis) for i in range(m)]
+        v = np.stack([f(p, axis) for p in parts], axis)
+    return v
+
+
+def pools(r, g):
+    for dtype in DTYPES:
+        dims = r.choice([1, 2, 2, 3])
+        batch = tuple(r.randint(0, 3) for _ in range(r.randint(1, 2)))
+        extent, sizes = [r.randint(1, 9) for _ in range(dims)], [r.randint(1, 11) for _ in range(dims)]
+        if r.random() < 0.3:
+            extent = [n * r.randint(1, 3) for n in sizes]
+        x = g.integers(0, 100, batch + tuple(extent[::-1])).astype(dtype)
+        x[g.random(x.shape) < 0.05] = np.inf if x.dtype.kind == "f" else 0
+        turned = tuple(range(len(batch))) + tuple(range(x.ndim - 1, len(batch) - 1, -1))
+        lua = "x:permute(" + ", ".join(str(a + 1) for a in turned) + ")"
+        v, list_ = x.transpose(turned), "{" + ", ".join(map(str, sizes)) + "}"
+        if batch[-1] or r.random() < 0.1:
+            f = v.astype("f4" if dtype == "float16" else "f8")
+            yield f"{lua}:adaptive_avg_pool{dims}d({list_})", {"x": x}, pooled(f, sizes, np.mean)
+            yield f"gpu.adaptive_max_pool{dims}d({lua}, {list_})", {"x": x}, pooled(v, sizes, np.max)
+
+
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("maker", [designs, sections, spectra, there_and_back, normalizations, pixels])
+@pytest.mark.parametrize("maker", [designs, sections, spectra, there_and_back, normalizations, pixels, pools])
 def test_against_scipy(tmp_path, way, maker):
     cases = []
     for k in range(4 if way == "cpu" else 1):

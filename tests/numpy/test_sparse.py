@@ -44,6 +44,9 @@ def test_against_scipy(tmp_path, way):
                  "a:sum(2)": a.sum(1), "a:todense()": a.toarray()}
         sparse = {"a": a, "a.T": a.T, "a + b": a + b, "a - b": a - b, "a:matmul(c)": a @ c, "2 * a": 2 * a, "a / 3": (a / 3).astype(dtype),
                   "a:mul(b)": a.multiply(b)}
+        for name, stacked in [("vstack", sp.vstack([a, b, a])), ("hstack", sp.hstack([a, b, a]))]:
+            sparse[f"gpu.sparse.{name}({{a, b, a}})"] = stacked.astype(np.result_type(dtype, other))
+        sparse["gpu.sparse.block_diag{a, c, b}"] = sp.csr_matrix(sp.block_diag([a, c, b])).astype(np.result_type(dtype, other))
         offset = r.choice([0, 1, -2, 40])
         if -m < offset < n:
             dense[f"a:diagonal({offset})"] = a.diagonal(offset)
