@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
@@ -223,16 +224,48 @@ static enum rt_status compile_with(const struct rt_nvrtc_job *job, const char *c
     return status;
 }
 
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Behind the comment that begins at s; s itself where none does. */
+static const char *after_comment(const char *s)
+{
+    if (strncmp(s, "//", 2) == 0) return s + strcspn(s, "\n");
+    if (strncmp(s, "/*", 2) != 0) return s;
+    const char *end = strstr(s + 2, "*/");
+    return end ? end + 2 : s + strlen(s);
+}
+
+/* Whether the source, its comments aside, names textures, surfaces or the CUDA runtime, launches kernels or includes.
+ */
+static bool names_more(const char *source)
+{
+    static const char *const signs[] = {"#include", "<<<"}, *const words[] = {"cuda", "CUDA", "tex", "surf"};
+    for (const char *s = source; *s;) {
+        const char *behind = after_comment(s);
+        if (behind != s) {
+            s = behind;
+            continue;
+        }
+        for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+            if (strncmp(s, signs[i], strlen(signs[i])) == 0) return true;
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            if (strncmp(s, words[i], strlen(words[i])) == 0) return true;
+        do s++;
+        while (is_word(s[-1]) && is_word(*s));
+    }
+    return false;
+}
+
 /* Whether NVRTC has its option --minimal, which takes a third of the time from a short source by leaving out textures,
  * surfaces and the CUDA runtime's declarations, and the source names none of those. */
 static bool can_be_minimal(const struct rt_nvrtc_job *job)
 {
-    static const char *const needs_more[] = {"#include", "cuda", "CUDA", "tex", "surf", "<<<"};
     struct rt_nvrtc_info info;
     if (rt_nvrtc_info(&info, NULL) != RT_OK || info.major * 10 + info.minor < 128) return false;
-    for (size_t i = 0; i < sizeof needs_more / sizeof *needs_more; i++)
-        if (strstr(job->source, needs_more[i])) return false;
-    return true;
+    return !names_more(job->source);
 }
 
 /* What does not compile so is compiled again as usual: it may have come by something else that is left out, and the log

@@ -136,7 +136,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*f)(size_t, size_t);
-    } cases[] = {{"saxpy", saxpy},         {"matmul", matmul},       {"mandelbrot", mandelbrot},
+    } cases[] = {{"saxpy", saxpy},         {"tiled_matmul", matmul}, {"mandelbrot", mandelbrot},
                  {"block_sum", block_sum}, {"histogram", histogram}, {"transpose", transpose}};
     pthread_t pool[MOST];
     threads = argc > 1 ? (size_t)atoi(argv[1]) : 2;

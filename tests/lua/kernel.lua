@@ -343,6 +343,23 @@ t.test("the second compile comes from the cache and runs the same", function()
   t.eq(gpu.kernel(source, { options = { "-DX" } }).cached, false)
 end)
 
+t.test("what a source does not name is left out when it is compiled, whatever its comments say", function()
+  local function minimal(before, inside)
+    local out = gpu.zeros(1, "int32")
+    gpu.kernel(("// %s\n%s\n__global__ void k(int *out) { %s\n#ifdef __CUDACC_RTC_MINIMAL__\n*out = 1;\n#endif\n}"):format(
+      tostring({}), before, inside))(1, 1)(out)
+    return out:item() == 1
+  end
+  t.eq(minimal("#include <cuda/std/cstdint>", ""), false)
+  t.eq(minimal("", "cudaError_t unused;"), false)
+  t.eq(minimal("#define JOIN(a, b) a##b", "JOIN(cu, daError_t) unused;"), false) -- found to be needed by compiling
+  if not minimal("", "") then t.skip("NVRTC is older than 12.8") end
+  for _, comment in ipairs { "// a texture, as in CUDA", "/* surfaces,\n cudaMalloc */", "// <<< //\n/**/" } do
+    assert(minimal(comment, ""), comment)
+  end
+  assert(minimal("", "int context = 0, barracuda = context; *out = barracuda;"))
+end)
+
 t.test("faults name source line, block, thread and element; the session goes on", function()
   if device ~= "simt" then t.skip("a GPU says less") end
   local first = line() + 2
