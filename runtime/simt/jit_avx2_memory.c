@@ -207,6 +207,7 @@ static void check_window(struct jit *j, const struct jit_insn *n)
 static void gather(struct jit *j, struct x86_vop op, int reg, int mask, int base, int index, int32_t imm, int lane,
                    bool wide)
 {
+    simt_jit_clear(j, reg);
     if (j->zone)
         simt_jit_lane_signs(j, wide, lane, false, mask);
     else

@@ -200,6 +200,10 @@ void simt_jit_put(struct jit *j, struct x86_vop op, int d, int a, int b);
 void simt_jit_put_imm(struct jit *j, struct x86_vop op, int d, int a, int b, int imm);
 void simt_jit_put_mem(struct jit *j, struct x86_vop op, int d, int a, struct x86_mem m);
 void simt_jit_move(struct jit *j, int d, int from);
+/* To zeros: before a gather, which waits for what the register held otherwise, and leaves it in the lanes that don't
+ * run. Integers there are denormals to an addition or multiplication that follows, and would take it a hundred times as
+ * long. */
+void simt_jit_clear(struct jit *j, int d);
 void simt_jit_load(struct jit *j, int d, struct x86_mem m);
 void simt_jit_store(struct jit *j, struct x86_mem m, int from);
 /* All lanes from a general register, from memory, or a constant. */

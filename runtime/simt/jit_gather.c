@@ -167,9 +167,10 @@ static int window_start(struct jit *j, const struct jit_insn *n)
 }
 
 /* Lanes from the one given on; some of them, or none, where lanes have parted. */
-static void move(struct jit *j, struct x86_vop op, int reg, struct x86_mem at, int lane, int count)
+static void move(struct jit *j, bool is_load, struct x86_vop op, int reg, struct x86_mem at, int lane, int count)
 {
     struct x86 *x = &j->x;
+    if (is_load) simt_jit_clear(j, reg);
     if (!j->zone) {
         x86_vex(x, all_lanes, 256, 1, 1, 1, -1);
         x86_evex_sib(x, op, with_imm(1, -1), reg, at);
@@ -189,7 +190,7 @@ static void move_by_halves(struct jit *j, bool is_load, const int *a, int part, 
     int high = simt_jit_new_vector(j);
     if (!is_load) simt_jit_high_half(j, high, reg);
     for (int k = 0; k < 2; k++)
-        move(j, is_load ? gather_q_w : scatter_q_w, k ? high : reg,
+        move(j, is_load, is_load ? gather_q_w : scatter_q_w, k ? high : reg,
              (struct x86_mem){REG_BIAS, a[2 * part + k], 0, imm, -1}, 16 * part + 8 * k, 8);
     if (is_load) simt_jit_join(j, reg, reg, high);
 }
@@ -203,7 +204,7 @@ static void move_wide(struct jit *j, bool is_load, const int *d, int part, int r
         simt_jit_high_half(j, index, d[part / 2]);
     }
     at.index = index;
-    move(j, is_load ? gather_w_q : scatter_w_q, reg, at, 8 * part, 8);
+    move(j, is_load, is_load ? gather_w_q : scatter_w_q, reg, at, 8 * part, 8);
 }
 
 /* `offset`: of the element behind the checked offsets, or from the addresses in global memory. */
@@ -214,9 +215,9 @@ static void move_part(struct jit *j, const struct jit_insn *n, const int *a, int
     if (n->op && n->wide)
         move_wide(j, is_load, a, part, reg, at);
     else if (n->op)
-        move(j, is_load ? gather_w_w : scatter_w_w, reg, at, 16 * part, 16);
+        move(j, is_load, is_load ? gather_w_w : scatter_w_w, reg, at, 16 * part, 16);
     else if (n->wide)
-        move(j, is_load ? gather_q_q : scatter_q_q, reg, at, 8 * part, 8);
+        move(j, is_load, is_load ? gather_q_q : scatter_q_q, reg, at, 8 * part, 8);
     else
         move_by_halves(j, is_load, a, part, reg, offset);
 }

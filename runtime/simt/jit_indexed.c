@@ -95,6 +95,7 @@ static void gather(struct jit *j, const struct jit_insn *load, const int *index,
     x86_lea(x, true, RAX, x86_at_index(base, REG_BIAS, 0));
     for (int p = 0; p < 2; p++) {
         struct x86_mem at = {RAX, index[p], 2, (int32_t)load->i->imm, -1};
+        simt_jit_clear(j, regs[p]);
         if (j->zone)
             x86_vex(x, copy_mask, 128, 1, 0, simt_jit_mask_from(j, 0, false), 16 * p);
         else

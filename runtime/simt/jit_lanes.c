@@ -33,6 +33,10 @@ void simt_jit_move(struct jit *j, int d, int from)
 {
     simt_jit_put(j, (struct x86_vop){1, 0, 0, 0x10}, d, 0, from);
 }
+void simt_jit_clear(struct jit *j, int d)
+{
+    simt_jit_put(j, (struct x86_vop){1, 1, 0, 0xef}, d, d, d);
+}
 void simt_jit_load(struct jit *j, int d, struct x86_mem m)
 {
     simt_jit_put_mem(j, (struct x86_vop){1, 0, 0, 0x10}, d, 0, m);
