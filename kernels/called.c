@@ -1,12 +1,12 @@
 #define _GNU_SOURCE /* memmem */
 #include "kernels/called.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "kernels/complex_cuda.h"
 #include "kernels/functions.h"
 #include "kernels/special.h"
+#include "runtime/spelling.h"
 
 #define BEGINNING           "static __device__ inline "
 #define TEXT_(...)          #__VA_ARGS__
@@ -56,17 +56,12 @@ struct definition {
     bool called;
 };
 
-static bool in_name(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 /* Whether the `length` characters at `text` call the function. */
 static bool calls(const char *text, size_t length, const struct definition *d)
 {
     const char *end = text + length;
     for (const char *p = text; (p = memmem(p, (size_t)(end - p), d->name, d->name_length)); p += d->name_length)
-        if (p[d->name_length] == '(' && (p == text || !in_name(p[-1]))) return true;
+        if (p[d->name_length] == '(' && (p == text || !rt_in_name(p[-1]))) return true;
     return false;
 }
 
@@ -81,7 +76,7 @@ static int find(const char *text, struct definition *found, int count)
         next = strstr(next + beginning, BEGINNING);
         d->length = next ? (size_t)(next - d->text) : strlen(d->text);
         const char *open = strchr(d->text, '(');
-        for (d->name = open; in_name(d->name[-1]); d->name--) continue;
+        for (d->name = open; rt_in_name(d->name[-1]); d->name--) continue;
         d->name_length = (size_t)(open - d->name);
         d->called = false;
     }

@@ -1,11 +1,11 @@
 /* The line of source that an error is about, with a caret below it. Lua tells the line; the place in it is that of the
  * name or token that the message quotes. */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include "lang/hint.h"
 #include "lang/lookup.h"
 #include "lang/session_state.h"
+#include "runtime/spelling.h"
 
 #define MOST_BYTES 160 /* of a line that is shown */
 
@@ -46,18 +46,13 @@ static bool find_line(struct excerpt *x)
     return x->to > x->from && x->to - x->from <= MOST_BYTES;
 }
 
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 /* Where the text stands in the line from `p` on, as a word when it is one. */
 static const char *find_text(const struct excerpt *x, const char *p, const char *text, size_t n)
 {
     for (; p + n <= x->to; p++) {
         if (memcmp(p, text, n) != 0) continue;
-        bool starts = !is_word(*text) || p == x->from || !is_word(p[-1]);
-        bool ends = !is_word(text[n - 1]) || p + n == x->to || !is_word(p[n]);
+        bool starts = !rt_in_name(*text) || p == x->from || !rt_in_name(p[-1]);
+        bool ends = !rt_in_name(text[n - 1]) || p + n == x->to || !rt_in_name(p[n]);
         if (starts && ends) return p;
     }
     return NULL;

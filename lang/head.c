@@ -1,12 +1,7 @@
 #include "lang/head.h"
-#include <ctype.h>
 #include <string.h>
 #include "lang/kernel.h"
-
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
+#include "runtime/spelling.h"
 
 /* The dtype that a type of CUDA C is, by its words; RT_DTYPE_COUNT: none. */
 static enum rt_dtype dtype_of(const char *type)
@@ -35,7 +30,7 @@ static void read_declaration(lua_State *L, const char *what, const char *from, c
     *out = (struct lg_parameter){0};
     for (const char *s = from; s < to;) {
         size_t n = 0;
-        while (s + n < to && is_word(s[n])) n++;
+        while (s + n < to && rt_in_name(s[n])) n++;
         if (!n) {
             if (!strchr(" \t\r\n", *s))
                 luaL_error(L, "%s: the function's parameters are numbers, such as float x; '%c' stands there", what,

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "lang/magic.h"
 #include "runtime/memory.h"
+#include "runtime/spelling.h"
 
 struct rewriter {
     struct lg_cell *out;
@@ -186,16 +187,11 @@ static enum lg_start_kind start_kind(const struct rewriter *r, const struct lg_t
     }
 }
 
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 /* name? and name??, the whole line. */
 static bool asks_about_name(const char *p, const char *end)
 {
-    if (p == end || !is_word(*p) || (*p >= '0' && *p <= '9')) return false;
-    while (p < end && (is_word(*p) || *p == '.' || *p == ':')) p++;
+    if (p == end || !rt_in_name(*p) || (*p >= '0' && *p <= '9')) return false;
+    while (p < end && (rt_in_name(*p) || *p == '.' || *p == ':')) p++;
     if (p == end || *p != '?') return false;
     while (p < end && *p == '?') p++;
     while (p < end && (*p == ' ' || *p == '\t')) p++;
@@ -212,7 +208,7 @@ bool lg_magic_line(const char *text, size_t length, size_t at, bool alone)
     if (*p != '%') return asks_about_name(p, stop);
     /* A line may continue an expression by `% name`; where that is possible only a magic's own name counts. */
     const char *name = ++p;
-    while (p < stop && is_word(*p)) p++;
+    while (p < stop && rt_in_name(*p)) p++;
     if (p == name) return false;
     return alone || lg_magic_find(name, (size_t)(p - name)) != NULL;
 }

@@ -4,6 +4,7 @@
 #include "lang/cuda.h"
 #include "lang/lexer.h"
 #include "repl/highlight.h"
+#include "runtime/spelling.h"
 
 enum { DEPTH = 256 }; /* what is nested deeper has no partner here */
 
@@ -99,11 +100,6 @@ static bool find_in_lua(struct finder *f, const char *code, size_t length)
     return f->found;
 }
 
-static bool is_word(char c)
-{
-    return c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
-}
-
 /* Where the bracket or the word at the position begins; false when neither is there. */
 static bool find_start(const char *code, size_t length, size_t at, size_t *start)
 {
@@ -111,8 +107,8 @@ static bool find_start(const char *code, size_t length, size_t at, size_t *start
     if (at < length && code[at] && strchr(brackets, code[at])) return *start = at, true;
     if (at > 0 && code[at - 1] && strchr(brackets, code[at - 1])) return *start = at - 1, true;
     size_t from = at, to = at;
-    while (from > 0 && is_word(code[from - 1])) from--;
-    while (to < length && is_word(code[to])) to++;
+    while (from > 0 && rt_in_name(code[from - 1])) from--;
+    while (to < length && rt_in_name(code[to])) to++;
     struct lg_token word = {.keyword = lg_keyword_find(code + from, to - from)};
     *start = from;
     return to > from && lg_token_block(&word) != 0;

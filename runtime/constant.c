@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/signature.h"
+#include "runtime/spelling.h"
 
 #define MOST_OPERANDS 200 /* of an expression and of all that its names stand for */
 
@@ -13,11 +14,6 @@ struct expression {
     int *left; /* operands that may come yet */
     bool failed;
 };
-
-static bool in_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
 
 static void skip_blanks(struct expression *x)
 {
@@ -55,7 +51,7 @@ static bool behind_const(const char *text, const char *at)
 static bool find_value(struct expression *x, const char *name, size_t n)
 {
     for (const char *s = x->text; (s = strchr(s, *name)); s++) {
-        if (strncmp(s, name, n) != 0 || in_word(s[n]) || (s > x->text && in_word(s[-1]))) continue;
+        if (strncmp(s, name, n) != 0 || rt_in_name(s[n]) || (s > x->text && rt_in_name(s[-1]))) continue;
         const char *value = s + n;
         size_t length = 0;
         if (behind_define(x->text, s) && *value != '(') {
@@ -94,7 +90,7 @@ static int64_t whole(struct expression *x)
 static int64_t name_value(struct expression *x)
 {
     const char *name = x->at;
-    while (x->at < x->end && in_word(*x->at)) x->at++;
+    while (x->at < x->end && rt_in_name(*x->at)) x->at++;
     struct expression value = *x;
     if (!find_value(&value, name, (size_t)(x->at - name))) return fail(x);
     int64_t v = whole(&value);
@@ -107,7 +103,7 @@ static int64_t number(struct expression *x)
     char *end;
     unsigned long long v = strtoull(x->at, &end, 0);
     end += strspn(end, "uUlL");
-    if (end > x->end || in_word(*end) || *end == '.' || v > INT32_MAX) return fail(x);
+    if (end > x->end || rt_in_name(*end) || *end == '.' || v > INT32_MAX) return fail(x);
     x->at = end;
     return (int64_t)v;
 }
@@ -117,7 +113,7 @@ static int64_t operand(struct expression *x)
     char c = next(x);
     if (--*x->left < 0) return fail(x);
     if (isdigit((unsigned char)c)) return number(x);
-    if (in_word(c)) return name_value(x);
+    if (rt_in_name(c)) return name_value(x);
     if (c != '(') return fail(x);
     x->at++;
     int64_t v = shifts(x);

@@ -7,6 +7,7 @@
 #include "runtime/compile.h"
 #include "runtime/report.h"
 #include "runtime/simt/heap.h"
+#include "runtime/spelling.h"
 
 /* "that is x[1024], and x has 1024 elements" when the address lies near one of the arrays; empty else. */
 static void name_element(const struct rt_kernel *k, const struct rt_arg *args, uint64_t address, char *out, size_t size)
@@ -33,17 +34,12 @@ static void name_element(const struct rt_kernel *k, const struct rt_arg *args, u
 }
 
 /* ---- the line ---- */
-static bool in_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 /* Is the star at s an operator of one operand, as in "= *p", "return *p" and "(*p"? */
 static bool is_unary(const char *from, const char *s)
 {
     while (s > from && s[-1] == ' ') s--;
     if (s - from >= 6 && strncmp(s - 6, "return", 6) == 0) return true;
-    return s == from || !(in_word(s[-1]) || strchr(")]", s[-1]));
+    return s == from || !(rt_in_name(s[-1]) || strchr(")]", s[-1]));
 }
 
 /* Is the word an argument that is an array, and never set to anything else in the source? */
@@ -57,7 +53,7 @@ static bool is_sound(const struct rt_kernel *k, const struct rt_arg *args, const
     }
     const char *first = k->program->text;
     for (const char *s = first; array && *s; s++) {
-        if (strncmp(s, word, n) != 0 || (s > first && in_word(s[-1])) || in_word(s[n])) continue;
+        if (strncmp(s, word, n) != 0 || (s > first && rt_in_name(s[-1])) || rt_in_name(s[n])) continue;
         const char *next = s + n + strspn(s + n, " \t");
         array = !(*next == '=' && next[1] != '=') && !(strchr("+-", *next) && *next && strchr("+-=", next[1]) &&
                                                        next[1] && !(next[0] == '-' && next[1] == '>'));
@@ -73,11 +69,11 @@ static const char *find_followed(const struct rt_kernel *k, const struct rt_arg 
     *length = 0;
     for (const char *s = at; s < end; s++) {
         if (!(isalpha((unsigned char)*s) || *s == '_')) {
-            while (s < end && isdigit((unsigned char)*s) && in_word(s[1])) s++; /* a number such as 1e3f */
+            while (s < end && isdigit((unsigned char)*s) && rt_in_name(s[1])) s++; /* a number such as 1e3f */
             continue;
         }
         const char *word = s, *before = s;
-        while (s + 1 < end && in_word(s[1])) s++;
+        while (s + 1 < end && rt_in_name(s[1])) s++;
         size_t n = (size_t)(s + 1 - word);
         while (before > at && before[-1] == ' ') before--;
         bool star = before > at && before[-1] == '*' && is_unary(at, before - 1);

@@ -29,11 +29,6 @@ static const struct {
      "-I in the option options names folders"},
 };
 
-static bool in_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 /* Whether the names are the same but for capitals and underscores. */
 static bool is_alike(const char *a, const char *b)
 {
@@ -103,7 +98,7 @@ static void nearest_word(const char *text, const char *name, int least, char *ou
             n = strcspn(text, "\n");
             continue;
         }
-        for (n = 0; in_word(text[n]);) n++;
+        for (n = 0; rt_in_name(text[n]);) n++;
         if (n == 0 || n >= sizeof word) continue;
         memcpy(word, text, n);
         word[n] = '\0';

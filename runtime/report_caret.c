@@ -1,13 +1,8 @@
 /* Where in its line of source a report points: at the array, division or barrier that it is about. */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include "runtime/report_inside.h"
-
-static bool in_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
+#include "runtime/spelling.h"
 
 /* The identifier in a text, from `from` on, but no member of something; NULL when it is not there. */
 static const char *find_name(const char *from, const char *name)
@@ -15,7 +10,7 @@ static const char *find_name(const char *from, const char *name)
     size_t n = strlen(name);
     for (const char *s = from; (s = strstr(s, name)); s += n) {
         bool member = s > from && (s[-1] == '.' || (s[-1] == '>' && s - from > 1 && s[-2] == '-'));
-        if (!member && (s == from || !in_word(s[-1])) && !in_word(s[n])) return s;
+        if (!member && (s == from || !rt_in_name(s[-1])) && !rt_in_name(s[n])) return s;
     }
     return NULL;
 }
@@ -27,7 +22,7 @@ static bool is_declared(const char *from, const char *s)
     const char *end = s;
     while (end > from && end[-1] == ' ') end--;
     const char *start = end;
-    while (start > from && in_word(start[-1])) start--;
+    while (start > from && rt_in_name(start[-1])) start--;
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         if (strlen(words[k]) == (size_t)(end - start) && !strncmp(words[k], start, strlen(words[k]))) return false;
     return start < end;
@@ -76,7 +71,7 @@ static const char *find_division(const char *from)
 static const char *find_call(const char *from, const char *part)
 {
     const char *s = strstr(from, part);
-    while (s && s > from && in_word(s[-1])) s--;
+    while (s && s > from && rt_in_name(s[-1])) s--;
     return s;
 }
 

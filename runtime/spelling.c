@@ -1,6 +1,5 @@
 #include "runtime/spelling.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 int rt_spelling_distance(const char *a, const char *b)
