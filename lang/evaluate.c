@@ -515,8 +515,22 @@ static enum lg_completeness completeness(const char *code, size_t length, int *i
     return c;
 }
 
+/* "for i in range(3):", of which nothing that follows makes Lua: better told at once than read on. */
+static bool is_python_block(const char *code, size_t length)
+{
+    struct lg_lexer x;
+    struct lg_token t, last = {0};
+    lg_lexer_init(&x, code, length);
+    if (memchr(code, '\n', length) || !lg_lexer_code(&x, &t)) return false;
+    if (t.keyword != LG_FOR && t.keyword != LG_WHILE && t.keyword != LG_IF) return false;
+    while (lg_lexer_code(&x, &t)) last = t;
+    return last.kind == LG_TOKEN_OPERATOR && last.end - last.start == 1 && code[last.start] == ':';
+}
+
 enum lg_completeness lg_is_complete(const char *code, size_t length, int *indent)
 {
+    *indent = 0;
+    if (is_python_block(code, length)) return LG_INVALID;
     struct open open = {.magic = length <= LONG};
     if (!open.magic) open = open_at_end(code, length);
     if (open.magic || (open.depth <= 0 && !open.long_string)) return completeness(code, length, indent, NULL);

@@ -41,6 +41,9 @@ static const struct {
     {"y = 3.0f", "malformed number", "no suffix"},
     {"y = 'abc", "unfinished string", "[[ ... ]]"},
     /* blocks */
+    {"for i in range(10):", "<name> expected near <eof>", "for i = 0, 9 do"},
+    {"while n > x:", "<name> expected near <eof>", "while x < 3 do"},
+    {"if n > x:", "<name> expected near <eof>", "if x > 1 then"},
     {"for i in range(10): print(i)", "'do' expected near <eof>", "for i = 0, 9 do"},
     {"for (int i = 0; i < 3; i++) { }", "<name> expected near '('", "for i = 0, 9 do"},
     {"for i = 1 to 3 do end", "',' expected near 'to'", "for i = 0, 9 do"},
