@@ -117,7 +117,8 @@ TARGET static void NAME(sort_few)(T *a, size_t n)
         STORE(left + room, w);                                                                                         \
         left += __builtin_popcount(small);                                                                             \
     } while (0)
-#define SIDE (8 * LANES) /* so many keys are read from one side at a time */
+#define SIDE  (8 * LANES) /* so many keys are read from one side at a time */
+#define AHEAD 2048        /* bytes, so far before they are read they are fetched */
 
 /* What is up to the pivot to the front; returns how many that are. n is 2 * SIDE at least. As many keys are held aside
  * from each end, and always those at the side with less room are read next, so there is room for them at both. */
@@ -136,7 +137,11 @@ TARGET static size_t NAME(partition)(T *a, size_t n, T pivot_key)
         to -= SIDE & ~front;
         V v[8];
 #pragma GCC unroll 8
-        for (int i = 0; i < 8; i++) v[i] = LOAD(at + i * LANES);
+        for (int i = 0; i < 8; i++) { /* processors do not foresee what is read at two places by turns */
+            __builtin_prefetch((const char *)(from + i * LANES) + AHEAD);
+            __builtin_prefetch((const char *)(to - (i + 1) * LANES) - AHEAD);
+            v[i] = LOAD(at + i * LANES);
+        }
 #pragma GCC unroll 8
         for (int i = 0; i < 8; i++) PART(v[i]);
     }
@@ -156,6 +161,7 @@ TARGET static size_t NAME(partition)(T *a, size_t n, T pivot_key)
 }
 #undef PART
 #undef SIDE
+#undef AHEAD
 
 /* About the middle one: of the lanes' middle ones among 8 vectors from all over. */
 TARGET static T NAME(choose)(const T *a, size_t n)
