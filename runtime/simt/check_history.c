@@ -12,16 +12,19 @@
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/check_inside.h"
+#include "runtime/simt/check_table.h"
 
 #define MOST_LISTS 4096 /* of a stripe, and of a block's shared memory */
 #define ALIKE      2    /* of a site in cells that were raced for: by one block, of one value */
-#define FIRST_ROOM 64   /* of a table */
 
-static struct history **slot_of(const struct histories *t, uint64_t cell)
+struct listed { /* an item of a table: what a cell has at most once */
+    uint64_t key;
+    struct history *list;
+};
+
+static uint64_t key_of(uint64_t cell)
 {
-    uint64_t at = mixed(cell) >> 32;
-    while (t->slots[at & (t->room - 1)] && t->slots[at & (t->room - 1)]->cell != cell) at++;
-    return &t->slots[at & (t->room - 1)];
+    return cell + 1; /* shared memory begins at 0 */
 }
 
 /* What rt_calloc or rt_realloc gave. */
@@ -31,36 +34,31 @@ static void *given(struct simt_check *c, void *p)
     return p;
 }
 
-static bool grow(struct simt_check *c, struct histories *t)
+static struct history *look(const struct table *t, uint64_t cell)
 {
-    struct histories more = {.room = t->room ? 2 * t->room : FIRST_ROOM, .count = t->count};
-    more.slots = given(c, rt_calloc(more.room, sizeof(struct history *)));
-    if (!more.slots) return false;
-    for (size_t k = 0; k < t->room; k++)
-        if (t->slots[k]) *slot_of(&more, t->slots[k]->cell) = t->slots[k];
-    free(t->slots);
-    t->slots = more.slots;
-    t->room = more.room;
-    return true;
+    const struct listed *at = table_find(t, sizeof *at, key_of(cell));
+    return at && at->list->live ? at->list : NULL;
 }
 
-static struct history *look(const struct histories *t, uint64_t cell)
+/* The one that the cell had, or a new one; NULL: no memory, or there are too many. */
+static struct history *list_of(struct simt_check *c, struct table *t, uint64_t cell)
 {
-    struct history *h = t->room ? *slot_of(t, cell) : NULL;
-    return h && h->live ? h : NULL;
+    struct listed *at = table_find(t, sizeof *at, key_of(cell));
+    if (at || t->count == MOST_LISTS) return at ? at->list : NULL;
+    struct history *h = given(c, rt_calloc(1, sizeof *h));
+    if (!h || !(at = given(c, table_add(t, sizeof *at, key_of(cell))))) {
+        free(h);
+        return NULL;
+    }
+    h->cell = cell;
+    return at->list = h;
 }
 
 /* One without parties; NULL: no memory, or there are too many. */
-static struct history *make(struct simt_check *c, struct histories *t, uint64_t cell, unsigned bytes)
+static struct history *make(struct simt_check *c, struct table *t, uint64_t cell, unsigned bytes)
 {
-    if (4 * t->count >= 3 * t->room && !grow(c, t)) return NULL;
-    struct history **at = slot_of(t, cell);
-    if (!*at) {
-        if (t->count == MOST_LISTS || !(*at = given(c, rt_calloc(1, sizeof **at)))) return NULL;
-        (*at)->cell = cell;
-        t->count++;
-    }
-    struct history *h = *at;
+    struct history *h = list_of(c, t, cell);
+    if (!h) return NULL;
     h->bytes = (uint8_t)bytes;
     h->live = true;
     h->raced = h->apart = h->counter = false;
@@ -88,7 +86,7 @@ static void copy(struct simt_check *c, struct history *to, const struct history 
 }
 
 /* The list of a larger cell becomes that of each of its parts. */
-static void split(struct simt_check *c, struct histories *t, struct history *h, unsigned bytes)
+static void split(struct simt_check *c, struct table *t, struct history *h, unsigned bytes)
 {
     unsigned parts = h->bytes / bytes;
     h->bytes = (uint8_t)bytes;
@@ -100,7 +98,7 @@ static void split(struct simt_check *c, struct histories *t, struct history *h, 
     }
 }
 
-static struct history *find(struct simt_check *c, struct histories *t, uint64_t cell, unsigned bytes)
+static struct history *find(struct simt_check *c, struct table *t, uint64_t cell, unsigned bytes)
 {
     for (unsigned size = 4; size > bytes; size /= 2) {
         struct history *h = look(t, cell & ~(uint64_t)(size - 1));
@@ -110,7 +108,7 @@ static struct history *find(struct simt_check *c, struct histories *t, uint64_t 
 }
 
 /* Those that the cell belongs to, locked. */
-static struct histories *table_of(struct simt_check *c, struct block *owner, uint64_t cell, bool on)
+static struct table *table_of(struct simt_check *c, struct block *owner, uint64_t cell, bool on)
 {
     if (owner) return &owner->histories;
     unsigned stripe = (unsigned)(mixed(cell >> 5) >> 58);
@@ -136,14 +134,16 @@ struct history *simt_history_new(struct simt_check *c, struct block *owner, uint
     return h;
 }
 
-void simt_histories_clear(struct histories *t)
+void simt_histories_clear(struct table *t)
 {
+    const struct listed *all = (const struct listed *)(const void *)t->items;
     for (size_t k = 0; t->count && k < t->room; k++) {
-        if (t->slots[k]) free(t->slots[k]->parties);
-        free(t->slots[k]);
+        if (!all[k].key) continue;
+        free(all[k].list->parties);
+        free(all[k].list);
     }
-    free(t->slots);
-    *t = (struct histories){0};
+    free(t->items);
+    *t = (struct table){0};
 }
 
 /* ---- cells that were raced for ---- */

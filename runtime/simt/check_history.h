@@ -21,10 +21,6 @@ struct history { /* of a cell that is listed: check_history.c */
     uint32_t count, room, turns;
     struct past *parties;
 };
-struct histories {
-    struct history **slots; /* by cell */
-    size_t room, count;
-};
 
 struct simt_check;
 struct block;
@@ -37,6 +33,6 @@ struct history *simt_history_new(struct simt_check *c, struct block *owner, uint
 bool simt_history_room(struct simt_check *c, struct history *h); /* for one more; false: there is none */
 /* Adds an access to a cell that was raced for, if those that are there do not stand for it. */
 void simt_history_add_raced(struct simt_check *c, struct history *h, const struct past *p);
-void simt_histories_clear(struct histories *t);
+void simt_histories_clear(struct table *t);
 
 #endif

@@ -107,11 +107,7 @@ struct moving { /* where copies read or write global memory, as long as they are
     uint64_t low, high;
     bool stores; /* some write */
 };
-struct seen_set;      /* check_order.h */
-struct order_places { /* what comes with values: check_order.c */
-    struct order_place *items;
-    size_t room, count;
-};
+struct seen_set; /* check_order.h */
 struct block {
     struct block *next; /* of the check */
     struct simt_check *check;
@@ -147,17 +143,17 @@ struct block {
     bool fences, acquires; /* the block has any of them */
     uint32_t fenced;       /* a barrier with fences before it: what all threads have released by it, as time */
     bool fence_before_barrier;
-    struct fence *fence;        /* by thread; NULL until there is one */
-    struct released *released;  /* by thread, likewise */
-    uint64_t *acquired;         /* by thread: has seen the releases up to this number */
-    struct release_log *log;    /* NULL: the block began before order went by numbers */
-    struct order *order;        /* by thread; NULL until one releases something or reads what was released */
-    bool order_apart;           /* its threads may have seen different things */
-    struct order_places places; /* of its shared memory */
-    struct histories histories; /* likewise */
-    struct readers readers;     /* of global memory */
-    bool meets_partly;          /* there were barriers of some warps or lanes, or waits at mbarriers */
-    uint32_t *exit_pc;          /* by thread */
+    struct fence *fence;       /* by thread; NULL until there is one */
+    struct released *released; /* by thread, likewise */
+    uint64_t *acquired;        /* by thread: has seen the releases up to this number */
+    struct release_log *log;   /* NULL: the block began before order went by numbers */
+    struct order *order;       /* by thread; NULL until one releases something or reads what was released */
+    bool order_apart;          /* its threads may have seen different things */
+    struct table places;       /* what comes with values in its shared memory: check_order.c */
+    struct table histories;    /* the lists of its cells: check_history.c */
+    struct readers readers;    /* of global memory */
+    bool meets_partly;         /* there were barriers of some warps or lanes, or waits at mbarriers */
+    uint32_t *exit_pc;         /* by thread */
 };
 
 /* Of lane 0, as records of shared or of global memory have it. */
@@ -226,11 +222,11 @@ struct simt_check {
     _Atomic uint32_t raced; /* cells in global memory */
     struct {
         pthread_mutex_t lock;
-        struct histories of;
+        struct table of;
     } listed[LOG_STRIPES]; /* cells of global memory, by address: check_history.c */
     struct {
         pthread_mutex_t lock;
-        struct order_places places; /* of global memory */
+        struct table places; /* of global memory */
     } order[LOG_STRIPES];
     _Atomic uint32_t seen_work; /* check_seen.c */
     _Atomic bool coarse;        /* order goes by numbers from now on */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/check_order.h"
+#include "runtime/simt/check_table.h"
 
 #define MOST_PLACES 4096 /* of a stripe, and of a block's shared memory */
 #define STRIPE_LOG  5    /* of places that share a lock */
@@ -37,50 +38,24 @@ static unsigned object_of(uint64_t spot, unsigned bytes)
     return 1 + (unsigned)((mixed(spot >> log) + log) >> 52) % ((1u << SEEN_OBJECT_BITS) - 1);
 }
 
-static struct order_place *slot_of(const struct order_places *t, uint64_t key)
-{
-    uint64_t at = mixed(key) >> 32;
-    while (t->items[at & (t->room - 1)].key && t->items[at & (t->room - 1)].key != key) at++;
-    return &t->items[at & (t->room - 1)];
-}
-
-static bool grow(struct order_places *t)
-{
-    struct order_places more = {.room = t->room ? 2 * t->room : 16, .count = t->count};
-    more.items = rt_calloc(more.room, sizeof *more.items);
-    if (!more.items) return false;
-    for (size_t k = 0; k < t->room; k++)
-        if (t->items[k].key) *slot_of(&more, t->items[k].key) = t->items[k];
-    free(t->items);
-    *t = more;
-    return true;
-}
-
 /* NULL: nothing comes from there; to be made: there is no room. */
-static struct order_place *find(struct simt_check *c, struct order_places *t, uint64_t key, bool make)
+static struct order_place *find(struct simt_check *c, struct table *t, uint64_t key, bool make)
 {
-    struct order_place *p = t->room ? slot_of(t, key) : NULL;
-    if (p && p->key) return p;
-    if (!make) return NULL;
+    struct order_place *p = table_find(t, sizeof *p, key);
+    if (p || !make) return p;
     if (t->count >= MOST_PLACES) {
         atomic_store(&c->coarse, true);
         return NULL;
     }
-    if (4 * t->count >= 3 * t->room && !grow(t)) {
-        atomic_store(&c->no_memory, true);
-        return NULL;
-    }
-    p = slot_of(t, key);
-    p->key = key;
-    t->count++;
+    if (!(p = table_add(t, sizeof *p, key))) atomic_store(&c->no_memory, true);
     return p;
 }
 
-static void empty(struct order_places *t)
+static void empty(struct table *t)
 {
-    for (size_t k = 0; k < t->room; k++) simt_seen_let_go(&t->items[k].comes);
+    for (size_t k = 0; k < t->room; k++) simt_seen_let_go(&((struct order_place *)(void *)t->items)[k].comes);
     free(t->items);
-    *t = (struct order_places){0};
+    *t = (struct table){0};
 }
 
 /* ---- what threads know ---- */
@@ -267,12 +242,12 @@ static struct seen_set *releases_of(struct block *b, unsigned thread)
 /* ---- strong accesses ---- */
 struct strong {
     struct access *access;
-    uint32_t lanes;                        /* those in global or shared memory */
-    uint64_t spot[SIMT_WARP];              /* of each */
-    struct order_places *table[SIMT_WARP]; /* where it is kept */
-    uint64_t stripes;                      /* that are locked, by bits */
-    uint64_t expected[SIMT_WARP];          /* of compare-and-swaps */
-    uint32_t failing;                      /* likewise, without results */
+    uint32_t lanes;                 /* those in global or shared memory */
+    uint64_t spot[SIMT_WARP];       /* of each */
+    struct table *table[SIMT_WARP]; /* where it is kept */
+    uint64_t stripes;               /* that are locked, by bits */
+    uint64_t expected[SIMT_WARP];   /* of compare-and-swaps */
+    uint32_t failing;               /* likewise, without results */
     bool swaps;
     unsigned log, places; /* of a place's bytes; of a lane's places */
     struct {              /* the last that a lane came to know, and what from */

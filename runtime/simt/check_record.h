@@ -79,6 +79,11 @@ static inline uint64_t mixed(uint64_t key)
     return key * UINT64_C(0x9E3779B97F4A7C15);
 }
 
+struct table { /* check_table.h */
+    char *items;
+    size_t room, count;
+};
+
 struct check_vectors;
 
 struct site {
