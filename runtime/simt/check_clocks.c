@@ -172,6 +172,11 @@ bool simt_clocks_ordered(const struct block *b, record r, unsigned thread)
     return false;
 }
 
+bool simt_clocks_differ(const struct block *b, unsigned thread, unsigned other)
+{
+    return b->clocks->knows[thread] != b->clocks->knows[other];
+}
+
 static void add_block(const struct clock *c, const struct worker *k, uint64_t *items, size_t *n)
 {
     unsigned block = record_block(((const struct block *)k->observed)->id);

@@ -333,7 +333,7 @@ void simt_race_touch(const struct access *a, uint32_t m, bool shared);
 /* `lanes` neighbours from lane `first` on touch whole lines of global memory at the address. False: look closer, with
  * simt_race_touch. */
 bool simt_race_row(const struct access *a, uint64_t address, unsigned first, unsigned lanes);
-/* Of lanes m that read one address two stand for all. */
+/* Of lanes m that read one address two stand for all before which the same is ordered. */
 uint32_t simt_race_distinct(const struct access *a, uint32_t m);
 
 /* One lane of an atomic on a cell that nothing but atomics touched, more of which change nothing; false, and nothing is
@@ -493,6 +493,9 @@ void simt_steady_end(struct block *b);
 /* ---- check_sync.c ---- */
 /* Is what the record says, which was done to the spot, ordered before what a thread of the block does now? */
 bool simt_check_ordered(const struct block *b, record r, unsigned warp, unsigned lane, uint64_t spot);
+/* May threads of the warp differ in what is ordered before what they do now? Do the two lanes? */
+bool simt_check_differ(const struct block *b, unsigned warp);
+bool simt_check_lanes_differ(const struct block *b, unsigned warp, unsigned lane, unsigned other);
 void simt_check_barrier(struct simt_observer *o, struct worker *k, uint32_t id);
 void simt_check_met(struct simt_observer *o, struct worker *k);
 void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m, bool orders);
@@ -511,6 +514,7 @@ bool simt_check_want(struct block *b, void *array, size_t count, size_t size);
 void simt_clocks_touch(const struct access *a, uint32_t m);
 /* Has the thread waited at mbarriers for what the record says? */
 bool simt_clocks_ordered(const struct block *b, record r, unsigned thread);
+bool simt_clocks_differ(const struct block *b, unsigned thread, unsigned other); /* have they waited for others? */
 /* By warp: lanes `to` come to know what any of `from` has waited for; the same within a warp; all threads met. */
 void simt_clocks_share(struct block *b, const uint32_t *from, const uint32_t *to);
 void simt_clocks_share_lanes(struct block *b, const struct warp *w, uint32_t m);

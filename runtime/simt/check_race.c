@@ -250,26 +250,37 @@ uint32_t simt_race_distinct(const struct access *a, uint32_t m)
 {
     uint32_t kept = 0;
     uint64_t last = 0, before = 0;
+    unsigned warp = (unsigned)a->warp->index, one = 0, other = 0;
+    bool apart = simt_check_differ(a->block, warp);
     EACH_LANE(l, m)
     {
         bool repeats = kept && a->at[l] == last && a->at[l] == before;
+        if (apart && repeats)
+            repeats =
+                !simt_check_lanes_differ(a->block, warp, l, one) && !simt_check_lanes_differ(a->block, warp, l, other);
         kept |= (uint32_t)!repeats << l;
         before = last;
         last = a->at[l];
+        other = one;
+        one = l;
     }
     return kept;
 }
 
-/* Where every reader is kept: of lanes that read one place the second stands for those behind it. The others. */
+/* Where every reader is kept: of lanes that read one place, before which the same is ordered, the second stands for
+ * those behind it. The others. */
 static uint32_t touch_alike(const struct access *a, uint32_t m, bool shared)
 {
     struct access one = *a;
     uint32_t others = 0;
+    unsigned warp = (unsigned)a->warp->index;
+    bool apart = simt_check_differ(a->block, warp);
     for (uint32_t left = m, same; left; left &= ~same) {
         unsigned lane = (unsigned)__builtin_ctz(left);
         same = 0;
         for (unsigned l = 0; l < SIMT_WARP; l++) same |= (uint32_t)(a->at[l] == a->at[lane]) << l;
         same &= left;
+        EACH_LANE(l, apart ? same : 0) same &= ~((uint32_t)simt_check_lanes_differ(a->block, warp, l, lane) << l);
         uint32_t behind = same & (same - 1);
         if (!behind) {
             others |= same;

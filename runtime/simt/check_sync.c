@@ -78,6 +78,20 @@ bool simt_check_ordered(const struct block *b, record r, unsigned warp, unsigned
            simt_order_seen(b, r, me, spot) || (b->acquires && simt_releases_seen(b, r, me));
 }
 
+bool simt_check_differ(const struct block *b, unsigned warp)
+{
+    return b->order_apart || b->acquires || b->clocks || b->lanes[warp];
+}
+
+bool simt_check_lanes_differ(const struct block *b, unsigned warp, unsigned lane, unsigned other)
+{
+    unsigned one = warp * SIMT_WARP + lane, two = warp * SIMT_WARP + other;
+    const uint32_t(*lanes)[32] = (const uint32_t(*)[32])b->lanes[warp];
+    return simt_order_knows(b, one) != simt_order_knows(b, two) || (b->clocks && simt_clocks_differ(b, one, two)) ||
+           (b->acquires && b->acquired[one] != b->acquired[two]) ||
+           (lanes && memcmp(lanes[lane], lanes[other], sizeof *lanes) != 0);
+}
+
 struct fence simt_check_fence_of(const struct block *b, unsigned thread)
 {
     struct fence f = {0};

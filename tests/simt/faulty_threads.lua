@@ -101,4 +101,37 @@ if not os.getenv("LUNARRAY_THREADS") then
   for _, threads in ipairs { 1, 3 } do t.again("tests/simt/faulty_threads.lua", "LUNARRAY_THREADS=" .. threads, 10) end
 end
 
+-- Lanes that wait for a flag, and others of their warp that do not, read one place together.
+local waits = [[__global__ void k(int *x, volatile int *flag, int *out, int waiting) {
+  if (blockIdx.x == 0) {
+    if (threadIdx.x == 0) {
+      x[0] = 7;
+      __threadfence();
+      *flag = 1;
+    }
+    return;
+  }
+  if (threadIdx.x < waiting) {
+    while (!*flag);
+    __threadfence();
+  }
+  SYNC
+  out[threadIdx.x] = x[0];
+}]]
+for _, lanes in ipairs { 1, 2, 16, 31, 32 } do
+  for _, sync in ipairs { "", "__syncwarp();" } do
+    t.test(lanes .. " lanes wait for a flag, and all read" .. (sync == "" and "" or " behind __syncwarp"), function()
+      local k = gpu.kernel((waits:gsub("SYNC", sync)))
+      local x, flag, out = gpu.zeros(1, "int32"), gpu.zeros(1, "int32"), gpu.zeros(32, "int32")
+      local found = gpu.check(function() k(2, 32)(x, flag, out, lanes) end)
+      local races = sync == "" and lanes < 32
+      t.eq(#found, races and 1 or 0, found[1] and found[1].message)
+      if not races then return end
+      local lines = { found[1].line, found[1].other.line }
+      table.sort(lines)
+      t.eq(found[1].kind .. " " .. table.concat(lines, " "), "race 4 15")
+    end)
+  end
+end
+
 t.done()
