@@ -13,6 +13,7 @@
 static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
+static pthread_once_t locale_once = PTHREAD_ONCE_INIT;
 static locale_t c_locale;
 
 static void make_locale(void)
@@ -23,14 +24,28 @@ static void make_locale(void)
 /* The general case: by the C library, from a copy that ends where the number does. */
 static bool parse_slowly(const char *text, size_t length, double *v)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     char copy[LONGEST + 1], *end;
-    pthread_once(&once, make_locale);
+    pthread_once(&locale_once, make_locale);
     if (length > LONGEST || strspn(text, "0123456789+-.eE") < length) return false;
     memcpy(copy, text, length);
     copy[length] = '\0';
     *v = c_locale ? strtod_l(copy, &end, c_locale) : strtod(copy, &end);
     return end == copy + length && length > 0;
+}
+
+/* The float32 that is nearest to the text. A double in the middle of two, which v may be because it was rounded itself,
+ * does not say which one that is. */
+static double nearest_single(const char *text, size_t length, double v)
+{
+    const float f = (float)v;
+    const double rest = v - (double)f;
+    if (rest == 0 || !isfinite(f) || length > LONGEST) return v;
+    if (rest != (double)nextafterf(f, rest > 0 ? INFINITY : -INFINITY) - v) return v;
+    char copy[LONGEST + 1];
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    pthread_once(&locale_once, make_locale);
+    return (double)(c_locale ? strtof_l(copy, NULL, c_locale) : strtof(copy, NULL));
 }
 
 /* Few digits and a small power of ten make an exact product or quotient, rounded once. */
@@ -103,6 +118,7 @@ enum rt_number rt_number_parse(const char *text, size_t length, enum rt_dtype t,
             if (result != RT_NUMBER_WRONG) return result;
         }
         if (!parse_float(text, length, &v) && !parse_word(text, length, &v)) return RT_NUMBER_WRONG;
+        if (t == RT_FLOAT32) v = nearest_single(text, length, v);
     } else if (is_missing(text, length)) {
         if (kind != 'f') return RT_NUMBER_MISSING;
         v = NAN;

@@ -95,6 +95,17 @@ TEST(decimal_numbers_come_back_as_they_were)
     }
 }
 
+TEST(a_float32_is_rounded_once)
+{
+    float v;
+    CHECK_INT(rt_number_parse("7.038531e-26", 12, RT_FLOAT32, &v), RT_NUMBER_OK);
+    CHECK(v == 0x1.5c87fap-84F); /* as a double it is in the middle of two */
+    CHECK_INT(rt_number_parse("-16777217.000000001", 19, RT_FLOAT32, &v), RT_NUMBER_OK);
+    CHECK(v == -16777218);
+    CHECK_INT(rt_number_parse("16777217", 8, RT_FLOAT32, &v), RT_NUMBER_OK);
+    CHECK(v == 16777216);
+}
+
 TEST(forms)
 {
     static const struct {
