@@ -5,7 +5,9 @@ gpu.device("simt")
 local reports = assert(loadfile("tests/simt/shared/reports.lua"))(t)
 
 local block_hint = "blocks are not ordered: use atomic functions (with __threadfence() for what goes with them), or two launches"
-local function hint_between(a, b) return ("__syncthreads() is missing between lines %d and %d"):format(a, b) end
+local function hint_between(a, b)
+  return ("__syncthreads() is missing between lines %d and %d; threads of several blocks are ordered by atomic functions or two launches"):format(a, b)
+end
 
 local function checked(parameters, source, grid, block, ...)
   local head = "__global__ void k(" .. parameters .. ") {\n  int me = threadIdx.x, b = blockIdx.x;\n#line 1 \"case\"\n"
