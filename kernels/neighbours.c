@@ -1,4 +1,5 @@
 #include "kernels/neighbours.h"
+#include <string.h>
 #include "kernels/host.h"
 #include "kernels/reduce.h"
 
@@ -11,9 +12,9 @@ struct row {
     const struct kn_loops *loops;
 };
 
-static bool find_row(const struct rt_array *a, bool floating, struct row *r)
+static bool find_row(const struct rt_array *a, bool floating, int64_t least, struct row *r)
 {
-    if (a->ndim != 1 || a->shape[0] < 2 || a->dtype == RT_BOOL || (floating && rt_dtypes[a->dtype].kind != 'f') ||
+    if (a->ndim != 1 || a->shape[0] < least || a->dtype == RT_BOOL || (floating && rt_dtypes[a->dtype].kind != 'f') ||
         !kn_is_small(a))
         return false;
     *r = (struct row){.dtype = a->dtype,
@@ -26,10 +27,10 @@ static bool find_row(const struct rt_array *a, bool floating, struct row *r)
 }
 
 /* A new array of so many elements. */
-static char *new_row(const struct rt_array *a, size_t n, struct rt_array *out)
+static bool make_row(const struct rt_array *a, size_t n, struct rt_array *out)
 {
     int64_t length = (int64_t)n;
-    return rt_array_new(rt_array_device(a), a->dtype, 1, &length, out, NULL) == RT_OK ? rt_array_host(out) : NULL;
+    return rt_array_new(rt_array_device(a), a->dtype, 1, &length, out, NULL) == RT_OK;
 }
 
 /* to[i] = values[i + distance] op values[i], for all that there are. */
@@ -50,18 +51,16 @@ static void by_number(const struct row *r, enum kn_op op, double number, char *v
 bool kn_small_diff(const struct rt_array *a, struct rt_array *out)
 {
     struct row r;
-    if (!find_row(a, false, &r)) return false;
-    char *to = new_row(a, r.n - 1, out);
-    if (to) combine(&r, KN_SUB, 1, to);
-    return to != NULL;
+    if (!find_row(a, false, 1, &r) || !make_row(a, r.n - 1, out)) return false;
+    combine(&r, KN_SUB, 1, rt_array_host(out));
+    return true;
 }
 
 bool kn_small_gradient(const struct rt_array *a, double h, struct rt_array *out)
 {
     struct row r;
-    if (!find_row(a, true, &r)) return false;
-    char *to = new_row(a, r.n, out);
-    if (!to) return false;
+    if (!find_row(a, true, 2, &r) || !make_row(a, r.n, out)) return false;
+    char *to = rt_array_host(out);
     combine(&r, KN_SUB, 2, to + r.size);
     if (r.n > 2) by_number(&r, KN_DIV, 2 * h, to + r.size, r.n - 2);
     for (size_t end = 0; end < r.n; end += r.n - 1) {
@@ -76,7 +75,11 @@ bool kn_small_trapezoid(const struct rt_array *a, double h, void *element)
 {
     struct row r;
     _Alignas(64) char areas[KN_BLOCK * 8];
-    if (!find_row(a, true, &r)) return false;
+    if (!find_row(a, true, 1, &r)) return false;
+    if (r.n == 1) { /* 0.0, while kn_sum_values of nothing is -0.0 */
+        memset(element, 0, r.size);
+        return true;
+    }
     combine(&r, KN_ADD, 1, areas);
     by_number(&r, KN_DIV, 2, areas, r.n - 1);
     if (h != 1) by_number(&r, KN_MUL, h, areas, r.n - 1);

@@ -1,6 +1,6 @@
 /* What is computed from neighbours in one small row, in one go: the same bits as one operation after the other. All
- * return false, and do nothing, for what is no contiguous array of one axis with two elements or more, on the host,
- * small as kn_small_reduction says; those but kn_small_diff also where it is not floating. */
+ * return false, and do nothing, for what is no contiguous array of one axis, on the host, small as kn_small_reduction
+ * says; those but kn_small_diff also where it is not floating, and the derivative where it has one element. */
 #ifndef KN_NEIGHBOURS_H
 #define KN_NEIGHBOURS_H
 

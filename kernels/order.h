@@ -51,5 +51,7 @@ enum kn_quantile_method { KN_LINEAR, KN_LOWER, KN_HIGHER, KN_MIDPOINT, KN_NEARES
 enum rt_status kn_quantile(const struct rt_array *a, const char *what, unsigned axes, bool keepdims, const double *q,
                            int64_t count, bool list, enum kn_quantile_method method, struct rt_array *out,
                            struct rt_error *e);
+/* The quantile of all elements of a small array of float32 or float64, as kn_small_reduction. */
+bool kn_small_quantile(const struct rt_array *a, double q, enum kn_quantile_method method, void *element);
 
 #endif

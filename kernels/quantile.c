@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "kernels/order.h"
+#include "kernels/host.h"
 #include "kernels/program.h"
+#include "kernels/reduce.h"
+#include "kernels/sort.h"
 #include "kernels/statistics.h"
 
 /* A program under construction; the first failure stays. */
@@ -128,6 +131,36 @@ static enum rt_status write_quantiles(const struct rt_array *sorted, const doubl
     }
     rt_array_release(&flat);
     return status;
+}
+
+/* What write_quantile computes, of one sorted row. */
+#define QUANTILE(T)                                                                                                    \
+    static T quantile_##T(const T *sorted, int64_t n, double place)                                                    \
+    {                                                                                                                  \
+        const int64_t at = (int64_t)floor(place);                                                                      \
+        const double rest = place - (double)at;                                                                        \
+        const T low = sorted[at], high = sorted[at + 1 < n ? at + 1 : at], greatest = sorted[n - 1];                   \
+        if (greatest != greatest) return greatest;                                                                     \
+        if (rest == 0 || low == high) return low;                                                                      \
+        return rest < 0.5 ? low + (high - low) * (T)rest : high - (high - low) * (T)(1 - rest);                        \
+    }
+QUANTILE(float)
+QUANTILE(double)
+
+bool kn_small_quantile(const struct rt_array *a, double q, enum kn_quantile_method method, void *element)
+{
+    _Alignas(64) char sorted[KN_BLOCK * 8];
+    if ((a->dtype != RT_FLOAT32 && a->dtype != RT_FLOAT64) || !(q >= 0 && q <= 1) || !kn_is_small(a)) return false;
+    const int64_t n = rt_array_size(a), at = (int64_t)floor(q * (double)(n - 1));
+    const int64_t places[3] = {at, at + 1 < n ? at + 1 : at, n - 1};
+    if (!kn_sort_few(&(struct kn_sorter){.a = a, .rows = 1, .length = n, .places = places, .wanted = 3}, sorted))
+        return false;
+    const double place = place_by(method, q * (double)(n - 1));
+    if (a->dtype == RT_FLOAT32)
+        *(float *)element = quantile_float((const float *)(const void *)sorted, n, place);
+    else
+        *(double *)element = quantile_double((const double *)(const void *)sorted, n, place);
+    return true;
 }
 
 static int by_place(const void *a, const void *b)

@@ -138,6 +138,28 @@ static enum rt_status topk_of_many(const struct rt_array *a, int64_t k, bool des
     return status;
 }
 
+/* Of one row on the host: what is not wanted is not written, so that the results need no room for it. */
+static enum rt_status topk_of_row(const struct rt_array *a, const int64_t *places, int64_t k, bool descending,
+                                  struct rt_array *values, struct rt_array *indices, struct rt_error *e)
+{
+    const struct kn_sorter s = {
+        .a = a, .rows = 1, .length = a->shape[0], .descending = descending, .places = places, .wanted = k};
+    enum rt_status status = rt_array_new(rt_array_device(a), a->dtype, 1, &k, values, e);
+    if (status == RT_OK) status = rt_array_new(rt_array_device(a), RT_INT64, 1, &k, indices, e);
+    if (status == RT_OK) status = kn_sort_host(&s, values, indices, e);
+    if (status == RT_OK) return status;
+    rt_array_release(values);
+    rt_array_release(indices);
+    return status;
+}
+
+/* Whether that is so. */
+static bool is_host_row(const struct rt_array *a)
+{
+    return a->ndim == 1 && !kn_runs_generated(rt_array_device(a)) && rt_array_contiguous(a) &&
+           kn_check_real(a, "topk", NULL) == RT_OK;
+}
+
 enum rt_status kn_topk(const struct rt_array *a, int64_t k, int axis, bool descending, struct rt_array *values,
                        struct rt_array *indices, struct rt_error *e)
 {
@@ -155,6 +177,11 @@ enum rt_status kn_topk(const struct rt_array *a, int64_t k, int axis, bool desce
     places = rt_alloc((size_t)k * sizeof *places + 1);
     if (!places) return rt_fail(e, RT_NOMEM, "out of memory for the places of %lld elements", (long long)k);
     for (int64_t i = 0; i < k; i++) places[i] = i;
+    if (k > 0 && is_host_row(a)) {
+        status = topk_of_row(a, places, k, descending, values, indices, e);
+        free(places);
+        return status;
+    }
     status = kn_select(a, axis, descending, places, k, &sorted[0], &sorted[1], e);
     free(places);
     for (int i = 0; i < 2 && status == RT_OK; i++) {

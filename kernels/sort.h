@@ -18,6 +18,9 @@ struct kn_sorter {
  * may be NULL. Equal elements stay in their order. */
 enum rt_status kn_sort_host(const struct kn_sorter *s, const struct rt_array *values, const struct rt_array *indices,
                             struct rt_error *e);
+/* The values of one row that is small as kn_is_small says, at once: into as much memory as it takes, aligned as its
+ * elements are. False, and nothing there, where kn_sort_host needs memory of its own for that. */
+bool kn_sort_few(const struct kn_sorter *s, void *values);
 enum rt_status kn_sort_cuda(const struct kn_sorter *s, const struct rt_array *values, const struct rt_array *indices,
                             struct rt_error *e);
 

@@ -204,6 +204,22 @@ INLINE void write_sized(const struct job *j, int64_t r, const void *records, siz
 FLOAT_KEYS(uint32_t, int32_t, 0x80000000)
 FLOAT_KEYS(uint64_t, int64_t, 0x8000000000000000)
 
+/* Records of keys and indices, without jumps, too. */
+static void make_float_pairs(const struct job *j, const uint32_t *restrict row, uint64_t *restrict records,
+                             size_t begin, size_t end)
+{
+    const uint32_t top = 0x80000000, inf = (uint32_t)j->inf, flip = (uint32_t)j->flip;
+    for (size_t i = begin; i < end; i++) {
+        uint32_t u = row[i], sign = (uint32_t)((int32_t)u >> 31), nan = (int32_t)(u & ~top) > (int32_t)inf ? ~0U : 0;
+        records[i] = (uint64_t)((u ^ (sign | top) ^ flip) | nan) << 32 | (uint32_t)i;
+    }
+}
+
+static void write_indices(const uint64_t *restrict records, int64_t *restrict to, size_t n)
+{
+    for (size_t i = 0; i < n; i++) to[i] = (int64_t)(uint32_t)records[i] + 1;
+}
+
 static void make_records(const struct job *j, const char *row, void *records, size_t begin, size_t end)
 {
     const void *from = row + begin * j->element_bytes;
@@ -211,14 +227,19 @@ static void make_records(const struct job *j, const char *row, void *records, si
         make_float_uint32_t(j, from, (uint32_t *)records + begin, end - begin);
     else if (j->kind == KN_KEY_FLOAT && j->record == KEY64)
         make_float_uint64_t(j, from, (uint64_t *)records + begin, end - begin);
+    else if (j->kind == KN_KEY_FLOAT && j->record == PAIR32 && j->element_bytes == 4)
+        make_float_pairs(j, (const uint32_t *)(const void *)row, records, begin, end);
     else
         SIZES(make_sized, j, row, records, begin, end);
 }
 
 static void write_results(const struct job *j, int64_t r, const void *records, size_t begin, size_t end)
 {
-    void *to = j->values + ((size_t)(r * j->s->length) + begin) * j->element_bytes;
-    if (j->kind == KN_KEY_FLOAT && j->record == KEY32 && j->element_bytes == 4)
+    const size_t first = (size_t)(r * j->s->length) + begin;
+    void *to = j->values + first * j->element_bytes;
+    if (j->record == PAIR32 && !j->values)
+        write_indices((const uint64_t *)records + begin, j->indices + first, end - begin);
+    else if (j->kind == KN_KEY_FLOAT && j->record == KEY32 && j->element_bytes == 4)
         write_float_uint32_t(j, (const uint32_t *)records + begin, to, end - begin);
     else if (j->kind == KN_KEY_FLOAT && j->record == KEY64)
         write_float_uint64_t(j, (const uint64_t *)records + begin, to, end - begin);
@@ -257,9 +278,9 @@ static void write_wanted(const struct job *j, int64_t r, const void *records)
         write_results(j, r, records, 0, (size_t)s->length);
         return;
     }
-    for (int64_t i = 0; i < s->wanted; i++) {
-        size_t place = (size_t)s->places[i];
-        if (i == 0 || s->places[i - 1] != s->places[i]) write_results(j, r, records, place, place + 1);
+    for (int64_t i = 0, last; i < s->wanted; i = last + 1) { /* as many neighbours at a time as there are */
+        for (last = i; last + 1 < s->wanted && s->places[last + 1] <= s->places[last] + 1;) last++;
+        write_results(j, r, records, (size_t)s->places[i], (size_t)s->places[last] + 1);
     }
 }
 
@@ -430,8 +451,7 @@ static enum rt_status sort_all(struct job *j, struct rt_error *e)
     return status;
 }
 
-enum rt_status kn_sort_host(const struct kn_sorter *s, const struct rt_array *values, const struct rt_array *indices,
-                            struct rt_error *e)
+static struct job job_of(const struct kn_sorter *s, void *values, int64_t *indices)
 {
     enum rt_dtype t = s->a->dtype;
     struct job j = {.s = s,
@@ -441,8 +461,8 @@ enum rt_status kn_sort_host(const struct kn_sorter *s, const struct rt_array *va
                     .flip = s->descending ? ~(uint64_t)0 : 0,
                     .top = (uint64_t)1 << (8 * rt_dtypes[t].size - 1),
                     .in = rt_array_host(s->a),
-                    .values = values ? rt_array_host(values) : NULL,
-                    .indices = indices ? rt_array_host(indices) : NULL};
+                    .values = values,
+                    .indices = indices};
     bool narrow = j.element_bytes <= 4;
     if (!indices)
         j.record = narrow ? KEY32 : KEY64;
@@ -454,5 +474,21 @@ enum rt_status kn_sort_host(const struct kn_sorter *s, const struct rt_array *va
     j.in_values = j.quick && whole && !indices;
     j.row_bytes = j.in_values ? 0 : (j.quick ? 1 : 2) * (size_t)s->length * j.record_bytes;
     if (j.kind == KN_KEY_FLOAT) j.nan = j.inf | (j.inf & -j.inf) >> 1; /* a quiet one */
+    return j;
+}
+
+bool kn_sort_few(const struct kn_sorter *s, void *values)
+{
+    struct job j = job_of(s, values, NULL);
+    if (!j.in_values) return false;
+    make_records(&j, j.in, values, 0, (size_t)s->length);
+    write_wanted(&j, 0, sort_serial(&j, values, 0, (size_t)s->length));
+    return true;
+}
+
+enum rt_status kn_sort_host(const struct kn_sorter *s, const struct rt_array *values, const struct rt_array *indices,
+                            struct rt_error *e)
+{
+    struct job j = job_of(s, values ? rt_array_host(values) : NULL, indices ? rt_array_host(indices) : NULL);
     return sort_all(&j, e);
 }

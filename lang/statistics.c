@@ -118,7 +118,12 @@ static int quantiles(lua_State *L, const char *what, int idx, const double *q, i
 {
     struct lg_reduction r;
     const struct rt_array *a = lg_check_array(L, 1);
+    _Alignas(16) char element[RT_ELEMENT];
     lg_check_reduction(L, idx, a->ndim, NULL, &r);
+    if (r.value && !list && kn_small_quantile(a, *q, method, element)) {
+        lg_push_scalar(L, a->dtype, element);
+        return 1;
+    }
     struct rt_array *out = lg_new_array(L);
     lg_check(L, kn_quantile(a, what, r.axes, r.keepdims, q, count, list, method, out, lg_error_box(L)));
     return r.value && !list ? lg_push_number_of(L) : 1;

@@ -39,6 +39,28 @@ TEST(sort_interrupted)
     FAILS(RT_INVALID, "no axis 3", kn_sort(&a, 2, false, &out, NULL, e));
 }
 
+TEST(row_allocations_fail)
+{
+    int64_t n = 100;
+    ARRAYS a = test_array(RT_FLOAT32, 1, &n, 3, false), out = {0}, places = {0};
+    struct rt_error error = {0};
+    for (int i = 0; i < 2; i++)
+        for (long nth = 1;; nth++) {
+            rt_fail_allocation(nth);
+            enum rt_status status =
+                i == 0 ? kn_topk(&a, 5, 0, true, &out, &places, &error) : kn_unique(&a, &out, NULL, NULL, &error);
+            rt_fail_allocation(0);
+            CHECK((status == RT_OK) == (out.storage != NULL));
+            CHECK((status == RT_OK && i == 0) == (places.storage != NULL));
+            rt_array_release(&out);
+            rt_array_release(&places);
+            if (status == RT_OK) break;
+            CHECK_INT(status, RT_NOMEM);
+            CHECK(nth < 100);
+            rt_error_clear(&error);
+        }
+}
+
 static enum rt_status statistic(const struct rt_array *a, enum kn_statistic_kind kind, unsigned axes, double number,
                                 struct rt_array *out, struct rt_error *e)
 {
