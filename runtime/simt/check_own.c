@@ -5,9 +5,11 @@
  * instructions that may touch the allocation must have the same multiples; then what two threads touch lies apart when
  * the smallest multiple is no less than the bytes that one thread's instructions span, and each other one no less than
  * what the smaller ones can add up to. Conditions that the instructions stand behind say how far an index goes, and
- * where a loop ends (decode_facts.c); a counted loop only moves an instruction as far as it goes round (check_sums.c),
- * so that a thread may have a row, whatever its loops do there. Nor can they race where all that is done to an
- * allocation is to store one value, as in a sieve. */
+ * where a loop ends (decode_facts.c); where only index 0 goes on, as in `if (threadIdx.x == 0)`, any multiple of it is
+ * as good as another. A counted loop only moves an instruction as far as it goes round (check_sums.c), so that a thread
+ * may have a row, whatever its loops do there. Nor can they race where all that is done to an allocation is to store
+ * one value, as in a sieve. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -37,7 +39,9 @@ struct touched {
         bool differs; /* they store several, or what is not known, or load */
     } one;
     struct family {            /* instructions whose addresses have the same multiples */
-        struct sum sum;        /* of the first */
+        struct sum sum;        /* of the first, with multiples that are all instructions' */
+        unsigned free;         /* indices, by bits, that are 0 wherever its instructions run: any multiple will do */
+        unsigned still;        /* those of them beside which none goes by steps */
         int64_t step;          /* of all of them */
         int64_t grain;         /* likewise, of counted loops */
         unsigned within;       /* indices which, with the step, are known to lead no further; 0: none */
@@ -77,14 +81,47 @@ static int64_t threads_of(const struct simt_sums *l, int axis, int blocks, uint6
     return threads;
 }
 
-/* Those of the allocation's instructions whose addresses have the sum's multiples; NULL: there are too many. */
-static struct family *family_of(struct touched *t, const struct sum *s)
+/* Indices, by bits, that are 0 in all threads that come to an instruction where these facts hold. */
+static unsigned zeros_of(const struct simt_sums *l, uint64_t facts)
 {
-    for (size_t k = 0; k < t->count; k++)
-        if (!memcmp(t->families[k].sum.by, s->by, sizeof s->by)) return &t->families[k];
+    unsigned zeros = 0;
+    int64_t limit;
+    for (; facts; facts &= facts - 1) {
+        const struct fact *f = simt_sums_fact(l, __builtin_ctzll(facts));
+        const struct sum *s = &l->of[(uint32_t)f->term - l->first];
+        if (!s->known || (s->step && !s->travel) || !simt_sums_limit(l, f, &limit)) continue;
+        struct bounds r = simt_sums_bounds(l, s);
+        if (r.low != s->start || r.low < 0 || r.high > INT32_MAX) continue; /* an index may be made up for */
+        for (int k = 0; k < INDICES; k++) zeros |= (unsigned)(s->by[k] > 0 && s->start + s->by[k] >= limit) << k;
+    }
+    return zeros;
+}
+
+/* Those of the allocation's instructions whose addresses have the sum's multiples, or may as well have them, since an
+ * index is 0; NULL: there are too many. */
+static struct family *family_of(struct touched *t, const struct sum *s, unsigned zeros)
+{
+    for (size_t n = 0; n < t->count; n++) {
+        struct family *f = &t->families[n];
+        unsigned differ = 0;
+        for (int k = 0; k < INDICES; k++) differ |= (unsigned)(f->sum.by[k] != s->by[k]) << k;
+        if (differ & ~(f->free | zeros)) continue;
+        EACH_LANE(k, f->free & ~zeros) f->sum.by[k] = s->by[k];
+        f->free &= zeros;
+        return f;
+    }
     if (t->count == FAMILIES) return NULL;
-    t->families[t->count] = (struct family){.sum = *s, .within = s->within, .far = {INT64_MAX, INT64_MIN}};
+    t->families[t->count] = (struct family){.sum = *s, .free = zeros, .still = UINT_MAX, .far = {INT64_MAX, INT64_MIN}};
     return &t->families[t->count++];
+}
+
+/* What a family's instructions are within when there is one more, for which these indices are 0. */
+static void join_within(struct family *f, const struct sum *s, unsigned zeros)
+{
+    unsigned still = s->step || s->grain || s->within ? 0 : zeros, all = f->within | s->within;
+    bool fits = !s->grain && !(all & ~(f->within | f->still)) && !(all & ~(s->within | still));
+    f->within = fits ? all : 0;
+    f->still &= still;
 }
 
 /* Notes an instruction that touches the allocation; its address less the offset, in all lanes, is the sum. */
@@ -93,19 +130,22 @@ static void note(const struct simt_sums *l, struct touched *t, const struct sum 
     const struct insn *i = &l->check->program->code[pc];
     int64_t low = s->start + i->imm;
     t->looked_up |= !s->known;
-    struct family *f = t->known && s->known ? family_of(t, s) : NULL;
+    uint64_t facts = l->check->program->places[pc].facts;
+    unsigned zeros = s->known ? zeros_of(l, facts) : 0;
+    struct family *f = t->known && s->known ? family_of(t, s, zeros) : NULL;
     t->known = f && i->memory != MEMORY_ATOMIC && f->count < MOST_SEEN && is_small(i->imm);
     if (!t->known) return;
     for (int k = 0; k < AXES * AXES; k++) {
-        int64_t threads = threads_of(l, k / AXES, k % AXES, l->check->program->places[pc].facts);
+        int64_t threads = threads_of(l, k / AXES, k % AXES, facts);
         int64_t *most = &f->limits[k / AXES][k % AXES];
         if (threads > *most) *most = threads;
     }
     f->step = simt_common(f->step, s->step);
     f->grain = simt_common(f->grain, s->grain);
-    if (s->within != f->within || s->grain) f->within = 0;
-    if (low + s->least < f->far.start) f->far.start = low + s->least;
-    if (low + s->most + i->size * i->count > f->far.end) f->far.end = low + s->most + i->size * i->count;
+    join_within(f, s, zeros);
+    int64_t least = s->within ? s->least : 0, most = s->within ? s->most : 0;
+    if (low + least < f->far.start) f->far.start = low + least;
+    if (low + most + i->size * i->count > f->far.end) f->far.end = low + most + i->size * i->count;
     f->seen[f->count++] = (struct seen){{low, low + (int64_t)i->size * i->count}, s->down, s->up};
 }
 

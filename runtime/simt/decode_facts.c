@@ -1,6 +1,6 @@
-/* What is known where an instruction stands: that a register is below a number of the launch, since a branch that leads
- * there compared them, as in `if (i < n)` and in the condition of a loop. A fact goes with the register's value, and is
- * over when the register is written. */
+/* What is known where an instruction stands: that a register is below a number of the launch, or no more than that,
+ * since a branch that leads there compared them, as in `if (i < n)`, `if (i == 0)` and in the condition of a loop. A
+ * fact goes with the register's value, and is over when the register is written. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -48,6 +48,13 @@ static bool is_same(const struct facts *t, int reg, size_t from, size_t to)
     return from <= to && !is_label(t->f, to);
 }
 
+/* Are terms one, or the same number? Each number that stands somewhere is a term of its own. */
+static bool are_equal(const struct simt_program *p, int a, int b)
+{
+    const struct term *x = &p->terms[a], *y = &p->terms[b];
+    return a == b || (x->kind == TERM_CONST && y->kind == TERM_CONST && x->wide == y->wide && x->value == y->value);
+}
+
 /* The set that has the fact, which is made; {} when there is none. */
 static uint64_t add(struct facts *t, const struct ptx_operand *small, const struct ptx_operand *large, bool inclusive,
                     bool wide)
@@ -58,7 +65,8 @@ static uint64_t add(struct facts *t, const struct ptx_operand *small, const stru
     if (new.term < 0 || new.bound < 0) return 0;
     for (uint32_t k = 0; k < t->count; k++) {
         const struct fact *old = &p->facts[t->d->fn->fact_first + k];
-        if (t->reg[k] == small->reg && old->bound == new.bound && old->inclusive == inclusive) return UINT64_C(1) << k;
+        if (t->reg[k] == small->reg && are_equal(p, old->bound, new.bound) && old->inclusive == inclusive)
+            return UINT64_C(1) << k;
     }
     struct fact *facts =
         t->count < MOST ? rt_realloc(p->facts, (p->fact_count + 1) * sizeof *facts) : NULL; /* nothing depends on it */
@@ -76,8 +84,11 @@ static uint64_t compared(struct facts *t, const struct ptx_insn *in, bool value,
     const char *how = in->mods[0], *type = in->mods[1];
     bool wide = !strcmp(type + 1, "64"), less = !strncmp(how, "l", 1), equal = !strcmp(how + 1, "e");
     if ((*type != 's' && *type != 'u') || (!wide && strcmp(type + 1, "32") != 0)) return 0;
-    if (strcmp(how, "lt") != 0 && strcmp(how, "le") != 0 && strcmp(how, "gt") != 0 && strcmp(how, "ge") != 0) return 0;
+    bool same = !strcmp(how, value ? "eq" : "ne");
+    if (!same && strcmp(how, "lt") != 0 && strcmp(how, "le") != 0 && strcmp(how, "gt") != 0 && strcmp(how, "ge") != 0)
+        return 0;
     if (!value) less = !less, equal = !equal;
+    if (same) less = equal = true;
     const struct ptx_operand *small = &in->operands[less ? 1 : 2], *large = &in->operands[less ? 2 : 1];
     if (small->kind != PTX_OP_REG || !is_same(t, small->reg, (size_t)(in - t->f->insns), at)) return 0;
     return add(t, small, large, equal, wide);

@@ -298,6 +298,55 @@ t.test("one way up and one way down, and planes", function()
   t.eq(clean > 20 and racing > 20, true)
 end)
 
+-- A block's threads share out its row, and one of them alone touches some element before.
+local shares = "for (int q = threadIdx.x; q < n; q += blockDim.x) row[q] += threadIdx.x + 2;"
+for body, race in pairs {
+  ["if (threadIdx.x == 0) s = row[0]; __syncthreads(); " .. shares] = false,
+  ["if (threadIdx.x == 0) s = row[1]; __syncthreads(); " .. shares] = false,
+  ["if (threadIdx.x == 0) s = row[0]; " .. shares] = false,
+  ["if (threadIdx.x == 0) s = row[1]; " .. shares] = true,
+  ["if (threadIdx.x < 1) row[0] = 7; " .. shares] = false,
+  ["if (threadIdx.x == 0 && blockIdx.x < 5) row[blockDim.x] = 7; " .. shares] = false,
+  ["if (!threadIdx.x) row[n] = 7; " .. shares] = true,
+  ["if (!threadIdx.x) row[-1] = 7; " .. shares] = true,
+  ["if (threadIdx.x == 1) row[0] = 7; " .. shares] = true,
+  ["if (threadIdx.x == 1) row[1] = 7; " .. shares] = false,
+  ["if (threadIdx.x <= 1) row[0] = threadIdx.x; " .. shares] = true,
+  ["if (threadIdx.x != 0) row[0] = threadIdx.x; " .. shares] = true,
+  ["if (threadIdx.x == 0 || n == 3) row[0] = threadIdx.x; " .. shares] = false,
+  ["if (blockIdx.x == 0) x[threadIdx.x + n] = 7; " .. shares] = false,
+  ["if (blockIdx.x == 1) x[threadIdx.x + n] = 7; " .. shares] = true,
+  [shares .. " if (threadIdx.x == 0) row[0] = 7;"] = false,
+  [shares .. " if (threadIdx.x == 0) row[3] = 7;"] = true,
+} do
+  case("one before all: " .. body, race, "__shared__ float s; float *row = x + (blockIdx.x + 1) * n;\n" .. body .. "\nif (n < 0) y[0] = s;",
+    function(k) k(6, 64)(x, y, at, 200) end)
+end
+
+t.test("a row for each block, one of whose threads touches an element before", function()
+  local k = gpu.kernel [[__global__ void k(int *y, int who, int at, int from, int by, int n, int row) {
+    int me = blockIdx.x * blockDim.x + threadIdx.x + 1, *r = y + blockIdx.x * row;
+    if (threadIdx.x == who) r[at] = -me;
+    for (int q = threadIdx.x + from; q < n; q += by) r[q] += me;
+  }]]
+  local y, clean, racing = gpu.zeros(4000, "int32"), 0, 0
+  for _ = 1, 150 do
+    local blocks, block = pick { 1, 2, 3 }, pick { 32, 40, 64 }
+    local n, from, who = pick { 30, 100, 200, 333 }, pick { 0, 0, 1, 3 }, pick { 0, 0, 0, 1, 5 }
+    local by, row = block + pick { 0, 0, 0, -1, 2 }, n + pick { 0, 0, 5, -1 }
+    local at = pick { from + who, from + who, from + who + block, 0, n, row, 7 }
+    local expected = races({ blocks, 1 }, { block, 1 }, function(tx, _, bx)
+      local out = { tx == who and { bx * row + at, 1, true } or nil }
+      for q = tx + from, n - 1, by do out[#out + 1] = { bx * row + q, 1, true } end
+      return out
+    end)
+    local said = verdict(function() k(blocks, block)(y, who, at, from, by, n, row) end)
+    t.eq(said, expected, ("%d blocks of %d, who %d at %d from %d by %d n %d row %d"):format(blocks, block, who, at, from, by, n, row))
+    if said then racing = racing + 1 else clean = clean + 1 end
+  end
+  t.eq(clean > 20 and racing > 20, true)
+end)
+
 t.test("what is wrong besides is told where nobody can race", function()
   local k = gpu.kernel("__global__ void k(float *y, int n) {\n" .. i .. "y[3 * i + 1] = i; }")
   local found = gpu.check(function() k(8, 128)(gpu.zeros(3 * 1024 - 30), 0) end)
