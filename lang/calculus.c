@@ -288,9 +288,8 @@ static int check_outside(lua_State *L, int idx, int64_t i)
     return idx;
 }
 
-/* The lines in one pass over what is at 1, where there is a loop for that; outside of the points it is what 4 and 5
- * say.
- */
+/* The lines in one pass over what is at 1, where there is a loop for that; outside of the points it is what
+ * 4 and 5 say. */
 static bool push_lines(lua_State *L)
 {
     struct rt_error *e = lg_error_box(L);

@@ -129,7 +129,7 @@ static const char *const synonyms[][2] = {
     {"null_space", "select(3, gpu.linalg.svd(x, {full = true})), whose rows behind the rank it is"},
     {"orth", "gpu.linalg.svd(x), whose first result has it in its columns up to the rank"},
     {"find_peaks", "(x[\"2:-2\"]:gt(x[\":-3\"]) & x[\"2:-2\"]:gt(x[\"3:\"])):nonzero() + 1"},
-    {"filtfilt", "gpu.lfilter(b, a, gpu.lfilter(b, a, x):flip(-1)):flip(-1)"}, {"get_window", "hanning"},
+    {"filtfilt", "gpu.lfilter(b, a, gpu.lfilter(b, a, x):flip(-1)):flip(-1), of sections gpu.sosfiltfilt(sos, x)"}, {"get_window", "hanning"},
     {"normcdf", "ndtr"}, {"normcdfinv", "ndtri"}, {"betaln", "x:lgamma() + y:lgamma() - (x + y):lgamma()"},
     {"entr", "-x:xlogy(x)"}, {"rel_entr", "x:xlogy(x / y)"}, {"diag_indices", "x:diagonal()"},
     {"c_", "gpu.stack({x, y}, 2)"}, {"nditer", "x:totable()"}, {"ndenumerate", "x:totable()"},

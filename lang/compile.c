@@ -217,27 +217,26 @@ static void push_names(lua_State *L, const struct rt_program *p)
     luaL_pushresult(&b);
 }
 
-/* k:global(name) of a table of kernels, which share the variables of their source. */
+/* k:global(name) of a table of kernels, which share the variables of their source. Upvalue 1: one of them, since what
+ * the table has is its user's. */
 static int kernels_global(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
-    int count = lua_gettop(L);
-    lua_pushnil(L);
-    if (!lua_next(L, 1)) return luaL_error(L, "there is no kernel in the table");
+    lua_pushvalue(L, lua_upvalueindex(1));
     lua_replace(L, 1);
     lua_getfield(L, 1, "global");
     lua_insert(L, 1);
-    lua_settop(L, count + 1);
-    lua_call(L, count, 1);
+    lua_call(L, lua_gettop(L) - 1, 1);
     return 1;
 }
 
-/* __index of such a table, for names that it does not have. Upvalue 1: their names. */
+/* __index of such a table, for names that it does not have. Upvalues: their names, one of the kernels. */
 static int no_such_kernel(lua_State *L)
 {
     const char *name = luaL_tolstring(L, 2, NULL);
     if (strcmp(name, "global") == 0) {
-        lua_pushcfunction(L, kernels_global);
+        lua_pushvalue(L, lua_upvalueindex(2));
+        lua_pushcclosure(L, kernels_global, 1);
         return 1;
     }
     return luaL_error(L, "the source has no kernel '%s'; it has %s", name, lua_tostring(L, lua_upvalueindex(1)));
@@ -261,7 +260,8 @@ static void push_kernels(lua_State *L, struct lg_family *f, const struct rt_prog
     static const luaL_Reg meta[] = {{"__index", no_such_kernel}, {"__call", which_kernel}, {0}};
     luaL_newlibtable(L, meta);
     push_names(L, p);
-    luaL_setfuncs(L, meta, 1);
+    lua_getfield(L, -3, p->entries[0].name);
+    luaL_setfuncs(L, meta, 2);
     for (size_t i = 0; i < p->entry_count; i++) { /* a table's own keys have no order */
         lua_pushstring(L, p->entries[i].name);
         lua_rawseti(L, -2, (lua_Integer)i + 1);

@@ -137,11 +137,23 @@ static void add_hint(lua_State *L, const struct excerpt *x, const char *message,
     if (hint) lg_buffer_printf(b, "%s  hint: %s", b->length ? "\n" : "", hint);
 }
 
+/* Whether a line of the message shows a source: "  12 | x = 1", or a caret below what stands above it. */
+static bool has_excerpt(const char *message)
+{
+    for (const char *p = message; (p = strchr(p, '\n')) != NULL;) {
+        p++;
+        p += strspn(p, " \t");
+        size_t digits = strspn(p, "0123456789");
+        if (*p == '^' || (digits && strncmp(p + digits, " | ", 3) == 0)) return true;
+    }
+    return false;
+}
+
 void lg_add_excerpt(lua_State *L, const char *message, bool syntax, const char *chunk, int line, struct lg_buffer *b)
 {
     struct excerpt x = {.line = line};
     snprintf(x.chunk, sizeof x.chunk, "%s", chunk);
-    if (strchr(message, '\n') && (strchr(message, '^') || strstr(message, " | "))) return; /* it has one */
+    if (has_excerpt(message)) return;
     if (!read_position(message, &x)) x.line = line;
     if (x.line < 1) return;
     x.source = lg_chunk_source(L, x.chunk, &x.length);

@@ -260,10 +260,8 @@ static struct rt_array *check_value(lua_State *L, int idx, const struct rt_array
     struct rt_array *value = lg_check_form(L, idx);
     const char *here = rt_array_device(target)->name;
     if (rt_array_device(value) != rt_array_device(target))
-        luaL_error(L,
-                   "the array is on %s and the value on %s; move it by value:to(\"%s\"), or copy it by "
-                   "x[{{1, n}}]:copy_(value)",
-                   here, rt_array_device(value)->name, here);
+        luaL_error(L, "the array is on %s and the value on %s; move it by value:to(\"%s\")", here,
+                   rt_array_device(value)->name, here);
     return value;
 }
 

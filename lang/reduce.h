@@ -21,9 +21,8 @@ void lg_check_reduction(lua_State *L, int idx, int ndim, const char *number, str
 /* Pushes the statistic of an array, whose axes it has already; with keepdims, when it is there to meet the array again,
  * it may wait. */
 struct rt_array *lg_push_statistic(lua_State *L, const struct rt_array *a, const struct kn_statistic *s, bool keepdims);
-/* Pushes the statistic of the array at 1, with the axes and the number in r, as r wants it: a value or an array.
- * Returns
- * 1. lang/statistics.c */
+/* Pushes the statistic of the array at 1, with the axes and the number in r, as r wants it: a value or an array and
+ * returns 1. lang/statistics.c */
 int lg_reduce_to_statistic(lua_State *L, enum kn_statistic_kind kind, const struct lg_reduction *r);
 /* Makes the arguments of a quantile x, q, axis, keepdims, method, which may be (x, q, {axis = ...}) or (x, {q = ...}),
  * and returns the method, linear unless named. `what` is the function. lang/statistics.c */

@@ -81,7 +81,7 @@ for _, device in ipairs(t.devices()) do
     t.raises({ "lfilter", "complex" }, gpu.lfilter, gpu.complex(gpu.ones(1), gpu.ones(1)), 1, x)
     t.raises("array or table of numbers expected, got string", gpu.lfilter, "b", 1, x)
     t.raises("array or table of numbers expected, got nil", gpu.lfilter, 1, 1, nil)
-    t.raises("it is written gpu.lfilter(b, a, gpu.lfilter(b, a, x):flip(-1)):flip(-1)", function() return gpu.filtfilt end)
+    t.raises({ "it is written gpu.lfilter(b, a, gpu.lfilter(b, a, x):flip(-1)):flip(-1)", "gpu.sosfiltfilt" }, function() return gpu.filtfilt end)
   end)
 end
 

@@ -265,6 +265,8 @@ t.test("several kernels in one string, options, names", function()
   m.get(1, 1)(out) -- they share one module and so its variables
   t.eq(out:item(), 42)
   t.eq(m:global("counter"):item(), 42)
+  for i = 1, 20 do m["note " .. i] = i end -- the table is its user's
+  t.eq(m:global("counter"):item(), 42)
   t.raises("there is no __device__ or __constant__ variable 'count'", m.global, m, "count")
   t.raises({ "the source has no kernel 'counter'", "set, get" }, function() return m.counter end)
   t.raises({ "no field 'counter'", 'k:global("counter")' }, function() return m.set.counter end)

@@ -184,4 +184,9 @@ TEST(a_hint_follows_the_caret)
     CHECK_HAS(fails("gpu.ones(3):shape()"), "an array has it as a field, x.shape");
     CHECK_HAS(fails("gpu.ones(3).shape[0]"), "axes count from 1");
     CHECK_STR(run("gpu.ones(3, 4).shape[-1]"), "r|4");
+    fails("local t = {}\nerror('columns\\na | b ^ c')"); /* a message of several lines has one, too */
+    CHECK_INT(failure->excerpt_count, 2);
+    CHECK_HAS(failure->traceback[2], "    2 | error(");
+    fails("error('of its own\\n  12 | x\\n     | ^')");
+    CHECK_INT(failure->excerpt_count, 0);
 }
