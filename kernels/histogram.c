@@ -32,20 +32,73 @@ struct pass {
     char *scratch;
 };
 
-/* The bin by arithmetic may be wrong next to an edge; the edges themselves decide. */
-static void count_floats(const struct pass *p, const double *values, size_t n, int64_t *counts)
+/* Where there are few bins, tables take turns, so that neighbours in one bin do not wait for each other. */
+#define TABLES   4
+#define FEW_BINS 64
+
+/* The bin of a value by arithmetic, which may be wrong next to an edge: a loop of its own, for vectors. The range may
+ * be so narrow that scale is infinite, and then a place can be NaN. */
+static void find_bins(const struct counter *c, const double *values, size_t n, int32_t *bins)
 {
-    const struct counter *c = p->c;
-    double scale = (double)c->bins / (c->high - c->low);
+    const double low = c->low, scale = (double)c->bins / (c->high - c->low), last = (double)(c->bins - 1);
     for (size_t i = 0; i < n; i++) {
-        double x = values[i];
-        if (!(x >= c->low && x <= c->high)) continue;
-        double place = (x - c->low) * scale; /* NaN where the range is so narrow that scale is infinite */
-        int64_t bin = place >= (double)c->bins ? c->bins - 1 : place > 0 ? (int64_t)place : 0;
-        while (bin > 0 && x < p->edges[bin]) bin--;
-        while (bin + 1 < c->bins && x >= p->edges[bin + 1]) bin++;
-        counts[bin]++;
+        double place = (values[i] - low) * scale;
+        place = place > 0 ? place : 0;
+        bins[i] = (int32_t)(place < last ? place : last);
     }
+}
+
+/* What is not between the edges of its bin: next to one, or on the last one. */
+static void count_aside(const struct pass *p, double x, int64_t bin, int64_t *counts)
+{
+    while (bin > 0 && x < p->edges[bin]) bin--;
+    while (bin + 1 < p->c->bins && x >= p->edges[bin + 1]) bin++;
+    counts[bin]++;
+}
+
+static bool is_inside(const struct counter *c, double x)
+{
+    return (x >= c->low) & (x <= c->high); /* one jump at most */
+}
+
+/* Moves values that are neither outside nor NaN to the front, without a jump: none could be foretold. Returns how many.
+ */
+static size_t keep_inside(const struct counter *c, double *values, size_t n)
+{
+    const struct counter at = {.low = c->low, .high = c->high}; /* which no store can change */
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double x = values[i];
+        values[kept] = x;
+        kept += is_inside(&at, x);
+    }
+    return kept;
+}
+
+/* A block of values, which it uses up. The edges decide where they are. */
+static void count_floats(const struct pass *p, double *values, size_t n, int64_t *counts)
+{
+    const int64_t all = p->c->bins, apart = all <= FEW_BINS ? all : 0;
+    int64_t tables[TABLES * FEW_BINS], *to = apart ? tables : counts;
+    int32_t bins[KN_BLOCK];
+    const double *edges = p->edges;
+    find_bins(p->c, values, n, bins);
+    memset(tables, 0, (size_t)(TABLES * apart) * sizeof *tables);
+    for (size_t i = 0; i < n;) {
+        const double x = values[i];
+        const int32_t bin = bins[i];
+        if (x >= edges[bin] && x < edges[bin + 1]) {
+            to[(int64_t)(i % TABLES) * apart + bin]++;
+        } else if (is_inside(p->c, x)) {
+            count_aside(p, x, bin, counts);
+        } else { /* once: none of those that stay is outside */
+            n = i + keep_inside(p->c, values + i, n - i);
+            find_bins(p->c, values + i, n - i, bins + i);
+            continue;
+        }
+        i++;
+    }
+    for (int64_t i = 0; i < TABLES * apart; i++) counts[i % apart] += tables[i];
 }
 
 static void count_piece(void *context, size_t begin, size_t end, int worker)
@@ -59,7 +112,7 @@ static void count_piece(void *context, size_t begin, size_t end, int worker)
         p->loops->load[t](block, p->in + i * rt_dtypes[t].size, 1, n);
         p->loops->convert[kn_class_of(t)][to](converted, block, n);
         if (p->edges)
-            count_floats(p, (const double *)(void *)converted, n, counts);
+            count_floats(p, (double *)(void *)converted, n, counts);
         else
             for (size_t k = 0; k < n; k++) counts[((const int64_t *)(void *)converted)[k]]++;
     }

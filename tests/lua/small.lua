@@ -148,6 +148,24 @@ t.every("the order of elements", function(device)
   t.raises("from 0 to 1, not", gpu.quantile, gpu.ones(3, device), nan)
 end)
 
+-- Bins by arithmetic, and the same edges as a list, which are searched.
+t.every("histograms", function(device)
+  each_array(device, { { 1 }, { 17 }, { 1000 }, { 2049 }, { 10, 100 } }, function(x, what)
+    for _, bins in ipairs({ 1, 7, 10, 64, 65, 300 }) do
+      local inside = gpu.where(x:gt(-8) & x:lt(8), x, 0)
+      for _, range in ipairs({ { -10, 10 }, { -3, 4.5 }, { 2, 2 + 2 ^ -50 }, { 30, 40 } }) do
+        local counts, edges = x:histogram(bins, range)
+        if edges[1] < edges[bins + 1] then t.eq(bits(counts), bits((x:histogram(edges))), what .. " " .. bins) end
+        local on = edges:to(x.dtype) -- the edges themselves, rounded
+        t.eq(bits((on:histogram(bins, range))), bits((on:histogram(edges))), what .. " " .. bins)
+      end
+      local counts, edges = inside:histogram(bins)
+      t.eq(counts:sum(), x.size)
+      t.eq(bits(counts), bits((inside:histogram(edges))), what .. " " .. bins)
+    end
+  end)
+end)
+
 t.every("few different ones, of every dtype", function(device)
   gpu.seed(4)
   for _, dtype in ipairs(device == "cpu" and t.dtypes or { "int32" }) do
