@@ -24,7 +24,7 @@ enum rt_status kn_search(const struct rt_array *sorted, const struct rt_array *v
 /* For each value of a (any shape) y at the lines between the points (x, y), two arrays of one axis and at least one
  * element, whose x ascend; `left` below them, `right` above. A new array of the dtype that x and y have in common.
  * RT_UNSUPPORTED where that is for operations one by one: on devices that run generated code, and of what is not
- * float32 or float64, or of an a that has not the dtype of x. */
+ * float32 or float64, of an a that has not the dtype of x, or of far more points than values. */
 enum rt_status kn_interp(const struct rt_array *a, const struct rt_array *x, const struct rt_array *y, double left,
                          double right, struct rt_array *out, struct rt_error *e);
 /* The different elements in order, 1-D. Unless NULL: `inverse` (a's shape) the index of each element among them,

@@ -277,12 +277,14 @@ enum rt_status kn_interp(const struct rt_array *a, const struct rt_array *x, con
     if (status != RT_OK) return status;
     if (kn_runs_generated(rt_array_device(a)) || a->dtype != x->dtype || !is_wide_float(a) || !is_wide_float(y))
         return rt_fail(e, RT_UNSUPPORTED, "interp: no loop for these arrays");
+    const int64_t count = rt_array_size(a), n = x->shape[0];
+    if (n > INT32_MAX || n / 4 > (count > KN_BLOCK ? count : KN_BLOCK))
+        return rt_fail(e, RT_UNSUPPORTED, "interp: too many points to make a key of each for so few values");
     enum rt_dtype t = kn_promote(x->dtype, y->dtype);
     status = rt_array_new(rt_array_device(a), t, a->ndim, a->shape, out, e);
     if (status == RT_OK) status = kn_contiguous(a, &values, e);
     if (status == RT_OK) status = kn_contiguous(x, &points, e);
     if (status == RT_OK) status = kn_contiguous(y, &heights, e);
-    size_t count = (size_t)rt_array_size(a);
     if (status == RT_OK && count > 0 && !make_row(&r, &points, SIZE_MAX, true))
         status = rt_fail(e, RT_NOMEM, "out of memory: interp keeps a key of each point");
     if (status == RT_OK && count > 0) {
@@ -292,7 +294,7 @@ enum rt_status kn_interp(const struct rt_array *a, const struct rt_array *x, con
         r.between = r.loops->lines[x->dtype == RT_FLOAT64][y->dtype == RT_FLOAT64];
         r.to = rt_array_host(out);
         r.element = rt_dtypes[t].size;
-        rt_parallel_for(count, PIECE, row_piece, &r);
+        rt_parallel_for((size_t)count, PIECE, row_piece, &r);
         if (rt_interrupted()) status = rt_fail(e, RT_INTERRUPTED, "interrupted");
     }
     free(r.made);

@@ -122,7 +122,7 @@ static struct kn_source small_op(struct build *b, enum kn_op op, struct kn_sourc
     if (b->status != RT_OK || !x.operand.array) return x;
     int64_t n = x.operand.array->shape[0];
     for (int i = 0; i < arity && i < 3; i++) values[i] = small_operand(b, sources[i], i == 0 ? dtype_of(x) : t, n);
-    void *to = take(b, t, n);
+    void *to = take(b, truth ? RT_BOOL : t, n);
     if (to) kn_host_loops()->ops[op][kn_class_of(t)](to, values[0], values[1], values[2], (size_t)n);
     return note(b, to, truth ? RT_BOOL : t, n);
 }
@@ -296,31 +296,31 @@ static struct kn_source logsumexp(struct build *b, struct kn_source x, int64_t n
     return op(b, KN_ADD, op(b, KN_LOG, sum, sum), max);
 }
 
-/* The values of `of` where x is not NaN, and 0 where it is. */
-static struct kn_source present(struct build *b, struct kn_source x, struct kn_source of)
+/* The sum of x where `gone`, which says what is NaN, is false. */
+static struct kn_source sum_present(struct build *b, struct kn_source gone, struct kn_source x)
 {
-    return op3(b, KN_WHERE, op(b, KN_ISNAN, x, x), number(0), of);
+    return reduce(b, KN_SUM, op3(b, KN_WHERE, gone, number(0), x));
 }
 
-static struct kn_source nansum(struct build *b, struct kn_source x)
+/* How many there are, in the dtype of real numbers that goes with t. */
+static struct kn_source count_present(struct build *b, struct kn_source gone, enum rt_dtype t)
 {
-    return reduce(b, KN_SUM, present(b, x, x));
+    return convert(b, reduce(b, KN_SUM, op(b, KN_LOGICAL_NOT, gone, gone)), rt_real_of(t));
 }
 
-/* How many there are, in the dtype of real numbers that the values have. */
-static struct kn_source count_present(struct build *b, struct kn_source x)
+static struct kn_source nanmean(struct build *b, struct kn_source x)
 {
-    struct kn_source gone = op(b, KN_ISNAN, x, x);
-    return convert(b, reduce(b, KN_SUM, op(b, KN_LOGICAL_NOT, gone, gone)), rt_real_of(dtype_of(x)));
+    struct kn_source gone = op(b, KN_ISNAN, x, x), sum = sum_present(b, gone, x);
+    return op(b, KN_DIV, sum, count_present(b, gone, dtype_of(x)));
 }
 
 static struct kn_source nanvariance(struct build *b, struct kn_source x, double ddof, bool root)
 {
-    struct kn_source count = count_present(b, x), left = op(b, KN_SUB, count, number(ddof));
-    struct kn_source d = op(b, KN_SUB, x, op(b, KN_DIV, nansum(b, x), count));
+    struct kn_source gone = op(b, KN_ISNAN, x, x), count = count_present(b, gone, dtype_of(x));
+    struct kn_source left = op(b, KN_SUB, count, number(ddof));
+    struct kn_source d = op(b, KN_SUB, x, op(b, KN_DIV, sum_present(b, gone, x), count));
     if (rt_is_complex(dtype_of(x))) d = op(b, KN_ABS, d, d);
-    d = present(b, x, d);
-    d = op(b, KN_DIV, reduce(b, KN_SUM, op(b, KN_SQUARE, d, d)), left);
+    d = op(b, KN_DIV, sum_present(b, gone, op(b, KN_SQUARE, d, d)), left);
     d = op3(b, KN_WHERE, op(b, KN_GT, left, number(0)), d, number(NAN));
     return root ? op(b, KN_SQRT, d, d) : d;
 }
@@ -338,8 +338,8 @@ static struct kn_source statistic(struct build *b, const struct kn_statistic *s,
     case KN_LOGSUMEXP: return convert(b, logsumexp(b, wide, n), result);
     case KN_COUNT_NONZERO: return reduce(b, KN_SUM, convert(b, x, RT_BOOL));
     case KN_PTP: return op(b, KN_SUB, reduce(b, KN_MAX, x), reduce(b, KN_MIN, x));
-    case KN_NANSUM: return nansum(b, x);
-    case KN_NANMEAN: return convert(b, op(b, KN_DIV, nansum(b, wide), count_present(b, wide)), result);
+    case KN_NANSUM: return sum_present(b, op(b, KN_ISNAN, x, x), x);
+    case KN_NANMEAN: return convert(b, nanmean(b, wide), result);
     case KN_NANVARIANCE:
     case KN_NANDEVIATION:
         return convert(b, nanvariance(b, wide, s->number, s->kind == KN_NANDEVIATION), rt_real_of(result));

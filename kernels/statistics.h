@@ -15,8 +15,9 @@ struct kn_statistic {
         KN_LOGSUMEXP, /* log(sum of exp(x)) without overflow in between; of nothing -infinity */
         KN_COUNT_NONZERO,
         KN_PTP, /* the greatest minus the smallest */
-        /* With the elements that are NaN left out, of floating or complex ones: the sum, over their number the mean;
-           and the variance and deviation over their number less `number`, NaN where that is not above 0. */
+        /* With the elements that are NaN left out: the sum, over their number the mean, both of floating or complex
+           elements; and of any the variance and deviation over their number less `number`, NaN where that is not
+           above 0. */
         KN_NANSUM,
         KN_NANMEAN,
         KN_NANVARIANCE,

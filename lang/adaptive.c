@@ -5,84 +5,46 @@
 #include "lang/conv.h"
 #include "lang/steps.h"
 
-static int64_t window_start(int64_t i, int64_t n, int64_t m)
+static int push_range(lua_State *L, const struct rt_array *beside, int64_t n)
 {
-    return i * n / m;
+    return lg_step(L, "gpu.range", "iiss", (int64_t)0, n - 1, "int64", rt_array_device(beside)->name);
 }
 
-static int64_t window_end(int64_t i, int64_t n, int64_t m)
+/* Pushes (i n + more) / m, rounded down, of the integers i < m at an index. Their products with n / m and with the rest
+ * of that stay in range. */
+static int push_quotients(lua_State *L, int i, int64_t n, int64_t m, int64_t more)
 {
-    return ((i + 1) * n + m - 1) / m;
+    int product = lg_step(L, "add", "vi", lg_step(L, "mul", "vi", i, n % m), more);
+    return lg_step(L, "add", "vv", lg_step(L, "mul", "vi", i, n / m), lg_step(L, "floordiv", "vi", product, m));
 }
 
-static int push_numbers(lua_State *L, const struct rt_array *beside, const char *dtype)
-{
-    return lg_step(L, "gpu.array", "vss", lua_gettop(L), dtype, rt_array_device(beside)->name);
-}
-
-static int push_reshaped(lua_State *L, int idx, int ndim, const int64_t *shape)
-{
-    lg_push_shape(L, ndim, shape);
-    return lg_step(L, "reshape", "vv", idx, lua_gettop(L));
-}
-
-/* Pushes the elements of each of m windows: the axis becomes m by `most`. What a smaller window has not is its last
- * element again. */
-static int push_windows(lua_State *L, int x, int axis, int64_t m, int64_t most)
-{
-    const struct rt_array *a = lg_form(L, x);
-    int64_t n = a->shape[axis], shape[RT_MAX_DIMS];
-    memcpy(shape, a->shape, (size_t)axis * sizeof *shape);
-    memcpy(shape + axis + 2, a->shape + axis + 1, (size_t)(a->ndim - axis - 1) * sizeof *shape);
-    shape[axis] = m;
-    shape[axis + 1] = most;
-    if (n % m == 0) return push_reshaped(L, x, a->ndim + 1, shape);
-    lua_newtable(L);
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t k = 0; k < most; k++) {
-            int64_t at = window_start(i, n, m) + k, end = window_end(i, n, m);
-            lua_pushinteger(L, (at < end ? at : end - 1) + 1);
-            lua_rawseti(L, -2, i * most + k + 1);
-        }
-    int indices = push_numbers(L, a, "int64");
-    return push_reshaped(L, lg_step(L, "take", "vvi", x, indices, (int64_t)axis + 1), a->ndim + 1, shape);
-}
-
-/* Pushes the means of windows, of which not all have `most` elements. */
-static int push_means(lua_State *L, int windows, int axis, int64_t n)
-{
-    const struct rt_array *w = lg_form(L, windows);
-    int64_t m = w->shape[axis], most = w->shape[axis + 1], shape[RT_MAX_DIMS];
-    int behind = w->ndim - axis;
-    for (int i = 0; i < behind; i++) shape[i] = 1;
-    lua_newtable(L);
-    for (int64_t i = 0; i < m; i++) {
-        lua_pushinteger(L, window_end(i, n, m) - window_start(i, n, m));
-        lua_rawseti(L, -2, i + 1);
-    }
-    shape[0] = m;
-    int list = push_numbers(L, w, rt_dtypes[w->dtype].name), counts = push_reshaped(L, list, behind, shape);
-    int divisors = push_reshaped(L, list, behind - 1, shape);
-    shape[0] = 1;
-    shape[1] = most;
-    int k = push_reshaped(
-        L, lg_step(L, "gpu.range", "iiss", (int64_t)0, most - 1, rt_dtypes[w->dtype].name, rt_array_device(w)->name),
-        behind, shape);
-    int own = lg_step(L, "where", "vvi", lg_step(L, "lt", "vv", k, counts), windows, (int64_t)0);
-    return lg_step(L, "div", "vv", lg_step(L, "sum", "vi", own, (int64_t)axis + 2), divisors);
-}
-
-/* Pushes the array at x with m elements along the axis. */
+/* Pushes the array at x with m elements along the axis, which becomes m windows of as many elements as the longest one
+ * has. What a shorter window has not is its last element again, which does not count in a mean. */
 static int push_pooled(lua_State *L, int x, int axis, int64_t m, bool mean)
 {
-    int64_t n = lg_form(L, x)->shape[axis], most = 0;
-    for (int64_t i = 0; i < m; i++) {
-        int64_t count = window_end(i, n, m) - window_start(i, n, m);
-        most = count > most ? count : most;
-    }
-    int windows = push_windows(L, x, axis, m, most);
+    const struct rt_array *a = lg_form(L, x);
+    int64_t n = a->shape[axis], rest = n % m, shape[RT_MAX_DIMS];
+    const int ndim = a->ndim + 1, behind = ndim - axis - 1;
+    memcpy(shape, a->shape, (size_t)axis * sizeof *shape);
+    memcpy(shape + axis + 2, a->shape + axis + 1, (size_t)(behind - 1) * sizeof *shape);
+    shape[axis] = m;
+    shape[axis + 1] = n / m + (rest == 0 ? 0 : m % rest == 0 ? 1 : 2);
+    if (rest == 0)
+        return lg_step(L, mean ? "mean" : "max", "vi", lg_push_reshaped(L, x, ndim, shape), (int64_t)axis + 2);
+    int i = lg_push_reshaped(L, push_range(L, a, m), 2, (int64_t[]){m, 1}), k = push_range(L, a, shape[axis + 1]);
+    int start = push_quotients(L, i, n, m, 0), stop = push_quotients(L, i, n, m, n + m - 1);
+    int last = lg_step(L, "sub", "vi", stop, (int64_t)1);
+    int places = lg_step(L, "minimum", "vv", lg_step(L, "add", "vv", start, k), last);
+    places = lg_push_reshaped(L, lg_step(L, "add", "vi", places, (int64_t)1), 1, (int64_t[]){m * shape[axis + 1]});
+    int windows = lg_push_reshaped(L, lg_step(L, "take", "vvi", x, places, (int64_t)axis + 1), ndim, shape);
     if (!mean) return lg_step(L, "max", "vi", windows, (int64_t)axis + 2);
-    return n % m == 0 ? lg_step(L, "mean", "vi", windows, (int64_t)axis + 2) : push_means(L, windows, axis, n);
+    int counts = lg_step(L, "sub", "vv", stop, start), own = lg_step(L, "lt", "vv", k, counts);
+    for (int d = axis + 2; d < ndim; d++) shape[d] = 1;
+    own = lg_push_reshaped(L, own, behind + 1, shape + axis);
+    int sum = lg_step(L, "sum", "vi", lg_step(L, "where", "vvi", own, windows, (int64_t)0), (int64_t)axis + 2);
+    shape[axis + 1] = m;
+    counts = lg_push_reshaped(L, lg_step(L, "to", "vs", counts, rt_dtypes[a->dtype].name), behind, shape + axis + 1);
+    return lg_step(L, "div", "vv", sum, counts);
 }
 
 static int pool(lua_State *L, const char *what, int dims, bool mean)

@@ -5,17 +5,11 @@
 #include "lang/lazy.h"
 #include "lang/steps.h"
 
-/* Pushes `count` elements of an axis (from 0) of the array at x, from `start`, from 0 too. */
-static int push_part(lua_State *L, int x, int axis, int64_t start, int64_t count)
-{
-    return lg_step(L, "narrow", "viii", x, (int64_t)axis + 1, start + 1, count);
-}
-
 /* Pushes the array at x without its first elements along the axis, minus that without its last. */
 static int push_differences(lua_State *L, int x, int axis)
 {
     int64_t n = lg_form(L, x)->shape[axis], rest = n > 0 ? n - 1 : 0;
-    int behind = push_part(L, x, axis, n - rest, rest), before = push_part(L, x, axis, 0, rest);
+    int behind = lg_push_narrowed(L, x, axis, n - rest, rest), before = lg_push_narrowed(L, x, axis, 0, rest);
     lg_step(L, "sub", "vv", behind, before);
     lua_replace(L, behind);
     lua_settop(L, behind);
@@ -121,7 +115,7 @@ static int push_three(lua_State *L, int f, int axis, const int weights[3])
     int64_t n = lg_form(L, f)->shape[axis] - 2;
     int sum = 0;
     for (int i = 0; i < 3; i++) {
-        int part = push_part(L, f, axis, i, n), term = lg_step(L, "mul", "vv", weights[i], part);
+        int part = lg_push_narrowed(L, f, axis, i, n), term = lg_step(L, "mul", "vv", weights[i], part);
         sum = sum ? lg_step(L, "add", "vv", sum, term) : term;
     }
     return sum;
@@ -131,7 +125,7 @@ static int push_three(lua_State *L, int f, int axis, const int weights[3])
 static int push_even_middle(lua_State *L, int f, int axis, int h)
 {
     int64_t n = lg_form(L, f)->shape[axis] - 2;
-    int behind = push_part(L, f, axis, 2, n), before = push_part(L, f, axis, 0, n);
+    int behind = lg_push_narrowed(L, f, axis, 2, n), before = lg_push_narrowed(L, f, axis, 0, n);
     int rise = lg_step(L, "sub", "vv", behind, before);
     lg_step(L, "div", "vn", rise, 2 * lua_tonumber(L, h));
     return lua_gettop(L);
@@ -141,7 +135,7 @@ static int push_even_middle(lua_State *L, int f, int axis, int h)
 static int push_uneven_middle(lua_State *L, int f, int axis, int d)
 {
     int64_t n = lg_form(L, d)->shape[axis] - 1;
-    int one = push_part(L, d, axis, 0, n), two = push_part(L, d, axis, 1, n);
+    int one = lg_push_narrowed(L, d, axis, 0, n), two = lg_push_narrowed(L, d, axis, 1, n);
     int both = lg_step(L, "add", "vv", one, two), product = lg_step(L, "mul", "vv", one, two), weights[3];
     int a = push_quotient(L, two, lg_step(L, "mul", "vv", one, both));
     weights[0] = lg_step(L, "neg", "v", a);
@@ -162,8 +156,8 @@ static void push_gradient(lua_State *L, int f, int axis, int h)
         int64_t at = end ? n - 2 : 0;
         if (end && n > 2)
             parts[count++] = distances ? push_uneven_middle(L, f, axis, distances) : push_even_middle(L, f, axis, h);
-        int rise = push_part(L, rises, axis, at, 1);
-        parts[count++] = push_quotient(L, rise, distances ? push_part(L, distances, axis, at, 1) : h);
+        int rise = lg_push_narrowed(L, rises, axis, at, 1);
+        parts[count++] = push_quotient(L, rise, distances ? lg_push_narrowed(L, distances, axis, at, 1) : h);
     }
     lg_push_joined(L, axis, count, parts);
     lua_replace(L, base + 1);
@@ -254,7 +248,7 @@ static int trapezoid(lua_State *L)
         if (x->ndim == 1) push_along(L, 2, y, axis);
         width = push_differences(L, x->ndim == 1 ? lua_gettop(L) : 2, axis);
     }
-    int behind = push_part(L, 1, axis, n - rest, rest), before = push_part(L, 1, axis, 0, rest);
+    int behind = lg_push_narrowed(L, 1, axis, n - rest, rest), before = lg_push_narrowed(L, 1, axis, 0, rest);
     int both = lg_step(L, "add", "vv", behind, before);
     int areas = lg_step(L, "mul", "vv", lg_step(L, "div", "vi", both, (int64_t)2), width);
     lg_step(L, "sum", "vi", areas, (int64_t)axis + 1);
@@ -369,8 +363,8 @@ static int unwrap(lua_State *L)
         small = lg_step(L, "lt", "vn", lg_step(L, "abs", "v", jump), least);
     change = lg_step(L, "where", "viv", small, (int64_t)0, change);
     int sums = lg_step(L, "cumsum", "vi", change, (int64_t)axis + 1);
-    int parts[2] = {push_part(L, 1, axis, 0, 1),
-                    lg_step(L, "add", "vv", push_part(L, 1, axis, 1, a->shape[axis] - 1), sums)};
+    int parts[2] = {lg_push_narrowed(L, 1, axis, 0, 1),
+                    lg_step(L, "add", "vv", lg_push_narrowed(L, 1, axis, 1, a->shape[axis] - 1), sums)};
     lg_push_joined(L, axis, 2, parts);
     return 1;
 }

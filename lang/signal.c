@@ -272,21 +272,16 @@ static int push_steady(lua_State *L, const struct sections *s, const struct rt_a
     return lg_step(L, "reshape", "vv", flat, lua_gettop(L));
 }
 
-static int push_part(lua_State *L, int x, int axis, int64_t start, int64_t count)
-{
-    return lg_step(L, "narrow", "viii", x, (int64_t)axis + 1, start + 1, count);
-}
-
 /* Pushes x between so many elements that go on at both ends as they come from there, turned about the end: what has a
  * slope keeps it. */
 static int push_extended(lua_State *L, int x, int axis, int64_t count)
 {
     int64_t n = lg_form(L, x)->shape[axis], along = axis + 1;
     if (count == 0) return x;
-    int before = lg_step(L, "flip", "vi", push_part(L, x, axis, 1, count), along);
-    int after = lg_step(L, "flip", "vi", push_part(L, x, axis, n - 1 - count, count), along);
-    int first = lg_step(L, "mul", "vi", push_part(L, x, axis, 0, 1), (int64_t)2);
-    int last = lg_step(L, "mul", "vi", push_part(L, x, axis, n - 1, 1), (int64_t)2);
+    int before = lg_step(L, "flip", "vi", lg_push_narrowed(L, x, axis, 1, count), along);
+    int after = lg_step(L, "flip", "vi", lg_push_narrowed(L, x, axis, n - 1 - count, count), along);
+    int first = lg_step(L, "mul", "vi", lg_push_narrowed(L, x, axis, 0, 1), (int64_t)2);
+    int last = lg_step(L, "mul", "vi", lg_push_narrowed(L, x, axis, n - 1, 1), (int64_t)2);
     int left = lg_step(L, "sub", "vv", first, before), right = lg_step(L, "sub", "vv", last, after);
     return lg_push_joined(L, axis, 3, (int[]){left, x, right});
 }
@@ -294,7 +289,7 @@ static int push_extended(lua_State *L, int x, int axis, int64_t count)
 /* Pushes x filtered from the state that its first element would have left for ever, backwards. */
 static int push_turned(lua_State *L, const struct sections *s, int x, int axis, int steady)
 {
-    int first = lg_step(L, "unsqueeze", "vi", push_part(L, x, axis, 0, 1), (int64_t)1);
+    int first = lg_step(L, "unsqueeze", "vi", lg_push_narrowed(L, x, axis, 0, 1), (int64_t)1);
     int states = lg_step(L, "mul", "vv", steady, first);
     lg_check_array(L, states);
     return lg_step(L, "flip", "vi", push_filtered(L, s, x, axis, states), (int64_t)axis + 1);
@@ -319,7 +314,8 @@ static int sosfiltfilt(lua_State *L)
     int steady = push_steady(L, &s, x, axis), wide = lg_step(L, "to", "vs", 2, "float64");
     int y = push_turned(L, &s, push_extended(L, wide, axis, length), axis, steady);
     y = push_turned(L, &s, y, axis, steady);
-    lg_step(L, "to", "vs", lg_step(L, "clone", "v", push_part(L, y, axis, length, n)), rt_dtypes[lg_floating(x)].name);
+    lg_step(L, "to", "vs", lg_step(L, "clone", "v", lg_push_narrowed(L, y, axis, length, n)),
+            rt_dtypes[lg_floating(x)].name);
     return 1;
 }
 

@@ -173,6 +173,17 @@ int lg_end_reduction(lua_State *L, int idx, const struct rt_array *a, const stru
     return 1;
 }
 
+int lg_push_reshaped(lua_State *L, int idx, int ndim, const int64_t *shape)
+{
+    lg_push_shape(L, ndim, shape);
+    return lg_step(L, "reshape", "vv", idx, lua_gettop(L));
+}
+
+int lg_push_narrowed(lua_State *L, int idx, int axis, int64_t start, int64_t count)
+{
+    return lg_step(L, "narrow", "viii", idx, (int64_t)axis + 1, start + 1, count);
+}
+
 int lg_push_joined(lua_State *L, int axis, int count, const int *parts)
 {
     lua_createtable(L, count, 0);

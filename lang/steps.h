@@ -44,6 +44,13 @@ enum rt_dtype lg_floating(const struct rt_array *a);
 struct lg_reduction;
 int lg_end_reduction(lua_State *L, int idx, const struct rt_array *a, const struct lg_reduction *r);
 
+/* Pushes the array at a stack index with another shape of as many elements, and returns where that is. */
+int lg_push_reshaped(lua_State *L, int idx, int ndim, const int64_t *shape);
+
+/* Pushes `count` elements of an axis (from 0) of the array at idx, from `start`, from 0 too; returns where these are.
+ */
+int lg_push_narrowed(lua_State *L, int idx, int axis, int64_t start, int64_t count);
+
 /* Pushes the list of the values at so many stack indices, and then what gpu.concatenate makes of it along the axis
  * (from 0) in its place. Returns where that is. */
 int lg_push_joined(lua_State *L, int axis, int count, const int *parts);

@@ -162,6 +162,41 @@ for _, device in ipairs(t.devices()) do
   end)
 end
 
+-- The windows one by one.
+local function pooled(x, m, mean)
+  local n, parts = x.shape[2], {}
+  for i = 0, m - 1 do
+    local first, last = i * n // m, ((i + 1) * n + m - 1) // m
+    local window = x[{ {}, { first + 1, last } }]
+    parts[i + 1] = (mean and window:mean(2, true) or window:max(2, true))
+  end
+  return gpu.concatenate(parts, 2)
+end
+
+t.every("windows of adaptive pools of all lengths", function(device)
+  gpu.seed(8)
+  for n = 1, 12 do
+    local x = gpu.rand(2, n, "float64", device)
+    for m = 1, 14 do
+      local what = n .. " to " .. m
+      assert(x:adaptive_max_pool1d(m):equal(pooled(x, m, false)), what)
+      assert(x:adaptive_avg_pool1d(m):allclose(pooled(x, m, true), 1e-12, 0), what)
+    end
+  end
+end)
+
+t.test("windows of adaptive pools are no Lua values", function()
+  local x = gpu.ones(1, 3)
+  collectgarbage()
+  collectgarbage("stop")
+  local before = collectgarbage("count")
+  local sum = x:adaptive_avg_pool1d(100000):sum()
+  local made = collectgarbage("count") - before
+  collectgarbage("restart")
+  t.eq(sum, 100000.0)
+  assert(made < 1000, made .. " KiB")
+end)
+
 t.test("sizes of adaptive pools", function()
   local x = gpu.ones(2, 3, 4)
   t.eq(gpu.adaptive_avg_pool1d(x:to("float16"), 3).dtype, "float16")

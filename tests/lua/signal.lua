@@ -46,6 +46,13 @@ for _, device in ipairs { "cpu", "simt" } do
     t.eq(gpu.istft(gpu.stft(gpu.array({ 5 }, device), 1), 1):item(), 5.0)
     t.same(gpu.istft(gpu.stft(gpu.ones(8, device), { n = 4, step = 4, center = false }), { n = 4, step = 4, center = false }):totable(),
       { 0, 1, 1, 1, 0, 1, 1, 1 }) -- which the window begins with nothing of
+    for _, scale in ipairs({ 1e-6, 1e6 }) do -- what a window is, not how great
+      local frames = { n = 16, window = gpu.ones(16, "float64", device) * scale }
+      local signal = gpu.range(100, "float64", device)
+      assert(gpu.istft(gpu.stft(signal, frames), frames):allclose(signal))
+    end
+    local half = { n = 4, step = 4, window = gpu.array({ 0, 1, 1, 0 }, device) * 1e-6, center = false }
+    t.same((gpu.istft(gpu.stft(gpu.ones(8, device), half), half) * 16):round():totable(), { 0, 16, 16, 0, 0, 16, 16, 0 })
     local f, p = gpu.welch(gpu.ones(1, device))
     t.eq(f:item() + p:item(), 0.0)
     t.eq(#gpu.firwin(1, 0.5), 1)

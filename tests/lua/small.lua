@@ -43,7 +43,8 @@ local function each_array(device, shapes, f)
   end
 end
 
-local SHAPES = { { 1 }, { 2 }, { 3 }, { 17 }, { 1000 }, { 1024 }, { 1025 }, { 10, 100 }, { 100, 10 }, { 1, 9 }, { 3, 4, 5 } }
+local SHAPES = { { 1 }, { 2 }, { 3 }, { 17 }, { 1000 }, { 1024 }, { 1025 }, { 2048 }, { 2049 }, { 10, 100 }, { 100, 10 }, { 1, 9 },
+  { 2, 1024 }, { 1024, 2 }, { 3, 4, 5 } }
 
 t.every("statistics of what is there", function(device)
   each_array(device, SHAPES, function(x, what)
@@ -82,7 +83,7 @@ t.every("softmax and its logarithm", function(device)
 end)
 
 t.every("neighbours", function(device)
-  each_array(device, { { 1 }, { 2 }, { 3 }, { 17 }, { 1000 }, { 1024 }, { 1025 }, { 3, 5 } }, function(x, what)
+  each_array(device, { { 1 }, { 2 }, { 3 }, { 17 }, { 1000 }, { 1024 }, { 1025 }, { 2047 }, { 2048 }, { 2049 }, { 3, 5 } }, function(x, what)
     for _, name in ipairs({ "diff", "gradient", "trapezoid" }) do
       if name == "gradient" and x.size == 1 then break end
       same(function(v) return (v[name](v)) end, x, what .. " " .. name)
@@ -269,3 +270,19 @@ t.every("interp gives what its steps give", function(device)
     end
   end
 end)
+
+-- A key for each of so many points is too much for a number.
+t.every("interp of one value among many points", function(device)
+  gpu.seed(7)
+  for _, n in ipairs({ 8191, 8192, 8196, 20000 }) do
+    local xs = (gpu.rand(n, "float64", device) * 10):sort()
+    local ys = gpu.rand(n, "float64", device)
+    for _, v in ipairs({ -1, 0.3, 5, 11, nan }) do
+      local x = gpu.array({ v }, "float64", device)
+      t.eq(bits(x:interp(xs, ys)), bits(lines(x, xs, ys)), n)
+      t.eq(bits(gpu.interp(v, xs, ys)), bits(lines(x, xs, ys)[1]), n)
+    end
+  end
+end)
+
+t.done()

@@ -142,6 +142,36 @@ static int compare_64(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* What is not made for few values among many points, and where a key's number has no room. */
+TEST(interp_of_few_values_makes_no_keys)
+{
+    const int64_t one = 1, many = 1 << 14, short_ = 1 << 13;
+    ARRAYS x = test_array(RT_FLOAT64, 1, &many, 3, false), y = test_array(RT_FLOAT64, 1, &many, 4, false);
+    ARRAYS value = test_array(RT_FLOAT64, 1, &one, 5, false), point = test_array(RT_FLOAT64, 1, &one, 6, false);
+    ARRAYS few = test_array(RT_FLOAT64, 1, &short_, 3, false), out = {0};
+    FAILS(RT_UNSUPPORTED, "too many points", kn_interp(&value, &x, &y, 0, 0, &out, e));
+    CHECK_INT(kn_interp(&x, &x, &y, 0, 0, &out, NULL), RT_OK);
+    rt_array_release(&out);
+    CHECK_INT(kn_interp(&value, &few, &few, 0, 0, &out, NULL), RT_OK);
+    rt_array_release(&out);
+    point.shape[0] = (int64_t)INT32_MAX + 1;
+    point.strides[0] = 0;
+    FAILS(RT_UNSUPPORTED, "too many points", kn_interp(&point, &point, &point, 0, 0, &out, e));
+    CHECK(out.storage == NULL);
+}
+
+/* Truth values take a byte each of the room for what a small array's statistic computes, and NaN is looked for once. */
+TEST(variance_without_nan_of_a_small_array)
+{
+    const int64_t n = 1024;
+    const struct kn_statistic s = {KN_NANDEVIATION, KN_SUM, KN_ALL_AXES, 1};
+    ARRAYS a = test_array(RT_FLOAT64, 1, &n, 3, false);
+    enum rt_dtype t;
+    double value;
+    CHECK(kn_small_statistic(&s, &a, &t, &value));
+    CHECK_INT(t, RT_FLOAT64);
+}
+
 #define MOST 4097
 /* All lengths that are sorted in registers, and longer ones; few and many different keys, the greatest among them, and
  * keys that rise or fall already. */
