@@ -523,7 +523,10 @@ static bool is_python_block(const char *code, size_t length)
     lg_lexer_init(&x, code, length);
     if (memchr(code, '\n', length) || !lg_lexer_code(&x, &t)) return false;
     if (t.keyword != LG_FOR && t.keyword != LG_WHILE && t.keyword != LG_IF) return false;
-    while (lg_lexer_code(&x, &t)) last = t;
+    while (lg_lexer_code(&x, &t)) {
+        if (t.keyword == LG_THEN || t.keyword == LG_DO) return false; /* x: may go on as a call of a method */
+        last = t;
+    }
     return last.kind == LG_TOKEN_OPERATOR && last.end - last.start == 1 && code[last.start] == ':';
 }
 

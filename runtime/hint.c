@@ -88,22 +88,40 @@ static const char *const cuda_names[] = {"threadIdx",
                                          "unsigned",
                                          "make_float4"};
 
-/* The word of the text, nearest to `name`, that is spelt in `least` letters or fewer otherwise; "" when none is. */
+static bool is_keyword(const char *word)
+{
+    static const char *const keywords[] = {
+        "auto", "bool",    "break",    "case",   "char",     "const",  "continue", "default",  "do",       "double",
+        "else", "enum",    "extern",   "false",  "float",    "for",    "goto",     "if",       "inline",   "int",
+        "long", "return",  "short",    "signed", "sizeof",   "static", "struct",   "switch",   "template", "this",
+        "true", "typedef", "typename", "union",  "unsigned", "using",  "void",     "volatile", "while"};
+    for (size_t k = 0; k < sizeof keywords / sizeof *keywords; k++)
+        if (!strcmp(word, keywords[k])) return true;
+    return false;
+}
+
+/* Whether one becomes the other when two neighbours change places. */
+static bool is_swapped(const char *a, const char *b)
+{
+    while (*a && *a == *b) a++, b++;
+    return a[0] && a[0] == b[1] && a[1] == b[0] && !strcmp(a + 2, b + 2);
+}
+
+/* The word of the text, nearest to `name`, that is spelt in `least` letters or fewer otherwise; "" when none is.
+ * Keywords are near to many names, so that they are meant only where neighbours changed places. */
 static void nearest_word(const char *text, const char *name, int least, char *out, size_t size)
 {
     *out = '\0';
     for (size_t n; *text; text += n ? n : 1) {
         char word[64];
-        if (text[0] == '/' && text[1] == '/') {
-            n = strcspn(text, "\n");
-            continue;
-        }
+        n = rt_comment_or_literal(text);
+        if (n) continue;
         for (n = 0; rt_in_name(text[n]);) n++;
         if (n == 0 || n >= sizeof word) continue;
         memcpy(word, text, n);
         word[n] = '\0';
         int distance = rt_spelling_distance(name, word);
-        if (distance == 0 || distance > least) continue;
+        if (distance == 0 || distance > least || (is_keyword(word) && !is_swapped(name, word))) continue;
         snprintf(out, size, "%s", word);
         least = distance - 1;
     }
@@ -115,7 +133,7 @@ static void find_meant(const char *name, const char *text, char *out, size_t siz
     size_t length = strlen(name);
     int least = length < 3 ? 0 : length < 6 ? 1 : 2;
     nearest_word(text, name, least, out, size);
-    if (*out) least = rt_spelling_distance(name, out);
+    if (*out) least = rt_spelling_distance(name, out) - 1;
     for (size_t k = 0; k < sizeof cuda_names / sizeof *cuda_names; k++) {
         int distance = is_alike(name, cuda_names[k]) ? 0 : rt_spelling_distance(name, cuda_names[k]);
         if (distance > least) continue;

@@ -251,7 +251,7 @@ static void describe(const struct simt_report *r, const struct rt_report *out, c
                  (unsigned long long)r->address);
 }
 
-static const char *past(const struct rt_party *p)
+const char *rt_past_verb(const struct rt_party *p)
 {
     if (!p->access) return "";
     if (frees(p)) return "freed";
@@ -262,7 +262,7 @@ static const char *past(const struct rt_party *p)
 static void describe_bounds(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out,
                             const char *what)
 {
-    const char *verb = past(&out->first);
+    const char *verb = rt_past_verb(&out->first);
     char *text = out->message, block[100];
     size_t size = sizeof out->message;
     if (r->in_heap && r->bytes) {
@@ -311,102 +311,6 @@ static unsigned linear(const struct rt_scene *x, const unsigned t[3])
     return t[0] + b[0] * (t[1] + b[1] * t[2]);
 }
 
-/* Whether a barrier of the block stands between the lines of the kernel's source, so that it orders them but for the
- * loop's next pass. */
-static bool barrier_between(const struct rt_scene *x, const struct rt_party *a, const struct rt_party *b)
-{
-    const struct rt_program *p = x->program;
-    if (!p || strcmp(a->file, p->name) != 0 || strcmp(b->file, p->name) != 0) return false;
-    int low = a->line < b->line ? a->line : b->line, high = a->line + b->line - low;
-    bool loops = false, barrier = false;
-    const char *s = p->text;
-    for (int line = p->first_line; line < high && *s; line++) {
-        size_t n = strcspn(s, "\n");
-        const char *comment = memmem(s, n, "//", 2);
-        size_t code = comment ? (size_t)(comment - s) : n;
-        loops |= line <= low && (memmem(s, code, "for", 3) || memmem(s, code, "while", 5));
-        barrier |= line > low && memmem(s, code, "__syncthreads", 13);
-        s += n + (s[n] == '\n');
-    }
-    return loops && barrier;
-}
-
-static void describe_race(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out,
-                          const char *what)
-{
-    const struct rt_party *a = &out->first, *b = &out->other;
-    if (r->under_way) {
-        static const char *const hints[] = {
-            [UNDER_WAY_COPY] =
-                "cp.async is under way until its thread waits: __pipeline_wait_prior() or "
-                "cp.async.wait_group is missing, with __syncthreads() behind it where other threads read",
-            [UNDER_WAY_FETCH] =
-                "cp.async reads its source until its thread waits: who writes there must come behind "
-                "__pipeline_wait_prior() or cp.async.wait_group, with __syncthreads() between where it is another thread",
-            [UNDER_WAY_BULK] =
-                "cp.async.bulk (st.async, red.async) is under way until the phase of its mbarrier is over: let each thread wait "
-                "for it (mbarrier.try_wait), or one, with __syncthreads() behind it; who copies to a "
-                "place again must come behind its readers",
-            [UNDER_WAY_SOURCE] = "cp.async.bulk reads its source until it is waited for: cp.async.bulk.wait_group.read "
-                                 "in the thread that began it is missing, with __syncthreads() behind it where other "
-                                 "threads write",
-            [UNDER_WAY_LOAD] =
-                "cp.async.bulk reads its source until the phase of its mbarrier is over: who writes there "
-                "must have waited for it (mbarrier.try_wait), or come behind __syncthreads() with one that has",
-            [UNDER_WAY_STORE] =
-                "cp.async.bulk writes to global memory until it is waited for: cp.async.bulk.wait_group "
-                "(without .read) in the thread that began it is missing, with __syncthreads() behind "
-                "it where other threads read"};
-        bool reads =
-            r->under_way == UNDER_WAY_SOURCE || r->under_way == UNDER_WAY_LOAD || r->under_way == UNDER_WAY_FETCH;
-        snprintf(out->message, sizeof out->message, "%s %s in line %d while the copy begun here may still %s it", what,
-                 past(b), b->line, reads ? "read" : "write");
-        snprintf(out->hint, sizeof out->hint, "%s", hints[r->under_way]);
-        return;
-    }
-    bool one_line = a->line == b->line && !strcmp(a->file, b->file);
-    char lines[80] = "";
-    if (!one_line && a->line < b->line) snprintf(lines, sizeof lines, " between lines %d and %d", a->line, b->line);
-    if (!one_line && a->line > b->line) snprintf(lines, sizeof lines, " between lines %d and %d", b->line, a->line);
-    if (!one_line && barrier_between(x, a, b)) {
-        int low = a->line < b->line ? a->line : b->line;
-        snprintf(lines, sizeof lines, " behind line %d, before the loop comes to line %d again",
-                 a->line + b->line - low, low);
-    }
-    if (one_line && a->access == b->access)
-        snprintf(out->message, sizeof out->message, "%s %s by several threads, with nothing that orders them", what,
-                 past(a));
-    else if (one_line)
-        snprintf(out->message, sizeof out->message, "%s %s and %s by different threads, with nothing that orders them",
-                 what, past(a), past(b));
-    else
-        snprintf(out->message, sizeof out->message,
-                 "%s %s here and %s in line %d by another thread, with nothing that "
-                 "orders them",
-                 what, past(a), past(b), b->line);
-    if (one_line && strcmp(a->access, b->access) == 0)
-        snprintf(out->hint, sizeof out->hint, "let one thread write, or use an atomic function such as atomicAdd");
-    else if (r->in_cluster)
-        snprintf(out->hint, sizeof out->hint,
-                 "blocks of a cluster meet at cluster.sync() (barrier.cluster.arrive and .wait), which is missing%s",
-                 one_line ? " between reading and writing" : lines);
-    else if (r->across_blocks)
-        snprintf(out->hint, sizeof out->hint,
-                 "blocks are not ordered: use atomic functions (with __threadfence() for what goes with them), or two "
-                 "launches");
-    else if (one_line)
-        snprintf(out->hint, sizeof out->hint,
-                 "%s is missing between reading and writing; where threads update the same element, use an atomic "
-                 "function such as atomicAdd",
-                 r->across_warps ? "__syncthreads()" : "__syncwarp()");
-    else if (!r->across_warps)
-        snprintf(out->hint, sizeof out->hint, "lanes of a warp are not in step: __syncwarp() is missing%s", lines);
-    else
-        snprintf(out->hint, sizeof out->hint, "__syncthreads() is missing%s%s", lines,
-                 r->space == PTX_GLOBAL ? "; threads of several blocks are ordered by atomic functions or two launches"
-                                        : "");
-}
-
 static void describe_barrier(const struct simt_report *r, struct rt_report *out)
 {
     if (r->exited)
@@ -440,7 +344,7 @@ static void describe_lane(const struct rt_scene *x, const struct simt_report *r,
 
 static void describe_freed(const struct simt_report *r, struct rt_report *out, const char *what)
 {
-    const char *verb = past(&out->first);
+    const char *verb = rt_past_verb(&out->first);
     if (r->has_other)
         snprintf(out->message, sizeof out->message, "%s %s after it was freed in line %d", what, verb, out->other.line);
     else if (r->bytes)
@@ -477,7 +381,7 @@ static void describe_free(const struct simt_report *r, struct rt_report *out)
 
 static void describe_absent(const struct simt_report *r, struct rt_report *out, const char *what)
 {
-    const char *verb = past(&out->first);
+    const char *verb = rt_past_verb(&out->first);
     if (r->exited) {
         snprintf(out->message, sizeof out->message,
                  "%s of another block %s here, which may have ended in line %d by then", what, verb, out->other.line);
@@ -499,12 +403,12 @@ static void describe_report(const struct rt_scene *x, const struct simt_report *
     case CHECK_BOUNDS: describe_bounds(x, r, out, what); break;
     case CHECK_ALIGNMENT:
         snprintf(out->message, sizeof out->message, "%u bytes %s at %s, whose address is not a multiple of %u", r->size,
-                 past(&out->first), what, r->size);
+                 rt_past_verb(&out->first), what, r->size);
         break;
     case CHECK_FREED: describe_freed(r, out, what); break;
     case CHECK_FREE: describe_free(r, out); break;
     case CHECK_UNWRITTEN: snprintf(out->message, sizeof out->message, "%s read, but never written", what); break;
-    case CHECK_RACE: describe_race(x, r, out, what); break;
+    case CHECK_RACE: rt_describe_race(x, r, out, what); break;
     case CHECK_ABSENT: describe_absent(r, out, what); break;
     case CHECK_BARRIER: describe_barrier(r, out); break;
     case CHECK_LANE: describe_lane(x, r, out); break;

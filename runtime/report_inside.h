@@ -10,4 +10,10 @@
  * to what is at fault when the line has it from there on; without, in a kernel of one line, nowhere. */
 void rt_aim_caret(const char *kernel, const struct simt_report *r, const char *name, struct rt_party *p);
 
+/* "read", "written", "updated by an atomic": what the party did to the place. */
+const char *rt_past_verb(const struct rt_party *p);
+
+/* Fills the message and the hint of a race; `what` names the place. */
+void rt_describe_race(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out, const char *what);
+
 #endif

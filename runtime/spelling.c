@@ -2,6 +2,19 @@
 
 #include <string.h>
 
+size_t rt_comment_or_literal(const char *code)
+{
+    size_t n = 1;
+    if (code[0] == '/' && code[1] == '/') return strcspn(code, "\n");
+    if (code[0] == '/' && code[1] == '*') {
+        const char *end = strstr(code + 2, "*/");
+        return end ? (size_t)(end + 2 - code) : strlen(code);
+    }
+    if (code[0] != '"' && code[0] != '\'') return 0;
+    while (code[n] && code[n] != code[0] && code[n] != '\n') n += code[n] == '\\' && code[n + 1] ? 2 : 1;
+    return n + (code[n] == code[0]);
+}
+
 int rt_spelling_distance(const char *a, const char *b)
 {
     enum { LIMIT = 24 };

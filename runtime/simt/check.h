@@ -61,6 +61,7 @@ struct simt_report {
     struct simt_party first, other;
     bool has_other;                   /* other is filled */
     bool across_warps, across_blocks; /* CHECK_RACE: seen between threads of different ones */
+    bool in_grid;                     /* CHECK_RACE: the launch has several blocks */
     enum simt_under_way under_way;    /* CHECK_RACE: the first is a copy that the other thread has not waited for */
     bool in_cluster;                  /* of shared memory that blocks of a cluster touch */
     bool exited;             /* CHECK_BARRIER: the other thread has ended, at its line; CHECK_ABSENT: a block */

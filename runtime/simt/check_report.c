@@ -180,6 +180,8 @@ static void note_distance(const struct simt_check *c, struct simt_report *r)
         const unsigned *t = k ? r->other.thread : r->first.thread;
         warp[k] = (t[0] + size[0] * (t[1] + (uint64_t)size[1] * t[2])) / SIMT_WARP;
     }
+    const unsigned *grid = c->launch->grid;
+    r->in_grid = grid[0] > 1 || grid[1] > 1 || grid[2] > 1;
     r->across_blocks = compare(r->first.block, r->other.block) != 0;
     r->across_warps = r->across_blocks || warp[0] != warp[1];
 }
@@ -306,6 +308,35 @@ static void join_updates(struct simt_check *c)
         }
 }
 
+/* Whether the lines between the parties of two races have any in common. */
+static bool lines_meet(const struct simt_report *a, const struct simt_report *b)
+{
+    const struct simt_party *p[2][2] = {{&a->first, &a->other}, {&b->first, &b->other}};
+    int low[2], high[2];
+    for (int k = 0; k < 2; k++) {
+        if (p[k][0]->file != a->first.file || p[k][1]->file != a->first.file) return false;
+        low[k] = p[k][0]->line < p[k][1]->line ? p[k][0]->line : p[k][1]->line;
+        high[k] = p[k][0]->line + p[k][1]->line - low[k];
+    }
+    return low[0] <= high[1] && low[1] <= high[0];
+}
+
+/* Where a barrier of the block is missing for one variable, it is for another whose threads happen to be of one warp.
+ */
+static void share_barriers(struct simt_check *c)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t k = 0; k < c->report_count; k++)
+            for (size_t j = 0; j < c->report_count; j++) {
+                struct simt_report *r = &c->reports[k], *o = &c->reports[j];
+                if (r->kind != CHECK_RACE || r->across_warps || o->kind != CHECK_RACE || !o->across_warps) continue;
+                if (r->space != o->space || !lines_meet(r, o)) continue;
+                r->across_warps = more = true;
+            }
+    }
+}
+
 static void drop_joined(struct simt_check *c)
 {
     size_t kept = 0;
@@ -319,6 +350,7 @@ const struct simt_report *simt_check_reports(struct simt_check *c, size_t *count
     join_writes(c);
     join_updates(c);
     drop_joined(c);
+    share_barriers(c);
     qsort(c->reports, c->report_count, sizeof *c->reports, by_line);
     for (size_t k = c->report_count; k-- > 0;)
         if (is_from_race(c, &c->reports[k]))

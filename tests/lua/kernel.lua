@@ -224,6 +224,13 @@ t.test("names that CUDA C has otherwise", function()
     t.raises({ "error: ", "\n  hint: ", hint }, gpu.kernel, { "__global__ void k() { " .. said .. " }", chunk = "here" })
   end
   t.raises("hint: in Lua ]] ends the string, in x[y[i]] too", gpu.kernel, "__global__ void k(float *x, int *i) {\n  x[i[0")
+  t.raises("did you mean syncwidth?", gpu.kernel, "__global__ void k(int syncwidth) { int n = syncwidht; }")
+  t.raises("did you mean fmaxg?", gpu.kernel, "__global__ void k(float fmaxg) { fmaxg = fmaxh; }") -- as near as fmaxf
+  t.raises("did you mean while?", gpu.kernel, "__global__ void k() { while (0) { } int n = whiel; }")
+  for _, source in ipairs { "int n = ind;", "int n = thh; /* tth */", 'printf("tth"); int n = thh;' } do
+    local e = t.raises("is undefined", gpu.kernel, "__global__ void k() { " .. source .. " }")
+    assert(not e:find("hint"), e)
+  end
   local e = t.raises('"ttt" is undefined', gpu.kernel, "__global__ void k() { ttt = 3; }")
   assert(not e:find("hint"))
   t.raises("expects an int32 array, got float32", gpu.kernel("__global__ void k(int *x) { }")(1, 1), gpu.ones(3, { device = device }))

@@ -6,7 +6,7 @@ local reports = assert(loadfile("tests/simt/shared/reports.lua"))(t)
 
 local block_hint = "blocks are not ordered: use atomic functions (with __threadfence() for what goes with them), or two launches"
 local function hint_between(a, b)
-  return ("__syncthreads() is missing between lines %d and %d; threads of several blocks are ordered by atomic functions or two launches"):format(a, b)
+  return ("__syncthreads() is missing between lines %d and %d"):format(a, b)
 end
 
 local function checked(parameters, source, grid, block, ...)

@@ -69,6 +69,7 @@ TEST(completeness)
         {"end", LG_INVALID, 0},
         {"for i in range(3):", LG_INVALID, 0},
         {"while x < 3: ", LG_INVALID, 0},
+        {"if x then y:", LG_INCOMPLETE, 2},
         {"for i in f:\n  g()", LG_INCOMPLETE, 0},
         {"local x <const> = 5\nx", LG_COMPLETE, 0},
         {"function f(a)", LG_INCOMPLETE, 2},

@@ -1,0 +1,162 @@
+/* What a report says of a race, and what to do about it. */
+#include <stdio.h>
+#include <string.h>
+#include "runtime/module.h"
+#include "runtime/report_inside.h"
+#include "runtime/spelling.h"
+
+/* A walk through C code, word by word and sign by sign, without comments and literals. */
+struct walk {
+    const char *at, *line_start;
+    int line;
+    size_t bytes; /* of the word or sign at `at` */
+};
+
+static bool walk_on(struct walk *w)
+{
+    const char *end = w->at + w->bytes;
+    for (;;) {
+        for (; w->at < end; w->at++)
+            if (*w->at == '\n') w->line++, w->line_start = w->at + 1;
+        size_t passed = rt_comment_or_literal(end);
+        if (!passed) passed = strspn(end, " \t\r\n");
+        if (!passed) break;
+        end += passed;
+    }
+    for (w->bytes = 0; rt_in_name(w->at[w->bytes]);) w->bytes++;
+    if (!w->bytes) w->bytes = *w->at != '\0';
+    return w->bytes > 0;
+}
+
+static bool walk_is(const struct walk *w, const char *word)
+{
+    return strlen(word) == w->bytes && !memcmp(w->at, word, w->bytes);
+}
+
+/* Follows the outermost loop in braces that begins up to line `last`: *loop is the depth of its braces, 0 outside. */
+struct nesting {
+    int depth, loop, parens;
+    bool heading; /* behind "for", "while" or "do": the next brace outside of parentheses is the loop's */
+};
+
+static void nest(struct nesting *n, const struct walk *w, int last)
+{
+    bool head = walk_is(w, "for") || walk_is(w, "while") || walk_is(w, "do");
+    n->parens += walk_is(w, "(") - walk_is(w, ")");
+    if (walk_is(w, "{")) {
+        n->depth++;
+        if (n->heading && !n->parens && !n->loop && w->line <= last) n->loop = n->depth;
+    } else if (walk_is(w, "}")) {
+        if (n->loop == n->depth) n->loop = 0;
+        n->depth--;
+    }
+    if (head)
+        n->heading = true;
+    else if (!n->parens && !walk_is(w, ")"))
+        n->heading = false;
+}
+
+/* Whether a barrier of the block stands between the two in the kernel's source, in a loop around both, so that it orders
+ * them but for the loop's next pass. One behind an `if` in its line doesn't count. */
+static bool barrier_between(const struct rt_scene *x, const struct rt_party *a, const struct rt_party *b)
+{
+    const struct rt_program *p = x->program;
+    if (!p || strcmp(a->file, p->name) != 0 || strcmp(b->file, p->name) != 0) return false;
+    const struct rt_party *low = a->line < b->line ? a : b, *high = low == a ? b : a;
+    struct walk w = {p->text, p->text, p->first_line, 0};
+    struct nesting n = {0};
+    bool barrier = false;
+    int condition = -1; /* the line of the last `if` */
+    while (walk_on(&w) && w.line <= high->line) {
+        int column = (int)(w.at - w.line_start) + 1;
+        if (w.line == high->line && column >= high->column) break;
+        nest(&n, &w, low->line);
+        if (walk_is(&w, "if")) condition = w.line;
+        bool behind = w.line > low->line || (w.line == low->line && low->column && column > low->column);
+        barrier |= behind && w.line != condition && w.bytes >= 13 && !memcmp(w.at, "__syncthreads", 13);
+    }
+    return n.loop && barrier;
+}
+
+/* What to do about a race; `where` says where a barrier would stand. */
+static void advise_race(const struct simt_report *r, struct rt_report *out, bool one_line, const char *where)
+{
+    const char *barrier = r->across_warps ? "__syncthreads()" : "__syncwarp()";
+    if (one_line && strcmp(out->first.access, out->other.access) == 0)
+        snprintf(out->hint, sizeof out->hint, "let one thread write, or use an atomic function such as atomicAdd");
+    else if (r->in_cluster)
+        snprintf(out->hint, sizeof out->hint,
+                 "blocks of a cluster meet at cluster.sync() (barrier.cluster.arrive and .wait), which is missing%s",
+                 where);
+    else if (r->across_blocks)
+        snprintf(out->hint, sizeof out->hint,
+                 "blocks are not ordered: use atomic functions (with __threadfence() for what goes with them), or two "
+                 "launches");
+    else if (r->space == PTX_GLOBAL && r->in_grid)
+        snprintf(out->hint, sizeof out->hint,
+                 "threads of several blocks are ordered by atomic functions or two launches; where only threads of one "
+                 "block meet, __syncthreads() is missing%s",
+                 where);
+    else if (one_line)
+        snprintf(out->hint, sizeof out->hint,
+                 "%s is missing%s; where threads update the same element, use an atomic function such as atomicAdd",
+                 barrier, where);
+    else
+        snprintf(out->hint, sizeof out->hint, "%s%s is missing%s",
+                 r->across_warps ? "" : "lanes of a warp are not in step: ", barrier, where);
+}
+
+void rt_describe_race(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out, const char *what)
+{
+    const struct rt_party *a = &out->first, *b = &out->other;
+    if (r->under_way) {
+        static const char *const hints[] = {
+            [UNDER_WAY_COPY] =
+                "cp.async is under way until its thread waits: __pipeline_wait_prior() or "
+                "cp.async.wait_group is missing, with __syncthreads() behind it where other threads read",
+            [UNDER_WAY_FETCH] =
+                "cp.async reads its source until its thread waits: who writes there must come behind "
+                "__pipeline_wait_prior() or cp.async.wait_group, with __syncthreads() between where it is another thread",
+            [UNDER_WAY_BULK] =
+                "cp.async.bulk (st.async, red.async) is under way until the phase of its mbarrier is over: let each thread wait "
+                "for it (mbarrier.try_wait), or one, with __syncthreads() behind it; who copies to a "
+                "place again must come behind its readers",
+            [UNDER_WAY_SOURCE] = "cp.async.bulk reads its source until it is waited for: cp.async.bulk.wait_group.read "
+                                 "in the thread that began it is missing, with __syncthreads() behind it where other "
+                                 "threads write",
+            [UNDER_WAY_LOAD] =
+                "cp.async.bulk reads its source until the phase of its mbarrier is over: who writes there "
+                "must have waited for it (mbarrier.try_wait), or come behind __syncthreads() with one that has",
+            [UNDER_WAY_STORE] =
+                "cp.async.bulk writes to global memory until it is waited for: cp.async.bulk.wait_group "
+                "(without .read) in the thread that began it is missing, with __syncthreads() behind "
+                "it where other threads read"};
+        bool reads =
+            r->under_way == UNDER_WAY_SOURCE || r->under_way == UNDER_WAY_LOAD || r->under_way == UNDER_WAY_FETCH;
+        snprintf(out->message, sizeof out->message, "%s %s in line %d while the copy begun here may still %s it", what,
+                 rt_past_verb(b), b->line, reads ? "read" : "write");
+        snprintf(out->hint, sizeof out->hint, "%s", hints[r->under_way]);
+        return;
+    }
+    bool one_line = a->line == b->line && !strcmp(a->file, b->file);
+    char lines[80] = "";
+    if (!one_line && a->line < b->line) snprintf(lines, sizeof lines, " between lines %d and %d", a->line, b->line);
+    if (!one_line && a->line > b->line) snprintf(lines, sizeof lines, " between lines %d and %d", b->line, a->line);
+    if (!one_line && barrier_between(x, a, b)) {
+        int low = a->line < b->line ? a->line : b->line;
+        snprintf(lines, sizeof lines, " behind line %d, before the loop comes to line %d again",
+                 a->line + b->line - low, low);
+    }
+    if (one_line && a->access == b->access)
+        snprintf(out->message, sizeof out->message, "%s %s by several threads, with nothing that orders them", what,
+                 rt_past_verb(a));
+    else if (one_line)
+        snprintf(out->message, sizeof out->message, "%s %s and %s by different threads, with nothing that orders them",
+                 what, rt_past_verb(a), rt_past_verb(b));
+    else
+        snprintf(out->message, sizeof out->message,
+                 "%s %s here and %s in line %d by another thread, with nothing that "
+                 "orders them",
+                 what, rt_past_verb(a), rt_past_verb(b), b->line);
+    advise_race(r, out, one_line, one_line ? " between reading and writing" : lines);
+}

@@ -1,0 +1,50 @@
+-- What a race's hint advises: which barrier, where it belongs, and what orders blocks.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+gpu.device("simt") -- a GPU has no checks
+
+local faulty = assert(loadfile("tests/simt/shared/corners.lua"))(t, gpu)
+
+local function ints(n) return gpu.zeros(n, "int32") end
+
+faulty("a tile whose rows stay in a warp needs the barrier of the other one", [[__global__ void k(const float *a, const float *b, float *c) {
+  __shared__ float As[16][16], Bs[16][16];
+  int tx = threadIdx.x, ty = threadIdx.y;
+  float sum = 0;
+  As[ty][tx] = a[ty * 16 + tx];
+  Bs[ty][tx] = b[ty * 16 + tx];
+  for (int k = 0; k < 16; k++)
+    sum += As[ty][k] * Bs[k][tx];
+  c[ty * 16 + tx] = sum;
+}]], function(k) k(1, { 16, 16 })(gpu.ones(256), gpu.ones(256), gpu.zeros(256)) end,
+  { { kind = "race", line = 5, name = "As", hint = "__syncthreads() is missing between lines 5 and 8" },
+    { kind = "race", line = 6, name = "Bs", hint = "__syncthreads() is missing between lines 6 and 8" } })
+
+local exchange <const> = [[__global__ void k(int *x, int *y) {
+  x[threadIdx.x + 64 * blockIdx.x] = threadIdx.x;
+  y[threadIdx.x + 64 * blockIdx.x] = x[(threadIdx.x ^ 32) + 64 * blockIdx.x];
+}]]
+faulty("global memory in a launch of one block", exchange, function(k) k(1, 64)(ints(64), ints(64)) end,
+  { kind = "race", line = 2, hint = "__syncthreads() is missing between lines 2 and 3" })
+faulty("global memory in a launch of several blocks", exchange, function(k) k(2, 64)(ints(128), ints(128)) end,
+  { kind = "race", line = 2, hint = "threads of several blocks are ordered by atomic functions or two launches; where only threads of one block meet, " ..
+    "__syncthreads() is missing between lines 2 and 3" })
+
+-- s is written in the line with WRITE and read in the one with READ, by 64 threads.
+local function placed(name, body, hint)
+  local text = "__global__ void k(int *out) {\n  __shared__ int s[64];\n  int t = threadIdx.x, sum = 0;\n" ..
+    body:gsub("WRITE", "s[t] = t;"):gsub("READ", "sum += s[63 - t];") .. "\n  out[t] = sum;\n}"
+  faulty(name, text, function(k) k(1, 64)(ints(64)) end, { kind = "race", name = "s", hint = hint })
+end
+
+local again <const> = "__syncthreads() is missing behind line 6, before the loop comes to line 5 again"
+placed("a barrier behind the write in its line", "  for (int p = 0; p < 3; p++) {\n  WRITE __syncthreads();\n  READ\n  }", again)
+placed("a barrier in a comment", "  for (int p = 0; p < 3; p++) {\n  WRITE\n  /* __syncthreads(); */\n  READ\n  }",
+  "__syncthreads() is missing between lines 5 and 7")
+placed("a barrier behind an if", "  for (int p = 0; p < 3; p++) {\n  WRITE\n  if (out[t] == 5) __syncthreads();\n  READ\n  }",
+  "__syncthreads() is missing between lines 5 and 7")
+local never <const> = "  WRITE\n  if (sum == 5)\n  __syncthreads();\n  READ"
+placed("a loop that is closed", "  for (int p = 0; p < 3; p++) { sum++; }\n" .. never, "__syncthreads() is missing between lines 5 and 8")
+placed("a name that ends as a loop's word", "  int before = 0, awhile = before; sum += awhile;\n" .. never, "__syncthreads() is missing between lines 5 and 8")
+
+t.done()
