@@ -28,13 +28,31 @@ static char next(struct expression *x)
 
 /* ---- names ---- */
 
-/* Is what ends at `at` the word define of a directive? */
-static bool behind_define(const char *text, const char *at)
+static const char *before_blanks(const char *text, const char *at)
 {
     while (at > text && (at[-1] == ' ' || at[-1] == '\t')) at--;
-    if (at - text < 7 || memcmp(at - 6, "define", 6) != 0) return false;
-    for (at -= 6; at > text && (at[-1] == ' ' || at[-1] == '\t');) at--;
-    return at > text && at[-1] == '#';
+    return at;
+}
+
+/* Is what ends at `at` the word of a directive, which begins its line? */
+static bool behind_directive(const char *text, const char *at, const char *word)
+{
+    size_t n = strlen(word);
+    at = before_blanks(text, at);
+    if ((size_t)(at - text) <= n || memcmp(at - n, word, n) != 0) return false;
+    at = before_blanks(text, at - n);
+    if (at == text || at[-1] != '#') return false;
+    at = before_blanks(text, at - 1);
+    return at == text || at[-1] == '\n';
+}
+
+/* Does a condition ask whether the name at `at` is defined? Then an option or a header may set it. */
+static bool behind_question(const char *text, const char *at)
+{
+    if (behind_directive(text, at, "ifdef") || behind_directive(text, at, "ifndef")) return true;
+    at = before_blanks(text, at);
+    if (at > text && at[-1] == '(') at = before_blanks(text, at - 1);
+    return at - text >= 7 && memcmp(at - 7, "defined", 7) == 0;
 }
 
 /* Does the statement have const or constexpr in front of `at`? */
@@ -47,32 +65,47 @@ static bool behind_const(const char *text, const char *at)
     return false;
 }
 
-/* Finds the expression that the name stands for; *x keeps its text. */
-static bool find_value(struct expression *x, const char *name, size_t n)
+/* Whether the name at s is set there: by #define, then *macro, or as a constant. *x gets the text of what it stands
+ * for. */
+static bool is_set_at(struct expression *x, const char *s, size_t n, bool *macro)
 {
+    const char *value = s + n;
+    size_t length = 0;
+    *macro = behind_directive(x->text, s, "define") && *value != '(';
+    if (*macro) {
+        length = strcspn(value, "\r\n");
+        for (size_t i = 0; i + 1 < length; i++)
+            if (value[i] == '/' && (value[i + 1] == '/' || value[i + 1] == '*')) length = i;
+    } else {
+        value += strspn(value, " \t");
+        if (*value != '=' || value[1] == '=' || !behind_const(x->text, s)) return false;
+        length = strcspn(++value, ",;");
+    }
+    x->at = value;
+    x->end = value + length;
+    return true;
+}
+
+/* Finds the expression that the name stands for; *x keeps its text. What is set twice, or only where nothing else has
+ * set it, has no value that the text alone tells. */
+static bool find_value(struct expression *x, const char *name, size_t n, bool *macro)
+{
+    bool found = false, other;
+    struct expression second = *x;
     for (const char *s = x->text; (s = strchr(s, *name)); s++) {
         if (strncmp(s, name, n) != 0 || rt_in_name(s[n]) || (s > x->text && rt_in_name(s[-1]))) continue;
-        const char *value = s + n;
-        size_t length = 0;
-        if (behind_define(x->text, s) && *value != '(') {
-            length = strcspn(value, "\r\n");
-            for (size_t i = 0; i + 1 < length; i++)
-                if (value[i] == '/' && (value[i + 1] == '/' || value[i + 1] == '*')) length = i;
-        } else {
-            value += strspn(value, " \t");
-            if (*value != '=' || value[1] == '=' || !behind_const(x->text, s)) continue;
-            length = strcspn(++value, ",;");
-        }
-        x->at = value;
-        x->end = value + length;
-        return true;
+        if (behind_question(x->text, s)) return false;
+        if (!is_set_at(found ? &second : x, s, n, found ? &other : macro)) continue;
+        if (found) return false;
+        found = true;
     }
-    return false;
+    return found;
 }
 
 /* ---- expressions ---- */
 
 static int64_t shifts(struct expression *x);
+static int64_t operand(struct expression *x);
 
 static int64_t fail(struct expression *x)
 {
@@ -80,9 +113,10 @@ static int64_t fail(struct expression *x)
     return 0;
 }
 
-static int64_t whole(struct expression *x)
+/* All of it; a macro is text, whose operators would bind by what surrounds it: one operand, or in brackets. */
+static int64_t whole(struct expression *x, bool macro)
 {
-    int64_t value = shifts(x);
+    int64_t value = macro ? operand(x) : shifts(x);
     if (next(x)) x->failed = true;
     return value;
 }
@@ -92,8 +126,9 @@ static int64_t name_value(struct expression *x)
     const char *name = x->at;
     while (x->at < x->end && rt_in_name(*x->at)) x->at++;
     struct expression value = *x;
-    if (!find_value(&value, name, (size_t)(x->at - name))) return fail(x);
-    int64_t v = whole(&value);
+    bool macro;
+    if (!find_value(&value, name, (size_t)(x->at - name), &macro)) return fail(x);
+    int64_t v = whole(&value, macro);
     x->failed |= value.failed;
     return v;
 }
@@ -172,6 +207,6 @@ uint64_t rt_source_constant(const char *text, const char *expression, size_t len
 {
     int left = MOST_OPERANDS;
     struct expression x = {.text = text, .at = expression, .end = expression + length, .left = &left};
-    int64_t v = whole(&x);
+    int64_t v = whole(&x, false);
     return x.failed || v < 0 ? 0 : (uint64_t)v;
 }

@@ -122,7 +122,9 @@ static void write_out(struct rt_writer *w, const char *data, size_t n)
         const size_t piece = n < PIECE ? n : PIECE;
         rt_lend();
         /* Blocks of the disk, which ext4 would else look for, and write, when the file is renamed over another one:
-         * that takes longer than all the rest. What cannot reserve just writes. */
+         * that takes longer than all the rest. What it costs is that flush: after a power cut within seconds of the
+         * rename, old and new content may both be gone, as where a file is overwritten in place. What cannot reserve
+         * just writes. */
         (void)fallocate(w->handle, FALLOC_FL_KEEP_SIZE, (off_t)w->written, (off_t)piece);
         ssize_t done = write(w->handle, data, piece);
         rt_lend_end();

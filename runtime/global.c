@@ -52,7 +52,7 @@ static bool axes_of(const struct rt_source_variable *v, uint64_t elements, int64
     for (int i = 0; i < v->ndim; i++) {
         if (v->shape[i] > elements || (v->shape[i] == 0 && unknown >= 0)) return false;
         if (v->shape[i] == 0) unknown = i;
-        if (v->shape[i] != 0) known *= v->shape[i];
+        if (v->shape[i] != 0 && __builtin_mul_overflow(known, v->shape[i], &known)) return false;
         shape[i] = (int64_t)v->shape[i];
     }
     if (unknown >= 0) shape[unknown] = (int64_t)(elements / known);

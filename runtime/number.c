@@ -1,5 +1,6 @@
 #define _GNU_SOURCE /* strtod_l */
 #include "runtime/number.h"
+#include <fenv.h>
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
@@ -33,19 +34,31 @@ static bool parse_slowly(const char *text, size_t length, double *v)
     return end == copy + length && length > 0;
 }
 
-/* The float32 that is nearest to the text. A double in the middle of two, which v may be because it was rounded itself,
- * does not say which one that is. */
-static double nearest_single(const char *text, size_t length, double v)
+static int fraction_bits(enum rt_dtype t)
 {
-    const float f = (float)v;
-    const double rest = v - (double)f;
-    if (rest == 0 || !isfinite(f) || length > LONGEST) return v;
-    if (rest != (double)nextafterf(f, rest > 0 ? INFINITY : -INFINITY) - v) return v;
-    char copy[LONGEST + 1];
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    pthread_once(&locale_once, make_locale);
-    return (double)(c_locale ? strtof_l(copy, NULL, c_locale) : strtof(copy, NULL));
+    return t == RT_FLOAT64 ? 52 : t == RT_FLOAT32 ? 23 : t == RT_FLOAT16 ? 10 : 7;
+}
+
+/* A double that rounds to the element of the narrower type t that is nearest to the text. One in the middle of two
+ * elements, which v may be because it was rounded itself, does not say which one that is: there it is the one of its
+ * neighbours around the text's number that is odd. */
+static double for_narrower(const char *text, size_t length, enum rt_dtype t, double v)
+{
+    char element[8];
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    if (bits & (((uint64_t)1 << (51 - fraction_bits(t))) - 1)) return v;
+    rt_store_double(t, element, v);
+    if (rt_load_double(t, element) == v) return v;
+    const int mode = fegetround();
+    double low = v, high = v;
+    fesetround(FE_DOWNWARD);
+    parse_slowly(text, length, &low);
+    fesetround(FE_UPWARD);
+    parse_slowly(text, length, &high);
+    fesetround(mode);
+    memcpy(&bits, &low, sizeof bits);
+    return bits & 1 ? low : high;
 }
 
 /* Few digits and a small power of ten make an exact product or quotient, rounded once. */
@@ -118,7 +131,7 @@ enum rt_number rt_number_parse(const char *text, size_t length, enum rt_dtype t,
             if (result != RT_NUMBER_WRONG) return result;
         }
         if (!parse_float(text, length, &v) && !parse_word(text, length, &v)) return RT_NUMBER_WRONG;
-        if (t == RT_FLOAT32) v = nearest_single(text, length, v);
+        if (kind == 'f' && t != RT_FLOAT64) v = for_narrower(text, length, t, v);
     } else if (is_missing(text, length)) {
         if (kind != 'f') return RT_NUMBER_MISSING;
         v = NAN;
@@ -189,7 +202,7 @@ int rt_number_text(enum rt_dtype t, const void *element, char out[RT_NUMBER_TEXT
     char *at = out;
     if (rt_dtypes[t].kind == 'f') {
         const int width = 8 * rt_dtypes[t].size;
-        const int fraction = t == RT_FLOAT64 ? 52 : t == RT_FLOAT32 ? 23 : t == RT_FLOAT16 ? 10 : 7;
+        const int fraction = fraction_bits(t);
         const uint64_t sign = (uint64_t)1 << (width - 1), infinity = sign - ((uint64_t)1 << fraction);
         uint64_t bits = 0;
         memcpy(&bits, element, rt_dtypes[t].size);

@@ -1,4 +1,3 @@
-#include <ctype.h>
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
@@ -13,6 +12,7 @@
 #include "runtime/memory.h"
 #include "runtime/nvrtc.h"
 #include "runtime/prelude.h"
+#include "runtime/spelling.h"
 
 #define ENTRIES(X)                                                                                                     \
     X(Version)                                                                                                         \
@@ -224,11 +224,6 @@ static enum rt_status compile_with(const struct rt_nvrtc_job *job, const char *c
     return status;
 }
 
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 /* Behind the comment that begins at s; s itself where none does. */
 static const char *after_comment(const char *s)
 {
@@ -254,7 +249,7 @@ static bool names_more(const char *source)
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
             if (strncmp(s, words[i], strlen(words[i])) == 0) return true;
         do s++;
-        while (is_word(s[-1]) && is_word(*s));
+        while (rt_in_name(s[-1]) && rt_in_name(*s));
     }
     return false;
 }

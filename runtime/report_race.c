@@ -56,8 +56,8 @@ static void nest(struct nesting *n, const struct walk *w, int last)
         n->heading = false;
 }
 
-/* Whether a barrier of the block stands between the two in the kernel's source, in a loop around both, so that it orders
- * them but for the loop's next pass. One behind an `if` in its line doesn't count. */
+/* Whether a barrier of the block stands between the two in the kernel's source, in a loop around both, so that it
+ * orders them but for the loop's next pass. One behind an `if` in its line doesn't count. */
 static bool barrier_between(const struct rt_scene *x, const struct rt_party *a, const struct rt_party *b)
 {
     const struct rt_program *p = x->program;

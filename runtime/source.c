@@ -5,6 +5,7 @@
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/signature.h"
+#include "runtime/spelling.h"
 
 struct word { /* a token: an identifier, a number, or one character */
     const char *text;
@@ -19,9 +20,10 @@ struct scan {
     bool line_start; /* nothing but white space on this line so far */
 };
 
+/* A name may have letters of UTF-8, too. */
 static bool is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || (c & 0x80);
+    return rt_in_name(c) || (c & 0x80);
 }
 
 static void step(struct scan *s)

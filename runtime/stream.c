@@ -306,6 +306,22 @@ enum rt_status rt_stream_done(struct rt_device *d, struct rt_stream *s, bool *do
     return *done ? rt_device_check(d, r, e, "looking at a stream") : RT_OK;
 }
 
+static enum rt_status event_alive(const struct rt_event *v, struct rt_error *e)
+{
+    if (v->generation == v->device->generation) return rt_device_enter(v->device, e);
+    return rt_fail(e, RT_DEVICE, "the event was lost when a kernel's fault reset %s; make it anew", v->device->name);
+}
+
+/* Whether the event is something to wait for. */
+static enum rt_status event_waits(const struct rt_event *v, struct rt_error *e)
+{
+    if (!v->in_graph) return event_alive(v, e);
+    return rt_fail(
+        e, RT_INVALID,
+        "the event was recorded in a graph, where it orders the graph's work; what waits for a launch of the "
+        "graph is an event behind g:launch()");
+}
+
 enum rt_status rt_stream_wait(struct rt_device *d, struct rt_stream *s, const struct rt_event *v, struct rt_error *e)
 {
     enum rt_status status = rt_stream_alive(s, e);
@@ -315,6 +331,7 @@ enum rt_status rt_stream_wait(struct rt_device *d, struct rt_stream *s, const st
                        v->device->name);
     if (status == RT_OK && v->generation != v->device->generation)
         status = rt_fail(e, RT_DEVICE, "the event was lost when a kernel's fault reset %s", v->device->name);
+    if (status == RT_OK && !d->recording && v->in_graph) return event_waits(v, e);
     if (status == RT_OK) status = rt_device_enter(d, e);
     if (status != RT_OK || !v->recorded) return status;
     if (d->driver)
@@ -347,31 +364,16 @@ void rt_event_release(struct rt_event *v)
     *v = (struct rt_event){0};
 }
 
-static enum rt_status event_alive(const struct rt_event *v, struct rt_error *e)
-{
-    if (v->generation == v->device->generation) return rt_device_enter(v->device, e);
-    return rt_fail(e, RT_DEVICE, "the event was lost when a kernel's fault reset %s; make it anew", v->device->name);
-}
-
-/* Whether the event is something to wait for. */
-static enum rt_status event_waits(const struct rt_event *v, struct rt_error *e)
-{
-    if (!v->in_graph) return event_alive(v, e);
-    return rt_fail(
-        e, RT_INVALID,
-        "the event was recorded in a graph, where it orders the graph's work; what waits for a launch of the "
-        "graph is an event behind g:launch()");
-}
-
 enum rt_status rt_event_record(struct rt_event *v, struct rt_stream *s, struct rt_error *e)
 {
     struct rt_device *d = v->device;
     enum rt_status status = event_alive(v, e);
     if (status == RT_OK) status = rt_stream_alive(s, e);
+    if (status != RT_OK) return status;
     v->in_graph = d->recording != NULL;
     if (v->in_graph) v->recorded = false;
-    if (v->in_graph) return status;
-    if (status == RT_OK && d->driver)
+    if (v->in_graph) return RT_OK;
+    if (d->driver)
         status = rt_device_check(d, d->driver->EventRecord(v->handle, s ? s->handle : NULL), e, "recording an event");
     if (status != RT_OK) return status;
     v->recorded = true;

@@ -60,12 +60,15 @@ struct rt_stream *rt_stream_enter(struct rt_device *d, struct rt_stream *s);
  * rt_device_synchronize does, and reports faults of earlier kernels. */
 enum rt_status rt_stream_synchronize(struct rt_device *d, struct rt_stream *s, struct rt_error *e);
 enum rt_status rt_stream_done(struct rt_device *d, struct rt_stream *s, bool *done, struct rt_error *e);
-/* What s is given from now on comes behind the event; nothing, when it was never recorded. */
+/* What s is given from now on comes behind the event; nothing, when it was never recorded. RT_INVALID when a graph
+ * recorded it and none is being recorded: no launch of the graph is what it stands for. While a graph is recorded,
+ * which keeps the order of the calls, it does nothing. */
 enum rt_status rt_stream_wait(struct rt_device *d, struct rt_stream *s, const struct rt_event *v, struct rt_error *e);
 
 enum rt_status rt_event_new(struct rt_device *d, struct rt_event *v, struct rt_error *e);
 void rt_event_release(struct rt_event *v); /* all zeros are fine */
-/* Marks the end of what was given to s so far; s is a stream of the event's device. */
+/* Marks the end of what was given to s so far; s is a stream of the event's device. While a graph is recorded the event
+ * becomes the graph's: until it is recorded anew, what waits for it outside, or asks for it, is RT_INVALID. */
 enum rt_status rt_event_record(struct rt_event *v, struct rt_stream *s, struct rt_error *e);
 /* Never recorded, an event is done. */
 enum rt_status rt_event_done(const struct rt_event *v, bool *done, struct rt_error *e);

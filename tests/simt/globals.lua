@@ -181,4 +181,34 @@ t.test("managed variables", function()
   t.eq(out[1], 129)
 end)
 
+local function shape(source, name, options)
+  local a = gpu.kernel(source .. "\n__global__ void none() {}", { name = "none", options = options }):global(name)
+  local sizes = {}
+  for i = 1, #a.shape do sizes[i] = a.shape[i] end
+  return table.concat(sizes, "x")
+end
+
+t.test("a size that an option may set is not taken from the text", function()
+  local guarded = "#ifndef H\n#define H 4\n#endif\n#if !defined(W)\n#define W 16\n#endif\n__device__ float a[H][W];"
+  t.eq(shape(guarded, "a", { "-DH=8", "-DW=8" }), "64")
+  t.eq(shape(guarded, "a"), "64")
+  local either = "#ifdef BIG\n#define R 2\n#else\n#define R 4\n#endif\n__device__ int a[R][sizeof(int)];"
+  t.eq(shape(either, "a"), "16")
+  t.eq(shape(either, "a", { "-DBIG" }), "8")
+  t.eq(shape("/* #define H 4 */ // #define H 4\n__device__ float a[H][sizeof(int)];", "a", { "-DH=8" }), "32")
+  t.eq(shape("__device__ const char s[] = \"//\"; // it's\n#define H 8\n__device__ float a[H][sizeof(int)];", "a"), "8x4")
+end)
+
+t.test("a #define is text", function()
+  t.eq(shape("#define N 1+2\n__device__ int a[N*2][N*2+1];", "a"), "30") -- 5 x 6, not 6 x 7
+  t.eq(shape("#define N (1+2)\n__device__ int a[N*2][sizeof(int)];", "a"), "6x4")
+  t.eq(shape("constexpr int N = 1+2;\n__device__ int a[N*2][sizeof(int)];", "a"), "6x4")
+end)
+
+t.test("sizes whose product no number holds", function()
+  local many = "__device__ char a[N][N][N][N][sizeof(char)];"
+  t.eq(shape("#ifndef N\n#define N 65536\n#endif\n" .. many, "a", { "-DN=16" }), "65536")
+  t.eq(shape("enum { BEFORE = 15, N };\n__device__ int other() { const int N = 65536; return N; }\n" .. many, "a"), "65536")
+end)
+
 t.done()

@@ -104,6 +104,34 @@ TEST(a_float32_is_rounded_once)
     CHECK(v == -16777218);
     CHECK_INT(rt_number_parse("16777217", 8, RT_FLOAT32, &v), RT_NUMBER_OK);
     CHECK(v == 16777216);
+    CHECK_INT(rt_number_parse("340282356779733661637539395458142568447", 39, RT_FLOAT32, &v), RT_NUMBER_OK);
+    CHECK(v == 0x1.fffffep127F); /* as a double it is what is infinite */
+    CHECK_INT(rt_number_parse("340282356779733661637539395458142568448", 39, RT_FLOAT32, &v), RT_NUMBER_OK);
+    CHECK(v > 0x1.fffffep127F);
+}
+
+TEST(elements_of_two_bytes_are_rounded_once)
+{
+    static const struct {
+        const char *text;
+        enum rt_dtype t;
+        double want;
+    } cases[] = {
+        {"1.00048828125000000000001", RT_FLOAT16, 1.0009765625},
+        {"1.00048828125", RT_FLOAT16, 1},
+        {"-1.00048828125000000000001", RT_FLOAT16, -1.0009765625},
+        {"1.00146484374999999999999", RT_FLOAT16, 1.0009765625},
+        {"1.00146484375", RT_FLOAT16, 1.001953125},
+        {"65519.99999999999999999", RT_FLOAT16, 65504},
+        {"1.0039062500000000000001", RT_BFLOAT16, 1.0078125},
+        {"1.00390625", RT_BFLOAT16, 1},
+        {"1.01171874999999999999999", RT_BFLOAT16, 1.0078125},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint16_t element;
+        CHECK_INT(rt_number_parse(cases[i].text, strlen(cases[i].text), cases[i].t, &element), RT_NUMBER_OK);
+        if (rt_load_double(cases[i].t, &element) != cases[i].want) FAIL("%s is read wrong", cases[i].text);
+    }
 }
 
 TEST(forms)
