@@ -534,7 +534,7 @@ for _, apart in ipairs { 1, 4, 16 } do
   if (i == 198) y[2 + APART] = 7;
 }]]):gsub("APART", apart), function(k) k(4, 64)(gpu.add(falling, 0)) end,
     { kind = "race", line = 6, other = 8, name = "y", access = "write", other_access = "write",
-      index = 2 + apart })
+      index = 2 + apart }, "some")
 end
 
 t.test("shared memory that the launch gives none of", function()

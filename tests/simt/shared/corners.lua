@@ -1,5 +1,6 @@
 -- What faulty_corners.lua and its like share: returns faulty(name, source, launch, want, count), `want` being what the
--- reports must say.
+-- reports must say. `count` is their number unless there is one for each of `want`; "some": more lines touch the element, and
+-- which pairs of them are told depends on which block comes first.
 local t, gpu = ...
 
 -- The report of a kind, whose fields must be those given. `line` counts from the first line of the source.
@@ -29,7 +30,7 @@ local function faulty(name, source, launch, want, count)
     local k = gpu.kernel { source = source, chunk = "case", line = 1 }
     local found = gpu.check(function() launch(k) end)
     for _, w in ipairs(want.kind and { want } or want) do expect(found, w, first) end
-    t.eq(#found, count or (want.kind and 1 or #want), "the number of reports")
+    if count ~= "some" then t.eq(#found, count or (want.kind and 1 or #want), "the number of reports") end
     for _, r in ipairs(found) do
       assert(r.message and r.kernel and r.count >= 1)
       t.eq(r.file, "case")
