@@ -215,19 +215,7 @@ AVX512 ALWAYS __m512i small_first_wide_32(__m512i v, unsigned small)
     const unsigned behind = ~0U << __builtin_popcount(small);
     return _mm512_mask_expand_epi32(_mm512_maskz_compress_epi32((__mmask16)small, v), (__mmask16)behind, great);
 }
-/* Blocks of twice the size change places from step to step. */
-AVX512 ALWAYS void transpose_wide_32(__m512i *v)
-{
-#pragma GCC unroll 4
-    for (int d = 1; d < LANES; d *= 2)
-#pragma GCC unroll 16
-        for (int i = 0; i < LANES; i++) {
-            if (i & d) continue;
-            const __m512i a = v[i], b = v[i + d];
-            v[i] = choose_lanes_wide_32(a, swap_lanes_wide_32(b, d), d);
-            v[i + d] = choose_lanes_wide_32(swap_lanes_wide_32(a, d), b, d);
-        }
-}
+#include "kernels/quicksort_wide.h"
 #include "kernels/quicksort_body.h"
 
 #define V                    __m512i
@@ -262,19 +250,7 @@ AVX512 ALWAYS __m512i small_first_wide_64(__m512i v, unsigned small)
     const unsigned behind = ~0U << __builtin_popcount(small);
     return _mm512_mask_expand_epi64(_mm512_maskz_compress_epi64((__mmask8)small, v), (__mmask8)behind, great);
 }
-/* Blocks of twice the size change places from step to step. */
-AVX512 ALWAYS void transpose_wide_64(__m512i *v)
-{
-#pragma GCC unroll 4
-    for (int d = 1; d < LANES; d *= 2)
-#pragma GCC unroll 16
-        for (int i = 0; i < LANES; i++) {
-            if (i & d) continue;
-            const __m512i a = v[i], b = v[i + d];
-            v[i] = choose_lanes_wide_64(a, swap_lanes_wide_64(b, d), d);
-            v[i + d] = choose_lanes_wide_64(swap_lanes_wide_64(a, d), b, d);
-        }
-}
+#include "kernels/quicksort_wide.h"
 #include "kernels/quicksort_body.h"
 
 static bool is_wide(void)
