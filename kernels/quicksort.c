@@ -211,9 +211,9 @@ AVX512 ALWAYS __m512i choose_lanes_wide_32(__m512i a, __m512i b, const int bit)
 }
 AVX512 ALWAYS __m512i small_first_wide_32(__m512i v, unsigned small)
 {
-    const __m512i great = _mm512_maskz_compress_epi32((__mmask16)~small, v);
+    const __m512i great = _mm512_mask_compress_epi32(v, (__mmask16)~small, v);
     const unsigned behind = ~0U << __builtin_popcount(small);
-    return _mm512_mask_expand_epi32(_mm512_maskz_compress_epi32((__mmask16)small, v), (__mmask16)behind, great);
+    return _mm512_mask_expand_epi32(_mm512_mask_compress_epi32(v, (__mmask16)small, v), (__mmask16)behind, great);
 }
 #include "kernels/quicksort_wide.h"
 #include "kernels/quicksort_body.h"
@@ -246,9 +246,9 @@ AVX512 ALWAYS __m512i choose_lanes_wide_64(__m512i a, __m512i b, const int bit)
 }
 AVX512 ALWAYS __m512i small_first_wide_64(__m512i v, unsigned small)
 {
-    const __m512i great = _mm512_maskz_compress_epi64((__mmask8)~small, v);
+    const __m512i great = _mm512_mask_compress_epi64(v, (__mmask8)~small, v);
     const unsigned behind = ~0U << __builtin_popcount(small);
-    return _mm512_mask_expand_epi64(_mm512_maskz_compress_epi64((__mmask8)small, v), (__mmask8)behind, great);
+    return _mm512_mask_expand_epi64(_mm512_mask_compress_epi64(v, (__mmask8)small, v), (__mmask8)behind, great);
 }
 #include "kernels/quicksort_wide.h"
 #include "kernels/quicksort_body.h"
