@@ -515,25 +515,30 @@ static enum lg_completeness completeness(const char *code, size_t length, int *i
     return c;
 }
 
-/* "for i in range(3):", of which nothing that follows makes Lua: better told at once than read on. */
-static bool is_python_block(const char *code, size_t length)
+/* "for i in range(3):" and "try: f(x)", of which nothing that follows makes Lua as anybody writes it (a method's name
+ * has no blank before it), and "x:mean" without its parentheses: better told at once than read on. */
+static bool is_python_line(const char *code, size_t length)
 {
     struct lg_lexer x;
-    struct lg_token t, last = {0};
+    struct lg_token t, first, last = {0}, before = {0};
+    bool blank = false; /* behind a colon */
     lg_lexer_init(&x, code, length);
-    if (memchr(code, '\n', length) || !lg_lexer_code(&x, &t)) return false;
-    if (t.keyword != LG_FOR && t.keyword != LG_WHILE && t.keyword != LG_IF) return false;
-    while (lg_lexer_code(&x, &t)) {
+    if (memchr(code, '\n', length) || !lg_lexer_code(&x, &first)) return false;
+    for (t = first; t.kind != LG_TOKEN_END; lg_lexer_code(&x, &t)) {
         if (t.keyword == LG_THEN || t.keyword == LG_DO) return false; /* x: may go on as a call of a method */
+        before = last;
         last = t;
+        if (lg_token_is(&x, &t, ":")) blank = blank || t.end == length || strchr(" \t", code[t.end]);
     }
-    return last.kind == LG_TOKEN_OPERATOR && last.end - last.start == 1 && code[last.start] == ':';
+    if (last.kind == LG_TOKEN_NAME && lg_token_is(&x, &before, ":") && before.end == last.start) return true;
+    bool block = first.keyword == LG_FOR || first.keyword == LG_WHILE || first.keyword == LG_IF;
+    return blank && (block || lg_token_is(&x, &first, "try"));
 }
 
 enum lg_completeness lg_is_complete(const char *code, size_t length, int *indent)
 {
     *indent = 0;
-    if (is_python_block(code, length)) return LG_INVALID;
+    if (is_python_line(code, length)) return LG_INVALID;
     struct open open = {.magic = length <= LONG};
     if (!open.magic) open = open_at_end(code, length);
     if (open.magic || (open.depth <= 0 && !open.long_string)) return completeness(code, length, indent, NULL);

@@ -19,6 +19,10 @@
 #define SLASH "a comment begins with --; // divides and rounds down"
 #define IF    "it is written if x > 1 then ... elseif y then ... else ... end"
 #define DOT   "gpu is no object: its functions are called with a dot, gpu.zeros(3), gpu.random.uniform(0, 1, 3)"
+#define ELEM  "whether a table has a key is t[k] ~= nil; which elements are among others x:isin(y); loops have in"
+#define METH  "a method is called with parentheses, x:sum(); a field has a dot, x.shape"
+#define MATH  "math's functions are for numbers; those for arrays are gpu's, gpu.sin(x), or methods, x:sin()"
+#define ITEM  "a reduction of all elements gives a number already: x:sum() is one"
 #define PICK  "x if c else y, or c ? x : y, is written c and x or y; of arrays gpu.where(c, x, y)"
 
 /* The first row that holds. `message` is part of Lua's message (NULL: of any about syntax), `tokens` a run of tokens
@@ -76,6 +80,8 @@ static const struct {
     {"near '}'", ") {", BLOCK},
     {"'}' expected near ':'", NULL, FIELD},
     {"'}' expected near '='", NULL, FIELD},
+    {"'}' expected near", "NUMBER NUMBER",
+     "elements are separated by commas, rows are tables of their own: {{1, 2}, {3, 4}}"},
     {"<name> expected", "... { NAME :", FIELD},
     {"malformed number", NULL,
      "a number has no suffix and no _: 3, 0.5, 1e-3, 0xff; in a launch it becomes what the parameter is"},
@@ -93,6 +99,7 @@ static const struct {
     {NULL, "#", "a comment begins with --"},
     {"get length of a nil", "^ # NAME", "a comment begins with --; #x is the length of x"},
     {NULL, "^ //", SLASH},
+    {NULL, "/ *", SLASH},
     {"arithmetic on a nil value (global", "// NAME", SLASH},
     {NULL, "__global__", CUDA},
     {NULL, "__device__", CUDA},
@@ -116,6 +123,8 @@ static const struct {
     {NULL, "dim3", "grid and block are numbers or tables, k({gx, gy}, {bx, by})(x)"},
     {NULL, "del", "a name is let go by x = nil, an array's memory by x:free()"},
     {NULL, "delete", "a name is let go by x = nil, an array's memory by x:free()"},
+    {NULL, "in", ELEM},
+    {NULL, "not in", ELEM},
     {NULL, "is", "'is' is written ==, 'is not' ~="},
     {NULL, "print", "print is a function: print(x)"},
     {NULL, "assert", TRY},
@@ -123,7 +132,8 @@ static const struct {
     {NULL, "except", TRY},
     {"function arguments expected", "... try :", TRY},
     {"function arguments expected", "... while NAME :", "a loop is while x < 3 do ... end"},
-    {NULL, "with", "local f <close> = ... is closed at the end of its block"},
+    {NULL, "with",
+     "work goes into a stream by s:with(function() ... end); local f <close> = ... is closed at the end of its block"},
     {NULL, "class", "Lua has no classes: objects are tables, see setmetatable"},
     {NULL, "switch", IF},
     {"'}' expected", "... switch", IF},
@@ -132,9 +142,15 @@ static const struct {
     {"call a number value (for iterator", NULL, LOOP},
     {"call an array value (for iterator", NULL, LOOP},
     {"attempt to add a 'string'", NULL, "strings are joined by .., as in \"n = \" .. n"},
+    {"index a number value", "... . item", ITEM},
+    {"index a number value", "... : item", ITEM},
+    {"(number expected, got array)", "... math .", MATH},
+    {"number has no integer representation", "... format", "%d takes whole numbers; others are written by %g or %.3f"},
+    {"'shl' (array or number expected, got nil)", "... cout <<", "it is written print(x)"},
     {"attempt to mod a 'string'", NULL, "a text with numbers in it is string.format(\"%.3f\", x)"},
     {"(global 'f')", "f STRING", "a text with values in it is \"n = \" .. n, or string.format(\"n = %d\", n)"},
     {"function arguments expected", "... if NAME :", IF},
+    {"function arguments expected", NULL, METH},
     {"syntax error near", "NAME NUMBER", "a call has parentheses, f(3); one string or table alone can do without"},
     {"", "... gpu : NAME", DOT},
     {"", "... gpu . NAME : NAME", DOT},

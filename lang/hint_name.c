@@ -3,7 +3,10 @@
 #include <string.h>
 #include "lang/closest.h"
 #include "lang/hint.h"
+#include "lang/lang.h"
 #include "lang/lookup.h"
+
+#define CUDA "it is known in CUDA C only, in gpu.kernel [[ ... ]]"
 
 /* Names that other languages have, where Lua's and gpu's tables have no such key. */
 static const struct {
@@ -54,6 +57,25 @@ static const struct {
     {"cudaStreamWaitEvent", "it is written s:wait(event)"},
     {"cudaMemcpyAsync", "it is written s:with(function() y:copy_(x) end), of s = gpu.stream()"},
     {"cuda", "it is written gpu; ?cuda tells what is where"},
+    {"threadIdx", CUDA},
+    {"blockIdx", CUDA},
+    {"blockDim", CUDA},
+    {"gridDim", CUDA},
+    {"__syncthreads", CUDA},
+    {"atomicAdd", CUDA ", of arrays x:scatter_add_ adds so"},
+    {"ls", "a command is written !ls"},
+    {"cat", "a command is written !cat file"},
+    {"nvcc", "a command is written !nvcc; kernels are compiled by gpu.kernel [[ ... ]]"},
+    {"nvidia", "a command is written !nvidia-smi; gpu.device() shows the device"},
+    {"pip", "a command is written !pip"},
+    {"pwd", "it is written %pwd"},
+    {"cd", "it is written %cd folder"},
+    {"who", "it is written %who"},
+    {"whos", "it is written %whos"},
+    {"timeit", "it is written %timeit f(x); gpu.benchmark has options"},
+    {"clear", "Ctrl-L clears the screen; %reset forgets the variables"},
+    {"list", "a list is a table, {1, 2, 3}"},
+    {"dict", "a table is made by {a = 1, b = 2}"},
 };
 
 /* A library's usual name: what it has is in gpu, mostly by the same name. */
@@ -176,6 +198,18 @@ static bool push_for_colon(lua_State *L, const struct lg_place *p, const char *m
     return true;
 }
 
+/* t:sum() of a table: methods are those of arrays; or one that is spelt otherwise. */
+static bool push_for_method(lua_State *L, const struct lg_place *p, const char *name)
+{
+    if (!push_owner(L, p) || !lua_istable(L, -1)) return false;
+    if (lg_doc_by_name(L, lua_pushfstring(L, "array.%s", name))) {
+        lua_pushfstring(L, "a table is no array; gpu.array makes one of it, gpu.array(t):%s()", name);
+        return true;
+    }
+    lua_pop(L, 1);
+    return push_similar(L, lua_gettop(L), 0, name);
+}
+
 bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *message)
 {
     int top = lua_gettop(L);
@@ -187,6 +221,8 @@ bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *messa
     } else if (strstr(message, "call a nil value") && (name = quoted(L, message, "(field '"))) {
         found = push_owner(L, p) && lua_istable(L, -1) &&
                 (push_foreign(L, name) || push_similar(L, lua_gettop(L), 0, name));
+    } else if (strstr(message, "call a nil value") && (name = quoted(L, message, "(method '"))) {
+        found = push_for_method(L, p, name);
     } else {
         found = push_for_colon(L, p, message);
     }

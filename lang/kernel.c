@@ -7,6 +7,7 @@
 #include "lang/closest.h"
 #include "lang/complex.h"
 #include "lang/stream.h"
+#include "runtime/spelling.h"
 
 #define LG_LAUNCHER "lunarray.launcher"
 
@@ -219,7 +220,8 @@ static unsigned read_shared(lua_State *L, int idx)
     int ok;
     lua_Integer bytes = lua_tointegerx(L, idx, &ok);
     if (!ok || lua_type(L, idx) != LUA_TNUMBER || bytes < 0 || bytes > INT32_MAX)
-        luaL_error(L, "shared: expected bytes of shared memory, 0 or more, got %s", luaL_tolstring(L, idx, NULL));
+        luaL_error(L, "shared: expected bytes of shared memory, 0 or more, got %s",
+                   lua_type(L, idx) == LUA_TNUMBER ? luaL_tolstring(L, idx, NULL) : lg_type_name(L, idx));
     return (unsigned)bytes;
 }
 
@@ -311,17 +313,30 @@ void lg_read_launch(lua_State *L, const char *usage, struct lg_launch *out)
     read_configuration(L, out);
 }
 
+/* Whether these are no grid and block with what may follow them, but the kernel's own arguments, for which a launch has
+ * a second pair of parentheses; or CuPy's (grid, block, arguments). */
+static bool lacks_configuration(lua_State *L, int count)
+{
+    if (count < 2 || count > 4 || lg_test_array(L, 2) || lg_test_array(L, 3)) return true;
+    for (int i = 4; i <= count + 1; i++)
+        if (lg_test_array(L, i) || (lua_istable(L, i) && lua_rawlen(L, i) > 0)) return true;
+    return false;
+}
+
 static int kernel_call(lua_State *L)
 {
     const struct lg_kernel *k = check_kernel(L, 1);
     struct lg_launch l;
-    int count = lua_gettop(L) - 1;
-    if (count < 2 || count > 4) {
-        const char *name = k->loaded[0].entry->name;
+    const char *name = k->loaded[0].entry->name;
+    if (luaL_testudata(L, 2, LG_KERNEL)) /* k:saxpy(1, 32) */
+        return luaL_error(L,
+                          "grid: expected a number or {x, y, z}, got kernel; a kernel of a table is called with a "
+                          "dot, k.%s(grid, block)(arguments)",
+                          name);
+    if (lacks_configuration(L, lua_gettop(L) - 1))
         return luaL_error(
             L, "%s: a launch is %s(grid, block [, options [, stream]])(arguments) or %s:forall(n)(arguments)", name,
             name, name);
-    }
     read_configuration(L, &l);
     return push_launcher(L, &l, 4);
 }
@@ -478,6 +493,22 @@ static bool has_global(const struct lg_kernel *k, const char *name)
     return found;
 }
 
+/* The field that is spelt nearly so, or that CuPy, Numba and PyCUDA call so; NULL: none. */
+static const char *closest_field(const char *name)
+{
+    static const char *const others[][2] = {{"num_regs", "registers"},
+                                            {"shared_size_bytes", "shared"},
+                                            {"local_size_bytes", "local_bytes"},
+                                            {"max_threads_per_block", "max_threads"},
+                                            {"inspect_asm", "ptx"},
+                                            {"code", "source"}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strcmp(name, others[i][0])) return others[i][1];
+    for (int i = 0; fields[i]; i++)
+        if (rt_spelling_distance(name, fields[i]) <= (strlen(name) < 6 ? 1 : 2)) return fields[i];
+    return NULL;
+}
+
 static int kernel_index(lua_State *L)
 {
     const struct lg_kernel *k = check_kernel(L, 1);
@@ -489,10 +520,12 @@ static int kernel_index(lua_State *L)
     if (lua_type(L, 2) == LUA_TSTRING && has_global(k, lua_tostring(L, 2)))
         return luaL_error(L, "a kernel has no field '%s'; the variable of its source is k:global(\"%s\")",
                           lua_tostring(L, 2), lua_tostring(L, 2));
+    const char *name = luaL_tolstring(L, 2, NULL), *close = closest_field(name);
+    if (close) return luaL_error(L, "a kernel has no field '%s'; did you mean '%s'?", name, close);
     return luaL_error(L,
                       "a kernel has no field '%s'; it is launched by k(grid, block)(arguments), and "
                       "gpu.help \"kernel\" lists its fields",
-                      luaL_tolstring(L, 2, NULL));
+                      name);
 }
 
 static int kernel_fields(lua_State *L)

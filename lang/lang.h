@@ -44,6 +44,11 @@ void lg_complete_dtypes_row(void);
 /* The row recorded for a name ("gpu.linspace", "array.sum") or for a function value at idx; NULL when none. [raises] */
 const struct lg_function *lg_doc_by_name(lua_State *L, const char *name);
 const struct lg_function *lg_doc_of_value(lua_State *L, int idx);
+/* lang/help.c: pushes a list of the documented names that a word, which is none of them, may mean: a module's
+ * functions, else those with the word in their name or text; false: there are none, and nothing is pushed. [raises] */
+bool lg_push_found(lua_State *L, const char *word);
+/* Pushes what a message says on a name that has no documentation: "did you mean ...?", or where names are listed. */
+const char *lg_push_way_out(lua_State *L, const char *word);
 void lg_push_doc_names(lua_State *L); /* an unsorted list of all recorded names. [raises] */
 /* Lua's own functions by their whole names ("string.format", "file.read", "print"), ended by a NULL name. Sessions know
  * them by value; they are no recorded names. */
@@ -130,6 +135,7 @@ void lg_open_profile(lua_State *L);
 void lg_open_trace(lua_State *L);
 void lg_open_texture(lua_State *L);
 void lg_open_progress(lua_State *L);
+void lg_open_help(lua_State *L);
 void lg_open_image(lua_State *L);
 void lg_open_plot(lua_State *L);
 void lg_open_handles(lua_State *L); /* what display and gpu.imshow return; adds nothing */

@@ -512,8 +512,10 @@ static int ask(struct lg_magic_call *call, const char *text, size_t length)
         lg_buffer_puts(b, "?name shows what is known of a name, ??name adds its source. %lsmagic lists the commands of "
                           "cells, gpu.help() the functions of the gpu module.\n");
     } else if (!lg_inspect_text(L, text, length, length, marks > 1, b, html)) {
-        lua_pushlstring(L, text, length);
-        return luaL_error(L, "nothing is known of '%s'", lua_tostring(L, -1));
+        const char *name = lua_pushlstring(L, text, length);
+        if (!lg_push_found(L, name))
+            return luaL_error(L, "nothing is known of '%s'; %s", name, lg_push_way_out(L, name));
+        lg_buffer_puts(b, lua_tostring(L, -1));
     }
     page_buffer(call, b, html);
     return 0;

@@ -38,7 +38,12 @@ static struct rt_timer *push_timer(lua_State *L)
 static void check_function(lua_State *L, int idx)
 {
     if (lua_isfunction(L, idx)) return;
-    if (lg_test_array(L, idx) || !luaL_getmetafield(L, idx, "__call")) luaL_typeerror(L, idx, "function");
+    if (lg_test_array(L, idx) || !luaL_getmetafield(L, idx, "__call"))
+        luaL_argerror(L, idx,
+                      lua_pushfstring(L,
+                                      "function expected, got %s; what is measured is called here, as in "
+                                      "function() k(grid, block)(x) end",
+                                      lg_type_name(L, idx)));
     lua_pop(L, 1);
 }
 

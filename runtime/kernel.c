@@ -186,7 +186,7 @@ static enum rt_status no_entry(const struct rt_program *p, const char *name, str
         const char *template = strstr(p->text, "template");
         return rt_fail(e, RT_INVALID,
                        template ? "there is no kernel in the source but a template; say for which types it is "
-                                  "wanted, as in instantiate = {\"scale<float>\"}"
+                                  "wanted, as in gpu.kernel{source = text, instantiate = {\"scale<float>\"}}"
                                 : "there is no kernel in the source: no function is marked __global__");
     }
     if (!name) return rt_fail(e, RT_INVALID, "there are several kernels in the source; name one of %s", names);

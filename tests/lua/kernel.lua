@@ -455,4 +455,19 @@ t.test("many kernels come and go", function()
   end
 end)
 
+t.test("launches that lack their grid and block", function()
+  local k = gpu.kernel [[ __global__ void scale(int n, float a, float *x) { if (threadIdx.x < n) x[threadIdx.x] *= a; } ]]
+  local x = gpu.ones(3)
+  for _, call in ipairs({ function() k(3, 2.0, x) end, function() k({ 1 }, { 32 }, { 3, 2.0, x }) end, function() k(x) end }) do
+    local e = t.raises("a launch is scale(grid, block [, options [, stream]])(arguments)", call)
+    assert(not e:find("array", 1, true))
+  end
+  t.raises("shared: expected bytes of shared memory, 0 or more, got string", k, 1, 32, "a")
+  t.raises("with a dot, k.scale(grid, block)(arguments)", function() k:scale(1, 32)(3, 2.0, x) end)
+  t.raises("did you mean 'registers'?", function() return k.num_regs end)
+  t.raises("did you mean 'launches'?", function() return k.lanches end)
+  t.raises("what is measured is called here", function() gpu.time(k(1, 32)(3, 2.0, x)) end)
+  t.raises("gpu.synchronize()", function() gpu.cuda.synchronize() end)
+end)
+
 t.done()
