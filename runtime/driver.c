@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/signature.h"
 #include "runtime/simt/simt.h"
 
 static enum rt_status status_of(CUresult r)
@@ -31,30 +32,17 @@ static enum rt_status status_of(CUresult r)
     }
 }
 
-/* The function's own name out of a symbol: "_Z5saxpyifPKfPf" has a length and then the name. Others stay as they are.
- */
-static int bare_name(const char **symbol)
-{
-    if (strncmp(*symbol, "_Z", 2) != 0) return (int)strlen(*symbol);
-    char *name;
-    long length = strtol(*symbol + 2, &name, 10);
-    if (length <= 0 || (size_t)length > strlen(name)) return (int)strlen(*symbol);
-    *symbol = name;
-    return (int)length;
-}
-
 /* "saxpy.cu:4: write of 4 bytes ...", then where: kernel, block, thread. */
 static enum rt_status report_fault(const struct simt_fault *f, struct rt_error *e)
 {
-    const char *kernel = f->kernel;
-    int length = bare_name(&kernel);
-    if (f->kind == SIMT_FAULT_INTERRUPTED)
-        return rt_fail(e, RT_INTERRUPTED, "interrupted in kernel %.*s", length, kernel);
+    char kernel[sizeof f->kernel];
+    rt_function_name(f->kernel, false, kernel, sizeof kernel);
+    if (f->kind == SIMT_FAULT_INTERRUPTED) return rt_fail(e, RT_INTERRUPTED, "interrupted in kernel %s", kernel);
     char place[200] = "";
     if (f->line > 0) snprintf(place, sizeof place, "%s:%d: ", f->file[0] ? f->file : "line", f->line);
     enum rt_status status = f->kind == SIMT_FAULT_NOMEM ? RT_NOMEM : RT_FAULT;
-    return rt_fail(e, status, "%s%s\nin kernel %.*s, block (%u,%u,%u), thread (%u,%u,%u)", place, f->text, length,
-                   kernel, f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2]);
+    return rt_fail(e, status, "%s%s\nin kernel %s, block (%u,%u,%u), thread (%u,%u,%u)", place, f->text, kernel,
+                   f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2]);
 }
 
 enum rt_status driver_check(const struct driver *d, CUresult result, struct rt_error *e, const char *what)

@@ -90,6 +90,20 @@ static enum rt_status read_ptx_entry(const char *s, struct ptx_entry *out, struc
     return RT_OK;
 }
 
+/* ---- names for messages ---- */
+
+void rt_function_name(const char *symbol, bool parameters, char *out, size_t size)
+{
+    struct rt_signature s;
+    snprintf(out, size, "%s", symbol);
+    if (rt_signature_read(symbol, &s, NULL) != RT_OK) return;
+    size_t n = (size_t)snprintf(out, size, "%s%s", s.name, parameters && s.typed ? "(" : "");
+    for (size_t i = 0; parameters && i < s.count && n < size; i++)
+        n += (size_t)snprintf(out + n, size - n, "%s%s", i > 0 ? ", " : "", s.params[i].type);
+    if (parameters && s.typed && n < size) snprintf(out + n, size - n, ")");
+    rt_signature_clear(&s);
+}
+
 /* ---- types from the source's words, for kernels whose names are not mangled ---- */
 
 static const struct {

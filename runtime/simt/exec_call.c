@@ -1,6 +1,7 @@
 /* Calls: frames of registers, made once for a function and depth and used again, and the bytes that go in and out. */
 #include <string.h>
 #include "runtime/memory.h"
+#include "runtime/signature.h"
 #include "runtime/simt/exec.h"
 
 /* ---- calls ---- */
@@ -40,20 +41,30 @@ static char *lane_local(const struct warp *w, uint32_t lane, uint32_t offset)
     return w->local + (size_t)lane * w->worker->local_bytes + offset;
 }
 
+#define NAME_BYTES 100
+
+static const char *name_of(const struct function *f, char out[NAME_BYTES])
+{
+    rt_function_name(f->name, true, out, NAME_BYTES);
+    return out;
+}
+
 static enum event enter_function(struct warp *w, const struct function *f, const struct call_site *c, uint32_t m)
 {
     struct worker *k = w->worker;
     struct split *s = &w->splits[w->current];
     uint32_t base = w->local_base + w->frame->function->local_bytes;
     int lane = __builtin_ctz(m);
+    char name[NAME_BYTES];
     uint32_t room = k->local_bytes - (k->program->uses_alloca ? ALLOCA_LOCAL : 0);
     if (c->arg_count != f->param_count || c->return_count != f->return_count)
-        return simt_fault_set(w, lane, SIMT_FAULT_TRAP, "%s is called through a pointer of another type", f->name);
+        return simt_fault_set(w, lane, SIMT_FAULT_TRAP, "%s is called through a pointer of another type",
+                              name_of(f, name));
     if (w->frame->depth >= MAX_DEPTH || (uint64_t)base + f->local_bytes > room)
-        return simt_fault_set(w, lane, SIMT_FAULT_NOMEM, "the stack is full: calls of %s are nested %d deep", f->name,
-                              w->frame->depth + 1);
+        return simt_fault_set(w, lane, SIMT_FAULT_NOMEM, "the stack is full: calls of %s are nested %d deep",
+                              name_of(f, name), w->frame->depth + 1);
     struct frame *n = simt_frame_new(w, f);
-    if (!n) return simt_fault_set(w, lane, SIMT_FAULT_NOMEM, "out of host memory in a call of %s", f->name);
+    if (!n) return simt_fault_set(w, lane, SIMT_FAULT_NOMEM, "out of host memory in a call of %s", name_of(f, name));
     n->parent = w->frame;
     n->return_pc = w->pc + 1;
     n->site = c;

@@ -111,7 +111,7 @@ __global__ void k() {
   else asm volatile("bar.sync 2, 64;");
 }]](1, 64)()
   end)
-  t.raises("nested", function()
+  t.raises("calls of f(int, volatile int *) are nested", function()
     gpu.kernel "__device__ __noinline__ int f(int n, volatile int *p) { *p = n; return f(n + 1, p) + *p; } __global__ void k(int *o) { o[0] = f(0, o); }" (1, 1)(gpu.zeros(1, "int32"))
   end)
 end)

@@ -30,6 +30,32 @@ TEST(builtin_types_and_pointers)
     reads("_Z1kDF16_DF16bDnDi", "k(_Float16, __bf16, decltype(nullptr), char32_t)");
 }
 
+TEST(names_for_messages)
+{
+    static const struct {
+        const char *symbol, *name, *whole;
+    } table[] = {
+        {"_Z5saxpyifPKfPf", "saxpy", "saxpy(int, float, const float *, float *)"},
+        {"_Z1kv", "k", "k()"},
+        {"_ZN1a1fIiEEiT_Pi", "a::f<int>", "a::f<int>(int, int *)"},
+        {"plain", "plain", "plain"},
+        {"_Z", "_Z", "_Z"},
+    };
+    char out[64], narrow[10];
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        rt_function_name(table[i].symbol, false, out, sizeof out);
+        CHECK_STR(out, table[i].name);
+        rt_function_name(table[i].symbol, true, out, sizeof out);
+        CHECK_STR(out, table[i].whole);
+    }
+    rt_function_name(table[0].symbol, true, narrow, sizeof narrow);
+    CHECK_STR(narrow, "saxpy(int");
+    rt_fail_allocation(1);
+    rt_function_name(table[0].symbol, true, out, sizeof out);
+    rt_fail_allocation(0);
+    CHECK_STR(out, table[0].symbol);
+}
+
 TEST(named_and_substituted_types)
 {
     reads("_Z1k6float4PS_S0_PS0_", "k(float4, float4 *, float4 *, float4 **)");
