@@ -5,6 +5,11 @@
 
 #define MOST_STEPS 300 /* that a notebook shows */
 #define CELL       "style=\"text-align:left;padding:1px 8px;vertical-align:top;white-space:pre\""
+/* A long line is cut, so that what changes beside it is seen without scrolling; the mouse shows all of it. */
+#define SOURCE_COLUMNS 32
+#define SOURCE_CELL                                                                                                    \
+    "style=\"text-align:left;padding:1px 8px;vertical-align:top;white-space:pre;max-width:32ch;overflow:hidden;"       \
+    "text-overflow:ellipsis\""
 #define FAINT_CELL "style=\"text-align:right;padding:1px 8px;vertical-align:top;opacity:.55\""
 
 static void add_text(luaL_Buffer *b, const char *text)
@@ -33,7 +38,9 @@ static void add_step(luaL_Buffer *b, const struct lg_trace *t, uint32_t k)
     luaL_addstring(b, text);
     luaL_addstring(b, "<td " CELL ">");
     add_lanes(b, s->lanes);
-    luaL_addstring(b, "</td><td " CELL ">");
+    luaL_addstring(b, "</td><td " SOURCE_CELL " title=\"");
+    if (source && length > SOURCE_COLUMNS) lg_add_html(b, source, length);
+    luaL_addstring(b, "\">");
     for (uint32_t d = 0; d < s->depth && d < 4; d++) luaL_addstring(b, "&rsaquo; ");
     if (source) lg_add_html(b, source, length);
     luaL_addstring(b, "</td><td " CELL ">");

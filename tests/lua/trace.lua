@@ -213,6 +213,9 @@ t.test("text, lanes by choice, and HTML", function()
   assert(some:find("i = 34 37", 1, true) and some:find("sum = 35 38", 1, true), some)
   local html = getmetatable(steps).__display(steps)["text/html"]
   assert(html:find("if (i + j &lt; n)", 1, true) and not html:find("j < n", 1, true))
+  -- A long line is cut by the page, and whole where the mouse is.
+  assert(html:find('text-overflow:ellipsis" title="__global__ void branch(int n', 1, true), html)
+  assert(html:find('text-overflow:ellipsis" title="">if (i + j', 1, true), html)
   local _, squares = html:gsub("&#9632;", "")
   t.eq(squares, 32 * #steps)
 end)
