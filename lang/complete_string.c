@@ -232,6 +232,17 @@ static bool complete_option(struct lg_completing *c, size_t string)
     return true;
 }
 
+/* Whether the string is the name of a file: the first argument where that is one, or {file = "saxpy.cu"}. */
+static bool takes_path(const struct lg_tokens *t, size_t string, const struct lg_function *callee)
+{
+    if (string > 1 && is_sign(t, string - 1, "=")) {
+        const struct lg_token *name = &t->items[string - 2];
+        return name->end - name->start == 4 && memcmp(t->text + name->start, "file", 4) == 0;
+    }
+    bool first = string > 0 && (is_sign(t, string - 1, "(") || t->items[string - 1].kind == LG_TOKEN_NAME);
+    return first && strstr(callee->signature, "(path") != NULL;
+}
+
 void lg_complete_string(lua_State *L, struct lg_completing *c, const struct lg_token *string)
 {
     const struct lg_tokens *t = &c->tokens;
@@ -243,7 +254,7 @@ void lg_complete_string(lua_State *L, struct lg_completing *c, const struct lg_t
     }
     size_t from = string->start + opening;
     /* A kernel's source: by the function that gets it, or by what it says. */
-    bool kernel = callee && strcmp(callee->name, "kernel") == 0;
+    bool path = callee && takes_path(t, last, callee), kernel = callee && !path && strcmp(callee->name, "kernel") == 0;
     if (from <= c->length && (kernel || lg_cuda_is_source(c->code + from, c->length - from))) {
         lg_complete_cuda(c, from);
         return;
@@ -262,7 +273,7 @@ void lg_complete_string(lua_State *L, struct lg_completing *c, const struct lg_t
         lg_complete_modules(L, c);
         return;
     }
-    bool ours = callee && !lg_is_stdlib(callee);
+    bool ours = callee && !lg_is_stdlib(callee) && !path;
     if (ours) {
         complete_dtypes(c);
         lg_complete_devices(c);

@@ -307,6 +307,11 @@ TEST(completion_of_options_and_modules)
     CHECK_STR(complete("gpu.conv2d(x, w, {dil", NULL), "dilation = ");
     CHECK_STR(complete("gpu.load('a.csv', {colu", NULL), "columns = ");
     CHECK_STR(complete("gpu.zeros(2):to('cp", NULL), "cpu");
+    /* a first argument that is a path, and no dtype beside it */
+    CHECK_STR(complete("gpu.load('tests/unit/test_session_comp", NULL), "test_session_complete.c");
+    CHECK_STR(complete("gpu.load('cp", NULL), "");
+    CHECK_STR(complete("gpu.load('a.raw', 'float3", NULL), "float32");
+    CHECK_STR(complete("gpu.kernel{file = 'tests/unit/test_session_comp", NULL), "test_session_complete.c");
     CHECK_STR(complete("gpu.array({{1, stri", NULL), "string"); /* no options in lists */
     CHECK_STR(complete("gpu.zeros({2}, stri", NULL), "string");
     CHECK_STR(complete("local x <c", NULL), "close const");
