@@ -52,7 +52,6 @@ static void worker_free(struct worker *k)
     free(k->warps);
     simt_tally_free(k);
     free(k->ranges);
-    free(k->jit_ranges);
     free(k->shared);
     free(k->local);
     free(k);
@@ -62,7 +61,8 @@ static struct worker *one_worker(struct run *r)
 {
     const struct simt_launch *l = r->launch;
     uint32_t threads = l->block[0] * l->block[1] * l->block[2];
-    struct worker *k = rt_calloc(1, sizeof *k);
+    uint32_t ranges = (r->jit ? simt_jit_ranges(r->jit) : 0) + 1;
+    struct worker *k = rt_calloc(1, sizeof *k + ranges * sizeof *k->jit_ranges);
     if (!k) return NULL;
     k->run = r;
     k->program = r->program;
@@ -79,8 +79,8 @@ static struct worker *one_worker(struct run *r)
     k->shared = new_lines((size_t)k->shared_bytes + 64);
     k->local = rt_calloc((size_t)k->warp_count * SIMT_WARP, (size_t)k->local_bytes + 1);
     k->jit = r->jit;
-    k->jit_ranges = rt_calloc(r->jit ? simt_jit_ranges(r->jit) + 1 : 1, sizeof *k->jit_ranges);
-    if (!k->warps || !k->ranges || !k->jit_ranges || !k->shared || !k->local) {
+    k->jit_ranges = (struct jit_range *)(void *)(k + 1);
+    if (!k->warps || !k->ranges || !k->shared || !k->local) {
         worker_free(k);
         return NULL;
     }

@@ -176,14 +176,14 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     bool all_waited;       /* did all threads wait when they were looked at last? */
     uint8_t tallied;       /* the tallies that have something to add, by bits */
     struct tally tallies[TALLIES];
-    const struct jit_code *jit; /* NULL: none */
-    bool quick;                 /* the block has no splits: simt_jit_block_run */
-    bool fits;                  /* all warps are ready, and code was generated that fits them */
-    bool at_entry;              /* its warps stand in their entry frames, as all quick blocks leave them */
-    bool first_round;           /* of a quick block's warps; those that have not run have no pc yet */
-    uint32_t quick_left;        /* warps of a quick block that have not ended */
-    struct warp *left;          /* the warp that left generated code last */
-    struct jit_range *jit_ranges;
+    const struct jit_code *jit;   /* NULL: none */
+    bool quick;                   /* the block has no splits: simt_jit_block_run */
+    bool fits;                    /* all warps are ready, and code was generated that fits them */
+    bool at_entry;                /* its warps stand in their entry frames, as all quick blocks leave them */
+    bool first_round;             /* of a quick block's warps; those that have not run have no pc yet */
+    uint32_t quick_left;          /* warps of a quick block that have not ended */
+    struct warp *left;            /* the warp that left generated code last */
+    struct jit_range *jit_ranges; /* right behind the worker, where generated code finds them */
     const char *params;
     uint32_t param_bytes;
     ptrdiff_t bias;

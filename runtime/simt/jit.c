@@ -91,6 +91,7 @@ static void free_build(struct jit *j)
     free(j->sets);
     free(j->forms);
     free(j->places);
+    for (int k = 0; k < 2; k++) free(j->kept[k].places);
     simt_jit_free_zones(j);
     simt_jit_free_words(j);
 }

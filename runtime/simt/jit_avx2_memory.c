@@ -104,15 +104,14 @@ static void keep_running(struct jit *j, const struct moments *t, bool wide, int 
 
 /* Jumps unless all distances from the range's start are below its room and multiples of the size. With `g` they are
  * left in memory. */
-static void check_distances(struct jit *j, const struct jit_insn *n, const struct moments *t, int32_t at,
+static void check_distances(struct jit *j, const struct jit_insn *n, const struct moments *t, uint32_t index,
                             const struct jit_group *g, int label)
 {
     struct x86 *x = &j->x;
-    x86_rm(x, ALU_MOV, true, RCX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges)));
     x86_load_imm(x, RAX, (uint64_t)(g ? g->imm : n->i->imm));
-    x86_rm(x, ALU_SUB, true, RAX, x86_at(RCX, at));
+    x86_rm(x, ALU_SUB, true, RAX, simt_jit_range_at(index, offsetof(struct jit_range, low)));
     simt_jit_spread(j, true, t->base, RAX);
-    x86_rm(x, ALU_MOV, true, RDX, x86_at(RCX, at + 8));
+    x86_rm(x, ALU_MOV, true, RDX, simt_jit_range_at(index, offsetof(struct jit_range, room)));
     x86_imm(x, ALU_SUB, true, RDX, 1);
     simt_jit_spread(j, true, t->bound, RDX);
     for (int p = 0; p < JIT_PARTS; p++) {
@@ -135,7 +134,7 @@ static void ask_global(struct jit *j, const struct jit_insn *n)
     uint32_t index = j->range_count++;
     struct moments t = take_moments(j);
     int otherwise = simt_jit_otherwise(j, n), miss = x86_label(&j->x);
-    if (n->kind == JK_LOAD) check_distances(j, n, &t, (int32_t)(index * sizeof(struct jit_range)), NULL, miss);
+    if (n->kind == JK_LOAD) check_distances(j, n, &t, index, NULL, miss);
     simt_jit_ask_scattered(j, n, index, miss, otherwise);
 }
 
@@ -143,10 +142,9 @@ static uint32_t check_global(struct jit *j, const struct jit_insn *n, const stru
 {
     struct x86 *x = &j->x;
     uint32_t index = j->range_count++;
-    int32_t at = (int32_t)(index * sizeof(struct jit_range));
     struct moments t = take_moments(j);
     int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(x), found = x86_label(x);
-    check_distances(j, n, &t, at, g, miss);
+    check_distances(j, n, &t, index, g, miss);
     x86_bind(x, found);
     x->now = X86_COLD;
     x86_bind(x, miss);
@@ -162,7 +160,7 @@ static uint32_t check_global(struct jit *j, const struct jit_insn *n, const stru
     x86_call_label(x, j->fill_label);
     x86_test(x, false, RAX, RAX);
     x86_jump_if(x, CC_E, leave);
-    check_distances(j, n, &t, at, g, leave);
+    check_distances(j, n, &t, index, g, leave);
     x86_jump(x, found);
     x->now = X86_HOT;
     return index;

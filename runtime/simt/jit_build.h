@@ -105,6 +105,10 @@ struct jit {
 
     /* while code is written */
     struct jit_place *places;
+    struct jit_registers {
+        struct jit_place *places;
+        int32_t gpr_owner[X86_GPRS], vector_owner[32];
+    } kept[2];                   /* simt_jit_keep */
     uint64_t *live;              /* at the instruction at hand */
     int32_t gpr_owner[X86_GPRS]; /* slot * 2 + half; -1 none */
     int32_t vector_owner[32];    /* slot * JIT_PARTS + part */
@@ -117,6 +121,9 @@ struct jit {
     int again_label; /* where the block at hand begins its next round, when it walks; else -1 */
     int walk_count;  /* its loads that do */
     int leave_label, all_label, exit_label, next_label, fill_label;
+    int scale;                       /* the log of what the sum at hand is to multiply the number before it by */
+    const struct jit_block *carried; /* the block whose first instruction finds registers as they are; NULL: none */
+    int guard_label;
     int behind_label;                /* of what simt_jit_otherwise wrote for the instruction at hand; -1: nothing */
     int row_labels[JIT_ROWS];        /* the latter + 1 */
     uint8_t outputs[JIT_PARAMETERS]; /* of watched code: 1 where a pointer is that it writes to, by parameters' offsets
@@ -224,6 +231,11 @@ struct x86_mem simt_jit_equal_at(struct jit *j, int64_t value, bool wide);
 #define REG_BIAS   R14
 #define REG_SHARED R15
 #define REG_MASK   RBP /* where lanes have parted: those that run */
+/* A range of the worker's, by its number. */
+static inline struct x86_mem simt_jit_range_at(uint32_t range, size_t member)
+{
+    return x86_at(REG_WORKER, (int32_t)(sizeof(struct worker) + range * sizeof(struct jit_range) + member));
+}
 void simt_jit_begin_block(struct jit *j, struct jit_block *b);
 int simt_jit_parts(const struct jit *j, uint16_t slot);
 /* Which power of 2 the constant is; -1: none that is positive, or no constant. */
@@ -263,6 +275,14 @@ void simt_jit_spill_live(struct jit *j, const struct jit_insn *n); /* before a c
  * from there. */
 void simt_jit_write_live(struct jit *j);
 void simt_jit_reload(struct jit *j);
+/* Where all is in the frame as blocks begin: registers that are to hold values, from there. */
+void simt_jit_load_registers(struct jit *j);
+/* A slot's value to the frame, as code that expects the form finds it; and the state of a slot that lies there so. */
+void simt_jit_write_as(struct jit *j, uint16_t slot, struct jit_form want);
+void simt_jit_at_home(struct jit *j, uint16_t slot, struct jit_form f);
+/* What registers hold is kept in one of two places, and taken from there again. False without memory. */
+bool simt_jit_keep(struct jit *j, int which);
+void simt_jit_restore(struct jit *j, int which);
 /* Code, out of the way, that writes everything to the frame as the interpreter wants it, and leaves: with w->pc set to
  * the instruction at hand, or, after an op, as it is. */
 int simt_jit_leaving(struct jit *j, enum jit_exit why, bool after);
@@ -277,6 +297,9 @@ void simt_jit_vector(struct jit *j, const struct jit_insn *n);
 bool simt_jit_must_flush(const struct jit *j, const struct jit_insn *n, int read, int part);
 int simt_jit_float(struct jit *j, const struct jit_insn *n, int read, int part); /* an operand, as n wants it */
 void simt_jit_compare(struct jit *j, const struct jit_insn *n);
+/* Do the first lane and the last tell how all of them compare? f: of both operands. */
+bool simt_jit_is_bounded(const struct jit_insn *n, const struct jit_form *f);
+enum x86_condition simt_jit_condition(const struct jit_insn *n);
 void simt_jit_select(struct jit *j, const struct jit_insn *n);
 void simt_jit_predicates(struct jit *j, const struct jit_insn *n);
 void simt_jit_shuffle(struct jit *j, const struct jit_insn *n);
@@ -384,6 +407,18 @@ void simt_jit_lane_signs(struct jit *j, bool wide, int lane, bool others, int re
 void simt_jit_running_address(struct jit *j, uint16_t slot);
 /* What code that leaves does last, where lanes have parted. */
 void simt_jit_leave_parted(struct jit *j);
+
+/* ---- jit_carry.c ---- */
+enum { MOST_GUARD_NUMBERS = 5 };
+/* May registers keep what they hold from the block at hand to this one? */
+bool simt_jit_carries(const struct jit *j, const struct jit_block *to);
+/* They do: at the end of the block at hand, and at the start of the other one, instead of simt_jit_begin_block. */
+void simt_jit_carry(struct jit *j, const struct jit_block *to);
+void simt_jit_begin_carried(struct jit *j, struct jit_block *b);
+/* If the rest of the block from instruction k on is a branch ahead and its condition: a way past all of it for warps
+ * none of whose lanes takes the branch. The end is that of the block. */
+bool simt_jit_begin_guard(struct jit *j, uint32_t k);
+void simt_jit_end_guard(struct jit *j);
 
 /* ---- jit_neighbours.c ---- */
 /* Four loads of 4 bytes, side by side from `imm` on, or up to four of fewer within 4 bytes, by where they begin. */

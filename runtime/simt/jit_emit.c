@@ -320,7 +320,10 @@ static void end_block(struct jit *j, const struct jit_insn *n)
         suspend(j, JIT_BARRIER, j->pc, behind);
         break;
     default: /* the next block begins here */
-        if (behind) simt_jit_flush(j, behind, NULL);
+        if (simt_jit_carries(j, behind))
+            simt_jit_carry(j, behind);
+        else if (behind)
+            simt_jit_flush(j, behind, NULL);
         break;
     }
 }
@@ -405,13 +408,19 @@ static const struct jit_insn *write_joined(struct jit *j, const struct jit_insn 
 
 void simt_jit_write_body(struct jit *j, struct jit_block *b, void (*end)(struct jit *j, const struct jit_insn *n))
 {
-    simt_jit_begin_block(j, b);
+    bool guard = false;
+    if (j->carried == b)
+        simt_jit_begin_carried(j, b);
+    else
+        simt_jit_begin_block(j, b);
     for (uint32_t k = b->start; k < b->end; k++) j->code[k].ahead = 0;
     memset(j->ahead_end, 0, sizeof j->ahead_end);
     for (uint32_t k = b->start; k < b->end && !j->x.failed && !j->failed; k++) {
         const struct jit_insn *n = &j->code[k];
         j->pc = j->first + k;
         j->gpr_pins = j->vector_pins = 0;
+        guard = guard || simt_jit_begin_guard(j, k);
+        j->gpr_pins = 0;
         n = write_joined(j, n);
         k = (uint32_t)(n - j->code);
         j->pc = j->first + k;
@@ -419,6 +428,7 @@ void simt_jit_write_body(struct jit *j, struct jit_block *b, void (*end)(struct 
         if (k + 1 == b->end) end(j, n);
         pass_lives(j, n);
     }
+    if (guard) simt_jit_end_guard(j);
 }
 
 bool simt_jit_write(struct jit *j)
@@ -433,7 +443,7 @@ bool simt_jit_write(struct jit *j)
     write_entrance(j);
     write_filler(j);
     for (uint32_t b = 0; b < j->block_count; b++) {
-        x86_bind(&j->x, j->blocks[b].label);
+        if (j->carried != &j->blocks[b]) x86_bind(&j->x, j->blocks[b].label);
         /* Else only ways that nothing takes lead here. */
         if (j->blocks[b].reached) {
             simt_jit_begin_walks(j, &j->blocks[b]);

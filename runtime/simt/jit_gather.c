@@ -75,13 +75,11 @@ static void ask_global(struct jit *j, const struct jit_insn *n, const int *a)
 {
     struct x86 *x = &j->x;
     uint32_t index = j->range_count++, pins = j->vector_pins;
-    int32_t at = (int32_t)(index * sizeof(struct jit_range));
     struct moments t = take_moments(j);
     int otherwise = simt_jit_otherwise(j, n), miss = x86_label(x);
     if (n->kind == JK_LOAD) {
-        x86_rm(x, ALU_MOV, true, RCX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges)));
-        distances(j, a, t.d, x86_at(RCX, at), n->i->imm);
-        x86_rm(x, ALU_MOV, true, RDX, x86_at(RCX, at + (int32_t)offsetof(struct jit_range, room)));
+        distances(j, a, t.d, simt_jit_range_at(index, offsetof(struct jit_range, low)), n->i->imm);
+        x86_rm(x, ALU_MOV, true, RDX, simt_jit_range_at(index, offsetof(struct jit_range, room)));
         reject(j, &t, true, RDX, n->i->size, miss);
     }
     simt_jit_ask_scattered(j, n, index, miss, otherwise);
@@ -96,16 +94,14 @@ static uint32_t check_global(struct jit *j, const struct jit_insn *n, const int 
     struct x86 *x = &j->x;
     uint32_t index = j->range_count++;
     int64_t imm = g ? g->imm : n->i->imm;
-    struct x86_mem range = x86_at(RCX, (int32_t)(index * sizeof(struct jit_range)));
-    struct x86_mem ranges = x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges)), room = range;
+    struct x86_mem low = simt_jit_range_at(index, offsetof(struct jit_range, low));
+    struct x86_mem room = simt_jit_range_at(index, offsetof(struct jit_range, room));
     uint32_t pins = j->vector_pins;
     struct moments t = take_moments(j);
     int miss = x86_label(x), found = x86_label(x);
     if (leave < 0) leave = simt_jit_leaving(j, JIT_LEFT, false);
-    room.offset += 8;
     for (int again = 0; again < 2; again++) { /* the second time behind a new range */
-        x86_rm(x, ALU_MOV, true, RCX, ranges);
-        distances(j, a, t.d, range, imm);
+        distances(j, a, t.d, low, imm);
         x86_rm(x, ALU_MOV, true, RDX, room);
         reject(j, &t, true, RDX, simt_jit_alignment(n), again ? leave : miss);
         if (again) {

@@ -39,10 +39,8 @@ static void check(struct jit *j, const struct jit_insn *load, const int *index, 
 {
     const struct x86_vop sub_w = {1, 1, 0, 0xfa}, compare = {3, 1, 0, 0x1e}, any_lane = {1, 0, 0, 0x98};
     struct x86 *x = &j->x;
-    int32_t at = (int32_t)(range * sizeof(struct jit_range));
-    x86_rm(x, ALU_MOV, true, RCX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges)));
-    x86_rm(x, ALU_MOV, true, RAX, x86_at(RCX, at));
-    x86_rm(x, ALU_MOV, true, RDX, x86_at(RCX, at + (int32_t)offsetof(struct jit_range, room)));
+    x86_rm(x, ALU_MOV, true, RAX, simt_jit_range_at(range, offsetof(struct jit_range, low)));
+    x86_rm(x, ALU_MOV, true, RDX, simt_jit_range_at(range, offsetof(struct jit_range, room)));
     x86_rr(x, ALU_SUB, true, RAX, base);
     x86_imm(x, ALU_SUB, true, RAX, (int32_t)load->i->imm);
     x86_imm(x, ALU_ADD, true, RDX, 3);

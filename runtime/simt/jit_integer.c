@@ -48,6 +48,26 @@ static void add_read(struct jit *j, const struct jit_insn *n, int k, int half, i
     x86_lea(&j->x, n->wide, reg, x86_at_index(from, b, 0));
 }
 
+/* The log of what a number is multiplied by: a product or a shift that only the sum behind it reads; 0: it is none.
+ * The sum does it: addresses are mostly such sums. */
+static int scale_of(const struct jit *j, const struct jit_insn *n)
+{
+    const struct jit_insn *sum = n + 1;
+    bool product = n->op == JI_WIDE_S || n->op == JI_WIDE_U;
+    if (n->kind != JK_INTEGER || !(product || (n->op == JI_SHL && n->wide)) || n->write_count != 1) return 0;
+    if (sum >= j->code + j->block->end || sum->kind != JK_INTEGER || sum->op != JI_ADD || !sum->wide || sum->guarded)
+        return 0;
+    int of = sum->reads[1] == n->writes[0];
+    uint16_t other = sum->reads[!of];
+    if (sum->reads[of] != n->writes[0] || other == n->writes[0] || !(sum->dies >> of & 1)) return 0;
+    struct jit_form by = form_of(j, n, 1), f[2] = {form_of(j, n, 0), by}, g[2], base = j->places[other].form;
+    g[of] = simt_jit_form_of(j, n, f);
+    g[!of] = base;
+    if (!form_is_scalar(g[of]) || base.kind == FORM_CONST || simt_jit_form_of(j, sum, g).kind != g[of].kind) return 0;
+    int64_t scale = product ? simt_jit_power(by) : by.kind == FORM_CONST ? by.step : 0;
+    return scale > 0 && scale <= 3 ? (int)scale : 0;
+}
+
 /* reg = a * b, both of n's width. */
 static void multiply(struct jit *j, const struct jit_insn *n, int half, int reg)
 {
@@ -71,6 +91,7 @@ static void multiply_wide(struct jit *j, const struct jit_insn *n, bool is_signe
 {
     int constant = form_of(j, n, 0).kind == FORM_CONST ? 0 : form_of(j, n, 1).kind == FORM_CONST ? 1 : -1;
     extend(j, is_signed, reg, simt_jit_scalar(j, n->reads[constant == 0], half, RAX));
+    if (constant >= 0 && scale_of(j, n)) return;
     if (constant >= 0) {
         int64_t c = form_of(j, n, constant).step;
         multiply_constant(j, true, reg, is_signed ? c : (uint32_t)c);
@@ -95,7 +116,7 @@ static void shift(struct jit *j, const struct jit_insn *n, int half, int reg)
     struct jit_form by = form_of(j, n, 1);
     move(j, n->wide, reg, simt_jit_scalar(j, n->reads[0], half, RAX));
     if (by.kind == FORM_CONST && by.step >= 0 && by.step < width) {
-        if (by.step) x86_shift_imm(&j->x, kind, n->wide, reg, (int)by.step);
+        if (by.step && !scale_of(j, n)) x86_shift_imm(&j->x, kind, n->wide, reg, (int)by.step);
         return;
     }
     move(j, false, RCX, simt_jit_scalar(j, n->reads[1], half, RCX));
@@ -149,7 +170,11 @@ static void number(struct jit *j, const struct jit_insn *n, int half, int reg)
 {
     switch ((enum jit_integer)n->op) {
     case JI_ADD:
-        if (form_of(j, n, 0).kind == FORM_CONST)
+        if (j->scale) {
+            int of = n->reads[1] == n[-1].writes[0], base = simt_jit_scalar(j, n->reads[!of], half, RAX);
+            int index = simt_jit_scalar(j, n->reads[of], half, RCX);
+            x86_lea(&j->x, true, reg, (struct x86_mem){base, index, j->scale, 0, -1});
+        } else if (form_of(j, n, 0).kind == FORM_CONST)
             add_read(j, n, 0, half, reg, simt_jit_scalar(j, n->reads[1], half, RAX));
         else
             add_read(j, n, 1, half, reg, simt_jit_scalar(j, n->reads[0], half, RAX));
@@ -237,7 +262,7 @@ static void check_range(struct jit *j, const struct jit_insn *n, int read, struc
 
 static void numbers(struct jit *j, const struct jit_insn *n, struct jit_form f)
 {
-    int regs[2] = {0, 0};
+    int regs[2] = {0, 0}, scale = scale_of(j, n);
     if (n->op >= JI_WIDE_U && n->op < JI_NARROW) check_range(j, n, 0, f);
     if (n->op >= JI_WIDE_U && n->op <= JI_MAD_WIDE_S) check_range(j, n, 1, f);
     j->gpr_pins = 0;
@@ -247,6 +272,7 @@ static void numbers(struct jit *j, const struct jit_insn *n, struct jit_form f)
         j->gpr_pins = 1u << regs[h] | 1u << regs[0];
     }
     simt_jit_define_scalar(j, n->writes[0], f, regs);
+    j->scale = scale;
 }
 
 /* ---- vectors ---- */

@@ -12,8 +12,9 @@ static struct x86_mem of_worker(size_t offset)
 {
     return x86_at(REG_WORKER, (int32_t)offset);
 }
-#define QUIET(member) of_worker(offsetof(struct worker, quiet.member))
-#define RANGE(member) x86_at(RDX, (int32_t)offsetof(struct jit_range, member))
+#define QUIET(member)    of_worker(offsetof(struct worker, quiet.member))
+#define OF_RANGE(member) simt_jit_range_at(range, offsetof(struct jit_range, member)) /* of number `range` */
+#define RANGE(member)    x86_at(RDX, (int32_t)offsetof(struct jit_range, member))
 
 void simt_jit_find_outputs(struct jit *j)
 {
@@ -38,15 +39,13 @@ static void find_record(struct jit *j, int reg)
 static void compare_lines(struct jit *j, int base, int64_t offset, int64_t bytes, bool one, uint32_t range, int label)
 {
     struct x86 *x = &j->x;
-    int32_t at = (int32_t)(range * sizeof(struct jit_range));
     int input = x86_label(x);
-    x86_rm(x, ALU_MOV, true, RDX, of_worker(offsetof(struct worker, jit_ranges)));
     x86_lea(x, true, RCX, x86_at(base, (int32_t)offset));
     x86_rr(x, ALU_MOV, true, RAX, RCX);
-    x86_rm(x, ALU_SUB, true, RAX, x86_at(RDX, at));
-    x86_rm(x, ALU_CMP, true, RAX, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, room)));
+    x86_rm(x, ALU_SUB, true, RAX, OF_RANGE(low));
+    x86_rm(x, ALU_CMP, true, RAX, OF_RANGE(room));
     x86_jump_if(x, CC_AE, label);
-    x86_rm(x, ALU_MOV, true, RAX, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, lines)));
+    x86_rm(x, ALU_MOV, true, RAX, OF_RANGE(lines));
     x86_test(x, true, RAX, RAX);
     x86_jump_if(x, CC_E, input);
     if (!one) { /* the last line, and then those before it */
@@ -103,9 +102,7 @@ static void compare_range(struct jit *j, const struct jit_insn *n, const int bas
     struct x86 *x = &j->x;
     int64_t bytes = (int64_t)n->i->size * n->i->count, skip = f.kind == FORM_LINEAR ? f.skip : 0;
     bool once = halves_agree(f) || (form_step(f) && halves_follow(f, 16 * form_step(f)));
-    int32_t at = (int32_t)(range * sizeof(struct jit_range));
-    x86_rm(x, ALU_MOV, true, RDX, of_worker(offsetof(struct worker, jit_ranges)));
-    x86_mem_imm(x, ALU_CMP, true, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, lines)), 0);
+    x86_mem_imm(x, ALU_CMP, true, OF_RANGE(lines), 0);
     x86_jump_if(x, CC_NE, other);
     for (int h = 0; h < 2; h++) {
         if (half < 0 ? h && once : h != half) continue;
@@ -114,8 +111,8 @@ static void compare_range(struct jit *j, const struct jit_insn *n, const int bas
             x86_test_imm(x, RCX, (int32_t)bytes - 1);
             x86_jump_if(x, CC_NE, other);
         }
-        x86_rm(x, ALU_SUB, true, RCX, x86_at(RDX, at));
-        x86_rm(x, ALU_CMP, true, RCX, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, room)));
+        x86_rm(x, ALU_SUB, true, RCX, OF_RANGE(low));
+        x86_rm(x, ALU_CMP, true, RCX, OF_RANGE(room));
         x86_jump_if(x, CC_AE, other);
     }
 }
@@ -333,8 +330,7 @@ static void call_row(struct jit *j, struct row_kind k, int base, int64_t offset,
     int *label = &j->row_labels[row_number(k)];
     if (!*label) *label = x86_label(x) + 1;
     x86_lea(x, true, RCX, x86_at(base, (int32_t)offset));
-    x86_rm(x, ALU_MOV, true, RDX, of_worker(offsetof(struct worker, jit_ranges)));
-    x86_imm(x, ALU_ADD, true, RDX, (int32_t)(range * sizeof(struct jit_range)));
+    x86_lea(x, true, RDX, OF_RANGE(low));
     x86_call_label(x, *label - 1);
     x86_jump_if(x, CC_NE, miss);
 }

@@ -93,18 +93,16 @@ void simt_jit_look_ahead(struct jit *j, const int *bases, const int64_t *low, in
 {
     struct x86 *x = &j->x;
     int near = x86_label(x);
-    struct x86_mem ranges = x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges));
-    int32_t at = (int32_t)(range * sizeof(struct jit_range)), last = at + (int32_t)offsetof(struct jit_range, last);
+    struct x86_mem last = simt_jit_range_at(range, offsetof(struct jit_range, last));
     x86_lea(x, true, RCX, x86_at(bases[0], (int32_t)low[0]));
-    x86_rm(x, ALU_MOV, true, RDX, ranges);
     x86_rr(x, ALU_MOV, true, RAX, RCX);
-    x86_rm(x, ALU_SUB, true, RAX, x86_at(RDX, last));
-    x86_store(x, true, x86_at(RDX, last), RCX);
+    x86_rm(x, ALU_SUB, true, RAX, last);
+    x86_store(x, true, last, RCX);
     x86_imul_imm(x, true, RAX, RAX, LOOK_AHEAD);
     x86_lea(x, true, RCX, x86_at(RAX, LOOK_AHEAD * PAGE));
     x86_imm(x, ALU_CMP, true, RCX, 2 * LOOK_AHEAD * PAGE);
     x86_jump_if(x, CC_BE, near);
-    if (lines) x86_rm(x, ALU_MOV, true, RDX, x86_at(RDX, at + (int32_t)offsetof(struct jit_range, lines)));
+    if (lines) x86_rm(x, ALU_MOV, true, RDX, simt_jit_range_at(range, offsetof(struct jit_range, lines)));
     for (int h = 0; h < halves; h++) {
         x86_lea(x, true, RCX, x86_at_index(RAX, bases[h], (int32_t)low[h]));
         for (int64_t k = 0; k < bytes && k < MOST_AHEAD; k += QUIET_LINE)
@@ -119,18 +117,19 @@ void simt_jit_look_ahead(struct jit *j, const int *bases, const int64_t *low, in
 static void check_global(struct jit *j, int base, struct extent all, int leave, bool ahead)
 {
     uint32_t index = j->range_count++;
-    int32_t at = (int32_t)(index * sizeof(struct jit_range));
     struct x86 *x = &j->x;
     int miss = x86_label(x), found = x86_label(x);
-    x86_lea(x, true, RCX, x86_at(base, (int32_t)all.low));
-    x86_rm(x, ALU_MOV, true, RAX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges)));
-    x86_rr(x, ALU_MOV, true, RDX, RCX);
-    x86_rm(x, ALU_SUB, true, RDX, x86_at(RAX, at));
-    x86_rm(x, ALU_CMP, true, RDX, x86_at(RAX, at + 8));
+    if (all.low)
+        x86_lea(x, true, RDX, x86_at(base, (int32_t)all.low));
+    else
+        x86_rr(x, ALU_MOV, true, RDX, base);
+    x86_rm(x, ALU_SUB, true, RDX, simt_jit_range_at(index, offsetof(struct jit_range, low)));
+    x86_rm(x, ALU_CMP, true, RDX, simt_jit_range_at(index, offsetof(struct jit_range, room)));
     x86_jump_if(x, CC_AE, miss);
     x86_bind(x, found);
     x->now = X86_COLD;
     x86_bind(x, miss);
+    x86_lea(x, true, RCX, x86_at(base, (int32_t)all.low));
     x86_load_imm(x, RAX, index);
     x86_load_imm(x, RDX, (uint64_t)(all.high - all.low));
     x86_call_label(x, j->fill_label);

@@ -207,11 +207,8 @@ void simt_jit_load_ahead(struct jit *j, const struct jit_insn *n)
 
 void simt_jit_find_range(struct jit *j, uint32_t range)
 {
-    struct x86 *x = &j->x;
-    int32_t at = (int32_t)(range * sizeof(struct jit_range));
-    x86_rm(x, ALU_MOV, true, RCX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, jit_ranges)));
-    x86_rm(x, ALU_MOV, true, RCX, x86_at(RCX, at));
-    x86_rr(x, ALU_ADD, true, RCX, REG_BIAS);
+    x86_rm(&j->x, ALU_MOV, true, RCX, simt_jit_range_at(range, offsetof(struct jit_range, low)));
+    x86_rr(&j->x, ALU_ADD, true, RCX, REG_BIAS);
 }
 
 void simt_jit_load_neighbours(struct jit *j, const struct jit_insn *n, const struct jit_group *g, uint32_t range)

@@ -1,5 +1,6 @@
 /* Which registers hold what while code is written; when values go to the frame and come from there. */
 #include <string.h>
+#include "runtime/memory.h"
 #include "runtime/simt/jit_build.h"
 
 static const int gprs[] = {RSI, RDI, R8, R9, R10, R11, REG_MASK};
@@ -28,19 +29,21 @@ static struct x86_mem scalar_home(const struct jit *j, uint16_t slot, int half)
     return x86_at(REG_FRAME, (int32_t)j->slots[slot].offset + half * (is_wide(j, slot) ? 128 : 64));
 }
 
+void simt_jit_at_home(struct jit *j, uint16_t slot, struct jit_form f)
+{
+    struct jit_place *p = &j->places[slot];
+    bool fixed = j->slots[slot].fixed;
+    if (fixed) f = j->slots[slot].form;
+    if (f.kind == FORM_NONE) f.kind = FORM_ANY;
+    *p = (struct jit_place){.form = f, .scalar = {-1, -1}, .at_home = f.kind == FORM_CONST && !fixed ? 0 : 3};
+    memset(p->vector, -1, sizeof p->vector);
+    p->in_slot = fixed || f.kind == FORM_ANY ? 0xff : 0;
+}
+
 void simt_jit_begin_block(struct jit *j, struct jit_block *b)
 {
     j->block = b;
-    for (uint32_t s = 0; s < j->slot_count; s++) {
-        struct jit_place *p = &j->places[s];
-        struct jit_form f = b->forms[s];
-        bool fixed = j->slots[s].fixed;
-        if (fixed) f = j->slots[s].form;
-        if (f.kind == FORM_NONE) f.kind = FORM_ANY;
-        *p = (struct jit_place){.form = f, .scalar = {-1, -1}, .at_home = f.kind == FORM_CONST && !fixed ? 0 : 3};
-        memset(p->vector, -1, sizeof p->vector);
-        p->in_slot = fixed || f.kind == FORM_ANY ? 0xff : 0;
-    }
+    for (uint32_t s = 0; s < j->slot_count; s++) simt_jit_at_home(j, (uint16_t)s, b->forms[s]);
     for (int r = 0; r < X86_GPRS; r++) j->gpr_owner[r] = -1;
     for (int r = 0; r < 32; r++) j->vector_owner[r] = -1;
     j->gpr_pins = j->vector_pins = 0;
@@ -395,18 +398,22 @@ static void write_numbers(struct jit *j, uint16_t slot, struct jit_form want)
     }
 }
 
+void simt_jit_write_as(struct jit *j, uint16_t slot, struct jit_form want)
+{
+    if (want.kind == FORM_CONST) return;
+    if (want.kind == FORM_ANY || j->slots[slot].class == 'p')
+        simt_jit_store_all(j, slot);
+    else
+        write_numbers(j, slot, want);
+}
+
 void simt_jit_flush(struct jit *j, const struct jit_block *a, const struct jit_block *b)
 {
     for (uint32_t s = 0; s < j->slot_count; s++) {
         bool in_a = a && in_set(a->in, s), in_b = b && in_set(b->in, s);
         if ((!in_a && !in_b) || j->slots[s].fixed || !j->slots[s].class) continue;
         struct jit_form x = in_a ? a->forms[s] : b->forms[s], y = in_b ? b->forms[s] : x;
-        struct jit_form want = x.kind > y.kind ? x : y;
-        if (want.kind == FORM_CONST) continue;
-        if (want.kind == FORM_ANY || j->slots[s].class == 'p')
-            simt_jit_store_all(j, (uint16_t)s);
-        else
-            write_numbers(j, (uint16_t)s, want);
+        simt_jit_write_as(j, (uint16_t)s, x.kind > y.kind ? x : y);
     }
 }
 
@@ -462,6 +469,49 @@ void simt_jit_reload(struct jit *j)
         int owner = j->vector_owner[r];
         if (owner >= 0) simt_jit_load(j, r, part_home(j, (uint16_t)(owner / JIT_PARTS), owner % JIT_PARTS));
     }
+}
+
+void simt_jit_load_registers(struct jit *j)
+{
+    for (int r = 0; r < X86_GPRS; r++) {
+        int owner = j->gpr_owner[r];
+        if (owner < 0) continue;
+        uint16_t slot = (uint16_t)(owner / 2);
+        bool predicate = j->slots[slot].class == 'p';
+        if (predicate && j->places[slot].form.kind == FORM_CONST)
+            x86_load_imm(&j->x, r, (uint32_t)j->places[slot].form.step);
+        else
+            x86_rm(&j->x, ALU_MOV, !predicate && is_wide(j, slot), r, scalar_home(j, slot, owner & 1));
+    }
+    for (int r = 0; r < simt_jit_vectors(j); r++) {
+        int owner = j->vector_owner[r], part = owner % JIT_PARTS;
+        if (owner < 0) continue;
+        uint16_t slot = (uint16_t)(owner / JIT_PARTS);
+        if (j->slots[slot].fixed || j->places[slot].form.kind == FORM_ANY)
+            simt_jit_load(j, r, part_home(j, slot, part));
+        else
+            spread(j, slot, part, r);
+    }
+}
+
+bool simt_jit_keep(struct jit *j, int which)
+{
+    struct jit_registers *k = &j->kept[which];
+    if (!k->places) k->places = rt_calloc(j->slot_count + 1, sizeof *k->places);
+    if (!k->places) return !(j->failed = true);
+    memcpy(k->places, j->places, j->slot_count * sizeof *k->places);
+    memcpy(k->gpr_owner, j->gpr_owner, sizeof k->gpr_owner);
+    memcpy(k->vector_owner, j->vector_owner, sizeof k->vector_owner);
+    return true;
+}
+
+void simt_jit_restore(struct jit *j, int which)
+{
+    const struct jit_registers *k = &j->kept[which];
+    if (j->failed) return;
+    memcpy(j->places, k->places, j->slot_count * sizeof *k->places);
+    memcpy(j->gpr_owner, k->gpr_owner, sizeof k->gpr_owner);
+    memcpy(j->vector_owner, k->vector_owner, sizeof k->vector_owner);
 }
 
 int simt_jit_leaving(struct jit *j, enum jit_exit why, bool after)

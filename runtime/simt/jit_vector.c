@@ -270,7 +270,7 @@ static void compare_vectors(struct jit *j, const struct jit_insn *n, int reg, co
     simt_jit_mask_to_gpr(j, reg, n->wide);
 }
 
-static enum x86_condition condition_of(const struct jit_insn *n)
+enum x86_condition simt_jit_condition(const struct jit_insn *n)
 {
     static const enum x86_condition signed_[] = {CC_E, CC_L, CC_LE, 0, CC_NE, CC_GE, CC_G};
     static const enum x86_condition unsigned_[] = {CC_E, CC_B, CC_BE, 0, CC_NE, CC_AE, CC_A};
@@ -279,7 +279,7 @@ static enum x86_condition condition_of(const struct jit_insn *n)
 
 /* Numbers that grow from lane to lane, as indices do, against one that all lanes share, as a bound is. When the
  * least and the greatest compare alike, so do those between. */
-static bool is_bounded(const struct jit_insn *n, const struct jit_form *f)
+bool simt_jit_is_bounded(const struct jit_insn *n, const struct jit_form *f)
 {
     bool order = n->detail != 0 && n->detail != 4;
     int64_t most = 1 << 24;
@@ -303,7 +303,7 @@ static void compare_end(struct jit *j, const struct jit_insn *n, const int at[2]
         ends[grows] = RDX;
     }
     x86_rr(x, ALU_CMP, n->wide, ends[0], ends[1]);
-    x86_jump_if(x, result ? condition_of(n) : (enum x86_condition)(condition_of(n) ^ 1), settled);
+    x86_jump_if(x, result ? simt_jit_condition(n) : (enum x86_condition)(simt_jit_condition(n) ^ 1), settled);
 }
 
 /* The lanes of f[grows] grow. */
@@ -334,7 +334,7 @@ static void compare_numbers(struct jit *j, const struct jit_insn *n, int reg)
         x86_imm(&j->x, ALU_CMP, n->wide, a, (int32_t)b.step);
     else
         x86_rr(&j->x, ALU_CMP, n->wide, a, simt_jit_scalar(j, n->reads[1], 0, RCX));
-    x86_setcc(&j->x, condition_of(n), RAX);
+    x86_setcc(&j->x, simt_jit_condition(n), RAX);
     x86_movzx_byte(&j->x, reg, RAX);
     x86_unary(&j->x, UNARY_NEG, false, reg);
 }
@@ -355,7 +355,7 @@ void simt_jit_compare(struct jit *j, const struct jit_insn *n)
     bool second = i->mode && i->d2 != SLOT_SINK;
     if (n->op != JT_F && !n->is_short && form_is_uniform(f[0]) && form_is_uniform(f[1]))
         compare_numbers(j, n, p[0]);
-    else if (is_bounded(n, f))
+    else if (simt_jit_is_bounded(n, f))
         compare_ends(j, n, f, p[0]);
     else
         compare_vectors(j, n, p[0], NULL);
