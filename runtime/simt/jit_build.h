@@ -62,7 +62,7 @@ struct jit_block {
 struct jit_zone {
     uint32_t first, join; /* as above */
     bool spins;           /* its lanes may wait for each other */
-    uint64_t *alive;      /* slots that are, at the start of any block or where lanes meet */
+    uint64_t *alive;      /* slots that are, at the start of any block where lanes may wait or meet */
     uint64_t *merged;     /* those of them that are written: lanes that don't run keep what they have */
     struct jit_form *forms;
     int *entries, *bodies; /* labels: by block, of who comes with others that wait there, and without; [join] */

@@ -12,21 +12,23 @@ enum { MOST_TESTS = 8 };
 /* ---- what is carried ---- */
 static bool same_form(struct jit_form a, struct jit_form b)
 {
-    return a.kind == b.kind && (a.kind == FORM_ANY || (a.step == b.step && (a.kind != FORM_LINEAR || a.skip == b.skip)));
+    return a.kind == b.kind &&
+           (a.kind == FORM_ANY || (a.step == b.step && (a.kind != FORM_LINEAR || a.skip == b.skip)));
 }
 
-/* A loop's first block would load at each round what it may not want, and rows that it walks along begin there. */
-static bool is_loop(const struct jit *j, const struct jit_block *b)
+/* Do others than the block before it lead there? At the start of a loop, and where lanes meet, they would load what may
+ * not be wanted. */
+static bool is_met(const struct jit *j, const struct jit_block *b)
 {
     int here = (int)(b - j->blocks);
-    for (uint32_t k = (uint32_t)here; k < j->block_count; k++)
+    for (uint32_t k = 0; k < j->block_count; k++)
         if (j->blocks[k].next[0] == here) return true;
     return false;
 }
 
 bool simt_jit_carries(const struct jit *j, const struct jit_block *to)
 {
-    return !j->zone && to && to->reached && to->start == j->block->end && !is_loop(j, to);
+    return !j->zone && to && to->reached && to->start == j->block->end && !is_met(j, to);
 }
 
 /* The state at the start of a block where code of other ways has loaded the same registers. */

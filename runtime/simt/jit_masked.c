@@ -103,11 +103,13 @@ static bool loops(const struct jit *j, const struct jit_zone *z)
     return false;
 }
 
-/* The slots of a zone from first to join. */
+/* The slots of a zone from first to join. Nobody waits at its first block, unless lanes jump back to it: what only
+ * lives there is of the lanes that run alone. */
 static void find_slots(const struct jit *j, struct jit_zone *z)
 {
-    bool plain = true;
-    for (uint32_t b = z->first; b <= z->join; b++)
+    bool plain = true, again = false;
+    for (uint32_t b = z->first; b < z->join; b++) again |= j->blocks[b].next[0] == (int)z->first;
+    for (uint32_t b = z->first + !again; b <= z->join; b++)
         for (uint32_t w = 0; w < j->words; w++) z->alive[w] |= j->blocks[b].in[w];
     for (uint32_t k = j->blocks[z->first].start; k < j->blocks[z->join].start; k++) {
         const struct jit_insn *n = &j->code[k];
@@ -138,7 +140,8 @@ static bool same_forms(const struct jit *j, const struct jit_zone *a, const stru
 {
     for (uint32_t s = 0; s < j->slot_count; s++) {
         struct jit_form f = a->forms[s], g = b->forms[s];
-        if (in_set(a->alive, s) && (f.kind != g.kind || f.step != g.step || f.skip != g.skip)) return false;
+        bool alive = in_set(a->alive, s) || in_set(j->blocks[a->first].in, s);
+        if (alive && (f.kind != g.kind || f.step != g.step || f.skip != g.skip)) return false;
     }
     return true;
 }
