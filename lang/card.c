@@ -137,7 +137,7 @@ static int give_html(lua_State *L)
 
 int lg_display_device(lua_State *L)
 {
-    push_device_html(L, *(struct rt_device **)luaL_checkudata(L, 1, LG_DEVICE));
+    push_device_html(L, *(struct rt_device **)lg_check_object(L, 1, LG_DEVICE));
     return give_html(L);
 }
 

@@ -174,6 +174,9 @@ static void read_request(lua_State *L, struct request *r)
     if (lua_type(L, 1) == LUA_TSTRING && strstr(r->source.text, ".cu") && !strpbrk(r->source.text, "\n{;#"))
         luaL_error(L, "kernel: '%s' is no CUDA C; a file's is gpu.kernel{file = \"saxpy.cu\"}", r->source.text);
     if (!r->source.name) lg_find_source(L, &r->ar, &r->source);
+    if (!table_only && lua_type(L, 2) == LUA_TSTRING)
+        luaL_error(L, "kernel: options are a table, got a string; one kernel of several is chosen by {name = \"%s\"}",
+                   lua_tostring(L, 2));
     if (!table_only && !lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
     if (lua_istable(L, options)) read_options(L, options, r);
     if (!r->device) r->device = lg_check_device(L, lua_gettop(L) + 1);

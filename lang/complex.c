@@ -56,13 +56,13 @@ static int operate(lua_State *L)
 
 static int method(lua_State *L)
 {
-    luaL_checkudata(L, 1, LG_COMPLEX);
+    lg_check_object(L, 1, LG_COMPLEX);
     return compute(L, (enum kn_op)lua_tointeger(L, lua_upvalueindex(1)));
 }
 
 static int angle_of_value(lua_State *L)
 {
-    const struct rt_complex *z = luaL_checkudata(L, 1, LG_COMPLEX);
+    const struct rt_complex *z = lg_check_object(L, 1, LG_COMPLEX);
     lua_pushnumber(L, atan2(z->im, z->re));
     return 1;
 }
@@ -70,7 +70,7 @@ static int angle_of_value(lua_State *L)
 static int value_tostring(lua_State *L)
 {
     char text[64];
-    const struct rt_complex *z = luaL_checkudata(L, 1, LG_COMPLEX);
+    const struct rt_complex *z = lg_check_object(L, 1, LG_COMPLEX);
     snprintf(text, sizeof text, "%.14g%s%.14gi", z->re, signbit(z->im) && !isnan(z->im) ? "-" : "+", fabs(z->im));
     lua_pushstring(L, text);
     return 1;
@@ -99,7 +99,7 @@ static int value_order(lua_State *L)
 /* z.re, z.im, and the operations of one argument as methods (the upvalue). */
 static int value_index(lua_State *L)
 {
-    const struct rt_complex *z = luaL_checkudata(L, 1, LG_COMPLEX);
+    const struct rt_complex *z = lg_check_object(L, 1, LG_COMPLEX);
     const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
     if (strcmp(key, "re") == 0 || strcmp(key, "im") == 0) {
         lua_pushnumber(L, *key == 'r' ? z->re : z->im);

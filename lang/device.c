@@ -124,7 +124,7 @@ static bool push_field(lua_State *L, const struct rt_device *d, const char *key)
 
 static int device_index(lua_State *L)
 {
-    struct rt_device *d = *(struct rt_device **)luaL_checkudata(L, 1, LG_DEVICE);
+    struct rt_device *d = *(struct rt_device **)lg_check_object(L, 1, LG_DEVICE);
     const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
     for (const char *const *f = fields; *f; f++)
         if (!strcmp(*f, key) && push_field(L, d, key)) return 1;
@@ -133,7 +133,7 @@ static int device_index(lua_State *L)
 
 static int device_tostring(lua_State *L)
 {
-    struct rt_device *d = *(struct rt_device **)luaL_checkudata(L, 1, LG_DEVICE);
+    struct rt_device *d = *(struct rt_device **)lg_check_object(L, 1, LG_DEVICE);
     if (d->model[0] && strcmp(d->model, d->name))
         lua_pushfstring(L, "%s: %s", d->name, d->model);
     else

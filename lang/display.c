@@ -202,19 +202,40 @@ bool lg_is_handle(lua_State *L, int idx)
     return same;
 }
 
-/* A cell that asks for a name is told that it has no value; a call that returns nil is not, nor is what a front end
- * evaluates beside cells. */
-static void show_nil(lua_State *L, const struct lg_session *s)
+/* The cell that is shown; NULL for what a front end evaluates beside cells. */
+static const char *cell_code(lua_State *L, const struct lg_session *s, size_t *length)
 {
-    size_t length;
-    const char *code = strncmp(s->chunk, "=cell ", 6) == 0 ? lg_chunk_source(L, s->chunk, &length) : NULL;
-    if (!code || !s->sink.result || !lg_push_nil(L, code, length)) return;
+    return strncmp(s->chunk, "=cell ", 6) == 0 && s->sink.result ? lg_chunk_source(L, s->chunk, length) : NULL;
+}
+
+/* Shows the text at the top. */
+static void show_text(lua_State *L, const struct lg_session *s)
+{
     struct bundle b = new_bundle(L);
     lua_pushvalue(L, b.anchors - 2);
     add_form(&b, "text/plain");
     const struct lg_bundle bundle = {b.items, b.count};
     fflush(stdout);
     s->sink.result(s->sink.context, s->count, &bundle);
+}
+
+/* A cell that asks for a name is told that it has no value; a call that returns nil is not. */
+static void show_nil(lua_State *L, const struct lg_session *s)
+{
+    size_t length;
+    const char *code = cell_code(L, s, &length);
+    if (code && lg_push_nil(L, code, length)) show_text(L, s);
+}
+
+/* One that compares an array by == is told of its elements; false for other values. */
+static bool show_compared(lua_State *L, const struct lg_session *s, int idx)
+{
+    size_t length;
+    const char *code = lua_isboolean(L, idx) ? cell_code(L, s, &length) : NULL;
+    if (!code || !lg_push_compared(L, code, length, lua_toboolean(L, idx))) return false;
+    show_text(L, s);
+    lg_remember_result(L, s->count, idx);
+    return true;
 }
 
 void lg_show_result(lua_State *L, struct lg_session *s, int first, int last)
@@ -225,6 +246,7 @@ void lg_show_result(lua_State *L, struct lg_session *s, int first, int last)
         show_nil(L, s);
         return;
     }
+    if (first == last && show_compared(L, s, first)) return;
     struct lg_bundle bundle;
     if (first == last) {
         lg_push_bundle(L, first, &bundle);

@@ -37,14 +37,27 @@ void lg_note_status(lua_State *L, enum rt_status status)
     lua_rawsetp(L, LUA_REGISTRYINDEX, &message_key);
 }
 
+/* "event" of "lunarray.event". */
+static const char *bare(const char *type)
+{
+    size_t ours = strlen("lunarray.");
+    return strncmp(type, "lunarray.", ours) == 0 ? type + ours : type;
+}
+
 const char *lg_type_name(lua_State *L, int idx)
 {
     const char *name = luaL_typename(L, idx);
     if (luaL_getmetafield(L, idx, "__name") == LUA_TNIL) return name;
     if (lua_type(L, -1) == LUA_TSTRING) name = lua_tostring(L, -1); /* the metatable keeps it */
     lua_pop(L, 1);
-    size_t ours = strlen("lunarray.");
-    return strncmp(name, "lunarray.", ours) == 0 ? name + ours : name;
+    return bare(name);
+}
+
+void *lg_check_object(lua_State *L, int idx, const char *type)
+{
+    void *object = luaL_testudata(L, idx, type);
+    if (!object) luaL_typeerror(L, idx, bare(type));
+    return object;
 }
 
 enum rt_status lg_status_of(lua_State *L, int idx)

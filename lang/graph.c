@@ -8,14 +8,14 @@
 
 static struct rt_graph *graph_at(lua_State *L, int idx)
 {
-    struct rt_graph *g = *(struct rt_graph **)luaL_checkudata(L, idx, LG_GRAPH);
+    struct rt_graph *g = *(struct rt_graph **)lg_check_object(L, idx, LG_GRAPH);
     luaL_argcheck(L, g, idx, "the graph was freed");
     return g;
 }
 
 static int release(lua_State *L)
 {
-    struct rt_graph **g = luaL_checkudata(L, 1, LG_GRAPH);
+    struct rt_graph **g = lg_check_object(L, 1, LG_GRAPH);
     rt_graph_release(*g);
     *g = NULL;
     return 0;
@@ -111,7 +111,7 @@ static int graph_fields(lua_State *L)
 
 static int graph_tostring(lua_State *L)
 {
-    const struct rt_graph *g = *(struct rt_graph **)luaL_checkudata(L, 1, LG_GRAPH);
+    const struct rt_graph *g = *(struct rt_graph **)lg_check_object(L, 1, LG_GRAPH);
     if (g)
         lua_pushfstring(L, "graph of %d node%s on %s", (int)rt_graph_count(g), rt_graph_count(g) == 1 ? "" : "s",
                         rt_graph_device(g)->name);

@@ -108,11 +108,12 @@ static const struct lg_function *check_topic(lua_State *L, int idx)
 static int goes_with(const char *name, const struct lg_function *row, const char *word)
 {
     size_t length = strlen(word);
+    bool prose = length > 2 && !strchr(word, '.');
     const char *inside = strncmp(name, "gpu.", 4) == 0 ? name + 4 : name;
     if (strncmp(word, "gpu.", 4) == 0) word += 4, length -= 4;
     if (strncmp(inside, word, length) == 0 && inside[length] == '.') return 1;
     if (strcasestr(name, word)) return 2;
-    return length > 2 && row->doc && strcasestr(row->doc, word) ? 3 : 0;
+    return prose && row->doc && strcasestr(row->doc, word) ? 3 : 0;
 }
 
 bool lg_push_found(lua_State *L, const char *word)

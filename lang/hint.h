@@ -26,4 +26,8 @@ bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *messa
  * meant; false: nothing is pushed. [raises] */
 bool lg_push_nil(lua_State *L, const char *code, size_t length);
 
+/* Where the code is only x == y or x ~= y of an array and something else, whose value is said not to be the array:
+ * pushes what is shown, with a hint on how elements are compared; false: nothing is pushed. [raises] */
+bool lg_push_compared(lua_State *L, const char *code, size_t length, bool value);
+
 #endif

@@ -188,6 +188,38 @@ bool lg_push_nil(lua_State *L, const char *code, size_t length)
     return true;
 }
 
+/* Whether the token is the name of an array. */
+static bool names_array(lua_State *L, const char *code, const struct lg_token *t)
+{
+    int top = lua_gettop(L);
+    if (t->kind != LG_TOKEN_NAME) return false;
+    lg_push_env(L);
+    lua_pushlstring(L, code + t->start, t->end - t->start);
+    bool array = lg_push_field(L, -2) && lg_test_array(L, -1);
+    lua_settop(L, top);
+    return array;
+}
+
+bool lg_push_compared(lua_State *L, const char *code, size_t length, bool value)
+{
+    struct lg_lexer x;
+    struct lg_token t[4];
+    size_t n = 0;
+    lg_lexer_init(&x, code, length);
+    while (n < 4 && lg_lexer_code(&x, &t[n])) n++;
+    if (n != 3 || !lg_token_is(&x, &t[1], value ? "~=" : "==")) return false;
+    luaL_checkstack(L, 16, NULL);
+    const struct lg_token *other = names_array(L, code, &t[0]) ? &t[2] : &t[0];
+    if (other == &t[0] && !names_array(L, code, &t[2])) return false;
+    if (other->kind != LG_TOKEN_NUMBER && !names_array(L, code, other)) return false;
+    lua_pushfstring(
+        L,
+        "%s\n  hint: == asks whether both are the same array; x:%s(y) compares element by element, x:equal(y) "
+        "tells whether all are equal",
+        value ? "true" : "false", value ? "ne" : "eq");
+    return true;
+}
+
 /* x.sum() where x:sum() was meant: what is missing is x itself. */
 static bool push_for_colon(lua_State *L, const struct lg_place *p, const char *message)
 {

@@ -34,7 +34,7 @@ void lg_push_kernel(lua_State *L, struct lg_family *f, const char *name)
 
 static int kernel_gc(lua_State *L)
 {
-    struct lg_kernel *k = luaL_checkudata(L, 1, LG_KERNEL);
+    struct lg_kernel *k = lg_check_object(L, 1, LG_KERNEL);
     for (int i = 0; i < LG_MAX_LOADED; i++) {
         if (k->loaded[i].module) rt_kernel_release(&k->loaded[i]);
     }
@@ -45,7 +45,7 @@ static int kernel_gc(lua_State *L)
 
 static struct lg_kernel *check_kernel(lua_State *L, int idx)
 {
-    return luaL_checkudata(L, idx, LG_KERNEL);
+    return lg_check_object(L, idx, LG_KERNEL);
 }
 
 /* ---- launching ---- */
@@ -161,7 +161,7 @@ void lg_read_call(lua_State *L, const struct lg_launch *l, struct lg_call *out)
 /* Puts the kernel in place of its launcher. */
 static struct lg_launch take_launcher(lua_State *L)
 {
-    const struct lg_launch l = *(struct lg_launch *)luaL_checkudata(L, 1, LG_LAUNCHER);
+    const struct lg_launch l = *(struct lg_launch *)lg_check_object(L, 1, LG_LAUNCHER);
     lua_getiuservalue(L, 1, 1);
     lua_replace(L, 1);
     return l;
@@ -364,7 +364,7 @@ static int kernel_global(lua_State *L)
 
 static int launcher_tostring(lua_State *L)
 {
-    const struct lg_launch *l = luaL_checkudata(L, 1, LG_LAUNCHER);
+    const struct lg_launch *l = lg_check_object(L, 1, LG_LAUNCHER);
     lua_getiuservalue(L, 1, 1);
     const char *name = ((struct lg_kernel *)lua_touserdata(L, -1))->loaded[0].entry->name;
     const unsigned *g = l->launch.grid, *b = l->launch.block, *c = l->launch.cluster;

@@ -81,7 +81,7 @@ static void read_needs(lua_State *L, const struct rt_kernel *k, struct needs *n)
 
 int lg_kernel_occupancy(lua_State *L)
 {
-    const struct lg_kernel *k = luaL_checkudata(L, 1, LG_KERNEL);
+    const struct lg_kernel *k = lg_check_object(L, 1, LG_KERNEL);
     const struct rt_kernel *on = &k->loaded[0];
     struct rt_device *d = k->family->devices[0];
     struct needs n;

@@ -433,7 +433,7 @@ static int generator(lua_State *L)
 
 static int generator_tostring(lua_State *L)
 {
-    const struct generator *g = luaL_checkudata(L, 1, LG_GENERATOR);
+    const struct generator *g = lg_check_object(L, 1, LG_GENERATOR);
     lua_pushfstring(L, "generator of random numbers, seed %I, %I arrays drawn", (LUAI_UACINT)g->seed,
                     (LUAI_UACINT)g->stream);
     return 1;

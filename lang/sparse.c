@@ -30,7 +30,7 @@ struct kn_csr *lg_check_sparse(lua_State *L, int idx)
 /* Leaves all zeros, so twice is fine. */
 static int release(lua_State *L)
 {
-    kn_csr_release(luaL_checkudata(L, 1, LG_SPARSE));
+    kn_csr_release(lg_check_object(L, 1, LG_SPARSE));
     return 0;
 }
 
@@ -248,7 +248,7 @@ static int sparse_display(lua_State *L)
 
 static int sparse_tostring(lua_State *L)
 {
-    const struct kn_csr *a = luaL_checkudata(L, 1, LG_SPARSE);
+    const struct kn_csr *a = lg_check_object(L, 1, LG_SPARSE);
     struct lg_cells c;
     char place[64], cell[LG_CELL_TEXT], line[2 * sizeof place + 2 * sizeof cell];
     luaL_Buffer b;

@@ -10,7 +10,7 @@
 
 static struct rt_stream *stream_at(lua_State *L, int idx)
 {
-    struct rt_stream *s = *(struct rt_stream **)luaL_checkudata(L, idx, LG_STREAM);
+    struct rt_stream *s = *(struct rt_stream **)lg_check_object(L, idx, LG_STREAM);
     luaL_argcheck(L, s, idx, "the stream was freed");
     return s;
 }
@@ -25,7 +25,7 @@ struct rt_stream *const *lg_check_stream(lua_State *L, int idx, const char *what
 
 static struct rt_event *event_at(lua_State *L, int idx)
 {
-    struct rt_event *v = luaL_checkudata(L, idx, LG_EVENT);
+    struct rt_event *v = lg_check_object(L, idx, LG_EVENT);
     luaL_argcheck(L, v->device, idx, "the event was freed");
     return v;
 }
@@ -58,7 +58,7 @@ static int stream(lua_State *L)
 
 static int stream_release(lua_State *L)
 {
-    struct rt_stream **s = luaL_checkudata(L, 1, LG_STREAM);
+    struct rt_stream **s = lg_check_object(L, 1, LG_STREAM);
     rt_stream_release(*s);
     *s = NULL;
     return 0;
@@ -72,7 +72,7 @@ static int event(lua_State *L)
 
 static int event_release(lua_State *L)
 {
-    rt_event_release(luaL_checkudata(L, 1, LG_EVENT));
+    rt_event_release(lg_check_object(L, 1, LG_EVENT));
     return 0;
 }
 
@@ -253,7 +253,7 @@ static int event_fields(lua_State *L)
 
 static int stream_tostring(lua_State *L)
 {
-    const struct rt_stream *s = *(struct rt_stream **)luaL_checkudata(L, 1, LG_STREAM);
+    const struct rt_stream *s = *(struct rt_stream **)lg_check_object(L, 1, LG_STREAM);
     if (s)
         lua_pushfstring(L, "stream %d of %s", (int)s->number, s->device->name);
     else
@@ -263,7 +263,7 @@ static int stream_tostring(lua_State *L)
 
 static int event_tostring(lua_State *L)
 {
-    const struct rt_event *v = luaL_checkudata(L, 1, LG_EVENT);
+    const struct rt_event *v = lg_check_object(L, 1, LG_EVENT);
     if (v->device)
         lua_pushfstring(L, "event of %s%s", v->device->name, v->recorded ? "" : ", not recorded");
     else

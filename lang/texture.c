@@ -27,14 +27,14 @@ struct rt_texture *lg_test_texture(lua_State *L, int idx)
 
 struct rt_texture *lg_check_texture(lua_State *L, int idx)
 {
-    struct rt_texture *t = luaL_checkudata(L, idx, LG_TEXTURE);
+    struct rt_texture *t = lg_check_object(L, idx, LG_TEXTURE);
     if (!t->device) luaL_error(L, "this texture or surface was freed");
     return t;
 }
 
 static int release(lua_State *L)
 {
-    struct rt_texture *t = luaL_checkudata(L, 1, LG_TEXTURE);
+    struct rt_texture *t = lg_check_object(L, 1, LG_TEXTURE);
     if (t->device) rt_texture_release(t);
     return 0;
 }
@@ -261,7 +261,7 @@ static int texture_fields(lua_State *L)
 static int texture_tostring(lua_State *L)
 {
     char text[160];
-    const struct rt_texture *t = luaL_checkudata(L, 1, LG_TEXTURE);
+    const struct rt_texture *t = lg_check_object(L, 1, LG_TEXTURE);
     if (!t->device) {
         lua_pushstring(L, "a texture or surface that was freed");
         return 1;

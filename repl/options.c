@@ -224,7 +224,7 @@ static const char *meant(const char *option)
 {
     char name[32];
     const char *found = NULL;
-    int best = 4;
+    int best = strlen(option) < 7 ? 2 : 4; /* so short that anything is near */
     snprintf(name, sizeof name, "%.*s", (int)strcspn(option, "="), option);
     for (const struct option *row = option_rows; row->name; row++) {
         if (row->name[1] != '-') continue;

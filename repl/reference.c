@@ -26,6 +26,20 @@ static struct lg_session *open_session(void)
     return s;
 }
 
+/* What a word may mean that is no name goes to standard output, as ?word has it; else a line on standard error says
+ * that nothing is known. What it gets is the word; it is NULL afterwards where something was found. */
+static int search(lua_State *L)
+{
+    const char **word = lua_touserdata(L, 1);
+    if (lg_push_found(L, *word)) {
+        printf("%s\n", lua_tostring(L, -1));
+        *word = NULL;
+    } else {
+        fprintf(stderr, "lunarray doc: nothing is known of %s; %s\n", *word, lg_push_way_out(L, *word));
+    }
+    return 0;
+}
+
 /* As ?name in the shell: in a terminal broken at words, and in the pager when it is long. */
 static int print_page(const char *name)
 {
@@ -40,7 +54,11 @@ static int print_page(const char *name)
         sink.page(sink.context, &bundle);
         sh_output_end(&out);
     } else {
-        fprintf(stderr, "lunarray doc: nothing is known of %s; lunarray doc --html DIR writes all there is\n", name);
+        const struct lg_error *error = NULL;
+        const char *word = name;
+        bool called = lg_session_call(s, search, &word, &error) == LG_DONE;
+        if (!called) fprintf(stderr, "lunarray doc: %s: %s\n", name, error ? error->value : "out of memory");
+        found = called && !word;
     }
     lg_session_free(s);
     return sh_output_finish() && found ? 0 : 1;

@@ -464,6 +464,8 @@ t.test("launches that lack their grid and block", function()
   end
   t.raises("shared: expected bytes of shared memory, 0 or more, got string", k, 1, 32, "a")
   t.raises("with a dot, k.scale(grid, block)(arguments)", function() k:scale(1, 32)(3, 2.0, x) end)
+  t.raises('chosen by {name = "f"}', gpu.kernel, "__global__ void f() {}", "f")
+  t.raises("event expected, got number", function() gpu.event():elapsed(3) end)
   t.raises("did you mean 'registers'?", function() return k.num_regs end)
   t.raises("did you mean 'launches'?", function() return k.lanches end)
   t.raises("what is measured is called here", function() gpu.time(k(1, 32)(3, 2.0, x)) end)

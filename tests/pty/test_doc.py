@@ -28,7 +28,16 @@ def test_page_in_a_terminal(terminal):
 def test_names_that_are_none(cli):
     r = cli("doc", "gpu.nowhere")
     assert (r.returncode, r.stdout) == (1, "") and "gpu.nowhere" in r.stderr
+    r = cli("doc", "gpu.linspce")
+    assert (r.returncode, r.stdout) == (1, "") and "did you mean 'gpu.linspace'?" in r.stderr
     assert cli("doc").returncode == 1 and cli("doc", "--html").returncode == 1
+
+
+def test_modules_and_words(cli):
+    r = cli("doc", "fft")
+    assert (r.returncode, r.stderr) == (0, "") and "gpu.fft.rfft " in r.stdout and "array." not in r.stdout
+    r = cli("doc", "eigenvalue")
+    assert (r.returncode, r.stderr) == (0, "") and "gpu.linalg.eigh " in r.stdout
 
 
 class Page(html.parser.HTMLParser):

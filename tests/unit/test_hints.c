@@ -37,6 +37,9 @@ static const struct {
     {"gpu.ones(3, dtype='int32')", "')' expected near '='", "{dtype = "},
     {"y = {'a': 1}", "'}' expected near ':'", "{a = 1}"},
     {"y = {a: 1}", "<name> expected near '1'", "{a = 1}"},
+    {"y = x:repeat(2)", "near 'repeat'", "x:tile(n)"},
+    {"y = x:and(z)", "near 'and'", "a & b"},
+    {"y = x.end", "near 'end'", "x[-1]"},
     {"'abc'.format(1)", "unexpected symbol", "in parentheses"},
     {"y = 3.0f", "malformed number", "no suffix"},
     {"y = 'abc", "unfinished string", "[[ ... ]]"},
@@ -187,6 +190,20 @@ TEST(a_name_without_a_value_is_told_of)
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
         if (*run(silent[i])) FAIL("%s", silent[i]);
     CHECK_STR(run("_"), "r|1"); /* such a cell has no result */
+}
+
+TEST(arrays_are_not_compared_by_signs)
+{
+    start();
+    CHECK_STR(run("local x = gpu.ones(3) local y = x:clone() local n = 3"), "");
+    CHECK_HAS(run("x == 1"), "r|false\n  hint: == asks whether both are the same array; x:eq(y)");
+    CHECK_STR(run("_"), "r|false");
+    CHECK_HAS(run("y == x -- copies"), "x:equal(y)");
+    CHECK_HAS(run("return 1 ~= x"), "r|true");
+    CHECK_HAS(run("1 ~= x"), "r|true\n  hint: == asks whether both are the same array; x:ne(y)");
+    static const char *const plain[] = {"x == x", "x == nil", "n == 4", "n == 3", "x.shape == n", "(x == y)"};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (strstr(run(plain[i]), "hint")) FAIL("%s: %s", plain[i], out);
 }
 
 TEST(a_hint_follows_the_caret)
