@@ -34,22 +34,18 @@ const struct kn_loops *kn_host_loops(void)
     return l;
 }
 
-/* The line's first value as often as a line of the cache has it, which is then copied. */
-enum { LINE = 64 };
-static void repeat(char *block, char line[LINE], size_t value, size_t n)
+/* Fills a block with n values, which have as many bytes, of the one in memory. */
+static void repeat(void *block, const void *one, size_t value, size_t n)
 {
-    const size_t bytes = n * value;
-    for (size_t done = value; done < LINE && done < bytes; done *= 2) memcpy(line + done, line, done);
-    size_t i = 0;
-    for (; i + LINE <= bytes; i += LINE) memcpy(block + i, line, LINE);
-    memcpy(block + i, line, bytes - i);
+    kn_host_loops()->narrow->gather[__builtin_ctzl(value)](block, one, 0, n);
 }
 
 void kn_spread(enum rt_dtype t, void *values, const void *element, size_t n)
 {
-    _Alignas(LINE) char line[LINE];
-    kn_host_loops()->load[t](line, element, 1, 1);
-    repeat(values, line, kn_classes[kn_class_of(t)].size, n);
+    const enum kn_class class = kn_class_of(t);
+    _Alignas(16) char one[RT_ELEMENT];
+    if (!kn_class_exact(t)) kn_host_loops()->load[t](one, element, 1, 1);
+    repeat(values, kn_class_exact(t) ? element : one, kn_classes[class].size, n);
 }
 
 /* One element in memory, so that the number is rounded or wrapped to the dtype. */
@@ -65,7 +61,7 @@ static void put_number(char *element, enum rt_dtype t, const struct kn_operand *
 
 void kn_fill_block(void *block, enum rt_dtype t, const struct kn_operand *number, size_t n)
 {
-    char element[RT_ELEMENT];
+    _Alignas(16) char element[RT_ELEMENT];
     put_number(element, t, number);
     kn_spread(t, block, element, n);
 }
@@ -81,8 +77,7 @@ static bool fixed(const struct kn_plan *plan, const struct kn_node *n)
     return n->kind == KN_NODE_NUMBER || (n->kind == KN_NODE_ARRAY && plan->constant[n->leaf]);
 }
 
-/* A block of the dtype is what lies in memory. */
-static bool as_stored(const struct kn_plan *plan, enum rt_dtype t)
+bool kn_plan_as_stored(const struct kn_plan *plan, enum rt_dtype t)
 {
     return plan->narrow || kn_class_exact(t);
 }
@@ -92,12 +87,10 @@ static size_t value_size(const struct kn_plan *plan, enum rt_dtype t)
     return plan->narrow ? rt_dtypes[t].size : kn_classes[kn_class_of(t)].size;
 }
 
-/* The loop of an operation, which computes in the last operand's dtype; where's first one is bool. NULL when the plan
- * is narrow and there is none. */
-static kn_op_loop *loop_of(const struct kn_plan *plan, const struct kn_node *n)
+kn_op_loop *kn_plan_loop(const struct kn_plan *plan, const struct kn_node *n)
 {
     enum rt_dtype t = plan->program->nodes[n->args[kn_ops[n->op].arity - 1]].dtype;
-    if (!as_stored(plan, t) || kn_class_exact(t)) return plan->loops->ops[n->op][kn_class_of(t)];
+    if (!kn_plan_as_stored(plan, t) || kn_class_exact(t)) return plan->loops->ops[n->op][kn_class_of(t)];
     kn_op_loop *loop = plan->loops->narrow->ops[n->op][t];
     return loop ? loop : kn_tabled_loop(n->op, t);
 }
@@ -111,7 +104,7 @@ static bool can_be_narrow(struct kn_plan *plan)
     for (int i = 0; i < p->count && can; i++) {
         const struct kn_node *n = &p->nodes[i];
         if (n->kind == KN_NODE_OP)
-            can = loop_of(plan, n) != NULL;
+            can = kn_plan_loop(plan, n) != NULL;
         else if (n->kind == KN_NODE_CONVERT)
             can = plan->loops->narrow->convert[p->nodes[n->args[0]].dtype][n->dtype] != NULL;
         else
@@ -123,7 +116,7 @@ static bool can_be_narrow(struct kn_plan *plan)
 /* Its values are always read where the array has them. */
 static bool read_in_place(const struct kn_plan *plan, const struct kn_node *n)
 {
-    return n->kind == KN_NODE_ARRAY && plan->linear[n->leaf] && as_stored(plan, n->dtype);
+    return n->kind == KN_NODE_ARRAY && plan->linear[n->leaf] && kn_plan_as_stored(plan, n->dtype);
 }
 
 static void assign_slots(struct kn_plan *plan)
@@ -194,13 +187,12 @@ size_t kn_plan_scratch(const struct kn_plan *plan)
     return (size_t)plan->slots * plan->slot_bytes;
 }
 
-static void *slot(const struct kn_walk *w, int node)
+void *kn_walk_slot(const struct kn_walk *w, int node)
 {
     return w->scratch + (size_t)w->plan->slot[node] * w->plan->slot_bytes;
 }
 
-/* Fills a block of the plan with n values of one element in memory. */
-static void spread(const struct kn_plan *plan, enum rt_dtype t, void *block, const void *element, size_t n)
+void kn_plan_spread(const struct kn_plan *plan, enum rt_dtype t, void *block, const void *element, size_t n)
 {
     int width = __builtin_ctz((unsigned)rt_dtypes[t].size);
     if (plan->narrow)
@@ -215,20 +207,20 @@ static void load_constants(struct kn_walk *w, size_t n)
     for (int i = 0; i < plan->program->count; i++) {
         const struct kn_node *node = &plan->program->nodes[i];
         if (!plan->used[i] || node->kind != KN_NODE_ARRAY || !plan->constant[node->leaf]) continue;
-        spread(plan, node->dtype, slot(w, i), plan->base[node->leaf] + w->shift[node->leaf], n);
+        kn_plan_spread(plan, node->dtype, kn_walk_slot(w, i), plan->base[node->leaf] + w->shift[node->leaf], n);
     }
 }
 
 static void fill_number(const struct kn_walk *w, int i, size_t n)
 {
     const struct kn_node *node = &w->plan->program->nodes[i];
-    _Alignas(LINE) char line[LINE];
+    _Alignas(16) char element[RT_ELEMENT];
     if (!w->plan->narrow) {
-        kn_fill_block(slot(w, i), node->dtype, &node->number, n);
+        kn_fill_block(kn_walk_slot(w, i), node->dtype, &node->number, n);
         return;
     }
-    put_number(line, node->dtype, &node->number);
-    repeat(slot(w, i), line, value_size(w->plan, node->dtype), n);
+    put_number(element, node->dtype, &node->number);
+    repeat(kn_walk_slot(w, i), element, value_size(w->plan, node->dtype), n);
 }
 
 void kn_walk_shift(struct kn_walk *w, const int64_t *shift, size_t n)
@@ -258,7 +250,7 @@ void kn_walk_start(const struct kn_plan *plan, char *scratch, int64_t begin, int
         const struct kn_node *node = &p->nodes[i];
         if (!plan->used[i] || node->kind != KN_NODE_NUMBER) continue;
         fill_number(w, i, n);
-        w->values[i] = slot(w, i);
+        w->values[i] = kn_walk_slot(w, i);
     }
     kn_walk_shift(w, shift ? shift : none, n);
 }
@@ -323,7 +315,7 @@ static void move(const struct kn_plan *plan, enum rt_dtype t, char *memory, ptrd
     const struct kn_loops *l = plan->loops;
     int width = __builtin_ctz((unsigned)rt_dtypes[t].size);
     if (!storing && stride == 0)
-        spread(plan, t, block, memory, n);
+        kn_plan_spread(plan, t, block, memory, n);
     else if (storing)
         (plan->narrow ? l->narrow->spread[width] : l->store[t])(memory, stride, block, n);
     else
@@ -364,15 +356,15 @@ static const void *leaf_values(struct kn_walk *w, int node, size_t n)
     const struct kn_node *d = &w->plan->program->nodes[node];
     int leaf = d->leaf;
     char *base = (char *)(uintptr_t)w->plan->base[leaf] + w->shift[leaf];
-    if (w->plan->constant[leaf]) return slot(w, node);
+    if (w->plan->constant[leaf]) return kn_walk_slot(w, node);
     const char *at = w->turned[leaf];
     if (!at) at = in_place(w, leaf, w->plan->linear[leaf], rt_dtypes[d->dtype].size, base, n);
-    if (at && as_stored(w->plan, d->dtype)) return at;
+    if (at && kn_plan_as_stored(w->plan, d->dtype)) return at;
     if (at)
-        w->plan->loops->load[d->dtype](slot(w, node), at, 1, n);
+        w->plan->loops->load[d->dtype](kn_walk_slot(w, node), at, 1, n);
     else
-        transfer(w, leaf, d->dtype, base, slot(w, node), n, false);
-    return slot(w, node);
+        transfer(w, leaf, d->dtype, base, kn_walk_slot(w, node), n, false);
+    return kn_walk_slot(w, node);
 }
 
 /* A conversion that changes no bits of a block: within a class, to a dtype that holds all the values. */
@@ -393,8 +385,8 @@ const void *kn_walk_evaluate(struct kn_walk *w, size_t n, void *out)
             continue;
         }
         if (d->kind == KN_NODE_INDEX) {
-            loops->index(slot(w, i), w->position, n);
-            w->values[i] = slot(w, i);
+            loops->index(kn_walk_slot(w, i), w->position, n);
+            w->values[i] = kn_walk_slot(w, i);
             continue;
         }
         const void *a = w->values[d->args[0]];
@@ -403,7 +395,7 @@ const void *kn_walk_evaluate(struct kn_walk *w, size_t n, void *out)
             w->values[i] = a;
             continue;
         }
-        void *to = out && i == p->count - 1 ? out : slot(w, i);
+        void *to = out && i == p->count - 1 ? out : kn_walk_slot(w, i);
         if (d->kind == KN_NODE_CONVERT && w->plan->narrow) {
             loops->narrow->convert[from][d->dtype](to, a, n);
         } else if (d->kind == KN_NODE_CONVERT) {
@@ -411,9 +403,9 @@ const void *kn_walk_evaluate(struct kn_walk *w, size_t n, void *out)
         } else {
             int arity = kn_ops[d->op].arity;
             enum rt_dtype in = p->nodes[d->args[arity - 1]].dtype;
-            loop_of(w->plan, d)(to, a, arity > 1 ? w->values[d->args[1]] : NULL,
-                                arity > 2 ? w->values[d->args[2]] : NULL, n);
-            if (!as_stored(w->plan, d->dtype)) loops->convert[kn_class_of(in)][d->dtype](to, to, n);
+            kn_plan_loop(w->plan, d)(to, a, arity > 1 ? w->values[d->args[1]] : NULL,
+                                     arity > 2 ? w->values[d->args[2]] : NULL, n);
+            if (!kn_plan_as_stored(w->plan, d->dtype)) loops->convert[kn_class_of(in)][d->dtype](to, to, n);
         }
         w->values[i] = to;
     }
@@ -449,14 +441,14 @@ void kn_run_block(const struct kn_run *r, struct kn_walk *w, size_t n)
     enum rt_dtype t = p->nodes[p->count - 1].dtype;
     size_t element = rt_dtypes[t].size;
     char *at = in_place(w, p->leaves, r->linear, element, r->base, n);
-    void *direct = at && as_stored(&r->plan, t) && !r->past ? at : NULL;
+    void *direct = at && kn_plan_as_stored(&r->plan, t) && !r->past ? at : NULL;
     const void *values = kn_walk_evaluate(w, n, direct);
     if (values == direct) return;
     if (!at)
         transfer(w, p->leaves, t, r->base, (char *)(uintptr_t)values, n, true);
     else if (r->past)
         write_past(w, at, values, n, element);
-    else if (as_stored(&r->plan, t))
+    else if (kn_plan_as_stored(&r->plan, t))
         memmove(at, values, n * element);
     else
         r->plan.loops->store[t](at, 1, values, n);
@@ -481,10 +473,32 @@ static void choose_past(struct kn_run *r, const struct rt_array *out)
     const struct kn_space *s = &r->plan.space;
     size_t element = rt_dtypes[last->dtype].size, row = (size_t)s->shape[s->ndim - 1];
     bool lines = s->ndim == 1 || row < LONG_ROW || row * element % KN_LINE == 0; /* in which blocks end */
-    r->past = r->linear && lines && as_stored(&r->plan, last->dtype) && last->kind != KN_NODE_ARRAY &&
+    r->past = r->linear && lines && kn_plan_as_stored(&r->plan, last->dtype) && last->kind != KN_NODE_ARRAY &&
               kn_goes_past(r->base, (size_t)s->size * element);
     for (int i = 0; i < p->leaves; i++) r->past &= p->arrays[i]->storage != out->storage;
     if (r->past && r->plan.block > PAST_BLOCK / element) r->plan.block = PAST_BLOCK / element;
+}
+
+/* One loop goes from where the leaves lie to where the output does: there are no blocks that a cache should keep. */
+static bool is_straight(const struct kn_run *r)
+{
+    const struct kn_program *p = r->plan.program;
+    const struct kn_node *last = &p->nodes[p->count - 1];
+    bool straight = r->linear && !r->past && kn_plan_as_stored(&r->plan, last->dtype) && arity_of(last) > 0;
+    for (int i = 0; i < p->count - 1; i++) straight &= !r->plan.used[i] || r->plan.slot[i] < 0;
+    return straight;
+}
+
+/* Elements of a piece: of narrow values more, as their loops take no longer for as many bytes. */
+static size_t choose_grain(const struct kn_plan *plan)
+{
+    size_t widest = 1;
+    if (!plan->narrow) return KN_GRAIN;
+    for (int i = 0; i < plan->program->count; i++) {
+        const struct kn_node *n = &plan->program->nodes[i];
+        if (n->kind != KN_NODE_WEAK && rt_dtypes[n->dtype].size > widest) widest = rt_dtypes[n->dtype].size;
+    }
+    return widest < 4 ? KN_GRAIN * 4 / widest : KN_GRAIN;
 }
 
 enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *out, struct rt_error *e)
@@ -494,10 +508,12 @@ enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *ou
     _Alignas(64) char stack[STACK_SCRATCH];
     kn_plan_make(p, out, true, &r.plan);
     r.linear = kn_space_linear(&r.plan.space, p->leaves);
-    size_t n = (size_t)r.plan.space.size;
-    int workers = n > KN_GRAIN ? rt_thread_count() : 1;
+    const size_t n = (size_t)r.plan.space.size, grain = choose_grain(&r.plan);
     bool tiled = kn_tiles_choose(&r.plan, &tiles);
     if (!tiled) choose_past(&r, out);
+    const bool broadcast = !tiled && kn_broadcast_choose(&r);
+    if (!tiled && is_straight(&r)) r.plan.block = grain;
+    int workers = n > KN_GRAIN ? rt_thread_count() : 1;
     r.scratch_bytes = kn_plan_scratch(&r.plan) + (tiled ? tiles.bytes : 0);
     char *heap = NULL;
     r.scratch = stack;
@@ -509,8 +525,10 @@ enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *ou
     }
     if (tiled)
         kn_tiles_run(&tiles, &r);
+    else if (broadcast)
+        kn_broadcast_run(&r);
     else
-        rt_parallel_for(n, KN_GRAIN, run_piece, &r);
+        rt_parallel_for(n, grain, run_piece, &r);
     free(heap);
     return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
 }

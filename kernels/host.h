@@ -27,6 +27,13 @@ struct kn_plan {
 /* Fills *plan for a program whose values are consumed in the types of their classes or, with `stored`, are stored in
  * out, which then lets the plan be narrow. */
 void kn_plan_make(const struct kn_program *p, const struct rt_array *out, bool stored, struct kn_plan *plan);
+/* A block of the dtype is what lies in memory. */
+bool kn_plan_as_stored(const struct kn_plan *plan, enum rt_dtype t);
+/* The loop of an operation, which computes in the last operand's dtype; where's first one is bool. NULL when the plan
+ * is narrow and there is none. */
+kn_op_loop *kn_plan_loop(const struct kn_plan *plan, const struct kn_node *n);
+/* Fills a block of the plan with n values of one element in memory. */
+void kn_plan_spread(const struct kn_plan *plan, enum rt_dtype t, void *block, const void *element, size_t n);
 /* Bytes of scratch memory that one worker needs. */
 size_t kn_plan_scratch(const struct kn_plan *plan);
 
@@ -40,6 +47,8 @@ struct kn_walk {
     const char *turned[KN_MAX_LEAVES]; /* where the next elements of a leaf lie side by side; NULL: in its array */
     const void *values[KN_MAX_NODES];  /* of the current block, by node */
 };
+/* The block that a node of the plan has. */
+void *kn_walk_slot(const struct kn_walk *w, int node);
 /* Positions the walk, with these shifts (NULL: none), and fills the blocks of numbers. */
 void kn_walk_start(const struct kn_plan *plan, char *scratch, int64_t begin, int64_t end, const int64_t *shift,
                    struct kn_walk *w);
@@ -77,6 +86,11 @@ struct kn_tiles {
 /* Whether a run of the plan is to go in tiles; fills *t, but for the run. */
 bool kn_tiles_choose(const struct kn_plan *plan, struct kn_tiles *t);
 void kn_tiles_run(struct kn_tiles *t, struct kn_run *r);
+
+/* Whether a run is of one operation over rows that its operands have side by side or one element for, and then that
+ * run. */
+bool kn_broadcast_choose(const struct kn_run *r);
+void kn_broadcast_run(struct kn_run *r);
 
 /* kernels/copy_host.c: to[i * to_stride + j] = from[j * from_stride + i], strides in elements, for the i of a cache
  * line and `columns` of j. */

@@ -356,7 +356,8 @@ ROWS_OPS(ROWS)
 
 /* Unrolled, so that the lanes stay in registers. */
 #define EACH_LANE(k) _Pragma("GCC unroll 16") for (int k = 0; k < KN_WIDE_LANES; k++)
-#define SIDE_BY_SIDE 64 /* values of a row before those of the next one */
+#define SIDE_BY_SIDE 64  /* values of a row before those of the next one, */
+#define ONE_BY_ONE   512 /* but for rows of no more than so many */
 #define SUM_WIDE(class, TYPE, SUM)                                                                                     \
     static void sum_whole_##class(SUM * lanes, const TYPE *values, size_t n)                                           \
     {                                                                                                                  \
@@ -370,7 +371,8 @@ ROWS_OPS(ROWS)
         SUM *lanes = to;                                                                                               \
         const TYPE *values = from;                                                                                     \
         for (; seen % KN_WIDE_LANES && n > 0; n--) lanes[seen++ % KN_WIDE_LANES] += (SUM)*values++;                    \
-        size_t whole = n / KN_WIDE_LANES * KN_WIDE_LANES, step = rows > 1 ? SIDE_BY_SIDE : whole;                      \
+        size_t whole = n / KN_WIDE_LANES * KN_WIDE_LANES, step = n > ONE_BY_ONE ? SIDE_BY_SIDE : whole;                \
+        if (rows == 1) step = whole;                                                                                   \
         for (size_t i = 0; i < whole; i += step)                                                                       \
             for (size_t row = 0; row < rows; row++)                                                                    \
                 sum_whole_##class(lanes + row * KN_WIDE_LANES, values + (ptrdiff_t)row * stride + (ptrdiff_t)i,        \

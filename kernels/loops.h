@@ -50,7 +50,7 @@ struct kn_lines {
 };
 typedef void kn_lines_loop(void *out, const void *values, const int64_t *places, const struct kn_lines *l,
                            size_t count);
-/* Adds the n values of each of `rows` rows, 1 or KN_SUMMED_ROWS, that are `stride` apart to KN_WIDE_LANES lanes of its
+/* Adds the n values of each of `rows` rows, 1 to KN_SUMMED_ROWS, that are `stride` apart to KN_WIDE_LANES lanes of its
  * own, doubles or int64, of which all but `seen` values of a row are to come: value i goes to lane i modulo their
  * number. */
 typedef void kn_sum_wide_loop(void *lanes, size_t seen, const void *values, ptrdiff_t stride, size_t rows, size_t n);

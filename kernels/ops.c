@@ -20,17 +20,18 @@ const struct kn_class_info kn_classes[KN_CLASS_COUNT] = {
 #undef X
 };
 
-enum kn_class kn_class_of(enum rt_dtype t)
-{
-    const struct rt_dtype_info *d = &rt_dtypes[t];
-    switch (d->kind) {
-    case 'b': return KN_B;
-    case 'f': return d->size == 8 ? KN_F64 : KN_F32;
-    case 'c': return d->size == 16 ? KN_C128 : KN_C64;
-    case 'u': return d->size == 8 ? KN_U64 : d->size == 4 ? KN_I64 : KN_I32;
-    default: return d->size == 8 ? KN_I64 : KN_I32;
-    }
-}
+#define CLASS(kind, size)                                                                                              \
+    ((kind) == 'b'                  ? KN_B                                                                             \
+     : (kind) == 'f'                ? (size) == 8 ? KN_F64 : KN_F32                                                    \
+     : (kind) == 'c'                ? (size) == 16 ? KN_C128 : KN_C64                                                  \
+     : (size) == 8                  ? (kind) == 'u' ? KN_U64 : KN_I64                                                  \
+     : (kind) == 'u' && (size) == 4 ? KN_I64                                                                           \
+                                    : KN_I32)
+const uint8_t kn_dtype_classes[RT_DTYPE_COUNT] = {
+#define X(id, name, ctype, cuda, kind, mangled) [RT_##id] = CLASS(kind, sizeof(ctype)),
+    RT_DTYPES(X)
+#undef X
+};
 
 static bool is_floating(enum rt_dtype t)
 {

@@ -36,7 +36,11 @@ struct kn_class_info {
 };
 extern const struct kn_class_info kn_classes[KN_CLASS_COUNT];
 
-enum kn_class kn_class_of(enum rt_dtype t);
+extern const uint8_t kn_dtype_classes[RT_DTYPE_COUNT];
+static inline enum kn_class kn_class_of(enum rt_dtype t)
+{
+    return (enum kn_class)kn_dtype_classes[t];
+}
 /* The dtype's values are exactly its class's, so nothing need be rounded or wrapped. */
 static inline bool kn_class_exact(enum rt_dtype t)
 {

@@ -86,13 +86,18 @@ static void end_block(struct sums *s)
     clear_lanes(s->part, s->lanes, s->rows * KN_WIDE_LANES);
 }
 
-/* The sum of a row: `parts` numbers. Which sign a NaN has is left to the compiler by each addition; here it has one. */
+/* Which sign a NaN has is left to the compiler by each addition; here it has one. */
+static void settle_nan(enum kn_class part, union lane *sum)
+{
+    if (part != KN_I64 && isnan(sum->real)) sum->real = (double)NAN;
+}
+
+/* The sum of a row: `parts` numbers. */
 static const union lane *sum_of(struct sums *s, size_t row)
 {
     union lane *sum = s->of_blocks[row];
     fold_lanes(s->part, sum, s->blocks * s->parts, s->parts);
-    for (size_t i = 0; i < s->parts; i++)
-        if (s->part != KN_I64 && isnan(sum[i].real)) sum[i].real = (double)NAN;
+    for (size_t i = 0; i < s->parts; i++) settle_nan(s->part, &sum[i]);
     return sum;
 }
 
@@ -214,20 +219,37 @@ void kn_reduce_sum_items(const struct kn_reduce_pass *p, size_t begin, size_t en
         sum_items(p, item, 1, 1, 0, scratch);
 }
 
+/* The sums of some rows, KN_SUMMED_ROWS at most; those of no more than a block are what their lanes have. */
+static void sum_some(enum kn_class part, const char *values, size_t rows, size_t n, union lane *found)
+{
+    if (part == KN_F64 && n > BLOCK) {
+        struct sums s;
+        start_sums(&s, part, 1, rows);
+        sum_stored(&s, values, (ptrdiff_t)n, n);
+        for (size_t i = 0; i < rows; i++) found[i] = *sum_of(&s, i);
+        return;
+    }
+    union lane lanes[KN_SUMMED_ROWS * KN_WIDE_LANES];
+    clear_lanes(part, lanes, rows * KN_WIDE_LANES);
+    kn_host_loops()->sum_wide[part](lanes, 0, values, (ptrdiff_t)n, rows, n);
+    for (size_t i = 0; i < rows; i++) {
+        fold_all_lanes(part, lanes + i * KN_WIDE_LANES);
+        settle_nan(part, lanes + i * KN_WIDE_LANES);
+        found[i] = lanes[i * KN_WIDE_LANES];
+    }
+}
+
 void kn_sum_rows(enum rt_dtype t, const void *values, size_t rows, size_t n, void *sums)
 {
-    struct sums s;
-    enum kn_class part = kn_class_of(t);
+    const enum kn_class part = kn_class_of(t);
+    const size_t value = kn_classes[part].size;
     const char *from = values;
     char *to = sums;
-    for (size_t count; rows > 0; rows -= count, from += count * n * kn_classes[part].size) {
+    for (size_t count; rows > 0; rows -= count, from += count * n * value, to += count * value) {
         union lane found[KN_SUMMED_ROWS];
-        count = rows < KN_SUMMED_ROWS ? 1 : KN_SUMMED_ROWS;
-        start_sums(&s, part, 1, count);
-        sum_stored(&s, from, (ptrdiff_t)n, n);
-        for (size_t i = 0; i < count; i++) found[i] = *sum_of(&s, i);
+        count = rows < KN_SUMMED_ROWS ? rows : KN_SUMMED_ROWS;
+        sum_some(part, from, count, n, found);
         kn_host_loops()->convert[part == KN_I64 ? KN_I64 : KN_F64][t](to, found, count);
-        to += count * kn_classes[part].size;
     }
 }
 

@@ -36,10 +36,10 @@ static struct kn_source keep(struct build *b, struct kn_expression *x)
     return (struct kn_source){.expression = x};
 }
 
-static enum rt_dtype dtype_of(struct kn_source x)
+static enum rt_dtype dtype_of(const struct kn_source *x)
 {
-    if (x.expression) return kn_expression_form(x.expression)->dtype;
-    return x.operand.array ? x.operand.array->dtype : RT_FLOAT32; /* nothing, after a failure */
+    if (x->expression) return kn_expression_form(x->expression)->dtype;
+    return x->operand.array ? x->operand.array->dtype : RT_FLOAT32; /* nothing, after a failure */
 }
 
 static struct kn_source number(double value)
@@ -110,18 +110,17 @@ static const void *small_operand(struct build *b, const struct kn_source *x, enu
 }
 
 /* Of floats, which the operation leaves in their dtype or finds to be true of. */
-static struct kn_source small_op(struct build *b, enum kn_op op, struct kn_source x, struct kn_source y,
-                                 struct kn_source z)
+static struct kn_source small_op(struct build *b, enum kn_op op, const struct kn_source *const sources[3])
 {
-    const struct kn_source *const sources[] = {&x, &y, &z};
+    const struct rt_array *first = sources[0]->operand.array;
     const int arity = kn_ops[op].arity;
     const enum kn_rule rule = kn_op_texts[op].rule;
     const bool truth = rule == KN_RULE_PREDICATE || rule == KN_RULE_COMPARE;
-    const enum rt_dtype t = dtype_of(arity < 3 ? x : y.operand.array ? y : z);
+    const enum rt_dtype t = dtype_of(arity < 3 ? sources[0] : sources[1]->operand.array ? sources[1] : sources[2]);
     const void *values[3] = {NULL};
-    if (b->status != RT_OK || !x.operand.array) return x;
-    int64_t n = x.operand.array->shape[0];
-    for (int i = 0; i < arity && i < 3; i++) values[i] = small_operand(b, sources[i], i == 0 ? dtype_of(x) : t, n);
+    if (b->status != RT_OK || !first) return *sources[0];
+    int64_t n = first->shape[0];
+    for (int i = 0; i < arity && i < 3; i++) values[i] = small_operand(b, sources[i], i == 0 ? first->dtype : t, n);
     void *to = take(b, truth ? RT_BOOL : t, n);
     if (to) kn_host_loops()->ops[op][kn_class_of(t)](to, values[0], values[1], values[2], (size_t)n);
     return note(b, to, truth ? RT_BOOL : t, n);
@@ -169,9 +168,9 @@ static struct kn_source small_count(struct build *b, struct kn_source x)
 
 static struct kn_source small_sum(struct build *b, struct kn_source x)
 {
-    enum rt_dtype t = kn_sum_dtype(dtype_of(x));
-    if (dtype_of(x) == RT_BOOL && !b->down) return small_count(b, x);
-    if (dtype_of(x) != t) x = small_convert(b, x, t);
+    enum rt_dtype t = kn_sum_dtype(dtype_of(&x));
+    if (dtype_of(&x) == RT_BOOL && !b->down) return small_count(b, x);
+    if (dtype_of(&x) != t) x = small_convert(b, x, t);
     if (b->status != RT_OK || !x.operand.array) return x;
     if (b->results) return small_sums(b, x, t);
     void *to = take(b, t, 1);
@@ -184,7 +183,7 @@ static struct kn_source small_extreme(struct build *b, struct kn_source x, bool 
 {
     if (b->status != RT_OK || !x.operand.array) return x;
     const struct kn_loops *l = kn_host_loops();
-    const enum rt_dtype t = dtype_of(x);
+    const enum rt_dtype t = dtype_of(&x);
     const enum kn_class class = kn_class_of(t);
     const size_t n = b->results ? (size_t)b->results : 1, all = (size_t)x.operand.array->shape[0];
     const size_t value = kn_classes[class].size;
@@ -206,7 +205,7 @@ static struct kn_source small_extreme(struct build *b, struct kn_source x, bool 
 static struct kn_source convert(struct build *b, struct kn_source x, enum rt_dtype t)
 {
     struct kn_expression *made = NULL;
-    if (b->status != RT_OK || dtype_of(x) == t) return x;
+    if (b->status != RT_OK || dtype_of(&x) == t) return x;
     if (b->small) return small_convert(b, x, t);
     b->status = kn_expression_convert(&x, t, &made, b->e);
     return keep(b, made);
@@ -215,13 +214,14 @@ static struct kn_source convert(struct build *b, struct kn_source x, enum rt_dty
 static struct kn_source op3(struct build *b, enum kn_op op, struct kn_source x, struct kn_source y, struct kn_source z)
 {
     struct kn_expression *made = NULL;
-    if (b->small) return small_op(b, op, x, y, z);
+    if (b->small) return small_op(b, op, (const struct kn_source *const[]){&x, &y, &z});
     if (b->status == RT_OK) b->status = kn_expression_new(op, (struct kn_source[]){x, y, z}, &made, b->e);
     return keep(b, made);
 }
 
 static struct kn_source op(struct build *b, enum kn_op operation, struct kn_source x, struct kn_source y)
 {
+    if (b->small) return small_op(b, operation, (const struct kn_source *const[]){&x, &y, &y});
     return op3(b, operation, x, y, y);
 }
 
@@ -262,16 +262,16 @@ static struct kn_source mean(struct build *b, struct kn_source x, int64_t n)
 static struct kn_source variance(struct build *b, struct kn_source x, int64_t n, double ddof, bool root)
 {
     struct kn_source d = op(b, KN_SUB, x, mean(b, x, n));
-    if (rt_is_complex(dtype_of(x))) d = op(b, KN_ABS, d, d);
+    if (rt_is_complex(dtype_of(&x))) d = op(b, KN_ABS, d, d);
     d = op(b, KN_DIV, reduce(b, KN_SUM, op(b, KN_SQUARE, d, d)), number(fmax((double)n - ddof, 0)));
     return root ? op(b, KN_SQRT, d, d) : d;
 }
 
 static struct kn_source norm(struct build *b, struct kn_source x, double order)
 {
-    enum rt_dtype real = rt_real_of(dtype_of(x));
+    enum rt_dtype real = rt_real_of(dtype_of(&x));
     bool power = order != 0 && order != 1 && order != 2 && isfinite(order);
-    if (rt_is_complex(dtype_of(x))) x = op(b, KN_ABS, x, x);
+    if (rt_is_complex(dtype_of(&x))) x = op(b, KN_ABS, x, x);
     if (order == 2)
         x = op(b, KN_SQUARE, x, x);
     else if (order == 0)
@@ -311,15 +311,15 @@ static struct kn_source count_present(struct build *b, struct kn_source gone, en
 static struct kn_source nanmean(struct build *b, struct kn_source x)
 {
     struct kn_source gone = op(b, KN_ISNAN, x, x), sum = sum_present(b, gone, x);
-    return op(b, KN_DIV, sum, count_present(b, gone, dtype_of(x)));
+    return op(b, KN_DIV, sum, count_present(b, gone, dtype_of(&x)));
 }
 
 static struct kn_source nanvariance(struct build *b, struct kn_source x, double ddof, bool root)
 {
-    struct kn_source gone = op(b, KN_ISNAN, x, x), count = count_present(b, gone, dtype_of(x));
+    struct kn_source gone = op(b, KN_ISNAN, x, x), count = count_present(b, gone, dtype_of(&x));
     struct kn_source left = op(b, KN_SUB, count, number(ddof));
     struct kn_source d = op(b, KN_SUB, x, op(b, KN_DIV, sum_present(b, gone, x), count));
-    if (rt_is_complex(dtype_of(x))) d = op(b, KN_ABS, d, d);
+    if (rt_is_complex(dtype_of(&x))) d = op(b, KN_ABS, d, d);
     d = op(b, KN_DIV, sum_present(b, gone, op(b, KN_SQUARE, d, d)), left);
     d = op3(b, KN_WHERE, op(b, KN_GT, left, number(0)), d, number(NAN));
     return root ? op(b, KN_SQRT, d, d) : d;
@@ -327,7 +327,7 @@ static struct kn_source nanvariance(struct build *b, struct kn_source x, double 
 
 static struct kn_source statistic(struct build *b, const struct kn_statistic *s, struct kn_source x, int64_t n)
 {
-    enum rt_dtype t = dtype_of(x), result = kn_floating_dtype(t);
+    enum rt_dtype t = dtype_of(&x), result = kn_floating_dtype(t);
     struct kn_source wide = convert(b, x, kn_wide_dtype(t));
     switch (s->kind) {
     case KN_REDUCTION:

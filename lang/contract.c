@@ -174,6 +174,10 @@ static int vecmat(lua_State *L)
 static const struct rt_array *push_flat(lua_State *L, int idx)
 {
     const struct rt_array *a = lg_check_array(L, idx);
+    if (a->ndim == 1 && rt_array_contiguous(a)) {
+        lua_pushvalue(L, idx);
+        return a;
+    }
     struct rt_array *whole = lg_new_array(L), *flat = lg_new_array(L);
     lg_check(L, kn_contiguous(a, whole, lg_error_box(L)));
     lg_check(L, rt_array_reshape(whole, 1, (int64_t[]){-1}, flat, lg_error_box(L)));

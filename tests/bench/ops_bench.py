@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every elementwise operation in every dtype beside NumPy, SciPy where NumPy has none, the worst ratio first.
+"""Every elementwise operation in every dtype beside NumPy, SciPy where NumPy has none, and the worst ratios at the end.
 
     build/venv/bin/python tests/bench/ops_bench.py [--size N ...] [--only TEXT] [--dtype NAME ...] [--binary FILE ...]
 
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 
 import numpy as np
 
@@ -33,17 +34,24 @@ RANGES = {"asin": [UNIT], "acos": [UNIT], "atanh": [UNIT], "erfinv": [UNIT], "lo
           "mod": [None, (1, 9)], "floordiv": [None, (1, 9)], "divmod": [None, (1, 9)], "fmod": [None, (1, 9)],
           **dict.fromkeys(["log", "log2", "log10", "sqrt", "rsqrt", "lgamma", "digamma"], [POSITIVE])}
 CODE = """
-local x, out
+local held = {}
+local function x(path)
+  held[path] = held[path] or gpu.load(path):clone()
+  return held[path]
+end
 local function run(line)
-  local command, rest = line:match("(%S+) (.*)")
-  if command == "load" then x, out = gpu.load(rest), nil return "ok" end
-  local f = assert(load("local x = ... return function() return " .. rest .. " end"))(x)
+  if line == "forget" then held = {} collectgarbage() return "ok" end
+  local rounds, times, rest = line:match("(%d+) (%d+) (.*)")
+  local f = assert(load(rest))(x)
+  local function once(...)
+    gpu.evaluate(...)
+    for i = 1, select("#", ...) do select(i, ...):free() end
+  end
+  once(f())
   local least = math.huge
-  for i = 1, command do
-    local results
-    local t = gpu.time(function() results = table.pack(f()) gpu.evaluate(table.unpack(results)) end, "cpu")
-    for _, r in ipairs(results) do r:free() end
-    least = math.min(least, t)
+  for i = 1, rounds do
+    local t = gpu.time(function() for _ = 1, times do once(f()) end end, "cpu")
+    least = math.min(least, t / times)
   end
   return ("%.6f"):format(least)
 end
@@ -118,65 +126,98 @@ class Ours:
         return self.process.stdout.readline().strip()
 
 
-def expression(name, args):
-    args = [f"x.a{i}" for i in range(len(args))]
-    if name.startswith("to "):
-        return f'{args[0]}:to("{name[3:]}")'
-    return f"{args[0]}:{name}({', '.join(args[1:])})"
+def expression(name, paths):
+    """Code that makes a function of the operands in `paths`."""
+    names = [f"a{i}" for i in range(len(paths))]
+    call = f'to("{name[3:]}")' if name.startswith("to ") else f"{name}({', '.join(names[1:])})"
+    given = ", ".join(f"x'{path}'" for path in paths)
+    return f"local x = ... local {', '.join(names)} = {given} return function() return a0:{call} end"
 
 
-def theirs(f, args, rounds):
+def theirs(f, args, rounds, times=1):
+    """Milliseconds of one call, the best of some rounds of several."""
     least = 1e9
     for _ in range(rounds):
         t = time.perf_counter()
-        v = f(*args)
-        least = min(least, (time.perf_counter() - t) * 1e3)
-        del v
+        for _ in range(times):
+            v = f(*args)
+            del v
+        least = min(least, (time.perf_counter() - t) * 1e3 / times)
     return least
 
 
-def measure(name, f, args, sides, folder):
+def measure(name, f, args, paths, sides):
     """Milliseconds of each side and of the rival, or None where one of them refuses."""
-    np.savez(folder + "/in.npz", **{f"a{i}": a for i, a in enumerate(args)})
-    for side in sides:
-        side.ask(f"load {folder}/in.npz")
     try:
+        theirs(f, args, 1)
         once = theirs(f, args, 1)
     except (TypeError, ValueError):
         return None
-    text, rounds, best = expression(name, args), 3 if once > 20 else 20 if once < 1 else 6, [1e9] * (len(sides) + 1)
+    text, best = expression(name, paths), [1e9] * (len(sides) + 1)
+    rounds, times = 1 if once > 10 else 3, max(1, min(100, int(0.2 / max(once, 1e-3))))  # of short ones several at once
     for _ in range(3):
         for i, side in enumerate(sides):
-            answer = side.ask(f"{rounds} {text}")
+            answer = side.ask(f"{rounds} {times} {text}")
             if answer.startswith("error"):
                 return None
             best[i] = min(best[i], float(answer))
-        best[-1] = min(best[-1], theirs(f, args, rounds))
+        best[-1] = min(best[-1], theirs(f, args, rounds, times))
     return best
+
+
+class Operands:
+    """The arrays of one dtype and size, in files that both sides read; those drawn from the same range are made once."""
+
+    def __init__(self, folder, t, n):
+        self.folder, self.t, self.n, self.made, self.r = folder, t, n, {}, np.random.default_rng(1)
+
+    def of(self, name, count):
+        """([array], [path of its file])"""
+        given = [str(RANGES.get(name, [])[i:i + 1]) + name * (name in ("where", "ldexp")) for i in range(count)]
+        missing = [i for i in range(count) if (given[i], i) not in self.made]
+        if missing:
+            values = operands(name, count, self.t, self.n, self.r)
+            for i in missing:
+                path = f"{self.folder}/{self.t}-{self.n}-{len(self.made)}.npy"
+                np.save(path, values[i])
+                self.made[given[i], i] = values[i], path
+        pairs = [self.made[given[i], i] for i in range(count)]
+        return [p[0] for p in pairs], [p[1] for p in pairs]
+
+
+def line(ratio, name, t, n, best):
+    return f"{ratio:8.2f}  {name:14} {t:10} {n:9}" + "".join(f" {b:10.4f}" for b in best)
 
 
 def main():
     ap = argparse.ArgumentParser()
-    ap.add_argument("--size", type=int, nargs="*", default=[100000, 10000000])
+    ap.add_argument("--size", type=int, nargs="*", default=[100000, 2000000])
     ap.add_argument("--only", action="append", metavar="TEXT", help="operations with TEXT in their names; =NAME: that one")
     ap.add_argument("--dtype", nargs="*", default=DTYPES)
     ap.add_argument("--binary", nargs="*", default=["build/lunarray"])
-    ap.add_argument("--above", type=float, default=0, help="ratios that are worth a line")
+    ap.add_argument("--above", type=float, default=1, help="ratios that the list at the end is of")
     a = ap.parse_args()
     np.seterr(all="ignore")
-    sides, table, r = [Ours(b) for b in a.binary], [], np.random.default_rng(1)
+    warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+    sides, table = [Ours(b) for b in a.binary], []
     there = rivals()
     wanted = lambda name: not a.only or any(o == "=" + name or o[0] != "=" and o in name for o in a.only)  # noqa: E731
-    with tempfile.TemporaryDirectory() as folder:
-        for n in a.size:
-            for name, count in rows().items():
-                for t in a.dtype if name in there and wanted(name) else []:
-                    best = measure(name, there[name], operands(name, count, t, n, r), sides, folder)
+    names = {name: count for name, count in rows().items() if name in there and wanted(name)}
+    for n in a.size:
+        for t in a.dtype:
+            with tempfile.TemporaryDirectory() as folder:
+                made = Operands(folder, t, n)
+                for name, count in names.items():
+                    best = measure(name, there[name], *made.of(name, count), sides)
                     if best:
                         table.append((best[0] / best[-1], name, t, n, best))
-    for ratio, name, t, n, best in sorted(table, reverse=True):
-        if ratio >= a.above:
-            print(f"{ratio:8.2f}  {name:14} {t:10} {n:9}" + "".join(f" {b:10.4f}" for b in best))
+                        print(line(*table[-1]), flush=True)
+                for side in sides:
+                    side.ask("forget")
+    worst = sorted((row for row in table if row[0] > a.above), reverse=True)
+    print(f"{len(table)} cases, {len(worst)} above {a.above:g}:")
+    for row in worst:
+        print(line(*row))
 
 
 if __name__ == "__main__":

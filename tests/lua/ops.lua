@@ -439,4 +439,43 @@ t.test("functions of float16 and bfloat16 are those of float32, rounded, for all
   end
 end)
 
+t.every("rows with a column, a row or a number", function(device)
+  local host = device == "cpu" -- others have one way for all
+  local add, where = function(a, b) return a + b end, function(a, b) return gpu.where(a:gt(b), a, 3) end
+  gpu.seed(5)
+  for _, dtype in ipairs(host and { "int8", "uint16", "int32", "int64", "float16", "float32", "float64", "complex64", "bool" } or { "float32" }) do
+    for _, shape in ipairs(host and { { 5, 8 }, { 100, 100 }, { 3, 7, 100 }, { 700, 130 }, { 2, 3, 2049 }, { 4, 7 } } or { { 3, 9 } }) do
+      local n, rows, columns = #shape, shape[#shape - 1], shape[#shape]
+      local function made(...) return gpu.evaluate((gpu.rand({ ... }, "float32", device) * 100):to(dtype)) end
+      local every = {}
+      for i, size in ipairs(shape) do every[i] = size end
+      local full, some = made(table.unpack(every)), gpu.evaluate(made(rows, 1))
+      every[n - 1] = 2 * rows
+      local apart = made(table.unpack(every))[n == 2 and { { 1, -1, 2 } } or { {}, { 1, -1, 2 } }]
+      local operands = { some, made(columns), full, apart, made(1), made(columns):flip(), some:flip() }
+      local fs = { add, dtype ~= "complex64" and where or nil }
+      for _, f in ipairs(fs) do
+        for i, a in ipairs(operands) do
+          for k, b in ipairs(operands) do
+            local want = f(a:broadcast_to(shape):clone(), b:broadcast_to(shape):clone())
+            local got = f(a, b)
+            gpu.evaluate(got)
+            assert(got:broadcast_to(shape):equal(want), ("%s %s %d %d"):format(dtype, table.concat(shape, "x"), i, k))
+          end
+        end
+      end
+      if dtype ~= "bool" then
+        local wide = gpu.zeros(shape, dtype, device):transpose(n - 1, n):clone():transpose(n - 1, n)
+        for _, out in ipairs({ full:clone(), wide }) do
+          gpu.mul(some, operands[2], { out = out })
+          assert(out:equal(some:broadcast_to(shape):clone() * operands[2]), dtype)
+        end
+        local x = full:clone()
+        x:sub_(x[n == 2 and { 1 } or { 1, 1 }]) -- the row is what it was, for all
+        assert(x:equal(full - full[n == 2 and { 1 } or { 1, 1 }]:clone()), dtype)
+      end
+    end
+  end
+end)
+
 t.done()
