@@ -108,6 +108,20 @@ static unsigned add_site(struct simt_check *c, const struct site *s)
     return base + (*count)++;
 }
 
+/* Sites that stand for a store beside a cell's readers, as far as there are numbers. */
+static void add_kept(struct simt_check *c, unsigned site)
+{
+    struct site *s = &c->sites[site];
+    unsigned *count = &c->site_count[1], most = s->strong ? 2 : 1;
+    for (unsigned k = 0; k < most && !s->kept[k] && *count < MAX_SITES / 2 - 1; k++) {
+        s->kept[k] = (uint16_t)(MAX_SITES / 2 + *count);
+        struct site *kept = &c->sites[MAX_SITES / 2 + (*count)++];
+        *kept = *s;
+        memset(kept->kept, 0, sizeof kept->kept);
+        kept->kept_of = (uint16_t)site;
+    }
+}
+
 static enum simt_access access_by(const struct insn *i)
 {
     if (simt_texels_access(i)) return simt_texels_access(i);
@@ -212,7 +226,9 @@ static unsigned site_at(struct simt_check *c, uint32_t pc)
     reading.fails = simt_is_swap(i);
     if (simt_is_bulk(i)) reading.access = ACCESS_READ, reading.strong = false;
     if (simt_is_swap(i) || simt_is_bulk(i)) s.reading = (uint16_t)add_site(c, &reading);
-    return add_site(c, &s);
+    unsigned site = add_site(c, &s);
+    if (s.access == ACCESS_WRITE) add_kept(c, site);
+    return site;
 }
 
 static bool no_memory(struct simt_fault *f, const struct simt_launch *l)

@@ -63,7 +63,7 @@ static bool is_of_this(const struct actor *x, record r)
 {
     const struct access *a = x->access;
     unsigned other = record_thread(r) % SIMT_WARP;
-    return ((r ^ x->me) & ~(UINT64_C(31) << THREAD_AT)) == 0 && a->at[other] == a->at[x->lane];
+    return ((r ^ x->me) & ~(UINT64_C(31) << THREAD_AT)) == 0 && other != x->lane && a->at[other] == a->at[x->lane];
 }
 
 /* Would the store leave memory as it is, or as the other lane's store leaves it? */
@@ -117,6 +117,7 @@ static void report_race(struct actor *x, record other)
 {
     const struct access *a = x->access;
     struct simt_check *c = a->check;
+    other = as_made(c->sites, other);
     /* Cooperative groups take shfl.sync for an order of memory within the warp, which it is not by the PTX manual. Who
      * wrote the kernel could not mend that, and NVIDIA knows what its devices do. */
     if (is_of_groups(c, x->me) && is_of_groups(c, other)) return;
@@ -139,6 +140,22 @@ static void report_race(struct actor *x, record other)
     simt_check_report(c, &r);
 }
 
+static bool writes(const struct site *s)
+{
+    return access_of(s) != ACCESS_READ;
+}
+
+static const struct site *site_of(const struct actor *x, record r)
+{
+    return &x->access->check->sites[record_site(r)];
+}
+
+static bool is_atomic(const struct actor *x, record r)
+{
+    return record_atomic(r) && !site_of(x, r)->kept_of;
+}
+
+/* Strong reads race with less than atomics and kept stores do, plain ones with more than atomics. */
 static void note_reader(const struct actor *x, record *a, record *b)
 {
     if (gone(x, *a)) {
@@ -146,20 +163,25 @@ static void note_reader(const struct actor *x, record *a, record *b)
         if (gone(x, *b)) *b = 0;
     } else if (gone(x, *b)) {
         *b = x->me;
-    } else if (record_atomic(*b) ? !record_atomic(x->me)
+    } else if (record_atomic(*b) ? is_atomic(x, *b) && !x->access->site->strong
                                  : record_block(*a) == record_block(*b) && record_block(*a) != record_block(x->me)) {
-        *b = x->me; /* atomics race with less than others do */
+        *b = x->me;
     }
 }
 
 static bool is_writing_atomic(const struct actor *x, record r)
 {
-    return record_atomic(r) && !x->access->check->sites[record_site(r)].fails;
+    return is_atomic(x, r) && !site_of(x, r)->fails;
+}
+
+static bool has_stored(const struct actor *x, record r)
+{
+    return record_atomic(r) && !site_of(x, r)->fails;
 }
 
 static void read_cell(struct actor *x, record *w, record *a, record *b)
 {
-    const record past[RECORDS] = {*w, is_writing_atomic(x, *a) ? *a : 0, is_writing_atomic(x, *b) ? *b : 0};
+    const record past[RECORDS] = {*w, has_stored(x, *a) ? *a : 0, has_stored(x, *b) ? *b : 0};
     for (int k = 0; k < RECORDS; k++)
         if (!gone(x, past[k]) && !excused(x, past[k])) report_race(x, past[k]);
     note_reader(x, a, b);
@@ -174,34 +196,80 @@ static bool is_past(const struct actor *x, record r)
 /* May r, which the atomic at hand follows, take the place of a record? Of the same thread, or of an atomic before. */
 static bool gives_way(const struct actor *x, record past, record r)
 {
-    return is_past(x, past) || (record_atomic(past) && (((past ^ r) & WHO_MASK) == 0 || gone(x, past)));
+    return is_past(x, past) || (is_atomic(x, past) && (((past ^ r) & WHO_MASK) == 0 || gone(x, past)));
 }
 
 /* An atomic follows the write or atomic r. */
 static void keep_past(const struct actor *x, record r, record *a, record *b)
 {
+    const struct simt_check *c = x->access->check;
     if (is_past(x, r) || (record_atomic(r) && gone(x, r))) return;
+    record kept = c->exact ? 0 : kept_record(c->sites, r, true);
+    if (kept) r = kept;
     bool one_block = record_block(*a) == record_block(*b);
     if (gives_way(x, *a, r))
         *a = r;
     else if (gives_way(x, *b, r) || (one_block && gone(x, *b)))
         *b = r;
-    else if (record_atomic(*b) && (!record_atomic(r) || (one_block && record_block(*a) != record_block(r))))
+    else if (is_atomic(x, *b) && (!is_atomic(x, r) || (one_block && record_block(*a) != record_block(r))))
         *b = r;
+}
+
+/* Tells of a race with a record that nothing orders, unless there is none: then it is what is to be kept of it, else 0.
+ * `last`: it is the cell's last write. */
+static record meet(struct actor *x, record r, bool last)
+{
+    const struct site *sites = x->access->check->sites;
+    bool stored = site_of(x, r)->access == ACCESS_WRITE, fine = excused(x, r);
+    bool same = stored && !is_kept_other(sites, r) && same_value(x, as_made(sites, r));
+    if (!fine && (last || stored)) x->access->block->excused = true;
+    if (!fine && !same) {
+        report_race(x, r);
+        return 0;
+    }
+    return stored ? kept_record(sites, as_made(sites, r), same) : r;
+}
+
+/* Of two records, which that one of must stay that nothing orders before the access? What is ordered behind the access
+ * is best not so behind that: in another block, or warp. Then what races with more. 0 is the worst. */
+static record better(const struct actor *x, record r, record s, bool most)
+{
+    const record *of[2] = {&r, &s};
+    unsigned rank[2];
+    for (int k = 0; k < 2; k++) {
+        const struct site *site = site_of(x, *of[k]);
+        unsigned far = record_block(*of[k]) != record_block(x->me)                             ? 2
+                       : record_thread(*of[k]) / SIMT_WARP != (unsigned)x->access->warp->index ? 1
+                                                                                               : 0;
+        unsigned kind = !writes(site) ? 0 : !site->strong ? 3 : 1 + is_kept_other(x->access->check->sites, *of[k]);
+        rank[k] = !*of[k] ? 0 : 1 + (most ? kind * 4 + far : far * 4 + kind);
+    }
+    return rank[0] >= rank[1] ? r : s;
+}
+
+/* What a store stays beside: two, or one where all of them are plain stores. */
+static void keep_stores(const struct actor *x, const record *left, record *a, record *b)
+{
+    bool strong = x->access->site->strong;
+    *a = better(x, better(x, left[0], left[1], false), left[2], false);
+    *b = 0;
+    for (int k = 0; k < RECORDS; k++) {
+        strong |= left[k] && site_of(x, left[k])->strong;
+        if (left[k] != *a) *b = better(x, *b, left[k], true);
+    }
+    if (!strong) *b = 0;
 }
 
 static void write_cell(struct actor *x, record *w, record *a, record *b)
 {
-    bool atomic = x->access->kind == ACCESS_ATOMIC;
-    if (!gone(x, *a) && !excused(x, *a)) report_race(x, *a);
-    if (!gone(x, *b) && !excused(x, *b)) report_race(x, *b);
-    bool apart = !gone(x, *w), fine = apart && excused(x, *w);
-    if (apart && !fine) {
-        x->access->block->excused = true;
-        if (!same_value(x, *w)) report_race(x, *w);
-    }
-    if (atomic)
+    record left[RECORDS] = {0};
+    if (!gone(x, *a)) left[1] = meet(x, *a, false);
+    if (!gone(x, *b)) left[2] = meet(x, *b, false);
+    if (!gone(x, *w)) left[0] = meet(x, *w, true);
+    if (x->access->kind == ACCESS_ATOMIC)
         keep_past(x, *w, a, b);
+    else if (left[0] | left[1] | left[2])
+        keep_stores(x, left, a, b);
     else
         *a = *b = 0;
     *w = x->me;
@@ -240,11 +308,6 @@ static bool is_listed(const struct actor *x, record w)
     return ((w - x->access->block->shared_id) | SHARED_WRITTEN) == SHARED_LISTED;
 }
 
-static bool writes(const struct site *s)
-{
-    return access_of(s) != ACCESS_READ;
-}
-
 /* Does whatever races with the older access race with the one at hand, if it comes behind neither? */
 static bool covers(const struct actor *x, const struct site *old)
 {
@@ -254,16 +317,17 @@ static bool covers(const struct actor *x, const struct site *old)
     return (old->strong || old->guesses) && (s->is_volatile || !old->is_volatile);
 }
 
-/* What records stand for; of a write that is the cell's last the value is still there. */
+/* What records stand for; of a write that is the cell's last, or stored the same, the value is still there. */
 static void recall(const struct actor *x, const record *was, const struct shown *s, struct history *h)
 {
     const record lanes = (record)(SIMT_WARP - 1) << THREAD_AT;
     for (int k = 1; k <= RECORDS; k++) {
         record r = was[k % RECORDS];
         if (absent(x, r)) continue;
-        const struct site *site = &x->access->check->sites[record_site(r)];
-        struct past p = {.who = r & ~lanes, .lanes = 1u << record_thread(r) % SIMT_WARP};
-        p.has_value = s && k == RECORDS && site->access == ACCESS_WRITE && !site->copies && !site->bulk;
+        const struct site *sites = x->access->check->sites, *site = site_of(x, r);
+        struct past p = {.who = as_made(sites, r) & ~lanes, .lanes = 1u << record_thread(r) % SIMT_WARP};
+        bool stays = k == RECORDS || (site->kept_of && !is_kept_other(sites, r));
+        p.has_value = s && stays && site->access == ACCESS_WRITE && !site->copies && !site->bulk;
         if (p.has_value) p.value = s->there;
         h->parties[h->count++] = p;
     }
@@ -391,18 +455,34 @@ static bool may_keep_races(struct actor *x, uint64_t cell)
            atomic_fetch_add(&c->raced, 1) < MOST_RACED;
 }
 
+/* What the list has of a store as a record beside that of a later write, `last`; false: a record can't say it. */
+static bool set_aside(const struct actor *x, const struct past *p, const struct past *last, record *r)
+{
+    const struct site *sites = x->access->check->sites;
+    if (!p->has_value || !is_write(x->access->check, last->who)) return true;
+    *r = kept_record(sites, *r, true);
+    return *r && last->has_value && last->value == p->value;
+}
+
 /* The records of a cell whose list has this in it. False: three are too few. */
 static bool fits(const struct actor *x, struct history *h, record *to)
 {
     unsigned readers = 0, written = 0;
     record write = 0, others[RECORDS] = {0};
+    const struct past *last = NULL; /* the write's */
     for (uint32_t k = 0; k < h->count; k++) {
         const struct past *p = &h->parties[k];
         bool stores = writes(&x->access->check->sites[record_site(p->who)]);
         EACH_LANE(l, p->lanes)
         {
             record r = p->who + ((record)l << THREAD_AT), moved = r;
-            if (stores && (!written++ || record_atomic(r) || !record_atomic(write))) moved = write, write = r;
+            const struct past *was = last;
+            if (stores && (!written++ || record_atomic(r) || !record_atomic(write))) {
+                moved = write, write = r, last = p;
+                if (moved && !set_aside(x, was, p, &moved)) return false;
+            } else if (stores && !set_aside(x, p, last, &moved)) {
+                return false;
+            }
             if (!moved) continue;
             if (readers == 2) return false;
             others[readers++] = moved;

@@ -50,7 +50,10 @@ static inline struct three opened(const struct simt_check *c, uint64_t v)
 {
     if (v == PAIR_LISTED) return (struct three){LISTED, 0, 0};
     record low = (uint32_t)v ? lengthened(c, (short_record)v) : 0, high = v >> 32 ? lengthened(c, v >> 32) : 0;
-    return low && has_written(c, low) ? (struct three){low, high, 0} : (struct three){0, low, high};
+    if (!low || !has_written(c, low)) return (struct three){0, low, high};
+    bool beside = !c->exact || is_write(c, low);
+    record kept = beside ? kept_record(c->sites, high, true) : 0; /* a store that stays beside the last write */
+    return (struct three){low, kept ? kept : high, 0};
 }
 
 /* Host threads that wait hold no pair that comes later, in a lane's element. */
@@ -77,11 +80,13 @@ static bool joined(const struct simt_check *c, const struct three *x, uint64_t w
     *to = PAIR_LISTED;
     if (x->write == LISTED) return true;
     for (int k = 0; k < RECORDS; k++) {
-        if (!all[k]) continue;
-        if (all[k] == me)
+        record r = as_made(c->sites, all[k]);
+        if (!r) continue;
+        if (is_kept_other(c->sites, all[k])) return false;
+        if (r == me)
             halves[n++] = mine;
         else
-            halves[n++] = old[0] && lengthened(c, old[0]) == all[k] ? old[0] : old[1];
+            halves[n++] = old[0] && lengthened(c, old[0]) == r ? old[0] : old[1];
     }
     *to = halves[0] | (uint64_t)halves[1] << 32;
     return n <= 2;
@@ -135,7 +140,8 @@ static inline bool reads_own(const struct toucher *t, uint64_t v, short_record m
     record first = c->moments[low % (1u << MOMENT_BITS)], last = high ? c->moments[high % (1u << MOMENT_BITS)] : first;
     bool written = has_written(c, first), reads = !written || high;
     *to = reads ? v : low | (uint64_t)mine << 32;
-    return !reads || (written == (high != 0) && !record_atomic(last) && last >= t->now.seen);
+    return !reads ||
+           (written == (high != 0) && !record_atomic(last) && !(high && is_write(c, last)) && last >= t->now.seen);
 }
 
 static bool add_reader(const struct toucher *t, uint64_t v, record me, short_record mine, uint64_t *to)
@@ -163,18 +169,46 @@ static inline bool is_there(const char *p, const char *q, unsigned bytes)
     return bytes == 4 ? memcmp(there, q, 4) == 0 : bytes == 1 ? *there == *q : memcmp(there, q, bytes) == 0;
 }
 
+static inline bool is_store(const struct simt_check *c, short_record r)
+{
+    const struct site *s = &c->sites[record_site(lengthened(c, r))];
+    return s->access == ACCESS_WRITE && !s->strong;
+}
+
+/* Which of the stores before, of the same value, is to stay beside the lane's? As in check_cell.c. */
+static inline short_record beside(const struct toucher *t, uint64_t v, record me, short_record mine)
+{
+    const struct simt_check *c = t->access->check;
+    const unsigned block = MOMENT_BITS + THREAD_BITS, warp = MOMENT_BITS + 5;
+    short_record low = (short_record)v, high = (short_record)(v >> 32);
+    if ((low ^ mine) >> block) return low;
+    if (high && (high ^ mine) >> block) return high;
+    if (cell_gone(lengthened(c, low), me, &t->now, false)) low = 0;
+    if (high && cell_gone(lengthened(c, high), me, &t->now, false)) high = 0;
+    return low && ((low ^ mine) >> warp || !high) ? low : high;
+}
+
 /* Does a lane store what another thread's store left there, or leaves there by this very instruction? */
-static bool stores_again(const struct toucher *t, uint64_t v, unsigned lane)
+static inline bool is_same(const struct toucher *t, short_record other, unsigned lane)
 {
     const struct access *a = t->access;
-    const short_record lanes = ((1u << 5) - 1) << MOMENT_BITS, other = (short_record)v;
-    const char *there = simt_host(a->at[lane]);
-    if (v >> 32 || a->insn->count != 1 || is_opaque(a) || !has_written(a->check, lengthened(a->check, other)))
-        return false;
+    const short_record lanes = ((1u << 5) - 1) << MOMENT_BITS;
     unsigned l = (other & lanes) >> MOMENT_BITS;
+    bool of_this = !((other ^ t->me) & ~lanes) && l != lane && a->at[l] == a->at[lane];
+    return is_there(of_this ? stored_at(a, l) : simt_host(a->at[lane]), stored_at(a, lane), a->bytes);
+}
+
+/* Is it a store of what all those before stored that nothing orders before it? */
+static bool stores_again(const struct toucher *t, uint64_t v, unsigned lane, uint64_t *to)
+{
+    const struct access *a = t->access;
+    const struct simt_check *c = a->check;
+    const short_record low = (short_record)v, high = (short_record)(v >> 32), mine = t->me + (lane << MOMENT_BITS);
+    if (a->insn->count != 1 || is_opaque(a) || a->site->strong) return false;
+    if (!is_store(c, low) || (high && !is_store(c, high))) return false;
     simt_tally_settle(a->block->worker);
-    if (!((other ^ t->me) & ~lanes) && a->at[l] == a->at[lane]) there = stored_at(a, l);
-    if (!is_there(there, stored_at(a, lane), a->bytes)) return false;
+    if (!is_same(t, low, lane) || (high && !is_same(t, high, lane))) return false;
+    *to = mine | (uint64_t)beside(t, v, a->me + ((record)lane << THREAD_AT), mine) << 32;
     return a->block->excused = true;
 }
 
@@ -191,7 +225,7 @@ static inline bool follow(const struct toucher *t, uint64_t v, unsigned lane, ui
         uint32_t others = ((uint32_t)v ^ mine) >> MOMENT_BITS;
         if (v >> 32) others |= (uint32_t)(v >> 32 ^ mine) >> MOMENT_BITS;
         if (!others) return true;
-        if (!t->now.exact && stores_again(t, v, lane)) return true;
+        if (!t->now.exact && stores_again(t, v, lane, to)) return true;
         struct three was = opened(a->check, v);
         return cell_gone(was.write, me, &t->now, false) & cell_gone(was.first, me, &t->now, false) &
                cell_gone(was.second, me, &t->now, false);
@@ -202,12 +236,12 @@ static inline bool follow(const struct toucher *t, uint64_t v, unsigned lane, ui
 
 #define MOST_CELLS LINE
 
-/* May a cell need a third record? */
+/* May a cell need a third record, or one that pairs can't have? */
 static bool may_overflow(const struct toucher *t, uint64_t v, record me)
 {
     if (!(v >> 32) || v == PAIR_LISTED) return false;
     if (t->now.exact && replaces_none(t->access)) return true;
-    if (t->access->kind == ACCESS_WRITE) return false;
+    if (t->access->kind == ACCESS_WRITE) return !t->now.exact && t->access->site->strong;
     struct three was = opened(t->access->check, v);
     return was.write && !cell_gone(was.first, me, &t->now, false);
 }

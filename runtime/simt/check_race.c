@@ -4,9 +4,11 @@
  * readers since. Two are enough to find out whether any reader races with a later write: readers that are ordered
  * before a new one give way to it, and of readers in one block one gives way to a reader in another. Atomics do not
  * race with each other: the write before an atomic, and another thread's atomic, stay beside the readers, since what
- * follows may race with them though not with the last one. Where threads are ordered one by one, by atomics, three
- * records may be too few: such a cell gets a list (check_history.c). The common case, a warp that touches neighbours
- * and races with nobody, compares and updates all cells of a line in one loop that the compiler makes vector code of.
+ * follows may race with them though not with the last one. So does a store that does not race with the next one, which
+ * stores the same or is volatile as it is; by its site it is told from readers. Where threads are ordered one by one,
+ * by atomics, three records may be too few: such a cell gets a list (check_history.c). The common case, a warp that
+ * touches neighbours and races with nobody, compares and updates all cells of a line in one loop that the compiler
+ * makes vector code of.
  */
 #include <string.h>
 #include "runtime/simt/check_lines.h"
@@ -300,6 +302,7 @@ static bool stand_for_all(const struct access *a, record one, record other)
     const struct site *sites = a->check->sites;
     if (!record_atomic(one) || !record_atomic(other)) return false;
     if (sites[record_site(one)].fails || sites[record_site(other)].fails) return false;
+    if (sites[record_site(one)].kept_of || sites[record_site(other)].kept_of) return false;
     if ((one ^ other) >= BLOCK_SPAN) return true;
     uint32_t met = a->block->met;
     return record_block(one) == record_block(a->me) && record_thread(one) != record_thread(other) &&

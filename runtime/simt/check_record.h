@@ -42,7 +42,7 @@ static inline unsigned record_thread(record r)
 {
     return (unsigned)(r >> THREAD_AT) & ((1u << THREAD_BITS) - 1);
 }
-/* Atomics have the upper half of the sites' numbers. */
+/* Atomics have the upper half of the sites' numbers, and stores that are kept beside readers. */
 static inline bool record_atomic(record r)
 {
     return r & (MAX_SITES / 2);
@@ -97,10 +97,32 @@ struct site {
     bool bulk;        /* what cp.async.bulk reads or writes */
     bool fails;       /* a compare-and-swap that finds another value: it only reads */
     uint16_t reading; /* the site of compare-and-swaps that fail, or of a bulk copy's source; 0: it is none of these */
+    /* Of stores, the sites that stand for them beside a cell's readers (check_cell.c): of the same value as the last
+     * write, of any other; 0: there is none. Of these, the store's. */
+    uint16_t kept[2], kept_of;
 };
 static inline enum simt_access access_of(const struct site *s)
 {
     return s->fails ? ACCESS_READ : s->access;
+}
+/* A store's record beside a cell's readers; 0: there is none. */
+static inline record kept_record(const struct site *sites, record r, bool same)
+{
+    const uint16_t *kept = sites[record_site(r)].kept;
+    unsigned site = same ? kept[0] : kept[1];
+    return site ? (r & ~(record)(MAX_SITES - 1)) | site : 0;
+}
+/* Is it of a store of another value than that of the last write? */
+static inline bool is_kept_other(const struct site *sites, record r)
+{
+    unsigned of = sites[record_site(r)].kept_of;
+    return of && sites[of].kept[1] == record_site(r);
+}
+/* As it was before it was kept. */
+static inline record as_made(const struct site *sites, record r)
+{
+    unsigned of = sites[record_site(r)].kept_of;
+    return of ? (r & ~(record)(MAX_SITES - 1)) | of : r;
 }
 
 /* ---- shadow memory ---- */
