@@ -383,6 +383,26 @@ static struct sum counter_of(const struct simt_sums *l, const struct counted_loo
     return s;
 }
 
+/* A counter that starts elsewhere each time, as that of the inner one of two loops, goes no farther than its bound, or
+ * than where it starts. `s` is what it is after so many passes as there may be. */
+static void stay_before(const struct simt_sums *l, const struct counted_loop *c, const struct sum *start, int64_t step,
+                        bool added, struct sum *s)
+{
+    const struct sum *bound = &l->of[(uint32_t)c->bound - l->first];
+    struct bounds to = {bound->start + bound->down, bound->start + bound->up};
+    if (c->until_equal || c->meets) return;
+    if (memcmp(bound->by, start->by, sizeof bound->by) != 0) {
+        if (!is_shared(l, start)) return;
+        to = simt_sums_bounds(l, bound);
+    }
+    int64_t once_more = c->after ? 0 : step, behind = added ? step : 0;
+    int64_t most = to.high - 1 + c->inclusive + once_more, least = to.low + 1 - c->inclusive + once_more;
+    if (most < start->start + start->up) most = start->start + start->up;
+    if (least > start->start + start->down) least = start->start + start->down;
+    if (c->up && most + behind - s->start < s->up) s->up = most + behind - s->start;
+    if (!c->up && least + behind - s->start > s->down) s->down = least + behind - s->start;
+}
+
 /* What a register holds to which a counted loop adds. */
 static struct sum of_pass(const struct simt_sums *l, const struct term *t, const struct sum *a, const struct sum *b)
 {
@@ -394,9 +414,9 @@ static struct sum of_pass(const struct simt_sums *l, const struct term *t, const
     s.absent = false; /* there may be ways around the loop */
     if (u->plain >= 0) plain = l->of[(uint32_t)u->plain - l->first];
     if (u->place == LOOP_BEHIND && !l->live[c->top]) return s;
-    bool counts = u->place == LOOP_WITHIN && t->a == c->start && t->b >= 0 && simt_sums_number(b);
-    if (!p->known && counts && c->step >= 0 && l->of[(uint32_t)c->step - l->first].start == b->start)
-        return counter_of(l, c, a, b, &plain);
+    bool counts = t->a == c->start && c->step >= 0 && simt_sums_number(b) &&
+                  l->of[(uint32_t)c->step - l->first].start == b->start;
+    if (!p->known && counts && u->place == LOOP_WITHIN) return counter_of(l, c, a, b, &plain);
     if (!p->known || !simt_sums_number(b)) return plain;
     if (u->place == LOOP_BEHIND && p->exact && c->one_exit && !avoids(l, u, c->top)) first = last;
     int64_t from, to;
@@ -406,6 +426,7 @@ static struct sum of_pass(const struct simt_sums *l, const struct term *t, const
     s.down += to < from ? to - from : 0;
     s.up += to > from ? to - from : 0;
     if (to != from) s.grain = simt_common(s.grain, b->start);
+    if (to != from && counts) stay_before(l, c, a, b->start, u->place != LOOP_WITHIN, &s);
     s.within = 0;
     return s;
 }

@@ -172,10 +172,19 @@ enum loop_holds simt_loop_use(const struct decoder *d, int reg, size_t insn, str
  * begins; use->start_count says how many there are. */
 unsigned simt_loop_starts(const struct decoder *d, int reg, size_t insn, struct loop_use *use);
 size_t simt_loop_start(const struct decoder *d, int reg, uint32_t number); /* the instruction */
+/* Makes the two above answer for a register that no loop adds to, too. False: it may not be set where the instruction
+ * stands, or is also set in ways that they don't know. */
+bool simt_find_starts(const struct decoder *d, int reg, size_t insn);
 /* Fills in how one of them comes there, or to the loop, if `or_loop`. */
 void simt_loop_way(const struct decoder *d, int reg, uint32_t number, size_t insn, bool or_loop, struct loop_use *use);
-size_t simt_flow_start(const struct decoder *d, size_t insn); /* of its block */
+/* What made the register last before an instruction, as long as one way alone leads there; NULL: nothing on it. */
+const struct ptx_insn *simt_flow_maker(const struct decoder *d, int reg, size_t insn);
 bool simt_writes(const struct ptx_insn *in, int reg);
+
+/* ---- decode_epochs.c: the function at hand, which touches shared memory by plain loads and stores alone ---- */
+/* Marks, by PTX instruction, loads of shared memory that can't race, and fills in d->fn->still_first. False: no memory.
+ */
+bool simt_find_still(struct decoder *d, bool *marks, bool *any);
 
 /* ---- decode_steady.c: the function at hand ---- */
 /* Reads an instruction's comparison, or the opposite, of operands *a and *b. False: it is another one. */

@@ -20,16 +20,18 @@ struct body {
 };
 enum { WITHIN = 1, BEHIND = 2 };
 
-struct rider {                  /* a register to which a loop adds */
+struct rider {                  /* a register to which a loop adds, or that ways set differently */
     int body;                   /* -1: none does */
     size_t add;                 /* where */
     size_t starts[MOST_STARTS]; /* where it is set */
     uint32_t start_count;
+    bool found, odd; /* no loop adds to it: starts are there; it is also set in other ways, or too often */
 };
 
 struct flow {
     uint32_t *block_of; /* by instruction */
     uint32_t count;     /* of blocks */
+    uint32_t *before;   /* by block: the one that leads there, and nothing else does; NO_BLOCK: it is not like that */
     struct body bodies[MOST_LOOPS];
     size_t body_count;
     struct rider *riders; /* by register */
@@ -119,6 +121,24 @@ static bool make_blocks(struct decoder *d)
                                               .condition = -1};
     }
     return true;
+}
+
+static void lead(struct flow *w, bool *seen, uint32_t from, uint32_t to)
+{
+    if (to == NO_BLOCK) return;
+    w->before[to] = seen[to] ? NO_BLOCK : from;
+    seen[to] = true;
+}
+
+static void find_before(const struct decoder *d)
+{
+    struct flow *w = d->flow;
+    memset(w->seen, 0, w->count * sizeof *w->seen);
+    lead(w, w->seen, NO_BLOCK, 0); /* the function's start */
+    for (uint32_t b = 0; b < w->count; b++) {
+        lead(w, w->seen, b, block_at(d, b)->next);
+        lead(w, w->seen, b, block_at(d, b)->taken);
+    }
 }
 
 /* ---- loops ---- */
@@ -378,9 +398,17 @@ static bool find_ways(struct decoder *d)
 }
 
 /* ---- of a function ---- */
-size_t simt_flow_start(const struct decoder *d, size_t insn)
+const struct ptx_insn *simt_flow_maker(const struct decoder *d, int reg, size_t insn)
 {
-    return block_at(d, d->flow->block_of[insn])->first;
+    const struct flow *w = d->flow;
+    uint32_t block = w->block_of[insn];
+    for (uint32_t n = 0; n < w->count && block != NO_BLOCK; n++) {
+        while (insn-- > block_at(d, block)->first)
+            if (simt_writes(&d->f->insns[insn], reg)) return &d->f->insns[insn];
+        block = w->before[block];
+        if (block != NO_BLOCK) insn = end_of(d, block);
+    }
+    return NULL;
 }
 
 size_t simt_loop_start(const struct decoder *d, int reg, uint32_t number)
@@ -392,7 +420,7 @@ void simt_loop_way(const struct decoder *d, int reg, uint32_t number, size_t ins
 {
     const struct flow *w = d->flow;
     const struct rider *r = &w->riders[reg];
-    uint32_t top = w->bodies[r->body].top;
+    uint32_t top = r->body >= 0 ? w->bodies[r->body].top : NO_BLOCK;
     *use = (struct loop_use){.place = LOOP_BEFORE,
                              .block = insn == NOT_THERE ? top : w->block_of[insn],
                              .also = or_loop ? top : NO_BLOCK,
@@ -403,14 +431,10 @@ void simt_loop_way(const struct decoder *d, int reg, uint32_t number, size_t ins
         if (k != number) use->starts[use->start_count++] = w->block_of[r->starts[k]];
 }
 
-/* Marks where a start leads without another one. */
-static void search_from(const struct decoder *d, const struct rider *r, uint32_t start)
+/* Marks where blocks on the stack lead without a start. */
+static void search_on(const struct decoder *d, const struct rider *r, size_t count)
 {
     struct flow *w = d->flow;
-    size_t count = 0;
-    memset(w->seen, 0, w->count * sizeof *w->seen);
-    go_on(w, block_at(d, w->block_of[start])->next, &count);
-    go_on(w, block_at(d, w->block_of[start])->taken, &count);
     while (count) {
         uint32_t k = w->stack[--count];
         bool stops = false;
@@ -419,6 +443,43 @@ static void search_from(const struct decoder *d, const struct rider *r, uint32_t
         go_on(w, block_at(d, k)->next, &count);
         go_on(w, block_at(d, k)->taken, &count);
     }
+}
+
+/* Marks where a start leads without another one. */
+static void search_from(const struct decoder *d, const struct rider *r, uint32_t start)
+{
+    struct flow *w = d->flow;
+    size_t count = 0;
+    memset(w->seen, 0, w->count * sizeof *w->seen);
+    go_on(w, block_at(d, w->block_of[start])->next, &count);
+    go_on(w, block_at(d, w->block_of[start])->taken, &count);
+    search_on(d, r, count);
+}
+
+/* May the launch come to the instruction before any of the starts? */
+static bool may_be_unset(const struct decoder *d, const struct rider *r, size_t insn)
+{
+    struct flow *w = d->flow;
+    size_t count = 0;
+    memset(w->seen, 0, w->count * sizeof *w->seen);
+    for (uint32_t k = 0; k < r->start_count; k++)
+        if (r->starts[k] < insn && w->block_of[r->starts[k]] == w->block_of[insn]) return false;
+    go_on(w, 0, &count);
+    search_on(d, r, count);
+    return w->seen[w->block_of[insn]];
+}
+
+bool simt_find_starts(const struct decoder *d, int reg, size_t insn)
+{
+    struct rider *r = &d->flow->riders[reg];
+    for (size_t k = 0; !r->found && k < d->f->insn_count; k++) {
+        const struct ptx_insn *in = &d->f->insns[k];
+        if (!simt_writes(in, reg)) continue;
+        r->odd |= in->operands[0].kind != PTX_OP_REG || in->guard >= 0 || r->start_count == MOST_STARTS;
+        if (!r->odd) r->starts[r->start_count++] = k;
+    }
+    r->found = true;
+    return !r->odd && !may_be_unset(d, r, insn);
 }
 
 unsigned simt_loop_starts(const struct decoder *d, int reg, size_t insn, struct loop_use *use)
@@ -468,6 +529,7 @@ void simt_forget_flow(struct decoder *d)
     for (size_t k = 0; w && k < w->body_count; k++) free(w->bodies[k].marks);
     if (w) {
         free(w->block_of);
+        free(w->before);
         free(w->riders);
         free(w->seen);
         free(w->stack);
@@ -484,10 +546,12 @@ static bool make_flow(struct decoder *d)
     struct flow *w = d->flow = rt_calloc(1, sizeof *w);
     if (!w) return false;
     w->block_of = rt_calloc(insns, sizeof *w->block_of);
+    w->before = rt_alloc(insns * sizeof *w->before);
     w->riders = rt_alloc(registers * sizeof *w->riders);
     w->seen = rt_calloc(insns, sizeof *w->seen);
     w->stack = rt_alloc(insns * sizeof *w->stack);
-    if (!w->block_of || !w->riders || !w->seen || !w->stack || !make_blocks(d)) return false;
+    if (!w->block_of || !w->before || !w->riders || !w->seen || !w->stack || !make_blocks(d)) return false;
+    find_before(d);
     for (size_t r = 0; r < registers; r++) w->riders[r] = (struct rider){.body = -1};
     return find_loops(d);
 }

@@ -167,15 +167,12 @@ static int of_insn(struct decoder *d, const struct ptx_insn *in)
 }
 
 /* ---- loops ---- */
-/* What made the register before an instruction of the same block; NULL: nothing there. Where blocks are not known, the
- * one that makes it anywhere. */
+/* What made the register before an instruction; NULL: it is not known. Where blocks are not known, the one that makes
+ * it anywhere. */
 static const struct ptx_insn *made_by(const struct decoder *d, int reg, const struct ptx_insn *before)
 {
-    if (!d->flow) return d->defined_by[reg] < SEVERAL ? &d->f->insns[d->defined_by[reg]] : NULL;
-    const struct ptx_insn *first = &d->f->insns[simt_flow_start(d, (size_t)(before - d->f->insns))];
-    for (const struct ptx_insn *in = before; in-- > first;)
-        if (simt_writes(in, reg)) return in;
-    return NULL;
+    if (d->flow) return simt_flow_maker(d, reg, (size_t)(before - d->f->insns));
+    return d->defined_by[reg] < SEVERAL ? &d->f->insns[d->defined_by[reg]] : NULL;
 }
 
 /* The operand of an instruction that is the register, or a sum of it, which *sum made; NULL: there is none. */
@@ -296,6 +293,19 @@ static int of_use_behind(struct decoder *d, int reg, struct loop_use *use)
     return other < 0 ? NO_TERM : make(d, TERM_EITHER, d->program->terms[term].wide, term, other, 0);
 }
 
+/* One that no loop adds to and several instructions set, as where ways meet: what those make it that lead here. */
+static int of_merged(struct decoder *d, int reg)
+{
+    struct loop_use use;
+    int *known = &d->flow_terms[reg];
+    if (*known == NO_TERM || !simt_find_starts(d, reg, d->at)) return NO_TERM;
+    unsigned which = simt_loop_starts(d, reg, d->at, &use);
+    *known = NO_TERM; /* as long as it is looked at: it may be made of itself */
+    int term = of_starts(d, reg, &use, which, d->at, false);
+    *known = NOT_SEEN;
+    return term < 0 ? NO_TERM : term;
+}
+
 static int of_register_at(struct decoder *d, int reg)
 {
     struct loop_use use;
@@ -310,7 +320,7 @@ static int of_register_at(struct decoder *d, int reg)
         d->at = NOT_THERE;
         int term = of_register(d, reg);
         d->at = was;
-        return term;
+        return term < 0 && by == SEVERAL && holds == LOOP_NONE ? of_merged(d, reg) : term;
     }
     if (*known != NOT_SEEN) return *known;
     *known = NO_TERM;

@@ -126,6 +126,11 @@ case("the array backwards", false, i .. "y[n - 1 - i] = x[i];", plain)
 case("the array backwards in its place", true, i .. "x[n - 1 - i] = x[i] + 1;", plain)
 case("each other element", false, i .. "y[2 * i] = y[2 * i] + y[2 * i + 1];", plain)
 case("elements and their doubles", true, i .. "if (i) y[2 * i] = y[i] + i;", plain)
+case("a place that one of two ways sets", false, i .. "float *p = y + 2 * i; if (x[i] > 9) p++; *p = i; for (int k = 0; k < n % 3; k++) *p += k;", plain)
+case("a place that one of three ways sets", false, i .. [[float *p = y + 4 * i; for (int k = 0; k < n % 3; k++) *p += k;
+  if (x[i] > 9) { p = y + 4 * i + 3; *p = 1; } else if (x[i] < 4) p = y + 4 * i + 1; *p += i;]], plain)
+case("a place that one of two ways takes from another thread", true, i .. [[float *p = y + 4 * i; for (int k = 0; k < n % 3; k++) *p += k;
+  if (x[i] > 9) { p = y + 4 * i + 4; *p = 1; } *p += i;]], plain)
 case("a place by a table", true, i .. "y[i] = y[at[i]] + 1;", plain)
 case("a place by a table for a reader of its own", false, i .. "y[i] = x[at[i]];", plain)
 case("an atomic beside a store", true, i .. "y[i] = i; if (i) atomicAdd(&y[i - 1], 1.0f);", plain)
@@ -355,6 +360,55 @@ t.test("a row for each block, one of whose threads touches an element before", f
   end
   t.eq(clean > 20 and racing > 20, true)
 end)
+
+-- The inner of two loops begins where the outer one is and goes on by what it reads; behind it, a place that ways set
+-- differently. Each thread has a row, which the loops may leave.
+for _, way in ipairs {
+  { "j >= end", -1, function(j, last) return j >= last end }, { "j > end", -1, function(j, last) return j > last end },
+  { "j < end", 1, function(j, last) return j < last end }, { "j <= end", 1, function(j, last) return j <= last end },
+} do
+  t.test("a triangle for each thread, as long as " .. way[1], function()
+    local text = [[__global__ void k(int *y, int row, int n, int by, int first, int end, int step, int beside, int near) {
+      int me = blockIdx.x * blockDim.x + threadIdx.x, *r = y + 4000 + me * row;
+      for (int i = 0; i < n; i += by) {
+        int v = r[i], j = i + first;
+        int *last = r + i;
+        while (WHILE && r[j] >= 0) {
+          r[j + near] = v + me;
+          last = r + j;
+          j STEP step;
+        }
+        if (r[i] < 0) last = r + i + beside;
+        *last = me;
+      }
+    }]]
+    local k = gpu.kernel((text:gsub("WHILE", way[1]):gsub("STEP", way[2] > 0 and "+=" or "-=")))
+    local clean, racing = 0, 0
+    for _ = 1, 60 do
+      local n, by, step, near = pick { 1, 5, 8, 16 }, pick { 1, 1, 2, 3 }, pick { 1, 1, 2, 5 }, pick { 0, 0, 1, -1 }
+      local row, beside, first = n + pick { 0, 1, 2, 7, -1 }, pick { 0, 1, 0, -1 }, pick { 0, 1, -1, way[2] }
+      local stop = way[2] > 0 and n + pick { 0, 0, -1, 1, -20 } or pick { 0, 0, 1, -1, 20 }
+      local said = verdict(function() k(2, 48)(gpu.zeros(20000, "int32"), row, n, by, first, stop, step, beside, near) end)
+      local want = races({ 2, 1 }, { 48, 1 }, function(tx, _, bx)
+        local out, at = {}, (bx * 48 + tx) * row
+        for i = 0, n - 1, by do
+          local j, last = i + first, i
+          out[#out + 1] = { at + i, 1, false }
+          while way[3](j, stop) do
+            out[#out + 1] = { at + j, 1, false }
+            out[#out + 1] = { at + j + near, 1, true }
+            last, j = j, j + way[2] * step
+          end
+          out[#out + 1] = { at + last, 1, true }
+        end
+        return out
+      end)
+      t.eq(said, want, ("rows of %d, n %d by %d, first %d to %d by %d, near %d"):format(row, n, by, first, stop, step, near))
+      if want then racing = racing + 1 else clean = clean + 1 end
+    end
+    t.eq(clean > 3 and racing > 3, true, ("%d clean, %d with races"):format(clean, racing))
+  end)
+end
 
 t.test("what is wrong besides is told where nobody can race", function()
   local k = gpu.kernel("__global__ void k(float *y, int n) {\n" .. i .. "y[3 * i + 1] = i; }")
