@@ -327,6 +327,7 @@ static uint32_t check_window(struct access *a, uint32_t m, enum ptx_space space)
         give_zero(a, l);
     }
     if (reached) simt_reach_touch(a, allowed, owners);
+    if (space == PTX_SHARED && a->block->steady) return allowed;
     if (space == PTX_SHARED && allowed & ~far) touch(a, allowed & ~far, true);
     return allowed;
 }
@@ -446,6 +447,19 @@ static bool scattered_global(struct access *a, uint32_t m, uint32_t range)
     return true;
 }
 
+/* In a steady block, where the function's other accesses to shared memory are right: may lanes m load what they mean
+ * to?
+ */
+static bool reads_still(const struct simt_check *c, const struct warp *w, const struct insn *i, uint32_t m)
+{
+    const struct access a = {.block = w->worker->observed, .origin = c->program->places[w->pc].origin};
+    struct window window = simt_check_window(&a);
+    uint32_t at[SIMT_WARP], bytes = (uint32_t)i->size * i->count, room = window.high - window.low;
+    return room >= bytes && window.low % bytes == 0 &&
+           c->vectors->find(at, u32_at(w->frame->regs, i->a), m, (uint32_t)i->imm - window.low, room - bytes,
+                            bytes - 1);
+}
+
 static bool scattered_shared(struct access *a, uint32_t m)
 {
     const uint32_t *from = u32_at(a->regs, a->insn->a);
@@ -463,7 +477,9 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     const uint64_t at[2] = {first, second};
     struct access a;
     w->pc = (uint32_t)pc;
-    if (b->steady && w->code[pc].space == PTX_SHARED) return true;
+    bool steady = b->steady && w->code[pc].space == PTX_SHARED;
+    if (steady && (step != QUICK_SCATTERED || !b->check->program->places[pc].unsteady)) return true;
+    if (steady) return reads_still(b->check, w, &w->code[pc], (uint32_t)first);
     if (atomic_load_explicit(&b->check->no_memory, memory_order_relaxed)) return false;
     const struct insn *i = &w->code[pc];
     unsigned site = b->check->site_of[pc];
@@ -513,7 +529,8 @@ enum event simt_check_access(struct simt_check *c, struct warp *w, const struct 
 {
     struct access a; /* its addresses follow */
     const struct block *b = w->worker->observed;
-    if (i->space == PTX_SHARED && b->steady) return EV_NEXT;
+    bool steady = i->space == PTX_SHARED && b->steady;
+    if (steady && (!c->program->places[w->pc].unsteady || reads_still(c, w, i, *m))) return EV_NEXT;
     bool counts = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_GLOBAL && !c->releases_some;
     if (counts && simt_counters_again(w, i, u64_at(w->frame->regs, i->a))) return EV_NEXT;
     bool adds = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_SHARED && i->size == 4 && !simt_is_swap(i);
@@ -525,7 +542,7 @@ enum event simt_check_access(struct simt_check *c, struct warp *w, const struct 
     simt_check_begin(&a, c, w, i, c->site_of[w->pc]);
     a.bytes = (uint32_t)i->size * i->count;
     const uint32_t *from = u32_at(a.regs, i->a);
-    bool shared = i->space == PTX_SHARED && !a.site->copies && !simt_reach_kept(b);
+    bool shared = i->space == PTX_SHARED && !steady && !a.site->copies && !simt_reach_kept(b);
     if (shared && *m == FULL && simt_shared_rows(&a, from)) return EV_NEXT;
     bool moves = i->memory == MEMORY_LOAD || (i->memory == MEMORY_STORE && !simt_is_mbarrier(i));
     if (shared && moves && simt_shared_near(a.block, w, i, c->site_of[w->pc], *m)) return EV_NEXT;

@@ -126,6 +126,7 @@ struct block {
     bool patterned; /* its conditions come out the same for all threads, as here: check_steady.c */
     struct pattern pattern;
     struct bounds *ranges; /* of the terms that conditions are made of; NULL: there are no conditions */
+    uint32_t meetings;     /* of all its threads */
     bool flushed, excused; /* the cells were asked; what they say depends on values or on other blocks */
     struct tags tags;
     struct copies *copies;          /* NULL until there is one */
@@ -470,6 +471,8 @@ bool simt_shared_near(struct block *b, struct warp *w, const struct insn *i, uns
 void simt_parts_watch(struct simt_check *c, uint32_t pc);
 /* Lanes m read a->bytes at a->at[lane], where that is less than a word. False: look closer. */
 bool simt_parts_read(const struct access *a, uint32_t m);
+/* Is all written that a variable holds? */
+bool simt_shared_whole(const struct block *b, const struct shared_variable *v);
 /* Tells generated code which words all may read. */
 void simt_shared_quiet(struct block *b);
 bool simt_shared_new(struct block *b); /* false: no memory */
@@ -488,6 +491,7 @@ bool simt_steady_decide(const struct condition *c, struct bounds a, struct bound
 void simt_steady_free(struct simt_check *c);
 bool simt_steady_new(struct block *b);   /* false: no memory */
 void simt_steady_start(struct block *b); /* a block begins: fills b->steady */
+void simt_steady_met(struct block *b);   /* all its threads met */
 void simt_steady_end(struct block *b);
 
 /* ---- check_sync.c ---- */

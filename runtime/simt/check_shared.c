@@ -547,6 +547,15 @@ static bool was_written(const struct block *b, uint64_t at, uint32_t bytes)
     return true;
 }
 
+bool simt_shared_whole(const struct block *b, const struct shared_variable *v)
+{
+    for (uint32_t at = v->offset, end = at + v->bytes, next; at < end; at = next) {
+        next = at / 4 * 4 + 4 < end ? at / 4 * 4 + 4 : end;
+        if (!was_written(b, at, next - at)) return false;
+    }
+    return true;
+}
+
 static void set_written(struct tags *t, uint64_t at, uint32_t bytes)
 {
     for (uint32_t word = (uint32_t)at / 4; word <= (at + bytes - 1) / 4; word++) {

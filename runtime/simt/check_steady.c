@@ -3,7 +3,10 @@
  *
  * Where that goes by conditions, such as `i < n`, a block has a pattern when each comes out the same for all of its
  * threads, which is seen when the block begins by how far the compared terms go there. Blocks of one pattern do the
- * same; one without a pattern, as at the end of an array, is looked at like any other. */
+ * same; one without a pattern, as at the end of an array, is looked at like any other.
+ *
+ * Loads that may differ all the same, since nobody stores to what they read meanwhile, are right in all blocks if they
+ * stay within a variable that was all written by then. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -251,6 +254,7 @@ void simt_steady_start(struct block *b)
     struct steadiness *s = &c->steady;
     const struct function *f = c->launch->function->code;
     b->steady = false;
+    b->meetings = 0;
     b->patterned = f->steady && f->condition_count <= CONDITIONS && !simt_reach_kept(b);
     memset(&b->pattern, 0, sizeof b->pattern);
     if (b->patterned && f->condition_count) {
@@ -263,6 +267,17 @@ void simt_steady_start(struct block *b)
     uint32_t known = b->patterned ? atomic_load_explicit(&s->known_count, memory_order_acquire) : 0;
     for (uint32_t k = 0; k < known && !b->steady; k++)
         b->steady = !memcmp(&s->known[k], &b->pattern, sizeof b->pattern);
+}
+
+/* What unsteady loads read from here on is all written, or the block tells nothing of others. */
+void simt_steady_met(struct block *b)
+{
+    const struct simt_program *p = b->check->program;
+    const struct function *f = b->check->launch->function->code;
+    b->meetings++;
+    if (b->steady || !b->patterned) return;
+    for (uint32_t k = f->still_first; k < f->still_first + f->still_count && b->patterned; k++)
+        if (p->still[k].epoch == b->meetings) b->patterned = simt_shared_whole(b, &p->shared[p->still[k].variable]);
 }
 
 /* Was nothing said of any block, nor would have been of this one for other values or another order of blocks? */

@@ -139,6 +139,7 @@ static void meet(struct block *b)
     b->met = tick(b);
     simt_readers_meet(b);
     simt_shared_meet(b);
+    simt_steady_met(b);
     simt_bulk_met(b);
     simt_clocks_meet(b);
     for (uint32_t w = 0; w < k->warp_count; w++) b->warp_seen[w] = b->now;

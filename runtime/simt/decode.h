@@ -47,6 +47,7 @@ struct decoder {
     int *terms;      /* by register (decode_terms.c) */
     uint64_t *facts; /* by PTX instruction (decode_facts.c) */
     uint32_t *defined_by, term_capacity, term_depth, starts_depth;
+    bool *unsteady; /* by PTX instruction: of a steady function, but may differ by block (decode_steady.c); or NULL */
     struct flow *flow; /* decode_flow.c; NULL: there are no counted loops */
     int *flow_terms;   /* by register, as terms, of what they hold in them */
     uint32_t way_capacity, loop_capacity, use_capacity;

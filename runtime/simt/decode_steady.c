@@ -6,6 +6,9 @@
  * goes over an array, may lead round instructions that don't matter for that, if all their ways lead to the same next
  * one that does.
  *
+ * Loads that no store can race with (decode_epochs.c) may differ from block to block, as where a loop compares strings
+ * as far as they are the same: of those it is only seen that they are within a variable all of which was written.
+ *
  * A branch may also depend on a comparison of terms (decode_terms.c) that the block's index is part of, as in
  * `if (i < n)`: then blocks do the same in which it comes out the same for all threads, and such comparisons are the
  * function's conditions. */
@@ -25,6 +28,7 @@ struct steady {
     struct condition *conditions; /* by instruction; a below 0: it is none */
     bool *needed;                 /* by register */
     bool *matters;                /* by instruction */
+    const bool *may_differ;       /* likewise: loads that do not matter; NULL: there are none */
     bool *seen;                   /* likewise, by a search */
     size_t *stack;
     bool changed, fails;
@@ -260,6 +264,7 @@ static bool begin(struct steady *s, size_t k)
         if (has_mod(in, "cluster")) return false;
         for (size_t o = 0; o < in->operand_count; o++) visit(s, &in->operands[o], need);
     } else if (memory > 0) {
+        if (s->may_differ && s->may_differ[k]) return true;
         for (size_t o = 0; o < in->operand_count; o++)
             if (in->operands[o].kind == PTX_OP_ADDRESS) visit(s, &in->operands[o], need);
     } else if (!ONE_OF(in->opcode, ends)) {
@@ -337,20 +342,48 @@ static bool find_parting(struct steady *s)
     return true;
 }
 
-static bool is_steady(struct steady *s)
+/* With what is found of registers; nothing matters yet. */
+static bool all_alike(struct steady *s)
 {
-    bool shared = false;
-    for (size_t k = 0; k < s->f->insn_count; k++) shared |= has_mod(&s->f->insns[k], "shared");
-    if (!shared) return false;
-    find_varying(s, s->differs);
-    find_conditions(s);
-    find_varying(s, s->unsure);
-    s->varies = s->differs;
     for (size_t k = 0; k < s->f->insn_count; k++)
         if (!begin(s, k)) return false;
     if (!find_parting(s)) return false;
     for (size_t r = 0; r < s->f->reg_count; r++)
         if (s->needed[r] && s->unsure[r]) return false;
+    return true;
+}
+
+static bool has_plain_shared(const struct steady *s)
+{
+    bool shared = false;
+    for (size_t k = 0; k < s->f->insn_count; k++) {
+        if (memory_of(&s->f->insns[k]) < 0) return false;
+        shared |= has_mod(&s->f->insns[k], "shared");
+    }
+    return shared;
+}
+
+/* Fills in d->fn->steady. False: no memory. */
+static bool look_at(struct steady *s)
+{
+    struct decoder *d = s->d;
+    bool any;
+    if (!has_plain_shared(s)) return true;
+    find_varying(s, s->differs);
+    find_conditions(s);
+    find_varying(s, s->unsure);
+    s->varies = s->differs;
+    if ((d->fn->steady = all_alike(s))) return true;
+    d->unsteady = rt_calloc(s->f->insn_count, sizeof *d->unsteady);
+    if (!d->unsteady || !simt_find_still(d, d->unsteady, &any)) return false;
+    memset(s->matters, 0, s->f->insn_count * sizeof *s->matters);
+    memset(s->needed, 0, s->f->reg_count * sizeof *s->needed);
+    s->may_differ = d->unsteady;
+    d->fn->steady = any && all_alike(s);
+    if (d->fn->steady) return true;
+    free(d->unsteady);
+    d->unsteady = NULL;
+    d->fn->still_count = 0;
     return true;
 }
 
@@ -369,8 +402,7 @@ bool simt_find_steady(struct decoder *d)
         s.unsure = s.differs + registers;
         s.needed = s.unsure + registers;
         s.seen = s.matters + count;
-        d->fn->steady = is_steady(&s);
-        ok = !d->fn->steady || keep_conditions(&s);
+        ok = look_at(&s) && (!d->fn->steady || keep_conditions(&s));
     }
     free(s.differs);
     free(s.conditions);

@@ -148,6 +148,11 @@ struct loop_use {
 };
 
 #define SHARED_ORIGIN (1 << 30)
+/* A variable of shared memory that is only read from the block's epoch-th barrier on by what differs from block to
+ * block (decode_epochs.c). */
+struct still_variable {
+    uint32_t variable, epoch;
+};
 struct place { /* where an instruction comes from */
     int file, line, column, ptx_line;
     uint32_t index; /* of the PTX instruction in its function; several of ours may come from one */
@@ -158,6 +163,7 @@ struct place { /* where an instruction comes from */
     uint64_t facts; /* of the function that hold there, by bits */
     const char *opcode;
     bool of_groups; /* as struct ptx_insn has it */
+    bool unsteady;  /* a load of shared memory that differs from block to block, though the function is steady */
 };
 
 struct function {
@@ -176,6 +182,7 @@ struct function {
      * for all threads alike (decode_steady.c). */
     bool steady;
     uint32_t condition_first, condition_count;
+    uint32_t still_first, still_count;   /* of those with unsteady loads: the variables, all of which is then written */
     uint32_t local_bytes;                /* of .local variables and parameters, one thread */
     uint32_t *param_offset, *param_size; /* in local memory (functions) or the parameter buffer (entries) */
     uint32_t param_count;
@@ -244,6 +251,8 @@ struct simt_program {
     uint32_t fact_count;
     struct condition *conditions;
     uint32_t condition_count;
+    struct still_variable *still;
+    uint32_t still_count;
     struct flow_block *blocks;
     uint32_t block_count;
     struct condition *ways;

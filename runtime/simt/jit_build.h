@@ -339,6 +339,9 @@ void simt_jit_call_quick(struct jit *j, const struct jit_insn *n, const int base
                          int leave);
 /* The same of lanes whose addresses follow no rule: they are in the frame. */
 void simt_jit_call_scattered(struct jit *j, const struct jit_insn *n, uint64_t more, int leave);
+/* The variable that a load is to be checked to stay within, which is all that is to be seen of it in steady blocks;
+ * NULL: the observer is asked there, too, or nobody is. */
+const struct shared_variable *simt_jit_still_variable(const struct jit *j, const struct jit_insn *n);
 /* The same of global memory, behind code that jumps to `miss` unless all lanes load from the range. */
 void simt_jit_ask_scattered(struct jit *j, const struct jit_insn *n, uint32_t range, int miss, int leave);
 /* May the observer be asked about the access in one of these ways? */

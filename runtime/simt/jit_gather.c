@@ -137,20 +137,30 @@ static void check_window(struct jit *j, const struct jit_insn *n, const int *a, 
     struct moments t = take_moments(j);
     int otherwise = simt_jit_otherwise(j, n), bytes = n->i->size * n->i->count;
     size_t limit = n->op == 2 ? offsetof(struct worker, local_bytes) : offsetof(struct worker, shared_bytes);
+    const struct shared_variable *v = simt_jit_still_variable(j, n);
+    int64_t start = v ? v->offset : 0;
     if (simt_jit_is_watched(j, n->i)) simt_jit_call_scattered(j, n, 0, otherwise);
     for (int k = 0; k < 2; k++) {
         d[k] = t.d[k];
-        simt_jit_set(j, false, d[k], n->i->imm);
+        simt_jit_set(j, false, d[k], n->i->imm - start);
         if (n->i->flags & F_FRAME) {
             simt_jit_spread_from(j, false, t.odd, x86_at(REG_WARP, (int32_t)offsetof(struct warp, local_base)));
             simt_jit_put(j, add_w, d[k], d[k], t.odd);
         }
         put_running(j, add_w, 16 * k, d[k], d[k], a[k]);
     }
-    x86_rm(x, ALU_MOV, false, RDX, x86_at(REG_WORKER, (int32_t)limit));
-    x86_imm(x, ALU_SUB, false, RDX, bytes - 1);
-    x86_jump_if(x, CC_BE, otherwise);
+    if (v) {
+        x86_load_imm(x, RDX, v->bytes - (uint32_t)bytes + 1);
+    } else {
+        x86_rm(x, ALU_MOV, false, RDX, x86_at(REG_WORKER, (int32_t)limit));
+        x86_imm(x, ALU_SUB, false, RDX, bytes - 1);
+        x86_jump_if(x, CC_BE, otherwise);
+    }
     reject(j, &t, false, RDX, bytes, otherwise);
+    if (start) {
+        simt_jit_set(j, false, t.odd, start);
+        for (int k = 0; k < 2; k++) simt_jit_put(j, add_w, d[k], d[k], t.odd);
+    }
     for (int k = 0; n->op == 2 && k < 2; k++) simt_jit_put_mem(j, add_w, d[k], d[k], simt_jit_local_of(16 * k));
 }
 
@@ -238,7 +248,8 @@ static bool is_single(const struct jit *j, const struct jit_insn *n)
     if (i->count != 1 && (n->op || watched || !whole || !all || i->imm >= 1 << 30 || simt_jit_is_avx2(j))) return false;
     if (n->guarded || i->imm != (int32_t)i->imm || (n->kind == JK_LOAD && !n->write_count)) return false;
     if (watched && !simt_jit_may_ask(j, n)) return false;
-    return narrow || simt_jit_is_widened(n) ? !watched || !n->op : i->size == (n->wide ? 8 : 4);
+    bool narrow_too = !watched || !n->op || (j->function->steady && !n->wide && !simt_jit_is_avx2(j));
+    return narrow || simt_jit_is_widened(n) ? narrow_too : i->size == (n->wide ? 8 : 4);
 }
 
 void simt_jit_widen(struct jit *j, const struct jit_insn *n, int *regs)

@@ -223,7 +223,7 @@ void simt_jit_call_quick(struct jit *j, const struct jit_insn *n, const int base
 void simt_jit_call_scattered(struct jit *j, const struct jit_insn *n, uint64_t more, int leave)
 {
     int over = x86_label(&j->x);
-    pass_steady(j, n, over);
+    if (!j->program->places[n->i - j->program->code].unsteady || simt_jit_still_variable(j, n)) pass_steady(j, n, over);
     for (int k = 0; k < (n->kind == JK_STORE ? n->read_count : 1); k++) simt_jit_write_all(j, n->reads[k]);
     keep(j, false);
     if (j->zone)
@@ -232,6 +232,15 @@ void simt_jit_call_scattered(struct jit *j, const struct jit_insn *n, uint64_t m
         x86_load_imm(&j->x, RCX, FULL);
     call(j, n, QUICK_SCATTERED, more, leave);
     x86_bind(&j->x, over);
+}
+
+const struct shared_variable *simt_jit_still_variable(const struct jit *j, const struct jit_insn *n)
+{
+    uint32_t bytes = (uint32_t)n->i->size * n->i->count;
+    if (n->op != 1 || simt_jit_is_avx2(j) || !simt_jit_is_watched(j, n->i)) return NULL;
+    if (!j->program->places[n->i - j->program->code].unsteady) return NULL;
+    const struct shared_variable *v = &j->program->shared[origin_of(j, n) - SHARED_ORIGIN];
+    return v->bytes >= bytes && v->offset % bytes == 0 ? v : NULL;
 }
 
 void simt_jit_ask_scattered(struct jit *j, const struct jit_insn *n, uint32_t range, int miss, int leave)
@@ -254,7 +263,7 @@ bool simt_jit_may_ask(const struct jit *j, const struct jit_insn *n)
     const struct insn *i = n->i;
     bool later = !strncmp(j->program->places[i - j->program->code].opcode, "cp.async.", 9);
     bool one_place = !j->zone && n->kind == JK_STORE && form_is_scalar(j->places[n->reads[0]].form);
-    return !later && !one_place && n->op <= 1 && (!n->op || i->size * i->count >= 4) &&
+    return !later && !one_place && n->op <= 1 && (!n->op || j->function->steady || i->size * i->count >= 4) &&
            !(i->flags & (F_FRAME | F_SPIN)) && i->space == (n->op ? PTX_SHARED : PTX_GLOBAL);
 }
 

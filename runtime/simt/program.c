@@ -57,6 +57,7 @@ void simt_program_free(struct simt_program *p)
     free(p->terms);
     free(p->facts);
     free(p->conditions);
+    free(p->still);
     free(p->blocks);
     free(p->ways);
     free(p->loops);

@@ -99,4 +99,28 @@ t.test("a race of all blocks is counted in all of them", function()
   t.eq(count(30), 30 * count(1))
 end)
 
+-- Loads that go by what memory says, where nobody stores to what they read: what is wrong with them in one block.
+local fill = "s[t] = t; s[t + 64] = in[i]; __syncthreads(); "
+local text = "unsigned char *c = (unsigned char *)s; for (int k = t; k < 512; k += 64) c[k] = k % 5 + in[i]; __syncthreads(); "
+case("loads under a condition of memory", nil, fill .. "if (in[i]) out[i] = s[2 * t + 1];", one)
+case("loads as often as memory says", nil, fill .. "for (int k = 0; k <= per[b]; k++) out[i] += s[t + 32 * k];")
+case("loads where memory says", nil, fill .. "out[i] = s[in[i] + 2 * t] + s[127 - t - in[i]];", one)
+case("loads past the end under a condition of memory", "out of bounds", fill .. "if (in[i]) out[i] = s[t + 100];", one)
+case("loads before the start as often as memory says", "out of bounds", fill .. "for (int k = 0; k <= per[b]; k++) out[i] += s[t + 3 - 4 * k];")
+case("loads past the end by one lane", "out of bounds", fill .. "out[i] = s[in[i] && t == 40 ? 128 : 2 * t];", one)
+case("loads of what is not written in one block", "uninitialized read", "s[t] = t; __syncthreads(); if (in[i]) out[i] = s[t + 1];", one)
+case("loads beside a store to something else", nil, "__shared__ int u[64]; " .. fill .. "if (in[i]) out[i] = s[2 * t]; u[t] = t; __syncthreads(); out[i] += u[63 - t];", one)
+case("loads beside a store", "race", fill .. "if (in[i]) out[i] = s[63 - t]; if (t == 9) s[t] = 1;", one)
+case("loads beside a store where memory says", "race", "__shared__ int u[64]; u[t] = t; " .. fill .. "if (in[i]) out[i] = s[63 - t]; int *p = u; if (per[b]) p = s; p[t] = u[t] = 1;", one)
+case("loads in turns with stores", nil, "for (int k = 0; k < 4; k++) { s[t] = s[t + 64] = k; __syncthreads(); if (in[i]) out[i] += s[2 * t + 1]; __syncthreads(); }", one)
+case("loads in turns with stores, but for a barrier", "race", "for (int k = 0; k < 4; k++) { s[t] = s[t + 64] = k * t; __syncthreads(); if (in[i]) out[i] += s[2 * t + 1]; }", one)
+case("loads that go on into the next turn", "race",
+  "for (int k = 0; k < 4; k++) { s[t] = s[t + 64] = k * t; __syncthreads(); if (in[i]) out[i] += s[2 * t]; __syncthreads(); if (in[i] && k == 2) out[i] += s[63 - t]; }", one)
+case("loads as long as bytes are alike", nil, text .. "int k = 0; while (k < 256 && c[t + k] == c[5 + k]) k++; out[i] = k;", one)
+case("loads of bytes past the end", "out of bounds", text .. "int k = 0; while (in[i] && k < 90 && c[511 - t + k] < 9) k++; out[i] = k;", one)
+case("loads of bytes beside a store", "race", text .. "int k = 0; while (k < 256 && c[t + k] == c[5 + k]) k++; out[i] = k; if (t == 0) c[511] = k; if (in[i]) out[i] += c[511 - t / 2];", one)
+case("loads of two words at an odd place", "misaligned", fill .. "int2 v = *(int2 *)(s + t * 2 - in[i] * (t > 0)); out[i] = v.x + v.y;", one)
+case("loads between barriers of some warps", "race",
+  "s[t] = s[t + 64] = t; __syncthreads(); if (in[i]) out[i] = s[63 - t]; if (t < 32) asm volatile(\"bar.sync 1, 32;\"); s[t] = 2 * t;", one)
+
 t.done()
