@@ -1,7 +1,8 @@
 /* Sorting on the host threads, by keys (keys.h). Values are sorted as keys alone and made from the keys again; indices
  * as records of key and index. Keys of 4 and 8 bytes, and records of 8, are sorted in place by vectors where the
- * processor can (quicksort.h), and so are short rows of elements of 2 bytes as keys of 4; all else by a radix sort,
- * which looks at every byte of a key once. Short rows are sorted beside each other, a long row by all threads. */
+ * processor can (quicksort.h), and so are short rows of elements of 2 bytes as keys of 4. The keys of long rows of
+ * elements of 1 and 2 bytes are counted. All else is sorted by a radix sort, which looks at every byte of a key once.
+ * Short rows are sorted beside each other, a long row by all threads. */
 #include "kernels/quicksort.h"
 #include "kernels/sort.h"
 #include <stdlib.h>
@@ -430,8 +431,97 @@ static void sort_long(struct job *j, int64_t r, struct slices *s)
         rt_parallel_for(s->n, PIECE, write_piece, j);
 }
 
+/* ---- long rows of elements of 1 and 2 bytes: there are so few different ones that they are counted ---- */
+#define CHUNK 2048 /* elements that are turned into keys at a time */
+struct census {
+    struct job *j;
+    size_t slices, keys;
+    uint32_t *counts; /* two tables for each slice, by turns, so that equal neighbours need not wait for each other */
+    size_t *begins;   /* where each key's elements begin in the result, and the end */
+    const char *row;
+    char *to;
+};
+
+static void count_slice(const struct census *c, size_t slice)
+{
+    const size_t n = (size_t)c->j->s->length, begin = n / c->slices * slice;
+    const size_t end = slice + 1 == c->slices ? n : begin + n / c->slices;
+    uint32_t keys[CHUNK], *first = c->counts + 2 * slice * c->keys, *second = first + c->keys;
+    memset(first, 0, 2 * c->keys * sizeof *first);
+    for (size_t at = begin, many; at < end; at += many) {
+        many = end - at < CHUNK ? end - at : CHUNK;
+        make_records(c->j, c->row + at * c->j->element_bytes, keys, 0, many);
+        for (size_t i = 0; i + 2 <= many; i += 2) {
+            first[keys[i]]++;
+            second[keys[i + 1]]++;
+        }
+        if (many % 2 > 0) first[keys[many - 1]]++;
+    }
+}
+
+static void count_piece(void *context, size_t begin, size_t end, int worker)
+{
+    (void)worker;
+    for (size_t i = begin; i < end; i++) count_slice(context, i);
+}
+
+static void sum_counts(struct census *c)
+{
+    size_t sum = 0;
+    for (size_t key = 0; key < c->keys; key++) {
+        c->begins[key] = sum;
+        for (size_t i = 0; i < 2 * c->slices; i++) sum += c->counts[i * c->keys + key];
+    }
+    c->begins[c->keys] = sum;
+}
+
+static void fill_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct census *c = context;
+    const struct job *j = c->j;
+    (void)worker;
+    for (size_t key = begin; key < end; key++) {
+        const size_t first = c->begins[key], n = c->begins[key + 1] - first;
+        const uint64_t bits = bits_of(j->kind, j->top, j->nan, j->flip, key);
+        if (j->element_bytes == 1) {
+            memset(c->to + first, (int)bits, n);
+            continue;
+        }
+        uint16_t *to = (uint16_t *)(void *)c->to + first;
+        for (size_t i = 0; i < n; i++) to[i] = (uint16_t)bits;
+    }
+}
+
+static bool is_counted(const struct job *j)
+{
+    return j->element_bytes <= 2 && !j->indices && !j->s->places && j->s->length >= LONG && j->s->length <= UINT32_MAX;
+}
+
+static enum rt_status sort_counted(struct job *j, struct rt_error *e)
+{
+    const size_t keys = (size_t)1 << 8 * j->element_bytes, slices = (size_t)rt_thread_count();
+    const size_t bytes = (size_t)j->s->length * j->element_bytes;
+    struct census c = {.j = j, .slices = slices, .keys = keys};
+    c.counts = rt_alloc(2 * slices * keys * sizeof *c.counts);
+    c.begins = rt_alloc((keys + 1) * sizeof *c.begins);
+    enum rt_status status = RT_OK;
+    if (!c.counts || !c.begins) status = rt_fail(e, RT_NOMEM, "out of memory: no room for counts of %zu values", keys);
+    for (int64_t r = 0; r < j->s->rows && status == RT_OK && !rt_interrupted(); r++) {
+        c.row = j->in + (size_t)r * bytes;
+        c.to = j->values + (size_t)r * bytes;
+        rt_parallel_for(slices, 1, count_piece, &c);
+        sum_counts(&c);
+        rt_parallel_for(keys, keys / 256, fill_piece, &c);
+    }
+    free(c.counts);
+    free(c.begins);
+    if (status == RT_OK && rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");
+    return status;
+}
+
 static enum rt_status sort_all(struct job *j, struct rt_error *e)
 {
+    if (is_counted(j)) return sort_counted(j, e);
     size_t n = (size_t)j->s->length, workers = (size_t)rt_thread_count();
     bool together = n >= LONG && j->s->rows < 2 * (int64_t)workers;
     size_t bytes = j->row_bytes * (together ? 1 : workers);

@@ -150,4 +150,29 @@ t.test("the best of many", function()
   assert(select(2, z:topk(2, 1, true)):equal(gpu.array { 9, 1 }))
 end)
 
+-- Values alone, which are counted, beside those that the indices choose.
+t.test("long rows of few different elements", function()
+  gpu.seed(5)
+  for _, dtype in ipairs { "int8", "uint8", "int16", "uint16", "float16", "bfloat16", "bool" } do
+    local float = dtype:match "float"
+    local x = float and gpu.randn({ 3, 70001 }, dtype, "cpu") or
+      gpu.random.integers(0, 70000, { 3, 70001 }, "int64", "cpu"):to(dtype)
+    if float then x["1:2, ::1000"], x["2:3, ::777"], x["::2, ::333"], x["::2, 5"] = 0 / 0, -0.0, 0, -math.huge end
+    for _, descending in ipairs { false, true } do
+      local sorted = x:sort(2, descending)
+      for i = 1, 3 do
+        local want = x[i][x[i]:argsort { descending = descending }]
+        local where = dtype .. " " .. i .. (descending and " descending" or "")
+        if float then
+          local nan = want:isnan()
+          assert(sorted[i]:isnan():equal(nan), where)
+          assert(sorted[i][~nan]:equal(want[~nan]) and sorted[i][~nan]:signbit():equal(want[~nan]:signbit()), where)
+        else
+          assert(sorted[i]:equal(want), where)
+        end
+      end
+    end
+  end
+end)
+
 t.done()
